@@ -1,0 +1,94 @@
+// Package ades holds the words that every signature format shares: what a
+// document is, what was found in it, what is needed to sign it, and the small
+// interfaces through which the formats reach time-stamps and revocation data.
+//
+// The formats themselves are siblings with the same verbs (Prepare, Finish,
+// Augment, Read) in [rogito.dev/rogito/cades], [rogito.dev/rogito/pades],
+// [rogito.dev/rogito/xades], [rogito.dev/rogito/asic] and
+// [rogito.dev/rogito/pkcs1]. None of them opens a socket, reads a clock or
+// touches a disk: keys, time and evidence are handed to them.
+//
+// Nothing here judges. Readers record facts; package policy draws conclusions.
+package ades
+
+import (
+	"fmt"
+	"io"
+)
+
+// Source is a document that can be read at any place, so that a gigabyte never
+// has to sit in memory. *bytes.Reader and *io.SectionReader are Sources.
+type Source interface {
+	io.ReaderAt
+	Size() int64
+}
+
+// File is a named source: a document to sign, or the content of a detached
+// signature. An empty name is good where only one file is expected.
+type File struct {
+	Name   string
+	Source Source
+}
+
+// Format is the family of a signature or the outermost layer of a document, as
+// the verification report spells it.
+type Format string
+
+const (
+	CAdES   Format = "CAdES"
+	PAdES   Format = "PAdES"
+	XAdES   Format = "XAdES"
+	ASiCS   Format = "ASiC-S"
+	ASiCE   Format = "ASiC-E"
+	ODF     Format = "ODF"
+	PKCS7   Format = "PKCS7"   // CMS without the attributes of CAdES
+	XMLDSig Format = "XMLDSig" // XML signature without XAdES properties
+	TST     Format = "TST"     // a time-stamp token on its own
+	PKCS1   Format = "PKCS1"   // a bare signature value
+)
+
+// Level is a baseline level of EN 319 122, 132, 142 and 162.
+type Level int
+
+const (
+	LevelB Level = iota
+	LevelT
+	LevelLT
+	LevelLTA
+)
+
+func (l Level) String() string {
+	switch l {
+	case LevelB:
+		return "B"
+	case LevelT:
+		return "T"
+	case LevelLT:
+		return "LT"
+	case LevelLTA:
+		return "LTA"
+	}
+	return fmt.Sprintf("Level(%d)", int(l))
+}
+
+// MalformedError says that the input does not have the form that it claims.
+// It is the one type for bad input; everything else is an accident.
+type MalformedError struct {
+	Format string // "PDF", "CMS", "XML", "ZIP", "X.509", …
+	Where  string // a path inside the document: "SignedData/signerInfos[1]/signedAttrs"
+	Err    error
+}
+
+func (e *MalformedError) Error() string {
+	if e.Where == "" {
+		return fmt.Sprintf("malformed %s: %v", e.Format, e.Err)
+	}
+	return fmt.Sprintf("malformed %s: %s: %v", e.Format, e.Where, e.Err)
+}
+
+func (e *MalformedError) Unwrap() error { return e.Err }
+
+// Malformed returns a MalformedError built from a format string.
+func Malformed(format, where, text string, args ...any) error {
+	return &MalformedError{Format: format, Where: where, Err: fmt.Errorf(text, args...)}
+}

@@ -1,0 +1,144 @@
+package ades
+
+import (
+	"context"
+	"crypto"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Signing says who signs, with which algorithms, and when. Every format's
+// options embed it.
+type Signing struct {
+	// Certificate of the signer; required.
+	Certificate *x509.Certificate
+	// Chain to be carried beside it, issuers after their subjects.
+	Chain []*x509.Certificate
+	// Hash for content and signature; zero means SHA-256.
+	Hash crypto.Hash
+	// PSS asks for RSASSA-PSS where the key is RSA.
+	PSS bool
+	// Time is the claimed signing time; required, since formats read no clock.
+	Time time.Time
+}
+
+// Digest is the hash in use: SHA-256 unless another was asked for.
+func (s Signing) Digest() crypto.Hash {
+	if s.Hash == 0 {
+		return crypto.SHA256
+	}
+	return s.Hash
+}
+
+// Draft is a document that wants only its signature value. A person with a
+// one-time password, or a key that lives elsewhere, may stand between the
+// draft and its end.
+type Draft interface {
+	// ToBeSigned is what the signature is over (signed attributes, SignedInfo).
+	ToBeSigned() []byte
+	// Digest of ToBeSigned: what an RSA or ECDSA key is given.
+	Digest() []byte
+	// Finish writes the signed document. ECDSA values come as DER, as
+	// crypto.Signer makes them.
+	Finish(w io.Writer, value []byte) error
+}
+
+// Value has the key sign the draft in the way that the parameters ask for.
+func Value(key crypto.Signer, d Draft, s Signing) ([]byte, error) {
+	switch key.Public().(type) {
+	case ed25519.PublicKey:
+		return key.Sign(rand.Reader, d.ToBeSigned(), crypto.Hash(0))
+	case *rsa.PublicKey:
+		if s.PSS {
+			opts := &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash, Hash: s.Digest()}
+			return key.Sign(rand.Reader, d.Digest(), opts)
+		}
+	}
+	return key.Sign(rand.Reader, d.Digest(), s.Digest())
+}
+
+// Stamper obtains an RFC 3161 token over a digest. What it returns has been
+// checked: imprint, nonce, signature.
+type Stamper interface {
+	Stamp(ctx context.Context, hash crypto.Hash, digest []byte) (token []byte, err error)
+}
+
+// Gatherer finds what is needed to validate certificates in the far future:
+// the chain of each up to an anchor, and revocation data for every certificate
+// below it, the responders' own included.
+type Gatherer interface {
+	// Gather is given the certificates to prove (signers, time-stamp units) and
+	// whatever else the document carries. It returns a *MissingError when a
+	// chain or revocation data cannot be had.
+	Gather(ctx context.Context, leaves [][]byte, carried Bundle) (Bundle, error)
+}
+
+// Bundle is validation data: certificates, OCSP responses (whole
+// OCSPResponse structures) and CRLs, all DER.
+type Bundle struct {
+	Certificates [][]byte
+	OCSPs        [][]byte
+	CRLs         [][]byte
+}
+
+// Raising says how far a signature is to be raised, and with whose help.
+type Raising struct {
+	Level   Level
+	Stamper Stamper  // required from T on
+	Sources Gatherer // required from LT on
+	// Hash of the time-stamps; zero means SHA-256.
+	Hash crypto.Hash
+	// Detached content, where the signature does not carry it.
+	Detached []File
+	// Password of an encrypted document.
+	Password string
+	// Time of the change, where the format records one.
+	Time time.Time
+}
+
+// Digest is the hash of the time-stamps: SHA-256 unless another was asked for.
+func (r Raising) Digest() crypto.Hash {
+	if r.Hash == 0 {
+		return crypto.SHA256
+	}
+	return r.Hash
+}
+
+// MissingError names every certificate for which something could not be had.
+type MissingError struct {
+	Missing []Missing
+}
+
+// Missing says what one certificate lacks and why.
+type Missing struct {
+	Subject string // distinguished name
+	Lacks   string // "issuer certificate", "revocation data"
+	Reason  string // "http://…: connection refused"
+}
+
+func (e *MissingError) Error() string {
+	parts := make([]string, len(e.Missing))
+	for i, m := range e.Missing {
+		parts[i] = fmt.Sprintf("%s lacks %s (%s)", m.Subject, m.Lacks, m.Reason)
+	}
+	return "validation data missing: " + strings.Join(parts, "; ")
+}
+
+// Reading is what a reader may be told beside the document itself.
+type Reading struct {
+	Detached []File
+	Password string
+}
+
+// Errors that every format may return.
+var (
+	ErrPassword = errors.New("wrong or missing password")
+	ErrNotFound = errors.New("not found")
+)

@@ -1,0 +1,40 @@
+// Package fault holds the only error whose text may reach a client, and the
+// one table of error codes.
+package fault
+
+import (
+	"fmt"
+	"time"
+)
+
+// Error is a refusal that a client may read. Anything else that goes wrong
+// reaches the client as a bare "internal error".
+type Error struct {
+	Code       int           // a row of Table
+	Text       string        // names the problem and the field
+	Status     int           // HTTP status where the row leaves a choice; zero takes the row's
+	RetryAfter time.Duration // for 409, 429 and 503
+	Err        error         // the cause, for the log; never shown
+}
+
+func (e *Error) Error() string { return e.Text }
+func (e *Error) Unwrap() error { return e.Err }
+
+// New returns a fault of a code, its text built as by fmt.Sprintf.
+func New(code int, format string, args ...any) *Error {
+	return &Error{Code: code, Text: fmt.Sprintf(format, args...)}
+}
+
+// Because attaches the cause, which goes to the log and no further.
+func (e *Error) Because(err error) *Error {
+	e.Err = err
+	return e
+}
+
+// HTTP is the status of the answer that carries the fault.
+func (e *Error) HTTP() int {
+	if e.Status != 0 {
+		return e.Status
+	}
+	return Status(e.Code)
+}
