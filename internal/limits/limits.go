@@ -1,0 +1,30 @@
+// Package limits holds every bound on hostile input in one place, so that they
+// can be read and judged together.
+package limits
+
+// Bounds on ASN.1, CMS and time-stamps.
+const (
+	// ASN1Depth is how deep ASN.1 values may nest.
+	ASN1Depth = 64
+	// CMSElement is the largest element of a SignedData other than its content:
+	// the certificates, the revocation data, or the signer infos.
+	CMSElement = 128 << 20
+	// CMSChunks is how many pieces a chunked content may have.
+	CMSChunks = 1 << 22
+	// CMSSigners is how many signer infos one SignedData may hold.
+	CMSSigners = 4096
+	// CMSAttributes is how many attributes one signer info may hold.
+	CMSAttributes = 1024
+	// CounterSignatures is how deep counter-signatures may nest.
+	CounterSignatures = 8
+	// Armour is the largest PEM or base64 document that is decoded in memory.
+	Armour = 256 << 20
+	// TimestampResponse is the largest answer taken from a time-stamping authority.
+	TimestampResponse = 1 << 20
+	// Token is the largest time-stamp token that is read from a file.
+	Token = 64 << 20
+	// TimestampRequest is the largest request a responder reads.
+	TimestampRequest = 64 << 10
+	// OCSPRequest is the largest OCSP request a responder reads.
+	OCSPRequest = 64 << 10
+)
