@@ -1,0 +1,232 @@
+// Package fetch is the only way by which the service reaches addresses that a
+// caller chose: remote documents, callbacks, time-stamp authorities, images,
+// and the revocation data that certificates point to.
+//
+// The guard judges the address that is dialled, after the look-up and for
+// every connection, so a name that changes its mind gains nothing. What can be
+// seen without a look-up is refused before that. Redirects are not followed.
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+)
+
+// Config of the guard. The zero value lets nothing private be reached.
+type Config struct {
+	// AllowPrivate lists what the operator lets be reached although it is
+	// private: HOST or HOST:PORT, a name or an address.
+	AllowPrivate []string
+}
+
+// Refused says that an address may not be reached, and why. Its text may be
+// shown to the caller: it says nothing that the caller did not write.
+type Refused struct {
+	Why string
+}
+
+func (r *Refused) Error() string { return r.Why }
+
+func refuse(format string, args ...any) error {
+	return &Refused{Why: fmt.Sprintf(format, args...)}
+}
+
+// Guard lets public addresses through, and those the operator listed.
+type Guard struct {
+	allowed  []endpoint
+	own      []ownSite
+	guardian *ssrf.Guardian
+	resolver *net.Resolver
+	// dialled, where a test sets it, sees an address that passed the guard and
+	// decides instead of the network.
+	dialled func(network, address string) error
+}
+
+type endpoint struct {
+	host string
+	port string // empty: any
+}
+
+type ownSite struct {
+	base    *url.URL
+	paths   []string
+	handler http.Handler
+}
+
+// New returns a guard, or an error when an entry of the configuration cannot
+// be read.
+func New(c Config) (*Guard, error) {
+	g := &Guard{guardian: ssrf.New(ssrf.WithAnyPort(), ssrf.WithNetworks("tcp4", "tcp6"))}
+	for _, entry := range c.AllowPrivate {
+		e, err := parseEndpoint(strings.TrimSpace(entry))
+		if err != nil {
+			return nil, fmt.Errorf("network.allow_private: %w", err)
+		}
+		g.allowed = append(g.allowed, e)
+	}
+	return g, nil
+}
+
+func parseEndpoint(entry string) (endpoint, error) {
+	host, port := entry, ""
+	if h, p, err := net.SplitHostPort(entry); err == nil {
+		host, port = h, p
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	if host == "" || strings.ContainsAny(host, "/@ ") || strings.Trim(port, "0123456789") != "" {
+		return endpoint{}, fmt.Errorf("%q is not HOST or HOST:PORT", entry)
+	}
+	return endpoint{host: normalHost(host), port: port}, nil
+}
+
+// Answer has requests below one of the paths of a base address served by the
+// handler, in process, instead of dialled: the server's own /pki and /tsa.
+func (g *Guard) Answer(base *url.URL, h http.Handler, paths ...string) {
+	g.own = append(g.own, ownSite{base: base, paths: paths, handler: h})
+}
+
+func (g *Guard) listed(host, port string) bool {
+	host = normalHost(host)
+	for _, e := range g.allowed {
+		if e.host == host && (e.port == "" || e.port == port) {
+			return true
+		}
+	}
+	return false
+}
+
+// Check refuses what can be judged without a look-up: the scheme, user
+// information, and a host that is an address or localhost. It returns
+// *Refused, or nil.
+func (g *Guard) Check(raw string) error {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return refuse("the address cannot be read")
+	}
+	return g.CheckURL(u)
+}
+
+// CheckURL is Check for an address that has been parsed.
+func (g *Guard) CheckURL(u *url.URL) error {
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return refuse("the address is not http or https")
+	}
+	if u.Opaque != "" || u.Hostname() == "" {
+		return refuse("the address has no host")
+	}
+	if u.User != nil {
+		return refuse("the address carries a user name")
+	}
+	if g.ownSiteOf(u) != nil || g.listed(u.Hostname(), portOf(u)) {
+		return nil
+	}
+	return g.checkHost(u.Hostname())
+}
+
+func portOf(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	if u.Scheme == "https" {
+		return "443"
+	}
+	return "80"
+}
+
+func (g *Guard) ownSiteOf(u *url.URL) http.Handler {
+	for _, s := range g.own {
+		if u.Scheme != s.base.Scheme || !strings.EqualFold(u.Hostname(), s.base.Hostname()) || portOf(u) != portOf(s.base) {
+			continue
+		}
+		rest, ok := strings.CutPrefix(u.Path, strings.TrimSuffix(s.base.Path, "/"))
+		for _, p := range s.paths {
+			if ok && (rest == p || strings.HasPrefix(rest, strings.TrimSuffix(p, "/")+"/")) {
+				return s.handler
+			}
+		}
+	}
+	return nil
+}
+
+// DialContext connects to an address that the guard lets pass. It serves
+// http.Transport.
+func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	d := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Resolver: g.resolver}
+	listed := g.listed(host, port)
+	d.Control = func(network, address string, c syscall.RawConn) error {
+		if !listed {
+			if err := g.judge(network, address, c); err != nil {
+				return err
+			}
+		}
+		if g.dialled != nil {
+			return g.dialled(network, address)
+		}
+		return nil
+	}
+	conn, err := d.DialContext(ctx, network, address)
+	var no *Refused
+	if errors.As(err, &no) {
+		return nil, no
+	}
+	return conn, err
+}
+
+func (g *Guard) judge(network, address string, c syscall.RawConn) error {
+	if err := g.guardian.Safe(network, address, c); err != nil {
+		return refuse("the host has an address that may not be reached")
+	}
+	ap, err := parseAddrPort(address)
+	if err != nil || embedsSpecial(g.guardian, ap) {
+		return refuse("the host has an address that may not be reached")
+	}
+	return nil
+}
+
+// Client returns an HTTP client that stays within the guard: no proxy, no
+// redirects, no transparent decompression, and a limit on the whole exchange.
+func (g *Guard) Client(timeout time.Duration) *http.Client {
+	t := &http.Transport{
+		DialContext:            g.DialContext,
+		DisableCompression:     true,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           64,
+		MaxIdleConnsPerHost:    4,
+		IdleConnTimeout:        30 * time.Second,
+		TLSHandshakeTimeout:    10 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+	return &http.Client{
+		Transport:     &guarded{g, t},
+		Timeout:       timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+type guarded struct {
+	g    *Guard
+	next http.RoundTripper
+}
+
+func (t *guarded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := t.g.CheckURL(r.URL); err != nil {
+		return nil, err
+	}
+	if h := t.g.ownSiteOf(r.URL); h != nil {
+		return serveInProcess(h, r)
+	}
+	return t.next.RoundTrip(r)
+}
