@@ -1,0 +1,290 @@
+package cms
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"io"
+	"sort"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
+)
+
+// Unarmour takes PEM or base64, with or without line breaks, off a document.
+// One that is binary comes back as it is.
+func Unarmour(src ades.Source) (ades.Source, error) {
+	head := make([]byte, min(64, src.Size()))
+	if _, err := src.ReadAt(head, 0); err != nil && err != io.EOF {
+		return nil, err
+	}
+	if !looksArmoured(head) {
+		return src, nil
+	}
+	if src.Size() > limits.Armour {
+		return nil, ades.Malformed("CMS", "", "armoured document of %d bytes is too large", src.Size())
+	}
+	text, err := io.ReadAll(io.NewSectionReader(src, 0, src.Size()))
+	if err != nil {
+		return nil, err
+	}
+	if out, ok := decodeArmour(text); ok {
+		return bytes.NewReader(out), nil
+	}
+	return src, nil
+}
+
+// looksArmoured: BER of CMS starts with 0x30, which is also the character '0';
+// but base64 of such a value starts with 'M', and PEM with dashes or text.
+func looksArmoured(head []byte) bool {
+	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
+	head = bytes.TrimLeft(head, " \t\r\n")
+	if len(head) == 0 {
+		return false
+	}
+	for _, c := range head {
+		if c >= 0x7f || c < 0x20 && c != '\r' && c != '\n' && c != '\t' {
+			return false
+		}
+	}
+	return head[0] == 'M' || head[0] == '-' || bytes.Contains(head, []byte("-----BEGIN"))
+}
+
+func decodeArmour(text []byte) ([]byte, bool) {
+	if i := bytes.Index(text, []byte("-----BEGIN")); i >= 0 {
+		if block, _ := pem.Decode(text[i:]); block != nil {
+			return block.Bytes, true
+		}
+		text = pemBody(text[i:])
+	}
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	compact := make([]byte, 0, len(text))
+	for _, c := range text {
+		switch c {
+		case ' ', '\t', '\r', '\n', '=':
+		default:
+			compact = append(compact, c)
+		}
+	}
+	out := make([]byte, base64.RawStdEncoding.DecodedLen(len(compact)))
+	n, err := base64.RawStdEncoding.Decode(out, compact)
+	if err != nil || n == 0 || out[0] != TagSequence {
+		return nil, false
+	}
+	return out[:n], true
+}
+
+// pemBody is what stands between the armour lines of a PEM that encoding/pem
+// refuses, such as one whose base64 is all on one line.
+func pemBody(text []byte) []byte {
+	_, body, _ := bytes.Cut(text[len("-----BEGIN"):], []byte("-----"))
+	body, _, _ = bytes.Cut(body, []byte("-----END"))
+	return body
+}
+
+// span is a piece of a source.
+type span struct{ off, size int64 }
+
+// Content is the content of a SignedData where it lies in the document: in
+// one piece or in many.
+type Content struct {
+	src    io.ReaderAt
+	spans  []span
+	starts []int64 // where each span starts in the content
+	size   int64
+}
+
+func newContent(src io.ReaderAt, spans []span) *Content {
+	c := &Content{src: src, spans: spans, starts: make([]int64, len(spans))}
+	for i, s := range spans {
+		c.starts[i] = c.size
+		c.size += s.size
+	}
+	return c
+}
+
+// Size is the length of the content.
+func (c *Content) Size() int64 { return c.size }
+
+// ReadAt reads across the pieces.
+func (c *Content) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, errors.New("negative offset")
+	}
+	n := 0
+	i := sort.Search(len(c.spans), func(i int) bool { return c.starts[i]+c.spans[i].size > off })
+	for ; n < len(p) && i < len(c.spans); i++ {
+		at := off + int64(n) - c.starts[i]
+		want := min(int64(len(p)-n), c.spans[i].size-at)
+		m, err := c.src.ReadAt(p[n:n+int(want)], c.spans[i].off+at)
+		n += m
+		if int64(m) < want {
+			if err == nil || err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return n, err
+		}
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// scanner walks the outer values of a document without loading it.
+type scanner struct {
+	src ades.Source
+}
+
+// header of a value in a source; end is -1 while an indefinite length has not
+// been walked.
+type header struct {
+	tag            byte
+	off, body, end int64
+	next           int64
+	indefinite     bool
+}
+
+func (s scanner) header(off, limit int64) (header, error) {
+	var buf [20]byte
+	n, err := s.src.ReadAt(buf[:min(int64(len(buf)), max(0, limit-off))], off)
+	if err != nil && err != io.EOF {
+		return header{}, err
+	}
+	head, length, err := readHeader(buf[:n])
+	if err != nil {
+		return header{}, err
+	}
+	h := header{tag: buf[0], off: off, body: off + int64(head), end: limit, next: -1}
+	if length < 0 {
+		h.indefinite = true
+		return h, nil
+	}
+	if length > limit-h.body {
+		return header{}, errTruncated
+	}
+	h.end = h.body + length
+	h.next = h.end
+	return h, nil
+}
+
+// finish finds the end of a value of indefinite length.
+func (s scanner) finish(h *header, depth int) error {
+	if h.next >= 0 {
+		return nil
+	}
+	if depth > limits.ASN1Depth {
+		return errDepth
+	}
+	off := h.body
+	for {
+		done, err := s.endOfContents(off, h.end)
+		if err != nil {
+			return err
+		}
+		if done {
+			h.end, h.next = off, off+2
+			return nil
+		}
+		child, err := s.header(off, h.end)
+		if err == nil {
+			err = s.finish(&child, depth+1)
+		}
+		if err != nil {
+			return err
+		}
+		off = child.next
+	}
+}
+
+func (s scanner) endOfContents(off, limit int64) (bool, error) {
+	var b [2]byte
+	if limit-off < 2 {
+		return false, errTruncated
+	}
+	if _, err := s.src.ReadAt(b[:], off); err != nil && err != io.EOF {
+		return false, err
+	}
+	return b[0] == 0 && b[1] == 0, nil
+}
+
+// more reports whether another value follows at off inside parent, and closes
+// the parent when it is of indefinite length and ends here.
+func (s scanner) more(parent *header, off int64) (bool, error) {
+	if !parent.indefinite {
+		return off < parent.end, nil
+	}
+	done, err := s.endOfContents(off, parent.end)
+	if err != nil {
+		return false, err
+	}
+	if done {
+		parent.end, parent.next = off, off+2
+	}
+	return !done, nil
+}
+
+// child reads the header of the value at off inside parent and finds its end.
+func (s scanner) child(parent header, off int64, tag byte) (header, error) {
+	h, err := s.header(off, parent.end)
+	if err != nil {
+		return h, err
+	}
+	if h.tag != tag {
+		return h, errTag
+	}
+	return h, nil
+}
+
+// load brings a value into memory.
+func (s scanner) load(h *header) ([]byte, error) {
+	if err := s.finish(h, 0); err != nil {
+		return nil, err
+	}
+	if h.next-h.off > limits.CMSElement {
+		return nil, errors.New("element too large")
+	}
+	out := make([]byte, h.next-h.off)
+	if n, err := s.src.ReadAt(out, h.off); n < len(out) {
+		if err == nil || err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	return out, nil
+}
+
+// octets finds the pieces of an OCTET STRING and its end.
+func (s scanner) octets(h *header, spans []span, depth int) ([]span, error) {
+	if h.tag&constructed == 0 {
+		return append(spans, span{h.body, h.end - h.body}), nil
+	}
+	if depth > limits.ASN1Depth {
+		return nil, errDepth
+	}
+	off := h.body
+	for {
+		more, err := s.more(h, off)
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			return spans, nil
+		}
+		c, err := s.header(off, h.end)
+		if err != nil {
+			return nil, err
+		}
+		if c.tag&^constructed != TagOctetString {
+			return nil, errTag
+		}
+		if spans, err = s.octets(&c, spans, depth+1); err != nil {
+			return nil, err
+		}
+		if len(spans) > limits.CMSChunks {
+			return nil, errors.New("too many chunks")
+		}
+		off = c.next
+	}
+}

@@ -1,0 +1,193 @@
+package cms
+
+import (
+	"bytes"
+	"crypto"
+	"io"
+	"sync"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/oid"
+)
+
+// WriteTo writes the ContentInfo with definite lengths. The content is
+// streamed from its source; encapContentInfo and every member that was read is
+// written byte for byte as it stood.
+func (sd *SignedData) WriteTo(w io.Writer) (int64, error) {
+	head, encap, size, err := sd.encap()
+	if err != nil {
+		return 0, err
+	}
+	pre := sd.preamble()
+	post := sd.postamble()
+	inner := int64(len(pre)+len(head)+len(post)) + size
+	seq := appendLength([]byte{TagSequence}, inner)
+	explicit := appendLength([]byte{0xa0}, inner+int64(len(seq)))
+	typ := TLV(TagOID, oid.Content(oid.SignedData))
+	outer := appendLength([]byte{TagSequence}, inner+int64(len(seq)+len(explicit)+len(typ)))
+	c := &counter{w: w}
+	c.write(bytes.Join([][]byte{outer, typ, explicit, seq, pre, head}, nil))
+	if encap != nil && c.err == nil {
+		c.err = Copy(c, encap)
+	}
+	c.write(post)
+	return c.n, c.err
+}
+
+// Bytes is the encoded ContentInfo, for one that is known to be small.
+func (sd *SignedData) Bytes() ([]byte, error) {
+	var b bytes.Buffer
+	if sd.Content != nil {
+		b.Grow(int(sd.Content.Size()) + 8192)
+	}
+	_, err := sd.WriteTo(&b)
+	return b.Bytes(), err
+}
+
+type counter struct {
+	w   io.Writer
+	n   int64
+	err error
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+func (c *counter) write(p []byte) {
+	if c.err == nil {
+		_, c.err = c.Write(p)
+	}
+}
+
+// encap is encapContentInfo: what to write first, what to stream after it.
+func (sd *SignedData) encap() (head []byte, body ades.Source, size int64, err error) {
+	if sd.Encap != nil {
+		return nil, sd.Encap, sd.Encap.Size(), nil
+	}
+	typ := TLV(TagOID, oid.Content(sd.ContentType))
+	if sd.Content == nil {
+		return TLV(TagSequence, typ), nil, 0, nil
+	}
+	size = sd.Content.Size()
+	octets := appendLength([]byte{TagOctetString}, size)
+	explicit := appendLength([]byte{0xa0}, size+int64(len(octets)))
+	seq := appendLength([]byte{TagSequence}, size+int64(len(octets)+len(explicit)+len(typ)))
+	return bytes.Join([][]byte{seq, typ, explicit, octets}, nil), sd.Content, size, nil
+}
+
+func (sd *SignedData) preamble() []byte {
+	algs := make([][]byte, len(sd.DigestAlgorithms))
+	for i, a := range sd.DigestAlgorithms {
+		algs[i] = a.Raw
+	}
+	return append([]byte{TagInteger, 1, byte(sd.version())}, SetOf(TagSet, algs)...)
+}
+
+// version follows RFC 5652, 5.1.
+func (sd *SignedData) version() int {
+	v := 1
+	if sd.ContentType != oid.Data {
+		v = 3
+	}
+	for _, si := range sd.SignerInfos {
+		if si.Version == 3 {
+			v = 3
+		}
+	}
+	for _, c := range sd.Certificates {
+		v = max(v, map[byte]int{0xa1: 3, 0xa2: 4, 0xa3: 5}[c[0]])
+	}
+	for _, c := range sd.Revocations {
+		if c[0] == 0xa1 {
+			v = 5
+		}
+	}
+	return max(v, sd.Version)
+}
+
+func (sd *SignedData) postamble() []byte {
+	var out []byte
+	if len(sd.Certificates) > 0 {
+		out = append(out, TLV(0xa0, sd.Certificates...)...)
+	} else if sd.RawCertificates != nil {
+		out = append(out, sd.RawCertificates...)
+	}
+	if len(sd.Revocations) > 0 {
+		out = append(out, TLV(0xa1, sd.Revocations...)...)
+	} else if sd.RawCRLs != nil {
+		out = append(out, sd.RawCRLs...)
+	}
+	infos := make([][]byte, len(sd.SignerInfos))
+	for i, si := range sd.SignerInfos {
+		infos[i] = si.Raw
+	}
+	return append(out, TLV(TagSet, infos...)...)
+}
+
+// AddDigestAlgorithm adds an algorithm unless it is listed.
+func (sd *SignedData) AddDigestAlgorithm(raw []byte) error {
+	a, err := ParseAlgorithm(raw)
+	if err != nil {
+		return err
+	}
+	for _, have := range sd.DigestAlgorithms {
+		if have.OID == a.OID {
+			return nil
+		}
+	}
+	sd.DigestAlgorithms = append(sd.DigestAlgorithms, a)
+	return nil
+}
+
+// AddCertificates adds those that are not carried yet, at the end.
+func (sd *SignedData) AddCertificates(certs ...[]byte) { sd.Certificates = addNew(sd.Certificates, certs) }
+
+// AddRevocations adds CRLs and OCSPChoice values that are not carried yet.
+func (sd *SignedData) AddRevocations(choices ...[]byte) { sd.Revocations = addNew(sd.Revocations, choices) }
+
+func addNew(have, more [][]byte) [][]byte {
+next:
+	for _, m := range more {
+		for _, h := range have {
+			if bytes.Equal(h, m) {
+				continue next
+			}
+		}
+		have = append(have, m)
+	}
+	return have
+}
+
+var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
+
+// Copy streams a whole source to a writer.
+func Copy(w io.Writer, src ades.Source) error {
+	buf := buffers.Get().(*[64 << 10]byte)
+	defer buffers.Put(buf)
+	for off, size := int64(0), src.Size(); off < size; {
+		n, err := src.ReadAt(buf[:min(int64(len(buf)), size-off)], off)
+		if n == 0 {
+			if err == nil || err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return err
+		}
+		if _, err := w.Write(buf[:n]); err != nil {
+			return err
+		}
+		off += int64(n)
+	}
+	return nil
+}
+
+// Digest streams a whole source through a hash function.
+func Digest(h crypto.Hash, src ades.Source) ([]byte, error) {
+	d := h.New()
+	if err := Copy(d, src); err != nil {
+		return nil, err
+	}
+	return d.Sum(nil), nil
+}

@@ -1,0 +1,71 @@
+package oid
+
+import (
+	"crypto"
+	_ "crypto/md5" // old signatures must still be readable
+	_ "crypto/sha1"
+	_ "crypto/sha256"
+	_ "crypto/sha3"
+	_ "crypto/sha512"
+)
+
+type digest struct {
+	oid  string
+	hash crypto.Hash
+	name string
+}
+
+var digests = []digest{
+	{SHA256, crypto.SHA256, "SHA256"},
+	{SHA384, crypto.SHA384, "SHA384"},
+	{SHA512, crypto.SHA512, "SHA512"},
+	{SHA1, crypto.SHA1, "SHA1"},
+	{SHA224, crypto.SHA224, "SHA224"},
+	{SHA3_224, crypto.SHA3_224, "SHA3-224"},
+	{SHA3_256, crypto.SHA3_256, "SHA3-256"},
+	{SHA3_384, crypto.SHA3_384, "SHA3-384"},
+	{SHA3_512, crypto.SHA3_512, "SHA3-512"},
+	{MD5, crypto.MD5, "MD5"},
+}
+
+// Hash is the hash function behind a digest algorithm; false for one that is
+// not known here.
+func Hash(dotted string) (crypto.Hash, bool) {
+	for _, d := range digests {
+		if d.oid == dotted {
+			return d.hash, true
+		}
+	}
+	return 0, false
+}
+
+// OfHash is the identifier of a hash function, empty for one not known here.
+func OfHash(h crypto.Hash) string {
+	for _, d := range digests {
+		if d.hash == h {
+			return d.oid
+		}
+	}
+	return ""
+}
+
+// HashName is the name of a hash function as reports spell it ("SHA256",
+// "SHA3-256").
+func HashName(h crypto.Hash) string {
+	for _, d := range digests {
+		if d.hash == h {
+			return d.name
+		}
+	}
+	return h.String()
+}
+
+// DigestName is the name of a digest algorithm, or its dotted identifier.
+func DigestName(dotted string) string {
+	for _, d := range digests {
+		if d.oid == dotted {
+			return d.name
+		}
+	}
+	return dotted
+}
