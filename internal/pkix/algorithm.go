@@ -1,0 +1,346 @@
+package pkix
+
+import (
+	"crypto"
+	"crypto/dsa"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	_ "crypto/md5" // registered for old signatures, which policy then judges
+	"crypto/rsa"
+	_ "crypto/sha1"
+	_ "crypto/sha256"
+	_ "crypto/sha3"
+	_ "crypto/sha512"
+	"errors"
+	"fmt"
+	"strings"
+
+	"rogito.dev/rogito/ades"
+
+	_ "golang.org/x/crypto/ripemd160"
+)
+
+// AlgorithmIdentifier is an algorithm with its parameters as they stand.
+type AlgorithmIdentifier struct {
+	OID    string
+	Params []byte // the whole element; nil when absent
+	Raw    []byte
+}
+
+// ParseAlgorithmIdentifier reads the DER of an AlgorithmIdentifier.
+func ParseAlgorithmIdentifier(der []byte) (AlgorithmIdentifier, error) {
+	r := reader(der)
+	e, ok := r.take(tagSequence)
+	if !ok {
+		return AlgorithmIdentifier{}, errDER
+	}
+	return algorithmIdentifier(e)
+}
+
+func algorithmIdentifier(e element) (AlgorithmIdentifier, error) {
+	in := reader(e.body)
+	id, ok := in.take(tagOID)
+	if !ok {
+		return AlgorithmIdentifier{}, errDER
+	}
+	a := AlgorithmIdentifier{OID: parseOID(id.body), Raw: e.full}
+	if p, ok := in.next(); ok {
+		a.Params = p.full
+	}
+	return a, nil
+}
+
+// Kind is a family of signature algorithms.
+type Kind string
+
+const (
+	RSA     Kind = "RSA"        // RSASSA-PKCS1-v1_5
+	PSS     Kind = "RSASSA-PSS" // RSASSA-PSS
+	ECDSA   Kind = "ECDSA"
+	DSA     Kind = "DSA"
+	Ed25519 Kind = "Ed25519"
+	Ed448   Kind = "Ed448"
+)
+
+// Scheme is a signature algorithm with everything that a check needs.
+type Scheme struct {
+	Kind Kind
+	Hash crypto.Hash // 0 for the Edwards curves, which hash for themselves
+	// MGF and Salt are those of RSASSA-PSS. A salt of -1 is any length, for
+	// places that do not say.
+	MGF  crypto.Hash
+	Salt int
+	// Plain means that ECDSA and DSA values are r‖s of fixed width, as in XML
+	// and in the plain ECDSA of BSI TR-03111.
+	Plain bool
+	OID   string // as it stood, for the report
+}
+
+// ErrUnsupported says that an algorithm or key is not known here, so that a
+// signature cannot be decided.
+var ErrUnsupported = errors.New("unsupported algorithm")
+
+// ErrSignature says that a signature does not verify.
+var ErrSignature = errors.New("signature does not verify")
+
+var hashOIDs = map[string]crypto.Hash{
+	"1.2.840.113549.2.5":      crypto.MD5,
+	"1.3.14.3.2.26":           crypto.SHA1,
+	"1.3.36.3.2.1":            crypto.RIPEMD160,
+	"2.16.840.1.101.3.4.2.1":  crypto.SHA256,
+	"2.16.840.1.101.3.4.2.2":  crypto.SHA384,
+	"2.16.840.1.101.3.4.2.3":  crypto.SHA512,
+	"2.16.840.1.101.3.4.2.4":  crypto.SHA224,
+	"2.16.840.1.101.3.4.2.5":  crypto.SHA512_224,
+	"2.16.840.1.101.3.4.2.6":  crypto.SHA512_256,
+	"2.16.840.1.101.3.4.2.7":  crypto.SHA3_224,
+	"2.16.840.1.101.3.4.2.8":  crypto.SHA3_256,
+	"2.16.840.1.101.3.4.2.9":  crypto.SHA3_384,
+	"2.16.840.1.101.3.4.2.10": crypto.SHA3_512,
+}
+
+// HashOf returns the hash with that object identifier.
+func HashOf(oid string) (crypto.Hash, bool) {
+	h, ok := hashOIDs[oid]
+	return h, ok && h.Available()
+}
+
+// OIDOf returns the object identifier of a hash, "" when it has none.
+func OIDOf(h crypto.Hash) string {
+	for oid, c := range hashOIDs {
+		if c == h {
+			return oid
+		}
+	}
+	return ""
+}
+
+// HashName spells a hash as reports do: SHA256, SHA3-256, RIPEMD160.
+func HashName(h crypto.Hash) string {
+	switch h {
+	case 0:
+		return ""
+	case crypto.SHA1, crypto.SHA224, crypto.SHA256, crypto.SHA384, crypto.SHA512:
+		return strings.ReplaceAll(h.String(), "-", "")
+	case crypto.RIPEMD160:
+		return "RIPEMD160"
+	}
+	return h.String()
+}
+
+// HashByName is the inverse of HashName.
+func HashByName(name string) (crypto.Hash, bool) {
+	for _, h := range hashOIDs {
+		if HashName(h) == name {
+			return h, true
+		}
+	}
+	return 0, false
+}
+
+type schemeEntry struct {
+	kind  Kind
+	hash  crypto.Hash
+	plain bool
+}
+
+// schemeOIDs lists the signature algorithms; a zero hash means that the
+// identifier leaves it to its surroundings.
+var schemeOIDs = map[string]schemeEntry{
+	"1.2.840.113549.1.1.1":  {RSA, 0, false},
+	"1.2.840.113549.1.1.4":  {RSA, crypto.MD5, false},
+	"1.2.840.113549.1.1.5":  {RSA, crypto.SHA1, false},
+	"1.3.14.3.2.29":         {RSA, crypto.SHA1, false},
+	"1.2.840.113549.1.1.11": {RSA, crypto.SHA256, false},
+	"1.2.840.113549.1.1.12": {RSA, crypto.SHA384, false},
+	"1.2.840.113549.1.1.13": {RSA, crypto.SHA512, false},
+	"1.2.840.113549.1.1.14": {RSA, crypto.SHA224, false},
+	"1.2.840.113549.1.1.15": {RSA, crypto.SHA512_224, false},
+	"1.2.840.113549.1.1.16": {RSA, crypto.SHA512_256, false},
+	"1.3.36.3.3.1.2":        {RSA, crypto.RIPEMD160, false},
+
+	"2.16.840.1.101.3.4.3.13": {RSA, crypto.SHA3_224, false},
+	"2.16.840.1.101.3.4.3.14": {RSA, crypto.SHA3_256, false},
+	"2.16.840.1.101.3.4.3.15": {RSA, crypto.SHA3_384, false},
+	"2.16.840.1.101.3.4.3.16": {RSA, crypto.SHA3_512, false},
+
+	"1.2.840.10045.2.1":       {ECDSA, 0, false},
+	"1.2.840.10045.4.1":       {ECDSA, crypto.SHA1, false},
+	"1.2.840.10045.4.3.1":     {ECDSA, crypto.SHA224, false},
+	"1.2.840.10045.4.3.2":     {ECDSA, crypto.SHA256, false},
+	"1.2.840.10045.4.3.3":     {ECDSA, crypto.SHA384, false},
+	"1.2.840.10045.4.3.4":     {ECDSA, crypto.SHA512, false},
+	"2.16.840.1.101.3.4.3.9":  {ECDSA, crypto.SHA3_224, false},
+	"2.16.840.1.101.3.4.3.10": {ECDSA, crypto.SHA3_256, false},
+	"2.16.840.1.101.3.4.3.11": {ECDSA, crypto.SHA3_384, false},
+	"2.16.840.1.101.3.4.3.12": {ECDSA, crypto.SHA3_512, false},
+	"0.4.0.127.0.7.1.1.4.1.1": {ECDSA, crypto.SHA1, true},
+	"0.4.0.127.0.7.1.1.4.1.2": {ECDSA, crypto.SHA224, true},
+	"0.4.0.127.0.7.1.1.4.1.3": {ECDSA, crypto.SHA256, true},
+	"0.4.0.127.0.7.1.1.4.1.4": {ECDSA, crypto.SHA384, true},
+	"0.4.0.127.0.7.1.1.4.1.5": {ECDSA, crypto.SHA512, true},
+	"0.4.0.127.0.7.1.1.4.1.6": {ECDSA, crypto.RIPEMD160, true},
+
+	"0.4.0.127.0.7.1.1.4.1.8":  {ECDSA, crypto.SHA3_224, true},
+	"0.4.0.127.0.7.1.1.4.1.9":  {ECDSA, crypto.SHA3_256, true},
+	"0.4.0.127.0.7.1.1.4.1.10": {ECDSA, crypto.SHA3_384, true},
+	"0.4.0.127.0.7.1.1.4.1.11": {ECDSA, crypto.SHA3_512, true},
+
+	"1.2.840.10040.4.1":      {DSA, 0, false},
+	"1.2.840.10040.4.3":      {DSA, crypto.SHA1, false},
+	"1.3.14.3.2.27":          {DSA, crypto.SHA1, false},
+	"2.16.840.1.101.3.4.3.1": {DSA, crypto.SHA224, false},
+	"2.16.840.1.101.3.4.3.2": {DSA, crypto.SHA256, false},
+	"2.16.840.1.101.3.4.3.3": {DSA, crypto.SHA384, false},
+	"2.16.840.1.101.3.4.3.4": {DSA, crypto.SHA512, false},
+	"2.16.840.1.101.3.4.3.5": {DSA, crypto.SHA3_224, false},
+	"2.16.840.1.101.3.4.3.6": {DSA, crypto.SHA3_256, false},
+	"2.16.840.1.101.3.4.3.7": {DSA, crypto.SHA3_384, false},
+	"2.16.840.1.101.3.4.3.8": {DSA, crypto.SHA3_512, false},
+
+	"1.3.101.112": {Ed25519, 0, false},
+	"1.3.101.113": {Ed448, 0, false},
+}
+
+const oidPSS = "1.2.840.113549.1.1.10"
+
+// SchemeOf reads a signature AlgorithmIdentifier. Identifiers that name no
+// hash (rsaEncryption in CMS) take the one given; zero means that there is
+// none to take.
+func SchemeOf(alg AlgorithmIdentifier, digest crypto.Hash) (Scheme, error) {
+	if alg.OID == oidPSS {
+		return pssScheme(alg)
+	}
+	e, ok := schemeOIDs[alg.OID]
+	if !ok {
+		return Scheme{OID: alg.OID}, fmt.Errorf("%w %s", ErrUnsupported, alg.OID)
+	}
+	s := Scheme{Kind: e.kind, Hash: e.hash, Plain: e.plain, OID: alg.OID}
+	if s.Hash == 0 && s.Kind != Ed25519 && s.Kind != Ed448 {
+		if digest == 0 {
+			return s, fmt.Errorf("%w: %s names no hash", ErrUnsupported, alg.OID)
+		}
+		s.Hash = digest
+	}
+	return s, nil
+}
+
+// pssScheme reads RSASSA-PSS-params (RFC 4055); the defaults are SHA-1 and 20.
+func pssScheme(alg AlgorithmIdentifier) (Scheme, error) {
+	s := Scheme{Kind: PSS, Hash: crypto.SHA1, MGF: crypto.SHA1, Salt: 20, OID: alg.OID}
+	if len(alg.Params) == 0 || alg.Params[0] == tagNull {
+		return s, nil
+	}
+	r, ok := one(alg.Params, tagSequence)
+	if !ok {
+		return s, errDER
+	}
+	for !r.empty() {
+		e, ok := r.next()
+		if !ok {
+			return s, errDER
+		}
+		if err := s.pssParam(e); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+func (s *Scheme) pssParam(e element) error {
+	switch e.tag {
+	case 0xa0:
+		h, err := hashParam(e.body)
+		s.Hash = h
+		return err
+	case 0xa1:
+		mgf, err := ParseAlgorithmIdentifier(e.body)
+		if err != nil || mgf.OID != "1.2.840.113549.1.1.8" {
+			return fmt.Errorf("%w: mask generation %s", ErrUnsupported, mgf.OID)
+		}
+		s.MGF, err = hashParam(mgf.Params)
+		return err
+	case 0xa2, 0xa3:
+		r := reader(e.body)
+		i, ok := r.take(tagInteger)
+		if !ok {
+			return errDER
+		}
+		n, ok := smallInt(i.body)
+		if !ok || (e.tag == 0xa3 && n != 1) {
+			return fmt.Errorf("%w: RSASSA-PSS parameters", ErrUnsupported)
+		}
+		if e.tag == 0xa2 {
+			s.Salt = n
+		}
+	}
+	return nil
+}
+
+func hashParam(der []byte) (crypto.Hash, error) {
+	a, err := ParseAlgorithmIdentifier(der)
+	if err != nil {
+		return 0, err
+	}
+	h, ok := HashOf(a.OID)
+	if !ok {
+		return 0, fmt.Errorf("%w: hash %s", ErrUnsupported, a.OID)
+	}
+	return h, nil
+}
+
+// Name spells the scheme as reports do: SHA256withRSA, SHA256withRSAandMGF1,
+// SHA256withECDSA, Ed25519.
+func (s Scheme) Name() string {
+	switch s.Kind {
+	case Ed25519, Ed448:
+		return string(s.Kind)
+	case PSS:
+		return HashName(s.Hash) + "withRSAandMGF1"
+	case ECDSA:
+		if s.Plain && strings.HasPrefix(s.OID, "0.4.0.127") {
+			return HashName(s.Hash) + "withPLAIN-ECDSA"
+		}
+	case "":
+		return s.OID
+	}
+	return HashName(s.Hash) + "with" + string(s.Kind)
+}
+
+// Algorithm describes the scheme used with a key, for the facts.
+func (s Scheme) Algorithm(pub any) ades.Algorithm {
+	a := ades.Algorithm{Name: s.Name(), Key: string(s.Kind), Digest: HashName(s.Hash), KeySize: KeySize(pub), OID: s.OID}
+	switch s.Kind {
+	case Ed25519:
+		a.Digest = "SHA512"
+	case Ed448:
+		a.Digest = "SHAKE256"
+	}
+	return a
+}
+
+// Algorithm describes a signature AlgorithmIdentifier used with a key; digest
+// serves identifiers that name no hash. What is unknown keeps its OID as name.
+func Algorithm(alg AlgorithmIdentifier, digest crypto.Hash, pub any) ades.Algorithm {
+	s, _ := SchemeOf(alg, digest)
+	s.OID = alg.OID
+	return s.Algorithm(pub)
+}
+
+// KeySize is the strength of a key as it is usually given, in bits; 0 when
+// the key is not known.
+func KeySize(pub any) int {
+	switch k := pub.(type) {
+	case *rsa.PublicKey:
+		return k.N.BitLen()
+	case *ecdsa.PublicKey:
+		return k.Curve.Params().BitSize
+	case *dsa.PublicKey:
+		return k.P.BitLen()
+	case ed25519.PublicKey:
+		return 256
+	case Ed448PublicKey:
+		return 448
+	}
+	return 0
+}

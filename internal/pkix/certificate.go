@@ -1,0 +1,305 @@
+package pkix
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+	"sync"
+	"time"
+
+	"rogito.dev/rogito/ades"
+)
+
+// KeyUsage is the bit string of RFC 5280 section 4.2.1.3, first bit lowest.
+type KeyUsage uint16
+
+const (
+	DigitalSignature KeyUsage = 1 << iota
+	NonRepudiation
+	KeyEncipherment
+	DataEncipherment
+	KeyAgreement
+	KeyCertSign
+	CRLSign
+	EncipherOnly
+	DecipherOnly
+)
+
+// Extended key usages that trust asks for.
+const (
+	EKUAny          = "2.5.29.37.0"
+	EKUTimeStamping = "1.3.6.1.5.5.7.3.8"
+	EKUOCSPSigning  = "1.3.6.1.5.5.7.3.9"
+)
+
+// Extension is one certificate or list extension as it stands.
+type Extension struct {
+	OID      string
+	Critical bool
+	Value    []byte // content of the OCTET STRING
+}
+
+// BasicConstraints of RFC 5280 section 4.2.1.9.
+type BasicConstraints struct {
+	IsCA       bool
+	MaxPathLen int // -1 when there is no limit
+}
+
+// Certificate is an X.509 certificate as it was found.
+type Certificate struct {
+	Raw, RawTBS, RawSubject, RawIssuer, RawSPKI []byte
+
+	Version            int
+	SerialNumber       *big.Int
+	SignatureAlgorithm AlgorithmIdentifier
+	Signature          []byte
+	Subject, Issuer    Name
+	NotBefore          time.Time
+	NotAfter           time.Time
+	// PublicKey is nil when the key is not understood; KeyError says why.
+	PublicKey    any
+	KeyAlgorithm AlgorithmIdentifier
+	KeyError     error
+
+	SubjectKeyID, AuthorityKeyID []byte
+	KeyUsage                     KeyUsage // 0 with HasKeyUsage false: not restricted
+	HasKeyUsage                  bool
+	ExtKeyUsage                  []string // dotted
+	ExtKeyUsageCritical          bool
+	BasicConstraints             *BasicConstraints
+	Policies                     []string // dotted
+	PolicyMappings               []PolicyMapping
+	PolicyConstraints            *PolicyConstraints
+	InhibitAnyPolicy             int // -1 when absent
+	NameConstraints              *NameConstraints
+	SubjectAltNames              []GeneralName
+	OCSPServers, IssuerURLs      []string
+	CRLDistributionPoints        []DistributionPoint
+	QcStatements                 *QcStatements
+	OCSPNoCheck                  bool
+	Extensions                   []Extension
+	// BadExtensions are those that could not be read; a critical one makes the
+	// certificate useless in a path.
+	BadExtensions []string
+
+	id, subjectKey, issuerKey string
+	algorithmMismatch         bool
+	selfSigned                func() bool
+}
+
+// ParseCertificate reads a certificate, keeping what it does not understand.
+func ParseCertificate(der []byte) (*Certificate, error) {
+	c := &Certificate{InhibitAnyPolicy: -1}
+	if err := c.parse(der); err != nil {
+		return nil, &ades.MalformedError{Format: "X.509", Where: "Certificate", Err: err}
+	}
+	c.id = ades.FactID(c.Raw)
+	c.subjectKey, c.issuerKey = c.Subject.Canonical(), c.Issuer.Canonical()
+	c.selfSigned = sync.OnceValue(func() bool {
+		return c.subjectKey == c.issuerKey && c.CheckSignatureFrom(c) == nil
+	})
+	return c, nil
+}
+
+func (c *Certificate) parse(der []byte) error {
+	r := reader(der)
+	whole, ok := r.take(tagSequence)
+	if !ok {
+		return errDER
+	}
+	if len(bytes.Trim(r, "\x00\r\n ")) > 0 {
+		return errors.New("data after the certificate")
+	}
+	c.Raw = whole.full
+	in := reader(whole.body)
+	tbs, ok := in.take(tagSequence)
+	if !ok {
+		return errDER
+	}
+	c.RawTBS = tbs.full
+	alg, ok := in.take(tagSequence)
+	if !ok {
+		return errDER
+	}
+	var err error
+	if c.SignatureAlgorithm, err = algorithmIdentifier(alg); err != nil {
+		return fmt.Errorf("signatureAlgorithm: %w", err)
+	}
+	sig, ok := in.take(tagBitString)
+	if !ok {
+		return errors.New("signatureValue missing")
+	}
+	if c.Signature, ok = bits(sig.body); !ok {
+		return errors.New("signatureValue")
+	}
+	return c.parseTBS(tbs.body)
+}
+
+func (c *Certificate) parseTBS(body reader) error {
+	c.Version = 1
+	if v, ok := body.take(0xa0); ok {
+		in := reader(v.body)
+		if i, ok := in.take(tagInteger); ok {
+			n, _ := smallInt(i.body)
+			c.Version = n + 1
+		}
+	}
+	serial, ok := body.take(tagInteger)
+	if !ok {
+		return errors.New("serialNumber missing")
+	}
+	c.SerialNumber = parseInt(serial.body)
+	inner, ok := body.take(tagSequence)
+	if !ok {
+		return errors.New("signature missing")
+	}
+	a, err := algorithmIdentifier(inner)
+	if err != nil {
+		return fmt.Errorf("signature: %w", err)
+	}
+	c.algorithmMismatch = a.OID != c.SignatureAlgorithm.OID || !sameParams(a.Params, c.SignatureAlgorithm.Params)
+	if err := c.parseNames(&body); err != nil {
+		return err
+	}
+	spki, ok := body.take(tagSequence)
+	if !ok {
+		return errors.New("subjectPublicKeyInfo missing")
+	}
+	c.RawSPKI = spki.full
+	c.PublicKey, c.KeyAlgorithm, c.KeyError = ParsePublicKey(spki.full)
+	for !body.empty() {
+		e, ok := body.next()
+		if !ok {
+			return errDER
+		}
+		if e.tag == 0xa3 {
+			return c.parseExtensions(e.body)
+		}
+	}
+	return nil
+}
+
+// sameParams takes absent and NULL parameters as equal, as they are meant.
+func sameParams(a, b []byte) bool {
+	null := func(p []byte) bool { return len(p) == 0 || p[0] == tagNull }
+	return (null(a) && null(b)) || bytes.Equal(a, b)
+}
+
+func (c *Certificate) parseNames(body *reader) error {
+	issuer, ok := body.take(tagSequence)
+	if !ok {
+		return errors.New("issuer missing")
+	}
+	validity, ok := body.take(tagSequence)
+	if !ok {
+		return errors.New("validity missing")
+	}
+	subject, ok := body.take(tagSequence)
+	if !ok {
+		return errors.New("subject missing")
+	}
+	c.RawIssuer, c.RawSubject = issuer.full, subject.full
+	var err error
+	if c.Issuer, err = ParseName(issuer.full); err != nil {
+		return fmt.Errorf("issuer: %w", err)
+	}
+	if c.Subject, err = ParseName(subject.full); err != nil {
+		return fmt.Errorf("subject: %w", err)
+	}
+	v := reader(validity.body)
+	from, _ := v.next()
+	to, _ := v.next()
+	var okFrom, okTo bool
+	c.NotBefore, okFrom = parseTime(from)
+	c.NotAfter, okTo = parseTime(to)
+	if !okFrom || !okTo {
+		return errors.New("validity")
+	}
+	return nil
+}
+
+// ID names the certificate by its content.
+func (c *Certificate) ID() string { return c.id }
+
+// SubjectDN is the subject as RFC 4514 writes it, in the order of encoding.
+func (c *Certificate) SubjectDN() string { return c.Subject.String() }
+
+// IssuerDN is the issuer as RFC 4514 writes it, in the order of encoding.
+func (c *Certificate) IssuerDN() string { return c.Issuer.String() }
+
+// SubjectKey is the subject in the form in which equal names are equal.
+func (c *Certificate) SubjectKey() string { return c.subjectKey }
+
+// IssuerKey is the issuer in the form in which equal names are equal.
+func (c *Certificate) IssuerKey() string { return c.issuerKey }
+
+// SelfIssued reports whether subject and issuer are the same name.
+func (c *Certificate) SelfIssued() bool { return c.subjectKey == c.issuerKey }
+
+// SelfSigned reports whether the certificate verifies with its own key.
+func (c *Certificate) SelfSigned() bool { return c.selfSigned() }
+
+// Equal reports whether both are the same certificate, byte for byte.
+func (c *Certificate) Equal(o *Certificate) bool { return o != nil && c.id == o.id }
+
+// CommonName is the last CN of the subject, else what names it best.
+func (n Name) CommonName() string {
+	for _, oid := range []string{OIDCommonName, OIDPseudonym, OIDOrganization, "2.5.4.11"} {
+		if v := n.Get(oid); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// SerialHex is the serial number as hexadecimal digits.
+func (c *Certificate) SerialHex() string {
+	return hex.EncodeToString(c.SerialNumber.Bytes())
+}
+
+// ErrAlgorithmMismatch says that a certificate names two signature
+// algorithms, one inside and another outside the signed part.
+var ErrAlgorithmMismatch = errors.New("signature algorithms inside and outside differ")
+
+// CheckSignatureFrom checks the certificate's signature with the issuer's
+// key: the arithmetic alone, no names and no rights.
+func (c *Certificate) CheckSignatureFrom(issuer *Certificate) error {
+	if issuer.PublicKey == nil {
+		return fmt.Errorf("issuer's key: %w", issuer.KeyError)
+	}
+	if c.algorithmMismatch {
+		return ErrAlgorithmMismatch
+	}
+	return CheckSignature(c.SignatureAlgorithm, issuer.PublicKey, c.RawTBS, c.Signature)
+}
+
+// Scheme is the algorithm with which the certificate is signed.
+func (c *Certificate) Scheme() (Scheme, error) { return SchemeOf(c.SignatureAlgorithm, 0) }
+
+// HasUsage reports whether the key usage allows u, or does not restrict.
+func (c *Certificate) HasUsage(u KeyUsage) bool { return !c.HasKeyUsage || c.KeyUsage&u != 0 }
+
+// HasExtUsage reports whether the extended key usage lists oid.
+func (c *Certificate) HasExtUsage(oid string) bool {
+	for _, u := range c.ExtKeyUsage {
+		if u == oid {
+			return true
+		}
+	}
+	return false
+}
+
+// KeyBits are the octets of the subject's key, over which OCSP and key
+// identifiers take SHA-1.
+func (c *Certificate) KeyBits() []byte {
+	r, ok := one(c.RawSPKI, tagSequence)
+	if !ok {
+		return nil
+	}
+	r.take(tagSequence)
+	bs, _ := r.take(tagBitString)
+	b, _ := bits(bs.body)
+	return b
+}

@@ -1,0 +1,264 @@
+package pkix
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/dsa"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"fmt"
+	"math/big"
+)
+
+// CheckSignature checks a signature over a message by its algorithm
+// identifier. It returns nil, ErrSignature, or an error wrapping
+// ErrUnsupported when it cannot be decided.
+func CheckSignature(alg AlgorithmIdentifier, pub any, message, sig []byte) error {
+	s, err := SchemeOf(alg, 0)
+	if err != nil {
+		return err
+	}
+	return s.Verify(pub, message, sig)
+}
+
+// Verify checks a signature over a message.
+func (s Scheme) Verify(pub any, message, sig []byte) error {
+	switch s.Kind {
+	case Ed25519:
+		key, ok := pub.(ed25519.PublicKey)
+		return decide(ok, ok && len(sig) == ed25519.SignatureSize && ed25519.Verify(key, message, sig))
+	case Ed448:
+		key, ok := pub.(Ed448PublicKey)
+		return decide(ok, ok && key.verify(message, sig))
+	}
+	if !s.Hash.Available() {
+		return fmt.Errorf("%w: hash of %s", ErrUnsupported, s.OID)
+	}
+	h := s.Hash.New()
+	h.Write(message)
+	return s.VerifyDigest(pub, h.Sum(nil), sig)
+}
+
+// VerifyDigest checks a signature over a digest made with the scheme's hash.
+// The Edwards curves need the message itself.
+func (s Scheme) VerifyDigest(pub any, digest, sig []byte) error {
+	if !s.Hash.Available() || len(digest) != s.Hash.Size() {
+		return fmt.Errorf("%w: digest for %s", ErrUnsupported, s.Name())
+	}
+	switch s.Kind {
+	case RSA:
+		key, ok := pub.(*rsa.PublicKey)
+		return decide(ok, ok && verifyPKCS1(key, s.Hash, digest, sig))
+	case PSS:
+		key, ok := pub.(*rsa.PublicKey)
+		return decide(ok, ok && s.verifyPSS(key, digest, sig))
+	case ECDSA:
+		key, ok := pub.(*ecdsa.PublicKey)
+		return decide(ok, ok && verifyECDSA(key, digest, sig, s.Plain))
+	case DSA:
+		key, ok := pub.(*dsa.PublicKey)
+		return decide(ok, ok && verifyDSA(key, digest, sig, s.Plain))
+	}
+	return fmt.Errorf("%w: %s", ErrUnsupported, s.Name())
+}
+
+func decide(rightKey, good bool) error {
+	switch {
+	case good:
+		return nil
+	case !rightKey:
+		return fmt.Errorf("%w: the key is of another kind", ErrUnsupported)
+	}
+	return ErrSignature
+}
+
+// verifyPKCS1 uses crypto/rsa where it serves; short keys and odd exponents,
+// which it refuses, must still be checked, since policy and not arithmetic
+// says that they are weak.
+func verifyPKCS1(key *rsa.PublicKey, hash crypto.Hash, digest, sig []byte) bool {
+	if key.N.BitLen() >= 1024 && key.E < 1<<31-1 && key.E&1 == 1 && hash != crypto.RIPEMD160 {
+		return rsa.VerifyPKCS1v15(key, hash, digest, sig) == nil
+	}
+	em, ok := rsaRecover(key, sig)
+	if !ok {
+		return false
+	}
+	info := encode(tagSequence, encode(tagSequence, encodeOID(OIDOf(hash)), []byte{tagNull, 0}), encode(tagOctetString, digest))
+	if len(em) < len(info)+11 {
+		return false
+	}
+	want := bytes.Repeat([]byte{0xff}, len(em))
+	want[0], want[1], want[len(em)-len(info)-1] = 0, 1, 0
+	copy(want[len(em)-len(info):], info)
+	return bytes.Equal(em, want)
+}
+
+// rsaRecover is RSAVP1 with the result in the octets of the modulus.
+func rsaRecover(key *rsa.PublicKey, sig []byte) ([]byte, bool) {
+	size := (key.N.BitLen() + 7) / 8
+	if size > 2048 || size < 32 || len(sig) != size || key.E < 2 {
+		return nil, false
+	}
+	c := new(big.Int).SetBytes(sig)
+	if c.Cmp(key.N) >= 0 {
+		return nil, false
+	}
+	return c.Exp(c, big.NewInt(int64(key.E)), key.N).FillBytes(make([]byte, size)), true
+}
+
+// verifyPSS is EMSA-PSS-VERIFY of RFC 8017 section 9.1.2, written out since
+// crypto/rsa knows no mask generation with another hash.
+func (s Scheme) verifyPSS(key *rsa.PublicKey, digest, sig []byte) bool {
+	full, ok := rsaRecover(key, sig)
+	if !ok || !s.MGF.Available() {
+		return false
+	}
+	emBits := key.N.BitLen() - 1
+	emLen := (emBits + 7) / 8
+	if len(full) > emLen {
+		if full[0] != 0 {
+			return false
+		}
+		full = full[1:]
+	}
+	hLen := s.Hash.Size()
+	if emLen < hLen+2 || full[emLen-1] != 0xbc {
+		return false
+	}
+	db, h := full[:emLen-hLen-1], full[emLen-hLen-1:emLen-1]
+	mask := byte(0xff >> (8*emLen - emBits))
+	if db[0]&^mask != 0 {
+		return false
+	}
+	mgf1(db, h, s.MGF)
+	db[0] &= mask
+	return s.pssSaltMatches(db, h, digest)
+}
+
+func (s Scheme) pssSaltMatches(db, h, digest []byte) bool {
+	at := bytes.IndexByte(db, 1)
+	if at < 0 || (s.Salt >= 0 && len(db)-at-1 != s.Salt) {
+		return false
+	}
+	for _, c := range db[:at] {
+		if c != 0 {
+			return false
+		}
+	}
+	m := s.Hash.New()
+	m.Write(make([]byte, 8))
+	m.Write(digest)
+	m.Write(db[at+1:])
+	return bytes.Equal(m.Sum(nil), h)
+}
+
+// mgf1 xors the mask over out.
+func mgf1(out, seed []byte, hash crypto.Hash) {
+	var counter [4]byte
+	for done := 0; done < len(out); {
+		h := hash.New()
+		h.Write(seed)
+		h.Write(counter[:])
+		for _, c := range h.Sum(nil) {
+			if done == len(out) {
+				return
+			}
+			out[done] ^= c
+			done++
+		}
+		for i := 3; i >= 0; i-- {
+			counter[i]++
+			if counter[i] != 0 {
+				break
+			}
+		}
+	}
+}
+
+func verifyECDSA(key *ecdsa.PublicKey, digest, sig []byte, raw bool) bool {
+	size := (key.Curve.Params().N.BitLen() + 7) / 8
+	if !raw {
+		if isNIST(key.Curve) {
+			return ecdsa.VerifyASN1(key, digest, sig)
+		}
+		r, s, ok := parseRS(sig)
+		return ok && inRange(r, s, key.Curve.Params().N) && ecdsa.Verify(key, digest, r, s)
+	}
+	if len(sig) != 2*size {
+		return false
+	}
+	r, s := new(big.Int).SetBytes(sig[:size]), new(big.Int).SetBytes(sig[size:])
+	return inRange(r, s, key.Curve.Params().N) && ecdsa.Verify(key, digest, r, s)
+}
+
+func inRange(r, s, n *big.Int) bool {
+	return r.Sign() > 0 && s.Sign() > 0 && r.Cmp(n) < 0 && s.Cmp(n) < 0
+}
+
+// parseRS reads Dss-Sig-Value strictly: a signature has one encoding.
+func parseRS(sig []byte) (r, s *big.Int, ok bool) {
+	in, ok := one(sig, tagSequence)
+	if !ok {
+		return nil, nil, false
+	}
+	a, okA := in.take(tagInteger)
+	b, okB := in.take(tagInteger)
+	if !okA || !okB || !in.empty() {
+		return nil, nil, false
+	}
+	r, s = parseInt(a.body), parseInt(b.body)
+	canonical := encode(tagSequence, encodeInt(r), encodeInt(s))
+	return r, s, bytes.Equal(canonical, sig)
+}
+
+func verifyDSA(key *dsa.PublicKey, digest, sig []byte, raw bool) bool {
+	if key.P.Sign() <= 0 || key.Q.Sign() <= 0 || key.P.BitLen() > 8192 {
+		return false
+	}
+	size := (key.Q.BitLen() + 7) / 8
+	if len(digest) > size {
+		digest = digest[:size]
+	}
+	r, s, ok := parseRS(sig)
+	if raw {
+		ok = len(sig) == 2*size
+		if ok {
+			r, s = new(big.Int).SetBytes(sig[:size]), new(big.Int).SetBytes(sig[size:])
+		}
+	}
+	return ok && inRange(r, s, key.Q) && dsa.Verify(key, digest, r, s)
+}
+
+// encodeOID writes a dotted identifier as an element.
+func encodeOID(dotted string) []byte {
+	var arcs []uint64
+	var n uint64
+	for i := 0; i <= len(dotted); i++ {
+		if i == len(dotted) || dotted[i] == '.' {
+			arcs = append(arcs, n)
+			n = 0
+			continue
+		}
+		n = n*10 + uint64(dotted[i]-'0')
+	}
+	if len(arcs) < 2 {
+		return encode(tagOID)
+	}
+	body := base128(nil, arcs[0]*40+arcs[1])
+	for _, a := range arcs[2:] {
+		body = base128(body, a)
+	}
+	return encode(tagOID, body)
+}
+
+func base128(out []byte, n uint64) []byte {
+	var tmp [10]byte
+	at := len(tmp) - 1
+	tmp[at] = byte(n & 0x7f)
+	for n >>= 7; n > 0; n >>= 7 {
+		at--
+		tmp[at] = byte(n&0x7f) | 0x80
+	}
+	return append(out, tmp[at:]...)
+}

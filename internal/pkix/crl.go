@@ -1,0 +1,286 @@
+package pkix
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+
+	"rogito.dev/rogito/ades"
+)
+
+// CRL is a revocation list of RFC 5280 section 5, version 1 or 2. Its entries
+// stay encoded: a list of sixty megabytes is scanned, not built.
+type CRL struct {
+	Raw, RawTBS, RawIssuer []byte
+	Version                int
+	SignatureAlgorithm     AlgorithmIdentifier
+	Signature              []byte
+	Issuer                 Name
+	ThisUpdate, NextUpdate time.Time // NextUpdate is zero when absent
+	AuthorityKeyID         []byte
+	Number                 *big.Int // nil when absent
+	DeltaBase              *big.Int // set for a delta list
+	IDP                    *IssuingDistributionPoint
+	// ExpiredCertsOnCRL: certificates that expired from then on stay listed.
+	ExpiredCertsOnCRL time.Time
+	Extensions        []Extension
+	CriticalUnknown   bool
+
+	entries           []byte
+	issuerKey         string
+	algorithmMismatch bool
+}
+
+// IssuingDistributionPoint of RFC 5280 section 5.2.5 limits a list's scope.
+type IssuingDistributionPoint struct {
+	Point                                            DistributionPoint
+	OnlyUsers, OnlyCAs, Indirect, OnlyAttributeCerts bool
+	OnlyReasons                                      uint16
+}
+
+// Entry is what a list says about one certificate.
+type Entry struct {
+	SerialNumber    *big.Int
+	RevokedAt       time.Time
+	Reason          int
+	CriticalUnknown bool
+}
+
+// ParseCRL reads a list without building its entries.
+func ParseCRL(der []byte) (*CRL, error) {
+	c := new(CRL)
+	if err := c.parse(der); err != nil {
+		return nil, &ades.MalformedError{Format: "CRL", Where: "CertificateList", Err: err}
+	}
+	c.issuerKey = c.Issuer.Canonical()
+	return c, nil
+}
+
+func (c *CRL) parse(der []byte) error {
+	r := reader(der)
+	whole, ok := r.take(tagSequence)
+	if !ok {
+		return errDER
+	}
+	c.Raw = whole.full
+	in := reader(whole.body)
+	tbs, okT := in.take(tagSequence)
+	alg, okA := in.take(tagSequence)
+	sig, okS := in.take(tagBitString)
+	if !okT || !okA || !okS {
+		return errDER
+	}
+	c.RawTBS = tbs.full
+	var err error
+	if c.SignatureAlgorithm, err = algorithmIdentifier(alg); err != nil {
+		return err
+	}
+	if c.Signature, ok = bits(sig.body); !ok {
+		return errDER
+	}
+	return c.parseTBS(tbs.body)
+}
+
+func (c *CRL) parseTBS(in reader) error {
+	c.Version = 1
+	if v, ok := in.take(tagInteger); ok {
+		n, _ := smallInt(v.body)
+		c.Version = n + 1
+	}
+	inner, ok := in.take(tagSequence)
+	if !ok {
+		return errDER
+	}
+	if a, err := algorithmIdentifier(inner); err != nil || a.OID != c.SignatureAlgorithm.OID {
+		c.algorithmMismatch = true
+	}
+	issuer, ok := in.take(tagSequence)
+	if !ok {
+		return errors.New("issuer missing")
+	}
+	c.RawIssuer = issuer.full
+	var err error
+	if c.Issuer, err = ParseName(issuer.full); err != nil {
+		return fmt.Errorf("issuer: %w", err)
+	}
+	this, _ := in.next()
+	if c.ThisUpdate, ok = parseTime(this); !ok {
+		return errors.New("thisUpdate")
+	}
+	if len(in) > 0 && (in[0] == tagUTCTime || in[0] == tagGeneralizedTime) {
+		next, _ := in.next()
+		c.NextUpdate, _ = parseTime(next)
+	}
+	if list, ok := in.take(tagSequence); ok {
+		c.entries = list.body
+	}
+	if exts, ok := in.take(0xa0); ok {
+		c.applyExtensions(exts.body)
+	}
+	return nil
+}
+
+func (c *CRL) applyExtensions(body []byte) {
+	c.Extensions = extensionList(body)
+	for _, x := range c.Extensions {
+		switch x.OID {
+		case "2.5.29.20":
+			if b, ok := oneBody(x.Value, tagInteger); ok {
+				c.Number = parseInt(b)
+			}
+		case "2.5.29.27":
+			if b, ok := oneBody(x.Value, tagInteger); ok {
+				c.DeltaBase = parseInt(b)
+			}
+		case "2.5.29.28":
+			c.IDP = parseIDP(x.Value)
+		case "2.5.29.35":
+			var cert Certificate
+			cert.applyAuthorityKeyID(x.Value)
+			c.AuthorityKeyID = cert.AuthorityKeyID
+		case "2.5.29.60":
+			r := reader(x.Value)
+			e, _ := r.next()
+			c.ExpiredCertsOnCRL, _ = parseTime(e)
+		default:
+			c.CriticalUnknown = c.CriticalUnknown || x.Critical
+		}
+	}
+}
+
+func parseIDP(der []byte) *IssuingDistributionPoint {
+	idp := new(IssuingDistributionPoint)
+	r, ok := one(der, tagSequence)
+	for ok && !r.empty() {
+		var e element
+		if e, ok = r.next(); !ok {
+			break
+		}
+		yes := len(e.body) == 1 && e.body[0] != 0
+		switch e.tag {
+		case 0xa0:
+			idp.Point.name(e.body)
+		case 0x81:
+			idp.OnlyUsers = yes
+		case 0x82:
+			idp.OnlyCAs = yes
+		case 0x83:
+			idp.OnlyReasons = bitFlags(e.body)
+		case 0x84:
+			idp.Indirect = yes
+		case 0x85:
+			idp.OnlyAttributeCerts = yes
+		}
+	}
+	return idp
+}
+
+// IssuerKey is the list's issuer in the form in which equal names are equal.
+func (c *CRL) IssuerKey() string { return c.issuerKey }
+
+// CheckSignatureFrom checks the list's signature with the issuer's key.
+func (c *CRL) CheckSignatureFrom(issuer *Certificate) error {
+	if issuer.PublicKey == nil {
+		return fmt.Errorf("issuer's key: %w", issuer.KeyError)
+	}
+	if c.algorithmMismatch {
+		return ErrAlgorithmMismatch
+	}
+	return CheckSignature(c.SignatureAlgorithm, issuer.PublicKey, c.RawTBS, c.Signature)
+}
+
+// Find scans for a certificate. Entries of an indirect list belong to the
+// issuer that was named last, the list's own at first.
+func (c *CRL) Find(cert *Certificate) (Entry, bool, error) {
+	want := bytes.TrimLeft(cert.SerialNumber.Bytes(), "\x00")
+	current := c.issuerKey
+	indirect := c.IDP != nil && c.IDP.Indirect
+	var found Entry
+	var have bool
+	for r := reader(c.entries); !r.empty(); {
+		e, ok := r.take(tagSequence)
+		if !ok {
+			return Entry{}, false, errDER
+		}
+		in := reader(e.body)
+		serial, ok := in.take(tagInteger)
+		if !ok {
+			return Entry{}, false, errDER
+		}
+		if indirect {
+			if k, ok := entryIssuer(in); ok {
+				current = k
+			}
+		}
+		if !bytes.Equal(bytes.TrimLeft(serial.body, "\x00"), want) && parseSmallSerial(serial.body, cert.SerialNumber) {
+			continue
+		}
+		if current != cert.issuerKey {
+			continue
+		}
+		entry, err := parseEntry(serial.body, in)
+		if err != nil {
+			return Entry{}, false, err
+		}
+		found, have = entry, true
+	}
+	return found, have, nil
+}
+
+// parseSmallSerial reports whether an encoded serial differs from n; only
+// negative numbers need the full comparison.
+func parseSmallSerial(b []byte, n *big.Int) bool {
+	if n.Sign() >= 0 {
+		return true
+	}
+	return parseInt(b).Cmp(n) != 0
+}
+
+func entryIssuer(in reader) (string, bool) {
+	in.next() // revocationDate
+	exts, ok := in.take(tagSequence)
+	if !ok {
+		return "", false
+	}
+	for _, x := range extensionList(exts.full) {
+		if x.OID != "2.5.29.29" {
+			continue
+		}
+		names, _ := parseGeneralNames(x.Value)
+		for _, n := range names {
+			if n.Tag == 4 {
+				if name, err := ParseName(n.Raw); err == nil {
+					return name.Canonical(), true
+				}
+			}
+		}
+	}
+	return "", false
+}
+
+func parseEntry(serial []byte, in reader) (Entry, error) {
+	e := Entry{SerialNumber: parseInt(serial)}
+	at, _ := in.next()
+	var ok bool
+	if e.RevokedAt, ok = parseTime(at); !ok {
+		return e, errors.New("revocationDate")
+	}
+	exts, ok := in.take(tagSequence)
+	if !ok {
+		return e, nil
+	}
+	for _, x := range extensionList(exts.full) {
+		switch x.OID {
+		case "2.5.29.21":
+			if b, ok := oneBody(x.Value, tagEnumerated); ok && len(b) == 1 {
+				e.Reason = int(b[0])
+			}
+		case "2.5.29.29", "2.5.29.24":
+		default:
+			e.CriticalUnknown = e.CriticalUnknown || x.Critical
+		}
+	}
+	return e, nil
+}

@@ -1,0 +1,92 @@
+package pkix
+
+// QcStatements are what a certificate says about its own qualification
+// (RFC 3739, ETSI EN 319 412-5).
+type QcStatements struct {
+	Compliance bool     // id-etsi-qcs-QcCompliance
+	SSCD       bool     // id-etsi-qcs-QcSSCD: the key is in a qualified device
+	Types      []string // of QcType: "esign", "eseal", "web"
+	Countries  []string // of QcCClegislation
+	Retention  int      // years, 0 when absent
+	IDs        []string // all statements, dotted
+}
+
+const (
+	oidQcCompliance = "0.4.0.1862.1.1"
+	oidQcRetention  = "0.4.0.1862.1.3"
+	oidQcSSCD       = "0.4.0.1862.1.4"
+	oidQcType       = "0.4.0.1862.1.6"
+	oidQcCountry    = "0.4.0.1862.1.7"
+)
+
+var qcTypes = map[string]string{
+	"0.4.0.1862.1.6.1": "esign",
+	"0.4.0.1862.1.6.2": "eseal",
+	"0.4.0.1862.1.6.3": "web",
+}
+
+func parseQcStatements(der []byte) (*QcStatements, bool) {
+	r, ok := one(der, tagSequence)
+	if !ok {
+		return nil, false
+	}
+	q := new(QcStatements)
+	for !r.empty() {
+		seq, ok := r.take(tagSequence)
+		if !ok {
+			return nil, false
+		}
+		in := reader(seq.body)
+		id, ok := in.take(tagOID)
+		if !ok {
+			return nil, false
+		}
+		q.apply(parseOID(id.body), in)
+	}
+	return q, true
+}
+
+func (q *QcStatements) apply(id string, info reader) {
+	q.IDs = append(q.IDs, id)
+	switch id {
+	case oidQcCompliance:
+		q.Compliance = true
+	case oidQcSSCD:
+		q.SSCD = true
+	case oidQcRetention:
+		if e, ok := info.take(tagInteger); ok {
+			q.Retention, _ = smallInt(e.body)
+		}
+	case oidQcType:
+		ids, _ := parseOIDs(info)
+		for _, id := range ids {
+			if t := qcTypes[id]; t != "" {
+				q.Types = append(q.Types, t)
+			}
+		}
+	case oidQcCountry:
+		if list, ok := info.take(tagSequence); ok {
+			for r := reader(list.body); !r.empty(); {
+				e, ok := r.next()
+				if !ok {
+					return
+				}
+				s, _ := decodeString(e)
+				q.Countries = append(q.Countries, s)
+			}
+		}
+	}
+}
+
+// HasType reports whether QcType names the type.
+func (q *QcStatements) HasType(t string) bool {
+	if q == nil {
+		return false
+	}
+	for _, have := range q.Types {
+		if have == t {
+			return true
+		}
+	}
+	return false
+}
