@@ -149,6 +149,7 @@ func (sd *SignedData) AddCertificates(certs ...[]byte) { sd.Certificates = addNe
 func (sd *SignedData) AddRevocations(choices ...[]byte) { sd.Revocations = addNew(sd.Revocations, choices) }
 
 func addNew(have, more [][]byte) [][]byte {
+	have = have[:len(have):len(have)]
 next:
 	for _, m := range more {
 		for _, h := range have {

@@ -1,0 +1,102 @@
+// Package cades makes and reads CAdES signatures (EN 319 122-1): CMS
+// SignedData with the attributes that bind the signer's certificate, and, from
+// level T on, time-stamps and validation data.
+//
+// Most callers want [Prepare] with a document and [Options], have the digest
+// signed, and call Finish on the [Draft]. [PrepareDigest] does the same where
+// only a digest is at hand (a PDF's byte range, a document that stays at
+// home), [Parallel] adds a signer to an existing file and [Counter] signs a
+// signature. [Augment] raises a file to T, LT or LTA, again and again; [Read]
+// states everything that can be found out about a file without a clock, a
+// network or an opinion.
+//
+// Made are the baseline levels with archive-time-stamp-v3 and
+// ats-hash-index-v3. Read are also the older forms: C, X, XL, A with
+// archive-time-stamp and archive-time-stamp-v2.
+package cades
+
+import (
+	"crypto"
+	"crypto/ed25519"
+	"crypto/x509"
+	"errors"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/oid"
+)
+
+// Options say how a signature is to be made.
+type Options struct {
+	ades.Signing
+
+	// Detached leaves the content out of the file.
+	Detached bool
+	// Embedded makes the CMS for another container that records the signing
+	// time itself: a PDF (EN 319 142-1). It has no signing-time attribute and
+	// is always detached.
+	Embedded bool
+	// MimeType of the content for the mime-type attribute; empty for none.
+	MimeType string
+	// Policy makes the signature one under a policy (EPES); nil for none.
+	Policy *Policy
+	// Commitments are identifiers of commitment types, dotted.
+	Commitments []string
+	// ContentTimestamps are tokens over the content, taken before signing.
+	ContentTimestamps [][]byte
+}
+
+// Policy identifies a signature policy and its document.
+type Policy struct {
+	ID     string // dotted identifier
+	Hash   crypto.Hash
+	Digest []byte
+	URI    string // where it can be read; may be empty
+}
+
+// Hash is the hash function with which a key can sign CMS: the one asked for,
+// except that Ed25519 goes with SHA-512 only (RFC 8419, 3.1).
+func Hash(s ades.Signing) crypto.Hash {
+	if s.Certificate != nil {
+		if _, ok := s.Certificate.PublicKey.(ed25519.PublicKey); ok {
+			return crypto.SHA512
+		}
+	}
+	return s.Digest()
+}
+
+func (o Options) check() error {
+	if o.Certificate == nil {
+		return errors.New("cades: no signing certificate")
+	}
+	if o.Time.IsZero() && !o.Embedded {
+		return errors.New("cades: no signing time")
+	}
+	h := Hash(o.Signing)
+	if oid.OfHash(h) == "" || !h.Available() {
+		return errors.New("cades: hash function not available")
+	}
+	if o.Policy != nil && !oid.Valid(o.Policy.ID) {
+		return errors.New("cades: policy identifier is not an object identifier")
+	}
+	for _, c := range o.Commitments {
+		if !oid.Valid(c) {
+			return errors.New("cades: commitment type is not an object identifier")
+		}
+	}
+	return nil
+}
+
+func certificates(o Options) [][]byte {
+	out := [][]byte{o.Certificate.Raw}
+	for _, c := range o.Chain {
+		if !c.Equal(o.Certificate) && !isRoot(c) {
+			out = append(out, c.Raw)
+		}
+	}
+	return out
+}
+
+// isRoot: a self-issued root proves nothing by being carried at level B.
+func isRoot(c *x509.Certificate) bool {
+	return string(c.RawSubject) == string(c.RawIssuer) && c.IsCA && len(c.AuthorityKeyId) == 0
+}

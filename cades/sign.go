@@ -1,0 +1,189 @@
+package cades
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/oid"
+)
+
+// Draft is a signature that wants only its value. It implements [ades.Draft].
+type Draft struct {
+	opts   Options
+	attrs  []byte // SET OF signed attributes
+	digest []byte
+	base   *cms.SignedData
+	place  func(sd *cms.SignedData, signer *cms.SignerInfo) error
+}
+
+// Prepare makes the draft of a signature over a document. The document is read
+// once now for its digest, and once more in Finish unless the signature is
+// detached.
+func Prepare(src ades.Source, o Options) (*Draft, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	digest, err := cms.Digest(Hash(o.Signing), src)
+	if err != nil {
+		return nil, fmt.Errorf("cades: digest content: %w", err)
+	}
+	sd := &cms.SignedData{ContentType: oid.Data}
+	if !o.Detached && !o.Embedded {
+		sd.Content = src
+	}
+	return draft(sd, oid.Data, digest, o)
+}
+
+// PrepareDigest makes the draft of a detached signature over content of which
+// only the digest is known. The digest is made with [Hash].
+func PrepareDigest(digest []byte, o Options) (*Draft, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if h := Hash(o.Signing); len(digest) != h.Size() {
+		return nil, fmt.Errorf("cades: digest of %d bytes is not one of %v", len(digest), h)
+	}
+	return draft(&cms.SignedData{ContentType: oid.Data}, oid.Data, digest, o)
+}
+
+// Parallel makes the draft of one more signature beside those in a file. The
+// signatures that are there keep their bytes. Content that the file does not
+// carry is given.
+func Parallel(src, content ades.Source, o Options) (*Draft, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	sd, err := open(src)
+	if err != nil {
+		return nil, err
+	}
+	if sd.Content != nil {
+		content = sd.Content
+	}
+	if content == nil {
+		return nil, errors.New("cades: the file does not carry the content, and it was not given")
+	}
+	if err := mayGrow(sd); err != nil {
+		return nil, err
+	}
+	digest, err := cms.Digest(Hash(o.Signing), content)
+	if err != nil {
+		return nil, fmt.Errorf("cades: digest content: %w", err)
+	}
+	return draft(sd, sd.ContentType, digest, o)
+}
+
+// Counter makes the draft of a counter-signature over the signature with the
+// given id (as [Read] states it); an empty id means the only one.
+func Counter(src ades.Source, id string, o Options) (*Draft, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	sd, err := open(src)
+	if err != nil {
+		return nil, err
+	}
+	if err := mayGrow(sd); err != nil {
+		return nil, err
+	}
+	at, err := find(sd, id)
+	if err != nil {
+		return nil, err
+	}
+	d := Hash(o.Signing).New()
+	d.Write(sd.SignerInfos[at].Signature)
+	draft, err := draft(sd, "", d.Sum(nil), o)
+	if err != nil {
+		return nil, err
+	}
+	draft.place = func(sd *cms.SignedData, signer *cms.SignerInfo) error {
+		si, err := sd.SignerInfos[at].AddUnsigned(cms.NewAttribute(oid.AttrCounterSignature, signer.Raw))
+		sd.SignerInfos[at] = si
+		return err
+	}
+	return draft, nil
+}
+
+// open reads a file in any of the forms in which CMS comes.
+func open(src ades.Source) (*cms.SignedData, error) {
+	bin, err := cms.Unarmour(src)
+	if err != nil {
+		return nil, err
+	}
+	return cms.Parse(bin)
+}
+
+func find(sd *cms.SignedData, id string) (int, error) {
+	if id == "" && len(sd.SignerInfos) == 1 {
+		return 0, nil
+	}
+	for i, si := range sd.SignerInfos {
+		if cms.SignerID(si) == id {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("cades: signature %q: %w", id, ades.ErrNotFound)
+}
+
+// mayGrow refuses to add certificates under an archive time-stamp that covers
+// the certificates field as a whole (versions 1 and 2).
+func mayGrow(sd *cms.SignedData) error {
+	for _, si := range sd.SignerInfos {
+		if len(si.Unsigned(oid.AttrArchiveTimestamp))+len(si.Unsigned(oid.AttrArchiveTimestampV2)) > 0 {
+			return errors.New("cades: an archive-time-stamp-v2 in the file would no longer match")
+		}
+	}
+	return nil
+}
+
+func draft(sd *cms.SignedData, contentType string, digest []byte, o Options) (*Draft, error) {
+	attrs, err := signedAttributes(o, contentType, digest)
+	if err != nil {
+		return nil, fmt.Errorf("cades: signed attributes: %w", err)
+	}
+	h := Hash(o.Signing).New()
+	h.Write(attrs)
+	return &Draft{opts: o, attrs: attrs, digest: h.Sum(nil), base: sd, place: appendSigner}, nil
+}
+
+func appendSigner(sd *cms.SignedData, signer *cms.SignerInfo) error {
+	sd.SignerInfos = append(sd.SignerInfos[:len(sd.SignerInfos):len(sd.SignerInfos)], signer)
+	return nil
+}
+
+// ToBeSigned is the DER encoding of the signed attributes.
+func (d *Draft) ToBeSigned() []byte { return d.attrs }
+
+// Digest of ToBeSigned.
+func (d *Draft) Digest() []byte { return d.digest }
+
+// Finish writes the ContentInfo with the signature. It can be called again
+// with another value.
+func (d *Draft) Finish(w io.Writer, value []byte) error {
+	alg, err := cms.SignatureAlgorithm(d.opts.Certificate.PublicKey, Hash(d.opts.Signing), d.opts.PSS)
+	if err != nil {
+		return fmt.Errorf("cades: %w", err)
+	}
+	digestAlg := cms.DigestAlgorithm(Hash(d.opts.Signing))
+	signer, err := cms.ParseSignerInfo(cms.NewSigner{
+		Issuer: d.opts.Certificate.RawIssuer, Serial: encodeInteger(d.opts.Certificate.SerialNumber),
+		DigestAlgorithm: digestAlg, SignedAttrs: d.attrs, SignatureAlgorithm: alg, Signature: value,
+	}.Encode())
+	if err != nil {
+		return fmt.Errorf("cades: encode signer: %w", err)
+	}
+	sd := *d.base
+	sd.SignerInfos = append([]*cms.SignerInfo{}, sd.SignerInfos...)
+	if err := sd.AddDigestAlgorithm(digestAlg); err != nil {
+		return err
+	}
+	sd.AddCertificates(certificates(d.opts)...)
+	if err := d.place(&sd, signer); err != nil {
+		return fmt.Errorf("cades: %w", err)
+	}
+	_, err = sd.WriteTo(w)
+	return err
+}
