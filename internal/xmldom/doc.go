@@ -1,0 +1,133 @@
+// Package xmldom reads XML 1.0 (fifth edition) with namespaces into a compact
+// tree that remembers where every node stands in the text.
+//
+// It is made for signatures: what canonicalisation needs is kept (comments,
+// processing instructions, prefixes, normalised attribute values), and since
+// every node knows its place, a signature is inserted by splicing, without
+// rewriting a byte of what was there.
+//
+// Document type declarations are refused before anything is expanded, so there
+// are no entities beyond the five predefined ones, no external fetches and no
+// attribute defaults. Everything hostile input can grow is bounded by [Limits].
+package xmldom
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Limits bound what a document may ask of the parser. Zero fields take the
+// values of DefaultLimits.
+type Limits struct {
+	Size       int // bytes of text
+	Depth      int // nested elements
+	Nodes      int
+	Attributes int // on one element, namespace declarations included
+	Bindings   int // namespace declarations in scope at once
+}
+
+// DefaultLimits leave room for any genuine document: the largest trusted list
+// has 3 MB, and signed data of a hundred megabytes occurs.
+var DefaultLimits = Limits{Size: 256 << 20, Depth: 1000, Nodes: 4 << 20, Attributes: 1000, Bindings: 1000}
+
+func (l Limits) withDefaults() Limits {
+	d := DefaultLimits
+	for _, f := range []struct{ got, def *int }{
+		{&l.Size, &d.Size},
+		{&l.Depth, &d.Depth},
+		{&l.Nodes, &d.Nodes},
+		{&l.Attributes, &d.Attributes},
+		{&l.Bindings, &d.Bindings},
+	} {
+		if *f.got == 0 {
+			*f.got = *f.def
+		}
+	}
+	return l
+}
+
+// Errors that a caller may want to tell apart.
+var (
+	ErrDoctype   = errors.New("document type declarations are refused")
+	ErrEntity    = errors.New("entity references are refused")
+	ErrLimit     = errors.New("limit exceeded")
+	ErrDuplicate = errors.New("identifier is not unique")
+	ErrNotFound  = errors.New("identifier not found")
+)
+
+// SyntaxError says where a document stops being well-formed XML.
+type SyntaxError struct {
+	Offset int // in the UTF-8 text
+	Line   int
+	Err    error
+}
+
+func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+func (e *SyntaxError) Unwrap() error { return e.Err }
+
+// Document is a parsed text. Its tree must not be changed.
+type Document struct {
+	*Node        // the document node; its children are the root element, comments and PIs
+	text  string // UTF-8, without byte order mark
+	enc   encoding
+	ids   map[string][]*Node
+}
+
+// Root is the document's one top-level element.
+func (d *Document) Root() *Node {
+	for c := d.First; c != nil; c = c.Next {
+		if c.Kind == Element {
+			return c
+		}
+	}
+	return nil
+}
+
+// Source is the text in UTF-8; offsets of nodes count in it.
+func (d *Document) Source() string { return d.text }
+
+// Raw is the text of one node as it stands.
+func (d *Document) Raw(n *Node) string { return d.text[n.Start:n.End] }
+
+// ByID finds the element whose identifier (xml:id, or an attribute named Id,
+// ID or id) is the one given. It fails with ErrDuplicate when several elements
+// claim it, which is how signatures are wrapped.
+func (d *Document) ByID(id string) (*Node, error) {
+	found := d.ids[id]
+	switch len(found) {
+	case 0:
+		return nil, fmt.Errorf("%w: %q", ErrNotFound, clip(id))
+	case 1:
+		return found[0], nil
+	}
+	return nil, fmt.Errorf("%w: %q", ErrDuplicate, clip(id))
+}
+
+// HasID reports whether any element claims the identifier.
+func (d *Document) HasID(id string) bool { return len(d.ids[id]) > 0 }
+
+// clip keeps hostile text out of error messages.
+func clip(s string) string {
+	if len(s) > 64 {
+		s = strings.ToValidUTF8(s[:64], "") + "…"
+	}
+	return s
+}
+
+// isID reports whether an attribute is an identifier by convention: without a
+// DTD there is no declaration to go by.
+func isID(n *Name) bool {
+	switch n.Local {
+	case "Id", "ID", "id", "AssertionID", "ResponseID", "RequestID":
+		return n.Space == "" || n.Space == xmlSpace && n.Local == "id" || n.Space == wsuSpace
+	}
+	return false
+}
+
+const (
+	xmlSpace   = "http://www.w3.org/XML/1998/namespace"
+	xmlnsSpace = "http://www.w3.org/2000/xmlns/"
+	wsuSpace   = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd"
+)

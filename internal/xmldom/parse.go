@@ -1,0 +1,286 @@
+package xmldom
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Parse reads a document. It fails with a *SyntaxError, which wraps ErrDoctype,
+// ErrEntity or ErrLimit where one of them is the reason.
+func Parse(b []byte, lim Limits) (*Document, error) {
+	lim = lim.withDefaults()
+	if len(b) > lim.Size || len(b) > math.MaxInt32/2 {
+		return nil, &SyntaxError{Line: 1, Err: fmt.Errorf("%w: %d bytes", ErrLimit, len(b))}
+	}
+	text, enc, err := decode(b)
+	if err != nil {
+		return nil, &SyntaxError{Line: 1, Err: err}
+	}
+	p := parser{s: text, lim: lim, names: make(map[string]*Name, 64)}
+	p.d = &Document{text: text, enc: enc, ids: map[string][]*Node{}}
+	p.d.Node = &Node{Kind: DocumentNode, End: uint32(len(text)), InnerEnd: uint32(len(text))}
+	if err := p.run(); err != nil {
+		at := min(p.i, len(text))
+		return nil, &SyntaxError{Offset: at, Line: 1 + strings.Count(text[:at], "\n"), Err: err}
+	}
+	return p.d, nil
+}
+
+type parser struct {
+	s   string
+	i   int
+	d   *Document
+	lim Limits
+
+	cur, last *Node // the open element and its last child so far
+	depth     int
+	count     int
+	noCR      bool // the text has no carriage return
+	noCDEnd   bool // the text has no ]]> outside CDATA sections, as far as is known
+
+	names map[string]*Name
+	scope []Binding
+	marks []int // len(scope) before each open element that declares something, else -1
+	raw   []rawAttr
+
+	nodes  []Node
+	attrs  []Attr
+	binds  []Binding
+	extras []extra
+}
+
+type rawAttr struct {
+	qname, value string
+	pos          int
+}
+
+func (p *parser) run() error {
+	if at, err := checkChars(p.s); err != nil {
+		p.i = at
+		return err
+	}
+	p.noCR = strings.IndexByte(p.s, '\r') < 0
+	p.noCDEnd = !strings.Contains(p.s, "]]>")
+	p.cur = p.d.Node
+	if err := p.declaration(); err != nil {
+		return err
+	}
+	for p.i < len(p.s) {
+		var err error
+		if p.s[p.i] == '<' {
+			err = p.markup()
+		} else {
+			err = p.text()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if p.cur != p.d.Node {
+		return fmt.Errorf("element %s is not closed", clip(p.cur.Name.QName))
+	}
+	if p.d.Root() == nil {
+		return errors.New("no root element")
+	}
+	return nil
+}
+
+// declaration steps over <?xml …?>.
+func (p *parser) declaration() error {
+	if !strings.HasPrefix(p.s, "<?xml") || len(p.s) < 6 || class[p.s[5]]&space == 0 {
+		return nil
+	}
+	end := strings.Index(p.s, "?>")
+	if end < 0 {
+		return errors.New("XML declaration does not end")
+	}
+	decl := p.s[5:end]
+	if !strings.Contains(decl, `"1.`) && !strings.Contains(decl, `'1.`) {
+		return errors.New("XML declaration without version")
+	}
+	if strings.ContainsAny(decl, "<>&") {
+		return errors.New("malformed XML declaration")
+	}
+	p.i = end + 2
+	return nil
+}
+
+func (p *parser) markup() error {
+	if p.i+1 >= len(p.s) {
+		return errors.New("unexpected end after <")
+	}
+	switch p.s[p.i+1] {
+	case '/':
+		return p.endTag()
+	case '?':
+		return p.procInst()
+	case '!':
+		return p.bang()
+	}
+	return p.startTag()
+}
+
+func (p *parser) bang() error {
+	rest := p.s[p.i:]
+	switch {
+	case strings.HasPrefix(rest, "<!--"):
+		return p.comment()
+	case strings.HasPrefix(rest, "<![CDATA["):
+		return p.cdata()
+	case strings.HasPrefix(rest, "<!DOCTYPE"):
+		return ErrDoctype
+	}
+	return errors.New("unknown markup")
+}
+
+// add appends a node to the open element.
+func (p *parser) add(kind Kind, start, end int) (*Node, error) {
+	if p.count++; p.count > p.lim.Nodes {
+		return nil, fmt.Errorf("%w: more than %d nodes", ErrLimit, p.lim.Nodes)
+	}
+	if len(p.nodes) == 0 {
+		// The first slab suits the document, the following ones are of one size.
+		p.nodes = make([]Node, min(max(len(p.s)/48, 16), 4096))
+	}
+	n := &p.nodes[0]
+	p.nodes = p.nodes[1:]
+	n.Kind, n.Start, n.End, n.Parent = kind, uint32(start), uint32(end), p.cur
+	if p.last == nil {
+		p.cur.First = n
+	} else {
+		p.last.Next = n
+	}
+	p.last = n
+	return n, nil
+}
+
+func (p *parser) comment() error {
+	body := p.s[p.i+4:]
+	end := strings.Index(body, "--")
+	if end < 0 || end+2 >= len(body) || body[end+2] != '>' {
+		return errors.New("malformed comment")
+	}
+	n, err := p.add(Comment, p.i, p.i+4+end+3)
+	if err != nil {
+		return err
+	}
+	n.Data = p.lineEnds(body[:end])
+	p.i = int(n.End)
+	return nil
+}
+
+func (p *parser) cdata() error {
+	if p.cur == p.d.Node {
+		return errors.New("CDATA section outside the root element")
+	}
+	body := p.s[p.i+9:]
+	end := strings.Index(body, "]]>")
+	if end < 0 {
+		return errors.New("CDATA section does not end")
+	}
+	stop := p.i + 9 + end + 3
+	if end > 0 {
+		n, err := p.add(Text, p.i, stop)
+		if err != nil {
+			return err
+		}
+		n.Data = p.lineEnds(body[:end])
+	}
+	p.i = stop
+	return nil
+}
+
+func (p *parser) procInst() error {
+	start := p.i
+	end := strings.Index(p.s[start:], "?>")
+	if end < 0 {
+		return errors.New("processing instruction does not end")
+	}
+	p.i += 2
+	target, err := p.name()
+	if err != nil {
+		return err
+	}
+	if strings.EqualFold(target, "xml") || strings.Contains(target, ":") {
+		return fmt.Errorf("processing instruction %q is reserved", clip(target))
+	}
+	data := p.s[p.i : start+end]
+	if data != "" && class[data[0]]&space == 0 {
+		return errors.New("malformed processing instruction")
+	}
+	n, err := p.add(ProcInst, start, start+end+2)
+	if err != nil {
+		return err
+	}
+	n.Name = &Name{Local: target, QName: target}
+	n.Data = p.lineEnds(strings.TrimLeft(data, " \t\r\n"))
+	p.i = int(n.End)
+	return nil
+}
+
+func (p *parser) text() error {
+	end := strings.IndexByte(p.s[p.i:], '<')
+	if end < 0 {
+		end = len(p.s) - p.i
+	}
+	raw := p.s[p.i : p.i+end]
+	if p.cur == p.d.Node {
+		if strings.Trim(raw, " \t\r\n") != "" {
+			return errors.New("text outside the root element")
+		}
+		p.i += end
+		return nil
+	}
+	if !p.noCDEnd && strings.Contains(raw, "]]>") {
+		return errors.New("]]> in text")
+	}
+	data, err := p.unescape(p.lineEnds(raw))
+	if err != nil {
+		return err
+	}
+	n, err := p.add(Text, p.i, p.i+end)
+	if err != nil {
+		return err
+	}
+	n.Data = data
+	p.i += end
+	return nil
+}
+
+// lineEnds turns CR LF and lone CR into LF.
+func (p *parser) lineEnds(s string) string {
+	if p.noCR || strings.IndexByte(s, '\r') < 0 {
+		return s
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+}
+
+// name scans a qualified name.
+func (p *parser) name() (string, error) {
+	s, i := p.s, p.i
+	if i >= len(s) || class[s[i]]&nameStart == 0 {
+		return "", errors.New("name expected")
+	}
+	high := s[i]
+	for i++; i < len(s) && class[s[i]]&nameChar != 0; i++ {
+		high |= s[i]
+	}
+	name := s[p.i:i]
+	if high >= 0x80 && !validName(name) {
+		return "", errors.New("character not allowed in a name")
+	}
+	p.i = i
+	return name, nil
+}
+
+func (p *parser) skipSpace() bool {
+	i := p.i
+	for i < len(p.s) && class[p.s[i]]&space != 0 {
+		i++
+	}
+	skipped := i > p.i
+	p.i = i
+	return skipped
+}

@@ -1,0 +1,197 @@
+package xmldom
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/antchfx/xpath"
+)
+
+const (
+	xpathLength = 1024
+	xpathBudget = 2_000_000 // steps of the navigator; about half a second
+)
+
+// ErrBudget means that an XPath expression asked for too much work.
+var ErrBudget = errors.New("XPath expression takes too long")
+
+// Select evaluates an XPath 1.0 expression on the document and returns the
+// elements that it selects, in document order. Prefixes are those in scope at
+// the root element, unless given. Expression and work are bounded.
+func (d *Document) Select(expr string, prefixes map[string]string) (found []*Node, err error) {
+	if len(expr) > xpathLength {
+		return nil, fmt.Errorf("%w: XPath of %d characters", ErrLimit, len(expr))
+	}
+	defer func() {
+		switch r := recover(); r {
+		case nil:
+		case ErrBudget:
+			found, err = nil, ErrBudget
+		default: // the library panics on some expressions that it cannot evaluate
+			found, err = nil, fmt.Errorf("XPath: %v", r)
+		}
+	}()
+	e, err := xpath.CompileWithNS(expr, d.prefixes(prefixes))
+	if err != nil {
+		return nil, fmt.Errorf("XPath: %w", err)
+	}
+	budget := xpathBudget
+	set, ok := e.Evaluate(&navigator{d: d, n: d.Node, attr: -1, budget: &budget}).(*xpath.NodeIterator)
+	if !ok {
+		return nil, errors.New("XPath: does not select nodes")
+	}
+	seen := map[*Node]bool{}
+	for set.MoveNext() {
+		nav := set.Current().(*navigator)
+		if nav.attr >= 0 || nav.n.Kind != Element {
+			return nil, errors.New("XPath: selects something that is not an element")
+		}
+		seen[nav.n] = true
+	}
+	for n := range d.All() {
+		if seen[n] {
+			found = append(found, n)
+		}
+	}
+	return found, nil
+}
+
+func (d *Document) prefixes(given map[string]string) map[string]string {
+	ns := map[string]string{}
+	for _, b := range d.Root().Bindings() {
+		if b.Prefix != "" {
+			ns[b.Prefix] = b.URI
+		}
+	}
+	for p, u := range given {
+		ns[p] = u
+	}
+	return ns
+}
+
+// navigator walks the tree for the XPath library and counts its steps.
+type navigator struct {
+	d      *Document
+	n      *Node
+	attr   int // index into the attributes, -1 on the node itself
+	budget *int
+}
+
+func (v *navigator) spend(steps int) {
+	if *v.budget -= steps; *v.budget < 0 {
+		panic(ErrBudget)
+	}
+}
+
+func (v *navigator) NodeType() xpath.NodeType {
+	if v.attr >= 0 {
+		return xpath.AttributeNode
+	}
+	switch v.n.Kind {
+	case DocumentNode:
+		return xpath.RootNode
+	case Element:
+		return xpath.ElementNode
+	case Text:
+		return xpath.TextNode
+	}
+	return xpath.CommentNode
+}
+
+func (v *navigator) name() *Name {
+	if v.attr >= 0 {
+		return v.n.Attrs()[v.attr].Name
+	}
+	if v.n.Name == nil {
+		return &Name{}
+	}
+	return v.n.Name
+}
+
+func (v *navigator) LocalName() string { return v.name().Local }
+
+func (v *navigator) Prefix() string { return v.name().Prefix }
+
+// NamespaceURL is asked for by name tests with a prefix.
+func (v *navigator) NamespaceURL() string { return v.name().Space }
+
+func (v *navigator) Value() string {
+	if v.attr >= 0 {
+		return v.n.Attrs()[v.attr].Value
+	}
+	v.spend(1 + int(v.n.End-v.n.Start)/16)
+	return v.n.Text()
+}
+
+func (v *navigator) Copy() xpath.NodeNavigator {
+	v.spend(1)
+	c := *v
+	return &c
+}
+
+func (v *navigator) MoveToRoot() { v.n, v.attr = v.d.Node, -1 }
+
+func (v *navigator) MoveToParent() bool {
+	v.spend(1)
+	if v.attr >= 0 {
+		v.attr = -1
+		return true
+	}
+	return v.to(v.n.Parent)
+}
+
+func (v *navigator) to(n *Node) bool {
+	if n == nil {
+		return false
+	}
+	v.n = n
+	return true
+}
+
+func (v *navigator) MoveToNextAttribute() bool {
+	v.spend(1)
+	if v.attr+1 >= len(v.n.Attrs()) {
+		return false
+	}
+	v.attr++
+	return true
+}
+
+func (v *navigator) MoveToChild() bool {
+	v.spend(1)
+	return v.attr < 0 && v.to(v.n.First)
+}
+
+func (v *navigator) MoveToFirst() bool {
+	v.spend(1)
+	if v.attr >= 0 || v.n.Parent == nil || v.n.Parent.First == v.n {
+		return false
+	}
+	return v.to(v.n.Parent.First)
+}
+
+func (v *navigator) MoveToNext() bool {
+	v.spend(1)
+	return v.attr < 0 && v.to(v.n.Next)
+}
+
+func (v *navigator) MoveToPrevious() bool {
+	if v.attr >= 0 || v.n.Parent == nil {
+		return false
+	}
+	var prev *Node
+	for c := v.n.Parent.First; c != v.n; c = c.Next {
+		v.spend(1)
+		prev = c
+	}
+	return v.to(prev)
+}
+
+func (v *navigator) MoveTo(other xpath.NodeNavigator) bool {
+	o, ok := other.(*navigator)
+	if !ok || o.d != v.d {
+		return false
+	}
+	v.n, v.attr = o.n, o.attr
+	return true
+}

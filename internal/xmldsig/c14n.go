@@ -1,0 +1,361 @@
+package xmldsig
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+
+	"rogito.dev/rogito/internal/xmldom"
+)
+
+const xmlSpace = "http://www.w3.org/XML/1998/namespace"
+
+// NodeSet is a part of a document: a subtree, less what is left out.
+type NodeSet struct {
+	Apex *xmldom.Node // an element or the document node
+	// Comments says whether comments are in the set at all: a reference to the
+	// whole document by "" or to an element by its bare Id drops them.
+	Comments bool
+	// Keep, if not nil, limits the set to these subtrees.
+	Keep []*xmldom.Node
+	// Drop are subtrees that are left out.
+	Drop []*xmldom.Node
+}
+
+// all reports whether the set is the plain subtree.
+func (s *NodeSet) all() bool { return s.Keep == nil && len(s.Drop) == 0 }
+
+// Canonicalize writes the canonical form of a set of nodes, as Canonical XML
+// 1.0 or 1.1 or Exclusive Canonicalization 1.0 define it. It works in the
+// original tree, so that namespaces and xml: attributes are those in scope.
+func Canonicalize(w io.Writer, set NodeSet, m Method) error {
+	c := canonicalizer{w: w, m: m, set: &set, buf: make([]byte, 0, 4<<10)}
+	c.comments = m.Comments && set.Comments
+	c.enterAncestors(set.Apex)
+	c.node(set.Apex, c.kept(set.Apex))
+	c.flush()
+	return c.err
+}
+
+// Canonical is the canonical form of a subtree in memory, comments left out or
+// kept as the method says.
+func Canonical(n *xmldom.Node, m Method) []byte {
+	var b bytes.Buffer
+	_ = Canonicalize(&b, NodeSet{Apex: n, Comments: true}, m) // a Buffer does not fail
+	return b.Bytes()
+}
+
+type canonicalizer struct {
+	w        io.Writer
+	err      error
+	m        Method
+	set      *NodeSet
+	comments bool
+	buf      []byte
+
+	scope    []xmldom.Binding // all declarations in force, innermost last
+	rendered []xmldom.Binding // those written by elements that are still open
+	out      []xmldom.Binding // scratch: to be written by this element
+	attrs    []xmldom.Attr    // scratch
+	extra    []xmldom.Attr    // scratch: attributes inherited by an orphan
+}
+
+// enterAncestors brings the declarations above the apex into scope.
+func (c *canonicalizer) enterAncestors(apex *xmldom.Node) {
+	var up []*xmldom.Node
+	for n := apex.Parent; n != nil; n = n.Parent {
+		up = append(up, n)
+	}
+	for _, n := range slices.Backward(up) {
+		c.scope = append(c.scope, n.Bindings()...)
+	}
+}
+
+// kept reports whether the apex lies in one of the kept subtrees.
+func (c *canonicalizer) kept(n *xmldom.Node) bool {
+	if c.set.Keep == nil {
+		return true
+	}
+	for _, k := range c.set.Keep {
+		if k.Contains(n) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *canonicalizer) flush() {
+	if c.err == nil && len(c.buf) > 0 {
+		_, c.err = c.w.Write(c.buf)
+	}
+	c.buf = c.buf[:0]
+}
+
+// node walks down. in says whether the parent's place is in the set.
+func (c *canonicalizer) node(n *xmldom.Node, in bool) {
+	if !c.set.all() {
+		if slices.Contains(c.set.Drop, n) {
+			return
+		}
+		in = in || slices.Contains(c.set.Keep, n)
+	}
+	switch n.Kind {
+	case xmldom.DocumentNode:
+		c.document(n, in)
+	case xmldom.Element:
+		c.element(n, in)
+	case xmldom.Text:
+		if in {
+			c.buf = escapeText(c.buf, n.Data)
+			c.spill()
+		}
+	case xmldom.Comment:
+		if in && c.comments {
+			c.buf = append(append(append(c.buf, "<!--"...), n.Data...), "-->"...)
+		}
+	case xmldom.ProcInst:
+		if in {
+			c.procInst(n)
+		}
+	}
+}
+
+func (c *canonicalizer) spill() {
+	if len(c.buf) > 16<<10 {
+		c.flush()
+	}
+}
+
+// document separates comments and instructions beside the root by line feeds.
+func (c *canonicalizer) document(n *xmldom.Node, in bool) {
+	before := true
+	for ch := n.First; ch != nil; ch = ch.Next {
+		if ch.Kind == xmldom.Element {
+			c.node(ch, in)
+			before = false
+			continue
+		}
+		if ch.Kind == xmldom.Comment && !c.comments || !in {
+			continue
+		}
+		if !before {
+			c.buf = append(c.buf, '\n')
+		}
+		c.node(ch, in)
+		if before {
+			c.buf = append(c.buf, '\n')
+		}
+	}
+}
+
+func (c *canonicalizer) procInst(n *xmldom.Node) {
+	c.buf = append(append(c.buf, "<?"...), n.Name.QName...)
+	if n.Data != "" {
+		c.buf = append(append(c.buf, ' '), n.Data...)
+	}
+	c.buf = append(c.buf, "?>"...)
+}
+
+func (c *canonicalizer) element(n *xmldom.Node, in bool) {
+	scope, rendered := len(c.scope), len(c.rendered)
+	bindings := n.Bindings()
+	c.scope = append(c.scope, bindings...)
+	if in {
+		c.startTag(n)
+	}
+	for ch := n.First; ch != nil; ch = ch.Next {
+		c.node(ch, in)
+	}
+	if in {
+		c.buf = append(append(append(c.buf, "</"...), n.Name.QName...), '>')
+		c.spill()
+	}
+	c.scope, c.rendered = c.scope[:scope], c.rendered[:rendered]
+}
+
+// orphan reports whether the element is in the set and its parent is not.
+func (c *canonicalizer) orphan(n *xmldom.Node) bool {
+	return n == c.set.Apex || c.set.Keep != nil && slices.Contains(c.set.Keep, n)
+}
+
+func (c *canonicalizer) startTag(n *xmldom.Node) {
+	c.buf = append(append(c.buf, '<'), n.Name.QName...)
+	c.out = c.out[:0]
+	orphan := c.orphan(n)
+	if c.m.Exclusive {
+		c.exclusive(n, orphan)
+	} else {
+		c.inclusive(n, orphan)
+	}
+	slices.SortFunc(c.out, func(a, b xmldom.Binding) int { return strings.Compare(a.Prefix, b.Prefix) })
+	for _, b := range c.out {
+		c.binding(b)
+	}
+	c.rendered = append(c.rendered, c.out...)
+	c.attributes(n, orphan)
+	c.buf = append(c.buf, '>')
+}
+
+func (c *canonicalizer) binding(b xmldom.Binding) {
+	c.buf = append(c.buf, " xmlns"...)
+	if b.Prefix != "" {
+		c.buf = append(append(c.buf, ':'), b.Prefix...)
+	}
+	c.buf = append(escapeAttr(append(c.buf, `="`...), b.URI), '"')
+}
+
+// inclusive writes every declaration in force that no output ancestor wrote.
+func (c *canonicalizer) inclusive(n *xmldom.Node, orphan bool) {
+	own := n.Bindings()
+	if orphan {
+		own = c.scope
+	}
+	for _, b := range slices.Backward(own) { // innermost first: it wins
+		c.want(b)
+	}
+}
+
+// exclusive writes the declarations of prefixes that the element uses, and of
+// those the transform lists as inclusive.
+func (c *canonicalizer) exclusive(n *xmldom.Node, orphan bool) {
+	c.use(n.Name)
+	for _, a := range n.Attrs() {
+		if a.Name.Prefix != "" {
+			c.use(a.Name)
+		}
+	}
+	if len(c.m.Prefixes) == 0 {
+		return
+	}
+	own := n.Bindings()
+	if orphan {
+		own = c.scope
+	}
+	for _, b := range slices.Backward(own) {
+		if slices.Contains(c.m.Prefixes, b.Prefix) {
+			c.want(b)
+		}
+	}
+}
+
+func (c *canonicalizer) use(n *xmldom.Name) {
+	c.want(xmldom.Binding{Prefix: n.Prefix, URI: n.Space})
+}
+
+// want writes a declaration unless an output ancestor has it, or unless this
+// element already writes one for the prefix.
+func (c *canonicalizer) want(b xmldom.Binding) {
+	if b.Prefix == "xml" {
+		return
+	}
+	for _, o := range c.out {
+		if o.Prefix == b.Prefix {
+			return
+		}
+	}
+	for _, r := range slices.Backward(c.rendered) {
+		if r.Prefix == b.Prefix {
+			if r.URI != b.URI {
+				c.out = append(c.out, b)
+			}
+			return
+		}
+	}
+	if b.URI != "" { // xmlns="" needs something to undo
+		c.out = append(c.out, b)
+	}
+}
+
+func (c *canonicalizer) attributes(n *xmldom.Node, orphan bool) {
+	attrs := n.Attrs()
+	if orphan && !c.m.Exclusive && n.Parent != nil {
+		if c.extra = c.inherit(n, c.extra[:0]); len(c.extra) > 0 {
+			attrs = c.merge(attrs)
+		}
+	}
+	switch len(attrs) {
+	case 0:
+		return
+	case 1:
+		c.attribute(attrs[0])
+		return
+	}
+	c.attrs = append(c.attrs[:0], attrs...)
+	slices.SortFunc(c.attrs, func(a, b xmldom.Attr) int {
+		if o := strings.Compare(a.Name.Space, b.Name.Space); o != 0 {
+			return o
+		}
+		return strings.Compare(a.Name.Local, b.Name.Local)
+	})
+	for _, a := range c.attrs {
+		c.attribute(a)
+	}
+}
+
+// merge joins inherited attributes with the element's own; an inherited one
+// of the same name (xml:base, fixed up) takes the place of its own.
+func (c *canonicalizer) merge(own []xmldom.Attr) []xmldom.Attr {
+	all := slices.Clone(c.extra)
+	for _, a := range own {
+		if !slices.ContainsFunc(c.extra, func(x xmldom.Attr) bool {
+			return x.Name.Space == a.Name.Space && x.Name.Local == a.Name.Local
+		}) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+func (c *canonicalizer) attribute(a xmldom.Attr) {
+	c.buf = append(append(append(c.buf, ' '), a.Name.QName...), `="`...)
+	c.buf = append(escapeAttr(c.buf, a.Value), '"')
+}
+
+func escapeText(buf []byte, s string) []byte {
+	last := 0
+	for i := 0; i < len(s); i++ {
+		var with string
+		switch s[i] {
+		case '&':
+			with = "&amp;"
+		case '<':
+			with = "&lt;"
+		case '>':
+			with = "&gt;"
+		case '\r':
+			with = "&#xD;"
+		default:
+			continue
+		}
+		buf = append(append(buf, s[last:i]...), with...)
+		last = i + 1
+	}
+	return append(buf, s[last:]...)
+}
+
+func escapeAttr(buf []byte, s string) []byte {
+	last := 0
+	for i := 0; i < len(s); i++ {
+		var with string
+		switch s[i] {
+		case '&':
+			with = "&amp;"
+		case '<':
+			with = "&lt;"
+		case '"':
+			with = "&quot;"
+		case '\t':
+			with = "&#x9;"
+		case '\n':
+			with = "&#xA;"
+		case '\r':
+			with = "&#xD;"
+		default:
+			continue
+		}
+		buf = append(append(buf, s[last:i]...), with...)
+		last = i + 1
+	}
+	return append(buf, s[last:]...)
+}
