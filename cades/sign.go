@@ -169,7 +169,7 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 	}
 	digestAlg := cms.DigestAlgorithm(Hash(d.opts.Signing))
 	signer, err := cms.ParseSignerInfo(cms.NewSigner{
-		Issuer: d.opts.Certificate.RawIssuer, Serial: encodeInteger(d.opts.Certificate.SerialNumber),
+		Issuer: d.opts.Certificate.RawIssuer, Serial: cms.EncodeInteger(d.opts.Certificate.SerialNumber),
 		DigestAlgorithm: digestAlg, SignedAttrs: d.attrs, SignatureAlgorithm: alg, Signature: value,
 	}.Encode())
 	if err != nil {

@@ -1,0 +1,239 @@
+package cms
+
+import (
+	"bytes"
+	"crypto"
+	"math/big"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/internal/pkix"
+)
+
+// certRef is the first ESSCertID of a signing-certificate attribute: the one
+// that is about the signer.
+type certRef struct {
+	attribute string
+	digestOID string
+	hash      crypto.Hash
+	digest    []byte
+	issuer    []byte // Name; nil when there is no issuerSerial
+	serial    *big.Int
+}
+
+func certRefs(si *SignerInfo) []certRef {
+	var out []certRef
+	for _, a := range si.SignedAttrs {
+		fallback := ""
+		switch a.OID {
+		case oid.AttrSigningCertificate, oid.AttrOtherSigCert:
+			fallback = oid.SHA1
+		case oid.AttrSigningCertificateV2:
+			fallback = oid.SHA256
+		default:
+			continue
+		}
+		for _, v := range a.Values {
+			r := certRef{attribute: oid.AttributeName(a.OID), digestOID: fallback}
+			r.parse(v, a.OID == oid.AttrOtherSigCert)
+			r.hash, _ = pkix.HashOf(r.digestOID)
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// parse reads SigningCertificate, SigningCertificateV2 or
+// OtherSigningCertificate as far as they go: sequence of certificates, the
+// first of them, its hash, and issuer and serial number.
+func (r *certRef) parse(raw []byte, other bool) {
+	e, ok := descend(raw, 0, 0)
+	if !ok {
+		return
+	}
+	parts, err := e.Children()
+	if err != nil {
+		return
+	}
+	for _, p := range parts {
+		switch {
+		case p.Tag == TagOctetString && r.digest == nil:
+			r.digest = p.Body
+		case p.Tag == TagSequence && r.digest == nil && other: // OtherHashAlgAndValue
+			r.otherHash(p)
+		case p.Tag == TagSequence && r.digest == nil:
+			if a, err := parseAlgorithm(p); err == nil {
+				r.digestOID = a.OID
+			}
+		case p.Tag == TagSequence:
+			r.issuerSerial(p)
+		}
+	}
+}
+
+func (r *certRef) otherHash(e Element) {
+	parts, err := e.Children()
+	if err != nil || len(parts) != 2 {
+		return
+	}
+	if a, err := parseAlgorithm(parts[0]); err == nil {
+		r.digestOID, r.digest = a.OID, parts[1].Body
+	}
+}
+
+func (r *certRef) issuerSerial(e Element) {
+	parts, err := e.Children()
+	if err != nil || len(parts) < 2 || parts[1].Tag != TagInteger {
+		return
+	}
+	r.serial = Integer(parts[1].Body)
+	names, err := parts[0].Children()
+	if err != nil {
+		return
+	}
+	for _, n := range names {
+		if n.Tag == 0xa4 {
+			r.issuer = n.Body
+		}
+	}
+}
+
+// descend follows child numbers into an encoded value.
+func descend(raw []byte, path ...int) (Element, bool) {
+	e, _, err := ReadElement(raw)
+	if err != nil {
+		return e, false
+	}
+	for _, i := range path {
+		parts, err := e.Children()
+		if err != nil || i >= len(parts) {
+			return e, false
+		}
+		e = parts[i]
+	}
+	return e, true
+}
+
+func (r certRef) matches(c *pkix.Certificate) ades.Tri {
+	if r.hash == 0 || r.digest == nil {
+		return ades.Unknown
+	}
+	d := r.hash.New()
+	d.Write(c.Raw)
+	return ades.TriOf(bytes.Equal(d.Sum(nil), r.digest))
+}
+
+func (r certRef) fact(c *pkix.Certificate) ades.CertRef {
+	f := ades.CertRef{Attribute: r.attribute, Digest: oid.DigestName(r.digestOID)}
+	if c == nil {
+		return f
+	}
+	f.DigestMatch = r.matches(c)
+	if r.serial != nil {
+		f.IssuerSerial = ades.TriOf(r.serial.Cmp(c.SerialNumber) == 0 &&
+			(r.issuer == nil || pkix.EqualNames(r.issuer, c.RawIssuer)))
+	}
+	return f
+}
+
+// single are the attributes that must have exactly one value when present.
+var single = []string{
+	oid.AttrContentType, oid.AttrMessageDigest, oid.AttrSigningTime, oid.AttrAlgorithmProtection,
+}
+
+// checkAttributes notes what RFC 5652, 11 and RFC 6211 forbid.
+func checkAttributes(s *ades.Signature, si *SignerInfo, contentType string) {
+	note := func(fatal bool, where, text string) {
+		s.Problems = append(s.Problems, ades.Problem{Fatal: fatal, Where: "signedAttrs/" + where, Text: text})
+	}
+	if si.RawSignedAttrs == nil {
+		return
+	}
+	for _, id := range single {
+		if a := si.Signed(id); len(a) > 1 || len(a) == 1 && len(a[0].Values) != 1 {
+			note(true, oid.AttributeName(id), "must be there once, with one value")
+		}
+	}
+	if len(si.Signed(oid.AttrMessageDigest)) == 0 {
+		note(true, "message-digest", "missing")
+	}
+	types := si.Signed(oid.AttrContentType)
+	switch {
+	case contentType == "":
+		if len(types) > 0 {
+			note(false, "content-type", "must not be in a counter-signature")
+		}
+	case len(types) == 0:
+		note(true, "content-type", "missing")
+	case len(types[0].Values) == 1 && !isOID(types[0].Values[0], contentType):
+		note(true, "content-type", "is not the type of the content")
+	}
+	for _, id := range []string{oid.AttrCounterSignature, oid.AttrSignatureTimestamp} {
+		if len(si.Signed(id)) > 0 {
+			note(false, oid.AttributeName(id), "must not be signed")
+		}
+	}
+	if !protected(si) {
+		note(true, "cms-algorithm-protection", "does not match the algorithms in use")
+	}
+	if !si.StoredInOrder() {
+		note(false, "", "not stored in DER order")
+	}
+}
+
+func isOID(raw []byte, want string) bool {
+	e, _, err := ReadElement(raw)
+	if err != nil || e.Tag != TagOID {
+		return false
+	}
+	id, err := oid.Parse(e.Body)
+	return err == nil && id == want
+}
+
+// protected compares CMSAlgorithmProtection, where it is there, with the
+// algorithms of the signer info.
+func protected(si *SignerInfo) bool {
+	attrs := si.Signed(oid.AttrAlgorithmProtection)
+	if len(attrs) != 1 || len(attrs[0].Values) != 1 {
+		return true
+	}
+	e, ok := descend(attrs[0].Values[0])
+	if !ok {
+		return false
+	}
+	parts, err := e.Children()
+	if err != nil || len(parts) < 2 {
+		return false
+	}
+	digest, err := parseAlgorithm(parts[0])
+	if err != nil || digest.OID != si.DigestAlgorithm.OID || parts[1].Tag != 0xa1 {
+		return false
+	}
+	parts[1].Tag = TagSequence
+	sig, err := parseAlgorithm(parts[1])
+	return err == nil && sig.OID == si.SignatureAlgorithm.OID && sameParams(sig.Params, si.SignatureAlgorithm.Params)
+}
+
+// sameParams takes NULL and absent as the same.
+func sameParams(a, b []byte) bool {
+	empty := func(p []byte) bool { return len(p) == 0 || p[0] == TagNull }
+	return empty(a) && empty(b) || bytes.Equal(a, b)
+}
+
+// readClaims reads what the signer says of the signature: time and policy.
+func readClaims(s *ades.Signature, si *SignerInfo) {
+	if a := si.Signed(oid.AttrSigningTime); len(a) > 0 && len(a[0].Values) > 0 {
+		t, err := ParseTime(a[0].Values[0])
+		if err != nil {
+			s.Problems = append(s.Problems, ades.Problem{Where: "signedAttrs/signing-time", Text: err.Error()})
+		}
+		s.ClaimedTime = t
+	}
+	if a := si.Signed(oid.AttrPolicyID); len(a) > 0 && len(a[0].Values) > 0 {
+		s.Policy = &ades.SigPolicy{Implied: true}
+		if e, ok := descend(a[0].Values[0], 0); ok && e.Tag == TagOID {
+			id, _ := oid.Parse(e.Body)
+			s.Policy = &ades.SigPolicy{ID: id}
+		}
+	}
+}
