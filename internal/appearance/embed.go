@@ -1,0 +1,115 @@
+package appearance
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// embed adds the subset as a composite font (ISO 32000-2, 9.7): glyph numbers
+// are the character codes, so that any text can be shown.
+func (s *subset) embed(to Adder) pdf.Ref {
+	program := s.program() // first: it may add components of composites
+	file := compressed(pdf.NewDict(pdf.Name("Length1"), pdf.Integer(len(program))), program)
+	name := s.name(program)
+	descriptor := to.Add(s.descriptor(to.Add(file), to.Add(s.cidSet()), name))
+	descendant := to.Add(pdf.NewDict(
+		pdf.Name("Type"), pdf.Name("Font"),
+		pdf.Name("Subtype"), pdf.Name("CIDFontType2"),
+		pdf.Name("BaseFont"), name,
+		pdf.Name("CIDSystemInfo"), pdf.NewDict(
+			pdf.Name("Registry"), pdf.String{Bytes: []byte("Adobe")},
+			pdf.Name("Ordering"), pdf.String{Bytes: []byte("Identity")},
+			pdf.Name("Supplement"), pdf.Integer(0)),
+		pdf.Name("FontDescriptor"), descriptor,
+		pdf.Name("CIDToGIDMap"), pdf.Name("Identity"),
+		pdf.Name("W"), s.widths(),
+	))
+	return to.Add(pdf.NewDict(
+		pdf.Name("Type"), pdf.Name("Font"),
+		pdf.Name("Subtype"), pdf.Name("Type0"),
+		pdf.Name("BaseFont"), name,
+		pdf.Name("Encoding"), pdf.Name("Identity-H"),
+		pdf.Name("DescendantFonts"), pdf.Array{descendant},
+		pdf.Name("ToUnicode"), to.Add(compressed(pdf.NewDict(), s.toUnicode())),
+	))
+}
+
+// name has the tag of six letters that marks a subset, made from its bytes so
+// that equal subsets have equal names.
+func (s *subset) name(program []byte) pdf.Name {
+	sum := sha256.Sum256(program)
+	tag := make([]byte, 6)
+	for i := range tag {
+		tag[i] = 'A' + sum[i]%26
+	}
+	return pdf.Name(string(tag) + "+GoRegular")
+}
+
+func (s *subset) descriptor(file, set pdf.Ref, name pdf.Name) *pdf.Dict {
+	f := s.font
+	box := make(pdf.Array, 4)
+	for i, v := range f.bbox {
+		box[i] = pdf.Integer(f.thousandths(v))
+	}
+	const symbolic = 4
+	return pdf.NewDict(
+		pdf.Name("Type"), pdf.Name("FontDescriptor"),
+		pdf.Name("FontName"), name,
+		pdf.Name("Flags"), pdf.Integer(symbolic),
+		pdf.Name("FontBBox"), box,
+		pdf.Name("ItalicAngle"), pdf.Integer(0),
+		pdf.Name("Ascent"), pdf.Integer(f.thousandths(f.ascent)),
+		pdf.Name("Descent"), pdf.Integer(f.thousandths(f.descent)),
+		pdf.Name("CapHeight"), pdf.Integer(f.thousandths(f.capHeight)),
+		pdf.Name("StemV"), pdf.Integer(80),
+		pdf.Name("FontFile2"), file,
+		pdf.Name("CIDSet"), set,
+	)
+}
+
+// thousandths turns font units into the thousandths of an em that PDF counts in.
+func (f *font) thousandths(v int) int { return v * 1000 / f.unitsPerEm }
+
+// cidSet marks every glyph of the subset as present, as PDF/A-1 wants.
+func (s *subset) cidSet() *pdf.Stream {
+	bits := make([]byte, (len(s.old)+7)/8)
+	for i := range s.old {
+		bits[i/8] |= 0x80 >> (i % 8)
+	}
+	return compressed(pdf.NewDict(), bits)
+}
+
+func (s *subset) widths() pdf.Array {
+	all := make(pdf.Array, len(s.old))
+	for i, g := range s.old {
+		all[i] = pdf.Real(fmt.Sprintf("%.3f", float64(s.font.advance(g))*1000/float64(s.font.unitsPerEm)))
+	}
+	return pdf.Array{pdf.Integer(0), all}
+}
+
+// toUnicode lets readers copy and search the text.
+func (s *subset) toUnicode() []byte {
+	var b bytes.Buffer
+	b.WriteString("/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n" +
+		"/CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def\n" +
+		"/CMapName /Adobe-Identity-UCS def\n/CMapType 2 def\n" +
+		"1 begincodespacerange\n<0000> <FFFF>\nendcodespacerange\n")
+	codes := make([]uint16, 0, len(s.text))
+	for c := range s.text {
+		codes = append(codes, c)
+	}
+	slices.Sort(codes)
+	for chunk := range slices.Chunk(codes, 100) {
+		fmt.Fprintf(&b, "%d beginbfchar\n", len(chunk))
+		for _, c := range chunk {
+			fmt.Fprintf(&b, "<%04X> <%04X>\n", c, s.text[c])
+		}
+		b.WriteString("endbfchar\n")
+	}
+	b.WriteString("endcmap\nCMapName currentdict /CMap defineresource pop\nend\nend\n")
+	return b.Bytes()
+}
