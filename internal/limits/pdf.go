@@ -1,0 +1,29 @@
+package limits
+
+// Bounds of the PDF reader. A document that needs more is refused, whatever
+// its size: each of them is far above what producers write.
+const (
+	// PDFDepth is the nesting of arrays and dictionaries in one object.
+	PDFDepth = 200
+	// PDFObjects is the number of entries in all cross-reference sections.
+	PDFObjects = 10_000_000
+	// PDFSections is the number of cross-reference sections in the Prev chain.
+	PDFSections = 10_000
+	// PDFObjectSize is the extent of one object without its stream data.
+	PDFObjectSize = 64 << 20
+	// PDFStream is the extent of one stream after decoding.
+	PDFStream = 128 << 20
+	// PDFInflate is the sum of all decoded streams of one document.
+	PDFInflate = 384 << 20
+	// PDFRatio bounds what one stored byte may inflate to; DEFLATE cannot pass
+	// 1032, but filters can be chained.
+	PDFRatio = 1100
+	// PDFFilters is the length of a filter chain.
+	PDFFilters = 8
+	// PDFParsed is the sum of all bytes that the parser is given.
+	PDFParsed = 1 << 30
+	// PDFFields is the number of form fields and of pages that are visited.
+	PDFFields = 1_000_000
+	// PDFSignatures is the number of signatures and time-stamps that are read.
+	PDFSignatures = 10_000
+)

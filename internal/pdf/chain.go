@@ -1,0 +1,280 @@
+package pdf
+
+import (
+	"bytes"
+	"fmt"
+
+	"rogito.dev/rogito/internal/limits"
+)
+
+// Revision is a state of the document that was saved: the original, or one
+// incremental update. Revisions are numbered from 1.
+type Revision struct {
+	Number int
+	// XRef is the offset of its cross-reference section.
+	XRef int64
+	// EOF is the offset right after its %%EOF marker, End the one after the
+	// line end behind it. Both are 0 where no marker was found.
+	EOF, End int64
+
+	first int // index into the document's sections, which are newest first
+	count int // two for a linearised original
+}
+
+// readChain follows startxref and the Prev entries, and groups the sections
+// into revisions.
+func (d *Document) readChain() error {
+	start, err := d.lastStartXRef()
+	if err != nil {
+		return err
+	}
+	d.startxref = start
+	if err := d.follow(start); err != nil {
+		return err
+	}
+	d.trailer = d.sections[0].trailer
+	d.group()
+	return nil
+}
+
+// lastStartXRef searches backwards for the last startxref.
+func (d *Document) lastStartXRef() (int64, error) {
+	const step = 1024
+	word := []byte("startxref")
+	for end, n := d.size, int64(step); end > 0; n = 64 * step {
+		from := max(0, end-n)
+		buf, err := d.read(from, int(min(end-from+int64(len(word)), d.size-from)))
+		if err != nil {
+			return 0, fmt.Errorf("read startxref: %w", err)
+		}
+		if i := bytes.LastIndex(buf, word); i >= 0 {
+			m, ok := d.marker(from + int64(i))
+			if !ok {
+				return 0, errMalformed("startxref", "offset %d: no number follows", from+int64(i))
+			}
+			return m.target, nil
+		}
+		end = from
+	}
+	return 0, errMalformed("startxref", "not found")
+}
+
+// marker is the end of a revision: startxref, a number, %%EOF.
+type marker struct {
+	target   int64
+	eof, end int64
+}
+
+// marker reads the one at an offset.
+func (d *Document) marker(off int64) (m marker, ok bool) {
+	buf, err := d.read(off, 128)
+	if err != nil {
+		return m, false
+	}
+	l := lexer{buf: buf, pos: len("startxref"), last: true}
+	for l.pos < len(buf) && class[buf[l.pos]] == classSpace {
+		l.pos++
+	}
+	w, _ := l.word()
+	if m.target, ok = parseUint(w); !ok {
+		return m, false
+	}
+	for l.pos < len(buf) && class[buf[l.pos]] == classSpace {
+		l.pos++
+	}
+	if rest := buf[l.pos:]; bytes.HasPrefix(rest, []byte("%%EOF")) {
+		m.eof = off + int64(l.pos) + 5
+		m.end = m.eof + int64(lineEnd(rest[5:]))
+	}
+	return m, true
+}
+
+func lineEnd(b []byte) int {
+	switch {
+	case len(b) > 1 && b[0] == '\r' && b[1] == '\n':
+		return 2
+	case len(b) > 0 && (b[0] == '\n' || b[0] == '\r'):
+		return 1
+	}
+	return 0
+}
+
+// follow reads the sections from the newest to the oldest.
+func (d *Document) follow(off int64) error {
+	seen := make(map[int64]bool)
+	total := 0
+	for off != 0 {
+		where := fmt.Sprintf("xref at %d", off)
+		if seen[off] {
+			return errMalformed(where, "the chain of Prev entries is a loop")
+		}
+		if len(seen) >= limits.PDFSections {
+			return errMalformed(where, "more than %d sections", limits.PDFSections)
+		}
+		seen[off] = true
+		s, err := d.section(off)
+		if err == nil {
+			err = d.joinHybrid(s)
+		}
+		if err != nil {
+			return wrapMalformed(where, err)
+		}
+		if total += s.count(); total > limits.PDFObjects {
+			return errMalformed(where, "more than %d objects", limits.PDFObjects)
+		}
+		d.sections = append(d.sections, s)
+		if off, err = prevOf(s.trailer); err != nil {
+			return wrapMalformed(where, err)
+		}
+	}
+	return nil
+}
+
+func prevOf(trailer *Dict) (int64, error) {
+	switch p := trailer.Get("Prev").(type) {
+	case nil:
+		return 0, nil
+	case Integer:
+		if p < 0 {
+			return 0, fmt.Errorf("Prev %d is negative", p)
+		}
+		return int64(p), nil
+	case Real:
+		return int64(p.Float()), nil
+	}
+	return 0, fmt.Errorf("Prev is no number")
+}
+
+func (d *Document) joinHybrid(s *section) error {
+	at, ok := s.trailer.Get("XRefStm").(Integer)
+	if !ok || s.stream {
+		return nil
+	}
+	h, err := d.section(int64(at))
+	if err != nil {
+		return fmt.Errorf("XRefStm: %w", err)
+	}
+	if !h.stream {
+		return fmt.Errorf("XRefStm %d is no stream", at)
+	}
+	s.hybrid = h
+	return nil
+}
+
+// group finds where the revision of each section ends. The two sections of a
+// linearised file are one revision: the first stands near the beginning and
+// is the one that the marker at the end points to.
+func (d *Document) group() {
+	d.revisions = d.revisions[:0]
+	for i := len(d.sections) - 1; i >= 0; i-- {
+		s := d.sections[i]
+		m := d.markerAfter(s)
+		r := Revision{XRef: s.offset, EOF: m.eof, End: m.end, first: i, count: 1}
+		if i > 0 && m.target == d.sections[i-1].offset && d.sections[i-1].offset < s.offset {
+			r.XRef, r.first, r.count = d.sections[i-1].offset, i-1, 2
+			i--
+		}
+		r.Number = len(d.revisions) + 1
+		d.revisions = append(d.revisions, r)
+	}
+}
+
+// markerAfter finds the marker that follows a section.
+func (d *Document) markerAfter(s *section) marker {
+	buf, err := d.read(s.end, 1024)
+	if err != nil {
+		return marker{}
+	}
+	i := bytes.Index(buf, []byte("startxref"))
+	if i < 0 {
+		return marker{}
+	}
+	m, _ := d.marker(s.end + int64(i))
+	return m
+}
+
+// Revisions lists the revisions from the oldest to the newest.
+func (d *Document) Revisions() []Revision { return d.revisions }
+
+// At opens the document as it was when revision n was the last. It shares what
+// was parsed of the structure, not the objects.
+func (d *Document) At(n int) (*Document, error) {
+	if n < 1 || n > len(d.revisions) {
+		return nil, fmt.Errorf("revision %d of %d", n, len(d.revisions))
+	}
+	r := d.revisions[n-1]
+	c := &Document{
+		src: d.src, base: d.base, size: d.size, repaired: d.repaired,
+		sections: d.sections[r.first:], revisions: d.revisions[:n], startxref: r.XRef,
+		crypt: d.crypt, cache: make(map[int]Object), loading: make(map[int]bool),
+	}
+	c.trailer = c.sections[0].trailer
+	if r.End > 0 {
+		c.size = r.End
+	}
+	return c, nil
+}
+
+// Defined lists the objects that revision n defines anew or frees, in order of
+// their numbers.
+func (d *Document) Defined(n int) []Definition {
+	r := d.revisions[n-1]
+	seen := make(map[int]bool)
+	var out []Definition
+	for _, s := range d.sections[r.first : r.first+r.count] {
+		for _, part := range []*section{s, s.hybrid} {
+			if part == nil {
+				continue
+			}
+			for _, run := range part.runs {
+				for i := range run.entries {
+					if num := run.first + i; !seen[num] {
+						seen[num] = true
+						e, _ := s.lookup(num)
+						out = append(out, definition(num, e))
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Definition says that a revision defines an object.
+type Definition struct {
+	Ref    Ref
+	Free   bool
+	Offset int64 // of the object in the file; 0 when it is in an object stream
+	Stream int   // number of the object stream that holds it, or 0
+}
+
+func definition(num int, e entry) Definition {
+	switch e.kind {
+	case entryInFile:
+		return Definition{Ref: Ref{num, int(e.gen)}, Offset: e.offset}
+	case entryInStream:
+		return Definition{Ref: Ref{Num: num}, Stream: int(e.offset)}
+	}
+	return Definition{Ref: Ref{num, int(e.gen)}, Free: true}
+}
+
+// Where tells where an object is defined now; ok is false when nothing does.
+func (d *Document) Where(num int) (Definition, bool) {
+	e, ok := d.lookup(num)
+	return definition(num, e), ok && e.kind != entryFree
+}
+
+// XRefRefs lists the cross-reference streams of revision n, which no other
+// object refers to.
+func (d *Document) XRefRefs(n int) []Ref {
+	r := d.revisions[n-1]
+	var out []Ref
+	for _, s := range d.sections[r.first : r.first+r.count] {
+		for _, part := range []*section{s, s.hybrid} {
+			if part != nil && part.stream {
+				out = append(out, part.ref)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,397 @@
+package pdf
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
+)
+
+// Options say how a document may be opened. The zero value is strict and knows
+// only the empty password.
+type Options struct {
+	// Password of an encrypted document, the user's or the owner's.
+	Password string
+	// Repair allows to look for the objects of a file whose cross-reference
+	// chain is broken.
+	Repair bool
+}
+
+// Document is an open PDF file. It reads lazily from its source and is not
+// safe for use by several goroutines at once.
+type Document struct {
+	src  ades.Source
+	base int64 // junk before the header
+	size int64 // from the header on
+
+	sections  []*section // newest first
+	revisions []Revision // oldest first
+	trailer   *Dict
+	repaired  error
+	startxref int64
+	crypt     *crypt
+
+	win     []byte
+	winOff  int64
+	cache   map[int]Object
+	loading map[int]bool
+	streams objectStreams
+	parsed  int64 // bytes given to the parser, against limits.PDFParsed
+	decoded int64 // bytes decoded, against limits.PDFInflate
+}
+
+// errMalformed builds the error for bad input.
+func errMalformed(where, format string, args ...any) error {
+	return ades.Malformed("PDF", where, format, args...)
+}
+
+// wrapMalformed keeps errors that are typed already.
+func wrapMalformed(where string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var m *ades.MalformedError
+	if errors.As(err, &m) || errors.Is(err, ades.ErrPassword) {
+		return err
+	}
+	return &ades.MalformedError{Format: "PDF", Where: where, Err: err}
+}
+
+// Open reads the structure of a document: header, cross-reference chain and
+// encryption dictionary.
+func Open(src ades.Source, opts Options) (*Document, error) {
+	d := &Document{src: src, cache: make(map[int]Object), loading: make(map[int]bool)}
+	if err := d.header(); err != nil {
+		return nil, err
+	}
+	err := d.readChain()
+	if err == nil {
+		err = d.unlock(opts.Password)
+	}
+	if err == nil {
+		_, err = d.Catalog()
+	}
+	if err == nil || errors.Is(err, ades.ErrPassword) {
+		return d, passOn(d, err)
+	}
+	if !opts.Repair {
+		return nil, err
+	}
+	d.repaired = err
+	return d, passOn(d, d.repair(opts.Password))
+}
+
+func passOn(d *Document, err error) error {
+	if err != nil {
+		return fmt.Errorf("open PDF: %w", err)
+	}
+	return nil
+}
+
+// header finds %PDF- in the first kilobyte.
+func (d *Document) header() error {
+	d.size = d.src.Size()
+	head, err := d.read(0, 1024)
+	if err != nil {
+		return fmt.Errorf("read header: %w", err)
+	}
+	at := indexHeader(head)
+	if at < 0 {
+		return errMalformed("header", "not a PDF: no %%PDF- in the first 1024 bytes")
+	}
+	d.base = int64(at)
+	d.size -= d.base
+	d.win = nil
+	return nil
+}
+
+// Base is the number of bytes before the header.
+func (d *Document) Base() int64 { return d.base }
+
+// Size is the length of the file from the header on.
+func (d *Document) Size() int64 { return d.size }
+
+// Repaired is nil unless the cross-reference chain was broken and the objects
+// had to be searched for; then it says what was broken.
+func (d *Document) Repaired() error { return d.repaired }
+
+// Trailer is the newest trailer dictionary.
+func (d *Document) Trailer() *Dict { return d.trailer }
+
+// Encrypted reports whether the document has an encryption dictionary.
+func (d *Document) Encrypted() bool { return d.crypt != nil }
+
+// read returns up to n bytes at an offset, fewer only at the end of the file.
+// The slice is good until the next call.
+func (d *Document) read(off int64, n int) ([]byte, error) {
+	if off < 0 || off > d.size {
+		return nil, io.ErrUnexpectedEOF
+	}
+	if rest := d.size - off; int64(n) > rest {
+		n = int(rest)
+	}
+	if at := off - d.winOff; d.win != nil && at >= 0 && at+int64(n) <= int64(len(d.win)) {
+		return d.win[at : at+int64(n)], nil
+	}
+	want := int(min(int64(max(n, 4096)), d.size-off))
+	if cap(d.win) < want {
+		d.win = make([]byte, want)
+	}
+	d.win = d.win[:want]
+	got, err := d.src.ReadAt(d.win, d.base+off)
+	if got < want {
+		d.win = nil
+		if err == nil || errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	d.winOff = off
+	return d.win[:n], nil
+}
+
+// ReadAt gives access to the bytes of the file, counted from the header.
+func (d *Document) ReadAt(p []byte, off int64) (int, error) {
+	return d.src.ReadAt(p, d.base+off)
+}
+
+// parse runs f over a growing window from off on until it no longer falls short.
+func (d *Document) parse(off int64, f func(*parser) error) error {
+	for n := 1024; ; n *= 4 {
+		buf, err := d.read(off, n)
+		if err != nil {
+			return err
+		}
+		d.parsed += int64(len(buf))
+		if d.parsed > limits.PDFParsed {
+			return errMalformed("", "more than %d bytes of objects", limits.PDFParsed)
+		}
+		p := &parser{lexer: lexer{buf: buf, base: off, last: off+int64(len(buf)) >= d.size}}
+		err = f(p)
+		if !errors.Is(err, errShort) {
+			return err
+		}
+		if n >= limits.PDFObjectSize {
+			return errMalformed(fmt.Sprintf("offset %d", off), "object larger than %d bytes", limits.PDFObjectSize)
+		}
+	}
+}
+
+// Get returns the object of a reference; nil (null) when nothing defines it.
+func (d *Document) Get(ref Ref) (Object, error) {
+	if o, ok := d.cache[ref.Num]; ok {
+		return o, nil
+	}
+	e, ok := d.lookup(ref.Num)
+	if !ok || e.kind == entryFree {
+		return nil, nil
+	}
+	if d.loading[ref.Num] {
+		return nil, errMalformed(ref.String(), "object refers to itself")
+	}
+	d.loading[ref.Num] = true
+	defer delete(d.loading, ref.Num)
+	o, err := d.load(ref, e)
+	if err != nil {
+		return nil, wrapMalformed("object "+ref.String(), err)
+	}
+	if len(d.cache) > 1<<14 {
+		clear(d.cache)
+	}
+	d.cache[ref.Num] = o
+	return o, nil
+}
+
+func (d *Document) load(ref Ref, e entry) (Object, error) {
+	if e.kind == entryInStream {
+		return d.fromStream(ref, int(e.offset), int(e.gen))
+	}
+	if ref.Gen != int(e.gen) {
+		return nil, nil // a reference to another generation is null
+	}
+	o, err := d.indirect(e.offset, ref)
+	if err != nil {
+		return nil, err
+	}
+	if d.crypt != nil && ref != d.crypt.ref {
+		return d.crypt.decrypt(o, ref)
+	}
+	return o, nil
+}
+
+// indirect parses the object at an offset, without decryption. A zero ref
+// takes whatever stands there.
+func (d *Document) indirect(off int64, want Ref) (Object, error) {
+	var (
+		obj  Object
+		data int64
+		got  Ref
+	)
+	err := d.parse(off, func(p *parser) (err error) {
+		if got, err = p.header(); err != nil {
+			return err
+		}
+		if obj, err = p.object(); err != nil {
+			return err
+		}
+		data, err = p.streamStart(obj)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if want != (Ref{}) && got != want {
+		return nil, fmt.Errorf("offset %d holds object %d %d", off, got.Num, got.Gen)
+	}
+	if data == 0 {
+		return obj, nil
+	}
+	s := &Stream{Dict: obj.(*Dict), ref: got}
+	if s.span, err = d.streamSpan(s.Dict, data); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// streamStart returns the offset of the stream data, or 0 when the object is
+// no stream.
+func (p *parser) streamStart(obj Object) (int64, error) {
+	p.space()
+	if len(p.buf)-p.pos < 16 && !p.last {
+		return 0, errShort
+	}
+	if _, ok := obj.(*Dict); !ok || len(p.buf)-p.pos < 6 || string(p.buf[p.pos:p.pos+6]) != "stream" {
+		if w, err := p.word(); err != nil || string(w) != "endobj" {
+			// Tolerated, as every reader does: the object itself is whole.
+			return 0, nil //nolint:nilerr // a missing endobj is harmless
+		}
+		return 0, nil
+	}
+	p.pos += 6
+	switch {
+	case p.pos < len(p.buf) && p.buf[p.pos] == '\n':
+		p.pos++
+	case p.pos+1 < len(p.buf) && p.buf[p.pos] == '\r' && p.buf[p.pos+1] == '\n':
+		p.pos += 2
+	case p.pos < len(p.buf) && p.buf[p.pos] == '\r':
+		p.pos++
+	}
+	return p.base + int64(p.pos), nil
+}
+
+// Resolve follows references to a direct object.
+func (d *Document) Resolve(o Object) (Object, error) {
+	for range 32 {
+		ref, ok := o.(Ref)
+		if !ok {
+			return o, nil
+		}
+		var err error
+		if o, err = d.Get(ref); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errMalformed("", "chain of references too long")
+}
+
+// Dict resolves to a dictionary (that of a stream included); nil when the
+// object is something else.
+func (d *Document) Dict(o Object) (*Dict, error) {
+	o, err := d.Resolve(o)
+	if err != nil {
+		return nil, err
+	}
+	switch x := o.(type) {
+	case *Dict:
+		return x, nil
+	case *Stream:
+		return x.Dict, nil
+	}
+	return nil, nil
+}
+
+// Array resolves to an array; nil when the object is something else.
+func (d *Document) Array(o Object) (Array, error) {
+	o, err := d.Resolve(o)
+	if err != nil {
+		return nil, err
+	}
+	a, _ := o.(Array)
+	return a, nil
+}
+
+// Int resolves to a whole number.
+func (d *Document) Int(o Object) (int64, bool) {
+	o, err := d.Resolve(o)
+	if err != nil {
+		return 0, false
+	}
+	switch n := o.(type) {
+	case Integer:
+		return int64(n), true
+	case Real:
+		f := n.Float()
+		return int64(f), f == float64(int64(f))
+	}
+	return 0, false
+}
+
+// Number resolves to a number of either kind.
+func (d *Document) Number(o Object) (float64, bool) {
+	o, err := d.Resolve(o)
+	if err != nil {
+		return 0, false
+	}
+	switch n := o.(type) {
+	case Integer:
+		return float64(n), true
+	case Real:
+		return n.Float(), true
+	}
+	return 0, false
+}
+
+// Name resolves to a name, empty when the object is something else.
+func (d *Document) Name(o Object) Name {
+	o, err := d.Resolve(o)
+	if err != nil {
+		return ""
+	}
+	n, _ := o.(Name)
+	return n
+}
+
+// Text resolves to a text string as UTF-8, empty when the object is something
+// else.
+func (d *Document) Text(o Object) string {
+	o, err := d.Resolve(o)
+	if err != nil {
+		return ""
+	}
+	s, _ := o.(String)
+	return DecodeText(s.Bytes)
+}
+
+// Root is the reference to the catalog.
+func (d *Document) Root() Ref {
+	ref, _ := d.trailer.Get("Root").(Ref)
+	return ref
+}
+
+// Catalog is the document catalog.
+func (d *Document) Catalog() (*Dict, error) {
+	root, ok := d.trailer.Get("Root").(Ref)
+	if !ok {
+		return nil, errMalformed("trailer/Root", "reference to the catalog missing")
+	}
+	cat, err := d.Dict(root)
+	if err != nil {
+		return nil, err
+	}
+	if cat == nil {
+		return nil, errMalformed("trailer/Root", "object %s is no dictionary", root)
+	}
+	return cat, nil
+}

@@ -1,0 +1,321 @@
+package pdf
+
+import (
+	"bytes"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+
+	"rogito.dev/rogito/internal/limits"
+)
+
+// filter decodes one step of a filter chain.
+func (d *Document) filter(name Name, parms *Dict, data []byte) ([]byte, error) {
+	switch name {
+	case "FlateDecode", "Fl":
+		return d.predicted(parms, data, inflate)
+	case "LZWDecode", "LZW":
+		early := true
+		if n, ok := d.Int(parms.Get("EarlyChange")); ok {
+			early = n != 0
+		}
+		return d.predicted(parms, data, func(b []byte) ([]byte, error) { return lzw(b, early) })
+	case "ASCIIHexDecode", "AHx":
+		return asciiHex(data)
+	case "ASCII85Decode", "A85":
+		return ascii85(data)
+	case "RunLengthDecode", "RL":
+		return runLength(data)
+	case "Crypt":
+		return data, nil // dealt with by the security handler
+	}
+	return nil, errors.New("filter not supported")
+}
+
+var errTooLarge = fmt.Errorf("stream inflates to more than %d bytes", limits.PDFStream)
+
+// inflate is lenient in one point: a stream cut before its checksum gives what
+// was there, as other readers do.
+func inflate(data []byte) ([]byte, error) {
+	r, err := zlib.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	bound := min(int64(limits.PDFStream), int64(len(data))*limits.PDFRatio+1024)
+	var out bytes.Buffer
+	out.Grow(int(min(bound, int64(len(data))*4)))
+	n, err := out.ReadFrom(io.LimitReader(r, bound+1))
+	if n > bound {
+		return nil, errTooLarge
+	}
+	if err != nil && n == 0 {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+func (d *Document) predicted(parms *Dict, data []byte, f func([]byte) ([]byte, error)) ([]byte, error) {
+	out, err := f(data)
+	if err != nil || parms == nil {
+		return out, err
+	}
+	p := d.intOr(parms, "Predictor", 1)
+	if p < 2 {
+		return out, nil
+	}
+	colors, bits, columns := d.intOr(parms, "Colors", 1), d.intOr(parms, "BitsPerComponent", 8), d.intOr(parms, "Columns", 1)
+	if colors < 1 || colors > 256 || bits < 1 || bits > 16 || columns < 1 || columns > limits.PDFStream/512 {
+		return nil, errors.New("predictor parameters out of bounds")
+	}
+	pixel := max(1, colors*bits/8)
+	row := (colors*bits*columns + 7) / 8
+	if p == 2 {
+		return tiffPredictor(out, row, pixel, bits)
+	}
+	return pngPredictor(out, row, pixel)
+}
+
+func (d *Document) intOr(dict *Dict, key Name, def int) int {
+	if n, ok := d.Int(dict.Get(key)); ok && n >= -1<<31 && n < 1<<31 {
+		return int(n)
+	}
+	return def
+}
+
+func tiffPredictor(data []byte, row, pixel, bits int) ([]byte, error) {
+	if bits != 8 {
+		return nil, fmt.Errorf("TIFF predictor with %d bits", bits)
+	}
+	for start := 0; start+row <= len(data); start += row {
+		line := data[start : start+row]
+		for i := pixel; i < row; i++ {
+			line[i] += line[i-pixel]
+		}
+	}
+	return data, nil
+}
+
+// pngPredictor undoes the PNG filters in place: the output is never ahead of
+// the input.
+func pngPredictor(data []byte, row, pixel int) ([]byte, error) {
+	out := data[:0]
+	prior := make([]byte, row)
+	line := make([]byte, row)
+	for len(data) > 1 {
+		kind := data[0]
+		n := copy(line, data[1:])
+		data = data[1+n:]
+		clear(line[n:])
+		if err := unfilter(kind, line, prior, pixel); err != nil {
+			return nil, err
+		}
+		out = append(out, line[:n]...)
+		line, prior = prior, line
+	}
+	return out, nil
+}
+
+func unfilter(kind byte, line, prior []byte, pixel int) error {
+	switch kind {
+	case 0:
+	case 1:
+		for i := pixel; i < len(line); i++ {
+			line[i] += line[i-pixel]
+		}
+	case 2:
+		for i := range line {
+			line[i] += prior[i]
+		}
+	case 3:
+		for i := range line {
+			left := 0
+			if i >= pixel {
+				left = int(line[i-pixel])
+			}
+			line[i] += byte((left + int(prior[i])) / 2)
+		}
+	case 4:
+		for i := range line {
+			var left, upLeft int
+			if i >= pixel {
+				left, upLeft = int(line[i-pixel]), int(prior[i-pixel])
+			}
+			line[i] += paeth(left, int(prior[i]), upLeft)
+		}
+	default:
+		return fmt.Errorf("PNG predictor %d", kind)
+	}
+	return nil
+}
+
+func paeth(a, b, c int) byte {
+	p := a + b - c
+	pa, pb, pc := abs(p-a), abs(p-b), abs(p-c)
+	switch {
+	case pa <= pb && pa <= pc:
+		return byte(a)
+	case pb <= pc:
+		return byte(b)
+	}
+	return byte(c)
+}
+
+func abs(n int) int {
+	if n < 0 {
+		return -n
+	}
+	return n
+}
+
+func asciiHex(data []byte) ([]byte, error) {
+	out := make([]byte, 0, len(data)/2)
+	high, half := byte(0), false
+	for _, c := range data {
+		if c == '>' {
+			break
+		}
+		v := hexValue[c]
+		if v < 0 {
+			if class[c] == classSpace {
+				continue
+			}
+			return nil, fmt.Errorf("%q in hexadecimal data", c)
+		}
+		if half {
+			out = append(out, high<<4|byte(v))
+		}
+		high, half = byte(v), !half
+	}
+	if half {
+		out = append(out, high<<4)
+	}
+	return out, nil
+}
+
+func ascii85(data []byte) ([]byte, error) {
+	data = bytes.TrimPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("<~"))
+	out := make([]byte, 0, len(data)*4/5)
+	var group uint64
+	n := 0
+	for _, c := range data {
+		switch {
+		case c == '~':
+			return endGroup(out, group, n)
+		case class[c] == classSpace:
+			continue
+		case c == 'z' && n == 0:
+			out = append(out, 0, 0, 0, 0)
+			continue
+		case c < '!' || c > 'u':
+			return nil, fmt.Errorf("%q in ASCII85 data", c)
+		}
+		group = group*85 + uint64(c-'!')
+		if n++; n == 5 {
+			out = append(out, byte(group>>24), byte(group>>16), byte(group>>8), byte(group))
+			group, n = 0, 0
+		}
+	}
+	return endGroup(out, group, n)
+}
+
+func endGroup(out []byte, group uint64, n int) ([]byte, error) {
+	if n == 0 {
+		return out, nil
+	}
+	for i := n; i < 5; i++ {
+		group = group*85 + 84
+	}
+	b := []byte{byte(group >> 24), byte(group >> 16), byte(group >> 8)}
+	return append(out, b[:n-1]...), nil
+}
+
+func runLength(data []byte) ([]byte, error) {
+	var out []byte
+	for len(data) > 1 {
+		n := int(data[0])
+		data = data[1:]
+		switch {
+		case n == 128:
+			return out, nil
+		case n < 128:
+			n = min(n+1, len(data))
+			out = append(out, data[:n]...)
+			data = data[n:]
+		default:
+			out = append(out, bytes.Repeat(data[:1], 257-n)...)
+			data = data[1:]
+		}
+		if len(out) > limits.PDFStream {
+			return nil, errTooLarge
+		}
+	}
+	return out, nil
+}
+
+// lzw decodes the variable-width LZW of PDF, most significant bit first; early
+// means that the width grows one code before it must.
+func lzw(data []byte, early bool) ([]byte, error) {
+	const clearTable, eod = 256, 257
+	type code struct {
+		prefix int16
+		length uint16
+		last   byte
+	}
+	table := make([]code, 4096)
+	for i := range 256 {
+		table[i] = code{prefix: -1, length: 1, last: byte(i)}
+	}
+	shift := 0
+	if early {
+		shift = 1
+	}
+	var out []byte
+	next, width, prev := 258, 9, -1
+	var acc uint32
+	bits := 0
+	for _, b := range data {
+		acc = acc<<8 | uint32(b)
+		bits += 8
+		if bits < width {
+			continue
+		}
+		bits -= width
+		c := int(acc >> bits & (1<<width - 1))
+		switch {
+		case c == eod:
+			return out, nil
+		case c == clearTable:
+			next, width, prev = 258, 9, -1
+			continue
+		case c > next || c >= 258 && prev < 0 || c == next && next > 4095:
+			return nil, fmt.Errorf("code %d out of table", c)
+		}
+		if prev >= 0 && next < 4096 {
+			table[next] = code{prefix: int16(prev), length: table[prev].length + 1}
+			root := c
+			if c == next {
+				root = prev
+			}
+			for table[root].prefix >= 0 {
+				root = int(table[root].prefix)
+			}
+			table[next].last = table[root].last
+			next++
+		}
+		n := int(table[c].length)
+		if len(out)+n > limits.PDFStream {
+			return nil, errTooLarge
+		}
+		out = append(out, make([]byte, n)...)
+		for i, k := len(out)-1, c; k >= 0; i, k = i-1, int(table[k].prefix) {
+			out[i] = table[k].last
+		}
+		prev = c
+		if next+shift >= 1<<width && width < 12 {
+			width++
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,281 @@
+package pdf
+
+import (
+	"errors"
+	"fmt"
+)
+
+// errShort says that the window ended before the object did: the caller reads
+// more of the file and tries again.
+var errShort = errors.New("unexpected end of file")
+
+const (
+	classRegular = iota
+	classSpace
+	classDelim
+)
+
+var class = func() (t [256]uint8) {
+	for _, c := range []byte{0, '\t', '\n', '\f', '\r', ' '} {
+		t[c] = classSpace
+	}
+	for _, c := range []byte("()<>[]{}/%") {
+		t[c] = classDelim
+	}
+	return t
+}()
+
+var hexValue = func() (t [256]int8) {
+	for i := range t {
+		t[i] = -1
+	}
+	for i := range 10 {
+		t['0'+i] = int8(i)
+	}
+	for i := range 6 {
+		t['a'+i] = int8(10 + i)
+		t['A'+i] = int8(10 + i)
+	}
+	return t
+}()
+
+// lexer walks over a window of the file.
+type lexer struct {
+	buf  []byte
+	pos  int
+	base int64 // offset of buf in the file; -1 inside an object stream
+	last bool  // nothing follows the window
+}
+
+func (l *lexer) errorf(format string, args ...any) error {
+	if l.base < 0 {
+		return fmt.Errorf("object stream at %d: %w", l.pos, fmt.Errorf(format, args...))
+	}
+	return fmt.Errorf("offset %d: %w", l.base+int64(l.pos), fmt.Errorf(format, args...))
+}
+
+// end is the error at the end of the window.
+func (l *lexer) end() error {
+	if l.last {
+		return l.errorf("unexpected end of file")
+	}
+	return errShort
+}
+
+// space skips white space and comments. At the end of a window that is not the
+// last it stays short, so that a token is never cut.
+func (l *lexer) space() {
+	for l.pos < len(l.buf) {
+		c := l.buf[l.pos]
+		switch {
+		case class[c] == classSpace:
+			l.pos++
+		case c == '%':
+			for l.pos < len(l.buf) && l.buf[l.pos] != '\n' && l.buf[l.pos] != '\r' {
+				l.pos++
+			}
+		default:
+			return
+		}
+	}
+}
+
+// peek returns the next byte after white space.
+func (l *lexer) peek() (byte, error) {
+	l.space()
+	if l.pos >= len(l.buf) {
+		return 0, l.end()
+	}
+	return l.buf[l.pos], nil
+}
+
+// word reads a run of regular characters, whole.
+func (l *lexer) word() ([]byte, error) {
+	start := l.pos
+	for l.pos < len(l.buf) && class[l.buf[l.pos]] == classRegular {
+		l.pos++
+	}
+	if l.pos == len(l.buf) && !l.last {
+		return nil, errShort
+	}
+	return l.buf[start:l.pos], nil
+}
+
+// keyword consumes exactly this word.
+func (l *lexer) keyword(want string) error {
+	if _, err := l.peek(); err != nil {
+		return err
+	}
+	at := l.pos
+	w, err := l.word()
+	if err != nil {
+		return err
+	}
+	if string(w) != want {
+		l.pos = at
+		return l.errorf("%q expected, found %.20q", want, w)
+	}
+	return nil
+}
+
+// integer reads an unsigned number.
+func (l *lexer) integer() (int64, error) {
+	if _, err := l.peek(); err != nil {
+		return 0, err
+	}
+	at := l.pos
+	w, err := l.word()
+	if err != nil {
+		return 0, err
+	}
+	n, ok := parseUint(w)
+	if !ok {
+		l.pos = at
+		return 0, l.errorf("number expected, found %.20q", w)
+	}
+	return n, nil
+}
+
+func parseUint(w []byte) (int64, bool) {
+	if len(w) == 0 || len(w) > 18 {
+		return 0, false
+	}
+	var n int64
+	for _, c := range w {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n, true
+}
+
+// name reads a name after its slash.
+func (l *lexer) name() (Name, error) {
+	l.pos++
+	w, err := l.word()
+	if err != nil {
+		return "", err
+	}
+	for _, c := range w {
+		if c == '#' {
+			return unescapeName(w), nil
+		}
+	}
+	return intern(w), nil
+}
+
+func unescapeName(w []byte) Name {
+	out := make([]byte, 0, len(w))
+	for i := 0; i < len(w); i++ {
+		if w[i] == '#' && i+2 < len(w) && hexValue[w[i+1]] >= 0 && hexValue[w[i+2]] >= 0 {
+			out = append(out, byte(hexValue[w[i+1]])<<4|byte(hexValue[w[i+2]]))
+			i += 2
+			continue
+		}
+		out = append(out, w[i])
+	}
+	return Name(out)
+}
+
+// literal reads a string in parentheses.
+func (l *lexer) literal() (String, error) {
+	i, depth := l.pos+1, 1
+	plain := true
+	for ; i < len(l.buf) && depth > 0; i++ {
+		switch l.buf[i] {
+		case '\\':
+			plain = false
+			i++
+		case '\r':
+			plain = false
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+	}
+	if depth > 0 || i > len(l.buf) {
+		return String{}, l.end()
+	}
+	body := l.buf[l.pos+1 : i-1]
+	l.pos = i
+	if plain {
+		return String{Bytes: append([]byte{}, body...)}, nil
+	}
+	return String{Bytes: unescapeString(body)}, nil
+}
+
+var escapes = [256]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f', '(': '(', ')': ')', '\\': '\\'}
+
+func unescapeString(body []byte) []byte {
+	out := make([]byte, 0, len(body))
+	for i := 0; i < len(body); i++ {
+		c := body[i]
+		if c == '\r' { // any line end in a string is a line feed
+			if i+1 < len(body) && body[i+1] == '\n' {
+				i++
+			}
+			out = append(out, '\n')
+			continue
+		}
+		if c != '\\' || i+1 == len(body) {
+			out = append(out, c)
+			continue
+		}
+		i++
+		switch c = body[i]; {
+		case c >= '0' && c <= '7':
+			n := 0
+			for k := 0; k < 3 && i < len(body) && body[i] >= '0' && body[i] <= '7'; k++ {
+				n = n*8 + int(body[i]-'0')
+				i++
+			}
+			i--
+			out = append(out, byte(n))
+		case c == '\r':
+			if i+1 < len(body) && body[i+1] == '\n' {
+				i++
+			}
+		case c == '\n':
+		case escapes[c] != 0:
+			out = append(out, escapes[c])
+		default:
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// hex reads a string in angle brackets.
+func (l *lexer) hex() (String, error) {
+	end := l.pos + 1
+	for end < len(l.buf) && l.buf[end] != '>' {
+		end++
+	}
+	if end == len(l.buf) {
+		return String{}, l.end()
+	}
+	body := l.buf[l.pos+1 : end]
+	out := make([]byte, 0, (len(body)+1)/2)
+	high, half := int8(0), false
+	for i, c := range body {
+		v := hexValue[c]
+		if v < 0 {
+			if class[c] == classSpace {
+				continue
+			}
+			l.pos += 1 + i
+			return String{}, l.errorf("%q in a hexadecimal string", c)
+		}
+		if half {
+			out = append(out, byte(high)<<4|byte(v))
+		}
+		high, half = v, !half
+	}
+	if half {
+		out = append(out, byte(high)<<4)
+	}
+	l.pos = end + 1
+	return String{Bytes: out, Hex: true}, nil
+}

@@ -1,0 +1,250 @@
+package pdf
+
+import (
+	"strconv"
+
+	"rogito.dev/rogito/internal/limits"
+)
+
+// common names are shared instead of allocated.
+var common = func() map[string]Name {
+	m := make(map[string]Name)
+	for _, s := range []string{
+		"Type", "Subtype", "Catalog", "Pages", "Page", "Kids", "Count", "Parent", "Resources", "MediaBox", "CropBox",
+		"Rotate", "Contents", "Annots", "Length", "Filter", "FlateDecode", "DecodeParms", "Size", "Root", "Info", "ID",
+		"Prev", "Index", "W", "XRef", "XRefStm", "ObjStm", "N", "First", "Extends", "Encrypt", "AcroForm", "Fields",
+		"SigFlags", "FT", "Sig", "T", "V", "Kids", "Ff", "Rect", "Annot", "Widget", "P", "F", "AP", "Font", "XObject",
+		"ProcSet", "PDF", "Text", "ByteRange", "SubFilter", "Adobe.PPKLite", "ETSI.CAdES.detached", "adbe.pkcs7.detached",
+		"ETSI.RFC3161", "DocTimeStamp", "M", "Name", "Reason", "Location", "ContactInfo", "Reference", "Metadata",
+		"Producer", "Creator", "CreationDate", "ModDate", "Title", "DSS", "Certs", "OCSPs", "CRLs", "VRI", "Perms",
+		"DocMDP", "TransformMethod", "TransformParams", "SigRef", "Predictor", "Columns", "ExtGState", "ColorSpace",
+		"Names", "Outlines", "StructTreeRoot", "MarkInfo", "Lang", "Version", "DR", "DA", "BaseFont", "Encoding",
+	} {
+		m[s] = Name(s)
+	}
+	return m
+}()
+
+func intern(w []byte) Name {
+	if n, ok := common[string(w)]; ok {
+		return n
+	}
+	return Name(w)
+}
+
+// parser builds objects out of tokens.
+type parser struct {
+	lexer
+	depth int
+}
+
+// object parses one direct object or reference.
+func (p *parser) object() (Object, error) {
+	c, err := p.peek()
+	if err != nil {
+		return nil, err
+	}
+	switch c {
+	case '/':
+		return p.name()
+	case '(':
+		return p.literal()
+	case '[':
+		return p.array()
+	case '<':
+		if p.pos+1 >= len(p.buf) {
+			return nil, p.end()
+		}
+		if p.buf[p.pos+1] == '<' {
+			return p.dict()
+		}
+		return p.hex()
+	}
+	if class[c] == classDelim {
+		return nil, p.errorf("unexpected %q", c)
+	}
+	return p.scalar()
+}
+
+// scalar parses a number, a reference or a keyword.
+func (p *parser) scalar() (Object, error) {
+	at := p.pos
+	w, err := p.word()
+	if err != nil {
+		return nil, err
+	}
+	switch string(w) {
+	case "true":
+		return Bool(true), nil
+	case "false":
+		return Bool(false), nil
+	case "null":
+		return nil, nil
+	}
+	if n, ok := parseUint(w); ok {
+		return p.reference(n)
+	}
+	if n, err := strconv.ParseInt(string(w), 10, 64); err == nil {
+		return Integer(n), nil
+	}
+	for _, c := range w {
+		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' {
+			p.pos = at
+			return nil, p.errorf("unknown keyword %.20q", w)
+		}
+	}
+	return Real(w), nil
+}
+
+// reference looks whether "gen R" follows a number.
+func (p *parser) reference(n int64) (Object, error) {
+	at := p.pos
+	p.space()
+	if p.pos >= len(p.buf) {
+		if !p.last {
+			return nil, errShort
+		}
+		p.pos = at
+		return Integer(n), nil
+	}
+	if c := p.buf[p.pos]; c < '0' || c > '9' {
+		p.pos = at
+		return Integer(n), nil
+	}
+	w, err := p.word()
+	if err != nil {
+		return nil, err
+	}
+	gen, ok := parseUint(w)
+	if !ok || gen > 65535 || n > limits.PDFObjects {
+		p.pos = at
+		return Integer(n), nil
+	}
+	p.space()
+	if p.pos+1 >= len(p.buf) && !p.last {
+		return nil, errShort
+	}
+	if p.pos >= len(p.buf) || p.buf[p.pos] != 'R' ||
+		(p.pos+1 < len(p.buf) && class[p.buf[p.pos+1]] == classRegular) {
+		p.pos = at
+		return Integer(n), nil
+	}
+	p.pos++
+	return Ref{Num: int(n), Gen: int(gen)}, nil
+}
+
+func (p *parser) enter() error {
+	if p.depth++; p.depth > limits.PDFDepth {
+		return p.errorf("objects nested deeper than %d", limits.PDFDepth)
+	}
+	return nil
+}
+
+func (p *parser) array() (Object, error) {
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer func() { p.depth-- }()
+	p.pos++
+	a := Array{}
+	for {
+		c, err := p.peek()
+		if err != nil {
+			return nil, err
+		}
+		if c == ']' {
+			p.pos++
+			return a, nil
+		}
+		o, err := p.object()
+		if err != nil {
+			return nil, err
+		}
+		a = append(a, o)
+	}
+}
+
+func (p *parser) dict() (Object, error) {
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer func() { p.depth-- }()
+	p.pos += 2
+	d := &Dict{Entries: make([]Entry, 0, 8)}
+	for {
+		c, err := p.peek()
+		if err != nil {
+			return nil, err
+		}
+		if c == '>' {
+			if p.pos+1 >= len(p.buf) {
+				return nil, p.end()
+			}
+			if p.buf[p.pos+1] != '>' {
+				return nil, p.errorf("unexpected '>' in a dictionary")
+			}
+			p.pos += 2
+			return d, nil
+		}
+		if err := p.entry(d, c); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (p *parser) entry(d *Dict, c byte) error {
+	if c != '/' {
+		return p.errorf("name expected as key, found %q", c)
+	}
+	key, err := p.name()
+	if err != nil {
+		return err
+	}
+	c, err = p.peek()
+	if err != nil {
+		return err
+	}
+	// "/Key >>": some producers leave the value out; it reads as null.
+	if c == '>' {
+		d.Entries = append(d.Entries, Entry{Key: key})
+		return nil
+	}
+	start := p.pos
+	value, err := p.object()
+	if err != nil {
+		return err
+	}
+	e := Entry{Key: key, Value: value}
+	if p.base >= 0 {
+		e.Span = Span{p.base + int64(start), p.base + int64(p.pos)}
+	}
+	d.Entries = append(d.Entries, e)
+	return nil
+}
+
+// header parses "num gen obj".
+func (p *parser) header() (Ref, error) {
+	num, err := p.integer()
+	if err != nil {
+		return Ref{}, err
+	}
+	gen, err := p.integer()
+	if err != nil {
+		return Ref{}, err
+	}
+	if num > limits.PDFObjects || gen > 65535 {
+		return Ref{}, p.errorf("object number %d %d out of bounds", num, gen)
+	}
+	if _, err := p.peek(); err != nil {
+		return Ref{}, err
+	}
+	// "obj" may be followed by its object without white space.
+	if len(p.buf)-p.pos < 3 {
+		return Ref{}, p.end()
+	}
+	if string(p.buf[p.pos:p.pos+3]) != "obj" {
+		return Ref{}, p.errorf("\"obj\" expected, found %.10q", p.buf[p.pos:])
+	}
+	p.pos += 3
+	return Ref{Num: int(num), Gen: int(gen)}, nil
+}

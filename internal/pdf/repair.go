@@ -1,0 +1,218 @@
+package pdf
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sort"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
+)
+
+// found is an object that the scan came across.
+type found struct {
+	ref    Ref
+	offset int64
+}
+
+// repair looks for objects and trailers from the first byte to the last. The
+// document then has a single revision.
+func (d *Document) repair(password string) error {
+	broken := d.repaired
+	d.sections, d.revisions, d.trailer, d.crypt = nil, nil, nil, nil
+	clear(d.cache)
+	d.streams = objectStreams{}
+	objects, trailers, err := d.scan()
+	if err != nil {
+		return err
+	}
+	if len(objects) == 0 {
+		return broken
+	}
+	all := make(map[int]entry, len(objects))
+	for _, f := range objects { // in the order of the file: the later one counts
+		all[f.ref.Num] = entry{offset: f.offset, gen: uint32(f.ref.Gen), kind: entryInFile}
+	}
+	s := &section{runs: runsOf(all)}
+	d.sections = []*section{s}
+	if s.trailer, err = d.rebuildTrailer(trailers, objects); err != nil {
+		return err
+	}
+	d.trailer = s.trailer
+	if err := d.unlock(password); err != nil {
+		return err
+	}
+	if err := d.addCompressed(s, all, objects); err != nil {
+		return err
+	}
+	d.revisions = []Revision{{Number: 1, EOF: d.size, End: d.size, count: 1}}
+	if _, err := d.Catalog(); err != nil {
+		return broken
+	}
+	return nil
+}
+
+// scan finds "num gen obj" and "trailer" wherever they stand.
+func (d *Document) scan() (objects []found, trailers []int64, err error) {
+	const step, overlap = 256 << 10, 64
+	for at := int64(0); at < d.size; at += step {
+		buf, err := d.read(at, step+overlap)
+		if err != nil {
+			return nil, nil, fmt.Errorf("scan: %w", err)
+		}
+		for i := 0; i < len(buf); {
+			k := bytes.IndexByte(buf[i:], 'o')
+			if k < 0 {
+				break
+			}
+			i += k
+			if f, ok := objectBefore(buf, i); ok && f.offset < step {
+				f.offset += at
+				objects = append(objects, f)
+			}
+			i++
+		}
+		for i := 0; ; {
+			k := bytes.Index(buf[i:], []byte("trailer"))
+			if k < 0 || i+k >= step {
+				break
+			}
+			trailers = append(trailers, at+int64(i+k))
+			i += k + 7
+		}
+		if len(objects) > limits.PDFObjects {
+			return nil, nil, errMalformed("", "more than %d objects", limits.PDFObjects)
+		}
+	}
+	return objects, trailers, nil
+}
+
+// objectBefore looks whether "obj" stands at i with two numbers before it.
+func objectBefore(buf []byte, i int) (found, bool) {
+	if !bytes.HasPrefix(buf[i:], []byte("obj")) || i+3 < len(buf) && class[buf[i+3]] == classRegular {
+		return found{}, false
+	}
+	gen, at, ok := numberBefore(buf, i)
+	if !ok || gen > 65535 {
+		return found{}, false
+	}
+	num, at, ok := numberBefore(buf, at)
+	if !ok || num > limits.PDFObjects || at > 0 && class[buf[at-1]] == classRegular {
+		return found{}, false
+	}
+	return found{Ref{int(num), int(gen)}, int64(at)}, true
+}
+
+// numberBefore reads the digits before position i, white space between.
+func numberBefore(buf []byte, i int) (n int64, at int, ok bool) {
+	end := i
+	for end > 0 && class[buf[end-1]] == classSpace {
+		end--
+	}
+	at = end
+	for at > 0 && buf[at-1] >= '0' && buf[at-1] <= '9' {
+		at--
+	}
+	if end == i || at == end {
+		return 0, 0, false
+	}
+	n, ok = parseUint(buf[at:end])
+	return n, at, ok
+}
+
+// rebuildTrailer puts together what trailers and cross-reference streams say,
+// the later ones first, and looks for a catalog if none does.
+func (d *Document) rebuildTrailer(trailers []int64, objects []found) (*Dict, error) {
+	out := &Dict{}
+	take := func(t *Dict) {
+		for _, key := range []Name{"Root", "Encrypt", "ID", "Info", "Size"} {
+			if v := t.Get(key); v != nil && !out.Has(key) {
+				out.Set(key, v)
+			}
+		}
+	}
+	for i := len(trailers) - 1; i >= 0; i-- {
+		if t := d.trailerAt(trailers[i]); t != nil {
+			take(t)
+		}
+	}
+	if !out.Has("Root") || !out.Has("Encrypt") {
+		for i := len(objects) - 1; i >= 0; i-- {
+			if t := d.probe(objects[i], "/XRef"); t != nil {
+				take(t)
+			}
+		}
+	}
+	for i := len(objects) - 1; i >= 0 && !out.Has("Root"); i-- {
+		if t := d.probe(objects[i], "/Catalog"); t != nil && t.Get("Type") == Name("Catalog") {
+			out.Set("Root", objects[i].ref)
+		}
+	}
+	if !out.Has("Root") {
+		return nil, errMalformed("", "no catalog in the file")
+	}
+	return out, nil
+}
+
+func (d *Document) trailerAt(off int64) *Dict {
+	var t *Dict
+	_ = d.parse(off, func(p *parser) error {
+		if err := p.keyword("trailer"); err != nil {
+			return err
+		}
+		o, err := p.object()
+		t, _ = o.(*Dict)
+		return err
+	})
+	return t
+}
+
+// probe returns the dictionary of an object whose first bytes contain the word.
+func (d *Document) probe(f found, word string) *Dict {
+	buf, err := d.read(f.offset, 512)
+	if err != nil || !bytes.Contains(buf, []byte(word)) {
+		return nil
+	}
+	o, err := d.indirect(f.offset, f.ref)
+	if err != nil {
+		return nil
+	}
+	switch x := o.(type) {
+	case *Dict:
+		return x
+	case *Stream:
+		return x.Dict
+	}
+	return nil
+}
+
+// addCompressed adds the objects inside object streams that stand in the file
+// after, or without, a plain definition of the same number.
+func (d *Document) addCompressed(s *section, all map[int]entry, objects []found) error {
+	sort.SliceStable(objects, func(i, j int) bool { return objects[i].offset < objects[j].offset })
+	for _, f := range objects {
+		if all[f.ref.Num].offset != f.offset {
+			continue // replaced later in the file
+		}
+		t := d.probe(f, "/ObjStm")
+		if t == nil || t.Get("Type") != Name("ObjStm") {
+			continue
+		}
+		os, err := d.objectStream(f.ref.Num)
+		if err != nil {
+			if errors.Is(err, ades.ErrPassword) {
+				return err
+			}
+			continue // one bad stream does not make the rest unreadable
+		}
+		for i, num := range os.numbers {
+			if e, ok := all[num]; !ok || e.kind == entryInStream || e.offset < f.offset {
+				all[num] = entry{offset: int64(f.ref.Num), gen: uint32(i), kind: entryInStream}
+			}
+		}
+	}
+	s.runs = runsOf(all)
+	clear(d.cache)
+	return nil
+}

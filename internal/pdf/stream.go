@@ -1,0 +1,266 @@
+package pdf
+
+import (
+	"bytes"
+	"fmt"
+
+	"rogito.dev/rogito/internal/limits"
+)
+
+// streamSpan finds the extent of the data that begin at start: by Length when
+// endstream follows there, else by searching for it.
+func (d *Document) streamSpan(dict *Dict, start int64) (Span, error) {
+	if n, ok := d.Int(dict.Get("Length")); ok && n >= 0 && n <= d.size-start && d.endsAt(start+n) {
+		return Span{start, start + n}, nil
+	}
+	word := []byte("endstream")
+	const step = 64 << 10
+	for at := start; at < d.size; at += step {
+		buf, err := d.read(at, step+len(word))
+		if err != nil {
+			return Span{}, err
+		}
+		if d.parsed += step; d.parsed > limits.PDFParsed {
+			break
+		}
+		if i := bytes.Index(buf, word); i >= 0 {
+			end := at + int64(i)
+			return Span{start, d.trimLineEnd(start, end)}, nil
+		}
+	}
+	return Span{}, fmt.Errorf("offset %d: stream without end", start)
+}
+
+func (d *Document) endsAt(off int64) bool {
+	buf, err := d.read(off, 16)
+	if err != nil {
+		return false
+	}
+	i := 0
+	for i < len(buf) && class[buf[i]] == classSpace {
+		i++
+	}
+	return bytes.HasPrefix(buf[i:], []byte("endstr"))
+}
+
+func (d *Document) trimLineEnd(start, end int64) int64 {
+	from := max(start, end-2)
+	buf, err := d.read(from, int(end-from))
+	if err != nil {
+		return end
+	}
+	switch {
+	case bytes.HasSuffix(buf, []byte("\r\n")):
+		return end - 2
+	case bytes.HasSuffix(buf, []byte("\n")), bytes.HasSuffix(buf, []byte("\r")):
+		return end - 1
+	}
+	return end
+}
+
+// Data returns the decoded data of a stream.
+func (d *Document) Data(s *Stream) ([]byte, error) {
+	data, err := d.decode(s, d.crypt)
+	if err != nil {
+		return nil, wrapMalformed("stream "+s.ref.String(), err)
+	}
+	return data, nil
+}
+
+// Encoded returns the data of a stream before its filters, decrypted.
+func (d *Document) Encoded(s *Stream) ([]byte, error) {
+	return d.encoded(s, d.crypt)
+}
+
+func (d *Document) encoded(s *Stream, c *crypt) ([]byte, error) {
+	if s.span.End == 0 {
+		return s.Data, nil
+	}
+	n := s.span.End - s.span.Start
+	if n > limits.PDFStream {
+		return nil, fmt.Errorf("stream of %d bytes", n)
+	}
+	if d.parsed += n; d.parsed > limits.PDFParsed {
+		return nil, fmt.Errorf("more than %d bytes read", limits.PDFParsed)
+	}
+	raw := make([]byte, n)
+	if got, err := d.ReadAt(raw, s.span.Start); got < len(raw) {
+		return nil, fmt.Errorf("read stream: %w", err)
+	}
+	if c == nil {
+		return raw, nil
+	}
+	return c.stream(raw, s)
+}
+
+// decode applies decryption, when c is there, and all filters.
+func (d *Document) decode(s *Stream, c *crypt) ([]byte, error) {
+	raw, err := d.encoded(s, c)
+	if err != nil {
+		return nil, err
+	}
+	filters, parms, err := d.filters(s.Dict)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range filters {
+		if raw, err = d.filter(f, parms[i], raw); err != nil {
+			return nil, fmt.Errorf("%s: %w", f, err)
+		}
+		if d.decoded += int64(len(raw)); d.decoded > limits.PDFInflate {
+			return nil, fmt.Errorf("document inflates to more than %d bytes", limits.PDFInflate)
+		}
+	}
+	return raw, nil
+}
+
+// filters lists the filter chain with the parameters of each.
+func (d *Document) filters(dict *Dict) ([]Name, []*Dict, error) {
+	f, err := d.Resolve(first(dict, "Filter", "F"))
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := d.Resolve(first(dict, "DecodeParms", "DP"))
+	if err != nil {
+		return nil, nil, err
+	}
+	var names []Name
+	switch x := f.(type) {
+	case Name:
+		names = []Name{x}
+	case Array:
+		for _, o := range x {
+			names = append(names, d.Name(o))
+		}
+	}
+	if len(names) > limits.PDFFilters {
+		return nil, nil, fmt.Errorf("%d filters", len(names))
+	}
+	parms := make([]*Dict, len(names))
+	switch x := p.(type) {
+	case *Dict:
+		if len(parms) > 0 {
+			parms[0] = x
+		}
+	case Array:
+		for i := range min(len(x), len(parms)) {
+			if parms[i], err = d.Dict(x[i]); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return names, parms, nil
+}
+
+// first returns the value of the long key, or of the abbreviation when that is
+// a filter and not, as F may be, a file specification.
+func first(dict *Dict, long, short Name) Object {
+	if o := dict.Get(long); o != nil {
+		return o
+	}
+	switch o := dict.Get(short).(type) {
+	case Name, Array:
+		return o
+	case *Dict:
+		if short == "DP" {
+			return o
+		}
+	}
+	return nil
+}
+
+// objectStreams keeps decoded object streams, as many as fit.
+type objectStreams struct {
+	open map[int]*objectStream
+	held int
+}
+
+type objectStream struct {
+	data    []byte
+	first   int
+	numbers []int
+	offsets []int
+	index   map[int]int
+}
+
+const holdObjectStreams = 16 << 20
+
+// fromStream reads an object out of an object stream.
+func (d *Document) fromStream(ref Ref, stream, index int) (Object, error) {
+	os, err := d.objectStream(stream)
+	if err != nil {
+		return nil, err
+	}
+	i := index
+	if i >= len(os.numbers) || os.numbers[i] != ref.Num {
+		var ok bool
+		if i, ok = os.index[ref.Num]; !ok {
+			return nil, fmt.Errorf("not in object stream %d", stream)
+		}
+	}
+	at := os.first + os.offsets[i]
+	if at > len(os.data) {
+		return nil, fmt.Errorf("offset outside object stream %d", stream)
+	}
+	p := &parser{lexer: lexer{buf: os.data, pos: at, base: -1, last: true}}
+	return p.object()
+}
+
+func (d *Document) objectStream(num int) (*objectStream, error) {
+	if os := d.streams.open[num]; os != nil {
+		return os, nil
+	}
+	e, ok := d.lookup(num)
+	if !ok || e.kind != entryInFile {
+		return nil, fmt.Errorf("object stream %d is not in the file", num)
+	}
+	o, err := d.Get(Ref{Num: num, Gen: int(e.gen)})
+	if err != nil {
+		return nil, err
+	}
+	st, ok := o.(*Stream)
+	if !ok {
+		return nil, fmt.Errorf("object %d is no stream", num)
+	}
+	os, err := d.openObjectStream(st)
+	if err != nil {
+		return nil, fmt.Errorf("object stream %d: %w", num, err)
+	}
+	if d.streams.open == nil || d.streams.held+len(os.data) > holdObjectStreams {
+		d.streams.open, d.streams.held = make(map[int]*objectStream), 0
+	}
+	d.streams.open[num] = os
+	d.streams.held += len(os.data)
+	return os, nil
+}
+
+func (d *Document) openObjectStream(st *Stream) (*objectStream, error) {
+	data, err := d.decode(st, d.crypt)
+	if err != nil {
+		return nil, err
+	}
+	n, ok1 := d.Int(st.Dict.Get("N"))
+	first, ok2 := d.Int(st.Dict.Get("First"))
+	if !ok1 || !ok2 || n < 0 || first < 0 || n > int64(len(data)) || first > int64(len(data)) {
+		return nil, fmt.Errorf("header out of bounds")
+	}
+	os := &objectStream{data: data, first: int(first), index: make(map[int]int, n)}
+	os.numbers, os.offsets = make([]int, n), make([]int, n)
+	l := lexer{buf: data[:first], base: -1, last: true}
+	for i := range os.numbers {
+		num, err := l.integer()
+		if err != nil {
+			return nil, err
+		}
+		off, err := l.integer()
+		if err != nil {
+			return nil, err
+		}
+		if num > limits.PDFObjects || off > int64(len(data)) {
+			return nil, fmt.Errorf("entry %d out of bounds", i)
+		}
+		os.numbers[i], os.offsets[i] = int(num), int(off)
+		os.index[int(num)] = i
+	}
+	return os, nil
+}
