@@ -1,0 +1,215 @@
+package store
+
+import (
+	"context"
+	"crypto/md5" //nolint:gosec // a name on the wire, not a protection
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/server/internal/fault"
+)
+
+// What reading a blob can say besides an accident of the storage.
+var (
+	ErrNoBlob  = errors.New("store: no such blob")
+	ErrCorrupt = errors.New("store: blob was changed on disk")
+)
+
+// Blob is what is known of stored content.
+type Blob struct {
+	ID     string
+	Size   int64
+	SHA256 [32]byte
+	MD5    [16]byte
+}
+
+// Blobs keeps documents, sealed at rest: AES-256-GCM in chunks, a key for each
+// object wrapped under the data key, so that what is read is what was written,
+// bit for bit, or an error. A blob never changes; it is put, read and deleted.
+type Blobs interface {
+	// Put stores what r gives, to its end, and returns when it is durable. On
+	// an error nothing is left behind.
+	Put(ctx context.Context, r io.Reader) (Blob, error)
+	// Open opens a blob for reading, or returns ErrNoBlob. The context holds
+	// for as long as it is read.
+	Open(ctx context.Context, id string) (*BlobReader, error)
+	// Stat is what is known of a blob, or ErrNoBlob.
+	Stat(ctx context.Context, id string) (Blob, error)
+	// Delete removes a blob; one that is not there is not an error.
+	Delete(ctx context.Context, id string) error
+	// List calls fn for every blob put before a time, in no order, until fn
+	// returns an error. It is for finding what no record refers to.
+	List(ctx context.Context, before time.Time, fn func(id string) error) error
+	// Ready says what keeps blobs from being stored, or nil.
+	Ready(ctx context.Context) error
+}
+
+// MaxBlob is the size above which a blob is refused, with fault 101.
+const MaxBlob = 4 << 30
+
+// OpenBlobs opens the place for blobs that the configuration names.
+func OpenBlobs(ctx context.Context, cfg Config, m *Master) (Blobs, error) {
+	var b bucket
+	var err error
+	if strings.HasPrefix(cfg.Blobs, "s3://") {
+		b, err = openS3(ctx, cfg)
+	} else {
+		b, err = openFolder(cfg)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("store: open blobs: %w", err)
+	}
+	return &sealedBlobs{bucket: b, master: m}, nil
+}
+
+// bucket keeps sealed objects by id; it does not look inside.
+type bucket interface {
+	create(ctx context.Context, id string) (sink, error)
+	open(ctx context.Context, id string) (object, error)
+	remove(ctx context.Context, id string) error
+	list(ctx context.Context, fn func(id string) error) error
+	ready(ctx context.Context) error
+}
+
+// sink takes a new object; it is there after commit, whole, and not before.
+type sink interface {
+	io.Writer
+	commit(ctx context.Context) error
+	abort() // no effect after commit
+}
+
+// object is a stored object, read at random.
+type object interface {
+	io.ReaderAt
+	io.Closer
+	size() int64
+}
+
+type sealedBlobs struct {
+	bucket bucket
+	master *Master
+}
+
+func (s *sealedBlobs) Put(ctx context.Context, r io.Reader) (Blob, error) {
+	b := Blob{ID: NewID()}
+	w, err := s.bucket.create(ctx, b.ID)
+	if err != nil {
+		return Blob{}, err
+	}
+	defer w.abort()
+	if err := s.seal(ctx, w, r, &b); err != nil {
+		return Blob{}, err
+	}
+	if err := w.commit(ctx); err != nil {
+		return Blob{}, unavailable(fmt.Errorf("store blob: %w", err))
+	}
+	return b, nil
+}
+
+// seal writes header, chunks and footer, and fills in what it learns of b.
+func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Blob) error {
+	seal, header, err := newSealing(s.master, b.ID)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(header); err != nil {
+		return unavailable(fmt.Errorf("write blob: %w", err))
+	}
+	sha, sum := sha256.New(), md5.New() //nolint:gosec // as above
+	buf := make([]byte, chunkSize, chunkSize+chunkOverhead)
+	for index := uint64(0); ; index++ {
+		n, err := io.ReadFull(r, buf)
+		if n > 0 {
+			b.Size += int64(n)
+			sha.Write(buf[:n])
+			sum.Write(buf[:n])
+			if _, err := w.Write(seal.chunk(index, buf[:n])); err != nil {
+				return unavailable(fmt.Errorf("write blob: %w", err))
+			}
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if b.Size > MaxBlob {
+			return fault.New(101, "document over the limit")
+		}
+	}
+	sha.Sum(b.SHA256[:0])
+	sum.Sum(b.MD5[:0])
+	_, err = w.Write(seal.footer(b))
+	return unavailable(err)
+}
+
+func (s *sealedBlobs) Open(ctx context.Context, id string) (*BlobReader, error) {
+	if !IsID(id) {
+		return nil, ErrNoBlob
+	}
+	o, err := s.bucket.open(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newBlobReader(o, s.master, id)
+	if err != nil {
+		_ = o.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (s *sealedBlobs) Stat(ctx context.Context, id string) (Blob, error) {
+	r, err := s.Open(ctx, id)
+	if err != nil {
+		return Blob{}, err
+	}
+	defer r.Close()
+	return r.Blob, nil
+}
+
+func (s *sealedBlobs) Delete(ctx context.Context, id string) error {
+	if !IsID(id) {
+		return nil
+	}
+	return s.bucket.remove(ctx, id)
+}
+
+func (s *sealedBlobs) List(ctx context.Context, before time.Time, fn func(id string) error) error {
+	return s.bucket.list(ctx, func(id string) error {
+		if !IsID(id) || !IDTime(id).Before(before) {
+			return nil
+		}
+		return fn(id)
+	})
+}
+
+func (s *sealedBlobs) Ready(ctx context.Context) error { return s.bucket.ready(ctx) }
+
+// IDTime is when an id was made; the zero time for what is not an id.
+func IDTime(id string) time.Time {
+	if !IsID(id) {
+		return time.Time{}
+	}
+	var ms uint64
+	if _, err := fmt.Sscanf(id[:12], "%x", &ms); err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(ms)).UTC()
+}
+
+// SpoolDir is the folder for large bodies and objects on their way, made where
+// it does not exist. Its files outlive no request.
+func (c Config) SpoolDir() (string, error) {
+	dir := filepath.Join(c.data(), "spool")
+	return dir, os.MkdirAll(dir, 0o700)
+}

@@ -1,0 +1,172 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// folder keeps objects as files: written beside, synced, renamed, and the
+// folder synced, so that a name stands for whole content or does not exist.
+type folder struct {
+	dir  string
+	disk *disk
+}
+
+func openFolder(cfg Config) (bucket, error) {
+	dir := strings.TrimPrefix(cfg.Blobs, "file://")
+	if dir == "" {
+		dir = filepath.Join(cfg.data(), "blobs")
+	}
+	f := &folder{dir: dir, disk: newDisk(dir, cfg.Reserve)}
+	if err := os.MkdirAll(f.incoming(), 0o700); err != nil {
+		return nil, err
+	}
+	return f, syncDir(dir)
+}
+
+func (f *folder) incoming() string { return filepath.Join(f.dir, "incoming") }
+
+// shard is by the end of the id, which is random: 256 folders.
+func (f *folder) shard(id string) string { return filepath.Join(f.dir, id[len(id)-2:]) }
+
+func (f *folder) path(id string) string { return filepath.Join(f.shard(id), id) }
+
+func (f *folder) create(ctx context.Context, id string) (sink, error) {
+	if err := f.disk.check(ctx); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(filepath.Join(f.incoming(), id), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return &folderSink{File: file, folder: f, id: id}, nil
+}
+
+type folderSink struct {
+	*os.File
+	folder *folder
+	id     string
+	done   bool
+}
+
+func (s *folderSink) commit(context.Context) error {
+	if err := errors.Join(s.Sync(), s.Close()); err != nil {
+		return err
+	}
+	shard := s.folder.shard(s.id)
+	if err := s.rename(shard); errors.Is(err, fs.ErrNotExist) {
+		if err := os.Mkdir(shard, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err := syncDir(s.folder.dir); err != nil {
+			return err
+		}
+		if err := s.rename(shard); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	s.done = true
+	if err := syncDir(shard); err != nil {
+		return errors.Join(err, os.Remove(s.folder.path(s.id)))
+	}
+	return nil
+}
+
+func (s *folderSink) rename(shard string) error {
+	return os.Rename(s.Name(), filepath.Join(shard, s.id))
+}
+
+func (s *folderSink) abort() {
+	if !s.done {
+		_ = s.Close()
+		_ = os.Remove(s.Name())
+	}
+}
+
+func (f *folder) open(_ context.Context, id string) (object, error) {
+	file, err := os.Open(f.path(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNoBlob
+	}
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		_ = file.Close()
+		return nil, unavailable(err)
+	}
+	return folderObject{file, info.Size()}, nil
+}
+
+type folderObject struct {
+	*os.File
+	length int64
+}
+
+func (o folderObject) size() int64 { return o.length }
+
+func (f *folder) remove(_ context.Context, id string) error {
+	err := os.Remove(f.path(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// list also takes away what a killed process left half written: an incoming
+// file belongs to a request, and no request lives for a day.
+func (f *folder) list(ctx context.Context, fn func(id string) error) error {
+	shards, err := os.ReadDir(f.dir)
+	if err != nil {
+		return unavailable(err)
+	}
+	for _, shard := range shards {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !shard.IsDir() {
+			continue
+		}
+		if shard.Name() == "incoming" {
+			f.sweep()
+			continue
+		}
+		if err := f.listShard(shard.Name(), fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *folder) listShard(name string, fn func(id string) error) error {
+	files, err := os.ReadDir(filepath.Join(f.dir, name))
+	if err != nil {
+		return unavailable(err)
+	}
+	for _, file := range files {
+		if err := fn(file.Name()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *folder) ready(ctx context.Context) error {
+	if err := f.disk.check(ctx); err != nil {
+		return err
+	}
+	probe, err := os.CreateTemp(f.incoming(), "probe-*")
+	if err != nil {
+		return unavailable(fmt.Errorf("blobs are not writable: %w", err))
+	}
+	_ = probe.Close()
+	return os.Remove(probe.Name())
+}

@@ -1,0 +1,44 @@
+package store
+
+import (
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"rogito.dev/rogito/server/internal/fault"
+)
+
+// unavailable is the fault a client reads when the storage cannot serve.
+func unavailable(err error) error {
+	var f *fault.Error
+	if err == nil || errors.As(err, &f) {
+		return err
+	}
+	f = fault.New(105, "the storage is not available").Because(err)
+	f.RetryAfter = 2 * time.Second
+	return f
+}
+
+func isNetwork(err error) bool {
+	var op net.Error
+	return errors.As(err, &op) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNREFUSED) ||
+		strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "closed pool")
+}
+
+// IsConflict says whether a statement met a row with the same key.
+func IsConflict(err error) bool {
+	var p *pgconn.PgError
+	if errors.As(err, &p) {
+		return p.Code == "23505"
+	}
+	var s *sqlite.Error
+	return errors.As(err, &s) && (s.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || s.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
+}

@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// maxGroup bounds how many writes share one commit.
+const maxGroup = 128
+
+var errClosed = errors.New("store: closed")
+
+// groupWrite is one caller's Write, waiting for the commit it shares.
+type groupWrite struct {
+	ctx      context.Context
+	fn       func(*Tx) error
+	tx       *Tx
+	err      error
+	panicked any
+	done     chan struct{}
+}
+
+// write hands fn to the writer and waits. Once handed in, it is waited for
+// whatever the context says: an answer must not be given before it is known
+// whether the rows are there.
+func (e *sqliteEngine) write(ctx context.Context, fn func(*Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w := &groupWrite{ctx: ctx, fn: fn, done: make(chan struct{})}
+	if err := e.submit(w); err != nil {
+		return err
+	}
+	<-w.done
+	if w.panicked != nil {
+		panic(w.panicked) // in the goroutine whose function it was
+	}
+	if w.err == nil {
+		w.tx.committed()
+	}
+	return w.err
+}
+
+func (e *sqliteEngine) submit(w *groupWrite) error {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if e.closed {
+		return errClosed
+	}
+	e.pending <- w
+	return nil
+}
+
+func (e *sqliteEngine) loop() {
+	defer e.stopped.Done()
+	for {
+		select {
+		case w := <-e.pending:
+			e.group(w)
+		case <-e.quit:
+			for len(e.pending) > 0 {
+				e.group(<-e.pending)
+			}
+			return
+		}
+	}
+}
+
+// group runs first and whatever else is waiting in one transaction, each under
+// its own savepoint, so that a refusal of one leaves the others untouched.
+func (e *sqliteEngine) group(first *groupWrite) {
+	batch := []*groupWrite{first}
+	err := e.runGroup(&batch)
+	for _, w := range batch {
+		if err != nil && w.err == nil && w.panicked == nil {
+			w.err = err
+		}
+		close(w.done)
+	}
+}
+
+func (e *sqliteEngine) runGroup(batch *[]*groupWrite) error {
+	tx, err := e.writes.BeginTx(context.Background(), nil)
+	if err != nil {
+		return sqliteError(err)
+	}
+	for i := 0; i < len(*batch); i++ {
+		if err := e.runOne(tx, (*batch)[i]); err != nil {
+			_ = tx.Rollback()
+			return unavailable(err)
+		}
+		if len(*batch) < maxGroup {
+			select {
+			case w := <-e.pending:
+				*batch = append(*batch, w)
+			default:
+			}
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		_ = tx.Rollback()
+		return unavailable(err)
+	}
+	return nil
+}
+
+// runOne runs one write. Its own error stays with it; the error returned is
+// of the transaction, which is lost to all who share it.
+func (e *sqliteEngine) runOne(tx *sql.Tx, w *groupWrite) error {
+	if w.err = w.ctx.Err(); w.err != nil {
+		return nil
+	}
+	if _, err := tx.Exec("savepoint one"); err != nil {
+		return fmt.Errorf("savepoint: %w", err)
+	}
+	w.tx = &Tx{Querier: sqlTxQuerier{sqlQuerier{tx}}, engine: e, sql: tx}
+	w.run()
+	if w.err != nil || w.panicked != nil {
+		if _, err := tx.Exec("rollback to one"); err != nil {
+			return fmt.Errorf("roll back: %w", err)
+		}
+	}
+	if _, err := tx.Exec("release one"); err != nil {
+		return fmt.Errorf("release: %w", err)
+	}
+	return nil
+}
+
+func (w *groupWrite) run() {
+	defer func() { w.panicked = recover() }()
+	w.err = w.fn(w.tx)
+}

@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// ErrUnseal is what Unseal returns for bytes that were not sealed here, for
+// this purpose, or were changed since.
+var ErrUnseal = errors.New("store: sealed value cannot be opened")
+
+// Master seals secrets. A value is sealed under a data key, which stands in
+// the database wrapped under the master key, which does not: who has only the
+// database has nothing, and changing the master key re-wraps one row instead
+// of every secret.
+type Master struct {
+	id      uint32
+	data    []byte   // the data key
+	keyID   string   // of the master key that opened it
+	sealers sync.Map // purpose → cipher.AEAD
+	macs    sync.Map // purpose → []byte
+}
+
+// firstDataKey is the id of the data key made at the first start.
+const firstDataKey = 1
+
+// OpenMaster opens the data key with the master key of the configuration.
+// Where the database has no data key yet, one is made, and with it, unless the
+// configuration names one, the master key's file.
+func OpenMaster(ctx context.Context, db *DB, cfg Config) (*Master, error) {
+	wrapped, masterID, err := loadDataKey(ctx, db)
+	if errors.Is(err, ErrNoRows) {
+		if err := makeDataKey(ctx, db, cfg); err != nil {
+			return nil, fmt.Errorf("store: make master key: %w", err)
+		}
+		wrapped, masterID, err = loadDataKey(ctx, db)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("store: read data key: %w", err)
+	}
+	key, err := cfg.findMasterKey(masterID)
+	if err != nil {
+		return nil, err
+	}
+	data, err := key.open(wrapped, dataKeyLabel(firstDataKey))
+	if err != nil {
+		return nil, fmt.Errorf("store: open data key: %w", err)
+	}
+	return &Master{id: firstDataKey, data: data, keyID: masterID}, nil
+}
+
+func loadDataKey(ctx context.Context, db *DB) (wrapped []byte, masterID string, err error) {
+	err = db.Read().QueryRow(ctx, `select wrapped, master_id from data_keys where id = $1`, firstDataKey).Scan(&wrapped, &masterID)
+	return wrapped, masterID, err
+}
+
+// makeDataKey writes the first data key; of several nodes that start together
+// one wins, and the others then want its master key.
+func makeDataKey(ctx context.Context, db *DB, cfg Config) error {
+	key, err := cfg.masterKeyOrNew()
+	if err != nil {
+		return err
+	}
+	data := make([]byte, 32)
+	_, _ = rand.Read(data)
+	wrapped := key.seal(data, dataKeyLabel(firstDataKey))
+	return db.Write(ctx, func(tx *Tx) error {
+		_, err := tx.Exec(ctx, `insert into data_keys (id, wrapped, master_id, created_at) values ($1, $2, $3, $4) on conflict do nothing`,
+			firstDataKey, wrapped, key.ID(), time.Now().UnixMilli())
+		return err
+	})
+}
+
+// KeyID names the master key in use; it says nothing about it.
+func (m *Master) KeyID() string { return m.keyID }
+
+// Seal seals a small secret (AES-256-GCM). Only Unseal with the same purpose
+// opens it: a value copied into another column stays shut.
+func (m *Master) Seal(purpose string, plaintext []byte) ([]byte, error) {
+	aead, err := m.sealer(purpose)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 5+12, 5+12+len(plaintext)+aead.Overhead())
+	out[0] = 1
+	binary.BigEndian.PutUint32(out[1:], m.id)
+	_, _ = rand.Read(out[5:17])
+	return aead.Seal(out, out[5:17], plaintext, out[:5]), nil
+}
+
+// Unseal opens what Seal sealed for the same purpose, or returns ErrUnseal.
+func (m *Master) Unseal(purpose string, sealed []byte) ([]byte, error) {
+	if len(sealed) < 5+12+16 || sealed[0] != 1 || binary.BigEndian.Uint32(sealed[1:]) != m.id {
+		return nil, ErrUnseal
+	}
+	aead, err := m.sealer(purpose)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := aead.Open(nil, sealed[5:17], sealed[17:], sealed[:5])
+	if err != nil {
+		return nil, ErrUnseal
+	}
+	return plain, nil
+}
+
+// MAC is a keyed digest, for secrets that are only ever compared: without the
+// master key a stolen table cannot even be guessed against.
+func (m *Master) MAC(purpose string, data []byte) [32]byte {
+	key, ok := m.macs.Load(purpose)
+	if !ok {
+		key, _ = m.macs.LoadOrStore(purpose, m.derive("mac "+purpose))
+	}
+	h := hmac.New(sha256.New, key.([]byte))
+	h.Write(data)
+	var sum [32]byte
+	h.Sum(sum[:0])
+	return sum
+}
+
+func (m *Master) sealer(purpose string) (cipher.AEAD, error) {
+	if a, ok := m.sealers.Load(purpose); ok {
+		return a.(cipher.AEAD), nil
+	}
+	a, err := newGCM(m.derive("seal " + purpose))
+	if err != nil {
+		return nil, err
+	}
+	m.sealers.Store(purpose, a)
+	return a, nil
+}
+
+func (m *Master) derive(label string) []byte {
+	key, err := hkdf.Key(sha256.New, m.data, nil, "rogito "+label, 32)
+	if err != nil {
+		panic(err) // only for lengths that no caller asks for
+	}
+	return key
+}
+
+func newGCM(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}
+
+func dataKeyLabel(id int) string { return fmt.Sprintf("data key %d", id) }

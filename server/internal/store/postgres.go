@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+)
+
+// postgresEngine is a pool of connections; reads and writes share it.
+type postgresEngine struct {
+	pool  *pgxpool.Pool
+	queue *river.Client[pgx.Tx]
+	log   *slog.Logger
+}
+
+func openPostgres(ctx context.Context, cfg Config) (engine, error) {
+	c, err := pgxpool.ParseConfig(cfg.Database)
+	if err != nil {
+		return nil, errors.New("malformed postgres:// URL") // the parser's text may quote the password
+	}
+	c.MaxConns = int32(cfg.maxConns())
+	c.MaxConnIdleTime = 5 * time.Minute
+	if c.ConnConfig.ConnectTimeout == 0 {
+		c.ConnConfig.ConnectTimeout = 5 * time.Second
+	}
+	params := c.ConnConfig.RuntimeParams
+	if params["application_name"] == "" {
+		params["application_name"] = "rogito"
+	}
+	if params["synchronous_commit"] == "" {
+		params["synchronous_commit"] = "on" // whatever the server's default is, an answer follows the disk
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	queue, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: cfg.Log})
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return &postgresEngine{pool: pool, queue: queue, log: cfg.Log}, nil
+}
+
+func (e *postgresEngine) reader() Querier { return pgxQuerier{e.pool} }
+
+func (e *postgresEngine) ping(ctx context.Context) error { return e.pool.Ping(ctx) }
+
+func (e *postgresEngine) close() { e.pool.Close() }
+
+func (e *postgresEngine) enqueue(ctx context.Context, tx *Tx, args river.JobArgs, opts *river.InsertOpts) error {
+	_, err := e.queue.InsertTx(ctx, tx.pgx, args, opts)
+	return err
+}
+
+// write runs fn, again where the database says that it lost a race with
+// another transaction (a deadlock, a serialization failure) and nothing of it
+// was kept.
+func (e *postgresEngine) write(ctx context.Context, fn func(*Tx) error) error {
+	const tries = 5
+	for try := 1; ; try++ {
+		err := e.writeOnce(ctx, fn)
+		if err == nil || try == tries || !lostRace(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Duration(try)*5*time.Millisecond + rand.N(10*time.Millisecond)):
+		}
+	}
+}
+
+func (e *postgresEngine) writeOnce(ctx context.Context, fn func(*Tx) error) error {
+	ptx, err := e.pool.Begin(ctx)
+	if err != nil {
+		return postgresError(err)
+	}
+	defer func() { _ = ptx.Rollback(context.WithoutCancel(ctx)) }() // no effect after a commit
+	tx := &Tx{Querier: pgxQuerier{ptx}, engine: e, pgx: ptx}
+	if err := fn(tx); err != nil {
+		return err
+	}
+	// The outcome of a commit that was cut short would not be known.
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	if err := ptx.Commit(bounded); err != nil {
+		return postgresError(err)
+	}
+	tx.committed()
+	return nil
+}
+
+func lostRace(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
+}
+
+// postgresError tells a database that cannot be reached or is out of space
+// from a mistake of ours.
+func postgresError(err error) error {
+	var refused *pgconn.PgError
+	var dial *pgconn.ConnectError
+	switch {
+	case err == nil, errors.Is(err, pgx.ErrNoRows), errors.Is(err, context.Canceled):
+		return err
+	case errors.As(err, &refused):
+		switch refused.Code[:2] {
+		case "08", "53", "57", "58": // connection, resources, operator, system
+			return unavailable(err)
+		}
+		return err
+	case errors.As(err, &dial), pgconn.SafeToRetry(err), pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded):
+		return unavailable(err)
+	case isNetwork(err):
+		return unavailable(err)
+	}
+	return err
+}
+
+// pgxQuerier runs on pgx: the pool, or a transaction.
+type pgxQuerier struct {
+	on interface {
+		Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error)
+		Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
+		QueryRow(ctx context.Context, query string, args ...any) pgx.Row
+	}
+}
+
+func (q pgxQuerier) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	tag, err := q.on.Exec(ctx, query, args...)
+	return tag.RowsAffected(), postgresError(err)
+}
+
+func (q pgxQuerier) Query(ctx context.Context, query string, args ...any) (Rows, error) {
+	rows, err := q.on.Query(ctx, query, args...)
+	return rows, postgresError(err)
+}
+
+func (q pgxQuerier) QueryRow(ctx context.Context, query string, args ...any) Row {
+	return pgxRow{q.on.QueryRow(ctx, query, args...)}
+}
+
+type pgxRow struct{ row pgx.Row }
+
+func (r pgxRow) Scan(dest ...any) error { return postgresError(r.row.Scan(dest...)) }

@@ -1,0 +1,124 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// sqliteEngine has one connection that writes and a pool that reads. The
+// write-ahead log lets both work at once; synchronous=FULL makes a commit
+// survive a power cut.
+type sqliteEngine struct {
+	path    string
+	writes  *sql.DB
+	reads   *sql.DB
+	queue   *river.Client[*sql.Tx]
+	log     *slog.Logger
+	pending chan *groupWrite
+	quit    chan struct{}
+	stopped sync.WaitGroup
+	mu      sync.RWMutex // held to hand in a write; taken whole to close
+	closed  bool
+}
+
+func openSQLite(cfg Config) (engine, error) {
+	path := DatabaseFile(cfg.data())
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) // never readable by others, not even for a moment
+	if err != nil {
+		return nil, err
+	}
+	_ = f.Close()
+	writes, err := sql.Open("sqlite", sqliteDSN(path, "immediate", 0))
+	if err != nil {
+		return nil, err
+	}
+	writes.SetMaxOpenConns(1)
+	reads, err := sql.Open("sqlite", sqliteDSN(path, "deferred", 1))
+	if err != nil {
+		return nil, err
+	}
+	reads.SetMaxOpenConns(cfg.maxConns())
+	reads.SetMaxIdleConns(cfg.maxConns())
+	queue, err := river.NewClient(riversqlite.New(writes), &river.Config{Logger: cfg.Log})
+	if err != nil {
+		return nil, err
+	}
+	e := &sqliteEngine{
+		path: path, writes: writes, reads: reads, queue: queue, log: cfg.Log,
+		pending: make(chan *groupWrite, maxGroup), quit: make(chan struct{}),
+	}
+	e.stopped.Add(1)
+	go e.loop()
+	return e, nil
+}
+
+func sqliteDSN(path, lock string, queryOnly int) string {
+	q := url.Values{"_txlock": {lock}, "_pragma": {
+		"busy_timeout(15000)",
+		"journal_mode(WAL)",
+		"synchronous(FULL)",
+		"foreign_keys(1)",
+		"temp_store(MEMORY)",
+		fmt.Sprintf("query_only(%d)", queryOnly),
+	}}
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
+}
+
+func (c Config) maxConns() int {
+	if c.MaxConns > 0 {
+		return c.MaxConns
+	}
+	return max(8, 4*runtime.GOMAXPROCS(0))
+}
+
+func (e *sqliteEngine) reader() Querier { return sqlQuerier{e.reads} }
+
+func (e *sqliteEngine) ping(ctx context.Context) error { return e.reads.PingContext(ctx) }
+
+func (e *sqliteEngine) enqueue(ctx context.Context, tx *Tx, args river.JobArgs, opts *river.InsertOpts) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	_, err := e.queue.InsertTx(context.WithoutCancel(ctx), tx.sql, args, opts)
+	return err
+}
+
+func (e *sqliteEngine) close() {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return
+	}
+	e.closed = true
+	e.mu.Unlock()
+	close(e.quit)
+	e.stopped.Wait()
+	_ = e.reads.Close()
+	_ = e.writes.Close() // the last connection folds the log back into the file
+}
+
+// sqliteError tells a storage that is out of order from a mistake of ours.
+func sqliteError(err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR,
+		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return unavailable(err)
+	}
+	return err
+}

@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+)
+
+// Tx is a transaction, good for the time of the function it was given to.
+type Tx struct {
+	Querier
+	engine engine
+	pgx    pgx.Tx
+	sql    *sql.Tx
+	after  []func()
+}
+
+// Enqueue adds a job to the queue in this transaction: it can be taken up once
+// the transaction has committed, and never otherwise.
+func (t *Tx) Enqueue(ctx context.Context, args river.JobArgs, opts *river.InsertOpts) error {
+	return t.engine.enqueue(ctx, t, args, opts)
+}
+
+// OnCommit has fn called after the transaction is durable, in order; never if
+// it is rolled back.
+func (t *Tx) OnCommit(fn func()) { t.after = append(t.after, fn) }
+
+// Pgx is the transaction as River's PostgreSQL driver wants it; nil on SQLite.
+func (t *Tx) Pgx() pgx.Tx { return t.pgx }
+
+// SQL is the transaction as River's SQLite driver wants it; nil on PostgreSQL.
+func (t *Tx) SQL() *sql.Tx { return t.sql }
+
+func (t *Tx) committed() {
+	for _, fn := range t.after {
+		fn()
+	}
+}
+
+// sqlQuerier runs on database/sql: the readers of SQLite.
+type sqlQuerier struct {
+	on interface {
+		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+		QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	}
+}
+
+func (q sqlQuerier) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	res, err := q.on.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, sqliteError(err)
+	}
+	return res.RowsAffected()
+}
+
+func (q sqlQuerier) Query(ctx context.Context, query string, args ...any) (Rows, error) {
+	rows, err := q.on.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, sqliteError(err)
+	}
+	return sqlRows{rows}, nil
+}
+
+func (q sqlQuerier) QueryRow(ctx context.Context, query string, args ...any) Row {
+	return sqlRow{q.on.QueryRowContext(ctx, query, args...)}
+}
+
+type sqlRows struct{ *sql.Rows }
+
+func (r sqlRows) Close() { _ = r.Rows.Close() }
+
+type sqlRow struct{ row *sql.Row }
+
+func (r sqlRow) Scan(dest ...any) error { return sqliteError(r.row.Scan(dest...)) }
+
+// sqlTxQuerier runs in the write transaction of SQLite. A statement there is
+// not cut short by its caller's context: SQLite rolls back the whole
+// transaction of an interrupted statement, which others share. A caller that
+// has gone is noticed between statements instead.
+type sqlTxQuerier struct{ q sqlQuerier }
+
+func (q sqlTxQuerier) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	return q.q.Exec(context.WithoutCancel(ctx), query, args...)
+}
+
+func (q sqlTxQuerier) Query(ctx context.Context, query string, args ...any) (Rows, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return q.q.Query(context.WithoutCancel(ctx), query, args...)
+}
+
+func (q sqlTxQuerier) QueryRow(ctx context.Context, query string, args ...any) Row {
+	if err := ctx.Err(); err != nil {
+		return failedRow{err}
+	}
+	return q.q.QueryRow(context.WithoutCancel(ctx), query, args...)
+}
+
+type failedRow struct{ err error }
+
+func (r failedRow) Scan(...any) error { return r.err }
