@@ -88,3 +88,12 @@ func Status(code int) int {
 	}
 	return Table[i].Status
 }
+
+// Meaning is what a code stands for, "" for one that is not in the table.
+func Meaning(code int) string {
+	i := slices.IndexFunc(Table, func(r Row) bool { return r.Code == code })
+	if i < 0 {
+		return ""
+	}
+	return Table[i].Meaning
+}

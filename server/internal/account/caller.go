@@ -1,0 +1,31 @@
+package account
+
+import (
+	"context"
+	"net/netip"
+)
+
+// Caller is who sent a request, once known.
+type Caller struct {
+	AccountID string
+	TokenID   string // empty when the API key was given instead of a token
+	Scopes    []string
+	Admin     bool
+	Sandbox   bool       // the sandbox's account: no rate limit applies
+	Address   netip.Addr // the client's, a trusted proxy's word taken into account
+	Bound     bool       // the token is bound to listed addresses
+}
+
+type callerKey struct{}
+
+// WithCaller returns a context that carries the caller.
+func WithCaller(ctx context.Context, c *Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// CallerFrom is the caller of the request that ctx belongs to, nil where
+// nobody was asked for.
+func CallerFrom(ctx context.Context) *Caller {
+	c, _ := ctx.Value(callerKey{}).(*Caller)
+	return c
+}

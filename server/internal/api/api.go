@@ -1,0 +1,108 @@
+// Package api is the HTTP face of the service: one envelope, one table of
+// errors, and the OpenAPI 3.1 document generated from the types that serve.
+//
+// A handler is a function from an input to a [Reply] or an error; it never
+// writes a response. It is added with [Register]; where every microsecond
+// counts, with [RegisterEncoded]. Everything that answers in another way
+// (pages, protocols of others) is an http.Handler added with [API.Mount].
+//
+// Each area of the service has a file here with one function that registers
+// its operations; the server calls them.
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-chi/chi/v5"
+
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/upload"
+)
+
+// Gate says who calls. What it refuses with is a *fault.Error (125, 127, 128,
+// 130).
+type Gate interface {
+	// Authenticate reads the Authorization header; r.RemoteAddr holds the
+	// client's address, not a trusted proxy's. HTTP Basic is looked at only
+	// where the operation says so.
+	Authenticate(ctx context.Context, r *http.Request, basic bool) (*account.Caller, error)
+	// Allows reports whether the caller has the scope for a method and the first
+	// segment of a path.
+	Allows(c *account.Caller, method, host, segment string) bool
+}
+
+// Options are what an API is made of. The zero value serves public operations.
+type Options struct {
+	Version     string // of the document; "dev" when empty
+	PublicURL   string // where clients reach the server
+	Log         *slog.Logger
+	Gate        Gate
+	Idempotency Idempotency
+	SpoolDir    string        // for large bodies; the system's when empty
+	Limits      upload.Limits // of bodies
+	MaxInFlight int           // requests answered at once; 1024
+	Timeout     time.Duration // of one operation; 2 minutes
+	Proxies     Proxies       // whose word on the client's address is believed
+	Observe     func(Observation)
+}
+
+// API routes requests to operations and describes them.
+type API struct {
+	opts   Options
+	router chi.Router
+	doc    *huma.OpenAPI
+	slots  chan struct{}
+	log    *slog.Logger
+
+	describe sync.Once
+	spec     description
+}
+
+// New returns an API without operations.
+func New(opts Options) *API {
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.MaxInFlight <= 0 {
+		opts.MaxInFlight = 1024
+	}
+	if opts.Timeout <= 0 {
+		opts.Timeout = 2 * time.Minute
+	}
+	if opts.Version == "" {
+		opts.Version = "dev"
+	}
+	if opts.Limits.Body <= 0 {
+		opts.Limits.Body = 256 << 20
+	}
+	a := &API{
+		opts:   opts,
+		router: chi.NewRouter(),
+		log:    opts.Log,
+		slots:  make(chan struct{}, opts.MaxInFlight),
+	}
+	a.doc = newDocument(opts)
+	a.router.NotFound(a.notFound)
+	a.router.MethodNotAllowed(a.methodNotAllowed)
+	a.registerDocs()
+	return a
+}
+
+// Handler serves everything that was registered.
+func (a *API) Handler() http.Handler { return a.observe(a.router) }
+
+// Mount adds a handler that is no operation of the API: pages, /pki, /tsa. It
+// is public, and its answers are its own.
+func (a *API) Mount(pattern string, h http.Handler) {
+	a.router.Handle(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c := callFrom(r.Context()); c != nil {
+			c.route = pattern
+		}
+		h.ServeHTTP(w, r)
+	}))
+}

@@ -1,0 +1,61 @@
+package api
+
+import (
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// writeContent sends a file, in whole or, where it can be read at any place,
+// the range that was asked for.
+func (a *API) writeContent(w http.ResponseWriter, r *http.Request, c *Content) {
+	if closer, ok := c.Reader.(io.Closer); ok {
+		defer closer.Close()
+	}
+	h := w.Header()
+	h.Set("Content-Type", c.Type)
+	if c.Name != "" {
+		kind := "attachment"
+		if c.Inline {
+			kind = "inline"
+		}
+		h.Set("Content-Disposition", mime.FormatMediaType(kind, map[string]string{"filename": c.Name}))
+	}
+	if !c.Modified.IsZero() {
+		h.Set("Last-Modified", c.Modified.UTC().Format(http.TimeFormat))
+	}
+	if c.Reader == nil {
+		h.Set("Content-Length", strconv.Itoa(len(c.Bytes)))
+		w.Write(c.Bytes)
+		return
+	}
+	if seeker, ok := c.Reader.(io.ReadSeeker); ok {
+		http.ServeContent(slowly{w, http.NewResponseController(w)}, r, "", c.Modified, seeker)
+		return
+	}
+	if c.Size >= 0 {
+		h.Set("Content-Length", strconv.FormatInt(c.Size, 10))
+	}
+	if _, err := io.CopyBuffer(slowly{w, http.NewResponseController(w)}, c.Reader, make([]byte, 256<<10)); err != nil {
+		// The status is sent: all that is left is to break the connection, so
+		// that nobody takes a part for the whole.
+		a.log.WarnContext(r.Context(), "download broken off", "error", err)
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// slowly gives a client time for each piece rather than for the whole.
+type slowly struct {
+	http.ResponseWriter
+	rc *http.ResponseController
+}
+
+func (s slowly) Write(p []byte) (int, error) {
+	s.rc.SetWriteDeadline(time.Now().Add(writePatience))
+	return s.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController through.
+func (s slowly) Unwrap() http.ResponseWriter { return s.ResponseWriter }

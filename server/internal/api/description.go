@@ -1,0 +1,154 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"go.yaml.in/yaml/v3"
+)
+
+// description is the OpenAPI document in the forms it is served in.
+type description struct {
+	json, yaml, json30 []byte
+	err                error
+}
+
+// described writes the document once, when first asked for: by then every
+// operation is registered.
+func (a *API) described() *description {
+	a.describe.Do(func() {
+		loosen(a.doc.Components.Schemas)
+		a.spec = describe(a.doc)
+	})
+	return &a.spec
+}
+
+func describe(doc *huma.OpenAPI) (d description) {
+	raw, err := json.Marshal(doc)
+	if err != nil {
+		return description{err: fmt.Errorf("write the OpenAPI document: %w", err)}
+	}
+	d.json = raw
+	var tree any
+	if err := json.Unmarshal(raw, &tree); err != nil {
+		return description{err: err}
+	}
+	if d.yaml, d.err = yaml.Marshal(tree); d.err != nil {
+		return d
+	}
+	old := downgrade(tree).(map[string]any)
+	old["openapi"] = "3.0.3"
+	if info, ok := old["info"].(map[string]any); ok {
+		if l, ok := info["license"].(map[string]any); ok {
+			delete(l, "identifier")
+		}
+	}
+	d.json30, d.err = json.Marshal(old)
+	return d
+}
+
+// loosen makes the schemas say what the wire does: an unknown member is
+// ignored (so a newer server may add some), and a pointer without omitempty
+// may be null.
+func loosen(reg huma.Registry) {
+	for name, s := range reg.Map() {
+		if s.AdditionalProperties == false {
+			s.AdditionalProperties = nil
+		}
+		t := reg.TypeFromRef(schemaPrefix + name)
+		if t == nil || t.Kind() != reflect.Struct {
+			continue
+		}
+		for _, f := range reflect.VisibleFields(t) {
+			tag := f.Tag.Get("json")
+			key, _, _ := strings.Cut(tag, ",")
+			p := s.Properties[key]
+			if p == nil || p.Ref == "" || f.Type.Kind() != reflect.Pointer || strings.Contains(tag, "omit") {
+				continue
+			}
+			s.Properties[key] = orNull(p)
+		}
+	}
+}
+
+// downgrade rewrites a 3.1 document as 3.0.3, for generators that know no
+// other: null is a flag there and not a type, and examples are one example.
+func downgrade(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = downgrade(v[i])
+		}
+	case map[string]any:
+		downgradeType(v)
+		downgradeAny(v)
+		downgradeWords(v)
+		for k := range v {
+			v[k] = downgrade(v[k])
+		}
+	}
+	return v
+}
+
+func downgradeType(m map[string]any) {
+	switch t := m["type"].(type) {
+	case []any:
+		for _, one := range t {
+			if one == "null" {
+				m["nullable"] = true
+			} else {
+				m["type"] = one
+			}
+		}
+	case string:
+		if t == "null" { // only ever null: 3.0 needs some type
+			m["type"], m["nullable"] = "object", true
+		}
+	}
+}
+
+// downgradeAny turns "this or null" into a nullable this.
+func downgradeAny(m map[string]any) {
+	list, ok := m["anyOf"].([]any)
+	if !ok {
+		return
+	}
+	var rest []any
+	for _, one := range list {
+		if s, ok := one.(map[string]any); ok && s["type"] == "null" {
+			m["nullable"] = true
+			continue
+		}
+		rest = append(rest, one)
+	}
+	if len(rest) == 1 && m["nullable"] == true {
+		delete(m, "anyOf")
+		m["allOf"] = rest
+		return
+	}
+	m["anyOf"] = rest
+}
+
+func downgradeWords(m map[string]any) {
+	if ex, ok := m["examples"].([]any); ok && len(ex) > 0 {
+		m["example"] = ex[0]
+		delete(m, "examples")
+	}
+	if m["contentEncoding"] == "base64" {
+		delete(m, "contentEncoding")
+		m["format"] = "byte"
+	}
+	if c, ok := m["const"]; ok {
+		delete(m, "const")
+		m["enum"] = []any{c}
+	}
+	for _, w := range []string{"Minimum", "Maximum"} {
+		if n, ok := m["exclusive"+w].(float64); ok {
+			m["exclusive"+w] = true
+			m[strings.ToLower(w)] = n
+		}
+	}
+}

@@ -1,0 +1,251 @@
+package api
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Reply is what a handler answers: data and a message, or a file.
+type Reply[D any] struct {
+	Data    D
+	Message string      // may be empty
+	Header  http.Header // beside those every answer has
+	ETag    string      // quoted; a client that has it is answered 304
+	Content *Content    // in place of data: no envelope
+}
+
+// Created is the reply to a POST that made something.
+func Created[D any](data D) Reply[D] { return Reply[D]{Data: data, Message: "Created"} }
+
+// Found is the reply that is only data.
+func Found[D any](data D) Reply[D] { return Reply[D]{Data: data} }
+
+// Content is an answer outside the envelope: a file, a page, GeoJSON.
+type Content struct {
+	Type     string    // media type
+	Name     string    // file name; empty: shown in place
+	Inline   bool      // shown in place although it has a name
+	Bytes    []byte    // the content, or
+	Reader   io.Reader // a stream; closed when it is an io.Closer
+	Size     int64     // of the stream; -1 if unknown
+	Modified time.Time
+}
+
+// answer is a reply with its type forgotten.
+type answer struct {
+	data     any
+	message  string
+	header   http.Header
+	etag     string
+	content  *Content
+	encoded  *Encoded
+	body     []byte // the whole answer as it was once sent
+	replayed bool
+}
+
+func seal[D any](r Reply[D], err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{data: r.Data, message: r.Message, header: r.Header, etag: r.ETag, content: r.Content}, nil
+}
+
+// Encoded is an answer in the making of an operation that writes its own JSON.
+type Encoded struct {
+	Buf    []byte // append to it: the whole answer, envelope included
+	Type   string // media type; empty: application/json
+	Header http.Header
+	match  string
+	same   bool
+}
+
+var encodedPool = sync.Pool{New: func() any { return &Encoded{Buf: make([]byte, 0, 16<<10)} }}
+
+func newEncoded(r *http.Request) *Encoded {
+	e := encodedPool.Get().(*Encoded)
+	e.Buf, e.Type, e.Header, e.same = e.Buf[:0], "", nil, false
+	e.match = r.Header.Get("If-None-Match")
+	return e
+}
+
+func (e *Encoded) free() {
+	if cap(e.Buf) <= 1<<20 {
+		encodedPool.Put(e)
+	}
+}
+
+// NotModified states the answer's entity tag (quoted) and reports whether the
+// client has it already: then nothing needs to be written, nor charged.
+func (e *Encoded) NotModified(etag string) bool {
+	e.Set("ETag", etag)
+	e.same = matches(e.match, etag)
+	return e.same
+}
+
+// Set sets a header of the answer.
+func (e *Encoded) Set(name, value string) {
+	if e.Header == nil {
+		e.Header = make(http.Header, 4)
+	}
+	e.Header.Set(name, value)
+}
+
+func matches(list, etag string) bool {
+	for list != "" {
+		var one string
+		one, list, _ = strings.Cut(list, ",")
+		one = strings.TrimSpace(one)
+		if one == "*" || strings.TrimPrefix(one, "W/") == strings.TrimPrefix(etag, "W/") {
+			return true
+		}
+	}
+	return false
+}
+
+// Opening and closing of a successful envelope, for those who encode their own
+// data between them.
+const (
+	envelopeData    = `{"data":`
+	envelopeMessage = `,"success":true,"message":`
+	envelopeEnd     = `,"error":null}`
+)
+
+// AppendEnvelope appends a successful envelope around data that is JSON already.
+func AppendEnvelope(b, data []byte, message string) []byte {
+	b = append(b, envelopeData...)
+	b = append(b, data...)
+	b = append(b, envelopeMessage...)
+	b, _ = jsontext.AppendQuote(b, message)
+	return append(b, envelopeEnd...)
+}
+
+var bufferPool = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+func freeBuffer(b *bytes.Buffer) {
+	if b.Cap() <= 1<<20 {
+		bufferPool.Put(b)
+	}
+}
+
+// encode writes the envelope, the one place where it is spelled.
+func encode(b *bytes.Buffer, op *Op, ans *answer) error {
+	if op.Flat {
+		return json.MarshalWrite(b, ans.data, json.Deterministic(true))
+	}
+	b.WriteString(envelopeData)
+	if err := json.MarshalWrite(b, ans.data, json.Deterministic(true)); err != nil {
+		return err
+	}
+	b.WriteString(envelopeMessage)
+	quoted, _ := jsontext.AppendQuote(b.AvailableBuffer(), ans.message)
+	b.Write(quoted)
+	b.WriteString(envelopeEnd)
+	return nil
+}
+
+func (a *API) write(w http.ResponseWriter, r *http.Request, op *Op, ans answer) {
+	h := w.Header()
+	copyHeader(h, ans.header)
+	if ans.replayed {
+		h.Set("Idempotent-Replayed", "true")
+	}
+	switch {
+	case ans.encoded != nil:
+		a.writeEncoded(w, r, op, ans.encoded)
+	case ans.content != nil:
+		a.writeContent(w, r, ans.content)
+	case ans.body != nil:
+		a.writeJSON(w, r, op, ans.body)
+	case ans.etag != "" && matches(r.Header.Get("If-None-Match"), ans.etag):
+		h.Set("ETag", ans.etag)
+		w.WriteHeader(http.StatusNotModified)
+	default:
+		if ans.etag != "" {
+			h.Set("ETag", ans.etag)
+		}
+		b := bufferPool.Get().(*bytes.Buffer)
+		b.Reset()
+		defer freeBuffer(b)
+		if err := encode(b, op, &ans); err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		a.writeJSON(w, r, op, b.Bytes())
+	}
+}
+
+func copyHeader(dst, src http.Header) {
+	for k, v := range src {
+		dst[k] = v
+	}
+}
+
+func (a *API) writeEncoded(w http.ResponseWriter, r *http.Request, op *Op, e *Encoded) {
+	defer e.free()
+	copyHeader(w.Header(), e.Header)
+	if e.same {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	if e.Type != "" {
+		w.Header()["Content-Type"] = []string{e.Type}
+	}
+	a.writeJSON(w, r, op, e.Buf)
+}
+
+var jsonType = []string{"application/json"}
+
+func (a *API) writeJSON(w http.ResponseWriter, r *http.Request, op *Op, body []byte) {
+	h := w.Header()
+	if h["Content-Type"] == nil {
+		h["Content-Type"] = jsonType
+	}
+	if op.Gzip && len(body) > 1024 && h["Content-Encoding"] == nil {
+		h["Vary"] = append(h["Vary"], "Accept-Encoding")
+		if acceptsGzip(r) {
+			writeGzip(w, body)
+			return
+		}
+	}
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.Write(body)
+}
+
+func acceptsGzip(r *http.Request) bool {
+	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, q, _ := strings.Cut(strings.TrimSpace(part), ";")
+		if (name == "gzip" || name == "*") && strings.ReplaceAll(q, " ", "") != "q=0" {
+			return true
+		}
+	}
+	return false
+}
+
+var gzipPool = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	return z
+}}
+
+func writeGzip(w http.ResponseWriter, body []byte) {
+	h := w.Header()
+	h["Content-Encoding"] = []string{"gzip"}
+	b := bufferPool.Get().(*bytes.Buffer)
+	b.Reset()
+	defer freeBuffer(b)
+	z := gzipPool.Get().(*gzip.Writer)
+	defer gzipPool.Put(z)
+	z.Reset(b)
+	z.Write(body)
+	z.Close()
+	h["Content-Length"] = []string{strconv.Itoa(b.Len())}
+	w.Write(b.Bytes())
+}

@@ -1,0 +1,152 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/upload"
+)
+
+// problem is RFC 9457's way to say the same.
+type problem struct {
+	Type      string `json:"type" doc:"a page that explains the code"`
+	Title     string `json:"title" doc:"the meaning of the code"`
+	Status    int    `json:"status" doc:"HTTP status"`
+	Detail    string `json:"detail" doc:"what went wrong this time"`
+	Code      int    `json:"code" doc:"the code of the envelope's error"`
+	RequestID string `json:"requestId" doc:"as in X-Request-Id"`
+}
+
+// fail answers an error. What is no fault is an accident: the client learns
+// the request id, the log learns the rest.
+func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
+	f := a.refusal(r, err)
+	if c := callFrom(r.Context()); c != nil {
+		c.code = f.Code
+	}
+	h := w.Header()
+	if f.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
+	}
+	status := f.HTTP()
+	if status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="rogito"`)
+	}
+	h.Del("ETag")
+	h.Set("Cache-Control", "no-store")
+	if strings.Contains(r.Header.Get("Accept"), "application/problem+json") {
+		writeProblem(w, r, f, status)
+		return
+	}
+	b := append(make([]byte, 0, 256), `{"data":null,"success":false,"message":`...)
+	b, _ = jsontext.AppendQuote(b, strings.ToValidUTF8(f.Text, "\uFFFD"))
+	b = append(b, `,"error":`...)
+	b = strconv.AppendInt(b, int64(f.Code), 10)
+	b = append(b, '}')
+	h["Content-Type"] = jsonType
+	h["Content-Length"] = []string{strconv.Itoa(len(b))}
+	w.WriteHeader(status)
+	w.Write(b)
+}
+
+func writeProblem(w http.ResponseWriter, r *http.Request, f *fault.Error, status int) {
+	b, _ := json.Marshal(problem{
+		Type:      "/docs/errors#" + strconv.Itoa(f.Code),
+		Title:     fault.Meaning(f.Code),
+		Status:    status,
+		Detail:    strings.ToValidUTF8(f.Text, "\uFFFD"),
+		Code:      f.Code,
+		RequestID: fault.RequestID(r.Context()),
+	})
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
+	w.WriteHeader(status)
+	w.Write(b)
+}
+
+// refusal turns any error into one that a client may read.
+func (a *API) refusal(r *http.Request, err error) *fault.Error {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		if f.HTTP() >= 500 {
+			a.log.ErrorContext(r.Context(), "refused", "code", f.Code, "text", f.Text, "error", f.Err)
+		}
+		return f
+	}
+	if f := fromBody(err); f != nil {
+		return f
+	}
+	ctx := r.Context()
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return &fault.Error{Code: 105, Text: "the request was given up", Status: statusClientGone}
+	}
+	id := fault.RequestID(ctx)
+	a.log.ErrorContext(ctx, "internal error", "error", err)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &fault.Error{Code: 105, Text: "the request took too long (request " + id + ")", RetryAfter: retrySoon}
+	}
+	return &fault.Error{Code: 104, Text: "internal error (request " + id + ")"}
+}
+
+// statusClientGone is for the log: nobody reads this answer.
+const statusClientGone = 499
+
+// fromBody maps what reading a body can meet.
+func fromBody(err error) *fault.Error {
+	var (
+		syn   *upload.SyntaxError
+		field *upload.FieldError
+		large *http.MaxBytesError
+	)
+	switch {
+	case errors.As(err, &syn):
+		return fault.New(100, "%s", syn.Text)
+	case errors.As(err, &field):
+		return fault.New(100, "%s %s", field.Field, field.Text)
+	case errors.As(err, &large):
+		return fault.New(101, "the body is larger than %d bytes", large.Limit)
+	case errors.Is(err, upload.ErrTooLong):
+		return fault.New(101, "the body or a document in it is over the limit")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &fault.Error{Code: 100, Text: "the body did not arrive in time", Status: http.StatusRequestTimeout}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fault.New(100, "the body ends before its announced length")
+	}
+	return nil
+}
+
+func (a *API) notFound(w http.ResponseWriter, r *http.Request) {
+	a.fail(w, r, fault.New(102, "no such route: %s %s", r.Method, shortPath(r.URL.Path)))
+}
+
+func (a *API) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	var allowed []string
+	for _, m := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
+		if a.router.Match(chi.NewRouteContext(), m, r.URL.Path) {
+			allowed = append(allowed, m)
+		}
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	a.fail(w, r, &fault.Error{
+		Code: 102, Status: http.StatusMethodNotAllowed,
+		Text: r.Method + " is not for " + shortPath(r.URL.Path) + "; these are: " + strings.Join(allowed, ", "),
+	})
+}
+
+func shortPath(p string) string {
+	if len(p) > 100 {
+		p = p[:100] + "…"
+	}
+	return strings.ToValidUTF8(p, "\uFFFD")
+}

@@ -1,0 +1,202 @@
+package api
+
+import (
+	"crypto/sha256"
+	"errors"
+	"hash"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/upload"
+)
+
+// Upload is a body whose fields the operation judges itself, one by one, with
+// its own codes; its long strings and files may be on disk. T describes it.
+type Upload[T any] struct{ uploaded }
+
+// uploaded is an Upload with its type forgotten.
+type uploaded struct {
+	Value jsontext.Value // a JSON body; nil for a form
+	Parts []upload.Part  // a multipart body
+	Spool *upload.Spool
+}
+
+func (u *uploaded) upload() *uploaded { return u }
+
+// Object is the members of a JSON body; 100 if it is no object.
+func (u *uploaded) Object() (map[string]jsontext.Value, error) {
+	if u.Value.Kind() != '{' {
+		return nil, fault.New(100, "body must be a JSON object")
+	}
+	var m map[string]jsontext.Value
+	err := u.Spool.Unmarshal(u.Value, &m)
+	return m, err
+}
+
+// Decode decodes the whole JSON body.
+func (u *Upload[T]) Decode() (T, error) {
+	var v T
+	err := u.Spool.Unmarshal(u.Value, &v)
+	return v, err
+}
+
+// Form are the parts of a multipart body with a name.
+func (u *uploaded) Form(name string) []upload.Part {
+	var found []upload.Part
+	for _, p := range u.Parts {
+		if p.Field == name {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+type inputKind struct {
+	some     bool // there is a Body
+	raw      bool // it is an Upload
+	optional bool
+}
+
+func inputKindOf(f reflect.StructField) inputKind {
+	_, raw := reflect.New(f.Type).Interface().(interface{ upload() *uploaded })
+	return inputKind{some: true, raw: raw, optional: f.Tag.Get("required") == "false"}
+}
+
+// body reads the request's body into the input's Body and returns its digest,
+// which tells one request from another under the same idempotency key.
+func (b *binding) body(a *API, c *call, r *http.Request, op *Op, in any) ([]byte, error) {
+	sum := sha256.New()
+	io.WriteString(sum, r.Method+" "+r.URL.RequestURI()+"\n")
+	if !b.input.some {
+		return sum.Sum(nil), nil
+	}
+	form, boundary, err := mediaType(r, op)
+	if err != nil {
+		return nil, err
+	}
+	rd, err := a.reader(c, r, op, sum)
+	if err != nil {
+		return nil, err
+	}
+	c.spool = upload.New(a.opts.SpoolDir, a.opts.Limits)
+	up := uploaded{Spool: c.spool}
+	if form {
+		up.Parts, err = c.spool.ReadForm(rd, boundary)
+	} else {
+		up.Value, err = c.spool.ReadJSON(rd)
+	}
+	if b.input.optional && rd.n == 0 {
+		return sum.Sum(nil), nil
+	}
+	if err != nil {
+		return nil, readError(err)
+	}
+	dst := reflect.ValueOf(in).Elem().FieldByIndex(b.index)
+	if b.input.raw {
+		*dst.Addr().Interface().(interface{ upload() *uploaded }).upload() = up
+		return sum.Sum(nil), nil
+	}
+	return sum.Sum(nil), wrongField(op, c.spool.Unmarshal(up.Value, dst.Addr().Interface()))
+}
+
+// wrongField gives a member of the wrong type the code of its operation.
+func wrongField(op *Op, err error) error {
+	var fe *upload.FieldError
+	if op.BadField != 0 && errors.As(err, &fe) {
+		return fault.New(op.BadField, "%s %s", fe.Field, fe.Text)
+	}
+	return err
+}
+
+// readError separates what the client did from what befell us while reading.
+// A connection that breaks is the client's doing.
+func readError(err error) error {
+	if fromBody(err) != nil || strings.HasPrefix(err.Error(), "spool") {
+		return err
+	}
+	return fault.New(100, "the body could not be read to its end").Because(err)
+}
+
+func mediaType(r *http.Request, op *Op) (form bool, boundary string, err error) {
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+		return false, "", fault.New(103, "Content-Encoding %q is not supported", enc)
+	}
+	ct := r.Header.Get("Content-Type")
+	if ct == "" {
+		return false, "", nil
+	}
+	mt, params, err := mime.ParseMediaType(ct)
+	if err != nil {
+		return false, "", fault.New(103, "Content-Type %q is malformed", ct)
+	}
+	if cs := params["charset"]; cs != "" && !strings.EqualFold(cs, "utf-8") {
+		return false, "", fault.New(103, "charset %q is not supported: send UTF-8", cs)
+	}
+	switch {
+	case mt == "application/json" || strings.HasPrefix(mt, "application/") && strings.HasSuffix(mt, "+json"):
+		return false, "", nil
+	case mt == "multipart/form-data" && op.Multipart && params["boundary"] != "":
+		return true, params["boundary"], nil
+	case op.Multipart:
+		return false, "", fault.New(103, "Content-Type %q is not supported: send application/json or multipart/form-data", mt)
+	}
+	return false, "", fault.New(103, "Content-Type %q is not supported: send application/json", mt)
+}
+
+// reader bounds a body in size and in time, and digests it as it passes.
+func (a *API) reader(c *call, r *http.Request, op *Op, sum hash.Hash) (*patient, error) {
+	limit := op.MaxBody
+	if limit == 0 {
+		limit = a.opts.Limits.Body
+	}
+	if r.ContentLength > limit {
+		return nil, fault.New(101, "the body is larger than %d bytes", limit)
+	}
+	return &patient{
+		r:     http.MaxBytesReader(c, r.Body, limit),
+		rc:    http.NewResponseController(c.ResponseWriter),
+		sum:   sum,
+		start: time.Now(),
+	}, nil
+}
+
+// patient reads from a client that may be slow, but not for ever: each piece
+// has its time, and the whole must keep up a mean rate.
+type patient struct {
+	r     io.Reader
+	rc    *http.ResponseController
+	sum   hash.Hash
+	start time.Time
+	n     int64
+	soon  time.Time // when the deadline is to be set again
+}
+
+// minRate is the least mean rate of a body, in bytes a second, after the first
+// readPatience.
+const minRate = 4 << 10
+
+func (p *patient) Read(b []byte) (int, error) {
+	if now := time.Now(); now.After(p.soon) {
+		last := p.start.Add(readPatience + time.Duration(p.n/minRate)*time.Second)
+		deadline := now.Add(readPatience)
+		if deadline.After(last) {
+			deadline = last
+		}
+		p.rc.SetReadDeadline(deadline)
+		p.soon = now.Add(time.Second)
+	}
+	n, err := p.r.Read(b)
+	p.n += int64(n)
+	p.sum.Write(b[:n])
+	if err == io.EOF {
+		p.rc.SetReadDeadline(time.Time{})
+	}
+	return n, err
+}

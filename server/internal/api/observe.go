@@ -1,0 +1,207 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"log/slog"
+	mrand "math/rand/v2"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/upload"
+)
+
+const (
+	retrySoon     = time.Second
+	writePatience = time.Minute      // for a client to take one piece of an answer
+	readPatience  = 30 * time.Second // for a client to send one piece of a body
+)
+
+// Observation is what metrics want to know of one request.
+type Observation struct {
+	Method  string
+	Route   string // the pattern; "" where none matched
+	Status  int
+	Code    int // of the envelope's error; 0 for none
+	Elapsed time.Duration
+}
+
+// call is what is known of one request while it is answered. It is also the
+// ResponseWriter, to learn the status, and the context value: one allocation.
+type call struct {
+	http.ResponseWriter
+	id      string
+	route   string
+	account string
+	status  int
+	code    int
+	size    int64
+	spool   *upload.Spool
+}
+
+type callKey struct{}
+
+func callFrom(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+// SetHeader sets a header of the answer to the request that ctx belongs to,
+// whether it will be a reply or a refusal.
+func SetHeader(ctx context.Context, name, value string) {
+	if c := callFrom(ctx); c != nil {
+		c.Header().Set(name, value)
+	}
+}
+
+func (c *call) WriteHeader(status int) {
+	if c.status == 0 {
+		c.status = status
+	}
+	c.ResponseWriter.WriteHeader(status)
+}
+
+func (c *call) Write(p []byte) (int, error) {
+	if c.status == 0 {
+		c.status = http.StatusOK
+	}
+	n, err := c.ResponseWriter.Write(p)
+	c.size += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// Flush serves streams.
+func (c *call) Flush() { _ = http.NewResponseController(c.ResponseWriter).Flush() }
+
+// close frees what the body was spooled to.
+func (c *call) close() {
+	if c.spool != nil {
+		c.spool.Close()
+		c.spool = nil
+	}
+}
+
+// observe is around everything: the request id, the client's address, the
+// limit on requests at once, the log line, the metrics, and the last net under
+// a panic.
+func (a *API) observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		c := &call{ResponseWriter: w, id: requestID(r)}
+		w.Header()["X-Request-Id"] = []string{c.id}
+		ctx := fault.WithRequestID(context.WithValue(r.Context(), callKey{}, c), c.id)
+		r = r.WithContext(ctx)
+		r.RemoteAddr = a.opts.Proxies.client(r)
+		defer a.finish(c, r, start)
+		select {
+		case a.slots <- struct{}{}:
+			defer func() { <-a.slots }()
+		default:
+			if !unlimited(r.URL.Path) {
+				a.fail(c, r, &fault.Error{Code: 105, Text: "the server is busy", RetryAfter: retrySoon})
+				return
+			}
+		}
+		defer a.recover(c, r)
+		next.ServeHTTP(c, r)
+	})
+}
+
+// unlimited are the paths that must answer even when the server is full.
+func unlimited(path string) bool {
+	return path == "/healthz" || path == "/readyz" || path == "/metrics"
+}
+
+func (a *API) recover(c *call, r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v == http.ErrAbortHandler {
+		panic(v)
+	}
+	a.log.ErrorContext(r.Context(), "panic", "panic", v, "stack", string(debug.Stack()))
+	if c.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	a.fail(c, r, fault.New(104, "internal error (request %s)", c.id))
+}
+
+func (a *API) finish(c *call, r *http.Request, start time.Time) {
+	elapsed := time.Since(start)
+	if c.status == 0 {
+		c.status = http.StatusOK
+	}
+	if a.opts.Observe != nil {
+		a.opts.Observe(Observation{Method: r.Method, Route: c.route, Status: c.status, Code: c.code, Elapsed: elapsed})
+	}
+	level := slog.LevelInfo
+	switch {
+	case unlimited(r.URL.Path):
+		level = slog.LevelDebug
+	case c.status >= 500:
+		level = slog.LevelError
+	}
+	if !a.log.Enabled(r.Context(), level) {
+		return
+	}
+	a.log.LogAttrs(r.Context(), level, "request",
+		slog.String("request", c.id),
+		slog.String("method", r.Method),
+		slog.String("path", a.loggedPath(c, r)),
+		slog.Int("status", c.status),
+		slog.Int("code", c.code),
+		slog.Int64("bytes", c.size),
+		slog.Duration("elapsed", elapsed),
+		slog.String("account", c.account),
+		slog.String("address", host(r.RemoteAddr)))
+}
+
+// loggedPath is the path without what may be a secret: the pattern where a
+// token stands in the path; never the query.
+func (a *API) loggedPath(c *call, r *http.Request) string {
+	if strings.Contains(c.route, "{token}") || strings.Contains(c.route, "{secret}") {
+		return c.route
+	}
+	return shortPath(r.URL.Path)
+}
+
+// requestID keeps the id a trusted neighbour gave, if it has a decent form,
+// so that one id follows a request through several machines.
+func requestID(r *http.Request) string {
+	if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= 64 && decent(id) {
+		return id
+	}
+	var raw [12]byte
+	binary.BigEndian.PutUint64(raw[:], requestSeed^mrand.Uint64())
+	binary.BigEndian.PutUint32(raw[8:], mrand.Uint32())
+	var b [24]byte
+	hex.Encode(b[:], raw[:])
+	return string(b[:])
+}
+
+// requestSeed keeps ids of different processes apart; they need to be unique,
+// not unguessable.
+var requestSeed = func() uint64 {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return binary.BigEndian.Uint64(b[:])
+}()
+
+func decent(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '_' || c == '.') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,161 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/fault"
+)
+
+// Op says what an operation is called, who may call it and what it may answer.
+type Op struct {
+	Method  string
+	Path    string // as chi spells it: /signatures/{id}/{actionType}
+	ID      string // operationId: lower camel case, unique
+	Tag     string // the group in the reference
+	Summary string // one line
+	Text    string // more, in Markdown
+
+	Public    bool // nobody is asked who they are
+	Basic     bool // e-mail and API key are as good as a token
+	Admin     bool // administrators only: else 131
+	Creates   bool // an Idempotency-Key is honoured
+	Multipart bool // a multipart body is as good as a JSON one
+	Flat      bool // the data is the whole answer: no envelope
+	Gzip      bool // large answers are compressed for those who accept it
+	Hidden    bool // not in the document
+
+	MaxBody    int64         // bytes; zero takes the server's limit
+	Timeout    time.Duration // zero takes the server's
+	BadField   int           // the code for a member of the wrong type; 100
+	Produces   []string      // media types of Reply.Content, for the document
+	Errors     []int         // codes of the table it may answer, for the document
+	Deprecated bool
+}
+
+// Handler is a whole operation: what was asked in, what is answered out.
+type Handler[In, D any] func(ctx context.Context, in *In) (Reply[D], error)
+
+// Register adds an operation. In is a struct whose fields say where they come
+// from: `path:"id"`, `query:"limit"`, `header:"Accept"` (strings, booleans,
+// numbers, ID, pointers to them where absence matters, []string), checked
+// against the tags required, default, enum, minimum and maximum; and a field
+// Body: a struct, decoded from JSON, or an Upload. D is the type of data in
+// the envelope.
+func Register[In, D any](a *API, op Op, h Handler[In, D]) {
+	RegisterReplayable(a, op, h, nil)
+}
+
+// RegisterReplayable is Register for an operation that makes a record. When an
+// Idempotency-Key comes again, replay shows the record as it is now.
+func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay func(ctx context.Context, id string) (Reply[D], error)) {
+	bind := bindingOf[In]()
+	run := func(c *call, r *http.Request) (answer, error) {
+		in := new(In)
+		if err := bind.params(r, in); err != nil {
+			return answer{}, err
+		}
+		sum, err := bind.body(a, c, r, &op, in)
+		if err != nil {
+			return answer{}, err
+		}
+		first := func(ctx context.Context) (answer, error) { return seal(h(ctx, in)) }
+		if !op.Creates || r.Header.Get("Idempotency-Key") == "" {
+			return first(r.Context())
+		}
+		again := func(ctx context.Context, id string) (answer, error) { return seal(replay(ctx, id)) }
+		if replay == nil {
+			again = nil
+		}
+		return a.once(r, &op, sum, first, again)
+	}
+	a.add(op, run)
+	document[In, D](a, op)
+}
+
+// EncodedHandler answers with bytes it appends itself.
+type EncodedHandler func(ctx context.Context, r *http.Request, out *Encoded) error
+
+// RegisterEncoded adds an operation that writes its JSON itself, without
+// reflection; In and D only describe it.
+func RegisterEncoded[In, D any](a *API, op Op, h EncodedHandler) {
+	bindingOf[In]() // refuses a bad In at start, as Register does
+	run := func(c *call, r *http.Request) (answer, error) {
+		out := newEncoded(r)
+		if err := h(r.Context(), r, out); err != nil {
+			out.free()
+			return answer{}, err
+		}
+		return answer{encoded: out}, nil
+	}
+	a.add(op, run)
+	document[In, D](a, op)
+}
+
+type runner func(c *call, r *http.Request) (answer, error)
+
+func (a *API) add(op Op, run runner) {
+	segment := firstSegment(op.Path)
+	timeout := op.Timeout
+	if timeout == 0 {
+		timeout = a.opts.Timeout
+	}
+	h := func(w http.ResponseWriter, r *http.Request) {
+		c := callFrom(r.Context())
+		c.route = op.Path
+		defer c.close()
+		ctx := r.Context()
+		if !op.Public {
+			caller, err := a.admit(r, &op, segment)
+			if err != nil {
+				a.fail(w, r, err)
+				return
+			}
+			c.account = caller.AccountID
+			ctx = account.WithCaller(ctx, caller)
+		}
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		r = r.WithContext(ctx)
+		ans, err := run(c, r)
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		a.write(w, r, &op, ans)
+	}
+	a.router.MethodFunc(op.Method, op.Path, h)
+	if op.Method == http.MethodGet {
+		a.router.MethodFunc(http.MethodHead, op.Path, h)
+	}
+}
+
+// admit asks the gate who calls and whether they may.
+func (a *API) admit(r *http.Request, op *Op, segment string) (*account.Caller, error) {
+	if a.opts.Gate == nil {
+		return nil, fault.New(105, "accounts are not available")
+	}
+	caller, err := a.opts.Gate.Authenticate(r.Context(), r, op.Basic)
+	if err != nil {
+		return nil, err
+	}
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	if !a.opts.Gate.Allows(caller, method, r.Host, segment) {
+		return nil, fault.New(126, "the token lacks the scope %s:%s/%s", method, r.Host, segment)
+	}
+	if op.Admin && !caller.Admin {
+		return nil, fault.New(131, "this call is for administrators only")
+	}
+	return caller, nil
+}
+
+func firstSegment(path string) string {
+	s, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return s
+}

@@ -1,0 +1,239 @@
+package api
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/upload"
+)
+
+const schemaPrefix = "#/components/schemas/"
+
+func newDocument(opts Options) *huma.OpenAPI {
+	huma.DefaultArrayNullable = false // an empty list is [], never null
+	reg := huma.NewMapRegistry(schemaPrefix, schemaName)
+	reg.RegisterTypeAlias(reflect.TypeFor[upload.Text](), reflect.TypeFor[string]())
+	reg.RegisterTypeAlias(reflect.TypeFor[jsontext.Value](), reflect.TypeFor[any]())
+	doc := &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{
+			Title:   "Rogito",
+			Version: opts.Version,
+			Description: "Electronic signatures, their verification, and Italian real-estate quotations.\n\n" +
+				"Every JSON answer is the envelope `data`, `success`, `message`, `error`. The error codes are listed at [/docs/errors](/docs/errors).",
+			License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+		},
+		Paths: map[string]*huma.PathItem{},
+		Components: &huma.Components{
+			Schemas: reg,
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				"token":  {Type: "http", Scheme: "bearer", Description: "A token made by `POST /token` or `POST /tokens`."},
+				"apiKey": {Type: "http", Scheme: "basic", Description: "The account's e-mail and its API key."},
+			},
+		},
+	}
+	if opts.PublicURL != "" {
+		doc.Servers = []*huma.Server{{URL: opts.PublicURL}}
+	}
+	reg.Map()["Failure"] = failureSchema()
+	reg.Schema(reflect.TypeFor[problem](), true, "Problem")
+	return doc
+}
+
+// schemaName names a schema after its Go type, with a capital.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+func failureSchema() *huma.Schema {
+	return &huma.Schema{
+		Type:        huma.TypeObject,
+		Description: "What a call that failed answers.",
+		Required:    []string{"data", "success", "message", "error"},
+		Properties: map[string]*huma.Schema{
+			"data":    {Type: "null"},
+			"success": {Type: huma.TypeBoolean, Enum: []any{false}},
+			"message": {Type: huma.TypeString, Description: "names the problem and the field"},
+			"error":   {Type: huma.TypeInteger, Description: "a code of the table at /docs/errors"},
+		},
+	}
+}
+
+// document adds an operation to the OpenAPI document.
+func document[In, D any](a *API, op Op) {
+	if op.Hidden {
+		return
+	}
+	reg := a.doc.Components.Schemas
+	o := &huma.Operation{
+		Method: op.Method, Path: op.Path, OperationID: op.ID,
+		Summary: op.Summary, Description: op.Text, Deprecated: op.Deprecated,
+		Security:  security(op),
+		Responses: map[string]*huma.Response{"200": success[D](reg, op)},
+	}
+	if op.Tag != "" {
+		o.Tags = []string{op.Tag}
+	}
+	in := reflect.TypeFor[In]()
+	o.Parameters = parameters(reg, op, in)
+	if f, ok := in.FieldByName("Body"); ok {
+		o.RequestBody = requestBody(reg, op, f)
+	}
+	addFailures(o, op)
+	a.doc.AddOperation(o)
+}
+
+func security(op Op) []map[string][]string {
+	switch {
+	case op.Public:
+		return []map[string][]string{}
+	case op.Basic:
+		return []map[string][]string{{"token": {}}, {"apiKey": {}}}
+	}
+	return []map[string][]string{{"token": {}}}
+}
+
+// success describes the envelope around D, under the name of the operation.
+func success[D any](reg huma.Registry, op Op) *huma.Response {
+	t := reflect.TypeFor[D]()
+	res := &huma.Response{Description: "Success", Content: map[string]*huma.MediaType{}}
+	for _, mt := range op.Produces {
+		res.Content[mt] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+	}
+	if t == reflect.TypeFor[None]() {
+		return res
+	}
+	upper := strings.ToUpper(op.ID[:1]) + op.ID[1:]
+	data := nullable(reg, t, reg.Schema(t, true, upper+"Data"))
+	if !op.Flat {
+		name := upper + "Response"
+		reg.Map()[name] = envelopeSchema(data)
+		data = &huma.Schema{Ref: schemaPrefix + name}
+	}
+	res.Content["application/json"] = &huma.MediaType{Schema: data}
+	return res
+}
+
+// None is the data of an operation that never answers in the envelope.
+type None struct{}
+
+func envelopeSchema(data *huma.Schema) *huma.Schema {
+	return &huma.Schema{
+		Type:     huma.TypeObject,
+		Required: []string{"data", "success", "message", "error"},
+		Properties: map[string]*huma.Schema{
+			"data":    data,
+			"success": {Type: huma.TypeBoolean, Enum: []any{true}},
+			"message": {Type: huma.TypeString, Description: "may be empty"},
+			"error":   {Type: "null"},
+		},
+	}
+}
+
+// nullable lets a pointer be null on the wire.
+func nullable(reg huma.Registry, t reflect.Type, s *huma.Schema) *huma.Schema {
+	if t.Kind() != reflect.Pointer || s.Ref == "" {
+		return s
+	}
+	return orNull(s)
+}
+
+func orNull(s *huma.Schema) *huma.Schema {
+	return &huma.Schema{Description: s.Description, AnyOf: []*huma.Schema{{Ref: s.Ref}, {Type: "null"}}}
+}
+
+func parameters(reg huma.Registry, op Op, in reflect.Type) []*huma.Param {
+	var list []*huma.Param
+	for _, f := range reflect.VisibleFields(in) {
+		where, name := place(f.Tag)
+		if where == "" || f.Anonymous {
+			continue
+		}
+		s := huma.SchemaFromField(reg, f, name)
+		s.Nullable = false
+		if f.Type == reflect.TypeFor[ID]() {
+			s.Pattern = "^[0-9a-f]{24}$"
+		}
+		p := &huma.Param{
+			Name: name, In: where, Description: f.Tag.Get("doc"),
+			Required: where == "path" || f.Tag.Get("required") == "true", Schema: s,
+		}
+		s.Description = ""
+		list = append(list, p)
+	}
+	if op.Creates {
+		most := 255
+		list = append(list, &huma.Param{
+			Name: "Idempotency-Key", In: "header",
+			Description: "Makes the call safe to repeat for 24 hours.",
+			Schema:      &huma.Schema{Type: huma.TypeString, MaxLength: &most},
+		})
+	}
+	return list
+}
+
+func requestBody(reg huma.Registry, op Op, f reflect.StructField) *huma.RequestBody {
+	t := f.Type
+	if m, ok := reflect.PointerTo(t).MethodByName("Decode"); ok {
+		t = m.Type.Out(0) // of an Upload[T]: T
+	}
+	s := reg.Schema(t, true, strings.ToUpper(op.ID[:1])+op.ID[1:]+"Request")
+	body := &huma.RequestBody{
+		Required: f.Tag.Get("required") != "false",
+		Content:  map[string]*huma.MediaType{"application/json": {Schema: s}},
+	}
+	if op.Multipart {
+		body.Content["multipart/form-data"] = &huma.MediaType{Schema: s}
+	}
+	return body
+}
+
+// addFailures lists the codes an operation may answer, by HTTP status.
+func addFailures(o *huma.Operation, op Op) {
+	codes := slices.Clone(op.Errors)
+	codes = append(codes, 104, 105)
+	if !op.Public {
+		codes = append(codes, 125, 126, 127, 130)
+	}
+	if op.Basic {
+		codes = append(codes, 128)
+	}
+	if op.Admin {
+		codes = append(codes, 131)
+	}
+	if op.Creates {
+		codes = append(codes, 150, 151)
+	}
+	if o.RequestBody != nil {
+		codes = append(codes, 100, 101, 103)
+	}
+	for _, p := range o.Parameters {
+		if p.In == "query" {
+			codes = append(codes, 160)
+			break
+		}
+	}
+	slices.Sort(codes)
+	byStatus := map[int][]string{}
+	for _, c := range slices.Compact(codes) {
+		st := fault.Status(c)
+		byStatus[st] = append(byStatus[st], fmt.Sprintf("%d: %s", c, fault.Meaning(c)))
+	}
+	for st, lines := range byStatus {
+		o.Responses[strconv.Itoa(st)] = &huma.Response{
+			Description: strings.Join(lines, "; "),
+			Content: map[string]*huma.MediaType{
+				"application/json":         {Schema: &huma.Schema{Ref: schemaPrefix + "Failure"}},
+				"application/problem+json": {Schema: &huma.Schema{Ref: schemaPrefix + "Problem"}},
+			},
+		}
+	}
+}

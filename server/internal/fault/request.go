@@ -1,0 +1,17 @@
+package fault
+
+import "context"
+
+type requestKey struct{}
+
+// WithRequestID returns a context that carries the id of the request, which
+// every answer and every log line repeats.
+func WithRequestID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, requestKey{}, id)
+}
+
+// RequestID is the id of the request that ctx belongs to, or "".
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestKey{}).(string)
+	return id
+}

@@ -1,0 +1,118 @@
+package upload
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"rogito.dev/rogito/ades"
+)
+
+// ErrTooLong says that a text or a document is over its limit.
+var ErrTooLong = errors.New("too long")
+
+// Text is a string of a body that may be long, or a file of a multipart body.
+// The zero Text is an absent one.
+type Text struct {
+	src   ades.Source
+	spool *Spool
+	raw   bool // the bytes of a file, not base64
+	name  string
+}
+
+// NewText is a Text of a string already at hand.
+func NewText(s string) Text { return Text{src: strings.NewReader(s)} }
+
+// IsZero reports an absent (or null) text.
+func (t Text) IsZero() bool { return t.src == nil }
+
+// Len is the number of bytes of the text as it was sent.
+func (t Text) Len() int64 {
+	if t.src == nil {
+		return 0
+	}
+	return t.src.Size()
+}
+
+// Name is the file name a multipart part came with.
+func (t Text) Name() string { return t.name }
+
+// Raw reports that the text is a file's bytes rather than base64.
+func (t Text) Raw() bool { return t.raw }
+
+// Reader reads the text as it was sent.
+func (t Text) Reader() io.Reader {
+	if t.src == nil {
+		return strings.NewReader("")
+	}
+	return io.NewSectionReader(t.src, 0, t.src.Size())
+}
+
+// String is the text if it is short (at most limit bytes).
+func (t Text) String(limit int) (string, error) {
+	if t.Len() > int64(limit) {
+		return "", ErrTooLong
+	}
+	b, err := io.ReadAll(t.Reader())
+	return string(b), err
+}
+
+// Content reads what the text stands for: a file's bytes, or what its base64
+// decodes to (padded or not, URL-safe or not, white space ignored).
+func (t Text) Content() io.Reader {
+	if t.raw {
+		return t.Reader()
+	}
+	return NewBase64Reader(t.Reader())
+}
+
+// Document is the content as a source of at most limit bytes (0: no limit),
+// decoded once, on disk when it is large. It lives as long as the spool.
+// The error wraps ErrBase64, ErrTooLong, or is an accident.
+func (t Text) Document(limit int64) (ades.Source, error) {
+	if t.raw {
+		if limit > 0 && t.Len() > limit {
+			return nil, ErrTooLong
+		}
+		return t.src, nil
+	}
+	spool := t.spool
+	if spool == nil {
+		spool = New("", Limits{Long: int(t.Len()) + 1}) // a short text: never reaches disk
+	}
+	w := spool.Write()
+	r := t.Content()
+	if limit > 0 {
+		r = io.LimitReader(r, limit+1)
+	}
+	n, err := io.CopyBuffer(w, r, make([]byte, 64<<10))
+	if err != nil {
+		return nil, fmt.Errorf("decode: %w", err)
+	}
+	if limit > 0 && n > limit {
+		return nil, ErrTooLong
+	}
+	return w.Source(), nil
+}
+
+// UnmarshalJSONFrom takes a short string; long ones come through the spool.
+func (t *Text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	tok, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	switch tok.Kind() {
+	case 'n':
+		*t = Text{}
+		return nil
+	case '"':
+		*t = NewText(tok.String())
+		return nil
+	}
+	return errNotString
+}
+
+var errNotString = errors.New("must be a string")
