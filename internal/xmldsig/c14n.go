@@ -32,6 +32,12 @@ func (s *NodeSet) all() bool { return s.Keep == nil && len(s.Drop) == 0 }
 func Canonicalize(w io.Writer, set NodeSet, m Method) error {
 	c := canonicalizer{w: w, m: m, set: &set, buf: make([]byte, 0, 4<<10)}
 	c.comments = m.Comments && set.Comments
+	if len(set.Drop) > 8 { // a hostile document may hold thousands
+		c.dropped = make(map[*xmldom.Node]bool, len(set.Drop))
+		for _, n := range set.Drop {
+			c.dropped[n] = true
+		}
+	}
 	c.enterAncestors(set.Apex)
 	c.node(set.Apex, c.kept(set.Apex))
 	c.flush()
@@ -52,6 +58,7 @@ type canonicalizer struct {
 	m        Method
 	set      *NodeSet
 	comments bool
+	dropped  map[*xmldom.Node]bool
 	buf      []byte
 
 	scope    []xmldom.Binding // all declarations in force, innermost last
@@ -95,7 +102,7 @@ func (c *canonicalizer) flush() {
 // node walks down. in says whether the parent's place is in the set.
 func (c *canonicalizer) node(n *xmldom.Node, in bool) {
 	if !c.set.all() {
-		if slices.Contains(c.set.Drop, n) {
+		if c.drops(n) {
 			return
 		}
 		in = in || slices.Contains(c.set.Keep, n)
@@ -119,6 +126,13 @@ func (c *canonicalizer) node(n *xmldom.Node, in bool) {
 			c.procInst(n)
 		}
 	}
+}
+
+func (c *canonicalizer) drops(n *xmldom.Node) bool {
+	if c.dropped != nil {
+		return c.dropped[n]
+	}
+	return slices.Contains(c.set.Drop, n)
 }
 
 func (c *canonicalizer) spill() {

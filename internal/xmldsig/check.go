@@ -1,0 +1,122 @@
+package xmldsig
+
+import (
+	"bytes"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+
+	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/internal/xmldom"
+)
+
+// ErrDigest means that the data of a reference was found and is not what was
+// signed.
+var ErrDigest = errors.New("digest does not match")
+
+// Check computes the digest of a reference and compares it. It returns nil,
+// ErrDigest, an error wrapping ErrMissing, or why it cannot be computed.
+func (s *Signature) Check(r *Reference, ext Resolver) error {
+	h, ok := HashByURI(r.DigestURI)
+	if !ok {
+		return fmt.Errorf("%w: digest method %q", pkix.ErrUnsupported, clip(r.DigestURI))
+	}
+	w := h.New()
+	if err := s.Write(w, r, ext, Method{}); err != nil {
+		return err
+	}
+	if subtle.ConstantTimeCompare(w.Sum(nil), r.Digest) != 1 {
+		return ErrDigest
+	}
+	return nil
+}
+
+// Coverage says how much of the document a reference signs.
+type Coverage int
+
+const (
+	Outside Coverage = iota // nothing of it: data elsewhere
+	Part                    // an element, or the document less something
+	Whole                   // the document less this signature
+)
+
+// Covers finds out from URI and transforms what a reference is over. A
+// reference to the root element is whole only if nothing but comments and
+// instructions stand beside it, which XML sees to.
+func (s *Signature) Covers(r *Reference) (Coverage, *xmldom.Node) {
+	n, _, same, err := s.Target(r)
+	if !same || err != nil {
+		return Outside, nil
+	}
+	d := &data{doc: s.Doc, set: &NodeSet{Apex: n}}
+	steps, _ := transforms(r.Node)
+	for _, t := range steps {
+		switch t.Attr("Algorithm") {
+		case Enveloped, XPath, XPathFilter2:
+			if d, err = s.transform(d, t); err != nil {
+				return Outside, nil
+			}
+		}
+	}
+	if n != s.Doc.Node && n != s.Doc.Root() || d.set.Keep != nil {
+		return Part, n
+	}
+	for _, x := range d.set.Drop {
+		if !x.Is(Space, "Signature") {
+			return Part, n
+		}
+	}
+	return Whole, n
+}
+
+// VerifyEnveloped checks a document that carries one enveloped signature as a
+// child of its root (a trusted list, metadata): the signature is over the
+// whole document, every reference holds, and the value verifies with one of
+// the given certificates, which is returned. When the signature names its
+// certificate in KeyInfo, it must be that one.
+func VerifyEnveloped(d *xmldom.Document, certs []*pkix.Certificate) (*pkix.Certificate, error) {
+	found := d.Root().Children(Space, "Signature")
+	if len(found) != 1 {
+		return nil, fmt.Errorf("%d signatures in the root element, want 1", len(found))
+	}
+	s, err := Read(d, found[0])
+	if err != nil {
+		return nil, err
+	}
+	whole := false
+	for i, r := range s.References {
+		if err := s.Check(r, nil); err != nil {
+			return nil, fmt.Errorf("reference %d: %w", i+1, err)
+		}
+		if c, _ := s.Covers(r); c == Whole {
+			whole = true
+		}
+	}
+	if !whole {
+		return nil, errors.New("the signature does not cover the document")
+	}
+	return s.verifyWith(certs)
+}
+
+func (s *Signature) verifyWith(certs []*pkix.Certificate) (*pkix.Certificate, error) {
+	named := Certificates(s.KeyInfo)
+	err := errors.New("the signer's certificate is not among those given")
+	for _, c := range certs {
+		if len(named) > 0 && !contains(named, c.Raw) {
+			continue
+		}
+		if err = s.CheckValue(c.PublicKey); err == nil {
+			return c, nil
+		}
+	}
+	return nil, err
+}
+
+func contains(list [][]byte, b []byte) bool {
+	for _, x := range list {
+		if bytes.Equal(x, b) {
+			return true
+		}
+	}
+	return false
+}

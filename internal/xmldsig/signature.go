@@ -1,0 +1,182 @@
+package xmldsig
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+
+	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/internal/xmldom"
+)
+
+// MaxReferences bounds the references of one signature or manifest, and
+// MaxTransforms the transforms of one reference.
+const (
+	MaxReferences = 1000
+	MaxTransforms = 8
+)
+
+// Signature is a ds:Signature taken apart. What could not be understood is
+// said by Err; the parts that are there are filled in all the same.
+type Signature struct {
+	Doc        *xmldom.Document
+	Node       *xmldom.Node
+	SignedInfo *xmldom.Node
+	ValueNode  *xmldom.Node
+	KeyInfo    *xmldom.Node
+	Objects    []*xmldom.Node
+
+	C14N       Method
+	Scheme     pkix.Scheme
+	SchemeErr  error // the signature method is not supported
+	Value      []byte
+	References []*Reference
+}
+
+// Reference is a ds:Reference taken apart.
+type Reference struct {
+	Node      *xmldom.Node
+	ID        string
+	URI       string
+	HasURI    bool
+	Type      string
+	DigestURI string
+	Digest    []byte
+}
+
+// Find returns the ds:Signature elements of a document in document order.
+func Find(d *xmldom.Document) []*xmldom.Node { return d.Descendants(Space, "Signature") }
+
+// Read takes a ds:Signature element apart. It is strict where looseness lets a
+// reader check one thing and use another: one SignedInfo, one SignatureValue,
+// at most one KeyInfo, in the order of the schema.
+func Read(d *xmldom.Document, n *xmldom.Node) (*Signature, error) {
+	s := &Signature{Doc: d, Node: n}
+	if !n.Is(Space, "Signature") {
+		return nil, errors.New("not a ds:Signature element")
+	}
+	stage := 0
+	for c := range n.Elements() {
+		if c.Name.Space != Space {
+			return nil, fmt.Errorf("unexpected element %s in Signature", clip(c.Name.QName))
+		}
+		at, field := s.slot(c.Name.Local)
+		if at == 0 || at < stage || at == stage && field != nil {
+			return nil, fmt.Errorf("element %s out of place in Signature", clip(c.Name.QName))
+		}
+		stage = at
+		if field != nil {
+			*field = c
+		} else {
+			s.Objects = append(s.Objects, c)
+		}
+	}
+	if s.SignedInfo == nil || s.ValueNode == nil {
+		return nil, errors.New("SignedInfo or SignatureValue is missing")
+	}
+	var err error
+	if s.Value, err = DecodeBase64(s.ValueNode.Text()); err != nil {
+		return nil, fmt.Errorf("SignatureValue: %w", err)
+	}
+	return s, s.readSignedInfo()
+}
+
+func (s *Signature) slot(local string) (int, **xmldom.Node) {
+	switch local {
+	case "SignedInfo":
+		return 1, &s.SignedInfo
+	case "SignatureValue":
+		return 2, &s.ValueNode
+	case "KeyInfo":
+		return 3, &s.KeyInfo
+	case "Object":
+		return 4, nil
+	}
+	return 0, nil
+}
+
+func (s *Signature) readSignedInfo() error {
+	i := 0
+	for c := range s.SignedInfo.Elements() {
+		var err error
+		switch {
+		case i == 0 && c.Is(Space, "CanonicalizationMethod"):
+			s.C14N, err = MethodOf(c)
+		case i == 1 && c.Is(Space, "SignatureMethod"):
+			s.Scheme, s.SchemeErr = schemeOf(c)
+		case i >= 2 && c.Is(Space, "Reference"):
+			err = s.addReference(c)
+		default:
+			err = fmt.Errorf("element %s out of place in SignedInfo", clip(c.Name.QName))
+		}
+		if err != nil {
+			return err
+		}
+		i++
+	}
+	if len(s.References) == 0 {
+		return errors.New("SignedInfo has no reference")
+	}
+	return nil
+}
+
+func (s *Signature) addReference(n *xmldom.Node) error {
+	if len(s.References) >= MaxReferences {
+		return fmt.Errorf("%w: more than %d references", xmldom.ErrLimit, MaxReferences)
+	}
+	r, err := ReadReference(n)
+	if err != nil {
+		return fmt.Errorf("Reference[%d]: %w", len(s.References)+1, err)
+	}
+	s.References = append(s.References, r)
+	return nil
+}
+
+// ReadReference takes a ds:Reference apart, in SignedInfo, a Manifest or an
+// ASiC manifest's DataObjectReference.
+func ReadReference(n *xmldom.Node) (*Reference, error) {
+	r := &Reference{Node: n, ID: n.Attr("Id"), Type: n.Attr("Type")}
+	r.URI, r.HasURI = n.LookupAttr("", "URI")
+	methods, values := n.Children(Space, "DigestMethod"), n.Children(Space, "DigestValue")
+	if len(methods) != 1 || len(values) != 1 || len(n.Children(Space, "Transforms")) > 1 {
+		return nil, errors.New("malformed reference")
+	}
+	r.DigestURI = methods[0].Attr("Algorithm")
+	var err error
+	if r.Digest, err = DecodeBase64(values[0].Text()); err != nil {
+		return nil, fmt.Errorf("DigestValue: %w", err)
+	}
+	return r, nil
+}
+
+// ToBeSigned is the canonical form of SignedInfo: what the value is over.
+func (s *Signature) ToBeSigned() []byte { return Canonical(s.SignedInfo, s.C14N) }
+
+// CheckValue checks the signature value with a key. It returns nil,
+// pkix.ErrSignature, or an error wrapping pkix.ErrUnsupported.
+func (s *Signature) CheckValue(pub any) error {
+	if s.SchemeErr != nil {
+		return s.SchemeErr
+	}
+	return s.Scheme.Verify(pub, s.ToBeSigned(), s.Value)
+}
+
+// DecodeBase64 decodes base64 in which only white space may stand between the
+// digits.
+func DecodeBase64(s string) ([]byte, error) {
+	if strings.ContainsAny(s, " \t\r\n") {
+		s = strings.Map(func(r rune) rune {
+			switch r {
+			case ' ', '\t', '\r', '\n':
+				return -1
+			}
+			return r
+		}, s)
+	}
+	b, err := base64.StdEncoding.DecodeString(s)
+	if err != nil && strings.TrimRight(s, "=") == s {
+		return base64.RawStdEncoding.DecodeString(s)
+	}
+	return b, err
+}
