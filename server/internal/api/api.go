@@ -21,6 +21,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -42,7 +43,7 @@ type Options struct {
 	PublicURL   string // where clients reach the server
 	Log         *slog.Logger
 	Gate        Gate
-	Idempotency Idempotency
+	Idempotency *store.Idempotency
 	SpoolDir    string        // for large bodies; the system's when empty
 	Limits      upload.Limits // of bodies
 	MaxInFlight int           // requests answered at once; 1024

@@ -8,6 +8,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // Op says what an operation is called, who may call it and what it may answer.
@@ -51,7 +52,7 @@ func Register[In, D any](a *API, op Op, h Handler[In, D]) {
 
 // RegisterReplayable is Register for an operation that makes a record. When an
 // Idempotency-Key comes again, replay shows the record as it is now.
-func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay func(ctx context.Context, id string) (Reply[D], error)) {
+func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay Replay[D]) {
 	bind := bindingOf[In]()
 	run := func(c *call, r *http.Request) (answer, error) {
 		in := new(In)
@@ -66,7 +67,7 @@ func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay func(
 		if !op.Creates || r.Header.Get("Idempotency-Key") == "" {
 			return first(r.Context())
 		}
-		again := func(ctx context.Context, id string) (answer, error) { return seal(replay(ctx, id)) }
+		again := func(ctx context.Context, r store.Replay) (answer, error) { return seal(replay(ctx, r)) }
 		if replay == nil {
 			again = nil
 		}
