@@ -143,10 +143,14 @@ func (sd *SignedData) AddDigestAlgorithm(raw []byte) error {
 }
 
 // AddCertificates adds those that are not carried yet, at the end.
-func (sd *SignedData) AddCertificates(certs ...[]byte) { sd.Certificates = addNew(sd.Certificates, certs) }
+func (sd *SignedData) AddCertificates(certs ...[]byte) {
+	sd.Certificates = addNew(sd.Certificates, certs)
+}
 
 // AddRevocations adds CRLs and OCSPChoice values that are not carried yet.
-func (sd *SignedData) AddRevocations(choices ...[]byte) { sd.Revocations = addNew(sd.Revocations, choices) }
+func (sd *SignedData) AddRevocations(choices ...[]byte) {
+	sd.Revocations = addNew(sd.Revocations, choices)
+}
 
 func addNew(have, more [][]byte) [][]byte {
 	have = have[:len(have):len(have)]

@@ -1,0 +1,178 @@
+package tsp
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"mime"
+	"net/http"
+	"time"
+
+	"rogito.dev/rogito/internal/limits"
+)
+
+// Server is one time-stamping authority.
+type Server struct {
+	URL string
+	// Username and Password for basic authentication; empty for none.
+	Username, Password string
+	// Policy to ask for, dotted; empty for the authority's own.
+	Policy string
+}
+
+// Client obtains tokens. It implements [rogito.dev/rogito/ades.Stamper]. The
+// zero value asks nobody.
+type Client struct {
+	// Servers are asked in order until one answers with a good token.
+	Servers []Server
+	// HTTP is used for the requests; nil means one without redirects.
+	HTTP *http.Client
+	// Timeout of one request; zero means 15 seconds.
+	Timeout time.Duration
+	// Retries is how often each server is asked again after an accident of
+	// transport; zero means not again.
+	Retries int
+	// Pause before asking again, doubled each time; zero means 200 ms.
+	Pause time.Duration
+	// Skew is how far the token's time may lie from the local clock; zero means
+	// that it is not compared.
+	Skew time.Duration
+	// Now is the clock for Skew; nil means time.Now.
+	Now func() time.Time
+	// Accept may refuse a token that is otherwise good, for example because its
+	// authority is not trusted; nil accepts.
+	Accept func(*Token) error
+}
+
+// Stamp obtains a token over a digest, from the first server that gives a good
+// one. The error names what each of them did.
+func (c *Client) Stamp(ctx context.Context, hash crypto.Hash, digest []byte) ([]byte, error) {
+	var errs []error
+	for _, s := range c.Servers {
+		token, err := c.ask(ctx, s, hash, digest)
+		if err == nil {
+			return token, nil
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", s.URL, err))
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if len(errs) == 0 {
+		return nil, errors.New("tsp: no time-stamping authority")
+	}
+	return nil, fmt.Errorf("tsp: %w", errors.Join(errs...))
+}
+
+// ask asks one server, again after accidents of transport.
+func (c *Client) ask(ctx context.Context, s Server, hash crypto.Hash, digest []byte) ([]byte, error) {
+	pause := c.Pause
+	if pause == 0 {
+		pause = 200 * time.Millisecond
+	}
+	for try := 0; ; try++ {
+		token, again, err := c.once(ctx, s, hash, digest)
+		if err == nil || !again || try >= c.Retries {
+			return token, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+			pause *= 2
+		}
+	}
+}
+
+func (c *Client) once(ctx context.Context, s Server, hash crypto.Hash, digest []byte) (token []byte, again bool, err error) {
+	nonce, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 64))
+	if err != nil {
+		return nil, false, err
+	}
+	req := &Request{Hash: hash, Digest: digest, Policy: s.Policy, Nonce: nonce, Certificates: true}
+	der, err := req.Encode()
+	if err != nil {
+		return nil, false, err
+	}
+	answer, again, err := c.post(ctx, s, der)
+	if err != nil {
+		return nil, again, err
+	}
+	token, err = ParseResponse(answer)
+	if err != nil {
+		return nil, false, err
+	}
+	return token, false, c.check(token, req)
+}
+
+func (c *Client) check(token []byte, req *Request) error {
+	t, err := Parse(token)
+	if err != nil {
+		return err
+	}
+	if err := t.Check(req); err != nil {
+		return err
+	}
+	if c.Skew > 0 {
+		now := time.Now
+		if c.Now != nil {
+			now = c.Now
+		}
+		if d := t.Time.Sub(now()).Abs(); d > c.Skew {
+			return fmt.Errorf("time of the token is %v from the local clock", d.Round(time.Second))
+		}
+	}
+	if c.Accept != nil {
+		return c.Accept(t)
+	}
+	return nil
+}
+
+var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// post sends the request; again says whether asking once more could help.
+func (c *Client) post(ctx context.Context, s Server, der []byte) (body []byte, again bool, err error) {
+	timeout := c.Timeout
+	if timeout == 0 {
+		timeout = 15 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(der))
+	if err != nil {
+		return nil, false, err
+	}
+	r.Header.Set("Content-Type", queryType)
+	r.Header.Set("Accept", replyType)
+	if s.Username != "" || s.Password != "" {
+		r.SetBasicAuth(s.Username, s.Password)
+	}
+	client := c.HTTP
+	if client == nil {
+		client = noRedirects
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		return nil, true, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests, fmt.Errorf("HTTP status %d", resp.StatusCode)
+	}
+	if mt, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); mt == "text/html" {
+		return nil, false, errors.New("answer is a web page")
+	}
+	body, err = io.ReadAll(io.LimitReader(resp.Body, limits.TimestampResponse+1))
+	if err != nil {
+		return nil, true, err
+	}
+	if len(body) > limits.TimestampResponse {
+		return nil, false, errors.New("answer is too large")
+	}
+	return body, false, nil
+}

@@ -1,0 +1,281 @@
+package tsp
+
+import (
+	"bytes"
+	"crypto"
+	"encoding/base64"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	"net/textproto"
+	"strings"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/oid"
+)
+
+func bytesSource(b []byte) ades.Source { return bytes.NewReader(b) }
+
+// Data is a time-stamped file taken apart.
+type Data struct {
+	Content  ades.Source // nil when the file only points to it
+	Name     string
+	Tokens   [][]byte // oldest first
+	CRLs     [][]byte
+	metadata []byte // covered with the content when it is protected
+}
+
+// Document states the facts of a time-stamped file, its content to be looked
+// at by its caller.
+func (d *Data) Document() (*ades.Document, error) {
+	doc := &ades.Document{Format: ades.TST}
+	if d.Content != nil {
+		doc.Content = []ades.File{{Name: d.Name, Source: d.Content}}
+	}
+	for i, raw := range d.Tokens {
+		ts, err := Read(raw, d.imprint(i))
+		if err != nil {
+			return nil, err
+		}
+		ts.Kind = ades.DetachedTimestamp
+		for _, older := range doc.Timestamps {
+			ts.Covers = append(ts.Covers, older.ID)
+		}
+		doc.Timestamps = append(doc.Timestamps, ts)
+	}
+	for _, c := range d.CRLs {
+		doc.Evidence = append(doc.Evidence, ades.Evidence{Kind: ades.EvidenceCRL, Origin: "TimeStampedData", Raw: c})
+	}
+	return doc, nil
+}
+
+// imprint is what the n-th token is over: the content, or the token before it.
+func (d *Data) imprint(n int) func(crypto.Hash) ([]byte, error) {
+	return func(h crypto.Hash) ([]byte, error) {
+		if n > 0 {
+			sum := h.New()
+			sum.Write(d.Tokens[n-1])
+			return sum.Sum(nil), nil
+		}
+		if d.Content == nil {
+			return nil, nil
+		}
+		sum := h.New()
+		sum.Write(d.metadata)
+		err := cms.Copy(sum, d.Content)
+		return sum.Sum(nil), err
+	}
+}
+
+// ReadData takes a time-stamped file apart: a TimeStampedData of RFC 5544
+// (.tsd), or a MIME message with a document and its token (.m7m).
+func ReadData(src ades.Source) (*Data, error) {
+	bin, err := cms.Unarmour(src)
+	if err != nil {
+		return nil, err
+	}
+	if bin.Size() > limits.Armour {
+		return nil, ades.Malformed("TimeStampedData", "", "file of %d bytes is too large", bin.Size())
+	}
+	raw, err := io.ReadAll(io.NewSectionReader(bin, 0, bin.Size()))
+	if err != nil {
+		return nil, err
+	}
+	if cms.ContentType(bin) == oid.TimestampedData {
+		d, err := parseTSD(raw)
+		if err != nil {
+			return nil, &ades.MalformedError{Format: "TimeStampedData", Err: err}
+		}
+		return d, nil
+	}
+	d, err := parseMIME(raw)
+	if err != nil {
+		return nil, &ades.MalformedError{Format: "MIME", Err: err}
+	}
+	return d, nil
+}
+
+func parseTSD(raw []byte) (*Data, error) {
+	e, _, err := cms.ReadElement(raw)
+	for depth := 0; depth < 2 && err == nil; depth++ { // ContentInfo, then [0]
+		var parts []cms.Element
+		if parts, err = e.Children(); err == nil {
+			if len(parts) == 0 {
+				return nil, errInfo
+			}
+			e = parts[len(parts)-1]
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	fields, err := e.Children()
+	if err != nil || len(fields) < 2 {
+		return nil, errInfo
+	}
+	d := &Data{}
+	for _, f := range fields[1:] {
+		if err := d.field(f); err != nil {
+			return nil, err
+		}
+	}
+	if len(d.Tokens) == 0 {
+		return nil, errors.New("no time-stamp")
+	}
+	return d, nil
+}
+
+func (d *Data) field(f cms.Element) error {
+	switch f.Tag {
+	case cms.TagSequence:
+		d.meta(f)
+	case cms.TagOctetString, cms.TagOctetString | 0x20:
+		b, err := f.Octets()
+		if err != nil {
+			return err
+		}
+		d.Content = bytes.NewReader(b)
+	case 0xa0:
+		return d.evidence(f)
+	}
+	return nil
+}
+
+// meta reads MetaData: whether it is protected, and the file's name.
+func (d *Data) meta(f cms.Element) {
+	parts, err := f.Children()
+	if err != nil {
+		return
+	}
+	for _, p := range parts {
+		switch p.Tag {
+		case 0x01:
+			if len(p.Body) == 1 && p.Body[0] != 0 {
+				d.metadata, _ = cms.DER(f.Raw)
+			}
+		case cms.TagUTF8String:
+			d.Name = string(p.Body)
+		}
+	}
+}
+
+// evidence reads TimeStampTokenEvidence: tokens, each with a CRL perhaps.
+func (d *Data) evidence(f cms.Element) error {
+	list, err := f.Children()
+	if err != nil {
+		return err
+	}
+	for _, one := range list {
+		parts, err := one.Children()
+		if err != nil || len(parts) == 0 {
+			return errInfo
+		}
+		d.Tokens = append(d.Tokens, parts[0].Raw)
+		for _, crl := range parts[1:] {
+			d.CRLs = append(d.CRLs, crl.Raw)
+		}
+	}
+	return nil
+}
+
+// parseMIME reads a multipart message whose parts are a document and a token
+// or a response with one.
+func parseMIME(raw []byte) (*Data, error) {
+	head, body, ok := bytes.Cut(raw, []byte("\r\n\r\n"))
+	if !ok {
+		if head, body, ok = bytes.Cut(raw, []byte("\n\n")); !ok {
+			return nil, errors.New("no header")
+		}
+	}
+	_, params, err := mime.ParseMediaType(headerField(head, "Content-Type"))
+	if err != nil || params["boundary"] == "" {
+		return nil, errors.New("not a multipart message")
+	}
+	d := &Data{}
+	r := multipart.NewReader(bytes.NewReader(body), params["boundary"])
+	for n := 0; n < 16; n++ {
+		p, err := r.NextRawPart()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := d.part(p.Header, p); err != nil {
+			return nil, err
+		}
+	}
+	if len(d.Tokens) == 0 || d.Content == nil {
+		return nil, errors.New("no document with a time-stamp")
+	}
+	return d, nil
+}
+
+// headerField finds a header with its continuation lines.
+func headerField(head []byte, name string) string {
+	value, found := "", false
+	for line := range strings.Lines(string(head)) {
+		folded := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")
+		line = strings.TrimSpace(line)
+		switch k, v, ok := strings.Cut(line, ":"); {
+		case found && folded:
+			value += " " + line
+		case found:
+			return value
+		case ok && !folded && strings.EqualFold(k, name):
+			value, found = strings.TrimSpace(v), true
+		}
+	}
+	return value
+}
+
+func (d *Data) part(h textproto.MIMEHeader, body io.Reader) error {
+	switch strings.ToLower(strings.TrimSpace(h.Get("Content-Transfer-Encoding"))) {
+	case "base64":
+		body = base64.NewDecoder(base64.StdEncoding, body)
+	case "quoted-printable":
+		body = quotedprintable.NewReader(body)
+	}
+	b, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	if token := tokenIn(b); token != nil {
+		d.Tokens = append(d.Tokens, token)
+		return nil
+	}
+	d.Content = bytes.NewReader(b)
+	if _, params, err := mime.ParseMediaType(h.Get("Content-Disposition")); err == nil {
+		d.Name = params["filename"]
+	}
+	return nil
+}
+
+// tokenIn finds a token in a file that is one, or a response with one.
+func tokenIn(b []byte) []byte {
+	if token, err := ParseResponse(b); err == nil {
+		b = token
+	}
+	if t, err := Parse(b); err == nil {
+		return t.Raw
+	}
+	return nil
+}
+
+// Extract takes the token out of a file that is a token or a response (.tst,
+// .tsr), in binary, PEM or base64; nil when it is neither.
+func Extract(src ades.Source) []byte {
+	bin, err := cms.Unarmour(src)
+	if err != nil || bin.Size() > limits.Token {
+		return nil
+	}
+	raw, err := io.ReadAll(io.NewSectionReader(bin, 0, bin.Size()))
+	if err != nil {
+		return nil
+	}
+	return tokenIn(raw)
+}
