@@ -1,0 +1,159 @@
+package omi
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"rogito.dev/rogito/internal/limits"
+)
+
+// ImportOptions changes how a publication is read; the zero value is the strict way.
+type ImportOptions struct {
+	// AllowMixed takes files of different semesters; that of the values rules.
+	AllowMixed bool
+	// Workers is how many files are read at once; 0 is one per processor.
+	Workers int
+	// Progress, if set, is told how many bytes of how many have been unpacked. It is
+	// called from several goroutines.
+	Progress func(done, total int64)
+
+	sample bool // mark the report
+}
+
+// found is what one file turned out to be; one of table and perimeter, or neither.
+type found struct {
+	order     int
+	name      string
+	table     *table
+	perimeter *perimeter
+	err       error // why a perimeter was left out
+}
+
+// gatherer reads the files of a supply side by side.
+type gatherer struct {
+	supply *supply
+	opts   ImportOptions
+	total  int64
+	done   atomic.Int64
+
+	mu    sync.Mutex
+	found []found
+}
+
+// gather reads every file. The order of the outcome is that of the supply, whatever
+// the order in which workers finished.
+func gather(ctx context.Context, s *supply, opts ImportOptions) ([]found, error) {
+	g := &gatherer{supply: s, opts: opts}
+	for _, src := range s.sources {
+		g.total += src.size
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var wg sync.WaitGroup
+	jobs := make(chan source)
+	for range cmp.Or(opts.Workers, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() { g.work(ctx, jobs, stop) })
+	}
+	for _, src := range largestFirst(s.sources) {
+		select {
+		case jobs <- src:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(jobs)
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	slices.SortStableFunc(g.found, func(a, b found) int { return a.order - b.order })
+	return g.found, nil
+}
+
+// largestFirst keeps the workers equally busy to the end.
+func largestFirst(sources []source) []source {
+	sorted := slices.Clone(sources)
+	slices.SortStableFunc(sorted, func(a, b source) int { return cmp.Compare(b.size, a.size) })
+	return sorted
+}
+
+func (g *gatherer) work(ctx context.Context, jobs <-chan source, stop context.CancelCauseFunc) {
+	var buf []byte
+	kit := newKit()
+	for src := range jobs {
+		if ctx.Err() != nil {
+			continue
+		}
+		var err error
+		if buf, err = g.one(src, buf, kit, 0); err != nil {
+			stop(err)
+		}
+		if g.opts.Progress != nil {
+			g.opts.Progress(g.done.Add(src.size), g.total)
+		}
+	}
+}
+
+// one reads a file and files what it is. It returns the buffer for the next file,
+// and an error only where the publication is to be refused.
+func (g *gatherer) one(src source, buf []byte, kit *kit, depth int) ([]byte, error) {
+	buf, err := g.supply.read(src, buf)
+	var refused *RefusedError
+	if errors.As(err, &refused) {
+		return buf, err
+	}
+	f := found{order: src.order, name: src.name, err: err}
+	switch {
+	case err != nil:
+	case isArchive(buf):
+		return nil, g.nested(src, buf, kit, depth+1) // the buffer stays with the archive
+	case isTable(buf):
+		if f.table, err = readTable(buf, kit.words); err != nil {
+			return buf, err
+		}
+	case isKML(buf):
+		f.perimeter, f.err = readKML(buf, strings.TrimSuffix(src.name, filepath.Ext(src.name)), kit)
+	case namedLikeOurs(src.name):
+		f.err = errors.New("it is neither a table nor a perimeter")
+	}
+	g.mu.Lock()
+	g.found = append(g.found, f)
+	g.mu.Unlock()
+	return buf, nil
+}
+
+// namedLikeOurs says whether a file that cannot be recognised should have been.
+func namedLikeOurs(name string) bool {
+	ext := strings.ToLower(filepath.Ext(name))
+	return ext == ".kml" || ext == ".csv"
+}
+
+func (g *gatherer) nested(src source, b []byte, kit *kit, depth int) error {
+	if depth > limits.OMINesting {
+		return refuse("archives nest more than %d deep", limits.OMINesting)
+	}
+	z, err := openArchive(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return err
+	}
+	var buf []byte
+	for _, f := range z.File {
+		if hidden(f.Name) {
+			continue
+		}
+		inner := source{name: printable(f.Name), order: src.order, size: int64(min(f.UncompressedSize64, limits.OMIFile)), open: f.Open, zip: true}
+		if buf, err = g.one(inner, buf, kit, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,11 @@
+//go:build !unix
+
+package omi
+
+import "os"
+
+// mapFile reads a file where it cannot be mapped.
+func mapFile(path string) (b []byte, unmap func(), err error) {
+	b, err = os.ReadFile(path)
+	return b, func() {}, err
+}

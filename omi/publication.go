@@ -1,0 +1,316 @@
+package omi
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Publication is one semester, read, joined and checked, ready to be written as an
+// index.
+type Publication struct {
+	Semester Semester
+	Report   Report
+
+	places []place
+	zones  []ground
+}
+
+// ground is a zone with everything known about it.
+type ground struct {
+	key     zoneKey
+	row     zoneRow
+	inTable bool // it has a row of ZONE
+	values  []valueRow
+	outline *outline
+	area    uint64 // square decimetres: fine enough to compare, coarse enough to be the same on every machine
+}
+
+// zoneKey is what tables and perimeters are joined on. The link code is neither
+// stable over semesters nor in the perimeters.
+type zoneKey struct{ cadastral, zone string }
+
+func (k zoneKey) compare(o zoneKey) int {
+	return cmp.Or(strings.Compare(k.cadastral, o.cadastral), strings.Compare(k.zone, o.zone))
+}
+
+// ReadPublication reads a supply from files, archives and folders, whatever their
+// names. A bad row or perimeter is counted in the report; a bad header, different
+// semesters or a damaged archive is a [*RefusedError].
+func ReadPublication(ctx context.Context, paths []string, opts ImportOptions) (*Publication, error) {
+	s, err := openSupply(ctx, paths)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return readSupply(ctx, s, opts)
+}
+
+func readSupply(ctx context.Context, s *supply, opts ImportOptions) (*Publication, error) {
+	files, err := gather(ctx, s, opts)
+	if err != nil {
+		return nil, err
+	}
+	j := joiner{zones: map[zoneKey]*ground{}, places: map[string]place{}}
+	j.report.Sample = opts.sample
+	j.sort(files)
+	if j.pub.Semester, err = j.semester(opts.AllowMixed); err != nil {
+		return nil, err
+	}
+	j.tables(j.zoneTables)
+	j.tables(j.valueTables)
+	j.perimeters()
+	return j.finish(), nil
+}
+
+// joiner brings tables and perimeters together.
+type joiner struct {
+	pub         Publication
+	report      Report
+	zoneTables  []*table
+	valueTables []*table
+	files       []found // perimeters
+	places      map[string]place
+	zones       map[zoneKey]*ground
+}
+
+// sort counts the files and tells tables from perimeters.
+func (j *joiner) sort(files []found) {
+	for _, f := range files {
+		switch {
+		case f.err != nil:
+			j.report.FilesUnreadable++
+			j.report.problem("%s: %v", f.name, f.err)
+		case f.table != nil && f.table.isValues:
+			j.valueTables = append(j.valueTables, f.table)
+		case f.table != nil:
+			j.zoneTables = append(j.zoneTables, f.table)
+		case f.perimeter != nil && len(f.perimeter.zones)+f.perimeter.dropped+f.perimeter.nameless > 0:
+			j.files = append(j.files, f)
+		default: // a provincial index of links, or something else altogether
+			j.report.FilesIgnored++
+		}
+	}
+	j.report.FilesRead = len(j.valueTables) + len(j.zoneTables) + len(j.files)
+}
+
+// semester is the one all files name, or with mixed ones that of the values.
+func (j *joiner) semester(mixed bool) (Semester, error) {
+	ofValues, all := map[Semester]bool{}, map[Semester]bool{}
+	for _, t := range j.valueTables {
+		ofValues[t.semester], all[t.semester] = true, true
+	}
+	for _, t := range j.zoneTables {
+		all[t.semester] = true
+	}
+	for _, f := range j.files {
+		if f.perimeter.semester != (Semester{}) {
+			all[f.perimeter.semester] = true
+		}
+	}
+	switch {
+	case len(j.valueTables) == 0:
+		return Semester{}, refuse("there is no table of values (VALORI)")
+	case len(j.zoneTables) == 0:
+		return Semester{}, refuse("there is no table of zones (ZONE)")
+	case len(all) > 1 && !mixed:
+		return Semester{}, refuse("the files are of different semesters: %s", strings.Join(names(all), ", "))
+	case len(ofValues) > 1:
+		return Semester{}, refuse("the tables of values are of different semesters: %s", strings.Join(names(ofValues), ", "))
+	case len(all) > 1:
+		j.report.Mixed = names(all)
+	}
+	return j.valueTables[0].semester, nil
+}
+
+func names(set map[Semester]bool) []string {
+	var s []string
+	for _, v := range slices.SortedFunc(maps.Keys(set), Semester.Compare) {
+		s = append(s, v.String())
+	}
+	return s
+}
+
+// tables takes the rows of one kind of table. Where a municipality comes in several
+// supplies, the one processed last has it whole: a corrected supply may have fewer
+// rows than the one it corrects.
+func (j *joiner) tables(tables []*table) {
+	newest := map[string]time.Time{}
+	for _, t := range tables {
+		for code := range t.places {
+			if at, seen := newest[code]; !seen || t.processed.After(at) {
+				newest[code] = t.processed
+			}
+		}
+	}
+	slices.SortStableFunc(tables, func(a, b *table) int { return b.processed.Compare(a.processed) })
+	for _, t := range tables {
+		j.report.RowsSkipped += t.skipped
+		if day := t.processed.Format(time.DateOnly); !t.processed.IsZero() && day > j.report.ProcessedAt {
+			j.report.ProcessedAt = day
+		}
+		for code, p := range t.places {
+			if _, known := j.places[code]; !known {
+				j.places[code] = p
+			}
+		}
+		for i := range t.zones {
+			j.zoneRow(&t.zones[i], t.processed.Before(newest[t.zones[i].cadastral]))
+		}
+		for i := range t.values {
+			j.valueRow(&t.values[i], t.processed.Before(newest[t.values[i].cadastral]))
+		}
+	}
+	if j.report.RowsSkipped > 0 && len(tables) > 0 {
+		j.report.problem("%s: %d rows so far could not be read", tables[0].kind(), j.report.RowsSkipped)
+	}
+}
+
+func (j *joiner) zone(cadastral, zone string) *ground {
+	k := zoneKey{cadastral, zone}
+	g := j.zones[k]
+	if g == nil {
+		g = &ground{key: k}
+		j.zones[k] = g
+	}
+	return g
+}
+
+func (j *joiner) zoneRow(r *zoneRow, old bool) {
+	if old {
+		j.report.RowsSuperseded++
+		return
+	}
+	g := j.zone(r.cadastral, r.zone)
+	if g.inTable {
+		j.report.RowsDuplicate++
+		return
+	}
+	g.row, g.inTable = *r, true
+}
+
+func (j *joiner) valueRow(r *valueRow, old bool) {
+	if old {
+		j.report.RowsSuperseded++
+		return
+	}
+	g := j.zone(r.cadastral, r.zone)
+	if slices.ContainsFunc(g.values, func(v valueRow) bool { return v.code == r.code && v.condition == r.condition }) {
+		j.report.RowsDuplicate++
+		return
+	}
+	g.values = append(g.values, *r)
+}
+
+// perimeters gives zones their ground. A zone delivered twice keeps the ground that
+// was generated last.
+func (j *joiner) perimeters() {
+	slices.SortStableFunc(j.files, func(a, b found) int { return b.perimeter.generated.Compare(a.perimeter.generated) })
+	for _, f := range j.files {
+		p := f.perimeter
+		if p.dropped > 0 {
+			j.report.PolygonsDropped += p.dropped
+			j.report.problem("%s: %d polygons outside Italy or unreadable", f.name, p.dropped)
+		}
+		if p.nameless > 0 {
+			j.report.problem("%s: %d perimeters without the code of a municipality or zone", f.name, p.nameless)
+		}
+		here := map[*ground]bool{}
+		for i := range p.zones {
+			o := &p.zones[i]
+			if len(o.polygons) == 0 {
+				continue
+			}
+			j.know(o.cadastral, p)
+			j.settle(o, here)
+		}
+	}
+}
+
+// know makes sure that there is a municipality, if only from the perimeter's title.
+func (j *joiner) know(cadastral string, p *perimeter) {
+	if _, known := j.places[cadastral]; !known {
+		j.places[cadastral] = place{cadastral: cadastral, province: p.province, name: p.name}
+	}
+}
+
+// settle gives a zone its outline, or joins it to what the same file gave before.
+func (j *joiner) settle(o *outline, here map[*ground]bool) {
+	g := j.zone(o.cadastral, o.zone)
+	switch {
+	case g.outline == nil:
+		g.outline, here[g] = o, true
+	case here[g]:
+		j.merge(g.outline, o)
+	default:
+		j.report.ZonesRepeated++
+	}
+}
+
+// merge adds the polygons that are not there yet.
+func (j *joiner) merge(to, from *outline) {
+	added := false
+	for _, p := range from.polygons {
+		same := func(q polygon) bool { return bytes.Equal(p.blocks, q.blocks) && bytes.Equal(p.deltas, q.deltas) }
+		if !slices.ContainsFunc(to.polygons, same) {
+			to.polygons = append(to.polygons, p)
+			added = true
+		}
+	}
+	if !added {
+		j.report.ZonesRepeated++
+		return
+	}
+	to.area += from.area
+}
+
+// finish sorts what was joined, and counts it.
+func (j *joiner) finish() *Publication {
+	pub := &j.pub
+	pub.places = slices.SortedFunc(maps.Values(j.places), func(a, b place) int { return strings.Compare(a.cadastral, b.cadastral) })
+	pub.zones = make([]ground, 0, len(j.zones))
+	for _, g := range j.zones {
+		if g.outline != nil {
+			g.area = uint64(math.Round(max(0, g.outline.area) * 100))
+		}
+		pub.zones = append(pub.zones, *g)
+	}
+	slices.SortFunc(pub.zones, func(a, b ground) int { return a.key.compare(b.key) })
+	j.count()
+	pub.Report = j.report
+	return pub
+}
+
+func (j *joiner) count() {
+	r := &j.report
+	r.Semester, r.Municipalities = j.pub.Semester.String(), len(j.pub.places)
+	for i := range j.pub.zones {
+		g := &j.pub.zones[i]
+		r.Values += len(g.values)
+		if g.inTable {
+			r.Zones++
+		}
+		switch {
+		case g.outline == nil:
+			r.ZonesWithoutGeometry++
+			continue
+		case !g.inTable:
+			r.ZonesGeometryOnly++
+		case len(g.values) == 0:
+			r.ZonesWithoutValues++
+		default:
+			r.ZonesWithValues++
+		}
+		for _, p := range g.outline.polygons {
+			r.Polygons++
+			r.Holes += len(p.rings) - 1
+			r.Vertices += p.points
+		}
+	}
+	r.ZonesWithGeometry = r.ZonesWithValues + r.ZonesWithoutValues
+}

@@ -1,0 +1,229 @@
+package omi
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/flate"
+
+	"rogito.dev/rogito/internal/limits"
+)
+
+// source is one file of a publication, packed or not.
+type source struct {
+	name  string // its own name, for reports; never an archive's
+	order int    // place in the supply, which settles ties
+	size  int64  // as declared
+	open  func() (io.ReadCloser, error)
+	zip   bool // an entry of an archive: reading badly means the archive is damaged
+}
+
+// supply is all the files of a publication.
+type supply struct {
+	sources []source
+	closers []io.Closer
+	bytes   atomic.Int64 // unpacked so far
+	files   atomic.Int64
+}
+
+func (s *supply) Close() {
+	for _, c := range s.closers {
+		c.Close()
+	}
+}
+
+// openSupply lists the files behind the paths. Archives are opened, not unpacked.
+func openSupply(ctx context.Context, paths []string) (*supply, error) {
+	s := &supply{}
+	for i, path := range paths {
+		err := filepath.WalkDir(path, func(p string, e fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case p != path && strings.HasPrefix(e.Name(), "."), e.Name() == "__MACOSX":
+				return skip(e)
+			case e.IsDir():
+				return nil
+			}
+			return s.add(p)
+		})
+		if err != nil {
+			s.Close()
+			return nil, unnamed(i, err)
+		}
+	}
+	return s, nil
+}
+
+func skip(e fs.DirEntry) error {
+	if e.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// unnamed takes the file's name out of an error: it may hold a tax code.
+func unnamed(i int, err error) error {
+	var refused *RefusedError
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &refused), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.As(err, &path):
+		return refuse("path %d cannot be read: %v", i+1, path.Err)
+	}
+	return refuse("path %d cannot be read", i+1)
+}
+
+func (s *supply) add(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	var magic [4]byte
+	n, _ := f.ReadAt(magic[:], 0)
+	if !isArchive(magic[:n]) {
+		f.Close()
+		return s.append(source{name: printable(path), size: info.Size(), open: func() (io.ReadCloser, error) { return os.Open(path) }})
+	}
+	s.closers = append(s.closers, f)
+	return s.archive(f, info.Size())
+}
+
+func (s *supply) append(src source) error {
+	src.order = len(s.sources)
+	s.sources = append(s.sources, src)
+	if len(s.sources) > limits.OMIFiles {
+		return refuse("more than %d files", limits.OMIFiles)
+	}
+	return nil
+}
+
+func (s *supply) archive(r io.ReaderAt, size int64) error {
+	z, err := openArchive(r, size)
+	if err != nil {
+		return err
+	}
+	for _, f := range z.File {
+		if hidden(f.Name) {
+			continue
+		}
+		src := source{name: printable(f.Name), size: int64(min(f.UncompressedSize64, limits.OMIFile)), open: f.Open, zip: true}
+		if err := s.append(src); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func openArchive(r io.ReaderAt, size int64) (*zip.Reader, error) {
+	z, err := zip.NewReader(r, size)
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
+		return nil, refuse("an archive is damaged or cut short")
+	}
+	z.RegisterDecompressor(zip.Deflate, inflater)
+	return z, nil
+}
+
+// inflaters are kept from file to file: a supply has thousands, most of them small.
+var inflaters sync.Pool
+
+type pooledInflater struct{ io.ReadCloser }
+
+func inflater(r io.Reader) io.ReadCloser {
+	if f, ok := inflaters.Get().(io.ReadCloser); ok {
+		if f.(flate.Resetter).Reset(r, nil) == nil {
+			return &pooledInflater{f}
+		}
+	}
+	return &pooledInflater{flate.NewReader(r)}
+}
+
+func (p *pooledInflater) Close() error {
+	if p.ReadCloser == nil {
+		return nil
+	}
+	err := p.ReadCloser.Close()
+	inflaters.Put(p.ReadCloser)
+	p.ReadCloser = nil
+	return err
+}
+
+func isArchive(b []byte) bool {
+	return bytes.HasPrefix(b, []byte("PK\x03\x04")) || bytes.HasPrefix(b, []byte("PK\x05\x06"))
+}
+
+func hidden(name string) bool {
+	return strings.HasSuffix(name, "/") || strings.HasPrefix(filepath.Base(name), ".") || strings.HasPrefix(name, "__MACOSX/")
+}
+
+var taxCode = regexp.MustCompile(`(?i)[A-Z]{6}[0-9A-Z]{2}[A-Z][0-9A-Z]{2}[A-Z][0-9A-Z]{3}[A-Z]|\d{11}`)
+
+// printable is a file's own name as reports may show it: archives have none, and
+// what looks like a tax code is masked.
+func printable(path string) string {
+	name := text([]byte(filepath.Base(path)))
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".zip", ".kmz":
+		return "archive"
+	}
+	return taxCode.ReplaceAllString(name, "***")
+}
+
+// read unpacks a file into buf, within the limits.
+func (s *supply) read(src source, buf []byte) ([]byte, error) {
+	if s.files.Add(1) > limits.OMIFiles {
+		return buf, refuse("more than %d files", limits.OMIFiles)
+	}
+	r, err := src.open()
+	if err != nil {
+		return buf, s.damaged(src, err)
+	}
+	defer r.Close()
+	if int64(cap(buf)) < src.size+1 {
+		buf = make([]byte, 0, src.size+src.size/4+512)
+	}
+	buf = buf[:0]
+	for {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case len(buf) > limits.OMIFile:
+			return buf, refuse("a file unpacks to more than %d MB", limits.OMIFile>>20)
+		case s.bytes.Add(int64(n)) > limits.OMIBytes:
+			return buf, refuse("the files unpack to more than %d GB", limits.OMIBytes>>30)
+		case err == io.EOF:
+			return buf, nil
+		case err != nil:
+			return buf, s.damaged(src, err)
+		}
+	}
+}
+
+// damaged tells a damaged archive, which refuses the publication, from a file that
+// cannot be read, which is counted.
+func (s *supply) damaged(src source, err error) error {
+	if src.zip {
+		return refuse("an archive is damaged: %s cannot be unpacked", src.name)
+	}
+	return errors.New("it cannot be read: " + unnamed(src.order, err).Error())
+}
