@@ -228,7 +228,8 @@ create table callbacks (
 	custom       text not null default '',
 	body         blob not null, -- sealed
 	retry        bigint not null,
-	attempt      bigint not null default 0,
+	settled      bigint not null default 0, -- attempts whose outcome is known
+	webhook_id   text not null, -- the same when a message is sent again
 	active       bigint not null default 1,
 	status       bigint not null default 0,
 	problem      text not null default '',

@@ -1,0 +1,197 @@
+// Package audit keeps a log that shows when it was tampered with.
+//
+// Events are written in the transaction of what they report, so that nothing
+// happens without its event. They become leaves of a transparency-log tree
+// (RFC 6962, golang.org/x/mod/sumdb/tlog): on SQLite in the same transaction,
+// on PostgreSQL in batches shortly after, since one tree head would make all
+// writers wait for one another. Checkpoints of the tree (C2SP tlog-checkpoint)
+// are signed, time-stamped by RFC 3161, and kept in a file beside the database.
+//
+// A leaf holds a salted digest of the event's payload. The payload can be
+// erased (a person's right, the end of retention) and the log still verifies;
+// an erasure is itself an event.
+//
+// What it does not prove: an event that was never written; an event deleted on
+// PostgreSQL in the moment before it was sequenced; and a whole log replaced
+// since the last checkpoint that somebody else holds a copy of.
+package audit
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Event is something that happened to a record.
+type Event struct {
+	Account string
+	Record  string
+	Kind    string // "request", "input", "key-use", …
+	Log     string // one line for people
+	// Detail is what is needed to repeat the step technically; it is written
+	// as JSON. It never holds a secret.
+	Detail any
+}
+
+// KindErased marks the erasure of a record's payloads.
+const KindErased = "erased"
+
+// Log is the audit log of one database.
+type Log struct {
+	db  *store.DB
+	now func() time.Time
+}
+
+// New returns the log of a database. A nil clock is the system's.
+func New(db *store.DB, now func() time.Time) *Log {
+	if now == nil {
+		now = time.Now
+	}
+	return &Log{db: db, now: now}
+}
+
+type payload struct {
+	Log    string          `json:"log"`
+	Detail json.RawMessage `json:"detail,omitempty"`
+}
+
+// Append writes events in a transaction. When it fails, so must the
+// transaction: nothing is done that is not written down. The error is fault
+// 105.
+func (l *Log) Append(ctx context.Context, tx *store.Tx, events ...Event) error {
+	for _, e := range events {
+		if err := l.insert(ctx, tx, e); err != nil {
+			return unavailable(err)
+		}
+	}
+	if l.db.Dialect() == store.SQLite {
+		if _, err := sequence(ctx, tx, len(events)+sequenceBatch); err != nil {
+			return unavailable(err)
+		}
+	}
+	return nil
+}
+
+func unavailable(err error) error {
+	var f *fault.Error
+	if errors.As(err, &f) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	f = fault.New(105, "the audit log is not available").Because(err)
+	f.RetryAfter = 5 * time.Second
+	return f
+}
+
+func (l *Log) insert(ctx context.Context, tx *store.Tx, e Event) error {
+	p := payload{Log: e.Log}
+	if e.Detail != nil {
+		d, err := json.Marshal(e.Detail)
+		if err != nil {
+			return fmt.Errorf("audit: detail: %w", err)
+		}
+		p.Detail = d
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("audit: payload: %w", err)
+	}
+	salt := make([]byte, 16)
+	_, _ = rand.Read(salt)
+	_, err = tx.Exec(ctx, `insert into audit_events (id, account_id, record_id, kind, created_at, salt, payload, digest)
+		values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		store.NewID(), e.Account, e.Record, e.Kind, store.Millis(l.now()), salt, text, digest(salt, text))
+	if err != nil {
+		return fmt.Errorf("audit: append: %w", err)
+	}
+	return nil
+}
+
+func digest(salt, text []byte) []byte {
+	h := sha256.New()
+	h.Write(salt)
+	h.Write(text)
+	return h.Sum(nil)
+}
+
+// Entry is an event as it stands in the log.
+type Entry struct {
+	ID        string          `json:"id"`
+	Account   string          `json:"account"`
+	Record    string          `json:"record"`
+	Kind      string          `json:"kind"`
+	CreatedAt int64           `json:"createdAt"` // milliseconds since 1970
+	Salt      []byte          `json:"salt,omitempty"`
+	Payload   json.RawMessage `json:"payload,omitempty"` // nil once erased
+	Digest    []byte          `json:"digest"`
+	Seq       int64           `json:"seq"` // place in the tree; -1 when it has none yet
+	Leaf      []byte          `json:"leaf,omitempty"`
+}
+
+// Text is the line for people and the technical detail; empty once erased.
+func (e *Entry) Text() (log string, detail json.RawMessage) {
+	var p payload
+	if json.Unmarshal(e.Payload, &p) != nil {
+		return "", nil
+	}
+	return p.Log, p.Detail
+}
+
+// leaf is what the tree holds of an entry.
+func (e *Entry) leaf() []byte {
+	return fmt.Appendf(nil, "rogito-audit/1\n%s\n%s\n%s\n%s\n%d\n%s\n",
+		e.ID, e.Account, e.Record, e.Kind, e.CreatedAt, hex.EncodeToString(e.Digest))
+}
+
+const selectEntry = `select id, account_id, record_id, kind, created_at, salt, payload, digest, coalesce(seq, -1) from audit_events `
+
+func scanEntry(row store.Row) (*Entry, error) {
+	e := &Entry{}
+	var payload []byte
+	err := row.Scan(&e.ID, &e.Account, &e.Record, &e.Kind, &e.CreatedAt, &e.Salt, &payload, &e.Digest, &e.Seq)
+	if err != nil {
+		return nil, fmt.Errorf("audit: read entry: %w", err)
+	}
+	if len(payload) > 0 {
+		e.Payload = payload
+	}
+	return e, nil
+}
+
+// Of returns the events of a record, in order.
+func (l *Log) Of(ctx context.Context, record string) ([]*Entry, error) {
+	return entries(ctx, l.db.Read(), selectEntry+`where record_id = $1 order by n`, record)
+}
+
+func entries(ctx context.Context, q store.Querier, query string, args ...any) ([]*Entry, error) {
+	rows, err := q.Query(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("audit: read entries: %w", err)
+	}
+	defer rows.Close()
+	var all []*Entry
+	for rows.Next() {
+		e, err := scanEntry(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, rows.Err()
+}
+
+// Erase removes the payloads of a record and says so in the log.
+func (l *Log) Erase(ctx context.Context, tx *store.Tx, account, record, why string) error {
+	_, err := tx.Exec(ctx, `update audit_events set salt = null, payload = null where record_id = $1 and kind <> $2`, record, KindErased)
+	if err != nil {
+		return unavailable(fmt.Errorf("audit: erase: %w", err))
+	}
+	return l.Append(ctx, tx, Event{Account: account, Record: record, Kind: KindErased, Log: why})
+}

@@ -1,0 +1,134 @@
+package callback
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Delivery is one message to one receiver, with what became of it so far.
+type Delivery struct {
+	ID, Account, Scope, Record string
+	URL, Method, Field         string
+	Custom                     string
+	Retry                      int
+	Attempts                   int // whose outcome is known
+	Active                     bool
+	Status                     int // of the last attempt; 0: none
+	Problem                    string
+	Elapsed                    time.Duration
+	StartedAt, CompletedAt     time.Time
+	CreatedAt                  time.Time
+
+	webhookID     string
+	headers, body []byte // sealed
+}
+
+const selectDelivery = `select id, account_id, scope, record_id, url, method, field, headers, custom, body, retry, settled, active,
+	status, problem, elapsed, started_at, completed_at, created_at, webhook_id from callbacks `
+
+func scanDelivery(row store.Row) (*Delivery, error) {
+	d := &Delivery{}
+	var active, elapsed, started, completed, created int64
+	err := row.Scan(&d.ID, &d.Account, &d.Scope, &d.Record, &d.URL, &d.Method, &d.Field, &d.headers, &d.Custom, &d.body, &d.Retry,
+		&d.Attempts, &active, &d.Status, &d.Problem, &elapsed, &started, &completed, &created, &d.webhookID)
+	if err != nil {
+		return nil, fmt.Errorf("callback: read delivery: %w", err)
+	}
+	d.Active, d.Elapsed = active != 0, time.Duration(elapsed)*time.Millisecond
+	d.StartedAt, d.CompletedAt, d.CreatedAt = store.Time(started), store.Time(completed), store.Time(created)
+	return d, nil
+}
+
+func (s *Sender) load(ctx context.Context, id string) (*Delivery, error) {
+	return scanDelivery(s.db.Read().QueryRow(ctx, selectDelivery+`where id = $1`, id))
+}
+
+// List returns the deliveries of an account, newest first.
+func (s *Sender) List(ctx context.Context, account string, skip, limit int) ([]*Delivery, error) {
+	rows, err := s.db.Read().Query(ctx, selectDelivery+`where account_id = $1 order by id desc limit $2 offset $3`, account, limit, skip)
+	if err != nil {
+		return nil, fmt.Errorf("callback: list: %w", err)
+	}
+	defer rows.Close()
+	var all []*Delivery
+	for rows.Next() {
+		d, err := scanDelivery(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return all, rows.Err()
+}
+
+// Find returns a delivery of an account, or fault 140.
+func (s *Sender) Find(ctx context.Context, account, id string) (*Delivery, error) {
+	d, err := scanDelivery(s.db.Read().QueryRow(ctx, selectDelivery+`where id = $1 and account_id = $2`, id, account))
+	if errors.Is(err, store.ErrNoRows) {
+		return nil, fault.New(140, "no such callback")
+	}
+	return d, err
+}
+
+// Data is the record that the delivery carries.
+func (s *Sender) Data(d *Delivery) (json.RawMessage, error) {
+	b, err := s.master.Unseal(bodyPurpose, d.body)
+	if err != nil {
+		return nil, fmt.Errorf("callback: unseal: %w", err)
+	}
+	return b, nil
+}
+
+func (s *Sender) headersOf(d *Delivery) (map[string]string, error) {
+	b, err := s.master.Unseal(headerPurpose, d.headers)
+	if err != nil {
+		return nil, fmt.Errorf("callback: unseal: %w", err)
+	}
+	var h map[string]string
+	if err := json.Unmarshal(b, &h); err != nil {
+		return nil, fmt.Errorf("callback: headers: %w", err)
+	}
+	return h, nil
+}
+
+// HeaderNames are the names of the caller's headers; their values may be
+// secrets and are not shown.
+func (s *Sender) HeaderNames(d *Delivery) ([]string, error) {
+	h, err := s.headersOf(d)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(h))
+	for k := range h {
+		names = append(names, k)
+	}
+	return names, nil
+}
+
+// Resend sends a delivery of an account again, as a new one with the same
+// webhook-id, and returns that.
+func (s *Sender) Resend(ctx context.Context, account, id string) (*Delivery, error) {
+	d, err := s.Find(ctx, account, id)
+	if err != nil {
+		return nil, err
+	}
+	again := *d
+	again.ID = store.NewID()
+	err = s.db.Write(ctx, func(tx *store.Tx) error { return s.insert(ctx, tx, &again) })
+	if err != nil {
+		return nil, err
+	}
+	return s.load(ctx, again.ID)
+}
+
+// EraseRecord removes the deliveries of a record.
+func (s *Sender) EraseRecord(ctx context.Context, tx *store.Tx, record string) error {
+	_, err := tx.Exec(ctx, `delete from callbacks where record_id = $1`, record)
+	return err
+}

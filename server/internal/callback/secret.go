@@ -1,0 +1,123 @@
+package callback
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Secret signs the callbacks of an account.
+type Secret struct {
+	Text      string // whsec_…
+	CreatedAt time.Time
+	ExpiresAt time.Time // zero: it is the current one
+}
+
+// overlap is how long a rotated secret stays good.
+const overlap = 24 * time.Hour
+
+// Secrets returns the account's secrets that are good now, the current one
+// first. The first call makes one.
+func (s *Sender) Secrets(ctx context.Context, account string) ([]Secret, error) {
+	all, err := s.readSecrets(ctx, s.db.Read(), account)
+	if err != nil || len(all) > 0 && all[0].ExpiresAt.IsZero() {
+		return all, err
+	}
+	err = s.db.Write(ctx, func(tx *store.Tx) error {
+		have, err := s.readSecrets(ctx, tx, account)
+		if err != nil || len(have) > 0 && have[0].ExpiresAt.IsZero() {
+			return err
+		}
+		return s.addSecret(ctx, tx, account)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.readSecrets(ctx, s.db.Read(), account)
+}
+
+// Rotate makes a new secret; the one before stays good for a day.
+func (s *Sender) Rotate(ctx context.Context, account string) ([]Secret, error) {
+	err := s.db.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(ctx, `update callback_secrets set expires_at = $1 where account_id = $2 and expires_at = 0`,
+			store.Millis(s.now().Add(overlap)), account)
+		if err != nil {
+			return fmt.Errorf("callback: rotate secret: %w", err)
+		}
+		return s.addSecret(ctx, tx, account)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.readSecrets(ctx, s.db.Read(), account)
+}
+
+func (s *Sender) addSecret(ctx context.Context, tx *store.Tx, account string) error {
+	raw := make([]byte, 32)
+	_, _ = rand.Read(raw)
+	sealed, err := s.master.Seal(secretPurpose, []byte("whsec_"+base64.StdEncoding.EncodeToString(raw)))
+	if err != nil {
+		return fmt.Errorf("callback: seal secret: %w", err)
+	}
+	_, err = tx.Exec(ctx, `insert into callback_secrets (id, account_id, secret, created_at) values ($1, $2, $3, $4)`,
+		store.NewID(), account, sealed, store.Millis(s.now()))
+	return err
+}
+
+func (s *Sender) readSecrets(ctx context.Context, q store.Querier, account string) ([]Secret, error) {
+	rows, err := q.Query(ctx, `select secret, created_at, expires_at from callback_secrets
+		where account_id = $1 and (expires_at = 0 or expires_at > $2) order by id desc`, account, store.Millis(s.now()))
+	if err != nil {
+		return nil, fmt.Errorf("callback: read secrets: %w", err)
+	}
+	defer rows.Close()
+	var all []Secret
+	for rows.Next() {
+		var sealed []byte
+		var created, expires int64
+		if err := rows.Scan(&sealed, &created, &expires); err != nil {
+			return nil, fmt.Errorf("callback: read secret: %w", err)
+		}
+		text, err := s.master.Unseal(secretPurpose, sealed)
+		if err != nil {
+			return nil, fmt.Errorf("callback: unseal secret: %w", err)
+		}
+		all = append(all, Secret{string(text), store.Time(created), store.Time(expires)})
+	}
+	return all, rows.Err()
+}
+
+// sign adds the three headers of Standard Webhooks, with one signature for
+// each secret that is good.
+func (s *Sender) sign(ctx context.Context, req *http.Request, d *Delivery, body []byte) error {
+	secrets, err := s.Secrets(ctx, d.Account)
+	if err != nil {
+		return err
+	}
+	at := s.now()
+	var sigs []string
+	for _, secret := range secrets {
+		w, err := webhooks.NewWebhook(secret.Text)
+		if err != nil {
+			return fmt.Errorf("callback: secret: %w", err)
+		}
+		sig, err := w.Sign(d.webhookID, at, body)
+		if err != nil {
+			return fmt.Errorf("callback: sign: %w", err)
+		}
+		sigs = append(sigs, sig)
+	}
+	req.Header.Set(webhooks.HeaderWebhookID, d.webhookID)
+	req.Header.Set(webhooks.HeaderWebhookTimestamp, strconv.FormatInt(at.Unix(), 10))
+	req.Header.Set(webhooks.HeaderWebhookSignature, strings.Join(sigs, " "))
+	return nil
+}

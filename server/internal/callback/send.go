@@ -1,0 +1,274 @@
+package callback
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"rogito.dev/rogito/server/internal/fetch"
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// QueueName is the queue of deliveries: slow receivers fill it and no other.
+const QueueName = "callbacks"
+
+// Schedule is the pause before each attempt after the first.
+var Schedule = []time.Duration{5 * time.Second, 30 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour}
+
+const (
+	attemptLimit  = 30 * time.Second
+	longestDelay  = 24 * time.Hour
+	answerBytes   = 64 << 10
+	headerPurpose = "callback-headers"
+	bodyPurpose   = "callback-body"
+	secretPurpose = "callback-secret"
+)
+
+// Sender queues deliveries and makes them.
+type Sender struct {
+	db       *store.DB
+	master   keys.Sealer
+	client   *http.Client
+	now      func() time.Time
+	schedule []time.Duration
+	// Sent is told of each attempt in the transaction that records it, so that
+	// the record's audit trail can show it; nil: nobody is.
+	Sent func(ctx context.Context, tx *store.Tx, d *Delivery) error
+}
+
+// New returns a sender that dials through the guard. A nil clock is the
+// system's.
+func New(db *store.DB, master keys.Sealer, guard *fetch.Guard, now func() time.Time) *Sender {
+	if now == nil {
+		now = time.Now
+	}
+	return &Sender{db: db, master: master, client: guard.Client(attemptLimit), now: now, schedule: Schedule}
+}
+
+// Message is a state to be told.
+type Message struct {
+	Account string
+	Scope   string // the call that the record came from: "EU-QES_automatic"
+	Record  string
+	Target  *Target
+	Data    any // the record as the wire has it
+}
+
+// Args name one attempt of one delivery.
+type Args struct {
+	ID      string `json:"id"`
+	Attempt int    `json:"attempt"`
+}
+
+// Kind is the name of the job.
+func (Args) Kind() string { return "callback" }
+
+// InsertOpts put the job in a queue of its own. An attempt that fails is not
+// repeated by the queue: the delivery has its own schedule.
+func (Args) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: QueueName, MaxAttempts: 25}
+}
+
+// Queue adds a delivery in a transaction: it is made once that commits.
+func (s *Sender) Queue(ctx context.Context, tx *store.Tx, m Message) error {
+	if m.Target == nil {
+		return nil
+	}
+	data, err := json.Marshal(m.Data)
+	if err != nil {
+		return fmt.Errorf("callback: body: %w", err)
+	}
+	headers, err := json.Marshal(m.Target.Headers)
+	if err != nil {
+		return fmt.Errorf("callback: headers: %w", err)
+	}
+	sealedHeaders, err := s.master.Seal(headerPurpose, headers)
+	if err != nil {
+		return fmt.Errorf("callback: seal: %w", err)
+	}
+	sealedBody, err := s.master.Seal(bodyPurpose, data)
+	if err != nil {
+		return fmt.Errorf("callback: seal: %w", err)
+	}
+	id := store.NewID()
+	return s.insert(ctx, tx, &Delivery{
+		ID: id, Account: m.Account, Scope: m.Scope, Record: m.Record, URL: m.Target.URL, Method: m.Target.Method,
+		Field: m.Target.Field, headers: sealedHeaders, Custom: string(m.Target.Custom), body: sealedBody,
+		Retry: m.Target.Retry, webhookID: "msg_" + id,
+	})
+}
+
+func (s *Sender) insert(ctx context.Context, tx *store.Tx, d *Delivery) error {
+	_, err := tx.Exec(ctx, `insert into callbacks (id, account_id, scope, record_id, url, method, field, headers, custom, body, retry, webhook_id, created_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		d.ID, d.Account, d.Scope, d.Record, d.URL, d.Method, d.Field, d.headers, d.Custom, d.body, d.Retry, d.webhookID, store.Millis(s.now()))
+	if err != nil {
+		return fmt.Errorf("callback: queue: %w", err)
+	}
+	return tx.Enqueue(ctx, Args{ID: d.ID}, nil)
+}
+
+// Worker makes deliveries.
+type Worker struct {
+	river.WorkerDefaults[Args]
+	Sender *Sender
+}
+
+// Timeout leaves room for the attempt and its record.
+func (w *Worker) Timeout(*river.Job[Args]) time.Duration { return attemptLimit + 15*time.Second }
+
+// Work makes one attempt. What the receiver does is an outcome, not an error;
+// an error is trouble of our own, and the queue repeats the job.
+func (w *Worker) Work(ctx context.Context, job *river.Job[Args]) error {
+	return w.Sender.attempt(ctx, job.Args)
+}
+
+func (s *Sender) attempt(ctx context.Context, a Args) error {
+	d, err := s.load(ctx, a.ID)
+	if errors.Is(err, store.ErrNoRows) {
+		return nil // the record was erased
+	}
+	if err != nil {
+		return err
+	}
+	if d.Attempts != a.Attempt || !d.Active {
+		return nil // this attempt is settled
+	}
+	d.StartedAt = s.now()
+	out, err := s.post(ctx, d)
+	if err != nil {
+		return err
+	}
+	d.Elapsed = s.now().Sub(d.StartedAt)
+	return s.settle(ctx, d, out)
+}
+
+// outcome of one attempt: a status, or why there is none.
+type outcome struct {
+	status  int
+	problem string
+	after   time.Duration // Retry-After
+}
+
+func (s *Sender) post(ctx context.Context, d *Delivery) (outcome, error) {
+	req, err := s.request(ctx, d)
+	if err != nil {
+		return outcome{}, err
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return outcome{}, ctx.Err() // we are being stopped: the attempt does not count
+		}
+		return outcome{problem: problemOf(err)}, nil
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, answerBytes)) // only to reuse the connection
+	out := outcome{status: resp.StatusCode}
+	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable {
+		out.after = retryAfter(resp.Header.Get("Retry-After"), s.now())
+	}
+	return out, nil
+}
+
+func (s *Sender) request(ctx context.Context, d *Delivery) (*http.Request, error) {
+	t := &Target{Method: d.Method, Field: d.Field, Custom: json.RawMessage(d.Custom)}
+	data, err := s.master.Unseal(bodyPurpose, d.body)
+	if err != nil {
+		return nil, fmt.Errorf("callback: unseal: %w", err)
+	}
+	body, contentType := t.body(data)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("callback: %w", err)
+	}
+	headers, err := s.headersOf(d)
+	if err != nil {
+		return nil, err
+	}
+	for k, v := range headers {
+		req.Header.Set(k, v)
+	}
+	req.Header.Set("Content-Type", contentType)
+	req.Header.Set("User-Agent", "rogito")
+	return req, s.sign(ctx, req, d, body)
+}
+
+func problemOf(err error) string {
+	var no *fetch.Refused
+	if errors.As(err, &no) {
+		return no.Why
+	}
+	var t interface{ Timeout() bool }
+	if errors.As(err, &t) && t.Timeout() {
+		return "the receiver took too long"
+	}
+	return "the receiver could not be reached"
+}
+
+// retryAfter reads seconds or a date.
+func retryAfter(v string, now time.Time) time.Duration {
+	d := time.Duration(0)
+	if n, err := strconv.Atoi(v); err == nil {
+		d = time.Duration(n) * time.Second
+	} else if t, err := http.ParseTime(v); err == nil {
+		d = t.Sub(now)
+	}
+	return min(max(d, 0), longestDelay)
+}
+
+// settle records an attempt and plans the next.
+func (s *Sender) settle(ctx context.Context, d *Delivery, out outcome) error {
+	d.Status, d.Problem = out.status, out.problem
+	taken := out.status >= 200 && out.status < 300
+	last := d.Attempts >= d.Retry
+	d.Active = !taken && !last && out.status != http.StatusGone
+	if !d.Active {
+		d.CompletedAt = s.now()
+	}
+	ctx = context.WithoutCancel(ctx) // the request went out: that must be written down
+	return s.db.Write(ctx, func(tx *store.Tx) error {
+		n, err := tx.Exec(ctx, `update callbacks set settled = settled + 1, active = $1, status = $2, problem = $3, elapsed = $4, started_at = $5, completed_at = $6
+			where id = $7 and settled = $8 and active = 1`,
+			flag(d.Active), d.Status, d.Problem, d.Elapsed.Milliseconds(), store.Millis(d.StartedAt), store.Millis(d.CompletedAt), d.ID, d.Attempts)
+		if err != nil || n == 0 {
+			return err // 0 rows: somebody else settled it
+		}
+		told := *d
+		told.Attempts++
+		if s.Sent != nil {
+			if err := s.Sent(ctx, tx, &told); err != nil {
+				return err
+			}
+		}
+		if !d.Active {
+			return nil
+		}
+		at := s.now().Add(max(s.pause(d.Attempts), out.after))
+		return tx.Enqueue(ctx, Args{ID: d.ID, Attempt: d.Attempts + 1}, &river.InsertOpts{Queue: QueueName, ScheduledAt: at, MaxAttempts: 25})
+	})
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// pause before the attempt after the nth, with a tenth of jitter either way,
+// so that many deliveries that failed together do not come back together.
+func (s *Sender) pause(n int) time.Duration {
+	d := s.schedule[min(n, len(s.schedule)-1)]
+	return d + time.Duration((rand.Float64()*0.2-0.1)*float64(d))
+}

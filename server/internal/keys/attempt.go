@@ -1,0 +1,281 @@
+package keys
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// ErrOTP says that a one-time password is wrong, or was used before.
+var ErrOTP = errors.New("keys: wrong or used one-time password")
+
+// Authenticate judges a username and password of an account. An unknown
+// username answers ErrPassword, takes as long, and locks just the same. A
+// locked one is fault 111 (423). The credential returned may still be of the
+// wrong kind or state: that is for the caller.
+func (s *Store) Authenticate(ctx context.Context, account, username, password string) (*Credential, error) {
+	cred, err := s.Find(ctx, account, username)
+	if err != nil {
+		return nil, err
+	}
+	if cred != nil && s.vault.Held(cred.ID, password) != nil {
+		return cred, s.checkHeld(ctx, cred)
+	}
+	final := cred == nil || cred.Kind != OTP
+	err = s.attempt(ctx, lockID(account, username), final, func() error {
+		if cred == nil {
+			if err := s.vault.Pretend(ctx, password); err != nil {
+				return err
+			}
+			return ErrPassword
+		}
+		_, err := s.vault.Open(ctx, cred.ID, cred.sealed, password)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return cred, nil
+}
+
+// checkHeld is the quick way for a key in memory: the password is right, but
+// the credential may have been locked since.
+func (s *Store) checkHeld(ctx context.Context, c *Credential) error {
+	id := lockID(c.AccountID, c.Username)
+	l, err := s.readLock(ctx, id)
+	if err != nil || l == nil {
+		return err
+	}
+	now := store.Millis(s.config.Now())
+	if l.hard || l.until > now {
+		return s.locked(l, now)
+	}
+	if l.failures > 0 && c.Kind != OTP {
+		return s.db.Write(ctx, func(tx *store.Tx) error {
+			_, err := tx.Exec(ctx, `update credential_locks set failures = 0, locked_until = 0 where id = $1 and locked_until <= $2`, id, now)
+			return err
+		})
+	}
+	return nil
+}
+
+// VerifyOTP judges a one-time password and uses it up: each code is good once,
+// in parallel too. A wrong or used one is ErrOTP and counts as a failure.
+func (s *Store) VerifyOTP(ctx context.Context, c *Credential, code string) error {
+	return s.attempt(ctx, lockID(c.AccountID, c.Username), true, func() error {
+		secret, err := s.TOTPSecret(c)
+		if err != nil {
+			return err
+		}
+		step, err := stepOf(secret, code, s.config.Now())
+		if err != nil {
+			return err
+		}
+		if step == 0 {
+			return ErrOTP
+		}
+		return s.useStep(ctx, c.ID, step)
+	})
+}
+
+// useStep is the compare-and-set that makes a code good once.
+func (s *Store) useStep(ctx context.Context, id string, step int64) error {
+	return s.db.Write(ctx, func(tx *store.Tx) error {
+		n, err := tx.Exec(ctx, `update credentials set totp_step = $1 where id = $2 and totp_step < $1`, step, id)
+		if err != nil {
+			return fmt.Errorf("use one-time password: %w", err)
+		}
+		if n == 0 {
+			return ErrOTP
+		}
+		return nil
+	})
+}
+
+// attempt runs one judgement. Its failure is written down before it is known,
+// and taken back when it was none: a crash or a crowd of parallel guesses gains
+// nothing. Attempts on one credential wait for one another. final says that
+// success clears the failures in a row; otherwise it only takes back its own,
+// so that a known password does not hide guesses at the one-time password.
+func (s *Store) attempt(ctx context.Context, id string, final bool, judge func() error) error {
+	leave, err := s.gates.enter(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := s.reserve(ctx, id); err != nil {
+		return err
+	}
+	verdict := judge()
+	ctx = context.WithoutCancel(ctx) // a caller that hangs up does not escape the count
+	if errors.Is(verdict, ErrPassword) || errors.Is(verdict, ErrOTP) {
+		if err := s.settleFailure(ctx, id); err != nil {
+			return err
+		}
+		return verdict
+	}
+	if err := s.settleSuccess(ctx, id, final && verdict == nil); err != nil {
+		return errors.Join(verdict, err)
+	}
+	return verdict
+}
+
+const dayMillis = 24 * 60 * 60 * 1000
+
+func (s *Store) reserve(ctx context.Context, id string) error {
+	now := store.Millis(s.config.Now())
+	var refused bool
+	err := s.db.Write(ctx, func(tx *store.Tx) error {
+		n, err := tx.Exec(ctx, `insert into credential_locks (id, failures, day, day_failures, locked_until, hard)
+			values ($1, 1, $2, 1, 0, 0)
+			on conflict (id) do update set
+				failures = case when credential_locks.locked_until > 0 then 1 else credential_locks.failures + 1 end,
+				day_failures = case when credential_locks.day = $2 then credential_locks.day_failures + 1 else 1 end,
+				day = $2, locked_until = 0
+			where credential_locks.hard = 0 and credential_locks.locked_until <= $3
+				and (credential_locks.failures < $4 or credential_locks.locked_until > 0)`,
+			id, now/dayMillis, now, s.config.LockAfter)
+		refused = n == 0
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("count attempt: %w", err)
+	}
+	if !refused {
+		return nil
+	}
+	l, err := s.readLock(ctx, id)
+	if err != nil {
+		return err
+	}
+	return s.locked(l, now)
+}
+
+func (s *Store) settleFailure(ctx context.Context, id string) error {
+	until := store.Millis(s.config.Now().Add(s.config.LockFor))
+	return s.db.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(ctx, `update credential_locks set
+				locked_until = case when failures >= $2 then $3 else locked_until end,
+				hard = case when day_failures >= $4 then 1 else hard end
+			where id = $1`, id, s.config.LockAfter, until, s.config.DayLimit)
+		return err
+	})
+}
+
+func (s *Store) settleSuccess(ctx context.Context, id string, clear bool) error {
+	back := `failures - 1`
+	if clear {
+		back = `0`
+	}
+	return s.db.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(ctx, `update credential_locks set failures = `+back+`, day_failures = day_failures - 1 where id = $1 and failures > 0`, id)
+		return err
+	})
+}
+
+type lock struct {
+	failures int
+	until    int64
+	hard     bool
+}
+
+func (s *Store) readLock(ctx context.Context, id string) (*lock, error) {
+	var l lock
+	var hard int64
+	err := s.db.Read().QueryRow(ctx, `select failures, locked_until, hard from credential_locks where id = $1`, id).
+		Scan(&l.failures, &l.until, &hard)
+	if errors.Is(err, store.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read lock: %w", err)
+	}
+	l.hard = hard != 0
+	return &l, nil
+}
+
+func (s *Store) locked(l *lock, now int64) error {
+	f := fault.New(111, "the certificate is locked after wrong passwords or one-time passwords")
+	if l != nil && l.hard {
+		f.Text = "the certificate is locked after too many failures in a day; the operator can unlock it"
+		return f
+	}
+	f.RetryAfter = time.Second
+	if l != nil && l.until > now {
+		f.RetryAfter = time.Duration(l.until-now) * time.Millisecond
+	}
+	return f
+}
+
+// Unlock forgets the failures of a credential.
+func (s *Store) Unlock(ctx context.Context, account, username string) error {
+	return s.db.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(ctx, `delete from credential_locks where id = $1`, lockID(account, username))
+		return err
+	})
+}
+
+// ChangePassword seals the key under a new password. The old one is judged as
+// in any attempt.
+func (s *Store) ChangePassword(ctx context.Context, c *Credential, before, after string) error {
+	return s.attempt(ctx, lockID(c.AccountID, c.Username), c.Kind != OTP, func() error {
+		sealed, err := s.vault.Reprotect(ctx, c.ID, c.sealed, before, after)
+		if err != nil {
+			return err
+		}
+		return s.db.Write(ctx, func(tx *store.Tx) error {
+			_, err := tx.Exec(ctx, `update credentials set sealed = $1 where id = $2`, sealed, c.ID)
+			return err
+		})
+	})
+}
+
+// lockID names a credential of an account, known or not, without keeping what
+// somebody may have typed into the wrong field.
+func lockID(account, username string) string {
+	h := sha256.Sum256([]byte(account + "\x00" + username))
+	return hex.EncodeToString(h[:])
+}
+
+// gates let one attempt on a credential pass at a time.
+type gates struct {
+	mu sync.Mutex
+	m  map[string]*gate
+}
+
+type gate struct {
+	turn chan struct{}
+	wait int
+}
+
+func (g *gates) enter(ctx context.Context, id string) (leave func(), err error) {
+	g.mu.Lock()
+	t := g.m[id]
+	if t == nil {
+		t = &gate{turn: make(chan struct{}, 1)}
+		g.m[id] = t
+	}
+	t.wait++
+	g.mu.Unlock()
+	done := func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if t.wait--; t.wait == 0 {
+			delete(g.m, id)
+		}
+	}
+	select {
+	case t.turn <- struct{}{}:
+		return func() { <-t.turn; done() }, nil
+	case <-ctx.Done():
+		done()
+		return nil, ctx.Err()
+	}
+}

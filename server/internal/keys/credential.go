@@ -1,0 +1,191 @@
+package keys
+
+import (
+	"context"
+	"crypto"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Credential is a key pair with what opens it. Its id is the certificate's.
+type Credential struct {
+	ID        string
+	AccountID string
+	Username  string
+	Kind      Kind
+	Algorithm string
+	sealed    []byte
+	totp      []byte // sealed; nil where there is none
+}
+
+// HasTOTP says whether one-time passwords are enrolled.
+func (c *Credential) HasTOTP() bool { return len(c.totp) > 0 }
+
+// Config of a Store.
+type Config struct {
+	LockAfter int           // failures in a row; zero means 5
+	LockFor   time.Duration // zero means 15 minutes
+	DayLimit  int           // failures in a day that lock until unlocked; zero means 50
+	Now       func() time.Time
+}
+
+func (c Config) withDefaults() Config {
+	if c.LockAfter == 0 {
+		c.LockAfter = 5
+	}
+	if c.LockFor == 0 {
+		c.LockFor = 15 * time.Minute
+	}
+	if c.DayLimit == 0 {
+		c.DayLimit = 50
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
+// Store keeps credentials in the database and judges attempts to use them.
+type Store struct {
+	db     *store.DB
+	vault  *Vault
+	master Sealer
+	config Config
+	gates  gates
+}
+
+// NewStore returns the store of credentials.
+func NewStore(db *store.DB, vault *Vault, master Sealer, c Config) *Store {
+	return &Store{db: db, vault: vault, master: master, config: c.withDefaults(), gates: gates{m: map[string]*gate{}}}
+}
+
+// Vault that the store opens keys with.
+func (s *Store) Vault() *Vault { return s.vault }
+
+// New describes a credential to be stored. Sealed comes from the vault.
+type New struct {
+	ID, AccountID, Username string
+	Kind                    Kind
+	Public                  crypto.PublicKey
+	Sealed                  []byte
+	TOTPSecret              string // empty: none
+}
+
+// Add stores a credential. A key pair that is there already, in whatever kind,
+// is refused with fault 310.
+func (s *Store) Add(ctx context.Context, tx *store.Tx, n New) error {
+	pub, err := publicBytes(n.Public)
+	if err != nil {
+		return err
+	}
+	totp, err := s.sealTOTP(n.ID, n.TOTPSecret)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `insert into credentials (id, account_id, username, kind, algorithm, public_key, sealed, totp, created_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		n.ID, n.AccountID, n.Username, string(n.Kind), AlgorithmOf(n.Public), pub, n.Sealed, totp, store.Millis(s.config.Now()))
+	if store.IsConflict(err) {
+		return fault.New(310, "the key pair or the username is in use already: one key pair serves one kind")
+	}
+	if err != nil {
+		return fmt.Errorf("add credential: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) sealTOTP(id, secret string) ([]byte, error) {
+	if secret == "" {
+		return nil, nil
+	}
+	return s.master.Seal(totpPurpose, []byte(id+" "+secret))
+}
+
+// Enrol replaces the secret of the one-time passwords: a lost device.
+func (s *Store) Enrol(ctx context.Context, tx *store.Tx, id, secret string) error {
+	totp, err := s.sealTOTP(id, secret)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `update credentials set totp = $1, totp_step = 0 where id = $2`, totp, id)
+	return err
+}
+
+const totpPurpose = "totp"
+
+const selectCredential = `select id, account_id, username, kind, algorithm, sealed, totp from credentials `
+
+func scanCredential(row store.Row) (*Credential, error) {
+	c := &Credential{}
+	err := row.Scan(&c.ID, &c.AccountID, &c.Username, &c.Kind, &c.Algorithm, &c.sealed, &c.totp)
+	if errors.Is(err, store.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read credential: %w", err)
+	}
+	return c, nil
+}
+
+// Find returns a credential of an account by its username, nil when there is
+// none.
+func (s *Store) Find(ctx context.Context, account, username string) (*Credential, error) {
+	return scanCredential(s.db.Read().QueryRow(ctx, selectCredential+`where account_id = $1 and username = $2`, account, username))
+}
+
+// ByID returns a credential, nil when there is none.
+func (s *Store) ByID(ctx context.Context, id string) (*Credential, error) {
+	return scanCredential(s.db.Read().QueryRow(ctx, selectCredential+`where id = $1`, id))
+}
+
+// ByUsername returns every credential of a username, whosever it is: for the
+// operator's command line.
+func (s *Store) ByUsername(ctx context.Context, username string) ([]*Credential, error) {
+	rows, err := s.db.Read().Query(ctx, selectCredential+`where username = $1`, username)
+	if err != nil {
+		return nil, fmt.Errorf("read credentials: %w", err)
+	}
+	defer rows.Close()
+	var all []*Credential
+	for rows.Next() {
+		c, err := scanCredential(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, rows.Err()
+}
+
+// TOTPSecret unseals the secret of the one-time passwords: for the sandbox,
+// where the command line prints codes.
+func (s *Store) TOTPSecret(c *Credential) (string, error) {
+	text, err := s.master.Unseal(totpPurpose, c.totp)
+	if err != nil {
+		return "", fmt.Errorf("unseal one-time passwords: %w", err)
+	}
+	secret, mine := strings.CutPrefix(string(text), c.ID+" ")
+	if !mine {
+		return "", errors.New("the one-time passwords are those of another credential")
+	}
+	return secret, nil
+}
+
+// Drop erases a credential: the key is gone for good.
+func (s *Store) Drop(ctx context.Context, tx *store.Tx, id string) error {
+	_, err := tx.Exec(ctx, `delete from credentials where id = $1`, id)
+	tx.OnCommit(func() { s.vault.Forget(id) })
+	return err
+}
+
+// Open opens the key of a credential whose password was judged before: in a
+// job, after the answer. It counts no failures; a password that no longer fits
+// is ErrPassword.
+func (s *Store) Open(ctx context.Context, c *Credential, password string) (crypto.Signer, error) {
+	return s.vault.Open(ctx, c.ID, c.sealed, password)
+}

@@ -1,0 +1,280 @@
+package keys
+
+import (
+	"context"
+	"crypto"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// Sealer is the master key: it seals small secrets for one purpose each.
+type Sealer interface {
+	Seal(purpose string, plaintext []byte) ([]byte, error)
+	Unseal(purpose string, sealed []byte) ([]byte, error)
+}
+
+// Cost of turning a password into a key (RFC 9106). It is stored with every
+// key, so it can be raised later.
+type Cost struct {
+	Time   uint32 // passes; zero means 2
+	Memory uint32 // KiB; zero means 32 MiB
+}
+
+func (c Cost) orDefault() Cost {
+	if c.Time == 0 {
+		c.Time = 2
+	}
+	if c.Memory == 0 {
+		c.Memory = 32 << 10
+	}
+	return c
+}
+
+// Vault protects keys and opens them. An opened key stays in memory for up to
+// Hold, so that mass signing pays for the password once.
+type Vault struct {
+	master Sealer
+	token  Token
+	cost   Cost
+	hold   time.Duration
+	now    func() time.Time
+
+	slots chan struct{} // derivations in parallel
+	mac   []byte        // of this process: the cache holds no password
+
+	mu   sync.Mutex
+	open map[string]*opened
+}
+
+type opened struct {
+	key      crypto.Signer
+	password []byte // HMAC
+	until    time.Time
+}
+
+// VaultConfig of a Vault; the zero value is good where no token is used.
+type VaultConfig struct {
+	Cost     Cost
+	Hold     time.Duration // zero means 60 seconds, which is also the most; negative means not at all
+	Parallel int           // derivations at a time; zero means 2
+	Token    Token         // a PKCS#11 token, or nil
+	Now      func() time.Time
+}
+
+// NewVault returns a vault under a master key.
+func NewVault(master Sealer, c VaultConfig) *Vault {
+	if c.Hold == 0 || c.Hold > time.Minute {
+		c.Hold = time.Minute
+	}
+	if c.Parallel == 0 {
+		c.Parallel = 2
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	v := &Vault{
+		master: master, token: c.Token, cost: c.Cost.orDefault(), hold: c.Hold, now: c.Now,
+		slots: make(chan struct{}, c.Parallel), mac: make([]byte, 32), open: map[string]*opened{},
+	}
+	_, _ = rand.Read(v.mac)
+	return v
+}
+
+// What the password opens: a PKCS#8 key, or the label of a key in the token.
+const (
+	holdsPKCS8 = 1
+	holdsLabel = 2
+)
+
+const (
+	sealVersion = 1
+	keyPurpose  = "signing-key"
+)
+
+// Protect seals a private key under the password and the master key. id ties
+// the result to its row: it opens under no other.
+func (v *Vault) Protect(ctx context.Context, id string, key crypto.Signer, password string) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("keys: private key: %w", err)
+	}
+	defer clear(der)
+	return v.protect(ctx, id, append([]byte{holdsPKCS8}, der...), password)
+}
+
+// ProtectLabel seals the name of a key in the token.
+func (v *Vault) ProtectLabel(ctx context.Context, id, label, password string) ([]byte, error) {
+	return v.protect(ctx, id, append([]byte{holdsLabel}, label...), password)
+}
+
+// protect lays out: version, passes, memory, salt 16, nonce 12, ciphertext.
+func (v *Vault) protect(ctx context.Context, id string, secret []byte, password string) ([]byte, error) {
+	defer clear(secret)
+	head := make([]byte, 1+4+4+16+12)
+	head[0] = sealVersion
+	binary.BigEndian.PutUint32(head[1:], v.cost.Time)
+	binary.BigEndian.PutUint32(head[5:], v.cost.Memory)
+	_, _ = rand.Read(head[9:])
+	aead, err := v.derive(ctx, password, head)
+	if err != nil {
+		return nil, err
+	}
+	inner := aead.Seal(head, head[25:37], secret, []byte(id))
+	return v.master.Seal(keyPurpose, inner)
+}
+
+// Reprotect opens with the old password and seals under the new one.
+func (v *Vault) Reprotect(ctx context.Context, id string, sealed []byte, before, after string) ([]byte, error) {
+	secret, err := v.reveal(ctx, id, sealed, before)
+	if err != nil {
+		return nil, err
+	}
+	v.Forget(id)
+	return v.protect(ctx, id, secret, after)
+}
+
+// Open returns the key, or ErrPassword. It takes as long for a wrong password
+// as for a right one that is not in memory.
+func (v *Vault) Open(ctx context.Context, id string, sealed []byte, password string) (crypto.Signer, error) {
+	if key := v.Held(id, password); key != nil {
+		return key, nil
+	}
+	secret, err := v.reveal(ctx, id, sealed, password)
+	if err != nil {
+		return nil, err
+	}
+	defer clear(secret)
+	key, err := v.signer(secret)
+	if err != nil {
+		return nil, err
+	}
+	v.keep(id, password, key)
+	return key, nil
+}
+
+func (v *Vault) signer(secret []byte) (crypto.Signer, error) {
+	switch secret[0] {
+	case holdsLabel:
+		if v.token == nil {
+			return nil, errors.New("keys: the key is in a PKCS#11 token, and none is configured")
+		}
+		return v.token.Find(string(secret[1:]))
+	case holdsPKCS8:
+		k, err := x509.ParsePKCS8PrivateKey(secret[1:])
+		if err != nil {
+			return nil, fmt.Errorf("keys: private key: %w", err)
+		}
+		s, ok := k.(crypto.Signer)
+		if !ok {
+			return nil, fmt.Errorf("keys: a %T cannot sign", k)
+		}
+		return s, nil
+	}
+	return nil, errors.New("keys: unknown content")
+}
+
+func (v *Vault) reveal(ctx context.Context, id string, sealed []byte, password string) ([]byte, error) {
+	inner, err := v.master.Unseal(keyPurpose, sealed)
+	if err != nil {
+		return nil, fmt.Errorf("keys: unseal: %w", err)
+	}
+	if len(inner) < 37 || inner[0] != sealVersion {
+		return nil, errors.New("keys: sealed key has an unknown form")
+	}
+	aead, err := v.derive(ctx, password, inner)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := aead.Open(nil, inner[25:37], inner[37:], []byte(id))
+	if err != nil || len(secret) == 0 {
+		return nil, ErrPassword
+	}
+	return secret, nil
+}
+
+// Pretend costs what a wrong password costs; for usernames that do not exist.
+func (v *Vault) Pretend(ctx context.Context, password string) error {
+	head := make([]byte, 37)
+	binary.BigEndian.PutUint32(head[1:], v.cost.Time)
+	binary.BigEndian.PutUint32(head[5:], v.cost.Memory)
+	_, err := v.derive(ctx, password, head)
+	return err
+}
+
+// derive waits for a slot, so that many guesses cannot take all the memory.
+func (v *Vault) derive(ctx context.Context, password string, head []byte) (cipher.AEAD, error) {
+	select {
+	case v.slots <- struct{}{}:
+		defer func() { <-v.slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	passes, memory := binary.BigEndian.Uint32(head[1:]), binary.BigEndian.Uint32(head[5:])
+	key := argon2.IDKey([]byte(password), head[9:25], passes, memory, 1, 32)
+	defer clear(key)
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}
+
+// Held returns a key that is in memory and was opened with this password.
+func (v *Vault) Held(id, password string) crypto.Signer {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	o := v.open[id]
+	if o == nil {
+		return nil
+	}
+	if !v.now().Before(o.until) {
+		delete(v.open, id)
+		return nil
+	}
+	if !hmac.Equal(o.password, v.fingerprint(password)) {
+		return nil
+	}
+	return o.key
+}
+
+func (v *Vault) keep(id, password string, key crypto.Signer) {
+	if v.hold < 0 {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.open[id] = &opened{key, v.fingerprint(password), v.now().Add(v.hold)}
+	time.AfterFunc(v.hold, func() { v.expire(id) })
+}
+
+func (v *Vault) expire(id string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if o := v.open[id]; o != nil && !v.now().Before(o.until) {
+		delete(v.open, id)
+	}
+}
+
+// Forget drops a key from memory: after a new password, a suspension, a lock.
+func (v *Vault) Forget(id string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.open, id)
+}
+
+func (v *Vault) fingerprint(password string) []byte {
+	m := hmac.New(sha256.New, v.mac)
+	m.Write([]byte(password))
+	return m.Sum(nil)
+}
