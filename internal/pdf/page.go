@@ -231,3 +231,34 @@ func (p *Page) Place(r Rect) Rect {
 	}
 	return Rect{b.LLX + r.LLX, b.LLY + r.LLY, b.LLX + r.URX, b.LLY + r.URY}
 }
+
+// PageOf returns the page with that reference. Its Index is -1: it is reached
+// from below.
+func (d *Document) PageOf(ref Ref) (*Page, error) {
+	dict, err := d.Dict(ref)
+	if err != nil {
+		return nil, err
+	}
+	if dict == nil {
+		return nil, fmt.Errorf("object %s: %w", ref, ErrNoPage)
+	}
+	p := &Page{Index: -1}
+	w := walker{d: d, page: p}
+	var in inherited
+	for node, depth := dict, 0; node != nil && depth < limits.PDFDepth; depth++ {
+		above := w.inherit(node, inherited{})
+		in = inherited{media: or(in.media, above.media), crop: or(in.crop, above.crop), rotate: or(in.rotate, above.rotate)}
+		if node, err = d.Dict(node.Get("Parent")); err != nil {
+			return nil, err
+		}
+	}
+	_ = w.leaf(dict, ref, in) // it always says that it found the page
+	return p, nil
+}
+
+func or(a, b Object) Object {
+	if a != nil {
+		return a
+	}
+	return b
+}

@@ -48,7 +48,7 @@ func (d *Document) Update() *Update {
 // Document is what the update is for.
 func (u *Update) Document() *Document { return u.doc }
 
-// New reserves an object number and sets its object, which may be nil and set
+// New gives a new object the next number. The object may be nil and set
 // later.
 func (u *Update) New(o Object) Ref {
 	ref := Ref{Num: u.next}

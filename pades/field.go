@@ -1,0 +1,170 @@
+package pades
+
+import (
+	"fmt"
+	"strings"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// field is a terminal form field.
+type field struct {
+	name    string // full, partial names joined by dots
+	ref     pdf.Ref
+	dict    *pdf.Dict
+	kind    pdf.Name   // FT, inherited
+	value   pdf.Object // V, inherited, as it stands
+	widgets []pdf.Ref  // the field itself when it is its own widget
+}
+
+// empty reports whether nothing was signed into a signature field.
+func (f *field) empty(d *pdf.Document) bool {
+	v, err := d.Resolve(f.value)
+	return err == nil && v == nil
+}
+
+// fieldWalk goes through the form.
+type fieldWalk struct {
+	doc  *pdf.Document
+	seen map[pdf.Ref]bool
+	out  []field
+	// problems of single fields, which do not hide the others
+	problems []ades.Problem
+}
+
+// acroForm returns the interactive form dictionary, nil when there is none.
+func acroForm(d *pdf.Document) (*pdf.Dict, error) {
+	cat, err := d.Catalog()
+	if err != nil {
+		return nil, err
+	}
+	return d.Dict(cat.Get("AcroForm"))
+}
+
+// fields lists the terminal fields of the form.
+func fields(d *pdf.Document) ([]field, []ades.Problem, error) {
+	form, err := acroForm(d)
+	if err != nil || form == nil {
+		return nil, nil, err
+	}
+	roots, err := d.Array(form.Get("Fields"))
+	if err != nil {
+		return nil, nil, err
+	}
+	w := fieldWalk{doc: d, seen: make(map[pdf.Ref]bool)}
+	for _, o := range roots {
+		w.visit(o, field{}, 0)
+	}
+	return w.out, w.problems, nil
+}
+
+func (w *fieldWalk) problem(where, format string, args ...any) {
+	w.problems = append(w.problems, ades.Problem{Where: where, Text: fmt.Sprintf(format, args...)})
+}
+
+func (w *fieldWalk) visit(o pdf.Object, parent field, depth int) {
+	ref, _ := o.(pdf.Ref)
+	if depth > limits.PDFDepth || len(w.seen) > limits.PDFFields || !ref.IsZero() && w.seen[ref] {
+		w.problem("AcroForm/Fields", "field %s repeats, or the form is too large", ref)
+		return
+	}
+	if !ref.IsZero() {
+		w.seen[ref] = true
+	}
+	dict, err := w.doc.Dict(o)
+	if err != nil || dict == nil {
+		w.problem("AcroForm/Fields", "field %s cannot be read", ref)
+		return
+	}
+	f := w.inherit(parent, dict, ref)
+	kids, err := w.doc.Array(dict.Get("Kids"))
+	if err != nil {
+		w.problem(f.name, "Kids: %v", err)
+	}
+	children := w.split(&f, kids)
+	if len(children) == 0 {
+		if len(f.widgets) == 0 {
+			f.widgets = []pdf.Ref{ref}
+		}
+		w.out = append(w.out, f)
+		return
+	}
+	for _, k := range children {
+		w.visit(k, f, depth+1)
+	}
+}
+
+func (w *fieldWalk) inherit(parent field, dict *pdf.Dict, ref pdf.Ref) field {
+	f := field{name: parent.name, ref: ref, dict: dict, kind: parent.kind, value: parent.value}
+	if t := dict.Get("T"); t != nil {
+		name := w.doc.Text(t)
+		if f.name != "" {
+			name = f.name + "." + name
+		}
+		f.name = name
+	}
+	if ft := w.doc.Name(dict.Get("FT")); ft != "" {
+		f.kind = ft
+	}
+	if dict.Has("V") {
+		f.value = dict.Get("V")
+	}
+	return f
+}
+
+// split tells the kids that are fields from those that are only widgets.
+func (w *fieldWalk) split(f *field, kids pdf.Array) []pdf.Object {
+	var children []pdf.Object
+	for _, k := range kids {
+		d, err := w.doc.Dict(k)
+		if err != nil || d == nil {
+			continue
+		}
+		if d.Has("T") || d.Has("FT") && d.Has("V") {
+			children = append(children, k)
+			continue
+		}
+		if ref, ok := k.(pdf.Ref); ok {
+			f.widgets = append(f.widgets, ref)
+		}
+	}
+	return children
+}
+
+// EmptyFields lists the full names of the signature fields of a document into
+// which nothing was signed yet, in the order of the form.
+func EmptyFields(src ades.Source, password string) ([]string, error) {
+	d, err := pdf.Open(src, pdf.Options{Password: password, Repair: true})
+	if err != nil {
+		return nil, fmt.Errorf("pades: %w", err)
+	}
+	all, _, err := fields(d)
+	if err != nil {
+		return nil, fmt.Errorf("pades: %w", err)
+	}
+	var names []string
+	for i := range all {
+		if all[i].kind == "Sig" && all[i].empty(d) {
+			names = append(names, all[i].name)
+		}
+	}
+	return names, nil
+}
+
+// covers tells whether a lock names a field: names stand for what is below
+// them, and "Signature1" does not stand for "Signature10".
+func lockCovers(action LockAction, names []string, name string) bool {
+	named := false
+	for _, n := range names {
+		named = named || n == name || strings.HasPrefix(name, n+".")
+	}
+	switch action {
+	case LockAll:
+		return true
+	case LockExclude:
+		return !named
+	}
+	return named
+}

@@ -1,0 +1,113 @@
+package pades
+
+import (
+	"crypto"
+	"fmt"
+	"io"
+	"sync"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// byteRangeWidth holds "[0 n n n]" with numbers of up to fourteen digits.
+const byteRangeWidth = 52
+
+// slots are the two places of a signature dictionary that are filled in after
+// everything else is written.
+type slots struct {
+	contents, byteRange *pdf.Placeholder
+}
+
+// newSlots makes room for a signature of that many bytes.
+func newSlots(room int) slots {
+	fill := make([]byte, 2*room+2)
+	for i := range fill {
+		fill[i] = '0'
+	}
+	fill[0], fill[len(fill)-1] = '<', '>'
+	br := make([]byte, byteRangeWidth)
+	for i := range br {
+		br[i] = ' '
+	}
+	return slots{&pdf.Placeholder{Fill: fill}, &pdf.Placeholder{Fill: br}}
+}
+
+// revision is a document with an update behind it that wants its Contents.
+type revision struct {
+	src      ades.Source
+	update   []byte
+	from, to int64 // of the Contents string with its brackets, in update
+}
+
+// lay writes the update and fixes the byte range.
+func lay(src ades.Source, u *pdf.Update, s slots) (*revision, error) {
+	b, err := u.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	r := &revision{src: src, update: b, from: s.contents.Offset}
+	r.to = r.from + int64(len(s.contents.Fill))
+	size := src.Size()
+	br := fmt.Appendf(nil, "[0 %d %d %d]", size+r.from, size+r.to, int64(len(b))-r.to)
+	if len(br) > byteRangeWidth {
+		return nil, fmt.Errorf("file of %d bytes is too large", size)
+	}
+	copy(b[s.byteRange.Offset:], br)
+	return r, nil
+}
+
+// digest of the document without the gap.
+func (r *revision) digest(h crypto.Hash) ([]byte, error) {
+	d := h.New()
+	if err := stream(d, r.src, 0, r.src.Size()); err != nil {
+		return nil, fmt.Errorf("digest document: %w", err)
+	}
+	d.Write(r.update[:r.from])
+	d.Write(r.update[r.to:])
+	return d.Sum(nil), nil
+}
+
+// room is the number of bytes that fit into Contents.
+func (r *revision) room() int { return int(r.to-r.from)/2 - 1 }
+
+// write puts the document out with its Contents filled in.
+func (r *revision) write(w io.Writer, contents []byte) error {
+	if len(contents) > r.room() {
+		return &NoRoomError{Have: r.room(), Need: len(contents)}
+	}
+	if err := stream(w, r.src, 0, r.src.Size()); err != nil {
+		return fmt.Errorf("copy document: %w", err)
+	}
+	hexed := pdf.AppendHex(make([]byte, 0, 2*len(contents)), contents)
+	start := r.from + 1
+	for _, part := range [][]byte{r.update[:start], hexed, r.update[start+int64(len(hexed)):]} {
+		if _, err := w.Write(part); err != nil {
+			return fmt.Errorf("write update: %w", err)
+		}
+	}
+	return nil
+}
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
+
+// stream copies a stretch of a source.
+func stream(w io.Writer, src io.ReaderAt, from, to int64) error {
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	for from < to {
+		b := (*buf)[:min(int64(len(*buf)), to-from)]
+		n, err := src.ReadAt(b, from)
+		if n < len(b) {
+			if err == nil || err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return err
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+		from += int64(n)
+	}
+	return nil
+}
