@@ -22,7 +22,7 @@ type page struct {
 	objects [][]byte
 }
 
-func (p *page) Add(obj pdf.Object) pdf.Ref {
+func (p *page) New(obj pdf.Object) pdf.Ref {
 	p.objects = append(p.objects, show(obj))
 	return pdf.Ref{Num: len(p.objects)}
 }
@@ -61,11 +61,11 @@ func show(o pdf.Object) []byte {
 }
 
 func (p *page) bytes(form pdf.Ref, w, h float64) []byte {
-	content := p.Add(&pdf.Stream{Dict: pdf.NewDict(), Data: []byte("/Fm0 Do")})
+	content := p.New(&pdf.Stream{Dict: pdf.NewDict(), Data: []byte("/Fm0 Do")})
 	pages := pdf.Ref{Num: len(p.objects) + 2}
-	one := p.Add(pageDict(form, content, pages, w, h))
-	p.Add(pdf.NewDict(pdf.Name("Type"), pdf.Name("Pages"), pdf.Name("Kids"), pdf.Array{one}, pdf.Name("Count"), pdf.Integer(1)))
-	root := p.Add(pdf.NewDict(pdf.Name("Type"), pdf.Name("Catalog"), pdf.Name("Pages"), pages))
+	one := p.New(pageDict(form, content, pages, w, h))
+	p.New(pdf.NewDict(pdf.Name("Type"), pdf.Name("Pages"), pdf.Name("Kids"), pdf.Array{one}, pdf.Name("Count"), pdf.Integer(1)))
+	root := p.New(pdf.NewDict(pdf.Name("Type"), pdf.Name("Catalog"), pdf.Name("Pages"), pages))
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
 	offsets := make([]int, len(p.objects))

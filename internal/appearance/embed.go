@@ -15,8 +15,8 @@ func (s *subset) embed(to Adder) pdf.Ref {
 	program := s.program() // first: it may add components of composites
 	file := compressed(pdf.NewDict(pdf.Name("Length1"), pdf.Integer(len(program))), program)
 	name := s.name(program)
-	descriptor := to.Add(s.descriptor(to.Add(file), to.Add(s.cidSet()), name))
-	descendant := to.Add(pdf.NewDict(
+	descriptor := to.New(s.descriptor(to.New(file), to.New(s.cidSet()), name))
+	descendant := to.New(pdf.NewDict(
 		pdf.Name("Type"), pdf.Name("Font"),
 		pdf.Name("Subtype"), pdf.Name("CIDFontType2"),
 		pdf.Name("BaseFont"), name,
@@ -28,13 +28,13 @@ func (s *subset) embed(to Adder) pdf.Ref {
 		pdf.Name("CIDToGIDMap"), pdf.Name("Identity"),
 		pdf.Name("W"), s.widths(),
 	))
-	return to.Add(pdf.NewDict(
+	return to.New(pdf.NewDict(
 		pdf.Name("Type"), pdf.Name("Font"),
 		pdf.Name("Subtype"), pdf.Name("Type0"),
 		pdf.Name("BaseFont"), name,
 		pdf.Name("Encoding"), pdf.Name("Identity-H"),
 		pdf.Name("DescendantFonts"), pdf.Array{descendant},
-		pdf.Name("ToUnicode"), to.Add(compressed(pdf.NewDict(), s.toUnicode())),
+		pdf.Name("ToUnicode"), to.New(compressed(pdf.NewDict(), s.toUnicode())),
 	))
 }
 

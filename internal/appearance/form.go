@@ -19,7 +19,7 @@ import (
 
 // Adder takes new objects into a document.
 type Adder interface {
-	Add(obj pdf.Object) pdf.Ref
+	New(o pdf.Object) pdf.Ref
 }
 
 // Box is what a visible signature shows. Text stands right of the image, or
@@ -39,7 +39,7 @@ func Form(to Adder, b Box) (pdf.Ref, error) {
 		return pdf.Ref{}, err
 	}
 	resources := pdf.NewDict()
-	space := to.Add(compressed(pdf.NewDict(pdf.Name("N"), pdf.Integer(3)), srgb()))
+	space := to.New(compressed(pdf.NewDict(pdf.Name("N"), pdf.Integer(3)), srgb()))
 	resources.Set("ColorSpace", pdf.NewDict(pdf.Name("CS0"), pdf.Array{pdf.Name("ICCBased"), space}))
 	var content bytes.Buffer
 	left := b.drawImage(&content, resources, func() pdf.Ref { return b.Image.add(to, space) })
@@ -54,7 +54,7 @@ func Form(to Adder, b Box) (pdf.Ref, error) {
 		pdf.Name("BBox"), pdf.Array{pdf.Integer(0), pdf.Integer(0), number(b.Width), number(b.Height)},
 		pdf.Name("Resources"), resources,
 	)
-	return to.Add(compressed(dict, content.Bytes())), nil
+	return to.New(compressed(dict, content.Bytes())), nil
 }
 
 // shown keeps the lines that have something to show.

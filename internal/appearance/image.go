@@ -94,15 +94,15 @@ func (m *Image) add(to Adder, space pdf.Ref) pdf.Ref {
 	dict := m.dict(pdf.Array{pdf.Name("ICCBased"), space})
 	if m.jpeg != nil {
 		dict.Set("Filter", pdf.Name("DCTDecode"))
-		return to.Add(&pdf.Stream{Dict: dict, Data: m.jpeg})
+		return to.New(&pdf.Stream{Dict: dict, Data: m.jpeg})
 	}
 	if m.alpha != nil {
 		mask := m.dict(pdf.Name("DeviceGray"))
 		mask.Set("Filter", pdf.Name("FlateDecode"))
-		dict.Set("SMask", to.Add(&pdf.Stream{Dict: mask, Data: m.alpha}))
+		dict.Set("SMask", to.New(&pdf.Stream{Dict: mask, Data: m.alpha}))
 	}
 	dict.Set("Filter", pdf.Name("FlateDecode"))
-	return to.Add(&pdf.Stream{Dict: dict, Data: m.rgb})
+	return to.New(&pdf.Stream{Dict: dict, Data: m.rgb})
 }
 
 func (m *Image) dict(space pdf.Object) *pdf.Dict {

@@ -1,0 +1,171 @@
+package revision
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// base is a document of one page with a signed field, a text field and
+// metadata, as one revision.
+func base() []byte {
+	objects := []string{
+		"<< /Type /Catalog /Pages 2 0 R /AcroForm 5 0 R /Metadata 9 0 R >>",
+		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 100 100] /Contents 4 0 R /Annots [6 0 R 7 0 R] >>",
+		"<< /Length 1 >>\nstream\nn\nendstream",
+		"<< /Fields [6 0 R 7 0 R] /SigFlags 3 >>",
+		"<< /Type /Annot /Subtype /Widget /FT /Sig /T (Sig) /V 8 0 R /Rect [0 0 0 0] >>",
+		"<< /Type /Annot /Subtype /Widget /FT /Tx /T (Text) /Rect [0 0 9 9] /AP << /N 10 0 R >> >>",
+		"<< /Type /Sig /ByteRange [0 1 2 3] /Contents <00> >>",
+		"<< /Length 1 >>\nstream\nm\nendstream",
+		"<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Length 1 >>\nstream\nn\nendstream",
+	}
+	var b bytes.Buffer
+	b.WriteString("%PDF-1.7\n")
+	xref := fmt.Sprintf("xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
+	for i, o := range objects {
+		xref += fmt.Sprintf("%010d 00000 n \n", b.Len())
+		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
+	}
+	at := b.Len()
+	fmt.Fprintf(&b, "%strailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", xref, len(objects)+1, at)
+	return b.Bytes()
+}
+
+func ref(n int) pdf.Ref { return pdf.Ref{Num: n} }
+
+// edit sets keys of an object in an update.
+func edit(t *testing.T, u *pdf.Update, num int, pairs ...pdf.Object) {
+	t.Helper()
+	d, err := u.Edit(ref(num))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		d.Set(pairs[i].(pdf.Name), pairs[i+1])
+	}
+}
+
+func signature(u *pdf.Update, kind pdf.Name) pdf.Ref {
+	return u.New(pdf.NewDict(pdf.Name("Type"), kind,
+		pdf.Name("ByteRange"), pdf.Array{pdf.Integer(0)}, pdf.Name("Contents"), pdf.String{Hex: true}))
+}
+
+func newField(t *testing.T, u *pdf.Update, pairs ...pdf.Object) {
+	t.Helper()
+	f := pdf.NewDict(append([]pdf.Object{
+		pdf.Name("Type"), pdf.Name("Annot"), pdf.Name("Subtype"), pdf.Name("Widget"),
+		pdf.Name("Rect"), pdf.Array{pdf.Integer(0), pdf.Integer(0), pdf.Integer(0), pdf.Integer(0)},
+		pdf.Name("T"), pdf.String{Bytes: []byte("New")}, pdf.Name("P"), ref(3),
+	}, pairs...)...)
+	r := u.New(f)
+	edit(t, u, 5, pdf.Name("Fields"), pdf.Array{ref(6), ref(7), r})
+	edit(t, u, 3, pdf.Name("Annots"), pdf.Array{ref(6), ref(7), r})
+}
+
+var content = &pdf.Stream{Dict: pdf.NewDict(), Data: []byte("q Q")}
+
+func TestChanges(t *testing.T) {
+	sig := []pdf.Object{pdf.Name("FT"), pdf.Name("Sig")}
+	visible := []pdf.Object{pdf.Name("Rect"), pdf.Array{pdf.Integer(0), pdf.Integer(0), pdf.Integer(50), pdf.Integer(50)}}
+	for _, c := range []struct {
+		name    string
+		docMDP  int
+		change  func(t *testing.T, u *pdf.Update)
+		kinds   []string
+		allowed bool
+	}{
+		{"DSS", noChanges, func(t *testing.T, u *pdf.Update) {
+			certs := pdf.Array{u.New(content)}
+			edit(t, u, 1, pdf.Name("DSS"), u.New(pdf.NewDict(pdf.Name("Certs"), certs)))
+		}, []string{"dss"}, true},
+		{"DSS that is page content too", 0, func(t *testing.T, u *pdf.Update) {
+			certs := pdf.Array{u.New(content)}
+			edit(t, u, 1, pdf.Name("DSS"), u.New(pdf.NewDict(pdf.Name("Certs"), certs)))
+			edit(t, u, 3, pdf.Name("Contents"), certs[0])
+		}, []string{"content", "dss", "undefined"}, false},
+		{"DSS that takes the number of page content", 0, func(t *testing.T, u *pdf.Update) {
+			u.Set(ref(4), content)
+			edit(t, u, 1, pdf.Name("DSS"), u.New(pdf.NewDict(pdf.Name("Certs"), pdf.Array{ref(4)})))
+		}, []string{"dss", "undefined"}, false},
+		{"time-stamp under P=1", noChanges, func(t *testing.T, u *pdf.Update) {
+			newField(t, u, append(sig, pdf.Name("V"), signature(u, "DocTimeStamp"))...)
+		}, []string{"document-timestamp"}, true},
+		{"signature", 0, func(t *testing.T, u *pdf.Update) {
+			newField(t, u, append(sig, pdf.Name("V"), signature(u, "Sig"))...)
+		}, []string{"signature"}, true},
+		{"signature under P=1", noChanges, func(t *testing.T, u *pdf.Update) {
+			newField(t, u, append(sig, pdf.Name("V"), signature(u, "Sig"))...)
+		}, []string{"signature"}, false},
+		{"unsigned field that shows something", formFilling, func(t *testing.T, u *pdf.Update) {
+			ap := pdf.NewDict(pdf.Name("N"), u.New(content))
+			f := slices.Concat(sig, visible, []pdf.Object{pdf.Name("AP"), ap})
+			d := pdf.NewDict(append(f, pdf.Name("Subtype"), pdf.Name("Widget"), pdf.Name("T"), pdf.String{Bytes: []byte("New")})...)
+			edit(t, u, 5, pdf.Name("Fields"), pdf.Array{ref(6), ref(7), u.New(d)})
+		}, []string{"form"}, false},
+		{"text field", formFilling, func(t *testing.T, u *pdf.Update) {
+			newField(t, u, pdf.Name("FT"), pdf.Name("Tx"))
+		}, []string{"form"}, false},
+		{"filling without certification", 0, func(t *testing.T, u *pdf.Update) {
+			edit(t, u, 7, pdf.Name("V"), pdf.String{Bytes: []byte("x")})
+		}, []string{"form-fill"}, false},
+		{"filling under P=2", formFilling, func(t *testing.T, u *pdf.Update) {
+			edit(t, u, 7, pdf.Name("V"), pdf.String{Bytes: []byte("x")})
+			u.Set(ref(10), content)
+		}, []string{"form-fill"}, true},
+		{"appearance of the signed field", annotations, func(t *testing.T, u *pdf.Update) {
+			edit(t, u, 6, pdf.Name("AP"), pdf.NewDict(pdf.Name("N"), u.New(content)))
+		}, []string{"signature"}, false},
+		{"the signature itself", annotations, func(t *testing.T, u *pdf.Update) {
+			edit(t, u, 8, pdf.Name("Reason"), pdf.String{Bytes: []byte("x")})
+		}, []string{"signature"}, false},
+		{"comment", 0, func(t *testing.T, u *pdf.Update) {
+			edit(t, u, 3, pdf.Name("Annots"), pdf.Array{ref(6), ref(7), u.New(pdf.NewDict(pdf.Name("Subtype"), pdf.Name("FreeText")))})
+		}, []string{"annotation"}, false},
+		{"comment under P=3", annotations, func(t *testing.T, u *pdf.Update) {
+			edit(t, u, 3, pdf.Name("Annots"), pdf.Array{ref(6), ref(7), u.New(pdf.NewDict(pdf.Name("Subtype"), pdf.Name("FreeText")))})
+		}, []string{"annotation"}, true},
+		{"page content", annotations, func(_ *testing.T, u *pdf.Update) { u.Set(ref(4), content) }, []string{"content"}, false},
+		{"metadata", noChanges, func(_ *testing.T, u *pdf.Update) { u.Set(ref(9), content) }, []string{"metadata"}, true},
+		{"a start action", annotations, func(t *testing.T, u *pdf.Update) {
+			edit(t, u, 1, pdf.Name("OpenAction"), pdf.NewDict(pdf.Name("S"), pdf.Name("JavaScript")))
+		}, []string{"content"}, false},
+		{"an object nobody refers to", noChanges, func(_ *testing.T, u *pdf.Update) { u.New(content) }, nil, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, err := pdf.Open(bytes.NewReader(base()), pdf.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			u := d.Update()
+			c.change(t, u)
+			more, err := u.Bytes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, err := pdf.Open(bytes.NewReader(append(base(), more...)), pdf.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			changes, err := Compare(after, 1, Rules{DocMDP: c.docMDP})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var kinds []string
+			allowed := true
+			for _, ch := range changes {
+				kinds = append(kinds, ch.Kind)
+				allowed = allowed && ch.Permitted
+			}
+			slices.Sort(kinds)
+			kinds = slices.Compact(kinds)
+			if !slices.Equal(kinds, c.kinds) || allowed != c.allowed {
+				t.Errorf("kinds %v, permitted %v; want %v, %v\n%+v", kinds, allowed, c.kinds, c.allowed, changes)
+			}
+		})
+	}
+}
