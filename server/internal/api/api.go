@@ -88,7 +88,7 @@ func New(opts Options) *API {
 		slots:  make(chan struct{}, opts.MaxInFlight),
 	}
 	a.doc = newDocument(opts)
-	a.router.NotFound(a.notFound)
+	a.router.NotFound(a.NotFound)
 	a.router.MethodNotAllowed(a.methodNotAllowed)
 	a.registerDocs()
 	return a

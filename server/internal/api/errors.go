@@ -126,7 +126,8 @@ func fromBody(err error) *fault.Error {
 	return nil
 }
 
-func (a *API) notFound(w http.ResponseWriter, r *http.Request) {
+// NotFound answers that there is no such route.
+func (a *API) NotFound(w http.ResponseWriter, r *http.Request) {
 	a.fail(w, r, fault.New(102, "no such route: %s %s", r.Method, shortPath(r.URL.Path)))
 }
 

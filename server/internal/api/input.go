@@ -164,6 +164,7 @@ func (a *API) reader(c *call, r *http.Request, op *Op, sum hash.Hash) (*patient,
 		rc:    http.NewResponseController(c.ResponseWriter),
 		sum:   sum,
 		start: time.Now(),
+		work:  a.timeout(op) + writePatience,
 	}, nil
 }
 
@@ -174,6 +175,7 @@ type patient struct {
 	rc    *http.ResponseController
 	sum   hash.Hash
 	start time.Time
+	work  time.Duration // what the answer may take after the body
 	n     int64
 	soon  time.Time // when the deadline is to be set again
 }
@@ -190,6 +192,7 @@ func (p *patient) Read(b []byte) (int, error) {
 			deadline = last
 		}
 		p.rc.SetReadDeadline(deadline)
+		p.rc.SetWriteDeadline(deadline.Add(p.work))
 		p.soon = now.Add(time.Second)
 	}
 	n, err := p.r.Read(b)

@@ -63,6 +63,10 @@ func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay Repla
 		if err != nil {
 			return answer{}, err
 		}
+		// The clock starts when the body is there: a slow line is no slow server.
+		ctx, cancel := context.WithTimeout(r.Context(), a.timeout(&op))
+		defer cancel()
+		r = r.WithContext(ctx)
 		first := func(ctx context.Context) (answer, error) { return seal(h(ctx, in)) }
 		if !op.Creates || r.Header.Get("Idempotency-Key") == "" {
 			return first(r.Context())
@@ -81,7 +85,8 @@ func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay Repla
 type EncodedHandler func(ctx context.Context, r *http.Request, out *Encoded) error
 
 // RegisterEncoded adds an operation that writes its JSON itself, without
-// reflection; In and D only describe it.
+// reflection; In and D only describe it. It is meant for what is answered from
+// memory: no time limit is set on it.
 func RegisterEncoded[In, D any](a *API, op Op, h EncodedHandler) {
 	bindingOf[In]() // refuses a bad In at start, as Register does
 	run := func(c *call, r *http.Request) (answer, error) {
@@ -100,15 +105,10 @@ type runner func(c *call, r *http.Request) (answer, error)
 
 func (a *API) add(op Op, run runner) {
 	segment := firstSegment(op.Path)
-	timeout := op.Timeout
-	if timeout == 0 {
-		timeout = a.opts.Timeout
-	}
 	h := func(w http.ResponseWriter, r *http.Request) {
 		c := callFrom(r.Context())
 		c.route = op.Path
 		defer c.close()
-		ctx := r.Context()
 		if !op.Public {
 			caller, err := a.admit(r, &op, segment)
 			if err != nil {
@@ -116,11 +116,8 @@ func (a *API) add(op Op, run runner) {
 				return
 			}
 			c.account = caller.AccountID
-			ctx = account.WithCaller(ctx, caller)
+			r = r.WithContext(account.WithCaller(r.Context(), caller))
 		}
-		ctx, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
-		r = r.WithContext(ctx)
 		ans, err := run(c, r)
 		if err != nil {
 			a.fail(w, r, err)
@@ -132,6 +129,13 @@ func (a *API) add(op Op, run runner) {
 	if op.Method == http.MethodGet {
 		a.router.MethodFunc(http.MethodHead, op.Path, h)
 	}
+}
+
+func (a *API) timeout(op *Op) time.Duration {
+	if op.Timeout > 0 {
+		return op.Timeout
+	}
+	return a.opts.Timeout
 }
 
 // admit asks the gate who calls and whether they may.

@@ -1,0 +1,133 @@
+// Command rogito signs documents, verifies signatures, looks up real-estate
+// quotations, and serves all of it over HTTP.
+//
+// Each command lives in a file of its own, which hands it to add in its init
+// function. What was asked for goes to standard output; everything else goes
+// to standard error with "rogito:" before it, without a capital and without a
+// period.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes. Verification gives 0, 1 and 2 a meaning of its own.
+const (
+	exitOK    = 0
+	exitError = 3
+)
+
+// session is what a command may use of the world.
+type session struct {
+	ctx    context.Context
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+	env    []string
+}
+
+// printf writes what was asked for.
+func (s *session) printf(format string, args ...any) { fmt.Fprintf(s.stdout, format, args...) }
+
+// notef writes what is good to know beside it.
+func (s *session) notef(format string, args ...any) {
+	fmt.Fprintf(s.stderr, "rogito: "+format+"\n", args...)
+}
+
+// exit is an error that only chooses the exit code; its text is printed if it
+// has any.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e exit) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e exit) Unwrap() error { return e.err }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	s := &session{ctx: ctx, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.Environ()}
+	code := run(s, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// run is the whole program but for the process around it.
+func run(s *session, args []string) int {
+	if len(args) == 0 {
+		args = []string{"help"}
+	}
+	exited := -1
+	parser, err := newParser(s, func(code int) { exited = code; panic(parserExit{}) })
+	if err != nil {
+		return s.fail(err)
+	}
+	command, err := parse(parser, args)
+	if exited >= 0 {
+		return exited
+	}
+	if err != nil {
+		return s.fail(fmt.Errorf("%w\nsee: rogito help", err))
+	}
+	return s.fail(command.Run(s))
+}
+
+// parserExit unwinds the parser where it would end the process (--help).
+type parserExit struct{}
+
+func parse(parser *kong.Kong, args []string) (c *kong.Context, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			if _, ok := v.(parserExit); !ok {
+				panic(v)
+			}
+		}
+	}()
+	return parser.Parse(args)
+}
+
+func newParser(s *session, quit func(int)) (*kong.Kong, error) {
+	opts := []kong.Option{
+		kong.Name("rogito"),
+		kong.Description(intro),
+		kong.Writers(s.stdout, s.stderr),
+		kong.Exit(quit),
+		kong.Help(printHelp),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 90}),
+		kong.Bind(s),
+	}
+	for _, c := range sorted(commands) {
+		opts = append(opts, kong.DynamicCommand(c.name, c.summary, c.group, c.build()))
+	}
+	return kong.New(&struct{}{}, opts...)
+}
+
+// fail prints an error and says what to exit with.
+func (s *session) fail(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	var e exit
+	if errors.As(err, &e) {
+		if e.err != nil {
+			s.notef("%v", e.err)
+		}
+		return e.code
+	}
+	s.notef("%v", err)
+	return exitError
+}

@@ -1,0 +1,197 @@
+package server
+
+import (
+	"time"
+)
+
+// Config is everything that can be set. It is read from defaults, one YAML
+// file, the environment and flags, the later ones winning; the tag doc is the
+// manual of each key. In the environment, dots become underscores and ROGITO_
+// stands before: omi.watch_dir is ROGITO_OMI_WATCH_DIR; lists take commas. A
+// key that ends in _file names a file with a secret in it.
+type Config struct {
+	Listen     string `yaml:"listen" doc:"address and port to listen on"`
+	Data       string `yaml:"data" doc:"folder of the embedded database, the master key, spooled bodies and, unless set otherwise, the blobs"`
+	Database   string `yaml:"database" doc:"sqlite, or postgres://USER@HOST/DATABASE"`
+	Blobs      string `yaml:"blobs" doc:"folder, or s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION; empty: the folder blobs in data"`
+	PublicURL  string `yaml:"public_url" doc:"where clients reach the server, for links in answers and certificates; empty: made from listen"`
+	Production bool   `yaml:"production" doc:"make no sandbox, and refuse to start on sandbox material"`
+
+	DatabasePasswordFile string `yaml:"database_password_file" doc:"file with the password of the PostgreSQL user, so that it need not stand in the URL"`
+	MasterKeyFile        string `yaml:"master_key_file" doc:"file of the master key; empty: master.key in data"`
+	MasterKey            string `yaml:"master_key" secret:"true" doc:"the master key itself, 64 hexadecimal digits; meant for the environment (ROGITO_MASTER_KEY)"`
+
+	TrustedProxies []string `yaml:"trusted_proxies" doc:"networks (CIDR) whose X-Forwarded-For is believed"`
+
+	TLS       TLSConfig       `yaml:"tls"`
+	S3        S3Config        `yaml:"s3"`
+	Network   NetworkConfig   `yaml:"network"`
+	Trust     TrustConfig     `yaml:"trust"`
+	Scopes    ScopesConfig    `yaml:"scopes"`
+	Limits    LimitsConfig    `yaml:"limits"`
+	Money     MoneyConfig     `yaml:"money"`
+	OMI       OMIConfig       `yaml:"omi"`
+	Signing   SigningConfig   `yaml:"signing"`
+	Retention RetentionConfig `yaml:"retention"`
+	Sandbox   SandboxConfig   `yaml:"sandbox"`
+	Jobs      JobsConfig      `yaml:"jobs"`
+	Metrics   MetricsConfig   `yaml:"metrics"`
+	Telemetry TelemetryConfig `yaml:"telemetry"`
+	Log       LogConfig       `yaml:"log"`
+}
+
+// TLSConfig makes the server speak TLS itself, without a proxy before it.
+type TLSConfig struct {
+	Cert     string `yaml:"cert" doc:"file with the certificate chain (PEM); empty: no TLS"`
+	Key      string `yaml:"key" doc:"file with the private key (PEM)"`
+	ClientCA string `yaml:"client_ca" doc:"file with the authorities of client certificates (PEM); with it clients may present one, which security levels can ask for"`
+}
+
+// S3Config are the credentials of a bucket.
+type S3Config struct {
+	AccessKey     string `yaml:"access_key" doc:"access key of the bucket; empty: the usual AWS_... environment"`
+	SecretKey     string `yaml:"secret_key" secret:"true" doc:"secret key of the bucket; meant for the environment"`
+	SecretKeyFile string `yaml:"secret_key_file" doc:"file with the secret key of the bucket"`
+}
+
+// NetworkConfig bounds what the server fetches for its clients.
+type NetworkConfig struct {
+	AllowPrivate []string `yaml:"allow_private" doc:"hosts (HOST or HOST:PORT) that may be reached although their address is private"`
+	Offline      bool     `yaml:"offline" doc:"fetch nothing for validation"`
+}
+
+// TrustConfig says whom verification believes.
+type TrustConfig struct {
+	Anchors []string `yaml:"anchors" doc:"files with further trusted certificates (PEM)"`
+	Lists   bool     `yaml:"lists" doc:"load the European trusted lists"`
+	LOTL    string   `yaml:"lotl" doc:"address of the list of trusted lists; empty: the Commission's"`
+}
+
+// ScopesConfig says which domains may stand in a scope.
+type ScopesConfig struct {
+	Domains []string `yaml:"domains" doc:"domains that scopes may name, beside the server's own host; the sandbox takes any"`
+}
+
+// LimitsConfig bounds what one client can cost.
+type LimitsConfig struct {
+	Body        int64         `yaml:"body" doc:"bytes of a request's body"`
+	Document    int64         `yaml:"document" doc:"bytes of one document"`
+	Documents   int           `yaml:"documents" doc:"documents in a request"`
+	Header      int           `yaml:"header" doc:"bytes of a request's header"`
+	InFlight    int           `yaml:"in_flight" doc:"requests answered at once; more are told to come back (503)"`
+	Connections int           `yaml:"connections" doc:"connections open at once"`
+	Timeout     time.Duration `yaml:"timeout" doc:"time one request may take"`
+	Drain       time.Duration `yaml:"drain" doc:"time that running requests have to end at shutdown"`
+	Depth       int           `yaml:"depth" doc:"nesting of a JSON body"`
+	Values      int           `yaml:"values" doc:"values in a JSON body"`
+	Reserve     int64         `yaml:"reserve" doc:"free bytes on disk below which nothing new is taken in; 0: 5 % of the disk, at most 1 GiB; -1: none"`
+	Rate        float64       `yaml:"rate" doc:"requests a second of one token; 0: no limit"`
+	Burst       int           `yaml:"burst" doc:"requests of one token that may come at once"`
+}
+
+// MoneyConfig is the price list, net, in euro.
+type MoneyConfig struct {
+	Signature             string `yaml:"signature" doc:"a signature paid from the wallet, in EUR"`
+	SignatureSubscription string `yaml:"signature_subscription" doc:"a signature of a subscription, in EUR"`
+	Certificate           string `yaml:"certificate" doc:"activation of a certificate, in EUR"`
+	Lookup                string `yaml:"lookup" doc:"a quotation beyond the free ones, in EUR"`
+	VAT                   int    `yaml:"vat" doc:"percent of value added tax that a transaction names"`
+}
+
+// OMIConfig is about real-estate quotations.
+type OMIConfig struct {
+	FreePerDay int    `yaml:"free_per_day" doc:"free quotations of an account in a day (UTC); -1: all are free"`
+	WatchDir   string `yaml:"watch_dir" doc:"folder whose publications are imported as they appear"`
+}
+
+// SigningConfig is about signatures and the certificates they are made with.
+type SigningConfig struct {
+	AllowSHA1    bool              `yaml:"allow_sha1" doc:"let clients ask for SHA1"`
+	TimestampURL string            `yaml:"timestamp_url" doc:"time-stamp authority; empty: the embedded one"`
+	LockFailures int               `yaml:"lock_failures" doc:"wrong passwords in a row that lock a certificate"`
+	LockTime     time.Duration     `yaml:"lock_time" doc:"how long it stays locked"`
+	Levels       map[int][]string  `yaml:"levels" doc:"what each security level asks for: password, address, client-certificate, otp, approval"`
+	Providers    map[string]string `yaml:"providers" doc:"names of certificate providers, each with its kind: local or import"`
+	PKCS11       PKCS11Config      `yaml:"pkcs11"`
+}
+
+// PKCS11Config is a token that holds keys.
+type PKCS11Config struct {
+	Module  string `yaml:"module" doc:"library of the token; empty: keys live in the encrypted key store"`
+	Token   string `yaml:"token" doc:"label of the token"`
+	PINFile string `yaml:"pin_file" doc:"file with the PIN"`
+}
+
+// RetentionConfig says how long things are kept.
+type RetentionConfig struct {
+	Files   time.Duration `yaml:"files" doc:"documents of a signature"`
+	Records time.Duration `yaml:"records" doc:"records and their audit"`
+}
+
+// SandboxConfig is what the first start of a sandbox makes beside its own.
+type SandboxConfig struct {
+	Certificates []SandboxCertificate `yaml:"certificates" doc:"test pairs of the operator's choice: kind (automatic, otp, eseal), username, password"`
+}
+
+// SandboxCertificate is one test pair.
+type SandboxCertificate struct {
+	Kind     string `yaml:"kind"`
+	Username string `yaml:"username"`
+	Password string `yaml:"password"`
+}
+
+// JobsConfig is about work in the background.
+type JobsConfig struct {
+	Workers int `yaml:"workers" doc:"jobs worked on at once; 0: by the number of processors"`
+}
+
+// MetricsConfig says where Prometheus finds its figures.
+type MetricsConfig struct {
+	Listen string `yaml:"listen" doc:"address and port for /metrics; empty: on the main listener, for loopback peers only"`
+}
+
+// TelemetryConfig sends traces.
+type TelemetryConfig struct {
+	Endpoint string  `yaml:"endpoint" doc:"OTLP/HTTP address for traces, e.g. http://localhost:4318; empty: none"`
+	Sample   float64 `yaml:"sample" doc:"share of requests that are traced, 0 to 1"`
+}
+
+// LogConfig is about what the server says.
+type LogConfig struct {
+	Level  string `yaml:"level" doc:"debug, info, warn or error"`
+	Format string `yaml:"format" doc:"text or json; empty: text on a terminal, JSON otherwise"`
+}
+
+// Defaults is the configuration of a server that was told nothing.
+func Defaults() Config {
+	return Config{
+		Listen:   "127.0.0.1:8080",
+		Data:     "./data",
+		Database: "sqlite",
+		Limits: LimitsConfig{
+			Body: 256 << 20, Document: 100 << 20, Documents: 1000,
+			Header: 64 << 10, InFlight: 1024, Connections: 8192,
+			Timeout: 2 * time.Minute, Drain: 30 * time.Second,
+			Depth: 32, Values: 100_000, Rate: 0, Burst: 100,
+		},
+		Money: MoneyConfig{
+			Signature: "0.050", SignatureSubscription: "0.013",
+			Certificate: "137", Lookup: "0.02", VAT: 22,
+		},
+		OMI: OMIConfig{FreePerDay: 1440},
+		Signing: SigningConfig{
+			LockFailures: 5, LockTime: 15 * time.Minute,
+			Levels: map[int][]string{
+				1: {"password"},
+				2: {"password", "address"},
+				3: {"password", "client-certificate"},
+				4: {"password", "otp"},
+				5: {"password", "otp", "approval"},
+			},
+			Providers: map[string]string{"local": "local"},
+		},
+		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour},
+		Telemetry: TelemetryConfig{Sample: 0.1},
+		Log:       LogConfig{Level: "info"},
+	}
+}

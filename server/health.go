@@ -1,0 +1,95 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"rogito.dev/rogito/server/internal/fault"
+)
+
+// check is one thing that must work before the server is ready.
+type check struct {
+	name string
+	run  func(context.Context) error
+}
+
+// health answers /healthz and /readyz.
+type health struct {
+	mu       sync.Mutex
+	checks   []check
+	started  atomic.Bool
+	draining atomic.Bool
+
+	last   map[string]string // what was wrong when last looked
+	looked time.Time
+}
+
+// Add names one more thing to check.
+func (h *health) add(name string, run func(context.Context) error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.checks = append(h.checks, check{name, run})
+}
+
+// healthy says that the process runs, and nothing more: whoever restarts it
+// for a database that is away makes things worse.
+func (h *health) healthy(w http.ResponseWriter, _ *http.Request) {
+	writeHealth(w, http.StatusOK, map[string]any{"healthy": true})
+}
+
+// ready says whether to send requests here, and if not, what is missing.
+func (h *health) ready(w http.ResponseWriter, r *http.Request) {
+	wrong := h.wrong(r.Context())
+	if len(wrong) == 0 {
+		writeHealth(w, http.StatusOK, map[string]any{"ready": true})
+		return
+	}
+	w.Header().Set("Retry-After", "1")
+	writeHealth(w, http.StatusServiceUnavailable, map[string]any{"ready": false, "reasons": wrong})
+}
+
+// wrong runs the checks, at most once a second however often it is asked.
+func (h *health) wrong(ctx context.Context) map[string]string {
+	if h.draining.Load() {
+		return map[string]string{"server": "shutting down"}
+	}
+	if !h.started.Load() {
+		return map[string]string{"server": "starting"}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if time.Since(h.looked) < time.Second {
+		return h.last
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer cancel()
+	wrong := map[string]string{}
+	for _, c := range h.checks {
+		if err := c.run(ctx); err != nil {
+			wrong[c.name] = reason(err)
+		}
+	}
+	h.last, h.looked = wrong, time.Now()
+	return wrong
+}
+
+// reason is what may be told of a check that failed: the path is public.
+func reason(err error) string {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f.Text
+	}
+	return Redact(err.Error())
+}
+
+func writeHealth(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(v)
+}

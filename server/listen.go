@@ -1,0 +1,97 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"golang.org/x/net/netutil"
+)
+
+// listener opens the port, with TLS where the configuration has it and a bound
+// on the connections open at once.
+func listener(ctx context.Context, cfg *Config) (net.Listener, error) {
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", cfg.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	ln = netutil.LimitListener(ln, cfg.Limits.Connections)
+	if cfg.TLS.Cert == "" {
+		return ln, nil
+	}
+	tc, err := tlsConfig(cfg.TLS)
+	if err != nil {
+		ln.Close()
+		return nil, err
+	}
+	return tls.NewListener(ln, tc), nil
+}
+
+func tlsConfig(cfg TLSConfig) (*tls.Config, error) {
+	pair := &reloading{cfg: cfg}
+	if _, err := pair.get(nil); err != nil {
+		return nil, err
+	}
+	tc := &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: pair.get,
+		NextProtos:     []string{"h2", "http/1.1"},
+	}
+	if cfg.ClientCA == "" {
+		return tc, nil
+	}
+	pem, err := os.ReadFile(cfg.ClientCA)
+	if err != nil {
+		return nil, fmt.Errorf("tls.client_ca: %w", err)
+	}
+	tc.ClientCAs = x509.NewCertPool()
+	if !tc.ClientCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("tls.client_ca: no certificate in %s", cfg.ClientCA)
+	}
+	// Presented or not is the client's choice; whoever needs one asks later.
+	tc.ClientAuth = tls.VerifyClientCertIfGiven
+	return tc, nil
+}
+
+// newHTTPServer sets the bounds on headers and time. Bodies and answers have
+// bounds of their own, piece by piece.
+func newHTTPServer(cfg *Config, h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		WriteTimeout:      cfg.Limits.Timeout + time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    cfg.Limits.Header,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100},
+	}
+}
+
+// serve answers until ctx ends, then lets running requests end, for at most
+// the time of limits.drain.
+func serve(ctx context.Context, srv *http.Server, ln net.Listener, drain func(), patience time.Duration) error {
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(ln) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	drain()
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	err := srv.Shutdown(stop)
+	if errors.Is(err, context.DeadlineExceeded) {
+		srv.Close()
+		return errors.New("some requests did not end in time and were cut off")
+	}
+	return err
+}

@@ -1,0 +1,224 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"net/url"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Setting is one key set from outside: a flag, or a variable of the
+// environment.
+type Setting struct{ Key, Value string }
+
+// Load reads the configuration: defaults, then the YAML file (none if path is
+// empty), then the environment (as os.Environ gives it), then flags. Unknown
+// keys in the file are refused. Variables that start with ROGITO_ and name no
+// key are returned, for a warning: an orchestrator may have put them there.
+func Load(path string, environ []string, flags []Setting) (cfg Config, unknown []string, err error) {
+	cfg = Defaults()
+	if path != "" {
+		if err := readFile(path, &cfg); err != nil {
+			return cfg, nil, err
+		}
+	}
+	unknown, err = cfg.readEnviron(environ)
+	if err != nil {
+		return cfg, unknown, err
+	}
+	for _, s := range flags {
+		if err := cfg.set(s.Key, s.Value); err != nil {
+			return cfg, unknown, fmt.Errorf("flag: %w", err)
+		}
+	}
+	return cfg, unknown, cfg.check()
+}
+
+func readFile(path string, cfg *Config) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(b))
+	dec.KnownFields(true)
+	if err := dec.Decode(cfg); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read configuration %s: %w", path, err)
+	}
+	return nil
+}
+
+// ownVariables are names of ours that are no keys.
+var ownVariables = []string{"ROGITO_CONFIG", "ROGITO_SHARED", "ROGITO_PASSWORD", "ROGITO_TOKEN", "ROGITO_URL"}
+
+func (c *Config) readEnviron(environ []string) (unknown []string, err error) {
+	names := map[string]string{}
+	for _, key := range Keys() {
+		names[variable(key)] = key
+	}
+	for _, line := range environ {
+		name, value, _ := strings.Cut(line, "=")
+		if !strings.HasPrefix(name, "ROGITO_") || slices.Contains(ownVariables, name) || strings.HasPrefix(name, "ROGITO_TEST_") {
+			continue
+		}
+		key, ok := names[name]
+		if !ok {
+			unknown = append(unknown, name)
+			continue
+		}
+		if err := c.set(key, value); err != nil {
+			return unknown, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return unknown, nil
+}
+
+// variable is the name of a key in the environment.
+func variable(key string) string {
+	return "ROGITO_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+}
+
+// Keys lists every key, in the order of the struct.
+func Keys() []string {
+	var keys []string
+	walk(reflect.TypeFor[Config](), "", func(key string, _ reflect.StructField) { keys = append(keys, key) })
+	return keys
+}
+
+// walk visits every key of a configuration type.
+func walk(t reflect.Type, prefix string, visit func(key string, f reflect.StructField)) {
+	for _, f := range reflect.VisibleFields(t) {
+		key := prefix + f.Tag.Get("yaml")
+		if f.Type.Kind() == reflect.Struct {
+			walk(f.Type, key+".", visit)
+			continue
+		}
+		visit(key, f)
+	}
+}
+
+// set sets one key from text.
+func (c *Config) set(key, value string) error {
+	v := reflect.ValueOf(c).Elem()
+	for part := range strings.SplitSeq(key, ".") {
+		if v = member(v, part); !v.IsValid() {
+			return fmt.Errorf("unknown key %s", key)
+		}
+	}
+	if err := parse(v, value); err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return nil
+}
+
+func member(v reflect.Value, name string) reflect.Value {
+	if v.Kind() != reflect.Struct {
+		return reflect.Value{}
+	}
+	for i := range v.NumField() {
+		if v.Type().Field(i).Tag.Get("yaml") == name {
+			return v.Field(i)
+		}
+	}
+	return reflect.Value{}
+}
+
+// parse reads text into a value: plain kinds as they are written, lists of
+// strings with commas, anything richer as YAML.
+func parse(v reflect.Value, s string) (err error) {
+	switch p := v.Addr().Interface().(type) {
+	case *string:
+		*p = s
+	case *bool:
+		*p, err = strconv.ParseBool(s)
+	case *int:
+		*p, err = strconv.Atoi(s)
+	case *int64:
+		*p, err = strconv.ParseInt(s, 10, 64)
+	case *float64:
+		*p, err = strconv.ParseFloat(s, 64)
+	case *time.Duration:
+		*p, err = time.ParseDuration(s)
+	case *[]string:
+		*p = nil
+		for part := range strings.SplitSeq(s, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				*p = append(*p, part)
+			}
+		}
+	default:
+		err = yaml.Unmarshal([]byte(s), p)
+	}
+	if err != nil {
+		return fmt.Errorf("%q is not a %s", s, kindName(v.Type()))
+	}
+	return nil
+}
+
+func kindName(t reflect.Type) string {
+	switch t {
+	case reflect.TypeFor[time.Duration]():
+		return "duration (such as 30s or 24h)"
+	case reflect.TypeFor[bool]():
+		return "truth value (true or false)"
+	case reflect.TypeFor[int](), reflect.TypeFor[int64]():
+		return "whole number"
+	case reflect.TypeFor[float64]():
+		return "number"
+	}
+	return "value of this key"
+}
+
+// check finds what cannot work, before anything is opened.
+func (c *Config) check() error {
+	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
+		return errors.New("tls.cert and tls.key belong together: set both or none")
+	}
+	if c.TLS.ClientCA != "" && c.TLS.Cert == "" {
+		return errors.New("tls.client_ca needs tls.cert and tls.key: client certificates exist only with TLS")
+	}
+	for _, p := range c.TrustedProxies {
+		if _, err := prefix(p); err != nil {
+			return fmt.Errorf("trusted_proxies: %q is not a network such as 10.0.0.0/8", p)
+		}
+	}
+	if c.PublicURL != "" {
+		u, err := url.Parse(c.PublicURL)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return fmt.Errorf("public_url: %q is not an http(s) address", c.PublicURL)
+		}
+	}
+	if c.Database != "sqlite" && c.Database != "" && !strings.HasPrefix(c.Database, "postgres://") && !strings.HasPrefix(c.Database, "postgresql://") {
+		return errors.New("database must be sqlite or postgres://...")
+	}
+	if !slices.Contains([]string{"debug", "info", "warn", "error"}, c.Log.Level) {
+		return fmt.Errorf("log.level: %q is none of debug, info, warn, error", c.Log.Level)
+	}
+	if !slices.Contains([]string{"", "text", "json"}, c.Log.Format) {
+		return fmt.Errorf("log.format: %q is neither text nor json", c.Log.Format)
+	}
+	if c.Limits.Body < 1 || c.Limits.InFlight < 1 || c.Limits.Connections < 1 || c.Limits.Timeout <= 0 {
+		return errors.New("limits must be positive")
+	}
+	return nil
+}
+
+func prefix(s string) (netip.Prefix, error) {
+	if p, err := netip.ParsePrefix(s); err == nil {
+		return p.Masked(), nil
+	}
+	a, err := netip.ParseAddr(s)
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	return netip.PrefixFrom(a, a.BitLen()), nil
+}

@@ -1,0 +1,97 @@
+package server
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+
+	"golang.org/x/term"
+
+	"rogito.dev/rogito/server/internal/fault"
+)
+
+// newLogger writes text to a terminal and JSON elsewhere, adds the request id
+// that the context carries, and lets no secret through.
+func newLogger(cfg LogConfig, w io.Writer) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.Level)); err != nil {
+		level = slog.LevelInfo
+	}
+	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: redact}
+	text := cfg.Format == "text"
+	if f, ok := w.(*os.File); ok && cfg.Format == "" {
+		text = term.IsTerminal(int(f.Fd()))
+	}
+	if text {
+		return slog.New(requestHandler{slog.NewTextHandler(w, opts)})
+	}
+	return slog.New(requestHandler{slog.NewJSONHandler(w, opts)})
+}
+
+// requestHandler names the request a line belongs to.
+type requestHandler struct{ slog.Handler }
+
+func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
+	if id := fault.RequestID(ctx); id != "" && r.Message != "request" {
+		r.AddAttrs(slog.String("request", id))
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h requestHandler) WithAttrs(a []slog.Attr) slog.Handler {
+	return requestHandler{h.Handler.WithAttrs(a)}
+}
+
+func (h requestHandler) WithGroup(name string) slog.Handler {
+	return requestHandler{h.Handler.WithGroup(name)}
+}
+
+// secretWords in the name of an attribute hide its value.
+var secretWords = []string{"password", "token", "secret", "authorization", "api_key", "apikey", "otp", "pin", "master_key"}
+
+const redacted = "[redacted]"
+
+// redact is the last guard: an attribute named like a secret is hidden
+// whatever it holds, and credentials inside URLs and headers are cut out of
+// any text.
+func redact(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() != slog.KindString && a.Value.Kind() != slog.KindAny {
+		return a
+	}
+	name := strings.ToLower(a.Key)
+	for _, w := range secretWords {
+		if name == w || strings.HasSuffix(name, "_"+w) || strings.HasPrefix(name, w+"_") && !strings.HasSuffix(name, "_id") {
+			return slog.String(a.Key, redacted)
+		}
+	}
+	switch v := a.Value.Any().(type) {
+	case string:
+		return slog.String(a.Key, Redact(v))
+	case error:
+		return slog.String(a.Key, Redact(v.Error()))
+	case *url.URL:
+		return slog.String(a.Key, Redact(v.String()))
+	}
+	return a
+}
+
+var (
+	userinfo    = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/@\s"']+@`)
+	credentials = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]+`)
+	parameter   = regexp.MustCompile(`(?i)\b(password|token|secret|api_?key|otp)=[^&\s"']+`)
+)
+
+// Redact cuts credentials out of a text: those inside URLs, of Authorization
+// headers, and parameters named like secrets.
+func Redact(s string) string {
+	if !strings.ContainsAny(s, "@= ") {
+		return s
+	}
+	s = userinfo.ReplaceAllString(s, "${1}"+redacted+"@")
+	s = credentials.ReplaceAllString(s, "$1 "+redacted)
+	return parameter.ReplaceAllString(s, "$1="+redacted)
+}

@@ -1,0 +1,95 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"rogito.dev/rogito/server/internal/api"
+)
+
+// metrics are the figures of the whole server; rooms register theirs.
+type metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.HistogramVec
+	errors   *prometheus.CounterVec
+	known    sync.Map // series → prometheus.Observer: looking a series up by labels costs more than observing
+}
+
+type series struct {
+	method, route string
+	status        int
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "rogito_http_request_seconds",
+			Help:    "Time to answer a request.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"method", "route", "status"}),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "rogito_http_errors_total",
+			Help: "Refusals by the code in the envelope.",
+		}, []string{"code"}),
+	}
+	m.registry.MustRegister(m.requests, m.errors, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) observe(o api.Observation) {
+	if !knownMethod(o.Method) {
+		o.Method = "other" // a client must not be able to make series
+	}
+	key := series{o.Method, o.Route, o.Status}
+	v, ok := m.known.Load(key)
+	if !ok {
+		v, _ = m.known.LoadOrStore(key, m.requests.WithLabelValues(o.Method, o.Route, strconv.Itoa(o.Status)))
+	}
+	v.(prometheus.Observer).Observe(o.Elapsed.Seconds())
+	if o.Code != 0 {
+		m.errors.WithLabelValues(strconv.Itoa(o.Code)).Inc()
+	}
+}
+
+func knownMethod(m string) bool {
+	switch m {
+	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
+		return true
+	}
+	return false
+}
+
+func (m *metrics) handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// loopbackOnly hides a handler from everyone but this machine. A request that
+// came through a proxy on this machine is not from this machine, whether the
+// proxy is a trusted one (then r.RemoteAddr speaks of the client) or not.
+func loopbackOnly(h http.Handler, refuse http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isLoopback(r.RemoteAddr) || r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != "" {
+			refuse(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+func isLoopback(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		return false
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Unmap().IsLoopback()
+}

@@ -1,0 +1,94 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"os"
+
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Server is the rooms of the service, opened on one configuration. Commands
+// use its methods; Run adds the listener.
+type Server struct {
+	cfg     Config
+	log     *slog.Logger
+	metrics *metrics
+	health  *health
+	spool   string
+	closers []func()
+
+	store       store.Config
+	db          *store.DB
+	master      *store.Master
+	blobs       store.Blobs
+	idempotency *store.Idempotency
+}
+
+// Open opens the rooms without serving. A running server on the same data is
+// no obstacle.
+func Open(ctx context.Context, cfg Config) (*Server, error) {
+	if err := cfg.readSecrets(); err != nil {
+		return nil, err
+	}
+	return open(ctx, cfg, newLogger(cfg.Log, os.Stderr))
+}
+
+func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err error) {
+	s := &Server{cfg: cfg, log: log, metrics: newMetrics(), health: &health{}, store: cfg.storeConfig(log)}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	if s.db, err = store.Open(ctx, s.store); err != nil {
+		return nil, err
+	}
+	s.onClose(s.db.Close)
+	if s.master, err = store.OpenMaster(ctx, s.db, s.store); err != nil {
+		return nil, err
+	}
+	if s.blobs, err = store.OpenBlobs(ctx, s.store, s.master); err != nil {
+		return nil, err
+	}
+	if s.spool, err = s.store.SpoolDir(); err != nil {
+		return nil, err
+	}
+	s.idempotency = store.NewIdempotency(s.db, s.master)
+	s.health.add("database", s.db.Ready)
+	if b, ok := s.blobs.(interface{ Ready(context.Context) error }); ok {
+		s.health.add("blobs", b.Ready)
+	}
+	return s, nil
+}
+
+// storeConfig is what the store needs of the configuration.
+func (c *Config) storeConfig(log *slog.Logger) store.Config {
+	return store.Config{
+		Database: c.Database, Data: c.Data, Blobs: c.Blobs,
+		S3AccessKey: c.S3.AccessKey, S3SecretKey: c.S3.SecretKey,
+		MasterKeyFile: c.MasterKeyFile, MasterKey: c.MasterKey,
+		Reserve: c.Limits.Reserve, Log: log,
+	}
+}
+
+// onClose remembers what to do at the end; the last opened is closed first.
+func (s *Server) onClose(f func()) { s.closers = append(s.closers, f) }
+
+// Close closes the rooms.
+func (s *Server) Close() {
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		s.closers[i]()
+	}
+	s.closers = nil
+}
+
+// gate says who calls; nil until there are accounts.
+func (s *Server) gate() api.Gate { return nil }
+
+// start sets the work in the background going.
+func (s *Server) start(context.Context) error { return nil }
+
+// register adds the operations of every area.
+func (s *Server) register(*api.API) {}

@@ -1,0 +1,188 @@
+// Package server is the Rogito service: its configuration and the one function
+// that runs it. Everything it is made of lies in internal rooms; this package
+// introduces them to each other.
+//
+// [Load] reads a configuration, [Run] serves until its context ends, and
+// [Open] gives commands the same rooms without the listener, so that they work
+// beside a running server.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/upload"
+)
+
+// Version is what the binary calls itself; the build sets it.
+var Version = "dev"
+
+// Streams are where a command talks to: what was asked for goes to Out,
+// everything else to Err.
+type Streams struct {
+	Out, Err io.Writer
+	Ready    func(url string) // called once the server answers; may be nil
+}
+
+// Run serves until ctx ends, then drains: it turns unready, lets running
+// requests end, stops the jobs and closes the stores.
+func Run(ctx context.Context, cfg Config, std Streams) (err error) {
+	if err := cfg.readSecrets(); err != nil {
+		return err
+	}
+	log := newLogger(cfg.Log, std.Err)
+	ln, err := listener(ctx, &cfg)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+	cfg.settleURL(ln.Addr())
+	s, err := open(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	welcome, err := s.firstStart(ctx)
+	if err != nil {
+		return err
+	}
+	a := s.newAPI()
+	wrap, stopTelemetry, err := startTelemetry(ctx, cfg.Telemetry, Version)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		err = errors.Join(err, stopTelemetry(stop))
+	}()
+	stopMetrics, err := s.serveMetrics(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopMetrics()
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	s.health.started.Store(true)
+	log.Info("ready", "listen", ln.Addr().String(), "url", cfg.PublicURL, "version", Version)
+	welcome.print(std.Out)
+	if std.Ready != nil {
+		std.Ready(cfg.PublicURL)
+	}
+	err = serve(ctx, newHTTPServer(&cfg, wrap(a.Handler()), log), ln, func() {
+		s.health.draining.Store(true)
+		log.Info("draining")
+	}, cfg.Limits.Drain)
+	log.Info("stopped")
+	return err
+}
+
+// settleURL fills in the public URL from the port that was opened.
+func (c *Config) settleURL(addr net.Addr) {
+	if c.PublicURL != "" {
+		c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
+		return
+	}
+	scheme := "http"
+	if c.TLS.Cert != "" {
+		scheme = "https"
+	}
+	host, port, err := net.SplitHostPort(addr.String())
+	if err == nil {
+		if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+			host = "localhost"
+		}
+		c.PublicURL = scheme + "://" + net.JoinHostPort(host, port)
+	}
+}
+
+// readSecrets replaces the names of secret files by what is in them.
+func (c *Config) readSecrets() error {
+	read := func(key, path string, dst *string) error {
+		if path == "" || *dst != "" {
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		*dst = strings.TrimSpace(string(b))
+		return nil
+	}
+	if err := read("s3.secret_key_file", c.S3.SecretKeyFile, &c.S3.SecretKey); err != nil {
+		return err
+	}
+	var password string
+	if err := read("database_password_file", c.DatabasePasswordFile, &password); err != nil || password == "" {
+		return err
+	}
+	u, err := url.Parse(c.Database)
+	if err != nil || u.User == nil {
+		return errors.New("database_password_file: database has no user in its URL")
+	}
+	u.User = url.UserPassword(u.User.Username(), password)
+	c.Database = u.String()
+	return nil
+}
+
+// newAPI puts every operation in its place.
+func (s *Server) newAPI() *api.API {
+	var proxies api.Proxies
+	for _, p := range s.cfg.TrustedProxies {
+		if n, err := prefix(p); err == nil { // check has seen to that
+			proxies = append(proxies, n)
+		}
+	}
+	a := api.New(api.Options{
+		Version:     Version,
+		PublicURL:   s.cfg.PublicURL,
+		Log:         s.log,
+		Gate:        s.gate(),
+		Idempotency: s.idempotency,
+		SpoolDir:    s.spool,
+		Limits:      upload.Limits{Body: s.cfg.Limits.Body, Depth: s.cfg.Limits.Depth, Values: s.cfg.Limits.Values},
+		MaxInFlight: s.cfg.Limits.InFlight,
+		Timeout:     s.cfg.Limits.Timeout,
+		Proxies:     proxies,
+		Observe:     s.metrics.observe,
+	})
+	a.Mount("/healthz", http.HandlerFunc(s.health.healthy))
+	a.Mount("/readyz", http.HandlerFunc(s.health.ready))
+	if s.cfg.Metrics.Listen == "" {
+		a.Mount("/metrics", loopbackOnly(s.metrics.handler(), a.NotFound))
+	}
+	s.register(a)
+	return a
+}
+
+// serveMetrics opens the listener of /metrics, if it has its own.
+func (s *Server) serveMetrics(ctx context.Context) (stop func(), err error) {
+	if s.cfg.Metrics.Listen == "" {
+		return func() {}, nil
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", s.cfg.Metrics.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("metrics.listen: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", s.metrics.handler())
+	srv := newHTTPServer(&s.cfg, mux, s.log)
+	go srv.Serve(ln)
+	return func() { srv.Close() }, nil
+}
+
+// Logger is the server's log, for commands that do the server's work.
+func (s *Server) Logger() *slog.Logger { return s.log }
