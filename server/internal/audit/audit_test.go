@@ -1,0 +1,294 @@
+package audit_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/store/storetest"
+)
+
+type logbook struct {
+	db     *store.DB
+	log    *audit.Log
+	keeper *audit.Keeper
+	live   *audit.Live
+}
+
+func open(t *testing.T, db *store.DB) *logbook {
+	t.Helper()
+	skey, vkey, err := note.GenerateKey(rand.Reader, "rogito.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := note.NewSigner(skey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := audit.New(db, nil)
+	k := &audit.Keeper{Log: l, Signer: signer, File: filepath.Join(t.TempDir(), "checkpoints")}
+	return &logbook{db, l, k, &audit.Live{Log: l, Public: vkey}}
+}
+
+// fill writes n events, with a checkpoint after each ten.
+func (b *logbook) fill(t *testing.T, n int) {
+	t.Helper()
+	ctx := context.Background()
+	for i := range n {
+		err := b.db.Write(ctx, func(tx *store.Tx) error {
+			return b.log.Append(ctx, tx, audit.Event{Account: "a", Record: fmt.Sprintf("r%d", i%3), Kind: "test", Log: fmt.Sprintf("event %d", i), Detail: map[string]int{"i": i}})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%10 == 9 {
+			b.checkpoint(t)
+		}
+	}
+	if _, err := b.log.Sequence(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *logbook) checkpoint(t *testing.T) {
+	t.Helper()
+	if _, err := b.log.Sequence(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.keeper.Make(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *logbook) exec(t *testing.T, query string, args ...any) {
+	t.Helper()
+	err := b.db.Write(context.Background(), func(tx *store.Tx) error {
+		_, err := tx.Exec(context.Background(), query, args...)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *logbook) verify(t *testing.T) *audit.Result {
+	t.Helper()
+	r, err := audit.Verify(context.Background(), b.live, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestWholeLogVerifies(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+		b := open(t, db)
+		b.fill(t, 25)
+		r := b.verify(t)
+		if r.Bad != nil || r.Entries != 25 || r.Checkpoints != 2 {
+			t.Errorf("%+v", r)
+		}
+		of, err := b.log.Of(context.Background(), "r1")
+		if err != nil || len(of) != 8 {
+			t.Fatalf("%d events of r1, %v", len(of), err)
+		}
+		if text, detail := of[0].Text(); text != "event 1" || string(detail) != `{"i":1}` {
+			t.Errorf("%q %s", text, detail)
+		}
+		p, err := b.log.Proof(context.Background(), of[0].Seq, 20)
+		if err != nil || len(p) == 0 {
+			t.Errorf("proof: %v", err)
+		}
+	})
+}
+
+// Each kind of tampering is found, and the first bad entry named.
+func TestTampering(t *testing.T) {
+	kinds := []struct {
+		name string
+		do   func(t *testing.T, b *logbook)
+		seq  int64
+		what string
+	}{
+		{"edit", func(t *testing.T, b *logbook) {
+			b.exec(t, `update audit_events set payload = $1 where seq = 7`, []byte(`{"log":"nothing happened"}`))
+		}, 7, "text"},
+		{"edit with its digest", func(t *testing.T, b *logbook) {
+			b.exec(t, `update audit_events set payload = null, salt = null, digest = $1 where seq = 7`, make([]byte, 32))
+		}, 7, "not the entry"},
+		{"edit of the time", func(t *testing.T, b *logbook) {
+			b.exec(t, `update audit_events set created_at = created_at - 1000 where seq = 3`)
+		}, 3, "not the entry"},
+		{"delete", func(t *testing.T, b *logbook) {
+			b.exec(t, `delete from audit_events where seq = 12`)
+		}, 12, "missing"},
+		{"delete and close the gap", func(t *testing.T, b *logbook) {
+			b.exec(t, `delete from audit_events where seq = 12`)
+			for i := 13; i < 25; i++ {
+				b.exec(t, `update audit_events set seq = $1 where seq = $2`, i-1, i)
+			}
+		}, 12, "not the entry"},
+		{"reorder", func(t *testing.T, b *logbook) {
+			b.exec(t, `update audit_events set seq = 1000 where seq = 5`)
+			b.exec(t, `update audit_events set seq = 5 where seq = 6`)
+			b.exec(t, `update audit_events set seq = 6 where seq = 1000`)
+		}, 5, "not the entry"},
+		{"truncate", func(t *testing.T, b *logbook) {
+			b.exec(t, `delete from audit_events where seq >= 15`)
+			b.exec(t, `update audit_head set size = 15`)
+			b.exec(t, `delete from audit_hashes where position >= $1`, tlog.StoredHashIndex(0, 15))
+		}, 15, "checkpoint covers 20"},
+		{"truncate with the checkpoints", func(t *testing.T, b *logbook) {
+			b.exec(t, `delete from audit_events where seq >= 15`)
+			b.exec(t, `update audit_head set size = 15`)
+			b.exec(t, `delete from audit_hashes where position >= $1`, tlog.StoredHashIndex(0, 15))
+			b.exec(t, `delete from audit_checkpoints where size > 15`)
+		}, 15, "checkpoint covers 20"},
+		{"truncate the tail", func(t *testing.T, b *logbook) {
+			b.exec(t, `delete from audit_events where seq >= 23`)
+		}, 23, "missing"},
+		{"insert", func(t *testing.T, b *logbook) {
+			b.exec(t, `insert into audit_events (id, account_id, record_id, kind, created_at, digest, seq) values ('x', 'a', 'r', 'k', 1, $1, 25)`, make([]byte, 32))
+		}, 25, "not the entry"},
+		{"erase without saying so", func(t *testing.T, b *logbook) {
+			b.exec(t, `update audit_events set payload = null, salt = null where seq = 9`)
+		}, 9, "no erasure"},
+		{"forged checkpoint", func(t *testing.T, b *logbook) {
+			b.exec(t, `update audit_checkpoints set note = replace(note, 'rogito.test', 'rogito.tesT') where size = 20`)
+		}, 10, "not signed"},
+	}
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+				b := open(t, db)
+				b.fill(t, 25)
+				if r := b.verify(t); r.Bad != nil {
+					t.Fatalf("bad before: %v", r.Bad)
+				}
+				k.do(t, b)
+				if strings.Contains(k.name, "with the checkpoints") {
+					var err error
+					if b.live.Extra, err = audit.ReadFile(b.keeper.File); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r := b.verify(t)
+				if r.Bad == nil {
+					t.Fatal("not found")
+				}
+				if r.Bad.Seq != k.seq || !strings.Contains(r.Bad.What, k.what) {
+					t.Errorf("%v, want entry %d: …%s…", r.Bad, k.seq, k.what)
+				}
+			})
+		})
+	}
+}
+
+func TestErasureKeepsTheLogWhole(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+		b := open(t, db)
+		b.fill(t, 25)
+		ctx := context.Background()
+		err := db.Write(ctx, func(tx *store.Tx) error { return b.log.Erase(ctx, tx, "a", "r1", "deleted by its owner") })
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.checkpoint(t)
+		r := b.verify(t)
+		if r.Bad != nil || r.Erased != 8 {
+			t.Errorf("%+v %v", r, r.Bad)
+		}
+	})
+}
+
+func TestExport(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+		b := open(t, db)
+		b.fill(t, 25)
+		var out bytes.Buffer
+		if err := audit.Export(context.Background(), b.live, &out); err != nil {
+			t.Fatal(err)
+		}
+		check := func(text string) *audit.Result {
+			t.Helper()
+			x, err := audit.ReadExport(strings.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := audit.Verify(context.Background(), x, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		if r := check(out.String()); r.Bad != nil || r.Entries != 25 {
+			t.Errorf("%+v", r)
+		}
+		lines := strings.SplitAfter(out.String(), "\n")
+		edited := strings.Replace(out.String(), "event 7", "event 8", 1)
+		if r := check(edited); r.Bad == nil || r.Bad.Seq != 7 {
+			t.Errorf("edited: %+v", r.Bad)
+		}
+		cut := strings.Join(lines[:len(lines)-4], "")
+		if r := check(cut); r.Bad == nil || r.Bad.Seq != 22 {
+			t.Errorf("cut: %+v", r.Bad)
+		}
+	})
+}
+
+// What cannot be written down does not happen, and says so with 105.
+func TestAuditThatCannotBeWritten(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+		b := open(t, db)
+		b.exec(t, `alter table audit_events rename to audit_gone`)
+		ctx := context.Background()
+		err := db.Write(ctx, func(tx *store.Tx) error { return b.log.Append(ctx, tx, audit.Event{Kind: "x"}) })
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Code != 105 {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestParallelAppends(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+		b := open(t, db)
+		ctx := context.Background()
+		done := make(chan error)
+		for i := range 8 {
+			go func() {
+				var err error
+				for j := range 25 {
+					err = errors.Join(err, db.Write(ctx, func(tx *store.Tx) error {
+						return b.log.Append(ctx, tx, audit.Event{Record: fmt.Sprint(i), Kind: "t", Log: fmt.Sprint(j)})
+					}))
+					if j%10 == 0 {
+						_, e := b.log.Sequence(ctx)
+						err = errors.Join(err, e)
+					}
+				}
+				done <- err
+			}()
+		}
+		for range 8 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		b.checkpoint(t)
+		if r := b.verify(t); r.Bad != nil || r.Entries != 200 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
