@@ -1,0 +1,229 @@
+// Package interop hands what we make to strangers, and gives us what they
+// make. It holds tests only; they are skipped, loudly, where the oracles are
+// not installed.
+package interop
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"rogito.dev/rogito/adestest"
+)
+
+// pki answers on loopback for as long as the tests run; rootPEM is its anchor.
+var (
+	pki     *adestest.PKI
+	rootPEM string
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "interop")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	server := httptest.NewUnstartedServer(nil)
+	pki, err = adestest.New(nil, "http://"+server.Listener.Addr().String())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	server.Config.Handler = pki.Handler()
+	server.Start()
+	defer server.Close()
+	rootPEM = filepath.Join(dir, "root.pem")
+	if err := os.WriteFile(rootPEM, pki.RootPEM(), 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer dss.stop()
+	return m.Run()
+}
+
+// shared is the folder with the corpus and the oracles; the test is skipped
+// where there is none.
+func shared(t testing.TB) string {
+	t.Helper()
+	dir := os.Getenv("ROGITO_SHARED")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared")
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(abs, "oracle")); err != nil {
+		t.Skip("SKIPPED: no oracles: set ROGITO_SHARED to the folder that holds them")
+	}
+	return abs
+}
+
+// tool is a program that must be installed.
+func tool(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("SKIPPED: %s is not installed", name)
+	}
+	return path
+}
+
+// Ask is a request to DSS; only File is needed.
+type Ask struct {
+	File     string   `json:"file"`
+	Trust    []string `json:"trust,omitempty"`
+	Detached []any    `json:"detached,omitempty"` // file names, or {"file","name"}
+	Password string   `json:"password,omitempty"`
+	At       string   `json:"at,omitempty"`
+	Offline  bool     `json:"offline,omitempty"`
+	Cert     []string `json:"cert,omitempty"`
+}
+
+// Verdict is what DSS says of a file.
+type Verdict struct {
+	Exception          string      `json:"exception"`
+	Format             string      `json:"format"`
+	Valid              bool        `json:"valid"`
+	Signatures         []SigReport `json:"signatures"`
+	DocumentTimestamps []TSReport  `json:"documentTimestamps"`
+	Raw                string      `json:"-"`
+}
+
+// SigReport is what DSS says of a signature.
+type SigReport struct {
+	Level            string         `json:"level"`
+	Indication       string         `json:"indication"`
+	SubIndication    string         `json:"subIndication"`
+	Intact           *bool          `json:"intact"`
+	CounterSignature bool           `json:"counterSignature"`
+	DigestAlgorithm  string         `json:"digestAlgorithm"`
+	Timestamps       []TSReport     `json:"timestamps"`
+	Scopes           []string       `json:"scopes"`
+	PDF              map[string]any `json:"pdf"`
+	Errors           []any          `json:"errors"`
+	Warnings         []any          `json:"warnings"`
+}
+
+// TSReport is what DSS says of a time-stamp.
+type TSReport struct {
+	Type          string `json:"type"`
+	Indication    string `json:"indication"`
+	ImprintIntact *bool  `json:"imprintIntact"`
+}
+
+// dss is one warm process for all tests.
+var dss oracle
+
+type oracle struct {
+	mu  sync.Mutex
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func (o *oracle) start(t testing.TB) {
+	t.Helper()
+	if o.cmd != nil {
+		return
+	}
+	tool(t, "java")
+	o.cmd = exec.Command(filepath.Join(shared(t), "oracle", "bin", "dss"), "serve")
+	o.cmd.Stderr = os.Stderr
+	var err error
+	if o.in, err = o.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := o.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.out = bufio.NewReaderSize(out, 1<<20)
+	if err := o.cmd.Start(); err != nil {
+		o.cmd = nil
+		t.Skipf("SKIPPED: DSS does not start: %v", err)
+	}
+}
+
+func (o *oracle) stop() {
+	if o.cmd == nil {
+		return
+	}
+	o.in.Close()
+	_ = o.cmd.Wait()
+}
+
+// Validate asks DSS about a file; without other anchors ours is trusted.
+func (o *oracle) Validate(t testing.TB, ask Ask) Verdict {
+	t.Helper()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.start(t)
+	if ask.Trust == nil {
+		ask.Trust = []string{rootPEM}
+	}
+	line, err := json.Marshal(ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.in.Write(append(line, '\n')); err != nil {
+		t.Fatalf("ask DSS: %v", err)
+	}
+	answer, err := o.out.ReadBytes('\n')
+	if err != nil {
+		t.Fatalf("answer of DSS: %v", err)
+	}
+	v := Verdict{Raw: string(bytes.TrimSpace(answer))}
+	if err := json.Unmarshal(answer, &v); err != nil {
+		t.Fatalf("answer of DSS: %v: %s", err, answer)
+	}
+	return v
+}
+
+// Passed demands that DSS calls every signature TOTAL-PASSED and of the level,
+// and returns the verdict. An empty level is not looked at.
+func (o *oracle) Passed(t testing.TB, ask Ask, level string) Verdict {
+	t.Helper()
+	v := o.Validate(t, ask)
+	if v.Exception != "" || len(v.Signatures) == 0 {
+		t.Fatalf("DSS finds no signature: %s", v.Raw)
+	}
+	for i, s := range v.Signatures {
+		if s.Indication != "TOTAL-PASSED" {
+			t.Errorf("signature %d: %s %s: %v", i, s.Indication, s.SubIndication, s.Errors)
+		}
+		if level != "" && !s.CounterSignature && s.Level != level {
+			t.Errorf("signature %d: level %s, want %s", i, s.Level, level)
+		}
+		for _, ts := range s.Timestamps {
+			if ts.Indication != "PASSED" {
+				t.Errorf("signature %d: time-stamp %s: %s", i, ts.Type, ts.Indication)
+			}
+		}
+	}
+	if t.Failed() {
+		t.Logf("DSS: %s", v.Raw)
+	}
+	return v
+}
+
+// write puts bytes into a file of the test.
+func write(t testing.TB, name string, b []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
