@@ -65,7 +65,7 @@ func testAPI(opts Options) *API {
 		func(ctx context.Context, in *listInput) (Reply[[]thing], error) {
 			return Found(make([]thing, 0, in.Limit)), nil
 		})
-	Register(a, Op{Method: "GET", Path: "/things/{id}", ID: "readThing"},
+	Register(a, Op{Method: "GET", Path: "/things/{id}", ID: "readThing", Errors: []int{140}},
 		func(ctx context.Context, in *thingInput) (Reply[*thing], error) {
 			if in.ID == "000000000000000000000000" {
 				return Reply[*thing]{}, fault.New(140, "no such thing")
@@ -80,7 +80,7 @@ func testAPI(opts Options) *API {
 		func(ctx context.Context, in *struct{}) (Reply[thing], error) { return Found(thing{}), nil })
 	Register(a, Op{Method: "GET", Path: "/admin", ID: "admin", Admin: true, Basic: true},
 		func(ctx context.Context, in *struct{}) (Reply[thing], error) { return Found(thing{}), nil })
-	Register(a, Op{Method: "GET", Path: "/broken/{how}", ID: "broken", Public: true}, broken)
+	Register(a, Op{Method: "GET", Path: "/broken/{how}", ID: "broken", Public: true, Errors: []int{130}}, broken)
 	RegisterEncoded[struct{}, thing](a, Op{Method: "GET", Path: "/fast", ID: "fast", Gzip: true},
 		func(ctx context.Context, r *http.Request, out *Encoded) error {
 			if out.NotModified(`"v1"`) {

@@ -14,7 +14,10 @@ import (
 	"rogito.dev/rogito/server/internal/upload"
 )
 
-const schemaPrefix = "#/components/schemas/"
+const (
+	schemaPrefix = "#/components/schemas/"
+	idPattern    = "^[0-9a-f]{24}$"
+)
 
 func newDocument(opts Options) *huma.OpenAPI {
 	huma.DefaultArrayNullable = false // an empty list is [], never null
@@ -160,7 +163,7 @@ func parameters(reg huma.Registry, op Op, in reflect.Type) []*huma.Param {
 		s := huma.SchemaFromField(reg, f, name)
 		s.Nullable = false
 		if f.Type == reflect.TypeFor[ID]() {
-			s.Pattern = "^[0-9a-f]{24}$"
+			s.Pattern = idPattern
 		}
 		p := &huma.Param{
 			Name: name, In: where, Description: f.Tag.Get("doc"),
@@ -218,7 +221,9 @@ func addFailures(o *huma.Operation, op Op) {
 	for _, p := range o.Parameters {
 		if p.In == "query" {
 			codes = append(codes, 160)
-			break
+		}
+		if p.Schema.Pattern == idPattern {
+			codes = append(codes, 141)
 		}
 	}
 	slices.Sort(codes)
