@@ -120,3 +120,44 @@ func contains(list [][]byte, b []byte) bool {
 	}
 	return false
 }
+
+// Includes reports whether something new inside node would change what a
+// reference digests, other signatures being left out by it or not.
+func (s *Signature) Includes(r *Reference, node *xmldom.Node) bool {
+	apex, _, same, err := s.Target(r)
+	if !same || err != nil || !apex.Contains(node) {
+		return false
+	}
+	steps, _ := transforms(r.Node)
+	for _, t := range steps {
+		switch t.Attr("Algorithm") {
+		case XPath:
+			if n := t.Child(Space, "XPath"); n != nil && notSignature.MatchString(expression(n)) {
+				return false
+			}
+		case XPathFilter2:
+			for _, x := range t.Children(FilterNS, "XPath") {
+				if x.Attr("Filter") == "subtract" && allSignature.MatchString(expression(x)) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// Complete reports whether a reference takes in all of its target: nothing is
+// filtered out of it but this signature and others.
+func (s *Signature) Complete(r *Reference) bool {
+	steps, _ := transforms(r.Node)
+	for _, t := range steps {
+		if t.Attr("Algorithm") == XPathFilter2 {
+			for _, x := range t.Children(FilterNS, "XPath") {
+				if x.Attr("Filter") != "subtract" || !allSignature.MatchString(expression(x)) && !hereAncestor.MatchString(expression(x)) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}

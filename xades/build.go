@@ -1,0 +1,163 @@
+package xades
+
+import (
+	"bytes"
+	"crypto"
+	"encoding/asn1"
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"rogito.dev/rogito/internal/xmldom"
+	"rogito.dev/rogito/internal/xmldsig"
+)
+
+// reference is one ds:Reference to be made.
+type reference struct {
+	uri        string
+	noURI      bool
+	typ        string
+	transforms []string // XML of ds:Transform elements
+	digest     []byte
+	mime       string
+	encoding   string
+}
+
+const (
+	transformExclusive = `<ds:Transform Algorithm="` + xmldsig.ExcC14N + `"/>`
+	transformBase64    = `<ds:Transform Algorithm="` + xmldsig.Base64 + `"/>`
+	transformEnveloped = `<ds:Transform Algorithm="` + xmldsig.Enveloped + `"/>`
+	transformNoSigs    = `<ds:Transform Algorithm="` + xmldsig.XPathFilter2 + `"><dsig-xpath:XPath xmlns:dsig-xpath="` + xmldsig.FilterNS + `" Filter="subtract">/descendant::ds:Signature</dsig-xpath:XPath></ds:Transform>`
+)
+
+// builder writes the XML of one signature.
+type builder struct {
+	o    Options
+	id   string
+	refs []reference
+	objs []object
+}
+
+// object is a ds:Object that holds a document.
+type object struct {
+	id, mime string
+	file     int
+}
+
+func (b *builder) refID(i int) string { return fmt.Sprintf("r-%s-%d", b.id, i+1) }
+
+// signedProperties writes the properties under the signature.
+func (b *builder) signedProperties() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, `<xades:SignedProperties Id="xades-%s"><xades:SignedSignatureProperties>`, b.id)
+	fmt.Fprintf(&s, `<xades:SigningTime>%s</xades:SigningTime>`, b.o.Time.UTC().Format("2006-01-02T15:04:05Z"))
+	s.WriteString(`<xades:SigningCertificateV2><xades:Cert><xades:CertDigest>`)
+	s.WriteString(digestXML(b.o.Digest(), sum(b.o.Digest(), b.o.Certificate.Raw)))
+	s.WriteString(`</xades:CertDigest><xades:IssuerSerialV2>` + base64.StdEncoding.EncodeToString(b.issuerSerial()))
+	s.WriteString(`</xades:IssuerSerialV2></xades:Cert></xades:SigningCertificateV2>`)
+	s.WriteString(b.policy())
+	s.WriteString(`</xades:SignedSignatureProperties><xades:SignedDataObjectProperties>`)
+	for i, r := range b.refs {
+		fmt.Fprintf(&s, `<xades:DataObjectFormat ObjectReference="#%s"><xades:MimeType>%s</xades:MimeType>`, b.refID(i), escape(r.mime))
+		if r.encoding != "" {
+			fmt.Fprintf(&s, `<xades:Encoding>%s</xades:Encoding>`, r.encoding)
+		}
+		s.WriteString(`</xades:DataObjectFormat>`)
+	}
+	s.WriteString(`</xades:SignedDataObjectProperties></xades:SignedProperties>`)
+	return s.String()
+}
+
+// issuerSerial is the DER IssuerSerial of RFC 5035.
+func (b *builder) issuerSerial() []byte {
+	name := asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 4, IsCompound: true, Bytes: b.o.Certificate.RawIssuer}
+	der, err := asn1.Marshal(struct {
+		Issuer []asn1.RawValue
+		Serial any
+	}{[]asn1.RawValue{name}, b.o.Certificate.SerialNumber})
+	if err != nil { // both parts come out of a parsed certificate
+		return nil
+	}
+	return der
+}
+
+func (b *builder) policy() string {
+	p := b.o.Policy
+	if p == nil {
+		return ""
+	}
+	s := `<xades:SignaturePolicyIdentifier><xades:SignaturePolicyId><xades:SigPolicyId><xades:Identifier>` + escape(p.ID) +
+		`</xades:Identifier></xades:SigPolicyId><xades:SigPolicyHash>` + digestXML(p.Hash, p.Digest) + `</xades:SigPolicyHash>`
+	if p.URI != "" {
+		s += `<xades:SigPolicyQualifiers><xades:SigPolicyQualifier><xades:SPURI>` + escape(p.URI) +
+			`</xades:SPURI></xades:SigPolicyQualifier></xades:SigPolicyQualifiers>`
+	}
+	return s + `</xades:SignaturePolicyId></xades:SignaturePolicyIdentifier>`
+}
+
+func (b *builder) signedInfo(method string, properties []byte) string {
+	var s strings.Builder
+	s.WriteString(`<ds:SignedInfo><ds:CanonicalizationMethod Algorithm="` + exclusive.URI() + `"/><ds:SignatureMethod Algorithm="` + method + `"/>`)
+	for i, r := range b.refs {
+		fmt.Fprintf(&s, `<ds:Reference Id="%s"`, b.refID(i))
+		if r.typ != "" {
+			fmt.Fprintf(&s, ` Type="%s"`, r.typ)
+		}
+		if !r.noURI {
+			fmt.Fprintf(&s, ` URI="%s"`, escape(r.uri))
+		}
+		s.WriteString(">" + transformsXML(r.transforms) + digestXML(b.o.Digest(), r.digest) + `</ds:Reference>`)
+	}
+	fmt.Fprintf(&s, `<ds:Reference Type="%s" URI="#xades-%s">%s%s</ds:Reference></ds:SignedInfo>`,
+		xmldsig.SignedPropsTy, b.id, transformsXML([]string{transformExclusive}), digestXML(b.o.Digest(), properties))
+	return s.String()
+}
+
+func transformsXML(t []string) string {
+	if len(t) == 0 {
+		return ""
+	}
+	return `<ds:Transforms>` + strings.Join(t, "") + `</ds:Transforms>`
+}
+
+func digestXML(h crypto.Hash, digest []byte) string {
+	return `<ds:DigestMethod Algorithm="` + xmldsig.HashURI(h) + `"/><ds:DigestValue>` +
+		base64.StdEncoding.EncodeToString(digest) + `</ds:DigestValue>`
+}
+
+func (b *builder) keyInfo() string {
+	var s strings.Builder
+	s.WriteString(`<ds:KeyInfo><ds:X509Data>`)
+	writeCert := func(der []byte) {
+		s.WriteString(`<ds:X509Certificate>` + base64.StdEncoding.EncodeToString(der) + `</ds:X509Certificate>`)
+	}
+	writeCert(b.o.Certificate.Raw)
+	for _, c := range b.o.Chain {
+		if !bytes.Equal(c.Raw, b.o.Certificate.Raw) {
+			writeCert(c.Raw)
+		}
+	}
+	s.WriteString(`</ds:X509Data></ds:KeyInfo>`)
+	return s.String()
+}
+
+// canonicalPart is the exclusive canonical form that a fragment will have in
+// the document: nothing above ds:Signature can change it.
+func canonicalPart(xml string) ([]byte, error) {
+	wrapped := `<ds:Signature xmlns:ds="` + ds + `" xmlns:xades="` + ns132 + `">` + xml + `</ds:Signature>`
+	d, err := xmldom.Parse([]byte(wrapped), xmldom.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	return xmldsig.Canonical(d.Root().First, exclusive), nil
+}
+
+func sum(h crypto.Hash, b []byte) []byte {
+	w := h.New()
+	w.Write(b)
+	return w.Sum(nil)
+}
+
+var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;")
+
+func escape(s string) string { return escaper.Replace(s) }

@@ -1,0 +1,91 @@
+package xades
+
+import (
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/internal/xmldom"
+	"rogito.dev/rogito/internal/xmldsig"
+)
+
+// maxEvidence bounds the pieces of validation data read from one signature.
+const maxEvidence = 4096
+
+// carried gathers the certificates and revocation data in the signature.
+func (s *sigReader) carried() {
+	for _, der := range xmldsig.Certificates(s.x.KeyInfo) {
+		s.addEvidence(ades.EvidenceCertificate, "KeyInfo", der)
+	}
+	for p := range s.unsigned.Elements() {
+		s.validationData(p)
+	}
+	seen := map[string]bool{}
+	for _, e := range s.sig.Evidence {
+		if e.Kind != ades.EvidenceCertificate || seen[string(e.Raw)] {
+			continue
+		}
+		seen[string(e.Raw)] = true
+		if c, err := pkix.ParseCertificate(e.Raw); err == nil {
+			s.certs = append(s.certs, c)
+		} else {
+			s.problem(false, s.x.Node, "certificate in %s: %v", e.Origin, err)
+		}
+	}
+}
+
+func (s *sigReader) addEvidence(kind ades.EvidenceKind, origin string, raw []byte) {
+	if len(raw) > 0 && len(s.sig.Evidence) < maxEvidence {
+		s.sig.Evidence = append(s.sig.Evidence, ades.Evidence{Kind: kind, Origin: origin, Raw: raw})
+	}
+}
+
+// validationData reads one unsigned property, if it holds validation data.
+func (s *sigReader) validationData(p *xmldom.Node) {
+	for _, e := range propertyEvidence(p) {
+		s.addEvidence(e.Kind, e.Origin, e.Raw)
+	}
+}
+
+// propertyEvidence is the validation data in one unsigned property.
+func propertyEvidence(p *xmldom.Node) []ades.Evidence {
+	var found []ades.Evidence
+	add := func(kind ades.EvidenceKind, n *xmldom.Node) {
+		raw, err := xmldsig.DecodeBase64(n.Text())
+		if err != nil || len(raw) == 0 {
+			return
+		}
+		if kind == ades.EvidenceOCSP {
+			raw = wholeOCSP(raw)
+		}
+		found = append(found, ades.Evidence{Kind: kind, Origin: p.Name.Local, Raw: raw})
+	}
+	switch p.Name.Local {
+	case "CertificateValues", "RevocationValues", "AttrAuthoritiesCertValues", "AttributeRevocationValues",
+		"TimeStampValidationData", "AnyValidationData":
+		for n := range p.All() {
+			if n.Kind != xmldom.Element {
+				continue
+			}
+			switch n.Name.Local {
+			case "EncapsulatedX509Certificate":
+				add(ades.EvidenceCertificate, n)
+			case "EncapsulatedOCSPValue":
+				add(ades.EvidenceOCSP, n)
+			case "EncapsulatedCRLValue":
+				add(ades.EvidenceCRL, n)
+			}
+		}
+	}
+	return found
+}
+
+// wholeOCSP wraps a basic response, which some signatures carry bare.
+func wholeOCSP(raw []byte) []byte {
+	if _, err := pkix.ParseOCSPResponse(raw); err == nil {
+		return raw
+	}
+	wrapped := pkix.WrapBasicOCSP(raw)
+	if _, err := pkix.ParseOCSPResponse(wrapped); err == nil {
+		return wrapped
+	}
+	return raw
+}

@@ -1,0 +1,158 @@
+package xades
+
+import (
+	"bytes"
+	"encoding/asn1"
+	"math/big"
+	"strings"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/internal/xmldom"
+	"rogito.dev/rogito/internal/xmldsig"
+)
+
+// certRef is a Cert element of SigningCertificate or SigningCertificateV2.
+type certRef struct {
+	attribute string
+	digestURI string
+	digest    []byte
+	issuer    []byte // DER name, from IssuerSerialV2
+	serial    *big.Int
+	hasSerial bool
+}
+
+// identify finds the signing certificate: the one that the signed reference
+// names, or, where there is none, the one in KeyInfo whose key verifies.
+func (s *sigReader) identify() {
+	refs := s.certRefs()
+	signer := s.named(refs)
+	if signer == nil {
+		signer = s.byKey()
+	}
+	for i, ref := range refs {
+		fact := ades.CertRef{Attribute: ref.attribute, Digest: ref.digestURI}
+		if h, ok := xmldsig.HashByURI(ref.digestURI); ok {
+			fact.Digest = xmldsig.HashName(h)
+		}
+		if signer != nil && i == 0 {
+			fact.DigestMatch, fact.IssuerSerial = ref.matches(signer)
+		} else if c := s.lookup(ref); c != nil { // references to issuers may follow
+			fact.DigestMatch, fact.IssuerSerial = ref.matches(c)
+		}
+		s.sig.CertificateRefs = append(s.sig.CertificateRefs, fact)
+	}
+	if signer != nil {
+		s.sig.SigningCertificate = signer.Raw
+	}
+}
+
+// named finds the certificate that the first reference names.
+func (s *sigReader) named(refs []certRef) *pkix.Certificate {
+	if len(refs) == 0 {
+		return nil
+	}
+	return s.lookup(refs[0])
+}
+
+func (s *sigReader) lookup(ref certRef) *pkix.Certificate {
+	for _, c := range s.certs {
+		if m, _ := ref.matches(c); m == ades.Yes {
+			return c
+		}
+	}
+	return nil
+}
+
+// byKey tries the certificates of KeyInfo on the signature value. The first
+// one stands in when none fits, so that the report can say whose it claims to be.
+func (s *sigReader) byKey() *pkix.Certificate {
+	in := len(xmldsig.Certificates(s.x.KeyInfo))
+	for _, c := range s.certs[:min(in, len(s.certs), 32)] {
+		if s.x.CheckValue(c.PublicKey) == nil {
+			return c
+		}
+	}
+	if in > 0 && len(s.certs) > 0 {
+		return s.certs[0]
+	}
+	for _, c := range s.certs[:min(len(s.certs), 32)] {
+		if s.x.CheckValue(c.PublicKey) == nil {
+			return c
+		}
+	}
+	return nil
+}
+
+func (s *sigReader) certRefs() []certRef {
+	var refs []certRef
+	ssp := s.signed.Child(s.space, "SignedSignatureProperties")
+	for _, name := range []string{"SigningCertificateV2", "SigningCertificate"} {
+		for _, p := range ssp.Children(s.space, name) {
+			for i, c := range p.Children(s.space, "Cert") {
+				if i >= 32 {
+					break
+				}
+				refs = append(refs, s.certRef(name, c))
+			}
+		}
+	}
+	return refs
+}
+
+func (s *sigReader) certRef(attribute string, c *xmldom.Node) certRef {
+	ref := certRef{attribute: attribute}
+	d := c.Child(s.space, "CertDigest")
+	for m := range d.Elements() { // 1.1.1 has the digest in its own namespace
+		switch m.Name.Local {
+		case "DigestMethod":
+			ref.digestURI = m.Attr("Algorithm")
+		case "DigestValue":
+			ref.digest, _ = xmldsig.DecodeBase64(m.Text())
+		}
+	}
+	if v2 := c.Child(s.space, "IssuerSerialV2"); v2 != nil {
+		ref.hasSerial = true
+		if der, err := xmldsig.DecodeBase64(v2.Text()); err == nil {
+			ref.issuer, ref.serial = parseIssuerSerial(der)
+		}
+	} else if is := c.Child(s.space, "IssuerSerial"); is != nil {
+		ref.hasSerial = true
+		ref.serial, _ = new(big.Int).SetString(strings.TrimSpace(is.Child(ds, "X509SerialNumber").Text()), 10)
+	}
+	return ref
+}
+
+// parseIssuerSerial reads the DER IssuerSerial of RFC 5035.
+func parseIssuerSerial(der []byte) (name []byte, serial *big.Int) {
+	var v struct {
+		Issuer []asn1.RawValue
+		Serial *big.Int
+		UID    asn1.BitString `asn1:"optional"`
+	}
+	if _, err := asn1.Unmarshal(der, &v); err != nil {
+		return nil, nil
+	}
+	for _, n := range v.Issuer {
+		if n.Class == asn1.ClassContextSpecific && n.Tag == 4 {
+			name = n.Bytes
+		}
+	}
+	return name, v.Serial
+}
+
+// matches compares a reference with a certificate. Names in text form are not
+// compared: their spelling is free, and the digest says it all.
+func (r certRef) matches(c *pkix.Certificate) (digestMatch, issuerSerial ades.Tri) {
+	if h, ok := xmldsig.HashByURI(r.digestURI); ok {
+		digestMatch = ades.TriOf(bytes.Equal(digest(h, c.Raw), r.digest))
+	}
+	if r.hasSerial {
+		ok := r.serial != nil && c.SerialNumber != nil && r.serial.Cmp(c.SerialNumber) == 0
+		if r.issuer != nil {
+			ok = ok && pkix.EqualNames(r.issuer, c.RawIssuer)
+		}
+		issuerSerial = ades.TriOf(ok)
+	}
+	return digestMatch, issuerSerial
+}

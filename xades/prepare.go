@@ -1,0 +1,266 @@
+package xades
+
+import (
+	"crypto"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/xmldom"
+	"rogito.dev/rogito/internal/xmldsig"
+)
+
+// Draft is a signed document that wants only its signature value. It
+// implements ades.Draft.
+type Draft struct {
+	tbs    []byte
+	hash   crypto.Hash
+	pub    crypto.PublicKey
+	files  []ades.File
+	before string // text of the signature up to the value, and after it
+	after  string
+	objs   []object
+	place  func(w io.Writer, signature func(io.Writer) error) error
+}
+
+var _ ades.Draft = (*Draft)(nil)
+
+// ToBeSigned is the canonical SignedInfo.
+func (d *Draft) ToBeSigned() []byte { return d.tbs }
+
+// Digest of ToBeSigned.
+func (d *Draft) Digest() []byte { return sum(d.hash, d.tbs) }
+
+// Finish writes the signed document. ECDSA values come as DER.
+func (d *Draft) Finish(w io.Writer, value []byte) error {
+	value, err := xmldsig.XMLValue(d.pub, value)
+	if err != nil {
+		return fmt.Errorf("xades: %w", err)
+	}
+	return d.place(w, func(w io.Writer) error {
+		if _, err := io.WriteString(w, d.before+base64.StdEncoding.EncodeToString(value)+d.after); err != nil {
+			return err
+		}
+		for _, o := range d.objs {
+			if err := d.writeObject(w, o); err != nil {
+				return err
+			}
+		}
+		_, err := io.WriteString(w, "</ds:Signature>")
+		return err
+	})
+}
+
+func (d *Draft) writeObject(w io.Writer, o object) error {
+	if _, err := fmt.Fprintf(w, `<ds:Object Id="%s" MimeType="%s" Encoding="%s">`, o.id, escape(o.mime), xmldsig.Base64); err != nil {
+		return err
+	}
+	enc := base64.NewEncoder(base64.StdEncoding, w)
+	src := d.files[o.file].Source
+	if _, err := io.Copy(enc, io.NewSectionReader(src, 0, src.Size())); err != nil {
+		return fmt.Errorf("xades: read document: %w", err)
+	}
+	if err := enc.Close(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "</ds:Object>")
+	return err
+}
+
+// Prepare makes everything of a signature but its value. It returns a
+// *ades.MalformedError for XML that is not well-formed or has a DTD.
+func Prepare(files []ades.File, o Options) (*Draft, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, errors.New("xades: nothing to sign")
+	}
+	method, err := xmldsig.MethodFor(o.Certificate.PublicKey, o.Digest(), o.PSS)
+	if err != nil {
+		return nil, fmt.Errorf("xades: %w", err)
+	}
+	p := &preparation{files: files, o: o, b: builder{o: o}}
+	if err := p.pack(); err != nil {
+		return nil, err
+	}
+	properties := p.b.signedProperties()
+	canonical, err := canonicalPart(properties)
+	if err != nil {
+		return nil, fmt.Errorf("xades: %w", err)
+	}
+	info := p.b.signedInfo(method, sum(o.Digest(), canonical))
+	tbs, err := canonicalPart(info)
+	if err != nil {
+		return nil, fmt.Errorf("xades: %w", err)
+	}
+	return &Draft{
+		tbs: tbs, hash: o.Digest(), pub: o.Certificate.PublicKey, files: files, objs: p.b.objs, place: p.place,
+		before: fmt.Sprintf(`<ds:Signature xmlns:ds="%s" Id="%s">%s<ds:SignatureValue Id="value-%s">`, ds, p.b.id, info, p.b.id),
+		after: fmt.Sprintf(`</ds:SignatureValue>%s<ds:Object><xades:QualifyingProperties xmlns:xades="%s" Target="#%s">%s</xades:QualifyingProperties></ds:Object>`,
+			p.b.keyInfo(), ns132, p.b.id, properties),
+	}, nil
+}
+
+// preparation collects what is to be referenced and where the signature goes.
+type preparation struct {
+	files []ades.File
+	o     Options
+	b     builder
+	doc   *xmldom.Document // the one XML document, when there is one
+	place func(w io.Writer, signature func(io.Writer) error) error
+}
+
+func (p *preparation) pack() error {
+	packaging := p.o.Packaging
+	if packaging == ByContent {
+		packaging = p.byContent()
+	}
+	switch packaging {
+	case Enveloped:
+		return p.enveloped()
+	case Enveloping:
+		return p.enveloping()
+	case Detached:
+		return p.detached()
+	case InternallyDetached:
+		return p.internallyDetached()
+	}
+	return fmt.Errorf("xades: unknown packaging %d", packaging)
+}
+
+// byContent chooses Enveloped for one XML document that can take a signature.
+func (p *preparation) byContent() Packaging {
+	if len(p.files) != 1 || !LooksLikeXML(p.files[0].Source) {
+		return Enveloping
+	}
+	if doc, err := parse(p.files[0].Source); err == nil && doc.Root().Is(ds, "Signature") {
+		return Enveloping
+	}
+	return Enveloped
+}
+
+// chooseID names the signature. The same input gives the same name, so that a
+// draft can be made again; a name in use is stepped over.
+func (p *preparation) chooseID(digests ...[]byte) {
+	if p.o.SignatureID != "" {
+		p.b.id = p.o.SignatureID
+		return
+	}
+	h := crypto.SHA256.New()
+	h.Write(p.o.Certificate.Raw)
+	fmt.Fprintf(h, "%d", p.o.Time.UnixNano())
+	for _, d := range digests {
+		h.Write(d)
+	}
+	seed := h.Sum(nil)
+	for n := 0; ; n++ {
+		seed[15] += byte(n)
+		p.b.id = "id-" + hex.EncodeToString(seed[:16])
+		if p.doc == nil || n == 255 || !p.doc.HasID(p.b.id) {
+			return
+		}
+	}
+}
+
+// enveloping references each document inside a ds:Object.
+func (p *preparation) enveloping() error {
+	digests, err := p.digestFiles()
+	if err != nil {
+		return err
+	}
+	p.chooseID(digests...)
+	for i, f := range p.files {
+		id := fmt.Sprintf("o-%s-%d", p.b.id, i+1)
+		mime := p.mime(f)
+		p.b.objs = append(p.b.objs, object{id: id, mime: mime, file: i})
+		p.b.refs = append(p.b.refs, reference{
+			uri: "#" + id, typ: xmldsig.Space + "Object", transforms: []string{transformBase64},
+			digest: digests[i], mime: mime, encoding: xmldsig.Base64,
+		})
+	}
+	p.place = alone
+	return nil
+}
+
+// detached references each document by its name.
+func (p *preparation) detached() error {
+	digests, err := p.digestFiles()
+	if err != nil {
+		return err
+	}
+	p.chooseID(digests...)
+	for i, f := range p.files {
+		if f.Name == "" && len(p.files) > 1 {
+			return errors.New("xades: several detached documents need names")
+		}
+		p.b.refs = append(p.b.refs, reference{uri: EscapeName(f.Name), noURI: f.Name == "", digest: digests[i], mime: p.mime(f)})
+	}
+	p.place = alone
+	return nil
+}
+
+// alone makes the signature the whole document.
+func alone(w io.Writer, signature func(io.Writer) error) error {
+	if _, err := io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"); err != nil {
+		return err
+	}
+	return signature(w)
+}
+
+func (p *preparation) digestFiles() ([][]byte, error) {
+	digests := make([][]byte, len(p.files))
+	for i, f := range p.files {
+		h := p.o.Digest().New()
+		if _, err := io.Copy(h, io.NewSectionReader(f.Source, 0, f.Source.Size())); err != nil {
+			return nil, fmt.Errorf("xades: read document: %w", err)
+		}
+		digests[i] = h.Sum(nil)
+	}
+	return digests, nil
+}
+
+func (p *preparation) mime(f ades.File) string {
+	if m := p.o.MimeTypes[f.Name]; m != "" {
+		return m
+	}
+	if LooksLikeXML(f.Source) {
+		return "text/xml"
+	}
+	return "application/octet-stream"
+}
+
+// LooksLikeXML reports whether a source begins as XML documents do: after a
+// byte order mark and white space, with a less-than sign and something that
+// can follow it.
+func LooksLikeXML(src ades.Source) bool {
+	head := make([]byte, min(src.Size(), 512))
+	if n, err := src.ReadAt(head, 0); err != nil && !(errors.Is(err, io.EOF) && n == len(head)) {
+		return false
+	}
+	head = slices.DeleteFunc(head, func(c byte) bool { return c == 0 || c == 0xFE || c == 0xFF }) // UTF-16
+	for len(head) > 0 && (head[0] <= ' ' || head[0] == 0xEF || head[0] == 0xBB || head[0] == 0xBF) {
+		head = head[1:]
+	}
+	return len(head) > 2 && head[0] == '<' && (head[1] == '?' || head[1] == '!' || head[1] == '_' || head[1]|0x20 >= 'a' && head[1]|0x20 <= 'z' || head[1] >= 0x80)
+}
+
+// parse reads a whole source as XML.
+func parse(src ades.Source) (*xmldom.Document, error) {
+	if src.Size() > int64(xmldom.DefaultLimits.Size) {
+		return nil, ades.Malformed("XML", "", "%w: %d bytes", xmldom.ErrLimit, src.Size())
+	}
+	b := make([]byte, src.Size())
+	if _, err := io.ReadFull(io.NewSectionReader(src, 0, src.Size()), b); err != nil {
+		return nil, fmt.Errorf("xades: read document: %w", err)
+	}
+	d, err := xmldom.Parse(b, xmldom.Limits{})
+	if err != nil {
+		return nil, malformed(err)
+	}
+	return d, nil
+}

@@ -1,0 +1,176 @@
+package xades
+
+import (
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/xmldom"
+)
+
+// isSignedProperties reports whether a reference type means the signed
+// properties, in any version.
+func isSignedProperties(typ string) bool {
+	return strings.HasPrefix(typ, "http://uri.etsi.org/01903") && strings.HasSuffix(typ, "SignedProperties")
+}
+
+// findProperties finds the SignedProperties that the signature really signs.
+// They are found by the reference and not by their place, must stand in an
+// Object of this signature, and must say that they are about it; else somebody
+// else's could be slipped in.
+func (s *sigReader) findProperties() {
+	for _, r := range s.x.References {
+		typed := isSignedProperties(r.Type)
+		n, _, same, err := s.x.Target(r)
+		if err != nil || !same || n.Kind != xmldom.Element || n.Name.Local != "SignedProperties" || !isXAdES(n.Name.Space) {
+			if typed && err == nil {
+				s.problem(true, r.Node, "the reference to SignedProperties points elsewhere")
+			}
+			continue
+		}
+		if s.signed != nil {
+			s.problem(true, r.Node, "two references to SignedProperties")
+			return
+		}
+		if !s.own(n) {
+			return
+		}
+		s.signed, s.space = n, n.Name.Space
+		s.sig.Format = ades.XAdES
+		s.unsigned = n.Parent.Find(s.space, "UnsignedProperties", "UnsignedSignatureProperties")
+	}
+	if s.signed == nil && s.hasProperties() {
+		s.problem(false, s.x.Node, "qualifying properties are not signed")
+	}
+}
+
+// own checks that SignedProperties stand where they must.
+func (s *sigReader) own(n *xmldom.Node) bool {
+	qp := n.Parent
+	if !qp.Is(n.Name.Space, "QualifyingProperties") || !qp.Parent.Is(ds, "Object") || qp.Parent.Parent != s.x.Node {
+		s.problem(true, n, "SignedProperties outside their signature")
+		return false
+	}
+	target, id := qp.Attr("Target"), s.x.Node.Attr("Id")
+	if target != "" && target != "#"+id {
+		s.problem(true, qp, "qualifying properties are about another signature")
+		return false
+	}
+	return true
+}
+
+func (s *sigReader) hasProperties() bool {
+	for _, o := range s.x.Objects {
+		for c := range o.Elements() {
+			if c.Name.Local == "QualifyingProperties" && isXAdES(c.Name.Space) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// readSigned reads the signed properties.
+func (s *sigReader) readSigned() {
+	if s.signed == nil {
+		return
+	}
+	ssp := s.signed.Child(s.space, "SignedSignatureProperties")
+	if t := ssp.Child(s.space, "SigningTime"); t != nil {
+		when, ok := dateTime(t.Text())
+		if !ok {
+			s.problem(false, t, "SigningTime is not a date and time")
+		}
+		s.sig.ClaimedTime = when
+	}
+	if p := ssp.Child(s.space, "SignaturePolicyIdentifier"); p != nil {
+		id := p.Find(s.space, "SignaturePolicyId", "SigPolicyId", "Identifier")
+		s.sig.Policy = &ades.SigPolicy{
+			ID:      strings.TrimSpace(id.Text()),
+			Implied: p.Child(s.space, "SignaturePolicyImplied") != nil,
+		}
+	}
+	s.formats = map[string]bool{}
+	for _, f := range s.signed.Child(s.space, "SignedDataObjectProperties").Children(s.space, "DataObjectFormat") {
+		if f.Child(s.space, "MimeType") != nil {
+			s.formats[strings.TrimPrefix(f.Attr("ObjectReference"), "#")] = true
+		}
+	}
+}
+
+// dateTime reads xs:dateTime; without a zone it is taken as UTC.
+func dateTime(text string) (time.Time, bool) {
+	text = strings.TrimSpace(text)
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), true
+		}
+	}
+	return time.Time{}, false
+}
+
+// facts lists what is present, by the names of the standard. Level needs
+// nothing else.
+func (s *sigReader) facts() {
+	s.count("KeyInfo", s.keyInfoSigned(), boolInt(s.x.KeyInfo != nil))
+	s.count(attrUnformatted, true, s.missing)
+	for _, group := range []struct {
+		in     *xmldom.Node
+		signed bool
+	}{
+		{s.signed.Child(s.space, "SignedSignatureProperties"), true},
+		{s.signed.Child(s.space, "SignedDataObjectProperties"), true},
+		{s.unsigned, false},
+	} {
+		for p := range group.in.Elements() {
+			s.count(propertyName(p), group.signed, 1)
+		}
+	}
+	s.sig.ContentIsWhole = s.whole()
+}
+
+// attrUnformatted counts the references without a DataObjectFormat, which a
+// baseline signature must not have.
+const attrUnformatted = "Reference-without-DataObjectFormat"
+
+// propertyName is the local name, but the archive time-stamps of 1.3.2 and of
+// 1.4.1 are different properties of one name.
+func propertyName(p *xmldom.Node) string {
+	if p.Name.Local == "ArchiveTimeStamp" && p.Name.Space != ns141 {
+		return "ArchiveTimeStamp-1.3.2"
+	}
+	return p.Name.Local
+}
+
+func (s *sigReader) count(name string, signed bool, n int) {
+	if n == 0 {
+		return
+	}
+	for i := range s.sig.Attributes {
+		if a := &s.sig.Attributes[i]; a.Name == name && a.Signed == signed {
+			a.Values += n
+			return
+		}
+	}
+	s.sig.Attributes = append(s.sig.Attributes, ades.Attribute{Name: name, Signed: signed, Values: n})
+}
+
+// keyInfoSigned reports whether a reference covers KeyInfo.
+func (s *sigReader) keyInfoSigned() bool {
+	if s.x.KeyInfo == nil {
+		return false
+	}
+	for _, r := range s.x.References {
+		if n, _, same, err := s.x.Target(r); same && err == nil && n.Kind == xmldom.Element && n.Contains(s.x.KeyInfo) {
+			return s.x.Includes(r, s.x.KeyInfo)
+		}
+	}
+	return false
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

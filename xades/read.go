@@ -1,0 +1,189 @@
+package xades
+
+import (
+	"context"
+	"crypto"
+	"errors"
+	"fmt"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/internal/xmldom"
+	"rogito.dev/rogito/internal/xmldsig"
+)
+
+// MaxSignatures bounds the signatures that are read from one document.
+const MaxSignatures = 1000
+
+// Read states the facts of every signature in an XML document. It returns a
+// *ades.MalformedError for what is not well-formed or has a DTD; a broken
+// signature is a fact, not an error.
+func Read(ctx context.Context, src ades.Source, o ades.Reading) (*ades.Document, error) {
+	doc, err := parse(src)
+	if err != nil {
+		return nil, err
+	}
+	return read(ctx, doc, byName(o.Detached, true))
+}
+
+// ReadIn is Read for a signature file of a container: references are resolved
+// by name among the container's files, and never by there being only one.
+func ReadIn(ctx context.Context, src ades.Source, files []ades.File) (*ades.Document, error) {
+	doc, err := parse(src)
+	if err != nil {
+		return nil, err
+	}
+	return read(ctx, doc, byName(files, false))
+}
+
+func read(ctx context.Context, doc *xmldom.Document, files resolver) (*ades.Document, error) {
+	r := &reader{ctx: ctx, doc: doc, files: files, out: &ades.Document{Format: ades.XMLDSig}, ids: map[string]int{}}
+	for _, n := range xmldsig.Find(doc) {
+		if isCounter(n) {
+			continue // read with its parent
+		}
+		if len(r.out.Signatures) >= MaxSignatures {
+			return nil, ades.Malformed("XML", "", "%w: more than %d signatures", xmldom.ErrLimit, MaxSignatures)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		sig := r.signature(n, nil, 0)
+		r.out.Signatures = append(r.out.Signatures, sig)
+		if sig.Format == ades.XAdES {
+			r.out.Format = ades.XAdES
+		}
+		r.out.Content = append(r.out.Content, sig.Content...)
+	}
+	return r.out, nil
+}
+
+type reader struct {
+	ctx   context.Context
+	doc   *xmldom.Document
+	files resolver
+	out   *ades.Document
+	ids   map[string]int
+}
+
+// isCounter reports whether a signature stands in a CounterSignature property
+// of another one.
+func isCounter(n *xmldom.Node) bool {
+	p := n.Parent
+	return p != nil && p.Kind == xmldom.Element && p.Name.Local == "CounterSignature" && isXAdES(p.Name.Space)
+}
+
+// sigReader reads one signature.
+type sigReader struct {
+	*reader
+	x     *xmldsig.Signature
+	sig   *ades.Signature
+	depth int
+
+	space    string // of the qualifying properties
+	signed   *xmldom.Node
+	unsigned *xmldom.Node // UnsignedSignatureProperties
+	certs    []*pkix.Certificate
+	formats  map[string]bool // reference ids that have a DataObjectFormat
+	missing  int             // references that want one
+}
+
+// signature reads a ds:Signature; parent is the one it counter-signs.
+func (r *reader) signature(n *xmldom.Node, parent *xmldsig.Signature, depth int) *ades.Signature {
+	x, err := xmldsig.Read(r.doc, n)
+	s := &sigReader{reader: r, x: x, depth: depth, sig: &ades.Signature{Format: ades.XMLDSig, Path: n.Path()}}
+	s.sig.ID = r.name(n, x)
+	if err != nil {
+		s.sig.ValueIntact = ades.No
+		s.problem(true, n, "%v", err)
+		return s.sig
+	}
+	s.sig.Value = x.Value
+	s.findProperties()
+	s.readSigned()
+	s.references(parent)
+	s.carried()
+	s.identify()
+	s.checkValue()
+	s.counterSignatures()
+	s.timestamps()
+	s.facts()
+	return s.sig
+}
+
+// name gives a signature an id that is unique in the document and stays the
+// same between readings.
+func (r *reader) name(n *xmldom.Node, x *xmldsig.Signature) string {
+	id := n.Attr("Id")
+	if id == "" {
+		raw := []byte(r.doc.Raw(n))
+		if x != nil && len(x.Value) > 0 {
+			raw = x.Value
+		}
+		id = "S-" + ades.FactID(raw)[:32]
+	}
+	r.ids[id]++
+	if k := r.ids[id]; k > 1 {
+		id = fmt.Sprintf("%s~%d", id, k)
+	}
+	return id
+}
+
+func (s *sigReader) problem(fatal bool, where *xmldom.Node, text string, args ...any) {
+	s.sig.Problems = append(s.sig.Problems, ades.Problem{Fatal: fatal, Where: where.Path(), Text: fmt.Sprintf(text, args...)})
+}
+
+// checkValue does the arithmetic of the signature value, with the key of the
+// signing certificate; a bare key serves only where there is no certificate
+// at all, or it could stand in for the key of somebody else's certificate.
+func (s *sigReader) checkValue() {
+	s.sig.ToBeSigned = s.x.ToBeSigned()
+	var pub any
+	switch {
+	case s.sig.SigningCertificate != nil:
+		if c, err := pkix.ParseCertificate(s.sig.SigningCertificate); err == nil {
+			pub = c.PublicKey
+		}
+	case len(s.certs) == 0:
+		var err error
+		if pub, err = xmldsig.PublicKey(s.x.KeyInfo); err != nil {
+			s.problem(false, s.x.KeyInfo, "KeyValue: %v", err)
+		}
+	}
+	s.sig.Algorithm = s.x.Scheme.Algorithm(pub)
+	if s.x.SchemeErr != nil {
+		s.problem(false, s.x.SignedInfo, "%v", s.x.SchemeErr)
+		return
+	}
+	if pub == nil {
+		return
+	}
+	switch err := s.x.Scheme.Verify(pub, s.sig.ToBeSigned, s.x.Value); {
+	case err == nil:
+		s.sig.ValueIntact = ades.Yes
+	case errors.Is(err, pkix.ErrSignature):
+		s.sig.ValueIntact = ades.No
+	default:
+		s.problem(false, s.x.SignedInfo, "signature value: %v", err)
+	}
+}
+
+// counterSignatures reads what stands in CounterSignature properties.
+func (s *sigReader) counterSignatures() {
+	for p := range s.unsigned.Elements() {
+		if p.Name.Local != "CounterSignature" {
+			continue
+		}
+		for _, n := range p.Children(ds, "Signature") {
+			if s.depth+1 >= limits.CounterSignatures || len(s.sig.CounterSignatures) >= MaxSignatures {
+				s.problem(false, p, "counter-signatures beyond the limit are not read")
+				return
+			}
+			c := s.reader.signature(n, s.x, s.depth+1)
+			s.sig.CounterSignatures = append(s.sig.CounterSignatures, c)
+		}
+	}
+}
+
+func digest(h crypto.Hash, b []byte) []byte { return sum(h, b) }

@@ -1,0 +1,185 @@
+package xades
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/xmldom"
+	"rogito.dev/rogito/internal/xmldsig"
+)
+
+// resolver finds files for references out of the document.
+type resolver func(r *xmldsig.Reference) *ades.File
+
+// byName resolves by name: as it stands, percent-decoded, or by its last
+// segment. With single, one file alone serves any reference.
+func byName(files []ades.File, single bool) resolver {
+	return func(r *xmldsig.Reference) *ades.File {
+		for _, name := range names(r.URI) {
+			for i := range files {
+				if files[i].Name != "" && files[i].Name == name {
+					return &files[i]
+				}
+			}
+		}
+		if !single {
+			return nil
+		}
+		for i := range files {
+			if files[i].Name != "" && path.Base(files[i].Name) == path.Base(decodeURI(r.URI)) {
+				return &files[i]
+			}
+		}
+		if len(files) == 1 {
+			return &files[0]
+		}
+		return nil
+	}
+}
+
+func names(uri string) []string {
+	plain := decodeURI(uri)
+	return []string{uri, plain, strings.TrimPrefix(plain, "./"), strings.TrimPrefix(plain, "/")}
+}
+
+func decodeURI(uri string) string {
+	if plain, err := url.PathUnescape(uri); err == nil {
+		return plain
+	}
+	return uri
+}
+
+// outside adapts the resolver for digests.
+func (s *sigReader) outside(r *xmldsig.Reference) xmldsig.Source {
+	if f := s.files(r); f != nil {
+		return f.Source
+	}
+	return nil
+}
+
+// references checks every reference.
+func (s *sigReader) references(parent *xmldsig.Signature) {
+	countersigned := parent == nil
+	for _, r := range s.x.References {
+		ref := s.reference(r)
+		n, _, same, err := s.x.Target(r)
+		same = same && err == nil
+		switch {
+		case same && n == s.signed:
+			ref.Kind = "signed-properties"
+		case same && parent != nil && n == parent.ValueNode:
+			ref.Kind = "counter-signed-value"
+			if cover, _ := s.x.Covers(r); cover != xmldsig.Outside {
+				countersigned = true
+			}
+		case same && n.Is(ds, "Manifest"):
+			ref.Kind = "manifest"
+		case same && n == s.x.KeyInfo && n != nil:
+			ref.Kind = "key-info"
+		default:
+			s.content(r, &ref)
+		}
+		s.sig.References = append(s.sig.References, ref)
+		if ref.Kind == "manifest" {
+			s.manifest(n)
+		}
+	}
+	if !countersigned {
+		// An injected signature that is about something else is no
+		// counter-signature, however well its own arithmetic holds.
+		s.problem(true, s.x.Node, "the counter-signature does not sign the value of its parent")
+		s.sig.References = append(s.sig.References, ades.Reference{Kind: "counter-signed-value", Intact: ades.No, Detail: "not referenced"})
+	}
+}
+
+// content notes what a reference to content covers.
+func (s *sigReader) content(r *xmldsig.Reference, ref *ades.Reference) {
+	if !s.formats[r.ID] || r.ID == "" {
+		s.missing++
+	}
+	if _, _, same, _ := s.x.Target(r); !same {
+		if f := s.files(r); f != nil {
+			ref.Name = f.Name
+			s.sig.Content = append(s.sig.Content, *f)
+		} else {
+			ref.Name = decodeURI(r.URI)
+		}
+		return
+	}
+	if ref.Intact == ades.Yes {
+		s.sig.Content = append(s.sig.Content, ades.File{Source: &octets{s: s.x, r: r}})
+	}
+}
+
+// reference checks one digest and says how it went.
+func (s *sigReader) reference(r *xmldsig.Reference) ades.Reference {
+	ref := ades.Reference{Kind: "xml-reference", URI: r.URI, Digest: r.DigestURI, Value: r.Digest}
+	if h, ok := xmldsig.HashByURI(r.DigestURI); ok {
+		ref.Digest = xmldsig.HashName(h)
+	}
+	err := s.x.Check(r, s.outside)
+	switch {
+	case err == nil:
+		ref.Found, ref.Intact = true, ades.Yes
+	case errors.Is(err, xmldsig.ErrMissing):
+		ref.Detail = err.Error()
+	case errors.Is(err, xmldsig.ErrDigest):
+		ref.Found, ref.Intact = true, ades.No
+	default: // refused transforms, duplicate ids: never to be trusted
+		ref.Found, ref.Intact, ref.Detail = true, ades.No, err.Error()
+		if errors.Is(err, xmldom.ErrDuplicate) {
+			s.problem(true, r.Node, "%v", err)
+		}
+	}
+	return ref
+}
+
+// manifest checks the entries of a ds:Manifest.
+func (s *sigReader) manifest(n *xmldom.Node) {
+	for i, e := range n.Children(ds, "Reference") {
+		if i >= xmldsig.MaxReferences {
+			s.problem(false, n, "manifest entries beyond the limit are not read")
+			return
+		}
+		r, err := xmldsig.ReadReference(e)
+		if err != nil {
+			s.problem(true, e, "%v", err)
+			return
+		}
+		ref := s.reference(r)
+		ref.Kind, ref.Name = "manifest-entry", decodeURI(r.URI)
+		if f := s.files(r); f != nil {
+			s.sig.Content = append(s.sig.Content, *f)
+		}
+		s.sig.References = append(s.sig.References, ref)
+	}
+}
+
+// octets are the verified octets of a reference, made when they are asked for.
+type octets struct {
+	s    *xmldsig.Signature
+	r    *xmldsig.Reference
+	once sync.Once
+	data *bytes.Reader
+}
+
+func (o *octets) load() *bytes.Reader {
+	o.once.Do(func() {
+		var b bytes.Buffer
+		_ = o.s.Write(&b, o.r, nil, xmldsig.Method{}) // it was written once before
+		o.data = bytes.NewReader(b.Bytes())
+	})
+	return o.data
+}
+
+func (o *octets) ReadAt(p []byte, off int64) (int, error) { return o.load().ReadAt(p, off) }
+
+func (o *octets) Size() int64 { return o.load().Size() }
+
+var _ io.ReaderAt = (*octets)(nil)

@@ -1,0 +1,160 @@
+package xades
+
+import (
+	"crypto"
+	"fmt"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/xmldom"
+	"rogito.dev/rogito/internal/xmldsig"
+	"rogito.dev/rogito/tsp"
+)
+
+// maxTimestamps bounds the tokens read from one signature.
+const maxTimestamps = 64
+
+// timestampKinds by the local names of the properties.
+var timestampKinds = map[string]ades.TimestampKind{
+	"AllDataObjectsTimeStamp":        ades.ContentTimestamp,
+	"IndividualDataObjectsTimeStamp": ades.ContentTimestamp,
+	"SignatureTimeStamp":             ades.SignatureTimestamp,
+	"SigAndRefsTimeStamp":            ades.SigAndRefs,
+	"SigAndRefsTimeStampV2":          ades.SigAndRefs,
+	"RefsOnlyTimeStamp":              ades.RefsOnly,
+	"RefsOnlyTimeStampV2":            ades.RefsOnly,
+	"ArchiveTimeStamp":               ades.ArchiveTimestamp,
+}
+
+// timestamps reads every time-stamp, signed ones first.
+func (s *sigReader) timestamps() {
+	covers := s.baseCovers()
+	for p := range s.signed.Child(s.space, "SignedDataObjectProperties").Elements() {
+		if kind, ok := timestampKinds[p.Name.Local]; ok && kind == ades.ContentTimestamp {
+			for _, ts := range s.property(p, kind, nil) {
+				covers = append(covers, timestampCovers(ts)...)
+			}
+		}
+	}
+	seen := covers // what an archive time-stamp would cover at this point
+	for _, e := range s.sig.Evidence {
+		if e.Origin == "KeyInfo" {
+			seen = append(seen, e.ID())
+		}
+	}
+	for p := range s.unsigned.Elements() {
+		kind, ok := timestampKinds[p.Name.Local]
+		if !ok || kind == ades.ContentTimestamp {
+			seen = append(seen, s.propertyCovers(p)...)
+			continue
+		}
+		over := covers
+		if kind == ades.ArchiveTimestamp {
+			over = seen
+		}
+		for _, ts := range s.property(p, kind, over) {
+			seen = append(seen, timestampCovers(ts)...)
+		}
+	}
+}
+
+// baseCovers is what a time-stamp over the signature value proves to have
+// been there: the signature, and the certificate that it names.
+func (s *sigReader) baseCovers() []string {
+	covers := []string{s.sig.ID}
+	if s.sig.SigningCertificate != nil && len(s.sig.CertificateRefs) > 0 {
+		covers = append(covers, ades.FactID(s.sig.SigningCertificate))
+	}
+	return covers
+}
+
+func timestampCovers(ts *ades.Timestamp) []string {
+	covers := []string{ts.ID}
+	if ts.Signature != nil {
+		for _, e := range ts.Signature.Evidence {
+			covers = append(covers, e.ID())
+		}
+	}
+	return covers
+}
+
+// propertyCovers lists the facts in an unsigned property that is no time-stamp.
+func (s *sigReader) propertyCovers(p *xmldom.Node) []string {
+	var covers []string
+	for _, e := range propertyEvidence(p) {
+		covers = append(covers, e.ID())
+	}
+	if p.Name.Local == "CounterSignature" {
+		for _, c := range s.sig.CounterSignatures {
+			covers = append(covers, c.ID)
+		}
+	}
+	return covers
+}
+
+// property reads the tokens of one time-stamp property.
+func (s *sigReader) property(p *xmldom.Node, kind ades.TimestampKind, covers []string) []*ades.Timestamp {
+	var found []*ades.Timestamp
+	for c := range p.Elements() {
+		if c.Name.Local != "EncapsulatedTimeStamp" || !isXAdES(c.Name.Space) {
+			continue
+		}
+		if len(s.sig.Timestamps) >= maxTimestamps {
+			s.problem(false, p, "time-stamps beyond the limit are not read")
+			break
+		}
+		ts, err := s.token(p, c, kind)
+		if err != nil {
+			s.problem(true, c, "time-stamp: %v", err)
+			continue
+		}
+		ts.Kind, ts.Path, ts.Covers = kind, c.Path(), append([]string(nil), covers...)
+		found = append(found, ts)
+		s.sig.Timestamps = append(s.sig.Timestamps, ts)
+	}
+	if len(found) == 0 && p.Child(s.space, "EncapsulatedTimeStamp") == nil {
+		s.problem(false, p, "time-stamp without token")
+	}
+	return found
+}
+
+func (s *sigReader) token(p, c *xmldom.Node, kind ades.TimestampKind) (*ades.Timestamp, error) {
+	raw, err := xmldsig.DecodeBase64(c.Text())
+	if err != nil {
+		return nil, err
+	}
+	var trouble error
+	imprint := func(h crypto.Hash) ([]byte, error) {
+		if !h.Available() {
+			return nil, nil
+		}
+		m, err := timestampMethod(p)
+		if err != nil {
+			trouble = err
+			return nil, nil
+		}
+		w := h.New()
+		t := &stamped{x: s.x, unsigned: s.unsigned, outside: s.outside, m: m}
+		if err := t.write(w, kind, p); err != nil {
+			trouble = err
+			return nil, nil // what is stamped is not at hand
+		}
+		return w.Sum(nil), nil
+	}
+	ts, err := tsp.Read(raw, imprint, s.rawCerts()...)
+	if err != nil {
+		return nil, err
+	}
+	if trouble != nil {
+		ts.Problems = append(ts.Problems, ades.Problem{Where: c.Path(), Text: fmt.Sprintf("imprint: %v", trouble)})
+	}
+	return ts, nil
+}
+
+// rawCerts are offered to tokens that do not carry their unit's certificate.
+func (s *sigReader) rawCerts() [][]byte {
+	certs := make([][]byte, len(s.certs))
+	for i, c := range s.certs {
+		certs[i] = c.Raw
+	}
+	return certs
+}
