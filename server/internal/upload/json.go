@@ -8,8 +8,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -45,7 +43,27 @@ func (s *Spool) ReadJSON(r io.Reader) (jsontext.Value, error) {
 	if err := check(v); err != nil {
 		return nil, err
 	}
+	if s.longName(v) {
+		return nil, syntax("body has a member whose name is too long")
+	}
 	return v, nil
+}
+
+// longName finds a mark that stands for a name: names on disk cannot be told
+// apart, so that a duplicate would pass.
+func (s *Spool) longName(v jsontext.Value) bool {
+	for rest := []byte(v); s.mark != ""; {
+		i := bytes.Index(rest, []byte(s.mark))
+		if i < 0 {
+			break
+		}
+		rest = bytes.TrimLeft(rest[i+len(s.mark):], "0123456789")
+		rest = bytes.TrimLeft(bytes.TrimPrefix(rest, []byte{'"'}), " ")
+		if len(rest) > 0 && rest[0] == ':' {
+			return true
+		}
+	}
+	return false
 }
 
 // check holds the skeleton to RFC 7493: grammar, unique names, UTF-8.
@@ -201,266 +219,4 @@ func wanted(se *json.SemanticError) string {
 		return "must be an object"
 	}
 	return "has the wrong type"
-}
-
-// skimmer copies JSON, keeping count and sending long strings to disk. It does
-// not know the grammar: check does, on the copy.
-type skimmer struct {
-	spool  *Spool
-	r      *bufio.Reader
-	out    []byte
-	long   int
-	depth  int
-	values int
-	space  bool
-}
-
-func (k *skimmer) skim() error {
-	for {
-		c, err := k.r.ReadByte()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := k.byte(c); err != nil {
-			return err
-		}
-		if len(k.out) > k.spool.limits.Memory {
-			return ErrTooLong
-		}
-	}
-}
-
-func (k *skimmer) byte(c byte) error {
-	switch c {
-	case ' ', '\t', '\r', '\n':
-		// A run of white space counts as one: padding costs no memory.
-		if !k.space && len(k.out) > 0 {
-			k.out = append(k.out, ' ')
-		}
-		k.space = true
-		return nil
-	case '{', '[':
-		k.depth++
-		if k.depth > k.spool.limits.Depth {
-			return syntax("body is nested deeper than %d levels", k.spool.limits.Depth)
-		}
-		k.values++
-	case '}', ']':
-		k.depth--
-	case ',', ':':
-		k.values++
-	}
-	k.space = false
-	if k.values > k.spool.limits.Values {
-		return syntax("body has more than %d values", k.spool.limits.Values)
-	}
-	k.out = append(k.out, c)
-	if c == '"' {
-		return k.string()
-	}
-	return nil
-}
-
-// string copies a string up to its closing quote. Should it grow long, what
-// was copied is taken back and the whole goes to disk, unescaped.
-func (k *skimmer) string() error {
-	start := len(k.out)
-	if len(k.out) > k.spool.limits.Memory/2 {
-		k.long = min(k.long, 256) // many middling strings are a large body too
-	}
-	escaped := false
-	for {
-		c, err := k.r.ReadByte()
-		if err == io.EOF {
-			return nil // check reports it
-		}
-		if err != nil {
-			return err
-		}
-		k.out = append(k.out, c)
-		switch {
-		case escaped:
-			escaped = false
-		case c == '\\':
-			escaped = true
-		case c == '"':
-			return nil
-		case len(k.out)-start > k.long:
-			return k.spill(start)
-		}
-	}
-}
-
-// spill writes a long string to disk and leaves a mark.
-func (k *skimmer) spill(start int) error {
-	w := k.spool.Write()
-	if err := w.toDisk(); err != nil {
-		return err
-	}
-	u := unescaper{r: k.r, w: bufio.NewWriterSize(w, 64<<10)}
-	if err := u.run(k.out[start:]); err != nil {
-		return err
-	}
-	if err := u.w.Flush(); err != nil {
-		return err
-	}
-	n := len(k.spool.texts)
-	k.spool.texts = append(k.spool.texts, Text{src: w.Source(), spool: k.spool})
-	k.out = append(k.out[:start], k.spool.marker()...)
-	k.out = strconv.AppendInt(k.out, int64(n), 10)
-	k.out = append(k.out, '"')
-	return nil
-}
-
-// unescaper turns the inside of a JSON string into its bytes.
-type unescaper struct {
-	head []byte // read already
-	r    *bufio.Reader
-	w    *bufio.Writer
-}
-
-func (u *unescaper) next() (byte, error) {
-	if len(u.head) > 0 {
-		c := u.head[0]
-		u.head = u.head[1:]
-		return c, nil
-	}
-	c, err := u.r.ReadByte()
-	if err == io.EOF {
-		err = syntax("body is not valid JSON: it ends inside a string")
-	}
-	return c, err
-}
-
-func (u *unescaper) run(head []byte) error {
-	u.head = head
-	for {
-		if err := u.plain(); err != nil {
-			return err
-		}
-		c, err := u.next()
-		if err != nil {
-			return err
-		}
-		switch {
-		case c == '"':
-			return nil
-		case c == '\\':
-			err = u.escape()
-		case c < 0x20:
-			err = syntax("body is not valid JSON: a control character inside a string")
-		default:
-			err = u.rune(c)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// plain copies whole runs of ordinary ASCII, which is all that base64 is.
-func (u *unescaper) plain() error {
-	for len(u.head) == 0 {
-		buf, err := u.r.Peek(max(u.r.Buffered(), 1))
-		if err != nil {
-			return nil // next reports it
-		}
-		n := 0
-		for n < len(buf) && buf[n] != '"' && buf[n] != '\\' && buf[n] >= 0x20 && buf[n] < 0x80 {
-			n++
-		}
-		if n == 0 {
-			return nil
-		}
-		if _, err := u.w.Write(buf[:n]); err != nil {
-			return err
-		}
-		u.r.Discard(n)
-	}
-	return nil
-}
-
-func (u *unescaper) rune(first byte) error {
-	if first < 0x80 {
-		return u.w.WriteByte(first)
-	}
-	var b [utf8.UTFMax]byte
-	b[0] = first
-	n := 1
-	for ; n < utf8.UTFMax && !utf8.FullRune(b[:n]); n++ {
-		c, err := u.next()
-		if err != nil {
-			return err
-		}
-		b[n] = c
-	}
-	if r, size := utf8.DecodeRune(b[:n]); r == utf8.RuneError && size <= 1 || size != n {
-		return syntax("body is not valid JSON: invalid UTF-8")
-	}
-	_, err := u.w.Write(b[:n])
-	return err
-}
-
-func (u *unescaper) escape() error {
-	c, err := u.next()
-	if err != nil {
-		return err
-	}
-	if i := strings.IndexByte(`"\/bfnrt`, c); i >= 0 {
-		return u.w.WriteByte("\"\\/\b\f\n\r\t"[i])
-	}
-	if c != 'u' {
-		return syntax("body is not valid JSON: an unknown escape inside a string")
-	}
-	return u.unicode()
-}
-
-func (u *unescaper) unicode() error {
-	r, err := u.hex4()
-	if err != nil {
-		return err
-	}
-	if utf16.IsSurrogate(r) {
-		low, err := u.lowSurrogate()
-		if err != nil {
-			return err
-		}
-		if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
-			return syntax("body is not valid JSON: an unpaired surrogate inside a string")
-		}
-	}
-	_, err = u.w.WriteRune(r)
-	return err
-}
-
-func (u *unescaper) lowSurrogate() (rune, error) {
-	for _, want := range []byte(`\u`) {
-		c, err := u.next()
-		if err != nil {
-			return 0, err
-		}
-		if c != want {
-			return 0, syntax("body is not valid JSON: an unpaired surrogate inside a string")
-		}
-	}
-	return u.hex4()
-}
-
-func (u *unescaper) hex4() (rune, error) {
-	var b [4]byte
-	for i := range b {
-		c, err := u.next()
-		if err != nil {
-			return 0, err
-		}
-		b[i] = c
-	}
-	n, err := strconv.ParseUint(string(b[:]), 16, 16)
-	if err != nil {
-		return 0, syntax("body is not valid JSON: a bad \\u escape inside a string")
-	}
-	return rune(n), nil
 }

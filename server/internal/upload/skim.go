@@ -1,0 +1,119 @@
+package upload
+
+import (
+	"bufio"
+	"io"
+	"strconv"
+)
+
+// skimmer copies JSON, keeping count and sending long strings to disk. It does
+// not know the grammar: check does, on the copy.
+type skimmer struct {
+	spool  *Spool
+	r      *bufio.Reader
+	out    []byte
+	long   int
+	depth  int
+	values int
+	space  bool
+}
+
+func (k *skimmer) skim() error {
+	for {
+		c, err := k.r.ReadByte()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := k.byte(c); err != nil {
+			return err
+		}
+		if len(k.out) > k.spool.limits.Memory {
+			return ErrTooLong
+		}
+	}
+}
+
+func (k *skimmer) byte(c byte) error {
+	switch c {
+	case ' ', '\t', '\r', '\n':
+		// A run of white space counts as one: padding costs no memory.
+		if !k.space && len(k.out) > 0 {
+			k.out = append(k.out, ' ')
+		}
+		k.space = true
+		return nil
+	case '{', '[':
+		k.depth++
+		if k.depth > k.spool.limits.Depth {
+			return syntax("body is nested deeper than %d levels", k.spool.limits.Depth)
+		}
+		k.values++
+	case '}', ']':
+		k.depth--
+	case ',', ':':
+		k.values++
+	}
+	k.space = false
+	if k.values > k.spool.limits.Values {
+		return syntax("body has more than %d values", k.spool.limits.Values)
+	}
+	k.out = append(k.out, c)
+	if c == '"' {
+		return k.string()
+	}
+	return nil
+}
+
+// string copies a string up to its closing quote. Should it grow long, what
+// was copied is taken back and the whole goes to disk, unescaped.
+func (k *skimmer) string() error {
+	start := len(k.out)
+	if len(k.out) > k.spool.limits.Memory/2 {
+		k.long = min(k.long, 256) // many middling strings are a large body too
+	}
+	escaped := false
+	for {
+		c, err := k.r.ReadByte()
+		if err == io.EOF {
+			return nil // check reports it
+		}
+		if err != nil {
+			return err
+		}
+		k.out = append(k.out, c)
+		switch {
+		case escaped:
+			escaped = false
+		case c == '\\':
+			escaped = true
+		case c == '"':
+			return nil
+		case len(k.out)-start > k.long:
+			return k.spill(start)
+		}
+	}
+}
+
+// spill writes a long string to disk and leaves a mark.
+func (k *skimmer) spill(start int) error {
+	w := k.spool.Write()
+	if err := w.toDisk(); err != nil {
+		return err
+	}
+	u := unescaper{r: k.r, w: bufio.NewWriterSize(w, 64<<10)}
+	if err := u.run(k.out[start:]); err != nil {
+		return err
+	}
+	if err := u.w.Flush(); err != nil {
+		return err
+	}
+	n := len(k.spool.texts)
+	k.spool.texts = append(k.spool.texts, Text{src: w.Source(), spool: k.spool})
+	k.out = append(k.out[:start], k.spool.marker()...)
+	k.out = strconv.AppendInt(k.out, int64(n), 10)
+	k.out = append(k.out, '"')
+	return nil
+}
