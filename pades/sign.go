@@ -20,7 +20,7 @@ import (
 // [ades.Draft].
 type Draft struct {
 	cms   *cades.Draft
-	rev   *revision
+	rev   *increment
 	field string
 	notes []string
 }

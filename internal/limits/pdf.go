@@ -26,4 +26,7 @@ const (
 	PDFFields = 1_000_000
 	// PDFSignatures is the number of signatures and time-stamps that are read.
 	PDFSignatures = 10_000
+	// PDFHashed is what may be hashed under all signatures of a document,
+	// beyond its own size.
+	PDFHashed = 3 << 30
 )

@@ -28,6 +28,9 @@ func (d *Document) readChain() error {
 	if err != nil {
 		return err
 	}
+	if start == 0 {
+		return errMalformed("startxref", "points to offset 0")
+	}
 	d.startxref = start
 	if err := d.follow(start); err != nil {
 		return err
@@ -277,4 +280,35 @@ func (d *Document) XRefRefs(n int) []Ref {
 		}
 	}
 	return out
+}
+
+// DefinedIn is the number of the newest revision that defines an object, 0
+// when none does.
+func (d *Document) DefinedIn(num int) int {
+	for n := len(d.revisions); n > 0; n-- {
+		r := d.revisions[n-1]
+		for _, s := range d.sections[r.first : r.first+r.count] {
+			if _, ok := s.lookup(num); ok {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// Blank reports whether a stretch of the file holds nothing but white space.
+func (d *Document) Blank(from, to int64) bool {
+	for from < to {
+		buf, err := d.read(from, int(min(to-from, 64<<10)))
+		if err != nil || len(buf) == 0 {
+			return false
+		}
+		for _, c := range buf {
+			if class[c] != classSpace {
+				return false
+			}
+		}
+		from += int64(len(buf))
+	}
+	return true
 }

@@ -374,6 +374,10 @@ func (d *Document) Text(o Object) string {
 	return DecodeText(s.Bytes)
 }
 
+// StringBytes resolves to the bytes of a string, nil when the object is
+// something else.
+func (d *Document) StringBytes(o Object) []byte { return d.bytes(o) }
+
 // Root is the reference to the catalog.
 func (d *Document) Root() Ref {
 	ref, _ := d.trailer.Get("Root").(Ref)

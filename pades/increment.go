@@ -33,20 +33,20 @@ func newSlots(room int) slots {
 	return slots{&pdf.Placeholder{Fill: fill}, &pdf.Placeholder{Fill: br}}
 }
 
-// revision is a document with an update behind it that wants its Contents.
-type revision struct {
+// increment is a document with an update behind it that wants its Contents.
+type increment struct {
 	src      ades.Source
 	update   []byte
 	from, to int64 // of the Contents string with its brackets, in update
 }
 
 // lay writes the update and fixes the byte range.
-func lay(src ades.Source, u *pdf.Update, s slots) (*revision, error) {
+func lay(src ades.Source, u *pdf.Update, s slots) (*increment, error) {
 	b, err := u.Bytes()
 	if err != nil {
 		return nil, err
 	}
-	r := &revision{src: src, update: b, from: s.contents.Offset}
+	r := &increment{src: src, update: b, from: s.contents.Offset}
 	r.to = r.from + int64(len(s.contents.Fill))
 	size := src.Size()
 	br := fmt.Appendf(nil, "[0 %d %d %d]", size+r.from, size+r.to, int64(len(b))-r.to)
@@ -58,7 +58,7 @@ func lay(src ades.Source, u *pdf.Update, s slots) (*revision, error) {
 }
 
 // digest of the document without the gap.
-func (r *revision) digest(h crypto.Hash) ([]byte, error) {
+func (r *increment) digest(h crypto.Hash) ([]byte, error) {
 	d := h.New()
 	if err := stream(d, r.src, 0, r.src.Size()); err != nil {
 		return nil, fmt.Errorf("digest document: %w", err)
@@ -69,10 +69,10 @@ func (r *revision) digest(h crypto.Hash) ([]byte, error) {
 }
 
 // room is the number of bytes that fit into Contents.
-func (r *revision) room() int { return int(r.to-r.from)/2 - 1 }
+func (r *increment) room() int { return int(r.to-r.from)/2 - 1 }
 
 // write puts the document out with its Contents filled in.
-func (r *revision) write(w io.Writer, contents []byte) error {
+func (r *increment) write(w io.Writer, contents []byte) error {
 	if len(contents) > r.room() {
 		return &NoRoomError{Have: r.room(), Need: len(contents)}
 	}

@@ -1,0 +1,93 @@
+package pades
+
+import (
+	"crypto"
+	"fmt"
+	"hash"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
+)
+
+// digester hashes byte ranges. All of them begin at the start of the file, so
+// that what two have in common is hashed once; the rest is bounded, or a file
+// full of signatures would cost its size for each of them.
+type digester struct {
+	src    ades.Source
+	common map[crypto.Hash]*prefix
+	left   int64
+}
+
+type prefix struct {
+	state hash.Hash
+	pos   int64
+}
+
+func newDigester(src ades.Source) digester {
+	return digester{src: src, common: make(map[crypto.Hash]*prefix, 1), left: src.Size() + limits.PDFHashed}
+}
+
+// of returns the digest function of a signature's ranges.
+func (d *digester) of(f *found) func(crypto.Hash) ([]byte, error) {
+	if f.end == 0 {
+		return nil
+	}
+	known := make(map[crypto.Hash][]byte, 1)
+	return func(h crypto.Hash) ([]byte, error) {
+		if sum, ok := known[h]; ok {
+			return sum, nil
+		}
+		if !h.Available() {
+			return nil, nil
+		}
+		sum, err := d.sum(h, f.ranges)
+		known[h] = sum
+		return sum, err
+	}
+}
+
+func (d *digester) sum(h crypto.Hash, b [4]int64) ([]byte, error) {
+	state, err := d.upTo(h, b[1])
+	if err != nil {
+		return nil, err
+	}
+	if err := d.feed(state, b[2], b[2]+b[3]); err != nil {
+		return nil, err
+	}
+	return state.Sum(nil), nil
+}
+
+// upTo returns the state after the first n bytes of the file.
+func (d *digester) upTo(h crypto.Hash, n int64) (hash.Hash, error) {
+	p := d.common[h]
+	if p == nil || p.pos > n {
+		p = &prefix{state: h.New()}
+		d.common[h] = p
+	}
+	if err := d.feed(p.state, p.pos, n); err != nil {
+		delete(d.common, h)
+		return nil, err
+	}
+	p.pos = n
+	c, ok := p.state.(hash.Cloner)
+	if !ok { // the state is spent: the next signature starts anew
+		delete(d.common, h)
+		return p.state, nil
+	}
+	clone, err := c.Clone()
+	if err != nil {
+		delete(d.common, h)
+		return p.state, nil //nolint:nilerr // not clonable, as above
+	}
+	return clone, nil
+}
+
+func (d *digester) feed(w hash.Hash, from, to int64) error {
+	if d.left -= to - from; d.left < 0 {
+		return ades.Malformed("PDF", "ByteRange", "more than %d bytes under signatures", int64(limits.PDFHashed))
+	}
+	if err := stream(w, d.src, from, to); err != nil {
+		return fmt.Errorf("digest byte range: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+package pades
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sort"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// reader gathers the facts of one document.
+type reader struct {
+	src     ades.Source
+	doc     *pdf.Document
+	found   []*found
+	digests digester
+	out     *ades.Document
+	at      map[int]*pdf.Document // the document as of earlier revisions
+}
+
+// found is a signature or document time-stamp in the file.
+type found struct {
+	path   string   // "AcroForm/Signature1", "Perms/UR3"
+	fields []string // full names of the fields that hold it
+	rights bool     // it only unlocks features of Adobe's reader
+	lock   *pdf.Dict
+	ref    pdf.Ref    // of the dictionary; zero when it stands in the field
+	dict   *pdf.Dict  // in the last revision
+	value  pdf.Object // what stands in the place of the dictionary
+
+	ranges   [4]int64
+	rangeOK  bool
+	end      int64 // of the signed bytes, from the start of the file
+	revision int
+	covers   bool // whole document
+	contents []byte
+	problems []ades.Problem
+
+	signature *ades.Signature
+	timestamp *ades.Timestamp
+}
+
+// fatal notes that the form is broken.
+func (f *found) fatal(where, format string, args ...any) {
+	f.problems = append(f.problems, ades.Problem{Fatal: true, Where: where, Text: fmt.Sprintf(format, args...)})
+}
+
+// broken reports whether a fatal problem was noted.
+func (f *found) broken() bool {
+	for _, p := range f.problems {
+		if p.Fatal {
+			return true
+		}
+	}
+	return false
+}
+
+// Read states the facts of every signature and document time-stamp in a PDF.
+// A signature that is malformed is a fact with a fatal problem; an error means
+// that the document itself cannot be read: *ades.MalformedError, or
+// ades.ErrPassword when it is encrypted and the password does not fit.
+func Read(ctx context.Context, src ades.Source, in ades.Reading) (*ades.Document, error) {
+	doc, err := pdf.Open(src, pdf.Options{Password: in.Password, Repair: true})
+	if err != nil {
+		return nil, fmt.Errorf("pades: %w", err)
+	}
+	r := &reader{src: src, doc: doc, out: &ades.Document{Format: ades.PAdES}}
+	r.digests = newDigester(src)
+	if err := doc.Repaired(); err != nil {
+		r.out.Problems = append(r.out.Problems, ades.Problem{Where: "xref", Text: "repaired: " + err.Error()})
+	}
+	if err := r.collect(); err != nil {
+		return nil, fmt.Errorf("pades: %w", err)
+	}
+	if err := r.dss(); err != nil {
+		return nil, fmt.Errorf("pades: %w", err)
+	}
+	for _, f := range r.found {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("pades: %w", err)
+		}
+		if err := r.read(f); err != nil {
+			return nil, fmt.Errorf("pades: %w", err)
+		}
+	}
+	r.finish()
+	return r.out, nil
+}
+
+// collect lists the signature values of the form and of the usage rights, in
+// the order in which they were made as far as that can be told.
+func (r *reader) collect() error {
+	all, problems, err := fields(r.doc)
+	if err != nil {
+		return err
+	}
+	r.out.Problems = append(r.out.Problems, problems...)
+	byRef := make(map[pdf.Ref]*found)
+	for i := range all {
+		if all[i].kind == "Sig" {
+			r.take(&all[i], byRef)
+		}
+	}
+	if err := r.usageRights(byRef); err != nil {
+		return err
+	}
+	if len(r.found) > limits.PDFSignatures {
+		return ades.Malformed("PDF", "AcroForm", "more than %d signatures", limits.PDFSignatures)
+	}
+	kept := r.found[:0]
+	for _, f := range r.found {
+		r.locate(f)
+		// Usage rights whose bytes were saved anew are void and, unlike a
+		// signature, not what anybody relies on.
+		if f.rights && !f.rangeOK {
+			r.out.Problems = append(r.out.Problems, ades.Problem{Where: f.path, Text: "void usage rights: " + f.problems[0].Text})
+			continue
+		}
+		kept = append(kept, f)
+	}
+	r.found = kept
+	sort.SliceStable(r.found, func(i, j int) bool { return r.found[i].end < r.found[j].end })
+	return nil
+}
+
+// take adds the value of a signature field. One dictionary in several fields
+// is one signature.
+func (r *reader) take(fl *field, byRef map[pdf.Ref]*found) {
+	if fl.empty(r.doc) {
+		return
+	}
+	ref, _ := fl.value.(pdf.Ref)
+	if f := byRef[ref]; f != nil && !ref.IsZero() {
+		f.fields = append(f.fields, fl.name)
+		return
+	}
+	f := &found{path: fl.name, fields: []string{fl.name}, ref: ref, value: fl.value}
+	f.lock, _ = r.doc.Dict(fl.dict.Get("Lock"))
+	byRef[ref] = f
+	r.found = append(r.found, f)
+}
+
+// usageRights adds the signature by which Adobe's software unlocks features
+// of its reader: it is a signature over the document like any other.
+func (r *reader) usageRights(byRef map[pdf.Ref]*found) error {
+	cat, err := r.doc.Catalog()
+	if err != nil {
+		return err
+	}
+	perms, err := r.doc.Dict(cat.Get("Perms"))
+	if err != nil || perms == nil {
+		return err
+	}
+	for _, key := range []pdf.Name{"DocMDP", "UR3", "UR"} {
+		v := perms.Get(key)
+		ref, _ := v.(pdf.Ref)
+		if v == nil || byRef[ref] != nil && !ref.IsZero() {
+			continue
+		}
+		f := &found{path: "Perms/" + string(key), ref: ref, value: v, rights: key != "DocMDP"}
+		byRef[ref] = f
+		r.found = append(r.found, f)
+	}
+	return nil
+}
+
+// read fills in the facts of one signature or time-stamp.
+func (r *reader) read(f *found) error {
+	if r.isTimestamp(f) {
+		return r.readTimestamp(f)
+	}
+	return r.readSignature(f)
+}
+
+func (r *reader) isTimestamp(f *found) bool {
+	sub := r.doc.Name(f.dict.Get("SubFilter"))
+	return sub == "ETSI.RFC3161" || sub == "" && r.doc.Name(f.dict.Get("Type")) == "DocTimeStamp"
+}
+
+// facts of the dictionary that signatures and time-stamps share.
+func (r *reader) facts(f *found) *ades.PDFFacts {
+	p := &ades.PDFFacts{
+		SubFilter: string(r.doc.Name(f.dict.Get("SubFilter"))),
+		Revision:  f.revision, Revisions: len(r.doc.Revisions()),
+		Name: r.doc.Text(f.dict.Get("Name")), Reason: r.doc.Text(f.dict.Get("Reason")),
+		Location: r.doc.Text(f.dict.Get("Location")), Contact: r.doc.Text(f.dict.Get("ContactInfo")),
+		CoversWholeDocument: f.covers,
+	}
+	if len(f.fields) > 0 {
+		p.Field = f.fields[0]
+	}
+	if f.ranges != [4]int64{} {
+		p.ByteRange = append([]int64{}, f.ranges[:]...)
+	}
+	p.Date, _ = pdf.ParseDate(r.doc.Text(f.dict.Get("M")))
+	for _, t := range transforms(r.doc, f.dict) {
+		if t.method == "DocMDP" {
+			p.DocMDP = t.p
+		}
+	}
+	return p
+}
+
+// finish puts the facts in order and relates them to each other.
+func (r *reader) finish() {
+	ids := make(map[string]int)
+	for _, f := range r.found {
+		if s := f.signature; s != nil {
+			if ids[s.ID]++; ids[s.ID] > 1 {
+				s.ID = fmt.Sprintf("%s-%d", s.ID, ids[s.ID])
+			}
+			s.PDF.Changes = r.changes(f)
+			r.out.Signatures = append(r.out.Signatures, s)
+		}
+		if t := f.timestamp; t != nil {
+			t.PDF.Changes = r.changes(f)
+			r.out.Timestamps = append(r.out.Timestamps, t)
+		}
+		if f.rangeOK && f.signature != nil {
+			f.signature.Content = []ades.File{{Source: io.NewSectionReader(r.src, 0, f.end)}}
+			r.out.Content = f.signature.Content
+		}
+	}
+	r.cover()
+}
+
+// as returns the document as of a revision.
+func (r *reader) as(n int) (*pdf.Document, error) {
+	if n == len(r.doc.Revisions()) {
+		return r.doc, nil
+	}
+	if d := r.at[n]; d != nil {
+		return d, nil
+	}
+	d, err := r.doc.At(n)
+	if err != nil {
+		return nil, err
+	}
+	if r.at == nil || len(r.at) > 64 {
+		r.at = make(map[int]*pdf.Document)
+	}
+	r.at[n] = d
+	return d, nil
+}

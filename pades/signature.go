@@ -1,0 +1,211 @@
+package pades
+
+import (
+	"bytes"
+	"crypto"
+	"errors"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/internal/pkix"
+)
+
+// Where problems are noted that keep a signature from being PAdES.
+const (
+	whereSigners = "SignedData/signerInfos"
+	whereContent = "SignedData/encapContentInfo"
+)
+
+// readSignature states the facts of a signature by its SubFilter.
+func (r *reader) readSignature(f *found) error {
+	var err error
+	switch sub := r.doc.Name(f.dict.Get("SubFilter")); sub {
+	case "adbe.x509.rsa_sha1":
+		f.signature, err = r.readBare(f)
+	default:
+		f.signature, err = r.readCMS(f, sub == "adbe.pkcs7.sha1")
+	}
+	if err != nil {
+		return err
+	}
+	s := f.signature
+	s.Format, s.Path = ades.PAdES, f.path
+	s.PDF = r.facts(f)
+	if !s.PDF.Date.IsZero() {
+		s.ClaimedTime = s.PDF.Date
+	}
+	s.ContentIsWhole = f.covers && f.rangeOK
+	s.Problems = append(f.problems, s.Problems...)
+	if !f.rangeOK {
+		s.References = append(s.References, ades.Reference{
+			Kind: "byte-range", Name: f.path, Intact: ades.No, Detail: f.problems[0].Text,
+		})
+	}
+	return nil
+}
+
+// unread is the fact of a signature that cannot be parsed.
+func unread(f *found) *ades.Signature {
+	return &ades.Signature{ID: ades.FactID(append([]byte(f.path), f.contents...)), ValueIntact: ades.No}
+}
+
+// readCMS reads a CMS signature. With embedded, its content is the SHA-1 of
+// the byte range (adbe.pkcs7.sha1).
+func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
+	sd, err := cms.Parse(bytes.NewReader(f.contents))
+	if err != nil || len(sd.SignerInfos) == 0 {
+		if err == nil {
+			err = errors.New("no signer")
+		}
+		f.fatal(f.path+"/Contents", "no CMS signature: %v", err)
+		f.rangeOK = false
+		return unread(f), nil
+	}
+	in := cades.Surroundings{Digest: r.digests.of(f)}
+	if embedded {
+		in = cades.Surroundings{Content: sd.Content}
+	}
+	s, err := r.signer(f, sd, in)
+	if err != nil || s == nil {
+		return unread(f), err
+	}
+	if len(sd.SignerInfos) > 1 {
+		s.Problems = append(s.Problems, ades.Problem{Where: whereSigners, Text: "more than one signer"})
+	}
+	if sd.Content != nil && !embedded {
+		s.Problems = append(s.Problems, ades.Problem{
+			Fatal: true, Where: whereContent, Text: "a detached signature carries content of its own",
+		})
+	}
+	if embedded {
+		return s, r.embedded(f, s, sd)
+	}
+	return s, nil
+}
+
+// signer reads the only signer of a PDF signature; nil when it is malformed.
+// Certificates of the DSS are looked at only where the signature lacks one.
+func (r *reader) signer(f *found, sd *cms.SignedData, in cades.Surroundings) (*ades.Signature, error) {
+	for {
+		all, err := cades.ReadSignedData(sd, in)
+		var malformed *ades.MalformedError
+		if errors.As(err, &malformed) {
+			f.fatal(f.path+"/Contents", "%v", err)
+			f.rangeOK = false
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if in.Certificates != nil || named(all[0]) {
+			return all[0], nil
+		}
+		if in.Certificates = r.storedCertificates(); in.Certificates == nil {
+			return all[0], nil
+		}
+	}
+}
+
+// named reports whether the signer's certificate and those of the time-stamps
+// were found.
+func named(s *ades.Signature) bool {
+	ok := s.SigningCertificate != nil
+	for _, t := range s.Timestamps {
+		ok = ok && (t.Signature == nil || t.Signature.SigningCertificate != nil)
+	}
+	return ok
+}
+
+// storedCertificates are those of the DSS dictionary.
+func (r *reader) storedCertificates() [][]byte {
+	var out [][]byte
+	for _, e := range r.out.Evidence {
+		if e.Kind == ades.EvidenceCertificate {
+			out = append(out, e.Raw)
+		}
+	}
+	return out
+}
+
+// embedded compares the carried SHA-1 with the byte range.
+func (r *reader) embedded(f *found, s *ades.Signature, sd *cms.SignedData) error {
+	ref := ades.Reference{Kind: "byte-range", Name: f.path, Digest: "SHA1"}
+	if digest := r.digests.of(f); digest != nil && sd.Content != nil && sd.Content.Size() == 20 {
+		sum, err := digest(crypto.SHA1)
+		if err != nil {
+			return err
+		}
+		var value [20]byte
+		if _, err := sd.Content.ReadAt(value[:], 0); err != nil && sd.Content.Size() != 20 {
+			return err
+		}
+		ref.Value, ref.Found, ref.Intact = value[:], true, ades.TriOf(bytes.Equal(value[:], sum))
+	} else {
+		ref.Intact, ref.Detail = ades.No, "the content of the signature is no SHA-1 digest"
+	}
+	s.References = append(s.References, ref)
+	return nil
+}
+
+// readBare reads a PKCS#1 value beside its certificates (adbe.x509.rsa_sha1).
+func (r *reader) readBare(f *found) (*ades.Signature, error) {
+	s := unread(f)
+	e, _, err := cms.ReadElement(f.contents)
+	if err == nil {
+		s.Value, err = e.Octets()
+	}
+	if err != nil {
+		f.fatal(f.path+"/Contents", "no signature value: %v", err)
+		f.rangeOK = false
+		return s, nil
+	}
+	certs := r.certEntry(f)
+	for _, c := range certs {
+		s.Evidence = append(s.Evidence, ades.Evidence{Kind: ades.EvidenceCertificate, Origin: "Cert", Raw: c})
+	}
+	s.ValueIntact = ades.Unknown
+	alg := pkix.AlgorithmIdentifier{OID: oid.RSA}
+	ref := ades.Reference{Kind: "byte-range", Name: f.path, Digest: "SHA1"}
+	var key any
+	if found := cms.Candidates(certs); len(found) > 0 {
+		s.SigningCertificate, key = found[0].Raw, found[0].PublicKey
+	}
+	s.Algorithm = pkix.Algorithm(alg, crypto.SHA1, key)
+	if digest := r.digests.of(f); digest != nil && key != nil {
+		sum, err := digest(crypto.SHA1)
+		if err != nil {
+			return nil, err
+		}
+		scheme, err := pkix.SchemeOf(alg, crypto.SHA1)
+		if err == nil {
+			s.ValueIntact = ades.TriOf(scheme.VerifyDigest(key, sum, s.Value) == nil)
+		}
+		ref.Value, ref.Found = sum, true
+	}
+	ref.Intact = s.ValueIntact
+	s.References = append(s.References, ref)
+	return s, nil
+}
+
+// certEntry is the Cert entry: a string, or an array of them.
+func (r *reader) certEntry(f *found) [][]byte {
+	o, err := r.doc.Resolve(f.dict.Get("Cert"))
+	if err != nil {
+		return nil
+	}
+	if a, err := r.doc.Array(o); err == nil && a != nil {
+		var out [][]byte
+		for _, x := range a {
+			if b := r.doc.StringBytes(x); b != nil {
+				out = append(out, b)
+			}
+		}
+		return out
+	}
+	if b := r.doc.StringBytes(o); b != nil {
+		return [][]byte{b}
+	}
+	return nil
+}

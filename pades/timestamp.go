@@ -1,0 +1,80 @@
+package pades
+
+import (
+	"crypto"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/tsp"
+)
+
+// readTimestamp states the facts of a document time-stamp (EN 319 142-1,
+// 5.4.3). It is no signature and not counted as one.
+func (r *reader) readTimestamp(f *found) error {
+	raw := f.contents
+	if e, _, err := cms.ReadElement(raw); err == nil {
+		raw = e.Raw // padding left off
+	}
+	var imprint func(crypto.Hash) ([]byte, error)
+	if f.rangeOK {
+		imprint = r.digests.of(f)
+	}
+	t, err := tsp.Read(raw, imprint)
+	if err == nil && t.Signature != nil && t.Signature.SigningCertificate == nil {
+		t, err = tsp.Read(raw, imprint, r.storedCertificates()...)
+	}
+	if err != nil {
+		return err
+	}
+	t.Kind, t.Path = ades.DocumentTimestamp, f.path
+	t.PDF = r.facts(f)
+	t.Problems = append(f.problems, t.Problems...)
+	if !f.rangeOK {
+		t.ImprintIntact = ades.No
+	}
+	f.timestamp = t
+	return nil
+}
+
+// cover lists what each document time-stamp proves to have existed: all that
+// stands in the revisions up to its own.
+func (r *reader) cover() {
+	for _, f := range r.found {
+		t := f.timestamp
+		if t == nil || !f.rangeOK {
+			continue
+		}
+		for _, other := range r.found {
+			if other == f || other.end == 0 || other.end >= f.end {
+				continue
+			}
+			if s := other.signature; s != nil {
+				t.Covers = append(append(t.Covers, s.ID), factIDs(s)...)
+			}
+			if o := other.timestamp; o != nil {
+				t.Covers = append(append(t.Covers, o.ID), factIDs(o.Signature)...)
+			}
+		}
+		for _, e := range r.out.Evidence {
+			if e.Revision > 0 && e.Revision <= f.revision {
+				t.Covers = append(t.Covers, e.ID())
+			}
+		}
+	}
+}
+
+// factIDs lists what is inside a signature: evidence, and time-stamps with
+// what is inside them.
+func factIDs(s *ades.Signature) []string {
+	if s == nil {
+		return nil
+	}
+	var out []string
+	for _, e := range s.Evidence {
+		out = append(out, e.ID())
+	}
+	for _, t := range s.Timestamps {
+		out = append(append(out, t.ID), factIDs(t.Signature)...)
+	}
+	return out
+}
