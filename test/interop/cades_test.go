@@ -2,6 +2,10 @@ package interop
 
 import (
 	"bytes"
+	"context"
+	"crypto"
+	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"rogito.dev/rogito/ades"
@@ -23,12 +27,133 @@ func finish(t testing.TB, a *adestest.Actor, d ades.Draft, s ades.Signing) []byt
 	return out.Bytes()
 }
 
-func TestCAdESB(t *testing.T) {
-	a := pki.Actor(t, "good")
-	o := cades.Options{Signing: a.Signing(pki.Now())}
-	d, err := cades.Prepare(bytes.NewReader([]byte("hello")), o)
+// cadesOptions are the options of an actor.
+func cadesOptions(a *adestest.Actor) cades.Options {
+	return cades.Options{Signing: a.Signing(pki.Now())}
+}
+
+func signCAdES(t testing.TB, a *adestest.Actor, content []byte, o cades.Options) []byte {
+	t.Helper()
+	d, err := cades.Prepare(bytes.NewReader(content), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dss.Passed(t, Ask{File: write(t, "b.p7m", finish(t, a, d, o.Signing))}, "CAdES-BASELINE-B")
+	s := o.Signing
+	s.Hash = cades.Hash(s)
+	return finish(t, a, d, s)
+}
+
+func raiseCAdES(t testing.TB, signed []byte, level ades.Level, detached ...ades.File) []byte {
+	t.Helper()
+	if level == ades.LevelB {
+		return signed
+	}
+	var out bytes.Buffer
+	err := cades.Augment(context.Background(), bytes.NewReader(signed), &out, ades.Raising{
+		Level: level, Stamper: pki.Unit, Sources: pki, Detached: detached,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+var levels = []ades.Level{ades.LevelB, ades.LevelT, ades.LevelLT, ades.LevelLTA}
+
+func someBytes(n int) []byte {
+	b := make([]byte, n)
+	r := rand.NewChaCha8([32]byte{byte(n)})
+	_, _ = r.Read(b)
+	return b
+}
+
+func TestCAdES(t *testing.T) {
+	type variant struct {
+		actor string
+		hash  crypto.Hash
+		pss   bool
+	}
+	variants := []variant{
+		{"good", crypto.SHA256, false},
+		{"good", crypto.SHA512, true},
+		{"p256", crypto.SHA256, false},
+		{"p384", crypto.SHA384, false},
+		{"p521", crypto.SHA512, false},
+		{"crl", crypto.SHA384, false},
+		{"eseal", crypto.SHA256, false},
+		{"rsa3072", crypto.SHA384, false},
+		{"good", crypto.SHA384, true},
+		{"good", crypto.SHA256, true},
+	}
+	content := someBytes(5000)
+	for _, v := range variants {
+		for _, level := range levels {
+			for _, detached := range []bool{false, true} {
+				name := fmt.Sprintf("%s/%v/pss=%v/%v/detached=%v", v.actor, v.hash, v.pss, level, detached)
+				t.Run(name, func(t *testing.T) {
+					a := pki.Actor(t, v.actor)
+					o := cadesOptions(a)
+					o.Hash, o.PSS, o.Detached = v.hash, v.pss, detached
+					ask := Ask{}
+					var files []ades.File
+					if detached {
+						ask.Detached = []any{write(t, "content.bin", content)}
+						files = []ades.File{{Source: bytes.NewReader(content)}}
+					}
+					signed := raiseCAdES(t, signCAdES(t, a, content, o), level, files...)
+					ask.File = write(t, "a.p7m", signed)
+					dss.Passed(t, ask, "CAdES-BASELINE-"+level.String())
+				})
+			}
+		}
+	}
+}
+
+func TestCAdESEd25519Intact(t *testing.T) {
+	a := pki.Actor(t, "ed25519")
+	v := dss.Validate(t, Ask{File: write(t, "a.p7m", signCAdES(t, a, []byte("x"), cadesOptions(a)))})
+	if len(v.Signatures) != 1 || v.Signatures[0].Intact == nil || !*v.Signatures[0].Intact {
+		t.Fatalf("not intact: %s", v.Raw)
+	}
+}
+
+func TestCAdESParallelAndCounter(t *testing.T) {
+	content := someBytes(3000)
+	first, second, third := pki.Actor(t, "good"), pki.Actor(t, "second"), pki.Actor(t, "third")
+	for _, level := range levels {
+		t.Run(level.String(), func(t *testing.T) {
+			signed := raiseCAdES(t, signCAdES(t, first, content, cadesOptions(first)), level)
+			d, err := cades.Parallel(bytes.NewReader(signed), nil, cadesOptions(second))
+			if err != nil {
+				t.Fatal(err)
+			}
+			signed = raiseCAdES(t, finish(t, second, d, second.Signing(pki.Now())), level)
+			v := dss.Passed(t, Ask{File: write(t, "two.p7m", signed)}, "CAdES-BASELINE-"+level.String())
+			if len(v.Signatures) != 2 {
+				t.Fatalf("%d signatures, want 2", len(v.Signatures))
+			}
+			doc, err := cades.Read(context.Background(), bytes.NewReader(signed), ades.Reading{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := cades.Counter(bytes.NewReader(signed), doc.Signatures[0].ID, cadesOptions(third))
+			if err != nil {
+				t.Fatal(err)
+			}
+			signed = finish(t, third, c, third.Signing(pki.Now()))
+			v = dss.Passed(t, Ask{File: write(t, "three.p7m", signed)}, "")
+			if len(v.Signatures) != 3 {
+				t.Fatalf("%d signatures, want 3", len(v.Signatures))
+			}
+		})
+	}
+}
+
+func TestCAdESAgainAndAgain(t *testing.T) {
+	a := pki.Actor(t, "good")
+	signed := signCAdES(t, a, []byte("again"), cadesOptions(a))
+	for _, level := range []ades.Level{ades.LevelT, ades.LevelLT, ades.LevelLTA, ades.LevelLTA, ades.LevelLTA} {
+		signed = raiseCAdES(t, signed, level)
+		dss.Passed(t, Ask{File: write(t, "a.p7m", signed)}, "CAdES-BASELINE-"+level.String())
+	}
 }

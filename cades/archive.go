@@ -1,0 +1,299 @@
+package cades
+
+import (
+	"bytes"
+	"crypto"
+	"errors"
+	"io"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/tsp"
+)
+
+// hashIndex is an ats-hash-index of any of its three versions.
+type hashIndex struct {
+	version              string // identifier of the attribute
+	value                []byte // as it stands: part of what is stamped
+	hash                 crypto.Hash
+	certs, revs, unsigns [][]byte
+}
+
+// parseIndex finds the hash index in the unsigned attributes of a token.
+func parseIndex(token []byte) (*hashIndex, error) {
+	sd, err := cms.Parse(bytes.NewReader(token))
+	if err != nil {
+		return nil, err
+	}
+	for _, si := range sd.SignerInfos {
+		for _, a := range si.UnsignedAttrs {
+			switch a.OID {
+			case oid.AttrATSHashIndex, oid.AttrATSHashIndexV2, oid.AttrATSHashIndexV3:
+				if len(a.Values) != 1 {
+					return nil, errors.New("ats-hash-index without one value")
+				}
+				return decodeIndex(a.OID, a.Values[0])
+			}
+		}
+	}
+	return nil, errors.New("no ats-hash-index")
+}
+
+func decodeIndex(version string, value []byte) (*hashIndex, error) {
+	bad := errors.New("bad ats-hash-index")
+	e, _, err := cms.ReadElement(value)
+	if err != nil || e.Tag != cms.TagSequence {
+		return nil, bad
+	}
+	parts, err := e.Children()
+	if err != nil {
+		return nil, bad
+	}
+	x := &hashIndex{version: version, value: value, hash: crypto.SHA256}
+	if len(parts) == 4 {
+		alg, err := cms.ParseAlgorithm(parts[0].Raw)
+		if err != nil {
+			return nil, bad
+		}
+		h, ok := alg.Hash()
+		if !ok {
+			return nil, errors.New("hash of the ats-hash-index not known")
+		}
+		x.hash, parts = h, parts[1:]
+	}
+	if len(parts) != 3 {
+		return nil, bad
+	}
+	for i, list := range []*[][]byte{&x.certs, &x.revs, &x.unsigns} {
+		items, err := parts[i].Children()
+		if err != nil {
+			return nil, bad
+		}
+		for _, item := range items {
+			*list = append(*list, item.Body)
+		}
+	}
+	return x, nil
+}
+
+func (x *hashIndex) sum(parts ...[]byte) []byte {
+	d := x.hash.New()
+	for _, p := range parts {
+		d.Write(p)
+	}
+	return d.Sum(nil)
+}
+
+func contains(list [][]byte, sum []byte) bool {
+	for _, l := range list {
+		if bytes.Equal(l, sum) {
+			return true
+		}
+	}
+	return false
+}
+
+// covered lists the values of an attribute that the index names. Version 3
+// (and the published version 2) take each value with its type; version 1, and
+// writers of version 2, take the attribute as a whole.
+func (x *hashIndex) covered(a cms.Attribute) [][]byte {
+	if contains(x.unsigns, x.sum(a.Raw)) || contains(x.unsigns, x.sum(a.Type, a.Set)) {
+		return a.Values
+	}
+	var out [][]byte
+	for _, v := range a.Values {
+		if contains(x.unsigns, x.sum(a.Type, v)) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// complete reports whether everything that the index names is still there.
+func (x *hashIndex) complete(sd *cms.SignedData, si *cms.SignerInfo) bool {
+	have := map[string]bool{}
+	for _, items := range [][][]byte{sd.Certificates, sd.Revocations} {
+		for _, item := range items {
+			have[string(x.sum(item))] = true
+		}
+	}
+	for _, a := range si.UnsignedAttrs {
+		have[string(x.sum(a.Raw))] = true
+		have[string(x.sum(a.Type, a.Set))] = true
+		for _, v := range a.Values {
+			have[string(x.sum(a.Type, v))] = true
+		}
+	}
+	for _, list := range [][][]byte{x.certs, x.revs, x.unsigns} {
+		for _, sum := range list {
+			if !have[string(sum)] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// imprintV3 is what an archive-time-stamp-v3 is over (EN 319 122-1, 5.5.3).
+func imprintV3(h crypto.Hash, sd *cms.SignedData, si *cms.SignerInfo, content, index []byte) []byte {
+	d := h.New()
+	d.Write(cms.TLV(cms.TagOID, oid.Content(sd.ContentType)))
+	d.Write(content)
+	for _, f := range si.RawFields {
+		d.Write(f)
+	}
+	d.Write(index)
+	return d.Sum(nil)
+}
+
+func (r *reader) readV3(st *stamp, si *cms.SignerInfo) (*ades.Timestamp, error) {
+	index, err := parseIndex(st.token)
+	if err != nil {
+		fact, rerr := tsp.Read(st.token, nil, r.certs...)
+		if rerr == nil {
+			fact.ImprintIntact = ades.No
+			fact.Problems = append(fact.Problems, ades.Problem{Fatal: true, Where: "ats-hash-index", Text: err.Error()})
+		}
+		return fact, rerr
+	}
+	fact, err := tsp.Read(st.token, func(h crypto.Hash) ([]byte, error) {
+		content, err := r.contentDigest(h)
+		if err != nil || content == nil {
+			return nil, err
+		}
+		return imprintV3(h, r.sd, si, content, index.value), nil
+	}, r.certs...)
+	if err == nil && !index.complete(r.sd, si) {
+		fact.ImprintIntact = ades.No
+		fact.Problems = append(fact.Problems, ades.Problem{Where: "ats-hash-index", Text: "names something that is not in the file"})
+	}
+	return fact, err
+}
+
+func (r *reader) coversV3(s *ades.Signature, si *cms.SignerInfo, st *stamp, before []*stamp) []string {
+	index, err := parseIndex(st.token)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, c := range r.sd.X509() {
+		if contains(index.certs, index.sum(c)) {
+			out = append(out, ades.FactID(c))
+		}
+	}
+	out = append(out, r.coveredRevocations(index)...)
+	for _, a := range si.UnsignedAttrs {
+		for _, v := range index.covered(a) {
+			out = append(out, coveredValue(s, a.OID, v, before)...)
+		}
+	}
+	return out
+}
+
+func (r *reader) coveredRevocations(x *hashIndex) []string {
+	var out []string
+	for _, raw := range r.sd.Revocations {
+		if !contains(x.revs, x.sum(raw)) {
+			continue
+		}
+		one := &cms.SignedData{Revocations: [][]byte{raw}}
+		for _, b := range append(one.CRLs(), one.OCSPs()...) {
+			out = append(out, ades.FactID(b))
+		}
+	}
+	return out
+}
+
+// coveredValue lists the facts inside one attribute value.
+func coveredValue(s *ades.Signature, id string, v []byte, before []*stamp) []string {
+	var out []string
+	switch id {
+	case oid.AttrCertificateValues:
+		for _, c := range cms.CertificateValues(v) {
+			out = append(out, ades.FactID(c))
+		}
+	case oid.AttrRevocationValues:
+		crls, ocsps := cms.RevocationValues(v)
+		for _, c := range append(crls, ocsps...) {
+			out = append(out, ades.FactID(c))
+		}
+	case oid.AttrCounterSignature:
+		if si, err := cms.ParseSignerInfo(v); err == nil {
+			for _, c := range s.CounterSignatures {
+				if c.ID == cms.SignerID(si) {
+					out = append(out, counterIDs(c)...)
+				}
+			}
+		}
+	default:
+		for _, b := range before {
+			if bytes.Equal(b.token, v) {
+				out = append(out, stamped(b)...)
+			}
+		}
+	}
+	return out
+}
+
+// readV2 reads an archive-time-stamp or archive-time-stamp-v2. What they are
+// over was published in ways that differ in the encoding of the unsigned
+// attributes (TS 101 733, 1.8.3 and 2.2.1): each is tried.
+func (r *reader) readV2(st *stamp, before []*stamp, si *cms.SignerInfo) (*ades.Timestamp, error) {
+	var fact *ades.Timestamp
+	for _, unsigned := range unsignedForms(st, before, si) {
+		var err error
+		fact, err = tsp.Read(st.token, func(h crypto.Hash) ([]byte, error) { return r.imprintV2(h, si, unsigned) }, r.certs...)
+		if err != nil || fact.ImprintIntact != ades.No {
+			return fact, err
+		}
+	}
+	return fact, nil
+}
+
+// unsignedForms are the encodings of the unsigned attributes that were there
+// before a token.
+func unsignedForms(st *stamp, before []*stamp, si *cms.SignerInfo) [][]byte {
+	var whole, fields [][]byte
+	for _, a := range si.UnsignedAttrs {
+		if rank(a.OID) == 3 && timestampAttrs[a.OID] != "" && !earlier(a, before) {
+			continue // this one, and those made later
+		}
+		whole = append(whole, a.Raw)
+		fields = append(fields, a.Type, a.Set)
+	}
+	joined := bytes.Join(whole, nil)
+	return [][]byte{joined, cms.TLV(0xa1, joined), cms.TLV(cms.TagSet, joined), bytes.Join(fields, nil)}
+}
+
+func earlier(a cms.Attribute, before []*stamp) bool {
+	for _, b := range before {
+		if bytes.Equal(b.attr.Raw, a.Raw) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *reader) imprintV2(h crypto.Hash, si *cms.SignerInfo, unsigned []byte) ([]byte, error) {
+	d := h.New()
+	if err := cms.Copy(d, r.sd.Encap); err != nil {
+		return nil, err
+	}
+	if r.sd.Content == nil {
+		if r.in.Content == nil {
+			return nil, nil
+		}
+		if err := cms.Copy(d, r.in.Content); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range [][]byte{r.sd.RawCertificates, r.sd.RawCRLs} {
+		d.Write(b)
+	}
+	for _, f := range si.RawFields {
+		d.Write(f)
+	}
+	_, err := io.Copy(d, bytes.NewReader(unsigned))
+	return d.Sum(nil), err
+}

@@ -1,0 +1,313 @@
+package cades
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"errors"
+	"fmt"
+	"io"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/oid"
+)
+
+// Augment raises every signature in a file to a level and writes the new file.
+// T adds a signature time-stamp where there is none; LT adds the validation
+// data of every chain; LTA adds an archive time-stamp, each time it is asked
+// for. What is there already keeps its bytes. A signature that does not verify
+// is not raised.
+func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising) error {
+	a, err := openRaiser(src, r)
+	if err != nil {
+		return err
+	}
+	if err := a.intact(); err != nil {
+		return err
+	}
+	steps := []struct {
+		from ades.Level
+		do   func(context.Context) error
+	}{{ades.LevelT, a.stampSignatures}, {ades.LevelLT, a.addValidationData}, {ades.LevelLTA, a.stampArchives}}
+	for _, s := range steps {
+		if r.Level < s.from {
+			break
+		}
+		if err := s.do(ctx); err != nil {
+			return fmt.Errorf("cades: %w", err)
+		}
+	}
+	_, err = a.sd.WriteTo(w)
+	return err
+}
+
+// raiser holds a file while it is raised.
+type raiser struct {
+	sd     *cms.SignedData
+	in     Surroundings
+	r      ades.Raising
+	signed []*ades.Signature // facts before anything was changed
+}
+
+func openRaiser(src ades.Source, r ades.Raising) (*raiser, error) {
+	if r.Level >= ades.LevelT && r.Stamper == nil {
+		return nil, errors.New("cades: no time-stamping authority")
+	}
+	if r.Level >= ades.LevelLT && r.Sources == nil {
+		return nil, errors.New("cades: no source of validation data")
+	}
+	sd, err := open(src)
+	if err != nil {
+		return nil, err
+	}
+	if len(sd.SignerInfos) == 0 {
+		return nil, ades.Malformed("CMS", "SignedData/signerInfos", "no signature")
+	}
+	a := &raiser{sd: sd, r: r, in: Surroundings{Content: sd.Content}}
+	if sd.Content == nil && len(r.Detached) > 0 {
+		if a.in.Content, err = choose(sd, r.Detached); err != nil {
+			return nil, err
+		}
+	}
+	a.in.Digest = cms.OfSource(a.in.Content)
+	return a, nil
+}
+
+// intact refuses to lend time-stamps to a broken signature.
+func (a *raiser) intact() error {
+	var err error
+	if a.signed, err = ReadSignedData(a.sd, a.in); err != nil {
+		return err
+	}
+	for _, s := range a.signed {
+		if s.Intact() == ades.No {
+			return fmt.Errorf("cades: %s does not verify", s.Path)
+		}
+	}
+	return nil
+}
+
+func (a *raiser) stamp(ctx context.Context, digest []byte) ([]byte, error) {
+	token, err := a.r.Stamper.Stamp(ctx, a.r.Digest(), digest)
+	if err != nil {
+		return nil, fmt.Errorf("time-stamp: %w", err)
+	}
+	return token, nil
+}
+
+// stampSignatures adds a signature time-stamp to the signers without one.
+func (a *raiser) stampSignatures(ctx context.Context) error {
+	for i, si := range a.sd.SignerInfos {
+		if len(si.Unsigned(oid.AttrSignatureTimestamp)) > 0 {
+			continue
+		}
+		d := a.r.Digest().New()
+		d.Write(si.Signature)
+		token, err := a.stamp(ctx, d.Sum(nil))
+		if err != nil {
+			return err
+		}
+		if a.sd.SignerInfos[i], err = si.AddUnsigned(cms.NewAttribute(oid.AttrSignatureTimestamp, token)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addValidationData gathers certificates and revocation data for every chain.
+func (a *raiser) addValidationData(ctx context.Context) error {
+	sigs, err := ReadSignedData(a.sd, a.in)
+	if err != nil {
+		return err
+	}
+	leaves, err := Leaves(sigs)
+	if err != nil {
+		return err
+	}
+	got, err := a.r.Sources.Gather(ctx, leaves, Carried(sigs))
+	if err != nil {
+		return fmt.Errorf("validation data: %w", err)
+	}
+	if mayGrow(a.sd) == nil {
+		addBundle(a.sd, got)
+		return nil
+	}
+	for i := range a.sd.SignerInfos {
+		if err := a.addToToken(i, got); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func addBundle(sd *cms.SignedData, b ades.Bundle) {
+	sd.AddCertificates(b.Certificates...)
+	sd.AddRevocations(b.CRLs...)
+	for _, o := range b.OCSPs {
+		sd.AddRevocations(cms.OCSPChoice(o))
+	}
+}
+
+// addToToken puts validation data into the newest archive time-stamp of a
+// signer: where an archive-time-stamp-v2 covers the fields of the SignedData,
+// they must stay as they are.
+func (a *raiser) addToToken(i int, b ades.Bundle) error {
+	si := a.sd.SignerInfos[i]
+	stamps := collect(si)
+	var last *stamp
+	for _, st := range stamps {
+		if rank(st.attr.OID) == 3 {
+			last = st
+		}
+	}
+	if last == nil {
+		return errors.New("an archive-time-stamp-v2 of another signer covers the certificates")
+	}
+	token, err := cms.Parse(bytes.NewReader(last.token))
+	if err != nil {
+		return err
+	}
+	addBundle(token, b)
+	raw, err := token.Bytes()
+	if err != nil {
+		return err
+	}
+	var attrs [][]byte
+	for _, at := range si.UnsignedAttrs {
+		if bytes.Equal(at.Raw, last.attr.Raw) {
+			attrs = append(attrs, cms.NewAttribute(at.OID, raw))
+		} else {
+			attrs = append(attrs, at.Raw)
+		}
+	}
+	a.sd.SignerInfos[i], err = si.WithUnsigned(attrs)
+	return err
+}
+
+// stampArchives adds an archive-time-stamp-v3 to every signer.
+func (a *raiser) stampArchives(ctx context.Context) error {
+	h := a.r.Digest()
+	if a.in.Digest == nil {
+		return errors.New("the file does not carry the content, and it was not given")
+	}
+	content, err := a.in.Digest(h)
+	if err != nil {
+		return err
+	}
+	for i, si := range a.sd.SignerInfos {
+		index := newIndex(h, a.sd, si)
+		token, err := a.stamp(ctx, imprintV3(h, a.sd, si, content, index))
+		if err != nil {
+			return err
+		}
+		if token, err = withIndex(token, index); err != nil {
+			return err
+		}
+		if a.sd.SignerInfos[i], err = si.AddUnsigned(cms.NewAttribute(oid.AttrArchiveTimestampV3, token)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newIndex is the ats-hash-index-v3 over everything there is now.
+func newIndex(h crypto.Hash, sd *cms.SignedData, si *cms.SignerInfo) []byte {
+	x := hashIndex{hash: h}
+	list := func(items [][]byte) []byte {
+		var sums [][]byte
+		for _, i := range items {
+			sums = append(sums, cms.TLV(cms.TagOctetString, i))
+		}
+		return cms.TLV(cms.TagSequence, sums...)
+	}
+	for _, c := range sd.Certificates {
+		x.certs = append(x.certs, x.sum(c))
+	}
+	for _, c := range sd.Revocations {
+		x.revs = append(x.revs, x.sum(c))
+	}
+	for _, a := range si.UnsignedAttrs {
+		for _, v := range a.Values {
+			x.unsigns = append(x.unsigns, x.sum(a.Type, v))
+		}
+	}
+	return cms.TLV(cms.TagSequence, cms.DigestAlgorithm(h), list(x.certs), list(x.revs), list(x.unsigns))
+}
+
+// withIndex puts the hash index into the token's unsigned attributes.
+func withIndex(token, index []byte) ([]byte, error) {
+	sd, err := cms.Parse(bytes.NewReader(token))
+	if err != nil {
+		return nil, err
+	}
+	if len(sd.SignerInfos) != 1 {
+		return nil, ades.Malformed("TST", "SignedData/signerInfos", "not one signer")
+	}
+	if sd.SignerInfos[0], err = sd.SignerInfos[0].AddUnsigned(cms.NewAttribute(oid.AttrATSHashIndexV3, index)); err != nil {
+		return nil, err
+	}
+	return sd.Bytes()
+}
+
+// Leaves are the certificates whose chains a set of signatures stands on:
+// signers, counter-signers, and the units of all their time-stamps. It is an
+// error when one of them is not in the file.
+func Leaves(sigs []*ades.Signature) ([][]byte, error) {
+	var out [][]byte
+	for _, s := range sigs {
+		if s.SigningCertificate == nil {
+			return nil, fmt.Errorf("%s: signing certificate: %w", s.Path, ades.ErrNotFound)
+		}
+		out = append(out, s.SigningCertificate)
+		for _, ts := range s.Timestamps {
+			if ts.Signature == nil || ts.Signature.SigningCertificate == nil {
+				return nil, fmt.Errorf("%s: certificate of the time-stamp: %w", ts.Path, ades.ErrNotFound)
+			}
+			out = append(out, ts.Signature.SigningCertificate)
+		}
+		inner, err := Leaves(s.CounterSignatures)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, inner...)
+	}
+	return out, nil
+}
+
+// Carried is all evidence that a set of signatures and their time-stamps
+// carries.
+func Carried(sigs []*ades.Signature) ades.Bundle {
+	var b ades.Bundle
+	seen := map[string]bool{}
+	add := func(list []ades.Evidence) {
+		for _, e := range list {
+			if seen[string(e.Raw)] {
+				continue
+			}
+			seen[string(e.Raw)] = true
+			switch e.Kind {
+			case ades.EvidenceCertificate:
+				b.Certificates = append(b.Certificates, e.Raw)
+			case ades.EvidenceOCSP:
+				b.OCSPs = append(b.OCSPs, e.Raw)
+			case ades.EvidenceCRL:
+				b.CRLs = append(b.CRLs, e.Raw)
+			}
+		}
+	}
+	var walk func([]*ades.Signature)
+	walk = func(list []*ades.Signature) {
+		for _, s := range list {
+			add(s.Evidence)
+			for _, ts := range s.Timestamps {
+				if ts.Signature != nil {
+					add(ts.Signature.Evidence)
+				}
+			}
+			walk(s.CounterSignatures)
+		}
+	}
+	walk(sigs)
+	return b
+}

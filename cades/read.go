@@ -1,0 +1,223 @@
+package cades
+
+import (
+	"context"
+	"crypto"
+	"fmt"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/tsp"
+)
+
+// Read states the facts of a CMS file: binary, PEM or base64. A time-stamp
+// token on its own is stated as what it is.
+func Read(_ context.Context, src ades.Source, r ades.Reading) (*ades.Document, error) {
+	bin, err := cms.Unarmour(src)
+	if err != nil {
+		return nil, err
+	}
+	sd, err := cms.Parse(bin)
+	if err != nil {
+		return nil, err
+	}
+	if sd.ContentType == oid.TSTInfo {
+		return tsp.ReadToken(bin, r)
+	}
+	doc := &ades.Document{Format: ades.PKCS7}
+	in := Surroundings{}
+	switch {
+	case sd.Content != nil:
+		in.Content = sd.Content
+		doc.Content = []ades.File{{Source: sd.Content}}
+	case len(r.Detached) > 0:
+		in.Content, err = choose(sd, r.Detached)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if doc.Signatures, err = ReadSignedData(sd, in); err != nil {
+		return nil, err
+	}
+	for _, s := range doc.Signatures {
+		s.ContentIsWhole = true
+		s.Content = doc.Content
+		if s.Format == ades.CAdES {
+			doc.Format = ades.CAdES
+		}
+	}
+	noteTrailing(doc, bin, sd.Length)
+	return doc, nil
+}
+
+// noteTrailing notes bytes after the ContentInfo. Zeros and line breaks are
+// padding; anything else is not signed and somebody put it there.
+func noteTrailing(doc *ades.Document, src ades.Source, length int64) {
+	rest := make([]byte, min(4096, src.Size()-length))
+	n, _ := src.ReadAt(rest, length)
+	for _, c := range rest[:n] {
+		if c != 0 && c != '\r' && c != '\n' {
+			doc.Problems = append(doc.Problems, ades.Problem{Where: "ContentInfo", Text: "data after the end of the signature"})
+			return
+		}
+	}
+}
+
+// choose picks the file that a detached signature is over: the only one, or
+// the first whose digest is the one that some signer signed.
+func choose(sd *cms.SignedData, files []ades.File) (ades.Source, error) {
+	for _, f := range files[:len(files)-1] {
+		match, err := matches(sd, f.Source)
+		if err != nil || match {
+			return f.Source, err
+		}
+	}
+	return files[len(files)-1].Source, nil
+}
+
+func matches(sd *cms.SignedData, src ades.Source) (bool, error) {
+	digest := cms.OfSource(src)
+	for _, si := range sd.SignerInfos {
+		s, err := cms.Facts(si, cms.Subject{ContentType: sd.ContentType, Digest: digest})
+		if err != nil {
+			return false, err
+		}
+		if len(s.References) > 0 && s.References[0].Intact == ades.Yes {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Surroundings are what a SignedData may need that it does not carry.
+type Surroundings struct {
+	// Content that is signed; nil when it is not at hand.
+	Content ades.Source
+	// Digest of the content, where it can be had in a better way than by reading
+	// Content; nil means by reading Content.
+	Digest func(crypto.Hash) ([]byte, error)
+	// Certificates found elsewhere (a PDF's DSS dictionary, a container).
+	Certificates [][]byte
+}
+
+// ReadSignedData states the facts of every signer of a SignedData that another
+// format carries: a PDF, a container.
+func ReadSignedData(sd *cms.SignedData, in Surroundings) ([]*ades.Signature, error) {
+	if in.Digest == nil {
+		in.Digest = cms.OfSource(in.Content)
+	}
+	r := &reader{sd: sd, in: in}
+	r.certs = append(sd.X509(), in.Certificates...)
+	for _, si := range sd.SignerInfos {
+		for _, a := range si.Unsigned(oid.AttrCertificateValues) {
+			for _, v := range a.Values {
+				r.certs = append(r.certs, cms.CertificateValues(v)...)
+			}
+		}
+	}
+	r.subject = cms.Subject{
+		ContentType: sd.ContentType, Digest: in.Digest, Source: in.Content, Certificates: cms.Candidates(r.certs),
+	}
+	var out []*ades.Signature
+	for i, si := range sd.SignerInfos {
+		s, err := r.signer(si, r.subject, fmt.Sprintf("signerInfos[%d]", i), 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range out {
+			if other.ID == s.ID {
+				s.ID = fmt.Sprintf("%s#%d", s.ID, i)
+				s.Problems = append(s.Problems, ades.Problem{Fatal: true, Where: s.Path, Text: "the same signature twice"})
+			}
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// reader reads the signers of one SignedData.
+type reader struct {
+	sd      *cms.SignedData
+	in      Surroundings
+	certs   [][]byte
+	subject cms.Subject
+}
+
+func (r *reader) signer(si *cms.SignerInfo, subject cms.Subject, path string, depth int) (*ades.Signature, error) {
+	s, err := cms.Facts(si, subject)
+	if err != nil {
+		return nil, err
+	}
+	s.Path = path
+	s.Evidence = r.evidence(si)
+	if err := r.counters(s, si, depth); err != nil {
+		return nil, err
+	}
+	return s, r.timestamps(s, si)
+}
+
+// evidence is what the SignedData carries, and the attributes of this signer.
+func (r *reader) evidence(si *cms.SignerInfo) []ades.Evidence {
+	var out []ades.Evidence
+	add := func(kind ades.EvidenceKind, origin string, raw [][]byte) {
+		for _, b := range raw {
+			out = append(out, ades.Evidence{Kind: kind, Origin: origin, Raw: b})
+		}
+	}
+	add(ades.EvidenceCertificate, "SignedData", r.sd.X509())
+	add(ades.EvidenceCRL, "SignedData", r.sd.CRLs())
+	add(ades.EvidenceOCSP, "SignedData", r.sd.OCSPs())
+	for _, attrs := range [][]cms.Attribute{si.SignedAttrs, si.UnsignedAttrs} {
+		for _, a := range attrs {
+			for _, v := range a.Values {
+				switch a.OID {
+				case oid.AttrCertificateValues:
+					add(ades.EvidenceCertificate, "certificate-values", cms.CertificateValues(v))
+				case oid.AttrRevocationValues, oid.AttrAdobeRevocation:
+					crls, ocsps := cms.RevocationValues(v)
+					add(ades.EvidenceCRL, oid.AttributeName(a.OID), crls)
+					add(ades.EvidenceOCSP, oid.AttributeName(a.OID), ocsps)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// counters reads the counter-signatures of a signature, and theirs.
+func (r *reader) counters(s *ades.Signature, si *cms.SignerInfo, depth int) error {
+	n := 0
+	for _, a := range si.Unsigned(oid.AttrCounterSignature) {
+		for _, v := range a.Values {
+			path := fmt.Sprintf("%s/countersignature[%d]", s.Path, n)
+			n++
+			if depth >= limits.CounterSignatures {
+				return ades.Malformed("CMS", path, "nested too deeply")
+			}
+			counter, err := cms.ParseSignerInfo(v)
+			if err != nil {
+				return &ades.MalformedError{Format: "CMS", Where: path, Err: err}
+			}
+			subject := cms.Subject{Digest: digestOf(si.Signature), Certificates: r.subject.Certificates}
+			c, err := r.signer(counter, subject, path, depth+1)
+			if err != nil {
+				return err
+			}
+			s.CounterSignatures = append(s.CounterSignatures, c)
+		}
+	}
+	return nil
+}
+
+// digestOf digests octets that are at hand.
+func digestOf(parts ...[]byte) func(crypto.Hash) ([]byte, error) {
+	return func(h crypto.Hash) ([]byte, error) {
+		d := h.New()
+		for _, p := range parts {
+			d.Write(p)
+		}
+		return d.Sum(nil), nil
+	}
+}
