@@ -1,0 +1,316 @@
+// Package authority is the embedded certification and time-stamp authority as
+// a service: a root, an issuing authority below it, an OCSP responder
+// (RFC 6960), revocation lists (RFC 5280) and a time-stamping unit (RFC 3161),
+// with certificate profiles as EN 319 412 has them.
+//
+// In the sandbox its certificates carry the statements of a qualified
+// provider, with SANDBOX in every name, so that clients meet the same shapes.
+// Outside it the certificates are advanced ones: QcCompliance is left out,
+// since only a supervised provider may state it.
+package authority
+
+import (
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"rogito.dev/rogito/internal/ca"
+	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/tsp"
+)
+
+// Sealer is the master key.
+type Sealer interface {
+	Seal(purpose string, plaintext []byte) ([]byte, error)
+	Unseal(purpose string, sealed []byte) ([]byte, error)
+}
+
+// Config of the authority.
+type Config struct {
+	PublicURL string // what certificates point to
+	Sandbox   bool
+	Name      string // of the organization; empty means Rogito
+	Now       func() time.Time
+}
+
+// Authority issues certificates and answers for them.
+type Authority struct {
+	db     *store.DB
+	master Sealer
+	config Config
+
+	root, issuing, responder, unit ca.Issuer
+	stamper                        *tsp.Responder
+	auditSigner                    note.Signer
+	auditKey                       string
+	former                         []*url.URL
+}
+
+const (
+	keyPurpose = "authority-key"
+	// Policies below the arc for examples (ISO/IEC 8825, 2.999), which claims
+	// nothing: an operator with an arc of its own replaces the authority.
+	policySign  = "2.999.7269.1"
+	policySeal  = "2.999.7269.2"
+	policyStamp = "2.999.7269.3"
+)
+
+// Open loads the authority; the first time, it makes it. Two processes that
+// start together end with the same one.
+func Open(ctx context.Context, db *store.DB, master Sealer, c Config) (*Authority, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Name == "" {
+		c.Name = "Rogito"
+	}
+	if c.Sandbox {
+		c.Name += " SANDBOX"
+	}
+	a := &Authority{db: db, master: master, config: c}
+	for _, step := range []func(context.Context) error{a.openRoot, a.openIssuing, a.openResponder, a.openUnit, a.openAudit, a.openURLs} {
+		if err := step(ctx); err != nil {
+			return nil, fmt.Errorf("authority: %w", err)
+		}
+	}
+	a.stamper = &tsp.Responder{
+		Certificate: a.unit.Certificate, Key: a.unit.Key, Policy: policyStamp, Now: c.Now,
+		Chain: []*x509.Certificate{a.issuing.Certificate},
+	}
+	return a, nil
+}
+
+func (a *Authority) name(role string) ca.Name {
+	return ca.Name{Country: "IT", Organization: a.config.Name, CommonName: a.config.Name + " " + role}
+}
+
+func (a *Authority) url(path string) string {
+	return strings.TrimSuffix(a.config.PublicURL, "/") + path
+}
+
+func (a *Authority) openRoot(ctx context.Context) (err error) {
+	a.root, err = a.member(ctx, "root", "P-384", func(key crypto.Signer) (*x509.Certificate, error) {
+		now := a.config.Now()
+		return ca.Root(ca.Request{Subject: a.name("Root CA"), PublicKey: key.Public(), NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(25, 0, 0)}, key)
+	})
+	return err
+}
+
+func (a *Authority) openIssuing(ctx context.Context) (err error) {
+	a.issuing, err = a.member(ctx, "issuing", "P-256", func(key crypto.Signer) (*x509.Certificate, error) {
+		now := a.config.Now()
+		return a.root.Authority(ca.Request{
+			Subject: a.name("Issuing CA"), PublicKey: key.Public(), NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(15, 0, 0),
+			IssuerCertificate: a.url("/pki/root.crt"), CRL: a.url("/pki/root.crl"),
+		}, 0)
+	})
+	return err
+}
+
+func (a *Authority) openResponder(ctx context.Context) (err error) {
+	a.responder, err = a.member(ctx, "ocsp", "P-256", func(key crypto.Signer) (*x509.Certificate, error) {
+		now := a.config.Now()
+		return a.issuing.Responder(ca.Request{Subject: a.name("OCSP responder"), PublicKey: key.Public(), NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(5, 0, 0)})
+	})
+	return err
+}
+
+func (a *Authority) openUnit(ctx context.Context) (err error) {
+	made := false
+	a.unit, err = a.member(ctx, "tsa", "P-256", func(key crypto.Signer) (*x509.Certificate, error) {
+		now := a.config.Now()
+		made = true
+		return a.issuing.TimestampUnit(ca.Request{
+			Subject: a.name("Time-stamping unit"), PublicKey: key.Public(), NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(10, 0, 0),
+			OCSP: a.url("/pki/ocsp"), IssuerCertificate: a.url("/pki/ca.crt"), CRL: a.url("/pki/ca.crl"),
+		})
+	})
+	if err != nil || !made {
+		return err
+	}
+	return a.db.Write(ctx, func(tx *store.Tx) error { return a.record(ctx, tx, "", a.unit.Certificate) })
+}
+
+// member loads a key and its certificate, or makes them. A certificate that
+// ends within a quarter is made anew under the same key.
+func (a *Authority) member(ctx context.Context, name, kind string, issue func(crypto.Signer) (*x509.Certificate, error)) (ca.Issuer, error) {
+	m, err := a.load(ctx, name)
+	if err != nil {
+		return m, err
+	}
+	fresh := m.Certificate != nil && m.Certificate.NotAfter.After(a.config.Now().AddDate(0, 3, 0))
+	if fresh {
+		return m, nil
+	}
+	if m.Key == nil {
+		if m.Key, err = ca.NewKey(kind); err != nil {
+			return m, err
+		}
+	}
+	if m.Certificate, err = issue(m.Key); err != nil {
+		return m, fmt.Errorf("issue %s: %w", name, err)
+	}
+	if err := a.keep(ctx, name, m); err != nil {
+		return m, err
+	}
+	return a.load(ctx, name) // another process may have been first
+}
+
+func (a *Authority) load(ctx context.Context, name string) (ca.Issuer, error) {
+	var sealed, der []byte
+	err := a.db.Read().QueryRow(ctx, `select sealed, certificate from authority_keys where name = $1`, name).Scan(&sealed, &der)
+	if errors.Is(err, store.ErrNoRows) {
+		return ca.Issuer{}, nil
+	}
+	if err != nil {
+		return ca.Issuer{}, fmt.Errorf("read %s: %w", name, err)
+	}
+	secret, err := a.master.Unseal(keyPurpose, sealed)
+	if err != nil {
+		return ca.Issuer{}, fmt.Errorf("unseal %s: %w", name, err)
+	}
+	key, err := x509.ParsePKCS8PrivateKey(secret)
+	if err != nil {
+		return ca.Issuer{}, fmt.Errorf("key of %s: %w", name, err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return ca.Issuer{}, fmt.Errorf("certificate of %s: %w", name, err)
+	}
+	return ca.Issuer{Certificate: cert, Key: key.(crypto.Signer)}, nil
+}
+
+func (a *Authority) keep(ctx context.Context, name string, m ca.Issuer) error {
+	der, err := x509.MarshalPKCS8PrivateKey(m.Key)
+	if err != nil {
+		return err
+	}
+	sealed, err := a.master.Seal(keyPurpose, der)
+	clear(der)
+	if err != nil {
+		return err
+	}
+	now := a.config.Now()
+	return a.db.Write(ctx, func(tx *store.Tx) error {
+		// A certificate is replaced only by a process that saw it end.
+		_, err := tx.Exec(ctx, `insert into authority_keys (name, sealed, certificate, created_at) values ($1, $2, $3, $4)
+			on conflict (name) do update set sealed = $2, certificate = $3, created_at = $4 where authority_keys.created_at < $5`,
+			name, sealed, m.Certificate.Raw, store.Millis(now), store.Millis(now.AddDate(0, -6, 0)))
+		return err
+	})
+}
+
+// openAudit loads the key that signs checkpoints of the audit log.
+func (a *Authority) openAudit(ctx context.Context) error {
+	skey, vkey, err := a.loadAudit(ctx)
+	if err != nil {
+		return err
+	}
+	if skey == "" {
+		made, public, err := note.GenerateKey(rand.Reader, a.auditName())
+		if err != nil {
+			return err
+		}
+		sealed, err := a.master.Seal(keyPurpose, []byte(made))
+		if err != nil {
+			return err
+		}
+		err = a.db.Write(ctx, func(tx *store.Tx) error {
+			_, err := tx.Exec(ctx, `insert into authority_keys (name, sealed, certificate, created_at) values ('audit', $1, $2, $3) on conflict (name) do nothing`,
+				sealed, []byte(public), store.Millis(a.config.Now()))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if skey, vkey, err = a.loadAudit(ctx); err != nil {
+			return err
+		}
+	}
+	a.auditKey = vkey
+	a.auditSigner, err = note.NewSigner(skey)
+	return err
+}
+
+func (a *Authority) auditName() string {
+	if u, err := url.Parse(a.config.PublicURL); err == nil && u.Host != "" {
+		return u.Host + "/audit"
+	}
+	return "rogito/audit"
+}
+
+func (a *Authority) loadAudit(ctx context.Context) (skey, vkey string, err error) {
+	var sealed, public []byte
+	err = a.db.Read().QueryRow(ctx, `select sealed, certificate from authority_keys where name = 'audit'`).Scan(&sealed, &public)
+	if errors.Is(err, store.ErrNoRows) {
+		return "", "", nil
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("read audit key: %w", err)
+	}
+	secret, err := a.master.Unseal(keyPurpose, sealed)
+	if err != nil {
+		return "", "", fmt.Errorf("unseal audit key: %w", err)
+	}
+	return string(secret), string(public), nil
+}
+
+// openURLs remembers every address that certificates were issued under, so
+// that they are answered in process after the server moved.
+func (a *Authority) openURLs(ctx context.Context) error {
+	const prefix = "url:"
+	if a.config.PublicURL != "" {
+		err := a.db.Write(ctx, func(tx *store.Tx) error {
+			_, err := tx.Exec(ctx, `insert into authority_keys (name, sealed, created_at) values ($1, $2, $3) on conflict (name) do nothing`,
+				prefix+a.config.PublicURL, []byte{}, store.Millis(a.config.Now()))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	rows, err := a.db.Read().Query(ctx, `select name from authority_keys where name like 'url:%' order by created_at desc limit 100`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		if u, err := url.Parse(strings.TrimPrefix(name, prefix)); err == nil {
+			a.former = append(a.former, u)
+		}
+	}
+	return rows.Err()
+}
+
+// Bases are all the addresses that the authority was ever reached at.
+func (a *Authority) Bases() []*url.URL { return a.former }
+
+// Root is the certificate to trust.
+func (a *Authority) Root() *x509.Certificate { return a.root.Certificate }
+
+// Chain is what goes with an issued certificate: the issuing authority's, the
+// root's.
+func (a *Authority) Chain() []*x509.Certificate {
+	return []*x509.Certificate{a.issuing.Certificate, a.root.Certificate}
+}
+
+// Stamper is the time-stamping unit, in process and over HTTP.
+func (a *Authority) Stamper() *tsp.Responder { return a.stamper }
+
+// AuditSigner signs checkpoints of the audit log; AuditKey verifies them.
+func (a *Authority) AuditSigner() note.Signer { return a.auditSigner }
+
+// AuditKey is the public key of the audit log (C2SP vkey).
+func (a *Authority) AuditKey() string { return a.auditKey }

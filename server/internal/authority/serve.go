@@ -1,0 +1,202 @@
+package authority
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/internal/ca"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Handler serves what certificates point to, below /pki/, and the time-stamp
+// authority at /tsa.
+func (a *Authority) Handler() http.Handler {
+	mux := http.NewServeMux()
+	cert := func(c *x509.Certificate, asPEM bool) http.HandlerFunc {
+		if asPEM {
+			return static("application/x-pem-file", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}))
+		}
+		return static("application/pkix-cert", c.Raw)
+	}
+	mux.Handle("GET /pki/root.pem", cert(a.root.Certificate, true))
+	mux.Handle("GET /pki/root.crt", cert(a.root.Certificate, false))
+	mux.Handle("GET /pki/ca.pem", cert(a.issuing.Certificate, true))
+	mux.Handle("GET /pki/ca.crt", cert(a.issuing.Certificate, false))
+	mux.Handle("GET /pki/tsa.pem", cert(a.unit.Certificate, true))
+	mux.Handle("GET /pki/audit.pub", static("text/plain; charset=utf-8", []byte(a.auditKey+"\n")))
+	mux.Handle("GET /pki/ca.crl", a.crlHandler("ca", a.issuing))
+	mux.Handle("GET /pki/root.crl", a.crlHandler("root", a.root))
+	mux.HandleFunc("POST /pki/ocsp", a.ocspPost)
+	mux.HandleFunc("GET /pki/ocsp/{request...}", a.ocspGet)
+	mux.HandleFunc("GET /pki/cps", a.statement)
+	mux.HandleFunc("GET /pki/pds", a.statement)
+	mux.Handle("POST /tsa", http.HandlerFunc(a.stamper.ServeHTTP))
+	return mux
+}
+
+func static(contentType string, body []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		_, _ = w.Write(body) // the client may be gone
+	}
+}
+
+const statementText = `The certificates of this authority are issued by %s.
+%s
+They are used by the Rogito server at %s. Revocation is answered at %s and %s.
+`
+
+// statement is the practice and disclosure statement, in a few plain words.
+func (a *Authority) statement(w http.ResponseWriter, _ *http.Request) {
+	what := "They are advanced certificates of an authority that is not supervised: they are not qualified."
+	if a.config.Sandbox {
+		what = "This is a SANDBOX: they bind nobody, whatever statements they carry."
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	fmt.Fprintf(w, statementText, a.config.Name, what, a.config.PublicURL, a.url("/pki/ocsp"), a.url("/pki/ca.crl"))
+}
+
+const maxOCSPRequest = 16 << 10
+
+func (a *Authority) ocspPost(w http.ResponseWriter, r *http.Request) {
+	der, err := io.ReadAll(io.LimitReader(r.Body, maxOCSPRequest))
+	if err != nil {
+		der = nil
+	}
+	a.ocspAnswer(w, r, der)
+}
+
+func (a *Authority) ocspGet(w http.ResponseWriter, r *http.Request) {
+	text, err := url.PathUnescape(r.PathValue("request"))
+	if err != nil || len(text) > maxOCSPRequest {
+		text = ""
+	}
+	der, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(text, " ", "+"))
+	if err != nil {
+		der = nil
+	}
+	a.ocspAnswer(w, r, der)
+}
+
+func (a *Authority) ocspAnswer(w http.ResponseWriter, r *http.Request, der []byte) {
+	w.Header().Set("Content-Type", "application/ocsp-response")
+	answer, err := a.OCSP(r.Context(), der)
+	if err != nil {
+		answer = ca.Unsuccessful(3) // tryLater
+	}
+	_, _ = w.Write(answer) // the client may be gone
+}
+
+// OCSP answers an encoded request; a malformed one gets its answer too.
+func (a *Authority) OCSP(ctx context.Context, der []byte) ([]byte, error) {
+	req, err := ca.ParseOCSPRequest(der)
+	if err != nil || len(req.Certificates) == 0 || len(req.Certificates) > 20 {
+		return ca.Unsuccessful(1), nil
+	}
+	now := a.config.Now().Truncate(time.Second)
+	times := ca.OCSP{ThisUpdate: now, NextUpdate: now.Add(time.Hour), ProducedAt: now, ArchiveCutoff: a.root.Certificate.NotBefore}
+	var trouble error
+	answer, err := a.responder.Answer(req, times, func(id ca.CertID) ca.Status {
+		if !id.Matches(a.issuing.Certificate) {
+			return ca.Status{Unknown: true}
+		}
+		st, err := a.status(ctx, id.Serial)
+		trouble = errors.Join(trouble, err)
+		return st
+	})
+	if trouble != nil {
+		return nil, trouble
+	}
+	return answer, err
+}
+
+const (
+	crlLife  = 7 * 24 * time.Hour
+	crlFresh = time.Hour
+)
+
+func (a *Authority) crlHandler(name string, issuer ca.Issuer) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		crl, err := a.crl(r.Context(), name, issuer)
+		if err != nil {
+			http.Error(w, "the list is not available", http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/pkix-crl")
+		_, _ = w.Write(crl) // the client may be gone
+	}
+}
+
+// crl returns the list, made anew when an hour has passed or something was
+// revoked since.
+func (a *Authority) crl(ctx context.Context, name string, issuer ca.Issuer) ([]byte, error) {
+	var der []byte
+	var this, next int64
+	err := a.db.Read().QueryRow(ctx, `select crl, this_update, next_update from authority_crl where name = $1`, name).Scan(&der, &this, &next)
+	if err != nil && !errors.Is(err, store.ErrNoRows) {
+		return nil, fmt.Errorf("authority: read list: %w", err)
+	}
+	now := a.config.Now()
+	if err == nil && next > store.Millis(now) && this > store.Millis(now.Add(-crlFresh)) {
+		return der, nil
+	}
+	err = a.db.Write(ctx, func(tx *store.Tx) error {
+		der, err = a.newCRL(ctx, tx, name, issuer)
+		return err
+	})
+	return der, err
+}
+
+func (a *Authority) newCRL(ctx context.Context, tx *store.Tx, name string, issuer ca.Issuer) ([]byte, error) {
+	now := a.config.Now().Truncate(time.Second)
+	var number int64
+	err := tx.QueryRow(ctx, `insert into authority_crl (name, number, crl, this_update, next_update) values ($1, 1, $2, $3, $4)
+		on conflict (name) do update set number = authority_crl.number + 1, this_update = $3, next_update = $4 returning number`,
+		name, []byte{}, store.Millis(now), store.Millis(now.Add(crlLife))).Scan(&number)
+	if err != nil {
+		return nil, fmt.Errorf("authority: number list: %w", err)
+	}
+	list := ca.List{Number: big.NewInt(number), ThisUpdate: now, NextUpdate: now.Add(crlLife), KeepsExpired: a.root.Certificate.NotBefore}
+	if name == "ca" {
+		if list.Revoked, err = revoked(ctx, tx); err != nil {
+			return nil, err
+		}
+	}
+	der, err := issuer.CRL(list)
+	if err != nil {
+		return nil, fmt.Errorf("authority: sign list: %w", err)
+	}
+	_, err = tx.Exec(ctx, `update authority_crl set crl = $2 where name = $1`, name, der)
+	return der, err
+}
+
+func revoked(ctx context.Context, q store.Querier) ([]ca.Revoked, error) {
+	rows, err := q.Query(ctx, `select serial, revoked_at, reason from authority_issued where revoked_at > 0 order by revoked_at`)
+	if err != nil {
+		return nil, fmt.Errorf("authority: read revoked: %w", err)
+	}
+	defer rows.Close()
+	var all []ca.Revoked
+	for rows.Next() {
+		var serial string
+		var at int64
+		var r ca.Revoked
+		if err := rows.Scan(&serial, &at, &r.Reason); err != nil {
+			return nil, fmt.Errorf("authority: read revoked: %w", err)
+		}
+		r.Serial, _ = new(big.Int).SetString(serial, 10)
+		r.At = store.Time(at)
+		all = append(all, r)
+	}
+	return all, rows.Err()
+}
