@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/publication"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -24,6 +25,8 @@ type Server struct {
 	master      *store.Master
 	blobs       store.Blobs
 	idempotency *store.Idempotency
+
+	publications *publication.Keeper
 }
 
 // Open opens the rooms without serving. A running server on the same data is
@@ -56,6 +59,9 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 		return nil, err
 	}
 	s.idempotency = store.NewIdempotency(s.db, s.master)
+	if s.publications, err = s.openPublications(); err != nil {
+		return nil, err
+	}
 	s.health.add("database", s.db.Ready)
 	if b, ok := s.blobs.(interface{ Ready(context.Context) error }); ok {
 		s.health.add("blobs", b.Ready)
@@ -88,7 +94,12 @@ func (s *Server) Close() {
 func (s *Server) gate() api.Gate { return nil }
 
 // start sets the work in the background going.
-func (s *Server) start(context.Context) error { return nil }
+func (s *Server) start(ctx context.Context) error {
+	s.startPublications(ctx)
+	return nil
+}
 
 // register adds the operations of every area.
-func (s *Server) register(*api.API) {}
+func (s *Server) register(a *api.API) {
+	api.RegisterOMI(a, &api.OMI{Publications: s.publications})
+}

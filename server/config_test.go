@@ -1,0 +1,133 @@
+package server
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+func writeConfig(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "rogito.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestFlagsWinOverEnvironmentOverFileOverDefaults(t *testing.T) {
+	path := writeConfig(t, "listen: file:1\ndata: file\ndatabase: sqlite\nomi:\n  free_per_day: 7\n")
+	env := []string{"ROGITO_DATA=env", "ROGITO_LISTEN=env:1", "PATH=x"}
+	cfg, unknown, err := Load(path, env, []Setting{{"listen", "flag:1"}})
+	if err != nil || len(unknown) != 0 {
+		t.Fatal(unknown, err)
+	}
+	if cfg.Listen != "flag:1" || cfg.Data != "env" || cfg.OMI.FreePerDay != 7 || cfg.Limits.Documents != 1000 {
+		t.Errorf("%+v", cfg)
+	}
+}
+
+func TestEnvironmentNames(t *testing.T) {
+	cfg, _, err := Load("", []string{
+		"ROGITO_OMI_WATCH_DIR=/in", "ROGITO_OMI_FREE_PER_DAY=-1", "ROGITO_NETWORK_ALLOW_PRIVATE=a:1, b",
+		"ROGITO_LIMITS_DRAIN=5s", "ROGITO_NETWORK_OFFLINE=true",
+		"ROGITO_SANDBOX_CERTIFICATES=[{kind: otp, username: u, password: p}]",
+		"ROGITO_SIGNING_LEVELS={1: [password]}",
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.OMI.WatchDir != "/in" || cfg.OMI.FreePerDay != -1 || cfg.Limits.Drain != 5*time.Second || !cfg.Network.Offline {
+		t.Errorf("%+v", cfg)
+	}
+	if strings.Join(cfg.Network.AllowPrivate, "|") != "a:1|b" {
+		t.Errorf("%q", cfg.Network.AllowPrivate)
+	}
+	if len(cfg.Sandbox.Certificates) != 1 || cfg.Sandbox.Certificates[0].Username != "u" {
+		t.Errorf("%+v", cfg.Sandbox)
+	}
+}
+
+func TestUnknownKeysAreRefused(t *testing.T) {
+	for _, text := range []string{"lisen: x\n", "omi:\n  watchdir: x\n", "listen: a\nlisten: b\n", "limits: 3\n"} {
+		if _, _, err := Load(writeConfig(t, text), nil, nil); err == nil {
+			t.Errorf("accepted %q", text)
+		}
+	}
+	if _, unknown, err := Load("", []string{"ROGITO_LISEN=x"}, nil); err != nil || len(unknown) != 1 {
+		t.Errorf("%v %v", unknown, err)
+	}
+}
+
+func TestBadValuesNameTheKey(t *testing.T) {
+	for setting, want := range map[Setting]string{
+		{"limits.timeout", "soon"}:       "limits.timeout",
+		{"limits.body", "much"}:          "limits.body",
+		{"production", "perhaps"}:        "production",
+		{"trusted_proxies", "here"}:      "trusted_proxies",
+		{"database", "mysql://x"}:        "database",
+		{"public_url", "example"}:        "public_url",
+		{"tls.cert", "only.pem"}:         "tls.key",
+		{"log.level", "loud"}:            "log.level",
+		{"no.such", "x"}:                 "no.such",
+		{"limits.no_such.deeper", "1"}:   "limits.no_such.deeper",
+		{"tls.client_ca", "no-cert.pem"}: "tls.client_ca",
+	} {
+		if _, _, err := Load("", nil, []Setting{setting}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", setting, err)
+		}
+	}
+}
+
+func TestManualIsAConfiguration(t *testing.T) {
+	var b bytes.Buffer
+	if err := Manual(&b, Defaults()); err != nil {
+		t.Fatal(err)
+	}
+	cfg, _, err := Load(writeConfig(t, b.String()), nil, nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, b.String())
+	}
+	got, _ := yaml.Marshal(cfg)
+	want, _ := yaml.Marshal(Defaults())
+	if string(got) != string(want) {
+		t.Errorf("what it prints is not what it means:\n%s", b.String())
+	}
+}
+
+func TestManualHoldsNoSecret(t *testing.T) {
+	cfg := Defaults()
+	cfg.MasterKey, cfg.S3.SecretKey = "canary", "canary"
+	var b bytes.Buffer
+	if err := Manual(&b, cfg); err != nil || strings.Contains(b.String(), "canary") {
+		t.Errorf("%v %s", err, b.String())
+	}
+}
+
+func TestEveryKeyIsDocumented(t *testing.T) {
+	var b bytes.Buffer
+	Manual(&b, Defaults())
+	if strings.Contains(b.String(), "# \n") {
+		t.Error("a key has no doc tag")
+	}
+}
+
+func TestSecretsAreFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(path, []byte("p@ss\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := Defaults()
+	cfg.Database, cfg.DatabasePasswordFile, cfg.S3.SecretKeyFile = "postgres://me@db/rogito", path, path
+	if err := cfg.readSecrets(); err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Database != "postgres://me:p%40ss@db/rogito" || cfg.S3.SecretKey != "p@ss" {
+		t.Errorf("%s %s", cfg.Database, cfg.S3.SecretKey)
+	}
+}

@@ -1,0 +1,43 @@
+package server
+
+import (
+	"context"
+	"path/filepath"
+
+	"rogito.dev/rogito/server/internal/publication"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// PublicationsDir is the folder of the publications of real-estate quotations.
+func (c *Config) PublicationsDir() string { return filepath.Join(c.Data, "omi") }
+
+// openPublications opens the real-estate quotations. Servers share them through
+// the database only where the database is one that servers share.
+func (s *Server) openPublications() (*publication.Keeper, error) {
+	cfg := publication.Config{Dir: s.cfg.PublicationsDir(), WatchDir: s.cfg.OMI.WatchDir, Log: s.log}
+	if s.db.Dialect() == store.PostgreSQL {
+		cfg.DB, cfg.Blobs = s.db, s.blobs
+	}
+	return publication.Open(cfg)
+}
+
+// SharePublications carries what was imported into this data folder to the other
+// servers on the same database, and what they imported to it.
+func (s *Server) SharePublications(ctx context.Context) error {
+	k, err := s.openPublications()
+	if err != nil {
+		return err
+	}
+	return k.Share(ctx)
+}
+
+// startPublications keeps the quotations up to date until the context ends.
+func (s *Server) startPublications(ctx context.Context) {
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.publications.Run(ctx)
+	}()
+	s.onClose(func() { stop(); <-done })
+}

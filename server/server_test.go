@@ -1,0 +1,334 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/server/internal/api"
+)
+
+// running is a server started for a test.
+type running struct {
+	url  string
+	addr string
+	stop func() error // ends it and waits
+	out  *bytes.Buffer
+	log  *lockedBuffer
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func start(t *testing.T, change func(*Config)) *running {
+	t.Helper()
+	cfg := Defaults()
+	cfg.Listen, cfg.Data, cfg.Limits.Reserve = "127.0.0.1:0", t.TempDir(), -1
+	if change != nil {
+		change(&cfg)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{out: &bytes.Buffer{}, log: &lockedBuffer{}}
+	ready, ended := make(chan string, 1), make(chan error, 1)
+	go func() {
+		ended <- Run(ctx, cfg, Streams{Out: r.out, Err: r.log, Ready: func(u string) { ready <- u }})
+	}()
+	select {
+	case r.url = <-ready:
+	case err := <-ended:
+		t.Fatalf("did not start: %v\n%s", err, r.log)
+	case <-time.After(30 * time.Second):
+		t.Fatalf("not ready after 30 s\n%s", r.log)
+	}
+	r.addr = strings.TrimPrefix(strings.TrimPrefix(r.url, "http://"), "https://")
+	r.stop = sync.OnceValue(func() error { cancel(); return <-ended })
+	t.Cleanup(func() { r.stop() })
+	return r
+}
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(b)
+}
+
+func TestStartsReadyAndFast(t *testing.T) {
+	begin := time.Now()
+	r := start(t, nil)
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("the first start took %v", took)
+	}
+	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/metrics": 200, "/openapi.json": 200, "/docs": 200, "/nowhere": 404} {
+		if code, body := get(t, r.url+path); code != want {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+	if !strings.Contains(r.out.String(), r.url) {
+		t.Errorf("welcome: %s", r.out)
+	}
+	if err := r.stop(); err != nil {
+		t.Errorf("stop: %v\n%s", err, r.log)
+	}
+}
+
+func TestReadySaysWhatIsWrong(t *testing.T) {
+	h := &health{}
+	ask := func() (int, string) {
+		w := httptest.NewRecorder()
+		h.ready(w, httptest.NewRequest("GET", "/readyz", nil))
+		return w.Code, w.Body.String()
+	}
+	if code, body := ask(); code != 503 || !strings.Contains(body, "starting") {
+		t.Errorf("%d %s", code, body)
+	}
+	h.started.Store(true)
+	h.add("database", func(context.Context) error { return fmt.Errorf("dial postgres://me:canary@db: refused") })
+	if code, body := ask(); code != 503 || !strings.Contains(body, "database") || !strings.Contains(body, "refused") || strings.Contains(body, "canary") {
+		t.Errorf("%d %s", code, body)
+	}
+	h.draining.Store(true)
+	if code, body := ask(); code != 503 || !strings.Contains(body, "shutting down") {
+		t.Errorf("%d %s", code, body)
+	}
+}
+
+// TestDrain: a request that is running when the server is told to end gets its
+// answer; the server is unready at once and takes no new connection.
+func TestDrain(t *testing.T) {
+	inside, release := make(chan struct{}), make(chan struct{})
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(inside)
+		<-release
+		io.WriteString(w, "done")
+	})
+	cfg := Defaults()
+	cfg.Listen = "127.0.0.1:0"
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ln, err := listener(ctx, &cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hl := &health{}
+	hl.started.Store(true)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- serve(ctx, newHTTPServer(&cfg, h, newLogger(cfg.Log, io.Discard)), ln, func() { hl.draining.Store(true) }, 5*time.Second)
+	}()
+	answer := make(chan string, 1)
+	go func() {
+		resp, err := http.Get("http://" + ln.Addr().String())
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		defer resp.Body.Close()
+		b, _ := io.ReadAll(resp.Body)
+		answer <- string(b)
+	}()
+	<-inside
+	cancel()
+	for !hl.draining.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	if hl.wrong(context.Background()) == nil {
+		t.Error("still ready")
+	}
+	close(release)
+	if got := <-answer; got != "done" {
+		t.Errorf("the running request got %q", got)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if _, err := net.Dial("tcp", ln.Addr().String()); err == nil {
+		t.Error("a new connection was taken")
+	}
+}
+
+func TestDrainHasAnEnd(t *testing.T) {
+	inside := make(chan struct{})
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { close(inside); <-r.Context().Done() })
+	cfg := Defaults()
+	cfg.Listen = "127.0.0.1:0"
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ln, err := listener(ctx, &cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- serve(ctx, newHTTPServer(&cfg, h, newLogger(cfg.Log, io.Discard)), ln, func() {}, 100*time.Millisecond)
+	}()
+	go http.Get("http://" + ln.Addr().String())
+	<-inside
+	cancel()
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("a request was cut off, and nobody was told")
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("still draining")
+	}
+}
+
+func TestMetricsAreForThisMachine(t *testing.T) {
+	r := start(t, func(c *Config) { c.TrustedProxies = []string{"127.0.0.0/8"} })
+	get(t, r.url+"/nowhere")
+	if code, body := get(t, r.url+"/metrics"); code != 200 || !strings.Contains(body, `rogito_http_errors_total{code="102"}`) {
+		t.Errorf("%d %.200s", code, body)
+	}
+	req, _ := http.NewRequest("GET", r.url+"/metrics", nil)
+	req.Header.Set("X-Forwarded-For", "203.0.113.9")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 404 {
+		t.Errorf("a stranger got %d", resp.StatusCode)
+	}
+}
+
+func TestMetricsOnTheirOwnListener(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	ln.Close()
+	r := start(t, func(c *Config) { c.Metrics.Listen = addr })
+	if code, _ := get(t, "http://"+addr+"/metrics"); code != 200 {
+		t.Errorf("%d", code)
+	}
+	if code, _ := get(t, r.url+"/metrics"); code != 404 {
+		t.Errorf("main listener: %d", code)
+	}
+}
+
+func TestHeaderLimit(t *testing.T) {
+	r := start(t, nil)
+	req, _ := http.NewRequest("GET", r.url+"/healthz", nil)
+	req.Header.Set("X-Large", strings.Repeat("x", 200<<10))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("%d", resp.StatusCode)
+	}
+}
+
+// TestSmuggling: requests that two readers may take differently are refused.
+func TestSmuggling(t *testing.T) {
+	r := start(t, nil)
+	for name, raw := range map[string]string{
+		"two lengths":        "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+		"length and chunked": "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: a\r\n\r\n",
+		"odd encoding":       "POST /x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+		"two hosts":          "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+		"bare name":          "GET /healthz HTTP/1.1\r\nHost : a\r\n\r\n",
+		"bad length":         "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: +3\r\n\r\nabc",
+	} {
+		conn, err := net.Dial("tcp", r.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.SetDeadline(time.Now().Add(5 * time.Second))
+		io.WriteString(conn, raw)
+		line, _ := bufio.NewReader(conn).ReadString('\n')
+		conn.Close()
+		if strings.Contains(line, " 200 ") {
+			t.Errorf("%s: %q", name, line)
+		}
+	}
+}
+
+func TestTLSWithClientCertificates(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := selfSigned(t, dir)
+	r := start(t, func(c *Config) { c.TLS = TLSConfig{Cert: certFile, Key: keyFile, ClientCA: certFile} })
+	if !strings.HasPrefix(r.url, "https://") {
+		t.Fatal(r.url)
+	}
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, certs := range map[string][]tls.Certificate{"without": nil, "with": {pair}} {
+		client := &http.Client{Transport: &http.Transport{
+			TLSClientConfig:   &tls.Config{InsecureSkipVerify: true, Certificates: certs}, // the test's own certificate
+			ForceAttemptHTTP2: true,
+		}}
+		resp, err := client.Get(r.url + "/healthz")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		resp.Body.Close()
+		if resp.ProtoMajor != 2 {
+			t.Errorf("%s: HTTP/%d", name, resp.ProtoMajor)
+		}
+		client.CloseIdleConnections()
+	}
+}
+
+// TestObserveIsBounded: a client cannot make metrics series at will.
+func TestObserveIsBounded(t *testing.T) {
+	m := newMetrics()
+	for i := range 1000 {
+		m.observe(api.Observation{Method: fmt.Sprint("M", i), Status: 405, Code: 102})
+	}
+	n := 0
+	m.known.Range(func(any, any) bool { n++; return true })
+	if n != 1 {
+		t.Errorf("%d series", n)
+	}
+}
+
+func TestSandboxFileIsPrivate(t *testing.T) {
+	dir := t.TempDir()
+	b := Sandbox{BaseURL: "u", Token: "t"}
+	if err := b.write(dir); err != nil {
+		t.Fatal(err)
+	}
+	got := readSandbox(dir)
+	text, _ := json.Marshal(got)
+	want, _ := json.Marshal(b)
+	if string(text) != string(want) {
+		t.Errorf("%s", text)
+	}
+	assertMode(t, SandboxFile(dir), 0o600)
+}
