@@ -99,6 +99,9 @@ type Raising struct {
 	Detached []File
 	// Password of an encrypted document.
 	Password string
+	// VRI files the validation data of a PDF under each signature as well,
+	// which some viewers ask for ("LTV enabled"); baseline levels do without.
+	VRI bool
 	// Time of the change, where the format records one.
 	Time time.Time
 }

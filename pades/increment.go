@@ -71,20 +71,76 @@ func (r *increment) digest(h crypto.Hash) ([]byte, error) {
 // room is the number of bytes that fit into Contents.
 func (r *increment) room() int { return int(r.to-r.from)/2 - 1 }
 
+// fill puts the signature into its place and returns the update. It may be
+// called again with another signature.
+func (r *increment) fill(contents []byte) ([]byte, error) {
+	if len(contents) > r.room() {
+		return nil, &NoRoomError{Have: r.room(), Need: len(contents)}
+	}
+	gap := r.update[r.from+1 : r.to-1]
+	pdf.AppendHex(gap[:0], contents)
+	for i := 2 * len(contents); i < len(gap); i++ {
+		gap[i] = '0'
+	}
+	return r.update, nil
+}
+
 // write puts the document out with its Contents filled in.
 func (r *increment) write(w io.Writer, contents []byte) error {
-	if len(contents) > r.room() {
-		return &NoRoomError{Have: r.room(), Need: len(contents)}
+	update, err := r.fill(contents)
+	if err != nil {
+		return err
 	}
 	if err := stream(w, r.src, 0, r.src.Size()); err != nil {
 		return fmt.Errorf("copy document: %w", err)
 	}
-	hexed := pdf.AppendHex(make([]byte, 0, 2*len(contents)), contents)
-	start := r.from + 1
-	for _, part := range [][]byte{r.update[:start], hexed, r.update[start+int64(len(hexed)):]} {
-		if _, err := w.Write(part); err != nil {
-			return fmt.Errorf("write update: %w", err)
+	if _, err := w.Write(update); err != nil {
+		return fmt.Errorf("write update: %w", err)
+	}
+	return nil
+}
+
+// grown is a document with updates behind it that are still in memory, so
+// that several can be made without writing the document out in between.
+type grown struct {
+	src  ades.Source
+	tail []byte
+}
+
+// Size of the document with its updates.
+func (g *grown) Size() int64 { return g.src.Size() + int64(len(g.tail)) }
+
+// ReadAt reads across the end of the source.
+func (g *grown) ReadAt(p []byte, off int64) (int, error) {
+	size := g.src.Size()
+	n := 0
+	if off < size {
+		want := min(int64(len(p)), size-off)
+		var err error
+		if n, err = g.src.ReadAt(p[:want], off); int64(n) < want {
+			return n, err
 		}
+	}
+	if n == len(p) {
+		return n, nil
+	}
+	from := off + int64(n) - size
+	if from > int64(len(g.tail)) {
+		return n, io.EOF
+	}
+	n += copy(p[n:], g.tail[from:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (g *grown) writeTo(w io.Writer) error {
+	if err := stream(w, g.src, 0, g.src.Size()); err != nil {
+		return fmt.Errorf("copy document: %w", err)
+	}
+	if _, err := w.Write(g.tail); err != nil {
+		return fmt.Errorf("write update: %w", err)
 	}
 	return nil
 }

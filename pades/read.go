@@ -63,9 +63,17 @@ func (f *found) broken() bool {
 // that the document itself cannot be read: *ades.MalformedError, or
 // ades.ErrPassword when it is encrypted and the password does not fit.
 func Read(ctx context.Context, src ades.Source, in ades.Reading) (*ades.Document, error) {
-	doc, err := pdf.Open(src, pdf.Options{Password: in.Password, Repair: true})
+	r, err := read(ctx, src, in)
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
+	}
+	return r.out, nil
+}
+
+func read(ctx context.Context, src ades.Source, in ades.Reading) (*reader, error) {
+	doc, err := pdf.Open(src, pdf.Options{Password: in.Password, Repair: true})
+	if err != nil {
+		return nil, err
 	}
 	r := &reader{src: src, doc: doc, out: &ades.Document{Format: ades.PAdES}}
 	r.digests = newDigester(src)
@@ -73,21 +81,21 @@ func Read(ctx context.Context, src ades.Source, in ades.Reading) (*ades.Document
 		r.out.Problems = append(r.out.Problems, ades.Problem{Where: "xref", Text: "repaired: " + err.Error()})
 	}
 	if err := r.collect(); err != nil {
-		return nil, fmt.Errorf("pades: %w", err)
+		return nil, err
 	}
 	if err := r.dss(); err != nil {
-		return nil, fmt.Errorf("pades: %w", err)
+		return nil, err
 	}
 	for _, f := range r.found {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("pades: %w", err)
+			return nil, err
 		}
 		if err := r.read(f); err != nil {
-			return nil, fmt.Errorf("pades: %w", err)
+			return nil, err
 		}
 	}
 	r.finish()
-	return r.out, nil
+	return r, nil
 }
 
 // collect lists the signature values of the form and of the usage rights, in

@@ -20,7 +20,7 @@ import (
 // [ades.Draft].
 type Draft struct {
 	cms   *cades.Draft
-	rev   *increment
+	inc   *increment
 	field string
 	notes []string
 }
@@ -44,11 +44,11 @@ func Prepare(src ades.Source, o Options) (*Draft, error) {
 	if err := form.sign(o, s); err != nil {
 		return nil, err
 	}
-	rev, err := lay(src, u, s)
+	inc, err := lay(src, u, s)
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	digest, err := rev.digest(cades.Hash(o.Signing))
+	digest, err := inc.digest(cades.Hash(o.Signing))
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
@@ -56,7 +56,7 @@ func Prepare(src ades.Source, o Options) (*Draft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	return &Draft{cms: cms, rev: rev, field: form.field, notes: form.notes}, nil
+	return &Draft{cms: cms, inc: inc, field: form.field, notes: form.notes}, nil
 }
 
 // stampRoom is reserved for a time-stamp token with its certificates.
@@ -107,7 +107,7 @@ func (d *Draft) Notes() []string { return d.notes }
 // reserved for it is a *NoRoomError, and nothing is written.
 func (d *Draft) Finish(w io.Writer, value []byte) error {
 	var b bytes.Buffer
-	b.Grow(d.rev.room())
+	b.Grow(d.inc.room())
 	if err := d.cms.Finish(&b, value); err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}
@@ -115,7 +115,7 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 }
 
 func (d *Draft) write(w io.Writer, cms []byte) error {
-	err := d.rev.write(w, cms)
+	err := d.inc.write(w, cms)
 	var noRoom *NoRoomError
 	if err == nil || errors.As(err, &noRoom) {
 		return err
@@ -126,13 +126,92 @@ func (d *Draft) write(w io.Writer, cms []byte) error {
 // FinishStamped is Finish with a time-stamp over the signature value inside
 // the signature: level T. Prepare with Options.Stamped makes room for it.
 func (d *Draft) FinishStamped(ctx context.Context, w io.Writer, value []byte, r ades.Raising) error {
-	var b bytes.Buffer
-	if err := d.cms.Finish(&b, value); err != nil {
+	if _, err := d.stamped(ctx, value, r); err != nil {
+		return err
+	}
+	g := grown{src: d.inc.src, tail: d.inc.update}
+	if err := g.writeTo(w); err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}
-	stamped, err := stampSignature(ctx, b.Bytes(), r)
+	return nil
+}
+
+// stamped returns the update with the time-stamped signature in it.
+func (d *Draft) stamped(ctx context.Context, value []byte, r ades.Raising) ([]byte, error) {
+	var b bytes.Buffer
+	if err := d.cms.Finish(&b, value); err != nil {
+		return nil, fmt.Errorf("pades: %w", err)
+	}
+	cms, err := stampSignature(ctx, b.Bytes(), r)
+	if err != nil {
+		return nil, fmt.Errorf("pades: %w", err)
+	}
+	return d.inc.fill(cms)
+}
+
+// Sign signs a document with a key at hand and raises it to the level that r
+// asks for. A signature or time-stamp that turns out larger than the room
+// reserved for it is made again with more.
+func Sign(ctx context.Context, src ades.Source, w io.Writer, key crypto.Signer, o Options, r ades.Raising) error {
+	r.Password = o.Password
+	o.Stamped = o.Stamped || r.Level >= ades.LevelT
+	if r.Level == ades.LevelB {
+		return signOnce(src, key, o, func(d *Draft, value []byte) error { return d.Finish(w, value) })
+	}
+	g := &grown{src: src}
+	err := signOnce(src, key, o, func(d *Draft, value []byte) error {
+		var err error
+		g.tail, err = d.stamped(ctx, value, r)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if r.Level > ades.LevelT {
+		if err := raiseNew(ctx, g, r); err != nil {
+			return err
+		}
+	}
+	if err := g.writeTo(w); err != nil {
+		return fmt.Errorf("pades: %w", err)
+	}
+	return nil
+}
+
+// signOnce prepares, signs and finishes, and does it again when there was not
+// room enough.
+func signOnce(src ades.Source, key crypto.Signer, o Options, finish func(*Draft, []byte) error) error {
+	for range 3 {
+		d, err := Prepare(src, o)
+		if err != nil {
+			return err
+		}
+		value, err := ades.Value(key, d, o.Signing)
+		if err != nil {
+			return fmt.Errorf("pades: sign: %w", err)
+		}
+		err = finish(d, value)
+		var noRoom *NoRoomError
+		if !errors.As(err, &noRoom) {
+			return err
+		}
+		o.Reserve = noRoom.Need + noRoom.Need/8
+	}
+	return errors.New("pades: the size of the signature keeps growing")
+}
+
+// raiseNew raises the signature that was made last, and no other.
+func raiseNew(ctx context.Context, g *grown, r ades.Raising) error {
+	facts, err := read(ctx, g, ades.Reading{Password: r.Password})
 	if err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}
-	return d.write(w, stamped)
+	facts.found = facts.found[len(facts.found)-1:]
+	last := facts.found[0].signature
+	if last == nil || last.Intact() != ades.Yes {
+		return errors.New("pades: the signature just made does not verify: the key does not belong to the certificate")
+	}
+	facts.out.Signatures = []*ades.Signature{last}
+	facts.out.Timestamps = nil
+	return raise(ctx, g, facts, r)
 }

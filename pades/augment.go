@@ -1,0 +1,234 @@
+package pades
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/tsp"
+)
+
+// Augment raises the signatures of a document and writes it out. T adds a
+// document time-stamp: a time-stamp inside an existing PDF signature is not
+// possible. LT adds what is needed to validate every signature and time-stamp
+// to the Document Security Store, after a time-stamp where a signature has
+// none. LTA closes that with a document time-stamp, as often as it is asked.
+func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising) error {
+	facts, err := read(ctx, src, ades.Reading{Password: r.Password})
+	if err != nil {
+		return fmt.Errorf("pades: %w", err)
+	}
+	if err := mayRaise(facts.out); err != nil {
+		return err
+	}
+	g := &grown{src: src}
+	if err := raise(ctx, g, facts, r); err != nil {
+		return err
+	}
+	if err := g.writeTo(w); err != nil {
+		return fmt.Errorf("pades: %w", err)
+	}
+	return nil
+}
+
+// mayRaise refuses what would only dress up a broken signature.
+func mayRaise(doc *ades.Document) error {
+	if len(doc.Signatures) == 0 && len(doc.Timestamps) == 0 {
+		return fmt.Errorf("pades: signature in the document: %w", ades.ErrNotFound)
+	}
+	for _, s := range doc.Signatures {
+		if s.Intact() == ades.Yes {
+			return nil
+		}
+	}
+	if len(doc.Signatures) == 0 {
+		return nil
+	}
+	return errors.New("pades: no signature in the document is intact")
+}
+
+// Timestamp adds a document time-stamp, whether the document is signed or not.
+func Timestamp(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising) error {
+	g := &grown{src: src}
+	if _, err := addTimestamp(ctx, g, r); err != nil {
+		return err
+	}
+	if err := g.writeTo(w); err != nil {
+		return fmt.Errorf("pades: %w", err)
+	}
+	return nil
+}
+
+// raise adds what the level asks for behind a document whose facts are known.
+func raise(ctx context.Context, g *grown, facts *reader, r ades.Raising) error {
+	if r.Level == ades.LevelB {
+		return nil
+	}
+	need := needs(facts.out)
+	if r.Level == ades.LevelT || !stamped(facts.out) {
+		unit, err := addTimestamp(ctx, g, r)
+		if err != nil {
+			return err
+		}
+		need.take(unit)
+	}
+	if r.Level == ades.LevelT {
+		return nil
+	}
+	if err := addStore(ctx, g, facts, need, r); err != nil {
+		return err
+	}
+	if r.Level == ades.LevelLT {
+		return nil
+	}
+	_, err := addTimestamp(ctx, g, r)
+	return err
+}
+
+// stamped reports whether every signature has a time-stamp: in itself, or over
+// the document.
+func stamped(doc *ades.Document) bool {
+	for _, s := range doc.Signatures {
+		if len(s.Timestamps) == 0 && !coveredBy(doc, s.ID) {
+			return false
+		}
+	}
+	return true
+}
+
+func coveredBy(doc *ades.Document, id string) bool {
+	for _, t := range doc.Timestamps {
+		for _, c := range t.Covers {
+			if c == id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// proof is what is to be proved by validation data, and what is there for it.
+type proof struct {
+	leaves [][]byte
+	bundle ades.Bundle
+}
+
+// needs lists the certificates of signers and time-stamp units.
+func needs(doc *ades.Document) *proof {
+	p := &proof{}
+	for _, s := range doc.Signatures {
+		p.take(s)
+		for _, t := range s.Timestamps {
+			p.take(t.Signature)
+		}
+	}
+	for _, t := range doc.Timestamps {
+		p.take(t.Signature)
+	}
+	p.evidence(doc.Evidence)
+	return p
+}
+
+func (p *proof) take(s *ades.Signature) {
+	if s == nil {
+		return
+	}
+	if s.SigningCertificate != nil {
+		p.leaves = append(p.leaves, s.SigningCertificate)
+	}
+	p.evidence(s.Evidence)
+}
+
+func (p *proof) evidence(list []ades.Evidence) {
+	for _, e := range list {
+		switch e.Kind {
+		case ades.EvidenceCertificate:
+			p.bundle.Certificates = append(p.bundle.Certificates, e.Raw)
+		case ades.EvidenceOCSP:
+			p.bundle.OCSPs = append(p.bundle.OCSPs, e.Raw)
+		case ades.EvidenceCRL:
+			p.bundle.CRLs = append(p.bundle.CRLs, e.Raw)
+		}
+	}
+}
+
+// addTimestamp puts a document time-stamp behind everything that is there and
+// returns the signature of its unit. When the token is larger than the room
+// for it, another one is asked for with more room.
+func addTimestamp(ctx context.Context, g *grown, r ades.Raising) (*ades.Signature, error) {
+	for room := stampRoom; ; {
+		tail, token, err := timestampUpdate(ctx, g, room, r)
+		var noRoom *NoRoomError
+		if errors.As(err, &noRoom) && room < 1<<20 {
+			room = noRoom.Need + noRoom.Need/4
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("pades: %w", err)
+		}
+		g.tail = append(g.tail, tail...)
+		t, err := tsp.Read(token, nil)
+		if err != nil {
+			return nil, fmt.Errorf("pades: %w", err)
+		}
+		return t.Signature, nil
+	}
+}
+
+func timestampUpdate(ctx context.Context, g *grown, room int, r ades.Raising) (tail, token []byte, err error) {
+	doc, err := pdf.Open(g, pdf.Options{Password: r.Password, Repair: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := openForm(doc.Update())
+	if err != nil {
+		return nil, nil, err
+	}
+	s := newSlots(room)
+	if err := f.stamp(s); err != nil {
+		return nil, nil, err
+	}
+	inc, err := lay(g, f.u, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	digest, err := inc.digest(r.Digest())
+	if err != nil {
+		return nil, nil, err
+	}
+	if token, err = stampDigest(ctx, r, digest); err != nil {
+		return nil, nil, err
+	}
+	tail, err = inc.fill(token)
+	return tail, token, err
+}
+
+// stamp puts a document time-stamp dictionary with open slots into a new
+// field. It is permitted under every certification.
+func (f *form) stamp(s slots) error {
+	sig := f.u.New(pdf.NewDict(
+		pdf.Name("Type"), pdf.Name("DocTimeStamp"),
+		pdf.Name("Filter"), pdf.Name("Adobe.PPKLite"),
+		pdf.Name("SubFilter"), pdf.Name("ETSI.RFC3161"),
+		pdf.Name("ByteRange"), s.byteRange,
+		pdf.Name("Contents"), s.contents,
+	))
+	name, err := f.newName("", "Timestamp")
+	if err != nil {
+		return err
+	}
+	page, err := f.doc.Page(0)
+	if err != nil {
+		return err
+	}
+	widget := newWidget(name, sig, page.Ref)
+	widget.Set("Rect", pdf.Rect{}.Array())
+	widget.Set("AP", pdf.NewDict(pdf.Name("N"), f.u.New(emptyForm())))
+	if err := f.attach(widget, page); err != nil {
+		return err
+	}
+	return f.register(sig, 0)
+}

@@ -1,0 +1,136 @@
+package pades
+
+import (
+	"slices"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/cades"
+)
+
+// Level names the level of a signature as DSS spells it: "PAdES-BASELINE-B" to
+// "-LTA", the older "PAdES-BES", "PAdES-EPES" and "PAdES-LTV", "PKCS7-B" to
+// "-LTA" for the SubFilters of ISO 32000-1, or "PDF-NOT-ETSI". LT means that
+// the file carries what every chain in it needs, which the given function
+// decides for the certificates of the signer and of the time-stamps.
+func Level(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byte) bool) string {
+	if s.PDF == nil {
+		return "PDF-NOT-ETSI"
+	}
+	switch s.PDF.SubFilter {
+	case "adbe.pkcs7.detached", "adbe.pkcs7.sha1":
+		if s.SigningCertificate == nil || hasProblem(s, whereContent) {
+			return "PDF-NOT-ETSI"
+		}
+		return "PKCS7-" + reached(s, doc, complete)
+	case "ETSI.CAdES.detached":
+	default:
+		return "PDF-NOT-ETSI"
+	}
+	if !isBES(s) {
+		return "PDF-NOT-ETSI"
+	}
+	if isBaseline(s) {
+		return "PAdES-BASELINE-" + reached(s, doc, complete)
+	}
+	switch {
+	case reached(s, doc, complete) == "LTA":
+		return "PAdES-LTV"
+	case s.Has("signature-policy-identifier") && s.PDF.Reason == "":
+		return "PAdES-EPES"
+	}
+	return "PAdES-BES"
+}
+
+func hasProblem(s *ades.Signature, where string) bool {
+	return slices.ContainsFunc(s.Problems, func(p ades.Problem) bool { return p.Where == where })
+}
+
+// signed counts a signed attribute with its values.
+func signed(s *ades.Signature, name string) int {
+	n := 0
+	for _, a := range s.Attributes {
+		if a.Signed && a.Name == name {
+			n += a.Values
+		}
+	}
+	return n
+}
+
+// isBES is EN 319 142-2, 5.3.
+func isBES(s *ades.Signature) bool {
+	return signed(s, "content-type") == 1 && signed(s, "message-digest") == 1 &&
+		signed(s, "signing-certificate")+signed(s, "signing-certificate-v2") == 1 &&
+		!hasProblem(s, whereSigners) && !hasProblem(s, whereContent) &&
+		(s.PDF.Reason == "" || !s.Has("commitment-type-indication")) && s.PDF.ByteRange != nil
+}
+
+// isBaseline is EN 319 142-1, 6.3.
+func isBaseline(s *ades.Signature) bool {
+	if !cades.IsBaseline(s, true) || s.PDF.Date.IsZero() {
+		return false
+	}
+	if s.PDF.Reason != "" && s.Policy != nil {
+		return false
+	}
+	sha1 := len(s.CertificateRefs) > 0 && s.CertificateRefs[0].Digest == "SHA1"
+	return sha1 == (signed(s, "signing-certificate") == 1)
+}
+
+// reached is how far validation data and time-stamps carry a signature.
+func reached(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byte) bool) string {
+	stamps := stampsOver(s, doc)
+	if len(s.Timestamps) == 0 && len(stamps) == 0 {
+		return "B"
+	}
+	if !storeHas(doc, ades.EvidenceCertificate) && !hasRevocation(doc) {
+		return "T"
+	}
+	var archive *ades.Timestamp
+	for _, t := range stamps {
+		if coversRevocation(t, doc) {
+			archive = t
+		}
+	}
+	leaves := [][]byte{s.SigningCertificate}
+	for _, t := range append(slices.Clone(s.Timestamps), stamps...) {
+		if t != archive && t.Signature != nil {
+			leaves = append(leaves, t.Signature.SigningCertificate)
+		}
+	}
+	leaves = slices.DeleteFunc(leaves, func(c []byte) bool { return c == nil })
+	switch {
+	case !complete(leaves...):
+		return "T"
+	case archive != nil:
+		return "LTA"
+	}
+	return "LT"
+}
+
+// stampsOver lists the document time-stamps made after a signature.
+func stampsOver(s *ades.Signature, doc *ades.Document) []*ades.Timestamp {
+	var out []*ades.Timestamp
+	for _, t := range doc.Timestamps {
+		if slices.Contains(t.Covers, s.ID) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func storeHas(doc *ades.Document, kind ades.EvidenceKind) bool {
+	return slices.ContainsFunc(doc.Evidence, func(e ades.Evidence) bool { return e.Kind == kind })
+}
+
+func hasRevocation(doc *ades.Document) bool {
+	return storeHas(doc, ades.EvidenceOCSP) || storeHas(doc, ades.EvidenceCRL)
+}
+
+// coversRevocation reports whether a document time-stamp protects the store:
+// its revocation data, or its certificates where it holds nothing else.
+func coversRevocation(t *ades.Timestamp, doc *ades.Document) bool {
+	only := hasRevocation(doc)
+	return slices.ContainsFunc(doc.Evidence, func(e ades.Evidence) bool {
+		return (!only || e.Kind != ades.EvidenceCertificate) && slices.Contains(t.Covers, e.ID())
+	})
+}

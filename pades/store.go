@@ -1,0 +1,182 @@
+package pades
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"crypto/sha1" //nolint:gosec // names a VRI entry, as EN 319 142-1 prescribes
+	"errors"
+	"fmt"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// addStore gathers what is needed to validate the leaves and puts it into the
+// Document Security Store.
+func addStore(ctx context.Context, g *grown, facts *reader, need *proof, r ades.Raising) error {
+	if r.Sources == nil {
+		return errors.New("pades: no source of validation data given")
+	}
+	bundle, err := r.Sources.Gather(ctx, need.leaves, need.bundle)
+	if err != nil {
+		return fmt.Errorf("pades: %w", err)
+	}
+	doc, err := pdf.Open(g, pdf.Options{Password: r.Password, Repair: true})
+	if err != nil {
+		return fmt.Errorf("pades: %w", err)
+	}
+	s := &store{u: doc.Update(), doc: doc, have: make(map[string]pdf.Ref)}
+	if err := s.open(); err != nil {
+		return fmt.Errorf("pades: %w", err)
+	}
+	if err := s.add(bundle, vriNames(facts, r)); err != nil {
+		return fmt.Errorf("pades: %w", err)
+	}
+	if !s.u.Changed() {
+		return nil
+	}
+	tail, err := s.u.Bytes()
+	if err != nil {
+		return fmt.Errorf("pades: %w", err)
+	}
+	g.tail = append(g.tail, tail...)
+	return nil
+}
+
+// vriNames are the keys of the signatures in the VRI dictionary: the SHA-1 of
+// their Contents in upper-case hexadecimal.
+func vriNames(facts *reader, r ades.Raising) []pdf.Name {
+	if !r.VRI {
+		return nil
+	}
+	var out []pdf.Name
+	for _, f := range facts.found {
+		if f.signature != nil {
+			sum := sha1.Sum(f.contents) //nolint:gosec // see above
+			out = append(out, pdf.Name(pdf.AppendHex(nil, sum[:])))
+		}
+	}
+	return out
+}
+
+// store is the DSS dictionary under change.
+type store struct {
+	u    *pdf.Update
+	doc  *pdf.Document
+	old  *pdf.Dict
+	have map[string]pdf.Ref // by content
+}
+
+// open notes what the store holds already.
+func (s *store) open() error {
+	cat, err := s.doc.Catalog()
+	if err != nil {
+		return err
+	}
+	if s.old, err = s.doc.Dict(cat.Get("DSS")); err != nil || s.old == nil {
+		s.old = nil
+		return err
+	}
+	for _, k := range storeKeys {
+		list, err := s.doc.Array(s.old.Get(k.key))
+		if err != nil {
+			return err
+		}
+		for _, o := range list {
+			if data, ref, err := streamData(s.doc, o); err == nil && data != nil && !ref.IsZero() {
+				s.have[string(data)] = ref
+			}
+		}
+	}
+	return nil
+}
+
+// add puts in what is missing.
+func (s *store) add(b ades.Bundle, vri []pdf.Name) error {
+	fresh := make(map[pdf.Name][]pdf.Object)
+	all := make(map[pdf.Name]pdf.Array)
+	for i, raws := range [][][]byte{b.Certificates, b.OCSPs, b.CRLs} {
+		key := storeKeys[i].key
+		seen := make(map[pdf.Ref]bool)
+		for _, raw := range raws {
+			ref, ok := s.have[string(raw)]
+			if !ok {
+				ref = s.u.New(compressed(raw))
+				s.have[string(raw)] = ref
+				fresh[key] = append(fresh[key], ref)
+			}
+			if !seen[ref] {
+				seen[ref] = true
+				all[key] = append(all[key], ref)
+			}
+		}
+	}
+	if len(fresh) == 0 && len(vri) == 0 && s.old != nil {
+		return nil
+	}
+	dss, err := s.edit()
+	if err != nil {
+		return err
+	}
+	for _, k := range storeKeys {
+		if len(fresh[k.key]) == 0 {
+			continue
+		}
+		if err := s.u.Append(dss, k.key, fresh[k.key]...); err != nil {
+			return err
+		}
+	}
+	return s.addVRI(dss, vri, all)
+}
+
+// edit returns the DSS dictionary for changing, made when it is not there.
+func (s *store) edit() (*pdf.Dict, error) {
+	o, err := s.doc.Get(s.doc.Root())
+	if err != nil {
+		return nil, err
+	}
+	if cat, ok := o.(*pdf.Dict); ok {
+		if ref, indirect := cat.Get("DSS").(pdf.Ref); indirect && s.old != nil {
+			return s.u.Edit(ref)
+		}
+	}
+	cat, err := s.u.Edit(s.doc.Root())
+	if err != nil {
+		return nil, err
+	}
+	if s.old != nil {
+		return s.u.EditIn(cat, "DSS")
+	}
+	dss := pdf.NewDict(pdf.Name("Type"), pdf.Name("DSS"))
+	cat.Set("DSS", s.u.New(dss))
+	return dss, nil
+}
+
+func (s *store) addVRI(dss *pdf.Dict, names []pdf.Name, all map[pdf.Name]pdf.Array) error {
+	if len(names) == 0 {
+		return nil
+	}
+	vri, err := s.u.EditIn(dss, "VRI")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		one := pdf.NewDict(pdf.Name("Type"), pdf.Name("VRI"))
+		for i, k := range vriKeys {
+			if list := all[storeKeys[i].key]; len(list) > 0 {
+				one.Set(k.key, list)
+			}
+		}
+		vri.Set(name, s.u.New(one))
+	}
+	return nil
+}
+
+func compressed(data []byte) *pdf.Stream {
+	var z bytes.Buffer
+	w := zlib.NewWriter(&z)
+	_, _ = w.Write(data) // a bytes.Buffer takes everything
+	_ = w.Close()
+	return &pdf.Stream{Dict: pdf.NewDict(pdf.Name("Filter"), pdf.Name("FlateDecode")), Data: z.Bytes()}
+}
