@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"time"
 
 	"rogito.dev/rogito/internal/geo"
 )
@@ -41,7 +42,9 @@ func OpenIndex(path string) (*Index, error) {
 		unmap()
 		return nil, err
 	}
-	runtime.AddCleanup(ix, func(unmap func()) { unmap() }, unmap)
+	// Not at once: a method whose last use of the index is behind it may still be
+	// reading from the file.
+	runtime.AddCleanup(ix, func(unmap func()) { time.AfterFunc(time.Minute, unmap) }, unmap)
 	return ix, nil
 }
 

@@ -2,7 +2,6 @@ package omi
 
 import (
 	"math"
-	"runtime"
 	"slices"
 
 	"rogito.dev/rogito/internal/geo"
@@ -20,9 +19,7 @@ func (ix *Index) Lookup(lat, lng float64) (Zone, bool) {
 	if !ok {
 		return Zone{}, false
 	}
-	zone := ix.u32(secPolygons, polygonSize, polygon, polygonZone)
-	runtime.KeepAlive(ix)
-	return Zone{ix, zone}, true
+	return Zone{ix, ix.u32(secPolygons, polygonSize, polygon, polygonZone)}, true
 }
 
 func onEarth(lat, lng float64) bool {
@@ -105,9 +102,7 @@ func (ix *Index) Nearest(lat, lng, metres float64) (z Zone, distance float64, ok
 	if !ok {
 		return Zone{}, 0, false
 	}
-	zone := ix.u32(secPolygons, polygonSize, best, polygonZone)
-	runtime.KeepAlive(ix)
-	return Zone{ix, zone}, limit, true
+	return Zone{ix, ix.u32(secPolygons, polygonSize, best, polygonZone)}, limit, true
 }
 
 // touching are the polygons with entries in the squares that a box reaches, in the
@@ -146,7 +141,6 @@ func (ix *Index) Within(minLng, minLat, maxLng, maxLat float64) []Zone {
 	for i, zone := range zones {
 		found[i] = Zone{ix, zone}
 	}
-	runtime.KeepAlive(ix)
 	return found
 }
 

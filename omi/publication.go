@@ -51,6 +51,15 @@ func ReadPublication(ctx context.Context, paths []string, opts ImportOptions) (*
 	return readSupply(ctx, s, opts)
 }
 
+// ReadInputs is [ReadPublication] for contents that are at hand.
+func ReadInputs(ctx context.Context, inputs []Input, opts ImportOptions) (*Publication, error) {
+	s, err := inputSupply(inputs)
+	if err != nil {
+		return nil, err
+	}
+	return readSupply(ctx, s, opts)
+}
+
 func readSupply(ctx context.Context, s *supply, opts ImportOptions) (*Publication, error) {
 	files, err := gather(ctx, s, opts)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -62,6 +63,32 @@ func openSupply(ctx context.Context, paths []string) (*supply, error) {
 		if err != nil {
 			s.Close()
 			return nil, unnamed(i, err)
+		}
+	}
+	return s, nil
+}
+
+// Input is a file given by its content: a table, a perimeter or an archive.
+type Input struct {
+	Content io.ReaderAt
+	Size    int64
+}
+
+// inputSupply lists the files behind contents.
+func inputSupply(inputs []Input) (*supply, error) {
+	s := &supply{}
+	for i, in := range inputs {
+		var magic [4]byte
+		n, _ := in.Content.ReadAt(magic[:], 0)
+		var err error
+		if isArchive(magic[:min(n, 4)]) {
+			err = s.archive(in.Content, in.Size)
+		} else {
+			open := func() (io.ReadCloser, error) { return io.NopCloser(io.NewSectionReader(in.Content, 0, in.Size)), nil }
+			err = s.append(source{name: "file " + strconv.Itoa(i+1), size: min(in.Size, limits.OMIFile), open: open})
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return s, nil

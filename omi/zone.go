@@ -1,7 +1,6 @@
 package omi
 
 import (
-	"runtime"
 	"sort"
 
 	"rogito.dev/rogito/internal/geo"
@@ -39,8 +38,7 @@ const (
 	Net
 )
 
-// Value is one quotation of a zone. A side that is not quoted is nil-like: its
-// Quoted flag is false.
+// Value is one quotation of a zone. What is not quoted has no range.
 type Value struct {
 	Type       string // "Abitazioni civili"
 	TypeCode   int
@@ -103,15 +101,13 @@ func (z Zone) Value(i int) Value {
 	r := z.ix.sec[secValues][int(n)*valueSize : int(n+1)*valueSize]
 	amount := func(k int) int32 { return int32(le.Uint32(r[valueAmounts+4*k:])) }
 	flags := r[valueFlags]
-	v := Value{
+	return Value{
 		Type: z.ix.text(le.Uint32(r[valueKind:])), TypeCode: int(le.Uint16(r[valueCode:])),
 		Condition: z.ix.text(le.Uint32(r[valueCondition:])), Prevalent: flags&flagPrevalent != 0,
 		Sale:       Range{Min: amount(0), Max: amount(1), Surface: surface(flags, flagSaleGross)},
 		Rent:       Range{Min: amount(2), Max: amount(3), Surface: surface(flags, flagRentGross)},
 		SaleQuoted: flags&flagSale != 0, RentQuoted: flags&flagRent != 0,
 	}
-	runtime.KeepAlive(z.ix)
-	return v
 }
 
 func surface(flags, gross uint8) Surface {
@@ -134,16 +130,12 @@ func (z Zone) rings(polygon int) (first, n uint32) {
 
 // appendRing appends the vertices of a ring.
 func (z Zone) appendRing(dst []geo.Point, ring uint32) []geo.Point {
-	dst = z.ix.ring(ring).AppendPoints(dst)
-	runtime.KeepAlive(z.ix)
-	return dst
+	return z.ix.ring(ring).AppendPoints(dst)
 }
 
 func (ix *Index) municipality(i uint32) Municipality {
 	field := func(k int) string { return ix.text(ix.u32(secPlaces, placeSize, i, placeCadastral+4*k)) }
-	m := Municipality{CadastralCode: field(0), Region: field(1), Province: field(2), ISTATCode: field(3), Name: field(4)}
-	runtime.KeepAlive(ix)
-	return m
+	return Municipality{CadastralCode: field(0), Region: field(1), Province: field(2), ISTATCode: field(3), Name: field(4)}
 }
 
 // Municipalities is how many municipalities there are.
@@ -158,18 +150,15 @@ func (ix *Index) Municipality(i int) (m Municipality, zones int) {
 // ZonesOf are the zones of a municipality in the order of their codes, and whether
 // there is such a municipality.
 func (ix *Index) ZonesOf(cadastral string) ([]Zone, bool) {
-	code := func(i int) string { return ix.text(ix.u32(secPlaces, placeSize, uint32(i), placeCadastral)) }
-	n := ix.Municipalities()
-	i := sort.Search(n, func(i int) bool { return code(i) >= cadastral })
-	if i == n || code(i) != cadastral {
+	i, ok := ix.findPlace(cadastral)
+	if !ok {
 		return nil, false
 	}
-	first, count := ix.u32(secPlaces, placeSize, uint32(i), placeZones), ix.u32(secPlaces, placeSize, uint32(i), placeZoneCount)
+	first, count := ix.u32(secPlaces, placeSize, i, placeZones), ix.u32(secPlaces, placeSize, i, placeZoneCount)
 	zones := make([]Zone, count)
 	for k := range zones {
 		zones[k] = Zone{ix, first + uint32(k)}
 	}
-	runtime.KeepAlive(ix)
 	return zones, true
 }
 
@@ -182,4 +171,20 @@ func (ix *Index) Zone(cadastral, code string) (Zone, bool) {
 		}
 	}
 	return Zone{}, false
+}
+
+// MunicipalityOf is the municipality with a cadastral code.
+func (ix *Index) MunicipalityOf(cadastral string) (Municipality, bool) {
+	i, ok := ix.findPlace(cadastral)
+	if !ok {
+		return Municipality{}, false
+	}
+	return ix.municipality(i), true
+}
+
+func (ix *Index) findPlace(cadastral string) (uint32, bool) {
+	code := func(i int) string { return ix.text(ix.u32(secPlaces, placeSize, uint32(i), placeCadastral)) }
+	n := ix.Municipalities()
+	i := sort.Search(n, func(i int) bool { return code(i) >= cadastral })
+	return uint32(i), i < n && code(i) == cadastral
 }

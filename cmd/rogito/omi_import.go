@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"text/tabwriter"
+
+	"github.com/mattn/go-isatty"
+	"github.com/schollz/progressbar/v3"
+
+	"rogito.dev/rogito/omi"
+)
+
+type omiImport struct {
+	dataFlags
+	AllowMixed bool     `help:"take files of different semesters: that of the values rules"`
+	JSON       bool     `help:"print the report as JSON"`
+	Paths      []string `arg:"" name:"path" help:"archives (zip, kmz), files or folders of one publication, whatever their names"`
+}
+
+func (omiImport) Help() string {
+	return "All paths together are one publication: the tables VALORI and ZONE, and the perimeters if there are any. " +
+		"It is built beside what is served and swapped in whole, or refused whole."
+}
+
+func (c *omiImport) Run(s *session) error {
+	l, cfg, err := c.library(s)
+	if err != nil {
+		return err
+	}
+	p := newProgress(s.stderr)
+	report, err := l.Import(s.ctx, c.Paths, omi.ImportOptions{AllowMixed: c.AllowMixed, Progress: p.at})
+	p.end()
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = printJSON(s, report)
+	} else {
+		err = printReport(s.stdout, report)
+	}
+	if err != nil {
+		return err
+	}
+	return c.share(s, cfg)
+}
+
+func printReport(out io.Writer, r omi.Report) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	line := func(n int, what string) { fmt.Fprintf(w, "%d\t %s\n", n, what) }
+	fmt.Fprintf(out, "Publication %s, processed on %s\n", r.Semester, or(r.ProcessedAt, "an unknown day"))
+	line(r.Municipalities, "municipalities")
+	line(r.Zones, "zones")
+	line(r.Values, "values")
+	line(r.ZonesWithGeometry, "zones with a perimeter and a row")
+	line(r.ZonesWithoutValues, "of those without values")
+	line(r.ZonesGeometryOnly, "zones with a perimeter only")
+	line(r.ZonesWithoutGeometry, "zones without a perimeter")
+	line(r.Polygons, "polygons")
+	line(r.Holes, "holes")
+	line(r.Vertices, "vertices")
+	line(r.FilesRead, "files read")
+	line(r.FilesIgnored, "files ignored")
+	line(r.FilesUnreadable, "files unreadable")
+	line(r.PolygonsDropped, "polygons dropped")
+	line(r.ZonesRepeated, "perimeters delivered twice")
+	line(r.RowsSkipped, "rows skipped")
+	line(r.RowsDuplicate+r.RowsSuperseded, "rows repeated or superseded")
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, p := range r.Problems {
+		fmt.Fprintf(out, "note: %s\n", p)
+	}
+	return nil
+}
+
+func or(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// progress shows how far an import is: a bar on a terminal, a line every tenth of
+// the way otherwise.
+type progress struct {
+	mu   sync.Mutex
+	out  io.Writer
+	bar  *progressbar.ProgressBar
+	tty  bool
+	next int64 // per cent of the next line
+}
+
+func newProgress(out io.Writer) *progress {
+	f, ok := out.(*os.File)
+	return &progress{out: out, tty: ok && isatty.IsTerminal(f.Fd()), next: 10}
+}
+
+// at is told by several goroutines, not in order.
+func (p *progress) at(done, total int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tty {
+		if p.bar == nil {
+			p.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(p.out), progressbar.OptionShowBytes(true),
+				progressbar.OptionSetDescription("reading"), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
+		}
+		if done > p.bar.State().CurrentNum {
+			_ = p.bar.Set64(done) // a bar that cannot be drawn is no reason to stop
+		}
+		return
+	}
+	if total > 0 && done*100/total >= p.next {
+		p.next = done * 100 / total
+		fmt.Fprintf(p.out, "rogito: read %d %% of %d MB\n", p.next, total>>20)
+		p.next = (p.next/10 + 1) * 10
+	}
+}
+
+func (p *progress) end() {
+	if p.bar != nil {
+		_ = p.bar.Finish()
+	}
+}

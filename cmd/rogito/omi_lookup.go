@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"rogito.dev/rogito/omi"
+)
+
+type omiLookup struct {
+	dataFlags
+	Latitude  float64 `arg:"" name:"lat" help:"degrees north"`
+	Longitude float64 `arg:"" name:"lng" help:"degrees east"`
+	Semester  string  `placeholder:"SEMESTER" help:"like 2018/2; the active one by default"`
+	Nearest   float64 `placeholder:"METRES" help:"outside every zone, the nearest within so many metres (at most 1000)"`
+	Geometry  string  `enum:"full,simplified,none" default:"full" help:"how much of the perimeter, with --json and --geojson: ${enum}"`
+	JSON      bool    `xor:"form" help:"print the zone as JSON"`
+	GeoJSON   bool    `name:"geojson" xor:"form" help:"print the zone as a GeoJSON Feature"`
+}
+
+func (c *omiLookup) Run(s *session) error {
+	if !(math.Abs(c.Latitude) <= 90) || !(math.Abs(c.Longitude) <= 180) {
+		return errors.New("the latitude must be between -90 and 90, the longitude between -180 and 180")
+	}
+	if !(c.Nearest >= 0 && c.Nearest <= 1000) {
+		return errors.New("--nearest must be from 0 to 1000 metres")
+	}
+	ix, err := c.index(s)
+	if err != nil {
+		return err
+	}
+	z, distance, found := ix.Nearest(c.Latitude, c.Longitude, c.Nearest)
+	ans := omi.Answer{Zone: z, Lat: c.Latitude, Lng: c.Longitude, Placed: true, Near: distance > 0, Distance: distance}
+	g := map[string]omi.Geometry{"full": omi.FullGeometry, "simplified": omi.SimplifiedGeometry, "none": omi.NoGeometry}[c.Geometry]
+	switch {
+	case !found:
+		if c.JSON || c.GeoJSON {
+			s.printf("{}\n")
+		}
+		s.notef("no OMI zone at latitude %g, longitude %g in %s", c.Latitude, c.Longitude, ix.Semester())
+		return nil
+	case c.JSON:
+		return printIndented(s, ans.AppendJSON(nil, g))
+	case c.GeoJSON:
+		return printIndented(s, ans.AppendGeoJSON(nil, g))
+	}
+	return printZone(s.stdout, ans)
+}
+
+func (c *omiLookup) index(s *session) (*omi.Index, error) {
+	l, _, err := c.library(s)
+	if err != nil {
+		return nil, err
+	}
+	set := l.Current()
+	if c.Semester == "" {
+		return set.Active(), nil
+	}
+	sem, err := omi.ParseSemester(c.Semester)
+	if err != nil {
+		return nil, err
+	}
+	ix, ok := set.Semester(sem)
+	if !ok {
+		return nil, named(omi.ErrUnknownSemester, c.Semester)
+	}
+	return ix, nil
+}
+
+func printIndented(s *session, b []byte) error {
+	var out bytes.Buffer
+	if err := json.Indent(&out, b, "", "  "); err != nil {
+		return err
+	}
+	out.WriteByte('\n')
+	_, err := s.stdout.Write(out.Bytes())
+	return err
+}
+
+// printZone is for people.
+func printZone(out io.Writer, ans omi.Answer) error {
+	z, m := ans.Zone, ans.Zone.Municipality()
+	fmt.Fprintf(out, "%s (%s, %s), cadastral code %s, ISTAT %s\n", m.Name, m.Province, m.Region, m.CadastralCode, or(m.ISTATCode, "none"))
+	fmt.Fprintf(out, "zone %s: %s\n", z.Code(), or(z.Description(), "without a description"))
+	if ans.Near {
+		fmt.Fprintf(out, "%.1f metres away\n", ans.Distance)
+	}
+	fmt.Fprintf(out, "semester %s, prevalent: %s %s\n", z.Index().Semester(), or(z.PrevalentType(), "unknown"), strings.ToLower(z.PrevalentCondition()))
+	if z.Index().Report().Sample {
+		fmt.Fprintln(out, "This is a made-up sample, not official data: import a publication with rogito omi import.")
+	}
+	if z.Values() > 0 {
+		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w)
+		printRow(w, "TYPE", "CONDITION", "SALE €/m²", "RENT €/m² a month")
+		for i := range z.Values() {
+			v := z.Value(i)
+			printRow(w, v.Type, strings.ToLower(v.Condition)+prevalent(v), amounts(v.Sale, v.SaleQuoted), amounts(v.Rent, v.RentQuoted))
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(out, "\nSource: %s\n", omi.Attribution)
+	return err
+}
+
+func prevalent(v omi.Value) string {
+	if v.Prevalent {
+		return " *"
+	}
+	return ""
+}
+
+func amounts(r omi.Range, quoted bool) string {
+	if !quoted {
+		return "not quoted"
+	}
+	surface := map[omi.Surface]string{omi.Gross: " gross", omi.Net: " net"}[r.Surface]
+	return fmt.Sprintf("%g – %g%s", float64(r.Min)/1000, float64(r.Max)/1000, surface)
+}
+
+// printRow writes cells with tabs between.
+func printRow(w io.Writer, cells ...any) {
+	for i, c := range cells {
+		if i > 0 {
+			fmt.Fprint(w, "\t")
+		}
+		fmt.Fprint(w, c)
+	}
+	fmt.Fprintln(w)
+}

@@ -1,0 +1,250 @@
+package omi
+
+import (
+	"strconv"
+	"sync"
+	"unicode/utf8"
+
+	"rogito.dev/rogito/internal/geo"
+)
+
+// Geometry is how much of a zone's perimeter is wanted.
+type Geometry uint8
+
+// The amounts of geometry.
+const (
+	FullGeometry       Geometry = iota // every vertex as published
+	SimplifiedGeometry                 // within about ten metres
+	NoGeometry                         // none at all
+)
+
+// simplifiedTo is the tolerance of simplified geometry in micro-degrees.
+const simplifiedTo = 100
+
+// Answer is a zone found at a place.
+type Answer struct {
+	Zone     Zone
+	Lat, Lng float64 // the place asked for
+	Placed   bool    // there was a place: a zone taken by its code has none
+	Near     bool    // the place is outside: Distance says how far
+	Distance float64 // in metres
+}
+
+// AppendJSON appends the answer as one JSON object, straight from the index: the
+// semester, the place, the zone, its values and its perimeter as rings of lat and
+// lng. A side that is not quoted is null.
+func (a Answer) AppendJSON(b []byte, g Geometry) []byte {
+	b = append(b, '{')
+	b = a.appendFields(b)
+	if g != NoGeometry {
+		b = append(b, `,"geometry":`...)
+		b = a.Zone.appendPolygons(b, g)
+	}
+	return append(b, '}')
+}
+
+// appendFields appends everything but the geometry.
+func (a Answer) appendFields(b []byte) []byte {
+	z := a.Zone
+	b = append(b, `"year":`...)
+	b = strconv.AppendInt(b, int64(z.ix.semester.Year), 10)
+	b = append(b, `,"semester":`...)
+	b = strconv.AppendInt(b, int64(z.ix.semester.Half), 10)
+	if a.Placed {
+		b = append(b, `,"location":{"lat":`...)
+		b = strconv.AppendFloat(b, a.Lat, 'f', -1, 64)
+		b = append(b, `,"lng":`...)
+		b = strconv.AppendFloat(b, a.Lng, 'f', -1, 64)
+		b = append(b, '}')
+	}
+	if a.Near {
+		b = append(b, `,"distance":`...)
+		b = strconv.AppendFloat(b, a.Distance, 'f', 1, 64)
+	}
+	return z.appendFields(append(b, ','))
+}
+
+func (z Zone) appendFields(b []byte) []byte {
+	b = appendMunicipality(b, z.Municipality())
+	b = appendText(append(b, `,"omi_zone":`...), z.Code())
+	b = z.appendDetails(append(b, `,"zone":`...))
+	b = append(b, `,"values":[`...)
+	for i := range z.Values() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendValue(b, z.Value(i))
+	}
+	return append(b, ']')
+}
+
+func appendMunicipality(b []byte, m Municipality) []byte {
+	b = appendText(append(b, `"region":`...), m.Region)
+	b = appendText(append(b, `,"province_code":`...), m.Province)
+	b = appendText(append(b, `,"municipality":`...), m.Name)
+	b = appendText(append(b, `,"istat_code":`...), m.ISTATCode)
+	return appendText(append(b, `,"cadastral_code":`...), m.CadastralCode)
+}
+
+func (z Zone) appendDetails(b []byte) []byte {
+	b = appendText(append(b, `{"description":`...), z.Description())
+	b = appendText(append(b, `,"prevalent_property_type":`...), z.PrevalentType())
+	b = appendText(append(b, `,"band":`...), z.Band())
+	b = append(b, `,"prevalent_condition":`...)
+	if c := z.PrevalentCondition(); c != "" {
+		b = appendText(b, c)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = append(b, `,"microzone":`...)
+	if m := z.Microzone(); m > 0 {
+		b = strconv.AppendInt(b, int64(m), 10)
+	} else {
+		b = append(b, "null"...)
+	}
+	return append(b, '}')
+}
+
+func appendValue(b []byte, v Value) []byte {
+	b = appendText(append(b, `{"property_type":`...), v.Type)
+	b = append(b, `,"property_type_code":`...)
+	b = strconv.AppendInt(b, int64(v.TypeCode), 10)
+	b = appendText(append(b, `,"condition":`...), v.Condition)
+	b = append(b, `,"prevalent":`...)
+	b = strconv.AppendBool(b, v.Prevalent)
+	b = appendRange(append(b, `,"sale":`...), v.Sale, v.SaleQuoted)
+	b = appendRange(append(b, `,"rent":`...), v.Rent, v.RentQuoted)
+	return append(b, '}')
+}
+
+func appendRange(b []byte, r Range, quoted bool) []byte {
+	if !quoted {
+		return append(b, "null"...)
+	}
+	b = appendMilli(append(b, `{"min":`...), r.Min)
+	b = appendMilli(append(b, `,"max":`...), r.Max)
+	switch r.Surface {
+	case Gross:
+		return append(b, `,"surface":"gross"}`...)
+	case Net:
+		return append(b, `,"surface":"net"}`...)
+	}
+	return append(b, `,"surface":null}`...)
+}
+
+// appendMilli appends thousandths as a decimal number without idle zeros.
+func appendMilli(b []byte, v int32) []byte {
+	b = strconv.AppendInt(b, int64(v/1000), 10)
+	f := v % 1000
+	if f == 0 {
+		return b
+	}
+	b = append(b, '.', byte('0'+f/100), byte('0'+f/10%10), byte('0'+f%10))
+	for b[len(b)-1] == '0' {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// appendMicro appends micro-degrees as degrees, always with six decimals, as the
+// source has them.
+func appendMicro(b []byte, v int32) []byte {
+	if v < 0 {
+		b = append(b, '-')
+		v = -v
+	}
+	b = strconv.AppendInt(b, int64(v/geo.Micro), 10)
+	f := v % geo.Micro
+	x, y, z := f/10000*2, f/100%100*2, f%100*2
+	return append(b, '.', pairs[x], pairs[x+1], pairs[y], pairs[y+1], pairs[z], pairs[z+1])
+}
+
+// pairs holds the two digits of 0 to 99.
+const pairs = "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849" +
+	"5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899"
+
+// appendText appends a JSON string.
+func appendText(b []byte, s string) []byte {
+	b = append(b, '"')
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			return appendOdd(append(b, s[:i]...), s[i:])
+		}
+	}
+	return append(append(b, s...), '"')
+}
+
+// appendOdd appends the rest of a JSON string that has something to escape.
+func appendOdd(b []byte, s string) []byte {
+	const digits = "0123456789abcdef"
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b = append(b, '\\', byte(r))
+		case r < ' ':
+			b = append(b, '\\', 'u', '0', '0', digits[r>>4], digits[r&15])
+		default:
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	return append(b, '"')
+}
+
+// vertices is space for one ring while it is written.
+var vertices = sync.Pool{New: func() any { return new([]geo.Point) }}
+
+// eachRing visits the rings of one polygon, the outer one first.
+func (z Zone) eachRing(polygon int, g Geometry, visit func(i int, ring []geo.Point)) {
+	space := vertices.Get().(*[]geo.Point)
+	first, n := z.rings(polygon)
+	for i := range n {
+		*space = z.appendRing((*space)[:0], first+i)
+		ring := *space
+		if g == SimplifiedGeometry {
+			ring = geo.Simplify(ring, simplifiedTo)
+		}
+		visit(int(i), ring)
+	}
+	vertices.Put(space)
+}
+
+// appendPolygons appends the perimeter as a list of {exterior, holes}.
+func (z Zone) appendPolygons(b []byte, g Geometry) []byte {
+	b = append(b, '[')
+	for p := range z.Polygons() {
+		if p > 0 {
+			b = append(b, ',')
+		}
+		holes := 0
+		z.eachRing(p, g, func(i int, ring []geo.Point) {
+			switch i {
+			case 0:
+				b = append(b, `{"exterior":`...)
+			case 1:
+				b = append(b, `,"holes":[`...)
+			default:
+				b = append(b, ',')
+			}
+			b = appendLatLng(b, ring)
+			holes = i
+		})
+		if holes == 0 {
+			b = append(b, `,"holes":[`...)
+		}
+		b = append(b, `]}`...)
+	}
+	return append(b, ']')
+}
+
+func appendLatLng(b []byte, ring []geo.Point) []byte {
+	for i, p := range ring {
+		if i == 0 {
+			b = append(b, `[{"lat":`...)
+		} else {
+			b = append(b, `},{"lat":`...)
+		}
+		b = append(appendMicro(b, p.Y), `,"lng":`...)
+		b = appendMicro(b, p.X)
+	}
+	return append(b, `}]`...)
+}

@@ -1,0 +1,330 @@
+package omi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Library is a folder of publications, one index file each. Several processes may
+// work on the same folder: files appear and vanish whole, and every process takes
+// over what the others did with [Library.Refresh].
+type Library struct {
+	dir     string
+	mu      sync.Mutex // changes of current
+	current atomic.Pointer[Set]
+}
+
+// Set is the publications that were there at one moment. It does not change, so
+// that an answer never mixes two of them.
+type Set struct {
+	indexes []*Index // newest first
+	active  *Index
+	files   map[string]*Index // by file name
+	pinned  Semester          // chosen by Use; zero: the newest
+}
+
+// activeFile holds the semester that Use chose.
+const activeFile = "active"
+
+var indexName = regexp.MustCompile(`^(\d{4})-([12])\.([0-9a-f]{12})\.omi$`)
+
+// fileName is how a publication is called in the folder.
+func fileName(s Semester, id string) string { return fmt.Sprintf("%04d-%d.%s.omi", s.Year, s.Half, id) }
+
+// OpenLibrary opens the publications in a folder, which is made when first written
+// to. As long as there are none, the sample that comes with the program stands in.
+// The error names files that could not be opened; the library is good without them.
+func OpenLibrary(dir string) (*Library, error) {
+	l := &Library{dir: dir}
+	l.current.Store(&Set{})
+	_, err := l.Refresh()
+	return l, err
+}
+
+// Current is the publications as they are now.
+func (l *Library) Current() *Set { return l.current.Load() }
+
+// Dir is the folder of the library.
+func (l *Library) Dir() string { return l.dir }
+
+// Active is the publication that answers when none is asked for; nil if none is
+// there.
+func (s *Set) Active() *Index { return s.active }
+
+// All are the publications, the newest first.
+func (s *Set) All() []*Index { return s.indexes }
+
+// Pinned is the semester chosen by Use; the zero Semester stands for the newest.
+func (s *Set) Pinned() Semester { return s.pinned }
+
+// Semester is the publication of a semester.
+func (s *Set) Semester(of Semester) (*Index, bool) {
+	i := slices.IndexFunc(s.indexes, func(ix *Index) bool { return ix.semester == of })
+	if i < 0 {
+		return nil, false
+	}
+	return s.indexes[i], true
+}
+
+// Refresh takes over what changed in the folder, all at once, and says whether
+// anything did.
+func (l *Library) Refresh() (changed bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.current.Load()
+	next := &Set{files: map[string]*Index{}}
+	names, err := l.files()
+	if err != nil {
+		return false, fmt.Errorf("omi: read library: %w", err)
+	}
+	var problems []error
+	for _, name := range names {
+		ix := before.files[name]
+		if ix == nil {
+			if ix, err = OpenIndex(filepath.Join(l.dir, name)); err != nil {
+				problems = append(problems, fmt.Errorf("%s: %w", name, err))
+				continue
+			}
+			changed = true
+		}
+		next.files[name] = ix
+	}
+	if next.pinned, err = l.pin(); err != nil {
+		problems = append(problems, err)
+	}
+	changed = changed || len(next.files) != len(before.files) || next.pinned != before.pinned || before.active == nil
+	if changed {
+		next.arrange(names)
+		l.current.Store(next)
+	}
+	return changed, errors.Join(problems...)
+}
+
+// files are the index files in the folder, the newest of each semester last.
+func (l *Library) files() ([]string, error) {
+	entries, err := os.ReadDir(l.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	written := map[string]time.Time{}
+	var names []string
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && indexName.MatchString(e.Name()) {
+			names = append(names, e.Name())
+			written[e.Name()] = info.ModTime()
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return written[a].Compare(written[b]) })
+	return names, nil
+}
+
+// arrange sorts the publications and picks the active one. Of two files of one
+// semester, which an interrupted import leaves, the later one counts.
+func (s *Set) arrange(names []string) {
+	of := map[Semester]*Index{}
+	for _, name := range names {
+		if ix := s.files[name]; ix != nil {
+			of[ix.semester] = ix
+		}
+	}
+	for _, ix := range of {
+		s.indexes = append(s.indexes, ix)
+	}
+	if len(s.indexes) == 0 {
+		s.indexes = append(s.indexes, sample())
+	}
+	slices.SortFunc(s.indexes, func(a, b *Index) int { return b.semester.Compare(a.semester) })
+	s.active = s.indexes[0]
+	if ix, ok := s.Semester(s.pinned); ok {
+		s.active = ix
+	}
+}
+
+func (l *Library) pin() (Semester, error) {
+	b, err := os.ReadFile(filepath.Join(l.dir, activeFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Semester{}, nil
+	}
+	if err != nil {
+		return Semester{}, fmt.Errorf("omi: read library: %w", err)
+	}
+	return ParseSemester(strings.TrimSpace(string(b)))
+}
+
+// Import reads a publication, writes its index beside what is there and takes it
+// over. A publication of the same semester is replaced. What is refused (a
+// [*RefusedError]) changes nothing.
+func (l *Library) Import(ctx context.Context, paths []string, opts ImportOptions) (Report, error) {
+	pub, err := ReadPublication(ctx, paths, opts)
+	if err != nil {
+		return Report{}, err
+	}
+	if err := l.Add(pub); err != nil {
+		return Report{}, err
+	}
+	return pub.Report, nil
+}
+
+// Add files a publication and takes it over.
+func (l *Library) Add(pub *Publication) error {
+	return l.file(func(f *os.File) error { return pub.WriteIndex(f) })
+}
+
+// file writes a new index file beside the others and takes it over when it is
+// whole and on the disk.
+func (l *Library) file(write func(*os.File) error) error {
+	if err := os.MkdirAll(l.dir, 0o750); err != nil {
+		return fmt.Errorf("omi: add to library: %w", err)
+	}
+	l.sweep()
+	f, err := os.CreateTemp(l.dir, ".new-*")
+	if err != nil {
+		return fmt.Errorf("omi: add to library: %w", err)
+	}
+	defer os.Remove(f.Name()) // gone already when all went well
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("omi: add to library: %w", err)
+	}
+	return l.adopt(f.Name())
+}
+
+// adopt checks a finished index file, moves it to its place and takes it over.
+func (l *Library) adopt(path string) error {
+	ix, err := OpenIndex(path)
+	if err != nil {
+		return err
+	}
+	name := fileName(ix.semester, ix.id)
+	if err := os.Rename(path, filepath.Join(l.dir, name)); err != nil {
+		return fmt.Errorf("omi: add to library: %w", err)
+	}
+	now := time.Now()
+	_ = os.Chtimes(filepath.Join(l.dir, name), now, now) // which of two is newer is decided by it
+	_ = os.Chmod(filepath.Join(l.dir, name), 0o640)      // temporary files are for their owner only
+	syncDir(l.dir)
+	if err := l.drop(ix.semester, name); err != nil {
+		return err
+	}
+	_, err = l.Refresh()
+	return err
+}
+
+// syncDir makes a rename last; where the system cannot, the rename stands anyway.
+func syncDir(dir string) {
+	if d, err := os.Open(dir); err == nil {
+		_ = d.Sync()
+		d.Close()
+	}
+}
+
+// drop removes the files of a semester, except one.
+func (l *Library) drop(s Semester, keep string) error {
+	names, err := l.files()
+	if err != nil {
+		return fmt.Errorf("omi: read library: %w", err)
+	}
+	for _, name := range names {
+		if name == keep || semesterOf(name) != s {
+			continue
+		}
+		if err := os.Remove(filepath.Join(l.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("omi: remove publication: %w", err)
+		}
+	}
+	return nil
+}
+
+func semesterOf(name string) Semester {
+	m := indexName.FindStringSubmatch(name)
+	if m == nil {
+		return Semester{}
+	}
+	year, _ := strconv.Atoi(m[1])
+	half, _ := strconv.Atoi(m[2])
+	return Semester{Year: year, Half: half}
+}
+
+// sweep removes what an import that died left behind.
+func (l *Library) sweep() {
+	left, _ := filepath.Glob(filepath.Join(l.dir, ".new-*"))
+	for _, path := range left {
+		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > time.Hour {
+			_ = os.Remove(path)
+		}
+	}
+}
+
+// Use makes a semester the active one; the zero Semester goes back to the newest.
+func (l *Library) Use(s Semester) error {
+	path := filepath.Join(l.dir, activeFile)
+	if s == (Semester{}) {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("omi: use publication: %w", err)
+		}
+	} else {
+		if !l.has(s) {
+			return ErrUnknownSemester
+		}
+		if err := os.WriteFile(path+".new", []byte(s.String()+"\n"), 0o640); err != nil {
+			return fmt.Errorf("omi: use publication: %w", err)
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			return fmt.Errorf("omi: use publication: %w", err)
+		}
+	}
+	_, err := l.Refresh()
+	return err
+}
+
+func (l *Library) has(s Semester) bool {
+	names, _ := l.files()
+	return slices.ContainsFunc(names, func(name string) bool { return semesterOf(name) == s })
+}
+
+// Remove removes the publication of a semester.
+func (l *Library) Remove(s Semester) error {
+	if !l.has(s) {
+		return ErrUnknownSemester
+	}
+	if pinned, err := l.pin(); err == nil && pinned == s {
+		if err := os.Remove(filepath.Join(l.dir, activeFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("omi: remove publication: %w", err)
+		}
+	}
+	if err := l.drop(s, ""); err != nil {
+		return err
+	}
+	_, err := l.Refresh()
+	return err
+}
+
+// Path is where the file of a publication of this library is.
+func (l *Library) Path(ix *Index) string { return filepath.Join(l.dir, fileName(ix.semester, ix.id)) }
+
+// Receive files an index that another library wrote, and takes it over.
+func (l *Library) Receive(r io.Reader) error {
+	return l.file(func(f *os.File) error {
+		_, err := io.Copy(f, r)
+		return err
+	})
+}

@@ -1,0 +1,157 @@
+package omi
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Watcher imports what appears in a folder: each archive, file or subfolder is part
+// of the publication of its semester, so that tables and perimeters may come in
+// separate archives, in any order. Something is taken once it has stopped growing.
+type Watcher struct {
+	Dir     string
+	Library *Library
+
+	seen    map[string]string // name → stamp at the last poll
+	handled map[string]string // digest of name → stamp that was imported or refused
+}
+
+// Outcome is what became of a publication found in the folder.
+type Outcome struct {
+	Semester Semester
+	Report   Report
+	Err      error // why it was refused
+}
+
+// handledFile remembers, over restarts, what was taken. It holds digests of names:
+// an archive's name holds a tax code.
+const handledFile = "watched.json"
+
+// Poll looks once and imports what is new and has settled since the last look. The
+// error says that the folder itself cannot be read.
+func (w *Watcher) Poll(ctx context.Context) ([]Outcome, error) {
+	now, err := w.look()
+	if err != nil {
+		return nil, fmt.Errorf("omi: read watched folder: %w", err)
+	}
+	settled := maps.Equal(now, w.seen)
+	w.seen = now
+	w.recall()
+	if !settled || !slices.ContainsFunc(slices.Collect(maps.Keys(now)), func(name string) bool { return w.handled[digest(name)] != now[name] }) {
+		return nil, nil
+	}
+	outcomes := w.take(ctx, now)
+	if ctx.Err() != nil {
+		return outcomes, nil // it will be new again
+	}
+	for name, stamp := range now {
+		w.handled[digest(name)] = stamp
+	}
+	return outcomes, w.remember()
+}
+
+// take imports every semester something new belongs to.
+func (w *Watcher) take(ctx context.Context, now map[string]string) []Outcome {
+	var outcomes []Outcome
+	paths, fresh := map[Semester][]string{}, map[Semester]bool{}
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		path := filepath.Join(w.Dir, name)
+		isNew := w.handled[digest(name)] != now[name]
+		sem, ok, err := SniffSemester(ctx, path)
+		if err != nil && isNew {
+			outcomes = append(outcomes, Outcome{Err: err})
+		}
+		if err != nil || !ok {
+			continue
+		}
+		paths[sem] = append(paths[sem], path)
+		fresh[sem] = fresh[sem] || isNew
+	}
+	for _, sem := range slices.SortedFunc(maps.Keys(fresh), Semester.Compare) {
+		if fresh[sem] {
+			report, err := w.Library.Import(ctx, paths[sem], ImportOptions{})
+			outcomes = append(outcomes, Outcome{Semester: sem, Report: report, Err: err})
+		}
+	}
+	return outcomes
+}
+
+// look stamps everything in the folder that is not hidden or still on its way.
+func (w *Watcher) look() (map[string]string, error) {
+	entries, err := os.ReadDir(w.Dir)
+	if err != nil {
+		return nil, err
+	}
+	now := map[string]string{}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") || unfinished(e.Name()) {
+			continue
+		}
+		now[e.Name()] = stamp(filepath.Join(w.Dir, e.Name()))
+	}
+	return now, nil
+}
+
+// unfinished says whether a name is what browsers and copying tools give to a file
+// that is not whole yet.
+func unfinished(name string) bool {
+	ext := strings.ToLower(filepath.Ext(name))
+	return slices.Contains([]string{".part", ".partial", ".crdownload", ".tmp", ".filepart", ".download"}, ext)
+}
+
+// stamp changes when anything behind the path does.
+func stamp(path string) string {
+	sum := sha256.New()
+	_ = filepath.WalkDir(path, func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil
+		}
+		if info, err := os.Stat(p); err == nil {
+			fmt.Fprintln(sum, p, info.Size(), info.ModTime().UnixNano())
+		}
+		return nil
+	})
+	return hex.EncodeToString(sum.Sum(nil)[:12])
+}
+
+func digest(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:12])
+}
+
+// recall loads what was handled before this process started.
+func (w *Watcher) recall() {
+	if w.handled != nil {
+		return
+	}
+	w.handled = map[string]string{}
+	if b, err := os.ReadFile(filepath.Join(w.Library.dir, handledFile)); err == nil {
+		_ = json.Unmarshal(b, &w.handled) // a damaged file costs another import, no more
+	}
+}
+
+func (w *Watcher) remember() error {
+	b, err := json.Marshal(w.handled)
+	path := filepath.Join(w.Library.dir, handledFile)
+	err = cmp.Or(err, os.MkdirAll(w.Library.dir, 0o750))
+	if err == nil {
+		err = os.WriteFile(path+".new", b, 0o640)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		return fmt.Errorf("omi: remember watched folder: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"rogito.dev/rogito/omi"
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/publication"
+)
+
+// LookupMeter counts quotations against an account's free ones and its money.
+type LookupMeter interface {
+	// SpendLookups pays for n quotations, all or none, and says how many free ones
+	// are left today (-1: there is no end to them). Without credit: fault 611.
+	SpendLookups(ctx context.Context, c *account.Caller, n int) (left int64, err error)
+}
+
+// OMI answers real-estate quotations.
+type OMI struct {
+	Publications *publication.Keeper
+	Meter        LookupMeter // nil: nothing is counted
+}
+
+const omiTag = "Quotations"
+
+// RegisterOMI adds the operations on real-estate quotations.
+func RegisterOMI(a *API, o *OMI) {
+	o.registerLookup(a)
+	o.registerLists(a)
+	o.registerPublications(a)
+}
+
+func (o *OMI) registerLookup(a *API) {
+	RegisterEncoded[omiQuery, quotation](a, Op{
+		Method: http.MethodGet, Path: "/IT-omi", ID: "lookupQuotation", Tag: omiTag, Gzip: true,
+		Summary:  "The OMI zone at a place, with its quotations and its perimeter",
+		Text:     "Outside every zone `data` is an empty object and `message` says so. A side that is not quoted is `null`. Edges and vertices belong to a zone; of several zones the smallest is answered. Source of the data: " + omi.Attribution + ".",
+		Produces: []string{geoJSON}, Errors: []int{281, 282, 283, 284, 285, 286, 611},
+	}, o.lookup)
+	RegisterEncoded[historyQuery, quotationHistory](a, Op{
+		Method: http.MethodGet, Path: "/IT-omi/history", ID: "quotationHistory", Tag: omiTag, Gzip: true,
+		Summary: "The zone at a place in every loaded semester, the newest first",
+		Errors:  []int{281, 282, 283, 285, 286, 611},
+	}, o.history)
+	registerEncodedBody[batchInput, []batchResult](a, Op{
+		Method: http.MethodPost, Path: "/IT-omi/batch", ID: "lookupQuotations", Tag: omiTag, Gzip: true,
+		Summary: "The zones at up to a thousand places", MaxBody: 4 << 20, BadField: 286,
+		Text:   "Answers come in the order of the points; a bad point fails alone and costs nothing.",
+		Errors: []int{284, 285, 286, 611},
+	}, o.batch)
+}
+
+func (o *OMI) registerLists(a *API) {
+	Register(a, Op{
+		Method: http.MethodGet, Path: "/IT-omi/municipalities", ID: "listMunicipalities", Tag: omiTag, Gzip: true,
+		Summary: "Municipalities of a publication", Errors: []int{284, 285},
+	}, o.municipalities)
+	Register(a, Op{
+		Method: http.MethodGet, Path: "/IT-omi/municipalities/{cadastral_code}", ID: "getMunicipality", Tag: omiTag, Gzip: true,
+		Summary: "A municipality and its zones", Errors: []int{140, 284, 285},
+	}, o.municipality)
+	RegisterEncoded[zoneQuery, quotation](a, Op{
+		Method: http.MethodGet, Path: "/IT-omi/zones/{cadastral_code}/{omi_zone}", ID: "getZone", Tag: omiTag, Gzip: true,
+		Summary: "A zone by its code, with its quotations and its perimeter", Produces: []string{geoJSON},
+		Errors: []int{140, 284, 285, 286},
+	}, o.zone)
+	RegisterEncoded[zonesQuery, None](a, Op{
+		Method: http.MethodGet, Path: "/IT-omi/zones", ID: "listZones", Tag: omiTag, Gzip: true,
+		Summary: "The zones in a rectangle, as a GeoJSON FeatureCollection", Produces: []string{geoJSON},
+		Text:   "At most one square degree.",
+		Errors: []int{284, 285, 286},
+	}, o.zones)
+}
+
+func (o *OMI) registerPublications(a *API) {
+	Register(a, Op{
+		Method: http.MethodGet, Path: "/IT-omi/publications", ID: "listPublications", Tag: omiTag,
+		Summary: "The publications that are loaded, the newest first",
+	}, o.publications)
+	Register(a, Op{
+		Method: http.MethodPost, Path: "/IT-omi/publications", ID: "importPublication", Tag: omiTag,
+		Summary: "Import a publication of the Agenzia delle Entrate",
+		Text:    "Multipart, field `file`, repeatable: the official archives, or the files in them. All files together are one publication. It is swapped in whole, or refused whole with the reason.",
+		Admin:   true, Multipart: true, MaxBody: 1 << 30, Timeout: 10 * time.Minute,
+		Errors: []int{287},
+	}, o.importPublication)
+}
+
+// geoJSON is the media type of RFC 7946.
+const geoJSON = "application/geo+json"
+
+// dataSource is the attribution every answer carries.
+var dataSource = []string{omi.Attribution}
+
+// attribute marks the answer to come, a refusal too, with the source of the data.
+func attribute(ctx context.Context) {
+	if c := callFrom(ctx); c != nil {
+		c.Header()["X-Data-Source"] = dataSource
+	}
+}
+
+// index is the publication that is asked for: of a semester, or the active one.
+func (o *OMI) index(semester string) (*omi.Index, error) {
+	set := o.Publications.Current()
+	if set.Active() == nil {
+		return nil, fault.New(285, "no publication is loaded")
+	}
+	if semester == "" {
+		return set.Active(), nil
+	}
+	s, err := omi.ParseSemester(semester)
+	if err != nil {
+		return nil, fault.New(284, "semester must be a loaded one, written like 2018/2")
+	}
+	ix, ok := set.Semester(s)
+	if !ok {
+		return nil, fault.New(284, "semester %s is not loaded", s)
+	}
+	return ix, nil
+}
+
+// registerEncodedBody is RegisterEncoded for an operation with a body.
+func registerEncodedBody[In, D any](a *API, op Op, h func(ctx context.Context, in *In, out *Encoded) error) {
+	bind := bindingOf[In]()
+	a.add(op, func(c *call, r *http.Request) (answer, error) {
+		in := new(In)
+		if err := bind.params(r, in); err != nil {
+			return answer{}, err
+		}
+		if _, err := bind.body(a, c, r, &op, in); err != nil {
+			return answer{}, err
+		}
+		out := newEncoded(r)
+		if err := h(r.Context(), in, out); err != nil {
+			out.free()
+			return answer{}, err
+		}
+		return answer{encoded: out}, nil
+	})
+	document[In, D](a, op)
+}
