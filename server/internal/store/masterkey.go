@@ -122,7 +122,11 @@ func (c Config) masterKeyOrNew() (masterKey, error) {
 		return k, err
 	}
 	k = newMasterKey()
-	return k, writeMasterKey(c.MasterKeyPath(), k)
+	err = writeMasterKey(c.MasterKeyPath(), k)
+	if errors.Is(err, fs.ErrExist) { // a process that started with us was first
+		return readMasterKey(c.MasterKeyPath())
+	}
+	return k, err
 }
 
 func readMasterKey(path string) (k masterKey, err error) {

@@ -1,0 +1,161 @@
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// S3 returns a configuration's blobs in a new bucket of a real S3 server: the
+// one ROGITO_TEST_S3 names (s3://BUCKET?endpoint=…, with the AWS_… variables),
+// or one started for the test.
+func S3(t testing.TB) store.Config {
+	t.Helper()
+	if given := os.Getenv("ROGITO_TEST_S3"); given != "" {
+		u, err := url.Parse(given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.Path = "/" + store.NewID()
+		return store.Config{Blobs: u.String()}
+	}
+	bin := gateway(t)
+	var secret [16]byte
+	_, _ = rand.Read(secret[:])
+	cfg := store.Config{S3AccessKey: "rogito-test", S3SecretKey: fmt.Sprintf("%x", secret)}
+	addr := freeAddress(t)
+	root := t.TempDir()
+	cmd := exec.Command(bin, "--access", cfg.S3AccessKey, "--secret", cfg.S3SecretKey, "--port", addr, "--region", "eu-test",
+		"posix", "--sidecar", t.TempDir(), root)
+	log := &strings.Builder{}
+	cmd.Stdout, cmd.Stderr = log, log
+	gone := make(chan struct{})
+	if err := startTied(cmd, gone); err != nil {
+		missing(t, "start S3 server: %v", err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); <-gone })
+	bucket := "b" + store.NewID()
+	if err := makeBucket(cfg, addr, bucket, gone); err != nil {
+		missing(t, "S3 server: %v: %s", err, log)
+	}
+	cfg.Blobs = "s3://" + bucket + "/test?" + url.Values{"endpoint": {"http://" + addr}, "region": {"eu-test"}}.Encode()
+	return cfg
+}
+
+func makeBucket(cfg store.Config, addr, bucket string, gone <-chan struct{}) error {
+	client, err := minio.New(addr, &minio.Options{Creds: credentials.NewStaticV4(cfg.S3AccessKey, cfg.S3SecretKey, ""), Region: "eu-test"})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for {
+		err := client.MakeBucket(ctx, bucket, minio.MakeBucketOptions{Region: "eu-test"})
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-gone:
+			return fmt.Errorf("it ended at once")
+		case <-ctx.Done():
+			return err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+var build struct {
+	sync.Once
+	path string
+	err  error
+}
+
+// gateway is the S3 server's binary, built once from the tools module and kept
+// in the user's cache.
+func gateway(t testing.TB) string {
+	t.Helper()
+	build.Do(func() { build.path, build.err = buildGateway() })
+	if build.err != nil {
+		missing(t, "build S3 server: %v", build.err)
+	}
+	return build.path
+}
+
+func buildGateway() (string, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	mod := filepath.Join(root, "tools", "go.mod")
+	version, err := toolVersion(mod, "github.com/versity/versitygw")
+	if err != nil {
+		return "", err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	path := filepath.Join(cache, "rogito", "versitygw-"+version)
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	tmp := fmt.Sprintf("%s.%d", path, os.Getpid())
+	cmd := exec.Command("go", "build", "-modfile="+mod, "-o", tmp, "github.com/versity/versitygw/cmd/versitygw")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod -buildvcs=false")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, os.Rename(tmp, path)
+}
+
+func toolVersion(mod, module string) (string, error) {
+	b, err := os.ReadFile(mod)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "require ")); len(f) >= 2 && f[0] == module {
+			return f[1], nil
+		}
+	}
+	return "", fmt.Errorf("%s does not require %s", mod, module)
+}
+
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if filepath.Dir(dir) == dir {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", fmt.Errorf("no go.mod above the working folder")
+}
