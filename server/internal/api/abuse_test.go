@@ -1,0 +1,211 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/server/internal/upload"
+)
+
+// brackets is deep JSON that nobody has to hold.
+type brackets struct{ n int }
+
+func (b *brackets) Read(p []byte) (int, error) {
+	if b.n == 0 {
+		return 0, io.EOF
+	}
+	p = p[:min(len(p), b.n)]
+	for i := range p {
+		p[i] = '['
+	}
+	b.n -= len(p)
+	return len(p), nil
+}
+
+func TestDeepBodyCostsNothing(t *testing.T) {
+	h := testAPI(Options{}).Handler()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	begin := time.Now()
+	r := httptest.NewRequest("POST", "/things", &brackets{1_000_000})
+	r.Header.Set("Authorization", "Bearer good")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	runtime.ReadMemStats(&after)
+	if w.Code != 400 {
+		t.Errorf("%d", w.Code)
+	}
+	if took := time.Since(begin); took > 50*time.Millisecond {
+		t.Errorf("took %v", took)
+	}
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 1<<20 {
+		t.Errorf("%d bytes allocated", grown)
+	}
+}
+
+type uploadInput struct {
+	Body Upload[struct {
+		Doc upload.Text `json:"doc"`
+	}]
+}
+
+func uploadServer(t *testing.T, opts Options) *httptest.Server {
+	a := New(opts)
+	Register(a, Op{Method: "POST", Path: "/upload", ID: "upload", Public: true, Multipart: true},
+		func(ctx context.Context, in *uploadInput) (Reply[int64], error) {
+			if parts := in.Body.Form("doc"); len(parts) > 0 {
+				doc, err := parts[0].Text.Document(0)
+				if err != nil {
+					return Reply[int64]{}, err
+				}
+				return Found(doc.Size()), nil
+			}
+			body, err := in.Body.Decode()
+			if err != nil {
+				return Reply[int64]{}, err
+			}
+			doc, err := body.Doc.Document(0)
+			if err != nil {
+				return Reply[int64]{}, err
+			}
+			return Found(doc.Size()), nil
+		})
+	srv := httptest.NewServer(a.Handler())
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+func TestLargeUploadIsSpooled(t *testing.T) {
+	dir := t.TempDir()
+	srv := uploadServer(t, Options{SpoolDir: dir})
+	const size = 40 << 20
+	body := io.MultiReader(strings.NewReader(`{"doc":"`), &letters{size}, strings.NewReader(`"}`))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	resp, err := http.Post(srv.URL+"/upload", "application/json", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	runtime.ReadMemStats(&after)
+	b, _ := io.ReadAll(resp.Body)
+	if want := fmt.Sprintf(`{"data":%d,"success":true,"message":"","error":null}`, size/4*3); string(b) != want {
+		t.Errorf("%s", b)
+	}
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 8<<20 {
+		t.Errorf("%d bytes allocated for a body of %d", grown, size)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("left on disk: %v", left)
+	}
+}
+
+type letters struct{ n int }
+
+func (l *letters) Read(p []byte) (int, error) {
+	if l.n == 0 {
+		return 0, io.EOF
+	}
+	p = p[:min(len(p), l.n)]
+	for i := range p {
+		p[i] = 'A'
+	}
+	l.n -= len(p)
+	return len(p), nil
+}
+
+func TestBodyShorterThanAnnounced(t *testing.T) {
+	srv := uploadServer(t, Options{})
+	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(5 * time.Second))
+	io.WriteString(conn, "POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{\"doc\":\"x")
+	conn.(*net.TCPConn).CloseWrite()
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil || !strings.Contains(line, " 400 ") {
+		t.Errorf("%q %v", line, err)
+	}
+}
+
+// TestSlowBody: a client that stops sending is cut off, and costs a goroutine
+// only until then.
+func TestSlowBody(t *testing.T) {
+	p := &patient{start: time.Now().Add(-readPatience - time.Second)}
+	last := p.start.Add(readPatience)
+	if time.Now().Before(last) {
+		t.Fatal("the premise is wrong")
+	}
+	srv := uploadServer(t, Options{})
+	srv.Config.ReadTimeout = 200 * time.Millisecond
+	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(readPatience + 10*time.Second))
+	if testing.Short() {
+		t.Skip("waits for the patience to end")
+	}
+	begin := time.Now()
+	io.WriteString(conn, "POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{")
+	line, _ := bufio.NewReader(conn).ReadString('\n')
+	if !strings.Contains(line, " 408 ") {
+		t.Errorf("%q", line)
+	}
+	if took := time.Since(begin); took > readPatience+5*time.Second {
+		t.Errorf("after %v", took)
+	}
+}
+
+// TestOverloadIsAnsweredEarly: what does not fit is told so at once, with when
+// to come back; health is always answered.
+func TestOverloadIsAnsweredEarly(t *testing.T) {
+	a := testAPI(Options{MaxInFlight: 2, Timeout: time.Minute})
+	a.Mount("/healthz", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {}))
+	h := a.Handler()
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/broken/slow", nil))
+		})
+	}
+	for len(a.slots) < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	begin := time.Now()
+	w, e := ask(t, h, "GET", "/things", "")
+	if w.Code != 503 || *e.Error != 105 || w.Header().Get("Retry-After") == "" || time.Since(begin) > 50*time.Millisecond {
+		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+	}
+	if w, _ := ask(t, h, "GET", "/healthz", ""); w.Code != 200 {
+		t.Errorf("health: %d", w.Code)
+	}
+	cancel()
+	wg.Wait()
+	if w, _ := ask(t, h, "GET", "/things", ""); w.Code != 200 {
+		t.Errorf("did not recover: %d", w.Code)
+	}
+}
+
+func TestTokensInPathsAreNotLogged(t *testing.T) {
+	a := New(Options{})
+	c := &call{route: "/token/{token}"}
+	if got := a.loggedPath(c, httptest.NewRequest("GET", "/token/canary?x=canary", nil)); strings.Contains(got, "canary") {
+		t.Error(got)
+	}
+}
