@@ -165,7 +165,6 @@ func (r *reader) readV3(st *stamp, si *cms.SignerInfo) (*ades.Timestamp, error) 
 		return imprintV3(h, r.sd, si, content, index.value), nil
 	}, r.certs...)
 	if err == nil && !index.complete(r.sd, si) {
-		fact.ImprintIntact = ades.No
 		fact.Problems = append(fact.Problems, ades.Problem{Where: "ats-hash-index", Text: "names something that is not in the file"})
 	}
 	return fact, err
@@ -247,6 +246,9 @@ func (r *reader) readV2(st *stamp, before []*stamp, si *cms.SignerInfo) (*ades.T
 		if err != nil || fact.ImprintIntact != ades.No {
 			return fact, err
 		}
+	}
+	if st.attr.OID == oid.AttrArchiveTimestamp {
+		fact.ImprintIntact = ades.Unknown // its first version left open what it is over
 	}
 	return fact, nil
 }

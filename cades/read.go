@@ -126,6 +126,9 @@ func ReadSignedData(sd *cms.SignedData, in Surroundings) ([]*ades.Signature, err
 		if err != nil {
 			return nil, err
 		}
+		if sd.ContentType != oid.Data {
+			s.Problems = append(s.Problems, ades.Problem{Where: "SignedData/encapContentInfo", Text: notData})
+		}
 		for _, other := range out {
 			if other.ID == s.ID {
 				s.ID = fmt.Sprintf("%s#%d", s.ID, i)

@@ -1,0 +1,160 @@
+// Package pkcs1 makes and checks bare signature values: RSA PKCS #1 v1.5 or
+// PSS (RFC 8017), ECDSA in DER, Ed25519, over a document or over a digest that
+// somebody else made. There is no container, no time and no certificate in
+// such a signature, and therefore no level above it.
+package pkcs1
+
+import (
+	"context"
+	"crypto"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/pkix"
+)
+
+// maxMessage is the largest document that Ed25519 is given, since that
+// algorithm takes the document itself, and takes it whole.
+const maxMessage = 64 << 20
+
+// maxValue is the largest signature value read.
+const maxValue = 16 << 10
+
+// Options say who signs and with which algorithm. The time plays no part.
+type Options struct {
+	ades.Signing
+}
+
+// Draft is a value to be made. It implements [ades.Draft].
+type Draft struct {
+	message []byte // for Ed25519 only
+	digest  []byte
+}
+
+// Prepare makes the draft of a value over a document.
+func Prepare(src ades.Source, o Options) (*Draft, error) {
+	if o.Certificate == nil {
+		return nil, errors.New("pkcs1: no signing certificate")
+	}
+	digest, err := cms.Digest(o.Digest(), src)
+	if err != nil {
+		return nil, fmt.Errorf("pkcs1: digest document: %w", err)
+	}
+	d := &Draft{digest: digest}
+	if _, ok := o.Certificate.PublicKey.(ed25519.PublicKey); ok {
+		if d.message, err = whole(src); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+func whole(src ades.Source) ([]byte, error) {
+	if src.Size() > maxMessage {
+		return nil, fmt.Errorf("pkcs1: document of %d bytes is too large for Ed25519", src.Size())
+	}
+	return io.ReadAll(io.NewSectionReader(src, 0, src.Size()))
+}
+
+// PrepareDigest makes the draft of a value over a digest.
+func PrepareDigest(digest []byte, o Options) (*Draft, error) {
+	if o.Certificate == nil {
+		return nil, errors.New("pkcs1: no signing certificate")
+	}
+	if _, ok := o.Certificate.PublicKey.(ed25519.PublicKey); ok {
+		return nil, errors.New("pkcs1: Ed25519 signs documents, not digests")
+	}
+	if len(digest) != o.Digest().Size() {
+		return nil, fmt.Errorf("pkcs1: digest of %d bytes is not one of %v", len(digest), o.Digest())
+	}
+	return &Draft{digest: digest}, nil
+}
+
+// ToBeSigned is the document for Ed25519, which needs it whole. For all other
+// keys it is nil: they are given the digest.
+func (d *Draft) ToBeSigned() []byte { return d.message }
+
+// Digest of the document.
+func (d *Draft) Digest() []byte { return d.digest }
+
+// Finish writes the bare value.
+func (d *Draft) Finish(w io.Writer, value []byte) error {
+	_, err := w.Write(value)
+	return err
+}
+
+// Read checks a bare value, binary or base64, over the first detached file.
+// Certificate, hash and PSS of the options say what it should be.
+func Read(_ context.Context, src ades.Source, r ades.Reading, o Options) (*ades.Document, error) {
+	if o.Certificate == nil {
+		return nil, errors.New("pkcs1: no signing certificate")
+	}
+	value, err := readValue(src)
+	if err != nil {
+		return nil, err
+	}
+	alg, err := cms.SignatureAlgorithm(o.Certificate.PublicKey, o.Digest(), o.PSS)
+	if err != nil {
+		return nil, fmt.Errorf("pkcs1: %w", err)
+	}
+	id, err := pkix.ParseAlgorithmIdentifier(alg)
+	if err != nil {
+		return nil, fmt.Errorf("pkcs1: %w", err)
+	}
+	scheme, err := pkix.SchemeOf(id, o.Digest())
+	if err != nil {
+		return nil, fmt.Errorf("pkcs1: %w", err)
+	}
+	s := &ades.Signature{
+		ID: ades.FactID(value), Format: ades.PKCS1, Value: value, SigningCertificate: o.Certificate.Raw,
+		Algorithm: scheme.Algorithm(o.Certificate.PublicKey), ContentIsWhole: true, Content: r.Detached,
+	}
+	ref := ades.Reference{Kind: "content", Digest: pkix.HashName(o.Digest()), Found: len(r.Detached) > 0}
+	if ref.Found {
+		if err := check(s, scheme, r.Detached[0].Source, o.Certificate.PublicKey); err != nil {
+			return nil, err
+		}
+		ref.Name, ref.Intact = r.Detached[0].Name, s.ValueIntact
+	}
+	s.References = []ades.Reference{ref}
+	return &ades.Document{Format: ades.PKCS1, Signatures: []*ades.Signature{s}}, nil
+}
+
+func check(s *ades.Signature, scheme pkix.Scheme, src ades.Source, key crypto.PublicKey) error {
+	var err error
+	if scheme.Hash == 0 {
+		message, rerr := whole(src)
+		if rerr != nil {
+			return rerr
+		}
+		err = scheme.Verify(key, message, s.Value)
+	} else {
+		digest, derr := cms.Digest(scheme.Hash, src)
+		if derr != nil {
+			return fmt.Errorf("pkcs1: digest document: %w", derr)
+		}
+		err = scheme.VerifyDigest(key, digest, s.Value)
+	}
+	if !errors.Is(err, pkix.ErrUnsupported) {
+		s.ValueIntact = ades.TriOf(err == nil)
+	}
+	return nil
+}
+
+func readValue(src ades.Source) ([]byte, error) {
+	if src.Size() == 0 || src.Size() > maxValue {
+		return nil, ades.Malformed("PKCS1", "", "%d bytes are not a signature value", src.Size())
+	}
+	b, err := io.ReadAll(io.NewSectionReader(src, 0, src.Size()))
+	if err != nil {
+		return nil, err
+	}
+	if out, ok := decodeBase64(b); ok {
+		return out, nil
+	}
+	return b, nil
+}
