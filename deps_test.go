@@ -1,0 +1,220 @@
+package rogito_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// dependencies is a statement of policy: a package may import the packages on
+// its line and no others of this module. Arrows only descend: command → server
+// → front door → rooms → cellar. A new room needs a new line; a new arrow
+// needs a reason. A line that ends in /* allows everything below it.
+const dependencies = `
+ades
+internal/oid
+internal/limits
+internal/geo                internal/limits
+internal/pkix               ades internal/limits internal/oid
+internal/xmldom             ades internal/limits
+internal/xmldsig            ades internal/limits internal/oid internal/pkix internal/xmldom
+internal/cms                ades internal/limits internal/oid internal/pkix
+internal/ca                 internal/cms internal/oid internal/pkix
+internal/pdf                ades internal/limits
+internal/appearance         internal/limits internal/pdf
+internal/revision           ades internal/limits internal/pdf
+
+tsp                         ades internal/cms internal/limits internal/oid internal/pkix
+cades                       ades tsp internal/cms internal/limits internal/oid internal/pkix
+pades                       ades cades tsp internal/appearance internal/cms internal/limits internal/oid internal/pdf internal/pkix internal/revision
+xades                       ades tsp internal/cms internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
+asic                        ades cades xades tsp internal/cms internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
+pkcs1                       ades internal/cms internal/oid internal/pkix
+report                      ades
+policy                      ades report internal/oid internal/pkix
+tsl                         ades internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
+trust                       ades report tsl internal/cms internal/limits internal/oid internal/pkix
+.                           ades asic cades pades xades pkcs1 policy report trust tsl tsp internal/*
+adestest                    ades tsp tsl internal/*
+
+omi                         internal/geo internal/limits
+
+server/internal/fault
+server/internal/upload      ades
+server/internal/store       server/internal/fault
+server/internal/store/storetest  server/internal/store
+server/internal/job         server/internal/fault server/internal/store
+server/internal/account     server/internal/fault server/internal/job server/internal/store
+server/internal/fetch       server/internal/fault ades
+server/internal/keys        ades internal/* server/internal/fault server/internal/store
+server/internal/audit       ades tsp server/internal/fault server/internal/store
+server/internal/callback    server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/store
+server/internal/authority   ades tsp internal/* server/internal/fault server/internal/keys server/internal/store
+server/internal/identify    . ades report trust server/internal/fault server/internal/store
+server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/fault server/internal/identify server/internal/job server/internal/keys server/internal/store
+server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/enroll server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/store
+server/internal/publication omi server/internal/fault server/internal/store
+server/internal/console     server/internal/fault
+server/internal/api         . ades report trust omi server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/publication server/internal/signing server/internal/store server/internal/upload
+server/internal/api/apitest
+server                      . ades omi report trust tsl tsp policy internal/limits server/internal/*
+
+cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/limits
+`
+
+// pure are the rooms that know neither clock, disk nor network.
+var pure = []string{
+	"ades", "cades", "pades", "xades", "asic", "pkcs1", "report", "policy",
+	"internal/cms", "internal/pdf", "internal/xmldsig", "internal/xmldom", "internal/geo", "internal/pkix",
+}
+
+var impure = []string{"net", "net/http", "os", "os/exec", "syscall"}
+
+const module = "rogito.dev/rogito"
+
+// imports lists, for every package of the module, what its non-test files
+// import and in which file.
+func imports(t *testing.T) map[string]map[string]string {
+	t.Helper()
+	found := map[string]map[string]string{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != "." && skipped(path, d.Name()) {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		dir := filepath.ToSlash(filepath.Dir(path))
+		if found[dir] == nil {
+			found[dir] = map[string]string{}
+		}
+		for _, i := range f.Imports {
+			p, _ := strconv.Unquote(i.Path.Value)
+			found[dir][p] = path
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func skipped(path, name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "node_modules" ||
+		slices.Contains([]string{"tools", "data", "console", "dist", "build", "bin", "test"}, path)
+}
+
+func table() map[string][]string {
+	allowed := map[string][]string{}
+	for line := range strings.Lines(dependencies) {
+		if words := strings.Fields(line); len(words) > 0 {
+			allowed[words[0]] = words[1:]
+		}
+	}
+	return allowed
+}
+
+func permits(list []string, to string) bool {
+	return slices.ContainsFunc(list, func(one string) bool {
+		below, all := strings.CutSuffix(one, "/*")
+		return one == to || all && strings.HasPrefix(to, below+"/")
+	})
+}
+
+func TestImportsDescend(t *testing.T) {
+	allowed := table()
+	for pkg, deps := range imports(t) {
+		list, known := allowed[pkg]
+		if !known {
+			t.Errorf("%s has no line in the table of deps_test.go", pkg)
+			continue
+		}
+		for dep, file := range deps {
+			to, ours := strings.CutPrefix(dep, module)
+			if !ours {
+				continue
+			}
+			if to = strings.TrimPrefix(to, "/"); to == "" {
+				to = "."
+			}
+			if !permits(list, to) {
+				t.Errorf("%s: %s may not import %s", file, pkg, to)
+			}
+		}
+	}
+}
+
+func TestPureRoomsStayPure(t *testing.T) {
+	found := imports(t)
+	for _, pkg := range pure {
+		for _, bad := range impure {
+			if file, ok := found[pkg][bad]; ok {
+				t.Errorf("%s: %s imports %s", file, pkg, bad)
+			}
+		}
+	}
+}
+
+func TestTableHasNoCycle(t *testing.T) {
+	allowed := table()
+	state := map[string]int{}
+	var visit func(pkg string, path []string)
+	visit = func(pkg string, path []string) {
+		if state[pkg] == 2 {
+			return
+		}
+		if state[pkg] == 1 {
+			t.Fatalf("the table allows a cycle: %s", strings.Join(append(path, pkg), " → "))
+		}
+		state[pkg] = 1
+		for _, dep := range allowed[pkg] {
+			if !strings.HasSuffix(dep, "/*") {
+				visit(dep, append(path, pkg))
+			}
+		}
+		state[pkg] = 2
+	}
+	for pkg := range allowed {
+		visit(pkg, nil)
+	}
+}
+
+// TestFilesStaySmall: a file over 600 lines holds two nouns.
+func TestFilesStaySmall(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != "." && skipped(path, d.Name()) {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if n := strings.Count(string(b), "\n"); n > 600 {
+			t.Errorf("%s has %d lines", path, n)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
