@@ -21,16 +21,10 @@ type slots struct {
 
 // newSlots makes room for a signature of that many bytes.
 func newSlots(room int) slots {
-	fill := make([]byte, 2*room+2)
-	for i := range fill {
-		fill[i] = '0'
+	return slots{
+		contents:  &pdf.Placeholder{Open: "<", Close: ">", Fill: '0', Size: 2 * room},
+		byteRange: &pdf.Placeholder{Fill: ' ', Size: byteRangeWidth},
 	}
-	fill[0], fill[len(fill)-1] = '<', '>'
-	br := make([]byte, byteRangeWidth)
-	for i := range br {
-		br[i] = ' '
-	}
-	return slots{&pdf.Placeholder{Fill: fill}, &pdf.Placeholder{Fill: br}}
 }
 
 // increment is a document with an update behind it that wants its Contents.
@@ -47,7 +41,7 @@ func lay(src ades.Source, u *pdf.Update, s slots) (*increment, error) {
 		return nil, err
 	}
 	r := &increment{src: src, update: b, from: s.contents.Offset}
-	r.to = r.from + int64(len(s.contents.Fill))
+	r.to = r.from + int64(s.contents.Len())
 	size := src.Size()
 	br := fmt.Appendf(nil, "[0 %d %d %d]", size+r.from, size+r.to, int64(len(b))-r.to)
 	if len(br) > byteRangeWidth {

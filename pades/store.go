@@ -173,7 +173,12 @@ func (s *store) addVRI(dss *pdf.Dict, names []pdf.Name, all map[pdf.Name]pdf.Arr
 	return nil
 }
 
+// compressed makes a stream of DER. Certificates and answers gain little from
+// compression and cost every reader some; long revocation lists gain much.
 func compressed(data []byte) *pdf.Stream {
+	if len(data) < 16<<10 {
+		return &pdf.Stream{Dict: &pdf.Dict{}, Data: data}
+	}
 	var z bytes.Buffer
 	w := zlib.NewWriter(&z)
 	_, _ = w.Write(data) // a bytes.Buffer takes everything

@@ -62,7 +62,7 @@ func wrapMalformed(where string, err error) error {
 // Open reads the structure of a document: header, cross-reference chain and
 // encryption dictionary.
 func Open(src ades.Source, opts Options) (*Document, error) {
-	d := &Document{src: src, cache: make(map[int]Object), loading: make(map[int]bool)}
+	d := &Document{src: src, cache: make(map[int]Object)}
 	if err := d.header(); err != nil {
 		return nil, err
 	}
@@ -103,7 +103,9 @@ func (d *Document) header() error {
 	}
 	d.base = int64(at)
 	d.size -= d.base
-	d.win = nil
+	if d.base > 0 {
+		d.win = d.win[:0] // what it holds was counted from the first byte
+	}
 	return nil
 }
 
@@ -132,17 +134,17 @@ func (d *Document) read(off int64, n int) ([]byte, error) {
 	if rest := d.size - off; int64(n) > rest {
 		n = int(rest)
 	}
-	if at := off - d.winOff; d.win != nil && at >= 0 && at+int64(n) <= int64(len(d.win)) {
+	if at := off - d.winOff; len(d.win) > 0 && at >= 0 && at+int64(n) <= int64(len(d.win)) {
 		return d.win[at : at+int64(n)], nil
 	}
-	want := int(min(int64(max(n, 4096)), d.size-off))
+	want := int(min(int64(max(n, 2048)), d.size-off))
 	if cap(d.win) < want {
 		d.win = make([]byte, want)
 	}
 	d.win = d.win[:want]
 	got, err := d.src.ReadAt(d.win, d.base+off)
 	if got < want {
-		d.win = nil
+		d.win = d.win[:0]
 		if err == nil || errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
@@ -159,7 +161,7 @@ func (d *Document) ReadAt(p []byte, off int64) (int, error) {
 
 // parse runs f over a growing window from off on until it no longer falls short.
 func (d *Document) parse(off int64, f func(*parser) error) error {
-	for n := 1024; ; n *= 4 {
+	for n := 512; ; n *= 4 {
 		buf, err := d.read(off, n)
 		if err != nil {
 			return err
@@ -190,6 +192,9 @@ func (d *Document) Get(ref Ref) (Object, error) {
 	}
 	if d.loading[ref.Num] {
 		return nil, errMalformed(ref.String(), "object refers to itself")
+	}
+	if d.loading == nil {
+		d.loading = make(map[int]bool)
 	}
 	d.loading[ref.Num] = true
 	defer delete(d.loading, ref.Num)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"rogito.dev/rogito/internal/limits"
 )
@@ -35,17 +36,28 @@ func (d *Document) filter(name Name, parms *Dict, data []byte) ([]byte, error) {
 
 var errTooLarge = fmt.Errorf("stream inflates to more than %d bytes", limits.PDFStream)
 
+// inflaters are kept: a new one costs more than most streams.
+var inflaters sync.Pool
+
+func inflater(data []byte) (io.ReadCloser, error) {
+	src := bytes.NewReader(data)
+	if r, ok := inflaters.Get().(io.ReadCloser); ok {
+		return r, r.(zlib.Resetter).Reset(src, nil)
+	}
+	return zlib.NewReader(src)
+}
+
 // inflate is lenient in one point: a stream cut before its checksum gives what
 // was there, as other readers do.
 func inflate(data []byte) ([]byte, error) {
-	r, err := zlib.NewReader(bytes.NewReader(data))
+	r, err := inflater(data)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
+	defer inflaters.Put(r)
 	bound := min(int64(limits.PDFStream), int64(len(data))*limits.PDFRatio+1024)
 	var out bytes.Buffer
-	out.Grow(int(min(bound, int64(len(data))*4)))
+	out.Grow(int(min(bound, int64(len(data))*2+512)))
 	n, err := out.ReadFrom(io.LimitReader(r, bound+1))
 	if n > bound {
 		return nil, errTooLarge

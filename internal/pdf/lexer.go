@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 )
@@ -249,24 +250,40 @@ func unescapeString(body []byte) []byte {
 
 // hex reads a string in angle brackets.
 func (l *lexer) hex() (String, error) {
-	end := l.pos + 1
-	for end < len(l.buf) && l.buf[end] != '>' {
-		end++
-	}
-	if end == len(l.buf) {
+	n := bytes.IndexByte(l.buf[l.pos+1:], '>')
+	if n < 0 {
 		return String{}, l.end()
 	}
-	body := l.buf[l.pos+1 : end]
-	out := make([]byte, 0, (len(body)+1)/2)
+	body := l.buf[l.pos+1 : l.pos+1+n]
+	out := make([]byte, (n+1)/2)
+	// Signatures are long and have no white space in them: pairs first.
+	done := 0
+	for ; 2*done+1 < n; done++ {
+		high, low := hexValue[body[2*done]], hexValue[body[2*done+1]]
+		if high|low < 0 {
+			break
+		}
+		out[done] = byte(high)<<4 | byte(low)
+	}
+	rest, err := l.hexRest(out[:done], body, 2*done)
+	if err != nil {
+		return String{}, err
+	}
+	l.pos += n + 2
+	return String{Bytes: rest, Hex: true}, nil
+}
+
+// hexRest reads digits one by one, white space between them.
+func (l *lexer) hexRest(out, body []byte, from int) ([]byte, error) {
 	high, half := int8(0), false
-	for i, c := range body {
+	for i, c := range body[from:] {
 		v := hexValue[c]
 		if v < 0 {
 			if class[c] == classSpace {
 				continue
 			}
-			l.pos += 1 + i
-			return String{}, l.errorf("%q in a hexadecimal string", c)
+			l.pos += 1 + from + i
+			return nil, l.errorf("%q in a hexadecimal string", c)
 		}
 		if half {
 			out = append(out, byte(high)<<4|byte(v))
@@ -276,6 +293,5 @@ func (l *lexer) hex() (String, error) {
 	if half {
 		out = append(out, byte(high)<<4)
 	}
-	l.pos = end + 1
-	return String{Bytes: out, Hex: true}, nil
+	return out, nil
 }

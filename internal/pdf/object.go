@@ -192,11 +192,16 @@ func (s *Stream) Span() Span { return s.span }
 type Raw string
 
 // Placeholder is a stretch of the update to be filled in later: the update
-// writes Fill and remembers where.
+// writes Open, Size times Fill and Close, and remembers where.
 type Placeholder struct {
-	Fill   []byte
-	Offset int64 // from the start of the update; set by Bytes
+	Open, Close string
+	Fill        byte
+	Size        int
+	Offset      int64 // from the start of the update; set by Bytes
 }
+
+// Len is the length of the whole stretch.
+func (p *Placeholder) Len() int { return len(p.Open) + p.Size + len(p.Close) }
 
 // Equal compares two objects by value; streams by dictionary and, when both
 // stand in the file, by the place of their data.

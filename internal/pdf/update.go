@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"strconv"
 
 	"rogito.dev/rogito/internal/limits"
 )
@@ -203,7 +204,7 @@ func (u *Update) sizeHint() int {
 		case *Dict:
 			n += 32 * len(x.Entries)
 			if c, ok := x.Get("Contents").(*Placeholder); ok {
-				n += len(c.Fill)
+				n += c.Len()
 			}
 		}
 	}
@@ -251,7 +252,10 @@ func (u *Update) takeOver(all map[int]entry) error {
 
 func (w *printer) indirect(ref Ref, o Object) error {
 	w.ref = ref
-	w.buf = fmt.Appendf(w.buf, "%d %d obj\n", ref.Num, ref.Gen)
+	w.buf = strconv.AppendInt(w.buf, int64(ref.Num), 10)
+	w.buf = append(w.buf, ' ')
+	w.buf = strconv.AppendInt(w.buf, int64(ref.Gen), 10)
+	w.buf = append(w.buf, " obj\n"...)
 	if err := w.object(o); err != nil {
 		return err
 	}
@@ -287,7 +291,9 @@ func (u *Update) writeTable(w *printer, all map[int]entry) error {
 			if e.kind == entryFree {
 				kind = 'f'
 			}
-			w.buf = fmt.Appendf(w.buf, "%010d %05d %c\r\n", e.offset, e.gen, kind)
+			w.buf = appendPadded(w.buf, e.offset, 10)
+			w.buf = appendPadded(append(w.buf, ' '), int64(e.gen), 5)
+			w.buf = append(w.buf, ' ', kind, '\r', '\n')
 		}
 	}
 	w.buf = append(w.buf, "trailer\n"...)
@@ -297,6 +303,16 @@ func (u *Update) writeTable(w *printer, all map[int]entry) error {
 	}
 	w.buf = fmt.Appendf(w.buf, "\nstartxref\n%d\n%%%%EOF\n", at)
 	return nil
+}
+
+// appendPadded writes a number with leading zeros.
+func appendPadded(dst []byte, n int64, width int) []byte {
+	var digits [20]byte
+	b := strconv.AppendInt(digits[:0], n, 10)
+	for range width - len(b) {
+		dst = append(dst, '0')
+	}
+	return append(dst, b...)
 }
 
 func (u *Update) writeStream(w *printer, all map[int]entry) error {

@@ -3,6 +3,7 @@ package pdf
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -51,7 +52,13 @@ func (w *printer) object(o Object) error {
 		w.buf = append(w.buf, x...)
 	case *Placeholder:
 		x.Offset = int64(len(w.buf))
-		w.buf = append(w.buf, x.Fill...)
+		w.buf = append(w.buf, x.Open...)
+		start := len(w.buf)
+		w.buf = slices.Grow(w.buf, x.Size)[:start+x.Size]
+		for i := start; i < len(w.buf); i++ {
+			w.buf[i] = x.Fill
+		}
+		w.buf = append(w.buf, x.Close...)
 	default:
 		return fmt.Errorf("write object of type %T", o)
 	}
