@@ -75,15 +75,15 @@ func (l leveler) certRefs() int { return l.n("SigningCertificate", "SigningCerti
 // bes is the least that makes an XML signature a XAdES one.
 func (l leveler) bes() bool {
 	signedKeyInfo := slices.ContainsFunc(l.sig.Attributes, func(a ades.Attribute) bool { return a.Name == "KeyInfo" && a.Signed })
-	return l.n("SigningTime") <= 1 && (l.certRefs() == 1 || l.certRefs() == 0 && signedKeyInfo) &&
+	return l.n("SigningTime") <= 1 && l.n(attrBadFormat) == 0 && (l.certRefs() == 1 || l.certRefs() == 0 && signedKeyInfo) &&
 		l.n("SignatureProductionPlace", "SignatureProductionPlaceV2") <= 1 && l.n("SignerRole", "SignerRoleV2") <= 1
 }
 
 // baselineB are the requirements of EN 319 132-1, table 2, that files differ in.
 func (l leveler) baselineB() bool {
 	return l.n("KeyInfo") == 1 && len(l.sig.References) >= 2 && l.n("SigningTime") == 1 && l.certRefs() == 1 &&
-		l.n(attrUnformatted) == 0 && l.n("SignaturePolicyIdentifier") <= 1 && l.n("ArchiveTimeStamp-1.3.2") == 0 &&
-		l.signerInKeyInfo()
+		l.n(attrUnformatted) == 0 && l.n("SignaturePolicyIdentifier") <= 1 && l.signerInKeyInfo() &&
+		len(l.sig.CertificateRefs) > 0 && l.sig.CertificateRefs[0].DigestMatch == ades.Yes
 }
 
 func (l leveler) signerInKeyInfo() bool {

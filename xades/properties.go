@@ -20,12 +20,15 @@ func isSignedProperties(typ string) bool {
 // else's could be slipped in.
 func (s *sigReader) findProperties() {
 	for _, r := range s.x.References {
-		typed := isSignedProperties(r.Type)
-		n, _, same, err := s.x.Target(r)
-		if err != nil || !same || n.Kind != xmldom.Element || n.Name.Local != "SignedProperties" || !isXAdES(n.Name.Space) {
-			if typed && err == nil {
+		n, err := s.x.Subject(r)
+		if err != nil || n.Kind != xmldom.Element || n.Name.Local != "SignedProperties" {
+			if isSignedProperties(r.Type) && err == nil {
 				s.problem(true, r.Node, "the reference to SignedProperties points elsewhere")
 			}
+			continue
+		}
+		if !isXAdES(n.Name.Space) {
+			s.problem(false, n, "SignedProperties are not in a namespace of XAdES")
 			continue
 		}
 		if s.signed != nil {
@@ -90,12 +93,29 @@ func (s *sigReader) readSigned() {
 			Implied: p.Child(s.space, "SignaturePolicyImplied") != nil,
 		}
 	}
+	s.readFormats()
+}
+
+// readFormats reads which references have a DataObjectFormat. One that says
+// nothing, or is about nothing, does not count.
+func (s *sigReader) readFormats() {
 	s.formats = map[string]bool{}
 	for _, f := range s.signed.Child(s.space, "SignedDataObjectProperties").Children(s.space, "DataObjectFormat") {
+		id, local := strings.CutPrefix(f.Attr("ObjectReference"), "#")
+		said := f.Child(s.space, "MimeType") != nil || f.Child(s.space, "Description") != nil || f.Child(s.space, "ObjectIdentifier") != nil
+		if !local || !said || !s.hasReference(id) {
+			s.count(attrBadFormat, true, 1)
+		}
 		if f.Child(s.space, "MimeType") != nil {
-			s.formats[strings.TrimPrefix(f.Attr("ObjectReference"), "#")] = true
+			s.formats[id] = true
 		}
 	}
+}
+
+// hasReference looks in SignedInfo and in manifests.
+func (s *sigReader) hasReference(id string) bool {
+	n, err := s.doc.ByID(id)
+	return err == nil && n.Is(ds, "Reference") && s.x.Node.Contains(n)
 }
 
 // dateTime reads xs:dateTime; without a zone it is taken as UTC.
@@ -132,6 +152,9 @@ func (s *sigReader) facts() {
 // attrUnformatted counts the references without a DataObjectFormat, which a
 // baseline signature must not have.
 const attrUnformatted = "Reference-without-DataObjectFormat"
+
+// attrBadFormat counts DataObjectFormat elements that say nothing.
+const attrBadFormat = "DataObjectFormat-invalid"
 
 // propertyName is the local name, but the archive time-stamps of 1.3.2 and of
 // 1.4.1 are different properties of one name.

@@ -68,11 +68,12 @@ func (s *sigReader) references(parent *xmldsig.Signature) {
 	countersigned := parent == nil
 	for _, r := range s.x.References {
 		ref := s.reference(r)
-		n, _, same, err := s.x.Target(r)
-		same = same && err == nil
+		n, err := s.x.Subject(r)
+		same := err == nil
 		switch {
 		case same && n == s.signed:
 			ref.Kind = "signed-properties"
+			s.missing += boolInt(r.HasURI && !strings.HasPrefix(r.URI, "#"))
 		case same && parent != nil && n == parent.ValueNode:
 			ref.Kind = "counter-signed-value"
 			if cover, _ := s.x.Covers(r); cover != xmldsig.Outside {
@@ -82,6 +83,8 @@ func (s *sigReader) references(parent *xmldsig.Signature) {
 			ref.Kind = "manifest"
 		case same && n == s.x.KeyInfo && n != nil:
 			ref.Kind = "key-info"
+		case same && (n.Is(ds, "SignatureProperties") || n.Is(ds, "SignatureProperty")):
+			ref.Kind = "signature-properties"
 		default:
 			s.content(r, &ref)
 		}
@@ -98,8 +101,23 @@ func (s *sigReader) references(parent *xmldsig.Signature) {
 	}
 }
 
+// misplaced reports whether a reference that says it is to an Object is not to
+// one of this signature: signed content is hidden that way and other content
+// put where readers look.
+func (s *sigReader) misplaced(r *xmldsig.Reference) bool {
+	if r.Type != ds+"Object" {
+		return false
+	}
+	n, err := s.x.Subject(r)
+	return err == nil && (!n.Is(ds, "Object") || n.Parent != s.x.Node)
+}
+
 // content notes what a reference to content covers.
 func (s *sigReader) content(r *xmldsig.Reference, ref *ades.Reference) {
+	if s.misplaced(r) {
+		ref.Intact, ref.Detail = ades.No, "the object is not one of this signature"
+		s.problem(true, r.Node, "%s", ref.Detail)
+	}
 	if !s.formats[r.ID] || r.ID == "" {
 		s.missing++
 	}
@@ -154,6 +172,12 @@ func (s *sigReader) manifest(n *xmldom.Node) {
 		}
 		ref := s.reference(r)
 		ref.Kind, ref.Name = "manifest-entry", decodeURI(r.URI)
+		if !ref.Found {
+			// The core validation of XML-DSig leaves manifests to the
+			// application; what is not there is not shown as signed.
+			s.problem(false, e, "manifest entry not found: %q", ref.Name)
+			continue
+		}
 		if f := s.files(r); f != nil {
 			s.sig.Content = append(s.sig.Content, *f)
 		}

@@ -17,11 +17,10 @@ func (s *sigReader) whole() bool {
 		if i >= len(s.sig.References) {
 			break
 		}
-		n, _, same, err := s.x.Target(r)
-		if !same || err != nil || s.checked(r) != ades.Yes {
+		if s.checked(r) != ades.Yes {
 			continue
 		}
-		switch cover, _ := s.x.Covers(r); {
+		switch cover, n := s.x.Covers(r); {
 		case cover == xmldsig.Whole:
 			return true
 		case cover == xmldsig.Part && s.x.Complete(r):

@@ -41,12 +41,48 @@ const (
 )
 
 // Covers finds out from URI and transforms what a reference is over. A
-// reference to the root element is whole only if nothing but comments and
-// instructions stand beside it, which XML sees to.
+// reference to the root element is whole: nothing but comments and
+// instructions can stand beside it.
 func (s *Signature) Covers(r *Reference) (Coverage, *xmldom.Node) {
+	set, err := s.nodeSet(r)
+	if err != nil {
+		return Outside, nil
+	}
+	n := set.Apex
+	if len(set.Keep) == 1 {
+		n = set.Keep[0]
+	}
+	if n != s.Doc.Node && n != s.Doc.Root() || len(set.Keep) > 1 {
+		return Part, n
+	}
+	for _, x := range set.Drop {
+		if !x.Is(Space, "Signature") {
+			return Part, n
+		}
+	}
+	return Whole, n
+}
+
+// Subject is the one node that a reference within the document is about: its
+// target, or the element that a filter narrows it down to.
+func (s *Signature) Subject(r *Reference) (*xmldom.Node, error) {
+	set, err := s.nodeSet(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(set.Keep) == 1:
+		return set.Keep[0], nil
+	case set.Keep != nil:
+		return nil, fmt.Errorf("%w: several elements", ErrMissing)
+	}
+	return set.Apex, nil
+}
+
+// nodeSet is the target of a reference, filtered but not canonicalised.
+func (s *Signature) nodeSet(r *Reference) (*NodeSet, error) {
 	n, _, same, err := s.Target(r)
 	if !same || err != nil {
-		return Outside, nil
+		return nil, errors.Join(ErrMissing, err)
 	}
 	d := &data{doc: s.Doc, set: &NodeSet{Apex: n}}
 	steps, _ := transforms(r.Node)
@@ -54,19 +90,11 @@ func (s *Signature) Covers(r *Reference) (Coverage, *xmldom.Node) {
 		switch t.Attr("Algorithm") {
 		case Enveloped, XPath, XPathFilter2:
 			if d, err = s.transform(d, t); err != nil {
-				return Outside, nil
+				return nil, err
 			}
 		}
 	}
-	if n != s.Doc.Node && n != s.Doc.Root() || d.set.Keep != nil {
-		return Part, n
-	}
-	for _, x := range d.set.Drop {
-		if !x.Is(Space, "Signature") {
-			return Part, n
-		}
-	}
-	return Whole, n
+	return d.set, nil
 }
 
 // VerifyEnveloped checks a document that carries one enveloped signature as a
@@ -146,17 +174,16 @@ func (s *Signature) Includes(r *Reference, node *xmldom.Node) bool {
 	return true
 }
 
-// Complete reports whether a reference takes in all of its target: nothing is
-// filtered out of it but this signature and others.
+// Complete reports whether a reference takes in all of its subject: nothing
+// is filtered out of it but signatures.
 func (s *Signature) Complete(r *Reference) bool {
-	steps, _ := transforms(r.Node)
-	for _, t := range steps {
-		if t.Attr("Algorithm") == XPathFilter2 {
-			for _, x := range t.Children(FilterNS, "XPath") {
-				if x.Attr("Filter") != "subtract" || !allSignature.MatchString(expression(x)) && !hereAncestor.MatchString(expression(x)) {
-					return false
-				}
-			}
+	set, err := s.nodeSet(r)
+	if err != nil || len(set.Keep) > 1 {
+		return false
+	}
+	for _, n := range set.Drop {
+		if !n.Is(Space, "Signature") {
+			return false
 		}
 	}
 	return true

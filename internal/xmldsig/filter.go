@@ -18,7 +18,8 @@ var (
 	hereAncestor = regexp.MustCompile(`^here\(\)/ancestor(?:-or-self)?::(?:([\w.-]+):)?Signature(?:\[1\])?$`)
 	herePosition = regexp.MustCompile(`^count\(ancestor-or-self::([\w.-]+):Signature\|here\(\)/ancestor::([\w.-]+):Signature\[1\]\)>count\(ancestor-or-self::([\w.-]+):Signature\)$`)
 	plainPath    = regexp.MustCompile(`^//?(?:(?:[\w.-]+:)?[\w.-]+|\*)(?://?(?:(?:[\w.-]+:)?[\w.-]+|\*))*$`)
-	byID         = regexp.MustCompile(`^(?:id\(['"]([^'"]+)['"]\)|//?\*\[@[Ii][Dd]=['"]([^'"]+)['"]\])$`)
+	byID         = regexp.MustCompile(`^(?:id\(['"]([^'"]+)['"]\)|//?\*\[@[Ii][Dd]=['"]([^'"]+)['"]\])((?:/[\w.-]+:[\w.-]+)*)$`)
+	byQName      = regexp.MustCompile(`^/descendant::\*\[name\(\)=['"]([\w.-]+:Signature)['"]\]$`)
 )
 
 // expression is the text of an XPath element without white space.
@@ -120,14 +121,45 @@ func (s *Signature) selected(d *data, x *xmldom.Node) ([]*xmldom.Node, error) {
 	if m := hereAncestor.FindStringSubmatch(expr); m != nil && isDSig(x, m[1]) && d.doc == s.Doc {
 		return []*xmldom.Node{s.Node}, nil
 	}
+	if m := byQName.FindStringSubmatch(expr); m != nil {
+		return spelled(d.doc.Node, m[1]), nil
+	}
 	if m := byID.FindStringSubmatch(expr); m != nil {
-		n, err := d.doc.ByID(m[1] + m[2])
-		return []*xmldom.Node{n}, err
+		return below(d.doc, x, m[1]+m[2], m[3])
 	}
 	if plainPath.MatchString(expr) {
 		return d.doc.Select(expr, inScope(x))
 	}
 	return nil, fmt.Errorf("XPath filter %q is refused", clip(expr))
+}
+
+// spelled are the signatures whose name is spelled just so.
+func spelled(top *xmldom.Node, qname string) []*xmldom.Node {
+	var found []*xmldom.Node
+	for _, n := range signatures(top) {
+		if n.Name.QName == qname {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// below is the one element reached by a path of names from one with an Id.
+func below(doc *xmldom.Document, x *xmldom.Node, id, path string) ([]*xmldom.Node, error) {
+	n, err := doc.ByID(id)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return r == '/' }) {
+		prefix, local, _ := strings.Cut(step, ":")
+		uri, _ := x.Namespace(prefix)
+		found := n.Children(uri, local)
+		if len(found) != 1 {
+			return nil, fmt.Errorf("%w: %d elements %s", ErrMissing, len(found), clip(step))
+		}
+		n = found[0]
+	}
+	return []*xmldom.Node{n}, nil
 }
 
 func inScope(n *xmldom.Node) map[string]string {

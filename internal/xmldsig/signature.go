@@ -77,7 +77,7 @@ func Read(d *xmldom.Document, n *xmldom.Node) (*Signature, error) {
 	}
 	var err error
 	if s.Value, err = DecodeBase64(s.ValueNode.Text()); err != nil {
-		return nil, fmt.Errorf("SignatureValue: %w", err)
+		s.Value = nil // no value verifies, but the rest can be read
 	}
 	return s, s.readSignedInfo()
 }
