@@ -1,0 +1,187 @@
+package enroll
+
+import (
+	"context"
+	"fmt"
+
+	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Buy takes an order: the price, the record and the idempotency key commit
+// together.
+func (s *Service) Buy(ctx context.Context, account string, o Order) (*Certificate, error) {
+	if err := s.check(&o); err != nil {
+		return nil, err
+	}
+	now := s.config.Now()
+	c := &Certificate{
+		ID: store.NewID(), AccountID: account, Provider: o.Provider, Kind: o.Kind, State: Ordered, Owner: o.Owner, Reference: o.Reference,
+		Subject: o.Subject, Identification: o.Identification, Algorithm: o.Algorithm, Years: o.Years, Level: o.Level, Callback: o.Callback,
+		linkSecret: newLinkSecret(), CreatedAt: now, UpdatedAt: now, ExpireAt: now.AddDate(o.Years, 0, 0),
+	}
+	err := s.db.Write(ctx, func(tx *store.Tx) (err error) {
+		if c.chargeID, err = s.purse.Charge(ctx, tx, "POST/certificates", c.ID); err != nil {
+			return err
+		}
+		if err := s.insert(ctx, tx, c); err != nil {
+			return err
+		}
+		if err := store.ClaimFrom(ctx).Record(ctx, tx, c.ID, 0); err != nil {
+			return err
+		}
+		return s.note(ctx, tx, c, "certificate-ordered", fmt.Sprintf("certificate of kind %s ordered", c.Kind))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.ByID(ctx, c.ID)
+}
+
+func (s *Service) note(ctx context.Context, tx *store.Tx, c *Certificate, kind, text string) error {
+	return s.audit.Append(ctx, tx, audit.Event{
+		Account: c.AccountID, Record: c.ID, Kind: kind, Log: text,
+		Detail: map[string]any{"state": c.State, "kind": c.Kind, "serialNumber": c.Serial, "identification": c.Identification},
+	})
+}
+
+// tell queues a callback for the state a certificate has reached.
+func (s *Service) tell(ctx context.Context, tx *store.Tx, c *Certificate) error {
+	return s.callbacks.Queue(ctx, tx, callback.Message{
+		Account: c.AccountID, Scope: "certificates", Record: c.ID, Target: c.Callback, Data: s.Render(c),
+	})
+}
+
+// step moves a certificate, says so in the log, and tells the buyer.
+func (s *Service) step(ctx context.Context, tx *store.Tx, c *Certificate, to State, why string) error {
+	if err := s.move(ctx, tx, c, to); err != nil {
+		return err
+	}
+	if err := s.note(ctx, tx, c, "certificate-"+string(to), why); err != nil {
+		return err
+	}
+	return s.tell(ctx, tx, c)
+}
+
+// change loads a certificate of an account and changes it in one transaction.
+func (s *Service) change(ctx context.Context, account, id string, fn func(tx *store.Tx, c *Certificate) error) (*Certificate, error) {
+	c, err := s.Find(ctx, account, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.db.Write(ctx, func(tx *store.Tx) error { return fn(tx, c) }); err != nil {
+		return nil, err
+	}
+	s.keys.Vault().Forget(c.ID)
+	return s.Find(ctx, account, id)
+}
+
+// Cancel gives an order up before the certificate is issued; the price comes
+// back.
+func (s *Service) Cancel(ctx context.Context, account, id, why string) (*Certificate, error) {
+	return s.change(ctx, account, id, func(tx *store.Tx, c *Certificate) error {
+		return s.cancel(ctx, tx, c, why)
+	})
+}
+
+func (s *Service) cancel(ctx context.Context, tx *store.Tx, c *Certificate, why string) error {
+	if err := s.step(ctx, tx, c, Cancelled, why); err != nil {
+		return err
+	}
+	if c.chargeID != "" {
+		if err := s.purse.Refund(ctx, tx, c.chargeID); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(ctx, `update certificates set link = null, credentials_once = null where id = $1`, c.ID)
+	return err
+}
+
+// Suspend puts a certificate on hold; Resume takes it off.
+func (s *Service) Suspend(ctx context.Context, account, id string) (*Certificate, error) {
+	return s.change(ctx, account, id, func(tx *store.Tx, c *Certificate) error {
+		if err := s.moveFrom(ctx, tx, c, Suspended, Done); err != nil {
+			return err
+		}
+		return s.settle(ctx, tx, c, "suspended", func() error { return s.authority.Revoke(ctx, tx, c.Serial, 6) })
+	})
+}
+
+// Resume ends a suspension.
+func (s *Service) Resume(ctx context.Context, account, id string) (*Certificate, error) {
+	return s.change(ctx, account, id, func(tx *store.Tx, c *Certificate) error {
+		if err := s.moveFrom(ctx, tx, c, Done, Suspended); err != nil {
+			return err
+		}
+		return s.settle(ctx, tx, c, "resumed", func() error { return s.authority.Release(ctx, tx, c.Serial) })
+	})
+}
+
+// Revoke ends a certificate for good. Its key is erased.
+func (s *Service) Revoke(ctx context.Context, account, id string) (*Certificate, error) {
+	return s.change(ctx, account, id, func(tx *store.Tx, c *Certificate) error {
+		if err := s.move(ctx, tx, c, Revoked); err != nil {
+			return err
+		}
+		return s.settle(ctx, tx, c, "revoked", func() error { return s.authority.Revoke(ctx, tx, c.Serial, 0) })
+	})
+}
+
+// settle has the authority follow, where the certificate is its own, and says
+// what happened.
+func (s *Service) settle(ctx context.Context, tx *store.Tx, c *Certificate, what string, follow func() error) error {
+	if c.Provider != providerImport {
+		if err := follow(); err != nil {
+			return err
+		}
+	}
+	if err := s.note(ctx, tx, c, "certificate-"+what, "certificate "+what); err != nil {
+		return err
+	}
+	return s.tell(ctx, tx, c)
+}
+
+// ChangePassword of the credential behind a certificate. A wrong old one is
+// fault 310 and counts as a failure.
+func (s *Service) ChangePassword(ctx context.Context, account, id, before, after string) error {
+	c, err := s.Find(ctx, account, id)
+	if err != nil {
+		return err
+	}
+	if len(after) < 8 || len(after) > 256 {
+		return fault.New(310, "new must have between 8 and 256 bytes")
+	}
+	cred, err := s.keys.ByID(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	if cred == nil || c.State != Done && c.State != Suspended {
+		return fault.New(145, "the certificate is %s: it has no password to change", c.State)
+	}
+	if err := s.keys.ChangePassword(ctx, cred, before, after); err != nil {
+		return wrongPassword(err, "old")
+	}
+	return s.db.Write(ctx, func(tx *store.Tx) error {
+		return s.note(ctx, tx, c, "certificate-password", "password changed")
+	})
+}
+
+// Reenrol makes a new link, for a lost one-time-password device.
+func (s *Service) Reenrol(ctx context.Context, account, id string) (*Certificate, error) {
+	return s.change(ctx, account, id, func(tx *store.Tx, c *Certificate) error {
+		if c.Kind != keys.OTP || c.State != Done {
+			return fault.New(145, "only a certificate of the kind otp that is DONE can be enrolled again")
+		}
+		link, err := s.seal(linkPurpose, newLinkSecret())
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `update certificates set link = $1, link_purpose = 'enrol' where id = $2`, link, c.ID); err != nil {
+			return err
+		}
+		return s.note(ctx, tx, c, "certificate-enrol", "a new link for a one-time-password device was made")
+	})
+}

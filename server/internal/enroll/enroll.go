@@ -1,0 +1,102 @@
+// Package enroll sells certificates and seals: from the order over the
+// identification of the holder to the issued certificate, and its life after
+// that. States change only by compare-and-set, along the table in state.go.
+package enroll
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/authority"
+	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Purse takes the price of a certificate and gives it back.
+type Purse interface {
+	// Charge takes the price of a scope in the record's transaction; fault 611
+	// when there is not enough. The id names the charge.
+	Charge(ctx context.Context, tx *store.Tx, scope, record string) (id string, err error)
+	Refund(ctx context.Context, tx *store.Tx, id string) error
+}
+
+// Config of a Service.
+type Config struct {
+	PublicURL string
+	Sandbox   bool
+	// Providers maps names and aliases to "local" or "import". Empty means
+	// local, provider and namirial, all of them the embedded authority.
+	Providers map[string]string
+	Levels    Levels
+	Token     keys.Token // where new keys are made; nil: the encrypted key store
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// Service is the whole of it.
+type Service struct {
+	db        *store.DB
+	master    keys.Sealer
+	blobs     store.Blobs
+	keys      *keys.Store
+	authority *authority.Authority
+	audit     *audit.Log
+	callbacks *callback.Sender
+	purse     Purse
+	identify  Identifier
+	config    Config
+	// Render turns a certificate into what callbacks carry.
+	Render func(*Certificate) any
+}
+
+// Parts are the rooms that a Service works with.
+type Parts struct {
+	DB        *store.DB
+	Master    keys.Sealer
+	Blobs     store.Blobs
+	Keys      *keys.Store
+	Authority *authority.Authority
+	Audit     *audit.Log
+	Callbacks *callback.Sender
+	Purse     Purse
+	Identify  Identifier
+}
+
+// New returns a service.
+func New(p Parts, c Config) *Service {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if len(c.Providers) == 0 {
+		c.Providers = map[string]string{"local": "local"}
+	}
+	if c.Levels == nil {
+		c.Levels = DefaultLevels()
+	}
+	return &Service{
+		db: p.DB, master: p.Master, blobs: p.Blobs, keys: p.Keys, authority: p.Authority, audit: p.Audit,
+		callbacks: p.Callbacks, purse: p.Purse, identify: p.Identify, config: c,
+		Render: func(c *Certificate) any { return c },
+	}
+}
+
+// Levels in force.
+func (s *Service) Levels() Levels { return s.config.Levels }
+
+// provider finds the kind of provider behind a name; the aliases stand for the
+// first local one.
+func (s *Service) provider(name string) (kind string, ok bool) {
+	if kind, ok := s.config.Providers[name]; ok {
+		return kind, true
+	}
+	if name == "provider" || name == "namirial" || name == "local" {
+		return "local", true
+	}
+	return "", false
+}

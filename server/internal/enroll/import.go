@@ -1,0 +1,187 @@
+package enroll
+
+import (
+	"bytes"
+	"context"
+	"crypto/subtle"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+const providerImport = "import"
+
+// equal compares secrets in constant time; an empty one equals nothing.
+func equal(a, b string) bool {
+	return a != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
+}
+
+func newReader(b []byte) io.Reader { return bytes.NewReader(b) }
+
+// Import takes in a key pair that its owner has already, from a PKCS#12 file.
+type Import struct {
+	Account  string
+	Kind     keys.Kind
+	Owner    string // empty: the certificate's common name
+	Username string // empty: made
+	Password string // of the key here; empty: that of the file
+	Level    int    // zero: the kind's default
+	PFX      []byte
+	PFXPass  string
+}
+
+// Import stores the key pair and returns the credentials, which are shown
+// nowhere else.
+func (s *Service) Import(ctx context.Context, in Import) (*Certificate, *Credentials, error) {
+	p12, err := keys.ReadPKCS12(in.PFX, in.PFXPass)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.checkImport(&in, p12.Certificate); err != nil {
+		return nil, nil, err
+	}
+	cred := &Credentials{Username: in.Username, Password: in.Password}
+	if in.Kind == keys.OTP {
+		cred.TOTPSecret = keys.NewTOTPSecret()
+	}
+	now := s.config.Now()
+	c := &Certificate{
+		ID: store.NewID(), AccountID: in.Account, Provider: providerImport, Kind: in.Kind, State: Working, Owner: in.Owner,
+		Identification: providerImport, Algorithm: keys.AlgorithmOf(p12.Certificate.PublicKey), Level: in.Level,
+		CreatedAt: now, UpdatedAt: now, ExpireAt: p12.Certificate.NotAfter,
+	}
+	sealed, err := s.keys.Vault().Protect(ctx, c.ID, p12.Key, in.Password)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = s.db.Write(ctx, func(tx *store.Tx) error {
+		if err := s.insert(ctx, tx, c); err != nil {
+			return err
+		}
+		if err := s.move(ctx, tx, c, Done); err != nil {
+			return err
+		}
+		if err := s.keys.Add(ctx, tx, keys.New{
+			ID: c.ID, AccountID: c.AccountID, Username: cred.Username, Kind: c.Kind, Public: p12.Certificate.PublicKey, Sealed: sealed, TOTPSecret: cred.TOTPSecret,
+		}); err != nil {
+			return err
+		}
+		if err := s.keepIssued(ctx, tx, c, p12.Certificate, p12.Chain); err != nil {
+			return err
+		}
+		return s.note(ctx, tx, c, "certificate-imported", "certificate imported from a PKCS#12 file")
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, cred, nil
+}
+
+func (s *Service) checkImport(in *Import, cert *x509.Certificate) error {
+	now := s.config.Now()
+	if !in.Kind.Known() {
+		return fault.New(310, "kind must be automatic, otp or eseal")
+	}
+	if now.After(cert.NotAfter) {
+		return fault.New(310, "the certificate expired on %s", cert.NotAfter.Format(time.DateOnly))
+	}
+	if cert.KeyUsage != 0 && cert.KeyUsage&(x509.KeyUsageContentCommitment|x509.KeyUsageDigitalSignature) == 0 {
+		return fault.New(310, "the certificate is not for signing")
+	}
+	if in.Owner == "" {
+		in.Owner = cert.Subject.CommonName
+	}
+	if in.Username == "" {
+		in.Username = keys.NewUsername(in.Kind)
+	}
+	if in.Password == "" {
+		in.Password = in.PFXPass
+	}
+	if len(in.Password) < 8 {
+		return fault.New(310, "the password must have at least 8 bytes")
+	}
+	if in.Level == 0 {
+		in.Level = s.config.Levels.defaultLevel(in.Kind)
+	}
+	if !s.config.Levels.fits(in.Kind, in.Level) {
+		return fault.New(310, "securityLevel %d does not fit the kind %s", in.Level, in.Kind)
+	}
+	return nil
+}
+
+// Ready makes a certificate that is DONE at once, under given credentials: the
+// sandbox's own, and the operator's test pairs.
+func (s *Service) Ready(ctx context.Context, account string, o Order, cred Credentials) (*Certificate, error) {
+	if !s.config.Sandbox {
+		return nil, fault.New(145, "this is not a sandbox")
+	}
+	o.Provider = "local"
+	if err := s.check(&o); err != nil {
+		return nil, err
+	}
+	now := s.config.Now()
+	c := &Certificate{
+		ID: store.NewID(), AccountID: account, Provider: o.Provider, Kind: o.Kind, State: Working, Owner: o.Owner, Subject: o.Subject,
+		Identification: o.Identification, Algorithm: o.Algorithm, Years: o.Years, Level: o.Level,
+		CreatedAt: now, UpdatedAt: now, ExpireAt: now.AddDate(o.Years, 0, 0),
+	}
+	if err := s.db.Write(ctx, func(tx *store.Tx) error { return s.insert(ctx, tx, c) }); err != nil {
+		return nil, err
+	}
+	if err := s.issueAs(ctx, c, cred, false); err != nil {
+		return nil, fmt.Errorf("enroll: sandbox certificate: %w", err)
+	}
+	return s.ByID(ctx, c.ID)
+}
+
+// ExpireArgs ask for certificates past their end to be marked.
+type ExpireArgs struct{}
+
+// Kind is the name of the job.
+func (ExpireArgs) Kind() string { return "expire-certificates" }
+
+// Expirer is that job.
+type Expirer struct {
+	river.WorkerDefaults[ExpireArgs]
+	Service *Service
+}
+
+// Work marks certificates past their end.
+func (w *Expirer) Work(ctx context.Context, _ *river.Job[ExpireArgs]) error {
+	return w.Service.Expire(ctx)
+}
+
+// Expire marks certificates past their end, one transaction each.
+func (s *Service) Expire(ctx context.Context) error {
+	rows, err := s.db.Read().Query(ctx, `select `+columns+` from certificates where state in ('DONE', 'SUSPENDED') and not_after > 0 and not_after < $1 limit 1000`,
+		store.Millis(s.config.Now()))
+	if err != nil {
+		return fmt.Errorf("enroll: expired: %w", err)
+	}
+	var past []*Certificate
+	for rows.Next() {
+		c, err := s.scan(rows)
+		if err != nil {
+			rows.Close()
+			return err
+		}
+		past = append(past, c)
+	}
+	rows.Close()
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, c := range past {
+		if err := s.db.Write(ctx, func(tx *store.Tx) error { return s.step(ctx, tx, c, Expired, "certificate expired") }); err != nil {
+			return err
+		}
+	}
+	return nil
+}

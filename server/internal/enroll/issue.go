@@ -1,0 +1,196 @@
+package enroll
+
+import (
+	"context"
+	"crypto"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/server/internal/authority"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Credentials are what the holder is shown once.
+type Credentials struct {
+	Username   string `json:"username"`
+	Password   string `json:"password,omitempty"`
+	TOTPSecret string `json:"totpSecret,omitempty"`
+}
+
+// IssueArgs name a certificate to be issued.
+type IssueArgs struct {
+	ID string `json:"id"`
+}
+
+// Kind is the name of the job.
+func (IssueArgs) Kind() string { return "issue-certificate" }
+
+// Approve lets a certificate be issued: its holder is known. The job is the
+// rescue, should the process die before Issue is done.
+func (s *Service) approve(ctx context.Context, tx *store.Tx, c *Certificate, why string) error {
+	if c.State == Ordered {
+		if err := s.step(ctx, tx, c, Registering, "identification begun"); err != nil {
+			return err
+		}
+	}
+	if err := s.step(ctx, tx, c, Working, why); err != nil {
+		return err
+	}
+	return tx.Enqueue(ctx, IssueArgs{c.ID}, &river.InsertOpts{ScheduledAt: time.Now().Add(20 * time.Second)})
+}
+
+// Issuer is the job that issues certificates.
+type Issuer struct {
+	river.WorkerDefaults[IssueArgs]
+	Service *Service
+}
+
+// Work issues a certificate that is still waiting.
+func (w *Issuer) Work(ctx context.Context, job *river.Job[IssueArgs]) error {
+	_, err := w.Service.Issue(ctx, job.Args.ID)
+	return err
+}
+
+// Issue makes the key and the certificate of one that is WORKING. Called
+// twice, it issues once: the second finds another state and returns that.
+func (s *Service) Issue(ctx context.Context, id string) (*Certificate, error) {
+	c, err := s.ByID(ctx, id)
+	if err != nil || c.State != Working {
+		return c, err
+	}
+	cred := Credentials{Username: keys.NewUsername(c.Kind), Password: keys.NewPassword()}
+	if c.Kind == keys.OTP {
+		cred.TOTPSecret = keys.NewTOTPSecret()
+	}
+	if err := s.issueAs(ctx, c, cred, true); err != nil {
+		var f *fault.Error
+		if errors.As(err, &f) && f.Code == 145 {
+			return s.ByID(ctx, id) // another was first
+		}
+		return nil, err
+	}
+	return s.ByID(ctx, id)
+}
+
+// issueAs issues under given credentials. once keeps them, sealed, until the
+// holder has seen them.
+func (s *Service) issueAs(ctx context.Context, c *Certificate, cred Credentials, once bool) error {
+	public, sealed, err := s.newKey(ctx, c, cred.Password)
+	if err != nil {
+		return err
+	}
+	var shown []byte
+	if once {
+		if shown, err = s.seal(oncePurpose, cred); err != nil {
+			return err
+		}
+	}
+	return s.db.Write(ctx, func(tx *store.Tx) error {
+		if err := s.move(ctx, tx, c, Done); err != nil {
+			return err
+		}
+		cert, err := s.authority.Issue(ctx, tx, authority.Order{
+			CertificateID: c.ID, Seal: c.Kind == keys.ESeal, Subject: c.authoritySubject(), Public: public, Years: c.Years, Device: s.config.Token != nil,
+		})
+		if err != nil {
+			return err
+		}
+		if err := s.keys.Add(ctx, tx, keys.New{
+			ID: c.ID, AccountID: c.AccountID, Username: cred.Username, Kind: c.Kind, Public: public, Sealed: sealed, TOTPSecret: cred.TOTPSecret,
+		}); err != nil {
+			return err
+		}
+		if err := s.keepIssued(ctx, tx, c, cert, s.authority.Chain()); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `update certificates set credentials_once = $1 where id = $2`, shown, c.ID); err != nil {
+			return err
+		}
+		if err := s.note(ctx, tx, c, "certificate-issued", "certificate issued"); err != nil {
+			return err
+		}
+		return s.tell(ctx, tx, c)
+	})
+}
+
+func (s *Service) newKey(ctx context.Context, c *Certificate, password string) (crypto.PublicKey, []byte, error) {
+	if s.config.Token != nil {
+		label := "rogito-" + c.ID + "-" + store.NewID()[12:]
+		key, err := s.config.Token.Generate(label, c.Algorithm)
+		if err != nil {
+			return nil, nil, fmt.Errorf("enroll: key in token: %w", err)
+		}
+		sealed, err := s.keys.Vault().ProtectLabel(ctx, c.ID, label, password)
+		return key.Public(), sealed, err
+	}
+	key, err := keys.Generate(c.Algorithm)
+	if err != nil {
+		return nil, nil, err
+	}
+	sealed, err := s.keys.Vault().Protect(ctx, c.ID, key, password)
+	return key.Public(), sealed, err
+}
+
+// keepIssued writes the certificate into its row.
+func (s *Service) keepIssued(ctx context.Context, tx *store.Tx, c *Certificate, cert *x509.Certificate, chain []*x509.Certificate) error {
+	read, err := pkix.ParseCertificate(cert.Raw)
+	if err != nil {
+		return fmt.Errorf("enroll: read issued certificate: %w", err)
+	}
+	c.DER, c.Serial, c.SubjectDN, c.IssuerDN = cert.Raw, cert.SerialNumber.String(), read.SubjectDN(), read.IssuerDN()
+	c.NotBefore, c.NotAfter, c.ExpireAt = cert.NotBefore, cert.NotAfter, cert.NotAfter
+	for _, x := range chain {
+		c.Chain = append(c.Chain, x.Raw)
+	}
+	list, err := json.Marshal(c.Chain)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `update certificates set certificate = $1, chain = $2, serial = $3, subject_dn = $4, issuer_dn = $5, not_before = $6, not_after = $7, expire_at = $7
+		where id = $8`, c.DER, list, c.Serial, c.SubjectDN, c.IssuerDN, store.Millis(c.NotBefore), store.Millis(c.NotAfter), c.ID)
+	if err != nil {
+		return fmt.Errorf("enroll: store issued certificate: %w", err)
+	}
+	return nil
+}
+
+// Reveal hands out the credentials of a certificate, once.
+func (s *Service) Reveal(ctx context.Context, c *Certificate) (*Credentials, error) {
+	if c.State != Done || len(c.once) == 0 {
+		return nil, fault.New(145, "the credentials were shown already")
+	}
+	var cred Credentials
+	if err := s.open(oncePurpose, c.once, &cred); err != nil {
+		return nil, err
+	}
+	err := s.db.Write(ctx, func(tx *store.Tx) error {
+		n, err := tx.Exec(ctx, `update certificates set credentials_once = null, link = null, shown_at = $1 where id = $2 and shown_at = 0`,
+			store.Millis(s.config.Now()), c.ID)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fault.New(145, "the credentials were shown already")
+		}
+		return s.note(ctx, tx, c, "certificate-shown", "credentials shown to the holder")
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &cred, nil
+}
+
+func wrongPassword(err error, field string) error {
+	if errors.Is(err, keys.ErrPassword) {
+		return fault.New(310, "%s is wrong", field)
+	}
+	return err
+}

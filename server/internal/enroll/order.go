@@ -1,0 +1,167 @@
+package enroll
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"rogito.dev/rogito/server/internal/authority"
+	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/keys"
+)
+
+// Subject is who the certificate is for, as the buyer says.
+type Subject struct {
+	GivenName              string `json:"givenName,omitempty"`
+	Surname                string `json:"surname,omitempty"`
+	FiscalCode             string `json:"fiscalCode,omitempty"`
+	Country                string `json:"country,omitempty"`
+	Organization           string `json:"organization,omitempty"`
+	OrganizationIdentifier string `json:"organizationIdentifier,omitempty"`
+	Email                  string `json:"email,omitempty"`
+	Mobile                 string `json:"mobile,omitempty"`
+}
+
+// Order is what a buyer asks for. Zero fields take defaults.
+type Order struct {
+	Provider       string
+	Kind           keys.Kind
+	Owner          string
+	Reference      string
+	Subject        Subject
+	Identification string
+	Algorithm      string
+	Years          int
+	Level          int
+	Callback       *callback.Target
+}
+
+// Identifications by name. Those that are not configured are 311.
+var identifications = []string{"video", "spid", "cie", "cns", "signature"}
+
+var (
+	country  = regexp.MustCompile(`^[A-Za-z]{2}$`)
+	tax      = regexp.MustCompile(`^[A-Za-z0-9]{6,32}$`)
+	email    = regexp.MustCompile(`^[^@\s]+@[^@\s]+$`)
+	mobile   = regexp.MustCompile(`^\+?[0-9 ().-]{5,24}$`)
+	legalID  = regexp.MustCompile(`^([A-Z]{3}[A-Z]{2}|[A-Z]{2}:[A-Z]{2})-[^\s].{0,60}$`)
+	controls = regexp.MustCompile(`[\x00-\x1f\x7f]`)
+)
+
+// check fills in defaults and refuses what cannot be, with fault 305, 310 or
+// 311.
+func (s *Service) check(o *Order) error {
+	kind, ok := s.provider(o.Provider)
+	if !ok || !o.Kind.Known() {
+		return fault.New(305, "there is no certificate product %s-%s", o.Provider, o.Kind)
+	}
+	if kind != "local" {
+		return fault.New(305, "the provider %s issues nothing: its certificates are imported", o.Provider)
+	}
+	if err := o.checkOwner(); err != nil {
+		return err
+	}
+	if err := o.Subject.check(); err != nil {
+		return err
+	}
+	if err := s.checkIdentification(o); err != nil {
+		return err
+	}
+	return s.checkProduct(o)
+}
+
+func (o *Order) checkOwner() error {
+	o.Owner = strings.TrimSpace(o.Owner)
+	if o.Owner == "" {
+		o.Owner = strings.TrimSpace(o.Subject.GivenName + " " + o.Subject.Surname)
+	}
+	if o.Owner == "" {
+		o.Owner = o.Subject.Organization
+	}
+	switch {
+	case o.Owner == "":
+		return fault.New(310, "certificateOwner is required")
+	case len(o.Owner) > 200 || controls.MatchString(o.Owner):
+		return fault.New(310, "certificateOwner is longer than 200 bytes or has control characters")
+	case len(o.Reference) > 256:
+		return fault.New(310, "customReference is longer than 256 bytes")
+	}
+	return nil
+}
+
+func (s *Subject) check() error {
+	rules := []struct {
+		name, value string
+		form        *regexp.Regexp
+		max         int
+	}{
+		{"givenName", s.GivenName, nil, 64},
+		{"surname", s.Surname, nil, 40},
+		{"fiscalCode", s.FiscalCode, tax, 32},
+		{"country", s.Country, country, 2},
+		{"organization", s.Organization, nil, 64},
+		{"organizationIdentifier", s.OrganizationIdentifier, legalID, 64},
+		{"email", s.Email, email, 128},
+		{"mobile", s.Mobile, mobile, 25},
+	}
+	for _, r := range rules {
+		if r.value == "" {
+			continue
+		}
+		if len(r.value) > r.max || controls.MatchString(r.value) || r.form != nil && !r.form.MatchString(r.value) {
+			return fault.New(310, "subject.%s is wrong or too long", r.name)
+		}
+	}
+	return nil
+}
+
+func (s *Service) checkIdentification(o *Order) error {
+	if o.Identification == "" {
+		o.Identification = "video"
+	}
+	if !slices.Contains(identifications, o.Identification) {
+		return fault.New(310, "identification must be one of %s", strings.Join(identifications, ", "))
+	}
+	if !s.identify.Offers(o.Identification) {
+		return fault.New(311, "identification by %s is not configured on this server", o.Identification)
+	}
+	return nil
+}
+
+func (s *Service) checkProduct(o *Order) error {
+	if o.Algorithm == "" {
+		o.Algorithm = "P256"
+	}
+	if !slices.Contains(keys.Algorithms, o.Algorithm) {
+		return fault.New(310, "keyAlgorithm must be one of %s", strings.Join(keys.Algorithms, ", "))
+	}
+	if o.Years == 0 {
+		o.Years = 3
+	}
+	if o.Years < 1 || o.Years > 3 {
+		return fault.New(310, "validityYears must be between 1 and 3")
+	}
+	if o.Level == 0 {
+		o.Level = s.config.Levels.defaultLevel(o.Kind)
+	}
+	if o.Level < 1 || o.Level > 5 {
+		return fault.New(310, "securityLevel must be between 1 and 5")
+	}
+	if !s.config.Levels.fits(o.Kind, o.Level) {
+		return fault.New(310, "securityLevel %d does not fit the kind %s: one-time passwords are for otp, and otp is never without", o.Level, o.Kind)
+	}
+	return nil
+}
+
+func (c *Certificate) authoritySubject() authority.Subject {
+	s := c.Subject
+	out := authority.Subject{
+		GivenName: s.GivenName, Surname: s.Surname, FiscalCode: s.FiscalCode, Country: s.Country,
+		Organization: s.Organization, OrganizationIdentifier: s.OrganizationIdentifier, Email: s.Email,
+	}
+	if s.GivenName == "" || s.Surname == "" || c.Kind == keys.ESeal {
+		out.CommonName = c.Owner
+	}
+	return out
+}

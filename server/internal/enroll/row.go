@@ -1,0 +1,183 @@
+package enroll
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Certificate is one that was bought, from its order to its end.
+type Certificate struct {
+	ID, AccountID         string
+	Provider              string
+	Kind                  keys.Kind
+	State                 State
+	Owner, Reference      string
+	Subject               Subject
+	Identification        string
+	Algorithm             string
+	Years, Level          int
+	Callback              *callback.Target
+	Link                  string // where the holder is identified; empty where there is nothing to do
+	Serial                string // decimal, once issued
+	DER                   []byte
+	Chain                 [][]byte
+	SubjectDN, IssuerDN   string
+	NotBefore, NotAfter   time.Time
+	CreatedAt, UpdatedAt  time.Time
+	ExpireAt              time.Time
+	linkPurpose, chargeID string
+	linkSecret            string
+	once                  []byte // credentials not yet shown, sealed
+	shownAt               time.Time
+}
+
+const (
+	callbackPurpose = "certificate-callback"
+	linkPurpose     = "certificate-link"
+	oncePurpose     = "certificate-credentials"
+)
+
+const columns = `id, account_id, provider, kind, state, owner, custom_reference, subject, identification, key_algorithm, validity_years,
+	security_level, callback, link, link_purpose, shown_at, credentials_once, charge_id, serial, certificate, chain, subject_dn, issuer_dn,
+	not_before, not_after, created_at, updated_at, expire_at`
+
+func (s *Service) scan(row store.Row) (*Certificate, error) {
+	c := &Certificate{}
+	var subject string
+	var target, link, chain []byte
+	var shown, before, after, created, updated, expire int64
+	err := row.Scan(&c.ID, &c.AccountID, &c.Provider, &c.Kind, &c.State, &c.Owner, &c.Reference, &subject, &c.Identification, &c.Algorithm,
+		&c.Years, &c.Level, &target, &link, &c.linkPurpose, &shown, &c.once, &c.chargeID, &c.Serial, &c.DER, &chain, &c.SubjectDN, &c.IssuerDN,
+		&before, &after, &created, &updated, &expire)
+	if err != nil {
+		return nil, fmt.Errorf("enroll: read certificate: %w", err)
+	}
+	c.NotBefore, c.NotAfter, c.ExpireAt = store.Time(before), store.Time(after), store.Time(expire)
+	c.CreatedAt, c.UpdatedAt, c.shownAt = store.Time(created), store.Time(updated), store.Time(shown)
+	if err := json.Unmarshal([]byte(subject), &c.Subject); err != nil {
+		return nil, fmt.Errorf("enroll: subject: %w", err)
+	}
+	if len(chain) > 0 {
+		if err := json.Unmarshal(chain, &c.Chain); err != nil {
+			return nil, fmt.Errorf("enroll: chain: %w", err)
+		}
+	}
+	if err := s.open(callbackPurpose, target, &c.Callback); err != nil {
+		return nil, err
+	}
+	if err := s.open(linkPurpose, link, &c.linkSecret); err != nil {
+		return nil, err
+	}
+	if c.linkSecret != "" {
+		c.Link = strings.TrimSuffix(s.config.PublicURL, "/") + "/enrol/" + c.ID + "/" + c.linkSecret
+	}
+	return c, nil
+}
+
+// open unseals JSON; nothing sealed leaves the value as it is.
+func (s *Service) open(purpose string, sealed []byte, v any) error {
+	if len(sealed) == 0 {
+		return nil
+	}
+	b, err := s.master.Unseal(purpose, sealed)
+	if err != nil {
+		return fmt.Errorf("enroll: unseal: %w", err)
+	}
+	return json.Unmarshal(b, v)
+}
+
+func (s *Service) seal(purpose string, v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return s.master.Seal(purpose, b)
+}
+
+func newLinkSecret() string {
+	return strings.ToLower(keys.NewPassword() + keys.NewPassword())
+}
+
+func (s *Service) insert(ctx context.Context, tx *store.Tx, c *Certificate) error {
+	subject, err := json.Marshal(c.Subject)
+	if err != nil {
+		return err
+	}
+	var target, link []byte
+	if c.Callback != nil {
+		if target, err = s.seal(callbackPurpose, c.Callback); err != nil {
+			return err
+		}
+	}
+	if c.linkSecret != "" {
+		if link, err = s.seal(linkPurpose, c.linkSecret); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(ctx, `insert into certificates (id, account_id, provider, kind, state, owner, custom_reference, subject, identification,
+			key_algorithm, validity_years, security_level, callback, link, charge_id, created_at, updated_at, expire_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+		c.ID, c.AccountID, c.Provider, string(c.Kind), string(c.State), c.Owner, c.Reference, string(subject), c.Identification,
+		c.Algorithm, c.Years, c.Level, target, link, c.chargeID, store.Millis(c.CreatedAt), store.Millis(c.UpdatedAt), store.Millis(c.ExpireAt))
+	if err != nil {
+		return fmt.Errorf("enroll: store certificate: %w", err)
+	}
+	return nil
+}
+
+// Find returns a certificate of an account, or fault 140.
+func (s *Service) Find(ctx context.Context, account, id string) (*Certificate, error) {
+	c, err := s.scan(s.db.Read().QueryRow(ctx, `select `+columns+` from certificates where id = $1 and account_id = $2`, id, account))
+	if errors.Is(err, store.ErrNoRows) {
+		return nil, fault.New(140, "no such certificate")
+	}
+	return c, err
+}
+
+// ByID returns a certificate whosever it is: for administrators, and for a
+// holder's link. Fault 140 when there is none.
+func (s *Service) ByID(ctx context.Context, id string) (*Certificate, error) {
+	c, err := s.scan(s.db.Read().QueryRow(ctx, `select `+columns+` from certificates where id = $1`, id))
+	if errors.Is(err, store.ErrNoRows) {
+		return nil, fault.New(140, "no such certificate")
+	}
+	return c, err
+}
+
+// Filter narrows a list; empty fields do not.
+type Filter struct {
+	Kind  keys.Kind
+	State State
+	Skip  int
+	Limit int
+}
+
+// List returns certificates of an account, newest first. An empty account
+// means all: for the operator.
+func (s *Service) List(ctx context.Context, account string, f Filter) ([]*Certificate, error) {
+	rows, err := s.db.Read().Query(ctx, `select `+columns+` from certificates
+		where ($1 = '' or account_id = $1) and ($2 = '' or kind = $2) and ($3 = '' or state = $3)
+		order by id desc limit $4 offset $5`, account, string(f.Kind), string(f.State), f.Limit, f.Skip)
+	if err != nil {
+		return nil, fmt.Errorf("enroll: list: %w", err)
+	}
+	defer rows.Close()
+	all := []*Certificate{}
+	for rows.Next() {
+		c, err := s.scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, rows.Err()
+}
