@@ -295,6 +295,8 @@ func (s scanner) content(sd *SignedData, encap *header, off int64) error {
 		spans := []span{}
 		if inner.tag&^constructed == TagOctetString {
 			spans, err = s.octets(&inner, nil, 0)
+		} else if sd.ContentType == oid.Data {
+			err = errTag
 		} else if err = s.finish(&inner, 0); err == nil { // PKCS #7: any type, digested without its header
 			spans = append(spans, span{inner.body, inner.end - inner.body})
 		}

@@ -1,0 +1,414 @@
+package cades_test
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/cades"
+)
+
+var at = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func clock() time.Time { return at }
+
+// finished has the actor sign a draft.
+func finished(t testing.TB, a *adestest.Actor, d ades.Draft, s ades.Signing) []byte {
+	t.Helper()
+	s.Hash = cades.Hash(s)
+	value, err := ades.Value(a.Key, d, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := d.Finish(&out, value); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func made(t testing.TB, a *adestest.Actor, content []byte, o cades.Options) []byte {
+	t.Helper()
+	d, err := cades.Prepare(bytes.NewReader(content), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return finished(t, a, d, o.Signing)
+}
+
+func attached(t testing.TB, a *adestest.Actor, content []byte, pki *adestest.PKI) []byte {
+	return made(t, a, content, cades.Options{Signing: a.Signing(pki.Now())})
+}
+
+func raised(t testing.TB, pki *adestest.PKI, signed []byte, level ades.Level, detached ...ades.File) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	r := ades.Raising{Level: level, Stamper: pki.Unit, Sources: pki, Detached: detached}
+	if err := cades.Augment(context.Background(), bytes.NewReader(signed), &out, r); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func read(t testing.TB, signed []byte, detached ...ades.File) *ades.Document {
+	t.Helper()
+	doc, err := cades.Read(context.Background(), bytes.NewReader(signed), ades.Reading{Detached: detached})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func complete(...[]byte) bool { return true }
+
+func TestSignAndRead(t *testing.T) {
+	pki := adestest.Must(t, clock)
+	for _, name := range []string{"good", "p256", "p384", "p521", "ed25519", "eseal"} {
+		for _, h := range []crypto.Hash{0, crypto.SHA384, crypto.SHA512} {
+			for _, pss := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%d/%v", name, h, pss), func(t *testing.T) {
+					a := pki.Actor(t, name)
+					o := cades.Options{Signing: a.Signing(at), MimeType: "text/plain"}
+					o.Hash, o.PSS = h, pss
+					doc := read(t, made(t, a, []byte("text"), o))
+					s := doc.Signatures[0]
+					if s.Intact() != ades.Yes || s.CertificateRefs[0].DigestMatch != ades.Yes || s.CertificateRefs[0].IssuerSerial != ades.Yes {
+						t.Fatalf("not intact: %+v", s)
+					}
+					if !s.ClaimedTime.Equal(at) || len(s.Problems) > 0 || doc.Format != ades.CAdES {
+						t.Errorf("time %v, problems %v, format %s", s.ClaimedTime, s.Problems, doc.Format)
+					}
+					if got := cades.Level(s, doc, complete); got != "CAdES-BASELINE-B" {
+						t.Errorf("level %s", got)
+					}
+					content, err := io.ReadAll(io.NewSectionReader(doc.Content[0].Source, 0, doc.Content[0].Source.Size()))
+					if err != nil || string(content) != "text" {
+						t.Errorf("content %q, %v", content, err)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestFlippedBytesAreNoticed(t *testing.T) {
+	pki := adestest.Must(t, clock)
+	b := attached(t, pki.Actor(t, "p256"), []byte("some text"), pki)
+	for signed, step := range map[string]int{string(b): 1, string(raised(t, pki, b, ades.LevelLTA)): 13} {
+		whole := facts(read(t, []byte(signed)))
+		// The version and digestAlgorithms of a SignedData are hints, under no signature.
+		hints := strings.Index(signed, "\x02\x01") + 2
+		for i := 0; i < len(signed); i += step {
+			if i >= hints && i < hints+16 {
+				continue
+			}
+			changed := []byte(signed)
+			changed[i] ^= 0x01
+			doc, err := cades.Read(context.Background(), bytes.NewReader(changed), ades.Reading{})
+			if err == nil && facts(doc) == whole {
+				t.Errorf("byte %d of %d can be changed unnoticed", i, len(signed))
+			}
+		}
+	}
+}
+
+// facts is a line that differs when a document is not what it was: integrity
+// of everything, and the ids of all that it carries.
+func facts(doc *ades.Document) string {
+	var b strings.Builder
+	for _, s := range doc.Signatures {
+		fmt.Fprint(&b, s.ID, s.Intact(), s.CertificateRefs, s.Problems, s.Attributes, ades.FactID(s.SigningCertificate))
+		for _, e := range s.Evidence {
+			fmt.Fprint(&b, e.Kind, e.ID())
+		}
+		for _, ts := range s.Timestamps {
+			fmt.Fprint(&b, ts.ID, ts.ImprintIntact, ts.Signature.Intact(), ts.Signature.Problems, len(ts.Covers))
+		}
+	}
+	fmt.Fprint(&b, doc.Problems)
+	return b.String()
+}
+
+func TestLevels(t *testing.T) {
+	pki := adestest.Must(t, clock)
+	a := pki.Actor(t, "good")
+	want := map[ades.Level]int{ades.LevelT: 1, ades.LevelLT: 1, ades.LevelLTA: 2}
+	for level, stamps := range want {
+		for _, detached := range []bool{false, true} {
+			o := cades.Options{Signing: a.Signing(at), Detached: detached}
+			var files []ades.File
+			if detached {
+				files = []ades.File{{Source: bytes.NewReader([]byte("other"))}, {Source: bytes.NewReader([]byte("text"))}}
+			}
+			doc := read(t, raised(t, pki, made(t, a, []byte("text"), o), level, files...), files...)
+			s := doc.Signatures[0]
+			if s.Intact() != ades.Yes || len(s.Timestamps) != stamps {
+				t.Fatalf("%v: intact %v, %d time-stamps", level, s.Intact(), len(s.Timestamps))
+			}
+			for _, ts := range s.Timestamps {
+				if ts.ImprintIntact != ades.Yes || ts.Signature.Intact() != ades.Yes || !ts.Time.Equal(at) {
+					t.Errorf("%v: %s: imprint %v, signature %v", level, ts.Path, ts.ImprintIntact, ts.Signature.Intact())
+				}
+			}
+			if got := cades.Level(s, doc, func(...[]byte) bool { return level > ades.LevelT }); got != "CAdES-BASELINE-"+level.String() {
+				t.Errorf("level %s, want %v", got, level)
+			}
+		}
+	}
+}
+
+func TestArchiveCoversEverything(t *testing.T) {
+	pki := adestest.Must(t, clock)
+	signed := attached(t, pki.Actor(t, "good"), []byte("text"), pki)
+	signed = raised(t, pki, raised(t, pki, signed, ades.LevelLTA), ades.LevelLTA)
+	s := read(t, signed).Signatures[0]
+	last := s.Timestamps[len(s.Timestamps)-1]
+	covered := map[string]bool{}
+	for _, id := range last.Covers {
+		covered[id] = true
+	}
+	for _, e := range s.Evidence {
+		if !covered[e.ID()] {
+			t.Errorf("%s of %s is not covered", e.Kind, e.Origin)
+		}
+	}
+	for _, ts := range s.Timestamps[:len(s.Timestamps)-1] {
+		if !covered[ts.ID] {
+			t.Errorf("%s is not covered", ts.Path)
+		}
+	}
+	if !covered[s.ID] {
+		t.Error("the signature is not covered")
+	}
+}
+
+func TestParallelKeepsTheOthers(t *testing.T) {
+	pki := adestest.Must(t, clock)
+	first, second := pki.Actor(t, "good"), pki.Actor(t, "second")
+	signed := raised(t, pki, attached(t, first, []byte("text"), pki), ades.LevelLTA)
+	before := read(t, signed).Signatures[0]
+	d, err := cades.Parallel(bytes.NewReader(signed), nil, cades.Options{Signing: second.Signing(at)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := read(t, finished(t, second, d, second.Signing(at)))
+	if len(doc.Signatures) != 2 {
+		t.Fatalf("%d signatures", len(doc.Signatures))
+	}
+	after := doc.Signatures[0]
+	if after.ID != before.ID || after.Intact() != ades.Yes || doc.Signatures[1].Intact() != ades.Yes {
+		t.Error("a signature has changed")
+	}
+	for i, ts := range after.Timestamps {
+		if ts.ID != before.Timestamps[i].ID || ts.ImprintIntact != ades.Yes {
+			t.Errorf("%s has changed", ts.Path)
+		}
+	}
+}
+
+func TestCounter(t *testing.T) {
+	pki := adestest.Must(t, clock)
+	a, b := pki.Actor(t, "good"), pki.Actor(t, "second")
+	signed := attached(t, a, []byte("text"), pki)
+	d, err := cades.Counter(bytes.NewReader(signed), "", cades.Options{Signing: b.Signing(at)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := read(t, finished(t, b, d, b.Signing(at))).Signatures[0]
+	if len(s.CounterSignatures) != 1 || s.CounterSignatures[0].Intact() != ades.Yes {
+		t.Fatalf("counter-signatures %+v", s.CounterSignatures)
+	}
+	if _, err := cades.Counter(bytes.NewReader(signed), "nobody", cades.Options{Signing: b.Signing(at)}); !errors.Is(err, ades.ErrNotFound) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestDetached(t *testing.T) {
+	pki := adestest.Must(t, clock)
+	a := pki.Actor(t, "p256")
+	h := crypto.SHA256.New()
+	h.Write([]byte("kept at home"))
+	o := cades.Options{Signing: a.Signing(at)}
+	d, err := cades.PrepareDigest(h.Sum(nil), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed := finished(t, a, d, o.Signing)
+	if got := read(t, signed).Signatures[0].Intact(); got != ades.Unknown {
+		t.Errorf("without content: %v", got)
+	}
+	if got := read(t, signed, ades.File{Source: strings.NewReader("kept at home")}).Signatures[0].Intact(); got != ades.Yes {
+		t.Errorf("with content: %v", got)
+	}
+	if got := read(t, signed, ades.File{Source: strings.NewReader("other")}).Signatures[0].Intact(); got != ades.No {
+		t.Errorf("with other content: %v", got)
+	}
+}
+
+func TestArmour(t *testing.T) {
+	pki := adestest.Must(t, clock)
+	signed := attached(t, pki.Actor(t, "p256"), []byte("text"), pki)
+	text := base64.StdEncoding.EncodeToString(signed)
+	var wrapped strings.Builder
+	for rest := text; rest != ""; {
+		n := min(64, len(rest))
+		wrapped.WriteString(rest[:n] + "\r\n")
+		rest = rest[n:]
+	}
+	forms := map[string]string{
+		"PEM":            string(pem.EncodeToMemory(&pem.Block{Type: "PKCS7", Bytes: signed})),
+		"base64":         text,
+		"wrapped base64": wrapped.String(),
+		"PEM, one line":  "-----BEGIN CMS-----\n" + text + "\n-----END CMS-----\n",
+		"BOM and base64": "\xef\xbb\xbf" + wrapped.String(),
+	}
+	for name, form := range forms {
+		if read(t, []byte(form)).Signatures[0].Intact() != ades.Yes {
+			t.Errorf("%s is not intact", name)
+		}
+	}
+}
+
+func TestEmbeddedHasNoTime(t *testing.T) {
+	pki := adestest.Must(t, clock)
+	a := pki.Actor(t, "good")
+	o := cades.Options{Signing: a.Signing(at), Embedded: true}
+	s := read(t, made(t, a, []byte("range"), o), ades.File{Source: strings.NewReader("range")}).Signatures[0]
+	if s.Has("signing-time") || s.Intact() != ades.Yes || !cades.IsBaseline(s, true) {
+		t.Errorf("attributes %v", s.Attributes)
+	}
+}
+
+func TestPolicyAndCommitment(t *testing.T) {
+	pki := adestest.Must(t, clock)
+	a := pki.Actor(t, "good")
+	o := cades.Options{
+		Signing: a.Signing(at), Commitments: []string{"1.2.840.113549.1.9.16.6.1"},
+		Policy: &cades.Policy{ID: "1.3.76.16.1", Hash: crypto.SHA256, Digest: make([]byte, 32), URI: "https://policy.example/p.pdf"},
+	}
+	s := read(t, made(t, a, []byte("text"), o)).Signatures[0]
+	if s.Policy == nil || s.Policy.ID != "1.3.76.16.1" || !s.Has("commitment-type-indication") || s.Intact() != ades.Yes {
+		t.Errorf("policy %+v", s.Policy)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	pki := adestest.Must(t, clock)
+	a := pki.Actor(t, "p256")
+	signed := attached(t, a, []byte("text"), pki)
+	raising := ades.Raising{Level: ades.LevelT, Stamper: pki.Unit}
+
+	broken := bytes.Replace(signed, []byte("text"), []byte("tEXt"), 1)
+	if err := cades.Augment(context.Background(), bytes.NewReader(broken), io.Discard, raising); err == nil {
+		t.Error("a broken signature is time-stamped")
+	}
+	var malformed *ades.MalformedError
+	for _, junk := range []string{"", "%PDF-1.7", "0\x80", "\x30\x84\xff\xff\xff\xff", strings.Repeat("\x30\x80", 200)} {
+		if _, err := cades.Read(context.Background(), strings.NewReader(junk), ades.Reading{}); !errors.As(err, &malformed) {
+			t.Errorf("%q: %v", junk[:min(8, len(junk))], err)
+		}
+	}
+	if _, err := cades.Prepare(strings.NewReader(""), cades.Options{}); err == nil {
+		t.Error("no certificate, no error")
+	}
+	lacking := pki.Actor(t, "no-revocation")
+	var missing *ades.MissingError
+	err := cades.Augment(context.Background(), bytes.NewReader(attached(t, lacking, nil, pki)), io.Discard,
+		ades.Raising{Level: ades.LevelLT, Stamper: pki.Unit, Sources: pki})
+	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "no-revocation") {
+		t.Errorf("error %v does not name the certificate", err)
+	}
+}
+
+// zeros is a large document that is not in memory.
+type zeros int64
+
+func (z zeros) Size() int64 { return int64(z) }
+
+func (z zeros) ReadAt(p []byte, off int64) (int, error) {
+	n := int(min(int64(len(p)), int64(z)-off))
+	clear(p[:n])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func TestGigabyteStreams(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads two gigabytes")
+	}
+	pki := adestest.Must(t, clock)
+	a := pki.Actor(t, "p256")
+	o := cades.Options{Signing: a.Signing(at)}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	d, err := cades.Prepare(zeros(1<<30), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := ades.Value(a.Key, d, o.Signing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Finish(io.Discard, value); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 4<<20 {
+		t.Errorf("%d bytes allocated", used)
+	}
+}
+
+func Example() {
+	pki, err := adestest.New(clock, "")
+	if err != nil {
+		panic(err)
+	}
+	signer, err := pki.Enter("good")
+	if err != nil {
+		panic(err)
+	}
+	o := cades.Options{Signing: signer.Signing(pki.Now())}
+
+	// Document to digest, digest to value, value to signed document.
+	draft, err := cades.Prepare(strings.NewReader("a contract"), o)
+	if err != nil {
+		panic(err)
+	}
+	value, err := ades.Value(signer.Key, draft, o.Signing)
+	if err != nil {
+		panic(err)
+	}
+	var b, lta bytes.Buffer
+	if err := draft.Finish(&b, value); err != nil {
+		panic(err)
+	}
+
+	// B to LTA.
+	err = cades.Augment(context.Background(), bytes.NewReader(b.Bytes()), &lta, ades.Raising{
+		Level: ades.LevelLTA, Stamper: pki.Unit, Sources: pki,
+	})
+	if err != nil {
+		panic(err)
+	}
+
+	doc, err := cades.Read(context.Background(), bytes.NewReader(lta.Bytes()), ades.Reading{})
+	if err != nil {
+		panic(err)
+	}
+	s := doc.Signatures[0]
+	fmt.Println(s.Format, s.Intact() == ades.Yes, len(s.Timestamps), "time-stamps")
+	// Output: CAdES true 2 time-stamps
+}
