@@ -42,7 +42,7 @@ func openPostgres(ctx context.Context, cfg Config) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	queue, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: cfg.Log})
+	queue, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: cfg.Log, MaxAttempts: MaxAttempts})
 	if err != nil {
 		pool.Close()
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 )
 
@@ -16,6 +17,9 @@ type Tx struct {
 	sql    *sql.Tx
 	after  []func()
 }
+
+// MaxAttempts bounds the attempts of a job whose options do not.
+const MaxAttempts = 5
 
 // Enqueue adds a job to the queue in this transaction: it can be taken up once
 // the transaction has committed, and never otherwise.
@@ -106,3 +110,20 @@ func (q sqlTxQuerier) QueryRow(ctx context.Context, query string, args ...any) R
 type failedRow struct{ err error }
 
 func (r failedRow) Scan(...any) error { return r.err }
+
+// Pool is the connections of PostgreSQL, for the queue; nil on SQLite.
+func (d *DB) Pool() *pgxpool.Pool {
+	if e, ok := d.engine.(*postgresEngine); ok {
+		return e.pool
+	}
+	return nil
+}
+
+// Writer is the connection that writes to SQLite, for the queue, whose short
+// transactions take turns with ours; nil on PostgreSQL.
+func (d *DB) Writer() *sql.DB {
+	if e, ok := d.engine.(*sqliteEngine); ok {
+		return e.writes
+	}
+	return nil
+}
