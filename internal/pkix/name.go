@@ -246,3 +246,13 @@ func EqualNames(a, b []byte) bool {
 	n, errB := ParseName(b)
 	return errA == nil && errB == nil && m.Canonical() == n.Canonical()
 }
+
+// Relative puts the content of a RelativeDistinguishedName under a name, as
+// distribution points do.
+func (n Name) Relative(rdn []byte) (Name, error) {
+	r, err := parseRDN(rdn)
+	if err != nil {
+		return nil, err
+	}
+	return append(slices.Clone(n), r), nil
+}

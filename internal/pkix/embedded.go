@@ -1,0 +1,40 @@
+package pkix
+
+// Embedded finds the certificates of a degenerate PKCS#7 bundle
+// (SignedData without signers, as CAs publish their issuers).
+func Embedded(der []byte) [][]byte {
+	r, ok := one(der, tagSequence)
+	if !ok {
+		return nil
+	}
+	if id, ok := r.take(tagOID); !ok || parseOID(id.body) != "1.2.840.113549.1.7.2" {
+		return nil
+	}
+	explicit, ok := r.take(0xa0)
+	if !ok {
+		return nil
+	}
+	sd, ok := one(explicit.body, tagSequence)
+	if !ok {
+		return nil
+	}
+	for !sd.empty() {
+		e, ok := sd.next()
+		if !ok {
+			return nil
+		}
+		if e.tag != 0xa0 {
+			continue
+		}
+		var out [][]byte
+		for in := reader(e.body); !in.empty() && len(out) < 64; {
+			c, ok := in.next()
+			if !ok {
+				break
+			}
+			out = append(out, c.full)
+		}
+		return out
+	}
+	return nil
+}

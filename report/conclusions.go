@@ -1,0 +1,136 @@
+package report
+
+import (
+	"time"
+
+	"rogito.dev/rogito/ades"
+)
+
+// Indication is the main verdict of EN 319 102-1 clause 5.1.3.
+type Indication string
+
+// The indications, and those of building blocks and time-stamps.
+const (
+	TotalPassed   Indication = "TOTAL-PASSED"
+	TotalFailed   Indication = "TOTAL-FAILED"
+	Indeterminate Indication = "INDETERMINATE"
+	Passed        Indication = "PASSED"
+	Failed        Indication = "FAILED"
+)
+
+// SubIndication says why, in the words of EN 319 102-1 table 6.
+type SubIndication string
+
+// The sub-indications.
+const (
+	FormatFailure                 SubIndication = "FORMAT_FAILURE"
+	HashFailure                   SubIndication = "HASH_FAILURE"
+	SigCryptoFailure              SubIndication = "SIG_CRYPTO_FAILURE"
+	RevokedSub                    SubIndication = "REVOKED"
+	ExpiredSub                    SubIndication = "EXPIRED"
+	NotYetValid                   SubIndication = "NOT_YET_VALID"
+	SigConstraintsFailure         SubIndication = "SIG_CONSTRAINTS_FAILURE"
+	ChainConstraintsFailure       SubIndication = "CHAIN_CONSTRAINTS_FAILURE"
+	CertificateChainGeneral       SubIndication = "CERTIFICATE_CHAIN_GENERAL_FAILURE"
+	CryptoConstraintsFailure      SubIndication = "CRYPTO_CONSTRAINTS_FAILURE"
+	CryptoConstraintsFailureNoPOE SubIndication = "CRYPTO_CONSTRAINTS_FAILURE_NO_POE"
+	PolicyProcessingError         SubIndication = "POLICY_PROCESSING_ERROR"
+	TimestampOrderFailure         SubIndication = "TIMESTAMP_ORDER_FAILURE"
+	NoSigningCertificateFound     SubIndication = "NO_SIGNING_CERTIFICATE_FOUND"
+	NoCertificateChainFound       SubIndication = "NO_CERTIFICATE_CHAIN_FOUND"
+	RevokedNoPOE                  SubIndication = "REVOKED_NO_POE"
+	RevokedCANoPOE                SubIndication = "REVOKED_CA_NO_POE"
+	OutOfBoundsNotRevoked         SubIndication = "OUT_OF_BOUNDS_NOT_REVOKED"
+	OutOfBoundsNoPOE              SubIndication = "OUT_OF_BOUNDS_NO_POE"
+	NoPOE                         SubIndication = "NO_POE"
+	TryLater                      SubIndication = "TRY_LATER"
+	SignedDataNotFound            SubIndication = "SIGNED_DATA_NOT_FOUND"
+)
+
+// Qualification is what a signature is under Regulation (EU) 910/2014.
+type Qualification string
+
+// The qualifications of the contract, from the strongest down.
+const (
+	QESig    Qualification = "QESig"
+	QESeal   Qualification = "QESeal"
+	AdESigQC Qualification = "AdESig-QC"
+	AdESealQ Qualification = "AdESeal-QC"
+	AdESig   Qualification = "AdESig"
+	AdESeal  Qualification = "AdESeal"
+	NA       Qualification = "N/A"
+)
+
+// Conclusions are a judgement of facts by a policy at a time.
+type Conclusions struct {
+	Policy     string        `json:"policy"`
+	Operator   bool          `json:"operator"` // the policy is the operator's own
+	At         time.Time     `json:"at"`
+	Indication Indication    `json:"indication"`
+	Signatures []*Conclusion `json:"signatures"`
+	Timestamps []*Conclusion `json:"timestamps,omitempty"` // of documents without a signature
+	// Messages about the document as a whole.
+	Messages []Message `json:"messages,omitempty"`
+}
+
+// Conclusion is the verdict on one signature or time-stamp.
+type Conclusion struct {
+	ID            string        `json:"id"`
+	Layer         int           `json:"layer"` // index into Facts.Layers
+	Indication    Indication    `json:"indication"`
+	SubIndication SubIndication `json:"subIndication,omitempty"`
+	Level         string        `json:"level,omitempty"`
+	// BestTime is the earliest proven time of existence; Proven when a
+	// time-stamp proves it and it is not merely the time of validation.
+	BestTime      time.Time     `json:"bestTime"`
+	Proven        bool          `json:"proven"`
+	ValidUntil    time.Time     `json:"validUntil,omitzero"`
+	Qualification Qualification `json:"qualification,omitempty"`
+	// QC and SSCD: "VALID", "NOT_VALID", "UNKNOWN".
+	QC   string `json:"qc,omitempty"`
+	SSCD string `json:"sscd,omitempty"`
+	// Path chosen for the signer, leaf first, and where it ends.
+	Path        []string `json:"path,omitempty"`
+	Anchor      *Anchor  `json:"anchor,omitempty"`
+	TrustedList bool     `json:"trustedList"`
+
+	SignerStatus string    `json:"signerStatus,omitempty"`
+	IssuerStatus string    `json:"issuerStatus,omitempty"`
+	RevokedAt    time.Time `json:"revokedAt,omitzero"`
+	IssuerRevAt  time.Time `json:"issuerRevokedAt,omitzero"`
+
+	Messages   []Message     `json:"messages,omitempty"`
+	Timestamps []*Conclusion `json:"timestamps,omitempty"`
+	Counters   []*Conclusion `json:"counterSignatures,omitempty"`
+
+	// What was judged; not stored, since the facts hold it.
+	Signature *ades.Signature `json:"-"`
+	Timestamp *ades.Timestamp `json:"-"`
+}
+
+// Severity of a message: the numbers are those of the contract's notes.
+type Severity int
+
+// The severities.
+const (
+	Info Severity = iota
+	Warning
+	Error
+)
+
+// Message is one finding, with the building block that found it.
+type Message struct {
+	Severity Severity `json:"severity"`
+	Block    string   `json:"block"` // "FC", "ISC", "XCV", "CV", "SAV", "VTS", "PSV", …
+	Text     string   `json:"text"`
+}
+
+// Report is facts with the conclusions drawn from them.
+type Report struct {
+	Facts       *Facts       `json:"facts"`
+	Conclusions *Conclusions `json:"conclusions"`
+	MadeAt      time.Time    `json:"madeAt"`
+	// Plain is the signed content, innermost with recursion; nil when there
+	// is none to hand out.
+	Plain ades.Source `json:"-"`
+}

@@ -1,0 +1,166 @@
+// Package report holds what a verification found and what was concluded from
+// it, in the words of ETSI EN 319 102-1, and writes both down: as JSON, as the
+// XML of ETSI TS 119 102-2, as a page, as plain text and as PDF.
+//
+// [Facts] are everything that was gathered: documents, certificates, paths,
+// revocation data, trusted-list services. They can be stored and judged again;
+// package policy draws [Conclusions] from them without looking anywhere else.
+package report
+
+import (
+	"time"
+
+	"rogito.dev/rogito/ades"
+)
+
+// Facts are everything that a judgement may look at.
+type Facts struct {
+	Version    int       `json:"version"` // of this form: 1
+	GatheredAt time.Time `json:"gatheredAt"`
+	// Layers of the document, outermost first; layers beside each other (the
+	// files of a container) share their level.
+	Layers       []*Layer                 `json:"layers"`
+	Certificates map[string]*Certificate  `json:"certificates"`          // by id
+	Paths        map[string][]*Path       `json:"paths,omitempty"`       // by the id of the leaf, best first
+	Revocations  map[string][]*Revocation `json:"revocations,omitempty"` // by the id of the certificate
+	// TrustState says what the anchors were made of at that time.
+	TrustState TrustState `json:"trustState"`
+	// Notes of the gathering: what could not be fetched, which limit was met.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Layer is one document in a nesting of signed documents.
+type Layer struct {
+	Level    int            `json:"level"` // 0 for the outermost
+	Name     string         `json:"name,omitempty"`
+	Document *ades.Document `json:"document"`
+	// Broken says that the layer claims to be signed but cannot be read.
+	Broken string `json:"broken,omitempty"`
+	// Levels of the signatures by id, as the format's own rules name them.
+	Levels map[string]string `json:"levels,omitempty"`
+}
+
+// Certificate is what a judgement needs of a certificate.
+type Certificate struct {
+	ID           string         `json:"id"`
+	Raw          []byte         `json:"raw"`
+	Subject      string         `json:"subject"`
+	Issuer       string         `json:"issuer"`
+	SubjectCN    string         `json:"subjectCN"`
+	IssuerCN     string         `json:"issuerCN"`
+	Country      string         `json:"country,omitempty"` // of the issuer
+	SerialNumber string         `json:"serialNumber"`      // decimal
+	NotBefore    time.Time      `json:"notBefore"`
+	NotAfter     time.Time      `json:"notAfter"`
+	Signed       ades.Algorithm `json:"signed"` // how the issuer signed it; KeySize is the issuer's where known
+	Key          string         `json:"key"`
+	KeySize      int            `json:"keySize"`
+	KeyUsage     []string       `json:"keyUsage,omitempty"`
+	ExtKeyUsage  []string       `json:"extKeyUsage,omitempty"`
+	Policies     []string       `json:"policies,omitempty"`
+	CA           bool           `json:"ca,omitempty"`
+	SelfSigned   bool           `json:"selfSigned,omitempty"`
+	OCSPNoCheck  bool           `json:"ocspNoCheck,omitempty"`
+	ShortTerm    bool           `json:"shortTerm,omitempty"` // ext-etsi-valassured-ST-certs: never revoked
+	QC           *QC            `json:"qc,omitempty"`
+	// LegalPerson: the subject is an organisation, by its own attributes.
+	LegalPerson bool `json:"legalPerson,omitempty"`
+	// Sandbox marks certificates that say in their names that they are for tests.
+	Sandbox bool `json:"sandbox,omitempty"`
+}
+
+// QC are the statements of a certificate about its own qualification.
+type QC struct {
+	Compliance bool     `json:"compliance"`
+	SSCD       bool     `json:"sscd"`
+	Types      []string `json:"types,omitempty"`
+	Countries  []string `json:"countries,omitempty"`
+}
+
+// Path is a chain from a certificate towards an anchor.
+type Path struct {
+	Certificates []string `json:"certificates"` // ids, the leaf first
+	// Anchor is nil when the chain ends in a certificate that nobody trusts.
+	Anchor *Anchor `json:"anchor,omitempty"`
+	// Problems of RFC 5280 path validation that do not depend on time.
+	Problems []string `json:"problems,omitempty"`
+	// Complete: the chain ends in an anchor or in a self-signed certificate.
+	Complete bool `json:"complete"`
+}
+
+// AnchorSource tells where trust in an anchor comes from.
+type AnchorSource string
+
+const (
+	FromOperator    AnchorSource = "operator"
+	FromTrustedList AnchorSource = "trusted-list"
+)
+
+// Anchor is a certificate that is trusted for a reason.
+type Anchor struct {
+	Certificate string       `json:"certificate"` // id
+	Source      AnchorSource `json:"source"`
+	Services    []*Service   `json:"services,omitempty"` // of trusted lists, that it identifies
+}
+
+// Service is a trust service of a trusted list, seen from one certificate.
+type Service struct {
+	Territory string    `json:"territory"`
+	Provider  string    `json:"provider"`
+	Name      string    `json:"name"`
+	Type      string    `json:"type"` // the identifier's last part: "CA/QC", "TSA/QTST", "Certstatus/OCSP"
+	Periods   []Period  `json:"periods"`
+	ListStale bool      `json:"listStale,omitempty"` // the list is past its NextUpdate
+	ListIssue time.Time `json:"listIssue"`
+	ListNext  time.Time `json:"listNext,omitzero"`
+}
+
+// Period is one status of a service and what its qualifiers say about the
+// certificate at the path's end.
+type Period struct {
+	From       time.Time `json:"from"`
+	Status     string    `json:"status"`               // the identifier's last part: "granted", "withdrawn"
+	Uses       []string  `json:"uses,omitempty"`       // ForeSignatures, ForeSeals, ForWebSiteAuthentication
+	Qualifiers []string  `json:"qualifiers,omitempty"` // those whose criteria match: "QCWithQSCD"
+}
+
+// Revocation is one statement about one certificate.
+type Revocation struct {
+	ID         string         `json:"id"`   // FactID of the evidence
+	Kind       string         `json:"kind"` // "ocsp", "crl"
+	Origin     string         `json:"origin"`
+	Status     string         `json:"status"` // "good", "revoked", "unknown"
+	RevokedAt  time.Time      `json:"revokedAt,omitzero"`
+	Reason     int            `json:"reason,omitempty"`
+	ThisUpdate time.Time      `json:"thisUpdate"`
+	NextUpdate time.Time      `json:"nextUpdate,omitzero"`
+	ProducedAt time.Time      `json:"producedAt"`
+	Algorithm  ades.Algorithm `json:"algorithm"`
+	// Signer of the evidence; SignerIsIssuer when it is the certificate's own
+	// issuer, whose validity the path has judged already.
+	Signer         string `json:"signer,omitempty"`
+	SignerIsIssuer bool   `json:"signerIsIssuer,omitempty"`
+	// CoversExpired: the evidence speaks of certificates that expired from then on.
+	CoversExpired time.Time `json:"coversExpired,omitzero"`
+	// Reasons that a partial list covers; 0 means all.
+	Reasons uint16 `json:"reasons,omitempty"`
+}
+
+// TrustState is the condition of the trust store.
+type TrustState struct {
+	OperatorAnchors int         `json:"operatorAnchors"`
+	Lists           []ListState `json:"lists,omitempty"`
+}
+
+// ListState is the condition of one trusted list.
+type ListState struct {
+	Territory  string    `json:"territory"`
+	URL        string    `json:"url,omitempty"`
+	Sequence   string    `json:"sequence,omitempty"`
+	Issued     time.Time `json:"issued,omitzero"`
+	NextUpdate time.Time `json:"nextUpdate,omitzero"`
+	FetchedAt  time.Time `json:"fetchedAt,omitzero"`
+	Services   int       `json:"services"`
+	Error      string    `json:"error,omitempty"` // of the last refresh
+	Usable     bool      `json:"usable"`
+}

@@ -1,0 +1,70 @@
+package trust
+
+import (
+	"slices"
+	"strings"
+
+	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/report"
+)
+
+var usageNames = []string{
+	"digitalSignature", "nonRepudiation", "keyEncipherment", "dataEncipherment",
+	"keyAgreement", "keyCertSign", "cRLSign", "encipherOnly", "decipherOnly",
+}
+
+// oidShortTerm is ext-etsi-valassured-ST-certs of EN 319 412-1: the
+// certificate lives so short that it is never revoked.
+const oidShortTerm = "0.4.0.194121.2.1"
+
+// CertificateFacts describes a certificate for the report.
+func CertificateFacts(c *pkix.Certificate) *report.Certificate {
+	f := &report.Certificate{
+		ID: c.ID(), Raw: c.Raw, Subject: c.SubjectDN(), Issuer: c.IssuerDN(),
+		SubjectCN: c.Subject.CommonName(), IssuerCN: c.Issuer.CommonName(), Country: c.Issuer.Get(pkix.OIDCountry),
+		SerialNumber: c.SerialNumber.String(), NotBefore: c.NotBefore, NotAfter: c.NotAfter,
+		Signed: pkix.Algorithm(c.SignatureAlgorithm, 0, nil), KeySize: pkix.KeySize(c.PublicKey),
+		ExtKeyUsage: c.ExtKeyUsage, Policies: c.Policies,
+		CA:         c.BasicConstraints != nil && c.BasicConstraints.IsCA,
+		SelfSigned: c.SelfSigned(), OCSPNoCheck: c.OCSPNoCheck,
+	}
+	f.Key = keyName(c)
+	for i, n := range usageNames {
+		if c.KeyUsage&(1<<i) != 0 {
+			f.KeyUsage = append(f.KeyUsage, n)
+		}
+	}
+	f.ShortTerm = slices.ContainsFunc(c.Extensions, func(x pkix.Extension) bool { return x.OID == oidShortTerm })
+	if q := c.QcStatements; q != nil {
+		f.QC = &report.QC{Compliance: q.Compliance, SSCD: q.SSCD, Types: q.Types, Countries: q.Countries}
+	}
+	f.LegalPerson = legalPerson(c)
+	f.Sandbox = strings.Contains(strings.ToUpper(f.Subject+f.Issuer), "SANDBOX")
+	return f
+}
+
+func keyName(c *pkix.Certificate) string {
+	switch c.KeyAlgorithm.OID {
+	case "1.2.840.113549.1.1.1", "1.2.840.113549.1.1.10", "2.5.8.1.1":
+		return "RSA"
+	case "1.2.840.10045.2.1":
+		return "ECDSA"
+	case "1.2.840.10040.4.1", "1.3.14.3.2.12":
+		return "DSA"
+	case "1.3.101.112":
+		return "Ed25519"
+	case "1.3.101.113":
+		return "Ed448"
+	}
+	return c.KeyAlgorithm.OID
+}
+
+// legalPerson: an organisation identifier and nobody's own name, or QcType
+// eseal.
+func legalPerson(c *pkix.Certificate) bool {
+	if c.QcStatements.HasType("eseal") {
+		return true
+	}
+	person := c.Subject.Get(pkix.OIDGivenName) != "" || c.Subject.Get(pkix.OIDSurname) != "" || c.Subject.Get(pkix.OIDPseudonym) != ""
+	return !person && !c.QcStatements.HasType("esign") && c.Subject.Get(pkix.OIDOrganizationIdentifier) != ""
+}

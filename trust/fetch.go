@@ -1,0 +1,238 @@
+package trust
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pkix"
+)
+
+// Bounds on what strangers' servers may send.
+const (
+	maxOCSP   = 1 << 20
+	maxCRL    = 96 << 20
+	maxIssuer = 4 << 20
+)
+
+// Cache keeps fetched answers until they end. Its zero value is ready; Dir
+// makes it survive the process.
+type Cache struct {
+	mu      sync.Mutex
+	entries map[string]cached
+	size    int
+}
+
+type cached struct {
+	body  []byte
+	until time.Time
+}
+
+// maxCacheBytes bounds what the cache holds in memory.
+const maxCacheBytes = 256 << 20
+
+func (c *Cache) get(key string, now time.Time) ([]byte, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.entries[key]
+	if !ok || now.After(e.until) {
+		return nil, false
+	}
+	return e.body, true
+}
+
+func (c *Cache) put(key string, body []byte, until time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries == nil || c.size+len(body) > maxCacheBytes {
+		c.entries, c.size = map[string]cached{}, 0
+	}
+	c.size += len(body) - len(c.entries[key].body)
+	c.entries[key] = cached{body, until}
+}
+
+var errNoAddress = errors.New("the certificate names no address")
+
+func (s *Store) cache() *Cache {
+	if s.Cache != nil {
+		return s.Cache
+	}
+	return &s.own
+}
+
+// fetch gets or posts under the store's limits.
+func (s *Store) fetch(ctx context.Context, url string, body []byte, limit int64) ([]byte, error) {
+	timeout := s.FetchTimeout
+	if timeout == 0 {
+		timeout = 10 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	method, payload := http.MethodGet, io.Reader(nil)
+	if body != nil {
+		method, payload = http.MethodPost, bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, payload)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/ocsp-request")
+	}
+	res, err := s.Client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: HTTP status %d", url, res.StatusCode)
+	}
+	b, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", url, err)
+	}
+	if int64(len(b)) > limit {
+		return nil, fmt.Errorf("%s: answer is larger than %d bytes", url, limit)
+	}
+	return b, nil
+}
+
+// fetchOCSP asks the certificate's responders in turn.
+func (s *Store) fetchOCSP(ctx context.Context, cert, issuer *pkix.Certificate, now time.Time) ([]byte, error) {
+	err := errNoAddress
+	for _, url := range cert.OCSPServers[:min(len(cert.OCSPServers), 3)] {
+		key := "ocsp " + url + " " + cert.ID()
+		if b, ok := s.cache().get(key, now); ok {
+			return b, nil
+		}
+		var b []byte
+		if b, err = s.flight.do(key, func() ([]byte, error) { return s.askOCSP(ctx, url, cert, issuer, now) }); err == nil {
+			return b, nil
+		}
+	}
+	return nil, err
+}
+
+func (s *Store) askOCSP(ctx context.Context, url string, cert, issuer *pkix.Certificate, now time.Time) ([]byte, error) {
+	nonce := make([]byte, 16)
+	rand.Read(nonce)
+	b, err := s.fetch(ctx, url, pkix.NewOCSPRequest(cert, issuer, nonce), maxOCSP)
+	if err != nil {
+		return nil, err
+	}
+	o, err := pkix.ParseOCSPResponse(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", url, err)
+	}
+	// A responder may leave the nonce out; a wrong one is somebody else's answer.
+	if o.Nonce != nil && !bytes.Contains(o.Nonce, nonce) {
+		return nil, fmt.Errorf("%s: nonce does not match", url)
+	}
+	until := now.Add(5 * time.Minute)
+	for _, r := range o.Responses {
+		if r.About(cert, issuer) {
+			if r.NextUpdate.After(now) && r.NextUpdate.Before(now.Add(time.Hour)) {
+				until = r.NextUpdate
+			}
+			s.cache().put("ocsp "+url+" "+cert.ID(), b, until)
+			return b, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: answer is about another certificate", url)
+}
+
+// fetchCRL gets the certificate's list.
+func (s *Store) fetchCRL(ctx context.Context, cert *pkix.Certificate, now time.Time) ([]byte, error) {
+	err := errNoAddress
+	tried := 0
+	for _, p := range cert.CRLDistributionPoints {
+		for _, url := range p.URLs {
+			if tried++; tried > 4 {
+				return nil, err
+			}
+			var b []byte
+			if b, err = s.crlAt(ctx, url, now); err == nil {
+				return b, nil
+			}
+		}
+	}
+	return nil, err
+}
+
+func (s *Store) crlAt(ctx context.Context, url string, now time.Time) ([]byte, error) {
+	key := "crl " + url
+	if b, ok := s.cache().get(key, now); ok {
+		return b, nil
+	}
+	return s.flight.do(key, func() ([]byte, error) {
+		b, err := s.fetch(ctx, url, nil, maxCRL)
+		if err != nil {
+			return nil, err
+		}
+		b = dearmour(b)
+		c, err := pkix.ParseCRL(b)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", url, err)
+		}
+		until := now.Add(time.Hour)
+		if c.NextUpdate.After(now) && c.NextUpdate.Before(until) {
+			until = c.NextUpdate
+		}
+		s.cache().put(key, b, until)
+		return b, nil
+	})
+}
+
+// dearmour takes PEM and bare base64 off.
+func dearmour(b []byte) []byte {
+	if p, _ := pem.Decode(b); p != nil {
+		return p.Bytes
+	}
+	if len(b) > 0 && b[0] != 0x30 {
+		if d, err := base64.StdEncoding.DecodeString(string(bytes.Join(bytes.Fields(b), nil))); err == nil {
+			return d
+		}
+	}
+	return b
+}
+
+// fetchIssuers gets the certificates that authority information access
+// points to: one certificate, or a PKCS#7 bundle, which is searched.
+func (s *Store) fetchIssuers(ctx context.Context, cert *pkix.Certificate, now time.Time) ([]*pkix.Certificate, error) {
+	err := errNoAddress
+	for _, url := range cert.IssuerURLs[:min(len(cert.IssuerURLs), 3)] {
+		key := "issuer " + url
+		b, ok := s.cache().get(key, now)
+		if !ok {
+			b, err = s.flight.do(key, func() ([]byte, error) { return s.fetch(ctx, url, nil, maxIssuer) })
+			if err != nil {
+				continue
+			}
+			s.cache().put(key, b, now.Add(24*time.Hour))
+		}
+		if certs := s.anyCertificates(b); len(certs) > 0 {
+			return certs, nil
+		}
+		err = &ades.MalformedError{Format: "X.509", Where: url, Err: ErrNoCertificate}
+	}
+	return nil, err
+}
+
+func (s *Store) anyCertificates(b []byte) []*pkix.Certificate {
+	var out []*pkix.Certificate
+	for _, der := range append(Certificates(b), pkix.Embedded(dearmour(b))...) {
+		if c, err := s.certificate(der); err == nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}

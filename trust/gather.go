@@ -1,0 +1,258 @@
+package trust
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/report"
+)
+
+// Bounds of one gathering.
+const (
+	maxCertificates = 4096
+	maxEvidence     = 2048
+	maxFetches      = 48
+	responderDepth  = 3
+)
+
+// gathering is the work of finding the facts about the certificates of one
+// document.
+type gathering struct {
+	store   *Store
+	ctx     context.Context
+	now     time.Time
+	pool    *Pool
+	ev      evidence
+	facts   *report.Facts
+	fetches int
+	network bool
+	asked   map[string]bool
+	noted   map[string]bool
+}
+
+// Gather completes the facts of documents that were read: paths of every
+// signer and time-stamping unit, and revocation data for every certificate on
+// them. It never fails: what could not be had is missing from the facts, with
+// a note.
+func (s *Store) Gather(ctx context.Context, facts *report.Facts, now time.Time) {
+	g := s.gathering(ctx, now, facts)
+	var leaves []*pkix.Certificate
+	for _, l := range facts.Layers {
+		if l.Document != nil {
+			g.collect(l.Document, &leaves)
+		}
+	}
+	for _, leaf := range leaves {
+		g.leaf(leaf, 0)
+	}
+	facts.TrustState = s.State()
+}
+
+func (s *Store) gathering(ctx context.Context, now time.Time, facts *report.Facts) *gathering {
+	facts.Version, facts.GatheredAt = 1, now
+	facts.Certificates = map[string]*report.Certificate{}
+	facts.Paths = map[string][]*report.Path{}
+	facts.Revocations = map[string][]*report.Revocation{}
+	return &gathering{
+		store: s, ctx: ctx, now: now, pool: NewPool(), facts: facts, network: s.Client != nil,
+		asked: map[string]bool{}, noted: map[string]bool{},
+	}
+}
+
+func (g *gathering) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !g.noted[text] && len(g.noted) < 50 {
+		g.noted[text] = true
+		g.facts.Notes = append(g.facts.Notes, text)
+	}
+}
+
+// collect takes in the certificates and evidence of a document and lists the
+// certificates that need a path.
+func (g *gathering) collect(d *ades.Document, leaves *[]*pkix.Certificate) {
+	g.evidence(d.Evidence)
+	for _, t := range d.Timestamps {
+		g.timestamp(t, leaves)
+	}
+	for _, s := range d.Signatures {
+		g.signature(s, leaves)
+	}
+}
+
+func (g *gathering) signature(s *ades.Signature, leaves *[]*pkix.Certificate) {
+	if s == nil {
+		return
+	}
+	g.evidence(s.Evidence)
+	if s.SigningCertificate != nil {
+		if c := g.add(s.SigningCertificate); c != nil && !slices.ContainsFunc(*leaves, c.Equal) {
+			*leaves = append(*leaves, c)
+		}
+	}
+	for _, t := range s.Timestamps {
+		g.timestamp(t, leaves)
+	}
+	for _, c := range s.CounterSignatures {
+		g.signature(c, leaves)
+	}
+}
+
+func (g *gathering) timestamp(t *ades.Timestamp, leaves *[]*pkix.Certificate) {
+	g.signature(t.Signature, leaves)
+}
+
+func (g *gathering) add(der []byte) *pkix.Certificate {
+	c, err := g.store.certificate(der)
+	if err != nil {
+		g.note("a certificate cannot be read: %v", err)
+		return nil
+	}
+	if len(g.pool.byID) < maxCertificates {
+		g.pool.Add(c)
+	}
+	return c
+}
+
+func (g *gathering) evidence(list []ades.Evidence) {
+	for _, e := range list {
+		if e.Kind == ades.EvidenceCertificate {
+			g.add(e.Raw)
+			continue
+		}
+		if len(g.ev.seen) >= maxEvidence {
+			g.note("more than %d pieces of revocation data: the rest was not looked at", maxEvidence)
+			return
+		}
+		if !g.store.addEvidence(&g.ev, e.Kind, e.Origin, e.Raw) {
+			g.note("%s from %s cannot be read", strings.ToUpper(string(e.Kind)), e.Origin)
+		}
+	}
+	for _, o := range g.ev.ocsps {
+		for _, der := range o.Certificates[:min(len(o.Certificates), 16)] {
+			g.add(der)
+		}
+	}
+}
+
+// leaf finds the paths of a certificate and the revocation data along them.
+func (g *gathering) leaf(c *pkix.Certificate, depth int) {
+	if _, done := g.facts.Paths[c.ID()]; done {
+		return
+	}
+	set := g.store.pathsOf(c, g.pool)
+	for round := 0; g.network && round < 4 && set.founds[0].anchor == nil; round++ {
+		if !g.climb(set.founds[0].certs) {
+			break
+		}
+		set = g.store.pathsOf(c, g.pool)
+	}
+	g.facts.Paths[c.ID()] = set.facts
+	for _, f := range set.founds {
+		for _, cert := range f.certs {
+			g.describe(cert)
+		}
+		g.along(f, depth)
+	}
+}
+
+// climb fetches the issuer of a path's last certificate; false when there is
+// nothing new.
+func (g *gathering) climb(c chain) bool {
+	top := c[len(c)-1]
+	if top.SelfSigned() || g.asked["up"+top.ID()] || g.fetches >= maxFetches {
+		return false
+	}
+	g.asked["up"+top.ID()] = true
+	g.fetches++
+	certs, err := g.store.fetchIssuers(g.ctx, top, g.now)
+	if err != nil {
+		if err != errNoAddress {
+			g.note("issuer of %s: %v", describe(top), err)
+		}
+		return false
+	}
+	for _, n := range certs {
+		g.pool.Add(n)
+	}
+	return true
+}
+
+// along gathers revocation data for every certificate below the end of a path.
+func (g *gathering) along(f found, depth int) {
+	for i, cert := range f.certs[:len(f.certs)-1] {
+		issuer := f.certs[i+1]
+		if _, done := g.facts.Revocations[cert.ID()]; done {
+			continue
+		}
+		revs := g.store.revocations(cert, issuer, &g.ev, g.pool)
+		if g.network && f.anchor != nil && !g.current(revs) && g.fetchRevocation(cert, issuer) {
+			revs = g.store.revocations(cert, issuer, &g.ev, g.pool)
+		}
+		g.facts.Revocations[cert.ID()] = revs
+		for _, r := range revs {
+			signer := g.pool.byID[r.Signer]
+			if signer == nil || r.SignerIsIssuer {
+				continue
+			}
+			g.describe(signer)
+			if depth < responderDepth {
+				g.leaf(signer, depth+1)
+			}
+		}
+	}
+}
+
+// current reports whether there is data that still speaks for now.
+func (g *gathering) current(revs []*report.Revocation) bool {
+	for _, r := range revs {
+		if !r.NextUpdate.IsZero() && r.NextUpdate.After(g.now) && !r.ThisUpdate.After(g.now) {
+			return true
+		}
+	}
+	return false
+}
+
+// fetchRevocation asks OCSP first and takes the list when that fails.
+func (g *gathering) fetchRevocation(cert, issuer *pkix.Certificate) bool {
+	if g.asked[cert.ID()] || g.fetches >= maxFetches || cert.OCSPNoCheck {
+		return false
+	}
+	g.asked[cert.ID()] = true
+	g.fetches++
+	b, err := g.store.fetchOCSP(g.ctx, cert, issuer, g.now)
+	if err == nil && g.store.addEvidence(&g.ev, ades.EvidenceOCSP, "network", b) {
+		if o, err := pkix.ParseOCSPResponse(b); err == nil {
+			for _, der := range o.Certificates {
+				g.add(der)
+			}
+		}
+		if len(g.store.revocations(cert, issuer, &g.ev, g.pool)) > 0 {
+			return true
+		}
+	}
+	if err != nil && err != errNoAddress {
+		g.note("OCSP for %s: %v", describe(cert), err)
+	}
+	g.fetches++
+	b, err = g.store.fetchCRL(g.ctx, cert, g.now)
+	if err != nil {
+		if err != errNoAddress {
+			g.note("CRL for %s: %v", describe(cert), err)
+		}
+		return false
+	}
+	return g.store.addEvidence(&g.ev, ades.EvidenceCRL, "network", b)
+}
+
+// describe writes a certificate into the facts.
+func (g *gathering) describe(c *pkix.Certificate) {
+	if g.facts.Certificates[c.ID()] == nil {
+		f, _ := g.store.facts.get(c.ID(), func() (*report.Certificate, error) { return CertificateFacts(c), nil })
+		g.facts.Certificates[c.ID()] = f
+	}
+}

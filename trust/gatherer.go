@@ -1,0 +1,143 @@
+package trust
+
+import (
+	"context"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/report"
+)
+
+// Gatherer collects what LT levels carry. It implements ades.Gatherer.
+type Gatherer struct {
+	Store *Store
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+var _ ades.Gatherer = (*Gatherer)(nil)
+
+// Gather finds chains and revocation data for the leaves: up to an anchor, or
+// where none is known up to a self-signed certificate. What is missing is
+// named in an *ades.MissingError, certificate by certificate.
+func (g *Gatherer) Gather(ctx context.Context, leaves [][]byte, carried ades.Bundle) (ades.Bundle, error) {
+	now := time.Now()
+	if g.Now != nil {
+		now = g.Now()
+	}
+	w := &collector{g: g.Store.gathering(ctx, now, new(report.Facts)), seen: map[string]bool{}}
+	for _, der := range carried.Certificates {
+		w.g.add(der)
+	}
+	for _, raw := range carried.OCSPs {
+		g.Store.addEvidence(&w.g.ev, ades.EvidenceOCSP, "document", raw)
+	}
+	for _, raw := range carried.CRLs {
+		g.Store.addEvidence(&w.g.ev, ades.EvidenceCRL, "document", raw)
+	}
+	for _, der := range leaves {
+		c, err := g.Store.certificate(der)
+		if err != nil {
+			return ades.Bundle{}, err
+		}
+		w.g.pool.Add(c)
+		w.prove(c, 0)
+	}
+	if len(w.missing) > 0 {
+		return w.out, &ades.MissingError{Missing: w.missing}
+	}
+	return w.out, nil
+}
+
+type collector struct {
+	g       *gathering
+	out     ades.Bundle
+	seen    map[string]bool
+	missing []ades.Missing
+}
+
+func (w *collector) once(id string) bool {
+	if w.seen[id] {
+		return false
+	}
+	w.seen[id] = true
+	return true
+}
+
+func (w *collector) lacks(c *pkix.Certificate, what, why string) {
+	w.missing = append(w.missing, ades.Missing{Subject: c.SubjectDN(), Lacks: what, Reason: why})
+}
+
+// prove collects the chain of a certificate and revocation data along it.
+func (w *collector) prove(c *pkix.Certificate, depth int) {
+	if !w.once("proved " + c.ID()) {
+		return
+	}
+	set := w.g.store.pathsOf(c, w.g.pool)
+	for round := 0; w.g.network && round < 4 && set.founds[0].anchor == nil; round++ {
+		if !w.g.climb(set.founds[0].certs) {
+			break
+		}
+		set = w.g.store.pathsOf(c, w.g.pool)
+	}
+	path := set.founds[0].certs
+	top := path[len(path)-1]
+	if set.founds[0].anchor == nil && !top.SelfSigned() {
+		w.lacks(top, "issuer certificate", w.reason("its issuer is not in the document, among the anchors or at an address it names"))
+	}
+	for _, cert := range path {
+		if w.once("cert " + cert.ID()) {
+			w.out.Certificates = append(w.out.Certificates, cert.Raw)
+		}
+	}
+	for i, cert := range path[:len(path)-1] {
+		w.revocation(cert, path[i+1], depth)
+	}
+}
+
+// reason is the last note of the gathering, which says what went wrong.
+func (w *collector) reason(fallback string) string {
+	if n := w.g.facts.Notes; len(n) > 0 {
+		return n[len(n)-1]
+	}
+	return fallback
+}
+
+func (w *collector) revocation(cert, issuer *pkix.Certificate, depth int) {
+	if cert.OCSPNoCheck || !w.once("rev "+cert.ID()) {
+		return
+	}
+	revs := w.g.store.revocations(cert, issuer, &w.g.ev, w.g.pool)
+	if w.g.network && !w.g.current(revs) && w.g.fetchRevocation(cert, issuer) {
+		revs = w.g.store.revocations(cert, issuer, &w.g.ev, w.g.pool)
+	}
+	if len(revs) == 0 {
+		w.lacks(cert, "revocation data", w.reason("it names no address that could be asked"))
+		return
+	}
+	best := revs[0]
+	w.take(best.ID)
+	if signer := w.g.pool.byID[best.Signer]; signer != nil && !best.SignerIsIssuer && depth < responderDepth {
+		w.prove(signer, depth+1)
+	}
+}
+
+// take puts the evidence with that id into the bundle.
+func (w *collector) take(id string) {
+	if !w.once("ev " + id) {
+		return
+	}
+	for _, o := range w.g.ev.ocsps {
+		if o.id == id {
+			w.out.OCSPs = append(w.out.OCSPs, o.Raw)
+			return
+		}
+	}
+	for _, c := range w.g.ev.crls {
+		if c.id == id {
+			w.out.CRLs = append(w.out.CRLs, c.Raw)
+			return
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package trust
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+	"strings"
+
+	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/report"
+)
+
+// Bounds of path building: a hostile document may carry thousands of
+// cross-certificates.
+const (
+	maxDepth      = 16
+	maxCandidates = 24  // issuers tried for one certificate
+	maxPaths      = 32  // complete paths kept for one leaf
+	maxSteps      = 400 // signature checks for one leaf
+)
+
+// Pool is the set of certificates that paths may use: those of a document,
+// the anchors, and what was fetched.
+type Pool struct {
+	bySubject map[string][]*pkix.Certificate
+	byID      map[string]*pkix.Certificate
+}
+
+// NewPool returns a pool of certificates.
+func NewPool(certs ...*pkix.Certificate) *Pool {
+	p := &Pool{bySubject: map[string][]*pkix.Certificate{}, byID: map[string]*pkix.Certificate{}}
+	for _, c := range certs {
+		p.Add(c)
+	}
+	return p
+}
+
+// Add puts a certificate in, once.
+func (p *Pool) Add(c *pkix.Certificate) {
+	if p.byID[c.ID()] != nil {
+		return
+	}
+	p.byID[c.ID()] = c
+	p.bySubject[c.SubjectKey()] = append(p.bySubject[c.SubjectKey()], c)
+}
+
+// issuers lists who may have issued c, those with the right key identifier
+// first.
+func (s *Store) issuers(c *pkix.Certificate, p *Pool) []*pkix.Certificate {
+	out := slices.Clone(p.bySubject[c.IssuerKey()])
+	for _, a := range s.find(c.IssuerKey()) {
+		if p.byID[a.ID()] == nil {
+			out = append(out, a)
+		}
+	}
+	rank := func(i *pkix.Certificate) int {
+		switch {
+		case len(c.AuthorityKeyID) > 0 && bytes.Equal(i.SubjectKeyID, c.AuthorityKeyID):
+			return 0
+		case len(c.AuthorityKeyID) == 0 || len(i.SubjectKeyID) == 0:
+			return 1
+		}
+		return 2
+	}
+	sort.SliceStable(out, func(a, b int) bool { return rank(out[a]) < rank(out[b]) })
+	return out
+}
+
+// chain is a path under construction, leaf first.
+type chain []*pkix.Certificate
+
+// builder walks from one leaf up to every anchor it can find.
+type builder struct {
+	store *Store
+	pool  *Pool
+	leaf  *pkix.Certificate
+	steps int
+	done  []found
+	loose []chain // paths that end without an anchor
+}
+
+type found struct {
+	certs  chain
+	anchor *report.Anchor
+}
+
+// build returns the paths of a leaf, trusted ones first; when there is none,
+// the longest that ends nowhere.
+func (s *Store) build(leaf *pkix.Certificate, pool *Pool) []found {
+	b := &builder{store: s, pool: pool, leaf: leaf}
+	b.walk(chain{leaf})
+	if len(b.done) > 0 {
+		return b.done
+	}
+	longest := chain{leaf}
+	for _, c := range b.loose {
+		if len(c) > len(longest) || (len(c) == len(longest) && c[len(c)-1].SelfSigned()) {
+			longest = c
+		}
+	}
+	return []found{{certs: longest}}
+}
+
+func (b *builder) walk(c chain) {
+	top := c[len(c)-1]
+	if a := b.store.anchor(top, b.leaf); a != nil {
+		b.done = append(b.done, found{slices.Clone(c), a})
+		return
+	}
+	if len(c) >= maxDepth || len(b.done) >= maxPaths {
+		return
+	}
+	extended := false
+	issuers := b.store.issuers(top, b.pool)
+	for _, i := range issuers[:min(len(issuers), maxCandidates)] {
+		if c.holds(i) || b.steps >= maxSteps {
+			continue
+		}
+		b.steps++
+		if !b.store.signed(top, i) {
+			continue
+		}
+		extended = true
+		b.walk(append(slices.Clone(c), i))
+	}
+	if !extended && len(b.loose) < maxPaths {
+		b.loose = append(b.loose, slices.Clone(c))
+	}
+}
+
+// holds reports whether the chain has the same name with the same key
+// already: a loop, whatever the certificates look like.
+func (c chain) holds(n *pkix.Certificate) bool {
+	for _, have := range c {
+		if have.ID() == n.ID() || (have.SubjectKey() == n.SubjectKey() && bytes.Equal(have.RawSPKI, n.RawSPKI)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c chain) ids() []string {
+	out := make([]string, len(c))
+	for i, cert := range c {
+		out[i] = cert.ID()
+	}
+	return out
+}
+
+// facts of a path, with what RFC 5280 finds wrong with it apart from time and
+// revocation.
+func (f found) facts() *report.Path {
+	top := f.certs[len(f.certs)-1]
+	return &report.Path{
+		Certificates: f.certs.ids(),
+		Anchor:       f.anchor,
+		Complete:     f.anchor != nil || top.SelfSigned(),
+		Problems:     Validate(f.certs, f.anchor != nil, Rules{}),
+	}
+}
+
+// pathSet holds the paths of a leaf, as certificates and as facts.
+type pathSet struct {
+	founds []found
+	facts  []*report.Path
+}
+
+// Paths finds the paths of a leaf in a pool, best first: those to an anchor
+// without problems, shorter ones before longer.
+func (s *Store) Paths(leaf *pkix.Certificate, pool *Pool) []*report.Path {
+	return s.pathsOf(leaf, pool).facts
+}
+
+func (s *Store) pathsOf(leaf *pkix.Certificate, pool *Pool) pathSet {
+	founds := s.build(leaf, pool)
+	set := pathSet{founds: founds, facts: make([]*report.Path, len(founds))}
+	order := make([]int, len(founds))
+	all := make([]*report.Path, len(founds))
+	for i, f := range founds {
+		order[i], all[i] = i, f.facts()
+	}
+	sort.SliceStable(order, func(a, b int) bool {
+		x, y := all[order[a]], all[order[b]]
+		if (len(x.Problems) == 0) != (len(y.Problems) == 0) {
+			return len(x.Problems) == 0
+		}
+		return len(x.Certificates) < len(y.Certificates)
+	})
+	set.founds = make([]found, len(founds))
+	for i, o := range order {
+		set.founds[i], set.facts[i] = founds[o], all[o]
+	}
+	return set
+}
+
+// describe names a certificate in a message.
+func describe(c *pkix.Certificate) string {
+	if cn := c.Subject.CommonName(); cn != "" {
+		return cn
+	}
+	if dn := c.SubjectDN(); strings.TrimSpace(dn) != "" {
+		return dn
+	}
+	return "certificate " + c.SerialNumber.String()
+}

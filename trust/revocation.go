@@ -1,0 +1,339 @@
+package trust
+
+import (
+	"bytes"
+	"slices"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/report"
+)
+
+// evidence is revocation data at hand, parsed.
+type evidence struct {
+	ocsps []ocspItem
+	crls  []crlItem
+	seen  map[string]bool
+}
+
+type ocspItem struct {
+	id, origin string
+	*pkix.OCSPResponse
+}
+
+type crlItem struct {
+	id, origin string
+	*pkix.CRL
+}
+
+// add takes a piece of revocation data in; what cannot be read is left out.
+func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, raw []byte) bool {
+	id := ades.FactID(raw)
+	if e.seen == nil {
+		e.seen = map[string]bool{}
+	}
+	if e.seen[id] {
+		return true
+	}
+	e.seen[id] = true
+	switch kind {
+	case ades.EvidenceOCSP:
+		o, err := s.ocsps.get(id, func() (*pkix.OCSPResponse, error) { return pkix.ParseOCSPResponse(raw) })
+		if err != nil {
+			return false
+		}
+		e.ocsps = append(e.ocsps, ocspItem{id, origin, o})
+	case ades.EvidenceCRL:
+		c, err := s.crls.get(id, func() (*pkix.CRL, error) { return pkix.ParseCRL(raw) })
+		if err != nil {
+			return false
+		}
+		e.crls = append(e.crls, crlItem{id, origin, c})
+	}
+	return true
+}
+
+// revocations finds every statement about a certificate of an issuer.
+func (s *Store) revocations(cert, issuer *pkix.Certificate, e *evidence, pool *Pool) []*report.Revocation {
+	var out []*report.Revocation
+	for _, o := range e.ocsps {
+		if r := s.fromOCSP(cert, issuer, o, pool); r != nil {
+			out = append(out, r)
+		}
+	}
+	for _, c := range e.crls {
+		if c.DeltaBase == nil {
+			if r := s.fromCRL(cert, issuer, c, e, pool); r != nil {
+				out = append(out, r)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *report.Revocation) int { return b.ThisUpdate.Compare(a.ThisUpdate) })
+	return out
+}
+
+// fromOCSP reads a response about a certificate, if its responder may speak
+// for the issuer (RFC 6960 section 4.2.2.2): the issuer itself, one whom it
+// delegated, or an anchor.
+func (s *Store) fromOCSP(cert, issuer *pkix.Certificate, o ocspItem, pool *Pool) *report.Revocation {
+	i := slices.IndexFunc(o.Responses, func(r pkix.SingleResponse) bool { return r.About(cert, issuer) })
+	if i < 0 || o.CriticalUnknown || o.Responses[i].CriticalUnknown {
+		return nil
+	}
+	responder := s.responder(issuer, o, pool)
+	if responder == nil {
+		return nil
+	}
+	r := o.Responses[i]
+	status := r.Status
+	if len(r.CertHash) > 0 && r.CertHashAlgorithm.Available() {
+		h := r.CertHashAlgorithm.New()
+		h.Write(cert.Raw)
+		if !bytes.Equal(h.Sum(nil), r.CertHash) {
+			status = pkix.StatusUnknown
+		}
+	}
+	pool.Add(responder)
+	return &report.Revocation{
+		ID: o.id, Kind: "ocsp", Origin: o.origin, Status: string(status),
+		RevokedAt: r.RevokedAt, Reason: r.Reason, ThisUpdate: r.ThisUpdate, NextUpdate: r.NextUpdate, ProducedAt: o.ProducedAt,
+		Algorithm: pkix.Algorithm(o.SignatureAlgorithm, 0, responder.PublicKey),
+		Signer:    responder.ID(), SignerIsIssuer: bytes.Equal(responder.RawSPKI, issuer.RawSPKI),
+		CoversExpired: r.ArchiveCutoff,
+	}
+}
+
+func (s *Store) responder(issuer *pkix.Certificate, o ocspItem, pool *Pool) *pkix.Certificate {
+	candidates := []*pkix.Certificate{issuer}
+	for _, der := range o.Certificates[:min(len(o.Certificates), 16)] {
+		if c, err := s.certificate(der); err == nil {
+			candidates = append(candidates, c)
+		}
+	}
+	if o.ResponderName != nil {
+		if n, err := pkix.ParseName(o.ResponderName); err == nil {
+			key := n.Canonical()
+			candidates = append(candidates, pool.bySubject[key]...)
+			candidates = append(candidates, s.find(key)...)
+		}
+	} else {
+		for _, c := range pool.byID {
+			if c.HasExtUsage(pkix.EKUOCSPSigning) {
+				candidates = append(candidates, c)
+			}
+		}
+	}
+	for _, c := range candidates {
+		if o.RespondedBy(c) && s.maySpeak(c, issuer, o) && s.evidenceSigned(o.id, c, o.CheckSignatureFrom) {
+			return c
+		}
+	}
+	return nil
+}
+
+func (s *Store) maySpeak(c, issuer *pkix.Certificate, o ocspItem) bool {
+	if bytes.Equal(c.RawSPKI, issuer.RawSPKI) {
+		return true
+	}
+	valid := !o.ProducedAt.Before(c.NotBefore) && !o.ProducedAt.After(c.NotAfter)
+	delegated := c.IssuerKey() == issuer.SubjectKey() && c.HasExtUsage(pkix.EKUOCSPSigning) && s.signed(c, issuer)
+	return valid && (delegated || s.anchor(c, c) != nil)
+}
+
+// evidenceSigned checks a signature over evidence once.
+func (s *Store) evidenceSigned(id string, by *pkix.Certificate, check func(*pkix.Certificate) error) bool {
+	ok, _ := s.checked.get(id+by.ID(), func() (bool, error) { return check(by) == nil, nil })
+	return ok
+}
+
+// allReasons are the bits of ReasonFlags that a list may leave out.
+const allReasons uint16 = 0x1fe
+
+// fromCRL is RFC 5280 section 6.3.3 for one complete list, with the delta
+// lists at hand applied.
+func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, pool *Pool) *report.Revocation {
+	reasons, inScope := scope(cert, c.CRL)
+	if !inScope || c.CriticalUnknown {
+		return nil
+	}
+	signer := s.crlSigner(issuer, c, pool)
+	if signer == nil {
+		return nil
+	}
+	r := &report.Revocation{
+		ID: c.id, Kind: "crl", Origin: c.origin, Status: string(pkix.Good),
+		ThisUpdate: c.ThisUpdate, NextUpdate: c.NextUpdate, ProducedAt: c.ThisUpdate,
+		Algorithm: pkix.Algorithm(c.SignatureAlgorithm, 0, signer.PublicKey),
+		Signer:    signer.ID(), SignerIsIssuer: bytes.Equal(signer.RawSPKI, issuer.RawSPKI),
+		CoversExpired: c.ExpiredCertsOnCRL,
+	}
+	if reasons != allReasons {
+		r.Reasons = reasons
+	}
+	if !apply(r, cert, c.CRL) {
+		return nil
+	}
+	for _, d := range e.crls {
+		if deltaOf(d.CRL, c.CRL) && s.crlSigner(issuer, d, pool) != nil && d.ThisUpdate.After(r.ThisUpdate) {
+			if apply(r, cert, d.CRL) {
+				r.ThisUpdate, r.NextUpdate = d.ThisUpdate, d.NextUpdate
+			}
+		}
+	}
+	return r
+}
+
+// apply takes over what a list says; false when it cannot be read.
+func apply(r *report.Revocation, cert *pkix.Certificate, c *pkix.CRL) bool {
+	entry, listed, err := c.Find(cert)
+	if err != nil {
+		return false
+	}
+	switch {
+	case !listed:
+	case entry.CriticalUnknown:
+		r.Status = string(pkix.StatusUnknown)
+	case entry.Reason == pkix.ReasonRemoveFromCRL:
+		r.Status, r.Reason = string(pkix.Good), 0
+	default:
+		r.Status, r.RevokedAt, r.Reason = string(pkix.Revoked), entry.RevokedAt, entry.Reason
+	}
+	return true
+}
+
+// deltaOf reports whether d updates the complete list c (section 5.2.4).
+func deltaOf(d, c *pkix.CRL) bool {
+	if d.DeltaBase == nil || d.CriticalUnknown || d.Number == nil || c.Number == nil || d.IssuerKey() != c.IssuerKey() {
+		return false
+	}
+	return sameIDP(d.IDP, c.IDP) && c.Number.Cmp(d.DeltaBase) >= 0 && c.Number.Cmp(d.Number) <= 0
+}
+
+func sameIDP(a, b *pkix.IssuingDistributionPoint) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if a.OnlyUsers != b.OnlyUsers || a.OnlyCAs != b.OnlyCAs || a.OnlyReasons != b.OnlyReasons || a.Indirect != b.Indirect {
+		return false
+	}
+	return slices.Equal(pointNames(a.Point, nil), pointNames(b.Point, nil))
+}
+
+// crlSigner finds whose key signed a list: the issuer, or another
+// certificate of the list's issuer name, which then needs a path of its own.
+func (s *Store) crlSigner(issuer *pkix.Certificate, c crlItem, pool *Pool) *pkix.Certificate {
+	candidates := pool.bySubject[c.IssuerKey()]
+	if issuer.SubjectKey() == c.IssuerKey() {
+		candidates = append([]*pkix.Certificate{issuer}, candidates...)
+	}
+	candidates = append(candidates[:len(candidates):len(candidates)], s.find(c.IssuerKey())...)
+	for _, k := range candidates {
+		if k.HasUsage(pkix.CRLSign) && s.evidenceSigned(c.id, k, c.CheckSignatureFrom) {
+			return k
+		}
+	}
+	return nil
+}
+
+// scope reports whether a list covers a certificate, and for which reasons.
+func scope(cert *pkix.Certificate, c *pkix.CRL) (uint16, bool) {
+	idp := c.IDP
+	direct := cert.IssuerKey() == c.IssuerKey()
+	if idp == nil {
+		return allReasons, direct && !onlyIndirect(cert)
+	}
+	ca := cert.BasicConstraints != nil && cert.BasicConstraints.IsCA
+	if idp.OnlyAttributeCerts || (idp.OnlyUsers && ca) || (idp.OnlyCAs && !ca) || (!direct && !idp.Indirect) {
+		return 0, false
+	}
+	reasons := allReasons
+	if idp.OnlyReasons != 0 {
+		reasons &= idp.OnlyReasons
+	}
+	points := cert.CRLDistributionPoints
+	if len(points) == 0 {
+		points = []pkix.DistributionPoint{{Names: []pkix.GeneralName{{Tag: directoryName, Raw: cert.RawIssuer}}}}
+	}
+	for _, p := range points {
+		if !pointMatches(p, cert, c, direct) {
+			continue
+		}
+		if p.Reasons != 0 {
+			reasons &= p.Reasons
+		}
+		return reasons, true
+	}
+	return 0, false
+}
+
+// onlyIndirect: every distribution point hands the task to another issuer.
+func onlyIndirect(cert *pkix.Certificate) bool {
+	for _, p := range cert.CRLDistributionPoints {
+		if len(p.CRLIssuer) == 0 || slices.Contains(keys(p.CRLIssuer), cert.IssuerKey()) {
+			return false
+		}
+	}
+	return len(cert.CRLDistributionPoints) > 0
+}
+
+// keys are the directory names of a list, comparable.
+func keys(names []pkix.GeneralName) []string {
+	var out []string
+	for _, g := range names {
+		if g.Tag != directoryName {
+			continue
+		}
+		if n, err := pkix.ParseName(g.Raw); err == nil {
+			out = append(out, n.Canonical())
+		}
+	}
+	return out
+}
+
+// pointMatches is step (b) of section 6.3.3 for one distribution point.
+func pointMatches(p pkix.DistributionPoint, cert *pkix.Certificate, c *pkix.CRL, direct bool) bool {
+	if len(p.CRLIssuer) > 0 {
+		if !slices.Contains(keys(p.CRLIssuer), c.IssuerKey()) {
+			return false
+		}
+		if !direct && !c.IDP.Indirect {
+			return false
+		}
+	} else if !direct {
+		return false
+	}
+	theirs := pointNames(c.IDP.Point, c.Issuer)
+	if len(theirs) == 0 {
+		return true
+	}
+	base := cert.Issuer
+	if len(p.CRLIssuer) > 0 {
+		base = c.Issuer
+	}
+	ours := pointNames(p, base)
+	if len(ours) == 0 {
+		ours = keys(p.CRLIssuer)
+	}
+	for _, n := range ours {
+		if slices.Contains(theirs, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// pointNames are the names of a distribution point in comparable form.
+func pointNames(p pkix.DistributionPoint, base pkix.Name) []string {
+	out := keys(p.Names)
+	for _, g := range p.Names {
+		if g.Tag != directoryName {
+			out = append(out, string(rune(g.Tag))+string(g.Raw))
+		}
+	}
+	if p.Relative != nil {
+		if n, err := base.Relative(p.Relative); err == nil {
+			out = append(out, n.Canonical())
+		}
+	}
+	return out
+}

@@ -1,0 +1,125 @@
+package trust
+
+import (
+	"fmt"
+	"slices"
+
+	"rogito.dev/rogito/internal/pkix"
+)
+
+// Rules of one path validation beside those that always hold.
+type Rules struct {
+	// ExplicitPolicy, InhibitMapping and InhibitAny are the initial values of
+	// RFC 5280 section 6.1.1.
+	ExplicitPolicy, InhibitMapping, InhibitAny bool
+	// Policies acceptable to the user; empty means any.
+	Policies []string
+	// MaxIntermediates bounds the path; zero means no bound beyond our own.
+	MaxIntermediates int
+	// Strict asks for the whole certificate profile of RFC 5280 section 4,
+	// which real signers' certificates often break without harm.
+	Strict bool
+}
+
+// understood are the extensions that path validation or its callers process;
+// any other critical one ends a path.
+var understood = []string{
+	"2.5.29.14", "2.5.29.15", "2.5.29.17", "2.5.29.18", "2.5.29.19", "2.5.29.30", "2.5.29.31",
+	"2.5.29.32", "2.5.29.33", "2.5.29.35", "2.5.29.36", "2.5.29.37", "2.5.29.46", "2.5.29.54",
+	"1.3.6.1.5.5.7.1.1", "1.3.6.1.5.5.7.1.3", "1.3.6.1.5.5.7.48.1.5",
+	"2.16.840.1.113730.1.1", // netscape-cert-type: obsolete, and never widens rights
+}
+
+// Validate is RFC 5280 section 6.1 for a path given leaf first, except for
+// validity periods and revocation, which depend on a time. The last
+// certificate is the anchor when anchored; its own constraints hold too
+// (RFC 5937). Signatures were checked while building. It returns what is
+// wrong.
+func Validate(path []*pkix.Certificate, anchored bool, rules Rules) []string {
+	v := &validation{rules: rules, maxPath: maxDepth}
+	v.policy.init(rules, len(path))
+	last := len(path) - 1
+	for i := last; i >= 0; i-- {
+		c := path[i]
+		if i == last && anchored && last > 0 {
+			v.anchor(c)
+			continue
+		}
+		v.critical(c)
+		v.names.check(c, i == 0, v.problem)
+		if !(i == last && anchored) {
+			v.policy.process(c, i == 0)
+		}
+		if i > 0 {
+			v.issuer(c, i)
+		}
+	}
+	if !v.policy.satisfied(len(path) > 0 && !(anchored && last == 0)) {
+		v.problem("certificate policies: no policy is valid for the whole path")
+	}
+	if rules.Strict {
+		for i, c := range path {
+			conformance(c, i == 0, i == last && anchored, v.problem)
+		}
+	}
+	if rules.MaxIntermediates > 0 && last-1 > rules.MaxIntermediates {
+		v.problem("path is too long")
+	}
+	return v.problems
+}
+
+type validation struct {
+	rules    Rules
+	maxPath  int
+	names    nameState
+	policy   policyState
+	problems []string
+}
+
+func (v *validation) problem(format string, args ...any) {
+	v.problems = append(v.problems, fmt.Sprintf(format, args...))
+}
+
+// anchor takes over the constraints of an anchor.
+func (v *validation) anchor(c *pkix.Certificate) {
+	if bc := c.BasicConstraints; bc != nil && bc.MaxPathLen >= 0 {
+		v.maxPath = min(v.maxPath, bc.MaxPathLen)
+	}
+	v.critical(c)
+	v.names.add(c, v.problem)
+}
+
+// critical refuses what is not understood.
+func (v *validation) critical(c *pkix.Certificate) {
+	for _, x := range c.Extensions {
+		if x.Critical && !slices.Contains(understood, x.OID) {
+			v.problem("%s: unknown critical extension %s", describe(c), x.OID)
+		}
+		if slices.Contains(c.BadExtensions, x.OID) && (x.Critical || v.rules.Strict) {
+			v.problem("%s: extension %s cannot be read or occurs twice", describe(c), x.OID)
+		}
+	}
+}
+
+// issuer is section 6.1.4: what a certificate needs to issue the next one.
+func (v *validation) issuer(c *pkix.Certificate, depth int) {
+	switch {
+	case c.Version >= 3 && (c.BasicConstraints == nil || !c.BasicConstraints.IsCA):
+		v.problem("%s: basic constraints do not make it a CA", describe(c))
+	case c.Version < 3:
+		v.problem("%s: a version %d certificate cannot be a CA", describe(c), c.Version)
+	}
+	if !c.SelfIssued() {
+		if v.maxPath <= 0 {
+			v.problem("%s: path length constraint exceeded", describe(c))
+		}
+		v.maxPath--
+	}
+	if bc := c.BasicConstraints; bc != nil && bc.MaxPathLen >= 0 && bc.MaxPathLen < v.maxPath {
+		v.maxPath = bc.MaxPathLen
+	}
+	if !c.HasUsage(pkix.KeyCertSign) {
+		v.problem("%s: key usage does not allow signing certificates", describe(c))
+	}
+	v.names.add(c, v.problem)
+}
