@@ -1,0 +1,47 @@
+package policy
+
+import (
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/report"
+)
+
+// algorithm judges a signature algorithm with its key at a time (clause
+// 5.2.8.4.2, TS 119 312).
+func (j *judge) algorithm(what string, a ades.Algorithm, at time.Time) verdict {
+	v := j.digest(what, a.Digest, at)
+	v.merge(j.key(what, a.Key, a.KeySize, at))
+	return v
+}
+
+func (j *judge) digest(what, name string, at time.Time) verdict {
+	v := verdict{indication: report.Passed}
+	until, ok := j.policy.digestUntil(name)
+	switch {
+	case !ok:
+		v.lower(report.Indeterminate, report.CryptoConstraintsFailure)
+		v.add(report.Error, "SAV", "The digest algorithm %s of the %s is not one that the policy accepts.", name, what)
+	case !until.IsZero() && at.After(until):
+		v.lower(report.Indeterminate, report.CryptoConstraintsFailureNoPOE)
+		v.add(report.Error, "SAV", "The digest algorithm %s of the %s is not reliable since %s, and nothing proves that it is older.", name, what, until.Format(time.DateOnly))
+	}
+	return v
+}
+
+func (j *judge) key(what, kind string, bits int, at time.Time) verdict {
+	v := verdict{indication: report.Passed}
+	if bits == 0 {
+		return v // the key is not known; the arithmetic says so already
+	}
+	until, ok := j.policy.keyUntil(kind, bits)
+	switch {
+	case !ok:
+		v.lower(report.Indeterminate, report.CryptoConstraintsFailure)
+		v.add(report.Error, "SAV", "The %s key of %d bits of the %s is too weak.", kind, bits, what)
+	case !until.IsZero() && at.After(until):
+		v.lower(report.Indeterminate, report.CryptoConstraintsFailureNoPOE)
+		v.add(report.Error, "SAV", "The %s key of %d bits of the %s is not reliable since %s, and nothing proves that it is older.", kind, bits, what, until.Format(time.DateOnly))
+	}
+	return v
+}

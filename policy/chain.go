@@ -1,0 +1,323 @@
+package policy
+
+import (
+	"slices"
+	"time"
+
+	"rogito.dev/rogito/report"
+)
+
+// chainVerdict is the X.509 certificate validation of clause 5.2.6 with the
+// time reasoning of clauses 5.5 and 5.6.
+type chainVerdict struct {
+	verdict
+	leaf     *report.Certificate
+	path     *report.Path
+	anchored bool
+	// What is known of the leaf and of its issuer.
+	revoked         bool
+	hold            bool
+	revokedAt       time.Time
+	known           bool // revocation status of the leaf is known
+	issuerKnown     bool
+	issuerRevoked   bool
+	issuerRevokedAt time.Time
+	best            time.Time
+}
+
+// chain judges the paths of a certificate at the best proven time and returns
+// the first good one, else the most promising.
+func (j *judge) chain(leaf string, best time.Time, proven bool) chainVerdict {
+	none := chainVerdict{verdict: verdict{indication: report.Passed}, leaf: j.facts.Certificates[leaf], best: best}
+	paths := j.facts.Paths[leaf]
+	if len(paths) > 0 {
+		none.path = paths[0]
+	}
+	if none.leaf == nil || len(paths) == 0 || paths[0].Anchor == nil {
+		none.lower(report.Indeterminate, report.NoCertificateChainFound)
+		none.add(report.Error, "XCV", "The certificate does not lead to a trusted one.")
+		return none
+	}
+	var first *chainVerdict
+	for _, p := range paths {
+		v := j.along(p, best, proven)
+		if v.passed() {
+			return v
+		}
+		if first == nil || (first.sub == report.CertificateChainGeneral && v.sub != report.CertificateChainGeneral) {
+			first = &v
+		}
+	}
+	return *first
+}
+
+// along judges one path.
+func (j *judge) along(p *report.Path, best time.Time, proven bool) chainVerdict {
+	v := chainVerdict{verdict: verdict{indication: report.Passed}, path: p, anchored: true, best: best}
+	v.leaf = j.facts.Certificates[p.Certificates[0]]
+	for _, text := range p.Problems {
+		v.lower(report.Indeterminate, report.CertificateChainGeneral)
+		v.add(report.Error, "XCV", "%s.", text)
+	}
+	j.service(&v, p)
+	// The anchor itself is trusted as it is: neither its validity nor its
+	// revocation is asked for.
+	for i, id := range p.Certificates[:len(p.Certificates)-1] {
+		cert, issuer := j.facts.Certificates[id], j.facts.Certificates[p.Certificates[i+1]]
+		j.member(&v, cert, issuer, i)
+	}
+	if !v.passed() && v.sub == report.OutOfBoundsNoPOE && v.known && !v.revoked {
+		v.sub = report.OutOfBoundsNotRevoked
+	}
+	return v
+}
+
+// service weighs the state of the trusted-list services behind an anchor.
+func (j *judge) service(v *chainVerdict, p *report.Path) {
+	if p.Anchor.Source != report.FromTrustedList {
+		return
+	}
+	stale, granted := true, false
+	for _, s := range p.Anchor.Services {
+		stale = stale && s.ListStale
+		granted = granted || grantedAt(s, v.leaf.NotBefore) || grantedAt(s, v.best)
+	}
+	if stale {
+		if j.policy.TrustedLists.Stale == "warn" {
+			v.add(report.Warning, "XCV", "The trusted list is past its NextUpdate.")
+		} else {
+			v.lower(report.Indeterminate, report.TryLater)
+			v.add(report.Error, "XCV", "The trusted list that vouches for the issuer is past its NextUpdate.")
+		}
+	}
+	if !granted {
+		v.lower(report.Indeterminate, report.NoCertificateChainFound)
+		v.add(report.Error, "XCV", "The service that issued the certificate was not granted on its trusted list at that time.")
+	}
+}
+
+// member judges one certificate below the anchor.
+func (j *judge) member(v *chainVerdict, cert, issuer *report.Certificate, depth int) {
+	r := j.revocation(cert, v.best)
+	if depth == 0 {
+		v.known, v.revoked, v.hold, v.revokedAt = r.known, r.revoked, r.hold, r.at
+	}
+	if depth == 1 {
+		v.issuerKnown, v.issuerRevoked, v.issuerRevokedAt = r.known, r.revoked, r.at
+	}
+	switch {
+	case r.revoked && r.hold && !r.at.After(v.best):
+		v.lower(report.Indeterminate, report.TryLater)
+		v.add(report.Error, "XCV", "The certificate of %s was suspended on %s.", cert.SubjectCN, day(r.at))
+	case r.revoked && !r.at.After(v.best) && depth == 0:
+		v.lower(report.Indeterminate, report.RevokedNoPOE)
+		v.add(report.Error, "XCV", "The certificate of %s was revoked on %s, and nothing proves that the signature is older.", cert.SubjectCN, day(r.at))
+	case r.revoked && !r.at.After(v.best):
+		v.lower(report.Indeterminate, report.RevokedCANoPOE)
+		v.add(report.Error, "XCV", "The certificate of the authority %s was revoked on %s.", cert.SubjectCN, day(r.at))
+	case r.revoked:
+		v.add(report.Info, "XCV", "The certificate of %s was revoked on %s, after the signature is known to exist.", cert.SubjectCN, day(r.at))
+	}
+	j.validity(v, cert)
+	if r.needed && !r.known {
+		if r.stale {
+			v.lower(report.Indeterminate, report.TryLater)
+			v.add(report.Error, "XCV", "The revocation data for %s is too old for %s.", cert.SubjectCN, day(v.best))
+		} else {
+			v.lower(report.Indeterminate, report.CertificateChainGeneral)
+			v.add(report.Error, "XCV", "There is no revocation data for %s.", cert.SubjectCN)
+		}
+	}
+	a := cert.Signed
+	if issuer != nil {
+		a.KeySize = issuer.KeySize
+	}
+	v.merge(j.algorithm("certificate of "+cert.SubjectCN, a, v.best))
+}
+
+func (j *judge) validity(v *chainVerdict, cert *report.Certificate) {
+	switch {
+	case v.best.Before(cert.NotBefore):
+		v.lower(report.Indeterminate, report.NotYetValid)
+		v.add(report.Error, "XCV", "The certificate of %s is valid from %s only.", cert.SubjectCN, day(cert.NotBefore))
+	case v.best.After(cert.NotAfter):
+		v.lower(report.Indeterminate, report.OutOfBoundsNoPOE)
+		v.add(report.Error, "XCV", "The certificate of %s expired on %s, and nothing proves that the signature is older.", cert.SubjectCN, day(cert.NotAfter))
+	}
+}
+
+func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
+
+// revocationVerdict is what is known of one certificate at a time.
+type revocationVerdict struct {
+	needed, known, stale, revoked, hold bool
+	at                                  time.Time
+}
+
+const (
+	allReasons = 0x1fe
+	onHold     = 6
+)
+
+// revocation weighs the statements about a certificate (clauses 5.2.5 and
+// 5.2.6.4). A permanent revocation counts wherever it is stated; "good" must
+// be fresh enough for the time in question.
+func (j *judge) revocation(cert *report.Certificate, best time.Time) revocationVerdict {
+	v := revocationVerdict{needed: j.policy.Revocation.Required && !cert.OCSPNoCheck && !cert.ShortTerm}
+	if j.busy[cert.ID] {
+		return revocationVerdict{} // a responder that answers for itself
+	}
+	if j.busy == nil {
+		j.busy = map[string]bool{}
+	}
+	j.busy[cert.ID] = true
+	defer delete(j.busy, cert.ID)
+	var reasons uint16
+	latest := true
+	for _, r := range j.facts.Revocations[cert.ID] {
+		if !j.usable(r, cert) {
+			continue
+		}
+		switch {
+		case r.Status == "revoked" && r.RevokedAt.After(j.at):
+			// Not yet, at the time this verdict is for.
+			v.known = true
+		case r.Status == "revoked" && r.Reason != onHold:
+			if !v.revoked || v.hold || r.RevokedAt.Before(v.at) {
+				v.revoked, v.hold, v.known, v.at = true, false, true, r.RevokedAt
+			}
+		case r.Status == "revoked" && latest && !v.revoked:
+			v.revoked, v.hold, v.known, v.at = true, true, true, r.RevokedAt
+		case r.Status == "good" && j.fresh(r, best):
+			if r.Reasons == 0 {
+				reasons = allReasons
+			}
+			if reasons |= r.Reasons; reasons == allReasons {
+				v.known = true
+			}
+		case r.Status == "good":
+			v.stale = true
+		}
+		latest = false
+	}
+	return v
+}
+
+// usable: the statement was signed by someone who could, with algorithms that
+// hold, and at a time when it could know.
+func (j *judge) usable(r *report.Revocation, cert *report.Certificate) bool {
+	if r.Status == "unknown" || r.ThisUpdate.After(r.ProducedAt.Add(time.Hour)) {
+		return false
+	}
+	if r.Status == "good" {
+		if r.ThisUpdate.Before(cert.NotBefore.Add(-time.Minute)) {
+			return false // from before the certificate existed
+		}
+		if r.ThisUpdate.After(cert.NotAfter) && (r.CoversExpired.IsZero() || r.CoversExpired.After(cert.NotAfter)) {
+			return false // expired certificates leave the list
+		}
+	}
+	exists, _ := j.best(r.ID)
+	if a := j.algorithm("revocation data", r.Algorithm, earlier(exists, r.ThisUpdate, j.at)); a.indication != report.Passed && r.Status == "good" {
+		return false
+	}
+	return r.SignerIsIssuer || j.speaker(r)
+}
+
+// earlier judges algorithms of evidence at its own time as long as that is
+// what the document proves; without proof it is the time of judgement.
+func earlier(exists, made, at time.Time) time.Time {
+	if exists.Before(at) && made.Before(exists) {
+		return exists
+	}
+	return at
+}
+
+// speaker checks the path of a responder or list issuer at the time when it
+// spoke.
+func (j *judge) speaker(r *report.Revocation) bool {
+	for _, p := range j.facts.Paths[r.Signer] {
+		if p.Anchor == nil || len(p.Problems) > 0 {
+			continue
+		}
+		if j.speakerPath(p, r.ProducedAt) {
+			return true
+		}
+	}
+	return false
+}
+
+func (j *judge) speakerPath(p *report.Path, at time.Time) bool {
+	for _, id := range p.Certificates[:len(p.Certificates)-1] {
+		c := j.facts.Certificates[id]
+		if c == nil || at.Before(c.NotBefore) || at.After(c.NotAfter) {
+			return false
+		}
+		rv := j.revocation(c, at)
+		if rv.revoked && !rv.at.After(at) {
+			return false
+		}
+		if rv.needed && !rv.known && !slices.Contains(c.ExtKeyUsage, ekuOCSPSigning) && !rv.stale {
+			return false
+		}
+	}
+	return true
+}
+
+const ekuOCSPSigning = "1.3.6.1.5.5.7.3.9"
+
+// fresh is clause 5.2.5 with the policy's idea of it.
+func (j *judge) fresh(r *report.Revocation, best time.Time) bool {
+	if j.policy.Revocation.Freshness == "any" || !r.ThisUpdate.Before(best) {
+		return true
+	}
+	if !r.NextUpdate.IsZero() {
+		return !r.NextUpdate.Before(best)
+	}
+	return !r.ThisUpdate.Add(j.policy.Revocation.MaxAge).Before(best)
+}
+
+// describe writes the state of signer and issuer into a conclusion.
+func (v chainVerdict) describe(j *judge, c *report.Conclusion) {
+	if v.path != nil {
+		c.Path, c.Anchor = v.path.Certificates, v.path.Anchor
+		c.TrustedList = c.Anchor != nil && c.Anchor.Source == report.FromTrustedList
+	}
+	if v.leaf == nil {
+		return
+	}
+	own := v.anchored && len(v.path.Certificates) == 1
+	c.SignerStatus = status(v.leaf, v.best, v.known || own, v.revoked, v.hold)
+	if v.revoked {
+		c.RevokedAt = v.revokedAt
+	}
+	c.IssuerStatus = "UNKNOWN"
+	if v.path == nil || len(v.path.Certificates) < 2 {
+		return
+	}
+	issuer := j.facts.Certificates[v.path.Certificates[1]]
+	anchor := v.anchored && len(v.path.Certificates) == 2
+	if issuer != nil {
+		c.IssuerStatus = status(issuer, v.best, v.issuerKnown || anchor, v.issuerRevoked, false)
+	}
+	if v.issuerRevoked {
+		c.IssuerRevAt = v.issuerRevokedAt
+	}
+}
+
+// status is the word of the contract for a certificate at a time.
+func status(c *report.Certificate, at time.Time, known, revoked, hold bool) string {
+	switch {
+	case revoked && hold:
+		return "SUSPENDED"
+	case revoked:
+		return "REVOKED"
+	case at.Before(c.NotBefore):
+		return "NOT_YET_VALID"
+	case at.After(c.NotAfter):
+		return "EXPIRED"
+	case known:
+		return "VALID"
+	}
+	return "UNKNOWN"
+}

@@ -1,0 +1,191 @@
+package policy
+
+import (
+	"fmt"
+	"sort"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/report"
+)
+
+// Judge draws conclusions from facts by a policy, as at a time. It looks at
+// nothing else.
+func Judge(facts *report.Facts, p *Policy, at time.Time) *report.Conclusions {
+	out := &report.Conclusions{Policy: p.Name, Operator: p.Operator, At: at}
+	for i, layer := range facts.Layers {
+		if layer.Broken != "" {
+			out.Messages = append(out.Messages, report.Message{Severity: report.Error, Block: "FC", Text: layer.Broken})
+		}
+		if layer.Document == nil {
+			continue
+		}
+		j := &judge{facts: facts, policy: p, at: at, layer: i, poe: map[string]time.Time{}}
+		j.document(layer, out)
+	}
+	out.Indication = overall(out)
+	for _, n := range facts.Notes {
+		out.Messages = append(out.Messages, report.Message{Severity: report.Info, Block: "gathering", Text: n})
+	}
+	return out
+}
+
+// overall is the worst of all signatures; a document with none, or with a
+// layer that cannot be read, is not passed.
+func overall(c *report.Conclusions) report.Indication {
+	worst := report.TotalPassed
+	for _, m := range c.Messages {
+		if m.Severity == report.Error {
+			worst = report.TotalFailed
+		}
+	}
+	if len(c.Signatures) == 0 && worst == report.TotalPassed {
+		return report.Indeterminate
+	}
+	for _, s := range c.Signatures {
+		switch {
+		case s.Indication == report.TotalFailed:
+			worst = report.TotalFailed
+		case s.Indication == report.Indeterminate && worst == report.TotalPassed:
+			worst = report.Indeterminate
+		}
+	}
+	return worst
+}
+
+// judge is the state of judging one layer.
+type judge struct {
+	facts  *report.Facts
+	policy *Policy
+	at     time.Time
+	layer  int
+	// poe are the proofs of existence found so far, by the id of the object
+	// (EN 319 102-1 clause 5.6.2.3).
+	poe    map[string]time.Time
+	stamps map[*ades.Timestamp]*report.Conclusion
+	busy   map[string]bool // certificates whose revocation is being judged
+}
+
+func (j *judge) document(l *report.Layer, out *report.Conclusions) {
+	d := l.Document
+	j.timestamps(d)
+	for _, p := range d.Problems {
+		m := report.Message{Severity: report.Warning, Block: "FC", Text: p.Text}
+		if p.Fatal {
+			m.Severity = report.Error
+		}
+		out.Messages = append(out.Messages, m)
+	}
+	for _, s := range d.Signatures {
+		c := j.signature(s)
+		c.Level = l.Levels[s.ID]
+		j.levels(c, l)
+		if s.PDF != nil {
+			// Document time-stamps are shown with the signatures that they cover.
+			c.Timestamps = append(c.Timestamps, j.covering(d, s.ID)...)
+		}
+		out.Signatures = append(out.Signatures, c)
+	}
+	if len(d.Signatures) == 0 {
+		for _, t := range d.Timestamps {
+			out.Timestamps = append(out.Timestamps, j.stamps[t])
+		}
+	}
+}
+
+func (j *judge) levels(c *report.Conclusion, l *report.Layer) {
+	for _, n := range c.Counters {
+		n.Level = l.Levels[n.ID]
+		j.levels(n, l)
+	}
+}
+
+func (j *judge) covering(d *ades.Document, id string) []*report.Conclusion {
+	var out []*report.Conclusion
+	for _, t := range d.Timestamps {
+		for _, c := range t.Covers {
+			if c == id {
+				out = append(out, j.stamps[t])
+				break
+			}
+		}
+	}
+	return out
+}
+
+// timestamps judges every token, the latest first, so that each finds the
+// proofs of existence that later ones give it (clause 5.6.3.4).
+func (j *judge) timestamps(d *ades.Document) {
+	all := append([]*ades.Timestamp(nil), d.Timestamps...)
+	for _, s := range d.Signatures {
+		all = stampsOf(s, all)
+	}
+	sort.SliceStable(all, func(a, b int) bool { return all[a].Time.After(all[b].Time) })
+	j.stamps = make(map[*ades.Timestamp]*report.Conclusion, len(all))
+	for _, t := range all {
+		c := j.timestamp(t)
+		j.stamps[t] = c
+		if c.Indication != report.Passed || t.Kind == ades.ContentTimestamp {
+			continue
+		}
+		for _, id := range t.Covers {
+			if old, ok := j.poe[id]; !ok || t.Time.Before(old) {
+				j.poe[id] = t.Time
+			}
+		}
+	}
+}
+
+func stampsOf(s *ades.Signature, all []*ades.Timestamp) []*ades.Timestamp {
+	all = append(all, s.Timestamps...)
+	for _, c := range s.CounterSignatures {
+		all = stampsOf(c, all)
+	}
+	return all
+}
+
+// best is the earliest proven time of an object, else the time of judgement.
+func (j *judge) best(id string) (time.Time, bool) {
+	if t, ok := j.poe[id]; ok && t.Before(j.at) {
+		return t, true
+	}
+	return j.at, false
+}
+
+// verdict is the result of a building block.
+type verdict struct {
+	indication report.Indication
+	sub        report.SubIndication
+	messages   []report.Message
+}
+
+func (v *verdict) add(sev report.Severity, block, format string, args ...any) {
+	v.messages = append(v.messages, report.Message{Severity: sev, Block: block, Text: fmt.Sprintf(format, args...)})
+}
+
+func (v *verdict) passed() bool { return v.indication == report.Passed }
+
+// lower takes a worse verdict over; the first reason of a kind stays.
+func (v *verdict) lower(ind report.Indication, sub report.SubIndication) {
+	if v.indication == report.Passed || (v.indication == report.Indeterminate && ind == report.Failed) {
+		v.indication, v.sub = ind, sub
+	}
+}
+
+func (v *verdict) merge(o verdict) {
+	v.messages = append(v.messages, o.messages...)
+	if o.indication != report.Passed {
+		v.lower(o.indication, o.sub)
+	}
+}
+
+// total turns a block's indication into that of a whole signature.
+func total(i report.Indication) report.Indication {
+	switch i {
+	case report.Passed:
+		return report.TotalPassed
+	case report.Failed:
+		return report.TotalFailed
+	}
+	return report.Indeterminate
+}

@@ -1,0 +1,168 @@
+package policy
+
+import (
+	"slices"
+	"time"
+
+	"rogito.dev/rogito/report"
+)
+
+// eIDAS applies from then on; services and certificates before it were judged
+// by Directive 1999/93/EC.
+var eIDAS = time.Date(2016, 7, 1, 0, 0, 0, 0, time.UTC)
+
+// periodAt is the status of a service at a time; nil before its first.
+func periodAt(s *report.Service, at time.Time) *report.Period {
+	var found *report.Period
+	for i := range s.Periods {
+		p := &s.Periods[i]
+		if !p.From.After(at) && (found == nil || p.From.After(found.From)) {
+			found = p
+		}
+	}
+	return found
+}
+
+// grantedStatuses are those under which a service may be relied upon
+// (TS 119 612 clause 5.5.4, TS 119 615).
+var grantedStatuses = []string{
+	"granted", "undersupervision", "supervisionincessation", "accredited",
+	"recognisedatnationallevel", "setbynationallaw",
+}
+
+func grantedAt(s *report.Service, at time.Time) bool {
+	p := periodAt(s, at)
+	return p != nil && slices.Contains(grantedStatuses, p.Status)
+}
+
+// qualified is the result of TS 119 615 for one service at one time.
+type qualified struct {
+	qc, device bool
+	kind       string // "esign", "eseal", "web", ""
+}
+
+// qualify decides what the signature is under Regulation (EU) 910/2014. Only
+// a trusted list can make it qualified; the certificate's own statements are
+// a claim.
+func (j *judge) qualify(c *report.Conclusion, ch chainVerdict) {
+	c.Qualification, c.QC, c.SSCD = report.NA, "UNKNOWN", "UNKNOWN"
+	leaf := ch.leaf
+	if leaf == nil {
+		return
+	}
+	if !c.TrustedList {
+		if leaf.QC == nil || !leaf.QC.Compliance {
+			c.QC = "NOT_VALID"
+		}
+		if leaf.QC == nil || !leaf.QC.SSCD {
+			c.SSCD = "NOT_VALID"
+		}
+		return
+	}
+	atIssue, okIssue := consistent(c.Anchor.Services, leaf, leaf.NotBefore, leaf.NotBefore)
+	atBest, okBest := consistent(c.Anchor.Services, leaf, c.BestTime, leaf.NotBefore)
+	qc := okIssue && okBest && atIssue.qc && atBest.qc && atBest.kind != "web"
+	device := qc && atBest.device
+	c.QC, c.SSCD = word(qc), word(device)
+	if c.Indication != report.TotalPassed {
+		return
+	}
+	seal := atBest.kind == "eseal" || (atBest.kind == "" && leaf.LegalPerson)
+	switch {
+	case qc && device && seal:
+		c.Qualification = report.QESeal
+	case qc && device:
+		c.Qualification = report.QESig
+	case qc && seal:
+		c.Qualification = report.AdESealQ
+	case qc:
+		c.Qualification = report.AdESigQC
+	case seal:
+		c.Qualification = report.AdESeal
+	default:
+		c.Qualification = report.AdESig
+	}
+}
+
+func word(ok bool) string {
+	if ok {
+		return "VALID"
+	}
+	return "NOT_VALID"
+}
+
+// consistent evaluates all services of a CA at a time. Services that
+// contradict each other leave the certificate not qualified.
+func consistent(services []*report.Service, leaf *report.Certificate, at, issued time.Time) (qualified, bool) {
+	var result *qualified
+	for _, s := range services {
+		if s.Type != "CA/QC" || !grantedAt(s, at) {
+			continue
+		}
+		q := evaluate(periodAt(s, at), leaf, issued)
+		if result != nil && *result != q {
+			return qualified{}, false
+		}
+		result = &q
+	}
+	if result == nil {
+		return qualified{}, false
+	}
+	return *result, true
+}
+
+// policies of qualified certificates before eIDAS (TS 101 456).
+const (
+	qcpPublic     = "0.4.0.1456.1.2"
+	qcpPublicSSCD = "0.4.0.1456.1.1"
+)
+
+// evaluate starts from the certificate and lets the list overrule it.
+func evaluate(p *report.Period, leaf *report.Certificate, issued time.Time) qualified {
+	var q qualified
+	if leaf.QC != nil {
+		q.qc, q.device = leaf.QC.Compliance, leaf.QC.SSCD
+		for _, t := range []string{"esign", "eseal", "web"} {
+			if q.kind == "" && slices.Contains(leaf.QC.Types, t) {
+				q.kind = t
+			}
+		}
+	}
+	if issued.Before(eIDAS) {
+		q.qc = q.qc || slices.Contains(leaf.Policies, qcpPublic) || slices.Contains(leaf.Policies, qcpPublicSSCD)
+		q.device = q.device || slices.Contains(leaf.Policies, qcpPublicSSCD)
+	}
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(p.Qualifiers, n) })
+	}
+	if has("QCStatement") {
+		q.qc = true
+	}
+	if has("NotQualified") {
+		q.qc = false
+	}
+	switch {
+	case has("QCForLegalPerson", "QCForESeal"):
+		q.kind = "eseal"
+	case has("QCForESig"):
+		q.kind = "esign"
+	case has("QCForWSA"):
+		q.kind = "web"
+	}
+	switch {
+	case has("QCNoQSCD", "QCNoSSCD"):
+		q.device = false
+	case has("QCWithQSCD", "QCWithSSCD", "QCQSCDManagedOnBehalf"):
+		q.device = true
+	}
+	if q.kind == "" && q.qc && !leaf.LegalPerson {
+		q.kind = "esign" // EN 319 412-5: without QcType it is for signatures
+	}
+	// After eIDAS a service is listed for certain uses only.
+	if !issued.Before(eIDAS) && len(p.Uses) > 0 && q.kind != "" && !slices.Contains(p.Uses, uses[q.kind]) {
+		q.qc = false
+	}
+	return q
+}
+
+var uses = map[string]string{"esign": "ForeSignatures", "eseal": "ForeSeals", "web": "ForWebSiteAuthentication"}

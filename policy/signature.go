@@ -1,0 +1,246 @@
+package policy
+
+import (
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/report"
+)
+
+// signature is the validation process of EN 319 102-1 clauses 5.3, 5.5 and
+// 5.6 for one signature.
+func (j *judge) signature(s *ades.Signature) *report.Conclusion {
+	c := &report.Conclusion{ID: s.ID, Layer: j.layer, Signature: s}
+	v := verdict{indication: report.Passed}
+	v.merge(j.format(s))
+	v.merge(j.identification(s))
+	v.merge(j.cryptography(s))
+	c.BestTime, c.Proven = j.best(s.ID)
+
+	ch := j.chain(ades.FactID(s.SigningCertificate), c.BestTime, c.Proven)
+	if s.SigningCertificate != nil {
+		v.merge(ch.verdict)
+	}
+	v.merge(j.acceptance(s, c))
+	v.merge(j.order(s, c, ch))
+	v.merge(j.changes(s))
+
+	for _, t := range s.Timestamps {
+		n := j.stamps[t]
+		c.Timestamps = append(c.Timestamps, n)
+		if n.Indication != report.Passed {
+			v.add(report.Warning, "VTS", "%s time-stamp: %s%s", t.Kind, n.Indication, dash(n.SubIndication))
+		}
+	}
+	c.Indication, c.SubIndication, c.Messages = total(v.indication), v.sub, v.messages
+	ch.describe(j, c)
+	j.qualify(c, ch)
+	j.until(c, ch)
+	for _, n := range s.CounterSignatures {
+		c.Counters = append(c.Counters, j.signature(n))
+	}
+	return c
+}
+
+func dash(s report.SubIndication) string {
+	if s == "" {
+		return ""
+	}
+	return " / " + string(s)
+}
+
+// format is clause 5.2.2.
+func (j *judge) format(s *ades.Signature) verdict {
+	v := verdict{indication: report.Passed}
+	for _, p := range s.Problems {
+		if p.Fatal {
+			v.lower(report.Failed, report.FormatFailure)
+			v.add(report.Error, "FC", "%s", p.Text)
+			continue
+		}
+		v.add(report.Warning, "FC", "%s", p.Text)
+	}
+	return v
+}
+
+// identification is clause 5.2.3: the certificate that verifies the value is
+// the one that the signed references name.
+func (j *judge) identification(s *ades.Signature) verdict {
+	v := verdict{indication: report.Passed}
+	if s.SigningCertificate == nil {
+		v.lower(report.Indeterminate, report.NoSigningCertificateFound)
+		v.add(report.Error, "ISC", "The signing certificate is not in the document.")
+		return v
+	}
+	matched, mismatched := false, false
+	for _, r := range s.CertificateRefs {
+		matched = matched || r.DigestMatch == ades.Yes
+		mismatched = mismatched || r.DigestMatch == ades.No
+		if r.IssuerSerial == ades.No {
+			v.add(report.Warning, "ISC", "Issuer and serial number in %s are not those of the signing certificate.", r.Attribute)
+		}
+	}
+	switch {
+	case mismatched && !matched:
+		v.lower(report.Indeterminate, report.NoSigningCertificateFound)
+		v.add(report.Error, "ISC", "The signed reference to the signing certificate does not match the certificate.")
+	case mismatched:
+		v.add(report.Warning, "ISC", "One of several references to the signing certificate does not match.")
+	case len(s.CertificateRefs) == 0 && j.policy.Signer.RequireCertificateReference:
+		v.lower(report.Indeterminate, report.SigConstraintsFailure)
+		v.add(report.Error, "ISC", "The signature does not say which certificate it was made with.")
+	case len(s.CertificateRefs) == 0:
+		v.add(report.Warning, "ISC", "The signature does not say which certificate it was made with (no signing-certificate attribute).")
+	}
+	return v
+}
+
+// cryptography is clause 5.2.7: references first, then the value.
+func (j *judge) cryptography(s *ades.Signature) verdict {
+	v := verdict{indication: report.Passed}
+	for _, r := range s.References {
+		switch {
+		case r.Intact == ades.No:
+			v.lower(report.Failed, report.HashFailure)
+			v.add(report.Error, "CV", "What is signed was changed: the digest of %s does not match%s.", refName(r), detail(r))
+		case !r.Found:
+			v.lower(report.Indeterminate, report.SignedDataNotFound)
+			v.add(report.Error, "CV", "The signed data is missing: %s%s.", refName(r), detail(r))
+		case r.Intact == ades.Unknown:
+			v.lower(report.Indeterminate, report.SignedDataNotFound)
+			v.add(report.Error, "CV", "The digest of %s cannot be checked%s.", refName(r), detail(r))
+		}
+	}
+	if len(s.References) == 0 {
+		v.lower(report.Indeterminate, report.SignedDataNotFound)
+		v.add(report.Error, "CV", "The signature covers no data.")
+	}
+	switch {
+	case s.ValueIntact == ades.No:
+		v.lower(report.Failed, report.SigCryptoFailure)
+		v.add(report.Error, "CV", "The signature value does not verify with the signer's key.")
+	case s.ValueIntact == ades.Unknown && s.SigningCertificate != nil:
+		v.lower(report.Indeterminate, report.SigCryptoFailure)
+		v.add(report.Error, "CV", "The signature value cannot be checked (algorithm %s).", s.Algorithm.Name)
+	}
+	return v
+}
+
+func refName(r ades.Reference) string {
+	switch {
+	case r.Name != "":
+		return r.Name
+	case r.URI != "":
+		return r.URI
+	}
+	return r.Kind
+}
+
+func detail(r ades.Reference) string {
+	if r.Detail == "" {
+		return ""
+	}
+	return " (" + r.Detail + ")"
+}
+
+// acceptance is clause 5.2.8: signed properties and algorithms.
+func (j *judge) acceptance(s *ades.Signature, c *report.Conclusion) verdict {
+	v := verdict{indication: report.Passed}
+	if s.ClaimedTime.IsZero() && j.policy.Signer.RequireSigningTime {
+		v.lower(report.Indeterminate, report.SigConstraintsFailure)
+		v.add(report.Error, "SAV", "The signature claims no signing time.")
+	}
+	v.merge(j.algorithm("signature", s.Algorithm, c.BestTime))
+	if s.Algorithm.Content != "" && s.Algorithm.Content != s.Algorithm.Digest {
+		v.merge(j.digest("content", s.Algorithm.Content, c.BestTime))
+	}
+	seen := map[string]bool{s.Algorithm.Digest: true, s.Algorithm.Content: true, "": true}
+	for _, r := range s.References {
+		if !seen[r.Digest] {
+			seen[r.Digest] = true
+			v.merge(j.digest("reference", r.Digest, c.BestTime))
+		}
+	}
+	return v
+}
+
+// order checks that times make sense together (clause 5.5.4 steps 4 and 5).
+func (j *judge) order(s *ades.Signature, c *report.Conclusion, ch chainVerdict) verdict {
+	v := verdict{indication: report.Passed}
+	for _, t := range s.Timestamps {
+		n := j.stamps[t]
+		if t.Kind != ades.ContentTimestamp || n.Indication != report.Passed {
+			continue
+		}
+		if t.Time.After(c.BestTime) {
+			v.lower(report.Indeterminate, report.TimestampOrderFailure)
+			v.add(report.Error, "VTS", "The content was time-stamped after the signature is known to exist.")
+		}
+		// A content time-stamp proves that the signature is later than it.
+		if ch.leaf != nil && ch.anchored && len(ch.path.Certificates) > 1 {
+			if ch.revoked && !ch.revokedAt.IsZero() && t.Time.After(ch.revokedAt) {
+				v.lower(report.Failed, report.RevokedSub)
+				v.add(report.Error, "XCV", "The signature was made after the signer's certificate was revoked.")
+			}
+			if t.Time.After(ch.leaf.NotAfter) {
+				v.lower(report.Failed, report.ExpiredSub)
+				v.add(report.Error, "XCV", "The signature was made after the signer's certificate had expired.")
+			}
+		}
+	}
+	if leaf := ch.leaf; leaf != nil && !s.ClaimedTime.IsZero() {
+		if s.ClaimedTime.Before(leaf.NotBefore) || s.ClaimedTime.After(leaf.NotAfter) {
+			v.add(report.Warning, "SAV", "The claimed signing time lies outside the validity of the signer's certificate.")
+		}
+		if s.ClaimedTime.After(c.BestTime.Add(5 * time.Minute)) {
+			v.add(report.Warning, "SAV", "The claimed signing time is later than the proven one.")
+		}
+	}
+	return v
+}
+
+// changes weighs what a PDF shows beyond what was signed.
+func (j *judge) changes(s *ades.Signature) verdict {
+	v := verdict{indication: report.Passed}
+	if s.PDF == nil {
+		return v
+	}
+	for _, ch := range s.PDF.Changes {
+		switch {
+		case ch.Permitted:
+			v.add(report.Info, "FC", "After signing (allowed): %s.", ch.Description)
+		case j.policy.PDF.Changes == "warn":
+			v.add(report.Warning, "FC", "The document was changed after signing: %s.", ch.Description)
+		default:
+			v.lower(report.Failed, report.FormatFailure)
+			v.add(report.Error, "FC", "The document was changed after signing: %s.", ch.Description)
+		}
+	}
+	return v
+}
+
+// until tells how long the evidence that the file carries will last: the
+// signer's certificate, or the certificate of the last time-stamp.
+func (j *judge) until(c *report.Conclusion, ch chainVerdict) {
+	if ch.leaf != nil {
+		c.ValidUntil = ch.leaf.NotAfter
+	}
+	var last time.Time
+	for t, n := range j.stamps {
+		if n.Indication != report.Passed || t.Kind == ades.ContentTimestamp || !covers(t, c.ID) || t.Time.Before(last) {
+			continue
+		}
+		if cert := j.facts.Certificates[ades.FactID(t.Signature.SigningCertificate)]; cert != nil {
+			last, c.ValidUntil = t.Time, cert.NotAfter
+		}
+	}
+}
+
+func covers(t *ades.Timestamp, id string) bool {
+	for _, c := range t.Covers {
+		if c == id {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,82 @@
+package policy
+
+import (
+	"slices"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/report"
+)
+
+const ekuTimeStamping = "1.3.6.1.5.5.7.3.8"
+
+// timestamp is the validation of a token (EN 319 102-1 clause 5.4): the same
+// blocks as for a signature, with the imprint as its data.
+func (j *judge) timestamp(t *ades.Timestamp) *report.Conclusion {
+	c := &report.Conclusion{ID: t.ID, Layer: j.layer, Timestamp: t, Signature: t.Signature}
+	v := verdict{indication: report.Passed}
+	c.BestTime, c.Proven = j.best(t.ID)
+	for _, p := range t.Problems {
+		if p.Fatal {
+			v.lower(report.Failed, report.FormatFailure)
+			v.add(report.Error, "FC", "%s", p.Text)
+		}
+	}
+	v.merge(j.imprint(t))
+	var ch chainVerdict
+	if s := t.Signature; s == nil {
+		v.lower(report.Failed, report.FormatFailure)
+		v.add(report.Error, "FC", "The time-stamp has no signature.")
+	} else {
+		v.merge(j.format(s))
+		v.merge(j.identification(s))
+		v.merge(j.cryptography(s))
+		ch = j.chain(ades.FactID(s.SigningCertificate), c.BestTime, c.Proven)
+		if s.SigningCertificate != nil {
+			v.merge(ch.verdict)
+			v.merge(j.unit(ch, t))
+		}
+		v.merge(j.algorithm("time-stamp", s.Algorithm, c.BestTime))
+	}
+	v.merge(j.digest("time-stamp imprint", t.ImprintDigest, c.BestTime))
+	if t.Time.After(j.at) {
+		v.lower(report.Indeterminate, report.NotYetValid)
+		v.add(report.Error, "VTS", "The time-stamp is later than the time of this verdict.")
+	}
+	c.Indication, c.SubIndication, c.Messages = v.indication, v.sub, v.messages
+	ch.describe(j, c)
+	if ch.leaf != nil {
+		c.ValidUntil = ch.leaf.NotAfter
+	}
+	return c
+}
+
+func (j *judge) imprint(t *ades.Timestamp) verdict {
+	v := verdict{indication: report.Passed}
+	switch t.ImprintIntact {
+	case ades.No:
+		v.lower(report.Failed, report.HashFailure)
+		v.add(report.Error, "CV", "The time-stamp is over other data.")
+	case ades.Unknown:
+		v.lower(report.Indeterminate, report.SignedDataNotFound)
+		v.add(report.Error, "CV", "The data under the time-stamp is missing.")
+	}
+	return v
+}
+
+// unit checks that the certificate may time-stamp and was valid at the time
+// that the token states.
+func (j *judge) unit(ch chainVerdict, t *ades.Timestamp) verdict {
+	v := verdict{indication: report.Passed}
+	if ch.leaf == nil {
+		return v
+	}
+	if !slices.Contains(ch.leaf.ExtKeyUsage, ekuTimeStamping) {
+		v.lower(report.Indeterminate, report.ChainConstraintsFailure)
+		v.add(report.Error, "XCV", "The certificate of the time-stamp is not one of a time-stamping unit.")
+	}
+	if t.Time.Before(ch.leaf.NotBefore) || t.Time.After(ch.leaf.NotAfter) {
+		v.lower(report.Indeterminate, report.SigConstraintsFailure)
+		v.add(report.Error, "XCV", "The time-stamp lies outside the validity of its certificate.")
+	}
+	return v
+}
