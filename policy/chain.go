@@ -140,7 +140,7 @@ func (j *judge) validity(v *chainVerdict, cert *report.Certificate) {
 	case v.best.Before(cert.NotBefore):
 		v.lower(report.Indeterminate, report.NotYetValid)
 		v.add(report.Error, "XCV", "The certificate of %s is valid from %s only.", cert.SubjectCN, day(cert.NotBefore))
-	case v.best.After(cert.NotAfter):
+	case v.best.Truncate(time.Second).After(cert.NotAfter): // validity counts whole seconds
 		v.lower(report.Indeterminate, report.OutOfBoundsNoPOE)
 		v.add(report.Error, "XCV", "The certificate of %s expired on %s, and nothing proves that the signature is older.", cert.SubjectCN, day(cert.NotAfter))
 	}

@@ -176,7 +176,7 @@ func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, 
 	for _, d := range e.crls {
 		if deltaOf(d.CRL, c.CRL) && s.crlSigner(issuer, d, pool) != nil && d.ThisUpdate.After(r.ThisUpdate) {
 			if apply(r, cert, d.CRL) {
-				r.ThisUpdate, r.NextUpdate = d.ThisUpdate, d.NextUpdate
+				r.ThisUpdate, r.NextUpdate, r.ProducedAt = d.ThisUpdate, d.NextUpdate, d.ThisUpdate
 			}
 		}
 	}

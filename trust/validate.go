@@ -14,7 +14,8 @@ type Rules struct {
 	ExplicitPolicy, InhibitMapping, InhibitAny bool
 	// Policies acceptable to the user; empty means any.
 	Policies []string
-	// MaxIntermediates bounds the path; zero means no bound beyond our own.
+	// MaxIntermediates bounds the path; zero means no bound beyond our own,
+	// below zero none at all.
 	MaxIntermediates int
 	// Strict asks for the whole certificate profile of RFC 5280 section 4,
 	// which real signers' certificates often break without harm.
@@ -62,10 +63,20 @@ func Validate(path []*pkix.Certificate, anchored bool, rules Rules) []string {
 			conformance(c, i == 0, i == last && anchored, v.problem)
 		}
 	}
-	if rules.MaxIntermediates > 0 && last-1 > rules.MaxIntermediates {
+	if m := rules.MaxIntermediates; m != 0 && intermediates(path) > max(m, 0) {
 		v.problem("path is too long")
 	}
 	return v.problems
+}
+
+// intermediates counts those between leaf and anchor that are not self-issued.
+func intermediates(path []*pkix.Certificate) (n int) {
+	for i := 1; i < len(path)-1; i++ {
+		if !path[i].SelfIssued() {
+			n++
+		}
+	}
+	return n
 }
 
 type validation struct {

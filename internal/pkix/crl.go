@@ -1,7 +1,6 @@
 package pkix
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math/big"
@@ -194,7 +193,7 @@ func (c *CRL) CheckSignatureFrom(issuer *Certificate) error {
 // Find scans for a certificate. Entries of an indirect list belong to the
 // issuer that was named last, the list's own at first.
 func (c *CRL) Find(cert *Certificate) (Entry, bool, error) {
-	want := bytes.TrimLeft(cert.SerialNumber.Bytes(), "\x00")
+	want := encodeInt(cert.SerialNumber)
 	current := c.issuerKey
 	indirect := c.IDP != nil && c.IDP.Indirect
 	var found Entry
@@ -214,10 +213,7 @@ func (c *CRL) Find(cert *Certificate) (Entry, bool, error) {
 				current = k
 			}
 		}
-		if !bytes.Equal(bytes.TrimLeft(serial.body, "\x00"), want) && parseSmallSerial(serial.body, cert.SerialNumber) {
-			continue
-		}
-		if current != cert.issuerKey {
+		if !sameSerial(serial.body, want, cert.SerialNumber) || current != cert.issuerKey {
 			continue
 		}
 		entry, err := parseEntry(serial.body, in)
@@ -229,13 +225,10 @@ func (c *CRL) Find(cert *Certificate) (Entry, bool, error) {
 	return found, have, nil
 }
 
-// parseSmallSerial reports whether an encoded serial differs from n; only
-// negative numbers need the full comparison.
-func parseSmallSerial(b []byte, n *big.Int) bool {
-	if n.Sign() >= 0 {
-		return true
-	}
-	return parseInt(b).Cmp(n) != 0
+// sameSerial compares the last octet first, which spares the arithmetic for
+// nearly all entries.
+func sameSerial(b, want []byte, n *big.Int) bool {
+	return len(b) > 0 && b[len(b)-1] == want[len(want)-1] && parseInt(b).Cmp(n) == 0
 }
 
 func entryIssuer(in reader) (string, bool) {
