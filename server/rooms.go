@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/publication"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -25,6 +26,7 @@ type Server struct {
 	master      *store.Master
 	blobs       store.Blobs
 	idempotency *store.Idempotency
+	jobs        *job.Queue
 
 	publications *publication.Keeper
 }
@@ -59,6 +61,8 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 		return nil, err
 	}
 	s.idempotency = store.NewIdempotency(s.db, s.master)
+	s.jobs = job.New(s.db, job.Config{Workers: cfg.Jobs.Workers, Log: log})
+	s.metrics.registry.MustRegister(s.jobs)
 	if s.publications, err = s.openPublications(); err != nil {
 		return nil, err
 	}
@@ -96,6 +100,17 @@ func (s *Server) gate() api.Gate { return nil }
 // start sets the work in the background going.
 func (s *Server) start(ctx context.Context) error {
 	s.startPublications(ctx)
+	s.keepHouse()
+	if err := s.jobs.Start(ctx); err != nil {
+		return err
+	}
+	s.onClose(func() {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Limits.Drain)
+		defer cancel()
+		if err := s.jobs.Stop(stop); err != nil {
+			s.log.Error("stop the jobs", "error", err)
+		}
+	})
 	return nil
 }
 

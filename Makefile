@@ -1,0 +1,60 @@
+# Every target is one line that can be typed by hand. `make` prints this help.
+
+SHELL := /bin/bash
+export CGO_ENABLED ?= 0
+export GOFLAGS ?= -mod=readonly -buildvcs=false
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X rogito.dev/rogito/server.Version=$(VERSION)
+LINT := go tool -modfile=tools/lint/go.mod
+
+.DEFAULT_GOAL := help
+.PHONY: help run build test race check lint fmt bench soak interop corpus fuzz docs clean
+
+help: ## this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+
+build: ## the binary, in bin/rogito
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/rogito ./cmd/rogito
+
+run: build ## the server on 127.0.0.1:8080 with ./data
+	bin/rogito serve --listen 127.0.0.1:8080 --data ./data
+
+test: ## every test; PostgreSQL and the S3 server are found or started
+	.ci/need postgres
+	go test -timeout 20m ./...
+
+race: ## the tests of what runs in parallel, under the race detector
+	CGO_ENABLED=1 go test -race -timeout 20m ./server/... ./omi/... ./trust/...
+
+check: lint test ## what CI runs
+
+lint: ## gofumpt, go vet, golangci-lint
+	@test -z "$$($(LINT) gofumpt -l $$(git ls-files '*.go'))" || { $(LINT) gofumpt -l $$(git ls-files '*.go'); echo 'run: make fmt'; exit 1; }
+	go vet ./...
+	$(LINT) golangci-lint run ./...
+
+fmt: ## format every file
+	$(LINT) gofumpt -w $$(git ls-files '*.go')
+
+bench: ## rates beside a yardstick, in one run
+	go test -run xxx -bench . -benchtime 2s ./server/... ./omi/...
+
+soak: ## long faults: kill -9 under load, fifty rounds and more
+	.ci/need postgres
+	ROGITO_TEST_SOAK=1 go test -timeout 120m -v -run 'Soak|Kill' ./server/...
+
+interop: ## other implementations read ours, we read theirs
+	.ci/need postgres qpdf pdfsig xmlsec1 openssl
+	go test -timeout 30m -v ./test/interop/...
+
+corpus: ## verdicts over the given corpus (../shared or ROGITO_SHARED)
+	go test -timeout 60m -run Corpus -v ./...
+
+fuzz: ## a minute for each fuzz target
+	.ci/fuzz $(or $(FUZZTIME),60s)
+
+docs: ## write anew what is generated
+	go test ./server/internal/fault -update
+
+clean: ## remove what was built; the data folder stays
+	rm -rf bin dist build

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+
+	"rogito.dev/rogito/server"
+)
+
+func init() {
+	add(groupCare, "doctor", "examine an installation and say what to do", func() any { return &doctorCommand{} })
+}
+
+type doctorCommand struct {
+	dataFlags
+	JSON bool `help:"one JSON object a line"`
+}
+
+// Help is the page of the command.
+func (c *doctorCommand) Help() string {
+	return example(`
+Looks at configuration, data folder, disk space, clock, master key, database,
+blobs and publications, and says what to do about what it does not like. It
+works beside a running server. Exits 0 if nothing is bad, 1 otherwise.`,
+		"rogito doctor --data ./data")
+}
+
+// Run examines.
+func (c *doctorCommand) Run(s *session) error {
+	cfg, err := c.load(s)
+	if err != nil {
+		return err
+	}
+	cfg.Log.Level = "error"
+	sick := false
+	for _, f := range server.Doctor(s.ctx, cfg) {
+		sick = sick || f.State == server.FindingBad
+		if c.JSON {
+			if err := json.NewEncoder(s.stdout).Encode(f); err != nil {
+				return err
+			}
+			continue
+		}
+		s.printf("%-8s %-14s %s\n", f.State, f.Part, f.Text)
+		if f.Advice != "" {
+			s.printf("%-8s %-14s → %s\n", "", "", f.Advice)
+		}
+	}
+	if sick {
+		return exit{code: 1}
+	}
+	return nil
+}

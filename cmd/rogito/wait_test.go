@@ -1,0 +1,5 @@
+package main
+
+import "time"
+
+func sleep() { time.Sleep(25 * time.Millisecond) }

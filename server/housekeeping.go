@@ -1,0 +1,32 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// forgetKeys is the job that forgets idempotency keys past their day.
+type forgetKeys struct{}
+
+// Kind names the job in the queue.
+func (forgetKeys) Kind() string { return "forget_idempotency_keys" }
+
+type forgetKeysWorker struct {
+	river.WorkerDefaults[forgetKeys]
+	keys *store.Idempotency
+}
+
+func (w *forgetKeysWorker) Work(ctx context.Context, _ *river.Job[forgetKeys]) error {
+	return w.keys.Sweep(ctx)
+}
+
+// keepHouse registers what has to be done again and again.
+func (s *Server) keepHouse() {
+	job.Register(s.jobs, &forgetKeysWorker{keys: s.idempotency})
+	s.jobs.Every(time.Hour, forgetKeys{})
+}
