@@ -29,7 +29,7 @@ func Parse(content []byte) (string, error) {
 		for content[n-1]&0x80 != 0 {
 			n++
 		}
-		if n > maxArc {
+		if n > maxArc || content[0] == 0x80 { // padding is forbidden in BER too
 			return "", errSyntax
 		}
 		appendArc(&b, content[:n], first)

@@ -1,0 +1,45 @@
+package tsp_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+
+	"golang.org/x/crypto/cryptobyte"
+	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
+
+	"rogito.dev/rogito/internal/oid"
+)
+
+// tsd makes a TimeStampedData of RFC 5544 with one token.
+func tsd(token []byte, content string) []byte {
+	zero := cbasn1.Tag(0).ContextSpecific().Constructed()
+	var b cryptobyte.Builder
+	b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
+		oid.Add(b, oid.TimestampedData)
+		b.AddASN1(zero, func(b *cryptobyte.Builder) {
+			b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
+				b.AddASN1Int64(1)
+				b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
+					b.AddASN1Boolean(false)
+					b.AddASN1(cbasn1.UTF8String, func(b *cryptobyte.Builder) { b.AddBytes([]byte("a.txt")) })
+				})
+				b.AddASN1OctetString([]byte(content))
+				b.AddASN1(zero, func(b *cryptobyte.Builder) {
+					b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) { b.AddBytes(token) })
+				})
+			})
+		})
+	})
+	return b.BytesOrPanic()
+}
+
+// m7m makes a MIME message with a document and its token.
+func m7m(token []byte, content string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "MIME-Version: 1.0\r\nContent-Type: multipart/mixed;\r\n boundary=\"xyz\"\r\n\r\n")
+	fmt.Fprintf(&b, "--xyz\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename=\"a.txt\"\r\n\r\n%s\r\n", content)
+	fmt.Fprintf(&b, "--xyz\r\nContent-Type: application/timestamp-reply\r\nContent-Transfer-Encoding: base64\r\n\r\n%s\r\n--xyz--\r\n",
+		base64.StdEncoding.EncodeToString(token))
+	return b.Bytes()
+}
