@@ -45,8 +45,8 @@ func hasProblem(s *ades.Signature, where string) bool {
 	return slices.ContainsFunc(s.Problems, func(p ades.Problem) bool { return p.Where == where })
 }
 
-// signed counts a signed attribute with its values.
-func signed(s *ades.Signature, name string) int {
+// attributeValues counts a signed attribute with its values.
+func attributeValues(s *ades.Signature, name string) int {
 	n := 0
 	for _, a := range s.Attributes {
 		if a.Signed && a.Name == name {
@@ -58,8 +58,8 @@ func signed(s *ades.Signature, name string) int {
 
 // isBES is EN 319 142-2, 5.3.
 func isBES(s *ades.Signature) bool {
-	return signed(s, "content-type") == 1 && signed(s, "message-digest") == 1 &&
-		signed(s, "signing-certificate")+signed(s, "signing-certificate-v2") == 1 &&
+	return attributeValues(s, "content-type") == 1 && attributeValues(s, "message-digest") == 1 &&
+		attributeValues(s, "signing-certificate")+attributeValues(s, "signing-certificate-v2") == 1 &&
 		!hasProblem(s, whereSigners) && !hasProblem(s, whereContent) &&
 		(s.PDF.Reason == "" || !s.Has("commitment-type-indication")) && s.PDF.ByteRange != nil
 }
@@ -73,7 +73,7 @@ func isBaseline(s *ades.Signature) bool {
 		return false
 	}
 	sha1 := len(s.CertificateRefs) > 0 && s.CertificateRefs[0].Digest == "SHA1"
-	return sha1 == (signed(s, "signing-certificate") == 1)
+	return sha1 == (attributeValues(s, "signing-certificate") == 1)
 }
 
 // reached is how far validation data and time-stamps carry a signature.

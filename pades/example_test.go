@@ -1,0 +1,94 @@
+package pades_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/pades"
+)
+
+func document() (*adestest.PKI, []byte) {
+	pki, err := adestest.New(func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }, "http://pki.example")
+	if err != nil {
+		panic(err)
+	}
+	doc, err := os.ReadFile("testdata/minimal.pdf")
+	if err != nil {
+		panic(err)
+	}
+	return pki, doc
+}
+
+func ExamplePrepare() {
+	pki, doc := document()
+	signer, err := pki.Enter("good")
+	if err != nil {
+		panic(err)
+	}
+	opts := pades.Options{Signing: signer.Signing(pki.Now()), Reason: "Approved"}
+	draft, err := pades.Prepare(bytes.NewReader(doc), opts)
+	if err != nil {
+		panic(err)
+	}
+	// The digest may travel to a key that lives elsewhere.
+	value, err := ades.Value(signer.Key, draft, opts.Signing)
+	if err != nil {
+		panic(err)
+	}
+	var signed bytes.Buffer
+	if err := draft.Finish(&signed, value); err != nil {
+		panic(err)
+	}
+	fmt.Println(draft.Field(), bytes.HasPrefix(signed.Bytes(), doc))
+	// Output: Signature1 true
+}
+
+func ExampleSign() {
+	pki, doc := document()
+	signer, err := pki.Enter("good")
+	if err != nil {
+		panic(err)
+	}
+	opts := pades.Options{Signing: signer.Signing(pki.Now())}
+	lt := ades.Raising{Level: ades.LevelLT, Stamper: pki.Unit, Sources: pki}
+	var signed bytes.Buffer
+	err = pades.Sign(context.Background(), bytes.NewReader(doc), &signed, signer.Key, opts, lt)
+	if err != nil {
+		panic(err)
+	}
+	facts, err := pades.Read(context.Background(), bytes.NewReader(signed.Bytes()), ades.Reading{})
+	if err != nil {
+		panic(err)
+	}
+	s := facts.Signatures[0]
+	fmt.Println(s.Intact() == ades.Yes, pades.Level(s, facts, func(...[]byte) bool { return true }))
+	// Output: true PAdES-BASELINE-LT
+}
+
+func ExampleAugment() {
+	pki, doc := document()
+	signer, err := pki.Enter("good")
+	if err != nil {
+		panic(err)
+	}
+	var b, lta bytes.Buffer
+	opts := pades.Options{Signing: signer.Signing(pki.Now())}
+	if err := pades.Sign(context.Background(), bytes.NewReader(doc), &b, signer.Key, opts, ades.Raising{}); err != nil {
+		panic(err)
+	}
+	up := ades.Raising{Level: ades.LevelLTA, Stamper: pki.Unit, Sources: pki}
+	if err := pades.Augment(context.Background(), bytes.NewReader(b.Bytes()), &lta, up); err != nil {
+		panic(err)
+	}
+	facts, err := pades.Read(context.Background(), bytes.NewReader(lta.Bytes()), ades.Reading{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(len(facts.Signatures), "signature,", len(facts.Timestamps), "document time-stamps")
+	// Output: 1 signature, 2 document time-stamps
+}
