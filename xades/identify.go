@@ -44,7 +44,29 @@ func (s *sigReader) identify() {
 	}
 	if signer != nil {
 		s.sig.SigningCertificate = signer.Raw
+		s.onlySigner(signer)
 	}
+}
+
+// onlySigner refuses a KeyInfo that shows somebody else's certificate beside
+// or in place of the signer's: programs that go by it would name the wrong
+// person. Authorities and services may be there.
+func (s *sigReader) onlySigner(signer *pkix.Certificate) {
+	for _, der := range xmldsig.Certificates(s.x.KeyInfo) {
+		c, err := pkix.ParseCertificate(der)
+		if err != nil || c.Equal(signer) || c.BasicConstraints != nil && c.BasicConstraints.IsCA || len(c.ExtKeyUsage) > 0 && service(c) {
+			continue
+		}
+		if !pkix.EqualNames(c.RawSubject, signer.RawIssuer) {
+			s.problem(true, s.x.KeyInfo, "KeyInfo shows a certificate that is not the signer's")
+			return
+		}
+	}
+}
+
+// service reports whether a certificate is of a time-stamping or OCSP service.
+func service(c *pkix.Certificate) bool {
+	return c.HasExtUsage("1.3.6.1.5.5.7.3.8") || c.HasExtUsage("1.3.6.1.5.5.7.3.9")
 }
 
 // named finds the certificate that the first reference names.

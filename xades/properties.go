@@ -42,8 +42,11 @@ func (s *sigReader) findProperties() {
 		s.sig.Format = ades.XAdES
 		s.unsigned = n.Parent.Find(s.space, "UnsignedProperties", "UnsignedSignatureProperties")
 	}
-	if s.signed == nil && s.hasProperties() {
+	switch n := s.properties(); {
+	case s.signed == nil && n > 0:
 		s.problem(false, s.x.Node, "qualifying properties are not signed")
+	case n > 1: // readers that go by place would take the wrong ones
+		s.problem(true, s.x.Node, "several qualifying properties in one signature")
 	}
 }
 
@@ -62,15 +65,17 @@ func (s *sigReader) own(n *xmldom.Node) bool {
 	return true
 }
 
-func (s *sigReader) hasProperties() bool {
+// properties counts the QualifyingProperties in the signature's objects.
+func (s *sigReader) properties() int {
+	n := 0
 	for _, o := range s.x.Objects {
 		for c := range o.Elements() {
 			if c.Name.Local == "QualifyingProperties" && isXAdES(c.Name.Space) {
-				return true
+				n++
 			}
 		}
 	}
-	return false
+	return n
 }
 
 // readSigned reads the signed properties.

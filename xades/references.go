@@ -18,7 +18,8 @@ import (
 type resolver func(r *xmldsig.Reference) *ades.File
 
 // byName resolves by name: as it stands, percent-decoded, or by its last
-// segment. With single, one file alone serves any reference.
+// segment where only one file has it. With single, one file alone serves any
+// reference. The digest decides in the end.
 func byName(files []ades.File, single bool) resolver {
 	return func(r *xmldsig.Reference) *ades.File {
 		for _, name := range names(r.URI) {
@@ -28,19 +29,27 @@ func byName(files []ades.File, single bool) resolver {
 				}
 			}
 		}
-		if !single {
-			return nil
+		if f := byBase(files, path.Base(decodeURI(r.URI))); f != nil {
+			return f
 		}
-		for i := range files {
-			if files[i].Name != "" && path.Base(files[i].Name) == path.Base(decodeURI(r.URI)) {
-				return &files[i]
-			}
-		}
-		if len(files) == 1 {
+		if single && len(files) == 1 {
 			return &files[0]
 		}
 		return nil
 	}
+}
+
+func byBase(files []ades.File, base string) *ades.File {
+	var found *ades.File
+	for i := range files {
+		if files[i].Name != "" && path.Base(files[i].Name) == base {
+			if found != nil {
+				return nil
+			}
+			found = &files[i]
+		}
+	}
+	return found
 }
 
 func names(uri string) []string {

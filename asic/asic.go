@@ -1,0 +1,110 @@
+// Package asic makes and reads ASiC containers (EN 319 162-1 and -2): ZIP files
+// that hold documents beside the CAdES or XAdES signatures over them.
+//
+// Most callers want [Prepare] with the files to sign and [Options], have the
+// digest signed, and call Finish on the [Draft]. [Parallel] adds a signature to
+// a container that has some. [Augment] raises a container to T, LT or LTA,
+// again and again. [Read] states everything that can be found out about a
+// container without a clock, a network or an opinion: the signatures, the
+// time-stamps of the container, and which files no signature covers. It reads
+// OpenDocument files as well, which sign their parts in much the same way.
+//
+// Evidence records are not read.
+package asic
+
+import (
+	"errors"
+	"strings"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/xades"
+)
+
+// Options say how a container is to be made.
+type Options struct {
+	ades.Signing
+
+	// Simple asks for ASiC-S (one data object; several files are zipped into
+	// one) in place of ASiC-E.
+	Simple bool
+	// CAdES asks for CAdES signatures in place of XAdES.
+	CAdES bool
+	// MimeTypes of the files by name; text/xml for XML and
+	// application/octet-stream otherwise when there is none.
+	MimeTypes map[string]string
+}
+
+// Media types.
+const (
+	MimeS   = "application/vnd.etsi.asic-s+zip"
+	MimeE   = "application/vnd.etsi.asic-e+zip"
+	mimeODF = "application/vnd.oasis.opendocument."
+)
+
+// Namespaces of container files.
+const (
+	nsASiC     = "http://uri.etsi.org/02918/v1.2.1#"
+	nsManifest = "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"
+)
+
+const metaInf = "META-INF/"
+
+// ErrNotContainer means that the file is a ZIP but neither ASiC nor ODF.
+var ErrNotContainer = errors.New("asic: not a signature container")
+
+// Level names the level of a signature in a container, as DSS spells it.
+// complete is asked whether the container carries revocation data for the
+// chains of the given certificates.
+func Level(sig *ades.Signature, doc *ades.Document, complete func(certificates ...[]byte) bool) string {
+	if complete == nil {
+		complete = func(...[]byte) bool { return true }
+	}
+	switch sig.Format {
+	case ades.CAdES, ades.PKCS7:
+		return cades.Level(sig, doc, complete)
+	}
+	return xades.Level(sig, doc, complete)
+}
+
+// role is what a file in the container is for.
+type role int
+
+const (
+	roleData role = iota
+	roleMimetype
+	roleXML       // XAdES signatures
+	roleCMS       // a CAdES signature
+	roleTimestamp // a time-stamp token
+	roleManifest  // ASiCManifest
+	roleArchive   // ASiCArchiveManifest
+	roleMeta      // anything else in META-INF
+	roleFolder
+)
+
+// roleOf goes by the names that EN 319 162-1 lays down, whatever their case.
+func roleOf(name string) role {
+	if strings.HasSuffix(name, "/") {
+		return roleFolder
+	}
+	if name == "mimetype" {
+		return roleMimetype
+	}
+	base, meta := strings.CutPrefix(strings.ToLower(name), strings.ToLower(metaInf))
+	if !meta {
+		return roleData
+	}
+	switch {
+	case strings.Contains(base, "asicarchivemanifest") && strings.HasSuffix(base, ".xml"):
+		return roleArchive
+	case strings.Contains(base, "asicmanifest") && strings.HasSuffix(base, ".xml"):
+		return roleManifest
+	case strings.Contains(base, "signature") && strings.HasSuffix(base, ".p7s"):
+		return roleCMS
+	case strings.Contains(base, "signatures") && strings.HasSuffix(base, ".xml"):
+		return roleXML
+	case strings.Contains(base, "timestamp") && strings.HasSuffix(base, ".tst"):
+		return roleTimestamp
+	}
+	return roleMeta
+}

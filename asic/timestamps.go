@@ -1,0 +1,115 @@
+package asic
+
+import (
+	"crypto"
+	"slices"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/tsp"
+)
+
+// timestamps reads the time-stamp tokens of the container.
+func (r *reader) timestamps() error {
+	for _, e := range r.c.of(roleTimestamp) {
+		token, err := e.bytes()
+		if err != nil {
+			r.problem(true, e.name, "%v", err)
+			continue
+		}
+		m := r.manifestOf(e.name)
+		ts, err := tsp.Read(token, r.stampedBy(m))
+		if err != nil {
+			return err
+		}
+		ts.Kind, ts.Path = ades.ContainerTimestamp, e.name
+		if m != nil {
+			r.covers(ts, m)
+		}
+		r.doc.Timestamps = append(r.doc.Timestamps, ts)
+	}
+	slices.SortStableFunc(r.doc.Timestamps, func(a, b *ades.Timestamp) int { return a.Time.Compare(b.Time) })
+	r.chain()
+	return nil
+}
+
+// stampedBy is the imprint over a manifest, or over the one data object.
+func (r *reader) stampedBy(m *manifest) func(crypto.Hash) ([]byte, error) {
+	var e *entry
+	if m != nil {
+		e = m.entry
+	} else if data := r.c.of(roleData); len(data) == 1 {
+		e = data[0]
+	}
+	return func(h crypto.Hash) ([]byte, error) {
+		if e == nil || !h.Available() {
+			return nil, nil
+		}
+		return e.digest(h)
+	}
+}
+
+// covers lists what the files under a time-stamp prove to have existed. A file
+// that is not what the manifest says takes the whole time-stamp with it.
+func (r *reader) covers(ts *ades.Timestamp, m *manifest) {
+	for _, o := range m.objects {
+		ref := r.c.check(o)
+		if ref.Intact == ades.No {
+			ts.ImprintIntact = ades.No
+		}
+		if ref.Intact != ades.Yes {
+			ts.Problems = append(ts.Problems, ades.Problem{Where: ref.Name, Text: "file under the time-stamp is missing or changed"})
+			continue
+		}
+		e := r.c.lookup(o.URI)
+		for _, s := range r.of[e.name] {
+			ts.Covers = append(ts.Covers, everything(s)...)
+		}
+		if e.role == roleTimestamp {
+			ts.Covers = append(ts.Covers, "file:"+e.name) // resolved by chain
+		}
+	}
+}
+
+// everything lists a signature and all that it carries.
+func everything(s *ades.Signature) []string {
+	ids := []string{s.ID}
+	if s.SigningCertificate != nil {
+		ids = append(ids, ades.FactID(s.SigningCertificate))
+	}
+	for _, e := range s.Evidence {
+		ids = append(ids, e.ID())
+	}
+	for _, ts := range s.Timestamps {
+		ids = append(ids, ts.ID)
+		if ts.Signature != nil {
+			ids = append(ids, everything(ts.Signature)...)
+		}
+	}
+	for _, c := range s.CounterSignatures {
+		ids = append(ids, everything(c)...)
+	}
+	return ids
+}
+
+// chain puts the ids of earlier time-stamps in place of their file names.
+func (r *reader) chain() {
+	byFile := map[string]*ades.Timestamp{}
+	for _, ts := range r.doc.Timestamps {
+		byFile["file:"+ts.Path] = ts
+	}
+	for _, ts := range r.doc.Timestamps {
+		var ids []string
+		for _, id := range ts.Covers {
+			earlier := byFile[id]
+			if earlier == nil {
+				ids = append(ids, id)
+				continue
+			}
+			ids = append(ids, earlier.ID)
+			if earlier.Signature != nil {
+				ids = append(ids, everything(earlier.Signature)...)
+			}
+		}
+		ts.Covers = ids
+	}
+}
