@@ -1,0 +1,43 @@
+package cades_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/cades"
+)
+
+func FuzzRead(f *testing.F) {
+	pki := adestest.Must(f, clock)
+	a := pki.Actor(f, "p256")
+	b := attached(f, a, []byte("text"), pki)
+	for _, level := range []ades.Level{ades.LevelT, ades.LevelLTA} {
+		f.Add(raised(f, pki, b, level))
+	}
+	c, err := cades.Counter(bytes.NewReader(b), "", cades.Options{Signing: a.Signing(at)})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(finished(f, a, c, a.Signing(at)))
+	if files, err := filepath.Glob(filepath.Join("..", "..", "shared", "corpus", "files", "cades", "*")); err == nil {
+		for _, name := range files {
+			if seed, err := os.ReadFile(name); err == nil && len(seed) < 32<<10 {
+				f.Add(seed)
+			}
+		}
+	}
+	f.Fuzz(func(_ *testing.T, in []byte) {
+		doc, err := cades.Read(context.Background(), bytes.NewReader(in), ades.Reading{})
+		if err != nil {
+			return
+		}
+		for _, s := range doc.Signatures {
+			cades.Level(s, doc, func(...[]byte) bool { return true })
+		}
+	})
+}
