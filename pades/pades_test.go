@@ -656,10 +656,13 @@ func TestTools(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	pki := adestest.Must(f, nil)
-	f.Add(signed(f, pki, simplePDF(10), ades.LevelB, Options{}))
-	f.Add(signed(f, pki, formPDF(), ades.LevelB, Options{Certify: 2, Field: "Plain"}))
-	f.Add(simplePDF(10))
+	for _, name := range []string{"minimal.pdf", "signed.pdf", "lta.pdf"} {
+		b, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		facts, err := Read(ctx, bytes.NewReader(b), ades.Reading{})
 		if err != nil {
