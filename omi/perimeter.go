@@ -242,10 +242,12 @@ func appendCoordinates(dst []geo.Point, b []byte) ([]geo.Point, bool) {
 		if !ok {
 			return dst, false
 		}
-		for i = k; i < len(b) && b[i] > ' '; { // the height is of no interest
-			i++
+		if i = k; i < len(b) && b[i] == ',' { // the height is of no interest
+			for i++; i < len(b) && b[i] > ' ' && b[i] != ','; {
+				i++
+			}
 		}
-		if i > k && b[k] != ',' {
+		if i < len(b) && b[i] > ' ' {
 			return dst, false
 		}
 		dst = append(dst, geo.Point{X: x, Y: y})
