@@ -25,6 +25,7 @@ type Data struct {
 	Content  ades.Source // nil when the file only points to it
 	Name     string
 	Tokens   [][]byte // oldest first
+	pairs    [][]byte // each TimeStampAndCRL, in DER
 	CRLs     [][]byte
 	metadata []byte // covered with the content when it is protected
 }
@@ -41,6 +42,11 @@ func (d *Data) Document() (*ades.Document, error) {
 		if err != nil {
 			return nil, err
 		}
+		if i > 0 && ts.ImprintIntact == ades.No { // some stamp the token before alone
+			if ts, err = Read(raw, digestOf(d.Tokens[i-1])); err != nil {
+				return nil, err
+			}
+		}
 		ts.Kind = ades.DetachedTimestamp
 		for _, older := range doc.Timestamps {
 			ts.Covers = append(ts.Covers, older.ID)
@@ -53,14 +59,21 @@ func (d *Data) Document() (*ades.Document, error) {
 	return doc, nil
 }
 
-// imprint is what the n-th token is over: the content, or the token before it.
-func (d *Data) imprint(n int) func(crypto.Hash) ([]byte, error) {
+func digestOf(b []byte) func(crypto.Hash) ([]byte, error) {
 	return func(h crypto.Hash) ([]byte, error) {
-		if n > 0 {
-			sum := h.New()
-			sum.Write(d.Tokens[n-1])
-			return sum.Sum(nil), nil
-		}
+		sum := h.New()
+		sum.Write(b)
+		return sum.Sum(nil), nil
+	}
+}
+
+// imprint is what the n-th token is over: the content, or the token before it
+// with its CRL.
+func (d *Data) imprint(n int) func(crypto.Hash) ([]byte, error) {
+	if n > 0 && n <= len(d.pairs) {
+		return digestOf(d.pairs[n-1])
+	}
+	return func(h crypto.Hash) ([]byte, error) {
 		if d.Content == nil {
 			return nil, nil
 		}
@@ -175,6 +188,11 @@ func (d *Data) evidence(f cms.Element) error {
 			return errInfo
 		}
 		d.Tokens = append(d.Tokens, parts[0].Raw)
+		der, err := cms.DER(one.Raw)
+		if err != nil {
+			return err
+		}
+		d.pairs = append(d.pairs, der)
 		for _, crl := range parts[1:] {
 			d.CRLs = append(d.CRLs, crl.Raw)
 		}
