@@ -225,7 +225,7 @@ func (g *gathering) fetchRevocation(cert, issuer *pkix.Certificate) bool {
 	g.asked[cert.ID()] = true
 	g.fetches++
 	b, err := g.store.fetchOCSP(g.ctx, cert, issuer, g.now)
-	if err == nil && g.store.addEvidence(&g.ev, ades.EvidenceOCSP, "network", b) {
+	if err == nil && g.store.addEvidence(&g.ev, ades.EvidenceOCSP, fromNetwork, b) {
 		if o, err := pkix.ParseOCSPResponse(b); err == nil {
 			for _, der := range o.Certificates {
 				g.add(der)
@@ -246,7 +246,7 @@ func (g *gathering) fetchRevocation(cert, issuer *pkix.Certificate) bool {
 		}
 		return false
 	}
-	return g.store.addEvidence(&g.ev, ades.EvidenceCRL, "network", b)
+	return g.store.addEvidence(&g.ev, ades.EvidenceCRL, fromNetwork, b)
 }
 
 // describe writes a certificate into the facts.
@@ -256,3 +256,6 @@ func (g *gathering) describe(c *pkix.Certificate) {
 		g.facts.Certificates[c.ID()] = f
 	}
 }
+
+// fromNetwork is the origin of evidence that the document does not carry.
+const fromNetwork = "network"

@@ -1,0 +1,266 @@
+package rogito
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/asic"
+	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/pades"
+	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/trust"
+	"rogito.dev/rogito/tsp"
+	"rogito.dev/rogito/xades"
+)
+
+// Bounds on nesting: layers inside layers, and layers in all.
+const (
+	maxNesting = 16
+	maxLayers  = 256
+)
+
+// reader reads one format.
+type reader func(ctx context.Context, src ades.Source, r ades.Reading) (*ades.Document, error)
+
+// sniff chooses the reader of a document by its first bytes; nil when it can
+// carry no signature. What carries one is decided by the reader.
+func sniff(src ades.Source) (reader, string) {
+	head := make([]byte, min(src.Size(), 1024))
+	n, err := src.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, ""
+	}
+	head = head[:n]
+	switch {
+	case bytes.Contains(head, []byte("%PDF-")):
+		return pades.Read, "PDF"
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		return asic.Read, "ZIP"
+	case isMIME(head):
+		return readData, "MIME"
+	case xades.LooksLikeXML(src):
+		return xades.Read, "XML"
+	}
+	return sniffCMS(src)
+}
+
+func sniffCMS(src ades.Source) (reader, string) {
+	bin, err := cms.Unarmour(src)
+	if err != nil {
+		return nil, ""
+	}
+	switch cms.ContentType(bin) {
+	case oid.SignedData:
+		return cades.Read, "CMS"
+	case oid.TimestampedData:
+		return readData, "TimeStampedData"
+	}
+	if tsp.Extract(bin) != nil {
+		return func(_ context.Context, s ades.Source, r ades.Reading) (*ades.Document, error) {
+			return tsp.ReadToken(s, r)
+		}, "TST"
+	}
+	return nil, ""
+}
+
+// isMIME recognises the header of an .m7m.
+func isMIME(head []byte) bool {
+	low := bytes.ToLower(head)
+	return (bytes.HasPrefix(low, []byte("mime-version:")) || bytes.HasPrefix(low, []byte("content-type:"))) &&
+		bytes.Contains(low, []byte("multipart/"))
+}
+
+func readData(_ context.Context, src ades.Source, _ ades.Reading) (*ades.Document, error) {
+	d, err := tsp.ReadData(src)
+	if err != nil {
+		return nil, err
+	}
+	return d.Document()
+}
+
+// nest is the walk through the layers of one document.
+type nest struct {
+	ctx   context.Context
+	o     Verification
+	facts *report.Facts
+	plain ades.Source
+}
+
+// open reads one layer and, when asked to, those inside it.
+func (n *nest) open(f ades.File, level int, in ades.Reading) error {
+	read, family := sniff(f.Source)
+	if read == nil {
+		return nil
+	}
+	l := &report.Layer{Level: level, Name: f.Name}
+	doc, err := read(n.ctx, f.Source, in)
+	var malformed *ades.MalformedError
+	switch {
+	case errors.Is(err, ades.ErrPassword) && level == 0:
+		return err
+	case errors.Is(err, asic.ErrNotContainer):
+		return nil
+	case errors.Is(err, context.DeadlineExceeded) && level == 0 && n.ctx.Err() != nil:
+		l.Broken = errDeadline.Error()
+	case err == nil:
+		l.Document = doc
+	case errors.As(err, &malformed), errors.Is(err, ades.ErrPassword), level > 0:
+		n.broken(l, f, family, err)
+	default:
+		return err
+	}
+	if l.Document == nil && l.Broken == "" {
+		return nil
+	}
+	if l.Document != nil && len(l.Document.Signatures) == 0 && len(l.Document.Timestamps) == 0 && !fatal(l.Document) {
+		return nil // readable and not signed
+	}
+	n.facts.Layers = append(n.facts.Layers, l)
+	return n.inside(l, level)
+}
+
+func fatal(d *ades.Document) bool {
+	for _, p := range d.Problems {
+		if p.Fatal {
+			return true
+		}
+	}
+	return false
+}
+
+// broken reports a file that cannot be read. Where it claims to be signed,
+// that is a signature with a broken form; else it is no signed document.
+func (n *nest) broken(l *report.Layer, f ades.File, family string, err error) {
+	if !claims(f.Source, family) {
+		n.facts.Notes = append(n.facts.Notes, fmt.Sprintf("this looks like %s but cannot be read: %v", family, err))
+		return
+	}
+	l.Document = &ades.Document{
+		Format: formatOf(family),
+		Signatures: []*ades.Signature{{
+			ID: "unreadable", Format: formatOf(family),
+			Problems: []ades.Problem{{Fatal: true, Text: err.Error()}},
+		}},
+	}
+}
+
+func formatOf(family string) ades.Format {
+	switch family {
+	case "PDF":
+		return ades.PAdES
+	case "ZIP":
+		return ades.ASiCE
+	case "XML":
+		return ades.XMLDSig
+	case "CMS":
+		return ades.PKCS7
+	}
+	return ades.TST
+}
+
+// marks are what a file of a family holds when it claims to be signed.
+var marks = map[string][]string{
+	"PDF": {"/ByteRange", "/Type/Sig", "/Type /Sig", "adbe.pkcs7", "ETSI.CAdES", "ETSI.RFC3161"},
+	"XML": {"http://www.w3.org/2000/09/xmldsig#", "SignedInfo"},
+	"ZIP": {"META-INF/", "documentsignatures.xml", "vnd.etsi.asic"},
+}
+
+// claims looks for the marks of a signature in a file that cannot be parsed.
+func claims(src ades.Source, family string) bool {
+	list, ok := marks[family]
+	if !ok {
+		return true // CMS and time-stamps exist for nothing else
+	}
+	const window, overlap = 1 << 20, 64
+	buf := make([]byte, window)
+	for at := int64(0); at < src.Size(); at += window - overlap {
+		k, err := src.ReadAt(buf, at)
+		for _, m := range list {
+			if bytes.Contains(buf[:k], []byte(m)) {
+				return true
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	return false
+}
+
+// inside opens the content of a layer. A signed PDF is its own content and
+// has nothing inside it.
+func (n *nest) inside(l *report.Layer, level int) error {
+	if l.Document == nil {
+		return nil
+	}
+	content := l.Document.Content
+	if n.plain == nil || level > 0 {
+		if len(content) > 0 {
+			n.plain = content[len(content)-1].Source
+			if l.Document.Format == ades.ASiCE || l.Document.Format == ades.ASiCS {
+				n.plain = content[0].Source
+			}
+		}
+	}
+	if !n.o.Recursive || l.Document.Format == ades.PAdES {
+		return nil
+	}
+	for _, f := range content {
+		if f.Source == nil || len(n.facts.Layers) >= maxLayers {
+			continue
+		}
+		if level+1 >= maxNesting {
+			n.facts.Notes = append(n.facts.Notes, fmt.Sprintf("more than %d layers: what is inside was not opened", maxNesting))
+			return nil
+		}
+		if l.Document.Format == ades.XAdES || l.Document.Format == ades.XMLDSig {
+			if xades.LooksLikeXML(f.Source) {
+				continue // an enveloped signature's content is the document itself
+			}
+		}
+		if err := n.open(f, level+1, ades.Reading{Password: n.o.Password}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// levels names the level of every signature, which takes the chains: LT is
+// having what they need.
+func levels(l *report.Layer, f *report.Facts) {
+	if l.Document == nil {
+		return
+	}
+	l.Levels = map[string]string{}
+	complete := func(certs ...[]byte) bool { return trust.Complete(f, certs...) }
+	var name func(s *ades.Signature)
+	name = func(s *ades.Signature) {
+		if s.ID != "unreadable" {
+			l.Levels[s.ID] = levelOf(s, l.Document, complete)
+		}
+		for _, c := range s.CounterSignatures {
+			name(c)
+		}
+	}
+	for _, s := range l.Document.Signatures {
+		name(s)
+	}
+}
+
+func levelOf(s *ades.Signature, d *ades.Document, complete func(...[]byte) bool) string {
+	switch d.Format {
+	case ades.PAdES:
+		return pades.Level(s, d, complete)
+	case ades.ASiCS, ades.ASiCE, ades.ODF:
+		return asic.Level(s, d, complete)
+	case ades.XAdES, ades.XMLDSig:
+		return xades.Level(s, d, complete)
+	}
+	return cades.Level(s, d, complete)
+}

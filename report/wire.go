@@ -1,0 +1,314 @@
+package report
+
+import (
+	"encoding/base64"
+	"io"
+	"time"
+
+	"rogito.dev/rogito/ades"
+)
+
+// Time is written as the contract writes timestamps; the zero time is null.
+type Time struct{ time.Time }
+
+const wireTime = "2006-01-02 15:04:05.000+00:00"
+
+// MarshalJSON writes the contract's form.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if t.IsZero() {
+		return []byte("null"), nil
+	}
+	return []byte(`"` + t.UTC().Format(wireTime) + `"`), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (t *Time) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*t = Time{}
+		return nil
+	}
+	v, err := time.Parse(`"2006-01-02 15:04:05.000Z07:00"`, string(b))
+	t.Time = v
+	return err
+}
+
+// View is the verification report of the published contract (A3 of the seed
+// and its additions): what POST /verify answers and rogito verify --json
+// prints. Fields that are not known are null.
+type View struct {
+	File             string          `json:"file,omitempty"`
+	CheckDate        Time            `json:"checkDate"`
+	VerificationDate Time            `json:"verificationDate"`
+	SignatureFormat  string          `json:"signatureFormat"`
+	NrOfSignatures   int             `json:"nrOfSignatures"`
+	OverallVerified  bool            `json:"overallVerified"`
+	Indication       Indication      `json:"indication"`
+	PlainDocument    *string         `json:"plainDocument"`
+	Signatures       []SignatureView `json:"signatureReportList"`
+	Notes            []NoteView      `json:"noteReportList"`
+	Timestamps       []TimestampView `json:"timestamps"`
+}
+
+// SignatureView is the report on one signature.
+type SignatureView struct {
+	ID                 string          `json:"id"`
+	Integrity          bool            `json:"integrity"`
+	Indication         Indication      `json:"indication"`
+	SubIndication      *string         `json:"subIndication"`
+	SignatureLevel     *string         `json:"signatureLevel"`
+	AlgorithmName      *string         `json:"signatureAlgorithmName"`
+	DigestAlgorithm    *string         `json:"digestAlgorithm"`
+	KeySize            *int            `json:"keySize"`
+	SubjectDN          *string         `json:"subjectDN"`
+	IssuerDN           *string         `json:"issuerDN"`
+	SubjectCN          *string         `json:"subjectCN"`
+	IssuerCN           *string         `json:"issuerCN"`
+	SerialNumber       *string         `json:"serialNumber"`
+	SignerStatus       *string         `json:"signerCertificateStatus"`
+	SignerNotBefore    Time            `json:"signerCertificateNotBefore"`
+	SignerNotAfter     Time            `json:"signerCertificateNotAfter"`
+	SignerRevokedAt    Time            `json:"signerCertificateRevocationDate"`
+	IssuerStatus       *string         `json:"issuerCertificateStatus"`
+	IssuerRevokedAt    Time            `json:"issuerCertificateRevocationDate"`
+	TrustedDate        bool            `json:"trustedSignatureDate"`
+	SignatureDate      Time            `json:"signatureDate"`
+	BestSignatureTime  Time            `json:"bestSignatureTime"`
+	ValidUntil         Time            `json:"validUntil"`
+	IssuerTrustedList  bool            `json:"issuerTrustedList"`
+	Qualification      Qualification   `json:"qualification"`
+	QCComplianceStatus string          `json:"qcComplianceStatus"`
+	QCSSCDStatus       string          `json:"qcSSCDStatus"`
+	Sandbox            bool            `json:"sandbox"`
+	Certificate        *string         `json:"derEncodedSignerCert"`
+	Level              int             `json:"level"`
+	CoversWhole        *bool           `json:"coversWholeDocument"`
+	Changes            []ades.Change   `json:"changesAfterSigning"`
+	Timestamps         []TimestampView `json:"timestamps"`
+	CounterSignatures  []SignatureView `json:"counterSignatures"`
+	Errors             []string        `json:"errors"`
+	Warnings           []string        `json:"warnings"`
+}
+
+// TimestampView is the report on one time-stamp.
+type TimestampView struct {
+	ID              string     `json:"id"`
+	Kind            string     `json:"kind"`
+	Time            Time       `json:"time"`
+	Indication      Indication `json:"indication"`
+	SubIndication   *string    `json:"subIndication"`
+	Integrity       bool       `json:"integrity"`
+	DigestAlgorithm *string    `json:"digestAlgorithm"`
+	SubjectDN       *string    `json:"subjectDN"`
+	IssuerDN        *string    `json:"issuerDN"`
+	SubjectCN       *string    `json:"subjectCN"`
+	SerialNumber    *string    `json:"serialNumber"` // of the token
+	Policy          *string    `json:"policy"`
+	ValidUntil      Time       `json:"validUntil"`
+	IssuerTrusted   bool       `json:"issuerTrustedList"`
+	Errors          []string   `json:"errors"`
+}
+
+// NoteView is a note of the contract.
+type NoteView struct {
+	Policy      int    `json:"policy"`
+	About       int    `json:"about"`
+	Type        int    `json:"type"`
+	Synopsis    string `json:"synopsis"`
+	Description string `json:"description"`
+}
+
+// View writes the report in the words of the contract; withPlain includes the
+// signed content.
+func (r *Report) View(withPlain bool) (*View, error) {
+	c := r.Conclusions
+	v := &View{
+		CheckDate: Time{c.At}, VerificationDate: Time{r.MadeAt}, SignatureFormat: r.Format(),
+		NrOfSignatures: len(c.Signatures), OverallVerified: r.Valid(), Indication: c.Indication,
+		Signatures: []SignatureView{}, Notes: r.notes(), Timestamps: []TimestampView{},
+	}
+	for _, s := range c.Signatures {
+		v.Signatures = append(v.Signatures, r.signatureView(s))
+	}
+	for _, t := range c.Timestamps {
+		v.Timestamps = append(v.Timestamps, r.timestampView(t))
+	}
+	if withPlain && r.Plain != nil {
+		b, err := io.ReadAll(io.NewSectionReader(r.Plain, 0, r.Plain.Size()))
+		if err != nil {
+			return nil, err
+		}
+		text := base64.StdEncoding.EncodeToString(b)
+		v.PlainDocument = &text
+	}
+	return v, nil
+}
+
+// Valid reports whether there is a signature and every one is TOTAL-PASSED.
+func (r *Report) Valid() bool {
+	return len(r.Conclusions.Signatures) > 0 && r.Conclusions.Indication == TotalPassed
+}
+
+// Format is that of the outermost layer, "" when nothing is signed.
+func (r *Report) Format() string {
+	for _, l := range r.Facts.Layers {
+		if l.Document != nil {
+			return string(l.Document.Format)
+		}
+	}
+	return ""
+}
+
+// Message says in one sentence what the verdict is.
+func (r *Report) Message() string {
+	n := len(r.Conclusions.Signatures)
+	switch {
+	case n == 0 && len(r.Conclusions.Timestamps) > 0:
+		return "There is no signature in this document, only time-stamps."
+	case n == 0:
+		return "This document is not signed."
+	case r.Valid() && n == 1:
+		return "The signature is valid."
+	case r.Valid():
+		return "All signatures are valid."
+	case r.Conclusions.Indication == TotalFailed:
+		return "The verification failed: not every signature is valid."
+	}
+	return "The validity of the signatures could not be determined."
+}
+
+// optional is nil for the empty string.
+func optional[T ~string](s T) *string {
+	if s == "" {
+		return nil
+	}
+	text := string(s)
+	return &text
+}
+
+func (r *Report) signatureView(c *Conclusion) SignatureView {
+	s := c.Signature
+	v := SignatureView{
+		ID: c.ID, Integrity: s.Intact() == ades.Yes && !broken(s), Indication: c.Indication, SubIndication: optional(c.SubIndication),
+		SignatureLevel: optional(c.Level), AlgorithmName: optional(s.Algorithm.Name), DigestAlgorithm: optional(digestOf(s)),
+		SignerStatus: optional(c.SignerStatus), IssuerStatus: optional(c.IssuerStatus),
+		SignerRevokedAt: Time{c.RevokedAt}, IssuerRevokedAt: Time{c.IssuerRevAt},
+		TrustedDate: c.Proven, SignatureDate: Time{s.ClaimedTime}, BestSignatureTime: Time{c.BestTime}, ValidUntil: Time{c.ValidUntil},
+		IssuerTrustedList: c.TrustedList, Qualification: c.Qualification, QCComplianceStatus: c.QC, QCSSCDStatus: c.SSCD,
+		Level:   r.Facts.Layers[c.Layer].Level,
+		Changes: []ades.Change{}, Timestamps: []TimestampView{}, CounterSignatures: []SignatureView{},
+		Errors: texts(c, Error), Warnings: texts(c, Warning),
+	}
+	if c.Proven {
+		v.SignatureDate = Time{c.BestTime}
+	}
+	if s.Algorithm.KeySize > 0 {
+		v.KeySize = &s.Algorithm.KeySize
+	}
+	r.signer(&v, s)
+	if s.PDF != nil {
+		v.CoversWhole = &s.PDF.CoversWholeDocument
+		v.Changes = append(v.Changes, s.PDF.Changes...)
+	}
+	for _, t := range c.Timestamps {
+		v.Timestamps = append(v.Timestamps, r.timestampView(t))
+	}
+	for _, n := range c.Counters {
+		v.CounterSignatures = append(v.CounterSignatures, r.signatureView(n))
+	}
+	return v
+}
+
+// broken: the form is such that nothing can be said of integrity.
+func broken(s *ades.Signature) bool {
+	for _, p := range s.Problems {
+		if p.Fatal {
+			return true
+		}
+	}
+	return false
+}
+
+// digestOf is the digest over the content, which is what callers mean.
+func digestOf(s *ades.Signature) string {
+	if s.Algorithm.Content != "" {
+		return s.Algorithm.Content
+	}
+	return s.Algorithm.Digest
+}
+
+func (r *Report) signer(v *SignatureView, s *ades.Signature) {
+	if s.SigningCertificate == nil {
+		return
+	}
+	text := base64.StdEncoding.EncodeToString(s.SigningCertificate)
+	v.Certificate = &text
+	cert := r.Facts.Certificates[ades.FactID(s.SigningCertificate)]
+	if cert == nil {
+		return
+	}
+	v.SubjectDN, v.IssuerDN = &cert.Subject, &cert.Issuer
+	v.SubjectCN, v.IssuerCN = optional(cert.SubjectCN), optional(cert.IssuerCN)
+	v.SerialNumber = &cert.SerialNumber
+	v.SignerNotBefore, v.SignerNotAfter = Time{cert.NotBefore}, Time{cert.NotAfter}
+	v.Sandbox = cert.Sandbox
+	if v.KeySize == nil && cert.KeySize > 0 {
+		v.KeySize = &cert.KeySize
+	}
+}
+
+func (r *Report) timestampView(c *Conclusion) TimestampView {
+	t := c.Timestamp
+	v := TimestampView{
+		ID: t.ID, Kind: string(t.Kind), Time: Time{t.Time}, Indication: c.Indication, SubIndication: optional(c.SubIndication),
+		Integrity:       t.ImprintIntact == ades.Yes && t.Signature != nil && t.Signature.Intact() == ades.Yes,
+		DigestAlgorithm: optional(t.ImprintDigest), SerialNumber: optional(t.SerialNumber), Policy: optional(t.Policy),
+		ValidUntil: Time{c.ValidUntil}, IssuerTrusted: c.TrustedList, Errors: texts(c, Error),
+	}
+	if t.Signature != nil {
+		if cert := r.Facts.Certificates[ades.FactID(t.Signature.SigningCertificate)]; cert != nil {
+			v.SubjectDN, v.IssuerDN, v.SubjectCN = &cert.Subject, &cert.Issuer, optional(cert.SubjectCN)
+		}
+	}
+	return v
+}
+
+func texts(c *Conclusion, sev Severity) []string {
+	out := []string{}
+	for _, m := range c.Messages {
+		if m.Severity == sev {
+			out = append(out, m.Text)
+		}
+	}
+	return out
+}
+
+// notes are all messages in the contract's form; -1 is about the document.
+func (r *Report) notes() []NoteView {
+	out := []NoteView{}
+	p := 0
+	if r.Conclusions.Operator {
+		p = 1
+	}
+	add := func(about int, m Message) {
+		out = append(out, NoteView{Policy: p, About: about, Type: int(m.Severity), Synopsis: synopses[m.Block], Description: m.Text})
+	}
+	for _, m := range r.Conclusions.Messages {
+		add(-1, m)
+	}
+	for i, c := range r.Conclusions.Signatures {
+		for _, m := range c.Messages {
+			add(i, m)
+		}
+		if cert := r.Facts.Certificates[ades.FactID(c.Signature.SigningCertificate)]; cert != nil && cert.Sandbox {
+			add(i, Message{Severity: Warning, Block: "sandbox", Text: "The certificate is a test certificate (SANDBOX): the signature has no legal value."})
+		}
+	}
+	return out
+}
+
+// synopses are the building blocks in a few words.
+var synopses = map[string]string{
+	"FC": "Format", "ISC": "Identification of the signing certificate", "XCV": "Certificate validation",
+	"CV": "Cryptographic verification", "SAV": "Signature acceptance", "VTS": "Time-stamps",
+	"gathering": "Validation data", "sandbox": "Test certificate",
+}

@@ -1,0 +1,68 @@
+package trust
+
+import (
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/report"
+)
+
+// Complete reports whether the documents themselves carry what the chains of
+// the certificates need: revocation data for every certificate up to an
+// anchor, or where none is known up to the last certificate, the chains of
+// responders included. It is what LT means.
+func Complete(f *report.Facts, certs ...[]byte) bool {
+	w := completeness{f, map[string]bool{}}
+	for _, der := range certs {
+		if der == nil || !w.leaf(ades.FactID(der), 0) {
+			return false
+		}
+	}
+	return len(certs) > 0
+}
+
+type completeness struct {
+	facts *report.Facts
+	busy  map[string]bool
+}
+
+func (w completeness) leaf(id string, depth int) bool {
+	if w.busy[id] || depth > responderDepth {
+		return true // judged further up
+	}
+	w.busy[id] = true
+	for _, p := range w.facts.Paths[id] {
+		if w.path(p, depth) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w completeness) path(p *report.Path, depth int) bool {
+	if len(p.Certificates) == 1 && p.Anchor == nil && !p.Complete {
+		return w.exempt(p.Certificates[0])
+	}
+	for _, id := range p.Certificates[:len(p.Certificates)-1] {
+		if !w.exempt(id) && !w.revocation(id, depth) {
+			return false
+		}
+	}
+	return true
+}
+
+// exempt certificates are never asked about.
+func (w completeness) exempt(id string) bool {
+	c := w.facts.Certificates[id]
+	return c != nil && (c.OCSPNoCheck || c.ShortTerm)
+}
+
+func (w completeness) revocation(id string, depth int) bool {
+	for _, r := range w.facts.Revocations[id] {
+		if r.Origin == fromNetwork || r.Status == "unknown" {
+			continue
+		}
+		if r.SignerIsIssuer || w.leaf(r.Signer, depth+1) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,106 @@
+package rogito
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/policy"
+	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/trust"
+)
+
+// Verifier verifies documents. Its zero value trusts nobody, fetches nothing
+// and judges by the default policy. It is safe for use by several goroutines.
+type Verifier struct {
+	// Trust is what certificates are held against; nil trusts nobody.
+	Trust *trust.Store
+	// Policy to judge by; nil means policy.Default.
+	Policy *policy.Policy
+	// Timeout bounds the reading of one document; zero means 10 seconds.
+	Timeout time.Duration
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Verification says what a verifier is told beside the document.
+type Verification struct {
+	// Detached content, where the signature does not carry it.
+	Detached []ades.File
+	// Password of an encrypted document.
+	Password string
+	// Recursive opens signed documents inside signed documents.
+	Recursive bool
+	// At is the time that the verdict is for; zero means now.
+	At time.Time
+}
+
+// Verify reads a document, gathers facts about everything signed in it, and
+// judges them. A broken, expired or untrusted signature is a conclusion in the
+// report; an error means that no report could be made. It returns
+// ades.ErrPassword when a document is encrypted and the password does not fit.
+func (v *Verifier) Verify(ctx context.Context, src ades.Source, o Verification) (*report.Report, error) {
+	now := v.now()
+	facts, plain, err := v.read(ctx, src, o)
+	if err != nil {
+		return nil, fmt.Errorf("verify: %w", err)
+	}
+	store := v.Trust
+	if store == nil {
+		store = new(trust.Store)
+	}
+	store.Gather(ctx, facts, now)
+	for _, l := range facts.Layers {
+		levels(l, facts)
+	}
+	r := v.Judge(facts, o.At)
+	r.Plain = plain
+	return r, nil
+}
+
+// Judge judges facts that were gathered before, as at a time; zero means now.
+func (v *Verifier) Judge(facts *report.Facts, at time.Time) *report.Report {
+	now := v.now()
+	if at.IsZero() {
+		at = now
+	}
+	p := v.Policy
+	if p == nil {
+		p = policy.Default()
+	}
+	return &report.Report{Facts: facts, Conclusions: policy.Judge(facts, p, at), MadeAt: now}
+}
+
+func (v *Verifier) now() time.Time {
+	if v.Now != nil {
+		return v.Now().UTC()
+	}
+	return time.Now().UTC()
+}
+
+// read turns bytes into facts, layer by layer. A parser that panics is a bug,
+// but not one that may take a server down with it.
+func (v *Verifier) read(ctx context.Context, src ades.Source, o Verification) (facts *report.Facts, plain ades.Source, err error) {
+	timeout := v.Timeout
+	if timeout == 0 {
+		timeout = 10 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal error while reading: %v\n%s", p, debug.Stack())
+		}
+	}()
+	n := &nest{ctx: ctx, o: o, facts: new(report.Facts)}
+	if err := n.open(ades.File{Source: src}, 0, ades.Reading{Detached: o.Detached, Password: o.Password}); err != nil {
+		return nil, nil, err
+	}
+	return n.facts, n.plain, nil
+}
+
+// errDeadline is what a document that takes too long is told.
+var errDeadline = errors.New("reading the document takes too long")
