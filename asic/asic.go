@@ -57,14 +57,28 @@ var ErrNotContainer = errors.New("asic: not a signature container")
 // complete is asked whether the container carries revocation data for the
 // chains of the given certificates.
 func Level(sig *ades.Signature, doc *ades.Document, complete func(certificates ...[]byte) bool) string {
-	if complete == nil {
-		complete = func(...[]byte) bool { return true }
+	if complete == nil { // not looked into: some revocation data will do
+		complete = func(...[]byte) bool { return hasRevocation(sig) }
 	}
 	switch sig.Format {
 	case ades.CAdES, ades.PKCS7:
 		return cades.Level(sig, doc, complete)
 	}
 	return xades.Level(sig, doc, complete)
+}
+
+func hasRevocation(sig *ades.Signature) bool {
+	for _, e := range sig.Evidence {
+		if e.Kind != ades.EvidenceCertificate {
+			return true
+		}
+	}
+	for _, ts := range sig.Timestamps {
+		if ts.Signature != nil && hasRevocation(ts.Signature) {
+			return true
+		}
+	}
+	return false
 }
 
 // role is what a file in the container is for.

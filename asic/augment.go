@@ -1,0 +1,311 @@
+package asic
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/tsp"
+	"rogito.dev/rogito/xades"
+)
+
+const archiveName = metaInf + "ASiCArchiveManifest.xml"
+
+// Augment raises every signature of a container to a level and writes the
+// container anew; data files are taken over as they are. CAdES signatures of
+// an ASiC-E are archived by a time-stamped ASiCArchiveManifest, all others by
+// the archive time-stamp of their own format.
+func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising) error {
+	c, err := open(src)
+	if err != nil {
+		return err
+	}
+	format, err := c.format()
+	if err != nil || format == ades.ODF {
+		return ErrNotContainer
+	}
+	if len(c.twice) > 0 {
+		return ades.Malformed("ZIP", c.twice[0], "two entries of one name")
+	}
+	a := &augmenter{ctx: ctx, c: c, r: r, changed: map[string][]byte{}, renamed: map[string]string{}, simple: format == ades.ASiCS}
+	if err := a.run(); err != nil {
+		return err
+	}
+	return a.write(w)
+}
+
+type augmenter struct {
+	ctx       context.Context
+	c         *container
+	r         ades.Raising
+	simple    bool
+	manifests []*manifest
+	changed   map[string][]byte // files with new content
+	renamed   map[string]string
+	added     []ades.File
+}
+
+func (a *augmenter) run() error {
+	for _, e := range a.c.of(roleManifest, roleArchive) {
+		m, err := readManifest(e)
+		if err != nil {
+			return err
+		}
+		a.manifests = append(a.manifests, m)
+	}
+	if len(a.c.of(roleXML, roleCMS)) == 0 {
+		return errNoSignature
+	}
+	if err := a.raiseXML(); err != nil {
+		return err
+	}
+	if err := a.raiseCMS(); err != nil {
+		return err
+	}
+	if a.r.Level >= ades.LevelLTA && !a.simple && len(a.c.of(roleCMS)) > 0 {
+		return a.archive()
+	}
+	return nil
+}
+
+func (a *augmenter) raiseXML() error {
+	files := a.c.of(roleXML)
+	raised := 0
+	for _, e := range files {
+		r := a.r
+		r.Detached = nil
+		for _, f := range a.c.entries {
+			if f.role != roleFolder && f != e {
+				r.Detached = append(r.Detached, ades.File{Name: f.name, Source: f})
+			}
+		}
+		var out bytes.Buffer
+		switch err := xades.AugmentIn(a.ctx, e, &out, r); {
+		case errors.Is(err, xades.ErrNothing):
+			continue
+		case err != nil:
+			return fmt.Errorf("asic: %s: %w", e.name, err)
+		}
+		a.changed[e.name] = out.Bytes()
+		raised++
+	}
+	if len(files) > 0 && raised == 0 {
+		return xades.ErrNothing
+	}
+	return nil
+}
+
+// raiseCMS raises CAdES signatures. One that an archive manifest covers must
+// not change any more.
+func (a *augmenter) raiseCMS() error {
+	for _, e := range a.c.of(roleCMS) {
+		if a.archived(e.name) {
+			continue
+		}
+		r := a.r
+		if !a.simple {
+			r.Level = min(r.Level, ades.LevelLT)
+		}
+		content := a.contentOf(e)
+		if content == nil {
+			return fmt.Errorf("asic: %s: signed data not found", e.name)
+		}
+		r.Detached = []ades.File{{Name: content.name, Source: content}}
+		var out bytes.Buffer
+		if err := cades.Augment(a.ctx, e, &out, r); err != nil {
+			return fmt.Errorf("asic: %s: %w", e.name, err)
+		}
+		a.changed[e.name] = out.Bytes()
+	}
+	return nil
+}
+
+func (a *augmenter) contentOf(e *entry) *entry {
+	for _, m := range a.manifests {
+		if m.sigName == e.name {
+			return m.entry
+		}
+	}
+	if data := a.c.of(roleData); len(data) == 1 {
+		return data[0]
+	}
+	return nil
+}
+
+// archived reports whether an archive manifest lists a file.
+func (a *augmenter) archived(name string) bool {
+	for _, m := range a.manifests {
+		if m.entry.role != roleArchive {
+			continue
+		}
+		for _, o := range m.objects {
+			if decodeName(o.URI) == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// archive makes a new ASiCArchiveManifest over everything and has it stamped.
+// The last one so far gives up its name, and its token is given the
+// validation data that nobody could put there before.
+func (a *augmenter) archive() error {
+	if a.r.Stamper == nil || a.r.Sources == nil {
+		return errors.New("asic: no time-stamping authority or source of validation data")
+	}
+	if err := a.retire(); err != nil {
+		return err
+	}
+	tsName := a.freeName("timestamp%03d.tst")
+	list, err := a.listing()
+	if err != nil {
+		return err
+	}
+	h := a.r.Digest()
+	m := manifestXML(tsName, "application/vnd.etsi.timestamp-token", h, list)
+	digest := h.New()
+	digest.Write(m)
+	token, err := a.r.Stamper.Stamp(a.ctx, h, digest.Sum(nil))
+	if err != nil {
+		return fmt.Errorf("asic: archive time-stamp: %w", err)
+	}
+	a.added = append(a.added, ades.File{Name: archiveName, Source: bytes.NewReader(m)}, ades.File{Name: tsName, Source: bytes.NewReader(token)})
+	return nil
+}
+
+// retire renames the last archive manifest and completes its time-stamp.
+func (a *augmenter) retire() error {
+	i := slices.IndexFunc(a.manifests, func(m *manifest) bool { return m.entry.name == archiveName })
+	if i < 0 {
+		return nil
+	}
+	a.renamed[archiveName] = a.freeName("ASiCArchiveManifest%03d.xml")
+	e := a.c.byName[a.manifests[i].sigName]
+	if e == nil {
+		return fmt.Errorf("asic: %s: time-stamp of the archive manifest not found", a.manifests[i].sigName)
+	}
+	token, err := e.bytes()
+	if err != nil {
+		return err
+	}
+	ts, err := tsp.Read(token, nil)
+	if err != nil {
+		return err
+	}
+	if ts.Signature == nil || ts.Signature.SigningCertificate == nil {
+		return fmt.Errorf("asic: %s: certificate of the time-stamp not found", e.name)
+	}
+	a.changed[e.name], err = a.complete(token, ts)
+	return err
+}
+
+// complete adds validation data to the SignedData of a token, where nothing is
+// signed.
+func (a *augmenter) complete(token []byte, ts *ades.Timestamp) ([]byte, error) {
+	carried := ades.Bundle{}
+	for _, ev := range ts.Signature.Evidence {
+		if ev.Kind == ades.EvidenceCertificate {
+			carried.Certificates = append(carried.Certificates, ev.Raw)
+		}
+	}
+	got, err := a.r.Sources.Gather(a.ctx, [][]byte{ts.Signature.SigningCertificate}, carried)
+	if err != nil {
+		return nil, fmt.Errorf("asic: validation data: %w", err)
+	}
+	sd, err := cms.Parse(bytes.NewReader(token))
+	if err != nil {
+		return nil, err
+	}
+	have := sd.X509()
+	for _, c := range got.Certificates {
+		if !slices.ContainsFunc(have, func(x []byte) bool { return bytes.Equal(x, c) }) {
+			sd.AddCertificates(c)
+		}
+	}
+	sd.AddRevocations(got.CRLs...)
+	for _, o := range got.OCSPs {
+		sd.AddRevocations(cms.OCSPChoice(o))
+	}
+	return sd.Bytes()
+}
+
+// freeName is a name in META-INF that nothing has.
+func (a *augmenter) freeName(form string) string {
+	for n := 1; ; n++ {
+		name := fmt.Sprintf(metaInf+form, n)
+		if a.c.byName[name] == nil && a.renamed[archiveName] != name {
+			return name
+		}
+	}
+}
+
+// listing is every file that the new manifest covers, as it will be.
+func (a *augmenter) listing() ([]listed, error) {
+	mimes := map[role]string{
+		roleCMS: "application/pkcs7-signature", roleTimestamp: "application/vnd.etsi.timestamp-token",
+		roleManifest: "text/xml", roleArchive: "text/xml", roleData: "application/octet-stream",
+	}
+	var list []listed
+	for _, e := range a.c.of(roleData, roleCMS, roleManifest, roleArchive, roleTimestamp) {
+		h := a.r.Digest()
+		l := listed{name: e.name, mime: mimes[e.role]}
+		var err error
+		if b, ok := a.changed[e.name]; ok {
+			w := h.New()
+			w.Write(b)
+			l.digest = w.Sum(nil)
+		} else if l.digest, err = e.digest(h); err != nil {
+			return nil, fmt.Errorf("asic: read %s: %w", e.name, err)
+		}
+		if to := a.renamed[e.name]; to != "" {
+			l.name, l.root = to, true
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+func (a *augmenter) write(w io.Writer) error {
+	mime := a.c.mime
+	if mime == "" {
+		mime = MimeE
+		if a.simple {
+			mime = MimeS
+		}
+	}
+	z, err := newWriter(w, mime, a.r.Time)
+	if err != nil {
+		return err
+	}
+	for _, e := range a.c.entries {
+		if err := a.writeEntry(z, e); err != nil {
+			return err
+		}
+	}
+	for _, f := range a.added {
+		if err := z.file(f); err != nil {
+			return err
+		}
+	}
+	return z.close()
+}
+
+func (a *augmenter) writeEntry(z *writer, e *entry) error {
+	if e.role == roleMimetype {
+		return nil
+	}
+	if b, ok := a.changed[e.name]; ok {
+		return z.bytes(e.name, b)
+	}
+	if to := a.renamed[e.name]; to != "" {
+		return z.copy(e, to)
+	}
+	return z.copy(e, e.name)
+}

@@ -1,0 +1,97 @@
+package interop
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/asic"
+)
+
+// asicKinds are the four kinds of container.
+var asicKinds = []struct {
+	name, ext, level string
+	o                asic.Options
+}{
+	{"asic-e-xades", ".asice", "XAdES-BASELINE-", asic.Options{}},
+	{"asic-s-xades", ".asics", "XAdES-BASELINE-", asic.Options{Simple: true}},
+	{"asic-e-cades", ".asice", "CAdES-BASELINE-", asic.Options{CAdES: true}},
+	{"asic-s-cades", ".asics", "CAdES-BASELINE-", asic.Options{Simple: true, CAdES: true}},
+}
+
+func raiseASiC(t testing.TB, b []byte, level ades.Level) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := asic.Augment(context.Background(), bytes.NewReader(b), &out, ades.Raising{Level: level, Stamper: pki.Unit, Sources: pki, Time: pki.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestASiC(t *testing.T) {
+	for _, k := range asicKinds {
+		for _, files := range [][]ades.File{
+			{memory("hello world.txt", "hello")},
+			{memory("a/b.xml", invoiceXML), memory("caff\u00e8 & more.bin", "\x00\x01"), memory("empty", "")},
+		} {
+			for i, actor := range []string{"good", "p384"} {
+				a := pki.Actor(t, actor)
+				o := k.o
+				o.Signing = a.Signing(pki.Now())
+				d, err := asic.Prepare(files, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b := finish(t, a, d, o.Signing)
+				for level := ades.LevelB; level <= ades.LevelLTA; level++ {
+					if i > 0 && level != ades.LevelB {
+						continue
+					}
+					t.Run(fmt.Sprintf("%s-%d-%s-%s", k.name, len(files), actor, level), func(t *testing.T) {
+						signed := b
+						if level > ades.LevelB {
+							signed = raiseASiC(t, b, level)
+						}
+						v := dss.Passed(t, Ask{File: write(t, "signed"+k.ext, signed)}, k.level+level.String())
+						for _, s := range v.Signatures {
+							if len(s.Warnings) > 0 {
+								t.Logf("warnings: %v", s.Warnings)
+							}
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// TestASiCSeveral has two signers, then LTA, then LTA renewed.
+func TestASiCSeveral(t *testing.T) {
+	for _, k := range asicKinds {
+		t.Run(k.name, func(t *testing.T) {
+			a := pki.Actor(t, "good")
+			o := k.o
+			o.Signing = a.Signing(pki.Now())
+			d, err := asic.Prepare([]ades.File{memory("a.txt", "a")}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := finish(t, a, d, o.Signing)
+			second := pki.Actor(t, "second")
+			o.Signing = second.Signing(pki.Now())
+			if d, err = asic.Parallel(bytes.NewReader(b), o); err != nil {
+				t.Fatal(err)
+			}
+			b = finish(t, second, d, o.Signing)
+			for range 3 {
+				b = raiseASiC(t, b, ades.LevelLTA)
+			}
+			v := dss.Passed(t, Ask{File: write(t, "two"+k.ext, b)}, k.level+"LTA")
+			if len(v.Signatures) != 2 {
+				t.Errorf("%d signatures, want 2", len(v.Signatures))
+			}
+		})
+	}
+}
