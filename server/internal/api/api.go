@@ -57,6 +57,7 @@ type API struct {
 	opts   Options
 	router chi.Router
 	doc    *huma.OpenAPI
+	ops    []Op
 	slots  chan struct{}
 	log    *slog.Logger
 

@@ -33,7 +33,7 @@ type problem struct {
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := a.refusal(r, err)
 	if c := callFrom(r.Context()); c != nil {
-		c.code = f.Code
+		c.code, c.message = f.Code, f.Text
 	}
 	h := w.Header()
 	if f.RetryAfter > 0 {

@@ -72,6 +72,9 @@ func inputKindOf(f reflect.StructField) inputKind {
 // body reads the request's body into the input's Body and returns its digest,
 // which tells one request from another under the same idempotency key.
 func (b *binding) body(a *API, c *call, r *http.Request, op *Op, in any) ([]byte, error) {
+	if !b.input.some && !op.Creates {
+		return nil, nil
+	}
 	sum := sha256.New()
 	io.WriteString(sum, r.Method+" "+r.URL.RequestURI()+"\n")
 	if !b.input.some {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/upload"
 )
@@ -26,22 +27,25 @@ const (
 type Observation struct {
 	Method  string
 	Route   string // the pattern; "" where none matched
+	Segment string // the route's first
 	Status  int
-	Code    int // of the envelope's error; 0 for none
+	Code    int    // of the envelope's error; 0 for none
+	Message string // of a refusal
 	Elapsed time.Duration
+	Caller  *account.Caller // nil where nobody was asked for, or nobody let in
 }
 
 // call is what is known of one request while it is answered. It is also the
 // ResponseWriter, to learn the status, and the context value: one allocation.
 type call struct {
 	http.ResponseWriter
-	id      string
-	route   string
-	account string
-	status  int
-	code    int
-	size    int64
-	spool   *upload.Spool
+	id     string
+	route  string
+	caller *account.Caller
+	status int
+	code   int
+	size   int64
+	spool  *upload.Spool
 }
 
 type callKey struct{}
@@ -73,6 +77,13 @@ func (c *call) Write(p []byte) (int, error) {
 	n, err := c.ResponseWriter.Write(p)
 	c.size += int64(n)
 	return n, err
+}
+
+func (c *call) accountID() string {
+	if c.caller == nil {
+		return ""
+	}
+	return c.caller.AccountID
 }
 
 // Unwrap lets http.ResponseController reach the connection.
@@ -141,7 +152,10 @@ func (a *API) finish(c *call, r *http.Request, start time.Time) {
 		c.status = http.StatusOK
 	}
 	if a.opts.Observe != nil {
-		a.opts.Observe(Observation{Method: r.Method, Route: c.route, Status: c.status, Code: c.code, Elapsed: elapsed})
+		a.opts.Observe(Observation{
+			Method: r.Method, Route: c.route, Segment: firstSegment(c.route), Status: c.status,
+			Code: c.code, Message: c.message, Elapsed: elapsed, Caller: c.caller,
+		})
 	}
 	level := slog.LevelInfo
 	switch {
@@ -161,7 +175,7 @@ func (a *API) finish(c *call, r *http.Request, start time.Time) {
 		slog.Int("code", c.code),
 		slog.Int64("bytes", c.size),
 		slog.Duration("elapsed", elapsed),
-		slog.String("account", c.account),
+		slog.String("account", c.accountID()),
 		slog.String("address", host(r.RemoteAddr)))
 }
 

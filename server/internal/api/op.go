@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,7 +116,7 @@ func (a *API) add(op Op, run runner) {
 				a.fail(w, r, err)
 				return
 			}
-			c.account = caller.AccountID
+			c.caller = caller
 			r = r.WithContext(account.WithCaller(r.Context(), caller))
 		}
 		ans, err := run(c, r)
@@ -125,11 +126,18 @@ func (a *API) add(op Op, run runner) {
 		}
 		a.write(w, r, &op, ans)
 	}
+	a.ops = append(a.ops, op)
 	a.router.MethodFunc(op.Method, op.Path, h)
 	if op.Method == http.MethodGet {
 		a.router.MethodFunc(http.MethodHead, op.Path, h)
 	}
 }
+
+// Operations are all that were registered.
+func (a *API) Operations() []Op { return slices.Clone(a.ops) }
+
+// Segment is the first segment of the path, which scopes name.
+func (o *Op) Segment() string { return firstSegment(o.Path) }
 
 func (a *API) timeout(op *Op) time.Duration {
 	if op.Timeout > 0 {
