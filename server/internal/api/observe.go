@@ -39,13 +39,14 @@ type Observation struct {
 // ResponseWriter, to learn the status, and the context value: one allocation.
 type call struct {
 	http.ResponseWriter
-	id     string
-	route  string
-	caller *account.Caller
-	status int
-	code   int
-	size   int64
-	spool  *upload.Spool
+	id      string
+	route   string
+	caller  *account.Caller
+	status  int
+	code    int
+	message string
+	size    int64
+	spool   *upload.Spool
 }
 
 type callKey struct{}
