@@ -1,0 +1,276 @@
+package rogito_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito"
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/asic"
+	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/xades"
+)
+
+var signedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func signClock() time.Time { return signedAt }
+
+// smallPDF is a page with nothing on it.
+func smallPDF() []byte {
+	var b bytes.Buffer
+	var at []int
+	object := func(text string) {
+		at = append(at, b.Len())
+		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", len(at), text)
+	}
+	b.WriteString("%PDF-1.7\n")
+	object("<</Type/Catalog/Pages 2 0 R>>")
+	object("<</Type/Pages/Kids[3 0 R]/Count 1>>")
+	object("<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Resources<<>>>>")
+	xref := b.Len()
+	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
+	for _, off := range at {
+		fmt.Fprintf(&b, "%010d 00000 n \n", off)
+	}
+	fmt.Fprintf(&b, "trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(at)+1, xref)
+	return b.Bytes()
+}
+
+func one(content string) rogito.Document { return rogito.File("a", strings.NewReader(content)) }
+
+type signCase struct {
+	name     string
+	doc      rogito.Document
+	change   func(*rogito.Options)
+	kind     rogito.Kind
+	detached bool
+}
+
+func signCases() []signCase {
+	pdf := string(smallPDF())
+	format := func(f ades.Format) func(*rogito.Options) { return func(o *rogito.Options) { o.Format = f } }
+	return []signCase{
+		{name: "text", doc: one("text"), kind: rogito.KindCMS},
+		{name: "PDF", doc: one(pdf), kind: rogito.KindPDF},
+		{name: "PDF as CAdES", doc: one(pdf), change: format(ades.CAdES), kind: rogito.KindCMS},
+		{name: "XML", doc: one("<a><b/></a>"), kind: rogito.KindXML},
+		{name: "several", doc: append(one("1"), ades.File{Name: "b", Source: strings.NewReader("2")}), kind: rogito.KindASiC},
+		{name: "ASiC-S", doc: one("text"), change: format(ades.ASiCS), kind: rogito.KindASiC},
+		{
+			name: "ASiC-E CAdES", doc: one("text"), kind: rogito.KindASiC,
+			change: func(o *rogito.Options) { o.Format, o.ASiC = ades.ASiCE, &asic.Options{CAdES: true} },
+		},
+		{
+			name: "detached CAdES", doc: one("text"), kind: rogito.KindCMS, detached: true,
+			change: func(o *rogito.Options) { o.CAdES = &cades.Options{Detached: true} },
+		},
+		{
+			name: "detached XAdES", doc: one("text"), kind: rogito.KindXML, detached: true,
+			change: func(o *rogito.Options) {
+				o.Format, o.XAdES = ades.XAdES, &xades.Options{Packaging: xades.Detached}
+			},
+		},
+	}
+}
+
+func signatures(t testing.TB, signed []byte, detached rogito.Document) []*ades.Signature {
+	t.Helper()
+	v := rogito.Verifier{Now: signClock}
+	r, err := v.Verify(context.Background(), bytes.NewReader(signed), rogito.Verification{Detached: detached})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Facts.Layers) == 0 || r.Facts.Layers[0].Document == nil {
+		t.Fatal("no signed document")
+	}
+	return r.Facts.Layers[0].Document.Signatures
+}
+
+func TestSign(t *testing.T) {
+	pki := adestest.Must(t, signClock)
+	for _, c := range signCases() {
+		for _, actor := range []string{"good", "p256"} {
+			for level := ades.LevelB; level <= ades.LevelLTA; level++ {
+				t.Run(fmt.Sprintf("%s/%s/%v", c.name, actor, level), func(t *testing.T) {
+					a := pki.Actor(t, actor)
+					o := rogito.Options{Signing: a.Signing(signedAt), Level: level, Stamper: pki.Unit, Sources: pki}
+					if c.change != nil {
+						c.change(&o)
+					}
+					var signed bytes.Buffer
+					if err := rogito.Sign(context.Background(), c.doc, &signed, a.Key, o); err != nil {
+						t.Fatal(err)
+					}
+					if got := rogito.Detect(bytes.NewReader(signed.Bytes())); got != c.kind {
+						t.Errorf("kind %s, want %s", got, c.kind)
+					}
+					var detached rogito.Document
+					if c.detached {
+						detached = c.doc
+					}
+					sigs := signatures(t, signed.Bytes(), detached)
+					if len(sigs) != 1 || sigs[0].Intact() != ades.Yes {
+						t.Fatalf("signatures %+v", sigs)
+					}
+					var again bytes.Buffer
+					r := ades.Raising{Level: ades.LevelLTA, Stamper: pki.Unit, Sources: pki, Detached: detached, Time: signedAt}
+					if err := rogito.Augment(context.Background(), bytes.NewReader(signed.Bytes()), &again, r); err != nil {
+						t.Fatalf("augment: %v", err)
+					}
+					if sigs := signatures(t, again.Bytes(), detached); len(sigs) != 1 || sigs[0].Intact() != ades.Yes {
+						t.Errorf("after augmenting: %+v", sigs)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestTwoHalves(t *testing.T) {
+	pki := adestest.Must(t, signClock)
+	a := pki.Actor(t, "good")
+	for _, c := range signCases() {
+		o := rogito.Options{Signing: a.Signing(signedAt), Level: ades.LevelLTA, Stamper: pki.Unit, Sources: pki}
+		if c.change != nil {
+			c.change(&o)
+		}
+		d, err := rogito.Prepare(c.doc, o)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		value, err := ades.Value(a.Key, d, d.Signing())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var signed bytes.Buffer
+		if err := d.Complete(context.Background(), &signed, value); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		var detached rogito.Document
+		if c.detached {
+			detached = c.doc
+		}
+		if sigs := signatures(t, signed.Bytes(), detached); len(sigs) != 1 || sigs[0].Intact() != ades.Yes {
+			t.Errorf("%s: %+v", c.name, sigs)
+		}
+	}
+}
+
+func TestParallel(t *testing.T) {
+	pki := adestest.Must(t, signClock)
+	a, b := pki.Actor(t, "good"), pki.Actor(t, "second")
+	for _, format := range []ades.Format{ades.CAdES, ades.ASiCE, ades.ASiCS} {
+		var first, second bytes.Buffer
+		o := rogito.Options{Signing: a.Signing(signedAt), Format: format}
+		if err := rogito.Sign(context.Background(), one("text"), &first, a.Key, o); err != nil {
+			t.Fatal(err)
+		}
+		o.Signing, o.Parallel = b.Signing(signedAt), true
+		if err := rogito.Sign(context.Background(), rogito.File("", bytes.NewReader(first.Bytes())), &second, b.Key, o); err != nil {
+			t.Fatalf("%s: %v", format, err)
+		}
+		sigs := signatures(t, second.Bytes(), nil)
+		if len(sigs) != 2 || sigs[0].Intact() != ades.Yes || sigs[1].Intact() != ades.Yes {
+			t.Errorf("%s: %d signatures", format, len(sigs))
+		}
+	}
+}
+
+func TestSignRefuses(t *testing.T) {
+	pki := adestest.Must(t, signClock)
+	a, b := pki.Actor(t, "p256"), pki.Actor(t, "second")
+	o := rogito.Options{Signing: a.Signing(signedAt)}
+	ctx := context.Background()
+	if err := rogito.Sign(ctx, one("x"), io.Discard, b.Key, o); err == nil {
+		t.Error("another's key is taken")
+	}
+	if err := rogito.Sign(ctx, nil, io.Discard, a.Key, o); err == nil {
+		t.Error("nothing is signed")
+	}
+	o.Format = ades.PAdES
+	var malformed *ades.MalformedError
+	if err := rogito.Sign(ctx, one("x"), io.Discard, a.Key, o); !errors.As(err, &malformed) {
+		t.Errorf("text as PDF: %v", err)
+	}
+	o.Format = "PGP"
+	if err := rogito.Sign(ctx, one("x"), io.Discard, a.Key, o); err == nil {
+		t.Error("an unknown format is made")
+	}
+	o.Format, o.Level = ades.CAdES, ades.LevelT
+	if err := rogito.Sign(ctx, one("x"), io.Discard, a.Key, o); err == nil {
+		t.Error("T without a time-stamping authority")
+	}
+	if err := rogito.Augment(ctx, strings.NewReader("x"), io.Discard, ades.Raising{}); err == nil {
+		t.Error("text is augmented")
+	}
+}
+
+func TestSpool(t *testing.T) {
+	pki := adestest.Must(t, signClock)
+	a := pki.Actor(t, "p256")
+	big := strings.Repeat("0123456789abcdef", 2<<20) // 32 MB: goes through a file
+	o := rogito.Options{Signing: a.Signing(signedAt), Level: ades.LevelT, Stamper: pki.Unit}
+	var out bytes.Buffer
+	if err := rogito.Sign(context.Background(), one(big), &out, a.Key, o); err != nil {
+		t.Fatal(err)
+	}
+	if sigs := signatures(t, out.Bytes(), nil); len(sigs) != 1 || sigs[0].Intact() != ades.Yes || len(sigs[0].Timestamps) != 1 {
+		t.Errorf("signatures %+v", sigs)
+	}
+}
+
+func ExampleSign() {
+	pki, err := adestest.New(signClock, "")
+	if err != nil {
+		panic(err)
+	}
+	signer, err := pki.Enter("good")
+	if err != nil {
+		panic(err)
+	}
+	var signed bytes.Buffer
+	err = rogito.Sign(context.Background(), rogito.File("contract.xml", strings.NewReader("<contract/>")), &signed, signer.Key, rogito.Options{
+		Signing: signer.Signing(pki.Now()),
+		Level:   ades.LevelLT, Stamper: pki.Unit, Sources: pki,
+	})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(rogito.Detect(bytes.NewReader(signed.Bytes())))
+	// Output: XML
+}
+
+// The key may be elsewhere, and a person may stand between the two halves.
+func ExamplePrepare() {
+	pki, err := adestest.New(signClock, "")
+	if err != nil {
+		panic(err)
+	}
+	signer, err := pki.Enter("good")
+	if err != nil {
+		panic(err)
+	}
+	draft, err := rogito.Prepare(rogito.File("contract.txt", strings.NewReader("a contract")), rogito.Options{
+		Signing: signer.Signing(pki.Now()),
+	})
+	if err != nil {
+		panic(err)
+	}
+	value, err := ades.Value(signer.Key, draft, draft.Signing()) // or send draft.Digest() away
+	if err != nil {
+		panic(err)
+	}
+	var signed bytes.Buffer
+	if err := draft.Complete(context.Background(), &signed, value); err != nil {
+		panic(err)
+	}
+	fmt.Println(rogito.Detect(bytes.NewReader(signed.Bytes())))
+	// Output: CMS
+}
