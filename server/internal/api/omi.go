@@ -15,7 +15,7 @@ import (
 type LookupMeter interface {
 	// SpendLookups pays for n quotations, all or none, and says how many free ones
 	// are left today (-1: there is no end to them). Without credit: fault 611.
-	SpendLookups(ctx context.Context, c *account.Caller, n int64) (left int64, err error)
+	SpendLookups(ctx context.Context, c *account.Caller, n int) (left int64, err error)
 }
 
 // OMI answers real-estate quotations.

@@ -102,7 +102,7 @@ func (o *OMI) spend(ctx context.Context, n int) error {
 	if o.Meter == nil || n == 0 {
 		return nil
 	}
-	left, err := o.Meter.SpendLookups(ctx, account.CallerFrom(ctx), int64(n))
+	left, err := o.Meter.SpendLookups(ctx, account.CallerFrom(ctx), n)
 	if err != nil {
 		return err
 	}

@@ -41,10 +41,10 @@ func (omiGate) Allows(_ *account.Caller, _, _, segment string) bool { return seg
 // omiPurse is a meter with so many lookups in it.
 type omiPurse struct{ left atomic.Int64 }
 
-func (p *omiPurse) SpendLookups(_ context.Context, _ *account.Caller, n int64) (int64, error) {
-	left := p.left.Add(-n)
+func (p *omiPurse) SpendLookups(_ context.Context, _ *account.Caller, n int) (int64, error) {
+	left := p.left.Add(int64(-n))
 	if left < 0 {
-		p.left.Add(n)
+		p.left.Add(int64(n))
 		return 0, fault.New(611, "insufficient credit in wallet")
 	}
 	return left, nil
