@@ -37,6 +37,11 @@ func sniff(src ades.Source) (reader, string) {
 		return nil, ""
 	}
 	head = head[:n]
+	if n > 0 && head[0] == 0x30 { // a CMS may carry any of the others in the open
+		if r, family := sniffCMS(src); r != nil {
+			return r, family
+		}
+	}
 	switch {
 	case bytes.Contains(head, []byte("%PDF-")):
 		return pades.Read, "PDF"

@@ -206,7 +206,7 @@ func (j *judge) revocation(cert *report.Certificate, best time.Time) revocationV
 // usable: the statement was signed by someone who could, with algorithms that
 // hold, and at a time when it could know.
 func (j *judge) usable(r *report.Revocation, cert *report.Certificate) bool {
-	if r.Status == "unknown" || r.ThisUpdate.After(r.ProducedAt.Add(time.Hour)) {
+	if r.Unauthorized || r.Status == "unknown" || r.ThisUpdate.After(r.ProducedAt.Add(time.Hour)) {
 		return false
 	}
 	if r.Status == "good" {

@@ -42,13 +42,20 @@ func overall(c *report.Conclusions) report.Indication {
 	if len(c.Signatures) == 0 && worst == report.TotalPassed {
 		return report.Indeterminate
 	}
-	for _, s := range c.Signatures {
+	return worse(c.Signatures, worst)
+}
+
+// worse is the worst of a verdict and those of signatures, their
+// counter-signatures included: an injected one must not pass in their shade.
+func worse(list []*report.Conclusion, worst report.Indication) report.Indication {
+	for _, s := range list {
 		switch {
 		case s.Indication == report.TotalFailed:
 			worst = report.TotalFailed
 		case s.Indication == report.Indeterminate && worst == report.TotalPassed:
 			worst = report.Indeterminate
 		}
+		worst = worse(s.Counters, worst)
 	}
 	return worst
 }

@@ -140,6 +140,10 @@ type Revocation struct {
 	// issuer, whose validity the path has judged already.
 	Signer         string `json:"signer,omitempty"`
 	SignerIsIssuer bool   `json:"signerIsIssuer,omitempty"`
+	// Unauthorized: the signer has not been given the right to speak by the
+	// certificate's issuer (RFC 6960 section 4.2.2.2) and is no anchor. The
+	// statement is there, but proves nothing.
+	Unauthorized bool `json:"unauthorized,omitempty"`
 	// CoversExpired: the evidence speaks of certificates that expired from then on.
 	CoversExpired time.Time `json:"coversExpired,omitzero"`
 	// Reasons that a partial list covers; 0 means all.

@@ -38,8 +38,8 @@ func (w completeness) leaf(id string, depth int) bool {
 }
 
 func (w completeness) path(p *report.Path, depth int) bool {
-	if len(p.Certificates) == 1 && p.Anchor == nil && !p.Complete {
-		return w.exempt(p.Certificates[0])
+	if p.Anchor == nil && !p.Complete {
+		return w.exempt(p.Certificates[0]) // it ends in the middle, as DSS sees it too
 	}
 	for _, id := range p.Certificates[:len(p.Certificates)-1] {
 		if !w.exempt(id) && !w.revocation(id, depth) {
@@ -57,7 +57,8 @@ func (w completeness) exempt(id string) bool {
 
 func (w completeness) revocation(id string, depth int) bool {
 	for _, r := range w.facts.Revocations[id] {
-		if r.Origin == fromNetwork || r.Status == "unknown" {
+		// Adobe's attribute is not validation data in the sense of EN 319 142.
+		if r.Origin == fromNetwork || r.Origin == "adbe-revocationInfoArchival" || r.Status == "unknown" {
 			continue
 		}
 		if r.SignerIsIssuer || w.leaf(r.Signer, depth+1) {

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"rogito.dev/rogito/ades"
@@ -112,6 +113,7 @@ func (w *collector) revocation(cert, issuer *pkix.Certificate, depth int) {
 	if w.g.network && !w.g.current(revs) && w.g.fetchRevocation(cert, issuer) {
 		revs = w.g.store.revocations(cert, issuer, &w.g.ev, w.g.pool)
 	}
+	revs = slices.DeleteFunc(revs, func(r *report.Revocation) bool { return r.Unauthorized || r.Status == "unknown" })
 	if len(revs) == 0 {
 		w.lacks(cert, "revocation data", w.reason("it names no address that could be asked"))
 		return

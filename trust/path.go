@@ -84,21 +84,21 @@ type found struct {
 	anchor *report.Anchor
 }
 
-// build returns the paths of a leaf, trusted ones first; when there is none,
-// the longest that ends nowhere.
+// build returns the trusted paths of a leaf; when there is none, those that
+// end nowhere.
 func (s *Store) build(leaf *pkix.Certificate, pool *Pool) []found {
 	b := &builder{store: s, pool: pool, leaf: leaf}
 	b.walk(chain{leaf})
 	if len(b.done) > 0 {
 		return b.done
 	}
-	longest := chain{leaf}
 	for _, c := range b.loose {
-		if len(c) > len(longest) || (len(c) == len(longest) && c[len(c)-1].SelfSigned()) {
-			longest = c
-		}
+		b.done = append(b.done, found{certs: c})
 	}
-	return []found{{certs: longest}}
+	if len(b.done) == 0 {
+		b.done = []found{{certs: chain{leaf}}}
+	}
+	return b.done
 }
 
 func (b *builder) walk(c chain) {
@@ -181,8 +181,11 @@ func (s *Store) pathsOf(leaf *pkix.Certificate, pool *Pool) pathSet {
 	}
 	sort.SliceStable(order, func(a, b int) bool {
 		x, y := all[order[a]], all[order[b]]
-		if (len(x.Problems) == 0) != (len(y.Problems) == 0) {
+		if (len(x.Problems) == 0) != (len(y.Problems) == 0) && x.Anchor != nil {
 			return len(x.Problems) == 0
+		}
+		if x.Complete != y.Complete {
+			return x.Complete
 		}
 		return len(x.Certificates) < len(y.Certificates)
 	})

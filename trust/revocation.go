@@ -80,7 +80,7 @@ func (s *Store) fromOCSP(cert, issuer *pkix.Certificate, o ocspItem, pool *Pool)
 	if i < 0 || o.CriticalUnknown || o.Responses[i].CriticalUnknown {
 		return nil
 	}
-	responder := s.responder(issuer, o, pool)
+	responder, authorized := s.responder(issuer, o, pool)
 	if responder == nil {
 		return nil
 	}
@@ -99,11 +99,13 @@ func (s *Store) fromOCSP(cert, issuer *pkix.Certificate, o ocspItem, pool *Pool)
 		RevokedAt: r.RevokedAt, Reason: r.Reason, ThisUpdate: r.ThisUpdate, NextUpdate: r.NextUpdate, ProducedAt: o.ProducedAt,
 		Algorithm: pkix.Algorithm(o.SignatureAlgorithm, 0, responder.PublicKey),
 		Signer:    responder.ID(), SignerIsIssuer: bytes.Equal(responder.RawSPKI, issuer.RawSPKI),
-		CoversExpired: r.ArchiveCutoff,
+		CoversExpired: r.ArchiveCutoff, Unauthorized: !authorized,
 	}
 }
 
-func (s *Store) responder(issuer *pkix.Certificate, o ocspItem, pool *Pool) *pkix.Certificate {
+// responder finds who signed a response, and whether he may speak for the
+// issuer; one who may is preferred.
+func (s *Store) responder(issuer *pkix.Certificate, o ocspItem, pool *Pool) (c *pkix.Certificate, authorized bool) {
 	candidates := []*pkix.Certificate{issuer}
 	for _, der := range o.Certificates[:min(len(o.Certificates), 16)] {
 		if c, err := s.certificate(der); err == nil {
@@ -123,12 +125,17 @@ func (s *Store) responder(issuer *pkix.Certificate, o ocspItem, pool *Pool) *pki
 			}
 		}
 	}
+	var other *pkix.Certificate
 	for _, c := range candidates {
-		if o.RespondedBy(c) && s.maySpeak(c, issuer, o) && s.evidenceSigned(o.id, c, o.CheckSignatureFrom) {
-			return c
+		if !o.RespondedBy(c) || !s.evidenceSigned(o.id, c, o.CheckSignatureFrom) {
+			continue
 		}
+		if s.maySpeak(c, issuer, o) {
+			return c, true
+		}
+		other = c
 	}
-	return nil
+	return other, false
 }
 
 func (s *Store) maySpeak(c, issuer *pkix.Certificate, o ocspItem) bool {
