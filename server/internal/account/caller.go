@@ -14,6 +14,14 @@ type Caller struct {
 	Sandbox   bool       // the sandbox's account: no rate limit applies
 	Address   netip.Addr // the client's, a trusted proxy's word taken into account
 	Bound     bool       // the token is bound to listed addresses
+
+	// Refresh is set where the token's refresh token was given: good for
+	// nothing but its rotation.
+	Refresh bool
+
+	domain  string // by which the server was reached
+	scopes  []Scope
+	limited bool // the token has limits on what it may spend
 }
 
 type callerKey struct{}

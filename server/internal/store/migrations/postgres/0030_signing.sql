@@ -134,6 +134,8 @@ create table signatures (
 	callback         bytea, -- sealed
 	charge_id        text not null default '',
 	approval         text not null default '', -- '', WAITING, APPROVED, REFUSED
+	lease_by         text not null default '', -- who is working on it
+	lease_until      bigint not null default 0,
 	approval_until   bigint not null default 0,
 	approved_by      text not null default '',
 	files_until      bigint not null default 0,
@@ -147,7 +149,8 @@ create index signatures_state on signatures (state, updated_at);
 create index signatures_files on signatures (files_until);
 
 create table signature_files (
-	id           text primary key,
+	row_id       text primary key,
+	id           text not null,
 	signature_id text not null,
 	role         text not null, -- input, validated, signed
 	position     bigint not null default 0,

@@ -1,0 +1,246 @@
+// Package account knows who calls and who pays: accounts, tokens and their
+// scopes, free quota, subscriptions and wallets.
+//
+// Money is integer micro-euro. A charge is written in the transaction of what
+// it pays for ([Service.Charge]); lookups, which leave no record, are counted
+// in memory out of credit reserved beforehand ([Service.SpendLookups]).
+// Secrets are stored as keyed digests and shown once.
+package account
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Config is how accounts are kept.
+type Config struct {
+	Domains   []string // that scopes may name
+	PublicURL string   // whose host they may always name
+	AnyDomain bool     // scopes may name any: the sandbox
+	Prices    Prices
+	Rate      float64 // requests a second of a token; 0: no limit
+	Burst     int     // at once; 0 means 100
+	Log       *slog.Logger
+}
+
+// Service is the room.
+type Service struct {
+	db        *store.DB
+	master    *store.Master
+	cfg       Config
+	domains   []string
+	endpoints atomic.Pointer[[]Endpoint]
+	entries   sync.Map // hash of a secret → *entry
+	usage     usage
+	meter     meter
+	quit      chan struct{}
+	end       sync.Once
+	done      sync.WaitGroup
+}
+
+// New returns the room; Close writes down what it has counted.
+func New(db *store.DB, m *store.Master, cfg Config) *Service {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Burst <= 0 {
+		cfg.Burst = 100
+	}
+	s := &Service{db: db, master: m, cfg: cfg, quit: make(chan struct{})}
+	for _, d := range cfg.Domains {
+		s.domains = append(s.domains, strings.ToLower(strings.TrimSpace(d)))
+	}
+	if u, err := url.Parse(cfg.PublicURL); err == nil && u.Host != "" {
+		s.domains = append(s.domains, strings.ToLower(u.Host), strings.ToLower(u.Hostname()))
+	}
+	s.meter.init(s)
+	s.done.Add(1)
+	go s.flushing()
+	return s
+}
+
+// Announce tells which calls there are, for the list of scopes.
+func (s *Service) Announce(list []Endpoint) { s.endpoints.Store(&list) }
+
+// Close writes what is counted and gives back what is reserved.
+func (s *Service) Close() {
+	s.end.Do(func() { close(s.quit) })
+	s.done.Wait()
+}
+
+// flushEvery is how often counts are written: a crash loses no more.
+const flushEvery = 800 * time.Millisecond
+
+func (s *Service) flushing() {
+	defer s.done.Done()
+	tick := time.NewTicker(flushEvery)
+	defer tick.Stop()
+	for last := false; !last; {
+		select {
+		case <-tick.C:
+		case <-s.quit:
+			last = true
+		}
+		ctx, cancel := context.WithTimeout(store.Reclaiming(context.Background()), 10*time.Second)
+		if err := errors.Join(s.meter.flush(ctx, last), s.usage.flush(ctx, s.db)); err != nil {
+			s.cfg.Log.Error("write what was counted", "error", err)
+		}
+		cancel()
+		s.forget()
+	}
+}
+
+// Account is one customer.
+type Account struct {
+	ID        string
+	Email     string
+	Admin     bool
+	Sandbox   bool
+	CreatedAt time.Time
+}
+
+// NewAccount says what account to make.
+type NewAccount struct {
+	Email   string
+	Admin   bool
+	Sandbox bool
+	Credit  Micro
+}
+
+// Credentials are an account's secrets, known only now.
+type Credentials struct {
+	Account Account
+	APIKey  string
+	Token   string // of all scopes
+}
+
+// Create makes an account with an API key, an all-scopes token and a wallet.
+func (s *Service) Create(ctx context.Context, n NewAccount) (*Credentials, error) {
+	email, err := normalEmail(n.Email)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	c := &Credentials{
+		Account: Account{ID: store.NewID(), Email: email, Admin: n.Admin, Sandbox: n.Sandbox, CreatedAt: now},
+		APIKey:  newSecret(keyPrefix),
+	}
+	err = s.db.Write(ctx, func(tx *store.Tx) error {
+		hash := s.hash(c.APIKey)
+		_, err := tx.Exec(ctx, `insert into accounts (id, email, key_hash, admin, sandbox, created_at) values ($1, $2, $3, $4, $5, $6)`,
+			c.Account.ID, email, hash[:], n.Admin, n.Sandbox, now.UnixMilli())
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `insert into wallets (account_id, credit, created_at, updated_at) values ($1, 0, $2, $2)`, c.Account.ID, now.UnixMilli())
+		if err != nil {
+			return err
+		}
+		if n.Credit > 0 {
+			if err := s.credit(ctx, tx, c.Account.ID, n.Credit, "test money"); err != nil {
+				return err
+			}
+		}
+		t, err := s.insertToken(ctx, tx, c.Account.ID, NewToken{Name: "first", Scopes: []string{AllScopes}})
+		if err == nil {
+			c.Token = t.Secret
+		}
+		return err
+	})
+	if store.IsConflict(err) {
+		return nil, fault.New(310, "there is an account %s already", email)
+	}
+	return c, err
+}
+
+func normalEmail(s string) (string, error) {
+	s = strings.ToLower(strings.TrimSpace(s))
+	user, domain, ok := strings.Cut(s, "@")
+	if !ok || user == "" || domain == "" || len(s) > 254 || strings.ContainsAny(s, " \t\r\n:<>\"") {
+		return "", fault.New(310, "%q is not an e-mail address", shorten(s))
+	}
+	return s, nil
+}
+
+const accountColumns = `id, email, admin, sandbox, created_at`
+
+func scanAccount(row store.Row) (a Account, err error) {
+	var at int64
+	err = row.Scan(&a.ID, &a.Email, &a.Admin, &a.Sandbox, &at)
+	a.CreatedAt = store.Time(at)
+	return a, err
+}
+
+// Find is the account of an e-mail address; fault 140 where there is none.
+func (s *Service) Find(ctx context.Context, email string) (Account, error) {
+	a, err := scanAccount(s.db.Read().QueryRow(ctx, `select `+accountColumns+` from accounts where email = $1`,
+		strings.ToLower(strings.TrimSpace(email))))
+	if errors.Is(err, store.ErrNoRows) {
+		return a, fault.New(140, "there is no account %s", shorten(email))
+	}
+	return a, err
+}
+
+// List is all accounts, oldest first.
+func (s *Service) List(ctx context.Context) ([]Account, error) {
+	rows, err := s.db.Read().Query(ctx, `select `+accountColumns+` from accounts order by id`)
+	return collect(rows, err, scanAccount)
+}
+
+// SandboxExists says whether this database has a sandbox's account.
+func (s *Service) SandboxExists(ctx context.Context) (some bool, err error) {
+	err = s.db.Read().QueryRow(ctx, `select exists (select 1 from accounts where sandbox)`).Scan(&some)
+	return some, err
+}
+
+// Any says whether there is any account.
+func (s *Service) Any(ctx context.Context) (some bool, err error) {
+	err = s.db.Read().QueryRow(ctx, `select exists (select 1 from accounts)`).Scan(&some)
+	return some, err
+}
+
+// NewKey replaces the API key of an account and returns the new one.
+func (s *Service) NewKey(ctx context.Context, accountID string) (string, error) {
+	key := newSecret(keyPrefix)
+	hash := s.hash(key)
+	err := s.db.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(ctx, `update accounts set key_hash = $1 where id = $2`, hash[:], accountID)
+		return err
+	})
+	s.entries.Clear()
+	return key, err
+}
+
+// collect reads all rows of an answer.
+func collect[T any](rows store.Rows, err error, scan func(store.Row) (T, error)) ([]T, error) {
+	list := []T{}
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, rows.Err()
+}
+
+func hostOnly(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		return h
+	}
+	return host
+}

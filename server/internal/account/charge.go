@@ -1,0 +1,273 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// order is something to be paid for.
+type order struct {
+	caller   *Caller
+	endpoint Endpoint
+	product  Product
+	count    int64
+	record   string
+}
+
+// bill is how an order was paid.
+type bill struct {
+	id         string
+	free       int64
+	subscribed []share
+	paid       int64
+	amount     Micro
+	left       int64 // of the free quota
+}
+
+// share is what a subscription gave.
+type share struct {
+	subscription string
+	count        int64
+}
+
+func (b *bill) subscriptions() (n int64) {
+	for _, s := range b.subscribed {
+		n += s.count
+	}
+	return n
+}
+
+// Charge takes the price of a call ("POST/certificates") made by the caller of
+// ctx in the transaction of the record it makes: from the free quota, a
+// subscription, the wallet, in this order; else fault 611. The id names the
+// charge, for Refund. A call that costs nothing has no charge: "".
+func (s *Service) Charge(ctx context.Context, tx *store.Tx, call, record string) (string, error) {
+	method, segment, _ := strings.Cut(call, "/")
+	e := Endpoint{method, segment}
+	p, ok := s.cfg.Prices.product(e)
+	if !ok {
+		return "", nil
+	}
+	c := CallerFrom(ctx)
+	if c == nil {
+		return "", errors.New("account: nobody to charge")
+	}
+	b, err := s.charge(ctx, tx, order{caller: c, endpoint: e, product: p, count: 1, record: record})
+	if err != nil {
+		return "", err
+	}
+	return b.id, nil
+}
+
+// charge takes the rows it needs always in the same order (quota,
+// subscriptions, wallet, token), so that two charges never wait for each other.
+func (s *Service) charge(ctx context.Context, tx *store.Tx, o order) (*bill, error) {
+	b := &bill{id: store.NewID()}
+	now := time.Now().UTC()
+	day := now.Format(time.DateOnly)
+	var err error
+	rest := o.count
+	if o.product.FreePerDay < 0 {
+		b.free, b.left, rest = rest, -1, 0
+	} else if b.free, b.left, err = takeQuota(ctx, tx, o, day); err != nil {
+		return nil, err
+	}
+	rest = o.count - b.free
+	if b.subscribed, err = takeSubscriptions(ctx, tx, o, rest); err != nil {
+		return nil, err
+	}
+	if rest -= b.subscriptions(); rest > 0 {
+		b.paid, b.amount = rest, Micro(rest)*o.product.Price
+		if err := s.takeWallet(ctx, tx, o, b); err != nil {
+			return nil, err
+		}
+	}
+	if err := countToken(ctx, tx, o.caller, b); err != nil {
+		return nil, err
+	}
+	_, err = tx.Exec(ctx, `insert into charges (id, account_id, token_id, product, count, day, free, subscribed, paid, amount, record_id, created_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		b.id, o.caller.AccountID, o.caller.TokenID, o.product.Name, o.count, day, b.free, joinShares(b.subscribed), b.paid,
+		int64(b.amount), o.record, now.UnixMilli())
+	if err == nil {
+		tx.OnCommit(func() {
+			s.usage.spend(o.caller, o.endpoint, spending{free: b.free, subscription: b.subscriptions(), wallet: b.paid, amount: b.amount})
+		})
+	}
+	return b, err
+}
+
+// takeQuota takes up to the count from the free quota of a day and says what
+// is left of it.
+func takeQuota(ctx context.Context, tx *store.Tx, o order, day string) (taken, left int64, err error) {
+	limit := o.product.FreePerDay
+	if limit == 0 || o.count == 0 {
+		return 0, 0, nil
+	}
+	_, err = tx.Exec(ctx, `insert into quota_days (account_id, product, day, used) values ($1, $2, $3, 0) on conflict do nothing`,
+		o.caller.AccountID, o.product.Name, day)
+	if err != nil {
+		return 0, 0, err
+	}
+	for want := o.count; ; {
+		var used int64
+		err := tx.QueryRow(ctx, `update quota_days set used = used + $4 where account_id = $1 and product = $2 and day = $3 and used + $4 <= $5
+			returning used`, o.caller.AccountID, o.product.Name, day, want, limit).Scan(&used)
+		if err == nil {
+			return want, limit - used, nil
+		}
+		if !errors.Is(err, store.ErrNoRows) {
+			return 0, 0, err
+		}
+		err = tx.QueryRow(ctx, `select used from quota_days where account_id = $1 and product = $2 and day = $3`,
+			o.caller.AccountID, o.product.Name, day).Scan(&used)
+		if err != nil || used >= limit {
+			return 0, 0, err
+		}
+		want = min(want, limit-used)
+	}
+}
+
+// takeSubscriptions takes up to n requests, from what ends first.
+func takeSubscriptions(ctx context.Context, tx *store.Tx, o order, n int64) (taken []share, err error) {
+	now := time.Now().UnixMilli()
+	for n > 0 {
+		var one share
+		err := tx.QueryRow(ctx, `select id, available from subscriptions
+			where account_id = $1 and available > 0 and starts_at <= $2 and expires_at > $2
+				and (method = '*' or method = $3) and (segment = '*' or segment = $4)
+			order by expires_at, id limit 1`, o.caller.AccountID, now, o.endpoint.Method, o.endpoint.Segment).
+			Scan(&one.subscription, &one.count)
+		if errors.Is(err, store.ErrNoRows) {
+			return taken, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		one.count = min(one.count, n)
+		done, err := tx.Exec(ctx, `update subscriptions set available = available - $2, updated_at = $3 where id = $1 and available >= $2`,
+			one.subscription, one.count, now)
+		if err != nil {
+			return nil, err
+		}
+		if done == 1 {
+			taken, n = append(taken, one), n-one.count
+		}
+	}
+	return taken, nil
+}
+
+func (s *Service) takeWallet(ctx context.Context, tx *store.Tx, o order, b *bill) error {
+	if b.amount == 0 {
+		return nil
+	}
+	now := time.Now().UnixMilli()
+	n, err := tx.Exec(ctx, `update wallets set credit = credit - $2, updated_at = $3 where account_id = $1 and credit >= $2`,
+		o.caller.AccountID, int64(b.amount), now)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return fault.New(611, "insufficient credit in wallet")
+	}
+	return s.transaction(ctx, tx, transaction{account: o.caller.AccountID, amount: -b.amount, charge: b.id, text: describe(o.product.Name, b.paid)})
+}
+
+// countToken counts what a token pays with, within its own limits.
+func countToken(ctx context.Context, tx *store.Tx, c *Caller, b *bill) error {
+	if !c.limited || (b.paid == 0 && len(b.subscribed) == 0) {
+		return nil // tokens without limits are counted with the other usage
+	}
+	var wallet, subscription int64
+	if b.paid > 0 {
+		wallet = 1
+	}
+	if len(b.subscribed) > 0 {
+		subscription = 1
+	}
+	n, err := tx.Exec(ctx, `update tokens set updated_at = updated_at where id = $1
+		and (wallet_limit is null or $2 = 0 or wallet_requests + $2 <= wallet_limit)
+		and (subscription_limit is null or $3 = 0 or subscription_requests + $3 <= subscription_limit)
+		and (amount_limit is null or $4 = 0 or wallet_amount + $4 <= amount_limit)`,
+		c.TokenID, wallet, subscription, int64(b.amount))
+	if err == nil && n == 0 {
+		return &fault.Error{Code: 130, Text: "the token's limit of spending is reached", RetryAfter: time.Hour}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `update tokens set wallet_requests = wallet_requests + $2, subscription_requests = subscription_requests + $3,
+		wallet_amount = wallet_amount + $4 where id = $1`, c.TokenID, wallet, subscription, int64(b.amount))
+	return err
+}
+
+// Refund gives a charge back to where it came from, once however often it is
+// asked for. "" is no charge.
+func (s *Service) Refund(ctx context.Context, tx *store.Tx, id string) error {
+	if id == "" {
+		return nil
+	}
+	now := time.Now().UnixMilli()
+	var b bill
+	var account, product, day, subscribed string
+	err := tx.QueryRow(ctx, `update charges set refunded_at = $2 where id = $1 and refunded_at = 0
+		returning account_id, product, day, free, subscribed, paid, amount`, id, now).
+		Scan(&account, &product, &day, &b.free, &subscribed, &b.paid, (*int64)(&b.amount))
+	if errors.Is(err, store.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if b.free > 0 {
+		if _, err := tx.Exec(ctx, `update quota_days set used = used - $4 where account_id = $1 and product = $2 and day = $3 and used >= $4`,
+			account, product, day, b.free); err != nil {
+			return err
+		}
+	}
+	for _, one := range splitShares(subscribed) {
+		if _, err := tx.Exec(ctx, `update subscriptions set available = available + $2, updated_at = $3 where id = $1`,
+			one.subscription, one.count, now); err != nil {
+			return err
+		}
+	}
+	if b.amount == 0 {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, `update wallets set credit = credit + $2, updated_at = $3 where account_id = $1`, account, int64(b.amount), now); err != nil {
+		return err
+	}
+	return s.transaction(ctx, tx, transaction{account: account, amount: b.amount, charge: id, text: "refund: " + describe(product, b.paid)})
+}
+
+func describe(product string, n int64) string {
+	if n == 1 {
+		return product
+	}
+	return fmt.Sprintf("%s × %d", product, n)
+}
+
+func joinShares(list []share) string {
+	var parts []string
+	for _, s := range list {
+		parts = append(parts, s.subscription+":"+strconv.FormatInt(s.count, 10))
+	}
+	return strings.Join(parts, " ")
+}
+
+func splitShares(text string) (list []share) {
+	for _, part := range strings.Fields(text) {
+		id, n, _ := strings.Cut(part, ":")
+		if count, err := strconv.ParseInt(n, 10, 64); err == nil {
+			list = append(list, share{id, count})
+		}
+	}
+	return list
+}

@@ -1,0 +1,267 @@
+package account
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// What is known of a secret is believed for a while, so that a call costs no
+// query. The sum of both is what a revocation takes to reach every node.
+const (
+	freshFor = 2 * time.Second // used as it is
+	staleFor = 4 * time.Second // used once more while it is read again
+)
+
+// entry is what is known of a secret; it does not change but for reading.
+type entry struct {
+	caller    Caller
+	addresses []netip.Prefix
+	expire    time.Time
+	total     *int64
+	limiter   *rate.Limiter
+	loaded    time.Time
+	reading   chan struct{} // buffered by one: who holds it reads the entry again
+}
+
+// Authenticate says who calls: by token, or, where basic is set, by e-mail and
+// API key or a refresh token. What it refuses with is a fault: 125, 127, 128
+// or 130.
+func (s *Service) Authenticate(ctx context.Context, r *http.Request, basic bool) (*Caller, error) {
+	kind, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	value = strings.TrimSpace(value)
+	switch {
+	case strings.EqualFold(kind, "Bearer") && wellFormed(value, tokenPrefix),
+		strings.EqualFold(kind, "Bearer") && basic && wellFormed(value, refreshPrefix):
+		e, err := s.entry(ctx, value, s.loadToken)
+		if err != nil {
+			return nil, err
+		}
+		return s.admit(ctx, r, e)
+	case strings.EqualFold(kind, "Basic") && basic:
+		e, err := s.entry(ctx, value, s.loadKey)
+		if err != nil {
+			return nil, err
+		}
+		return s.admit(ctx, r, e)
+	case kind == "":
+		return nil, fault.New(125, "a token is missing: send Authorization: Bearer TOKEN")
+	}
+	return nil, fault.New(125, "wrong token")
+}
+
+// admit judges the use of a known secret by this request.
+func (s *Service) admit(ctx context.Context, r *http.Request, e *entry) (*Caller, error) {
+	if !e.expire.IsZero() && !time.Now().Before(e.expire) {
+		return nil, fault.New(125, "the token has expired")
+	}
+	c := e.caller
+	c.Address = addressOf(r.RemoteAddr)
+	c.domain = s.domainOf(r.Host)
+	if e.addresses != nil && !slices.ContainsFunc(e.addresses, func(p netip.Prefix) bool { return p.Contains(c.Address) }) {
+		return nil, fault.New(127, "the address %s is not allowed for this token", c.Address)
+	}
+	if e.limiter != nil {
+		if err := throttle(e.limiter); err != nil {
+			return nil, err
+		}
+	}
+	if e.total != nil {
+		if err := s.countLimited(ctx, c.TokenID); err != nil {
+			return nil, err
+		}
+	}
+	return &c, nil
+}
+
+func addressOf(remote string) netip.Addr {
+	if ap, err := netip.ParseAddrPort(remote); err == nil {
+		return ap.Addr().Unmap().WithZone("")
+	}
+	a, _ := netip.ParseAddr(hostOnly(remote))
+	return a.Unmap().WithZone("")
+}
+
+func throttle(l *rate.Limiter) error {
+	res := l.Reserve()
+	wait := res.Delay()
+	if wait == 0 {
+		return nil
+	}
+	res.Cancel()
+	return &fault.Error{Code: 130, Text: "too many requests with this token", RetryAfter: wait}
+}
+
+// countLimited counts a request of a token that has a limit of them: one
+// statement, exact on any number of nodes.
+func (s *Service) countLimited(ctx context.Context, tokenID string) error {
+	return s.db.Write(ctx, func(tx *store.Tx) error {
+		n, err := tx.Exec(ctx, `update tokens set total_requests = total_requests + 1
+			where id = $1 and (total_limit is null or total_requests < total_limit)`, tokenID)
+		if err == nil && n == 0 {
+			err = &fault.Error{Code: 130, Text: "the token's limit of requests is reached", RetryAfter: time.Hour}
+		}
+		return err
+	})
+}
+
+// Allows says whether a caller may call a method on a first segment.
+func (s *Service) Allows(c *Caller, method, _, segment string) bool {
+	if c.Refresh {
+		return method == http.MethodPatch && segment == "tokens"
+	}
+	if c.TokenID == "" {
+		return true // the API key: asked for only where it is good
+	}
+	want := Scope{Method: method, Segment: segment}
+	for i := range c.scopes {
+		if c.scopes[i].Covers(want) {
+			return true
+		}
+	}
+	return false
+}
+
+// entry is what is known of a secret, read where it is not known or too old.
+// One caller reads; others use what is still good enough.
+func (s *Service) entry(ctx context.Context, secret string, load func(context.Context, string) (*entry, error)) (*entry, error) {
+	hash := s.hash(secret)
+	v, ok := s.entries.Load(hash)
+	if ok {
+		e := v.(*entry)
+		age := time.Since(e.loaded)
+		if age < freshFor {
+			return e, nil
+		}
+		if age < staleFor {
+			select {
+			case e.reading <- struct{}{}: // this caller reads it again
+			default:
+				return e, nil
+			}
+		}
+	}
+	e, err := load(ctx, secret)
+	if err != nil { // not kept: guesses would fill the memory
+		s.entries.Delete(hash)
+		return nil, err
+	}
+	if v != nil {
+		e.limiter = keepLimiter(v.(*entry), e)
+	}
+	e.loaded, e.reading = time.Now(), make(chan struct{}, 1)
+	s.entries.Store(hash, e)
+	return e, nil
+}
+
+func keepLimiter(old, e *entry) *rate.Limiter {
+	if old.limiter != nil && e.limiter != nil {
+		return old.limiter
+	}
+	return e.limiter
+}
+
+func (s *Service) loadToken(ctx context.Context, secret string) (*entry, error) {
+	hash := s.hash(secret)
+	column := "hash"
+	if strings.HasPrefix(secret, refreshPrefix) {
+		column = "refresh_hash"
+	}
+	row := s.db.Read().QueryRow(ctx, `select t.id, t.account_id, t.scopes, t.addresses, t.expire_at, t.total_limit,
+			t.wallet_limit is not null or t.subscription_limit is not null or t.amount_limit is not null or t.total_limit is not null,
+			a.admin, a.sandbox
+		from tokens t join accounts a on a.id = t.account_id where t.`+column+` = $1`, hash[:])
+	var e entry
+	var scopes, addresses string
+	var expire int64
+	c := &e.caller
+	err := row.Scan(&c.TokenID, &c.AccountID, &scopes, &addresses, &expire, &e.total, &c.limited, &c.Admin, &c.Sandbox)
+	if errors.Is(err, store.ErrNoRows) {
+		return nil, fault.New(125, "wrong token")
+	}
+	if err != nil {
+		return nil, err
+	}
+	e.expire = store.Time(expire)
+	c.Scopes = strings.Fields(scopes)
+	for _, text := range c.Scopes {
+		if sc, err := ParseScope(text); err == nil {
+			c.scopes = append(c.scopes, sc)
+		}
+	}
+	if e.addresses, err = parsePrefixes(strings.Fields(addresses)); err != nil {
+		return nil, err
+	}
+	c.Bound = len(e.addresses) > 0
+	if column == "refresh_hash" {
+		// A refresh token outlives its token by as long as that may live.
+		c.Refresh, e.total, e.expire = true, nil, e.expire.Add(maxLife)
+	}
+	e.limiter = s.newLimiter(c.Sandbox)
+	return &e, nil
+}
+
+func (s *Service) newLimiter(sandbox bool) *rate.Limiter {
+	if s.cfg.Rate <= 0 || sandbox {
+		return nil
+	}
+	return rate.NewLimiter(rate.Limit(s.cfg.Rate), s.cfg.Burst)
+}
+
+// loadKey judges e-mail and API key. An unknown e-mail takes as long as a
+// wrong key.
+func (s *Service) loadKey(ctx context.Context, encoded string) (*entry, error) {
+	wrong := fault.New(128, "wrong account or API key")
+	raw, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil, wrong
+	}
+	email, key, _ := strings.Cut(string(raw), ":")
+	var e entry
+	var stored []byte
+	c := &e.caller
+	err = s.db.Read().QueryRow(ctx, `select id, key_hash, admin, sandbox from accounts where email = $1`, strings.ToLower(email)).
+		Scan(&c.AccountID, &stored, &c.Admin, &c.Sandbox)
+	if err != nil && !errors.Is(err, store.ErrNoRows) {
+		return nil, err
+	}
+	hash := s.hash(key)
+	if subtle.ConstantTimeCompare(hash[:], stored) != 1 {
+		return nil, wrong
+	}
+	c.Scopes = []string{AllScopes}
+	c.scopes = []Scope{{"*", "*", "*"}}
+	e.limiter = s.newLimiter(c.Sandbox)
+	return &e, nil
+}
+
+// dropEntries forgets what is known of a token, on this node at once.
+func (s *Service) dropEntries(tokenID string) {
+	s.entries.Range(func(k, v any) bool {
+		if v.(*entry).caller.TokenID == tokenID {
+			s.entries.Delete(k)
+		}
+		return true
+	})
+}
+
+// forget drops entries that are too old to be used.
+func (s *Service) forget() {
+	s.entries.Range(func(k, v any) bool {
+		if time.Since(v.(*entry).loaded) > time.Minute {
+			s.entries.Delete(k)
+		}
+		return true
+	})
+}

@@ -1,0 +1,107 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Micro is an amount of money in millionths of a euro.
+type Micro int64
+
+// Euro is one euro.
+const Euro Micro = 1_000_000
+
+// ParseEuro reads an amount such as 0.013 exactly.
+func ParseEuro(s string) (Micro, error) {
+	bad := fmt.Errorf("account: %q is not an amount in EUR with at most 6 decimals", s)
+	digits, negative := strings.CutPrefix(strings.TrimSpace(s), "-")
+	whole, fraction, _ := strings.Cut(digits, ".")
+	if whole == "" || len(fraction) > 6 || strings.ContainsFunc(whole+fraction, func(r rune) bool { return r < '0' || r > '9' }) {
+		return 0, bad
+	}
+	n, err := strconv.ParseInt(whole+fraction+strings.Repeat("0", 6-len(fraction)), 10, 64)
+	if err != nil || n > math.MaxInt64/4 {
+		return 0, bad
+	}
+	if negative {
+		n = -n
+	}
+	return Micro(n), nil
+}
+
+// String is the amount in EUR, with as many decimals as it needs and at least
+// two.
+func (m Micro) String() string {
+	sign := ""
+	n := int64(m)
+	if n < 0 {
+		sign, n = "-", -n
+	}
+	s := fmt.Sprintf("%s%d.%06d", sign, n/1_000_000, n%1_000_000)
+	for strings.HasSuffix(s, "0") && s[len(s)-3] != '.' {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// MarshalJSON writes a number, exact.
+func (m Micro) MarshalJSON() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalJSON reads a number of euro.
+func (m *Micro) UnmarshalJSON(b []byte) (err error) {
+	*m, err = ParseEuro(string(b))
+	if err != nil {
+		return errors.New("must be an amount in EUR with at most 6 decimals")
+	}
+	return nil
+}
+
+// Product is something that is paid for.
+type Product struct {
+	Name         string
+	Price        Micro // from the wallet
+	Subscription Micro // in a subscription, for showing
+	FreePerDay   int64 // -1: all are free
+}
+
+// The products, by name.
+const (
+	ProductSignature   = "signature"
+	ProductCertificate = "certificate"
+	ProductLookup      = "lookup"
+)
+
+// Prices is the price list: net of value added tax.
+type Prices struct {
+	Signature             Micro
+	SignatureSubscription Micro
+	Certificate           Micro
+	Lookup                Micro
+	LookupSubscription    Micro
+	FreeLookups           int64 // a day; -1: all are free
+	VAT                   int   // percent, named on transactions
+}
+
+// DefaultPrices is the price list where none is configured.
+func DefaultPrices() Prices {
+	return Prices{
+		Signature: 50_000, SignatureSubscription: 13_000, Certificate: 137 * Euro,
+		Lookup: 20_000, LookupSubscription: 3_000, FreeLookups: 1440, VAT: 22,
+	}
+}
+
+// product is what a call costs; false for a call that is free.
+func (p Prices) product(e Endpoint) (Product, bool) {
+	switch {
+	case e.Method == "POST" && strings.HasPrefix(e.Segment, "EU-QES_"):
+		return Product{Name: ProductSignature, Price: p.Signature, Subscription: p.SignatureSubscription}, true
+	case e.Method == "POST" && e.Segment == "certificates":
+		return Product{Name: ProductCertificate, Price: p.Certificate, Subscription: p.Certificate}, true
+	case (e.Method == "GET" || e.Method == "POST") && e.Segment == "IT-omi":
+		return Product{Name: ProductLookup, Price: p.Lookup, Subscription: p.LookupSubscription, FreePerDay: p.FreeLookups}, true
+	}
+	return Product{}, false
+}

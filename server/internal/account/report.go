@@ -1,0 +1,149 @@
+package account
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Count is what was used under a name: a scope, a domain, an address.
+type Count struct {
+	Name                       string
+	Requests, Errors           int64
+	Free, Subscription, Wallet int64
+	Amount                     Micro
+}
+
+// Groups of a count.
+const (
+	ByNothing = "''"
+	ByScope   = "scope"
+	ByDomain  = "domain"
+	ByAddress = "address"
+)
+
+var period = regexp.MustCompile(`^\d{4}(-\d{2}(-\d{2})?)?$`)
+
+// CheckPeriod says whether s is a year, a month or a day; "" is all time.
+func CheckPeriod(s string) error {
+	layout := map[int]string{4: "2006", 7: "2006-01", 10: time.DateOnly}[len(s)]
+	if s == "" {
+		return nil
+	}
+	if _, err := time.Parse(layout, s); err != nil || !period.MatchString(s) {
+		return fault.New(160, "date must be YYYY, YYYY-MM or YYYY-MM-DD")
+	}
+	return nil
+}
+
+// UsageFilter selects what to count.
+type UsageFilter struct {
+	Period string // YYYY, YYYY-MM, YYYY-MM-DD or ""
+	Domain string // "" is any
+	By     string // one of the groups
+	Limit  int
+	Skip   int
+}
+
+// Usage counts an account's requests, in groups.
+func (s *Service) Usage(ctx context.Context, accountID string, f UsageFilter) ([]Count, error) {
+	if !slices.Contains([]string{ByNothing, ByScope, ByDomain, ByAddress}, f.By) {
+		return nil, fault.New(160, "no such group")
+	}
+	if err := CheckPeriod(f.Period); err != nil {
+		return nil, err
+	}
+	rows, err := s.db.Read().Query(ctx, `select `+f.By+` as name, cast(coalesce(sum(requests), 0) as bigint), cast(coalesce(sum(errors), 0) as bigint),
+			cast(coalesce(sum(free), 0) as bigint), cast(coalesce(sum(subscription), 0) as bigint),
+			cast(coalesce(sum(wallet), 0) as bigint), cast(coalesce(sum(amount), 0) as bigint)
+		from usage_days where account_id = $1 and day like $2 and ($3 = '' or domain = $3)
+		group by name order by name limit $4 offset $5`, accountID, f.Period+"%", f.Domain, f.Limit, f.Skip)
+	return collect(rows, err, func(r store.Row) (c Count, err error) {
+		err = r.Scan(&c.Name, &c.Requests, &c.Errors, &c.Free, &c.Subscription, &c.Wallet, (*int64)(&c.Amount))
+		return c, err
+	})
+}
+
+func (s *Service) tokenAddresses(ctx context.Context, accountID, tokenID string) ([]string, error) {
+	rows, err := s.db.Read().Query(ctx, `select distinct address from usage_days
+		where account_id = $1 and token_id = $2 and address <> '' order by address limit 100`, accountID, tokenID)
+	return collect(rows, err, func(r store.Row) (a string, err error) { err = r.Scan(&a); return a, err })
+}
+
+// Failure is a request that was refused.
+type Failure struct {
+	ID, Scope, Domain, Message, Address string
+	Status, Code                        int
+	At                                  time.Time
+}
+
+// Failures lists an account's refused requests of the last 30 days, newest
+// first.
+func (s *Service) Failures(ctx context.Context, accountID string, skip, limit int) ([]Failure, error) {
+	rows, err := s.db.Read().Query(ctx, `select id, scope, domain, status, code, message, address, created_at from request_errors
+		where account_id = $1 order by id desc limit $2 offset $3`, accountID, limit, skip)
+	return collect(rows, err, func(r store.Row) (f Failure, err error) {
+		var at int64
+		err = r.Scan(&f.ID, &f.Scope, &f.Domain, &f.Status, &f.Code, &f.Message, &f.Address, &at)
+		f.At = store.Time(at)
+		return f, err
+	})
+}
+
+// ScopeInfo is a scope that can be asked for, with what its calls cost.
+type ScopeInfo struct {
+	ID string
+	Scope
+	Product *Product // nil: free
+}
+
+// Catalogue lists every scope of every domain.
+func (s *Service) Catalogue() []ScopeInfo {
+	list := []ScopeInfo{}
+	endpoints := s.endpoints.Load()
+	if endpoints == nil {
+		return list
+	}
+	domains := slices.Clone(s.domains)
+	slices.Sort(domains)
+	for _, domain := range slices.Compact(domains) {
+		for _, e := range *endpoints {
+			list = append(list, s.scopeInfo(Scope{e.Method, domain, e.Segment}))
+		}
+	}
+	return list
+}
+
+func (s *Service) scopeInfo(sc Scope) ScopeInfo {
+	sum := sha256.Sum256([]byte(sc.String()))
+	info := ScopeInfo{ID: hex.EncodeToString(sum[:12]), Scope: sc}
+	if p, ok := s.cfg.Prices.product(Endpoint{sc.Method, sc.Segment}); ok {
+		info.Product = &p
+	}
+	return info
+}
+
+// FreePerDay is the free quota of a scope, as it was counted; false for none.
+func (s *Service) FreePerDay(scope string) (int64, bool) {
+	sc, err := ParseScope(scope)
+	if err != nil {
+		return 0, false
+	}
+	p, ok := s.cfg.Prices.product(Endpoint{sc.Method, sc.Segment})
+	return p.FreePerDay, ok && p.FreePerDay > 0
+}
+
+// RateLimit is the rate of a token in words; "" for none.
+func (s *Service) RateLimit() string {
+	if s.cfg.Rate <= 0 {
+		return ""
+	}
+	return strings.TrimSuffix(strings.TrimRight(Micro(s.cfg.Rate*1e6).String(), "0"), ".") + "/s"
+}
