@@ -16,6 +16,7 @@
 package cades
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/ed25519"
 	"crypto/x509"
@@ -98,5 +99,6 @@ func certificates(o Options) [][]byte {
 
 // isRoot: a self-issued root proves nothing by being carried at level B.
 func isRoot(c *x509.Certificate) bool {
-	return string(c.RawSubject) == string(c.RawIssuer) && c.IsCA && len(c.AuthorityKeyId) == 0
+	return c.IsCA && bytes.Equal(c.RawSubject, c.RawIssuer) &&
+		(len(c.AuthorityKeyId) == 0 || bytes.Equal(c.AuthorityKeyId, c.SubjectKeyId))
 }

@@ -162,3 +162,49 @@ func TestCorpus(t *testing.T) {
 		t.Fatal("no case in the manifest")
 	}
 }
+
+// TestMutations changes a byte of files of the corpus: none may still be
+// intact.
+func TestMutations(t *testing.T) {
+	dir := corpus(t)
+	type mutation struct {
+		ID   string `json:"id"`
+		Base string `json:"base"`
+		File string `json:"file"`
+		Edit struct {
+			Offset int  `json:"offset"`
+			New    byte `json:"new"`
+		} `json:"edit"`
+	}
+	bases := map[string]corpusCase{}
+	for _, c := range lines[corpusCase](t, filepath.Join(dir, "manifest.jsonl")) {
+		bases[c.ID] = c
+	}
+	checked := 0
+	for _, m := range lines[mutation](t, filepath.Join(dir, "mutations.jsonl")) {
+		base := bases[m.Base]
+		if base.Format != "CAdES" {
+			continue
+		}
+		checked++
+		b, err := os.ReadFile(filepath.Join(dir, m.File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[m.Edit.Offset] = m.Edit.New
+		var r ades.Reading
+		for _, d := range base.Inputs.Detached {
+			r.Detached = append(r.Detached, ades.File{Source: source(t, filepath.Join(dir, d.File))})
+		}
+		doc, err := cades.Read(context.Background(), bytes.NewReader(b), r)
+		if err != nil {
+			continue
+		}
+		if got, _ := integrity(doc.Signatures); got == "intact" {
+			t.Errorf("%s is still intact", m.ID)
+		}
+	}
+	if checked == 0 {
+		t.Fatal("no mutation in the corpus")
+	}
+}
