@@ -19,9 +19,11 @@ func (p *preparation) enveloped() error {
 	if len(p.files) != 1 {
 		return errors.New("xades: an enveloped signature is over one document")
 	}
-	var err error
-	if p.doc, err = parse(p.files[0].Source); err != nil {
-		return err
+	if p.doc == nil {
+		var err error
+		if p.doc, err = parse(p.files[0].Source); err != nil {
+			return err
+		}
 	}
 	if p.doc.Root().Is(ds, "Signature") {
 		return errors.New("xades: the document is a signature; sign it enveloping or detached")

@@ -26,6 +26,7 @@ func (s *sigReader) carried() {
 		seen[string(e.Raw)] = true
 		if c, err := pkix.ParseCertificate(e.Raw); err == nil {
 			s.certs = append(s.certs, c)
+			s.inKeyInfo += boolInt(e.Origin == "KeyInfo") // which come first
 		} else {
 			s.problem(false, s.x.Node, "certificate in %s: %v", e.Origin, err)
 		}

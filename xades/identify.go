@@ -43,7 +43,7 @@ func (s *sigReader) identify() {
 		s.sig.CertificateRefs = append(s.sig.CertificateRefs, fact)
 	}
 	if signer != nil {
-		s.sig.SigningCertificate = signer.Raw
+		s.signer, s.sig.SigningCertificate = signer, signer.Raw
 		s.onlySigner(signer)
 	}
 }
@@ -52,9 +52,8 @@ func (s *sigReader) identify() {
 // or in place of the signer's: programs that go by it would name the wrong
 // person. Authorities and services may be there.
 func (s *sigReader) onlySigner(signer *pkix.Certificate) {
-	for _, der := range xmldsig.Certificates(s.x.KeyInfo) {
-		c, err := pkix.ParseCertificate(der)
-		if err != nil || c.Equal(signer) || c.BasicConstraints != nil && c.BasicConstraints.IsCA || len(c.ExtKeyUsage) > 0 && service(c) {
+	for _, c := range s.certs[:s.inKeyInfo] {
+		if c.Equal(signer) || c.BasicConstraints != nil && c.BasicConstraints.IsCA || len(c.ExtKeyUsage) > 0 && service(c) {
 			continue
 		}
 		if !pkix.EqualNames(c.RawSubject, signer.RawIssuer) {
@@ -89,13 +88,12 @@ func (s *sigReader) lookup(ref certRef) *pkix.Certificate {
 // byKey tries the certificates of KeyInfo on the signature value. The first
 // one stands in when none fits, so that the report can say whose it claims to be.
 func (s *sigReader) byKey() *pkix.Certificate {
-	in := len(xmldsig.Certificates(s.x.KeyInfo))
-	for _, c := range s.certs[:min(in, len(s.certs), 32)] {
+	for _, c := range s.certs[:min(s.inKeyInfo, 32)] {
 		if s.x.CheckValue(c.PublicKey) == nil {
 			return c
 		}
 	}
-	if in > 0 && len(s.certs) > 0 {
+	if s.inKeyInfo > 0 {
 		return s.certs[0]
 	}
 	for _, c := range s.certs[:min(len(s.certs), 32)] {

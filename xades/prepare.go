@@ -138,9 +138,11 @@ func (p *preparation) byContent() Packaging {
 	if len(p.files) != 1 || !LooksLikeXML(p.files[0].Source) {
 		return Enveloping
 	}
-	if doc, err := parse(p.files[0].Source); err == nil && doc.Root().Is(ds, "Signature") {
+	doc, err := parse(p.files[0].Source)
+	if err == nil && doc.Root().Is(ds, "Signature") {
 		return Enveloping
 	}
+	p.doc = doc // nil with an error, which enveloped will meet again
 	return Enveloped
 }
 

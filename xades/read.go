@@ -83,10 +83,13 @@ type sigReader struct {
 
 	space    string // of the qualifying properties
 	signed   *xmldom.Node
-	unsigned *xmldom.Node // UnsignedSignatureProperties
-	certs    []*pkix.Certificate
+	unsigned *xmldom.Node        // UnsignedSignatureProperties
+	certs    []*pkix.Certificate // found in the signature, those of KeyInfo first
+	signer   *pkix.Certificate
 	formats  map[string]bool // reference ids that have a DataObjectFormat
 	missing  int             // references that want one
+
+	inKeyInfo int // how many of certs are in KeyInfo
 }
 
 // signature reads a ds:Signature; parent is the one it counter-signs.
@@ -141,10 +144,8 @@ func (s *sigReader) checkValue() {
 	s.sig.ToBeSigned = s.x.ToBeSigned()
 	var pub any
 	switch {
-	case s.sig.SigningCertificate != nil:
-		if c, err := pkix.ParseCertificate(s.sig.SigningCertificate); err == nil {
-			pub = c.PublicKey
-		}
+	case s.signer != nil:
+		pub = s.signer.PublicKey
 	case len(s.certs) == 0:
 		var err error
 		if pub, err = xmldsig.PublicKey(s.x.KeyInfo); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unsafe"
 
 	textenc "golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
@@ -24,7 +25,7 @@ type encoding struct {
 func decode(b []byte) (string, encoding, error) {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xEF\xBB\xBF")):
-		return string(b[3:]), encoding{bom: b[:3:3]}, nil
+		return text(b[3:]), encoding{bom: b[:3:3]}, nil
 	case bytes.HasPrefix(b, []byte("\xFE\xFF")):
 		return fromUTF16(b[2:], encoding{bom: b[:2:2], codec: unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)}, binary.BigEndian)
 	case bytes.HasPrefix(b, []byte("\xFF\xFE")):
@@ -37,10 +38,13 @@ func decode(b []byte) (string, encoding, error) {
 	name := declaredEncoding(b)
 	switch strings.ToLower(name) {
 	case "", "utf-8", "utf8", "us-ascii", "ascii":
-		return string(b), encoding{}, nil
+		return text(b), encoding{}, nil
 	}
 	return fromDeclared(b, name)
 }
+
+// text looks at bytes that nobody will change as a string.
+func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // fromDeclared decodes one of the many single-byte and East Asian encodings.
 func fromDeclared(b []byte, name string) (string, encoding, error) {
@@ -51,11 +55,11 @@ func fromDeclared(b []byte, name string) (string, encoding, error) {
 	if err != nil {
 		return "", encoding{}, fmt.Errorf("unknown encoding %q", clip(name))
 	}
-	text, err := codec.NewDecoder().Bytes(b)
+	utf8, err := codec.NewDecoder().Bytes(b)
 	if err != nil {
 		return "", encoding{}, fmt.Errorf("decode %s: %w", clip(name), err)
 	}
-	return string(text), encoding{codec: codec}, nil
+	return text(utf8), encoding{codec: codec}, nil
 }
 
 func fromUTF16(b []byte, enc encoding, order binary.ByteOrder) (string, encoding, error) {
@@ -66,8 +70,8 @@ func fromUTF16(b []byte, enc encoding, order binary.ByteOrder) (string, encoding
 	for i := range units {
 		units[i] = order.Uint16(b[2*i:])
 	}
-	var text strings.Builder
-	text.Grow(len(b))
+	var out strings.Builder
+	out.Grow(len(b))
 	for i := 0; i < len(units); i++ {
 		r := rune(units[i])
 		if utf16.IsSurrogate(r) {
@@ -79,9 +83,9 @@ func fromUTF16(b []byte, enc encoding, order binary.ByteOrder) (string, encoding
 				return "", enc, errors.New("lone surrogate in UTF-16")
 			}
 		}
-		text.WriteRune(r)
+		out.WriteRune(r)
 	}
-	return text.String(), enc, nil
+	return out.String(), enc, nil
 }
 
 // declaredEncoding reads the encoding out of the XML declaration, which is

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Parse reads a document. It fails with a *SyntaxError, which wraps ErrDoctype,
+// Parse reads a document. The bytes must not be changed afterwards: the tree
+// refers to them. It fails with a *SyntaxError, which wraps ErrDoctype,
 // ErrEntity or ErrLimit where one of them is the reason.
 func Parse(b []byte, lim Limits) (*Document, error) {
 	lim = lim.withDefaults()
@@ -37,13 +38,15 @@ type parser struct {
 	cur, last *Node // the open element and its last child so far
 	depth     int
 	count     int
+	expected  int  // nodes, about
 	noCR      bool // the text has no carriage return
 	noCDEnd   bool // the text has no ]]> outside CDATA sections, as far as is known
 
-	names map[string]*Name
-	scope []Binding
-	marks []int // len(scope) before each open element that declares something, else -1
-	raw   []rawAttr
+	names  map[string]*Name
+	recent [64]*Name // a cheaper look at names first
+	scope  []Binding
+	marks  []int // len(scope) before each open element that declares something, else -1
+	raw    []rawAttr
 
 	nodes  []Node
 	attrs  []Attr
@@ -63,6 +66,7 @@ func (p *parser) run() error {
 	}
 	p.noCR = strings.IndexByte(p.s, '\r') < 0
 	p.noCDEnd = !strings.Contains(p.s, "]]>")
+	p.expected = strings.Count(p.s, "<")*5/4 + 4
 	p.cur = p.d.Node
 	if err := p.declaration(); err != nil {
 		return err
@@ -141,8 +145,8 @@ func (p *parser) add(kind Kind, start, end int) (*Node, error) {
 		return nil, fmt.Errorf("%w: more than %d nodes", ErrLimit, p.lim.Nodes)
 	}
 	if len(p.nodes) == 0 {
-		// The first slab suits the document, the following ones are of one size.
-		p.nodes = make([]Node, min(max(len(p.s)/48, 16), 4096))
+		// A tag brings a node, or the text behind it does: one slab mostly does.
+		p.nodes = make([]Node, min(max(p.expected-p.count, 64), 4096))
 	}
 	n := &p.nodes[0]
 	p.nodes = p.nodes[1:]

@@ -65,7 +65,7 @@ func (p *parser) open(n *Node, qname string) error {
 		return nil
 	}
 	if len(p.extras) == 0 {
-		p.extras = make([]extra, min(max(len(p.s)/128, 8), 1024))
+		p.extras = make([]extra, min(max(len(p.s)/256, 8), 512))
 	}
 	n.extra, p.extras = &p.extras[0], p.extras[1:]
 	if declared > 0 {
@@ -182,11 +182,16 @@ func (p *parser) resolve(qname string, element bool) (*Name, error) {
 			return nil, fmt.Errorf("prefix %s is not declared", clip(prefix))
 		}
 	}
-	if n := p.names[qname]; n != nil && n.Space == uri {
+	slot := &p.recent[(len(qname)*29+int(qname[0])+int(qname[len(qname)-1])*7)%len(p.recent)]
+	if n := *slot; n != nil && n.QName == qname && n.Space == uri {
 		return n, nil
 	}
-	n := &Name{Space: uri, Prefix: prefix, Local: local, QName: qname}
-	p.names[qname] = n
+	n := p.names[qname]
+	if n == nil || n.Space != uri {
+		n = &Name{Space: uri, Prefix: prefix, Local: local, QName: qname}
+		p.names[qname] = n
+	}
+	*slot = n
 	return n, nil
 }
 
