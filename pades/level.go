@@ -17,8 +17,13 @@ func Level(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byte)
 		return "PDF-NOT-ETSI"
 	}
 	switch s.PDF.SubFilter {
-	case "adbe.pkcs7.detached", "adbe.pkcs7.sha1":
-		if s.SigningCertificate == nil || hasProblem(s, whereContent) {
+	case "adbe.pkcs7.detached":
+		if s.SigningCertificate == nil || hasProblem(s, whereContent) || attributeValues(s, "message-digest") == 0 {
+			return "PDF-NOT-ETSI"
+		}
+		return "PKCS7-" + reached(s, doc, complete)
+	case "adbe.pkcs7.sha1":
+		if s.SigningCertificate == nil {
 			return "PDF-NOT-ETSI"
 		}
 		return "PKCS7-" + reached(s, doc, complete)
