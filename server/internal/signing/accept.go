@@ -1,0 +1,220 @@
+package signing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Submit takes a request in. The record that comes back is DONE or ERROR
+// after a synchronous call, and waits after an asynchronous one. Faults (101,
+// 111, 129, 402, 105) leave no record behind.
+func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Record, error) {
+	r := s.newRecord(req, from)
+	cert, err := s.judge(ctx, req, from)
+	var no *refusal
+	switch {
+	case errors.As(err, &no):
+		return s.refuseAtOnce(ctx, r, req, no)
+	case err != nil:
+		return nil, err
+	}
+	r.CertificateID = cert.ID
+	if r.secret, err = s.seal(secretPurpose, req.secrets()); err != nil {
+		return nil, err
+	}
+	if s.enroll.Levels().Needs(cert.Level, enroll.NeedApproval) {
+		r.Approval, r.ApprovalUntil = approvalWaiting, r.CreatedAt.Add(s.config.ApprovalTime)
+	}
+	run := &run{Service: s, record: r, cert: cert, secrets: req.secrets()}
+	defer run.close()
+	if err := run.takeInputs(ctx, req); err != nil {
+		return nil, err
+	}
+	if req.Options.AsyncValidation {
+		return r, run.queue(ctx)
+	}
+	if err := run.validate(ctx); err != nil {
+		if errors.As(err, &no) {
+			return run.end(ctx, no)
+		}
+		return nil, err
+	}
+	r.State = WaitSign
+	if req.Options.AsyncSignature || r.Approval != "" {
+		return r, run.queue(ctx)
+	}
+	return run.signInCall(ctx)
+}
+
+func (s *Service) newRecord(req *Request, from Caller) *Record {
+	now := s.config.Now()
+	return &Record{
+		ID: store.NewID(), AccountID: from.AccountID, TokenID: from.TokenID, RequestID: from.RequestID, Address: from.Address,
+		CertificateType: req.Kind.CertificateType(), State: WaitValidation, Options: req.Options, Title: req.Title, Description: req.Description,
+		callback: req.Callback, CreatedAt: now, UpdatedAt: now, filesUntil: now.Add(s.config.KeepFiles),
+	}
+}
+
+func (r *Request) secrets() *Secrets {
+	return &Secrets{Password: r.Password, EncryptionPassword: r.Options.encryptionPassword, TimestampPassword: r.Options.timestampPassword}
+}
+
+// judge decides whether the caller may have this key used: the credentials
+// first, then kind, state, and what the security level asks for. This is the
+// one place where it is decided.
+func (s *Service) judge(ctx context.Context, req *Request, from Caller) (*enroll.Certificate, error) {
+	cred, err := s.keys.Authenticate(ctx, from.AccountID, req.Username, req.Password)
+	if errors.Is(err, keys.ErrPassword) {
+		return nil, &refusal{number: 110, text: "wrong certificate credentials"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if cred.Kind != req.Kind {
+		return nil, &refusal{number: 118, text: fmt.Sprintf("the certificate is of the kind %s and cannot be used for %s", cred.Kind, req.Kind.CertificateType())}
+	}
+	cert, err := s.enroll.ByID(ctx, cred.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.usable(cert); err != nil {
+		return nil, err
+	}
+	if err := s.presents(ctx, cert, from); err != nil {
+		return nil, err
+	}
+	if s.enroll.Levels().Needs(cert.Level, enroll.NeedOTP) || cert.Kind == keys.OTP {
+		err := s.keys.VerifyOTP(ctx, cred, req.OTP)
+		if errors.Is(err, keys.ErrOTP) {
+			return nil, &refusal{number: 116, text: "wrong or used one-time password"}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return cert, nil
+}
+
+func (s *Service) usable(c *enroll.Certificate) error {
+	now := s.config.Now()
+	switch {
+	case c.State != enroll.Done:
+		return &refusal{number: 112, text: fmt.Sprintf("the certificate is %s", c.State)}
+	case now.After(c.NotAfter):
+		return &refusal{number: 112, text: "the certificate is EXPIRED"}
+	case now.Before(c.NotBefore):
+		return &refusal{number: 112, text: "the certificate is not valid yet"}
+	}
+	return nil
+}
+
+// presents refuses with 129 what a level asks for and the call does not have.
+func (s *Service) presents(ctx context.Context, c *enroll.Certificate, from Caller) error {
+	levels := s.enroll.Levels()
+	if levels.Needs(c.Level, enroll.NeedAddress) && !from.Bound {
+		return fault.New(129, "security level %d asks for a token that is bound to addresses", c.Level)
+	}
+	if levels.Needs(c.Level, enroll.NeedClientCertificate) {
+		known, err := s.enroll.KnowsClient(ctx, from.AccountID, from.ClientCertificate)
+		if err != nil {
+			return err
+		}
+		if !known {
+			return fault.New(129, "security level %d asks for mutual TLS with a certificate registered for the account", c.Level)
+		}
+	}
+	if levels.Needs(c.Level, enroll.NeedApproval) && from.TokenID == "" {
+		return fault.New(129, "security level %d asks for a token, so that another can approve", c.Level)
+	}
+	return nil
+}
+
+// refuseAtOnce makes a record that is in ERROR from the start. Nothing is
+// charged and nothing fetched.
+func (s *Service) refuseAtOnce(ctx context.Context, r *Record, req *Request, no *refusal) (*Record, error) {
+	run := &run{Service: s, record: r}
+	defer run.close()
+	if err := run.takeInputs(ctx, req); err != nil {
+		return nil, err
+	}
+	return run.end(ctx, no)
+}
+
+// queue stores a record that waits, with the job that will work on it.
+func (x *run) queue(ctx context.Context) error {
+	r := x.record
+	return x.db.Write(ctx, func(tx *store.Tx) error {
+		if err := x.insert(ctx, tx); err != nil {
+			return err
+		}
+		if r.State == WaitSign {
+			if err := x.audit.Append(ctx, tx, x.validationEvents()...); err != nil {
+				return err
+			}
+		}
+		if err := store.ClaimFrom(ctx).Record(ctx, tx, r.ID, 0); err != nil {
+			return err
+		}
+		if r.State == WaitSign && r.Approval == approvalWaiting {
+			return nil // the approval will bring the job
+		}
+		return tx.Enqueue(ctx, RunArgs{r.ID}, nil)
+	})
+}
+
+// insert stores the record, takes its price, and says in the log who asked for
+// what.
+func (x *run) insert(ctx context.Context, tx *store.Tx) (err error) {
+	r := x.record
+	if r.State != Error {
+		if r.chargeID, err = x.purse.ChargeMany(ctx, tx, "POST/"+r.CertificateType, r.ID, max(1, x.count())); err != nil {
+			return err
+		}
+	}
+	if err := x.insertRecord(ctx, tx, r); err != nil {
+		return err
+	}
+	return x.audit.Append(ctx, tx, x.requestEvents()...)
+}
+
+// count is the number of signatures that the record pays for.
+func (x *run) count() int {
+	if x.record.Options.Batch || x.record.Type == "pkcs1" {
+		return len(x.record.Inputs)
+	}
+	return 1
+}
+
+// end stores a record that is in ERROR before it was ever stored.
+func (x *run) end(ctx context.Context, no *refusal) (*Record, error) {
+	r := x.record
+	r.State, r.ErrorNumber, r.ErrorMessage, r.secret = Error, no.number, no.text, nil
+	x.logRefusal(ctx, no)
+	err := x.db.Write(ctx, func(tx *store.Tx) error {
+		if err := x.insert(ctx, tx); err != nil {
+			return err
+		}
+		if err := x.audit.Append(ctx, tx, x.event("error", fmt.Sprintf("ended in error %d: %s", no.number, no.text), nil)); err != nil {
+			return err
+		}
+		if err := store.ClaimFrom(ctx).Record(ctx, tx, r.ID, 0); err != nil {
+			return err
+		}
+		return x.tell(ctx, tx, r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (x *run) event(kind, text string, detail any) audit.Event {
+	return audit.Event{Account: x.record.AccountID, Record: x.record.ID, Kind: kind, Log: text, Detail: detail}
+}

@@ -1,0 +1,150 @@
+package signing
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/jpeg" // the two kinds of images that are taken
+	_ "image/png"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/pades"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/fetch"
+	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/upload"
+)
+
+// Bounds on images: of the file, and of what it unpacks to.
+const (
+	maxImage  = 10 << 20
+	maxPixels = 25_000_000
+)
+
+func imageFault(err error) error {
+	switch {
+	case errors.Is(err, upload.ErrTooLong):
+		return fault.New(625, "options.signerImage.image is larger than %d bytes", maxImage)
+	case errors.Is(err, upload.ErrBase64):
+		return fault.New(625, "options.signerImage.image is not base64")
+	}
+	return err
+}
+
+// fetchImage gets the image that is to be shown, once.
+func (x *run) fetchImage(ctx context.Context) error {
+	si := x.record.Options.SignerImage
+	if si == nil || si.ImageURL == "" || x.image != nil {
+		return nil
+	}
+	w := x.spool().Write()
+	err := x.guard.Document(ctx, fetch.Request{URL: si.ImageURL}, fetch.Limits{Bytes: maxImage, Time: x.config.Fetch.Time}, w)
+	var no *fetch.Refused
+	var failed *fetch.Failed
+	if errors.As(err, &no) || errors.As(err, &failed) || errors.Is(err, fetch.ErrTooLarge) {
+		return &refusal{number: 117, text: fmt.Sprintf("options.signerImage.imageUrl could not be fetched: %v", err), err: err}
+	}
+	if err != nil {
+		return err
+	}
+	x.image = w.Source()
+	x.record.image = &File{ID: store.NewID(), Role: roleImage, CreatedAt: x.config.Now()}
+	return x.store(ctx, x.record.image, x.image, detect(x.image, ""))
+}
+
+// padesOptions is one for each field that is to be signed, mostly one.
+func (m *maker) padesOptions(src ades.Source) ([]pades.Options, error) {
+	o := &m.record.Options
+	base := pades.Options{Signing: m.signing, Password: m.secrets.EncryptionPassword, AnyField: o.WithField, Stamped: m.raise}
+	if len(o.LockFields) > 0 {
+		base.Lock = &pades.Lock{Fields: o.LockFields}
+	}
+	si := o.SignerImage
+	if si == nil {
+		return []pades.Options{base}, nil
+	}
+	base.Name, base.Reason, base.Location, base.ContactInfo = si.SignerName, si.Reason, si.Location, si.Email
+	if si.Visible {
+		a, err := m.appearance(si)
+		if err != nil {
+			return nil, err
+		}
+		base.Appearance = a
+	}
+	fields := si.Fields
+	if si.AllFields {
+		empty, err := pades.EmptyFields(src, m.secrets.EncryptionPassword)
+		if err != nil {
+			return nil, err
+		}
+		fields = empty
+	}
+	if len(fields) == 0 {
+		return []pades.Options{base}, nil
+	}
+	all := make([]pades.Options, len(fields))
+	for i, name := range fields {
+		all[i] = base
+		all[i].Field, all[i].AnyField = name, false
+	}
+	return all, nil
+}
+
+// margin from the upper left corner, where the caller says nothing.
+const margin = 20
+
+func (m *maker) appearance(si *SignerImage) (*pades.Appearance, error) {
+	o := &m.record.Options
+	a := &pades.Appearance{Page: o.Page, X: margin, Y: margin, Width: float64(si.Width), Height: float64(si.Height)}
+	if o.X != nil {
+		a.X = *o.X
+	}
+	if o.Y != nil {
+		a.Y = *o.Y
+	}
+	if m.image != nil {
+		b, err := sourceBytes(m.image, maxImage)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkImage(b); err != nil {
+			return nil, &refusal{number: 113, text: "options.signerImage.image " + err.Error()}
+		}
+		a.Image = b
+	}
+	a.Lines = m.lines(si)
+	return a, nil
+}
+
+func checkImage(b []byte) error {
+	c, _, err := image.DecodeConfig(bytes.NewReader(b))
+	if err != nil {
+		return errors.New("is neither PNG nor JPEG")
+	}
+	if int64(c.Width)*int64(c.Height) > maxPixels {
+		return fmt.Errorf("has %d × %d pixels, more than %d", c.Width, c.Height, maxPixels)
+	}
+	return nil
+}
+
+// lines of a visible signature: who, when, and, if given, why and where.
+func (m *maker) lines(si *SignerImage) []string {
+	name := si.SignerName
+	if name == "" {
+		name = m.signing.Certificate.Subject.CommonName
+	}
+	at := m.signing.Time
+	if zone, err := time.LoadLocation(m.record.Options.Timezone); err == nil {
+		at = at.In(zone)
+	}
+	lines := []string{name, at.Format("2006-01-02 15:04:05 -07:00")}
+	for _, s := range []string{si.Reason, si.Location, si.Email} {
+		if s != "" {
+			lines = append(lines, s)
+		}
+	}
+	return lines
+}

@@ -1,0 +1,133 @@
+package signing
+
+import (
+	"archive/zip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"rogito.dev/rogito/server/internal/fault"
+)
+
+// reportEntry is one line of report.json in the zip of a batch.
+type reportEntry struct {
+	Index        int     `json:"index"`
+	Name         string  `json:"name"`
+	File         *string `json:"file"`
+	State        State   `json:"state"`
+	ErrorNumber  *int    `json:"errorNumber"`
+	ErrorMessage *string `json:"errorMessage"`
+	SHA256       *string `json:"sha256"`
+}
+
+// signAll signs items one by one into a zip, in their order. In a batch a
+// failure does not stop the rest, and a report goes along; the several values
+// of pkcs1 are all or nothing.
+func (m *maker) signAll(ctx context.Context) (*made, error) {
+	batch := m.record.Options.Batch
+	w := m.spool().Write()
+	z := zip.NewWriter(w)
+	var report []reportEntry
+	out := &made{media: mediaZip}
+	good := 0
+	for _, it := range m.items {
+		e := reportEntry{Index: it.index, Name: it.label, State: Error}
+		signed, err := m.signItem(ctx, it)
+		var no *refusal
+		switch {
+		case errors.As(err, &no) && batch && !ends(no):
+			e.ErrorNumber, e.ErrorMessage = &no.number, &no.text
+		case err != nil:
+			return nil, err
+		default:
+			if err := m.addSigned(z, it, signed, &e); err != nil {
+				return nil, err
+			}
+			good++
+			out.level, out.sig, out.doc = lowest(out.level, signed.level), signed.sig, signed.doc
+		}
+		report = append(report, e)
+	}
+	if good == 0 {
+		return nil, m.allFailed(report)
+	}
+	if batch {
+		if err := m.addReport(z, report); err != nil {
+			return nil, err
+		}
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	out.src = w.Source()
+	return out, nil
+}
+
+// ends says that a refusal is about the whole request, not one document.
+func ends(no *refusal) bool {
+	return no.number == 110 || no.number == 111 || no.number == 112 || no.number == 119
+}
+
+func (m *maker) signItem(ctx context.Context, it *item) (*made, error) {
+	if it.no != nil {
+		return nil, it.no
+	}
+	out, err := m.sign(ctx, it)
+	var no *refusal
+	var f *fault.Error
+	if err == nil || errors.As(err, &no) || errors.As(err, &f) || errors.Is(err, errLost) || ctx.Err() != nil || m.intents == 0 || !m.record.Options.Batch {
+		return out, err
+	}
+	m.config.Log.WarnContext(ctx, "a document of a batch", "record", m.record.ID, "index", it.index, "error", err)
+	return nil, &refusal{number: 113, text: fmt.Sprintf("inputDocuments[%d] cannot be signed", it.index), err: err}
+}
+
+func (m *maker) addSigned(z *zip.Writer, it *item, signed *made, e *reportEntry) error {
+	name := entryName(it.index, it.label, signed.media.ext)
+	h := sha256.New()
+	f, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store, Modified: m.signing.Time})
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.MultiWriter(f, h), io.NewSectionReader(signed.src, 0, signed.src.Size())); err != nil {
+		return err
+	}
+	sum := hex.EncodeToString(h.Sum(nil))
+	e.File, e.State, e.SHA256 = &name, Done, &sum
+	return nil
+}
+
+func (m *maker) addReport(z *zip.Writer, report []reportEntry) error {
+	f, err := z.CreateHeader(&zip.FileHeader{Name: "report.json", Method: zip.Deflate, Modified: m.signing.Time})
+	if err != nil {
+		return err
+	}
+	enc := json.NewEncoder(f)
+	enc.SetIndent("", "  ")
+	return enc.Encode(report)
+}
+
+// allFailed is the record's error when no document could be signed: that of
+// the first.
+func (m *maker) allFailed(report []reportEntry) error {
+	if len(report) == 0 || report[0].ErrorNumber == nil {
+		return errors.New("signing: nothing to sign")
+	}
+	return &refusal{number: *report[0].ErrorNumber, text: "no document could be signed; the first: " + *report[0].ErrorMessage}
+}
+
+// lowest of two levels, so that a record claims no more than all have.
+func lowest(a, b string) string {
+	if a == "" {
+		return b
+	}
+	rank := map[string]int{"B": 0, "T": 1, "LT": 2, "LTA": 3}
+	if rank[b] < rank[a] {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,69 @@
+package signing
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Which document is asked for.
+const (
+	SignedDocument    = "signedDocument"
+	ValidatedDocument = "validatedDocument"
+)
+
+// Download is a document on its way out.
+type Download struct {
+	File *File
+	Data io.ReadSeekCloser
+}
+
+// Open hands out a document of a record: fault 143 while there is none, 144
+// once its time is over. The download is written down.
+func (s *Service) Open(ctx context.Context, from Caller, id, which string) (*Download, error) {
+	r, err := s.Find(ctx, from.AccountID, id)
+	if err != nil {
+		return nil, err
+	}
+	f := r.Signed
+	if which == ValidatedDocument {
+		f = r.Validated
+	}
+	switch {
+	case f == nil && r.State == Error:
+		return nil, fault.New(143, "there is no %s: the signature ended in error %d", which, r.ErrorNumber)
+	case f == nil:
+		return nil, fault.New(143, "there is no %s (yet): the signature is %s", which, r.State)
+	case f.deleted:
+		return nil, fault.New(144, "the document was deleted at the end of its retention")
+	}
+	b, err := s.blobs.Open(ctx, f.blob)
+	if err != nil {
+		return nil, fmt.Errorf("signing: open document: %w", err)
+	}
+	err = s.db.Write(ctx, func(tx *store.Tx) error {
+		return s.audit.Append(ctx, tx, audit.Event{
+			Account: r.AccountID, Record: r.ID, Kind: "download", Log: fmt.Sprintf("%s downloaded from %s", which, from.Address),
+			Detail: map[string]any{"address": from.Address, "token": from.TokenID, "sha256": f.SHA256},
+		})
+	})
+	if err != nil {
+		_ = b.Close()
+		return nil, err
+	}
+	return &Download{File: f, Data: b}, nil
+}
+
+// Trail returns a record and its events, in order.
+func (s *Service) Trail(ctx context.Context, account, id string) (*Record, []*audit.Entry, error) {
+	r, err := s.Find(ctx, account, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	events, err := s.audit.Of(ctx, id)
+	return r, events, err
+}

@@ -1,0 +1,109 @@
+package signing
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/server/internal/audit"
+)
+
+// Events carry what is needed to repeat each step by technical means: digests,
+// certificates, algorithms, tokens. They never carry a secret.
+
+func (x *run) requestEvents() []audit.Event {
+	r := x.record
+	options, err := r.Options.Echo(r.Type, "")
+	if err != nil {
+		options = nil
+	}
+	all := []audit.Event{x.event("request", fmt.Sprintf("new signature request from %s", r.Address), map[string]any{
+		"address": r.Address, "token": r.TokenID, "requestId": r.RequestID, "certificateType": r.CertificateType,
+		"certificate": r.CertificateID, "documents": len(r.Inputs), "options": options,
+	})}
+	for _, f := range r.Inputs {
+		if f.blob == "" {
+			all = append(all, x.event("input", fmt.Sprintf("input document %d is remote", f.Position), map[string]any{"index": f.Position}))
+			continue
+		}
+		all = append(all, x.inputEvent(f))
+	}
+	return all
+}
+
+func (x *run) inputEvent(f *File) audit.Event {
+	return x.event("input", fmt.Sprintf("input document %d with MD5 %s and SHA-256 %s", f.Position, f.MD5, f.SHA256), fileDetail(f))
+}
+
+func fileDetail(f *File) map[string]any {
+	return map[string]any{"index": f.Position, "id": f.ID, "md5": f.MD5, "sha256": f.SHA256, "size": f.Size, "mimetype": f.MimeType}
+}
+
+func (x *run) validationEvents() []audit.Event {
+	r := x.record
+	var all []audit.Event
+	for _, f := range x.fetched {
+		if r.stored {
+			all = append(all, x.inputEvent(f))
+		}
+	}
+	if v := r.Validated; v != nil {
+		return append(all, x.event("validation", fmt.Sprintf("validated document with MD5 %s and SHA-256 %s", v.MD5, v.SHA256), fileDetail(v)))
+	}
+	return append(all, x.event("validation", fmt.Sprintf("%d documents validated", len(x.docs)), nil))
+}
+
+func (x *run) signedEvents(out *made) []audit.Event {
+	r := x.record
+	var all []audit.Event
+	if out.sig != nil {
+		all = append(all, x.event("signature", fmt.Sprintf("signed with %s, level %s", out.sig.Algorithm.Name, r.Achieved), x.signatureDetail(out)))
+		for _, t := range allTimestamps(out) {
+			all = append(all, x.event("timestamp", fmt.Sprintf("time-stamped at %s", t.Time.UTC().Format("2006-01-02 15:04:05.000+00:00")), map[string]any{
+				"kind": t.Kind, "serialNumber": t.SerialNumber, "imprint": hex.EncodeToString(t.Imprint), "token": base64.StdEncoding.EncodeToString(t.Token),
+			}))
+		}
+	}
+	s := r.Signed
+	return append(all, x.event("signed", fmt.Sprintf("signed document with MD5 %s and SHA-256 %s", s.MD5, s.SHA256), fileDetail(s)))
+}
+
+func (x *run) signatureDetail(out *made) map[string]any {
+	chain := []string{base64.StdEncoding.EncodeToString(x.cert.DER)}
+	for _, c := range x.cert.Chain {
+		chain = append(chain, base64.StdEncoding.EncodeToString(c))
+	}
+	d := map[string]any{
+		"algorithm": out.sig.Algorithm, "certificates": chain, "level": out.level,
+		"value": base64.StdEncoding.EncodeToString(out.sig.Value), "revocation": revocation(out),
+	}
+	if len(out.sig.ToBeSigned) > 0 {
+		d["toBeSigned"] = base64.StdEncoding.EncodeToString(out.sig.ToBeSigned)
+		d["toBeSignedDigest"] = ades.FactID(out.sig.ToBeSigned)
+	}
+	return d
+}
+
+// revocation data that the document carries, whole: it outlives the document.
+func revocation(out *made) []map[string]string {
+	var all []map[string]string
+	evidence := append([]ades.Evidence{}, out.sig.Evidence...)
+	if out.doc != nil {
+		evidence = append(evidence, out.doc.Evidence...)
+	}
+	for _, e := range evidence {
+		if e.Kind != ades.EvidenceCertificate {
+			all = append(all, map[string]string{"kind": string(e.Kind), "sha256": e.ID(), "raw": base64.StdEncoding.EncodeToString(e.Raw)})
+		}
+	}
+	return all
+}
+
+func allTimestamps(out *made) []*ades.Timestamp {
+	all := append([]*ades.Timestamp{}, out.sig.Timestamps...)
+	if out.doc != nil {
+		all = append(all, out.doc.Timestamps...)
+	}
+	return all
+}

@@ -1,0 +1,153 @@
+package signing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/server/internal/fetch"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// takeInputs stores what the request brought: durable before the record is.
+func (x *run) takeInputs(ctx context.Context, req *Request) error {
+	r := x.record
+	for i, in := range req.Inputs {
+		f := &File{ID: store.NewID(), Role: roleInput, Position: i, SourceType: sourceType(in.From), Label: in.Name, CreatedAt: r.CreatedAt}
+		r.Inputs = append(r.Inputs, f)
+		d := &document{file: f, src: in.Source, digest: in.From == fromDigest}
+		x.docs = append(x.docs, d)
+		if in.From == fromRemote {
+			sealed, err := x.seal(sourcePurpose, in.Remote)
+			if err != nil {
+				return err
+			}
+			f.source, d.remote = sealed, &in.Remote
+			continue
+		}
+		if err := x.store(ctx, f, in.Source, d.media()); err != nil {
+			return err
+		}
+	}
+	if img := req.Options.image; !img.IsZero() {
+		src, err := img.Document(maxImage)
+		if err != nil {
+			return imageFault(err)
+		}
+		r.image = &File{ID: store.NewID(), Role: roleImage, CreatedAt: r.CreatedAt}
+		x.image = src
+		return x.store(ctx, r.image, src, detect(src, ""))
+	}
+	return nil
+}
+
+// sourceType is what a record shows: a digest came as base64 too.
+func sourceType(from string) string {
+	if from == fromDigest {
+		return fromDigest
+	}
+	return from
+}
+
+// document is an input while it is worked on.
+type document struct {
+	file   *File
+	src    ades.Source
+	digest bool
+	remote *fetch.Request // not fetched yet
+}
+
+func (d *document) media() media {
+	if d.digest {
+		return media{mediaBin.mime, "hash"}
+	}
+	return detect(d.src, d.file.Label)
+}
+
+// store puts a document among the blobs and fills in its file object. The name
+// is the digest's, as clients know it, unless the file has one.
+func (x *run) store(ctx context.Context, f *File, src ades.Source, m media) error {
+	b, err := x.blobs.Put(ctx, io.NewSectionReader(src, 0, src.Size()))
+	if err != nil {
+		return fmt.Errorf("signing: store document: %w", err)
+	}
+	f.blob, f.Size, f.MD5, f.SHA256 = b.ID, b.Size, hexOf(b.MD5[:]), hexOf(b.SHA256[:])
+	f.MimeType, f.Extension = m.mime, m.ext
+	if f.Name == "" {
+		f.Name = f.MD5 + "." + m.ext
+	}
+	x.stored = append(x.stored, b.ID)
+	return nil
+}
+
+// load opens the inputs of a record that was stored before.
+func (x *run) load(ctx context.Context) error {
+	for _, f := range x.record.Inputs {
+		d := &document{file: f, digest: f.SourceType == fromDigest}
+		x.docs = append(x.docs, d)
+		if f.blob == "" {
+			d.remote = &fetch.Request{}
+			if err := x.unseal(sourcePurpose, f.source, d.remote); err != nil {
+				return err
+			}
+			continue
+		}
+		src, err := x.open(ctx, f)
+		if err != nil {
+			return err
+		}
+		d.src = src
+	}
+	if x.record.image != nil {
+		src, err := x.open(ctx, x.record.image)
+		if err != nil {
+			return err
+		}
+		x.image = src
+	}
+	return nil
+}
+
+func (x *run) open(ctx context.Context, f *File) (ades.Source, error) {
+	b, err := x.blobs.Open(ctx, f.blob)
+	if err != nil {
+		return nil, fmt.Errorf("signing: open document: %w", err)
+	}
+	x.closers = append(x.closers, b)
+	return b, nil
+}
+
+// fetchAll gets the remote documents, one after the other.
+func (x *run) fetchAll(ctx context.Context) error {
+	for _, d := range x.docs {
+		if d.remote == nil {
+			continue
+		}
+		w := x.spool().Write()
+		err := x.guard.Document(ctx, *d.remote, x.config.Fetch, w)
+		if err != nil {
+			return fetchRefusal(d.file.Position, err)
+		}
+		if w.Source().Size() == 0 {
+			return &refusal{number: 117, text: fmt.Sprintf("inputDocuments[%d] could not be fetched: it is empty", d.file.Position)}
+		}
+		d.src, d.remote = w.Source(), nil
+		if err := x.store(ctx, d.file, d.src, d.media()); err != nil {
+			return err
+		}
+		d.file.source = nil
+		x.fetched = append(x.fetched, d.file)
+	}
+	return nil
+}
+
+func fetchRefusal(i int, err error) error {
+	var no *fetch.Refused
+	var failed *fetch.Failed
+	if errors.As(err, &no) || errors.As(err, &failed) || errors.Is(err, fetch.ErrTooLarge) {
+		return &refusal{number: 117, text: fmt.Sprintf("inputDocuments[%d] could not be fetched: %v", i, err), err: err}
+	}
+	return err
+}

@@ -1,0 +1,262 @@
+package signing
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Record is one signature request and what became of it.
+type Record struct {
+	ID, AccountID        string
+	TokenID, RequestID   string
+	Address              string // the caller's
+	CertificateType      string
+	CertificateID        string
+	State                State
+	Type                 string // cades, …; empty until known
+	Options              Options
+	Title, Description   string
+	ErrorNumber          int
+	ErrorMessage         string
+	Achieved             string // level reached
+	Inputs               []*File
+	Validated, Signed    *File
+	Approval             string // "", WAITING, APPROVED, REFUSED
+	ApprovalUntil        time.Time
+	CreatedAt, UpdatedAt time.Time
+
+	callback   *callback.Target
+	secret     []byte // sealed Secrets
+	chargeID   string
+	filesUntil time.Time
+	image      *File
+	stored     bool
+}
+
+// Roles of a file.
+const (
+	roleInput     = "input"
+	roleValidated = "validated"
+	roleSigned    = "signed"
+	roleImage     = "image"
+)
+
+// File is a document of a record.
+type File struct {
+	ID         string
+	Role       string
+	Position   int
+	SourceType string
+	Label      string // the caller's name for it
+	MimeType   string
+	Extension  string
+	Size       int64
+	MD5        string
+	SHA256     string
+	Name       string
+	CreatedAt  time.Time
+
+	blob    string
+	source  []byte // sealed fetch.Request of a remote one not fetched yet
+	deleted bool
+}
+
+// Secrets wait with a record until it is signed, sealed under the master key.
+type Secrets struct {
+	Password           string `json:"password"`
+	EncryptionPassword string `json:"encryptionPassword,omitempty"`
+	TimestampPassword  string `json:"timestampPassword,omitempty"`
+}
+
+const (
+	secretPurpose   = "signature-secret"
+	callbackPurpose = "signature-callback"
+	sourcePurpose   = "signature-source"
+)
+
+func (s *Service) seal(purpose string, v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return s.master.Seal(purpose, b)
+}
+
+func (s *Service) unseal(purpose string, sealed []byte, v any) error {
+	if len(sealed) == 0 {
+		return nil
+	}
+	b, err := s.master.Unseal(purpose, sealed)
+	if err != nil {
+		return fmt.Errorf("signing: unseal: %w", err)
+	}
+	return json.Unmarshal(b, v)
+}
+
+const columns = `id, account_id, token_id, request_id, caller_address, certificate_type, certificate_id, state, signature_type, options, title, description,
+	error_number, error_message, achieved_level, secret, callback, charge_id, approval, approval_until, files_until, created_at, updated_at`
+
+func (s *Service) scan(row store.Row) (*Record, error) {
+	r := &Record{stored: true}
+	var options string
+	var target []byte
+	var approval, files, created, updated int64
+	err := row.Scan(&r.ID, &r.AccountID, &r.TokenID, &r.RequestID, &r.Address, &r.CertificateType, &r.CertificateID, &r.State, &r.Type, &options, &r.Title, &r.Description,
+		&r.ErrorNumber, &r.ErrorMessage, &r.Achieved, &r.secret, &target, &r.chargeID, &r.Approval, &approval, &files, &created, &updated)
+	if err != nil {
+		return nil, fmt.Errorf("signing: read record: %w", err)
+	}
+	r.ApprovalUntil, r.filesUntil = store.Time(approval), store.Time(files)
+	r.CreatedAt, r.UpdatedAt = store.Time(created), store.Time(updated)
+	if err := json.Unmarshal([]byte(options), &r.Options); err != nil {
+		return nil, fmt.Errorf("signing: options: %w", err)
+	}
+	return r, s.unseal(callbackPurpose, target, &r.callback)
+}
+
+// Find returns a record of an account with its files, or fault 140.
+func (s *Service) Find(ctx context.Context, account, id string) (*Record, error) {
+	return s.find(ctx, `where id = $1 and account_id = $2 and deleted_at = 0`, id, account)
+}
+
+func (s *Service) byID(ctx context.Context, id string) (*Record, error) {
+	return s.find(ctx, `where id = $1 and deleted_at = 0`, id)
+}
+
+func (s *Service) find(ctx context.Context, where string, args ...any) (*Record, error) {
+	r, err := s.scan(s.db.Read().QueryRow(ctx, `select `+columns+` from signatures `+where, args...))
+	if errors.Is(err, store.ErrNoRows) {
+		return nil, fault.New(140, "no such signature")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, s.loadFiles(ctx, r)
+}
+
+func (s *Service) loadFiles(ctx context.Context, r *Record) error {
+	rows, err := s.db.Read().Query(ctx, `select id, role, position, source_type, source, label, mimetype, extension, size, md5, sha256, name, blob, deleted_at, created_at
+		from signature_files where signature_id = $1 order by role, position`, r.ID)
+	if err != nil {
+		return fmt.Errorf("signing: read files: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		f := &File{}
+		var deleted, created int64
+		if err := rows.Scan(&f.ID, &f.Role, &f.Position, &f.SourceType, &f.source, &f.Label, &f.MimeType, &f.Extension, &f.Size, &f.MD5, &f.SHA256, &f.Name, &f.blob, &deleted, &created); err != nil {
+			return fmt.Errorf("signing: read file: %w", err)
+		}
+		f.deleted, f.CreatedAt = deleted != 0, store.Time(created)
+		r.place(f)
+	}
+	return rows.Err()
+}
+
+// place puts a file where it belongs. A validated document that is the only
+// input, unchanged, stands in both places under one id.
+func (r *Record) place(f *File) {
+	switch f.Role {
+	case roleInput:
+		r.Inputs = append(r.Inputs, f)
+	case roleValidated:
+		r.Validated = f
+	case roleSigned:
+		r.Signed = f
+	case roleImage:
+		r.image = f
+	}
+}
+
+func (s *Service) insertRecord(ctx context.Context, tx *store.Tx, r *Record) error {
+	options, err := json.Marshal(&r.Options)
+	if err != nil {
+		return err
+	}
+	var target []byte
+	if r.callback != nil {
+		if target, err = s.seal(callbackPurpose, r.callback); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(ctx, `insert into signatures (id, account_id, token_id, request_id, caller_address, certificate_type, certificate_id, state, signature_type,
+			options, title, description, error_number, error_message, secret, callback, charge_id, approval, approval_until, files_until, lease_by, lease_until, created_at, updated_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`,
+		r.ID, r.AccountID, r.TokenID, r.RequestID, r.Address, r.CertificateType, r.CertificateID, string(r.State), r.Type,
+		string(options), r.Title, r.Description, r.ErrorNumber, r.ErrorMessage, r.secret, target, r.chargeID, r.Approval,
+		store.Millis(r.ApprovalUntil), store.Millis(r.filesUntil), "", 0, store.Millis(r.CreatedAt), store.Millis(r.UpdatedAt))
+	if err != nil {
+		return fmt.Errorf("signing: store record: %w", err)
+	}
+	for _, f := range r.files() {
+		if err := s.insertFile(ctx, tx, r.ID, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Record) files() []*File {
+	all := append([]*File{}, r.Inputs...)
+	for _, f := range []*File{r.Validated, r.Signed, r.image} {
+		if f != nil {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// rowID of a file: a validated document that is an input keeps that one's id
+// on the wire, and has a row of its own.
+func (f *File) rowID() string { return f.Role[:1] + f.ID }
+
+func (s *Service) insertFile(ctx context.Context, tx *store.Tx, record string, f *File) error {
+	_, err := tx.Exec(ctx, `insert into signature_files (row_id, id, signature_id, role, position, source_type, source, label, mimetype, extension, size, md5, sha256, name, blob, created_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+		f.rowID(), f.ID, record, f.Role, f.Position, f.SourceType, f.source, f.Label, f.MimeType, f.Extension, f.Size, f.MD5, f.SHA256, f.Name, f.blob, store.Millis(f.CreatedAt))
+	if err != nil {
+		return fmt.Errorf("signing: store file: %w", err)
+	}
+	return nil
+}
+
+func (s *Service) updateFile(ctx context.Context, tx *store.Tx, f *File) error {
+	_, err := tx.Exec(ctx, `update signature_files set source = null, mimetype = $1, extension = $2, size = $3, md5 = $4, sha256 = $5, name = $6, blob = $7 where row_id = $8`,
+		f.MimeType, f.Extension, f.Size, f.MD5, f.SHA256, f.Name, f.blob, f.rowID())
+	return err
+}
+
+// Filter narrows a list; empty fields do not.
+type Filter struct {
+	State           State
+	CertificateType string
+	Type            string
+	Skip, Limit     int
+}
+
+// List returns records of an account, newest first, without their files.
+func (s *Service) List(ctx context.Context, account string, f Filter) ([]*Record, error) {
+	rows, err := s.db.Read().Query(ctx, `select `+columns+` from signatures
+		where account_id = $1 and deleted_at = 0 and ($2 = '' or state = $2) and ($3 = '' or certificate_type = $3) and ($4 = '' or signature_type = $4)
+		order by id desc limit $5 offset $6`, account, string(f.State), f.CertificateType, f.Type, f.Limit, f.Skip)
+	if err != nil {
+		return nil, fmt.Errorf("signing: list: %w", err)
+	}
+	defer rows.Close()
+	all := []*Record{}
+	for rows.Next() {
+		r, err := s.scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, rows.Err()
+}

@@ -1,0 +1,219 @@
+package signing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/riverqueue/river"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Delete removes the files, details and personal data of a record. A tombstone
+// stays, and the audit log still verifies.
+func (s *Service) Delete(ctx context.Context, account, id string) error {
+	r, err := s.Find(ctx, account, id)
+	if err != nil {
+		return err
+	}
+	return s.erase(ctx, r, "record deleted by its owner")
+}
+
+// erase does it: the row becomes a tombstone, the blobs go after the commit.
+func (s *Service) erase(ctx context.Context, r *Record, why string) error {
+	ctx = store.Reclaiming(ctx)
+	err := s.db.Write(ctx, func(tx *store.Tx) error {
+		n, err := tx.Exec(ctx, `update signatures set deleted_at = $1, updated_at = $1, title = '', description = '', caller_address = '', options = '{}', secret = null,
+				callback = null, error_message = '', evidence = '', approval = '', lease_by = '', lease_until = 0 where id = $2 and deleted_at = 0`,
+			store.Millis(s.config.Now()), r.ID)
+		if err != nil {
+			return fmt.Errorf("signing: erase: %w", err)
+		}
+		if n == 0 {
+			return fault.New(140, "no such signature")
+		}
+		if !r.State.Final() && r.chargeID != "" {
+			if err := s.purse.Refund(ctx, tx, r.chargeID); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Exec(ctx, `delete from signature_files where signature_id = $1`, r.ID); err != nil {
+			return err
+		}
+		if err := s.callbacks.EraseRecord(ctx, tx, r.ID); err != nil {
+			return err
+		}
+		return s.audit.Erase(ctx, tx, r.AccountID, r.ID, why)
+	})
+	if err != nil {
+		return err
+	}
+	s.dropBlobs(ctx, r.files())
+	return nil
+}
+
+// dropBlobs deletes blobs whose rows are gone; one that stays behind is found
+// by the sweep of blobs.
+func (s *Service) dropBlobs(ctx context.Context, files []*File) {
+	seen := map[string]bool{"": true}
+	for _, f := range files {
+		if seen[f.blob] {
+			continue
+		}
+		seen[f.blob] = true
+		if err := s.blobs.Delete(ctx, f.blob); err != nil {
+			s.config.Log.WarnContext(ctx, "delete a document", "blob", f.blob, "error", err)
+		}
+	}
+}
+
+// SweepArgs ask for what is overdue to be done.
+type SweepArgs struct{}
+
+// Kind is the name of the job.
+func (SweepArgs) Kind() string { return "sweep-signatures" }
+
+// Sweeper is that job: records whose worker died, approvals that never came.
+type Sweeper struct {
+	river.WorkerDefaults[SweepArgs]
+	Service *Service
+}
+
+// Work sweeps once.
+func (w *Sweeper) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
+	return errors.Join(w.Service.rescue(ctx), w.Service.expireApprovals(ctx))
+}
+
+// patience with a record that has no lease: its job should have come by then.
+const patience = 2 * 60 * 1000
+
+// rescue gives new jobs to records that wait with nobody working on them.
+func (s *Service) rescue(ctx context.Context) error {
+	now := store.Millis(s.config.Now())
+	ids, err := s.ids(ctx, `select id from signatures where state in ('WAIT_VALIDATION', 'WAIT_SIGN') and deleted_at = 0
+		and not (state = 'WAIT_SIGN' and approval = 'WAITING')
+		and (lease_until > 0 and lease_until < $1 or lease_until = 0 and updated_at < $2) limit 1000`, now, now-patience)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		err := s.db.Write(ctx, func(tx *store.Tx) error {
+			// Touched, so that the next sweep leaves it alone for a while.
+			n, err := tx.Exec(ctx, `update signatures set lease_by = '', lease_until = 0, updated_at = $1 where id = $2 and lease_until < $1`, now, id)
+			if err != nil || n == 0 {
+				return err
+			}
+			return tx.Enqueue(ctx, RunArgs{id}, nil)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Service) ids(ctx context.Context, query string, args ...any) ([]string, error) {
+	rows, err := s.db.Read().Query(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("signing: sweep: %w", err)
+	}
+	defer rows.Close()
+	var ids []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+func (s *Service) expireApprovals(ctx context.Context) error {
+	ids, err := s.ids(ctx, `select id from signatures where approval = 'WAITING' and deleted_at = 0 and state in ('WAIT_VALIDATION', 'WAIT_SIGN') and approval_until < $1 limit 1000`,
+		store.Millis(s.config.Now()))
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		r, err := s.byID(ctx, id)
+		if err == nil {
+			err = s.endUnapproved(ctx, r, "the approval was not given in time")
+		}
+		var f *fault.Error
+		if err != nil && !errors.As(err, &f) {
+			return err
+		}
+	}
+	return nil
+}
+
+// RetainArgs ask for files and records past their time to be removed.
+type RetainArgs struct{}
+
+// Kind is the name of the job.
+func (RetainArgs) Kind() string { return "retain-signatures" }
+
+// Retainer is that job.
+type Retainer struct {
+	river.WorkerDefaults[RetainArgs]
+	Service *Service
+}
+
+// Work removes what is past its time.
+func (w *Retainer) Work(ctx context.Context, _ *river.Job[RetainArgs]) error {
+	return w.Service.Retain(ctx)
+}
+
+// Retain removes files after their retention, and records after theirs.
+func (s *Service) Retain(ctx context.Context) error {
+	ctx = store.Reclaiming(ctx)
+	now := s.config.Now()
+	files, err := s.ids(ctx, `select id from signatures where files_until > 0 and files_until < $1 and state in ('DONE', 'ERROR') and deleted_at = 0 limit 5000`, store.Millis(now))
+	if err != nil {
+		return err
+	}
+	for _, id := range files {
+		if err := s.dropFiles(ctx, id); err != nil {
+			return err
+		}
+	}
+	old, err := s.ids(ctx, `select id from signatures where created_at < $1 and state in ('DONE', 'ERROR') and deleted_at = 0 limit 5000`, store.Millis(now.Add(-s.config.KeepRecords)))
+	if err != nil {
+		return err
+	}
+	for _, id := range old {
+		r, err := s.byID(ctx, id)
+		if err == nil {
+			err = s.erase(ctx, r, "record removed at the end of its retention")
+		}
+		if err != nil && !isGone(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Service) dropFiles(ctx context.Context, id string) error {
+	r, err := s.byID(ctx, id)
+	if err != nil {
+		return err
+	}
+	x := &run{Service: s, record: r}
+	err = s.db.Write(ctx, func(tx *store.Tx) error {
+		if _, err := tx.Exec(ctx, `update signatures set files_until = 0 where id = $1`, id); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `update signature_files set deleted_at = $1, blob = '' where signature_id = $2`, store.Millis(s.config.Now()), id); err != nil {
+			return err
+		}
+		return s.audit.Append(ctx, tx, x.event("retention", "documents deleted at the end of their retention", nil))
+	})
+	if err != nil {
+		return err
+	}
+	s.dropBlobs(ctx, r.files())
+	return nil
+}

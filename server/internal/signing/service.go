@@ -1,0 +1,139 @@
+// Package signing is the heart of the service: requests to sign become
+// records, records become signed documents, and every step can be shown later.
+//
+// A record moves along the table in state.go by compare-and-set, under a lease
+// that one worker holds at a time. Synchronous and asynchronous calls take the
+// same steps; only who waits differs. Before each use of a private key a row
+// is durable that says what is about to be signed; what comes out is read again
+// and verified before a record is DONE.
+package signing
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/fetch"
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Purse takes the price of signatures and gives it back.
+type Purse interface {
+	// ChargeMany takes the price of n signatures in the record's transaction, from
+	// the caller of the context; fault 611 when there is not enough. The id names
+	// the charge.
+	ChargeMany(ctx context.Context, tx *store.Tx, call, record string, n int) (id string, err error)
+	Refund(ctx context.Context, tx *store.Tx, id string) error
+}
+
+// Config of a Service. Zero fields take the contract's defaults.
+type Config struct {
+	Limits       Limits
+	AllowSHA1    bool
+	KeepFiles    time.Duration // zero means 30 days
+	KeepRecords  time.Duration // zero means a year
+	ApprovalTime time.Duration // zero means 24 hours
+	Lease        time.Duration // zero means 45 seconds
+	Fetch        fetch.Limits
+	SpoolDir     string
+	Stamper      ades.Stamper  // configured or embedded time-stamp authority
+	Gatherer     ades.Gatherer // for LT and above
+	Sandbox      bool
+	Now          func() time.Time
+	Log          *slog.Logger
+	// Hook, in tests, is called at named points of a run and may end the
+	// process there.
+	Hook func(point, record string)
+}
+
+func (c Config) withDefaults() Config {
+	c.Limits = c.Limits.withDefaults()
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	set(&c.KeepFiles, 30*24*time.Hour)
+	set(&c.KeepRecords, 365*24*time.Hour)
+	set(&c.ApprovalTime, 24*time.Hour)
+	set(&c.Lease, 45*time.Second)
+	if c.Fetch.Bytes == 0 {
+		c.Fetch.Bytes = c.Limits.Document
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Hook == nil {
+		c.Hook = func(string, string) {}
+	}
+	return c
+}
+
+// Service takes requests in and works on records.
+type Service struct {
+	db        *store.DB
+	master    keys.Sealer
+	blobs     store.Blobs
+	keys      *keys.Store
+	enroll    *enroll.Service
+	audit     *audit.Log
+	callbacks *callback.Sender
+	purse     Purse
+	guard     *fetch.Guard
+	config    Config
+	leases    leases
+	// Render turns a record into what callbacks carry.
+	Render func(*Record) any
+}
+
+// Parts are the rooms that a Service works with.
+type Parts struct {
+	DB        *store.DB
+	Master    keys.Sealer
+	Blobs     store.Blobs
+	Keys      *keys.Store
+	Enroll    *enroll.Service
+	Audit     *audit.Log
+	Callbacks *callback.Sender
+	Purse     Purse
+	Guard     *fetch.Guard
+}
+
+// New returns a service.
+func New(p Parts, c Config) *Service {
+	s := &Service{
+		db: p.DB, master: p.Master, blobs: p.Blobs, keys: p.Keys, enroll: p.Enroll, audit: p.Audit,
+		callbacks: p.Callbacks, purse: p.Purse, guard: p.Guard, config: c.withDefaults(),
+		Render: func(r *Record) any { return r },
+	}
+	s.leases = leases{held: map[string]string{}}
+	return s
+}
+
+// Caller is who asks, with what a security level may want to see.
+type Caller struct {
+	AccountID, TokenID string
+	RequestID          string
+	Address            string
+	Bound              bool   // the token is bound to addresses
+	ClientCertificate  []byte // DER, of mutual TLS
+}
+
+// refusal is what a record ends in: a row of the table of errors that stands
+// in records, and a text for the client.
+type refusal struct {
+	number int
+	text   string
+	err    error // for the log
+}
+
+func (r *refusal) Error() string { return r.text }
+func (r *refusal) Unwrap() error { return r.err }

@@ -1,0 +1,290 @@
+package signing
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/pades"
+	"rogito.dev/rogito/server/internal/pdfmerge"
+	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/xades"
+)
+
+// item is one thing to be signed: a document, a digest, or several files that
+// one container will hold.
+type item struct {
+	index  int
+	format string
+	src    ades.Source
+	files  []ades.File // of a container; nil otherwise
+	digest []byte
+	media  media
+	label  string
+	no     *refusal // of a batch: why this one cannot be signed
+}
+
+// validate makes sure that there is something to sign: remote documents are
+// fetched, formats chosen, and where the format needs one document, it is
+// built. It can be repeated; what it built before is used again.
+func (x *run) validate(ctx context.Context) error {
+	if err := x.fetchAll(ctx); err != nil {
+		return err
+	}
+	if err := x.fetchImage(ctx); err != nil {
+		return err
+	}
+	r := x.record
+	switch {
+	case r.Options.Batch:
+		return x.validateBatch()
+	case len(x.docs) == 1:
+		return x.validateOne(ctx)
+	}
+	return x.validateSeveral(ctx)
+}
+
+// formatOf a document: the one that was asked for, or by its content.
+func (x *run) formatOf(d *document) string {
+	if f := x.record.asked(); f != "" {
+		return f
+	}
+	if d.digest {
+		return "cades"
+	}
+	return formatFor(d.media())
+}
+
+func (x *run) newItem(d *document) *item {
+	return &item{index: d.file.Position, format: x.formatOf(d), src: d.src, media: d.media(), label: d.file.Label}
+}
+
+func (x *run) validateOne(ctx context.Context) error {
+	d, r := x.docs[0], x.record
+	it := x.newItem(d)
+	r.Type = it.format
+	if err := x.check(it, d); err != nil {
+		return err
+	}
+	x.items = []*item{it}
+	if it.format == "pades" && r.Options.EncryptAny && !encrypted(d.src) {
+		return x.build(ctx, it, mediaPDF, func(w io.Writer) error { return pdfmerge.Encrypt(w, d.src, x.secrets.EncryptionPassword) })
+	}
+	if r.Validated == nil {
+		f := *d.file // the same document under the same id
+		f.Role, f.Position, f.SourceType = roleValidated, 0, ""
+		r.Validated = &f
+	}
+	return nil
+}
+
+// build makes the one document to sign, unless an earlier attempt has.
+func (x *run) build(ctx context.Context, it *item, m media, make func(io.Writer) error) error {
+	r := x.record
+	if r.Validated != nil {
+		src, err := x.open(ctx, r.Validated)
+		it.src, it.media = src, m
+		return err
+	}
+	w := x.spool().Write()
+	if err := make(w); err != nil {
+		return &refusal{number: 113, text: fmt.Sprintf("the document to sign could not be built: %v", plain(err)), err: err}
+	}
+	it.src, it.media = w.Source(), m
+	r.Validated = &File{ID: store.NewID(), Role: roleValidated, CreatedAt: x.config.Now()}
+	return x.store(ctx, r.Validated, it.src, m)
+}
+
+// plain keeps the innermost text of an error from a library: the first line,
+// and not too much of it.
+func plain(err error) string {
+	s, _, _ := strings.Cut(err.Error(), "\n")
+	return clip(s)
+}
+
+// check looks at the structure of one document, as far as its format needs.
+func (x *run) check(it *item, d *document) error {
+	if d.digest {
+		b, err := sourceBytes(d.src, 64)
+		it.digest = b
+		return err
+	}
+	var err error
+	switch it.format {
+	case "pades":
+		if it.media != mediaPDF {
+			return &refusal{number: 113, text: fmt.Sprintf("inputDocuments[%d] is not a PDF", it.index)}
+		}
+		_, err = pades.EmptyFields(d.src, x.secrets.EncryptionPassword)
+	case "xades":
+		if p := x.record.Options.Packaging; p == "enveloped" && !xades.LooksLikeXML(d.src) {
+			err = xades.ErrNotXML
+		}
+	}
+	return unsignable(it.index, err)
+}
+
+// unsignable turns what a format says of a document into the record's error
+// 113.
+func unsignable(index int, err error) error {
+	if err == nil {
+		return nil
+	}
+	var bad *ades.MalformedError
+	known := errors.As(err, &bad) || errors.Is(err, ades.ErrPassword) || errors.Is(err, ades.ErrNotFound) ||
+		errors.Is(err, pades.ErrForbidden) || errors.Is(err, xades.ErrNotXML) || errors.Is(err, xades.ErrBreaks)
+	if !known {
+		return err
+	}
+	return &refusal{number: 113, text: fmt.Sprintf("inputDocuments[%d] cannot be signed: %v", index, plain(err)), err: err}
+}
+
+func (x *run) validateBatch() error {
+	r := x.record
+	for _, d := range x.docs {
+		it := x.newItem(d)
+		err := x.check(it, d)
+		var no *refusal
+		if errors.As(err, &no) {
+			it.no, err = no, nil
+		}
+		if err != nil {
+			return err
+		}
+		x.items = append(x.items, it)
+	}
+	r.Type = x.items[0].format
+	return nil
+}
+
+func (x *run) validateSeveral(ctx context.Context) error {
+	r := x.record
+	r.Type = x.commonFormat()
+	if r.Type == "pkcs1" {
+		return x.validatePKCS1()
+	}
+	it := &item{format: r.Type, label: r.Title}
+	x.items = []*item{it}
+	switch r.Type {
+	case "pades":
+		return x.merge(ctx, it)
+	case "xades":
+		it.files = x.named()
+		return nil
+	}
+	if p := r.Options.Packaging; p == "asic-e" || p == "asic-s" {
+		it.files = x.named()
+		return nil
+	}
+	return x.build(ctx, it, mediaZip, func(w io.Writer) error { return writeZip(w, x.named(), x.record.CreatedAt) })
+}
+
+// commonFormat of several documents: pades or xades if all are such.
+func (x *run) commonFormat() string {
+	if f := x.record.asked(); f != "" {
+		return f
+	}
+	format := formatFor(x.docs[0].media())
+	for _, d := range x.docs[1:] {
+		if formatFor(d.media()) != format {
+			return "cades"
+		}
+	}
+	return format
+}
+
+func (x *run) validatePKCS1() error {
+	for _, d := range x.docs {
+		it := x.newItem(d)
+		if err := x.check(it, d); err != nil {
+			return err
+		}
+		x.items = append(x.items, it)
+	}
+	return nil
+}
+
+// merge joins PDFs into one. A signature in one of them would not survive.
+func (x *run) merge(ctx context.Context, it *item) error {
+	password := x.secrets.EncryptionPassword
+	srcs := make([]ades.Source, len(x.docs))
+	for i, d := range x.docs {
+		if d.media() != mediaPDF {
+			return &refusal{number: 113, text: fmt.Sprintf("inputDocuments[%d] is not a PDF and cannot be merged", i)}
+		}
+		doc, err := pades.Read(ctx, d.src, ades.Reading{Password: password})
+		if err != nil {
+			return unsignable(i, err)
+		}
+		if len(doc.Signatures) > 0 {
+			return &refusal{number: 113, text: fmt.Sprintf("inputDocuments[%d] is signed already: merging would break that signature", i)}
+		}
+		srcs[i] = d.src
+	}
+	return x.build(ctx, it, mediaPDF, func(w io.Writer) error {
+		if !x.record.Options.EncryptAny {
+			return pdfmerge.Merge(w, password, srcs...)
+		}
+		joined := x.spool().Write()
+		if err := pdfmerge.Merge(joined, password, srcs...); err != nil {
+			return err
+		}
+		return pdfmerge.Encrypt(w, joined.Source(), password)
+	})
+}
+
+// named gives every document the name it has in a zip or container.
+func (x *run) named() []ades.File {
+	files := make([]ades.File, len(x.docs))
+	for i, d := range x.docs {
+		files[i] = ades.File{Name: entryName(i, d.file.Label, d.media().ext), Source: d.src}
+	}
+	return files
+}
+
+// entryName is 0000_name.ext: the index in four digits, and what of the
+// caller's name is harmless.
+func entryName(i int, label, ext string) string {
+	base := strings.TrimSuffix(path.Base(strings.ReplaceAll(label, `\`, "/")), path.Ext(label))
+	base = strings.Map(func(r rune) rune {
+		if r < 0x20 || strings.ContainsRune(`/\:*?"<>|`, r) || r == 0x7f {
+			return '_'
+		}
+		return r
+	}, base)
+	if label == "" || base == "" || base == "." || base == ".." {
+		base = "document"
+	}
+	return fmt.Sprintf("%04d_%s.%s", i, base, ext)
+}
+
+func encrypted(src ades.Source) bool {
+	d, err := pdf.Open(src, pdf.Options{})
+	return errors.Is(err, ades.ErrPassword) || err == nil && d.Encrypted()
+}
+
+// asked is the format that the caller named; empty where none was.
+func (r *Record) asked() string { return r.Options.Asked }
+
+// writeZip writes files stored, not compressed: most are compressed already.
+func writeZip(w io.Writer, files []ades.File, at time.Time) error {
+	z := zip.NewWriter(w)
+	for _, f := range files {
+		h := &zip.FileHeader{Name: f.Name, Method: zip.Deflate, Modified: at.UTC()}
+		e, err := z.CreateHeader(h)
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(e, io.NewSectionReader(f.Source, 0, f.Source.Size())); err != nil {
+			return err
+		}
+	}
+	return z.Close()
+}
