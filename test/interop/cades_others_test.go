@@ -42,6 +42,7 @@ func TestCAdESByOpenSSL(t *testing.T) {
 				}
 				runTool(t, openssl, args...)
 				got, err := os.ReadFile(out)
+				table.add(row{"OpenSSL cms", "CAdES", level.String(), actor}, err == nil && bytes.Equal(got, content))
 				if err != nil || !bytes.Equal(got, content) {
 					t.Errorf("%s: content differs: %v", actor, err)
 				}
@@ -96,6 +97,7 @@ func TestOpenSSLReadByUs(t *testing.T) {
 				want = ades.Unknown
 			}
 			for _, s := range doc.Signatures {
+				table.add(row{"rogito, of OpenSSL", "CMS", "", name}, s.Intact() == want)
 				if s.Intact() != want {
 					t.Errorf("intact %v, problems %v", s.Intact(), s.Problems)
 				}

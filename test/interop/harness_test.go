@@ -49,7 +49,12 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer dss.stop()
-	return m.Run()
+	code := m.Run()
+	if err := table.print(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
 }
 
 // shared is the folder with the corpus and the oracles; the test is skipped
@@ -109,6 +114,7 @@ type SigReport struct {
 	Intact           *bool          `json:"intact"`
 	CounterSignature bool           `json:"counterSignature"`
 	DigestAlgorithm  string         `json:"digestAlgorithm"`
+	Encryption       string         `json:"encryptionAlgorithm"`
 	Timestamps       []TSReport     `json:"timestamps"`
 	Scopes           []string       `json:"scopes"`
 	PDF              map[string]any `json:"pdf"`
@@ -200,6 +206,7 @@ func (o *oracle) Passed(t testing.TB, ask Ask, level string) Verdict {
 		t.Fatalf("DSS finds no signature: %s", v.Raw)
 	}
 	for i, s := range v.Signatures {
+		table.add(row{"DSS", v.Format, s.Level, s.Encryption + " " + s.DigestAlgorithm}, s.Indication == "TOTAL-PASSED")
 		if s.Indication != "TOTAL-PASSED" {
 			t.Errorf("signature %d: %s %s: %v", i, s.Indication, s.SubIndication, s.Errors)
 		}
