@@ -14,6 +14,7 @@ type Caller struct {
 	Sandbox   bool       // the sandbox's account: no rate limit applies
 	Address   netip.Addr // the client's, a trusted proxy's word taken into account
 	Bound     bool       // the token is bound to listed addresses
+	Host      string     // by which the caller reached the server
 
 	// Refresh is set where the token's refresh token was given: good for
 	// nothing but its rotation.

@@ -68,7 +68,7 @@ func (s *Service) admit(ctx context.Context, r *http.Request, e *entry) (*Caller
 	}
 	c := e.caller
 	c.Address = addressOf(r.RemoteAddr)
-	c.domain = s.domainOf(r.Host)
+	c.Host, c.domain = r.Host, s.domainOf(r.Host)
 	if e.addresses != nil && !slices.ContainsFunc(e.addresses, func(p netip.Prefix) bool { return p.Contains(c.Address) }) {
 		return nil, fault.New(127, "the address %s is not allowed for this token", c.Address)
 	}

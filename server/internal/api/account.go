@@ -1,0 +1,148 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Accounts answers for tokens, scopes, money and statistics.
+type Accounts struct {
+	Service *account.Service
+	DB      *store.DB
+}
+
+const (
+	tokensTag = "Tokens"
+	moneyTag  = "Money"
+	statsTag  = "Statistics"
+)
+
+// RegisterAccounts adds the operations on accounts. All of them take e-mail
+// and API key as well as a token.
+func RegisterAccounts(a *API, s *Accounts) {
+	s.registerTokens(a)
+	s.registerFirstTokens(a)
+	s.registerScopes(a)
+	s.registerMoney(a)
+	s.registerStats(a)
+}
+
+// listSpan is the part of a long list that is asked for.
+type listSpan struct {
+	Skip  int `query:"skip" minimum:"0" default:"0" doc:"elements to leave out"`
+	Limit int `query:"limit" minimum:"1" maximum:"100" default:"100" doc:"elements to show"`
+}
+
+func callerID(ctx context.Context) string { return account.CallerFrom(ctx).AccountID }
+
+// createToken makes a token under the call's idempotency key: token and kept
+// answer are written together, so that a crash leaves both or neither.
+func createToken[D any](ctx context.Context, s *Accounts, n account.NewToken, show func(*account.Token) D) (Reply[D], error) {
+	c := account.CallerFrom(ctx)
+	if err := s.Service.CheckToken(c, c.Host, &n); err != nil {
+		return Reply[D]{}, err
+	}
+	var data D
+	err := s.DB.Write(ctx, func(tx *store.Tx) error {
+		t, err := s.Service.CreateToken(ctx, tx, c.AccountID, n)
+		if err != nil {
+			return err
+		}
+		data = show(t)
+		kept, err := json.Marshal(data)
+		if err != nil {
+			return err
+		}
+		return store.ClaimFrom(ctx).Answer(ctx, tx, t.ID, kept)
+	})
+	return Reply[D]{Data: data, Message: "Created"}, err
+}
+
+// sameToken shows a token's answer again, whole.
+func sameToken[D any](_ context.Context, r store.Replay) (Reply[D], error) {
+	var data D
+	err := json.Unmarshal(r.Answer, &data)
+	return Reply[D]{Data: data, Message: "Created"}, err
+}
+
+type tokenPath struct {
+	Token string `path:"token" doc:"the token, or its id"`
+}
+
+type deleted struct {
+	Deleted int `json:"deleted" doc:"how many"`
+}
+
+func (s *Accounts) deleteToken(ctx context.Context, in *tokenPath) (Reply[deleted], error) {
+	err := s.Service.DeleteToken(ctx, callerID(ctx), in.Token)
+	return Reply[deleted]{Data: deleted{1}, Message: "1 token deleted"}, err
+}
+
+func (s *Accounts) op(method, path, id, tag, summary string) Op {
+	return Op{Method: method, Path: path, ID: id, Tag: tag, Summary: summary, Basic: true, Errors: []int{125, 126, 127, 128, 130}}
+}
+
+// registerTokens adds the second version of the operations on tokens.
+func (s *Accounts) registerTokens(a *API) {
+	op := s.op(http.MethodPost, "/tokens", "createToken", tokensTag, "Make a token")
+	op.Text = "The token and its refresh token are shown in this answer only."
+	op.Creates, op.BadField = true, 80
+	op.Errors = append(op.Errors, 70, 80, 90)
+	RegisterReplayable(a, op, func(ctx context.Context, in *struct{ Body tokenRequest }) (Reply[token], error) {
+		return createToken(ctx, s, in.Body.asked(), newToken)
+	}, sameToken[token])
+
+	Register(a, s.op(http.MethodGet, "/tokens", "listTokens", tokensTag, "Tokens of the account, newest first"),
+		func(ctx context.Context, in *listSpan) (Reply[[]token], error) {
+			list, err := s.Service.Tokens(ctx, callerID(ctx), account.TokenFilter{Skip: in.Skip, Limit: in.Limit})
+			return Found(each(list, shownToken)), err
+		})
+
+	op = s.op(http.MethodGet, "/tokens/{token}", "readToken", tokensTag, "One token")
+	op.Errors = append(op.Errors, 140, 141)
+	Register(a, op, func(ctx context.Context, in *tokenPath) (Reply[token], error) {
+		t, err := s.Service.FindToken(ctx, callerID(ctx), in.Token)
+		return Found(shownToken(t)), err
+	})
+
+	op = s.op(http.MethodPatch, "/tokens/{token}", "changeToken", tokensTag, "Change a token, or renew it with its refresh token")
+	op.Text = "With the refresh token as Bearer the token is replaced: the old one is void, and the answer shows the new pair. Else what the body names is changed."
+	op.BadField = 80
+	op.Errors = append(op.Errors, 80, 90, 140, 141)
+	Register(a, op, s.patchToken)
+
+	op = s.op(http.MethodDelete, "/tokens/{token}", "deleteToken", tokensTag, "Revoke a token")
+	op.Errors = append(op.Errors, 140, 141)
+	Register(a, op, s.deleteToken)
+}
+
+type patchToken struct {
+	tokenPath
+	Body tokenPatch `required:"false"`
+}
+
+func (s *Accounts) patchToken(ctx context.Context, in *patchToken) (Reply[token], error) {
+	c := account.CallerFrom(ctx)
+	if c.Refresh {
+		t, err := s.Service.RotateToken(ctx, c, in.Token)
+		if err != nil {
+			return Reply[token]{}, err
+		}
+		return Reply[token]{Data: newToken(t), Message: "Renewed"}, nil
+	}
+	t, err := s.Service.ChangeToken(ctx, c, c.Host, in.Token, in.Body.change())
+	return Found(shownToken(t)), err
+}
+
+func each[A, B any](list []A, f func(A) B) []B {
+	out := make([]B, 0, len(list))
+	for _, v := range list {
+		out = append(out, f(v))
+	}
+	return out
+}

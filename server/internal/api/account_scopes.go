@@ -1,0 +1,80 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/fault"
+)
+
+type scopeItem struct {
+	ID       string `json:"id"`
+	Scope    string `json:"scope" doc:"METHOD:domain/segment"`
+	Method   string `json:"method"`
+	Endpoint string `json:"endpoint" doc:"the first segment of the path"`
+	Domain   string `json:"domain"`
+	Enabled  bool   `json:"enabled"`
+}
+
+type freeLimits struct {
+	DayLimit   countOrFalse `json:"dayLimit"`
+	MonthLimit countOrFalse `json:"monthLimit"`
+	YearLimit  countOrFalse `json:"yearLimit"`
+	TotalLimit countOrFalse `json:"totalLimit"`
+}
+
+type scopeDetail struct {
+	scopeItem
+	RateLimit    textOrFalse       `json:"rateLimit"`
+	FreeLimits   freeLimits        `json:"freeLimits"`
+	Requirements map[string]string `json:"requirements"`
+	Prices       map[string]euro   `json:"prices" doc:"EUR a request: wallet, subscription; none for free calls"`
+}
+
+func shownScope(i account.ScopeInfo) scopeItem {
+	return scopeItem{ID: i.ID, Scope: i.Scope.String(), Method: i.Method, Endpoint: i.Segment, Domain: i.Domain, Enabled: true}
+}
+
+type scopesPage struct {
+	Skip  int `query:"skip" minimum:"0" default:"0"`
+	Limit int `query:"limit" minimum:"0" default:"0" doc:"elements to show; 0 or 1: all, as older clients mean it"`
+}
+
+func (s *Accounts) registerScopes(a *API) {
+	Register(a, s.op(http.MethodGet, "/scopes", "listScopes", tokensTag, "Scopes that a token can have"),
+		func(_ context.Context, in *scopesPage) (Reply[[]scopeItem], error) {
+			list := s.Service.Catalogue()
+			list = list[min(in.Skip, len(list)):]
+			if in.Limit > 1 {
+				list = list[:min(in.Limit, len(list))]
+			}
+			return Found(each(list, shownScope)), nil
+		})
+	op := s.op(http.MethodGet, "/scopes/{id}", "readScope", tokensTag, "One scope, with what its calls cost")
+	op.Errors = append(op.Errors, 140, 141)
+	Register(a, op, func(_ context.Context, in *struct {
+		ID ID `path:"id"`
+	}) (Reply[scopeDetail], error) {
+		for _, i := range s.Service.Catalogue() {
+			if i.ID == string(in.ID) {
+				return Found(s.scopeDetail(i)), nil
+			}
+		}
+		return Reply[scopeDetail]{}, fault.New(140, "there is no such scope")
+	})
+}
+
+func (s *Accounts) scopeDetail(i account.ScopeInfo) scopeDetail {
+	d := scopeDetail{
+		scopeItem: shownScope(i), RateLimit: textOrFalse(s.Service.RateLimit()),
+		Requirements: map[string]string{}, Prices: map[string]euro{},
+	}
+	if p := i.Product; p != nil {
+		d.Prices["wallet"], d.Prices["subscription"] = euro(p.Price), euro(p.Subscription)
+		if p.FreePerDay > 0 {
+			d.FreeLimits.DayLimit.n = &p.FreePerDay
+		}
+	}
+	return d
+}
