@@ -3,6 +3,7 @@ package pdf
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"sort"
 
 	"rogito.dev/rogito/internal/limits"
@@ -78,16 +79,24 @@ func (d *Document) lookup(num int) (entry, bool) {
 	return entry{}, false
 }
 
+// maxOverlap bounds the work of untangling a section that defines numbers
+// twice, which no honest producer writes.
+const maxOverlap = 1 << 20
+
 // normalise sorts the runs; where a section defines a number twice the later
 // line counts.
-func (s *section) normalise() {
-	sorted := true
-	for i := 1; i < len(s.runs); i++ {
-		prev := s.runs[i-1]
-		sorted = sorted && prev.first+len(prev.entries) <= s.runs[i].first
+func (s *section) normalise() error {
+	if disjoint(s.runs) {
+		return nil
 	}
-	if sorted {
-		return
+	sorted := slices.Clone(s.runs)
+	slices.SortStableFunc(sorted, func(a, b run) int { return a.first - b.first })
+	if disjoint(sorted) {
+		s.runs = sorted
+		return nil
+	}
+	if s.count() > maxOverlap {
+		return fmt.Errorf("xref at %d defines objects twice", s.offset)
 	}
 	all := make(map[int]entry)
 	for _, r := range s.runs {
@@ -96,6 +105,17 @@ func (s *section) normalise() {
 		}
 	}
 	s.runs = runsOf(all)
+	return nil
+}
+
+// disjoint reports whether runs are in order and do not overlap.
+func disjoint(runs []run) bool {
+	for i := 1; i < len(runs); i++ {
+		if prev := runs[i-1]; prev.first+len(prev.entries) > runs[i].first {
+			return false
+		}
+	}
+	return true
 }
 
 func runsOf(all map[int]entry) []run {
@@ -138,8 +158,7 @@ func (d *Document) section(off int64) (*section, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.normalise()
-	return s, nil
+	return s, s.normalise()
 }
 
 // table reads a classic cross-reference table with its trailer.
