@@ -72,6 +72,9 @@ func appendBigArc(b *strings.Builder, arc []byte, first bool) {
 // Content is the content octets of a dotted identifier; it panics on text that
 // is not one, since identifiers to be written come from this package.
 func Content(dotted string) []byte {
+	if out, ok := encodeSmall(dotted); ok {
+		return out
+	}
 	out, err := encode(dotted)
 	if err != nil {
 		panic("oid: " + dotted)
