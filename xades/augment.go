@@ -27,7 +27,7 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising) 
 	if err != nil {
 		return err
 	}
-	return augment(ctx, doc, w, r, byName(r.Detached, true))
+	return augment(ctx, doc, w, r, outside{r.Detached, true})
 }
 
 // AugmentIn is Augment for a signature file of a container.
@@ -36,10 +36,10 @@ func AugmentIn(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising
 	if err != nil {
 		return err
 	}
-	return augment(ctx, doc, w, r, byName(r.Detached, false))
+	return augment(ctx, doc, w, r, outside{r.Detached, false})
 }
 
-func augment(ctx context.Context, doc *xmldom.Document, w io.Writer, r ades.Raising, files resolver) error {
+func augment(ctx context.Context, doc *xmldom.Document, w io.Writer, r ades.Raising, files outside) error {
 	raised := 0
 	for i := range raisable(doc) {
 		a := &augmenter{ctx: ctx, r: r, files: files, doc: doc, index: i}
@@ -88,7 +88,7 @@ func insideCounter(n *xmldom.Node) bool {
 type augmenter struct {
 	ctx   context.Context
 	r     ades.Raising
-	files resolver
+	files outside
 	doc   *xmldom.Document
 	index int
 
@@ -97,7 +97,7 @@ type augmenter struct {
 
 // load reads the facts of the signature as it stands now.
 func (a *augmenter) load() {
-	rd := &reader{ctx: a.ctx, doc: a.doc, files: a.files, out: &ades.Document{}, ids: map[string]int{}}
+	rd := newReader(a.ctx, a.doc, a.files)
 	n := raisable(a.doc)[a.index]
 	x, err := xmldsig.Read(a.doc, n)
 	a.s = &sigReader{reader: rd, x: x, sig: &ades.Signature{ID: n.Attr("Id")}}
@@ -170,7 +170,7 @@ func (a *augmenter) stamp(kind ades.TimestampKind) error {
 	}
 	h := a.r.Digest()
 	hash := h.New()
-	t := &stamped{x: a.s.x, unsigned: a.s.unsigned, outside: a.s.outside, m: exclusive}
+	t := &stamped{x: a.s.x, unsigned: a.s.unsigned, outside: a.s.resolve, m: exclusive}
 	if err := t.write(hash, kind, nil); err != nil {
 		return fmt.Errorf("%s time-stamp: %w", kind, err)
 	}

@@ -104,6 +104,11 @@ func (c corpusCase) read(t testing.TB, dir string) (*ades.Document, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c.readBytes(t, dir, b)
+}
+
+func (c corpusCase) readBytes(t testing.TB, dir string, b []byte) (*ades.Document, error) {
+	t.Helper()
 	var files []ades.File
 	for _, d := range c.Inputs.Detached {
 		content, err := os.ReadFile(filepath.Join(dir, d.File))
@@ -242,4 +247,47 @@ func deref(n *int) int {
 		return -1
 	}
 	return *n
+}
+
+// TestMutations changes single bytes of good files; none may stay intact.
+func TestMutations(t *testing.T) {
+	dir := corpusDir(t)
+	type mutation struct {
+		ID, Base, File string
+		Edit           struct {
+			Offset   int
+			Old, New byte
+		}
+	}
+	formats := map[string]corpusCase{}
+	for _, c := range lines[corpusCase](t, filepath.Join(dir, "manifest.jsonl")) {
+		formats[c.ID] = c
+	}
+	total := 0
+	for _, m := range lines[mutation](t, filepath.Join(dir, "mutations.jsonl")) {
+		c, ok := formats[m.Base]
+		if !ok || c.Format != "XAdES" && c.Format != "XMLDSig" {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(dir, m.File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b[m.Edit.Offset] != m.Edit.Old {
+			t.Fatalf("%s: not the byte it should be", m.ID)
+		}
+		b[m.Edit.Offset] = m.Edit.New
+		total++
+		doc, err := c.readBytes(t, dir, b)
+		if err != nil {
+			continue
+		}
+		if got, _ := integrity(doc); got == "intact" {
+			t.Errorf("%s: intact", m.ID)
+		}
+	}
+	t.Logf("%d mutations", total)
+	if total < 20 {
+		t.Errorf("only %d mutations", total)
+	}
 }

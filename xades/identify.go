@@ -88,7 +88,7 @@ func (s *sigReader) lookup(ref certRef) *pkix.Certificate {
 // byKey tries the certificates of KeyInfo on the signature value. The first
 // one stands in when none fits, so that the report can say whose it claims to be.
 func (s *sigReader) byKey() *pkix.Certificate {
-	for _, c := range s.certs[:min(s.inKeyInfo, 32)] {
+	for _, c := range s.certs[:min(s.inKeyInfo, 8)] {
 		if s.x.CheckValue(c.PublicKey) == nil {
 			return c
 		}
@@ -96,7 +96,7 @@ func (s *sigReader) byKey() *pkix.Certificate {
 	if s.inKeyInfo > 0 {
 		return s.certs[0]
 	}
-	for _, c := range s.certs[:min(len(s.certs), 32)] {
+	for _, c := range s.certs[:min(len(s.certs), 8)] {
 		if s.x.CheckValue(c.PublicKey) == nil {
 			return c
 		}

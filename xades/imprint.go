@@ -32,6 +32,9 @@ func (t *stamped) node(w io.Writer, n *xmldom.Node) error {
 	if n == nil {
 		return nil
 	}
+	if err := t.x.Charge(int64(n.End - n.Start)); err != nil {
+		return err
+	}
 	return xmldsig.Canonicalize(w, xmldsig.NodeSet{Apex: n, Comments: true}, t.m)
 }
 

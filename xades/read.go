@@ -24,7 +24,7 @@ func Read(ctx context.Context, src ades.Source, o ades.Reading) (*ades.Document,
 	if err != nil {
 		return nil, err
 	}
-	return read(ctx, doc, byName(o.Detached, true))
+	return read(ctx, doc, outside{o.Detached, true})
 }
 
 // ReadIn is Read for a signature file of a container: references are resolved
@@ -34,17 +34,18 @@ func ReadIn(ctx context.Context, src ades.Source, files []ades.File) (*ades.Docu
 	if err != nil {
 		return nil, err
 	}
-	return read(ctx, doc, byName(files, false))
+	return read(ctx, doc, outside{files, false})
 }
 
-func read(ctx context.Context, doc *xmldom.Document, files resolver) (*ades.Document, error) {
-	r := &reader{ctx: ctx, doc: doc, files: files, out: &ades.Document{Format: ades.XMLDSig}, ids: map[string]int{}}
-	for _, n := range xmldsig.Find(doc) {
+func read(ctx context.Context, doc *xmldom.Document, files outside) (*ades.Document, error) {
+	r := newReader(ctx, doc, files)
+	found := xmldsig.Find(doc)
+	if len(found) > MaxSignatures {
+		return nil, ades.Malformed("XML", "", "%w: %d signatures", xmldom.ErrLimit, len(found))
+	}
+	for _, n := range found {
 		if isCounter(n) {
 			continue // read with its parent
-		}
-		if len(r.out.Signatures) >= MaxSignatures {
-			return nil, ades.Malformed("XML", "", "%w: more than %d signatures", xmldom.ErrLimit, MaxSignatures)
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -60,11 +61,26 @@ func read(ctx context.Context, doc *xmldom.Document, files resolver) (*ades.Docu
 }
 
 type reader struct {
-	ctx   context.Context
-	doc   *xmldom.Document
-	files resolver
-	out   *ades.Document
-	ids   map[string]int
+	ctx    context.Context
+	doc    *xmldom.Document
+	files  outside
+	out    *ades.Document
+	ids    map[string]int
+	budget int64
+}
+
+// The work that one document may ask for, in bytes to digest: a fixed part, and
+// a multiple of its own size and that of the detached files.
+const (
+	budgetBase  = 512 << 20
+	budgetTimes = 8
+)
+
+func newReader(ctx context.Context, doc *xmldom.Document, files outside) *reader {
+	return &reader{
+		ctx: ctx, doc: doc, files: files, out: &ades.Document{Format: ades.XMLDSig}, ids: map[string]int{},
+		budget: budgetBase + budgetTimes*(int64(len(doc.Source()))+files.size()),
+	}
 }
 
 // isCounter reports whether a signature stands in a CounterSignature property
@@ -102,7 +118,7 @@ func (r *reader) signature(n *xmldom.Node, parent *xmldsig.Signature, depth int)
 		s.problem(true, n, "%v", err)
 		return s.sig
 	}
-	s.sig.Value = x.Value
+	s.sig.Value, x.Budget = x.Value, &r.budget
 	s.findProperties()
 	s.readSigned()
 	s.references(parent)
@@ -160,7 +176,7 @@ func (s *sigReader) checkValue() {
 	if pub == nil {
 		return
 	}
-	switch err := s.x.Scheme.Verify(pub, s.sig.ToBeSigned, s.x.Value); {
+	switch err := s.x.CheckValue(pub); {
 	case err == nil:
 		s.sig.ValueIntact = ades.Yes
 	case errors.Is(err, pkix.ErrSignature):
@@ -177,7 +193,7 @@ func (s *sigReader) counterSignatures() {
 			continue
 		}
 		for _, n := range p.Children(ds, "Signature") {
-			if s.depth+1 >= limits.CounterSignatures || len(s.sig.CounterSignatures) >= MaxSignatures {
+			if s.depth+1 >= limits.CounterSignatures {
 				s.problem(false, p, "counter-signatures beyond the limit are not read")
 				return
 			}

@@ -14,29 +14,38 @@ import (
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// resolver finds files for references out of the document.
-type resolver func(r *xmldsig.Reference) *ades.File
+// outside are the files that references out of the document may be to.
+type outside struct {
+	files []ades.File
+	// single lets one file alone serve any reference.
+	single bool
+}
 
-// byName resolves by name: as it stands, percent-decoded, or by its last
-// segment where only one file has it. With single, one file alone serves any
-// reference. The digest decides in the end.
-func byName(files []ades.File, single bool) resolver {
-	return func(r *xmldsig.Reference) *ades.File {
-		for _, name := range names(r.URI) {
-			for i := range files {
-				if files[i].Name != "" && files[i].Name == name {
-					return &files[i]
-				}
+func (o outside) size() int64 {
+	var total int64
+	for _, f := range o.files {
+		total += f.Source.Size()
+	}
+	return total
+}
+
+// find resolves by name: as it stands, percent-decoded, or by its last segment
+// where only one file has it. The digest decides in the end.
+func (o outside) find(r *xmldsig.Reference) *ades.File {
+	for _, name := range names(r.URI) {
+		for i := range o.files {
+			if o.files[i].Name != "" && o.files[i].Name == name {
+				return &o.files[i]
 			}
 		}
-		if f := byBase(files, path.Base(decodeURI(r.URI))); f != nil {
-			return f
-		}
-		if single && len(files) == 1 {
-			return &files[0]
-		}
-		return nil
 	}
+	if f := byBase(o.files, path.Base(decodeURI(r.URI))); f != nil {
+		return f
+	}
+	if o.single && len(o.files) == 1 {
+		return &o.files[0]
+	}
+	return nil
 }
 
 func byBase(files []ades.File, base string) *ades.File {
@@ -64,9 +73,9 @@ func decodeURI(uri string) string {
 	return uri
 }
 
-// outside adapts the resolver for digests.
-func (s *sigReader) outside(r *xmldsig.Reference) xmldsig.Source {
-	if f := s.files(r); f != nil {
+// resolve adapts find for digests.
+func (s *sigReader) resolve(r *xmldsig.Reference) xmldsig.Source {
+	if f := s.files.find(r); f != nil {
 		return f.Source
 	}
 	return nil
@@ -131,7 +140,7 @@ func (s *sigReader) content(r *xmldsig.Reference, ref *ades.Reference) {
 		s.missing++
 	}
 	if _, _, same, _ := s.x.Target(r); !same {
-		if f := s.files(r); f != nil {
+		if f := s.files.find(r); f != nil {
 			ref.Name = f.Name
 			s.sig.Content = append(s.sig.Content, *f)
 		} else {
@@ -150,7 +159,7 @@ func (s *sigReader) reference(r *xmldsig.Reference) ades.Reference {
 	if h, ok := xmldsig.HashByURI(r.DigestURI); ok {
 		ref.Digest = xmldsig.HashName(h)
 	}
-	err := s.x.Check(r, s.outside)
+	err := s.x.Check(r, s.resolve)
 	switch {
 	case err == nil:
 		ref.Found, ref.Intact = true, ades.Yes
@@ -187,7 +196,7 @@ func (s *sigReader) manifest(n *xmldom.Node) {
 			s.problem(false, e, "manifest entry not found: %q", ref.Name)
 			continue
 		}
-		if f := s.files(r); f != nil {
+		if f := s.files.find(r); f != nil {
 			s.sig.Content = append(s.sig.Content, *f)
 		}
 		s.sig.References = append(s.sig.References, ref)

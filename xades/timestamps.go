@@ -13,6 +13,9 @@ import (
 // maxTimestamps bounds the tokens read from one signature.
 const maxTimestamps = 64
 
+// tokenCost is what reading a token counts for.
+const tokenCost = 512 << 10
+
 // timestampKinds by the local names of the properties.
 var timestampKinds = map[string]ades.TimestampKind{
 	"AllDataObjectsTimeStamp":        ades.ContentTimestamp,
@@ -122,6 +125,9 @@ func (s *sigReader) token(p, c *xmldom.Node, kind ades.TimestampKind) (*ades.Tim
 	if err != nil {
 		return nil, err
 	}
+	if err := s.x.Charge(tokenCost); err != nil {
+		return nil, err
+	}
 	var trouble error
 	imprint := func(h crypto.Hash) ([]byte, error) {
 		if !h.Available() {
@@ -133,7 +139,7 @@ func (s *sigReader) token(p, c *xmldom.Node, kind ades.TimestampKind) (*ades.Tim
 			return nil, nil
 		}
 		w := h.New()
-		t := &stamped{x: s.x, unsigned: s.unsigned, outside: s.outside, m: m}
+		t := &stamped{x: s.x, unsigned: s.unsigned, outside: s.resolve, m: m}
 		if err := t.write(w, kind, p); err != nil {
 			trouble = err
 			return nil, nil // what is stamped is not at hand

@@ -41,6 +41,9 @@ func (s *Signature) Write(w io.Writer, r *Reference, ext Resolver, m Method) err
 	if err != nil {
 		return err
 	}
+	if err := s.Charge(d.size()); err != nil {
+		return err
+	}
 	steps, err := transforms(r.Node)
 	if err != nil {
 		return err
@@ -64,6 +67,14 @@ func transforms(ref *xmldom.Node) ([]*xmldom.Node, error) {
 		return nil, fmt.Errorf("%w: more than %d transforms", xmldom.ErrLimit, MaxTransforms)
 	}
 	return steps, nil
+}
+
+// size is about how much there is to read.
+func (d *data) size() int64 {
+	if d.source != nil {
+		return d.source.Size()
+	}
+	return int64(d.set.Apex.End - d.set.Apex.Start)
 }
 
 func (d *data) write(w io.Writer, m Method) error {

@@ -1,0 +1,111 @@
+package xades
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/xmldom"
+)
+
+// TestHostile reads what is made to exhaust a reader; each must end soon.
+func TestHostile(t *testing.T) {
+	attributes := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, ` a%d="x"`, i)
+		}
+		return b.String()
+	}
+	const sig = `<ds:Signature xmlns:ds="` + ds + `"><ds:SignedInfo><ds:CanonicalizationMethod Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"/><ds:SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"/>%s</ds:SignedInfo><ds:SignatureValue>AA==</ds:SignatureValue></ds:Signature>`
+	const ref = `<ds:Reference URI=""><ds:Transforms><ds:Transform Algorithm="http://www.w3.org/2000/09/xmldsig#enveloped-signature"/></ds:Transforms><ds:DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><ds:DigestValue>AA==</ds:DigestValue></ds:Reference>`
+	for name, tt := range map[string]struct {
+		doc  string
+		want error
+	}{
+		"external entity":  {`<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>`, xmldom.ErrDoctype},
+		"billion laughs":   {`<!DOCTYPE a [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><a>&b;</a>`, xmldom.ErrDoctype},
+		"parameter entity": {`<!DOCTYPE a [<!ENTITY % x SYSTEM "http://127.0.0.1/"> %x;]><a/>`, xmldom.ErrDoctype},
+		"nested":           {strings.Repeat("<a>", 100_000) + strings.Repeat("</a>", 100_000), xmldom.ErrLimit},
+		"attributes":       {"<a" + attributes(1_000_000) + "/>", xmldom.ErrLimit},
+		"references":       {fmt.Sprintf(sig, strings.Repeat(ref, 20_000)), nil},
+		"signatures":       {"<a>" + strings.Repeat(fmt.Sprintf(sig, ref), 900) + "</a>", nil},
+		"many signatures":  {"<a>" + strings.Repeat(fmt.Sprintf(sig, ref), 5000) + "</a>", xmldom.ErrLimit},
+		"cdata":            {"<a>" + strings.Repeat("<![CDATA[x]]>", 500_000) + "</a>", nil},
+		"comments":         {"<a>" + strings.Repeat("<!---->", 500_000) + "</a>", nil},
+		"same id":          {"<a>" + strings.Repeat(`<b Id="x"/>`, 200_000) + "</a>", nil},
+		"character refs":   {"<a>" + strings.Repeat("&#65;", 500_000) + "</a>", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			doc, err := Read(context.Background(), bytes.NewReader([]byte(tt.doc)), ades.Reading{})
+			if took := time.Since(start); took > 5*time.Second {
+				t.Errorf("took %v", took)
+			}
+			if tt.want != nil && !errors.Is(err, tt.want) {
+				t.Errorf("error %v, want %v", err, tt.want)
+			}
+			if doc != nil {
+				for _, s := range doc.Signatures {
+					if s.Intact() == ades.Yes {
+						t.Fatal("intact")
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestWrapping moves signed content away and puts other content in its place.
+func TestWrapping(t *testing.T) {
+	p := adestest.Must(t, clock)
+	a := p.Actor(t, "p256")
+	const doc = `<r><order Id="o1"><amount>1</amount></order></r>`
+	signed := string(sign(t, a, []ades.File{file("", doc)}, Options{SignElement: "o1"}))
+	const genuine, evil = `<order Id="o1"><amount>1</amount></order>`, `<order Id="o1"><amount>1000000</amount></order>`
+	other := strings.Replace(evil, `"o1"`, `"o2"`, 1)
+	end := strings.Index(signed, "</ds:Signature>")
+	into := func(s, extra string) string { return strings.Replace(s, "</ds:Signature>", extra+"</ds:Signature>", 1) }
+	for name, attack := range map[string]string{
+		"duplicate id":                   strings.Replace(signed, genuine, evil+genuine, 1),
+		"duplicate id, genuine wrapped":  strings.Replace(signed, genuine, evil+"<wrap>"+genuine+"</wrap>", 1),
+		"duplicate id in other spelling": strings.Replace(signed, genuine, strings.Replace(evil, "Id=", "ID=", 1)+genuine, 1),
+		"genuine in an object":           into(strings.Replace(signed, genuine, evil, 1), "<ds:Object>"+genuine+"</ds:Object>"),
+		"genuine moved, other in place":  into(strings.Replace(signed, genuine, other, 1), "<ds:Object>"+genuine+"</ds:Object>"),
+		"root renamed around":            "<x>" + other + signed + "</x>",
+		"second SignedInfo":              strings.Replace(signed, "<ds:SignatureValue", signed[strings.Index(signed, "<ds:SignedInfo>"):strings.Index(signed, "<ds:SignatureValue")]+"<ds:SignatureValue", 1),
+		"properties of another":          strings.Replace(signed, "<ds:Object><xades:Q", `<ds:Object><xades:QualifyingProperties xmlns:xades="`+ns132+`" Target="#x"/></ds:Object><ds:Object><xades:Q`, 1),
+		"changed outside":                strings.Replace(signed, "<r>", "<r><note>pay the other account</note>", 1),
+	} {
+		if attack == signed || end < 0 {
+			t.Fatalf("%s: nothing changed", name)
+		}
+		d, err := Read(context.Background(), bytes.NewReader([]byte(attack)), ades.Reading{})
+		if err != nil {
+			continue
+		}
+		s := d.Signatures[0]
+		fatal := false
+		for _, pr := range s.Problems {
+			fatal = fatal || pr.Fatal
+		}
+		if s.Intact() == ades.Yes && !fatal && s.ContentIsWhole {
+			t.Errorf("%s: passes for the whole document", name)
+		}
+		if strings.HasPrefix(name, "duplicate") && (s.Intact() == ades.Yes || !fatal) {
+			t.Errorf("%s: intact %v, fatal %v", name, s.Intact(), fatal)
+		}
+		for _, c := range s.Content {
+			b := make([]byte, c.Source.Size())
+			if _, err := c.Source.ReadAt(b, 0); err == nil && bytes.Contains(b, []byte("1000000")) {
+				t.Errorf("%s: unsigned content is handed out as signed", name)
+			}
+		}
+	}
+}
