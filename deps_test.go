@@ -38,7 +38,7 @@ asic                        ades cades xades tsp internal/cms internal/limits in
 pkcs1                       ades internal/cms internal/oid internal/pkix
 report                      ades
 policy                      ades report internal/oid internal/pkix
-tsl                         ades internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
+tsl                         ades report internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 trust                       ades report tsl internal/cms internal/limits internal/oid internal/pkix
 .                           ades asic cades pades xades pkcs1 policy report trust tsl tsp internal/*
 adestest                    ades tsp tsl internal/*

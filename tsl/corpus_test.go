@@ -1,0 +1,176 @@
+package tsl
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/internal/xmldsig"
+)
+
+func corpus(t testing.TB) string {
+	t.Helper()
+	root := os.Getenv("ROGITO_SHARED")
+	if root == "" {
+		root = filepath.Join("..", "..", "shared")
+	}
+	dir := filepath.Join(root, "corpus", "tl")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("SKIPPED: the trusted lists are not there: %v", err)
+	}
+	return dir
+}
+
+func readList(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(corpus(t), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// ownSigners are the certificates that a list's signature carries: good
+// enough to test arithmetic, not to trust.
+func ownSigners(t testing.TB, l *List) []*pkix.Certificate {
+	var out []*pkix.Certificate
+	for _, n := range xmldsig.Find(l.doc) {
+		for _, der := range xmldsig.Certificates(child(n, "KeyInfo")) {
+			if c, err := pkix.ParseCertificate(der); err == nil {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+func TestCorpusLists(t *testing.T) {
+	f, err := os.Open(filepath.Join(corpus(t), "manifest.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	n := 0
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		var m struct {
+			File, Version, Sequence, Type, Territory string
+			Issued                                   time.Time
+			NextUpdate                               time.Time `json:"next_update"`
+			Parses                                   bool
+			Pointers, Providers, Services, Granted   int
+			History                                  int    `json:"history_instances"`
+			Intact                                   []bool `json:"signatures_intact"`
+		}
+		if err := json.Unmarshal(sc.Bytes(), &m); err != nil {
+			t.Fatal(err)
+		}
+		n++
+		l, err := Parse(readList(t, m.File))
+		if !m.Parses {
+			if err == nil {
+				t.Errorf("%s was read", m.File)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", m.File, err)
+			continue
+		}
+		services, history, granted := 0, 0, 0
+		for _, p := range l.Providers {
+			services += len(p.Services)
+			for _, s := range p.Services {
+				history += len(s.History)
+				if s.Status == "granted" {
+					granted++
+				}
+			}
+		}
+		if l.Version != m.Version || l.Sequence != m.Sequence || l.Type != m.Type || l.Territory != m.Territory ||
+			!l.Issued.Equal(m.Issued) || !l.NextUpdate.Equal(m.NextUpdate) || len(l.Pointers) != m.Pointers ||
+			len(l.Providers) != m.Providers || services != m.Services || history != m.History || granted != m.Granted {
+			t.Errorf("%s read as %s %s %s %s %v %v, %d pointers, %d providers, %d services, %d past, %d granted; want %+v", m.File,
+				l.Version, l.Sequence, l.Type, l.Territory, l.Issued, l.NextUpdate, len(l.Pointers), len(l.Providers), services, history, granted, m)
+		}
+		_, err = l.Verify(ownSigners(t, l))
+		want := len(m.Intact) == 1 && m.Intact[0]
+		if (err == nil) != want {
+			t.Errorf("%s: signature: %v, want intact %v", m.File, err, m.Intact)
+		}
+	}
+	if n != 18 {
+		t.Errorf("%d lists", n)
+	}
+}
+
+// The list of lists of 2019 names the signers of the national ones.
+func TestCorpusPointers(t *testing.T) {
+	lotl, err := Parse(readList(t, "cache-EU.xml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"IT", "IE", "DK", "MT", "LU"} {
+		l, err := Parse(readList(t, "cache-"+name+".xml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, p := range lotl.Pointers {
+			if p.Territory == name {
+				if _, err := l.Verify(p.Certificates); err == nil {
+					found = true
+				}
+			}
+		}
+		if !found {
+			t.Errorf("list of %s is not signed by whom the list of lists names", name)
+		}
+	}
+}
+
+func TestItalianListSpeed(t *testing.T) {
+	b := readList(t, "cache-IT.xml")
+	best := time.Hour
+	for range 3 {
+		start := time.Now()
+		l, err := Parse(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Verify(ownSigners(t, l)); err != nil {
+			t.Fatal(err)
+		}
+		best = min(best, time.Since(start))
+	}
+	t.Logf("Italian list parsed and checked in %v", best)
+	if best > 300*time.Millisecond {
+		t.Errorf("Italian list takes %v, more than 300 ms", best)
+	}
+}
+
+func BenchmarkItalianList(b *testing.B) {
+	raw := readList(b, "cache-IT.xml")
+	for b.Loop() {
+		l, err := Parse(raw)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := l.Verify(ownSigners(b, l)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`<TrustServiceStatusList xmlns="http://uri.etsi.org/02231/v2#"><SchemeInformation/></TrustServiceStatusList>`))
+	f.Fuzz(func(_ *testing.T, b []byte) {
+		if l, err := Parse(b); err == nil {
+			_ = l.Check()
+			_, _ = l.Verify(nil)
+		}
+	})
+}
