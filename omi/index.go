@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"rogito.dev/rogito/internal/geo"
@@ -27,6 +28,9 @@ type Index struct {
 	report   Report
 	id       string
 	size     int64
+
+	warm   []atomic.Pointer[[]byte] // encoded zones
+	warmed atomic.Int64             // bytes of them
 }
 
 // OpenIndex maps an index file into memory and checks it whole. The memory is given
@@ -86,6 +90,7 @@ func parseBody(b []byte, id string) (*Index, error) {
 	if at := ix.check(); at != "" {
 		return nil, fmt.Errorf("%w: its %s do not hold together", ErrIndex, at)
 	}
+	ix.warm = make([]atomic.Pointer[[]byte], ix.count(secZones, zoneSize))
 	return ix, nil
 }
 

@@ -64,7 +64,26 @@ func (a Answer) appendFields(b []byte) []byte {
 	return z.appendFields(append(b, ','))
 }
 
+// warmLimit bounds what an index keeps of encoded zones, in bytes.
+const warmLimit = 16 << 20
+
+// appendFields appends what there is to say of a zone whatever the place. The first
+// zones that are asked for stay encoded: most traffic is about few of them.
 func (z Zone) appendFields(b []byte) []byte {
+	slot := &z.ix.warm[z.i]
+	if ready := slot.Load(); ready != nil {
+		return append(b, *ready...)
+	}
+	start := len(b)
+	b = z.encodeFields(b)
+	if n := int64(len(b) - start); z.ix.warmed.Add(n) <= warmLimit {
+		ready := append(make([]byte, 0, n), b[start:]...)
+		slot.Store(&ready)
+	}
+	return b
+}
+
+func (z Zone) encodeFields(b []byte) []byte {
 	b = appendMunicipality(b, z.Municipality())
 	b = appendText(append(b, `,"omi_zone":`...), z.Code())
 	b = z.appendDetails(append(b, `,"zone":`...))

@@ -133,7 +133,7 @@ func registerEncodedBody[In, D any](a *API, op Op, h func(ctx context.Context, i
 		if _, err := bind.body(a, c, r, &op, in); err != nil {
 			return answer{}, err
 		}
-		out := newEncoded(r)
+		out := newEncoded(c, r)
 		if err := h(r.Context(), in, out); err != nil {
 			out.free()
 			return answer{}, err
