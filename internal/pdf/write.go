@@ -55,14 +55,23 @@ func (w *printer) object(o Object) error {
 		w.buf = append(w.buf, x.Open...)
 		start := len(w.buf)
 		w.buf = slices.Grow(w.buf, x.Size)[:start+x.Size]
-		for i := start; i < len(w.buf); i++ {
-			w.buf[i] = x.Fill
-		}
+		fill(w.buf[start:], x.Fill)
 		w.buf = append(w.buf, x.Close...)
 	default:
 		return fmt.Errorf("write object of type %T", o)
 	}
 	return nil
+}
+
+// fill sets every byte, doubling what is set.
+func fill(b []byte, c byte) {
+	if len(b) == 0 {
+		return
+	}
+	b[0] = c
+	for n := 1; n < len(b); n *= 2 {
+		copy(b[n:], b[:n])
+	}
 }
 
 func (w *printer) name(n Name) {
