@@ -95,6 +95,7 @@ type MoneyConfig struct {
 	SignatureSubscription string `yaml:"signature_subscription" doc:"a signature of a subscription, in EUR"`
 	Certificate           string `yaml:"certificate" doc:"activation of a certificate, in EUR"`
 	Lookup                string `yaml:"lookup" doc:"a quotation beyond the free ones, in EUR"`
+	LookupSubscription    string `yaml:"lookup_subscription" doc:"a quotation of a subscription, in EUR"`
 	VAT                   int    `yaml:"vat" doc:"percent of value added tax that a transaction names"`
 }
 
@@ -176,7 +177,7 @@ func Defaults() Config {
 		},
 		Money: MoneyConfig{
 			Signature: "0.050", SignatureSubscription: "0.013",
-			Certificate: "137", Lookup: "0.02", VAT: 22,
+			Certificate: "137", Lookup: "0.02", LookupSubscription: "0.003", VAT: 22,
 		},
 		OMI: OMIConfig{FreePerDay: 1440},
 		Signing: SigningConfig{

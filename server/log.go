@@ -11,43 +11,62 @@ import (
 
 	"golang.org/x/term"
 
+	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/fault"
 )
 
 // newLogger writes text to a terminal and JSON elsewhere, adds the request id
-// that the context carries, and lets no secret through.
-func newLogger(cfg LogConfig, w io.Writer) *slog.Logger {
+// that the context carries, and lets no secret through. The function it
+// returns writes out what is still held back.
+func newLogger(cfg LogConfig, w io.Writer) (*slog.Logger, func()) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.Level)); err != nil {
 		level = slog.LevelInfo
 	}
-	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: redact}
 	text := cfg.Format == "text"
 	if f, ok := w.(*os.File); ok && cfg.Format == "" {
 		text = term.IsTerminal(int(f.Fd()))
 	}
-	if text {
-		return slog.New(requestHandler{slog.NewTextHandler(w, opts)})
+	out := &lines{w: w}
+	make := func(replace func([]string, slog.Attr) slog.Attr) slog.Handler {
+		opts := &slog.HandlerOptions{Level: level, ReplaceAttr: replace}
+		if text {
+			return slog.NewTextHandler(out, opts)
+		}
+		return slog.NewJSONHandler(out, opts)
 	}
-	return slog.New(requestHandler{slog.NewJSONHandler(w, opts)})
+	return slog.New(requestHandler{Handler: make(redact), access: make(nil), out: out}), out.flush
 }
 
-// requestHandler names the request a line belongs to.
-type requestHandler struct{ slog.Handler }
+// requestHandler names the request a line belongs to. Lines of the access log
+// take a short cut: there is one for every request, and what stands in them is
+// known to be no secret.
+type requestHandler struct {
+	slog.Handler
+	access slog.Handler
+	out    *lines
+}
 
 func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
-	if id := fault.RequestID(ctx); id != "" && r.Message != "request" {
+	if r.Message == api.AccessLine {
+		return h.access.Handle(ctx, r)
+	}
+	if id := fault.RequestID(ctx); id != "" {
 		r.AddAttrs(slog.String("request", id))
 	}
-	return h.Handler.Handle(ctx, r)
+	err := h.Handler.Handle(ctx, r)
+	if r.Level >= slog.LevelWarn {
+		h.out.flush()
+	}
+	return err
 }
 
 func (h requestHandler) WithAttrs(a []slog.Attr) slog.Handler {
-	return requestHandler{h.Handler.WithAttrs(a)}
+	return requestHandler{h.Handler.WithAttrs(a), h.access.WithAttrs(a), h.out}
 }
 
 func (h requestHandler) WithGroup(name string) slog.Handler {
-	return requestHandler{h.Handler.WithGroup(name)}
+	return requestHandler{h.Handler.WithGroup(name), h.access.WithGroup(name), h.out}
 }
 
 // secretWords in the name of an attribute hide its value.

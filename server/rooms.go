@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 
+	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/publication"
@@ -27,6 +28,7 @@ type Server struct {
 	blobs       store.Blobs
 	idempotency *store.Idempotency
 	jobs        *job.Queue
+	accounts    *account.Service
 
 	publications *publication.Keeper
 }
@@ -37,7 +39,14 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.readSecrets(); err != nil {
 		return nil, err
 	}
-	return open(ctx, cfg, newLogger(cfg.Log, os.Stderr))
+	log, flush := newLogger(cfg.Log, os.Stderr)
+	s, err := open(ctx, cfg, log)
+	if err != nil {
+		flush()
+		return nil, err
+	}
+	s.closers = append([]func(){flush}, s.closers...) // closed last
+	return s, nil
 }
 
 func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err error) {
@@ -63,6 +72,9 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	s.idempotency = store.NewIdempotency(s.db, s.master)
 	s.jobs = job.New(s.db, job.Config{Workers: cfg.Jobs.Workers, Log: log})
 	s.metrics.registry.MustRegister(s.jobs)
+	if err := s.openAccounts(); err != nil {
+		return nil, err
+	}
 	if s.publications, err = s.openPublications(); err != nil {
 		return nil, err
 	}
@@ -94,9 +106,6 @@ func (s *Server) Close() {
 	s.closers = nil
 }
 
-// gate says who calls; nil until there are accounts.
-func (s *Server) gate() api.Gate { return nil }
-
 // start sets the work in the background going.
 func (s *Server) start(ctx context.Context) error {
 	s.startPublications(ctx)
@@ -116,5 +125,7 @@ func (s *Server) start(ctx context.Context) error {
 
 // register adds the operations of every area.
 func (s *Server) register(a *api.API) {
-	api.RegisterOMI(a, &api.OMI{Publications: s.publications})
+	api.RegisterAccounts(a, &api.Accounts{Service: s.accounts, DB: s.db})
+	api.RegisterOMI(a, &api.OMI{Publications: s.publications, Meter: s.accounts})
+	s.announce(a)
 }

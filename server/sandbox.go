@@ -3,11 +3,15 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"text/template"
+
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // Sandbox is what the first start in an empty installation made, as
@@ -134,6 +138,85 @@ func (s *Server) firstStart(ctx context.Context) (*welcome, error) {
 	return w, made.write(s.cfg.Data)
 }
 
+// sandboxEmail is the sandbox's account.
+const sandboxEmail = "sandbox@example.org"
+
+// sandboxCredit is its test money, in euro.
+const sandboxCredit = 1_000_000
+
 // sandbox makes the sandbox's account and what belongs to it, or returns nil
-// where the database has one already.
-func (s *Server) sandbox(context.Context) (*Sandbox, error) { return nil, nil }
+// where there is nothing to make. Whether it exists is judged by the database:
+// a second server on it makes none.
+func (s *Server) sandbox(ctx context.Context) (*Sandbox, error) {
+	exists, err := s.accounts.SandboxExists(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.cfg.Production {
+		if exists {
+			return nil, errors.New("this installation is a sandbox: --production refuses its keys and certificates; start with an empty database and data folder (rogito init)")
+		}
+		return nil, nil
+	}
+	if exists {
+		return s.mendSandbox(ctx)
+	}
+	if some, err := s.accounts.Any(ctx); some || err != nil {
+		return nil, err // rogito init was here
+	}
+	made, err := s.accounts.Create(ctx, account.NewAccount{
+		Email: sandboxEmail, Admin: true, Sandbox: true, Credit: sandboxCredit * account.Euro,
+	})
+	if err != nil {
+		if again, e := s.accounts.SandboxExists(ctx); e == nil && again {
+			return nil, nil // another server was faster
+		}
+		return nil, fmt.Errorf("make the sandbox: %w", err)
+	}
+	b := &Sandbox{BaseURL: s.cfg.PublicURL, Email: made.Account.Email, APIKey: made.APIKey, Token: made.Token}
+	return b, s.furnish(ctx, made.Account.ID, b)
+}
+
+// mendSandbox makes new secrets for a sandbox whose first start was cut off
+// before sandbox.json was written. Only the embedded database has its one
+// data folder, where the file must be.
+func (s *Server) mendSandbox(ctx context.Context) (*Sandbox, error) {
+	if s.db.Dialect() != store.SQLite || readSandbox(s.cfg.Data) != nil {
+		return nil, nil
+	}
+	a, err := s.accounts.Find(ctx, sandboxEmail)
+	if err != nil {
+		return nil, err
+	}
+	b := &Sandbox{BaseURL: s.cfg.PublicURL, Email: a.Email}
+	if b.APIKey, err = s.accounts.NewKey(ctx, a.ID); err != nil {
+		return nil, err
+	}
+	err = s.db.Write(ctx, func(tx *store.Tx) error {
+		t, err := s.accounts.CreateToken(ctx, tx, a.ID, account.NewToken{Name: "first", Scopes: []string{account.AllScopes}})
+		if err == nil {
+			b.Token = t.Secret
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return b, s.furnish(ctx, a.ID, b)
+}
+
+// furnish adds to a new sandbox what other rooms have for it. Each step must
+// stand being run again, after a first start that was cut off.
+func (s *Server) furnish(ctx context.Context, accountID string, b *Sandbox) error {
+	for _, step := range s.furnishers() {
+		if err := step(ctx, accountID, b); err != nil {
+			return fmt.Errorf("make the sandbox: %w", err)
+		}
+	}
+	return nil
+}
+
+type furnisher func(ctx context.Context, accountID string, b *Sandbox) error
+
+// furnishers are the steps: certificates, the webhook secret.
+func (s *Server) furnishers() []furnisher { return nil }

@@ -41,7 +41,8 @@ func Run(ctx context.Context, cfg Config, std Streams) (err error) {
 	if err := cfg.readSecrets(); err != nil {
 		return err
 	}
-	log := newLogger(cfg.Log, std.Err)
+	log, flush := newLogger(cfg.Log, std.Err)
+	defer flush()
 	ln, err := listener(ctx, &cfg)
 	if err != nil {
 		return err
@@ -149,14 +150,14 @@ func (s *Server) newAPI() *api.API {
 		Version:     Version,
 		PublicURL:   s.cfg.PublicURL,
 		Log:         s.log,
-		Gate:        s.gate(),
+		Gate:        s.accounts,
 		Idempotency: s.idempotency,
 		SpoolDir:    s.spool,
 		Limits:      upload.Limits{Body: s.cfg.Limits.Body, Depth: s.cfg.Limits.Depth, Values: s.cfg.Limits.Values},
 		MaxInFlight: s.cfg.Limits.InFlight,
 		Timeout:     s.cfg.Limits.Timeout,
 		Proxies:     proxies,
-		Observe:     s.metrics.observe,
+		Observe:     s.observe,
 	})
 	a.Mount("/healthz", http.HandlerFunc(s.health.healthy))
 	a.Mount("/readyz", http.HandlerFunc(s.health.ready))

@@ -143,7 +143,7 @@ func TestDrain(t *testing.T) {
 	hl.started.Store(true)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serve(ctx, newHTTPServer(&cfg, h, newLogger(cfg.Log, io.Discard)), ln, func() { hl.draining.Store(true) }, 5*time.Second)
+		ended <- serve(ctx, newHTTPServer(&cfg, h, quiet()), ln, func() { hl.draining.Store(true) }, 5*time.Second)
 	}()
 	answer := make(chan string, 1)
 	go func() {
@@ -189,7 +189,7 @@ func TestDrainHasAnEnd(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serve(ctx, newHTTPServer(&cfg, h, newLogger(cfg.Log, io.Discard)), ln, func() {}, 100*time.Millisecond)
+		ended <- serve(ctx, newHTTPServer(&cfg, h, quiet()), ln, func() {}, 100*time.Millisecond)
 	}()
 	go http.Get("http://" + ln.Addr().String())
 	<-inside

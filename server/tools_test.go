@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"io/fs"
+	"log/slog"
 	"math/big"
 	"net"
 	"os"
@@ -42,6 +43,8 @@ func selfSigned(t *testing.T, dir string) (certFile, keyFile string) {
 	}
 	return certFile, keyFile
 }
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func assertMode(t *testing.T, path string, want fs.FileMode) {
 	t.Helper()

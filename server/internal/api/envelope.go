@@ -63,21 +63,22 @@ func seal[D any](r Reply[D], err error) (answer, error) {
 type Encoded struct {
 	Buf    []byte // append to it: the whole answer, envelope included
 	Type   string // media type; empty: application/json
-	Header http.Header
+	header http.Header
 	match  string
 	same   bool
 }
 
 var encodedPool = sync.Pool{New: func() any { return &Encoded{Buf: make([]byte, 0, 16<<10)} }}
 
-func newEncoded(r *http.Request) *Encoded {
+func newEncoded(c *call, r *http.Request) *Encoded {
 	e := encodedPool.Get().(*Encoded)
-	e.Buf, e.Type, e.Header, e.same = e.Buf[:0], "", nil, false
+	e.Buf, e.Type, e.header, e.same = e.Buf[:0], "", c.Header(), false
 	e.match = r.Header.Get("If-None-Match")
 	return e
 }
 
 func (e *Encoded) free() {
+	e.header = nil
 	if cap(e.Buf) <= 1<<20 {
 		encodedPool.Put(e)
 	}
@@ -92,12 +93,7 @@ func (e *Encoded) NotModified(etag string) bool {
 }
 
 // Set sets a header of the answer.
-func (e *Encoded) Set(name, value string) {
-	if e.Header == nil {
-		e.Header = make(http.Header, 4)
-	}
-	e.Header.Set(name, value)
-}
+func (e *Encoded) Set(name, value string) { e.header.Set(name, value) }
 
 func matches(list, etag string) bool {
 	for list != "" {
@@ -191,7 +187,6 @@ func copyHeader(dst, src http.Header) {
 
 func (a *API) writeEncoded(w http.ResponseWriter, r *http.Request, op *Op, e *Encoded) {
 	defer e.free()
-	copyHeader(w.Header(), e.Header)
 	if e.same {
 		w.WriteHeader(http.StatusNotModified)
 		return

@@ -91,7 +91,7 @@ type EncodedHandler func(ctx context.Context, r *http.Request, out *Encoded) err
 func RegisterEncoded[In, D any](a *API, op Op, h EncodedHandler) {
 	bindingOf[In]() // refuses a bad In at start, as Register does
 	run := func(c *call, r *http.Request) (answer, error) {
-		out := newEncoded(r)
+		out := newEncoded(c, r)
 		if err := h(r.Context(), r, out); err != nil {
 			out.free()
 			return answer{}, err
@@ -117,7 +117,6 @@ func (a *API) add(op Op, run runner) {
 				return
 			}
 			c.caller = caller
-			r = r.WithContext(account.WithCaller(r.Context(), caller))
 		}
 		ans, err := run(c, r)
 		if err != nil {

@@ -4,6 +4,9 @@ import "context"
 
 type requestKey struct{}
 
+// RequestKey is the key under which a context carries the id of its request.
+func RequestKey() any { return requestKey{} }
+
 // WithRequestID returns a context that carries the id of the request, which
 // every answer and every log line repeats.
 func WithRequestID(ctx context.Context, id string) context.Context {

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/json"
+
+	"rogito.dev/rogito/server"
+)
+
+func init() {
+	add(groupServe, "init", "make a production installation: master key and first administrator", func() any { return &initCommand{} })
+	add(groupCare, "master-key", "rotate the master key", func() any { return &masterKeyCommand{} })
+}
+
+type initCommand struct {
+	dataFlags
+	Email string `arg:"" help:"e-mail of the first administrator"`
+	JSON  bool   `help:"print JSON"`
+}
+
+// Help is the page of the command.
+func (c *initCommand) Help() string {
+	return example(`
+Makes the master key and the first administrator of a production installation,
+and prints the administrator's API key and token. They are shown this once.
+
+Keep a copy of the master key apart from the backups of the data: without it
+nothing that is sealed can be read.`,
+		"rogito init --data /var/lib/rogito admin@example.org",
+		"rogito serve --production --data /var/lib/rogito")
+}
+
+// Run makes the installation.
+func (c *initCommand) Run(s *session) error {
+	srv, err := c.open(s)
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	made, err := srv.Init(s.ctx, c.Email)
+	if err != nil {
+		return err
+	}
+	s.notef("the master key is %s: keep a copy in a safe place", srv.MasterKeyPath())
+	return printAccount(s, made, c.JSON)
+}
+
+// printAccount shows the secrets of a new account.
+func printAccount(s *session, a *server.NewAccount, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(s.stdout).Encode(a)
+	}
+	s.printf("email:   %s\napi_key: %s\ntoken:   %s\n", a.Email, a.APIKey, a.Token)
+	return nil
+}
+
+type masterKeyCommand struct {
+	Rotate masterKeyRotateCommand `cmd:"" help:"make a new master key and seal everything under it"`
+}
+
+// Help is the page of the command.
+func (c *masterKeyCommand) Help() string {
+	return example(`
+Everything sealed stays readable: only one key is wrapped anew. Servers that run
+go on; where the key's file is not shared, bring the new one to every machine
+before its next start. Old backups need the old key: keep it with them.`,
+		"rogito master-key rotate --data ./data")
+}
+
+type masterKeyRotateCommand struct{ dataFlags }
+
+// Run rotates the key.
+func (c *masterKeyRotateCommand) Run(s *session) error {
+	srv, err := c.open(s)
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	id, err := srv.RotateMasterKey(s.ctx)
+	if err != nil {
+		return err
+	}
+	s.printf("the master key is now %s, in %s\n", id, srv.MasterKeyPath())
+	return nil
+}
