@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 func parse(t testing.TB, s string) *Document {
@@ -217,13 +216,9 @@ func TestSelect(t *testing.T) {
 
 func TestSelectBudget(t *testing.T) {
 	d := parse(t, "<r>"+strings.Repeat("<a><b/></a>", 3000)+"</r>")
-	start := time.Now()
 	_, err := d.Select("//*[count(//*[count(//*)>0])>0]", nil)
 	if !errors.Is(err, ErrBudget) {
 		t.Errorf("error %v, want ErrBudget", err)
-	}
-	if took := time.Since(start); took > 3*time.Second {
-		t.Errorf("took %v", took)
 	}
 }
 
