@@ -19,6 +19,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"rogito.dev/rogito/internal/hsm"
 )
 
 // Kind says what a key pair is for.
@@ -50,7 +52,7 @@ func (k Kind) CertificateType() string { return "EU-QES_" + string(k) }
 func (k Kind) Known() bool { return k == Automatic || k == OTP || k == ESeal }
 
 // Algorithms that a key pair can be made for.
-var Algorithms = []string{"RSA2048", "RSA3072", "RSA4096", "P256", "P384"}
+var Algorithms = hsm.Algorithms
 
 // ErrPassword says that the password does not open the key.
 var ErrPassword = errors.New("keys: wrong password")

@@ -82,32 +82,3 @@ func TestToken(t *testing.T) {
 		t.Error("finds a key that is not there")
 	}
 }
-
-// A session that is lost is opened again.
-func TestTokenSessionLost(t *testing.T) {
-	token, err := keys.OpenToken(newToken(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := token.Generate("k", "P256"); err != nil {
-		t.Fatal(err)
-	}
-	key, err := token.Find("k")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := sha256.Sum256([]byte("x"))
-	for i := range 5 {
-		if err := token.Close(); err != nil { // what a restarted module looks like
-			t.Fatal(err)
-		}
-		keys.AllowReconnect(token)
-		if _, err := key.Sign(rand.Reader, d[:], crypto.SHA256); err != nil {
-			t.Fatalf("round %d: %v", i, err)
-		}
-	}
-	_ = token.Close()
-	if _, err := key.Sign(rand.Reader, d[:], crypto.SHA256); err == nil {
-		t.Error("reconnects without a pause")
-	}
-}

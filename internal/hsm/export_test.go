@@ -1,6 +1,6 @@
 //go:build pkcs11
 
-package keys
+package hsm
 
 import "time"
 

@@ -1,6 +1,6 @@
 //go:build pkcs11
 
-package keys
+package hsm
 
 import (
 	"crypto"
@@ -14,8 +14,8 @@ import (
 	"github.com/ThalesGroup/crypto11"
 )
 
-// OpenToken logs in to the token.
-func OpenToken(c TokenConfig) (Token, error) {
+// Open logs in to the token.
+func Open(c Config) (Token, error) {
 	t := &token{config: c}
 	if err := t.connect(); err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func OpenToken(c TokenConfig) (Token, error) {
 // restarted or a token that was pulled and put back. It does so at most once
 // in the pause, so that a dead token costs no busy loop.
 type token struct {
-	config TokenConfig
+	config Config
 
 	mu    sync.RWMutex
 	ctx   *crypto11.Context
@@ -42,7 +42,7 @@ func (t *token) connect() error {
 		PoolWaitTimeout: 10 * time.Second,
 	})
 	if err != nil {
-		return fmt.Errorf("keys: open token: %w", err)
+		return fmt.Errorf("hsm: open token: %w", err)
 	}
 	t.ctx = ctx
 	return nil
@@ -55,7 +55,7 @@ func (t *token) reconnect(lost *crypto11.Context) error {
 		return nil // another caller was here before
 	}
 	if time.Since(t.tried) < reconnectPause {
-		return errors.New("keys: the token is not available")
+		return errors.New("hsm: the token is not available")
 	}
 	t.tried = time.Now()
 	if t.ctx != nil {
@@ -96,7 +96,7 @@ func (t *token) Generate(label, algorithm string) (crypto.Signer, error) {
 	case "P384":
 		return ctx.GenerateECDSAKeyPairWithLabel(id, id, elliptic.P384())
 	}
-	return nil, fmt.Errorf("keys: %q is none of %v", algorithm, Algorithms)
+	return nil, fmt.Errorf("hsm: %q is none of %v", algorithm, Algorithms)
 }
 
 func (t *token) Find(label string) (crypto.Signer, error) {
@@ -123,10 +123,10 @@ func (t *token) Find(label string) (crypto.Signer, error) {
 func find(ctx *crypto11.Context, label string) (crypto.Signer, error) {
 	key, err := ctx.FindKeyPair(nil, []byte(label))
 	if err != nil {
-		return nil, fmt.Errorf("keys: find in token: %w", err)
+		return nil, fmt.Errorf("hsm: find in token: %w", err)
 	}
 	if key == nil {
-		return nil, fmt.Errorf("keys: the token holds no key %q", label)
+		return nil, fmt.Errorf("hsm: the token holds no key %q", label)
 	}
 	return key, nil
 }

@@ -1,0 +1,26 @@
+// Package hsm reaches keys in PKCS#11 tokens (OASIS PKCS #11 v2.40). It needs
+// cgo, so it stands behind the build tag pkcs11: without it, Open says so.
+package hsm
+
+import "crypto"
+
+// Algorithms that a key pair can be made for.
+var Algorithms = []string{"RSA2048", "RSA3072", "RSA4096", "P256", "P384"}
+
+// Token is a PKCS#11 token (OASIS PKCS #11 v2.40): keys are made in it and
+// never leave it.
+type Token interface {
+	// Generate makes a key pair under a label.
+	Generate(label, algorithm string) (crypto.Signer, error)
+	// Find returns the key pair of a label.
+	Find(label string) (crypto.Signer, error)
+	Close() error
+}
+
+// Config says where the token is. The PIN is the operator's, not the
+// holder's.
+type Config struct {
+	Library string // path of the PKCS#11 module
+	Label   string // of the token
+	PIN     string
+}

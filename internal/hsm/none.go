@@ -1,0 +1,10 @@
+//go:build !pkcs11
+
+package hsm
+
+import "errors"
+
+// Open needs a binary built with the tag pkcs11 (and cgo).
+func Open(Config) (Token, error) {
+	return nil, errors.New("hsm: this binary was built without PKCS#11; build it with -tags pkcs11")
+}
