@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"rogito.dev/rogito/server"
+)
+
+func init() {
+	add(groupCare, "backup", "back up an embedded installation, running or not", func() any { return &backupCommand{} })
+	add(groupCare, "restore", "restore a backup into an empty data folder", func() any { return &restoreCommand{} })
+}
+
+type backupCommand struct {
+	dataFlags
+	File string `arg:"" help:"archive to write (tar)"`
+}
+
+// Help is the page of the command.
+func (backupCommand) Help() string {
+	return example(`
+Writes database and files as one tar archive, while the server runs. The master
+key is left out on purpose: keep it elsewhere, for without it the backup cannot
+be read, and with it anybody can.`,
+		"rogito backup --data ./data rogito-backup.tar")
+}
+
+// Run writes the archive beside its place and moves it there when it is whole.
+func (c *backupCommand) Run(s *session) error {
+	cfg, err := c.load(s)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(c.File); err == nil {
+		return errors.New(c.File + " exists already")
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(c.File), ".backup-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	err = server.Backup(s.ctx, cfg, tmp)
+	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(tmp.Name(), c.File); err != nil {
+		return err
+	}
+	s.printf("%s\n", c.File)
+	s.notef("the master key is not in it: keep a copy of it in another place")
+	return nil
+}
+
+type restoreCommand struct {
+	dataFlags
+	File string `arg:"" help:"archive that rogito backup wrote"`
+}
+
+// Help is the page of the command.
+func (restoreCommand) Help() string {
+	return example(`
+Every file is checked against the archive's digests before the folder counts as
+an installation. The master key has to be put there by hand.`,
+		"rogito restore --data ./restored rogito-backup.tar")
+}
+
+// Run restores the archive.
+func (c *restoreCommand) Run(s *session) error {
+	cfg, err := c.load(s)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(c.File)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	id, path, err := server.Restore(s.ctx, cfg, f)
+	if err != nil {
+		return err
+	}
+	s.printf("restored into %s\n", cfg.Data)
+	if _, err := os.Stat(path); err != nil {
+		s.notef("now put the master key %s at %s (chmod 600)", id, path)
+	}
+	return nil
+}

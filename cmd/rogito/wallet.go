@@ -1,0 +1,53 @@
+package main
+
+type walletCommand struct {
+	Credit walletCredit `cmd:"" help:"put money into a wallet"`
+}
+
+type walletCredit struct {
+	dataFlags
+	Email string `arg:"" help:"e-mail of the account"`
+	EUR   string `arg:"" name:"eur" help:"amount, such as 50 or 0.05"`
+}
+
+// Run puts the money in.
+func (c *walletCredit) Run(s *session) error {
+	srv, err := c.open(s)
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	credit, err := srv.CreditWallet(s.ctx, c.Email, c.EUR)
+	if err != nil {
+		return err
+	}
+	s.printf("credit: %s EUR\n", credit)
+	return nil
+}
+
+type subscriptionCommand struct {
+	Create subscriptionCreate `cmd:"" help:"give an account requests paid in advance"`
+}
+
+type subscriptionCreate struct {
+	dataFlags
+	Email    string `arg:"" help:"e-mail of the account"`
+	Scope    string `arg:"" help:"what the requests are for, such as POST:*/EU-QES_automatic"`
+	Requests int64  `arg:"" help:"how many"`
+	EUR      string `arg:"" name:"eur" help:"price of all"`
+}
+
+// Run makes the subscription.
+func (c *subscriptionCreate) Run(s *session) error {
+	srv, err := c.open(s)
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	id, err := srv.Subscribe(s.ctx, c.Email, c.Scope, c.Requests, c.EUR)
+	if err != nil {
+		return err
+	}
+	s.printf("subscription: %s\n", id)
+	return nil
+}

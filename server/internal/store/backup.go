@@ -1,0 +1,248 @@
+package store
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// sumsFile is the last entry of a backup: the digests of all others. A backup
+// without it is not whole.
+const sumsFile = "SHA256SUMS"
+
+// notBackedUp are names in the data folder that are no data, or must not lie
+// beside it: who finds the backup must not find the key.
+func notBackedUp(name string) bool {
+	base := filepath.Base(name)
+	return strings.HasPrefix(base, "rogito.db") || strings.HasPrefix(base, "master.key") || strings.HasPrefix(base, ".") ||
+		base == "sandbox.json" || name == "spool" || name == filepath.Join("blobs", "incoming")
+}
+
+// Backup writes the data folder of the embedded engine as a tar archive, the
+// master key left out. The database is a consistent snapshot taken first;
+// blobs never change, so each that it refers to is there to be copied. Work
+// goes on meanwhile.
+func Backup(ctx context.Context, cfg Config, w io.Writer) error {
+	dir := cfg.data()
+	if cfg.Database != "" && cfg.Database != "sqlite" {
+		return errors.New("store: back up PostgreSQL with its own tools, and the bucket with its service's")
+	}
+	snapshot, err := snapshotSQLite(ctx, dir)
+	if err != nil {
+		return fmt.Errorf("store: snapshot: %w", err)
+	}
+	defer os.RemoveAll(filepath.Dir(snapshot))
+	b := &backup{tar: tar.NewWriter(w)}
+	if err := b.add(snapshot, "rogito.db"); err != nil {
+		return fmt.Errorf("store: back up: %w", err)
+	}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return skipGone(err)
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		switch {
+		case name == ".":
+		case notBackedUp(name) && d.IsDir():
+			return fs.SkipDir
+		case notBackedUp(name), !d.Type().IsRegular():
+		default:
+			return errors.Join(ctx.Err(), skipGone(b.add(path, filepath.ToSlash(name))))
+		}
+		return nil
+	})
+	if err == nil {
+		err = b.close()
+	}
+	if err != nil {
+		return fmt.Errorf("store: back up: %w", err)
+	}
+	return nil
+}
+
+// skipGone forgives a file that was deleted between being seen and being read.
+func skipGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func snapshotSQLite(ctx context.Context, dir string) (string, error) {
+	db, err := sql.Open("sqlite", sqliteDSN(DatabaseFile(dir), "deferred", 0))
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	tmp, err := os.MkdirTemp(dir, ".backup-*")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(tmp, "rogito.db")
+	if _, err := db.ExecContext(ctx, `vacuum into ?`, path); err != nil {
+		_ = os.RemoveAll(tmp)
+		return "", err
+	}
+	return path, nil
+}
+
+type backup struct {
+	tar  *tar.Writer
+	sums bytes.Buffer
+}
+
+func (b *backup) add(path, name string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := b.tar.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: info.Size(), ModTime: info.ModTime()}); err != nil {
+		return err
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(io.MultiWriter(b.tar, sum), io.LimitReader(f, info.Size())); err != nil {
+		return err
+	}
+	fmt.Fprintf(&b.sums, "%x  %s\n", sum.Sum(nil), name)
+	return nil
+}
+
+func (b *backup) close() error {
+	err := b.tar.WriteHeader(&tar.Header{Name: sumsFile, Mode: 0o600, Size: int64(b.sums.Len()), ModTime: time.Now()})
+	if err != nil {
+		return err
+	}
+	if _, err := b.tar.Write(b.sums.Bytes()); err != nil {
+		return err
+	}
+	return b.tar.Close()
+}
+
+// Restore writes a backup into an empty data folder, and takes nothing for
+// restored that its digests do not confirm. It returns the id of the master
+// key that the data wants.
+func Restore(ctx context.Context, cfg Config, r io.Reader) (masterID string, err error) {
+	dir := cfg.data()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(DatabaseFile(dir)); err == nil {
+		return "", fmt.Errorf("store: %s has a database: restore into an empty folder", dir)
+	}
+	tmp, err := os.MkdirTemp(dir, ".restore-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	if err := unpack(ctx, tmp, r); err != nil {
+		return "", fmt.Errorf("store: restore: %w", err)
+	}
+	if err := moveAll(tmp, dir); err != nil {
+		return "", fmt.Errorf("store: restore: %w", err)
+	}
+	db, err := Open(ctx, Config{Data: dir, Reserve: -1})
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	_, masterID, err = loadDataKey(ctx, db)
+	return masterID, err
+}
+
+func unpack(ctx context.Context, dir string, r io.Reader) error {
+	found := map[string]string{}
+	for in := tar.NewReader(r); ; {
+		h, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return errors.New("the backup is not whole: its digests are missing")
+		}
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if h.Name == sumsFile {
+			return checkSums(in, found)
+		}
+		if !filepath.IsLocal(h.Name) || h.Typeflag != tar.TypeReg || notRestored(h.Name) {
+			return fmt.Errorf("%q has no place in a backup", h.Name)
+		}
+		if found[h.Name], err = writeFile(filepath.Join(dir, filepath.FromSlash(h.Name)), in); err != nil {
+			return err
+		}
+	}
+}
+
+func notRestored(name string) bool {
+	return name != "rogito.db" && notBackedUp(filepath.FromSlash(name))
+}
+
+func writeFile(path string, r io.Reader) (sum string, err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	_, err = io.Copy(io.MultiWriter(f, h), r)
+	return hex.EncodeToString(h.Sum(nil)), errors.Join(err, f.Sync(), f.Close())
+}
+
+func checkSums(r io.Reader, found map[string]string) error {
+	n := 0
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		sum, name, _ := strings.Cut(lines.Text(), "  ")
+		if found[name] != sum {
+			return fmt.Errorf("%s was changed since the backup", name)
+		}
+		n++
+	}
+	if n != len(found) {
+		return errors.New("the backup has files without a digest")
+	}
+	return lines.Err()
+}
+
+// moveAll moves what is in one folder into another; the database last, since
+// it is what makes a data folder one.
+func moveAll(from, to string) error {
+	list, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, last := range []bool{false, true} {
+		for _, e := range list {
+			if (e.Name() == "rogito.db") != last {
+				continue
+			}
+			if err := os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return syncDir(to)
+}

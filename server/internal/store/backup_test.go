@@ -1,0 +1,113 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/store/storetest"
+)
+
+// A backup under load, restored elsewhere: every blob that a row refers to is
+// there and whole, and the key is not.
+func TestBackupUnderLoad(t *testing.T) {
+	ctx := context.Background()
+	cfg := store.Config{Data: t.TempDir(), Reserve: -1}
+	db, m := storetest.Open(t, cfg)
+	blobs, err := store.OpenBlobs(ctx, cfg, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, db, things)
+	put := func() {
+		b, err := blobs.Put(ctx, bytes.NewReader(content(1000)))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		exec(t, db, `insert into things (id, n) values ($1, 1)`, b.ID)
+	}
+	for range 20 {
+		put()
+	}
+	stop := make(chan struct{})
+	var load sync.WaitGroup
+	for range 4 {
+		load.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					put()
+				}
+			}
+		})
+	}
+	var archive bytes.Buffer
+	err = store.Backup(ctx, cfg, &archive)
+	close(stop)
+	load.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, _ := os.ReadFile(cfg.MasterKeyPath())
+	if bytes.Contains(archive.Bytes(), bytes.TrimSpace(key)) {
+		t.Error("the master key is in the backup")
+	}
+
+	elsewhere := store.Config{Data: filepath.Join(t.TempDir(), "new"), Reserve: -1}
+	id, err := store.Restore(ctx, elsewhere, bytes.NewReader(archive.Bytes()))
+	if err != nil || id != m.KeyID() {
+		t.Fatalf("restore wants key %s, %v", id, err)
+	}
+	if err := os.WriteFile(elsewhere.MasterKeyPath(), key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db2, m2 := storetest.Open(t, elsewhere)
+	blobs2, err := store.OpenBlobs(ctx, elsewhere, m2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, db2, `select count(*) from things`); n < 20 {
+		t.Errorf("%d rows restored", n)
+	}
+	rows, err := db2.Read().Query(ctx, `select id from things`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		r, err := blobs2.Open(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := io.ReadAll(r); err != nil || !bytes.Equal(b, content(1000)) {
+			t.Errorf("blob %s: %v", id, err)
+		}
+		r.Close()
+	}
+
+	if _, err := store.Restore(ctx, elsewhere, bytes.NewReader(archive.Bytes())); err == nil || !strings.Contains(err.Error(), "empty folder") {
+		t.Errorf("over another installation: %v", err)
+	}
+	cut := archive.Bytes()[:archive.Len()-4096]
+	if _, err := store.Restore(ctx, store.Config{Data: t.TempDir()}, bytes.NewReader(cut)); err == nil {
+		t.Error("a cut backup was restored")
+	}
+	bad := bytes.Clone(archive.Bytes())
+	bad[len(bad)/2] ^= 1
+	if _, err := store.Restore(ctx, store.Config{Data: t.TempDir()}, bytes.NewReader(bad)); err == nil {
+		t.Error("a changed backup was restored")
+	}
+}
