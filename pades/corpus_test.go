@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/adestest"
 )
 
 // corpus is the folder of signed documents that other implementations judged.
@@ -214,4 +215,60 @@ func TestCorpusAttacks(t *testing.T) {
 			t.Errorf("%s: may be taken for valid", c.ID)
 		}
 	}
+}
+
+// TestCorpusSignAgain adds a signature to every document of the corpus: what
+// was there before keeps its verdict.
+func TestCorpusSignAgain(t *testing.T) {
+	dir := corpus(t)
+	pki := adestest.Must(t, nil)
+	a := pki.Actor(t, "p256")
+	n := 0
+	cases := append(pdfCases(t, filepath.Join(dir, "manifest.jsonl")), pdfCases(t, filepath.Join(dir, "attacks", "manifest.jsonl"))...)
+	for _, c := range cases {
+		before, err := c.read(t, dir)
+		if err != nil {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(dir, c.File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		o := Options{Signing: a.Signing(pki.Now()), Password: c.Inputs.Password}
+		err = Sign(ctx, bytes.NewReader(b), &out, a.Key, o, ades.Raising{Level: ades.LevelLT, Stamper: pki.Unit, Sources: pki})
+		var malformed *ades.MalformedError
+		if errors.Is(err, ErrForbidden) || errors.As(err, &malformed) {
+			t.Logf("%s: %v", c.ID, err)
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.ID, err)
+			continue
+		}
+		n++
+		if folder := os.Getenv("ROGITO_KEEP"); folder != "" {
+			if err := os.WriteFile(filepath.Join(folder, c.ID+".pdf"), out.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after, err := Read(ctx, bytes.NewReader(out.Bytes()), ades.Reading{Password: c.Inputs.Password})
+		if err != nil || len(after.Signatures) != len(before.Signatures)+1 {
+			t.Errorf("%s: %v, %d signatures after %d", c.ID, err, len(after.Signatures), len(before.Signatures))
+			continue
+		}
+		verdicts := make(map[string]ades.Tri)
+		for _, s := range after.Signatures {
+			verdicts[s.ID] = s.Intact()
+		}
+		for _, s := range before.Signatures {
+			if got, ok := verdicts[s.ID]; !ok || got != s.Intact() {
+				t.Errorf("%s: signature %v is now %v", c.ID, s.Intact(), got)
+			}
+		}
+		if last := after.Signatures[len(after.Signatures)-1]; last.Intact() != ades.Yes {
+			t.Errorf("%s: the new signature is not intact: %v", c.ID, last.Problems)
+		}
+	}
+	t.Logf("%d documents signed", n)
 }

@@ -28,10 +28,22 @@ func openForm(u *pdf.Update) (*form, error) {
 	if f.perms, err = readPermissions(f.doc, f.fields); err != nil {
 		return nil, err
 	}
+	if err := mayAppend(f.doc, f.perms.signed); err != nil {
+		return nil, err
+	}
 	if f.doc.Repaired() != nil {
 		f.notes = append(f.notes, "the cross-reference table was broken and is written anew")
 	}
 	return f, nil
+}
+
+// mayAppend refuses to mend a signed document: the new cross-reference table
+// would leave the signed revision out of the document's history.
+func mayAppend(d *pdf.Document, signed int) error {
+	if err := d.Repaired(); err != nil && signed > 0 {
+		return fmt.Errorf("the document is signed, but broken: %w", err)
+	}
+	return nil
 }
 
 // sign puts a signature dictionary with open slots into a field.

@@ -26,6 +26,9 @@ func addStore(ctx context.Context, g *grown, facts *reader, need *proof, r ades.
 	if err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}
+	if err := mayAppend(doc, 1); err != nil {
+		return fmt.Errorf("pades: %w", err)
+	}
 	s := &store{u: doc.Update(), doc: doc, have: make(map[string]pdf.Ref)}
 	if err := s.open(); err != nil {
 		return fmt.Errorf("pades: %w", err)
