@@ -258,7 +258,7 @@ func (r *reader) readV2(st *stamp, before []*stamp, si *cms.SignerInfo) (*ades.T
 func unsignedForms(st *stamp, before []*stamp, si *cms.SignerInfo) [][]byte {
 	var whole, fields [][]byte
 	for _, a := range si.UnsignedAttrs {
-		if rank(a.OID) == 3 && timestampAttrs[a.OID] != "" && !earlier(a, before) {
+		if rank(a.OID) == 3 && !earlier(a, before) {
 			continue // this one, and those made later
 		}
 		whole = append(whole, a.Raw)

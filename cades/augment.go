@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/tsp"
 )
 
 // Augment raises every signature in a file to a level and writes the new file.
@@ -154,13 +156,7 @@ func addBundle(sd *cms.SignedData, b ades.Bundle) {
 // they must stay as they are.
 func (a *raiser) addToToken(i int, b ades.Bundle) error {
 	si := a.sd.SignerInfos[i]
-	stamps := collect(si)
-	var last *stamp
-	for _, st := range stamps {
-		if rank(st.attr.OID) == 3 {
-			last = st
-		}
-	}
+	last := newestArchive(si)
 	if last == nil {
 		return errors.New("an archive-time-stamp-v2 of another signer covers the certificates")
 	}
@@ -175,14 +171,38 @@ func (a *raiser) addToToken(i int, b ades.Bundle) error {
 	}
 	var attrs [][]byte
 	for _, at := range si.UnsignedAttrs {
-		if bytes.Equal(at.Raw, last.attr.Raw) {
-			attrs = append(attrs, cms.NewAttribute(at.OID, raw))
-		} else {
-			attrs = append(attrs, at.Raw)
-		}
+		attrs = append(attrs, replaced(at, last.token, raw))
 	}
 	a.sd.SignerInfos[i], err = si.WithUnsigned(attrs)
 	return err
+}
+
+// newestArchive is the archive time-stamp made last, nil when there is none.
+func newestArchive(si *cms.SignerInfo) *stamp {
+	var last *stamp
+	var at time.Time
+	for _, st := range collect(si) {
+		t, err := tsp.Parse(st.token)
+		if rank(st.attr.OID) == 3 && err == nil && !t.Time.Before(at) {
+			last, at = st, t.Time
+		}
+	}
+	return last
+}
+
+// replaced is an attribute with one of its values changed for another.
+func replaced(a cms.Attribute, old, with []byte) []byte {
+	values, found := make([][]byte, len(a.Values)), false
+	for i, v := range a.Values {
+		values[i] = v
+		if bytes.Equal(v, old) && rank(a.OID) == 3 {
+			values[i], found = with, true
+		}
+	}
+	if !found {
+		return a.Raw
+	}
+	return cms.NewAttribute(a.OID, values...)
 }
 
 // stampArchives adds an archive-time-stamp-v3 to every signer.

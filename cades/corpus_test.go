@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/cades"
 )
 
@@ -206,5 +207,74 @@ func TestMutations(t *testing.T) {
 	}
 	if checked == 0 {
 		t.Fatal("no mutation in the corpus")
+	}
+}
+
+// given hands out the same validation data whatever it is asked for.
+type given struct{ bundle ades.Bundle }
+
+func (g given) Gather(context.Context, [][]byte, ades.Bundle) (ades.Bundle, error) {
+	return g.bundle, nil
+}
+
+// TestOldArchivesSurvive raises the files of the corpus with older archive
+// time-stamps: what was intact must stay so.
+func TestOldArchivesSurvive(t *testing.T) {
+	dir := corpus(t)
+	pki := adestest.Must(t, nil)
+	bundle, err := pki.Gather(context.Background(), [][]byte{pki.Unit.Certificate.Raw}, ades.Bundle{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raised := 0
+	for _, c := range lines[corpusCase](t, filepath.Join(dir, "manifest.jsonl")) {
+		if c.Format != "CAdES" || c.Expect.Integrity != "intact" {
+			continue
+		}
+		var r ades.Reading
+		for _, d := range c.Inputs.Detached {
+			r.Detached = append(r.Detached, ades.File{Source: source(t, filepath.Join(dir, d.File))})
+		}
+		src := source(t, filepath.Join(dir, c.File))
+		before, err := cades.Read(context.Background(), src, r)
+		if err != nil || !before.Signatures[0].Has("archive-time-stamp-v2") && !before.Signatures[0].Has("archive-time-stamp-v3") {
+			continue
+		}
+		var out bytes.Buffer
+		err = cades.Augment(context.Background(), src, &out, ades.Raising{
+			Level: ades.LevelLTA, Stamper: pki.Unit, Sources: given{bundle}, Detached: r.Detached,
+		})
+		if err != nil {
+			t.Errorf("%s: %v", c.ID, err)
+			continue
+		}
+		raised++
+		after, err := cades.Read(context.Background(), bytes.NewReader(out.Bytes()), r)
+		if err != nil {
+			t.Fatalf("%s: %v", c.ID, err)
+		}
+		compareStamps(t, c.ID, before, after)
+	}
+	if raised == 0 {
+		t.Fatal("no file with an archive time-stamp")
+	}
+}
+
+func compareStamps(t *testing.T, id string, before, after *ades.Document) {
+	t.Helper()
+	for i, s := range before.Signatures {
+		again := after.Signatures[i]
+		if again.Intact() != ades.Yes || len(again.Timestamps) != len(s.Timestamps)+1 {
+			t.Errorf("%s: signature %d: intact %v, %d time-stamps", id, i, again.Intact(), len(again.Timestamps))
+			continue
+		}
+		for j, ts := range s.Timestamps {
+			if now := again.Timestamps[j]; now.ImprintIntact != ts.ImprintIntact || now.Signature.Intact() != ts.Signature.Intact() {
+				t.Errorf("%s: %s: imprint %v, was %v", id, ts.Path, now.ImprintIntact, ts.ImprintIntact)
+			}
+		}
+		if last := again.Timestamps[len(s.Timestamps)]; last.ImprintIntact != ades.Yes {
+			t.Errorf("%s: the new time-stamp is not intact", id)
+		}
 	}
 }

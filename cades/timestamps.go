@@ -81,9 +81,12 @@ func collect(si *cms.SignerInfo) []*stamp {
 	return out
 }
 
-// rank is the order in which the kinds of time-stamps build on each other.
+// rank is the order in which the kinds of time-stamps build on each other; 3
+// is an archive time-stamp, 4 is none.
 func rank(id string) int {
 	switch timestampAttrs[id] {
+	case "":
+		return 4
 	case ades.ContentTimestamp:
 		return 0
 	case ades.SignatureTimestamp:

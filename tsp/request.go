@@ -123,7 +123,7 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("refused with status %d, failure %d: %q", e.Status, e.Failure, e.Text)
 }
 
-// Token takes the token out of a TimeStampResp, or the refusal as a
+// ParseResponse takes the token out of a TimeStampResp, or the refusal as a
 // *StatusError.
 func ParseResponse(der []byte) (token []byte, err error) {
 	e, _, err := cms.ReadElement(der)

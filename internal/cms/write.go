@@ -109,22 +109,26 @@ func (sd *SignedData) version() int {
 }
 
 func (sd *SignedData) postamble() []byte {
-	var out []byte
-	if len(sd.Certificates) > 0 {
-		out = append(out, TLV(0xa0, sd.Certificates...)...)
-	} else if sd.RawCertificates != nil {
-		out = append(out, sd.RawCertificates...)
-	}
-	if len(sd.Revocations) > 0 {
-		out = append(out, TLV(0xa1, sd.Revocations...)...)
-	} else if sd.RawCRLs != nil {
-		out = append(out, sd.RawCRLs...)
-	}
+	out := append(field(0xa0, sd.RawCertificates, sd.Certificates), field(0xa1, sd.RawCRLs, sd.Revocations)...)
 	infos := make([][]byte, len(sd.SignerInfos))
 	for i, si := range sd.SignerInfos {
 		infos[i] = si.Raw
 	}
 	return append(out, TLV(TagSet, infos...)...)
+}
+
+// field encodes a SET OF, or gives it back as it stood when nothing was added:
+// an older archive time-stamp may be over those very bytes.
+func field(tag byte, raw []byte, items [][]byte) []byte {
+	if raw != nil {
+		if e, _, err := ReadElement(raw); err == nil && bytes.Equal(e.Body, bytes.Join(items, nil)) {
+			return raw[:len(raw):len(raw)]
+		}
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	return TLV(tag, items...)
 }
 
 // AddDigestAlgorithm adds an algorithm unless it is listed.
