@@ -1,0 +1,254 @@
+package tsl_test
+
+import (
+	"context"
+	"crypto/x509"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/tsl"
+)
+
+var now = time.Date(2026, 11, 15, 0, 0, 0, 0, time.UTC)
+
+// publisher serves lists on loopback; a test may change them.
+type publisher struct {
+	*httptest.Server
+	mu    sync.Mutex
+	files map[string][]byte
+}
+
+func publish(t *testing.T) *publisher {
+	p := &publisher{files: map[string][]byte{}}
+	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		b, ok := p.files[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write(b)
+	}))
+	t.Cleanup(p.Close)
+	return p
+}
+
+func (p *publisher) put(t *testing.T, path string, l adestest.List, signer *adestest.Actor) {
+	t.Helper()
+	b, err := l.XML(signer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.files[path] = b
+}
+
+func certs(actors ...*adestest.Actor) []*x509.Certificate {
+	var out []*x509.Certificate
+	for _, a := range actors {
+		out = append(out, a.Certificate)
+	}
+	return out
+}
+
+// scheme is a list of lists with an Italian and a French list.
+func scheme(t *testing.T, pki *adestest.PKI) (*publisher, adestest.List) {
+	p := publish(t)
+	a, b := pki.Actor(t, "good"), pki.Actor(t, "second")
+	lotl := adestest.List{
+		Territory: "EU", LOTL: true, Sequence: 1, Issued: now.AddDate(0, -1, 0), Next: now.AddDate(0, 5, 0),
+		Pointers: []adestest.ListPointer{
+			{URL: p.URL + "/lotl.xml", Territory: "EU", LOTL: true, Signers: certs(a)},
+			{URL: p.URL + "/it.xml", Territory: "IT", Signers: certs(b)},
+			{URL: p.URL + "/fr.xml", Territory: "FR", Signers: certs(b)},
+		},
+	}
+	national := adestest.List{
+		Sequence: 7, Issued: now.AddDate(0, -1, 0), Next: now.AddDate(0, 5, 0),
+		Services: []adestest.ListService{{Type: "CA/QC", Name: "CA", Identity: pki.Issuing, Statuses: []adestest.ListStatus{
+			{Status: "granted", From: now.AddDate(-5, 0, 0), Uses: []string{"ForeSignatures"}, Qualifiers: []string{"QCWithQSCD"}},
+			{Status: "undersupervision", From: now.AddDate(-9, 0, 0)},
+		}}},
+	}
+	p.put(t, "/lotl.xml", lotl, a)
+	national.Territory = "IT"
+	p.put(t, "/it.xml", national, b)
+	national.Territory, national.Version = "FR", "6"
+	p.put(t, "/fr.xml", national, b)
+	return p, lotl
+}
+
+func newSet(t *testing.T, p *publisher, dir string, at time.Time, anchors ...*adestest.Actor) *tsl.Set {
+	t.Helper()
+	c := tsl.Config{LOTL: p.URL + "/lotl.xml", Client: p.Client(), Dir: dir, Now: func() time.Time { return at }}
+	for _, a := range anchors {
+		c.Anchors = append(c.Anchors, a.Certificate.Raw)
+	}
+	s, err := tsl.NewSet(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func usable(s *tsl.Set) (n int, errs []string) {
+	for _, st := range s.State() {
+		if st.Usable {
+			n++
+		}
+		if st.Error != "" {
+			errs = append(errs, st.Territory+": "+st.Error)
+		}
+	}
+	return n, errs
+}
+
+func testPKI(t *testing.T) *adestest.PKI {
+	return adestest.Must(t, func() time.Time { return now })
+}
+
+func TestRefreshAndServices(t *testing.T) {
+	pki := testPKI(t)
+	p, _ := scheme(t, pki)
+	dir := t.TempDir()
+	s := newSet(t, p, dir, now, pki.Actor(t, "good"))
+	if n, _ := usable(s); n != 0 {
+		t.Fatal("lists before the first refresh")
+	}
+	if err := s.Refresh(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if n, errs := usable(s); n != 3 {
+		t.Fatalf("%d lists usable: %v", n, errs)
+	}
+	ca, err := pkix.ParseCertificate(pki.Issuing.Raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, _ := pkix.ParseCertificate(pki.Actor(t, "p256").Certificate.Raw)
+	services := s.Services(ca, leaf)
+	if len(services) != 2 {
+		t.Fatalf("%d services", len(services))
+	}
+	f := services[0]
+	if f.Territory != "IT" || f.Type != "CA/QC" || len(f.Periods) != 2 || f.Periods[0].Status != "granted" || f.ListStale ||
+		strings.Join(f.Periods[0].Qualifiers, ",") != "QCWithQSCD" || len(f.Periods[1].Qualifiers) != 0 {
+		t.Errorf("service read as %+v", f)
+	}
+	if len(s.Find(ca.SubjectKey())) != 1 || len(s.Services(leaf, leaf)) != 0 {
+		t.Error("wrong identities")
+	}
+	// The next process starts from the disk, with the publisher gone.
+	p.Close()
+	again := newSet(t, p, dir, now, pki.Actor(t, "good"))
+	if err := again.Load(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if n, errs := usable(again); n != 3 {
+		t.Fatalf("%d lists from disk: %v", n, errs)
+	}
+	// A failing refresh keeps what is there and says so.
+	if err := again.Refresh(context.Background()); err == nil {
+		t.Error("refresh without a publisher succeeds")
+	}
+	if n, errs := usable(again); n != 3 || len(errs) == 0 {
+		t.Errorf("%d lists after a failed refresh, errors %v", n, errs)
+	}
+}
+
+func TestBrokenListFailsAlone(t *testing.T) {
+	pki := testPKI(t)
+	p, _ := scheme(t, pki)
+	p.files["/fr.xml"] = []byte(strings.Replace(string(p.files["/fr.xml"]), "granted", "withdrawn", 1))
+	s := newSet(t, p, "", now, pki.Actor(t, "good"))
+	err := s.Refresh(context.Background())
+	if err == nil || !strings.Contains(err.Error(), "FR") {
+		t.Errorf("refresh: %v", err)
+	}
+	if n, errs := usable(s); n != 2 || len(errs) != 1 {
+		t.Errorf("%d lists usable, errors %v", n, errs)
+	}
+}
+
+func TestStaleLists(t *testing.T) {
+	pki := testPKI(t)
+	p, _ := scheme(t, pki)
+	s := newSet(t, p, "", now.AddDate(1, 0, 0), pki.Actor(t, "good"))
+	if err := s.Refresh(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := usable(s); n != 0 {
+		t.Errorf("%d stale lists usable", n)
+	}
+	ca, _ := pkix.ParseCertificate(pki.Issuing.Raw)
+	for _, f := range s.Services(ca, ca) {
+		if !f.ListStale {
+			t.Error("a stale list does not say so")
+		}
+	}
+}
+
+func TestUnknownSigner(t *testing.T) {
+	pki := testPKI(t)
+	p, _ := scheme(t, pki)
+	for name, anchors := range map[string][]*adestest.Actor{"another": {pki.Actor(t, "third")}, "nobody": nil} {
+		s := newSet(t, p, "", now, anchors...)
+		if err := s.Refresh(context.Background()); err == nil {
+			t.Errorf("%s: lists of an unknown signer are believed", name)
+		}
+		if n, _ := usable(s); n != 0 {
+			t.Errorf("%s: %d lists usable", name, n)
+		}
+	}
+}
+
+func TestPivots(t *testing.T) {
+	pki := testPKI(t)
+	p, lotl := scheme(t, pki)
+	a, c, d := pki.Actor(t, "good"), pki.Actor(t, "third"), pki.Actor(t, "crl")
+	// a signed the first pivot, which names c; c signed the second, which
+	// names d; d signs the list of lists now.
+	pivot := func(path string, names, signer *adestest.Actor) {
+		l := lotl
+		l.Pointers = []adestest.ListPointer{{URL: p.URL + "/lotl.xml", Territory: "EU", LOTL: true, Signers: certs(names)}}
+		p.put(t, path, l, signer)
+	}
+	pivot("/pivot-1.xml", c, a)
+	pivot("/pivot-2.xml", d, c)
+	lotl.URIs = []string{p.URL + "/pivot-2.xml", p.URL + "/pivot-1.xml", "https://eur-lex.europa.eu/legal-content/EN/TXT/?uri=uriserv:OJ.C_.2026"}
+	p.put(t, "/lotl.xml", lotl, d)
+	s := newSet(t, p, "", now, a)
+	if err := s.Refresh(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	// Somebody else signs the second pivot: the line is broken.
+	pivot("/pivot-2.xml", d, pki.Actor(t, "p384"))
+	s = newSet(t, p, "", now, a)
+	if err := s.Refresh(context.Background()); err == nil {
+		t.Error("a pivot of a stranger is believed")
+	}
+	// The operator adds the new signer by hand.
+	s = newSet(t, p, "", now, a, d)
+	if err := s.Refresh(context.Background()); err != nil {
+		t.Errorf("an added anchor does not help: %v", err)
+	}
+}
+
+func TestUnsupportedVersion(t *testing.T) {
+	pki := testPKI(t)
+	p, lotl := scheme(t, pki)
+	lotl.Version = "7"
+	p.put(t, "/lotl.xml", lotl, pki.Actor(t, "good"))
+	s := newSet(t, p, "", now, pki.Actor(t, "good"))
+	if err := s.Refresh(context.Background()); err == nil || !strings.Contains(err.Error(), "version") {
+		t.Errorf("version 7: %v", err)
+	}
+}
