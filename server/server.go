@@ -37,7 +37,15 @@ type Streams struct {
 
 // Run serves until ctx ends, then drains: it turns unready, lets running
 // requests end, stops the jobs and closes the stores.
-func Run(ctx context.Context, cfg Config, std Streams) (err error) {
+func Run(ctx context.Context, cfg Config, std Streams) error {
+	err := serveRooms(ctx, cfg, std)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // told to end while starting
+	}
+	return err
+}
+
+func serveRooms(ctx context.Context, cfg Config, std Streams) (err error) {
 	if err := cfg.readSecrets(); err != nil {
 		return err
 	}

@@ -1,12 +1,17 @@
 package main
 
 import (
+	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"rogito.dev/rogito/server"
 )
 
 func TestMain(m *testing.M) {
@@ -32,17 +37,29 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// waitReady waits for a line in a background server's welcome: the file it was
-// told to write its address to.
-func waitReady(ts *testscript.TestScript, neg bool, args []string) {
+// waitReady waits until the sandbox in a data folder answers that it is ready.
+func waitReady(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: ready DATA")
 	}
-	for range 400 {
-		if _, err := os.Stat(filepath.Join(ts.MkAbs(args[0]), "master.key")); err == nil {
+	for range 800 {
+		time.Sleep(25 * time.Millisecond)
+		text, err := os.ReadFile(filepath.Join(ts.MkAbs(args[0]), "sandbox.json"))
+		if err != nil {
+			continue
+		}
+		var b server.Sandbox
+		if json.Unmarshal(text, &b) != nil {
+			continue
+		}
+		resp, err := http.Get(b.BaseURL + "/readyz")
+		if err != nil {
+			continue
+		}
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
 			return
 		}
-		sleep()
 	}
 	ts.Fatalf("the server did not come up")
 }

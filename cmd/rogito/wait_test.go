@@ -1,5 +1,0 @@
-package main
-
-import "time"
-
-func sleep() { time.Sleep(25 * time.Millisecond) }

@@ -1,0 +1,174 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// call sends one authenticated request.
+func call(t *testing.T, method, url, token, body string) (int, map[string]any) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, _ := io.ReadAll(resp.Body)
+	var m map[string]any
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatalf("%s %s: %v: %s", method, url, err, b)
+	}
+	return resp.StatusCode, m
+}
+
+func TestFirstStartMakesASandboxOnce(t *testing.T) {
+	dir := t.TempDir()
+	r := start(t, func(c *Config) { c.Data = dir })
+	first := readSandbox(dir)
+	if first == nil || first.Token == "" || first.APIKey == "" || first.Email == "" || first.BaseURL != r.url {
+		t.Fatalf("%+v", first)
+	}
+	assertMode(t, SandboxFile(dir), 0o600)
+	if !strings.Contains(r.out.String(), first.Token) || !strings.Contains(r.out.String(), "curl") {
+		t.Errorf("the welcome has no curl to copy: %s", r.out)
+	}
+	if strings.Contains(r.log.String(), first.Token) || strings.Contains(r.log.String(), first.APIKey) {
+		t.Error("a secret is in the log")
+	}
+	if code, m := call(t, "GET", r.url+"/IT-omi/publications", first.Token, ""); code != 200 {
+		t.Errorf("%d %v", code, m)
+	}
+	r.stop()
+	again := start(t, func(c *Config) { c.Data = dir })
+	if second := readSandbox(dir); second.Token != first.Token {
+		t.Error("the second start made another sandbox")
+	}
+	if code, _ := call(t, "GET", again.url+"/IT-omi/publications", first.Token, ""); code != 200 {
+		t.Errorf("the token is not good any more: %d", code)
+	}
+}
+
+// TestSandboxIsMended: a first start that was cut off before sandbox.json was
+// written leaves no installation that nobody can enter.
+func TestSandboxIsMended(t *testing.T) {
+	dir := t.TempDir()
+	start(t, func(c *Config) { c.Data = dir }).stop()
+	if err := os.Remove(SandboxFile(dir)); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, func(c *Config) { c.Data = dir })
+	b := readSandbox(dir)
+	if b == nil {
+		t.Fatal("no sandbox.json")
+	}
+	if code, _ := call(t, "GET", r.url+"/IT-omi/publications", b.Token, ""); code != 200 {
+		t.Errorf("%d", code)
+	}
+}
+
+func TestProductionRefusesASandbox(t *testing.T) {
+	dir := t.TempDir()
+	start(t, func(c *Config) { c.Data = dir }).stop()
+	cfg := Defaults()
+	cfg.Data, cfg.Listen, cfg.Production, cfg.Limits.Reserve = dir, "127.0.0.1:0", true, -1
+	err := Run(t.Context(), cfg, Streams{Out: io.Discard, Err: io.Discard})
+	if err == nil || !strings.Contains(err.Error(), "sandbox") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestInitThenProduction(t *testing.T) {
+	dir := t.TempDir()
+	cfg := Defaults()
+	cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = dir, -1, "error"
+	s, err := Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := s.Init(t.Context(), "admin@example.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Init(t.Context(), "other@example.org"); err == nil {
+		t.Error("a second init was let through")
+	}
+	s.Close()
+	r := start(t, func(c *Config) { c.Data, c.Production = dir, true })
+	if code, _ := call(t, "GET", r.url+"/IT-omi/publications", made.Token, ""); code != 200 {
+		t.Errorf("%d", code)
+	}
+	if readSandbox(dir) != nil || strings.Contains(r.out.String(), made.Token) {
+		t.Error("production made a sandbox or printed a secret")
+	}
+	// Without --production the same installation still is no sandbox.
+	r.stop()
+	start(t, func(c *Config) { c.Data = dir })
+	if readSandbox(dir) != nil {
+		t.Error("a sandbox was made beside a real administrator")
+	}
+}
+
+func TestMasterKeyIsRotatedBesideARunningServer(t *testing.T) {
+	dir := t.TempDir()
+	r := start(t, func(c *Config) { c.Data = dir })
+	before, err := os.ReadFile(filepath.Join(dir, "master.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Defaults()
+	cfg.Data, cfg.Limits.Reserve = dir, -1
+	s, err := Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.RotateMasterKey(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	after, _ := os.ReadFile(filepath.Join(dir, "master.key"))
+	if bytes.Equal(before, after) {
+		t.Error("the key is the same")
+	}
+	token := readSandbox(dir).Token
+	if code, _ := call(t, "GET", r.url+"/IT-omi/publications", token, ""); code != 200 {
+		t.Errorf("running: %d", code)
+	}
+	r.stop()
+	r = start(t, func(c *Config) { c.Data = dir })
+	if code, _ := call(t, "GET", r.url+"/IT-omi/publications", token, ""); code != 200 {
+		t.Errorf("restarted: %d", code)
+	}
+}
+
+func TestLostMasterKeyIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	start(t, func(c *Config) { c.Data = dir }).stop()
+	if err := os.Remove(filepath.Join(dir, "master.key")); err != nil {
+		t.Fatal(err)
+	}
+	cfg := Defaults()
+	cfg.Data, cfg.Listen, cfg.Limits.Reserve = dir, "127.0.0.1:0", -1
+	if err := Run(context.Background(), cfg, Streams{Out: io.Discard, Err: io.Discard}); err == nil {
+		t.Error("started without the key its data is sealed under")
+	}
+}
+
+func TestBadPriceIsNamed(t *testing.T) {
+	cfg := Defaults()
+	cfg.Money.Lookup = "cheap"
+	if _, err := cfg.prices(); err == nil || !strings.Contains(err.Error(), "money.lookup") {
+		t.Errorf("%v", err)
+	}
+}
