@@ -3,6 +3,7 @@ package interop
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"encoding/pem"
 	"os"
 	"os/exec"
@@ -160,4 +161,34 @@ func TestCAdESOfDSS(t *testing.T) {
 	}
 	ask := Ask{File: write(t, "again.p7m", raiseCAdES(t, extended, ades.LevelLTA))}
 	dss.Passed(t, ask, "CAdES-BASELINE-LTA")
+}
+
+func TestCAdESPyHanko(t *testing.T) {
+	content := someBytes(2000)
+	for _, actor := range []string{"good", "p256", "p384", "p521"} {
+		for _, pss := range []bool{false, true} {
+			for _, detached := range []bool{false, true} {
+				a := pki.Actor(t, actor)
+				o := cadesOptions(a)
+				o.PSS, o.Detached = pss, detached
+				args := []string{"validate", "--trust", rootPEM}
+				if detached {
+					args = append(args, "--detached", write(t, "content", content))
+				}
+				out := oracleRun(t, "pyhanko-oracle", append(args, write(t, "a.p7m", signCAdES(t, a, content, o)))...)
+				var v struct {
+					Integrity string `json:"integrity"`
+					Valid     bool   `json:"valid"`
+				}
+				if err := json.Unmarshal(out, &v); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				ok := v.Integrity == "intact" && v.Valid
+				table.add(row{"pyHanko", "CAdES", "B", actor}, ok)
+				if !ok {
+					t.Errorf("%s, pss %v, detached %v: %s", actor, pss, detached, out)
+				}
+			}
+		}
+	}
 }
