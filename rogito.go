@@ -96,7 +96,7 @@ func detectCMS(src ades.Source) Kind {
 	}
 	switch cms.ContentType(bin) {
 	case oid.SignedData:
-		if tsp.Extract(bin) != nil {
+		if sd, err := cms.Parse(bin); err == nil && sd.ContentType == oid.TSTInfo {
 			return KindTimestamp
 		}
 		return KindCMS

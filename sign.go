@@ -10,6 +10,8 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/pkcs1"
 	"rogito.dev/rogito/xades"
@@ -28,6 +30,8 @@ type Options struct {
 	Level   ades.Level
 	Stamper ades.Stamper
 	Sources ades.Gatherer
+	// VRI files the validation data of a PDF under each signature as well (LTV).
+	VRI bool
 	// Parallel adds a signature beside those in a CMS file or a container, in
 	// place of signing the file as it is. Content that such a CMS file does not
 	// carry is given as a second file.
@@ -61,7 +65,7 @@ func Sign(ctx context.Context, doc Document, w io.Writer, key crypto.Signer, o O
 	if err != nil {
 		return fmt.Errorf("sign: %w", err)
 	}
-	return d.Complete(ctx, w, value)
+	return d.complete(ctx, w, value)
 }
 
 // matches refuses a key that is not the certificate's.
@@ -160,8 +164,45 @@ func (o Options) prepareASiC(doc Document, format ades.Format) (ades.Draft, erro
 	return asic.Prepare(doc, a)
 }
 
+// ErrValue says that a signature value is not one of the certificate's key over
+// the draft.
+var ErrValue = errors.New("the signature value does not verify with the certificate")
+
 // Complete writes the signed document, raised to the level that was asked for.
+// A value that does not verify with the signing certificate is refused with
+// ErrValue: it came from elsewhere, and a broken signature helps nobody.
 func (d *Draft) Complete(ctx context.Context, w io.Writer, value []byte) error {
+	if err := d.verify(value); err != nil {
+		return fmt.Errorf("complete: %w", err)
+	}
+	return d.complete(ctx, w, value)
+}
+
+func (d *Draft) verify(value []byte) error {
+	alg, err := cms.SignatureAlgorithm(d.signing.Certificate.PublicKey, d.signing.Digest(), d.signing.PSS)
+	if err != nil {
+		return err
+	}
+	id, err := pkix.ParseAlgorithmIdentifier(alg)
+	if err != nil {
+		return err
+	}
+	scheme, err := pkix.SchemeOf(id, d.signing.Digest())
+	if err != nil {
+		return err
+	}
+	if scheme.Hash == 0 {
+		err = scheme.Verify(d.signing.Certificate.PublicKey, d.ToBeSigned(), value)
+	} else {
+		err = scheme.VerifyDigest(d.signing.Certificate.PublicKey, d.Digest(), value)
+	}
+	if err != nil {
+		return ErrValue
+	}
+	return nil
+}
+
+func (d *Draft) complete(ctx context.Context, w io.Writer, value []byte) error {
 	if d.raising.Level == ades.LevelB {
 		return d.Finish(w, value)
 	}
@@ -226,7 +267,7 @@ func (o Options) format(doc Document) ades.Format {
 }
 
 func (o Options) raising() ades.Raising {
-	return ades.Raising{Level: o.Level, Stamper: o.Stamper, Sources: o.Sources, Hash: o.Hash, Time: o.Time}
+	return ades.Raising{Level: o.Level, Stamper: o.Stamper, Sources: o.Sources, VRI: o.VRI, Hash: o.Hash, Time: o.Time}
 }
 
 func (o Options) cades() (c cades.Options) {

@@ -135,9 +135,11 @@ func TestSign(t *testing.T) {
 
 func TestTwoHalves(t *testing.T) {
 	pki := adestest.Must(t, signClock)
-	a := pki.Actor(t, "good")
-	for _, c := range signCases() {
+	actors := []string{"good", "p521", "ed25519"}
+	for i, c := range signCases() {
+		a := pki.Actor(t, actors[i%len(actors)])
 		o := rogito.Options{Signing: a.Signing(signedAt), Level: ades.LevelLTA, Stamper: pki.Unit, Sources: pki}
+		o.PSS = i%2 == 0
 		if c.change != nil {
 			c.change(&o)
 		}
@@ -150,6 +152,9 @@ func TestTwoHalves(t *testing.T) {
 			t.Fatal(err)
 		}
 		var signed bytes.Buffer
+		if err := d.Complete(context.Background(), &signed, make([]byte, len(value))); !errors.Is(err, rogito.ErrValue) || signed.Len() > 0 {
+			t.Errorf("%s: a wrong value: %v", c.name, err)
+		}
 		if err := d.Complete(context.Background(), &signed, value); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
