@@ -17,6 +17,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/cms"
 )
 
 var at = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -328,6 +329,35 @@ func TestRefusals(t *testing.T) {
 		ades.Raising{Level: ades.LevelLT, Stamper: pki.Unit, Sources: pki})
 	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "no-revocation") {
 		t.Errorf("error %v does not name the certificate", err)
+	}
+}
+
+// TestAttributesAreNoContent takes the signed attributes of a signature for
+// content: the value verifies, but nobody signed that.
+func TestAttributesAreNoContent(t *testing.T) {
+	pki := adestest.Must(t, clock)
+	signed := attached(t, pki.Actor(t, "p256"), []byte("text"), pki)
+	sd, err := cms.Parse(bytes.NewReader(signed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	si := sd.SignerInfos[0]
+	fields := append([][]byte{}, si.RawFields[:3]...)
+	forged, err := cms.ParseSignerInfo(cms.TLV(cms.TagSequence, append(fields, si.RawFields[4:]...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sd.Encap, sd.Content, sd.SignerInfos = nil, bytes.NewReader(si.ToBeSigned()), []*cms.SignerInfo{forged}
+	out, err := sd.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := read(t, out).Signatures[0]
+	if s.ValueIntact != ades.Yes {
+		t.Fatal("the forgery is not one")
+	}
+	if len(s.Problems) == 0 || !s.Problems[0].Fatal {
+		t.Error("the forgery is not noticed")
 	}
 }
 

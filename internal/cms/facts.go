@@ -85,7 +85,35 @@ func Facts(si *SignerInfo, in Subject) (*ades.Signature, error) {
 		return nil, err
 	}
 	reference(s, si, content)
+	if si.RawSignedAttrs == nil && looksLikeAttributes(in.Source) {
+		s.Problems = append(s.Problems, ades.Problem{
+			Fatal: true, Where: "encapContentInfo",
+			Text: "the content is the signed attributes of another signature",
+		})
+	}
 	return s, value(s, si, in, content, cert)
+}
+
+// looksLikeAttributes: a signature with signed attributes is also one, without
+// any, over content that is the encoding of those attributes. Nobody signs
+// such content; somebody took a signature and made it say something else.
+func looksLikeAttributes(src ades.Source) bool {
+	if src == nil || src.Size() > 1<<20 || src.Size() < 2 {
+		return false
+	}
+	b := make([]byte, src.Size())
+	if n, _ := src.ReadAt(b[:1], 0); n != 1 || b[0] != TagSet {
+		return false
+	}
+	if _, err := src.ReadAt(b, 0); err != nil && err != io.EOF {
+		return false
+	}
+	e, _, err := ReadElement(b)
+	if err != nil {
+		return false
+	}
+	attrs, err := parseAttributes(e)
+	return err == nil && len(ofType(attrs, oid.AttrMessageDigest)) > 0
 }
 
 // contentDigest is nil when the content is not at hand or the algorithm is
