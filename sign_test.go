@@ -279,3 +279,26 @@ func ExamplePrepare() {
 	fmt.Println(rogito.Detect(bytes.NewReader(signed.Bytes())))
 	// Output: CMS
 }
+
+func ExampleAugment() {
+	pki, err := adestest.New(signClock, "")
+	if err != nil {
+		panic(err)
+	}
+	signer, err := pki.Enter("p256")
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	var b, lta bytes.Buffer
+	o := rogito.Options{Signing: signer.Signing(pki.Now())}
+	if err := rogito.Sign(ctx, rogito.File("a.txt", strings.NewReader("text")), &b, signer.Key, o); err != nil {
+		panic(err)
+	}
+	r := ades.Raising{Level: ades.LevelLTA, Stamper: pki.Unit, Sources: pki}
+	if err := rogito.Augment(ctx, bytes.NewReader(b.Bytes()), &lta, r); err != nil {
+		panic(err)
+	}
+	fmt.Println(lta.Len() > b.Len())
+	// Output: true
+}
