@@ -43,6 +43,7 @@ type gatherer struct {
 	opts   ImportOptions
 	total  int64
 	done   atomic.Int64
+	reach  atomic.Int64
 
 	mu    sync.Mutex
 	found []found
@@ -88,7 +89,7 @@ func largestFirst(sources []source) []source {
 
 func (g *gatherer) work(ctx context.Context, jobs <-chan source, stop context.CancelCauseFunc) {
 	var buf []byte
-	kit := newKit()
+	kit := newKit(&g.reach)
 	for src := range jobs {
 		if ctx.Err() != nil {
 			continue

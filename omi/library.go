@@ -22,7 +22,8 @@ import (
 // over what the others did with [Library.Refresh].
 type Library struct {
 	dir     string
-	mu      sync.Mutex // changes of current
+	mu      sync.Mutex           // changes of current, and bad
+	bad     map[string]time.Time // files that could not be opened, and of when: not tried again
 	current atomic.Pointer[Set]
 }
 
@@ -45,9 +46,9 @@ func fileName(s Semester, id string) string { return fmt.Sprintf("%04d-%d.%s.omi
 
 // OpenLibrary opens the publications in a folder, which is made when first written
 // to. As long as there are none, the sample that comes with the program stands in.
-// The error names files that could not be opened; the library is good without them.
+// The error names files that cannot be opened; the library is good without them.
 func OpenLibrary(dir string) (*Library, error) {
-	l := &Library{dir: dir}
+	l := &Library{dir: dir, bad: map[string]time.Time{}}
 	l.current.Store(&Set{})
 	_, err := l.Refresh()
 	return l, err
@@ -91,15 +92,17 @@ func (l *Library) Refresh() (changed bool, err error) {
 	}
 	var problems []error
 	for _, name := range names {
-		ix := before.files[name]
-		if ix == nil {
-			if ix, err = OpenIndex(filepath.Join(l.dir, name)); err != nil {
-				problems = append(problems, fmt.Errorf("%s: %w", name, err))
-				continue
-			}
-			changed = true
+		if ix := before.files[name]; ix != nil {
+			next.files[name] = ix
+			continue
 		}
-		next.files[name] = ix
+		ix, err := l.open(name)
+		if err != nil {
+			problems = append(problems, err)
+		}
+		if ix != nil {
+			next.files[name], changed = ix, true
+		}
 	}
 	if next.pinned, err = l.pin(); err != nil {
 		problems = append(problems, err)
@@ -110,6 +113,22 @@ func (l *Library) Refresh() (changed bool, err error) {
 		l.current.Store(next)
 	}
 	return changed, errors.Join(problems...)
+}
+
+// open opens a file of the folder. One that cannot be opened is told once, and left
+// alone until it changes.
+func (l *Library) open(name string) (*Index, error) {
+	path := filepath.Join(l.dir, name)
+	info, err := os.Stat(path)
+	if err != nil || l.bad[name].Equal(info.ModTime()) {
+		return nil, nil
+	}
+	ix, err := OpenIndex(path)
+	if err != nil {
+		l.bad[name] = info.ModTime()
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return ix, nil
 }
 
 // files are the index files in the folder, the newest of each semester last.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"rogito.dev/rogito/internal/geo"
@@ -51,9 +52,12 @@ type kit struct {
 	rings  [][]geo.Point
 	cover  geo.Coverer
 	cells  []geo.Cell
+	reach  *atomic.Int64 // squares of the grid reached by all workers together
 }
 
-func newKit() *kit { return &kit{words: words{}, cover: geo.Coverer{Size: cellSize}} }
+func newKit(reach *atomic.Int64) *kit {
+	return &kit{words: words{}, cover: geo.Coverer{Size: cellSize}, reach: reach}
+}
 
 // drawing builds a perimeter from the elements of a KML file.
 type drawing struct {
@@ -185,6 +189,11 @@ func (d *drawing) polygon() {
 		d.perimeter.dropped++
 		return
 	}
+	d.cells = d.cover.AppendCells(d.cells[:0], d.rings)
+	if d.reach.Add(int64(len(d.cells))) > limits.OMICells {
+		d.perimeter.dropped++ // polygons as large as the country, by the thousand
+		return
+	}
 	p := polygon{points: len(d.points), box: box, rings: make([]uint32, 0, len(d.rings))}
 	p.blocks = make([]byte, 0, (len(d.points)/geo.BlockEdges+len(d.rings))*geo.BlockSize)
 	p.deltas = make([]byte, 0, 4*len(d.points))
@@ -198,7 +207,6 @@ func (d *drawing) polygon() {
 			d.mark.area -= area
 		}
 	}
-	d.cells = d.cover.AppendCells(d.cells[:0], d.rings)
 	p.cells = append([]geo.Cell(nil), d.cells...)
 	d.mark.polygons = append(d.mark.polygons, p)
 }

@@ -20,6 +20,9 @@ const (
 	OMIDepth = 64
 	// OMIRing is how many vertices one ring may have.
 	OMIRing = 2_000_000
+	// OMICells is how many squares of the lookup grid the polygons of a
+	// publication may reach into, counted for each; all of Italy needs 0.6 million.
+	OMICells = 32 << 20
 	// OMIProblems is how many problems a report spells out.
 	OMIProblems = 100
 )

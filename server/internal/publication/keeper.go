@@ -34,6 +34,7 @@ type Keeper struct {
 	cfg       Config
 	library   *omi.Library
 	watcher   *omi.Watcher
+	trouble   string     // with the watched folder, as said last
 	importing sync.Mutex // one import at a time: each takes all processors
 	sharing   sync.Mutex
 }
@@ -107,8 +108,11 @@ func (k *Keeper) watch(ctx context.Context) {
 	k.importing.Lock()
 	defer k.importing.Unlock()
 	outcomes, err := k.watcher.Poll(ctx)
-	if err != nil {
-		k.cfg.Log.Error("the watched folder cannot be read", "error", err)
+	if err != nil && err.Error() != k.trouble {
+		k.cfg.Log.Error("the watched folder cannot be read", "error", err) // once, not at every look
+	}
+	if k.trouble = ""; err != nil {
+		k.trouble = err.Error()
 	}
 	for _, o := range outcomes {
 		if o.Err != nil {
