@@ -31,6 +31,7 @@ type Server struct {
 	accounts    *account.Service
 
 	publications *publication.Keeper
+	wing         signatureWing
 }
 
 // Open opens the rooms without serving. A running server on the same data is
@@ -75,6 +76,9 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	if err := s.openAccounts(); err != nil {
 		return nil, err
 	}
+	if err := s.openSigning(ctx); err != nil {
+		return nil, err
+	}
 	if s.publications, err = s.openPublications(); err != nil {
 		return nil, err
 	}
@@ -109,6 +113,7 @@ func (s *Server) Close() {
 // start sets the work in the background going.
 func (s *Server) start(ctx context.Context) error {
 	s.startPublications(ctx)
+	s.startSigning(ctx)
 	s.keepHouse()
 	if err := s.jobs.Start(ctx); err != nil {
 		return err
@@ -127,5 +132,6 @@ func (s *Server) start(ctx context.Context) error {
 func (s *Server) register(a *api.API) {
 	api.RegisterAccounts(a, &api.Accounts{Service: s.accounts, DB: s.db})
 	api.RegisterOMI(a, &api.OMI{Publications: s.publications, Meter: s.accounts})
+	s.registerSigning(a)
 	s.announce(a)
 }

@@ -219,4 +219,4 @@ func (s *Server) furnish(ctx context.Context, accountID string, b *Sandbox) erro
 type furnisher func(ctx context.Context, accountID string, b *Sandbox) error
 
 // furnishers are the steps: certificates, the webhook secret.
-func (s *Server) furnishers() []furnisher { return nil }
+func (s *Server) furnishers() []furnisher { return []furnisher{s.furnishSigning} }

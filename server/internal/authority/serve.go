@@ -104,7 +104,9 @@ func (a *Authority) OCSP(ctx context.Context, der []byte) ([]byte, error) {
 		return ca.Unsuccessful(1), nil
 	}
 	now := a.config.Now().Truncate(time.Second)
-	times := ca.OCSP{ThisUpdate: now, NextUpdate: now.Add(time.Hour), ProducedAt: now, ArchiveCutoff: a.root.Certificate.NotBefore}
+	// No NextUpdate: newer information is always to be had, and a suspension
+	// counts at once.
+	times := ca.OCSP{ThisUpdate: now, ProducedAt: now, ArchiveCutoff: a.root.Certificate.NotBefore}
 	var trouble error
 	answer, err := a.responder.Answer(req, times, func(id ca.CertID) ca.Status {
 		if !id.Matches(a.issuing.Certificate) {

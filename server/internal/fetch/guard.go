@@ -230,3 +230,20 @@ func (t *guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return t.next.RoundTrip(r)
 }
+
+// OwnOnly returns a client that reaches nothing but this server itself, in
+// process: for operators who forbid every fetch.
+func (g *Guard) OwnOnly(timeout time.Duration) *http.Client {
+	c := g.Client(timeout)
+	c.Transport = ownOnly{g}
+	return c
+}
+
+type ownOnly struct{ g *Guard }
+
+func (t ownOnly) RoundTrip(r *http.Request) (*http.Response, error) {
+	if h := t.g.ownSiteOf(r.URL); h != nil {
+		return serveInProcess(h, r)
+	}
+	return nil, refuse("the operator forbids fetching")
+}

@@ -129,7 +129,7 @@ func (q *Queue) riverConfig() *river.Config {
 	return &river.Config{
 		ID:                   q.node,
 		Workers:              q.workers,
-		Queues:               map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: q.cfg.Workers}},
+		Queues:               q.queues(),
 		PeriodicJobs:         q.periodic,
 		JobTimeout:           q.cfg.Timeout,
 		RescueStuckJobsAfter: q.cfg.Longest + time.Minute,

@@ -1,0 +1,112 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	stdjson "encoding/json"
+	"html/template"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/console"
+)
+
+func hexText(b []byte) string { return hex.EncodeToString(b) }
+
+// audit answers the trail in the form that Accept asks for.
+func (s *Signatures) audit(ctx context.Context, in *partInput) (Reply[signaturePart], error) {
+	r, entries, err := s.Service.Trail(ctx, account.CallerFrom(ctx).AccountID, string(in.ID))
+	if err != nil {
+		return Reply[signaturePart]{}, err
+	}
+	trail := trailWire(r, entries)
+	c := &Content{Name: "audit-" + r.ID, Inline: true}
+	switch trailForm(in.Accept) {
+	case "text/plain":
+		c.Type, c.Name = "text/plain; charset=utf-8", c.Name+".yaml"
+		c.Bytes, err = trailYAML(trail)
+	case "text/html":
+		c.Type, c.Name = "text/html; charset=utf-8", c.Name+".html"
+		c.Bytes, err = trailHTML(trail)
+	case "application/pdf":
+		c.Type, c.Name = "application/pdf", c.Name+".pdf"
+		text, yerr := trailYAML(trail)
+		c.Bytes, err = console.TextPDF("Signature audit "+r.ID, string(text)), yerr
+	default:
+		return Found(signaturePart{trail: trail}), nil
+	}
+	if err != nil {
+		return Reply[signaturePart]{}, err
+	}
+	return Reply[signaturePart]{Content: c}, nil
+}
+
+// trailForm picks the first form of Accept that there is; JSON for anything.
+func trailForm(accept []string) string {
+	for _, one := range strings.Split(strings.Join(accept, ","), ",") {
+		mt, _, _ := strings.Cut(strings.TrimSpace(one), ";")
+		switch mt {
+		case "application/json", "*/*":
+			return ""
+		case "text/plain", "text/html", "application/pdf":
+			return mt
+		}
+	}
+	return ""
+}
+
+// trailYAML goes through JSON, so that the names are those of the wire.
+func trailYAML(t *auditTrail) ([]byte, error) {
+	v, err := plainTrail(t)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.Marshal(map[string]any{"SignatureAuditReport": v})
+}
+
+func plainTrail(t *auditTrail) (map[string]any, error) {
+	b, err := stdjson.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	var v map[string]any
+	err = stdjson.Unmarshal(b, &v)
+	return v, err
+}
+
+var trailPage = template.Must(template.New("trail").Funcs(template.FuncMap{"json": func(v any) string {
+	b, err := stdjson.MarshalIndent(v, "", " ")
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}}).Parse(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Signature Data</title></head><body>
+<h1>Signature Data</h1>
+{{with .SignatureData}}
+<h2>General information</h2>
+<table border="1"><tr><th>id</th><td>{{.ID}}</td></tr><tr><th>createdAt</th><td>{{.CreatedAt}}</td></tr><tr><th>updatedAt</th><td>{{.UpdatedAt}}</td></tr>
+<tr><th>certificateType</th><td>{{.CertificateType}}</td></tr><tr><th>state</th><td>{{.State}}</td></tr>
+{{with .SignatureType}}<tr><th>signatureType</th><td>{{.}}</td></tr>{{end}}
+{{with .ErrorNumber}}<tr><th>errorNumber</th><td>{{.}}</td></tr>{{end}}{{with .ErrorMessage}}<tr><th>errorMessage</th><td>{{.}}</td></tr>{{end}}</table>
+<h2>Options</h2><table border="1">{{range $k, $v := .Options}}<tr><th>{{$k}}</th><td>{{json $v}}</td></tr>{{end}}</table>
+<h2>Document</h2><table border="1">{{with .Document.Title}}<tr><th>title</th><td>{{.}}</td></tr>{{end}}{{with .Document.Description}}<tr><th>description</th><td>{{.}}</td></tr>{{end}}</table>
+{{with .Document.SignedDocument}}<h2>Signed document</h2><pre>{{json .}}</pre>{{end}}
+{{with .Document.ValidatedDocument}}<h2>Validated document</h2><pre>{{json .}}</pre>{{end}}
+{{with .Document.InputDocuments}}<h2>Input documents</h2>{{range .}}<pre>{{json .}}</pre>{{end}}{{end}}
+{{end}}
+<h2>Audit data</h2>
+<table border="1"><tr><th>Operation ID</th><th>Operation Timestamp</th><th>Operation Detail</th></tr>
+{{range .AuditData}}<tr><td>{{.ID}}</td><td>{{.CreatedAt}}</td><td>{{.Log}}{{if .Detail}}<details><summary>{{.Kind}}</summary><pre>{{json .Detail}}</pre></details>{{end}}</td></tr>
+{{end}}</table>
+</body></html>
+`))
+
+func trailHTML(t *auditTrail) ([]byte, error) {
+	var b bytes.Buffer
+	err := trailPage.Execute(&b, t)
+	return b.Bytes(), err
+}

@@ -1,0 +1,221 @@
+package server
+
+import (
+	"context"
+	"encoding/pem"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"rogito.dev/rogito"
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/authority"
+	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/console"
+	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/fetch"
+	"rogito.dev/rogito/server/internal/identify"
+	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/trust"
+	"rogito.dev/rogito/tsp"
+)
+
+// signatureWing is the rooms that sign: the authority, the keys, the records.
+type signatureWing struct {
+	guard     *fetch.Guard
+	authority *authority.Authority
+	trust     *trust.Store
+	verifier  *rogito.Verifier
+	keys      *keys.Store
+	audit     *audit.Log
+	callbacks *callback.Sender
+	enroll    *enroll.Service
+	signing   *signing.Service
+	token     keys.Token
+}
+
+// openSigning opens the signature wing and introduces its rooms to one
+// another.
+func (s *Server) openSigning(ctx context.Context) (err error) {
+	w := &s.wing
+	if w.guard, err = fetch.New(fetch.Config{AllowPrivate: s.cfg.Network.AllowPrivate}); err != nil {
+		return err
+	}
+	w.authority, err = authority.Open(ctx, s.db, s.master, authority.Config{PublicURL: s.cfg.PublicURL, Sandbox: !s.cfg.Production})
+	if err != nil {
+		return err
+	}
+	for _, base := range s.bases() {
+		w.guard.Answer(base, w.authority.Handler(), "/pki", "/tsa")
+	}
+	if err := s.openTrust(); err != nil {
+		return err
+	}
+	if err := s.openKeys(); err != nil {
+		return err
+	}
+	w.audit = audit.New(s.db, nil)
+	w.callbacks = callback.New(s.db, s.master, w.guard, nil)
+	w.callbacks.Sent = s.callbackSent
+	return s.openRecords()
+}
+
+// bases are the addresses that mean this server.
+func (s *Server) bases() []*url.URL {
+	all := s.wing.authority.Bases()
+	if u, err := url.Parse(s.cfg.PublicURL); err == nil && u.Host != "" {
+		all = append(all, u)
+	}
+	return all
+}
+
+// openTrust builds what verification and the LT levels stand on.
+func (s *Server) openTrust() error {
+	w := &s.wing
+	w.trust = &trust.Store{Cache: &trust.Cache{}}
+	if !s.cfg.Network.Offline {
+		w.trust.Client = w.guard.Client(10 * time.Second)
+	} else {
+		w.trust.Client = w.guard.OwnOnly(10 * time.Second)
+	}
+	if err := w.trust.AddAnchor(w.authority.Root().Raw); err != nil {
+		return err
+	}
+	for _, file := range s.cfg.Trust.Anchors {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("trust.anchors: %w", err)
+		}
+		if err := w.trust.AddAnchors(b); err != nil {
+			return fmt.Errorf("trust.anchors: %s: %w", file, err)
+		}
+	}
+	w.verifier = &rogito.Verifier{Trust: w.trust}
+	return nil
+}
+
+func (s *Server) openKeys() error {
+	w, p := &s.wing, s.cfg.Signing.PKCS11
+	if p.Module != "" {
+		pin := ""
+		if p.PINFile != "" {
+			b, err := os.ReadFile(p.PINFile)
+			if err != nil {
+				return fmt.Errorf("signing.pkcs11.pin_file: %w", err)
+			}
+			pin = string(b)
+		}
+		token, err := keys.OpenToken(keys.TokenConfig{Library: p.Module, Label: p.Token, PIN: trimLine(pin)})
+		if err != nil {
+			return err
+		}
+		w.token = token
+		s.onClose(func() { _ = token.Close() })
+	}
+	vault := keys.NewVault(s.master, keys.VaultConfig{Token: w.token})
+	w.keys = keys.NewStore(s.db, vault, s.master, keys.Config{LockAfter: s.cfg.Signing.LockFailures, LockFor: s.cfg.Signing.LockTime})
+	return nil
+}
+
+func trimLine(s string) string {
+	for len(s) > 0 && (s[len(s)-1] == '\n' || s[len(s)-1] == '\r') {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+func (s *Server) openRecords() error {
+	w := &s.wing
+	levels, err := enroll.Redefine(s.cfg.Signing.Levels)
+	if err != nil {
+		return err
+	}
+	w.enroll = enroll.New(enroll.Parts{
+		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks,
+		Purse: s.accounts, Identify: &identify.Methods{Verifier: w.verifier},
+	}, enroll.Config{
+		PublicURL: s.cfg.PublicURL, Sandbox: !s.cfg.Production, Providers: s.cfg.Signing.Providers, Levels: levels, Token: w.token, Log: s.log,
+	})
+	w.signing = signing.New(signing.Parts{
+		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Purse: s.accounts, Guard: w.guard,
+	}, signing.Config{
+		Limits:    signing.Limits{Documents: s.cfg.Limits.Documents, Document: s.cfg.Limits.Document},
+		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
+		SpoolDir: s.spool, Stamper: s.stamper(), Gatherer: &trust.Gatherer{Store: w.trust}, Sandbox: !s.cfg.Production, Log: s.log,
+		Hook: faultHook(),
+	})
+	return nil
+}
+
+// stamper is the configured time-stamp authority, or the embedded one.
+func (s *Server) stamper() ades.Stamper {
+	if s.cfg.Signing.TimestampURL == "" {
+		return s.wing.authority.Stamper()
+	}
+	return signing.NewStamper(s.wing.guard.Client(5*time.Second), tsp.Server{URL: s.cfg.Signing.TimestampURL})
+}
+
+// registerSigning adds the operations of the signature wing.
+func (s *Server) registerSigning(a *api.API) {
+	w := &s.wing
+	signatures := &api.Signatures{Service: w.signing}
+	certificates := &api.Certificates{Service: w.enroll, Guard: w.guard}
+	host := ""
+	if u, err := url.Parse(s.cfg.PublicURL); err == nil {
+		host = u.Hostname()
+	}
+	api.RegisterSignatures(a, signatures)
+	api.RegisterApprovals(a, signatures)
+	api.RegisterCertificates(a, certificates)
+	api.RegisterClientCertificates(a, certificates)
+	api.RegisterCallbacks(a, &api.Callbacks{Sender: w.callbacks, Domain: host})
+	api.MountPKI(a, w.authority.Handler())
+	api.MountPages(a, console.New(w.enroll, !s.cfg.Production, s.log))
+}
+
+// Pauses between the rounds of work that comes back by itself.
+const (
+	sweepEvery  = 10 * time.Second
+	expireEvery = 10 * time.Minute
+	retainEvery = time.Hour
+)
+
+// startSigning registers the jobs of the signature wing and sets its keepers
+// going.
+func (s *Server) startSigning(ctx context.Context) {
+	w := &s.wing
+	job.Register(s.jobs, &signing.Worker{Service: w.signing})
+	job.Register(s.jobs, &signing.Sweeper{Service: w.signing})
+	job.Register(s.jobs, &signing.Retainer{Service: w.signing})
+	job.Register(s.jobs, &callback.Worker{Sender: w.callbacks})
+	job.Register(s.jobs, &enroll.Issuer{Service: w.enroll})
+	job.Register(s.jobs, &enroll.Expirer{Service: w.enroll})
+	s.jobs.Every(sweepEvery, signing.SweepArgs{})
+	s.jobs.Every(retainEvery, signing.RetainArgs{})
+	s.jobs.Every(expireEvery, enroll.ExpireArgs{})
+	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{}, 2)
+	go func() { w.signing.KeepLeases(run); done <- struct{}{} }()
+	go func() { s.keeper().Run(run); done <- struct{}{} }()
+	s.onClose(func() { cancel(); <-done; <-done })
+}
+
+// keeper makes the checkpoints of the audit log.
+func (s *Server) keeper() *audit.Keeper {
+	return &audit.Keeper{
+		Log: s.wing.audit, Signer: s.wing.authority.AuditSigner(), Stamper: s.wing.authority.Stamper(), File: s.checkpointFile(), Warn: s.log,
+	}
+}
+
+func (s *Server) checkpointFile() string { return filepath.Join(s.cfg.Data, "audit", "checkpoints") }
+
+// rootPEM is the certificate that a sandbox's clients trust.
+func (s *Server) rootPEM() string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.wing.authority.Root().Raw}))
+}
