@@ -167,7 +167,9 @@ type verdict struct {
 }
 
 func (v *verdict) add(sev report.Severity, block, format string, args ...any) {
-	v.messages = append(v.messages, report.Message{Severity: sev, Block: block, Text: fmt.Sprintf(format, args...)})
+	v.messages = append(v.messages, report.Message{
+		Severity: sev, Block: block, Text: fmt.Sprintf(format, args...), Format: format, Args: args,
+	})
 }
 
 func (v *verdict) passed() bool { return v.indication == report.Passed }

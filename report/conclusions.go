@@ -123,6 +123,9 @@ type Message struct {
 	Severity Severity `json:"severity"`
 	Block    string   `json:"block"` // "FC", "ISC", "XCV", "CV", "SAV", "VTS", "PSV", …
 	Text     string   `json:"text"`
+	// Format and Args made Text; translations start from them.
+	Format string `json:"-"`
+	Args   []any  `json:"-"`
 }
 
 // Report is facts with the conclusions drawn from them.

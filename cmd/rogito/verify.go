@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito"
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/policy"
+	"rogito.dev/rogito/report"
+)
+
+func init() {
+	add(groupFiles, "verify", "tell whether signed documents are valid, who signed them, and why not", func() any { return new(verifyCommand) })
+}
+
+type verifyCommand struct {
+	trustFlags
+	Files        []string `arg:"" optional:"" name:"file" help:"files and folders"`
+	Detached     []string `placeholder:"[NAME=]FILE" help:"the content of a detached signature; repeat for several"`
+	Password     string   `env:"ROGITO_PDF_PASSWORD" help:"password of an encrypted PDF"`
+	PasswordFile string   `placeholder:"FILE" help:"file with the password of an encrypted PDF"`
+	At           string   `placeholder:"DATE" help:"the verdict as at the end of that day (YYYY-MM-DD) or at that time (RFC 3339)"`
+	Recursive    bool     `short:"r" help:"open signed documents inside signed documents"`
+	PolicyFile   string   `name:"policy" placeholder:"FILE" help:"judge by this policy (YAML or JSON) in place of the default one"`
+	JSON         bool     `xor:"form" help:"print the report of POST /verify, one object a line"`
+	Plain        bool     `default:"true" negatable:"" help:"with --json: plainDocument, the signed content"`
+	ETSI         bool     `name:"etsi" xor:"form" help:"print the report of ETSI TS 119 102-2 as XML"`
+	HTML         bool     `name:"html" xor:"form" help:"print a page for people"`
+	PDF          string   `name:"pdf" placeholder:"OUT" help:"write the report as PDF to this file"`
+	Facts        string   `placeholder:"FILE" help:"judge facts that were stored before (see --save-facts)"`
+	SaveFacts    string   `placeholder:"FILE" help:"store everything that was found, to judge it again"`
+	Lang         string   `enum:"en,it" default:"en" help:"language of the report: ${enum}"`
+}
+
+// Help says what the exit codes mean.
+func (*verifyCommand) Help() string {
+	return "Exits 0 if everything is valid, 1 if something is invalid or not signed, 2 if validity cannot be determined, 3 on an error; of several files the worst counts."
+}
+
+// Verdicts as exit codes; of several, the worst.
+const (
+	exitInvalid      = 1
+	exitUndetermined = 2
+)
+
+// worse orders exit codes: error, invalid, undetermined, valid.
+func worse(a, b int) int {
+	rank := map[int]int{exitOK: 0, exitUndetermined: 1, exitInvalid: 2, exitError: 3}
+	if rank[b] > rank[a] {
+		return b
+	}
+	return a
+}
+
+func (c *verifyCommand) Run(s *session) error {
+	v, o, err := c.prepare(s)
+	if err != nil {
+		return err
+	}
+	if c.Facts != "" {
+		return c.replay(s, v, o)
+	}
+	files, err := walkFiles(c.Files)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return errors.New("name a file to verify")
+	}
+	code := exitOK
+	for _, f := range files {
+		one, err := c.file(s, v, o, f)
+		if err != nil {
+			s.notef("%s: %v", f, err)
+			one = exitError
+		}
+		code = worse(code, one)
+	}
+	if code == exitOK {
+		return nil
+	}
+	return exit{code: code}
+}
+
+func (c *verifyCommand) prepare(s *session) (*rogito.Verifier, rogito.Verification, error) {
+	o := rogito.Verification{Recursive: c.Recursive, Password: c.Password}
+	store, err := c.store(s)
+	if err != nil {
+		return nil, o, err
+	}
+	v := &rogito.Verifier{Trust: store}
+	if c.PolicyFile != "" {
+		text, err := os.ReadFile(c.PolicyFile)
+		if err != nil {
+			return nil, o, err
+		}
+		if v.Policy, err = policy.Load(text); err != nil {
+			return nil, o, err
+		}
+	}
+	if c.PasswordFile != "" {
+		b, err := os.ReadFile(c.PasswordFile)
+		if err != nil {
+			return nil, o, err
+		}
+		o.Password = strings.TrimRight(string(b), "\r\n")
+	}
+	if o.At, err = parseAt(c.At); err != nil {
+		return nil, o, err
+	}
+	for _, d := range c.Detached {
+		f, err := openDetached(d)
+		if err != nil {
+			return nil, o, err
+		}
+		o.Detached = append(o.Detached, f)
+	}
+	return v, o, nil
+}
+
+// parseAt reads a day, which means its end in UTC, or a moment.
+func parseAt(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day.Add(24*time.Hour - time.Second), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("--at wants YYYY-MM-DD or RFC 3339, not %q", text)
+	}
+	return t, nil
+}
+
+// openDetached takes [NAME=]FILE; a file whose own name holds "=" wins.
+func openDetached(arg string) (ades.File, error) {
+	name, path := filepath.Base(arg), arg
+	if _, err := os.Stat(arg); err != nil {
+		if before, after, ok := strings.Cut(arg, "="); ok {
+			name, path = before, after
+		}
+	}
+	src, err := openSource(path)
+	return ades.File{Name: name, Source: src}, err
+}
+
+// openSource makes a source of a file. It stays open until the process ends.
+func openSource(path string) (ades.Source, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		b, err := io.ReadAll(f)
+		return bytes.NewReader(b), err
+	}
+	return io.NewSectionReader(f, 0, info.Size()), nil
+}
+
+// walkFiles lists the regular files below folders.
+func walkFiles(args []string) ([]string, error) {
+	var out []string
+	for _, a := range args {
+		info, err := os.Stat(a)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			out = append(out, a)
+			continue
+		}
+		err = filepath.WalkDir(a, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				out = append(out, path)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (c *verifyCommand) file(s *session, v *rogito.Verifier, o rogito.Verification, path string) (int, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return exitError, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return exitError, err
+	}
+	r, err := v.Verify(s.ctx, io.NewSectionReader(f, 0, info.Size()), o)
+	if err != nil {
+		return exitError, err
+	}
+	if c.SaveFacts != "" {
+		b, err := json.MarshalIndent(r.Facts, "", "  ")
+		if err != nil {
+			return exitError, err
+		}
+		if err := os.WriteFile(c.SaveFacts, b, 0o600); err != nil {
+			return exitError, err
+		}
+	}
+	return codeOf(r), c.print(s, r, path)
+}
+
+// replay judges stored facts again.
+func (c *verifyCommand) replay(s *session, v *rogito.Verifier, o rogito.Verification) error {
+	b, err := os.ReadFile(c.Facts)
+	if err != nil {
+		return err
+	}
+	facts := new(report.Facts)
+	if err := json.Unmarshal(b, facts); err != nil {
+		return fmt.Errorf("read facts: %w", err)
+	}
+	at := o.At
+	if at.IsZero() {
+		at = facts.GatheredAt
+	}
+	r := v.Judge(facts, at)
+	if err := c.print(s, r, c.Facts); err != nil {
+		return err
+	}
+	if code := codeOf(r); code != exitOK {
+		return exit{code: code}
+	}
+	return nil
+}
+
+func codeOf(r *report.Report) int {
+	switch {
+	case r.Valid():
+		return exitOK
+	case len(r.Conclusions.Signatures) == 0 || r.Conclusions.Indication == report.TotalFailed:
+		return exitInvalid
+	}
+	return exitUndetermined
+}
+
+func (c *verifyCommand) print(s *session, r *report.Report, name string) error {
+	lang := report.Lang(c.Lang)
+	if c.PDF != "" {
+		var b bytes.Buffer
+		if err := r.WritePDF(&b, filepath.Base(name), lang); err != nil {
+			return err
+		}
+		if err := os.WriteFile(c.PDF, b.Bytes(), 0o644); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.JSON:
+		view, err := r.View(c.Plain)
+		if err != nil {
+			return err
+		}
+		view.File = name
+		return json.NewEncoder(s.stdout).Encode(view)
+	case c.ETSI:
+		return r.WriteETSI(s.stdout)
+	case c.HTML:
+		return r.WriteHTML(s.stdout, filepath.Base(name), lang)
+	}
+	if err := r.WriteText(s.stdout, name, lang); err != nil {
+		return err
+	}
+	s.printf("\n")
+	return nil
+}
