@@ -132,7 +132,7 @@ func mediaType(r *http.Request, op *Op) (form bool, boundary string, err error) 
 		return false, "", fault.New(103, "Content-Encoding %q is not supported", enc)
 	}
 	ct := r.Header.Get("Content-Type")
-	if ct == "" {
+	if ct == "" && !op.FormOnly {
 		return false, "", nil
 	}
 	mt, params, err := mime.ParseMediaType(ct)
@@ -142,11 +142,14 @@ func mediaType(r *http.Request, op *Op) (form bool, boundary string, err error) 
 	if cs := params["charset"]; cs != "" && !strings.EqualFold(cs, "utf-8") {
 		return false, "", fault.New(103, "charset %q is not supported: send UTF-8", cs)
 	}
+	json := mt == "application/json" || strings.HasPrefix(mt, "application/") && strings.HasSuffix(mt, "+json")
 	switch {
-	case mt == "application/json" || strings.HasPrefix(mt, "application/") && strings.HasSuffix(mt, "+json"):
+	case json && !op.FormOnly:
 		return false, "", nil
-	case mt == "multipart/form-data" && op.Multipart && params["boundary"] != "":
+	case mt == "multipart/form-data" && (op.Multipart || op.FormOnly) && params["boundary"] != "":
 		return true, params["boundary"], nil
+	case op.FormOnly:
+		return false, "", fault.New(103, "Content-Type %q is not supported: send multipart/form-data", mt)
 	case op.Multipart:
 		return false, "", fault.New(103, "Content-Type %q is not supported: send application/json or multipart/form-data", mt)
 	}

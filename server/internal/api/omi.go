@@ -84,7 +84,7 @@ func (o *OMI) registerPublications(a *API) {
 		Method: http.MethodPost, Path: "/IT-omi/publications", ID: "importPublication", Tag: omiTag,
 		Summary: "Import a publication of the Agenzia delle Entrate",
 		Text:    "Multipart, field `file`, repeatable: the official archives, or the files in them. All files together are one publication. It is swapped in whole, or refused whole with the reason.",
-		Admin:   true, Multipart: true, MaxBody: 1 << 30, Timeout: 10 * time.Minute,
+		Admin:   true, FormOnly: true, MaxBody: 1 << 30, Timeout: 10 * time.Minute,
 		Errors: []int{287},
 	}, o.importPublication)
 }

@@ -26,6 +26,7 @@ type Op struct {
 	Admin     bool // administrators only: else 131
 	Creates   bool // an Idempotency-Key is honoured
 	Multipart bool // a multipart body is as good as a JSON one
+	FormOnly  bool // the body is multipart, and JSON will not do
 	Flat      bool // the data is the whole answer: no envelope
 	Gzip      bool // large answers are compressed for those who accept it
 	Hidden    bool // not in the document

@@ -193,8 +193,11 @@ func requestBody(reg huma.Registry, op Op, f reflect.StructField) *huma.RequestB
 		Required: f.Tag.Get("required") != "false",
 		Content:  map[string]*huma.MediaType{"application/json": {Schema: s}},
 	}
-	if op.Multipart {
+	if op.Multipart || op.FormOnly {
 		body.Content["multipart/form-data"] = &huma.MediaType{Schema: s}
+	}
+	if op.FormOnly {
+		delete(body.Content, "application/json")
 	}
 	return body
 }
