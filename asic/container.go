@@ -9,20 +9,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/ades"
-)
-
-// Bounds on hostile containers.
-const (
-	maxEntries = 20_000
-	// maxExtra is the largest extra field of an entry.
-	maxExtra = 4096
-	// maxMeta is the largest signature, manifest or token file.
-	maxMeta = 64 << 20
-	// The inflated bytes that one reading may ask for: a fixed part and a
-	// multiple of the container's own size, so that real files never get there
-	// and bombs end in seconds.
-	inflateBase  = 512 << 20
-	inflateTimes = 8
+	"rogito.dev/rogito/internal/limits"
 )
 
 var errBomb = errors.New("container asks for too much inflation")
@@ -50,10 +37,10 @@ func open(src ades.Source) (*container, error) {
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
 		return nil, &ades.MalformedError{Format: "ZIP", Err: err}
 	}
-	if len(z.File) > maxEntries {
-		return nil, ades.Malformed("ZIP", "", "more than %d entries", maxEntries)
+	if len(z.File) > limits.ZIPEntries {
+		return nil, ades.Malformed("ZIP", "", "more than %d entries", limits.ZIPEntries)
 	}
-	c := &container{zip: z, byName: map[string]*entry{}, budget: inflateBase + inflateTimes*src.Size()}
+	c := &container{zip: z, byName: map[string]*entry{}, budget: limits.ZIPInflate + limits.ZIPInflateTimes*src.Size()}
 	for _, f := range z.File {
 		if err := sameName(src, f); err != nil {
 			return nil, &ades.MalformedError{Format: "ZIP", Where: f.Name, Err: err}
@@ -80,7 +67,7 @@ func sameName(src ades.Source, f *zip.File) error {
 		return err
 	}
 	n := int64(len(f.Name))
-	start := max(0, off-maxExtra-n-30)
+	start := max(0, off-limits.ZIPExtra-n-30)
 	window := make([]byte, off-start)
 	if _, err := src.ReadAt(window, start); err != nil {
 		return err
@@ -149,7 +136,7 @@ func (c *container) format() (ades.Format, error) {
 
 // bytes reads a small file.
 func (e *entry) bytes() ([]byte, error) {
-	if e.Size() > maxMeta {
+	if e.Size() > limits.ZIPMeta {
 		return nil, ades.Malformed("ZIP", e.name, "%d bytes, more than a signature file may have", e.Size())
 	}
 	b := make([]byte, e.Size())

@@ -10,6 +10,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/xades"
 )
 
@@ -121,7 +122,7 @@ func (r *reader) unique(s *ades.Signature, file string) {
 // xml reads a file of XAdES signatures. References are to files of the
 // container by name; a name that occurs twice is nobody's.
 func (r *reader) xml(e *entry) ([]*ades.Signature, error) {
-	if e.Size() > maxMeta {
+	if e.Size() > limits.ZIPMeta {
 		return nil, ades.Malformed("ZIP", e.name, "%d bytes, more than a signature file may have", e.Size())
 	}
 	var files []ades.File
@@ -143,7 +144,7 @@ func (r *reader) xml(e *entry) ([]*ades.Signature, error) {
 // cms reads a CAdES signature: over a manifest that names it, else over the
 // one data object of an ASiC-S.
 func (r *reader) cms(e *entry) ([]*ades.Signature, error) {
-	if e.Size() > maxMeta {
+	if e.Size() > limits.ZIPMeta {
 		return nil, ades.Malformed("ZIP", e.name, "%d bytes, more than a signature file may have", e.Size())
 	}
 	var detached []ades.File

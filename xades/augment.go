@@ -116,6 +116,9 @@ func (a *augmenter) raise() (bool, error) {
 	if a.load(); a.s.x == nil || a.s.signed == nil || a.s.space != ns132 || a.protected() {
 		return false, nil
 	}
+	if err := a.intact(); err != nil {
+		return false, err
+	}
 	if a.r.Level >= ades.LevelT && !a.has(ades.SignatureTimestamp) {
 		if err := a.stamp(ades.SignatureTimestamp); err != nil {
 			return false, err
@@ -132,6 +135,16 @@ func (a *augmenter) raise() (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// intact refuses to lend time-stamps to a broken signature.
+func (a *augmenter) intact() error {
+	a.s.references(nil)
+	a.s.checkValue()
+	if a.s.sig.Intact() == ades.No {
+		return fmt.Errorf("signature %s does not verify", a.s.sig.ID)
+	}
+	return nil
 }
 
 // protected reports whether another signature signs this one, so that

@@ -2,13 +2,11 @@ package xades
 
 import (
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
-
-// maxEvidence bounds the pieces of validation data read from one signature.
-const maxEvidence = 4096
 
 // carried gathers the certificates and revocation data in the signature.
 func (s *sigReader) carried() {
@@ -34,7 +32,7 @@ func (s *sigReader) carried() {
 }
 
 func (s *sigReader) addEvidence(kind ades.EvidenceKind, origin string, raw []byte) {
-	if len(raw) > 0 && len(s.sig.Evidence) < maxEvidence {
+	if len(raw) > 0 && len(s.sig.Evidence) < limits.XMLEvidence {
 		s.sig.Evidence = append(s.sig.Evidence, ades.Evidence{Kind: kind, Origin: origin, Raw: raw})
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // MaxSignatures bounds the signatures that are read from one document.
-const MaxSignatures = 1000
+const MaxSignatures = limits.XMLSignatures
 
 // Read states the facts of every signature in an XML document. It returns a
 // *ades.MalformedError for what is not well-formed or has a DTD; a broken
@@ -69,17 +69,10 @@ type reader struct {
 	budget int64
 }
 
-// The work that one document may ask for, in bytes to digest: a fixed part, and
-// a multiple of its own size and that of the detached files.
-const (
-	budgetBase  = 512 << 20
-	budgetTimes = 8
-)
-
 func newReader(ctx context.Context, doc *xmldom.Document, files outside) *reader {
 	return &reader{
 		ctx: ctx, doc: doc, files: files, out: &ades.Document{Format: ades.XMLDSig}, ids: map[string]int{},
-		budget: budgetBase + budgetTimes*(int64(len(doc.Source()))+files.size()),
+		budget: limits.XMLWork + limits.XMLWorkTimes*(int64(len(doc.Source()))+files.size()),
 	}
 }
 

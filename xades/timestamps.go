@@ -5,13 +5,11 @@ import (
 	"fmt"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 	"rogito.dev/rogito/tsp"
 )
-
-// maxTimestamps bounds the tokens read from one signature.
-const maxTimestamps = 64
 
 // tokenCost is what reading a token counts for.
 const tokenCost = 512 << 10
@@ -101,7 +99,7 @@ func (s *sigReader) property(p *xmldom.Node, kind ades.TimestampKind, covers []s
 		if c.Name.Local != "EncapsulatedTimeStamp" || !isXAdES(c.Name.Space) {
 			continue
 		}
-		if len(s.sig.Timestamps) >= maxTimestamps {
+		if len(s.sig.Timestamps) >= limits.XMLTimestamps {
 			s.problem(false, p, "time-stamps beyond the limit are not read")
 			break
 		}

@@ -312,6 +312,26 @@ func TestTampering(t *testing.T) {
 	}
 }
 
+func TestAugmentRefuses(t *testing.T) {
+	p := adestest.Must(t, clock)
+	good := sign(t, p.Actor(t, "good"), []ades.File{file("", invoice)}, Options{})
+	for name, b := range map[string][]byte{
+		"broken":    bytes.Replace(good, []byte("caff"), []byte("th\u00e9 "), 1),
+		"unsigned":  []byte(invoice),
+		"not xml":   []byte("hello"),
+		"truncated": good[:len(good)-20],
+	} {
+		var out bytes.Buffer
+		if err := Augment(context.Background(), bytes.NewReader(b), &out, ades.Raising{Level: ades.LevelT, Stamper: p.Unit}); err == nil {
+			t.Errorf("%s: raised", name)
+		}
+	}
+	var out bytes.Buffer
+	if err := Augment(context.Background(), bytes.NewReader(good), &out, ades.Raising{Level: ades.LevelLT, Stamper: p.Unit}); err == nil {
+		t.Error("LT without sources of validation data")
+	}
+}
+
 func TestEncodings(t *testing.T) {
 	p := adestest.Must(t, clock)
 	utf16 := []byte{0xFF, 0xFE}

@@ -15,6 +15,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"rogito.dev/rogito/internal/limits"
 )
 
 // Limits bound what a document may ask of the parser. Zero fields take the
@@ -29,7 +31,10 @@ type Limits struct {
 
 // DefaultLimits leave room for any genuine document: the largest trusted list
 // has 3 MB, and signed data of a hundred megabytes occurs.
-var DefaultLimits = Limits{Size: 256 << 20, Depth: 1000, Nodes: 4 << 20, Attributes: 1000, Bindings: 1000}
+var DefaultLimits = Limits{
+	Size: limits.XMLSize, Depth: limits.XMLDepth, Nodes: limits.XMLNodes,
+	Attributes: limits.XMLAttributes, Bindings: limits.XMLNamespaces,
+}
 
 func (l Limits) withDefaults() Limits {
 	d := DefaultLimits

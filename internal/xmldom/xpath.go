@@ -5,11 +5,8 @@ import (
 	"fmt"
 
 	"github.com/antchfx/xpath"
-)
 
-const (
-	xpathLength = 1024
-	xpathBudget = 2_000_000 // steps of the navigator; about half a second
+	"rogito.dev/rogito/internal/limits"
 )
 
 // ErrBudget means that an XPath expression asked for too much work.
@@ -19,7 +16,7 @@ var ErrBudget = errors.New("XPath expression takes too long")
 // elements that it selects, in document order. Prefixes are those in scope at
 // the root element, unless given. Expression and work are bounded.
 func (d *Document) Select(expr string, prefixes map[string]string) (found []*Node, err error) {
-	if len(expr) > xpathLength {
+	if len(expr) > limits.XPathLength {
 		return nil, fmt.Errorf("%w: XPath of %d characters", ErrLimit, len(expr))
 	}
 	defer func() {
@@ -35,7 +32,7 @@ func (d *Document) Select(expr string, prefixes map[string]string) (found []*Nod
 	if err != nil {
 		return nil, fmt.Errorf("XPath: %w", err)
 	}
-	budget := xpathBudget
+	budget := limits.XPathSteps
 	set, ok := e.Evaluate(&navigator{d: d, n: d.Node, attr: -1, budget: &budget}).(*xpath.NodeIterator)
 	if !ok {
 		return nil, errors.New("XPath: does not select nodes")

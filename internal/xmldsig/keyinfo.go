@@ -133,8 +133,14 @@ func ecKey4050(n *xmldom.Node) (any, error) {
 			return nil, errors.New("malformed EC point")
 		}
 	}
-	if !c.IsOnCurve(xy[0], xy[1]) {
+	size := (c.Params().BitSize + 7) / 8
+	if max(xy[0].BitLen(), xy[1].BitLen()) > 8*size {
+		return nil, errors.New("malformed EC point")
+	}
+	point := append([]byte{4}, xy[0].FillBytes(make([]byte, size))...)
+	x, y, ok := pkix.ParsePoint(c, append(point, xy[1].FillBytes(make([]byte, size))...))
+	if !ok {
 		return nil, errors.New("EC point is not on its curve")
 	}
-	return &ecdsa.PublicKey{Curve: c, X: xy[0], Y: xy[1]}, nil
+	return &ecdsa.PublicKey{Curve: c, X: x, Y: y}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 )
@@ -13,8 +14,8 @@ import (
 // MaxReferences bounds the references of one signature or manifest, and
 // MaxTransforms the transforms of one reference.
 const (
-	MaxReferences = 1000
-	MaxTransforms = 8
+	MaxReferences = limits.XMLReferences
+	MaxTransforms = limits.XMLTransforms
 )
 
 // Signature is a ds:Signature taken apart. What could not be understood is
