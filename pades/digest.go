@@ -77,7 +77,7 @@ func (d *digester) upTo(h crypto.Hash, n int64) (hash.Hash, error) {
 	clone, err := c.Clone()
 	if err != nil {
 		delete(d.common, h)
-		return p.state, nil //nolint:nilerr // not clonable, as above
+		return p.state, nil // not clonable, as above
 	}
 	return clone, nil
 }

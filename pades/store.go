@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
-	"crypto/sha1" //nolint:gosec // names a VRI entry, as EN 319 142-1 prescribes
+	"crypto/sha1" // names a VRI entry, as EN 319 142-1 prescribes
 	"errors"
 	"fmt"
 
@@ -56,7 +56,7 @@ func vriNames(facts *reader, r ades.Raising) []pdf.Name {
 	var out []pdf.Name
 	for _, f := range facts.found {
 		if f.signature != nil {
-			sum := sha1.Sum(f.contents) //nolint:gosec // see above
+			sum := sha1.Sum(f.contents) // see above
 			out = append(out, pdf.Name(pdf.AppendHex(nil, sum[:])))
 		}
 	}

@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"rogito.dev/rogito/internal/limits"
@@ -139,13 +140,13 @@ func prevOf(trailer *Dict) (int64, error) {
 		return 0, nil
 	case Integer:
 		if p < 0 {
-			return 0, fmt.Errorf("Prev %d is negative", p)
+			return 0, fmt.Errorf("negative Prev %d", p)
 		}
 		return int64(p), nil
 	case Real:
 		return int64(p.Float()), nil
 	}
-	return 0, fmt.Errorf("Prev is no number")
+	return 0, errors.New("no number in Prev")
 }
 
 func (d *Document) joinHybrid(s *section) error {

@@ -3,9 +3,9 @@ package pdf
 import (
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/md5" //nolint:gosec // prescribed by ISO 32000-1, 7.6
+	"crypto/md5" // prescribed by ISO 32000-1, 7.6
 	"crypto/rand"
-	"crypto/rc4" //nolint:gosec // prescribed by ISO 32000-1, 7.6
+	"crypto/rc4" // prescribed by ISO 32000-1, 7.6
 	"errors"
 	"fmt"
 
@@ -126,7 +126,7 @@ func (c *crypt) objectKey(m method, ref Ref) []byte {
 	if m == methodAES256 {
 		return c.key
 	}
-	h := md5.New() //nolint:gosec // prescribed
+	h := md5.New() // prescribed
 	h.Write(c.key)
 	h.Write([]byte{byte(ref.Num), byte(ref.Num >> 8), byte(ref.Num >> 16), byte(ref.Gen), byte(ref.Gen >> 8)})
 	if m == methodAES128 {
@@ -156,7 +156,7 @@ func (c *crypt) seal(m method, ref Ref, data []byte) ([]byte, error) {
 }
 
 func rc4Apply(key, data []byte) ([]byte, error) {
-	r, err := rc4.NewCipher(key) //nolint:gosec // prescribed
+	r, err := rc4.NewCipher(key) // prescribed
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (c *crypt) decrypt(o Object, ref Ref) (Object, error) {
 	case String:
 		b, err := c.open(c.str, ref, x.Bytes)
 		if err != nil {
-			return x, nil //nolint:nilerr // a string that was never encrypted is kept
+			return x, nil // a string that was never encrypted is kept
 		}
 		x.Bytes = b
 		return x, nil

@@ -270,7 +270,7 @@ func (p *parser) streamStart(obj Object) (int64, error) {
 	if _, ok := obj.(*Dict); !ok || len(p.buf)-p.pos < 6 || string(p.buf[p.pos:p.pos+6]) != "stream" {
 		if w, err := p.word(); err != nil || string(w) != "endobj" {
 			// Tolerated, as every reader does: the object itself is whole.
-			return 0, nil //nolint:nilerr // a missing endobj is harmless
+			return 0, nil // a missing endobj is harmless
 		}
 		return 0, nil
 	}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/md5" //nolint:gosec // prescribed by ISO 32000-1, 7.6
+	"crypto/md5" // prescribed by ISO 32000-1, 7.6
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/binary"
@@ -47,10 +47,10 @@ func (d *Document) security(dict *Dict) (*security, error) {
 	if len(s.o) < need || len(s.u) < need || s.revision >= 5 && (len(s.oe) < 32 || len(s.ue) < 32) {
 		return nil, errMalformed("Encrypt", "password entries too short")
 	}
-	switch {
-	case s.version == 1:
+	switch s.version {
+	case 1:
 		s.length = 5
-	case s.version == 4:
+	case 4:
 		s.length = 16 // the crypt filters of version 4 have 128 bits
 	}
 	if s.length < 5 || s.length > 32 || s.version < 5 && s.length > 16 {
@@ -111,7 +111,7 @@ func pad(pw []byte) []byte {
 
 // tryUser is algorithms 2, 4, 5 and 6 of ISO 32000-2.
 func (s *security) tryUser(pw []byte) []byte {
-	h := md5.New() //nolint:gosec // prescribed
+	h := md5.New() // prescribed
 	h.Write(pad(pw))
 	h.Write(s.o[:32])
 	h.Write(binary.LittleEndian.AppendUint32(nil, s.p))
@@ -122,7 +122,7 @@ func (s *security) tryUser(pw []byte) []byte {
 	key := h.Sum(nil)
 	if s.revision >= 3 {
 		for range 50 {
-			sum := md5.Sum(key[:s.length]) //nolint:gosec // prescribed
+			sum := md5.Sum(key[:s.length]) // prescribed
 			copy(key, sum[:])
 		}
 	}
@@ -157,11 +157,11 @@ func xorKey(key []byte, x byte) []byte {
 
 // userFromOwner is algorithm 7: the owner's password opens the user's.
 func (s *security) userFromOwner(pw []byte) []byte {
-	sum := md5.Sum(pad(pw)) //nolint:gosec // prescribed
+	sum := md5.Sum(pad(pw)) // prescribed
 	key := sum[:]
 	if s.revision >= 3 {
 		for range 50 {
-			sum = md5.Sum(key) //nolint:gosec // prescribed
+			sum = md5.Sum(key) // prescribed
 			key = sum[:]
 		}
 	}

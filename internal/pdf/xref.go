@@ -161,75 +161,93 @@ func (d *Document) section(off int64) (*section, error) {
 	return s, s.normalise()
 }
 
+// tableReader walks over a classic cross-reference table.
+type tableReader struct {
+	doc   *Document
+	at    int64
+	total int
+}
+
+func (r *tableReader) step(f func(*parser) error) error {
+	return r.doc.parse(r.at, func(p *parser) error {
+		if err := f(p); err != nil {
+			return err
+		}
+		r.at += int64(p.pos)
+		return nil
+	})
+}
+
 // table reads a classic cross-reference table with its trailer.
 func (d *Document) table(off int64) (*section, error) {
 	s := &section{offset: off}
-	at := off
-	step := func(f func(*parser) error) error {
-		return d.parse(at, func(p *parser) error {
-			if err := f(p); err != nil {
-				return err
-			}
-			at += int64(p.pos)
-			return nil
-		})
-	}
-	if err := step(func(p *parser) error { return p.keyword("xref") }); err != nil {
+	r := &tableReader{doc: d, at: off}
+	if err := r.step(func(p *parser) error { return p.keyword("xref") }); err != nil {
 		return nil, err
 	}
-	total := 0
 	for {
-		var first, count int64
-		trailer := false
-		err := step(func(p *parser) (err error) {
-			c, err := p.peek()
-			if trailer = c == 't'; err != nil || trailer {
-				return err
-			}
-			if first, err = p.integer(); err != nil {
-				return err
-			}
-			if count, err = p.integer(); err != nil {
-				return err
-			}
-			p.space()
-			return nil
-		})
+		first, count, more, err := r.head()
 		if err != nil {
 			return nil, err
 		}
-		if trailer {
+		if !more {
 			break
 		}
-		total += int(min(count, limits.PDFObjects))
-		if first > limits.PDFObjects || count > limits.PDFObjects || total > limits.PDFObjects || count*18 > d.size-at {
-			return nil, fmt.Errorf("offset %d: subsection %d %d out of bounds", at, first, count)
-		}
-		r, next, err := d.subsection(at, int(first), int(count))
+		lines, next, err := d.subsection(r.at, first, count)
 		if err != nil {
 			return nil, err
 		}
-		at = next
+		r.at = next
 		if count > 0 {
-			s.runs = append(s.runs, r)
+			s.runs = append(s.runs, lines)
 		}
 	}
-	err := step(func(p *parser) error {
-		if err := p.keyword("trailer"); err != nil {
+	err := r.step(func(p *parser) error { return p.trailer(s) })
+	s.end = r.at
+	return s, err
+}
+
+// head reads the two numbers of a subsection; more is false at the trailer.
+func (r *tableReader) head() (first, count int, more bool, err error) {
+	var f, n int64
+	err = r.step(func(p *parser) (err error) {
+		c, err := p.peek()
+		if more = c != 't'; err != nil || !more {
 			return err
 		}
-		o, err := p.object()
-		if err != nil {
+		if f, err = p.integer(); err != nil {
 			return err
 		}
-		var ok bool
-		if s.trailer, ok = o.(*Dict); !ok {
-			return p.errorf("trailer is no dictionary")
+		if n, err = p.integer(); err != nil {
+			return err
 		}
+		p.space()
 		return nil
 	})
-	s.end = at
-	return s, err
+	if err != nil || !more {
+		return 0, 0, more, err
+	}
+	r.total += int(min(n, limits.PDFObjects))
+	if f > limits.PDFObjects || n > limits.PDFObjects || r.total > limits.PDFObjects || n*18 > r.doc.size-r.at {
+		return 0, 0, more, fmt.Errorf("offset %d: subsection %d %d out of bounds", r.at, f, n)
+	}
+	return int(f), int(n), more, nil
+}
+
+// trailer parses the dictionary behind a table.
+func (p *parser) trailer(s *section) error {
+	if err := p.keyword("trailer"); err != nil {
+		return err
+	}
+	o, err := p.object()
+	if err != nil {
+		return err
+	}
+	var ok bool
+	if s.trailer, ok = o.(*Dict); !ok {
+		return p.errorf("trailer is no dictionary")
+	}
+	return nil
 }
 
 // subsection reads the lines of a table, by far the most in the regular form
@@ -326,100 +344,6 @@ func (d *Document) oddLine(at int64) (e entry, next int64, err error) {
 		return nil
 	})
 	return e, next, err
-}
-
-// xrefStream reads a cross-reference stream.
-func (d *Document) xrefStream(off int64) (*section, error) {
-	o, err := d.indirect(off, Ref{})
-	if err != nil {
-		return nil, err
-	}
-	st, ok := o.(*Stream)
-	if !ok || st.Dict.Get("Type") != Name("XRef") {
-		return nil, fmt.Errorf("offset %d: neither a cross-reference table nor a stream", off)
-	}
-	data, err := d.decode(st, nil)
-	if err != nil {
-		return nil, err
-	}
-	s := &section{offset: off, end: st.span.End, stream: true, trailer: st.Dict, ref: st.ref}
-	if s.runs, err = streamRuns(st.Dict, data); err != nil {
-		return nil, fmt.Errorf("cross-reference stream at %d: %w", off, err)
-	}
-	return s, nil
-}
-
-func streamRuns(dict *Dict, data []byte) ([]run, error) {
-	w, err := fieldWidths(dict)
-	if err != nil {
-		return nil, err
-	}
-	width := w[0] + w[1] + w[2]
-	index, ok := dict.Get("Index").(Array)
-	if !ok {
-		index = Array{Integer(0), dict.Get("Size")}
-	}
-	var runs []run
-	for i := 0; i+1 < len(index); i += 2 {
-		first, ok1 := index[i].(Integer)
-		count, ok2 := index[i+1].(Integer)
-		if !ok1 || !ok2 || first < 0 || count < 0 || first > limits.PDFObjects || count > limits.PDFObjects {
-			return nil, fmt.Errorf("index out of bounds")
-		}
-		n := min(int(count), len(data)/width) // a Size too large is common
-		r := run{first: int(first), entries: make([]entry, n)}
-		for k := range r.entries {
-			r.entries[k] = fieldEntry(data[:width], w)
-			data = data[width:]
-		}
-		if n > 0 {
-			runs = append(runs, r)
-		}
-	}
-	return runs, nil
-}
-
-func fieldWidths(dict *Dict) (w [3]int, err error) {
-	a, _ := dict.Get("W").(Array)
-	if len(a) < 3 {
-		return w, fmt.Errorf("field widths missing")
-	}
-	for i := range w {
-		n, ok := a[i].(Integer)
-		if !ok || n < 0 || n > 8 {
-			return w, fmt.Errorf("field width %v out of bounds", a[i])
-		}
-		w[i] = int(n)
-	}
-	if w[1] == 0 {
-		return w, fmt.Errorf("field width 0 for offsets")
-	}
-	return w, nil
-}
-
-func fieldEntry(b []byte, w [3]int) entry {
-	kind := uint64(1)
-	if w[0] > 0 {
-		kind = bigEndian(b[:w[0]])
-	}
-	f2, f3 := bigEndian(b[w[0]:w[0]+w[1]]), bigEndian(b[w[0]+w[1]:])
-	e := entry{offset: int64(f2 & (1<<62 - 1)), gen: uint32(f3)}
-	switch kind {
-	case 1:
-		e.kind = entryInFile
-	case 2:
-		e.kind = entryInStream
-	default: // 0 is free, anything else is null
-		e.offset = 0
-	}
-	return e
-}
-
-func bigEndian(b []byte) (n uint64) {
-	for _, c := range b {
-		n = n<<8 | uint64(c)
-	}
-	return n
 }
 
 func indexHeader(head []byte) int { return bytes.Index(head, []byte("%PDF-")) }

@@ -1,0 +1,102 @@
+package pdf
+
+import (
+	"errors"
+	"fmt"
+
+	"rogito.dev/rogito/internal/limits"
+)
+
+// xrefStream reads a cross-reference stream.
+func (d *Document) xrefStream(off int64) (*section, error) {
+	o, err := d.indirect(off, Ref{})
+	if err != nil {
+		return nil, err
+	}
+	st, ok := o.(*Stream)
+	if !ok || st.Dict.Get("Type") != Name("XRef") {
+		return nil, fmt.Errorf("offset %d: neither a cross-reference table nor a stream", off)
+	}
+	data, err := d.decode(st, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &section{offset: off, end: st.span.End, stream: true, trailer: st.Dict, ref: st.ref}
+	if s.runs, err = streamRuns(st.Dict, data); err != nil {
+		return nil, fmt.Errorf("cross-reference stream at %d: %w", off, err)
+	}
+	return s, nil
+}
+
+func streamRuns(dict *Dict, data []byte) ([]run, error) {
+	w, err := fieldWidths(dict)
+	if err != nil {
+		return nil, err
+	}
+	width := w[0] + w[1] + w[2]
+	index, ok := dict.Get("Index").(Array)
+	if !ok {
+		index = Array{Integer(0), dict.Get("Size")}
+	}
+	var runs []run
+	for i := 0; i+1 < len(index); i += 2 {
+		first, ok1 := index[i].(Integer)
+		count, ok2 := index[i+1].(Integer)
+		if !ok1 || !ok2 || first < 0 || count < 0 || first > limits.PDFObjects || count > limits.PDFObjects {
+			return nil, errors.New("index out of bounds")
+		}
+		n := min(int(count), len(data)/width) // a Size too large is common
+		r := run{first: int(first), entries: make([]entry, n)}
+		for k := range r.entries {
+			r.entries[k] = fieldEntry(data[:width], w)
+			data = data[width:]
+		}
+		if n > 0 {
+			runs = append(runs, r)
+		}
+	}
+	return runs, nil
+}
+
+func fieldWidths(dict *Dict) (w [3]int, err error) {
+	a, _ := dict.Get("W").(Array)
+	if len(a) < 3 {
+		return w, errors.New("field widths missing")
+	}
+	for i := range w {
+		n, ok := a[i].(Integer)
+		if !ok || n < 0 || n > 8 {
+			return w, fmt.Errorf("field width %v out of bounds", a[i])
+		}
+		w[i] = int(n)
+	}
+	if w[1] == 0 {
+		return w, errors.New("field width 0 for offsets")
+	}
+	return w, nil
+}
+
+func fieldEntry(b []byte, w [3]int) entry {
+	kind := uint64(1)
+	if w[0] > 0 {
+		kind = bigEndian(b[:w[0]])
+	}
+	f2, f3 := bigEndian(b[w[0]:w[0]+w[1]]), bigEndian(b[w[0]+w[1]:])
+	e := entry{offset: int64(f2 & (1<<62 - 1)), gen: uint32(f3)}
+	switch kind {
+	case 1:
+		e.kind = entryInFile
+	case 2:
+		e.kind = entryInStream
+	default: // 0 is free, anything else is null
+		e.offset = 0
+	}
+	return e
+}
+
+func bigEndian(b []byte) (n uint64) {
+	for _, c := range b {
+		n = n<<8 | uint64(c)
+	}
+	return n
+}
