@@ -6,7 +6,8 @@ const (
 	XMLSize = 256 << 20
 	// XMLDepth is how deep elements may nest.
 	XMLDepth = 1000
-	// XMLNodes is how many nodes a tree may have.
+	// XMLNodes is how many nodes a tree may have, of about 80 bytes each;
+	// attributes count by their weight.
 	XMLNodes = 4 << 20
 	// XMLAttributes is how many attributes one element may have, namespace
 	// declarations included.

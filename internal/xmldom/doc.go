@@ -24,7 +24,7 @@ import (
 type Limits struct {
 	Size       int // bytes of text
 	Depth      int // nested elements
-	Nodes      int
+	Nodes      int // with attributes by their weight
 	Attributes int // on one element, namespace declarations included
 	Bindings   int // namespace declarations in scope at once
 }

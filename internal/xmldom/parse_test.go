@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -69,6 +70,25 @@ func TestParseRefuses(t *testing.T) {
 		if tt.want != nil && !errors.Is(err, tt.want) {
 			t.Errorf("%s: error %v, want %v", name, err, tt.want)
 		}
+	}
+}
+
+// TestMemory reads the worst that a limit allows.
+func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes hundreds of megabytes")
+	}
+	doc := []byte("<r>" + strings.Repeat(`<a b=""/>`, 8<<20) + "</r>")
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	_, err := Parse(doc, Limits{})
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, ErrLimit) {
+		t.Errorf("error %v, want ErrLimit", err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 400<<20 {
+		t.Errorf("%d MB for %d MB of text", used>>20, len(doc)>>20)
 	}
 }
 

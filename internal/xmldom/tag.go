@@ -68,6 +68,7 @@ func (p *parser) open(n *Node, qname string) error {
 		p.extras = make([]extra, min(max(len(p.s)/256, 8), 512))
 	}
 	n.extra, p.extras = &p.extras[0], p.extras[1:]
+	p.count += 1 + len(p.raw)/3 // about what they weigh beside a node
 	if declared > 0 {
 		n.extra.bindings = take(&p.binds, declared)
 		copy(n.extra.bindings, p.scope[mark:])
