@@ -2,6 +2,7 @@ package pades
 
 import (
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/revision"
 )
 
@@ -21,6 +22,11 @@ func (r *reader) changes(f *found) []ades.Change {
 		}}
 	}
 	var out []ades.Change
+	if r.compared += last - f.revision; r.compared > limits.PDFCompared {
+		return []ades.Change{{
+			Kind: "undefined", Revision: last, Description: "more signatures and revisions than can be compared",
+		}}
+	}
 	if f.revision < last {
 		list, err := revision.Compare(r.doc, f.revision, r.rules(f))
 		if err != nil {

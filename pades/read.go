@@ -19,6 +19,8 @@ type reader struct {
 	digests digester
 	out     *ades.Document
 	at      map[int]*pdf.Document // the document as of earlier revisions
+
+	compared int // revisions compared with signed ones, against limits.PDFCompared
 }
 
 // found is a signature or document time-stamp in the file.

@@ -14,18 +14,21 @@ const (
 	// PDFStream is the extent of one stream after decoding.
 	PDFStream = 128 << 20
 	// PDFInflate is the sum of all decoded streams of one document.
-	PDFInflate = 384 << 20
+	PDFInflate = 768 << 20
 	// PDFRatio bounds what one stored byte may inflate to; DEFLATE cannot pass
 	// 1032, but filters can be chained.
 	PDFRatio = 1100
 	// PDFFilters is the length of a filter chain.
 	PDFFilters = 8
 	// PDFParsed is the sum of all bytes that the parser is given.
-	PDFParsed = 1 << 30
+	PDFParsed = 768 << 20
 	// PDFFields is the number of form fields and of pages that are visited.
 	PDFFields = 1_000_000
 	// PDFSignatures is the number of signatures and time-stamps that are read.
 	PDFSignatures = 10_000
+	// PDFCompared is how many revisions are compared with signed ones, summed
+	// over all signatures: enough for 300 signers one after another.
+	PDFCompared = 50_000
 	// PDFHashed is what may be hashed under all signatures of a document,
 	// beyond its own size.
 	PDFHashed = 3 << 30

@@ -210,7 +210,7 @@ func (d *Document) At(n int) (*Document, error) {
 	c := &Document{
 		src: d.src, base: d.base, size: d.size, repaired: d.repaired,
 		sections: d.sections[r.first:], revisions: d.revisions[:n], startxref: r.XRef,
-		crypt: d.crypt, cache: make(map[int]Object),
+		crypt: d.crypt, cache: make(map[int]Object), work: d.work,
 	}
 	c.trailer = c.sections[0].trailer
 	if r.End > 0 {

@@ -38,8 +38,30 @@ type Document struct {
 	cache   map[int]Object
 	loading map[int]bool
 	streams objectStreams
-	parsed  int64 // bytes given to the parser, against limits.PDFParsed
-	decoded int64 // bytes decoded, against limits.PDFInflate
+	work    *work
+}
+
+// work is what reading has cost so far, earlier revisions included: a small
+// file must not keep a reader busy for long.
+type work struct {
+	parsed  int64 // bytes given to the parser
+	decoded int64 // bytes decoded from streams
+}
+
+// parse counts bytes for the parser.
+func (w *work) parse(n int64) error {
+	if w.parsed += n; w.parsed > limits.PDFParsed {
+		return errMalformed("", "more than %d bytes of objects to read", int64(limits.PDFParsed))
+	}
+	return nil
+}
+
+// decode counts bytes that came out of a filter.
+func (w *work) decode(n int64) error {
+	if w.decoded += n; w.decoded > limits.PDFInflate {
+		return errMalformed("", "document inflates to more than %d bytes", int64(limits.PDFInflate))
+	}
+	return nil
 }
 
 // errMalformed builds the error for bad input.
@@ -62,7 +84,7 @@ func wrapMalformed(where string, err error) error {
 // Open reads the structure of a document: header, cross-reference chain and
 // encryption dictionary.
 func Open(src ades.Source, opts Options) (*Document, error) {
-	d := &Document{src: src, cache: make(map[int]Object)}
+	d := &Document{src: src, cache: make(map[int]Object), work: &work{}}
 	if err := d.header(); err != nil {
 		return nil, err
 	}
@@ -166,9 +188,8 @@ func (d *Document) parse(off int64, f func(*parser) error) error {
 		if err != nil {
 			return err
 		}
-		d.parsed += int64(len(buf))
-		if d.parsed > limits.PDFParsed {
-			return errMalformed("", "more than %d bytes of objects", limits.PDFParsed)
+		if err := d.work.parse(int64(len(buf))); err != nil {
+			return err
 		}
 		p := &parser{lexer: lexer{buf: buf, base: off, last: off+int64(len(buf)) >= d.size}}
 		err = f(p)

@@ -110,6 +110,8 @@ type walker struct {
 	want int // pages still to skip
 	page *Page
 	seen map[Ref]bool
+
+	depth int
 }
 
 func (w *walker) descend(node *Dict, ref Ref, in inherited) error {
@@ -119,9 +121,11 @@ func (w *walker) descend(node *Dict, ref Ref, in inherited) error {
 		}
 		w.seen[ref] = true
 	}
-	if len(w.seen) > limits.PDFFields {
-		return errMalformed("Pages", "page tree too large")
+	if w.depth > limits.PDFDepth || len(w.seen) > limits.PDFFields {
+		return errMalformed("Pages", "page tree too large or too deep")
 	}
+	w.depth++
+	defer func() { w.depth-- }()
 	in = w.inherit(node, in)
 	kids, err := w.d.Array(node.Get("Kids"))
 	if err != nil {
@@ -129,9 +133,6 @@ func (w *walker) descend(node *Dict, ref Ref, in inherited) error {
 	}
 	if kids == nil || node.Get("Type") == Name("Page") {
 		return w.leaf(node, ref, in)
-	}
-	if len(w.seen) > limits.PDFDepth*64 && len(kids) == 1 {
-		return errMalformed("Pages", "page tree too deep")
 	}
 	for _, k := range kids {
 		kref, _ := k.(Ref)

@@ -155,6 +155,19 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+func TestDeepPageTree(t *testing.T) {
+	f := newFile().object(1, "<</Type/Catalog/Pages 2 0 R>>")
+	for n := 2; n < 1000; n++ {
+		f.object(n, fmt.Sprintf("<</Type/Pages/Kids[%d 0 R]>>", n+1))
+	}
+	f.object(2, "<</Type/Pages/Count 1/Kids[3 0 R]>>").object(1000, "<</Type/Page>>")
+	f.table("/Size 1001/Root 1 0 R")
+	var malformed *ades.MalformedError
+	if _, err := open(t, f.Bytes(), Options{}).Page(0); !errors.As(err, &malformed) {
+		t.Error(err)
+	}
+}
+
 func TestRevisions(t *testing.T) {
 	f := newFile().body()
 	first := f.table("/Size 5/Root 1 0 R")
@@ -249,7 +262,7 @@ func TestFilters(t *testing.T) {
 		"RunLengthDecode": {[]byte{2, 'a', 'b', 'c', 254, 'x', 128, 'z'}, nil, []byte("abcxxx")},
 		"LZWDecode":       {[]byte{0x80, 0x0B, 0x60, 0x50, 0x22, 0x0C, 0x0C, 0x85, 0x01}, nil, []byte("-----A---B")},
 	}
-	d := &Document{}
+	d := &Document{work: &work{}}
 	for name, c := range cases {
 		got, err := d.filter(Name(name), c.parms, c.data)
 		if err != nil || !bytes.Equal(got, c.want) {

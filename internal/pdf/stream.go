@@ -20,8 +20,8 @@ func (d *Document) streamSpan(dict *Dict, start int64) (Span, error) {
 		if err != nil {
 			return Span{}, err
 		}
-		if d.parsed += step; d.parsed > limits.PDFParsed {
-			break
+		if err := d.work.parse(int64(len(buf))); err != nil {
+			return Span{}, err
 		}
 		if i := bytes.Index(buf, word); i >= 0 {
 			end := at + int64(i)
@@ -80,8 +80,8 @@ func (d *Document) encoded(s *Stream, c *crypt) ([]byte, error) {
 	if n > limits.PDFStream {
 		return nil, fmt.Errorf("stream of %d bytes", n)
 	}
-	if d.parsed += n; d.parsed > limits.PDFParsed {
-		return nil, fmt.Errorf("more than %d bytes read", limits.PDFParsed)
+	if err := d.work.parse(n); err != nil {
+		return nil, err
 	}
 	raw := make([]byte, n)
 	if got, err := d.ReadAt(raw, s.span.Start); got < len(raw) {
@@ -107,8 +107,8 @@ func (d *Document) decode(s *Stream, c *crypt) ([]byte, error) {
 		if raw, err = d.filter(f, parms[i], raw); err != nil {
 			return nil, fmt.Errorf("%s: %w", f, err)
 		}
-		if d.decoded += int64(len(raw)); d.decoded > limits.PDFInflate {
-			return nil, fmt.Errorf("document inflates to more than %d bytes", limits.PDFInflate)
+		if err := d.work.decode(int64(len(raw))); err != nil {
+			return nil, err
 		}
 	}
 	return raw, nil
