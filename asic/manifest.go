@@ -2,6 +2,7 @@ package asic
 
 import (
 	"bytes"
+	"crypto"
 	"encoding/base64"
 	"encoding/xml"
 	"errors"
@@ -9,8 +10,6 @@ import (
 	"io"
 	"net/url"
 	"strings"
-
-	"crypto"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/xmldom"

@@ -105,11 +105,17 @@ func ecKey(n *xmldom.Node) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, y, ok := pkix.ParsePoint(c, b)
+	return ecPoint(c, b)
+}
+
+// ecPoint makes a key of an encoded point. Brainpool curves leave no other way
+// than by coordinates.
+func ecPoint(c elliptic.Curve, point []byte) (any, error) {
+	x, y, ok := pkix.ParsePoint(c, point)
 	if !ok {
-		return nil, errors.New("malformed EC point")
+		return nil, errors.New("EC point is not on its curve")
 	}
-	return &ecdsa.PublicKey{Curve: c, X: x, Y: y}, nil
+	return &ecdsa.PublicKey{Curve: c, X: x, Y: y}, nil //nolint:staticcheck // see above
 }
 
 // ecKey4050 reads the older form of RFC 4050, with coordinates in decimal.
@@ -138,9 +144,5 @@ func ecKey4050(n *xmldom.Node) (any, error) {
 		return nil, errors.New("malformed EC point")
 	}
 	point := append([]byte{4}, xy[0].FillBytes(make([]byte, size))...)
-	x, y, ok := pkix.ParsePoint(c, append(point, xy[1].FillBytes(make([]byte, size))...))
-	if !ok {
-		return nil, errors.New("EC point is not on its curve")
-	}
-	return &ecdsa.PublicKey{Curve: c, X: x, Y: y}, nil
+	return ecPoint(c, append(point, xy[1].FillBytes(make([]byte, size))...))
 }

@@ -23,7 +23,7 @@ import (
 
 	"rogito.dev/rogito/internal/xmldom"
 
-	_ "golang.org/x/crypto/ripemd160"
+	_ "golang.org/x/crypto/ripemd160" //nolint:staticcheck // old signatures are still to be read
 )
 
 // Namespaces.

@@ -150,7 +150,7 @@ func (s *Signature) addReference(n *xmldom.Node) error {
 	}
 	r, err := ReadReference(n)
 	if err != nil {
-		return fmt.Errorf("Reference[%d]: %w", len(s.References)+1, err)
+		return fmt.Errorf("reference %d: %w", len(s.References)+1, err)
 	}
 	s.References = append(s.References, r)
 	return nil
