@@ -12,7 +12,7 @@ var htmlText string
 
 var htmlTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Funcs(template.FuncMap{
-		"p": pointed, "minute": func(t Time) string { return minute(t.Time) },
+		"p": pointed, "minute": shown,
 	}).Parse(htmlText))
 })
 

@@ -73,8 +73,8 @@ func (p *pdfWriter) space(h float64) { p.y -= h }
 func (p *pdfWriter) put(line string, size float64, bold bool, color string) {
 	label, value := "", line
 	if strings.HasPrefix(line, "  ") {
-		if runes := []rune(line); len(runes) > 25 {
-			label, value = strings.TrimSpace(string(runes[:24])), strings.TrimSpace(string(runes[24:]))
+		if runes := []rune(line); len(runes) > 29 {
+			label, value = strings.TrimSpace(string(runes[:28])), strings.TrimSpace(string(runes[28:]))
 		}
 	}
 	x, width := margin, pageWidth-2*margin

@@ -23,7 +23,7 @@ func (r *Report) WriteText(w io.Writer, name string, lang Lang) error {
 	}
 	for _, ts := range v.Timestamps {
 		t.line("")
-		t.line("%s: %s, %s%s", lang.T("Time-stamp"), minute(ts.Time.Time), lang.T(string(ts.Indication)), sub(ts.SubIndication))
+		t.line("%s: %s, %s%s", lang.T("Time-stamp"), shown(ts.Time), lang.T(string(ts.Indication)), sub(ts.SubIndication))
 		t.row("Issued by", pointed(ts.SubjectCN))
 		t.list("Error", ts.Errors)
 	}
@@ -50,13 +50,13 @@ func (t *page) line(format string, args ...any) {
 
 func (t *page) row(label, value string) {
 	if value != "" {
-		t.line("  %-22s %s", t.l.T(label), value)
+		t.line("  %-26s %s", t.l.T(label), value)
 	}
 }
 
 func (t *page) list(label string, texts []string) {
 	for _, m := range texts {
-		t.line("  %-22s %s", t.l.T(label), m)
+		t.line("  %-26s %s", t.l.T(label), m)
 	}
 }
 
@@ -170,11 +170,11 @@ func (t *page) signature(i int, s SignatureView, c *Conclusion) {
 	t.row("Qualification", string(s.Qualification))
 	t.row("Algorithm", pointed(s.AlgorithmName))
 	t.row("Certificate status", t.l.T(pointed(s.SignerStatus)))
-	t.row("Certificate validity", minute(s.SignerNotBefore.Time)+" – "+minute(s.SignerNotAfter.Time))
+	t.row("Certificate validity", shown(s.SignerNotBefore)+" – "+shown(s.SignerNotAfter))
 	t.row("Time", t.when(c))
-	t.row("Evidence lasts until", minute(s.ValidUntil.Time))
+	t.row("Evidence lasts until", shown(s.ValidUntil))
 	for _, ts := range s.Timestamps {
-		t.row("Time-stamp", minute(ts.Time.Time)+" "+pointed(ts.SubjectCN)+" "+string(ts.Indication)+sub(ts.SubIndication))
+		t.row("Time-stamp", shown(ts.Time)+" "+pointed(ts.SubjectCN)+" "+string(ts.Indication)+sub(ts.SubIndication))
 	}
 	for _, ch := range s.Changes {
 		what := "Change after signing"
@@ -217,4 +217,12 @@ func minute(t time.Time) string {
 		return ""
 	}
 	return t.UTC().Format("2006-01-02 15:04 UTC")
+}
+
+// shown is a time of the contract in the form that people read.
+func shown(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return (*s)[:16] + " UTC"
 }

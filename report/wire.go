@@ -8,28 +8,15 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// Time is written as the contract writes timestamps; the zero time is null.
-type Time struct{ time.Time }
-
 const wireTime = "2006-01-02 15:04:05.000+00:00"
 
-// MarshalJSON writes the contract's form.
-func (t Time) MarshalJSON() ([]byte, error) {
+// stamp writes a time as the contract does; the zero time is null.
+func stamp(t time.Time) *string {
 	if t.IsZero() {
-		return []byte("null"), nil
-	}
-	return []byte(`"` + t.UTC().Format(wireTime) + `"`), nil
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (t *Time) UnmarshalJSON(b []byte) error {
-	if string(b) == "null" {
-		*t = Time{}
 		return nil
 	}
-	v, err := time.Parse(`"2006-01-02 15:04:05.000Z07:00"`, string(b))
-	t.Time = v
-	return err
+	text := t.UTC().Format(wireTime)
+	return &text
 }
 
 // View is the verification report of the published contract (A3 of the seed
@@ -37,8 +24,8 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 // prints. Fields that are not known are null.
 type View struct {
 	File             string          `json:"file,omitempty"`
-	CheckDate        Time            `json:"checkDate"`
-	VerificationDate Time            `json:"verificationDate"`
+	CheckDate        *string         `json:"checkDate"`
+	VerificationDate *string         `json:"verificationDate"`
 	SignatureFormat  string          `json:"signatureFormat"`
 	NrOfSignatures   int             `json:"nrOfSignatures"`
 	OverallVerified  bool            `json:"overallVerified"`
@@ -65,15 +52,15 @@ type SignatureView struct {
 	IssuerCN           *string         `json:"issuerCN"`
 	SerialNumber       *string         `json:"serialNumber"`
 	SignerStatus       *string         `json:"signerCertificateStatus"`
-	SignerNotBefore    Time            `json:"signerCertificateNotBefore"`
-	SignerNotAfter     Time            `json:"signerCertificateNotAfter"`
-	SignerRevokedAt    Time            `json:"signerCertificateRevocationDate"`
+	SignerNotBefore    *string         `json:"signerCertificateNotBefore"`
+	SignerNotAfter     *string         `json:"signerCertificateNotAfter"`
+	SignerRevokedAt    *string         `json:"signerCertificateRevocationDate"`
 	IssuerStatus       *string         `json:"issuerCertificateStatus"`
-	IssuerRevokedAt    Time            `json:"issuerCertificateRevocationDate"`
+	IssuerRevokedAt    *string         `json:"issuerCertificateRevocationDate"`
 	TrustedDate        bool            `json:"trustedSignatureDate"`
-	SignatureDate      Time            `json:"signatureDate"`
-	BestSignatureTime  Time            `json:"bestSignatureTime"`
-	ValidUntil         Time            `json:"validUntil"`
+	SignatureDate      *string         `json:"signatureDate"`
+	BestSignatureTime  *string         `json:"bestSignatureTime"`
+	ValidUntil         *string         `json:"validUntil"`
 	IssuerTrustedList  bool            `json:"issuerTrustedList"`
 	Qualification      Qualification   `json:"qualification"`
 	QCComplianceStatus string          `json:"qcComplianceStatus"`
@@ -93,7 +80,7 @@ type SignatureView struct {
 type TimestampView struct {
 	ID              string     `json:"id"`
 	Kind            string     `json:"kind"`
-	Time            Time       `json:"time"`
+	Time            *string    `json:"time"`
 	Indication      Indication `json:"indication"`
 	SubIndication   *string    `json:"subIndication"`
 	Integrity       bool       `json:"integrity"`
@@ -103,7 +90,7 @@ type TimestampView struct {
 	SubjectCN       *string    `json:"subjectCN"`
 	SerialNumber    *string    `json:"serialNumber"` // of the token
 	Policy          *string    `json:"policy"`
-	ValidUntil      Time       `json:"validUntil"`
+	ValidUntil      *string    `json:"validUntil"`
 	IssuerTrusted   bool       `json:"issuerTrustedList"`
 	Errors          []string   `json:"errors"`
 }
@@ -122,7 +109,7 @@ type NoteView struct {
 func (r *Report) View(withPlain bool) (*View, error) {
 	c := r.Conclusions
 	v := &View{
-		CheckDate: Time{c.At}, VerificationDate: Time{r.MadeAt}, SignatureFormat: r.Format(),
+		CheckDate: stamp(c.At), VerificationDate: stamp(r.MadeAt), SignatureFormat: r.Format(),
 		NrOfSignatures: len(c.Signatures), OverallVerified: r.Valid(), Indication: c.Indication,
 		Signatures: []SignatureView{}, Notes: r.notes(), Timestamps: []TimestampView{},
 	}
@@ -191,15 +178,15 @@ func (r *Report) signatureView(c *Conclusion) SignatureView {
 		ID: c.ID, Integrity: s.Intact() == ades.Yes && !broken(s), Indication: c.Indication, SubIndication: optional(c.SubIndication),
 		SignatureLevel: optional(c.Level), AlgorithmName: optional(s.Algorithm.Name), DigestAlgorithm: optional(digestOf(s)),
 		SignerStatus: optional(c.SignerStatus), IssuerStatus: optional(c.IssuerStatus),
-		SignerRevokedAt: Time{c.RevokedAt}, IssuerRevokedAt: Time{c.IssuerRevAt},
-		TrustedDate: c.Proven, SignatureDate: Time{s.ClaimedTime}, BestSignatureTime: Time{c.BestTime}, ValidUntil: Time{c.ValidUntil},
+		SignerRevokedAt: stamp(c.RevokedAt), IssuerRevokedAt: stamp(c.IssuerRevAt),
+		TrustedDate: c.Proven, SignatureDate: stamp(s.ClaimedTime), BestSignatureTime: stamp(c.BestTime), ValidUntil: stamp(c.ValidUntil),
 		IssuerTrustedList: c.TrustedList, Qualification: c.Qualification, QCComplianceStatus: c.QC, QCSSCDStatus: c.SSCD,
 		Level:   r.Facts.Layers[c.Layer].Level,
 		Changes: []ades.Change{}, Timestamps: []TimestampView{}, CounterSignatures: []SignatureView{},
 		Errors: texts(c, Error), Warnings: texts(c, Warning),
 	}
 	if c.Proven {
-		v.SignatureDate = Time{c.BestTime}
+		v.SignatureDate = stamp(c.BestTime)
 	}
 	if s.Algorithm.KeySize > 0 {
 		v.KeySize = &s.Algorithm.KeySize
@@ -249,7 +236,7 @@ func (r *Report) signer(v *SignatureView, s *ades.Signature) {
 	v.SubjectDN, v.IssuerDN = &cert.Subject, &cert.Issuer
 	v.SubjectCN, v.IssuerCN = optional(cert.SubjectCN), optional(cert.IssuerCN)
 	v.SerialNumber = &cert.SerialNumber
-	v.SignerNotBefore, v.SignerNotAfter = Time{cert.NotBefore}, Time{cert.NotAfter}
+	v.SignerNotBefore, v.SignerNotAfter = stamp(cert.NotBefore), stamp(cert.NotAfter)
 	v.Sandbox = cert.Sandbox
 	if v.KeySize == nil && cert.KeySize > 0 {
 		v.KeySize = &cert.KeySize
@@ -259,10 +246,10 @@ func (r *Report) signer(v *SignatureView, s *ades.Signature) {
 func (r *Report) timestampView(c *Conclusion) TimestampView {
 	t := c.Timestamp
 	v := TimestampView{
-		ID: t.ID, Kind: string(t.Kind), Time: Time{t.Time}, Indication: c.Indication, SubIndication: optional(c.SubIndication),
+		ID: t.ID, Kind: string(t.Kind), Time: stamp(t.Time), Indication: c.Indication, SubIndication: optional(c.SubIndication),
 		Integrity:       t.ImprintIntact == ades.Yes && t.Signature != nil && t.Signature.Intact() == ades.Yes,
 		DigestAlgorithm: optional(t.ImprintDigest), SerialNumber: optional(t.SerialNumber), Policy: optional(t.Policy),
-		ValidUntil: Time{c.ValidUntil}, IssuerTrusted: c.TrustedList, Errors: texts(c, Error),
+		ValidUntil: stamp(c.ValidUntil), IssuerTrusted: c.TrustedList, Errors: texts(c, Error),
 	}
 	if t.Signature != nil {
 		if cert := r.Facts.Certificates[ades.FactID(t.Signature.SigningCertificate)]; cert != nil {

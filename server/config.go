@@ -65,6 +65,10 @@ type TrustConfig struct {
 	Anchors []string `yaml:"anchors" doc:"files with further trusted certificates (PEM)"`
 	Lists   bool     `yaml:"lists" doc:"load the European trusted lists"`
 	LOTL    string   `yaml:"lotl" doc:"address of the list of trusted lists; empty: the Commission's"`
+	// LOTLAnchors are configuration: the Official Journal publishes them.
+	LOTLAnchors string        `yaml:"lotl_anchors" doc:"file with the certificates (PEM) that sign the list of trusted lists, from the Official Journal"`
+	Refresh     time.Duration `yaml:"refresh" doc:"how often the lists are fetched"`
+	Policy      string        `yaml:"policy" doc:"file with a validation policy of your own; empty: the default one"`
 }
 
 // ScopesConfig says which domains may stand in a scope.

@@ -23,6 +23,7 @@ import (
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/trust"
+	"rogito.dev/rogito/tsl"
 	"rogito.dev/rogito/tsp"
 )
 
@@ -32,6 +33,7 @@ type signatureWing struct {
 	authority *authority.Authority
 	trust     *trust.Store
 	verifier  *rogito.Verifier
+	lists     *tsl.Set
 	keys      *keys.Store
 	audit     *audit.Log
 	callbacks *callback.Sender
@@ -97,6 +99,9 @@ func (s *Server) openTrust() error {
 		}
 	}
 	w.verifier = &rogito.Verifier{Trust: w.trust}
+	if err := s.openLists(); err != nil {
+		return err
+	}
 	return nil
 }
 
@@ -171,6 +176,7 @@ func (s *Server) registerSigning(a *api.API) {
 		host = u.Hostname()
 	}
 	api.RegisterSignatures(a, signatures)
+	api.RegisterVerify(a, &api.Verify{Verifier: w.verifier, MaxDocument: s.cfg.Limits.Document})
 	api.RegisterApprovals(a, signatures)
 	api.RegisterCertificates(a, certificates)
 	api.RegisterClientCertificates(a, certificates)
@@ -199,6 +205,7 @@ func (s *Server) startSigning(ctx context.Context) {
 	s.jobs.Every(sweepEvery, signing.SweepArgs{})
 	s.jobs.Every(retainEvery, signing.RetainArgs{})
 	s.jobs.Every(expireEvery, enroll.ExpireArgs{})
+	s.startLists(ctx)
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{}, 2)
 	go func() { w.signing.KeepLeases(run); done <- struct{}{} }()

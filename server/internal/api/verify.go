@@ -1,0 +1,283 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"rogito.dev/rogito"
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/upload"
+)
+
+// Verify serves verification. Nothing that is uploaded for it is kept.
+type Verify struct {
+	Verifier *rogito.Verifier
+	// MaxDocument bounds one document; zero means no bound beyond the body's.
+	MaxDocument int64
+}
+
+// verifyRequest describes the body; it is read member by member, since long
+// strings may be on disk.
+type verifyRequest struct {
+	InputDocument   string `json:"inputDocument" doc:"the signed document, base64"`
+	DetachedContent any    `json:"detachedContent,omitempty" doc:"what a detached signature is over: base64, or an array of base64 or of {name, payload}"`
+	Password        string `json:"pdfEncryptionPassword,omitempty"`
+	Recursive       bool   `json:"recursive,omitempty" doc:"open signed documents inside signed documents"`
+	VerifyOnDate    string `json:"verifyOnDate,omitempty" doc:"YYYY-MM-DD: the verdict as at the end of that day, UTC"`
+	WithPlainDoc    *bool  `json:"withPlainDocument,omitempty" doc:"false leaves plainDocument out"`
+	Language        string `json:"language,omitempty" enum:"en,it" doc:"of the page and the PDF"`
+}
+
+type verifyInput struct {
+	Accept   []string `header:"Accept"`
+	Language string   `header:"Accept-Language"`
+	Body     Upload[verifyRequest]
+}
+
+// RegisterVerify adds POST /verify.
+func RegisterVerify(a *API, v *Verify) {
+	Register(a, Op{
+		Method: http.MethodPost, Path: "/verify", ID: "verify", Tag: "Verification",
+		Summary: "Verify a signed document", Multipart: true, Errors: []int{101, 650, 651, 652, 653},
+		Text: "The verdict of ETSI EN 319 102-1 on every signature in the document. By `Accept` also as the XML of ETSI TS 119 102-2 " +
+			"(`application/xml`), as a page (`text/html`) or as PDF (`application/pdf`). As `multipart/form-data` the fields " +
+			"`inputDocument` and `detachedContent` (repeatable) are files. Nothing that is sent is kept.",
+		Produces: []string{"application/xml", "text/html", "application/pdf"},
+	}, v.verify)
+}
+
+// verification is a request taken apart.
+type verification struct {
+	src   ades.Source
+	o     rogito.Verification
+	plain bool
+	lang  report.Lang
+}
+
+func (v *Verify) verify(ctx context.Context, in *verifyInput) (Reply[*report.View], error) {
+	req, err := v.parse(in)
+	if err != nil {
+		return Reply[*report.View]{}, err
+	}
+	r, err := v.Verifier.Verify(ctx, req.src, req.o)
+	if errors.Is(err, ades.ErrPassword) {
+		return Reply[*report.View]{}, fault.New(652, "pdfEncryptionPassword is wrong or missing")
+	}
+	if err != nil {
+		return Reply[*report.View]{}, err
+	}
+	return req.answer(r, in.Accept)
+}
+
+// answer writes the report in the form that Accept asks for.
+func (q *verification) answer(r *report.Report, accept []string) (Reply[*report.View], error) {
+	var b bytes.Buffer
+	var err error
+	c := &Content{Inline: true}
+	switch verifyForm(accept) {
+	case "application/xml":
+		c.Type, c.Name = "application/xml; charset=utf-8", "verification.xml"
+		err = r.WriteETSI(&b)
+	case "text/html":
+		c.Type, c.Name = "text/html; charset=utf-8", "verification.html"
+		err = r.WriteHTML(&b, "", q.lang)
+	case "application/pdf":
+		c.Type, c.Name = "application/pdf", "verification.pdf"
+		err = r.WritePDF(&b, "", q.lang)
+	default:
+		view, err := r.View(q.plain)
+		return Reply[*report.View]{Data: view, Message: r.Message()}, err
+	}
+	c.Bytes = b.Bytes()
+	return Reply[*report.View]{Content: c}, err
+}
+
+// verifyForm picks the first form of Accept that there is; JSON for anything.
+func verifyForm(accept []string) string {
+	for _, one := range strings.Split(strings.Join(accept, ","), ",") {
+		mt, _, _ := strings.Cut(strings.TrimSpace(one), ";")
+		switch mt {
+		case "application/json", "*/*":
+			return ""
+		case "text/xml":
+			return "application/xml"
+		case "application/xml", "text/html", "application/pdf":
+			return mt
+		}
+	}
+	return ""
+}
+
+func (v *Verify) parse(in *verifyInput) (*verification, error) {
+	q := &verification{plain: true, lang: report.English}
+	if strings.HasPrefix(strings.ToLower(in.Language), "it") {
+		q.lang = report.Italian
+	}
+	if in.Body.Parts != nil || in.Body.Value == nil {
+		return q, v.fromForm(q, &in.Body)
+	}
+	return q, v.fromJSON(q, &in.Body)
+}
+
+func (v *Verify) fromJSON(q *verification, body *Upload[verifyRequest]) error {
+	m, err := body.Object()
+	if err != nil {
+		return err
+	}
+	text, ok := body.Spool.Text(m["inputDocument"])
+	if !ok || text.Len() == 0 {
+		return fault.New(650, "inputDocument is required: base64 of the signed document")
+	}
+	if q.src, err = v.document(text, 650, "inputDocument"); err != nil {
+		return err
+	}
+	if err := v.detached(q, body.Spool, m["detachedContent"]); err != nil {
+		return err
+	}
+	strs := map[string]string{}
+	for _, name := range []string{"pdfEncryptionPassword", "verifyOnDate", "language"} {
+		if strs[name], err = shortText(body.Spool, m[name], name); err != nil {
+			return err
+		}
+	}
+	for name, dst := range map[string]*bool{"recursive": &q.o.Recursive, "withPlainDocument": &q.plain} {
+		switch m[name].Kind() {
+		case 't', 'f':
+			*dst = m[name].Kind() == 't'
+		case 0, 'n':
+		default:
+			return fault.New(100, "%s must be a boolean", name)
+		}
+	}
+	return q.options(strs)
+}
+
+// shortText is an optional string member.
+func shortText(s *upload.Spool, v jsontext.Value, name string) (string, error) {
+	if len(v) == 0 || v.Kind() == 'n' {
+		return "", nil
+	}
+	t, ok := s.Text(v)
+	if !ok {
+		return "", fault.New(100, "%s must be a string", name)
+	}
+	text, err := t.String(4096)
+	if err != nil {
+		return "", fault.New(100, "%s is too long", name)
+	}
+	return text, nil
+}
+
+func (q *verification) options(strs map[string]string) error {
+	q.o.Password = strs["pdfEncryptionPassword"]
+	switch strs["language"] {
+	case "it":
+		q.lang = report.Italian
+	case "en":
+		q.lang = report.English
+	}
+	if text := strs["verifyOnDate"]; text != "" {
+		day, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			return fault.New(651, "verifyOnDate must be a date like 2026-11-15")
+		}
+		q.o.At = day.Add(24*time.Hour - time.Millisecond)
+	}
+	return nil
+}
+
+// detached takes one content or several.
+func (v *Verify) detached(q *verification, s *upload.Spool, value jsontext.Value) error {
+	switch value.Kind() {
+	case 0, 'n':
+		return nil
+	case '[':
+		var list []jsontext.Value
+		if err := s.Unmarshal(value, &list); err != nil {
+			return err
+		}
+		for _, one := range list {
+			if err := v.detachedOne(q, s, one); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return v.detachedOne(q, s, value)
+}
+
+func (v *Verify) detachedOne(q *verification, s *upload.Spool, value jsontext.Value) error {
+	name, payload := "", value
+	if value.Kind() == '{' {
+		var m map[string]jsontext.Value
+		if err := s.Unmarshal(value, &m); err != nil {
+			return err
+		}
+		payload = m["payload"]
+		var err error
+		if name, err = shortText(s, m["name"], "detachedContent.name"); err != nil {
+			return err
+		}
+	}
+	text, ok := s.Text(payload)
+	if !ok {
+		return fault.New(653, "detachedContent must be base64, or {name, payload}, or an array of them")
+	}
+	src, err := v.document(text, 653, "detachedContent")
+	if err != nil {
+		return err
+	}
+	if src.Size() > 0 || name != "" {
+		q.o.Detached = append(q.o.Detached, ades.File{Name: name, Source: src})
+	}
+	return nil
+}
+
+// document decodes a document, on disk when it is large.
+func (v *Verify) document(t upload.Text, code int, name string) (ades.Source, error) {
+	src, err := t.Document(v.MaxDocument)
+	switch {
+	case errors.Is(err, upload.ErrTooLong):
+		return nil, fault.New(101, "%s is larger than %d bytes", name, v.MaxDocument)
+	case errors.Is(err, upload.ErrBase64):
+		return nil, fault.New(code, "%s is not base64", name)
+	}
+	return src, err
+}
+
+func (v *Verify) fromForm(q *verification, body *Upload[verifyRequest]) error {
+	docs := body.Form("inputDocument")
+	if len(docs) != 1 {
+		return fault.New(650, "inputDocument is required, once")
+	}
+	var err error
+	if q.src, err = v.document(docs[0].Text, 650, "inputDocument"); err != nil {
+		return err
+	}
+	for _, p := range body.Form("detachedContent") {
+		src, err := v.document(p.Text, 653, "detachedContent")
+		if err != nil {
+			return err
+		}
+		q.o.Detached = append(q.o.Detached, ades.File{Name: p.Text.Name(), Source: src})
+	}
+	strs := map[string]string{}
+	for _, name := range []string{"pdfEncryptionPassword", "verifyOnDate", "language", "recursive", "withPlainDocument"} {
+		for _, p := range body.Form(name) {
+			if strs[name], err = p.Text.String(4096); err != nil {
+				return fault.New(100, "%s is too long", name)
+			}
+		}
+	}
+	q.o.Recursive = strs["recursive"] == "true" || strs["recursive"] == "1"
+	q.plain = strs["withPlainDocument"] != "false" && strs["withPlainDocument"] != "0"
+	return q.options(strs)
+}

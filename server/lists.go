@@ -1,0 +1,74 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"rogito.dev/rogito/policy"
+	"rogito.dev/rogito/trust"
+	"rogito.dev/rogito/tsl"
+)
+
+// refreshLists is how often trusted lists are fetched unless the
+// configuration says otherwise; they change a few times a month.
+const refreshLists = 6 * time.Hour
+
+// openLists makes the trusted lists known to verification. They are loaded in
+// the background: the service is up before they are.
+func (s *Server) openLists() error {
+	w := &s.wing
+	if s.cfg.Trust.Policy != "" {
+		text, err := os.ReadFile(s.cfg.Trust.Policy)
+		if err != nil {
+			return fmt.Errorf("trust.policy: %w", err)
+		}
+		if w.verifier.Policy, err = policy.Load(text); err != nil {
+			return fmt.Errorf("trust.policy: %w", err)
+		}
+	}
+	if !s.cfg.Trust.Lists {
+		return nil
+	}
+	if s.cfg.Trust.LOTLAnchors == "" {
+		return errors.New("trust.lists needs trust.lotl_anchors: the certificates of the Official Journal that sign the list of lists")
+	}
+	b, err := os.ReadFile(s.cfg.Trust.LOTLAnchors)
+	if err != nil {
+		return fmt.Errorf("trust.lotl_anchors: %w", err)
+	}
+	c := tsl.Config{LOTL: s.cfg.Trust.LOTL, Anchors: trust.Certificates(b), Dir: filepath.Join(s.cfg.Data, "trust", "lists")}
+	if len(c.Anchors) == 0 {
+		return fmt.Errorf("trust.lotl_anchors: %w", trust.ErrNoCertificate)
+	}
+	if !s.cfg.Network.Offline {
+		c.Client = w.guard.Client(time.Minute)
+	}
+	w.lists, err = tsl.NewSet(c)
+	if err != nil {
+		return err
+	}
+	w.trust.Lists = w.lists
+	return nil
+}
+
+// startLists keeps the lists fresh until the server ends.
+func (s *Server) startLists(ctx context.Context) {
+	if s.wing.lists == nil {
+		return
+	}
+	every := s.cfg.Trust.Refresh
+	if every <= 0 {
+		every = refreshLists
+	}
+	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.wing.lists.Run(run, every)
+	}()
+	s.onClose(func() { cancel(); <-done })
+}
