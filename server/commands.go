@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
@@ -151,13 +152,13 @@ func (s *Server) Subscribe(ctx context.Context, email, scope string, requests in
 
 // Backup writes a backup of an embedded installation, the master key left out.
 func Backup(ctx context.Context, cfg Config, w io.Writer) error {
-	return store.Backup(ctx, cfg.storeConfig(newLogger(cfg.Log, io.Discard)), w)
+	return store.Backup(ctx, cfg.storeConfig(slog.New(slog.DiscardHandler)), w)
 }
 
 // Restore writes a backup into an empty data folder and says which master key
 // it wants, and where.
 func Restore(ctx context.Context, cfg Config, r io.Reader) (keyID, keyPath string, err error) {
-	sc := cfg.storeConfig(newLogger(cfg.Log, io.Discard))
+	sc := cfg.storeConfig(slog.New(slog.DiscardHandler))
 	if sc.Database != "" && sc.Database != "sqlite" {
 		return "", "", errors.New("restore is for the embedded database")
 	}

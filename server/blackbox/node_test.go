@@ -1,0 +1,256 @@
+// Package blackbox runs the real binary and knows it only by its port: on
+// SQLite with a folder, on PostgreSQL with S3, and as two processes on one
+// PostgreSQL and one bucket.
+package blackbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/store/storetest"
+)
+
+func TestMain(m *testing.M) { storetest.Main(m) }
+
+var built struct {
+	sync.Once
+	path string
+	err  error
+}
+
+// binary is rogito, built once for all tests; ROGITO_TEST_BINARY names one that
+// is built already.
+func binary(t testing.TB) string {
+	t.Helper()
+	built.Do(func() {
+		if built.path = os.Getenv("ROGITO_TEST_BINARY"); built.path != "" {
+			return
+		}
+		dir, err := os.MkdirTemp("", "rogito-blackbox")
+		if err != nil {
+			built.err = err
+			return
+		}
+		built.path = filepath.Join(dir, "rogito")
+		cmd := exec.Command("go", "build", "-o", built.path, "rogito.dev/rogito/cmd/rogito")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("%w: %s", err, out)
+		}
+	})
+	if built.err != nil {
+		t.Fatalf("build: %v", built.err)
+	}
+	return built.path
+}
+
+// node is one process of the server.
+type node struct {
+	t    testing.TB
+	bin  string
+	addr string
+	args []string
+	env  []string
+	cmd  *exec.Cmd
+	done chan struct{}
+	log  *logBuffer
+}
+
+// logBuffer keeps what a process says.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// newNode prepares a process on a store; start starts it.
+func newNode(t testing.TB, cfg store.Config) *node {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	n := &node{t: t, bin: binary(t), addr: addr, log: &logBuffer{}}
+	n.args = []string{"--data", cfg.Data}
+	if cfg.Database != "" {
+		n.args = append(n.args, "--database", cfg.Database)
+	}
+	if cfg.Blobs != "" {
+		n.args = append(n.args, "--blobs", cfg.Blobs)
+	}
+	n.env = append(os.Environ(), "ROGITO_LIMITS_RESERVE=-1", "ROGITO_S3_ACCESS_KEY="+cfg.S3AccessKey, "ROGITO_S3_SECRET_KEY="+cfg.S3SecretKey)
+	t.Cleanup(func() {
+		n.kill()
+		if t.Failed() {
+			t.Logf("%s said: %s", n.addr, tail(n.log.String()))
+		}
+	})
+	return n
+}
+
+func tail(s string) string {
+	if len(s) > 4000 {
+		s = "…" + s[len(s)-4000:]
+	}
+	return s
+}
+
+func (n *node) url() string { return "http://" + n.addr }
+
+// start starts the process and waits until it is ready.
+func (n *node) start() {
+	n.t.Helper()
+	n.cmd = exec.Command(n.bin, append([]string{"serve", "--listen", n.addr}, n.args...)...)
+	n.cmd.Env = n.env
+	n.cmd.Stdout, n.cmd.Stderr = n.log, n.log
+	if err := n.cmd.Start(); err != nil {
+		n.t.Fatal(err)
+	}
+	n.done = make(chan struct{})
+	go func() { _ = n.cmd.Wait(); close(n.done) }()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		resp, err := http.Get(n.url() + "/readyz")
+		if err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return
+			}
+		}
+		select {
+		case <-n.done:
+			n.t.Fatalf("the server ended: %s", tail(n.log.String()))
+		default:
+		}
+	}
+	n.t.Fatalf("the server is not ready: %s", tail(n.log.String()))
+}
+
+// kill is kill -9.
+func (n *node) kill() {
+	if n.cmd == nil {
+		return
+	}
+	_ = n.cmd.Process.Kill()
+	<-n.done
+	n.cmd = nil
+}
+
+// run runs a command of rogito beside the server.
+func (n *node) run(args ...string) string {
+	n.t.Helper()
+	cmd := exec.Command(n.bin, append(args, n.args...)...)
+	cmd.Env = n.env
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		n.t.Fatalf("rogito %s: %v: %s", strings.Join(args, " "), err, stderr.String())
+	}
+	return string(out)
+}
+
+// credentials are those of an account.
+type credentials struct {
+	Email  string `json:"email"`
+	APIKey string `json:"api_key"`
+	Token  string `json:"token"`
+}
+
+func sandbox(t testing.TB, data string) (c credentials) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(data, "sandbox.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b, &c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// answer is an answer of the server.
+type answer struct {
+	status int
+	header http.Header
+	raw    []byte
+
+	Data    json.RawMessage `json:"data"`
+	Success bool            `json:"success"`
+	Message string          `json:"message"`
+	Error   *int            `json:"error"`
+}
+
+func (a *answer) code() int {
+	if a.Error == nil {
+		return 0
+	}
+	return *a.Error
+}
+
+func (a *answer) into(t testing.TB, v any) {
+	t.Helper()
+	if err := json.Unmarshal(a.Data, v); err != nil {
+		t.Fatalf("%s: %v", a.raw, err)
+	}
+}
+
+// call sends a request; the transport may check the answer.
+func call(client *http.Client, method, url string, body any, header ...string) (*answer, error) {
+	var r io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		r = strings.NewReader(b)
+	default:
+		text, err := json.Marshal(b)
+		if err != nil {
+			return nil, err
+		}
+		r = bytes.NewReader(text)
+	}
+	req, err := http.NewRequest(method, url, r)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	a := &answer{status: resp.StatusCode, header: resp.Header}
+	if a.raw, err = io.ReadAll(resp.Body); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(a.raw, a); err != nil {
+		return nil, fmt.Errorf("%s %s: %d %q: %w", method, url, resp.StatusCode, a.raw, err)
+	}
+	return a, nil
+}
