@@ -23,12 +23,19 @@ type chainVerdict struct {
 	issuerRevoked   bool
 	issuerRevokedAt time.Time
 	best            time.Time
+	need            time.Time // the time that revocation data must speak for
 }
 
 // chain judges the paths of a certificate at the best proven time and returns
 // the first good one, else the most promising.
-func (j *judge) chain(leaf string, best time.Time, proven bool) chainVerdict {
-	none := chainVerdict{verdict: verdict{indication: report.Passed}, leaf: j.facts.Certificates[leaf], best: best}
+//
+// Revocation data must be fresh enough for need: the best time of a
+// signature, the time that a token states. A token is judged at the time of
+// judgement or of a later token's proof, but nobody renews the revocation data
+// inside a file; asking for data fresher than the token would fail every
+// LT signature a day after it was made.
+func (j *judge) chain(leaf string, best, need time.Time) chainVerdict {
+	none := chainVerdict{verdict: verdict{indication: report.Passed}, leaf: j.facts.Certificates[leaf], best: best, need: need}
 	paths := j.facts.Paths[leaf]
 	if len(paths) > 0 {
 		none.path = paths[0]
@@ -40,7 +47,7 @@ func (j *judge) chain(leaf string, best time.Time, proven bool) chainVerdict {
 	}
 	var first *chainVerdict
 	for _, p := range paths {
-		v := j.along(p, best, proven)
+		v := j.along(p, best, need)
 		if v.passed() {
 			return v
 		}
@@ -52,8 +59,8 @@ func (j *judge) chain(leaf string, best time.Time, proven bool) chainVerdict {
 }
 
 // along judges one path.
-func (j *judge) along(p *report.Path, best time.Time, proven bool) chainVerdict {
-	v := chainVerdict{verdict: verdict{indication: report.Passed}, path: p, anchored: true, best: best}
+func (j *judge) along(p *report.Path, best, need time.Time) chainVerdict {
+	v := chainVerdict{verdict: verdict{indication: report.Passed}, path: p, anchored: true, best: best, need: need}
 	v.leaf = j.facts.Certificates[p.Certificates[0]]
 	for _, text := range p.Problems {
 		v.lower(report.Indeterminate, report.CertificateChainGeneral)
@@ -98,7 +105,7 @@ func (j *judge) service(v *chainVerdict, p *report.Path) {
 
 // member judges one certificate below the anchor.
 func (j *judge) member(v *chainVerdict, cert, issuer *report.Certificate, depth int) {
-	r := j.revocation(cert, v.best)
+	r := j.revocation(cert, v.need)
 	if depth == 0 {
 		v.known, v.revoked, v.hold, v.revokedAt = r.known, r.revoked, r.hold, r.at
 	}
@@ -122,7 +129,7 @@ func (j *judge) member(v *chainVerdict, cert, issuer *report.Certificate, depth 
 	if r.needed && !r.known {
 		if r.stale {
 			v.lower(report.Indeterminate, report.TryLater)
-			v.add(report.Error, "XCV", "The revocation data for %s is too old for %s.", cert.SubjectCN, day(v.best))
+			v.add(report.Error, "XCV", "The revocation data for %s is too old for %s.", cert.SubjectCN, day(v.need))
 		} else {
 			v.lower(report.Indeterminate, report.CertificateChainGeneral)
 			v.add(report.Error, "XCV", "There is no revocation data for %s.", cert.SubjectCN)

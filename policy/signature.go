@@ -17,7 +17,7 @@ func (j *judge) signature(s *ades.Signature) *report.Conclusion {
 	v.merge(j.cryptography(s))
 	c.BestTime, c.Proven = j.best(s.ID)
 
-	ch := j.chain(ades.FactID(s.SigningCertificate), c.BestTime, c.Proven)
+	ch := j.chain(ades.FactID(s.SigningCertificate), c.BestTime, c.BestTime)
 	if s.SigningCertificate != nil {
 		v.merge(ch.verdict)
 	}

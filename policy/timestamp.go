@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"time"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/report"
@@ -30,7 +31,7 @@ func (j *judge) timestamp(t *ades.Timestamp) *report.Conclusion {
 		v.merge(j.format(s))
 		v.merge(j.identification(s))
 		v.merge(j.cryptography(s))
-		ch = j.chain(ades.FactID(s.SigningCertificate), c.BestTime, c.Proven)
+		ch = j.chain(ades.FactID(s.SigningCertificate), c.BestTime, earliest(c.BestTime, t.Time))
 		if s.SigningCertificate != nil {
 			v.merge(ch.verdict)
 			v.merge(j.unit(ch, t))
@@ -79,4 +80,11 @@ func (j *judge) unit(ch chainVerdict, t *ades.Timestamp) verdict {
 		v.add(report.Error, "XCV", "The time-stamp lies outside the validity of its certificate.")
 	}
 	return v
+}
+
+func earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
