@@ -105,9 +105,9 @@ Try it:
   curl -H 'Authorization: Bearer {{.Token}}' {{$.URL}}/credit
 {{- with .Certificates}}{{with .automatic}}
 
-  curl -H 'Authorization: Bearer {{$.Sandbox.Token}}' -H 'Content-Type: application/json' {{$.URL}}/EU-QES_automatic -d '{
-    "inputDocuments": ["'"$(base64 -w0 FILE.pdf)"'"],
-    "certificateUsername": "{{.Username}}", "certificatePassword": "{{.Password}}", "title": "first"}'
+  echo '{"certificateUsername": "{{.Username}}", "certificatePassword": "{{.Password}}", "title": "first",
+    "inputDocuments": ["'"$(base64 -w0 FILE.pdf)"'"]}' |
+    curl -H 'Authorization: Bearer {{$.Sandbox.Token}}' -H 'Content-Type: application/json' -d @- {{$.URL}}/EU-QES_automatic
 {{- end}}{{end}}
 {{- end}}
 

@@ -1,12 +1,17 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	jsonx "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -31,7 +36,9 @@ func describe(doc *huma.OpenAPI) (d description) {
 	if err != nil {
 		return description{err: fmt.Errorf("write the OpenAPI document: %w", err)}
 	}
-	d.json = raw
+	if d.json, d.err = arrange(raw); d.err != nil {
+		return d
+	}
 	var tree any
 	if err := json.Unmarshal(raw, &tree); err != nil {
 		return description{err: err}
@@ -46,8 +53,67 @@ func describe(doc *huma.OpenAPI) (d description) {
 			delete(l, "identifier")
 		}
 	}
-	d.json30, d.err = json.Marshal(old)
+	if raw, d.err = json.Marshal(old); d.err != nil {
+		return d
+	}
+	d.json30, d.err = arrange(raw)
 	return d
+}
+
+// arrange puts application/json before the other media types of an answer:
+// many generators know only the first.
+func arrange(doc jsontext.Value) ([]byte, error) {
+	switch doc.Kind() {
+	case '{':
+		return arrangeObject(doc)
+	case '[':
+		var list []jsontext.Value
+		if err := jsonx.Unmarshal(doc, &list); err != nil {
+			return nil, err
+		}
+		for i := range list {
+			one, err := arrange(list[i])
+			if err != nil {
+				return nil, err
+			}
+			list[i] = one
+		}
+		return jsonx.Marshal(list)
+	}
+	return doc, nil
+}
+
+func rank(name string) int {
+	if name == "application/json" {
+		return 0
+	}
+	return 1
+}
+
+func arrangeObject(doc jsontext.Value) ([]byte, error) {
+	var members map[string]jsontext.Value
+	if err := jsonx.Unmarshal(doc, &members); err != nil {
+		return nil, err
+	}
+	names := slices.SortedFunc(maps.Keys(members), func(a, b string) int {
+		if c := cmp.Compare(rank(a), rank(b)); c != 0 {
+			return c
+		}
+		return cmp.Compare(a, b)
+	})
+	b := []byte{'{'}
+	for i, name := range names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		value, err := arrange(members[name])
+		if err != nil {
+			return nil, err
+		}
+		b, _ = jsontext.AppendQuote(b, name)
+		b = append(append(b, ':'), value...)
+	}
+	return append(b, '}'), nil
 }
 
 // loosen makes the schemas say what the wire does: an unknown member is

@@ -109,7 +109,11 @@ func success[D any](reg huma.Registry, op Op) *huma.Response {
 	t := reflect.TypeFor[D]()
 	res := &huma.Response{Description: "Success", Content: map[string]*huma.MediaType{}}
 	for _, mt := range op.Produces {
-		res.Content[mt] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+		s := &huma.Schema{Type: huma.TypeString, Format: "binary"}
+		if strings.HasSuffix(mt, "+json") {
+			s = &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
+		}
+		res.Content[mt] = &huma.MediaType{Schema: s}
 	}
 	if t == reflect.TypeFor[None]() {
 		return res
@@ -157,7 +161,7 @@ func parameters(reg huma.Registry, op Op, in reflect.Type) []*huma.Param {
 	var list []*huma.Param
 	for _, f := range reflect.VisibleFields(in) {
 		where, name := place(f.Tag)
-		if where == "" || f.Anonymous {
+		if where == "" || f.Anonymous || where == "header" && reserved(name) {
 			continue
 		}
 		s := huma.SchemaFromField(reg, f, name)
@@ -181,6 +185,11 @@ func parameters(reg huma.Registry, op Op, in reflect.Type) []*huma.Param {
 		})
 	}
 	return list
+}
+
+// reserved are the headers that OpenAPI describes in other ways.
+func reserved(header string) bool {
+	return header == "Accept" || header == "Content-Type" || header == "Authorization"
 }
 
 func requestBody(reg huma.Registry, op Op, f reflect.StructField) *huma.RequestBody {

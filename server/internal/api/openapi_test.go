@@ -116,6 +116,26 @@ func TestYAMLIsTheSameDocument(t *testing.T) {
 	}
 }
 
+// TestJSONComesFirst: generators take the first media type they know.
+func TestJSONComesFirst(t *testing.T) {
+	a := testAPI(Options{})
+	Register(a, Op{Method: "GET", Path: "/map", ID: "map", Produces: []string{"application/geo+json", "application/a"}},
+		func(ctx context.Context, in *struct {
+			Accept string `header:"Accept"`
+		},
+		) (Reply[thing], error) {
+			return Found(thing{}), nil
+		})
+	doc := string(document31(t, a.Handler()))
+	at := strings.Index(doc, `"application/geo+json"`)
+	if at < 0 || strings.LastIndex(doc[:at], `"application/json"`) < strings.LastIndex(doc[:at], `"content"`) {
+		t.Error("application/json does not come first")
+	}
+	if strings.Contains(doc, `"name":"Accept"`) {
+		t.Error("Accept is no parameter in OpenAPI")
+	}
+}
+
 func TestSchemaNames(t *testing.T) {
 	doc := string(document31(t, testAPI(Options{}).Handler()))
 	for _, want := range []string{`"ListThingsResponse"`, `"Thing"`, `"Failure"`, `"Problem"`} {
