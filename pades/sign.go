@@ -25,6 +25,8 @@ type Draft struct {
 	notes []string
 }
 
+var _ ades.Draft = (*Draft)(nil)
+
 // Prepare makes the draft of a signed PDF. The document is read once now for
 // its digest, and once more in Finish.
 func Prepare(src ades.Source, o Options) (*Draft, error) {

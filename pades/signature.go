@@ -71,6 +71,11 @@ func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
 	if err != nil || s == nil {
 		return unread(f), err
 	}
+	if len(bytes.TrimRight(f.contents[min(sd.Length, int64(len(f.contents))):], "\x00")) > 0 {
+		s.Problems = append(s.Problems, ades.Problem{
+			Where: f.path + "/Contents", Text: "data that nothing signs after the end of the signature",
+		})
+	}
 	if len(sd.SignerInfos) > 1 {
 		s.Problems = append(s.Problems, ades.Problem{Where: whereSigners, Text: "more than one signer"})
 	}

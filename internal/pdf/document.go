@@ -88,28 +88,34 @@ func Open(src ades.Source, opts Options) (*Document, error) {
 	if err := d.header(); err != nil {
 		return nil, err
 	}
-	err := d.readChain()
-	if err == nil {
-		err = d.unlock(opts.Password)
+	err := d.structure(opts.Password)
+	if err != nil && d.base > 0 && !errors.Is(err, ades.ErrPassword) {
+		// Some count their offsets from the first byte, junk included.
+		whole := &Document{src: src, size: src.Size(), cache: make(map[int]Object), work: d.work}
+		if whole.structure(opts.Password) == nil {
+			return whole, nil
+		}
 	}
-	if err == nil {
-		_, err = d.Catalog()
+	if err != nil && opts.Repair && !errors.Is(err, ades.ErrPassword) {
+		d.repaired = err
+		err = d.repair(opts.Password)
 	}
-	if err == nil || errors.Is(err, ades.ErrPassword) {
-		return d, passOn(d, err)
+	if err != nil {
+		return nil, fmt.Errorf("open PDF: %w", err)
 	}
-	if !opts.Repair {
-		return nil, err
-	}
-	d.repaired = err
-	return d, passOn(d, d.repair(opts.Password))
+	return d, nil
 }
 
-func passOn(d *Document, err error) error {
-	if err != nil {
-		return fmt.Errorf("open PDF: %w", err)
+// structure follows the cross-reference chain and opens the catalog.
+func (d *Document) structure(password string) error {
+	if err := d.readChain(); err != nil {
+		return err
 	}
-	return nil
+	if err := d.unlock(password); err != nil {
+		return err
+	}
+	_, err := d.Catalog()
+	return err
 }
 
 // header finds %PDF- in the first kilobyte.

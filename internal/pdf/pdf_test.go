@@ -76,8 +76,9 @@ func TestOpenStyles(t *testing.T) {
 	odd := bytes.ReplaceAll(classic(), []byte(" n \n"), []byte(" n\n"))
 	for name, b := range map[string][]byte{
 		"classic": classic(), "modern": modern(), "hybrid": hybrid(), "one-byte line ends": odd,
-		"junk before": append([]byte("MIME junk\r\n"), classic()...),
-		"junk after":  append(classic(), strings.Repeat("x", 5000)...),
+		"junk before":  append([]byte("MIME junk\r\n"), classic()...),
+		"junk counted": shifted(),
+		"junk after":   append(classic(), strings.Repeat("x", 5000)...),
 	} {
 		d := open(t, b, Options{})
 		if n, err := d.PageCount(); n != 1 || err != nil {
@@ -95,6 +96,14 @@ func TestOpenStyles(t *testing.T) {
 			t.Errorf("%s: %d revisions, %v", name, len(d.Revisions()), d.Repaired())
 		}
 	}
+}
+
+// shifted has junk before its header and counts its offsets from there.
+func shifted() []byte {
+	f := &file{offsets: make(map[int]int)}
+	f.WriteString("\xEF\xBB\xBF\n%PDF-1.7\n")
+	f.body().table("/Size 5/Root 1 0 R")
+	return f.Bytes()
 }
 
 func TestPageGeometry(t *testing.T) {
