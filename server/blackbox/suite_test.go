@@ -176,13 +176,14 @@ func testTokens(t *testing.T, w *world) {
 			t.Error("a list shows a token")
 		}
 	}
+	want(t, w.do(t, bearer(*v2.RefreshToken), "GET", "/tokens", nil), 403, 126)
 	var renewed tokenData
 	want(t, w.do(t, bearer(*v2.RefreshToken), "PATCH", "/tokens/"+v2.ID, nil), 200, 0).into(t, &renewed)
 	if renewed.Token == v2.Token || renewed.RefreshToken == nil {
 		t.Errorf("%+v", renewed)
 	}
 	want(t, w.do(t, bearer(w.me.Token), "GET", "/tokens/"+v2.ID, nil), 404, 140)
-	want(t, w.do(t, bearer(*v2.RefreshToken), "GET", "/tokens", nil), 403, 126)
+	want(t, w.do(t, bearer(*v2.RefreshToken), "PATCH", "/tokens/"+v2.ID, nil), 401, 125)
 	want(t, w.do(t, bearer(w.me.Token), "PUT", "/token/"+renewed.ID, map[string]any{"scopes": []string{"GET:" + host + "/credit"}}), 200, 0)
 	want(t, w.do(t, bearer(w.me.Token), "PATCH", "/token/"+renewed.ID, map[string]any{"ttl": 60}), 200, 0)
 	want(t, w.do(t, bearer(w.me.Token), "DELETE", "/token/"+renewed.ID, nil), 200, 0)
