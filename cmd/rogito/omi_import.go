@@ -3,12 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
-	"sync"
 	"text/tabwriter"
-
-	"github.com/mattn/go-isatty"
-	"github.com/schollz/progressbar/v3"
 
 	"rogito.dev/rogito/omi"
 )
@@ -30,7 +25,7 @@ func (c *omiImport) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	p := newProgress(s.stderr)
+	p := newProgress(s.stderr, "reading")
 	report, err := l.Import(s.ctx, c.Paths, omi.ImportOptions{AllowMixed: c.AllowMixed, Progress: p.at})
 	p.end()
 	if err != nil {
@@ -82,46 +77,4 @@ func or(s, other string) string {
 		return other
 	}
 	return s
-}
-
-// progress shows how far an import is: a bar on a terminal, a line every tenth of
-// the way otherwise.
-type progress struct {
-	mu   sync.Mutex
-	out  io.Writer
-	bar  *progressbar.ProgressBar
-	tty  bool
-	next int64 // per cent of the next line
-}
-
-func newProgress(out io.Writer) *progress {
-	f, ok := out.(*os.File)
-	return &progress{out: out, tty: ok && isatty.IsTerminal(f.Fd()), next: 10}
-}
-
-// at is told by several goroutines, not in order.
-func (p *progress) at(done, total int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.tty {
-		if p.bar == nil {
-			p.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(p.out), progressbar.OptionShowBytes(true),
-				progressbar.OptionSetDescription("reading"), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
-		}
-		if done > p.bar.State().CurrentNum {
-			_ = p.bar.Set64(done) // a bar that cannot be drawn is no reason to stop
-		}
-		return
-	}
-	if total > 0 && done*100/total >= p.next {
-		p.next = done * 100 / total
-		fmt.Fprintf(p.out, "rogito: read %d %% of %d MB\n", p.next, total>>20)
-		p.next = (p.next/10 + 1) * 10
-	}
-}
-
-func (p *progress) end() {
-	if p.bar != nil {
-		_ = p.bar.Finish()
-	}
 }

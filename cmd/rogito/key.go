@@ -1,0 +1,200 @@
+package main
+
+import (
+	"crypto"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"rogito.dev/rogito/internal/hsm"
+	"rogito.dev/rogito/internal/keyfile"
+	"rogito.dev/rogito/trust"
+)
+
+// keyFlags say with what to sign.
+type keyFlags struct {
+	Key          string `required:"" placeholder:"KEY" help:"PKCS#12 file, PEM file, or pkcs11:token=…;object=…?module-path=… (RFC 7512)"`
+	PasswordFile string `type:"path" placeholder:"FILE" help:"file with the key's password or PIN (else ROGITO_KEY_PASSWORD, else asked for)"`
+	Cert         string `type:"path" placeholder:"FILE" help:"certificate and chain (PEM), where the key does not bring them"`
+}
+
+// identity is a key with its certificate and chain.
+type identity struct {
+	key   crypto.Signer
+	cert  *x509.Certificate
+	chain []*x509.Certificate
+	close func()
+}
+
+func (f keyFlags) open(s *session) (*identity, error) {
+	ask := secret{file: f.PasswordFile, variable: "ROGITO_KEY_PASSWORD", prompt: "password of the key"}
+	id := &identity{close: func() {}}
+	var err error
+	if strings.HasPrefix(f.Key, "pkcs11:") {
+		err = f.fromToken(s, ask, id)
+	} else {
+		err = f.fromFile(s, ask, id)
+	}
+	if err == nil && f.Cert != "" {
+		err = id.certificates(f.Cert)
+	}
+	if err == nil && id.cert == nil {
+		err = errors.New("no certificate comes with the key: use --cert")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return id, nil
+}
+
+func (f keyFlags) fromFile(s *session, ask secret, id *identity) error {
+	b, err := os.ReadFile(f.Key)
+	if err != nil {
+		return err
+	}
+	if block, rest := pem.Decode(b); block != nil {
+		return id.pem(block, rest)
+	}
+	password, err := ask.read(s)
+	if err != nil {
+		return err
+	}
+	in, err := keyfile.Read(b, password)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Key, err)
+	}
+	id.key, id.cert, id.chain = in.Key, in.Certificate, in.Chain
+	return nil
+}
+
+// pem takes an unencrypted key, and certificates if the file has any.
+func (id *identity) pem(block *pem.Block, rest []byte) error {
+	var certs []byte
+	for ; block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "CERTIFICATE" {
+			certs = append(certs, pem.EncodeToMemory(block)...)
+			continue
+		}
+		key, err := parseKey(block)
+		if err != nil {
+			return err
+		}
+		if key != nil {
+			id.key = key
+		}
+	}
+	if id.key == nil {
+		return errors.New("the PEM file holds no private key")
+	}
+	if certs == nil {
+		return nil
+	}
+	return id.choose(certs)
+}
+
+func parseKey(block *pem.Block) (crypto.Signer, error) {
+	var key any
+	var err error
+	switch block.Type {
+	case "PRIVATE KEY":
+		key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
+	case "RSA PRIVATE KEY":
+		key, err = x509.ParsePKCS1PrivateKey(block.Bytes)
+	case "EC PRIVATE KEY":
+		key, err = x509.ParseECPrivateKey(block.Bytes)
+	case "ENCRYPTED PRIVATE KEY":
+		return nil, errors.New("an encrypted PEM key is not read: make a PKCS#12 file of it")
+	default:
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("a %T cannot sign", key)
+	}
+	return signer, nil
+}
+
+func (f keyFlags) fromToken(s *session, ask secret, id *identity) error {
+	u, err := parseTokenURI(f.Key)
+	if err != nil {
+		return err
+	}
+	pin, err := ask.read(s)
+	if err != nil {
+		return err
+	}
+	token, err := hsm.Open(hsm.Config{Library: u.module, Label: u.token, PIN: pin})
+	if err != nil {
+		return err
+	}
+	id.close = func() { token.Close() }
+	id.key, err = token.Find(u.object)
+	return err
+}
+
+type tokenURI struct {
+	token, object, module string
+}
+
+// parseTokenURI reads the parts of a PKCS#11 URI that name a key.
+func parseTokenURI(raw string) (tokenURI, error) {
+	var u tokenURI
+	path, query, _ := strings.Cut(strings.TrimPrefix(raw, "pkcs11:"), "?")
+	for _, attr := range append(strings.Split(path, ";"), strings.Split(query, "&")...) {
+		name, value, _ := strings.Cut(attr, "=")
+		value, err := url.PathUnescape(value)
+		if err != nil {
+			return u, fmt.Errorf("pkcs11 URI: %s: %w", name, err)
+		}
+		switch name {
+		case "token":
+			u.token = value
+		case "object":
+			u.object = value
+		case "module-path":
+			u.module = value
+		case "pin-value":
+			return u, errors.New("pkcs11 URI: a PIN is not taken from the command line; use --password-file")
+		}
+	}
+	if u.token == "" || u.object == "" || u.module == "" {
+		return u, errors.New("pkcs11 URI: token, object and module-path are needed")
+	}
+	return u, nil
+}
+
+func (id *identity) certificates(path string) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return id.choose(b)
+}
+
+// choose takes the certificate of the key, and the others as its chain.
+func (id *identity) choose(file []byte) error {
+	id.cert, id.chain = nil, nil
+	for _, der := range trust.Certificates(file) {
+		c, err := x509.ParseCertificate(der)
+		if err != nil {
+			return err
+		}
+		pub, ok := c.PublicKey.(interface{ Equal(crypto.PublicKey) bool })
+		if ok && id.cert == nil && pub.Equal(id.key.Public()) {
+			id.cert = c
+		} else {
+			id.chain = append(id.chain, c)
+		}
+	}
+	if id.cert == nil {
+		return errors.New("none of the certificates is that of the key")
+	}
+	return nil
+}

@@ -1,0 +1,359 @@
+package main
+
+import (
+	"crypto"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	_ "time/tzdata" // time zones where the machine has none
+
+	"rogito.dev/rogito"
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/asic"
+	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/pades"
+	"rogito.dev/rogito/trust"
+	"rogito.dev/rogito/tsp"
+	"rogito.dev/rogito/xades"
+)
+
+func init() {
+	add(groupFiles, "sign", "sign files", func() any { return &signCommand{} })
+	add(groupFiles, "augment", "raise signatures to T, LT or LTA", func() any { return &augmentCommand{} })
+}
+
+// raiseFlags say how far to raise a signature, and with whose help.
+type raiseFlags struct {
+	TSA         []string `placeholder:"URL" help:"time-stamping authority; several are asked in order"`
+	TSAUser     string   `placeholder:"NAME" help:"user name at the authority (password in ROGITO_TSA_PASSWORD)"`
+	Trust       []string `type:"path" placeholder:"PEM" help:"trust anchor, where chains may end"`
+	Hash        string   `enum:"SHA256,SHA384,SHA512" default:"SHA256" help:"${enum}"`
+	PDFPassword string   `type:"path" name:"pdf-password-file" placeholder:"FILE" help:"file with the password of encrypted PDFs"`
+}
+
+var hashes = map[string]crypto.Hash{"SHA256": crypto.SHA256, "SHA384": crypto.SHA384, "SHA512": crypto.SHA512}
+
+// parseLevel knows the levels of the API; LTV is LT with VRI entries.
+func parseLevel(s string) (level ades.Level, vri bool) {
+	switch s {
+	case "T":
+		return ades.LevelT, false
+	case "LT", "LTV":
+		return ades.LevelLT, s == "LTV"
+	case "LTA":
+		return ades.LevelLTA, false
+	}
+	return ades.LevelB, false
+}
+
+func (f raiseFlags) stamper(s *session) *tsp.Client {
+	c := &tsp.Client{Retries: 2, Timeout: 10 * time.Second}
+	for _, u := range f.TSA {
+		c.Servers = append(c.Servers, tsp.Server{URL: u, Username: f.TSAUser, Password: s.getenv("ROGITO_TSA_PASSWORD")})
+	}
+	return c
+}
+
+func (s *session) getenv(name string) string {
+	for _, e := range s.env {
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+func (f raiseFlags) sources() (*trust.Gatherer, error) {
+	store := &trust.Store{Client: &http.Client{Timeout: 20 * time.Second}}
+	for _, path := range f.Trust {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if err := store.AddAnchors(b); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return &trust.Gatherer{Store: store}, nil
+}
+
+func (f raiseFlags) password() (string, error) {
+	if f.PDFPassword == "" {
+		return "", nil
+	}
+	return secret{file: f.PDFPassword}.read(nil)
+}
+
+type signCommand struct {
+	keyFlags
+	raiseFlags
+	output
+	visibleFlags
+	Format    string   `enum:"auto,cades,pades,xades,pkcs1" default:"auto" help:"${enum}; auto: by content"`
+	Packaging string   `enum:"auto,attached,detached,enveloped,enveloping,internally-detached,asic-s,asic-e" default:"auto" help:"${enum}"`
+	Level     string   `enum:"B,T,LT,LTA,LTV" default:"B" help:"${enum}"`
+	PSS       bool     `name:"pss" help:"RSASSA-PSS in place of PKCS#1 v1.5"`
+	Parallel  bool     `help:"add a signature beside those in a p7m or container"`
+	Together  bool     `help:"one signature over all files (ASiC-E)"`
+	Files     []string `arg:"" name:"file" help:"files, or folders of files, to sign"`
+}
+
+func (signCommand) Help() string {
+	return example(`Signs each file on its own: PDF as PAdES, XML as XAdES, everything else as CAdES, unless told
+otherwise. The results stand beside the files: NAME-signed.pdf, NAME-signed.xml, NAME.p7m, NAME.p7s,
+NAME.asice, NAME.asics, NAME.sig. One failure does not stop the rest; the exit code tells (3).`,
+		"rogito sign --key me.p12 --password-file pin.txt contract.pdf",
+		"rogito sign --key me.p12 --level LTA --tsa https://tsa.example/tsr --out signed/ invoices/",
+		"rogito sign --key me.p12 --visible 1,50,700 --reason Approval contract.pdf")
+}
+
+func (c *signCommand) Run(s *session) error {
+	files, err := expand(c.Files)
+	if err != nil {
+		return err
+	}
+	id, err := c.keyFlags.open(s)
+	if err != nil {
+		return err
+	}
+	defer id.close()
+	o, err := c.options(s, id)
+	if err != nil {
+		return err
+	}
+	if c.Together {
+		return c.together(s, files, id, o)
+	}
+	single := len(files) == 1
+	if err := c.prepare(single); err != nil {
+		return err
+	}
+	return s.each(files, func(path string) (string, error) { return c.sign(s, path, single, id, o) })
+}
+
+func (c *signCommand) sign(s *session, path string, single bool, id *identity, o rogito.Options) (string, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	doc := rogito.File(filepath.Base(path), f)
+	if o.Format == "" {
+		o.Format = map[rogito.Kind]ades.Format{rogito.KindPDF: ades.PAdES, rogito.KindXML: ades.XAdES}[rogito.Detect(f)]
+	}
+	if o.Format == "" {
+		o.Format = ades.CAdES
+	}
+	to := c.place(path, c.named(filepath.Base(path), f, o), single)
+	o.Time = time.Now()
+	return to, writeFile(to, c.Force, func(w io.Writer) error { return rogito.Sign(s.ctx, doc, w, id.key, o) })
+}
+
+// together signs all files in one container.
+func (c *signCommand) together(s *session, files []string, id *identity, o rogito.Options) error {
+	var doc rogito.Document
+	for _, path := range files {
+		f, err := openFile(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		doc = append(doc, ades.File{Name: filepath.Base(path), Source: f})
+	}
+	o.Format, o.Time = ades.ASiCE, time.Now()
+	to := c.place(files[0], "signed.asice", true)
+	if err := writeFile(to, c.Force, func(w io.Writer) error { return rogito.Sign(s.ctx, doc, w, id.key, o) }); err != nil {
+		return err
+	}
+	s.printf("%s\n", to)
+	return nil
+}
+
+// named is the usual name of a signed file.
+func (c *signCommand) named(name string, src ades.Source, o rogito.Options) string {
+	stem, ext := strings.TrimSuffix(name, filepath.Ext(name)), filepath.Ext(name)
+	switch o.Format {
+	case ades.PAdES:
+		return stem + "-signed" + ext
+	case ades.ASiCS:
+		return name + ".asics"
+	case ades.ASiCE:
+		return name + ".asice"
+	case ades.PKCS1:
+		return name + ".sig"
+	case ades.XAdES:
+		if o.XAdES.Packaging == xades.Enveloped || o.XAdES.Packaging == 0 && rogito.Detect(src) == rogito.KindXML {
+			return stem + "-signed" + ext
+		}
+		return name + ".xml"
+	}
+	switch {
+	case c.Parallel && rogito.Detect(src) == rogito.KindCMS:
+		return stem + "-signed" + ext
+	case o.CAdES.Detached:
+		return name + ".p7s"
+	}
+	return name + ".p7m"
+}
+
+func (c *signCommand) options(s *session, id *identity) (rogito.Options, error) {
+	level, vri := parseLevel(c.Level)
+	o := rogito.Options{
+		Signing:  ades.Signing{Certificate: id.cert, Chain: id.chain, Hash: hashes[c.Hash], PSS: c.PSS},
+		Format:   map[string]ades.Format{"cades": ades.CAdES, "pades": ades.PAdES, "xades": ades.XAdES, "pkcs1": ades.PKCS1}[c.Format],
+		Level:    level,
+		VRI:      vri,
+		Parallel: c.Parallel,
+		CAdES:    &cades.Options{},
+		XAdES:    &xades.Options{},
+		ASiC:     &asic.Options{CAdES: c.Format == "cades"},
+	}
+	if level >= ades.LevelT {
+		if len(c.TSA) == 0 {
+			return o, errors.New("level " + c.Level + " needs a time-stamping authority: --tsa URL")
+		}
+		o.Stamper = c.stamper(s)
+	}
+	if level >= ades.LevelLT {
+		sources, err := c.sources()
+		if err != nil {
+			return o, err
+		}
+		o.Sources = sources
+	}
+	var err error
+	if o.PAdES, err = c.pdf(id.cert.Subject.CommonName, time.Now()); err != nil {
+		return o, err
+	}
+	if o.PAdES.Password, err = c.password(); err != nil {
+		return o, err
+	}
+	return o, c.packaging(&o)
+}
+
+func (c *signCommand) packaging(o *rogito.Options) error {
+	xml := map[string]xades.Packaging{
+		"enveloped": xades.Enveloped, "enveloping": xades.Enveloping,
+		"detached": xades.Detached, "internally-detached": xades.InternallyDetached,
+	}
+	switch p := c.Packaging; {
+	case p == "auto":
+	case p == "asic-s":
+		o.Format = ades.ASiCS
+	case p == "asic-e":
+		o.Format = ades.ASiCE
+	case p == "attached" && c.Format != "xades" && c.Format != "pades":
+		o.Format = ades.CAdES
+	case p == "detached" && c.Format != "xades" && c.Format != "pades":
+		o.Format, o.CAdES.Detached = ades.CAdES, true
+	case c.Format == "xades" || c.Format == "auto" && p != "attached":
+		k, ok := xml[p]
+		if !ok {
+			return fmt.Errorf("xades cannot be %s", p)
+		}
+		o.Format, o.XAdES.Packaging = ades.XAdES, k
+	default:
+		return fmt.Errorf("%s cannot be %s", c.Format, p)
+	}
+	return nil
+}
+
+type augmentCommand struct {
+	raiseFlags
+	output
+	Level    string   `enum:"T,LT,LTA,LTV" default:"LTA" help:"${enum}"`
+	Detached []string `placeholder:"[NAME=]FILE" help:"content of a detached signature"`
+	Files    []string `arg:"" name:"file" help:"signed files, or folders of them"`
+}
+
+func (augmentCommand) Help() string {
+	return example(`Raises every signature of a file to the level asked for, and renews LTA where it is there already.
+The result stands beside the file as NAME-LEVEL.ext.`,
+		"rogito augment --level LTA --tsa https://tsa.example/tsr contract-signed.pdf")
+}
+
+func (c *augmentCommand) Run(s *session) error {
+	files, err := expand(c.Files)
+	if err != nil {
+		return err
+	}
+	if len(c.TSA) == 0 {
+		return errors.New("a time-stamping authority is needed: --tsa URL")
+	}
+	content, done, err := detachedFiles(c.Detached)
+	if err != nil {
+		return err
+	}
+	defer done()
+	level, vri := parseLevel(c.Level)
+	r := ades.Raising{Level: level, VRI: vri, Stamper: c.stamper(s), Hash: hashes[c.Hash], Detached: content}
+	if r.Sources, err = c.sources(); err != nil {
+		return err
+	}
+	if r.Password, err = c.password(); err != nil {
+		return err
+	}
+	single := len(files) == 1
+	if err := c.prepare(single); err != nil {
+		return err
+	}
+	return s.each(files, func(path string) (string, error) {
+		f, err := openFile(path)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		ext := filepath.Ext(path)
+		to := c.place(path, strings.TrimSuffix(filepath.Base(path), ext)+"-"+c.Level+ext, single)
+		r := r
+		r.Time = time.Now()
+		return to, writeFile(to, c.Force, func(w io.Writer) error { return rogito.Augment(s.ctx, f, w, r) })
+	})
+}
+
+// visibleFlags are what only PDF signatures have.
+type visibleFlags struct {
+	Visible  string   `placeholder:"PAGE[,X,Y[,W,H]]" help:"show the signature on a page (-1: the last), points from the top left corner"`
+	Image    string   `type:"path" placeholder:"FILE" help:"PNG or JPEG in a visible signature"`
+	Text     []string `placeholder:"LINE" help:"lines of a visible signature (default: name, reason, location, time)"`
+	Reason   string   `placeholder:"TEXT" help:"reason, in the signature"`
+	Location string   `placeholder:"TEXT" help:"location, in the signature"`
+	Contact  string   `placeholder:"TEXT" help:"contact, in the signature"`
+	Timezone string   `default:"UTC" placeholder:"NAME" help:"time zone of the time shown (${default})"`
+	Field    string   `placeholder:"NAME" help:"sign into this empty field"`
+	Certify  int      `placeholder:"1|2|3" help:"certify: 1 no changes, 2 form filling, 3 comments too"`
+	Lock     []string `placeholder:"NAME" help:"fields that may not change any more"`
+}
+
+func (v visibleFlags) pdf(name string, now time.Time) (*pades.Options, error) {
+	o := &pades.Options{Name: name, Reason: v.Reason, Location: v.Location, ContactInfo: v.Contact, Field: v.Field, Certify: v.Certify}
+	if len(v.Lock) > 0 {
+		o.Lock = &pades.Lock{Fields: v.Lock}
+	}
+	if v.Visible == "" {
+		return o, nil
+	}
+	a := &pades.Appearance{X: 36, Y: 36, Width: 164, Height: 45}
+	if n, err := fmt.Sscanf(v.Visible, "%d,%f,%f,%f,%f", &a.Page, &a.X, &a.Y, &a.Width, &a.Height); n == 0 {
+		return nil, fmt.Errorf("--visible %s: %w", v.Visible, err)
+	}
+	zone, err := time.LoadLocation(v.Timezone)
+	if err != nil {
+		return nil, err
+	}
+	if a.Lines = v.Text; a.Lines == nil {
+		a.Lines = []string{name, v.Reason, v.Location, now.In(zone).Format("2006-01-02 15:04:05 MST")}
+	}
+	if v.Image != "" {
+		if a.Image, err = os.ReadFile(v.Image); err != nil {
+			return nil, err
+		}
+	}
+	o.Appearance = a
+	return o, nil
+}

@@ -1,0 +1,22 @@
+package rogito
+
+import (
+	"context"
+	"errors"
+
+	"rogito.dev/rogito/ades"
+)
+
+// ErrNotSigned says that a document is of no kind that can carry a signature.
+var ErrNotSigned = errors.New("not a signed document")
+
+// Read tells what is in a signed document: signatures, time-stamps, evidence
+// and content, as facts that nobody has judged. To know what they are worth,
+// use a [Verifier].
+func Read(ctx context.Context, src ades.Source, in ades.Reading) (*ades.Document, error) {
+	read, _ := sniff(src)
+	if read == nil {
+		return nil, ErrNotSigned
+	}
+	return read(ctx, src, in)
+}
