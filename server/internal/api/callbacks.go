@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/callback"
 )
@@ -57,19 +55,19 @@ type delivery struct {
 
 type deliveryDetail struct {
 	delivery
-	Domain      string         `json:"domain"`
-	Record      string         `json:"record"`
-	Active      bool           `json:"active" doc:"further attempts will follow"`
-	CreatedAt   string         `json:"createdAt"`
-	Data        jsontext.Value `json:"data"`
-	Custom      jsontext.Value `json:"custom"`
-	Headers     []string       `json:"headers" doc:"names only: values may be secrets"`
-	ElapsedTime int64          `json:"elapsedTime" doc:"milliseconds"`
-	Attempt     int            `json:"attempt"`
-	Retry       int            `json:"retry"`
-	Field       string         `json:"field"`
-	Method      string         `json:"method"`
-	Problem     *string        `json:"problem"`
+	Domain      string   `json:"domain"`
+	Record      string   `json:"record"`
+	Active      bool     `json:"active" doc:"further attempts will follow"`
+	CreatedAt   string   `json:"createdAt"`
+	Data        anyJSON  `json:"data"`
+	Custom      anyJSON  `json:"custom"`
+	Headers     []string `json:"headers" doc:"names only: values may be secrets"`
+	ElapsedTime int64    `json:"elapsedTime" doc:"milliseconds"`
+	Attempt     int      `json:"attempt"`
+	Retry       int      `json:"retry"`
+	Field       string   `json:"field"`
+	Method      string   `json:"method"`
+	Problem     *string  `json:"problem"`
 }
 
 func isoOrNull(t time.Time) *string {
@@ -123,11 +121,11 @@ func (c *Callbacks) detail(d *callback.Delivery, err error) (Reply[deliveryDetai
 	}
 	w := deliveryDetail{
 		delivery: deliveryWire(d), Domain: c.Domain, Record: d.Record, Active: d.Active, CreatedAt: d.CreatedAt.UTC().Format(time.RFC3339),
-		Data: jsontext.Value(data), Custom: jsontext.Value("null"), Headers: names, ElapsedTime: d.Elapsed.Milliseconds(),
+		Data: anyJSON(data), Custom: anyJSON("null"), Headers: names, ElapsedTime: d.Elapsed.Milliseconds(),
 		Attempt: d.Attempts, Retry: d.Retry, Field: d.Field, Method: d.Method,
 	}
 	if d.Custom != "" {
-		w.Custom = jsontext.Value(d.Custom)
+		w.Custom = anyJSON(d.Custom)
 	}
 	if d.Problem != "" {
 		w.Problem = &d.Problem

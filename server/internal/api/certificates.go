@@ -25,9 +25,9 @@ const certificateTag = "Certificates"
 func RegisterCertificates(a *API, c *Certificates) {
 	c.Service.Render = func(x *enroll.Certificate) any { return certificateWire(x) }
 	RegisterReplayable(a, Op{
-		Method: http.MethodPost, Path: "/certificates/{product}", ID: "buyCertificate", Tag: certificateTag, Creates: true, BadField: 310,
+		Method: http.MethodPost, Path: "/certificates/{provider}-{kind}", ID: "buyCertificate", Tag: certificateTag, Creates: true, BadField: 310,
 		Summary: "Buy a signing certificate or an electronic seal",
-		Text: "`product` is a provider and a kind (`automatic`, `otp`, `eseal`) with a dash between: `provider-automatic`. " +
+		Text: "`kind` is `automatic`, `otp` or `eseal`; `provider` a configured name, or `provider` for the default one. " +
 			"The holder is identified at `certificateLink` and sees the credentials there, once.",
 		Errors: []int{305, 310, 311, 611, 704, 706, 708, 709, 710, 711, 730, 740, 150, 151},
 	}, c.buy, c.bought)
@@ -87,14 +87,15 @@ type orderBody struct {
 }
 
 type buyInput struct {
-	Product string `path:"product"`
-	Body    orderBody
+	Provider string `path:"provider"`
+	Kind     string `path:"kind"`
+	Body     orderBody
 }
 
 func (c *Certificates) buy(ctx context.Context, in *buyInput) (Reply[certificateBought], error) {
-	provider, kind := in.Product, ""
-	if i := strings.LastIndexByte(in.Product, '-'); i > 0 {
-		provider, kind = in.Product[:i], in.Product[i+1:]
+	provider, kind := in.Provider, in.Kind
+	if i := strings.LastIndexByte(kind, '-'); i >= 0 { // a provider's name may have dashes
+		provider, kind = provider+"-"+kind[:i], kind[i+1:]
 	}
 	target, err := callback.Parse(in.Body.Callback.Value, c.Guard)
 	if err != nil {

@@ -89,18 +89,18 @@ type certificateDetail struct {
 // callbackShown is a callback without the values of its headers, which may be
 // secrets.
 type callbackShown struct {
-	URL    string         `json:"url"`
-	Method string         `json:"method"`
-	Field  string         `json:"field"`
-	Custom jsontext.Value `json:"custom,omitzero"`
-	Retry  int            `json:"retry"`
+	URL    string  `json:"url"`
+	Method string  `json:"method"`
+	Field  string  `json:"field"`
+	Custom anyJSON `json:"custom,omitzero"`
+	Retry  int     `json:"retry"`
 }
 
 func callbackWire(t *callback.Target) *callbackShown {
 	if t == nil {
 		return nil
 	}
-	return &callbackShown{URL: t.URL, Method: t.Method, Field: t.Field, Custom: jsontext.Value(t.Custom), Retry: t.Retry}
+	return &callbackShown{URL: t.URL, Method: t.Method, Field: t.Field, Custom: anyJSON(t.Custom), Retry: t.Retry}
 }
 
 func detailWire(c *enroll.Certificate) certificateDetail {

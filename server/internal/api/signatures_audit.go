@@ -100,7 +100,7 @@ var trailPage = template.Must(template.New("trail").Funcs(template.FuncMap{"json
 {{end}}
 <h2>Audit data</h2>
 <table border="1"><tr><th>Operation ID</th><th>Operation Timestamp</th><th>Operation Detail</th></tr>
-{{range .AuditData}}<tr><td>{{.ID}}</td><td>{{.CreatedAt}}</td><td>{{.Log}}{{if .Detail}}<details><summary>{{.Kind}}</summary><pre>{{json .Detail}}</pre></details>{{end}}</td></tr>
+{{range .AuditData}}<tr><td>{{.ID}}</td><td>{{.CreatedAt}}</td><td>{{.Log}}{{with .Detail}}<details><summary>detail</summary><pre>{{json .}}</pre></details>{{end}}</td></tr>
 {{end}}</table>
 </body></html>
 `))

@@ -53,7 +53,7 @@ type signatureRecord struct {
 	CertificateType string            `json:"certificateType"`
 	State           string            `json:"state" enum:"WAIT_VALIDATION,WAIT_SIGN,DONE,ERROR"`
 	SignatureType   *string           `json:"signatureType,omitzero"`
-	Options         map[string]any    `json:"options"`
+	Options         recordOptions     `json:"options"`
 	ErrorNumber     *int              `json:"errorNumber"`
 	ErrorMessage    *string           `json:"errorMessage"`
 	Document        signatureDocument `json:"document"`
@@ -169,13 +169,13 @@ type auditTrail struct {
 }
 
 type auditEntry struct {
-	ID        string `json:"id" yaml:"id"`
-	CreatedAt string `json:"createdAt" yaml:"createdAt"`
-	Log       string `json:"log" yaml:"log"`
-	Kind      string `json:"kind" yaml:"kind"`
-	Sequence  *int64 `json:"sequence" yaml:"sequence" doc:"place in the audit log's tree; null for the moment before it has one"`
-	Digest    string `json:"digest" yaml:"digest" doc:"salted SHA-256 that the tree holds, in hexadecimal"`
-	Detail    any    `json:"detail,omitzero" yaml:"detail,omitempty" doc:"what is needed to repeat the step technically"`
+	ID        string  `json:"id" yaml:"id"`
+	CreatedAt string  `json:"createdAt" yaml:"createdAt"`
+	Log       string  `json:"log" yaml:"log"`
+	Kind      string  `json:"kind" yaml:"kind"`
+	Sequence  *int64  `json:"sequence" yaml:"sequence" doc:"place in the audit log's tree; null for the moment before it has one"`
+	Digest    string  `json:"digest" yaml:"digest" doc:"salted SHA-256 that the tree holds, in hexadecimal"`
+	Detail    anyJSON `json:"detail,omitzero" yaml:"detail,omitempty" doc:"what is needed to repeat the step technically"`
 }
 
 func trailWire(r *signing.Record, entries []*audit.Entry) *auditTrail {
@@ -187,10 +187,7 @@ func trailWire(r *signing.Record, entries []*audit.Entry) *auditTrail {
 			w.Sequence = &e.Seq
 		}
 		if len(detail) > 0 {
-			var v any
-			if json.Unmarshal(detail, &v) == nil {
-				w.Detail = v
-			}
+			w.Detail = anyJSON(detail)
 		}
 		t.AuditData[i] = w
 	}
