@@ -48,7 +48,6 @@ type Store struct {
 
 	mu      sync.RWMutex
 	anchors map[string]*pkix.Certificate
-	parsed  memo[*pkix.Certificate]
 	checked memo[bool]
 	crls    memo[*pkix.CRL]
 	ocsps   memo[*pkix.OCSPResponse]
@@ -164,10 +163,8 @@ func (s *Store) find(subjectKey string) []*pkix.Certificate {
 	return out
 }
 
-// certificate parses with a memory, since the same issuers come every time.
-func (s *Store) certificate(der []byte) (*pkix.Certificate, error) {
-	return s.parsed.get(string(der), func() (*pkix.Certificate, error) { return pkix.ParseCertificate(der) })
-}
+// certificate parses; pkix remembers.
+func (s *Store) certificate(der []byte) (*pkix.Certificate, error) { return pkix.ParseCertificate(der) }
 
 // signed reports whether issuer's key made child's signature.
 func (s *Store) signed(child, issuer *pkix.Certificate) bool {

@@ -90,9 +90,13 @@ type Certificate struct {
 }
 
 // ParseCertificate reads a certificate, keeping what it does not understand.
+// The result is shared between callers and must not be changed.
 func ParseCertificate(der []byte) (*Certificate, error) {
+	if c := cached(der); c != nil {
+		return c, nil
+	}
 	c := &Certificate{InhibitAnyPolicy: -1}
-	if err := c.parse(der); err != nil {
+	if err := c.parse(own(der)); err != nil {
 		return nil, &ades.MalformedError{Format: "X.509", Where: "Certificate", Err: err}
 	}
 	c.id = ades.FactID(c.Raw)
@@ -100,6 +104,9 @@ func ParseCertificate(der []byte) (*Certificate, error) {
 	c.selfSigned = sync.OnceValue(func() bool {
 		return c.subjectKey == c.issuerKey && c.CheckSignatureFrom(c) == nil
 	})
+	if len(c.Raw) <= 16<<10 {
+		remember(c)
+	}
 	return c, nil
 }
 
