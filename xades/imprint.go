@@ -22,7 +22,7 @@ type stamped struct {
 // timestampMethod is the canonicalisation that a time-stamp property names,
 // and inclusive without comments where it names none.
 func timestampMethod(p *xmldom.Node) (xmldsig.Method, error) {
-	if c := p.Child(ds, "CanonicalizationMethod"); c != nil {
+	if c := p.Child(ds, "CanonicalizationMethod"); c != nil && c.Attr("Algorithm") != "" {
 		return xmldsig.MethodOf(c)
 	}
 	return xmldsig.Method{}, nil

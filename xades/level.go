@@ -30,9 +30,12 @@ func Level(sig *ades.Signature, _ *ades.Document, complete func(certificates ...
 		}
 		return "XAdES-BES"
 	}
+	baseline = baseline && l.oneTokenEach()
 	longTerm := l.longTerm()
 	archived := l.has(ades.ArchiveTimestamp)
 	switch {
+	case longTerm && l.n("SealingEvidenceRecords") > 0:
+		return "XAdES-ERS"
 	case baseline && longTerm && l.baselineLT():
 		return l.either(archived, "XAdES-BASELINE-LTA", "XAdES-BASELINE-LT")
 	case l.complete():
@@ -83,7 +86,7 @@ func (l leveler) bes() bool {
 func (l leveler) baselineB() bool {
 	return l.n("KeyInfo") == 1 && len(l.sig.References) >= 2 && l.n("SigningTime") == 1 && l.certRefs() == 1 &&
 		l.n(attrUnformatted) == 0 && l.n("SignaturePolicyIdentifier") <= 1 && l.signerInKeyInfo() &&
-		len(l.sig.CertificateRefs) > 0 && l.sig.CertificateRefs[0].DigestMatch == ades.Yes
+		len(l.sig.CertificateRefs) > 0 && (l.sig.CertificateRefs[0].DigestMatch == ades.Yes || l.sig.CertificateRefs[0].IssuerSerial == ades.Yes)
 }
 
 func (l leveler) signerInKeyInfo() bool {
@@ -105,6 +108,17 @@ func (l leveler) timestamped() bool {
 	return !slices.ContainsFunc(l.sig.Timestamps, func(t *ades.Timestamp) bool {
 		return t.Kind == ades.SignatureTimestamp && !t.Time.Before(c.NotAfter)
 	})
+}
+
+// oneTokenEach: a baseline signature has one token in each time-stamp.
+func (l leveler) oneTokenEach() bool {
+	tokens := 0
+	for _, t := range l.sig.Timestamps {
+		if t.Kind == ades.SignatureTimestamp {
+			tokens++
+		}
+	}
+	return tokens == l.n("SignatureTimeStamp")
 }
 
 // longTerm: every chain but that of the last archive time-stamp has its

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -119,6 +120,17 @@ func (s *sigReader) references(parent *xmldsig.Signature) {
 	}
 }
 
+// lastNameless is the last reference without an Id. DSS, whose words for levels
+// these are, asks only that one of them for a DataObjectFormat.
+func (s *sigReader) lastNameless() *xmldsig.Reference {
+	for _, r := range slices.Backward(s.x.References) {
+		if r.ID == "" {
+			return r
+		}
+	}
+	return nil
+}
+
 // misplaced reports whether a reference that says it is to an Object is not to
 // one of this signature: signed content is hidden that way and other content
 // put where readers look.
@@ -136,9 +148,7 @@ func (s *sigReader) content(r *xmldsig.Reference, ref *ades.Reference) {
 		ref.Intact, ref.Detail = ades.No, "the object is not one of this signature"
 		s.problem(true, r.Node, "%s", ref.Detail)
 	}
-	if !s.formats[r.ID] || r.ID == "" {
-		s.missing++
-	}
+	s.missing += boolInt(!s.formats[r.ID] && (r.ID != "" || r == s.lastNameless()))
 	if _, _, same, _ := s.x.Target(r); !same {
 		if f := s.files.find(r); f != nil {
 			ref.Name = f.Name
