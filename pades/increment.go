@@ -139,7 +139,7 @@ func (g *grown) writeTo(w io.Writer) error {
 	return nil
 }
 
-var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
+var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
 
 // stream copies a stretch of a source.
 func stream(w io.Writer, src io.ReaderAt, from, to int64) error {

@@ -174,18 +174,16 @@ func (u *Update) Bytes() ([]byte, error) {
 	}
 	w.buf = append(w.buf, lead...)
 	u.bases = d.size // offsets count from the header
-	all := make(map[int]entry, len(u.objects)+1)
+	all := make(numbered, 0, len(u.objects)+1)
 	for _, num := range u.order {
 		p := u.objects[num]
-		all[num] = entry{offset: u.bases + int64(len(w.buf)), gen: uint32(p.ref.Gen), kind: entryInFile}
+		all.add(num, entry{offset: u.bases + int64(len(w.buf)), gen: uint32(p.ref.Gen), kind: entryInFile})
 		if err := w.indirect(p.ref, p.obj); err != nil {
 			return nil, fmt.Errorf("write object %s: %w", p.ref, err)
 		}
 	}
 	if d.repaired != nil {
-		if err := u.takeOver(all); err != nil {
-			return nil, err
-		}
+		u.takeOver(&all)
 	}
 	if d.streamStyle() {
 		err = u.writeStream(w, all)
@@ -238,16 +236,16 @@ func (d *Document) streamStyle() bool {
 }
 
 // takeOver lists every object of a repaired file, whose own chain is of no use.
-func (u *Update) takeOver(all map[int]entry) error {
+func (u *Update) takeOver(all *numbered) {
+	all.add(0, entry{gen: 65535})
 	for _, r := range u.doc.sections[0].runs {
 		for i, e := range r.entries {
-			if _, ok := all[r.first+i]; !ok {
-				all[r.first+i] = e
+			num := r.first + i
+			if _, ok := u.objects[num]; !ok && num > 0 {
+				all.add(num, e)
 			}
 		}
 	}
-	all[0] = entry{gen: 65535}
-	return nil
 }
 
 func (w *printer) indirect(ref Ref, o Object) error {
@@ -278,13 +276,13 @@ func (u *Update) trailer(size int) *Dict {
 	return t
 }
 
-func (u *Update) writeTable(w *printer, all map[int]entry) error {
+func (u *Update) writeTable(w *printer, all numbered) error {
 	at := u.bases + int64(len(w.buf))
 	if at > 9_999_999_999 {
 		return errors.New("file too large for a cross-reference table")
 	}
 	w.buf = append(w.buf, "xref\n"...)
-	for _, r := range runsOf(all) {
+	for _, r := range all.runs() {
 		w.buf = fmt.Appendf(w.buf, "%d %d\n", r.first, len(r.entries))
 		for _, e := range r.entries {
 			kind := byte('n')
@@ -315,15 +313,15 @@ func appendPadded(dst []byte, n int64, width int) []byte {
 	return append(dst, b...)
 }
 
-func (u *Update) writeStream(w *printer, all map[int]entry) error {
+func (u *Update) writeStream(w *printer, all numbered) error {
 	at := u.bases + int64(len(w.buf))
 	ref := Ref{Num: u.next}
-	all[ref.Num] = entry{offset: at, kind: entryInFile}
+	all.add(ref.Num, entry{offset: at, kind: entryInFile})
 	dict := NewDict(Name("Type"), Name("XRef"))
 	dict.Entries = append(dict.Entries, u.trailer(u.next+1).Entries...)
 	index := Array{}
 	var rows []byte
-	runs := runsOf(all)
+	runs := all.runs()
 	wide := 1
 	for limit := at; limit > 255; limit >>= 8 {
 		wide++

@@ -119,20 +119,40 @@ func disjoint(runs []run) bool {
 }
 
 func runsOf(all map[int]entry) []run {
-	nums := make([]int, 0, len(all))
-	for n := range all {
-		nums = append(nums, n)
+	list := make(numbered, 0, len(all))
+	for n, e := range all {
+		list.add(n, e)
 	}
-	sort.Ints(nums)
-	var runs []run
-	for _, n := range nums {
-		if k := len(runs) - 1; k >= 0 && runs[k].first+len(runs[k].entries) == n {
-			runs[k].entries = append(runs[k].entries, all[n])
+	return list.runs()
+}
+
+// numbered is a list of entries with their object numbers, each once.
+type numbered []struct {
+	num   int
+	entry entry
+}
+
+func (n *numbered) add(num int, e entry) {
+	*n = append(*n, struct {
+		num   int
+		entry entry
+	}{num, e})
+}
+
+// runs sorts the entries into stretches of consecutive numbers.
+func (n numbered) runs() []run {
+	sort.Slice(n, func(i, j int) bool { return n[i].num < n[j].num })
+	var out []run
+	entries := make([]entry, 0, len(n))
+	for _, x := range n {
+		entries = append(entries, x.entry)
+		if k := len(out) - 1; k >= 0 && out[k].first+len(out[k].entries) == x.num {
+			out[k].entries = out[k].entries[:len(out[k].entries)+1] // they share one array
 			continue
 		}
-		runs = append(runs, run{n, []entry{all[n]}})
+		out = append(out, run{x.num, entries[len(entries)-1:]})
 	}
-	return runs
+	return out
 }
 
 // section reads whatever cross-reference section stands at an offset.
