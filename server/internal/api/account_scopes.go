@@ -8,7 +8,8 @@ import (
 	"rogito.dev/rogito/server/internal/fault"
 )
 
-type scopeItem struct {
+// ScopeItem is a scope that a token can have.
+type ScopeItem struct {
 	ID       string `json:"id"`
 	Scope    string `json:"scope" doc:"METHOD:domain/segment"`
 	Method   string `json:"method"`
@@ -25,15 +26,15 @@ type freeLimits struct {
 }
 
 type scopeDetail struct {
-	scopeItem
+	ScopeItem
 	RateLimit    textOrFalse       `json:"rateLimit"`
 	FreeLimits   freeLimits        `json:"freeLimits"`
 	Requirements map[string]string `json:"requirements"`
 	Prices       map[string]euro   `json:"prices" doc:"EUR a request: wallet, subscription; none for free calls"`
 }
 
-func shownScope(i account.ScopeInfo) scopeItem {
-	return scopeItem{ID: i.ID, Scope: i.Scope.String(), Method: i.Method, Endpoint: i.Segment, Domain: i.Domain, Enabled: true}
+func shownScope(i account.ScopeInfo) ScopeItem {
+	return ScopeItem{ID: i.ID, Scope: i.Scope.String(), Method: i.Method, Endpoint: i.Segment, Domain: i.Domain, Enabled: true}
 }
 
 type scopesPage struct {
@@ -43,7 +44,7 @@ type scopesPage struct {
 
 func (s *Accounts) registerScopes(a *API) {
 	Register(a, s.op(http.MethodGet, "/scopes", "listScopes", tokensTag, "Scopes that a token can have"),
-		func(_ context.Context, in *scopesPage) (Reply[[]scopeItem], error) {
+		func(_ context.Context, in *scopesPage) (Reply[[]ScopeItem], error) {
 			list := s.Service.Catalogue()
 			list = list[min(in.Skip, len(list)):]
 			if in.Limit > 1 {
@@ -67,7 +68,7 @@ func (s *Accounts) registerScopes(a *API) {
 
 func (s *Accounts) scopeDetail(i account.ScopeInfo) scopeDetail {
 	d := scopeDetail{
-		scopeItem: shownScope(i), RateLimit: textOrFalse(s.Service.RateLimit()),
+		ScopeItem: shownScope(i), RateLimit: textOrFalse(s.Service.RateLimit()),
 		Requirements: map[string]string{}, Prices: map[string]euro{},
 	}
 	if p := i.Product; p != nil {

@@ -14,7 +14,8 @@ type counter struct {
 	Limit   countOrFalse `json:"limit" doc:"free ones a day, or false"`
 }
 
-type usageStats struct {
+// UsageStats is what was used in a time.
+type UsageStats struct {
 	TotalRequests        int64 `json:"totalRequests"`
 	FreeRequests         int64 `json:"freeRequests"`
 	WalletRequests       int64 `json:"walletRequests"`
@@ -23,23 +24,23 @@ type usageStats struct {
 	WalletAmount         euro  `json:"walletAmount"`
 }
 
-func shownUsage(c account.Count) usageStats {
-	return usageStats{c.Requests, c.Free, c.Wallet, c.Subscription, c.Errors, euro(c.Amount)}
+func shownUsage(c account.Count) UsageStats {
+	return UsageStats{c.Requests, c.Free, c.Wallet, c.Subscription, c.Errors, euro(c.Amount)}
 }
 
 type addressStats struct {
 	IP string `json:"ip"`
-	usageStats
+	UsageStats
 }
 
 type domainStats struct {
 	Domain string `json:"domain"`
-	usageStats
+	UsageStats
 }
 
 type scopeStats struct {
 	Scope string `json:"scope"`
-	usageStats
+	UsageStats
 }
 
 type requestError struct {
@@ -67,10 +68,10 @@ func (s *Accounts) registerStats(a *API) {
 	Register(a, s.op(http.MethodGet, "/stats", "readStats", statsTag, "Requests of the account"),
 		func(ctx context.Context, in *struct {
 			Date string `query:"date" doc:"YYYY, YYYY-MM or YYYY-MM-DD; all time without"`
-		}) (Reply[usageStats], error) {
+		}) (Reply[UsageStats], error) {
 			list, err := s.Service.Usage(ctx, callerID(ctx), account.UsageFilter{Period: in.Date, By: account.ByNothing, Limit: 1})
 			if err != nil || len(list) == 0 {
-				return Reply[usageStats]{}, err
+				return Reply[UsageStats]{}, err
 			}
 			return Found(shownUsage(list[0])), nil
 		})

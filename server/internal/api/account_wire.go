@@ -68,7 +68,7 @@ type tokenLimits struct {
 	TotalRequests        *int64   `json:"totalRequests" required:"false" doc:"requests in all"`
 	WalletRequests       *int64   `json:"walletRequests" required:"false" doc:"requests paid from the wallet"`
 	SubscriptionRequests *int64   `json:"subscriptionRequests" required:"false" doc:"requests paid from a subscription"`
-	WalletAmount         *euro    `json:"walletAmount" required:"false" doc:"money spent from the wallet"`
+	WalletAmount         *euro    `json:"walletAmount" required:"false" nullable:"true" doc:"money spent from the wallet"`
 	IP                   []string `json:"ip" required:"false" doc:"addresses or networks it may be used from; none: any"`
 }
 
