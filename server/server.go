@@ -49,6 +49,7 @@ func serveRooms(ctx context.Context, cfg Config, std Streams) (err error) {
 	if err := cfg.readSecrets(); err != nil {
 		return err
 	}
+	raiseHeapFloor()
 	log, flush := newLogger(cfg.Log, std.Err)
 	defer flush()
 	ln, err := listener(ctx, &cfg)
