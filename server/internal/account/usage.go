@@ -191,12 +191,20 @@ func (f failure) write(ctx context.Context, tx *store.Tx) error {
 	return err
 }
 
-// sweep forgets old failures, now and then.
+// sweep forgets now and then what nobody asks for any more: old failures, the
+// quota of past days, and tokens whose refresh tokens have expired too.
 func (u *usage) sweep(ctx context.Context, tx *store.Tx) error {
 	if time.Since(u.swept) < time.Hour {
 		return nil
 	}
 	u.swept = time.Now()
-	_, err := tx.Exec(ctx, `delete from request_errors where created_at < $1`, time.Now().Add(-failureLife).UnixMilli())
+	now := time.Now().UTC()
+	if _, err := tx.Exec(ctx, `delete from request_errors where created_at < $1`, now.Add(-failureLife).UnixMilli()); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `delete from quota_days where day < $1`, now.Add(-failureLife).Format(time.DateOnly)); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `delete from tokens where expire_at < $1`, now.Add(-maxLife).UnixMilli())
 	return err
 }
