@@ -1,7 +1,6 @@
 package xades
 
 import (
-	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -48,7 +47,8 @@ func (p *preparation) enveloped() error {
 	for _, n := range elements {
 		p.addNode("#"+url.PathEscape(n.ID()), n)
 	}
-	p.place = p.insert
+	p.place = p.inserter()
+	p.doc.Release()
 	return nil
 }
 
@@ -148,18 +148,26 @@ func (p *preparation) checkEarlier() error {
 	return nil
 }
 
-// insert writes the document with the signature as last child of its root.
-func (p *preparation) insert(w io.Writer, signature func(io.Writer) error) error {
-	var sig bytes.Buffer
-	if err := signature(&sig); err != nil {
+// inserter writes the document with the signature as last child of its root.
+// It needs no more than the place, so that the tree can go.
+func (p *preparation) inserter() func(io.Writer, func(io.Writer) error) error {
+	const mark = "\x00"
+	doc, edit := p.doc, p.doc.Append(p.doc.Root(), mark)
+	before, after, _ := strings.Cut(edit.Insert, mark)
+	return func(w io.Writer, signature func(io.Writer) error) error {
+		var sig strings.Builder
+		sig.WriteString(before)
+		if err := signature(&sig); err != nil {
+			return err
+		}
+		sig.WriteString(after)
+		out, err := doc.Splice(xmldom.Edit{Offset: edit.Offset, Delete: edit.Delete, Insert: sig.String()})
+		if err != nil {
+			return fmt.Errorf("xades: %w", err)
+		}
+		_, err = w.Write(out)
 		return err
 	}
-	out, err := p.doc.Splice(p.doc.Append(p.doc.Root(), sig.String()))
-	if err != nil {
-		return fmt.Errorf("xades: %w", err)
-	}
-	_, err = w.Write(out)
-	return err
 }
 
 // internallyDetached makes a new root for the documents and the signature.

@@ -24,6 +24,7 @@ func Read(ctx context.Context, src ades.Source, o ades.Reading) (*ades.Document,
 	if err != nil {
 		return nil, err
 	}
+	defer doc.Release()
 	return read(ctx, doc, outside{o.Detached, true})
 }
 
@@ -34,6 +35,7 @@ func ReadIn(ctx context.Context, src ades.Source, files []ades.File) (*ades.Docu
 	if err != nil {
 		return nil, err
 	}
+	defer doc.Release()
 	return read(ctx, doc, outside{files, false})
 }
 

@@ -3,7 +3,6 @@ package xades
 import (
 	"bytes"
 	"errors"
-	"io"
 	"net/url"
 	"path"
 	"slices"
@@ -159,7 +158,7 @@ func (s *sigReader) content(r *xmldsig.Reference, ref *ades.Reference) {
 		return
 	}
 	if ref.Intact == ades.Yes {
-		s.sig.Content = append(s.sig.Content, ades.File{Source: &octets{s: s.x, r: r}})
+		s.sig.Content = append(s.sig.Content, ades.File{Source: s.octets(r)})
 	}
 }
 
@@ -214,18 +213,36 @@ func (s *sigReader) manifest(n *xmldom.Node) {
 }
 
 // octets are the verified octets of a reference, made when they are asked for.
+// The document is parsed again for it: its tree is gone by then.
 type octets struct {
-	s    *xmldsig.Signature
-	r    *xmldsig.Reference
+	doc  []byte
+	sig  int // which ds:Signature of the document
+	ref  int // which reference of it
 	once sync.Once
 	data *bytes.Reader
 }
 
+func (s *sigReader) octets(r *xmldsig.Reference) *octets {
+	return &octets{
+		doc: s.doc.Bytes(),
+		sig: slices.Index(xmldsig.Find(s.doc), s.x.Node),
+		ref: slices.Index(s.x.References, r),
+	}
+}
+
+// load writes what was written once before, so that errors cannot happen.
 func (o *octets) load() *bytes.Reader {
 	o.once.Do(func() {
 		var b bytes.Buffer
-		_ = o.s.Write(&b, o.r, nil, xmldsig.Method{}) // it was written once before
-		o.data = bytes.NewReader(b.Bytes())
+		defer func() { o.data = bytes.NewReader(b.Bytes()) }()
+		doc, err := xmldom.Parse(o.doc, xmldom.Limits{})
+		if err != nil {
+			return
+		}
+		defer doc.Release()
+		if x, err := xmldsig.Read(doc, xmldsig.Find(doc)[o.sig]); err == nil {
+			_ = x.Write(&b, x.References[o.ref], nil, xmldsig.Method{})
+		}
 	})
 	return o.data
 }
@@ -234,4 +251,4 @@ func (o *octets) ReadAt(p []byte, off int64) (int, error) { return o.load().Read
 
 func (o *octets) Size() int64 { return o.load().Size() }
 
-var _ io.ReaderAt = (*octets)(nil)
+var _ ades.Source = (*octets)(nil)

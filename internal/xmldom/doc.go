@@ -78,7 +78,12 @@ type Document struct {
 	text  string // UTF-8, without byte order mark
 	enc   encoding
 	ids   map[string][]*Node
+	raw   []byte
+	slabs []*[slabSize]Node // from the pool
 }
+
+// Bytes are what was parsed.
+func (d *Document) Bytes() []byte { return d.raw }
 
 // Root is the document's one top-level element.
 func (d *Document) Root() *Node {

@@ -20,7 +20,7 @@ func Parse(b []byte, lim Limits) (*Document, error) {
 		return nil, &SyntaxError{Line: 1, Err: err}
 	}
 	p := parser{s: text, lim: lim, names: make(map[string]*Name, 64)}
-	p.d = &Document{text: text, enc: enc, ids: map[string][]*Node{}}
+	p.d = &Document{text: text, enc: enc, raw: b, ids: map[string][]*Node{}}
 	p.d.Node = &Node{Kind: DocumentNode, End: uint32(len(text)), InnerEnd: uint32(len(text))}
 	if err := p.run(); err != nil {
 		at := min(p.i, len(text))
@@ -146,7 +146,7 @@ func (p *parser) add(kind Kind, start, end int) (*Node, error) {
 	}
 	if len(p.nodes) == 0 {
 		// A tag brings a node, or the text behind it does: one slab mostly does.
-		p.nodes = make([]Node, min(max(p.expected-p.count, 64), 4096))
+		p.nodes = p.d.slab(p.expected - p.count)
 	}
 	n := &p.nodes[0]
 	p.nodes = p.nodes[1:]
