@@ -36,7 +36,7 @@ func recordReply(r *signing.Record, err error) (Reply[signatureRecord], error) {
 }
 
 type approval struct {
-	signatureSummary
+	SignatureSummary
 	Approval  string `json:"approval" doc:"WAITING"`
 	WaitsTill string `json:"waitsUntil"`
 }

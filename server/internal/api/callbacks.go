@@ -42,9 +42,9 @@ func RegisterCallbacks(a *API, c *Callbacks) {
 	}, c.resend)
 }
 
-// delivery is an element of the list; times are ISO 8601 here, as in the rest
+// DeliverySummary is an element of the list; times are ISO 8601 here, as in the rest
 // of the accounts' area.
-type delivery struct {
+type DeliverySummary struct {
 	ID               string  `json:"id"`
 	Scope            string  `json:"scope"`
 	URL              string  `json:"url"`
@@ -54,7 +54,7 @@ type delivery struct {
 }
 
 type deliveryDetail struct {
-	delivery
+	DeliverySummary
 	Domain      string   `json:"domain"`
 	Record      string   `json:"record"`
 	Active      bool     `json:"active" doc:"further attempts will follow"`
@@ -77,20 +77,20 @@ func isoOrNull(t time.Time) *string {
 	return ptr(t.UTC().Format(time.RFC3339))
 }
 
-func deliveryWire(d *callback.Delivery) delivery {
-	w := delivery{ID: d.ID, Scope: d.Scope, URL: d.URL, StartedAt: isoOrNull(d.StartedAt), CompletedAt: isoOrNull(d.CompletedAt)}
+func deliveryWire(d *callback.Delivery) DeliverySummary {
+	w := DeliverySummary{ID: d.ID, Scope: d.Scope, URL: d.URL, StartedAt: isoOrNull(d.StartedAt), CompletedAt: isoOrNull(d.CompletedAt)}
 	if d.Status != 0 {
 		w.HTTPResponseCode = strconv.Itoa(d.Status)
 	}
 	return w
 }
 
-func (c *Callbacks) list(ctx context.Context, in *pageInput) (Reply[[]delivery], error) {
+func (c *Callbacks) list(ctx context.Context, in *pageInput) (Reply[[]DeliverySummary], error) {
 	all, err := c.Sender.List(ctx, account.CallerFrom(ctx).AccountID, in.Skip, in.Limit)
 	if err != nil {
-		return Reply[[]delivery]{}, err
+		return Reply[[]DeliverySummary]{}, err
 	}
-	out := make([]delivery, len(all))
+	out := make([]DeliverySummary, len(all))
 	for i, d := range all {
 		out[i] = deliveryWire(d)
 	}
@@ -120,7 +120,7 @@ func (c *Callbacks) detail(d *callback.Delivery, err error) (Reply[deliveryDetai
 		return Reply[deliveryDetail]{}, err
 	}
 	w := deliveryDetail{
-		delivery: deliveryWire(d), Domain: c.Domain, Record: d.Record, Active: d.Active, CreatedAt: d.CreatedAt.UTC().Format(time.RFC3339),
+		DeliverySummary: deliveryWire(d), Domain: c.Domain, Record: d.Record, Active: d.Active, CreatedAt: d.CreatedAt.UTC().Format(time.RFC3339),
 		Data: anyJSON(data), Custom: anyJSON("null"), Headers: names, ElapsedTime: d.Elapsed.Milliseconds(),
 		Attempt: d.Attempts, Retry: d.Retry, Field: d.Field, Method: d.Method,
 	}

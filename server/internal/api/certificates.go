@@ -130,14 +130,14 @@ type certificateListInput struct {
 	State           string `query:"state" enum:"NEW,REGISTERING,WORKING,DONE,SUSPENDED,EXPIRED,REVOKED,CANCELLED"`
 }
 
-func (c *Certificates) list(ctx context.Context, in *certificateListInput) (Reply[[]certificate], error) {
+func (c *Certificates) list(ctx context.Context, in *certificateListInput) (Reply[[]CertificateSummary], error) {
 	all, err := c.Service.List(ctx, account.CallerFrom(ctx).AccountID, enroll.Filter{
 		Kind: keys.Kind(strings.TrimPrefix(in.CertificateType, "EU-QES_")), State: enroll.State(in.State), Skip: in.Skip, Limit: in.Limit,
 	})
 	if err != nil {
-		return Reply[[]certificate]{}, err
+		return Reply[[]CertificateSummary]{}, err
 	}
-	out := make([]certificate, len(all))
+	out := make([]CertificateSummary, len(all))
 	for i, x := range all {
 		out[i] = certificateWire(x)
 	}

@@ -56,8 +56,8 @@ func linkWire(c *enroll.Certificate) *string {
 	return &c.Link
 }
 
-// certificate is an element of the list.
-type certificate struct {
+// CertificateSummary is an element of the list.
+type CertificateSummary struct {
 	ID               string  `json:"id"`
 	CertificateOwner string  `json:"certificateOwner"`
 	CustomReference  string  `json:"customReference"`
@@ -69,15 +69,15 @@ type certificate struct {
 	SecurityLevel    int     `json:"securityLevel"`
 }
 
-func certificateWire(c *enroll.Certificate) certificate {
-	return certificate{
+func certificateWire(c *enroll.Certificate) CertificateSummary {
+	return CertificateSummary{
 		ID: c.ID, CertificateOwner: c.Owner, CustomReference: c.Reference, CertificateType: c.Kind.CertificateType(),
 		CreatedAt: stamp(c.CreatedAt), ExpireAt: stamp(c.ExpireAt), State: string(c.State), CertificateLink: linkWire(c), SecurityLevel: c.Level,
 	}
 }
 
 type certificateDetail struct {
-	certificate
+	CertificateSummary
 	Callback     *callbackShown `json:"callback"`
 	SerialNumber *string        `json:"serialNumber,omitzero" doc:"decimal; once issued"`
 	SubjectDN    *string        `json:"subjectDN,omitzero"`
@@ -104,7 +104,7 @@ func callbackWire(t *callback.Target) *callbackShown {
 }
 
 func detailWire(c *enroll.Certificate) certificateDetail {
-	d := certificateDetail{certificate: certificateWire(c), Callback: callbackWire(c.Callback)}
+	d := certificateDetail{CertificateSummary: certificateWire(c), Callback: callbackWire(c.Callback)}
 	if c.Serial != "" {
 		d.SerialNumber, d.SubjectDN, d.IssuerDN = &c.Serial, &c.SubjectDN, &c.IssuerDN
 		d.NotBefore, d.NotAfter = stampOrNull(c.NotBefore), stampOrNull(c.NotAfter)

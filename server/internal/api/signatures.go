@@ -124,14 +124,14 @@ type signatureList struct {
 	SignatureType   string `query:"signatureType" enum:"cades,pades,xades,pkcs1"`
 }
 
-func (s *Signatures) list(ctx context.Context, in *signatureList) (Reply[[]signatureSummary], error) {
+func (s *Signatures) list(ctx context.Context, in *signatureList) (Reply[[]SignatureSummary], error) {
 	all, err := s.Service.List(ctx, account.CallerFrom(ctx).AccountID, signing.Filter{
 		State: signing.State(in.State), CertificateType: in.CertificateType, Type: in.SignatureType, Skip: in.Skip, Limit: in.Limit,
 	})
 	if err != nil {
-		return Reply[[]signatureSummary]{}, err
+		return Reply[[]SignatureSummary]{}, err
 	}
-	out := make([]signatureSummary, len(all))
+	out := make([]SignatureSummary, len(all))
 	for i, r := range all {
 		out[i] = summaryWire(r)
 	}

@@ -124,7 +124,8 @@ func fileWire(f *signing.File) *signatureFile {
 	}
 }
 
-type signatureSummary struct {
+// SignatureSummary is an element of the list of records.
+type SignatureSummary struct {
 	ID              string  `json:"id"`
 	ErrorNumber     *int    `json:"errorNumber"`
 	ErrorMessage    *string `json:"errorMessage"`
@@ -136,8 +137,8 @@ type signatureSummary struct {
 	DocumentTitle   string  `json:"documentTitle"`
 }
 
-func summaryWire(r *signing.Record) signatureSummary {
-	w := signatureSummary{
+func summaryWire(r *signing.Record) SignatureSummary {
+	w := SignatureSummary{
 		ID: r.ID, UpdatedAt: stamp(r.UpdatedAt), CreatedAt: stamp(r.CreatedAt), CertificateType: r.CertificateType, State: string(r.State), DocumentTitle: r.Title,
 	}
 	if r.Type != "" {

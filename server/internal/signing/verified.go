@@ -44,7 +44,8 @@ func (m *maker) verified(src ades.Source, out media, doc *ades.Document, level l
 	} else if mine.Intact() != ades.Yes {
 		return nil, fmt.Errorf("%w: %v", errBroken, mine.Problems)
 	}
-	name := level(mine, doc, func(...[]byte) bool { return true })
+	// Whatever LT needs was gathered, or the work would have ended there.
+	name := level(mine, doc, func(...[]byte) bool { return m.raising.Level >= ades.LevelLT })
 	_, short, _ := strings.Cut(name, "BASELINE-")
 	return &made{src: src, media: out, level: short, sig: mine, doc: doc}, nil
 }
