@@ -244,7 +244,8 @@ func (n NewSigner) Encode() []byte {
 	signed := bytes.Clone(n.SignedAttrs)
 	signed[0] = 0xa0
 	fields := [][]byte{
-		{TagInteger, 1, 1}, TLV(TagSequence, n.Issuer, n.Serial), n.DigestAlgorithm, signed,
+		{TagInteger, 1, 1},
+		TLV(TagSequence, n.Issuer, n.Serial), n.DigestAlgorithm, signed,
 		n.SignatureAlgorithm, TLV(TagOctetString, n.Signature),
 	}
 	if len(n.UnsignedAttrs) > 0 {
