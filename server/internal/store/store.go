@@ -64,7 +64,9 @@ type Row interface {
 	Scan(dest ...any) error
 }
 
-// Rows is an answer read row by row. Close may be called twice.
+// Rows is an answer read row by row. Close may be called twice. In a
+// transaction it must be read or closed before the next statement: PostgreSQL
+// has one conversation at a time on a connection.
 type Rows interface {
 	Next() bool
 	Scan(dest ...any) error

@@ -256,6 +256,58 @@ func TestUnreachableDatabaseIsFault105(t *testing.T) {
 	}
 }
 
+// Connections that break under load cost errors that say so (105) and nothing
+// that was acknowledged; the pool recovers by itself.
+func TestBrokenConnections(t *testing.T) {
+	ctx := context.Background()
+	db, _ := storetest.Open(t, store.Config{Data: t.TempDir(), Database: storetest.Postgres(t)})
+	exec(t, db, things)
+	var acknowledged, refused atomic.Int64
+	stop := make(chan struct{})
+	var load sync.WaitGroup
+	for range 8 {
+		load.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				err := db.Write(ctx, func(tx *store.Tx) error {
+					_, err := tx.Exec(ctx, `insert into things (id, n) values ($1, 1)`, store.NewID())
+					return err
+				})
+				var f *fault.Error
+				switch {
+				case err == nil:
+					acknowledged.Add(1)
+				case errors.As(err, &f) && f.Code == 105:
+					refused.Add(1)
+				default:
+					t.Errorf("a broken connection: %v", err)
+				}
+			}
+		})
+	}
+	for range 5 {
+		time.Sleep(50 * time.Millisecond)
+		_ = db.Read().QueryRow(ctx, `select count(pg_terminate_backend(pid)) from pg_stat_activity
+			where datname = current_database() and pid <> pg_backend_pid()`).Scan(new(int64))
+	}
+	time.Sleep(100 * time.Millisecond)
+	close(stop)
+	load.Wait()
+	// A commit whose answer was lost may be there without having been
+	// acknowledged; never the other way round.
+	if n := count(t, db, `select count(*) from things`); n < acknowledged.Load() || n > acknowledged.Load()+refused.Load() {
+		t.Errorf("%d rows, %d acknowledged, %d refused", n, acknowledged.Load(), refused.Load())
+	}
+	if acknowledged.Load() == 0 || refused.Load() == 0 {
+		t.Errorf("%d acknowledged, %d refused: nothing was broken", acknowledged.Load(), refused.Load())
+	}
+	exec(t, db, `insert into things (id, n) values ('after', 1)`)
+}
+
 func TestReserve(t *testing.T) {
 	cfg := store.Config{Data: t.TempDir(), Reserve: 1 << 60}
 	db, err := store.Open(context.Background(), cfg)
