@@ -69,7 +69,7 @@ const foot = `
 
 - Ed25519: the policy of DSS does not list it; its files are checked to be intact there.
 - LTV (a document security store without a document time-stamp) reads as LT in DSS and is checked by structure.
-- OpenSSL 3.0 knows no OCSP responses among the revocation data of a CMS: at LTA it is asked for the content only.
+- OpenSSL verifies value, chain and the signing-certificate attribute at every level, but looks at no time-stamp or OCSP response.
 - Bare PKCS #1 values are checked by OpenSSL in the tests of package pkcs1.
 - Counter-signatures are judged by DSS alone; no other validator here verifies them.
 `
