@@ -38,6 +38,7 @@ fmt: ## format every file
 
 bench: ## rates beside a yardstick, in one run
 	go test -run xxx -bench . -benchtime 2s ./server/... ./omi/...
+	ROGITO_BENCH=1 go test -count=1 -timeout 20m -v -run TestBenchTable ./server/internal/publication
 
 soak: ## long faults: kill -9 under load, fifty rounds and more
 	.ci/need postgres

@@ -1,6 +1,7 @@
 package omi
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 	"unicode/utf8"
@@ -168,14 +169,8 @@ func appendMilli(b []byte, v int32) []byte {
 // appendMicro appends micro-degrees as degrees, always with six decimals, as the
 // source has them.
 func appendMicro(b []byte, v int32) []byte {
-	if v < 0 {
-		b = append(b, '-')
-		v = -v
-	}
-	b = strconv.AppendInt(b, int64(v/geo.Micro), 10)
-	f := v % geo.Micro
-	x, y, z := f/10000*2, f/100%100*2, f%100*2
-	return append(b, '.', pairs[x], pairs[x+1], pairs[y], pairs[y+1], pairs[z], pairs[z+1])
+	var w [12]byte
+	return append(b, w[:putMicro(w[:], v)]...)
 }
 
 // pairs holds the two digits of 0 to 99.
@@ -255,15 +250,46 @@ func (z Zone) appendPolygons(b []byte, g Geometry) []byte {
 	return append(b, ']')
 }
 
+// appendLatLng appends a ring. It makes room once and fills it by index: this loop
+// writes most of the bytes the service sends.
 func appendLatLng(b []byte, ring []geo.Point) []byte {
+	const most = len(`},{"lat":-123.456789,"lng":-123.456789`)
+	b = slices.Grow(append(b, '['), most*len(ring)+2)
 	for i, p := range ring {
+		n := len(b)
+		w := b[n : n+most]
+		lead := `},{"lat":`
 		if i == 0 {
-			b = append(b, `[{"lat":`...)
-		} else {
-			b = append(b, `},{"lat":`...)
+			lead = `{"lat":`
 		}
-		b = append(appendMicro(b, p.Y), `,"lng":`...)
-		b = appendMicro(b, p.X)
+		n = copy(w, lead)
+		n += putMicro(w[n:], p.Y)
+		n += copy(w[n:], `,"lng":`)
+		n += putMicro(w[n:], p.X)
+		b = b[:len(b)+n]
 	}
 	return append(b, `}]`...)
+}
+
+// putMicro writes micro-degrees, less than a thousand degrees of them, into a space
+// that is large enough, and tells how many bytes they took.
+func putMicro(w []byte, v int32) int {
+	n := 0
+	if v < 0 {
+		w[0], n, v = '-', 1, -v
+	}
+	whole, f := v/geo.Micro, v%geo.Micro
+	if whole >= 100 {
+		w[n] = byte('0' + whole/100)
+		n++
+	}
+	if whole >= 10 {
+		w[n] = byte('0' + whole/10%10)
+		n++
+	}
+	x, y, z := f/10000*2, f/100%100*2, f%100*2
+	d := w[n : n+8 : n+8]
+	d[0], d[1] = byte('0'+whole%10), '.'
+	d[2], d[3], d[4], d[5], d[6], d[7] = pairs[x], pairs[x+1], pairs[y], pairs[y+1], pairs[z], pairs[z+1]
+	return n + 8
 }

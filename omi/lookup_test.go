@@ -260,3 +260,14 @@ func TestGeometryIsAsPublished(t *testing.T) {
 		}
 	}
 }
+
+func TestAppendMicro(t *testing.T) {
+	for v, want := range map[int32]string{
+		0: "0.000000", 1: "0.000001", -1: "-0.000001", 9_190_000: "9.190000", 45_464_123: "45.464123",
+		180_000_000: "180.000000", -179_999_999: "-179.999999", 99_999_999: "99.999999", 105_000_010: "105.000010",
+	} {
+		if got := string(appendMicro(nil, v)); got != want {
+			t.Errorf("%d: %s, want %s", v, got, want)
+		}
+	}
+}
