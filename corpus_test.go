@@ -451,6 +451,78 @@ func TestCorpusNested(t *testing.T) {
 	}
 }
 
+// TestCorpusNeverValid trusts every signer: what may not be reported valid is
+// not, for a reason other than trust.
+func TestCorpusNeverValid(t *testing.T) {
+	dir := corpus(t)
+	n := 0
+	for _, c := range manifestByID(t, dir) {
+		if c.Expect.MayBeValid == nil || *c.Expect.MayBeValid {
+			continue
+		}
+		n++
+		view, _, err := c.verify(t, dir, trusting(t, &c, dir), rogito.Verification{Recursive: len(c.Expect.Nested) > 0})
+		if err == nil && view.OverallVerified {
+			t.Errorf("%s is reported valid: %s", c.ID, c.Note)
+		}
+	}
+	if n == 0 {
+		t.Error("no case ran")
+	}
+}
+
+// TestCorpusReports compares the verdicts that tests of others state with
+// anchors of their own. Those given for trusted lists that are not here can
+// only be compared where they are failures of the signature itself.
+func TestCorpusReports(t *testing.T) {
+	dir := corpus(t)
+	agree := tally{}
+	for _, c := range manifestByID(t, dir) {
+		for _, want := range c.Expect.Reports {
+			if want.TrustAnchors == nil && want.Sub != "HASH_FAILURE" && want.Sub != "SIG_CRYPTO_FAILURE" && want.Sub != "SIGNED_DATA_NOT_FOUND" {
+				continue
+			}
+			store := new(trust.Store)
+			if want.TrustAnchors != nil {
+				for _, file := range *want.TrustAnchors {
+					b, err := os.ReadFile(filepath.Join(dir, file))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := store.AddAnchors(b); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			view, _, err := c.verify(t, dir, &rogito.Verifier{Trust: store}, rogito.Verification{At: want.Time})
+			if err != nil {
+				t.Errorf("%s: %v", c.ID, err)
+				continue
+			}
+			i := 0
+			if n, ok := want.Of.(float64); ok {
+				i = int(n)
+			}
+			sigs := all(view.Signatures, 0)
+			if i >= len(sigs) {
+				t.Errorf("%s: no signature %d", c.ID, i)
+				continue
+			}
+			s := sigs[i]
+			got := ""
+			if s.SubIndication != nil {
+				got = *s.SubIndication
+			}
+			ok := string(s.Indication) == want.Indication && (want.Sub == "" || got == want.Sub)
+			agree.add("reports", ok)
+			if !ok {
+				t.Logf("%s #%d at %v: %s %s, want %s %s %s; %v", c.ID, i, want.Time, s.Indication, got, want.Indication, want.Sub, want.Context, s.Errors)
+			}
+		}
+	}
+	t.Logf("verdicts stated by others\n%s", agree)
+}
+
 // divergences are the cases where we depart from manifest and DSS alike, with
 // the reason; docs/divergences.md tells more.
 var divergences = map[string]string{

@@ -68,13 +68,15 @@ type judge struct {
 	layer  int
 	// poe are the proofs of existence found so far, by the id of the object
 	// (EN 319 102-1 clause 5.6.2.3).
-	poe    map[string]time.Time
-	stamps map[*ades.Timestamp]*report.Conclusion
-	busy   map[string]bool // certificates whose revocation is being judged
+	poe       map[string]time.Time
+	container ades.Format
+	stamps    map[*ades.Timestamp]*report.Conclusion
+	busy      map[string]bool // certificates whose revocation is being judged
 }
 
 func (j *judge) document(l *report.Layer, out *report.Conclusions) {
 	d := l.Document
+	j.container = d.Format
 	j.timestamps(d)
 	for _, p := range d.Problems {
 		m := report.Message{Severity: report.Warning, Block: "FC", Text: p.Text}

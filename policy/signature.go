@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"strings"
 	"time"
 
 	"rogito.dev/rogito/ades"
@@ -60,7 +61,22 @@ func (j *judge) format(s *ades.Signature) verdict {
 		}
 		v.add(report.Warning, "FC", "%s", p.Text)
 	}
+	if j.container == ades.ASiCS && j.nested(s) {
+		v.lower(report.Failed, report.FormatFailure)
+		v.add(report.Error, "FC", "The signed file of an ASiC-S container is not in its root folder.")
+	}
 	return v
+}
+
+// nested: EN 319 162-1 clause 4.3.3.2 puts the one signed file of an ASiC-S
+// into the root folder, where everybody looks for it.
+func (j *judge) nested(s *ades.Signature) bool {
+	for _, r := range s.References {
+		if strings.Contains(r.Name, "/") && !strings.HasPrefix(r.Name, "META-INF/") && r.Intact == ades.Yes {
+			return true
+		}
+	}
+	return false
 }
 
 // identification is clause 5.2.3: the certificate that verifies the value is

@@ -27,6 +27,7 @@ var italian = map[string]string{
 	"The certificate does not lead to a trusted one.": "Il certificato non conduce a uno fidato.",
 	"%s.": "%s.",
 	"%s":  "%s",
+	"The signed file of an ASiC-S container is not in its root folder.":                                 "Il file firmato di un contenitore ASiC-S non è nella cartella principale.",
 	"The signing certificate is not in the document.":                                                   "Il certificato di firma non è nel documento.",
 	"Issuer and serial number in %s are not those of the signing certificate.":                          "Emittente e numero di serie in %s non sono quelli del certificato di firma.",
 	"The signed reference to the signing certificate does not match the certificate.":                   "Il riferimento firmato al certificato di firma non corrisponde al certificato.",

@@ -11,7 +11,10 @@ import (
 // tell the verdict, who signed, and why.
 func (r *Report) WriteText(w io.Writer, name string, lang Lang) error {
 	t := &page{w: w, r: r, l: lang}
-	t.line("%s: %s", name, t.headline())
+	if name != "" {
+		name += ": "
+	}
+	t.line("%s%s", name, t.headline())
 	t.line("%s", t.who())
 	t.line("%s", t.why())
 	v, err := r.View(false)

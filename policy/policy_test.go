@@ -1,0 +1,95 @@
+package policy
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/report"
+)
+
+func TestLoad(t *testing.T) {
+	p, err := Load([]byte("name: ours\nrevocation: {required: false}\ndigests: {SHA256: 2020-01-01}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.Operator || p.Revocation.Required || p.Revocation.MaxAge != 24*time.Hour || Default().Operator {
+		t.Errorf("read as %+v", p)
+	}
+	if until, ok := p.digestUntil("SHA256"); !ok || until.Year() != 2020 {
+		t.Error("a digest's date is not taken over")
+	}
+	if until, ok := Default().digestUntil("SHA256"); !ok || !until.IsZero() {
+		t.Error("the default policy was changed by another")
+	}
+	for _, bad := range []string{"unknown: 1", "pdf: {changes: perhaps}", "revocation: {freshness: some}", "digests: {SHA1: soon}"} {
+		if _, err := Load([]byte(bad)); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}
+
+func TestKeyTable(t *testing.T) {
+	for _, row := range []struct {
+		kind string
+		bits int
+		ok   bool
+		year int // until; 0 for no end
+	}{
+		{"RSA", 512, false, 0}, {"RSA", 1024, true, 2019}, {"RSA", 2048, true, 2029}, {"RSA", 4096, true, 0},
+		{"ECDSA", 256, true, 0}, {"ECDSA", 192, true, 2012}, {"Ed25519", 256, true, 0}, {"GOST", 512, false, 0},
+	} {
+		until, ok := Default().keyUntil(row.kind, row.bits)
+		if ok != row.ok || (row.year != 0) == until.IsZero() || (row.year != 0 && until.Year() != row.year) {
+			t.Errorf("%s %d: %v %v", row.kind, row.bits, until, ok)
+		}
+	}
+}
+
+// Every finding has an Italian translation.
+func TestItalianIsComplete(t *testing.T) {
+	pkgs, err := parser.ParseDir(token.NewFileSet(), ".", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	ast.Inspect(pkgs["policy"], func(node ast.Node) bool {
+		call, ok := node.(*ast.CallExpr)
+		if !ok || len(call.Args) < 3 {
+			return true
+		}
+		sel, ok := call.Fun.(*ast.SelectorExpr)
+		lit, isText := call.Args[2].(*ast.BasicLit)
+		if !ok || sel.Sel.Name != "add" || !isText {
+			return true
+		}
+		format, _ := strconv.Unquote(lit.Value)
+		n++
+		if !strings.HasPrefix(format, "%s") && report.Italian.Message(report.Message{Format: format, Text: "untranslated"}) == "untranslated" {
+			t.Errorf("no Italian for %q", format)
+		}
+		return true
+	})
+	if n < 30 {
+		t.Errorf("only %d findings seen", n)
+	}
+}
+
+// Facts that name nobody and nothing do not make the judge fall over.
+func TestEmptyFacts(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, f := range []*report.Facts{
+		{},
+		{Layers: []*report.Layer{{}}},
+		{Layers: []*report.Layer{{Document: &ades.Document{Signatures: []*ades.Signature{{}}, Timestamps: []*ades.Timestamp{{}}}}}},
+	} {
+		if got := Judge(f, Default(), at); got.Indication == report.TotalPassed {
+			t.Errorf("%+v passes", f)
+		}
+	}
+}
