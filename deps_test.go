@@ -29,6 +29,8 @@ internal/ca                 internal/cms internal/oid internal/pkix
 internal/pdf                ades internal/limits
 internal/appearance         internal/limits internal/pdf
 internal/revision           ades internal/limits internal/pdf
+internal/hsm                ades internal/oid internal/pkix
+internal/keyfile            ades internal/hsm internal/oid internal/pkix
 
 tsp                         ades internal/cms internal/limits internal/oid internal/pkix
 cades                       ades tsp internal/cms internal/limits internal/oid internal/pkix
@@ -56,16 +58,17 @@ server/internal/keys        ades internal/* server/internal/fault server/interna
 server/internal/audit       ades tsp server/internal/fault server/internal/store
 server/internal/callback    server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/store
 server/internal/authority   ades tsp internal/* server/internal/fault server/internal/keys server/internal/store
-server/internal/identify    . ades report trust server/internal/fault server/internal/store
-server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/fault server/internal/identify server/internal/job server/internal/keys server/internal/store
-server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/enroll server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/store
+server/internal/identify    . ades report trust internal/pkix server/internal/enroll server/internal/fault server/internal/store
+server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/fault server/internal/job server/internal/keys server/internal/store
+server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/enroll server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
+server/internal/pdfmerge    ades internal/limits server/internal/fault
 server/internal/publication omi server/internal/fault server/internal/store
-server/internal/console     server/internal/fault
+server/internal/console     report server/internal/enroll server/internal/fault server/internal/identify server/internal/keys
 server/internal/api         . ades report trust omi server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/publication server/internal/signing server/internal/store server/internal/upload
 server/internal/api/apitest
 server                      . ades omi report trust tsl tsp policy internal/limits server/internal/*
 
-cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/limits
+cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/hsm internal/keyfile internal/limits
 `
 
 // pure are the rooms that know neither clock, disk nor network.
