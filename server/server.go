@@ -91,7 +91,7 @@ func serveRooms(ctx context.Context, cfg Config, std Streams) (err error) {
 	if std.Ready != nil {
 		std.Ready(cfg.PublicURL)
 	}
-	err = serve(ctx, newHTTPServer(&cfg, wrap(a.Handler()), log), ln, func() {
+	err = serve(ctx, newHTTPServer(&cfg, wrap(api.Peer(a.Handler())), log), ln, func() {
 		s.health.draining.Store(true)
 		log.Info("draining")
 	}, cfg.Limits.Drain)

@@ -53,6 +53,7 @@ func (s *Server) openSigning(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	s.cfg.PublicURL = w.authority.PublicURL()
 	for _, base := range s.bases() {
 		w.guard.Answer(base, w.authority.Handler(), "/pki", "/tsa")
 	}

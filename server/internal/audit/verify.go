@@ -214,9 +214,12 @@ func (s *Live) Checkpoints(ctx context.Context) ([]Checkpoint, error) {
 func merge(a, b []Checkpoint) []Checkpoint {
 	out := make([]Checkpoint, 0, len(a)+len(b))
 	for len(a) > 0 || len(b) > 0 {
-		if len(b) == 0 || len(a) > 0 && a[0].Size <= b[0].Size {
+		switch {
+		case len(a) > 0 && len(b) > 0 && a[0].Note == b[0].Note:
+			b = b[1:] // the same one, held twice
+		case len(b) == 0 || len(a) > 0 && a[0].Size <= b[0].Size:
 			out, a = append(out, a[0]), a[1:]
-		} else {
+		default:
 			out, b = append(out, b[0]), b[1:]
 		}
 	}

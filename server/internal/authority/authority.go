@@ -76,7 +76,7 @@ func Open(ctx context.Context, db *store.DB, master Sealer, c Config) (*Authorit
 		c.Name += " SANDBOX"
 	}
 	a := &Authority{db: db, master: master, config: c}
-	for _, step := range []func(context.Context) error{a.openRoot, a.openIssuing, a.openResponder, a.openUnit, a.openAudit, a.openURLs} {
+	for _, step := range []func(context.Context) error{a.openURLs, a.openRoot, a.openIssuing, a.openResponder, a.openUnit, a.openAudit} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("authority: %w", err)
 		}
@@ -269,7 +269,7 @@ func (a *Authority) openURLs(ctx context.Context) error {
 	const prefix = "url:"
 	if a.config.PublicURL != "" {
 		err := a.db.Write(ctx, func(tx *store.Tx) error {
-			_, err := tx.Exec(ctx, `insert into authority_keys (name, sealed, created_at) values ($1, $2, $3) on conflict (name) do nothing`,
+			_, err := tx.Exec(ctx, `insert into authority_keys (name, sealed, created_at) values ($1, $2, $3) on conflict (name) do update set created_at = $3`,
 				prefix+a.config.PublicURL, []byte{}, store.Millis(a.config.Now()))
 			return err
 		})
@@ -291,8 +291,15 @@ func (a *Authority) openURLs(ctx context.Context) error {
 			a.former = append(a.former, u)
 		}
 	}
+	if a.config.PublicURL == "" && len(a.former) > 0 {
+		a.config.PublicURL = a.former[0].String() // a command beside the server
+	}
 	return rows.Err()
 }
+
+// PublicURL is where certificates point to: the configured address, or the
+// one that the server had last.
+func (a *Authority) PublicURL() string { return a.config.PublicURL }
 
 // Bases are all the addresses that the authority was ever reached at.
 func (a *Authority) Bases() []*url.URL { return a.former }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+
+	"rogito.dev/rogito/server"
+)
+
+func init() {
+	add(groupCare, "audit", "the audit log: verify it, export it", func() any { return &auditCommand{} })
+}
+
+type auditCommand struct {
+	Verify auditVerify `cmd:"" help:"verify the live log, or an export"`
+	Export auditExport `cmd:"" help:"write the log out, for verification elsewhere"`
+}
+
+// Help is the page of the command.
+func (auditCommand) Help() string {
+	return example(`
+The audit log is a tree of digests with signed and time-stamped checkpoints.
+Verification recomputes it from its entries and names the first one that was
+changed, removed, moved or added. An export is verified without the server; who
+distrusts the key inside gives the one they know with --key (it is at
+/pki/audit.pub).`,
+		"rogito audit verify",
+		"rogito audit export audit.jsonl && rogito audit verify audit.jsonl")
+}
+
+type auditVerify struct {
+	dataFlags
+	Export string `arg:"" optional:"" type:"existingfile" help:"an export; absent: the live log"`
+	Key    string `help:"public key that must have signed the checkpoints of an export"`
+	JSON   bool   `help:"print JSON"`
+}
+
+// Run verifies; a bad entry is exit status 1.
+func (c *auditVerify) Run(s *session) error {
+	res, err := c.verify(s)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		if err := json.NewEncoder(s.stdout).Encode(res); err != nil {
+			return err
+		}
+	}
+	if res.Bad != nil {
+		return exit{code: 1, err: res.Bad}
+	}
+	if !c.JSON {
+		s.printf("good: %d entries (%d erased, %d waiting), %d checkpoints, %d of them time-stamped\n", res.Entries, res.Erased, res.Pending, res.Checkpoints, res.Stamped)
+	}
+	return nil
+}
+
+func (c *auditVerify) verify(s *session) (*server.AuditResult, error) {
+	if c.Export != "" {
+		f, err := os.Open(c.Export)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return server.VerifyExport(s.ctx, f, c.Key)
+	}
+	srv, err := c.open(s)
+	if err != nil {
+		return nil, err
+	}
+	defer srv.Close()
+	return srv.VerifyAudit(s.ctx)
+}
+
+type auditExport struct {
+	dataFlags
+	File string `arg:"" optional:"" type:"path" help:"where to; absent: standard output"`
+}
+
+// Run writes the export.
+func (c *auditExport) Run(s *session) error {
+	srv, err := c.open(s)
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	if c.File == "" {
+		return srv.ExportAudit(s.ctx, s.stdout)
+	}
+	f, err := os.OpenFile(c.File, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := srv.ExportAudit(s.ctx, f); err != nil {
+		_ = f.Close()
+		return err
+	}
+	return f.Close()
+}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"rogito.dev/rogito/server"
+)
+
+func init() {
+	add(groupPeople, "cert", "certificates: buy, list, import, review, suspend, revoke, unlock, otp", func() any { return &certCommand{} })
+}
+
+type certCommand struct {
+	List    certList   `cmd:"" help:"list certificates"`
+	Buy     certBuy    `cmd:"" help:"order a certificate for an account"`
+	Import  certImport `cmd:"" help:"take in a key pair from a PKCS#12 file"`
+	Review  certReview `cmd:"" help:"approve or refuse an identification by video"`
+	Suspend certChange `cmd:"" help:"put a certificate on hold"`
+	Resume  certChange `cmd:"" help:"take a certificate off hold"`
+	Revoke  certChange `cmd:"" help:"revoke a certificate for good"`
+	Cancel  certChange `cmd:"" help:"give an order up; the price comes back"`
+	Unlock  certUnlock `cmd:"" help:"forget the wrong passwords of a username"`
+	Otp     certOTP    `cmd:"" name:"otp" help:"sandbox: print the current one-time password of a username"`
+}
+
+// Help is the page of the command.
+func (certCommand) Help() string {
+	return example(`
+The operator's side of certificates. What a holder sees (credentials, the code
+to scan) is shown on the page behind the certificate's link, once.`,
+		"rogito cert list --account anna@example.org",
+		"rogito cert review 65c0ffee65c0ffee65c0ffee --approve",
+		"rogito cert otp RHI0123456789012")
+}
+
+type certList struct {
+	dataFlags
+	Account string `placeholder:"EMAIL" help:"only those of an account"`
+	State   string `help:"only those in a state: NEW, REGISTERING, DONE, …"`
+	JSON    bool   `help:"print JSON"`
+}
+
+// Run lists the certificates.
+func (c *certList) Run(s *session) error {
+	srv, err := c.open(s)
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	list, err := srv.Certificates(s.ctx, c.Account, c.State)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(s.stdout).Encode(list)
+	}
+	w := tabwriter.NewWriter(s.stdout, 0, 4, 2, ' ', 0)
+	for _, l := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.Kind, l.State, l.Username, l.ExpireAt.Format(time.DateOnly), l.Owner)
+	}
+	return w.Flush()
+}
+
+func printCertificate(s *session, l *server.CertificateLine, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(s.stdout).Encode(l)
+	}
+	s.printf("%s  %s  %s\n", l.ID, l.Kind, l.State)
+	if l.Link != "" {
+		s.printf("%s\n", l.Link)
+	}
+	return nil
+}
+
+type certBuy struct {
+	dataFlags
+	Email          string `arg:"" help:"account that pays"`
+	Kind           string `arg:"" enum:"automatic,otp,eseal" help:"automatic, otp or eseal"`
+	Owner          string `arg:"" help:"name of the holder"`
+	Identification string `default:"video" help:"video or signature"`
+	JSON           bool   `help:"print JSON"`
+}
+
+// Run orders a certificate.
+func (c *certBuy) Run(s *session) error {
+	srv, err := c.open(s)
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	l, err := srv.BuyCertificate(s.ctx, c.Email, c.Kind, c.Owner, c.Identification)
+	if err != nil {
+		return err
+	}
+	return printCertificate(s, l, c.JSON)
+}
+
+type certImport struct {
+	dataFlags
+	Email        string `arg:"" help:"account that the certificate will belong to"`
+	Kind         string `arg:"" enum:"automatic,otp,eseal" help:"automatic, otp or eseal"`
+	File         string `arg:"" type:"existingfile" help:"PKCS#12 file"`
+	Username     string `help:"username of the new certificate; made when absent"`
+	PasswordFile string `type:"path" placeholder:"FILE" help:"file with the password of the PKCS#12 file (else ROGITO_KEY_PASSWORD, else asked for); it stays the certificate's"`
+	JSON         bool   `help:"print JSON"`
+}
+
+// Run imports a key pair.
+func (c *certImport) Run(s *session) error {
+	ask := secret{file: c.PasswordFile, variable: "ROGITO_KEY_PASSWORD", prompt: "password of the PKCS#12 file"}
+	password, err := ask.read(s)
+	if err != nil {
+		return err
+	}
+	pfx, err := os.ReadFile(c.File)
+	if err != nil {
+		return err
+	}
+	srv, err := c.open(s)
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	made, err := srv.ImportCertificate(s.ctx, c.Email, c.Kind, pfx, password, c.Username, "")
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(s.stdout).Encode(made)
+	}
+	s.printf("%s  %s  username %s\n", made.ID, made.Kind, made.Username)
+	if made.TOTPSecret != "" {
+		s.printf("secret for one-time passwords, shown once: %s\n", made.TOTPSecret)
+	}
+	return nil
+}
+
+type certReview struct {
+	dataFlags
+	ID      string `arg:"" help:"id of the certificate"`
+	Approve bool   `xor:"verdict" help:"the person is who they say"`
+	Refuse  bool   `xor:"verdict" help:"they are not: the order is cancelled"`
+	Reason  string `help:"why"`
+	Save    string `type:"path" placeholder:"DIR" help:"write the video and the photo into a folder, and decide nothing"`
+	JSON    bool   `help:"print JSON"`
+}
+
+// Run shows the evidence or takes the decision.
+func (c *certReview) Run(s *session) error {
+	srv, err := c.open(s)
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	if c.Save != "" {
+		return srv.Evidence(s.ctx, c.ID, func(name string, r io.Reader) error {
+			return saveFile(s, filepath.Join(c.Save, filepath.Base(name)), r)
+		})
+	}
+	if c.Approve == c.Refuse {
+		return fmt.Errorf("say --approve or --refuse, or --save DIR to look at what was handed in")
+	}
+	l, err := srv.ReviewCertificate(s.ctx, c.ID, c.Approve, c.Reason)
+	if err != nil {
+		return err
+	}
+	return printCertificate(s, l, c.JSON)
+}
+
+func saveFile(s *session, path string, r io.Reader) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(f, r); err != nil {
+		_ = f.Close()
+		return err
+	}
+	s.printf("%s\n", path)
+	return f.Close()
+}
+
+type certChange struct {
+	dataFlags
+	ID   string `arg:"" help:"id of the certificate"`
+	JSON bool   `help:"print JSON"`
+}
+
+// Run does what the word says.
+func (c *certChange) Run(s *session, k *kong.Context) error {
+	srv, err := c.open(s)
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	l, err := srv.ChangeCertificate(s.ctx, c.ID, k.Selected().Name)
+	if err != nil {
+		return err
+	}
+	return printCertificate(s, l, c.JSON)
+}
+
+type certUnlock struct {
+	dataFlags
+	Username string `arg:"" help:"username of the certificate"`
+}
+
+// Run unlocks a username.
+func (c *certUnlock) Run(s *session) error {
+	srv, err := c.open(s)
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	n, err := srv.UnlockCertificate(s.ctx, c.Username)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return fmt.Errorf("no certificate has the username %s", c.Username)
+	}
+	s.printf("unlocked\n")
+	return nil
+}
+
+type certOTP struct {
+	dataFlags
+	Username string `arg:"" help:"username of the certificate"`
+}
+
+// Run prints the code.
+func (c *certOTP) Run(s *session) error {
+	srv, err := c.open(s)
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	code, err := srv.OneTimePassword(s.ctx, c.Username)
+	if err != nil {
+		return err
+	}
+	s.printf("%s\n", code)
+	return nil
+}

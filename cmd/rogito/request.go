@@ -1,0 +1,270 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/server"
+)
+
+func init() {
+	add(groupFiles, "request", "have a running server sign documents, and fetch the result", func() any { return &requestCommand{} })
+}
+
+type requestCommand struct {
+	Files        []string `arg:"" type:"existingfile" help:"documents to sign"`
+	Data         string   `placeholder:"DIR" default:"data" help:"data folder of a sandbox on this machine: address, token and certificate are taken from there unless given"`
+	URL          string   `placeholder:"URL" env:"ROGITO_URL" help:"address of the server"`
+	TokenFile    string   `type:"path" placeholder:"FILE" help:"file with the token (else ROGITO_TOKEN)"`
+	Kind         string   `enum:"automatic,otp,eseal" default:"automatic" help:"automatic, otp or eseal"`
+	Username     string   `help:"username of the certificate"`
+	PasswordFile string   `type:"path" placeholder:"FILE" help:"file with its password (else ROGITO_KEY_PASSWORD, else asked for)"`
+	Otp          string   `name:"otp" help:"current one-time password"`
+	Type         string   `help:"cades, pades, xades or pkcs1; absent: by content"`
+	Level        string   `default:"B" help:"B, T, LT, LTA or LTV"`
+	Batch        bool     `help:"sign each document on its own"`
+	Title        string   `help:"title of the request"`
+	Options      string   `placeholder:"JSON" help:"further options, as the API has them"`
+	Out          string   `type:"path" placeholder:"DIR" default:"." help:"folder for the signed document"`
+	JSON         bool     `help:"print the record as JSON"`
+}
+
+// Help is the page of the command.
+func (requestCommand) Help() string {
+	return example(`
+Sends documents to a running server, follows the work, and writes the signed
+document beside you. On the machine of a sandbox nothing but the files is
+needed.`,
+		"rogito request contract.pdf",
+		"rogito request --batch --level T *.pdf --out signed")
+}
+
+// apiClient talks to a running server.
+type apiClient struct {
+	url, token string
+	http       *http.Client
+}
+
+// Run sends, follows and fetches.
+func (c *requestCommand) Run(s *session) error {
+	api, body, err := c.prepare(s)
+	if err != nil {
+		return err
+	}
+	p := newProgress(s.stderr, "signing")
+	p.size = false
+	total := int64(len(c.Files)) + 2
+	p.at(1, total)
+	var rec requestRecord
+	if err := api.call(s.ctx, http.MethodPost, "/EU-QES_"+c.Kind, body, &rec); err != nil {
+		return err
+	}
+	for rec.State != "DONE" && rec.State != "ERROR" {
+		select {
+		case <-s.ctx.Done():
+			return s.ctx.Err()
+		case <-time.After(300 * time.Millisecond):
+		}
+		if err := api.call(s.ctx, http.MethodGet, "/signatures/"+rec.ID, nil, &rec); err != nil {
+			return err
+		}
+	}
+	p.at(total, total)
+	p.end()
+	return c.finish(s, api, &rec)
+}
+
+type requestRecord struct {
+	ID           string          `json:"id"`
+	State        string          `json:"state"`
+	ErrorNumber  *int            `json:"errorNumber"`
+	ErrorMessage *string         `json:"errorMessage"`
+	Options      json.RawMessage `json:"options"`
+	Document     struct {
+		Signed *struct {
+			Name   string `json:"name"`
+			SHA256 string `json:"sha256"`
+		} `json:"signedDocument"`
+	} `json:"document"`
+}
+
+func (c *requestCommand) prepare(s *session) (*apiClient, []byte, error) {
+	box := sandboxOf(c.Data)
+	api := &apiClient{url: c.URL, http: &http.Client{Timeout: 15 * time.Minute}}
+	if api.url == "" && box != nil {
+		api.url = box.BaseURL
+	}
+	if api.url == "" {
+		return nil, nil, errors.New("--url is needed: there is no sandbox in " + c.Data)
+	}
+	if err := c.findToken(s, api, box); err != nil {
+		return nil, nil, err
+	}
+	password, err := c.findPassword(s, box)
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := c.body(password)
+	return api, body, err
+}
+
+func sandboxOf(data string) *server.Sandbox {
+	b, err := os.ReadFile(server.SandboxFile(data))
+	if err != nil {
+		return nil
+	}
+	var box server.Sandbox
+	if json.Unmarshal(b, &box) != nil {
+		return nil
+	}
+	return &box
+}
+
+func (c *requestCommand) findToken(s *session, api *apiClient, box *server.Sandbox) error {
+	switch {
+	case c.TokenFile != "":
+		b, err := os.ReadFile(c.TokenFile)
+		api.token = strings.TrimSpace(string(b))
+		return err
+	case s.getenv("ROGITO_TOKEN") != "":
+		api.token = s.getenv("ROGITO_TOKEN")
+	case box != nil:
+		api.token = box.Token
+	default:
+		return errors.New("a token is needed: --token-file, or ROGITO_TOKEN")
+	}
+	return nil
+}
+
+func (c *requestCommand) findPassword(s *session, box *server.Sandbox) (string, error) {
+	if c.Username == "" && box != nil {
+		cred := box.Certificates[c.Kind]
+		c.Username = cred.Username
+		return cred.Password, nil
+	}
+	if c.Username == "" {
+		return "", errors.New("--username is needed")
+	}
+	ask := secret{file: c.PasswordFile, variable: "ROGITO_KEY_PASSWORD", prompt: "password of the certificate"}
+	return ask.read(s)
+}
+
+func (c *requestCommand) body(password string) ([]byte, error) {
+	options := map[string]any{"asyncSignature": true, "level": c.Level, "batch": c.Batch}
+	if c.Options != "" {
+		if err := json.Unmarshal([]byte(c.Options), &options); err != nil {
+			return nil, fmt.Errorf("--options: %w", err)
+		}
+	}
+	body := map[string]any{"certificateUsername": c.Username, "certificatePassword": password, "title": c.Title, "options": options}
+	if c.Type != "" {
+		body["signatureType"] = c.Type
+	}
+	if c.Otp != "" {
+		body["certificateOtp"] = c.Otp
+	}
+	var docs []map[string]string
+	for _, f := range c.Files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, map[string]string{"sourceType": "base64", "payload": base64.StdEncoding.EncodeToString(b), "name": filepath.Base(f)})
+	}
+	body["inputDocuments"] = docs
+	return json.Marshal(body)
+}
+
+func (c *apiClient) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.url, "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return c.http.Do(req)
+}
+
+func (c *apiClient) call(ctx context.Context, method, path string, body []byte, data any) error {
+	resp, err := c.send(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	var e struct {
+		Data    json.RawMessage `json:"data"`
+		Success bool            `json:"success"`
+		Message string          `json:"message"`
+		Error   *int            `json:"error"`
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 64<<20)).Decode(&e); err != nil {
+		return fmt.Errorf("the server answered %d: %w", resp.StatusCode, err)
+	}
+	if !e.Success {
+		code := 0
+		if e.Error != nil {
+			code = *e.Error
+		}
+		return fmt.Errorf("the server refused (%d): %s", code, e.Message)
+	}
+	return json.Unmarshal(e.Data, data)
+}
+
+func (c *requestCommand) finish(s *session, api *apiClient, rec *requestRecord) error {
+	if c.JSON {
+		if err := json.NewEncoder(s.stdout).Encode(rec); err != nil {
+			return err
+		}
+	}
+	if rec.State == "ERROR" {
+		return fmt.Errorf("record %s ended in error %d: %s", rec.ID, *rec.ErrorNumber, *rec.ErrorMessage)
+	}
+	resp, err := api.send(s.ctx, http.MethodGet, "/signatures/"+rec.ID+"/signedDocument", nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("the server answered %d to the download", resp.StatusCode)
+	}
+	if err := os.MkdirAll(c.Out, 0o755); err != nil {
+		return err
+	}
+	path := filepath.Join(c.Out, c.name(rec))
+	if c.JSON {
+		return saveQuietly(path, resp.Body)
+	}
+	return saveFile(s, path, resp.Body)
+}
+
+// name of the signed document: of one file, its own with the new ending.
+func (c *requestCommand) name(rec *requestRecord) string {
+	_, ext, _ := strings.Cut(rec.Document.Signed.Name, ".")
+	if len(c.Files) != 1 {
+		return "signed-" + rec.ID + "." + ext
+	}
+	base := filepath.Base(c.Files[0])
+	base = strings.TrimSuffix(base, filepath.Ext(base))
+	return base + "-signed." + ext
+}
+
+func saveQuietly(path string, r io.Reader) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, r)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,190 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/keys"
+)
+
+// CertificateLine is a certificate as the operator sees it.
+type CertificateLine struct {
+	ID       string    `json:"id"`
+	Account  string    `json:"account"`
+	Kind     string    `json:"kind"`
+	State    string    `json:"state"`
+	Owner    string    `json:"owner"`
+	Username string    `json:"username,omitempty"`
+	Link     string    `json:"certificateLink,omitempty"`
+	ExpireAt time.Time `json:"expireAt"`
+}
+
+func (s *Server) certificateLine(ctx context.Context, c *enroll.Certificate) (*CertificateLine, error) {
+	l := &CertificateLine{ID: c.ID, Account: c.AccountID, Kind: string(c.Kind), State: string(c.State), Owner: c.Owner, Link: c.Link, ExpireAt: c.ExpireAt}
+	cred, err := s.wing.keys.ByID(ctx, c.ID)
+	if err == nil && cred != nil {
+		l.Username = cred.Username
+	}
+	return l, err
+}
+
+// Certificates lists certificates, newest first: of one account, or of all
+// where the e-mail is empty.
+func (s *Server) Certificates(ctx context.Context, email, state string) ([]*CertificateLine, error) {
+	owner, err := s.accountID(ctx, email)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.wing.enroll.List(ctx, owner, enroll.Filter{State: enroll.State(state), Limit: 10_000})
+	if err != nil {
+		return nil, err
+	}
+	lines := []*CertificateLine{}
+	for _, c := range list {
+		l, err := s.certificateLine(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, l)
+	}
+	return lines, nil
+}
+
+func (s *Server) accountID(ctx context.Context, email string) (string, error) {
+	if email == "" {
+		return "", nil
+	}
+	a, err := s.accounts.Find(ctx, email)
+	return a.ID, err
+}
+
+// BuyCertificate orders a certificate for an account, which pays.
+func (s *Server) BuyCertificate(ctx context.Context, email, kind, owner, identification string) (*CertificateLine, error) {
+	id, err := s.accountID(ctx, email)
+	if err != nil {
+		return nil, err
+	}
+	ctx = account.WithCaller(ctx, &account.Caller{AccountID: id, Admin: true})
+	c, err := s.wing.enroll.Buy(ctx, id, enroll.Order{Provider: "provider", Kind: keys.Kind(kind), Owner: owner, Identification: identification})
+	if err != nil {
+		return nil, err
+	}
+	return s.certificateLine(ctx, c)
+}
+
+// NewCertificate is what an import made; its credentials are shown once.
+type NewCertificate struct {
+	CertificateLine
+	Password   string `json:"password,omitempty"`
+	TOTPSecret string `json:"totpSecret,omitempty"`
+}
+
+// ImportCertificate takes a PKCS#12 file in.
+func (s *Server) ImportCertificate(ctx context.Context, email, kind string, pfx []byte, pfxPassword, username, password string) (*NewCertificate, error) {
+	id, err := s.accountID(ctx, email)
+	if err != nil {
+		return nil, err
+	}
+	c, cred, err := s.wing.enroll.Import(ctx, enroll.Import{
+		Account: id, Kind: keys.Kind(kind), Username: username, Password: password, PFX: pfx, PFXPass: pfxPassword,
+	})
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.certificateLine(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &NewCertificate{CertificateLine: *l, TOTPSecret: cred.TOTPSecret}, nil
+}
+
+// ChangeCertificate suspends, resumes, revokes or cancels a certificate.
+func (s *Server) ChangeCertificate(ctx context.Context, id, verb string) (*CertificateLine, error) {
+	c, err := s.wing.enroll.ByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	change := map[string]func(context.Context, string, string) (*enroll.Certificate, error){
+		"suspend": s.wing.enroll.Suspend, "resume": s.wing.enroll.Resume, "revoke": s.wing.enroll.Revoke,
+		"cancel": func(ctx context.Context, account, id string) (*enroll.Certificate, error) {
+			return s.wing.enroll.Cancel(ctx, account, id, "cancelled by an operator")
+		},
+	}[verb]
+	if change == nil {
+		return nil, fmt.Errorf("%s is nothing that can be done with a certificate", verb)
+	}
+	if c, err = change(ctx, c.AccountID, id); err != nil {
+		return nil, err
+	}
+	return s.certificateLine(ctx, c)
+}
+
+// ReviewCertificate approves or refuses what an applicant handed in.
+func (s *Server) ReviewCertificate(ctx context.Context, id string, approve bool, reason string) (*CertificateLine, error) {
+	c, err := s.wing.enroll.Review(ctx, id, "operator", approve, reason)
+	if err != nil {
+		return nil, err
+	}
+	return s.certificateLine(ctx, c)
+}
+
+// Evidence calls fn with each file that an applicant handed in.
+func (s *Server) Evidence(ctx context.Context, id string, fn func(name string, r io.Reader) error) error {
+	files, err := s.wing.enroll.Files(ctx, id)
+	if err != nil {
+		return err
+	}
+	for blob, name := range files {
+		r, err := s.wing.enroll.OpenEvidence(ctx, blob)
+		if err != nil {
+			return err
+		}
+		err = errors.Join(fn(name, r), r.Close())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// UnlockCertificate forgets the failures of a username, in every account that
+// has it.
+func (s *Server) UnlockCertificate(ctx context.Context, username string) (int, error) {
+	all, err := s.wing.keys.ByUsername(ctx, username)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range all {
+		if err := s.wing.keys.Unlock(ctx, c.AccountID, c.Username); err != nil {
+			return 0, err
+		}
+	}
+	return len(all), nil
+}
+
+// OneTimePassword is the current code of a sandbox's certificate.
+func (s *Server) OneTimePassword(ctx context.Context, username string) (string, error) {
+	if s.cfg.Production {
+		return "", errors.New("only a sandbox shows one-time passwords")
+	}
+	all, err := s.wing.keys.ByUsername(ctx, username)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range all {
+		if !c.HasTOTP() {
+			continue
+		}
+		secret, err := s.wing.keys.TOTPSecret(c)
+		if err != nil {
+			return "", err
+		}
+		return keys.Code(secret, time.Now())
+	}
+	return "", fmt.Errorf("%s has no one-time passwords", username)
+}
