@@ -66,12 +66,24 @@ func sniffCMS(src ades.Source) (reader, string) {
 	case oid.TimestampedData:
 		return readData, "TimeStampedData"
 	}
+	if truncated(bin) {
+		return cades.Read, "CMS" // which will say what is wrong with it
+	}
 	if tsp.Extract(bin) != nil {
 		return func(_ context.Context, s ades.Source, r ades.Reading) (*ades.Document, error) {
 			return tsp.ReadToken(s, r)
 		}, "TST"
 	}
 	return nil, ""
+}
+
+// truncated recognises the beginning of a SignedData whose rest is missing or
+// broken: it claims to be a signature.
+func truncated(src ades.Source) bool {
+	head := make([]byte, min(src.Size(), 32))
+	n, _ := src.ReadAt(head, 0)
+	signedData := []byte{0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x02}
+	return n > 0 && head[0] == 0x30 && bytes.Contains(head[:n], signedData)
 }
 
 // isMIME recognises the header of an .m7m.
@@ -141,9 +153,17 @@ func fatal(d *ades.Document) bool {
 
 // broken reports a file that cannot be read. Where it claims to be signed,
 // that is a signature with a broken form; else it is no signed document.
+// Either way the document as a whole is not valid.
 func (n *nest) broken(l *report.Layer, f ades.File, family string, err error) {
 	if !claims(f.Source, family) {
 		n.facts.Notes = append(n.facts.Notes, fmt.Sprintf("this looks like %s but cannot be read: %v", family, err))
+		return
+	}
+	if family == "CMS" {
+		// Where the SignedData itself is broken nobody knows how many signers
+		// it had: the layer is broken, and no signature is made up.
+		l.Broken = err.Error()
+		l.Document = &ades.Document{Format: formatOf(family), Problems: []ades.Problem{{Fatal: true, Text: err.Error()}}}
 		return
 	}
 	l.Document = &ades.Document{

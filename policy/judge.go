@@ -14,7 +14,7 @@ import (
 func Judge(facts *report.Facts, p *Policy, at time.Time) *report.Conclusions {
 	out := &report.Conclusions{Policy: p.Name, Operator: p.Operator, At: at}
 	for i, layer := range facts.Layers {
-		if layer.Broken != "" {
+		if layer.Broken != "" && layer.Document == nil {
 			out.Messages = append(out.Messages, report.Message{Severity: report.Error, Block: "FC", Text: layer.Broken})
 		}
 		if layer.Document == nil {

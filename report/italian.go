@@ -4,7 +4,7 @@ package report
 // format strings of package policy; a test there keeps them complete.
 var italian = map[string]string{
 	"VALID": "VALIDO", "NOT VALID": "NON VALIDO", "UNDETERMINED": "INDETERMINATO", "NOT SIGNED": "NON FIRMATO",
-	"only time-stamped": "solo marcato temporalmente", "1 signature": "1 firma", "%d signatures": "%d firme",
+	"the file is broken": "il file è danneggiato", "only time-stamped": "solo marcato temporalmente", "1 signature": "1 firma", "%d signatures": "%d firme",
 	"Signed by": "Firmato da", "an unknown signer": "un firmatario sconosciuto", "test certificate": "certificato di prova",
 	"The document carries a time-stamp and no signature.":                  "Il documento porta una marca temporale e nessuna firma.",
 	"Nobody signed this document.":                                         "Nessuno ha firmato questo documento.",

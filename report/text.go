@@ -69,6 +69,8 @@ func (t *page) headline() string {
 	n := len(c.Signatures)
 	verdict := "UNDETERMINED"
 	switch {
+	case n == 0 && c.Indication == TotalFailed:
+		return t.l.T("NOT VALID") + ", " + t.l.T("the file is broken")
 	case n == 0 && len(c.Timestamps) > 0:
 		return t.l.T("NOT SIGNED") + ", " + t.l.T("only time-stamped")
 	case n == 0:

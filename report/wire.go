@@ -149,6 +149,8 @@ func (r *Report) Format() string {
 func (r *Report) Message() string {
 	n := len(r.Conclusions.Signatures)
 	switch {
+	case n == 0 && r.Conclusions.Indication == TotalFailed:
+		return "This document claims to be signed, but it is broken and cannot be read."
 	case n == 0 && len(r.Conclusions.Timestamps) > 0:
 		return "There is no signature in this document, only time-stamps."
 	case n == 0:

@@ -1,0 +1,227 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito"
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/api/apitest"
+	"rogito.dev/rogito/trust"
+)
+
+// anyGate lets everybody in.
+type anyGate struct{}
+
+func (anyGate) Authenticate(context.Context, *http.Request, bool) (*account.Caller, error) {
+	return &account.Caller{AccountID: "u"}, nil
+}
+func (anyGate) Allows(*account.Caller, string, string, string) bool { return true }
+
+type verifyServer struct {
+	*httptest.Server
+	t   *testing.T
+	pki *adestest.PKI
+}
+
+func newVerifyServer(t *testing.T) *verifyServer {
+	pki := adestest.Must(t, time.Now)
+	store := &trust.Store{Client: pki.HTTP()}
+	if err := store.AddAnchor(pki.Root.Raw); err != nil {
+		t.Fatal(err)
+	}
+	a := New(Options{Gate: anyGate{}})
+	RegisterVerify(a, &Verify{Verifier: &rogito.Verifier{Trust: store}, MaxDocument: 10 << 20})
+	s := &verifyServer{Server: httptest.NewServer(a.Handler()), t: t, pki: pki}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *verifyServer) sign(detached bool) []byte {
+	a := s.pki.Actor(s.t, "p256")
+	signing := a.Signing(s.pki.Now())
+	d, err := cades.Prepare(strings.NewReader("hello"), cades.Options{Signing: signing, Detached: detached})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	value, err := ades.Value(a.Key, d, signing)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := d.Finish(&out, value); err != nil {
+		s.t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+type verifyAnswer struct {
+	Data    *report.View
+	Success bool
+	Message string
+	Error   *int
+}
+
+func (s *verifyServer) post(contentType, accept string, body io.Reader) (*http.Response, []byte) {
+	req, err := http.NewRequest(http.MethodPost, s.URL+"/verify", body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", contentType)
+	if accept != "" {
+		req.Header.Set("Accept", accept)
+	}
+	res, err := s.Client().Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return res, b
+}
+
+func (s *verifyServer) json(body any) (int, verifyAnswer) {
+	b, err := json.Marshal(body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	res, out := s.post("application/json", "", bytes.NewReader(b))
+	var a verifyAnswer
+	if err := json.Unmarshal(out, &a); err != nil {
+		s.t.Fatalf("%s: %v", out, err)
+	}
+	return res.StatusCode, a
+}
+
+func b64(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
+
+func TestVerifyJSON(t *testing.T) {
+	s := newVerifyServer(t)
+	signed := s.sign(false)
+	code, a := s.json(map[string]any{"inputDocument": b64(signed)})
+	if code != 200 || !a.Success || a.Error != nil || !a.Data.OverallVerified || a.Data.SignatureFormat != "CAdES" || a.Data.NrOfSignatures != 1 {
+		t.Fatalf("%d %+v", code, a)
+	}
+	sig := a.Data.Signatures[0]
+	if !sig.Integrity || *sig.SerialNumber == "" || !strings.HasPrefix(*sig.SubjectDN, "C=IT,") || *sig.SignerStatus != "VALID" || *sig.IssuerStatus != "VALID" ||
+		sig.IssuerTrustedList || sig.Qualification != "N/A" || *sig.SignatureLevel != "CAdES-BASELINE-B" || *sig.KeySize != 256 {
+		t.Errorf("signature report %+v", sig)
+	}
+	if a.Data.PlainDocument == nil || *a.Data.PlainDocument != b64([]byte("hello")) || a.Message == "" {
+		t.Errorf("plain document %v, message %q", a.Data.PlainDocument, a.Message)
+	}
+	if _, a := s.json(map[string]any{"inputDocument": b64(signed), "withPlainDocument": false}); a.Data.PlainDocument != nil {
+		t.Error("plainDocument although it was not wanted")
+	}
+	_, a = s.json(map[string]any{"inputDocument": b64(signed), "verifyOnDate": "2001-01-01"})
+	if a.Data.OverallVerified || !strings.HasPrefix(*a.Data.CheckDate, "2001-01-01 23:59:59.999") {
+		t.Errorf("in 2001: %v at %s", a.Data.OverallVerified, *a.Data.CheckDate)
+	}
+	code, a = s.json(map[string]any{"inputDocument": b64([]byte("just text"))})
+	if code != 200 || !a.Success || a.Data.NrOfSignatures != 0 || a.Data.OverallVerified || a.Data.SignatureFormat != "" || a.Message == "" {
+		t.Errorf("unsigned: %d %+v", code, a)
+	}
+	code, a = s.json(map[string]any{"inputDocument": b64(signed[:len(signed)-20])})
+	if code != 200 || a.Data.OverallVerified || a.Data.Indication != report.TotalFailed || len(a.Data.Notes) == 0 || !strings.Contains(a.Message, "broken") {
+		t.Errorf("broken: %d %+v", code, a.Data)
+	}
+}
+
+func TestVerifyDetached(t *testing.T) {
+	s := newVerifyServer(t)
+	signed := s.sign(true)
+	for name, content := range map[string]any{
+		"string": b64([]byte("hello")), "array": []string{b64([]byte("other")), b64([]byte("hello"))},
+		"objects": []map[string]string{{"name": "a.txt", "payload": b64([]byte("hello"))}},
+	} {
+		if _, a := s.json(map[string]any{"inputDocument": b64(signed), "detachedContent": content}); !a.Data.OverallVerified {
+			t.Errorf("%s: %+v", name, a.Data.Signatures)
+		}
+	}
+	_, a := s.json(map[string]any{"inputDocument": b64(signed)})
+	if sub := a.Data.Signatures[0].SubIndication; sub == nil || *sub != "SIGNED_DATA_NOT_FOUND" || a.Data.Signatures[0].Integrity {
+		t.Errorf("without content: %+v", a.Data.Signatures[0])
+	}
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for field, content := range map[string][]byte{"inputDocument": signed, "detachedContent": []byte("hello")} {
+		p, err := w.CreateFormFile(field, field+".bin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Write(content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Close()
+	res, out := s.post(w.FormDataContentType(), "", &body)
+	var form verifyAnswer
+	if err := json.Unmarshal(out, &form); err != nil || res.StatusCode != 200 || !form.Data.OverallVerified {
+		t.Errorf("multipart: %d %s", res.StatusCode, out)
+	}
+}
+
+func TestVerifyRefusals(t *testing.T) {
+	s := newVerifyServer(t)
+	for _, row := range []struct {
+		body any
+		code int
+	}{
+		{map[string]any{}, 650},
+		{map[string]any{"inputDocument": "§§"}, 650},
+		{map[string]any{"inputDocument": 7}, 650},
+		{map[string]any{"inputDocument": "aGk=", "verifyOnDate": "tomorrow"}, 651},
+		{map[string]any{"inputDocument": "aGk=", "detachedContent": "§"}, 653},
+		{map[string]any{"inputDocument": "aGk=", "detachedContent": 3}, 653},
+		{map[string]any{"inputDocument": "aGk=", "recursive": "yes"}, 100},
+	} {
+		if status, a := s.json(row.body); a.Error == nil || *a.Error != row.code || a.Success || a.Data != nil {
+			t.Errorf("%v: %d %+v", row.body, status, a)
+		}
+	}
+}
+
+func TestVerifyForms(t *testing.T) {
+	s := newVerifyServer(t)
+	body, _ := json.Marshal(map[string]any{"inputDocument": b64(s.sign(false)), "language": "it"})
+	for accept, want := range map[string]string{
+		"application/xml": "total-passed", "text/html": "VALIDO", "application/pdf": "%PDF-",
+	} {
+		res, out := s.post("application/json", accept, bytes.NewReader(body))
+		if res.StatusCode != 200 || !strings.HasPrefix(res.Header.Get("Content-Type"), accept) || !bytes.Contains(out, []byte(want)) {
+			t.Errorf("%s: %d %s %.80s", accept, res.StatusCode, res.Header.Get("Content-Type"), out)
+		}
+	}
+}
+
+// The answer is the one that the published document describes.
+func TestVerifyContract(t *testing.T) {
+	s := newVerifyServer(t)
+	c := apitest.Fetch(t, s.URL)
+	body, _ := json.Marshal(map[string]any{"inputDocument": b64(s.sign(false))})
+	req, _ := http.NewRequest(http.MethodPost, s.URL+"/verify", bytes.NewReader(body))
+	req.Header.Set("Content-Type", "application/json")
+	res, err := s.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	out, _ := io.ReadAll(res.Body)
+	c.Check(t, req, res.StatusCode, res.Header, out)
+}
