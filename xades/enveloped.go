@@ -161,12 +161,11 @@ func (p *preparation) inserter() func(io.Writer, func(io.Writer) error) error {
 			return err
 		}
 		sig.WriteString(after)
-		out, err := doc.Splice(xmldom.Edit{Offset: edit.Offset, Delete: edit.Delete, Insert: sig.String()})
+		err := doc.WriteSpliced(w, xmldom.Edit{Offset: edit.Offset, Delete: edit.Delete, Insert: sig.String()})
 		if err != nil {
 			return fmt.Errorf("xades: %w", err)
 		}
-		_, err = w.Write(out)
-		return err
+		return nil
 	}
 }
 

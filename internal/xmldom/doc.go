@@ -74,12 +74,24 @@ func (e *SyntaxError) Unwrap() error { return e.Err }
 
 // Document is a parsed text. Its tree must not be changed.
 type Document struct {
-	*Node        // the document node; its children are the root element, comments and PIs
-	text  string // UTF-8, without byte order mark
-	enc   encoding
-	ids   map[string][]*Node
-	raw   []byte
-	slabs []*[slabSize]Node // from the pool
+	*Node         // the document node; its children are the root element, comments and PIs
+	text   string // UTF-8, without byte order mark
+	enc    encoding
+	ids    map[string][]*Node
+	names  []*Name // every one in use, some more than once
+	raw    []byte
+	memory []*memory // from the pool
+}
+
+// Descendants are the elements of that name. A name that does not occur costs
+// no walk.
+func (d *Document) Descendants(space, local string) []*Node {
+	for _, n := range d.names {
+		if n.Local == local && n.Space == space {
+			return d.Node.Descendants(space, local)
+		}
+	}
+	return nil
 }
 
 // Bytes are what was parsed.

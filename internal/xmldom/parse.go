@@ -19,13 +19,14 @@ func Parse(b []byte, lim Limits) (*Document, error) {
 	if err != nil {
 		return nil, &SyntaxError{Line: 1, Err: err}
 	}
-	p := parser{s: text, lim: lim, names: make(map[string]*Name, 64)}
+	p := parser{s: text, lim: lim, names: make(map[string]*Name, min(64, len(text)/32))}
 	p.d = &Document{text: text, enc: enc, raw: b, ids: map[string][]*Node{}}
 	p.d.Node = &Node{Kind: DocumentNode, End: uint32(len(text)), InnerEnd: uint32(len(text))}
 	if err := p.run(); err != nil {
 		at := min(p.i, len(text))
 		return nil, &SyntaxError{Offset: at, Line: 1 + strings.Count(text[:at], "\n"), Err: err}
 	}
+	p.settle()
 	return p.d, nil
 }
 
@@ -52,6 +53,8 @@ type parser struct {
 	attrs  []Attr
 	binds  []Binding
 	extras []extra
+
+	spilled spilled
 }
 
 type rawAttr struct {
@@ -146,7 +149,7 @@ func (p *parser) add(kind Kind, start, end int) (*Node, error) {
 	}
 	if len(p.nodes) == 0 {
 		// A tag brings a node, or the text behind it does: one slab mostly does.
-		p.nodes = p.d.slab(p.expected - p.count)
+		p.room()
 	}
 	n := &p.nodes[0]
 	p.nodes = p.nodes[1:]

@@ -2,29 +2,77 @@ package xmldom
 
 import "sync"
 
-// slabSize is how many nodes are allocated at once in documents of some size.
-const slabSize = 4096
+// memory is room for the tree of a document of some size. It is used again,
+// since a tree mostly lives as long as a signature takes to make or to read,
+// and would else be the most of what there is to collect.
+type memory struct {
+	nodes  [4096]Node
+	extras [1024]extra
+	attrs  [1024]Attr
+	binds  [128]Binding
 
-// slabs are used again, since a tree mostly lives as long as a signature takes
-// to make or to read, and would else be the most of what there is to collect.
-var slabs = sync.Pool{New: func() any { return new([slabSize]Node) }}
+	used struct{ nodes, extras, attrs, binds int }
+}
 
-// slab is room for about that many nodes.
-func (d *Document) slab(expected int) []Node {
-	if expected < slabSize/8 {
-		return make([]Node, max(expected, 64))
+var memories = sync.Pool{New: func() any { return new(memory) }}
+
+// room makes room for nodes, about as many as are still expected.
+func (p *parser) room() {
+	expected := p.expected - p.count
+	if expected < 512 {
+		p.nodes = make([]Node, max(expected, 64))
+		p.spilled.nodes = true
+		return
 	}
-	s := slabs.Get().(*[slabSize]Node)
-	d.slabs = append(d.slabs, s)
-	return s[:]
+	p.settle()
+	m := memories.Get().(*memory)
+	p.d.memory = append(p.d.memory, m)
+	p.nodes, p.extras, p.attrs, p.binds = m.nodes[:], m.extras[:], m.attrs[:], m.binds[:]
+	p.spilled = spilled{}
+}
+
+// spilled says what the newest memory has no more room for.
+type spilled struct{ nodes, extras, attrs, binds bool }
+
+// settle notes how much of the newest memory is in use.
+func (p *parser) settle() {
+	if len(p.d.memory) == 0 {
+		return
+	}
+	m := p.d.memory[len(p.d.memory)-1]
+	m.used.nodes = used(len(m.nodes), len(p.nodes), p.spilled.nodes)
+	m.used.extras = used(len(m.extras), len(p.extras), p.spilled.extras)
+	m.used.attrs = used(len(m.attrs), len(p.attrs), p.spilled.attrs)
+	m.used.binds = used(len(m.binds), len(p.binds), p.spilled.binds)
+}
+
+func used(all, left int, spilled bool) int {
+	if spilled {
+		return all
+	}
+	return all - left
+}
+
+// take cuts n items from a slab; a new one has about as many as are asked for.
+func take[T any](slab *[]T, n, size int, spilled *bool) []T {
+	if len(*slab) < n {
+		*slab = make([]T, max(n, min(max(size, 8), 512)))
+		*spilled = true
+	}
+	part := (*slab)[:n:n]
+	*slab = (*slab)[n:]
+	return part
 }
 
 // Release gives the memory of the tree back. No node of the document may be
 // used afterwards; its text, and strings taken from it, stay good.
 func (d *Document) Release() {
-	for _, s := range d.slabs {
-		clear(s[:])
-		slabs.Put(s)
+	for _, m := range d.memory {
+		clear(m.nodes[:m.used.nodes])
+		clear(m.extras[:m.used.extras])
+		clear(m.attrs[:m.used.attrs])
+		clear(m.binds[:m.used.binds])
+		memories.Put(m)
 	}
-	d.Node, d.ids, d.slabs = nil, nil, nil
+	d.Node, d.ids, d.names, d.memory = nil, nil, nil, nil
 }

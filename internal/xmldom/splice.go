@@ -2,7 +2,9 @@ package xmldom
 
 import (
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 )
 
 // Edit inserts text at an offset of the source, in place of Delete bytes there.
@@ -35,21 +37,46 @@ func (d *Document) AddAttr(n *Node, name, value string) Edit {
 // Splice applies edits and returns the bytes in the document's own encoding.
 // Everything outside the edits stays as it was.
 func (d *Document) Splice(edits ...Edit) ([]byte, error) {
-	slices.SortStableFunc(edits, func(a, b Edit) int { return a.Offset - b.Offset })
-	size := len(d.text)
-	for _, e := range edits {
-		size += len(e.Insert) - e.Delete
+	parts, err := d.spliced(edits)
+	if err != nil {
+		return nil, err
 	}
-	out := make([]byte, 0, size)
+	return d.enc.encode([]byte(strings.Join(parts, "")))
+}
+
+// WriteSpliced is Splice to a writer; a document in UTF-8 is not copied first.
+func (d *Document) WriteSpliced(w io.Writer, edits ...Edit) error {
+	if d.enc.codec != nil || len(d.enc.bom) > 0 {
+		out, err := d.Splice(edits...)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(out)
+		return err
+	}
+	parts, err := d.spliced(edits)
+	if err != nil {
+		return err
+	}
+	for _, s := range parts {
+		if _, err := io.WriteString(w, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spliced is the text after the edits, in pieces.
+func (d *Document) spliced(edits []Edit) ([]string, error) {
+	slices.SortStableFunc(edits, func(a, b Edit) int { return a.Offset - b.Offset })
+	parts := make([]string, 0, 2*len(edits)+1)
 	at := 0
 	for _, e := range edits {
 		if e.Offset < at || e.Offset+e.Delete > len(d.text) {
 			return nil, fmt.Errorf("edits overlap at offset %d", e.Offset)
 		}
-		out = append(out, d.text[at:e.Offset]...)
-		out = append(out, e.Insert...)
+		parts = append(parts, d.text[at:e.Offset], e.Insert)
 		at = e.Offset + e.Delete
 	}
-	out = append(out, d.text[at:]...)
-	return d.enc.encode(out)
+	return append(parts, d.text[at:]), nil
 }

@@ -64,17 +64,15 @@ func (p *parser) open(n *Node, qname string) error {
 	if len(p.raw) == 0 {
 		return nil
 	}
-	if len(p.extras) == 0 {
-		p.extras = make([]extra, min(max(len(p.s)/256, 8), 512))
-	}
-	n.extra, p.extras = &p.extras[0], p.extras[1:]
+	size := len(p.s) / 256
+	n.extra = &take(&p.extras, 1, size, &p.spilled.extras)[0]
 	p.count += 1 + len(p.raw)/3 // about what they weigh beside a node
 	if declared > 0 {
-		n.extra.bindings = take(&p.binds, declared)
+		n.extra.bindings = take(&p.binds, declared, size, &p.spilled.binds)
 		copy(n.extra.bindings, p.scope[mark:])
 	}
 	if rest := len(p.raw) - declared; rest > 0 {
-		n.extra.attrs = take(&p.attrs, rest)
+		n.extra.attrs = take(&p.attrs, rest, size, &p.spilled.attrs)
 		return p.attrNames(n)
 	}
 	return nil
@@ -82,16 +80,6 @@ func (p *parser) open(n *Node, qname string) error {
 
 func isXMLNS(qname string) bool {
 	return strings.HasPrefix(qname, "xmlns") && (len(qname) == 5 || qname[5] == ':')
-}
-
-// take cuts n items from a slab.
-func take[T any](slab *[]T, n int) []T {
-	if len(*slab) < n {
-		*slab = make([]T, max(n, 256))
-	}
-	part := (*slab)[:n:n]
-	*slab = (*slab)[n:]
-	return part
 }
 
 func (p *parser) declare(a rawAttr) error {
@@ -191,6 +179,7 @@ func (p *parser) resolve(qname string, element bool) (*Name, error) {
 	if n == nil || n.Space != uri {
 		n = &Name{Space: uri, Prefix: prefix, Local: local, QName: qname}
 		p.names[qname] = n
+		p.d.names = append(p.d.names, n)
 	}
 	*slot = n
 	return n, nil

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"rogito.dev/rogito/internal/xmldom"
 )
@@ -30,7 +31,8 @@ func (s *NodeSet) all() bool { return s.Keep == nil && len(s.Drop) == 0 }
 // 1.0 or 1.1 or Exclusive Canonicalization 1.0 define it. It works in the
 // original tree, so that namespaces and xml: attributes are those in scope.
 func Canonicalize(w io.Writer, set NodeSet, m Method) error {
-	c := canonicalizer{w: w, m: m, set: &set, buf: make([]byte, 0, 4<<10)}
+	buf := buffers.Get().(*[]byte)
+	c := canonicalizer{w: w, m: m, set: &set, buf: (*buf)[:0]}
 	c.comments = m.Comments && set.Comments
 	if len(set.Drop) > 8 { // a hostile document may hold thousands
 		c.dropped = make(map[*xmldom.Node]bool, len(set.Drop))
@@ -41,8 +43,15 @@ func Canonicalize(w io.Writer, set NodeSet, m Method) error {
 	c.enterAncestors(set.Apex)
 	c.node(set.Apex, c.kept(set.Apex))
 	c.flush()
+	if cap(c.buf) <= 64<<10 { // one large text is no reason to keep so much
+		*buf = c.buf
+	}
+	buffers.Put(buf)
 	return c.err
 }
+
+// buffers are used again: most canonical forms go straight into a hash.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 20<<10); return &b }}
 
 // Canonical is the canonical form of a subtree in memory, comments left out or
 // kept as the method says.
