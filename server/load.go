@@ -198,8 +198,12 @@ func (c *Config) check() error {
 		}
 	}
 	if c.Database != "sqlite" && c.Database != "" && !strings.HasPrefix(c.Database, "postgres://") && !strings.HasPrefix(c.Database, "postgresql://") {
-		return errors.New("database must be sqlite or postgres://...")
+		return errors.New("database is neither sqlite nor a postgres:// address")
 	}
+	return c.checkWords()
+}
+
+func (c *Config) checkWords() error {
 	if !slices.Contains([]string{"debug", "info", "warn", "error"}, c.Log.Level) {
 		return fmt.Errorf("log.level: %q is none of debug, info, warn, error", c.Log.Level)
 	}

@@ -48,6 +48,7 @@ type Options struct {
 	Limits      upload.Limits // of bodies
 	MaxInFlight int           // requests answered at once; 1024
 	Timeout     time.Duration // of one operation; 2 minutes
+	Patience    time.Duration // for a client to send one piece of a body; 30 seconds
 	Proxies     Proxies       // whose word on the client's address is believed
 	Observe     func(Observation)
 }
@@ -75,6 +76,9 @@ func New(opts Options) *API {
 	}
 	if opts.Timeout <= 0 {
 		opts.Timeout = 2 * time.Minute
+	}
+	if opts.Patience <= 0 {
+		opts.Patience = 30 * time.Second
 	}
 	if opts.Version == "" {
 		opts.Version = "dev"

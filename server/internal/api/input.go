@@ -166,34 +166,36 @@ func (a *API) reader(c *call, r *http.Request, op *Op, sum hash.Hash) (*patient,
 		return nil, fault.New(101, "the body is larger than %d bytes", limit)
 	}
 	return &patient{
-		r:     http.MaxBytesReader(c, r.Body, limit),
-		rc:    http.NewResponseController(c.ResponseWriter),
-		sum:   sum,
-		start: time.Now(),
-		work:  a.timeout(op) + writePatience,
+		r:        http.MaxBytesReader(c, r.Body, limit),
+		rc:       http.NewResponseController(c.ResponseWriter),
+		sum:      sum,
+		start:    time.Now(),
+		work:     a.timeout(op) + writePatience,
+		patience: a.opts.Patience,
 	}, nil
 }
 
 // patient reads from a client that may be slow, but not for ever: each piece
 // has its time, and the whole must keep up a mean rate.
 type patient struct {
-	r     io.Reader
-	rc    *http.ResponseController
-	sum   hash.Hash
-	start time.Time
-	work  time.Duration // what the answer may take after the body
-	n     int64
-	soon  time.Time // when the deadline is to be set again
+	r        io.Reader
+	rc       *http.ResponseController
+	sum      hash.Hash
+	start    time.Time
+	work     time.Duration // what the answer may take after the body
+	patience time.Duration
+	n        int64
+	soon     time.Time // when the deadline is to be set again
 }
 
 // minRate is the least mean rate of a body, in bytes a second, after the first
-// readPatience.
+// patience.
 const minRate = 4 << 10
 
 func (p *patient) Read(b []byte) (int, error) {
 	if now := time.Now(); now.After(p.soon) {
-		last := p.start.Add(readPatience + time.Duration(p.n/minRate)*time.Second)
-		deadline := now.Add(readPatience)
+		last := p.start.Add(p.patience + time.Duration(p.n/minRate)*time.Second)
+		deadline := now.Add(p.patience)
 		if deadline.After(last) {
 			deadline = last
 		}

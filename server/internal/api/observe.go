@@ -21,8 +21,7 @@ import (
 
 const (
 	retrySoon     = time.Second
-	writePatience = time.Minute      // for a client to take one piece of an answer
-	readPatience  = 30 * time.Second // for a client to send one piece of a body
+	writePatience = time.Minute // for a client to take one piece of an answer
 )
 
 // AccessLine is the message of the log line that every request leaves.
