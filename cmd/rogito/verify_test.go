@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/report"
+)
+
+// verifyFolder is a folder with files of every fate.
+func verifyFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	pki := adestest.Start(t, time.Now)
+	write := func(name string, b []byte) {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sign := func(actor string, detached bool) []byte {
+		a := pki.Actor(t, actor)
+		signing := a.Signing(pki.Now())
+		d, err := cades.Prepare(strings.NewReader("hello"), cades.Options{Signing: signing, Detached: detached})
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, err := ades.Value(a.Key, d, signing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := d.Finish(&out, value); err != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	good := sign("p256", false)
+	write("root.pem", pki.RootPEM())
+	write("good.p7m", good)
+	write("tampered.p7m", bytes.Replace(good, []byte("hello"), []byte("hallo"), 1))
+	write("stranger.p7m", sign("unknown-issuer", false))
+	write("detached.p7s", sign("p256", true))
+	write("content.txt", []byte("hello"))
+	return dir
+}
+
+func runVerify(dir string, args ...string) (int, string) {
+	for i, a := range args {
+		args[i] = strings.ReplaceAll(a, "DIR", dir)
+	}
+	var out, notes bytes.Buffer
+	s := &session{ctx: context.Background(), stdin: strings.NewReader(""), stdout: &out, stderr: &notes}
+	code := run(s, append([]string{"verify", "--data", dir}, args...))
+	return code, out.String() + notes.String()
+}
+
+func TestVerifyExitCodes(t *testing.T) {
+	dir := verifyFolder(t)
+	for _, row := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"--trust DIR/root.pem DIR/good.p7m", 0, "good.p7m: VALID (CAdES, 1 signature)\nSigned by Tester p256 on "},
+		{"--trust DIR/root.pem --no-network DIR/good.p7m", 2, "There is no revocation data"},
+		{"DIR/good.p7m", 2, "does not lead to a trusted one"},
+		{"--trust DIR/root.pem DIR/tampered.p7m", 1, "NOT VALID"},
+		{"--trust DIR/root.pem DIR/stranger.p7m", 2, "UNDETERMINED"},
+		{"--trust DIR/root.pem DIR/good.p7m DIR/stranger.p7m DIR/tampered.p7m", 1, "HASH_FAILURE"},
+		{"--trust DIR/root.pem DIR/good.p7m DIR/stranger.p7m", 2, "VALID"},
+		{"DIR/content.txt", 1, "content.txt: NOT SIGNED\nNobody signed this document.\n"},
+		{"DIR/absent.p7m", 3, "absent.p7m"},
+		{"--at yesterday DIR/good.p7m", 3, "--at wants"},
+		{"--trust DIR/root.pem --detached DIR/content.txt DIR/detached.p7s", 0, "VALID"},
+		{"--trust DIR/root.pem --detached doc.txt=DIR/content.txt DIR/detached.p7s", 0, "VALID"},
+		{"--trust DIR/root.pem DIR/detached.p7s", 2, "SIGNED_DATA_NOT_FOUND"},
+		{"--trust DIR/root.pem --at 2001-01-01 DIR/good.p7m", 2, "NOT_YET_VALID"},
+		{"--trust DIR/root.pem --lang it DIR/good.p7m", 0, "VALIDO (CAdES, 1 firma)\nFirmato da Tester p256"},
+		{"--trust DIR/root.pem --etsi DIR/good.p7m", 0, "urn:etsi:019102:mainindication:total-passed"},
+		{"--trust DIR/root.pem --html DIR/good.p7m", 0, "<!DOCTYPE html>"},
+	} {
+		code, out := runVerify(dir, strings.Fields(row.args)...)
+		if code != row.code || !strings.Contains(out, row.want) {
+			t.Errorf("%s: exit %d, want %d and %q\n%s", row.args, code, row.code, row.want, out)
+		}
+	}
+}
+
+func TestVerifyJSONLines(t *testing.T) {
+	dir := verifyFolder(t)
+	_, out := runVerify(dir, "--trust", "DIR/root.pem", "--json", "DIR/good.p7m", "DIR/tampered.p7m")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("%d lines: %s", len(lines), out)
+	}
+	for i, want := range []bool{true, false} {
+		var v report.View
+		if err := json.Unmarshal([]byte(lines[i]), &v); err != nil {
+			t.Fatal(err)
+		}
+		if v.File == "" || v.OverallVerified != want || v.PlainDocument == nil {
+			t.Errorf("line %d: file %q, verified %v", i, v.File, v.OverallVerified)
+		}
+	}
+}
+
+func TestVerifyFacts(t *testing.T) {
+	dir := verifyFolder(t)
+	facts := filepath.Join(dir, "facts.json")
+	if code, out := runVerify(dir, "--trust", "DIR/root.pem", "--save-facts", facts, "--pdf", "DIR/report.pdf", "DIR/good.p7m"); code != 0 {
+		t.Fatal(out)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "report.pdf")); err != nil || !bytes.HasPrefix(b, []byte("%PDF-")) {
+		t.Errorf("report: %v", err)
+	}
+	if code, out := runVerify(dir, "--no-network", "--facts", facts); code != 0 || !strings.Contains(out, "VALID") {
+		t.Errorf("replayed: exit %d\n%s", code, out)
+	}
+}
+
+func TestTrustNeedsAnchors(t *testing.T) {
+	var out, notes bytes.Buffer
+	s := &session{ctx: context.Background(), stdout: &out, stderr: &notes}
+	if code := run(s, []string{"trust", "list", "--data", t.TempDir()}); code != exitError || !strings.Contains(notes.String(), "Official Journal") {
+		t.Errorf("exit %d: %s", code, notes.String())
+	}
+}
