@@ -25,7 +25,8 @@ type health struct {
 	started  atomic.Bool
 	draining atomic.Bool
 
-	last   map[string]string // what was wrong when last looked
+	facts  map[string]func() any // shown beside "ready", and no reason against it
+	last   map[string]string     // what was wrong when last looked
 	looked time.Time
 }
 
@@ -34,6 +35,26 @@ func (h *health) add(name string, run func(context.Context) error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.checks = append(h.checks, check{name, run})
+}
+
+// show puts something good to know into the answer of /readyz.
+func (h *health) show(name string, fact func() any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.facts == nil {
+		h.facts = map[string]func() any{}
+	}
+	h.facts[name] = fact
+}
+
+func (h *health) shown() map[string]any {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := map[string]any{"ready": true}
+	for name, fact := range h.facts {
+		out[name] = fact()
+	}
+	return out
 }
 
 // healthy says that the process runs, and nothing more: whoever restarts it
@@ -46,7 +67,7 @@ func (h *health) healthy(w http.ResponseWriter, _ *http.Request) {
 func (h *health) ready(w http.ResponseWriter, r *http.Request) {
 	wrong := h.wrong(r.Context())
 	if len(wrong) == 0 {
-		writeHealth(w, http.StatusOK, map[string]any{"ready": true})
+		writeHealth(w, http.StatusOK, h.shown())
 		return
 	}
 	w.Header().Set("Retry-After", "1")

@@ -52,7 +52,33 @@ func (s *Server) openLists() error {
 		return err
 	}
 	w.trust.Lists = w.lists
+	s.health.show("trustedLists", s.listAges)
 	return nil
+}
+
+// listAges is what readiness shows of the lists: a service without them is up,
+// and says of every signature that it cannot tell.
+func (s *Server) listAges() any {
+	type age struct {
+		Territory  string `json:"territory"`
+		FetchedAt  string `json:"fetchedAt,omitempty"`
+		AgeSeconds int64  `json:"ageSeconds,omitempty"`
+		NextUpdate string `json:"nextUpdate,omitempty"`
+		Usable     bool   `json:"usable"`
+		Failed     bool   `json:"lastRefreshFailed,omitempty"`
+	}
+	out := []age{}
+	for _, l := range s.wing.lists.State() {
+		a := age{Territory: l.Territory, Usable: l.Usable, Failed: l.Error != ""}
+		if !l.FetchedAt.IsZero() {
+			a.FetchedAt, a.AgeSeconds = l.FetchedAt.UTC().Format(time.RFC3339), int64(time.Since(l.FetchedAt).Seconds())
+		}
+		if !l.NextUpdate.IsZero() {
+			a.NextUpdate = l.NextUpdate.UTC().Format(time.RFC3339)
+		}
+		out = append(out, a)
+	}
+	return out
 }
 
 // startLists keeps the lists fresh until the server ends.
