@@ -39,9 +39,9 @@ var limboExceptions = map[string]string{
 	"cve::cve-2024-0567":              "its cross-signed anchor has no authority key identifier, which rfc5280::aki::cross-signed-root-missing-aki of the same set refuses; passes without the strict profile",
 }
 
-// TestLimbo runs x509-limbo with the strict certificate profile. TLS rules
+// TestCorpusLimbo runs x509-limbo with the strict certificate profile. TLS rules
 // (webpki) are left out.
-func TestLimbo(t *testing.T) {
+func TestCorpusLimbo(t *testing.T) {
 	var set struct{ Testcases []limboCase }
 	if err := json.Unmarshal(read(t, filepath.Join(shared(t, "corpus", "pki", "x509-limbo"), "limbo.json")), &set); err != nil {
 		t.Fatal(err)

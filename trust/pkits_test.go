@@ -61,7 +61,7 @@ var pkitsExceptions = map[string]string{
 	"40105_valid_dsa_parameter_inheritance_test5": "DSA parameters taken from the issuer's key: no qualified certificate was ever made so, and a key that needs its issuer to be complete cannot be named in facts",
 }
 
-func TestPKITS(t *testing.T) {
+func TestCorpusPKITS(t *testing.T) {
 	dir := shared(t, "corpus", "pki", "pkits")
 	f, err := os.Open(filepath.Join(dir, "cases.jsonl"))
 	if err != nil {

@@ -42,10 +42,10 @@ type wycheproof struct {
 	}
 }
 
-// TestWycheproof runs every vector. Our stance on `acceptable`: refused when
+// TestCorpusWycheproof runs every vector. Our stance on `acceptable`: refused when
 // it is a matter of encoding (MissingNull, as crypto/rsa), free when it is a
 // matter of policy (weak hash or short key), which is not arithmetic.
-func TestWycheproof(t *testing.T) {
+func TestCorpusWycheproof(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(shared(t, "corpus", "pki", "wycheproof"), "*.json"))
 	if len(files) == 0 {
 		t.Fatal("no vectors")
