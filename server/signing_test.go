@@ -98,7 +98,7 @@ func newSite(t *testing.T, change ...func(*Config)) *site {
 		cfg = *c
 	})
 	cfg.PublicURL = r.url
-	s := &site{t: t, url: r.url, box: readSandbox(dir), run: r, cfg: cfg}
+	s := &site{t: t, url: r.url, box: readSandbox(cfg.Data), run: r, cfg: cfg}
 	if s.box == nil {
 		t.Fatal("no sandbox.json")
 	}

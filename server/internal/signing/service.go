@@ -38,7 +38,7 @@ type Config struct {
 	KeepFiles    time.Duration // zero means 30 days
 	KeepRecords  time.Duration // zero means a year
 	ApprovalTime time.Duration // zero means 24 hours
-	Lease        time.Duration // zero means 45 seconds
+	Lease        time.Duration // zero means 15 seconds
 	Fetch        fetch.Limits
 	SpoolDir     string
 	Stamper      ades.Stamper  // configured or embedded time-stamp authority
@@ -61,7 +61,7 @@ func (c Config) withDefaults() Config {
 	set(&c.KeepFiles, 30*24*time.Hour)
 	set(&c.KeepRecords, 365*24*time.Hour)
 	set(&c.ApprovalTime, 24*time.Hour)
-	set(&c.Lease, 45*time.Second)
+	set(&c.Lease, 15*time.Second)
 	if c.Fetch.Bytes == 0 {
 		c.Fetch.Bytes = c.Limits.Document
 	}

@@ -176,5 +176,5 @@ func (x *run) insertSigning(ctx context.Context, tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	return store.ClaimFrom(ctx).Record(ctx, tx, r.ID, runLimit)
+	return store.ClaimFrom(ctx).Record(ctx, tx, r.ID, x.config.Lease)
 }

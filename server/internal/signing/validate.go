@@ -137,6 +137,10 @@ func unsignable(index int, err error) error {
 	if err == nil {
 		return nil
 	}
+	var no *refusal
+	if errors.As(err, &no) {
+		return err
+	}
 	var bad *ades.MalformedError
 	known := errors.As(err, &bad) || errors.Is(err, ades.ErrPassword) || errors.Is(err, ades.ErrNotFound) ||
 		errors.Is(err, pades.ErrForbidden) || errors.Is(err, xades.ErrNotXML) || errors.Is(err, xades.ErrBreaks)

@@ -1,0 +1,305 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/server/internal/store/storetest"
+)
+
+// program is the real binary, killed for real.
+type program struct {
+	t    *testing.T
+	bin  string
+	data string
+	addr string
+	args []string
+	cmd  *exec.Cmd
+	err  *bytes.Buffer
+}
+
+var buildOnce = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "rogito-bin")
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(dir, "rogito")
+	out, err := exec.Command("go", "build", "-o", bin, "../cmd/rogito").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return bin, nil
+})
+
+func newProgram(t *testing.T, database string) *program {
+	t.Helper()
+	bin, err := buildOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &program{t: t, bin: bin, data: t.TempDir(), addr: ln.Addr().String()}
+	ln.Close()
+	p.args = []string{"serve", "--listen", p.addr, "--data", p.data}
+	if database != "" {
+		p.args = append(p.args, "--database", database)
+	}
+	t.Cleanup(p.kill)
+	return p
+}
+
+func (p *program) start(env ...string) {
+	p.t.Helper()
+	p.cmd = exec.Command(p.bin, p.args...)
+	p.cmd.Env = append(append(os.Environ(), "ROGITO_LIMITS_RESERVE=-1"), env...)
+	p.err = &bytes.Buffer{}
+	p.cmd.Stderr = p.err
+	if err := p.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		resp, err := http.Get("http://" + p.addr + "/readyz")
+		if err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == 200 {
+				return
+			}
+		}
+	}
+	p.t.Fatalf("not ready: %s", p.err)
+}
+
+func (p *program) kill() {
+	if p.cmd != nil && p.cmd.Process != nil {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+		p.cmd = nil
+	}
+}
+
+func (p *program) box() *Sandbox {
+	p.t.Helper()
+	b := readSandbox(p.data)
+	if b == nil {
+		p.t.Fatal("no sandbox.json")
+	}
+	return b
+}
+
+// post signs; it returns nil when the connection broke.
+func (p *program) post(o m, key string) *record {
+	c := p.box().Certificates["automatic"]
+	j, _ := json.Marshal(m{"inputDocuments": b64(samplePDF), "certificateUsername": c.Username, "certificatePassword": c.Password, "options": o})
+	req, err := http.NewRequestWithContext(context.Background(), "POST", "http://"+p.addr+"/EU-QES_automatic", bytes.NewReader(j))
+	if err != nil {
+		return nil
+	}
+	req.Header.Set("Authorization", "Bearer "+p.box().Token)
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
+	return p.read(req)
+}
+
+func (p *program) get(id string) *record {
+	req, err := http.NewRequestWithContext(context.Background(), "GET", "http://"+p.addr+"/signatures/"+id, nil)
+	if err != nil {
+		return nil
+	}
+	req.Header.Set("Authorization", "Bearer "+p.box().Token)
+	return p.read(req)
+}
+
+func (p *program) read(req *http.Request) *record {
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	var a struct{ Data record }
+	if err != nil || resp.StatusCode != 200 || json.Unmarshal(b, &a) != nil {
+		return nil
+	}
+	return &a.Data
+}
+
+// settle waits until every record is at its end: at most a minute after the
+// restart.
+func (p *program) settle(ids []string) {
+	p.t.Helper()
+	end := time.Now().Add(60 * time.Second)
+	for _, id := range ids {
+		for {
+			r := p.get(id)
+			if r != nil && r.State == "DONE" {
+				break
+			}
+			if r != nil && r.State == "ERROR" {
+				p.t.Fatalf("%s ended in error %d: %s", id, r.number(), deref(r.ErrorMessage))
+			}
+			if time.Now().After(end) {
+				p.t.Fatalf("%s is %+v a minute after the restart", id, r)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+}
+
+// account counts what the key was used for and checks the audit log.
+func (p *program) account(database string) (intents, signatures int) {
+	p.t.Helper()
+	cfg := Defaults()
+	cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = p.data, -1, "error"
+	if database != "" {
+		cfg.Database = database
+	}
+	room, err := Open(context.Background(), cfg)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer room.Close()
+	ctx := context.Background()
+	count := func(query string) (n int) {
+		if err := room.db.Read().QueryRow(ctx, query).Scan(&n); err != nil {
+			p.t.Fatal(err)
+		}
+		return n
+	}
+	if n := count(`select count(*) from (select signature_id from signature_files where role = 'signed' group by signature_id having count(*) > 1) x`); n != 0 {
+		p.t.Errorf("%d records have two signed documents", n)
+	}
+	if n := count(`select count(*) from signatures s where state = 'DONE' and not exists (select 1 from signature_files f where f.signature_id = s.id and role = 'signed')`); n != 0 {
+		p.t.Errorf("%d records are DONE without a document", n)
+	}
+	if n := count(`select count(*) from signatures s where state = 'DONE' and not exists (select 1 from signing_intents i where i.signature_id = s.id and outcome = 'SIGNED')`); n != 0 {
+		p.t.Errorf("%d signatures have no intent", n)
+	}
+	if _, err := room.wing.audit.Sequence(ctx); err != nil {
+		p.t.Fatal(err)
+	}
+	res, err := room.VerifyAudit(ctx)
+	if err != nil || res.Bad != nil {
+		p.t.Errorf("audit: %v %v", err, res)
+	}
+	return count(`select count(*) from signing_intents`), count(`select count(*) from signature_files where role = 'signed'`)
+}
+
+func engines(t *testing.T, test func(t *testing.T, database string)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, "") })
+	t.Run("postgres", func(t *testing.T) { test(t, storetest.Postgres(t)) })
+}
+
+// kill -9 at random points under asynchronous load: nothing acknowledged is
+// lost, nothing gets two results, nothing stays stuck, the audit verifies.
+// ROGITO_SOAK_ROUNDS says how often; a few times without it.
+func TestKillNineUnderLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: long")
+	}
+	rounds := 2
+	if n, err := strconv.Atoi(os.Getenv("ROGITO_SOAK_ROUNDS")); err == nil {
+		rounds = n
+	}
+	engines(t, func(t *testing.T, database string) {
+		p := newProgram(t, database)
+		p.start()
+		var ids []string
+		for range rounds {
+			var mu sync.Mutex
+			var wg sync.WaitGroup
+			for i := range 4 {
+				wg.Go(func() {
+					for range 8 {
+						r := p.post(m{"asyncDocumentsValidation": i%2 == 0, "asyncSignature": true}, "")
+						if r == nil {
+							return // killed
+						}
+						mu.Lock()
+						ids = append(ids, r.ID)
+						mu.Unlock()
+					}
+				})
+			}
+			time.Sleep(time.Duration(50+rand.IntN(800)) * time.Millisecond)
+			_ = p.cmd.Process.Kill()
+			_ = p.cmd.Wait()
+			wg.Wait()
+			p.start()
+			p.settle(ids)
+		}
+		p.kill()
+		intents, signatures := p.account(database)
+		t.Logf("%d rounds, %d acknowledged, %d intents, %d signatures", rounds, len(ids), intents, signatures)
+		if intents < signatures || signatures < len(ids) {
+			t.Errorf("%d intents, %d signatures, %d acknowledged", intents, signatures, len(ids))
+		}
+	})
+}
+
+// A process that dies between key use and storing leaves an intent behind, and
+// the record is finished by the next.
+func TestKilledBetweenSigningAndStoring(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: long")
+	}
+	for _, point := range []string{"intended", "signed", "stored"} {
+		t.Run(point, func(t *testing.T) {
+			p := newProgram(t, "")
+			p.start("ROGITO_TEST_CRASH_AT=" + point)
+			r := p.post(m{"asyncSignature": true}, "")
+			if r == nil {
+				t.Fatal("not accepted")
+			}
+			_ = p.cmd.Wait()
+			p.start()
+			p.settle([]string{r.ID})
+			p.kill()
+			if intents, signatures := p.account(""); intents != 2 || signatures != 1 {
+				t.Errorf("%d intents, %d signatures", intents, signatures)
+			}
+		})
+	}
+}
+
+// A synchronous call whose server dies: the client's retry under the same key
+// finds the same record, signed once.
+func TestKilledDuringSynchronousCall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: long")
+	}
+	p := newProgram(t, "")
+	p.start("ROGITO_TEST_CRASH_AT=intended")
+	if r := p.post(m{}, "same"); r != nil {
+		t.Fatalf("%+v", r)
+	}
+	_ = p.cmd.Wait()
+	p.start()
+	var r *record
+	for end := time.Now().Add(60 * time.Second); time.Now().Before(end) && (r == nil || r.State != "DONE"); time.Sleep(200 * time.Millisecond) {
+		r = p.post(m{}, "same")
+	}
+	if r == nil || r.State != "DONE" {
+		t.Fatalf("%+v", r)
+	}
+	p.kill()
+	if intents, signatures := p.account(""); intents != 2 || signatures != 1 {
+		t.Errorf("%d intents, %d signatures", intents, signatures)
+	}
+}
