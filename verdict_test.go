@@ -93,7 +93,7 @@ func (s *stage) signContent(format string, a *adestest.Actor, signing ades.Signi
 		if content == nil {
 			content = samplePDF()
 		}
-		d, err = pades.Prepare(bytes.NewReader(content), pades.Options{Signing: signing, Reserve: 32 << 10})
+		d, err = pades.Prepare(bytes.NewReader(content), pades.Options{Signing: signing, Stamped: level > ades.LevelB})
 		augment = pades.Augment
 	case "xades":
 		if content == nil {
