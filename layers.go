@@ -225,13 +225,8 @@ func (n *nest) inside(l *report.Layer, level int) error {
 		return nil
 	}
 	content := l.Document.Content
-	if n.plain == nil || level > 0 {
-		if len(content) > 0 {
-			n.plain = content[len(content)-1].Source
-			if l.Document.Format == ades.ASiCE || l.Document.Format == ades.ASiCS {
-				n.plain = content[0].Source
-			}
-		}
+	if f := plainOf(l.Document); f != nil {
+		n.plain = f
 	}
 	if !n.o.Recursive || l.Document.Format == ades.PAdES {
 		return nil
@@ -254,6 +249,19 @@ func (n *nest) inside(l *report.Layer, level int) error {
 		}
 	}
 	return nil
+}
+
+// plainOf is the content of a layer that can be handed out as one: the first
+// file of a container, the newest signed revision of a PDF. An OpenDocument
+// is its own content.
+func plainOf(d *ades.Document) ades.Source {
+	switch {
+	case len(d.Content) == 0 || d.Format == ades.ODF:
+		return nil
+	case d.Format == ades.ASiCE || d.Format == ades.ASiCS:
+		return d.Content[0].Source
+	}
+	return d.Content[len(d.Content)-1].Source
 }
 
 // levels names the level of every signature, which takes the chains: LT is
