@@ -191,6 +191,8 @@ func TestVerdictTable(t *testing.T) {
 		{"good", ades.LevelT, "2028-06-01", "2028-06-01", false, "INDETERMINATE OUT_OF_BOUNDS_NO_POE"},
 		{"good", ades.LevelLT, "2028-06-01", "2028-06-01", true, "TOTAL-PASSED"},
 		{"good", ades.LevelLTA, "2028-06-01", "2028-06-01", true, "TOTAL-PASSED"},
+		// When the time-stamping unit's certificate is over too, nothing is left.
+		{"good", ades.LevelLT, "2037-01-01", "2037-01-01", false, "INDETERMINATE OUT_OF_BOUNDS_NO_POE"},
 		// Looked at later, judged as of a day inside validity.
 		{"good", ades.LevelLT, "2026-03-02", "2028-06-01", false, "TOTAL-PASSED"},
 		// Signed with a certificate that had expired, or is not valid yet.
