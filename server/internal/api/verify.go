@@ -100,10 +100,10 @@ func (q *verification) answer(r *report.Report, accept []string) (Reply[*report.
 	return Reply[*report.View]{Content: c}, err
 }
 
-// verifyForm picks the first form of Accept that there is; JSON for anything.
+// verifyForm picks the most wanted form of Accept that there is; JSON for
+// anything else.
 func verifyForm(accept []string) string {
-	for _, one := range strings.Split(strings.Join(accept, ","), ",") {
-		mt, _, _ := strings.Cut(strings.TrimSpace(one), ";")
+	for _, mt := range accepted(accept) {
 		switch mt {
 		case "application/json", "*/*":
 			return ""
@@ -148,13 +148,13 @@ func (v *Verify) fromJSON(q *verification, body *Upload[verifyRequest]) error {
 			return err
 		}
 	}
-	for name, dst := range map[string]*bool{"recursive": &q.o.Recursive, "withPlainDocument": &q.plain} {
+	for _, name := range []string{"recursive", "withPlainDocument"} {
 		switch m[name].Kind() {
 		case 't', 'f':
-			*dst = m[name].Kind() == 't'
+			strs[name] = string(m[name])
 		case 0, 'n':
 		default:
-			return fault.New(100, "%s must be a boolean", name)
+			return fault.New(100, "%s must be true or false", name)
 		}
 	}
 	return q.options(strs)
@@ -167,17 +167,42 @@ func shortText(s *upload.Spool, v jsontext.Value, name string) (string, error) {
 	}
 	t, ok := s.Text(v)
 	if !ok {
-		return "", fault.New(100, "%s must be a string", name)
+		return "", fault.New(verifyCode(name), "%s must be a string", name)
 	}
 	text, err := t.String(4096)
 	if err != nil {
-		return "", fault.New(100, "%s is too long", name)
+		return "", fault.New(verifyCode(name), "%s is too long", name)
 	}
 	return text, nil
 }
 
+// verifyCode is the error that a wrong member has; one without a code of its
+// own makes the body a wrong one.
+func verifyCode(name string) int {
+	switch name {
+	case "verifyOnDate":
+		return 651
+	case "pdfEncryptionPassword":
+		return 652
+	case "detachedContent.name":
+		return 653
+	}
+	return 100
+}
+
 func (q *verification) options(strs map[string]string) error {
 	q.o.Password = strs["pdfEncryptionPassword"]
+	for name, dst := range map[string]*bool{"recursive": &q.o.Recursive, "withPlainDocument": &q.plain} {
+		switch strs[name] {
+		case "true", "1":
+			*dst = true
+		case "false", "0":
+			*dst = false
+		case "":
+		default:
+			return fault.New(100, "%s must be true or false", name)
+		}
+	}
 	switch strs["language"] {
 	case "it":
 		q.lang = report.Italian
@@ -273,11 +298,9 @@ func (v *Verify) fromForm(q *verification, body *Upload[verifyRequest]) error {
 	for _, name := range []string{"pdfEncryptionPassword", "verifyOnDate", "language", "recursive", "withPlainDocument"} {
 		for _, p := range body.Form(name) {
 			if strs[name], err = p.Text.String(4096); err != nil {
-				return fault.New(100, "%s is too long", name)
+				return fault.New(verifyCode(name), "%s is too long", name)
 			}
 		}
 	}
-	q.o.Recursive = strs["recursive"] == "true" || strs["recursive"] == "1"
-	q.plain = strs["withPlainDocument"] != "false" && strs["withPlainDocument"] != "0"
 	return q.options(strs)
 }
