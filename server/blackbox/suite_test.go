@@ -186,6 +186,7 @@ func testTokens(t *testing.T, w *world) {
 	want(t, w.do(t, bearer(*v2.RefreshToken), "PATCH", "/tokens/"+v2.ID, nil), 401, 125)
 	want(t, w.do(t, bearer(w.me.Token), "PUT", "/token/"+renewed.ID, map[string]any{"scopes": []string{"GET:" + host + "/credit"}}), 200, 0)
 	want(t, w.do(t, bearer(w.me.Token), "PATCH", "/token/"+renewed.ID, map[string]any{"ttl": 60}), 200, 0)
+	want(t, w.do(t, bearer(w.me.Token), "PATCH", "/token/"+renewed.ID, map[string]any{"expire": 1}), 422, 80)
 	want(t, w.do(t, bearer(w.me.Token), "DELETE", "/token/"+renewed.ID, nil), 200, 0)
 	want(t, w.do(t, bearer(w.me.Token), "DELETE", "/tokens/"+renewed.ID, nil), 404, 140)
 

@@ -84,6 +84,10 @@ func (m *meter) statement(ctx context.Context, tx *store.Tx, account string, l *
 	if l.source != sourceWallet || n == 0 || l.price == 0 {
 		return nil
 	}
+	// The money left the wallet when it was reserved; what its owner sees moves now.
+	if _, err := tx.Exec(ctx, `update wallets set updated_at = $2 where account_id = $1`, account, time.Now().UnixMilli()); err != nil {
+		return err
+	}
 	return m.s.transaction(ctx, tx, transaction{account: account, amount: -Micro(n) * l.price, charge: l.id, text: describe(ProductLookup, n)})
 }
 

@@ -93,6 +93,8 @@ func TestLookupsFromEverySource(t *testing.T) {
 		if _, err := nodes[0].Subscribe(ctx, c.AccountID, "GET:*/IT-omi", 70, account.Euro); err != nil {
 			t.Fatal(err)
 		}
+		before := time.Now().Truncate(time.Millisecond)
+		time.Sleep(2 * time.Millisecond)
 		var turn atomic.Int64
 		ok, refused, err := parallel(300, func() error {
 			_, err := nodes[turn.Add(1)%2].SpendLookups(ctx, c, 1)
@@ -104,8 +106,8 @@ func TestLookupsFromEverySource(t *testing.T) {
 		for _, n := range nodes {
 			n.Service.Close()
 		}
-		if w, err := nodes[0].Wallet(ctx, c.AccountID); err != nil || w.Credit != 0 {
-			t.Errorf("wallet %v, %v", w.Credit, err)
+		if w, err := nodes[0].Wallet(ctx, c.AccountID); err != nil || w.Credit != 0 || !w.UpdatedAt.After(before) {
+			t.Errorf("wallet %v of %v, %v", w.Credit, w.UpdatedAt, err)
 		}
 		subs, err := nodes[0].Subscriptions(ctx, c.AccountID, 0, 10)
 		if err != nil || len(subs) != 1 || subs[0].Available != 0 {

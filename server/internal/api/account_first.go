@@ -17,11 +17,18 @@ type firstRequest struct {
 	Expire int64    `json:"expire" required:"false" deprecated:"true" doc:"unix seconds; ttl wins over it"`
 }
 
-func (r firstRequest) life() time.Duration {
-	if r.TTL == 0 && r.Expire != 0 {
-		return time.Until(time.Unix(r.Expire, 0))
+// life is how long the token is to live from now. A moment that is over is
+// refused: it would else be taken for the default and prolong a token that
+// somebody wanted to end.
+func (r firstRequest) life() (time.Duration, error) {
+	if r.TTL != 0 || r.Expire == 0 {
+		return seconds(r.TTL), nil
 	}
-	return seconds(r.TTL)
+	d := time.Until(time.Unix(r.Expire, 0))
+	if d <= 0 {
+		return 0, fault.New(80, "expire must be a time to come, in unix seconds")
+	}
+	return d, nil
 }
 
 // flatToken is the one answer without an envelope.
@@ -60,7 +67,11 @@ func (s *Accounts) registerFirstTokens(a *API) {
 	op.Creates, op.Flat, op.BadField = true, true, 80
 	op.Errors = append(op.Errors, 70, 80, 90)
 	RegisterReplayable(a, op, func(ctx context.Context, in *struct{ Body firstRequest }) (Reply[flatToken], error) {
-		return createToken(ctx, s, account.NewToken{Scopes: in.Body.Scopes, Life: in.Body.life()}, func(t *account.Token) flatToken {
+		life, err := in.Body.life()
+		if err != nil {
+			return Reply[flatToken]{}, err
+		}
+		return createToken(ctx, s, account.NewToken{Scopes: in.Body.Scopes, Life: life}, func(t *account.Token) flatToken {
 			return flatToken{Scopes: t.Scopes, Expire: t.ExpireAt.Unix(), Token: t.Secret, Success: true, Message: "Created"}
 		})
 	}, sameToken[flatToken])
@@ -102,7 +113,10 @@ func (s *Accounts) changeFirst(ctx context.Context, in *firstChange, life bool) 
 	c := account.CallerFrom(ctx)
 	ch := account.TokenChange{Scopes: in.Body.Scopes}
 	if life {
-		d := in.Body.life()
+		d, err := in.Body.life()
+		if err != nil {
+			return Reply[[]firstToken]{}, err
+		}
 		ch.Life = &d
 	}
 	t, err := s.Service.ChangeToken(ctx, c, c.Host, in.Token, ch)
