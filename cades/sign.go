@@ -168,13 +168,11 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 		return fmt.Errorf("cades: %w", err)
 	}
 	digestAlg := cms.DigestAlgorithm(Hash(d.opts.Signing))
-	signer, err := cms.ParseSignerInfo(cms.NewSigner{
+	// Raw is all that writing needs; what was just encoded is not parsed again.
+	signer := &cms.SignerInfo{Version: 1, Raw: cms.NewSigner{
 		Issuer: d.opts.Certificate.RawIssuer, Serial: cms.EncodeInteger(d.opts.Certificate.SerialNumber),
 		DigestAlgorithm: digestAlg, SignedAttrs: d.attrs, SignatureAlgorithm: alg, Signature: value,
-	}.Encode())
-	if err != nil {
-		return fmt.Errorf("cades: encode signer: %w", err)
-	}
+	}.Encode()}
 	sd := *d.base
 	sd.SignerInfos = append([]*cms.SignerInfo{}, sd.SignerInfos...)
 	if err := sd.AddDigestAlgorithm(digestAlg); err != nil {

@@ -4,9 +4,9 @@ import (
 	"crypto"
 	"fmt"
 	"io"
-	"sync"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/pdf"
 )
 
@@ -139,25 +139,5 @@ func (g *grown) writeTo(w io.Writer) error {
 	return nil
 }
 
-var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
-
 // stream copies a stretch of a source.
-func stream(w io.Writer, src io.ReaderAt, from, to int64) error {
-	buf := buffers.Get().(*[]byte)
-	defer buffers.Put(buf)
-	for from < to {
-		b := (*buf)[:min(int64(len(*buf)), to-from)]
-		n, err := src.ReadAt(b, from)
-		if n < len(b) {
-			if err == nil || err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return err
-		}
-		if _, err := w.Write(b); err != nil {
-			return err
-		}
-		from += int64(n)
-	}
-	return nil
-}
+func stream(w io.Writer, src io.ReaderAt, from, to int64) error { return cms.CopyRange(w, src, from, to) }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto"
 	"io"
-	"sync"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/oid"
@@ -168,28 +167,6 @@ next:
 		have = append(have, m)
 	}
 	return have
-}
-
-var buffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
-
-// Copy streams a whole source to a writer.
-func Copy(w io.Writer, src ades.Source) error {
-	buf := buffers.Get().(*[64 << 10]byte)
-	defer buffers.Put(buf)
-	for off, size := int64(0), src.Size(); off < size; {
-		n, err := src.ReadAt(buf[:min(int64(len(buf)), size-off)], off)
-		if n == 0 {
-			if err == nil || err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return err
-		}
-		if _, err := w.Write(buf[:n]); err != nil {
-			return err
-		}
-		off += int64(n)
-	}
-	return nil
 }
 
 // Digest streams a whole source through a hash function.
