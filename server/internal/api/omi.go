@@ -35,18 +35,18 @@ func RegisterOMI(a *API, o *OMI) {
 
 func (o *OMI) registerLookup(a *API) {
 	RegisterEncoded[omiQuery, quotation](a, Op{
-		Method: http.MethodGet, Path: "/IT-omi", ID: "lookupQuotation", Tag: omiTag, Gzip: true,
+		Method: http.MethodGet, Path: "/IT-omi", ID: "lookupQuotation", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary:  "The OMI zone at a place, with its quotations and its perimeter",
 		Text:     "Outside every zone `data` is an empty object and `message` says so. A side that is not quoted is `null`. Edges and vertices belong to a zone; of several zones the smallest is answered. Source of the data: " + omi.Attribution + ".",
 		Produces: []string{geoJSON}, Errors: []int{281, 282, 283, 284, 285, 286, 611},
 	}, o.lookup)
 	RegisterEncoded[historyQuery, quotationHistory](a, Op{
-		Method: http.MethodGet, Path: "/IT-omi/history", ID: "quotationHistory", Tag: omiTag, Gzip: true,
+		Method: http.MethodGet, Path: "/IT-omi/history", ID: "quotationHistory", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "The zone at a place in every loaded semester, the newest first",
 		Errors:  []int{281, 282, 283, 285, 286, 611},
 	}, o.history)
 	registerEncodedBody[batchInput, []batchResult](a, Op{
-		Method: http.MethodPost, Path: "/IT-omi/batch", ID: "lookupQuotations", Tag: omiTag, Gzip: true,
+		Method: http.MethodPost, Path: "/IT-omi/batch", ID: "lookupQuotations", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "The zones at up to a thousand places", MaxBody: 4 << 20, BadField: 286,
 		Text:   "Answers come in the order of the points; a bad point fails alone and costs nothing.",
 		Errors: []int{284, 285, 286, 611},
@@ -55,20 +55,20 @@ func (o *OMI) registerLookup(a *API) {
 
 func (o *OMI) registerLists(a *API) {
 	Register(a, Op{
-		Method: http.MethodGet, Path: "/IT-omi/municipalities", ID: "listMunicipalities", Tag: omiTag, Gzip: true,
+		Method: http.MethodGet, Path: "/IT-omi/municipalities", ID: "listMunicipalities", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "Municipalities of a publication", Errors: []int{284, 285},
 	}, o.municipalities)
 	Register(a, Op{
-		Method: http.MethodGet, Path: "/IT-omi/municipalities/{cadastral_code}", ID: "getMunicipality", Tag: omiTag, Gzip: true,
+		Method: http.MethodGet, Path: "/IT-omi/municipalities/{cadastral_code}", ID: "getMunicipality", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "A municipality and its zones", Errors: []int{140, 284, 285},
 	}, o.municipality)
 	RegisterEncoded[zoneQuery, quotation](a, Op{
-		Method: http.MethodGet, Path: "/IT-omi/zones/{cadastral_code}/{omi_zone}", ID: "getZone", Tag: omiTag, Gzip: true,
+		Method: http.MethodGet, Path: "/IT-omi/zones/{cadastral_code}/{omi_zone}", ID: "getZone", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "A zone by its code, with its quotations and its perimeter", Produces: []string{geoJSON},
 		Errors: []int{140, 284, 285, 286},
 	}, o.zone)
 	RegisterEncoded[zonesQuery, None](a, Op{
-		Method: http.MethodGet, Path: "/IT-omi/zones", ID: "listZones", Tag: omiTag, Gzip: true,
+		Method: http.MethodGet, Path: "/IT-omi/zones", ID: "listZones", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "The zones in a rectangle, as a GeoJSON FeatureCollection", Produces: []string{geoJSON},
 		Text:   "At most one square degree.",
 		Errors: []int{284, 285, 286},
@@ -77,11 +77,11 @@ func (o *OMI) registerLists(a *API) {
 
 func (o *OMI) registerPublications(a *API) {
 	Register(a, Op{
-		Method: http.MethodGet, Path: "/IT-omi/publications", ID: "listPublications", Tag: omiTag,
+		Method: http.MethodGet, Path: "/IT-omi/publications", ID: "listPublications", Tag: omiTag, Source: dataSource,
 		Summary: "The publications that are loaded, the newest first",
 	}, o.publications)
 	Register(a, Op{
-		Method: http.MethodPost, Path: "/IT-omi/publications", ID: "importPublication", Tag: omiTag,
+		Method: http.MethodPost, Path: "/IT-omi/publications", ID: "importPublication", Tag: omiTag, Source: dataSource,
 		Summary: "Import a publication of the Agenzia delle Entrate",
 		Text:    "Multipart, field `file`, repeatable: the official archives, or the files in them. All files together are one publication. It is swapped in whole, or refused whole with the reason.",
 		Admin:   true, FormOnly: true, MaxBody: 1 << 30, Timeout: 10 * time.Minute,
@@ -94,13 +94,6 @@ const geoJSON = "application/geo+json"
 
 // dataSource is the attribution every answer carries.
 var dataSource = []string{omi.Attribution}
-
-// attribute marks the answer to come, a refusal too, with the source of the data.
-func attribute(ctx context.Context) {
-	if c := callFrom(ctx); c != nil {
-		c.Header()["X-Data-Source"] = dataSource
-	}
-}
 
 // index is the publication that is asked for: of a semester, or the active one.
 func (o *OMI) index(semester string) (*omi.Index, error) {

@@ -35,7 +35,6 @@ type batchInput struct {
 
 // batch answers POST /IT-omi/batch.
 func (o *OMI) batch(ctx context.Context, in *batchInput, out *Encoded) error {
-	attribute(ctx)
 	points, q, err := readBatch(in)
 	if err != nil {
 		return err

@@ -21,7 +21,6 @@ type municipalitiesInput struct {
 }
 
 func (o *OMI) municipalities(ctx context.Context, in *municipalitiesInput) (Reply[[]municipality], error) {
-	attribute(ctx)
 	ix, err := o.index(in.Semester)
 	if err != nil {
 		return Reply[[]municipality]{}, err
@@ -67,7 +66,6 @@ type municipalityInput struct {
 }
 
 func (o *OMI) municipality(ctx context.Context, in *municipalityInput) (Reply[municipalityZones], error) {
-	attribute(ctx)
 	ix, err := o.index(in.Semester)
 	if err != nil {
 		return Reply[municipalityZones]{}, err
@@ -87,7 +85,6 @@ func (o *OMI) municipality(ctx context.Context, in *municipalityInput) (Reply[mu
 
 // zone answers GET /IT-omi/zones/{cadastral_code}/{omi_zone}.
 func (o *OMI) zone(ctx context.Context, r *http.Request, out *Encoded) error {
-	attribute(ctx)
 	q, err := readQuestion(r.URL.RawQuery)
 	if err != nil {
 		return err
@@ -122,7 +119,6 @@ func pathValue(r *http.Request, name string) string {
 
 // zones answers GET /IT-omi/zones?bbox=….
 func (o *OMI) zones(ctx context.Context, r *http.Request, out *Encoded) error {
-	attribute(ctx)
 	q, err := readQuestion(r.URL.RawQuery)
 	if err != nil {
 		return err

@@ -16,7 +16,6 @@ import (
 // lookup answers GET /IT-omi. Everything that can be wrong is found before the
 // lookup is paid for.
 func (o *OMI) lookup(ctx context.Context, r *http.Request, out *Encoded) error {
-	attribute(ctx)
 	q, err := readQuestion(r.URL.RawQuery)
 	if err != nil {
 		return err
@@ -115,7 +114,6 @@ func (o *OMI) spend(ctx context.Context, n int) error {
 // history answers GET /IT-omi/history. One look at the set, so that no publication
 // comes or goes in the middle of the answer; it costs one lookup.
 func (o *OMI) history(ctx context.Context, r *http.Request, out *Encoded) error {
-	attribute(ctx)
 	q, err := readQuestion(r.URL.RawQuery)
 	if err != nil {
 		return err

@@ -13,7 +13,6 @@ import (
 type noInput struct{}
 
 func (o *OMI) publications(ctx context.Context, _ *noInput) (Reply[[]publicationWire], error) {
-	attribute(ctx)
 	set := o.Publications.Current()
 	list := []publicationWire{}
 	for _, ix := range set.All() {
@@ -47,7 +46,6 @@ type publicationInput struct {
 const mostArchive = 1 << 30
 
 func (o *OMI) importPublication(ctx context.Context, in *publicationInput) (Reply[publicationWire], error) {
-	attribute(ctx)
 	var inputs []omi.Input
 	for _, p := range in.Body.Form("file") {
 		src, err := content(p)

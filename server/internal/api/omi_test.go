@@ -228,6 +228,9 @@ func TestOMIRefusals(t *testing.T) {
 	if left := s.meter.left.Load(); left != 1439 {
 		t.Errorf("errors cost: %d left of 1440, one was good", left)
 	}
+	if a := s.get(t, "/IT-omi/municipalities?limit=0"); a.status != 422 || a.header.Get("X-Data-Source") == "" {
+		t.Errorf("refused before it is looked at: %d %v", a.status, a.header)
+	}
 }
 
 func TestOMIQuota(t *testing.T) {

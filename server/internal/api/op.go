@@ -34,6 +34,7 @@ type Op struct {
 	MaxBody    int64         // bytes; zero takes the server's limit
 	Timeout    time.Duration // zero takes the server's
 	BadField   int           // the code for a member of the wrong type; 100
+	Source     []string      // X-Data-Source of every answer, refusals too
 	Produces   []string      // media types of Reply.Content, for the document
 	Errors     []int         // codes of the table it may answer, for the document
 	Deprecated bool
@@ -111,6 +112,9 @@ func (a *API) add(op Op, run runner) {
 		c := callFrom(r.Context())
 		c.route = op.Path
 		defer c.close()
+		if op.Source != nil {
+			w.Header()["X-Data-Source"] = op.Source
+		}
 		if !op.Public {
 			caller, err := a.admit(r, &op, segment)
 			if err != nil {
