@@ -279,6 +279,14 @@ func testIdempotency(t *testing.T, w *world) {
 		t.Error("another account's key was replayed")
 	}
 	// What was refused may be tried again with the same key.
+	rotate := func() string {
+		var made struct{ Secret string }
+		want(t, w.do(t, me, "POST", "/callbacks/secret", nil, "Idempotency-Key", key+"r"), 200, 0).into(t, &made)
+		return made.Secret
+	}
+	if one := rotate(); one == "" || one != rotate() {
+		t.Error("a repeated rotation made another secret")
+	}
 	want(t, w.do(t, me, "POST", "/tokens", `{}`, "Idempotency-Key", key+"x"), 422, 70)
 	want(t, w.do(t, me, "POST", "/tokens", body, "Idempotency-Key", key+"x"), 200, 0)
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	stdjson "encoding/json"
 	"html/template"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -44,10 +43,10 @@ func (s *Signatures) audit(ctx context.Context, in *partInput) (Reply[signatureP
 	return Reply[signaturePart]{Content: c}, nil
 }
 
-// trailForm picks the first form of Accept that there is; JSON for anything.
+// trailForm picks the most wanted form of Accept that there is; JSON for
+// anything else.
 func trailForm(accept []string) string {
-	for _, one := range strings.Split(strings.Join(accept, ","), ",") {
-		mt, _, _ := strings.Cut(strings.TrimSpace(one), ";")
+	for _, mt := range accepted(accept) {
 		switch mt {
 		case "application/json", "*/*":
 			return ""
