@@ -55,6 +55,8 @@ func (s *Service) Authenticate(ctx context.Context, r *http.Request, basic bool)
 			return nil, err
 		}
 		return s.admit(ctx, r, e)
+	case strings.EqualFold(kind, "Basic"):
+		return nil, fault.New(125, "this call wants a token: send Authorization: Bearer TOKEN")
 	case kind == "":
 		return nil, fault.New(125, "a token is missing: send Authorization: Bearer TOKEN")
 	}
