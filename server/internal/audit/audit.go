@@ -24,6 +24,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
@@ -67,22 +69,27 @@ type payload struct {
 // transaction: nothing is done that is not written down. The error is fault
 // 105.
 func (l *Log) Append(ctx context.Context, tx *store.Tx, events ...Event) error {
-	for _, e := range events {
-		if err := l.insert(ctx, tx, e); err != nil {
+	if len(events) == 0 {
+		return nil
+	}
+	list := make([]*Entry, len(events))
+	for i, e := range events {
+		var err error
+		if list[i], err = l.entry(e); err != nil {
 			return unavailable(err)
 		}
 	}
 	if l.db.Dialect() == store.SQLite {
-		if _, err := sequence(ctx, tx, len(events)+sequenceBatch); err != nil {
+		if err := grow(ctx, tx, list); err != nil {
 			return unavailable(err)
 		}
 	}
-	return nil
+	return unavailable(insert(ctx, tx, list))
 }
 
 func unavailable(err error) error {
 	var f *fault.Error
-	if errors.As(err, &f) || errors.Is(err, context.Canceled) {
+	if err == nil || errors.As(err, &f) || errors.Is(err, context.Canceled) {
 		return err
 	}
 	f = fault.New(105, "the audit log is not available").Because(err)
@@ -90,28 +97,66 @@ func unavailable(err error) error {
 	return f
 }
 
-func (l *Log) insert(ctx context.Context, tx *store.Tx, e Event) error {
+// entry is an event as it will stand in the log, without a place yet.
+func (l *Log) entry(e Event) (*Entry, error) {
 	p := payload{Log: e.Log}
 	if e.Detail != nil {
 		d, err := json.Marshal(e.Detail)
 		if err != nil {
-			return fmt.Errorf("audit: detail: %w", err)
+			return nil, fmt.Errorf("audit: detail: %w", err)
 		}
 		p.Detail = d
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
-		return fmt.Errorf("audit: payload: %w", err)
+		return nil, fmt.Errorf("audit: payload: %w", err)
 	}
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt)
-	_, err = tx.Exec(ctx, `insert into audit_events (id, account_id, record_id, kind, created_at, salt, payload, digest)
-		values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		store.NewID(), e.Account, e.Record, e.Kind, store.Millis(l.now()), salt, text, digest(salt, text))
-	if err != nil {
-		return fmt.Errorf("audit: append: %w", err)
+	return &Entry{
+		ID: store.NewID(), Account: e.Account, Record: e.Record, Kind: e.Kind, CreatedAt: store.Millis(l.now()),
+		Salt: salt, Payload: text, Digest: digest(salt, text), Seq: -1,
+	}, nil
+}
+
+// insert writes entries in one statement.
+func insert(ctx context.Context, tx *store.Tx, list []*Entry) error {
+	for len(list) > 0 {
+		part := list[:min(len(list), 100)]
+		list = list[len(part):]
+		args := make([]any, 0, 9*len(part))
+		for _, e := range part {
+			var seq any
+			if e.Seq >= 0 {
+				seq = e.Seq
+			}
+			args = append(args, e.ID, e.Account, e.Record, e.Kind, e.CreatedAt, e.Salt, []byte(e.Payload), e.Digest, seq)
+		}
+		_, err := tx.Exec(ctx, `insert into audit_events (id, account_id, record_id, kind, created_at, salt, payload, digest, seq) values `+rowsOf(len(part), 9), args...)
+		if err != nil {
+			return fmt.Errorf("audit: append: %w", err)
+		}
 	}
 	return nil
+}
+
+// rowsOf writes the placeholders of several rows: ($1,$2),($3,$4).
+func rowsOf(rows, columns int) string {
+	var b strings.Builder
+	for i := range rows * columns {
+		switch {
+		case i == 0:
+			b.WriteByte('(')
+		case i%columns == 0:
+			b.WriteString("),(")
+		default:
+			b.WriteByte(',')
+		}
+		b.WriteByte('$')
+		b.WriteString(strconv.Itoa(i + 1))
+	}
+	b.WriteByte(')')
+	return b.String()
 }
 
 func digest(salt, text []byte) []byte {

@@ -43,7 +43,14 @@ func sequence(ctx context.Context, tx *store.Tx, limit int) (int, error) {
 		if err := t.add(size, e); err != nil {
 			return 0, err
 		}
+		n, err := tx.Exec(ctx, `update audit_events set seq = $1 where id = $2 and seq is null`, size, e.ID)
+		if err != nil || n != 1 {
+			return 0, fmt.Errorf("audit: number entry: %d rows: %w", n, err)
+		}
 		size++
+	}
+	if err := t.store(); err != nil {
+		return 0, err
 	}
 	if _, err := tx.Exec(ctx, `update audit_head set size = $1 where id = 1`, size); err != nil {
 		return 0, fmt.Errorf("audit: tree head: %w", err)
@@ -56,6 +63,7 @@ type growing struct {
 	ctx   context.Context
 	tx    *store.Tx
 	fresh map[int64]tlog.Hash
+	rows  []any // positions and hashes to be written
 }
 
 func (t *growing) add(at int64, e *Entry) error {
@@ -66,15 +74,40 @@ func (t *growing) add(at int64, e *Entry) error {
 	place := tlog.StoredHashIndex(0, at)
 	for i, h := range hashes {
 		t.fresh[place+int64(i)] = h
-		if _, err := t.tx.Exec(t.ctx, `insert into audit_hashes (position, hash) values ($1, $2)`, place+int64(i), h[:]); err != nil {
-			return fmt.Errorf("audit: store hash: %w", err)
-		}
-	}
-	n, err := t.tx.Exec(t.ctx, `update audit_events set seq = $1 where id = $2 and seq is null`, at, e.ID)
-	if err != nil || n != 1 {
-		return fmt.Errorf("audit: number entry: %d rows: %w", n, err)
+		t.rows = append(t.rows, place+int64(i), h[:])
 	}
 	return nil
+}
+
+// store writes the new hashes.
+func (t *growing) store() error {
+	for len(t.rows) > 0 {
+		part := t.rows[:min(len(t.rows), 400)]
+		t.rows = t.rows[len(part):]
+		_, err := t.tx.Exec(t.ctx, `insert into audit_hashes (position, hash) values `+rowsOf(len(part)/2, 2), part...)
+		if err != nil {
+			return fmt.Errorf("audit: store hashes: %w", err)
+		}
+	}
+	return nil
+}
+
+// grow gives new entries their places at once, before they are written: on
+// SQLite there is one writer, and nothing is ever pending.
+func grow(ctx context.Context, tx *store.Tx, list []*Entry) error {
+	var size int64
+	err := tx.QueryRow(ctx, `update audit_head set size = size + $1 where id = 1 returning size`, len(list)).Scan(&size)
+	if err != nil {
+		return fmt.Errorf("audit: tree head: %w", err)
+	}
+	t := &growing{ctx: ctx, tx: tx, fresh: map[int64]tlog.Hash{}}
+	for i, e := range list {
+		e.Seq = size - int64(len(list)) + int64(i)
+		if err := t.add(e.Seq, e); err != nil {
+			return err
+		}
+	}
+	return t.store()
 }
 
 func (t *growing) read(at []int64) ([]tlog.Hash, error) {

@@ -151,13 +151,12 @@ func (s *Service) refuseAtOnce(ctx context.Context, r *Record, req *Request, no 
 func (x *run) queue(ctx context.Context) error {
 	r := x.record
 	return x.db.Write(ctx, func(tx *store.Tx) error {
-		if err := x.insert(ctx, tx); err != nil {
-			return err
-		}
+		var more []audit.Event
 		if r.State == WaitSign {
-			if err := x.audit.Append(ctx, tx, x.validationEvents()...); err != nil {
-				return err
-			}
+			more = x.validationEvents()
+		}
+		if err := x.insert(ctx, tx, more...); err != nil {
+			return err
 		}
 		if err := store.ClaimFrom(ctx).Record(ctx, tx, r.ID, 0); err != nil {
 			return err
@@ -171,7 +170,7 @@ func (x *run) queue(ctx context.Context) error {
 
 // insert stores the record, takes its price, and says in the log who asked for
 // what.
-func (x *run) insert(ctx context.Context, tx *store.Tx) (err error) {
+func (x *run) insert(ctx context.Context, tx *store.Tx, more ...audit.Event) (err error) {
 	r := x.record
 	if r.State != Error {
 		if r.chargeID, err = x.purse.ChargeMany(ctx, tx, "POST/"+r.CertificateType, r.ID, max(1, x.count())); err != nil {
@@ -181,27 +180,34 @@ func (x *run) insert(ctx context.Context, tx *store.Tx) (err error) {
 	if err := x.insertRecord(ctx, tx, r); err != nil {
 		return err
 	}
-	return x.audit.Append(ctx, tx, x.requestEvents()...)
+	return x.audit.Append(ctx, tx, append(x.requestEvents(), more...)...)
 }
 
-// count is the number of signatures that the record pays for.
+// count is the number of signatures that the record pays for: those of a batch
+// that cannot be made are not.
 func (x *run) count() int {
-	if x.record.Options.Batch || x.record.Type == "pkcs1" {
-		return len(x.record.Inputs)
+	if !x.record.Options.Batch && x.record.Type != "pkcs1" {
+		return 1
 	}
-	return 1
+	n := len(x.record.Inputs)
+	for _, it := range x.items {
+		if it.no != nil {
+			n--
+		}
+	}
+	return n
 }
 
 // end stores a record that is in ERROR before it was ever stored.
 func (x *run) end(ctx context.Context, no *refusal) (*Record, error) {
 	r := x.record
 	r.State, r.ErrorNumber, r.ErrorMessage, r.secret = Error, no.number, no.text, nil
+	if r.Type == "" {
+		r.Type = x.knownFormat()
+	}
 	x.logRefusal(ctx, no)
 	err := x.db.Write(ctx, func(tx *store.Tx) error {
-		if err := x.insert(ctx, tx); err != nil {
-			return err
-		}
-		if err := x.audit.Append(ctx, tx, x.event("error", fmt.Sprintf("ended in error %d: %s", no.number, no.text), nil)); err != nil {
+		if err := x.insert(ctx, tx, x.event("error", fmt.Sprintf("ended in error %d: %s", no.number, no.text), nil)); err != nil {
 			return err
 		}
 		if err := store.ClaimFrom(ctx).Record(ctx, tx, r.ID, 0); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/xades"
 )
 
@@ -58,19 +59,34 @@ func detect(src ades.Source, name string) media {
 			return m.media.named(name)
 		}
 	}
-	if xades.LooksLikeXML(src) && !looksLikeHTML(head) {
+	m := http.DetectContentType(head)
+	switch html := strings.HasPrefix(m, "text/html"); {
+	case xades.LooksLikeXML(src) && (!html || isXML(src)):
 		return mediaXML
-	}
-	if m := http.DetectContentType(head); strings.HasPrefix(m, "text/html") {
+	case html:
 		return media{"text/html", "html"}
-	} else if strings.HasPrefix(m, "text/plain") {
+	case strings.HasPrefix(m, "text/plain"):
 		return media{"text/plain", "txt"}.named(name)
 	}
 	return mediaBin.named(name)
 }
 
-func looksLikeHTML(head []byte) bool {
-	return strings.HasPrefix(http.DetectContentType(head), "text/html")
+// maxGuess bounds what is parsed only to tell XML from HTML.
+const maxGuess = 8 << 20
+
+// isXML tells XML whose elements happen to be named like HTML's from HTML: the
+// one parses, and has no document type.
+func isXML(src ades.Source) bool {
+	b, err := sourceBytes(src, maxGuess)
+	if err != nil {
+		return false
+	}
+	d, err := xmldom.Parse(b, xmldom.Limits{})
+	if err != nil {
+		return false
+	}
+	root := d.Root().Name
+	return root.Space != "" || !strings.EqualFold(root.QName, "html")
 }
 
 // isSignedData finds ContentInfo with the type signedData, in DER or BER.

@@ -52,9 +52,9 @@ func (x *run) done(ctx context.Context, out *made) error {
 }
 
 // achieved is the level that a record shows: LTV is LT with what Acrobat wants
-// to see.
+// to see, in a PDF.
 func (x *run) achieved(out *made) string {
-	if x.record.Options.Level == "LTV" && out.level == "LT" {
+	if x.record.Type == "pades" && x.record.Options.Level == "LTV" && out.level == "LT" {
 		return "LTV"
 	}
 	return out.level
@@ -73,6 +73,9 @@ func (x *run) settleIntents(ctx context.Context, tx *store.Tx, outcome string) e
 func (x *run) fail(ctx context.Context, no *refusal) error {
 	ctx = context.WithoutCancel(ctx)
 	r, now := x.record, x.config.Now()
+	if r.Type == "" {
+		r.Type = x.knownFormat()
+	}
 	x.logRefusal(ctx, no)
 	return x.db.Write(ctx, func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `update signatures set state = 'ERROR', error_number = $1, error_message = $2, signature_type = $3, secret = null, lease_by = '', lease_until = 0, updated_at = $4

@@ -83,10 +83,10 @@ func (m *maker) sign(ctx context.Context, it *item) (*made, error) {
 	switch {
 	case it.format == "pkcs1":
 		return m.pkcs1(ctx, it)
-	case it.files != nil || m.container():
-		out, err = m.asic(ctx, it)
 	case it.format == "pades":
 		out, err = m.pades(ctx, it)
+	case it.files != nil || m.container():
+		out, err = m.asic(ctx, it)
 	case it.format == "xades":
 		out, err = m.xades(ctx, it)
 	default:
@@ -140,7 +140,7 @@ func (m *maker) raisingRefusal(err error) error {
 	case errors.As(err, &stamp):
 		return &refusal{number: 114, text: "the time-stamp authority failed: " + stamp.plain(), err: err}
 	case errors.As(err, &missing):
-		return &refusal{number: 115, text: "revocation data for the level cannot be had: " + clip(missing.Error()), err: err}
+		return &refusal{number: 115, text: "revocation data for the level cannot be had: " + clipTo(missing.Error(), 300), err: err}
 	}
 	return err
 }
@@ -153,8 +153,11 @@ func (m *maker) pades(ctx context.Context, it *item) (*made, error) {
 	}
 	for i, o := range opts {
 		r := ades.Raising{}
-		if i == len(opts)-1 && m.raise {
+		if m.raise {
 			r = m.raising
+		}
+		if i < len(opts)-1 { // the last brings what all need beyond their time-stamps
+			r.Level = min(r.Level, ades.LevelT)
 		}
 		w := m.spool().Write()
 		err := pades.Sign(ctx, src, w, m.key, o, r)
@@ -193,7 +196,7 @@ func (m *maker) cades(ctx context.Context, it *item) (*made, error) {
 	case it.media == mediaCMS && o.Counter:
 		out = media{mediaCMS.mime, it.media.ext}
 		src, err = m.counterSign(ctx, it.src, opts)
-	case it.media == mediaCMS && o.Parallel:
+	case it.media == mediaCMS && o.Parallel && !o.Detached:
 		out = media{mediaCMS.mime, it.media.ext}
 		opts.MimeType = ""
 		var d *cades.Draft
@@ -214,9 +217,6 @@ func (m *maker) cades(ctx context.Context, it *item) (*made, error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	if it.digest != nil && m.raise && m.raising.Level >= ades.LevelLTA {
-		return nil, &refusal{number: 113, text: "a signature over a digest cannot reach LTA: its archive time-stamp needs the document"}
 	}
 	if src, err = m.raised(ctx, src, cades.Augment, detached...); err != nil {
 		return nil, err

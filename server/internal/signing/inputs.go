@@ -57,6 +57,7 @@ type document struct {
 	src    ades.Source
 	digest bool
 	remote *fetch.Request // not fetched yet
+	no     *refusal       // of a batch: why it could not be fetched
 }
 
 func (d *document) media() media {
@@ -87,6 +88,10 @@ func (x *run) load(ctx context.Context) error {
 	for _, f := range x.record.Inputs {
 		d := &document{file: f, digest: f.SourceType == fromDigest}
 		x.docs = append(x.docs, d)
+		if f.blob == "" && x.record.State == WaitSign {
+			d.no = &refusal{number: 117, text: fmt.Sprintf("inputDocuments[%d] could not be fetched", f.Position)}
+			continue
+		}
 		if f.blob == "" {
 			d.remote = &fetch.Request{}
 			if err := x.unseal(sourcePurpose, f.source, d.remote); err != nil {
@@ -119,27 +124,38 @@ func (x *run) open(ctx context.Context, f *File) (ades.Source, error) {
 	return b, nil
 }
 
-// fetchAll gets the remote documents, one after the other.
+// fetchAll gets the remote documents, one after the other. In a batch one that
+// cannot be had does not stop the rest.
 func (x *run) fetchAll(ctx context.Context) error {
 	for _, d := range x.docs {
-		if d.remote == nil {
+		if d.remote == nil || d.no != nil {
 			continue
 		}
-		w := x.spool().Write()
-		err := x.guard.Document(ctx, *d.remote, x.config.Fetch, w)
+		err := x.fetch(ctx, d)
+		if x.record.Options.Batch && errors.As(err, &d.no) {
+			continue
+		}
 		if err != nil {
-			return fetchRefusal(d.file.Position, err)
-		}
-		if w.Source().Size() == 0 {
-			return &refusal{number: 117, text: fmt.Sprintf("inputDocuments[%d] could not be fetched: it is empty", d.file.Position)}
-		}
-		d.src, d.remote = w.Source(), nil
-		if err := x.store(ctx, d.file, d.src, d.media()); err != nil {
 			return err
 		}
-		d.file.source = nil
-		x.fetched = append(x.fetched, d.file)
 	}
+	return nil
+}
+
+func (x *run) fetch(ctx context.Context, d *document) error {
+	w := x.spool().Write()
+	if err := x.guard.Document(ctx, *d.remote, x.config.Fetch, w); err != nil {
+		return fetchRefusal(d.file.Position, err)
+	}
+	if w.Source().Size() == 0 {
+		return &refusal{number: 117, text: fmt.Sprintf("inputDocuments[%d] could not be fetched: it is empty", d.file.Position)}
+	}
+	d.src, d.remote = w.Source(), nil
+	if err := x.store(ctx, d.file, d.src, d.media()); err != nil {
+		return err
+	}
+	d.file.source = nil
+	x.fetched = append(x.fetched, d.file)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/upload"
+	"rogito.dev/rogito/xades"
 )
 
 // Options of a signature request, as they are used: defaults filled in. What
@@ -116,6 +117,9 @@ func (p *optionParser) together() error {
 	if o.EncryptAny && o.encryptionPassword == "" {
 		return fault.New(625, "options.encryptInAnyCase needs options.encryptionPassword")
 	}
+	if o.SignElement != "" && o.XPathQuery != "" {
+		return fault.New(625, "options.signElement and options.XPathQuery both say what to sign: give one")
+	}
 	if o.Detached && o.Packaging == "" {
 		o.Packaging = "detached"
 	}
@@ -127,9 +131,11 @@ func (p *optionParser) together() error {
 
 func absent(v jsontext.Value) bool { return len(v) == 0 || v.Kind() == 'n' }
 
-func clip(s string) string {
-	if len(s) > 64 {
-		return strings.ToValidUTF8(s[:64], "") + "…"
+func clip(s string) string { return clipTo(s, 64) }
+
+func clipTo(s string, most int) string {
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
 	}
 	return s
 }
@@ -160,9 +166,9 @@ var optionTable = map[string]setter{
 	"encryptionPassword":        text(func(o *Options) *string { return &o.encryptionPassword }, 127),
 	"timestampUsername":         text(func(o *Options) *string { return &o.TimestampUser }, 256),
 	"timestampPassword":         text(func(o *Options) *string { return &o.timestampPassword }, 256),
-	"XPathQuery":                text(func(o *Options) *string { return &o.XPathQuery }, 2048),
+	"XPathQuery":                setXPathQuery,
 	"signElement":               text(func(o *Options) *string { return &o.SignElement }, 256),
-	"signatureId":               text(func(o *Options) *string { return &o.SignatureID }, 256),
+	"signatureId":               setSignatureID,
 	"timestampUrl":              address(func(o *Options) *string { return &o.TimestampURL }),
 	"page":                      setPage,
 	"x":                         coordinate(func(o *Options) **float64 { return &o.X }),
@@ -237,7 +243,26 @@ func setPage(p *optionParser, v jsontext.Value) string {
 	return ""
 }
 
-// coordinate takes numbers, and the strings some clients send.
+func setXPathQuery(p *optionParser, v jsontext.Value) string {
+	if why := text(func(o *Options) *string { return &o.XPathQuery }, 2048)(p, v); why != "" {
+		return why
+	}
+	if err := xades.CheckQuery(p.o.XPathQuery); p.o.XPathQuery != "" && err != nil {
+		return "is not an XPath expression"
+	}
+	return ""
+}
+
+func setSignatureID(p *optionParser, v jsontext.Value) string {
+	if why := text(func(o *Options) *string { return &o.SignatureID }, 256)(p, v); why != "" {
+		return why
+	}
+	if p.o.SignatureID != "" && !xades.IsID(p.o.SignatureID) {
+		return "is not an XML name"
+	}
+	return ""
+}
+
 func coordinate(at func(*Options) **float64) setter {
 	return func(p *optionParser, v jsontext.Value) string {
 		var f float64

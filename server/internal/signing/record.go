@@ -38,6 +38,8 @@ type Record struct {
 	filesUntil time.Time
 	image      *File
 	stored     bool
+	leaseBy    string // of a record that is being signed when it is stored
+	leaseUntil time.Time
 }
 
 // Roles of a file.
@@ -191,7 +193,7 @@ func (s *Service) insertRecord(ctx context.Context, tx *store.Tx, r *Record) err
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`,
 		r.ID, r.AccountID, r.TokenID, r.RequestID, r.Address, r.CertificateType, r.CertificateID, string(r.State), r.Type,
 		string(options), r.Title, r.Description, r.ErrorNumber, r.ErrorMessage, r.secret, target, r.chargeID, r.Approval,
-		store.Millis(r.ApprovalUntil), store.Millis(r.filesUntil), "", 0, store.Millis(r.CreatedAt), store.Millis(r.UpdatedAt))
+		store.Millis(r.ApprovalUntil), store.Millis(r.filesUntil), r.leaseBy, store.Millis(r.leaseUntil), store.Millis(r.CreatedAt), store.Millis(r.UpdatedAt))
 	if err != nil {
 		return fmt.Errorf("signing: store record: %w", err)
 	}

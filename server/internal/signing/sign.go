@@ -9,6 +9,7 @@ import (
 	"io"
 	"sync"
 
+	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
@@ -128,9 +129,12 @@ func (c *careful) Sign(rand io.Reader, digest []byte, opts crypto.SignerOpts) ([
 func (x *run) intend(ctx context.Context, digest []byte) error {
 	r := x.record
 	fresh := x.intents == 0 && !r.stored
+	use := x.event("key-use", "private key used", map[string]any{
+		"digest": hex.EncodeToString(digest), "certificateSerialNumber": x.cert.Serial, "number": x.intents,
+	})
 	err := x.db.Write(ctx, func(tx *store.Tx) error {
 		if fresh {
-			if err := x.insertSigning(ctx, tx); err != nil {
+			if err := x.insertSigning(ctx, tx, use); err != nil {
 				return err
 			}
 		} else if err := x.stillOurs(ctx, tx); err != nil {
@@ -141,9 +145,10 @@ func (x *run) intend(ctx context.Context, digest []byte) error {
 		if err != nil {
 			return fmt.Errorf("signing: store intent: %w", err)
 		}
-		return x.audit.Append(ctx, tx, x.event("key-use", "private key used", map[string]any{
-			"digest": hex.EncodeToString(digest), "certificateSerialNumber": x.cert.Serial, "number": x.intents,
-		}))
+		if fresh {
+			return nil
+		}
+		return x.audit.Append(ctx, tx, use)
 	})
 	if err != nil {
 		return err
@@ -163,17 +168,10 @@ func (x *run) stillOurs(ctx context.Context, tx *store.Tx) error {
 }
 
 // insertSigning stores a record that is being signed already.
-func (x *run) insertSigning(ctx context.Context, tx *store.Tx) error {
+func (x *run) insertSigning(ctx context.Context, tx *store.Tx, use audit.Event) error {
 	r := x.record
-	if err := x.insert(ctx, tx); err != nil {
-		return err
-	}
-	if err := x.audit.Append(ctx, tx, x.validationEvents()...); err != nil {
-		return err
-	}
-	_, err := tx.Exec(ctx, `update signatures set lease_by = $1, lease_until = $2 where id = $3`,
-		x.lease, store.Millis(x.config.Now().Add(x.config.Lease)), r.ID)
-	if err != nil {
+	r.leaseBy, r.leaseUntil = x.lease, x.config.Now().Add(x.config.Lease)
+	if err := x.insert(ctx, tx, append(x.validationEvents(), use)...); err != nil {
 		return err
 	}
 	return store.ClaimFrom(ctx).Record(ctx, tx, r.ID, x.config.Lease)

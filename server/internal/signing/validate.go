@@ -106,12 +106,15 @@ func (x *run) build(ctx context.Context, it *item, m media, make func(io.Writer)
 // and not too much of it.
 func plain(err error) string {
 	s, _, _ := strings.Cut(err.Error(), "\n")
-	return clip(s)
+	return clipTo(s, 300)
 }
 
 // check looks at the structure of one document, as far as its format needs.
 func (x *run) check(it *item, d *document) error {
 	if d.digest {
+		if it.format == "cades" && levelOf(&x.record.Options) >= ades.LevelLTA {
+			return &refusal{number: 113, text: "a signature over a digest cannot reach LTA: its archive time-stamp needs the document"}
+		}
 		b, err := sourceBytes(d.src, 64)
 		it.digest = b
 		return err
@@ -153,19 +156,30 @@ func unsignable(index int, err error) error {
 func (x *run) validateBatch() error {
 	r := x.record
 	for _, d := range x.docs {
-		it := x.newItem(d)
-		err := x.check(it, d)
-		var no *refusal
-		if errors.As(err, &no) {
-			it.no, err = no, nil
-		}
+		it, err := x.batchItem(d)
 		if err != nil {
 			return err
 		}
 		x.items = append(x.items, it)
+		if r.Type == "" {
+			r.Type = it.format
+		}
 	}
-	r.Type = x.items[0].format
 	return nil
+}
+
+// batchItem is one document of a batch, signable or not.
+func (x *run) batchItem(d *document) (*item, error) {
+	if d.no != nil {
+		return &item{index: d.file.Position, format: x.record.asked(), label: d.file.Label, no: d.no}, nil
+	}
+	it := x.newItem(d)
+	err := x.check(it, d)
+	var no *refusal
+	if errors.As(err, &no) {
+		it.no, err = no, nil
+	}
+	return it, err
 }
 
 func (x *run) validateSeveral(ctx context.Context) error {
@@ -202,6 +216,23 @@ func (x *run) commonFormat() string {
 		}
 	}
 	return format
+}
+
+// knownFormat is what can be said of a record's format when its work ends
+// early; empty where a document was never seen.
+func (x *run) knownFormat() string {
+	if f := x.record.asked(); f != "" {
+		return f
+	}
+	for _, d := range x.docs {
+		if d.src == nil {
+			return ""
+		}
+	}
+	if len(x.docs) == 0 {
+		return ""
+	}
+	return x.commonFormat()
 }
 
 func (x *run) validatePKCS1() error {

@@ -44,10 +44,22 @@ func (m *maker) verified(src ades.Source, out media, doc *ades.Document, level l
 	} else if mine.Intact() != ades.Yes {
 		return nil, fmt.Errorf("%w: %v", errBroken, mine.Problems)
 	}
-	// Whatever LT needs was gathered, or the work would have ended there.
-	name := level(mine, doc, func(...[]byte) bool { return m.raising.Level >= ades.LevelLT })
+	// A counter-signature lives in the signature it is on: that one is raised,
+	// and its level is the document's. Whatever LT needs was gathered, or the work
+	// would have ended there.
+	name := level(outermost(doc.Signatures, mine), doc, func(...[]byte) bool { return m.raising.Level >= ades.LevelLT })
 	_, short, _ := strings.Cut(name, "BASELINE-")
 	return &made{src: src, media: out, level: short, sig: mine, doc: doc}, nil
+}
+
+// outermost is the signature of the document that holds s, maybe s itself.
+func outermost(sigs []*ades.Signature, s *ades.Signature) *ades.Signature {
+	for _, top := range sigs {
+		if slices.Contains(flat([]*ades.Signature{top}), s) {
+			return top
+		}
+	}
+	return s
 }
 
 // overDigest says that the content is not at hand, only its digest.

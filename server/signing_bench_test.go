@@ -1,0 +1,123 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/pades"
+	"rogito.dev/rogito/server/internal/console"
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/store/storetest"
+)
+
+// hundredKB is a PDF of about 100 KB.
+func hundredKB() []byte {
+	noise := make([]byte, 36_000)
+	_, _ = rand.Read(noise)
+	return console.TextPDF("Bench", strings.ReplaceAll(fmt.Sprintf("%x", noise), "00", "\n"))
+}
+
+// Synchronous PAdES-B of a 100 KB PDF over HTTP with durable records, beside
+// the library alone.
+func BenchmarkSynchronousPAdES(b *testing.B) {
+	pdf := hundredKB()
+	for _, engine := range []string{"sqlite", "postgres"} {
+		for _, alg := range []string{"RSA2048", "P256"} {
+			b.Run("http/"+engine+"/"+alg, func(b *testing.B) { benchHTTP(b, engine, alg, pdf) })
+		}
+	}
+	for _, alg := range []string{"RSA2048", "P256"} {
+		b.Run("library/"+alg, func(b *testing.B) { benchLibrary(b, alg, pdf) })
+	}
+}
+
+func benchHTTP(b *testing.B, engine, alg string, pdf []byte) {
+	cfg := Defaults()
+	cfg.Listen, cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = "127.0.0.1:0", b.TempDir(), -1, "error"
+	if engine == "postgres" {
+		cfg.Database = storetest.Postgres(b)
+	}
+	kind := map[string]string{"RSA2048": "automatic", "P256": "eseal"}[alg]
+	ready, ended := make(chan string, 1), make(chan error, 1)
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		ended <- Run(ctx, cfg, Streams{Out: io.Discard, Err: os.Stderr, Ready: func(u string) { ready <- u }})
+	}()
+	defer func() { stop(); <-ended }()
+	var url string
+	select {
+	case url = <-ready:
+	case err := <-ended:
+		b.Fatal(err)
+	}
+	box := readSandbox(cfg.Data)
+	c := box.Certificates[kind]
+	body, err := json.Marshal(m{"inputDocuments": b64(pdf), "certificateUsername": c.Username, "certificatePassword": c.Password})
+	if err != nil {
+		b.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	one := func() {
+		req, _ := http.NewRequest("POST", url+"/EU-QES_"+kind, bytes.NewReader(body))
+		req.Header.Set("Authorization", "Bearer "+box.Token)
+		resp, err := client.Do(req)
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		out, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if !bytes.Contains(out, []byte(`"state":"DONE"`)) {
+			b.Errorf("%s", out)
+		}
+	}
+	one() // the key is derived once
+	b.SetBytes(int64(len(pdf)))
+	b.SetParallelism(8)
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			one()
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "signatures/s")
+}
+
+func benchLibrary(b *testing.B, alg string, pdf []byte) {
+	key, err := keys.Generate(alg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	tpl := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, tpl, tpl, key.Public(), key)
+	if err != nil {
+		b.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(pdf)))
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			var out bytes.Buffer
+			o := pades.Options{Signing: ades.Signing{Certificate: cert, Time: time.Now()}}
+			if err := pades.Sign(b.Context(), bytes.NewReader(pdf), &out, key, o, ades.Raising{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "signatures/s")
+}
