@@ -16,6 +16,10 @@ import (
 type usage struct {
 	mu     sync.Mutex
 	counts map[usageKey]*usageCount
+	last   struct { // looked up; the next is often the same
+		usageKey
+		*usageCount
+	}
 	errors []failure
 	swept  time.Time
 }
@@ -96,6 +100,13 @@ func (u *usage) count(c *Caller, e Endpoint) *usageCount {
 		u.counts = map[usageKey]*usageCount{}
 	}
 	k := usageKey{c.AccountID, c.TokenID, c.domain, e, c.Address}
+	if u.last.usageCount == nil || u.last.usageKey != k {
+		u.last.usageKey, u.last.usageCount = k, u.find(k, c.limited)
+	}
+	return u.last.usageCount
+}
+
+func (u *usage) find(k usageKey, limited bool) *usageCount {
 	if n := u.counts[k]; n != nil {
 		return n
 	}
@@ -104,7 +115,7 @@ func (u *usage) count(c *Caller, e Endpoint) *usageCount {
 			return u.counts[k]
 		}
 	}
-	n := &usageCount{limited: c.limited}
+	n := &usageCount{limited: limited}
 	u.counts[k] = n
 	return n
 }
@@ -119,7 +130,7 @@ type failure struct {
 func (u *usage) flush(ctx context.Context, db *store.DB) error {
 	u.mu.Lock()
 	counts, failures := u.counts, u.errors
-	u.counts, u.errors = nil, nil
+	u.counts, u.errors, u.last.usageCount = nil, nil, nil
 	u.mu.Unlock()
 	if len(counts) == 0 && len(failures) == 0 {
 		return nil
