@@ -36,7 +36,7 @@ func (p *preparation) enveloped() error {
 	}
 	p.chooseID(fmt.Appendf(nil, "%s %d", p.files[0].Name, len(p.doc.Source())))
 	if p.o.SignatureID != "" && p.doc.HasID(p.o.SignatureID) {
-		return fmt.Errorf("xades: signature id %q is in use", p.o.SignatureID)
+		return fmt.Errorf("%w: signature id %q is in use", ErrSelection, p.o.SignatureID)
 	}
 	if elements, err = p.ensureIDs(elements); err != nil {
 		return err
@@ -64,13 +64,13 @@ func (p *preparation) elements() ([]*xmldom.Node, error) {
 	case p.o.XPathQuery != "":
 		found, err := p.doc.Select(p.o.XPathQuery, p.o.Prefixes)
 		if err != nil {
-			return nil, fmt.Errorf("xades: elements to sign: %w", err)
+			return nil, fmt.Errorf("%w: %w", ErrSelection, err)
 		}
 		if len(found) == 0 {
 			return nil, fmt.Errorf("xades: elements to sign: %w", ades.ErrNotFound)
 		}
 		if len(found) > xmldsig.MaxReferences-1 {
-			return nil, fmt.Errorf("xades: elements to sign: %w: %d of them", xmldom.ErrLimit, len(found))
+			return nil, fmt.Errorf("%w: %w: %d of them", ErrSelection, xmldom.ErrLimit, len(found))
 		}
 		return found, nil
 	}
@@ -85,7 +85,7 @@ func (p *preparation) ensureIDs(elements []*xmldom.Node) ([]*xmldom.Node, error)
 	for i, n := range elements {
 		if ids[i] = n.ID(); ids[i] != "" {
 			if _, err := p.doc.ByID(ids[i]); err != nil {
-				return nil, fmt.Errorf("xades: element to sign: %w", err)
+				return nil, fmt.Errorf("%w: %w", ErrSelection, err)
 			}
 			continue
 		}

@@ -214,37 +214,19 @@ func (s *Service) Refund(ctx context.Context, tx *store.Tx, id string) error {
 	if id == "" {
 		return nil
 	}
-	now := time.Now().UnixMilli()
-	var b bill
-	var account, product, day, subscribed string
+	c := &taken{bill: bill{id: id}}
+	var subscribed string
 	err := tx.QueryRow(ctx, `update charges set refunded_at = $2 where id = $1 and refunded_at = 0
-		returning account_id, product, day, free, subscribed, paid, amount`, id, now).
-		Scan(&account, &product, &day, &b.free, &subscribed, &b.paid, (*int64)(&b.amount))
+		returning account_id, product, day, free, subscribed, paid, amount`, id, time.Now().UnixMilli()).
+		Scan(&c.account, &c.product, &c.day, &c.free, &subscribed, &c.paid, (*int64)(&c.amount))
 	if errors.Is(err, store.ErrNoRows) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if b.free > 0 {
-		if _, err := tx.Exec(ctx, `update quota_days set used = used - $4 where account_id = $1 and product = $2 and day = $3 and used >= $4`,
-			account, product, day, b.free); err != nil {
-			return err
-		}
-	}
-	for _, one := range splitShares(subscribed) {
-		if _, err := tx.Exec(ctx, `update subscriptions set available = available + $2, updated_at = $3 where id = $1`,
-			one.subscription, one.count, now); err != nil {
-			return err
-		}
-	}
-	if b.amount == 0 {
-		return nil
-	}
-	if _, err := tx.Exec(ctx, `update wallets set credit = credit + $2, updated_at = $3 where account_id = $1`, account, int64(b.amount), now); err != nil {
-		return err
-	}
-	return s.transaction(ctx, tx, transaction{account: account, amount: b.amount, charge: id, text: "refund: " + describe(product, b.paid)})
+	c.subscribed = splitShares(subscribed)
+	return s.giveBack(ctx, tx, c, c.bill)
 }
 
 func describe(product string, n int64) string {

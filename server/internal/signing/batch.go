@@ -33,7 +33,6 @@ func (m *maker) signAll(ctx context.Context) (*made, error) {
 	z := zip.NewWriter(w)
 	var report []reportEntry
 	out := &made{media: mediaZip}
-	good := 0
 	for _, it := range m.items {
 		e := reportEntry{Index: it.index, Name: it.label, State: Error}
 		signed, err := m.signItem(ctx, it)
@@ -47,12 +46,12 @@ func (m *maker) signAll(ctx context.Context) (*made, error) {
 			if err := m.addSigned(z, it, signed, &e); err != nil {
 				return nil, err
 			}
-			good++
-			out.level, out.sig, out.doc = lowest(out.level, signed.level), signed.sig, signed.doc
+			out.count++
+			out.level, out.parts = lowest(out.level, signed.level), append(out.parts, m.signatureEvents(signed, it.index)...)
 		}
 		report = append(report, e)
 	}
-	if good == 0 {
+	if out.count == 0 {
 		return nil, m.allFailed(report)
 	}
 	if batch {

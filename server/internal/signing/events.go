@@ -14,13 +14,9 @@ import (
 
 func (x *run) requestEvents() []audit.Event {
 	r := x.record
-	options, err := r.Options.Echo(r.Type, "")
-	if err != nil {
-		options = nil
-	}
 	all := []audit.Event{x.event("request", fmt.Sprintf("new signature request from %s", r.Address), map[string]any{
 		"address": r.Address, "token": r.TokenID, "requestId": r.RequestID, "certificateType": r.CertificateType,
-		"certificate": r.CertificateID, "documents": len(r.Inputs), "options": options,
+		"certificate": r.CertificateID, "documents": len(r.Inputs), "options": &r.Options, // without what is secret
 	})}
 	for _, f := range r.Inputs {
 		if f.blob == "" {
@@ -56,17 +52,32 @@ func (x *run) validationEvents() []audit.Event {
 
 func (x *run) signedEvents(out *made) []audit.Event {
 	r := x.record
-	var all []audit.Event
-	if out.sig != nil {
-		all = append(all, x.event("signature", fmt.Sprintf("signed with %s, level %s", out.sig.Algorithm.Name, r.Achieved), x.signatureDetail(out)))
-		for _, t := range allTimestamps(out) {
-			all = append(all, x.event("timestamp", fmt.Sprintf("time-stamped at %s", t.Time.UTC().Format("2006-01-02 15:04:05.000+00:00")), map[string]any{
-				"kind": t.Kind, "serialNumber": t.SerialNumber, "imprint": hex.EncodeToString(t.Imprint), "token": base64.StdEncoding.EncodeToString(t.Token),
-			}))
-		}
+	all := out.parts
+	if all == nil {
+		all = x.signatureEvents(out, 0)
 	}
 	s := r.Signed
 	return append(all, x.event("signed", fmt.Sprintf("signed document with MD5 %s and SHA-256 %s", s.MD5, s.SHA256), fileDetail(s)))
+}
+
+// signatureEvents tell of the signature over one document and its time-stamps.
+func (x *run) signatureEvents(out *made, index int) []audit.Event {
+	if out.sig == nil {
+		return nil
+	}
+	text := "signed with " + out.sig.Algorithm.Name
+	if level := x.achieved(out); level != "" {
+		text += ", level " + level
+	}
+	detail := x.signatureDetail(out)
+	detail["index"] = index
+	all := []audit.Event{x.event("signature", text, detail)}
+	for _, t := range allTimestamps(out) {
+		all = append(all, x.event("timestamp", fmt.Sprintf("time-stamped at %s", t.Time.UTC().Format("2006-01-02 15:04:05.000+00:00")), map[string]any{
+			"index": index, "kind": t.Kind, "serialNumber": t.SerialNumber, "imprint": hex.EncodeToString(t.Imprint), "token": base64.StdEncoding.EncodeToString(t.Token),
+		}))
+	}
+	return all
 }
 
 func (x *run) signatureDetail(out *made) map[string]any {

@@ -33,6 +33,11 @@ func (x *run) done(ctx context.Context, out *made) error {
 		if err := x.settleIntents(ctx, tx, "SIGNED"); err != nil {
 			return err
 		}
+		if r.Options.Batch {
+			if err := x.purse.Keep(ctx, tx, r.chargeID, out.count); err != nil {
+				return err
+			}
+		}
 		r.State, r.Achieved, r.Signed, r.UpdatedAt = Done, x.achieved(out), f, now
 		if err := x.audit.Append(ctx, tx, x.signedEvents(out)...); err != nil {
 			return err

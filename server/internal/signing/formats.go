@@ -15,6 +15,7 @@ import (
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/pkcs1"
+	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/xades"
 )
 
@@ -25,6 +26,8 @@ type made struct {
 	level string // B, T, LT, LTA; empty where there are none
 	sig   *ades.Signature
 	doc   *ades.Document
+	count int           // of several: how many were signed
+	parts []audit.Event // of several: what the log tells of each
 }
 
 // maker signs one item.
@@ -332,7 +335,12 @@ func (m *maker) pkcs1(ctx context.Context, it *item) (*made, error) {
 	out := &made{src: src, media: media{mediaBin.mime, it.media.ext + ".sig"}}
 	if it.digest != nil {
 		out.media.ext = "sig"
-		return out, m.checkValue(src, d.Digest())
+		value, err := sourceBytes(src, 1<<16)
+		if err != nil {
+			return nil, err
+		}
+		out.sig = &ades.Signature{Value: value, Algorithm: m.algorithm()}
+		return out, checkSignature(m.signing.Certificate, m.signing.Digest(), d.Digest(), value)
 	}
 	doc, err := pkcs1.Read(ctx, src, ades.Reading{Detached: []ades.File{{Source: it.src}}}, opts)
 	if err != nil {

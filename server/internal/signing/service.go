@@ -29,6 +29,8 @@ type Purse interface {
 	// the charge.
 	ChargeMany(ctx context.Context, tx *store.Tx, call, record string, n int) (id string, err error)
 	Refund(ctx context.Context, tx *store.Tx, id string) error
+	// Keep gives back what a charge took for more than n signatures.
+	Keep(ctx context.Context, tx *store.Tx, id string, n int) error
 }
 
 // Config of a Service. Zero fields take the contract's defaults.

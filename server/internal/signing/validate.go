@@ -146,7 +146,7 @@ func unsignable(index int, err error) error {
 	}
 	var bad *ades.MalformedError
 	known := errors.As(err, &bad) || errors.Is(err, ades.ErrPassword) || errors.Is(err, ades.ErrNotFound) ||
-		errors.Is(err, pades.ErrForbidden) || errors.Is(err, xades.ErrNotXML) || errors.Is(err, xades.ErrBreaks)
+		errors.Is(err, pades.ErrForbidden) || errors.Is(err, xades.ErrNotXML) || errors.Is(err, xades.ErrBreaks) || errors.Is(err, xades.ErrSelection)
 	if !known {
 		return err
 	}

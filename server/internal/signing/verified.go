@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/tsp"
 )
 
@@ -89,12 +90,9 @@ func (m *maker) checkLevel(out *made) error {
 	return fmt.Errorf("%w: level %q, not %s", errBroken, out.level, want)
 }
 
-func (m *maker) checkValue(src ades.Source, digest []byte) error {
-	value, err := sourceBytes(src, 1<<16)
-	if err != nil {
-		return err
-	}
-	return checkSignature(m.signing.Certificate, m.signing.Digest(), digest, value)
+// algorithm of the key, as the log names it.
+func (m *maker) algorithm() ades.Algorithm {
+	return pkix.Algorithm(pkix.AlgorithmIdentifier{}, m.signing.Digest(), m.signing.Certificate.PublicKey)
 }
 
 func checkSignature(cert *x509.Certificate, h crypto.Hash, digest, value []byte) error {

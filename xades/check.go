@@ -1,0 +1,19 @@
+package xades
+
+import (
+	"errors"
+
+	"rogito.dev/rogito/internal/xmldom"
+)
+
+// ErrSelection means that what Options says to sign, or to name the signature,
+// does not go with the document.
+var ErrSelection = errors.New("xades: elements to sign")
+
+// IsID says whether a text can be the Id of a signature: an XML name without a
+// colon.
+func IsID(s string) bool { return isNCName(s) }
+
+// CheckQuery says what is wrong with the syntax of an XPathQuery. What the
+// query selects is known only once there is a document.
+func CheckQuery(expr string) error { return xmldom.CheckXPath(expr) }
