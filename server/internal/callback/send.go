@@ -28,6 +28,7 @@ var Schedule = []time.Duration{5 * time.Second, 30 * time.Second, 5 * time.Minut
 const (
 	attemptLimit  = 30 * time.Second
 	longestDelay  = 24 * time.Hour
+	turnPause     = 250 * time.Millisecond // until an earlier state is looked for again
 	answerBytes   = 64 << 10
 	headerPurpose = "callback-headers"
 	bodyPurpose   = "callback-body"
@@ -144,6 +145,15 @@ func (s *Sender) attempt(ctx context.Context, a Args) error {
 	if d.Attempts != a.Attempt || !d.Active {
 		return nil // this attempt is settled
 	}
+	if d.Attempts == 0 {
+		waits, err := s.behind(ctx, d)
+		if err != nil {
+			return err
+		}
+		if waits {
+			return river.JobSnooze(turnPause)
+		}
+	}
 	d.StartedAt = s.now()
 	out, err := s.post(ctx, d)
 	if err != nil {
@@ -151,6 +161,18 @@ func (s *Sender) attempt(ctx context.Context, a Args) error {
 	}
 	d.Elapsed = s.now().Sub(d.StartedAt)
 	return s.settle(ctx, d, out)
+}
+
+// behind says that an earlier state of the same record was not tried yet: a
+// receiver hears of states in their order, as far as it takes them.
+func (s *Sender) behind(ctx context.Context, d *Delivery) (bool, error) {
+	var n int
+	err := s.db.Read().QueryRow(ctx, `select count(*) from callbacks where account_id = $1 and record_id = $2 and id < $3 and settled = 0 and active = 1`,
+		d.Account, d.Record, d.ID).Scan(&n)
+	if err != nil {
+		return false, fmt.Errorf("callback: earlier deliveries: %w", err)
+	}
+	return n > 0, nil
 }
 
 // outcome of one attempt: a status, or why there is none.
