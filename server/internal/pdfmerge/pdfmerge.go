@@ -39,14 +39,23 @@ func Merge(w io.Writer, password string, docs ...ades.Source) (err error) {
 	return nil
 }
 
-// Encrypt encrypts a document with AES-256 under a password.
+// Encrypt encrypts a document with AES-256 under a password, by the handler of
+// ISO 32000-2 (revision 6): that of Adobe's extension before it, which the
+// library takes for older versions of PDF, can be guessed too fast.
 func Encrypt(w io.Writer, doc ades.Source, password string) (err error) {
 	defer rescue(&err)
 	once.Do(api.DisableConfigDir)
 	c := model.NewAESConfiguration(password, password, 256)
 	c.ValidationMode = model.ValidationRelaxed
 	c.Permissions = model.PermissionsAll
-	if err := api.Encrypt(io.NewSectionReader(doc, 0, doc.Size()), w, c); err != nil {
+	c.Cmd = model.ENCRYPT
+	d, err := api.ReadValidateAndOptimize(io.NewSectionReader(doc, 0, doc.Size()), c)
+	if err != nil {
+		return fmt.Errorf("encrypt PDF: %w", err)
+	}
+	version := model.V20
+	d.HeaderVersion, d.RootVersion = &version, nil
+	if err := api.WriteContext(d, w); err != nil {
 		return fmt.Errorf("encrypt PDF: %w", err)
 	}
 	return nil
