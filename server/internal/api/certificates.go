@@ -82,8 +82,8 @@ type orderBody struct {
 	Subject          enroll.Subject `json:"subject,omitempty"`
 	Identification   string         `json:"identification,omitempty" doc:"video (default), spid, cie, cns or signature"`
 	KeyAlgorithm     string         `json:"keyAlgorithm,omitempty" doc:"P256 (default), P384, RSA2048, RSA3072, RSA4096"`
-	ValidityYears    int            `json:"validityYears,omitempty" doc:"1 to 3; default 3"`
-	SecurityLevel    int            `json:"securityLevel,omitempty" doc:"1 to 5; default 1, for otp 4"`
+	ValidityYears    *int           `json:"validityYears,omitempty" doc:"1 to 3; default 3"`
+	SecurityLevel    *int           `json:"securityLevel,omitempty" doc:"1 to 5; default 1, for otp 4"`
 }
 
 type buyInput struct {
@@ -104,12 +104,24 @@ func (c *Certificates) buy(ctx context.Context, in *buyInput) (Reply[certificate
 	b := in.Body
 	x, err := c.Service.Buy(ctx, account.CallerFrom(ctx).AccountID, enroll.Order{
 		Provider: provider, Kind: keys.Kind(kind), Owner: b.CertificateOwner, Reference: b.CustomReference, Subject: b.Subject,
-		Identification: b.Identification, Algorithm: b.KeyAlgorithm, Years: b.ValidityYears, Level: b.SecurityLevel, Callback: target,
+		Identification: b.Identification, Algorithm: b.KeyAlgorithm, Years: given(b.ValidityYears), Level: given(b.SecurityLevel), Callback: target,
 	})
 	if err != nil {
 		return Reply[certificateBought]{}, err
 	}
 	return boughtReply(x), nil
+}
+
+// given is the value of a number that may be absent: 0 is wrong where it is
+// not.
+func given(v *int) int {
+	switch {
+	case v == nil:
+		return 0
+	case *v == 0:
+		return -1
+	}
+	return *v
 }
 
 func (c *Certificates) bought(ctx context.Context, again store.Replay) (Reply[certificateBought], error) {
@@ -121,7 +133,7 @@ func (c *Certificates) bought(ctx context.Context, again store.Replay) (Reply[ce
 }
 
 func boughtReply(x *enroll.Certificate) Reply[certificateBought] {
-	return Reply[certificateBought]{Data: boughtWire(x), Message: "The purchase succeeded"}
+	return Created(boughtWire(x))
 }
 
 type certificateListInput struct {
