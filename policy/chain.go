@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"slices"
 	"time"
 
 	"rogito.dev/rogito/report"
@@ -22,8 +21,14 @@ type chainVerdict struct {
 	issuerKnown     bool
 	issuerRevoked   bool
 	issuerRevokedAt time.Time
-	best            time.Time
-	need            time.Time // the time that revocation data must speak for
+	asked
+}
+
+// asked says for which time a chain is judged.
+type asked struct {
+	best time.Time // the earliest proven time of what was signed
+	need time.Time // the time that revocation data must speak for
+	born time.Time // when the leaf is proven to have existed
 }
 
 // chain judges the paths of a certificate at the best proven time and returns
@@ -34,8 +39,8 @@ type chainVerdict struct {
 // judgement or of a later token's proof, but nobody renews the revocation data
 // inside a file; asking for data fresher than the token would fail every
 // LT signature a day after it was made.
-func (j *judge) chain(leaf string, best, need time.Time) chainVerdict {
-	none := chainVerdict{verdict: verdict{indication: report.Passed}, leaf: j.facts.Certificates[leaf], best: best, need: need}
+func (j *judge) chain(leaf string, q asked) chainVerdict {
+	none := chainVerdict{verdict: verdict{indication: report.Passed}, leaf: j.facts.Certificates[leaf], asked: q}
 	paths := j.facts.Paths[leaf]
 	if len(paths) > 0 {
 		none.path = paths[0]
@@ -47,7 +52,7 @@ func (j *judge) chain(leaf string, best, need time.Time) chainVerdict {
 	}
 	var first *chainVerdict
 	for _, p := range paths {
-		v := j.along(p, best, need)
+		v := j.along(p, q)
 		if v.passed() {
 			return v
 		}
@@ -59,8 +64,8 @@ func (j *judge) chain(leaf string, best, need time.Time) chainVerdict {
 }
 
 // along judges one path.
-func (j *judge) along(p *report.Path, best, need time.Time) chainVerdict {
-	v := chainVerdict{verdict: verdict{indication: report.Passed}, path: p, anchored: true, best: best, need: need}
+func (j *judge) along(p *report.Path, q asked) chainVerdict {
+	v := chainVerdict{verdict: verdict{indication: report.Passed}, path: p, anchored: true, asked: q}
 	v.leaf = j.facts.Certificates[p.Certificates[0]]
 	for _, text := range p.Problems {
 		v.lower(report.Indeterminate, report.CertificateChainGeneral)
@@ -69,9 +74,8 @@ func (j *judge) along(p *report.Path, best, need time.Time) chainVerdict {
 	j.service(&v, p)
 	// The anchor itself is trusted as it is: neither its validity nor its
 	// revocation is asked for.
-	for i, id := range p.Certificates[:len(p.Certificates)-1] {
-		cert, issuer := j.facts.Certificates[id], j.facts.Certificates[p.Certificates[i+1]]
-		j.member(&v, cert, issuer, i)
+	for i, m := range j.slide(p, q) {
+		j.member(&v, m, i)
 	}
 	if !v.passed() && v.sub == report.OutOfBoundsNoPOE && v.known && !v.revoked {
 		v.sub = report.OutOfBoundsNotRevoked
@@ -104,8 +108,8 @@ func (j *judge) service(v *chainVerdict, p *report.Path) {
 }
 
 // member judges one certificate below the anchor.
-func (j *judge) member(v *chainVerdict, cert, issuer *report.Certificate, depth int) {
-	r := j.revocation(cert, v.need)
+func (j *judge) member(v *chainVerdict, m member, depth int) {
+	cert, r := m.cert, m.revocation
 	if depth == 0 {
 		v.known, v.revoked, v.hold, v.revokedAt = r.known, r.revoked, r.hold, r.at
 	}
@@ -126,20 +130,29 @@ func (j *judge) member(v *chainVerdict, cert, issuer *report.Certificate, depth 
 		v.add(report.Info, "XCV", "The certificate of %s was revoked on %s, after the signature is known to exist.", cert.SubjectCN, day(r.at))
 	}
 	j.validity(v, cert)
-	if r.needed && !r.known {
-		if r.stale {
-			v.lower(report.Indeterminate, report.TryLater)
-			v.add(report.Error, "XCV", "The revocation data for %s is too old for %s.", cert.SubjectCN, day(v.need))
-		} else {
-			v.lower(report.Indeterminate, report.CertificateChainGeneral)
-			v.add(report.Error, "XCV", "There is no revocation data for %s.", cert.SubjectCN)
-		}
+	j.proven(v, m)
+	v.merge(j.algorithm("certificate of "+cert.SubjectCN, m.signed(), v.best))
+}
+
+// proven asks for revocation data, and for proof that it and the certificate
+// are from before their issuer could no longer be relied on.
+func (j *judge) proven(v *chainVerdict, m member) {
+	r, cert, name := m.revocation, m.cert, m.cert.SubjectCN
+	switch {
+	case m.forged:
+		v.lower(report.Indeterminate, m.control.sub)
+		v.add(report.Error, "XCV", "Nothing proves that the certificate of %s is from before %s, since when %s cannot be relied on.", name, day(m.control.time), m.control.name)
+	case !r.needed || r.known:
+	case r.unproven:
+		v.lower(report.Indeterminate, m.control.sub)
+		v.add(report.Error, "XCV", "Nothing proves that the revocation data for %s is from before %s, since when %s cannot be relied on.", name, day(m.control.time), m.control.name)
+	case r.stale:
+		v.lower(report.Indeterminate, report.TryLater)
+		v.add(report.Error, "XCV", "The revocation data for %s is too old for %s.", cert.SubjectCN, day(v.need))
+	default:
+		v.lower(report.Indeterminate, report.CertificateChainGeneral)
+		v.add(report.Error, "XCV", "There is no revocation data for %s.", cert.SubjectCN)
 	}
-	a := cert.Signed
-	if issuer != nil {
-		a.KeySize = issuer.KeySize
-	}
-	v.merge(j.algorithm("certificate of "+cert.SubjectCN, a, v.best))
 }
 
 func (j *judge) validity(v *chainVerdict, cert *report.Certificate) {
@@ -158,7 +171,9 @@ func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
 // revocationVerdict is what is known of one certificate at a time.
 type revocationVerdict struct {
 	needed, known, stale, revoked, hold bool
-	at                                  time.Time
+	// unproven: there is a "good" that may be younger than the control time.
+	unproven bool
+	at       time.Time
 }
 
 const (
@@ -168,8 +183,9 @@ const (
 
 // revocation weighs the statements about a certificate (clauses 5.2.5 and
 // 5.2.6.4). A permanent revocation counts wherever it is stated; "good" must
-// be fresh enough for the time in question.
-func (j *judge) revocation(cert *report.Certificate, best time.Time) revocationVerdict {
+// be fresh enough for the time in question, and proven to be from before the
+// control time where one was set.
+func (j *judge) revocation(cert *report.Certificate, best time.Time, c control) revocationVerdict {
 	v := revocationVerdict{needed: j.policy.Revocation.Required && !cert.OCSPNoCheck && !cert.ShortTerm}
 	if j.busy[cert.ID] {
 		return revocationVerdict{} // a responder that answers for itself
@@ -182,6 +198,10 @@ func (j *judge) revocation(cert *report.Certificate, best time.Time) revocationV
 	var reasons uint16
 	latest := true
 	for _, r := range j.facts.Revocations[cert.ID] {
+		if r.Status == "good" && !j.before(r.ID, c) {
+			v.unproven = true
+			continue
+		}
 		if !j.usable(r, cert) {
 			continue
 		}
@@ -240,37 +260,6 @@ func earlier(exists, made, at time.Time) time.Time {
 	return at
 }
 
-// speaker checks the path of a responder or list issuer at the time when it
-// spoke.
-func (j *judge) speaker(r *report.Revocation) bool {
-	for _, p := range j.facts.Paths[r.Signer] {
-		if p.Anchor == nil || len(p.Problems) > 0 {
-			continue
-		}
-		if j.speakerPath(p, r.ProducedAt) {
-			return true
-		}
-	}
-	return false
-}
-
-func (j *judge) speakerPath(p *report.Path, at time.Time) bool {
-	for _, id := range p.Certificates[:len(p.Certificates)-1] {
-		c := j.facts.Certificates[id]
-		if c == nil || at.Before(c.NotBefore) || at.After(c.NotAfter) {
-			return false
-		}
-		rv := j.revocation(c, at)
-		if rv.revoked && !rv.at.After(at) {
-			return false
-		}
-		if rv.needed && !rv.known && !slices.Contains(c.ExtKeyUsage, ekuOCSPSigning) && !rv.stale {
-			return false
-		}
-	}
-	return true
-}
-
 const ekuOCSPSigning = "1.3.6.1.5.5.7.3.9"
 
 // fresh is clause 5.2.5 with the policy's idea of it.
@@ -282,49 +271,4 @@ func (j *judge) fresh(r *report.Revocation, best time.Time) bool {
 		return !r.NextUpdate.Before(best)
 	}
 	return !r.ThisUpdate.Add(j.policy.Revocation.MaxAge).Before(best)
-}
-
-// describe writes the state of signer and issuer into a conclusion.
-func (v chainVerdict) describe(j *judge, c *report.Conclusion) {
-	if v.path != nil {
-		c.Path, c.Anchor = v.path.Certificates, v.path.Anchor
-		c.TrustedList = c.Anchor != nil && c.Anchor.Source == report.FromTrustedList
-	}
-	if v.leaf == nil {
-		return
-	}
-	own := v.anchored && len(v.path.Certificates) == 1
-	c.SignerStatus = status(v.leaf, v.best, v.known || own, v.revoked, v.hold)
-	if v.revoked {
-		c.RevokedAt = v.revokedAt
-	}
-	c.IssuerStatus = "UNKNOWN"
-	if v.path == nil || len(v.path.Certificates) < 2 {
-		return
-	}
-	issuer := j.facts.Certificates[v.path.Certificates[1]]
-	anchor := v.anchored && len(v.path.Certificates) == 2
-	if issuer != nil {
-		c.IssuerStatus = status(issuer, v.best, v.issuerKnown || anchor, v.issuerRevoked, false)
-	}
-	if v.issuerRevoked {
-		c.IssuerRevAt = v.issuerRevokedAt
-	}
-}
-
-// status is the word of the contract for a certificate at a time.
-func status(c *report.Certificate, at time.Time, known, revoked, hold bool) string {
-	switch {
-	case revoked && hold:
-		return "SUSPENDED"
-	case revoked:
-		return "REVOKED"
-	case at.Before(c.NotBefore):
-		return "NOT_YET_VALID"
-	case at.After(c.NotAfter):
-		return "EXPIRED"
-	case known:
-		return "VALID"
-	}
-	return "UNKNOWN"
 }

@@ -18,7 +18,7 @@ func (j *judge) signature(s *ades.Signature) *report.Conclusion {
 	v.merge(j.cryptography(s))
 	c.BestTime, c.Proven = j.best(s.ID)
 
-	ch := j.chain(ades.FactID(s.SigningCertificate), c.BestTime, c.BestTime)
+	ch := j.chain(ades.FactID(s.SigningCertificate), asked{c.BestTime, c.BestTime, j.bound(s, c.BestTime)})
 	if s.SigningCertificate != nil {
 		v.merge(ch.verdict)
 	}

@@ -31,7 +31,7 @@ func (j *judge) timestamp(t *ades.Timestamp) *report.Conclusion {
 		v.merge(j.format(s))
 		v.merge(j.identification(s))
 		v.merge(j.cryptography(s))
-		ch = j.chain(ades.FactID(s.SigningCertificate), c.BestTime, earliest(c.BestTime, t.Time))
+		ch = j.chain(ades.FactID(s.SigningCertificate), asked{c.BestTime, earliest(c.BestTime, t.Time), j.bound(s, c.BestTime)})
 		if s.SigningCertificate != nil {
 			v.merge(ch.verdict)
 			v.merge(j.unit(ch, t))

@@ -1,0 +1,147 @@
+package policy
+
+import (
+	"slices"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/report"
+)
+
+// control is the control time of EN 319 102-1 clause 5.6.2.2: the moment from
+// which an authority can no longer be relied on. What it signed must be proven
+// to be older. The zero value is no bound.
+type control struct {
+	time time.Time
+	sub  report.SubIndication
+	name string // of whom
+}
+
+// earlier slides the control time back; it never moves forward.
+func (c control) earlier(t time.Time, sub report.SubIndication, name string) control {
+	if c.time.IsZero() || t.Before(c.time) {
+		return control{t, sub, name}
+	}
+	return c
+}
+
+// member is one certificate of a path below its anchor.
+type member struct {
+	cert, issuer *report.Certificate
+	revocation   revocationVerdict
+	control      control // set by those above it
+	forged       bool    // the certificate itself is not proven to be older
+}
+
+// signed is the algorithm under the certificate, with the issuer's key.
+func (m member) signed() ades.Algorithm {
+	a := m.cert.Signed
+	if m.issuer != nil {
+		a.KeySize = m.issuer.KeySize
+	}
+	return a
+}
+
+// slide is the validation time sliding process: from the certificate below
+// the anchor down to the leaf, each one that was revoked, has expired or was
+// signed with algorithms that are broken by now moves the control time back
+// for all that is below it. Revocation data that is merely old does not move
+// it: clause 5.5 takes that of the file for the time of the signature.
+func (j *judge) slide(p *report.Path, q asked) []member {
+	out := make([]member, len(p.Certificates)-1)
+	var c control
+	for i := len(out) - 1; i >= 0; i-- {
+		m := member{cert: j.facts.Certificates[p.Certificates[i]], issuer: j.facts.Certificates[p.Certificates[i+1]], control: c}
+		m.revocation = j.revocation(m.cert, q.need, c)
+		exists, _ := j.best(m.cert.ID)
+		if i == 0 {
+			exists = earliest(exists, q.born)
+		}
+		m.forged = !c.time.IsZero() && exists.After(c.time)
+		out[i] = m
+		c = j.after(c, m)
+	}
+	return out
+}
+
+// after is the control time for what a certificate issued.
+func (j *judge) after(c control, m member) control {
+	name := m.cert.SubjectCN
+	if r := m.revocation; r.revoked && !r.hold {
+		c = c.earlier(r.at, report.RevokedCANoPOE, name)
+	}
+	if j.at.After(m.cert.NotAfter) {
+		c = c.earlier(m.cert.NotAfter, report.OutOfBoundsNoPOE, name)
+	}
+	if until, ok := j.reliable(m.signed()); ok && j.at.After(until) {
+		c = c.earlier(until, report.CryptoConstraintsFailureNoPOE, name)
+	}
+	return c
+}
+
+// reliable is the end of the first part of an algorithm to become weak; false
+// when none is foreseen. One that is not accepted at all fails elsewhere.
+func (j *judge) reliable(a ades.Algorithm) (until time.Time, ends bool) {
+	d, _ := j.policy.digestUntil(a.Digest)
+	k, _ := j.policy.keyUntil(a.Key, a.KeySize)
+	switch {
+	case d.IsZero():
+		return k, !k.IsZero()
+	case k.IsZero() || d.Before(k):
+		return d, true
+	}
+	return k, true
+}
+
+// before reports whether an object is proven to be from before a control time.
+func (j *judge) before(id string, c control) bool {
+	if c.time.IsZero() {
+		return true
+	}
+	exists, _ := j.best(id)
+	return !exists.After(c.time)
+}
+
+// bound tells since when the signing certificate is proven to exist: a signed
+// reference with its digest is as old as the signature.
+func (j *judge) bound(s *ades.Signature, best time.Time) time.Time {
+	for _, r := range s.CertificateRefs {
+		if r.DigestMatch == ades.Yes {
+			return best
+		}
+	}
+	return j.at
+}
+
+// speaker checks the path of a responder or list issuer at the time when it
+// spoke, and that none on it was revoked before the statement is proven to
+// exist: whoever has their key can date it back.
+func (j *judge) speaker(r *report.Revocation) bool {
+	exists, _ := j.best(r.ID)
+	for _, p := range j.facts.Paths[r.Signer] {
+		if p.Anchor == nil || len(p.Problems) > 0 {
+			continue
+		}
+		if j.speakerPath(p, r.ProducedAt, exists) {
+			return true
+		}
+	}
+	return false
+}
+
+func (j *judge) speakerPath(p *report.Path, at, exists time.Time) bool {
+	for _, id := range p.Certificates[:len(p.Certificates)-1] {
+		c := j.facts.Certificates[id]
+		if c == nil || at.Before(c.NotBefore) || at.After(c.NotAfter) {
+			return false
+		}
+		rv := j.revocation(c, at, control{})
+		if rv.revoked && (!rv.at.After(at) || !rv.at.After(exists)) {
+			return false
+		}
+		if rv.needed && !rv.known && !slices.Contains(c.ExtKeyUsage, ekuOCSPSigning) && !rv.stale {
+			return false
+		}
+	}
+	return true
+}
