@@ -1,0 +1,271 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+type bought struct{ ID, State, CertificateLink string }
+
+func (s *site) buy(kind string, more m) bought {
+	s.t.Helper()
+	body := m{"certificateOwner": "Elsa Prova"}
+	for k, v := range more {
+		body[k] = v
+	}
+	a := s.do("POST", "/certificates/namirial-"+kind, body)
+	var b bought
+	if a.Status != 200 || json.Unmarshal(a.Data, &b) != nil {
+		s.t.Fatalf("%d/%d %s", a.Status, a.code(), a.Message)
+	}
+	return b
+}
+
+// upload posts files to a page.
+func (s *site) upload(link, action string, files map[string][]byte) (int, string) {
+	s.t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	_ = w.WriteField("action", action)
+	for name, data := range files {
+		f, err := w.CreateFormFile(name, name+".bin")
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		_, _ = f.Write(data)
+	}
+	w.Close()
+	resp, err := http.Post(link, w.FormDataContentType(), &b)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	page, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(page)
+}
+
+func (s *site) certificateState(id string) string {
+	s.t.Helper()
+	var c struct{ State string }
+	if err := json.Unmarshal(s.do("GET", "/certificates/"+id, nil).Data, &c); err != nil {
+		s.t.Fatal(err)
+	}
+	return c.State
+}
+
+func TestIdentificationByVideo(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		c := s.buy("automatic", nil)
+		if a := s.do("POST", "/certificates/"+c.ID+"/review", m{"approve": true}); a.Status != 409 || a.code() != 145 {
+			t.Errorf("review before anything was handed in: %d/%d", a.Status, a.code())
+		}
+		if code, _ := s.upload(c.CertificateLink, "video", map[string][]byte{"video": []byte("moving")}); code != 422 {
+			t.Errorf("without a photo: %d", code)
+		}
+		if code, page := s.upload(c.CertificateLink, "video", map[string][]byte{"video": []byte("moving"), "photo": []byte("still")}); code != 200 || s.certificateState(c.ID) != "REGISTERING" {
+			t.Fatalf("%d %s", code, page)
+		}
+		if a := s.do("POST", "/certificates/"+c.ID+"/review", m{"approve": true, "reason": "same face"}); a.Status != 200 || s.certificateState(c.ID) != "DONE" {
+			t.Fatalf("%d %s", a.Status, a.Message)
+		}
+		if page := s.page(c.CertificateLink, nil); element(page, "certificate-password") != "" || !strings.Contains(page, `id="reveal"`) {
+			t.Error("a mere visit shows the credentials")
+		}
+		if page := s.page(c.CertificateLink, url.Values{"action": {"reveal"}}); element(page, "certificate-password") == "" {
+			t.Errorf("no credentials: %s", page)
+		}
+		c = s.buy("automatic", nil)
+		s.upload(c.CertificateLink, "video", map[string][]byte{"video": []byte("moving"), "photo": []byte("still")})
+		if a := s.do("POST", "/certificates/"+c.ID+"/review", m{"approve": false}); a.Status != 200 || s.certificateState(c.ID) != "CANCELLED" {
+			t.Errorf("refused: %d %s", a.Status, s.certificateState(c.ID))
+		}
+	})
+}
+
+// The sandbox's own signatures identify whom they are by, and nobody else.
+func TestIdentificationBySignature(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		r := s.sign(b64(samplePDF))
+		signed := s.download(r.ID, "signedDocument")
+		wrong := s.buy("automatic", m{"identification": "signature", "certificateOwner": "Somebody Else"})
+		if code, _ := s.upload(wrong.CertificateLink, "signature", map[string][]byte{"document": signed}); code != 422 || s.certificateState(wrong.ID) != "NEW" {
+			t.Errorf("somebody else: %d %s", code, s.certificateState(wrong.ID))
+		}
+		right := s.buy("automatic", m{"identification": "signature", "certificateOwner": "Ada Prova"})
+		if code, _ := s.upload(right.CertificateLink, "signature", map[string][]byte{"document": samplePDF}); code != 422 {
+			t.Errorf("an unsigned document: %d", code)
+		}
+		if code, _ := s.upload(right.CertificateLink, "signature", map[string][]byte{"document": append(bytes.Clone(signed), "tampered"...)}); code != 422 {
+			t.Errorf("a document that was changed: %d", code)
+		}
+		code, page := s.upload(right.CertificateLink, "signature", map[string][]byte{"document": signed})
+		if code != 200 || element(page, "certificate-username") == "" || s.certificateState(right.ID) != "DONE" {
+			t.Errorf("%d %s", code, page)
+		}
+	})
+}
+
+func TestPurchaseFaults(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		for _, c := range []struct {
+			path string
+			body m
+			want int
+		}{
+			{"acme-automatic", m{"certificateOwner": "x"}, 305},
+			{"provider-quantum", m{"certificateOwner": "x"}, 305},
+			{"provider-automatic", m{}, 310},
+			{"provider-automatic", m{"certificateOwner": 7}, 310},
+			{"provider-automatic", m{"certificateOwner": "x", "keyAlgorithm": "DSA"}, 310},
+			{"provider-automatic", m{"certificateOwner": "x", "validityYears": 4}, 310},
+			{"provider-automatic", m{"certificateOwner": "x", "identification": "magic"}, 310},
+			{"provider-automatic", m{"certificateOwner": "x", "subject": m{"country": "ITA"}}, 310},
+			{"provider-automatic", m{"certificateOwner": "x", "identification": "spid"}, 311},
+			{"provider-automatic", m{"certificateOwner": "x", "identification": "cie"}, 311},
+			{"provider-automatic", m{"certificateOwner": "x", "identification": "cns"}, 311},
+			{"provider-automatic", m{"certificateOwner": "x", "callback": m{"url": "http://10.0.0.1/"}}, 706},
+		} {
+			if a := s.do("POST", "/certificates/"+c.path, c.body); a.code() != c.want {
+				t.Errorf("%s %v: %d/%d %s, want %d", c.path, c.body, a.Status, a.code(), a.Message, c.want)
+			}
+		}
+		c := s.buy("eseal", nil)
+		if a := s.do("POST", "/certificates/"+c.ID+"/cancel", nil); a.Status != 200 || s.certificateState(c.ID) != "CANCELLED" {
+			t.Errorf("cancel: %d", a.Status)
+		}
+		if a := s.do("POST", "/certificates/"+c.ID+"/cancel", nil); a.code() != 145 {
+			t.Errorf("cancel again: %d", a.code())
+		}
+		wrong := strings.Replace(c.CertificateLink, c.ID+"/", c.ID+"/x", 1)
+		resp, err := http.Get(wrong)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != 404 {
+			t.Errorf("a guessed link: %d", resp.StatusCode)
+		}
+	})
+}
+
+func TestNewPasswordAndNewDevice(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		c := s.buy("otp", nil)
+		page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
+		user, pass, secret := element(page, "certificate-username"), element(page, "certificate-password"), element(page, "otp-secret")
+		if a := s.do("POST", "/certificates/"+c.ID+"/password", m{"old": "wrong-one", "new": "a new password"}); a.code() != 310 {
+			t.Errorf("wrong old password: %d/%d", a.Status, a.code())
+		}
+		if a := s.do("POST", "/certificates/"+c.ID+"/password", m{"old": pass, "new": "a new password"}); a.Status != 200 {
+			t.Fatalf("%d %s", a.Status, a.Message)
+		}
+		var again bought
+		if a := s.do("POST", "/certificates/"+c.ID+"/enrol", nil); a.Status != 200 || json.Unmarshal(a.Data, &again) != nil || again.CertificateLink == "" {
+			t.Fatalf("%d %s", a.Status, a.Message)
+		}
+		if page := s.page(again.CertificateLink, url.Values{"action": {"device"}, "password": {"guess"}}); element(page, "otp-secret") != "" {
+			t.Error("a device is enrolled without the password")
+		}
+		page = s.page(again.CertificateLink, url.Values{"action": {"device"}, "password": {"a new password"}})
+		fresh := element(page, "otp-secret")
+		if fresh == "" || fresh == secret {
+			t.Fatalf("%s", page)
+		}
+		sign := func(secret string) *record {
+			code, _ := keys.Code(secret, time.Now())
+			return s.record(s.do("POST", "/EU-QES_otp", m{"inputDocuments": b64(samplePDF), "certificateUsername": user, "certificatePassword": "a new password", "certificateOtp": code}))
+		}
+		if r := sign(secret); r.number() != 116 {
+			t.Errorf("the old device: %s %d", r.State, r.number())
+		}
+		if r := sign(fresh); r.State != "DONE" {
+			t.Errorf("the new device: %s", deref(r.ErrorMessage))
+		}
+	})
+}
+
+// Level 3: mutual TLS with a certificate registered for the account.
+func TestMutualTLS(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile := selfSigned(t, dir)
+	trusting := http.DefaultTransport.(*http.Transport)
+	saved := trusting.TLSClientConfig
+	defer func() { trusting.TLSClientConfig = saved }()
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusting.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // a test's own certificate
+	s := newSite(t, func(c *Config) { c.TLS = TLSConfig{Cert: certFile, Key: keyFile, ClientCA: certFile} })
+	c := s.buy("automatic", m{"securityLevel": 3})
+	page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
+	body := m{"inputDocuments": b64(samplePDF), "certificateUsername": element(page, "certificate-username"), "certificatePassword": element(page, "certificate-password")}
+	present := func() {
+		trusting.CloseIdleConnections()
+		trusting.TLSClientConfig = &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{pair}} //nolint:gosec // as above
+	}
+	if a := s.do("POST", "/EU-QES_automatic", body); a.code() != 129 {
+		t.Errorf("without a certificate: %d/%d", a.Status, a.code())
+	}
+	present()
+	if a := s.do("POST", "/EU-QES_automatic", body); a.code() != 129 {
+		t.Errorf("with one that is not registered: %d/%d", a.Status, a.code())
+	}
+	text, err := os.ReadFile(certFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := s.do("POST", "/client-certificates", m{"name": "mine", "certificate": string(text)}); a.Status != 200 {
+		t.Fatalf("%d %s", a.Status, a.Message)
+	}
+	if r := s.record(s.do("POST", "/EU-QES_automatic", body)); r.State != "DONE" {
+		t.Errorf("%s", deref(r.ErrorMessage))
+	}
+}
+
+// When the audit cannot be written nothing is signed; the rest goes on.
+func TestSigningStopsWithoutAudit(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		room, err := Open(context.Background(), s.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer room.Close()
+		exec := func(query string) {
+			t.Helper()
+			err := room.db.Write(context.Background(), func(tx *store.Tx) error {
+				_, err := tx.Exec(context.Background(), query)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.sign(b64(samplePDF)) // the key is in memory
+		exec(`alter table audit_events rename to audit_gone`)
+		a := s.do("POST", "/EU-QES_automatic", s.body(b64(samplePDF)))
+		if a.Status != 503 || a.code() != 105 || a.Header.Get("Retry-After") == "" {
+			t.Errorf("%d/%d %s", a.Status, a.code(), a.Message)
+		}
+		if a := s.do("POST", "/verify", m{"inputDocument": b64(samplePDF)}); a.Status != 200 {
+			t.Errorf("verification stops too: %d", a.Status)
+		}
+		exec(`alter table audit_gone rename to audit_events`)
+		if r := s.sign(b64(samplePDF)); r.State != "DONE" {
+			t.Errorf("afterwards: %s", deref(r.ErrorMessage))
+		}
+	})
+}
