@@ -234,9 +234,12 @@ func TestDocument(t *testing.T) {
 			}
 		}
 	})
-	limits := Limits{Bytes: 1 << 20, Time: 500 * time.Millisecond}
 	get := func(r Request) (string, error) {
 		var b bytes.Buffer
+		limits := Limits{Bytes: 1 << 20}
+		if r.URL == "/slow" {
+			limits.Time = 500 * time.Millisecond
+		}
 		r.URL = base + r.URL
 		err := g.Document(context.Background(), r, limits, &b)
 		return b.String(), err
