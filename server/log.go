@@ -35,7 +35,7 @@ func newLogger(cfg LogConfig, w io.Writer) (*slog.Logger, func()) {
 		}
 		return slog.NewJSONHandler(out, opts)
 	}
-	return slog.New(requestHandler{Handler: make(redact), access: make(nil), out: out}), out.flush
+	return slog.New(requestHandler{Handler: make(redact), access: make(nil), out: out, text: text}), out.flush
 }
 
 // requestHandler names the request a line belongs to. Lines of the access log
@@ -45,6 +45,7 @@ type requestHandler struct {
 	slog.Handler
 	access slog.Handler
 	out    *lines
+	text   bool
 }
 
 func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
@@ -62,11 +63,11 @@ func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
 }
 
 func (h requestHandler) WithAttrs(a []slog.Attr) slog.Handler {
-	return requestHandler{h.Handler.WithAttrs(a), h.access.WithAttrs(a), h.out}
+	return requestHandler{h.Handler.WithAttrs(a), h.access.WithAttrs(a), h.out, h.text}
 }
 
 func (h requestHandler) WithGroup(name string) slog.Handler {
-	return requestHandler{h.Handler.WithGroup(name), h.access.WithGroup(name), h.out}
+	return requestHandler{h.Handler.WithGroup(name), h.access.WithGroup(name), h.out, h.text}
 }
 
 // secretWords in the name of an attribute hide its value.

@@ -167,6 +167,7 @@ func (s *Server) newAPI() *api.API {
 		Timeout:     s.cfg.Limits.Timeout,
 		Proxies:     proxies,
 		Observe:     s.observe,
+		Access:      accessLog(s.log),
 	})
 	a.Mount("/healthz", http.HandlerFunc(s.health.healthy))
 	a.Mount("/readyz", http.HandlerFunc(s.health.ready))

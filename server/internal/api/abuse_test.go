@@ -190,7 +190,7 @@ func TestOverloadIsAnsweredEarly(t *testing.T) {
 			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/broken/slow", nil))
 		})
 	}
-	for len(a.slots) < 2 {
+	for a.running.Load() < 2 {
 		time.Sleep(time.Millisecond)
 	}
 	begin := time.Now()

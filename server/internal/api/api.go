@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -51,6 +52,7 @@ type Options struct {
 	Patience    time.Duration // for a client to send one piece of a body; 30 seconds
 	Proxies     Proxies       // whose word on the client's address is believed
 	Observe     func(Observation)
+	Access      func(Access) // writes what the log tells of a request; nil: as Log does
 }
 
 // API routes requests to operations and describes them.
@@ -59,8 +61,12 @@ type API struct {
 	router chi.Router
 	doc    *huma.OpenAPI
 	ops    []Op
-	slots  chan struct{}
 	log    *slog.Logger
+
+	// direct are the GETs without anything variable in their paths, the busiest
+	// among them: they are found without the router.
+	direct  map[string]func(*call, *http.Request)
+	running atomic.Int64
 
 	describe sync.Once
 	spec     description
@@ -90,7 +96,7 @@ func New(opts Options) *API {
 		opts:   opts,
 		router: chi.NewRouter(),
 		log:    opts.Log,
-		slots:  make(chan struct{}, opts.MaxInFlight),
+		direct: map[string]func(*call, *http.Request){},
 	}
 	a.doc = newDocument(opts)
 	a.router.NotFound(a.NotFound)

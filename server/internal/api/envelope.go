@@ -61,24 +61,24 @@ func seal[D any](r Reply[D], err error) (answer, error) {
 
 // Encoded is an answer in the making of an operation that writes its own JSON.
 type Encoded struct {
-	Buf    []byte // append to it: the whole answer, envelope included
-	Type   string // media type; empty: application/json
-	header http.Header
-	match  string
-	same   bool
+	Buf   []byte // append to it: the whole answer, envelope included
+	Type  string // media type; empty: application/json
+	call  *call
+	match string
+	same  bool
 }
 
 var encodedPool = sync.Pool{New: func() any { return &Encoded{Buf: make([]byte, 0, 16<<10)} }}
 
 func newEncoded(c *call, r *http.Request) *Encoded {
 	e := encodedPool.Get().(*Encoded)
-	e.Buf, e.Type, e.header, e.same = e.Buf[:0], "", c.Header(), false
+	e.Buf, e.Type, e.call, e.same = e.Buf[:0], "", c, false
 	e.match = r.Header.Get("If-None-Match")
 	return e
 }
 
 func (e *Encoded) free() {
-	e.header = nil
+	e.call = nil
 	if cap(e.Buf) <= 1<<20 {
 		encodedPool.Put(e)
 	}
@@ -87,13 +87,10 @@ func (e *Encoded) free() {
 // NotModified states the answer's entity tag (quoted) and reports whether the
 // client has it already: then nothing needs to be written, nor charged.
 func (e *Encoded) NotModified(etag string) bool {
-	e.Set("ETag", etag)
+	setHeader(e.call, "Etag", etag)
 	e.same = matches(e.match, etag)
 	return e.same
 }
-
-// Set sets a header of the answer.
-func (e *Encoded) Set(name, value string) { e.header.Set(name, value) }
 
 func matches(list, etag string) bool {
 	for list != "" {
@@ -192,12 +189,16 @@ func (a *API) writeEncoded(w http.ResponseWriter, r *http.Request, op *Op, e *En
 		return
 	}
 	if e.Type != "" {
-		w.Header()["Content-Type"] = []string{e.Type}
+		setHeader(w, "Content-Type", e.Type)
 	}
 	a.writeJSON(w, r, op, e.Buf)
 }
 
-var jsonType = []string{"application/json"}
+// Values of headers that no answer changes.
+var (
+	jsonType     = []string{"application/json"}
+	varyEncoding = []string{"Accept-Encoding"}
+)
 
 func (a *API) writeJSON(w http.ResponseWriter, r *http.Request, op *Op, body []byte) {
 	h := w.Header()
@@ -205,13 +206,17 @@ func (a *API) writeJSON(w http.ResponseWriter, r *http.Request, op *Op, body []b
 		h["Content-Type"] = jsonType
 	}
 	if op.Gzip && len(body) > 1024 && h["Content-Encoding"] == nil {
-		h["Vary"] = append(h["Vary"], "Accept-Encoding")
+		if h["Vary"] == nil {
+			h["Vary"] = varyEncoding
+		} else {
+			h["Vary"] = append(h["Vary"], varyEncoding...)
+		}
 		if acceptsGzip(r) {
 			writeGzip(w, body)
 			return
 		}
 	}
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	setHeader(w, "Content-Length", strconv.Itoa(len(body)))
 	w.Write(body)
 }
 

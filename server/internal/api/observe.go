@@ -39,6 +39,21 @@ type Observation struct {
 	Caller  *account.Caller // nil where nobody was asked for, or nobody let in
 }
 
+// Access is what the log tells of one request.
+type Access struct {
+	Time    time.Time // when it was answered
+	Level   slog.Level
+	ID      string
+	Method  string
+	Path    string
+	Status  int
+	Code    int
+	Bytes   int64
+	Elapsed time.Duration
+	Account string
+	Address string
+}
+
 // call is what is known of one request while it is answered. It is the
 // request's context and the response's writer as well, because one allocation
 // for all of it is what a request in ten microseconds can afford.
@@ -53,7 +68,10 @@ type call struct {
 	message string
 	size    int64
 	spool   *upload.Spool
-	routing chi.Context
+	routing *chi.Context // nil where no router was needed
+
+	values [6]string // of the headers that most answers have
+	set    int
 }
 
 type callKey struct{}
@@ -69,7 +87,9 @@ func (c *call) Value(key any) any {
 	case callKey{}:
 		return c
 	case chi.RouteCtxKey:
-		return &c.routing
+		if c.routing != nil {
+			return c.routing
+		}
 	case callerKey:
 		if c.caller != nil {
 			return c.caller
@@ -81,6 +101,9 @@ func (c *call) Value(key any) any {
 }
 
 func callFrom(ctx context.Context) *call {
+	if c, ok := ctx.(*call); ok {
+		return c
+	}
 	c, _ := ctx.Value(callKey{}).(*call)
 	return c
 }
@@ -91,6 +114,19 @@ func SetHeader(ctx context.Context, name, value string) {
 	if c := callFrom(ctx); c != nil {
 		c.Header().Set(name, value)
 	}
+}
+
+// setHeader sets a header by its canonical name; of a call without an
+// allocation, if it is one of the first.
+func setHeader(w http.ResponseWriter, name, value string) {
+	c, ok := w.(*call)
+	if !ok || c.set == len(c.values) {
+		w.Header()[name] = []string{value}
+		return
+	}
+	c.values[c.set] = value
+	c.set++
+	c.ResponseWriter.Header()[name] = c.values[c.set-1 : c.set : c.set]
 }
 
 func (c *call) WriteHeader(status int) {
@@ -137,21 +173,22 @@ func (a *API) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		c := &call{ResponseWriter: w, Context: r.Context(), id: requestID(r)}
-		w.Header()["X-Request-Id"] = []string{c.id}
-		c.routing.Routes = a.router
+		setHeader(c, "X-Request-Id", c.id)
 		r = r.WithContext(c)
 		r.RemoteAddr = a.opts.Proxies.client(r)
 		defer a.finish(c, r, start)
-		select {
-		case a.slots <- struct{}{}:
-			defer func() { <-a.slots }()
-		default:
-			if !unlimited(r.URL.Path) {
-				a.fail(c, r, &fault.Error{Code: 105, Text: "the server is busy", RetryAfter: retrySoon})
-				return
-			}
+		if a.running.Add(1) > int64(a.opts.MaxInFlight) && !unlimited(r.URL.Path) {
+			a.running.Add(-1)
+			a.fail(c, r, &fault.Error{Code: 105, Text: "the server is busy", RetryAfter: retrySoon})
+			return
 		}
+		defer a.running.Add(-1)
 		defer a.recover(c, r)
+		if h := a.direct[r.URL.Path]; h != nil && r.Method == http.MethodGet && r.URL.RawPath == "" {
+			h(c, r)
+			return
+		}
+		c.routing = &chi.Context{Routes: a.router}
 		next.ServeHTTP(c, r)
 	})
 }
@@ -197,16 +234,24 @@ func (a *API) finish(c *call, r *http.Request, start time.Time) {
 	if !a.log.Enabled(r.Context(), level) {
 		return
 	}
+	line := Access{
+		Time: start.Add(elapsed), Level: level, ID: c.id, Method: r.Method, Path: a.loggedPath(c, r), Status: c.status,
+		Code: c.code, Bytes: c.size, Elapsed: elapsed, Account: c.accountID(), Address: host(r.RemoteAddr),
+	}
+	if a.opts.Access != nil {
+		a.opts.Access(line)
+		return
+	}
 	a.log.LogAttrs(r.Context(), level, AccessLine,
-		slog.String("request", c.id),
-		slog.String("method", r.Method),
-		slog.String("path", a.loggedPath(c, r)),
-		slog.Int("status", c.status),
-		slog.Int("code", c.code),
-		slog.Int64("bytes", c.size),
-		slog.Duration("elapsed", elapsed),
-		slog.String("account", c.accountID()),
-		slog.String("address", host(r.RemoteAddr)))
+		slog.String("request", line.ID),
+		slog.String("method", line.Method),
+		slog.String("path", line.Path),
+		slog.Int("status", line.Status),
+		slog.Int("code", line.Code),
+		slog.Int64("bytes", line.Bytes),
+		slog.Duration("elapsed", line.Elapsed),
+		slog.String("account", line.Account),
+		slog.String("address", line.Address))
 }
 
 // loggedPath is the path without what may be a secret: the pattern where a

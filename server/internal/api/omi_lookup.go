@@ -106,7 +106,7 @@ func (o *OMI) spend(ctx context.Context, n int) error {
 		return err
 	}
 	if c := callFrom(ctx); c != nil && left >= 0 {
-		c.Header()["X-Quota-Remaining"] = []string{strconv.FormatInt(left, 10)}
+		setHeader(c, "X-Quota-Remaining", strconv.FormatInt(left, 10))
 	}
 	return nil
 }

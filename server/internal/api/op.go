@@ -108,32 +108,36 @@ type runner func(c *call, r *http.Request) (answer, error)
 
 func (a *API) add(op Op, run runner) {
 	segment := firstSegment(op.Path)
-	h := func(w http.ResponseWriter, r *http.Request) {
-		c := callFrom(r.Context())
+	h := func(c *call, r *http.Request) {
 		c.route = op.Path
 		defer c.close()
 		if op.Source != nil {
-			w.Header()["X-Data-Source"] = op.Source
+			c.Header()["X-Data-Source"] = op.Source
 		}
 		if !op.Public {
 			caller, err := a.admit(r, &op, segment)
 			if err != nil {
-				a.fail(w, r, err)
+				a.fail(c, r, err)
 				return
 			}
 			c.caller = caller
 		}
 		ans, err := run(c, r)
 		if err != nil {
-			a.fail(w, r, err)
+			a.fail(c, r, err)
 			return
 		}
-		a.write(w, r, &op, ans)
+		a.write(c, r, &op, ans)
 	}
 	a.ops = append(a.ops, op)
-	a.router.MethodFunc(op.Method, op.Path, h)
-	if op.Method == http.MethodGet {
-		a.router.MethodFunc(http.MethodHead, op.Path, h)
+	routed := func(_ http.ResponseWriter, r *http.Request) { h(callFrom(r.Context()), r) }
+	a.router.MethodFunc(op.Method, op.Path, routed)
+	if op.Method != http.MethodGet {
+		return
+	}
+	a.router.MethodFunc(http.MethodHead, op.Path, routed)
+	if !strings.Contains(op.Path, "{") {
+		a.direct[op.Path] = h
 	}
 }
 
