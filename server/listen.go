@@ -11,8 +11,6 @@ import (
 	"net/http"
 	"os"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
 // listener opens the port, with TLS where the configuration has it and a bound
@@ -23,7 +21,7 @@ func listener(ctx context.Context, cfg *Config) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	ln = netutil.LimitListener(ln, cfg.Limits.Connections)
+	ln = limit(ln, cfg.Limits.Connections)
 	if cfg.TLS.Cert == "" {
 		return ln, nil
 	}

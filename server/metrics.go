@@ -1,11 +1,13 @@
 package server
 
 import (
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -19,7 +21,11 @@ type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
-	known    sync.Map // series → prometheus.Observer: looking a series up by labels costs more than observing
+
+	// Looking a series up by its labels costs more than observing: those that
+	// were seen are in a map that is never written to, only replaced.
+	known atomic.Pointer[map[series]prometheus.Observer]
+	mu    sync.Mutex // of who replaces it
 }
 
 type series struct {
@@ -40,6 +46,7 @@ func newMetrics() *metrics {
 			Help: "Refusals by the code in the envelope.",
 		}, []string{"code"}),
 	}
+	m.known.Store(&map[series]prometheus.Observer{})
 	m.registry.MustRegister(m.requests, m.errors, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -50,14 +57,24 @@ func (m *metrics) observe(o api.Observation) {
 		o.Method = "other" // a client must not be able to make series
 	}
 	key := series{o.Method, o.Route, o.Status}
-	v, ok := m.known.Load(key)
-	if !ok {
-		v, _ = m.known.LoadOrStore(key, m.requests.WithLabelValues(o.Method, o.Route, strconv.Itoa(o.Status)))
+	v := (*m.known.Load())[key]
+	if v == nil {
+		v = m.learn(key)
 	}
-	v.(prometheus.Observer).Observe(o.Elapsed.Seconds())
+	v.Observe(o.Elapsed.Seconds())
 	if o.Code != 0 {
 		m.errors.WithLabelValues(strconv.Itoa(o.Code)).Inc()
 	}
+}
+
+func (m *metrics) learn(key series) prometheus.Observer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v := m.requests.WithLabelValues(key.method, key.route, strconv.Itoa(key.status))
+	more := maps.Clone(*m.known.Load())
+	more[key] = v
+	m.known.Store(&more)
+	return v
 }
 
 func knownMethod(m string) bool {

@@ -1,0 +1,144 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// limited accepts so many connections at once and no more: further ones wait
+// in the system's queue. Its connections are sparing with deadlines.
+type limited struct {
+	net.Listener
+	slots  chan struct{}
+	closed context.Context
+	close  context.CancelFunc
+}
+
+func limit(ln net.Listener, most int) *limited {
+	l := &limited{Listener: ln, slots: make(chan struct{}, most)}
+	l.closed, l.close = context.WithCancel(context.Background())
+	return l
+}
+
+// Accept waits for a connection, and for another to end where there are too many.
+func (l *limited) Accept() (net.Conn, error) {
+	select {
+	case l.slots <- struct{}{}:
+	case <-l.closed.Done():
+		return nil, net.ErrClosed
+	}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.slots
+		return nil, err
+	}
+	s := &sparing{Conn: c, release: sync.OnceFunc(func() { <-l.slots })}
+	s.read.set, s.write.set = c.SetReadDeadline, c.SetWriteDeadline
+	return s, nil
+}
+
+func (l *limited) Close() error {
+	l.close()
+	return l.Listener.Close()
+}
+
+// sparing is a connection that sets few of the deadlines it is asked for. Where
+// one is armed that comes sooner, it stays: should it pass while somebody
+// waits, it is set anew and the wait goes on. net/http asks for seven in a
+// request that takes ten microseconds, and each takes a part of one.
+type sparing struct {
+	net.Conn
+	release     func()
+	read, write deadline
+}
+
+func (s *sparing) Read(p []byte) (int, error) {
+	for {
+		n, err := s.Conn.Read(p)
+		if err == nil || n > 0 || !s.read.early(err) {
+			return n, err
+		}
+	}
+}
+
+func (s *sparing) Write(p []byte) (n int, err error) {
+	for {
+		var k int
+		k, err = s.Conn.Write(p[n:])
+		if n += k; err == nil || !s.write.early(err) {
+			return n, err
+		}
+	}
+}
+
+func (s *sparing) SetReadDeadline(t time.Time) error  { return s.read.want(t) }
+func (s *sparing) SetWriteDeadline(t time.Time) error { return s.write.want(t) }
+func (s *sparing) SetDeadline(t time.Time) error {
+	return errors.Join(s.read.want(t), s.write.want(t))
+}
+
+// CloseWrite says that no more will come: so a refusal reaches a client that
+// is still sending.
+func (s *sparing) CloseWrite() error {
+	if c, ok := s.Conn.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+func (s *sparing) Close() error {
+	defer s.release()
+	return s.Conn.Close()
+}
+
+// deadline is one direction's: the one asked for, and the one that is set,
+// which is never later.
+type deadline struct {
+	mu     sync.Mutex
+	set    func(time.Time) error
+	wanted time.Time // zero: none
+	armed  time.Time // zero: none
+	cut    bool      // armed to break off at once
+}
+
+// breath is for how long a deadline is set that nobody asked for, when one in
+// the past is lifted: the next one asked for is not sooner.
+const breath = 10 * time.Second
+
+func (d *deadline) want(t time.Time) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.wanted = t
+	if !d.cut && (t.IsZero() || !d.armed.IsZero() && !d.armed.After(t)) {
+		return nil
+	}
+	now := time.Now()
+	if t.IsZero() {
+		t = now.Add(breath)
+	}
+	return d.arm(t, now)
+}
+
+func (d *deadline) arm(t, now time.Time) error {
+	d.armed, d.cut = t, !t.IsZero() && !t.After(now)
+	return d.set(t)
+}
+
+// early says whether err comes of a deadline before the one asked for, which
+// is then set.
+func (d *deadline) early(err error) bool {
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	if d.cut || !d.wanted.IsZero() && !d.wanted.After(now) {
+		return false
+	}
+	return d.arm(d.wanted, now) == nil
+}

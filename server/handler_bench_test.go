@@ -1,0 +1,57 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"testing"
+)
+
+// BenchmarkLookupHandler is what a lookup costs above net/http: everything
+// from the request's headers to the last byte of the answer, without a line.
+func BenchmarkLookupHandler(b *testing.B) {
+	log, err := os.CreateTemp(b.TempDir(), "log")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer log.Close()
+	cfg := Defaults()
+	cfg.Data, cfg.Limits.Reserve = b.TempDir(), -1
+	logger, flush := newLogger(cfg.Log, log)
+	defer flush()
+	s, err := open(context.Background(), cfg, logger)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.firstStart(context.Background()); err != nil {
+		b.Fatal(err)
+	}
+	h := s.newAPI().Handler()
+	r, _ := http.NewRequest(http.MethodGet, "http://localhost/IT-omi?latitude=38.6&longitude=17.6&geometry=none", nil)
+	r.RemoteAddr = "127.0.0.1:1234"
+	r.Header.Set("Authorization", "Bearer "+readSandbox(cfg.Data).Token)
+	r.Header.Set("User-Agent", "bench")
+	w := &counting{h: make(http.Header)}
+	b.ReportAllocs()
+	for b.Loop() {
+		clear(w.h)
+		h.ServeHTTP(w, r)
+	}
+	if w.status != 0 || w.n == 0 {
+		b.Fatalf("status %d, %d bytes", w.status, w.n)
+	}
+}
+
+// counting is a ResponseWriter that throws everything away.
+type counting struct {
+	h         http.Header
+	n, status int
+}
+
+func (c *counting) Header() http.Header { return c.h }
+func (c *counting) WriteHeader(s int)   { c.status = s }
+func (c *counting) Write(p []byte) (int, error) {
+	c.n = len(p)
+	return len(p), nil
+}
