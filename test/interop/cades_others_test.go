@@ -39,7 +39,7 @@ func TestCAdESByOpenSSL(t *testing.T) {
 				args := []string{"cms", "-verify", "-binary", "-inform", "DER", "-in", file, "-out", out, "-CAfile", rootPEM, "-purpose", "any", "-cades"}
 				runTool(t, openssl, args...)
 				got, err := os.ReadFile(out)
-				table.add(row{"OpenSSL cms", "CAdES", level.String(), actor}, err == nil && bytes.Equal(got, content))
+				table.add(row{"OpenSSL", "CAdES", "attached", level.String(), algorithm(o.Signing)}, err == nil && bytes.Equal(got, content))
 				if err != nil || !bytes.Equal(got, content) {
 					t.Errorf("%s: content differs: %v", actor, err)
 				}
@@ -94,7 +94,7 @@ func TestOpenSSLReadByUs(t *testing.T) {
 				want = ades.Unknown
 			}
 			for _, s := range doc.Signatures {
-				table.add(row{"rogito, of OpenSSL", "CMS", "", name}, s.Intact() == want)
+				table.add(row{"rogito, of OpenSSL", "CMS", name, "", ""}, s.Intact() == want)
 				if s.Intact() != want {
 					t.Errorf("intact %v, problems %v", s.Intact(), s.Problems)
 				}
@@ -180,7 +180,7 @@ func TestCAdESPyHanko(t *testing.T) {
 					t.Fatalf("%v: %s", err, out)
 				}
 				ok := v.Integrity == "intact" && v.Valid
-				table.add(row{"pyHanko", "CAdES", "B", actor}, ok)
+				table.add(row{"pyHanko", "CAdES", map[bool]string{false: "attached", true: "detached"}[detached], "B", algorithm(o.Signing)}, ok)
 				if !ok {
 					t.Errorf("%s, pss %v, detached %v: %s", actor, pss, detached, out)
 				}

@@ -109,6 +109,13 @@ func TestCAdES(t *testing.T) {
 	}
 }
 
+// TestCAdESEmpty signs nothing at all.
+func TestCAdESEmpty(t *testing.T) {
+	a := pki.Actor(t, "good")
+	signed := raiseCAdES(t, signCAdES(t, a, nil, cadesOptions(a)), ades.LevelLTA)
+	dss.Passed(t, Ask{File: write(t, "empty.p7m", signed), What: "attached, empty file"}, "CAdES-BASELINE-LTA")
+}
+
 func TestCAdESEd25519Intact(t *testing.T) {
 	a := pki.Actor(t, "ed25519")
 	v := dss.Validate(t, Ask{File: write(t, "a.p7m", signCAdES(t, a, []byte("x"), cadesOptions(a)))})

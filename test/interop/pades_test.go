@@ -102,17 +102,23 @@ func raisePAdES(t testing.TB, doc []byte, level ades.Level) []byte {
 }
 
 // structure asks qpdf and poppler.
-func structure(t testing.TB, file, password string, signatures int) {
+func structure(t testing.TB, what row, file, password string, signatures int) {
 	t.Helper()
-	if msg, err := exec.Command(tool(t, "qpdf"), "--password="+password, "--check", file).CombinedOutput(); err != nil {
+	msg, err := exec.Command(tool(t, "qpdf"), "--password="+password, "--check", file).CombinedOutput()
+	what.validator = "qpdf"
+	table.add(what, err == nil)
+	if err != nil {
 		t.Errorf("qpdf: %v: %s", err, msg)
 	}
 	args := []string{"-nocert", file}
 	if password != "" {
 		args = []string{"-nocert", "-upw", password, file}
 	}
-	msg, _ := exec.Command(tool(t, "pdfsig"), args...).CombinedOutput() // its exit code is about trust
-	if n := strings.Count(string(msg), "Signature is Valid"); n != signatures {
+	msg, _ = exec.Command(tool(t, "pdfsig"), args...).CombinedOutput() // its exit code is about trust
+	n := strings.Count(string(msg), "Signature is Valid")
+	what.validator = "pdfsig"
+	table.add(what, n == signatures)
+	if n != signatures {
 		t.Errorf("pdfsig finds %d of %d signatures valid: %s", n, signatures, msg)
 	}
 }
@@ -147,7 +153,11 @@ func TestPAdES(t *testing.T) {
 				c := padesCase{actor: v.actor, level: level}
 				c.opts.Hash, c.opts.PSS = v.hash, v.pss
 				file := write(t, "a.pdf", signPAdES(t, doc, c))
-				noUndefinedChanges(t, dss.Passed(t, Ask{File: file}, "PAdES-BASELINE-"+level.String()))
+				noUndefinedChanges(t, dss.Passed(t, Ask{File: file, What: "one signature"}, "PAdES-BASELINE-"+level.String()))
+				a := pki.Actor(t, v.actor)
+				s := a.Signing(pki.Now())
+				s.Hash, s.PSS = v.hash, v.pss
+				structure(t, row{"", "PAdES", "one signature", level.String(), algorithm(s)}, file, "", 1)
 			})
 		}
 	}
@@ -172,19 +182,24 @@ func TestPAdESInputs(t *testing.T) {
 		"AES-256":        {"pä€ ß", []string{"--object-streams=generate", "--encrypt", "pä€ ß", "o", "256", "--"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			signed := qpdfed(t, doc, in.args...)
-			for range 2 {
-				c := padesCase{actor: "good", level: ades.LevelLTA}
-				c.opts.Password, c.opts.Reason = in.password, "Perché"
-				signed = signPAdES(t, signed, c)
-			}
-			file := write(t, "a.pdf", signed)
-			structure(t, file, in.password, 2)
-			v := dss.Passed(t, Ask{File: file, Password: in.password}, "PAdES-BASELINE-LTA")
-			if len(v.Signatures) != 2 {
-				t.Errorf("%d signatures", len(v.Signatures))
-			}
+			signTwice(t, "qpdf, "+name, qpdfed(t, doc, in.args...), in.password)
 		})
+	}
+}
+
+// signTwice signs a document twice at LTA and hands it to everybody.
+func signTwice(t *testing.T, what string, doc []byte, password string) {
+	t.Helper()
+	for range 2 {
+		c := padesCase{actor: "good", level: ades.LevelLTA}
+		c.opts.Password, c.opts.Reason = password, "Perché"
+		doc = signPAdES(t, doc, c)
+	}
+	file := write(t, "a.pdf", doc)
+	structure(t, row{"", "PAdES", what, "LTA", "RSA SHA256"}, file, password, 2)
+	v := dss.Passed(t, Ask{File: file, Password: password, What: what}, "PAdES-BASELINE-LTA")
+	if len(v.Signatures) != 2 {
+		t.Errorf("%d signatures", len(v.Signatures))
 	}
 }
 
@@ -196,12 +211,12 @@ func TestPAdESCertifiedAndLTV(t *testing.T) {
 	if !bytes.Contains(signed, []byte("/VRI")) {
 		t.Error("no VRI entry")
 	}
-	noUndefinedChanges(t, dss.Passed(t, Ask{File: write(t, "ltv.pdf", signed)}, "PAdES-BASELINE-LT"))
+	noUndefinedChanges(t, dss.Passed(t, Ask{File: write(t, "ltv.pdf", signed), What: "certified, LTV, then locked"}, "PAdES-BASELINE-LT"))
 	c = padesCase{actor: "p256", level: ades.LevelT}
 	c.opts.Lock = &pades.Lock{Action: pades.LockAll}
 	file := write(t, "two.pdf", signPAdES(t, signed, c))
-	dss.Passed(t, Ask{File: file}, "")
-	structure(t, file, "", 2)
+	dss.Passed(t, Ask{File: file, What: "certified, LTV, then locked"}, "")
+	structure(t, row{"", "PAdES", "certified, LTV, then locked", "LT", "RSA SHA256"}, file, "", 2)
 }
 
 func TestPAdESEd25519Intact(t *testing.T) {
@@ -241,8 +256,10 @@ func TestPAdESPyHanko(t *testing.T) {
 			if err := json.Unmarshal(out, &v); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			if v.Integrity != "intact" || !v.ChangesPermitted || v.Lenient || !v.Valid || len(v.Signatures) != 1 ||
-				v.Signatures[0].Level != level.String() || v.Signatures[0].Indication != "TOTAL-PASSED" {
+			ok := v.Integrity == "intact" && v.ChangesPermitted && !v.Lenient && v.Valid && len(v.Signatures) == 1 &&
+				v.Signatures[0].Level == level.String() && v.Signatures[0].Indication == "TOTAL-PASSED"
+			table.add(row{"pyHanko", "PAdES", "one signature", level.String(), "RSA SHA256"}, ok)
+			if !ok {
 				t.Errorf("pyHanko: %s", out)
 			}
 		})
@@ -293,7 +310,7 @@ func TestPAdESTheirs(t *testing.T) {
 		out := at("extended.pdf")
 		args := []string{"extend", "--level", "LTA", "--tsa", pki.TSA(), "--trust", rootPEM, "--out", out, ours}
 		oracleRun(t, "bin/dss", args...)
-		dss.Passed(t, Ask{File: out}, "PAdES-BASELINE-LTA")
+		dss.Passed(t, Ask{File: out, What: "raised by DSS"}, "PAdES-BASELINE-LTA")
 		b, err := os.ReadFile(out)
 		if err != nil {
 			t.Fatal(err)
@@ -340,7 +357,9 @@ func TestPAdESPDFA(t *testing.T) {
 				doc = signPAdES(t, doc, padesCase{actor: "p256", level: ades.LevelLTA})
 			}
 			answer := oracleRun(t, "bin/verapdf", "--flavour", fmt.Sprintf("%db", part), write(t, "a.pdf", doc))
-			if !bytes.Contains(answer, []byte(`"compliant":true`)) {
+			ok := bytes.Contains(answer, []byte(`"compliant":true`))
+			table.add(row{"veraPDF", "PAdES", fmt.Sprintf("PDF/A-%db", part), "LTA", "ECDSA SHA256"}, ok)
+			if !ok {
 				t.Errorf("veraPDF: %s", answer)
 			}
 		})

@@ -1,16 +1,38 @@
 package interop
 
 import (
+	"cmp"
+	"crypto/ecdsa"
+	"crypto/ed25519"
 	"fmt"
 	"os"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/cades"
 )
 
 // row is what one validator was asked about: a family of files.
 type row struct {
-	validator, format, level, algorithm string
+	validator, format, packaging, level, algorithm string
+}
+
+// algorithm is spelled as DSS spells it.
+func algorithm(s ades.Signing) string {
+	hash := strings.ReplaceAll(cades.Hash(s).String(), "-", "")
+	switch s.Certificate.PublicKey.(type) {
+	case *ecdsa.PublicKey:
+		return "ECDSA " + hash
+	case ed25519.PublicKey:
+		return "Ed25519"
+	}
+	if s.PSS {
+		return "RSASSA_PSS " + hash
+	}
+	return "RSA " + hash
 }
 
 // table counts what the strangers said, for docs/interop.md.
@@ -33,43 +55,107 @@ func (r *results) add(what row, ok bool) {
 	r.counts[what] = c
 }
 
+// strangers are the columns of the table.
+var strangers = []string{"DSS", "pyHanko", "OpenSSL", "pdfsig", "qpdf", "xmlsec1", "veraPDF"}
+
 // print writes the table to the file that ROGITO_INTEROP_TABLE names.
 func (r *results) print() error {
 	path := os.Getenv("ROGITO_INTEROP_TABLE")
 	if path == "" || len(r.counts) == 0 {
 		return nil
 	}
-	rows := make([]row, 0, len(r.counts))
-	for k := range r.counts {
-		rows = append(rows, k)
-	}
-	sort.Slice(rows, func(i, j int) bool { return fmt.Sprint(rows[i]) < fmt.Sprint(rows[j]) })
 	var b strings.Builder
-	b.WriteString(head)
-	for _, k := range rows {
-		c := r.counts[k]
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %d | %d |\n", k.validator, k.format, k.level, k.algorithm, c[0], c[1])
-	}
+	fmt.Fprintf(&b, head, time.Now().UTC().Format("2 January 2006"))
+	r.ours(&b)
+	r.theirs(&b)
 	b.WriteString(foot)
 	return os.WriteFile(path, []byte(b.String()), 0o644)
 }
 
+// ours is what the strangers said of our files, a line a combination.
+func (r *results) ours(b *strings.Builder) {
+	fmt.Fprintf(b, "| format | packaging or input | level | algorithm | %s |\n|---|---|---|---|%s\n",
+		strings.Join(strangers, " | "), strings.Repeat("---|", len(strangers)))
+	for _, k := range r.rows(func(validator string) bool { return slices.Contains(strangers, validator) }) {
+		fmt.Fprintf(b, "| %s | %s | %s | %s |", k.format, k.packaging, k.level, k.algorithm)
+		for _, s := range strangers {
+			k.validator = s
+			c, asked := r.counts[k]
+			switch {
+			case !asked:
+				b.WriteString(" |")
+			case c[0] == c[1]:
+				fmt.Fprintf(b, " %d |", c[0])
+			default:
+				fmt.Fprintf(b, " **%d of %d** |", c[1], c[0])
+			}
+		}
+		b.WriteString("\n")
+	}
+}
+
+// theirs is what we said of the strangers' files.
+func (r *results) theirs(b *strings.Builder) {
+	b.WriteString("\n## What Rogito says of theirs\n\n| who says | format | input | level | asked | agreed |\n|---|---|---|---|---|---|\n")
+	var keys []row
+	for k := range r.counts {
+		if !slices.Contains(strangers, k.validator) {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, compare)
+	for _, k := range keys {
+		c := r.counts[k]
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %d |\n", k.validator, k.format, k.packaging, k.level, c[0], c[1])
+	}
+}
+
+// rows are the combinations, whoever was asked.
+func (r *results) rows(of func(validator string) bool) []row {
+	seen := map[row]bool{}
+	for k := range r.counts {
+		if of(k.validator) {
+			k.validator = ""
+			seen[k] = true
+		}
+	}
+	rows := make([]row, 0, len(seen))
+	for k := range seen {
+		rows = append(rows, k)
+	}
+	slices.SortFunc(rows, compare)
+	return rows
+}
+
+func compare(a, b row) int {
+	order := func(level string) int { return slices.Index([]string{"B", "T", "LT", "LTA"}, level) }
+	return cmp.Or(
+		cmp.Compare(a.validator, b.validator), cmp.Compare(a.format, b.format), cmp.Compare(a.packaging, b.packaging),
+		cmp.Compare(a.algorithm, b.algorithm), cmp.Compare(order(a.level), order(b.level)), cmp.Compare(a.level, b.level),
+	)
+}
+
 const head = `# Interoperability
 
-Printed by ` + "`make interop`" + `: what other implementations said about files that this one
-made, and the other way round. "Agreed" means TOTAL-PASSED for DSS (with the test root as trust
-anchor, revocation answered on loopback), and a good verification for the others.
+Written by ` + "`make interop`" + ` on %s: what other implementations said about files that this
+one made, and the other way round. A number is how many signatures of that kind were shown, and
+that all of them were accepted: TOTAL-PASSED and the level named for DSS (the test root as trust
+anchor, revocation answered on loopback), a good verification for the others. Where not all
+were, it says so in bold. An empty cell was not asked.
 
-| validator | format | level | algorithm or variant | asked | agreed |
-|---|---|---|---|---|---|
 `
 
 const foot = `
 ## Not covered, and why
 
 - Ed25519: the policy of DSS does not list it; its files are checked to be intact there.
-- LTV (a document security store without a document time-stamp) reads as LT in DSS and is checked by structure.
+- LTV (validation data filed under each signature) reads as LT in DSS and is checked by structure.
 - OpenSSL verifies value, chain and the signing-certificate attribute at every level, but looks at no time-stamp or OCSP response.
+- pyHanko is asked about CAdES at level B only: it judges no CAdES time-stamps beyond T, and knows neither XAdES nor ASiC.
+- pdfsig judges signatures, not document time-stamps or trust; xmlsec1 judges the first signature of a file, without its time-stamps, and knows no RSASSA-PSS.
+- Detached XAdES is not shown to xmlsec1, which fetches nothing.
 - Bare PKCS #1 values are checked by OpenSSL in the tests of package pkcs1.
 - Counter-signatures are judged by DSS alone; no other validator here verifies them.
+- Files over 100 MB are read by OpenSSL, pdfsig and ourselves: DSS would need more memory than these tests give it.
+- Adobe Acrobat and the national validators of the member states cannot be run in a test.
 `

@@ -48,7 +48,7 @@ func xadesCases() []xadesCase {
 // ask writes the document and its detached content for DSS.
 func (c xadesCase) ask(t testing.TB, signed []byte) Ask {
 	t.Helper()
-	ask := Ask{File: write(t, "signed.xml", signed)}
+	ask := Ask{File: write(t, "signed.xml", signed), What: c.name}
 	if c.detached {
 		for _, f := range c.files {
 			b := make([]byte, f.Source.Size())
@@ -75,7 +75,7 @@ func (c xadesCase) raise(t testing.TB, signed []byte, level ades.Level) []byte {
 }
 
 // xmlsec has xmlsec1 check the first signature of a document.
-func xmlsec(t testing.TB, file string, attrs ...string) {
+func xmlsec(t testing.TB, what row, file string, attrs ...string) {
 	t.Helper()
 	args := []string{"--verify", "--insecure", "--enabled-key-data", "x509"}
 	for _, a := range append(attrs, "Id:http://uri.etsi.org/01903/v1.3.2#:SignedProperties") {
@@ -83,7 +83,8 @@ func xmlsec(t testing.TB, file string, attrs ...string) {
 	}
 	args = append(args, "--trusted-pem", rootPEM, file)
 	out, err := exec.Command(tool(t, "xmlsec1"), args...).CombinedOutput()
-	table.add(row{"xmlsec1", "XAdES", "", "first signature"}, err == nil)
+	what.validator = "xmlsec1"
+	table.add(what, err == nil)
 	if err != nil {
 		t.Errorf("xmlsec1: %v: %s", err, bytes.TrimSpace(out))
 	}
@@ -107,7 +108,7 @@ func TestXAdESPackagingsAndLevels(t *testing.T) {
 				ask := c.ask(t, signed)
 				dss.Passed(t, ask, "XAdES-BASELINE-"+level.String())
 				if !c.detached {
-					xmlsec(t, ask.File, "Id:http://www.w3.org/2000/09/xmldsig#:Object", "Id:urn:invoice:Invoice")
+					xmlsec(t, row{"", "XAdES", c.name, level.String(), "RSA SHA256"}, ask.File, "Id:http://www.w3.org/2000/09/xmldsig#:Object", "Id:urn:invoice:Invoice")
 				}
 			})
 		}
@@ -138,7 +139,7 @@ func TestXAdESAlgorithms(t *testing.T) {
 					}
 					dss.Passed(t, ask, "XAdES-BASELINE-LTA")
 					if !pss { // xmlsec1 1.2 knows no PSS
-						xmlsec(t, ask.File)
+						xmlsec(t, row{"", "XAdES", c.name, "LTA", algorithm(o.Signing)}, ask.File)
 					}
 				})
 			}
@@ -153,6 +154,17 @@ func intact(t testing.TB, ask Ask) {
 	if len(v.Signatures) != 1 || v.Signatures[0].Intact == nil || !*v.Signatures[0].Intact {
 		t.Errorf("not intact: %s", v.Raw)
 	}
+}
+
+// TestXAdESEmpty signs nothing at all.
+func TestXAdESEmpty(t *testing.T) {
+	a := pki.Actor(t, "p256")
+	c := xadesCase{name: "enveloping, empty file", packaging: xades.Enveloping, files: []ades.File{memory("empty", "")}}
+	d, err := xades.Prepare(c.files, xades.Options{Signing: a.Signing(pki.Now()), Packaging: c.packaging})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dss.Passed(t, c.ask(t, c.raise(t, finish(t, a, d, a.Signing(pki.Now())), ades.LevelLTA)), "XAdES-BASELINE-LTA")
 }
 
 func TestXAdESPartsAndSeveral(t *testing.T) {

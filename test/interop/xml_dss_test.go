@@ -47,7 +47,7 @@ func (f family) checkOwn(t testing.TB, file, level string, detached []ades.File)
 			t.Errorf("%s: intact %v, level %s, want %s, problems %v", filepath.Base(file), s.Intact(), f.level(s, doc, nil), level, s.Problems)
 		}
 	}
-	table.add(row{"rogito, of DSS", string(doc.Format), level, ""}, ok)
+	table.add(row{"rogito, of DSS", string(doc.Format), "", level, ""}, ok)
 }
 
 // TestXMLOfDSS reads and raises what DSS has signed, and has DSS raise what we
@@ -93,7 +93,7 @@ func TestXMLOfDSS(t *testing.T) {
 		t.Run(c.format+c.packaging, func(t *testing.T) {
 			dir := t.TempDir()
 			args := []string{"sign", "--p12", p12, "--password", "password", "--format", c.format}
-			ask := Ask{}
+			ask := Ask{What: c.packaging}
 			var detached []ades.File
 			if c.packaging != "" {
 				args = append(args, "--packaging", c.packaging)
