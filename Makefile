@@ -37,7 +37,8 @@ fmt: ## format every file
 	$(LINT) gofumpt -w $$(git ls-files '*.go')
 
 bench: ## rates beside a yardstick, in one run
-	go test -run xxx -bench . -benchtime 2s ./server/... ./omi/...
+	.ci/need postgres
+	go run ./test/bench $(BENCHFLAGS)
 	ROGITO_BENCH=1 go test -count=1 -timeout 20m -v -run TestBenchTable ./server/internal/publication
 
 soak: ## long faults: kill -9 under load, fifty rounds and more
@@ -45,8 +46,8 @@ soak: ## long faults: kill -9 under load, fifty rounds and more
 	ROGITO_TEST_SOAK=1 go test -timeout 120m -v -run 'Soak|Kill' ./server/...
 
 interop: ## other implementations read ours, we read theirs
-	.ci/need postgres qpdf pdfsig xmlsec1 openssl
-	go test -timeout 30m -v ./test/interop/...
+	.ci/need qpdf pdfsig xmlsec1 openssl gs soffice
+	ROGITO_INTEROP=1 ROGITO_INTEROP_TABLE=$(CURDIR)/docs/interop.md go test -count=1 -timeout 30m -v ./test/interop/...
 
 corpus: ## verdicts over the given corpus (../shared or ROGITO_SHARED)
 	go test -timeout 60m -run Corpus -v ./...

@@ -140,4 +140,6 @@ func (g *grown) writeTo(w io.Writer) error {
 }
 
 // stream copies a stretch of a source.
-func stream(w io.Writer, src io.ReaderAt, from, to int64) error { return cms.CopyRange(w, src, from, to) }
+func stream(w io.Writer, src io.ReaderAt, from, to int64) error {
+	return cms.CopyRange(w, src, from, to)
+}

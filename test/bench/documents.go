@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+)
+
+// documents are the inputs, the same for everybody, in memory and as files.
+type documents struct {
+	dir, load                  string
+	pdf100, pdf200, bin, xml50 []byte
+}
+
+func newDocuments() (*documents, error) {
+	dir, err := os.MkdirTemp("", "rogito-bench")
+	if err != nil {
+		return nil, err
+	}
+	d := &documents{dir: dir, load: load(), pdf100: pdf(100_000), pdf200: pdf(200_000), bin: noise(100_000), xml50: xml(50_000)}
+	for name, b := range map[string][]byte{"100.pdf": d.pdf100, "200.pdf": d.pdf200, "100.bin": d.bin, "50.xml": d.xml50} {
+		if err := os.WriteFile(d.path(name), b, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+func (d *documents) path(name string) string { return filepath.Join(d.dir, name) }
+
+func noise(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(b) // never fails
+	return b
+}
+
+// pdf is a document of ten pages, most of which is an image.
+func pdf(size int) []byte {
+	var b bytes.Buffer
+	var offsets []int
+	object := func(format string, args ...any) {
+		offsets = append(offsets, b.Len())
+		fmt.Fprintf(&b, "%d 0 obj\n", len(offsets))
+		fmt.Fprintf(&b, format, args...)
+		b.WriteString("\nendobj\n")
+	}
+	stream := func(dict string, data []byte) {
+		object("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data)
+	}
+	b.WriteString("%PDF-1.7\n%\xE2\xE3\xCF\xD3\n")
+	const pages, first = 10, 5
+	object("<< /Type /Catalog /Pages 2 0 R >>")
+	kids := ""
+	for i := range pages {
+		kids += fmt.Sprintf(" %d 0 R", first+2*i)
+	}
+	object("<< /Type /Pages /Count %d /Kids [%s ] >>", pages, kids)
+	object("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
+	side := size - 6000
+	stream(fmt.Sprintf("/Type /XObject /Subtype /Image /Width %d /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8", side), noise(side))
+	for i := range pages {
+		object("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> /XObject << /I 4 0 R >> >> /Contents %d 0 R >>", first+2*i+1)
+		stream("", fmt.Appendf(nil, "BT /F1 12 Tf 72 720 Td (Page %d) Tj ET\nq 400 0 0 10 72 600 cm /I Do Q", i+1))
+	}
+	xref := b.Len()
+	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
+	for _, o := range offsets {
+		fmt.Fprintf(&b, "%010d 00000 n \n", o)
+	}
+	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(offsets)+1, xref)
+	return b.Bytes()
+}
+
+// xml is a list of entries with attributes and a namespace.
+func xml(size int) []byte {
+	var b bytes.Buffer
+	b.WriteString(`<r:list xmlns:r="urn:r">`)
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, "<r:entry n=\"%d\"><name>Name of entry %d</name><value unit=\"EUR\">%d.00</value></r:entry>\n", i, i, i)
+	}
+	b.WriteString("</r:list>")
+	return b.Bytes()
+}

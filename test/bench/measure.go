@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// work is something that is done again and again.
+type work struct {
+	name string
+	once func() error
+}
+
+// figure is what was measured of a work.
+type figure struct {
+	rate  float64 // a second of processor time
+	bytes float64 // allocated each time
+}
+
+// measure does each work in turns on one core until each has had its budget of
+// processor time, so that what disturbs one disturbs all.
+func measure(budget time.Duration, works ...work) (map[string]figure, error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const turns = 20
+	type state struct {
+		n     int
+		spent time.Duration
+		bytes uint64
+	}
+	states := make([]state, len(works))
+	for turn := range turns + 1 {
+		for i, w := range works {
+			runtime.GC()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			start, n := processorTime(), 0
+			var spent time.Duration
+			for spent < budget/turns {
+				for range 8 {
+					if err := w.once(); err != nil {
+						return nil, fmt.Errorf("%s: %w", w.name, err)
+					}
+				}
+				n += 8
+				spent = processorTime() - start
+			}
+			runtime.ReadMemStats(&after)
+			if turn > 0 { // the first one warms up
+				s := &states[i]
+				s.n, s.spent, s.bytes = s.n+n, s.spent+spent, s.bytes+after.TotalAlloc-before.TotalAlloc
+			}
+		}
+	}
+	out := make(map[string]figure, len(works))
+	for i, s := range states {
+		out[works[i].name] = figure{rate: float64(s.n) / s.spent.Seconds(), bytes: float64(s.bytes) / float64(s.n)}
+	}
+	return out, nil
+}
+
+// processorTime is that of the whole process: the collector's is ours too.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err) // there is no other clock to go by
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// load is the load average of the last minute.
+func load() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(b), " ")
+	return first
+}
