@@ -1,0 +1,205 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// XML is XML without a declaration too, whatever its elements are called.
+func TestFormatByContent(t *testing.T) {
+	s := newSite(t)
+	for _, c := range []struct{ doc, format, extension string }{
+		{`<a><b>1</b></a>`, "xades", "xml"},
+		{`<!-- c --><table/>`, "xades", "xml"},
+		{`<html xmlns="http://www.w3.org/1999/xhtml"><body/></html>`, "xades", "xml"},
+		{`<!doctype html><html><body>x</body></html>`, "cades", "html"},
+		{`<html><body>x</body></html>`, "cades", "html"},
+		{`<p>one<br>two</p>`, "cades", "html"},
+		{`a < b`, "cades", "txt"},
+	} {
+		r := s.sign(b64([]byte(c.doc)))
+		if r.State != "DONE" || r.SignatureType != c.format || r.Document.InputDocuments[0].Extension != c.extension {
+			t.Errorf("%s: %s %s %s, want %s %s", c.doc, r.State, r.SignatureType, r.Document.InputDocuments[0].Extension, c.format, c.extension)
+		}
+	}
+}
+
+// A record in ERROR says which format it was about.
+func TestErrorNamesItsFormat(t *testing.T) {
+	s := newSite(t)
+	for _, c := range []struct {
+		doc, asked, want string
+	}{{"text", "", "cades"}, {"text", "xades", "xades"}, {"<a/>", "", "xades"}} {
+		more := m{"certificatePassword": "wrong"}
+		if c.asked != "" {
+			more["signatureType"] = c.asked
+		}
+		if r := s.sign(b64([]byte(c.doc)), more); r.number() != 110 || r.SignatureType != c.want {
+			t.Errorf("%+v: error %d, type %q", c, r.number(), r.SignatureType)
+		}
+	}
+	if r := s.sign("http://127.0.0.1:1/x", m{"signatureType": "pades"}); r.number() != 117 || r.SignatureType != "pades" {
+		t.Errorf("remote: error %d, type %q", r.number(), r.SignatureType)
+	}
+}
+
+// What is wrong with an option is said before anything is signed, and never as
+// a failure of ours.
+func TestOptionsThatCannotBe(t *testing.T) {
+	s := newSite(t)
+	xml := b64([]byte(`<a><b Id="b1">1</b></a>`))
+	for _, o := range []m{
+		{"XPathQuery": "//b["}, {"XPathQuery": ")("}, {"signatureId": "1 a"}, {"signatureId": "a:b"}, {"signElement": "b1", "XPathQuery": "//b"},
+	} {
+		if a := s.do(http.MethodPost, "/EU-QES_automatic", s.body(xml, optionsOf(o))); a.Status != 422 || a.code() != 625 {
+			t.Errorf("%v: %d/%d %s", o, a.Status, a.code(), a.Message)
+		}
+	}
+	for _, o := range []m{{"XPathQuery": "count(//b)"}, {"XPathQuery": "//b/@Id"}, {"XPathQuery": "//none"}, {"signatureId": "b1"}} {
+		if r := s.sign(xml, optionsOf(o)); r.number() != 113 {
+			t.Errorf("%v: error %d", o, r.number())
+		}
+	}
+	sum := sha256.Sum256([]byte("x"))
+	if r := s.sign(b64(sum[:]), optionsOf(m{"level": "LTA"})); r.number() != 113 || strings.Contains(string(s.download(r.ID, "audit")), "key-use") {
+		t.Errorf("a digest at LTA: error %d, or the key was used", r.number())
+	}
+}
+
+// An option of another format is without effect, and so is the level LTV
+// outside of PDF.
+func TestOptionsOfOtherFormats(t *testing.T) {
+	s := newSite(t)
+	if r := s.sign(b64(samplePDF), optionsOf(m{"packaging": "asic-e", "XPathQuery": "//x"})); r.SignatureType != "pades" || r.Document.SignedDocument.Extension != "pdf" {
+		t.Errorf("pades with packaging: %+v", r)
+	}
+	if r := s.sign(b64([]byte("text")), optionsOf(m{"level": "LTV"})); r.Options["achievedLevel"] != "LT" {
+		t.Errorf("cades at LTV achieved %v", r.Options["achievedLevel"])
+	}
+	p7m := b64(s.download(s.sign(b64([]byte("text"))).ID, "signedDocument"))
+	if r := s.sign(p7m, optionsOf(m{"counterSignature": true, "level": "LT"})); r.State != "DONE" || r.Options["achievedLevel"] != "LT" {
+		t.Errorf("counter-signature at LT: %s %v", r.State, r.Options["achievedLevel"])
+	}
+	if r := s.sign(p7m, optionsOf(m{"detached": true})); r.State != "DONE" || r.Document.SignedDocument.Extension != "p7s" {
+		t.Errorf("detached over a .p7m: %+v", r.Document.SignedDocument)
+	}
+}
+
+// A document of a batch that cannot be fetched fails alone, and is not paid.
+func TestBatchWithRemoteFailures(t *testing.T) {
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/good" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		w.Write([]byte("remote"))
+	}))
+	t.Cleanup(host.Close)
+	eachEngine(t, func(t *testing.T, s *site) {
+		docs := []any{host.URL + "/bad", host.URL + "/good", b64([]byte("inline")), m{"payload": b64([]byte("%PDF-1.7 broken")), "name": "x.pdf"}}
+		for _, o := range []m{{"batch": true}, {"batch": true, "asyncSignature": true}, {"batch": true, "asyncDocumentsValidation": true}} {
+			before := s.credit()
+			r := s.sign(docs, optionsOf(o))
+			r = s.wait(r.ID, "DONE", "ERROR")
+			if r.State != "DONE" || r.SignatureType != "cades" {
+				t.Fatalf("%v: %s %d", o, r.State, r.number())
+			}
+			if paid := before - s.credit(); paid < 0.099 || paid > 0.101 {
+				t.Errorf("%v: two signatures cost %.3f", o, paid)
+			}
+			files := unzip(t, s.download(r.ID, "signedDocument"))
+			var report []struct {
+				State       string
+				ErrorNumber *int
+				File        *string
+			}
+			if err := json.Unmarshal(files["report.json"], &report); err != nil {
+				t.Fatal(err)
+			}
+			want := []int{117, 0, 0, 113}
+			for i, e := range report {
+				if n := e.ErrorNumber; want[i] == 0 && (n != nil || e.State != "DONE") || want[i] != 0 && (n == nil || *n != want[i] || e.File != nil) {
+					t.Errorf("%v: document %d: %+v", o, i, e)
+				}
+			}
+			if got := strings.Count(string(s.download(r.ID, "audit")), `"kind":"signature"`); got != 2 {
+				t.Errorf("%v: the trail tells of %d signatures, not 2", o, got)
+			}
+		}
+	}, allow(strings.TrimPrefix(host.URL, "http://")))
+}
+
+func (s *site) credit() float64 {
+	var w struct{ Credit float64 }
+	if err := json.Unmarshal(s.do(http.MethodGet, "/wallet", nil).Data, &w); err != nil {
+		s.t.Fatal(err)
+	}
+	return w.Credit
+}
+
+// A receiver hears of the states of a record in their order, however slow it
+// is.
+func TestCallbackOrder(t *testing.T) {
+	r := newReceiver(t, func(n int, _ http.ResponseWriter) {
+		if n == 1 {
+			time.Sleep(time.Second)
+		}
+	})
+	eachEngine(t, func(t *testing.T, s *site) {
+		before := len(r.wait(t, 0))
+		s.sign(b64(sampleTXT), optionsOf(m{"asyncDocumentsValidation": true}), m{"callback": m{"url": r.URL}})
+		var states []string
+		for _, d := range r.wait(t, before+2)[before:] {
+			var body struct{ Data struct{ State string } }
+			if err := json.Unmarshal(d.body, &body); err != nil {
+				t.Fatal(err)
+			}
+			states = append(states, body.Data.State)
+		}
+		if !slices.Equal(states, []string{"WAIT_SIGN", "DONE"}) {
+			t.Errorf("told %v", states)
+		}
+	}, allow(r.URL))
+}
+
+// Every field that is signed is stamped, not only the last.
+func TestAllFieldsReachTheLevel(t *testing.T) {
+	s := newSite(t)
+	r := s.sign(b64(samplePDF), optionsOf(m{"level": "T", "signerImage": m{"fieldsNameList": []string{"One", "Two"}}}))
+	if r.State != "DONE" {
+		t.Fatalf("error %d", r.number())
+	}
+	var got struct {
+		SignatureReportList []struct{ SignatureLevel string }
+	}
+	a := s.do(http.MethodPost, "/verify", m{"inputDocument": b64(s.download(r.ID, "signedDocument"))})
+	if err := json.Unmarshal(a.Data, &got); err != nil || len(got.SignatureReportList) != 2 {
+		t.Fatalf("%v: %s", err, a.Data)
+	}
+	for i, sig := range got.SignatureReportList {
+		if sig.SignatureLevel != "PAdES-BASELINE-T" {
+			t.Errorf("signature %d is %s", i, sig.SignatureLevel)
+		}
+	}
+}
+
+// A PDF is encrypted as ISO 32000-2 has it.
+func TestEncryptInAnyCase(t *testing.T) {
+	s := newSite(t)
+	r := s.sign(b64(samplePDF), optionsOf(m{"encryptInAnyCase": true, "encryptionPassword": "segreta"}))
+	if r.State != "DONE" {
+		t.Fatalf("error %d", r.number())
+	}
+	if b := string(s.download(r.ID, "signedDocument")); !strings.Contains(b, "/R 6") || strings.Contains(b, "/R 5") {
+		t.Error("the handler is not of revision 6")
+	}
+	if v := r.Document.ValidatedDocument; v.MD5 == r.Document.InputDocuments[0].MD5 {
+		t.Error("the document to sign is not the encrypted one")
+	}
+}
