@@ -102,30 +102,28 @@ type deadline struct {
 	set    func(time.Time) error
 	wanted time.Time // zero: none
 	armed  time.Time // zero: none
-	cut    bool      // armed to break off at once
+	cut    bool      // set to break off at once, in place of armed
 }
 
-// breath is for how long a deadline is set that nobody asked for, when one in
-// the past is lifted: the next one asked for is not sooner.
-const breath = 10 * time.Second
+// started tells a deadline that is to break off, which is long ago, from one
+// to come, without a look at the clock.
+var started = time.Now()
 
 func (d *deadline) want(t time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.wanted = t
-	if !d.cut && (t.IsZero() || !d.armed.IsZero() && !d.armed.After(t)) {
+	cut, before := !t.IsZero() && t.Before(started), d.cut
+	d.cut = cut
+	switch {
+	case cut:
+		return d.set(t)
+	case !t.IsZero() && (d.armed.IsZero() || d.armed.After(t)):
+		d.armed = t
+	case !before:
 		return nil
 	}
-	now := time.Now()
-	if t.IsZero() {
-		t = now.Add(breath)
-	}
-	return d.arm(t, now)
-}
-
-func (d *deadline) arm(t, now time.Time) error {
-	d.armed, d.cut = t, !t.IsZero() && !t.After(now)
-	return d.set(t)
+	return d.set(d.armed)
 }
 
 // early says whether err comes of a deadline before the one asked for, which
@@ -136,9 +134,9 @@ func (d *deadline) early(err error) bool {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	now := time.Now()
-	if d.cut || !d.wanted.IsZero() && !d.wanted.After(now) {
+	if d.cut || !d.wanted.IsZero() && !d.wanted.After(time.Now()) {
 		return false
 	}
-	return d.arm(d.wanted, now) == nil
+	d.armed = d.wanted
+	return d.set(d.armed) == nil
 }

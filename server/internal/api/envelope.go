@@ -73,7 +73,7 @@ var encodedPool = sync.Pool{New: func() any { return &Encoded{Buf: make([]byte, 
 func newEncoded(c *call, r *http.Request) *Encoded {
 	e := encodedPool.Get().(*Encoded)
 	e.Buf, e.Type, e.call, e.same = e.Buf[:0], "", c, false
-	e.match = r.Header.Get("If-None-Match")
+	e.match = only(r.Header["If-None-Match"])
 	return e
 }
 

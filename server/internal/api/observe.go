@@ -266,7 +266,7 @@ func (a *API) loggedPath(c *call, r *http.Request) string {
 // requestID keeps the id a trusted neighbour gave, if it has a decent form,
 // so that one id follows a request through several machines.
 func requestID(r *http.Request) string {
-	if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= 64 && decent(id) {
+	if id := only(r.Header["X-Request-Id"]); id != "" && len(id) <= 64 && decent(id) {
 		return id
 	}
 	var raw [12]byte
@@ -275,6 +275,14 @@ func requestID(r *http.Request) string {
 	var b [24]byte
 	hex.Encode(b[:], raw[:])
 	return string(b[:])
+}
+
+// only is a header's value, found without the search for its canonical name.
+func only(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
 }
 
 // requestSeed keeps ids of different processes apart; they need to be unique,
