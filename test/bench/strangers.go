@@ -27,7 +27,7 @@ func (b *bench) strangers() {
 	}
 	for _, file := range []string{"100.pdf", "200.pdf", "100.bin", "50.xml"} {
 		say("DSS, %s", file)
-		b.ask("DSS", file, filepath.Join(oracle, "bin", "dss"), "bench", "--warmup", "2.5", "--seconds", "2", b.docs.path(file))
+		b.ask("DSS", file, filepath.Join(oracle, "bin", "dss"), "bench", "--warmup", "2", "--seconds", "1.5", b.docs.path(file))
 	}
 	p12, err := b.keyFile()
 	if err != nil {
@@ -37,7 +37,7 @@ func (b *bench) strangers() {
 	for _, file := range []string{"100.pdf", "200.pdf"} {
 		say("pyHanko, %s", file)
 		b.ask("pyHanko", file, filepath.Join(oracle, "pyhanko-oracle"), "bench", "--p12", p12, "--password", password,
-			"--warm", "0.5", "--seconds", "2", b.docs.path(file))
+			"--warm", "0.5", "--seconds", "1.5", b.docs.path(file))
 	}
 }
 
