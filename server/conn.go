@@ -58,7 +58,11 @@ type sparing struct {
 
 func (s *sparing) Read(p []byte) (int, error) {
 	for {
+		if !s.read.enter() {
+			return 0, os.ErrDeadlineExceeded
+		}
 		n, err := s.Conn.Read(p)
+		s.read.leave()
 		if err == nil || n > 0 || !s.read.early(err) {
 			return n, err
 		}
@@ -67,8 +71,12 @@ func (s *sparing) Read(p []byte) (int, error) {
 
 func (s *sparing) Write(p []byte) (n int, err error) {
 	for {
+		if !s.write.enter() {
+			return n, os.ErrDeadlineExceeded
+		}
 		var k int
 		k, err = s.Conn.Write(p[n:])
+		s.write.leave()
 		if n += k; err == nil || !s.write.early(err) {
 			return n, err
 		}
@@ -100,9 +108,11 @@ func (s *sparing) Close() error {
 type deadline struct {
 	mu     sync.Mutex
 	set    func(time.Time) error
+	inside int       // how many wait on the connection
 	wanted time.Time // zero: none
 	armed  time.Time // zero: none
-	cut    bool      // set to break off at once, in place of armed
+	cut    bool      // to break off at once
+	broken bool      // what is set is the cut, not armed
 }
 
 // started tells a deadline that is to break off, which is long ago, from one
@@ -113,17 +123,36 @@ func (d *deadline) want(t time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.wanted = t
-	cut, before := !t.IsZero() && t.Before(started), d.cut
-	d.cut = cut
+	d.cut = !t.IsZero() && t.Before(started)
 	switch {
-	case cut:
+	case d.cut && (d.inside == 0 || d.broken):
+		return nil // nobody to break off; who comes is told at the door
+	case d.cut:
+		d.broken = true
 		return d.set(t)
 	case !t.IsZero() && (d.armed.IsZero() || d.armed.After(t)):
 		d.armed = t
-	case !before:
+	case !d.broken:
 		return nil
 	}
+	d.broken = false
 	return d.set(d.armed)
+}
+
+func (d *deadline) enter() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.cut {
+		return false
+	}
+	d.inside++
+	return true
+}
+
+func (d *deadline) leave() {
+	d.mu.Lock()
+	d.inside--
+	d.mu.Unlock()
 }
 
 // early says whether err comes of a deadline before the one asked for, which
@@ -137,6 +166,6 @@ func (d *deadline) early(err error) bool {
 	if d.cut || !d.wanted.IsZero() && !d.wanted.After(time.Now()) {
 		return false
 	}
-	d.armed = d.wanted
+	d.armed, d.broken = d.wanted, false
 	return d.set(d.armed) == nil
 }
