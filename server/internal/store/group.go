@@ -113,17 +113,17 @@ func (e *sqliteEngine) runOne(tx *sql.Tx, w *groupWrite) error {
 	if w.err = w.ctx.Err(); w.err != nil {
 		return nil
 	}
-	if _, err := tx.Exec("savepoint one"); err != nil {
+	if _, err := tx.Exec(savepoint); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
 	}
 	w.tx = &Tx{Querier: sqlTxQuerier{sqlQuerier{tx}}, engine: e, sql: tx}
 	w.run()
 	if w.err != nil || w.panicked != nil {
-		if _, err := tx.Exec("rollback to one"); err != nil {
+		if _, err := tx.Exec(backToIt); err != nil {
 			return fmt.Errorf("roll back: %w", err)
 		}
 	}
-	if _, err := tx.Exec("release one"); err != nil {
+	if _, err := tx.Exec(release); err != nil {
 		return fmt.Errorf("release: %w", err)
 	}
 	return nil

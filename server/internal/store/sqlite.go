@@ -40,12 +40,12 @@ func openSQLite(cfg Config) (engine, error) {
 		return nil, err
 	}
 	_ = f.Close()
-	writes, err := sql.Open("sqlite", sqliteDSN(path, "immediate", 0))
+	writes, err := openSQL(sqliteDSN(path, "immediate", 0))
 	if err != nil {
 		return nil, err
 	}
 	writes.SetMaxOpenConns(1)
-	reads, err := sql.Open("sqlite", sqliteDSN(path, "deferred", 1))
+	reads, err := openSQL(sqliteDSN(path, "deferred", 1))
 	if err != nil {
 		return nil, err
 	}
