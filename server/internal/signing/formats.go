@@ -335,12 +335,12 @@ func (m *maker) pkcs1(ctx context.Context, it *item) (*made, error) {
 	out := &made{src: src, media: media{mediaBin.mime, it.media.ext + ".sig"}}
 	if it.digest != nil {
 		out.media.ext = "sig"
-		value, err := sourceBytes(src, 1<<16)
+		doc, err := pkcs1.Read(ctx, src, ades.Reading{}, opts)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read the signature: %w", err)
 		}
-		out.sig = &ades.Signature{Value: value, Algorithm: m.algorithm()}
-		return out, checkSignature(m.signing.Certificate, m.signing.Digest(), d.Digest(), value)
+		out.doc, out.sig = doc, doc.Signatures[0]
+		return out, checkSignature(m.signing.Certificate, m.signing.Digest(), d.Digest(), out.sig.Value)
 	}
 	doc, err := pkcs1.Read(ctx, src, ades.Reading{Detached: []ades.File{{Source: it.src}}}, opts)
 	if err != nil {

@@ -31,7 +31,7 @@ func (x *run) takeInputs(ctx context.Context, req *Request) error {
 			return err
 		}
 	}
-	if img := req.Options.image; !img.IsZero() {
+	if img := req.Options.image; img.Len() > 0 {
 		src, err := img.Document(maxImage)
 		if err != nil {
 			return imageFault(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/appearance"
 	"rogito.dev/rogito/internal/pdf"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/server/internal/pdfmerge"
@@ -146,7 +147,7 @@ func unsignable(index int, err error) error {
 	}
 	var bad *ades.MalformedError
 	known := errors.As(err, &bad) || errors.Is(err, ades.ErrPassword) || errors.Is(err, ades.ErrNotFound) ||
-		errors.Is(err, pades.ErrForbidden) || errors.Is(err, xades.ErrNotXML) || errors.Is(err, xades.ErrBreaks) || errors.Is(err, xades.ErrSelection)
+		errors.Is(err, pades.ErrForbidden) || errors.Is(err, appearance.ErrImage) || errors.Is(err, xades.ErrNotXML) || errors.Is(err, xades.ErrBreaks) || errors.Is(err, xades.ErrSelection)
 	if !known {
 		return err
 	}

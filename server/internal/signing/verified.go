@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
-	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/tsp"
 )
 
@@ -88,11 +87,6 @@ func (m *maker) checkLevel(out *made) error {
 		return nil // a form older than the baseline, over an older file
 	}
 	return fmt.Errorf("%w: level %q, not %s", errBroken, out.level, want)
-}
-
-// algorithm of the key, as the log names it.
-func (m *maker) algorithm() ades.Algorithm {
-	return pkix.Algorithm(pkix.AlgorithmIdentifier{}, m.signing.Digest(), m.signing.Certificate.PublicKey)
 }
 
 func checkSignature(cert *x509.Certificate, h crypto.Hash, digest, value []byte) error {
