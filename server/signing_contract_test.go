@@ -49,6 +49,30 @@ func TestErrorNamesItsFormat(t *testing.T) {
 	}
 }
 
+// The part that is asked for may be empty: clients of the hosted service send
+// it so.
+func TestEmptyActionType(t *testing.T) {
+	s := newSite(t)
+	r := s.sign(b64(sampleTXT))
+	resp, err := s.get("/signatures/" + r.ID + "/")
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Errorf("%v %v", resp, err)
+	}
+}
+
+func (s *site) get(path string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+s.box.Token)
+	resp, err := http.DefaultClient.Do(req)
+	if err == nil {
+		err = resp.Body.Close()
+	}
+	return resp, err
+}
+
 // What is wrong with an option is said before anything is signed, and never as
 // a failure of ours.
 func TestOptionsThatCannotBe(t *testing.T) {
@@ -66,7 +90,16 @@ func TestOptionsThatCannotBe(t *testing.T) {
 			t.Errorf("%v: error %d", o, r.number())
 		}
 	}
+	cut := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x02\x00\x00\x00\x02\x08\x02\x00\x00\x00\xfd\xd4\x9as")
+	for image, want := range map[string]int{b64(cut): 113, b64([]byte("GIF89a")): 113, "": 0} {
+		if r := s.sign(b64(samplePDF), optionsOf(m{"signerImage": m{"image": image}})); r.number() != want {
+			t.Errorf("image %.10q: error %d, want %d", image, r.number(), want)
+		}
+	}
 	sum := sha256.Sum256([]byte("x"))
+	if r := s.sign(b64(sum[:]), m{"signatureType": "pkcs1"}); !strings.Contains(string(s.download(r.ID, "audit")), "signed with SHA256withRSA") {
+		t.Error("the trail does not tell how a digest was signed as pkcs1")
+	}
 	if r := s.sign(b64(sum[:]), optionsOf(m{"level": "LTA"})); r.number() != 113 || strings.Contains(string(s.download(r.ID, "audit")), "key-use") {
 		t.Errorf("a digest at LTA: error %d, or the key was used", r.number())
 	}

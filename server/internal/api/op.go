@@ -138,7 +138,9 @@ func (a *API) add(op Op, run runner) {
 	a.router.MethodFunc(http.MethodHead, op.Path, routed)
 	if !strings.Contains(op.Path, "{") {
 		a.direct[op.Path] = h
+		return
 	}
+	a.router.MethodFunc(op.Method, op.Path+"/", routed) // clients send an empty last part, as of /signatures/{id}/{actionType}
 }
 
 // Operations are all that were registered.
