@@ -53,6 +53,7 @@ needed.`,
 type apiClient struct {
 	url, token string
 	http       *http.Client
+	sent       func(done, total int64) // told how much of a request is out; may be nil
 }
 
 // Run sends, follows and fetches.
@@ -61,10 +62,8 @@ func (c *requestCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	p := newProgress(s.stderr, "signing")
-	p.size = false
-	total := int64(len(c.Files)) + 2
-	p.at(1, total)
+	p := newProgress(s.stderr, "sending")
+	api.sent = p.at
 	var rec requestRecord
 	if err := api.call(s.ctx, http.MethodPost, "/EU-QES_"+c.Kind, body, &rec); err != nil {
 		return err
@@ -79,7 +78,6 @@ func (c *requestCommand) Run(s *session) error {
 			return err
 		}
 	}
-	p.at(total, total)
 	p.end()
 	return c.finish(s, api, &rec)
 }
@@ -186,15 +184,38 @@ func (c *requestCommand) body(password string) ([]byte, error) {
 }
 
 func (c *apiClient) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.url, "/")+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.url, "/")+path, c.watched(body))
 	if err != nil {
 		return nil, err
 	}
+	req.ContentLength = int64(len(body))
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	return c.http.Do(req)
+}
+
+// watched is a body whose sending is told of.
+func (c *apiClient) watched(body []byte) io.Reader {
+	if body == nil {
+		return http.NoBody
+	}
+	return &sending{body: bytes.NewReader(body), tell: c.sent}
+}
+
+// sending tells how much of it was read.
+type sending struct {
+	body *bytes.Reader // not embedded: it would be copied past Read
+	tell func(done, total int64)
+}
+
+func (r *sending) Read(p []byte) (int, error) {
+	n, err := r.body.Read(p)
+	if r.tell != nil {
+		r.tell(r.body.Size()-int64(r.body.Len()), r.body.Size())
+	}
+	return n, err
 }
 
 func (c *apiClient) call(ctx context.Context, method, path string, body []byte, data any) error {
