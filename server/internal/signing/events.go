@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"net/url"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/audit"
@@ -20,12 +21,25 @@ func (x *run) requestEvents() []audit.Event {
 	})}
 	for _, f := range r.Inputs {
 		if f.blob == "" {
-			all = append(all, x.event("input", fmt.Sprintf("input document %d is remote", f.Position), map[string]any{"index": f.Position}))
+			all = append(all, x.event("input", fmt.Sprintf("input document %d is remote", f.Position), map[string]any{"index": f.Position, "url": x.remotePlace(f.Position)}))
 			continue
 		}
 		all = append(all, x.inputEvent(f))
 	}
 	return all
+}
+
+// remotePlace is where a document comes from, without what may be secret in an
+// address.
+func (x *run) remotePlace(i int) string {
+	if i >= len(x.docs) || x.docs[i].remote == nil {
+		return ""
+	}
+	u, err := url.Parse(x.docs[i].remote.URL)
+	if err != nil {
+		return ""
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
 func (x *run) inputEvent(f *File) audit.Event {
