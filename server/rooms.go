@@ -29,6 +29,7 @@ type Server struct {
 	idempotency *store.Idempotency
 	jobs        *job.Queue
 	accounts    *account.Service
+	sandboxed   bool // this is a sandbox, or will be one
 
 	publications *publication.Keeper
 	wing         signatureWing
@@ -74,6 +75,9 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	s.jobs = job.New(s.db, job.Config{Workers: cfg.Jobs.Workers, Log: log})
 	s.metrics.registry.MustRegister(s.jobs)
 	if err := s.openAccounts(); err != nil {
+		return nil, err
+	}
+	if err := s.openKind(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.openSigning(ctx); err != nil {

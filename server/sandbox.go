@@ -144,6 +144,24 @@ const sandboxEmail = "sandbox@example.org"
 // sandboxCredit is its test money, in euro.
 const sandboxCredit = 1_000_000
 
+var errSandbox = errors.New("this installation is a sandbox: --production refuses its keys and certificates; start with an empty database and data folder (rogito init)")
+
+// openKind decides whether this is a sandbox. The database rules: a command
+// beside a production server knows nothing of its flags, and must neither show
+// nor issue what only a sandbox may.
+func (s *Server) openKind(ctx context.Context) error {
+	exists, err := s.accounts.SandboxExists(ctx)
+	if err != nil {
+		return err
+	}
+	if s.cfg.Production && exists {
+		return errSandbox
+	}
+	some, err := s.accounts.Any(ctx)
+	s.sandboxed = exists || !some && !s.cfg.Production
+	return err
+}
+
 // sandbox makes the sandbox's account and what belongs to it, or returns nil
 // where there is nothing to make. Whether it exists is judged by the database:
 // a second server on it makes none.
@@ -153,9 +171,6 @@ func (s *Server) sandbox(ctx context.Context) (*Sandbox, error) {
 		return nil, err
 	}
 	if s.cfg.Production {
-		if exists {
-			return nil, errors.New("this installation is a sandbox: --production refuses its keys and certificates; start with an empty database and data folder (rogito init)")
-		}
 		return nil, nil
 	}
 	if exists {

@@ -3,7 +3,9 @@ package server
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"io"
 	"net/http"
 	"os"
@@ -112,12 +114,45 @@ func TestInitThenProduction(t *testing.T) {
 	if readSandbox(dir) != nil || strings.Contains(r.out.String(), made.Token) {
 		t.Error("production made a sandbox or printed a secret")
 	}
+	for _, name := range []string{"root", "ca", "tsa"} {
+		if cert := fetchCertificate(t, r.url+"/pki/"+name+".pem"); strings.Contains(cert.Subject.String(), "SANDBOX") ||
+			name != "root" && !strings.HasPrefix(cert.CRLDistributionPoints[0], r.url) {
+			t.Errorf("%s of production: %s, revocation at %s", name, cert.Subject, cert.CRLDistributionPoints)
+		}
+	}
 	// Without --production the same installation still is no sandbox.
 	r.stop()
+	beside, err := Open(t.Context(), cfg)
+	if err != nil || beside.sandboxed {
+		t.Errorf("a command takes it for a sandbox: %v", err)
+	}
+	beside.Close()
 	start(t, func(c *Config) { c.Data = dir })
 	if readSandbox(dir) != nil {
 		t.Error("a sandbox was made beside a real administrator")
 	}
+}
+
+func fetchCertificate(t *testing.T, url string) *x509.Certificate {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, _ := pem.Decode(body)
+	if block == nil {
+		t.Fatalf("%s: %s", url, body)
+	}
+	cert, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert
 }
 
 func TestMasterKeyIsRotatedBesideARunningServer(t *testing.T) {

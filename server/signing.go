@@ -49,7 +49,7 @@ func (s *Server) openSigning(ctx context.Context) (err error) {
 	if w.guard, err = fetch.New(fetch.Config{AllowPrivate: s.cfg.Network.AllowPrivate}); err != nil {
 		return err
 	}
-	w.authority, err = authority.Open(ctx, s.db, s.master, authority.Config{PublicURL: s.cfg.PublicURL, Sandbox: !s.cfg.Production})
+	w.authority, err = authority.Open(ctx, s.db, s.master, authority.Config{PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed})
 	if err != nil {
 		return err
 	}
@@ -146,14 +146,14 @@ func (s *Server) openRecords() error {
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks,
 		Purse: s.accounts, Identify: &identify.Methods{Verifier: w.verifier},
 	}, enroll.Config{
-		PublicURL: s.cfg.PublicURL, Sandbox: !s.cfg.Production, Providers: s.cfg.Signing.Providers, Levels: levels, Token: w.token, Log: s.log,
+		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: s.cfg.Signing.Providers, Levels: levels, Token: w.token, Log: s.log,
 	})
 	w.signing = signing.New(signing.Parts{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Purse: s.accounts, Guard: w.guard,
 	}, signing.Config{
 		Limits:    signing.Limits{Documents: s.cfg.Limits.Documents, Document: s.cfg.Limits.Document},
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
-		SpoolDir: s.spool, Stamper: s.stamper(), Gatherer: &trust.Gatherer{Store: w.trust}, Sandbox: !s.cfg.Production, Log: s.log,
+		SpoolDir: s.spool, Stamper: s.stamper(), Gatherer: &trust.Gatherer{Store: w.trust}, Sandbox: s.sandboxed, Log: s.log,
 		Hook: faultHook(),
 	})
 	return nil
@@ -183,7 +183,7 @@ func (s *Server) registerSigning(a *api.API) {
 	api.RegisterClientCertificates(a, certificates)
 	api.RegisterCallbacks(a, &api.Callbacks{Sender: w.callbacks, Domain: host})
 	api.MountPKI(a, w.authority.Handler())
-	api.MountPages(a, console.New(w.enroll, !s.cfg.Production, s.log))
+	api.MountPages(a, console.New(w.enroll, s.sandboxed, s.log))
 }
 
 // Pauses between the rounds of work that comes back by itself.

@@ -73,10 +73,10 @@ func Open(ctx context.Context, db *store.DB, master Sealer, c Config) (*Authorit
 		c.Name = "Rogito"
 	}
 	if c.Sandbox {
-		c.Name += " SANDBOX"
+		c.Name += sandboxMark
 	}
 	a := &Authority{db: db, master: master, config: c}
-	for _, step := range []func(context.Context) error{a.openURLs, a.openRoot, a.openIssuing, a.openResponder, a.openUnit, a.openAudit} {
+	for _, step := range []func(context.Context) error{a.openURLs, a.openKind, a.openRoot, a.openIssuing, a.openResponder, a.openUnit, a.openAudit} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("authority: %w", err)
 		}

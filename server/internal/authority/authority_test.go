@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -226,6 +227,31 @@ func TestTimestamps(t *testing.T) {
 		defer resp.Body.Close()
 		if b, _ := io.ReadAll(resp.Body); len(b) > 200 {
 			t.Errorf("garbage is stamped: %d bytes", len(b))
+		}
+	})
+}
+
+// An authority that a command made before anybody knew what the installation
+// is to be gives way; one that has issued something never does.
+func TestAuthorityFitsTheInstallation(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+		early, err := authority.Open(t.Context(), db, m, authority.Config{Sandbox: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := open(t, db, m, false)
+		if a.Root().Equal(early.Root()) || strings.Contains(a.Root().Subject.String(), "SANDBOX") {
+			t.Errorf("production has the root %s", a.Root().Subject)
+		}
+		if got := a.Chain()[0].CRLDistributionPoints; len(got) != 1 || !strings.HasPrefix(got[0], "http://pki.example/") {
+			t.Errorf("revocation at %q", got)
+		}
+		issue(t, db, a, false)
+		if _, err := authority.Open(t.Context(), db, m, authority.Config{Sandbox: true}); !errors.Is(err, authority.ErrKind) {
+			t.Errorf("a sandbox on a used authority: %v", err)
+		}
+		if again := open(t, db, m, false); !again.Root().Equal(a.Root()) {
+			t.Error("a used authority was replaced")
 		}
 	})
 }
