@@ -89,6 +89,7 @@ func (b *binding) body(a *API, c *call, r *http.Request, op *Op, in any) ([]byte
 		return nil, err
 	}
 	c.spool = upload.New(a.opts.SpoolDir, a.opts.Limits)
+	c.spool.Expect(r.ContentLength)
 	up := uploaded{Spool: c.spool}
 	if form {
 		up.Parts, err = c.spool.ReadForm(rd, boundary)

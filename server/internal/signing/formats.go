@@ -78,6 +78,9 @@ func levelOf(o *Options) ades.Level {
 	return ades.LevelB
 }
 
+// signatureRoom is what a signature without much evidence adds to a document.
+const signatureRoom = 48 << 10
+
 // sign signs an item and verifies what came out.
 func (m *maker) sign(ctx context.Context, it *item) (*made, error) {
 	var out *made
@@ -162,11 +165,11 @@ func (m *maker) pades(ctx context.Context, it *item) (*made, error) {
 		if i < len(opts)-1 { // the last brings what all need beyond their time-stamps
 			r.Level = min(r.Level, ades.LevelT)
 		}
-		w := m.spool().Write()
+		w := m.spool().WriteSized(src.Size() + signatureRoom)
 		err := pades.Sign(ctx, src, w, m.key, o, r)
 		if errors.Is(err, ades.ErrNotFound) && o.Field != "" {
 			o.NewField, o.Field = o.Field, ""
-			w = m.spool().Write()
+			w = m.spool().WriteSized(src.Size() + signatureRoom)
 			err = pades.Sign(ctx, src, w, m.key, o, r)
 		}
 		if err != nil {

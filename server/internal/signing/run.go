@@ -40,7 +40,7 @@ type run struct {
 
 func (x *run) spool() *upload.Spool {
 	if x.temp == nil {
-		x.temp = upload.New(x.config.SpoolDir, upload.Limits{Long: 1 << 20})
+		x.temp = upload.New(x.config.SpoolDir, upload.Limits{})
 	}
 	return x.temp
 }

@@ -27,7 +27,7 @@ const sumsFile = "SHA256SUMS"
 func notBackedUp(name string) bool {
 	base := filepath.Base(name)
 	return strings.HasPrefix(base, "rogito.db") || strings.HasPrefix(base, "master.key") || strings.HasPrefix(base, ".") ||
-		base == "sandbox.json" || name == "spool" || name == filepath.Join("blobs", "incoming")
+		base == "sandbox.json" || name == "spool" || name == filepath.Join("blobs", "incoming") || strings.HasPrefix(name, "blobs") && strings.HasSuffix(name, newEnding)
 }
 
 // Backup writes the data folder of the embedded engine as a tar archive, the

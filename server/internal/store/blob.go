@@ -122,7 +122,9 @@ func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Blo
 		return unavailable(fmt.Errorf("write blob: %w", err))
 	}
 	sha, sum := sha256.New(), md5.New() //nolint:gosec // as above
-	buf := make([]byte, chunkSize, chunkSize+chunkOverhead)
+	room := chunkBuffers.Get().(*[]byte)
+	defer chunkBuffers.Put(room)
+	buf := (*room)[:chunkSize]
 	for index := uint64(0); ; index++ {
 		n, err := io.ReadFull(r, buf)
 		if n > 0 {

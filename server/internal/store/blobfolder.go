@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,10 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // folder keeps objects as files: written beside, synced, renamed, and the
 // folder synced, so that a name stands for whole content or does not exist.
+// What is being written lies in the folder where it will stay: one folder for
+// all would have writers wait for one another.
 type folder struct {
 	dir  string
 	disk *disk
@@ -40,53 +44,72 @@ func (f *folder) create(ctx context.Context, id string) (sink, error) {
 	if err := f.disk.check(ctx); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(filepath.Join(f.incoming(), id), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	shard := f.shard(id)
+	file, err := newFile(shard, id)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = f.makeShard(shard); err == nil {
+			file, err = newFile(shard, id)
+		}
+	}
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	return &folderSink{File: file, folder: f, id: id}, nil
+	s := &folderSink{file: file, folder: f, id: id, buf: sinkBuffers.Get().(*bufio.Writer)}
+	s.buf.Reset(file)
+	return s, nil
 }
 
+// newEnding marks a file that is being written.
+const newEnding = ".new"
+
+func newFile(shard, id string) (*os.File, error) {
+	return os.OpenFile(filepath.Join(shard, id+newEnding), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+}
+
+func (f *folder) makeShard(shard string) error {
+	if err := os.Mkdir(shard, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(f.dir)
+}
+
+// sinkBuffers hold sealed bytes only.
+var sinkBuffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 160<<10) }}
+
+// folderSink writes in large pieces: a usual document in one.
 type folderSink struct {
-	*os.File
+	file   *os.File
+	buf    *bufio.Writer
 	folder *folder
 	id     string
 	done   bool
 }
 
+func (s *folderSink) Write(p []byte) (int, error) { return s.buf.Write(p) }
+
 func (s *folderSink) commit(context.Context) error {
-	if err := errors.Join(s.Sync(), s.Close()); err != nil {
+	if err := errors.Join(s.buf.Flush(), s.file.Sync(), s.file.Close()); err != nil {
 		return err
 	}
-	shard := s.folder.shard(s.id)
-	if err := s.rename(shard); errors.Is(err, fs.ErrNotExist) {
-		if err := os.Mkdir(shard, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-		if err := syncDir(s.folder.dir); err != nil {
-			return err
-		}
-		if err := s.rename(shard); err != nil {
-			return err
-		}
-	} else if err != nil {
+	if err := os.Rename(s.file.Name(), s.folder.path(s.id)); err != nil {
 		return err
 	}
 	s.done = true
-	if err := syncDir(shard); err != nil {
+	if err := syncDir(s.folder.shard(s.id)); err != nil {
 		return errors.Join(err, os.Remove(s.folder.path(s.id)))
 	}
 	return nil
 }
 
-func (s *folderSink) rename(shard string) error {
-	return os.Rename(s.Name(), filepath.Join(shard, s.id))
-}
-
 func (s *folderSink) abort() {
 	if !s.done {
-		_ = s.Close()
-		_ = os.Remove(s.Name())
+		_ = s.file.Close()
+		_ = os.Remove(s.file.Name())
+	}
+	if s.buf != nil {
+		s.buf.Reset(nil)
+		sinkBuffers.Put(s.buf)
+		s.buf = nil
 	}
 }
 
@@ -121,8 +144,8 @@ func (f *folder) remove(_ context.Context, id string) error {
 	return err
 }
 
-// list also takes away what a killed process left half written: an incoming
-// file belongs to a request, and no request lives for a day.
+// list also takes away what a killed process left half written: it belongs to a
+// request, and no request lives for a day. (Earlier releases wrote in incoming.)
 func (f *folder) list(ctx context.Context, fn func(id string) error) error {
 	shards, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -136,7 +159,7 @@ func (f *folder) list(ctx context.Context, fn func(id string) error) error {
 			continue
 		}
 		if shard.Name() == "incoming" {
-			f.sweep()
+			sweepOld(f.incoming(), "")
 			continue
 		}
 		if err := f.listShard(shard.Name(), fn); err != nil {
@@ -147,10 +170,12 @@ func (f *folder) list(ctx context.Context, fn func(id string) error) error {
 }
 
 func (f *folder) listShard(name string, fn func(id string) error) error {
-	files, err := os.ReadDir(filepath.Join(f.dir, name))
+	dir := filepath.Join(f.dir, name)
+	files, err := os.ReadDir(dir)
 	if err != nil {
 		return unavailable(err)
 	}
+	sweepOld(dir, newEnding)
 	for _, file := range files {
 		if err := fn(file.Name()); err != nil {
 			return err

@@ -3,20 +3,25 @@ package store
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
-// sweep removes incoming files older than a day.
-func (f *folder) sweep() { sweepOld(f.incoming(), 24*time.Hour) }
+// abandoned is the age of a half-written file whose writer is gone.
+const abandoned = 24 * time.Hour
 
-func sweepOld(dir string, age time.Duration) {
+// sweepOld removes files of an ending that nobody has touched for a day.
+func sweepOld(dir, ending string) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
 		return
 	}
 	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), ending) {
+			continue
+		}
 		info, err := file.Info()
-		if err == nil && time.Since(info.ModTime()) > age {
+		if err == nil && time.Since(info.ModTime()) > abandoned {
 			_ = os.Remove(filepath.Join(dir, file.Name()))
 		}
 	}

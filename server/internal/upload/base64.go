@@ -64,6 +64,9 @@ func (d *base64Reader) Read(p []byte) (int, error) {
 // fill decodes one more piece of whole quanta.
 func (d *base64Reader) fill() {
 	n, err := d.r.Read(d.in)
+	if d.straight(d.in[:n]) && err == nil {
+		return
+	}
 	if !d.sift(d.in[:n]) {
 		d.err = ErrBase64
 		return
@@ -82,6 +85,19 @@ func (d *base64Reader) fill() {
 	}
 	d.out = d.buf[:m]
 	d.clean = append(d.clean[:0], d.clean[whole:]...)
+}
+
+// straight decodes a piece as it is where nothing has to be sifted out of it.
+func (d *base64Reader) straight(p []byte) bool {
+	if len(p) == 0 || len(p)%4 != 0 || len(d.clean) > 0 || d.padded > 0 {
+		return false
+	}
+	m, err := base64.RawStdEncoding.Decode(d.buf[:], p)
+	if err != nil || m != len(p)/4*3 { // a line break would have been skipped
+		return false
+	}
+	d.out, d.count = d.buf[:m], d.count+int64(len(p))
+	return true
 }
 
 // last checks the end of the text and says how much of the rest to decode.

@@ -74,8 +74,13 @@ func (k *skimmer) string() error {
 	if len(k.out) > k.spool.limits.Memory/2 {
 		k.long = min(k.long, 256) // many middling strings are a large body too
 	}
-	escaped := false
 	for {
+		if err := k.plain(start); err != nil {
+			return err
+		}
+		if len(k.out)-start > k.long {
+			return k.spill(start)
+		}
 		c, err := k.r.ReadByte()
 		if err == io.EOF {
 			return nil // check reports it
@@ -84,26 +89,48 @@ func (k *skimmer) string() error {
 			return err
 		}
 		k.out = append(k.out, c)
-		switch {
-		case escaped:
-			escaped = false
-		case c == '\\':
-			escaped = true
-		case c == '"':
+		if c == '"' {
 			return nil
-		case len(k.out)-start > k.long:
-			return k.spill(start)
+		}
+		if c != '\\' {
+			continue
+		}
+		if c, err = k.r.ReadByte(); err == io.EOF {
+			return nil // as above
+		}
+		if err != nil {
+			return err
+		}
+		k.out = append(k.out, c)
+	}
+}
+
+// plain copies whole runs of ordinary characters, as far as a string may go.
+func (k *skimmer) plain(start int) error {
+	for {
+		room := k.long + 1 - (len(k.out) - start)
+		if room <= 0 {
+			return nil
+		}
+		buf, err := k.r.Peek(max(k.r.Buffered(), 1))
+		if err != nil {
+			return nil // the next byte reports it
+		}
+		n := ordinary(buf[:min(room, len(buf))])
+		if n == 0 {
+			return nil
+		}
+		k.out = append(k.out, buf[:n]...)
+		if _, err := k.r.Discard(n); err != nil {
+			return err
 		}
 	}
 }
 
-// spill writes a long string to disk and leaves a mark.
+// spill sets a long string aside and leaves a mark.
 func (k *skimmer) spill(start int) error {
-	w := k.spool.Write()
-	if err := w.toDisk(); err != nil {
-		return err
-	}
-	u := unescaper{r: k.r, w: bufio.NewWriterSize(w, 64<<10)}
+	w := k.spool.WriteSized(k.spool.expect)
+	u := unescaper{r: k.r, w: bufio.NewWriterSize(w, 32<<10)}
 	if err := u.run(k.out[start:]); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package upload
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -83,7 +84,10 @@ func (t Text) Document(limit int64) (ades.Source, error) {
 	if spool == nil {
 		spool = New("", Limits{Long: int(t.Len()) + 1}) // a short text: never reaches disk
 	}
-	w := spool.Write()
+	if whole := t.decodeWhole(spool, limit); whole != nil {
+		return whole, nil
+	}
+	w := spool.WriteSized(t.Len() / 4 * 3)
 	r := t.Content()
 	if limit > 0 {
 		r = io.LimitReader(r, limit+1)
@@ -96,6 +100,29 @@ func (t Text) Document(limit int64) (ades.Source, error) {
 		return nil, ErrTooLong
 	}
 	return w.Source(), nil
+}
+
+// decodeWhole decodes base64 in memory that is as the standard has it, padded
+// and without anything between; nil says that it is not, or not that simple.
+func (t Text) decodeWhole(spool *Spool, limit int64) ades.Source {
+	m, ok := t.src.(memory)
+	size := len(m.all) / 4 * 3
+	if !ok {
+		return nil
+	}
+	w := spool.WriteSized(int64(size))
+	if cap(w.mem) < size {
+		return nil
+	}
+	n, err := base64.StdEncoding.Decode(w.mem[:size], m.all)
+	if err != nil {
+		return nil
+	}
+	if limit > 0 && int64(n) > limit {
+		return nil // said once, by Document
+	}
+	w.mem, w.size = w.mem[:n], int64(n)
+	return w.Source()
 }
 
 // UnmarshalJSONFrom takes a short string; long ones come through the spool.

@@ -2,6 +2,7 @@ package upload
 
 import (
 	"bufio"
+	"encoding/binary"
 	"io"
 	"strconv"
 	"strings"
@@ -57,24 +58,48 @@ func (u *unescaper) run(head []byte) error {
 
 // plain copies whole runs of ordinary ASCII, which is all that base64 is.
 func (u *unescaper) plain() error {
+	if n := ordinary(u.head); n > 0 {
+		if _, err := u.w.Write(u.head[:n]); err != nil {
+			return err
+		}
+		u.head = u.head[n:]
+	}
 	for len(u.head) == 0 {
 		buf, err := u.r.Peek(max(u.r.Buffered(), 1))
 		if err != nil {
 			return nil // next reports it
 		}
-		n := 0
-		for n < len(buf) && buf[n] != '"' && buf[n] != '\\' && buf[n] >= 0x20 && buf[n] < 0x80 {
-			n++
-		}
+		n := ordinary(buf)
 		if n == 0 {
 			return nil
 		}
 		if _, err := u.w.Write(buf[:n]); err != nil {
 			return err
 		}
-		u.r.Discard(n)
+		if _, err := u.r.Discard(n); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// ordinary is how many bytes at the start of b are ASCII that a JSON string has
+// as it is: no control character, quote, backslash or part of a rune. Eight are
+// looked at together.
+func ordinary(b []byte) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	n := 0
+	for ; n+8 <= len(b); n += 8 {
+		v := binary.LittleEndian.Uint64(b[n:])
+		quote, slash := v^ones*'"', v^ones*'\\'
+		if (v|(v-ones*0x20)|(quote-ones)|(slash-ones))&tops != 0 {
+			break
+		}
+	}
+	for n < len(b) && b[n] != '"' && b[n] != '\\' && b[n] >= 0x20 && b[n] < 0x80 {
+		n++
+	}
+	return n
 }
 
 func (u *unescaper) rune(first byte) error {

@@ -15,13 +15,31 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 
 	"rogito.dev/rogito/ades"
 )
 
+// heldTotal bounds the memory of all spools together beyond what is short in
+// each: a usual document costs less in memory than in a file, but a crowd of
+// requests must not fill the memory.
+const heldTotal = 64 << 20
+
+var held atomic.Int64
+
+// hold asks for n bytes of the memory that all spools share.
+func hold(n int64) bool {
+	if held.Add(n) > heldTotal {
+		held.Add(-n)
+		return false
+	}
+	return true
+}
+
 // Limits bound what one body may cost. A zero field takes the default.
 type Limits struct {
-	Long   int   // strings of more bytes go to disk; 64 KiB
+	Long   int   // strings of more bytes are set aside, on disk when there is no room; 64 KiB
+	Held   int   // a piece of more bytes goes to disk in any case; 1 MiB
 	Memory int   // bytes of a body held in memory; 8 MiB
 	Depth  int   // nesting of arrays and objects; 32
 	Values int   // values and names in a body; 100,000
@@ -36,6 +54,7 @@ func (l Limits) withDefaults() Limits {
 		}
 	}
 	set(&l.Long, 64<<10)
+	set(&l.Held, 1<<20)
 	set(&l.Memory, 8<<20)
 	set(&l.Depth, 32)
 	set(&l.Values, 100_000)
@@ -54,6 +73,9 @@ type Spool struct {
 	mark   string // what stands in the skeleton for a long string, with a number after it
 	texts  []Text
 	files  []*os.File
+	short  int   // bytes of memory for what is short
+	held   int64 // of the shared memory
+	expect int64 // bytes of the body, where they are known
 }
 
 // New returns an empty spool whose files are made in dir; the empty string
@@ -71,7 +93,16 @@ func (s *Spool) Close() error {
 		}
 	}
 	s.files, s.texts = nil, nil
+	s.giveBack(s.held)
 	return first
+}
+
+// Expect says how long the body will be; -1 where that is not known.
+func (s *Spool) Expect(n int64) { s.expect = n }
+
+func (s *Spool) giveBack(n int64) {
+	held.Add(-n)
+	s.held -= n
 }
 
 // file makes a file that no longer has a name, so that the system frees it
@@ -93,30 +124,62 @@ func (s *Spool) file() (*os.File, error) {
 // short, on disk when it grows.
 func (s *Spool) Write() *Writer { return &Writer{spool: s} }
 
+// WriteSized is Write for a piece of about n bytes.
+func (s *Spool) WriteSized(n int64) *Writer {
+	w := s.Write()
+	w.large = n > int64(s.limits.Held)
+	if n > 0 && !w.large {
+		w.grow(int(n))
+	}
+	return w
+}
+
 // Writer gathers bytes and becomes a source.
 type Writer struct {
 	spool *Spool
-	mem   bytes.Buffer
+	mem   []byte
+	large bool  // it will not stay in memory
+	held  int64 // of the shared memory
 	file  *os.File
 	size  int64
 }
 
 // Write implements io.Writer.
 func (w *Writer) Write(p []byte) (int, error) {
-	if w.file == nil && w.mem.Len()+len(p) > w.spool.limits.Long {
+	if w.file == nil && !w.grow(len(w.mem)+len(p)) {
 		if err := w.toDisk(); err != nil {
 			return 0, err
 		}
 	}
-	var n int
-	var err error
+	n, err := len(p), error(nil)
 	if w.file != nil {
 		n, err = w.file.Write(p)
 	} else {
-		n, err = w.mem.Write(p)
+		w.mem = append(w.mem, p...)
 	}
 	w.size += int64(n)
 	return n, err
+}
+
+// grow makes room in memory for n bytes, or says that there is none.
+func (w *Writer) grow(n int) bool {
+	if n <= cap(w.mem) {
+		return true
+	}
+	limits := &w.spool.limits
+	room := min(max(n, 2*cap(w.mem), 512), max(n, limits.Held))
+	if n > limits.Long || w.spool.short+room > limits.Memory { // many short ones are a long one
+		more := int64(room) - w.held
+		if w.large || n > limits.Held || !hold(more) {
+			return false
+		}
+		w.held += more
+		w.spool.held += more
+	} else {
+		w.spool.short += room
+	}
+	w.mem = append(make([]byte, 0, room), w.mem...)
+	return true
 }
 
 func (w *Writer) toDisk() error {
@@ -124,10 +187,12 @@ func (w *Writer) toDisk() error {
 	if err != nil {
 		return err
 	}
-	if _, err := f.Write(w.mem.Bytes()); err != nil {
+	if _, err := f.Write(w.mem); err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
-	w.file, w.mem = f, bytes.Buffer{}
+	w.file, w.mem = f, nil
+	w.spool.giveBack(w.held)
+	w.held = 0
 	return nil
 }
 
@@ -136,7 +201,13 @@ func (w *Writer) Source() ades.Source {
 	if w.file != nil {
 		return io.NewSectionReader(w.file, 0, w.size)
 	}
-	return bytes.NewReader(w.mem.Bytes())
+	return memory{bytes.NewReader(w.mem), w.mem}
+}
+
+// memory is a source whose bytes are at hand.
+type memory struct {
+	*bytes.Reader
+	all []byte
 }
 
 // marker is the mark of this spool, made when first needed. A client cannot

@@ -26,7 +26,7 @@ type request struct {
 }
 
 // small limits make everything long.
-var small = Limits{Long: 16, Memory: 4096}
+var small = Limits{Long: 16, Held: 16, Memory: 4096}
 
 func TestLongStringsGoToDiskAndComeBack(t *testing.T) {
 	s := New(t.TempDir(), small)
@@ -48,6 +48,53 @@ func TestLongStringsGoToDiskAndComeBack(t *testing.T) {
 	tiny, _ := r.Docs[1].String(1000)
 	if got != long || tiny != "tiny" || r.One != nil || r.Title != "short" {
 		t.Errorf("%q %q %+v", got, tiny, r)
+	}
+}
+
+// A usual document never touches the disk, nor the shared memory once its
+// spool is closed; where all spools hold too much it does.
+func TestUsualDocumentsStayInMemory(t *testing.T) {
+	plain := bytes.Repeat([]byte("%PDF "), 40_000)
+	for _, text := range []string{
+		base64.StdEncoding.EncodeToString(plain), base64.RawURLEncoding.EncodeToString(plain),
+		strings.ReplaceAll(base64.StdEncoding.EncodeToString(plain), "QQ", "Q\\nQ"),
+	} {
+		for _, full := range []bool{false, true} {
+			before := held.Load()
+			if full {
+				held.Add(heldTotal)
+			}
+			s := New(t.TempDir(), Limits{})
+			v, err := s.ReadJSON(strings.NewReader(`{"docs":["` + text + `"]}`))
+			var r request
+			if err == nil {
+				err = s.Unmarshal(v, &r)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			doc, err := r.Docs[0].Document(int64(len(plain)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(io.NewSectionReader(doc, 0, doc.Size()))
+			if err != nil || !bytes.Equal(got, plain) {
+				t.Errorf("%d bytes, %v", len(got), err)
+			}
+			if full != (len(s.files) > 0) {
+				t.Errorf("full %v: %d files", full, len(s.files))
+			}
+			if _, err := r.Docs[0].Document(int64(len(plain)) - 1); !errors.Is(err, ErrTooLong) {
+				t.Errorf("one byte over the limit: %v", err)
+			}
+			s.Close()
+			if full {
+				held.Add(-heldTotal)
+			}
+			if held.Load() != before {
+				t.Errorf("%d bytes are still held", held.Load()-before)
+			}
+		}
 	}
 }
 
@@ -237,7 +284,7 @@ func TestLargeDocumentDoesNotSitInMemory(t *testing.T) {
 }
 
 func TestMiddlingStringsAreALargeBodyToo(t *testing.T) {
-	s := New(t.TempDir(), Limits{Long: 1000, Memory: 20_000})
+	s := New(t.TempDir(), Limits{Long: 1000, Held: 1, Memory: 20_000})
 	defer s.Close()
 	in := "[" + strings.Repeat(`"`+strings.Repeat("m", 900)+`",`, 50) + `1]`
 	v, err := s.ReadJSON(strings.NewReader(in))
