@@ -25,16 +25,16 @@ func stampOrNull(t time.Time) *string {
 
 // signatureRequest describes the body; it is read member by member.
 type signatureRequest struct {
-	InputDocuments      any             `json:"inputDocuments" doc:"a URL, base64 of a file, base64 of a SHA-256 digest (32 bytes), an object {sourceType, url, headers, method, postData, payload, name}, or an array of any of these; inputDocument is as good"`
-	CertificateUsername string          `json:"certificateUsername"`
-	CertificatePassword string          `json:"certificatePassword"`
-	CertificateOtp      string          `json:"certificateOtp,omitempty" doc:"EU-QES_otp only: the current code"`
-	CertificateIDOtp    int             `json:"certificateIdOtp,omitempty"`
-	Title               string          `json:"title,omitempty"`
-	Description         string          `json:"description,omitempty"`
-	SignatureType       string          `json:"signatureType,omitempty" enum:"cades,pades,xades,pkcs1" doc:"absent: by content"`
-	Options             map[string]any  `json:"options,omitempty" doc:"see the guide for the table of options"`
-	Callback            *callbackTarget `json:"callback,omitempty"`
+	InputDocuments      inputDocuments    `json:"inputDocuments"`
+	CertificateUsername string            `json:"certificateUsername"`
+	CertificatePassword string            `json:"certificatePassword"`
+	CertificateOtp      string            `json:"certificateOtp,omitempty" doc:"EU-QES_otp only: the current code"`
+	CertificateIDOtp    int               `json:"certificateIdOtp,omitempty"`
+	Title               string            `json:"title,omitempty"`
+	Description         string            `json:"description,omitempty"`
+	SignatureType       string            `json:"signatureType,omitempty" enum:"cades,pades,xades,pkcs1" doc:"absent: by content"`
+	Options             *signatureOptions `json:"options,omitempty"`
+	Callback            *callbackTarget   `json:"callback,omitempty"`
 }
 
 type callbackTarget struct {

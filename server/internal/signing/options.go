@@ -4,6 +4,7 @@ import (
 	"crypto"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -177,6 +178,12 @@ var optionTable = map[string]setter{
 	"timezone":                  setTimezone,
 	"signerImage":               setSignerImage,
 }
+
+// OptionNames are those that a request may have, sorted.
+func OptionNames() []string { return slices.Sorted(maps.Keys(optionTable)) }
+
+// ImageOptionNames are the members that signerImage may have, sorted.
+func ImageOptionNames() []string { return slices.Sorted(slices.Values(imageMembers)) }
 
 func boolean(at func(*Options) *bool) setter {
 	return func(p *optionParser, v jsontext.Value) string {
