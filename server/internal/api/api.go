@@ -109,12 +109,19 @@ func New(opts Options) *API {
 func (a *API) Handler() http.Handler { return a.observe(a.router) }
 
 // Mount adds a handler that is no operation of the API: pages, /pki, /tsa. It
-// is public, and its answers are its own.
-func (a *API) Mount(pattern string, h http.Handler) {
-	a.router.Handle(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// is public, and its answers are its own. It is for reading, unless methods
+// are named.
+func (a *API) Mount(pattern string, h http.Handler, methods ...string) {
+	if len(methods) == 0 {
+		methods = []string{http.MethodGet, http.MethodHead}
+	}
+	routed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := callFrom(r.Context()); c != nil {
 			c.route = pattern
 		}
 		h.ServeHTTP(w, r)
-	}))
+	})
+	for _, m := range methods {
+		a.router.Method(m, pattern, routed)
+	}
 }

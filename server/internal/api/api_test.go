@@ -263,3 +263,21 @@ func TestBodyOfGetIsIgnored(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
+
+func TestMountedForReading(t *testing.T) {
+	a := New(Options{Gate: anyGate{}})
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /pki/root.pem", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	MountPKI(a, mux)
+	for request, want := range map[string]int{
+		"GET /docs": 200, "HEAD /docs": 200, "POST /docs": 405, "DELETE /openapi.json": 405,
+		"GET /pki/root.pem": 200, "GET /pki/other.pem": 404, "GET /tsa": 405,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		w := httptest.NewRecorder()
+		a.Handler().ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		if w.Code != want || want >= 400 && !strings.Contains(w.Body.String(), `"error":102`) {
+			t.Errorf("%s: %d %.80s, want %d", request, w.Code, w.Body, want)
+		}
+	}
+}

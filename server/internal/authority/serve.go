@@ -20,7 +20,7 @@ import (
 
 // Handler serves what certificates point to, below /pki/, and the time-stamp
 // authority at /tsa.
-func (a *Authority) Handler() http.Handler {
+func (a *Authority) Handler() *http.ServeMux {
 	mux := http.NewServeMux()
 	cert := func(c *x509.Certificate, asPEM bool) http.HandlerFunc {
 		if asPEM {
