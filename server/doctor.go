@@ -52,6 +52,7 @@ func examinations() []examination {
 	return []examination{
 		{"database", (*Server).examineDatabase},
 		{"blobs", (*Server).examineBlobs},
+		{"certificates", (*Server).examineCertificates},
 		{"publications", (*Server).examinePublications},
 	}
 }
