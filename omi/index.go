@@ -85,7 +85,7 @@ func parseBody(b []byte, id string) (*Index, error) {
 	}
 	ix.texts = string(ix.sec[secText])
 	if err := json.Unmarshal(ix.sec[secReport], &ix.report); err != nil {
-		return nil, fmt.Errorf("%w: its report: %v", ErrIndex, err)
+		return nil, fmt.Errorf("%w: its report: %w", ErrIndex, err)
 	}
 	if at := ix.check(); at != "" {
 		return nil, fmt.Errorf("%w: its %s do not hold together", ErrIndex, at)

@@ -171,7 +171,8 @@ func TestAreaOnTheSphere(t *testing.T) {
 	ring := func(y int32) []Point {
 		return []Point{{0, y}, {Micro, y}, {Micro, y + Micro}, {0, y + Micro}, {0, y}}
 	}
-	want := math.Pow(earthRadius*math.Pi/180, 2)
+	const degree = earthRadius * math.Pi / 180
+	want := degree * degree
 	if got := Area(ring(0)); math.Abs(got/want-1) > 1e-4 {
 		t.Errorf("area at the equator %g, want %g", got, want)
 	}

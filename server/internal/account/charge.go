@@ -73,13 +73,12 @@ func (s *Service) charge(ctx context.Context, tx *store.Tx, o order) (*bill, err
 	now := time.Now().UTC()
 	day := now.Format(time.DateOnly)
 	var err error
-	rest := o.count
 	if o.product.FreePerDay < 0 {
-		b.free, b.left, rest = rest, -1, 0
+		b.free, b.left = o.count, -1
 	} else if b.free, b.left, err = takeQuota(ctx, tx, o, day); err != nil {
 		return nil, err
 	}
-	rest = o.count - b.free
+	rest := o.count - b.free
 	if b.subscribed, err = takeSubscriptions(ctx, tx, o, rest); err != nil {
 		return nil, err
 	}

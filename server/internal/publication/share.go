@@ -78,12 +78,12 @@ func (k *Keeper) semesters(base shared, rows map[string]row) []string {
 // id. What changed here goes there; otherwise what is there comes here.
 func (k *Keeper) settle(ctx context.Context, semester, agreed string, there row) (string, error) {
 	here := k.here(semester)
-	switch {
-	case here == there.id:
+	switch here {
+	case there.id:
 		return here, nil
-	case here == agreed:
+	case agreed:
 		return there.id, k.pull(ctx, semester, there)
-	case here == "":
+	case "":
 		return "", k.withdraw(ctx, there)
 	}
 	return here, k.push(ctx, semester, there.blob)
