@@ -45,6 +45,7 @@ var cast = map[string]role{
 	"revoked-crl":    {key: "P-256", revoked: -1, reason: 1, list: true},
 	"suspended":      {key: "P-256", revoked: -1, reason: 6},
 	"wrong-usage":    {key: "P-256", usage: x509.KeyUsageKeyEncipherment},
+	"both-usages":    {key: "RSA-2048", usage: x509.KeyUsageDigitalSignature | x509.KeyUsageContentCommitment},
 	"unknown-issuer": {key: "P-256", issuer: "rogue"},
 	"no-revocation":  {key: "P-256", noneAtAll: true},
 }

@@ -84,7 +84,7 @@ func TestPAdESLarge(t *testing.T) {
 // key of ours.
 func TestPAdESRaisesTheirs(t *testing.T) {
 	shared(t)
-	p12 := writeP12(t, pki.Actor(t, "good"))
+	p12 := writeP12(t, pki.Actor(t, "both-usages")) // pyHanko asks for digitalSignature too
 	in := write(t, "in.pdf", somePDF(t))
 	common := []string{"sign", "--p12", p12, "--password", "password", "--tsa", pki.TSA(), "--trust", rootPEM}
 	for _, who := range []struct {

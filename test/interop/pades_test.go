@@ -230,9 +230,11 @@ func TestPAdESEd25519Intact(t *testing.T) {
 func oracleRun(t testing.TB, name string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(shared(t), "oracle", name), args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil && len(out) == 0 {
-		t.Fatalf("%s: %v", name, err)
+		t.Fatalf("%s: %v: %s", name, err, stderr.Bytes())
 	}
 	return out
 }
