@@ -162,7 +162,7 @@ func (s *Server) newAPI() *api.API {
 		Gate:        s.accounts,
 		Idempotency: s.idempotency,
 		SpoolDir:    s.spool,
-		Limits:      upload.Limits{Long: 256 << 10, Body: s.cfg.Limits.Body, Depth: s.cfg.Limits.Depth, Values: s.cfg.Limits.Values},
+		Limits:      upload.Limits{Body: s.cfg.Limits.Body, Depth: s.cfg.Limits.Depth, Values: s.cfg.Limits.Values},
 		MaxInFlight: s.cfg.Limits.InFlight,
 		Timeout:     s.cfg.Limits.Timeout,
 		Proxies:     proxies,

@@ -17,7 +17,7 @@ import (
 // 111, 129, 402, 105) leave no record behind.
 func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Record, error) {
 	r := s.newRecord(req, from)
-	cert, err := s.judge(ctx, req, from)
+	cred, cert, err := s.judge(ctx, req, from)
 	var no *refusal
 	switch {
 	case errors.As(err, &no):
@@ -32,7 +32,7 @@ func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Recor
 	if s.enroll.Levels().Needs(cert.Level, enroll.NeedApproval) {
 		r.Approval, r.ApprovalUntil = approvalWaiting, r.CreatedAt.Add(s.config.ApprovalTime)
 	}
-	run := &run{Service: s, record: r, cert: cert, secrets: req.secrets()}
+	run := &run{Service: s, record: r, cert: cert, judged: cred, secrets: req.secrets()}
 	defer run.close()
 	if err := run.takeInputs(ctx, req); err != nil {
 		return nil, err
@@ -69,37 +69,37 @@ func (r *Request) secrets() *Secrets {
 // judge decides whether the caller may have this key used: the credentials
 // first, then kind, state, and what the security level asks for. This is the
 // one place where it is decided.
-func (s *Service) judge(ctx context.Context, req *Request, from Caller) (*enroll.Certificate, error) {
+func (s *Service) judge(ctx context.Context, req *Request, from Caller) (*keys.Credential, *enroll.Certificate, error) {
 	cred, err := s.keys.Authenticate(ctx, from.AccountID, req.Username, req.Password)
 	if errors.Is(err, keys.ErrPassword) {
-		return nil, &refusal{number: 110, text: "wrong certificate credentials"}
+		return nil, nil, &refusal{number: 110, text: "wrong certificate credentials"}
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if cred.Kind != req.Kind {
-		return nil, &refusal{number: 118, text: fmt.Sprintf("the certificate is of the kind %s and cannot be used for %s", cred.Kind, req.Kind.CertificateType())}
+		return nil, nil, &refusal{number: 118, text: fmt.Sprintf("the certificate is of the kind %s and cannot be used for %s", cred.Kind, req.Kind.CertificateType())}
 	}
 	cert, err := s.enroll.ByID(ctx, cred.ID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := s.usable(cert); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := s.presents(ctx, cert, from); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if s.enroll.Levels().Needs(cert.Level, enroll.NeedOTP) || cert.Kind == keys.OTP {
 		err := s.keys.VerifyOTP(ctx, cred, req.OTP)
 		if errors.Is(err, keys.ErrOTP) {
-			return nil, &refusal{number: 116, text: "wrong or used one-time password"}
+			return nil, nil, &refusal{number: 116, text: "wrong or used one-time password"}
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return cert, nil
+	return cred, cert, nil
 }
 
 func (s *Service) usable(c *enroll.Certificate) error {

@@ -15,6 +15,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/upload"
 )
@@ -24,6 +25,7 @@ type run struct {
 	*Service
 	record  *Record
 	cert    *enroll.Certificate
+	judged  *keys.Credential // by the call that this run is part of
 	secrets *Secrets
 	lease   string // ours; empty while the record is not stored
 

@@ -64,15 +64,9 @@ func (x *run) signAndFinish(ctx context.Context) error {
 
 // sign opens the key and signs every item.
 func (x *run) sign(ctx context.Context) (*made, error) {
-	cred, err := x.keys.ByID(ctx, x.cert.ID)
+	cred, err := x.credential(ctx)
 	if err != nil {
 		return nil, err
-	}
-	if cred == nil {
-		return nil, &refusal{number: 112, text: "the certificate's key is gone"}
-	}
-	if err := x.keys.CheckLock(ctx, cred); err != nil {
-		return nil, lockRefusal(err)
 	}
 	key, err := x.keys.Open(ctx, cred, x.secrets.Password)
 	if errors.Is(err, keys.ErrPassword) {
@@ -89,6 +83,25 @@ func (x *run) sign(ctx context.Context) (*made, error) {
 		return m.sign(ctx, x.items[0])
 	}
 	return m.signAll(ctx)
+}
+
+// credential whose key is to be used. The one that the call itself has judged a
+// moment ago is good; for a job it is looked up, and may be locked by now.
+func (x *run) credential(ctx context.Context) (*keys.Credential, error) {
+	if x.judged != nil {
+		return x.judged, nil
+	}
+	cred, err := x.keys.ByID(ctx, x.cert.ID)
+	if err != nil {
+		return nil, err
+	}
+	if cred == nil {
+		return nil, &refusal{number: 112, text: "the certificate's key is gone"}
+	}
+	if err := x.keys.CheckLock(ctx, cred); err != nil {
+		return nil, lockRefusal(err)
+	}
+	return cred, nil
 }
 
 func lockRefusal(err error) error {
