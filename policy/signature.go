@@ -115,17 +115,7 @@ func (j *judge) identification(s *ades.Signature) verdict {
 func (j *judge) cryptography(s *ades.Signature) verdict {
 	v := verdict{indication: report.Passed}
 	for _, r := range s.References {
-		switch {
-		case r.Intact == ades.No:
-			v.lower(report.Failed, report.HashFailure)
-			v.add(report.Error, "CV", "What is signed was changed: the digest of %s does not match%s.", refName(r), detail(r))
-		case !r.Found:
-			v.lower(report.Indeterminate, report.SignedDataNotFound)
-			v.add(report.Error, "CV", "The signed data is missing: %s%s.", refName(r), detail(r))
-		case r.Intact == ades.Unknown:
-			v.lower(report.Indeterminate, report.SignedDataNotFound)
-			v.add(report.Error, "CV", "The digest of %s cannot be checked%s.", refName(r), detail(r))
-		}
+		v.reference(r)
 	}
 	if len(s.References) == 0 {
 		v.lower(report.Indeterminate, report.SignedDataNotFound)
@@ -142,12 +132,43 @@ func (j *judge) cryptography(s *ades.Signature) verdict {
 	return v
 }
 
+// reference judges one thing that is signed. One without a name is the
+// document itself.
+func (v *verdict) reference(r ades.Reference) {
+	name := refName(r)
+	switch {
+	case r.Intact == ades.No:
+		v.lower(report.Failed, report.HashFailure)
+		if name == "" {
+			v.add(report.Error, "CV", "What is signed was changed: its digest does not match%s.", detail(r))
+			return
+		}
+		v.add(report.Error, "CV", "What is signed was changed: the digest of %s does not match%s.", name, detail(r))
+	case !r.Found:
+		v.lower(report.Indeterminate, report.SignedDataNotFound)
+		if name == "" {
+			v.add(report.Error, "CV", "The signed data is missing: the signature is detached, and what it is over was not given%s.", detail(r))
+			return
+		}
+		v.add(report.Error, "CV", "The signed data is missing: %s%s.", name, detail(r))
+	case r.Intact == ades.Unknown:
+		v.lower(report.Indeterminate, report.SignedDataNotFound)
+		if name == "" {
+			v.add(report.Error, "CV", "The digest of what is signed cannot be checked%s.", detail(r))
+			return
+		}
+		v.add(report.Error, "CV", "The digest of %s cannot be checked%s.", name, detail(r))
+	}
+}
+
 func refName(r ades.Reference) string {
 	switch {
 	case r.Name != "":
 		return r.Name
 	case r.URI != "":
 		return r.URI
+	case r.Kind == "message-digest", r.Kind == "byte-range":
+		return ""
 	}
 	return r.Kind
 }

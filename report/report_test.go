@@ -48,6 +48,7 @@ func TestFirstThreeLines(t *testing.T) {
 		{sample(Indeterminate, CertificateChainGeneral), English, [3]string{"f.pdf: UNDETERMINED", "Signed by", "Why: There is no revocation data for <b>. / CERTIFICATE_CHAIN_GENERAL_FAILURE"}},
 		{sample(TotalFailed, FormatFailure), Italian, [3]string{"f.pdf: NON VALIDO (PAdES, 1 firma)", "Firmato da", "Perché: Mancano i dati di revoca per <b>."}},
 		{&Report{Facts: &Facts{}, Conclusions: &Conclusions{Indication: Indeterminate}}, English, [3]string{"f.pdf: NOT SIGNED", "Nobody signed", "There is nothing"}},
+		{&Report{Facts: &Facts{}, Conclusions: &Conclusions{Indication: TotalFailed}}, English, [3]string{"f.pdf: NOT VALID, the file is broken", "It claims to be signed, but cannot be read.", ""}},
 	} {
 		var b bytes.Buffer
 		if err := row.r.WriteText(&b, "f.pdf", row.lang); err != nil {

@@ -103,6 +103,8 @@ func (t *page) who() string {
 	switch {
 	case len(names) == 0 && len(t.r.Conclusions.Timestamps) > 0:
 		return t.l.T("The document carries a time-stamp and no signature.")
+	case len(names) == 0 && t.r.Conclusions.Indication == TotalFailed:
+		return t.l.T("It claims to be signed, but cannot be read.")
 	case len(names) == 0:
 		return t.l.T("Nobody signed this document.")
 	case len(names) > 5:
