@@ -73,6 +73,19 @@ func (s *site) get(path string) (*http.Response, error) {
 	return resp, err
 }
 
+// The trail as a page shows what callers wrote as text, and runs nothing.
+func TestTrailPage(t *testing.T) {
+	s := newSite(t)
+	r := s.sign(b64(sampleTXT), m{"title": "<script>alert(1)</script>"})
+	resp, page := s.raw(http.MethodGet, "/signatures/"+r.ID+"/audit", nil, "Accept", "text/html")
+	if csp := resp.Header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'") || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("policy %q", csp)
+	}
+	if text := string(page); strings.Contains(text, "<script") || !strings.Contains(text, "&lt;script") || strings.Count(text, r.Document.SignedDocument.SHA256) < 2 {
+		t.Error("the page is not whole, or not escaped")
+	}
+}
+
 // What is wrong with an option is said before anything is signed, and never as
 // a failure of ours.
 func TestOptionsThatCannotBe(t *testing.T) {

@@ -5,8 +5,13 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
+
+// contentPolicy of pages that are answers: they show what strangers wrote, and
+// need nothing but their own style.
+const contentPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // writeContent sends a file, in whole or, where it can be read at any place,
 // the range that was asked for.
@@ -16,6 +21,10 @@ func (a *API) writeContent(w http.ResponseWriter, r *http.Request, c *Content) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", c.Type)
+	h.Set("X-Content-Type-Options", "nosniff")
+	if strings.HasPrefix(c.Type, "text/html") {
+		h.Set("Content-Security-Policy", contentPolicy)
+	}
 	if c.Name != "" {
 		kind := "attachment"
 		if c.Inline {

@@ -82,23 +82,34 @@ var trailPage = template.Must(template.New("trail").Funcs(template.FuncMap{"json
 		return ""
 	}
 	return string(b)
-}}).Parse(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Signature Data</title></head><body>
+}}).Parse(`{{define "file"}}<table>{{with .SourceType}}<tr><th>sourceType</th><td>{{.}}</td></tr>{{end}}
+<tr><th>id</th><td>{{.ID}}</td></tr><tr><th>name</th><td>{{.Name}}</td></tr><tr><th>mimetype</th><td>{{.MimeType}}</td></tr>
+<tr><th>extension</th><td>{{.Extension}}</td></tr><tr><th>size</th><td>{{.Size}}</td></tr><tr><th>createdAt</th><td>{{.CreatedAt}}</td></tr>
+<tr><th>md5</th><td>{{.MD5}}</td></tr><tr><th>sha256</th><td>{{.SHA256}}</td></tr></table>{{end -}}
+<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Signature Data</title>
+<style>
+body { font: 15px/1.45 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem }
+table { border-collapse: collapse; margin: 0 0 1rem }
+th, td { border: 1px solid #999; padding: .25rem .6rem; text-align: left; vertical-align: top; overflow-wrap: anywhere }
+th { font-weight: 600 }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0 0 }
+</style></head><body>
 <h1>Signature Data</h1>
 {{with .SignatureData}}
 <h2>General information</h2>
-<table border="1"><tr><th>id</th><td>{{.ID}}</td></tr><tr><th>createdAt</th><td>{{.CreatedAt}}</td></tr><tr><th>updatedAt</th><td>{{.UpdatedAt}}</td></tr>
+<table><tr><th>id</th><td>{{.ID}}</td></tr><tr><th>createdAt</th><td>{{.CreatedAt}}</td></tr><tr><th>updatedAt</th><td>{{.UpdatedAt}}</td></tr>
 <tr><th>certificateType</th><td>{{.CertificateType}}</td></tr><tr><th>state</th><td>{{.State}}</td></tr>
 {{with .SignatureType}}<tr><th>signatureType</th><td>{{.}}</td></tr>{{end}}
 {{with .ErrorNumber}}<tr><th>errorNumber</th><td>{{.}}</td></tr>{{end}}{{with .ErrorMessage}}<tr><th>errorMessage</th><td>{{.}}</td></tr>{{end}}</table>
-<h2>Options</h2><table border="1">{{range $k, $v := .Options}}<tr><th>{{$k}}</th><td>{{json $v}}</td></tr>{{end}}</table>
-<h2>Document</h2><table border="1">{{with .Document.Title}}<tr><th>title</th><td>{{.}}</td></tr>{{end}}{{with .Document.Description}}<tr><th>description</th><td>{{.}}</td></tr>{{end}}</table>
-{{with .Document.SignedDocument}}<h2>Signed document</h2><pre>{{json .}}</pre>{{end}}
-{{with .Document.ValidatedDocument}}<h2>Validated document</h2><pre>{{json .}}</pre>{{end}}
-{{with .Document.InputDocuments}}<h2>Input documents</h2>{{range .}}<pre>{{json .}}</pre>{{end}}{{end}}
+<h2>Options</h2><table>{{range $k, $v := .Options}}<tr><th>{{$k}}</th><td>{{json $v}}</td></tr>{{end}}</table>
+<h2>Document</h2><table>{{with .Document.Title}}<tr><th>title</th><td>{{.}}</td></tr>{{end}}{{with .Document.Description}}<tr><th>description</th><td>{{.}}</td></tr>{{end}}</table>
+{{with .Document.SignedDocument}}<h2>Signed document</h2>{{template "file" .}}{{end}}
+{{with .Document.ValidatedDocument}}<h2>Validated document</h2>{{template "file" .}}{{end}}
+{{with .Document.InputDocuments}}<h2>Input documents</h2>{{range .}}{{template "file" .}}{{end}}{{end}}
 {{end}}
 <h2>Audit data</h2>
-<table border="1"><tr><th>Operation ID</th><th>Operation Timestamp</th><th>Operation Detail</th></tr>
+<table><tr><th>Operation ID</th><th>Operation Timestamp</th><th>Operation Detail</th></tr>
 {{range .AuditData}}<tr><td>{{.ID}}</td><td>{{.CreatedAt}}</td><td>{{.Log}}{{with .Detail}}<details><summary>detail</summary><pre>{{json .}}</pre></details>{{end}}</td></tr>
 {{end}}</table>
 </body></html>
