@@ -136,7 +136,10 @@ func (n *nest) open(f ades.File, level int, in ades.Reading) error {
 		return nil
 	}
 	if l.Document != nil && len(l.Document.Signatures) == 0 && len(l.Document.Timestamps) == 0 && !fatal(l.Document) {
-		return nil // readable and not signed
+		if family != "PDF" || !cutOff(f.Source) {
+			return nil // readable and not signed
+		}
+		n.broken(l, f, family, ades.Malformed("PDF", "", "the file ends within the revision that was signed"))
 	}
 	n.facts.Layers = append(n.facts.Layers, l)
 	return n.inside(l, level)
@@ -216,6 +219,22 @@ func claims(src ades.Source, family string) bool {
 		}
 	}
 	return false
+}
+
+// cutOff says that a PDF without signatures was one with: after its last end
+// mark a revision begins that holds a signature, and the rest is missing.
+func cutOff(src ades.Source) bool {
+	const mark = "%%EOF"
+	from := max(0, src.Size()-(1<<20)) // the signatures we know of are far smaller
+	tail := make([]byte, src.Size()-from)
+	if k, err := src.ReadAt(tail, from); k < len(tail) && err != nil {
+		return false
+	}
+	at := bytes.LastIndex(tail, []byte(mark))
+	if at < 0 {
+		return false
+	}
+	return bytes.Contains(tail[at:], []byte("/ByteRange"))
 }
 
 // inside opens the content of a layer. A signed PDF is its own content and
