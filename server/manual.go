@@ -13,7 +13,7 @@ import (
 // Secrets are left out.
 func Manual(w io.Writer, cfg Config) error {
 	var b strings.Builder
-	b.WriteString("# Every key, with its default. A key is also an environment variable: dots become\n" +
+	b.WriteString("# Every key and what it means. A key is also an environment variable: dots become\n" +
 		"# underscores, ROGITO_ before it (omi.watch_dir: ROGITO_OMI_WATCH_DIR). Flags win over\n" +
 		"# the environment, the environment over this file. Unknown keys are refused.\n")
 	if err := manual(&b, reflect.ValueOf(cfg), ""); err != nil {
