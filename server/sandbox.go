@@ -132,7 +132,7 @@ func (s *Server) firstStart(ctx context.Context) (*welcome, error) {
 		if !s.cfg.Production {
 			w.Sandbox = readSandbox(s.cfg.Data)
 		}
-		return w, nil
+		return w, s.refresh(ctx, w.Sandbox)
 	}
 	w.New, w.Sandbox = true, made
 	return w, made.write(s.cfg.Data)

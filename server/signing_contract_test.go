@@ -249,3 +249,26 @@ func TestEncryptInAnyCase(t *testing.T) {
 		t.Error("the document to sign is not the encrypted one")
 	}
 }
+
+// Test pairs that are configured later are made at the next start, and the
+// sandbox's file follows the address.
+func TestTestPairsLater(t *testing.T) {
+	dir := t.TempDir()
+	first := start(t, func(c *Config) { c.Data = dir })
+	before := readSandbox(dir)
+	first.stop()
+	pair := func(c *Config) {
+		c.Data = dir
+		c.Sandbox.Certificates = []SandboxCertificate{{Kind: "automatic", Username: "chosen", Password: "pw"}}
+	}
+	for range 2 { // the third start changes nothing
+		s := newSite(t, pair)
+		if s.box.BaseURL != s.url || s.box.Token != before.Token || len(s.box.Extra) != 1 {
+			t.Errorf("sandbox.json: %s, %d test pairs", s.box.BaseURL, len(s.box.Extra))
+		}
+		if r := s.sign(b64(sampleTXT), m{"certificateUsername": "chosen", "certificatePassword": "pw"}); r.State != "DONE" {
+			t.Errorf("error %d", r.number())
+		}
+		s.run.stop()
+	}
+}

@@ -2,11 +2,14 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -31,18 +34,57 @@ func (s *Server) furnishSigning(ctx context.Context, account string, b *Sandbox)
 		}
 		b.Certificates[string(p.kind)] = SandboxCredentials{Username: cred.Username, Password: cred.Password, TOTPSecret: cred.TOTPSecret}
 	}
+	_, err = s.addPairs(ctx, account, b)
+	return err
+}
+
+// addPairs makes the operator's test pairs that the sandbox does not have, and
+// says whether there were any.
+func (s *Server) addPairs(ctx context.Context, account string, b *Sandbox) (added bool, err error) {
 	for _, c := range s.cfg.Sandbox.Certificates {
 		kind := keys.Kind(c.Kind)
 		if !kind.Known() || c.Username == "" || c.Password == "" {
-			return fmt.Errorf("sandbox.certificates: kind must be automatic, otp or eseal, with a username and a password")
+			return added, fmt.Errorf("sandbox.certificates: kind must be automatic, otp or eseal, with a username and a password")
+		}
+		has := func(e NamedCredentials) bool {
+			return e.Kind == c.Kind && e.Username == c.Username && e.Password == c.Password
+		}
+		if slices.ContainsFunc(b.Extra, has) {
+			continue
 		}
 		cred, err := s.readyCertificate(ctx, account, kind, "P256", "Test pair "+c.Username, enroll.Credentials{Username: c.Username, Password: c.Password})
 		if err != nil {
-			return err
+			return added, err
 		}
+		b.Extra = slices.DeleteFunc(b.Extra, func(e NamedCredentials) bool { return e.Username == c.Username })
 		b.Extra = append(b.Extra, NamedCredentials{Kind: c.Kind, SandboxCredentials: SandboxCredentials{Username: cred.Username, Password: cred.Password, TOTPSecret: cred.TOTPSecret}})
+		added = true
 	}
-	return nil
+	return added, nil
+}
+
+// refresh brings the file of an older sandbox up to what is configured now: the
+// address, and test pairs that are new.
+func (s *Server) refresh(ctx context.Context, b *Sandbox) error {
+	if b == nil {
+		return nil
+	}
+	a, err := s.accounts.Find(ctx, b.Email)
+	if f := (*fault.Error)(nil); errors.As(err, &f) && f.Code == 140 {
+		return nil // the file is of another installation: leave it
+	}
+	if err != nil {
+		return err
+	}
+	changed, err := s.addPairs(ctx, a.ID, b)
+	if err != nil {
+		return err
+	}
+	if b.BaseURL == s.cfg.PublicURL && !changed {
+		return nil
+	}
+	b.BaseURL = s.cfg.PublicURL
+	return b.write(s.cfg.Data)
 }
 
 // readyCertificate makes one that is DONE. A test pair that is there already,
