@@ -66,13 +66,13 @@ func sniffCMS(src ades.Source) (reader, string) {
 	case oid.TimestampedData:
 		return readData, "TimeStampedData"
 	}
-	if truncated(bin) {
-		return cades.Read, "CMS" // which will say what is wrong with it
-	}
 	if tsp.Extract(bin) != nil {
 		return func(_ context.Context, s ades.Source, r ades.Reading) (*ades.Document, error) {
 			return tsp.ReadToken(s, r)
 		}, "TST"
+	}
+	if truncated(bin) { // a response with a time-stamp begins like one
+		return cades.Read, "CMS" // which will say what is wrong with it
 	}
 	return nil, ""
 }
