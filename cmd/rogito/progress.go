@@ -45,7 +45,7 @@ func (p *progress) at(done, total int64) {
 	if total > 0 && done*100/total >= p.next {
 		p.next = done * 100 / total
 		if p.size {
-			fmt.Fprintf(p.out, "rogito: %s: %d %% of %d MB\n", p.what, p.next, total>>20)
+			fmt.Fprintf(p.out, "rogito: %s: %d %% of %s\n", p.what, p.next, byteCount(total))
 		} else {
 			fmt.Fprintf(p.out, "rogito: %s: %d of %d files\n", p.what, done, total)
 		}
@@ -57,4 +57,12 @@ func (p *progress) end() {
 	if p.bar != nil {
 		_ = p.bar.Finish()
 	}
+}
+
+// byteCount is a size for people.
+func byteCount(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d kB", (n+1023)>>10)
+	}
+	return fmt.Sprintf("%d MB", n>>20)
 }
