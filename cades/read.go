@@ -14,7 +14,7 @@ import (
 
 // Read states the facts of a CMS file: binary, PEM or base64. A time-stamp
 // token on its own is stated as what it is.
-func Read(_ context.Context, src ades.Source, r ades.Reading) (*ades.Document, error) {
+func Read(ctx context.Context, src ades.Source, r ades.Reading) (*ades.Document, error) {
 	bin, err := cms.Unarmour(src)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func Read(_ context.Context, src ades.Source, r ades.Reading) (*ades.Document, e
 		return tsp.ReadToken(bin, r)
 	}
 	doc := &ades.Document{Format: ades.PKCS7}
-	in := Surroundings{}
+	in := Surroundings{Cancelled: ctx.Err}
 	switch {
 	case sd.Content != nil:
 		in.Content = sd.Content
@@ -100,6 +100,8 @@ type Surroundings struct {
 	Digest func(crypto.Hash) ([]byte, error)
 	// Certificates found elsewhere (a PDF's DSS dictionary, a container).
 	Certificates [][]byte
+	// Cancelled says why to give up, asked before each signer; nil never does.
+	Cancelled func() error
 }
 
 // ReadSignedData states the facts of every signer of a SignedData that another
@@ -122,6 +124,9 @@ func ReadSignedData(sd *cms.SignedData, in Surroundings) ([]*ades.Signature, err
 	}
 	var out []*ades.Signature
 	for i, si := range sd.SignerInfos {
+		if in.Cancelled != nil && in.Cancelled() != nil {
+			return nil, in.Cancelled()
+		}
 		s, err := r.signer(si, r.subject, fmt.Sprintf("signerInfos[%d]", i), 0)
 		if err != nil {
 			return nil, err
@@ -146,6 +151,8 @@ type reader struct {
 	in      Surroundings
 	certs   [][]byte
 	subject cms.Subject
+	common  []ades.Evidence // of the SignedData, shared by its signers
+	copies  int             // of common, in entries
 }
 
 func (r *reader) signer(si *cms.SignerInfo, subject cms.Subject, path string, depth int) (*ades.Signature, error) {
@@ -161,17 +168,37 @@ func (r *reader) signer(si *cms.SignerInfo, subject cms.Subject, path string, de
 	return s, r.timestamps(s, si)
 }
 
-// evidence is what the SignedData carries, and the attributes of this signer.
-func (r *reader) evidence(si *cms.SignerInfo) []ades.Evidence {
-	var out []ades.Evidence
-	add := func(kind ades.EvidenceKind, origin string, raw [][]byte) {
-		for _, b := range raw {
-			out = append(out, ades.Evidence{Kind: kind, Origin: origin, Raw: b})
-		}
+// evidenceOf makes facts of DER values.
+func evidenceOf(out []ades.Evidence, kind ades.EvidenceKind, origin string, raw [][]byte) []ades.Evidence {
+	for _, b := range raw {
+		out = append(out, ades.Evidence{Kind: kind, Origin: origin, Raw: b})
 	}
-	add(ades.EvidenceCertificate, "SignedData", r.sd.X509())
-	add(ades.EvidenceCRL, "SignedData", r.sd.CRLs())
-	add(ades.EvidenceOCSP, "SignedData", r.sd.OCSPs())
+	return out
+}
+
+// evidence is what the SignedData carries, and the attributes of this signer.
+// Signers without such attributes share it; thousands of copies are not made
+// for those who have some.
+func (r *reader) evidence(si *cms.SignerInfo) []ades.Evidence {
+	if r.common == nil {
+		r.common = evidenceOf(r.common, ades.EvidenceCertificate, "SignedData", r.sd.X509())
+		r.common = evidenceOf(r.common, ades.EvidenceCRL, "SignedData", r.sd.CRLs())
+		r.common = evidenceOf(r.common, ades.EvidenceOCSP, "SignedData", r.sd.OCSPs())
+	}
+	own := ownEvidence(si)
+	if len(own) == 0 {
+		return r.common[:len(r.common):len(r.common)]
+	}
+	if r.copies += len(r.common); r.copies > limits.CMSEvidence {
+		return own
+	}
+	return append(r.common[:len(r.common):len(r.common)], own...)
+}
+
+// ownEvidence is what the attributes of a signer carry.
+func ownEvidence(si *cms.SignerInfo) []ades.Evidence {
+	var out []ades.Evidence
+	add := func(kind ades.EvidenceKind, origin string, raw [][]byte) { out = evidenceOf(out, kind, origin, raw) }
 	for _, attrs := range [][]cms.Attribute{si.SignedAttrs, si.UnsignedAttrs} {
 		for _, a := range attrs {
 			for _, v := range a.Values {

@@ -70,7 +70,7 @@ func (j *judge) after(c control, m member) control {
 	if r := m.revocation; r.revoked && !r.hold {
 		c = c.earlier(r.at, report.RevokedCANoPOE, name)
 	}
-	if j.at.After(m.cert.NotAfter) {
+	if j.at.Truncate(time.Second).After(m.cert.NotAfter) {
 		c = c.earlier(m.cert.NotAfter, report.OutOfBoundsNoPOE, name)
 	}
 	if until, ok := j.reliable(m.signed()); ok && j.at.After(until) {

@@ -33,6 +33,8 @@ type gathering struct {
 	network bool
 	asked   map[string]bool
 	noted   map[string]bool
+	held    map[*byte]bool // evidence seen, by where it lies: signers share it
+	ocsps   int            // responses whose certificates were taken in
 }
 
 // Gather completes the facts of documents that were read: paths of every
@@ -50,6 +52,9 @@ func (s *Store) Gather(ctx context.Context, facts *report.Facts, now time.Time) 
 	for _, leaf := range leaves {
 		g.leaf(leaf, 0)
 	}
+	if g.pool.work.over {
+		g.note("the document holds more certificates and revocation data than one verification looks at: the rest was left out")
+	}
 	facts.TrustState = s.State()
 }
 
@@ -60,7 +65,7 @@ func (s *Store) gathering(ctx context.Context, now time.Time, facts *report.Fact
 	facts.Revocations = map[string][]*report.Revocation{}
 	return &gathering{
 		store: s, ctx: ctx, now: now, pool: NewPool(), facts: facts, network: s.Client != nil,
-		asked: map[string]bool{}, noted: map[string]bool{},
+		asked: map[string]bool{}, noted: map[string]bool{}, held: map[*byte]bool{},
 	}
 }
 
@@ -120,6 +125,10 @@ func (g *gathering) add(der []byte) *pkix.Certificate {
 
 func (g *gathering) evidence(list []ades.Evidence) {
 	for _, e := range list {
+		if len(e.Raw) == 0 || g.held[&e.Raw[0]] {
+			continue
+		}
+		g.held[&e.Raw[0]] = true
 		if e.Kind == ades.EvidenceCertificate {
 			g.add(e.Raw)
 			continue
@@ -132,7 +141,8 @@ func (g *gathering) evidence(list []ades.Evidence) {
 			g.note("%s from %s cannot be read", strings.ToUpper(string(e.Kind)), e.Origin)
 		}
 	}
-	for _, o := range g.ev.ocsps {
+	for ; g.ocsps < len(g.ev.ocsps); g.ocsps++ {
+		o := g.ev.ocsps[g.ocsps]
 		for _, der := range o.Certificates[:min(len(o.Certificates), 16)] {
 			g.add(der)
 		}

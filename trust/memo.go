@@ -37,6 +37,19 @@ func (m *memo[T]) get(key string, make_ func() (T, error)) (T, error) {
 	return v, err
 }
 
+// peek tells what is known already.
+func (m *memo[T]) peek(key string) (value T, known bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e, ok := m.young[key]
+	if !ok {
+		if e, ok = m.old[key]; ok {
+			m.put(key, e)
+		}
+	}
+	return e.value, ok
+}
+
 // put stores under the lock.
 func (m *memo[T]) put(key string, e entry[T]) {
 	if m.young == nil || len(m.young) >= memoSize {

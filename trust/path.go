@@ -24,11 +24,12 @@ const (
 type Pool struct {
 	bySubject map[string][]*pkix.Certificate
 	byID      map[string]*pkix.Certificate
+	work      *work
 }
 
 // NewPool returns a pool of certificates.
 func NewPool(certs ...*pkix.Certificate) *Pool {
-	p := &Pool{bySubject: map[string][]*pkix.Certificate{}, byID: map[string]*pkix.Certificate{}}
+	p := &Pool{bySubject: map[string][]*pkix.Certificate{}, byID: map[string]*pkix.Certificate{}, work: newWork()}
 	for _, c := range certs {
 		p.Add(c)
 	}
@@ -117,7 +118,7 @@ func (b *builder) walk(c chain) {
 			continue
 		}
 		b.steps++
-		if !b.store.signed(top, i) {
+		if !b.store.signed(top, i, b.pool.work) {
 			continue
 		}
 		extended = true

@@ -11,9 +11,10 @@ import (
 
 // evidence is revocation data at hand, parsed.
 type evidence struct {
-	ocsps []ocspItem
-	crls  []crlItem
-	seen  map[string]bool
+	ocsps  []ocspItem
+	crls   []crlItem
+	deltas []crlItem // those of crls that only update another
+	seen   map[string]bool
 }
 
 type ocspItem struct {
@@ -49,6 +50,9 @@ func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, 
 			return false
 		}
 		e.crls = append(e.crls, crlItem{id, origin, c})
+		if c.DeltaBase != nil {
+			e.deltas = append(e.deltas, crlItem{id, origin, c})
+		}
 	}
 	return true
 }
@@ -57,18 +61,35 @@ func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, 
 func (s *Store) revocations(cert, issuer *pkix.Certificate, e *evidence, pool *Pool) []*report.Revocation {
 	var out []*report.Revocation
 	for _, o := range e.ocsps {
+		if !pool.work.look() {
+			break
+		}
 		if r := s.fromOCSP(cert, issuer, o, pool); r != nil {
 			out = append(out, r)
 		}
 	}
 	for _, c := range e.crls {
-		if c.DeltaBase == nil {
+		if c.DeltaBase == nil && pool.work.look() {
 			if r := s.fromCRL(cert, issuer, c, e, pool); r != nil {
 				out = append(out, r)
 			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b *report.Revocation) int { return b.ThisUpdate.Compare(a.ThisUpdate) })
+	return keep(out, pool.work)
+}
+
+// keep bounds the statements about a certificate: the newest stay, and every
+// one that speaks against it.
+func keep(list []*report.Revocation, w *work) []*report.Revocation {
+	n := 0
+	out := slices.DeleteFunc(list, func(r *report.Revocation) bool {
+		n++
+		return n > maxKept && r.Status == string(pkix.Good)
+	})
+	if !w.keep(len(out)) {
+		return slices.DeleteFunc(out, func(r *report.Revocation) bool { return r.Status == string(pkix.Good) })
+	}
 	return out
 }
 
@@ -115,22 +136,23 @@ func (s *Store) responder(issuer *pkix.Certificate, o ocspItem, pool *Pool) (c *
 	if o.ResponderName != nil {
 		if n, err := pkix.ParseName(o.ResponderName); err == nil {
 			key := n.Canonical()
-			candidates = append(candidates, pool.bySubject[key]...)
 			candidates = append(candidates, s.find(key)...)
+			named := pool.bySubject[key]
+			candidates = append(candidates, named[:min(len(named), maxCandidates)]...)
 		}
 	} else {
 		for _, c := range pool.byID {
-			if c.HasExtUsage(pkix.EKUOCSPSigning) {
+			if c.HasExtUsage(pkix.EKUOCSPSigning) && pool.work.look() {
 				candidates = append(candidates, c)
 			}
 		}
 	}
 	var other *pkix.Certificate
 	for _, c := range candidates {
-		if !o.RespondedBy(c) || !s.evidenceSigned(o.id, c, o.CheckSignatureFrom) {
+		if !o.RespondedBy(c) || !s.check(o.id+c.ID(), pool.work, func() bool { return o.CheckSignatureFrom(c) == nil }) {
 			continue
 		}
-		if s.maySpeak(c, issuer, o) {
+		if s.maySpeak(c, issuer, o, pool) {
 			return c, true
 		}
 		other = c
@@ -138,19 +160,13 @@ func (s *Store) responder(issuer *pkix.Certificate, o ocspItem, pool *Pool) (c *
 	return other, false
 }
 
-func (s *Store) maySpeak(c, issuer *pkix.Certificate, o ocspItem) bool {
+func (s *Store) maySpeak(c, issuer *pkix.Certificate, o ocspItem, pool *Pool) bool {
 	if bytes.Equal(c.RawSPKI, issuer.RawSPKI) {
 		return true
 	}
 	valid := !o.ProducedAt.Before(c.NotBefore) && !o.ProducedAt.After(c.NotAfter)
-	delegated := c.IssuerKey() == issuer.SubjectKey() && c.HasExtUsage(pkix.EKUOCSPSigning) && s.signed(c, issuer)
+	delegated := c.IssuerKey() == issuer.SubjectKey() && c.HasExtUsage(pkix.EKUOCSPSigning) && s.signed(c, issuer, pool.work)
 	return valid && (delegated || s.anchor(c, c) != nil)
-}
-
-// evidenceSigned checks a signature over evidence once.
-func (s *Store) evidenceSigned(id string, by *pkix.Certificate, check func(*pkix.Certificate) error) bool {
-	ok, _ := s.checked.get(id+by.ID(), func() (bool, error) { return check(by) == nil, nil })
-	return ok
 }
 
 // allReasons are the bits of ReasonFlags that a list may leave out.
@@ -177,12 +193,12 @@ func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, 
 	if reasons != allReasons {
 		r.Reasons = reasons
 	}
-	if !apply(r, cert, c.CRL) {
+	if !apply(r, cert, c.CRL, pool.work) {
 		return nil
 	}
-	for _, d := range e.crls {
-		if deltaOf(d.CRL, c.CRL) && s.crlSigner(issuer, d, pool) != nil && d.ThisUpdate.After(r.ThisUpdate) {
-			if apply(r, cert, d.CRL) {
+	for _, d := range e.deltas {
+		if pool.work.look() && deltaOf(d.CRL, c.CRL) && s.crlSigner(issuer, d, pool) != nil && d.ThisUpdate.After(r.ThisUpdate) {
+			if apply(r, cert, d.CRL, pool.work) {
 				r.ThisUpdate, r.NextUpdate, r.ProducedAt = d.ThisUpdate, d.NextUpdate, d.ThisUpdate
 			}
 		}
@@ -191,7 +207,10 @@ func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, 
 }
 
 // apply takes over what a list says; false when it cannot be read.
-func apply(r *report.Revocation, cert *pkix.Certificate, c *pkix.CRL) bool {
+func apply(r *report.Revocation, cert *pkix.Certificate, c *pkix.CRL, w *work) bool {
+	if !w.through(len(c.Raw)) {
+		return false
+	}
 	entry, listed, err := c.Find(cert)
 	if err != nil {
 		return false
@@ -229,13 +248,13 @@ func sameIDP(a, b *pkix.IssuingDistributionPoint) bool {
 // crlSigner finds whose key signed a list: the issuer, or another
 // certificate of the list's issuer name, which then needs a path of its own.
 func (s *Store) crlSigner(issuer *pkix.Certificate, c crlItem, pool *Pool) *pkix.Certificate {
-	candidates := pool.bySubject[c.IssuerKey()]
+	var candidates []*pkix.Certificate
 	if issuer.SubjectKey() == c.IssuerKey() {
-		candidates = append([]*pkix.Certificate{issuer}, candidates...)
+		candidates = append(candidates, issuer)
 	}
-	candidates = append(candidates[:len(candidates):len(candidates)], s.find(c.IssuerKey())...)
-	for _, k := range candidates {
-		if k.HasUsage(pkix.CRLSign) && s.evidenceSigned(c.id, k, c.CheckSignatureFrom) {
+	candidates = append(append(candidates, s.find(c.IssuerKey())...), pool.bySubject[c.IssuerKey()]...)
+	for _, k := range candidates[:min(len(candidates), maxCandidates)] {
+		if k.HasUsage(pkix.CRLSign) && s.check(c.id+k.ID(), pool.work, func() bool { return c.CheckSignatureFrom(k) == nil }) {
 			return k
 		}
 	}

@@ -167,9 +167,19 @@ func (s *Store) find(subjectKey string) []*pkix.Certificate {
 func (s *Store) certificate(der []byte) (*pkix.Certificate, error) { return pkix.ParseCertificate(der) }
 
 // signed reports whether issuer's key made child's signature.
-func (s *Store) signed(child, issuer *pkix.Certificate) bool {
-	ok, _ := s.checked.get(child.ID()+issuer.ID(), func() (bool, error) {
-		return child.CheckSignatureFrom(issuer) == nil, nil
-	})
+func (s *Store) signed(child, issuer *pkix.Certificate, w *work) bool {
+	return s.check(child.ID()+issuer.ID(), w, func() bool { return child.CheckSignatureFrom(issuer) == nil })
+}
+
+// check remembers the results of signature checks. What there is no more work
+// left for is not signed, and not remembered.
+func (s *Store) check(key string, w *work, do func() bool) bool {
+	if ok, known := s.checked.peek(key); known {
+		return ok
+	}
+	if !w.check() {
+		return false
+	}
+	ok, _ := s.checked.get(key, func() (bool, error) { return do(), nil })
 	return ok
 }

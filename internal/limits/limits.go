@@ -13,6 +13,9 @@ const (
 	CMSChunks = 1 << 22
 	// CMSSigners is how many signer infos one SignedData may hold.
 	CMSSigners = 4096
+	// CMSEvidence is how many copies are made, in all, of evidence that several
+	// signers share.
+	CMSEvidence = 1 << 19
 	// CMSAttributes is how many attributes one signer info may hold.
 	CMSAttributes = 1024
 	// CounterSignatures is how deep counter-signatures may nest.

@@ -12,7 +12,7 @@ const (
 	// PDFObjectSize is the extent of one object without its stream data.
 	PDFObjectSize = 64 << 20
 	// PDFStream is the extent of one stream after decoding.
-	PDFStream = 128 << 20
+	PDFStream = 64 << 20
 	// PDFInflate is the sum of all decoded streams of one document.
 	PDFInflate = 768 << 20
 	// PDFRatio bounds what one stored byte may inflate to; DEFLATE cannot pass

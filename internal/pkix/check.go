@@ -73,11 +73,18 @@ func decide(rightKey, good bool) error {
 	return ErrSignature
 }
 
+// Bounds on keys, so that no signature takes seconds to refuse. Nobody makes
+// longer ones.
+const (
+	maxRSA = 16384
+	maxDSA = 4096
+)
+
 // verifyPKCS1 uses crypto/rsa where it serves; short keys and odd exponents,
 // which it refuses, must still be checked, since policy and not arithmetic
 // says that they are weak.
 func verifyPKCS1(key *rsa.PublicKey, hash crypto.Hash, digest, sig []byte) bool {
-	if key.N.BitLen() >= 1024 && key.E < 1<<31-1 && key.E&1 == 1 && hash != crypto.RIPEMD160 {
+	if key.N.BitLen() >= 1024 && key.N.BitLen() <= maxRSA && key.E < 1<<31-1 && key.E&1 == 1 && hash != crypto.RIPEMD160 {
 		return rsa.VerifyPKCS1v15(key, hash, digest, sig) == nil
 	}
 	em, ok := rsaRecover(key, sig)
@@ -97,7 +104,7 @@ func verifyPKCS1(key *rsa.PublicKey, hash crypto.Hash, digest, sig []byte) bool 
 // rsaRecover is RSAVP1 with the result in the octets of the modulus.
 func rsaRecover(key *rsa.PublicKey, sig []byte) ([]byte, bool) {
 	size := (key.N.BitLen() + 7) / 8
-	if size > 2048 || size < 32 || len(sig) != size || key.E < 2 {
+	if size > maxRSA/8 || size < 32 || len(sig) != size || key.E < 2 {
 		return nil, false
 	}
 	c := new(big.Int).SetBytes(sig)
@@ -213,7 +220,7 @@ func parseRS(sig []byte) (r, s *big.Int, ok bool) {
 }
 
 func verifyDSA(key *dsa.PublicKey, digest, sig []byte, raw bool) bool {
-	if key.P.Sign() <= 0 || key.Q.Sign() <= 0 || key.P.BitLen() > 8192 {
+	if key.P.Sign() <= 0 || key.Q.Sign() <= 0 || key.P.BitLen() > maxDSA || key.Q.BitLen() > 512 {
 		return false
 	}
 	size := (key.Q.BitLen() + 7) / 8
