@@ -112,6 +112,9 @@ func (b *builder) walk(c chain) {
 		return
 	}
 	extended := false
+	if !b.pool.work.lookAt(1 + len(b.pool.bySubject[top.IssuerKey()])) {
+		return
+	}
 	issuers := b.store.issuers(top, b.pool)
 	for _, i := range issuers[:min(len(issuers), maxCandidates)] {
 		if c.holds(i) || b.steps >= maxSteps {
