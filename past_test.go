@@ -2,12 +2,15 @@ package rogito_test
 
 import (
 	"context"
+	"crypto"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/xades"
@@ -16,6 +19,7 @@ import (
 // augments are the verbs that raise, by format.
 var augments = map[string]func(context.Context, ades.Source, io.Writer, ades.Raising) error{
 	"cades": cades.Augment, "pades": pades.Augment, "xades": xades.Augment,
+	"asice-xades": asic.Augment, "asice-cades": asic.Augment, "asics-xades": asic.Augment, "asics-cades": asic.Augment,
 }
 
 // wantWord verifies with the network at the stage's time.
@@ -30,7 +34,7 @@ func (s *stage) wantWord(what string, doc []byte, want string) {
 // An authority whose key was compromised can date its answers back: only what
 // an archive time-stamp proves to be older counts (EN 319 102-1, 5.6.2.2).
 func TestAuthorityRevokedLater(t *testing.T) {
-	for _, format := range formats {
+	for _, format := range slices.Concat(formats, containers) {
 		s := newStage(t)
 		levels := map[ades.Level]string{
 			ades.LevelB:   "INDETERMINATE REVOKED_CA_NO_POE",
@@ -56,7 +60,7 @@ func TestAuthorityRevokedLater(t *testing.T) {
 // The unit's certificate ends after ten years; an archive time-stamp by
 // another unit before that carries the file further.
 func TestUnitOverButRenewed(t *testing.T) {
-	for _, format := range formats {
+	for _, format := range slices.Concat(formats, containers) {
 		s := newStage(t)
 		lta := s.sign(format, "second", ades.LevelLTA, 0)
 		old := s.pki.Unit.Certificate
@@ -80,7 +84,7 @@ func TestUnitOverButRenewed(t *testing.T) {
 // A unit that is revoked vouches for nothing that a younger time-stamp does
 // not prove to be older.
 func TestUnitRevokedLater(t *testing.T) {
-	for _, format := range formats {
+	for _, format := range slices.Concat(formats, containers) {
 		s := newStage(t)
 		lta := s.sign(format, "second", ades.LevelLTA, 0)
 		old := &adestest.Actor{Certificate: s.pki.Unit.Certificate}
@@ -94,5 +98,38 @@ func TestUnitRevokedLater(t *testing.T) {
 		s.now = s.now.AddDate(2, 0, 0) // the signer's certificate is over too
 		s.wantWord(format+" not renewed", lta, "INDETERMINATE OUT_OF_BOUNDS_NO_POE")
 		s.wantWord(format+" renewed", renewed, "TOTAL-PASSED")
+	}
+}
+
+// Every kind of key, RSA with both paddings and every hash, in every format:
+// valid, and named rightly.
+func TestVerdictAlgorithms(t *testing.T) {
+	for _, row := range []struct {
+		actor string
+		pss   bool
+		hash  crypto.Hash
+		name  string
+	}{
+		{"good", false, crypto.SHA256, "SHA256withRSA"},
+		{"good", true, crypto.SHA256, "SHA256withRSAandMGF1"},
+		{"rsa3072", true, crypto.SHA384, "SHA384withRSAandMGF1"},
+		{"rsa4096", true, crypto.SHA512, "SHA512withRSAandMGF1"},
+		{"rsa4096", false, crypto.SHA512, "SHA512withRSA"},
+		{"p256", false, crypto.SHA256, "SHA256withECDSA"},
+		{"p384", false, crypto.SHA384, "SHA384withECDSA"},
+		{"p521", false, crypto.SHA512, "SHA512withECDSA"},
+	} {
+		s := newStage(t)
+		a := s.pki.Actor(t, row.actor)
+		for _, format := range slices.Concat(formats, containers) {
+			signing := a.Signing(s.now)
+			signing.PSS, signing.Hash = row.pss, row.hash
+			doc := s.signContent(format, a, signing, ades.LevelLT, nil)
+			v := s.verdict(s.verifier(false), doc, time.Time{})
+			got := v.Signatures[0]
+			if word(v) != "TOTAL-PASSED" || got.AlgorithmName == nil || *got.AlgorithmName != row.name {
+				t.Errorf("%s %s: %s; %v", format, row.name, word(v), got.Errors)
+			}
+		}
 	}
 }

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/report"
@@ -47,7 +49,10 @@ func (s *stage) verifier(online bool) *rogito.Verifier {
 }
 
 // formats make a signed document of each kind; level B, then raised.
-var formats = []string{"cades", "pades", "xades"}
+var (
+	formats    = []string{"cades", "pades", "xades"}
+	containers = []string{"asice-xades", "asice-cades", "asics-xades", "asics-cades"}
+)
 
 const sampleXML = `<doc xmlns="urn:x"><a>text</a></doc>`
 
@@ -81,26 +86,26 @@ func (s *stage) signContent(format string, a *adestest.Actor, signing ades.Signi
 	s.t.Helper()
 	var d ades.Draft
 	var err error
-	var augment func(context.Context, ades.Source, io.Writer, ades.Raising) error
+	augment := augments[format]
 	switch format {
+	case "asice-xades", "asice-cades", "asics-xades", "asics-cades":
+		files := []ades.File{{Name: "a.xml", Source: bytes.NewReader([]byte(sampleXML))}}
+		d, err = asic.Prepare(files, asic.Options{Signing: signing, CAdES: format[6:] == "cades", Simple: format[4] == 's'})
 	case "cades":
 		if content == nil {
 			content = []byte("content")
 		}
 		d, err = cades.Prepare(bytes.NewReader(content), cades.Options{Signing: signing})
-		augment = cades.Augment
 	case "pades":
 		if content == nil {
 			content = samplePDF()
 		}
 		d, err = pades.Prepare(bytes.NewReader(content), pades.Options{Signing: signing, Stamped: level > ades.LevelB})
-		augment = pades.Augment
 	case "xades":
 		if content == nil {
 			content = []byte(sampleXML)
 		}
 		d, err = xades.Prepare([]ades.File{{Name: "a.xml", Source: bytes.NewReader(content)}}, xades.Options{Signing: signing})
-		augment = xades.Augment
 	}
 	if err != nil {
 		s.t.Fatal(err)
@@ -211,7 +216,7 @@ func TestVerdictTable(t *testing.T) {
 		{"p384", ades.LevelLT, "2026-03-02", "2026-03-02", false, "TOTAL-PASSED"},
 		{"ed25519", ades.LevelB, "2026-03-02", "2026-03-02", true, "TOTAL-PASSED"},
 	}
-	for _, format := range formats {
+	for _, format := range slices.Concat(formats, containers) {
 		t.Run(format, func(t *testing.T) {
 			s := newStage(t)
 			made := map[string][]byte{}
