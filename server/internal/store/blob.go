@@ -80,7 +80,8 @@ type bucket interface {
 // sink takes a new object; it is there after commit, whole, and not before.
 type sink interface {
 	io.Writer
-	commit(ctx context.Context) error
+	// commit returns what the place of the object adds to its id.
+	commit(ctx context.Context) (place string, err error)
 	abort() // no effect after commit
 }
 
@@ -106,9 +107,11 @@ func (s *sealedBlobs) Put(ctx context.Context, r io.Reader) (Blob, error) {
 	if err := s.seal(ctx, w, r, &b); err != nil {
 		return Blob{}, err
 	}
-	if err := w.commit(ctx); err != nil {
+	place, err := w.commit(ctx)
+	if err != nil {
 		return Blob{}, unavailable(fmt.Errorf("store blob: %w", err))
 	}
+	b.ID += place
 	return b, nil
 }
 
@@ -155,18 +158,20 @@ func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Blo
 }
 
 func (s *sealedBlobs) Open(ctx context.Context, id string) (*BlobReader, error) {
-	if !IsID(id) {
+	base, _, _, ok := splitBlobID(id)
+	if !ok {
 		return nil, ErrNoBlob
 	}
 	o, err := s.bucket.open(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	r, err := newBlobReader(o, s.master, id)
+	r, err := newBlobReader(o, s.master, base)
 	if err != nil {
 		_ = o.Close()
 		return nil, err
 	}
+	r.ID = id
 	return r, nil
 }
 
@@ -180,7 +185,7 @@ func (s *sealedBlobs) Stat(ctx context.Context, id string) (Blob, error) {
 }
 
 func (s *sealedBlobs) Delete(ctx context.Context, id string) error {
-	if !IsID(id) {
+	if _, _, _, ok := splitBlobID(id); !ok {
 		return nil
 	}
 	return s.bucket.remove(ctx, id)
@@ -188,7 +193,7 @@ func (s *sealedBlobs) Delete(ctx context.Context, id string) error {
 
 func (s *sealedBlobs) List(ctx context.Context, before time.Time, fn func(id string) error) error {
 	return s.bucket.list(ctx, func(id string) error {
-		if !IsID(id) || !IDTime(id).Before(before) {
+		if base, _, _, ok := splitBlobID(id); !ok || !IDTime(base).Before(before) {
 			return nil
 		}
 		return fn(id)

@@ -217,7 +217,7 @@ func TestBlobTampering(t *testing.T) {
 	cfg := store.Config{Data: t.TempDir(), Reserve: -1}
 	blobs := openBlobs(t, cfg)
 	ctx := context.Background()
-	want := bytes.Repeat([]byte("a line that must not be on disk\n"), 5000)
+	want := bytes.Repeat([]byte("a line that must not be on disk\n"), 10000)
 	b, err := blobs.Put(ctx, bytes.NewReader(want))
 	if err != nil {
 		t.Fatal(err)

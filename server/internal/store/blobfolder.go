@@ -1,7 +1,7 @@
 package store
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +17,9 @@ import (
 // What is being written lies in the folder where it will stay: one folder for
 // all would have writers wait for one another.
 type folder struct {
-	dir  string
-	disk *disk
+	dir   string
+	disk  *disk
+	packs packs
 }
 
 func openFolder(cfg Config) (bucket, error) {
@@ -26,7 +27,7 @@ func openFolder(cfg Config) (bucket, error) {
 	if dir == "" {
 		dir = filepath.Join(cfg.data(), "blobs")
 	}
-	f := &folder{dir: dir, disk: newDisk(dir, cfg.Reserve)}
+	f := &folder{dir: dir, disk: newDisk(dir, cfg.Reserve), packs: packs{dir: filepath.Join(dir, "packs")}}
 	if err := os.MkdirAll(f.incoming(), 0o700); err != nil {
 		return nil, err
 	}
@@ -44,19 +45,9 @@ func (f *folder) create(ctx context.Context, id string) (sink, error) {
 	if err := f.disk.check(ctx); err != nil {
 		return nil, err
 	}
-	shard := f.shard(id)
-	file, err := newFile(shard, id)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = f.makeShard(shard); err == nil {
-			file, err = newFile(shard, id)
-		}
-	}
-	if err != nil {
-		return nil, unavailable(err)
-	}
-	s := &folderSink{file: file, folder: f, id: id, buf: sinkBuffers.Get().(*bufio.Writer)}
-	s.buf.Reset(file)
-	return s, nil
+	buf := sinkBuffers.Get().(*bytes.Buffer)
+	buf.Reset()
+	return &folderSink{folder: f, id: id, buf: buf}, nil
 }
 
 // newEnding marks a file that is being written.
@@ -74,46 +65,86 @@ func (f *folder) makeShard(shard string) error {
 }
 
 // sinkBuffers hold sealed bytes only.
-var sinkBuffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 160<<10) }}
+var sinkBuffers = sync.Pool{New: func() any { return bytes.NewBuffer(make([]byte, 0, maxPacked)) }}
 
-// folderSink writes in large pieces: a usual document in one.
+// folderSink gathers a small object in memory, for a pack, and writes a large
+// one to a file of its own, in large pieces.
 type folderSink struct {
-	file   *os.File
-	buf    *bufio.Writer
 	folder *folder
 	id     string
+	buf    *bytes.Buffer
+	file   *os.File // nil while the object is small
 	done   bool
 }
 
-func (s *folderSink) Write(p []byte) (int, error) { return s.buf.Write(p) }
+func (s *folderSink) Write(p []byte) (int, error) {
+	if s.buf.Len()+len(p) > maxPacked {
+		if err := s.spill(); err != nil {
+			return 0, err
+		}
+	}
+	return s.buf.Write(p)
+}
 
-func (s *folderSink) commit(context.Context) error {
-	if err := errors.Join(s.buf.Flush(), s.file.Sync(), s.file.Close()); err != nil {
-		return err
+// spill writes what was gathered to the object's file.
+func (s *folderSink) spill() (err error) {
+	if s.file == nil {
+		if s.file, err = s.folder.newFile(s.id); err != nil {
+			return err
+		}
+	}
+	_, err = s.file.Write(s.buf.Bytes())
+	s.buf.Reset()
+	return err
+}
+
+func (f *folder) newFile(id string) (*os.File, error) {
+	shard := f.shard(id)
+	file, err := newFile(shard, id)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = f.makeShard(shard); err == nil {
+			file, err = newFile(shard, id)
+		}
+	}
+	return file, err
+}
+
+func (s *folderSink) commit(context.Context) (string, error) {
+	if s.file == nil {
+		at, err := s.folder.packs.add(s.id, s.buf.Bytes())
+		if err != nil {
+			return "", err
+		}
+		return at.String(), nil
+	}
+	if err := errors.Join(s.spill(), s.file.Sync(), s.file.Close()); err != nil {
+		return "", err
 	}
 	if err := os.Rename(s.file.Name(), s.folder.path(s.id)); err != nil {
-		return err
+		return "", err
 	}
 	s.done = true
 	if err := syncDir(s.folder.shard(s.id)); err != nil {
-		return errors.Join(err, os.Remove(s.folder.path(s.id)))
+		return "", errors.Join(err, os.Remove(s.folder.path(s.id)))
 	}
-	return nil
+	return "", nil
 }
 
 func (s *folderSink) abort() {
-	if !s.done {
+	if s.file != nil && !s.done {
 		_ = s.file.Close()
 		_ = os.Remove(s.file.Name())
 	}
 	if s.buf != nil {
-		s.buf.Reset(nil)
 		sinkBuffers.Put(s.buf)
 		s.buf = nil
 	}
 }
 
 func (f *folder) open(_ context.Context, id string) (object, error) {
+	if base, at, packed, _ := splitBlobID(id); packed {
+		return f.packs.open(base, at)
+	}
 	file, err := os.Open(f.path(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNoBlob
@@ -137,6 +168,9 @@ type folderObject struct {
 func (o folderObject) size() int64 { return o.length }
 
 func (f *folder) remove(_ context.Context, id string) error {
+	if base, at, packed, _ := splitBlobID(id); packed {
+		return f.packs.remove(base, at)
+	}
 	err := os.Remove(f.path(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -158,8 +192,14 @@ func (f *folder) list(ctx context.Context, fn func(id string) error) error {
 		if !shard.IsDir() {
 			continue
 		}
-		if shard.Name() == "incoming" {
+		switch shard.Name() {
+		case "incoming":
 			sweepOld(f.incoming(), "")
+			continue
+		case "packs":
+			if err := f.packs.list(ctx, fn); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := f.listShard(shard.Name(), fn); err != nil {

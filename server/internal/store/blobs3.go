@@ -124,11 +124,11 @@ func (s *s3Sink) Write(p []byte) (int, error) {
 	return s.file.Write(p)
 }
 
-func (s *s3Sink) commit(ctx context.Context) error {
+func (s *s3Sink) commit(ctx context.Context) (string, error) {
 	var r io.Reader = bytes.NewReader(s.mem.Bytes())
 	if s.file != nil {
 		if _, err := s.file.Seek(0, io.SeekStart); err != nil {
-			return err
+			return "", err
 		}
 		r = s.file
 	}
@@ -136,7 +136,7 @@ func (s *s3Sink) commit(ctx context.Context) error {
 		ContentType: "application/octet-stream",
 		PartSize:    16 << 20,
 	})
-	return err
+	return "", err
 }
 
 func (s *s3Sink) abort() {
