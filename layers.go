@@ -107,6 +107,7 @@ type nest struct {
 	o     Verification
 	facts *report.Facts
 	plain ades.Source
+	known [][]byte
 }
 
 // open reads one layer and, when asked to, those inside it.
@@ -263,7 +264,7 @@ func (n *nest) inside(l *report.Layer, level int) error {
 				continue // an enveloped signature's content is the document itself
 			}
 		}
-		if err := n.open(f, level+1, ades.Reading{Password: n.o.Password}); err != nil {
+		if err := n.open(f, level+1, ades.Reading{Password: n.o.Password, Certificates: n.known}); err != nil {
 			return err
 		}
 	}

@@ -133,3 +133,26 @@ func TestVerdictAlgorithms(t *testing.T) {
 		}
 	}
 }
+
+// A document may leave the signer's certificate out; an anchor can be it.
+func TestSignerFoundAmongAnchors(t *testing.T) {
+	s := newStage(t)
+	a := s.pki.Actor(t, "p256")
+	doc := rebuild(t, s.signContent("cades", a, a.Signing(s.now), ades.LevelB, nil), func(p *parts) { p.Certificates = set(0, nil) })
+	v := s.verifier(true)
+	if got := word(s.verdict(v, doc, time.Time{})); got != "INDETERMINATE NO_SIGNING_CERTIFICATE_FOUND" {
+		t.Errorf("without it: %s", got)
+	}
+	if err := v.Trust.AddAnchor(s.pki.Actor(t, "second").Certificate.Raw); err != nil {
+		t.Fatal(err)
+	}
+	if got := word(s.verdict(v, doc, time.Time{})); got != "INDETERMINATE NO_SIGNING_CERTIFICATE_FOUND" {
+		t.Errorf("with another's: %s", got)
+	}
+	if err := v.Trust.AddAnchor(a.Certificate.Raw); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.verdict(v, doc, time.Time{}); word(got) != "TOTAL-PASSED" {
+		t.Errorf("with it: %s %v", word(got), got.Signatures[0].Errors)
+	}
+}

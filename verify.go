@@ -95,12 +95,30 @@ func (v *Verifier) read(ctx context.Context, src ades.Source, o Verification) (f
 			err = fmt.Errorf("internal error while reading: %v\n%s", p, debug.Stack())
 		}
 	}()
-	n := &nest{ctx: ctx, o: o, facts: new(report.Facts)}
-	if err := n.open(ades.File{Source: src}, 0, ades.Reading{Detached: o.Detached, Password: o.Password}); err != nil {
+	n := &nest{ctx: ctx, o: o, facts: new(report.Facts), known: v.known()}
+	if err := n.open(ades.File{Source: src}, 0, ades.Reading{Detached: o.Detached, Password: o.Password, Certificates: n.known}); err != nil {
 		return nil, nil, err
 	}
 	return n.facts, n.plain, nil
 }
+
+// known are the operator's anchors: one may be the signer's own certificate,
+// which then need not be in the document. Whole collections of roots hold none.
+func (v *Verifier) known() [][]byte {
+	if v.Trust == nil {
+		return nil
+	}
+	var out [][]byte
+	for _, c := range v.Trust.Anchors() {
+		if len(out) < maxKnown && (c.BasicConstraints == nil || !c.BasicConstraints.IsCA) {
+			out = append(out, c.Raw)
+		}
+	}
+	return out
+}
+
+// maxKnown bounds the certificates that every document is held against.
+const maxKnown = 64
 
 // errDeadline is what a document that takes too long is told.
 var errDeadline = errors.New("reading the document takes too long")

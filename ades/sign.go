@@ -138,6 +138,9 @@ func (e *MissingError) Error() string {
 type Reading struct {
 	Detached []File
 	Password string
+	// Certificates (DER) that are known anyway. A signer's own is looked for
+	// among them where the document does not carry it; CMS readers do.
+	Certificates [][]byte
 }
 
 // Errors that every format may return.

@@ -27,7 +27,7 @@ func Read(ctx context.Context, src ades.Source, r ades.Reading) (*ades.Document,
 		return tsp.ReadToken(bin, r)
 	}
 	doc := &ades.Document{Format: ades.PKCS7}
-	in := Surroundings{Cancelled: ctx.Err}
+	in := Surroundings{Cancelled: ctx.Err, Certificates: r.Certificates}
 	switch {
 	case sd.Content != nil:
 		in.Content = sd.Content
