@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -89,7 +88,10 @@ type trustCommand struct {
 
 type trustUpdate struct{ listFlags }
 
-var errNoLOTL = errors.New("no certificates to believe the list of lists: name them with --lotl-anchors (they are published in the Official Journal of the EU)")
+// noLOTL says what is missing and where to put it.
+func (f *listFlags) noLOTL() error {
+	return fmt.Errorf("no list of lists can be believed yet: put the certificates (PEM) that the Official Journal of the EU names as its signers into %s, or name a file with --lotl-anchors", filepath.Join(f.Data, "trust", "lotl-anchors.pem"))
+}
 
 func (c *trustUpdate) Run(s *session) error {
 	set, err := c.set(true)
@@ -97,12 +99,15 @@ func (c *trustUpdate) Run(s *session) error {
 		return err
 	}
 	if set == nil {
-		return errNoLOTL
+		return c.noLOTL()
 	}
 	_ = set.Load(s.ctx)
 	err = set.Refresh(s.ctx)
 	printLists(s, set.State())
-	return err
+	if err != nil {
+		return fmt.Errorf("%w (what was fetched before stays in use until its next update)", err)
+	}
+	return nil
 }
 
 type trustList struct {
@@ -115,7 +120,7 @@ func (c *trustList) Run(s *session) error {
 		return err
 	}
 	if set == nil {
-		return errNoLOTL
+		return c.noLOTL()
 	}
 	if err := set.Load(s.ctx); err != nil {
 		s.notef("%v", err)
