@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/base64"
 	"io"
+	"strings"
 	"time"
 
 	"rogito.dev/rogito/ades"
@@ -120,14 +121,25 @@ func (r *Report) View(withPlain bool) (*View, error) {
 		v.Timestamps = append(v.Timestamps, r.timestampView(t))
 	}
 	if withPlain && r.Plain != nil {
-		b, err := io.ReadAll(io.NewSectionReader(r.Plain, 0, r.Plain.Size()))
+		text, err := encoded(r.Plain)
 		if err != nil {
 			return nil, err
 		}
-		text := base64.StdEncoding.EncodeToString(b)
 		v.PlainDocument = &text
 	}
 	return v, nil
+}
+
+// encoded is a document in base64, without a second copy of either.
+func encoded(src ades.Source) (string, error) {
+	var b strings.Builder
+	b.Grow(base64.StdEncoding.EncodedLen(int(src.Size())))
+	w := base64.NewEncoder(base64.StdEncoding, &b)
+	if _, err := io.CopyBuffer(w, io.NewSectionReader(src, 0, src.Size()), make([]byte, 24<<10)); err != nil {
+		return "", err
+	}
+	err := w.Close()
+	return b.String(), err
 }
 
 // Valid reports whether there is a signature and every one is TOTAL-PASSED.
