@@ -206,15 +206,8 @@ func (j *judge) revocation(cert *report.Certificate, best time.Time, c control) 
 			continue
 		}
 		switch {
-		case r.Status == "revoked" && r.RevokedAt.After(j.at):
-			// Not yet, at the time this verdict is for.
-			v.known = true
-		case r.Status == "revoked" && r.Reason != onHold:
-			if !v.revoked || v.hold || r.RevokedAt.Before(v.at) {
-				v.revoked, v.hold, v.known, v.at = true, false, true, r.RevokedAt
-			}
-		case r.Status == "revoked" && latest && !v.revoked:
-			v.revoked, v.hold, v.known, v.at = true, true, true, r.RevokedAt
+		case r.Status == "revoked":
+			v.revoke(r, j.at, latest)
 		case r.Status == "good" && j.fresh(r, best):
 			if r.Reasons == 0 {
 				reasons = allReasons
@@ -228,6 +221,21 @@ func (j *judge) revocation(cert *report.Certificate, best time.Time, c control) 
 		latest = false
 	}
 	return v
+}
+
+// revoke takes a statement that the certificate was revoked. The earliest
+// permanent revocation counts; a hold counts while it is the last word.
+func (v *revocationVerdict) revoke(r *report.Revocation, at time.Time, latest bool) {
+	switch {
+	case r.RevokedAt.After(at):
+		v.known = true // not yet, at the time this verdict is for
+	case r.Reason != onHold:
+		if !v.revoked || v.hold || r.RevokedAt.Before(v.at) {
+			v.revoked, v.hold, v.known, v.at = true, false, true, r.RevokedAt
+		}
+	case latest && !v.revoked:
+		v.revoked, v.hold, v.known, v.at = true, true, true, r.RevokedAt
+	}
 }
 
 // usable: the statement was signed by someone who could, with algorithms that

@@ -67,21 +67,23 @@ func (j *judge) qualify(c *report.Conclusion, ch chainVerdict) {
 	if c.Indication != report.TotalPassed {
 		return
 	}
-	seal := atBest.kind == "eseal" || (atBest.kind == "" && leaf.LegalPerson)
-	switch {
-	case qc && device && seal:
-		c.Qualification = report.QESeal
-	case qc && device:
-		c.Qualification = report.QESig
-	case qc && seal:
-		c.Qualification = report.AdESealQ
-	case qc:
-		c.Qualification = report.AdESigQC
-	case seal:
-		c.Qualification = report.AdESeal
-	default:
-		c.Qualification = report.AdESig
+	if atBest.kind == "eseal" || (atBest.kind == "" && leaf.LegalPerson) {
+		c.Qualification = ranked(qc, device, report.QESeal, report.AdESealQ, report.AdESeal)
+	} else {
+		c.Qualification = ranked(qc, device, report.QESig, report.AdESigQC, report.AdESig)
 	}
+}
+
+// ranked chooses between a qualified certificate on a qualified device, a
+// qualified certificate, and neither.
+func ranked[T any](qc, device bool, both, certificate, neither T) T {
+	switch {
+	case qc && device:
+		return both
+	case qc:
+		return certificate
+	}
+	return neither
 }
 
 func word(ok bool) string {
@@ -119,7 +121,20 @@ const (
 
 // evaluate starts from the certificate and lets the list overrule it.
 func evaluate(p *report.Period, leaf *report.Certificate, issued time.Time) qualified {
-	var q qualified
+	q := claims(leaf, issued)
+	q.overrule(p)
+	if q.kind == "" && q.qc && !leaf.LegalPerson {
+		q.kind = "esign" // EN 319 412-5: without QcType it is for signatures
+	}
+	// After eIDAS a service is listed for certain uses only.
+	if !issued.Before(eIDAS) && len(p.Uses) > 0 && q.kind != "" && !slices.Contains(p.Uses, uses[q.kind]) {
+		q.qc = false
+	}
+	return q
+}
+
+// claims is what the certificate says of itself.
+func claims(leaf *report.Certificate, issued time.Time) (q qualified) {
 	if leaf.QC != nil {
 		q.qc, q.device = leaf.QC.Compliance, leaf.QC.SSCD
 		for _, t := range []string{"esign", "eseal", "web"} {
@@ -132,6 +147,11 @@ func evaluate(p *report.Period, leaf *report.Certificate, issued time.Time) qual
 		q.qc = q.qc || slices.Contains(leaf.Policies, qcpPublic) || slices.Contains(leaf.Policies, qcpPublicSSCD)
 		q.device = q.device || slices.Contains(leaf.Policies, qcpPublicSSCD)
 	}
+	return q
+}
+
+// overrule applies the qualifiers of the list.
+func (q *qualified) overrule(p *report.Period) {
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(p.Qualifiers, n) })
 	}
@@ -155,14 +175,6 @@ func evaluate(p *report.Period, leaf *report.Certificate, issued time.Time) qual
 	case has("QCWithQSCD", "QCWithSSCD", "QCQSCDManagedOnBehalf"):
 		q.device = true
 	}
-	if q.kind == "" && q.qc && !leaf.LegalPerson {
-		q.kind = "esign" // EN 319 412-5: without QcType it is for signatures
-	}
-	// After eIDAS a service is listed for certain uses only.
-	if !issued.Before(eIDAS) && len(p.Uses) > 0 && q.kind != "" && !slices.Contains(p.Uses, uses[q.kind]) {
-		q.qc = false
-	}
-	return q
 }
 
 var uses = map[string]string{"esign": "ForeSignatures", "eseal": "ForeSeals", "web": "ForWebSiteAuthentication"}

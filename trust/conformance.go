@@ -12,33 +12,25 @@ import (
 // often and without harm, so the default leaves them alone.
 func conformance(c *pkix.Certificate, leaf, anchor bool, problem func(string, ...any)) {
 	bad := func(text string) { problem("%s: %s (RFC 5280 profile)", describe(c), text) }
-	if n := c.SerialNumber; n.Sign() <= 0 || len(n.Bytes()) > 20 {
-		bad("serial number is not positive or too long")
-	}
-	if len(c.Issuer) == 0 {
-		bad("issuer name is empty")
-	}
+	n := c.SerialNumber
 	ca := c.BasicConstraints != nil && c.BasicConstraints.IsCA
-	if ca && len(c.Subject) == 0 {
-		bad("a CA without a name")
-	}
-	if ca && len(c.SubjectKeyID) == 0 {
-		bad("a CA without subject key identifier")
-	}
-	if len(c.AuthorityKeyID) == 0 && !c.SelfSigned() {
-		bad("authority key identifier is missing")
-	}
-	if anchor && !leaf && !ca {
-		bad("an issuing anchor without basic constraints")
-	}
-	if !ca && c.HasKeyUsage && c.KeyUsage&pkix.KeyCertSign != 0 {
-		bad("keyCertSign without being a CA")
-	}
-	if !ca && c.NameConstraints != nil {
-		bad("name constraints outside a CA")
-	}
-	if ca && !c.HasUsage(pkix.KeyCertSign) {
-		bad("a CA without keyCertSign")
+	for _, rule := range []struct {
+		broken bool
+		text   string
+	}{
+		{n.Sign() <= 0 || len(n.Bytes()) > 20, "serial number is not positive or too long"},
+		{len(c.Issuer) == 0, "issuer name is empty"},
+		{ca && len(c.Subject) == 0, "a CA without a name"},
+		{ca && len(c.SubjectKeyID) == 0, "a CA without subject key identifier"},
+		{len(c.AuthorityKeyID) == 0 && !c.SelfSigned(), "authority key identifier is missing"},
+		{anchor && !leaf && !ca, "an issuing anchor without basic constraints"},
+		{!ca && c.HasKeyUsage && c.KeyUsage&pkix.KeyCertSign != 0, "keyCertSign without being a CA"},
+		{!ca && c.NameConstraints != nil, "name constraints outside a CA"},
+		{ca && !c.HasUsage(pkix.KeyCertSign), "a CA without keyCertSign"},
+	} {
+		if rule.broken {
+			bad(rule.text)
+		}
 	}
 	for _, x := range c.Extensions {
 		if why := criticality(c, x); why != "" {

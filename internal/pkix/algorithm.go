@@ -2,7 +2,7 @@ package pkix
 
 import (
 	"crypto"
-	"crypto/dsa"
+	"crypto/dsa" //nolint:staticcheck // old signatures are to be read, not made
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	_ "crypto/md5" // registered for old signatures, which policy then judges
@@ -17,7 +17,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 
-	_ "golang.org/x/crypto/ripemd160"
+	_ "golang.org/x/crypto/ripemd160" //nolint:staticcheck // old signatures are to be read, not made
 )
 
 // AlgorithmIdentifier is an algorithm with its parameters as they stand.

@@ -3,7 +3,7 @@ package pkix
 import (
 	"bytes"
 	"crypto"
-	"crypto/dsa"
+	"crypto/dsa" //nolint:staticcheck // old signatures are to be read, not made
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rsa"

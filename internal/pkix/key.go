@@ -1,7 +1,7 @@
 package pkix
 
 import (
-	"crypto/dsa"
+	"crypto/dsa" //nolint:staticcheck // old signatures are to be read, not made
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
@@ -116,7 +116,7 @@ func parseEC(params, key []byte) (any, error) {
 	if !ok {
 		return nil, fmt.Errorf("point is not on the curve")
 	}
-	return &ecdsa.PublicKey{Curve: curve, X: x, Y: y}, nil
+	return &ecdsa.PublicKey{Curve: curve, X: x, Y: y}, nil //nolint:staticcheck // brainpool has no other way in
 }
 
 func parseCurve(params []byte) (elliptic.Curve, error) {
@@ -197,7 +197,7 @@ func parsePoint(curve elliptic.Curve, key []byte) (x, y *big.Int, ok bool) {
 		return nil, nil, false
 	}
 	p := curve.Params().P
-	return x, y, x.Cmp(p) < 0 && y.Cmp(p) < 0 && curve.IsOnCurve(x, y)
+	return x, y, x.Cmp(p) < 0 && y.Cmp(p) < 0 && curve.IsOnCurve(x, y) //nolint:staticcheck // brainpool has no other way in
 }
 
 func parseDSA(params, key []byte) (any, error) {
