@@ -1,5 +1,12 @@
 package server
 
+import (
+	"context"
+	"runtime/debug"
+	runtimemetrics "runtime/metrics"
+	"time"
+)
+
 // heapFloor is memory that is never touched and so never resident. It makes
 // the collector think of a heap of at least this size: a server whose live
 // heap is a few megabytes would otherwise collect a thousand times a minute
@@ -13,4 +20,40 @@ func raiseHeapFloor() {
 	if heapFloor == nil {
 		heapFloor = make([]byte, heapFloorSize)
 	}
+}
+
+// Memory goes back to the system when the server has little to do: with the
+// floor the collector alone would keep what a burst of work once took.
+const (
+	restEvery = 10 * time.Second
+	restBelow = 4 << 20  // allocated since the last look: little to do
+	restAfter = 16 << 20 // allocated since memory was last given back
+)
+
+// rest gives memory back, at once and then whenever there is little to do.
+func rest(ctx context.Context) {
+	debug.FreeOSMemory()
+	tick := time.NewTicker(restEvery)
+	defer tick.Stop()
+	freed := allocated()
+	for last := freed; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := allocated()
+		if now-last < restBelow && now-freed > restAfter {
+			debug.FreeOSMemory()
+			freed = now
+		}
+		last = now
+	}
+}
+
+// allocated is all that was ever allocated, in bytes.
+func allocated() uint64 {
+	m := []runtimemetrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	runtimemetrics.Read(m)
+	return m[0].Value.Uint64()
 }

@@ -85,6 +85,7 @@ func serveRooms(ctx context.Context, cfg Config, std Streams) (err error) {
 	if err := s.start(ctx); err != nil {
 		return err
 	}
+	go rest(ctx)
 	s.health.started.Store(true)
 	log.Info("ready", "listen", ln.Addr().String(), "url", cfg.PublicURL, "version", Version)
 	welcome.print(std.Out)
