@@ -214,6 +214,9 @@ func TestKillNineUnderLoad(t *testing.T) {
 		t.Skip("SKIPPED: long")
 	}
 	rounds := 2
+	if os.Getenv("ROGITO_TEST_SOAK") != "" {
+		rounds = 200
+	}
 	if n, err := strconv.Atoi(os.Getenv("ROGITO_SOAK_ROUNDS")); err == nil {
 		rounds = n
 	}

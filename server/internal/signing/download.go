@@ -41,7 +41,8 @@ func (s *Service) Open(ctx context.Context, from Caller, id, which string) (*Dow
 	case f.deleted:
 		return nil, fault.New(144, "the document was deleted at the end of its retention")
 	}
-	b, err := s.blobs.Open(ctx, f.blob)
+	// It is read after the call's own time is over: at the pace of who reads.
+	b, err := s.blobs.Open(context.WithoutCancel(ctx), f.blob)
 	if err != nil {
 		return nil, fmt.Errorf("signing: open document: %w", err)
 	}

@@ -58,7 +58,7 @@ func (x *run) newMaker(key crypto.Signer) (*maker, error) {
 	m.raise = o.stamped()
 	m.raising = ades.Raising{
 		Level: levelOf(o), Hash: hashOf(o.TimestampHash), Password: x.secrets.EncryptionPassword, Time: m.signing.Time,
-		Stamper: x.stamper(), Sources: x.config.Gatherer,
+		Stamper: x.stamper(), Sources: x.config.Gatherer, VRI: o.Level == "LTV",
 	}
 	return m, nil
 }

@@ -163,6 +163,9 @@ type s3Object struct {
 	length int64
 }
 
+// rangeTime bounds one piece, at most maxWindow chunks.
+const rangeTime = time.Minute
+
 func (o *s3Object) size() int64  { return o.length }
 func (o *s3Object) Close() error { return nil }
 
@@ -171,7 +174,9 @@ func (o *s3Object) ReadAt(p []byte, off int64) (int, error) {
 	if err := opts.SetRange(off, off+int64(len(p))-1); err != nil {
 		return 0, err
 	}
-	body, _, _, err := o.bucket.core.GetObject(o.ctx, o.bucket.bucket, o.name, opts)
+	ctx, cancel := context.WithTimeout(o.ctx, rangeTime)
+	defer cancel()
+	body, _, _, err := o.bucket.core.GetObject(ctx, o.bucket.bucket, o.name, opts)
 	if err != nil {
 		return 0, s3Error(err)
 	}
