@@ -42,8 +42,14 @@ func TestKeyTable(t *testing.T) {
 		ok   bool
 		year int // until; 0 for no end
 	}{
-		{"RSA", 512, false, 0}, {"RSA", 1024, true, 2019}, {"RSA", 2048, true, 2029}, {"RSA", 4096, true, 0},
-		{"ECDSA", 256, true, 0}, {"ECDSA", 192, true, 2012}, {"Ed25519", 256, true, 0}, {"GOST", 512, false, 0},
+		{"RSA", 512, false, 0},
+		{"RSA", 1024, true, 2019},
+		{"RSA", 2048, true, 2029},
+		{"RSA", 4096, true, 0},
+		{"ECDSA", 256, true, 0},
+		{"ECDSA", 192, true, 2012},
+		{"Ed25519", 256, true, 0},
+		{"GOST", 512, false, 0},
 	} {
 		until, ok := Default().keyUntil(row.kind, row.bits)
 		if ok != row.ok || (row.year != 0) == until.IsZero() || (row.year != 0 && until.Year() != row.year) {

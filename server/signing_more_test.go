@@ -306,11 +306,20 @@ func TestTenantWalls(t *testing.T) {
 		stranger := s.stranger()
 		unknown := strings.Repeat("f", 24)
 		for _, c := range []struct{ method, path, id string }{
-			{"GET", "/signatures/%s", r.ID}, {"GET", "/signatures/%s/detail", r.ID}, {"GET", "/signatures/%s/signedDocument", r.ID},
-			{"GET", "/signatures/%s/validatedDocument", r.ID}, {"GET", "/signatures/%s/audit", r.ID}, {"DELETE", "/signatures/%s", r.ID},
-			{"POST", "/approvals/%s", r.ID}, {"DELETE", "/approvals/%s", r.ID},
-			{"GET", "/certificates/%s", certs[0].ID}, {"POST", "/certificates/%s/suspend", certs[0].ID}, {"POST", "/certificates/%s/resume", certs[0].ID},
-			{"POST", "/certificates/%s/revoke", certs[0].ID}, {"POST", "/certificates/%s/cancel", certs[0].ID}, {"POST", "/certificates/%s/enrol", certs[0].ID},
+			{"GET", "/signatures/%s", r.ID},
+			{"GET", "/signatures/%s/detail", r.ID},
+			{"GET", "/signatures/%s/signedDocument", r.ID},
+			{"GET", "/signatures/%s/validatedDocument", r.ID},
+			{"GET", "/signatures/%s/audit", r.ID},
+			{"DELETE", "/signatures/%s", r.ID},
+			{"POST", "/approvals/%s", r.ID},
+			{"DELETE", "/approvals/%s", r.ID},
+			{"GET", "/certificates/%s", certs[0].ID},
+			{"POST", "/certificates/%s/suspend", certs[0].ID},
+			{"POST", "/certificates/%s/resume", certs[0].ID},
+			{"POST", "/certificates/%s/revoke", certs[0].ID},
+			{"POST", "/certificates/%s/cancel", certs[0].ID},
+			{"POST", "/certificates/%s/enrol", certs[0].ID},
 		} {
 			theirs := s.do(c.method, strings.Replace(c.path, "%s", c.id, 1), nil, "Authorization", "Bearer "+stranger)
 			nobodys := s.do(c.method, strings.Replace(c.path, "%s", unknown, 1), nil, "Authorization", "Bearer "+stranger)

@@ -316,7 +316,11 @@ func TestLevels(t *testing.T) {
 				o    m
 				want string
 			}{
-				{m{"level": "T"}, "T"}, {m{"withTimestamp": true}, "T"}, {m{"level": "LT"}, "LT"}, {m{"level": "LTA"}, "LTA"}, {m{"level": "LTV"}, ltv},
+				{m{"level": "T"}, "T"},
+				{m{"withTimestamp": true}, "T"},
+				{m{"level": "LT"}, "LT"},
+				{m{"level": "LTA"}, "LTA"},
+				{m{"level": "LTV"}, ltv},
 				{m{"level": "T", "timestampUrl": s.url + "/tsa"}, "T"},
 			} {
 				r := s.sign(b64(doc), optionsOf(c.o))

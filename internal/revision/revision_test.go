@@ -59,8 +59,11 @@ func newField(t *testing.T, u *pdf.Update, pairs ...pdf.Object) {
 	t.Helper()
 	f := pdf.NewDict(append([]pdf.Object{
 		pdf.Name("Type"), pdf.Name("Annot"), pdf.Name("Subtype"), pdf.Name("Widget"),
-		pdf.Name("Rect"), pdf.Array{pdf.Integer(0), pdf.Integer(0), pdf.Integer(0), pdf.Integer(0)},
-		pdf.Name("T"), pdf.String{Bytes: []byte("New")}, pdf.Name("P"), ref(3),
+		pdf.Name("Rect"),
+		pdf.Array{pdf.Integer(0), pdf.Integer(0), pdf.Integer(0), pdf.Integer(0)},
+		pdf.Name("T"),
+		pdf.String{Bytes: []byte("New")},
+		pdf.Name("P"), ref(3),
 	}, pairs...)...)
 	r := u.New(f)
 	edit(t, u, 5, pdf.Name("Fields"), pdf.Array{ref(6), ref(7), r})

@@ -154,7 +154,8 @@ func testTokens(t *testing.T, w *world) {
 
 	var v2 tokenData
 	made := want(t, w.do(t, bearer(w.me.Token), "POST", "/tokens", map[string]any{
-		"scopes": []string{"GET:" + host + "/wallet"}, "name": "n", "ttl": 0, "limits": map[string]any{"totalRequests": 2}}), 200, 0)
+		"scopes": []string{"GET:" + host + "/wallet"}, "name": "n", "ttl": 0, "limits": map[string]any{"totalRequests": 2},
+	}), 200, 0)
 	made.into(t, &v2)
 	if made.Message != "Created" || v2.Token == "" || v2.RefreshToken == nil {
 		t.Errorf("%s", made.raw)
@@ -395,8 +396,10 @@ func testStatistics(t *testing.T, w *world) {
 			t.Fatalf("the refusal is not in the list: %+v", list)
 		}
 	}
-	for _, path := range []string{"/stats", "/stats?date=" + time.Now().UTC().Format("2006-01"), "/stats/ips", "/stats/apis", "/stats/apis/127.0.0.1",
-		"/counters/total", "/counters/day/" + time.Now().UTC().Format("2006-01-02"), "/counters/month/2026-01", "/counters/year/2026"} {
+	for _, path := range []string{
+		"/stats", "/stats?date=" + time.Now().UTC().Format("2006-01"), "/stats/ips", "/stats/apis", "/stats/apis/127.0.0.1",
+		"/counters/total", "/counters/day/" + time.Now().UTC().Format("2006-01-02"), "/counters/month/2026-01", "/counters/year/2026",
+	} {
 		want(t, w.do(t, a, "GET", path, nil), 200, 0)
 	}
 	var stats struct{ TotalRequests int64 }

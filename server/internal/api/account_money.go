@@ -80,7 +80,8 @@ func (s *Accounts) registerMoney(a *API) {
 	op.Errors = append(op.Errors, 140, 141)
 	Register(a, op, func(ctx context.Context, in *struct {
 		ID ID `path:"id"`
-	}) (Reply[subscription], error) {
+	},
+	) (Reply[subscription], error) {
 		u, err := s.Service.Subscription(ctx, callerID(ctx), string(in.ID))
 		return Found(shownSubscription(u)), err
 	})

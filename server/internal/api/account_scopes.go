@@ -56,7 +56,8 @@ func (s *Accounts) registerScopes(a *API) {
 	op.Errors = append(op.Errors, 140, 141)
 	Register(a, op, func(_ context.Context, in *struct {
 		ID ID `path:"id"`
-	}) (Reply[scopeDetail], error) {
+	},
+	) (Reply[scopeDetail], error) {
 		for _, i := range s.Service.Catalogue() {
 			if i.ID == string(in.ID) {
 				return Found(s.scopeDetail(i)), nil

@@ -68,7 +68,8 @@ func (s *Accounts) registerStats(a *API) {
 	Register(a, s.op(http.MethodGet, "/stats", "readStats", statsTag, "Requests of the account"),
 		func(ctx context.Context, in *struct {
 			Date string `query:"date" doc:"YYYY, YYYY-MM or YYYY-MM-DD; all time without"`
-		}) (Reply[UsageStats], error) {
+		},
+		) (Reply[UsageStats], error) {
 			list, err := s.Service.Usage(ctx, callerID(ctx), account.UsageFilter{Period: in.Date, By: account.ByNothing, Limit: 1})
 			if err != nil || len(list) == 0 {
 				return Reply[UsageStats]{}, err
@@ -89,7 +90,8 @@ func (s *Accounts) registerStats(a *API) {
 		func(ctx context.Context, in *struct {
 			statsQuery
 			Domain string `path:"domain"`
-		}) (Reply[[]scopeStats], error) {
+		},
+		) (Reply[[]scopeStats], error) {
 			f := in.filter(account.ByScope)
 			f.Domain = in.Domain
 			list, err := s.Service.Usage(ctx, callerID(ctx), f)
@@ -112,7 +114,8 @@ func (s *Accounts) registerCounters(a *API) {
 		op.Errors = append(op.Errors, 160)
 		Register(a, op, func(ctx context.Context, in *struct {
 			Date string `path:"date"`
-		}) (Reply[map[string]counter], error) {
+		},
+		) (Reply[map[string]counter], error) {
 			if len(in.Date) != layout {
 				return Reply[map[string]counter]{}, fault.New(160, "date must be a %s: %s", unit, "YYYY-MM-DD"[:layout])
 			}

@@ -130,7 +130,9 @@ func TestTwoProcesses(t *testing.T) {
 			job.Register(q, &poison{tries: &tries})
 			queues = append(queues, q)
 		}
-		write(t, db, func(tx *store.Tx) error { return tx.Enqueue(context.Background(), poisonArgs{}, &river.InsertOpts{MaxAttempts: 3}) })
+		write(t, db, func(tx *store.Tx) error {
+			return tx.Enqueue(context.Background(), poisonArgs{}, &river.InsertOpts{MaxAttempts: 3})
+		})
 		enqueue(t, db, 60)
 		for _, q := range queues {
 			if err := q.Start(context.Background()); err != nil {
