@@ -69,11 +69,11 @@ func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay Repla
 		// The clock starts when the body is there: a slow line is no slow server.
 		ctx, cancel := context.WithTimeout(r.Context(), a.timeout(&op))
 		defer cancel()
+		if !op.Creates || r.Header.Get("Idempotency-Key") == "" {
+			return seal(h(ctx, in))
+		}
 		r = r.WithContext(ctx)
 		first := func(ctx context.Context) (answer, error) { return seal(h(ctx, in)) }
-		if !op.Creates || r.Header.Get("Idempotency-Key") == "" {
-			return first(r.Context())
-		}
 		again := func(ctx context.Context, r store.Replay) (answer, error) { return seal(replay(ctx, r)) }
 		if replay == nil {
 			again = nil
