@@ -39,7 +39,6 @@ fmt: ## format every file
 bench: ## rates beside a yardstick, in one run
 	.ci/need postgres
 	go run ./test/bench $(BENCHFLAGS)
-	ROGITO_BENCH=1 go test -count=1 -timeout 20m -v -run TestBenchTable ./server/internal/publication
 
 soak: ## long faults: kill -9 under load, fifty rounds and more
 	.ci/need postgres
