@@ -104,7 +104,23 @@ func (p *program) box() *Sandbox {
 
 // post signs; it returns nil when the connection broke.
 func (p *program) post(o m, key string) *record {
-	c := p.box().Certificates["automatic"]
+	return p.postAs(p.box().Certificates["automatic"], o, key)
+}
+
+// command runs another command on the same installation.
+func (p *program) command(args ...string) ([]byte, error) {
+	cmd := exec.Command(p.bin, append(args, p.args[3:]...)...)
+	cmd.Env = append(os.Environ(), "ROGITO_LIMITS_RESERVE=-1")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, stderr.String())
+	}
+	return out, err
+}
+
+func (p *program) postAs(c SandboxCredentials, o m, key string) *record {
 	j, _ := json.Marshal(m{"inputDocuments": b64(samplePDF), "certificateUsername": c.Username, "certificatePassword": c.Password, "options": o})
 	req, err := http.NewRequestWithContext(context.Background(), "POST", "http://"+p.addr+"/EU-QES_automatic", bytes.NewReader(j))
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/trust"
 	"rogito.dev/rogito/tsl"
 	"rogito.dev/rogito/tsp"
@@ -49,7 +50,9 @@ func (s *Server) openSigning(ctx context.Context) (err error) {
 	if w.guard, err = fetch.New(fetch.Config{AllowPrivate: s.cfg.Network.AllowPrivate}); err != nil {
 		return err
 	}
-	w.authority, err = authority.Open(ctx, s.db, s.master, authority.Config{PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed})
+	// What a start writes is little, and without it nothing could be read from an
+	// installation whose disk is full.
+	w.authority, err = authority.Open(store.Reclaiming(ctx), s.db, s.master, authority.Config{PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed})
 	if err != nil {
 		return err
 	}

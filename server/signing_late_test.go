@@ -1,0 +1,417 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+	"software.sslmate.com/src/go-pkcs12"
+
+	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/signing"
+)
+
+// rooms opens the same installation beside the running server.
+func (s *site) rooms() *Server {
+	s.t.Helper()
+	cfg := s.cfg
+	cfg.Listen, cfg.Log.Level = "127.0.0.1:0", "error"
+	room, err := Open(context.Background(), cfg)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(room.Close)
+	return room
+}
+
+// signingAt is the signing room with another clock.
+func signingAt(s *Server, now func() time.Time) *signing.Service {
+	w := &s.wing
+	return signing.New(signing.Parts{
+		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Purse: s.accounts, Guard: w.guard,
+	}, signing.Config{Now: now})
+}
+
+func enrollAt(s *Server, now func() time.Time) *enroll.Service {
+	w := &s.wing
+	return enroll.New(enroll.Parts{
+		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks, Purse: s.accounts,
+	}, enroll.Config{Now: now, Sandbox: true})
+}
+
+func after(d time.Duration) func() time.Time { return func() time.Time { return time.Now().Add(d) } }
+
+const day = 24 * time.Hour
+
+// Files go after thirty days, records after a year, and not a day before; the
+// audit log still verifies.
+func TestRetention(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		ctx, room := context.Background(), s.rooms()
+		blobs := func() (n int) {
+			if err := room.blobs.List(ctx, time.Now().Add(day), func(string) error { n++; return nil }); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		before := blobs()
+		r := s.sign(b64(samplePDF))
+		retain := func(d time.Duration) {
+			t.Helper()
+			if err := signingAt(room, after(d)).Retain(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		status := func(path string) (int, int) { a := s.do("GET", path, nil); return a.Status, a.code() }
+		retain(29 * day)
+		if len(s.download(r.ID, "signedDocument")) == 0 {
+			t.Error("gone after 29 days")
+		}
+		retain(31 * day)
+		for _, which := range []string{"signedDocument", "validatedDocument"} {
+			if st, code := status("/signatures/" + r.ID + "/" + which); st != http.StatusGone || code != 144 {
+				t.Errorf("%s after 31 days: %d/%d", which, st, code)
+			}
+		}
+		if got := blobs(); got != before {
+			t.Errorf("%d blobs are left behind", got-before)
+		}
+		if st, _ := status("/signatures/" + r.ID); st != 200 {
+			t.Errorf("the record after 31 days: %d", st)
+		}
+		retain(364 * day)
+		if st, _ := status("/signatures/" + r.ID); st != 200 {
+			t.Errorf("the record after 364 days: %d", st)
+		}
+		retain(367 * day)
+		if st, code := status("/signatures/" + r.ID); st != 404 || code != 140 {
+			t.Errorf("the record after a year: %d/%d", st, code)
+		}
+		s.verifyAudit()
+	})
+}
+
+// A certificate past its end is EXPIRED, and signs no more.
+func TestExpiry(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		ctx, room := context.Background(), s.rooms()
+		list, err := room.Certificates(ctx, s.box.Email, "DONE")
+		if err != nil || len(list) == 0 {
+			t.Fatal(list, err)
+		}
+		for _, c := range []struct {
+			at   time.Duration
+			want string
+		}{{day, "DONE"}, {20 * 365 * day, "EXPIRED"}} {
+			if err := enrollAt(room, after(c.at)).Expire(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.certificateState(list[0].ID); got != c.want {
+				t.Errorf("after %v: %s", c.at, got)
+			}
+		}
+		if r := s.sign(b64(samplePDF)); r.State != "ERROR" || r.number() != 112 {
+			t.Errorf("%s %d", r.State, r.number())
+		}
+	})
+}
+
+// pfx is a key pair of an authority that nobody knows and that publishes
+// nothing.
+func pfx(t *testing.T, alg, password string) ([]byte, *x509.Certificate) {
+	t.Helper()
+	make := func(alg string, tpl, parent *x509.Certificate, by crypto.Signer) (*x509.Certificate, crypto.Signer) {
+		key, err := keys.Generate(alg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if by == nil {
+			parent, by = tpl, key
+		}
+		tpl.NotBefore, tpl.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(day)
+		der, err := x509.CreateCertificate(rand.Reader, tpl, parent, key.Public(), by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := x509.ParseCertificate(der)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c, key
+	}
+	ca, caKey := make("P256", &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Silent CA", Country: []string{"IT"}}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}, nil, nil)
+	leaf, key := make(alg, &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "Ida Prova", Country: []string{"IT"}}, KeyUsage: x509.KeyUsageContentCommitment,
+	}, ca, caKey)
+	out, err := pkcs12.Modern.Encode(key, leaf, []*x509.Certificate{ca}, password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out, leaf
+}
+
+// A key pair from a PKCS#12 file signs; what its authority does not publish
+// makes a level that needs it error 115, and the price comes back.
+func TestImportedKeyPair(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		ctx, room := context.Background(), s.rooms()
+		file, _ := pfx(t, "RSA2048", "file-secret")
+		if _, err := room.ImportCertificate(ctx, s.box.Email, "automatic", file, "wrong", "ida", ""); err == nil {
+			t.Error("a wrong password opens the file")
+		}
+		c, err := room.ImportCertificate(ctx, s.box.Email, "automatic", file, "file-secret", "ida", "own-secret")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := room.ImportCertificate(ctx, s.box.Email, "eseal", file, "file-secret", "ida2", ""); err == nil {
+			t.Error("one key pair serves two kinds")
+		}
+		if s.certificateState(c.ID) != "DONE" {
+			t.Errorf("%+v", c)
+		}
+		ida := m{"certificateUsername": "ida", "certificatePassword": "own-secret"}
+		before := s.credit()
+		r := s.sign(b64(samplePDF), ida)
+		if r.State != "DONE" {
+			t.Fatalf("%d %s", r.number(), deref(r.ErrorMessage))
+		}
+		paid := before - s.credit()
+		for _, o := range []m{{"level": "LT"}, {"level": "LT", "asyncSignature": true}} {
+			r = s.sign(b64(samplePDF), ida, optionsOf(o))
+			if r = s.wait(r.ID, "DONE", "ERROR"); r.number() != 115 {
+				t.Errorf("%v: %s %d %s", o, r.State, r.number(), deref(r.ErrorMessage))
+			}
+		}
+		if paid <= 0 || before-s.credit() != paid {
+			t.Errorf("one signature cost %v, with two errors %v", paid, before-s.credit())
+		}
+		s.verifyAudit()
+	})
+}
+
+// LTV in a PDF files the validation data under the signature as well.
+func TestLTVFilesEvidence(t *testing.T) {
+	s := newSite(t)
+	r := s.sign(b64(samplePDF), optionsOf(m{"level": "LTV"}))
+	if r.State != "DONE" || r.Options["achievedLevel"] != "LTV" {
+		t.Fatalf("%s %v", r.State, r.Options)
+	}
+	if !bytes.Contains(s.download(r.ID, "signedDocument"), []byte("/VRI")) {
+		t.Error("no VRI")
+	}
+	r = s.sign(b64(samplePDF), optionsOf(m{"level": "LT"}))
+	if bytes.Contains(s.download(r.ID, "signedDocument"), []byte("/VRI")) {
+		t.Error("LT has VRI too")
+	}
+}
+
+// A certificate of level 2 wants a token that is bound to addresses; bound to
+// ours it signs, bound to others it is refused.
+func TestBoundToken(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		c := s.buy("automatic", m{"securityLevel": 2})
+		page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
+		body := m{"inputDocuments": b64(samplePDF), "certificateUsername": element(page, "certificate-username"), "certificatePassword": element(page, "certificate-password")}
+		token := func(ip ...string) string {
+			t.Helper()
+			var made struct{ Token string }
+			a := s.do("POST", "/tokens", m{"scopes": []string{"*:*/*"}, "limits": m{"ip": ip}})
+			if a.Status != 200 || json.Unmarshal(a.Data, &made) != nil {
+				t.Fatalf("%d %s", a.Status, a.Message)
+			}
+			return made.Token
+		}
+		if a := s.do("POST", "/EU-QES_automatic", body, "Authorization", "Bearer "+token("127.0.0.0/8")); a.Status != 200 || s.record(a).State != "DONE" {
+			t.Errorf("bound to this address: %d/%d %s", a.Status, a.code(), a.Message)
+		}
+		if a := s.do("POST", "/EU-QES_automatic", body, "Authorization", "Bearer "+token("192.0.2.7")); a.Status != 403 || a.code() != 127 {
+			t.Errorf("bound to another: %d/%d", a.Status, a.code())
+		}
+		if a := s.do("POST", "/EU-QES_automatic", body); a.Status != 403 || a.code() != 129 {
+			t.Errorf("bound to none: %d/%d", a.Status, a.code())
+		}
+	})
+}
+
+// A disk below its reserve takes nothing in, and goes on handing out.
+func TestReserve(t *testing.T) {
+	dir := t.TempDir()
+	first := newSite(t, func(c *Config) { c.Data = dir })
+	r := first.sign(b64(samplePDF))
+	first.run.stop()
+	s := newSite(t, func(c *Config) { c.Data, c.Limits.Reserve = dir, 1<<60 })
+	for _, o := range []m{nil, {"asyncSignature": true}} {
+		a := s.do("POST", "/EU-QES_automatic", s.body(b64(samplePDF), optionsOf(o)))
+		if a.Status != 503 || a.code() != 105 || a.Header.Get("Retry-After") == "" {
+			t.Errorf("%v: %d/%d, Retry-After %q", o, a.Status, a.code(), a.Header.Get("Retry-After"))
+		}
+	}
+	if a := s.do("GET", "/signatures/"+r.ID, nil); a.Status != 200 {
+		t.Errorf("reading: %d", a.Status)
+	}
+	var list []record
+	if a := s.do("GET", "/signatures", nil); json.Unmarshal(a.Data, &list) != nil || len(list) != 1 {
+		t.Errorf("a refused request left a record: %d", len(list))
+	}
+	resp, err := http.Get(s.url + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("ready: %d", resp.StatusCode)
+	}
+}
+
+// A certificate that is locked while its record waits is found locked by the
+// job: error 111, and the price comes back.
+func TestLockedWhileWaiting(t *testing.T) {
+	release := make(chan struct{})
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+		w.Write([]byte("remote"))
+	}))
+	t.Cleanup(host.Close)
+	s := newSite(t, allow(host.URL))
+	before := s.credit()
+	r := s.sign(host.URL+"/x.txt", optionsOf(m{"asyncDocumentsValidation": true}))
+	for range 5 {
+		if bad := s.sign(b64(sampleTXT), m{"certificatePassword": "wrong"}); bad.number() != 110 {
+			t.Fatalf("%s %d", bad.State, bad.number())
+		}
+	}
+	close(release)
+	if r = s.wait(r.ID, "DONE", "ERROR"); r.number() != 111 {
+		t.Errorf("%s %d %s", r.State, r.number(), deref(r.ErrorMessage))
+	}
+	if got := s.credit(); got != before {
+		t.Errorf("%v of credit, %v before", got, before)
+	}
+}
+
+// Trouble of our own that does not pass ends a record in error 119, which says
+// nothing but the request's id; the price comes back.
+func TestOwnTrouble(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		ctx, room := context.Background(), s.rooms()
+		before := s.credit()
+		c := s.buy("otp", m{"securityLevel": 5})
+		bought := before - s.credit()
+		page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
+		code, _ := keys.Code(element(page, "otp-secret"), time.Now())
+		r := s.record(s.do("POST", "/EU-QES_otp", m{
+			"inputDocuments": b64(samplePDF), "certificateUsername": element(page, "certificate-username"),
+			"certificatePassword": element(page, "certificate-password"), "certificateOtp": code,
+		}))
+		var blob string
+		if err := room.db.Read().QueryRow(ctx, `select blob from signature_files where signature_id = $1 and role = 'input'`, r.ID).Scan(&blob); err != nil {
+			t.Fatal(err)
+		}
+		if err := room.blobs.Delete(ctx, blob); err != nil {
+			t.Fatal(err)
+		}
+		if a := s.do("POST", "/approvals/"+r.ID, nil, "Authorization", "Bearer "+s.otherToken()); a.Status != 200 {
+			t.Fatalf("%d %s", a.Status, a.Message)
+		}
+		worker := &signing.Worker{Service: room.wing.signing}
+		last := &river.Job[signing.RunArgs]{JobRow: &rivertype.JobRow{Attempt: 3}, Args: signing.RunArgs{ID: r.ID}}
+		for range 100 { // the server's own job may hold the record for a moment
+			_ = worker.Work(ctx, last)
+			if r = s.record(s.do("GET", "/signatures/"+r.ID, nil)); r.State == "ERROR" {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		if text := deref(r.ErrorMessage); r.number() != 119 || bytes.Contains([]byte(text), []byte("blob")) {
+			t.Errorf("%s %d %s", r.State, r.number(), text)
+		}
+		if got := s.credit(); got != before-bought {
+			t.Errorf("%v of credit, %v before", got, before-bought)
+		}
+	})
+}
+
+// writeFile for commands that read files.
+func writeFile(t *testing.T, name string, b []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// The commands do what the calls do, beside a running server.
+func TestCertificateCommands(t *testing.T) {
+	p := newProgram(t, "")
+	p.start()
+	box := p.box()
+	run := func(into any, args ...string) {
+		t.Helper()
+		out, err := p.command(append(args, "--json")...)
+		if err == nil && into != nil {
+			err = json.Unmarshal(out, into)
+		}
+		if err != nil {
+			t.Fatalf("rogito %v: %v: %s", args, err, out)
+		}
+	}
+	file, _ := pfx(t, "P256", "file-secret")
+	var imported struct{ ID, State, Username string }
+	run(&imported, "cert", "import", box.Email, "automatic", writeFile(t, "key.p12", file), "--username", "ida", "--password-file", writeFile(t, "pw", []byte("file-secret\n")))
+	if imported.Username != "ida" || imported.State != "DONE" {
+		t.Errorf("%+v", imported)
+	}
+	ida := box.Certificates["automatic"]
+	ida.Username, ida.Password = "ida", "file-secret"
+	if r := p.postAs(ida, nil, ""); r == nil || r.State != "DONE" {
+		t.Errorf("%+v", r)
+	}
+	var order struct{ ID, State, CertificateLink string }
+	run(&order, "cert", "buy", box.Email, "automatic", "Elsa Prova")
+	if order.State != "NEW" {
+		t.Errorf("%+v", order)
+	}
+	s := &site{t: t, url: "http://" + p.addr, box: box}
+	if out, err := p.command("cert", "review", order.ID, "--approve"); err == nil {
+		t.Errorf("a review before anything was handed in: %s", out)
+	}
+	if code, page := s.upload(order.CertificateLink, "video", map[string][]byte{"video": []byte("moving"), "photo": []byte("still")}); code != 200 {
+		t.Fatalf("%d %s", code, page)
+	}
+	saved := t.TempDir()
+	run(nil, "cert", "review", order.ID, "--save", saved)
+	if files, err := os.ReadDir(saved); err != nil || len(files) != 2 {
+		t.Errorf("%d files, %v", len(files), err)
+	}
+	run(&order, "cert", "review", order.ID, "--approve", "--reason", "same face")
+	if order.State != "DONE" {
+		t.Errorf("%+v", order)
+	}
+	for _, c := range []struct{ verb, want string }{{"suspend", "SUSPENDED"}, {"resume", "DONE"}, {"revoke", "REVOKED"}} {
+		run(&order, "cert", c.verb, order.ID)
+		if order.State != c.want {
+			t.Errorf("%s: %+v", c.verb, order)
+		}
+	}
+}
