@@ -8,12 +8,15 @@ LDFLAGS := -s -w -X rogito.dev/rogito/server.Version=$(VERSION)
 LINT := go tool -modfile=tools/lint/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test race check lint fmt bench soak interop corpus fuzz docs clean
+.PHONY: help run build release test race check lint fmt bench soak interop corpus fuzz docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
 
 build: ## the binary, in bin/rogito
+	go build -ldflags '$(LDFLAGS)' -o bin/rogito ./cmd/rogito
+
+release: ## the binary for others: the same bytes from every machine
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/rogito ./cmd/rogito
 
 run: build ## the server on 127.0.0.1:8080 with ./data
