@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/oid"
 )
 
 // Server is one time-stamping authority.
@@ -90,6 +91,9 @@ func (c *Client) ask(ctx context.Context, s Server, hash crypto.Hash, digest []b
 }
 
 func (c *Client) once(ctx context.Context, s Server, hash crypto.Hash, digest []byte) (token []byte, again bool, err error) {
+	if s.Policy != "" && !oid.Valid(s.Policy) {
+		return nil, false, fmt.Errorf("policy %q is not an object identifier", s.Policy)
+	}
 	nonce, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 64))
 	if err != nil {
 		return nil, false, err
