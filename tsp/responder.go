@@ -87,7 +87,9 @@ func refuse(failure int) []byte {
 	return cms.TLV(cms.TagSequence, status)
 }
 
-// ServeHTTP answers POST requests of RFC 3161, 3.4.
+// ServeHTTP answers POST requests of RFC 3161, 3.4. What can be read at all is
+// answered with a TimeStampResp, if only a refusal; another method, another
+// media type or a body too large is refused by HTTP status alone.
 func (r *Responder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -95,17 +97,27 @@ func (r *Responder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	if mt, _, _ := mime.ParseMediaType(req.Header.Get("Content-Type")); mt != queryType {
-		http.Error(w, "want "+queryType, http.StatusUnsupportedMediaType)
+		http.Error(w, "send a time-stamp request as "+queryType, http.StatusUnsupportedMediaType)
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, limits.TimestampRequest))
 	if err != nil {
-		http.Error(w, "request too large or cut short", http.StatusBadRequest)
+		unread(w, err)
 		return
 	}
 	answer, _ := r.Respond(body)
 	w.Header().Set("Content-Type", replyType)
 	_, _ = w.Write(answer)
+}
+
+// unread says why a request could not be read.
+func unread(w http.ResponseWriter, err error) {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		http.Error(w, fmt.Sprintf("a time-stamp request has at most %d bytes", large.Limit), http.StatusRequestEntityTooLarge)
+		return
+	}
+	http.Error(w, "the request was cut short", http.StatusBadRequest)
 }
 
 // issue makes a token, or says which failure to answer with.
