@@ -102,14 +102,7 @@ func TestPDFPages(t *testing.T) {
 }
 
 func TestWire(t *testing.T) {
-	v, err := sample(Indeterminate, TryLater).View(false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := wire(t, sample(Indeterminate, TryLater), true)
 	for _, want := range []string{
 		`"checkDate":"2026-11-15 03:46:26.123+00:00"`, `"nrOfSignatures":1`, `"overallVerified":false`, `"plainDocument":null`,
 		`"signatureFormat":"PAdES"`, `"subIndication":"TRY_LATER"`, `"signerCertificateRevocationDate":null`, `"integrity":true`,
@@ -120,4 +113,20 @@ func TestWire(t *testing.T) {
 			t.Errorf("%s is not in %s", want, b)
 		}
 	}
+	if b := wire(t, sample(Indeterminate, TryLater), false); bytes.Contains(b, []byte("plainDocument")) {
+		t.Errorf("plainDocument although nobody asked for it: %s", b)
+	}
+}
+
+func wire(t *testing.T, r *Report, plain bool) []byte {
+	t.Helper()
+	v, err := r.View(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

@@ -22,7 +22,8 @@ func stamp(t time.Time) *string {
 
 // View is the verification report of the published contract (A3 of the seed
 // and its additions): what POST /verify answers and rogito verify --json
-// prints. Fields that are not known are null.
+// prints. Fields that are not known are null; PlainDocument alone is left out
+// where nobody asked for it, and null where there is none.
 type View struct {
 	File             string          `json:"file,omitempty"`
 	CheckDate        *string         `json:"checkDate"`
@@ -31,7 +32,7 @@ type View struct {
 	NrOfSignatures   int             `json:"nrOfSignatures"`
 	OverallVerified  bool            `json:"overallVerified"`
 	Indication       Indication      `json:"indication"`
-	PlainDocument    *string         `json:"plainDocument"`
+	PlainDocument    **string        `json:"plainDocument,omitzero"`
 	Signatures       []SignatureView `json:"signatureReportList"`
 	Notes            []NoteView      `json:"noteReportList"`
 	Timestamps       []TimestampView `json:"timestamps"`
@@ -120,14 +121,23 @@ func (r *Report) View(withPlain bool) (*View, error) {
 	for _, t := range c.Timestamps {
 		v.Timestamps = append(v.Timestamps, r.timestampView(t))
 	}
-	if withPlain && r.Plain != nil {
-		text, err := encoded(r.Plain)
+	if withPlain {
+		text, err := r.plainText()
 		if err != nil {
 			return nil, err
 		}
 		v.PlainDocument = &text
 	}
 	return v, nil
+}
+
+// plainText is the signed content in base64; nil where there is none.
+func (r *Report) plainText() (*string, error) {
+	if r.Plain == nil {
+		return nil, nil
+	}
+	text, err := encoded(r.Plain)
+	return &text, err
 }
 
 // encoded is a document in base64, without a second copy of either.

@@ -96,12 +96,17 @@ func (s *verifyServer) post(contentType, accept string, body io.Reader) (*http.R
 	return res, b
 }
 
-func (s *verifyServer) json(body any) (int, verifyAnswer) {
+// ask sends a JSON body and answers the bytes that come back.
+func (s *verifyServer) ask(body any) (*http.Response, []byte) {
 	b, err := json.Marshal(body)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	res, out := s.post("application/json", "", bytes.NewReader(b))
+	return s.post("application/json", "", bytes.NewReader(b))
+}
+
+func (s *verifyServer) json(body any) (int, verifyAnswer) {
+	res, out := s.ask(body)
 	var a verifyAnswer
 	if err := json.Unmarshal(out, &a); err != nil {
 		s.t.Fatalf("%s: %v", out, err)
@@ -123,11 +128,18 @@ func TestVerifyJSON(t *testing.T) {
 		sig.IssuerTrustedList || sig.Qualification != "N/A" || *sig.SignatureLevel != "CAdES-BASELINE-B" || *sig.KeySize != 256 {
 		t.Errorf("signature report %+v", sig)
 	}
-	if a.Data.PlainDocument == nil || *a.Data.PlainDocument != b64([]byte("hello")) || a.Message == "" {
+	if a.Data.PlainDocument == nil || **a.Data.PlainDocument != b64([]byte("hello")) || a.Message == "" {
 		t.Errorf("plain document %v, message %q", a.Data.PlainDocument, a.Message)
 	}
-	if _, a := s.json(map[string]any{"inputDocument": b64(signed), "withPlainDocument": false}); a.Data.PlainDocument != nil {
-		t.Error("plainDocument although it was not wanted")
+	for want, plain := range map[string]any{`"plainDocument":"aGVsbG8="`: nil, "": false} {
+		_, b := s.ask(map[string]any{"inputDocument": b64(signed), "withPlainDocument": plain})
+		body := string(b)
+		if has := strings.Contains(body, `"plainDocument"`); has != (want != "") || !strings.Contains(body, want) {
+			t.Errorf("withPlainDocument %v: %s", plain, body)
+		}
+	}
+	if _, b := s.ask(map[string]any{"inputDocument": b64([]byte("no signature"))}); !bytes.Contains(b, []byte(`"plainDocument":null`)) {
+		t.Errorf("of a document that is not signed: %s", b)
 	}
 	_, a = s.json(map[string]any{"inputDocument": b64(signed), "verifyOnDate": "2001-01-01"})
 	if a.Data.OverallVerified || !strings.HasPrefix(*a.Data.CheckDate, "2001-01-01 23:59:59.999") {
