@@ -350,6 +350,7 @@ func TestRefreshRotation(t *testing.T) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		c := r.caller(t, basic("a@example.org", a.APIKey))
 		tok := r.token(t, c, account.NewToken{Name: "n", Scopes: []string{"GET:*/IT-omi"}})
+		r.Record(account.Request{Caller: r.caller(t, "Bearer "+tok.Secret), Method: "GET", Segment: "IT-omi", Status: 200})
 		refresh := r.caller(t, "Bearer "+tok.Refresh)
 		if !refresh.Refresh || r.Allows(refresh, "GET", "", "IT-omi") || !r.Allows(refresh, "PATCH", "", "tokens") {
 			t.Errorf("a refresh token is good for its rotation only: %+v", refresh)
@@ -383,6 +384,12 @@ func TestRefreshRotation(t *testing.T) {
 		now := r.caller(t, "Bearer "+made[0].Secret)
 		if !slices.Equal(now.Scopes, []string{"GET:*/IT-omi"}) || made[0].Name != "n" {
 			t.Errorf("%+v", now)
+		}
+		renewed, err := r.FindToken(ctx, c.AccountID, made[0].ID)
+		for _, s := range []account.Stats{made[0].Stats, renewed.Stats} {
+			if err != nil || s.TotalRequests != 1 || fmt.Sprint(s.Addresses) != "[192.0.2.7]" {
+				t.Errorf("the renewed token was used once, from one address: %+v, %v", s, err)
+			}
 		}
 	})
 }
@@ -427,6 +434,12 @@ func TestUsage(t *testing.T) {
 		}
 		if n := counts[0]; n.Name != "GET:api.example/IT-omi" || n.Requests != 10 || n.Errors != 1 || n.Free != 10 {
 			t.Errorf("%+v", n)
+		}
+		for domain, want := range map[string]int{"api.example": 1, "api.example:8080": 1, "API.example": 1, "other.example": 0, "api.example:": 1} {
+			list, err := r.Usage(ctx, c.AccountID, account.UsageFilter{By: account.ByScope, Domain: domain, Limit: 10})
+			if err != nil || len(list) != want {
+				t.Errorf("of the domain %s: %+v, %v", domain, list, err)
+			}
 		}
 		if list, err := r.Failures(ctx, c.AccountID, 0, 10); err != nil || len(list) != 1 || list[0].Code != 281 || list[0].Address != "192.0.2.7" {
 			t.Errorf("%+v, %v", list, err)

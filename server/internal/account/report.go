@@ -46,7 +46,7 @@ func CheckPeriod(s string) error {
 // UsageFilter selects what to count.
 type UsageFilter struct {
 	Period string // YYYY, YYYY-MM, YYYY-MM-DD or ""
-	Domain string // "" is any
+	Domain string // "" is any; with or without a port, which requests are not counted by
 	By     string // one of the groups
 	Limit  int
 	Skip   int
@@ -64,7 +64,7 @@ func (s *Service) Usage(ctx context.Context, accountID string, f UsageFilter) ([
 			cast(coalesce(sum(free), 0) as bigint), cast(coalesce(sum(subscription), 0) as bigint),
 			cast(coalesce(sum(wallet), 0) as bigint), cast(coalesce(sum(amount), 0) as bigint)
 		from usage_days where account_id = $1 and day like $2 and ($3 = '' or domain = $3)
-		group by name order by name limit $4 offset $5`, accountID, f.Period+"%", f.Domain, f.Limit, f.Skip)
+		group by name order by name limit $4 offset $5`, accountID, f.Period+"%", strings.ToLower(hostOnly(f.Domain)), f.Limit, f.Skip)
 	return collect(rows, err, func(r store.Row) (c Count, err error) {
 		err = r.Scan(&c.Name, &c.Requests, &c.Errors, &c.Free, &c.Subscription, &c.Wallet, (*int64)(&c.Amount))
 		return c, err

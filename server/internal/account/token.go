@@ -267,6 +267,9 @@ func (s *Service) DeleteToken(ctx context.Context, accountID, name string) error
 // RotateToken replaces the token whose refresh token the caller presented by a
 // new one with the same rights; the old pair is void. Of two at once one wins.
 func (s *Service) RotateToken(ctx context.Context, c *Caller, name string) (t *Token, err error) {
+	if err := s.usage.flush(ctx, s.db); err != nil { // what was counted so far goes along
+		return nil, err
+	}
 	old, err := s.FindToken(ctx, c.AccountID, name)
 	if err != nil || old.ID != c.TokenID {
 		return nil, fault.New(125, "the refresh token does not belong to this token")
@@ -288,7 +291,12 @@ func (s *Service) RotateToken(ctx context.Context, c *Caller, name string) (t *T
 		_, err = tx.Exec(ctx, `update tokens set total_requests = $2, wallet_requests = $3, subscription_requests = $4,
 			error_requests = $5, wallet_amount = $6 where id = $1`, t.ID, old.Stats.TotalRequests, old.Stats.WalletRequests,
 			old.Stats.SubscriptionRequests, old.Stats.ErrorRequests, int64(old.Stats.WalletAmount))
+		if err != nil {
+			return err
+		}
+		// And so do the addresses it was used from.
 		t.Stats = old.Stats
+		_, err = tx.Exec(ctx, `update usage_days set token_id = $3 where account_id = $1 and token_id = $2`, c.AccountID, old.ID, t.ID)
 		return err
 	})
 	s.dropEntries(old.ID)
