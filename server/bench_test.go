@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -32,17 +33,17 @@ func BenchmarkBare(b *testing.B) {
 	})}
 	go srv.Serve(ln)
 	defer srv.Close()
-	drive(b, ln.Addr().String(), "/", "none")
+	benchGet(b, ln.Addr().String(), "/", "none")
 }
 
 func BenchmarkAuthenticated(b *testing.B) {
 	addr, token := benchServer(b)
-	drive(b, addr, "/IT-omi/publications", token)
+	benchGet(b, addr, "/IT-omi/publications", token)
 }
 
 func BenchmarkLookupNotFound(b *testing.B) {
 	addr, token := benchServer(b)
-	drive(b, addr, "/IT-omi?latitude=1&longitude=1", token)
+	benchGet(b, addr, "/IT-omi?latitude=1&longitude=1", token)
 }
 
 func benchServer(b *testing.B) (addr, token string) {
@@ -70,14 +71,20 @@ func benchServer(b *testing.B) (addr, token string) {
 	return "", ""
 }
 
-// drive sends requests over 32 connections with a client that does next to
-// nothing, since both share the processors.
-func drive(b *testing.B, addr, path, token string) {
-	request := []byte("GET " + path + " HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer " + token + "\r\nUser-Agent: bench\r\n\r\n")
+func benchGet(b *testing.B, addr, path, token string) {
+	drive(b, addr, []byte("GET "+path+" HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer "+token+"\r\nUser-Agent: bench\r\n\r\n"), "", b.N)
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
+}
+
+// drive sends a request a number of times over 32 connections, with a client
+// that does next to nothing, since both share the processors. Every answer must
+// be a 200 with the text in it.
+func drive(b *testing.B, addr string, request []byte, text string, times int) {
 	var left atomic.Int64
-	left.Store(int64(b.N))
+	left.Store(int64(times))
 	var wg sync.WaitGroup
 	b.ResetTimer()
+	b.StartTimer()
 	for range 32 {
 		wg.Go(func() {
 			conn, err := net.Dial("tcp", addr)
@@ -89,7 +96,7 @@ func drive(b *testing.B, addr, path, token string) {
 			r := bufio.NewReader(conn)
 			for left.Add(-1) >= 0 {
 				conn.Write(request)
-				if err := skipAnswer(r); err != nil {
+				if err := checkAnswer(r, text); err != nil {
 					b.Error(err)
 					return
 				}
@@ -97,11 +104,11 @@ func drive(b *testing.B, addr, path, token string) {
 		})
 	}
 	wg.Wait()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
+	b.StopTimer()
 }
 
-// skipAnswer reads one answer with a Content-Length and checks that it is a 200.
-func skipAnswer(r *bufio.Reader) error {
+// checkAnswer reads one answer with a Content-Length.
+func checkAnswer(r *bufio.Reader, text string) error {
 	length := 0
 	for first := true; ; first = false {
 		line, err := r.ReadSlice('\n')
@@ -115,8 +122,19 @@ func skipAnswer(r *bufio.Reader) error {
 			length, _ = strconv.Atoi(string(bytes.TrimSpace(v)))
 		}
 		if len(line) == 2 {
-			_, err := r.Discard(length)
-			return err
+			break
 		}
 	}
+	if text == "" {
+		_, err := r.Discard(length)
+		return err
+	}
+	body := make([]byte, length)
+	if _, err := io.ReadFull(r, body); err != nil {
+		return err
+	}
+	if !bytes.Contains(body, []byte(text)) {
+		return fmt.Errorf("%s", body)
+	}
+	return nil
 }
