@@ -28,7 +28,7 @@ func Level(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byte)
 		}
 		return "CAdES-BES"
 	}
-	whole := complete(ProvenLeaves(s)...)
+	whole := complete(s.Leaves()...)
 	archived := stampedBy(s, ades.ArchiveTimestamp) || containerStamped(doc)
 	switch {
 	case baseline && whole && !hasReferences(s):
@@ -173,26 +173,4 @@ func containerStamped(doc *ades.Document) bool {
 		}
 	}
 	return false
-}
-
-// ProvenLeaves are the certificates whose chains level LT asks validation data
-// for: those of the signer and of its time-stamps, but not of the last archive
-// time-stamp, which only the next one will prove.
-func ProvenLeaves(s *ades.Signature) [][]byte {
-	var out [][]byte
-	if s.SigningCertificate != nil {
-		out = append(out, s.SigningCertificate)
-	}
-	last := -1
-	for i, ts := range s.Timestamps {
-		if ts.Kind == ades.ArchiveTimestamp {
-			last = i
-		}
-	}
-	for i, ts := range s.Timestamps {
-		if i != last && ts.Signature != nil && ts.Signature.SigningCertificate != nil {
-			out = append(out, ts.Signature.SigningCertificate)
-		}
-	}
-	return out
 }

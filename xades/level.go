@@ -125,7 +125,7 @@ func (l leveler) oneTokenEach() bool {
 // revocation data in the file.
 func (l leveler) longTerm() bool {
 	revocation := slices.ContainsFunc(l.evidence(), func(e ades.Evidence) bool { return e.Kind != ades.EvidenceCertificate })
-	leaves := l.leaves()
+	leaves := l.sig.Leaves()
 	if !revocation {
 		return l.n("CertificateValues", "AttrAuthoritiesCertValues", "TimeStampValidationData", "AnyValidationData") > 0 && allSelfSigned(leaves)
 	}
@@ -140,25 +140,6 @@ func (l leveler) evidence() []ades.Evidence {
 		}
 	}
 	return all
-}
-
-func (l leveler) leaves() [][]byte {
-	var leaves [][]byte
-	if l.sig.SigningCertificate != nil {
-		leaves = append(leaves, l.sig.SigningCertificate)
-	}
-	last := -1
-	for i, t := range l.sig.Timestamps {
-		if t.Kind == ades.ArchiveTimestamp {
-			last = i
-		}
-	}
-	for i, t := range l.sig.Timestamps {
-		if i != last && t.Signature != nil && t.Signature.SigningCertificate != nil {
-			leaves = append(leaves, t.Signature.SigningCertificate)
-		}
-	}
-	return leaves
 }
 
 func allSelfSigned(certs [][]byte) bool {

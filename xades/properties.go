@@ -102,13 +102,15 @@ func (s *sigReader) readSigned() {
 }
 
 // readFormats reads which references have a DataObjectFormat. One that says
-// nothing, or is about nothing, does not count.
+// nothing, is about nothing, or contradicts the object it is about (EN 319
+// 132-1, 5.2.4), does not count.
 func (s *sigReader) readFormats() {
 	s.formats = map[string]bool{}
 	for _, f := range s.signed.Child(s.space, "SignedDataObjectProperties").Children(s.space, "DataObjectFormat") {
 		id, local := strings.CutPrefix(f.Attr("ObjectReference"), "#")
 		said := f.Child(s.space, "MimeType") != nil || f.Child(s.space, "Description") != nil || f.Child(s.space, "ObjectIdentifier") != nil
-		if !local || !said || !s.hasReference(id) {
+		ref := s.referenceByID(id)
+		if !local || !said || ref == nil || s.contradicts(f, ref) {
 			s.count(attrBadFormat, true, 1)
 		}
 		if f.Child(s.space, "MimeType") != nil {
@@ -117,10 +119,30 @@ func (s *sigReader) readFormats() {
 	}
 }
 
-// hasReference looks in SignedInfo and in manifests.
-func (s *sigReader) hasReference(id string) bool {
+// referenceByID looks in SignedInfo and in manifests.
+func (s *sigReader) referenceByID(id string) *xmldom.Node {
 	n, err := s.doc.ByID(id)
-	return err == nil && n.Is(ds, "Reference") && s.x.Node.Contains(n)
+	if err != nil || !n.Is(ds, "Reference") || !s.x.Node.Contains(n) {
+		return nil
+	}
+	return n
+}
+
+// contradicts reports whether a DataObjectFormat gives another type or encoding
+// than the ds:Object that its reference is to.
+func (s *sigReader) contradicts(format, ref *xmldom.Node) bool {
+	id, local := strings.CutPrefix(ref.Attr("URI"), "#")
+	object, err := s.doc.ByID(id)
+	if !local || err != nil || !object.Is(ds, "Object") || !s.x.Node.Contains(object) {
+		return false
+	}
+	for _, name := range []string{"MimeType", "Encoding"} {
+		said, own := format.Child(s.space, name), object.Attr(name)
+		if said != nil && own != "" && said.Text() != own {
+			return true
+		}
+	}
+	return false
 }
 
 // dateTime reads xs:dateTime; without a zone it is taken as UTC.
@@ -158,7 +180,8 @@ func (s *sigReader) facts() {
 // baseline signature must not have.
 const attrUnformatted = "Reference-without-DataObjectFormat"
 
-// attrBadFormat counts DataObjectFormat elements that say nothing.
+// attrBadFormat counts DataObjectFormat elements that say nothing, or what is
+// not so.
 const attrBadFormat = "DataObjectFormat-invalid"
 
 // propertyName is the local name, but the archive time-stamps of 1.3.2 and of

@@ -91,7 +91,7 @@ func (s *sigReader) references(parent *xmldsig.Signature) {
 		switch {
 		case same && n == s.signed:
 			ref.Kind = "signed-properties"
-			s.missing += boolInt(r.HasURI && !strings.HasPrefix(r.URI, "#"))
+			s.missing += boolInt(!s.announced(r))
 		case same && parent != nil && n == parent.ValueNode:
 			ref.Kind = "counter-signed-value"
 			if cover, _ := s.x.Covers(r); cover != xmldsig.Outside {
@@ -117,6 +117,13 @@ func (s *sigReader) references(parent *xmldsig.Signature) {
 		s.problem(true, s.x.Node, "the counter-signature does not sign the value of its parent")
 		s.sig.References = append(s.sig.References, ades.Reference{Kind: "counter-signed-value", Intact: ades.No, Detail: "not referenced"})
 	}
+}
+
+// announced reports whether a reference to the SignedProperties has the Type
+// that EN 319 132-1 demands of it, and leads to them by their Id. Without, it
+// is one to content like any other.
+func (s *sigReader) announced(r *xmldsig.Reference) bool {
+	return isSignedProperties(r.Type) && (!r.HasURI || strings.HasPrefix(r.URI, "#")) || s.formats[r.ID]
 }
 
 // lastNameless is the last reference without an Id. DSS, whose words for levels
