@@ -11,7 +11,7 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-func openStore(t *testing.T) (*store.DB, *store.Idempotency) {
+func openStore(t testing.TB) (*store.DB, *store.Idempotency) {
 	t.Helper()
 	cfg := store.Config{Data: t.TempDir(), Reserve: -1}
 	db, err := store.Open(t.Context(), cfg)

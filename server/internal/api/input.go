@@ -3,6 +3,7 @@ package api
 import (
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"hash"
 	"io"
 	"mime"
@@ -89,13 +90,17 @@ func (b *binding) body(a *API, c *call, r *http.Request, op *Op, in any) ([]byte
 		return nil, err
 	}
 	c.spool = upload.New(a.opts.SpoolDir, a.opts.Limits)
-	if r.Header.Get("Idempotency-Key") == "" {
-		rd.sum = nil // nobody will ask
+	asked := r.Header.Get("Idempotency-Key") != ""
+	if !asked || form {
+		rd.sum = nil // nobody will ask, or the parts are digested
 	}
 	c.spool.Expect(r.ContentLength)
 	up := uploaded{Spool: c.spool}
 	if form {
 		up.Parts, err = c.spool.ReadForm(rd, boundary)
+		if err == nil && asked {
+			err = digestParts(sum, up.Parts)
+		}
 	} else {
 		up.Value, err = c.spool.ReadJSON(rd)
 	}
@@ -111,6 +116,18 @@ func (b *binding) body(a *API, c *call, r *http.Request, op *Op, in any) ([]byte
 		return sum.Sum(nil), nil
 	}
 	return sum.Sum(nil), wrongField(op, c.spool.Unmarshal(up.Value, dst.Addr().Interface()))
+}
+
+// digestParts digests what a form says and not how: the boundary between its
+// parts, and with it the raw body, is another each time a client sends it.
+func digestParts(sum hash.Hash, parts []upload.Part) error {
+	for _, p := range parts {
+		fmt.Fprintf(sum, "%q %t %q %d\n", p.Field, p.File, p.Text.Name(), p.Text.Len())
+		if _, err := io.Copy(sum, p.Text.Reader()); err != nil {
+			return fmt.Errorf("spool: digest a part: %w", err)
+		}
+	}
+	return nil
 }
 
 // wrongField gives a member of the wrong type the code of its operation.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -22,12 +23,15 @@ type LookupMeter interface {
 type OMI struct {
 	Publications *publication.Keeper
 	Meter        LookupMeter // nil: nothing is counted
+
+	log *slog.Logger // the API's
 }
 
 const omiTag = "Quotations"
 
 // RegisterOMI adds the operations on real-estate quotations.
 func RegisterOMI(a *API, o *OMI) {
+	o.log = a.log
 	o.registerLookup(a)
 	o.registerLists(a)
 	o.registerPublications(a)
@@ -80,13 +84,13 @@ func (o *OMI) registerPublications(a *API) {
 		Method: http.MethodGet, Path: "/IT-omi/publications", ID: "listPublications", Tag: omiTag, Source: dataSource,
 		Summary: "The publications that are loaded, the newest first",
 	}, o.publications)
-	Register(a, Op{
+	RegisterReplayable(a, Op{
 		Method: http.MethodPost, Path: "/IT-omi/publications", ID: "importPublication", Tag: omiTag, Source: dataSource,
 		Summary: "Import a publication of the Agenzia delle Entrate",
 		Text:    "Multipart, field `file`, repeatable: the official archives, or the files in them. All files together are one publication. It is swapped in whole, or refused whole with the reason.",
-		Admin:   true, FormOnly: true, MaxBody: 1 << 30, Timeout: 10 * time.Minute,
-		Errors: []int{287},
-	}, o.importPublication)
+		Admin:   true, Creates: true, FormOnly: true, MaxBody: 1 << 30, Timeout: 10 * time.Minute,
+		Errors: []int{140, 287},
+	}, o.importPublication, o.importedPublication)
 }
 
 // geoJSON is the media type of RFC 7946.

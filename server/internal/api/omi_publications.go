@@ -7,6 +7,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/omi"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -61,8 +62,27 @@ func (o *OMI) importPublication(ctx context.Context, in *publicationInput) (Repl
 	if err != nil {
 		return Reply[publicationWire]{}, err
 	}
+	// What was imported is imported, whether this can be kept or not: sending
+	// it again would only import it again.
+	if err := store.ClaimFrom(ctx).Keep(context.WithoutCancel(ctx), []byte(report.Semester)); err != nil {
+		o.log.ErrorContext(ctx, "keep an idempotent answer", "error", err)
+	}
 	active := o.Publications.Current().Active()
 	return Created(publicationOf(report, active != nil && active.Semester().String() == report.Semester)), nil
+}
+
+// importedPublication shows a publication again, as it is now.
+func (o *OMI) importedPublication(_ context.Context, r store.Replay) (Reply[publicationWire], error) {
+	set := o.Publications.Current()
+	semester, err := omi.ParseSemester(string(r.Answer))
+	if err != nil {
+		return Reply[publicationWire]{}, err
+	}
+	ix, ok := set.Semester(semester)
+	if !ok {
+		return Reply[publicationWire]{}, fault.New(140, "the publication of %s, which this key imported, was removed since", semester)
+	}
+	return Created(publicationOf(ix.Report(), ix == set.Active())), nil
 }
 
 // content is the file of a part as it was sent.

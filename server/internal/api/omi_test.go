@@ -62,7 +62,8 @@ func newOMIServer(t testing.TB) *omiServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := New(Options{Gate: omiGate{}})
+	_, idem := openStore(t)
+	a := New(Options{Gate: omiGate{}, Idempotency: idem})
 	s := &omiServer{meter: &omiPurse{}, keeper: k}
 	s.meter.left.Store(1440)
 	RegisterOMI(a, &OMI{Publications: k, Meter: s.meter})
@@ -423,6 +424,12 @@ func tinyPublication(semester, cadastral string) map[string]string {
 
 func (s *omiServer) upload(t testing.TB, token string, files ...[]byte) omiAnswer {
 	t.Helper()
+	return s.uploadOnce(t, token, "", files...)
+}
+
+// uploadOnce uploads under an idempotency key.
+func (s *omiServer) uploadOnce(t testing.TB, token, key string, files ...[]byte) omiAnswer {
+	t.Helper()
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)
 	for _, f := range files {
@@ -439,6 +446,9 @@ func (s *omiServer) upload(t testing.TB, token string, files ...[]byte) omiAnswe
 	}
 	r.Header.Set("Content-Type", form.FormDataContentType())
 	r.Header.Set("Authorization", "Bearer "+token)
+	if key != "" {
+		r.Header.Set("Idempotency-Key", key)
+	}
 	return s.do(t, r)
 }
 
@@ -513,6 +523,42 @@ func TestOMIPublications(t *testing.T) {
 	}
 	if a := s.get(t, "/IT-omi/history?latitude=1&longitude=1"); a.status != 200 || !strings.Contains(string(a.Data), `"history":[]`) || a.Message == "" {
 		t.Errorf("%s", a.body)
+	}
+}
+
+// An upload is known again by its parts: each time it is sent, the boundary
+// between them is another.
+func TestOMIPublicationOnce(t *testing.T) {
+	s := newOMIServer(t)
+	first := archive(t, tinyPublication("2018/2", "F205"))
+	a := s.uploadOnce(t, "admin", "k", first)
+	if a.status != 200 || a.header.Get("Idempotent-Replayed") != "" {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	again := s.uploadOnce(t, "admin", "k", first)
+	if again.header.Get("Idempotent-Replayed") != "true" || string(again.body) != string(a.body) {
+		t.Errorf("%d %v: %s, at first %s", again.status, again.header, again.body, a.body)
+	}
+	for name, files := range map[string][][]byte{
+		"another file": {archive(t, tinyPublication("2018/1", "F205"))},
+		"one more":     {first, first},
+		"none":         nil,
+	} {
+		if a := s.uploadOnce(t, "admin", "k", files...); a.status != 422 || *a.Error != 151 {
+			t.Errorf("%s under the same key: %d %s", name, a.status, a.body)
+		}
+	}
+	// The record is shown as it is now: a newer one is active, then it is gone.
+	s.importArchive(t, tinyPublication("2019/1", "F205"), 200)
+	var p publicationWire
+	if a := s.uploadOnce(t, "admin", "k", first); json.Unmarshal(a.Data, &p) != nil || p.Semester != "2018/2" || p.Active {
+		t.Errorf("%s", a.body)
+	}
+	if err := s.keeper.Library().Remove(omi.Semester{Year: 2018, Half: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if a := s.uploadOnce(t, "admin", "k", first); a.status != 404 || *a.Error != 140 {
+		t.Errorf("%d %s", a.status, a.body)
 	}
 }
 
