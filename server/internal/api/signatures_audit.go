@@ -7,6 +7,7 @@ import (
 	stdjson "encoding/json"
 	"html/template"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
 
 	"rogito.dev/rogito/server/internal/account"
@@ -57,23 +58,51 @@ func trailForm(accept []string) string {
 	return ""
 }
 
-// trailYAML goes through JSON, so that the names are those of the wire.
+// trailYAML goes through JSON, so that names and order are those of the wire.
 func trailYAML(t *auditTrail) ([]byte, error) {
-	v, err := plainTrail(t)
+	b, err := stdjson.Marshal(struct {
+		Report *auditTrail `json:"SignatureAuditReport"`
+	}{t})
 	if err != nil {
 		return nil, err
 	}
-	return yaml.Marshal(map[string]any{"SignatureAuditReport": v})
+	n, err := yamlNode(jsontext.NewDecoder(bytes.NewReader(b)))
+	if err != nil {
+		return nil, err
+	}
+	return yaml.Marshal(n)
 }
 
-func plainTrail(t *auditTrail) (map[string]any, error) {
-	b, err := stdjson.Marshal(t)
+// yamlNode is the next JSON value as YAML, its members in their order.
+func yamlNode(d *jsontext.Decoder) (*yaml.Node, error) {
+	tok, err := d.ReadToken()
 	if err != nil {
 		return nil, err
 	}
-	var v map[string]any
-	err = stdjson.Unmarshal(b, &v)
-	return v, err
+	switch tok.Kind() {
+	case '{':
+		return yamlNodes(d, &yaml.Node{Kind: yaml.MappingNode})
+	case '[':
+		return yamlNodes(d, &yaml.Node{Kind: yaml.SequenceNode})
+	case '"':
+		n := &yaml.Node{}
+		n.SetString(tok.String())
+		return n, nil
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: tok.String()}, nil // a number, true, false or null
+}
+
+// yamlNodes reads what is in an object or an array, to its end.
+func yamlNodes(d *jsontext.Decoder, n *yaml.Node) (*yaml.Node, error) {
+	for d.PeekKind() != '}' && d.PeekKind() != ']' {
+		one, err := yamlNode(d)
+		if err != nil {
+			return nil, err
+		}
+		n.Content = append(n.Content, one)
+	}
+	_, err := d.ReadToken()
+	return n, err
 }
 
 var trailPage = template.Must(template.New("trail").Funcs(template.FuncMap{"json": func(v any) string {
