@@ -1,7 +1,6 @@
 package upload
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -35,7 +34,7 @@ func (e *FieldError) Error() string { return e.Field + " " + e.Text }
 // place of every long string; hand it to Unmarshal. The errors are
 // *SyntaxError, ErrTooLong, or what r answered.
 func (s *Spool) ReadJSON(r io.Reader) (jsontext.Value, error) {
-	k := skimmer{spool: s, r: bufio.NewReaderSize(r, 64<<10), long: s.limits.Long}
+	k := skimmer{spool: s, r: s.newWindow(r), long: s.limits.Long}
 	if err := k.skim(); err != nil {
 		return nil, err
 	}

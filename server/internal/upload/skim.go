@@ -2,15 +2,18 @@ package upload
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"strconv"
+
+	"rogito.dev/rogito/ades"
 )
 
 // skimmer copies JSON, keeping count and sending long strings to disk. It does
 // not know the grammar: check does, on the copy.
 type skimmer struct {
 	spool  *Spool
-	r      *bufio.Reader
+	r      *window
 	out    []byte
 	long   int
 	depth  int
@@ -20,7 +23,7 @@ type skimmer struct {
 
 func (k *skimmer) skim() error {
 	for {
-		c, err := k.r.ReadByte()
+		c, err := k.r.next()
 		if err == io.EOF {
 			return nil
 		}
@@ -71,17 +74,19 @@ func (k *skimmer) byte(c byte) error {
 // was copied is taken back and the whole goes to disk, unescaped.
 func (k *skimmer) string() error {
 	start := len(k.out)
+	if text := k.r.lend(k.long); text != nil {
+		k.mark(start, memory{bytes.NewReader(text), text})
+		return nil
+	}
 	if len(k.out) > k.spool.limits.Memory/2 {
 		k.long = min(k.long, 256) // many middling strings are a large body too
 	}
 	for {
-		if err := k.plain(start); err != nil {
-			return err
-		}
+		k.plain(start)
 		if len(k.out)-start > k.long {
 			return k.spill(start)
 		}
-		c, err := k.r.ReadByte()
+		c, err := k.r.next()
 		if err == io.EOF {
 			return nil // check reports it
 		}
@@ -95,7 +100,7 @@ func (k *skimmer) string() error {
 		if c != '\\' {
 			continue
 		}
-		if c, err = k.r.ReadByte(); err == io.EOF {
+		if c, err = k.r.next(); err == io.EOF {
 			return nil // as above
 		}
 		if err != nil {
@@ -106,24 +111,22 @@ func (k *skimmer) string() error {
 }
 
 // plain copies whole runs of ordinary characters, as far as a string may go.
-func (k *skimmer) plain(start int) error {
+func (k *skimmer) plain(start int) {
 	for {
 		room := k.long + 1 - (len(k.out) - start)
 		if room <= 0 {
-			return nil
+			return
 		}
-		buf, err := k.r.Peek(max(k.r.Buffered(), 1))
+		buf, err := k.r.look()
 		if err != nil {
-			return nil // the next byte reports it
+			return // the next byte reports it
 		}
 		n := ordinary(buf[:min(room, len(buf))])
 		if n == 0 {
-			return nil
+			return
 		}
 		k.out = append(k.out, buf[:n]...)
-		if _, err := k.r.Discard(n); err != nil {
-			return err
-		}
+		k.r.use(n)
 	}
 }
 
@@ -137,10 +140,15 @@ func (k *skimmer) spill(start int) error {
 	if err := u.w.Flush(); err != nil {
 		return err
 	}
+	k.mark(start, w.Source())
+	return nil
+}
+
+// mark stands for a long string that was set aside.
+func (k *skimmer) mark(start int, src ades.Source) {
 	n := len(k.spool.texts)
-	k.spool.texts = append(k.spool.texts, Text{src: w.Source(), spool: k.spool})
+	k.spool.texts = append(k.spool.texts, Text{src: src, spool: k.spool})
 	k.out = append(k.out[:start], k.spool.marker()...)
 	k.out = strconv.AppendInt(k.out, int64(n), 10)
 	k.out = append(k.out, '"')
-	return nil
 }

@@ -13,7 +13,7 @@ import (
 // unescaper turns the inside of a JSON string into its bytes.
 type unescaper struct {
 	head []byte // read already
-	r    *bufio.Reader
+	r    *window
 	w    *bufio.Writer
 }
 
@@ -23,7 +23,7 @@ func (u *unescaper) next() (byte, error) {
 		u.head = u.head[1:]
 		return c, nil
 	}
-	c, err := u.r.ReadByte()
+	c, err := u.r.next()
 	if err == io.EOF {
 		err = syntax("body is not valid JSON: it ends inside a string")
 	}
@@ -65,7 +65,7 @@ func (u *unescaper) plain() error {
 		u.head = u.head[n:]
 	}
 	for len(u.head) == 0 {
-		buf, err := u.r.Peek(max(u.r.Buffered(), 1))
+		buf, err := u.r.look()
 		if err != nil {
 			return nil // next reports it
 		}
@@ -76,9 +76,7 @@ func (u *unescaper) plain() error {
 		if _, err := u.w.Write(buf[:n]); err != nil {
 			return err
 		}
-		if _, err := u.r.Discard(n); err != nil {
-			return err
-		}
+		u.r.use(n)
 	}
 	return nil
 }
