@@ -36,7 +36,7 @@ func RegisterSignatures(a *API, s *Signatures) {
 	Register(a, Op{
 		Method: http.MethodGet, Path: "/signatures/{id}/{actionType}", ID: "getSignaturePart", Tag: signatureTag,
 		Summary: "The record, a document or the audit trail of a signature",
-		Text: "`actionType` is `detail` (the record), `signedDocument` or `validatedDocument` (the bytes, whatever `Accept` says), " +
+		Text: "`actionType` is `detail` (the record), `signedDocument` or `validatedDocument` (the bytes, whatever `Accept` says; where each document is signed on its own, in a batch or as pkcs1, there is no one validated document: 143), " +
 			"`audit` or `auditTrail` (by `Accept`: JSON, `text/plain` as YAML, `text/html`, `application/pdf`).",
 		Produces: []string{"application/octet-stream", "application/pdf", "text/plain", "text/html"},
 		Errors:   []int{140, 141, 142, 143, 144},

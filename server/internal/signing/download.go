@@ -34,6 +34,8 @@ func (s *Service) Open(ctx context.Context, from Caller, id, which string) (*Dow
 		f = r.Validated
 	}
 	switch {
+	case f == nil && r.State == Done:
+		return nil, fault.New(143, "there is no %s: each document of this record was signed on its own, as it was sent", which)
 	case f == nil && r.State == Error:
 		return nil, fault.New(143, "there is no %s: the signature ended in error %d", which, r.ErrorNumber)
 	case f == nil:

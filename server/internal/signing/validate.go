@@ -195,14 +195,19 @@ func (x *run) validateSeveral(ctx context.Context) error {
 	case "pades":
 		return x.merge(ctx, it)
 	case "xades":
-		it.files = x.named()
-		return nil
+		return x.gather(ctx, it)
 	}
 	if p := r.Options.Packaging; p == "asic-e" || p == "asic-s" {
-		it.files = x.named()
-		return nil
+		return x.gather(ctx, it)
 	}
 	return x.build(ctx, it, mediaZip, func(w io.Writer) error { return writeZip(w, x.named(), x.record.CreatedAt) })
+}
+
+// gather names the files of a container that one signature is over. The
+// container as it is before that signature is the validated document.
+func (x *run) gather(ctx context.Context, it *item) error {
+	it.files = x.named()
+	return x.build(ctx, &item{}, mediaZip, func(w io.Writer) error { return writeZip(w, it.files, x.record.CreatedAt) })
 }
 
 // commonFormat of several documents: pades or xades if all are such.
