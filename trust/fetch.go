@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
 	"time"
 
 	"rogito.dev/rogito/ades"
@@ -24,42 +23,6 @@ const (
 	maxIssuer = 4 << 20
 )
 
-// Cache keeps fetched answers until they end. Its zero value is ready; Dir
-// makes it survive the process.
-type Cache struct {
-	mu      sync.Mutex
-	entries map[string]cached
-	size    int
-}
-
-type cached struct {
-	body  []byte
-	until time.Time
-}
-
-// maxCacheBytes bounds what the cache holds in memory.
-const maxCacheBytes = 256 << 20
-
-func (c *Cache) get(key string, now time.Time) ([]byte, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.entries[key]
-	if !ok || now.After(e.until) {
-		return nil, false
-	}
-	return e.body, true
-}
-
-func (c *Cache) put(key string, body []byte, until time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.entries == nil || c.size+len(body) > maxCacheBytes {
-		c.entries, c.size = map[string]cached{}, 0
-	}
-	c.size += len(body) - len(c.entries[key].body)
-	c.entries[key] = cached{body, until}
-}
-
 var errNoAddress = errors.New("the certificate names no address")
 
 func (s *Store) cache() *Cache {
@@ -70,7 +33,22 @@ func (s *Store) cache() *Cache {
 }
 
 // fetch gets or posts under the store's limits.
-func (s *Store) fetch(ctx context.Context, url string, body []byte, limit int64) ([]byte, error) {
+func (s *Store) fetch(ctx context.Context, url string, body []byte, limit int64) (b []byte, err error) {
+	err = s.stream(ctx, url, body, func(r io.Reader) error {
+		b, err = io.ReadAll(io.LimitReader(r, limit+1))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(b)) > limit {
+		return nil, fmt.Errorf("%s: answer is larger than %d bytes", url, limit)
+	}
+	return b, nil
+}
+
+// stream hands an answer over as it comes.
+func (s *Store) stream(ctx context.Context, url string, body []byte, read func(io.Reader) error) error {
 	timeout := s.FetchTimeout
 	if timeout == 0 {
 		timeout = 10 * time.Second
@@ -83,27 +61,23 @@ func (s *Store) fetch(ctx context.Context, url string, body []byte, limit int64)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, url, payload)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/ocsp-request")
 	}
 	res, err := s.Client.Do(req)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: HTTP status %d", url, res.StatusCode)
+		return fmt.Errorf("%s: HTTP status %d", url, res.StatusCode)
 	}
-	b, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", url, err)
+	if err := read(res.Body); err != nil {
+		return fmt.Errorf("%s: %w", url, err)
 	}
-	if int64(len(b)) > limit {
-		return nil, fmt.Errorf("%s: answer is larger than %d bytes", url, limit)
-	}
-	return b, nil
+	return nil
 }
 
 // fetchOCSP asks the certificate's responders in turn.
@@ -151,7 +125,7 @@ func (s *Store) askOCSP(ctx context.Context, url string, cert, issuer *pkix.Cert
 }
 
 // fetchCRL gets the certificate's list.
-func (s *Store) fetchCRL(ctx context.Context, cert *pkix.Certificate, now time.Time) ([]byte, error) {
+func (s *Store) fetchCRL(ctx context.Context, cert *pkix.Certificate, now time.Time) (*list, error) {
 	err := errNoAddress
 	tried := 0
 	for _, p := range cert.CRLDistributionPoints {
@@ -159,36 +133,25 @@ func (s *Store) fetchCRL(ctx context.Context, cert *pkix.Certificate, now time.T
 			if tried++; tried > 4 {
 				return nil, err
 			}
-			var b []byte
-			if b, err = s.crlAt(ctx, url, now); err == nil {
-				return b, nil
+			var l *list
+			if l, err = s.crlAt(ctx, url, now); err == nil {
+				return l, nil
 			}
 		}
 	}
 	return nil, err
 }
 
-func (s *Store) crlAt(ctx context.Context, url string, now time.Time) ([]byte, error) {
-	key := "crl " + url
-	if b, ok := s.cache().get(key, now); ok {
-		return b, nil
+func (s *Store) crlAt(ctx context.Context, url string, now time.Time) (*list, error) {
+	if l := s.cache().list(url, now); l != nil {
+		return l, nil
 	}
-	return s.flight.do(key, func() ([]byte, error) {
-		b, err := s.fetch(ctx, url, nil, maxCRL)
-		if err != nil {
-			return nil, err
-		}
-		b = dearmour(b)
-		c, err := pkix.ParseCRL(b)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", url, err)
-		}
-		until := now.Add(time.Hour)
-		if c.NextUpdate.After(now) && c.NextUpdate.Before(until) {
-			until = c.NextUpdate
-		}
-		s.cache().put(key, b, until)
-		return b, nil
+	return s.lists.do(url, func() (l *list, err error) {
+		err = s.stream(ctx, url, nil, func(r io.Reader) error {
+			l, err = s.cache().keep(url, r, now)
+			return err
+		})
+		return l, err
 	})
 }
 

@@ -15,6 +15,9 @@ type Gatherer struct {
 	Store *Store
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Large, where set, is told of revocation data of more than a megabyte that
+	// goes into a document, which grows by as much.
+	Large func(ctx context.Context, subject string, size int64)
 }
 
 var _ ades.Gatherer = (*Gatherer)(nil)
@@ -27,7 +30,7 @@ func (g *Gatherer) Gather(ctx context.Context, leaves [][]byte, carried ades.Bun
 	if g.Now != nil {
 		now = g.Now()
 	}
-	w := &collector{g: g.Store.gathering(ctx, now, new(report.Facts)), seen: map[string]bool{}}
+	w := &collector{g: g.Store.gathering(ctx, now, new(report.Facts)), seen: map[string]bool{}, large: g.Large}
 	for _, der := range carried.Certificates {
 		w.g.add(der)
 	}
@@ -51,11 +54,15 @@ func (g *Gatherer) Gather(ctx context.Context, leaves [][]byte, carried ades.Bun
 	return w.out, nil
 }
 
+// largeEvidence is what Gatherer.Large is told of.
+const largeEvidence = 1 << 20
+
 type collector struct {
 	g       *gathering
 	out     ades.Bundle
 	seen    map[string]bool
 	missing []ades.Missing
+	large   func(ctx context.Context, subject string, size int64)
 }
 
 func (w *collector) once(id string) bool {
@@ -119,27 +126,39 @@ func (w *collector) revocation(cert, issuer *pkix.Certificate, depth int) {
 		return
 	}
 	best := revs[0]
-	w.take(best.ID)
+	if err := w.take(cert, best.ID); err != nil {
+		w.lacks(cert, "revocation data", err.Error())
+		return
+	}
 	if signer := w.g.pool.byID[best.Signer]; signer != nil && !best.SignerIsIssuer && depth < responderDepth {
 		w.prove(signer, depth+1)
 	}
 }
 
-// take puts the evidence with that id into the bundle.
-func (w *collector) take(id string) {
+// take puts the evidence with that id, about a certificate, into the bundle.
+func (w *collector) take(about *pkix.Certificate, id string) error {
 	if !w.once("ev " + id) {
-		return
+		return nil
 	}
 	for _, o := range w.g.ev.ocsps {
 		if o.id == id {
 			w.out.OCSPs = append(w.out.OCSPs, o.Raw)
-			return
+			return nil
 		}
 	}
 	for _, c := range w.g.ev.crls {
-		if c.id == id {
-			w.out.CRLs = append(w.out.CRLs, c.Raw)
-			return
+		if c.id != id {
+			continue
 		}
+		raw, err := c.Bytes()
+		if err != nil {
+			return err
+		}
+		if w.large != nil && c.Size() > largeEvidence {
+			w.large(w.g.ctx, about.SubjectDN(), c.Size())
+		}
+		w.out.CRLs = append(w.out.CRLs, raw)
+		return nil
 	}
+	return nil
 }

@@ -9,16 +9,28 @@ import (
 type memo[T any] struct {
 	mu         sync.Mutex
 	young, old map[string]entry[T]
+	weight     int // of the young ones
 }
 
 type entry[T any] struct {
-	value T
-	err   error
+	value  T
+	err    error
+	weight int
 }
 
-const memoSize = 4096
+// Bounds of one generation: results, and the bytes that they hold on to.
+const (
+	memoSize   = 4096
+	memoWeight = 16 << 20
+)
 
 func (m *memo[T]) get(key string, make_ func() (T, error)) (T, error) {
+	return m.weigh(key, 0, make_)
+}
+
+// weigh is get for a result that holds on to so many bytes. What is heavier
+// than a tenth of all is made anew each time.
+func (m *memo[T]) weigh(key string, weight int, make_ func() (T, error)) (T, error) {
 	m.mu.Lock()
 	e, ok := m.young[key]
 	if !ok {
@@ -31,9 +43,11 @@ func (m *memo[T]) get(key string, make_ func() (T, error)) (T, error) {
 		return e.value, e.err
 	}
 	v, err := make_()
-	m.mu.Lock()
-	m.put(key, entry[T]{v, err})
-	m.mu.Unlock()
+	if weight <= memoWeight/10 {
+		m.mu.Lock()
+		m.put(key, entry[T]{v, err, weight})
+		m.mu.Unlock()
+	}
 	return v, err
 }
 
@@ -52,35 +66,36 @@ func (m *memo[T]) peek(key string) (value T, known bool) {
 
 // put stores under the lock.
 func (m *memo[T]) put(key string, e entry[T]) {
-	if m.young == nil || len(m.young) >= memoSize {
-		m.old = m.young
+	if m.young == nil || len(m.young) >= memoSize || m.weight+e.weight > memoWeight {
+		m.old, m.weight = m.young, 0
 		m.young = make(map[string]entry[T])
 	}
+	m.weight += e.weight
 	m.young[key] = e
 }
 
 // flight runs one fetch per key at a time; the others wait for its result.
-type flight struct {
+type flight[T any] struct {
 	mu    sync.Mutex
-	calls map[string]*call
+	calls map[string]*call[T]
 }
 
-type call struct {
-	done chan struct{}
-	body []byte
-	err  error
+type call[T any] struct {
+	done  chan struct{}
+	value T
+	err   error
 }
 
-func (f *flight) do(key string, fetch func() ([]byte, error)) ([]byte, error) {
+func (f *flight[T]) do(key string, fetch func() (T, error)) (T, error) {
 	f.mu.Lock()
 	if c, ok := f.calls[key]; ok {
 		f.mu.Unlock()
 		<-c.done
-		return c.body, c.err
+		return c.value, c.err
 	}
-	c := &call{done: make(chan struct{})}
+	c := &call[T]{done: make(chan struct{})}
 	if f.calls == nil {
-		f.calls = map[string]*call{}
+		f.calls = map[string]*call[T]{}
 	}
 	f.calls[key] = c
 	f.mu.Unlock()
@@ -90,6 +105,6 @@ func (f *flight) do(key string, fetch func() ([]byte, error)) ([]byte, error) {
 		f.mu.Unlock()
 		close(c.done)
 	}()
-	c.body, c.err = fetch()
-	return c.body, c.err
+	c.value, c.err = fetch()
+	return c.value, c.err
 }

@@ -39,22 +39,37 @@ func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, 
 	e.seen[id] = true
 	switch kind {
 	case ades.EvidenceOCSP:
-		o, err := s.ocsps.get(id, func() (*pkix.OCSPResponse, error) { return pkix.ParseOCSPResponse(raw) })
+		o, err := s.ocsps.weigh(id, len(raw), func() (*pkix.OCSPResponse, error) { return pkix.ParseOCSPResponse(raw) })
 		if err != nil {
 			return false
 		}
 		e.ocsps = append(e.ocsps, ocspItem{id, origin, o})
 	case ades.EvidenceCRL:
-		c, err := s.crls.get(id, func() (*pkix.CRL, error) { return pkix.ParseCRL(raw) })
+		c, err := s.crls.weigh(id, len(raw), func() (*pkix.CRL, error) { return pkix.ParseCRL(raw) })
 		if err != nil {
 			return false
 		}
-		e.crls = append(e.crls, crlItem{id, origin, c})
-		if c.DeltaBase != nil {
-			e.deltas = append(e.deltas, crlItem{id, origin, c})
-		}
+		e.take(crlItem{id, origin, c})
 	}
 	return true
+}
+
+// addList takes in a list that was fetched.
+func (e *evidence) addList(l *list) {
+	if e.seen == nil {
+		e.seen = map[string]bool{}
+	}
+	if !e.seen[l.id] {
+		e.seen[l.id] = true
+		e.take(crlItem{l.id, fromNetwork, l.CRL})
+	}
+}
+
+func (e *evidence) take(c crlItem) {
+	e.crls = append(e.crls, c)
+	if c.DeltaBase != nil {
+		e.deltas = append(e.deltas, c)
+	}
 }
 
 // revocations finds every statement about a certificate of an issuer.
@@ -193,12 +208,12 @@ func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, 
 	if reasons != allReasons {
 		r.Reasons = reasons
 	}
-	if !apply(r, cert, c.CRL, pool.work) {
+	if !s.apply(r, cert, c, pool.work) {
 		return nil
 	}
 	for _, d := range e.deltas {
 		if pool.work.look() && deltaOf(d.CRL, c.CRL) && s.crlSigner(issuer, d, pool) != nil && d.ThisUpdate.After(r.ThisUpdate) {
-			if apply(r, cert, d.CRL, pool.work) {
+			if s.apply(r, cert, d, pool.work) {
 				r.ThisUpdate, r.NextUpdate, r.ProducedAt = d.ThisUpdate, d.NextUpdate, d.ThisUpdate
 			}
 		}
@@ -207,16 +222,23 @@ func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, 
 }
 
 // apply takes over what a list says; false when it cannot be read.
-func apply(r *report.Revocation, cert *pkix.Certificate, c *pkix.CRL, w *work) bool {
-	if !w.through(len(c.Raw)) {
-		return false
+func (s *Store) apply(r *report.Revocation, cert *pkix.Certificate, c crlItem, w *work) bool {
+	found, known := s.listed.peek(c.id + cert.ID())
+	if !known {
+		if !w.through(c.Size()) {
+			return false
+		}
+		var err error
+		if found.Entry, found.listed, err = c.Find(cert); err != nil {
+			return false
+		}
+		if c.Size() > keptInMemory {
+			_, _ = s.listed.get(c.id+cert.ID(), func() (listedEntry, error) { return found, nil })
+		}
 	}
-	entry, listed, err := c.Find(cert)
-	if err != nil {
-		return false
-	}
+	entry := found.Entry
 	switch {
-	case !listed:
+	case !found.listed:
 	case entry.CriticalUnknown:
 		r.Status = string(pkix.StatusUnknown)
 	case entry.Reason == pkix.ReasonRemoveFromCRL:
@@ -225,6 +247,12 @@ func apply(r *report.Revocation, cert *pkix.Certificate, c *pkix.CRL, w *work) b
 		r.Status, r.RevokedAt, r.Reason = string(pkix.Revoked), entry.RevokedAt, entry.Reason
 	}
 	return true
+}
+
+// listedEntry is what a list says of a certificate.
+type listedEntry struct {
+	pkix.Entry
+	listed bool
 }
 
 // deltaOf reports whether d updates the complete list c (section 5.2.4).

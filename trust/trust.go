@@ -54,7 +54,9 @@ type Store struct {
 	facts   memo[*report.Certificate]
 	names   map[string][]*pkix.Certificate // anchors by subject
 	own     Cache
-	flight  flight
+	listed  memo[listedEntry] // what stored lists say of certificates
+	flight  flight[[]byte]
+	lists   flight[*list]
 }
 
 // ErrNoCertificate says that a file of anchors holds no certificate.

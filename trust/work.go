@@ -33,8 +33,8 @@ func spend[N int | int64](w *work, left *N, n N) bool {
 	return true
 }
 
-func (w *work) check() bool        { return w == nil || spend(w, &w.checks, 1) }
-func (w *work) look() bool         { return w.lookAt(1) }
-func (w *work) lookAt(n int) bool  { return w == nil || spend(w, &w.looks, n) }
-func (w *work) keep(n int) bool    { return w == nil || spend(w, &w.statements, n) }
-func (w *work) through(n int) bool { return w == nil || spend(w, &w.scan, int64(n)) }
+func (w *work) check() bool          { return w == nil || spend(w, &w.checks, 1) }
+func (w *work) look() bool           { return w.lookAt(1) }
+func (w *work) lookAt(n int) bool    { return w == nil || spend(w, &w.looks, n) }
+func (w *work) keep(n int) bool      { return w == nil || spend(w, &w.statements, n) }
+func (w *work) through(n int64) bool { return w == nil || spend(w, &w.scan, n) }

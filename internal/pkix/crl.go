@@ -1,16 +1,20 @@
 package pkix
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/big"
+	"sync/atomic"
 	"time"
 
 	"rogito.dev/rogito/ades"
 )
 
 // CRL is a revocation list of RFC 5280 section 5, version 1 or 2. Its entries
-// stay encoded: a list of sixty megabytes is scanned, not built.
+// stay encoded: a list of sixty megabytes is scanned, not built. One that
+// [OpenCRL] read stays where it is stored: Raw and RawTBS are nil, and Bytes
+// loads it.
 type CRL struct {
 	Raw, RawTBS, RawIssuer []byte
 	Version                int
@@ -28,6 +32,8 @@ type CRL struct {
 	CriticalUnknown   bool
 
 	entries           []byte
+	stored            *stored     // of OpenCRL; nil for a list in memory
+	sound             atomic.Bool // every entry was read once
 	issuerKey         string
 	algorithmMismatch bool
 }
@@ -187,42 +193,93 @@ func (c *CRL) CheckSignatureFrom(issuer *Certificate) error {
 	if c.algorithmMismatch {
 		return ErrAlgorithmMismatch
 	}
+	if c.stored != nil {
+		return c.checkStored(issuer.PublicKey)
+	}
 	return CheckSignature(c.SignatureAlgorithm, issuer.PublicKey, c.RawTBS, c.Signature)
 }
 
 // Find scans for a certificate. Entries of an indirect list belong to the
 // issuer that was named last, the list's own at first.
 func (c *CRL) Find(cert *Certificate) (Entry, bool, error) {
-	want := encodeInt(cert.SerialNumber)
-	current := c.issuerKey
-	indirect := c.IDP != nil && c.IDP.Indirect
-	var found Entry
-	var have bool
-	for r := reader(c.entries); !r.empty(); {
-		e, ok := r.take(tagSequence)
-		if !ok {
-			return Entry{}, false, errDER
-		}
-		in := reader(e.body)
-		serial, ok := in.take(tagInteger)
-		if !ok {
-			return Entry{}, false, errDER
-		}
-		if indirect {
-			if k, ok := entryIssuer(in); ok {
-				current = k
-			}
-		}
-		if !sameSerial(serial.body, want, cert.SerialNumber) || current != cert.issuerKey {
-			continue
-		}
-		entry, err := parseEntry(serial.body, in)
-		if err != nil {
+	s := &search{
+		cert: cert, want: encodeInt(cert.SerialNumber), current: c.issuerKey,
+		indirect: c.IDP != nil && c.IDP.Indirect,
+	}
+	if c.sound.Load() {
+		if may, err := c.mayList(cert.SerialNumber); err != nil || !may {
 			return Entry{}, false, err
 		}
-		found, have = entry, true
 	}
-	return found, have, nil
+	var err error
+	if c.stored != nil {
+		err = c.stored.each(s.entry)
+	} else {
+		err = eachEntry(c.entries, s.entry)
+	}
+	if err != nil {
+		return Entry{}, false, err
+	}
+	c.sound.Store(true)
+	return s.found, s.have, nil
+}
+
+// mayList looks for the octets of a serial number anywhere in a list whose
+// entries were once read through: where they are not, nothing is listed.
+func (c *CRL) mayList(n *big.Int) (bool, error) {
+	octets := bytes.TrimLeft(encodeInt(n)[2:], "\x00")
+	if len(octets) < 3 || len(octets) > 120 {
+		return true, nil // everywhere, or its length takes more than one octet
+	}
+	if c.stored != nil {
+		return c.stored.contains(octets)
+	}
+	return bytes.Contains(c.entries, octets), nil
+}
+
+func eachEntry(b []byte, visit func(body []byte) error) error {
+	for r := reader(b); !r.empty(); {
+		e, ok := r.take(tagSequence)
+		if !ok {
+			return errDER
+		}
+		if err := visit(e.body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// search looks for one certificate among the entries of a list.
+type search struct {
+	cert     *Certificate
+	want     []byte
+	current  string // issuer of the entry
+	indirect bool
+	found    Entry
+	have     bool
+}
+
+func (s *search) entry(body []byte) error {
+	in := reader(body)
+	serial, ok := in.take(tagInteger)
+	if !ok {
+		return errDER
+	}
+	if s.indirect {
+		if k, ok := entryIssuer(in); ok {
+			s.current = k
+		}
+	}
+	if !sameSerial(serial.body, s.want, s.cert.SerialNumber) || s.current != s.cert.issuerKey {
+		return nil
+	}
+	entry, err := parseEntry(serial.body, in)
+	if err != nil {
+		return err
+	}
+	s.found, s.have = entry, true
+	return nil
 }
 
 // sameSerial compares the last octet first, which spares the arithmetic for

@@ -1,0 +1,254 @@
+package pkix
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"rogito.dev/rogito/ades"
+)
+
+// stored is a list that lies outside memory, with where its parts are.
+type stored struct {
+	src       io.ReaderAt
+	size      int64
+	tbs, list span
+}
+
+// span is a part of a source.
+type span struct{ at, n int64 }
+
+// Bounds on a stored list beside its entries.
+const (
+	maxHead   = 1 << 20   // names, times, extensions
+	maxTail   = 64 << 10  // algorithm and signature
+	maxEntry  = 64 << 10  // one entry
+	scanPiece = 256 << 10 // read at a time
+)
+
+// OpenCRL reads a list without taking it into memory: its entries are scanned
+// where they are each time a certificate is looked for. The source must not
+// change.
+func OpenCRL(src io.ReaderAt, size int64) (*CRL, error) {
+	c := &CRL{stored: &stored{src: src, size: size}}
+	if err := c.open(); err != nil {
+		return nil, &ades.MalformedError{Format: "CRL", Where: "CertificateList", Err: err}
+	}
+	c.issuerKey = c.Issuer.Canonical()
+	return c, nil
+}
+
+// Size of the encoded list.
+func (c *CRL) Size() int64 {
+	if c.stored != nil {
+		return c.stored.size
+	}
+	return int64(len(c.Raw))
+}
+
+// Bytes is the encoded list: for whoever puts it into a document.
+func (c *CRL) Bytes() ([]byte, error) {
+	if c.stored == nil {
+		return c.Raw, nil
+	}
+	return c.stored.read(span{0, c.stored.size}, c.stored.size)
+}
+
+func (c *CRL) open() error {
+	s := c.stored
+	tag, whole, err := s.head(0, s.size)
+	if err != nil || tag != tagSequence {
+		return orDER(err)
+	}
+	s.size = whole.at + whole.n // what follows the list is not part of it
+	end := s.size
+	if tag, s.tbs, err = s.head(whole.at, end); err != nil || tag != tagSequence {
+		return orDER(err)
+	}
+	after := s.tbs.at + s.tbs.n
+	tail, err := s.read(span{after, end - after}, maxTail)
+	if err != nil {
+		return err
+	}
+	if err := c.parseTail(tail); err != nil {
+		return err
+	}
+	small, err := s.withoutEntries()
+	if err != nil {
+		return err
+	}
+	s.tbs = span{whole.at, after - whole.at} // with its tag and length, as it was signed
+	return c.parseTBS(small)
+}
+
+func orDER(err error) error {
+	if err != nil {
+		return err
+	}
+	return errDER
+}
+
+func (c *CRL) parseTail(tail []byte) error {
+	in := reader(tail)
+	alg, okA := in.take(tagSequence)
+	sig, okS := in.take(tagBitString)
+	if !okA || !okS {
+		return errDER
+	}
+	var err error
+	if c.SignatureAlgorithm, err = algorithmIdentifier(alg); err != nil {
+		return err
+	}
+	var ok bool
+	if c.Signature, ok = bits(sig.body); !ok {
+		return errDER
+	}
+	return nil
+}
+
+// withoutEntries reads the TBSCertList but for revokedCertificates, the
+// sequence right after thisUpdate and nextUpdate, and notes where that is.
+func (s *stored) withoutEntries() ([]byte, error) {
+	var small []byte
+	times := 0 // that stand together just before
+	end := s.tbs.at + s.tbs.n
+	for at := s.tbs.at; at < end; {
+		tag, body, err := s.head(at, end)
+		if err != nil {
+			return nil, err
+		}
+		next := body.at + body.n
+		if tag == tagSequence && (times == 1 || times == 2) {
+			s.list, times = body, -1
+			at = next
+			continue
+		}
+		part, err := s.read(span{at, next - at}, maxHead-int64(len(small)))
+		if err != nil {
+			return nil, err
+		}
+		small = append(small, part...)
+		switch {
+		case times < 0:
+		case tag == tagUTCTime || tag == tagGeneralizedTime:
+			times++
+		case times > 0:
+			times = -1
+		}
+		at = next
+	}
+	return small, nil
+}
+
+// head reads the tag and the length at a place and returns where the content
+// is; it must end before end.
+func (s *stored) head(at, end int64) (tag byte, body span, err error) {
+	b, err := s.read(span{at, min(6, end-at)}, 6)
+	if err != nil {
+		return 0, span{}, err
+	}
+	if len(b) < 2 || b[0]&0x1f == 0x1f {
+		return 0, span{}, errDER
+	}
+	n, head := int64(b[1]), int64(2)
+	if n >= 0x80 {
+		octets := n & 0x7f
+		if octets == 0 || octets > 4 || int64(len(b)) < 2+octets {
+			return 0, span{}, errDER
+		}
+		n = 0
+		for _, c := range b[2 : 2+octets] {
+			n = n<<8 | int64(c)
+		}
+		head += octets
+	}
+	if n > end-at-head {
+		return 0, span{}, errDER
+	}
+	return b[0], span{at + head, n}, nil
+}
+
+func (s *stored) read(p span, most int64) ([]byte, error) {
+	if p.n > most {
+		return nil, errors.New("a part of the list is too large")
+	}
+	b := make([]byte, p.n)
+	if _, err := s.src.ReadAt(b, p.at); err != nil && !(errors.Is(err, io.EOF) && p.at+p.n == s.size) {
+		return nil, fmt.Errorf("read stored list: %w", err)
+	}
+	return b, nil
+}
+
+// contains looks for octets among the entries.
+func (s *stored) contains(octets []byte) (bool, error) {
+	buf := make([]byte, scanPiece)
+	for at, end := s.list.at, s.list.at+s.list.n; at < end; {
+		piece := buf[:min(int64(len(buf)), end-at)]
+		if _, err := s.src.ReadAt(piece, at); err != nil && !errors.Is(err, io.EOF) {
+			return false, fmt.Errorf("read stored list: %w", err)
+		}
+		if bytes.Contains(piece, octets) {
+			return true, nil
+		}
+		if at += int64(len(piece)); at < end {
+			at -= int64(len(octets) - 1) // they may lie across two pieces
+		}
+	}
+	return false, nil
+}
+
+// each visits the entries, a piece of the list at a time.
+func (s *stored) each(visit func(body []byte) error) error {
+	buf := make([]byte, 0, scanPiece)
+	for at, end := s.list.at, s.list.at+s.list.n; at < end || len(buf) > 0; {
+		more := min(int64(cap(buf)-len(buf)), end-at)
+		if more == 0 {
+			return errDER // an entry that its list does not hold
+		}
+		have := len(buf)
+		buf = buf[:have+int(more)]
+		if _, err := s.src.ReadAt(buf[have:], at); err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("read stored list: %w", err)
+		}
+		at += more
+		rest := reader(buf)
+		for !rest.empty() {
+			e, ok := rest.take(tagSequence)
+			if !ok {
+				break
+			}
+			if err := visit(e.body); err != nil {
+				return err
+			}
+		}
+		if len(rest) > maxEntry {
+			return errDER
+		}
+		buf = buf[:copy(buf, rest)]
+	}
+	return nil
+}
+
+// checkStored checks the signature over a list that is hashed where it lies.
+func (c *CRL) checkStored(pub any) error {
+	s, err := SchemeOf(c.SignatureAlgorithm, 0)
+	if err != nil {
+		return err
+	}
+	if s.Kind == Ed25519 || s.Kind == Ed448 { // these read the message twice
+		tbs, err := c.stored.read(c.stored.tbs, c.stored.tbs.n)
+		if err != nil {
+			return err
+		}
+		return s.Verify(pub, tbs, c.Signature)
+	}
+	if !s.Hash.Available() {
+		return fmt.Errorf("%w: hash of %s", ErrUnsupported, s.OID)
+	}
+	h := s.Hash.New()
+	if _, err := io.Copy(h, io.NewSectionReader(c.stored.src, c.stored.tbs.at, c.stored.tbs.n)); err != nil {
+		return fmt.Errorf("read stored list: %w", err)
+	}
+	return s.VerifyDigest(pub, h.Sum(nil), c.Signature)
+}
