@@ -84,7 +84,7 @@ func (s *Server) bases() []*url.URL {
 // openTrust builds what verification and the LT levels stand on.
 func (s *Server) openTrust() error {
 	w := &s.wing
-	w.trust = &trust.Store{Cache: &trust.Cache{}}
+	w.trust = &trust.Store{Cache: &trust.Cache{Dir: filepath.Join(s.cfg.Data, "trust", "crl")}}
 	if !s.cfg.Network.Offline {
 		w.trust.Client = w.guard.Client(10 * time.Second)
 	} else {
@@ -152,14 +152,22 @@ func (s *Server) openRecords() error {
 		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: s.cfg.Signing.Providers, Levels: levels, Token: w.token, Log: s.log,
 	})
 	w.signing = signing.New(signing.Parts{
-		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Purse: s.accounts, Guard: w.guard,
+		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Purse: s.accounts, Guard: w.guard, Jobs: s.jobs,
 	}, signing.Config{
 		Limits:    signing.Limits{Documents: s.cfg.Limits.Documents, Document: s.cfg.Limits.Document},
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
-		SpoolDir: s.spool, Stamper: s.stamper(), Gatherer: &trust.Gatherer{Store: w.trust}, Sandbox: s.sandboxed, Log: s.log,
+		SpoolDir: s.spool, Stamper: s.stamper(), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
 		Hook: faultHook(),
 	})
 	return nil
+}
+
+// gatherer collects what the LT levels carry, and warns of documents that grow
+// much by it.
+func (s *Server) gatherer() *trust.Gatherer {
+	return &trust.Gatherer{Store: s.wing.trust, Large: func(ctx context.Context, subject string, size int64) {
+		s.log.WarnContext(ctx, "a revocation list makes the signed document grow", "subject", subject, "bytes", size)
+	}}
 }
 
 // stamper is the configured time-stamp authority, or the embedded one.
@@ -201,6 +209,7 @@ const (
 func (s *Server) startSigning(ctx context.Context) {
 	w := &s.wing
 	job.Register(s.jobs, &signing.Worker{Service: w.signing})
+	job.Register(s.jobs, &signing.Turner{Service: w.signing})
 	job.Register(s.jobs, &signing.Sweeper{Service: w.signing})
 	job.Register(s.jobs, &signing.Retainer{Service: w.signing})
 	job.Register(s.jobs, &callback.Worker{Sender: w.callbacks})
