@@ -57,7 +57,10 @@ type Document struct {
 	Timestamps []*Timestamp `json:"timestamps,omitempty"`
 	// Evidence carried outside any one signature (the DSS dictionary of a PDF).
 	Evidence []Evidence `json:"evidence,omitempty"`
-	Problems []Problem  `json:"problems,omitempty"`
+	// StoreRevision is the last revision of a PDF that added to its DSS
+	// dictionary, from 1; 0 where there is none.
+	StoreRevision int       `json:"storeRevision,omitempty"`
+	Problems      []Problem `json:"problems,omitempty"`
 	// Content is the signed content of this layer; nil when there is none or
 	// when it is not in the document.
 	Content []File `json:"-"`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/pdf"
@@ -100,14 +101,7 @@ func stamped(doc *ades.Document) bool {
 }
 
 func coveredBy(doc *ades.Document, id string) bool {
-	for _, t := range doc.Timestamps {
-		for _, c := range t.Covers {
-			if c == id {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(doc.Timestamps, func(t *ades.Timestamp) bool { return conforms(t) && slices.Contains(t.Covers, id) })
 }
 
 // proof is what is to be proved by validation data, and what is there for it.

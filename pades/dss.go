@@ -35,10 +35,23 @@ func (r *reader) dss() error {
 	}
 	for _, e := range vri.Entries {
 		if one, err := r.doc.Dict(e.Value); err == nil && one != nil {
+			r.stored(e.Value)
 			r.evidence(one, "VRI", vriKeys, seen)
 		}
 	}
 	return nil
+}
+
+// stored notes the revision in which a part of the store was written, and
+// returns it.
+func (r *reader) stored(o pdf.Object) int {
+	ref, ok := o.(pdf.Ref)
+	if !ok {
+		return 0
+	}
+	n := r.doc.DefinedIn(ref.Num)
+	r.out.StoreRevision = max(r.out.StoreRevision, n)
+	return n
 }
 
 // evidenceKey is an array of streams in a DSS or VRI dictionary.
@@ -73,12 +86,16 @@ func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey, see
 				r.problem(origin+"/"+string(k.key), err)
 				continue
 			}
-			if data == nil || seen[origin+string(data)] {
+			if data == nil {
+				continue
+			}
+			revision := r.stored(ref)
+			if seen[origin+string(data)] {
 				continue
 			}
 			seen[origin+string(data)] = true
 			r.out.Evidence = append(r.out.Evidence, ades.Evidence{
-				Kind: k.kind, Origin: origin, Raw: data, Revision: r.doc.DefinedIn(ref.Num),
+				Kind: k.kind, Origin: origin, Raw: data, Revision: revision,
 			})
 		}
 	}

@@ -87,7 +87,7 @@ func reached(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byt
 	if len(s.Timestamps) == 0 && len(stamps) == 0 {
 		return "B"
 	}
-	if !storeHas(doc, ades.EvidenceCertificate) && !hasRevocation(doc) {
+	if !storeHas(doc, ades.EvidenceCertificate) && !hasRevocation(doc) || storedBefore(s, doc) {
 		return "T"
 	}
 	var archive *ades.Timestamp
@@ -112,11 +112,17 @@ func reached(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byt
 	return "LT"
 }
 
+// storedBefore reports whether the store was last written before the signature
+// was made: what lies in it was gathered for others.
+func storedBefore(s *ades.Signature, doc *ades.Document) bool {
+	return doc.StoreRevision > 0 && doc.StoreRevision <= s.PDF.Revision
+}
+
 // stampsOver lists the document time-stamps made after a signature.
 func stampsOver(s *ades.Signature, doc *ades.Document) []*ades.Timestamp {
 	var out []*ades.Timestamp
 	for _, t := range doc.Timestamps {
-		if slices.Contains(t.Covers, s.ID) {
+		if conforms(t) && slices.Contains(t.Covers, s.ID) {
 			out = append(out, t)
 		}
 	}

@@ -29,11 +29,15 @@ func addStore(ctx context.Context, g *grown, facts *reader, need *proof, r ades.
 	if err := mayAppend(doc, 1); err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}
-	s := &store{u: doc.Update(), doc: doc, have: make(map[string]pdf.Ref)}
+	s := &store{u: doc.Update(), doc: doc, have: make(map[string]pdf.Ref), late: vriNames(facts, latecomer(facts.out))}
 	if err := s.open(); err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}
-	if err := s.add(bundle, vriNames(facts, r)); err != nil {
+	var vri []pdf.Name
+	if r.VRI {
+		vri = vriNames(facts, func(*ades.Signature) bool { return true })
+	}
+	if err := s.add(bundle, vri); err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}
 	if !s.u.Changed() {
@@ -47,15 +51,17 @@ func addStore(ctx context.Context, g *grown, facts *reader, need *proof, r ades.
 	return nil
 }
 
-// vriNames are the keys of the signatures in the VRI dictionary: the SHA-1 of
+// latecomer tells which signatures were made after the store was last written.
+func latecomer(doc *ades.Document) func(*ades.Signature) bool {
+	return func(s *ades.Signature) bool { return storedBefore(s, doc) }
+}
+
+// vriNames are the keys of signatures in the VRI dictionary: the SHA-1 of
 // their Contents in upper-case hexadecimal.
-func vriNames(facts *reader, r ades.Raising) []pdf.Name {
-	if !r.VRI {
-		return nil
-	}
+func vriNames(facts *reader, of func(*ades.Signature) bool) []pdf.Name {
 	var out []pdf.Name
 	for _, f := range facts.found {
-		if f.signature != nil {
+		if f.signature != nil && of(f.signature) {
 			sum := sha1.Sum(f.contents) // see above
 			out = append(out, pdf.Name(pdf.AppendHex(nil, sum[:])))
 		}
@@ -69,6 +75,7 @@ type store struct {
 	doc  *pdf.Document
 	old  *pdf.Dict
 	have map[string]pdf.Ref // by content
+	late []pdf.Name         // VRI names of signatures that are newer than the store
 }
 
 // open notes what the store holds already.
@@ -116,7 +123,11 @@ func (s *store) add(b ades.Bundle, vri []pdf.Name) error {
 		}
 	}
 	if len(fresh) == 0 && len(vri) == 0 && s.old != nil {
-		return nil
+		// All that is needed is there, but filed for earlier signatures: an
+		// entry says that it serves the later ones too.
+		if vri = s.late; len(vri) == 0 {
+			return nil
+		}
 	}
 	dss, err := s.edit()
 	if err != nil {

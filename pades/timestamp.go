@@ -2,6 +2,7 @@ package pades
 
 import (
 	"crypto"
+	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
@@ -29,11 +30,24 @@ func (r *reader) readTimestamp(f *found) error {
 	t.Kind, t.Path = ades.DocumentTimestamp, f.path
 	t.PDF = r.facts(f)
 	t.Problems = append(f.problems, t.Problems...)
+	if typ := r.doc.Name(f.dict.Get("Type")); typ != "" && typ != "DocTimeStamp" {
+		t.Problems = append(t.Problems, ades.Problem{Where: f.path, Text: notDocTimeStamp})
+	}
 	if !f.rangeOK {
 		t.ImprintIntact = ades.No
 	}
 	f.timestamp = t
 	return nil
+}
+
+// notDocTimeStamp: the token proves what it proves, but for the standard, and
+// so for the level, it is no document time-stamp.
+const notDocTimeStamp = "the Type of a document time-stamp is not DocTimeStamp"
+
+// conforms reports whether a document time-stamp has the form that EN 319
+// 142-1, 5.4.3 asks for.
+func conforms(t *ades.Timestamp) bool {
+	return !slices.ContainsFunc(t.Problems, func(p ades.Problem) bool { return p.Text == notDocTimeStamp })
 }
 
 // cover lists what each document time-stamp proves to have existed: all that

@@ -6,6 +6,7 @@ import (
 	"crypto"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/pades"
+	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/trust"
 )
 
 const postscript = `%!PS
@@ -200,6 +203,38 @@ func signTwice(t *testing.T, what string, doc []byte, password string) {
 	v := dss.Passed(t, Ask{File: file, Password: password, What: what}, "PAdES-BASELINE-LTA")
 	if len(v.Signatures) != 2 {
 		t.Errorf("%d signatures", len(v.Signatures))
+	}
+}
+
+// TestPAdESSameEvidence signs again with validation data that is already in the
+// file and still current: DSS gives a signature only what was stored after it.
+func TestPAdESSameEvidence(t *testing.T) {
+	store := &trust.Store{Client: http.DefaultClient}
+	if err := store.AddAnchors(pki.RootPEM()); err != nil {
+		t.Fatal(err)
+	}
+	for _, level := range []ades.Level{ades.LevelLT, ades.LevelLTA} {
+		t.Run(level.String(), func(t *testing.T) {
+			doc := somePDF(t)
+			r := ades.Raising{Level: level, Stamper: pki.Unit, Sources: &trust.Gatherer{Store: store}}
+			for range 3 {
+				a := pki.Actor(t, "good")
+				var out bytes.Buffer
+				if err := pades.Sign(t.Context(), bytes.NewReader(doc), &out, a.Key, pades.Options{Signing: a.Signing(pki.Now())}, r); err != nil {
+					t.Fatal(err)
+				}
+				doc = out.Bytes()
+			}
+			file := write(t, "a.pdf", doc)
+			structure(t, row{"", "PAdES", "three of one signer", level.String(), "RSA SHA256"}, file, "", 3)
+			noUndefinedChanges(t, dss.Passed(t, Ask{File: file, What: "three of one signer"}, "PAdES-BASELINE-"+level.String()))
+			v := verdict(t, file, rootPEM, false)
+			for i, s := range v.Signatures {
+				if s.Indication != report.TotalPassed || *s.SignatureLevel != "PAdES-BASELINE-"+level.String() {
+					t.Errorf("signature %d: %s, %s", i, s.Indication, *s.SignatureLevel)
+				}
+			}
+		})
 	}
 }
 
