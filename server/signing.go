@@ -165,8 +165,8 @@ func (s *Server) openRecords() error {
 // gatherer collects what the LT levels carry, and warns of documents that grow
 // much by it.
 func (s *Server) gatherer() *trust.Gatherer {
-	return &trust.Gatherer{Store: s.wing.trust, Large: func(ctx context.Context, subject string, size int64) {
-		s.log.WarnContext(ctx, "a revocation list makes the signed document grow", "subject", subject, "bytes", size)
+	return &trust.Gatherer{Store: s.wing.trust, Large: func(ctx context.Context, _ string, size int64) {
+		s.log.WarnContext(ctx, "a revocation list makes the signed document grow", "bytes", size)
 	}}
 }
 

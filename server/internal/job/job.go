@@ -65,6 +65,7 @@ type Queue struct {
 	workers  *river.Workers
 	periodic []*river.PeriodicJob
 	client   client
+	lanes    lanes
 	quit     chan struct{}
 	beating  chan struct{}
 }

@@ -164,7 +164,7 @@ func (x *run) queue(ctx context.Context) error {
 		if r.State == WaitSign && r.Approval == approvalWaiting {
 			return nil // the approval will bring the job
 		}
-		return tx.Enqueue(ctx, RunArgs{r.ID}, nil)
+		return x.enter(ctx, tx, r)
 	})
 }
 

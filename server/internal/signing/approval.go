@@ -74,7 +74,7 @@ func (s *Service) Approve(ctx context.Context, from Caller, id string) (*Record,
 		if err := s.audit.Append(ctx, tx, x.event("approval", "approved by another token", map[string]any{"token": from.TokenID, "address": from.Address})); err != nil {
 			return err
 		}
-		return tx.Enqueue(ctx, RunArgs{id}, nil)
+		return s.enter(ctx, tx, r)
 	})
 	return r, err
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/riverqueue/river"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -86,26 +88,45 @@ func (w *Sweeper) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
 	return errors.Join(w.Service.rescue(ctx), w.Service.expireApprovals(ctx))
 }
 
-// patience with a record that has no lease: its job should have come by then.
-const patience = 2 * 60 * 1000
+// patience with a record that has neither lease nor place in the line, and with
+// a line that does not move.
+const patience = 2 * time.Minute
 
-// rescue gives new jobs to records that wait with nobody working on them.
+// rescue finds what got lost between the record, the line and the queue.
 func (s *Service) rescue(ctx context.Context) error {
-	now := store.Millis(s.config.Now())
-	ids, err := s.ids(ctx, `select id from signatures where state in ('WAIT_VALIDATION', 'WAIT_SIGN') and deleted_at = 0
-		and not (state = 'WAIT_SIGN' and approval = 'WAITING')
-		and (lease_until > 0 and lease_until < $1 or lease_until = 0 and updated_at < $2) limit 1000`, now, now-patience)
+	now := s.config.Now()
+	err := s.reenter(ctx, `lease_until = 0 and updated_at < $1 and not exists (select 1 from job_line where job_line.id = signatures.id)`, store.Millis(now.Add(-patience)))
+	return errors.Join(err, s.rescueLeased(ctx), job.Refill(ctx, s.db, patience, TurnArgs{}))
+}
+
+// rescueLeased puts records back into the line whose worker does not renew its
+// lease, or whose pause after a failure is over.
+func (s *Service) rescueLeased(ctx context.Context) error {
+	return s.reenter(ctx, `lease_until > 0 and lease_until < $1`, store.Millis(s.config.Now()))
+}
+
+// reenter puts the waiting records of a condition, a thousand at a time, into
+// the line.
+func (s *Service) reenter(ctx context.Context, condition string, arg any) error {
+	waiting := `state in ('WAIT_VALIDATION', 'WAIT_SIGN') and deleted_at = 0 and not (state = 'WAIT_SIGN' and approval = 'WAITING') and ` + condition
+	ids, err := s.ids(ctx, `select id from signatures where `+waiting+` limit 1000`, arg)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		err := s.db.Write(ctx, func(tx *store.Tx) error {
-			// Touched, so that the next sweep leaves it alone for a while.
-			n, err := tx.Exec(ctx, `update signatures set lease_by = '', lease_until = 0, updated_at = $1 where id = $2 and lease_until < $1`, now, id)
+		r, err := s.byID(ctx, id)
+		if isGone(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = s.db.Write(ctx, func(tx *store.Tx) error {
+			n, err := tx.Exec(ctx, `update signatures set lease_by = '', lease_until = 0 where id = $2 and `+waiting, arg, id)
 			if err != nil || n == 0 {
 				return err
 			}
-			return tx.Enqueue(ctx, RunArgs{id}, nil)
+			return s.enter(ctx, tx, r)
 		})
 		if err != nil {
 			return err

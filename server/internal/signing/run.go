@@ -32,9 +32,11 @@ type run struct {
 	docs    []*document
 	items   []*item
 	image   ades.Source
-	fetched []*File  // inputs whose rows must be filled in
-	stored  []string // blobs put, to be taken back if nothing comes of it
+	fetched []*File   // inputs whose rows must be filled in
+	stored  []putBlob // to be taken back if nothing comes of it
 	intents int
+
+	starts, failures int // of the work on the record, this one counted as started
 
 	temp    *upload.Spool
 	closers []io.Closer
@@ -84,12 +86,16 @@ func (l *leases) hold(id, lease string) (release func()) {
 	}
 }
 
-// KeepLeases renews the leases of this process until the context ends. A
-// process that dies stops renewing, and its records are taken over.
+// KeepLeases renews the leases of this process until the context ends, and
+// looks for those that others no longer renew: a process that dies stops
+// renewing, and its records are taken over.
 func (s *Service) KeepLeases(ctx context.Context) {
 	tick := time.NewTicker(s.config.Lease / 3)
 	defer tick.Stop()
 	for {
+		if err := s.rescueLeased(ctx); err != nil && ctx.Err() == nil {
+			s.config.Log.WarnContext(ctx, "look for records of dead workers", "error", err)
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -123,7 +129,8 @@ func (s *Service) renew(ctx context.Context) {
 	}
 }
 
-// RunArgs name a record to be worked on.
+// RunArgs name a record to be worked on, without regard to turns: what the
+// release before enqueued.
 type RunArgs struct {
 	ID string `json:"id"`
 }
@@ -131,7 +138,7 @@ type RunArgs struct {
 // Kind is the name of the job.
 func (RunArgs) Kind() string { return "sign" }
 
-// Worker is the job that works on records.
+// Worker is the job that works on the record it names.
 type Worker struct {
 	river.WorkerDefaults[RunArgs]
 	Service *Service

@@ -18,6 +18,7 @@ import (
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fetch"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -90,6 +91,7 @@ type Service struct {
 	callbacks *callback.Sender
 	purse     Purse
 	guard     *fetch.Guard
+	jobs      *job.Queue
 	config    Config
 	leases    leases
 	// Render turns a record into what callbacks carry.
@@ -107,13 +109,14 @@ type Parts struct {
 	Callbacks *callback.Sender
 	Purse     Purse
 	Guard     *fetch.Guard
+	Jobs      *job.Queue // whose workers serve the line; nil: another process's
 }
 
 // New returns a service.
 func New(p Parts, c Config) *Service {
 	s := &Service{
 		db: p.DB, master: p.Master, blobs: p.Blobs, keys: p.Keys, enroll: p.Enroll, audit: p.Audit,
-		callbacks: p.Callbacks, purse: p.Purse, guard: p.Guard, config: c.withDefaults(),
+		callbacks: p.Callbacks, purse: p.Purse, guard: p.Guard, jobs: p.Jobs, config: c.withDefaults(),
 		Render: func(r *Record) any { return r },
 	}
 	s.leases = leases{held: map[string]string{}}
