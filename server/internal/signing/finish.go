@@ -49,8 +49,8 @@ func (x *run) done(ctx context.Context, out *made) error {
 	})
 	if err != nil {
 		r.State, r.Signed = WaitSign, nil
-		for _, id := range x.stored[before:] {
-			_ = x.blobs.Delete(ctx, id) // the sweep of blobs would find it later
+		for _, b := range x.stored[before:] {
+			_ = x.blobs.Delete(ctx, b.ID) // the sweep of blobs would find it later
 		}
 	}
 	return err

@@ -1,6 +1,7 @@
 package signing
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ func (d *document) media() media {
 // store puts a document among the blobs and fills in its file object. The name
 // is the digest's, as clients know it, unless the file has one.
 func (x *run) store(ctx context.Context, f *File, src ades.Source, m media) error {
-	b, err := x.blobs.Put(ctx, io.NewSectionReader(src, 0, src.Size()))
+	b, err := x.blobs.PutGrown(ctx, x.beginning(src), io.NewSectionReader(src, 0, src.Size()))
 	if err != nil {
 		return fmt.Errorf("signing: store document: %w", err)
 	}
@@ -79,8 +80,47 @@ func (x *run) store(ctx context.Context, f *File, src ades.Source, m media) erro
 	if f.Name == "" {
 		f.Name = f.MD5 + "." + m.ext
 	}
-	x.stored = append(x.stored, b.ID)
+	x.stored = append(x.stored, putBlob{b, src})
 	return nil
+}
+
+// putBlob is a document that this run has stored.
+type putBlob struct {
+	store.Blob
+	src ades.Source
+}
+
+// beginning is the largest of the documents stored so far that a new one begins
+// with: a PDF begins with what was signed. Comparing costs a fraction of
+// digesting, but not with many.
+func (x *run) beginning(src ades.Source) (longest store.Blob) {
+	if len(x.stored) > 3 {
+		return longest
+	}
+	for _, b := range x.stored {
+		if b.Size > longest.Size && begins(src, b.src) {
+			longest = b.Blob
+		}
+	}
+	return longest
+}
+
+// begins tells whether a document begins with all of another.
+func begins(whole, part ades.Source) bool {
+	if whole.Size() < part.Size() {
+		return false
+	}
+	var a, b [16 << 10]byte
+	for at := int64(0); at < part.Size(); at += int64(len(a)) {
+		n := min(int64(len(a)), part.Size()-at)
+		if k, _ := part.ReadAt(a[:n], at); k < int(n) {
+			return false
+		}
+		if k, _ := whole.ReadAt(b[:n], at); k < int(n) || !bytes.Equal(a[:n], b[:n]) {
+			return false
+		}
+	}
+	return true
 }
 
 // load opens the inputs of a record that was stored before.

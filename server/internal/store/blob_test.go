@@ -63,7 +63,7 @@ func TestBlobRoundTrip(t *testing.T) {
 			if b.Size != int64(size) || b.SHA256 != sha256.Sum256(want) || b.MD5 != md5.Sum(want) {
 				t.Errorf("%d bytes: put says %+v", size, b)
 			}
-			if s, err := blobs.Stat(ctx, b.ID); err != nil || s != b {
+			if s, err := blobs.Stat(ctx, b.ID); err != nil || s.ID != b.ID || s.Size != b.Size || s.SHA256 != b.SHA256 || s.MD5 != b.MD5 {
 				t.Errorf("%d bytes: stat %+v, %v", size, s, err)
 			}
 			r, err := blobs.Open(ctx, b.ID)
@@ -77,6 +77,51 @@ func TestBlobRoundTrip(t *testing.T) {
 			if err := r.Close(); err != nil {
 				t.Error(err)
 			}
+		}
+	})
+}
+
+// A blob that begins with another has the digests of its own content.
+func TestBlobThatGrew(t *testing.T) {
+	eachBlobs(t, func(t *testing.T, blobs store.Blobs) {
+		ctx := context.Background()
+		for _, sizes := range [][]int{{0, 10}, {1, 1}, {100, 65536}, {65536, 65537}, {70_000, 150_000}, {131072, 400_000}} {
+			want := content(sizes[1])
+			from, err := blobs.Put(ctx, bytes.NewReader(want[:sizes[0]]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // one may grow into many
+				b, err := blobs.PutGrown(ctx, from, bytes.NewReader(want))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if b.Size != int64(len(want)) || b.SHA256 != sha256.Sum256(want) || b.MD5 != md5.Sum(want) {
+					t.Errorf("%v: put says %+v", sizes, b)
+				}
+				r, err := blobs.Open(ctx, b.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%v: read %d, %v", sizes, len(got), err)
+				}
+				r.Close()
+			}
+			read, err := blobs.Stat(ctx, from.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b, err := blobs.PutGrown(ctx, read, bytes.NewReader(want)); err != nil || b.SHA256 != sha256.Sum256(want) {
+				t.Errorf("%v: from one that was read: %+v, %v", sizes, b, err)
+			}
+		}
+		from, err := blobs.Put(ctx, bytes.NewReader(content(100)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := blobs.PutGrown(ctx, from, bytes.NewReader(content(99))); err == nil {
+			t.Error("99 bytes grew from 100")
 		}
 	})
 }

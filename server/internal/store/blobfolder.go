@@ -47,6 +47,7 @@ func (f *folder) create(ctx context.Context, id string) (sink, error) {
 	}
 	buf := sinkBuffers.Get().(*bytes.Buffer)
 	buf.Reset()
+	buf.Write(make([]byte, frameHead))
 	return &folderSink{folder: f, id: id, buf: buf}, nil
 }
 
@@ -65,20 +66,20 @@ func (f *folder) makeShard(shard string) error {
 }
 
 // sinkBuffers hold sealed bytes only.
-var sinkBuffers = sync.Pool{New: func() any { return bytes.NewBuffer(make([]byte, 0, maxPacked)) }}
+var sinkBuffers = sync.Pool{New: func() any { return bytes.NewBuffer(make([]byte, 0, maxPacked+frameHead)) }}
 
 // folderSink gathers a small object in memory, for a pack, and writes a large
 // one to a file of its own, in large pieces.
 type folderSink struct {
 	folder *folder
 	id     string
-	buf    *bytes.Buffer
-	file   *os.File // nil while the object is small
+	buf    *bytes.Buffer // while the object is small, with room for a frame's head
+	file   *os.File      // nil while the object is small
 	done   bool
 }
 
 func (s *folderSink) Write(p []byte) (int, error) {
-	if s.buf.Len()+len(p) > maxPacked {
+	if s.buf.Len()+len(p) > maxPacked+frameHead {
 		if err := s.spill(); err != nil {
 			return 0, err
 		}
@@ -92,6 +93,7 @@ func (s *folderSink) spill() (err error) {
 		if s.file, err = s.folder.newFile(s.id); err != nil {
 			return err
 		}
+		s.buf.Next(frameHead)
 	}
 	_, err = s.file.Write(s.buf.Bytes())
 	s.buf.Reset()

@@ -71,37 +71,33 @@ func splitBlobID(id string) (base string, at place, packed, ok bool) {
 	return base, at, true, IsID(base) && IsID(name) && err == nil && n >= 0 && at.String() == "."+rest
 }
 
-// add appends an object and returns when it is durable.
-func (p *packs) add(id string, sealed []byte) (place, error) {
-	head := make([]byte, 0, frameHead)
-	head = append(append(head, frameMark...), id...)
-	head = binary.BigEndian.AppendUint32(head, uint32(len(sealed)))
-	pk, offset, err := p.append(head, sealed)
+// add appends an object and returns when it is durable. frame has its sealed
+// bytes behind room for the head.
+func (p *packs) add(id string, frame []byte) (place, error) {
+	head := append(append(frame[:0], frameMark...), id...)
+	binary.BigEndian.AppendUint32(head, uint32(len(frame)-frameHead))
+	pk, offset, err := p.append(frame)
 	if err != nil {
 		return place{}, err
 	}
-	if err := p.flush(pk, offset+int64(frameHead+len(sealed))); err != nil {
+	if err := p.flush(pk, offset+int64(len(frame))); err != nil {
 		return place{}, err
 	}
 	return place{pack: pk.id, offset: offset}, nil
 }
 
-func (p *packs) append(head, sealed []byte) (pk *pack, offset int64, err error) {
+func (p *packs) append(frame []byte) (pk *pack, offset int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if pk, err = p.current(); err != nil {
 		return nil, 0, err
 	}
 	offset = pk.size
-	_, err = pk.file.WriteAt(head, offset)
-	if err == nil {
-		_, err = pk.file.WriteAt(sealed, offset+int64(len(head)))
-	}
-	if err != nil {
+	if _, err = pk.file.WriteAt(frame, offset); err != nil {
 		p.leave() // a full disk may leave half a frame: nothing comes after it
 		return nil, 0, err
 	}
-	pk.size += int64(len(head) + len(sealed))
+	pk.size += int64(len(frame))
 	return pk, offset, nil
 }
 

@@ -12,13 +12,13 @@ import (
 )
 
 // The sealed form of a blob: a header (magic, chunk size, the object's key,
-// sealed by the Master and bound to the blob's id), the content in chunks of
+// sealed by the Master for the blob's id and no other), the content in chunks of
 // 64 KiB each sealed under the object's key with its index as nonce, and a
 // footer with size and digests sealed in the same way. Chunks cannot be
 // changed, swapped, dropped or taken from another blob unnoticed, and any one
 // can be read alone.
 const (
-	blobMagic     = "rogblob1"
+	blobMagic     = "rogblob2"
 	chunkSize     = 64 << 10
 	chunkOverhead = 16
 	sealedKeySize = 5 + 12 + 32 + 16
@@ -32,7 +32,7 @@ type sealing struct{ aead cipher.AEAD }
 func newSealing(m *Master, id string) (sealing, []byte, error) {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key)
-	wrapped, err := m.Seal("blob "+id, key)
+	wrapped, err := m.SealFor(blobPurpose(id), id, key)
 	if err != nil {
 		return sealing{}, nil, err
 	}
@@ -41,12 +41,16 @@ func newSealing(m *Master, id string) (sealing, []byte, error) {
 	return sealing{aead}, append(header, wrapped...), err
 }
 
+// blobPurpose changes every five hours, with the time in the id: nonces that are
+// random are good for 2³² uses of one key.
+func blobPurpose(id string) string { return "blob " + id[:6] }
+
 func openSealing(m *Master, id string, header []byte) (sealing, error) {
 	prefix := len(blobMagic) + 4
 	if string(header[:len(blobMagic)]) != blobMagic || !bytes.Equal(header[len(blobMagic):prefix], beUint32(chunkSize)) {
 		return sealing{}, ErrCorrupt
 	}
-	key, err := m.Unseal("blob "+id, header[prefix:])
+	key, err := m.UnsealFor(blobPurpose(id), id, header[prefix:])
 	if errors.Is(err, ErrUnseal) {
 		return sealing{}, ErrCorrupt
 	}

@@ -134,13 +134,13 @@ func (c *Claim) lookup(ctx context.Context) (*Replay, error) {
 	}
 	replay := &Replay{RecordID: record}
 	if sealed != nil {
-		replay.Answer, err = c.of.master.Unseal(c.purpose(), sealed)
+		replay.Answer, err = c.of.master.UnsealFor(answerPurpose, c.name(), sealed)
 	}
 	return replay, err
 }
 
-// purpose binds a kept answer to its account and key.
-func (c *Claim) purpose() string { return "idempotency " + c.name() }
+// answerPurpose is what a kept answer is sealed for, with its account and key.
+const answerPurpose = "idempotency"
 
 // Record writes that the key's answer is a record, shown at a replay in the
 // state it then has. While the call itself goes on after this transaction, for
@@ -154,7 +154,7 @@ func (c *Claim) Answer(ctx context.Context, tx *Tx, record string, answer []byte
 	if c == nil {
 		return nil
 	}
-	sealed, err := c.of.master.Seal(c.purpose(), answer)
+	sealed, err := c.of.master.SealFor(answerPurpose, c.name(), answer)
 	if err != nil {
 		return err
 	}

@@ -85,8 +85,15 @@ func makeDataKey(ctx context.Context, db *DB, cfg Config) error {
 func (m *Master) KeyID() string { return m.keyID }
 
 // Seal seals a small secret (AES-256-GCM). Only Unseal with the same purpose
-// opens it: a value copied into another column stays shut.
+// opens it: a value copied into another column stays shut. Purposes are few:
+// a key is kept for each.
 func (m *Master) Seal(purpose string, plaintext []byte) ([]byte, error) {
+	return m.SealFor(purpose, "", plaintext)
+}
+
+// SealFor is Seal for one owner, such as a row: moved to another row the value
+// stays shut too.
+func (m *Master) SealFor(purpose, owner string, plaintext []byte) ([]byte, error) {
 	aead, err := m.sealer(purpose)
 	if err != nil {
 		return nil, err
@@ -95,11 +102,21 @@ func (m *Master) Seal(purpose string, plaintext []byte) ([]byte, error) {
 	out[0] = 1
 	binary.BigEndian.PutUint32(out[1:], m.id)
 	_, _ = rand.Read(out[5:17])
-	return aead.Seal(out, out[5:17], plaintext, out[:5]), nil
+	return aead.Seal(out, out[5:17], plaintext, bound(out, owner)), nil
+}
+
+// bound is what is sealed along: the version, the data key, and the owner.
+func bound(sealed []byte, owner string) []byte {
+	return append(sealed[:5:5], owner...)
 }
 
 // Unseal opens what Seal sealed for the same purpose, or returns ErrUnseal.
 func (m *Master) Unseal(purpose string, sealed []byte) ([]byte, error) {
+	return m.UnsealFor(purpose, "", sealed)
+}
+
+// UnsealFor opens what SealFor sealed for the same purpose and owner.
+func (m *Master) UnsealFor(purpose, owner string, sealed []byte) ([]byte, error) {
 	if len(sealed) < 5+12+16 || sealed[0] != 1 || binary.BigEndian.Uint32(sealed[1:]) != m.id {
 		return nil, ErrUnseal
 	}
@@ -107,7 +124,7 @@ func (m *Master) Unseal(purpose string, sealed []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, err := aead.Open(nil, sealed[5:17], sealed[17:], sealed[:5])
+	plain, err := aead.Open(nil, sealed[5:17], sealed[17:], bound(sealed, owner))
 	if err != nil {
 		return nil, ErrUnseal
 	}
