@@ -147,7 +147,8 @@ type SandboxCertificate struct {
 
 // JobsConfig is about work in the background.
 type JobsConfig struct {
-	Workers int `yaml:"workers" doc:"jobs worked on at once; 0: by the number of processors"`
+	Workers int           `yaml:"workers" doc:"jobs worked on at once; 0: by the number of processors"`
+	Lease   time.Duration `yaml:"lease" doc:"how long work stays with a process that gives no sign of life; then another takes it up"`
 }
 
 // MetricsConfig says where Prometheus finds its figures.
@@ -196,6 +197,7 @@ func Defaults() Config {
 			Providers: map[string]string{"local": "local"},
 		},
 		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour},
+		Jobs:      JobsConfig{Lease: 15 * time.Second},
 		Telemetry: TelemetryConfig{Sample: 0.1},
 		Log:       LogConfig{Level: "info"},
 	}

@@ -72,7 +72,7 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 		return nil, err
 	}
 	s.idempotency = store.NewIdempotency(s.db, s.master)
-	s.jobs = job.New(s.db, job.Config{Workers: cfg.Jobs.Workers, Log: log})
+	s.jobs = job.New(s.db, job.Config{Workers: cfg.Jobs.Workers, DeadAfter: cfg.Jobs.Lease, Log: log})
 	s.metrics.registry.MustRegister(s.jobs)
 	if err := s.openAccounts(); err != nil {
 		return nil, err

@@ -157,7 +157,7 @@ func (s *Server) openRecords() error {
 		Limits:    signing.Limits{Documents: s.cfg.Limits.Documents, Document: s.cfg.Limits.Document},
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
 		SpoolDir: s.spool, Stamper: s.stamper(), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
-		Hook: faultHook(),
+		Lease: s.cfg.Jobs.Lease, Hook: faultHook(),
 	})
 	return nil
 }

@@ -37,6 +37,9 @@ type Config struct {
 	// Longest is the longest timeout of any worker; a job that has run for a
 	// minute more is taken for stuck. Zero means 15 minutes.
 	Longest time.Duration
+	// DeadAfter is how long a process may give no sign of life before its jobs are
+	// taken up by others. Zero means 15 seconds.
+	DeadAfter time.Duration
 	// Log takes what goes wrong; nil is silent.
 	Log *slog.Logger
 }
@@ -50,6 +53,9 @@ func (c Config) filled() Config {
 	}
 	if c.Longest <= 0 {
 		c.Longest = 15 * time.Minute
+	}
+	if c.DeadAfter <= 0 {
+		c.DeadAfter = 15 * time.Second
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -179,8 +185,23 @@ func (r reporter) HandlePanic(ctx context.Context, job *rivertype.JobRow, v any,
 	return nil
 }
 
+// warnings drops River's news, and its complaints about work that our own stop
+// has cut short.
 type warnings struct{ slog.Handler }
 
 func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
 }
+
+func (w warnings) Handle(ctx context.Context, r slog.Record) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil
+	}
+	return w.Handler.Handle(ctx, r)
+}
+
+func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{w.Handler.WithAttrs(attrs)}
+}
+
+func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }

@@ -1,8 +1,11 @@
 package job_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -229,5 +232,32 @@ func TestPeriodic(t *testing.T) {
 		}
 		defer q.Stop(context.Background())
 		eventually(t, "the periodic job", func() bool { return done.Load() == 1 })
+	})
+}
+
+// A stop, even in the midst of starting, is no error.
+func TestStopIsQuiet(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+		table(t, db)
+		var said bytes.Buffer
+		log := slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		for i := range 12 {
+			var done atomic.Int64
+			q := job.New(db, job.Config{Log: log})
+			job.Register(q, &worker{db: db, done: &done})
+			for n := range 20 {
+				q.Every(time.Duration(n+1)*time.Second, workArgs{fmt.Sprint(n)})
+			}
+			if err := q.Start(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Duration(i) * 7 * time.Millisecond)
+			if err := q.Stop(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if said.Len() > 0 {
+			t.Errorf("a clean stop says: %s", said.String())
+		}
 	})
 }

@@ -10,14 +10,11 @@ import (
 // A process says every few seconds that it is alive. The jobs of one that no
 // longer does are taken up by the others, or by its successor: a killed
 // process costs its jobs seconds, not the time until they count as stuck.
-const (
-	beatEvery = 3 * time.Second
-	deadAfter = 15 * time.Second
-)
+func (c Config) beatEvery() time.Duration { return c.DeadAfter / 5 }
 
 func (q *Queue) keepAlive() {
 	defer close(q.beating)
-	tick := time.NewTicker(beatEvery)
+	tick := time.NewTicker(q.cfg.beatEvery())
 	defer tick.Stop()
 	for {
 		select {
@@ -25,7 +22,7 @@ func (q *Queue) keepAlive() {
 			return
 		case <-tick.C:
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), beatEvery)
+		ctx, cancel := context.WithTimeout(context.Background(), max(time.Second, q.cfg.beatEvery()))
 		if err := q.beat(ctx); err != nil {
 			q.cfg.Log.Warn("queue: say that this process is alive", "error", err)
 		} else if n, err := q.rescue(ctx); err != nil {
@@ -68,7 +65,7 @@ func (q *Queue) rescue(ctx context.Context) (n int64, err error) {
 	if q.db.Dialect() == store.PostgreSQL {
 		worker = `attempted_by[array_upper(attempted_by, 1)]`
 	}
-	alive := time.Now().Add(-deadAfter).UnixMilli()
+	alive := time.Now().Add(-q.cfg.DeadAfter).UnixMilli()
 	orphan := ` state = 'running' and attempt < max_attempts
 		and not exists (select 1 from nodes where nodes.id = ` + worker + ` and nodes.seen_at > $1)`
 	var some bool
