@@ -1,189 +1,110 @@
 package report
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/xml"
+	"fmt"
 	"io"
-	"slices"
+	"net/url"
 	"strings"
 	"time"
+
+	"rogito.dev/rogito/ades"
 )
 
-// Names of ETSI TS 119 102-2 V1.4.1.
-const (
-	etsiNS  = "http://uri.etsi.org/19102/v1.2.1#"
-	etsiURN = "urn:etsi:019102:"
-)
-
-type etsiReport struct {
-	XMLName xml.Name        `xml:"ValidationReport"`
-	NS      string          `xml:"xmlns,attr"`
-	DS      string          `xml:"xmlns:ds,attr"`
-	Reports []etsiSignature `xml:"SignatureValidationReport"`
-	Objects *etsiObjects    `xml:"SignatureValidationObjects,omitempty"`
-}
-
-type etsiSignature struct {
-	Identifier  etsiIdentifier  `xml:"SignatureIdentifier"`
-	Constraints etsiConstraints `xml:"ValidationConstraintsEvaluationReport"`
-	Times       etsiTimes       `xml:"ValidationTimeInfo"`
-	Attributes  *etsiAttributes `xml:"SignatureAttributes,omitempty"`
-	Signer      *etsiSigner     `xml:"SignerInformation,omitempty"`
-	Quality     *etsiQuality    `xml:"SignatureQuality,omitempty"`
-	Process     etsiProcess     `xml:"SignatureValidationProcess"`
-	Status      etsiStatus      `xml:"SignatureValidationStatus"`
-}
-
-type etsiIdentifier struct {
-	ID     string     `xml:"id,attr"`
-	Digest etsiDigest `xml:"DigestAlgAndValue"`
-	Value  string     `xml:"ds:SignatureValue"`
-	Hash   bool       `xml:"HashOnly"`
-	Doc    bool       `xml:"DocHashOnly"`
-}
-
-type etsiDigest struct {
-	Method etsiMethod `xml:"ds:DigestMethod"`
-	Value  string     `xml:"ds:DigestValue"`
-}
-
-type etsiMethod struct {
-	Algorithm string `xml:"Algorithm,attr"`
-}
-
-type etsiConstraints struct {
-	Policy string `xml:"SignatureValidationPolicy>SignatureValidationPolicyName"`
-}
-
-type etsiTimes struct {
-	Time time.Time `xml:"ValidationTime"`
-	Best etsiPOE   `xml:"BestSignatureTime"`
-}
-
-type etsiPOE struct {
-	Time  time.Time `xml:"POETime"`
-	Proof string    `xml:"TypeOfProof"`
-}
-
-type etsiAttributes struct {
-	SigningTime *etsiSigningTime `xml:"SigningTime,omitempty"`
-}
-
-type etsiSigningTime struct {
-	Signed bool      `xml:"Signed,attr"`
-	Time   time.Time `xml:"Time"`
-}
-
-type etsiSigner struct {
-	Certificate etsiRef `xml:"SignerCertificate"`
-	Signer      string  `xml:"Signer"`
-}
-
-type etsiRef struct {
-	Ref string `xml:"VOReference,attr"`
-}
-
-type etsiQuality struct {
-	Information []string `xml:"SignatureQualityInformation"`
-}
-
-type etsiProcess struct {
-	ID string `xml:"SignatureValidationProcessID"`
-}
-
-type etsiStatus struct {
-	Main string      `xml:"MainIndication"`
-	Sub  []string    `xml:"SubIndication,omitempty"`
-	Data []*etsiData `xml:"AssociatedValidationReportData,omitempty"`
-}
-
-type etsiData struct {
-	TrustAnchor *etsiRef       `xml:"TrustAnchor,omitempty"`
-	Chain       *etsiChain     `xml:"CertificateChain,omitempty"`
-	Info        *etsiExtraInfo `xml:"AdditionalValidationReportData,omitempty"`
-}
-
-type etsiChain struct {
-	Signing etsiRef   `xml:"SigningCertificate"`
-	Middle  []etsiRef `xml:"IntermediateCertificate,omitempty"`
-	Anchor  *etsiRef  `xml:"TrustAnchor,omitempty"`
-}
-
-type etsiExtraInfo struct {
-	Data []etsiExtra `xml:"ReportData"`
-}
-
-type etsiExtra struct {
-	Type  string `xml:"Type"`
-	Value string `xml:"Value"`
-}
-
-type etsiObjects struct {
-	Objects []etsiObject `xml:"ValidationObject"`
-}
-
-type etsiObject struct {
-	ID    string `xml:"id,attr"`
-	Type  string `xml:"ObjectType"`
-	Bytes string `xml:"ValidationObjectRepresentation>base64"`
-}
-
-// WriteETSI writes the report as XML after ETSI TS 119 102-2.
+// WriteETSI writes the report as XML after ETSI TS 119 102-2 V1.4.1. A document
+// without any signature has one report without an identifier, since the schema
+// asks for at least one.
 func (r *Report) WriteETSI(w io.Writer) error {
-	out := etsiReport{NS: etsiNS, DS: "http://www.w3.org/2000/09/xmldsig#"}
-	var add func(list []*Conclusion)
-	add = func(list []*Conclusion) {
-		for _, c := range list {
-			out.Reports = append(out.Reports, r.etsiSignature(c))
-			add(c.Counters)
-		}
-	}
-	add(r.Conclusions.Signatures)
+	e := &etsiWriter{r: r, ids: map[string]bool{}, signatures: map[string]*ades.Signature{}}
+	out := etsiReport{NS: etsiNS, DS: etsiDS, XAdES: etsiXAdES}
+	e.objects() // references are made only to what is there
+	out.Reports = e.reports(r.Conclusions.Signatures)
 	for _, t := range r.Conclusions.Timestamps {
-		out.Reports = append(out.Reports, r.etsiSignature(t))
+		out.Reports = append(out.Reports, e.signature(t))
 	}
-	out.Objects = r.etsiObjects()
+	if len(out.Reports) == 0 {
+		out.Reports = []etsiSignature{e.nothing()}
+	}
+	if len(e.list) > 0 {
+		out.Objects = &etsiObjects{e.list}
+	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
-	e := xml.NewEncoder(w)
-	e.Indent("", "  ")
-	return e.Encode(out)
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	return enc.Encode(out)
 }
 
-func (r *Report) etsiSignature(c *Conclusion) etsiSignature {
-	proof := "validation"
-	if c.Proven {
-		proof = "provided"
+// etsiWriter turns conclusions into the elements of the standard.
+type etsiWriter struct {
+	r          *Report
+	ids        map[string]bool // in use
+	list       []etsiObject
+	signatures map[string]*ades.Signature // by id, for what time-stamps cover
+}
+
+func (e *etsiWriter) reports(list []*Conclusion) []etsiSignature {
+	var out []etsiSignature
+	for _, c := range list {
+		out = append(append(out, e.signature(c)), e.reports(c.Counters)...)
 	}
+	return out
+}
+
+// nothing is the report on a document in which there is nothing to report on.
+func (e *etsiWriter) nothing() etsiSignature {
+	c := e.r.Conclusions
+	s := etsiSignature{Constraints: e.constraints(), Status: etsiStatus{Main: mainIndication(c.Indication)}}
+	if info := extraInfo(c.Messages); info != nil {
+		s.Status.Data = &etsiData{Info: info}
+	}
+	return s
+}
+
+func (e *etsiWriter) constraints() *etsiConstraints {
+	return &etsiConstraints{etsiPolicy{Name: e.r.Conclusions.Policy}}
+}
+
+func (e *etsiWriter) signature(c *Conclusion) etsiSignature {
 	s := etsiSignature{
-		Identifier:  etsiIdentifier{ID: xmlID(c.ID)},
-		Constraints: etsiConstraints{r.Conclusions.Policy},
-		Times:       etsiTimes{r.Conclusions.At, etsiPOE{c.BestTime, etsiURN + "poetype:" + proof}},
-		Process:     etsiProcess{etsiURN + "validationprocess:" + process(c)},
-		Status:      etsiStatus{Main: etsiURN + "mainindication:" + strings.ToLower(string(c.Indication))},
-	}
-	if c.SubIndication != "" {
-		s.Status.Sub = []string{etsiURN + "subindication:" + string(c.SubIndication)}
+		Identifier:  &etsiIdentifier{ID: e.unique("S-" + ncName(c.ID))},
+		Constraints: e.constraints(),
+		Times:       &etsiTimes{e.r.Conclusions.At, e.bestTime(c)},
+		Process:     &etsiProcess{etsiURN + "validationprocess:" + process(c)},
+		Status:      e.status(c),
 	}
 	if sig := c.Signature; sig != nil {
 		s.Identifier.Value = base64.StdEncoding.EncodeToString(sig.Value)
-		for _, ref := range sig.References {
-			s.Identifier.Digest = etsiDigest{etsiMethod{digestURI(ref.Digest)}, base64.StdEncoding.EncodeToString(ref.Value)}
-			break
+		if len(sig.ToBeSigned) > 0 {
+			s.Identifier.Digest = sha256Of(sig.ToBeSigned)
 		}
-		if !sig.ClaimedTime.IsZero() {
-			s.Attributes = &etsiAttributes{&etsiSigningTime{true, sig.ClaimedTime}}
-		}
+		s.Document = signersDocument(sig)
+		s.Attributes = e.attributes(c)
 	}
-	if cert := r.certificate(c); cert != nil {
+	if cert := e.r.certificate(c); cert != nil {
 		s.Signer = &etsiSigner{etsiRef{"C-" + cert.ID}, cert.Subject}
 	}
 	if c.Qualification != "" && c.Qualification != NA {
-		s.Quality = &etsiQuality{[]string{"urn:cef:dss:signatureQualification:" + string(c.Qualification)}}
+		s.Quality = &etsiQuality{[]string{dssURN + "signatureQualification:" + string(c.Qualification)}}
 	}
-	s.Status.Data = r.etsiData(c)
 	return s
+}
+
+// bestTime is derived during validation; where a time-stamp proves it, by that.
+func (e *etsiWriter) bestTime(c *Conclusion) etsiPOE {
+	poe := etsiPOE{Time: c.BestTime, Proof: etsiURN + "poetype:validation"}
+	if c.Proven {
+		for _, t := range c.Timestamps {
+			if t.Timestamp != nil && t.Timestamp.Time.Equal(c.BestTime) {
+				poe.Object = e.ref("T-" + t.Timestamp.ID)
+			}
+		}
+	}
+	return poe
 }
 
 // process names the process of EN 319 102-1 that led to the verdict.
@@ -197,53 +118,143 @@ func process(c *Conclusion) string {
 	return "Basic"
 }
 
-func (r *Report) etsiData(c *Conclusion) []*etsiData {
-	d := new(etsiData)
-	if len(c.Path) > 0 {
-		chain := &etsiChain{Signing: etsiRef{"C-" + c.Path[0]}}
-		last := len(c.Path) - 1
-		for _, id := range c.Path[1:max(last, 1)] {
-			chain.Middle = append(chain.Middle, etsiRef{"C-" + id})
+// signersDocument is the digest of what was signed, where there is one document.
+func signersDocument(s *ades.Signature) *etsiDocument {
+	for _, ref := range s.References {
+		switch ref.Kind {
+		case "signed-properties", "key-info", "signature-properties", "manifest", "counter-signed-value":
+			continue
 		}
-		if c.Anchor != nil {
-			chain.Anchor = &etsiRef{"C-" + c.Path[last]}
-			d.TrustAnchor = chain.Anchor
-		}
-		d.Chain = chain
-	}
-	if len(c.Messages) > 0 {
-		d.Info = new(etsiExtraInfo)
-		for _, m := range c.Messages {
-			d.Info.Data = append(d.Info.Data, etsiExtra{[]string{"information", "warning", "error"}[m.Severity], m.Text})
+		if len(ref.Value) > 0 && ref.Digest != "" {
+			return &etsiDocument{etsiDigest{etsiMethod{digestURI(ref.Digest)}, base64.StdEncoding.EncodeToString(ref.Value)}}
 		}
 	}
-	if d.Chain == nil && d.Info == nil {
-		return nil
-	}
-	return []*etsiData{d}
+	return nil
 }
 
-func (r *Report) etsiObjects() *etsiObjects {
-	o := new(etsiObjects)
-	for id, c := range r.Facts.Certificates {
-		o.Objects = append(o.Objects, etsiObject{"C-" + id, etsiURN + "validationObject:certificate", base64.StdEncoding.EncodeToString(c.Raw)})
+func (e *etsiWriter) status(c *Conclusion) etsiStatus {
+	s := etsiStatus{Main: mainIndication(c.Indication), Data: e.data(c)}
+	if c.SubIndication != "" {
+		s.Sub = []string{etsiURN + "subindication:" + string(c.SubIndication)}
 	}
-	if len(o.Objects) == 0 {
-		return nil
-	}
-	slices.SortFunc(o.Objects, func(a, b etsiObject) int { return strings.Compare(a.ID, b.ID) })
-	return o
+	return s
 }
 
-// xmlID makes an identifier fit for an xs:ID.
-func xmlID(id string) string {
-	clean := strings.Map(func(c rune) rune {
+func mainIndication(i Indication) string {
+	return etsiURN + "mainindication:" + strings.ToLower(string(i))
+}
+
+func (e *etsiWriter) data(c *Conclusion) *etsiData {
+	d := &etsiData{Chain: e.chain(c), Revocation: e.revocation(c), Info: extraInfo(c.Messages)}
+	if d.Chain != nil {
+		d.TrustAnchor = d.Chain.Anchor
+	}
+	if *d == (etsiData{}) {
+		return nil
+	}
+	return d
+}
+
+func (e *etsiWriter) chain(c *Conclusion) *etsiChain {
+	var refs []etsiRef
+	for _, id := range c.Path {
+		if ref := e.ref("C-" + id); ref != nil {
+			refs = append(refs, *ref)
+		}
+	}
+	if len(refs) == 0 {
+		return nil
+	}
+	chain := &etsiChain{Signing: refs[0]}
+	middle := refs[1:]
+	if c.Anchor != nil {
+		chain.Anchor = &refs[len(refs)-1]
+		middle = refs[1:max(len(refs)-1, 1)]
+	}
+	chain.Middle = middle
+	return chain
+}
+
+// revocation says when and why the signer's certificate was revoked.
+func (e *etsiWriter) revocation(c *Conclusion) *etsiRevocation {
+	cert := e.r.certificate(c)
+	if cert == nil || c.RevokedAt.IsZero() {
+		return nil
+	}
+	out := &etsiRevocation{Certificate: etsiRef{"C-" + cert.ID}, Time: c.RevokedAt}
+	for _, rev := range e.r.Facts.Revocations[cert.ID] {
+		if rev.Status == "revoked" {
+			out.Reason = etsiURN + "revocationReason:" + revocationReason(rev.Reason)
+			out.Object = e.ref("R-" + rev.ID)
+			break
+		}
+	}
+	return out
+}
+
+// revocationReason are the names of RFC 5280, 5.3.1.
+func revocationReason(n int) string {
+	names := []string{
+		"unspecified", "keyCompromise", "cACompromise", "affiliationChanged", "superseded", "cessationOfOperation",
+		"certificateHold", "", "removeFromCRL", "privilegeWithdrawn", "aACompromise",
+	}
+	if n < 0 || n >= len(names) || names[n] == "" {
+		return names[0]
+	}
+	return names[n]
+}
+
+func extraInfo(list []Message) *etsiExtraInfo {
+	if len(list) == 0 {
+		return nil
+	}
+	info := new(etsiExtraInfo)
+	for _, m := range list {
+		kind := []string{"information", "warning", "error"}[m.Severity]
+		info.Data = append(info.Data, etsiExtra{dssURN + "message:" + kind, m.Text})
+	}
+	return info
+}
+
+// ref points to an object that is in the report, or is nil.
+func (e *etsiWriter) ref(id string) *etsiRef {
+	if !e.ids[id] {
+		return nil
+	}
+	return &etsiRef{id}
+}
+
+// unique makes an xs:ID that nobody else has.
+func (e *etsiWriter) unique(id string) string {
+	for n, base := 2, id; e.ids[id]; n++ {
+		id = fmt.Sprintf("%s-%d", base, n)
+	}
+	e.ids[id] = true
+	return id
+}
+
+// ncName leaves only what may stand in an xs:ID.
+func ncName(id string) string {
+	return strings.Map(func(c rune) rune {
 		if c == '-' || c == '_' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' {
 			return c
 		}
 		return '_'
 	}, id)
-	return "S-" + clean
+}
+
+func sha256Of(b []byte) *etsiDigest {
+	sum := sha256.Sum256(b)
+	return &etsiDigest{etsiMethod{digestURI("SHA256")}, base64.StdEncoding.EncodeToString(sum[:])}
+}
+
+// digestOfID is the digest in a fact's identifier, which is its SHA-256.
+func digestOfID(id string) *etsiDigest {
+	sum, err := hex.DecodeString(id)
+	if err != nil || len(sum) != sha256.Size {
+		return sha256Of([]byte(id))
+	}
+	return &etsiDigest{etsiMethod{digestURI("SHA256")}, base64.StdEncoding.EncodeToString(sum)}
 }
 
 func digestURI(name string) string {
@@ -255,5 +266,8 @@ func digestURI(name string) string {
 	case "SHA224", "SHA384":
 		return "http://www.w3.org/2001/04/xmldsig-more#" + strings.ToLower(name)
 	}
-	return "http://www.w3.org/2007/05/xmldsig-more#" + strings.ToLower(name)
+	return "http://www.w3.org/2007/05/xmldsig-more#" + url.PathEscape(strings.ToLower(name))
 }
+
+// dateTime is an xs:dateTime.
+func dateTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
