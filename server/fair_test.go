@@ -1,0 +1,111 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// tenant is another account of the same site, with its own certificate.
+func (s *site) tenant() *site {
+	s.t.Helper()
+	other, box := *s, *s.box
+	other.box = &box
+	box.Token = s.stranger()
+	if _, err := s.rooms().CreditWallet(s.t.Context(), "other@example.org", "1000"); err != nil {
+		s.t.Fatal(err)
+	}
+	c := other.buy("automatic", nil)
+	page := other.page(c.CertificateLink, url.Values{"action": {"approve"}})
+	box.Certificates = map[string]SandboxCredentials{
+		"automatic": {Username: element(page, "certificate-username"), Password: element(page, "certificate-password")},
+	}
+	return &other
+}
+
+// library serves one document under any name, slowly, and remembers who asked
+// for what in which order: the order in which work was begun.
+type library struct {
+	*httptest.Server
+	mu    sync.Mutex
+	asked []string
+}
+
+func newLibrary(t *testing.T, slow time.Duration) *library {
+	l := &library{}
+	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		l.mu.Lock()
+		l.asked = append(l.asked, strings.TrimPrefix(r.URL.Path, "/"))
+		l.mu.Unlock()
+		time.Sleep(slow)
+		w.Header().Set("Content-Type", "application/pdf")
+		_, _ = w.Write(samplePDF)
+	}))
+	t.Cleanup(l.Close)
+	return l
+}
+
+func (l *library) requests() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.asked)
+}
+
+// A backlog of one account, of slow work at that, does not delay another's: of
+// the backlog no more is begun before it than there are workers.
+func TestBacklogDelaysNobodyElse(t *testing.T) {
+	backlog, trickle := 40, 5
+	if os.Getenv("ROGITO_TEST_SOAK") != "" {
+		backlog, trickle = 1500, 60
+	}
+	l := newLibrary(t, 200*time.Millisecond)
+	eachEngine(t, func(t *testing.T, s *site) {
+		l.mu.Lock()
+		l.asked = nil
+		l.mu.Unlock()
+		later := func(name string) m {
+			return m{"inputDocuments": l.URL + "/" + name, "options": m{"asyncDocumentsValidation": true, "asyncSignature": true}}
+		}
+		other := s.tenant()
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		var ids []string
+		for i := range 8 {
+			wg.Go(func() {
+				for k := i; k < backlog; k += 8 {
+					r := s.sign(nil, later(fmt.Sprintf("big-%04d", k)))
+					mu.Lock()
+					ids = append(ids, r.ID)
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		for i := range trickle {
+			name := fmt.Sprintf("small-%d", i)
+			r := other.sign(nil, later(name))
+			from := len(l.requests())
+			other.wait(r.ID, "DONE")
+			before := max(0, slices.Index(l.requests(), name)-from)
+			if before > 2 {
+				t.Errorf("%s was begun after %d more of the backlog, want at most 2", name, before)
+			}
+		}
+		if n := len(l.requests()); n >= backlog {
+			t.Errorf("the backlog was over before the test: %d documents", n)
+		}
+		for _, id := range ids {
+			s.wait(id, "DONE")
+		}
+		if n := len(l.requests()); n != backlog+trickle {
+			t.Errorf("%d documents were fetched for %d records", n, backlog+trickle)
+		}
+	}, allow(l.URL), func(c *Config) { c.Jobs.Workers = 2 })
+}
