@@ -30,6 +30,7 @@ internal/pdf                ades internal/limits
 internal/appearance         internal/limits internal/pdf
 internal/revision           ades internal/limits internal/pdf
 internal/hsm                ades internal/oid internal/pkix
+internal/hsm/hsmtest        internal/hsm
 internal/keyfile            ades internal/hsm internal/oid internal/pkix
 
 tsp                         ades internal/cms internal/limits internal/oid internal/pkix

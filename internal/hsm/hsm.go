@@ -2,7 +2,14 @@
 // cgo, so it stands behind the build tag pkcs11: without it, Open says so.
 package hsm
 
-import "crypto"
+import (
+	"crypto"
+	"errors"
+)
+
+// ErrUnavailable says that the token cannot be reached now: it was removed, its
+// sessions are lost, or its PIN is refused. Asking again later may help.
+var ErrUnavailable = errors.New("hsm: the token is not available")
 
 // Algorithms that a key pair can be made for.
 var Algorithms = []string{"RSA2048", "RSA3072", "RSA4096", "P256", "P384"}
@@ -23,4 +30,7 @@ type Config struct {
 	Library string // path of the PKCS#11 module
 	Label   string // of the token
 	PIN     string
+	// Sessions that are open at once, each of which does one thing at a time;
+	// zero means as many as the token allows, at most 1024.
+	Sessions int
 }

@@ -4,62 +4,232 @@ package hsm_test
 
 import (
 	"crypto"
+	"crypto/ecdsa"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"os"
-	"os/exec"
-	"path/filepath"
+	"runtime"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/miekg/pkcs11"
 
 	"rogito.dev/rogito/internal/hsm"
+	"rogito.dev/rogito/internal/hsm/hsmtest"
 )
 
-const softHSM = "/usr/lib/softhsm/libsofthsm2.so"
+var digest = sha256.Sum256([]byte("x"))
 
-// newToken makes a SoftHSM token of the test's own.
-func newToken(t *testing.T) hsm.Config {
-	t.Helper()
-	if _, err := os.Stat(softHSM); err != nil {
-		t.Skip("SKIPPED: SoftHSM is not installed")
-	}
-	dir := t.TempDir()
-	conf := filepath.Join(dir, "softhsm2.conf")
-	if err := os.WriteFile(conf, []byte("directories.tokendir = "+dir+"\nobjectstore.backend = file\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("SOFTHSM2_CONF", conf)
-	out, err := exec.Command("softhsm2-util", "--init-token", "--free", "--label", "rogito", "--pin", "1234", "--so-pin", "5678").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return hsm.Config{Library: softHSM, Label: "rogito", PIN: "1234"}
+// bench is a token with one key.
+type bench struct {
+	*hsmtest.Token
+	t     *testing.T
+	token hsm.Token
+	key   crypto.Signer
 }
 
-// A session that is lost is opened again.
+func newBench(t *testing.T, sessions int) *bench {
+	t.Helper()
+	b := &bench{Token: hsmtest.New(t), t: t}
+	b.Config.Sessions = sessions
+	var err error
+	if b.token, err = hsm.Open(b.Config); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.token.Close() })
+	if _, err := b.token.Generate("k", "P256"); err != nil {
+		t.Fatal(err)
+	}
+	if b.key, err = b.token.Find("k"); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *bench) sign() error {
+	sig, err := b.key.Sign(rand.Reader, digest[:], crypto.SHA256)
+	if err != nil {
+		return err
+	}
+	if !ecdsa.VerifyASN1(b.key.Public().(*ecdsa.PublicKey), digest[:], sig) {
+		return errors.New("the signature does not verify")
+	}
+	return nil
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("SKIPPED: needs /proc")
+	}
+	return len(files)
+}
+
+// A session that is lost in the middle of the work is opened again, a thousand
+// times, and nothing is left behind: no session, file or goroutine.
 func TestTokenSessionLost(t *testing.T) {
-	token, err := hsm.Open(newToken(t))
-	if err != nil {
-		t.Fatal(err)
+	b := newBench(t, 0)
+	rounds := 1000
+	if testing.Short() {
+		rounds = 100
 	}
-	if _, err := token.Generate("k", "P256"); err != nil {
-		t.Fatal(err)
-	}
-	key, err := token.Find("k")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := sha256.Sum256([]byte("x"))
-	for i := range 5 {
-		if err := token.Close(); err != nil { // what a restarted module looks like
+	lose := func() {
+		b.SignFailures.Store(1)
+		b.SignAnswer.Store(pkcs11.CKR_SESSION_HANDLE_INVALID)
+		hsm.AllowReconnect(b.token)
+		if err := b.sign(); err != nil {
 			t.Fatal(err)
 		}
-		hsm.AllowReconnect(token)
-		if _, err := key.Sign(rand.Reader, d[:], crypto.SHA256); err != nil {
-			t.Fatalf("round %d: %v", i, err)
+	}
+	for range 10 {
+		lose()
+	}
+	sessions, files, routines := b.Live(), openFiles(t), runtime.NumGoroutine()
+	for range rounds {
+		lose()
+	}
+	if got := b.Live(); got != sessions {
+		t.Errorf("%d sessions, %d before", got, sessions)
+	}
+	if got := openFiles(t); got > files+2 {
+		t.Errorf("%d files open, %d before", got, files)
+	}
+	if got := runtime.NumGoroutine(); got > routines+2 {
+		t.Errorf("%d goroutines, %d before", got, routines)
+	}
+	if got := b.Inits.Load(); got < uint64(rounds) {
+		t.Errorf("only %d new logins", got)
+	}
+}
+
+// A token that is gone is asked at most a few times a second however many want
+// to sign; when it is back, all goes on without a restart.
+func TestTokenRemoved(t *testing.T) {
+	b := newBench(t, 0)
+	b.SignAnswer.Store(pkcs11.CKR_TOKEN_NOT_PRESENT)
+	b.OpenAnswer.Store(pkcs11.CKR_TOKEN_NOT_PRESENT)
+	before := b.Inits.Load()
+	begin := time.Now()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for time.Since(begin) < 2*time.Second {
+				if err := b.sign(); !errors.Is(err, hsm.ErrUnavailable) {
+					t.Errorf("%v", err)
+					return
+				}
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	all.Wait()
+	if tries := b.Inits.Load() - before; tries > 10 || tries == 0 {
+		t.Errorf("%d logins in two seconds", tries)
+	}
+	b.SignAnswer.Store(0)
+	b.OpenAnswer.Store(0)
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		err := b.sign()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
 		}
 	}
-	_ = token.Close()
-	if _, err := key.Sign(rand.Reader, d[:], crypto.SHA256); err == nil {
-		t.Error("reconnects without a pause")
+}
+
+// The files of the token are taken away for real, and put back.
+func TestTokenPulled(t *testing.T) {
+	b := newBench(t, 0)
+	if err := os.Rename(b.Dir, b.Dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	b.token.Close() // a module that was restarted
+	hsm.AllowReconnect(b.token)
+	if err := b.sign(); !errors.Is(err, hsm.ErrUnavailable) {
+		t.Errorf("%v", err)
+	}
+	if err := os.Rename(b.Dir+".away", b.Dir); err != nil {
+		t.Fatal(err)
+	}
+	hsm.AllowReconnect(b.token)
+	if err := b.sign(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A PIN that is refused is not tried again soon: a token locks itself after a
+// few wrong ones.
+func TestTokenPINRefused(t *testing.T) {
+	for name, answer := range map[string]uint64{"locked": pkcs11.CKR_PIN_LOCKED, "wrong": pkcs11.CKR_PIN_INCORRECT} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, 0)
+			b.LoginAnswer.Store(answer)
+			b.token.Close()
+			hsm.AllowReconnect(b.token)
+			before := b.Logins.Load()
+			for begin := time.Now(); time.Since(begin) < time.Second; time.Sleep(5 * time.Millisecond) {
+				if err := b.sign(); !errors.Is(err, hsm.ErrUnavailable) {
+					t.Fatal(err)
+				}
+			}
+			if tries := b.Logins.Load() - before; tries != 1 {
+				t.Errorf("%d logins", tries)
+			}
+			if p := hsm.Pause(b.token); p < time.Minute {
+				t.Errorf("tried again in %v", p)
+			}
+			b.LoginAnswer.Store(0)
+			hsm.AllowReconnect(b.token)
+			if err := b.sign(); err != nil {
+				t.Errorf("afterwards: %v", err)
+			}
+		})
+	}
+}
+
+// What is wrong with one key does not cost the others their login.
+func TestTokenKeyMissing(t *testing.T) {
+	b := newBench(t, 0)
+	before := b.Inits.Load()
+	for range 50 {
+		if _, err := b.token.Find("nobody"); err == nil || errors.Is(err, hsm.ErrUnavailable) {
+			t.Fatalf("%v", err)
+		}
+	}
+	if got := b.Inits.Load(); got != before {
+		t.Errorf("%d new logins", got-before)
+	}
+}
+
+// A token that takes 200 ms for a signature: as many at a time as it has
+// sessions, and no more.
+func TestTokenSlow(t *testing.T) {
+	const sessions, each = 4, 200
+	b := newBench(t, sessions)
+	if err := b.sign(); err != nil {
+		t.Fatal(err)
+	}
+	b.SignDelay.Store(each)
+	begin := time.Now()
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if err := b.sign(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	ideal := 20 / sessions * each * time.Millisecond
+	if took := time.Since(begin); took < ideal || took > ideal*3/2 {
+		t.Errorf("20 signatures took %v, want about %v", took, ideal)
+	}
+	if got := b.Live(); got > sessions+1 {
+		t.Errorf("%d sessions", got)
 	}
 }
