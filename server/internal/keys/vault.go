@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"golang.org/x/crypto/argon2"
+
+	"rogito.dev/rogito/internal/hsm"
+	"rogito.dev/rogito/server/internal/fault"
 )
 
 // Sealer is the master key: it seals small secrets for one purpose each.
@@ -169,7 +172,11 @@ func (v *Vault) signer(secret []byte) (crypto.Signer, error) {
 		if v.token == nil {
 			return nil, errors.New("keys: the key is in a PKCS#11 token, and none is configured")
 		}
-		return v.token.Find(string(secret[1:]))
+		key, err := v.token.Find(string(secret[1:]))
+		if errors.Is(err, hsm.ErrUnavailable) {
+			return nil, &fault.Error{Code: 105, Text: "the token that holds the key is not available", RetryAfter: 5 * time.Second, Err: err}
+		}
+		return key, err
 	case holdsPKCS8:
 		k, err := x509.ParsePKCS8PrivateKey(secret[1:])
 		if err != nil {
