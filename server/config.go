@@ -125,6 +125,8 @@ type PKCS11Config struct {
 	Module  string `yaml:"module" doc:"library of the token; empty: keys live in the encrypted key store"`
 	Token   string `yaml:"token" doc:"label of the token"`
 	PINFile string `yaml:"pin_file" doc:"file with the PIN"`
+	// Sessions bound how many signatures the token makes at once.
+	Sessions int `yaml:"sessions" doc:"sessions with the token at once; 0: as many as it allows"`
 }
 
 // RetentionConfig says how long things are kept.

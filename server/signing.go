@@ -120,7 +120,7 @@ func (s *Server) openKeys() error {
 			}
 			pin = string(b)
 		}
-		token, err := keys.OpenToken(keys.TokenConfig{Library: p.Module, Label: p.Token, PIN: trimLine(pin)})
+		token, err := keys.OpenToken(keys.TokenConfig{Library: p.Module, Label: p.Token, PIN: trimLine(pin), Sessions: p.Sessions})
 		if err != nil {
 			return err
 		}

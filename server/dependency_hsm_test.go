@@ -1,0 +1,112 @@
+//go:build pkcs11
+
+package server
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/miekg/pkcs11"
+
+	"rogito.dev/rogito/internal/hsm/hsmtest"
+)
+
+// tokenSite is a server whose keys are made in a PKCS#11 token, and a
+// certificate of it.
+func tokenSite(t *testing.T, sessions int) (*site, *hsmtest.Token, m) {
+	t.Helper()
+	token := hsmtest.New(t)
+	pin := filepath.Join(t.TempDir(), "pin")
+	if err := os.WriteFile(pin, []byte(token.PIN+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, func(c *Config) {
+		c.Signing.PKCS11 = PKCS11Config{Module: token.Library, Token: token.Label, PINFile: pin, Sessions: sessions}
+	})
+	c := s.buy("automatic", nil)
+	page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
+	return s, token, m{"certificateUsername": element(page, "certificate-username"), "certificatePassword": element(page, "certificate-password")}
+}
+
+// Keys in a token sign; when it is gone the call is told to come back and
+// leaves nothing, a record that waits ends in an error with its price given
+// back, and when the token is back all goes on.
+func TestTokenGoneAndBack(t *testing.T) {
+	s, token, who := tokenSite(t, 0)
+	if r := s.sign(b64(samplePDF), who); r.State != "DONE" {
+		t.Fatalf("%d %s", r.number(), deref(r.ErrorMessage))
+	}
+	before := s.credit()
+	token.SignAnswer.Store(pkcs11.CKR_TOKEN_NOT_PRESENT)
+	token.OpenAnswer.Store(pkcs11.CKR_TOKEN_NOT_PRESENT)
+	if r := s.sign(b64(samplePDF), who); r.State != "ERROR" || r.number() != 119 { // lost while the key was in use
+		t.Errorf("%s %d", r.State, r.number())
+	}
+	logins := token.Inits.Load()
+	async := s.do("POST", "/EU-QES_automatic", s.body(b64(samplePDF), who, optionsOf(m{"asyncSignature": true})))
+	if async.Status == 200 {
+		if r := s.wait(s.record(async).ID, "ERROR"); r.number() != 119 {
+			t.Errorf("in a job: %s %d", r.State, r.number())
+		}
+	}
+	if tries := token.Inits.Load() - logins; tries > 100 {
+		t.Errorf("%d logins while the token was away", tries)
+	}
+	if got := s.credit(); got != before {
+		t.Errorf("%v of credit, %v before", got, before)
+	}
+	token.SignAnswer.Store(0)
+	token.OpenAnswer.Store(0)
+	for end := time.Now().Add(40 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+		a := s.do("POST", "/EU-QES_automatic", s.body(b64(samplePDF), who))
+		if a.Status == 200 && s.record(a).State == "DONE" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("not back: %d/%d %s", a.Status, a.code(), a.Message)
+		}
+	}
+	s.verifyAudit()
+}
+
+// A token that takes 200 ms for a signature slows signing, and nothing else.
+func TestTokenSlowReadsGoOn(t *testing.T) {
+	s, token, who := tokenSite(t, 4)
+	r := s.sign(b64(samplePDF), who)
+	reads := func(n int) time.Duration {
+		var all []time.Duration
+		for range n {
+			begin := time.Now()
+			s.do("GET", "/signatures/"+r.ID, nil)
+			all = append(all, time.Since(begin))
+		}
+		slices.Sort(all)
+		return all[len(all)*95/100]
+	}
+	idle := reads(200)
+	token.SignDelay.Store(200)
+	begin := time.Now()
+	var wg sync.WaitGroup
+	for range 24 {
+		wg.Go(func() {
+			if r := s.sign(b64(samplePDF), who); r.State != "DONE" {
+				t.Errorf("%d %s", r.number(), deref(r.ErrorMessage))
+			}
+		})
+	}
+	busy := reads(200)
+	wg.Wait()
+	took := time.Since(begin)
+	t.Logf("24 signatures with 4 sessions in %v; reads %v idle, %v busy (p95)", took, idle, busy)
+	if took < 24/4*200*time.Millisecond || took > 6*time.Second {
+		t.Errorf("24 signatures with 4 sessions of 200 ms took %v", took)
+	}
+	if busy > 2*idle+100*time.Millisecond { // two cores also sign and verify
+		t.Errorf("reads took %v, %v when idle", busy, idle)
+	}
+}
