@@ -8,7 +8,7 @@ LDFLAGS := -s -w -X rogito.dev/rogito/server.Version=$(VERSION)
 LINT := go tool -modfile=tools/lint/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release test race check lint fmt bench soak interop corpus fuzz docs clean
+.PHONY: help run build release test token race check lint fmt bench soak interop corpus fuzz docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -25,6 +25,11 @@ run: build ## the server on 127.0.0.1:8080 with ./data
 test: ## every test; PostgreSQL and the S3 server are found or started
 	.ci/need postgres
 	go test -timeout 25m $(TESTFLAGS) ./...
+
+token: ## the tests with a PKCS#11 token (SoftHSM), which need cgo
+	.ci/need softhsm2-util gcc
+	CGO_ENABLED=1 go test -tags pkcs11 ./internal/hsm/... ./server/internal/keys
+	CGO_ENABLED=1 go test -tags pkcs11 -run Token ./server
 
 race: ## the tests of what runs in parallel, under the race detector
 	CGO_ENABLED=1 go test -race -timeout 20m ./server/... ./omi/... ./trust/...
