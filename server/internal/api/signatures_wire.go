@@ -92,9 +92,7 @@ func recordWire(r *signing.Record, answer bool) signatureRecord {
 	if format != "" {
 		w.SignatureType = &format
 	}
-	if o, err := r.Options.Echo(format, r.Achieved); err == nil {
-		w.Options = o
-	}
+	w.Options = r.Options.Echo(format, r.Achieved)
 	if r.ErrorNumber != 0 {
 		w.ErrorNumber, w.ErrorMessage = &r.ErrorNumber, &r.ErrorMessage
 	}

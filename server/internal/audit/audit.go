@@ -20,10 +20,10 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -99,17 +99,9 @@ func unavailable(err error) error {
 
 // entry is an event as it will stand in the log, without a place yet.
 func (l *Log) entry(e Event) (*Entry, error) {
-	p := payload{Log: e.Log}
-	if e.Detail != nil {
-		d, err := json.Marshal(e.Detail)
-		if err != nil {
-			return nil, fmt.Errorf("audit: detail: %w", err)
-		}
-		p.Detail = d
-	}
-	text, err := json.Marshal(p)
+	text, err := e.payload()
 	if err != nil {
-		return nil, fmt.Errorf("audit: payload: %w", err)
+		return nil, err
 	}
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt)
@@ -117,6 +109,25 @@ func (l *Log) entry(e Event) (*Entry, error) {
 		ID: store.NewID(), Account: e.Account, Record: e.Record, Kind: e.Kind, CreatedAt: store.Millis(l.now()),
 		Salt: salt, Payload: text, Digest: digest(salt, text), Seq: -1,
 	}, nil
+}
+
+// payload is put together by hand: the detail may be large, and to marshal it
+// inside another value would have it read twice more.
+func (e *Event) payload() ([]byte, error) {
+	log, err := json.Marshal(e.Log)
+	if err != nil {
+		return nil, fmt.Errorf("audit: payload: %w", err)
+	}
+	text := append([]byte(`{"log":`), log...)
+	if e.Detail != nil {
+		detail, err := json.Marshal(e.Detail)
+		if err != nil {
+			return nil, fmt.Errorf("audit: detail: %w", err)
+		}
+		text = slices.Grow(text, len(detail)+16)
+		text = append(append(text, `,"detail":`...), detail...)
+	}
+	return append(text, '}'), nil
 }
 
 // insert writes entries in one statement.
@@ -178,6 +189,8 @@ type Entry struct {
 	Digest    []byte          `json:"digest"`
 	Seq       int64           `json:"seq"` // place in the tree; -1 when it has none yet
 	Leaf      []byte          `json:"leaf,omitempty"`
+
+	n int64 // order of arrival
 }
 
 // Text is the line for people and the technical detail; empty once erased.
@@ -191,16 +204,15 @@ func (e *Entry) Text() (log string, detail json.RawMessage) {
 
 // leaf is what the tree holds of an entry.
 func (e *Entry) leaf() []byte {
-	return fmt.Appendf(nil, "rogito-audit/1\n%s\n%s\n%s\n%s\n%d\n%s\n",
-		e.ID, e.Account, e.Record, e.Kind, e.CreatedAt, hex.EncodeToString(e.Digest))
+	return fmt.Appendf(nil, "rogito-audit/1\n%s\n%s\n%s\n%s\n%d\n%x\n", e.ID, e.Account, e.Record, e.Kind, e.CreatedAt, e.Digest)
 }
 
-const selectEntry = `select id, account_id, record_id, kind, created_at, salt, payload, digest, coalesce(seq, -1) from audit_events `
+const selectEntry = `select id, account_id, record_id, kind, created_at, salt, payload, digest, coalesce(seq, -1), n from audit_events `
 
 func scanEntry(row store.Row) (*Entry, error) {
 	e := &Entry{}
 	var payload []byte
-	err := row.Scan(&e.ID, &e.Account, &e.Record, &e.Kind, &e.CreatedAt, &e.Salt, &payload, &e.Digest, &e.Seq)
+	err := row.Scan(&e.ID, &e.Account, &e.Record, &e.Kind, &e.CreatedAt, &e.Salt, &payload, &e.Digest, &e.Seq, &e.n)
 	if err != nil {
 		return nil, fmt.Errorf("audit: read entry: %w", err)
 	}

@@ -113,6 +113,21 @@ func TestWholeLogVerifies(t *testing.T) {
 	})
 }
 
+// A log from before the tree's edge was kept goes on where it was.
+func TestLogWithoutEdgeGoesOn(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+		b := open(t, db)
+		for _, n := range []int{7, 1, 5, 20} {
+			b.fill(t, n)
+			b.exec(t, `update audit_head set edge = null`)
+		}
+		b.fill(t, 3)
+		if r := b.verify(t); r.Bad != nil || r.Entries != 36 || r.Checkpoints != 2 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
 // Each kind of tampering is found, and the first bad entry named.
 func TestTampering(t *testing.T) {
 	kinds := []struct {

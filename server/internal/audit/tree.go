@@ -1,8 +1,12 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -30,56 +34,105 @@ func (l *Log) Sequence(ctx context.Context) (int, error) {
 
 // sequence takes the head row first: whoever else sequences waits for it.
 func sequence(ctx context.Context, tx *store.Tx, limit int) (int, error) {
-	var size int64
-	if err := tx.QueryRow(ctx, `update audit_head set size = size where id = 1 returning size`).Scan(&size); err != nil {
-		return 0, fmt.Errorf("audit: tree head: %w", err)
+	t, err := openTree(ctx, tx, `update audit_head set size = size where id = 1 returning size, edge`)
+	if err != nil {
+		return 0, err
 	}
 	pending, err := entries(ctx, tx, selectEntry+`where seq is null order by n limit $1`, limit)
 	if err != nil || len(pending) == 0 {
 		return 0, err
 	}
-	t := &growing{ctx: ctx, tx: tx, fresh: map[int64]tlog.Hash{}}
 	for _, e := range pending {
-		if err := t.add(size, e); err != nil {
+		e.Seq = t.size
+		t.append(e)
+	}
+	for part := range slices.Chunk(pending, 100) {
+		if err := number(ctx, tx, part); err != nil {
 			return 0, err
 		}
-		n, err := tx.Exec(ctx, `update audit_events set seq = $1 where id = $2 and seq is null`, size, e.ID)
-		if err != nil || n != 1 {
-			return 0, fmt.Errorf("audit: number entry: %d rows: %w", n, err)
+	}
+	return len(pending), t.store()
+}
+
+// number writes the places of entries that were written before.
+func number(ctx context.Context, tx *store.Tx, list []*Entry) error {
+	var places strings.Builder
+	args := make([]any, 0, 2*len(list))
+	for i, e := range list {
+		if i > 0 {
+			places.WriteString(" union all ")
 		}
-		size++
+		fmt.Fprintf(&places, "select cast($%d as bigint) as n, cast($%d as bigint) as seq", 2*i+1, 2*i+2)
+		args = append(args, e.n, e.Seq)
 	}
-	if err := t.store(); err != nil {
-		return 0, err
+	n, err := tx.Exec(ctx, `update audit_events set seq = p.seq from (`+places.String()+`) p where audit_events.n = p.n and audit_events.seq is null`, args...)
+	if err == nil && n != int64(len(list)) {
+		err = fmt.Errorf("%d rows of %d", n, len(list))
 	}
-	if _, err := tx.Exec(ctx, `update audit_head set size = $1 where id = 1`, size); err != nil {
-		return 0, fmt.Errorf("audit: tree head: %w", err)
-	}
-	return len(pending), nil
-}
-
-// growing is the tree while leaves are added to it.
-type growing struct {
-	ctx   context.Context
-	tx    *store.Tx
-	fresh map[int64]tlog.Hash
-	rows  []any // positions and hashes to be written
-}
-
-func (t *growing) add(at int64, e *Entry) error {
-	hashes, err := tlog.StoredHashes(at, e.leaf(), tlog.HashReaderFunc(t.read))
 	if err != nil {
-		return fmt.Errorf("audit: grow tree: %w", err)
-	}
-	place := tlog.StoredHashIndex(0, at)
-	for i, h := range hashes {
-		t.fresh[place+int64(i)] = h
-		t.rows = append(t.rows, place+int64(i), h[:])
+		return fmt.Errorf("audit: number entries: %w", err)
 	}
 	return nil
 }
 
-// store writes the new hashes.
+// grow gives new entries their places at once, before they are written: on
+// SQLite there is one writer, and nothing is ever pending.
+func grow(ctx context.Context, tx *store.Tx, list []*Entry) error {
+	t, err := openTree(ctx, tx, `select size, edge from audit_head where id = 1`)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		e.Seq = t.size
+		t.append(e)
+	}
+	return t.store()
+}
+
+// growing is the tree while leaves are added to it.
+type growing struct {
+	roots
+	ctx  context.Context
+	tx   *store.Tx
+	rows []any // positions and hashes to be written
+}
+
+// openTree reads the size and the right edge with a query.
+func openTree(ctx context.Context, tx *store.Tx, query string) (*growing, error) {
+	t := &growing{ctx: ctx, tx: tx}
+	var edge []byte
+	if err := tx.QueryRow(ctx, query).Scan(&t.size, &edge); err != nil {
+		return nil, fmt.Errorf("audit: tree head: %w", err)
+	}
+	if len(edge) != bits.OnesCount64(uint64(t.size))*tlog.HashSize {
+		return t, t.readEdge() // of a log from before the edge was kept
+	}
+	for ; len(edge) > 0; edge = edge[tlog.HashSize:] {
+		t.stack = append(t.stack, tlog.Hash(edge[:tlog.HashSize]))
+	}
+	return t, nil
+}
+
+func (t *growing) readEdge() (err error) {
+	var at []int64
+	for level, left := 62, int64(0); level >= 0; level-- {
+		if t.size>>level&1 == 1 {
+			at = append(at, tlog.StoredHashIndex(level, left>>level))
+			left += 1 << level
+		}
+	}
+	t.stack, err = readHashes(t.ctx, t.tx, at)
+	return err
+}
+
+func (t *growing) append(e *Entry) {
+	place := tlog.StoredHashIndex(0, t.size)
+	for i, h := range t.add(tlog.RecordHash(e.leaf())) {
+		t.rows = append(t.rows, place+int64(i), bytes.Clone(h[:]))
+	}
+}
+
+// store writes the new hashes and the new head.
 func (t *growing) store() error {
 	for len(t.rows) > 0 {
 		part := t.rows[:min(len(t.rows), 400)]
@@ -89,38 +142,19 @@ func (t *growing) store() error {
 			return fmt.Errorf("audit: store hashes: %w", err)
 		}
 	}
+	edge := make([]byte, 0, len(t.stack)*tlog.HashSize)
+	for _, h := range t.stack {
+		edge = append(edge, h[:]...)
+	}
+	if _, err := t.tx.Exec(t.ctx, `update audit_head set size = $1, edge = $2 where id = 1`, t.size, edge); err != nil {
+		return fmt.Errorf("audit: tree head: %w", err)
+	}
 	return nil
 }
 
-// grow gives new entries their places at once, before they are written: on
-// SQLite there is one writer, and nothing is ever pending.
-func grow(ctx context.Context, tx *store.Tx, list []*Entry) error {
-	var size int64
-	err := tx.QueryRow(ctx, `update audit_head set size = size + $1 where id = 1 returning size`, len(list)).Scan(&size)
-	if err != nil {
-		return fmt.Errorf("audit: tree head: %w", err)
-	}
-	t := &growing{ctx: ctx, tx: tx, fresh: map[int64]tlog.Hash{}}
-	for i, e := range list {
-		e.Seq = size - int64(len(list)) + int64(i)
-		if err := t.add(e.Seq, e); err != nil {
-			return err
-		}
-	}
-	return t.store()
-}
-
-func (t *growing) read(at []int64) ([]tlog.Hash, error) {
-	return readHashes(t.ctx, t.tx, at, t.fresh)
-}
-
-func readHashes(ctx context.Context, q store.Querier, at []int64, known map[int64]tlog.Hash) ([]tlog.Hash, error) {
+func readHashes(ctx context.Context, q store.Querier, at []int64) ([]tlog.Hash, error) {
 	out := make([]tlog.Hash, len(at))
 	for i, p := range at {
-		if h, ok := known[p]; ok {
-			out[i] = h
-			continue
-		}
 		var b []byte
 		if err := q.QueryRow(ctx, `select hash from audit_hashes where position = $1`, p).Scan(&b); err != nil {
 			return nil, fmt.Errorf("audit: hash %d: %w", p, err)
@@ -143,7 +177,7 @@ func (l *Log) root(ctx context.Context) (size int64, root tlog.Hash, err error) 
 		return 0, root, nil
 	}
 	root, err = tlog.TreeHash(size, tlog.HashReaderFunc(func(at []int64) ([]tlog.Hash, error) {
-		return readHashes(ctx, q, at, nil)
+		return readHashes(ctx, q, at)
 	}))
 	return size, root, err
 }
@@ -151,25 +185,30 @@ func (l *Log) root(ctx context.Context) (size int64, root tlog.Hash, err error) 
 // Proof is the inclusion proof (RFC 6962) of an entry in the tree of a size.
 func (l *Log) Proof(ctx context.Context, seq, size int64) (tlog.RecordProof, error) {
 	return tlog.ProveRecord(size, seq, tlog.HashReaderFunc(func(at []int64) ([]tlog.Hash, error) {
-		return readHashes(ctx, l.db.Read(), at, nil)
+		return readHashes(ctx, l.db.Read(), at)
 	}))
 }
 
-// roots computes the tree from its leaves alone, without the stored hashes: a
-// stack of perfect subtrees, the largest first.
+// roots are what is needed of a tree to add leaves to it: a stack of perfect
+// subtrees, the largest first.
 type roots struct {
 	size  int64
 	stack []tlog.Hash
 }
 
-func (r *roots) add(leaf tlog.Hash) {
+// add adds a leaf and returns the hashes that are new: its own, and one for each
+// subtree that it completes.
+func (r *roots) add(leaf tlog.Hash) []tlog.Hash {
+	fresh := []tlog.Hash{leaf}
 	h := leaf
 	for n := r.size; n&1 == 1; n >>= 1 {
 		h = tlog.NodeHash(r.stack[len(r.stack)-1], h)
 		r.stack = r.stack[:len(r.stack)-1]
+		fresh = append(fresh, h)
 	}
 	r.stack = append(r.stack, h)
 	r.size++
+	return fresh
 }
 
 func (r *roots) root() tlog.Hash {

@@ -269,7 +269,7 @@ func (s *Live) Entries(ctx context.Context) iter.Seq2[*Entry, error] {
 // leaf is the stored hash of a leaf; nil when it is gone, which the tree will
 // show.
 func (s *Live) leaf(ctx context.Context, seq int64) ([]byte, error) {
-	h, err := readHashes(ctx, s.Log.db.Read(), []int64{tlog.StoredHashIndex(0, seq)}, nil)
+	h, err := readHashes(ctx, s.Log.db.Read(), []int64{tlog.StoredHashIndex(0, seq)})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

@@ -43,11 +43,21 @@ func (x *run) remotePlace(i int) string {
 }
 
 func (x *run) inputEvent(f *File) audit.Event {
-	return x.event("input", fmt.Sprintf("input document %d with MD5 %s and SHA-256 %s", f.Position, f.MD5, f.SHA256), fileDetail(f))
+	return x.event("input", fmt.Sprintf("input document %d with MD5 %s and SHA-256 %s", f.Position, f.MD5, f.SHA256), detailOf(f))
 }
 
-func fileDetail(f *File) map[string]any {
-	return map[string]any{"index": f.Position, "id": f.ID, "md5": f.MD5, "sha256": f.SHA256, "size": f.Size, "mimetype": f.MimeType}
+// fileDetail is what the log tells of a document.
+type fileDetail struct {
+	ID       string `json:"id"`
+	Index    int    `json:"index"`
+	MD5      string `json:"md5"`
+	MimeType string `json:"mimetype"`
+	SHA256   string `json:"sha256"`
+	Size     int64  `json:"size"`
+}
+
+func detailOf(f *File) fileDetail {
+	return fileDetail{ID: f.ID, Index: f.Position, MD5: f.MD5, MimeType: f.MimeType, SHA256: f.SHA256, Size: f.Size}
 }
 
 func (x *run) validationEvents() []audit.Event {
@@ -59,7 +69,7 @@ func (x *run) validationEvents() []audit.Event {
 		}
 	}
 	if v := r.Validated; v != nil {
-		return append(all, x.event("validation", fmt.Sprintf("validated document with MD5 %s and SHA-256 %s", v.MD5, v.SHA256), fileDetail(v)))
+		return append(all, x.event("validation", fmt.Sprintf("validated document with MD5 %s and SHA-256 %s", v.MD5, v.SHA256), detailOf(v)))
 	}
 	return append(all, x.event("validation", fmt.Sprintf("%d documents validated", len(x.docs)), nil))
 }
@@ -71,7 +81,7 @@ func (x *run) signedEvents(out *made) []audit.Event {
 		all = x.signatureEvents(out, 0)
 	}
 	s := r.Signed
-	return append(all, x.event("signed", fmt.Sprintf("signed document with MD5 %s and SHA-256 %s", s.MD5, s.SHA256), fileDetail(s)))
+	return append(all, x.event("signed", fmt.Sprintf("signed document with MD5 %s and SHA-256 %s", s.MD5, s.SHA256), detailOf(s)))
 }
 
 // signatureEvents tell of the signature over one document and its time-stamps.
@@ -83,9 +93,7 @@ func (x *run) signatureEvents(out *made, index int) []audit.Event {
 	if level := x.achieved(out); level != "" {
 		text += ", level " + level
 	}
-	detail := x.signatureDetail(out)
-	detail["index"] = index
-	all := []audit.Event{x.event("signature", text, detail)}
+	all := []audit.Event{x.event("signature", text, x.signatureDetail(out, index))}
 	for _, t := range allTimestamps(out) {
 		all = append(all, x.event("timestamp", fmt.Sprintf("time-stamped at %s", t.Time.UTC().Format("2006-01-02 15:04:05.000+00:00")), map[string]any{
 			"index": index, "kind": t.Kind, "serialNumber": t.SerialNumber, "imprint": hex.EncodeToString(t.Imprint), "token": base64.StdEncoding.EncodeToString(t.Token),
@@ -94,32 +102,46 @@ func (x *run) signatureEvents(out *made, index int) []audit.Event {
 	return all
 }
 
-func (x *run) signatureDetail(out *made) map[string]any {
-	chain := []string{base64.StdEncoding.EncodeToString(x.cert.DER)}
-	for _, c := range x.cert.Chain {
-		chain = append(chain, base64.StdEncoding.EncodeToString(c))
+// signatureDetail is what is needed to check one signature again; binary values
+// are written in base64.
+type signatureDetail struct {
+	Algorithm        ades.Algorithm `json:"algorithm"`
+	Certificates     [][]byte       `json:"certificates"`
+	Index            int            `json:"index"`
+	Level            string         `json:"level"`
+	Revocation       []evidence     `json:"revocation"`
+	ToBeSigned       []byte         `json:"toBeSigned,omitempty"`
+	ToBeSignedDigest string         `json:"toBeSignedDigest,omitempty"`
+	Value            []byte         `json:"value"`
+}
+
+type evidence struct {
+	Kind   ades.EvidenceKind `json:"kind"`
+	Raw    []byte            `json:"raw"`
+	SHA256 string            `json:"sha256"`
+}
+
+func (x *run) signatureDetail(out *made, index int) signatureDetail {
+	d := signatureDetail{
+		Algorithm: out.sig.Algorithm, Certificates: append([][]byte{x.cert.DER}, x.cert.Chain...), Index: index, Level: out.level,
+		Revocation: revocation(out), ToBeSigned: out.sig.ToBeSigned, Value: out.sig.Value,
 	}
-	d := map[string]any{
-		"algorithm": out.sig.Algorithm, "certificates": chain, "level": out.level,
-		"value": base64.StdEncoding.EncodeToString(out.sig.Value), "revocation": revocation(out),
-	}
-	if len(out.sig.ToBeSigned) > 0 {
-		d["toBeSigned"] = base64.StdEncoding.EncodeToString(out.sig.ToBeSigned)
-		d["toBeSignedDigest"] = ades.FactID(out.sig.ToBeSigned)
+	if len(d.ToBeSigned) > 0 {
+		d.ToBeSignedDigest = ades.FactID(d.ToBeSigned)
 	}
 	return d
 }
 
 // revocation data that the document carries, whole: it outlives the document.
-func revocation(out *made) []map[string]string {
-	var all []map[string]string
-	evidence := append([]ades.Evidence{}, out.sig.Evidence...)
+func revocation(out *made) []evidence {
+	var all []evidence
+	found := append([]ades.Evidence{}, out.sig.Evidence...)
 	if out.doc != nil {
-		evidence = append(evidence, out.doc.Evidence...)
+		found = append(found, out.doc.Evidence...)
 	}
-	for _, e := range evidence {
+	for _, e := range found {
 		if e.Kind != ades.EvidenceCertificate {
-			all = append(all, map[string]string{"kind": string(e.Kind), "sha256": e.ID(), "raw": base64.StdEncoding.EncodeToString(e.Raw)})
+			all = append(all, evidence{Kind: e.Kind, Raw: e.Raw, SHA256: e.ID()})
 		}
 	}
 	return all

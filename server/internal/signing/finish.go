@@ -118,6 +118,9 @@ func (x *run) fail(ctx context.Context, no *refusal) error {
 
 // tell queues a callback for the state that a record has reached.
 func (x *run) tell(ctx context.Context, tx *store.Tx, r *Record) error {
+	if r.callback == nil {
+		return nil
+	}
 	return x.callbacks.Queue(ctx, tx, callback.Message{
 		Account: r.AccountID, Scope: r.CertificateType, Record: r.ID, Target: r.callback, Data: x.Render(r),
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -405,22 +406,11 @@ var echoed = map[string][]string{
 }
 
 // Echo is what a record shows of the options, with the level that was reached.
-func (o *Options) Echo(format, achieved string) (map[string]any, error) {
-	all, err := json.Marshal(o)
-	if err != nil {
-		return nil, err
-	}
-	var m map[string]any
-	if err := json.Unmarshal(all, &m); err != nil {
-		return nil, err
-	}
+func (o *Options) Echo(format, achieved string) map[string]any {
 	out := map[string]any{"asyncDocumentsValidation": o.AsyncValidation, "asyncSignature": o.AsyncSignature}
+	values := reflect.ValueOf(o).Elem()
 	for _, name := range echoed[format] {
-		v := m[name]
-		if s, ok := v.(string); ok && s == "" {
-			v = nil
-		}
-		out[name] = v
+		out[name] = echo(values.Field(optionFields[name]))
 	}
 	if format != "" {
 		out["achievedLevel"] = nil
@@ -428,5 +418,38 @@ func (o *Options) Echo(format, achieved string) (map[string]any, error) {
 			out["achievedLevel"] = achieved
 		}
 	}
-	return out, nil
+	return out
 }
+
+// echo is an option as JSON has it: null where it was not given.
+func echo(v reflect.Value) any {
+	switch v.Kind() {
+	case reflect.String, reflect.Slice:
+		if v.Len() == 0 {
+			return nil
+		}
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		if v.Elem().Kind() != reflect.Struct {
+			break
+		}
+		var members map[string]any
+		if text, err := json.Marshal(v.Interface()); err == nil && json.Unmarshal(text, &members) == nil {
+			return members
+		}
+	}
+	return v.Interface()
+}
+
+// optionFields are the places of the options by their names on the wire.
+var optionFields = func() map[string]int {
+	at := map[string]int{}
+	for i, f := range reflect.VisibleFields(reflect.TypeFor[Options]()) {
+		if name := f.Tag.Get("json"); name != "" {
+			at[name] = i
+		}
+	}
+	return at
+}()
