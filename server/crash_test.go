@@ -67,13 +67,14 @@ func newProgram(t *testing.T, database string) *program {
 func (p *program) start(env ...string) {
 	p.t.Helper()
 	p.cmd = exec.Command(p.bin, p.args...)
-	p.cmd.Env = append(append(os.Environ(), "ROGITO_LIMITS_RESERVE=-1"), env...)
+	// A short lease: what a killed process held is taken up again within seconds.
+	p.cmd.Env = append(append(os.Environ(), "ROGITO_LIMITS_RESERVE=-1", "ROGITO_JOBS_LEASE=1500ms"), env...)
 	p.err = &bytes.Buffer{}
 	p.cmd.Stderr = p.err
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
-	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		resp, err := http.Get("http://" + p.addr + "/readyz")
 		if err == nil {
 			resp.Body.Close()
@@ -222,54 +223,79 @@ func engines(t *testing.T, test func(t *testing.T, database string)) {
 	t.Run("postgres", func(t *testing.T) { test(t, storetest.Postgres(t)) })
 }
 
+// soakRounds is how often the server is killed: a few times, in a soak 200.
+// ROGITO_SOAK_ROUNDS says otherwise.
+func soakRounds(few int) int {
+	if n, err := strconv.Atoi(os.Getenv("ROGITO_SOAK_ROUNDS")); err == nil {
+		return n
+	}
+	if os.Getenv("ROGITO_TEST_SOAK") != "" {
+		return 200
+	}
+	return few
+}
+
 // kill -9 at random points under asynchronous load: nothing acknowledged is
-// lost, nothing gets two results, nothing stays stuck, the audit verifies.
-// ROGITO_SOAK_ROUNDS says how often; a few times without it.
+// lost, nothing gets two results, nothing stays stuck, and the audit verifies
+// after each kill.
 func TestKillNineUnderLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: long")
 	}
-	rounds := 2
-	if os.Getenv("ROGITO_TEST_SOAK") != "" {
-		rounds = 200
-	}
-	if n, err := strconv.Atoi(os.Getenv("ROGITO_SOAK_ROUNDS")); err == nil {
-		rounds = n
-	}
+	rounds := soakRounds(3)
 	engines(t, func(t *testing.T, database string) {
 		p := newProgram(t, database)
 		p.start()
-		var ids []string
-		for range rounds {
-			var mu sync.Mutex
-			var wg sync.WaitGroup
-			for i := range 4 {
-				wg.Go(func() {
-					for range 8 {
-						r := p.post(m{"asyncDocumentsValidation": i%2 == 0, "asyncSignature": true}, "")
-						if r == nil {
-							return // killed
-						}
-						mu.Lock()
-						ids = append(ids, r.ID)
-						mu.Unlock()
-					}
-				})
-			}
-			time.Sleep(time.Duration(50+rand.IntN(800)) * time.Millisecond)
-			_ = p.cmd.Process.Kill()
-			_ = p.cmd.Wait()
-			wg.Wait()
+		var all, open []string // acknowledged; not known to be at their end
+		begin := time.Now()
+		for round := range rounds {
+			open = append(open, p.loadUntilKilled()...)
+			intents, signatures := p.account(database)
 			p.start()
-			p.settle(ids)
+			// Every fifth round all must come to their end; in between they are
+			// killed again and again.
+			if round%5 == 4 || round == rounds-1 {
+				p.settle(open)
+				all, open = append(all, open...), nil
+			}
+			if t.Failed() {
+				t.Fatalf("in round %d", round+1)
+			}
+			if (round+1)%20 == 0 {
+				t.Logf("%d rounds in %v: %d acknowledged, %d intents, %d signatures", round+1, time.Since(begin).Round(time.Second), len(all)+len(open), intents, signatures)
+			}
 		}
 		p.kill()
 		intents, signatures := p.account(database)
-		t.Logf("%d rounds, %d acknowledged, %d intents, %d signatures", rounds, len(ids), intents, signatures)
-		if intents < signatures || signatures < len(ids) {
-			t.Errorf("%d intents, %d signatures, %d acknowledged", intents, signatures, len(ids))
+		t.Logf("%d rounds, %d acknowledged, %d signed, %d intents, audit verified %d times", rounds, len(all), signatures, intents, rounds+1)
+		if intents < signatures || signatures < len(all) {
+			t.Errorf("%d intents, %d signatures, %d acknowledged", intents, signatures, len(all))
 		}
 	})
+}
+
+// loadUntilKilled asks for signatures until the server is killed, at a random
+// moment, and returns what was acknowledged.
+func (p *program) loadUntilKilled() (ids []string) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			for {
+				r := p.post(m{"asyncDocumentsValidation": i%2 == 0, "asyncSignature": true}, "")
+				if r == nil {
+					return // killed
+				}
+				mu.Lock()
+				ids = append(ids, r.ID)
+				mu.Unlock()
+			}
+		})
+	}
+	time.Sleep(time.Duration(1+rand.IntN(400)) * time.Millisecond)
+	p.kill()
+	wg.Wait()
+	return ids
 }
 
 // A process that dies between key use and storing leaves an intent behind, and
@@ -278,23 +304,62 @@ func TestKilledBetweenSigningAndStoring(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: long")
 	}
-	for _, point := range []string{"intended", "signed", "stored"} {
-		t.Run(point, func(t *testing.T) {
-			p := newProgram(t, "")
+	engines(t, func(t *testing.T, database string) {
+		p := newProgram(t, database)
+		kills := 0
+		for _, point := range []string{"intended", "signed", "stored"} {
 			p.start("ROGITO_TEST_CRASH_AT=" + point)
 			r := p.post(m{"asyncSignature": true}, "")
 			if r == nil {
-				t.Fatal("not accepted")
+				t.Fatalf("%s: not accepted", point)
 			}
-			_ = p.cmd.Wait()
+			p.ended()
+			kills++
 			p.start()
 			p.settle([]string{r.ID})
 			p.kill()
-			if intents, signatures := p.account(""); intents != 2 || signatures != 1 {
-				t.Errorf("%d intents, %d signatures", intents, signatures)
+			if intents, signatures := p.account(database); intents-signatures != kills || signatures != kills {
+				t.Errorf("%s: %d intents, %d signatures after %d kills", point, intents, signatures, kills)
 			}
-		})
+		}
+	})
+}
+
+// ended waits for a process that ends itself.
+func (p *program) ended() {
+	_ = p.cmd.Wait()
+	p.cmd = nil
+}
+
+// A record that kills the process each time it is worked on does not do so for
+// ever.
+func TestPoisonThatKills(t *testing.T) {
+	if testing.Short() || os.Getenv("ROGITO_TEST_SOAK") == "" {
+		t.Skip("SKIPPED: long; run with ROGITO_TEST_SOAK=1")
 	}
+	p := newProgram(t, "")
+	p.start("ROGITO_TEST_CRASH_AT=before-sign")
+	r := p.post(m{"asyncSignature": true}, "")
+	if r == nil {
+		t.Fatal("not accepted")
+	}
+	for range 40 {
+		if p.cmd != nil {
+			p.ended()
+		}
+		p.start("ROGITO_TEST_CRASH_AT=before-sign")
+		for end := time.Now().Add(6 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			if got := p.get(r.ID); got == nil {
+				break
+			} else if got.State == "ERROR" {
+				if got.number() != 119 {
+					t.Errorf("error %d", got.number())
+				}
+				return
+			}
+		}
+	}
+	t.Error("it goes on for ever")
 }
 
 // A synchronous call whose server dies: the client's retry under the same key
@@ -303,22 +368,29 @@ func TestKilledDuringSynchronousCall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: long")
 	}
-	p := newProgram(t, "")
-	p.start("ROGITO_TEST_CRASH_AT=intended")
-	if r := p.post(m{}, "same"); r != nil {
-		t.Fatalf("%+v", r)
-	}
-	_ = p.cmd.Wait()
-	p.start()
-	var r *record
-	for end := time.Now().Add(60 * time.Second); time.Now().Before(end) && (r == nil || r.State != "DONE"); time.Sleep(200 * time.Millisecond) {
-		r = p.post(m{}, "same")
-	}
-	if r == nil || r.State != "DONE" {
-		t.Fatalf("%+v", r)
-	}
-	p.kill()
-	if intents, signatures := p.account(""); intents != 2 || signatures != 1 {
-		t.Errorf("%d intents, %d signatures", intents, signatures)
-	}
+	engines(t, func(t *testing.T, database string) {
+		p := newProgram(t, database)
+		for i, point := range []string{"intended", "stored"} {
+			p.start("ROGITO_TEST_CRASH_AT=" + point)
+			if r := p.post(m{}, point); r != nil {
+				t.Fatalf("%+v", r)
+			}
+			p.ended()
+			p.start()
+			var r *record
+			for end := time.Now().Add(60 * time.Second); time.Now().Before(end) && (r == nil || r.State != "DONE"); time.Sleep(100 * time.Millisecond) {
+				r = p.post(m{}, point)
+			}
+			if r == nil || r.State != "DONE" {
+				t.Fatalf("%s: %+v", point, r)
+			}
+			if again := p.post(m{}, point); again == nil || again.ID != r.ID {
+				t.Errorf("%s: asked again: %+v", point, again)
+			}
+			p.kill()
+			if intents, signatures := p.account(database); intents != 2*(i+1) || signatures != i+1 {
+				t.Errorf("%s: %d intents, %d signatures", point, intents, signatures)
+			}
+		}
+	})
 }
