@@ -5,6 +5,7 @@ package blackbox
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -63,8 +64,10 @@ type node struct {
 	args []string
 	env  []string
 	cmd  *exec.Cmd
-	done chan struct{}
-	log  *logBuffer
+
+	secure http.RoundTripper // of a node that speaks TLS; nil: it does not
+	done   chan struct{}
+	log    *logBuffer
 }
 
 // logBuffer keeps what a process says.
@@ -119,7 +122,12 @@ func tail(s string) string {
 	return s
 }
 
-func (n *node) url() string { return "http://" + n.addr }
+func (n *node) url() string {
+	if n.secure != nil {
+		return "https://" + n.addr
+	}
+	return "http://" + n.addr
+}
 
 // start starts the process and waits until it is ready.
 func (n *node) start() {
@@ -133,7 +141,7 @@ func (n *node) start() {
 	n.done = make(chan struct{})
 	go func() { _ = n.cmd.Wait(); close(n.done) }()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		resp, err := http.Get(n.url() + "/readyz")
+		resp, err := (&http.Client{Transport: n.secure}).Get(n.url() + "/readyz")
 		if err == nil {
 			resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
@@ -218,8 +226,14 @@ func (a *answer) into(t testing.TB, v any) {
 	}
 }
 
-// call sends a request; the transport may check the answer.
+// call sends a request.
 func call(client *http.Client, method, url string, body any, header ...string) (*answer, error) {
+	return callIn(context.Background(), client, method, url, body, header...)
+}
+
+// callIn is call for a client whose transport checks the answer: the context
+// says for which test.
+func callIn(ctx context.Context, client *http.Client, method, url string, body any, header ...string) (*answer, error) {
 	var r io.Reader
 	switch b := body.(type) {
 	case nil:
@@ -232,7 +246,7 @@ func call(client *http.Client, method, url string, body any, header ...string) (
 		}
 		r = bytes.NewReader(text)
 	}
-	req, err := http.NewRequest(method, url, r)
+	req, err := http.NewRequestWithContext(ctx, method, url, r)
 	if err != nil {
 		return nil, err
 	}

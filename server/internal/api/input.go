@@ -130,10 +130,11 @@ func digestParts(sum hash.Hash, parts []upload.Part) error {
 	return nil
 }
 
-// wrongField gives a member of the wrong type the code of its operation.
+// wrongField gives a member of the wrong type the code of its operation; a
+// body that is no object at all stays 100, as everywhere.
 func wrongField(op *Op, err error) error {
 	var fe *upload.FieldError
-	if op.BadField != 0 && errors.As(err, &fe) {
+	if op.BadField != 0 && errors.As(err, &fe) && fe.Field != upload.WholeBody {
 		return fault.New(op.BadField, "%s %s", fe.Field, fe.Text)
 	}
 	return err

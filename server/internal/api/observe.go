@@ -255,8 +255,11 @@ func (a *API) finish(c *call, r *http.Request, start time.Time) {
 }
 
 // loggedPath is the path without what may be a secret: the pattern where a
-// token stands in the path; never the query.
+// token or the secret of a holder's link stands in the path; never the query.
 func (a *API) loggedPath(c *call, r *http.Request) string {
+	if strings.HasPrefix(r.URL.Path, "/enrol/") {
+		return "/enrol/{id}/{secret}"
+	}
 	if strings.Contains(c.route, "{token}") || strings.Contains(c.route, "{secret}") {
 		return c.route
 	}

@@ -225,7 +225,7 @@ func addFailures(o *huma.Operation, op Op) {
 		codes = append(codes, 131)
 	}
 	if op.Creates {
-		codes = append(codes, 150, 151)
+		codes = append(codes, 150, 151, 160) // 160: a key that is too long
 	}
 	if o.RequestBody != nil {
 		codes = append(codes, 100, 101, 103)

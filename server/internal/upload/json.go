@@ -138,8 +138,11 @@ func fieldOrBody(p jsontext.Pointer) string {
 	if f := Field(p); f != "" {
 		return f
 	}
-	return "body"
+	return WholeBody
 }
+
+// WholeBody is the field of an error that is about no member.
+const WholeBody = "body"
 
 func (s *Spool) unmarshalText(dec *jsontext.Decoder, t *Text) error {
 	if err := t.UnmarshalJSONFrom(dec); err != nil {

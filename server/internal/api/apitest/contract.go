@@ -6,15 +6,20 @@ package apitest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
+	"net/url"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
-	"github.com/getkin/kin-openapi/routers"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // T is what a test needs to offer; *testing.T does.
@@ -28,6 +33,10 @@ type T interface {
 type Contract struct {
 	doc    *openapi3.T
 	routes []route
+
+	mu       sync.Mutex
+	compiler *jsonschema.Compiler
+	compiled map[string]*jsonschema.Schema // by place
 }
 
 type route struct {
@@ -35,7 +44,7 @@ type route struct {
 	pattern *regexp.Regexp
 }
 
-// New reads and validates a document (3.1 or 3.0, JSON). Members that it does
+// New reads and validates a document (3.1, JSON). Members that it does
 // not describe are refused in answers, although clients are told to ignore
 // them.
 func New(t T, spec []byte) *Contract {
@@ -47,15 +56,27 @@ func New(t T, spec []byte) *Contract {
 	if err := doc.Validate(context.Background()); err != nil {
 		t.Fatalf("the OpenAPI document is not valid: %v", err)
 	}
-	c := &Contract{doc: doc}
+	c := &Contract{doc: doc, compiler: jsonschema.NewCompiler(), compiled: map[string]*jsonschema.Schema{}}
 	for path := range doc.Paths.Map() {
 		c.routes = append(c.routes, route{path, pattern(path)})
 	}
-	for _, s := range doc.Components.Schemas {
+	root, err := jsonschema.UnmarshalJSON(bytes.NewReader(spec))
+	if err != nil {
+		t.Fatalf("read the OpenAPI document: %v", err)
+	}
+	components, _ := root.(map[string]any)["components"].(map[string]any)
+	schemas, _ := components["schemas"].(map[string]any)
+	for _, s := range schemas {
 		strict(s)
+	}
+	if err := c.compiler.AddResource(documentURL, root); err != nil {
+		t.Fatalf("read the OpenAPI document: %v", err)
 	}
 	return c
 }
+
+// documentURL is what the document is called among schemas; nobody fetches it.
+const documentURL = "https://openapi.invalid/openapi.json"
 
 // Fetch reads the document from a running server.
 func Fetch(t T, base string) *Contract {
@@ -79,16 +100,34 @@ func pattern(path string) *regexp.Regexp {
 }
 
 // strict refuses members that a named object does not describe.
-func strict(ref *openapi3.SchemaRef) {
-	s := ref.Value
-	if s == nil || ref.Ref != "" || len(s.Properties) == 0 || s.AdditionalProperties.Schema != nil || s.AdditionalProperties.Has != nil {
+func strict(schema any) {
+	s, _ := schema.(map[string]any)
+	properties, _ := s["properties"].(map[string]any)
+	if _, said := s["additionalProperties"]; said || len(properties) == 0 {
 		return
 	}
-	no := false
-	s.AdditionalProperties.Has = &no
-	for _, p := range s.Properties {
+	s["additionalProperties"] = false
+	for _, p := range properties {
 		strict(p)
 	}
+}
+
+// schema of an answer, compiled at its first use.
+func (c *Contract) schema(path, method, status, mediaType string) (*jsonschema.Schema, error) {
+	at := documentURL + "#"
+	for _, part := range []string{"paths", path, strings.ToLower(method), "responses", status, "content", mediaType, "schema"} {
+		at += "/" + url.PathEscape(strings.NewReplacer("~", "~0", "/", "~1").Replace(part))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.compiled[at]; s != nil {
+		return s, nil
+	}
+	s, err := c.compiler.Compile(at)
+	if err == nil {
+		c.compiled[at] = s
+	}
+	return s, err
 }
 
 // Check holds one answer to the document. The body is given apart, since it
@@ -96,26 +135,48 @@ func strict(ref *openapi3.SchemaRef) {
 func (c *Contract) Check(t T, req *http.Request, status int, header http.Header, body []byte) {
 	t.Helper()
 	path, item := c.find(req.URL.Path, req.Method)
-	if item == nil {
+	if item == nil || status == http.StatusNotModified {
 		return // a page, or an unknown route: not in the document
 	}
 	op := item.GetOperation(req.Method)
-	in := &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{
-			Request: req,
-			Route:   &routers.Route{Spec: c.doc, Path: path, PathItem: item, Method: req.Method, Operation: op},
-		},
-		Status:  status,
-		Header:  header,
-		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
+	if err := c.judge(op, path, req.Method, strconv.Itoa(status), header, body); err != nil {
+		t.Errorf("%s %s answered %d, which the document does not describe: %v\n%s", req.Method, path, status, brief(err.Error()), brief(string(body)))
 	}
-	in.SetBodyBytes(body)
-	if status == http.StatusNotModified {
-		return
+	if code := codeOf(header, body); status >= http.StatusBadRequest && !slices.Contains(described(op, strconv.Itoa(status)), strconv.Itoa(code)) {
+		t.Errorf("%s %s answered %d with the code %d, which the document does not give it: %s", req.Method, path, status, code, brief(string(body)))
 	}
-	if err := openapi3filter.ValidateResponse(context.Background(), in); err != nil {
-		t.Errorf("%s %s answered what the document does not describe: %v\n%s", req.Method, path, brief(err.Error()), brief(string(body)))
+}
+
+func (c *Contract) judge(op *openapi3.Operation, path, method, status string, header http.Header, body []byte) error {
+	r := op.Responses.Value(status)
+	if r == nil {
+		return errors.New("there is no such status")
 	}
+	mediaType, _, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if err != nil {
+		return fmt.Errorf("media type %q: %w", header.Get("Content-Type"), err)
+	}
+	if r.Value.Content[mediaType] == nil {
+		return fmt.Errorf("there is no media type %s", mediaType)
+	}
+	if !strings.HasSuffix(mediaType, "json") {
+		return nil // bytes
+	}
+	s, err := c.schema(path, method, status, mediaType)
+	if err != nil {
+		return err
+	}
+	x, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	return s.Validate(x)
+}
+
+// Knows says whether the document describes a call.
+func (c *Contract) Knows(req *http.Request) bool {
+	_, item := c.find(req.URL.Path, req.Method)
+	return item != nil
 }
 
 func (c *Contract) find(path, method string) (string, *openapi3.PathItem) {

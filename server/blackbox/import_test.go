@@ -1,0 +1,40 @@
+package blackbox
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"software.sslmate.com/src/go-pkcs12"
+)
+
+// importPair takes a key pair in from a file, as the operator does. Its
+// authority is unknown and publishes nothing.
+func (w *world) importPair(t testing.TB, email, username, password string) {
+	t.Helper()
+	silent := &lines{}
+	var err error
+	if silent.authority, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	silent.ca, silent.authority = silent.issue(t, &x509.Certificate{
+		Subject: pkix.Name{CommonName: "Silent CA", Country: []string{"IT"}}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	})
+	leaf, key := silent.issue(t, &x509.Certificate{Subject: pkix.Name{CommonName: "Ida Prova", Country: []string{"IT"}}, KeyUsage: x509.KeyUsageContentCommitment})
+	b, err := pkcs12.Modern.Encode(key, leaf, []*x509.Certificate{silent.ca}, password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, data := range map[string][]byte{"key.p12": b, "password": []byte(password + "\n")} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.nodes[0].run("cert", "import", email, "automatic", filepath.Join(dir, "key.p12"), "--username", username, "--password-file", filepath.Join(dir, "password"), "--json")
+}

@@ -1,0 +1,150 @@
+package blackbox
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Credentials are judged first, then the kind, the state, the security level.
+func testJudgement(t *testing.T, w *world) {
+	g := w.tenant(t)
+	doc := b64(sampleTXT)
+	seal := g.issue("eseal", m{"securityLevel": 2})
+	wrong := func(c certificate) certificate { c.Password = "wrong"; return c }
+	post := func(path string, body m) *answer { t.Helper(); return g.do("POST", path, body) }
+	post("/EU-QES_automatic", wrong(seal).body(doc)).wrong(t, 110) // although the kind is wrong too
+	post("/EU-QES_automatic", seal.body(doc)).wrong(t, 118)        // although the level asks for more
+	post("/EU-QES_otp", g.cert.body(doc, m{"certificateOtp": "000000"})).wrong(t, 118)
+	post("/EU-QES_eseal", g.cert.body(doc)).wrong(t, 118)
+	g.ok(nil, "POST", "/certificates/"+seal.ID+"/suspend", nil)
+	post("/EU-QES_automatic", seal.body(doc)).wrong(t, 118) // although it is suspended
+	post("/EU-QES_eseal", seal.body(doc)).wrong(t, 112)     // although the level asks for more
+	g.ok(nil, "POST", "/certificates/"+seal.ID+"/resume", nil)
+	post("/EU-QES_eseal", seal.body(doc)).refused(t, "the level", 403, 129)
+	g.ok(nil, "POST", "/certificates/"+seal.ID+"/revoke", nil)
+	if a := post("/EU-QES_eseal", seal.body(doc)); a.status != 200 {
+		t.Errorf("revoked: %d with %d", a.status, a.code())
+	}
+	stranger := w.guest(t, w.other)
+	stranger.do("POST", "/EU-QES_automatic", g.cert.body(doc)).wrong(t, 110) // another account's are unknown
+	for range 2 {
+		post("/EU-QES_automatic", m{"inputDocuments": doc, "certificateUsername": "nobody", "certificatePassword": "x"}).wrong(t, 110)
+	}
+}
+
+// One-time passwords: one step either way, each once, as RFC 6238 has them.
+func testOneTimePasswords(t *testing.T, w *world) {
+	g := w.tenant(t)
+	sign := func(c certificate, code any) *answer {
+		t.Helper()
+		return g.do("POST", "/EU-QES_otp", c.body(b64(sampleTXT), m{"certificateOtp": code, "certificateIdOtp": -1}))
+	}
+	done := func(what string, a *answer) {
+		t.Helper()
+		var r record
+		if a.into(t, &r); r.State != "DONE" {
+			t.Errorf("%s: %s", what, r.says())
+		}
+	}
+	c := g.issue("otp", m{})
+	for time.Now().Unix()%30 > 24 { // so that a step does not end in between
+		time.Sleep(200 * time.Millisecond)
+	}
+	sign(c, code(c.Secret, -2)).wrong(t, 116)
+	sign(c, code(c.Secret, 2)).wrong(t, 116)
+	done("the step before", sign(c, code(c.Secret, -1)))
+	done("this step", sign(c, code(c.Secret, 0)))
+	sign(c, code(c.Secret, 0)).wrong(t, 116)
+	done("the next step, with a space", sign(c, code(c.Secret, 1)[:3]+" "+code(c.Secret, 1)[3:]))
+	sign(c, code(c.Secret, -1)).wrong(t, 116)
+	sign(c, "12345").wrong(t, 116)
+	g.no(422, 645, "POST", "/EU-QES_otp", c.body(b64(sampleTXT), m{"certificateIdOtp": "first"}), "certificateIdOtp")
+	own := w.sandboxed(t)
+	r := &record{}
+	if own.ok(r, "POST", "/EU-QES_otp", w.certificates["otp"].body(b64(sampleTXT))); r.State != "DONE" {
+		t.Errorf("the sandbox's own: %s", r.says())
+	}
+}
+
+// Five failures in a row lock a certificate, known or not, whatever they are of.
+func testLocks(t *testing.T, w *world) {
+	g := w.tenant(t)
+	doc := b64(sampleTXT)
+	unknown := certificate{Username: "nobody@example.org", Password: "x", Secret: "AAAAAAAA"}
+	locked := func(what string, a *answer) {
+		t.Helper()
+		a.refused(t, what, 423, 111, "locked")
+		if after, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || after < 800 || after > 900 {
+			t.Errorf("%s: Retry-After %q", what, a.header.Get("Retry-After"))
+		}
+	}
+	post := func(c certificate, more ...m) *answer { return g.do("POST", "/EU-QES_"+c.Kind, c.body(doc, more...)) }
+
+	// Four failures and a success, and the count begins anew.
+	url, release := w.web.hold("/locks.txt", sampleTXT)
+	waiting := g.submit(g.body(url, options(m{"asyncDocumentsValidation": true})))
+	for range 4 {
+		post(g.cert, m{"certificatePassword": "wrong"}).wrong(t, 110)
+	}
+	var r record
+	if post(g.cert).into(t, &r); r.State != "DONE" {
+		t.Errorf("%s", r.says())
+	}
+	for range 5 {
+		post(g.cert, m{"certificatePassword": "wrong"}).wrong(t, 110)
+	}
+	var before, after []record
+	g.ok(&before, "GET", "/signatures", nil)
+	locked("the right password", post(g.cert))
+	locked("asynchronously", post(g.cert, options(m{"asyncSignature": true})))
+	g.ok(&after, "GET", "/signatures", nil)
+	if len(after) != len(before) {
+		t.Error("a call on a locked certificate leaves a record")
+	}
+	release()
+	if r := g.wait(waiting.ID); r.number() != 111 { // found later, in a job
+		t.Errorf("%s", r.says())
+	}
+	w.nodes[0].run("cert", "unlock", g.cert.Username)
+	if post(g.cert).into(t, &r); r.State != "DONE" {
+		t.Errorf("unlocked: %s", r.says())
+	}
+
+	// Wrong and used one-time passwords count.
+	c := g.issue("otp", m{})
+	for time.Now().Unix()%30 > 24 {
+		time.Sleep(200 * time.Millisecond)
+	}
+	if post(c).into(t, &r); r.State != "DONE" {
+		t.Errorf("%s", r.says())
+	}
+	for i := range 5 {
+		switch i % 3 {
+		case 0:
+			post(c).wrong(t, 116) // used
+		case 1:
+			post(c, m{"certificateOtp": "000"}).wrong(t, 116)
+		case 2:
+			post(c, m{"certificatePassword": "wrong"}).wrong(t, 110)
+		}
+	}
+	locked("otp", post(c, m{"certificateOtp": code(c.Secret, 1)}))
+
+	// A username that nobody has, on every endpoint.
+	unknown.Kind = "eseal"
+	for range 5 {
+		post(unknown).wrong(t, 110)
+	}
+	for _, kind := range kinds {
+		unknown.Kind = kind
+		locked("unknown, "+kind, post(unknown))
+	}
+	var d detail
+	if g.ok(&d, "GET", "/certificates/"+c.ID, nil); d.State != "DONE" {
+		t.Errorf("locked is no state of a certificate: %s", d.State)
+	}
+	g.no(404, 140, "GET", "/certificates/"+store.NewID(), nil)
+}
