@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"mime"
 	"net/http"
+	"slices"
 	"time"
 
 	"rogito.dev/rogito/internal/limits"
@@ -29,7 +30,8 @@ type Server struct {
 // Client obtains tokens. It implements [rogito.dev/rogito/ades.Stamper]. The
 // zero value asks nobody.
 type Client struct {
-	// Servers are asked in order until one answers with a good token.
+	// Servers are asked in order until one gives a good token; those with an
+	// accident of transport are asked again in the next round.
 	Servers []Server
 	// HTTP is used for the requests; nil means one without redirects.
 	HTTP *http.Client
@@ -38,7 +40,7 @@ type Client struct {
 	// Retries is how often each server is asked again after an accident of
 	// transport; zero means not again.
 	Retries int
-	// Pause before asking again, doubled each time; zero means 200 ms.
+	// Pause before the next round, doubled each time; zero means 200 ms.
 	Pause time.Duration
 	// Skew is how far the token's time may lie from the local clock; zero means
 	// that it is not compared.
@@ -53,41 +55,50 @@ type Client struct {
 // Stamp obtains a token over a digest, from the first server that gives a good
 // one. The error names what each of them did.
 func (c *Client) Stamp(ctx context.Context, hash crypto.Hash, digest []byte) ([]byte, error) {
-	var errs []error
-	for _, s := range c.Servers {
-		token, err := c.ask(ctx, s, hash, digest)
-		if err == nil {
-			return token, nil
-		}
-		errs = append(errs, fmt.Errorf("%s: %w", s.URL, err))
-		if ctx.Err() != nil {
-			break
-		}
-	}
-	if len(errs) == 0 {
+	if len(c.Servers) == 0 {
 		return nil, errors.New("tsp: no time-stamping authority")
 	}
-	return nil, fmt.Errorf("tsp: %w", errors.Join(errs...))
-}
-
-// ask asks one server, again after accidents of transport.
-func (c *Client) ask(ctx context.Context, s Server, hash crypto.Hash, digest []byte) ([]byte, error) {
 	pause := c.Pause
 	if pause == 0 {
 		pause = 200 * time.Millisecond
 	}
-	for try := 0; ; try++ {
-		token, again, err := c.once(ctx, s, hash, digest)
-		if err == nil || !again || try >= c.Retries {
-			return token, err
+	errs := make([]error, len(c.Servers))
+	left := slices.Clone(c.Servers)
+	for round := 0; ; round++ {
+		token := c.round(ctx, left, errs, hash, digest)
+		if token != nil {
+			return token, nil
+		}
+		if round == c.Retries || !slices.ContainsFunc(left, func(s Server) bool { return s.URL != "" }) {
+			break
 		}
 		select {
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, fmt.Errorf("tsp: %w", errors.Join(append(errs, ctx.Err())...))
 		case <-time.After(pause):
 			pause *= 2
 		}
 	}
+	return nil, fmt.Errorf("tsp: %w", errors.Join(errs...))
+}
+
+// round asks each server that is left once; one that would say the same again
+// is left out of the next round.
+func (c *Client) round(ctx context.Context, left []Server, errs []error, hash crypto.Hash, digest []byte) []byte {
+	for i, s := range left {
+		if s.URL == "" || ctx.Err() != nil {
+			continue
+		}
+		token, again, err := c.once(ctx, s, hash, digest)
+		if err == nil {
+			return token
+		}
+		errs[i] = fmt.Errorf("%s: %w", s.URL, err)
+		if !again {
+			left[i] = Server{}
+		}
+	}
+	return nil
 }
 
 func (c *Client) once(ctx context.Context, s Server, hash crypto.Hash, digest []byte) (token []byte, again bool, err error) {

@@ -82,12 +82,15 @@ func TestFailover(t *testing.T) {
 	if _, err := c.Stamp(context.Background(), crypto.SHA256, digest(crypto.SHA256, "x")); err != nil {
 		t.Fatal(err)
 	}
-	if asked["busy"] != 3 || asked["gone"] != 1 {
-		t.Errorf("asked %v", asked)
+	if asked["busy"] != 1 || asked["gone"] != 1 {
+		t.Errorf("asked %v before the one that answers", asked)
 	}
 	c.Servers = c.Servers[:2]
-	if _, err := c.Stamp(context.Background(), crypto.SHA256, digest(crypto.SHA256, "x")); err == nil || !strings.Contains(err.Error(), "404") {
+	if _, err := c.Stamp(context.Background(), crypto.SHA256, digest(crypto.SHA256, "x")); err == nil || !strings.Contains(err.Error(), "404") || !strings.Contains(err.Error(), "503") {
 		t.Errorf("error %v", err)
+	}
+	if asked["busy"] != 4 || asked["gone"] != 2 {
+		t.Errorf("asked %v: three times after an accident, once after a refusal", asked)
 	}
 	if _, err := (&tsp.Client{}).Stamp(context.Background(), crypto.SHA256, nil); err == nil {
 		t.Error("nobody answered")
