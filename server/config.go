@@ -112,7 +112,7 @@ type OMIConfig struct {
 // SigningConfig is about signatures and the certificates they are made with.
 type SigningConfig struct {
 	AllowSHA1    bool              `yaml:"allow_sha1" doc:"let clients ask for SHA1"`
-	TimestampURL string            `yaml:"timestamp_url" doc:"time-stamp authority; empty: the embedded one"`
+	TimestampURL string            `yaml:"timestamp_url" doc:"time-stamp authority, or several with commas between them, asked in turn; empty: the embedded one"`
 	LockFailures int               `yaml:"lock_failures" doc:"wrong passwords in a row that lock a certificate"`
 	LockTime     time.Duration     `yaml:"lock_time" doc:"how long it stays locked"`
 	Levels       map[int][]string  `yaml:"levels" doc:"what each security level asks for: password, address, client-certificate, otp, approval"`

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"rogito.dev/rogito"
@@ -170,12 +171,16 @@ func (s *Server) gatherer() *trust.Gatherer {
 	}}
 }
 
-// stamper is the configured time-stamp authority, or the embedded one.
+// stamper is the configured time-stamp authorities, or the embedded one.
 func (s *Server) stamper() ades.Stamper {
 	if s.cfg.Signing.TimestampURL == "" {
 		return s.wing.authority.Stamper()
 	}
-	return signing.NewStamper(s.wing.guard.Client(5*time.Second), tsp.Server{URL: s.cfg.Signing.TimestampURL})
+	var servers []tsp.Server
+	for _, u := range strings.FieldsFunc(s.cfg.Signing.TimestampURL, func(r rune) bool { return r == ',' || r == ' ' }) {
+		servers = append(servers, tsp.Server{URL: u})
+	}
+	return signing.NewStamper(s.wing.guard.Client(5*time.Second), servers...)
 }
 
 // registerSigning adds the operations of the signature wing.
