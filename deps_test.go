@@ -20,6 +20,7 @@ const dependencies = `
 ades
 internal/oid
 internal/limits
+internal/corpus             ades
 internal/geo                internal/limits
 internal/pkix               ades internal/limits internal/oid
 internal/xmldom             ades internal/limits
@@ -168,6 +169,19 @@ func TestPureRoomsStayPure(t *testing.T) {
 		for _, bad := range impure {
 			if file, ok := found[pkg][bad]; ok {
 				t.Errorf("%s: %s imports %s", file, pkg, bad)
+			}
+		}
+	}
+}
+
+// testRooms serve tests and are linked into nothing else.
+var testRooms = []string{"internal/corpus", "internal/hsm/hsmtest", "server/internal/store/storetest", "server/internal/api/apitest"}
+
+func TestTestRoomsStayInTests(t *testing.T) {
+	for pkg, deps := range imports(t) {
+		for _, room := range testRooms {
+			if file, ok := deps[module+"/"+room]; ok {
+				t.Errorf("%s: %s imports %s, which is for tests", file, pkg, room)
 			}
 		}
 	}

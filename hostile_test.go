@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,6 +11,7 @@ import (
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/corpus"
 )
 
 // TestHostile: no input takes more than 10 seconds or 512 MB, and each gives a
@@ -71,16 +70,7 @@ func FuzzVerify(f *testing.F) {
 	for _, format := range formats {
 		f.Add(s.sign(format, "p256", ades.LevelB, 0))
 	}
-	dir := os.Getenv("ROGITO_SHARED")
-	if dir == "" {
-		dir = filepath.Join("..", "shared")
-	}
-	small, _ := filepath.Glob(filepath.Join(dir, "corpus", "attacks", "malformed", "*"))
-	for _, path := range small {
-		if b, err := os.ReadFile(path); err == nil && len(b) < 8<<10 {
-			f.Add(b)
-		}
-	}
+	corpus.Seeds(f, 8<<10, "attacks", "malformed", "*")
 	v := s.verifier(false)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := v.Verify(context.Background(), bytes.NewReader(b), rogito.Verification{Recursive: true})

@@ -3,13 +3,12 @@ package cades_test
 import (
 	"bytes"
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/corpus"
 )
 
 func FuzzRead(f *testing.F) {
@@ -24,13 +23,7 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(finished(f, a, c, a.Signing(at)))
-	if files, err := filepath.Glob(filepath.Join("..", "..", "shared", "corpus", "files", "cades", "*")); err == nil {
-		for _, name := range files {
-			if seed, err := os.ReadFile(name); err == nil && len(seed) < 32<<10 {
-				f.Add(seed)
-			}
-		}
-	}
+	corpus.Seeds(f, 32<<10, "files", "cades", "*")
 	f.Fuzz(func(_ *testing.T, in []byte) {
 		doc, err := cades.Read(context.Background(), bytes.NewReader(in), ades.Reading{})
 		if err != nil {

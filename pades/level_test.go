@@ -3,12 +3,11 @@ package pades
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"path/filepath"
 	"testing"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/corpus"
 )
 
 // withRevocation is a rough answer to whether the file carries what its chains
@@ -20,41 +19,24 @@ func withRevocation(doc *ades.Document) func(...[]byte) bool {
 // TestCorpusLevels compares the levels with those of DSS, which knows no anchor
 // and says T where we may say LT.
 func TestCorpusLevels(t *testing.T) {
-	dir := corpus(t)
-	type verdict struct {
-		ID         string `json:"id"`
-		Signatures []struct {
-			Level string `json:"level"`
-		} `json:"signatures"`
-	}
-	theirs := make(map[string][]string)
-	eachLine(t, filepath.Join(dir, "dss.jsonl"), func(line []byte) {
-		var v verdict
-		if err := json.Unmarshal(line, &v); err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range v.Signatures {
-			theirs[v.ID] = append(theirs[v.ID], s.Level)
-		}
-	})
-	same, all := 0, 0
-	for _, c := range pdfCases(t, filepath.Join(dir, "manifest.jsonl")) {
-		doc, err := c.read(t, dir)
-		if err != nil || len(doc.Signatures) != len(theirs[c.ID]) {
+	dss := corpus.DSS(t)
+	all := 0
+	for _, c := range pdfs(corpus.Manifest(t)) {
+		doc, err := readCase(t, c)
+		theirs := dss[c.ID].Signatures
+		if err != nil || len(doc.Signatures) != len(theirs) {
 			continue
 		}
 		for i, s := range doc.Signatures {
 			all++
-			got, want := Level(s, doc, withRevocation(doc)), theirs[c.ID][i]
-			if got == want || beyond(got, want) {
-				same++
-				continue
+			got, want := Level(s, doc, withRevocation(doc)), theirs[i].Level
+			if got != want && !beyond(got, want) {
+				t.Errorf("%s[%d]: %s, DSS %s", c.ID, i, got, want)
 			}
-			t.Logf("%s[%d]: %s, DSS %s", c.ID, i, got, want)
 		}
 	}
-	if same*100 < all*97 {
-		t.Errorf("%d of %d levels agree", same, all)
+	if all < 80 {
+		t.Errorf("only %d signatures", all)
 	}
 }
 

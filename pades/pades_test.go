@@ -16,6 +16,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/corpus"
 	"rogito.dev/rogito/internal/pdf"
 )
 
@@ -63,7 +64,7 @@ func intact(t testing.TB, facts *ades.Document, signatures int) {
 	}
 	for _, s := range facts.Signatures {
 		if s.Intact() != ades.Yes || len(s.Problems) > 0 {
-			t.Errorf("%s: %v", s.Path, describe(facts, nil))
+			t.Errorf("%s: %v", s.Path, corpus.Describe(facts, nil))
 		}
 		for _, c := range s.PDF.Changes {
 			if !c.Permitted {
@@ -319,7 +320,7 @@ func TestRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s := readAll(t, out.Bytes(), "").Signatures[0]; s.Intact() != ades.Yes {
-			t.Error(describe(readAll(t, out.Bytes(), ""), nil))
+			t.Error(corpus.Describe(readAll(t, out.Bytes(), ""), nil))
 		}
 	}
 }

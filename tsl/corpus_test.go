@@ -1,37 +1,17 @@
 package tsl
 
 import (
-	"bufio"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/internal/corpus"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-func corpus(t testing.TB) string {
-	t.Helper()
-	root := os.Getenv("ROGITO_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "shared")
-	}
-	dir := filepath.Join(root, "corpus", "tl")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("SKIPPED: the trusted lists are not there: %v", err)
-	}
-	return dir
-}
-
 func readList(t testing.TB, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(corpus(t), name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return corpus.Read(t, "tl", name)
 }
 
 // ownSigners are the certificates that a list's signature carries: good
@@ -49,25 +29,17 @@ func ownSigners(t testing.TB, l *List) []*pkix.Certificate {
 }
 
 func TestCorpusLists(t *testing.T) {
-	f, err := os.Open(filepath.Join(corpus(t), "manifest.jsonl"))
-	if err != nil {
-		t.Fatal(err)
+	type facts struct {
+		File, Version, Sequence, Type, Territory string
+		Issued                                   time.Time
+		NextUpdate                               time.Time `json:"next_update"`
+		Parses                                   bool
+		Pointers, Providers, Services, Granted   int
+		History                                  int    `json:"history_instances"`
+		Intact                                   []bool `json:"signatures_intact"`
 	}
-	defer f.Close()
 	n := 0
-	for sc := bufio.NewScanner(f); sc.Scan(); {
-		var m struct {
-			File, Version, Sequence, Type, Territory string
-			Issued                                   time.Time
-			NextUpdate                               time.Time `json:"next_update"`
-			Parses                                   bool
-			Pointers, Providers, Services, Granted   int
-			History                                  int    `json:"history_instances"`
-			Intact                                   []bool `json:"signatures_intact"`
-		}
-		if err := json.Unmarshal(sc.Bytes(), &m); err != nil {
-			t.Fatal(err)
-		}
+	for _, m := range corpus.Lines[facts](t, "tl", "manifest.jsonl") {
 		n++
 		l, err := Parse(readList(t, m.File))
 		if !m.Parses {

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"rogito.dev/rogito/internal/corpus"
 )
 
 var (
@@ -60,7 +62,7 @@ func certificatesIn(b []byte, found map[[32]byte][]byte, zips bool) {
 
 func corpusCertificates(t testing.TB) map[[32]byte][]byte {
 	found := map[[32]byte][]byte{}
-	err := filepath.WalkDir(shared(t, "corpus"), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(corpus.Path(t), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

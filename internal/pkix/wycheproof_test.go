@@ -8,21 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// shared finds the given data, which is not part of the module.
-func shared(t testing.TB, parts ...string) string {
-	t.Helper()
-	root := os.Getenv("ROGITO_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared")
-	}
-	path := filepath.Join(append([]string{root}, parts...)...)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("SKIPPED: given data is not there: %v", err)
-	}
-	return path
-}
+	"rogito.dev/rogito/internal/corpus"
+)
 
 type wycheproof struct {
 	Algorithm  string
@@ -46,7 +34,7 @@ type wycheproof struct {
 // it is a matter of encoding (MissingNull, as crypto/rsa), free when it is a
 // matter of policy (weak hash or short key), which is not arithmetic.
 func TestCorpusWycheproof(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(shared(t, "corpus", "pki", "wycheproof"), "*.json"))
+	files, _ := filepath.Glob(filepath.Join(corpus.Path(t, "pki", "wycheproof"), "*.json"))
 	if len(files) == 0 {
 		t.Fatal("no vectors")
 	}

@@ -1,29 +1,12 @@
 package revision
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"rogito.dev/rogito/internal/corpus"
 	"rogito.dev/rogito/internal/pdf"
 )
-
-func corpus(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("ROGITO_SHARED")
-	if dir == "" {
-		dir = "../../../shared"
-	}
-	dir = filepath.Join(dir, "corpus")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("SKIPPED: the corpus is not here; set ROGITO_SHARED")
-	}
-	return dir
-}
 
 // signedRevisions are the revisions that signatures close, with the strongest
 // certification found.
@@ -62,33 +45,12 @@ func signedRevisions(d *pdf.Document) (closed []int, docMDP int) {
 // TestAttacksAreNamed: an attack that works by changing the file after signing
 // must leave a change that is not permitted, and a harmless counterpart none.
 func TestAttacksAreNamed(t *testing.T) {
-	dir := corpus(t)
-	b, err := os.ReadFile(filepath.Join(dir, "attacks", "manifest.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(bytes.NewReader(b))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var a struct {
-			ID, File string
-			Control  bool
-			Expect   struct {
-				Valid *bool `json:"may_be_reported_valid"`
-			}
-		}
-		if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
-			t.Fatal(err)
-		}
+	for _, a := range corpus.Attacks(t) {
 		if !strings.HasPrefix(a.ID, "att-pdf") {
 			continue
 		}
 		t.Run(a.ID, func(t *testing.T) {
-			raw, err := os.ReadFile(filepath.Join(dir, a.File))
-			if err != nil {
-				t.Fatal(err)
-			}
-			d, err := pdf.Open(bytes.NewReader(raw), pdf.Options{})
+			d, err := pdf.Open(a.Source(t), pdf.Options{})
 			if err != nil && !a.Control {
 				return // refused, so never taken for valid
 			}
@@ -109,8 +71,7 @@ func TestAttacksAreNamed(t *testing.T) {
 					}
 				}
 			}
-			forged := a.Expect.Valid != nil && !*a.Expect.Valid
-			if forged && updated && bad == 0 {
+			if a.Refused() && updated && bad == 0 {
 				t.Errorf("signed at %v of %d revisions, and every change is permitted", closed, len(d.Revisions()))
 			}
 			if a.Control && bad > 0 {

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"rogito.dev/rogito/internal/corpus"
 )
 
 func parse(t testing.TB, s string) *Document {
@@ -242,24 +242,8 @@ func TestSelectBudget(t *testing.T) {
 	}
 }
 
-func shared(t testing.TB, elem ...string) string {
-	t.Helper()
-	root := os.Getenv("ROGITO_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared")
-	}
-	path := filepath.Join(append([]string{root}, elem...)...)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("SKIPPED: given data not found: %v", err)
-	}
-	return path
-}
-
 func BenchmarkParse(b *testing.B) {
-	data, err := os.ReadFile(shared(b, "corpus", "tl", "cache-IT.xml"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	data := corpus.Read(b, "tl", "cache-IT.xml")
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {

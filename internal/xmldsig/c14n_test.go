@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"rogito.dev/rogito/internal/corpus"
 	"rogito.dev/rogito/internal/xmldom"
 )
 
@@ -63,23 +64,9 @@ func TestCanonicalizeAsXmllint(t *testing.T) {
 	}
 }
 
-// shared finds the given data beside the module.
-func shared(t testing.TB, elem ...string) string {
-	t.Helper()
-	root := os.Getenv("ROGITO_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared")
-	}
-	path := filepath.Join(append([]string{root}, elem...)...)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("SKIPPED: given data not found: %v", err)
-	}
-	return path
-}
-
 func TestCanonicalizeCorpusAsXmllint(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(shared(t, "corpus", "files"), "*", "*.xml"))
-	lists, _ := filepath.Glob(filepath.Join(shared(t, "corpus", "tl"), "*.xml"))
+	files, _ := filepath.Glob(filepath.Join(corpus.Path(t, "files"), "*", "*.xml"))
+	lists, _ := filepath.Glob(filepath.Join(corpus.Path(t, "tl"), "*.xml"))
 	same := 0
 	for _, f := range append(files, lists...) {
 		b, err := os.ReadFile(f)
@@ -163,10 +150,7 @@ func TestJoinURI(t *testing.T) {
 }
 
 func BenchmarkCanonicalize(b *testing.B) {
-	data, err := os.ReadFile(shared(b, "corpus", "tl", "cache-IT.xml"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	data := corpus.Read(b, "tl", "cache-IT.xml")
 	d, err := xmldom.Parse(data, xmldom.Limits{})
 	if err != nil {
 		b.Fatal(err)

@@ -1,14 +1,12 @@
 package xmldsig
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"rogito.dev/rogito/internal/corpus"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 )
@@ -30,27 +28,13 @@ func listCerts(t testing.TB, d *xmldom.Document) []*pkix.Certificate {
 }
 
 func TestVerifyEnvelopedTrustedLists(t *testing.T) {
-	f, err := os.Open(shared(t, "corpus", "tl", "manifest.jsonl"))
-	if err != nil {
-		t.Fatal(err)
+	type list struct {
+		File   string
+		Intact []bool `json:"signatures_intact"`
 	}
-	defer f.Close()
-	sc := bufio.NewScanner(f)
-	sc.Buffer(nil, 1<<20)
 	checked := 0
-	for sc.Scan() {
-		var m struct {
-			File   string
-			Intact []bool `json:"signatures_intact"`
-		}
-		if err := json.Unmarshal(sc.Bytes(), &m); err != nil {
-			t.Fatal(err)
-		}
-		b, err := os.ReadFile(shared(t, "corpus", "tl", m.File))
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := xmldom.Parse(b, xmldom.Limits{})
+	for _, m := range corpus.Lines[list](t, "tl", "manifest.jsonl") {
+		d, err := xmldom.Parse(corpus.Read(t, "tl", m.File), xmldom.Limits{})
 		if err != nil {
 			if len(m.Intact) > 0 && m.Intact[0] {
 				t.Errorf("%s: %v", m.File, err)
@@ -70,10 +54,7 @@ func TestVerifyEnvelopedTrustedLists(t *testing.T) {
 }
 
 func BenchmarkItalianList(b *testing.B) {
-	data, err := os.ReadFile(shared(b, "corpus", "tl", "cache-IT.xml"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	data := corpus.Read(b, "tl", "cache-IT.xml")
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -143,13 +124,7 @@ func TestTransformsRefused(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`<ds:Signature xmlns:ds="http://www.w3.org/2000/09/xmldsig#"><ds:SignedInfo/><ds:SignatureValue/></ds:Signature>`))
-	if files, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "corpus", "files", "xmldsig", "*.xml")); len(files) > 0 {
-		for _, name := range files[:min(4, len(files))] {
-			if b, err := os.ReadFile(name); err == nil {
-				f.Add(b)
-			}
-		}
-	}
+	corpus.Seeds(f, 16<<10, "files", "xmldsig", "*.xml")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d, err := xmldom.Parse(b, xmldom.Limits{})
 		if err != nil {
