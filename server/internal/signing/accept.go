@@ -26,15 +26,16 @@ func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Recor
 		return nil, err
 	}
 	r.CertificateID = cert.ID
-	if r.secret, err = s.seal(secretPurpose, req.secrets()); err != nil {
-		return nil, err
-	}
 	if s.enroll.Levels().Needs(cert.Level, enroll.NeedApproval) {
 		r.Approval, r.ApprovalUntil = approvalWaiting, r.CreatedAt.Add(s.config.ApprovalTime)
 	}
 	run := &run{Service: s, record: r, cert: cert, judged: cred, secrets: req.secrets()}
 	defer run.close()
 	if err := run.takeInputs(ctx, req); err != nil {
+		return nil, err
+	}
+	run.secrets.Inputs = boundTo(r)
+	if r.secret, err = s.seal(secretPurpose, run.secrets); err != nil {
 		return nil, err
 	}
 	if req.Options.AsyncValidation {

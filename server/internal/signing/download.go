@@ -48,6 +48,9 @@ func (s *Service) Open(ctx context.Context, from Caller, id, which string) (*Dow
 	if err != nil {
 		return nil, fmt.Errorf("signing: open document: %w", err)
 	}
+	if err := f.holds(b); err != nil {
+		return nil, err
+	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
 		return s.audit.Append(ctx, tx, audit.Event{
 			Account: r.AccountID, Record: r.ID, Kind: "download", Log: fmt.Sprintf("%s downloaded from %s", which, from.Address),

@@ -160,6 +160,9 @@ func (x *run) open(ctx context.Context, f *File) (ades.Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("signing: open document: %w", err)
 	}
+	if err := f.holds(b); err != nil {
+		return nil, err
+	}
 	x.closers = append(x.closers, b)
 	return b, nil
 }

@@ -75,6 +75,7 @@ type Secrets struct {
 	Password           string `json:"password"`
 	EncryptionPassword string `json:"encryptionPassword,omitempty"`
 	TimestampPassword  string `json:"timestampPassword,omitempty"`
+	Inputs             string `json:"inputs,omitempty"` // the documents that they were given for
 }
 
 const (

@@ -245,6 +245,9 @@ func (x *run) proceed(ctx context.Context) error {
 		return err
 	}
 	x.cert = cert
+	if err := x.checkBound(); err != nil {
+		return err
+	}
 	if err := x.load(ctx); err != nil {
 		return err
 	}
