@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/corpus"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/policy"
 	"rogito.dev/rogito/report"
@@ -43,7 +44,7 @@ var limboExceptions = map[string]string{
 // (webpki) are left out.
 func TestCorpusLimbo(t *testing.T) {
 	var set struct{ Testcases []limboCase }
-	if err := json.Unmarshal(read(t, filepath.Join(shared(t, "corpus", "pki", "x509-limbo"), "limbo.json")), &set); err != nil {
+	if err := json.Unmarshal(read(t, filepath.Join(corpus.Path(t, "pki", "x509-limbo"), "limbo.json")), &set); err != nil {
 		t.Fatal(err)
 	}
 	agree, n := 0, 0

@@ -10,24 +10,11 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/corpus"
 	"rogito.dev/rogito/policy"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/trust"
 )
-
-// shared finds the given data, which is not part of the module.
-func shared(t testing.TB, parts ...string) string {
-	t.Helper()
-	root := os.Getenv("ROGITO_SHARED")
-	if root == "" {
-		root = filepath.Join("..", "..", "shared")
-	}
-	path := filepath.Join(append([]string{root}, parts...)...)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("SKIPPED: given data is not there: %v", err)
-	}
-	return path
-}
 
 func read(t testing.TB, path string) []byte {
 	t.Helper()
@@ -62,7 +49,7 @@ var pkitsExceptions = map[string]string{
 }
 
 func TestCorpusPKITS(t *testing.T) {
-	dir := shared(t, "corpus", "pki", "pkits")
+	dir := corpus.Path(t, "pki", "pkits")
 	f, err := os.Open(filepath.Join(dir, "cases.jsonl"))
 	if err != nil {
 		t.Fatal(err)
