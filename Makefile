@@ -53,7 +53,7 @@ soak: ## long faults: kill -9 under load, fifty rounds and more
 	ROGITO_TEST_SOAK=1 go test -timeout 120m -v -run 'Soak|Kill' ./server/...
 
 interop: ## other implementations read ours, we read theirs
-	.ci/need qpdf pdfsig xmlsec1 openssl gs soffice
+	.ci/need qpdf pdfsig xmlsec1 xmllint openssl gs soffice
 	ROGITO_INTEROP=1 ROGITO_INTEROP_TABLE=$(CURDIR)/docs/interop.md go test -count=1 -timeout 30m -v ./test/interop/...
 
 corpus: ## verdicts over the given corpus (../shared or ROGITO_SHARED)

@@ -130,3 +130,63 @@ func wire(t *testing.T, r *Report, plain bool) []byte {
 	}
 	return b
 }
+
+// TestETSIReferences: a report names objects that are in it, once each, and a
+// document without signatures has a report all the same, as the schema asks.
+func TestETSIReferences(t *testing.T) {
+	r := sample(Indeterminate, TryLater)
+	c := r.Conclusions.Signatures[0]
+	stamp := &ades.Timestamp{ID: ades.FactID([]byte("token")), Kind: ades.SignatureTimestamp, Time: at, Token: []byte("token"), Covers: []string{c.ID, c.Path[0], "gone"}}
+	c.Timestamps = []*Conclusion{{ID: stamp.ID, Indication: Passed, Timestamp: stamp}, {ID: stamp.ID, Indication: Passed, Timestamp: stamp}}
+	c.Proven, c.RevokedAt = true, at
+	c.Path = append(c.Path, "gone")
+	r.Facts.Revocations = map[string][]*Revocation{c.Path[0]: {{ID: ades.FactID([]byte("list")), Kind: "crl", Status: "revoked", Reason: 1}}}
+	r.Conclusions.Signatures = append(r.Conclusions.Signatures, c) // one id, twice
+	ids, refs := etsiIDs(t, r)
+	if len(ids) != 5 { // two signatures, a certificate, a list, a token
+		t.Errorf("ids %v", ids)
+	}
+	for id := range refs {
+		if ids[id] == 0 {
+			t.Errorf("%s is not in the report", id)
+		}
+	}
+	for id, n := range ids {
+		if n > 1 {
+			t.Errorf("%s is there %d times", id, n)
+		}
+	}
+	var b bytes.Buffer
+	empty := &Report{Facts: new(Facts), Conclusions: &Conclusions{Indication: Indeterminate}}
+	if err := empty.WriteETSI(&b); err != nil || !strings.Contains(b.String(), "mainindication:indeterminate") {
+		t.Errorf("no report on nothing: %v", err)
+	}
+}
+
+// etsiIDs counts the ids of a report, and what refers to them.
+func etsiIDs(t *testing.T, r *Report) (ids, refs map[string]int) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := r.WriteETSI(&b); err != nil {
+		t.Fatal(err)
+	}
+	ids, refs = map[string]int{}, map[string]int{}
+	for d := xml.NewDecoder(&b); ; {
+		tok, err := d.Token()
+		if err == io.EOF {
+			return ids, refs
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		start, _ := tok.(xml.StartElement)
+		for _, a := range start.Attr {
+			switch a.Name.Local {
+			case "id":
+				ids[a.Value]++
+			case "VOReference":
+				refs[a.Value]++
+			}
+		}
+	}
+}
