@@ -268,7 +268,7 @@ func TestKillNineUnderLoad(t *testing.T) {
 		p.kill()
 		intents, signatures := p.account(database)
 		t.Logf("%d rounds, %d acknowledged, %d signed, %d intents, audit verified %d times", rounds, len(all), signatures, intents, rounds+1)
-		if intents < signatures || signatures < len(all) {
+		if intents < signatures || signatures < len(all) || len(all) < rounds {
 			t.Errorf("%d intents, %d signatures, %d acknowledged", intents, signatures, len(all))
 		}
 	})
@@ -279,6 +279,7 @@ func TestKillNineUnderLoad(t *testing.T) {
 func (p *program) loadUntilKilled() (ids []string) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
+	first := make(chan struct{})
 	for i := range 6 {
 		wg.Go(func() {
 			for {
@@ -288,9 +289,16 @@ func (p *program) loadUntilKilled() (ids []string) {
 				}
 				mu.Lock()
 				ids = append(ids, r.ID)
+				if len(ids) == 1 {
+					close(first)
+				}
 				mu.Unlock()
 			}
 		})
+	}
+	select { // the first call opens the key, which takes its time
+	case <-first:
+	case <-time.After(10 * time.Second):
 	}
 	time.Sleep(time.Duration(1+rand.IntN(400)) * time.Millisecond)
 	p.kill()
