@@ -29,7 +29,11 @@ func (s *Store) Authenticate(ctx context.Context, account, username, password st
 		return cred, s.checkHeld(ctx, cred)
 	}
 	final := cred == nil || cred.Kind != OTP
-	err = s.attempt(ctx, lockID(account, username), final, func() error {
+	who := holder{account: account, username: username}
+	if cred != nil {
+		who.certificate = cred.ID
+	}
+	err = s.attempt(ctx, who, final, func() error {
 		if cred == nil {
 			if err := s.vault.Pretend(ctx, password); err != nil {
 				return err
@@ -81,7 +85,7 @@ func (s *Store) CheckLock(ctx context.Context, c *Credential) error {
 // VerifyOTP judges a one-time password and uses it up: each code is good once,
 // in parallel too. A wrong or used one is ErrOTP and counts as a failure.
 func (s *Store) VerifyOTP(ctx context.Context, c *Credential, code string) error {
-	return s.attempt(ctx, lockID(c.AccountID, c.Username), true, func() error {
+	return s.attempt(ctx, c.holder(), true, func() error {
 		secret, err := s.TOTPSecret(c)
 		if err != nil {
 			return err
@@ -116,7 +120,8 @@ func (s *Store) useStep(ctx context.Context, id string, step int64) error {
 // nothing. Attempts on one credential wait for one another. final says that
 // success clears the failures in a row; otherwise it only takes back its own,
 // so that a known password does not hide guesses at the one-time password.
-func (s *Store) attempt(ctx context.Context, id string, final bool, judge func() error) error {
+func (s *Store) attempt(ctx context.Context, who holder, final bool, judge func() error) error {
+	id := who.lock()
 	leave, err := s.gates.enter(ctx, id)
 	if err != nil {
 		return err
@@ -128,7 +133,7 @@ func (s *Store) attempt(ctx context.Context, id string, final bool, judge func()
 	verdict := judge()
 	ctx = context.WithoutCancel(ctx) // a caller that hangs up does not escape the count
 	if errors.Is(verdict, ErrPassword) || errors.Is(verdict, ErrOTP) {
-		if err := s.settleFailure(ctx, id); err != nil {
+		if err := s.settleFailure(ctx, who); err != nil {
 			return err
 		}
 		return verdict
@@ -170,14 +175,19 @@ func (s *Store) reserve(ctx context.Context, id string) error {
 	return s.locked(l, now)
 }
 
-func (s *Store) settleFailure(ctx context.Context, id string) error {
+// settleFailure locks after too many; the lock and the word of it are written
+// together.
+func (s *Store) settleFailure(ctx context.Context, who holder) error {
 	until := store.Millis(s.config.Now().Add(s.config.LockFor))
 	return s.db.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(ctx, `update credential_locks set
+		n, err := tx.Exec(ctx, `update credential_locks set
 				locked_until = case when failures >= $2 then $3 else locked_until end,
 				hard = case when day_failures >= $4 then 1 else hard end
-			where id = $1`, id, s.config.LockAfter, until, s.config.DayLimit)
-		return err
+			where id = $1 and (failures >= $2 or day_failures >= $4)`, who.lock(), s.config.LockAfter, until, s.config.DayLimit)
+		if err != nil || n == 0 || s.config.Locked == nil {
+			return err
+		}
+		return s.config.Locked(ctx, tx, who.account, who.certificate)
 	})
 }
 
@@ -237,7 +247,7 @@ func (s *Store) Unlock(ctx context.Context, account, username string) error {
 // ChangePassword seals the key under a new password. The old one is judged as
 // in any attempt.
 func (s *Store) ChangePassword(ctx context.Context, c *Credential, before, after string) error {
-	return s.attempt(ctx, lockID(c.AccountID, c.Username), c.Kind != OTP, func() error {
+	return s.attempt(ctx, c.holder(), c.Kind != OTP, func() error {
 		sealed, err := s.vault.Reprotect(ctx, c.ID, c.sealed, before, after)
 		if err != nil {
 			return err
@@ -248,6 +258,14 @@ func (s *Store) ChangePassword(ctx context.Context, c *Credential, before, after
 		})
 	})
 }
+
+// holder is whose password or code is judged. A username that does not exist
+// has no certificate.
+type holder struct{ account, username, certificate string }
+
+func (h holder) lock() string { return lockID(h.account, h.username) }
+
+func (c *Credential) holder() holder { return holder{c.AccountID, c.Username, c.ID} }
 
 // lockID names a credential of an account, known or not, without keeping what
 // somebody may have typed into the wrong field.

@@ -32,6 +32,9 @@ type Config struct {
 	LockFor   time.Duration // zero means 15 minutes
 	DayLimit  int           // failures in a day that lock until unlocked; zero means 50
 	Now       func() time.Time
+	// Locked, where set, is told in the transaction that locks a credential;
+	// certificate is empty where the username does not exist.
+	Locked func(ctx context.Context, tx *store.Tx, account, certificate string) error
 }
 
 func (c Config) withDefaults() Config {
