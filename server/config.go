@@ -115,6 +115,7 @@ type SigningConfig struct {
 	TimestampURL string            `yaml:"timestamp_url" doc:"time-stamp authority, or several with commas between them, asked in turn; empty: the embedded one"`
 	LockFailures int               `yaml:"lock_failures" doc:"wrong passwords in a row that lock a certificate"`
 	LockTime     time.Duration     `yaml:"lock_time" doc:"how long it stays locked"`
+	Hold         time.Duration     `yaml:"hold" doc:"how long a key that a password has opened may stay in memory, at most 1m; -1s: not at all"`
 	Levels       map[int][]string  `yaml:"levels" doc:"what each security level asks for: password, address, client-certificate, otp, approval"`
 	Providers    map[string]string `yaml:"providers" doc:"names of certificate providers, each with its kind: local or import"`
 	PKCS11       PKCS11Config      `yaml:"pkcs11"`
@@ -188,7 +189,7 @@ func Defaults() Config {
 		},
 		OMI: OMIConfig{FreePerDay: 1440},
 		Signing: SigningConfig{
-			LockFailures: 5, LockTime: 15 * time.Minute,
+			LockFailures: 5, LockTime: 15 * time.Minute, Hold: time.Minute,
 			Levels: map[int][]string{
 				1: {"password"},
 				2: {"password", "address"},

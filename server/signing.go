@@ -128,9 +128,20 @@ func (s *Server) openKeys() error {
 		w.token = token
 		s.onClose(func() { _ = token.Close() })
 	}
-	vault := keys.NewVault(s.master, keys.VaultConfig{Token: w.token})
-	w.keys = keys.NewStore(s.db, vault, s.master, keys.Config{LockAfter: s.cfg.Signing.LockFailures, LockFor: s.cfg.Signing.LockTime})
+	vault := keys.NewVault(s.master, keys.VaultConfig{Token: w.token, Hold: s.cfg.Signing.Hold})
+	w.keys = keys.NewStore(s.db, vault, s.master, keys.Config{
+		LockAfter: s.cfg.Signing.LockFailures, LockFor: s.cfg.Signing.LockTime, Locked: s.noteLock,
+	})
 	return nil
+}
+
+// noteLock writes down that a certificate was locked after wrong passwords.
+func (s *Server) noteLock(ctx context.Context, tx *store.Tx, account, certificate string) error {
+	e := audit.Event{Account: account, Record: certificate, Kind: "certificate-locked", Log: "locked after wrong passwords or one-time passwords"}
+	if certificate == "" {
+		e.Log = "a certificate that does not exist was guessed at too often"
+	}
+	return s.wing.audit.Append(ctx, tx, e)
 }
 
 func trimLine(s string) string {
