@@ -57,7 +57,7 @@ func (e *postgresEngine) ping(ctx context.Context) error { return e.pool.Ping(ct
 func (e *postgresEngine) close() { e.pool.Close() }
 
 func (e *postgresEngine) enqueue(ctx context.Context, tx *Tx, args river.JobArgs, opts *river.InsertOpts) error {
-	_, err := e.queue.InsertTx(ctx, tx.pgx, args, opts)
+	_, err := e.queue.InsertTx(ctx, tx.Pgx(), args, opts)
 	return err
 }
 
@@ -80,19 +80,23 @@ func (e *postgresEngine) write(ctx context.Context, fn func(*Tx) error) error {
 }
 
 func (e *postgresEngine) writeOnce(ctx context.Context, fn func(*Tx) error) error {
-	ptx, err := e.pool.Begin(ctx)
+	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
 		return postgresError(err)
 	}
-	defer func() { _ = ptx.Rollback(context.WithoutCancel(ctx)) }() // no effect after a commit
-	tx := &Tx{Querier: pgxQuerier{ptx}, engine: e, pgx: ptx}
+	ptx := &postgresTx{conn: conn}
+	defer ptx.end(ctx)
+	tx := &Tx{Querier: ptx, engine: e, postgres: ptx}
 	if err := fn(tx); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	// The outcome of a commit that was cut short would not be known.
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	if err := ptx.Commit(bounded); err != nil {
+	if err := ptx.commit(bounded); err != nil {
 		return postgresError(err)
 	}
 	tx.committed()
@@ -126,7 +130,7 @@ func postgresError(err error) error {
 	return err
 }
 
-// pgxQuerier runs on pgx: the pool, or a transaction.
+// pgxQuerier runs on the pool.
 type pgxQuerier struct {
 	on interface {
 		Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error)

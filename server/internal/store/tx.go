@@ -12,10 +12,10 @@ import (
 // Tx is a transaction, good for the time of the function it was given to.
 type Tx struct {
 	Querier
-	engine engine
-	pgx    pgx.Tx
-	sql    *sql.Tx
-	after  []func()
+	engine   engine
+	postgres *postgresTx // nil on SQLite
+	sql      *sql.Tx     // nil on PostgreSQL
+	after    []func()
 }
 
 // MaxAttempts bounds the attempts of a job whose options do not.
@@ -31,8 +31,39 @@ func (t *Tx) Enqueue(ctx context.Context, args river.JobArgs, opts *river.Insert
 // it is rolled back.
 func (t *Tx) OnCommit(fn func()) { t.after = append(t.after, fn) }
 
+// Later runs a statement whose outcome is not needed at once. On PostgreSQL it
+// travels with those after it, at the latest with the commit; where it fails,
+// so does the transaction.
+func (t *Tx) Later(ctx context.Context, query string, args ...any) error {
+	if t.postgres != nil {
+		t.postgres.later(query, args)
+		return ctx.Err()
+	}
+	_, err := t.Exec(ctx, query, args...)
+	return err
+}
+
+// Expect is Later for a statement that must affect so many rows. Where it does
+// not, the transaction fails with the error given: here, or when it commits.
+func (t *Tx) Expect(ctx context.Context, rows int64, otherwise error, query string, args ...any) error {
+	if t.postgres != nil {
+		t.postgres.expect(rows, otherwise, query, args)
+		return ctx.Err()
+	}
+	n, err := t.Exec(ctx, query, args...)
+	if err == nil && n != rows {
+		err = otherwise
+	}
+	return err
+}
+
 // Pgx is the transaction as River's PostgreSQL driver wants it; nil on SQLite.
-func (t *Tx) Pgx() pgx.Tx { return t.pgx }
+func (t *Tx) Pgx() pgx.Tx {
+	if t.postgres == nil {
+		return nil
+	}
+	return riverTx{tx: t.postgres}
+}
 
 // SQL is the transaction as River's SQLite driver wants it; nil on PostgreSQL.
 func (t *Tx) SQL() *sql.Tx { return t.sql }

@@ -1,0 +1,101 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/store/storetest"
+)
+
+var errUnmet = errors.New("not what was expected")
+
+// What runs later runs in its order, and is kept or lost with the rest.
+func TestLater(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+		ctx := context.Background()
+		exec(t, db, things)
+		add := func(tx *store.Tx, id string, n int) error {
+			return tx.Later(ctx, `insert into things (id, n) values ($1, $2)`, id, n)
+		}
+		double := func(tx *store.Tx, id string, rows int64) error {
+			return tx.Expect(ctx, rows, errUnmet, `update things set n = 2 * n where id = $1`, id)
+		}
+		sum := func(tx *store.Tx) (n int64, err error) {
+			err = tx.QueryRow(ctx, `select coalesce(sum(n), 0) from things`).Scan(&n)
+			return n, err
+		}
+		for _, c := range []struct {
+			name string
+			do   func(tx *store.Tx) error
+			want error // nil: kept
+			left int64
+		}{
+			{"nothing", func(*store.Tx) error { return nil }, nil, 0},
+			{"alone", func(tx *store.Tx) error { return add(tx, "a", 1) }, nil, 1},
+			{"seen by a query after it", func(tx *store.Tx) error {
+				if err := errors.Join(add(tx, "b", 2), double(tx, "b", 1)); err != nil {
+					return err
+				}
+				n, err := sum(tx)
+				if err == nil && n != 5 {
+					t.Errorf("the query sees %d", n)
+				}
+				return err
+			}, nil, 5},
+			{"seen by rows", func(tx *store.Tx) error {
+				if err := add(tx, "c", 1); err != nil {
+					return err
+				}
+				rows, err := tx.Query(ctx, `select id from things`)
+				if err != nil {
+					return err
+				}
+				defer rows.Close()
+				n := 0
+				for rows.Next() {
+					n++
+				}
+				if n != 3 {
+					t.Errorf("%d rows are seen", n)
+				}
+				return rows.Err()
+			}, nil, 6},
+			{"unmet", func(tx *store.Tx) error {
+				return errors.Join(add(tx, "d", 10), double(tx, "nobody", 1), add(tx, "e", 10))
+			}, errUnmet, 6},
+			{"unmet before a query", func(tx *store.Tx) error {
+				if err := errors.Join(add(tx, "d", 10), double(tx, "nobody", 1)); err != nil {
+					return err
+				}
+				_, err := sum(tx)
+				return err
+			}, errUnmet, 6},
+			{"expecting none", func(tx *store.Tx) error { return double(tx, "nobody", 0) }, nil, 6},
+			{"conflict", func(tx *store.Tx) error { return errors.Join(add(tx, "f", 10), add(tx, "a", 10)) }, errConflict, 6},
+			{"refused by its function", func(tx *store.Tx) error { return errors.Join(add(tx, "g", 10), errUnmet) }, errUnmet, 6},
+			{"with a job behind it", func(tx *store.Tx) error {
+				return errors.Join(add(tx, "h", 1), tx.Enqueue(ctx, noteArgs{1}, nil), add(tx, "i", 1))
+			}, nil, 8},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				err := db.Write(ctx, c.do)
+				if c.want == errConflict && store.IsConflict(err) {
+					err = errConflict
+				}
+				if !errors.Is(err, c.want) || (err != nil) != (c.want != nil) {
+					t.Errorf("%v, want %v", err, c.want)
+				}
+				if n := count(t, db, `select coalesce(sum(n), 0) from things`); n != c.left {
+					t.Errorf("the sum is %d, want %d", n, c.left)
+				}
+			})
+		}
+		if n := count(t, db, `select count(*) from river_job`); n != 1 {
+			t.Errorf("%d jobs, want 1", n)
+		}
+	})
+}
+
+var errConflict = errors.New("conflict")
