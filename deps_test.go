@@ -63,7 +63,7 @@ server/internal/authority   ades tsp internal/* server/internal/fault server/int
 server/internal/identify    . ades report trust internal/pkix server/internal/enroll server/internal/fault server/internal/store
 server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/fault server/internal/job server/internal/keys server/internal/store
 server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/enroll server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
-server/internal/pdfmerge    ades internal/limits server/internal/fault
+server/internal/pdfmerge    ades internal/limits internal/pdf
 server/internal/publication omi server/internal/fault server/internal/store
 server/internal/console     report server/internal/enroll server/internal/fault server/internal/identify server/internal/keys
 server/internal/api         . ades report trust omi server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/publication server/internal/signing server/internal/store server/internal/upload

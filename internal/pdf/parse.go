@@ -73,6 +73,10 @@ func (p *parser) scalar() (Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Some producers leave out the space before endobj after a number.
+	if n := len(w) - len("endobj"); n > 0 && string(w[n:]) == "endobj" {
+		w, p.pos = w[:n], at+n
+	}
 	switch string(w) {
 	case "true":
 		return Bool(true), nil

@@ -76,6 +76,9 @@ func (x *run) validateOne(ctx context.Context) error {
 	}
 	x.items = []*item{it}
 	if it.format == "pades" && r.Options.EncryptAny && !encrypted(d.src) {
+		if err := x.unsigned(ctx, 0, d, "encrypting"); err != nil {
+			return err
+		}
 		return x.build(ctx, it, mediaPDF, func(w io.Writer) error { return pdfmerge.Encrypt(w, d.src, x.secrets.EncryptionPassword) })
 	}
 	if r.Validated == nil {
@@ -252,7 +255,20 @@ func (x *run) validatePKCS1() error {
 	return nil
 }
 
-// merge joins PDFs into one. A signature in one of them would not survive.
+// unsigned refuses a PDF whose signature would not survive what is to be done
+// with it.
+func (x *run) unsigned(ctx context.Context, i int, d *document, doing string) error {
+	doc, err := pades.Read(ctx, d.src, ades.Reading{Password: x.secrets.EncryptionPassword})
+	if err != nil {
+		return unsignable(i, err)
+	}
+	if len(doc.Signatures) > 0 {
+		return &refusal{number: 113, text: fmt.Sprintf("inputDocuments[%d] is signed already: %s it would break that signature", i, doing)}
+	}
+	return nil
+}
+
+// merge joins PDFs into one.
 func (x *run) merge(ctx context.Context, it *item) error {
 	password := x.secrets.EncryptionPassword
 	srcs := make([]ades.Source, len(x.docs))
@@ -260,12 +276,8 @@ func (x *run) merge(ctx context.Context, it *item) error {
 		if d.media() != mediaPDF {
 			return &refusal{number: 113, text: fmt.Sprintf("inputDocuments[%d] is not a PDF and cannot be merged", i)}
 		}
-		doc, err := pades.Read(ctx, d.src, ades.Reading{Password: password})
-		if err != nil {
-			return unsignable(i, err)
-		}
-		if len(doc.Signatures) > 0 {
-			return &refusal{number: 113, text: fmt.Sprintf("inputDocuments[%d] is signed already: merging would break that signature", i)}
+		if err := x.unsigned(ctx, i, d, "merging"); err != nil {
+			return err
 		}
 		srcs[i] = d.src
 	}

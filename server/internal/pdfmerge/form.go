@@ -1,0 +1,113 @@
+package pdfmerge
+
+import (
+	"fmt"
+
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// form joins the forms. A field of a name that an earlier document has gets
+// another: else filling in one would fill in both.
+func (j *joined) form() (*pdf.Dict, error) {
+	fields := pdf.Array{}
+	names := map[string]bool{}
+	resources := &pdf.Dict{}
+	var appearance pdf.Object
+	needed := false
+	for i, s := range j.sources {
+		f := s.child(s.catalog(), "AcroForm")
+		list := s.list(f, "Fields")
+		if len(list) == 0 {
+			continue
+		}
+		for _, o := range list[:min(len(list), limits.PDFFields)] {
+			if ref, ok := s.field(o, f, func(name string) string { return free(names, name, i+1) }); ok {
+				fields = append(fields, ref)
+			}
+		}
+		s.resources(resources, s.child(f, "DR"))
+		appearance = first(appearance, f.Get("DA"))
+		b, err := s.doc.Resolve(f.Get("NeedAppearances"))
+		needed = needed || err == nil && b == pdf.Bool(true)
+	}
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	form := pdf.NewDict(pdf.Name("Fields"), fields)
+	if len(resources.Entries) > 0 {
+		form.Set("DR", resources)
+	}
+	if da, ok := appearance.(pdf.String); ok {
+		form.Set("DA", da)
+	}
+	if needed {
+		form.Set("NeedAppearances", pdf.Bool(true))
+	}
+	return form, nil
+}
+
+// field takes one field over. What is no field is left behind.
+func (s *source) field(o pdf.Object, form *pdf.Dict, name func(string) string) (pdf.Object, bool) {
+	ref, indirect := o.(pdf.Ref)
+	d, err := s.doc.Dict(o)
+	if err != nil || d == nil {
+		return nil, false
+	}
+	change := func(d *pdf.Dict) {
+		if _, ok := d.Get("T").(pdf.String); ok {
+			if old := s.doc.Text(d.Get("T")); name != nil {
+				if now := name(old); now != old {
+					d.Set("T", pdf.Text(now))
+				}
+			}
+		}
+		for _, key := range []pdf.Name{"DA", "Q"} { // what the whole form said, the field says
+			if v, err := s.doc.Resolve(form.Get(key)); err == nil && v != nil && d.Get(key) == nil {
+				d.Set(key, v)
+			}
+		}
+	}
+	if !indirect {
+		place := s.out.Reserve()
+		c := s.dict(d)
+		change(c)
+		return place, s.out.Put(place, c) == nil
+	}
+	s.edits[ref] = append(s.edits[ref], change)
+	return s.ref(ref), true
+}
+
+// free is a name that no field of the first level has yet.
+func free(taken map[string]bool, name string, document int) string {
+	now := name
+	for i := document; taken[now]; i++ {
+		now = fmt.Sprintf("%s_%d", name, i)
+	}
+	taken[now] = true
+	return now
+}
+
+// resources adds the default resources of a form: each name once, the first
+// document's. Fields that are drawn already have their own.
+func (s *source) resources(all, d *pdf.Dict) {
+	if d == nil {
+		return
+	}
+	for _, e := range d.Entries {
+		kind := s.child(d, e.Key)
+		if kind == nil {
+			continue
+		}
+		into, ok := all.Get(e.Key).(*pdf.Dict)
+		if !ok {
+			into = &pdf.Dict{}
+			all.Set(e.Key, into)
+		}
+		for _, one := range kind.Entries {
+			if !into.Has(one.Key) {
+				into.Set(one.Key, s.object(one.Value))
+			}
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package pdfmerge
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// joined is the document in the making.
+type joined struct {
+	sources []*source
+	out     *pdf.File
+}
+
+func (j *joined) write(w io.Writer) error {
+	j.out = pdf.NewFile(w, j.version())
+	root, pages := j.out.Reserve(), j.out.Reserve()
+	for _, s := range j.sources {
+		s.out = j.out
+		s.reserve()
+	}
+	catalog, err := j.catalog(pages)
+	if err != nil {
+		return err
+	}
+	trailer := pdf.NewDict(pdf.Name("Root"), root)
+	if info, ok := j.sources[0].info(); ok {
+		trailer.Set("Info", info)
+	}
+	if err := j.putPages(pages); err != nil {
+		return err
+	}
+	if err := j.out.Put(root, catalog); err != nil {
+		return err
+	}
+	return j.out.Close(trailer)
+}
+
+func (j *joined) putPages(root pdf.Ref) error {
+	kids, count := pdf.Array{}, 0
+	for i, s := range j.sources {
+		node := j.out.Reserve()
+		kids = append(kids, node)
+		count += len(s.pages)
+		if err := s.putPages(root, node); err != nil {
+			return fmt.Errorf("document %d: %w", i, err)
+		}
+		if err := s.drain(); err != nil {
+			return fmt.Errorf("document %d: %w", i, err)
+		}
+	}
+	return j.out.Put(root, pdf.NewDict(pdf.Name("Type"), pdf.Name("Pages"), pdf.Name("Kids"), kids, pdf.Name("Count"), pdf.Integer(count)))
+}
+
+// catalog is what the document is besides its pages. How it is to be shown,
+// the first document says.
+func (j *joined) catalog(pages pdf.Ref) (*pdf.Dict, error) {
+	c := pdf.NewDict(pdf.Name("Type"), pdf.Name("Catalog"), pdf.Name("Pages"), pages)
+	front := j.sources[0]
+	for _, key := range []pdf.Name{"Lang", "PageLayout", "PageMode", "ViewerPreferences"} {
+		if v := front.catalog().Get(key); v != nil {
+			c.Set(key, front.object(v))
+		}
+	}
+	for key, part := range map[pdf.Name]func() (*pdf.Dict, error){
+		"AcroForm": j.form, "Outlines": j.outlines, "OCProperties": j.layers, "Names": j.names,
+	} {
+		d, err := part()
+		if err != nil {
+			return nil, err
+		}
+		if d == nil {
+			continue
+		}
+		ref := j.out.Reserve()
+		if key == "Outlines" { // its items know it already
+			ref = d.Get("self").(pdf.Ref)
+			d.Delete("self")
+		}
+		if err := j.out.Put(ref, d); err != nil {
+			return nil, err
+		}
+		c.Set(key, ref)
+	}
+	return c, nil
+}
+
+// version is 2.0 where a document has it, 1.7 otherwise, which contains all
+// the older ones.
+func (j *joined) version() string {
+	for _, s := range j.sources {
+		head := make([]byte, 8)
+		n, _ := s.doc.ReadAt(head, 0) // a short read is no 2.0
+		if strings.HasPrefix(string(head[:n]), "%PDF-2") || strings.HasPrefix(string(s.doc.Name(s.catalog().Get("Version"))), "2") {
+			return "2.0"
+		}
+	}
+	return "1.7"
+}

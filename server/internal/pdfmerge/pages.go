@@ -1,0 +1,128 @@
+package pdfmerge
+
+import (
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// page is a page with all that it inherits.
+type page struct {
+	ref   pdf.Ref // zero for one that stands in its parent's Kids itself
+	dict  *pdf.Dict
+	place pdf.Ref
+}
+
+// inherited are the entries of a page that may stand in the nodes above it.
+var inherited = []pdf.Name{"Resources", "MediaBox", "CropBox", "Rotate"}
+
+// walk is the way through a page tree, which may be no tree.
+type walk struct {
+	*source
+	seen map[pdf.Ref]bool
+}
+
+// findPages lists the pages in their order. The nodes above them are left
+// behind.
+func (s *source) findPages() error {
+	w := walk{s, map[pdf.Ref]bool{}}
+	if err := w.node(s.catalog().Get("Pages"), &pdf.Dict{}, 0); err != nil {
+		return err
+	}
+	if len(s.pages) == 0 {
+		return ades.Malformed("PDF", "Catalog/Pages", "there are no pages")
+	}
+	return nil
+}
+
+func (w *walk) node(o pdf.Object, above *pdf.Dict, depth int) error {
+	if depth > limits.PDFDepth || len(w.pages) > limits.PDFFields {
+		return ades.Malformed("PDF", "Catalog/Pages", "the page tree is too deep or has too many pages")
+	}
+	ref, _ := o.(pdf.Ref)
+	d, err := w.doc.Dict(o)
+	if err != nil {
+		return err
+	}
+	if d == nil {
+		return nil // a kid that is nothing shows nothing
+	}
+	kids, err := w.doc.Array(d.Get("Kids"))
+	if err != nil {
+		return err
+	}
+	if kids == nil || w.doc.Name(d.Get("Type")) == "Page" {
+		w.pages = append(w.pages, page{ref: ref, dict: inherit(d, above)})
+		return nil
+	}
+	if !ref.IsZero() {
+		if w.seen[ref] {
+			return ades.Malformed("PDF", "Catalog/Pages", "the page tree turns back on itself at %v", ref)
+		}
+		w.seen[ref] = true
+		w.refs[ref] = pdf.Ref{} // whatever points to it points to nothing
+	}
+	here := &pdf.Dict{}
+	for _, key := range inherited {
+		if v := first(d.Get(key), above.Get(key)); v != nil {
+			here.Set(key, v)
+		}
+	}
+	for _, kid := range kids {
+		if err := w.node(kid, here, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func first(list ...pdf.Object) pdf.Object {
+	for _, o := range list {
+		if o != nil {
+			return o
+		}
+	}
+	return nil
+}
+
+func inherit(d, above *pdf.Dict) *pdf.Dict {
+	out := d.Clone()
+	for _, key := range inherited {
+		if v := first(d.Get(key), above.Get(key)); v != nil {
+			out.Set(key, v)
+		}
+	}
+	out.Set("Type", pdf.Name("Page"))
+	out.Delete("Parent")
+	if out.Get("MediaBox") == nil { // required; viewers take this one
+		out.Set("MediaBox", pdf.Array{pdf.Integer(0), pdf.Integer(0), pdf.Integer(612), pdf.Integer(792)})
+	}
+	return out
+}
+
+// reserve gives every page its place, so that links find it.
+func (s *source) reserve() {
+	for i := range s.pages {
+		p := &s.pages[i]
+		p.place = s.out.Reserve()
+		if old, taken := s.refs[p.ref]; !p.ref.IsZero() && (!taken || old.IsZero()) {
+			s.refs[p.ref] = p.place
+		}
+	}
+}
+
+// putPages writes the pages under a node of their own.
+func (s *source) putPages(parent, node pdf.Ref) error {
+	kids := make(pdf.Array, len(s.pages))
+	for i, p := range s.pages {
+		kids[i] = p.place
+		d := s.dict(p.dict)
+		d.Set("Parent", node)
+		if err := s.out.Put(p.place, d); err != nil {
+			return err
+		}
+		s.pages[i].dict = nil
+	}
+	return s.out.Put(node, pdf.NewDict(pdf.Name("Type"), pdf.Name("Pages"), pdf.Name("Parent"), parent,
+		pdf.Name("Kids"), kids, pdf.Name("Count"), pdf.Integer(len(kids))))
+}
