@@ -108,8 +108,13 @@ func fromBody(err error) *fault.Error {
 		syn   *upload.SyntaxError
 		field *upload.FieldError
 		large *http.MaxBytesError
+		ours  *upload.SpoolError
 	)
 	switch {
+	case errors.As(err, &ours):
+		f := fault.New(105, "the storage is not available").Because(err)
+		f.RetryAfter = retrySoon
+		return f
 	case errors.As(err, &syn):
 		return fault.New(100, "%s", syn.Text)
 	case errors.As(err, &field):

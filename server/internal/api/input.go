@@ -143,7 +143,7 @@ func wrongField(op *Op, err error) error {
 // readError separates what the client did from what befell us while reading.
 // A connection that breaks is the client's doing.
 func readError(err error) error {
-	if fromBody(err) != nil || strings.HasPrefix(err.Error(), "spool") {
+	if fromBody(err) != nil {
 		return err
 	}
 	return fault.New(100, "the body could not be read to its end").Because(err)

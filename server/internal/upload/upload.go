@@ -12,7 +12,6 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
 	"io"
 	"os"
 	"sync/atomic"
@@ -65,6 +64,14 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+// SpoolError is trouble of ours, such as a full disk, not of who sent the body.
+type SpoolError struct{ Err error }
+
+func (e *SpoolError) Error() string { return "spool: " + e.Err.Error() }
+
+// Unwrap returns what the system said.
+func (e *SpoolError) Unwrap() error { return e.Err }
+
 // Spool holds what one request brought. It is not safe for concurrent use
 // while a body is being read; the sources it hands out are.
 type Spool struct {
@@ -110,11 +117,11 @@ func (s *Spool) giveBack(n int64) {
 func (s *Spool) file() (*os.File, error) {
 	f, err := os.CreateTemp(s.dir, "spool-")
 	if err != nil {
-		return nil, fmt.Errorf("spool: %w", err)
+		return nil, &SpoolError{err}
 	}
 	if err := os.Remove(f.Name()); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("spool: %w", err)
+		return nil, &SpoolError{err}
 	}
 	s.files = append(s.files, f)
 	return f, nil
@@ -153,7 +160,9 @@ func (w *Writer) Write(p []byte) (int, error) {
 	}
 	n, err := len(p), error(nil)
 	if w.file != nil {
-		n, err = w.file.Write(p)
+		if n, err = w.file.Write(p); err != nil {
+			err = &SpoolError{err}
+		}
 	} else {
 		w.mem = append(w.mem, p...)
 	}
@@ -188,7 +197,7 @@ func (w *Writer) toDisk() error {
 		return err
 	}
 	if _, err := f.Write(w.mem); err != nil {
-		return fmt.Errorf("spool: %w", err)
+		return &SpoolError{err}
 	}
 	w.file, w.mem = f, nil
 	w.spool.giveBack(w.held)
