@@ -1,0 +1,350 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// volume is a real file system of its own, in a file: it can be filled, made
+// read-only, and copied as a power cut would leave it.
+type volume struct {
+	t     *testing.T
+	image string
+	dir   string
+}
+
+// newVolume makes one of some megabytes. It needs root and loop devices.
+func newVolume(t *testing.T, megabytes int64) *volume {
+	t.Helper()
+	v := &volume{t: t, image: filepath.Join(t.TempDir(), "image")}
+	f, err := os.Create(v.image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Truncate(megabytes << 20); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if out, err := exec.Command("mkfs.ext4", "-q", "-F", "-m", "0", v.image).CombinedOutput(); err != nil {
+		t.Skipf("SKIPPED, NOT TESTED: no file system of our own: %v %s", err, out)
+	}
+	v.mount("loop,commit=300,errors=remount-ro") // only what is synced is written
+	return v
+}
+
+func (v *volume) mount(options string) {
+	v.t.Helper()
+	v.dir = v.t.TempDir()
+	if out, err := exec.Command("mount", "-o", options, v.image, v.dir).CombinedOutput(); err != nil {
+		v.t.Skipf("SKIPPED, NOT TESTED: cannot mount: %v %s", err, out)
+	}
+	dir := v.dir
+	v.t.Cleanup(func() {
+		if out, err := exec.Command("umount", "-l", dir).CombinedOutput(); err != nil {
+			v.t.Errorf("umount: %v %s", err, out)
+		}
+	})
+}
+
+// cut is the volume as it would be after a power cut now: what was not synced
+// is not there.
+func (v *volume) cut() *volume {
+	v.t.Helper()
+	after := &volume{t: v.t, image: filepath.Join(v.t.TempDir(), "image")}
+	if out, err := exec.Command("cp", "--sparse=always", v.image, after.image).CombinedOutput(); err != nil {
+		v.t.Fatalf("copy: %v %s", err, out)
+	}
+	after.mount("loop")
+	return after
+}
+
+// fill leaves next to nothing free; empty gives it back.
+func (v *volume) fill() {
+	v.t.Helper()
+	f, err := os.Create(filepath.Join(v.dir, "ballast"))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer f.Close()
+	for _, size := range []int{1 << 20, 4 << 10, 1} {
+		for block := bytes.Repeat([]byte{1}, size); ; {
+			if _, err := f.Write(block); err != nil {
+				break
+			}
+		}
+	}
+	_ = f.Sync()
+}
+
+func (v *volume) empty() {
+	v.t.Helper()
+	if err := os.Remove(filepath.Join(v.dir, "ballast")); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// programOn is the real binary with its data on a volume.
+func programOn(t *testing.T, v *volume) *program {
+	t.Helper()
+	p := newProgram(t, "")
+	p.data = filepath.Join(v.dir, "data")
+	for i, a := range p.args {
+		if a == "--data" {
+			p.args[i+1] = p.data
+		}
+	}
+	return p
+}
+
+// answerTo is the status and code of an answer, whatever it is; 0 without one.
+func (p *program) answerTo(method, path string, body any) (status, code int) {
+	var rd io.Reader
+	if body != nil {
+		j, _ := json.Marshal(body)
+		rd = bytes.NewReader(j)
+	}
+	req, err := http.NewRequest(method, "http://"+p.addr+path, rd)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+p.box().Token)
+	resp, err := (&http.Client{Timeout: 20 * time.Second}).Do(req)
+	if err != nil {
+		return 0, 0
+	}
+	defer resp.Body.Close()
+	var a struct{ Error *int }
+	if json.NewDecoder(resp.Body).Decode(&a) == nil && a.Error != nil {
+		code = *a.Error
+	}
+	return resp.StatusCode, code
+}
+
+func (p *program) signBody(doc []byte, o m) m {
+	c := p.box().Certificates["automatic"]
+	return m{"inputDocuments": b64(doc), "certificateUsername": c.Username, "certificatePassword": c.Password, "options": o}
+}
+
+// A disk that is really full (no reserve is kept here): new work is refused
+// with a code, nothing half written can be seen, reading goes on, and when there
+// is room again the same process works as before.
+func TestDiskFull(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: long")
+	}
+	v := newVolume(t, 96)
+	p := programOn(t, v)
+	p.start()
+	before := p.post(m{}, "")
+	if before == nil || before.State != "DONE" {
+		t.Fatalf("%+v", before)
+	}
+	large := append(bytes.Clone(samplePDF), bytes.Repeat([]byte("%\n"), 500_000)...)
+	v.fill()
+	refused := 0
+	for i := range 12 {
+		o := []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true}}[i%3]
+		doc := samplePDF
+		if i%2 == 1 {
+			doc = large
+		}
+		switch status, code := p.answerTo("POST", "/EU-QES_automatic", p.signBody(doc, o)); {
+		case status == 200: // it fitted into what was allocated already
+		case (status == 503 || status == 507) && code == 105:
+			refused++
+		default:
+			t.Errorf("%d/%d on a full disk, want 503 with 105", status, code)
+		}
+	}
+	if refused == 0 {
+		t.Error("nothing was refused: the disk was not full")
+	}
+	if status, _ := p.answerTo("GET", "/signatures/"+before.ID, nil); status != 200 {
+		t.Errorf("reading a record: %d", status)
+	}
+	v.empty()
+	time.Sleep(2500 * time.Millisecond) // Retry-After
+	after := p.post(m{}, "")
+	if after == nil || after.State != "DONE" {
+		t.Fatalf("with room again: %+v", after)
+	}
+	p.settleAll()
+	p.kill()
+	p.account("")
+	p.examine()
+}
+
+// settleAll waits until no record of the account is on its way.
+func (p *program) settleAll() {
+	p.t.Helper()
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		waiting := 0
+		for _, state := range []string{"WAIT_VALIDATION", "WAIT_SIGN"} {
+			waiting += p.count(state)
+		}
+		if waiting == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			p.t.Fatalf("%d records still wait", waiting)
+		}
+	}
+}
+
+func (p *program) count(state string) int {
+	p.t.Helper()
+	req, _ := http.NewRequest("GET", "http://"+p.addr+"/signatures?limit=100&state="+state, nil)
+	req.Header.Set("Authorization", "Bearer "+p.box().Token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var a struct{ Data []record }
+	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil || resp.StatusCode != 200 {
+		p.t.Fatalf("%d %v", resp.StatusCode, err)
+	}
+	n := 0
+	for _, r := range a.Data {
+		if r.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// examine has rogito doctor and rogito audit verify look at the installation.
+func (p *program) examine() {
+	p.t.Helper()
+	for _, args := range [][]string{{"doctor"}, {"audit", "verify"}} {
+		if out, err := p.command(args...); err != nil {
+			p.t.Errorf("rogito %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+}
+
+// A file system that turns read-only: not ready within five seconds, nothing new is
+// acknowledged, the process lives and hands out what it has.
+func TestReadOnlyFileSystem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: long")
+	}
+	v := newVolume(t, 96)
+	p := programOn(t, v)
+	p.start()
+	if r := p.post(m{}, ""); r == nil || r.State != "DONE" {
+		t.Fatalf("%+v", r)
+	}
+	if err := v.breakDown(); err != nil {
+		t.Skipf("SKIPPED, NOT TESTED: cannot make it read-only: %v", err)
+	}
+	deadline := time.Now().Add(5 * time.Second)
+	for {
+		if status, _ := p.answerTo("GET", "/readyz", nil); status == 503 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("still ready after five seconds")
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	for _, o := range []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true}} {
+		if status, code := p.answerTo("POST", "/EU-QES_automatic", p.signBody(samplePDF, o)); status != 503 || code != 105 {
+			t.Errorf("%v: %d/%d, want 503 with 105", o, status, code)
+		}
+	}
+	if status, _ := p.answerTo("GET", "/healthz", nil); status != 200 {
+		t.Errorf("healthz: %d", status)
+	}
+	if status, _ := p.answerTo("GET", "/signatures", nil); status != 200 {
+		t.Errorf("reading: %d", status)
+	}
+}
+
+// breakDown has the kernel find the file system broken: it becomes read-only at
+// once, under open files.
+func (v *volume) breakDown() error {
+	device, err := exec.Command("findmnt", "-no", "SOURCE", v.dir).Output()
+	if err != nil {
+		return err
+	}
+	name := filepath.Base(strings.TrimSpace(string(device)))
+	return os.WriteFile("/sys/fs/ext4/"+name+"/trigger_fs_error", []byte("a test\n"), 0o200)
+}
+
+// A power cut at a random moment of the load, again and again: whatever was not
+// synced is gone, and still everything acknowledged is there and comes to its
+// end, doctor finds nothing wrong and the audit verifies.
+func TestPowerCut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: long")
+	}
+	rounds := 2
+	if os.Getenv("ROGITO_TEST_SOAK") != "" {
+		rounds = 25
+	}
+	v := newVolume(t, 192)
+	p := programOn(t, v)
+	p.start()
+	var mu sync.Mutex
+	var ids []string
+	for range rounds {
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		for i := range 6 {
+			wg.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					o := []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true, "level": "T"}}[i%3]
+					if r := p.post(o, ""); r != nil {
+						mu.Lock()
+						ids = append(ids, r.ID)
+						mu.Unlock()
+					}
+				}
+			})
+		}
+		time.Sleep(time.Duration(300+rand.IntN(500)) * time.Millisecond)
+		if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(150 * time.Millisecond) // system calls under way end, answers under way arrive
+		mu.Lock()
+		known := append([]string(nil), ids...)
+		mu.Unlock()
+		after := v.cut()
+		if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		close(stop)
+		wg.Wait()
+		if len(known) == 0 {
+			t.Fatal("nothing was acknowledged before the cut")
+		}
+		q := programOn(t, after)
+		q.examine()
+		q.start()
+		q.settle(known)
+		q.kill()
+		intents, signatures := q.account("")
+		if signatures < len(known) || intents < signatures {
+			t.Errorf("%d acknowledged, %d signatures, %d intents", len(known), signatures, intents)
+		}
+		t.Logf("power cut after %d acknowledged: all there, %d signatures, %d intents", len(known), signatures, intents)
+	}
+}
