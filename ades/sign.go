@@ -88,6 +88,20 @@ type Bundle struct {
 	CRLs         [][]byte
 }
 
+// Add puts evidence in, by its kind.
+func (b *Bundle) Add(list ...Evidence) {
+	for _, e := range list {
+		switch e.Kind {
+		case EvidenceCertificate:
+			b.Certificates = append(b.Certificates, e.Raw)
+		case EvidenceOCSP:
+			b.OCSPs = append(b.OCSPs, e.Raw)
+		case EvidenceCRL:
+			b.CRLs = append(b.CRLs, e.Raw)
+		}
+	}
+}
+
 // Raising says how far a signature is to be raised, and with whose help.
 type Raising struct {
 	Level   Level

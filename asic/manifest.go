@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 	"rogito.dev/rogito/xades"
@@ -81,7 +82,7 @@ func (c *container) check(r *xmldsig.Reference) ades.Reference {
 		ref.Detail = "digest method is not supported"
 		return ref
 	}
-	ref.Digest = xmldsig.HashName(h)
+	ref.Digest = pkix.HashName(h)
 	e := c.lookup(r.URI)
 	if e == nil {
 		ref.Detail = "file is missing"

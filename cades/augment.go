@@ -306,14 +306,7 @@ func Carried(sigs []*ades.Signature) ades.Bundle {
 				continue
 			}
 			seen[string(e.Raw)] = true
-			switch e.Kind {
-			case ades.EvidenceCertificate:
-				b.Certificates = append(b.Certificates, e.Raw)
-			case ades.EvidenceOCSP:
-				b.OCSPs = append(b.OCSPs, e.Raw)
-			case ades.EvidenceCRL:
-				b.CRLs = append(b.CRLs, e.Raw)
-			}
+			b.Add(e)
 		}
 	}
 	var walk func([]*ades.Signature)

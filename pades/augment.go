@@ -122,7 +122,7 @@ func needs(doc *ades.Document) *proof {
 	for _, t := range doc.Timestamps {
 		p.take(t.Signature)
 	}
-	p.evidence(doc.Evidence)
+	p.bundle.Add(doc.Evidence...)
 	return p
 }
 
@@ -133,20 +133,7 @@ func (p *proof) take(s *ades.Signature) {
 	if s.SigningCertificate != nil {
 		p.leaves = append(p.leaves, s.SigningCertificate)
 	}
-	p.evidence(s.Evidence)
-}
-
-func (p *proof) evidence(list []ades.Evidence) {
-	for _, e := range list {
-		switch e.Kind {
-		case ades.EvidenceCertificate:
-			p.bundle.Certificates = append(p.bundle.Certificates, e.Raw)
-		case ades.EvidenceOCSP:
-			p.bundle.OCSPs = append(p.bundle.OCSPs, e.Raw)
-		case ades.EvidenceCRL:
-			p.bundle.CRLs = append(p.bundle.CRLs, e.Raw)
-		}
-	}
+	p.bundle.Add(s.Evidence...)
 }
 
 // addTimestamp puts a document time-stamp behind everything that is there and

@@ -254,19 +254,7 @@ func (a *augmenter) addValidationData() error {
 // inventory lists what the signature carries and which certificates are to be
 // proven: the signer's and those of the time-stamping units.
 func (a *augmenter) inventory() (carried ades.Bundle, leaves [][]byte) {
-	put := func(list []ades.Evidence) {
-		for _, e := range list {
-			switch e.Kind {
-			case ades.EvidenceCertificate:
-				carried.Certificates = append(carried.Certificates, e.Raw)
-			case ades.EvidenceOCSP:
-				carried.OCSPs = append(carried.OCSPs, e.Raw)
-			case ades.EvidenceCRL:
-				carried.CRLs = append(carried.CRLs, e.Raw)
-			}
-		}
-	}
-	put(a.s.sig.Evidence)
+	carried.Add(a.s.sig.Evidence...)
 	if a.s.sig.SigningCertificate != nil {
 		leaves = append(leaves, a.s.sig.SigningCertificate)
 	}
@@ -274,7 +262,7 @@ func (a *augmenter) inventory() (carried ades.Bundle, leaves [][]byte) {
 		if ts.Signature == nil {
 			continue
 		}
-		put(ts.Signature.Evidence)
+		carried.Add(ts.Signature.Evidence...)
 		if ts.Signature.SigningCertificate != nil {
 			leaves = append(leaves, ts.Signature.SigningCertificate)
 		}

@@ -33,7 +33,7 @@ func (s *sigReader) identify() {
 	for i, ref := range refs {
 		fact := ades.CertRef{Attribute: ref.attribute, Digest: ref.digestURI}
 		if h, ok := xmldsig.HashByURI(ref.digestURI); ok {
-			fact.Digest = xmldsig.HashName(h)
+			fact.Digest = pkix.HashName(h)
 		}
 		if signer != nil && i == 0 {
 			fact.DigestMatch, fact.IssuerSerial = ref.matches(signer)

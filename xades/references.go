@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
@@ -173,7 +174,7 @@ func (s *sigReader) content(r *xmldsig.Reference, ref *ades.Reference) {
 func (s *sigReader) reference(r *xmldsig.Reference) ades.Reference {
 	ref := ades.Reference{Kind: "xml-reference", URI: r.URI, Digest: r.DigestURI, Value: r.Digest}
 	if h, ok := xmldsig.HashByURI(r.DigestURI); ok {
-		ref.Digest = xmldsig.HashName(h)
+		ref.Digest = pkix.HashName(h)
 	}
 	err := s.x.Check(r, s.resolve)
 	switch {

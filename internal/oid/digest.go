@@ -49,17 +49,6 @@ func OfHash(h crypto.Hash) string {
 	return ""
 }
 
-// HashName is the name of a hash function as reports spell it ("SHA256",
-// "SHA3-256").
-func HashName(h crypto.Hash) string {
-	for _, d := range digests {
-		if d.hash == h {
-			return d.name
-		}
-	}
-	return h.String()
-}
-
 // DigestName is the name of a digest algorithm, or its dotted identifier.
 func DigestName(dotted string) string {
 	for _, d := range digests {

@@ -88,6 +88,34 @@ func one(b []byte, tag byte) (reader, bool) {
 	return e.body, true
 }
 
+// each hands the elements of a SEQUENCE to f, until one is not as it should be.
+func each(der []byte, f func(element) bool) bool {
+	r, ok := one(der, tagSequence)
+	return ok && r.each(f)
+}
+
+func (r reader) each(f func(element) bool) bool {
+	for !r.empty() {
+		if e, ok := r.next(); !ok || !f(e) {
+			return false
+		}
+	}
+	return true
+}
+
+// eachIn hands the contents of the SEQUENCEs in a SEQUENCE to f.
+func eachIn(der []byte, f func(reader) bool) bool {
+	return each(der, func(e element) bool { return e.tag == tagSequence && f(e.body) })
+}
+
+// whole is a list that was read to its end, or nothing.
+func whole[T any](list []T, ok bool) ([]T, bool) {
+	if !ok {
+		return nil, false
+	}
+	return list, true
+}
+
 func parseInt(b []byte) *big.Int {
 	n := new(big.Int).SetBytes(b)
 	if len(b) > 0 && b[0]&0x80 != 0 {

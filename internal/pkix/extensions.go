@@ -131,19 +131,12 @@ func oneBody(der []byte, tag byte) ([]byte, bool) {
 }
 
 func parseOIDs(der []byte) ([]string, bool) {
-	r, ok := one(der, tagSequence)
-	if !ok {
-		return nil, false
-	}
 	var out []string
-	for !r.empty() {
-		e, ok := r.take(tagOID)
-		if !ok {
-			return nil, false
-		}
+	ok := each(der, func(e element) bool {
 		out = append(out, parseOID(e.body))
-	}
-	return out, true
+		return e.tag == tagOID
+	})
+	return whole(out, ok)
 }
 
 func (c *Certificate) applyKeyUsage(der []byte) bool {
@@ -187,57 +180,39 @@ func (c *Certificate) applyBasicConstraints(der []byte) bool {
 }
 
 func (c *Certificate) applyNameConstraints(der []byte) bool {
-	r, ok := one(der, tagSequence)
-	if !ok {
-		return false
-	}
 	nc := new(NameConstraints)
-	for !r.empty() {
-		e, ok := r.next()
-		if !ok {
-			return false
-		}
-		trees, ok := nc.subtrees(e.body)
-		if !ok {
-			return false
-		}
+	ok := each(der, func(e element) (ok bool) {
 		switch e.tag {
 		case 0xa0:
-			nc.Permitted = trees
+			nc.Permitted, ok = nc.subtrees(e.body)
 		case 0xa1:
-			nc.Excluded = trees
-		default:
-			return false
+			nc.Excluded, ok = nc.subtrees(e.body)
 		}
+		return ok
+	})
+	if ok {
+		c.NameConstraints = nc
 	}
-	c.NameConstraints = nc
-	return true
+	return ok
 }
 
-func (nc *NameConstraints) subtrees(body []byte) ([]GeneralName, bool) {
+func (nc *NameConstraints) subtrees(body reader) ([]GeneralName, bool) {
 	var out []GeneralName
-	for r := reader(body); !r.empty(); {
-		seq, ok := r.take(tagSequence)
-		if !ok {
-			return nil, false
-		}
-		in := reader(seq.body)
+	ok := body.each(func(e element) bool {
+		in := reader(e.body)
 		base, ok := in.next()
-		if !ok {
-			return nil, false
+		if !ok || e.tag != tagSequence {
+			return false
 		}
-		for !in.empty() {
-			e, ok := in.next()
-			if !ok {
-				return nil, false
-			}
+		out = append(out, generalName(base))
+		return in.each(func(e element) bool {
 			if e.tag != 0x80 || len(e.body) != 1 || e.body[0] != 0 {
 				nc.MinMax = true
 			}
-		}
-		out = append(out, generalName(base))
-	}
-	return out, true
+			return true
+		})
+	})
+	return out, ok
 }
 
 func generalName(e element) GeneralName {
@@ -257,83 +232,52 @@ func parseGeneralNames(der []byte) ([]GeneralName, bool) {
 	return generalNames(r)
 }
 
-func generalNames(r reader) ([]GeneralName, bool) {
-	var out []GeneralName
-	for !r.empty() {
-		e, ok := r.next()
-		if !ok {
-			return nil, false
-		}
+func generalNames(r reader) (out []GeneralName, ok bool) {
+	ok = r.each(func(e element) bool {
 		out = append(out, generalName(e))
-	}
-	return out, true
+		return true
+	})
+	return whole(out, ok)
 }
 
 func (c *Certificate) applyPolicies(der []byte) bool {
-	r, ok := one(der, tagSequence)
-	if !ok {
-		return false
-	}
-	for !r.empty() {
-		seq, ok := r.take(tagSequence)
-		if !ok {
-			return false
-		}
-		in := reader(seq.body)
+	return eachIn(der, func(in reader) bool {
 		id, ok := in.take(tagOID)
-		if !ok {
-			return false
+		if ok {
+			c.Policies = append(c.Policies, parseOID(id.body))
 		}
-		c.Policies = append(c.Policies, parseOID(id.body))
-	}
-	return true
+		return ok
+	})
 }
 
 func (c *Certificate) applyMappings(der []byte) bool {
-	r, ok := one(der, tagSequence)
-	if !ok {
-		return false
-	}
-	for !r.empty() {
-		seq, ok := r.take(tagSequence)
-		if !ok {
-			return false
-		}
-		in := reader(seq.body)
+	return eachIn(der, func(in reader) bool {
 		from, okF := in.take(tagOID)
 		to, okT := in.take(tagOID)
 		if !okF || !okT {
 			return false
 		}
 		c.PolicyMappings = append(c.PolicyMappings, PolicyMapping{parseOID(from.body), parseOID(to.body)})
-	}
-	return true
+		return true
+	})
 }
 
 func (c *Certificate) applyPolicyConstraints(der []byte) bool {
-	r, ok := one(der, tagSequence)
-	if !ok {
-		return false
-	}
 	pc := &PolicyConstraints{-1, -1}
-	for !r.empty() {
-		e, ok := r.next()
-		if !ok {
-			return false
-		}
+	ok := each(der, func(e element) bool {
 		n, ok := smallInt(e.body)
-		if !ok {
-			return false
-		}
 		switch e.tag {
 		case 0x80:
 			pc.RequireExplicit = n
 		case 0x81:
 			pc.InhibitMapping = n
 		}
+		return ok
+	})
+	if ok {
+		c.PolicyConstraints = pc
 	}
-	c.PolicyConstraints = pc
-	return true
+	return ok
 }
 
 func (c *Certificate) applyAuthorityKeyID(der []byte) bool {
@@ -348,23 +292,11 @@ func (c *Certificate) applyAuthorityKeyID(der []byte) bool {
 }
 
 func (c *Certificate) applyInfoAccess(der []byte) bool {
-	r, ok := one(der, tagSequence)
-	if !ok {
-		return false
-	}
-	for !r.empty() {
-		seq, ok := r.take(tagSequence)
-		if !ok {
-			return false
-		}
-		in := reader(seq.body)
+	return eachIn(der, func(in reader) bool {
 		method, ok := in.take(tagOID)
-		if !ok {
-			return false
-		}
-		where, ok := in.take(0x86)
-		if !ok || !isHTTP(string(where.body)) {
-			continue
+		where, isURI := in.take(0x86)
+		if !ok || !isURI || !isHTTP(string(where.body)) {
+			return ok
 		}
 		switch parseOID(method.body) {
 		case "1.3.6.1.5.5.7.48.1":
@@ -372,8 +304,8 @@ func (c *Certificate) applyInfoAccess(der []byte) bool {
 		case "1.3.6.1.5.5.7.48.2":
 			c.IssuerURLs = append(c.IssuerURLs, string(where.body))
 		}
-	}
-	return true
+		return true
+	})
 }
 
 func isHTTP(s string) bool {
@@ -382,23 +314,13 @@ func isHTTP(s string) bool {
 }
 
 func parseDistributionPoints(der []byte) ([]DistributionPoint, bool) {
-	r, ok := one(der, tagSequence)
-	if !ok {
-		return nil, false
-	}
 	var out []DistributionPoint
-	for !r.empty() {
-		seq, ok := r.take(tagSequence)
-		if !ok {
-			return nil, false
-		}
-		p, ok := parsePointOf(seq.body)
-		if !ok {
-			return nil, false
-		}
+	ok := eachIn(der, func(in reader) bool {
+		p, ok := parsePointOf(in)
 		out = append(out, p)
-	}
-	return out, true
+		return ok
+	})
+	return whole(out, ok)
 }
 
 // parsePointOf reads the content of a DistributionPoint.

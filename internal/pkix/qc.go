@@ -26,22 +26,16 @@ var qcTypes = map[string]string{
 }
 
 func parseQcStatements(der []byte) (*QcStatements, bool) {
-	r, ok := one(der, tagSequence)
+	q := new(QcStatements)
+	ok := eachIn(der, func(in reader) bool {
+		id, ok := in.take(tagOID)
+		if ok {
+			q.apply(parseOID(id.body), in)
+		}
+		return ok
+	})
 	if !ok {
 		return nil, false
-	}
-	q := new(QcStatements)
-	for !r.empty() {
-		seq, ok := r.take(tagSequence)
-		if !ok {
-			return nil, false
-		}
-		in := reader(seq.body)
-		id, ok := in.take(tagOID)
-		if !ok {
-			return nil, false
-		}
-		q.apply(parseOID(id.body), in)
 	}
 	return q, true
 }

@@ -123,7 +123,7 @@ func (c *canonicalizer) node(n *xmldom.Node, in bool) {
 		c.element(n, in)
 	case xmldom.Text:
 		if in {
-			c.buf = escapeText(c.buf, n.Data)
+			c.buf = textEscapes.append(c.buf, n.Data)
 			c.spill()
 		}
 	case xmldom.Comment:
@@ -225,7 +225,7 @@ func (c *canonicalizer) binding(b xmldom.Binding) {
 	if b.Prefix != "" {
 		c.buf = append(append(c.buf, ':'), b.Prefix...)
 	}
-	c.buf = append(escapeAttr(append(c.buf, `="`...), b.URI), '"')
+	c.buf = append(attrEscapes.append(append(c.buf, `="`...), b.URI), '"')
 }
 
 // inclusive writes every declaration in force that no output ancestor wrote.
@@ -332,53 +332,24 @@ func (c *canonicalizer) merge(own []xmldom.Attr) []xmldom.Attr {
 
 func (c *canonicalizer) attribute(a xmldom.Attr) {
 	c.buf = append(append(append(c.buf, ' '), a.Name.QName...), `="`...)
-	c.buf = append(escapeAttr(c.buf, a.Value), '"')
+	c.buf = append(attrEscapes.append(c.buf, a.Value), '"')
 }
 
-func escapeText(buf []byte, s string) []byte {
-	last := 0
-	for i := 0; i < len(s); i++ {
-		var with string
-		switch s[i] {
-		case '&':
-			with = "&amp;"
-		case '<':
-			with = "&lt;"
-		case '>':
-			with = "&gt;"
-		case '\r':
-			with = "&#xD;"
-		default:
-			continue
-		}
-		buf = append(append(buf, s[last:i]...), with...)
-		last = i + 1
-	}
-	return append(buf, s[last:]...)
-}
+// escapes are what canonical XML puts in the place of characters.
+type escapes [256]string
 
-func escapeAttr(buf []byte, s string) []byte {
+var (
+	textEscapes = escapes{'&': "&amp;", '<': "&lt;", '>': "&gt;", '\r': "&#xD;"}
+	attrEscapes = escapes{'&': "&amp;", '<': "&lt;", '"': "&quot;", '\t': "&#x9;", '\n': "&#xA;", '\r': "&#xD;"}
+)
+
+func (e *escapes) append(buf []byte, s string) []byte {
 	last := 0
 	for i := 0; i < len(s); i++ {
-		var with string
-		switch s[i] {
-		case '&':
-			with = "&amp;"
-		case '<':
-			with = "&lt;"
-		case '"':
-			with = "&quot;"
-		case '\t':
-			with = "&#x9;"
-		case '\n':
-			with = "&#xA;"
-		case '\r':
-			with = "&#xD;"
-		default:
-			continue
+		if with := e[s[i]]; with != "" {
+			buf = append(append(buf, s[last:i]...), with...)
+			last = i + 1
 		}
-		buf = append(append(buf, s[last:i]...), with...)
-		last = i + 1
 	}
 	return append(buf, s[last:]...)
 }

@@ -143,17 +143,6 @@ func HashURI(h crypto.Hash) string {
 	return ""
 }
 
-// HashName spells a hash as the reports do: SHA256, SHA3-256.
-func HashName(h crypto.Hash) string {
-	switch h {
-	case crypto.SHA3_224, crypto.SHA3_256, crypto.SHA3_384, crypto.SHA3_512:
-		return h.String()
-	case crypto.RIPEMD160:
-		return "RIPEMD160"
-	}
-	return strings.ReplaceAll(h.String(), "-", "")
-}
-
 func clip(s string) string {
 	if len(s) > 96 {
 		s = strings.ToValidUTF8(s[:96], "") + "…"

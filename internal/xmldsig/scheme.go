@@ -104,7 +104,7 @@ func pssParams(n *xmldom.Node) (pkix.Scheme, error) {
 
 // MethodFor is the SignatureMethod identifier for a key.
 func MethodFor(pub crypto.PublicKey, h crypto.Hash, usePSS bool) (string, error) {
-	name := strings.ToLower(HashName(h))
+	name := strings.ToLower(pkix.HashName(h))
 	switch h {
 	case crypto.SHA1, crypto.SHA224, crypto.SHA256, crypto.SHA384, crypto.SHA512:
 	default:
