@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"rogito.dev/rogito/server/internal/store"
@@ -48,18 +49,27 @@ type examination struct {
 	look func(s *Server, ctx context.Context) Finding
 }
 
-func examinations() []examination {
+func examinations(o DoctorOptions) []examination {
 	return []examination{
 		{"database", (*Server).examineDatabase},
 		{"blobs", (*Server).examineBlobs},
+		{"authority", (*Server).examineAuthority},
 		{"certificates", (*Server).examineCertificates},
+		{"signing keys", (*Server).examineKeys},
+		{"records", func(s *Server, ctx context.Context) Finding { return s.examineRecords(ctx, o.Quick) }},
+		{"audit", (*Server).examineAudit},
 		{"publications", (*Server).examinePublications},
 	}
 }
 
+// DoctorOptions say how closely to look.
+type DoctorOptions struct {
+	Quick bool // do not read the bytes of every stored document
+}
+
 // Doctor examines an installation and says what to do. It works beside a
 // running server and changes nothing but a probe that it removes again.
-func Doctor(ctx context.Context, cfg Config) []Finding {
+func Doctor(ctx context.Context, cfg Config, o DoctorOptions) []Finding {
 	var found []Finding
 	say := func(part string, f Finding) {
 		f.Part, f.Text = part, Redact(f.Text)
@@ -75,14 +85,22 @@ func Doctor(ctx context.Context, cfg Config) []Finding {
 	}
 	s, err := Open(ctx, cfg)
 	if err != nil {
-		say("database", bad("see the message; rogito config --effective shows what is set", "cannot be opened: %v", err))
+		say(unopened(err))
 		return found
 	}
 	defer s.Close()
-	for _, e := range examinations() {
+	for _, e := range examinations(o) {
 		say(e.part, e.look(s, ctx))
 	}
 	return found
+}
+
+// unopened says which part kept an installation from being opened.
+func unopened(err error) (string, Finding) {
+	if strings.HasPrefix(err.Error(), "authority: ") {
+		return "authority", bad("bring the table authority_keys back from a backup (rogito restore), with the master key of its time", "cannot be opened: %v", err)
+	}
+	return "database", bad("see the message; rogito config --effective shows what is set", "cannot be opened: %v", err)
 }
 
 func examineConfig(cfg *Config) Finding {
