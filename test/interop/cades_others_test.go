@@ -15,10 +15,12 @@ import (
 	"rogito.dev/rogito/cades"
 )
 
-// run runs a command that must succeed.
+// runTool runs a command that must succeed.
 func runTool(t testing.TB, name string, args ...string) string {
 	t.Helper()
-	out, err := exec.Command(name, args...).CombinedOutput()
+	cmd := exec.Command(name, args...)
+	cmd.Env = brief()
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", filepath.Base(name), strings.Join(args, " "), err, out)
 	}

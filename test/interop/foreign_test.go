@@ -74,7 +74,7 @@ func TestVerifyDSS(t *testing.T) {
 	tool(t, "java")
 	dir := t.TempDir()
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
-	defer server.Close()
+	t.Cleanup(server.Close)
 	runTool(t, bin, "pki", dir, "--base", server.URL+"/")
 	at := func(name string) string { return filepath.Join(dir, name) }
 	evidence := []string{
@@ -98,6 +98,7 @@ func TestVerifyDSS(t *testing.T) {
 		{"asics-xades", "", ".asics", xml, "rsa", "XAdES", nil},
 	} {
 		t.Run(c.format+c.packaging, func(t *testing.T) {
+			t.Parallel()
 			sign := []string{"sign", "--p12", at("signer-" + c.key + ".p12"), "--password", "password", "--format", c.format}
 			sign = append(append(sign, c.more...), evidence...)
 			extend := append([]string{"extend", "--format", c.format}, evidence...)

@@ -83,6 +83,12 @@ func shared(t testing.TB) string {
 	return abs
 }
 
+// brief is the environment of oracles that answer once: what a virtual machine
+// compiles with much care would be thrown away with it.
+func brief() []string {
+	return append([]string{"ORACLE_JAVA_OPTS=-Xmx1g -XX:+UseSerialGC -XX:TieredStopAtLevel=1"}, os.Environ()...)
+}
+
 // tool is a program that must be installed.
 func tool(t testing.TB, name string) string {
 	t.Helper()

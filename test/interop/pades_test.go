@@ -265,6 +265,7 @@ func TestPAdESEd25519Intact(t *testing.T) {
 func oracleRun(t testing.TB, name string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(shared(t), "oracle", name), args...)
+	cmd.Env = brief()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
