@@ -97,7 +97,7 @@ func parse(parser *kong.Kong, args []string) (c *kong.Context, err error) {
 			}
 		}
 	}()
-	return parser.Parse(args)
+	return parser.Parse(negative(args))
 }
 
 func newParser(s *session, quit func(int)) (*kong.Kong, error) {

@@ -15,8 +15,8 @@ import (
 
 type omiLookup struct {
 	dataFlags
-	Latitude  float64 `arg:"" name:"lat" help:"degrees north"`
-	Longitude float64 `arg:"" name:"lng" help:"degrees east"`
+	Latitude  degrees `arg:"" name:"lat" help:"degrees north; negative ones are south"`
+	Longitude degrees `arg:"" name:"lng" help:"degrees east; negative ones are west"`
 	Semester  string  `placeholder:"SEMESTER" help:"like 2018/2; the active one by default"`
 	Nearest   float64 `placeholder:"METRES" help:"outside every zone, the nearest within so many metres (at most 1000)"`
 	Geometry  string  `enum:"full,simplified,none" default:"full" help:"how much of the perimeter, with --json and --geojson: ${enum}"`
@@ -25,7 +25,8 @@ type omiLookup struct {
 }
 
 func (c *omiLookup) Run(s *session) error {
-	if !(math.Abs(c.Latitude) <= 90) || !(math.Abs(c.Longitude) <= 180) {
+	lat, lng := float64(c.Latitude), float64(c.Longitude)
+	if !(math.Abs(lat) <= 90) || !(math.Abs(lng) <= 180) {
 		return errors.New("the latitude must be between -90 and 90, the longitude between -180 and 180")
 	}
 	if !(c.Nearest >= 0 && c.Nearest <= 1000) {
@@ -35,15 +36,15 @@ func (c *omiLookup) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	z, distance, found := ix.Nearest(c.Latitude, c.Longitude, c.Nearest)
-	ans := omi.Answer{Zone: z, Lat: c.Latitude, Lng: c.Longitude, Placed: true, Near: distance > 0, Distance: distance}
+	z, distance, found := ix.Nearest(lat, lng, c.Nearest)
+	ans := omi.Answer{Zone: z, Lat: lat, Lng: lng, Placed: true, Near: distance > 0, Distance: distance}
 	g := map[string]omi.Geometry{"full": omi.FullGeometry, "simplified": omi.SimplifiedGeometry, "none": omi.NoGeometry}[c.Geometry]
 	switch {
 	case !found:
 		if c.JSON || c.GeoJSON {
 			s.printf("{}\n")
 		}
-		s.notef("no OMI zone at latitude %g, longitude %g in %s", c.Latitude, c.Longitude, ix.Semester())
+		s.notef("no OMI zone at latitude %g, longitude %g in %s", lat, lng, ix.Semester())
 		return nil
 	case c.JSON:
 		return printIndented(s, ans.AppendJSON(nil, g))

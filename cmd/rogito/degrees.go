@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// degrees is a coordinate as an argument. A minus sign may be the hyphen of
+// the keyboard or the one that is printed.
+type degrees float64
+
+const minus = "−" // U+2212
+
+// Decode reads a coordinate.
+func (d *degrees) Decode(ctx *kong.DecodeContext) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("degrees", &text); err != nil {
+		return err
+	}
+	f, err := strconv.ParseFloat(strings.Replace(text, minus, "-", 1), 64)
+	if err != nil {
+		return fmt.Errorf("%q is not a number of degrees", text)
+	}
+	*d = degrees(f)
+	return nil
+}
+
+// negative lets coordinates begin with a hyphen, which the parser would take
+// for a flag: they get the printed sign, which degrees reads. Everything else
+// is left alone, as is what stands after --.
+func negative(args []string) []string {
+	at := slices.Index(args, "lookup")
+	if at < 1 || args[at-1] != "omi" {
+		return args
+	}
+	args = slices.Clone(args)
+	for i, a := range args {
+		if a == "--" {
+			break
+		}
+		if rest, ok := strings.CutPrefix(a, "-"); ok && rest != "" && (rest[0] == '.' || rest[0] >= '0' && rest[0] <= '9') {
+			args[i] = minus + rest
+		}
+	}
+	return args
+}
