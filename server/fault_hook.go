@@ -3,19 +3,29 @@ package server
 import (
 	"os"
 	"strings"
+	"sync"
 )
 
 // faultHook, for tests of what a crash leaves behind, ends the process at a
-// named point of signing: ROGITO_TEST_CRASH_AT=signed. Without the variable it
-// does nothing.
+// named point of signing: ROGITO_TEST_CRASH_AT=signed. ROGITO_TEST_PANIC_AT
+// panics there instead, always for the record that came first. Without these
+// variables it does nothing.
 func faultHook() func(point, record string) {
-	at := os.Getenv("ROGITO_TEST_CRASH_AT")
-	if at == "" {
+	crash, panicAt := strings.TrimSpace(os.Getenv("ROGITO_TEST_CRASH_AT")), strings.TrimSpace(os.Getenv("ROGITO_TEST_PANIC_AT"))
+	if crash == "" && panicAt == "" {
 		return nil
 	}
+	var once sync.Once
+	var poison string
 	return func(point, record string) {
-		if point == strings.TrimSpace(at) {
+		switch point {
+		case crash:
 			os.Exit(137)
+		case panicAt:
+			once.Do(func() { poison = record })
+			if record == poison {
+				panic("a test asked for it")
+			}
 		}
 	}
 }

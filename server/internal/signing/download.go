@@ -46,7 +46,11 @@ func (s *Service) Open(ctx context.Context, from Caller, id, which string) (*Dow
 	// It is read after the call's own time is over: at the pace of who reads.
 	b, err := s.blobs.Open(context.WithoutCancel(ctx), f.blob)
 	if err != nil {
-		return nil, fmt.Errorf("signing: open document: %w", err)
+		return nil, fmt.Errorf("signing: open document %s of %s: %w", which, r.ID, err)
+	}
+	if err := whole(b); err != nil {
+		_ = b.Close()
+		return nil, fmt.Errorf("signing: %s of %s is not what was stored: %w", which, r.ID, err)
 	}
 	if err := f.holds(b); err != nil {
 		return nil, err
@@ -62,6 +66,17 @@ func (s *Service) Open(ctx context.Context, from Caller, id, which string) (*Dow
 		return nil, err
 	}
 	return &Download{File: f, Data: b}, nil
+}
+
+// whole reads a document to its end, where every piece is held against its seal,
+// before the first byte leaves: half a document with the status 200 is no
+// answer.
+func whole(b io.ReadSeeker) error {
+	if _, err := io.Copy(io.Discard, b); err != nil {
+		return err
+	}
+	_, err := b.Seek(0, io.SeekStart)
+	return err
 }
 
 // Trail returns a record and its events, in order.

@@ -154,8 +154,14 @@ func (x *run) once(ctx context.Context) (err error) {
 	return err
 }
 
-// pauses before work that failed is begun again.
-var pauses = []time.Duration{time.Second, 15 * time.Second}
+// pause before work that failed for the nth time is begun again: 1 and 15
+// seconds with the usual lease.
+func (x *run) pause(n int) time.Duration {
+	if n == 1 {
+		return x.config.Lease / 15
+	}
+	return x.config.Lease
+}
 
 // settle decides what becomes of a record whose work failed for a reason of our
 // own: another try after a pause, and the third failure is its end. Work that
@@ -176,7 +182,7 @@ func (x *run) settle(ctx context.Context, cause error) error {
 	// A lease that nobody holds: the sweep finds it when it has run out.
 	return x.db.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, `update signatures set failures = failures + 1, lease_by = '', lease_until = $1 where id = $2 and lease_by = $3`,
-			store.Millis(x.config.Now().Add(pauses[min(x.failures, len(pauses)-1)])), x.record.ID, x.lease)
+			store.Millis(x.config.Now().Add(x.pause(x.failures+1))), x.record.ID, x.lease)
 		return err
 	})
 }

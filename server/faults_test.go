@@ -1,0 +1,582 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/store/storetest"
+)
+
+func soaking() bool { return os.Getenv("ROGITO_TEST_SOAK") != "" }
+
+// standing is an installation that takes requests and works on none: what waits
+// is worked on by the test.
+func standing(t *testing.T, database string) *site {
+	t.Helper()
+	s := newSite(t, func(c *Config) { c.Database = database })
+	s.run.stop()
+	room := s.rooms()
+	srv := httptest.NewServer(api.Peer(room.newAPI().Handler()))
+	t.Cleanup(srv.Close)
+	s.url = srv.URL
+	return s
+}
+
+// signingWith is the signing room with another lease and clock.
+func signingWith(s *Server, c signing.Config) *signing.Service {
+	w := &s.wing
+	return signing.New(signing.Parts{
+		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Purse: s.accounts, Guard: w.guard,
+	}, c)
+}
+
+func (s *Server) one(t *testing.T, query string) (n int) {
+	t.Helper()
+	if err := s.db.Read().QueryRow(context.Background(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Two workers at the same record, each taking the other for dead as often as it
+// can, one of them with a clock that is minutes or a day ahead: never two results.
+func TestTwoWorkersOneResult(t *testing.T) {
+	trials := 24
+	if soaking() {
+		trials = 1000
+	}
+	engines(t, func(t *testing.T, database string) {
+		s := standing(t, database)
+		room := s.rooms()
+		var ids []string
+		for range trials {
+			ids = append(ids, s.sign(b64(samplePDF), optionsOf(m{"asyncSignature": true})).ID)
+		}
+		clocks := []time.Duration{0, 10 * time.Minute, 24 * time.Hour} // to which the other's is behind
+		var lost atomic.Int64
+		for i, id := range ids {
+			var wg sync.WaitGroup
+			for _, off := range []time.Duration{0, clocks[i%len(clocks)]} {
+				wg.Go(func() {
+					w := signingWith(room, signing.Config{Lease: 2 * time.Millisecond, Now: after(off)})
+					for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
+						if w.Continue(context.Background(), id) != nil {
+							lost.Add(1)
+						}
+						var state string
+						if err := room.db.Read().QueryRow(context.Background(), `select state from signatures where id = $1`, id).Scan(&state); err != nil {
+							t.Error(err)
+							return
+						}
+						if state == "DONE" || state == "ERROR" {
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+		}
+		if n := room.one(t, `select count(*) from signatures where state = 'DONE'`); n != trials {
+			t.Errorf("%d of %d are DONE", n, trials)
+		}
+		if n := room.one(t, `select count(*) from signature_files where role = 'signed'`); n != trials {
+			t.Errorf("%d signed documents of %d records", n, trials)
+		}
+		if n := room.one(t, `select count(*) from audit_events where kind = 'signed'`); n != trials {
+			t.Errorf("%d ends in the audit log of %d records", n, trials)
+		}
+		t.Logf("%d records, %d times the work was dropped because the other had it", trials, lost.Load())
+		if lost.Load() == 0 {
+			t.Error("they never met")
+		}
+		res, err := room.VerifyAudit(context.Background())
+		if err != nil || res.Bad != nil {
+			t.Errorf("audit: %v %v", err, res)
+		}
+	})
+}
+
+// A record whose work panics ends in ERROR after three tries; the process lives
+// and the queue moves on.
+func TestPoison(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: long")
+	}
+	engines(t, func(t *testing.T, database string) {
+		p := newProgram(t, database)
+		p.start("ROGITO_TEST_PANIC_AT=before-sign")
+		bad := p.post(m{"asyncSignature": true}, "")
+		if bad == nil {
+			t.Fatal("not accepted")
+		}
+		time.Sleep(200 * time.Millisecond) // it is the first
+		var ids []string
+		for range 10 {
+			ids = append(ids, p.post(m{"asyncSignature": true}, "").ID)
+		}
+		p.settle(ids)
+		end := time.Now().Add(40 * time.Second)
+		for bad.State != "ERROR" && time.Now().Before(end) {
+			time.Sleep(50 * time.Millisecond)
+			if r := p.get(bad.ID); r != nil {
+				bad = r
+			}
+		}
+		if bad.State != "ERROR" || bad.number() != 119 || strings.Contains(deref(bad.ErrorMessage), "test") {
+			t.Errorf("%s %d %s", bad.State, bad.number(), deref(bad.ErrorMessage))
+		}
+		if n := strings.Count(p.err.String(), "work on a signature failed"); n != 3 {
+			t.Errorf("%d failures in the log, want 3", n)
+		}
+		p.kill()
+		p.account(database)
+	})
+}
+
+// blobPath is the file of a record's signed document; "" where it lies in a
+// pack.
+func (s *site) blobPath(id string) string {
+	s.t.Helper()
+	var blob string
+	if err := s.rooms().db.Read().QueryRow(context.Background(), `select blob from signature_files where signature_id = $1 and role = 'signed'`, id).Scan(&blob); err != nil {
+		s.t.Fatal(err)
+	}
+	if strings.Contains(blob, ".") {
+		return ""
+	}
+	found, err := filepath.Glob(filepath.Join(s.cfg.Data, "blobs", "*", blob))
+	if err != nil || len(found) != 1 {
+		s.t.Fatalf("blob %s: %v %v", blob, found, err)
+	}
+	return found[0]
+}
+
+// A document that was changed on disk, or cannot be read, is not handed out, not
+// even in part; others are, the figures show it, and the audit has the digest
+// that it should have.
+func TestDamagedDocuments(t *testing.T) {
+	s := newSite(t)
+	large := append(bytes.Clone(samplePDF), bytes.Repeat([]byte("% more\n"), 400_000)...)
+	flipped, unreadable, good, packed := s.sign(b64(large)), s.sign(b64(large)), s.sign(b64(large)), s.sign(b64(samplePDF))
+	size := flipped.Document.SignedDocument.Size
+	for _, at := range []int64{0, 100, size / 2, size - 1} {
+		path := s.blobPath(flipped.ID)
+		stored, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad := bytes.Clone(stored)
+		bad[at] ^= 1
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if status, code := s.tryDownload(flipped.ID); status != 500 || code != 104 {
+			t.Errorf("a bit flipped at %d: %d/%d", at, status, code)
+		}
+		if err := os.WriteFile(path, stored, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := s.blobPath(unreadable.ID)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil { // every read of it is an error
+		t.Fatal(err)
+	}
+	if status, code := s.tryDownload(unreadable.ID); status < 500 || code != 104 && code != 105 {
+		t.Errorf("an error of the disk: %d/%d", status, code)
+	}
+	packs, err := filepath.Glob(filepath.Join(s.cfg.Data, "blobs", "packs", "*"))
+	if err != nil || len(packs) == 0 {
+		t.Fatal(packs, err)
+	}
+	last := packs[len(packs)-1]
+	content, err := os.ReadFile(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := len(bytes.TrimRight(content, "\x00"))
+	content[end-10] ^= 1
+	if err := os.WriteFile(last, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status, code := s.tryDownload(packed.ID); status != 500 || code != 104 {
+		t.Errorf("a bit flipped in a pack: %d/%d", status, code)
+	}
+	for _, r := range []*record{flipped, good} { // mended, and never touched
+		if sum := sha256.Sum256(s.download(r.ID, "signedDocument")); hex.EncodeToString(sum[:]) != r.Document.SignedDocument.SHA256 {
+			t.Error("another document than was signed")
+		}
+	}
+	if _, body := get(t, s.url+"/metrics"); !strings.Contains(body, `rogito_http_errors_total{code="104"} `) {
+		t.Error("the figures do not show it")
+	}
+	if a := s.do("GET", "/signatures/"+unreadable.ID+"/audit", nil); !strings.Contains(string(a.Data), unreadable.Document.SignedDocument.SHA256) {
+		t.Error("the audit does not have the digest")
+	}
+}
+
+// tryDownload is the status and code of a download; the body must not be part of
+// a document.
+func (s *site) tryDownload(id string) (status, code int) {
+	s.t.Helper()
+	req, _ := http.NewRequest("GET", s.url+"/signatures/"+id+"/signedDocument", nil)
+	req.Header.Set("Authorization", "Bearer "+s.box.Token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, 0
+	}
+	defer resp.Body.Close()
+	b, _ := io.ReadAll(resp.Body)
+	var a struct{ Error *int }
+	if bytes.Contains(b, []byte("%PDF")) || json.Unmarshal(b, &a) != nil || a.Error == nil {
+		s.t.Errorf("%d with %.60q", resp.StatusCode, b)
+		return resp.StatusCode, 0
+	}
+	return resp.StatusCode, *a.Error
+}
+
+// One key, a hundred calls at once: one record, one signature, and everybody is
+// shown it or told to wait. Another body is refused, another account is apart.
+func TestOneKeyHundredCalls(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		other, room := s.tenant(), s.rooms()
+		body := s.body(b64(samplePDF))
+		var mu sync.Mutex
+		ids, waits := map[string]int{}, 0
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() {
+				a := s.do("POST", "/EU-QES_automatic", body, "Idempotency-Key", "hundred")
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case a.Status == 200:
+					ids[s.record(a).ID]++
+				case a.Status == 409 && a.code() == 150 && a.Header.Get("Retry-After") != "":
+					waits++
+				default:
+					t.Errorf("%d/%d %s", a.Status, a.code(), a.Message)
+				}
+			})
+		}
+		wg.Wait()
+		if len(ids) != 1 || room.one(t, `select count(*) from signatures`) != 1 || room.one(t, `select count(*) from signing_intents`) != 1 {
+			t.Errorf("%d records from one key (%d were told to wait), %d intents", len(ids), waits, room.one(t, `select count(*) from signing_intents`))
+		}
+		if a := s.do("POST", "/EU-QES_automatic", s.body(b64(sampleTXT)), "Idempotency-Key", "hundred"); a.Status != 422 || a.code() != 151 {
+			t.Errorf("another body: %d/%d", a.Status, a.code())
+		}
+		r := other.record(other.do("POST", "/EU-QES_automatic", other.body(b64(samplePDF)), "Idempotency-Key", "hundred"))
+		if ids[r.ID] != 0 || r.State != "DONE" {
+			t.Errorf("another account's key: %+v", r)
+		}
+	})
+}
+
+// SIGTERM under load: not ready at once, calls under way are answered, the
+// process ends well within its time and says nothing of errors, and what was
+// acknowledged is done by the next.
+func TestTermUnderLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: long")
+	}
+	engines(t, func(t *testing.T, database string) {
+		p := newProgram(t, database)
+		p.start()
+		var mu sync.Mutex
+		var ids []string
+		var cut int
+		stop := make(chan struct{})
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				client := &http.Client{Timeout: 40 * time.Second}
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					j, _ := json.Marshal(p.signBody(samplePDF, []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true, "level": "T"}}[i%3]))
+					req, _ := http.NewRequest("POST", "http://"+p.addr+"/EU-QES_automatic", bytes.NewReader(j))
+					req.Header.Set("Authorization", "Bearer "+p.box().Token)
+					resp, err := client.Do(req)
+					if err != nil {
+						return // refused: it takes no more connections
+					}
+					var a struct{ Data record }
+					err = json.NewDecoder(resp.Body).Decode(&a)
+					resp.Body.Close()
+					mu.Lock()
+					switch {
+					case err != nil:
+						cut++
+					case resp.StatusCode == 200:
+						ids = append(ids, a.Data.ID)
+					case resp.StatusCode != 503:
+						t.Errorf("%d while it is told to end", resp.StatusCode)
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		time.Sleep(700 * time.Millisecond)
+		begin := time.Now()
+		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		err := p.cmd.Wait()
+		took := time.Since(begin)
+		p.cmd = nil
+		close(stop)
+		wg.Wait()
+		if err != nil || took > 30*time.Second {
+			t.Errorf("it ended after %v: %v", took, err)
+		}
+		if cut > 0 {
+			t.Errorf("%d answers were cut", cut)
+		}
+		for _, line := range strings.Split(p.err.String(), "\n") {
+			if strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, "level=ERROR") {
+				t.Errorf("a clean stop says: %s", line)
+			}
+		}
+		if len(ids) == 0 {
+			t.Fatal("nothing was acknowledged")
+		}
+		p.start()
+		p.settle(ids)
+		p.kill()
+		p.account(database)
+	})
+}
+
+// A backup taken under load, restored elsewhere: whatever was acknowledged
+// before it began is there, every document has its digest, the audit verifies.
+func TestBackupOfSignatures(t *testing.T) {
+	s := newSite(t)
+	var before []string
+	for range 5 {
+		before = append(before, s.sign(b64(samplePDF)).ID)
+	}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					s.sign(b64(samplePDF), optionsOf(m{"asyncSignature": i%2 == 0}))
+				}
+			}
+		})
+	}
+	room := s.rooms()
+	for room.one(t, `select count(*) from signatures`) < 12 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	ctx := context.Background()
+	var archive bytes.Buffer
+	err := Backup(ctx, s.cfg, &archive)
+	close(stop)
+	wg.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := s.cfg
+	cfg.Data = filepath.Join(t.TempDir(), "elsewhere")
+	_, keyPath, err := Restore(ctx, cfg, &archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := os.ReadFile(filepath.Join(s.cfg.Data, "master.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(keyPath, key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, func(c *Config) { c.Data = cfg.Data })
+	again := *s
+	again.url, again.run, again.cfg = r.url, r, cfg
+	again.cfg.PublicURL = r.url
+	for _, id := range before {
+		if got := again.record(again.do("GET", "/signatures/"+id, nil)); got.State != "DONE" {
+			t.Errorf("%s is %s", id, got.State)
+		}
+	}
+	var list []record
+	if err := json.Unmarshal(again.do("GET", "/signatures?limit=100", nil).Data, &list); err != nil || len(list) < len(before) {
+		t.Fatalf("%d records: %v", len(list), err)
+	}
+	for _, one := range list {
+		one := again.wait(one.ID, "DONE")
+		if sum := sha256.Sum256(again.download(one.ID, "signedDocument")); hex.EncodeToString(sum[:]) != one.Document.SignedDocument.SHA256 {
+			t.Errorf("%s: another digest", one.ID)
+		}
+	}
+	again.verifyAudit()
+	t.Logf("%d records restored, %d of them from before", len(list), len(before))
+}
+
+// A binary runs on the schema of the release after it: with tables and columns
+// that it does not know, a migration it has not heard of, and jobs of a kind
+// that it cannot do.
+func TestNextSchema(t *testing.T) {
+	engines(t, func(t *testing.T, database string) {
+		set := func(c *Config) { c.Database = database }
+		s := newSite(t, set)
+		r := s.sign(b64(samplePDF))
+		room := s.rooms()
+		ctx := context.Background()
+		for _, q := range []string{
+			`create table of_the_next_release (id text primary key)`,
+			`alter table signatures add column of_the_next_release text not null default 'x'`,
+			`alter table callbacks add column of_the_next_release bigint not null default 7`,
+			`alter table job_line add column of_the_next_release bigint not null default 7`,
+			`insert into goose_db_version (version_id, is_applied) values (9001, ` + map[bool]string{true: "1", false: "true"}[database == ""] + `)`,
+		} {
+			if err := room.db.Write(ctx, func(tx *store.Tx) error { _, err := tx.Exec(ctx, q); return err }); err != nil {
+				t.Fatalf("%s: %v", q, err)
+			}
+		}
+		err := room.db.Write(ctx, func(tx *store.Tx) error { return tx.Enqueue(ctx, nextArgs{}, nil) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		work := func(s *site) {
+			t.Helper()
+			for _, o := range []m{{}, {"asyncSignature": true}} {
+				s.wait(s.sign(b64(samplePDF), optionsOf(o)).ID, "DONE")
+			}
+			if len(s.download(r.ID, "signedDocument")) == 0 {
+				t.Error("nothing to download")
+			}
+		}
+		work(s) // the one that runs while another migrates
+		s.run.stop()
+		again := newSite(t, set, func(c *Config) { c.Data = s.cfg.Data })
+		again.box = s.box
+		work(again) // and the one that starts afterwards
+		again.verifyAudit()
+	})
+}
+
+type nextArgs struct{}
+
+func (nextArgs) Kind() string { return "of-the-next-release" }
+
+// Two processes on one database, restarted one after the other under load: no
+// call fails but for its connection, and what was acknowledged is done.
+func TestRollingRestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: long")
+	}
+	database := storetest.Postgres(t)
+	a := newProgram(t, database)
+	a.start()
+	b := newProgram(t, database)
+	b.data = a.data // one master key, one folder of blobs
+	for i, x := range b.args {
+		if x == "--data" {
+			b.args[i+1] = a.data
+		}
+	}
+	b.start()
+	nodes := []*program{a, b}
+	var mu sync.Mutex
+	var ids []string
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			for n := i; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				key := store.NewID()
+				for try := 0; ; try++ { // as a client behind a balancer does
+					status, id := nodes[(n+try)%2].tryPost(m{"asyncSignature": i%2 == 0}, key)
+					if status == 200 {
+						mu.Lock()
+						ids = append(ids, id)
+						mu.Unlock()
+						break
+					}
+					if status != 0 && status != 409 && status != 503 || try > 200 {
+						t.Errorf("%d after %d tries", status, try)
+						return
+					}
+					time.Sleep(20 * time.Millisecond)
+				}
+			}
+		})
+	}
+	for _, p := range nodes {
+		time.Sleep(400 * time.Millisecond)
+		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.cmd.Wait(); err != nil {
+			t.Errorf("it ended with %v: %s", err, p.err)
+		}
+		p.start()
+	}
+	close(stop)
+	wg.Wait()
+	a.settle(ids)
+	seen := map[string]bool{}
+	for _, id := range ids {
+		if seen[id] {
+			t.Errorf("two keys, one record: %s", id)
+		}
+		seen[id] = true
+	}
+	t.Logf("%d signatures over two restarts", len(ids))
+	a.kill()
+	b.kill()
+	if intents, signatures := a.account(database); signatures != len(ids) || intents < signatures {
+		t.Errorf("%d acknowledged, %d signatures, %d intents", len(ids), signatures, intents)
+	}
+}
+
+// tryPost is one call: its status, 0 without an answer, and the record's id.
+func (p *program) tryPost(o m, key string) (status int, id string) {
+	j, _ := json.Marshal(p.signBody(samplePDF, o))
+	req, _ := http.NewRequest("POST", "http://"+p.addr+"/EU-QES_automatic", bytes.NewReader(j))
+	req.Header.Set("Authorization", "Bearer "+p.box().Token)
+	req.Header.Set("Idempotency-Key", key)
+	resp, err := (&http.Client{Timeout: 30 * time.Second}).Do(req)
+	if err != nil {
+		return 0, ""
+	}
+	defer resp.Body.Close()
+	var a struct{ Data record }
+	if err := json.NewDecoder(resp.Body).Decode(&a); err != nil {
+		return 0, ""
+	}
+	return resp.StatusCode, a.Data.ID
+}
