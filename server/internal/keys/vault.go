@@ -52,6 +52,7 @@ type Vault struct {
 	cost   Cost
 	hold   time.Duration
 	now    func() time.Time
+	drop   func()
 
 	slots chan struct{} // derivations in parallel
 	mac   []byte        // of this process: the cache holds no password
@@ -73,6 +74,7 @@ type VaultConfig struct {
 	Parallel int           // derivations at a time; zero means 2
 	Token    Token         // a PKCS#11 token, or nil
 	Now      func() time.Time
+	Dropped  func() // told when a key has left memory, or a password was wrong; may be nil
 }
 
 // NewVault returns a vault under a master key.
@@ -86,8 +88,11 @@ func NewVault(master Sealer, c VaultConfig) *Vault {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Dropped == nil {
+		c.Dropped = func() {}
+	}
 	v := &Vault{
-		master: master, token: c.Token, cost: c.Cost.orDefault(), hold: c.Hold, now: c.Now,
+		drop: c.Dropped, master: master, token: c.Token, cost: c.Cost.orDefault(), hold: c.Hold, now: c.Now,
 		slots: make(chan struct{}, c.Parallel), mac: make([]byte, 32), open: map[string]*opened{},
 	}
 	_, _ = rand.Read(v.mac)
@@ -205,6 +210,7 @@ func (v *Vault) reveal(ctx context.Context, id string, sealed []byte, password s
 	}
 	secret, err := aead.Open(nil, inner[25:37], inner[37:], []byte(id))
 	if err != nil || len(secret) == 0 {
+		v.drop()
 		return nil, ErrPassword
 	}
 	return secret, nil
@@ -247,6 +253,7 @@ func (v *Vault) Held(id, password string) crypto.Signer {
 	}
 	if !v.now().Before(o.until) {
 		delete(v.open, id)
+		v.drop()
 		return nil
 	}
 	if !hmac.Equal(o.password, v.fingerprint(password)) {
@@ -270,6 +277,7 @@ func (v *Vault) expire(id string) {
 	defer v.mu.Unlock()
 	if o := v.open[id]; o != nil && !v.now().Before(o.until) {
 		delete(v.open, id)
+		v.drop()
 	}
 }
 
@@ -278,6 +286,7 @@ func (v *Vault) Forget(id string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.open, id)
+	v.drop()
 }
 
 func (v *Vault) fingerprint(password string) []byte {
