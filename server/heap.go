@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime/debug"
 	runtimemetrics "runtime/metrics"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,8 +31,9 @@ const (
 	restAfter = 16 << 20 // allocated since memory was last given back
 )
 
-// rest gives memory back, at once and then whenever there is little to do.
-func rest(ctx context.Context) {
+// rest gives memory back, at once and then whenever there is little to do, or
+// when a key was dropped; what was in it is overwritten then.
+func rest(ctx context.Context, dropped *atomic.Bool) {
 	debug.FreeOSMemory()
 	tick := time.NewTicker(restEvery)
 	defer tick.Stop()
@@ -43,9 +45,10 @@ func rest(ctx context.Context) {
 		case <-tick.C:
 		}
 		now := allocated()
-		if now-last < restBelow && now-freed > restAfter {
-			debug.FreeOSMemory()
-			freed = now
+		if now-last < restBelow && (now-freed > restAfter || dropped.Swap(false)) {
+			scrub()
+			freed = allocated()
+			now = freed
 		}
 		last = now
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"sync/atomic"
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
@@ -33,6 +34,7 @@ type Server struct {
 
 	publications *publication.Keeper
 	wing         signatureWing
+	dropped      atomic.Bool // a key or password has left its place in memory
 }
 
 // Open opens the rooms without serving. A running server on the same data is

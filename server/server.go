@@ -52,6 +52,7 @@ func serveRooms(ctx context.Context, cfg Config, std Streams) (err error) {
 	raiseHeapFloor()
 	log, flush := newLogger(cfg.Log, std.Err)
 	defer flush()
+	noCoreDumps(log)
 	ln, err := listener(ctx, &cfg)
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func serveRooms(ctx context.Context, cfg Config, std Streams) (err error) {
 	if err := s.start(ctx); err != nil {
 		return err
 	}
-	go rest(ctx)
+	go rest(ctx, &s.dropped)
 	s.health.started.Store(true)
 	log.Info("ready", "listen", ln.Addr().String(), "url", cfg.PublicURL, "version", Version)
 	welcome.print(std.Out)

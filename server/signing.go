@@ -128,7 +128,7 @@ func (s *Server) openKeys() error {
 		w.token = token
 		s.onClose(func() { _ = token.Close() })
 	}
-	vault := keys.NewVault(s.master, keys.VaultConfig{Token: w.token, Hold: s.cfg.Signing.Hold})
+	vault := keys.NewVault(s.master, keys.VaultConfig{Token: w.token, Hold: s.cfg.Signing.Hold, Dropped: func() { s.dropped.Store(true) }})
 	w.keys = keys.NewStore(s.db, vault, s.master, keys.Config{
 		LockAfter: s.cfg.Signing.LockFailures, LockFor: s.cfg.Signing.LockTime, Locked: s.noteLock,
 	})
