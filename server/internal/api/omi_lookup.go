@@ -153,26 +153,33 @@ func digestOf(s string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// How a semester of a history was found.
+const (
+	matchedByPerimeter = "perimeter"
+	matchedByZone      = "zone"
+)
+
 func writeHistory(out *Encoded, set *omi.Set, ans omi.Answer, f form) {
 	out.Buf = append(out.Buf, envelopeData+`{"location":{"lat":`...)
 	out.Buf = strconv.AppendFloat(out.Buf, ans.Lat, 'f', -1, 64)
 	out.Buf = append(out.Buf, `,"lng":`...)
 	out.Buf = strconv.AppendFloat(out.Buf, ans.Lng, 'f', -1, 64)
 	out.Buf = append(out.Buf, `},"history":[`...)
-	n := 0
-	for _, ix := range set.All() {
-		z, found := ix.Lookup(ans.Lat, ans.Lng)
-		if !found {
-			continue
-		}
-		if n++; n > 1 {
+	past := set.History(ans.Lat, ans.Lng)
+	for i, p := range past {
+		if i > 0 {
 			out.Buf = append(out.Buf, ',')
 		}
-		out.Buf = omi.Answer{Zone: z}.AppendJSON(out.Buf, f.geometry)
+		out.Buf = omi.Answer{Zone: p.Zone}.AppendJSON(out.Buf, f.geometry)
+		how := matchedByPerimeter
+		if p.Named {
+			how = matchedByZone
+		}
+		out.Buf = append(out.Buf[:len(out.Buf)-1], `,"matched_by":"`+how+`"}`...)
 	}
 	out.Buf = append(out.Buf, `]}`+envelopeMessage...)
 	message := ""
-	if n == 0 {
+	if len(past) == 0 {
 		message = noZone(ans.Lat, ans.Lng)
 	}
 	out.Buf = append(strconv.AppendQuote(out.Buf, message), envelopeEnd...)

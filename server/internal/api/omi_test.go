@@ -521,6 +521,22 @@ func TestOMIPublications(t *testing.T) {
 	if err := json.Unmarshal(a.Data, &h); err != nil || len(h.History) != 2 || h.History[0].Semester != 2 || h.History[1].CadastralCode != "A001" || len(h.History[0].Values) != 1 {
 		t.Errorf("%v %s", err, a.body)
 	}
+	// a semester without perimeters, by the name of its zone
+	bare := tinyPublication("2017/2", "A001")
+	delete(bare, "k.kml")
+	s.importArchive(t, bare, 200)
+	var past struct {
+		History []struct {
+			Year, Semester int
+			Matched        string `json:"matched_by"`
+			Values         []json.RawMessage
+		}
+	}
+	a = s.get(t, "/IT-omi/history?latitude=45.5&longitude=9.5&geometry=full")
+	if err := json.Unmarshal(a.Data, &past); err != nil || len(past.History) != 3 || past.History[1].Matched != "perimeter" || past.History[2].Matched != "zone" ||
+		past.History[2].Year != 2017 || len(past.History[2].Values) != 1 {
+		t.Errorf("%v %s", err, a.body)
+	}
 	if a := s.get(t, "/IT-omi/history?latitude=1&longitude=1"); a.status != 200 || !strings.Contains(string(a.Data), `"history":[]`) || a.Message == "" {
 		t.Errorf("%s", a.body)
 	}

@@ -56,8 +56,13 @@ type polygonRings struct {
 }
 
 type quotationHistory struct {
-	Location latLng      `json:"location"`
-	History  []quotation `json:"history" doc:"the newest first"`
+	Location latLng          `json:"location"`
+	History  []pastQuotation `json:"history" doc:"the newest first"`
+}
+
+type pastQuotation struct {
+	quotation
+	MatchedBy string `json:"matched_by" enum:"perimeter,zone" doc:"perimeter: the place lies in this zone; zone: the semester has no perimeters of the municipality, and this zone has the code and the description of the one at the place in the nearest semester that has them"`
 }
 
 type batchResult struct {
