@@ -116,13 +116,15 @@ func postgresError(err error) error {
 	switch {
 	case err == nil, errors.Is(err, pgx.ErrNoRows), errors.Is(err, context.Canceled):
 		return err
+	case errors.As(err, &dial): // for whatever reason
+		return unavailable(err)
 	case errors.As(err, &refused):
 		switch refused.Code[:2] {
 		case "08", "53", "57", "58": // connection, resources, operator, system
 			return unavailable(err)
 		}
 		return err
-	case errors.As(err, &dial), pgconn.SafeToRetry(err), pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded):
+	case pgconn.SafeToRetry(err), pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded):
 		return unavailable(err)
 	case isNetwork(err):
 		return unavailable(err)
