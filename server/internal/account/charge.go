@@ -91,7 +91,7 @@ func (s *Service) charge(ctx context.Context, tx *store.Tx, o order) (*bill, err
 	if err := countToken(ctx, tx, o.caller, b); err != nil {
 		return nil, err
 	}
-	_, err = tx.Exec(ctx, `insert into charges (id, account_id, token_id, product, count, day, free, subscribed, paid, amount, record_id, created_at)
+	err = tx.Later(ctx, `insert into charges (id, account_id, token_id, product, count, day, free, subscribed, paid, amount, record_id, created_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		b.id, o.caller.AccountID, o.caller.TokenID, o.product.Name, o.count, day, b.free, joinShares(b.subscribed), b.paid,
 		int64(b.amount), o.record, now.UnixMilli())
@@ -168,13 +168,10 @@ func (s *Service) takeWallet(ctx context.Context, tx *store.Tx, o order, b *bill
 		return nil
 	}
 	now := time.Now().UnixMilli()
-	n, err := tx.Exec(ctx, `update wallets set credit = credit - $2, updated_at = $3 where account_id = $1 and credit >= $2`,
-		o.caller.AccountID, int64(b.amount), now)
+	err := tx.Expect(ctx, 1, fault.New(611, "insufficient credit in wallet"),
+		`update wallets set credit = credit - $2, updated_at = $3 where account_id = $1 and credit >= $2`, o.caller.AccountID, int64(b.amount), now)
 	if err != nil {
 		return err
-	}
-	if n == 0 {
-		return fault.New(611, "insufficient credit in wallet")
 	}
 	return s.transaction(ctx, tx, transaction{account: o.caller.AccountID, amount: -b.amount, charge: b.id, text: describe(o.product.Name, b.paid)})
 }
@@ -191,20 +188,17 @@ func countToken(ctx context.Context, tx *store.Tx, c *Caller, b *bill) error {
 	if len(b.subscribed) > 0 {
 		subscription = 1
 	}
-	n, err := tx.Exec(ctx, `update tokens set updated_at = updated_at where id = $1
+	spent := &fault.Error{Code: 130, Text: "the token's limit of spending is reached", RetryAfter: time.Hour}
+	err := tx.Expect(ctx, 1, spent, `update tokens set updated_at = updated_at where id = $1
 		and (wallet_limit is null or $2 = 0 or wallet_requests + $2 <= wallet_limit)
 		and (subscription_limit is null or $3 = 0 or subscription_requests + $3 <= subscription_limit)
 		and (amount_limit is null or $4 = 0 or wallet_amount + $4 <= amount_limit)`,
 		c.TokenID, wallet, subscription, int64(b.amount))
-	if err == nil && n == 0 {
-		return &fault.Error{Code: 130, Text: "the token's limit of spending is reached", RetryAfter: time.Hour}
-	}
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `update tokens set wallet_requests = wallet_requests + $2, subscription_requests = subscription_requests + $3,
+	return tx.Later(ctx, `update tokens set wallet_requests = wallet_requests + $2, subscription_requests = subscription_requests + $3,
 		wallet_amount = wallet_amount + $4 where id = $1`, c.TokenID, wallet, subscription, int64(b.amount))
-	return err
 }
 
 // Refund gives a charge back to where it came from, once however often it is

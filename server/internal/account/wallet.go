@@ -82,9 +82,8 @@ func (s *Service) transaction(ctx context.Context, tx *store.Tx, t transaction) 
 	if t.charge != "" {
 		vat = s.cfg.Prices.VAT
 	}
-	_, err := tx.Exec(ctx, `insert into wallet_transactions (id, account_id, amount, vat, description, charge_id, created_at)
+	return tx.Later(ctx, `insert into wallet_transactions (id, account_id, amount, vat, description, charge_id, created_at)
 		values ($1, $2, $3, $4, $5, $6, $7)`, store.NewID(), t.account, int64(t.amount), vat, t.text, t.charge, time.Now().UnixMilli())
-	return err
 }
 
 // Subscription is a number of requests paid in advance.

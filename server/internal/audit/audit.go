@@ -143,13 +143,15 @@ func insert(ctx context.Context, tx *store.Tx, list []*Entry) error {
 			}
 			args = append(args, e.ID, e.Account, e.Record, e.Kind, e.CreatedAt, e.Salt, []byte(e.Payload), e.Digest, seq)
 		}
-		_, err := tx.Exec(ctx, `insert into audit_events (id, account_id, record_id, kind, created_at, salt, payload, digest, seq) values `+rowsOf(len(part), 9), args...)
+		err := tx.LaterOr(ctx, unwritten, `insert into audit_events (id, account_id, record_id, kind, created_at, salt, payload, digest, seq) values `+rowsOf(len(part), 9), args...)
 		if err != nil {
-			return fmt.Errorf("audit: append: %w", err)
+			return err
 		}
 	}
 	return nil
 }
+
+func unwritten(err error) error { return unavailable(fmt.Errorf("audit: append: %w", err)) }
 
 // rowsOf writes the placeholders of several rows: ($1,$2),($3,$4).
 func rowsOf(rows, columns int) string {

@@ -19,13 +19,10 @@ func (x *run) done(ctx context.Context, out *made) error {
 	}
 	x.config.Hook("stored", r.ID)
 	err := x.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update signatures set state = 'DONE', signature_type = $1, achieved_level = $2, secret = null, lease_by = '', lease_until = 0, updated_at = $3
+		err := tx.Expect(ctx, 1, errLost, `update signatures set state = 'DONE', signature_type = $1, achieved_level = $2, secret = null, lease_by = '', lease_until = 0, updated_at = $3
 			where id = $4 and state = 'WAIT_SIGN' and lease_by = $5 and deleted_at = 0`, r.Type, x.achieved(out), store.Millis(now), r.ID, x.lease)
 		if err != nil {
 			return fmt.Errorf("signing: end record: %w", err)
-		}
-		if n == 0 {
-			return errLost
 		}
 		if err := x.insertFile(ctx, tx, r.ID, f); err != nil {
 			return err
@@ -66,7 +63,7 @@ func (x *run) achieved(out *made) string {
 }
 
 func (x *run) settleIntents(ctx context.Context, tx *store.Tx, outcome string) error {
-	_, err := tx.Exec(ctx, `update signing_intents set outcome = $1, finished_at = $2 where signature_id = $3 and outcome = ''`,
+	err := tx.Later(ctx, `update signing_intents set outcome = $1, finished_at = $2 where signature_id = $3 and outcome = ''`,
 		outcome, store.Millis(x.config.Now()), x.record.ID)
 	if err != nil {
 		return fmt.Errorf("signing: settle intents: %w", err)

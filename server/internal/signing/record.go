@@ -189,7 +189,7 @@ func (s *Service) insertRecord(ctx context.Context, tx *store.Tx, r *Record) err
 			return err
 		}
 	}
-	_, err = tx.Exec(ctx, `insert into signatures (id, account_id, token_id, request_id, caller_address, certificate_type, certificate_id, state, signature_type,
+	err = tx.Later(ctx, `insert into signatures (id, account_id, token_id, request_id, caller_address, certificate_type, certificate_id, state, signature_type,
 			options, title, description, error_number, error_message, secret, callback, charge_id, approval, approval_until, files_until, lease_by, lease_until, created_at, updated_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`,
 		r.ID, r.AccountID, r.TokenID, r.RequestID, r.Address, r.CertificateType, r.CertificateID, string(r.State), r.Type,
@@ -221,7 +221,7 @@ func (r *Record) files() []*File {
 func (f *File) rowID() string { return f.Role[:1] + f.ID }
 
 func (s *Service) insertFile(ctx context.Context, tx *store.Tx, record string, f *File) error {
-	_, err := tx.Exec(ctx, `insert into signature_files (row_id, id, signature_id, role, position, source_type, source, label, mimetype, extension, size, md5, sha256, name, blob, created_at)
+	err := tx.Later(ctx, `insert into signature_files (row_id, id, signature_id, role, position, source_type, source, label, mimetype, extension, size, md5, sha256, name, blob, created_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
 		f.rowID(), f.ID, record, f.Role, f.Position, f.SourceType, f.source, f.Label, f.MimeType, f.Extension, f.Size, f.MD5, f.SHA256, f.Name, f.blob, store.Millis(f.CreatedAt))
 	if err != nil {
@@ -231,9 +231,8 @@ func (s *Service) insertFile(ctx context.Context, tx *store.Tx, record string, f
 }
 
 func (s *Service) updateFile(ctx context.Context, tx *store.Tx, f *File) error {
-	_, err := tx.Exec(ctx, `update signature_files set source = null, mimetype = $1, extension = $2, size = $3, md5 = $4, sha256 = $5, name = $6, blob = $7 where row_id = $8`,
+	return tx.Later(ctx, `update signature_files set source = null, mimetype = $1, extension = $2, size = $3, md5 = $4, sha256 = $5, name = $6, blob = $7 where row_id = $8`,
 		f.MimeType, f.Extension, f.Size, f.MD5, f.SHA256, f.Name, f.blob, f.rowID())
-	return err
 }
 
 // Filter narrows a list; empty fields do not.

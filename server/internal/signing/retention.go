@@ -100,9 +100,10 @@ func (s *Service) rescue(ctx context.Context) error {
 }
 
 // rescueLeased puts records back into the line whose worker does not renew its
-// lease, or whose pause after a failure is over.
+// lease, or whose pause after a failure is over. A lease that ends later than any
+// can was taken by a clock that was ahead.
 func (s *Service) rescueLeased(ctx context.Context) error {
-	return s.reenter(ctx, `lease_until > 0 and lease_until < $1`, store.Millis(s.config.Now()))
+	return s.reenter(ctx, fmt.Sprintf(`lease_until > 0 and (lease_until < $1 or lease_until - %d > $1)`, 3*s.config.Lease.Milliseconds()), store.Millis(s.config.Now()))
 }
 
 // reenter puts the waiting records of a condition, a thousand at a time, into

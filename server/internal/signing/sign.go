@@ -153,7 +153,7 @@ func (x *run) intend(ctx context.Context, digest []byte) error {
 		} else if err := x.stillOurs(ctx, tx); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `insert into signing_intents (id, signature_id, certificate_id, position, digest, created_at) values ($1, $2, $3, $4, $5, $6)`,
+		err := tx.Later(ctx, `insert into signing_intents (id, signature_id, certificate_id, position, digest, created_at) values ($1, $2, $3, $4, $5, $6)`,
 			store.NewID(), r.ID, x.cert.ID, x.intents, hex.EncodeToString(digest), store.Millis(x.config.Now()))
 		if err != nil {
 			return fmt.Errorf("signing: store intent: %w", err)
@@ -172,12 +172,8 @@ func (x *run) intend(ctx context.Context, digest []byte) error {
 }
 
 func (x *run) stillOurs(ctx context.Context, tx *store.Tx) error {
-	n, err := tx.Exec(ctx, `update signatures set lease_until = $1 where id = $2 and lease_by = $3 and state = 'WAIT_SIGN' and deleted_at = 0`,
+	return tx.Expect(ctx, 1, errLost, `update signatures set lease_until = $1 where id = $2 and lease_by = $3 and state = 'WAIT_SIGN' and deleted_at = 0`,
 		store.Millis(x.config.Now().Add(x.config.Lease)), x.record.ID, x.lease)
-	if err == nil && n == 0 {
-		err = errLost
-	}
-	return err
 }
 
 // insertSigning stores a record that is being signed already.

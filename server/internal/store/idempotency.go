@@ -171,16 +171,12 @@ func (c *Claim) write(ctx context.Context, tx *Tx, record string, sealed []byte,
 		until = now.Add(running).UnixMilli()
 	}
 	// A row past its time counts as absent, swept or not.
-	n, err := tx.Exec(ctx, `insert into idempotency as i (account_id, key, digest, record_id, answer, running_until, created_at)
+	return tx.Expect(ctx, 1, ErrReplay, `insert into idempotency as i (account_id, key, digest, record_id, answer, running_until, created_at)
 		values ($1, $2, $3, $4, $5, $6, $7)
 		on conflict (account_id, key) do update set digest = excluded.digest, record_id = excluded.record_id,
 			answer = excluded.answer, running_until = excluded.running_until, created_at = excluded.created_at
 		where i.created_at <= $8`,
 		c.account, c.key, c.digest, record, sealed, until, now.UnixMilli(), expired())
-	if err == nil && n == 0 {
-		return ErrReplay
-	}
-	return err
 }
 
 // Done says that the call which had a key is over, for a replay to be answered
@@ -189,8 +185,7 @@ func (c *Claim) Done(ctx context.Context, tx *Tx) error {
 	if c == nil {
 		return nil
 	}
-	_, err := tx.Exec(ctx, `update idempotency set running_until = 0 where account_id = $1 and key = $2`, c.account, c.key)
-	return err
+	return tx.Later(ctx, `update idempotency set running_until = 0 where account_id = $1 and key = $2`, c.account, c.key)
 }
 
 // Sweep forgets the keys whose time is over.

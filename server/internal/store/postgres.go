@@ -123,6 +123,9 @@ func postgresError(err error) error {
 		case "08", "53", "57", "58": // connection, resources, operator, system
 			return unavailable(err)
 		}
+		if refused.Code == "42P01" { // a table that every release has is not there
+			return unavailable(err)
+		}
 		return err
 	case pgconn.SafeToRetry(err), pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded):
 		return unavailable(err)

@@ -2,11 +2,9 @@ package store
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -15,56 +13,87 @@ import (
 // the commit, and all travel together. A statement each way was measured at
 // more than half of what a signature costs.
 type postgresTx struct {
-	conn  *pgxpool.Conn
-	begun bool
-	// What waits. Of a statement that must be looked at before anything is kept
-	// it says so: the commit cannot travel with it.
-	waiting  *pgx.Batch
-	expected bool
+	conn    *pgxpool.Conn
+	begun   bool
+	waiting []statement
 }
 
-func (t *postgresTx) queue(query string, args ...any) *pgx.QueuedQuery {
-	if t.waiting == nil {
-		t.waiting = &pgx.Batch{}
+// statement waits to be sent.
+type statement struct {
+	query string
+	args  []any
+	// take gets the outcome; nil where nobody looks at it.
+	take func(pgx.BatchResults) error
+	// wrap gives an error its meaning; nil leaves it as it is.
+	wrap func(error) error
+	// first says that it must be looked at before anything is kept: the commit
+	// cannot travel with it.
+	first bool
+}
+
+var beginning = statement{query: "begin"}
+
+// flush sends what waits, and s behind it. The first error is the one returned:
+// what comes after it is not run.
+func (t *postgresTx) flush(ctx context.Context, last ...statement) error {
+	all := append(t.waiting, last...)
+	t.waiting = nil
+	if len(all) == 0 {
+		return nil
 	}
 	if !t.begun {
 		t.begun = true
-		t.waiting.Queue("begin")
+		all = append([]statement{beginning}, all...)
 	}
-	return t.waiting.Queue(query, args...)
-}
-
-// flush sends what waits. The first error is the one returned: what comes after
-// it is not run.
-func (t *postgresTx) flush(ctx context.Context) error {
-	if t.waiting == nil {
-		return nil
+	b := &pgx.Batch{}
+	for _, s := range all {
+		b.Queue(s.query, s.args...)
 	}
-	b := t.waiting
-	t.waiting, t.expected = nil, false
-	return t.conn.SendBatch(ctx, b).Close()
-}
-
-func (t *postgresTx) later(query string, args []any) {
-	t.queue(query, args...)
-}
-
-func (t *postgresTx) expect(rows int64, otherwise error, query string, args []any) {
-	t.expected = true
-	t.queue(query, args...).Exec(func(tag pgconn.CommandTag) error {
-		if tag.RowsAffected() != rows {
-			return otherwise
+	results := t.conn.SendBatch(ctx, b)
+	for _, s := range all {
+		if err := s.outcome(results); err != nil {
+			_ = results.Close() // says the same again
+			return err
 		}
-		return nil
-	})
+	}
+	return results.Close()
+}
+
+func (s *statement) outcome(results pgx.BatchResults) (err error) {
+	if s.take != nil {
+		err = s.take(results)
+	} else {
+		_, err = results.Exec()
+	}
+	if err != nil && s.wrap != nil {
+		err = s.wrap(postgresError(err))
+	}
+	return err
+}
+
+// rows takes the number of rows that a statement affects.
+func rows(n *int64) func(pgx.BatchResults) error {
+	return func(r pgx.BatchResults) error {
+		tag, err := r.Exec()
+		*n = tag.RowsAffected()
+		return err
+	}
+}
+
+// exactly takes the number of rows, and nothing but the one that is expected.
+func exactly(want int64, otherwise error) func(pgx.BatchResults) error {
+	return func(r pgx.BatchResults) error {
+		tag, err := r.Exec()
+		if err == nil && tag.RowsAffected() != want {
+			err = otherwise
+		}
+		return err
+	}
 }
 
 func (t *postgresTx) Exec(ctx context.Context, query string, args ...any) (n int64, err error) {
-	t.queue(query, args...).Exec(func(tag pgconn.CommandTag) error {
-		n = tag.RowsAffected()
-		return nil
-	})
-	return n, postgresError(t.flush(ctx))
+	err = t.flush(ctx, statement{query: query, args: args, take: rows(&n)})
+	return n, postgresError(err)
 }
 
 func (t *postgresTx) Query(ctx context.Context, query string, args ...any) (Rows, error) {
@@ -79,8 +108,7 @@ func (t *postgresTx) Query(ctx context.Context, query string, args ...any) (Rows
 func (t *postgresTx) ready(ctx context.Context) error {
 	if !t.begun {
 		t.begun = true
-		t.waiting = &pgx.Batch{}
-		t.waiting.Queue("begin")
+		t.waiting = append([]statement{beginning}, t.waiting...)
 	}
 	return t.flush(ctx)
 }
@@ -98,29 +126,32 @@ type postgresTxRow struct {
 }
 
 func (r postgresTxRow) Scan(dest ...any) error {
-	r.tx.queue(r.query, r.args...).QueryRow(func(row pgx.Row) error { return row.Scan(dest...) })
-	return postgresError(r.tx.flush(r.ctx))
+	scan := func(results pgx.BatchResults) error { return results.QueryRow().Scan(dest...) }
+	return postgresError(r.tx.flush(r.ctx, statement{query: r.query, args: r.args, take: scan}))
 }
 
 // commit ends the transaction. What must be looked at first is.
 func (t *postgresTx) commit(ctx context.Context) error {
-	if t.expected {
+	if slices.ContainsFunc(t.waiting, func(s statement) bool { return s.first }) {
 		if err := t.flush(ctx); err != nil {
 			return err
 		}
 	}
-	if !t.begun {
+	if !t.begun && len(t.waiting) == 0 {
 		return nil
 	}
-	t.queue("commit").Exec(func(tag pgconn.CommandTag) error {
-		if tag.String() != "COMMIT" {
-			return pgx.ErrTxCommitRollback
-		}
-		return nil
-	})
-	err := t.flush(ctx)
+	err := t.flush(ctx, statement{query: "commit", take: committed})
 	if err == nil {
 		t.begun = false
+	}
+	return err
+}
+
+// committed makes sure that it was not a transaction that had failed before.
+func committed(r pgx.BatchResults) error {
+	tag, err := r.Exec()
+	if err == nil && tag.String() != "COMMIT" {
+		err = pgx.ErrTxCommitRollback
 	}
 	return err
 }
@@ -134,79 +165,4 @@ func (t *postgresTx) end(ctx context.Context) {
 	if _, err := t.conn.Exec(context.WithoutCancel(ctx), "rollback"); err != nil {
 		_ = t.conn.Conn().Close(context.WithoutCancel(ctx)) // the server rolls back what has no connection
 	}
-}
-
-// riverTx is a transaction as River's driver wants it.
-type riverTx struct {
-	tx    *postgresTx
-	depth int // of savepoints
-}
-
-var errNotHere = errors.New("store: not for the queue to do")
-
-func (r riverTx) Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error) {
-	if err := r.tx.ready(ctx); err != nil {
-		return pgconn.CommandTag{}, err
-	}
-	return r.tx.conn.Exec(ctx, query, args...)
-}
-
-func (r riverTx) Query(ctx context.Context, query string, args ...any) (pgx.Rows, error) {
-	if err := r.tx.ready(ctx); err != nil {
-		return nil, err
-	}
-	return r.tx.conn.Query(ctx, query, args...)
-}
-
-func (r riverTx) QueryRow(ctx context.Context, query string, args ...any) pgx.Row {
-	if err := r.tx.ready(ctx); err != nil {
-		return failedRow{err}
-	}
-	return r.tx.conn.QueryRow(ctx, query, args...)
-}
-
-func (r riverTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
-	_ = r.tx.ready(ctx) // a transaction that failed says so again
-	return r.tx.conn.SendBatch(ctx, b)
-}
-
-func (r riverTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, src pgx.CopyFromSource) (int64, error) {
-	if err := r.tx.ready(ctx); err != nil {
-		return 0, err
-	}
-	return r.tx.conn.CopyFrom(ctx, table, columns, src)
-}
-
-func (r riverTx) Prepare(ctx context.Context, name, query string) (*pgconn.StatementDescription, error) {
-	return r.tx.conn.Conn().Prepare(ctx, name, query)
-}
-
-func (r riverTx) Conn() *pgx.Conn { return r.tx.conn.Conn() }
-
-func (r riverTx) LargeObjects() pgx.LargeObjects { return pgx.LargeObjects{} }
-
-// Begin sets a savepoint, as pgx does for a transaction within one.
-func (r riverTx) Begin(ctx context.Context) (pgx.Tx, error) {
-	inner := riverTx{r.tx, r.depth + 1}
-	_, err := inner.Exec(ctx, fmt.Sprintf("savepoint river_%d", inner.depth))
-	return inner, err
-}
-
-// Commit and Rollback are for savepoints only: the transaction itself is ended
-// by who began it.
-func (r riverTx) Commit(ctx context.Context) error {
-	return r.endSavepoint(ctx, "release savepoint river_%d")
-}
-
-// Rollback goes back to the savepoint.
-func (r riverTx) Rollback(ctx context.Context) error {
-	return r.endSavepoint(ctx, "rollback to savepoint river_%d")
-}
-
-func (r riverTx) endSavepoint(ctx context.Context, how string) error {
-	if r.depth == 0 {
-		return errNotHere
-	}
-	_, err := r.Exec(ctx, fmt.Sprintf(how, r.depth))
-	return err
 }

@@ -35,11 +35,19 @@ func (t *Tx) OnCommit(fn func()) { t.after = append(t.after, fn) }
 // travels with those after it, at the latest with the commit; where it fails,
 // so does the transaction.
 func (t *Tx) Later(ctx context.Context, query string, args ...any) error {
+	return t.LaterOr(ctx, nil, query, args...)
+}
+
+// LaterOr is Later for a statement whose failure has a meaning of its own.
+func (t *Tx) LaterOr(ctx context.Context, wrap func(error) error, query string, args ...any) error {
 	if t.postgres != nil {
-		t.postgres.later(query, args)
+		t.postgres.waiting = append(t.postgres.waiting, statement{query: query, args: args, wrap: wrap})
 		return ctx.Err()
 	}
 	_, err := t.Exec(ctx, query, args...)
+	if err != nil && wrap != nil {
+		err = wrap(err)
+	}
 	return err
 }
 
@@ -47,7 +55,7 @@ func (t *Tx) Later(ctx context.Context, query string, args ...any) error {
 // not, the transaction fails with the error given: here, or when it commits.
 func (t *Tx) Expect(ctx context.Context, rows int64, otherwise error, query string, args ...any) error {
 	if t.postgres != nil {
-		t.postgres.expect(rows, otherwise, query, args)
+		t.postgres.waiting = append(t.postgres.waiting, statement{query: query, args: args, take: exactly(rows, otherwise), first: true})
 		return ctx.Err()
 	}
 	n, err := t.Exec(ctx, query, args...)
