@@ -174,6 +174,9 @@ func (a *API) observe(next http.Handler) http.Handler {
 		start := time.Now()
 		c := &call{ResponseWriter: w, Context: r.Context(), id: requestID(r)}
 		setHeader(c, "X-Request-Id", c.id)
+		if (r.ContentLength != 0 || r.ProtoMinor == 0) && ambiguous(r) {
+			setHeader(c, "Connection", "close")
+		}
 		r = r.WithContext(c)
 		r.RemoteAddr = a.opts.Proxies.client(r)
 		defer a.finish(c, r, start)
@@ -191,6 +194,21 @@ func (a *API) observe(next http.Handler) http.Handler {
 		c.routing = &chi.Context{Routes: a.router}
 		next.ServeHTTP(c, r)
 	})
+}
+
+// ambiguous says that a proxy before us may see another end of this request
+// than we do. A length beside the chunks is such a case (RFC 9112, section
+// 6.1), and so are chunks in HTTP/1.0. net/http tells neither of them from
+// what is harmless: so the connection ends with the answer, and nothing that
+// hides behind the body is served.
+func ambiguous(r *http.Request) bool {
+	if r.ProtoMajor != 1 {
+		return false
+	}
+	if r.ProtoMinor == 0 && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return true
+	}
+	return len(r.TransferEncoding) > 0 || r.Header["Transfer_encoding"] != nil || r.Header["Content_length"] != nil
 }
 
 // unlimited are the paths that must answer even when the server is full.
