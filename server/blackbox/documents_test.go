@@ -7,6 +7,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -105,6 +107,31 @@ func streams(pdf []byte) string {
 		}
 		_, _ = io.Copy(&all, r) // what is cut off is not looked for
 	}
+}
+
+var (
+	glyphForm = regexp.MustCompile(`<([0-9A-Fa-f]{4})> <([0-9A-Fa-f]{4})>`)
+	shownForm = regexp.MustCompile(`<([0-9A-Fa-f]+)> Tj`)
+)
+
+// drawn is the text that a PDF shows in fonts of its own, by their tables of
+// characters.
+func drawn(pdf []byte) string {
+	content := streams(pdf)
+	char := map[string]rune{}
+	for _, g := range glyphForm.FindAllStringSubmatch(content, -1) {
+		if r, err := strconv.ParseUint(g[2], 16, 16); err == nil {
+			char[strings.ToUpper(g[1])] = rune(r)
+		}
+	}
+	var text strings.Builder
+	for _, s := range shownForm.FindAllStringSubmatch(content, -1) {
+		for glyphs := strings.ToUpper(s[1]); len(glyphs) >= 4; glyphs = glyphs[4:] {
+			text.WriteRune(char[glyphs[:4]])
+		}
+		text.WriteByte('\n')
+	}
+	return text.String()
 }
 
 // unzip is what a zip holds, by name, and the names in their order.

@@ -97,7 +97,6 @@ func testFormats(t *testing.T, w *world) {
 // What cannot be signed as was asked ends in error 113, and says why.
 func testUnsignable(t *testing.T, w *world) {
 	g := w.sandboxed(t)
-	before := g.w.turn.Load()
 	for _, c := range []struct {
 		name string
 		docs any
@@ -132,7 +131,6 @@ func testUnsignable(t *testing.T, w *world) {
 			g.no(409, 143, "GET", "/signatures/"+r.ID+"/signedDocument", nil, "113")
 		}
 	}
-	_ = before
 }
 
 // entry is a line of report.json.

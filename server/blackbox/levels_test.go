@@ -93,6 +93,7 @@ func (g *guest) clientCertificates(text string) {
 		g.Errorf("%+v, then %+v", one, again)
 	}
 	g.do("POST", "/client-certificates", m{"certificate": text}, "Idempotency-Key", key).refused(g.T, "another body", 422, 151)
+	g.do("POST", "/client-certificates", m{"certificate": text}, "Idempotency-Key", strings.Repeat("k", 256)).refused(g.T, "a long key", 422, 160)
 	g.no(422, 310, "POST", "/client-certificates", m{"certificate": text}, "already")
 	if one.Name != "mine" || len(one.Fingerprint) != 64 || !strings.Contains(one.Subject, "registered") || !moment(g.T, one.NotAfter).After(moment(g.T, one.CreatedAt)) {
 		g.Errorf("%+v", one)

@@ -157,6 +157,18 @@ func (n *node) start() {
 	n.t.Fatalf("the server is not ready: %s", tail(n.log.String()))
 }
 
+// stop asks the process to end, and waits until it has.
+func (n *node) stop() {
+	n.t.Helper()
+	_ = n.cmd.Process.Signal(os.Interrupt)
+	select {
+	case <-n.done:
+		n.cmd = nil
+	case <-time.After(30 * time.Second):
+		n.t.Fatalf("the server does not end: %s", tail(n.log.String()))
+	}
+}
+
 // kill is kill -9.
 func (n *node) kill() {
 	if n.cmd == nil {

@@ -48,8 +48,8 @@ func (w *world) secret(all ...string) {
 	}
 }
 
-// quiet checks that the logs have no secret.
-func (w *world) quiet(t *testing.T) {
+// testQuiet checks that the logs have no secret.
+func testQuiet(t *testing.T, w *world) {
 	if len(w.secrets) < 20 {
 		t.Errorf("only %d secrets to look for", len(w.secrets))
 	}
@@ -111,13 +111,42 @@ var nouns = map[string]func(*testing.T, *world){
 	"unsignable":                  testUnsignable,
 	"batch":                       testBatch,
 	"containers":                  testContainers,
+	"default options":             testDefaultOptions,
+	"option refusals":             testOptionRefusals,
+	"levels":                      testLevels,
+	"signatures on signatures":    testSignaturesOnSignatures,
+	"XML selection":               testXMLSelection,
+	"visible signature":           testVisibleSignature,
+	"signature fields":            testSignatureFields,
+	"encryption":                  testEncryption,
+	"record states":               testRecordStates,
+	"record list":                 testRecordList,
+	"downloads":                   testDownloads,
+	"audit trail":                 testAuditTrail,
+	"deletion":                    testDeletion,
+	"signing once":                testSigningOnce,
+	"signing costs":               testSigningCosts,
+	"callbacks":                   testCallbacks,
+	"webhook secrets":             testWebhookSecrets,
+	"callback outcomes":           testCallbackOutcomes,
+	"access":                      testAccess,
+	"limits":                      testLimits,
+	"other codes":                 testOtherCodes,
+	"problems":                    testProblems,
 }
 
 // later are the tests that change the deployment itself, in their order.
 var later = []struct {
 	name string
 	test func(*testing.T, *world)
-}{}
+}{
+	{"time passes", testTimePasses},
+	{"configured", testConfigured},
+	{"harm", testHarm},
+	{"every code", testEveryCode},
+	{"coverage", testCoverage},
+	{"no secret in the logs", testQuiet},
+}
 
 func suite(t *testing.T, cfg store.Config, nodes int) {
 	w := newWorld(t, cfg, nodes)
@@ -129,7 +158,6 @@ func suite(t *testing.T, cfg store.Config, nodes int) {
 	for _, l := range later {
 		t.Run(l.name, func(t *testing.T) { l.test(t, w) })
 	}
-	t.Run("no secret in the logs", func(t *testing.T) { w.quiet(t) })
 }
 
 // newWorld starts the nodes of a deployment. They speak TLS, so that clients

@@ -9,7 +9,6 @@ import (
 	"rogito.dev/rogito/omi"
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/publication"
 )
 
 // LookupMeter counts quotations against an account's free ones and its money.
@@ -19,9 +18,15 @@ type LookupMeter interface {
 	SpendLookups(ctx context.Context, c *account.Caller, n int) (left int64, err error)
 }
 
+// Publications are those that are loaded, and take in new ones.
+type Publications interface {
+	Current() *omi.Set
+	Import(ctx context.Context, inputs []omi.Input, mixed bool) (omi.Report, error)
+}
+
 // OMI answers real-estate quotations.
 type OMI struct {
-	Publications *publication.Keeper
+	Publications Publications
 	Meter        LookupMeter // nil: nothing is counted
 
 	log *slog.Logger // the API's
