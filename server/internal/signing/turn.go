@@ -51,8 +51,7 @@ func (w *Turner) Work(ctx context.Context, j *river.Job[TurnArgs]) error {
 	leave, ok := w.Service.jobs.Occupy(j.Queue, j.Args.Account)
 	defer leave()
 	x, err := w.Service.claim(ctx, j, ok)
-	var f *fault.Error
-	if errors.As(err, &f) && f.Code == 105 {
+	if unavailable(err) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(storagePause):
@@ -175,16 +174,27 @@ func (x *run) settle(ctx context.Context, cause error) error {
 	if stopped {
 		return x.backInLine(ctx)
 	}
-	x.config.Log.WarnContext(ctx, "work on a signature failed", "record", x.record.ID, "failures", x.failures+1, "error", cause)
-	if x.failures+1 >= maxAttempts {
+	failed := 1
+	if unavailable(cause) {
+		failed = 0 // that passes: only how often it was begun is counted
+	}
+	x.failures += failed
+	x.config.Log.WarnContext(ctx, "work on a signature failed", "record", x.record.ID, "failures", x.failures, "error", cause)
+	if x.failures >= maxAttempts {
 		return x.fail(ctx, x.internal(cause))
 	}
 	// A lease that nobody holds: the sweep finds it when it has run out.
 	return x.db.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(ctx, `update signatures set failures = failures + 1, lease_by = '', lease_until = $1 where id = $2 and lease_by = $3`,
-			store.Millis(x.config.Now().Add(x.pause(x.failures+1))), x.record.ID, x.lease)
+		_, err := tx.Exec(ctx, `update signatures set failures = failures + $1, lease_by = '', lease_until = $2 where id = $3 and lease_by = $4`,
+			failed, store.Millis(x.config.Now().Add(x.pause(x.failures))), x.record.ID, x.lease)
 		return err
 	})
+}
+
+// unavailable is trouble with what we depend on, the storage first of all.
+func unavailable(err error) bool {
+	var f *fault.Error
+	return errors.As(err, &f) && f.Code == 105
 }
 
 func (x *run) backInLine(ctx context.Context) error {

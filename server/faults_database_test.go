@@ -1,0 +1,225 @@
+package server
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/store/storetest"
+)
+
+// outage takes a database away from everybody, as a restart or a failover does,
+// until the function is called.
+func outage(t *testing.T, database string) (over func()) {
+	t.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.TrimPrefix(u.Path, "/")
+	u.Path = "/postgres"
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(statement string) {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			t.Errorf("%s: %v", statement, err)
+		}
+	}
+	run(`alter database ` + name + ` allow_connections false`)
+	run(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '` + name + `'`)
+	return func() {
+		run(`alter database ` + name + ` allow_connections true`)
+		_ = conn.Close(ctx)
+	}
+}
+
+// The database goes away under load and comes back: calls in between are told
+// so (503, 105) or can be repeated under their key, the process recovers by
+// itself within seconds, and each key has one record, signed once.
+func TestDatabaseGoesAway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: long")
+	}
+	outages := 2
+	if soaking() {
+		outages = 20
+	}
+	database := storetest.Postgres(t)
+	p := newProgram(t, database)
+	p.start()
+	var mu sync.Mutex
+	keys, refused := map[string]string{}, 0
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				key := store.NewID()
+				for end := time.Now().Add(40 * time.Second); ; time.Sleep(30 * time.Millisecond) {
+					status, id := p.tryPost(m{"asyncSignature": i%3 == 0, "asyncDocumentsValidation": i%3 == 1}, key)
+					if status == 200 {
+						mu.Lock()
+						keys[key] = id
+						mu.Unlock()
+						break
+					}
+					mu.Lock()
+					refused++
+					mu.Unlock()
+					if status != 503 && status != 409 || time.Now().After(end) {
+						t.Errorf("%d while the database is away", status)
+						return
+					}
+				}
+			}
+		})
+	}
+	for range outages {
+		time.Sleep(500 * time.Millisecond)
+		over := outage(t, database)
+		time.Sleep(1200 * time.Millisecond)
+		if status, _ := p.answerTo("GET", "/healthz", nil); status != 200 {
+			t.Errorf("healthz: %d", status)
+		}
+		over()
+		back := time.Now()
+		for {
+			if status, _ := p.tryPost(m{}, store.NewID()+"x"); status == 200 {
+				break
+			}
+			if time.Since(back) > 10*time.Second {
+				t.Fatal("not working again ten seconds after the database")
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	probes := outages
+	close(stop)
+	wg.Wait()
+	if t.Failed() {
+		t.Logf("the server said: %.6000s", p.err.String())
+	}
+	if refused == 0 {
+		t.Error("nobody noticed: nothing was tested")
+	}
+	var ids []string
+	seen := map[string]bool{}
+	for _, id := range keys {
+		if seen[id] {
+			t.Errorf("two keys, one record: %s", id)
+		}
+		seen[id] = true
+		ids = append(ids, id)
+	}
+	p.settle(ids)
+	p.kill()
+	_, signatures := p.account(database)
+	t.Logf("%d outages, %d calls refused or cut, %d keys, %d signatures", outages, refused, len(ids), signatures)
+	if signatures < len(ids)+probes {
+		t.Errorf("%d signatures for %d keys", signatures, len(ids)+probes)
+	}
+}
+
+// A clock that jumps back a day neither brings one-time passwords back to life,
+// nor revokes the order of the audit log, nor makes a certificate usable before
+// its time.
+func TestClockJumps(t *testing.T) {
+	engines(t, func(t *testing.T, database string) {
+		s := standing(t, database)
+		room, ctx := s.rooms(), context.Background()
+
+		// One-time passwords are counted in steps that only go up.
+		c := s.box.Certificates["otp"]
+		at := func(d time.Duration) *keys.Store {
+			return keys.NewStore(room.db, keys.NewVault(room.master, keys.VaultConfig{}), room.master, keys.Config{Now: after(d)})
+		}
+		account := room.sandboxAccount(t)
+		use := func(d time.Duration) error {
+			store := at(d)
+			cred, err := store.Authenticate(ctx, account, c.Username, c.Password)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code, err := keys.Code(c.TOTPSecret, time.Now().Add(d))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return store.VerifyOTP(ctx, cred, code)
+		}
+		if err := use(0); err != nil {
+			t.Fatalf("now: %v", err)
+		}
+		for _, d := range []time.Duration{0, -10 * time.Minute, -24 * time.Hour} {
+			if use(d) == nil {
+				t.Errorf("a code is good with the clock at %v, after one was used now", d)
+			}
+		}
+
+		// A certificate is not good before its time, whatever the clock was.
+		early := signingWith(room, signing.Config{Now: after(-48 * time.Hour)})
+		r := s.sign(b64(samplePDF), optionsOf(m{"asyncSignature": true}))
+		if err := early.Continue(ctx, r.ID); err != nil {
+			t.Fatal(err)
+		}
+		if r = s.record(s.do("GET", "/signatures/"+r.ID, nil)); r.State != "ERROR" || r.number() != 112 {
+			t.Errorf("two days before it was issued: %s %d", r.State, r.number())
+		}
+
+		// The log goes by its sequence: a record begun tomorrow and ended today.
+		r = s.sign(b64(samplePDF), optionsOf(m{"asyncDocumentsValidation": true, "asyncSignature": true}))
+		late := signingWith(room, signing.Config{Now: after(24 * time.Hour), Hook: func(point, _ string) {
+			if point == "before-sign" {
+				panic("cut")
+			}
+		}})
+		func() {
+			defer func() { _ = recover() }()
+			_ = late.Continue(ctx, r.ID)
+		}()
+		// The lease runs out a day from now by that clock; whoever sweeps with a
+		// right clock must not wait for it.
+		now := signingWith(room, signing.Config{})
+		if err := now.Continue(ctx, r.ID); err != nil {
+			t.Fatal(err)
+		}
+		sweep := &signing.Sweeper{Service: now}
+		if err := sweep.Work(ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := now.Continue(ctx, r.ID); err != nil {
+			t.Fatal(err)
+		}
+		if r = s.record(s.do("GET", "/signatures/"+r.ID, nil)); r.State != "DONE" {
+			t.Errorf("after a clock that was a day ahead: %s", r.State)
+		}
+		res, err := room.VerifyAudit(ctx)
+		if err != nil || res.Bad != nil {
+			t.Errorf("audit: %v %v", err, res)
+		}
+	})
+}
+
+// sandboxAccount is the id of the sandbox's own account.
+func (s *Server) sandboxAccount(t *testing.T) (id string) {
+	t.Helper()
+	if err := s.db.Read().QueryRow(context.Background(), `select account_id from credentials limit 1`).Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
