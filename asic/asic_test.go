@@ -22,19 +22,6 @@ func file(name, content string) ades.File {
 	return ades.File{Name: name, Source: bytes.NewReader([]byte(content))}
 }
 
-func finish(t testing.TB, a *adestest.Actor, d *Draft, s ades.Signing) []byte {
-	t.Helper()
-	value, err := ades.Value(a.Key, d, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	if err := d.Finish(&out, value); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
-
 func sign(t testing.TB, a *adestest.Actor, files []ades.File, o Options) []byte {
 	t.Helper()
 	o.Signing = a.Signing(clock())
@@ -42,7 +29,7 @@ func sign(t testing.TB, a *adestest.Actor, files []ades.File, o Options) []byte 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return finish(t, a, d, o.Signing)
+	return a.Finish(t, d, o.Signing)
 }
 
 func raise(t testing.TB, p *adestest.PKI, b []byte, l ades.Level) []byte {
@@ -136,7 +123,7 @@ func TestParallel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b = finish(t, second, d, o.Signing)
+			b = second.Finish(t, d, o.Signing)
 			check(t, read(t, b), 2, k.prefix+"B")
 			check(t, read(t, raise(t, p, b, ades.LevelLTA)), 2, k.prefix+"LTA")
 		})

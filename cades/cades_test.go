@@ -28,15 +28,7 @@ func clock() time.Time { return at }
 func finished(t testing.TB, a *adestest.Actor, d ades.Draft, s ades.Signing) []byte {
 	t.Helper()
 	s.Hash = cades.Hash(s)
-	value, err := ades.Value(a.Key, d, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	if err := d.Finish(&out, value); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return a.Finish(t, d, s)
 }
 
 func made(t testing.TB, a *adestest.Actor, content []byte, o cades.Options) []byte {

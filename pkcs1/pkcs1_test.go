@@ -24,15 +24,7 @@ func sign(t testing.TB, a *adestest.Actor, content []byte, o pkcs1.Options) []by
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := ades.Value(a.Key, d, o.Signing)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	if err := d.Finish(&out, value); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return a.Finish(t, d, o.Signing)
 }
 
 func verdict(t testing.TB, value, content []byte, o pkcs1.Options) ades.Tri {

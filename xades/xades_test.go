@@ -41,15 +41,7 @@ func sign(t testing.TB, a *adestest.Actor, files []ades.File, o Options) []byte 
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := ades.Value(a.Key, d, o.Signing)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	if err := d.Finish(&out, value); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return a.Finish(t, d, o.Signing)
 }
 
 func raise(t testing.TB, p *adestest.PKI, b []byte, level ades.Level, detached []ades.File) []byte {

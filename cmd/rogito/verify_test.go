@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/report"
@@ -33,15 +32,7 @@ func verifyFolder(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		value, err := ades.Value(a.Key, d, signing)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out bytes.Buffer
-		if err := d.Finish(&out, value); err != nil {
-			t.Fatal(err)
-		}
-		return out.Bytes()
+		return a.Finish(t, d, signing)
 	}
 	good := sign("p256", false)
 	write("root.pem", pki.RootPEM())

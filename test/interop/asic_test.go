@@ -44,7 +44,7 @@ func TestASiC(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				b := finish(t, a, d, o.Signing)
+				b := a.Finish(t, d, o.Signing)
 				for level := ades.LevelB; level <= ades.LevelLTA; level++ {
 					if i > 0 && level != ades.LevelB {
 						continue
@@ -78,13 +78,13 @@ func TestASiCSeveral(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := finish(t, a, d, o.Signing)
+			b := a.Finish(t, d, o.Signing)
 			second := pki.Actor(t, "second")
 			o.Signing = second.Signing(pki.Now())
 			if d, err = asic.Parallel(bytes.NewReader(b), o); err != nil {
 				t.Fatal(err)
 			}
-			b = finish(t, second, d, o.Signing)
+			b = second.Finish(t, d, o.Signing)
 			for range 3 {
 				b = raiseASiC(t, b, ades.LevelLTA)
 			}

@@ -13,20 +13,6 @@ import (
 	"rogito.dev/rogito/cades"
 )
 
-// finish has an actor sign a draft.
-func finish(t testing.TB, a *adestest.Actor, d ades.Draft, s ades.Signing) []byte {
-	t.Helper()
-	value, err := ades.Value(a.Key, d, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	if err := d.Finish(&out, value); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
-
 // cadesOptions are the options of an actor.
 func cadesOptions(a *adestest.Actor) cades.Options {
 	return cades.Options{Signing: a.Signing(pki.Now())}
@@ -40,7 +26,7 @@ func signCAdES(t testing.TB, a *adestest.Actor, content []byte, o cades.Options)
 	}
 	s := o.Signing
 	s.Hash = cades.Hash(s)
-	return finish(t, a, d, s)
+	return a.Finish(t, d, s)
 }
 
 func raiseCAdES(t testing.TB, signed []byte, level ades.Level, detached ...ades.File) []byte {
@@ -134,7 +120,7 @@ func TestCAdESParallelAndCounter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			signed = raiseCAdES(t, finish(t, second, d, second.Signing(pki.Now())), level)
+			signed = raiseCAdES(t, second.Finish(t, d, second.Signing(pki.Now())), level)
 			v := dss.Passed(t, Ask{File: write(t, "two.p7m", signed)}, "CAdES-BASELINE-"+level.String())
 			if len(v.Signatures) != 2 {
 				t.Fatalf("%d signatures, want 2", len(v.Signatures))
@@ -147,7 +133,7 @@ func TestCAdESParallelAndCounter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			signed = finish(t, third, c, third.Signing(pki.Now()))
+			signed = third.Finish(t, c, third.Signing(pki.Now()))
 			v = dss.Passed(t, Ask{File: write(t, "three.p7m", signed)}, "")
 			if len(v.Signatures) != 3 {
 				t.Fatalf("%d signatures, want 3", len(v.Signatures))

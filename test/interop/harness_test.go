@@ -243,6 +243,9 @@ func (o *oracle) Passed(t testing.TB, ask Ask, level string) Verdict {
 		if level != "" && !s.CounterSignature && s.Level != level {
 			t.Errorf("signature %d: level %s, want %s", i, s.Level, level)
 		}
+		for _, w := range s.Warnings {
+			t.Errorf("signature %d: DSS warns: %v", i, w)
+		}
 		for _, ts := range s.Timestamps {
 			if ts.Indication != "PASSED" {
 				t.Errorf("signature %d: time-stamp %s: %s", i, ts.Type, ts.Indication)

@@ -98,7 +98,7 @@ func TestXAdESPackagingsAndLevels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := finish(t, a, d, o.Signing)
+		b := a.Finish(t, d, o.Signing)
 		for level := ades.LevelB; level <= ades.LevelLTA; level++ {
 			t.Run(fmt.Sprintf("%s-%s", c.name, level), func(t *testing.T) {
 				signed := b
@@ -131,7 +131,7 @@ func TestXAdESAlgorithms(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					signed := c.raise(t, finish(t, a, d, o.Signing), ades.LevelLTA)
+					signed := c.raise(t, a.Finish(t, d, o.Signing), ades.LevelLTA)
 					ask := c.ask(t, signed)
 					if actor == "ed25519" {
 						intact(t, ask)
@@ -164,7 +164,7 @@ func TestXAdESEmpty(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dss.Passed(t, c.ask(t, c.raise(t, finish(t, a, d, a.Signing(pki.Now())), ades.LevelLTA)), "XAdES-BASELINE-LTA")
+	dss.Passed(t, c.ask(t, c.raise(t, a.Finish(t, d, a.Signing(pki.Now())), ades.LevelLTA)), "XAdES-BASELINE-LTA")
 }
 
 func TestXAdESPartsAndSeveral(t *testing.T) {
@@ -180,7 +180,7 @@ func TestXAdESPartsAndSeveral(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			dss.Passed(t, Ask{File: write(t, "part.xml", finish(t, a, d, o.Signing))}, "XAdES-BASELINE-B")
+			dss.Passed(t, Ask{File: write(t, "part.xml", a.Finish(t, d, o.Signing))}, "XAdES-BASELINE-B")
 		})
 	}
 	t.Run("two signatures", func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestXAdESPartsAndSeveral(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			doc = finish(t, a, d, o.Signing)
+			doc = a.Finish(t, d, o.Signing)
 		}
 		v := dss.Passed(t, Ask{File: write(t, "two.xml", xadesCase{}.raise(t, doc, ades.LevelLTA))}, "XAdES-BASELINE-LTA")
 		if len(v.Signatures) != 2 {
@@ -211,7 +211,7 @@ func TestXAdESRenewal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := finish(t, a, d, o.Signing)
+			b := a.Finish(t, d, o.Signing)
 			for range 3 {
 				b = c.raise(t, b, ades.LevelLTA)
 			}

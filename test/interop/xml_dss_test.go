@@ -124,7 +124,7 @@ func TestXMLOfDSS(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ours := write(t, "ours"+c.ext, finish(t, a, d, a.Signing(pki.Now())))
+			ours := write(t, "ours"+c.ext, a.Finish(t, d, a.Signing(pki.Now())))
 			ask.File = filepath.Join(dir, "extended"+c.ext)
 			runTool(t, bin, append(extend, "--out", ask.File, ours)...)
 			dss.Passed(t, ask, c.level+"LTA")

@@ -1,0 +1,23 @@
+package adestest
+
+import (
+	"bytes"
+	"testing"
+
+	"rogito.dev/rogito/ades"
+)
+
+// Finish signs a draft with the actor's key, in the way that it was prepared
+// for, and returns the signed document.
+func (a *Actor) Finish(t testing.TB, d ades.Draft, s ades.Signing) []byte {
+	t.Helper()
+	value, err := ades.Value(a.Key, d, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := d.Finish(&out, value); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
