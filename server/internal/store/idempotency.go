@@ -28,19 +28,20 @@ var ErrReplay = errors.New("store: idempotency key taken meanwhile")
 //
 // A key is written in the transaction that writes the record, so that both
 // exist or neither does: a crash leaves no key without a record, and a call
-// that was refused leaves nothing. Two calls at once in one process are told
-// apart in memory (the second gets fault 150); in two processes the second
-// loses at the primary key and replays.
+// that was refused leaves nothing. Of two calls at once the second gets fault
+// 150: in one process memory tells them apart, in two processes a lock of the
+// database; where that is lost the second loses at the primary key and replays.
 type Idempotency struct {
 	db      *DB
 	master  *Master
+	locks   claimLocks
 	mu      sync.Mutex
 	running map[string]struct{}
 }
 
 // NewIdempotency returns the memory of keys in a database.
 func NewIdempotency(db *DB, m *Master) *Idempotency {
-	return &Idempotency{db: db, master: m, running: map[string]struct{}{}}
+	return &Idempotency{db: db, master: m, locks: claimLocks{db: db}, running: map[string]struct{}{}}
 }
 
 // Replay is the outcome of the call that first used a key.
@@ -56,6 +57,7 @@ type Claim struct {
 	account string
 	key     string
 	digest  []byte
+	locked  bool // among the processes, too
 }
 
 // Digest is what makes two requests the same: method, path and body.
@@ -83,6 +85,12 @@ func (i *Idempotency) Begin(ctx context.Context, account, key string, digest []b
 	if !c.reserve() {
 		return nil, nil, stillRunning(time.Second)
 	}
+	free, locked := i.locks.take(c.name())
+	c.locked = locked
+	if !free {
+		c.End()
+		return nil, nil, stillRunning(time.Second)
+	}
 	replay, err := c.lookup(ctx)
 	if replay != nil || err != nil {
 		c.End()
@@ -107,6 +115,10 @@ func (c *Claim) reserve() bool {
 func (c *Claim) End() {
 	if c == nil {
 		return
+	}
+	if c.locked {
+		c.of.locks.giveBack(c.name())
+		c.locked = false
 	}
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
