@@ -2,7 +2,6 @@ package interop
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,7 +10,6 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/ades"
-	"rogito.dev/rogito/pades"
 )
 
 // TestPAdESLibreOffice signs what an office suite writes.
@@ -99,14 +97,7 @@ func TestPAdESRaisesTheirs(t *testing.T) {
 				out := filepath.Join(t.TempDir(), "theirs.pdf")
 				args := append(who.args[:len(who.args):len(who.args)], "--level", level.String(), "--out", out, in)
 				oracleRun(t, who.program, args...)
-				b, err := os.ReadFile(out)
-				if err != nil {
-					t.Fatal(err)
-				}
-				facts, err := pades.Read(context.Background(), bytes.NewReader(b), ades.Reading{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				b, facts := readPAdES(t, out)
 				ok := len(facts.Signatures) == 1 && facts.Signatures[0].Intact() == ades.Yes
 				table.add(row{"rogito, of " + who.name, "PAdES", "", level.String(), ""}, ok)
 				if !ok {

@@ -4,12 +4,36 @@ import (
 	"crypto"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"testing"
 
 	"software.sslmate.com/src/go-pkcs12"
 
 	"rogito.dev/rogito/adestest"
 )
+
+// variant is a key with a way to use it.
+type variant struct {
+	actor string
+	hash  crypto.Hash
+	pss   bool
+}
+
+func (v variant) String() string { return fmt.Sprintf("%s/%v/pss=%v", v.actor, v.hash, v.pss) }
+
+// variants are the keys and algorithms that every format is signed with.
+var variants = []variant{
+	{"good", crypto.SHA256, false},
+	{"good", crypto.SHA512, true},
+	{"p256", crypto.SHA256, false},
+	{"p384", crypto.SHA384, false},
+	{"p521", crypto.SHA512, false},
+	{"crl", crypto.SHA384, false},
+	{"eseal", crypto.SHA256, false},
+	{"rsa3072", crypto.SHA384, false},
+	{"good", crypto.SHA384, true},
+	{"good", crypto.SHA256, true},
+}
 
 func keyPEM(t testing.TB, key crypto.Signer) []byte {
 	t.Helper()

@@ -3,7 +3,6 @@ package interop
 import (
 	"bytes"
 	"context"
-	"crypto"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -104,6 +103,20 @@ func raisePAdES(t testing.TB, doc []byte, level ades.Level) []byte {
 	return out.Bytes()
 }
 
+// readPAdES reads a file and what is signed in it.
+func readPAdES(t testing.TB, file string) ([]byte, *ades.Document) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts, err := pades.Read(t.Context(), bytes.NewReader(b), ades.Reading{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, facts
+}
+
 // structure asks qpdf and poppler.
 func structure(t testing.TB, what row, file, password string, signatures int) {
 	t.Helper()
@@ -138,21 +151,9 @@ func noUndefinedChanges(t testing.TB, v Verdict) {
 
 func TestPAdES(t *testing.T) {
 	doc := somePDF(t)
-	for _, v := range []struct {
-		actor string
-		hash  crypto.Hash
-		pss   bool
-	}{
-		{"good", crypto.SHA256, false},
-		{"good", crypto.SHA512, true},
-		{"p256", crypto.SHA256, false},
-		{"p384", crypto.SHA384, false},
-		{"p521", crypto.SHA512, false},
-		{"crl", crypto.SHA384, false},
-		{"eseal", crypto.SHA256, false},
-	} {
+	for _, v := range variants {
 		for _, level := range levels {
-			t.Run(fmt.Sprintf("%s/%v/pss=%v/%v", v.actor, v.hash, v.pss, level), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%v/%v", v, level), func(t *testing.T) {
 				c := padesCase{actor: v.actor, level: level}
 				c.opts.Hash, c.opts.PSS = v.hash, v.pss
 				file := write(t, "a.pdf", signPAdES(t, doc, c))
@@ -319,14 +320,7 @@ func TestPAdESTheirs(t *testing.T) {
 			out := at("dss-" + level.String() + ".pdf")
 			args := []string{"sign", "--p12", at("signer-rsa.p12"), "--password", "password", "--format", "pades", "--level", level.String()}
 			oracleRun(t, "bin/dss", append(append(args, evidence...), "--out", out, in)...)
-			b, err := os.ReadFile(out)
-			if err != nil {
-				t.Fatal(err)
-			}
-			facts, err := pades.Read(context.Background(), bytes.NewReader(b), ades.Reading{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			b, facts := readPAdES(t, out)
 			s := facts.Signatures[0]
 			if got := pades.Level(s, facts, func(...[]byte) bool { return true }); s.Intact() != ades.Yes || got != "PAdES-BASELINE-"+level.String() {
 				t.Errorf("we say %v, %s: %v", s.Intact(), got, s.Problems)
@@ -349,14 +343,7 @@ func TestPAdESTheirs(t *testing.T) {
 		args := []string{"extend", "--level", "LTA", "--tsa", pki.TSA(), "--trust", rootPEM, "--out", out, ours}
 		oracleRun(t, "bin/dss", args...)
 		dss.Passed(t, Ask{File: out, What: "raised by DSS"}, "PAdES-BASELINE-LTA")
-		b, err := os.ReadFile(out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		facts, err := pades.Read(context.Background(), bytes.NewReader(b), ades.Reading{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, facts := readPAdES(t, out)
 		if s := facts.Signatures[0]; s.Intact() != ades.Yes {
 			t.Errorf("we say %v: %v", s.Intact(), s.Problems)
 		}

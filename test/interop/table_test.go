@@ -96,7 +96,7 @@ func (r *results) ours(b *strings.Builder) {
 
 // theirs is what we said of the strangers' files.
 func (r *results) theirs(b *strings.Builder) {
-	b.WriteString("\n## What Rogito says of theirs\n\n| who says | format | input | level | asked | agreed |\n|---|---|---|---|---|---|\n")
+	b.WriteString("\n## What Rogito says of theirs, and others of its reports\n\n| who says | format | input | level | asked | agreed |\n|---|---|---|---|---|---|\n")
 	var keys []row
 	for k := range r.counts {
 		if !slices.Contains(strangers, k.validator) {
@@ -139,9 +139,9 @@ const head = `# Interoperability
 
 Written by ` + "`make interop`" + ` on %s: what other implementations said about files that this
 one made, and the other way round. A number is how many signatures of that kind were shown, and
-that all of them were accepted: TOTAL-PASSED and the level named for DSS (the test root as trust
-anchor, revocation answered on loopback), a good verification for the others. Where not all
-were, it says so in bold. An empty cell was not asked.
+that all of them were accepted: TOTAL-PASSED, the level named and no warning for DSS (the test
+root as trust anchor, revocation answered on loopback), a good verification for the others. Where
+not all were, it says so in bold. An empty cell was not asked.
 
 `
 
