@@ -21,12 +21,12 @@ var ErrOTP = errors.New("keys: wrong or used one-time password")
 // locked one is fault 111 (423). The credential returned may still be of the
 // wrong kind or state: that is for the caller.
 func (s *Store) Authenticate(ctx context.Context, account, username, password string) (*Credential, error) {
-	cred, err := s.Find(ctx, account, username)
+	cred, lock, err := s.findWithLock(ctx, account, username)
 	if err != nil {
 		return nil, err
 	}
 	if cred != nil && s.vault.Held(cred.ID, password) != nil {
-		return cred, s.checkHeld(ctx, cred)
+		return cred, s.checkHeld(ctx, cred, lock)
 	}
 	final := cred == nil || cred.Kind != OTP
 	who := holder{account: account, username: username}
@@ -51,12 +51,8 @@ func (s *Store) Authenticate(ctx context.Context, account, username, password st
 
 // checkHeld is the quick way for a key in memory: the password is right, but
 // the credential may have been locked since.
-func (s *Store) checkHeld(ctx context.Context, c *Credential) error {
+func (s *Store) checkHeld(ctx context.Context, c *Credential, l *lock) error {
 	id := lockID(c.AccountID, c.Username)
-	l, err := s.readLock(ctx, id)
-	if err != nil || l == nil {
-		return err
-	}
 	now := store.Millis(s.config.Now())
 	if l.hard || l.until > now {
 		return s.locked(l, now)

@@ -135,6 +135,25 @@ func scanCredential(row store.Row) (*Credential, error) {
 	return c, nil
 }
 
+// findWithLock is Find and what is known of failures, in one look.
+func (s *Store) findWithLock(ctx context.Context, account, username string) (*Credential, *lock, error) {
+	c, l := &Credential{}, &lock{}
+	var hard int64
+	err := s.db.Read().QueryRow(ctx, `select c.id, c.account_id, c.username, c.kind, c.algorithm, c.sealed, c.totp,
+			coalesce(l.failures, 0), coalesce(l.locked_until, 0), coalesce(l.hard, 0)
+		from credentials c left join credential_locks l on l.id = $3
+		where c.account_id = $1 and c.username = $2`, account, username, lockID(account, username)).
+		Scan(&c.ID, &c.AccountID, &c.Username, &c.Kind, &c.Algorithm, &c.sealed, &c.totp, &l.failures, &l.until, &hard)
+	if errors.Is(err, store.ErrNoRows) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read credential: %w", err)
+	}
+	l.hard = hard != 0
+	return c, l, nil
+}
+
 // Find returns a credential of an account by its username, nil when there is
 // none.
 func (s *Store) Find(ctx context.Context, account, username string) (*Credential, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/fetch"
@@ -105,12 +106,16 @@ func (x *run) beginning(src ades.Source) (longest store.Blob) {
 	return longest
 }
 
+var compareBuffers = sync.Pool{New: func() any { return new([2][16 << 10]byte) }}
+
 // begins tells whether a document begins with all of another.
 func begins(whole, part ades.Source) bool {
 	if whole.Size() < part.Size() {
 		return false
 	}
-	var a, b [16 << 10]byte
+	room := compareBuffers.Get().(*[2][16 << 10]byte)
+	defer compareBuffers.Put(room)
+	a, b := &room[0], &room[1]
 	for at := int64(0); at < part.Size(); at += int64(len(a)) {
 		n := min(int64(len(a)), part.Size()-at)
 		if k, _ := part.ReadAt(a[:n], at); k < int(n) {

@@ -2,9 +2,11 @@ package store
 
 import (
 	"context"
-	"slices"
+	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -26,9 +28,6 @@ type statement struct {
 	take func(pgx.BatchResults) error
 	// wrap gives an error its meaning; nil leaves it as it is.
 	wrap func(error) error
-	// first says that it must be looked at before anything is kept: the commit
-	// cannot travel with it.
-	first bool
 }
 
 var beginning = statement{query: "begin"}
@@ -80,14 +79,19 @@ func rows(n *int64) func(pgx.BatchResults) error {
 	}
 }
 
-// exactly takes the number of rows, and nothing but the one that is expected.
-func exactly(want int64, otherwise error) func(pgx.BatchResults) error {
-	return func(r pgx.BatchResults) error {
-		tag, err := r.Exec()
-		if err == nil && tag.RowsAffected() != want {
-			err = otherwise
-		}
-		return err
+// expectation is a statement that fails, on the server, when it affects another
+// number of rows: what comes after it is not run, and above all no commit.
+func expectation(rows int64, otherwise error, query string, args []any) statement {
+	return statement{
+		query: fmt.Sprintf(`with affected as (%s returning 1) select 1 / (case when count(*) = %d then 1 else 0 end) from affected`, query, rows),
+		args:  args,
+		wrap: func(err error) error {
+			var refused *pgconn.PgError
+			if errors.As(err, &refused) && refused.Code == "22012" { // division by zero
+				return otherwise
+			}
+			return err
+		},
 	}
 }
 
@@ -130,13 +134,8 @@ func (r postgresTxRow) Scan(dest ...any) error {
 	return postgresError(r.tx.flush(r.ctx, statement{query: r.query, args: r.args, take: scan}))
 }
 
-// commit ends the transaction. What must be looked at first is.
+// commit ends the transaction.
 func (t *postgresTx) commit(ctx context.Context) error {
-	if slices.ContainsFunc(t.waiting, func(s statement) bool { return s.first }) {
-		if err := t.flush(ctx); err != nil {
-			return err
-		}
-	}
 	if !t.begun && len(t.waiting) == 0 {
 		return nil
 	}

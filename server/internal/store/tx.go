@@ -51,11 +51,12 @@ func (t *Tx) LaterOr(ctx context.Context, wrap func(error) error, query string, 
 	return err
 }
 
-// Expect is Later for a statement that must affect so many rows. Where it does
-// not, the transaction fails with the error given: here, or when it commits.
+// Expect is Later for an insert, update or delete (without returning) that must
+// affect so many rows. Where it does not, the transaction fails with the error
+// given: here, or when it commits.
 func (t *Tx) Expect(ctx context.Context, rows int64, otherwise error, query string, args ...any) error {
 	if t.postgres != nil {
-		t.postgres.waiting = append(t.postgres.waiting, statement{query: query, args: args, take: exactly(rows, otherwise), first: true})
+		t.postgres.waiting = append(t.postgres.waiting, expectation(rows, otherwise, query, args))
 		return ctx.Err()
 	}
 	n, err := t.Exec(ctx, query, args...)

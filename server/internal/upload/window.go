@@ -9,8 +9,7 @@ type window struct {
 	src  io.Reader
 	buf  []byte // what of it is not used yet
 	room []byte // to be read into
-	held bool   // room is of the memory that all spools share, until they close
-	lent bool   // somebody uses what lies in room: it is not read into again
+	held bool   // room is of the memory that all spools share, and may be lent until they close
 	err  error
 }
 
@@ -20,10 +19,7 @@ const pieceSize = 64 << 10
 // room, all of it is read at once.
 func (s *Spool) newWindow(r io.Reader) *window {
 	w := &window{src: r}
-	switch n := s.expect; {
-	case n > 0 && n <= int64(s.limits.Long):
-		w.room = make([]byte, n)
-	case n > 0 && n <= int64(s.limits.Held) && hold(n):
+	if n := s.expect; n > 0 && n <= int64(s.limits.Held) && hold(n) {
 		s.held += n
 		w.room, w.held = make([]byte, n), true
 		w.fillWhole()
@@ -44,9 +40,7 @@ func (w *window) fillWhole() {
 // nothing at hand.
 func (w *window) look() ([]byte, error) {
 	for len(w.buf) == 0 && w.err == nil {
-		if w.lent || w.room == nil {
-			w.room, w.held, w.lent = make([]byte, pieceSize), false, false
-		}
+		w.makeRoom()
 		var n int
 		n, w.err = w.src.Read(w.room)
 		w.buf = w.room[:n]
@@ -55,6 +49,16 @@ func (w *window) look() ([]byte, error) {
 		return nil, w.err
 	}
 	return w.buf, nil
+}
+
+// makeRoom has little room after what was thought to be all: mostly it is.
+func (w *window) makeRoom() {
+	switch {
+	case w.held:
+		w.room, w.held = make([]byte, 512), false
+	case len(w.room) < pieceSize:
+		w.room = make([]byte, pieceSize)
+	}
 }
 
 func (w *window) use(n int) { w.buf = w.buf[n:] }
@@ -80,7 +84,6 @@ func (w *window) lend(least int) []byte {
 		return nil
 	}
 	text := w.buf[:n:n]
-	w.lent = true
 	w.use(n + 1)
 	return text
 }
