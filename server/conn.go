@@ -2,48 +2,114 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// limited accepts so many connections at once and no more: further ones wait
-// in the system's queue. Its connections are sparing with deadlines.
+// limited accepts so many connections at once and no more. Where there are too
+// many, the one that has waited longest for its client to say something makes
+// room; where none waits, further ones do, in the system's queue. Its
+// connections are sparing with deadlines.
 type limited struct {
 	net.Listener
 	slots  chan struct{}
 	closed context.Context
 	close  context.CancelFunc
+
+	mu   sync.Mutex
+	open map[*sparing]struct{}
 }
 
 func limit(ln net.Listener, most int) *limited {
-	l := &limited{Listener: ln, slots: make(chan struct{}, most)}
+	l := &limited{Listener: ln, slots: make(chan struct{}, most), open: map[*sparing]struct{}{}}
 	l.closed, l.close = context.WithCancel(context.Background())
 	return l
 }
 
 // Accept waits for a connection, and for another to end where there are too many.
 func (l *limited) Accept() (net.Conn, error) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-l.closed.Done():
-		return nil, net.ErrClosed
-	}
 	c, err := l.Listener.Accept()
 	if err != nil {
-		<-l.slots
 		return nil, err
 	}
-	s := &sparing{Conn: c, release: sync.OnceFunc(func() { <-l.slots })}
+	if err := l.enter(); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	s := &sparing{Conn: c}
+	s.release = sync.OnceFunc(func() {
+		l.mu.Lock()
+		delete(l.open, s)
+		l.mu.Unlock()
+		<-l.slots
+	})
 	s.read.set, s.write.set = c.SetReadDeadline, c.SetWriteDeadline
+	l.mu.Lock()
+	l.open[s] = struct{}{}
+	l.mu.Unlock()
 	return s, nil
+}
+
+// enter takes a place, from an idle connection if need be.
+func (l *limited) enter() error {
+	for {
+		select {
+		case l.slots <- struct{}{}:
+			return nil
+		default:
+		}
+		if idle := l.longestIdle(); idle != nil {
+			_ = idle.Close() // whoever it was can come again
+			continue
+		}
+		select {
+		case l.slots <- struct{}{}:
+			return nil
+		case <-time.After(100 * time.Millisecond): // one may be idle by now
+		case <-l.closed.Done():
+			return net.ErrClosed
+		}
+	}
+}
+
+func (l *limited) longestIdle() (found *sparing) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	least := int64(0)
+	for s := range l.open {
+		if since := s.idle.Load(); since != 0 && (found == nil || since < least) {
+			found, least = s, since
+		}
+	}
+	return found
 }
 
 func (l *limited) Close() error {
 	l.close()
 	return l.Listener.Close()
+}
+
+// connState keeps track of which connections wait for their client; it is for
+// http.Server.
+func connState(c net.Conn, state http.ConnState) {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	s, ok := c.(*sparing)
+	if !ok {
+		return
+	}
+	switch state {
+	case http.StateNew, http.StateIdle:
+		s.idle.Store(time.Now().UnixNano())
+	case http.StateActive, http.StateHijacked, http.StateClosed:
+		s.idle.Store(0)
+	}
 }
 
 // sparing is a connection that sets few of the deadlines it is asked for. Where
@@ -53,6 +119,7 @@ func (l *limited) Close() error {
 type sparing struct {
 	net.Conn
 	release     func()
+	idle        atomic.Int64 // since when it waits for its client, as nanoseconds; 0: it does not
 	read, write deadline
 }
 

@@ -70,6 +70,7 @@ func newHTTPServer(cfg *Config, h http.Handler, log *slog.Logger) *http.Server {
 		MaxHeaderBytes:    cfg.Limits.Header,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100},
+		ConnState:         connState,
 	}
 }
 
