@@ -32,12 +32,11 @@ func DSS(t testing.TB) map[string]Verdict {
 func (v Verdict) Integrity() string {
 	var sum Sum
 	for _, s := range v.Signatures {
-		switch {
-		case s.Intact == nil:
-			sum.Add(ades.Unknown)
-		default:
-			sum.Add(ades.TriOf(*s.Intact))
+		intact := ades.Unknown
+		if s.Intact != nil {
+			intact = ades.TriOf(*s.Intact)
 		}
+		sum.Add(intact)
 	}
 	return sum.String()
 }
