@@ -32,7 +32,7 @@ internal/appearance         internal/limits internal/pdf
 internal/revision           ades internal/limits internal/pdf
 internal/hsm                ades internal/oid internal/pkix
 internal/hsm/hsmtest        internal/hsm
-internal/keyfile            ades internal/hsm internal/oid internal/pkix
+internal/keyfile            ades internal/cms internal/hsm internal/oid internal/pkix
 
 tsp                         ades internal/cms internal/limits internal/oid internal/pkix
 cades                       ades tsp internal/cms internal/limits internal/oid internal/pkix

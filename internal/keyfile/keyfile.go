@@ -1,17 +1,17 @@
 // Package keyfile reads private keys from the files that people keep them in:
-// PKCS#12 (RFC 7292).
+// PKCS#12 (RFC 7292), in DER or BER, with the password-based encryption of its
+// own time (3DES, RC2 and RC4 with SHA-1) or of today (PBES2, RFC 8018;
+// PBMAC1, RFC 9579).
 package keyfile
 
 import (
 	"crypto"
 	"crypto/x509"
-	"encoding/asn1"
 	"errors"
 	"fmt"
+	"strings"
 
-	"golang.org/x/crypto/cryptobyte"
-	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
-	pkcs12 "software.sslmate.com/src/go-pkcs12"
+	"rogito.dev/rogito/internal/cms"
 )
 
 // Contents is what a PKCS#12 file held.
@@ -24,65 +24,92 @@ type Contents struct {
 // ErrPassword says that the password does not open the file.
 var ErrPassword = errors.New("keyfile: wrong password")
 
-// maxIterations bounds what a hostile file may cost: 2^30 rounds of SHA-1 are
-// minutes of work.
-const maxIterations = 5_000_000
+// maxFile bounds a file, maxIterations what all its key derivations may cost
+// together: a hostile file that asks for 2^30 rounds is minutes of work.
+const (
+	maxFile       = 1 << 20
+	maxIterations = 3_000_000
+)
 
-// Read opens a PKCS#12 file (RFC 7292), the old algorithms too (RC2-40
-// and 3DES with SHA-1). It returns ErrPassword for a wrong password.
+// Read opens a PKCS#12 file. It returns ErrPassword for a wrong password; an
+// algorithm that it does not know is named in the error. Of several keys that
+// one is taken which alone has a certificate.
 func Read(pfx []byte, password string) (*Contents, error) {
-	if len(pfx) > 1<<20 {
+	if len(pfx) > maxFile {
 		return nil, errors.New("keyfile: PKCS#12 file over 1 MiB")
 	}
-	if tooManyIterations(cryptobyte.String(pfx), 0) {
-		return nil, fmt.Errorf("keyfile: PKCS#12 file asks for more than %d iterations", maxIterations)
+	e, _, err := cms.ReadElement(pfx)
+	if err != nil {
+		return nil, fmt.Errorf("keyfile: not a PKCS#12 file: %w", err)
 	}
-	key, cert, chain, err := pkcs12.DecodeChain(pfx, password)
-	var not pkcs12.NotImplementedError
-	switch {
-	case errors.Is(err, pkcs12.ErrIncorrectPassword), errors.Is(err, pkcs12.ErrDecryption):
-		return nil, ErrPassword
-	case errors.As(err, &not):
-		return nil, fmt.Errorf("keyfile: PKCS#12 file: %w", err)
-	case err != nil:
+	r := &reader{}
+	if err := r.open(e.Raw, password); err != nil {
+		if errors.Is(err, ErrPassword) {
+			return nil, ErrPassword
+		}
 		return nil, fmt.Errorf("keyfile: PKCS#12 file: %w", err)
 	}
-	signer, ok := key.(crypto.Signer)
-	if !ok {
-		return nil, fmt.Errorf("keyfile: a %T cannot sign", key)
-	}
-	same, ok := signer.Public().(interface{ Equal(crypto.PublicKey) bool })
-	if !ok || !same.Equal(cert.PublicKey) {
-		return nil, errors.New("keyfile: the certificate of the PKCS#12 file is not that of its key")
-	}
-	return &Contents{signer, cert, chain}, nil
+	return r.contents()
 }
 
-// tooManyIterations walks the parts of the file that are not encrypted and
-// looks for an integer that only an attacker would use as a count. Integers of
-// keys and serial numbers are longer than eight bytes or never walked.
-func tooManyIterations(s cryptobyte.String, depth int) bool {
-	if depth > 16 {
-		return false
+// contents picks the key and its certificate.
+func (r *reader) contents() (*Contents, error) {
+	switch {
+	case len(r.keys) == 0:
+		return nil, errors.New("keyfile: the PKCS#12 file has no private key")
+	case len(r.certs) == 0:
+		return nil, errors.New("keyfile: the PKCS#12 file has no certificate")
 	}
-	for !s.Empty() {
-		var body cryptobyte.String
-		var tag cbasn1.Tag
-		if !s.ReadAnyASN1(&body, &tag) {
-			return false
+	var out *Contents
+	var names []string
+	for _, k := range r.keys {
+		cert := r.certificateOf(k.signer)
+		if cert == nil {
+			continue
 		}
-		switch {
-		case tag == cbasn1.INTEGER && len(body) <= 8:
-			var v int64
-			full := append([]byte{byte(tag), byte(len(body))}, body...)
-			if _, err := asn1.Unmarshal(full, &v); err == nil && v > maxIterations {
-				return true
-			}
-		case tag&0x20 != 0 || tag == cbasn1.OCTET_STRING:
-			if tooManyIterations(body, depth+1) {
-				return true
+		names = append(names, k.label())
+		out = &Contents{Key: k.signer, Certificate: cert}
+	}
+	switch {
+	case out == nil:
+		return nil, errors.New("keyfile: the certificate of the PKCS#12 file is not that of its key")
+	case len(names) > 1:
+		return nil, fmt.Errorf("keyfile: the PKCS#12 file has %d keys with certificates (%s): export the one to sign with into a file of its own", len(names), strings.Join(names, ", "))
+	}
+	out.Chain = r.chain(out.Certificate)
+	return out, nil
+}
+
+func (r *reader) certificateOf(key crypto.Signer) *x509.Certificate {
+	same, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
+	if !ok {
+		return nil
+	}
+	for _, c := range r.certs {
+		if same.Equal(c.PublicKey) {
+			return c
+		}
+	}
+	return nil
+}
+
+// chain is the other certificates, the issuers of the first in their order.
+func (r *reader) chain(leaf *x509.Certificate) (chain []*x509.Certificate) {
+	var left []*x509.Certificate
+	for _, c := range r.certs {
+		if !c.Equal(leaf) {
+			left = append(left, c)
+		}
+	}
+	for at, found := leaf, true; found; {
+		found = false
+		for i, c := range left {
+			if string(c.RawSubject) == string(at.RawIssuer) {
+				chain, at, found = append(chain, c), c, true
+				left = append(left[:i:i], left[i+1:]...)
+				break
 			}
 		}
 	}
-	return false
+	return append(chain, left...)
 }
