@@ -3,7 +3,6 @@ package signing
 import (
 	"context"
 	"crypto"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -41,7 +40,7 @@ type maker struct {
 }
 
 func (x *run) newMaker(key crypto.Signer) (*maker, error) {
-	cert, err := x509.ParseCertificate(x.cert.DER)
+	cert, err := x.parsed.certificate(x.cert.DER)
 	if err != nil {
 		return nil, fmt.Errorf("signing: certificate: %w", err)
 	}
@@ -49,7 +48,7 @@ func (x *run) newMaker(key crypto.Signer) (*maker, error) {
 	m := &maker{run: x, key: key}
 	m.signing = ades.Signing{Certificate: cert, Hash: hashOf(o.Hash), Time: x.config.Now().UTC().Truncate(time.Second)}
 	for _, der := range x.cert.Chain {
-		c, err := x509.ParseCertificate(der)
+		c, err := x.parsed.certificate(der)
 		if err != nil {
 			return nil, fmt.Errorf("signing: chain: %w", err)
 		}

@@ -94,6 +94,7 @@ type Service struct {
 	jobs      *job.Queue
 	config    Config
 	leases    leases
+	parsed    parsed
 	// Render turns a record into what callbacks carry.
 	Render func(*Record) any
 }

@@ -2,7 +2,6 @@ package upload
 
 import (
 	"bufio"
-	"bytes"
 	"io"
 	"strconv"
 
@@ -75,7 +74,7 @@ func (k *skimmer) byte(c byte) error {
 func (k *skimmer) string() error {
 	start := len(k.out)
 	if text := k.r.lend(k.long); text != nil {
-		k.mark(start, memory{bytes.NewReader(text), text})
+		k.mark(start, inMemory(text))
 		return nil
 	}
 	if len(k.out) > k.spool.limits.Memory/2 {
@@ -140,7 +139,7 @@ func (k *skimmer) spill(start int) error {
 	if err := u.w.Flush(); err != nil {
 		return err
 	}
-	k.mark(start, w.Source())
+	k.mark(start, w.text())
 	return nil
 }
 

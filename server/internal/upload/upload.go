@@ -210,7 +210,15 @@ func (w *Writer) Source() ades.Source {
 	if w.file != nil {
 		return io.NewSectionReader(w.file, 0, w.size)
 	}
-	return memory{bytes.NewReader(w.mem), w.mem}
+	return bytes.NewReader(w.mem)
+}
+
+// text is the same for a text that is still to be decoded.
+func (w *Writer) text() ades.Source {
+	if w.file != nil {
+		return w.Source()
+	}
+	return inMemory(w.mem)
 }
 
 // memory is a source whose bytes are at hand.
@@ -218,6 +226,8 @@ type memory struct {
 	*bytes.Reader
 	all []byte
 }
+
+func inMemory(b []byte) memory { return memory{bytes.NewReader(b), b} }
 
 // marker is the mark of this spool, made when first needed. A client cannot
 // guess it, so no string of a body can be taken for one.
