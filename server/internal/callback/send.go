@@ -42,6 +42,7 @@ type Sender struct {
 	client   *http.Client
 	now      func() time.Time
 	schedule []time.Duration
+	crowd    crowd
 	// Sent is told of each attempt in the transaction that records it, so that
 	// the record's audit trail can show it; nil: nobody is.
 	Sent func(ctx context.Context, tx *store.Tx, d *Delivery) error
@@ -154,6 +155,11 @@ func (s *Sender) attempt(ctx context.Context, a Args) error {
 			return river.JobSnooze(turnPause)
 		}
 	}
+	leave, aside := s.crowd.enter(d)
+	if aside != nil {
+		return aside
+	}
+	defer leave()
 	d.StartedAt = s.now()
 	out, err := s.post(ctx, d)
 	if err != nil {
