@@ -10,8 +10,9 @@ import (
 // Level names the level of a signature as DSS spells it: "PAdES-BASELINE-B" to
 // "-LTA", the older "PAdES-BES", "PAdES-EPES" and "PAdES-LTV", "PKCS7-B" to
 // "-LTA" for the SubFilters of ISO 32000-1, or "PDF-NOT-ETSI". LT means that
-// the file carries what every chain in it needs, which the given function
-// decides for the certificates of the signer and of the time-stamps.
+// the file carries what every chain in it needs, stored after the signature was
+// made; whether it is all there, the given function decides for the
+// certificates of the signer and of the time-stamps.
 func Level(s *ades.Signature, doc *ades.Document, complete func(certs ...[]byte) bool) string {
 	if s.PDF == nil {
 		return "PDF-NOT-ETSI"
