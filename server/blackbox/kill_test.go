@@ -1,6 +1,7 @@
 package blackbox
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -37,7 +38,7 @@ func killing(t *testing.T, n *node) {
 	n.start()
 	k := &killer{
 		t: t, n: n, me: sandbox(t, n.args[1]), acknowledged: map[string]string{}, open: map[string]bool{},
-		client: &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
+		client: &http.Client{Timeout: 20 * time.Second, Transport: newWatch(t, &http.Transport{MaxIdleConnsPerHost: 16}, n.url())},
 	}
 	for round := range rounds() {
 		stop := make(chan struct{})
@@ -88,7 +89,7 @@ func (k *killer) post(stop <-chan struct{}) {
 
 // send makes one call; without an answer its key stays open.
 func (k *killer) send(key string) {
-	a, err := call(k.client, "POST", k.n.url()+"/tokens", map[string]any{"scopes": []string{"*:*/*"}, "name": key},
+	a, err := callIn(during(context.Background(), k.t), k.client, "POST", k.n.url()+"/tokens", map[string]any{"scopes": []string{"*:*/*"}, "name": key},
 		"Authorization", bearer(k.me.Token), "Idempotency-Key", key)
 	if err != nil || a.status == http.StatusServiceUnavailable || a.status == http.StatusConflict {
 		return
@@ -125,7 +126,7 @@ func (k *killer) check() {
 	found := map[string]int{} // name (which is the key) → tokens
 	ids := map[string]string{}
 	for skip := 0; ; skip += 100 {
-		a, err := call(k.client, "GET", fmt.Sprintf("%s/tokens?limit=100&skip=%d", k.n.url(), skip), nil, "Authorization", bearer(k.me.Token))
+		a, err := callIn(during(context.Background(), k.t), k.client, "GET", fmt.Sprintf("%s/tokens?limit=100&skip=%d", k.n.url(), skip), nil, "Authorization", bearer(k.me.Token))
 		if err != nil {
 			k.t.Fatal(err)
 		}
@@ -156,7 +157,7 @@ func (k *killer) balance() {
 	var wallet struct{ Credit float64 }
 	var moves []struct{ Amount float64 }
 	for path, into := range map[string]any{"/wallet": &wallet, "/wallet/transactions": &moves} {
-		a, err := call(k.client, "GET", k.n.url()+path, nil, "Authorization", bearer(k.me.Token))
+		a, err := callIn(during(context.Background(), k.t), k.client, "GET", k.n.url()+path, nil, "Authorization", bearer(k.me.Token))
 		if err != nil {
 			k.t.Fatal(err)
 		}

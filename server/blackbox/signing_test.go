@@ -1,6 +1,7 @@
 package blackbox
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -72,7 +73,7 @@ func newReceiver(t *testing.T) *receiver {
 
 func newHouse(t *testing.T, nodes ...*node) *house {
 	t.Helper()
-	h := &house{t: t, nodes: nodes, receiver: newReceiver(t), client: &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
+	h := &house{t: t, nodes: nodes, receiver: newReceiver(t), client: &http.Client{Timeout: 60 * time.Second}}
 	data := nodes[0].args[1]
 	for i, n := range nodes {
 		n.env = append(n.env, "ROGITO_NETWORK_ALLOW_PRIVATE="+strings.TrimPrefix(h.receiver.URL, "http://"))
@@ -81,6 +82,7 @@ func newHouse(t *testing.T, nodes ...*node) *house {
 		}
 		n.start()
 	}
+	h.client.Transport = newWatch(t, &http.Transport{MaxIdleConnsPerHost: 16}, nodes[0].url())
 	h.token = sandbox(t, data).Token
 	text, err := os.ReadFile(filepath.Join(data, "sandbox.json"))
 	if err == nil {
@@ -90,6 +92,12 @@ func newHouse(t *testing.T, nodes ...*node) *house {
 		t.Fatal(err)
 	}
 	return h
+}
+
+// call sends a request with the house's token; the answer is held to the
+// document.
+func (h *house) call(method, url string, body any, header ...string) (*answer, error) {
+	return callIn(during(context.Background(), h.t), h.client, method, url, body, append([]string{"Authorization", bearer(h.token)}, header...)...)
 }
 
 // twoNodes share one PostgreSQL and one bucket.
@@ -108,7 +116,7 @@ func (h *house) post(n *node, doc string, options map[string]any, header ...stri
 		"inputDocuments": doc, "certificateUsername": c.Username, "certificatePassword": c.Password, "options": options,
 		"callback": map[string]any{"url": h.receiver.URL, "method": "JSON"},
 	}
-	a, err := call(h.client, "POST", n.url()+"/EU-QES_automatic", body, append(header, "Authorization", bearer(h.token))...)
+	a, err := h.call("POST", n.url()+"/EU-QES_automatic", body, header...)
 	if err != nil || a.status == http.StatusServiceUnavailable || a.status == http.StatusConflict {
 		return nil
 	}
@@ -123,7 +131,7 @@ func (h *house) post(n *node, doc string, options map[string]any, header ...stri
 
 func (h *house) get(n *node, path string, into any) *answer {
 	h.t.Helper()
-	a, err := call(h.client, "GET", n.url()+path, nil, "Authorization", bearer(h.token))
+	a, err := h.call("GET", n.url()+path, nil)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -153,7 +161,7 @@ func (h *house) settle(n *node, id string) *signature {
 // download fetches a signed document and holds it to the record's digest.
 func (h *house) download(n *node, s *signature) {
 	h.t.Helper()
-	req, err := http.NewRequest("GET", n.url()+"/signatures/"+s.ID+"/signedDocument", nil)
+	req, err := http.NewRequestWithContext(during(context.Background(), h.t), "GET", n.url()+"/signatures/"+s.ID+"/signedDocument", nil)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -247,7 +255,7 @@ func TestSigningOnTwoNodes(t *testing.T) {
 	h.told(ends)
 
 	var tok tokenData
-	made, err := call(h.client, "POST", a.url()+"/tokens", map[string]any{"scopes": []string{"POST:*/EU-QES_automatic"}}, "Authorization", bearer(h.token))
+	made, err := h.call("POST", a.url()+"/tokens", map[string]any{"scopes": []string{"POST:*/EU-QES_automatic"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,12 +265,12 @@ func TestSigningOnTwoNodes(t *testing.T) {
 	if s := other.post(b, document(1000), nil); s == nil || s.State != "DONE" {
 		t.Fatalf("%+v", s)
 	}
-	if gone, err := call(h.client, "DELETE", a.url()+"/tokens/"+tok.ID, nil, "Authorization", bearer(h.token)); err != nil || gone.status != 200 {
+	if gone, err := h.call("DELETE", a.url()+"/tokens/"+tok.ID, nil); err != nil || gone.status != 200 {
 		t.Fatal(gone, err)
 	}
 	time.Sleep(5 * time.Second) // the promise
 	c := h.Certificates["automatic"]
-	no, err := call(h.client, "POST", b.url()+"/EU-QES_automatic", map[string]any{"inputDocuments": document(1000), "certificateUsername": c.Username, "certificatePassword": c.Password},
+	no, err := h.call("POST", b.url()+"/EU-QES_automatic", map[string]any{"inputDocuments": document(1000), "certificateUsername": c.Username, "certificatePassword": c.Password},
 		"Authorization", bearer(tok.Token))
 	if err != nil || no.code() != 125 {
 		t.Errorf("a token that was taken back: %v %v", no, err)
@@ -440,9 +448,9 @@ func TestMemoryOfSigning(t *testing.T) {
 		many[i] = document(50_000)
 	}
 	c := h.Certificates["automatic"]
-	a, err := call(h.client, "POST", n.url()+"/EU-QES_automatic", map[string]any{
+	a, err := h.call("POST", n.url()+"/EU-QES_automatic", map[string]any{
 		"inputDocuments": many, "certificateUsername": c.Username, "certificatePassword": c.Password, "options": map[string]any{"batch": true},
-	}, "Authorization", bearer(h.token))
+	})
 	if err != nil || !strings.Contains(string(a.raw), `"DONE"`) {
 		t.Fatalf("%v: %.300s", err, a.raw)
 	}

@@ -546,7 +546,7 @@ func testRevocation(t *testing.T, w *world) {
 }
 
 func testStatistics(t *testing.T, w *world) {
-	a := bearer(w.other.Token)
+	a := bearer(w.account(t).Token)
 	w.do(t, a, "GET", "/tokens?limit=bad", nil)
 	for end := time.Now().Add(5 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		var list []struct{ ErrorCode, HTTPResponseCode int }
