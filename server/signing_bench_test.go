@@ -34,9 +34,9 @@ func BenchmarkSynchronousPAdES(b *testing.B) {
 	pdf := hundredKB()
 	for _, alg := range []string{"RSA2048", "P256"} {
 		library := 0.0
-		b.Run("library/"+alg, func(b *testing.B) { library = benchLibrary(b, alg, pdf) })
+		b.Run(alg+"/library", func(b *testing.B) { library = benchLibrary(b, alg, pdf) })
 		for _, engine := range []string{"sqlite", "postgres"} {
-			b.Run("http/"+engine+"/"+alg, func(b *testing.B) {
+			b.Run(alg+"/"+engine, func(b *testing.B) {
 				if rate := benchHTTP(b, engine, alg, pdf); library > 0 {
 					b.ReportMetric(rate/library, "of-library")
 				}

@@ -19,6 +19,7 @@ import (
 // can be read alone.
 const (
 	blobMagic     = "rogblob2"
+	blobMagic1    = "rogblob1" // the first form: the object's key sealed under a key of its own
 	chunkSize     = 64 << 10
 	chunkOverhead = 16
 	sealedKeySize = 5 + 12 + 32 + 16
@@ -47,10 +48,19 @@ func blobPurpose(id string) string { return "blob " + id[:6] }
 
 func openSealing(m *Master, id string, header []byte) (sealing, error) {
 	prefix := len(blobMagic) + 4
-	if string(header[:len(blobMagic)]) != blobMagic || !bytes.Equal(header[len(blobMagic):prefix], beUint32(chunkSize)) {
+	if !bytes.Equal(header[len(blobMagic):prefix], beUint32(chunkSize)) {
 		return sealing{}, ErrCorrupt
 	}
-	key, err := m.UnsealFor(blobPurpose(id), id, header[prefix:])
+	var key []byte
+	var err error
+	switch string(header[:len(blobMagic)]) {
+	case blobMagic:
+		key, err = m.UnsealFor(blobPurpose(id), id, header[prefix:])
+	case blobMagic1:
+		key, err = m.unsealOnce("blob "+id, header[prefix:])
+	default:
+		err = ErrUnseal
+	}
 	if errors.Is(err, ErrUnseal) {
 		return sealing{}, ErrCorrupt
 	}

@@ -124,6 +124,19 @@ func (m *Master) UnsealFor(purpose, owner string, sealed []byte) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
+	return open(aead, sealed, owner)
+}
+
+// unsealOnce is Unseal for a purpose that is met once, and whose key is not kept.
+func (m *Master) unsealOnce(purpose string, sealed []byte) ([]byte, error) {
+	aead, err := newGCM(m.derive("seal " + purpose))
+	if err != nil {
+		return nil, err
+	}
+	return open(aead, sealed, "")
+}
+
+func open(aead cipher.AEAD, sealed []byte, owner string) ([]byte, error) {
 	plain, err := aead.Open(nil, sealed[5:17], sealed[17:], bound(sealed, owner))
 	if err != nil {
 		return nil, ErrUnseal
