@@ -27,22 +27,22 @@ func TestFirstFormOfBlob(t *testing.T) {
 	old := append(append([]byte(blobMagic1), beUint32(chunkSize)...), wrapped...)
 	old = append(old, s.chunk(0, append(make([]byte, 0, 100), want...))...)
 	old = append(old, s.footer(&b)...)
-	r, err := newBlobReader(inMemory{bytes.NewReader(old)}, m, id)
+	r, err := newBlobReader(held{bytes.NewReader(old)}, m, id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := newBlobReader(inMemory{bytes.NewReader(old)}, m, NewID()); err != ErrCorrupt {
+	if _, err := newBlobReader(held{bytes.NewReader(old)}, m, NewID()); err != ErrCorrupt {
 		t.Errorf("under another id: %v", err)
 	}
 }
 
-type inMemory struct{ *bytes.Reader }
+type held struct{ *bytes.Reader }
 
-func (inMemory) Close() error  { return nil }
-func (m inMemory) size() int64 { return m.Size() }
+func (held) Close() error  { return nil }
+func (m held) size() int64 { return m.Size() }
 
 // However many blobs are put, few keys are kept.
 func TestBlobsKeepNoKeys(t *testing.T) {
