@@ -42,7 +42,7 @@ func openPostgres(ctx context.Context, cfg Config) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	queue, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: cfg.Log, MaxAttempts: MaxAttempts})
+	queue, err := river.NewClient(riverpgxv5.New(pool), insertOnly(cfg))
 	if err != nil {
 		pool.Close()
 		return nil, err

@@ -51,7 +51,7 @@ func openSQLite(cfg Config) (engine, error) {
 	}
 	reads.SetMaxOpenConns(cfg.maxConns())
 	reads.SetMaxIdleConns(cfg.maxConns())
-	queue, err := river.NewClient(riversqlite.New(writes), &river.Config{Logger: cfg.Log, MaxAttempts: MaxAttempts})
+	queue, err := river.NewClient(riversqlite.New(writes), insertOnly(cfg))
 	if err != nil {
 		return nil, err
 	}
