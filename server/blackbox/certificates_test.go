@@ -420,3 +420,28 @@ func testCertificateStates(t *testing.T, w *world) {
 		g.no(404, 140, "POST", "/certificates/"+store.NewID()+"/"+verb, bodies[verb])
 	}
 }
+
+// An order that is being issued can still be given up, and nothing else. The
+// state does not last: the database is made to hold it.
+func testWorking(t *testing.T, w *world) {
+	g := w.tenant(t, "--admin")
+	before := g.credit()
+	b := g.buy("otp", m{})
+	w.sql(t, "update certificates set state = 'WORKING' where id = '"+b.ID+"'")
+	var list []detail
+	if g.ok(&list, "GET", "/certificates?state=WORKING", nil); len(list) != 1 || list[0].ID != b.ID {
+		t.Errorf("%+v", list)
+	}
+	for _, verb := range []string{"suspend", "resume", "revoke", "enrol"} {
+		g.no(409, 145, "POST", "/certificates/"+b.ID+"/"+verb, nil)
+	}
+	g.no(409, 145, "POST", "/certificates/"+b.ID+"/review", m{"approve": true})
+	g.no(409, 145, "POST", "/certificates/"+b.ID+"/password", m{"old": "x", "new": "long enough"})
+	if status, _ := g.post(b.CertificateLink, url.Values{"action": {"approve"}}); status != 409 {
+		t.Errorf("the button: %d", status)
+	}
+	var d detail
+	if g.ok(&d, "POST", "/certificates/"+b.ID+"/cancel", nil); d.State != "CANCELLED" || d.CertificateLink != nil || g.credit() != before {
+		t.Errorf("%+v, %v came back", d, g.credit()-before)
+	}
+}

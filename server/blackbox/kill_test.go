@@ -15,10 +15,10 @@ import (
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
-// rounds is how often the server is killed: 5 times, in a soak 50.
+// rounds is how often the server is killed: 5 times, in a soak 30.
 func rounds() int {
 	if os.Getenv("ROGITO_TEST_SOAK") != "" {
-		return 50
+		return 30
 	}
 	return 5
 }

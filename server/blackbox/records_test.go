@@ -2,6 +2,10 @@ package blackbox
 
 import (
 	"bytes"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -106,16 +110,15 @@ func testRecordList(t *testing.T, w *world) {
 		g.ok(&r, "POST", path, body)
 		return r.ID
 	}
-	url, release := w.web.hold("/list.txt", sampleTXT)
 	pades := r("/EU-QES_automatic", g.body(b64(samplePDF), m{"title": "first"}))
 	cades := r("/EU-QES_otp", otp.body(b64(sampleTXT)))
 	xades := r("/EU-QES_eseal", seal.body(b64(sampleXML)))
 	pkcs1 := r("/EU-QES_automatic", g.body(b64(sampleTXT), m{"signatureType": "pkcs1"}))
 	wrong := r("/EU-QES_automatic", g.body(b64(brokenPDF)))
+	asks := r("/EU-QES_otp", g.issue("otp", m{"securityLevel": 5}).body(b64(sampleTXT)))
+	url, release := w.web.hold("/list.txt", sampleTXT)
 	waits := r("/EU-QES_automatic", g.body(url, options(m{"asyncDocumentsValidation": true})))
-	five := g.issue("otp", m{"securityLevel": 5})
-	asks := r("/EU-QES_otp", five.body(b64(sampleTXT)))
-	all := []string{asks, waits, wrong, pkcs1, xades, cades, pades}
+	all := []string{waits, asks, wrong, pkcs1, xades, cades, pades}
 	for query, want := range map[string][]string{
 		"": all, "?limit=3": all[:3], "?skip=2&limit=2": all[2:4], "?skip=100": {}, "?limit=100&skip=0": all,
 		"?state=DONE": {pkcs1, xades, cades, pades}, "?state=ERROR": {wrong}, "?state=WAIT_VALIDATION": {waits}, "?state=WAIT_SIGN": {asks}, "?state=WAIT_SIGNER": {},
@@ -135,7 +138,7 @@ func testRecordList(t *testing.T, w *world) {
 	}
 	var list []record
 	g.ok(&list, "GET", "/signatures", nil)
-	last, bad, open := list[6], list[2], list[1]
+	last, bad, open := list[6], list[2], list[0]
 	if last.DocumentTitle != "first" || last.State != "DONE" || deref(last.SignatureType) != "pades" || last.CertificateType != "EU-QES_automatic" || last.ErrorNumber != nil ||
 		moment(t, last.CreatedAt).After(moment(t, last.UpdatedAt)) || bad.number() != 113 || deref(bad.ErrorMessage) == "" || open.SignatureType != nil {
 		t.Errorf("%+v", list)
@@ -236,6 +239,18 @@ func testAuditTrail(t *testing.T, w *world) {
 			t.Errorf("the trail has no %s", what)
 		}
 	}
+	for _, e := range trail.AuditData {
+		switch e.Kind {
+		case "signature":
+			repeatSignature(t, e.Detail)
+		case "timestamp":
+			token, err := base64.StdEncoding.DecodeString(fmt.Sprint(e.Detail["token"]))
+			imprint, _ := hex.DecodeString(fmt.Sprint(e.Detail["imprint"]))
+			if err != nil || len(imprint) != 32 || !bytes.Contains(token, imprint) {
+				t.Errorf("the time-stamp cannot be repeated: %v", e.Detail)
+			}
+		}
+	}
 	if trail.SignatureData.ID != r.ID || trail.SignatureData.State != "DONE" {
 		t.Errorf("%+v", trail.SignatureData)
 	}
@@ -257,6 +272,38 @@ func testAuditTrail(t *testing.T, w *world) {
 		}
 	}
 	w.nodes[0].run("audit", "verify")
+}
+
+// repeatSignature checks a signature with nothing but what the trail tells.
+func repeatSignature(t *testing.T, detail m) {
+	t.Helper()
+	text, err := json.Marshal(detail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		Certificates      [][]byte
+		Revocation        []m
+		ToBeSigned, Value []byte
+		Level             string
+	}
+	if err := json.Unmarshal(text, &d); err != nil || len(d.Certificates) < 2 || len(d.Revocation) == 0 || d.Level != "LTA" {
+		t.Fatalf("%v: %.400s", err, text)
+	}
+	var chain []*x509.Certificate
+	for _, der := range d.Certificates {
+		c, err := x509.ParseCertificate(der)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chain = append(chain, c)
+	}
+	if err := chain[0].CheckSignature(x509.ECDSAWithSHA256, d.ToBeSigned, d.Value); err != nil {
+		t.Errorf("the signature cannot be repeated: %v", err)
+	}
+	if err := chain[0].CheckSignatureFrom(chain[1]); err != nil {
+		t.Errorf("the chain: %v", err)
+	}
 }
 
 // Deletion: everything goes but the tombstone.

@@ -133,6 +133,8 @@ var nouns = map[string]func(*testing.T, *world){
 	"limits":                      testLimits,
 	"other codes":                 testOtherCodes,
 	"problems":                    testProblems,
+	"working":                     testWorking,
+	"sandbox":                     testSandbox,
 }
 
 // later are the tests that change the deployment itself, in their order.
