@@ -63,7 +63,7 @@ func (l *library) requests() []string {
 func TestBacklogDelaysNobodyElse(t *testing.T) {
 	backlog, trickle := 40, 5
 	if os.Getenv("ROGITO_TEST_SOAK") != "" {
-		backlog, trickle = 1500, 60
+		backlog, trickle = 400, 40
 	}
 	l := newLibrary(t, 200*time.Millisecond)
 	eachEngine(t, func(t *testing.T, s *site) {

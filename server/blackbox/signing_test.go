@@ -363,7 +363,7 @@ func TestKillSigning(t *testing.T) {
 func killSigning(t *testing.T, h *house) {
 	n, total := h.nodes[0], 3
 	if os.Getenv("ROGITO_TEST_SOAK") != "" {
-		total = 200
+		total = 50
 	}
 	before := h.credit(n)
 	var mu sync.Mutex
