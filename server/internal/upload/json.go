@@ -77,7 +77,26 @@ func check(v jsontext.Value) error {
 	if _, err := dec.ReadToken(); err != io.EOF {
 		return syntax("body is not valid JSON: more than one value")
 	}
+	if holdsNUL(v) {
+		return syntax(`body has the character \u0000, which no text may have`)
+	}
 	return nil
+}
+
+// holdsNUL finds the character that databases cannot keep in a text. Grammar
+// allows it as an escape only.
+func holdsNUL(v []byte) bool {
+	for {
+		i := bytes.Index(v, []byte(`\u0000`))
+		if i < 0 {
+			return false
+		}
+		before := len(v[:i]) - len(bytes.TrimRight(v[:i], `\`))
+		if before%2 == 0 {
+			return true
+		}
+		v = v[i+6:]
+	}
 }
 
 func fromSyntactic(err error) error {
