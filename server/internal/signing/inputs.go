@@ -166,7 +166,7 @@ func (x *run) open(ctx context.Context, f *File) (ades.Source, error) {
 		return nil, fmt.Errorf("signing: open document: %w", err)
 	}
 	if err := f.holds(b); err != nil {
-		return nil, err
+		return nil, &refusal{number: 119, text: "a stored document is not the one that the record names", err: err}
 	}
 	x.closers = append(x.closers, b)
 	return b, nil

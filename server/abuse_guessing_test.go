@@ -1,0 +1,238 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// tally counts answers by status and number.
+type tally struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *tally) add(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[string]int{}
+	}
+	c.n[key]++
+}
+
+// outcome of a call to sign, in a word.
+func outcome(a *answer) string {
+	if a.Status != 200 {
+		return fmt.Sprintf("%d/%d", a.Status, a.code())
+	}
+	var r record
+	if json.Unmarshal(a.Data, &r) != nil {
+		return "?"
+	}
+	return fmt.Sprintf("%s %d", r.State, r.number())
+}
+
+// Guesses at full rate from many addresses: five are judged, the rest are told
+// that the certificate is locked; the lock is in the audit log, once.
+func TestPasswordGuessing(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		var got tally
+		var wg sync.WaitGroup
+		for i := range 60 {
+			wg.Go(func() {
+				a := s.do("POST", "/EU-QES_automatic", s.body(b64(sampleTXT), m{"certificatePassword": fmt.Sprint("guess ", i)}),
+					"X-Forwarded-For", fmt.Sprintf("198.51.100.%d", i))
+				got.add(outcome(a))
+			})
+		}
+		wg.Wait()
+		if got.n["ERROR 110"] != 5 || got.n["423/111"] != 55 {
+			t.Errorf("%v", got.n)
+		}
+		if a := s.do("POST", "/EU-QES_automatic", s.body(b64(sampleTXT))); outcome(a) != "423/111" {
+			t.Errorf("the right password passes the lock: %s", outcome(a))
+		}
+		var log bytes.Buffer
+		if err := s.rooms().ExportAudit(context.Background(), &log); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(log.String(), `"certificate-locked"`); n != 1 {
+			t.Errorf("the lock is %d times in the audit log", n)
+		}
+		s.verifyAudit()
+	}, func(c *Config) { c.TrustedProxies = []string{"127.0.0.0/8"} })
+}
+
+// A wrong password and an unknown username cannot be told apart by the answer.
+func TestUnknownUserLooksLikeWrongPassword(t *testing.T) {
+	s := newSite(t)
+	one := s.sign(b64(sampleTXT), m{"certificatePassword": "wrong"})
+	two := s.sign(b64(sampleTXT), m{"certificateUsername": "AHI0000000000000", "certificatePassword": "wrong"})
+	plain := func(r *record) string {
+		r.ID, r.CreatedAt = "", ""
+		for i := range r.Document.InputDocuments {
+			r.Document.InputDocuments[i].ID, r.Document.InputDocuments[i].CreatedAt = "", ""
+		}
+		b, _ := json.Marshal(r)
+		return string(b)
+	}
+	if a, b := plain(one), plain(two); a != b {
+		t.Errorf("%s\n%s", a, b)
+	}
+}
+
+// Who has no token of the account locks nobody out: strangers, people without
+// a token, tokens that are void, and tokens without the scope.
+func TestStrangersLockNobodyOut(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		stranger := "Bearer " + s.stranger()
+		void := s.otherToken()
+		s.do("DELETE", "/tokens/"+void, nil)
+		var narrow struct{ Token string }
+		if a := s.do("POST", "/tokens", m{"scopes": []string{"GET:*/signatures"}}); json.Unmarshal(a.Data, &narrow) != nil {
+			t.Fatalf("%d %s", a.Status, a.Message)
+		}
+		bad := s.body(b64(sampleTXT), m{"certificatePassword": "wrong"})
+		for range 12 {
+			for auth, want := range map[string]string{stranger: "", "Bearer " + void: "401/125", "Bearer nothing": "401/125", "Bearer " + narrow.Token: "403/126"} {
+				a := s.do("POST", "/EU-QES_automatic", bad, "Authorization", auth)
+				if want != "" && outcome(a) != want {
+					t.Fatalf("%s, want %s", outcome(a), want)
+				}
+			}
+		}
+		if r := s.sign(b64(sampleTXT)); r.State != "DONE" {
+			t.Errorf("the owner is locked out: %s %d", r.State, r.number())
+		}
+	})
+}
+
+// otpBody is a request with the sandbox's one-time-password certificate.
+func (s *site) otpBody(docs any, code string, more ...m) m {
+	c := s.box.Certificates["otp"]
+	return s.body(docs, append([]m{{"certificateUsername": c.Username, "certificatePassword": c.Password, "certificateOtp": code}}, more...)...)
+}
+
+// A hundred uses of one code at once: one signature.
+func TestOneCodeOneSignature(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		code := s.otp()
+		var got tally
+		var wg sync.WaitGroup
+		for i := range 100 {
+			wg.Go(func() {
+				got.add(outcome(s.do("POST", "/EU-QES_otp", s.otpBody(b64(fmt.Appendf(nil, "document %d", i)), code))))
+			})
+		}
+		wg.Wait()
+		if got.n["DONE 0"] != 1 || got.n["DONE 0"]+got.n["ERROR 116"]+got.n["423/111"] != 100 {
+			t.Errorf("%v", got.n)
+		}
+	})
+}
+
+// Five wrong codes void the chance: the sixth is not looked at, not even the
+// right one.
+func TestCodeGuessing(t *testing.T) {
+	s := newSite(t)
+	for i := range 5 {
+		code := "000000"
+		if code == s.otp() {
+			code = "000001"
+		}
+		if got := outcome(s.do("POST", "/EU-QES_otp", s.otpBody(b64(sampleTXT), code))); got != "ERROR 116" {
+			t.Fatalf("guess %d: %s", i+1, got)
+		}
+	}
+	if got := outcome(s.do("POST", "/EU-QES_otp", s.otpBody(b64(sampleTXT), s.otp()))); got != "423/111" {
+		t.Errorf("after five guesses: %s", got)
+	}
+}
+
+// A code that was given for one document is good for no other: not in another
+// call, not in a larger batch, not under the key of the first call, and not by
+// somebody who reaches into the database while the record waits.
+func TestCodeIsForItsDocuments(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		code := s.otp()
+		first := s.otpBody(b64([]byte("A")), code)
+		if got := outcome(s.do("POST", "/EU-QES_otp", first, "Idempotency-Key", "k")); got != "DONE 0" {
+			t.Fatal(got)
+		}
+		for name, body := range map[string]m{
+			"another document": s.otpBody(b64([]byte("B")), code),
+			"a larger batch":   s.otpBody([]string{b64([]byte("A")), b64([]byte("B"))}, code, optionsOf(m{"batch": true})),
+		} {
+			if got := outcome(s.do("POST", "/EU-QES_otp", body)); got != "ERROR 116" {
+				t.Errorf("%s: %s", name, got)
+			}
+			if a := s.do("POST", "/EU-QES_otp", body, "Idempotency-Key", "k"); a.code() != 151 {
+				t.Errorf("%s under the same key: %d/%d", name, a.Status, a.code())
+			}
+		}
+		room, other := s.rooms(), "Bearer "+s.otherToken()
+		exec := func(query string, args ...any) {
+			t.Helper()
+			err := room.db.Write(context.Background(), func(tx *store.Tx) error {
+				_, err := tx.Exec(context.Background(), query, args...)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		var blob, digest string
+		b := s.sign(b64([]byte("B")))
+		row := room.db.Read().QueryRow(context.Background(), `select blob, sha256 from signature_files where signature_id = $1 and role = 'input'`, b.ID)
+		if err := row.Scan(&blob, &digest); err != nil {
+			t.Fatal(err)
+		}
+		for name, change := range map[string]func(id string){
+			"another blob": func(id string) {
+				exec(`update signature_files set blob = $1 where signature_id = $2 and role = 'input'`, blob, id)
+			},
+			"another blob and its digest": func(id string) {
+				exec(`update signature_files set blob = $1, sha256 = $2 where signature_id = $3 and role = 'input'`, blob, digest, id)
+			},
+			"one more": func(id string) {
+				exec(`update signature_files set signature_id = $1, position = 1 where signature_id = $2 and role = 'input'`, id, b.ID)
+			},
+		} {
+			id := s.waiting()
+			change(id)
+			if a := s.do("POST", "/approvals/"+id, nil, "Authorization", other); a.Status != 200 {
+				t.Fatalf("%d %s", a.Status, a.Message)
+			}
+			if r := s.wait(id, "DONE", "ERROR"); r.State != "ERROR" || r.number() != 119 {
+				t.Errorf("%s: %s %d", name, r.State, r.number())
+			}
+		}
+	})
+}
+
+// A key pair of one kind serves no other: every certificate at every endpoint.
+func TestKindsDoNotMix(t *testing.T) {
+	s := newSite(t)
+	for kind, c := range s.box.Certificates {
+		for _, at := range []string{"automatic", "otp", "eseal"} {
+			body := m{"inputDocuments": b64(sampleTXT), "certificateUsername": c.Username, "certificatePassword": c.Password}
+			if at == "otp" {
+				body["certificateOtp"] = s.otp()
+			}
+			want := "ERROR 118"
+			if at == kind {
+				want = "DONE 0"
+			}
+			if got := outcome(s.do("POST", "/EU-QES_"+at, body)); got != want {
+				t.Errorf("%s at %s: %s", kind, at, got)
+			}
+		}
+	}
+}
