@@ -265,8 +265,13 @@ func testCallbackOutcomes(t *testing.T, w *world) {
 		reply func(int, http.ResponseWriter)
 		retry any
 	}{
-		{"no-content", answer(204), 5}, {"gone", answer(410), 5}, {"moved", answer(302, "Location", w.web.URL+"/hook/outcome-target"), 0},
-		{"failing", answer(500), 0}, {"again", once(500), 1}, {"patient", once(503, "Retry-After", "7"), 1}, {"long", answer(429, "Retry-After", "100000000"), 5},
+		{"no-content", answer(204), 5},
+		{"gone", answer(410), 5},
+		{"moved", answer(302, "Location", w.web.URL+"/hook/outcome-target"), 0},
+		{"failing", answer(500), 0},
+		{"again", once(500), 1},
+		{"patient", once(503, "Retry-After", "7"), 1},
+		{"long", answer(429, "Retry-After", "100000000"), 5},
 	} {
 		hooks[c.name] = w.web.hook("outcome-"+c.name, c.reply)
 		g.sign(b64(sampleTXT), m{"callback": m{"url": hooks[c.name].url, "retry": c.retry}})

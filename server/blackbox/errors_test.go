@@ -20,12 +20,23 @@ func testAccess(t *testing.T, w *world) {
 	g := w.tenant(t)
 	host := w.nodes[0].addr
 	calls := []struct{ method, path, segment string }{
-		{"POST", "/EU-QES_automatic", "EU-QES_automatic"}, {"POST", "/EU-QES_otp", "EU-QES_otp"}, {"POST", "/EU-QES_eseal", "EU-QES_eseal"},
-		{"GET", "/signatures", "signatures"}, {"GET", "/signatures/000000000000000000000000/detail", "signatures"}, {"DELETE", "/signatures/000000000000000000000000", "signatures"},
-		{"GET", "/certificates", "certificates"}, {"POST", "/certificates/provider-automatic", "certificates"}, {"POST", "/certificates/000000000000000000000000/suspend", "certificates"},
-		{"GET", "/approvals", "approvals"}, {"POST", "/approvals/000000000000000000000000", "approvals"}, {"DELETE", "/approvals/000000000000000000000000", "approvals"},
-		{"GET", "/client-certificates", "client-certificates"}, {"POST", "/client-certificates", "client-certificates"},
-		{"GET", "/callbacks", "callbacks"}, {"GET", "/callbacks/secret", "callbacks"}, {"POST", "/verify", "verify"},
+		{"POST", "/EU-QES_automatic", "EU-QES_automatic"},
+		{"POST", "/EU-QES_otp", "EU-QES_otp"},
+		{"POST", "/EU-QES_eseal", "EU-QES_eseal"},
+		{"GET", "/signatures", "signatures"},
+		{"GET", "/signatures/000000000000000000000000/detail", "signatures"},
+		{"DELETE", "/signatures/000000000000000000000000", "signatures"},
+		{"GET", "/certificates", "certificates"},
+		{"POST", "/certificates/provider-automatic", "certificates"},
+		{"POST", "/certificates/000000000000000000000000/suspend", "certificates"},
+		{"GET", "/approvals", "approvals"},
+		{"POST", "/approvals/000000000000000000000000", "approvals"},
+		{"DELETE", "/approvals/000000000000000000000000", "approvals"},
+		{"GET", "/client-certificates", "client-certificates"},
+		{"POST", "/client-certificates", "client-certificates"},
+		{"GET", "/callbacks", "callbacks"},
+		{"GET", "/callbacks/secret", "callbacks"},
+		{"POST", "/verify", "verify"},
 	}
 	elsewhere := g.as(g.newToken(m{"limits": m{"ip": []string{"192.0.2.7"}}}).Token)
 	for _, c := range calls {
@@ -132,8 +143,12 @@ func testOtherCodes(t *testing.T, w *world) {
 		body m
 		code int
 	}{
-		{m{}, 650}, {m{"inputDocument": "***"}, 650}, {m{"inputDocument": 7}, 650}, {m{"inputDocument": b64(samplePDF), "verifyOnDate": "tomorrow"}, 651},
-		{m{"inputDocument": b64(samplePDF), "detachedContent": "***"}, 653}, {m{"inputDocument": b64(samplePDF), "detachedContent": 7}, 653},
+		{m{}, 650},
+		{m{"inputDocument": "***"}, 650},
+		{m{"inputDocument": 7}, 650},
+		{m{"inputDocument": b64(samplePDF), "verifyOnDate": "tomorrow"}, 651},
+		{m{"inputDocument": b64(samplePDF), "detachedContent": "***"}, 653},
+		{m{"inputDocument": b64(samplePDF), "detachedContent": 7}, 653},
 	} {
 		g.no(422, c.code, "POST", "/verify", c.body)
 	}
@@ -149,8 +164,12 @@ func testProblems(t *testing.T, w *world) {
 		body         any
 		status, code int
 	}{
-		{"GET", "/signatures/xyz", nil, 400, 141}, {"GET", "/signatures?limit=0", nil, 422, 160}, {"POST", "/EU-QES_automatic", m{}, 422, 615},
-		{"POST", "/certificates/acme-automatic", m{"certificateOwner": "x"}, 404, 305}, {"GET", "/nowhere", nil, 404, 102}, {"POST", "/EU-QES_otp", `{`, 400, 100},
+		{"GET", "/signatures/xyz", nil, 400, 141},
+		{"GET", "/signatures?limit=0", nil, 422, 160},
+		{"POST", "/EU-QES_automatic", m{}, 422, 615},
+		{"POST", "/certificates/acme-automatic", m{"certificateOwner": "x"}, 404, 305},
+		{"GET", "/nowhere", nil, 404, 102},
+		{"POST", "/EU-QES_otp", `{`, 400, 100},
 	} {
 		a := g.raw(c.method, c.path, c.body, "Accept", "application/problem+json")
 		var p struct {

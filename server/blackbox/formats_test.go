@@ -150,8 +150,11 @@ func testBatch(t *testing.T, w *world) {
 	g := w.tenant(t)
 	digest := sha256.Sum256(sampleTXT)
 	docs := []any{
-		m{"payload": b64(samplePDF), "name": "one.pdf"}, m{"payload": b64(brokenPDF), "name": "two.pdf"}, b64(sampleXML), b64(digest[:]),
-		w.web.URL + "/nothing", w.web.URL + "/doc.txt", m{"payload": b64(sampleTXT), "name": "../../evil/näme.csv"},
+		m{"payload": b64(samplePDF), "name": "one.pdf"},
+		m{"payload": b64(brokenPDF), "name": "two.pdf"},
+		b64(sampleXML), b64(digest[:]),
+		w.web.URL + "/nothing", w.web.URL + "/doc.txt",
+		m{"payload": b64(sampleTXT), "name": "../../evil/näme.csv"},
 	}
 	wantFiles := []string{"0000_one.pdf", "", "0002_document.xml", "0003_document.p7s", "", "0005_document.txt.p7m", "0006_näme.csv.p7m"}
 	wantErrors := []int{0, 113, 0, 0, 117, 0, 0}
