@@ -148,6 +148,7 @@ not all were, it says so in bold. An empty cell was not asked.
 const foot = `
 ## Not covered, and why
 
+- The CMS row is a signature of OpenSSL that we raised; DSS warns that it lacks the signing-certificate attribute, and is right.
 - Ed25519: the policy of DSS does not list it; its files are checked to be intact there.
 - LTV (validation data filed under each signature) reads as LT in DSS and is checked by structure.
 - OpenSSL verifies value, chain and the signing-certificate attribute at every level, but looks at no time-stamp or OCSP response.
