@@ -89,6 +89,16 @@ func Doctor(ctx context.Context, cfg Config, o DoctorOptions) []Finding {
 		return found
 	}
 	defer s.Close()
+	if !s.sandboxed && !cfg.Production { // what it is, the database knows
+		cfg.Production = true
+		again := map[string]Finding{"configuration": examineConfig(&cfg), "master key": examineMasterKey(&cfg)}
+		for i, f := range found {
+			if now, ok := again[f.Part]; ok {
+				now.Part, now.Text = f.Part, Redact(now.Text)
+				found[i] = now
+			}
+		}
+	}
 	for _, e := range examinations(o) {
 		say(e.part, e.look(s, ctx))
 	}

@@ -58,7 +58,10 @@ func readFile(path string, cfg *Config) error {
 }
 
 // ownVariables are names of ours that are no keys.
-var ownVariables = []string{"ROGITO_CONFIG", "ROGITO_SHARED", "ROGITO_PASSWORD", "ROGITO_TOKEN", "ROGITO_URL"}
+var ownVariables = []string{
+	"ROGITO_CONFIG", "ROGITO_SHARED", "ROGITO_PASSWORD", "ROGITO_TOKEN", "ROGITO_URL",
+	"ROGITO_KEY_PASSWORD", "ROGITO_PDF_PASSWORD", "ROGITO_TSA_PASSWORD",
+}
 
 func (c *Config) readEnviron(environ []string) (unknown []string, err error) {
 	names := map[string]string{}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,34 @@ func TestScripts(t *testing.T) {
 			"ready": waitReady,
 		},
 	})
+}
+
+// A variable that a command reads is not called unknown by those that read the
+// configuration from the environment.
+func TestOwnVariablesAreKnown(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range regexp.MustCompile(`ROGITO_[A-Z][A-Z_]+[A-Z]`).FindAllString(string(text), -1) {
+			found++
+			if _, unknown, _ := server.Load("", []string{v + "=1"}, nil); len(unknown) > 0 {
+				t.Errorf("%s reads %s, which is called unknown", name, v)
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("only %d variables found", found)
+	}
 }
 
 // waitReady waits until the sandbox in a data folder answers that it is ready.
