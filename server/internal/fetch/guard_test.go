@@ -18,8 +18,8 @@ import (
 
 var errRecorded = errors.New("recorded, not dialled")
 
-// recording returns a guard whose dialler writes down what passed and connects
-// to nothing.
+// recording returns a guard whose dialler and resolver write down what passed
+// and connect to nothing: no packet leaves.
 func recording(t *testing.T, allow ...string) (*Guard, *[]string) {
 	t.Helper()
 	g, err := New(Config{AllowPrivate: allow})
@@ -34,6 +34,12 @@ func recording(t *testing.T, allow ...string) (*Guard, *[]string) {
 		*passed = append(*passed, address)
 		return errRecorded
 	}
+	g.resolver = &net.Resolver{PreferGo: true, Dial: func(_ context.Context, _, address string) (net.Conn, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		*passed = append(*passed, "look-up at "+address)
+		return nil, errRecorded
+	}}
 	return g, passed
 }
 
