@@ -109,17 +109,24 @@ func (s *Set) Refresh(ctx context.Context) error {
 // show in State.
 func (s *Set) Run(ctx context.Context, every time.Duration) {
 	_ = s.Load(ctx)
-	for {
-		if s.config.Client != nil {
-			_ = s.Refresh(ctx)
+	for soon := firstRetry; ; {
+		pause := every
+		if s.config.Client != nil && s.Refresh(ctx) != nil {
+			pause, soon = min(every, soon), 2*soon
+		} else {
+			soon = firstRetry
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(every):
+		case <-time.After(pause):
 		}
 	}
 }
+
+// firstRetry is the pause after a refresh that failed, doubled each time up to
+// that between two that did not.
+const firstRetry = time.Minute
 
 // source gives the bytes of a list and when they were fetched.
 type source func(ctx context.Context, url string) ([]byte, time.Time, error)
