@@ -53,6 +53,7 @@ func (s *Server) openLists() error {
 	}
 	w.trust.Lists = w.lists
 	s.health.show("trustedLists", s.listAges)
+	s.metrics.registry.MustRegister(listMetrics{w.lists})
 	return nil
 }
 
