@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
@@ -224,6 +226,61 @@ func TestErasureKeepsTheLogWhole(t *testing.T) {
 		if r.Bad != nil || r.Erased != 8 {
 			t.Errorf("%+v %v", r, r.Bad)
 		}
+	})
+}
+
+// A log that is written to, put in order and erased from while it is verified
+// is whole all the same, live and exported.
+func TestVerifyingALivelyLog(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+		b := open(t, db)
+		b.fill(t, 20)
+		ctx := context.Background()
+		var life sync.WaitGroup
+		stop := make(chan struct{})
+		each := func(do func(i int) error) {
+			life.Go(func() {
+				for i := 0; ; i++ {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					if err := do(i); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		each(func(i int) error {
+			return db.Write(ctx, func(tx *store.Tx) error {
+				record := fmt.Sprintf("lively%d", i/2)
+				if i%2 == 1 {
+					return b.log.Erase(ctx, tx, "a", record, "erased")
+				}
+				return b.log.Append(ctx, tx, audit.Event{Account: "a", Record: record, Kind: "test", Log: "lively"})
+			})
+		})
+		each(func(int) error { _, err := b.log.Sequence(ctx); return err })
+		for end := time.Now().Add(time.Second); time.Now().Before(end) && !t.Failed(); {
+			if r := b.verify(t); r.Bad != nil {
+				t.Errorf("live: %v", r.Bad)
+			}
+			var out bytes.Buffer
+			if err := audit.Export(ctx, b.live, &out); err != nil {
+				t.Fatal(err)
+			}
+			src, err := audit.ReadExport(&out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r, err := audit.Verify(ctx, src, nil); err != nil || r.Bad != nil {
+				t.Errorf("exported: %v %v", r, err)
+			}
+		}
+		close(stop)
+		life.Wait()
 	})
 }
 

@@ -233,10 +233,11 @@ func (s *Live) Leaves(ctx context.Context) (size int64, err error) {
 }
 
 // Entries in the order of the tree, in pages, so that a long log needs no
-// memory.
+// memory. What gets its place while the log is read is found there, however
+// that falls: those without a place are believed only if none came after them.
 func (s *Live) Entries(ctx context.Context) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
-		last := int64(-1)
+		last, pending := int64(-1), []*Entry(nil)
 		for {
 			page, err := entries(ctx, s.Log.db.Read(), selectEntry+`where seq > $1 order by seq limit 1000`, last)
 			if err != nil {
@@ -249,14 +250,19 @@ func (s *Live) Entries(ctx context.Context) iter.Seq2[*Entry, error] {
 				}
 				last = e.Seq
 			}
-			if len(page) < 1000 {
+			if len(page) == 0 && pending != nil {
 				break
 			}
-		}
-		pending, err := entries(ctx, s.Log.db.Read(), selectEntry+`where seq is null order by n limit 100000`)
-		if err != nil {
-			yield(nil, err)
-			return
+			if len(page) == 1000 {
+				continue
+			}
+			if pending, err = entries(ctx, s.Log.db.Read(), selectEntry+`where seq is null order by n limit 100000`); err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(pending) == 0 {
+				pending = []*Entry{} // asked, and there are none
+			}
 		}
 		for _, e := range pending {
 			if !yield(e, nil) {
@@ -312,8 +318,13 @@ func Export(ctx context.Context, src Source, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if e.Seq >= leaves {
-			continue // it came after the head was read
+		if e.Seq >= leaves { // it came after the head was read
+			if e.Kind != KindErased {
+				continue
+			}
+			late := *e
+			late.Seq = -1 // what it explains may stand before
+			e = &late
 		}
 		if err := enc.Encode(exportLine{Entry: e}); err != nil {
 			return err
