@@ -264,7 +264,6 @@ func TestNSSFiles(t *testing.T) {
 	for name, args := range map[string][]string{
 		"default":      nil,
 		"RC2-40, 3DES": {"-c", "PKCS #12 V2 PBE With SHA-1 And 3KEY Triple DES-CBC", "-C", "PKCS #12 V2 PBE With SHA-1 And 40 Bit RC2 CBC"},
-		"AES-256":      {"-c", "AES-256-CBC", "-C", "AES-256-CBC"},
 		"AES-128":      {"-c", "AES-128-CBC", "-C", "AES-128-CBC", "-M", "SHA-512"},
 	} {
 		t.Run(name, func(t *testing.T) {
