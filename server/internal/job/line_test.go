@@ -140,10 +140,20 @@ func TestBacklogIsFair(t *testing.T) {
 	}
 	const nodes, workers = 2, 8
 	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
-		log, all := company(t, db, nodes, workers, func(ctx context.Context, _ string) { pause(ctx, 2*time.Millisecond) })
+		entered := make(chan struct{})
+		log, all := company(t, db, nodes, workers, func(ctx context.Context, id string) {
+			if id[:3] == "big" {
+				select {
+				case <-entered: // all of it waits before any of it is done
+				case <-ctx.Done():
+				}
+			}
+			pause(ctx, 2*time.Millisecond)
+		})
 		open(t, all)
 		idle, _ := newcomers(t, db, all, log, "idle", 20, math.MaxInt)
 		enterMany(t, db, all[0], "big", backlog)
+		close(entered)
 		eventually(t, "the backlog is being worked on", func() bool { return log.len() > 100 })
 		busy, before := newcomers(t, db, all, log, "small", trickle, backlog-100)
 		if len(before) < trickle/4 {
