@@ -1,0 +1,223 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito"
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/ca"
+)
+
+// Texts that would run, or break out, where a page forgets to escape them.
+var hostileTexts = []string{
+	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'-alert(1)-'`, `</title><svg onload=alert(1)>`, `{{.}}${7*7}`, `javascript:alert(1)`, `&lt;b&gt;`,
+}
+
+var runs = regexp.MustCompile(`(?i)<script|<img src=x|<svg|<[a-z][^>]*\son[a-z]+\s*=|<[a-z][^>]*(href|src|action)\s*=\s*["']?javascript`)
+
+// harmless holds a page to what every page keeps: nothing of the texts runs,
+// nothing may be loaded or framed, and no script at all is allowed.
+func harmless(t *testing.T, name string, h http.Header, page string) {
+	t.Helper()
+	if found := runs.FindString(page); found != "" {
+		t.Errorf("%s: %q would run", name, found)
+	}
+	csp := h.Get("Content-Security-Policy")
+	if !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "script-src") || !strings.Contains(csp, "frame-ancestors 'none'") || !strings.Contains(csp, "base-uri 'none'") {
+		t.Errorf("%s: policy %q", name, csp)
+	}
+	if h.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("%s: types are guessed", name)
+	}
+}
+
+// hostileSigner signs a text by somebody with a dangerous name.
+func hostileSigner(t *testing.T, name string) []byte {
+	t.Helper()
+	key, err := ca.NewKey("P-256")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	cert, err := ca.Root(ca.Request{Subject: ca.Name{Country: "IT", Organization: name, CommonName: name}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour)}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	err = rogito.Sign(context.Background(), rogito.File(name, strings.NewReader(name)), &out, key, rogito.Options{Format: ades.CAdES, Signing: ades.Signing{Certificate: cert, Time: now}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// Names of holders and signers, titles, file names and what a PDF says of
+// itself are text on every page.
+func TestPagesShowText(t *testing.T) {
+	s := newSite(t)
+	for _, text := range hostileTexts {
+		c := s.buy("automatic", m{"certificateOwner": text, "subject": m{"givenName": text, "surname": "x", "organization": text}})
+		resp, err := http.Get(c.CertificateLink)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		harmless(t, "certificateLink", resp.Header, string(page))
+		if resp.Header.Get("X-Frame-Options") != "DENY" {
+			t.Error("certificateLink can be framed")
+		}
+
+		pdf := bytes.Replace(samplePDF, []byte("Sample"), []byte("Sam<a>"), 1)
+		r := s.sign(m{"sourceType": "base64", "payload": b64(pdf), "name": text}, m{"title": text, "description": text}, optionsOf(m{"signerImage": m{"reason": text}}))
+		for _, accept := range []string{"text/html", "application/json", "text/plain"} {
+			resp, page := s.raw("GET", "/signatures/"+r.ID+"/audit", nil, "Accept", accept)
+			if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
+				harmless(t, "audit", resp.Header, string(page))
+			} else if resp.Header.Get("X-Content-Type-Options") != "nosniff" && accept != "application/json" {
+				t.Errorf("audit as %s: types are guessed", accept)
+			}
+		}
+		for name, doc := range map[string][]byte{"signer's name": hostileSigner(t, text), "PDF": s.download(r.ID, "signedDocument")} {
+			resp, page := s.raw("POST", "/verify", m{"inputDocument": b64(doc)}, "Accept", "text/html")
+			if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
+				t.Fatalf("%s: %s", name, resp.Header.Get("Content-Type"))
+			}
+			harmless(t, "report, "+name, resp.Header, string(page))
+		}
+	}
+	for _, path := range []string{"/enrol/" + strings.Repeat("f", 24) + "/<script>", "/enrol/x/%3Cscript%3Ealert(1)%3C/script%3E"} {
+		resp, err := http.Get(s.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != 404 || runs.Match(page) {
+			t.Errorf("%s: %d %s", path, resp.StatusCode, page)
+		}
+	}
+}
+
+// A form that another site sends in the holder's name is refused, and nothing
+// has happened; a browser is never asked for a password that it would then send
+// along by itself.
+func TestOtherSitesCannotAct(t *testing.T) {
+	s := newSite(t)
+	c := s.buy("automatic", nil)
+	for name, headers := range map[string][]string{
+		"fetch metadata": {"Sec-Fetch-Site", "cross-site"},
+		"same site":      {"Sec-Fetch-Site", "same-site"},
+		"origin":         {"Origin", "https://evil.example"},
+		"opaque origin":  {"Origin", "null"},
+	} {
+		req, _ := http.NewRequest(http.MethodPost, c.CertificateLink, strings.NewReader(url.Values{"action": {"approve"}}.Encode()))
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set(headers[0], headers[1])
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusForbidden || s.certificateState(c.ID) != "NEW" {
+			t.Errorf("%s: %d, %s", name, resp.StatusCode, s.certificateState(c.ID))
+		}
+	}
+	for _, op := range s.operations() {
+		if !op.secured {
+			continue
+		}
+		path := strings.Replace(op.spelled()[0], "%s", strings.Repeat("f", 24), 1)
+		resp, _ := s.rawAs("", op.method, path, string(op.body))
+		for _, v := range resp.Header.Values("WWW-Authenticate") {
+			if strings.HasPrefix(strings.ToLower(v), "basic") {
+				t.Errorf("%s %s asks browsers for a password", op.method, path)
+			}
+		}
+		if resp.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s %s is open to other sites", op.method, path)
+		}
+	}
+	if page := s.page(c.CertificateLink, url.Values{"action": {"approve"}}); element(page, "certificate-username") == "" {
+		t.Error("the holder cannot act either")
+	}
+}
+
+// What is sent to be verified is not kept: no blob, no row, no file.
+func TestVerifiedIsNotKept(t *testing.T) {
+	s := newSite(t)
+	doc := s.download(s.sign(b64(append(bytes.Repeat([]byte("canary-of-verification "), 100_000), sampleTXT...))).ID, "signedDocument")
+	room := s.rooms()
+	blobs := func() (n int) {
+		if err := room.blobs.List(context.Background(), time.Now().Add(day), func(string) error { n++; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	records := func() (n int) {
+		if err := room.db.Read().QueryRow(context.Background(), `select count(*) from signature_files`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	b, r := blobs(), records()
+	for range 3 {
+		if a := s.do("POST", "/verify", m{"inputDocument": b64(doc)}); a.Status != 200 {
+			t.Fatalf("%d %s", a.Status, a.Message)
+		}
+		if code := s.verifyForm(doc); code != 200 {
+			t.Fatalf("form: %d", code)
+		}
+	}
+	if blobs() != b || records() != r {
+		t.Errorf("%d blobs more, %d rows more", blobs()-b, records()-r)
+	}
+	err := filepath.WalkDir(s.cfg.Data, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if bytes.Contains(text, []byte("canary-of-verification")) {
+			t.Errorf("it is in %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(room.spool); err != nil || len(left) != 0 {
+		t.Errorf("%d files in the spool, %v", len(left), err)
+	}
+}
+
+func (s *site) verifyForm(doc []byte) int {
+	s.t.Helper()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	part, _ := w.CreateFormFile("inputDocument", `<img src=x onerror=alert(1)>.p7m`)
+	_, _ = part.Write(doc)
+	w.Close()
+	req, _ := http.NewRequest(http.MethodPost, s.url+"/verify", &body)
+	req.Header.Set("Content-Type", w.FormDataContentType())
+	req.Header.Set("Authorization", "Bearer "+s.box.Token)
+	req.Header.Set("Accept", "text/html")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	page, _ := io.ReadAll(resp.Body)
+	harmless(s.t, "report of a form", resp.Header, string(page))
+	return resp.StatusCode
+}
