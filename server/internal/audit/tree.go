@@ -60,12 +60,14 @@ func number(ctx context.Context, tx *store.Tx, list []*Entry) error {
 	args := make([]any, 0, 2*len(list))
 	for i, e := range list {
 		if i > 0 {
-			places.WriteString(" union all ")
+			places.WriteString(", ")
 		}
-		fmt.Fprintf(&places, "select cast($%d as bigint) as n, cast($%d as bigint) as seq", 2*i+1, 2*i+2)
+		fmt.Fprintf(&places, "(cast($%d as bigint), cast($%d as bigint))", 2*i+1, 2*i+2)
 		args = append(args, e.n, e.Seq)
 	}
-	n, err := tx.Exec(ctx, `update audit_events set seq = p.seq from (`+places.String()+`) p where audit_events.n = p.n and audit_events.seq is null`, args...)
+	// VALUES, and no UNION: from that PostgreSQL loses rows that somebody erases
+	// at the same time.
+	n, err := tx.Exec(ctx, `update audit_events set seq = p.column2 from (values `+places.String()+`) p where audit_events.n = p.column1 and audit_events.seq is null`, args...)
 	if err == nil && n != int64(len(list)) {
 		err = fmt.Errorf("%d rows of %d", n, len(list))
 	}
