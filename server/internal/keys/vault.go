@@ -105,6 +105,12 @@ const (
 	holdsLabel = 2
 )
 
+// Bounds on the cost that a sealed key may name.
+const (
+	maxPasses = 64
+	maxMemory = 1 << 20 // KiB
+)
+
 const (
 	sealVersion = 1
 	keyPurpose  = "signing-key"
@@ -201,7 +207,7 @@ func (v *Vault) reveal(ctx context.Context, id string, sealed []byte, password s
 	if err != nil {
 		return nil, fmt.Errorf("keys: unseal: %w", err)
 	}
-	if len(inner) < 37 || inner[0] != sealVersion {
+	if len(inner) < 37 || inner[0] != sealVersion || binary.BigEndian.Uint32(inner[1:]) > maxPasses || binary.BigEndian.Uint32(inner[5:]) > maxMemory {
 		return nil, errors.New("keys: sealed key has an unknown form")
 	}
 	aead, err := v.derive(ctx, password, inner)
