@@ -1,0 +1,180 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// The whole database is put back to an older state, in which the log is sound
+// in itself: the checkpoints that lie beside it tell what is missing, and from
+// where.
+func TestWholeLogPutBack(t *testing.T) {
+	dir := t.TempDir()
+	run := func(n int) *site {
+		s := newSite(t, func(c *Config) { c.Data = dir })
+		for range n {
+			s.sign(b64(samplePDF))
+		}
+		s.run.stop()
+		return s
+	}
+	first := run(2)
+	size, bad := verifyClosed(t, first.cfg)
+	if bad != "" {
+		t.Fatal(bad)
+	}
+	db := filepath.Join(dir, "rogito.db")
+	old, err := os.ReadFile(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := run(2)
+	if more, bad := verifyClosed(t, second.cfg); bad != "" || more <= size {
+		t.Fatalf("%d entries, %s", more, bad)
+	}
+	for _, f := range []string{db + "-wal", db + "-shm"} {
+		_ = os.Remove(f)
+	}
+	if err := os.WriteFile(db, old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n, bad := verifyClosed(t, second.cfg); n != size || !strings.Contains(bad, "missing") || !strings.Contains(bad, "checkpoint covers") {
+		t.Errorf("%d entries, %q", n, bad)
+	}
+}
+
+// verifyClosed verifies the log of an installation that does not run.
+func verifyClosed(t *testing.T, cfg Config) (entries int64, bad string) {
+	t.Helper()
+	cfg.Log.Level = "error"
+	room, err := Open(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer room.Close()
+	res, err := room.VerifyAudit(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Bad != nil {
+		bad = res.Bad.Error()
+		if res.Bad.Seq != res.Entries {
+			t.Errorf("the first bad entry is %d of %d", res.Bad.Seq, res.Entries)
+		}
+	}
+	return res.Entries, bad
+}
+
+// An export that was replaced by that of another log is sound in itself; who
+// knows the key is not taken in.
+func TestExportReplaced(t *testing.T) {
+	one, two := newSite(t), newSite(t)
+	var ours, theirs bytes.Buffer
+	ctx := context.Background()
+	room := one.rooms()
+	if err := room.ExportAudit(ctx, &ours); err != nil {
+		t.Fatal(err)
+	}
+	if err := two.rooms().ExportAudit(ctx, &theirs); err != nil {
+		t.Fatal(err)
+	}
+	key := room.wing.authority.AuditKey()
+	if res, err := VerifyExport(ctx, bytes.NewReader(ours.Bytes()), key); err != nil || res.Bad != nil || res.Stamped == 0 {
+		t.Errorf("%+v %v", res, err)
+	}
+	if res, err := VerifyExport(ctx, bytes.NewReader(theirs.Bytes()), key); err == nil {
+		t.Errorf("another log passes for ours: %+v", res)
+	}
+	lines := strings.SplitN(theirs.String(), "\n", 2)
+	head, _, _ := strings.Cut(ours.String(), "\n")
+	if res, err := VerifyExport(ctx, strings.NewReader(head+"\n"+lines[1]), key); err == nil && res.Bad == nil {
+		t.Error("another log under our head passes")
+	}
+}
+
+// While the audit cannot be written nothing new is signed, in no job either,
+// and no key is used; verifying, reading and quotations go on. When it can be
+// written again the record that waited is signed.
+func TestAuditAway(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+		_, _ = w.Write(sampleTXT)
+	}))
+	t.Cleanup(host.Close)
+	s := newSite(t, allow(host.URL))
+	room, ctx := s.rooms(), context.Background()
+	exec := func(query string) {
+		t.Helper()
+		err := room.db.Write(ctx, func(tx *store.Tx) error {
+			_, err := tx.Exec(ctx, query)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	intents := func() (n int) {
+		if err := room.db.Read().QueryRow(ctx, `select count(*) from signing_intents`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	done := s.sign(b64(samplePDF))
+	signed := s.download(done.ID, "signedDocument")
+	waits := s.sign(host.URL+"/x.txt", optionsOf(m{"asyncDocumentsValidation": true}))
+	omi := outcome(s.do("GET", "/IT-omi?latitude=45&longitude=9", nil))
+	before := intents()
+	exec(`alter table audit_events rename to audit_gone`)
+	close(release)
+	for _, o := range []m{nil, {"asyncSignature": true}, {"asyncDocumentsValidation": true}} {
+		if got := outcome(s.do("POST", "/EU-QES_automatic", s.body(b64(samplePDF), optionsOf(o)))); got != "503/105" {
+			t.Errorf("%v: %s", o, got)
+		}
+	}
+	time.Sleep(1500 * time.Millisecond) // the job has tried
+	if r := s.record(s.do("GET", "/signatures/"+waits.ID, nil)); r.State == "DONE" {
+		t.Error("a job signs without the audit")
+	}
+	if got := intents(); got != before {
+		t.Errorf("keys were used %d times", got-before)
+	}
+	if got := s.indication(signed); got != "TOTAL-PASSED" {
+		t.Errorf("verifying: %s", got)
+	}
+	if got := outcome(s.do("GET", "/IT-omi?latitude=45&longitude=9", nil)); got != omi {
+		t.Errorf("quotations: %s, %s before", got, omi)
+	}
+	if a := s.do("GET", "/signatures", nil); a.Status != 200 {
+		t.Errorf("reading: %d", a.Status)
+	}
+	exec(`alter table audit_gone rename to audit_events`)
+	if r := s.waitFor(waits.ID, 90*time.Second); r.State != "DONE" {
+		t.Errorf("afterwards: %s %d %s", r.State, r.number(), deref(r.ErrorMessage))
+	}
+	s.verifyAudit()
+}
+
+// waitFor waits for the end of a record, for work that is tried again.
+func (s *site) waitFor(id string, most time.Duration) (r *record) {
+	s.t.Helper()
+	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if r = s.record(s.do("GET", "/signatures/"+id, nil)); r.State == "DONE" || r.State == "ERROR" {
+			break
+		}
+	}
+	return r
+}
