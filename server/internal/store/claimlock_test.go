@@ -18,22 +18,22 @@ func TestIdempotencyAmongProcesses(t *testing.T) {
 		ctx := context.Background()
 		a, b := store.NewIdempotency(db, m), store.NewIdempotency(db, m)
 		sum := digest(t, "body")
-		first, _, err := a.Begin(ctx, "acc", "key", sum)
+		first, _, err := a.BeginLong(ctx, "acc", "key", sum)
 		if err != nil {
 			t.Fatal(err)
 		}
-		other, _, err := b.Begin(ctx, "acc", "another key", sum)
+		other, _, err := b.BeginLong(ctx, "acc", "another key", sum)
 		if err != nil {
 			t.Fatal(err)
 		}
 		other.End()
 		for range 3 {
-			if _, _, err := b.Begin(ctx, "acc", "key", sum); code(err) != 150 {
+			if _, _, err := b.BeginLong(ctx, "acc", "key", sum); code(err) != 150 {
 				t.Errorf("while it runs elsewhere: %v, want 150", err)
 			}
 		}
 		first.End()
-		second, replay, err := b.Begin(ctx, "acc", "key", sum)
+		second, replay, err := b.BeginLong(ctx, "acc", "key", sum)
 		if err != nil || second == nil || replay != nil {
 			t.Fatalf("after it was refused elsewhere: %v", err)
 		}
@@ -42,13 +42,13 @@ func TestIdempotencyAmongProcesses(t *testing.T) {
 			and database = (select oid from pg_database where datname = current_database())`)
 		var third *store.Claim
 		for end := time.Now().Add(5 * time.Second); third == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-			third, _, _ = a.Begin(ctx, "acc", "key", sum)
+			third, _, _ = a.BeginLong(ctx, "acc", "key", sum)
 		}
 		if third == nil {
 			t.Fatal("the key of a dead process stays taken")
 		}
 		second.End()
-		if _, _, err := store.NewIdempotency(db, m).Begin(ctx, "acc", "key", sum); code(err) != 150 {
+		if _, _, err := store.NewIdempotency(db, m).BeginLong(ctx, "acc", "key", sum); code(err) != 150 {
 			t.Errorf("the dead one's end freed another's key: %v", err)
 		}
 		third.End()

@@ -28,9 +28,10 @@ var ErrReplay = errors.New("store: idempotency key taken meanwhile")
 //
 // A key is written in the transaction that writes the record, so that both
 // exist or neither does: a crash leaves no key without a record, and a call
-// that was refused leaves nothing. Of two calls at once the second gets fault
-// 150: in one process memory tells them apart, in two processes a lock of the
-// database; where that is lost the second loses at the primary key and replays.
+// that was refused leaves nothing. Two calls at once in one process are told
+// apart in memory (the second gets fault 150); in two processes the second
+// loses at the primary key and replays, unless the call is one that takes long:
+// then a lock of the database tells them apart as well.
 type Idempotency struct {
 	db      *DB
 	master  *Master
@@ -75,6 +76,16 @@ func Digest(method, path string, body io.Reader) ([]byte, error) {
 // call still runs, 151 where it had another body. With an empty key it returns
 // neither.
 func (i *Idempotency) Begin(ctx context.Context, account, key string, digest []byte) (*Claim, *Replay, error) {
+	return i.begin(ctx, account, key, digest, false)
+}
+
+// BeginLong is Begin for a call that may take long, or that uses something up
+// before its record is written: other processes are told that it runs.
+func (i *Idempotency) BeginLong(ctx context.Context, account, key string, digest []byte) (*Claim, *Replay, error) {
+	return i.begin(ctx, account, key, digest, true)
+}
+
+func (i *Idempotency) begin(ctx context.Context, account, key string, digest []byte, long bool) (*Claim, *Replay, error) {
 	if key == "" {
 		return nil, nil, nil
 	}
@@ -85,9 +96,7 @@ func (i *Idempotency) Begin(ctx context.Context, account, key string, digest []b
 	if !c.reserve() {
 		return nil, nil, stillRunning(time.Second)
 	}
-	free, locked := i.locks.take(c.name())
-	c.locked = locked
-	if !free {
+	if long && !c.lock() {
 		c.End()
 		return nil, nil, stillRunning(time.Second)
 	}
@@ -109,6 +118,12 @@ func (c *Claim) reserve() bool {
 	}
 	c.of.running[c.name()] = struct{}{}
 	return true
+}
+
+// lock says false where another process works on the key.
+func (c *Claim) lock() (free bool) {
+	free, c.locked = c.of.locks.take(c.name())
+	return free
 }
 
 // End gives the claim back. Where nothing was written, the key is free again.
