@@ -8,7 +8,7 @@ LDFLAGS := -s -w -X rogito.dev/rogito/server.Version=$(VERSION)
 LINT := go tool -modfile=tools/lint/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release test token race check lint fmt bench soak interop corpus fuzz docs clean
+.PHONY: help run build release test token race check lint fmt bench soak vulnerable interop corpus fuzz docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -54,6 +54,11 @@ soak: ## long faults, half an hour: kill -9 two hundred times under load on each
 	set -o pipefail; ROGITO_TEST_SOAK=1 go test -count=1 -p 1 -timeout 90m -v \
 		-run 'Kill|PowerCut|Backlog|Poison|TwoWorkers|DatabaseGoesAway|SlowReceivers' ./server/... \
 		| grep -v -e '^=== ' -e 'no test files' -e 'no tests to run'
+	ROGITO_TEST_SOAK=1 go test -timeout 60m -v -run 'TenantSweep|IdleConnections|SlowLoris|RapidReset|Reproducible' . ./server
+
+vulnerable: ## known faults of what we stand on (asks vuln.go.dev)
+	go mod verify
+	go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...
 
 interop: ## other implementations read ours, we read theirs
 	.ci/need qpdf pdfsig xmlsec1 xmllint openssl gs soffice
