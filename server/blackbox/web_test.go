@@ -53,7 +53,7 @@ func newWeb(t *testing.T) *web {
 		w.files[name] = func(out http.ResponseWriter, _ *http.Request, _ []byte) { _, _ = out.Write(data) }
 	}
 	w.files["/moved"] = func(out http.ResponseWriter, r *http.Request, _ []byte) {
-		http.Redirect(out, r, "/doc.pdf", http.StatusFound)
+		http.Redirect(out, r, "/moved/target.pdf", http.StatusFound)
 	}
 	w.files["/broken"] = func(out http.ResponseWriter, _ *http.Request, _ []byte) {
 		out.WriteHeader(http.StatusInternalServerError)
