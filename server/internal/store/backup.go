@@ -31,48 +31,68 @@ func notBackedUp(name string) bool {
 }
 
 // Backup writes the data folder of the embedded engine as a tar archive, the
-// master key left out. The database is a consistent snapshot taken first;
-// blobs never change, so each that it refers to is there to be copied. Work
-// goes on meanwhile.
+// master key left out. Work goes on meanwhile, so the order matters. First come
+// the checkpoints of the audit log, which speak of entries of the database: one
+// of entries that are not in it would say that they were taken away. Then the
+// database, a consistent snapshot. Blobs never change, so each that it refers to
+// is there to be copied at last.
 func Backup(ctx context.Context, cfg Config, w io.Writer) error {
 	dir := cfg.data()
 	if cfg.Database != "" && cfg.Database != "sqlite" {
 		return errors.New("store: back up PostgreSQL with its own tools, and the bucket with its service's")
 	}
-	snapshot, err := snapshotSQLite(ctx, dir)
-	if err != nil {
-		return fmt.Errorf("store: snapshot: %w", err)
+	b := &backup{tar: tar.NewWriter(w), dir: dir}
+	for _, step := range []func(context.Context) error{b.checkpoints, b.database, b.rest} {
+		if err := step(ctx); err != nil {
+			return fmt.Errorf("store: back up: %w", err)
+		}
 	}
-	defer os.RemoveAll(filepath.Dir(snapshot))
-	b := &backup{tar: tar.NewWriter(w)}
-	if err := b.add(snapshot, "rogito.db"); err != nil {
+	if err := b.close(); err != nil {
 		return fmt.Errorf("store: back up: %w", err)
 	}
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	return nil
+}
+
+// checkpointFolder holds the checkpoints of the audit log.
+const checkpointFolder = "audit"
+
+func (b *backup) checkpoints(ctx context.Context) error {
+	return b.folder(ctx, checkpointFolder, func(string) bool { return false })
+}
+
+func (b *backup) database(ctx context.Context) error {
+	snapshot, err := snapshotSQLite(ctx, b.dir)
+	if err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	defer os.RemoveAll(filepath.Dir(snapshot))
+	return b.add(snapshot, "rogito.db")
+}
+
+func (b *backup) rest(ctx context.Context) error {
+	return b.folder(ctx, ".", func(name string) bool { return name == checkpointFolder || notBackedUp(name) })
+}
+
+// folder adds what is in a folder of the data folder.
+func (b *backup) folder(ctx context.Context, of string, skip func(name string) bool) error {
+	return filepath.WalkDir(filepath.Join(b.dir, of), func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return skipGone(err)
 		}
-		name, err := filepath.Rel(dir, path)
+		name, err := filepath.Rel(b.dir, path)
 		if err != nil {
 			return err
 		}
 		switch {
 		case name == ".":
-		case notBackedUp(name) && d.IsDir():
+		case skip(name) && d.IsDir():
 			return fs.SkipDir
-		case notBackedUp(name), !d.Type().IsRegular():
+		case skip(name), !d.Type().IsRegular():
 		default:
 			return errors.Join(ctx.Err(), skipGone(b.add(path, filepath.ToSlash(name))))
 		}
 		return nil
 	})
-	if err == nil {
-		err = b.close()
-	}
-	if err != nil {
-		return fmt.Errorf("store: back up: %w", err)
-	}
-	return nil
 }
 
 // skipGone forgives a file that was deleted between being seen and being read.
@@ -103,6 +123,7 @@ func snapshotSQLite(ctx context.Context, dir string) (string, error) {
 
 type backup struct {
 	tar  *tar.Writer
+	dir  string // the data folder
 	sums bytes.Buffer
 }
 

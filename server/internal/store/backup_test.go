@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
 	"io"
@@ -109,5 +110,44 @@ func TestBackupUnderLoad(t *testing.T) {
 	bad[len(bad)/2] ^= 1
 	if _, err := store.Restore(ctx, store.Config{Data: t.TempDir()}, bytes.NewReader(bad)); err == nil {
 		t.Error("a changed backup was restored")
+	}
+}
+
+// What a backup holds is copied in an order: checkpoints of the audit log may
+// not be newer than the database, nor the database newer than the blobs.
+func TestBackupOrder(t *testing.T) {
+	ctx := context.Background()
+	cfg := store.Config{Data: t.TempDir(), Reserve: -1}
+	_, m := storetest.Open(t, cfg)
+	blobs, err := store.OpenBlobs(ctx, cfg, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := blobs.Put(ctx, bytes.NewReader(content(1000))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(cfg.Data, "audit"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(cfg.Data, "audit", "checkpoints"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var archive bytes.Buffer
+	if err := store.Backup(ctx, cfg, &archive); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for in := tar.NewReader(&archive); ; {
+		h, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, h.Name)
+	}
+	if len(names) < 4 || names[0] != "audit/checkpoints" || names[1] != "rogito.db" || !strings.HasPrefix(names[2], "blobs/") {
+		t.Errorf("%q", names)
 	}
 }
