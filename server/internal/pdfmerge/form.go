@@ -9,7 +9,7 @@ import (
 
 // form joins the forms. A field of a name that an earlier document has gets
 // another: else filling in one would fill in both.
-func (j *joined) form() (*pdf.Dict, error) {
+func (j *joined) form(pdf.Ref) *pdf.Dict {
 	fields := pdf.Array{}
 	names := map[string]bool{}
 	resources := &pdf.Dict{}
@@ -32,7 +32,7 @@ func (j *joined) form() (*pdf.Dict, error) {
 		needed = needed || err == nil && b == pdf.Bool(true)
 	}
 	if len(fields) == 0 {
-		return nil, nil
+		return nil
 	}
 	form := pdf.NewDict(pdf.Name("Fields"), fields)
 	if len(resources.Entries) > 0 {
@@ -44,7 +44,7 @@ func (j *joined) form() (*pdf.Dict, error) {
 	if needed {
 		form.Set("NeedAppearances", pdf.Bool(true))
 	}
-	return form, nil
+	return form
 }
 
 // field takes one field over. What is no field is left behind.
@@ -55,11 +55,10 @@ func (s *source) field(o pdf.Object, form *pdf.Dict, name func(string) string) (
 		return nil, false
 	}
 	change := func(d *pdf.Dict) {
-		if _, ok := d.Get("T").(pdf.String); ok {
-			if old := s.doc.Text(d.Get("T")); name != nil {
-				if now := name(old); now != old {
-					d.Set("T", pdf.Text(now))
-				}
+		if t, ok := d.Get("T").(pdf.String); ok {
+			old := s.doc.Text(t)
+			if now := name(old); now != old {
+				d.Set("T", pdf.Text(now))
 			}
 		}
 		for _, key := range []pdf.Name{"DA", "Q"} { // what the whole form said, the field says

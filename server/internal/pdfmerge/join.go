@@ -50,6 +50,7 @@ func (j *joined) putPages(root pdf.Ref) error {
 		if err := s.drain(); err != nil {
 			return fmt.Errorf("document %d: %w", i, err)
 		}
+		j.sources[i] = nil // what was read of it is not needed any more
 	}
 	return j.out.Put(root, pdf.NewDict(pdf.Name("Type"), pdf.Name("Pages"), pdf.Name("Kids"), kids, pdf.Name("Count"), pdf.Integer(count)))
 }
@@ -64,25 +65,21 @@ func (j *joined) catalog(pages pdf.Ref) (*pdf.Dict, error) {
 			c.Set(key, front.object(v))
 		}
 	}
-	for key, part := range map[pdf.Name]func() (*pdf.Dict, error){
-		"AcroForm": j.form, "Outlines": j.outlines, "OCProperties": j.layers, "Names": j.names,
+	for _, part := range []struct {
+		key  pdf.Name
+		make func(pdf.Ref) *pdf.Dict // nil: no document has it
+	}{
+		{"Outlines", j.outlines}, {"AcroForm", j.form}, {"OCProperties", j.layers}, {"Names", j.names},
 	} {
-		d, err := part()
-		if err != nil {
-			return nil, err
-		}
+		ref := j.out.Reserve()
+		d := part.make(ref)
 		if d == nil {
 			continue
-		}
-		ref := j.out.Reserve()
-		if key == "Outlines" { // its items know it already
-			ref = d.Get("self").(pdf.Ref)
-			d.Delete("self")
 		}
 		if err := j.out.Put(ref, d); err != nil {
 			return nil, err
 		}
-		c.Set(key, ref)
+		c.Set(part.key, ref)
 	}
 	return c, nil
 }

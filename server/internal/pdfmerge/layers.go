@@ -4,7 +4,7 @@ import "rogito.dev/rogito/internal/pdf"
 
 // layers joins the optional content, so that what a document hides stays
 // hidden.
-func (j *joined) layers() (*pdf.Dict, error) {
+func (j *joined) layers(pdf.Ref) *pdf.Dict {
 	groups := pdf.Array{}
 	lists := map[pdf.Name]pdf.Array{}
 	for _, s := range j.sources {
@@ -25,7 +25,7 @@ func (j *joined) layers() (*pdf.Dict, error) {
 		}
 	}
 	if len(groups) == 0 {
-		return nil, nil
+		return nil
 	}
 	d := &pdf.Dict{}
 	for _, key := range []pdf.Name{"Order", "RBGroups", "Locked", "AS", "OFF"} {
@@ -33,7 +33,7 @@ func (j *joined) layers() (*pdf.Dict, error) {
 			d.Set(key, a)
 		}
 	}
-	return pdf.NewDict(pdf.Name("OCGs"), groups, pdf.Name("D"), d), nil
+	return pdf.NewDict(pdf.Name("OCGs"), groups, pdf.Name("D"), d)
 }
 
 // hidden are the groups that are off when a document is opened.

@@ -9,7 +9,7 @@ import (
 )
 
 // names carries the attachments over; of the same name one gets another.
-func (j *joined) names() (*pdf.Dict, error) {
+func (j *joined) names(pdf.Ref) *pdf.Dict {
 	type attached struct {
 		name string
 		file pdf.Object
@@ -22,14 +22,14 @@ func (j *joined) names() (*pdf.Dict, error) {
 		})
 	}
 	if len(all) == 0 {
-		return nil, nil
+		return nil
 	}
 	slices.SortFunc(all, func(a, b attached) int { return strings.Compare(a.name, b.name) })
 	list := make(pdf.Array, 0, 2*len(all))
 	for _, a := range all {
 		list = append(list, pdf.String{Bytes: []byte(a.name)}, a.file)
 	}
-	return pdf.NewDict(pdf.Name("EmbeddedFiles"), pdf.NewDict(pdf.Name("Names"), list)), nil
+	return pdf.NewDict(pdf.Name("EmbeddedFiles"), pdf.NewDict(pdf.Name("Names"), list))
 }
 
 // nameTree goes through a name tree, which may be no tree. Names are the bytes

@@ -5,9 +5,8 @@ import "rogito.dev/rogito/internal/pdf"
 // mostItems bounds the bookmarks of the first level that are looked at.
 const mostItems = 100_000
 
-// outlines puts the bookmarks of all documents behind each other.
-func (j *joined) outlines() (*pdf.Dict, error) {
-	root := j.out.Reserve()
+// outlines puts the bookmarks of all documents behind each other, under root.
+func (j *joined) outlines(root pdf.Ref) *pdf.Dict {
 	out := pdf.NewDict(pdf.Name("Type"), pdf.Name("Outlines"))
 	var count int64
 	var before *source // whose last item is waiting for its neighbour
@@ -36,11 +35,10 @@ func (j *joined) outlines() (*pdf.Dict, error) {
 		count += n
 	}
 	if before == nil {
-		return nil, nil
+		return nil
 	}
 	out.Set("Count", pdf.Integer(count))
-	out.Set("self", root)
-	return out, nil
+	return out
 }
 
 // bookmarks are the items of the first level, and how many items show.
