@@ -58,7 +58,7 @@ func (e *postgresEngine) close() { e.pool.Close() }
 
 func (e *postgresEngine) enqueue(ctx context.Context, tx *Tx, args river.JobArgs, opts *river.InsertOpts) error {
 	_, err := e.queue.InsertTx(ctx, tx.Pgx(), args, opts)
-	return err
+	return postgresError(err)
 }
 
 // write runs fn, again where the database says that it lost a race with
@@ -151,12 +151,22 @@ func (q pgxQuerier) Exec(ctx context.Context, query string, args ...any) (int64,
 
 func (q pgxQuerier) Query(ctx context.Context, query string, args ...any) (Rows, error) {
 	rows, err := q.on.Query(ctx, query, args...)
-	return rows, postgresError(err)
+	if err != nil {
+		return nil, postgresError(err)
+	}
+	return pgxRows{rows}, nil
 }
 
 func (q pgxQuerier) QueryRow(ctx context.Context, query string, args ...any) Row {
 	return pgxRow{q.on.QueryRow(ctx, query, args...)}
 }
+
+// pgxRows tell of trouble that came while they were read as of any other.
+type pgxRows struct{ pgx.Rows }
+
+func (r pgxRows) Scan(dest ...any) error { return postgresError(r.Rows.Scan(dest...)) }
+
+func (r pgxRows) Err() error { return postgresError(r.Rows.Err()) }
 
 type pgxRow struct{ row pgx.Row }
 

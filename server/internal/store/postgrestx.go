@@ -105,7 +105,10 @@ func (t *postgresTx) Query(ctx context.Context, query string, args ...any) (Rows
 		return nil, postgresError(err)
 	}
 	rows, err := t.conn.Query(ctx, query, args...)
-	return rows, postgresError(err)
+	if err != nil {
+		return nil, postgresError(err)
+	}
+	return pgxRows{rows}, nil
 }
 
 // ready has everything sent, and the transaction begun.

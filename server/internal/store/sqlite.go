@@ -92,7 +92,7 @@ func (e *sqliteEngine) enqueue(ctx context.Context, tx *Tx, args river.JobArgs, 
 		return err
 	}
 	_, err := e.queue.InsertTx(context.WithoutCancel(ctx), tx.sql, args, opts)
-	return err
+	return sqliteError(err)
 }
 
 func (e *sqliteEngine) close() {

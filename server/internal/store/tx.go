@@ -116,6 +116,10 @@ type sqlRows struct{ *sql.Rows }
 
 func (r sqlRows) Close() { _ = r.Rows.Close() }
 
+func (r sqlRows) Scan(dest ...any) error { return sqliteError(r.Rows.Scan(dest...)) }
+
+func (r sqlRows) Err() error { return sqliteError(r.Rows.Err()) }
+
 type sqlRow struct{ row *sql.Row }
 
 func (r sqlRow) Scan(dest ...any) error { return sqliteError(r.row.Scan(dest...)) }
