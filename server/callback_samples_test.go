@@ -137,3 +137,36 @@ func TestSampleVerifiers(t *testing.T) {
 	}
 	t.Logf("%d samples ran", ran)
 }
+
+// A receiver that fails for ever leaves little behind: a row for each delivery,
+// and less than a kilobyte in log and audit for each attempt.
+func TestFailingReceiverLeavesLittle(t *testing.T) {
+	r := newReceiver(t, func(_ int, w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) })
+	eachEngine(t, func(t *testing.T, s *site) {
+		const n = 10
+		for range n {
+			s.sign(b64(samplePDF), m{"callback": m{"url": r.URL, "retry": 0}})
+		}
+		room := s.rooms()
+		for end := time.Now().Add(30 * time.Second); room.one(t, `select count(*) from callbacks where active = 0`) < n; time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("not all deliveries are at their end after 30 s")
+			}
+		}
+		if rows := room.one(t, `select count(*) from callbacks`); rows != n {
+			t.Errorf("%d rows for %d deliveries", rows, n)
+		}
+		if most := room.one(t, `select coalesce(max(length(payload)), 0) from audit_events where kind = 'callback'`); most == 0 || most > 1024 {
+			t.Errorf("%d bytes in the audit log for an attempt", most)
+		}
+		said := 0
+		for _, line := range strings.Split(s.run.log.String(), "\n") {
+			if strings.Contains(line, "callback") && !strings.Contains(line, "POST") {
+				said += len(line)
+			}
+		}
+		if said > n*1024 {
+			t.Errorf("%d bytes of log for %d attempts", said, n)
+		}
+	}, allow(r.URL))
+}
