@@ -43,7 +43,7 @@ func RegisterOMI(a *API, o *OMI) {
 }
 
 func (o *OMI) registerLookup(a *API) {
-	RegisterEncoded[omiQuery, quotation](a, Op{
+	RegisterEncoded[omiQuery, Quotation](a, Op{
 		Method: http.MethodGet, Path: "/IT-omi", ID: "lookupQuotation", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary:  "The OMI zone at a place, with its quotations and its perimeter",
 		Text:     "Outside every zone `data` is an empty object and `message` says so. A side that is not quoted is `null`. Edges and vertices belong to a zone; of several zones the smallest is answered. Source of the data: " + omi.Attribution + ".",
@@ -71,7 +71,7 @@ func (o *OMI) registerLists(a *API) {
 		Method: http.MethodGet, Path: "/IT-omi/municipalities/{cadastral_code}", ID: "getMunicipality", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "A municipality and its zones", Errors: []int{140, 284, 285},
 	}, o.municipality)
-	RegisterEncoded[zoneQuery, quotation](a, Op{
+	RegisterEncoded[zoneQuery, Quotation](a, Op{
 		Method: http.MethodGet, Path: "/IT-omi/zones/{cadastral_code}/{omi_zone}", ID: "getZone", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "A zone by its code, with its quotations and its perimeter", Produces: []string{geoJSON},
 		Errors: []int{140, 284, 285, 286},

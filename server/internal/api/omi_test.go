@@ -126,7 +126,7 @@ func TestOMILookup(t *testing.T) {
 	if a.status != 200 || !a.Success || a.Message != "" || a.Error != nil {
 		t.Fatalf("%d %+v", a.status, a)
 	}
-	var q quotation
+	var q Quotation
 	dec := json.NewDecoder(bytes.NewReader(a.Data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&q); err != nil {
@@ -161,7 +161,7 @@ func TestOMILookupOutside(t *testing.T) {
 		t.Errorf("%s", a.body)
 	}
 	a = s.get(t, "/IT-omi?lat=38.66&lng=17.6&nearest=1000&geometry=none")
-	var q quotation
+	var q Quotation
 	if err := json.Unmarshal(a.Data, &q); err != nil || q.OMIZone != "R1" && string(a.Data) != "{}" {
 		t.Errorf("%v %s", err, a.body)
 	}
@@ -170,7 +170,7 @@ func TestOMILookupOutside(t *testing.T) {
 func TestOMINearest(t *testing.T) {
 	s := newOMIServer(t)
 	a := s.get(t, "/IT-omi?latitude=38.6&longitude=17.6785&nearest=1000&geometry=none")
-	var q quotation
+	var q Quotation
 	if err := json.Unmarshal(a.Data, &q); err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestOMIGeoJSON(t *testing.T) {
 			Type        string
 			Coordinates [][][2]float64
 		}
-		Properties quotation
+		Properties Quotation
 	}
 	if err := json.Unmarshal(a.body, &f); err != nil || a.header.Get("Content-Type") != geoJSON {
 		t.Fatalf("%v %v", err, a.header)
@@ -328,7 +328,7 @@ func TestOMIBatch(t *testing.T) {
 	var got []struct {
 		ID      any
 		Found   bool
-		Result  quotation
+		Result  Quotation
 		Error   *int
 		Message string
 	}
@@ -393,7 +393,7 @@ func TestOMILists(t *testing.T) {
 		t.Errorf("%s", a.body)
 	}
 	a = s.get(t, "/IT-omi/zones/Z999/R1?geometry=simplified")
-	var q quotation
+	var q Quotation
 	if err := json.Unmarshal(a.Data, &q); err != nil || q.OMIZone != "R1" || q.Location != nil || len(q.Geometry) != 1 || len(q.Geometry[0].Holes) != 3 || !strings.Contains(string(a.Data), `"values":[]`) {
 		t.Errorf("%v %s", err, a.body)
 	}
@@ -586,7 +586,7 @@ func TestOMIWireTypes(t *testing.T) {
 	if err := json.Unmarshal(s.get(t, "/IT-omi?latitude=38.6&longitude=17.6785&nearest=1000").Data, &got); err != nil {
 		t.Fatal(err)
 	}
-	typ := reflect.TypeFor[quotation]()
+	typ := reflect.TypeFor[Quotation]()
 	if typ.NumField() != len(got) {
 		t.Errorf("%d members described, %d written", typ.NumField(), len(got))
 	}
@@ -594,6 +594,25 @@ func TestOMIWireTypes(t *testing.T) {
 		name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
 		if _, ok := got[name]; !ok {
 			t.Errorf("%s is described, not written", name)
+		}
+	}
+	var doc struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]any
+			}
+		}
+	}
+	if err := json.Unmarshal(s.get(t, "/openapi.json").body, &doc); err != nil {
+		t.Fatal(err)
+	}
+	var past struct{ History []map[string]any }
+	if err := json.Unmarshal(s.get(t, "/IT-omi/history?latitude=38.6&longitude=17.6&geometry=full").Data, &past); err != nil || len(past.History) != 1 {
+		t.Fatal(err)
+	}
+	for name := range past.History[0] {
+		if _, ok := doc.Components.Schemas["PastQuotation"].Properties[name]; !ok {
+			t.Errorf("%s of a history is written, not described", name)
 		}
 	}
 }

@@ -5,8 +5,8 @@ import "rogito.dev/rogito/omi"
 // The types here describe what the encoders of package omi write; the tests hold
 // both to the same shape.
 
-// quotation is the answer to a lookup; an empty object where no zone is.
-type quotation struct {
+// Quotation is the answer to a lookup; an empty object where no zone is.
+type Quotation struct {
 	Year          int            `json:"year,omitempty" example:"2018"`
 	Semester      int            `json:"semester,omitempty" enum:"1,2"`
 	Location      *latLng        `json:"location,omitempty" doc:"the place that was asked for"`
@@ -61,14 +61,14 @@ type quotationHistory struct {
 }
 
 type pastQuotation struct {
-	quotation
+	Quotation
 	MatchedBy string `json:"matched_by" enum:"perimeter,zone" doc:"perimeter: the place lies in this zone; zone: the semester has no perimeters of the municipality, and this zone has the code and the description of the one at the place in the nearest semester that has them"`
 }
 
 type batchResult struct {
 	ID      any       `json:"id" doc:"as it was given"`
 	Found   bool      `json:"found"`
-	Result  quotation `json:"result"`
+	Result  Quotation `json:"result"`
 	Error   *int      `json:"error"`
 	Message string    `json:"message"`
 }
