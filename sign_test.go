@@ -3,6 +3,7 @@ package rogito_test
 import (
 	"bytes"
 	"context"
+	"crypto"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/tsp"
 	"rogito.dev/rogito/xades"
 )
 
@@ -214,6 +216,42 @@ func TestSignRefuses(t *testing.T) {
 	}
 	if err := rogito.Augment(ctx, strings.NewReader("x"), io.Discard, ades.Raising{}); err == nil {
 		t.Error("text is augmented")
+	}
+}
+
+// A hash function that no format has a name for is an error, wherever it is
+// given, and never a panic.
+func TestHashWithoutName(t *testing.T) {
+	pki := adestest.Start(t, signClock)
+	ctx := context.Background()
+	for _, h := range []crypto.Hash{crypto.MD4, crypto.MD5SHA1, crypto.RIPEMD160, crypto.SHA512_224, crypto.BLAKE2b_256, crypto.Hash(99)} {
+		for _, c := range signCases() {
+			for _, actor := range []string{"good", "p256"} {
+				a := pki.Actor(t, actor)
+				o := rogito.Options{Signing: a.Signing(signedAt)}
+				if c.change != nil {
+					c.change(&o)
+				}
+				o.Hash = h
+				if err := rogito.Sign(ctx, c.doc, io.Discard, a.Key, o); err == nil {
+					t.Errorf("%s, %s: signed with hash %d", c.name, actor, h)
+				}
+			}
+		}
+		for _, stamper := range []ades.Stamper{pki.Unit, &tsp.Client{Servers: []tsp.Server{{URL: pki.TSA()}}}} {
+			if _, err := stamper.Stamp(ctx, h, make([]byte, 32)); err == nil {
+				t.Errorf("stamped with hash %d", h)
+			}
+			a := pki.Actor(t, "p256")
+			var signed bytes.Buffer
+			if err := rogito.Sign(ctx, one("x"), &signed, a.Key, rogito.Options{Signing: a.Signing(signedAt)}); err != nil {
+				t.Fatal(err)
+			}
+			r := ades.Raising{Level: ades.LevelT, Stamper: stamper, Time: signedAt, Hash: h}
+			if err := rogito.Augment(ctx, bytes.NewReader(signed.Bytes()), io.Discard, r); err == nil {
+				t.Errorf("raised with hash %d", h)
+			}
+		}
 	}
 }
 

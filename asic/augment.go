@@ -11,6 +11,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/tsp"
 	"rogito.dev/rogito/xades"
 )
@@ -159,6 +160,9 @@ func (a *augmenter) archived(name string) bool {
 func (a *augmenter) archive() error {
 	if a.r.Stamper == nil || a.r.Sources == nil {
 		return errors.New("asic: no time-stamping authority or source of validation data")
+	}
+	if err := oid.CheckHash(a.r.Digest()); err != nil {
+		return fmt.Errorf("asic: %w", err)
 	}
 	if err := a.retire(); err != nil {
 		return err

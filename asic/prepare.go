@@ -10,6 +10,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 	"rogito.dev/rogito/xades"
@@ -52,6 +53,9 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 func Prepare(files []ades.File, o Options) (*Draft, error) {
 	if len(files) == 0 {
 		return nil, errors.New("asic: nothing to sign")
+	}
+	if err := oid.CheckHash(o.Digest()); err != nil {
+		return nil, fmt.Errorf("asic: %w", err)
 	}
 	files, err := cleanNames(files)
 	if err != nil {

@@ -53,6 +53,9 @@ type raiser struct {
 }
 
 func openRaiser(src ades.Source, r ades.Raising) (*raiser, error) {
+	if err := oid.CheckHash(r.Digest()); err != nil {
+		return nil, fmt.Errorf("cades: %w", err)
+	}
 	if r.Level >= ades.LevelT && r.Stamper == nil {
 		return nil, errors.New("cades: no time-stamping authority")
 	}

@@ -21,6 +21,7 @@ import (
 	"crypto/ed25519"
 	"crypto/x509"
 	"errors"
+	"fmt"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/oid"
@@ -72,9 +73,8 @@ func (o Options) check() error {
 	if o.Time.IsZero() && !o.Embedded {
 		return errors.New("cades: no signing time")
 	}
-	h := Hash(o.Signing)
-	if oid.OfHash(h) == "" || !h.Available() {
-		return errors.New("cades: hash function not available")
+	if err := oid.CheckHash(Hash(o.Signing)); err != nil {
+		return fmt.Errorf("cades: %w", err)
 	}
 	if o.Policy != nil && !oid.Valid(o.Policy.ID) {
 		return errors.New("cades: policy identifier is not an object identifier")

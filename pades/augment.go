@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/pdf"
 	"rogito.dev/rogito/tsp"
 )
@@ -174,6 +175,9 @@ func timestampUpdate(ctx context.Context, g *grown, room int, r ades.Raising) (t
 	}
 	inc, err := lay(g, f.u, s)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := oid.CheckHash(r.Digest()); err != nil {
 		return nil, nil, err
 	}
 	digest, err := inc.digest(r.Digest())

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/oid"
 )
 
 // Options say how a PDF is to be signed. The zero value of everything but
@@ -88,6 +90,9 @@ func (o Options) check() error {
 		return fmt.Errorf("pades: no DocMDP permission %d", o.Certify)
 	case o.Reserve < 0:
 		return fmt.Errorf("pades: reserve of %d bytes", o.Reserve)
+	}
+	if err := oid.CheckHash(cades.Hash(o.Signing)); err != nil {
+		return fmt.Errorf("pades: %w", err)
 	}
 	if o.Lock == nil {
 		return nil

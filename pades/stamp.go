@@ -36,6 +36,9 @@ func stampSignature(ctx context.Context, signature []byte, r ades.Raising) ([]by
 
 // stamp obtains a token over data.
 func stamp(ctx context.Context, r ades.Raising, data []byte) ([]byte, error) {
+	if err := oid.CheckHash(r.Digest()); err != nil {
+		return nil, err
+	}
 	h := r.Digest().New()
 	h.Write(data)
 	return stampDigest(ctx, r, h.Sum(nil))

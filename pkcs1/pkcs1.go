@@ -14,6 +14,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/pkix"
 )
 
@@ -39,6 +40,9 @@ type Draft struct {
 func Prepare(src ades.Source, o Options) (*Draft, error) {
 	if o.Certificate == nil {
 		return nil, errors.New("pkcs1: no signing certificate")
+	}
+	if err := oid.CheckHash(o.Digest()); err != nil {
+		return nil, fmt.Errorf("pkcs1: %w", err)
 	}
 	digest, err := cms.Digest(o.Digest(), src)
 	if err != nil {
@@ -67,6 +71,9 @@ func PrepareDigest(digest []byte, o Options) (*Draft, error) {
 	}
 	if _, ok := o.Certificate.PublicKey.(ed25519.PublicKey); ok {
 		return nil, errors.New("pkcs1: Ed25519 signs documents, not digests")
+	}
+	if err := oid.CheckHash(o.Digest()); err != nil {
+		return nil, fmt.Errorf("pkcs1: %w", err)
 	}
 	if len(digest) != o.Digest().Size() {
 		return nil, fmt.Errorf("pkcs1: digest of %d bytes is not one of %v", len(digest), o.Digest())

@@ -29,6 +29,11 @@ type Request struct {
 
 // Encode writes the request.
 func (r *Request) Encode() ([]byte, error) {
+	if r.algorithm == nil {
+		if err := oid.CheckHash(r.Hash); err != nil {
+			return nil, fmt.Errorf("tsp: %w", err)
+		}
+	}
 	var b cryptobyte.Builder
 	b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
 		b.AddASN1Int64(1)

@@ -123,7 +123,7 @@ func unread(w http.ResponseWriter, err error) {
 // issue makes a token, or says which failure to answer with.
 func (r *Responder) issue(req *Request) (token []byte, failure int, err error) {
 	switch {
-	case !req.Hash.Available() || req.Hash.Size() < crypto.SHA256.Size():
+	case oid.CheckHash(req.Hash) != nil || req.Hash.Size() < crypto.SHA256.Size():
 		return nil, badAlg, errors.New("hash function not accepted")
 	case len(req.Digest) != req.Hash.Size():
 		return nil, badDataFormat, errors.New("imprint of the wrong length")

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
@@ -182,6 +183,9 @@ func (a *augmenter) stamp(kind ades.TimestampKind) error {
 		return errors.New("no time-stamping authority given")
 	}
 	h := a.r.Digest()
+	if err := oid.CheckHash(h); err != nil {
+		return err
+	}
 	hash := h.New()
 	t := &stamped{x: a.s.x, unsigned: a.s.unsigned, outside: a.s.resolve, m: exclusive}
 	if err := t.write(hash, kind, nil); err != nil {

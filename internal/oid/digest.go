@@ -7,6 +7,7 @@ import (
 	_ "crypto/sha256"
 	_ "crypto/sha3"
 	_ "crypto/sha512"
+	"fmt"
 )
 
 type digest struct {
@@ -47,6 +48,15 @@ func OfHash(h crypto.Hash) string {
 		}
 	}
 	return ""
+}
+
+// CheckHash says why a hash function cannot be used in a signature: there is no
+// name for it here, or no code.
+func CheckHash(h crypto.Hash) error {
+	if OfHash(h) == "" || !h.Available() {
+		return fmt.Errorf("hash function %d is not one that signatures use", h)
+	}
+	return nil
 }
 
 // DigestName is the name of a digest algorithm, or its dotted identifier.
