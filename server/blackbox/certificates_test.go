@@ -59,7 +59,7 @@ func testPurchase(t *testing.T, w *world) {
 		size  int
 		dn    []string // parts of the subject
 	}{
-		{"provider-automatic", m{}, 1, 3, "SHA256withECDSA", 256, []string{"CN=SANDBOX Dora Prova"}},
+		{"provider-automatic", m{"shippingName": "ignored", "nonsense": []any{1}}, 1, 3, "SHA256withECDSA", 256, []string{"CN=SANDBOX Dora Prova"}},
 		{"namirial-otp", m{"keyAlgorithm": nil, "identification": nil, "validityYears": nil, "securityLevel": nil, "subject": nil, "callback": nil, "customReference": nil}, 4, 3, "SHA256withECDSA", 256, nil},
 		{"local-eseal", m{
 			"keyAlgorithm": "P384", "validityYears": 1, "identification": "video", "certificateOwner": "Prova srl",

@@ -3,9 +3,12 @@ package blackbox
 import (
 	"bytes"
 	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +19,7 @@ import (
 func testFormats(t *testing.T, w *world) {
 	g := w.sandboxed(t)
 	digest := sha256.Sum256(sampleTXT)
-	hash := m{"sourceType": "base64Hash", "payload": b64(digest[:])}
+	given := m{"sourceType": "base64Hash", "payload": b64(digest[:])}
 	pdf, xml, txt := b64(samplePDF), b64(sampleXML), b64(sampleTXT)
 	txtDetached, xmlDetached := m{"detachedContent": txt}, m{"detachedContent": []m{{"name": "0000_document.xml", "payload": xml}}}
 	for _, c := range []struct {
@@ -40,9 +43,11 @@ func testFormats(t *testing.T, w *world) {
 		{"XML as cades", xml, m{"signatureType": "cades"}, "cades", "xml.p7m", "CAdES", nil},
 		{"text as xades", txt, m{"signatureType": "xades"}, "xades", "xml", "XAdES", nil},
 		{"text as pkcs1", txt, m{"signatureType": "pkcs1"}, "pkcs1", "txt.sig", "", nil},
-		{"digest", hash, nil, "cades", "p7s", "CAdES", txtDetached},
-		{"digest as cades", hash, m{"signatureType": "cades"}, "cades", "p7s", "CAdES", txtDetached},
-		{"digest as pkcs1", hash, m{"signatureType": "pkcs1"}, "pkcs1", "sig", "", nil},
+		{"digest", given, nil, "cades", "p7s", "CAdES", txtDetached},
+		{"digest as cades", given, m{"signatureType": "cades"}, "cades", "p7s", "CAdES", txtDetached},
+		{"digest as pkcs1", given, m{"signatureType": "pkcs1"}, "pkcs1", "sig", "", nil},
+		{"digest of SHA-384", digestOf(sha512.New384()), options(m{"hashAlgorithm": "SHA384"}), "cades", "p7s", "CAdES", txtDetached},
+		{"digest of SHA-512", digestOf(sha512.New()), options(m{"hashAlgorithm": "SHA512"}), "cades", "p7s", "CAdES", txtDetached},
 		{"cades, attached", txt, options(m{"packaging": "attached"}), "cades", "txt.p7m", "CAdES", nil},
 		{"cades, detached", txt, options(m{"packaging": "detached"}), "cades", "p7s", "CAdES", txtDetached},
 		{"cades, the option detached", txt, options(m{"detached": true}), "cades", "p7s", "CAdES", txtDetached},
@@ -61,7 +66,7 @@ func testFormats(t *testing.T, w *world) {
 		{"PDF and XML", []string{pdf, xml}, nil, "cades", "zip.p7m", "CAdES", nil},
 		{"two PDFs as cades", []string{pdf, pdf}, m{"signatureType": "cades"}, "cades", "zip.p7m", "CAdES", nil},
 		{"two texts as xades", []string{txt, txt}, m{"signatureType": "xades"}, "xades", "asice", "ASiC-E", nil},
-		{"several as pkcs1", []any{txt, pdf, hash}, m{"signatureType": "pkcs1"}, "pkcs1", "zip", "", nil},
+		{"several as pkcs1", []any{txt, pdf, given}, m{"signatureType": "pkcs1"}, "pkcs1", "zip", "", nil},
 		{"two texts in ASiC-E", []string{txt, txt}, options(m{"packaging": "asic-e"}), "cades", "asice", "ASiC-E", nil},
 	} {
 		r := g.sign(c.docs, c.more)
@@ -92,6 +97,12 @@ func testFormats(t *testing.T, w *world) {
 			t.Errorf("%s: %+v", c.name, v)
 		}
 	}
+}
+
+// digestOf is the text's digest, as an input.
+func digestOf(h hash.Hash) m {
+	_, _ = h.Write(sampleTXT)
+	return m{"sourceType": "base64Hash", "payload": b64(h.Sum(nil))}
 }
 
 // What cannot be signed as was asked ends in error 113, and says why.
@@ -231,7 +242,21 @@ func testContainers(t *testing.T, w *world) {
 		t.Errorf("container: %v", names)
 	}
 	_, signed = g.signed(docs, m{"signatureType": "pkcs1"})
-	if _, names := unzip(t, signed); !slices.Equal(names, []string{"0000_a.txt.sig", "0001_document.xml.sig", "0002_y.pdf.sig"}) {
+	values, names := unzip(t, signed)
+	if !slices.Equal(names, []string{"0000_a.txt.sig", "0001_document.xml.sig", "0002_y.pdf.sig"}) {
 		t.Errorf("values: %v", names)
+	}
+	c, err := x509.ParseCertificate(v.Signatures[0].DerEncodedSignerCert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, doc := range [][]byte{sampleTXT, sampleXML, samplePDF} {
+		if err := c.CheckSignature(x509.SHA256WithRSA, doc, values[names[i]]); err != nil {
+			t.Errorf("%s: %v", names[i], err)
+		}
+	}
+	_, value := g.signed(digestOf(sha512.New()), m{"signatureType": "pkcs1", "options": m{"hashAlgorithm": "SHA512"}})
+	if err := c.CheckSignature(x509.SHA512WithRSA, sampleTXT, value); err != nil {
+		t.Errorf("over a digest: %v", err)
 	}
 }
