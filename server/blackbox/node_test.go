@@ -1,6 +1,23 @@
 // Package blackbox runs the real binary and knows it only by its port: on
 // SQLite with a folder, on PostgreSQL with S3, and as two processes on one
-// PostgreSQL and one bucket.
+// PostgreSQL and one bucket, asked in turn.
+//
+// TestSuite is the contract, by nouns:
+//
+//	suite         accounts, tokens, money (section 3)
+//	certificates  orders, states, lists (section 4)
+//	enrolment     pages of holders, identification, passwords, devices, imports
+//	levels        security levels, approvals, client certificates
+//	locks         the order of judgement, one-time passwords, locking
+//	inputs        documents in every form, refusals, addresses that are guarded
+//	formats       signature types, several documents, batches, containers
+//	options       every option, refused and with its effect
+//	records       states, lists, downloads, audit, deletion, idempotency, costs
+//	callbacks     members, outcomes, secrets, the log of deliveries
+//	errors        access, limits, problem+json, codes of the other areas
+//	sandbox       what the first start makes, and production, which makes nothing
+//	later         time that passes, another configuration, harm
+//	coverage      what of the document and of the table of codes was never met
 package blackbox
 
 import (
