@@ -335,7 +335,7 @@ func TestOwnTrouble(t *testing.T) {
 		}
 		worker := &signing.Worker{Service: room.wing.signing}
 		last := &river.Job[signing.RunArgs]{JobRow: &rivertype.JobRow{Attempt: 3}, Args: signing.RunArgs{ID: r.ID}}
-		for range 100 { // the server's own job may hold the record for a moment
+		for range 600 { // the server's own job may hold the record for a while
 			_ = worker.Work(ctx, last)
 			if r = s.record(s.do("GET", "/signatures/"+r.ID, nil)); r.State == "ERROR" {
 				break
@@ -348,7 +348,7 @@ func TestOwnTrouble(t *testing.T) {
 		if got := s.credit(); got != before-bought {
 			t.Errorf("%v of credit, %v before", got, before-bought)
 		}
-	})
+	}, func(c *Config) { c.Jobs.Lease = 1500 * time.Millisecond })
 }
 
 // writeFile for commands that read files.
