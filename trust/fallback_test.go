@@ -24,9 +24,9 @@ import (
 // both is an authority whose certificates name an OCSP responder and a list; a
 // test breaks either.
 type both struct {
-	root, issuing       ca.Issuer
-	leaf                *x509.Certificate
-	ocsp, list          func(w http.ResponseWriter, r *http.Request) bool // true: it has answered, badly
+	root, issuing ca.Issuer
+	leaf          *x509.Certificate
+	ocsp, list    func(w http.ResponseWriter, r *http.Request) bool // true: it has answered, badly
 }
 
 func newBoth(t *testing.T) *both {
