@@ -184,22 +184,29 @@ func tlsServer(t *testing.T) *running {
 	return start(t, func(c *Config) { c.TLS = TLSConfig{Cert: cert, Key: key} })
 }
 
-// HTTP/2 requests that are taken back as soon as they are sent: the work that
-// they make is bounded, and others are served.
+// HTTP/2 requests that are taken back as soon as they are sent: the connection
+// is cut off, and others are served.
 func TestRapidReset(t *testing.T) {
 	r := tlsServer(t)
 	before := latency(t, r.url, 30)
 	most := 0
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	f, _ := framer(t, r)
+	cut := 0
 	wg.Go(func() {
-		block := headerBlock()
-		for id := uint32(1); ctx.Err() == nil && id < 1_000_000; id += 2 {
-			if f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block, EndHeaders: true, EndStream: true}) != nil ||
-				f.WriteRSTStream(id, http2.ErrCodeCancel) != nil {
-				return // cut off: as it should be
+		for block := headerBlock(); ctx.Err() == nil; cut++ { // and again on a new connection
+			f, c := framer(t, r)
+			for id := uint32(1); ; id += 2 {
+				if id > 1_000_000 {
+					t.Error("half a million requests were taken back on one connection")
+					return
+				}
+				if f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block, EndHeaders: true, EndStream: true}) != nil ||
+					f.WriteRSTStream(id, http2.ErrCodeCancel) != nil {
+					break // cut off: as it should be
+				}
 			}
+			c.Close()
 		}
 	})
 	wg.Go(func() {
@@ -211,9 +218,30 @@ func TestRapidReset(t *testing.T) {
 	during := latency(t, r.url, 30)
 	stop()
 	wg.Wait()
+	t.Logf("%d connections were cut off", cut)
 	undisturbed(t, before, during)
 	if most > 2000 {
 		t.Errorf("%d goroutines", most)
+	}
+}
+
+// A connection that many share may have requests taken back, as long as others
+// are waited for.
+func TestSomeResets(t *testing.T) {
+	c := &resets{}
+	for i := range 10 * maxResets {
+		if c.tooMany(i%2 == 0) {
+			t.Fatalf("closed after %d", i)
+		}
+	}
+	closed := 0
+	for range 2 * maxResets {
+		if c.tooMany(true) {
+			closed++
+		}
+	}
+	if closed != 1 {
+		t.Errorf("closed %d times", closed)
 	}
 }
 

@@ -63,7 +63,7 @@ func tlsConfig(cfg TLSConfig) (*tls.Config, error) {
 // bounds of their own, piece by piece.
 func newHTTPServer(cfg *Config, h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:           h,
+		Handler:           endResets(h, log),
 		ReadHeaderTimeout: 10 * time.Second,
 		WriteTimeout:      cfg.Limits.Timeout + time.Minute,
 		IdleTimeout:       2 * time.Minute,
@@ -71,6 +71,7 @@ func newHTTPServer(cfg *Config, h http.Handler, log *slog.Logger) *http.Server {
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100},
 		ConnState:         connState,
+		ConnContext:       countResets,
 	}
 }
 
