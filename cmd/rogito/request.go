@@ -264,6 +264,9 @@ func (c *requestCommand) finish(s *session, api *apiClient, rec *requestRecord) 
 		return err
 	}
 	path := filepath.Join(c.Out, c.name(rec))
+	if _, err := os.Lstat(path); err == nil { // what is signed and paid is not lost to an older file
+		path = filepath.Join(c.Out, rec.fileName())
+	}
 	if c.JSON {
 		return saveQuietly(path, resp.Body)
 	}
@@ -272,14 +275,21 @@ func (c *requestCommand) finish(s *session, api *apiClient, rec *requestRecord) 
 
 // name of the signed document: of one file, its own with the new ending.
 func (c *requestCommand) name(rec *requestRecord) string {
-	_, ext, _ := strings.Cut(rec.Document.Signed.Name, ".")
 	if len(c.Files) != 1 {
-		return "signed-" + rec.ID + "." + ext
+		return rec.fileName()
 	}
 	base := filepath.Base(c.Files[0])
 	base = strings.TrimSuffix(base, filepath.Ext(base))
-	return base + "-signed." + ext
+	return base + "-signed." + rec.ending()
 }
+
+func (r *requestRecord) ending() string {
+	_, ext, _ := strings.Cut(r.Document.Signed.Name, ".")
+	return ext
+}
+
+// fileName is one that no other record has.
+func (r *requestRecord) fileName() string { return "signed-" + r.ID + "." + r.ending() }
 
 func saveQuietly(path string, r io.Reader) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
