@@ -64,7 +64,7 @@ func (d *base64Reader) Read(p []byte) (int, error) {
 // fill decodes one more piece of whole quanta.
 func (d *base64Reader) fill() {
 	n, err := d.r.Read(d.in)
-	if d.straight(d.in[:n]) && err == nil {
+	if err == nil && d.straight(d.in[:n]) {
 		return
 	}
 	if !d.sift(d.in[:n]) {

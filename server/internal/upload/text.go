@@ -84,45 +84,37 @@ func (t Text) Document(limit int64) (ades.Source, error) {
 	if spool == nil {
 		spool = New("", Limits{Long: int(t.Len()) + 1}) // a short text: never reaches disk
 	}
-	if whole := t.decodeWhole(spool, limit); whole != nil {
-		return whole, nil
-	}
 	w := spool.WriteSized(t.Len() / 4 * 3)
-	r := t.Content()
-	if limit > 0 {
-		r = io.LimitReader(r, limit+1)
+	if !t.decodeWhole(w) {
+		r := t.Content()
+		if limit > 0 {
+			r = io.LimitReader(r, limit+1)
+		}
+		if _, err := io.CopyBuffer(w, r, make([]byte, 64<<10)); err != nil {
+			return nil, fmt.Errorf("decode: %w", err)
+		}
 	}
-	n, err := io.CopyBuffer(w, r, make([]byte, 64<<10))
-	if err != nil {
-		return nil, fmt.Errorf("decode: %w", err)
-	}
-	if limit > 0 && n > limit {
+	if limit > 0 && w.size > limit {
 		return nil, ErrTooLong
 	}
 	return w.Source(), nil
 }
 
-// decodeWhole decodes base64 in memory that is as the standard has it, padded
-// and without anything between; nil says that it is not, or not that simple.
-func (t Text) decodeWhole(spool *Spool, limit int64) ades.Source {
+// decodeWhole decodes padded base64 of the standard alphabet that is in memory
+// into the room of a writer; false says that the text is not that simple or the
+// room not there, and leaves the writer as it was.
+func (t Text) decodeWhole(w *Writer) bool {
 	m, ok := t.src.(memory)
 	size := len(m.all) / 4 * 3
-	if !ok {
-		return nil
-	}
-	w := spool.WriteSized(int64(size))
-	if cap(w.mem) < size {
-		return nil
+	if !ok || cap(w.mem) < size {
+		return false
 	}
 	n, err := base64.StdEncoding.Decode(w.mem[:size], m.all)
 	if err != nil {
-		return nil
-	}
-	if limit > 0 && int64(n) > limit {
-		return nil // said once, by Document
+		return false
 	}
 	w.mem, w.size = w.mem[:n], int64(n)
-	return w.Source()
+	return true
 }
 
 // UnmarshalJSONFrom takes a short string; long ones come through the spool.
