@@ -131,13 +131,18 @@ func (s *source) object(o pdf.Object) pdf.Object {
 
 func (s *source) dict(d *pdf.Dict) *pdf.Dict {
 	out := &pdf.Dict{Entries: make([]pdf.Entry, 0, len(d.Entries))}
+	goTo := s.joining && d.Has("D") && s.doc.Name(d.Get("S")) == "GoTo"
 	for _, e := range d.Entries {
 		if s.joining {
 			switch e.Key {
 			case "StructParent", "StructParents": // of a tree that is left behind
 				continue
-			case "Dest", "D":
-				e.Value = s.placed(d, e)
+			case "Dest":
+				e.Value = s.placed(e.Value)
+			case "D":
+				if goTo {
+					e.Value = s.placed(e.Value)
+				}
 			}
 		}
 		out.Entries = append(out.Entries, pdf.Entry{Key: e.Key, Value: s.object(e.Value)})

@@ -60,13 +60,10 @@ func (s *source) nameTree(root *pdf.Dict, found func(name string, v pdf.Object))
 }
 
 // placed is a destination by its place where it was one by name.
-func (s *source) placed(d *pdf.Dict, e pdf.Entry) pdf.Object {
-	if e.Key == "D" && s.doc.Name(d.Get("S")) != "GoTo" {
-		return e.Value
-	}
-	v, err := s.doc.Resolve(e.Value)
+func (s *source) placed(o pdf.Object) pdf.Object {
+	v, err := s.doc.Resolve(o)
 	if err != nil {
-		return e.Value
+		return o
 	}
 	name := ""
 	switch x := v.(type) {
@@ -75,7 +72,7 @@ func (s *source) placed(d *pdf.Dict, e pdf.Entry) pdf.Object {
 	case pdf.String:
 		name = string(x.Bytes)
 	default:
-		return e.Value
+		return o
 	}
 	if s.dests == nil {
 		s.findDests()
@@ -83,7 +80,7 @@ func (s *source) placed(d *pdf.Dict, e pdf.Entry) pdf.Object {
 	if place, ok := s.dests[name]; ok {
 		return place
 	}
-	return e.Value
+	return o
 }
 
 // findDests reads both tables of destinations.
@@ -94,7 +91,7 @@ func (s *source) findDests() {
 		if d, ok := v.(*pdf.Dict); ok && err == nil {
 			v, err = s.doc.Resolve(d.Get("D"))
 		}
-		if a, ok := v.(pdf.Array); ok && err == nil {
+		if a, ok := v.(pdf.Array); ok && err == nil && isPlace(a) {
 			s.dests[name] = a
 		}
 	}
@@ -104,4 +101,27 @@ func (s *source) findDests() {
 		}
 	}
 	s.nameTree(s.child(s.child(s.catalog(), "Names"), "Dests"), add)
+}
+
+// isPlace reports whether an array can be a destination: a page, and how to
+// show it. As it is copied to wherever its name stands, it must be small, and
+// nothing in it may ask for a destination in its turn.
+func isPlace(a pdf.Array) bool {
+	const most = 16 // six are needed; digits of a number, letters of a name
+	for _, o := range a {
+		switch x := o.(type) {
+		case nil, pdf.Ref, pdf.Integer:
+		case pdf.Name:
+			if len(x) > most {
+				return false
+			}
+		case pdf.Real:
+			if len(x) > 2*most {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return len(a) <= most
 }

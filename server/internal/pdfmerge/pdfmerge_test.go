@@ -395,8 +395,25 @@ func TestMergeCorpus(t *testing.T) {
 	t.Logf("%d of %d merged; the others are locked", merged, len(files))
 }
 
+// A destination that holds links to destinations would be copied for ever, or
+// double with every name.
+func TestMergeOfDestinationsInDestinations(t *testing.T) {
+	for _, dests := range []string{
+		"<</a[3 0 R<</Dest/a>>]>>",
+		"<</a[<</S/GoTo/D/b>><</S/GoTo/D/b>>]/b[<</S/GoTo/D/a>><</S/GoTo/D/a>>]>>",
+	} {
+		doc := document("1.4", "<</Type/Catalog/Pages 2 0 R/Dests 6 0 R>>", tree, "<</Type/Page/Contents 4 0 R/Annots[<</Subtype/Link/Dest/a>>]>>",
+			content("y"), font, dests)
+		if n, err := merge(t, doc).PageCount(); err != nil || n != 1 {
+			t.Errorf("%s: %d pages, %v", dests, n, err)
+		}
+	}
+}
+
 func FuzzMerge(f *testing.F) {
 	f.Add(plain("x"))
+	f.Add(document("1.4", "<</Type/Catalog/Pages 2 0 R/Dests<</a[3 0 R/Fit]>>/Names<</Dests<</Names[(b)[3 0 R/Fit]]>>/EmbeddedFiles<</Kids[6 0 R]>>>>>>", tree,
+		"<</Type/Page/Contents 4 0 R/Annots[<</Dest/a>><</A<</S/GoTo/D(b)>>>>]>>", content("y"), font, "<</Names[(f)<</F(f)>>]/Kids[6 0 R]>>"))
 	f.Add(document("1.4", "<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[6 0 R]>>/Outlines 6 0 R>>", tree, leaf, content("y"), font, "<</First 6 0 R/T(a)/Kids[6 0 R]>>"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var out bytes.Buffer
