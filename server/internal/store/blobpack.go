@@ -227,8 +227,11 @@ func (p *packs) remove(base string, at place) error {
 	}
 	defer f.Close()
 	id, n, err := readFrame(f, at.offset)
-	if err != nil || id != base {
-		return nil //nolint:nilerr // not there, or not ours: as good as deleted
+	if errors.Is(err, ErrCorrupt) || err == nil && id != base {
+		return nil // not there, or not ours: as good as deleted
+	}
+	if err != nil {
+		return err
 	}
 	if err := emptyRange(f, at.offset+int64(frameHead), n); err != nil {
 		return err
@@ -264,8 +267,8 @@ func (p *packs) listPack(name string, fn func(id string) error) error {
 		return skipGone(err)
 	}
 	defer f.Close()
-	live := 0
-	for offset := int64(0); ; {
+	live, offset := 0, int64(0)
+	for {
 		id, n, err := readFrame(f, offset)
 		if errors.Is(err, ErrCorrupt) {
 			break // the end, or what a crash left of a frame
@@ -281,10 +284,14 @@ func (p *packs) listPack(name string, fn func(id string) error) error {
 		}
 		offset += int64(frameHead) + n
 	}
-	if live == 0 && IsID(name) && time.Since(IDTime(name)) > abandoned {
-		return skipGone(os.Remove(p.path(name)))
+	if live > 0 || !IsID(name) || time.Since(IDTime(name)) < abandoned {
+		return nil
 	}
-	return nil
+	// Behind a damaged frame there may be objects that only their ids lead to.
+	if info, err := f.Stat(); err != nil || offset < info.Size() {
+		return err
+	}
+	return skipGone(os.Remove(p.path(name)))
 }
 
 // emptyRange makes a range of a file read as zeros, and gives its space back

@@ -147,6 +147,17 @@ func TestEmptyPacksGo(t *testing.T) {
 	if look() != 1 {
 		t.Fatal("it is there")
 	}
+	good, err := os.ReadFile(f.packs.path(old))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = os.WriteFile(f.packs.path(old), append([]byte("X"), good[1:]...), 0o600)
+	if look() != 0 {
+		t.Error("a damaged frame is listed")
+	}
+	if err := os.WriteFile(f.packs.path(old), good, 0o600); err != nil || look() != 1 {
+		t.Fatal("the pack of a damaged frame was taken away")
+	}
 	if err := s.Delete(ctx, b.ID); err != nil {
 		t.Fatal(err)
 	}
