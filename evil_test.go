@@ -21,6 +21,7 @@ import (
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/internal/ca"
 	"rogito.dev/rogito/trust"
 )
@@ -104,14 +105,8 @@ func evilChild(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := new(trust.Store)
-	if anchor, err := os.ReadFile(file + ".anchor"); err == nil {
-		if err := store.AddAnchors(anchor); err != nil {
-			t.Fatal(err)
-		}
-	}
 	var out evilResult
-	r, err := (&rogito.Verifier{Trust: store, Timeout: time.Hour}).Verify(context.Background(), bytes.NewReader(b), rogito.Verification{Recursive: true})
+	r, err := (&rogito.Verifier{Trust: new(trust.Store), Timeout: time.Hour}).Verify(context.Background(), bytes.NewReader(b), rogito.Verification{Recursive: true})
 	if err != nil {
 		out.Error = err.Error()
 	} else {
@@ -226,19 +221,8 @@ func cartesian(t *testing.T) []byte {
 	doc := s.signContent("cades", a, a.Signing(s.now), ades.LevelB, nil)
 	by := authorityOf(t, "Cartesian", "P-256")
 	now := time.Now()
-	var certs, infos, lists bytes.Buffer
-	for i := range 4000 {
-		c, err := by.Signer(ca.Request{
-			Subject: ca.Name{Country: "IT", CommonName: fmt.Sprint("Signer ", i)}, PublicKey: a.Key.Public(),
-			NotBefore: now.AddDate(-1, 0, 0), NotAfter: now.AddDate(1, 0, 0),
-		}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		certs.Write(c.Raw)
-		infos.Write(signerInfo(t, doc, c))
-	}
-	certs.Write(by.Certificate.Raw)
+	certs, infos := crowd(t, doc, a, 4000, by)
+	var lists bytes.Buffer
 	for i := range 1500 {
 		l, err := by.CRL(ca.List{Number: big.NewInt(int64(i + 1)), ThisUpdate: now.Add(-time.Duration(i) * time.Minute), NextUpdate: now.AddDate(0, 1, 0)})
 		if err != nil {
@@ -247,7 +231,7 @@ func cartesian(t *testing.T) []byte {
 		lists.Write(l)
 	}
 	return rebuild(t, doc, func(p *parts) {
-		p.Certificates, p.CRLs, p.Signers = set(0, certs.Bytes()), set(1, lists.Bytes()), signers(infos.Bytes())
+		p.Certificates, p.CRLs, p.Signers = set(0, append(certs, by.Certificate.Raw...)), set(1, lists.Bytes()), signers(infos)
 	})
 }
 
@@ -263,7 +247,6 @@ func signerInfo(t *testing.T, doc []byte, c *x509.Certificate) []byte {
 				Issuer asn1.RawValue
 				Serial *big.Int
 			}
-			Rest []asn1.RawValue `asn1:"-"`
 		}
 		body := p.Signers.Bytes
 		var whole asn1.RawValue
@@ -291,6 +274,25 @@ func signerInfo(t *testing.T, doc []byte, c *x509.Certificate) []byte {
 	return out
 }
 
+// crowd is the certificates of n signers who share the key of an actor, issued
+// by each authority in turn, and what each of them has signed.
+func crowd(t *testing.T, doc []byte, a *adestest.Actor, n int, by ...ca.Issuer) (certs, infos []byte) {
+	t.Helper()
+	now := time.Now()
+	for i := range n {
+		c, err := by[i%len(by)].Signer(ca.Request{
+			Subject: ca.Name{Country: "IT", CommonName: fmt.Sprint("Signer ", i)}, PublicKey: a.Key.Public(),
+			NotBefore: now.AddDate(-1, 0, 0), NotAfter: now.AddDate(1, 0, 0),
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		certs = append(certs, c.Raw...)
+		infos = append(infos, signerInfo(t, doc, c)...)
+	}
+	return certs, infos
+}
+
 // maze: authorities that share a name, each certified by all the others, on a
 // slow curve, and signers below them.
 func maze(t *testing.T) []byte {
@@ -302,7 +304,7 @@ func maze(t *testing.T) []byte {
 		all = append(all, authorityOf(t, "Minotaur", "P-521"))
 	}
 	now := time.Now()
-	var certs, infos bytes.Buffer
+	certs, infos := crowd(t, doc, a, 500, all...)
 	for _, by := range all {
 		for _, of := range all {
 			c, err := by.Authority(ca.Request{
@@ -312,21 +314,10 @@ func maze(t *testing.T) []byte {
 			if err != nil {
 				t.Fatal(err)
 			}
-			certs.Write(c.Raw)
+			certs = append(certs, c.Raw...)
 		}
 	}
-	for i := range 500 {
-		c, err := all[i%len(all)].Signer(ca.Request{
-			Subject: ca.Name{Country: "IT", CommonName: fmt.Sprint("Theseus ", i)}, PublicKey: a.Key.Public(),
-			NotBefore: now.AddDate(-1, 0, 0), NotAfter: now.AddDate(1, 0, 0),
-		}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		certs.Write(c.Raw)
-		infos.Write(signerInfo(t, doc, c))
-	}
-	return rebuild(t, doc, func(p *parts) { p.Certificates, p.Signers = set(0, certs.Bytes()), signers(infos.Bytes()) })
+	return rebuild(t, doc, func(p *parts) { p.Certificates, p.Signers = set(0, certs), signers(infos) })
 }
 
 // bigList is a list with two million entries, as some states publish them.
@@ -347,21 +338,9 @@ func bigList(t *testing.T) []byte {
 	if len(list) < 60<<20 {
 		t.Fatalf("the list has %d bytes only", len(list))
 	}
-	var certs, infos bytes.Buffer
-	for i := range 20 {
-		c, err := by.Signer(ca.Request{
-			Subject: ca.Name{Country: "IT", CommonName: fmt.Sprint("Signer ", i)}, PublicKey: a.Key.Public(),
-			NotBefore: now.AddDate(-1, 0, 0), NotAfter: now.AddDate(1, 0, 0),
-		}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		certs.Write(c.Raw)
-		infos.Write(signerInfo(t, doc, c))
-	}
-	certs.Write(by.Certificate.Raw)
+	certs, infos := crowd(t, doc, a, 20, by)
 	return rebuild(t, doc, func(p *parts) {
-		p.Certificates, p.CRLs, p.Signers = set(0, certs.Bytes()), set(1, list), signers(infos.Bytes())
+		p.Certificates, p.CRLs, p.Signers = set(0, append(certs, by.Certificate.Raw...)), set(1, list), signers(infos)
 	})
 }
 
@@ -382,7 +361,7 @@ func entityBomb(*testing.T) []byte {
 	return []byte(b.String())
 }
 
-// deflated is a gigabyte of one byte, and more when packed again.
+// deflated is so many zeros, packed.
 func deflated(t *testing.T, size int) []byte {
 	t.Helper()
 	var b bytes.Buffer
