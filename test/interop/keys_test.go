@@ -21,7 +21,7 @@ type variant struct {
 
 func (v variant) String() string { return fmt.Sprintf("%s/%v/pss=%v", v.actor, v.hash, v.pss) }
 
-// variants are the keys and algorithms that every format is signed with.
+// variants are the keys and algorithms that CAdES and PAdES are signed with.
 var variants = []variant{
 	{"good", crypto.SHA256, false},
 	{"good", crypto.SHA512, true},
