@@ -82,17 +82,24 @@ func Head(ctx context.Context, tx *store.Tx) (id string, err error) {
 	return id, nil
 }
 
-// Leave takes one place out of the line and says whether it was there.
-func Leave(ctx context.Context, tx *store.Tx, id string) (bool, error) {
-	n, err := tx.Exec(ctx, `delete from job_line where id = $1`, id)
-	if err != nil {
-		return false, fmt.Errorf("job: leave the line: %w", err)
+// Own takes the very place out of the line that a permit of the few was issued
+// for, and says whether it was there. Where it was not, or the permit's account
+// may not have one of the few, the permit becomes one of the many.
+func Own(ctx context.Context, tx *store.Tx, id string, may bool, permit river.JobArgs) (bool, error) {
+	if may {
+		n, err := tx.Exec(ctx, `delete from job_line where id = $1`, id)
+		if err != nil {
+			return false, fmt.Errorf("job: leave the line: %w", err)
+		}
+		if n == 1 {
+			return true, nil
+		}
 	}
-	return n == 1, nil
+	return false, passOn(ctx, tx, permit)
 }
 
-// PassOn turns a permit of the few into one of the many, for whoever waits.
-func PassOn(ctx context.Context, tx *store.Tx, permit river.JobArgs) error {
+// passOn turns a permit of the few into one of the many, for whoever waits.
+func passOn(ctx context.Context, tx *store.Tx, permit river.JobArgs) error {
 	var some bool
 	if err := tx.QueryRow(ctx, `select exists (select 1 from job_line)`).Scan(&some); err != nil || !some {
 		return err

@@ -67,16 +67,11 @@ func (w *turner) Work(ctx context.Context, j *river.Job[permitArgs]) error {
 			id, err = job.Head(ctx, tx)
 			return err
 		}
-		if ok {
-			if ok, err = job.Leave(ctx, tx, j.Args.ID); err != nil {
-				return err
-			}
+		mine, err := job.Own(ctx, tx, j.Args.ID, ok, j.Args)
+		if mine {
+			id = j.Args.ID
 		}
-		if !ok {
-			return job.PassOn(ctx, tx, j.Args)
-		}
-		id = j.Args.ID
-		return nil
+		return err
 	})
 	if err != nil || id == "" {
 		return err

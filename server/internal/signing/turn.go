@@ -84,13 +84,9 @@ func (s *Service) claim(ctx context.Context, j *river.Job[TurnArgs], ok bool) (*
 			x, err = s.claimHead(ctx, tx)
 			return err
 		}
-		if ok {
-			if ok, err = job.Leave(ctx, tx, j.Args.ID); err != nil {
-				return err
-			}
-		}
-		if !ok {
-			return job.PassOn(ctx, tx, j.Args)
+		mine, err := job.Own(ctx, tx, j.Args.ID, ok, j.Args)
+		if err != nil || !mine {
+			return err
 		}
 		x, err = s.lease(ctx, tx, j.Args.ID)
 		return err
