@@ -27,7 +27,7 @@ type crowd struct {
 
 type throng struct {
 	busy   int
-	turned int // away, since it was last less than full
+	turned int // away, since nobody was there
 }
 
 func hostKey(d *Delivery) string {
