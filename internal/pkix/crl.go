@@ -71,19 +71,13 @@ func (c *CRL) parse(der []byte) error {
 	}
 	c.Raw = whole.full
 	in := reader(whole.body)
-	tbs, okT := in.take(tagSequence)
-	alg, okA := in.take(tagSequence)
-	sig, okS := in.take(tagBitString)
-	if !okT || !okA || !okS {
+	tbs, ok := in.take(tagSequence)
+	if !ok {
 		return errDER
 	}
 	c.RawTBS = tbs.full
-	var err error
-	if c.SignatureAlgorithm, err = algorithmIdentifier(alg); err != nil {
+	if err := c.parseTail(in); err != nil {
 		return err
-	}
-	if c.Signature, ok = bits(sig.body); !ok {
-		return errDER
 	}
 	return c.parseTBS(tbs.body)
 }

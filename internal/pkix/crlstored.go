@@ -89,8 +89,8 @@ func orDER(err error) error {
 	return errDER
 }
 
-func (c *CRL) parseTail(tail []byte) error {
-	in := reader(tail)
+// parseTail reads what follows the TBSCertList.
+func (c *CRL) parseTail(in reader) error {
 	alg, okA := in.take(tagSequence)
 	sig, okS := in.take(tagBitString)
 	if !okA || !okS {
@@ -174,10 +174,16 @@ func (s *stored) read(p span, most int64) ([]byte, error) {
 		return nil, errors.New("a part of the list is too large")
 	}
 	b := make([]byte, p.n)
-	if _, err := s.src.ReadAt(b, p.at); err != nil && !(errors.Is(err, io.EOF) && p.at+p.n == s.size) {
-		return nil, fmt.Errorf("read stored list: %w", err)
+	return b, s.fill(b, p.at)
+}
+
+// fill reads all of b, or fails: a piece that is missing must not pass for one
+// in which nobody is listed.
+func (s *stored) fill(b []byte, at int64) error {
+	if n, err := s.src.ReadAt(b, at); n < len(b) {
+		return fmt.Errorf("read stored list: %w", err)
 	}
-	return b, nil
+	return nil
 }
 
 // contains looks for octets among the entries.
@@ -185,8 +191,8 @@ func (s *stored) contains(octets []byte) (bool, error) {
 	buf := make([]byte, scanPiece)
 	for at, end := s.list.at, s.list.at+s.list.n; at < end; {
 		piece := buf[:min(int64(len(buf)), end-at)]
-		if _, err := s.src.ReadAt(piece, at); err != nil && !errors.Is(err, io.EOF) {
-			return false, fmt.Errorf("read stored list: %w", err)
+		if err := s.fill(piece, at); err != nil {
+			return false, err
 		}
 		if bytes.Contains(piece, octets) {
 			return true, nil
@@ -208,8 +214,8 @@ func (s *stored) each(visit func(body []byte) error) error {
 		}
 		have := len(buf)
 		buf = buf[:have+int(more)]
-		if _, err := s.src.ReadAt(buf[have:], at); err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("read stored list: %w", err)
+		if err := s.fill(buf[have:], at); err != nil {
+			return err
 		}
 		at += more
 		rest := reader(buf)

@@ -101,6 +101,30 @@ func TestStoredList(t *testing.T) {
 	}
 }
 
+// A list that shrinks under its reader is an error, not a list without entries.
+func TestStoredListShrinks(t *testing.T) {
+	_, der := listOf(t, false, big.NewInt(1<<40), big.NewInt(1<<41))
+	src := &shrinking{bytes.NewReader(der)}
+	c, err := OpenCRL(src, int64(len(der)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := &Certificate{SerialNumber: big.NewInt(1 << 41), issuerKey: c.issuerKey}
+	if _, listed, err := c.Find(cert); err != nil || !listed {
+		t.Fatalf("listed %v, %v", listed, err)
+	}
+	src.Reader = bytes.NewReader(der[:c.stored.list.at+1])
+	if _, listed, err := c.Find(cert); err == nil {
+		t.Errorf("listed %v, and no error", listed)
+	}
+	c.sound.Store(false)
+	if _, listed, err := c.Find(cert); err == nil {
+		t.Errorf("listed %v, and no error when it is read through", listed)
+	}
+}
+
+type shrinking struct{ *bytes.Reader }
+
 func same(t *testing.T, a, b *CRL, serial *big.Int) {
 	t.Helper()
 	cert := &Certificate{SerialNumber: serial, issuerKey: a.issuerKey}
