@@ -11,7 +11,7 @@ import (
 // another: else filling in one would fill in both.
 func (j *joined) form(pdf.Ref) *pdf.Dict {
 	fields := pdf.Array{}
-	names := map[string]bool{}
+	names := map[string]int{}
 	resources := &pdf.Dict{}
 	var appearance pdf.Object
 	needed := false
@@ -21,7 +21,14 @@ func (j *joined) form(pdf.Ref) *pdf.Dict {
 		if len(list) == 0 {
 			continue
 		}
+		listed := map[pdf.Object]bool{}
 		for _, o := range list[:min(len(list), limits.PDFFields)] {
+			if ref, ok := o.(pdf.Ref); ok {
+				if listed[ref] {
+					continue
+				}
+				listed[ref] = true
+			}
 			if ref, ok := s.field(o, f, func(name string) string { return free(names, name, i+1) }); ok {
 				fields = append(fields, ref)
 			}
@@ -62,7 +69,12 @@ func (s *source) field(o pdf.Object, form *pdf.Dict, name func(string) string) (
 			}
 		}
 		for _, key := range []pdf.Name{"DA", "Q"} { // what the whole form said, the field says
-			if v, err := s.doc.Resolve(form.Get(key)); err == nil && v != nil && d.Get(key) == nil {
+			v, err := s.doc.Resolve(form.Get(key))
+			if err != nil || d.Get(key) != nil {
+				continue
+			}
+			switch v.(type) {
+			case pdf.String, pdf.Integer:
 				d.Set(key, v)
 			}
 		}
@@ -77,34 +89,40 @@ func (s *source) field(o pdf.Object, form *pdf.Dict, name func(string) string) (
 	return s.ref(ref), true
 }
 
-// free is a name that no field of the first level has yet.
-func free(taken map[string]bool, name string, document int) string {
+// free is a name that is not taken yet. For one that is, the number to try next
+// is kept, so that a name that comes a million times is not tried as often each
+// time.
+func free(taken map[string]int, name string, document int) string {
 	now := name
-	for i := document; taken[now]; i++ {
+	for i := max(document, taken[name]); taken[now] > 0; i++ {
 		now = fmt.Sprintf("%s_%d", name, i)
+		taken[name] = i + 1
 	}
-	taken[now] = true
+	taken[now] = 1
 	return now
 }
+
+// resourceKinds are those of ISO 32000-2, table 34, and the one that forms
+// have besides; mostResources bounds each.
+var resourceKinds = []pdf.Name{"Font", "Encoding", "XObject", "ExtGState", "ColorSpace", "Pattern", "Shading", "Properties"}
+
+const mostResources = 4096
 
 // resources adds the default resources of a form: each name once, the first
 // document's. Fields that are drawn already have their own.
 func (s *source) resources(all, d *pdf.Dict) {
-	if d == nil {
-		return
-	}
-	for _, e := range d.Entries {
-		kind := s.child(d, e.Key)
+	for _, key := range resourceKinds {
+		kind := s.child(d, key)
 		if kind == nil {
 			continue
 		}
-		into, ok := all.Get(e.Key).(*pdf.Dict)
+		into, ok := all.Get(key).(*pdf.Dict)
 		if !ok {
 			into = &pdf.Dict{}
-			all.Set(e.Key, into)
+			all.Set(key, into)
 		}
-		for _, one := range kind.Entries {
-			if !into.Has(one.Key) {
+		for _, one := range kind.Entries[:min(len(kind.Entries), mostResources)] {
+			if !into.Has(one.Key) && len(into.Entries) < mostResources {
 				into.Set(one.Key, s.object(one.Value))
 			}
 		}

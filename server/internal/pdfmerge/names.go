@@ -15,7 +15,7 @@ func (j *joined) names(pdf.Ref) *pdf.Dict {
 		file pdf.Object
 	}
 	var all []attached
-	taken := map[string]bool{}
+	taken := map[string]int{}
 	for i, s := range j.sources {
 		s.nameTree(s.child(s.child(s.catalog(), "Names"), "EmbeddedFiles"), func(name string, v pdf.Object) {
 			all = append(all, attached{free(taken, name, i+1), s.object(v)})
@@ -32,11 +32,16 @@ func (j *joined) names(pdf.Ref) *pdf.Dict {
 	return pdf.NewDict(pdf.Name("EmbeddedFiles"), pdf.NewDict(pdf.Name("Names"), list))
 }
 
+// stepCost makes one budget of a million steps and of the bytes of all names:
+// a long one may be referred to from everywhere.
+const stepCost = limits.PDFObjectSize / limits.PDFFields
+
 // nameTree goes through a name tree, which may be no tree. Names are the bytes
 // that they are compared by.
 func (s *source) nameTree(root *pdf.Dict, found func(name string, v pdf.Object)) {
 	seen := map[*pdf.Dict]bool{}
-	left := limits.PDFFields
+	shared := map[pdf.Object]bool{} // lists of names that were gone through
+	left := limits.PDFObjectSize
 	var node func(d *pdf.Dict, depth int)
 	node = func(d *pdf.Dict, depth int) {
 		if d == nil || seen[d] || depth > limits.PDFDepth {
@@ -44,13 +49,25 @@ func (s *source) nameTree(root *pdf.Dict, found func(name string, v pdf.Object))
 		}
 		seen[d] = true
 		pairs := s.list(d, "Names")
-		for i := 0; i+1 < len(pairs) && left > 0; i += 2 {
-			left--
-			if name := s.doc.StringBytes(pairs[i]); name != nil {
+		if ref, ok := d.Get("Names").(pdf.Ref); ok {
+			if shared[ref] {
+				pairs = nil
+			}
+			shared[ref] = true
+		}
+		for i := 0; i+1 < len(pairs); i += 2 {
+			name := s.doc.StringBytes(pairs[i])
+			if left -= stepCost + len(name); left < 0 {
+				return
+			}
+			if name != nil {
 				found(string(name), pairs[i+1])
 			}
 		}
 		for _, kid := range s.list(d, "Kids") {
+			if left -= stepCost; left < 0 {
+				return
+			}
 			if k, err := s.doc.Dict(kid); err == nil {
 				node(k, depth+1)
 			}

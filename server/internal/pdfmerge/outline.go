@@ -1,6 +1,9 @@
 package pdfmerge
 
-import "rogito.dev/rogito/internal/pdf"
+import (
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/pdf"
+)
 
 // mostItems bounds the bookmarks of the first level that are looked at.
 const mostItems = 100_000
@@ -61,7 +64,7 @@ func (s *source) bookmarks() (items []pdf.Ref, count int64) {
 		seen[ref] = true
 		items = append(items, ref)
 		count++
-		if n, ok := s.doc.Int(d.Get("Count")); ok && n > 0 {
+		if n, ok := s.doc.Int(d.Get("Count")); ok && n > 0 && n < limits.PDFObjects {
 			count += n
 		}
 		next = d.Get("Next")

@@ -6,10 +6,12 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// page is a page with all that it inherits.
+// page is a page and what stands above it. Both are shared: a document may
+// show one page a million times.
 type page struct {
 	ref   pdf.Ref // zero for one that stands in its parent's Kids itself
 	dict  *pdf.Dict
+	above *pdf.Dict // what it may inherit
 	place pdf.Ref
 }
 
@@ -19,13 +21,15 @@ var inherited = []pdf.Name{"Resources", "MediaBox", "CropBox", "Rotate"}
 // walk is the way through a page tree, which may be no tree.
 type walk struct {
 	*source
-	seen map[pdf.Ref]bool
+	seen   map[pdf.Ref]bool
+	leaves map[pdf.Ref]*pdf.Dict
+	visits int
 }
 
 // findPages lists the pages in their order. The nodes above them are left
 // behind.
 func (s *source) findPages() error {
-	w := walk{s, map[pdf.Ref]bool{}}
+	w := walk{source: s, seen: map[pdf.Ref]bool{}, leaves: map[pdf.Ref]*pdf.Dict{}}
 	if err := w.node(s.catalog().Get("Pages"), &pdf.Dict{}, 0); err != nil {
 		return err
 	}
@@ -36,10 +40,15 @@ func (s *source) findPages() error {
 }
 
 func (w *walk) node(o pdf.Object, above *pdf.Dict, depth int) error {
-	if depth > limits.PDFDepth || len(w.pages) > limits.PDFFields {
+	w.visits++
+	if depth > limits.PDFDepth || w.visits > limits.PDFObjects || len(w.pages) > limits.PDFFields {
 		return ades.Malformed("PDF", "Catalog/Pages", "the page tree is too deep or has too many pages")
 	}
 	ref, _ := o.(pdf.Ref)
+	if d, known := w.leaves[ref]; known {
+		w.pages = append(w.pages, page{ref: ref, dict: d, above: above})
+		return nil
+	}
 	d, err := w.doc.Dict(o)
 	if err != nil {
 		return err
@@ -52,7 +61,10 @@ func (w *walk) node(o pdf.Object, above *pdf.Dict, depth int) error {
 		return err
 	}
 	if kids == nil || w.doc.Name(d.Get("Type")) == "Page" {
-		w.pages = append(w.pages, page{ref: ref, dict: inherit(d, above)})
+		w.pages = append(w.pages, page{ref: ref, dict: d, above: above})
+		if !ref.IsZero() {
+			w.leaves[ref] = d
+		}
 		return nil
 	}
 	if !ref.IsZero() {
@@ -116,12 +128,12 @@ func (s *source) putPages(parent, node pdf.Ref) error {
 	kids := make(pdf.Array, len(s.pages))
 	for i, p := range s.pages {
 		kids[i] = p.place
-		d := s.dict(p.dict)
+		d := s.dict(inherit(p.dict, p.above))
 		d.Set("Parent", node)
 		if err := s.out.Put(p.place, d); err != nil {
 			return err
 		}
-		s.pages[i].dict = nil
+		s.pages[i].dict, s.pages[i].above = nil, nil
 	}
 	return s.out.Put(node, pdf.NewDict(pdf.Name("Type"), pdf.Name("Pages"), pdf.Name("Parent"), parent,
 		pdf.Name("Kids"), kids, pdf.Name("Count"), pdf.Integer(len(kids))))

@@ -27,6 +27,7 @@ import (
 // the result is not.
 func Merge(w io.Writer, password string, docs ...ades.Source) error {
 	j := &joined{}
+	out := &bounded{w: w}
 	for i, src := range docs {
 		d, err := open(src, password)
 		if err != nil {
@@ -37,11 +38,12 @@ func Merge(w io.Writer, password string, docs ...ades.Source) error {
 			return fmt.Errorf("merge PDF: document %d: %w", i, err)
 		}
 		j.sources = append(j.sources, s)
+		out.left += mostOf(src)
 	}
 	if len(docs) == 0 {
 		return errors.New("merge PDF: no documents")
 	}
-	if err := j.write(w); err != nil {
+	if err := j.write(out); err != nil {
 		return fmt.Errorf("merge PDF: %w", err)
 	}
 	return nil
@@ -55,7 +57,7 @@ func Encrypt(w io.Writer, doc ades.Source, password string) error {
 	if err != nil {
 		return fmt.Errorf("encrypt PDF: %w", err)
 	}
-	out := pdf.NewFile(w, "2.0")
+	out := pdf.NewFile(&bounded{w: w, left: mostOf(doc)}, "2.0")
 	if err := out.Encrypt(password); err != nil {
 		return fmt.Errorf("encrypt PDF: %w", err)
 	}
@@ -73,6 +75,24 @@ func Encrypt(w io.Writer, doc ades.Source, password string) error {
 		return fmt.Errorf("encrypt PDF: %w", err)
 	}
 	return nil
+}
+
+// mostOf bounds what is written of a document: its streams are in the file
+// once, and the rest of its objects, where they are compressed, grow by less
+// than this. But streams can overlap, and pages repeat.
+func mostOf(src ades.Source) int64 { return 128<<20 + 8*src.Size() }
+
+// bounded refuses to write more.
+type bounded struct {
+	w    io.Writer
+	left int64
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left -= int64(len(p)); b.left < 0 {
+		return 0, ades.Malformed("PDF", "", "its objects overlap or repeat so often that the result would be too large")
+	}
+	return b.w.Write(p)
 }
 
 // open repairs a file whose cross-references are damaged: a new one is written

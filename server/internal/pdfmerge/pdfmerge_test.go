@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/pdf"
@@ -408,6 +409,41 @@ func TestMergeOfDestinationsInDestinations(t *testing.T) {
 			t.Errorf("%s: %d pages, %v", dests, n, err)
 		}
 	}
+}
+
+// What is small in the file must not become large, or take long, by being
+// referred to from many places.
+func TestMergeOfWhatIsRepeated(t *testing.T) {
+	many := func(s string, n int) string { return strings.Repeat(s, n) }
+	long := strings.Repeat("n", 1<<20)
+	for name, doc := range map[string][]byte{
+		"a page of many entries": document("1.4", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids["+many("3 0 R ", 100)+"]>>",
+			"<</Type/Page"+many("/a 0", 50_000)+">>"),
+		"empty kids":       document("1.4", "<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids["+many("<</Kids 4 0 R>>", 5_000)+"3 0 R]>>", leaf, "["+many("null ", 500_000)+"]"),
+		"a field":          document("1.4", "<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields["+many("6 0 R ", 300_000)+"]>>>>", tree, leaf, content("y"), font, "<</T(a)>>"),
+		"a name of fields": document("1.4", "<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields["+many("<</T(a)>>", 100_000)+"]>>>>", tree, leaf, content("y"), font),
+		"a long name": document("1.4", "<</Type/Catalog/Pages 2 0 R/Names<</EmbeddedFiles<</Names["+many("6 0 R 5 0 R ", 50_000)+"]>>>>>>", tree, leaf, content("y"), font,
+			"("+long+")"),
+		"entries of an action": document("1.4", "<</Type/Catalog/Pages 2 0 R>>", tree, "<</Type/Page/Contents 4 0 R/A<<"+many("/D 0", 300_000)+">>>>", content("y"), font),
+	} {
+		at := time.Now()
+		var out countWriter
+		err := Merge(&out, "", bytes.NewReader(doc))
+		if d := time.Since(at); d > 20*time.Second {
+			t.Errorf("%s: took %v", name, d)
+		}
+		if most := mostOf(bytes.NewReader(doc)); int64(out) > most {
+			t.Errorf("%s: %d bytes became %d", name, len(doc), out)
+		}
+		t.Logf("%s: %d to %d bytes in %v: %v", name, len(doc), out, time.Since(at), err)
+	}
+}
+
+type countWriter int64
+
+func (c *countWriter) Write(p []byte) (int, error) {
+	*c += countWriter(len(p))
+	return len(p), nil
 }
 
 func FuzzMerge(f *testing.F) {
