@@ -149,12 +149,12 @@ func (c *Cache) spill(url string, r io.Reader) (*list, error) {
 	if err == nil && n > maxCRL {
 		err = fmt.Errorf("answer is larger than %d bytes", maxCRL)
 	}
-	if err == nil && c.Dir != "" {
-		err = os.Rename(f.Name(), c.path(url))
-	}
 	var l *list
 	if err == nil {
 		l, err = open(f, n, hex.EncodeToString(h.Sum(nil)))
+	}
+	if err == nil && c.Dir != "" {
+		err = os.Rename(f.Name(), c.path(url)) // what is no list never gets its name
 	}
 	if err != nil || c.Dir == "" {
 		_ = os.Remove(f.Name()) // open files need no name

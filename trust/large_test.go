@@ -241,6 +241,21 @@ func TestEndlessList(t *testing.T) {
 	}
 }
 
+// What is large and no list leaves nothing behind either.
+func TestLargeButNoList(t *testing.T) {
+	dir := t.TempDir()
+	l := newLister(t)
+	if err := os.WriteFile(l.file, bytes.Repeat([]byte{0x30}, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := judge(l.store(t, dir), l.Good[0], nil, time.Now(), policy.Default()); got.Indication != report.Indeterminate {
+		t.Errorf("%s", got.Indication)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("%d files are left", len(left))
+	}
+}
+
 type redirecting struct{ to string }
 
 func (r redirecting) RoundTrip(req *http.Request) (*http.Response, error) {

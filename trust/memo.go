@@ -31,15 +31,7 @@ func (m *memo[T]) get(key string, make_ func() (T, error)) (T, error) {
 // weigh is get for a result that holds on to so many bytes. What is heavier
 // than a tenth of all is made anew each time.
 func (m *memo[T]) weigh(key string, weight int, make_ func() (T, error)) (T, error) {
-	m.mu.Lock()
-	e, ok := m.young[key]
-	if !ok {
-		if e, ok = m.old[key]; ok {
-			m.put(key, e)
-		}
-	}
-	m.mu.Unlock()
-	if ok {
+	if e, ok := m.find(key); ok {
 		return e.value, e.err
 	}
 	v, err := make_()
@@ -53,6 +45,12 @@ func (m *memo[T]) weigh(key string, weight int, make_ func() (T, error)) (T, err
 
 // peek tells what is known already.
 func (m *memo[T]) peek(key string) (value T, known bool) {
+	e, ok := m.find(key)
+	return e.value, ok
+}
+
+// find keeps what is looked for among the young ones.
+func (m *memo[T]) find(key string) (entry[T], bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e, ok := m.young[key]
@@ -61,7 +59,7 @@ func (m *memo[T]) peek(key string) (value T, known bool) {
 			m.put(key, e)
 		}
 	}
-	return e.value, ok
+	return e, ok
 }
 
 // put stores under the lock.

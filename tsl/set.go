@@ -112,7 +112,8 @@ func (s *Set) Run(ctx context.Context, every time.Duration) {
 	for soon := firstRetry; ; {
 		pause := every
 		if s.config.Client != nil && s.Refresh(ctx) != nil {
-			pause, soon = min(every, soon), 2*soon
+			pause = min(every, soon)
+			soon = 2 * pause // never far beyond every
 		} else {
 			soon = firstRetry
 		}

@@ -3,11 +3,13 @@ package tsl_test
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"rogito.dev/rogito/adestest"
@@ -251,4 +253,35 @@ func TestUnsupportedVersion(t *testing.T) {
 	if err := s.Refresh(context.Background()); err == nil || !strings.Contains(err.Error(), "version") {
 		t.Errorf("version 7: %v", err)
 	}
+}
+
+// TestRunDoesNotHurry: however long refreshing fails, it is tried no more often
+// than it should be.
+func TestRunDoesNotHurry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		tries, begin := 0, time.Now()
+		client := &http.Client{Transport: failing(func() {
+			if tries++; tries == 100 {
+				cancel()
+			}
+		})}
+		s, err := tsl.NewSet(tsl.Config{Client: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Run(ctx, 6*time.Hour)
+		if took := time.Since(begin); took < 80*6*time.Hour || took > 100*6*time.Hour {
+			t.Errorf("%d tries in %v", tries, took)
+		}
+	})
+}
+
+// failing is a network that is away.
+type failing func()
+
+func (f failing) RoundTrip(*http.Request) (*http.Response, error) {
+	f()
+	return nil, errors.New("away")
 }

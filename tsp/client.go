@@ -11,7 +11,6 @@ import (
 	"math/big"
 	"mime"
 	"net/http"
-	"slices"
 	"time"
 
 	"rogito.dev/rogito/internal/limits"
@@ -63,15 +62,19 @@ func (c *Client) Stamp(ctx context.Context, hash crypto.Hash, digest []byte) ([]
 		pause = 200 * time.Millisecond
 	}
 	errs := make([]error, len(c.Servers))
-	left := slices.Clone(c.Servers)
+	left := make([]int, len(c.Servers)) // by their place
+	for i := range left {
+		left[i] = i
+	}
 	for round := 0; ; round++ {
-		token := c.round(ctx, left, errs, hash, digest)
+		token, again := c.round(ctx, left, errs, hash, digest)
 		if token != nil {
 			return token, nil
 		}
-		if round == c.Retries || !slices.ContainsFunc(left, func(s Server) bool { return s.URL != "" }) {
+		if round >= c.Retries || len(again) == 0 {
 			break
 		}
+		left = again
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("tsp: %w", errors.Join(append(errs, ctx.Err())...))
@@ -82,23 +85,23 @@ func (c *Client) Stamp(ctx context.Context, hash crypto.Hash, digest []byte) ([]
 	return nil, fmt.Errorf("tsp: %w", errors.Join(errs...))
 }
 
-// round asks each server that is left once; one that would say the same again
-// is left out of the next round.
-func (c *Client) round(ctx context.Context, left []Server, errs []error, hash crypto.Hash, digest []byte) []byte {
-	for i, s := range left {
-		if s.URL == "" || ctx.Err() != nil {
-			continue
-		}
-		token, again, err := c.once(ctx, s, hash, digest)
+// round asks each server that is left once, until the context ends, and says
+// which to ask again: one that would say the same is not among them.
+func (c *Client) round(ctx context.Context, left []int, errs []error, hash crypto.Hash, digest []byte) (token []byte, again []int) {
+	for _, i := range left {
+		token, retry, err := c.once(ctx, c.Servers[i], hash, digest)
 		if err == nil {
-			return token
+			return token, nil
 		}
-		errs[i] = fmt.Errorf("%s: %w", s.URL, err)
-		if !again {
-			left[i] = Server{}
+		errs[i] = fmt.Errorf("%s: %w", c.Servers[i].URL, err)
+		if retry {
+			again = append(again, i)
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
-	return nil
+	return nil, again
 }
 
 func (c *Client) once(ctx context.Context, s Server, hash crypto.Hash, digest []byte) (token []byte, again bool, err error) {

@@ -94,6 +94,15 @@ func TestFailover(t *testing.T) {
 	if asked["busy"] != 4 || asked["gone"] != 2 {
 		t.Errorf("asked %v: three times after an accident, once after a refusal", asked)
 	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	if _, err := c.Stamp(ended, crypto.SHA256, digest(crypto.SHA256, "x")); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end: %v", err)
+	}
+	once := tsp.Client{Servers: c.Servers}
+	if _, err := once.Stamp(ended, crypto.SHA256, digest(crypto.SHA256, "x")); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end, without another try: %v", err)
+	}
 	if _, err := (&tsp.Client{}).Stamp(context.Background(), crypto.SHA256, nil); err == nil {
 		t.Error("nobody answered")
 	}
