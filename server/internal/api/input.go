@@ -124,7 +124,7 @@ func digestParts(sum hash.Hash, parts []upload.Part) error {
 	for _, p := range parts {
 		fmt.Fprintf(sum, "%q %t %q %d\n", p.Field, p.File, p.Text.Name(), p.Text.Len())
 		if _, err := io.Copy(sum, p.Text.Reader()); err != nil {
-			return fmt.Errorf("spool: digest a part: %w", err)
+			return &upload.SpoolError{Err: fmt.Errorf("digest a part: %w", err)}
 		}
 	}
 	return nil

@@ -66,7 +66,7 @@ func (s *Store) examine(row store.Row) (Held, error) {
 	switch inner, err := s.master.Unseal(keyPurpose, sealed); {
 	case err != nil:
 		h.Fault = "the private key does not open under the master key"
-	case len(inner) <= 37 || inner[0] != sealVersion:
+	case !wellFormed(inner):
 		h.Fault = "the private key has an unknown form"
 	}
 	if h.Fault != "" {

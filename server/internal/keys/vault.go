@@ -207,7 +207,7 @@ func (v *Vault) reveal(ctx context.Context, id string, sealed []byte, password s
 	if err != nil {
 		return nil, fmt.Errorf("keys: unseal: %w", err)
 	}
-	if len(inner) < 37 || inner[0] != sealVersion || binary.BigEndian.Uint32(inner[1:]) > maxPasses || binary.BigEndian.Uint32(inner[5:]) > maxMemory {
+	if !wellFormed(inner) {
 		return nil, errors.New("keys: sealed key has an unknown form")
 	}
 	aead, err := v.derive(ctx, password, inner)
@@ -220,6 +220,16 @@ func (v *Vault) reveal(ctx context.Context, id string, sealed []byte, password s
 		return nil, ErrPassword
 	}
 	return secret, nil
+}
+
+// wellFormed says that a password can be tried on what protect laid out, at a
+// cost that can be paid.
+func wellFormed(inner []byte) bool {
+	if len(inner) <= 37 || inner[0] != sealVersion {
+		return false
+	}
+	passes, memory := binary.BigEndian.Uint32(inner[1:]), binary.BigEndian.Uint32(inner[5:])
+	return passes > 0 && passes <= maxPasses && memory <= maxMemory
 }
 
 // Pretend costs what a wrong password costs; for usernames that do not exist.

@@ -40,10 +40,23 @@ func (l *claimLocks) take(name string) (free, held bool) {
 	return err != nil || held, held
 }
 
-// giveBack does so.
+// giveBack does so. A lock that cannot be given back goes with its connection:
+// kept, it would shut the other processes out for as long as this one lives.
 func (l *claimLocks) giveBack(name string) {
 	var was bool
-	_ = l.ask(`select pg_advisory_unlock($1)`, lockNumber(name), &was) // lost with its connection, else
+	if l.ask(`select pg_advisory_unlock($1)`, lockNumber(name), &was) != nil {
+		l.hangUp()
+	}
+}
+
+func (l *claimLocks) hangUp() {
+	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
+	defer cancel()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn != nil {
+		_ = l.conn.Close(ctx) // closed, whatever it says
+	}
 }
 
 // ask runs one statement. It is not cut off when its call is: that would end

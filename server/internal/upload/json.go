@@ -48,7 +48,7 @@ func (s *Spool) ReadJSON(r io.Reader) (jsontext.Value, error) {
 	return v, nil
 }
 
-// longName finds a mark that stands for a name: names on disk cannot be told
+// longName finds a mark that stands for a name: names set aside cannot be told
 // apart, so that a duplicate would pass.
 func (s *Spool) longName(v jsontext.Value) bool {
 	for rest := []byte(v); s.mark != ""; {

@@ -8,7 +8,7 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// skimmer copies JSON, keeping count and sending long strings to disk. It does
+// skimmer copies JSON, keeping count and setting long strings aside. It does
 // not know the grammar: check does, on the copy.
 type skimmer struct {
 	spool  *Spool
@@ -70,7 +70,7 @@ func (k *skimmer) byte(c byte) error {
 }
 
 // string copies a string up to its closing quote. Should it grow long, what
-// was copied is taken back and the whole goes to disk, unescaped.
+// was copied is taken back and the whole is set aside, unescaped.
 func (k *skimmer) string() error {
 	start := len(k.out)
 	if text := k.r.lend(k.long); text != nil {

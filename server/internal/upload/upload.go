@@ -1,11 +1,11 @@
 // Package upload reads request bodies that may be large: JSON (RFC 8259, with
-// the strictness of RFC 7493: unique names, valid UTF-8) whose long strings go
-// to disk, and multipart/form-data (RFC 7578) whose files do.
+// the strictness of RFC 7493: unique names, valid UTF-8) whose long strings are
+// set aside, and multipart/form-data (RFC 7578) whose files are: in memory that
+// all requests share while there is room, else on disk.
 //
 // Most callers want [Spool.ReadJSON] and then [Spool.Unmarshal] into a struct
-// whose large fields are of type [Text]. What was spooled lives in files
-// without a name, so that nothing is left behind by a crash; [Spool.Close]
-// frees them.
+// whose large fields are of type [Text]. Files have no name, so that nothing is
+// left behind by a crash; [Spool.Close] frees them and the memory.
 package upload
 
 import (

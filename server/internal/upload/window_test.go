@@ -42,7 +42,7 @@ func TestKnownLengthMeansTheSame(t *testing.T) {
 					t.Errorf("%s, %d: text %d has %d bytes (%v)", name, expect, i, len(got), err)
 				}
 			}
-			if want := strings.Count(body, "QUJDQUJD") > 0; want && len(s.texts) == 0 {
+			if len(s.texts) == 0 {
 				t.Errorf("%s, %d: nothing was set aside", name, expect)
 			}
 			if err := s.Close(); err != nil {

@@ -29,7 +29,7 @@ func (c *Contract) Cover() *Coverage { return &Coverage{c: c, seen: map[string]b
 // Note remembers one call that the document describes; others are left aside.
 // What was sent counts only where it was taken (2xx).
 func (v *Coverage) Note(req *http.Request, sent []byte, status int, header http.Header, answer []byte) {
-	path, item := v.c.find(req.URL.Path, req.Method)
+	_, item := v.c.find(req.URL.Path, req.Method)
 	if item == nil {
 		return
 	}
@@ -44,7 +44,7 @@ func (v *Coverage) Note(req *http.Request, sent []byte, status int, header http.
 	}
 	v.seen[op.OperationID] = true
 	for _, p := range slices.Concat(item.Parameters, op.Parameters) {
-		v.parameter(op, p.Value, req, path)
+		v.parameter(op, p.Value, req)
 	}
 	if op.RequestBody != nil && isJSON(req.Header.Get("Content-Type")) {
 		if mt := op.RequestBody.Value.Content.Get("application/json"); mt != nil {
@@ -85,7 +85,7 @@ func given(op *openapi3.Operation, p *openapi3.Parameter, value string) string {
 	return s
 }
 
-func (v *Coverage) parameter(op *openapi3.Operation, p *openapi3.Parameter, req *http.Request, path string) {
+func (v *Coverage) parameter(op *openapi3.Operation, p *openapi3.Parameter, req *http.Request) {
 	var value string
 	switch p.In {
 	case "query":
@@ -163,7 +163,7 @@ func branchName(ref *openapi3.SchemaRef) string {
 // fits says whether a branch of a choice is meant: by its type, and by the
 // members that it cannot be without.
 func fits(s *openapi3.Schema, x any) bool {
-	kind := map[bool]string{}
+	var kind string
 	switch x := x.(type) {
 	case map[string]any:
 		for _, need := range s.Required {
@@ -171,17 +171,17 @@ func fits(s *openapi3.Schema, x any) bool {
 				return false
 			}
 		}
-		kind[true] = "object"
+		kind = "object"
 	case []any:
-		kind[true] = "array"
+		kind = "array"
 	case string:
-		kind[true] = "string"
+		kind = "string"
 	case bool:
-		kind[true] = "boolean"
+		kind = "boolean"
 	default:
 		return s.Type == nil || s.Type.Includes("number") || s.Type.Includes("integer")
 	}
-	return s.Type == nil || s.Type.Includes(kind[true])
+	return s.Type == nil || s.Type.Includes(kind)
 }
 
 var codes = regexp.MustCompile(`(?:^|; )(\d+): `)
@@ -203,10 +203,10 @@ func described(op *openapi3.Operation, status string) []string {
 // sorted.
 func (v *Coverage) Missing(wanted func(op *openapi3.Operation) bool) []string {
 	all := map[string]bool{}
-	for path, item := range v.c.doc.Paths.Map() {
+	for _, item := range v.c.doc.Paths.Map() {
 		for _, op := range item.Operations() {
 			if wanted(op) {
-				v.expect(all, path, item, op)
+				expect(all, item, op)
 			}
 		}
 	}
@@ -215,7 +215,7 @@ func (v *Coverage) Missing(wanted func(op *openapi3.Operation) bool) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(s string) bool { return v.seen[s] })
 }
 
-func (v *Coverage) expect(all map[string]bool, _ string, item *openapi3.PathItem, op *openapi3.Operation) {
+func expect(all map[string]bool, item *openapi3.PathItem, op *openapi3.Operation) {
 	all[op.OperationID] = true
 	for _, ref := range slices.Concat(item.Parameters, op.Parameters) {
 		all[given(op, ref.Value, "")] = true
