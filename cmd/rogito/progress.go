@@ -54,6 +54,8 @@ func (p *progress) at(done, total int64) {
 }
 
 func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.bar != nil {
 		_ = p.bar.Finish()
 	}

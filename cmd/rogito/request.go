@@ -189,6 +189,7 @@ func (c *apiClient) send(ctx context.Context, method, path string, body []byte) 
 		return nil, err
 	}
 	req.ContentLength = int64(len(body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(c.watched(body)), nil } // to follow a redirect
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
