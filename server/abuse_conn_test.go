@@ -72,7 +72,7 @@ func dial(t *testing.T, addr string) net.Conn {
 // something to say finds room. Ten thousand of them in the long version.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	most, idle := 200, 600
-	if os.Getenv("ROGITO_TEST_SOAK") != "" {
+	if soaking() {
 		var files syscall.Rlimit
 		if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
 			t.Fatal(err)

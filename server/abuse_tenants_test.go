@@ -188,7 +188,7 @@ func (s *site) waiting() string {
 // and nothing of the owner's has changed. Ten thousand ids in the long version.
 func TestTenantSweep(t *testing.T) {
 	records := 5
-	if os.Getenv("ROGITO_TEST_SOAK") != "" {
+	if soaking() {
 		records = 10_000
 	}
 	eachEngine(t, func(t *testing.T, s *site) {

@@ -229,7 +229,7 @@ func soakRounds(few int) int {
 	if n, err := strconv.Atoi(os.Getenv("ROGITO_SOAK_ROUNDS")); err == nil {
 		return n
 	}
-	if os.Getenv("ROGITO_TEST_SOAK") != "" {
+	if soaking() {
 		return 200
 	}
 	return few
@@ -342,7 +342,7 @@ func (p *program) ended() {
 // A record that kills the process each time it is worked on does not do so for
 // ever.
 func TestPoisonThatKills(t *testing.T) {
-	if testing.Short() || os.Getenv("ROGITO_TEST_SOAK") == "" {
+	if testing.Short() || !soaking() {
 		t.Skip("SKIPPED: long; run with ROGITO_TEST_SOAK=1")
 	}
 	p := newProgram(t, "")

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -62,7 +61,7 @@ func (l *library) requests() []string {
 // the backlog no more is begun before it than there are workers.
 func TestBacklogDelaysNobodyElse(t *testing.T) {
 	backlog, trickle := 40, 5
-	if os.Getenv("ROGITO_TEST_SOAK") != "" {
+	if soaking() {
 		backlog, trickle = 400, 40
 	}
 	l := newLibrary(t, 200*time.Millisecond)

@@ -60,37 +60,26 @@ func TestDatabaseGoesAway(t *testing.T) {
 	p.start()
 	var mu sync.Mutex
 	keys, waited, refused := map[string]string{}, map[string]bool{}, 0
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	for i := range 6 {
-		wg.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				key := store.NewID()
-				for end := time.Now().Add(40 * time.Second); ; time.Sleep(30 * time.Millisecond) {
-					status, id := p.tryPost(m{"asyncSignature": i%3 == 0, "asyncDocumentsValidation": i%3 == 1}, key)
-					if status == 200 {
-						mu.Lock()
-						keys[key] = id
-						waited[id] = i%3 == 2 // its caller waited for the end
-						mu.Unlock()
-						break
-					}
-					mu.Lock()
-					refused++
-					mu.Unlock()
-					if status != 503 && status != 409 || time.Now().After(end) {
-						t.Errorf("%d while the database is away", status)
-						return
-					}
-				}
+	stop := load(6, func(i int) bool {
+		key := store.NewID()
+		for end := time.Now().Add(40 * time.Second); ; time.Sleep(30 * time.Millisecond) {
+			status, id := p.tryPost(m{"asyncSignature": i%3 == 0, "asyncDocumentsValidation": i%3 == 1}, key)
+			if status == 200 {
+				mu.Lock()
+				keys[key] = id
+				waited[id] = i%3 == 2 // its caller waited for the end
+				mu.Unlock()
+				return true
 			}
-		})
-	}
+			mu.Lock()
+			refused++
+			mu.Unlock()
+			if status != 503 && status != 409 || time.Now().After(end) {
+				t.Errorf("%d while the database is away", status)
+				return false
+			}
+		}
+	})
 	for range outages {
 		time.Sleep(500 * time.Millisecond)
 		over := outage(t, database)
@@ -111,8 +100,7 @@ func TestDatabaseGoesAway(t *testing.T) {
 		}
 	}
 	probes := outages
-	close(stop)
-	wg.Wait()
+	stop()
 	if t.Failed() {
 		t.Logf("the server said: %.6000s", p.err.String())
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -98,13 +99,14 @@ func (v *volume) empty() {
 func programOn(t *testing.T, v *volume) *program {
 	t.Helper()
 	p := newProgram(t, "")
-	p.data = filepath.Join(v.dir, "data")
-	for i, a := range p.args {
-		if a == "--data" {
-			p.args[i+1] = p.data
-		}
-	}
+	p.keepAt(filepath.Join(v.dir, "data"))
 	return p
+}
+
+// keepAt gives the program another data folder.
+func (p *program) keepAt(dir string) {
+	p.args[slices.Index(p.args, "--data")+1] = dir
+	p.data = dir
 }
 
 // answerTo is the status and code of an answer, whatever it is; 0 without one.
@@ -291,7 +293,7 @@ func TestPowerCut(t *testing.T) {
 		t.Skip("SKIPPED: long")
 	}
 	rounds := 2
-	if os.Getenv("ROGITO_TEST_SOAK") != "" {
+	if soaking() {
 		rounds = 25
 	}
 	v := newVolume(t, 192)
@@ -300,25 +302,15 @@ func TestPowerCut(t *testing.T) {
 	var mu sync.Mutex
 	var ids []string
 	for range rounds {
-		stop := make(chan struct{})
-		var wg sync.WaitGroup
-		for i := range 6 {
-			wg.Go(func() {
-				for {
-					select {
-					case <-stop:
-						return
-					default:
-					}
-					o := []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true, "level": "T"}}[i%3]
-					if r := p.post(o, ""); r != nil {
-						mu.Lock()
-						ids = append(ids, r.ID)
-						mu.Unlock()
-					}
-				}
-			})
-		}
+		stop := load(6, func(i int) bool {
+			o := []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true, "level": "T"}}[i%3]
+			if r := p.post(o, ""); r != nil {
+				mu.Lock()
+				ids = append(ids, r.ID)
+				mu.Unlock()
+			}
+			return true
+		})
 		time.Sleep(time.Duration(300+rand.IntN(500)) * time.Millisecond)
 		if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
@@ -331,8 +323,7 @@ func TestPowerCut(t *testing.T) {
 		if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
-		close(stop)
-		wg.Wait()
+		stop()
 		if len(known) == 0 {
 			t.Fatal("nothing was acknowledged before the cut")
 		}

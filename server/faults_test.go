@@ -26,6 +26,23 @@ import (
 
 func soaking() bool { return os.Getenv("ROGITO_TEST_SOAK") != "" }
 
+// load has n goroutines work again and again, each until its work says that it
+// is over, and all until stop, which waits for them.
+func load(n int, work func(i int) bool) (stop func()) {
+	var ended atomic.Bool
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			for !ended.Load() && work(i) {
+			}
+		})
+	}
+	return func() {
+		ended.Store(true)
+		wg.Wait()
+	}
+}
+
 // standing is an installation that takes requests and works on none: what waits
 // is worked on by the test.
 func standing(t *testing.T, database string) *site {
@@ -305,40 +322,30 @@ func TestTermUnderLoad(t *testing.T) {
 		var mu sync.Mutex
 		var ids []string
 		var cut int
-		stop := make(chan struct{})
-		var wg sync.WaitGroup
-		for i := range 8 {
-			wg.Go(func() {
-				client := &http.Client{Timeout: 40 * time.Second}
-				for {
-					select {
-					case <-stop:
-						return
-					default:
-					}
-					j, _ := json.Marshal(p.signBody(samplePDF, []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true, "level": "T"}}[i%3]))
-					req, _ := http.NewRequest("POST", "http://"+p.addr+"/EU-QES_automatic", bytes.NewReader(j))
-					req.Header.Set("Authorization", "Bearer "+p.box().Token)
-					resp, err := client.Do(req)
-					if err != nil {
-						return // refused: it takes no more connections
-					}
-					var a struct{ Data record }
-					err = json.NewDecoder(resp.Body).Decode(&a)
-					resp.Body.Close()
-					mu.Lock()
-					switch {
-					case err != nil:
-						cut++
-					case resp.StatusCode == 200:
-						ids = append(ids, a.Data.ID)
-					case resp.StatusCode != 503:
-						t.Errorf("%d while it is told to end", resp.StatusCode)
-					}
-					mu.Unlock()
-				}
-			})
-		}
+		client := &http.Client{Timeout: 40 * time.Second}
+		stop := load(8, func(i int) bool {
+			j, _ := json.Marshal(p.signBody(samplePDF, []m{{}, {"asyncSignature": true}, {"asyncDocumentsValidation": true, "level": "T"}}[i%3]))
+			req, _ := http.NewRequest("POST", "http://"+p.addr+"/EU-QES_automatic", bytes.NewReader(j))
+			req.Header.Set("Authorization", "Bearer "+p.box().Token)
+			resp, err := client.Do(req)
+			if err != nil {
+				return false // refused: it takes no more connections
+			}
+			var a struct{ Data record }
+			err = json.NewDecoder(resp.Body).Decode(&a)
+			resp.Body.Close()
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				cut++
+			case resp.StatusCode == 200:
+				ids = append(ids, a.Data.ID)
+			case resp.StatusCode != 503:
+				t.Errorf("%d while it is told to end", resp.StatusCode)
+			}
+			return true
+		})
 		time.Sleep(700 * time.Millisecond)
 		begin := time.Now()
 		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -347,8 +354,7 @@ func TestTermUnderLoad(t *testing.T) {
 		err := p.cmd.Wait()
 		took := time.Since(begin)
 		p.cmd = nil
-		close(stop)
-		wg.Wait()
+		stop()
 		if err != nil || took > 30*time.Second {
 			t.Errorf("it ended after %v: %v", took, err)
 		}
@@ -378,20 +384,10 @@ func TestBackupOfSignatures(t *testing.T) {
 	for range 5 {
 		before = append(before, s.sign(b64(samplePDF)).ID)
 	}
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	for i := range 4 {
-		wg.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					s.sign(b64(samplePDF), optionsOf(m{"asyncSignature": i%2 == 0}))
-				}
-			}
-		})
-	}
+	stop := load(4, func(i int) bool {
+		s.sign(b64(samplePDF), optionsOf(m{"asyncSignature": i%2 == 0}))
+		return true
+	})
 	room := s.rooms()
 	for room.one(t, `select count(*) from signatures`) < 12 {
 		time.Sleep(10 * time.Millisecond)
@@ -399,8 +395,7 @@ func TestBackupOfSignatures(t *testing.T) {
 	ctx := context.Background()
 	var archive bytes.Buffer
 	err := Backup(ctx, s.cfg, &archive)
-	close(stop)
-	wg.Wait()
+	stop()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -497,44 +492,29 @@ func TestRollingRestart(t *testing.T) {
 	a := newProgram(t, database)
 	a.start()
 	b := newProgram(t, database)
-	b.data = a.data // one master key, one folder of blobs
-	for i, x := range b.args {
-		if x == "--data" {
-			b.args[i+1] = a.data
-		}
-	}
+	b.keepAt(a.data) // one master key, one folder of blobs
 	b.start()
 	nodes := []*program{a, b}
 	var mu sync.Mutex
 	var ids []string
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	for i := range 6 {
-		wg.Go(func() {
-			for n := i; ; n++ {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				key := store.NewID()
-				for try := 0; ; try++ { // as a client behind a balancer does
-					status, id := nodes[(n+try)%2].tryPost(m{"asyncSignature": i%2 == 0}, key)
-					if status == 200 {
-						mu.Lock()
-						ids = append(ids, id)
-						mu.Unlock()
-						break
-					}
-					if status != 0 && status != 409 && status != 503 || try > 200 {
-						t.Errorf("%d after %d tries", status, try)
-						return
-					}
-					time.Sleep(20 * time.Millisecond)
-				}
+	var calls atomic.Int64
+	stop := load(6, func(i int) bool {
+		key, first := store.NewID(), int(calls.Add(1))
+		for try := 0; ; try++ { // as a client behind a balancer does
+			status, id := nodes[(first+try)%2].tryPost(m{"asyncSignature": i%2 == 0}, key)
+			if status == 200 {
+				mu.Lock()
+				ids = append(ids, id)
+				mu.Unlock()
+				return true
 			}
-		})
-	}
+			if status != 0 && status != 409 && status != 503 || try > 200 {
+				t.Errorf("%d after %d tries", status, try)
+				return false
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
 	for _, p := range nodes {
 		time.Sleep(400 * time.Millisecond)
 		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -545,8 +525,7 @@ func TestRollingRestart(t *testing.T) {
 		}
 		p.start()
 	}
-	close(stop)
-	wg.Wait()
+	stop()
 	a.settle(ids)
 	seen := map[string]bool{}
 	for _, id := range ids {

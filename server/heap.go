@@ -31,8 +31,8 @@ const (
 	restAfter = 16 << 20 // allocated since memory was last given back
 )
 
-// rest gives memory back, at once and then whenever there is little to do, or
-// when a key was dropped; what was in it is overwritten then.
+// rest gives memory back, at once and then when there is little to do and much
+// was allocated or a key was dropped since; what was in it is overwritten then.
 func rest(ctx context.Context, dropped *atomic.Bool) {
 	debug.FreeOSMemory()
 	tick := time.NewTicker(restEvery)
@@ -45,7 +45,7 @@ func rest(ctx context.Context, dropped *atomic.Bool) {
 		case <-tick.C:
 		}
 		now := allocated()
-		if now-last < restBelow && (now-freed > restAfter || dropped.Swap(false)) {
+		if now-last < restBelow && (dropped.Swap(false) || now-freed > restAfter) {
 			scrub()
 			freed = allocated()
 			now = freed

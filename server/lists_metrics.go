@@ -29,20 +29,28 @@ func (m listMetrics) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect shows every list. A country may have several: the worst counts.
 func (m listMetrics) Collect(ch chan<- prometheus.Metric) {
-	worst := map[string]report.ListState{}
-	for _, l := range m.lists.State() {
-		if w, ok := worst[l.Territory]; !ok || w.Usable && !l.Usable || l.Error != "" {
-			worst[l.Territory] = l
-		}
+	type state struct {
+		unusable, failed bool
+		fetched          time.Time // of the oldest; zero: none was
 	}
-	for territory, l := range worst {
+	worst := map[string]state{}
+	for _, l := range m.lists.State() {
+		w := worst[l.Territory]
+		w.unusable = w.unusable || !l.Usable
+		w.failed = w.failed || l.Error != ""
+		if w.fetched.IsZero() || !l.FetchedAt.IsZero() && l.FetchedAt.Before(w.fetched) {
+			w.fetched = l.FetchedAt
+		}
+		worst[l.Territory] = w
+	}
+	for territory, w := range worst {
 		gauge := func(d *prometheus.Desc, v float64) {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, territory)
 		}
-		gauge(listUsable, oneIf(l.Usable))
-		gauge(listFailed, oneIf(l.Error != ""))
-		if !l.FetchedAt.IsZero() {
-			gauge(listAge, time.Since(l.FetchedAt).Seconds())
+		gauge(listUsable, oneIf(!w.unusable))
+		gauge(listFailed, oneIf(w.failed))
+		if !w.fetched.IsZero() {
+			gauge(listAge, time.Since(w.fetched).Seconds())
 		}
 	}
 }

@@ -166,12 +166,12 @@ func (s *Server) openKind(ctx context.Context) error {
 // where there is nothing to make. Whether it exists is judged by the database:
 // a second server on it makes none.
 func (s *Server) sandbox(ctx context.Context) (*Sandbox, error) {
+	if s.cfg.Production {
+		return nil, nil
+	}
 	exists, err := s.accounts.SandboxExists(ctx)
 	if err != nil {
 		return nil, err
-	}
-	if s.cfg.Production {
-		return nil, nil
 	}
 	if exists {
 		return s.mendSandbox(ctx)

@@ -11,17 +11,7 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-
-	"rogito.dev/rogito/server/internal/fault"
 )
-
-// codeTable is every error code there is.
-var codeTable = func() (all []int) {
-	for _, r := range fault.Table {
-		all = append(all, r.Code)
-	}
-	return all
-}()
 
 // elsewhere is a test that makes what cannot be made from outside.
 type elsewhere struct {

@@ -1,9 +1,6 @@
 package blackbox
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"os"
@@ -18,10 +15,6 @@ import (
 func (w *world) importPair(t testing.TB, email, username, password string) {
 	t.Helper()
 	silent := &lines{}
-	var err error
-	if silent.authority, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
-		t.Fatal(err)
-	}
 	silent.ca, silent.authority = silent.issue(t, &x509.Certificate{
 		Subject: pkix.Name{CommonName: "Silent CA", Country: []string{"IT"}}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	})
