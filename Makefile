@@ -34,7 +34,7 @@ token: ## the tests with a PKCS#11 token (SoftHSM), which need cgo
 race: ## the tests of what runs in parallel, under the race detector
 	CGO_ENABLED=1 go test -race -timeout 20m ./server/... ./omi/... ./trust/...
 
-check: lint test ## what CI runs
+check: lint test token ## what CI runs
 
 lint: ## gofumpt, go vet, golangci-lint
 	@test -z "$$($(LINT) gofumpt -l $$(git ls-files '*.go'))" || { $(LINT) gofumpt -l $$(git ls-files '*.go'); echo 'run: make fmt'; exit 1; }

@@ -66,7 +66,8 @@ func (e *etsiWriter) collect(list []*Conclusion, stamps *[]*Conclusion) {
 	}
 }
 
-// stamp adds the verdict on a time-stamp, and what it proves if it is good.
+// stamp adds the verdict on a time-stamp, and what it proves
+// as far as that verdict is good.
 func (e *etsiWriter) stamp(o *etsiObject, c *Conclusion) {
 	o.Proves = &etsiProvisioning{Time: c.Timestamp.Time}
 	seen := map[string]bool{}
