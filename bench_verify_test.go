@@ -78,7 +78,7 @@ func BenchmarkVerify(b *testing.B) {
 			doc := s.signContent(c.format, a, a.Signing(s.now), c.level, c.content)
 			v := s.verifier(c.online)
 			verify := func() {
-				r, err := v.Verify(context.Background(), bytes.NewReader(doc), rogito.Verification{})
+				r, err := v.Verify(context.Background(), bytes.NewReader(doc), rogito.VerifyOptions{})
 				if err != nil || !r.Valid() {
 					b.Fatalf("%v %v", err, r.Conclusions.Signatures[0].Messages)
 				}

@@ -18,7 +18,7 @@ import (
 var corpusNow = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
 // verifyCase verifies a case of the corpus; none may take long.
-func verifyCase(t testing.TB, c corpus.Case, v *rogito.Verifier, o rogito.Verification) (*report.View, *report.Report, error) {
+func verifyCase(t testing.TB, c corpus.Case, v *rogito.Verifier, o rogito.VerifyOptions) (*report.View, *report.Report, error) {
 	t.Helper()
 	in, src := c.Reading(t), c.Source(t)
 	o.Detached, o.Password = in.Detached, in.Password
@@ -110,7 +110,7 @@ func TestCorpusManifest(t *testing.T) {
 	dss := corpus.DSS(t)
 	byFormat, byAgreement, counts, levels := tally{}, tally{}, tally{}, tally{}
 	for _, c := range corpus.Manifest(t) {
-		view, _, err := verifyCase(t, c, new(rogito.Verifier), rogito.Verification{})
+		view, _, err := verifyCase(t, c, new(rogito.Verifier), rogito.VerifyOptions{})
 		if err != nil {
 			t.Errorf("%s: no report: %v", c.ID, err)
 			continue
@@ -199,7 +199,7 @@ func TestCorpusMutations(t *testing.T) {
 	n := 0
 	for _, c := range corpus.Mutations(t) {
 		n++
-		view, _, err := verifyCase(t, c, new(rogito.Verifier), rogito.Verification{})
+		view, _, err := verifyCase(t, c, new(rogito.Verifier), rogito.VerifyOptions{})
 		if err != nil {
 			continue // no report at all is no "valid"
 		}
@@ -222,7 +222,7 @@ func tampered(v *report.View) bool { return v.Indication == report.TotalFailed }
 func TestCorpusAttacks(t *testing.T) {
 	byClass := tally{}
 	for _, c := range corpus.Attacks(t) {
-		view, _, err := verifyCase(t, c, trusting(t, c), rogito.Verification{})
+		view, _, err := verifyCase(t, c, trusting(t, c), rogito.VerifyOptions{})
 		if err != nil {
 			t.Logf("%s: no report: %v", c.ID, err)
 			byClass.add(c.Class, true)
@@ -259,7 +259,7 @@ func scoped(v *report.View) bool {
 func trusting(t testing.TB, c corpus.Case) *rogito.Verifier {
 	store := new(trust.Store)
 	v := &rogito.Verifier{Trust: store}
-	view, r, err := verifyCase(t, c, new(rogito.Verifier), rogito.Verification{})
+	view, r, err := verifyCase(t, c, new(rogito.Verifier), rogito.VerifyOptions{})
 	if err != nil || view == nil {
 		return v
 	}
@@ -279,7 +279,7 @@ func TestCorpusNested(t *testing.T) {
 		if len(c.Expect.Nested) == 0 {
 			continue
 		}
-		view, r, err := verifyCase(t, c, new(rogito.Verifier), rogito.Verification{Recursive: true})
+		view, r, err := verifyCase(t, c, new(rogito.Verifier), rogito.VerifyOptions{Recursive: true})
 		if err != nil {
 			t.Errorf("%s: %v", c.ID, err)
 			continue
@@ -302,7 +302,7 @@ func TestCorpusNeverValid(t *testing.T) {
 			continue
 		}
 		n++
-		view, _, err := verifyCase(t, c, trusting(t, c), rogito.Verification{Recursive: len(c.Expect.Nested) > 0})
+		view, _, err := verifyCase(t, c, trusting(t, c), rogito.VerifyOptions{Recursive: len(c.Expect.Nested) > 0})
 		if err == nil && view.OverallVerified {
 			t.Errorf("%s is reported valid: %s", c.ID, c.Note)
 		}
@@ -330,7 +330,7 @@ func TestCorpusReports(t *testing.T) {
 					}
 				}
 			}
-			view, _, err := verifyCase(t, c, &rogito.Verifier{Trust: store}, rogito.Verification{At: want.Time})
+			view, _, err := verifyCase(t, c, &rogito.Verifier{Trust: store}, rogito.VerifyOptions{At: want.Time})
 			if err != nil {
 				t.Errorf("%s: %v", c.ID, err)
 				continue

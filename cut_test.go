@@ -36,7 +36,7 @@ func TestSignedPDFCutShort(t *testing.T) {
 		"not signed":           {plain, 0},
 		"not signed, and more": {append(bytes.Clone(plain), "\nmore"...), 0},
 	} {
-		r, err := new(rogito.Verifier).Verify(context.Background(), bytes.NewReader(row.pdf), rogito.Verification{})
+		r, err := new(rogito.Verifier).Verify(context.Background(), bytes.NewReader(row.pdf), rogito.VerifyOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestTimestampResponse(t *testing.T) {
 	response := append([]byte{0x30, 0x03, 0x02, 0x01, 0x00}, token...)
 	response = append([]byte{0x30, 0x82, byte(len(response) >> 8), byte(len(response))}, response...)
 	for name, b := range map[string][]byte{"tst": token, "tsr": response} {
-		r, err := new(rogito.Verifier).Verify(t.Context(), bytes.NewReader(b), rogito.Verification{Detached: []ades.File{{Source: bytes.NewReader(content)}}})
+		r, err := new(rogito.Verifier).Verify(t.Context(), bytes.NewReader(b), rogito.VerifyOptions{Detached: []ades.File{{Source: bytes.NewReader(content)}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestTimestampResponse(t *testing.T) {
 			t.Errorf("%s: %q with %d signatures and %+v", name, v.SignatureFormat, v.NrOfSignatures, v.Timestamps)
 		}
 	}
-	r, err := new(rogito.Verifier).Verify(t.Context(), bytes.NewReader(response[:len(response)/2]), rogito.Verification{})
+	r, err := new(rogito.Verifier).Verify(t.Context(), bytes.NewReader(response[:len(response)/2]), rogito.VerifyOptions{})
 	if err != nil || r.Conclusions.Indication != report.TotalFailed {
 		t.Errorf("half a response: %+v, %v", r, err)
 	}

@@ -106,7 +106,7 @@ func evilChild(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	var out evilResult
-	r, err := (&rogito.Verifier{Trust: new(trust.Store), Timeout: time.Hour}).Verify(context.Background(), bytes.NewReader(b), rogito.Verification{Recursive: true})
+	r, err := (&rogito.Verifier{Trust: new(trust.Store), Timeout: time.Hour}).Verify(context.Background(), bytes.NewReader(b), rogito.VerifyOptions{Recursive: true})
 	if err != nil {
 		out.Error = err.Error()
 	} else {

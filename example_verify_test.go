@@ -27,7 +27,7 @@ func ExampleVerifier_Verify() {
 		panic(err)
 	}
 	v := &rogito.Verifier{Trust: store}
-	r, err := v.Verify(context.Background(), bytes.NewReader(signed), rogito.Verification{})
+	r, err := v.Verify(context.Background(), bytes.NewReader(signed), rogito.VerifyOptions{})
 	if err != nil {
 		panic(err)
 	}
@@ -44,7 +44,7 @@ func signedExample(pki *adestest.PKI) []byte {
 		panic(err)
 	}
 	signing := a.Signing(pki.Now())
-	d, err := cades.Prepare(bytes.NewReader([]byte("hello")), cades.Options{Signing: signing})
+	d, err := cades.Prepare(bytes.NewReader([]byte("hello")), cades.Options{SignParams: signing})
 	if err != nil {
 		panic(err)
 	}

@@ -43,7 +43,7 @@ func TestHostile(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			start := cpuTime()
-			r, err := new(rogito.Verifier).Verify(context.Background(), bytes.NewReader(b), rogito.Verification{Recursive: true})
+			r, err := new(rogito.Verifier).Verify(context.Background(), bytes.NewReader(b), rogito.VerifyOptions{Recursive: true})
 			if d := cpuTime() - start; d > 10*time.Second {
 				t.Errorf("took %v of CPU", d)
 			}
@@ -56,7 +56,7 @@ func TestHostile(t *testing.T) {
 			}
 		})
 	}
-	r, err := new(rogito.Verifier).Verify(context.Background(), bytes.NewReader(nested), rogito.Verification{Recursive: true})
+	r, err := new(rogito.Verifier).Verify(context.Background(), bytes.NewReader(nested), rogito.VerifyOptions{Recursive: true})
 	if err != nil || len(r.Conclusions.Signatures) != 16 || !strings.Contains(strings.Join(r.Facts.Notes, " "), "layers") {
 		t.Errorf("matryoshka: %v, %d layers, notes %v", err, len(r.Conclusions.Signatures), r.Facts.Notes)
 	}
@@ -73,7 +73,7 @@ func FuzzVerify(f *testing.F) {
 	corpus.Seeds(f, 8<<10, "attacks", "malformed", "*")
 	v := s.verifier(false)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := v.Verify(context.Background(), bytes.NewReader(b), rogito.Verification{Recursive: true})
+		r, err := v.Verify(context.Background(), bytes.NewReader(b), rogito.VerifyOptions{Recursive: true})
 		if err != nil {
 			if strings.Contains(fmt.Sprint(err), "internal error") {
 				t.Fatal(err)

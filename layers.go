@@ -26,7 +26,7 @@ const (
 )
 
 // reader reads one format.
-type reader func(ctx context.Context, src ades.Source, r ades.Reading) (*ades.Document, error)
+type reader func(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error)
 
 // sniff chooses the reader of a document by its first bytes; nil when it can
 // carry no signature. What carries one is decided by the reader.
@@ -67,7 +67,7 @@ func sniffCMS(src ades.Source) (reader, string) {
 		return readData, "TimeStampedData"
 	}
 	if tsp.Extract(bin) != nil {
-		return func(_ context.Context, s ades.Source, r ades.Reading) (*ades.Document, error) {
+		return func(_ context.Context, s ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 			return tsp.ReadToken(s, r)
 		}, "TST"
 	}
@@ -93,7 +93,7 @@ func isMIME(head []byte) bool {
 		bytes.Contains(low, []byte("multipart/"))
 }
 
-func readData(_ context.Context, src ades.Source, _ ades.Reading) (*ades.Document, error) {
+func readData(_ context.Context, src ades.Source, _ ades.ReadOptions) (*ades.Document, error) {
 	d, err := tsp.ReadData(src)
 	if err != nil {
 		return nil, err
@@ -104,14 +104,14 @@ func readData(_ context.Context, src ades.Source, _ ades.Reading) (*ades.Documen
 // nest is the walk through the layers of one document.
 type nest struct {
 	ctx   context.Context
-	o     Verification
+	o     VerifyOptions
 	facts *report.Facts
 	plain ades.Source
 	known [][]byte
 }
 
 // open reads one layer and, when asked to, those inside it.
-func (n *nest) open(f ades.File, level int, in ades.Reading) error {
+func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	read, family := sniff(f.Source)
 	if read == nil {
 		return nil
@@ -264,7 +264,7 @@ func (n *nest) inside(l *report.Layer, level int) error {
 				continue // an enveloped signature's content is the document itself
 			}
 		}
-		if err := n.open(f, level+1, ades.Reading{Password: n.o.Password, Certificates: n.known}); err != nil {
+		if err := n.open(f, level+1, ades.ReadOptions{Password: n.o.Password, Certificates: n.known}); err != nil {
 			return err
 		}
 	}

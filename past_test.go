@@ -17,7 +17,7 @@ import (
 )
 
 // augments are the verbs that raise, by format.
-var augments = map[string]func(context.Context, ades.Source, io.Writer, ades.Raising) error{
+var augments = map[string]func(context.Context, ades.Source, io.Writer, ades.AugmentOptions) error{
 	"cades": cades.Augment, "pades": pades.Augment, "xades": xades.Augment,
 	"asice-xades": asic.Augment, "asice-cades": asic.Augment, "asics-xades": asic.Augment, "asics-cades": asic.Augment,
 }

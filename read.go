@@ -13,7 +13,7 @@ var ErrNotSigned = errors.New("not a signed document")
 // Read tells what is in a signed document: signatures, time-stamps, evidence
 // and content, as facts that nobody has judged. To know what they are worth,
 // use a [Verifier].
-func Read(ctx context.Context, src ades.Source, in ades.Reading) (*ades.Document, error) {
+func Read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*ades.Document, error) {
 	read, _ := sniff(src)
 	if read == nil {
 		return nil, ErrNotSigned

@@ -20,7 +20,7 @@ import (
 // Options say how a document is to be signed. Signing needs a certificate and
 // a time; everything else has a useful zero value.
 type Options struct {
-	ades.Signing
+	ades.SignParams
 
 	// Format of the signature; empty means by content: PAdES for a PDF, XAdES
 	// for XML, CAdES for everything else, ASiC-E for several files.
@@ -29,7 +29,7 @@ type Options struct {
 	// Sources.
 	Level   ades.Level
 	Stamper ades.Stamper
-	Sources ades.Gatherer
+	Gatherer ades.Gatherer
 	// VRI files the validation data of a PDF under each signature as well (LTV).
 	VRI bool
 	// Parallel adds a signature beside those in a CMS file or a container, in
@@ -84,13 +84,13 @@ func matches(key crypto.Signer, o Options) error {
 // [ades.Draft].
 type Draft struct {
 	ades.Draft
-	signing  ades.Signing
-	raising  ades.Raising
+	signing  ades.SignParams
+	raising  ades.AugmentOptions
 	augments augmenter
 }
 
 // Signing is how the value is to be made: ades.Value takes it.
-func (d *Draft) Signing() ades.Signing { return d.signing }
+func (d *Draft) Signing() ades.SignParams { return d.signing }
 
 // Prepare makes everything of a signature but its value.
 func Prepare(doc Document, o Options) (*Draft, error) {
@@ -98,11 +98,11 @@ func Prepare(doc Document, o Options) (*Draft, error) {
 		return nil, errors.New("prepare: no document")
 	}
 	format := o.format(doc)
-	d := &Draft{signing: o.Signing, raising: o.raising(), augments: augmenters[format]}
+	d := &Draft{signing: o.SignParams, raising: o.raising(), augments: augmenters[format]}
 	var err error
 	switch format {
 	case ades.CAdES:
-		d.signing.Hash = cades.Hash(o.Signing)
+		d.signing.Hash = cades.Hash(o.SignParams)
 		switch {
 		case o.Parallel:
 			d.raising.Detached = doc[1:]
@@ -125,7 +125,7 @@ func Prepare(doc Document, o Options) (*Draft, error) {
 			return nil, errors.New("prepare: a bare value has no level above B")
 		}
 		d.Draft, err = only(doc, func(s ades.Source) (ades.Draft, error) {
-			return pkcs1.Prepare(s, pkcs1.Options{Signing: o.Signing})
+			return pkcs1.Prepare(s, pkcs1.Options{SignParams: o.SignParams})
 		})
 	default:
 		err = fmt.Errorf("prepare: format %q cannot be made", format)
@@ -221,7 +221,7 @@ func (d *Draft) complete(ctx context.Context, w io.Writer, value []byte) error {
 	return d.augments(ctx, signed, w, d.raising)
 }
 
-type augmenter func(context.Context, ades.Source, io.Writer, ades.Raising) error
+type augmenter func(context.Context, ades.Source, io.Writer, ades.AugmentOptions) error
 
 var augmenters = map[ades.Format]augmenter{
 	ades.CAdES: cades.Augment, ades.PAdES: pades.Augment, ades.XAdES: xades.Augment,
@@ -230,7 +230,7 @@ var augmenters = map[ades.Format]augmenter{
 
 // Augment raises the signatures of a document to a level: B to T to LT to LTA,
 // and LTA again and again as algorithms and certificates age.
-func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising) error {
+func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
 	switch kind := Detect(src); kind {
 	case KindPDF:
 		return pades.Augment(ctx, src, w, r)
@@ -266,15 +266,15 @@ func (o Options) format(doc Document) ades.Format {
 	return ades.CAdES
 }
 
-func (o Options) raising() ades.Raising {
-	return ades.Raising{Level: o.Level, Stamper: o.Stamper, Sources: o.Sources, VRI: o.VRI, Hash: o.Hash, Time: o.Time}
+func (o Options) raising() ades.AugmentOptions {
+	return ades.AugmentOptions{Level: o.Level, Stamper: o.Stamper, Gatherer: o.Gatherer, VRI: o.VRI, Hash: o.Hash, Time: o.Time}
 }
 
 func (o Options) cades() (c cades.Options) {
 	if o.CAdES != nil {
 		c = *o.CAdES
 	}
-	c.Signing = o.Signing
+	c.SignParams = o.SignParams
 	return c
 }
 
@@ -282,7 +282,7 @@ func (o Options) pades() (p pades.Options) {
 	if o.PAdES != nil {
 		p = *o.PAdES
 	}
-	p.Signing = o.Signing
+	p.SignParams = o.SignParams
 	p.Stamped = p.Stamped || o.Level >= ades.LevelT
 	return p
 }
@@ -291,7 +291,7 @@ func (o Options) xades() (x xades.Options) {
 	if o.XAdES != nil {
 		x = *o.XAdES
 	}
-	x.Signing = o.Signing
+	x.SignParams = o.SignParams
 	return x
 }
 
@@ -299,6 +299,6 @@ func (o Options) asic() (a asic.Options) {
 	if o.ASiC != nil {
 		a = *o.ASiC
 	}
-	a.Signing = o.Signing
+	a.SignParams = o.SignParams
 	return a
 }

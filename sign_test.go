@@ -85,7 +85,7 @@ func signCases() []signCase {
 func signatures(t testing.TB, signed []byte, detached rogito.Document) []*ades.Signature {
 	t.Helper()
 	v := rogito.Verifier{Now: signClock}
-	r, err := v.Verify(context.Background(), bytes.NewReader(signed), rogito.Verification{Detached: detached})
+	r, err := v.Verify(context.Background(), bytes.NewReader(signed), rogito.VerifyOptions{Detached: detached})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestSign(t *testing.T) {
 			for level := ades.LevelB; level <= ades.LevelLTA; level++ {
 				t.Run(fmt.Sprintf("%s/%s/%v", c.name, actor, level), func(t *testing.T) {
 					a := pki.Actor(t, actor)
-					o := rogito.Options{Signing: a.Signing(signedAt), Level: level, Stamper: pki.Unit, Sources: pki}
+					o := rogito.Options{SignParams: a.Signing(signedAt), Level: level, Stamper: pki.Unit, Gatherer: pki}
 					if c.change != nil {
 						c.change(&o)
 					}
@@ -122,7 +122,7 @@ func TestSign(t *testing.T) {
 						t.Fatalf("signatures %+v", sigs)
 					}
 					var again bytes.Buffer
-					r := ades.Raising{Level: ades.LevelLTA, Stamper: pki.Unit, Sources: pki, Detached: detached, Time: signedAt}
+					r := ades.AugmentOptions{Level: ades.LevelLTA, Stamper: pki.Unit, Gatherer: pki, Detached: detached, Time: signedAt}
 					if err := rogito.Augment(context.Background(), bytes.NewReader(signed.Bytes()), &again, r); err != nil {
 						t.Fatalf("augment: %v", err)
 					}
@@ -140,7 +140,7 @@ func TestTwoHalves(t *testing.T) {
 	actors := []string{"good", "p521", "ed25519"}
 	for i, c := range signCases() {
 		a := pki.Actor(t, actors[i%len(actors)])
-		o := rogito.Options{Signing: a.Signing(signedAt), Level: ades.LevelLTA, Stamper: pki.Unit, Sources: pki}
+		o := rogito.Options{SignParams: a.Signing(signedAt), Level: ades.LevelLTA, Stamper: pki.Unit, Gatherer: pki}
 		o.PSS = i%2 == 0
 		if c.change != nil {
 			c.change(&o)
@@ -175,11 +175,11 @@ func TestParallel(t *testing.T) {
 	a, b := pki.Actor(t, "good"), pki.Actor(t, "second")
 	for _, format := range []ades.Format{ades.CAdES, ades.ASiCE, ades.ASiCS} {
 		var first, second bytes.Buffer
-		o := rogito.Options{Signing: a.Signing(signedAt), Format: format}
+		o := rogito.Options{SignParams: a.Signing(signedAt), Format: format}
 		if err := rogito.Sign(context.Background(), one("text"), &first, a.Key, o); err != nil {
 			t.Fatal(err)
 		}
-		o.Signing, o.Parallel = b.Signing(signedAt), true
+		o.SignParams, o.Parallel = b.Signing(signedAt), true
 		if err := rogito.Sign(context.Background(), rogito.File("", bytes.NewReader(first.Bytes())), &second, b.Key, o); err != nil {
 			t.Fatalf("%s: %v", format, err)
 		}
@@ -193,7 +193,7 @@ func TestParallel(t *testing.T) {
 func TestSignRefuses(t *testing.T) {
 	pki := adestest.Must(t, signClock)
 	a, b := pki.Actor(t, "p256"), pki.Actor(t, "second")
-	o := rogito.Options{Signing: a.Signing(signedAt)}
+	o := rogito.Options{SignParams: a.Signing(signedAt)}
 	ctx := context.Background()
 	if err := rogito.Sign(ctx, one("x"), io.Discard, b.Key, o); err == nil {
 		t.Error("another's key is taken")
@@ -214,7 +214,7 @@ func TestSignRefuses(t *testing.T) {
 	if err := rogito.Sign(ctx, one("x"), io.Discard, a.Key, o); err == nil {
 		t.Error("T without a time-stamping authority")
 	}
-	if err := rogito.Augment(ctx, strings.NewReader("x"), io.Discard, ades.Raising{}); err == nil {
+	if err := rogito.Augment(ctx, strings.NewReader("x"), io.Discard, ades.AugmentOptions{}); err == nil {
 		t.Error("text is augmented")
 	}
 }
@@ -228,7 +228,7 @@ func TestHashWithoutName(t *testing.T) {
 		for _, c := range signCases() {
 			for _, actor := range []string{"good", "p256"} {
 				a := pki.Actor(t, actor)
-				o := rogito.Options{Signing: a.Signing(signedAt)}
+				o := rogito.Options{SignParams: a.Signing(signedAt)}
 				if c.change != nil {
 					c.change(&o)
 				}
@@ -244,10 +244,10 @@ func TestHashWithoutName(t *testing.T) {
 			}
 			a := pki.Actor(t, "p256")
 			var signed bytes.Buffer
-			if err := rogito.Sign(ctx, one("x"), &signed, a.Key, rogito.Options{Signing: a.Signing(signedAt)}); err != nil {
+			if err := rogito.Sign(ctx, one("x"), &signed, a.Key, rogito.Options{SignParams: a.Signing(signedAt)}); err != nil {
 				t.Fatal(err)
 			}
-			r := ades.Raising{Level: ades.LevelT, Stamper: stamper, Time: signedAt, Hash: h}
+			r := ades.AugmentOptions{Level: ades.LevelT, Stamper: stamper, Time: signedAt, Hash: h}
 			if err := rogito.Augment(ctx, bytes.NewReader(signed.Bytes()), io.Discard, r); err == nil {
 				t.Errorf("raised with hash %d", h)
 			}
@@ -259,7 +259,7 @@ func TestSpool(t *testing.T) {
 	pki := adestest.Must(t, signClock)
 	a := pki.Actor(t, "p256")
 	big := strings.Repeat("0123456789abcdef", 2<<20) // 32 MB: goes through a file
-	o := rogito.Options{Signing: a.Signing(signedAt), Level: ades.LevelT, Stamper: pki.Unit}
+	o := rogito.Options{SignParams: a.Signing(signedAt), Level: ades.LevelT, Stamper: pki.Unit}
 	var out bytes.Buffer
 	if err := rogito.Sign(context.Background(), one(big), &out, a.Key, o); err != nil {
 		t.Fatal(err)
@@ -280,8 +280,8 @@ func ExampleSign() {
 	}
 	var signed bytes.Buffer
 	err = rogito.Sign(context.Background(), rogito.File("contract.xml", strings.NewReader("<contract/>")), &signed, signer.Key, rogito.Options{
-		Signing: signer.Signing(pki.Now()),
-		Level:   ades.LevelLT, Stamper: pki.Unit, Sources: pki,
+		SignParams: signer.Signing(pki.Now()),
+		Level:   ades.LevelLT, Stamper: pki.Unit, Gatherer: pki,
 	})
 	if err != nil {
 		panic(err)
@@ -301,7 +301,7 @@ func ExamplePrepare() {
 		panic(err)
 	}
 	draft, err := rogito.Prepare(rogito.File("contract.txt", strings.NewReader("a contract")), rogito.Options{
-		Signing: signer.Signing(pki.Now()),
+		SignParams: signer.Signing(pki.Now()),
 	})
 	if err != nil {
 		panic(err)
@@ -329,11 +329,11 @@ func ExampleAugment() {
 	}
 	ctx := context.Background()
 	var b, lta bytes.Buffer
-	o := rogito.Options{Signing: signer.Signing(pki.Now())}
+	o := rogito.Options{SignParams: signer.Signing(pki.Now())}
 	if err := rogito.Sign(ctx, rogito.File("a.txt", strings.NewReader("text")), &b, signer.Key, o); err != nil {
 		panic(err)
 	}
-	r := ades.Raising{Level: ades.LevelLTA, Stamper: pki.Unit, Sources: pki}
+	r := ades.AugmentOptions{Level: ades.LevelLTA, Stamper: pki.Unit, Gatherer: pki}
 	if err := rogito.Augment(ctx, bytes.NewReader(b.Bytes()), &lta, r); err != nil {
 		panic(err)
 	}

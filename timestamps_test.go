@@ -23,7 +23,7 @@ func TestTimestampAlone(t *testing.T) {
 	}
 	for name, doc := range map[string][]byte{"token": token, "base64": []byte(base64.StdEncoding.EncodeToString(token))} {
 		for content, want := range map[string]report.Indication{"content": report.Passed, "another": report.Failed, "": report.Indeterminate} {
-			o := rogito.Verification{}
+			o := rogito.VerifyOptions{}
 			if content != "" {
 				o.Detached = []ades.File{{Source: bytes.NewReader([]byte(content))}}
 			}
@@ -49,7 +49,7 @@ func TestRecursion(t *testing.T) {
 	a := s.pki.Actor(t, "second")
 	doc := s.signContent("cades", a, a.Signing(s.now), ades.LevelB, inner)
 	for recursive, want := range map[bool]int{false: 1, true: 2} {
-		r, err := s.verifier(true).Verify(context.Background(), bytes.NewReader(doc), rogito.Verification{Recursive: recursive})
+		r, err := s.verifier(true).Verify(context.Background(), bytes.NewReader(doc), rogito.VerifyOptions{Recursive: recursive})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestRecursion(t *testing.T) {
 	// A broken inner layer spoils the whole.
 	bad := bytes.Replace(inner, []byte("[0 0 200 200]"), []byte("[0 0 100 100]"), 1)
 	doc = s.signContent("cades", a, a.Signing(s.now), ades.LevelB, bad)
-	r, err := s.verifier(true).Verify(context.Background(), bytes.NewReader(doc), rogito.Verification{Recursive: true})
+	r, err := s.verifier(true).Verify(context.Background(), bytes.NewReader(doc), rogito.VerifyOptions{Recursive: true})
 	if err != nil || r.Valid() {
 		t.Errorf("broken inside: valid %v, %v", r.Valid(), err)
 	}

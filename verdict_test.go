@@ -82,7 +82,7 @@ func (s *stage) sign(format, actor string, level ades.Level, hash crypto.Hash) [
 	return s.signContent(format, a, signing, level, nil)
 }
 
-func (s *stage) signContent(format string, a *adestest.Actor, signing ades.Signing, level ades.Level, content []byte) []byte {
+func (s *stage) signContent(format string, a *adestest.Actor, signing ades.SignParams, level ades.Level, content []byte) []byte {
 	s.t.Helper()
 	var d ades.Draft
 	var err error
@@ -90,22 +90,22 @@ func (s *stage) signContent(format string, a *adestest.Actor, signing ades.Signi
 	switch format {
 	case "asice-xades", "asice-cades", "asics-xades", "asics-cades":
 		files := []ades.File{{Name: "a.xml", Source: bytes.NewReader([]byte(sampleXML))}}
-		d, err = asic.Prepare(files, asic.Options{Signing: signing, CAdES: format[6:] == "cades", Simple: format[4] == 's'})
+		d, err = asic.Prepare(files, asic.Options{SignParams: signing, CAdES: format[6:] == "cades", Simple: format[4] == 's'})
 	case "cades":
 		if content == nil {
 			content = []byte("content")
 		}
-		d, err = cades.Prepare(bytes.NewReader(content), cades.Options{Signing: signing})
+		d, err = cades.Prepare(bytes.NewReader(content), cades.Options{SignParams: signing})
 	case "pades":
 		if content == nil {
 			content = samplePDF()
 		}
-		d, err = pades.Prepare(bytes.NewReader(content), pades.Options{Signing: signing, Stamped: level > ades.LevelB})
+		d, err = pades.Prepare(bytes.NewReader(content), pades.Options{SignParams: signing, Stamped: level > ades.LevelB})
 	case "xades":
 		if content == nil {
 			content = []byte(sampleXML)
 		}
-		d, err = xades.Prepare([]ades.File{{Name: "a.xml", Source: bytes.NewReader(content)}}, xades.Options{Signing: signing})
+		d, err = xades.Prepare([]ades.File{{Name: "a.xml", Source: bytes.NewReader(content)}}, xades.Options{SignParams: signing})
 	}
 	if err != nil {
 		s.t.Fatal(err)
@@ -124,12 +124,12 @@ func (s *stage) signContent(format string, a *adestest.Actor, signing ades.Signi
 	return s.raise(augment, out.Bytes(), level)
 }
 
-func (s *stage) raise(augment func(context.Context, ades.Source, io.Writer, ades.Raising) error, b []byte, level ades.Level) []byte {
+func (s *stage) raise(augment func(context.Context, ades.Source, io.Writer, ades.AugmentOptions) error, b []byte, level ades.Level) []byte {
 	s.t.Helper()
 	store := s.verifier(true).Trust
-	raising := ades.Raising{
+	raising := ades.AugmentOptions{
 		Level: level, Stamper: s.pki.Unit, Time: s.now,
-		Sources: &trust.Gatherer{Store: store, Now: func() time.Time { return s.now }},
+		Gatherer: &trust.Gatherer{Store: store, Now: func() time.Time { return s.now }},
 	}
 	var out bytes.Buffer
 	if err := augment(context.Background(), bytes.NewReader(b), &out, raising); err != nil {
@@ -140,7 +140,7 @@ func (s *stage) raise(augment func(context.Context, ades.Source, io.Writer, ades
 
 func (s *stage) verdict(v *rogito.Verifier, doc []byte, at time.Time) *report.View {
 	s.t.Helper()
-	r, err := v.Verify(context.Background(), bytes.NewReader(doc), rogito.Verification{At: at})
+	r, err := v.Verify(context.Background(), bytes.NewReader(doc), rogito.VerifyOptions{At: at})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -392,7 +392,7 @@ func TestFactsReplay(t *testing.T) {
 	s := newStage(t)
 	doc := s.sign("pades", "good", ades.LevelLTA, 0)
 	v := s.verifier(false)
-	r, err := v.Verify(context.Background(), bytes.NewReader(doc), rogito.Verification{})
+	r, err := v.Verify(context.Background(), bytes.NewReader(doc), rogito.VerifyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,8 +26,8 @@ type Verifier struct {
 	Now func() time.Time
 }
 
-// Verification says what a verifier is told beside the document.
-type Verification struct {
+// VerifyOptions says what a verifier is told beside the document.
+type VerifyOptions struct {
 	// Detached content, where the signature does not carry it.
 	Detached []ades.File
 	// Password of an encrypted document.
@@ -42,7 +42,7 @@ type Verification struct {
 // judges them. A broken, expired or untrusted signature is a conclusion in the
 // report; an error means that no report could be made. It returns
 // ades.ErrPassword when a document is encrypted and the password does not fit.
-func (v *Verifier) Verify(ctx context.Context, src ades.Source, o Verification) (*report.Report, error) {
+func (v *Verifier) Verify(ctx context.Context, src ades.Source, o VerifyOptions) (*report.Report, error) {
 	now := v.now()
 	facts, plain, err := v.read(ctx, src, o)
 	if err != nil {
@@ -83,7 +83,7 @@ func (v *Verifier) now() time.Time {
 
 // read turns bytes into facts, layer by layer. A parser that panics is a bug,
 // but not one that may take a server down with it.
-func (v *Verifier) read(ctx context.Context, src ades.Source, o Verification) (facts *report.Facts, plain ades.Source, err error) {
+func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (facts *report.Facts, plain ades.Source, err error) {
 	timeout := v.Timeout
 	if timeout == 0 {
 		timeout = 10 * time.Second
@@ -96,7 +96,7 @@ func (v *Verifier) read(ctx context.Context, src ades.Source, o Verification) (f
 		}
 	}()
 	n := &nest{ctx: ctx, o: o, facts: new(report.Facts), known: v.known()}
-	if err := n.open(ades.File{Source: src}, 0, ades.Reading{Detached: o.Detached, Password: o.Password, Certificates: n.known}); err != nil {
+	if err := n.open(ades.File{Source: src}, 0, ades.ReadOptions{Detached: o.Detached, Password: o.Password, Certificates: n.known}); err != nil {
 		return nil, nil, err
 	}
 	return n.facts, n.plain, nil

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Signing says who signs, with which algorithms, and when. Every format's
+// SignParams says who signs, with which algorithms, and when. Every format's
 // options embed it.
-type Signing struct {
+type SignParams struct {
 	// Certificate of the signer; required.
 	Certificate *x509.Certificate
 	// Chain to be carried beside it, issuers after their subjects.
@@ -30,7 +30,7 @@ type Signing struct {
 }
 
 // Digest is the hash in use: SHA-256 unless another was asked for.
-func (s Signing) Digest() crypto.Hash {
+func (s SignParams) Digest() crypto.Hash {
 	if s.Hash == 0 {
 		return crypto.SHA256
 	}
@@ -51,7 +51,7 @@ type Draft interface {
 }
 
 // Value has the key sign the draft in the way that the parameters ask for.
-func Value(key crypto.Signer, d Draft, s Signing) ([]byte, error) {
+func Value(key crypto.Signer, d Draft, s SignParams) ([]byte, error) {
 	switch key.Public().(type) {
 	case ed25519.PublicKey:
 		return key.Sign(rand.Reader, d.ToBeSigned(), crypto.Hash(0))
@@ -102,11 +102,11 @@ func (b *Bundle) Add(list ...Evidence) {
 	}
 }
 
-// Raising says how far a signature is to be raised, and with whose help.
-type Raising struct {
+// AugmentOptions says how far a signature is to be raised, and with whose help.
+type AugmentOptions struct {
 	Level   Level
 	Stamper Stamper  // required from T on
-	Sources Gatherer // required from LT on
+	Gatherer Gatherer // required from LT on
 	// Hash of the time-stamps; zero means SHA-256.
 	Hash crypto.Hash
 	// Detached content, where the signature does not carry it.
@@ -121,7 +121,7 @@ type Raising struct {
 }
 
 // Digest is the hash of the time-stamps: SHA-256 unless another was asked for.
-func (r Raising) Digest() crypto.Hash {
+func (r AugmentOptions) Digest() crypto.Hash {
 	if r.Hash == 0 {
 		return crypto.SHA256
 	}
@@ -148,8 +148,8 @@ func (e *MissingError) Error() string {
 	return "validation data missing: " + strings.Join(parts, "; ")
 }
 
-// Reading is what a reader may be told beside the document itself.
-type Reading struct {
+// ReadOptions is what a reader may be told beside the document itself.
+type ReadOptions struct {
 	Detached []File
 	Password string
 	// Certificates (DER) that are known anyway. A signer's own is looked for

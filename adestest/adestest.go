@@ -59,8 +59,8 @@ type Actor struct {
 }
 
 // Signing is the beginning of every format's options.
-func (a *Actor) Signing(at time.Time) ades.Signing {
-	return ades.Signing{Certificate: a.Certificate, Chain: a.Chain, Time: at}
+func (a *Actor) Signing(at time.Time) ades.SignParams {
+	return ades.SignParams{Certificate: a.Certificate, Chain: a.Chain, Time: at}
 }
 
 // New builds a PKI in memory. The clock decides on validity periods and on the

@@ -9,7 +9,7 @@ import (
 
 // Finish signs a draft with the actor's key, in the way that it was prepared
 // for, and returns the signed document.
-func (a *Actor) Finish(t testing.TB, d ades.Draft, s ades.Signing) []byte {
+func (a *Actor) Finish(t testing.TB, d ades.Draft, s ades.SignParams) []byte {
 	t.Helper()
 	value, err := ades.Value(a.Key, d, s)
 	if err != nil {

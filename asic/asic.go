@@ -23,7 +23,7 @@ import (
 
 // Options say how a container is to be made.
 type Options struct {
-	ades.Signing
+	ades.SignParams
 
 	// Simple asks for ASiC-S (one data object; several files are zipped into
 	// one) in place of ASiC-E.

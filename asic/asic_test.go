@@ -24,18 +24,18 @@ func file(name, content string) ades.File {
 
 func sign(t testing.TB, a *adestest.Actor, files []ades.File, o Options) []byte {
 	t.Helper()
-	o.Signing = a.Signing(clock())
+	o.SignParams = a.Signing(clock())
 	d, err := Prepare(files, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a.Finish(t, d, o.Signing)
+	return a.Finish(t, d, o.SignParams)
 }
 
 func raise(t testing.TB, p *adestest.PKI, b []byte, l ades.Level) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Augment(context.Background(), bytes.NewReader(b), &out, ades.Raising{Level: l, Stamper: p.Unit, Sources: p, Time: clock()}); err != nil {
+	if err := Augment(context.Background(), bytes.NewReader(b), &out, ades.AugmentOptions{Level: l, Stamper: p.Unit, Gatherer: p, Time: clock()}); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -43,7 +43,7 @@ func raise(t testing.TB, p *adestest.PKI, b []byte, l ades.Level) []byte {
 
 func read(t testing.TB, b []byte) *ades.Document {
 	t.Helper()
-	doc, err := Read(context.Background(), bytes.NewReader(b), ades.Reading{})
+	doc, err := Read(context.Background(), bytes.NewReader(b), ades.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,12 +118,12 @@ func TestParallel(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			b := sign(t, p.Actor(t, "good"), []ades.File{file("a.txt", "a")}, k.o)
 			second := p.Actor(t, "second")
-			o := Options{Signing: second.Signing(clock())}
+			o := Options{SignParams: second.Signing(clock())}
 			d, err := Parallel(bytes.NewReader(b), o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b = second.Finish(t, d, o.Signing)
+			b = second.Finish(t, d, o.SignParams)
 			check(t, read(t, b), 2, k.prefix+"B")
 			check(t, read(t, raise(t, p, b, ades.LevelLTA)), 2, k.prefix+"LTA")
 		})
@@ -284,12 +284,12 @@ func TestRefuses(t *testing.T) {
 	p := adestest.Must(t, clock)
 	s := p.Actor(t, "p256").Signing(clock())
 	for _, name := range []string{"META-INF/x", "mimetype", "meta-inf/signatures.xml", "a\nb"} {
-		if _, err := Prepare([]ades.File{file(name, "x")}, Options{Signing: s}); err == nil {
+		if _, err := Prepare([]ades.File{file(name, "x")}, Options{SignParams: s}); err == nil {
 			t.Errorf("name %q was taken", name)
 		}
 	}
 	var bad *ades.MalformedError
-	if _, err := Read(context.Background(), bytes.NewReader([]byte("not a zip")), ades.Reading{}); !errors.As(err, &bad) {
+	if _, err := Read(context.Background(), bytes.NewReader([]byte("not a zip")), ades.ReadOptions{}); !errors.As(err, &bad) {
 		t.Errorf("error %v, want a MalformedError", err)
 	}
 	var z bytes.Buffer
@@ -300,7 +300,7 @@ func TestRefuses(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(context.Background(), bytes.NewReader(z.Bytes()), ades.Reading{}); !errors.Is(err, ErrNotContainer) {
+	if _, err := Read(context.Background(), bytes.NewReader(z.Bytes()), ades.ReadOptions{}); !errors.Is(err, ErrNotContainer) {
 		t.Errorf("error %v, want ErrNotContainer", err)
 	}
 }
@@ -331,7 +331,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(sign(f, a, []ades.File{file("a.txt", "a")}, k.o))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		doc, err := Read(context.Background(), bytes.NewReader(b), ades.Reading{})
+		doc, err := Read(context.Background(), bytes.NewReader(b), ades.ReadOptions{})
 		if err != nil {
 			return
 		}

@@ -22,7 +22,7 @@ const archiveName = metaInf + "ASiCArchiveManifest.xml"
 // container anew; data files are taken over as they are. CAdES signatures of
 // an ASiC-E are archived by a time-stamped ASiCArchiveManifest, all others by
 // the archive time-stamp of their own format.
-func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising) error {
+func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
 	c, err := open(src)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising) 
 type augmenter struct {
 	ctx       context.Context
 	c         *container
-	r         ades.Raising
+	r         ades.AugmentOptions
 	simple    bool
 	manifests []*manifest
 	changed   map[string][]byte // files with new content
@@ -158,7 +158,7 @@ func (a *augmenter) archived(name string) bool {
 // The last one so far gives up its name, and its token is given the
 // validation data that nobody could put there before.
 func (a *augmenter) archive() error {
-	if a.r.Stamper == nil || a.r.Sources == nil {
+	if a.r.Stamper == nil || a.r.Gatherer == nil {
 		return errors.New("asic: no time-stamping authority or source of validation data")
 	}
 	if err := oid.CheckHash(a.r.Digest()); err != nil {
@@ -219,7 +219,7 @@ func (a *augmenter) complete(token []byte, ts *ades.Timestamp) ([]byte, error) {
 			carried.Certificates = append(carried.Certificates, ev.Raw)
 		}
 	}
-	got, err := a.r.Sources.Gather(a.ctx, [][]byte{ts.Signature.SigningCertificate}, carried)
+	got, err := a.r.Gatherer.Gather(a.ctx, [][]byte{ts.Signature.SigningCertificate}, carried)
 	if err != nil {
 		return nil, fmt.Errorf("asic: validation data: %w", err)
 	}

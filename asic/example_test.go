@@ -23,7 +23,7 @@ func Example() {
 	}
 
 	// One signature over two documents, in one file.
-	o := asic.Options{Signing: signer.Signing(now())}
+	o := asic.Options{SignParams: signer.Signing(now())}
 	draft, err := asic.Prepare([]ades.File{
 		{Name: "contract.txt", Source: bytes.NewReader([]byte("We agree."))},
 		{Name: "annex.xml", Source: bytes.NewReader([]byte("<annex/>"))},
@@ -31,7 +31,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	value, err := ades.Value(signer.Key, draft, o.Signing)
+	value, err := ades.Value(signer.Key, draft, o.SignParams)
 	if err != nil {
 		panic(err)
 	}
@@ -40,7 +40,7 @@ func Example() {
 		panic(err)
 	}
 
-	facts, err := asic.Read(context.Background(), bytes.NewReader(container.Bytes()), ades.Reading{})
+	facts, err := asic.Read(context.Background(), bytes.NewReader(container.Bytes()), ades.ReadOptions{})
 	if err != nil {
 		panic(err)
 	}

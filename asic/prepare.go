@@ -113,21 +113,21 @@ func (d *Draft) prepare(files []ades.File, n int) (s signatureFiles, err error) 
 	switch {
 	case d.o.CAdES && d.o.Simple:
 		s.name = metaInf + "signature.p7s"
-		d.inner, err = cades.Prepare(files[0].Source, cades.Options{Signing: d.o.Signing, Detached: true})
+		d.inner, err = cades.Prepare(files[0].Source, cades.Options{SignParams: d.o.SignParams, Detached: true})
 	case d.o.CAdES:
 		s.name = fmt.Sprintf("%ssignature%03d.p7s", metaInf, n)
 		s.manifestName = fmt.Sprintf("%sASiCManifest%03d.xml", metaInf, n)
 		if s.manifest, err = d.o.manifest(s.name, files); err != nil {
 			return s, err
 		}
-		d.inner, err = cades.Prepare(bytes.NewReader(s.manifest), cades.Options{Signing: d.o.Signing, Detached: true, MimeType: "text/xml"})
+		d.inner, err = cades.Prepare(bytes.NewReader(s.manifest), cades.Options{SignParams: d.o.SignParams, Detached: true, MimeType: "text/xml"})
 	default:
 		s.wrap = true
 		s.name = fmt.Sprintf("%ssignatures%03d.xml", metaInf, n)
 		if d.o.Simple {
 			s.name = metaInf + "signatures.xml"
 		}
-		d.inner, err = xades.Prepare(files, xades.Options{Signing: d.o.Signing, Packaging: xades.Detached, MimeTypes: d.o.MimeTypes})
+		d.inner, err = xades.Prepare(files, xades.Options{SignParams: d.o.SignParams, Packaging: xades.Detached, MimeTypes: d.o.MimeTypes})
 	}
 	return s, err
 }
@@ -254,10 +254,10 @@ func (d *Draft) parallelSimple(c *container) error {
 	var err error
 	merge := func(b []byte) ([]byte, error) { return b, nil }
 	if d.o.CAdES {
-		d.inner, err = cades.Parallel(sigs[0], data[0], cades.Options{Signing: d.o.Signing, Detached: true})
+		d.inner, err = cades.Parallel(sigs[0], data[0], cades.Options{SignParams: d.o.SignParams, Detached: true})
 	} else {
 		file := ades.File{Name: data[0].name, Source: data[0]}
-		d.inner, err = xades.Prepare([]ades.File{file}, xades.Options{Signing: d.o.Signing, Packaging: xades.Detached, MimeTypes: d.o.MimeTypes})
+		d.inner, err = xades.Prepare([]ades.File{file}, xades.Options{SignParams: d.o.SignParams, Packaging: xades.Detached, MimeTypes: d.o.MimeTypes})
 		merge = func(b []byte) ([]byte, error) { return appendXAdES(sigs[0], b) }
 	}
 	d.write = func(w *writer, signature []byte) error {

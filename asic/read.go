@@ -18,7 +18,7 @@ import (
 // the container, and which files no signature covers. It returns a
 // *ades.MalformedError for what is no ZIP, ErrNotContainer for a ZIP without
 // signatures that is neither ASiC nor OpenDocument.
-func Read(ctx context.Context, src ades.Source, _ ades.Reading) (*ades.Document, error) {
+func Read(ctx context.Context, src ades.Source, _ ades.ReadOptions) (*ades.Document, error) {
 	c, err := open(src)
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (r *reader) cms(e *entry) ([]*ades.Signature, error) {
 			detached = append(detached, ades.File{Name: d.name, Source: d})
 		}
 	}
-	doc, err := cades.Read(r.ctx, e, ades.Reading{Detached: detached})
+	doc, err := cades.Read(r.ctx, e, ades.ReadOptions{Detached: detached})
 	if err != nil {
 		return nil, err
 	}

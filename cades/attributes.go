@@ -13,7 +13,7 @@ import (
 func signedAttributes(o Options, contentType string, digest []byte) ([]byte, error) {
 	attrs := [][]byte{
 		cms.NewAttribute(oid.AttrMessageDigest, cms.TLV(cms.TagOctetString, digest)),
-		cms.NewAttribute(oid.AttrSigningCertificateV2, cms.SigningCertificateV2(o.Certificate, Hash(o.Signing))),
+		cms.NewAttribute(oid.AttrSigningCertificateV2, cms.SigningCertificateV2(o.Certificate, Hash(o.SignParams))),
 	}
 	if contentType != "" {
 		attrs = append(attrs, cms.NewAttribute(oid.AttrContentType, cms.TLV(cms.TagOID, oid.Content(contentType))))

@@ -20,7 +20,7 @@ import (
 // data of every chain; LTA adds an archive time-stamp, each time it is asked
 // for. What is there already keeps its bytes. A signature that does not verify
 // is not raised.
-func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising) error {
+func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
 	a, err := openRaiser(src, r)
 	if err != nil {
 		return err
@@ -48,18 +48,18 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising) 
 type raiser struct {
 	sd     *cms.SignedData
 	in     Surroundings
-	r      ades.Raising
+	r      ades.AugmentOptions
 	signed []*ades.Signature // facts before anything was changed
 }
 
-func openRaiser(src ades.Source, r ades.Raising) (*raiser, error) {
+func openRaiser(src ades.Source, r ades.AugmentOptions) (*raiser, error) {
 	if err := oid.CheckHash(r.Digest()); err != nil {
 		return nil, fmt.Errorf("cades: %w", err)
 	}
 	if r.Level >= ades.LevelT && r.Stamper == nil {
 		return nil, errors.New("cades: no time-stamping authority")
 	}
-	if r.Level >= ades.LevelLT && r.Sources == nil {
+	if r.Level >= ades.LevelLT && r.Gatherer == nil {
 		return nil, errors.New("cades: no source of validation data")
 	}
 	sd, err := open(src)
@@ -130,7 +130,7 @@ func (a *raiser) addValidationData(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	got, err := a.r.Sources.Gather(ctx, leaves, Carried(sigs))
+	got, err := a.r.Gatherer.Gather(ctx, leaves, Carried(sigs))
 	if err != nil {
 		return fmt.Errorf("validation data: %w", err)
 	}

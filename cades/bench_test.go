@@ -17,7 +17,7 @@ import (
 func benchmarkSign(b *testing.B, actor string) {
 	pki := adestest.Must(b, nil)
 	a := pki.Actor(b, actor)
-	o := cades.Options{Signing: a.Signing(pki.Now())}
+	o := cades.Options{SignParams: a.Signing(pki.Now())}
 	src := bytes.NewReader(make([]byte, 100_000))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -25,7 +25,7 @@ func benchmarkSign(b *testing.B, actor string) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		value, err := ades.Value(a.Key, d, o.Signing)
+		value, err := ades.Value(a.Key, d, o.SignParams)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func BenchmarkRead(b *testing.B) {
 	signed := attached(b, pki.Actor(b, "good"), make([]byte, 100_000), pki)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := cades.Read(context.Background(), bytes.NewReader(signed), ades.Reading{}); err != nil {
+		if _, err := cades.Read(context.Background(), bytes.NewReader(signed), ades.ReadOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}

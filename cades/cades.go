@@ -29,7 +29,7 @@ import (
 
 // Options say how a signature is to be made.
 type Options struct {
-	ades.Signing
+	ades.SignParams
 
 	// Detached leaves the content out of the file.
 	Detached bool
@@ -57,7 +57,7 @@ type Policy struct {
 
 // Hash is the hash function with which a key can sign CMS: the one asked for,
 // except that Ed25519 goes with SHA-512 only (RFC 8419, 3.1).
-func Hash(s ades.Signing) crypto.Hash {
+func Hash(s ades.SignParams) crypto.Hash {
 	if s.Certificate != nil {
 		if _, ok := s.Certificate.PublicKey.(ed25519.PublicKey); ok {
 			return crypto.SHA512
@@ -73,7 +73,7 @@ func (o Options) check() error {
 	if o.Time.IsZero() && !o.Embedded {
 		return errors.New("cades: no signing time")
 	}
-	if err := oid.CheckHash(Hash(o.Signing)); err != nil {
+	if err := oid.CheckHash(Hash(o.SignParams)); err != nil {
 		return fmt.Errorf("cades: %w", err)
 	}
 	if o.Policy != nil && !oid.Valid(o.Policy.ID) {

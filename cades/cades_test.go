@@ -25,7 +25,7 @@ var at = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 func clock() time.Time { return at }
 
 // finished has the actor sign a draft.
-func finished(t testing.TB, a *adestest.Actor, d ades.Draft, s ades.Signing) []byte {
+func finished(t testing.TB, a *adestest.Actor, d ades.Draft, s ades.SignParams) []byte {
 	t.Helper()
 	s.Hash = cades.Hash(s)
 	return a.Finish(t, d, s)
@@ -37,17 +37,17 @@ func made(t testing.TB, a *adestest.Actor, content []byte, o cades.Options) []by
 	if err != nil {
 		t.Fatal(err)
 	}
-	return finished(t, a, d, o.Signing)
+	return finished(t, a, d, o.SignParams)
 }
 
 func attached(t testing.TB, a *adestest.Actor, content []byte, pki *adestest.PKI) []byte {
-	return made(t, a, content, cades.Options{Signing: a.Signing(pki.Now())})
+	return made(t, a, content, cades.Options{SignParams: a.Signing(pki.Now())})
 }
 
 func raised(t testing.TB, pki *adestest.PKI, signed []byte, level ades.Level, detached ...ades.File) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	r := ades.Raising{Level: level, Stamper: pki.Unit, Sources: pki, Detached: detached}
+	r := ades.AugmentOptions{Level: level, Stamper: pki.Unit, Gatherer: pki, Detached: detached}
 	if err := cades.Augment(context.Background(), bytes.NewReader(signed), &out, r); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func raised(t testing.TB, pki *adestest.PKI, signed []byte, level ades.Level, de
 
 func read(t testing.TB, signed []byte, detached ...ades.File) *ades.Document {
 	t.Helper()
-	doc, err := cades.Read(context.Background(), bytes.NewReader(signed), ades.Reading{Detached: detached})
+	doc, err := cades.Read(context.Background(), bytes.NewReader(signed), ades.ReadOptions{Detached: detached})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestSignAndRead(t *testing.T) {
 			for _, pss := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%d/%v", name, h, pss), func(t *testing.T) {
 					a := pki.Actor(t, name)
-					o := cades.Options{Signing: a.Signing(at), MimeType: "text/plain"}
+					o := cades.Options{SignParams: a.Signing(at), MimeType: "text/plain"}
 					o.Hash, o.PSS = h, pss
 					doc := read(t, made(t, a, []byte("text"), o))
 					s := doc.Signatures[0]
@@ -108,7 +108,7 @@ func TestFlippedBytesAreNoticed(t *testing.T) {
 			}
 			changed := []byte(signed)
 			changed[i] ^= 0x01
-			doc, err := cades.Read(context.Background(), bytes.NewReader(changed), ades.Reading{})
+			doc, err := cades.Read(context.Background(), bytes.NewReader(changed), ades.ReadOptions{})
 			if err == nil && facts(doc) == whole {
 				t.Errorf("byte %d of %d can be changed unnoticed", i, len(signed))
 			}
@@ -139,7 +139,7 @@ func TestLevels(t *testing.T) {
 	want := map[ades.Level]int{ades.LevelT: 1, ades.LevelLT: 1, ades.LevelLTA: 2}
 	for level, stamps := range want {
 		for _, detached := range []bool{false, true} {
-			o := cades.Options{Signing: a.Signing(at), Detached: detached}
+			o := cades.Options{SignParams: a.Signing(at), Detached: detached}
 			var files []ades.File
 			if detached {
 				files = []ades.File{{Source: bytes.NewReader([]byte("other"))}, {Source: bytes.NewReader([]byte("text"))}}
@@ -191,7 +191,7 @@ func TestParallelKeepsTheOthers(t *testing.T) {
 	first, second := pki.Actor(t, "good"), pki.Actor(t, "second")
 	signed := raised(t, pki, attached(t, first, []byte("text"), pki), ades.LevelLTA)
 	before := read(t, signed).Signatures[0]
-	d, err := cades.Parallel(bytes.NewReader(signed), nil, cades.Options{Signing: second.Signing(at)})
+	d, err := cades.Parallel(bytes.NewReader(signed), nil, cades.Options{SignParams: second.Signing(at)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestCounter(t *testing.T) {
 	pki := adestest.Must(t, clock)
 	a, b := pki.Actor(t, "good"), pki.Actor(t, "second")
 	signed := attached(t, a, []byte("text"), pki)
-	d, err := cades.Counter(bytes.NewReader(signed), "", cades.Options{Signing: b.Signing(at)})
+	d, err := cades.Counter(bytes.NewReader(signed), "", cades.Options{SignParams: b.Signing(at)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestCounter(t *testing.T) {
 	if len(s.CounterSignatures) != 1 || s.CounterSignatures[0].Intact() != ades.Yes {
 		t.Fatalf("counter-signatures %+v", s.CounterSignatures)
 	}
-	if _, err := cades.Counter(bytes.NewReader(signed), "nobody", cades.Options{Signing: b.Signing(at)}); !errors.Is(err, ades.ErrNotFound) {
+	if _, err := cades.Counter(bytes.NewReader(signed), "nobody", cades.Options{SignParams: b.Signing(at)}); !errors.Is(err, ades.ErrNotFound) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -232,12 +232,12 @@ func TestDetached(t *testing.T) {
 	a := pki.Actor(t, "p256")
 	h := crypto.SHA256.New()
 	h.Write([]byte("kept at home"))
-	o := cades.Options{Signing: a.Signing(at)}
+	o := cades.Options{SignParams: a.Signing(at)}
 	d, err := cades.PrepareDigest(h.Sum(nil), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed := finished(t, a, d, o.Signing)
+	signed := finished(t, a, d, o.SignParams)
 	if got := read(t, signed).Signatures[0].Intact(); got != ades.Unknown {
 		t.Errorf("without content: %v", got)
 	}
@@ -276,7 +276,7 @@ func TestArmour(t *testing.T) {
 func TestEmbeddedHasNoTime(t *testing.T) {
 	pki := adestest.Must(t, clock)
 	a := pki.Actor(t, "good")
-	o := cades.Options{Signing: a.Signing(at), Embedded: true}
+	o := cades.Options{SignParams: a.Signing(at), Embedded: true}
 	s := read(t, made(t, a, []byte("range"), o), ades.File{Source: strings.NewReader("range")}).Signatures[0]
 	if s.Has("signing-time") || s.Intact() != ades.Yes || !cades.IsBaseline(s, true) {
 		t.Errorf("attributes %v", s.Attributes)
@@ -287,7 +287,7 @@ func TestPolicyAndCommitment(t *testing.T) {
 	pki := adestest.Must(t, clock)
 	a := pki.Actor(t, "good")
 	o := cades.Options{
-		Signing: a.Signing(at), Commitments: []string{"1.2.840.113549.1.9.16.6.1"},
+		SignParams: a.Signing(at), Commitments: []string{"1.2.840.113549.1.9.16.6.1"},
 		Policy: &cades.Policy{ID: "1.3.76.16.1", Hash: crypto.SHA256, Digest: make([]byte, 32), URI: "https://policy.example/p.pdf"},
 	}
 	s := read(t, made(t, a, []byte("text"), o)).Signatures[0]
@@ -300,7 +300,7 @@ func TestRefusals(t *testing.T) {
 	pki := adestest.Must(t, clock)
 	a := pki.Actor(t, "p256")
 	signed := attached(t, a, []byte("text"), pki)
-	raising := ades.Raising{Level: ades.LevelT, Stamper: pki.Unit}
+	raising := ades.AugmentOptions{Level: ades.LevelT, Stamper: pki.Unit}
 
 	broken := bytes.Replace(signed, []byte("text"), []byte("tEXt"), 1)
 	if err := cades.Augment(context.Background(), bytes.NewReader(broken), io.Discard, raising); err == nil {
@@ -308,7 +308,7 @@ func TestRefusals(t *testing.T) {
 	}
 	var malformed *ades.MalformedError
 	for _, junk := range []string{"", "%PDF-1.7", "0\x80", "\x30\x84\xff\xff\xff\xff", strings.Repeat("\x30\x80", 200)} {
-		if _, err := cades.Read(context.Background(), strings.NewReader(junk), ades.Reading{}); !errors.As(err, &malformed) {
+		if _, err := cades.Read(context.Background(), strings.NewReader(junk), ades.ReadOptions{}); !errors.As(err, &malformed) {
 			t.Errorf("%q: %v", junk[:min(8, len(junk))], err)
 		}
 	}
@@ -318,7 +318,7 @@ func TestRefusals(t *testing.T) {
 	lacking := pki.Actor(t, "no-revocation")
 	var missing *ades.MissingError
 	err := cades.Augment(context.Background(), bytes.NewReader(attached(t, lacking, nil, pki)), io.Discard,
-		ades.Raising{Level: ades.LevelLT, Stamper: pki.Unit, Sources: pki})
+		ades.AugmentOptions{Level: ades.LevelLT, Stamper: pki.Unit, Gatherer: pki})
 	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "no-revocation") {
 		t.Errorf("error %v does not name the certificate", err)
 	}
@@ -373,14 +373,14 @@ func TestGigabyteStreams(t *testing.T) {
 	}
 	pki := adestest.Must(t, clock)
 	a := pki.Actor(t, "p256")
-	o := cades.Options{Signing: a.Signing(at)}
+	o := cades.Options{SignParams: a.Signing(at)}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	d, err := cades.Prepare(zeros(1<<30), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := ades.Value(a.Key, d, o.Signing)
+	value, err := ades.Value(a.Key, d, o.SignParams)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,14 +402,14 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	o := cades.Options{Signing: signer.Signing(pki.Now())}
+	o := cades.Options{SignParams: signer.Signing(pki.Now())}
 
 	// Document to digest, digest to value, value to signed document.
 	draft, err := cades.Prepare(strings.NewReader("a contract"), o)
 	if err != nil {
 		panic(err)
 	}
-	value, err := ades.Value(signer.Key, draft, o.Signing)
+	value, err := ades.Value(signer.Key, draft, o.SignParams)
 	if err != nil {
 		panic(err)
 	}
@@ -419,14 +419,14 @@ func Example() {
 	}
 
 	// B to LTA.
-	err = cades.Augment(context.Background(), bytes.NewReader(b.Bytes()), &lta, ades.Raising{
-		Level: ades.LevelLTA, Stamper: pki.Unit, Sources: pki,
+	err = cades.Augment(context.Background(), bytes.NewReader(b.Bytes()), &lta, ades.AugmentOptions{
+		Level: ades.LevelLTA, Stamper: pki.Unit, Gatherer: pki,
 	})
 	if err != nil {
 		panic(err)
 	}
 
-	doc, err := cades.Read(context.Background(), bytes.NewReader(lta.Bytes()), ades.Reading{})
+	doc, err := cades.Read(context.Background(), bytes.NewReader(lta.Bytes()), ades.ReadOptions{})
 	if err != nil {
 		panic(err)
 	}

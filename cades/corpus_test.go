@@ -105,8 +105,8 @@ func TestOldArchivesSurvive(t *testing.T) {
 			continue
 		}
 		var out bytes.Buffer
-		err = cades.Augment(context.Background(), src, &out, ades.Raising{
-			Level: ades.LevelLTA, Stamper: pki.Unit, Sources: given{bundle}, Detached: r.Detached,
+		err = cades.Augment(context.Background(), src, &out, ades.AugmentOptions{
+			Level: ades.LevelLTA, Stamper: pki.Unit, Gatherer: given{bundle}, Detached: r.Detached,
 		})
 		if err != nil {
 			t.Errorf("%s: %v", c.ID, err)

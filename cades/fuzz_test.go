@@ -18,14 +18,14 @@ func FuzzRead(f *testing.F) {
 	for _, level := range []ades.Level{ades.LevelT, ades.LevelLTA} {
 		f.Add(raised(f, pki, b, level))
 	}
-	c, err := cades.Counter(bytes.NewReader(b), "", cades.Options{Signing: a.Signing(at)})
+	c, err := cades.Counter(bytes.NewReader(b), "", cades.Options{SignParams: a.Signing(at)})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(finished(f, a, c, a.Signing(at)))
 	corpus.Seeds(f, 32<<10, "files", "cades", "*")
 	f.Fuzz(func(_ *testing.T, in []byte) {
-		doc, err := cades.Read(context.Background(), bytes.NewReader(in), ades.Reading{})
+		doc, err := cades.Read(context.Background(), bytes.NewReader(in), ades.ReadOptions{})
 		if err != nil {
 			return
 		}

@@ -14,7 +14,7 @@ import (
 
 // Read states the facts of a CMS file: binary, PEM or base64. A time-stamp
 // token on its own is stated as what it is.
-func Read(ctx context.Context, src ades.Source, r ades.Reading) (*ades.Document, error) {
+func Read(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 	bin, err := cms.Unarmour(src)
 	if err != nil {
 		return nil, err

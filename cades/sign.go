@@ -26,7 +26,7 @@ func Prepare(src ades.Source, o Options) (*Draft, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	digest, err := cms.Digest(Hash(o.Signing), src)
+	digest, err := cms.Digest(Hash(o.SignParams), src)
 	if err != nil {
 		return nil, fmt.Errorf("cades: digest content: %w", err)
 	}
@@ -43,7 +43,7 @@ func PrepareDigest(digest []byte, o Options) (*Draft, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if h := Hash(o.Signing); len(digest) != h.Size() {
+	if h := Hash(o.SignParams); len(digest) != h.Size() {
 		return nil, fmt.Errorf("cades: digest of %d bytes is not one of %v", len(digest), h)
 	}
 	return draft(&cms.SignedData{ContentType: oid.Data}, oid.Data, digest, o)
@@ -69,7 +69,7 @@ func Parallel(src, content ades.Source, o Options) (*Draft, error) {
 	if err := mayGrow(sd); err != nil {
 		return nil, err
 	}
-	digest, err := cms.Digest(Hash(o.Signing), content)
+	digest, err := cms.Digest(Hash(o.SignParams), content)
 	if err != nil {
 		return nil, fmt.Errorf("cades: digest content: %w", err)
 	}
@@ -93,7 +93,7 @@ func Counter(src ades.Source, id string, o Options) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := Hash(o.Signing).New()
+	d := Hash(o.SignParams).New()
 	d.Write(sd.SignerInfos[at].Signature)
 	draft, err := draft(sd, "", d.Sum(nil), o)
 	if err != nil {
@@ -144,7 +144,7 @@ func draft(sd *cms.SignedData, contentType string, digest []byte, o Options) (*D
 	if err != nil {
 		return nil, fmt.Errorf("cades: signed attributes: %w", err)
 	}
-	h := Hash(o.Signing).New()
+	h := Hash(o.SignParams).New()
 	h.Write(attrs)
 	return &Draft{opts: o, attrs: attrs, digest: h.Sum(nil), base: sd, place: appendSigner}, nil
 }
@@ -163,11 +163,11 @@ func (d *Draft) Digest() []byte { return d.digest }
 // Finish writes the ContentInfo with the signature. It can be called again
 // with another value.
 func (d *Draft) Finish(w io.Writer, value []byte) error {
-	alg, err := cms.SignatureAlgorithm(d.opts.Certificate.PublicKey, Hash(d.opts.Signing), d.opts.PSS)
+	alg, err := cms.SignatureAlgorithm(d.opts.Certificate.PublicKey, Hash(d.opts.SignParams), d.opts.PSS)
 	if err != nil {
 		return fmt.Errorf("cades: %w", err)
 	}
-	digestAlg := cms.DigestAlgorithm(Hash(d.opts.Signing))
+	digestAlg := cms.DigestAlgorithm(Hash(d.opts.SignParams))
 	// Raw is all that writing needs; what was just encoded is not parsed again.
 	signer := &cms.SignerInfo{Version: 1, Raw: cms.NewSigner{
 		Issuer: d.opts.Certificate.RawIssuer, Serial: cms.EncodeInteger(d.opts.Certificate.SerialNumber),

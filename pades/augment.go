@@ -18,8 +18,8 @@ import (
 // possible. LT adds what is needed to validate every signature and time-stamp
 // to the Document Security Store, after a time-stamp where a signature has
 // none. LTA closes that with a document time-stamp, as often as it is asked.
-func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising) error {
-	facts, err := read(ctx, src, ades.Reading{Password: r.Password})
+func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
+	facts, err := read(ctx, src, ades.ReadOptions{Password: r.Password})
 	if err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}
@@ -53,7 +53,7 @@ func mayRaise(doc *ades.Document) error {
 }
 
 // Timestamp adds a document time-stamp, whether the document is signed or not.
-func Timestamp(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising) error {
+func Timestamp(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
 	g := &grown{src: src}
 	if _, err := addTimestamp(ctx, g, r); err != nil {
 		return err
@@ -65,7 +65,7 @@ func Timestamp(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising
 }
 
 // raise adds what the level asks for behind a document whose facts are known.
-func raise(ctx context.Context, g *grown, facts *reader, r ades.Raising) error {
+func raise(ctx context.Context, g *grown, facts *reader, r ades.AugmentOptions) error {
 	if r.Level == ades.LevelB {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (p *proof) take(s *ades.Signature) {
 // addTimestamp puts a document time-stamp behind everything that is there and
 // returns the signature of its unit. When the token is larger than the room
 // for it, another one is asked for with more room.
-func addTimestamp(ctx context.Context, g *grown, r ades.Raising) (*ades.Signature, error) {
+func addTimestamp(ctx context.Context, g *grown, r ades.AugmentOptions) (*ades.Signature, error) {
 	for room := stampRoom; ; {
 		tail, token, err := timestampUpdate(ctx, g, room, r)
 		var noRoom *NoRoomError
@@ -160,7 +160,7 @@ func addTimestamp(ctx context.Context, g *grown, r ades.Raising) (*ades.Signatur
 	}
 }
 
-func timestampUpdate(ctx context.Context, g *grown, room int, r ades.Raising) (tail, token []byte, err error) {
+func timestampUpdate(ctx context.Context, g *grown, room int, r ades.AugmentOptions) (tail, token []byte, err error) {
 	doc, err := pdf.Open(g, pdf.Options{Password: r.Password, Repair: true})
 	if err != nil {
 		return nil, nil, err

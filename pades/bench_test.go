@@ -39,7 +39,7 @@ func BenchmarkSign(b *testing.B) {
 	doc := simplePDF(100 << 10)
 	for _, who := range []string{"good", "p256"} {
 		a := pki.Actor(b, who)
-		o := Options{Signing: a.Signing(pki.Now()), Reason: "benchmark"}
+		o := Options{SignParams: a.Signing(pki.Now()), Reason: "benchmark"}
 		b.Run(who, func(b *testing.B) {
 			b.ReportAllocs()
 			defer onCPU(b)()
@@ -49,7 +49,7 @@ func BenchmarkSign(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				value, err := ades.Value(a.Key, d, o.Signing)
+				value, err := ades.Value(a.Key, d, o.SignParams)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -67,8 +67,8 @@ func BenchmarkRead(b *testing.B) {
 	a := pki.Actor(b, "good")
 	for _, level := range []ades.Level{ades.LevelB, ades.LevelLT} {
 		var out bytes.Buffer
-		r := ades.Raising{Level: level, Stamper: pki.Unit, Sources: pki}
-		err := Sign(context.Background(), bytes.NewReader(simplePDF(200<<10)), &out, a.Key, Options{Signing: a.Signing(pki.Now())}, r)
+		r := ades.AugmentOptions{Level: level, Stamper: pki.Unit, Gatherer: pki}
+		err := Sign(context.Background(), bytes.NewReader(simplePDF(200<<10)), &out, a.Key, Options{SignParams: a.Signing(pki.Now())}, r)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func BenchmarkRead(b *testing.B) {
 			b.ReportAllocs()
 			defer onCPU(b)()
 			for b.Loop() {
-				doc, err := Read(context.Background(), bytes.NewReader(out.Bytes()), ades.Reading{})
+				doc, err := Read(context.Background(), bytes.NewReader(out.Bytes()), ades.ReadOptions{})
 				if err != nil || doc.Signatures[0].Intact() != ades.Yes {
 					b.Fatal(err)
 				}

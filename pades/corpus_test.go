@@ -104,8 +104,8 @@ func TestCorpusSignAgain(t *testing.T) {
 			continue
 		}
 		var out bytes.Buffer
-		o := Options{Signing: a.Signing(pki.Now()), Password: c.Inputs.Password}
-		err = Sign(ctx, c.Source(t), &out, a.Key, o, ades.Raising{Level: ades.LevelLT, Stamper: pki.Unit, Sources: pki})
+		o := Options{SignParams: a.Signing(pki.Now()), Password: c.Inputs.Password}
+		err = Sign(ctx, c.Source(t), &out, a.Key, o, ades.AugmentOptions{Level: ades.LevelLT, Stamper: pki.Unit, Gatherer: pki})
 		var malformed *ades.MalformedError
 		if errors.Is(err, ErrForbidden) || errors.As(err, &malformed) {
 			t.Logf("%s: %v", c.ID, err)
@@ -121,7 +121,7 @@ func TestCorpusSignAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		after, err := Read(ctx, bytes.NewReader(out.Bytes()), ades.Reading{Password: c.Inputs.Password})
+		after, err := Read(ctx, bytes.NewReader(out.Bytes()), ades.ReadOptions{Password: c.Inputs.Password})
 		if err != nil || len(after.Signatures) != len(before.Signatures)+1 {
 			t.Errorf("%s: %v, %d signatures after %d", c.ID, err, len(after.Signatures), len(before.Signatures))
 			continue

@@ -30,13 +30,13 @@ func ExamplePrepare() {
 	if err != nil {
 		panic(err)
 	}
-	opts := pades.Options{Signing: signer.Signing(pki.Now()), Reason: "Approved"}
+	opts := pades.Options{SignParams: signer.Signing(pki.Now()), Reason: "Approved"}
 	draft, err := pades.Prepare(bytes.NewReader(doc), opts)
 	if err != nil {
 		panic(err)
 	}
 	// The digest may travel to a key that lives elsewhere.
-	value, err := ades.Value(signer.Key, draft, opts.Signing)
+	value, err := ades.Value(signer.Key, draft, opts.SignParams)
 	if err != nil {
 		panic(err)
 	}
@@ -54,14 +54,14 @@ func ExampleSign() {
 	if err != nil {
 		panic(err)
 	}
-	opts := pades.Options{Signing: signer.Signing(pki.Now())}
-	lt := ades.Raising{Level: ades.LevelLT, Stamper: pki.Unit, Sources: pki}
+	opts := pades.Options{SignParams: signer.Signing(pki.Now())}
+	lt := ades.AugmentOptions{Level: ades.LevelLT, Stamper: pki.Unit, Gatherer: pki}
 	var signed bytes.Buffer
 	err = pades.Sign(context.Background(), bytes.NewReader(doc), &signed, signer.Key, opts, lt)
 	if err != nil {
 		panic(err)
 	}
-	facts, err := pades.Read(context.Background(), bytes.NewReader(signed.Bytes()), ades.Reading{})
+	facts, err := pades.Read(context.Background(), bytes.NewReader(signed.Bytes()), ades.ReadOptions{})
 	if err != nil {
 		panic(err)
 	}
@@ -77,15 +77,15 @@ func ExampleAugment() {
 		panic(err)
 	}
 	var b, lta bytes.Buffer
-	opts := pades.Options{Signing: signer.Signing(pki.Now())}
-	if err := pades.Sign(context.Background(), bytes.NewReader(doc), &b, signer.Key, opts, ades.Raising{}); err != nil {
+	opts := pades.Options{SignParams: signer.Signing(pki.Now())}
+	if err := pades.Sign(context.Background(), bytes.NewReader(doc), &b, signer.Key, opts, ades.AugmentOptions{}); err != nil {
 		panic(err)
 	}
-	up := ades.Raising{Level: ades.LevelLTA, Stamper: pki.Unit, Sources: pki}
+	up := ades.AugmentOptions{Level: ades.LevelLTA, Stamper: pki.Unit, Gatherer: pki}
 	if err := pades.Augment(context.Background(), bytes.NewReader(b.Bytes()), &lta, up); err != nil {
 		panic(err)
 	}
-	facts, err := pades.Read(context.Background(), bytes.NewReader(lta.Bytes()), ades.Reading{})
+	facts, err := pades.Read(context.Background(), bytes.NewReader(lta.Bytes()), ades.ReadOptions{})
 	if err != nil {
 		panic(err)
 	}

@@ -30,7 +30,7 @@ func TestHostile(t *testing.T) {
 				b[at] = byte(rnd.IntN(256))
 			}
 			start := time.Now()
-			facts, err := Read(ctx, bytes.NewReader(b), ades.Reading{})
+			facts, err := Read(ctx, bytes.NewReader(b), ades.ReadOptions{})
 			if took := time.Since(start); took > 5*time.Second {
 				t.Errorf("took %v", took)
 			}

@@ -76,8 +76,8 @@ func TestStoreOfAnother(t *testing.T) {
 		t.Helper()
 		var out bytes.Buffer
 		a := pki.Actor(t, "good")
-		r := ades.Raising{Level: level, Stamper: pki.Unit, Sources: sources}
-		if err := Sign(t.Context(), bytes.NewReader(doc), &out, a.Key, Options{Signing: a.Signing(pki.Now())}, r); err != nil {
+		r := ades.AugmentOptions{Level: level, Stamper: pki.Unit, Gatherer: sources}
+		if err := Sign(t.Context(), bytes.NewReader(doc), &out, a.Key, Options{SignParams: a.Signing(pki.Now())}, r); err != nil {
 			t.Fatal(err)
 		}
 		return out.Bytes()

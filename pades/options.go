@@ -12,7 +12,7 @@ import (
 // Options say how a PDF is to be signed. The zero value of everything but
 // Signing makes an invisible approval signature in a new field.
 type Options struct {
-	ades.Signing
+	ades.SignParams
 
 	// Password of an encrypted document, the user's or the owner's.
 	Password string
@@ -91,7 +91,7 @@ func (o Options) check() error {
 	case o.Reserve < 0:
 		return fmt.Errorf("pades: reserve of %d bytes", o.Reserve)
 	}
-	if err := oid.CheckHash(cades.Hash(o.Signing)); err != nil {
+	if err := oid.CheckHash(cades.Hash(o.SignParams)); err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}
 	if o.Lock == nil {

@@ -26,9 +26,9 @@ var ctx = context.Background()
 func signed(t testing.TB, pki *adestest.PKI, doc []byte, level ades.Level, o Options) []byte {
 	t.Helper()
 	a := pki.Actor(t, "p256")
-	o.Signing = a.Signing(pki.Now())
+	o.SignParams = a.Signing(pki.Now())
 	var out bytes.Buffer
-	r := ades.Raising{Level: level, Stamper: pki.Unit, Sources: pki}
+	r := ades.AugmentOptions{Level: level, Stamper: pki.Unit, Gatherer: pki}
 	if err := Sign(ctx, bytes.NewReader(doc), &out, a.Key, o, r); err != nil {
 		t.Fatal(err)
 	}
@@ -40,14 +40,14 @@ func signed(t testing.TB, pki *adestest.PKI, doc []byte, level ades.Level, o Opt
 
 func prepare(t testing.TB, pki *adestest.PKI, doc []byte, o Options) error {
 	t.Helper()
-	o.Signing = pki.Actor(t, "p256").Signing(pki.Now())
+	o.SignParams = pki.Actor(t, "p256").Signing(pki.Now())
 	_, err := Prepare(bytes.NewReader(doc), o)
 	return err
 }
 
 func readAll(t testing.TB, doc []byte, password string) *ades.Document {
 	t.Helper()
-	facts, err := Read(ctx, bytes.NewReader(doc), ades.Reading{Password: password})
+	facts, err := Read(ctx, bytes.NewReader(doc), ades.ReadOptions{Password: password})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestLevels(t *testing.T) {
 		}
 		for _, up := range []ades.Level{ades.LevelT, ades.LevelLT, ades.LevelLTA} {
 			var out bytes.Buffer
-			r := ades.Raising{Level: up, Stamper: pki.Unit, Sources: pki, VRI: up == ades.LevelLT}
+			r := ades.AugmentOptions{Level: up, Stamper: pki.Unit, Gatherer: pki, VRI: up == ades.LevelLT}
 			if err := Augment(ctx, bytes.NewReader(doc), &out, r); err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestLTAAgainAndAgain(t *testing.T) {
 	doc := signed(t, pki, simplePDF(1000), ades.LevelLTA, Options{})
 	for n := 2; n < 5; n++ {
 		var out bytes.Buffer
-		if err := Augment(ctx, bytes.NewReader(doc), &out, ades.Raising{Level: ades.LevelLTA, Stamper: pki.Unit, Sources: pki}); err != nil {
+		if err := Augment(ctx, bytes.NewReader(doc), &out, ades.AugmentOptions{Level: ades.LevelLTA, Stamper: pki.Unit, Gatherer: pki}); err != nil {
 			t.Fatal(err)
 		}
 		doc = out.Bytes()
@@ -170,10 +170,10 @@ func TestAlgorithms(t *testing.T) {
 		a := pki.Actor(t, who)
 		for _, hash := range []crypto.Hash{crypto.SHA256, crypto.SHA384, crypto.SHA512} {
 			for _, pss := range []bool{false, true} {
-				o := Options{Signing: a.Signing(pki.Now())}
+				o := Options{SignParams: a.Signing(pki.Now())}
 				o.Hash, o.PSS = hash, pss && strings.HasPrefix(a.Name, "rsa")
 				var out bytes.Buffer
-				if err := Sign(ctx, bytes.NewReader(simplePDF(10)), &out, a.Key, o, ades.Raising{}); err != nil {
+				if err := Sign(ctx, bytes.NewReader(simplePDF(10)), &out, a.Key, o, ades.AugmentOptions{}); err != nil {
 					t.Fatalf("%s %v: %v", who, hash, err)
 				}
 				intact(t, readAll(t, out.Bytes(), ""), 1)
@@ -243,7 +243,7 @@ func TestCertification(t *testing.T) {
 		t.Errorf("signing under P 1: %v", err)
 	}
 	var out bytes.Buffer
-	if err := Augment(ctx, bytes.NewReader(doc), &out, ades.Raising{Level: ades.LevelLTA, Stamper: pki.Unit, Sources: pki}); err != nil {
+	if err := Augment(ctx, bytes.NewReader(doc), &out, ades.AugmentOptions{Level: ades.LevelLTA, Stamper: pki.Unit, Gatherer: pki}); err != nil {
 		t.Fatal(err)
 	}
 	intact(t, readAll(t, out.Bytes(), ""), 1)
@@ -298,12 +298,12 @@ func (f fat) Stamp(ctx context.Context, h crypto.Hash, digest []byte) ([]byte, e
 func TestRoom(t *testing.T) {
 	pki := adestest.Must(t, nil)
 	a := pki.Actor(t, "p256")
-	o := Options{Signing: a.Signing(pki.Now()), Reserve: 100}
+	o := Options{SignParams: a.Signing(pki.Now()), Reserve: 100}
 	d, err := Prepare(bytes.NewReader(simplePDF(10)), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := ades.Value(a.Key, d, o.Signing)
+	value, err := ades.Value(a.Key, d, o.SignParams)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestRoom(t *testing.T) {
 	for _, reserve := range []int{100, 0} {
 		out.Reset()
 		o.Reserve = reserve
-		r := ades.Raising{Level: ades.LevelLTA, Stamper: fat{pki.Unit}, Sources: pki}
+		r := ades.AugmentOptions{Level: ades.LevelLTA, Stamper: fat{pki.Unit}, Gatherer: pki}
 		if err := Sign(ctx, bytes.NewReader(simplePDF(10)), &out, a.Key, o, r); err != nil {
 			t.Fatal(err)
 		}
@@ -332,12 +332,12 @@ func TestBadInput(t *testing.T) {
 		if err := prepare(t, pki, []byte(doc), Options{}); !errors.As(err, &malformed) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := Read(ctx, strings.NewReader(doc), ades.Reading{}); !errors.As(err, &malformed) {
+		if _, err := Read(ctx, strings.NewReader(doc), ades.ReadOptions{}); !errors.As(err, &malformed) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	var out bytes.Buffer
-	if err := Augment(ctx, bytes.NewReader(simplePDF(10)), &out, ades.Raising{Level: ades.LevelT, Stamper: pki.Unit}); !errors.Is(err, ades.ErrNotFound) {
+	if err := Augment(ctx, bytes.NewReader(simplePDF(10)), &out, ades.AugmentOptions{Level: ades.LevelT, Stamper: pki.Unit}); !errors.Is(err, ades.ErrNotFound) {
 		t.Errorf("augment without a signature: %v", err)
 	}
 	if err := prepare(t, pki, simplePDF(10), Options{Appearance: &Appearance{Page: 7, Width: 10, Height: 10}}); !errors.Is(err, ades.ErrNotFound) {
@@ -411,7 +411,7 @@ func TestForgeries(t *testing.T) {
 		"no SubFilter, broken": bytes.Replace(zeros, []byte("/SubFilter"), []byte("/SubFilteX"), 1),
 	}
 	for name, forged := range cases {
-		facts, err := Read(ctx, bytes.NewReader(forged), ades.Reading{})
+		facts, err := Read(ctx, bytes.NewReader(forged), ades.ReadOptions{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -561,7 +561,7 @@ func TestHuge(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	var out sink
-	err := Sign(ctx, newHuge(1<<30), &out, a.Key, Options{Signing: a.Signing(pki.Now())}, ades.Raising{})
+	err := Sign(ctx, newHuge(1<<30), &out, a.Key, Options{SignParams: a.Signing(pki.Now())}, ades.AugmentOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -620,11 +620,11 @@ func TestTools(t *testing.T) {
 			for n := 1; n <= 2; n++ {
 				a := pki.Actor(t, "good")
 				var out bytes.Buffer
-				o := Options{Signing: a.Signing(pki.Now()), Password: password, Reason: "Perché"}
+				o := Options{SignParams: a.Signing(pki.Now()), Password: password, Reason: "Perché"}
 				if n == 2 {
 					o.Appearance = &Appearance{Page: -1, X: 20, Y: 20, Width: 164, Height: 45, Lines: []string{"Firmato"}}
 				}
-				r := ades.Raising{Level: ades.LevelLTA, Stamper: pki.Unit, Sources: pki}
+				r := ades.AugmentOptions{Level: ades.LevelLTA, Stamper: pki.Unit, Gatherer: pki}
 				if err := Sign(ctx, bytes.NewReader(doc), &out, a.Key, o, r); err != nil {
 					t.Fatal(err)
 				}
@@ -665,7 +665,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		facts, err := Read(ctx, bytes.NewReader(b), ades.Reading{})
+		facts, err := Read(ctx, bytes.NewReader(b), ades.ReadOptions{})
 		if err != nil {
 			return
 		}

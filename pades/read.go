@@ -64,7 +64,7 @@ func (f *found) broken() bool {
 // A signature that is malformed is a fact with a fatal problem; an error means
 // that the document itself cannot be read: *ades.MalformedError, or
 // ades.ErrPassword when it is encrypted and the password does not fit.
-func Read(ctx context.Context, src ades.Source, in ades.Reading) (*ades.Document, error) {
+func Read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*ades.Document, error) {
 	r, err := read(ctx, src, in)
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
@@ -72,7 +72,7 @@ func Read(ctx context.Context, src ades.Source, in ades.Reading) (*ades.Document
 	return r.out, nil
 }
 
-func read(ctx context.Context, src ades.Source, in ades.Reading) (*reader, error) {
+func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, error) {
 	doc, err := pdf.Open(src, pdf.Options{Password: in.Password, Repair: true})
 	if err != nil {
 		return nil, err

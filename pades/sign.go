@@ -50,11 +50,11 @@ func Prepare(src ades.Source, o Options) (*Draft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	digest, err := inc.digest(cades.Hash(o.Signing))
+	digest, err := inc.digest(cades.Hash(o.SignParams))
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	cms, err := cades.PrepareDigest(digest, cades.Options{Signing: o.Signing, Detached: true, Embedded: true})
+	cms, err := cades.PrepareDigest(digest, cades.Options{SignParams: o.SignParams, Detached: true, Embedded: true})
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
@@ -127,7 +127,7 @@ func (d *Draft) write(w io.Writer, cms []byte) error {
 
 // FinishStamped is Finish with a time-stamp over the signature value inside
 // the signature: level T. Prepare with Options.Stamped makes room for it.
-func (d *Draft) FinishStamped(ctx context.Context, w io.Writer, value []byte, r ades.Raising) error {
+func (d *Draft) FinishStamped(ctx context.Context, w io.Writer, value []byte, r ades.AugmentOptions) error {
 	if _, err := d.stamped(ctx, value, r); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (d *Draft) FinishStamped(ctx context.Context, w io.Writer, value []byte, r 
 }
 
 // stamped returns the update with the time-stamped signature in it.
-func (d *Draft) stamped(ctx context.Context, value []byte, r ades.Raising) ([]byte, error) {
+func (d *Draft) stamped(ctx context.Context, value []byte, r ades.AugmentOptions) ([]byte, error) {
 	var b bytes.Buffer
 	if err := d.cms.Finish(&b, value); err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
@@ -154,7 +154,7 @@ func (d *Draft) stamped(ctx context.Context, value []byte, r ades.Raising) ([]by
 // Sign signs a document with a key at hand and raises it to the level that r
 // asks for. A signature or time-stamp that turns out larger than the room
 // reserved for it is made again with more.
-func Sign(ctx context.Context, src ades.Source, w io.Writer, key crypto.Signer, o Options, r ades.Raising) error {
+func Sign(ctx context.Context, src ades.Source, w io.Writer, key crypto.Signer, o Options, r ades.AugmentOptions) error {
 	r.Password = o.Password
 	o.Stamped = o.Stamped || r.Level >= ades.LevelT
 	if r.Level == ades.LevelB {
@@ -188,7 +188,7 @@ func signOnce(src ades.Source, key crypto.Signer, o Options, finish func(*Draft,
 		if err != nil {
 			return err
 		}
-		value, err := ades.Value(key, d, o.Signing)
+		value, err := ades.Value(key, d, o.SignParams)
 		if err != nil {
 			return fmt.Errorf("pades: sign: %w", err)
 		}
@@ -203,8 +203,8 @@ func signOnce(src ades.Source, key crypto.Signer, o Options, finish func(*Draft,
 }
 
 // raiseNew raises the signature that was made last, and no other.
-func raiseNew(ctx context.Context, g *grown, r ades.Raising) error {
-	facts, err := read(ctx, g, ades.Reading{Password: r.Password})
+func raiseNew(ctx context.Context, g *grown, r ades.AugmentOptions) error {
+	facts, err := read(ctx, g, ades.ReadOptions{Password: r.Password})
 	if err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}

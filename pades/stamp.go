@@ -14,7 +14,7 @@ import (
 var errNoStamper = errors.New("no time-stamp authority given")
 
 // stampSignature adds a signature time-stamp to a CMS signature.
-func stampSignature(ctx context.Context, signature []byte, r ades.Raising) ([]byte, error) {
+func stampSignature(ctx context.Context, signature []byte, r ades.AugmentOptions) ([]byte, error) {
 	sd, err := cms.Parse(bytes.NewReader(signature))
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func stampSignature(ctx context.Context, signature []byte, r ades.Raising) ([]by
 }
 
 // stamp obtains a token over data.
-func stamp(ctx context.Context, r ades.Raising, data []byte) ([]byte, error) {
+func stamp(ctx context.Context, r ades.AugmentOptions, data []byte) ([]byte, error) {
 	if err := oid.CheckHash(r.Digest()); err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func stamp(ctx context.Context, r ades.Raising, data []byte) ([]byte, error) {
 	return stampDigest(ctx, r, h.Sum(nil))
 }
 
-func stampDigest(ctx context.Context, r ades.Raising, digest []byte) ([]byte, error) {
+func stampDigest(ctx context.Context, r ades.AugmentOptions, digest []byte) ([]byte, error) {
 	if r.Stamper == nil {
 		return nil, errNoStamper
 	}

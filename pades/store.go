@@ -14,11 +14,11 @@ import (
 
 // addStore gathers what is needed to validate the leaves and puts it into the
 // Document Security Store.
-func addStore(ctx context.Context, g *grown, facts *reader, need *proof, r ades.Raising) error {
-	if r.Sources == nil {
+func addStore(ctx context.Context, g *grown, facts *reader, need *proof, r ades.AugmentOptions) error {
+	if r.Gatherer == nil {
 		return errors.New("pades: no source of validation data given")
 	}
-	bundle, err := r.Sources.Gather(ctx, need.leaves, need.bundle)
+	bundle, err := r.Gatherer.Gather(ctx, need.leaves, need.bundle)
 	if err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}

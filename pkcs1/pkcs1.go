@@ -27,7 +27,7 @@ const maxValue = 16 << 10
 
 // Options say who signs and with which algorithm. The time plays no part.
 type Options struct {
-	ades.Signing
+	ades.SignParams
 }
 
 // Draft is a value to be made. It implements [ades.Draft].
@@ -96,7 +96,7 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 
 // Read checks a bare value, binary or base64, over the first detached file.
 // Certificate, hash and PSS of the options say what it should be.
-func Read(_ context.Context, src ades.Source, r ades.Reading, o Options) (*ades.Document, error) {
+func Read(_ context.Context, src ades.Source, r ades.ReadOptions, o Options) (*ades.Document, error) {
 	if o.Certificate == nil {
 		return nil, errors.New("pkcs1: no signing certificate")
 	}

@@ -24,12 +24,12 @@ func sign(t testing.TB, a *adestest.Actor, content []byte, o pkcs1.Options) []by
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a.Finish(t, d, o.Signing)
+	return a.Finish(t, d, o.SignParams)
 }
 
 func verdict(t testing.TB, value, content []byte, o pkcs1.Options) ades.Tri {
 	t.Helper()
-	r := ades.Reading{Detached: []ades.File{{Source: bytes.NewReader(content)}}}
+	r := ades.ReadOptions{Detached: []ades.File{{Source: bytes.NewReader(content)}}}
 	doc, err := pkcs1.Read(context.Background(), bytes.NewReader(value), r, o)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestRoundTrip(t *testing.T) {
 		for _, pss := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/pss=%v", name, pss), func(t *testing.T) {
 				a := pki.Actor(t, name)
-				o := pkcs1.Options{Signing: a.Signing(time.Now())}
+				o := pkcs1.Options{SignParams: a.Signing(time.Now())}
 				o.PSS = pss
 				value := sign(t, a, content, o)
 				if verdict(t, value, content, o) != ades.Yes {
@@ -69,7 +69,7 @@ func TestRoundTrip(t *testing.T) {
 func TestDigest(t *testing.T) {
 	pki := adestest.Must(t, nil)
 	a := pki.Actor(t, "good")
-	o := pkcs1.Options{Signing: a.Signing(time.Now())}
+	o := pkcs1.Options{SignParams: a.Signing(time.Now())}
 	o.Hash = crypto.SHA384
 	h := crypto.SHA384.New()
 	h.Write([]byte("kept at home"))
@@ -77,7 +77,7 @@ func TestDigest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := ades.Value(a.Key, d, o.Signing)
+	value, err := ades.Value(a.Key, d, o.SignParams)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestOpenSSL(t *testing.T) {
 	content := []byte("a document")
 	for _, name := range []string{"good", "p256", "p521"} {
 		a := pki.Actor(t, name)
-		o := pkcs1.Options{Signing: a.Signing(time.Now())}
+		o := pkcs1.Options{SignParams: a.Signing(time.Now())}
 		dir := t.TempDir()
 		files := map[string][]byte{
 			"doc": content, "sig": sign(t, a, content, o),
@@ -133,12 +133,12 @@ func ExamplePrepare() {
 	if err != nil {
 		panic(err)
 	}
-	o := pkcs1.Options{Signing: a.Signing(pki.Now())}
+	o := pkcs1.Options{SignParams: a.Signing(pki.Now())}
 	draft, err := pkcs1.Prepare(bytes.NewReader([]byte("hello")), o)
 	if err != nil {
 		panic(err)
 	}
-	value, err := ades.Value(a.Key, draft, o.Signing)
+	value, err := ades.Value(a.Key, draft, o.SignParams)
 	if err != nil {
 		panic(err)
 	}

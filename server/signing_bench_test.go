@@ -103,8 +103,8 @@ func benchLibrary(b *testing.B, alg string, pdf []byte) (rate float64) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			var out bytes.Buffer
-			o := pades.Options{Signing: ades.Signing{Certificate: cert, Time: time.Now()}}
-			if err := pades.Sign(b.Context(), bytes.NewReader(pdf), &out, key, o, ades.Raising{}); err != nil {
+			o := pades.Options{SignParams: ades.SignParams{Certificate: cert, Time: time.Now()}}
+			if err := pades.Sign(b.Context(), bytes.NewReader(pdf), &out, key, o, ades.AugmentOptions{}); err != nil {
 				b.Fatal(err)
 			}
 		}

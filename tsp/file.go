@@ -9,7 +9,7 @@ import (
 
 // ReadToken states the facts of a file that is a token or a response with one
 // (.tst, .tsr). What it is over is looked for among the detached files.
-func ReadToken(src ades.Source, r ades.Reading) (*ades.Document, error) {
+func ReadToken(src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 	raw := Extract(src)
 	if raw == nil {
 		return nil, ades.Malformed("TST", "", "not a time-stamp token")

@@ -271,15 +271,15 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	content := ades.File{Source: strings.NewReader("text")}
-	doc, err := tsp.ReadToken(bytes.NewReader(token), ades.Reading{Detached: []ades.File{{Source: strings.NewReader("other")}, content}})
+	doc, err := tsp.ReadToken(bytes.NewReader(token), ades.ReadOptions{Detached: []ades.File{{Source: strings.NewReader("other")}, content}})
 	if err != nil || doc.Timestamps[0].ImprintIntact != ades.Yes {
 		t.Errorf("token: %+v, %v", doc, err)
 	}
-	doc, err = tsp.ReadToken(bytes.NewReader(token), ades.Reading{})
+	doc, err = tsp.ReadToken(bytes.NewReader(token), ades.ReadOptions{})
 	if err != nil || doc.Timestamps[0].ImprintIntact != ades.Unknown {
 		t.Errorf("token alone: %+v, %v", doc, err)
 	}
-	if _, err := tsp.ReadToken(strings.NewReader("junk"), ades.Reading{}); err == nil {
+	if _, err := tsp.ReadToken(strings.NewReader("junk"), ades.ReadOptions{}); err == nil {
 		t.Error("junk is a token")
 	}
 }

@@ -23,7 +23,7 @@ var ErrNothing = errors.New("xades: no signature that can be raised")
 // are added. A signature that is already there stays as it is, except that LTA
 // renews the archive time-stamp. Signatures that another one signs, and those
 // in namespaces before 1.3.2, cannot be raised and are left alone.
-func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising) error {
+func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
 	doc, err := parse(src)
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising) 
 }
 
 // AugmentIn is Augment for a signature file of a container.
-func AugmentIn(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising) error {
+func AugmentIn(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
 	doc, err := parse(src)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func AugmentIn(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising
 	return augment(ctx, doc, w, r, outside{r.Detached, false})
 }
 
-func augment(ctx context.Context, doc *xmldom.Document, w io.Writer, r ades.Raising, files outside) error {
+func augment(ctx context.Context, doc *xmldom.Document, w io.Writer, r ades.AugmentOptions, files outside) error {
 	raised := 0
 	for i := range raisable(doc) {
 		a := &augmenter{ctx: ctx, r: r, files: files, doc: doc, index: i}
@@ -88,7 +88,7 @@ func insideCounter(n *xmldom.Node) bool {
 // augmenter raises one signature, reading the document anew after each change.
 type augmenter struct {
 	ctx   context.Context
-	r     ades.Raising
+	r     ades.AugmentOptions
 	files outside
 	doc   *xmldom.Document
 	index int
@@ -236,11 +236,11 @@ func (a *augmenter) add(xml string) error {
 // addValidationData gathers what every chain of the signature needs and adds
 // what is not there yet.
 func (a *augmenter) addValidationData() error {
-	if a.r.Sources == nil {
+	if a.r.Gatherer == nil {
 		return errors.New("no source of validation data given")
 	}
 	carried, leaves := a.inventory()
-	got, err := a.r.Sources.Gather(a.ctx, leaves, carried)
+	got, err := a.r.Gatherer.Gather(a.ctx, leaves, carried)
 	if err != nil {
 		return fmt.Errorf("validation data: %w", err)
 	}

@@ -23,13 +23,13 @@ func Example() {
 	}
 
 	// Document → digest → signature value → signed document.
-	o := xades.Options{Signing: signer.Signing(now()), Packaging: xades.Enveloped}
+	o := xades.Options{SignParams: signer.Signing(now()), Packaging: xades.Enveloped}
 	doc := ades.File{Name: "order.xml", Source: bytes.NewReader([]byte("<order><item/></order>"))}
 	draft, err := xades.Prepare([]ades.File{doc}, o)
 	if err != nil {
 		panic(err)
 	}
-	value, err := ades.Value(signer.Key, draft, o.Signing)
+	value, err := ades.Value(signer.Key, draft, o.SignParams)
 	if err != nil {
 		panic(err)
 	}
@@ -40,12 +40,12 @@ func Example() {
 
 	// B → LTA.
 	var archived bytes.Buffer
-	raising := ades.Raising{Level: ades.LevelLTA, Stamper: pki.Unit, Sources: pki}
+	raising := ades.AugmentOptions{Level: ades.LevelLTA, Stamper: pki.Unit, Gatherer: pki}
 	if err := xades.Augment(context.Background(), bytes.NewReader(signed.Bytes()), &archived, raising); err != nil {
 		panic(err)
 	}
 
-	facts, err := xades.Read(context.Background(), bytes.NewReader(archived.Bytes()), ades.Reading{})
+	facts, err := xades.Read(context.Background(), bytes.NewReader(archived.Bytes()), ades.ReadOptions{})
 	if err != nil {
 		panic(err)
 	}

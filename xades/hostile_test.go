@@ -45,7 +45,7 @@ func TestHostile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := cpu(t)
-			doc, err := Read(context.Background(), bytes.NewReader([]byte(tt.doc)), ades.Reading{})
+			doc, err := Read(context.Background(), bytes.NewReader([]byte(tt.doc)), ades.ReadOptions{})
 			if took := cpu(t) - start; took > 5*time.Second {
 				t.Errorf("took %v of the processor", took)
 			}
@@ -98,7 +98,7 @@ func TestWrapping(t *testing.T) {
 		if attack == signed || end < 0 {
 			t.Fatalf("%s: nothing changed", name)
 		}
-		d, err := Read(context.Background(), bytes.NewReader([]byte(attack)), ades.Reading{})
+		d, err := Read(context.Background(), bytes.NewReader([]byte(attack)), ades.ReadOptions{})
 		if err != nil {
 			continue
 		}

@@ -19,7 +19,7 @@ const MaxSignatures = limits.XMLSignatures
 // Read states the facts of every signature in an XML document. It returns a
 // *ades.MalformedError for what is not well-formed or has a DTD; a broken
 // signature is a fact, not an error.
-func Read(ctx context.Context, src ades.Source, o ades.Reading) (*ades.Document, error) {
+func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Document, error) {
 	doc, err := parse(src)
 	if err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ const (
 
 // Options say how a signature is to be made.
 type Options struct {
-	ades.Signing
+	ades.SignParams
 
 	Packaging Packaging
 	// SignatureID is the Id of the new signature; empty for a fresh one.

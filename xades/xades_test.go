@@ -34,20 +34,20 @@ func sign(t testing.TB, a *adestest.Actor, files []ades.File, o Options) []byte 
 	t.Helper()
 	if o.Certificate == nil {
 		hash, pss := o.Hash, o.PSS
-		o.Signing = a.Signing(clock())
+		o.SignParams = a.Signing(clock())
 		o.Hash, o.PSS = hash, pss
 	}
 	d, err := Prepare(files, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a.Finish(t, d, o.Signing)
+	return a.Finish(t, d, o.SignParams)
 }
 
 func raise(t testing.TB, p *adestest.PKI, b []byte, level ades.Level, detached []ades.File) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	err := Augment(context.Background(), bytes.NewReader(b), &out, ades.Raising{Level: level, Stamper: p.Unit, Sources: p, Detached: detached, Time: clock()})
+	err := Augment(context.Background(), bytes.NewReader(b), &out, ades.AugmentOptions{Level: level, Stamper: p.Unit, Gatherer: p, Detached: detached, Time: clock()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func raise(t testing.TB, p *adestest.PKI, b []byte, level ades.Level, detached [
 
 func readBack(t testing.TB, b []byte, detached []ades.File) *ades.Document {
 	t.Helper()
-	doc, err := Read(context.Background(), bytes.NewReader(b), ades.Reading{Detached: detached})
+	doc, err := Read(context.Background(), bytes.NewReader(b), ades.ReadOptions{Detached: detached})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestAlgorithms(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s %v pss=%v", name, h, pss), func(t *testing.T) {
-					b := sign(t, a, []ades.File{file("a.xml", invoice)}, Options{Signing: ades.Signing{Hash: h, PSS: pss}})
+					b := sign(t, a, []ades.File{file("a.xml", invoice)}, Options{SignParams: ades.SignParams{Hash: h, PSS: pss}})
 					check(t, readBack(t, b, nil), 1, "XAdES-BASELINE-B")
 				})
 			}
@@ -209,7 +209,7 @@ func TestSeveralSignatures(t *testing.T) {
 	if n := len(again.Signatures[0].Timestamps); n != len(doc.Signatures[0].Timestamps) {
 		t.Error("a signature under another one was raised")
 	}
-	o := Options{Signing: a.Signing(clock())}
+	o := Options{SignParams: a.Signing(clock())}
 	if _, err := Prepare([]ades.File{file("", string(b))}, o); !errors.Is(err, ErrBreaks) {
 		t.Errorf("error %v, want ErrBreaks", err)
 	}
@@ -261,7 +261,7 @@ func TestPrepareRefuses(t *testing.T) {
 		"id in use":        {invoice, Options{SignatureID: "head"}, false, nil},
 		"duplicate id":     {`<a><b Id="x"/><c Id="x"/></a>`, Options{SignElement: "x"}, false, xmldom.ErrDuplicate},
 	} {
-		tt.o.Signing = s
+		tt.o.SignParams = s
 		_, err := Prepare([]ades.File{file("", tt.doc)}, tt.o)
 		var bad *ades.MalformedError
 		if err == nil || errors.As(err, &bad) != tt.malformed {
@@ -314,12 +314,12 @@ func TestAugmentRefuses(t *testing.T) {
 		"truncated": good[:len(good)-20],
 	} {
 		var out bytes.Buffer
-		if err := Augment(context.Background(), bytes.NewReader(b), &out, ades.Raising{Level: ades.LevelT, Stamper: p.Unit}); err == nil {
+		if err := Augment(context.Background(), bytes.NewReader(b), &out, ades.AugmentOptions{Level: ades.LevelT, Stamper: p.Unit}); err == nil {
 			t.Errorf("%s: raised", name)
 		}
 	}
 	var out bytes.Buffer
-	if err := Augment(context.Background(), bytes.NewReader(good), &out, ades.Raising{Level: ades.LevelLT, Stamper: p.Unit}); err == nil {
+	if err := Augment(context.Background(), bytes.NewReader(good), &out, ades.AugmentOptions{Level: ades.LevelLT, Stamper: p.Unit}); err == nil {
 		t.Error("LT without sources of validation data")
 	}
 }
@@ -395,7 +395,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(b)
 	f.Add(raise(f, p, b, ades.LevelLTA, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		doc, err := Read(context.Background(), bytes.NewReader(b), ades.Reading{})
+		doc, err := Read(context.Background(), bytes.NewReader(b), ades.ReadOptions{})
 		if err != nil {
 			return
 		}

@@ -204,7 +204,7 @@ func (c *signCommand) named(name string, src ades.Source, o rogito.Options) stri
 func (c *signCommand) options(s *session, id *identity) (rogito.Options, error) {
 	level, vri := parseLevel(c.Level)
 	o := rogito.Options{
-		Signing:  ades.Signing{Certificate: id.cert, Chain: id.chain, Hash: hashes[c.Hash], PSS: c.PSS},
+		SignParams:  ades.SignParams{Certificate: id.cert, Chain: id.chain, Hash: hashes[c.Hash], PSS: c.PSS},
 		Format:   map[string]ades.Format{"cades": ades.CAdES, "pades": ades.PAdES, "xades": ades.XAdES, "pkcs1": ades.PKCS1}[c.Format],
 		Level:    level,
 		VRI:      vri,
@@ -224,7 +224,7 @@ func (c *signCommand) options(s *session, id *identity) (rogito.Options, error) 
 		if err != nil {
 			return o, err
 		}
-		o.Sources = sources
+		o.Gatherer = sources
 	}
 	var err error
 	if o.PAdES, err = c.pdf(id.cert.Subject.CommonName, time.Now()); err != nil {
@@ -291,8 +291,8 @@ func (c *augmentCommand) Run(s *session) error {
 	}
 	defer done()
 	level, vri := parseLevel(c.Level)
-	r := ades.Raising{Level: level, VRI: vri, Stamper: c.stamper(s), Hash: hashes[c.Hash], Detached: content}
-	if r.Sources, err = c.sources(); err != nil {
+	r := ades.AugmentOptions{Level: level, VRI: vri, Stamper: c.stamper(s), Hash: hashes[c.Hash], Detached: content}
+	if r.Gatherer, err = c.sources(); err != nil {
 		return err
 	}
 	if r.Password, err = c.password(); err != nil {

@@ -73,7 +73,7 @@ func (d *desk) read(name string) *ades.Document {
 		d.t.Fatal(err)
 	}
 	defer f.Close()
-	doc, err := rogito.Read(context.Background(), f, ades.Reading{})
+	doc, err := rogito.Read(context.Background(), f, ades.ReadOptions{})
 	if err != nil {
 		d.t.Fatalf("%s: %v", name, err)
 	}

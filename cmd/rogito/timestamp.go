@@ -59,7 +59,7 @@ func (c *timestampCommand) Run(s *session) error {
 		if c.Into {
 			ext := filepath.Ext(name)
 			to := c.place(path, strings.TrimSuffix(name, ext)+"-stamped"+ext, single)
-			r := ades.Raising{Stamper: c.stamper(s), Hash: hashes[c.Hash], Password: password, Time: time.Now()}
+			r := ades.AugmentOptions{Stamper: c.stamper(s), Hash: hashes[c.Hash], Password: password, Time: time.Now()}
 			return to, writeFile(to, c.Force, func(w io.Writer) error { return pades.Timestamp(s.ctx, f, w, r) })
 		}
 		to := c.place(path, name+".tst", single)
@@ -100,7 +100,7 @@ func (c *extractCommand) Run(s *session) error {
 		return err
 	}
 	defer f.Close()
-	in := ades.Reading{}
+	in := ades.ReadOptions{}
 	if c.PDFPassword != "" {
 		if in.Password, err = (secret{file: c.PDFPassword}).read(s); err != nil {
 			return err

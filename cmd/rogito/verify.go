@@ -91,8 +91,8 @@ func (c *verifyCommand) Run(s *session) error {
 	return exit{code: code}
 }
 
-func (c *verifyCommand) prepare(s *session) (*rogito.Verifier, rogito.Verification, error) {
-	o := rogito.Verification{Recursive: c.Recursive, Password: c.Password}
+func (c *verifyCommand) prepare(s *session) (*rogito.Verifier, rogito.VerifyOptions, error) {
+	o := rogito.VerifyOptions{Recursive: c.Recursive, Password: c.Password}
 	store, err := c.store(s)
 	if err != nil {
 		return nil, o, err
@@ -196,7 +196,7 @@ func walkFiles(args []string) ([]string, error) {
 	return out, nil
 }
 
-func (c *verifyCommand) file(s *session, v *rogito.Verifier, o rogito.Verification, path string) (int, error) {
+func (c *verifyCommand) file(s *session, v *rogito.Verifier, o rogito.VerifyOptions, path string) (int, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return exitError, err
@@ -223,7 +223,7 @@ func (c *verifyCommand) file(s *session, v *rogito.Verifier, o rogito.Verificati
 }
 
 // replay judges stored facts again.
-func (c *verifyCommand) replay(s *session, v *rogito.Verifier, o rogito.Verification) error {
+func (c *verifyCommand) replay(s *session, v *rogito.Verifier, o rogito.VerifyOptions) error {
 	b, err := os.ReadFile(c.Facts)
 	if err != nil {
 		return err

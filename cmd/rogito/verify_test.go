@@ -28,7 +28,7 @@ func verifyFolder(t *testing.T) string {
 	sign := func(actor string, detached bool) []byte {
 		a := pki.Actor(t, actor)
 		signing := a.Signing(pki.Now())
-		d, err := cades.Prepare(strings.NewReader("hello"), cades.Options{Signing: signing, Detached: detached})
+		d, err := cades.Prepare(strings.NewReader("hello"), cades.Options{SignParams: signing, Detached: detached})
 		if err != nil {
 			t.Fatal(err)
 		}

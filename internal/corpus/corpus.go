@@ -219,9 +219,9 @@ func (c Case) Source(t testing.TB) ades.Source {
 }
 
 // Reading are the inputs of the case.
-func (c Case) Reading(t testing.TB) ades.Reading {
+func (c Case) Reading(t testing.TB) ades.ReadOptions {
 	t.Helper()
-	in := ades.Reading{Password: c.Inputs.Password}
+	in := ades.ReadOptions{Password: c.Inputs.Password}
 	for _, d := range c.Inputs.Detached {
 		name := d.Name
 		if name == "" {

@@ -77,7 +77,7 @@ func raw(name string, a *adestest.Actor) work {
 
 // signing are the works of signing, each with its key operation beside it.
 func (s *stage) signing(d *documents) []work {
-	sign := func(name string, a *adestest.Actor, prepare func(ades.Signing) (ades.Draft, error)) work {
+	sign := func(name string, a *adestest.Actor, prepare func(ades.SignParams) (ades.Draft, error)) work {
 		o := a.Signing(s.pki.Now())
 		return work{name, func() error {
 			draft, err := prepare(o)
@@ -91,17 +91,17 @@ func (s *stage) signing(d *documents) []work {
 			return draft.Finish(io.Discard, value)
 		}}
 	}
-	onPDF := func(o ades.Signing) (ades.Draft, error) {
-		return pades.Prepare(bytes.NewReader(d.pdf100), pades.Options{Signing: o})
+	onPDF := func(o ades.SignParams) (ades.Draft, error) {
+		return pades.Prepare(bytes.NewReader(d.pdf100), pades.Options{SignParams: o})
 	}
 	return []work{
 		raw("raw RSA", s.rsa),
 		sign("sign PAdES-B RSA", s.rsa, onPDF),
-		sign("sign CAdES-B RSA", s.rsa, func(o ades.Signing) (ades.Draft, error) {
-			return cades.Prepare(bytes.NewReader(d.bin), cades.Options{Signing: o})
+		sign("sign CAdES-B RSA", s.rsa, func(o ades.SignParams) (ades.Draft, error) {
+			return cades.Prepare(bytes.NewReader(d.bin), cades.Options{SignParams: o})
 		}),
-		sign("sign XAdES-B RSA", s.rsa, func(o ades.Signing) (ades.Draft, error) {
-			return xades.Prepare([]ades.File{{Source: bytes.NewReader(d.xml50)}}, xades.Options{Signing: o, Packaging: xades.Enveloped})
+		sign("sign XAdES-B RSA", s.rsa, func(o ades.SignParams) (ades.Draft, error) {
+			return xades.Prepare([]ades.File{{Source: bytes.NewReader(d.xml50)}}, xades.Options{SignParams: o, Packaging: xades.Enveloped})
 		}),
 		raw("raw P-256", s.p256),
 		sign("sign PAdES-B P-256", s.p256, onPDF),
@@ -126,7 +126,7 @@ func (s *stage) verifying(d *documents) ([]work, error) {
 		{"verify XAdES-LT", ades.XAdES, d.xml50, ades.LevelLT},
 	} {
 		var signed bytes.Buffer
-		o := rogito.Options{Signing: s.rsa.Signing(s.pki.Now()), Format: c.format, Level: c.level, Stamper: s.pki.Unit, Sources: s.pki}
+		o := rogito.Options{SignParams: s.rsa.Signing(s.pki.Now()), Format: c.format, Level: c.level, Stamper: s.pki.Unit, Gatherer: s.pki}
 		doc := rogito.Document{{Name: "document", Source: bytes.NewReader(c.content)}}
 		if err := rogito.Sign(context.Background(), doc, &signed, s.rsa.Key, o); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.name, err)
@@ -152,7 +152,7 @@ func (s *stage) verifying(d *documents) ([]work, error) {
 }
 
 func valid(v *rogito.Verifier, signed []byte) error {
-	r, err := v.Verify(context.Background(), bytes.NewReader(signed), rogito.Verification{})
+	r, err := v.Verify(context.Background(), bytes.NewReader(signed), rogito.VerifyOptions{})
 	if err == nil && !r.Valid() {
 		err = fmt.Errorf("not valid: %v", r.Conclusions.Signatures[0].Messages)
 	}

@@ -24,7 +24,7 @@ var asicKinds = []struct {
 func raiseASiC(t testing.TB, b []byte, level ades.Level) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := asic.Augment(context.Background(), bytes.NewReader(b), &out, ades.Raising{Level: level, Stamper: pki.Unit, Sources: pki, Time: pki.Now()}); err != nil {
+	if err := asic.Augment(context.Background(), bytes.NewReader(b), &out, ades.AugmentOptions{Level: level, Stamper: pki.Unit, Gatherer: pki, Time: pki.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -39,12 +39,12 @@ func TestASiC(t *testing.T) {
 			for i, actor := range []string{"good", "p384"} {
 				a := pki.Actor(t, actor)
 				o := k.o
-				o.Signing = a.Signing(pki.Now())
+				o.SignParams = a.Signing(pki.Now())
 				d, err := asic.Prepare(files, o)
 				if err != nil {
 					t.Fatal(err)
 				}
-				b := a.Finish(t, d, o.Signing)
+				b := a.Finish(t, d, o.SignParams)
 				for level := ades.LevelB; level <= ades.LevelLTA; level++ {
 					if i > 0 && level != ades.LevelB {
 						continue
@@ -73,18 +73,18 @@ func TestASiCSeveral(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			a := pki.Actor(t, "good")
 			o := k.o
-			o.Signing = a.Signing(pki.Now())
+			o.SignParams = a.Signing(pki.Now())
 			d, err := asic.Prepare([]ades.File{memory("a.txt", "a")}, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := a.Finish(t, d, o.Signing)
+			b := a.Finish(t, d, o.SignParams)
 			second := pki.Actor(t, "second")
-			o.Signing = second.Signing(pki.Now())
+			o.SignParams = second.Signing(pki.Now())
 			if d, err = asic.Parallel(bytes.NewReader(b), o); err != nil {
 				t.Fatal(err)
 			}
-			b = second.Finish(t, d, o.Signing)
+			b = second.Finish(t, d, o.SignParams)
 			for range 3 {
 				b = raiseASiC(t, b, ades.LevelLTA)
 			}

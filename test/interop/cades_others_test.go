@@ -41,7 +41,7 @@ func TestCAdESByOpenSSL(t *testing.T) {
 				args := []string{"cms", "-verify", "-binary", "-inform", "DER", "-in", file, "-out", out, "-CAfile", rootPEM, "-purpose", "any", "-cades"}
 				runTool(t, openssl, args...)
 				got, err := os.ReadFile(out)
-				table.add(row{"OpenSSL", "CAdES", "attached", level.String(), algorithm(o.Signing)}, err == nil && bytes.Equal(got, content))
+				table.add(row{"OpenSSL", "CAdES", "attached", level.String(), algorithm(o.SignParams)}, err == nil && bytes.Equal(got, content))
 				if err != nil || !bytes.Equal(got, content) {
 					t.Errorf("%s: content differs: %v", actor, err)
 				}
@@ -83,7 +83,7 @@ func TestOpenSSLReadByUs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var r ades.Reading
+			var r ades.ReadOptions
 			if name == "detached" {
 				r.Detached = []ades.File{{Source: bytes.NewReader(someBytes(150_000))}}
 			}
@@ -148,7 +148,7 @@ func TestCAdESOfDSS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := cades.Read(context.Background(), bytes.NewReader(extended), ades.Reading{})
+	doc, err := cades.Read(context.Background(), bytes.NewReader(extended), ades.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestCAdESPyHanko(t *testing.T) {
 					t.Fatalf("%v: %s", err, out)
 				}
 				ok := v.Integrity == "intact" && v.Valid
-				table.add(row{"pyHanko", "CAdES", map[bool]string{false: "attached", true: "detached"}[detached], "B", algorithm(o.Signing)}, ok)
+				table.add(row{"pyHanko", "CAdES", map[bool]string{false: "attached", true: "detached"}[detached], "B", algorithm(o.SignParams)}, ok)
 				if !ok {
 					t.Errorf("%s, pss %v, detached %v: %s", actor, pss, detached, out)
 				}

@@ -14,7 +14,7 @@ import (
 
 // cadesOptions are the options of an actor.
 func cadesOptions(a *adestest.Actor) cades.Options {
-	return cades.Options{Signing: a.Signing(pki.Now())}
+	return cades.Options{SignParams: a.Signing(pki.Now())}
 }
 
 func signCAdES(t testing.TB, a *adestest.Actor, content []byte, o cades.Options) []byte {
@@ -23,7 +23,7 @@ func signCAdES(t testing.TB, a *adestest.Actor, content []byte, o cades.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := o.Signing
+	s := o.SignParams
 	s.Hash = cades.Hash(s)
 	return a.Finish(t, d, s)
 }
@@ -34,8 +34,8 @@ func raiseCAdES(t testing.TB, signed []byte, level ades.Level, detached ...ades.
 		return signed
 	}
 	var out bytes.Buffer
-	err := cades.Augment(context.Background(), bytes.NewReader(signed), &out, ades.Raising{
-		Level: level, Stamper: pki.Unit, Sources: pki, Detached: detached,
+	err := cades.Augment(context.Background(), bytes.NewReader(signed), &out, ades.AugmentOptions{
+		Level: level, Stamper: pki.Unit, Gatherer: pki, Detached: detached,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestCAdESParallelAndCounter(t *testing.T) {
 			if len(v.Signatures) != 2 {
 				t.Fatalf("%d signatures, want 2", len(v.Signatures))
 			}
-			doc, err := cades.Read(context.Background(), bytes.NewReader(signed), ades.Reading{})
+			doc, err := cades.Read(context.Background(), bytes.NewReader(signed), ades.ReadOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -123,7 +123,7 @@ func TestETSIReport(t *testing.T) {
 	}
 	for _, c := range append(corpus.Manifest(t), corpus.Attacks(t)...) {
 		in := c.Reading(t)
-		if r, err := new(rogito.Verifier).Verify(t.Context(), c.Source(t), rogito.Verification{Detached: in.Detached, Password: in.Password}); err == nil {
+		if r, err := new(rogito.Verifier).Verify(t.Context(), c.Source(t), rogito.VerifyOptions{Detached: in.Detached, Password: in.Password}); err == nil {
 			keep(c.ID, r)
 		}
 	}
@@ -157,7 +157,7 @@ func ownReports(t *testing.T, keep func(string, *report.Report)) {
 	v := &rogito.Verifier{Trust: store}
 	for _, level := range []ades.Level{ades.LevelB, ades.LevelT, ades.LevelLT, ades.LevelLTA} {
 		signed := signPAdES(t, somePDF(t), padesCase{actor: "good", level: level})
-		r, err := v.Verify(t.Context(), bytes.NewReader(signed), rogito.Verification{})
+		r, err := v.Verify(t.Context(), bytes.NewReader(signed), rogito.VerifyOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func ownReports(t *testing.T, keep func(string, *report.Report)) {
 	var out bytes.Buffer
 	doc := rogito.File("a.txt", strings.NewReader("text"))
 	late.Revoke(a, 1)
-	o := rogito.Options{Signing: a.Signing(late.Now()), Level: ades.LevelLT, Stamper: late.Unit, Sources: late}
+	o := rogito.Options{SignParams: a.Signing(late.Now()), Level: ades.LevelLT, Stamper: late.Unit, Gatherer: late}
 	if err := rogito.Sign(t.Context(), doc, &out, a.Key, o); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func ownReports(t *testing.T, keep func(string, *report.Report)) {
 		t.Fatal(err)
 	}
 	r, err := (&rogito.Verifier{Trust: anchors, Now: func() time.Time { return late.Now().Add(time.Minute) }}).
-		Verify(t.Context(), bytes.NewReader(out.Bytes()), rogito.Verification{})
+		Verify(t.Context(), bytes.NewReader(out.Bytes()), rogito.VerifyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

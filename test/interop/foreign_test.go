@@ -35,7 +35,7 @@ func verdict(t testing.TB, file, anchor string, online bool, detached ...ades.Fi
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := (&rogito.Verifier{Trust: store}).Verify(context.Background(), bytes.NewReader(b), rogito.Verification{Detached: detached})
+	r, err := (&rogito.Verifier{Trust: store}).Verify(context.Background(), bytes.NewReader(b), rogito.VerifyOptions{Detached: detached})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (d dice) document(t testing.TB, name string) ades.File {
 func (d dice) options(t testing.TB, doc *rogito.Document) (o rogito.Options, key crypto.Signer, detached bool) {
 	a := pki.Actor(t, pick(d, "good", "p256", "p384", "p521", "crl", "eseal"))
 	o = rogito.Options{
-		Signing: a.Signing(pki.Now()), Stamper: pki.Unit, Sources: pki,
+		SignParams: a.Signing(pki.Now()), Stamper: pki.Unit, Gatherer: pki,
 		Level:  pick(d, levels...),
 		Format: pick(d, "", "", ades.CAdES, ades.XAdES, ades.ASiCS, ades.ASiCE),
 	}
@@ -101,7 +101,7 @@ func massOne(t *testing.T, i int) bool {
 		given = doc
 	}
 	v := rogito.Verifier{}
-	r, err := v.Verify(context.Background(), bytes.NewReader(signed.Bytes()), rogito.Verification{Detached: given})
+	r, err := v.Verify(context.Background(), bytes.NewReader(signed.Bytes()), rogito.VerifyOptions{Detached: given})
 	if err != nil || len(r.Facts.Layers) == 0 {
 		t.Errorf("%s: %v", what, err)
 		return false
@@ -152,7 +152,7 @@ func TestLargeCMS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := cades.Read(context.Background(), sized{f, info.Size()}, ades.Reading{})
+	doc, err := cades.Read(context.Background(), sized{f, info.Size()}, ades.ReadOptions{})
 	if err != nil || doc.Signatures[0].Intact() != ades.Yes {
 		t.Errorf("%v", err)
 	}

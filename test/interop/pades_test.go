@@ -81,9 +81,9 @@ func signPAdES(t testing.TB, doc []byte, c padesCase) []byte {
 	a := pki.Actor(t, c.actor)
 	s := a.Signing(pki.Now())
 	s.Hash, s.PSS = c.opts.Hash, c.opts.PSS
-	c.opts.Signing = s
+	c.opts.SignParams = s
 	var out bytes.Buffer
-	r := ades.Raising{Level: c.level, Stamper: pki.Unit, Sources: pki, VRI: c.vri}
+	r := ades.AugmentOptions{Level: c.level, Stamper: pki.Unit, Gatherer: pki, VRI: c.vri}
 	if err := pades.Sign(context.Background(), bytes.NewReader(doc), &out, a.Key, c.opts, r); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func signPAdES(t testing.TB, doc []byte, c padesCase) []byte {
 func raisePAdES(t testing.TB, doc []byte, level ades.Level) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	r := ades.Raising{Level: level, Stamper: pki.Unit, Sources: pki}
+	r := ades.AugmentOptions{Level: level, Stamper: pki.Unit, Gatherer: pki}
 	if err := pades.Augment(context.Background(), bytes.NewReader(doc), &out, r); err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func readPAdES(t testing.TB, file string) ([]byte, *ades.Document) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	facts, err := pades.Read(t.Context(), bytes.NewReader(b), ades.Reading{})
+	facts, err := pades.Read(t.Context(), bytes.NewReader(b), ades.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,11 +217,11 @@ func TestPAdESSameEvidence(t *testing.T) {
 	for _, level := range []ades.Level{ades.LevelLT, ades.LevelLTA} {
 		t.Run(level.String(), func(t *testing.T) {
 			doc := somePDF(t)
-			r := ades.Raising{Level: level, Stamper: pki.Unit, Sources: &trust.Gatherer{Store: store}}
+			r := ades.AugmentOptions{Level: level, Stamper: pki.Unit, Gatherer: &trust.Gatherer{Store: store}}
 			for range 3 {
 				a := pki.Actor(t, "good")
 				var out bytes.Buffer
-				if err := pades.Sign(t.Context(), bytes.NewReader(doc), &out, a.Key, pades.Options{Signing: a.Signing(pki.Now())}, r); err != nil {
+				if err := pades.Sign(t.Context(), bytes.NewReader(doc), &out, a.Key, pades.Options{SignParams: a.Signing(pki.Now())}, r); err != nil {
 					t.Fatal(err)
 				}
 				doc = out.Bytes()

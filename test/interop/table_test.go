@@ -21,7 +21,7 @@ type row struct {
 }
 
 // algorithm is spelled as DSS spells it.
-func algorithm(s ades.Signing) string {
+func algorithm(s ades.SignParams) string {
 	hash := strings.ReplaceAll(cades.Hash(s).String(), "-", "")
 	switch s.Certificate.PublicKey.(type) {
 	case *ecdsa.PublicKey:

@@ -64,7 +64,7 @@ func (c xadesCase) ask(t testing.TB, signed []byte) Ask {
 func (c xadesCase) raise(t testing.TB, signed []byte, level ades.Level) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	r := ades.Raising{Level: level, Stamper: pki.Unit, Sources: pki}
+	r := ades.AugmentOptions{Level: level, Stamper: pki.Unit, Gatherer: pki}
 	if c.detached {
 		r.Detached = c.files
 	}
@@ -93,12 +93,12 @@ func xmlsec(t testing.TB, what row, file string, attrs ...string) {
 func TestXAdESPackagingsAndLevels(t *testing.T) {
 	a := pki.Actor(t, "good")
 	for _, c := range xadesCases() {
-		o := xades.Options{Signing: a.Signing(pki.Now()), Packaging: c.packaging}
+		o := xades.Options{SignParams: a.Signing(pki.Now()), Packaging: c.packaging}
 		d, err := xades.Prepare(c.files, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := a.Finish(t, d, o.Signing)
+		b := a.Finish(t, d, o.SignParams)
 		for level := ades.LevelB; level <= ades.LevelLTA; level++ {
 			t.Run(fmt.Sprintf("%s-%s", c.name, level), func(t *testing.T) {
 				signed := b
@@ -125,13 +125,13 @@ func TestXAdESAlgorithms(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s-%s-pss=%v", actor, hash, pss), func(t *testing.T) {
-					o := xades.Options{Signing: a.Signing(pki.Now())}
+					o := xades.Options{SignParams: a.Signing(pki.Now())}
 					o.Hash, o.PSS = hash, pss
 					d, err := xades.Prepare(c.files, o)
 					if err != nil {
 						t.Fatal(err)
 					}
-					signed := c.raise(t, a.Finish(t, d, o.Signing), ades.LevelLTA)
+					signed := c.raise(t, a.Finish(t, d, o.SignParams), ades.LevelLTA)
 					ask := c.ask(t, signed)
 					if actor == "ed25519" {
 						intact(t, ask)
@@ -139,7 +139,7 @@ func TestXAdESAlgorithms(t *testing.T) {
 					}
 					dss.Passed(t, ask, "XAdES-BASELINE-LTA")
 					if !pss { // xmlsec1 1.2 knows no PSS
-						xmlsec(t, row{"", "XAdES", c.name, "LTA", algorithm(o.Signing)}, ask.File)
+						xmlsec(t, row{"", "XAdES", c.name, "LTA", algorithm(o.SignParams)}, ask.File)
 					}
 				})
 			}
@@ -160,7 +160,7 @@ func intact(t testing.TB, ask Ask) {
 func TestXAdESEmpty(t *testing.T) {
 	a := pki.Actor(t, "p256")
 	c := xadesCase{name: "enveloping, empty file", packaging: xades.Enveloping, files: []ades.File{memory("empty", "")}}
-	d, err := xades.Prepare(c.files, xades.Options{Signing: a.Signing(pki.Now()), Packaging: c.packaging})
+	d, err := xades.Prepare(c.files, xades.Options{SignParams: a.Signing(pki.Now()), Packaging: c.packaging})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,24 +175,24 @@ func TestXAdESPartsAndSeveral(t *testing.T) {
 		"no-filter": {KeepSignatures: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o.Signing = a.Signing(pki.Now())
+			o.SignParams = a.Signing(pki.Now())
 			d, err := xades.Prepare([]ades.File{memory("", invoiceXML)}, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			dss.Passed(t, Ask{File: write(t, "part.xml", a.Finish(t, d, o.Signing))}, "XAdES-BASELINE-B")
+			dss.Passed(t, Ask{File: write(t, "part.xml", a.Finish(t, d, o.SignParams))}, "XAdES-BASELINE-B")
 		})
 	}
 	t.Run("two signatures", func(t *testing.T) {
 		doc := []byte(invoiceXML)
 		for _, who := range []string{"good", "second"} {
 			a := pki.Actor(t, who)
-			o := xades.Options{Signing: a.Signing(pki.Now())}
+			o := xades.Options{SignParams: a.Signing(pki.Now())}
 			d, err := xades.Prepare([]ades.File{memory("", string(doc))}, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			doc = a.Finish(t, d, o.Signing)
+			doc = a.Finish(t, d, o.SignParams)
 		}
 		v := dss.Passed(t, Ask{File: write(t, "two.xml", xadesCase{}.raise(t, doc, ades.LevelLTA))}, "XAdES-BASELINE-LTA")
 		if len(v.Signatures) != 2 {
@@ -206,12 +206,12 @@ func TestXAdESRenewal(t *testing.T) {
 	for _, c := range xadesCases() {
 		t.Run(c.name, func(t *testing.T) {
 			a := pki.Actor(t, "crl")
-			o := xades.Options{Signing: a.Signing(pki.Now()), Packaging: c.packaging}
+			o := xades.Options{SignParams: a.Signing(pki.Now()), Packaging: c.packaging}
 			d, err := xades.Prepare(c.files, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := a.Finish(t, d, o.Signing)
+			b := a.Finish(t, d, o.SignParams)
 			for range 3 {
 				b = c.raise(t, b, ades.LevelLTA)
 			}

@@ -16,8 +16,8 @@ import (
 
 // family has the verbs of a format, whatever it is.
 type family struct {
-	read    func(context.Context, ades.Source, ades.Reading) (*ades.Document, error)
-	augment func(context.Context, ades.Source, io.Writer, ades.Raising) error
+	read    func(context.Context, ades.Source, ades.ReadOptions) (*ades.Document, error)
+	augment func(context.Context, ades.Source, io.Writer, ades.AugmentOptions) error
 	level   func(*ades.Signature, *ades.Document, func(...[]byte) bool) string
 }
 
@@ -33,7 +33,7 @@ func (f family) checkOwn(t testing.TB, file, level string, detached []ades.File)
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := f.read(context.Background(), bytes.NewReader(b), ades.Reading{Detached: detached})
+	doc, err := f.read(context.Background(), bytes.NewReader(b), ades.ReadOptions{Detached: detached})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,28 +66,28 @@ func TestXMLOfDSS(t *testing.T) {
 		own                           func() (ades.Draft, error)
 	}{
 		{"xades", "enveloped", ".xml", "XAdES-BASELINE-", xadesFamily, func() (ades.Draft, error) {
-			return xades.Prepare(files, xades.Options{Signing: a.Signing(pki.Now()), Packaging: xades.Enveloped})
+			return xades.Prepare(files, xades.Options{SignParams: a.Signing(pki.Now()), Packaging: xades.Enveloped})
 		}},
 		{"xades", "enveloping", ".xml", "XAdES-BASELINE-", xadesFamily, func() (ades.Draft, error) {
-			return xades.Prepare(files, xades.Options{Signing: a.Signing(pki.Now()), Packaging: xades.Enveloping})
+			return xades.Prepare(files, xades.Options{SignParams: a.Signing(pki.Now()), Packaging: xades.Enveloping})
 		}},
 		{"xades", "detached", ".xml", "XAdES-BASELINE-", xadesFamily, func() (ades.Draft, error) {
-			return xades.Prepare(files, xades.Options{Signing: a.Signing(pki.Now()), Packaging: xades.Detached})
+			return xades.Prepare(files, xades.Options{SignParams: a.Signing(pki.Now()), Packaging: xades.Detached})
 		}},
 		{"xades", "internally-detached", ".xml", "XAdES-BASELINE-", xadesFamily, func() (ades.Draft, error) {
-			return xades.Prepare(files, xades.Options{Signing: a.Signing(pki.Now()), Packaging: xades.InternallyDetached})
+			return xades.Prepare(files, xades.Options{SignParams: a.Signing(pki.Now()), Packaging: xades.InternallyDetached})
 		}},
 		{"asice-xades", "", ".asice", "XAdES-BASELINE-", asicFamily, func() (ades.Draft, error) {
-			return asic.Prepare(files, asic.Options{Signing: a.Signing(pki.Now())})
+			return asic.Prepare(files, asic.Options{SignParams: a.Signing(pki.Now())})
 		}},
 		{"asics-xades", "", ".asics", "XAdES-BASELINE-", asicFamily, func() (ades.Draft, error) {
-			return asic.Prepare(files, asic.Options{Signing: a.Signing(pki.Now()), Simple: true})
+			return asic.Prepare(files, asic.Options{SignParams: a.Signing(pki.Now()), Simple: true})
 		}},
 		{"asice-cades", "", ".asice", "CAdES-BASELINE-", asicFamily, func() (ades.Draft, error) {
-			return asic.Prepare(files, asic.Options{Signing: a.Signing(pki.Now()), CAdES: true})
+			return asic.Prepare(files, asic.Options{SignParams: a.Signing(pki.Now()), CAdES: true})
 		}},
 		{"asics-cades", "", ".asics", "CAdES-BASELINE-", asicFamily, func() (ades.Draft, error) {
-			return asic.Prepare(files, asic.Options{Signing: a.Signing(pki.Now()), CAdES: true, Simple: true})
+			return asic.Prepare(files, asic.Options{SignParams: a.Signing(pki.Now()), CAdES: true, Simple: true})
 		}},
 	} {
 		t.Run(c.format+c.packaging, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestXMLOfDSS(t *testing.T) {
 				t.Fatal(err)
 			}
 			var raised bytes.Buffer
-			r := ades.Raising{Level: ades.LevelLTA, Stamper: pki.Unit, Sources: pki, Detached: detached, Time: pki.Now()}
+			r := ades.AugmentOptions{Level: ades.LevelLTA, Stamper: pki.Unit, Gatherer: pki, Detached: detached, Time: pki.Now()}
 			if err := c.family.augment(context.Background(), bytes.NewReader(b), &raised, r); err != nil {
 				t.Fatal(err)
 			}

@@ -57,7 +57,7 @@ func RegisterVerify(a *API, v *Verify) {
 // verification is a request taken apart.
 type verification struct {
 	src   ades.Source
-	o     rogito.Verification
+	o     rogito.VerifyOptions
 	plain bool
 	lang  report.Lang
 }

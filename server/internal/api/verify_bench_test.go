@@ -53,7 +53,7 @@ func benchSign(b *testing.B, pki *adestest.PKI, store *trust.Store, level ades.L
 	b.Helper()
 	a := pki.Actor(b, "good")
 	signing := a.Signing(pki.Now())
-	d, err := pades.Prepare(bytes.NewReader(benchPDF(200<<10)), pades.Options{Signing: signing, Stamped: level > ades.LevelB})
+	d, err := pades.Prepare(bytes.NewReader(benchPDF(200<<10)), pades.Options{SignParams: signing, Stamped: level > ades.LevelB})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func benchSign(b *testing.B, pki *adestest.PKI, store *trust.Store, level ades.L
 	if level == ades.LevelB {
 		return out.Bytes()
 	}
-	r := ades.Raising{Level: level, Stamper: pki.Unit, Sources: &trust.Gatherer{Store: store}, Time: pki.Now()}
+	r := ades.AugmentOptions{Level: level, Stamper: pki.Unit, Gatherer: &trust.Gatherer{Store: store}, Time: pki.Now()}
 	if err := pades.Augment(context.Background(), bytes.NewReader(out.Bytes()), &raised, r); err != nil {
 		b.Fatal(err)
 	}

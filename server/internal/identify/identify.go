@@ -54,7 +54,7 @@ type Evidence struct {
 // BySignature accepts a document if every signature in it is valid and one of
 // them is the applicant's.
 func (m *Methods) BySignature(ctx context.Context, document []byte, s enroll.Subject, owner string) (any, error) {
-	rep, err := m.Verifier.Verify(ctx, bytes.NewReader(document), rogito.Verification{})
+	rep, err := m.Verifier.Verify(ctx, bytes.NewReader(document), rogito.VerifyOptions{})
 	if err != nil {
 		return nil, fault.New(310, "the document cannot be read").Because(err)
 	}

@@ -58,7 +58,7 @@ func (x *run) fetchImage(ctx context.Context) error {
 // padesOptions is one for each field that is to be signed, mostly one.
 func (m *maker) padesOptions(src ades.Source) ([]pades.Options, error) {
 	o := &m.record.Options
-	base := pades.Options{Signing: m.signing, Password: m.secrets.EncryptionPassword, AnyField: o.WithField, Stamped: m.raise}
+	base := pades.Options{SignParams: m.signing, Password: m.secrets.EncryptionPassword, AnyField: o.WithField, Stamped: m.raise}
 	if len(o.LockFields) > 0 {
 		base.Lock = &pades.Lock{Fields: o.LockFields}
 	}

@@ -33,8 +33,8 @@ type made struct {
 type maker struct {
 	*run
 	key     crypto.Signer // asks for an intent before each use
-	signing ades.Signing
-	raising ades.Raising
+	signing ades.SignParams
+	raising ades.AugmentOptions
 	raise   bool
 	item    *item // being signed
 }
@@ -46,7 +46,7 @@ func (x *run) newMaker(key crypto.Signer) (*maker, error) {
 	}
 	o := &x.record.Options
 	m := &maker{run: x, key: key}
-	m.signing = ades.Signing{Certificate: cert, Hash: hashOf(o.Hash), Time: x.config.Now().UTC().Truncate(time.Second)}
+	m.signing = ades.SignParams{Certificate: cert, Hash: hashOf(o.Hash), Time: x.config.Now().UTC().Truncate(time.Second)}
 	for _, der := range x.cert.Chain {
 		c, err := x.parsed.certificate(der)
 		if err != nil {
@@ -55,9 +55,9 @@ func (x *run) newMaker(key crypto.Signer) (*maker, error) {
 		m.signing.Chain = append(m.signing.Chain, c)
 	}
 	m.raise = o.stamped()
-	m.raising = ades.Raising{
+	m.raising = ades.AugmentOptions{
 		Level: levelOf(o), Hash: hashOf(o.TimestampHash), Password: x.secrets.EncryptionPassword, Time: m.signing.Time,
-		Stamper: x.stamper(), Sources: x.config.Gatherer, VRI: o.Level == "LTV",
+		Stamper: x.stamper(), Gatherer: x.config.Gatherer, VRI: o.Level == "LTV",
 	}
 	return m, nil
 }
@@ -120,7 +120,7 @@ func (m *maker) finish(d ades.Draft) (ades.Source, error) {
 	return w.Source(), nil
 }
 
-type augmenter func(ctx context.Context, src ades.Source, w io.Writer, r ades.Raising) error
+type augmenter func(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error
 
 // raised brings a signed document to its level.
 func (m *maker) raised(ctx context.Context, src ades.Source, augment augmenter, detached ...ades.File) (ades.Source, error) {
@@ -157,7 +157,7 @@ func (m *maker) pades(ctx context.Context, it *item) (*made, error) {
 		return nil, err
 	}
 	for i, o := range opts {
-		r := ades.Raising{}
+		r := ades.AugmentOptions{}
 		if m.raise {
 			r = m.raising
 		}
@@ -176,7 +176,7 @@ func (m *maker) pades(ctx context.Context, it *item) (*made, error) {
 		}
 		src = w.Source()
 	}
-	doc, err := pades.Read(ctx, src, ades.Reading{Password: m.secrets.EncryptionPassword})
+	doc, err := pades.Read(ctx, src, ades.ReadOptions{Password: m.secrets.EncryptionPassword})
 	if err != nil {
 		return nil, fmt.Errorf("read the signed document: %w", err)
 	}
@@ -185,7 +185,7 @@ func (m *maker) pades(ctx context.Context, it *item) (*made, error) {
 
 func (m *maker) cades(ctx context.Context, it *item) (*made, error) {
 	o := &m.record.Options
-	opts := cades.Options{Signing: m.signing, Detached: o.Detached, MimeType: it.media.mime}
+	opts := cades.Options{SignParams: m.signing, Detached: o.Detached, MimeType: it.media.mime}
 	out := media{mediaCMS.mime, it.media.ext + ".p7m"}
 	detached := []ades.File{}
 	var src ades.Source
@@ -226,7 +226,7 @@ func (m *maker) cades(ctx context.Context, it *item) (*made, error) {
 	if src, err = m.raised(ctx, src, cades.Augment, detached...); err != nil {
 		return nil, err
 	}
-	doc, err := cades.Read(ctx, src, ades.Reading{Detached: detached})
+	doc, err := cades.Read(ctx, src, ades.ReadOptions{Detached: detached})
 	if err != nil {
 		return nil, fmt.Errorf("read the signed document: %w", err)
 	}
@@ -235,12 +235,12 @@ func (m *maker) cades(ctx context.Context, it *item) (*made, error) {
 
 // counterSign signs every signature of a file, one after the other.
 func (m *maker) counterSign(ctx context.Context, src ades.Source, opts cades.Options) (ades.Source, error) {
-	doc, err := cades.Read(ctx, src, ades.Reading{})
+	doc, err := cades.Read(ctx, src, ades.ReadOptions{})
 	if err != nil {
 		return nil, err
 	}
 	for i := range doc.Signatures {
-		again, err := cades.Read(ctx, src, ades.Reading{})
+		again, err := cades.Read(ctx, src, ades.ReadOptions{})
 		if err != nil {
 			return nil, err
 		}
@@ -264,7 +264,7 @@ func (m *maker) xades(ctx context.Context, it *item) (*made, error) {
 	o := &m.record.Options
 	file := ades.File{Name: entryName(it.index, it.label, it.media.ext), Source: it.src}
 	opts := xades.Options{
-		Signing: m.signing, Packaging: xadesPackaging[o.Packaging], SignatureID: o.SignatureID, SignElement: o.SignElement,
+		SignParams: m.signing, Packaging: xadesPackaging[o.Packaging], SignatureID: o.SignatureID, SignElement: o.SignElement,
 		XPathQuery: o.XPathQuery, KeepSignatures: o.KeepSignatures, MimeTypes: map[string]string{file.Name: it.media.mime},
 	}
 	d, err := xades.Prepare([]ades.File{file}, opts)
@@ -282,7 +282,7 @@ func (m *maker) xades(ctx context.Context, it *item) (*made, error) {
 	if src, err = m.raised(ctx, src, xades.Augment, detached...); err != nil {
 		return nil, err
 	}
-	doc, err := xades.Read(ctx, src, ades.Reading{Detached: detached})
+	doc, err := xades.Read(ctx, src, ades.ReadOptions{Detached: detached})
 	if err != nil {
 		return nil, fmt.Errorf("read the signed document: %w", err)
 	}
@@ -295,7 +295,7 @@ func (m *maker) asic(ctx context.Context, it *item) (*made, error) {
 	if files == nil {
 		files = []ades.File{{Name: entryName(it.index, it.label, it.media.ext), Source: it.src}}
 	}
-	opts := asic.Options{Signing: m.signing, Simple: o.Packaging == "asic-s", CAdES: it.format == "cades"}
+	opts := asic.Options{SignParams: m.signing, Simple: o.Packaging == "asic-s", CAdES: it.format == "cades"}
 	out := media{asic.MimeE, "asice"}
 	if opts.Simple {
 		out = media{asic.MimeS, "asics"}
@@ -311,7 +311,7 @@ func (m *maker) asic(ctx context.Context, it *item) (*made, error) {
 	if src, err = m.raised(ctx, src, asic.Augment); err != nil {
 		return nil, err
 	}
-	doc, err := asic.Read(ctx, src, ades.Reading{})
+	doc, err := asic.Read(ctx, src, ades.ReadOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("read the signed document: %w", err)
 	}
@@ -319,7 +319,7 @@ func (m *maker) asic(ctx context.Context, it *item) (*made, error) {
 }
 
 func (m *maker) pkcs1(ctx context.Context, it *item) (*made, error) {
-	opts := pkcs1.Options{Signing: m.signing}
+	opts := pkcs1.Options{SignParams: m.signing}
 	var d *pkcs1.Draft
 	var err error
 	if it.digest != nil {
@@ -337,14 +337,14 @@ func (m *maker) pkcs1(ctx context.Context, it *item) (*made, error) {
 	out := &made{src: src, media: media{mediaBin.mime, it.media.ext + ".sig"}}
 	if it.digest != nil {
 		out.media.ext = "sig"
-		doc, err := pkcs1.Read(ctx, src, ades.Reading{}, opts)
+		doc, err := pkcs1.Read(ctx, src, ades.ReadOptions{}, opts)
 		if err != nil {
 			return nil, fmt.Errorf("read the signature: %w", err)
 		}
 		out.doc, out.sig = doc, doc.Signatures[0]
 		return out, checkSignature(m.signing.Certificate, m.signing.Digest(), d.Digest(), out.sig.Value)
 	}
-	doc, err := pkcs1.Read(ctx, src, ades.Reading{Detached: []ades.File{{Source: it.src}}}, opts)
+	doc, err := pkcs1.Read(ctx, src, ades.ReadOptions{Detached: []ades.File{{Source: it.src}}}, opts)
 	if err != nil {
 		return nil, fmt.Errorf("read the signature: %w", err)
 	}

@@ -258,7 +258,7 @@ func (x *run) validatePKCS1() error {
 // unsigned refuses a PDF whose signature would not survive what is to be done
 // with it.
 func (x *run) unsigned(ctx context.Context, i int, d *document, doing string) error {
-	doc, err := pades.Read(ctx, d.src, ades.Reading{Password: x.secrets.EncryptionPassword})
+	doc, err := pades.Read(ctx, d.src, ades.ReadOptions{Password: x.secrets.EncryptionPassword})
 	if err != nil {
 		return unsignable(i, err)
 	}
