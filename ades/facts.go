@@ -61,9 +61,35 @@ type Document struct {
 	// dictionary, from 1; 0 where there is none.
 	StoreRevision int       `json:"storeRevision,omitempty"`
 	Problems      []Problem `json:"problems,omitempty"`
+	// Parts are everything that a reader of this layer would take for the
+	// document, and which signatures cover each: the data files of a container,
+	// the content of a CMS, the regions of an XML document. A PDF has none here:
+	// there the changes after signing tell.
+	Parts []Part `json:"parts,omitempty"`
 	// Content is the signed content of this layer; nil when there is none or
 	// when it is not in the document.
 	Content []File `json:"-"`
+}
+
+// PartKind tells what a part of a document is.
+type PartKind string
+
+// The kinds of parts.
+const (
+	FilePart    PartKind = "file"    // a data file of a container, by name
+	ContentPart PartKind = "content" // the content of a CMS or of a time-stamp
+	XMLPart     PartKind = "xml"     // a region of an XML document, by the XPath of its first node
+)
+
+// Part is a piece of a document and the signatures that cover it.
+type Part struct {
+	Kind PartKind `json:"kind"`
+	Name string   `json:"name,omitempty"`
+	// CoveredBy are the ids of the signatures whose references cover the whole
+	// part, whether or not they verify.
+	CoveredBy []string `json:"coveredBy,omitempty"`
+	// Expected: the caller named this part as what counts (ReadOptions.Expect).
+	Expected bool `json:"expected,omitempty"`
 }
 
 // Signature is what a reader found about one signature. All arithmetic is
@@ -267,9 +293,13 @@ type PDFFacts struct {
 }
 
 // Change is something that differs between the signed revision and the file.
+// It is permitted, forbidden, or unexplained.
 type Change struct {
-	Kind        string `json:"kind"` // "dss", "document-timestamp", "signature", "form-fill", "annotation", "page", "content", "trailing-data", "undefined", …
-	Permitted   bool   `json:"permitted"`
+	Kind      string `json:"kind"` // "dss", "document-timestamp", "signature", "form-fill", "annotation", "page", "content", "trailing-data", "undefined", …
+	Permitted bool   `json:"permitted"`
+	// Unexplained: nothing shows that the change is harmless, and nothing that it
+	// is not. It is not permitted, and the verdict is INDETERMINATE.
+	Unexplained bool   `json:"unexplained,omitempty"`
 	Description string `json:"description"`
 	Revision    int    `json:"revision"`
 }

@@ -104,8 +104,8 @@ func (b *Bundle) Add(list ...Evidence) {
 
 // AugmentOptions says how far a signature is to be raised, and with whose help.
 type AugmentOptions struct {
-	Level   Level
-	Stamper Stamper  // required from T on
+	Level    Level
+	Stamper  Stamper  // required from T on
 	Gatherer Gatherer // required from LT on
 	// Hash of the time-stamps; zero means SHA-256.
 	Hash crypto.Hash
@@ -155,6 +155,18 @@ type ReadOptions struct {
 	// Certificates (DER) that are known anyway. A signer's own is looked for
 	// among them where the document does not carry it; CMS readers do.
 	Certificates [][]byte
+	// Expect names what counts for the caller where a signature may cover only
+	// a part of the document.
+	Expect Expectation
+}
+
+// Expectation is what a caller relies on in a document; the zero value means
+// all of it.
+type Expectation struct {
+	// Element of an XML document: an Id, or an XPath that selects one element.
+	Element string
+	// File of a container, by name.
+	File string
 }
 
 // Errors that every format may return.
