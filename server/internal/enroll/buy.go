@@ -126,6 +126,9 @@ func (s *Service) Revoke(ctx context.Context, account, id string) (*Certificate,
 		if err := s.move(ctx, tx, c, Revoked); err != nil {
 			return err
 		}
+		if err := s.keys.Erase(ctx, tx, c.ID); err != nil {
+			return err
+		}
 		return s.settle(ctx, tx, c, "revoked", func() error { return s.authority.Revoke(ctx, tx, c.Serial, 0) })
 	})
 }
