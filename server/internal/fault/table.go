@@ -58,6 +58,7 @@ var Table = []Row{
 	{305, 404, "certificate product not available"},
 	{310, 422, "a field of the purchase is wrong"},
 	{311, 422, "this identification is not configured"},
+	{312, 422, "the person identified is not the applicant"},
 	{611, 402, "insufficient credit in wallet"},
 	{615, 422, "inputDocuments required, or one of them cannot be read"},
 	{622, 422, "invalid signatureType"},
