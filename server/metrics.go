@@ -63,7 +63,7 @@ func (m *metrics) observe(o api.Observation) {
 	}
 	v.Observe(o.Elapsed.Seconds())
 	if o.Code != 0 {
-		m.errors.WithLabelValues(strconv.Itoa(o.Code)).Inc()
+		m.errors.WithLabelValues(o.Code.Error()).Inc()
 	}
 }
 
