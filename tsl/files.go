@@ -74,7 +74,7 @@ func readFiles(ctx context.Context, fsys fs.FS, stamp func(fs.FileInfo) time.Tim
 		}
 		names = append(names, path)
 		if total += info.Size(); len(names) > maxFiles || total > maxCollection {
-			return errors.New("tsl: too many files for a collection of lists")
+			return errors.New("too many files for a collection of lists")
 		}
 		return nil
 	})
