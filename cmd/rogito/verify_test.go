@@ -98,7 +98,7 @@ func TestVerifyJSONLines(t *testing.T) {
 		if err := json.Unmarshal([]byte(lines[i]), &v); err != nil {
 			t.Fatal(err)
 		}
-		if v.File == "" || v.OverallVerified != want || v.PlainDocument == nil {
+		if v.File == "" || v.OverallVerified != want || (v.PlainDocument != nil) != want {
 			t.Errorf("line %d: file %q, verified %v", i, v.File, v.OverallVerified)
 		}
 	}
