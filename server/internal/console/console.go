@@ -271,7 +271,7 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 	case "device":
 		cred, err = p.enroll.EnrolDevice(ctx, c, f.values.Get("password"), f.values.Get("code"), b)
 	default:
-		err = fault.New(310, "unknown action")
+		err = fault.New(fault.BadField, "unknown action")
 	}
 	if err == nil && cred == nil && c.HasUnseen() && (f.values.Get("action") == "reveal" || c.Identified(b)) {
 		cred, err = p.enroll.Reveal(ctx, c, b)
@@ -291,11 +291,11 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 func (p *Pages) bySignature(ctx context.Context, f *form, c *enroll.Certificate, b enroll.Browser) (*enroll.Certificate, error) {
 	part, err := f.next()
 	if err != nil || part.FormName() != "document" {
-		return nil, fault.New(310, "document is missing")
+		return nil, fault.New(fault.BadField, "document is missing")
 	}
 	document, err := io.ReadAll(io.LimitReader(part, maxSigned+1))
 	if err != nil || len(document) > maxSigned {
-		return nil, fault.New(310, "document is too large")
+		return nil, fault.New(fault.BadField, "document is too large")
 	}
 	return p.enroll.BySignature(ctx, c, document, b)
 }
@@ -314,13 +314,13 @@ func (p *Pages) byVideo(ctx context.Context, f *form, c *enroll.Certificate, b e
 			head := make([]byte, 512)
 			n, err := io.ReadFull(part, head)
 			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-				return enroll.Evidence{}, fault.New(310, "%s cannot be read", name)
+				return enroll.Evidence{}, fault.New(fault.BadField, "%s cannot be read", name)
 			}
 			if n == 0 {
-				return enroll.Evidence{}, fault.New(310, "%s is missing", name)
+				return enroll.Evidence{}, fault.New(fault.BadField, "%s is missing", name)
 			}
 			if active(head[:n]) {
-				return enroll.Evidence{}, fault.New(310, "%s is neither a film nor a picture", name)
+				return enroll.Evidence{}, fault.New(fault.BadField, "%s is neither a film nor a picture", name)
 			}
 			return enroll.Evidence{Name: name + "-" + clean(part.FileName()), Data: io.MultiReader(bytes.NewReader(head[:n]), part)}, nil
 		}
@@ -385,7 +385,7 @@ func (p *Pages) refused(w http.ResponseWriter, r *http.Request, err error) {
 	if lerr == nil {
 		v = p.viewOf(r, c, browser(w, r))
 	}
-	v.Problem, v.Code = f.Text, f.Code
+	v.Problem, v.Code = f.Text, int(f.Code)
 	p.render(w, r, f.HTTP(), v)
 }
 

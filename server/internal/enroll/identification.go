@@ -35,7 +35,7 @@ func (s *Service) ByLink(ctx context.Context, id, secret string) (*Certificate, 
 		return nil, err
 	}
 	if !equal(c.linkSecret, secret) {
-		return nil, fault.New(140, "no such certificate")
+		return nil, fault.New(fault.NotFound, "no such certificate")
 	}
 	return c, nil
 }
@@ -89,7 +89,7 @@ func (s *Service) Methods(c *Certificate) []string {
 
 func (s *Service) allows(c *Certificate, method string) error {
 	if !c.Identifies() || !slices.Contains(s.Methods(c), method) {
-		return fault.New(145, "the certificate is %s: it is not identified by %s now", c.State, method)
+		return fault.New(fault.WrongState, "the certificate is %s: it is not identified by %s now", c.State, method)
 	}
 	return nil
 }
@@ -104,10 +104,10 @@ func (s *Service) Pending(ctx context.Context, c *Certificate) (bool, error) {
 // ApproveInSandbox is the button of the sandbox: it stands for every proof.
 func (s *Service) ApproveInSandbox(ctx context.Context, c *Certificate, b Browser) (*Certificate, error) {
 	if !s.config.Sandbox {
-		return nil, fault.New(145, "this is not a sandbox")
+		return nil, fault.New(fault.WrongState, "this is not a sandbox")
 	}
 	if !c.Identifies() {
-		return nil, fault.New(145, "the certificate is %s", c.State)
+		return nil, fault.New(fault.WrongState, "the certificate is %s", c.State)
 	}
 	proof := identify.InSandbox(c.identifyOrder(), s.config.Now())
 	return s.identified(ctx, c, proof, b.hash(), "approved by the button of the sandbox", nil)
@@ -135,7 +135,7 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 		if !first {
 			n, err := tx.Exec(ctx, `update certificates set browser = $1, statement = null where id = $2 and state = $3`, browser, c.ID, string(Done))
 			if err == nil && n == 0 {
-				err = fault.New(145, "the certificate is not DONE any more")
+				err = fault.New(fault.WrongState, "the certificate is not DONE any more")
 			}
 			if err != nil {
 				return err
@@ -205,7 +205,7 @@ func (s *Service) BySignature(ctx context.Context, c *Certificate, document []by
 			return err
 		}
 		if n == 0 {
-			return fault.New(145, "the statement was used already")
+			return fault.New(fault.WrongState, "the statement was used already")
 		}
 		return s.keepEvidence(ctx, tx, c, evidence{method: "signature", state: "APPROVED", detail: detail, blobs: []string{blob.ID}, browser: b.hash()})
 	})
@@ -231,7 +231,7 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 		return nil, err
 	}
 	if waits, err := s.Pending(ctx, c); err != nil || waits {
-		return nil, errors.Join(err, fault.New(145, "what was handed in before is being looked at"))
+		return nil, errors.Join(err, fault.New(fault.WrongState, "what was handed in before is being looked at"))
 	}
 	var ids []string
 	names := map[string]string{}
@@ -285,7 +285,7 @@ func complete(names map[string]string, seal bool) error {
 			continue
 		}
 		if !anyNamed(names, kind) {
-			return fault.New(310, "%s is missing", strings.TrimSuffix(kind, "-"))
+			return fault.New(fault.BadField, "%s is missing", strings.TrimSuffix(kind, "-"))
 		}
 	}
 	return nil
@@ -335,10 +335,10 @@ func (s *Service) Review(ctx context.Context, id string, by Reviewer, approve bo
 		return nil, err
 	}
 	if !c.Identifies() || c.State == Ordered {
-		return nil, fault.New(145, "the certificate is %s: there is nothing to review", c.State)
+		return nil, fault.New(fault.WrongState, "the certificate is %s: there is nothing to review", c.State)
 	}
 	if by.Account == c.AccountID && !s.config.Sandbox {
-		return nil, fault.New(131, "an administrator of another account must look at this order")
+		return nil, fault.New(fault.AdminOnly, "an administrator of another account must look at this order")
 	}
 	state := "REFUSED"
 	if approve {
@@ -352,7 +352,7 @@ func (s *Service) Review(ctx context.Context, id string, by Reviewer, approve bo
 		n, err := tx.Exec(ctx, `update identifications set state = $1, decided_by = $2, reason = $3, decided_at = $4 where certificate_id = $5 and state = 'PENDING'`,
 			state, by.Token, reason, store.Millis(s.config.Now()), id)
 		if err == nil && n == 0 {
-			return fault.New(145, "nothing was handed in that waits for a review")
+			return fault.New(fault.WrongState, "nothing was handed in that waits for a review")
 		}
 		return err
 	}
@@ -380,7 +380,7 @@ func (s *Service) pendingEvidence(ctx context.Context, id string) (names map[str
 	err = s.db.Read().QueryRow(ctx, `select detail, browser from identifications where certificate_id = $1 and state = 'PENDING' order by id desc limit 1`, id).
 		Scan(&detail, &browser)
 	if errors.Is(err, store.ErrNoRows) {
-		return nil, nil, fault.New(145, "nothing was handed in that waits for a review")
+		return nil, nil, fault.New(fault.WrongState, "nothing was handed in that waits for a review")
 	}
 	if err != nil {
 		return nil, nil, err
@@ -416,7 +416,7 @@ func (s *Service) OpenEvidence(ctx context.Context, blob string) (io.ReadCloser,
 // again.
 func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, code string, b Browser) (*Credentials, error) {
 	if !c.EnrolsDevice() || c.State != Done || c.Kind != keys.OTP {
-		return nil, fault.New(145, "this link is not for a new device")
+		return nil, fault.New(fault.WrongState, "this link is not for a new device")
 	}
 	cred, err := s.keys.ByID(ctx, c.ID)
 	if err != nil || cred == nil {
@@ -427,11 +427,11 @@ func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, cod
 	}
 	if !c.Identified(b) {
 		if code == "" {
-			return nil, fault.New(310, "a code of the old device is missing: without the old device, be identified again")
+			return nil, fault.New(fault.BadField, "a code of the old device is missing: without the old device, be identified again")
 		}
 		err := s.keys.VerifyOTP(ctx, cred, code)
 		if errors.Is(err, keys.ErrOTP) {
-			return nil, fault.New(310, "the code of the old device is wrong or was used")
+			return nil, fault.New(fault.BadField, "the code of the old device is wrong or was used")
 		}
 		if err != nil {
 			return nil, err
@@ -445,7 +445,7 @@ func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, cod
 			return err
 		}
 		if n == 0 {
-			return fault.New(145, "the link was used already")
+			return fault.New(fault.WrongState, "the link was used already")
 		}
 		if err := s.keys.Enrol(ctx, tx, c.ID, secret); err != nil {
 			return err

@@ -101,12 +101,12 @@ func (o Order) Settle(p *Proof) (*Certified, error) {
 		case got == "" && needed && (t.name == "givenName" || t.name == "surname") && sameFullName(p.Name, o.Ordered):
 			named = true // a certificate that has the names in one
 		case got == "" && needed:
-			return nil, fault.New(310, "subject.%s was ordered, and identification by %s did not prove it", t.name, p.Method)
+			return nil, fault.New(fault.BadField, "subject.%s was ordered, and identification by %s did not prove it", t.name, p.Method)
 		case got == "":
 			out.LeftOut = append(out.LeftOut, t.name)
 			*want = ""
 		case !t.equal(*want, got):
-			return nil, fault.New(312, "the person identified is not the applicant: %s differs", t.name)
+			return nil, fault.New(fault.NotTheApplicant, "the person identified is not the applicant: %s differs", t.name)
 		default:
 			named = named || t.name != "country"
 		}
@@ -123,10 +123,10 @@ func (o Order) name(out *Certified, p *Proof, compared bool) error {
 		proven = out.Organization
 	}
 	if proven == "" {
-		return fault.New(310, "identification by %s proved no name", p.Method)
+		return fault.New(fault.BadField, "identification by %s proved no name", p.Method)
 	}
 	if !compared && !sameName(o.Owner, proven) && !sameFullName(o.Owner, p.Proven) {
-		return fault.New(312, "the person identified is not the applicant: certificateOwner differs")
+		return fault.New(fault.NotTheApplicant, "the person identified is not the applicant: certificateOwner differs")
 	}
 	out.CommonName = proven
 	if !o.Seal && out.GivenName != "" && out.Surname != "" {

@@ -26,20 +26,20 @@ const clockSkew = 10 * time.Minute
 // that names the applicant. A refusal is fault 310 or 312.
 func (m *Methods) BySignature(ctx context.Context, document []byte, s *Statement, o Order) (*Proof, *Certified, error) {
 	if s == nil || m.now().After(s.MadeAt.Add(statementLife)) {
-		return nil, nil, fault.New(310, "no statement of this order waits for a signature: download it again")
+		return nil, nil, fault.New(fault.BadField, "no statement of this order waits for a signature: download it again")
 	}
 	statement := m.Again(o, s)
 	if statement == nil {
-		return nil, nil, fault.New(310, "the statement of this order has changed: download it again")
+		return nil, nil, fault.New(fault.BadField, "the statement of this order has changed: download it again")
 	}
 	r, err := m.Verifier.Verify(ctx, bytes.NewReader(document), rogito.VerifyOptions{
 		Detached: []ades.File{{Name: "statement.pdf", Source: bytes.NewReader(statement)}},
 	})
 	if err != nil {
-		return nil, nil, fault.New(310, "the document cannot be read").Because(err)
+		return nil, nil, fault.New(fault.BadField, "the document cannot be read").Because(err)
 	}
 	if !r.Valid() {
-		return nil, nil, fault.New(310, "the document is not signed, or its signature is not valid")
+		return nil, nil, fault.New(fault.BadField, "the document is not signed, or its signature is not valid")
 	}
 	var refusal error
 	for _, c := range r.Conclusions.Signatures {
@@ -59,7 +59,7 @@ func (m *Methods) BySignature(ctx context.Context, document []byte, s *Statement
 		return p, certified, nil
 	}
 	if refusal == nil {
-		refusal = fault.New(310, "the document is not signed")
+		refusal = fault.New(fault.BadField, "the document is not signed")
 	}
 	return nil, nil, refusal
 }
@@ -71,24 +71,24 @@ func (m *Methods) prove(c *report.Conclusion, s *Statement, o Order) (*Proof, er
 	case err != nil:
 		return nil, err
 	case !same:
-		return nil, fault.New(310, "the signed document is not the statement of this order: download it, sign it as it is, and send it back")
+		return nil, fault.New(fault.BadField, "the signed document is not the statement of this order: download it, sign it as it is, and send it back")
 	}
 	claimed := c.Signature.ClaimedTime
 	if c.Signature.PDF != nil && claimed.IsZero() {
 		claimed = c.Signature.PDF.Date
 	}
 	if !claimed.IsZero() && claimed.Before(s.MadeAt.Add(-clockSkew)) || c.Proven && c.BestTime.Before(s.MadeAt.Add(-clockSkew)) {
-		return nil, fault.New(310, "the statement bears a signature older than itself")
+		return nil, fault.New(fault.BadField, "the statement bears a signature older than itself")
 	}
 	if !m.accepts(c) {
-		return nil, fault.New(310, "the statement must be signed with %s", m.wanted())
+		return nil, fault.New(fault.BadField, "the statement must be signed with %s", m.wanted())
 	}
 	cert, err := pkix.ParseCertificate(c.Signature.SigningCertificate)
 	if err != nil {
-		return nil, fault.New(310, "the signer's certificate cannot be read").Because(err)
+		return nil, fault.New(fault.BadField, "the signer's certificate cannot be read").Because(err)
 	}
 	if cert.Subject.Get(oidPseudonym) != "" {
-		return nil, fault.New(310, "the signer's certificate has a pseudonym: it proves no name")
+		return nil, fault.New(fault.BadField, "the signer's certificate has a pseudonym: it proves no name")
 	}
 	p := &Proof{
 		Method: "signature", Issuer: cert.IssuerDN(), Level: string(c.Qualification), Request: s.Nonce, At: m.now(),
@@ -141,7 +141,7 @@ func isStatement(s *ades.Signature, st *Statement) (bool, error) {
 	signed := s.Content[0].Source
 	doc, err := pdf.Open(signed, pdf.Options{})
 	if err != nil {
-		return false, fault.New(310, "the document cannot be read").Because(err)
+		return false, fault.New(fault.BadField, "the document cannot be read").Because(err)
 	}
 	revisions := doc.Revisions()
 	if len(revisions) < 2 || digestOf(signed, revisions[0].End) != string(st.Digest) {
@@ -149,7 +149,7 @@ func isStatement(s *ades.Signature, st *Statement) (bool, error) {
 	}
 	changes, err := revision.Compare(doc, 1, revision.Rules{})
 	if err != nil {
-		return false, fault.New(310, "the document cannot be read").Because(err)
+		return false, fault.New(fault.BadField, "the document cannot be read").Because(err)
 	}
 	for _, c := range changes {
 		switch c.Kind {
