@@ -287,7 +287,11 @@ func placeName(p place) string {
 // grow runs f over a growing window from off up to next until it no longer
 // falls short.
 func (a *auditor) grow(off, next int64, f func() error) error {
-	for n := int64(512); ; n *= 4 {
+	n := int64(512)
+	if have := a.winOff + int64(len(a.win)) - off; off >= a.winOff && have > n {
+		n = have // all that is there
+	}
+	for ; ; n = max(8*n, 64<<10) {
 		n = min(n, next-off)
 		buf, err := a.window(off, int(n))
 		if err != nil {
@@ -307,6 +311,15 @@ func (a *auditor) object(p place, next int64) (end int64, err error) {
 	s.ref = a.reference
 	if p.trailer {
 		s.ref = noReference
+	}
+	if p.offset > 0 {
+		buf, err := a.window(p.offset-1, 512)
+		if err != nil {
+			return 0, err
+		}
+		if buf[0] >= '0' && buf[0] <= '9' {
+			return 0, &skimError{"begins in the middle of a number"}
+		}
 	}
 	stream := false
 	err = a.grow(p.offset, next, func() error {
@@ -349,19 +362,6 @@ func noReference(Ref) error { return nil }
 // objectHeader wants the number and generation that the table states.
 func (a *auditor) objectHeader(p place) error {
 	s := &a.skim
-	if p.offset > 0 {
-		before, err := a.window(p.offset-1, 1)
-		if err != nil {
-			return err
-		}
-		if class[before[0]] == classRegular && before[0] >= '0' && before[0] <= '9' {
-			return &skimError{"begins in the middle of a number"}
-		}
-		// The window may have moved.
-		if s.buf, err = a.window(p.offset, len(s.buf)); err != nil {
-			return err
-		}
-	}
 	var numbers [2]int64
 	for i := range numbers {
 		s.space()
