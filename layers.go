@@ -11,6 +11,7 @@ import (
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/report"
@@ -126,6 +127,10 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 		return nil
 	case errors.Is(err, context.DeadlineExceeded) && level == 0 && n.ctx.Err() != nil:
 		l.Broken = errDeadline.Error()
+	case n.ctx.Err() != nil && err != nil: // nobody waits for the answer
+		return n.ctx.Err()
+	case errors.Is(err, limits.ErrBudget):
+		n.broken(l, f, family, limits.ErrBudget)
 	case err == nil:
 		l.Document = doc
 	case errors.As(err, &malformed), errors.Is(err, ades.ErrPassword), level > 0:

@@ -73,12 +73,12 @@ func Read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*ades.Docu
 }
 
 func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, error) {
-	doc, err := pdf.Open(src, pdf.Options{Password: in.Password, Repair: true})
+	doc, err := pdf.Open(src, pdf.Options{Password: in.Password, Repair: true, Context: ctx})
 	if err != nil {
 		return nil, err
 	}
 	r := &reader{src: src, doc: doc, out: &ades.Document{Format: ades.PAdES}}
-	r.digests = newDigester(src)
+	r.digests = newDigester(ctx, src)
 	if err := doc.Repaired(); err != nil {
 		r.out.Problems = append(r.out.Problems, ades.Problem{Where: "xref", Text: "repaired: " + err.Error()})
 	}
