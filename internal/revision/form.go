@@ -68,8 +68,13 @@ func names(lists ...[]*field) []string {
 func (m *model) drawn() []*field {
 	var out []*field
 	for _, f := range m.fields {
-		if k := m.kind(f); k == "Tx" || k == "Ch" || k == "Btn" {
+		switch m.kind(f) {
+		case "Tx", "Ch":
 			out = append(out, f)
+		case "Btn": // check boxes and radio buttons show the states that they have
+			if m.flags(f)&flagPushbutton != 0 || slices.ContainsFunc(f.widgets, func(w *widget) bool { return w.dict.Get("AP") == nil }) {
+				out = append(out, f)
+			}
 		}
 	}
 	return out
@@ -149,11 +154,27 @@ func (c *comparison) needAppearances() {
 		return
 	}
 	for _, f := range c.old.drawn() {
-		if c.agrees(c.old, f) != "" {
+		if c.redrawn(f) != "" {
 			c.add(difference{what: "form-appearances"})
 			return
 		}
 	}
+}
+
+// redrawn says whether a viewer that draws a field anew draws what it shows
+// already: the value, or the caption of a button.
+func (c *comparison) redrawn(f *field) string {
+	if c.old.kind(f) != "Btn" || c.old.flags(f)&flagPushbutton == 0 {
+		return c.agrees(c.old, f)
+	}
+	for _, w := range f.widgets {
+		want := squeeze(c.old.doc.Text(c.old.dict(w.dict.Get("MK")).Get("CA")))
+		one := &field{name: f.name, dict: f.dict, attrs: f.attrs, widgets: []*widget{w}}
+		if why := c.shownEverywhere(c.old, one, func(shown string) bool { return squeeze(shown) == want }); why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 // groupFields compares fields that only group others. What they hand down is

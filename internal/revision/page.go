@@ -179,8 +179,9 @@ func (c *comparison) isNull(m *model, o pdf.Object) bool {
 // from the page's own dictionary: its content, or a form, pattern, glyph or
 // appearance that has no resources of its own. Where that cannot be told it does.
 func (c *comparison) asksFor(p *page, name pdf.Name) bool {
+	names := func(data []byte) bool { return bytes.Contains(data, []byte(name)) || bytes.ContainsRune(data, '#') }
 	data, ok := c.joined(c.old, p.dict.Get("Contents"))
-	if !ok || bytes.Contains(data, []byte(name)) || bytes.Contains(data, []byte("#")) {
+	if !ok || names(data) {
 		return true
 	}
 	seen := make(map[int]bool)
@@ -208,7 +209,12 @@ func (c *comparison) asksFor(p *page, name pdf.Name) bool {
 			return slices.ContainsFunc(v.Entries, func(e pdf.Entry) bool { return bare(e.Value, e.Key, depth+1) })
 		case *pdf.Stream:
 			form := c.old.doc.Name(v.Dict.Get("Subtype")) == "Form" || v.Dict.Has("PatternType")
-			return form && v.Dict.Get("Resources") == nil || bare(v.Dict, key, depth+1)
+			if form && v.Dict.Get("Resources") == nil {
+				if data, err := c.old.doc.Data(v); err != nil || names(data) {
+					return true
+				}
+			}
+			return bare(v.Dict, key, depth+1)
 		}
 		return false
 	}
