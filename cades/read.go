@@ -16,18 +16,31 @@ import (
 // Read states the facts of a CMS file: binary, PEM or base64. A time-stamp
 // token on its own is stated as what it is.
 func Read(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
+	doc, _, err := ReadIn(ctx, src, r)
+	return doc, err
+}
+
+// ReadIn is Read for a signature inside another format, which wants to know
+// whether it carries content of its own.
+func ReadIn(ctx context.Context, src ades.Source, r ades.ReadOptions) (doc *ades.Document, carries bool, err error) {
 	bin, err := cms.Unarmour(src)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	sd, err := cms.Parse(bin)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if sd.ContentType == oid.TSTInfo {
-		return tsp.ReadToken(bin, r)
+		doc, err = tsp.ReadToken(src, r)
+		return doc, true, err
 	}
-	doc := &ades.Document{Format: ades.PKCS7}
+	doc, err = read(ctx, src, bin, sd, r)
+	return doc, sd.Content != nil, err
+}
+
+func read(ctx context.Context, src, bin ades.Source, sd *cms.SignedData, r ades.ReadOptions) (doc *ades.Document, err error) {
+	doc = &ades.Document{Format: ades.PKCS7}
 	in := Surroundings{Cancelled: ctx.Err, Certificates: r.Certificates}
 	content, chosen := ades.File{Source: sd.Content}, -1
 	if sd.Content == nil && len(r.Detached) > 0 {
