@@ -189,3 +189,19 @@ func Detect(src ades.Source) (ades.Format, bool) {
 	f, err := c.format()
 	return f, err == nil
 }
+
+// Files lists the files of a ZIP that is no signature container, and what makes
+// readers see others in it.
+func Files(ctx context.Context, src ades.Source) ([]ades.File, []ades.Problem, error) {
+	c, err := open(ctx, src)
+	if err != nil {
+		return nil, nil, err
+	}
+	var out []ades.File
+	for _, e := range c.entries {
+		if e.role != roleFolder {
+			out = append(out, ades.File{Name: e.name, Source: e})
+		}
+	}
+	return out, c.problems, nil
+}

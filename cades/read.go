@@ -70,16 +70,8 @@ func read(ctx context.Context, src, bin ades.Source, sd *cms.SignedData, r ades.
 // outside notes what stands around the ContentInfo: another document there is
 // what other readers may show.
 func outside(doc *ades.Document, src, bin ades.Source, length int64) {
-	for _, text := range []string{cms.AroundArmour(src), cms.After(bin, length)} {
-		if text == "" {
-			continue
-		}
-		p := ades.Problem{Fatal: true, Where: "ContentInfo", Text: text}
-		doc.Problems = append(doc.Problems, p)
-		for _, s := range doc.Signatures {
-			s.Problems = append(s.Problems, p)
-		}
-	}
+	ambiguous(doc, cms.AroundArmour(src))
+	ambiguous(doc, cms.After(bin, length))
 }
 
 // coverage states the parts: the content that was signed, and everything that
@@ -111,7 +103,7 @@ func coverage(ctx context.Context, doc *ades.Document, content ades.File, chosen
 		same := i == chosen
 		if !same {
 			var err error
-			if same, err = equal(ctx, f.Source, content.Source); err != nil {
+			if same, err = Equal(ctx, f.Source, content.Source); err != nil {
 				return err
 			}
 		}
@@ -134,8 +126,8 @@ func coverage(ctx context.Context, doc *ades.Document, content ades.File, chosen
 	return nil
 }
 
-// equal compares two documents byte by byte.
-func equal(ctx context.Context, a, b ades.Source) (bool, error) {
+// Equal compares two documents byte by byte.
+func Equal(ctx context.Context, a, b ades.Source) (bool, error) {
 	if a == nil || b == nil || a.Size() != b.Size() {
 		return false, nil
 	}
