@@ -117,11 +117,3 @@ func TestVerifyFacts(t *testing.T) {
 		t.Errorf("replayed: exit %d\n%s", code, out)
 	}
 }
-
-func TestTrustNeedsAnchors(t *testing.T) {
-	var out, notes bytes.Buffer
-	s := &session{ctx: context.Background(), stdout: &out, stderr: &notes}
-	if code := run(s, []string{"trust", "list", "--data", t.TempDir()}); code != exitError || !strings.Contains(notes.String(), "Official Journal") {
-		t.Errorf("exit %d: %s", code, notes.String())
-	}
-}
