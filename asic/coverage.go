@@ -1,6 +1,7 @@
 package asic
 
 import (
+	"maps"
 	"slices"
 
 	"rogito.dev/rogito/ades"
@@ -12,6 +13,7 @@ import (
 // container was made for something else.
 func (r *reader) coverage(expect ades.Expectation) {
 	parts := r.parts()
+	handed := map[*entry]bool{} // covered by a signature that is not broken
 	for _, s := range r.doc.Signatures {
 		mine := coveredBy(s)
 		s.ContentIsWhole = s.Intact() == ades.Yes
@@ -32,6 +34,9 @@ func (r *reader) coverage(expect ades.Expectation) {
 		case r.doc.Format == ades.ODF && len(missed) > 0 && s.Intact() == ades.Yes && !r.macros(s):
 			fatal(s, missed[0], "the signature of the document does not cover %q", missed[0])
 		}
+		if s.Intact() != ades.No && !slices.ContainsFunc(s.Problems, func(p ades.Problem) bool { return p.Fatal }) {
+			maps.Copy(handed, mine)
+		}
 	}
 	for i, e := range parts {
 		p := &r.doc.Parts[i]
@@ -39,7 +44,7 @@ func (r *reader) coverage(expect ades.Expectation) {
 		if len(p.CoveredBy) == 0 && len(r.doc.Signatures) > 0 {
 			r.problem(false, p.Name, "file is not covered by any signature")
 		}
-		if len(p.CoveredBy) > 0 || len(r.doc.Signatures) == 0 && r.stamped[e] {
+		if handed[e] || len(r.doc.Signatures) == 0 && r.stamped[e] {
 			r.doc.Content = append(r.doc.Content, ades.File{Name: e.name, Source: e})
 		}
 	}
