@@ -135,12 +135,13 @@ func (c *container) readMime() error {
 // mediaType is what a mimetype file may hold (RFC 6838 section 4.2).
 var mediaType = regexp.MustCompile(`^[A-Za-z0-9!#$&^_.+-]{1,127}/[A-Za-z0-9!#$&^_.+-]{1,127}$`)
 
-// of lists the files of some role in the order of the directory.
+// of lists the files of some role in the order of the directory; of several
+// data files of one name, which are equal or fatal, the first.
 func (c *container) of(roles ...role) []*entry {
 	var found []*entry
 	for _, e := range c.entries {
 		for _, r := range roles {
-			if e.role == r {
+			if e.role == r && (r != roleData || c.byName[e.name] == e) {
 				found = append(found, e)
 			}
 		}

@@ -133,15 +133,17 @@ func (s *source) read(p []byte) (int, error) {
 	if s.pos < s.record.size {
 		return n, nil
 	}
+	// The last bytes are not handed out where the end is wrong: a reader who
+	// has got all that he asked for need not look at the error.
 	var one [1]byte
 	if k, err := s.r.Read(one[:]); k > 0 || err != nil && !errors.Is(err, io.EOF) {
-		return n, s.fail(err)
+		return 0, s.fail(err)
 	}
 	if s.in.n != s.record.packed {
-		return n, s.fail(errors.New("other data follows the content inside the entry"))
+		return 0, s.fail(errors.New("other data follows the content inside the entry"))
 	}
 	if s.sum.Sum32() != s.record.crc {
-		return n, s.fail(errors.New("the checksum does not match"))
+		return 0, s.fail(errors.New("the checksum does not match"))
 	}
 	s.r.Close()
 	s.r = nil
