@@ -151,8 +151,11 @@ func (v *verdict) reference(r ades.Reference) {
 			return
 		}
 		v.add(report.Error, "CV", "The signed data is missing: %s%s.", name, detail(r))
+	case r.Intact == ades.Unknown && r.Kind == "content":
+		// Without signed attributes the value alone decides, and says why not.
 	case r.Intact == ades.Unknown:
-		v.lower(report.Indeterminate, report.SignedDataNotFound)
+		// What is signed is there, but its digest cannot be computed.
+		v.lower(report.Indeterminate, report.CryptoConstraintsFailure)
 		if name == "" {
 			v.add(report.Error, "CV", "The digest of what is signed cannot be checked%s.", detail(r))
 			return
