@@ -1,6 +1,7 @@
 package xades
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ func (p *preparation) enveloped() error {
 	}
 	if p.doc == nil {
 		var err error
-		if p.doc, err = parse(p.files[0].Source); err != nil {
+		if p.doc, err = parse(context.Background(), p.files[0].Source); err != nil {
 			return err
 		}
 	}
@@ -202,7 +203,7 @@ func (p *preparation) internallyDetached() error {
 }
 
 func (p *preparation) embedXML(i int) (string, error) {
-	d, err := parse(p.files[i].Source)
+	d, err := parse(context.Background(), p.files[i].Source)
 	if err != nil {
 		return "", err
 	}

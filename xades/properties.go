@@ -173,7 +173,6 @@ func (s *sigReader) facts() {
 			s.count(propertyName(p), group.signed, 1)
 		}
 	}
-	s.sig.ContentIsWhole = s.whole()
 }
 
 // attrUnformatted counts the references without a DataObjectFormat, which a
