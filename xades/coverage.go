@@ -15,8 +15,15 @@ const maxUncovered = 64
 
 // cover is a region of the document and the signature that signs it.
 type cover struct {
-	sig    int // index into the top-level signatures
+	sig int // index into the top-level signatures
+	signedRegion
+}
+
+// signedRegion is a region with what its DataObjectFormat says about it: these
+// attributes of the element are signed that way.
+type signedRegion struct {
 	region *xmldsig.Region
+	format map[string]string // MimeType, Encoding
 }
 
 // partition walks a document once and sorts its content by the signatures that
@@ -36,6 +43,7 @@ type partition struct {
 	now                 *sets // who covers what is being visited; nil when that changed
 	parted              bool  // the comment that is being visited stands between two pieces of text
 	steps               int
+	err                 error
 
 	whole    collector
 	expected *xmldom.Node
@@ -118,6 +126,20 @@ func (p *partition) hold(n *xmldom.Node) {
 	}
 }
 
+// maxSteps bounds the walk: many signatures over many nodes are work, too.
+const maxSteps = 1 << 26
+
+// spend takes steps and reports whether the walk goes on.
+func (p *partition) spend(steps int) bool {
+	before := p.steps
+	if p.steps += steps; p.err == nil && before>>12 != p.steps>>12 {
+		if p.err = p.ctx.Err(); p.err == nil && p.steps > maxSteps {
+			p.err = ades.Malformed("XML", "", "%w: too many signatures over too many elements", xmldom.ErrLimit)
+		}
+	}
+	return p.err == nil
+}
+
 // enter opens and closes regions where a node begins; leave undoes it.
 func (p *partition) enter(n *xmldom.Node) { p.change(n, 1) }
 func (p *partition) leave(n *xmldom.Node) { p.change(n, -1) }
@@ -159,6 +181,7 @@ func (p *partition) change(n *xmldom.Node, by int) {
 // covering says who covers what is being visited.
 func (p *partition) covering() *sets {
 	if p.now == nil {
+		p.spend(3 * len(p.ids))
 		p.now = &sets{nodes: setOf(p.full), text: setOf(p.full, p.text), comments: setOf(p.comment)}
 	}
 	return p.now
@@ -211,7 +234,7 @@ func (c *collector) all() []ades.Part { return append(c.parts, c.uncovered...) }
 
 // visit sorts a node and what is below it, outside of signatures.
 func (p *partition) visit(n *xmldom.Node) {
-	if p.steps++; p.steps&0xfff == 0 && p.ctx.Err() != nil {
+	if !p.spend(1) {
 		return
 	}
 	p.enter(n)
@@ -285,13 +308,14 @@ func (p *partition) element(n *xmldom.Node) {
 	switch {
 	case len(by.sigs) > 0:
 		p.content(n.Path, by)
+		p.types(n, by)
 	case !p.holders[n]:
 		p.content(n.Path, set{}) // and everything below it
 		return
 	default:
 		for _, a := range n.Attrs() {
 			if !a.IsID() {
-				p.content(func() string { return n.Path() + "/@" + a.Name.QName }, set{})
+				p.content(func() string { return n.Path() + "/@" + a.Name.QName }, p.described(n, a, func(said string) bool { return said == a.Value }))
 			}
 		}
 		if by := p.covering().text; len(by.sigs) > 0 { // as base64, of an empty file perhaps
@@ -299,6 +323,76 @@ func (p *partition) element(n *xmldom.Node) {
 		}
 	}
 	p.children(n, p.visit)
+}
+
+// described are the signatures whose DataObjectFormat for exactly this element
+// says something about an attribute that fits.
+func (p *partition) described(n *xmldom.Node, a xmldom.Attr, fits func(said string) bool) set {
+	counts := make([]int, len(p.ids))
+	for _, e := range p.at[n] {
+		r := p.regs[e.region]
+		if said := r.format[a.Name.Local]; !e.drop && a.Name.Space == "" && said != "" && fits(said) {
+			counts[r.sig]++
+		}
+	}
+	return setOf(counts)
+}
+
+const (
+	schemaSpace   = "http://www.w3.org/2001/XMLSchema"
+	instanceSpace = "http://www.w3.org/2001/XMLSchema-instance"
+)
+
+// types: the prefix in xsi:type="p:name" is part of a value, and exclusive
+// canonicalisation writes the declarations of prefixes in names only. Where
+// nothing else writes it, p can be bound anew, and the type is not covered.
+func (p *partition) types(n *xmldom.Node, by set) {
+	prefix, ok := typePrefix(n)
+	if !ok || !p.spend(8*len(p.regs)) {
+		return
+	}
+	counts := make([]int, len(p.ids))
+	for _, r := range p.regs {
+		if r.kept > 0 && r.dropped == 0 && !r.region.Text && declares(r.region, n, prefix) {
+			counts[r.sig]++
+		}
+	}
+	if sure := setOf(counts); sure.key != by.key {
+		p.content(func() string { return n.Path() + "/@xsi:type" }, sure)
+	}
+}
+
+// typePrefix is the prefix in the type of an element, if it has one that is
+// bound, and not to XML Schema itself.
+func typePrefix(n *xmldom.Node) (string, bool) {
+	value, ok := n.LookupAttr(instanceSpace, "type")
+	if !ok {
+		return "", false
+	}
+	prefix, _, colon := strings.Cut(strings.TrimSpace(value), ":")
+	if !colon {
+		prefix = ""
+	}
+	uri, bound := n.Namespace(prefix)
+	return prefix, bound && uri != schemaSpace
+}
+
+// declares reports whether the octets of a region hold the declaration of a
+// prefix at a node.
+func declares(g *xmldsig.Region, n *xmldom.Node, prefix string) bool {
+	if !g.Method.Exclusive || slices.Contains(g.Method.Prefixes, prefix) {
+		return true
+	}
+	for up := n; up != nil && up.Kind == xmldom.Element; up = up.Parent {
+		if up.Name.Prefix == prefix || slices.ContainsFunc(up.Attrs(), func(a xmldom.Attr) bool { return prefix != "" && a.Name.Prefix == prefix }) {
+			return true
+		}
+		bound := slices.ContainsFunc(up.Bindings(), func(b xmldom.Binding) bool { return b.Prefix == prefix })
+		if bound || up == g.Set.Apex || slices.Contains(g.Set.Keep, up) {
+			break
+		}
+	}
+	return false
 }
 
 // structure sorts what stands inside a signature. The elements of XML Signature
@@ -312,7 +406,7 @@ func (p *partition) structure(n *xmldom.Node) {
 		p.visit(n)
 		return
 	}
-	if p.steps++; p.steps&0xfff == 0 && p.ctx.Err() != nil {
+	if !p.spend(1) {
 		return
 	}
 	p.enter(n)
@@ -334,6 +428,13 @@ func (p *partition) structure(n *xmldom.Node) {
 // object sorts a ds:Object. The qualifying properties are the signature's; so
 // are a manifest and signature properties that are signed. The rest is content.
 func (p *partition) object(n *xmldom.Node) {
+	for _, a := range n.Attrs() {
+		differs := p.described(n, a, func(said string) bool { return said != a.Value })
+		known := a.IsID() || a.Name.Space == "" && (a.Name.Local == "MimeType" || a.Name.Local == "Encoding")
+		if by := p.covering().nodes; !known && len(by.sigs) == 0 || len(differs.sigs) > 0 {
+			p.content(func() string { return n.Path() + "/@" + a.Name.QName }, by)
+		}
+	}
 	if by := p.covering().text; n.First == nil && len(by.sigs) > 0 { // an empty file
 		p.content(n.Path, by)
 	}

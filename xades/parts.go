@@ -32,8 +32,8 @@ func (r *reader) parts(element string) error {
 		p.expected, missing = r.expected(element)
 	}
 	p.visit(r.doc.Node)
-	if err := r.ctx.Err(); err != nil {
-		return err
+	if p.err != nil {
+		return p.err
 	}
 	r.out.Parts = append(r.out.Parts, p.whole.all()...)
 	switch wanted := p.wanted.all(); {
@@ -87,7 +87,7 @@ func (r *reader) selfish(p *partition) {
 			own = own && ref.Intact == ades.Yes // else there is another reason already
 		}
 		for _, g := range s.regions {
-			if top := g.Top(); top != nil && !s.x.Node.Contains(top) && len(p.whole.uncovered) == 0 {
+			if top := g.region.Top(); top != nil && !s.x.Node.Contains(top) && len(p.whole.uncovered) == 0 {
 				own = false // about another signature
 			}
 		}

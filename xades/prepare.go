@@ -114,6 +114,7 @@ type preparation struct {
 	o     Options
 	b     builder
 	doc   *xmldom.Document // the one XML document, when there is one
+	host  *xmldom.Node     // the signature that the new one must stand in, if any
 	place func(w io.Writer, signature func(io.Writer) error) error
 }
 

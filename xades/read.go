@@ -120,13 +120,13 @@ type sigReader struct {
 	unsigned *xmldom.Node        // UnsignedSignatureProperties
 	certs    []*pkix.Certificate // found in the signature, those of KeyInfo first
 	signer   *pkix.Certificate
-	formats  map[string]bool // reference ids that have a DataObjectFormat
-	missing  int             // references that want one
+	formats  map[string]*xmldom.Node // DataObjectFormat with a MimeType, by the id of the reference
+	missing  int                     // references that want one
 
-	inKeyInfo int               // how many of certs are in KeyInfo
-	regions   []*xmldsig.Region // of the document, under this signature
-	elsewhere bool              // a reference leads out of the document
-	absent    []string          // entries of manifests that were not found
+	inKeyInfo int            // how many of certs are in KeyInfo
+	regions   []signedRegion // of the document, under this signature
+	elsewhere bool           // a reference leads out of the document
+	absent    []string       // entries of manifests that were not found
 }
 
 // signature reads a ds:Signature; parent is the one it counter-signs.

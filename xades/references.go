@@ -158,7 +158,7 @@ func (s *sigReader) manifestIn(n *xmldom.Node) *xmldom.Node {
 // that EN 319 132-1 demands of it, and leads to them by their Id. Without, it
 // is one to content like any other.
 func (s *sigReader) announced(r *xmldsig.Reference) bool {
-	return isSignedProperties(r.Type) && (!r.HasURI || strings.HasPrefix(r.URI, "#")) || s.formats[r.ID]
+	return isSignedProperties(r.Type) && (!r.HasURI || strings.HasPrefix(r.URI, "#")) || s.formats[r.ID] != nil
 }
 
 // lastNameless is the last reference without an Id. DSS, whose words for levels
@@ -189,7 +189,7 @@ func (s *sigReader) content(r *xmldsig.Reference, ref *ades.Reference) {
 		ref.Intact, ref.Detail = ades.No, "the object is not one of this signature"
 		s.problem(true, r.Node, "%s", ref.Detail)
 	}
-	s.missing += boolInt(!s.formats[r.ID] && (r.ID != "" || r == s.lastNameless()))
+	s.missing += boolInt(s.formats[r.ID] == nil && (r.ID != "" || r == s.lastNameless()))
 	s.hand(r, ref)
 }
 
@@ -246,10 +246,16 @@ func (s *sigReader) reference(r *xmldsig.Reference) ades.Reference {
 		}
 	}
 	if g, regionErr := s.x.Region(r); regionErr == nil && (err == nil || errors.Is(err, xmldsig.ErrDigest)) {
-		s.regions = append(s.regions, g)
+		said := signedRegion{region: g}
+		if f := s.formats[r.ID]; f != nil && r.ID != "" {
+			said.format = map[string]string{"MimeType": text(f.Child(s.space, "MimeType")), "Encoding": text(f.Child(s.space, "Encoding"))}
+		}
+		s.regions = append(s.regions, said)
 	}
 	return ref
 }
+
+func text(n *xmldom.Node) string { return strings.TrimSpace(n.Text()) }
 
 // manifest checks the entries of a ds:Manifest. What an entry is to is signed
 // through the manifest, so that one which was changed is as bad as if the
