@@ -320,6 +320,9 @@ func (s *Set) facts(i *identity, leaf *pkix.Certificate) *report.Service {
 		Territory: i.list.Territory, Provider: i.provider, Name: i.service.Name, Type: i.service.Type,
 		ListStale: s.stale(i.list), ListIssue: i.list.Issued, ListNext: i.list.NextUpdate,
 	}
+	if !i.list.NextUpdate.IsZero() {
+		f.ListUntil = i.list.NextUpdate.Add(s.config.Grace)
+	}
 	for _, inst := range append([]Instance{i.service.Instance}, i.service.History...) {
 		f.Periods = append(f.Periods, report.Period{
 			From: inst.From, Status: inst.Status, Uses: inst.Uses, Qualifiers: inst.qualifiers(leaf),

@@ -9,6 +9,7 @@ import (
 	"crypto/rsa"
 	"fmt"
 	"math/big"
+	mathbits "math/bits"
 )
 
 // CheckSignature checks a signature over a message by its algorithm
@@ -268,4 +269,34 @@ func base128(out []byte, n uint64) []byte {
 		tmp[at] = byte(n&0x7f) | 0x80
 	}
 	return append(out, tmp[at:]...)
+}
+
+// Cost is what a signature check with a key takes, beside one with RSA of 2,048
+// bits and the exponent 65537, rounded up. For RSA and DSA it grows with the
+// square of the modulus and with the length of the exponent. The curves are
+// measured: those that the standard library does not know are slow.
+func Cost(pub any) int64 {
+	modular := func(bits, exponent int) int64 {
+		return 1 + int64(bits)*int64(bits)*int64(exponent)/(2048*2048*17)
+	}
+	switch k := pub.(type) {
+	case *rsa.PublicKey:
+		return modular(k.N.BitLen(), mathbits.Len64(uint64(k.E)))
+	case *dsa.PublicKey:
+		return modular(k.P.BitLen(), 2*k.Q.BitLen())
+	case *ecdsa.PublicKey:
+		size := k.Curve.Params().BitSize
+		if isNIST(k.Curve) {
+			if size <= 256 {
+				return 3
+			}
+			return int64(size) / 10
+		}
+		return int64(size)
+	case ed25519.PublicKey:
+		return 3
+	case Ed448PublicKey:
+		return 100
+	}
+	return 1
 }
