@@ -31,11 +31,17 @@ func fitting(p *report.Path, u use) []*report.Service {
 
 // trustedUntil tells up to when services may be relied upon, seen from a time:
 // zero when one is granted then, else the end of the last grant. It is false
-// when none was granted before.
+// when none was granted before. A list that was closed (TS 119 612 clause
+// 5.3.15: without NextUpdate) vouches for nothing after its last issue.
 func trustedUntil(services []*report.Service, at time.Time) (until time.Time, ever bool) {
 	for _, s := range services {
 		if s.GrantedAt(at) {
-			return time.Time{}, true
+			if !s.ListUntil.IsZero() || !at.After(s.ListIssue) {
+				return time.Time{}, true
+			}
+			if ever = true; s.ListIssue.After(until) {
+				until = s.ListIssue
+			}
 		}
 		for i := range s.Periods {
 			from := s.Periods[i].From

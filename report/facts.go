@@ -119,7 +119,6 @@ type Service struct {
 	Name      string    `json:"name"`
 	Type      string    `json:"type"` // the identifier's last part: "CA/QC", "TSA/QTST", "Certstatus/OCSP"
 	Periods   []Period  `json:"periods"`
-	ListStale bool      `json:"listStale,omitempty"` // the list is past its NextUpdate
 	ListIssue time.Time `json:"listIssue"`
 	ListNext  time.Time `json:"listNext,omitzero"`
 	// ListUntil is when the list becomes stale: its NextUpdate and the grace
@@ -184,13 +183,15 @@ type TrustState struct {
 type ListState struct {
 	Territory  string    `json:"territory"`
 	URL        string    `json:"url,omitempty"`
-	Sequence   string    `json:"sequence,omitempty"`
+	Sequence   int       `json:"sequence,omitempty"`
 	Issued     time.Time `json:"issued,omitzero"`
 	NextUpdate time.Time `json:"nextUpdate,omitzero"`
 	FetchedAt  time.Time `json:"fetchedAt,omitzero"`
 	Services   int       `json:"services"`
 	Error      string    `json:"error,omitempty"` // of the last refresh
-	Usable     bool      `json:"usable"`
+	// Verified: whoever should have signed it did.
+	Verified bool `json:"verified"`
+	Usable   bool `json:"usable"` // verified, and not past its next update
 }
 
 // granted are the statuses under which a service may be relied upon

@@ -155,7 +155,7 @@ func (s *Store) responder(issuer *pkix.Certificate, o ocspItem, pool *pool) (c *
 	if o.ResponderName != nil {
 		if n, err := pkix.ParseName(o.ResponderName); err == nil {
 			key := n.Canonical()
-			candidates = append(candidates, s.find(key)...)
+			candidates = append(candidates, s.find(key, o.ResponderName)...)
 			named := pool.bySubject[key]
 			candidates = append(candidates, named[:min(len(named), maxCandidates)]...)
 		}
@@ -295,7 +295,7 @@ func (s *Store) crlSigner(issuer *pkix.Certificate, c crlItem, pool *pool) *pkix
 	if issuer.SubjectKey() == c.IssuerKey() {
 		candidates = append(candidates, issuer)
 	}
-	candidates = append(append(candidates, s.find(c.IssuerKey())...), pool.bySubject[c.IssuerKey()]...)
+	candidates = append(append(candidates, s.find(c.IssuerKey(), c.RawIssuer)...), pool.bySubject[c.IssuerKey()]...)
 	for _, k := range candidates[:min(len(candidates), maxCandidates)] {
 		// Whoever signs lists for another must be told to; absent key usage lets
 		// an authority sign its own.

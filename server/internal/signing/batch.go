@@ -15,13 +15,13 @@ import (
 
 // reportEntry is one line of report.json in the zip of a batch.
 type reportEntry struct {
-	Index        int     `json:"index"`
-	Name         string  `json:"name"`
-	File         *string `json:"file"`
-	State        State   `json:"state"`
-	ErrorNumber  *int    `json:"errorNumber"`
-	ErrorMessage *string `json:"errorMessage"`
-	SHA256       *string `json:"sha256"`
+	Index        int         `json:"index"`
+	Name         string      `json:"name"`
+	File         *string     `json:"file"`
+	State        State       `json:"state"`
+	ErrorNumber  *fault.Code `json:"errorNumber"`
+	ErrorMessage *string     `json:"errorMessage"`
+	SHA256       *string     `json:"sha256"`
 }
 
 // signAll signs items one by one into a zip, in their order. In a batch a
@@ -68,7 +68,7 @@ func (m *maker) signAll(ctx context.Context) (*made, error) {
 
 // ends says that a refusal is about the whole request, not one document.
 func ends(no *refusal) bool {
-	return no.number == 110 || no.number == 111 || no.number == 112 || no.number == 119
+	return no.number == fault.WrongCredentials || no.number == fault.CertificateLocked || no.number == fault.CertificateNotUsable || no.number == fault.SigningFailed
 }
 
 func (m *maker) signItem(ctx context.Context, it *item) (*made, error) {
@@ -82,7 +82,7 @@ func (m *maker) signItem(ctx context.Context, it *item) (*made, error) {
 		return out, err
 	}
 	m.config.Log.WarnContext(ctx, "a document of a batch", "record", m.record.ID, "index", it.index, "error", err)
-	return nil, &refusal{number: 113, text: fmt.Sprintf("inputDocuments[%d] cannot be signed", it.index), err: err}
+	return nil, &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] cannot be signed", it.index), err: err}
 }
 
 func (m *maker) addSigned(z *zip.Writer, it *item, signed *made, e *reportEntry) error {

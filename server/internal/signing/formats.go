@@ -15,6 +15,7 @@ import (
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/pkcs1"
 	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/xades"
 )
 
@@ -143,9 +144,9 @@ func (m *maker) raisingRefusal(err error) error {
 	var missing *ades.MissingError
 	switch {
 	case errors.As(err, &stamp):
-		return &refusal{number: 114, text: "the time-stamp authority failed: " + stamp.plain(), err: err}
+		return &refusal{number: fault.TimestampFailed, text: "the time-stamp authority failed: " + stamp.plain(), err: err}
 	case errors.As(err, &missing):
-		return &refusal{number: 115, text: "revocation data for the level cannot be had: " + clipTo(missing.Error(), 300), err: err}
+		return &refusal{number: fault.RevocationMissing, text: "revocation data for the level cannot be had: " + clipTo(missing.Error(), 300), err: err}
 	}
 	return err
 }
@@ -209,7 +210,7 @@ func (m *maker) cades(ctx context.Context, it *item) (*made, error) {
 			src, err = m.finish(d)
 		}
 	case o.Counter:
-		return nil, &refusal{number: 113, text: "only a signed file (.p7m) can be counter-signed"}
+		return nil, &refusal{number: fault.NotSignable, text: "only a signed file (.p7m) can be counter-signed"}
 	default:
 		if o.Detached {
 			out = media{"application/pkcs7-signature", "p7s"}
