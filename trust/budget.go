@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/pkix"
 )
 
 // Bounds of the work for one document. A file of a few megabytes can hold
@@ -24,15 +25,16 @@ const (
 type work struct {
 	ctx                       context.Context
 	memory                    *limits.Budget
+	effort                    *pkix.Effort // of signature checks: about a second
 	checks, looks, statements int
-	cost, scan                int64
+	scan                      int64
 	over                      bool
 }
 
 func newWork(ctx context.Context) *work {
 	return &work{
 		ctx: ctx, memory: limits.BudgetOf(ctx),
-		checks: maxChecks, cost: maxCost, looks: maxLooks, statements: maxStatements, scan: maxScan,
+		effort: pkix.NewEffort(), checks: maxChecks, looks: maxLooks, statements: maxStatements, scan: maxScan,
 	}
 }
 
@@ -46,8 +48,17 @@ func spend[N int | int64](w *work, left *N, n N) bool {
 	return true
 }
 
-// check is for one signature check of that cost.
-func (w *work) check(cost int64) bool { return spend(w, &w.checks, 1) && spend(w, &w.cost, cost) }
+// check is for one signature check with that key.
+func (w *work) check(key any) bool {
+	if !spend(w, &w.checks, 1) {
+		return false
+	}
+	if !w.effort.Spend(key) {
+		w.over = true
+		return false
+	}
+	return true
+}
 
 func (w *work) look() bool           { return w.lookAt(1) }
 func (w *work) lookAt(n int) bool    { return spend(w, &w.looks, n) }

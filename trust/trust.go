@@ -205,7 +205,7 @@ func (s *Store) check(key string, w *work, by *pkix.Certificate, do func() bool)
 	if ok, known := s.checked.peek(key); known {
 		return ok
 	}
-	if !w.check(pkix.Cost(by.PublicKey)) {
+	if !w.check(by.PublicKey) {
 		return false
 	}
 	ok, _ := s.checked.get(key, func() (bool, error) { return do(), nil })
