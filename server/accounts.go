@@ -96,6 +96,6 @@ func (s *Server) MasterKeyPath() string { return s.store.MasterKeyPath() }
 func (s *Server) observe(o api.Observation) {
 	s.metrics.observe(o)
 	s.accounts.Record(account.Request{
-		Caller: o.Caller, Method: o.Method, Segment: o.Segment, Status: o.Status, Code: o.Code, Message: o.Message,
+		Caller: o.Caller, Method: o.Method, Segment: o.Segment, Status: o.Status, Code: int(o.Code), Message: o.Message,
 	})
 }

@@ -42,7 +42,7 @@ func TestAccessLineIsSlogs(t *testing.T) {
 	}
 	r := slog.NewRecord(a.Time, a.Level, api.AccessLine, 0)
 	r.AddAttrs(slog.String("request", a.ID), slog.String("method", a.Method), slog.String("path", a.Path),
-		slog.Int("status", a.Status), slog.Int("code", a.Code), slog.Int64("bytes", a.Bytes), slog.Duration("elapsed", a.Elapsed),
+		slog.Int("status", a.Status), slog.Int("code", int(a.Code)), slog.Int64("bytes", a.Bytes), slog.Duration("elapsed", a.Elapsed),
 		slog.String("account", a.Account), slog.String("address", a.Address))
 	if err := log.Handler().Handle(t.Context(), r); err != nil {
 		t.Fatal(err)

@@ -70,7 +70,7 @@ func (s *Server) refresh(ctx context.Context, b *Sandbox) error {
 		return nil
 	}
 	a, err := s.accounts.Find(ctx, b.Email)
-	if f := (*fault.Error)(nil); errors.As(err, &f) && f.Code == 140 {
+	if errors.Is(err, fault.NotFound) {
 		return nil // the file is of another installation: leave it
 	}
 	if err != nil {

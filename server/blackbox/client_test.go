@@ -156,7 +156,7 @@ func envelope(t testing.TB, req *http.Request, status int, answer []byte) {
 	err = json.Unmarshal(answer, &e)
 	good := err == nil && e.Message != nil && e.Success == (status < 300) && e.Success == (e.Error == nil)
 	if good && !e.Success {
-		good = string(e.Data) == "null" && *e.Message != "" && slices.Contains(statuses(*e.Error), status)
+		good = string(e.Data) == "null" && *e.Message != "" && slices.Contains(statuses(fault.Code(*e.Error)), status)
 	}
 	if !good {
 		t.Errorf("%s %s: %d: %.300s", req.Method, req.URL.Path, status, answer)
@@ -165,7 +165,7 @@ func envelope(t testing.TB, req *http.Request, status int, answer []byte) {
 
 // statuses are those that a code of the table may come with; none where it is
 // for records only.
-func statuses(code int) []int {
+func statuses(code fault.Code) []int {
 	i := slices.IndexFunc(fault.Table, func(r fault.Row) bool { return r.Code == code })
 	switch {
 	case i < 0 || fault.Table[i].Status == 0:

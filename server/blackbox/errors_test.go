@@ -177,7 +177,7 @@ func testProblems(t *testing.T, w *world) {
 			Status, Code                   int
 		}
 		if err := json.Unmarshal(a.raw, &p); err != nil || a.header.Get("Content-Type") != "application/problem+json" || a.status != c.status || p.Status != c.status ||
-			p.Code != c.code || p.Detail == "" || p.Title != fault.Meaning(c.code) || p.RequestID != a.header.Get("X-Request-Id") || !strings.HasSuffix(p.Type, fmt.Sprint(c.code)) {
+			p.Code != c.code || p.Detail == "" || p.Title != fault.Meaning(fault.Code(c.code)) || p.RequestID != a.header.Get("X-Request-Id") || !strings.HasSuffix(p.Type, fmt.Sprint(c.code)) {
 			t.Errorf("%s %s: %d %s", c.method, c.path, a.status, a.raw)
 		}
 	}

@@ -227,7 +227,7 @@ func testHarm(t *testing.T, w *world) {
 // test elsewhere makes it, by name.
 func testEveryCode(t *testing.T, w *world) {
 	for _, r := range fault.Table {
-		code := r.Code
+		code := int(r.Code)
 		if why, ok := unreachable[code]; ok {
 			why.check(t, code)
 			if w.watch.codes[code] > 0 {

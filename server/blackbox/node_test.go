@@ -122,7 +122,7 @@ func newNode(t testing.TB, cfg store.Config) *node {
 	if cfg.Blobs != "" {
 		n.args = append(n.args, "--blobs", cfg.Blobs)
 	}
-	n.env = append(os.Environ(), "ROGITO_LIMITS_RESERVE=-1", "ROGITO_S3_ACCESS_KEY="+cfg.S3AccessKey, "ROGITO_S3_SECRET_KEY="+cfg.S3SecretKey)
+	n.env = append(os.Environ(), "ROGITO_LIMITS_RESERVE=-1", "ROGITO_TRUST_LISTS=false", "ROGITO_S3_ACCESS_KEY="+cfg.S3AccessKey, "ROGITO_S3_SECRET_KEY="+cfg.S3SecretKey)
 	t.Cleanup(func() {
 		n.kill()
 		if t.Failed() {

@@ -158,7 +158,7 @@ func (s *Service) Create(ctx context.Context, n NewAccount) (*Credentials, error
 		return err
 	})
 	if store.IsConflict(err) {
-		return nil, fault.New(310, "there is an account %s already", email)
+		return nil, fault.New(fault.BadField, "there is an account %s already", email)
 	}
 	return c, err
 }
@@ -167,7 +167,7 @@ func normalEmail(s string) (string, error) {
 	s = strings.ToLower(strings.TrimSpace(s))
 	user, domain, ok := strings.Cut(s, "@")
 	if !ok || user == "" || domain == "" || len(s) > 254 || strings.ContainsAny(s, " \t\r\n:<>\"") {
-		return "", fault.New(310, "%q is not an e-mail address", shorten(s))
+		return "", fault.New(fault.BadField, "%q is not an e-mail address", shorten(s))
 	}
 	return s, nil
 }
@@ -186,7 +186,7 @@ func (s *Service) Find(ctx context.Context, email string) (Account, error) {
 	a, err := scanAccount(s.db.Read().QueryRow(ctx, `select `+accountColumns+` from accounts where email = $1`,
 		strings.ToLower(strings.TrimSpace(email))))
 	if errors.Is(err, store.ErrNoRows) {
-		return a, fault.New(140, "there is no account %s", shorten(email))
+		return a, fault.New(fault.NotFound, "there is no account %s", shorten(email))
 	}
 	return a, err
 }

@@ -76,7 +76,7 @@ func (r room) caller(t testing.TB, authorization string) *account.Caller {
 	return c
 }
 
-func code(err error) int {
+func code(err error) fault.Code {
 	var f *fault.Error
 	if errors.As(err, &f) {
 		return f.Code
@@ -109,7 +109,7 @@ func TestAuthenticate(t *testing.T) {
 		for name, tc := range map[string]struct {
 			header string
 			basic  bool
-			want   int
+			want   fault.Code
 		}{
 			"token":            {"Bearer " + a.Token, false, 0},
 			"lower case":       {"bearer " + a.Token, false, 0},
@@ -165,7 +165,7 @@ func TestScopes(t *testing.T) {
 	each(t, account.Config{Domains: []string{"sign.example"}, PublicURL: "https://api.example:8443"}, func(t *testing.T, r room) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		c := r.caller(t, basic("a@example.org", a.APIKey))
-		for scope, want := range map[string]int{
+		for scope, want := range map[string]fault.Code{
 			"GET:sign.example/signatures":      0,
 			"get:api.example/signatures":       0,
 			"GET:api.example:8443/signatures":  0,
@@ -294,7 +294,7 @@ func TestTokenLimits(t *testing.T) {
 		ten := int64(10)
 		tok := r.token(t, c, account.NewToken{Scopes: []string{account.AllScopes}, Limits: account.Limits{TotalRequests: &ten}})
 		var mu sync.Mutex
-		got := map[int]int{}
+		got := map[fault.Code]int{}
 		var all sync.WaitGroup
 		for range 40 {
 			all.Go(func() {
@@ -308,7 +308,7 @@ func TestTokenLimits(t *testing.T) {
 		if got[0] != 10 || got[130] != 30 {
 			t.Errorf("%v, want 10 admitted and 30 refused with 130", got)
 		}
-		for list, want := range map[string]int{"192.0.2.7": 0, "192.0.2.0/24": 0, "198.51.100.1 192.0.2.7": 0, "198.51.100.1": 127, "2001:db8::/32": 127} {
+		for list, want := range map[string]fault.Code{"192.0.2.7": 0, "192.0.2.0/24": 0, "198.51.100.1 192.0.2.7": 0, "198.51.100.1": 127, "2001:db8::/32": 127} {
 			bound := r.token(t, c, account.NewToken{Scopes: []string{account.AllScopes}, Limits: account.Limits{Addresses: strings.Fields(list)}})
 			got, err := r.Authenticate(ctx, request("Bearer "+bound.Secret), false)
 			if code(err) != want {
@@ -339,7 +339,7 @@ func TestRateLimit(t *testing.T) {
 			r.caller(t, "Bearer "+s.Token)
 		}
 		var f *fault.Error
-		if !errors.As(last, &f) || f.Code != 130 || f.RetryAfter <= 0 {
+		if !errors.As(last, &f) || f.Code != fault.LimitReached || f.RetryAfter <= 0 {
 			t.Errorf("got %v", last)
 		}
 	})

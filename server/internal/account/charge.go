@@ -168,7 +168,7 @@ func (s *Service) takeWallet(ctx context.Context, tx *store.Tx, o order, b *bill
 		return nil
 	}
 	now := time.Now().UnixMilli()
-	err := tx.Expect(ctx, 1, fault.New(611, "insufficient credit in wallet"),
+	err := tx.Expect(ctx, 1, fault.New(fault.NoCredit, "insufficient credit in wallet"),
 		`update wallets set credit = credit - $2, updated_at = $3 where account_id = $1 and credit >= $2`, o.caller.AccountID, int64(b.amount), now)
 	if err != nil {
 		return err
@@ -188,7 +188,7 @@ func countToken(ctx context.Context, tx *store.Tx, c *Caller, b *bill) error {
 	if len(b.subscribed) > 0 {
 		subscription = 1
 	}
-	spent := &fault.Error{Code: 130, Text: "the token's limit of spending is reached", RetryAfter: time.Hour}
+	spent := &fault.Error{Code: fault.LimitReached, Text: "the token's limit of spending is reached", RetryAfter: time.Hour}
 	err := tx.Expect(ctx, 1, spent, `update tokens set updated_at = updated_at where id = $1
 		and (wallet_limit is null or $2 = 0 or wallet_requests + $2 <= wallet_limit)
 		and (subscription_limit is null or $3 = 0 or subscription_requests + $3 <= subscription_limit)

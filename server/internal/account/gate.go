@@ -59,21 +59,21 @@ func (s *Service) Authenticate(ctx context.Context, r *http.Request, basic bool)
 		}
 		return s.admit(ctx, r, e)
 	case strings.EqualFold(kind, "Basic"):
-		return nil, fault.New(125, "this call wants a token: send Authorization: Bearer TOKEN")
+		return nil, fault.New(fault.WrongToken, "this call wants a token: send Authorization: Bearer TOKEN")
 	case kind == "":
-		return nil, fault.New(125, "a token is missing: send Authorization: Bearer TOKEN")
+		return nil, fault.New(fault.WrongToken, "a token is missing: send Authorization: Bearer TOKEN")
 	}
-	return nil, fault.New(125, "wrong token")
+	return nil, fault.New(fault.WrongToken, "wrong token")
 }
 
 // admit judges the use of a known secret by this request.
 func (s *Service) admit(ctx context.Context, r *http.Request, e *entry) (*Caller, error) {
 	if !e.expire.IsZero() && !time.Now().Before(e.expire) {
-		return nil, fault.New(125, "the token has expired")
+		return nil, fault.New(fault.WrongToken, "the token has expired")
 	}
 	c := s.callerOf(e, r)
 	if e.addresses != nil && !slices.ContainsFunc(e.addresses, func(p netip.Prefix) bool { return p.Contains(c.Address) }) {
-		return nil, fault.New(127, "the address %s is not allowed for this token", c.Address)
+		return nil, fault.New(fault.AddressNotAllowed, "the address %s is not allowed for this token", c.Address)
 	}
 	if e.limiter != nil {
 		if err := throttle(e.limiter); err != nil {
@@ -116,7 +116,7 @@ func throttle(l *rate.Limiter) error {
 		return nil
 	}
 	res.Cancel()
-	return &fault.Error{Code: 130, Text: "too many requests with this token", RetryAfter: wait}
+	return &fault.Error{Code: fault.LimitReached, Text: "too many requests with this token", RetryAfter: wait}
 }
 
 // countLimited counts a request of a token that has a limit of them: one
@@ -126,7 +126,7 @@ func (s *Service) countLimited(ctx context.Context, tokenID string) error {
 		n, err := tx.Exec(ctx, `update tokens set total_requests = total_requests + 1
 			where id = $1 and (total_limit is null or total_requests < total_limit)`, tokenID)
 		if err == nil && n == 0 {
-			err = &fault.Error{Code: 130, Text: "the token's limit of requests is reached", RetryAfter: time.Hour}
+			err = &fault.Error{Code: fault.LimitReached, Text: "the token's limit of requests is reached", RetryAfter: time.Hour}
 		}
 		return err
 	})
@@ -206,7 +206,7 @@ func (s *Service) loadToken(ctx context.Context, secret string) (*entry, error) 
 	c := &e.caller
 	err := row.Scan(&c.TokenID, &c.AccountID, &scopes, &addresses, &expire, &e.total, &c.limited, &c.Admin, &c.Sandbox)
 	if errors.Is(err, store.ErrNoRows) {
-		return nil, fault.New(125, "wrong token")
+		return nil, fault.New(fault.WrongToken, "wrong token")
 	}
 	if err != nil {
 		return nil, err
@@ -240,7 +240,7 @@ func (s *Service) newLimiter(sandbox bool) *rate.Limiter {
 // loadKey judges e-mail and API key. An unknown e-mail takes as long as a
 // wrong key.
 func (s *Service) loadKey(ctx context.Context, encoded string) (*entry, error) {
-	wrong := fault.New(128, "wrong account or API key")
+	wrong := fault.New(fault.WrongAPIKey, "wrong account or API key")
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
 		return nil, wrong

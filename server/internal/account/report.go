@@ -38,7 +38,7 @@ func CheckPeriod(s string) error {
 		return nil
 	}
 	if _, err := time.Parse(layout, s); err != nil || !period.MatchString(s) {
-		return fault.New(160, "date must be YYYY, YYYY-MM or YYYY-MM-DD")
+		return fault.New(fault.BadQuery, "date must be YYYY, YYYY-MM or YYYY-MM-DD")
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ type UsageFilter struct {
 // Usage counts an account's requests, in groups.
 func (s *Service) Usage(ctx context.Context, accountID string, f UsageFilter) ([]Count, error) {
 	if !slices.Contains([]string{ByNothing, ByScope, ByDomain, ByAddress}, f.By) {
-		return nil, fault.New(160, "no such group")
+		return nil, fault.New(fault.BadQuery, "no such group")
 	}
 	if err := CheckPeriod(f.Period); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func ParseScope(s string) (Scope, error) {
 	domain, segment, found := strings.Cut(rest, "/")
 	sc := Scope{strings.ToUpper(method), strings.ToLower(domain), segment}
 	if !ok || !found || len(s) > 300 || !slices.Contains(methods, sc.Method) || !isDomain(sc.Domain) || !isSegment(segment) {
-		return Scope{}, fault.New(80, "scope %q is not METHOD:domain/segment", shorten(s))
+		return Scope{}, fault.New(fault.BadScopes, "scope %q is not METHOD:domain/segment", shorten(s))
 	}
 	return sc, nil
 }
@@ -74,10 +74,10 @@ type Endpoint struct{ Method, Segment string }
 // operator) who reached the server as host.
 func (s *Service) scopesFor(c *Caller, host string, asked []string) ([]string, error) {
 	if len(asked) == 0 {
-		return nil, fault.New(70, "scopes are missing")
+		return nil, fault.New(fault.ScopesMissing, "scopes are missing")
 	}
 	if len(asked) > 200 {
-		return nil, fault.New(80, "scopes: more than 200")
+		return nil, fault.New(fault.BadScopes, "scopes: more than 200")
 	}
 	list := make([]string, 0, len(asked))
 	for _, text := range asked {
@@ -89,7 +89,7 @@ func (s *Service) scopesFor(c *Caller, host string, asked []string) ([]string, e
 			return nil, err
 		}
 		if c != nil && c.TokenID != "" && !slices.ContainsFunc(c.scopes, func(own Scope) bool { return own.Covers(sc) }) {
-			return nil, fault.New(126, "a token cannot give the scope %s, which it lacks", sc)
+			return nil, fault.New(fault.ScopeLacking, "a token cannot give the scope %s, which it lacks", sc)
 		}
 		list = append(list, sc.String())
 	}
@@ -100,10 +100,10 @@ func (s *Service) scopesFor(c *Caller, host string, asked []string) ([]string, e
 func (s *Service) enabled(c *Caller, host string, sc Scope) error {
 	ours := sc.Domain == "*" || strings.EqualFold(sc.Domain, host) || s.ownDomain(sc.Domain)
 	if !ours && !s.cfg.AnyDomain && (c == nil || !c.Sandbox) {
-		return fault.New(90, "scope %s: the domain is not enabled", sc)
+		return fault.New(fault.ScopeNotEnabled, "scope %s: the domain is not enabled", sc)
 	}
 	if ours && !s.knownSegment(sc) {
-		return fault.New(90, "scope %s: there is no such resource", sc)
+		return fault.New(fault.ScopeNotEnabled, "scope %s: there is no such resource", sc)
 	}
 	return nil
 }

@@ -60,13 +60,13 @@ type NewToken struct {
 // scopes come back sorted, and with Bearer within the caller's own.
 func (s *Service) CheckToken(c *Caller, host string, n *NewToken) (err error) {
 	if c.limited || c.Bound {
-		return fault.New(126, "a token with limits cannot make or change tokens")
+		return fault.New(fault.ScopeLacking, "a token with limits cannot make or change tokens")
 	}
 	if n.Scopes, err = s.scopesFor(c, host, n.Scopes); err != nil {
 		return err
 	}
 	if len(n.Name) > 200 {
-		return fault.New(80, "name is over 200 characters")
+		return fault.New(fault.BadScopes, "name is over 200 characters")
 	}
 	return checkLimits(n.Limits)
 }
@@ -74,14 +74,14 @@ func (s *Service) CheckToken(c *Caller, host string, n *NewToken) (err error) {
 func checkLimits(l Limits) error {
 	for name, v := range map[string]*int64{"totalRequests": l.TotalRequests, "walletRequests": l.WalletRequests, "subscriptionRequests": l.SubscriptionRequests} {
 		if v != nil && *v < 0 {
-			return fault.New(80, "limits.%s must not be negative", name)
+			return fault.New(fault.BadScopes, "limits.%s must not be negative", name)
 		}
 	}
 	if l.WalletAmount != nil && *l.WalletAmount < 0 {
-		return fault.New(80, "limits.walletAmount must not be negative")
+		return fault.New(fault.BadScopes, "limits.walletAmount must not be negative")
 	}
 	if len(l.Addresses) > 100 {
-		return fault.New(80, "limits.ip: more than 100 addresses")
+		return fault.New(fault.BadScopes, "limits.ip: more than 100 addresses")
 	}
 	_, err := parsePrefixes(l.Addresses)
 	return err
@@ -96,7 +96,7 @@ func parsePrefixes(list []string) ([]netip.Prefix, error) {
 		}
 		a, err := netip.ParseAddr(s)
 		if err != nil {
-			return nil, fault.New(80, "limits.ip: %q is neither an address nor a network", shorten(s))
+			return nil, fault.New(fault.BadScopes, "limits.ip: %q is neither an address nor a network", shorten(s))
 		}
 		a = a.Unmap()
 		out = append(out, netip.PrefixFrom(a, a.BitLen()))
@@ -187,10 +187,10 @@ func (s *Service) tokenKey(name string) (where string, arg any, err error) {
 		hash := s.hash(name)
 		return `hash = $2`, hash[:], nil
 	}
-	return "", nil, fault.New(141, "neither a token nor the id of one")
+	return "", nil, fault.New(fault.MalformedID, "neither a token nor the id of one")
 }
 
-func noToken() error { return fault.New(140, "there is no such token") }
+func noToken() error { return fault.New(fault.NotFound, "there is no such token") }
 
 // TokenChange is what to change of a token; nil stays as it is.
 type TokenChange struct {
@@ -272,7 +272,7 @@ func (s *Service) RotateToken(ctx context.Context, c *Caller, name string) (t *T
 	}
 	old, err := s.FindToken(ctx, c.AccountID, name)
 	if err != nil || old.ID != c.TokenID {
-		return nil, fault.New(125, "the refresh token does not belong to this token")
+		return nil, fault.New(fault.WrongToken, "the refresh token does not belong to this token")
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `delete from tokens where account_id = $1 and id = $2`, c.AccountID, old.ID)
@@ -280,7 +280,7 @@ func (s *Service) RotateToken(ctx context.Context, c *Caller, name string) (t *T
 			return err
 		}
 		if n == 0 {
-			return fault.New(125, "the refresh token was used already")
+			return fault.New(fault.WrongToken, "the refresh token was used already")
 		}
 		life := old.ExpireAt.Sub(old.CreatedAt)
 		t, err = s.insertToken(ctx, tx, c.AccountID, NewToken{Name: old.Name, Scopes: old.Scopes, Limits: old.Limits, Life: life})

@@ -23,7 +23,7 @@ func (s *Service) Wallet(ctx context.Context, accountID string) (w Wallet, err e
 			where l.account_id = w.account_id and l.source = 'wallet'), 0), created_at, updated_at
 		from wallets w where account_id = $1`, accountID).Scan((*int64)(&w.Credit), &created, &updated)
 	if errors.Is(err, store.ErrNoRows) {
-		return w, fault.New(140, "there is no wallet")
+		return w, fault.New(fault.NotFound, "there is no wallet")
 	}
 	w.CreatedAt, w.UpdatedAt = store.Time(created), store.Time(updated)
 	return w, err
@@ -53,7 +53,7 @@ func (s *Service) Transactions(ctx context.Context, accountID string, skip, limi
 // Credit puts money into a wallet.
 func (s *Service) Credit(ctx context.Context, accountID string, amount Micro, text string) error {
 	if amount <= 0 {
-		return fault.New(310, "the amount must be over 0")
+		return fault.New(fault.BadField, "the amount must be over 0")
 	}
 	return s.db.Write(ctx, func(tx *store.Tx) error { return s.credit(ctx, tx, accountID, amount, text) })
 }
@@ -65,7 +65,7 @@ func (s *Service) credit(ctx context.Context, tx *store.Tx, accountID string, am
 		return err
 	}
 	if n == 0 {
-		return fault.New(140, "there is no wallet")
+		return fault.New(fault.NotFound, "there is no wallet")
 	}
 	return s.transaction(ctx, tx, transaction{account: accountID, amount: amount, text: text})
 }
@@ -109,7 +109,7 @@ func (s *Service) Subscribe(ctx context.Context, accountID, scope string, reques
 		return Subscription{}, err
 	}
 	if requests <= 0 || price < 0 {
-		return Subscription{}, fault.New(310, "requests must be over 0, and the price not below")
+		return Subscription{}, fault.New(fault.BadField, "requests must be over 0, and the price not below")
 	}
 	now := time.Now().UTC()
 	u := Subscription{
@@ -149,7 +149,7 @@ func (s *Service) Subscriptions(ctx context.Context, accountID string, skip, lim
 func (s *Service) Subscription(ctx context.Context, accountID, id string) (Subscription, error) {
 	u, err := scanSubscription(s.db.Read().QueryRow(ctx, `select `+subscriptionColumns+` from subscriptions where account_id = $1 and id = $2`, accountID, id))
 	if errors.Is(err, store.ErrNoRows) {
-		return u, fault.New(140, "there is no such subscription")
+		return u, fault.New(fault.NotFound, "there is no such subscription")
 	}
 	return u, err
 }

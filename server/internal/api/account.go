@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -84,7 +85,7 @@ func (s *Accounts) deleteToken(ctx context.Context, in *tokenPath) (Reply[delete
 }
 
 func (s *Accounts) op(method, path, id, tag, summary string) Op {
-	return Op{Method: method, Path: path, ID: id, Tag: tag, Summary: summary, Basic: true, Errors: []int{125, 126, 127, 128, 130}}
+	return Op{Method: method, Path: path, ID: id, Tag: tag, Summary: summary, Basic: true, Errors: []fault.Code{125, 126, 127, 128, 130}}
 }
 
 // registerTokens adds the second version of the operations on tokens.

@@ -26,7 +26,7 @@ func (r firstRequest) life() (time.Duration, error) {
 	}
 	d := time.Until(time.Unix(r.Expire, 0))
 	if d <= 0 {
-		return 0, fault.New(80, "expire must be a time to come, in unix seconds")
+		return 0, fault.New(fault.BadScopes, "expire must be a time to come, in unix seconds")
 	}
 	return d, nil
 }
@@ -93,7 +93,7 @@ func (s *Accounts) registerFirstTokens(a *API) {
 	op.BadField, op.Errors = 80, append(op.Errors, 70, 80, 90, 140, 141)
 	Register(a, op, func(ctx context.Context, in *firstChange) (Reply[[]firstToken], error) {
 		if len(in.Body.Scopes) == 0 {
-			return Reply[[]firstToken]{}, fault.New(70, "scopes are missing")
+			return Reply[[]firstToken]{}, fault.New(fault.ScopesMissing, "scopes are missing")
 		}
 		return s.changeFirst(ctx, in, true)
 	})

@@ -63,7 +63,7 @@ func (s *Accounts) registerScopes(a *API) {
 				return Found(s.scopeDetail(i)), nil
 			}
 		}
-		return Reply[scopeDetail]{}, fault.New(140, "there is no such scope")
+		return Reply[scopeDetail]{}, fault.New(fault.NotFound, "there is no such scope")
 	})
 }
 

@@ -117,7 +117,7 @@ func (s *Accounts) registerCounters(a *API) {
 		},
 		) (Reply[map[string]counter], error) {
 			if len(in.Date) != layout {
-				return Reply[map[string]counter]{}, fault.New(160, "date must be a %s: %s", unit, "YYYY-MM-DD"[:layout])
+				return Reply[map[string]counter]{}, fault.New(fault.BadQuery, "date must be a %s: %s", unit, "YYYY-MM-DD"[:layout])
 			}
 			return s.counters(ctx, in.Date)
 		})

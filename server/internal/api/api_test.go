@@ -22,7 +22,7 @@ func (gate) Authenticate(_ context.Context, r *http.Request, basic bool) (*accou
 		return &account.Caller{AccountID: "a", Admin: true}, nil
 	}
 	if r.Header.Get("Authorization") != "Bearer good" {
-		return nil, fault.New(125, "wrong token")
+		return nil, fault.New(fault.WrongToken, "wrong token")
 	}
 	return &account.Caller{AccountID: "a", TokenID: "t"}, nil
 }
@@ -65,10 +65,10 @@ func testAPI(opts Options) *API {
 		func(ctx context.Context, in *listInput) (Reply[[]thing], error) {
 			return Found(make([]thing, 0, in.Limit)), nil
 		})
-	Register(a, Op{Method: "GET", Path: "/things/{id}", ID: "readThing", Errors: []int{140}},
+	Register(a, Op{Method: "GET", Path: "/things/{id}", ID: "readThing", Errors: []fault.Code{140}},
 		func(ctx context.Context, in *thingInput) (Reply[*thing], error) {
 			if in.ID == "000000000000000000000000" {
-				return Reply[*thing]{}, fault.New(140, "no such thing")
+				return Reply[*thing]{}, fault.New(fault.NotFound, "no such thing")
 			}
 			return Found(&thing{ID: string(in.ID)}), nil
 		})
@@ -80,7 +80,7 @@ func testAPI(opts Options) *API {
 		func(ctx context.Context, in *struct{}) (Reply[thing], error) { return Found(thing{}), nil })
 	Register(a, Op{Method: "GET", Path: "/admin", ID: "admin", Admin: true, Basic: true},
 		func(ctx context.Context, in *struct{}) (Reply[thing], error) { return Found(thing{}), nil })
-	Register(a, Op{Method: "GET", Path: "/broken/{how}", ID: "broken", Public: true, Errors: []int{130}}, broken)
+	Register(a, Op{Method: "GET", Path: "/broken/{how}", ID: "broken", Public: true, Errors: []fault.Code{130}}, broken)
 	RegisterEncoded[struct{}, thing](a, Op{Method: "GET", Path: "/fast", ID: "fast", Gzip: true},
 		func(ctx context.Context, r *http.Request, out *Encoded) error {
 			if out.NotModified(`"v1"`) {
@@ -102,7 +102,7 @@ func broken(ctx context.Context, in *struct {
 	case "accident":
 		return Reply[thing]{}, io.ErrClosedPipe
 	case "busy":
-		return Reply[thing]{}, &fault.Error{Code: 130, Text: "slower", RetryAfter: 1500 * time.Millisecond}
+		return Reply[thing]{}, &fault.Error{Code: fault.LimitReached, Text: "slower", RetryAfter: 1500 * time.Millisecond}
 	}
 	<-ctx.Done()
 	return Reply[thing]{}, ctx.Err()

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/signing"
 )
 
@@ -12,17 +13,17 @@ import (
 func RegisterApprovals(a *API, s *Signatures) {
 	Register(a, Op{
 		Method: http.MethodGet, Path: "/approvals", ID: "listApprovals", Tag: signatureTag,
-		Summary: "Signatures that wait for an approval, newest first", Errors: []int{160},
+		Summary: "Signatures that wait for an approval, newest first", Errors: []fault.Code{160},
 	}, s.approvals)
 	Register(a, Op{
 		Method: http.MethodPost, Path: "/approvals/{id}", ID: "approveSignature", Tag: signatureTag,
-		Summary: "Approve a signature", Text: "The token must be another than the one that asked for the signature.", Errors: []int{129, 140, 141, 145},
+		Summary: "Approve a signature", Text: "The token must be another than the one that asked for the signature.", Errors: []fault.Code{129, 140, 141, 145},
 	}, func(ctx context.Context, in *idInput) (Reply[signatureRecord], error) {
 		return recordReply(s.Service.Approve(ctx, signer(ctx), string(in.ID)))
 	})
 	Register(a, Op{
 		Method: http.MethodDelete, Path: "/approvals/{id}", ID: "refuseSignature", Tag: signatureTag,
-		Summary: "Refuse a signature", Errors: []int{129, 140, 141, 145},
+		Summary: "Refuse a signature", Errors: []fault.Code{129, 140, 141, 145},
 	}, func(ctx context.Context, in *idInput) (Reply[signatureRecord], error) {
 		return recordReply(s.Service.Refuse(ctx, signer(ctx), string(in.ID)))
 	})

@@ -123,7 +123,7 @@ func (b *binding) params(r *http.Request, in any) error {
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return fault.New(160, "the query string is malformed")
+		return fault.New(fault.BadQuery, "the query string is malformed")
 	}
 	v := reflect.ValueOf(in).Elem()
 	for i := range b.fields {
@@ -156,7 +156,7 @@ func (f *field) set(v reflect.Value, given []string) error {
 	}
 	if len(given) == 0 {
 		if f.required {
-			return fault.New(160, "%s is required", f.name)
+			return fault.New(fault.BadQuery, "%s is required", f.name)
 		}
 		return nil
 	}
@@ -167,7 +167,7 @@ func (f *field) set(v reflect.Value, given []string) error {
 		return nil
 	}
 	if len(given) > 1 && f.in == "query" {
-		return fault.New(160, "%s is given more than once", f.name)
+		return fault.New(fault.BadQuery, "%s is given more than once", f.name)
 	}
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
@@ -178,11 +178,11 @@ func (f *field) set(v reflect.Value, given []string) error {
 
 func (f *field) scalar(v reflect.Value, s string) error {
 	if f.enum != nil && !slices.Contains(f.enum, s) {
-		return fault.New(160, "%s must be one of %s", f.name, strings.Join(f.enum, ", "))
+		return fault.New(fault.BadQuery, "%s must be one of %s", f.name, strings.Join(f.enum, ", "))
 	}
 	if id, ok := v.Addr().Interface().(*ID); ok {
 		if *id = ID(s); !id.valid() {
-			return fault.New(141, "%s is not an id: 24 lower-case hexadecimal characters", f.name)
+			return fault.New(fault.MalformedID, "%s is not an id: 24 lower-case hexadecimal characters", f.name)
 		}
 		return nil
 	}
@@ -192,20 +192,20 @@ func (f *field) scalar(v reflect.Value, s string) error {
 	case reflect.Bool:
 		on, err := strconv.ParseBool(s)
 		if err != nil {
-			return fault.New(160, "%s must be true or false", f.name)
+			return fault.New(fault.BadQuery, "%s must be true or false", f.name)
 		}
 		v.SetBool(on)
 	case reflect.Float64:
 		n, err := strconv.ParseFloat(s, 64)
 		if err != nil || n != n || n-n != 0 {
-			return fault.New(160, "%s must be a number", f.name)
+			return fault.New(fault.BadQuery, "%s must be a number", f.name)
 		}
 		v.SetFloat(n)
 		return f.within(n)
 	default:
 		n, err := strconv.ParseInt(s, 10, 64)
 		if err != nil {
-			return fault.New(160, "%s must be an integer", f.name)
+			return fault.New(fault.BadQuery, "%s must be an integer", f.name)
 		}
 		v.SetInt(n)
 		return f.within(float64(n))
@@ -216,11 +216,11 @@ func (f *field) scalar(v reflect.Value, s string) error {
 func (f *field) within(n float64) error {
 	switch {
 	case f.min != nil && f.max != nil && (n < *f.min || n > *f.max):
-		return fault.New(160, "%s must be between %v and %v", f.name, *f.min, *f.max)
+		return fault.New(fault.BadQuery, "%s must be between %v and %v", f.name, *f.min, *f.max)
 	case f.min != nil && n < *f.min:
-		return fault.New(160, "%s must be at least %v", f.name, *f.min)
+		return fault.New(fault.BadQuery, "%s must be at least %v", f.name, *f.min)
 	case f.max != nil && n > *f.max:
-		return fault.New(160, "%s must be at most %v", f.name, *f.max)
+		return fault.New(fault.BadQuery, "%s must be at most %v", f.name, *f.max)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/fault"
 )
 
 // Callbacks serves the log of deliveries and the secret that signs them.
@@ -22,7 +23,7 @@ const callbackTag = "Callbacks"
 func RegisterCallbacks(a *API, c *Callbacks) {
 	Register(a, Op{
 		Method: http.MethodGet, Path: "/callbacks", ID: "listCallbacks", Tag: callbackTag, Basic: true,
-		Summary: "Deliveries, newest first", Errors: []int{160},
+		Summary: "Deliveries, newest first", Errors: []fault.Code{160},
 	}, c.list)
 	Register(a, Op{
 		Method: http.MethodGet, Path: "/callbacks/secret", ID: "getCallbackSecret", Tag: callbackTag, Basic: true,
@@ -34,11 +35,11 @@ func RegisterCallbacks(a *API, c *Callbacks) {
 	}, c.rotate)
 	Register(a, Op{
 		Method: http.MethodGet, Path: "/callbacks/{id}", ID: "getCallback", Tag: callbackTag, Basic: true,
-		Summary: "One delivery", Errors: []int{140, 141},
+		Summary: "One delivery", Errors: []fault.Code{140, 141},
 	}, c.get)
 	Register(a, Op{
 		Method: http.MethodPost, Path: "/callbacks/{id}/resend", ID: "resendCallback", Tag: callbackTag, Basic: true, Creates: true,
-		Summary: "Send a delivery again", Errors: []int{140, 141},
+		Summary: "Send a delivery again", Errors: []fault.Code{140, 141},
 	}, c.resend)
 }
 

@@ -29,15 +29,15 @@ func RegisterCertificates(a *API, c *Certificates) {
 		Summary: "Buy a signing certificate or an electronic seal",
 		Text: "`kind` is `automatic`, `otp` or `eseal`; `provider` a configured name, or `provider` for the default one. " +
 			"The holder is identified at `certificateLink` and sees the credentials there, once.",
-		Errors: []int{305, 310, 311, 611, 704, 706, 708, 709, 710, 711, 730, 740, 150, 151},
+		Errors: []fault.Code{305, 310, 311, 611, 704, 706, 708, 709, 710, 711, 730, 740, 150, 151},
 	}, c.buy, c.bought)
 	Register(a, Op{
 		Method: http.MethodGet, Path: "/certificates", ID: "listCertificates", Tag: certificateTag,
-		Summary: "Certificates, newest first", Errors: []int{160},
+		Summary: "Certificates, newest first", Errors: []fault.Code{160},
 	}, c.list)
 	Register(a, Op{
 		Method: http.MethodGet, Path: "/certificates/{id}", ID: "getCertificate", Tag: certificateTag,
-		Summary: "One certificate", Errors: []int{140, 141},
+		Summary: "One certificate", Errors: []fault.Code{140, 141},
 	}, c.get)
 	c.registerChanges(a)
 }
@@ -58,7 +58,7 @@ func (c *Certificates) registerChanges(a *API) {
 	} {
 		Register(a, Op{
 			Method: http.MethodPost, Path: "/certificates/{id}/" + one.verb, ID: one.verb + "Certificate", Tag: certificateTag,
-			Summary: one.summary, Errors: []int{140, 141, 145},
+			Summary: one.summary, Errors: []fault.Code{140, 141, 145},
 		}, func(ctx context.Context, in *idInput) (Reply[certificateDetail], error) {
 			x, err := one.do(ctx, account.CallerFrom(ctx).AccountID, string(in.ID))
 			return foundCertificate(x, err)
@@ -66,11 +66,11 @@ func (c *Certificates) registerChanges(a *API) {
 	}
 	Register(a, Op{
 		Method: http.MethodPost, Path: "/certificates/{id}/password", ID: "changeCertificatePassword", Tag: certificateTag, BadField: 310,
-		Summary: "Change the password of a certificate", Errors: []int{111, 140, 141, 145, 310},
+		Summary: "Change the password of a certificate", Errors: []fault.Code{111, 140, 141, 145, 310},
 	}, c.password)
 	Register(a, Op{
 		Method: http.MethodPost, Path: "/certificates/{id}/review", ID: "reviewCertificate", Tag: certificateTag, Admin: true, BadField: 310,
-		Summary: "Approve or refuse what an applicant handed in", Errors: []int{131, 140, 141, 145, 310},
+		Summary: "Approve or refuse what an applicant handed in", Errors: []fault.Code{131, 140, 141, 145, 310},
 	}, c.review)
 }
 
@@ -177,7 +177,7 @@ type passwordInput struct {
 
 func (c *Certificates) password(ctx context.Context, in *passwordInput) (Reply[*struct{}], error) {
 	if in.Body.Old == "" || in.Body.New == "" {
-		return Reply[*struct{}]{}, fault.New(310, "old and new are required")
+		return Reply[*struct{}]{}, fault.New(fault.BadField, "old and new are required")
 	}
 	err := c.Service.ChangePassword(ctx, account.CallerFrom(ctx).AccountID, string(in.ID), in.Body.Old, in.Body.New)
 	return Reply[*struct{}]{Message: "Password changed"}, err
@@ -193,7 +193,7 @@ type reviewInput struct {
 
 func (c *Certificates) review(ctx context.Context, in *reviewInput) (Reply[certificateDetail], error) {
 	if in.Body.Approve == nil {
-		return Reply[certificateDetail]{}, fault.New(310, "approve is required: true or false")
+		return Reply[certificateDetail]{}, fault.New(fault.BadField, "approve is required: true or false")
 	}
 	by := account.CallerFrom(ctx).TokenID
 	return foundCertificate(c.Service.Review(ctx, string(in.ID), by, *in.Body.Approve, in.Body.Reason))

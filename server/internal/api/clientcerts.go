@@ -16,20 +16,20 @@ func RegisterClientCertificates(a *API, c *Certificates) {
 	const tag = "Client certificates"
 	RegisterReplayable(a, Op{
 		Method: http.MethodPost, Path: "/client-certificates", ID: "addClientCertificate", Tag: tag, Creates: true, BadField: 310,
-		Summary: "Register a certificate for mutual TLS", Errors: []int{310, 150, 151},
+		Summary: "Register a certificate for mutual TLS", Errors: []fault.Code{310, 150, 151},
 	}, c.addClient, func(ctx context.Context, again store.Replay) (Reply[clientCertificate], error) {
 		return c.oneClient(ctx, again.RecordID)
 	})
 	Register(a, Op{
-		Method: http.MethodGet, Path: "/client-certificates", ID: "listClientCertificates", Tag: tag, Summary: "Registered certificates, newest first", Errors: []int{160},
+		Method: http.MethodGet, Path: "/client-certificates", ID: "listClientCertificates", Tag: tag, Summary: "Registered certificates, newest first", Errors: []fault.Code{160},
 	}, c.listClients)
 	Register(a, Op{
-		Method: http.MethodGet, Path: "/client-certificates/{id}", ID: "getClientCertificate", Tag: tag, Summary: "One registered certificate", Errors: []int{140, 141},
+		Method: http.MethodGet, Path: "/client-certificates/{id}", ID: "getClientCertificate", Tag: tag, Summary: "One registered certificate", Errors: []fault.Code{140, 141},
 	}, func(ctx context.Context, in *idInput) (Reply[clientCertificate], error) {
 		return c.oneClient(ctx, string(in.ID))
 	})
 	Register(a, Op{
-		Method: http.MethodDelete, Path: "/client-certificates/{id}", ID: "removeClientCertificate", Tag: tag, Summary: "Take a certificate off the list", Errors: []int{140, 141},
+		Method: http.MethodDelete, Path: "/client-certificates/{id}", ID: "removeClientCertificate", Tag: tag, Summary: "Take a certificate off the list", Errors: []fault.Code{140, 141},
 	}, c.removeClient)
 }
 
@@ -55,7 +55,7 @@ func clientWire(c *enroll.ClientCertificate) clientCertificate {
 
 func (c *Certificates) addClient(ctx context.Context, in *clientInput) (Reply[clientCertificate], error) {
 	if len(in.Body.Name) > 256 {
-		return Reply[clientCertificate]{}, fault.New(310, "name is longer than 256 bytes")
+		return Reply[clientCertificate]{}, fault.New(fault.BadField, "name is longer than 256 bytes")
 	}
 	x, err := c.Service.AddClientCertificate(ctx, account.CallerFrom(ctx).AccountID, in.Body.Name, in.Body.Certificate)
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *Certificates) oneClient(ctx context.Context, id string) (Reply[clientCe
 		return Reply[clientCertificate]{}, err
 	}
 	if len(all) == 0 {
-		return Reply[clientCertificate]{}, fault.New(140, "no such client certificate")
+		return Reply[clientCertificate]{}, fault.New(fault.NotFound, "no such client certificate")
 	}
 	return Found(clientWire(&all[0])), nil
 }

@@ -20,12 +20,12 @@ import (
 
 // problem is RFC 9457's way to say the same.
 type problem struct {
-	Type      string `json:"type" doc:"a page that explains the code"`
-	Title     string `json:"title" doc:"the meaning of the code"`
-	Status    int    `json:"status" doc:"HTTP status"`
-	Detail    string `json:"detail" doc:"what went wrong this time"`
-	Code      int    `json:"code" doc:"the code of the envelope's error"`
-	RequestID string `json:"requestId" doc:"as in X-Request-Id"`
+	Type      string     `json:"type" doc:"a page that explains the code"`
+	Title     string     `json:"title" doc:"the meaning of the code"`
+	Status    int        `json:"status" doc:"HTTP status"`
+	Detail    string     `json:"detail" doc:"what went wrong this time"`
+	Code      fault.Code `json:"code" doc:"the code of the envelope's error"`
+	RequestID string     `json:"requestId" doc:"as in X-Request-Id"`
 }
 
 // fail answers an error. What is no fault is an accident: the client learns
@@ -62,7 +62,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 func writeProblem(w http.ResponseWriter, r *http.Request, f *fault.Error, status int) {
 	b, _ := json.Marshal(problem{
-		Type:      "/docs/errors#" + strconv.Itoa(f.Code),
+		Type:      "/docs/errors#" + f.Code.Error(),
 		Title:     fault.Meaning(f.Code),
 		Status:    status,
 		Detail:    strings.ToValidUTF8(f.Text, "\uFFFD"),
@@ -80,7 +80,7 @@ func (a *API) refusal(r *http.Request, err error) *fault.Error {
 	var f *fault.Error
 	if errors.As(err, &f) {
 		if f.HTTP() >= 500 {
-			a.log.ErrorContext(r.Context(), "refused", "code", f.Code, "text", f.Text, "error", f.Err)
+			a.log.ErrorContext(r.Context(), "refused", "code", int(f.Code), "text", f.Text, "error", f.Err)
 		}
 		return f
 	}
@@ -89,14 +89,14 @@ func (a *API) refusal(r *http.Request, err error) *fault.Error {
 	}
 	ctx := r.Context()
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return &fault.Error{Code: 105, Text: "the request was given up", Status: statusClientGone}
+		return &fault.Error{Code: fault.Unavailable, Text: "the request was given up", Status: statusClientGone}
 	}
 	id := fault.RequestID(ctx)
 	a.log.ErrorContext(ctx, "internal error", "error", err)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return &fault.Error{Code: 105, Text: "the request took too long (request " + id + ")", RetryAfter: retrySoon}
+		return &fault.Error{Code: fault.Unavailable, Text: "the request took too long (request " + id + ")", RetryAfter: retrySoon}
 	}
-	return &fault.Error{Code: 104, Text: "internal error (request " + id + ")"}
+	return &fault.Error{Code: fault.Internal, Text: "internal error (request " + id + ")"}
 }
 
 // statusClientGone is for the log: nobody reads this answer.
@@ -112,28 +112,28 @@ func fromBody(err error) *fault.Error {
 	)
 	switch {
 	case errors.As(err, &ours):
-		f := fault.New(105, "the storage is not available").Because(err)
+		f := fault.New(fault.Unavailable, "the storage is not available").Because(err)
 		f.RetryAfter = retrySoon
 		return f
 	case errors.As(err, &syn):
-		return fault.New(100, "%s", syn.Text)
+		return fault.New(fault.BadBody, "%s", syn.Text)
 	case errors.As(err, &field):
-		return fault.New(100, "%s %s", field.Field, field.Text)
+		return fault.New(fault.BadBody, "%s %s", field.Field, field.Text)
 	case errors.As(err, &large):
-		return fault.New(101, "the body is larger than %d bytes", large.Limit)
+		return fault.New(fault.TooLarge, "the body is larger than %d bytes", large.Limit)
 	case errors.Is(err, upload.ErrTooLong):
-		return fault.New(101, "the body or a document in it is over the limit")
+		return fault.New(fault.TooLarge, "the body or a document in it is over the limit")
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &fault.Error{Code: 100, Text: "the body did not arrive in time", Status: http.StatusRequestTimeout}
+		return &fault.Error{Code: fault.BadBody, Text: "the body did not arrive in time", Status: http.StatusRequestTimeout}
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fault.New(100, "the body ends before its announced length")
+		return fault.New(fault.BadBody, "the body ends before its announced length")
 	}
 	return nil
 }
 
 // NotFound answers that there is no such route.
 func (a *API) NotFound(w http.ResponseWriter, r *http.Request) {
-	a.fail(w, r, fault.New(102, "no such route: %s %s", r.Method, shortPath(r.URL.Path)))
+	a.fail(w, r, fault.New(fault.NoRoute, "no such route: %s %s", r.Method, shortPath(r.URL.Path)))
 }
 
 func (a *API) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
@@ -145,7 +145,7 @@ func (a *API) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	a.fail(w, r, &fault.Error{
-		Code: 102, Status: http.StatusMethodNotAllowed,
+		Code: fault.NoRoute, Status: http.StatusMethodNotAllowed,
 		Text: r.Method + " is not for " + shortPath(r.URL.Path) + "; these are: " + strings.Join(allowed, ", "),
 	})
 }

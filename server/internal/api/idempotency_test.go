@@ -38,7 +38,7 @@ type maker struct {
 
 func (m *maker) create(ctx context.Context, in *makeInput) (Reply[thing], error) {
 	if in.Body.Name == "bad" {
-		return Reply[thing]{}, fault.New(310, "name is bad")
+		return Reply[thing]{}, fault.New(fault.BadField, "name is bad")
 	}
 	if m.hold != nil {
 		close(m.entered)

@@ -34,7 +34,7 @@ func (u *uploaded) upload() *uploaded { return u }
 // Object is the members of a JSON body; 100 if it is no object.
 func (u *uploaded) Object() (map[string]jsontext.Value, error) {
 	if u.Value.Kind() != '{' {
-		return nil, fault.New(100, "body must be a JSON object")
+		return nil, fault.New(fault.BadBody, "body must be a JSON object")
 	}
 	var m map[string]jsontext.Value
 	err := u.Spool.Unmarshal(u.Value, &m)
@@ -146,12 +146,12 @@ func readError(err error) error {
 	if fromBody(err) != nil {
 		return err
 	}
-	return fault.New(100, "the body could not be read to its end").Because(err)
+	return fault.New(fault.BadBody, "the body could not be read to its end").Because(err)
 }
 
 func mediaType(r *http.Request, op *Op) (form bool, boundary string, err error) {
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return false, "", fault.New(103, "Content-Encoding %q is not supported", enc)
+		return false, "", fault.New(fault.UnsupportedMedia, "Content-Encoding %q is not supported", enc)
 	}
 	ct := r.Header.Get("Content-Type")
 	if ct == "" && !op.FormOnly {
@@ -159,10 +159,10 @@ func mediaType(r *http.Request, op *Op) (form bool, boundary string, err error) 
 	}
 	mt, params, err := mime.ParseMediaType(ct)
 	if err != nil {
-		return false, "", fault.New(103, "Content-Type %q is malformed", ct)
+		return false, "", fault.New(fault.UnsupportedMedia, "Content-Type %q is malformed", ct)
 	}
 	if cs := params["charset"]; cs != "" && !strings.EqualFold(cs, "utf-8") {
-		return false, "", fault.New(103, "charset %q is not supported: send UTF-8", cs)
+		return false, "", fault.New(fault.UnsupportedMedia, "charset %q is not supported: send UTF-8", cs)
 	}
 	json := mt == "application/json" || strings.HasPrefix(mt, "application/") && strings.HasSuffix(mt, "+json")
 	switch {
@@ -171,11 +171,11 @@ func mediaType(r *http.Request, op *Op) (form bool, boundary string, err error) 
 	case mt == "multipart/form-data" && (op.Multipart || op.FormOnly) && params["boundary"] != "":
 		return true, params["boundary"], nil
 	case op.FormOnly:
-		return false, "", fault.New(103, "Content-Type %q is not supported: send multipart/form-data", mt)
+		return false, "", fault.New(fault.UnsupportedMedia, "Content-Type %q is not supported: send multipart/form-data", mt)
 	case op.Multipart:
-		return false, "", fault.New(103, "Content-Type %q is not supported: send application/json or multipart/form-data", mt)
+		return false, "", fault.New(fault.UnsupportedMedia, "Content-Type %q is not supported: send application/json or multipart/form-data", mt)
 	}
-	return false, "", fault.New(103, "Content-Type %q is not supported: send application/json", mt)
+	return false, "", fault.New(fault.UnsupportedMedia, "Content-Type %q is not supported: send application/json", mt)
 }
 
 // reader bounds a body in size and in time, and digests it as it passes.
@@ -185,7 +185,7 @@ func (a *API) reader(c *call, r *http.Request, op *Op, sum hash.Hash) (*patient,
 		limit = a.opts.Limits.Body
 	}
 	if r.ContentLength > limit {
-		return nil, fault.New(101, "the body is larger than %d bytes", limit)
+		return nil, fault.New(fault.TooLarge, "the body is larger than %d bytes", limit)
 	}
 	return &patient{
 		r:        http.MaxBytesReader(c, r.Body, limit),

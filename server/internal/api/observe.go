@@ -33,8 +33,8 @@ type Observation struct {
 	Route   string // the pattern; "" where none matched
 	Segment string // the route's first
 	Status  int
-	Code    int    // of the envelope's error; 0 for none
-	Message string // of a refusal
+	Code    fault.Code // of the envelope's error; 0 for none
+	Message string     // of a refusal
 	Elapsed time.Duration
 	Caller  *account.Caller // nil where nobody was asked for, or nobody let in
 }
@@ -47,7 +47,7 @@ type Access struct {
 	Method  string
 	Path    string
 	Status  int
-	Code    int
+	Code    fault.Code
 	Bytes   int64
 	Elapsed time.Duration
 	Account string
@@ -64,7 +64,7 @@ type call struct {
 	route   string
 	caller  *account.Caller
 	status  int
-	code    int
+	code    fault.Code
 	message string
 	size    int64
 	spool   *upload.Spool
@@ -182,7 +182,7 @@ func (a *API) observe(next http.Handler) http.Handler {
 		defer a.finish(c, r, start)
 		if a.running.Add(1) > int64(a.opts.MaxInFlight) && !unlimited(r.URL.Path) {
 			a.running.Add(-1)
-			a.fail(c, r, &fault.Error{Code: 105, Text: "the server is busy", RetryAfter: retrySoon})
+			a.fail(c, r, &fault.Error{Code: fault.Unavailable, Text: "the server is busy", RetryAfter: retrySoon})
 			return
 		}
 		defer a.running.Add(-1)
@@ -228,7 +228,7 @@ func (a *API) recover(c *call, r *http.Request) {
 	if c.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	a.fail(c, r, fault.New(104, "internal error (request %s)", c.id))
+	a.fail(c, r, fault.New(fault.Internal, "internal error (request %s)", c.id))
 }
 
 func (a *API) finish(c *call, r *http.Request, start time.Time) {
@@ -265,7 +265,7 @@ func (a *API) finish(c *call, r *http.Request, start time.Time) {
 		slog.String("method", line.Method),
 		slog.String("path", line.Path),
 		slog.Int("status", line.Status),
-		slog.Int("code", line.Code),
+		slog.Int("code", int(line.Code)),
 		slog.Int64("bytes", line.Bytes),
 		slog.Duration("elapsed", line.Elapsed),
 		slog.String("account", line.Account),

@@ -47,40 +47,40 @@ func (o *OMI) registerLookup(a *API) {
 		Method: http.MethodGet, Path: "/IT-omi", ID: "lookupQuotation", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary:  "The OMI zone at a place, with its quotations and its perimeter",
 		Text:     "Outside every zone `data` is an empty object and `message` says so. A side that is not quoted is `null`. Edges and vertices belong to a zone; of several zones the smallest is answered. Source of the data: " + omi.Attribution + ".",
-		Produces: []string{geoJSON}, Errors: []int{281, 282, 283, 284, 285, 286, 611},
+		Produces: []string{geoJSON}, Errors: []fault.Code{281, 282, 283, 284, 285, 286, 611},
 	}, o.lookup)
 	RegisterEncoded[historyQuery, quotationHistory](a, Op{
 		Method: http.MethodGet, Path: "/IT-omi/history", ID: "quotationHistory", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "The zone at a place in every loaded semester, the newest first",
-		Errors:  []int{281, 282, 283, 285, 286, 611},
+		Errors:  []fault.Code{281, 282, 283, 285, 286, 611},
 	}, o.history)
 	registerEncodedBody[batchInput, []batchResult](a, Op{
 		Method: http.MethodPost, Path: "/IT-omi/batch", ID: "lookupQuotations", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "The zones at up to a thousand places", MaxBody: 4 << 20, BadField: 286,
 		Text:   "Answers come in the order of the points; a bad point fails alone and costs nothing.",
-		Errors: []int{284, 285, 286, 611},
+		Errors: []fault.Code{284, 285, 286, 611},
 	}, o.batch)
 }
 
 func (o *OMI) registerLists(a *API) {
 	Register(a, Op{
 		Method: http.MethodGet, Path: "/IT-omi/municipalities", ID: "listMunicipalities", Tag: omiTag, Source: dataSource, Gzip: true,
-		Summary: "Municipalities of a publication", Errors: []int{284, 285},
+		Summary: "Municipalities of a publication", Errors: []fault.Code{284, 285},
 	}, o.municipalities)
 	Register(a, Op{
 		Method: http.MethodGet, Path: "/IT-omi/municipalities/{cadastral_code}", ID: "getMunicipality", Tag: omiTag, Source: dataSource, Gzip: true,
-		Summary: "A municipality and its zones", Errors: []int{140, 284, 285},
+		Summary: "A municipality and its zones", Errors: []fault.Code{140, 284, 285},
 	}, o.municipality)
 	RegisterEncoded[zoneQuery, Quotation](a, Op{
 		Method: http.MethodGet, Path: "/IT-omi/zones/{cadastral_code}/{omi_zone}", ID: "getZone", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "A zone by its code, with its quotations and its perimeter", Produces: []string{geoJSON},
-		Errors: []int{140, 284, 285, 286},
+		Errors: []fault.Code{140, 284, 285, 286},
 	}, o.zone)
 	RegisterEncoded[zonesQuery, None](a, Op{
 		Method: http.MethodGet, Path: "/IT-omi/zones", ID: "listZones", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "The zones in a rectangle, as a GeoJSON FeatureCollection", Produces: []string{geoJSON},
 		Text:   "At most one square degree.",
-		Errors: []int{284, 285, 286},
+		Errors: []fault.Code{284, 285, 286},
 	}, o.zones)
 }
 
@@ -94,7 +94,7 @@ func (o *OMI) registerPublications(a *API) {
 		Summary: "Import a publication of the Agenzia delle Entrate",
 		Text:    "Multipart, field `file`, repeatable: the official archives, or the files in them. All files together are one publication. It is swapped in whole, or refused whole with the reason.",
 		Admin:   true, Creates: true, FormOnly: true, MaxBody: 1 << 30, Timeout: 10 * time.Minute,
-		Errors: []int{140, 287},
+		Errors: []fault.Code{140, 287},
 	}, o.importPublication, o.importedPublication)
 }
 
@@ -108,18 +108,18 @@ var dataSource = []string{omi.Attribution}
 func (o *OMI) index(semester string) (*omi.Index, error) {
 	set := o.Publications.Current()
 	if set.Active() == nil {
-		return nil, fault.New(285, "no publication is loaded")
+		return nil, fault.New(fault.NoPublication, "no publication is loaded")
 	}
 	if semester == "" {
 		return set.Active(), nil
 	}
 	s, err := omi.ParseSemester(semester)
 	if err != nil {
-		return nil, fault.New(284, "semester must be a loaded one, written like 2018/2")
+		return nil, fault.New(fault.UnknownSemester, "semester must be a loaded one, written like 2018/2")
 	}
 	ix, ok := set.Semester(s)
 	if !ok {
-		return nil, fault.New(284, "semester %s is not loaded", s)
+		return nil, fault.New(fault.UnknownSemester, "semester %s is not loaded", s)
 	}
 	return ix, nil
 }

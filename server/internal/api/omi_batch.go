@@ -75,16 +75,16 @@ func readBatch(in *batchInput) (points []jsontext.Value, q question, err error) 
 		return nil, q, err
 	}
 	if json.Unmarshal(body["points"], &points) != nil || points == nil {
-		return nil, q, fault.New(286, "points must be a list of {id, latitude, longitude}")
+		return nil, q, fault.New(fault.BadLookup, "points must be a list of {id, latitude, longitude}")
 	}
 	if len(points) > mostPoints {
-		return nil, q, fault.New(286, "points must not be more than %d", mostPoints)
+		return nil, q, fault.New(fault.BadLookup, "points must not be more than %d", mostPoints)
 	}
 	if q.semester, err = optionalText(body["semester"]); err != nil {
-		return nil, q, fault.New(284, "semester must be a loaded one, written like 2018/2")
+		return nil, q, fault.New(fault.UnknownSemester, "semester must be a loaded one, written like 2018/2")
 	}
 	if q.geometry, err = optionalText(body["geometry"]); err != nil {
-		return nil, q, fault.New(286, "geometry must be full, simplified or none")
+		return nil, q, fault.New(fault.BadLookup, "geometry must be full, simplified or none")
 	}
 	return points, q, nil
 }
@@ -108,7 +108,7 @@ type pointResult struct {
 func (p *pointResult) read(v jsontext.Value) {
 	var members map[string]jsontext.Value
 	if json.Unmarshal(v, &members) != nil || members == nil {
-		p.err = fault.New(286, "a point must be {id, latitude, longitude}")
+		p.err = fault.New(fault.BadLookup, "a point must be {id, latitude, longitude}")
 		return
 	}
 	p.id = members["id"]
@@ -164,7 +164,7 @@ func (p *pointResult) append(b []byte, ix *omi.Index, g omi.Geometry) []byte {
 func appendRefusal(b []byte, err error) []byte {
 	var f *fault.Error
 	if !errors.As(err, &f) {
-		f = fault.New(104, "internal error")
+		f = fault.New(fault.Internal, "internal error")
 	}
 	b = strconv.AppendInt(b, int64(f.Code), 10)
 	b, _ = jsontext.AppendQuote(append(b, `,"message":`...), f.Text)

@@ -74,7 +74,7 @@ func (o *OMI) municipality(ctx context.Context, in *municipalityInput) (Reply[mu
 	zones, ok := ix.ZonesOf(code)
 	m, known := ix.MunicipalityOf(code)
 	if !ok || !known {
-		return Reply[municipalityZones]{}, fault.New(140, "no municipality has this cadastral code in %s", ix.Semester())
+		return Reply[municipalityZones]{}, fault.New(fault.NotFound, "no municipality has this cadastral code in %s", ix.Semester())
 	}
 	data := municipalityZones{municipality: municipalityOf(m, len(zones)), Zones: []zoneSummary{}}
 	for _, z := range zones {
@@ -100,7 +100,7 @@ func (o *OMI) zone(ctx context.Context, r *http.Request, out *Encoded) error {
 	cadastral, code := strings.ToUpper(pathValue(r, "cadastral_code")), strings.ToUpper(pathValue(r, "omi_zone"))
 	z, ok := ix.Zone(cadastral, code)
 	if !ok {
-		return fault.New(140, "there is no such zone in %s", ix.Semester())
+		return fault.New(fault.NotFound, "there is no such zone in %s", ix.Semester())
 	}
 	if out.NotModified(etag(ix.ID()+cadastral+code, 0, 0, f, 0)) {
 		return nil

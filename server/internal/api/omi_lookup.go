@@ -127,11 +127,11 @@ func (o *OMI) history(ctx context.Context, r *http.Request, out *Encoded) error 
 		return err
 	}
 	if f.geojson {
-		return fault.New(286, "format of a history must be json")
+		return fault.New(fault.BadLookup, "format of a history must be json")
 	}
 	set := o.Publications.Current()
 	if set.Active() == nil {
-		return fault.New(285, "no publication is loaded")
+		return fault.New(fault.NoPublication, "no publication is loaded")
 	}
 	ids := ""
 	for _, ix := range set.All() {

@@ -56,7 +56,7 @@ func (o *OMI) importPublication(ctx context.Context, in *publicationInput) (Repl
 		inputs = append(inputs, omi.Input{Content: src, Size: src.Size()})
 	}
 	if len(inputs) == 0 {
-		return Reply[publicationWire]{}, fault.New(287, "publication refused: send it as multipart/form-data in the field file")
+		return Reply[publicationWire]{}, fault.New(fault.PublicationRefused, "publication refused: send it as multipart/form-data in the field file")
 	}
 	report, err := o.Publications.Import(ctx, inputs, in.mixed())
 	if err != nil {
@@ -80,7 +80,7 @@ func (o *OMI) importedPublication(_ context.Context, r store.Replay) (Reply[publ
 	}
 	ix, ok := set.Semester(semester)
 	if !ok {
-		return Reply[publicationWire]{}, fault.New(140, "the publication of %s, which this key imported, was removed since", semester)
+		return Reply[publicationWire]{}, fault.New(fault.NotFound, "the publication of %s, which this key imported, was removed since", semester)
 	}
 	return Created(publicationOf(ix.Report(), ix == set.Active())), nil
 }
@@ -89,7 +89,7 @@ func (o *OMI) importedPublication(_ context.Context, r store.Replay) (Reply[publ
 func content(p upload.Part) (ades.Source, error) {
 	src, err := p.Text.Document(mostArchive)
 	if errors.Is(err, upload.ErrBase64) {
-		return nil, fault.New(287, "publication refused: a part named file is not a file")
+		return nil, fault.New(fault.PublicationRefused, "publication refused: a part named file is not a file")
 	}
 	return src, err
 }

@@ -32,11 +32,11 @@ func readQuestion(query string) (q question, err error) {
 		}
 		if strings.ContainsAny(value, "%+") {
 			if value, err = url.QueryUnescape(value); err != nil {
-				return q, fault.New(160, "%s is malformed", key)
+				return q, fault.New(fault.BadQuery, "%s is malformed", key)
 			}
 		}
 		if *dst != "" {
-			return q, fault.New(160, "%s is given more than once", key)
+			return q, fault.New(fault.BadQuery, "%s is given more than once", key)
 		}
 		*dst = value
 	}
@@ -81,12 +81,12 @@ func (q *question) place() (lat, lng float64, err error) {
 type span struct {
 	name string
 	most float64
-	code int
+	code fault.Code
 }
 
 var (
-	latitudeRange  = span{"latitude", 90, 281}
-	longitudeRange = span{"longitude", 180, 282}
+	latitudeRange  = span{"latitude", 90, fault.BadLatitude}
+	longitudeRange = span{"longitude", 180, fault.BadLongitude}
 )
 
 func inRange(v float64, s span) error {
@@ -101,16 +101,16 @@ func inRange(v float64, s span) error {
 func coordinate(name, s string) (float64, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {
-		return 0, fault.New(283, "%s is missing", name)
+		return 0, fault.New(fault.BadCoordinate, "%s is missing", name)
 	}
 	for i := range len(s) {
 		if c := s[i]; (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
-			return 0, fault.New(283, "%s is not a number", name)
+			return 0, fault.New(fault.BadCoordinate, "%s is not a number", name)
 		}
 	}
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil && !math.IsInf(v, 0) {
-		return 0, fault.New(283, "%s is not a number", name)
+		return 0, fault.New(fault.BadCoordinate, "%s is not a number", name)
 	}
 	return v, nil
 }
@@ -130,7 +130,7 @@ func (q *question) form(byDefault omi.Geometry) (f form, err error) {
 	case "geojson":
 		f.geojson = true
 	default:
-		return f, fault.New(286, "format must be json or geojson")
+		return f, fault.New(fault.BadLookup, "format must be json or geojson")
 	}
 	return f, nil
 }
@@ -146,7 +146,7 @@ func geometryOf(s string, byDefault omi.Geometry) (omi.Geometry, error) {
 	case "none":
 		return omi.NoGeometry, nil
 	}
-	return 0, fault.New(286, "geometry must be full, simplified or none")
+	return 0, fault.New(fault.BadLookup, "geometry must be full, simplified or none")
 }
 
 // mostMetres is how far the nearest zone may be looked for.
@@ -158,7 +158,7 @@ func (q *question) metres() (float64, error) {
 	}
 	v, err := coordinate("nearest", q.nearest)
 	if err != nil || !(v >= 0 && v <= mostMetres) {
-		return 0, fault.New(286, "nearest must be a number of metres from 0 to %d", mostMetres)
+		return 0, fault.New(fault.BadLookup, "nearest must be a number of metres from 0 to %d", mostMetres)
 	}
 	return v, nil
 }
@@ -167,7 +167,7 @@ func (q *question) metres() (float64, error) {
 func (q *question) box() (b [4]float64, err error) {
 	parts := strings.Split(q.bbox, ",")
 	if len(parts) != 4 {
-		return b, fault.New(286, "bbox must be minLng,minLat,maxLng,maxLat")
+		return b, fault.New(fault.BadLookup, "bbox must be minLng,minLat,maxLng,maxLat")
 	}
 	for i, p := range parts {
 		most := longitudeRange.most
@@ -175,14 +175,14 @@ func (q *question) box() (b [4]float64, err error) {
 			most = latitudeRange.most
 		}
 		if b[i], err = coordinate("bbox", p); err != nil || !(math.Abs(b[i]) <= most) {
-			return b, fault.New(286, "bbox must be minLng,minLat,maxLng,maxLat in degrees")
+			return b, fault.New(fault.BadLookup, "bbox must be minLng,minLat,maxLng,maxLat in degrees")
 		}
 	}
 	switch {
 	case b[0] > b[2] || b[1] > b[3]:
-		return b, fault.New(286, "bbox must have its minimum before its maximum")
+		return b, fault.New(fault.BadLookup, "bbox must have its minimum before its maximum")
 	case (b[2]-b[0])*(b[3]-b[1]) > 1+1e-9:
-		return b, fault.New(286, "bbox must not be larger than one square degree")
+		return b, fault.New(fault.BadLookup, "bbox must not be larger than one square degree")
 	}
 	return b, nil
 }

@@ -33,7 +33,7 @@ func (omiGate) Authenticate(_ context.Context, r *http.Request, _ bool) (*accoun
 	case "Bearer admin":
 		return &account.Caller{AccountID: "a", Admin: true}, nil
 	}
-	return nil, fault.New(125, "wrong token")
+	return nil, fault.New(fault.WrongToken, "wrong token")
 }
 
 func (omiGate) Allows(_ *account.Caller, _, _, segment string) bool { return segment == "IT-omi" }
@@ -45,7 +45,7 @@ func (p *omiPurse) SpendLookups(_ context.Context, _ *account.Caller, n int) (in
 	left := p.left.Add(int64(-n))
 	if left < 0 {
 		p.left.Add(int64(n))
-		return 0, fault.New(611, "insufficient credit in wallet")
+		return 0, fault.New(fault.NoCredit, "insufficient credit in wallet")
 	}
 	return left, nil
 }

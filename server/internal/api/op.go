@@ -33,10 +33,10 @@ type Op struct {
 
 	MaxBody    int64         // bytes; zero takes the server's limit
 	Timeout    time.Duration // zero takes the server's
-	BadField   int           // the code for a member of the wrong type; 100
+	BadField   fault.Code    // the code for a member of the wrong type; 100
 	Source     []string      // X-Data-Source of every answer, refusals too
 	Produces   []string      // media types of Reply.Content, for the document
-	Errors     []int         // codes of the table it may answer, for the document
+	Errors     []fault.Code  // codes of the table it may answer, for the document
 	Deprecated bool
 }
 
@@ -159,7 +159,7 @@ func (a *API) timeout(op *Op) time.Duration {
 // admit asks the gate who calls and whether they may.
 func (a *API) admit(r *http.Request, op *Op, segment string) (*account.Caller, error) {
 	if a.opts.Gate == nil {
-		return nil, fault.New(105, "accounts are not available")
+		return nil, fault.New(fault.Unavailable, "accounts are not available")
 	}
 	caller, err := a.opts.Gate.Authenticate(r.Context(), r, op.Basic)
 	if err != nil {
@@ -170,10 +170,10 @@ func (a *API) admit(r *http.Request, op *Op, segment string) (*account.Caller, e
 		method = http.MethodGet
 	}
 	if !a.opts.Gate.Allows(caller, method, r.Host, segment) {
-		return nil, fault.New(126, "the token lacks the scope %s:%s/%s", method, r.Host, segment)
+		return nil, fault.New(fault.ScopeLacking, "the token lacks the scope %s:%s/%s", method, r.Host, segment)
 	}
 	if op.Admin && !caller.Admin {
-		return nil, fault.New(131, "this call is for administrators only")
+		return nil, fault.New(fault.AdminOnly, "this call is for administrators only")
 	}
 	return caller, nil
 }

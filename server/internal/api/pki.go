@@ -44,21 +44,21 @@ func (a *API) enveloped(h http.Handler, w http.ResponseWriter, r *http.Request) 
 }
 
 // statusCode is the error of the table that has a status.
-func statusCode(status int) int {
+func statusCode(status int) fault.Code {
 	switch status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		return 102
+		return fault.NoRoute
 	case http.StatusRequestEntityTooLarge:
-		return 101
+		return fault.TooLarge
 	case http.StatusUnsupportedMediaType:
-		return 103
+		return fault.UnsupportedMedia
 	case http.StatusServiceUnavailable:
-		return 105
+		return fault.Unavailable
 	}
 	if status < 500 {
-		return 100
+		return fault.BadBody
 	}
-	return 104
+	return fault.Internal
 }
 
 // refusedWriter keeps a refusal back, with its text.

@@ -27,11 +27,11 @@ func RegisterSignatures(a *API, s *Signatures) {
 	}
 	Register(a, Op{
 		Method: http.MethodGet, Path: "/signatures", ID: "listSignatures", Tag: signatureTag,
-		Summary: "Signature records, newest first", Errors: []int{160},
+		Summary: "Signature records, newest first", Errors: []fault.Code{160},
 	}, s.list)
 	Register(a, Op{
 		Method: http.MethodGet, Path: "/signatures/{id}", ID: "getSignature", Tag: signatureTag,
-		Summary: "One signature record", Errors: []int{140, 141},
+		Summary: "One signature record", Errors: []fault.Code{140, 141},
 	}, s.detail)
 	Register(a, Op{
 		Method: http.MethodGet, Path: "/signatures/{id}/{actionType}", ID: "getSignaturePart", Tag: signatureTag,
@@ -39,12 +39,12 @@ func RegisterSignatures(a *API, s *Signatures) {
 		Text: "`actionType` is `detail` (the record), `signedDocument` or `validatedDocument` (the bytes, whatever `Accept` says; where each document is signed on its own, in a batch or as pkcs1, there is no one validated document: 143), " +
 			"`audit` or `auditTrail` (by `Accept`: JSON, `text/plain` as YAML, `text/html`, `application/pdf`).",
 		Produces: []string{"application/octet-stream", "application/pdf", "text/plain", "text/html"},
-		Errors:   []int{140, 141, 142, 143, 144},
+		Errors:   []fault.Code{140, 141, 142, 143, 144},
 	}, s.part)
 	Register(a, Op{
 		Method: http.MethodDelete, Path: "/signatures/{id}", ID: "deleteSignature", Tag: signatureTag,
 		Summary: "Delete the files, details and personal data of a signature",
-		Text:    "A tombstone keeps the audit log verifiable; afterwards the record is 404.", Errors: []int{140, 141},
+		Text:    "A tombstone keeps the audit log verifiable; afterwards the record is 404.", Errors: []fault.Code{140, 141},
 	}, s.remove)
 }
 
@@ -58,7 +58,7 @@ func (s *Signatures) registerSigning(a *API, kind keys.Kind) {
 		keys.OTP:       "Sign documents, with a one-time password",
 		keys.ESeal:     "Seal documents as a legal person",
 	}[kind]
-	errs := []int{101, 105, 111, 129, 611, 615, 622, 625, 635, 640, 704, 706, 708, 709, 710, 711, 730, 740, 150, 151}
+	errs := []fault.Code{101, 105, 111, 129, 611, 615, 622, 625, 635, 640, 704, 706, 708, 709, 710, 711, 730, 740, 150, 151}
 	if kind == keys.OTP {
 		errs = append(errs, 645)
 	}
@@ -169,7 +169,7 @@ func (s *Signatures) part(ctx context.Context, in *partInput) (Reply[signaturePa
 	case "audit", "auditTrail":
 		return s.audit(ctx, in)
 	}
-	return Reply[signaturePart]{}, fault.New(142, "actionType must be one of detail, signedDocument, validatedDocument, audit")
+	return Reply[signaturePart]{}, fault.New(fault.UnknownAction, "actionType must be one of detail, signedDocument, validatedDocument, audit")
 }
 
 func ptr[T any](v T) *T { return &v }

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/signing"
 )
 
@@ -54,7 +55,7 @@ type signatureRecord struct {
 	State           string            `json:"state" enum:"WAIT_VALIDATION,WAIT_SIGN,DONE,ERROR"`
 	SignatureType   *string           `json:"signatureType,omitzero"`
 	Options         recordOptions     `json:"options"`
-	ErrorNumber     *int              `json:"errorNumber"`
+	ErrorNumber     *fault.Code       `json:"errorNumber"`
 	ErrorMessage    *string           `json:"errorMessage"`
 	Document        signatureDocument `json:"document"`
 }
@@ -124,15 +125,15 @@ func fileWire(f *signing.File) *signatureFile {
 
 // SignatureSummary is an element of the list of records.
 type SignatureSummary struct {
-	ID              string  `json:"id"`
-	ErrorNumber     *int    `json:"errorNumber"`
-	ErrorMessage    *string `json:"errorMessage"`
-	UpdatedAt       string  `json:"updatedAt"`
-	CreatedAt       string  `json:"createdAt"`
-	CertificateType string  `json:"certificateType"`
-	State           string  `json:"state"`
-	SignatureType   *string `json:"signatureType,omitzero"`
-	DocumentTitle   string  `json:"documentTitle"`
+	ID              string      `json:"id"`
+	ErrorNumber     *fault.Code `json:"errorNumber"`
+	ErrorMessage    *string     `json:"errorMessage"`
+	UpdatedAt       string      `json:"updatedAt"`
+	CreatedAt       string      `json:"createdAt"`
+	CertificateType string      `json:"certificateType"`
+	State           string      `json:"state"`
+	SignatureType   *string     `json:"signatureType,omitzero"`
+	DocumentTitle   string      `json:"documentTitle"`
 }
 
 func summaryWire(r *signing.Record) SignatureSummary {

@@ -46,7 +46,7 @@ type verifyInput struct {
 func RegisterVerify(a *API, v *Verify) {
 	Register(a, Op{
 		Method: http.MethodPost, Path: "/verify", ID: "verify", Tag: "Verification",
-		Summary: "Verify a signed document", Multipart: true, Errors: []int{101, 650, 651, 652, 653},
+		Summary: "Verify a signed document", Multipart: true, Errors: []fault.Code{101, 650, 651, 652, 653},
 		Text: "The verdict of ETSI EN 319 102-1 on every signature in the document. By `Accept` also as the XML of ETSI TS 119 102-2 " +
 			"(`application/xml`), as a page (`text/html`) or as PDF (`application/pdf`). As `multipart/form-data` the fields " +
 			"`inputDocument` and `detachedContent` (repeatable) are files. Nothing that is sent is kept.",
@@ -69,7 +69,7 @@ func (v *Verify) verify(ctx context.Context, in *verifyInput) (Reply[*report.Vie
 	}
 	r, err := v.Verifier.Verify(ctx, req.src, req.o)
 	if errors.Is(err, ades.ErrPassword) {
-		return Reply[*report.View]{}, fault.New(652, "pdfEncryptionPassword is wrong or missing")
+		return Reply[*report.View]{}, fault.New(fault.BadPDFPassword, "pdfEncryptionPassword is wrong or missing")
 	}
 	if err != nil {
 		return Reply[*report.View]{}, err
@@ -134,9 +134,9 @@ func (v *Verify) fromJSON(q *verification, body *Upload[verifyRequest]) error {
 	}
 	text, ok := body.Spool.Text(m["inputDocument"])
 	if !ok || text.Len() == 0 {
-		return fault.New(650, "inputDocument is required: base64 of the signed document")
+		return fault.New(fault.BadVerifyDocument, "inputDocument is required: base64 of the signed document")
 	}
-	if q.src, err = v.document(text, 650, "inputDocument"); err != nil {
+	if q.src, err = v.document(text, fault.BadVerifyDocument, "inputDocument"); err != nil {
 		return err
 	}
 	if err := v.detached(q, body.Spool, m["detachedContent"]); err != nil {
@@ -154,7 +154,7 @@ func (v *Verify) fromJSON(q *verification, body *Upload[verifyRequest]) error {
 			strs[name] = string(m[name])
 		case 0, 'n':
 		default:
-			return fault.New(100, "%s must be true or false", name)
+			return fault.New(fault.BadBody, "%s must be true or false", name)
 		}
 	}
 	return q.options(strs)
@@ -178,16 +178,16 @@ func shortText(s *upload.Spool, v jsontext.Value, name string) (string, error) {
 
 // verifyCode is the error that a wrong member has; one without a code of its
 // own makes the body a wrong one.
-func verifyCode(name string) int {
+func verifyCode(name string) fault.Code {
 	switch name {
 	case "verifyOnDate":
-		return 651
+		return fault.BadVerifyDate
 	case "pdfEncryptionPassword":
-		return 652
+		return fault.BadPDFPassword
 	case "detachedContent.name":
-		return 653
+		return fault.BadDetachedContent
 	}
-	return 100
+	return fault.BadBody
 }
 
 func (q *verification) options(strs map[string]string) error {
@@ -200,7 +200,7 @@ func (q *verification) options(strs map[string]string) error {
 			*dst = false
 		case "":
 		default:
-			return fault.New(100, "%s must be true or false", name)
+			return fault.New(fault.BadBody, "%s must be true or false", name)
 		}
 	}
 	switch strs["language"] {
@@ -212,7 +212,7 @@ func (q *verification) options(strs map[string]string) error {
 	if text := strs["verifyOnDate"]; text != "" {
 		day, err := time.Parse(time.DateOnly, text)
 		if err != nil {
-			return fault.New(651, "verifyOnDate must be a date like 2026-11-15")
+			return fault.New(fault.BadVerifyDate, "verifyOnDate must be a date like 2026-11-15")
 		}
 		q.o.At = day.Add(24*time.Hour - time.Millisecond)
 	}
@@ -254,9 +254,9 @@ func (v *Verify) detachedOne(q *verification, s *upload.Spool, value jsontext.Va
 	}
 	text, ok := s.Text(payload)
 	if !ok {
-		return fault.New(653, "detachedContent must be base64, or {name, payload}, or an array of them")
+		return fault.New(fault.BadDetachedContent, "detachedContent must be base64, or {name, payload}, or an array of them")
 	}
-	src, err := v.document(text, 653, "detachedContent")
+	src, err := v.document(text, fault.BadDetachedContent, "detachedContent")
 	if err != nil {
 		return err
 	}
@@ -267,11 +267,11 @@ func (v *Verify) detachedOne(q *verification, s *upload.Spool, value jsontext.Va
 }
 
 // document decodes a document, on disk when it is large.
-func (v *Verify) document(t upload.Text, code int, name string) (ades.Source, error) {
+func (v *Verify) document(t upload.Text, code fault.Code, name string) (ades.Source, error) {
 	src, err := t.Document(v.MaxDocument)
 	switch {
 	case errors.Is(err, upload.ErrTooLong):
-		return nil, fault.New(101, "%s is larger than %d bytes", name, v.MaxDocument)
+		return nil, fault.New(fault.TooLarge, "%s is larger than %d bytes", name, v.MaxDocument)
 	case errors.Is(err, upload.ErrBase64):
 		return nil, fault.New(code, "%s is not base64", name)
 	}
@@ -281,14 +281,14 @@ func (v *Verify) document(t upload.Text, code int, name string) (ades.Source, er
 func (v *Verify) fromForm(q *verification, body *Upload[verifyRequest]) error {
 	docs := body.Form("inputDocument")
 	if len(docs) != 1 {
-		return fault.New(650, "inputDocument is required, once")
+		return fault.New(fault.BadVerifyDocument, "inputDocument is required, once")
 	}
 	var err error
-	if q.src, err = v.document(docs[0].Text, 650, "inputDocument"); err != nil {
+	if q.src, err = v.document(docs[0].Text, fault.BadVerifyDocument, "inputDocument"); err != nil {
 		return err
 	}
 	for _, p := range body.Form("detachedContent") {
-		src, err := v.document(p.Text, 653, "detachedContent")
+		src, err := v.document(p.Text, fault.BadDetachedContent, "detachedContent")
 		if err != nil {
 			return err
 		}

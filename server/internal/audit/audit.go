@@ -92,7 +92,7 @@ func unavailable(err error) error {
 	if err == nil || errors.As(err, &f) || errors.Is(err, context.Canceled) {
 		return err
 	}
-	f = fault.New(105, "the audit log is not available").Because(err)
+	f = fault.New(fault.Unavailable, "the audit log is not available").Because(err)
 	f.RetryAfter = 5 * time.Second
 	return f
 }

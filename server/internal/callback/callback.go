@@ -57,7 +57,7 @@ func Parse(v jsontext.Value, guard Checker) (*Target, error) {
 		Retry   json.RawMessage `json:"retry"`
 	}
 	if json.Unmarshal(v, &raw) != nil {
-		return nil, fault.New(704, "callback must be an object with a url")
+		return nil, fault.New(fault.CallbackURL, "callback must be an object with a url")
 	}
 	t := &Target{Method: methodJSON, Field: defaultField, Retry: defaultRetry}
 	if err := t.parseURL(raw.URL, guard); err != nil {
@@ -73,7 +73,7 @@ func Parse(v jsontext.Value, guard Checker) (*Target, error) {
 		return nil, err
 	}
 	if !absent(raw.Retry) && (json.Unmarshal(raw.Retry, &t.Retry) != nil || t.Retry < 0 || t.Retry > 5) {
-		return nil, fault.New(740, "callback.retry must be an integer between 0 and 5")
+		return nil, fault.New(fault.CallbackRetry, "callback.retry must be an integer between 0 and 5")
 	}
 	return t, nil
 }
@@ -82,17 +82,17 @@ func absent(v json.RawMessage) bool { return len(v) == 0 || string(v) == "null" 
 
 func (t *Target) parseURL(v json.RawMessage, guard Checker) error {
 	if absent(v) || json.Unmarshal(v, &t.URL) != nil || t.URL == "" {
-		return fault.New(704, "callback.url is required and must be a string")
+		return fault.New(fault.CallbackURL, "callback.url is required and must be a string")
 	}
 	u, err := url.Parse(t.URL)
 	if err != nil || len(t.URL) > maxURL || u.Scheme == "" {
-		return fault.New(704, "callback.url is malformed")
+		return fault.New(fault.CallbackURL, "callback.url is malformed")
 	}
 	if (u.Scheme == "http" || u.Scheme == "https") && u.Host == "" {
-		return fault.New(704, "callback.url has no host")
+		return fault.New(fault.CallbackURL, "callback.url has no host")
 	}
 	if err := guard.Check(t.URL); err != nil {
-		return fault.New(706, "callback.url: %v", err)
+		return fault.New(fault.CallbackURLRefused, "callback.url: %v", err)
 	}
 	return nil
 }
@@ -101,12 +101,12 @@ func (t *Target) parseForm(method, field json.RawMessage) error {
 	if !absent(method) {
 		var m string
 		if json.Unmarshal(method, &m) != nil || !strings.EqualFold(m, methodJSON) && !strings.EqualFold(m, methodForm) {
-			return fault.New(704, "callback.method must be JSON or POST")
+			return fault.New(fault.CallbackURL, "callback.method must be JSON or POST")
 		}
 		t.Method = strings.ToUpper(m)
 	}
 	if !absent(field) && (json.Unmarshal(field, &t.Field) != nil || t.Field == "" || len(t.Field) > maxFieldBytes) {
-		return fault.New(704, "callback.field must be a string of 1 to %d bytes", maxFieldBytes)
+		return fault.New(fault.CallbackURL, "callback.field must be a string of 1 to %d bytes", maxFieldBytes)
 	}
 	return nil
 }
@@ -117,29 +117,29 @@ func (t *Target) parseHeaders(v json.RawMessage) error {
 	}
 	var raw map[string]json.RawMessage
 	if json.Unmarshal(v, &raw) != nil {
-		return fault.New(708, "callback.headers must be an object")
+		return fault.New(fault.CallbackHeaders, "callback.headers must be an object")
 	}
 	t.Headers = map[string]string{}
 	total := 0
 	for k, v := range raw {
 		if len(k) > maxHeaderKey {
-			return fault.New(709, "callback.headers: a key is longer than %d characters", maxHeaderKey)
+			return fault.New(fault.CallbackHeaderKey, "callback.headers: a key is longer than %d characters", maxHeaderKey)
 		}
 		var s string
 		if json.Unmarshal(v, &s) != nil {
-			return fault.New(710, "callback.headers: the value of %q is not a string", k)
+			return fault.New(fault.CallbackHeaderValue, "callback.headers: the value of %q is not a string", k)
 		}
 		if err := fetch.CheckHeader(k, s); err != nil {
-			return fault.New(710, "callback.headers: %v", err)
+			return fault.New(fault.CallbackHeaderValue, "callback.headers: %v", err)
 		}
 		if strings.HasPrefix(strings.ToLower(k), "webhook-") {
-			return fault.New(710, "callback.headers: %q is set by the service", k)
+			return fault.New(fault.CallbackHeaderValue, "callback.headers: %q is set by the service", k)
 		}
 		t.Headers[k] = s
 		total += len(k) + len(s)
 	}
 	if total > maxHeaders {
-		return fault.New(711, "callback.headers: over 2 kB in all")
+		return fault.New(fault.CallbackHeadersSize, "callback.headers: over 2 kB in all")
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (t *Target) parseCustom(v json.RawMessage) error {
 	}
 	var b bytes.Buffer
 	if json.Compact(&b, v) != nil || b.Len() > maxCustom {
-		return fault.New(730, "callback.custom is over %d bytes", maxCustom)
+		return fault.New(fault.CallbackCustom, "callback.custom is over %d bytes", maxCustom)
 	}
 	t.Custom = b.Bytes()
 	return nil

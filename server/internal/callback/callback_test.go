@@ -96,7 +96,7 @@ type anywhere struct{}
 func (anywhere) Check(string) error { return nil }
 
 func TestParse(t *testing.T) {
-	for text, code := range map[string]int{
+	for text, code := range map[string]fault.Code{
 		`{"url":"https://a.example/","retry":0,"method":"post","headers":[]}`: 0,
 		`null`: 0, ``: 0, `"x"`: 704, `{"url":7}`: 704, `{"url":"nothing"}`: 704, `{"url":"https://a/","method":"PUT"}`: 704,
 		`{"url":"https://a/","headers":{"Host":"x"}}`: 710, `{"url":"https://a/","headers":{"webhook-id":"x"}}`: 710,
@@ -104,8 +104,8 @@ func TestParse(t *testing.T) {
 	} {
 		_, err := Parse(jsontext.Value(text), anywhere{})
 		var f *fault.Error
-		if got := 0; errors.As(err, &f) {
-			got = f.Code
+		if errors.As(err, &f) {
+			got := f.Code
 			if got != code {
 				t.Errorf("%s: %d, want %d", text, got, code)
 			}

@@ -71,7 +71,7 @@ func (s *Sender) List(ctx context.Context, account string, skip, limit int) ([]*
 func (s *Sender) Find(ctx context.Context, account, id string) (*Delivery, error) {
 	d, err := scanDelivery(s.db.Read().QueryRow(ctx, selectDelivery+`where id = $1 and account_id = $2`, id, account))
 	if errors.Is(err, store.ErrNoRows) {
-		return nil, fault.New(140, "no such callback")
+		return nil, fault.New(fault.NotFound, "no such callback")
 	}
 	return d, err
 }

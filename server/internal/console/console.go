@@ -152,7 +152,7 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 	case "device":
 		cred, err = p.enroll.EnrolDevice(ctx, c, r.PostFormValue("password"))
 	default:
-		err = fault.New(310, "unknown action")
+		err = fault.New(fault.BadField, "unknown action")
 	}
 	if err == nil && cred == nil && c.HasUnseen() {
 		cred, err = p.enroll.Reveal(ctx, c)
@@ -179,12 +179,12 @@ func parseForm(r *http.Request) error {
 func (p *Pages) bySignature(r *http.Request, c *enroll.Certificate) (*enroll.Certificate, error) {
 	f, _, err := r.FormFile("document")
 	if err != nil {
-		return nil, fault.New(310, "document is missing")
+		return nil, fault.New(fault.BadField, "document is missing")
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxSigned+1))
 	if err != nil || len(b) > maxSigned {
-		return nil, fault.New(310, "document is too large")
+		return nil, fault.New(fault.BadField, "document is too large")
 	}
 	return p.enroll.BySignature(r.Context(), c, b)
 }
@@ -194,7 +194,7 @@ func (p *Pages) byVideo(r *http.Request, c *enroll.Certificate) (*enroll.Certifi
 	for _, name := range []string{"video", "photo"} {
 		f, head, err := r.FormFile(name)
 		if err != nil || head.Size == 0 {
-			return nil, fault.New(310, "%s is missing", name)
+			return nil, fault.New(fault.BadField, "%s is missing", name)
 		}
 		defer f.Close()
 		files = append(files, enroll.Evidence{Name: name + "-" + clean(head.Filename), Data: f})

@@ -152,14 +152,14 @@ func (s *Service) ChangePassword(ctx context.Context, account, id, before, after
 		return err
 	}
 	if len(after) < 8 || len(after) > 256 {
-		return fault.New(310, "new must have between 8 and 256 bytes")
+		return fault.New(fault.BadField, "new must have between 8 and 256 bytes")
 	}
 	cred, err := s.keys.ByID(ctx, c.ID)
 	if err != nil {
 		return err
 	}
 	if cred == nil || c.State != Done && c.State != Suspended {
-		return fault.New(145, "the certificate is %s: it has no password to change", c.State)
+		return fault.New(fault.WrongState, "the certificate is %s: it has no password to change", c.State)
 	}
 	if err := s.keys.ChangePassword(ctx, cred, before, after); err != nil {
 		return wrongPassword(err, "old")
@@ -173,7 +173,7 @@ func (s *Service) ChangePassword(ctx context.Context, account, id, before, after
 func (s *Service) Reenrol(ctx context.Context, account, id string) (*Certificate, error) {
 	return s.change(ctx, account, id, func(tx *store.Tx, c *Certificate) error {
 		if c.Kind != keys.OTP || c.State != Done {
-			return fault.New(145, "only a certificate of the kind otp that is DONE can be enrolled again")
+			return fault.New(fault.WrongState, "only a certificate of the kind otp that is DONE can be enrolled again")
 		}
 		link, err := s.seal(linkPurpose, newLinkSecret())
 		if err != nil {

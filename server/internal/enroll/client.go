@@ -29,22 +29,22 @@ func Fingerprint(der []byte) string {
 func (s *Service) AddClientCertificate(ctx context.Context, account, name, text string) (*ClientCertificate, error) {
 	block, _ := pem.Decode([]byte(text))
 	if block == nil || block.Type != "CERTIFICATE" {
-		return nil, fault.New(310, "certificate must be a certificate in PEM")
+		return nil, fault.New(fault.BadField, "certificate must be a certificate in PEM")
 	}
 	x, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
-		return nil, fault.New(310, "certificate cannot be read").Because(err)
+		return nil, fault.New(fault.BadField, "certificate cannot be read").Because(err)
 	}
 	now := s.config.Now()
 	if now.After(x.NotAfter) {
-		return nil, fault.New(310, "the certificate has expired")
+		return nil, fault.New(fault.BadField, "the certificate has expired")
 	}
 	c := &ClientCertificate{ID: store.NewID(), Name: name, Fingerprint: Fingerprint(x.Raw), Subject: x.Subject.String(), NotAfter: x.NotAfter, CreatedAt: now}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, `insert into client_certificates (id, account_id, name, fingerprint, subject, not_after, created_at) values ($1, $2, $3, $4, $5, $6, $7)`,
 			c.ID, account, c.Name, c.Fingerprint, c.Subject, store.Millis(c.NotAfter), store.Millis(now))
 		if store.IsConflict(err) {
-			return fault.New(310, "the certificate is registered already")
+			return fault.New(fault.BadField, "the certificate is registered already")
 		}
 		if err != nil {
 			return err
@@ -85,7 +85,7 @@ func (s *Service) RemoveClientCertificate(ctx context.Context, account, id strin
 	return s.db.Write(ctx, func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `delete from client_certificates where account_id = $1 and id = $2`, account, id)
 		if err == nil && n == 0 {
-			return fault.New(140, "no such client certificate")
+			return fault.New(fault.NotFound, "no such client certificate")
 		}
 		return err
 	})

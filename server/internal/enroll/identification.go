@@ -29,7 +29,7 @@ func (s *Service) ByLink(ctx context.Context, id, secret string) (*Certificate, 
 		return nil, err
 	}
 	if !equal(c.linkSecret, secret) {
-		return nil, fault.New(140, "no such certificate")
+		return nil, fault.New(fault.NotFound, "no such certificate")
 	}
 	return c, nil
 }
@@ -50,7 +50,7 @@ func (s *Service) Pending(ctx context.Context, c *Certificate) (bool, error) {
 // ApproveInSandbox is the button of the sandbox: nobody is identified.
 func (s *Service) ApproveInSandbox(ctx context.Context, c *Certificate) (*Certificate, error) {
 	if !s.config.Sandbox {
-		return nil, fault.New(145, "this is not a sandbox")
+		return nil, fault.New(fault.WrongState, "this is not a sandbox")
 	}
 	return s.approveAndIssue(ctx, c, "approved by the button of the sandbox", nil)
 }
@@ -74,7 +74,7 @@ func (s *Service) approveAndIssue(ctx context.Context, c *Certificate, why strin
 // they have already.
 func (s *Service) BySignature(ctx context.Context, c *Certificate, document []byte) (*Certificate, error) {
 	if c.Identification != "signature" || c.State != Ordered && c.State != Registering {
-		return nil, fault.New(145, "the certificate is %s, by %s", c.State, c.Identification)
+		return nil, fault.New(fault.WrongState, "the certificate is %s, by %s", c.State, c.Identification)
 	}
 	found, err := s.identify.BySignature(ctx, document, c.Subject, c.Owner)
 	if err != nil {
@@ -105,7 +105,7 @@ type Evidence struct {
 // at them.
 func (s *Service) ByVideo(ctx context.Context, c *Certificate, files []Evidence) (*Certificate, error) {
 	if c.Identification != "video" || c.State != Ordered {
-		return nil, fault.New(145, "the certificate is %s, by %s", c.State, c.Identification)
+		return nil, fault.New(fault.WrongState, "the certificate is %s, by %s", c.State, c.Identification)
 	}
 	var ids []string
 	names := map[string]string{}
@@ -155,7 +155,7 @@ func (s *Service) Review(ctx context.Context, id, by string, approve bool, reaso
 		return nil, err
 	}
 	if c.State != Registering {
-		return nil, fault.New(145, "the certificate is %s: there is nothing to review", c.State)
+		return nil, fault.New(fault.WrongState, "the certificate is %s: there is nothing to review", c.State)
 	}
 	state := "REFUSED"
 	if approve {
@@ -165,7 +165,7 @@ func (s *Service) Review(ctx context.Context, id, by string, approve bool, reaso
 		n, err := tx.Exec(ctx, `update identifications set state = $1, decided_by = $2, reason = $3, decided_at = $4 where certificate_id = $5 and state = 'PENDING'`,
 			state, by, reason, store.Millis(s.config.Now()), id)
 		if err == nil && n == 0 {
-			return fault.New(145, "nothing was handed in that waits for a review")
+			return fault.New(fault.WrongState, "nothing was handed in that waits for a review")
 		}
 		return err
 	}
@@ -210,7 +210,7 @@ func (s *Service) OpenEvidence(ctx context.Context, blob string) (io.ReadCloser,
 // holder's password was judged.
 func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password string) (*Credentials, error) {
 	if !c.EnrolsDevice() || c.State != Done || c.Kind != keys.OTP {
-		return nil, fault.New(145, "this link is not for a new device")
+		return nil, fault.New(fault.WrongState, "this link is not for a new device")
 	}
 	cred, err := s.keys.ByID(ctx, c.ID)
 	if err != nil || cred == nil {
@@ -226,7 +226,7 @@ func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password stri
 			return err
 		}
 		if n == 0 {
-			return fault.New(145, "the link was used already")
+			return fault.New(fault.WrongState, "the link was used already")
 		}
 		if err := s.keys.Enrol(ctx, tx, c.ID, secret); err != nil {
 			return err

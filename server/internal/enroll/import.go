@@ -87,13 +87,13 @@ func (s *Service) Import(ctx context.Context, in Import) (*Certificate, *Credent
 func (s *Service) checkImport(in *Import, cert *x509.Certificate) error {
 	now := s.config.Now()
 	if !in.Kind.Known() {
-		return fault.New(310, "kind must be automatic, otp or eseal")
+		return fault.New(fault.BadField, "kind must be automatic, otp or eseal")
 	}
 	if now.After(cert.NotAfter) {
-		return fault.New(310, "the certificate expired on %s", cert.NotAfter.Format(time.DateOnly))
+		return fault.New(fault.BadField, "the certificate expired on %s", cert.NotAfter.Format(time.DateOnly))
 	}
 	if cert.KeyUsage != 0 && cert.KeyUsage&(x509.KeyUsageContentCommitment|x509.KeyUsageDigitalSignature) == 0 {
-		return fault.New(310, "the certificate is not for signing")
+		return fault.New(fault.BadField, "the certificate is not for signing")
 	}
 	if in.Owner == "" {
 		in.Owner = cert.Subject.CommonName
@@ -105,13 +105,13 @@ func (s *Service) checkImport(in *Import, cert *x509.Certificate) error {
 		in.Password = in.PFXPass
 	}
 	if len(in.Password) < 8 {
-		return fault.New(310, "the password must have at least 8 bytes")
+		return fault.New(fault.BadField, "the password must have at least 8 bytes")
 	}
 	if in.Level == 0 {
 		in.Level = s.config.Levels.defaultLevel(in.Kind)
 	}
 	if !s.config.Levels.fits(in.Kind, in.Level) {
-		return fault.New(310, "securityLevel %d does not fit the kind %s", in.Level, in.Kind)
+		return fault.New(fault.BadField, "securityLevel %d does not fit the kind %s", in.Level, in.Kind)
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (s *Service) checkImport(in *Import, cert *x509.Certificate) error {
 // sandbox's own, and the operator's test pairs.
 func (s *Service) Ready(ctx context.Context, account string, o Order, cred Credentials) (*Certificate, error) {
 	if !s.config.Sandbox {
-		return nil, fault.New(145, "this is not a sandbox")
+		return nil, fault.New(fault.WrongState, "this is not a sandbox")
 	}
 	o.Provider = "local"
 	if err := s.check(&o); err != nil {

@@ -71,8 +71,7 @@ func (s *Service) Issue(ctx context.Context, id string) (*Certificate, error) {
 		cred.TOTPSecret = keys.NewTOTPSecret()
 	}
 	if err := s.issueAs(ctx, c, cred, true); err != nil {
-		var f *fault.Error
-		if errors.As(err, &f) && f.Code == 145 {
+		if errors.Is(err, fault.WrongState) {
 			return s.ByID(ctx, id) // another was first
 		}
 		return nil, err
@@ -165,7 +164,7 @@ func (s *Service) keepIssued(ctx context.Context, tx *store.Tx, c *Certificate, 
 // Reveal hands out the credentials of a certificate, once.
 func (s *Service) Reveal(ctx context.Context, c *Certificate) (*Credentials, error) {
 	if c.State != Done || len(c.once) == 0 {
-		return nil, fault.New(145, "the credentials were shown already")
+		return nil, fault.New(fault.WrongState, "the credentials were shown already")
 	}
 	var cred Credentials
 	if err := s.open(oncePurpose, c.once, &cred); err != nil {
@@ -178,7 +177,7 @@ func (s *Service) Reveal(ctx context.Context, c *Certificate) (*Credentials, err
 			return err
 		}
 		if n == 0 {
-			return fault.New(145, "the credentials were shown already")
+			return fault.New(fault.WrongState, "the credentials were shown already")
 		}
 		return s.note(ctx, tx, c, "certificate-shown", "credentials shown to the holder")
 	})
@@ -190,7 +189,7 @@ func (s *Service) Reveal(ctx context.Context, c *Certificate) (*Credentials, err
 
 func wrongPassword(err error, field string) error {
 	if errors.Is(err, keys.ErrPassword) {
-		return fault.New(310, "%s is wrong", field)
+		return fault.New(fault.BadField, "%s is wrong", field)
 	}
 	return err
 }

@@ -54,10 +54,10 @@ var (
 func (s *Service) check(o *Order) error {
 	kind, ok := s.provider(o.Provider)
 	if !ok || !o.Kind.Known() {
-		return fault.New(305, "there is no certificate product %s-%s", o.Provider, o.Kind)
+		return fault.New(fault.NoProduct, "there is no certificate product %s-%s", o.Provider, o.Kind)
 	}
 	if kind != "local" {
-		return fault.New(305, "the provider %s issues nothing: its certificates are imported", o.Provider)
+		return fault.New(fault.NoProduct, "the provider %s issues nothing: its certificates are imported", o.Provider)
 	}
 	if err := o.checkOwner(); err != nil {
 		return err
@@ -81,11 +81,11 @@ func (o *Order) checkOwner() error {
 	}
 	switch {
 	case o.Owner == "":
-		return fault.New(310, "certificateOwner is required")
+		return fault.New(fault.BadField, "certificateOwner is required")
 	case len(o.Owner) > 200 || controls.MatchString(o.Owner):
-		return fault.New(310, "certificateOwner is longer than 200 bytes or has control characters")
+		return fault.New(fault.BadField, "certificateOwner is longer than 200 bytes or has control characters")
 	case len(o.Reference) > 256:
-		return fault.New(310, "customReference is longer than 256 bytes")
+		return fault.New(fault.BadField, "customReference is longer than 256 bytes")
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (s *Subject) check() error {
 			continue
 		}
 		if len(r.value) > r.max || controls.MatchString(r.value) || r.form != nil && !r.form.MatchString(r.value) {
-			return fault.New(310, "subject.%s is wrong or too long", r.name)
+			return fault.New(fault.BadField, "subject.%s is wrong or too long", r.name)
 		}
 	}
 	return nil
@@ -121,10 +121,10 @@ func (s *Service) checkIdentification(o *Order) error {
 		o.Identification = "video"
 	}
 	if !slices.Contains(identifications, o.Identification) {
-		return fault.New(310, "identification must be one of %s", strings.Join(identifications, ", "))
+		return fault.New(fault.BadField, "identification must be one of %s", strings.Join(identifications, ", "))
 	}
 	if !s.identify.Offers(o.Identification) {
-		return fault.New(311, "identification by %s is not configured on this server", o.Identification)
+		return fault.New(fault.NoIdentification, "identification by %s is not configured on this server", o.Identification)
 	}
 	return nil
 }
@@ -134,22 +134,22 @@ func (s *Service) checkProduct(o *Order) error {
 		o.Algorithm = "P256"
 	}
 	if !slices.Contains(keys.Algorithms, o.Algorithm) {
-		return fault.New(310, "keyAlgorithm must be one of %s", strings.Join(keys.Algorithms, ", "))
+		return fault.New(fault.BadField, "keyAlgorithm must be one of %s", strings.Join(keys.Algorithms, ", "))
 	}
 	if o.Years == 0 {
 		o.Years = 3
 	}
 	if o.Years < 1 || o.Years > 3 {
-		return fault.New(310, "validityYears must be between 1 and 3")
+		return fault.New(fault.BadField, "validityYears must be between 1 and 3")
 	}
 	if o.Level == 0 {
 		o.Level = s.config.Levels.defaultLevel(o.Kind)
 	}
 	if o.Level < 1 || o.Level > 5 {
-		return fault.New(310, "securityLevel must be between 1 and 5")
+		return fault.New(fault.BadField, "securityLevel must be between 1 and 5")
 	}
 	if !s.config.Levels.fits(o.Kind, o.Level) {
-		return fault.New(310, "securityLevel %d does not fit the kind %s: one-time passwords are for otp, and otp is never without", o.Level, o.Kind)
+		return fault.New(fault.BadField, "securityLevel %d does not fit the kind %s: one-time passwords are for otp, and otp is never without", o.Level, o.Kind)
 	}
 	return nil
 }

@@ -138,7 +138,7 @@ func (s *Service) insert(ctx context.Context, tx *store.Tx, c *Certificate) erro
 func (s *Service) Find(ctx context.Context, account, id string) (*Certificate, error) {
 	c, err := s.scan(s.db.Read().QueryRow(ctx, `select `+columns+` from certificates where id = $1 and account_id = $2`, id, account))
 	if errors.Is(err, store.ErrNoRows) {
-		return nil, fault.New(140, "no such certificate")
+		return nil, fault.New(fault.NotFound, "no such certificate")
 	}
 	return c, err
 }
@@ -148,7 +148,7 @@ func (s *Service) Find(ctx context.Context, account, id string) (*Certificate, e
 func (s *Service) ByID(ctx context.Context, id string) (*Certificate, error) {
 	c, err := s.scan(s.db.Read().QueryRow(ctx, `select `+columns+` from certificates where id = $1`, id))
 	if errors.Is(err, store.ErrNoRows) {
-		return nil, fault.New(140, "no such certificate")
+		return nil, fault.New(fault.NotFound, "no such certificate")
 	}
 	return c, err
 }

@@ -68,5 +68,5 @@ func (s *Service) moveFrom(ctx context.Context, tx *store.Tx, c *Certificate, to
 			return nil
 		}
 	}
-	return fault.New(145, "the certificate is %s: it cannot become %s", c.State, to)
+	return fault.New(fault.WrongState, "the certificate is %s: it cannot become %s", c.State, to)
 }

@@ -10,7 +10,7 @@ import (
 // Error is a refusal that a client may read. Anything else that goes wrong
 // reaches the client as a bare "internal error".
 type Error struct {
-	Code       int           // a row of Table
+	Code       Code          // a row of Table
 	Text       string        // names the problem and the field
 	Status     int           // HTTP status where the row leaves a choice; zero takes the row's
 	RetryAfter time.Duration // for 409, 429 and 503
@@ -20,8 +20,11 @@ type Error struct {
 func (e *Error) Error() string { return e.Text }
 func (e *Error) Unwrap() error { return e.Err }
 
+// Is reports whether target is the code of the fault: errors.Is(err, fault.NotFound).
+func (e *Error) Is(target error) bool { return target == error(e.Code) }
+
 // New returns a fault of a code, its text built as by fmt.Sprintf.
-func New(code int, format string, args ...any) *Error {
+func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -31,9 +33,9 @@ func page() string {
 
 func where(r Row) string {
 	switch r.Code {
-	case 102:
+	case NoRoute:
 		return "404, 405"
-	case 111:
+	case CertificateLocked:
 		return "423, record"
 	}
 	if r.Status == 0 {
@@ -59,7 +61,7 @@ func TestErrorsPageEqualsTheTable(t *testing.T) {
 }
 
 func TestTableIsSortedAndUnique(t *testing.T) {
-	if !slices.IsSortedFunc(Table, func(a, b Row) int { return a.Code - b.Code }) {
+	if !slices.IsSortedFunc(Table, func(a, b Row) int { return int(a.Code - b.Code) }) {
 		t.Error("not sorted")
 	}
 	for i := 1; i < len(Table); i++ {
@@ -70,20 +72,48 @@ func TestTableIsSortedAndUnique(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	for code, want := range map[int]int{125: 401, 281: 422, 119: 500, 99999: 500, 110: 500} {
+	for code, want := range map[Code]int{WrongToken: 401, BadLatitude: 422, SigningFailed: 500, 99999: 500, WrongCredentials: 500} {
 		if got := Status(code); got != want {
 			t.Errorf("%d: %d, want %d", code, got, want)
 		}
 	}
-	if e := (&Error{Code: 102, Status: 405}); e.HTTP() != 405 {
+	if e := (&Error{Code: NoRoute, Status: 405}); e.HTTP() != 405 {
 		t.Error("the error's own status does not win")
 	}
 }
 
 func TestBecauseIsNotShown(t *testing.T) {
 	cause := errors.New("secret")
-	e := New(105, "storage is %s", "down").Because(cause)
+	e := New(Unavailable, "storage is %s", "down").Because(cause)
 	if strings.Contains(e.Error(), "secret") || !errors.Is(e, cause) {
 		t.Error(e.Error())
+	}
+}
+
+func TestIsAsksForTheCode(t *testing.T) {
+	err := fmt.Errorf("load: %w", New(NotFound, "no such record").Because(os.ErrNotExist))
+	if !errors.Is(err, NotFound) || errors.Is(err, Deleted) || !errors.Is(err, os.ErrNotExist) {
+		t.Error("errors.Is must find the code and the cause, and no other code")
+	}
+}
+
+// Codes are written by name. Lists of the codes that an operation may answer
+// (Errors, BadField) repeat the numbers of the contract.
+func TestCodesAreNamed(t *testing.T) {
+	bare := regexp.MustCompile(`fault\.New\(\d|fault\.Error\{\s*Code: \d|\.Code [!=]= \d`)
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		src, err := os.ReadFile(path)
+		for _, at := range bare.FindAllIndex(src, -1) {
+			if src[at[1]-1] != '0' { // "== 0" asks whether there is a code
+				t.Errorf("%s: %s…", path, src[at[0]:at[1]])
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

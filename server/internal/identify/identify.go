@@ -56,21 +56,21 @@ type Evidence struct {
 func (m *Methods) BySignature(ctx context.Context, document []byte, s enroll.Subject, owner string) (any, error) {
 	rep, err := m.Verifier.Verify(ctx, bytes.NewReader(document), rogito.VerifyOptions{})
 	if err != nil {
-		return nil, fault.New(310, "the document cannot be read").Because(err)
+		return nil, fault.New(fault.BadField, "the document cannot be read").Because(err)
 	}
 	view, err := rep.View(false)
 	if err != nil {
 		return nil, err
 	}
 	if !view.OverallVerified {
-		return nil, fault.New(310, "the document is not signed, or its signature is not valid")
+		return nil, fault.New(fault.BadField, "the document is not signed, or its signature is not valid")
 	}
 	for _, sig := range view.Signatures {
 		if e := m.match(sig, s, owner); e != nil {
 			return e, nil
 		}
 	}
-	return nil, fault.New(310, "the document is not signed by the person that the certificate is for")
+	return nil, fault.New(fault.BadField, "the document is not signed by the person that the certificate is for")
 }
 
 func (m *Methods) match(sig report.SignatureView, s enroll.Subject, owner string) *Evidence {

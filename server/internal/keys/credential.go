@@ -94,7 +94,7 @@ func (s *Store) Add(ctx context.Context, tx *store.Tx, n New) error {
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 		n.ID, n.AccountID, n.Username, string(n.Kind), AlgorithmOf(n.Public), pub, n.Sealed, totp, store.Millis(s.config.Now()))
 	if store.IsConflict(err) {
-		return fault.New(310, "the key pair or the username is in use already: one key pair serves one kind")
+		return fault.New(fault.BadField, "the key pair or the username is in use already: one key pair serves one kind")
 	}
 	if err != nil {
 		return fmt.Errorf("add credential: %w", err)

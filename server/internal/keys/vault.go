@@ -185,7 +185,7 @@ func (v *Vault) signer(secret []byte) (crypto.Signer, error) {
 		}
 		key, err := v.token.Find(string(secret[1:]))
 		if errors.Is(err, hsm.ErrUnavailable) {
-			return nil, &fault.Error{Code: 105, Text: "the token that holds the key is not available", RetryAfter: 5 * time.Second, Err: err}
+			return nil, &fault.Error{Code: fault.Unavailable, Text: "the token that holds the key is not available", RetryAfter: 5 * time.Second, Err: err}
 		}
 		return key, err
 	case holdsPKCS8:

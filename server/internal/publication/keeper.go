@@ -130,7 +130,7 @@ func (k *Keeper) Import(ctx context.Context, inputs []omi.Input, mixed bool) (om
 	pub, err := omi.ReadInputs(ctx, inputs, omi.ImportOptions{AllowMixed: mixed})
 	var refused *omi.RefusedError
 	if errors.As(err, &refused) {
-		return omi.Report{}, fault.New(287, "publication refused: %s", refused.Reason)
+		return omi.Report{}, fault.New(fault.PublicationRefused, "publication refused: %s", refused.Reason)
 	}
 	if err != nil {
 		return omi.Report{}, err

@@ -73,13 +73,13 @@ func (r *Request) secrets() *Secrets {
 func (s *Service) judge(ctx context.Context, req *Request, from Caller) (*keys.Credential, *enroll.Certificate, error) {
 	cred, err := s.keys.Authenticate(ctx, from.AccountID, req.Username, req.Password)
 	if errors.Is(err, keys.ErrPassword) {
-		return nil, nil, &refusal{number: 110, text: "wrong certificate credentials"}
+		return nil, nil, &refusal{number: fault.WrongCredentials, text: "wrong certificate credentials"}
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	if cred.Kind != req.Kind {
-		return nil, nil, &refusal{number: 118, text: fmt.Sprintf("the certificate is of the kind %s and cannot be used for %s", cred.Kind, req.Kind.CertificateType())}
+		return nil, nil, &refusal{number: fault.WrongCertificateKind, text: fmt.Sprintf("the certificate is of the kind %s and cannot be used for %s", cred.Kind, req.Kind.CertificateType())}
 	}
 	cert, err := s.enroll.ByID(ctx, cred.ID)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Service) judge(ctx context.Context, req *Request, from Caller) (*keys.C
 	if s.enroll.Levels().Needs(cert.Level, enroll.NeedOTP) || cert.Kind == keys.OTP {
 		err := s.keys.VerifyOTP(ctx, cred, req.OTP)
 		if errors.Is(err, keys.ErrOTP) {
-			return nil, nil, &refusal{number: 116, text: "wrong or used one-time password"}
+			return nil, nil, &refusal{number: fault.WrongOTP, text: "wrong or used one-time password"}
 		}
 		if err != nil {
 			return nil, nil, err
@@ -107,11 +107,11 @@ func (s *Service) usable(c *enroll.Certificate) error {
 	now := s.config.Now()
 	switch {
 	case c.State != enroll.Done:
-		return &refusal{number: 112, text: fmt.Sprintf("the certificate is %s", c.State)}
+		return &refusal{number: fault.CertificateNotUsable, text: fmt.Sprintf("the certificate is %s", c.State)}
 	case now.After(c.NotAfter):
-		return &refusal{number: 112, text: "the certificate is EXPIRED"}
+		return &refusal{number: fault.CertificateNotUsable, text: "the certificate is EXPIRED"}
 	case now.Before(c.NotBefore):
-		return &refusal{number: 112, text: "the certificate is not valid yet"}
+		return &refusal{number: fault.CertificateNotUsable, text: "the certificate is not valid yet"}
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (s *Service) usable(c *enroll.Certificate) error {
 func (s *Service) presents(ctx context.Context, c *enroll.Certificate, from Caller) error {
 	levels := s.enroll.Levels()
 	if levels.Needs(c.Level, enroll.NeedAddress) && !from.Bound {
-		return fault.New(129, "security level %d asks for a token that is bound to addresses", c.Level)
+		return fault.New(fault.SecurityLevel, "security level %d asks for a token that is bound to addresses", c.Level)
 	}
 	if levels.Needs(c.Level, enroll.NeedClientCertificate) {
 		known, err := s.enroll.KnowsClient(ctx, from.AccountID, from.ClientCertificate)
@@ -128,11 +128,11 @@ func (s *Service) presents(ctx context.Context, c *enroll.Certificate, from Call
 			return err
 		}
 		if !known {
-			return fault.New(129, "security level %d asks for mutual TLS with a certificate registered for the account", c.Level)
+			return fault.New(fault.SecurityLevel, "security level %d asks for mutual TLS with a certificate registered for the account", c.Level)
 		}
 	}
 	if levels.Needs(c.Level, enroll.NeedApproval) && from.TokenID == "" {
-		return fault.New(129, "security level %d asks for a token, so that another can approve", c.Level)
+		return fault.New(fault.SecurityLevel, "security level %d asks for a token, so that another can approve", c.Level)
 	}
 	return nil
 }

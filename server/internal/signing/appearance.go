@@ -27,9 +27,9 @@ const (
 func imageFault(err error) error {
 	switch {
 	case errors.Is(err, upload.ErrTooLong):
-		return fault.New(625, "options.signerImage.image is larger than %d bytes", maxImage)
+		return fault.New(fault.BadOption, "options.signerImage.image is larger than %d bytes", maxImage)
 	case errors.Is(err, upload.ErrBase64):
-		return fault.New(625, "options.signerImage.image is not base64")
+		return fault.New(fault.BadOption, "options.signerImage.image is not base64")
 	}
 	return err
 }
@@ -45,7 +45,7 @@ func (x *run) fetchImage(ctx context.Context) error {
 	var no *fetch.Refused
 	var failed *fetch.Failed
 	if errors.As(err, &no) || errors.As(err, &failed) || errors.Is(err, fetch.ErrTooLarge) {
-		return &refusal{number: 117, text: fmt.Sprintf("options.signerImage.imageUrl could not be fetched: %v", err), err: err}
+		return &refusal{number: fault.FetchFailed, text: fmt.Sprintf("options.signerImage.imageUrl could not be fetched: %v", err), err: err}
 	}
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (x *run) appearance(si *SignerImage, params ades.SignParams) (*pades.Appear
 			return nil, err
 		}
 		if err := checkImage(b); err != nil {
-			return nil, &refusal{number: 113, text: "options.signerImage.image " + err.Error()}
+			return nil, &refusal{number: fault.NotSignable, text: "options.signerImage.image " + err.Error()}
 		}
 		a.Image = b
 	}

@@ -43,13 +43,13 @@ func (s *Service) waiting(ctx context.Context, from Caller, id string) (*Record,
 		return nil, err
 	}
 	if r.Approval == "" {
-		return nil, fault.New(140, "no approval is asked for this signature")
+		return nil, fault.New(fault.NotFound, "no approval is asked for this signature")
 	}
 	if from.TokenID == "" || from.TokenID == r.TokenID {
-		return nil, fault.New(129, "the approval must come from another token than the one that asked")
+		return nil, fault.New(fault.SecurityLevel, "the approval must come from another token than the one that asked")
 	}
 	if r.Approval != approvalWaiting || r.State.Final() {
-		return nil, fault.New(145, "the signature does not wait for an approval any more")
+		return nil, fault.New(fault.WrongState, "the signature does not wait for an approval any more")
 	}
 	return r, nil
 }
@@ -68,7 +68,7 @@ func (s *Service) Approve(ctx context.Context, from Caller, id string) (*Record,
 			return err
 		}
 		if n == 0 {
-			return fault.New(145, "the signature does not wait for an approval any more")
+			return fault.New(fault.WrongState, "the signature does not wait for an approval any more")
 		}
 		r.Approval = approvalGiven
 		if err := s.audit.Append(ctx, tx, x.event("approval", "approved by another token", map[string]any{"token": from.TokenID, "address": from.Address})); err != nil {
@@ -100,11 +100,11 @@ func (s *Service) endUnapproved(ctx context.Context, r *Record, why string) erro
 		return err
 	})
 	if errors.Is(err, errLost) {
-		return fault.New(145, "the signature does not wait for an approval any more")
+		return fault.New(fault.WrongState, "the signature does not wait for an approval any more")
 	}
 	if err != nil {
 		return err
 	}
 	r.Approval = approvalRefused
-	return x.fail(ctx, &refusal{number: 120, text: why})
+	return x.fail(ctx, &refusal{number: fault.NotApproved, text: why})
 }

@@ -17,13 +17,13 @@ import (
 
 // reportEntry is one line of report.json in the zip of a batch.
 type reportEntry struct {
-	Index        int     `json:"index"`
-	Name         string  `json:"name"`
-	File         *string `json:"file"`
-	State        State   `json:"state"`
-	ErrorNumber  *int    `json:"errorNumber"`
-	ErrorMessage *string `json:"errorMessage"`
-	SHA256       *string `json:"sha256"`
+	Index        int         `json:"index"`
+	Name         string      `json:"name"`
+	File         *string     `json:"file"`
+	State        State       `json:"state"`
+	ErrorNumber  *fault.Code `json:"errorNumber"`
+	ErrorMessage *string     `json:"errorMessage"`
+	SHA256       *string     `json:"sha256"`
 }
 
 // signAll signs items one by one into a zip, in their order. In a batch a
@@ -70,7 +70,7 @@ func (x *run) signAll(ctx context.Context, params ades.SignParams) (*signedDocum
 
 // ends says that a refusal is about the whole request, not one document.
 func ends(no *refusal) bool {
-	return no.number == 110 || no.number == 111 || no.number == 112 || no.number == 119
+	return no.number == fault.WrongCredentials || no.number == fault.CertificateLocked || no.number == fault.CertificateNotUsable || no.number == fault.SigningFailed
 }
 
 // signOne signs an item of several. What goes wrong with one document of a
@@ -86,7 +86,7 @@ func (x *run) signOne(ctx context.Context, it *item, params ades.SignParams) (*s
 		return out, err
 	}
 	x.config.Log.WarnContext(ctx, "a document of a batch", "record", x.record.ID, "index", it.index, "error", err)
-	return nil, &refusal{number: 113, text: fmt.Sprintf("inputDocuments[%d] cannot be signed", it.index), err: err}
+	return nil, &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] cannot be signed", it.index), err: err}
 }
 
 func addSigned(z *zip.Writer, it *item, signed *signedDocument, e *reportEntry, at time.Time) error {

@@ -35,13 +35,13 @@ func (s *Service) Open(ctx context.Context, from Caller, id, which string) (*Dow
 	}
 	switch {
 	case f == nil && r.State == Done:
-		return nil, fault.New(143, "there is no %s: each document of this record was signed on its own, as it was sent", which)
+		return nil, fault.New(fault.NotReady, "there is no %s: each document of this record was signed on its own, as it was sent", which)
 	case f == nil && r.State == Error:
-		return nil, fault.New(143, "there is no %s: the signature ended in error %d", which, r.ErrorNumber)
+		return nil, fault.New(fault.NotReady, "there is no %s: the signature ended in error %d", which, r.ErrorNumber)
 	case f == nil:
-		return nil, fault.New(143, "there is no %s (yet): the signature is %s", which, r.State)
+		return nil, fault.New(fault.NotReady, "there is no %s (yet): the signature is %s", which, r.State)
 	case f.deleted:
-		return nil, fault.New(144, "the document was deleted at the end of its retention")
+		return nil, fault.New(fault.Deleted, "the document was deleted at the end of its retention")
 	}
 	// It is read after the call's own time is over: at the pace of who reads.
 	b, err := s.blobs.Open(context.WithoutCancel(ctx), f.blob)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -32,7 +33,7 @@ func boundTo(r *Record) string {
 // Records of the release before carry nothing to compare with.
 func (x *run) checkBound() error {
 	if x.secrets.Inputs != "" && x.secrets.Inputs != boundTo(x.record) {
-		return &refusal{number: 119, text: "the documents are not those that the request was made with"}
+		return &refusal{number: fault.SigningFailed, text: "the documents are not those that the request was made with"}
 	}
 	return nil
 }

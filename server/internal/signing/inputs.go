@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/fetch"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -138,7 +139,7 @@ func (x *run) load(ctx context.Context) error {
 		d := &document{file: f, digest: f.SourceType == fromDigest}
 		x.docs = append(x.docs, d)
 		if f.blob == "" && x.record.State == WaitSign {
-			d.no = &refusal{number: 117, text: fmt.Sprintf("inputDocuments[%d] could not be fetched", f.Position)}
+			d.no = &refusal{number: fault.FetchFailed, text: fmt.Sprintf("inputDocuments[%d] could not be fetched", f.Position)}
 			continue
 		}
 		if f.blob == "" {
@@ -170,7 +171,7 @@ func (x *run) open(ctx context.Context, f *File) (ades.Source, error) {
 		return nil, fmt.Errorf("signing: open document: %w", err)
 	}
 	if err := f.holds(b); err != nil {
-		return nil, &refusal{number: 119, text: "a stored document is not the one that the record names", err: err}
+		return nil, &refusal{number: fault.SigningFailed, text: "a stored document is not the one that the record names", err: err}
 	}
 	x.closers = append(x.closers, b)
 	return b, nil
@@ -200,7 +201,7 @@ func (x *run) fetch(ctx context.Context, d *document) error {
 		return fetchRefusal(d.file.Position, err)
 	}
 	if w.Source().Size() == 0 {
-		return &refusal{number: 117, text: fmt.Sprintf("inputDocuments[%d] could not be fetched: it is empty", d.file.Position)}
+		return &refusal{number: fault.FetchFailed, text: fmt.Sprintf("inputDocuments[%d] could not be fetched: it is empty", d.file.Position)}
 	}
 	d.src, d.remote = w.Source(), nil
 	if err := x.store(ctx, d.file, d.src, d.media()); err != nil {
@@ -215,7 +216,7 @@ func fetchRefusal(i int, err error) error {
 	var no *fetch.Refused
 	var failed *fetch.Failed
 	if errors.As(err, &no) || errors.As(err, &failed) || errors.Is(err, fetch.ErrTooLarge) {
-		return &refusal{number: 117, text: fmt.Sprintf("inputDocuments[%d] could not be fetched: %v", i, err), err: err}
+		return &refusal{number: fault.FetchFailed, text: fmt.Sprintf("inputDocuments[%d] could not be fetched: %v", i, err), err: err}
 	}
 	return err
 }

@@ -93,7 +93,7 @@ func parseOptions(v jsontext.Value, p optionParser) (Options, error) {
 	}
 	var members map[string]jsontext.Value
 	if v.Kind() != '{' || p.spool.Unmarshal(v, &members) != nil {
-		return p.o, fault.New(625, "options must be an object")
+		return p.o, fault.New(fault.BadOption, "options must be an object")
 	}
 	names := make([]string, 0, len(members))
 	for name := range members {
@@ -103,11 +103,11 @@ func parseOptions(v jsontext.Value, p optionParser) (Options, error) {
 	for _, name := range names {
 		set, known := optionTable[name]
 		if !known {
-			return p.o, fault.New(625, "options.%s is unknown", clip(name))
+			return p.o, fault.New(fault.BadOption, "options.%s is unknown", clip(name))
 		}
 		if v := members[name]; !absent(v) {
 			if why := set(&p, v); why != "" {
-				return p.o, fault.New(625, "options.%s %s", name, why)
+				return p.o, fault.New(fault.BadOption, "options.%s %s", name, why)
 			}
 		}
 	}
@@ -118,10 +118,10 @@ func parseOptions(v jsontext.Value, p optionParser) (Options, error) {
 func (p *optionParser) together() error {
 	o := &p.o
 	if o.EncryptAny && o.encryptionPassword == "" {
-		return fault.New(625, "options.encryptInAnyCase needs options.encryptionPassword")
+		return fault.New(fault.BadOption, "options.encryptInAnyCase needs options.encryptionPassword")
 	}
 	if o.SignElement != "" && o.XPathQuery != "" {
-		return fault.New(625, "options.signElement and options.XPathQuery both say what to sign: give one")
+		return fault.New(fault.BadOption, "options.signElement and options.XPathQuery both say what to sign: give one")
 	}
 	if o.Detached && o.Packaging == "" {
 		o.Packaging = "detached"

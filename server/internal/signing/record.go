@@ -23,7 +23,7 @@ type Record struct {
 	Type                 string // cades, …; empty until known
 	Options              Options
 	Title, Description   string
-	ErrorNumber          int
+	ErrorNumber          fault.Code
 	ErrorMessage         string
 	Achieved             string // level reached
 	Inputs               []*File
@@ -136,7 +136,7 @@ func (s *Service) byID(ctx context.Context, id string) (*Record, error) {
 func (s *Service) find(ctx context.Context, where string, args ...any) (*Record, error) {
 	r, err := s.scan(s.db.Read().QueryRow(ctx, `select `+columns+` from signatures `+where, args...))
 	if errors.Is(err, store.ErrNoRows) {
-		return nil, fault.New(140, "no such signature")
+		return nil, fault.New(fault.NotFound, "no such signature")
 	}
 	if err != nil {
 		return nil, err

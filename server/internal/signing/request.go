@@ -86,7 +86,7 @@ func (p *parser) parse(m map[string]jsontext.Value) (*Request, error) {
 		docs = m["inputDocument"]
 	}
 	if absent(docs) {
-		return nil, fault.New(615, "inputDocuments is required")
+		return nil, fault.New(fault.BadDocuments, "inputDocuments is required")
 	}
 	if err := p.credentials(r, m); err != nil {
 		return nil, err
@@ -112,14 +112,14 @@ func (p *parser) credentials(r *Request, m map[string]jsontext.Value) error {
 	need := []struct {
 		name string
 		dst  *string
-		code int
-	}{{"certificateUsername", &r.Username, 635}, {"certificatePassword", &r.Password, 640}}
+		code fault.Code
+	}{{"certificateUsername", &r.Username, fault.NoUsername}, {"certificatePassword", &r.Password, fault.NoPassword}}
 	if p.kind == keys.OTP {
 		need = append(need, struct {
 			name string
 			dst  *string
-			code int
-		}{"certificateOtp", &r.OTP, 645})
+			code fault.Code
+		}{"certificateOtp", &r.OTP, fault.NoOTP})
 	}
 	for _, n := range need {
 		v := m[n.name]
@@ -133,7 +133,7 @@ func (p *parser) credentials(r *Request, m map[string]jsontext.Value) error {
 	if v := m["certificateIdOtp"]; p.kind == keys.OTP && !absent(v) {
 		var id int
 		if p.spool.Unmarshal(v, &id) != nil {
-			return fault.New(645, "certificateIdOtp must be an integer")
+			return fault.New(fault.NoOTP, "certificateIdOtp must be an integer")
 		}
 	}
 	return nil
@@ -142,15 +142,15 @@ func (p *parser) credentials(r *Request, m map[string]jsontext.Value) error {
 func (p *parser) words(r *Request, m map[string]jsontext.Value) error {
 	for name, dst := range map[string]*string{"title": &r.Title, "description": &r.Description} {
 		if v := m[name]; !absent(v) && p.spool.Unmarshal(v, dst) != nil {
-			return fault.New(100, "%s must be a string", name)
+			return fault.New(fault.BadBody, "%s must be a string", name)
 		}
 		if len(*dst) > 16<<10 {
-			return fault.New(100, "%s is longer than 16 KiB", name)
+			return fault.New(fault.BadBody, "%s is longer than 16 KiB", name)
 		}
 	}
 	if v := m["signatureType"]; !absent(v) {
 		if p.spool.Unmarshal(v, &r.Type) != nil || echoed[r.Type] == nil {
-			return fault.New(622, "signatureType must be one of cades, pades, xades, pkcs1")
+			return fault.New(fault.BadSignatureType, "signatureType must be one of cades, pades, xades, pkcs1")
 		}
 	}
 	return nil
@@ -160,21 +160,21 @@ func (p *parser) inputs(v jsontext.Value) ([]Input, error) {
 	list := []jsontext.Value{v}
 	if v.Kind() == '[' {
 		if err := p.spool.Unmarshal(v, &list); err != nil {
-			return nil, fault.New(615, "inputDocuments cannot be read")
+			return nil, fault.New(fault.BadDocuments, "inputDocuments cannot be read")
 		}
 	}
 	if len(list) == 0 {
-		return nil, fault.New(615, "inputDocuments is empty")
+		return nil, fault.New(fault.BadDocuments, "inputDocuments is empty")
 	}
 	if len(list) > p.limits.Documents {
-		return nil, fault.New(101, "inputDocuments has %d documents; at most %d are taken", len(list), p.limits.Documents)
+		return nil, fault.New(fault.TooLarge, "inputDocuments has %d documents; at most %d are taken", len(list), p.limits.Documents)
 	}
 	out := make([]Input, len(list))
 	for i, v := range list {
 		in, err := p.input(v)
 		var f *fault.Error
 		if err != nil && !errors.As(err, &f) {
-			err = fault.New(615, "inputDocuments[%d] %v", i, err)
+			err = fault.New(fault.BadDocuments, "inputDocuments[%d] %v", i, err)
 		}
 		if err != nil {
 			return nil, err
@@ -299,11 +299,11 @@ func (p *parser) decode(t upload.Text) (ades.Source, error) {
 	src, err := t.Document(p.limits.Document)
 	switch {
 	case errors.Is(err, upload.ErrTooLong):
-		return nil, fault.New(101, "a document is larger than %d bytes", p.limits.Document)
+		return nil, fault.New(fault.TooLarge, "a document is larger than %d bytes", p.limits.Document)
 	case errors.Is(err, upload.ErrBase64):
 		return nil, errors.New("is not base64")
 	case err != nil:
-		return nil, fault.New(104, "internal error").Because(err)
+		return nil, fault.New(fault.Internal, "internal error").Because(err)
 	case src.Size() == 0:
 		return nil, errors.New("is empty")
 	}
@@ -319,17 +319,17 @@ func (r *Request) checkDigests() error {
 		}
 		digests++
 		if want := int64(hashOf(r.Options.Hash).Size()); in.Source.Size() != want {
-			return fault.New(615, "inputDocuments[%d] is a digest of %d bytes; %s has %d", i, in.Source.Size(), r.Options.Hash, want)
+			return fault.New(fault.BadDocuments, "inputDocuments[%d] is a digest of %d bytes; %s has %d", i, in.Source.Size(), r.Options.Hash, want)
 		}
 	}
 	if digests == 0 {
 		return nil
 	}
 	if r.Type != "" && r.Type != "cades" && r.Type != "pkcs1" {
-		return fault.New(622, "a digest can be signed as cades or pkcs1, not as %s", r.Type)
+		return fault.New(fault.BadSignatureType, "a digest can be signed as cades or pkcs1, not as %s", r.Type)
 	}
 	if len(r.Inputs) > 1 && !r.Options.Batch && r.Type != "pkcs1" {
-		return fault.New(615, "a digest among several documents can be signed only with options.batch or as pkcs1")
+		return fault.New(fault.BadDocuments, "a digest among several documents can be signed only with options.batch or as pkcs1")
 	}
 	return nil
 }

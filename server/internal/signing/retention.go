@@ -34,7 +34,7 @@ func (s *Service) erase(ctx context.Context, r *Record, why string) error {
 			return fmt.Errorf("signing: erase: %w", err)
 		}
 		if n == 0 {
-			return fault.New(140, "no such signature")
+			return fault.New(fault.NotFound, "no such signature")
 		}
 		if !r.State.Final() && r.chargeID != "" {
 			if err := s.purse.Refund(ctx, tx, r.chargeID); err != nil {

@@ -203,8 +203,7 @@ func (s *Service) Continue(ctx context.Context, id string) error {
 }
 
 func isGone(err error) bool {
-	var f *fault.Error
-	return errors.As(err, &f) && f.Code == 140
+	return errors.Is(err, fault.NotFound)
 }
 
 // take gets the lease, if nobody else has it.
@@ -322,5 +321,5 @@ func (s *Service) giveUp(ctx context.Context, id string, cause error) error {
 // internal is the refusal for trouble of our own: the text carries the request
 // id and nothing else.
 func (x *run) internal(err error) *refusal {
-	return &refusal{number: 119, text: "internal failure; request " + x.record.RequestID, err: err}
+	return &refusal{number: fault.SigningFailed, text: "internal failure; request " + x.record.RequestID, err: err}
 }

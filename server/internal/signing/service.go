@@ -17,6 +17,7 @@ import (
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/fetch"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
@@ -136,7 +137,7 @@ type Caller struct {
 // refusal is what a record ends in: a row of the table of errors that stands
 // in records, and a text for the client.
 type refusal struct {
-	number int
+	number fault.Code
 	text   string
 	err    error // for the log
 }

@@ -205,7 +205,7 @@ func (x *run) useKey(ctx context.Context, d *rogito.Draft) ([]byte, error) {
 		}
 		x.key, err = x.keys.Open(ctx, cred, x.secrets.Password)
 		if errors.Is(err, keys.ErrPassword) {
-			return nil, &refusal{number: 110, text: "wrong certificate credentials"}
+			return nil, &refusal{number: fault.WrongCredentials, text: "wrong certificate credentials"}
 		}
 		if err != nil {
 			return nil, err
@@ -229,7 +229,7 @@ func (x *run) credential(ctx context.Context) (*keys.Credential, error) {
 		return nil, err
 	}
 	if cred == nil {
-		return nil, &refusal{number: 112, text: "the certificate's key is gone"}
+		return nil, &refusal{number: fault.CertificateNotUsable, text: "the certificate's key is gone"}
 	}
 	if err := x.keys.CheckLock(ctx, cred); err != nil {
 		return nil, lockRefusal(err)
@@ -239,8 +239,8 @@ func (x *run) credential(ctx context.Context) (*keys.Credential, error) {
 
 func lockRefusal(err error) error {
 	var f *fault.Error
-	if errors.As(err, &f) && f.Code == 111 {
-		return &refusal{number: 111, text: f.Text}
+	if errors.As(err, &f) && f.Code == fault.CertificateLocked {
+		return &refusal{number: fault.CertificateLocked, text: f.Text}
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/tsp"
 )
 
@@ -67,9 +68,9 @@ func raisingRefusal(err error) error {
 	var missing *ades.MissingError
 	switch {
 	case errors.As(err, &stamp):
-		return &refusal{number: 114, text: "the time-stamp authority failed: " + stamp.plain(), err: err}
+		return &refusal{number: fault.TimestampFailed, text: "the time-stamp authority failed: " + stamp.plain(), err: err}
 	case errors.As(err, &missing):
-		return &refusal{number: 115, text: "revocation data for the level cannot be had: " + clipTo(missing.Error(), 300), err: err}
+		return &refusal{number: fault.RevocationMissing, text: "revocation data for the level cannot be had: " + clipTo(missing.Error(), 300), err: err}
 	}
 	return err
 }

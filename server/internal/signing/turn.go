@@ -189,8 +189,7 @@ func (x *run) settle(ctx context.Context, cause error) error {
 
 // unavailable is trouble with what we depend on, the storage first of all.
 func unavailable(err error) bool {
-	var f *fault.Error
-	return errors.As(err, &f) && f.Code == 105
+	return errors.Is(err, fault.Unavailable)
 }
 
 func (x *run) backInLine(ctx context.Context) error {

@@ -14,6 +14,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/pdf"
 	"rogito.dev/rogito/pades"
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/pdfmerge"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/xades"
@@ -99,7 +100,7 @@ func (x *run) build(ctx context.Context, it *item, m media, make func(io.Writer)
 	}
 	w := x.spool().Write()
 	if err := make(w); err != nil {
-		return &refusal{number: 113, text: fmt.Sprintf("the document to sign could not be built: %v", plain(err)), err: err}
+		return &refusal{number: fault.NotSignable, text: fmt.Sprintf("the document to sign could not be built: %v", plain(err)), err: err}
 	}
 	it.src, it.media = w.Source(), m
 	r.Validated = &File{ID: store.NewID(), Role: roleValidated, CreatedAt: x.config.Now()}
@@ -117,7 +118,7 @@ func plain(err error) string {
 func (x *run) check(it *item, d *document) error {
 	if d.digest {
 		if it.format == "cades" && x.record.Options.level() >= ades.LevelLTA {
-			return &refusal{number: 113, text: "a signature over a digest cannot reach LTA: its archive time-stamp needs the document"}
+			return &refusal{number: fault.NotSignable, text: "a signature over a digest cannot reach LTA: its archive time-stamp needs the document"}
 		}
 		b, err := sourceBytes(d.src, 64)
 		it.digest = b
@@ -127,7 +128,7 @@ func (x *run) check(it *item, d *document) error {
 	switch it.format {
 	case "pades":
 		if it.media != mediaPDF {
-			return &refusal{number: 113, text: fmt.Sprintf("inputDocuments[%d] is not a PDF", it.index)}
+			return &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] is not a PDF", it.index)}
 		}
 		_, err = pades.EmptyFields(d.src, x.secrets.EncryptionPassword)
 	case "xades":
@@ -151,7 +152,7 @@ func unsignable(index int, err error) error {
 	if !rogito.BadDocument(err) {
 		return err
 	}
-	return &refusal{number: 113, text: fmt.Sprintf("inputDocuments[%d] cannot be signed: %v", index, plain(err)), err: err}
+	return &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] cannot be signed: %v", index, plain(err)), err: err}
 }
 
 func (x *run) validateBatch() error {
@@ -260,7 +261,7 @@ func (x *run) unsigned(ctx context.Context, i int, d *document, doing string) er
 		return unsignable(i, err)
 	}
 	if len(doc.Signatures) > 0 {
-		return &refusal{number: 113, text: fmt.Sprintf("inputDocuments[%d] is signed already: %s it would break that signature", i, doing)}
+		return &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] is signed already: %s it would break that signature", i, doing)}
 	}
 	return nil
 }
@@ -271,7 +272,7 @@ func (x *run) merge(ctx context.Context, it *item) error {
 	srcs := make([]ades.Source, len(x.docs))
 	for i, d := range x.docs {
 		if d.media() != mediaPDF {
-			return &refusal{number: 113, text: fmt.Sprintf("inputDocuments[%d] is not a PDF and cannot be merged", i)}
+			return &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] is not a PDF and cannot be merged", i)}
 		}
 		if err := x.unsigned(ctx, i, d, "merging"); err != nil {
 			return err

@@ -153,7 +153,7 @@ func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Blo
 			return err
 		}
 		if b.Size > MaxBlob {
-			return fault.New(101, "document over the limit")
+			return fault.New(fault.TooLarge, "document over the limit")
 		}
 	}
 	if b.Size < b.digests.size {

@@ -47,7 +47,7 @@ func (d *disk) check(ctx context.Context) error {
 		return nil // a system that does not tell is not a full one
 	}
 	if free < d.floor(size) {
-		f := fault.New(105, "the storage is not available: free disk space is below the reserve")
+		f := fault.New(fault.Unavailable, "the storage is not available: free disk space is below the reserve")
 		f.RetryAfter = 30 * time.Second
 		d.full = f
 	}

@@ -21,7 +21,7 @@ func unavailable(err error) error {
 	if err == nil || errors.As(err, &f) {
 		return err
 	}
-	f = fault.New(105, "the storage is not available").Because(err)
+	f = fault.New(fault.Unavailable, "the storage is not available").Because(err)
 	f.RetryAfter = 2 * time.Second
 	return f
 }

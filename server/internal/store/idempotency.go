@@ -90,7 +90,7 @@ func (i *Idempotency) begin(ctx context.Context, account, key string, digest []b
 		return nil, nil, nil
 	}
 	if len([]rune(key)) > MaxIdempotencyKey {
-		return nil, nil, fault.New(160, "Idempotency-Key is over %d characters", MaxIdempotencyKey)
+		return nil, nil, fault.New(fault.BadQuery, "Idempotency-Key is over %d characters", MaxIdempotencyKey)
 	}
 	c := &Claim{of: i, account: account, key: key, digest: digest}
 	if !c.reserve() {
@@ -154,7 +154,7 @@ func (c *Claim) lookup(ctx context.Context) (*Replay, error) {
 		return nil, err
 	}
 	if !bytes.Equal(digest, c.digest) {
-		return nil, fault.New(151, "Idempotency-Key was used with another body")
+		return nil, fault.New(fault.KeyReused, "Idempotency-Key was used with another body")
 	}
 	if left := time.Until(Time(until)); until != 0 && left > 0 {
 		return nil, stillRunning(left)
@@ -226,7 +226,7 @@ func (i *Idempotency) Sweep(ctx context.Context) error {
 func expired() int64 { return time.Now().Add(-idempotencyLife).UnixMilli() }
 
 func stillRunning(left time.Duration) error {
-	f := fault.New(150, "the first request with this Idempotency-Key is still running")
+	f := fault.New(fault.StillRunning, "the first request with this Idempotency-Key is still running")
 	f.RetryAfter = max(left.Round(time.Second), time.Second)
 	return f
 }

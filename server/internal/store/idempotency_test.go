@@ -24,7 +24,7 @@ func digest(t *testing.T, body string) []byte {
 	return d
 }
 
-func code(err error) int {
+func code(err error) fault.Code {
 	var f *fault.Error
 	if errors.As(err, &f) {
 		return f.Code
