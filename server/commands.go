@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/backup"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -152,18 +152,17 @@ func (s *Server) Subscribe(ctx context.Context, email, scope string, requests in
 
 // Backup writes a backup of an embedded installation, the master key left out.
 func Backup(ctx context.Context, cfg Config, w io.Writer) error {
-	return store.Backup(ctx, cfg.storeConfig(slog.New(slog.DiscardHandler)), w)
+	return backup.Write(ctx, cfg.database(nil), w)
 }
 
 // Restore writes a backup into an empty data folder and says which master key
 // it wants, and where.
 func Restore(ctx context.Context, cfg Config, r io.Reader) (keyID, keyPath string, err error) {
-	sc := cfg.storeConfig(slog.New(slog.DiscardHandler))
-	if sc.Database != "" && sc.Database != "sqlite" {
+	if cfg.Database != "" && cfg.Database != "sqlite" {
 		return "", "", errors.New("restore is for the embedded database")
 	}
-	if keyID, err = store.Restore(ctx, sc, r); err != nil {
+	if keyID, err = backup.Restore(ctx, cfg.Data, r); err != nil {
 		return "", "", fmt.Errorf("restore: %w", err)
 	}
-	return keyID, sc.MasterKeyPath(), nil
+	return keyID, cfg.masterKey().Path(), nil
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/job"
-	"rogito.dev/rogito/server/internal/store"
 )
 
 // forgetKeys is the job that forgets idempotency keys past their day.
@@ -18,7 +18,7 @@ func (forgetKeys) Kind() string { return "forget_idempotency_keys" }
 
 type forgetKeysWorker struct {
 	river.WorkerDefaults[forgetKeys]
-	keys *store.Idempotency
+	keys *idempotency.Keys
 }
 
 func (w *forgetKeysWorker) Work(ctx context.Context, _ *river.Job[forgetKeys]) error {

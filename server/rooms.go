@@ -4,11 +4,15 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/blob"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/publication"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -23,11 +27,10 @@ type Server struct {
 	spool   string
 	closers []func()
 
-	store       store.Config
 	db          *store.DB
-	master      *store.Master
-	blobs       store.Blobs
-	idempotency *store.Idempotency
+	master      *master.Key
+	blobs       blob.Store
+	idempotency *idempotency.Keys
 	jobs        *job.Queue
 	accounts    *account.Service
 	sandboxed   bool // this is a sandbox, or will be one
@@ -54,26 +57,27 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 }
 
 func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err error) {
-	s := &Server{cfg: cfg, log: log, metrics: newMetrics(), health: &health{}, store: cfg.storeConfig(log)}
+	s := &Server{cfg: cfg, log: log, metrics: newMetrics(), health: &health{}}
 	defer func() {
 		if err != nil {
 			s.Close()
 		}
 	}()
-	if s.db, err = store.Open(ctx, s.store); err != nil {
+	if s.db, err = store.Open(ctx, cfg.database(log)); err != nil {
 		return nil, err
 	}
 	s.onClose(s.db.Close)
-	if s.master, err = store.OpenMaster(ctx, s.db, s.store); err != nil {
+	if s.master, err = master.Open(ctx, s.db, cfg.masterKey()); err != nil {
 		return nil, err
 	}
-	if s.blobs, err = store.OpenBlobs(ctx, s.store, s.master); err != nil {
+	s.spool = filepath.Join(cfg.Data, "spool") // for large bodies and objects on their way
+	if err = os.MkdirAll(s.spool, 0o700); err != nil {
 		return nil, err
 	}
-	if s.spool, err = s.store.SpoolDir(); err != nil {
+	if s.blobs, err = blob.Open(ctx, cfg.blobs(s.spool), s.master); err != nil {
 		return nil, err
 	}
-	s.idempotency = store.NewIdempotency(s.db, s.master)
+	s.idempotency = idempotency.New(s.db, s.master)
 	s.jobs = job.New(s.db, job.Config{Workers: cfg.Jobs.Workers, DeadAfter: cfg.Jobs.Lease, Log: log})
 	s.metrics.registry.MustRegister(s.jobs)
 	if err := s.openAccounts(); err != nil {
@@ -95,13 +99,18 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	return s, nil
 }
 
-// storeConfig is what the store needs of the configuration.
-func (c *Config) storeConfig(log *slog.Logger) store.Config {
-	return store.Config{
-		Database: c.Database, Data: c.Data, Blobs: c.Blobs,
-		S3AccessKey: c.S3.AccessKey, S3SecretKey: c.S3.SecretKey,
-		MasterKeyFile: c.MasterKeyFile, MasterKey: c.MasterKey,
-		Reserve: c.Limits.Reserve, Log: log,
+func (c *Config) database(log *slog.Logger) store.Config {
+	return store.Config{Database: c.Database, Data: c.Data, Reserve: c.Limits.Reserve, Log: log}
+}
+
+func (c *Config) masterKey() master.Config {
+	return master.Config{Data: c.Data, File: c.MasterKeyFile, Hex: c.MasterKey}
+}
+
+func (c *Config) blobs(spool string) blob.Config {
+	return blob.Config{
+		Location: c.Blobs, Data: c.Data, AccessKey: c.S3.AccessKey, SecretKey: c.S3.SecretKey,
+		Reserve: c.Limits.Reserve, Spool: spool,
 	}
 }
 

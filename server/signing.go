@@ -17,6 +17,7 @@ import (
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/console"
+	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fetch"
 	"rogito.dev/rogito/server/internal/identify"
@@ -53,7 +54,7 @@ func (s *Server) openSigning(ctx context.Context) (err error) {
 	}
 	// What a start writes is little, and without it nothing could be read from an
 	// installation whose disk is full.
-	w.authority, err = authority.Open(store.Reclaiming(ctx), s.db, s.master, authority.Config{PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed})
+	w.authority, err = authority.Open(disk.Reclaiming(ctx), s.db, s.master, authority.Config{PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed})
 	if err != nil {
 		return err
 	}

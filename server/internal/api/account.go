@@ -8,6 +8,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -59,13 +60,13 @@ func createToken[D any](ctx context.Context, s *Accounts, n account.NewToken, sh
 		if err != nil {
 			return err
 		}
-		return store.ClaimFrom(ctx).Answer(ctx, tx, t.ID, kept)
+		return idempotency.ClaimFrom(ctx).Answer(ctx, tx, t.ID, kept)
 	})
 	return Reply[D]{Data: data, Message: "Created"}, err
 }
 
 // sameToken shows a token's answer again, whole.
-func sameToken[D any](_ context.Context, r store.Replay) (Reply[D], error) {
+func sameToken[D any](_ context.Context, r idempotency.Replay) (Reply[D], error) {
 	var data D
 	err := json.Unmarshal(r.Answer, &data)
 	return Reply[D]{Data: data, Message: "Created"}, err

@@ -9,8 +9,8 @@ import (
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
-	"rogito.dev/rogito/server/internal/store"
 )
 
 // Certificates serves the purchase and the life of certificates.
@@ -124,7 +124,7 @@ func given(v *int) int {
 	return *v
 }
 
-func (c *Certificates) bought(ctx context.Context, again store.Replay) (Reply[certificateBought], error) {
+func (c *Certificates) bought(ctx context.Context, again idempotency.Replay) (Reply[certificateBought], error) {
 	x, err := c.Service.Find(ctx, account.CallerFrom(ctx).AccountID, again.RecordID)
 	if err != nil {
 		return Reply[certificateBought]{}, err

@@ -9,7 +9,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/idempotency"
 )
 
 // Op says what an operation is called, who may call it and what it may answer.
@@ -74,7 +74,7 @@ func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay Repla
 		}
 		r = r.WithContext(ctx)
 		first := func(ctx context.Context) (answer, error) { return seal(h(ctx, in)) }
-		again := func(ctx context.Context, r store.Replay) (answer, error) { return seal(replay(ctx, r)) }
+		again := func(ctx context.Context, r idempotency.Replay) (answer, error) { return seal(replay(ctx, r)) }
 		if replay == nil {
 			again = nil
 		}

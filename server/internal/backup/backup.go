@@ -1,4 +1,6 @@
-package store
+// Package backup copies the data folder of the embedded engine into an archive,
+// and back.
+package backup
 
 import (
 	"archive/tar"
@@ -6,7 +8,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -16,6 +17,11 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"rogito.dev/rogito/server/internal/blob"
+	"rogito.dev/rogito/server/internal/disk"
+	"rogito.dev/rogito/server/internal/master"
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // sumsFile is the last entry of a backup: the digests of all others. A backup
@@ -27,28 +33,27 @@ const sumsFile = "SHA256SUMS"
 func notBackedUp(name string) bool {
 	base := filepath.Base(name)
 	return strings.HasPrefix(base, "rogito.db") || strings.HasPrefix(base, "master.key") || strings.HasPrefix(base, ".") ||
-		base == "sandbox.json" || name == "spool" || name == filepath.Join("blobs", "incoming") || strings.HasPrefix(name, "blobs") && strings.HasSuffix(name, newEnding)
+		base == "sandbox.json" || name == "spool" || strings.HasPrefix(name, "blobs") && strings.HasSuffix(name, blob.PartialSuffix)
 }
 
-// Backup writes the data folder of the embedded engine as a tar archive, the
+// Write writes the data folder of the embedded engine as a tar archive, the
 // master key left out. Work goes on meanwhile, so the order matters. First come
 // the checkpoints of the audit log, which speak of entries of the database: one
 // of entries that are not in it would say that they were taken away. Then the
 // database, a consistent snapshot. Blobs never change, so each that it refers to
 // is there to be copied at last.
-func Backup(ctx context.Context, cfg Config, w io.Writer) error {
-	dir := cfg.data()
+func Write(ctx context.Context, cfg store.Config, w io.Writer) error {
 	if cfg.Database != "" && cfg.Database != "sqlite" {
-		return errors.New("store: back up PostgreSQL with its own tools, and the bucket with its service's")
+		return errors.New("backup: back up PostgreSQL with its own tools, and the bucket with its service's")
 	}
-	b := &backup{tar: tar.NewWriter(w), dir: dir}
+	b := &backup{tar: tar.NewWriter(w), dir: cfg.Data}
 	for _, step := range []func(context.Context) error{b.checkpoints, b.database, b.rest} {
 		if err := step(ctx); err != nil {
-			return fmt.Errorf("store: back up: %w", err)
+			return fmt.Errorf("back up: %w", err)
 		}
 	}
 	if err := b.close(); err != nil {
-		return fmt.Errorf("store: back up: %w", err)
+		return fmt.Errorf("back up: %w", err)
 	}
 	return nil
 }
@@ -61,11 +66,15 @@ func (b *backup) checkpoints(ctx context.Context) error {
 }
 
 func (b *backup) database(ctx context.Context) error {
-	snapshot, err := snapshotSQLite(ctx, b.dir)
+	tmp, err := os.MkdirTemp(b.dir, ".backup-*")
 	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	snapshot := filepath.Join(tmp, "rogito.db")
+	if err := store.Snapshot(ctx, b.dir, snapshot); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	defer os.RemoveAll(filepath.Dir(snapshot))
 	return b.add(snapshot, "rogito.db")
 }
 
@@ -101,24 +110,6 @@ func skipGone(err error) error {
 		return nil
 	}
 	return err
-}
-
-func snapshotSQLite(ctx context.Context, dir string) (string, error) {
-	db, err := sql.Open("sqlite", sqliteDSN(DatabaseFile(dir), "deferred", 0))
-	if err != nil {
-		return "", err
-	}
-	defer db.Close()
-	tmp, err := os.MkdirTemp(dir, ".backup-*")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(tmp, "rogito.db")
-	if _, err := db.ExecContext(ctx, `vacuum into ?`, path); err != nil {
-		_ = os.RemoveAll(tmp)
-		return "", err
-	}
-	return path, nil
 }
 
 type backup struct {
@@ -162,13 +153,12 @@ func (b *backup) close() error {
 // Restore writes a backup into an empty data folder, and takes nothing for
 // restored that its digests do not confirm. It returns the id of the master
 // key that the data wants.
-func Restore(ctx context.Context, cfg Config, r io.Reader) (masterID string, err error) {
-	dir := cfg.data()
+func Restore(ctx context.Context, dir string, r io.Reader) (masterID string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	if _, err := os.Stat(DatabaseFile(dir)); err == nil {
-		return "", fmt.Errorf("store: %s has a database: restore into an empty folder", dir)
+	if _, err := os.Stat(store.DatabaseFile(dir)); err == nil {
+		return "", fmt.Errorf("backup: %s has a database: restore into an empty folder", dir)
 	}
 	tmp, err := os.MkdirTemp(dir, ".restore-*")
 	if err != nil {
@@ -176,18 +166,17 @@ func Restore(ctx context.Context, cfg Config, r io.Reader) (masterID string, err
 	}
 	defer os.RemoveAll(tmp)
 	if err := unpack(ctx, tmp, r); err != nil {
-		return "", fmt.Errorf("store: restore: %w", err)
+		return "", fmt.Errorf("backup: restore: %w", err)
 	}
 	if err := moveAll(tmp, dir); err != nil {
-		return "", fmt.Errorf("store: restore: %w", err)
+		return "", fmt.Errorf("backup: restore: %w", err)
 	}
-	db, err := Open(ctx, Config{Data: dir, Reserve: -1})
+	db, err := store.Open(ctx, store.Config{Data: dir, Reserve: -1})
 	if err != nil {
 		return "", err
 	}
 	defer db.Close()
-	_, masterID, err = loadDataKey(ctx, db)
-	return masterID, err
+	return master.WantedID(ctx, db)
 }
 
 func unpack(ctx context.Context, dir string, r io.Reader) error {
@@ -265,5 +254,5 @@ func moveAll(from, to string) error {
 			}
 		}
 	}
-	return syncDir(to)
+	return disk.SyncDir(to)
 }

@@ -1,4 +1,4 @@
-package store_test
+package backup_test
 
 import (
 	"archive/tar"
@@ -11,9 +11,14 @@ import (
 	"sync"
 	"testing"
 
+	"rogito.dev/rogito/server/internal/backup"
+	"rogito.dev/rogito/server/internal/blob"
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
+
+var document = bytes.Repeat([]byte("document"), 125)
 
 // A backup under load, restored elsewhere: every blob that a row refers to is
 // there and whole, and the key is not.
@@ -21,18 +26,18 @@ func TestBackupUnderLoad(t *testing.T) {
 	ctx := context.Background()
 	cfg := store.Config{Data: t.TempDir(), Reserve: -1}
 	db, m := storetest.Open(t, cfg)
-	blobs, err := store.OpenBlobs(ctx, cfg, m)
+	blobs, err := blob.Open(ctx, blob.Config{Data: cfg.Data, Reserve: -1}, m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	exec(t, db, things)
+	storetest.Exec(t, db, storetest.Things)
 	put := func() {
-		b, err := blobs.Put(ctx, bytes.NewReader(content(1000)))
+		b, err := blobs.Put(ctx, bytes.NewReader(document))
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		exec(t, db, `insert into things (id, n) values ($1, 1)`, b.ID)
+		storetest.Exec(t, db, `insert into things (id, n) values ($1, 1)`, b.ID)
 	}
 	for range 20 {
 		put()
@@ -52,31 +57,31 @@ func TestBackupUnderLoad(t *testing.T) {
 		})
 	}
 	var archive bytes.Buffer
-	err = store.Backup(ctx, cfg, &archive)
+	err = backup.Write(ctx, cfg, &archive)
 	close(stop)
 	load.Wait()
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, _ := os.ReadFile(cfg.MasterKeyPath())
+	key, _ := os.ReadFile(master.Config{Data: cfg.Data}.Path())
 	if bytes.Contains(archive.Bytes(), bytes.TrimSpace(key)) {
 		t.Error("the master key is in the backup")
 	}
 
 	elsewhere := store.Config{Data: filepath.Join(t.TempDir(), "new"), Reserve: -1}
-	id, err := store.Restore(ctx, elsewhere, bytes.NewReader(archive.Bytes()))
-	if err != nil || id != m.KeyID() {
+	id, err := backup.Restore(ctx, elsewhere.Data, bytes.NewReader(archive.Bytes()))
+	if err != nil || id != m.ID() {
 		t.Fatalf("restore wants key %s, %v", id, err)
 	}
-	if err := os.WriteFile(elsewhere.MasterKeyPath(), key, 0o600); err != nil {
+	if err := os.WriteFile(master.Config{Data: elsewhere.Data}.Path(), key, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	db2, m2 := storetest.Open(t, elsewhere)
-	blobs2, err := store.OpenBlobs(ctx, elsewhere, m2)
+	blobs2, err := blob.Open(ctx, blob.Config{Data: elsewhere.Data, Reserve: -1}, m2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := count(t, db2, `select count(*) from things`); n < 20 {
+	if n := storetest.Count(t, db2, `select count(*) from things`); n < 20 {
 		t.Errorf("%d rows restored", n)
 	}
 	rows, err := db2.Read().Query(ctx, `select id from things`)
@@ -93,22 +98,22 @@ func TestBackupUnderLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b, err := io.ReadAll(r); err != nil || !bytes.Equal(b, content(1000)) {
+		if b, err := io.ReadAll(r); err != nil || !bytes.Equal(b, document) {
 			t.Errorf("blob %s: %v", id, err)
 		}
 		r.Close()
 	}
 
-	if _, err := store.Restore(ctx, elsewhere, bytes.NewReader(archive.Bytes())); err == nil || !strings.Contains(err.Error(), "empty folder") {
+	if _, err := backup.Restore(ctx, elsewhere.Data, bytes.NewReader(archive.Bytes())); err == nil || !strings.Contains(err.Error(), "empty folder") {
 		t.Errorf("over another installation: %v", err)
 	}
 	cut := archive.Bytes()[:archive.Len()-4096]
-	if _, err := store.Restore(ctx, store.Config{Data: t.TempDir()}, bytes.NewReader(cut)); err == nil {
+	if _, err := backup.Restore(ctx, t.TempDir(), bytes.NewReader(cut)); err == nil {
 		t.Error("a cut backup was restored")
 	}
 	bad := bytes.Clone(archive.Bytes())
 	bad[len(bad)/2] ^= 1
-	if _, err := store.Restore(ctx, store.Config{Data: t.TempDir()}, bytes.NewReader(bad)); err == nil {
+	if _, err := backup.Restore(ctx, t.TempDir(), bytes.NewReader(bad)); err == nil {
 		t.Error("a changed backup was restored")
 	}
 }
@@ -119,11 +124,11 @@ func TestBackupOrder(t *testing.T) {
 	ctx := context.Background()
 	cfg := store.Config{Data: t.TempDir(), Reserve: -1}
 	_, m := storetest.Open(t, cfg)
-	blobs, err := store.OpenBlobs(ctx, cfg, m)
+	blobs, err := blob.Open(ctx, blob.Config{Data: cfg.Data, Reserve: -1}, m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := blobs.Put(ctx, bytes.NewReader(content(1000))); err != nil {
+	if _, err := blobs.Put(ctx, bytes.NewReader(document)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(cfg.Data, "audit"), 0o700); err != nil {
@@ -133,7 +138,7 @@ func TestBackupOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	var archive bytes.Buffer
-	if err := store.Backup(ctx, cfg, &archive); err != nil {
+	if err := backup.Write(ctx, cfg, &archive); err != nil {
 		t.Fatal(err)
 	}
 	var names []string

@@ -1,26 +1,27 @@
-package store
+// Package blob keeps documents, sealed at rest, in a folder or an S3 bucket.
+package blob
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/master"
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // What reading a blob can say besides an accident of the storage.
 var (
-	ErrNoBlob  = errors.New("store: no such blob")
-	ErrCorrupt = errors.New("store: blob was changed on disk")
+	ErrNotFound = errors.New("blob: no such blob")
+	ErrCorrupt  = errors.New("blob: changed on disk")
 )
 
-// Blob is what is known of stored content.
-type Blob struct {
+// Info is what is known of stored content.
+type Info struct {
 	ID     string
 	Size   int64
 	SHA256 [32]byte
@@ -29,21 +30,21 @@ type Blob struct {
 	digests *digests // as they stood at its end; nil where it was only read
 }
 
-// Blobs keeps documents, sealed at rest: AES-256-GCM in chunks, a key for each
+// Store keeps documents, sealed at rest: AES-256-GCM in chunks, a key for each
 // object wrapped under the data key, so that what is read is what was written,
 // bit for bit, or an error. A blob never changes; it is put, read and deleted.
-type Blobs interface {
+type Store interface {
 	// Put stores what r gives, to its end, and returns when it is durable. On
 	// an error nothing is left behind.
-	Put(ctx context.Context, r io.Reader) (Blob, error)
+	Put(ctx context.Context, r io.Reader) (Info, error)
 	// PutGrown is Put for content that begins with all of a blob, as a document
 	// with a signature appended does: its digests go on from that one's.
-	PutGrown(ctx context.Context, from Blob, r io.Reader) (Blob, error)
-	// Open opens a blob for reading, or returns ErrNoBlob. The context holds
+	PutGrown(ctx context.Context, from Info, r io.Reader) (Info, error)
+	// Open opens a blob for reading, or returns ErrNotFound. The context holds
 	// for as long as it is read.
-	Open(ctx context.Context, id string) (*BlobReader, error)
-	// Stat is what is known of a blob, or ErrNoBlob.
-	Stat(ctx context.Context, id string) (Blob, error)
+	Open(ctx context.Context, id string) (*Reader, error)
+	// Stat is what is known of a blob, or ErrNotFound.
+	Stat(ctx context.Context, id string) (Info, error)
 	// Delete removes a blob; one that is not there is not an error.
 	Delete(ctx context.Context, id string) error
 	// List calls fn for every blob put before a time, in no order, until fn
@@ -53,20 +54,36 @@ type Blobs interface {
 	Ready(ctx context.Context) error
 }
 
-// MaxBlob is the size above which a blob is refused, with fault 101.
-const MaxBlob = 4 << 30
+// MaxSize is the size above which a blob is refused, with fault.TooLarge.
+const MaxSize = 4 << 30
 
-// OpenBlobs opens the place for blobs that the configuration names.
-func OpenBlobs(ctx context.Context, cfg Config, m *Master) (Blobs, error) {
+// Config says where the blobs are.
+type Config struct {
+	// Location is a folder ("" means Data/blobs) or
+	// s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION.
+	Location string
+	// Data is the data folder of the server.
+	Data string
+	// AccessKey and SecretKey are the credentials of the bucket; empty means
+	// the usual AWS_… environment or credentials file.
+	AccessKey, SecretKey string
+	// Reserve is the free space to keep on the disk, as in store.Config.
+	Reserve int64
+	// Spool is the folder for objects on their way to a bucket.
+	Spool string
+}
+
+// Open opens the place for blobs that the configuration names.
+func Open(ctx context.Context, cfg Config, m *master.Key) (Store, error) {
 	var b bucket
 	var err error
-	if strings.HasPrefix(cfg.Blobs, "s3://") {
+	if strings.HasPrefix(cfg.Location, "s3://") {
 		b, err = openS3(ctx, cfg)
 	} else {
 		b, err = openFolder(cfg)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("store: open blobs: %w", err)
+		return nil, fmt.Errorf("blob: open: %w", err)
 	}
 	return &sealedBlobs{bucket: b, master: m}, nil
 }
@@ -97,39 +114,39 @@ type object interface {
 
 type sealedBlobs struct {
 	bucket bucket
-	master *Master
+	master *master.Key
 }
 
-func (s *sealedBlobs) Put(ctx context.Context, r io.Reader) (Blob, error) {
-	return s.PutGrown(ctx, Blob{}, r)
+func (s *sealedBlobs) Put(ctx context.Context, r io.Reader) (Info, error) {
+	return s.PutGrown(ctx, Info{}, r)
 }
 
-func (s *sealedBlobs) PutGrown(ctx context.Context, from Blob, r io.Reader) (Blob, error) {
-	b := Blob{ID: NewID(), digests: from.digests.goOn()}
+func (s *sealedBlobs) PutGrown(ctx context.Context, from Info, r io.Reader) (Info, error) {
+	b := Info{ID: store.NewID(), digests: from.digests.goOn()}
 	w, err := s.bucket.create(ctx, b.ID)
 	if err != nil {
-		return Blob{}, err
+		return Info{}, err
 	}
 	defer w.abort()
 	if err := s.seal(ctx, w, r, &b); err != nil {
-		return Blob{}, err
+		return Info{}, err
 	}
 	place, err := w.commit(ctx)
 	if err != nil {
-		return Blob{}, unavailable(fmt.Errorf("store blob: %w", err))
+		return Info{}, fault.Storage(fmt.Errorf("store blob: %w", err))
 	}
 	b.ID += place
 	return b, nil
 }
 
 // seal writes header, chunks and footer, and fills in what it learns of b.
-func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Blob) error {
+func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Info) error {
 	seal, header, err := newSealing(s.master, b.ID)
 	if err != nil {
 		return err
 	}
 	if _, err := w.Write(header); err != nil {
-		return unavailable(fmt.Errorf("write blob: %w", err))
+		return fault.Storage(fmt.Errorf("write blob: %w", err))
 	}
 	room := chunkBuffers.Get().(*[]byte)
 	defer chunkBuffers.Put(room)
@@ -140,7 +157,7 @@ func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Blo
 			b.digests.write(b.Size, buf[:n])
 			b.Size += int64(n)
 			if _, err := w.Write(seal.chunk(index, buf[:n])); err != nil {
-				return unavailable(fmt.Errorf("write blob: %w", err))
+				return fault.Storage(fmt.Errorf("write blob: %w", err))
 			}
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -152,7 +169,7 @@ func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Blo
 		if err != nil {
 			return err
 		}
-		if b.Size > MaxBlob {
+		if b.Size > MaxSize {
 			return fault.New(fault.TooLarge, "document over the limit")
 		}
 	}
@@ -161,19 +178,19 @@ func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Blo
 	}
 	b.digests.sum(b)
 	_, err = w.Write(seal.footer(b))
-	return unavailable(err)
+	return fault.Storage(err)
 }
 
-func (s *sealedBlobs) Open(ctx context.Context, id string) (*BlobReader, error) {
-	base, _, _, ok := splitBlobID(id)
+func (s *sealedBlobs) Open(ctx context.Context, id string) (*Reader, error) {
+	base, _, _, ok := splitID(id)
 	if !ok {
-		return nil, ErrNoBlob
+		return nil, ErrNotFound
 	}
 	o, err := s.bucket.open(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	r, err := newBlobReader(o, s.master, base)
+	r, err := newReader(o, s.master, base)
 	if err != nil {
 		_ = o.Close()
 		return nil, err
@@ -182,17 +199,17 @@ func (s *sealedBlobs) Open(ctx context.Context, id string) (*BlobReader, error) 
 	return r, nil
 }
 
-func (s *sealedBlobs) Stat(ctx context.Context, id string) (Blob, error) {
+func (s *sealedBlobs) Stat(ctx context.Context, id string) (Info, error) {
 	r, err := s.Open(ctx, id)
 	if err != nil {
-		return Blob{}, err
+		return Info{}, err
 	}
 	defer r.Close()
-	return r.Blob, nil
+	return r.Info, nil
 }
 
 func (s *sealedBlobs) Delete(ctx context.Context, id string) error {
-	if _, _, _, ok := splitBlobID(id); !ok {
+	if _, _, _, ok := splitID(id); !ok {
 		return nil
 	}
 	return s.bucket.remove(ctx, id)
@@ -200,7 +217,7 @@ func (s *sealedBlobs) Delete(ctx context.Context, id string) error {
 
 func (s *sealedBlobs) List(ctx context.Context, before time.Time, fn func(id string) error) error {
 	return s.bucket.list(ctx, func(id string) error {
-		if base, _, _, ok := splitBlobID(id); !ok || !IDTime(base).Before(before) {
+		if base, _, _, ok := splitID(id); !ok || !store.IDTime(base).Before(before) {
 			return nil
 		}
 		return fn(id)
@@ -208,22 +225,3 @@ func (s *sealedBlobs) List(ctx context.Context, before time.Time, fn func(id str
 }
 
 func (s *sealedBlobs) Ready(ctx context.Context) error { return s.bucket.ready(ctx) }
-
-// IDTime is when an id was made; the zero time for what is not an id.
-func IDTime(id string) time.Time {
-	if !IsID(id) {
-		return time.Time{}
-	}
-	var ms uint64
-	if _, err := fmt.Sscanf(id[:12], "%x", &ms); err != nil {
-		return time.Time{}
-	}
-	return time.UnixMilli(int64(ms)).UTC()
-}
-
-// SpoolDir is the folder for large bodies and objects on their way, made where
-// it does not exist. Its files outlive no request.
-func (c Config) SpoolDir() (string, error) {
-	dir := filepath.Join(c.data(), "spool")
-	return dir, os.MkdirAll(dir, 0o700)
-}

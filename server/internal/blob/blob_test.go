@@ -1,4 +1,4 @@
-package store_test
+package blob_test
 
 import (
 	"bytes"
@@ -17,25 +17,27 @@ import (
 	"testing/iotest"
 	"time"
 
+	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
 // eachBlobs runs a test on a folder and on S3.
-func eachBlobs(t *testing.T, test func(t *testing.T, blobs store.Blobs)) {
-	t.Run("folder", func(t *testing.T) { test(t, openBlobs(t, store.Config{Data: t.TempDir(), Reserve: -1})) })
+func eachBlobs(t *testing.T, test func(t *testing.T, blobs blob.Store)) {
+	t.Run("folder", func(t *testing.T) { test(t, openBlobs(t, blob.Config{Data: t.TempDir(), Reserve: -1})) })
 	t.Run("s3", func(t *testing.T) {
-		cfg := storetest.S3(t)
-		cfg.Data, cfg.Reserve = t.TempDir(), -1
-		test(t, openBlobs(t, cfg))
+		b := storetest.S3(t)
+		test(t, openBlobs(t, blob.Config{
+			Location: b.URL, AccessKey: b.AccessKey, SecretKey: b.SecretKey, Data: t.TempDir(), Spool: t.TempDir(), Reserve: -1,
+		}))
 	})
 }
 
-func openBlobs(t testing.TB, cfg store.Config) store.Blobs {
+func openBlobs(t testing.TB, cfg blob.Config) blob.Store {
 	t.Helper()
-	_, m := storetest.Open(t, cfg)
-	blobs, err := store.OpenBlobs(context.Background(), cfg, m)
+	_, m := storetest.Open(t, store.Config{Data: cfg.Data})
+	blobs, err := blob.Open(context.Background(), cfg, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +54,7 @@ func content(n int) []byte {
 }
 
 func TestBlobRoundTrip(t *testing.T) {
-	eachBlobs(t, func(t *testing.T, blobs store.Blobs) {
+	eachBlobs(t, func(t *testing.T, blobs blob.Store) {
 		ctx := context.Background()
 		for _, size := range []int{0, 1, 65535, 65536, 65537, 131072, 3<<20 + 17} {
 			want := content(size)
@@ -83,7 +85,7 @@ func TestBlobRoundTrip(t *testing.T) {
 
 // A blob that begins with another has the digests of its own content.
 func TestBlobThatGrew(t *testing.T) {
-	eachBlobs(t, func(t *testing.T, blobs store.Blobs) {
+	eachBlobs(t, func(t *testing.T, blobs blob.Store) {
 		ctx := context.Background()
 		for _, sizes := range [][]int{{0, 10}, {1, 1}, {100, 65536}, {65536, 65537}, {70_000, 150_000}, {131072, 400_000}} {
 			want := content(sizes[1])
@@ -126,7 +128,7 @@ func TestBlobThatGrew(t *testing.T) {
 	})
 }
 
-func checkRandomAccess(t *testing.T, r *store.BlobReader, want []byte) {
+func checkRandomAccess(t *testing.T, r *blob.Reader, want []byte) {
 	t.Helper()
 	if len(want) == 0 {
 		return
@@ -149,7 +151,7 @@ func checkRandomAccess(t *testing.T, r *store.BlobReader, want []byte) {
 }
 
 func TestBlobListAndDelete(t *testing.T) {
-	eachBlobs(t, func(t *testing.T, blobs store.Blobs) {
+	eachBlobs(t, func(t *testing.T, blobs blob.Store) {
 		ctx := context.Background()
 		put := map[string]bool{}
 		for i := range 12 {
@@ -179,12 +181,12 @@ func TestBlobListAndDelete(t *testing.T) {
 			if err := errors.Join(blobs.Delete(ctx, id), blobs.Delete(ctx, id)); err != nil {
 				t.Error(err)
 			}
-			if _, err := blobs.Open(ctx, id); !errors.Is(err, store.ErrNoBlob) {
+			if _, err := blobs.Open(ctx, id); !errors.Is(err, blob.ErrNotFound) {
 				t.Errorf("a deleted blob: %v", err)
 			}
 		}
 		for _, id := range []string{"", "../../etc/passwd", "0123", store.NewID()} {
-			if _, err := blobs.Open(ctx, id); !errors.Is(err, store.ErrNoBlob) {
+			if _, err := blobs.Open(ctx, id); !errors.Is(err, blob.ErrNotFound) {
 				t.Errorf("Open(%q): %v", id, err)
 			}
 		}
@@ -195,7 +197,7 @@ func TestBlobListAndDelete(t *testing.T) {
 }
 
 func TestBlobPutThatFailsLeavesNothing(t *testing.T) {
-	eachBlobs(t, func(t *testing.T, blobs store.Blobs) {
+	eachBlobs(t, func(t *testing.T, blobs blob.Store) {
 		ctx := context.Background()
 		broken := errors.New("broken off")
 		_, err := blobs.Put(ctx, io.MultiReader(bytes.NewReader(content(2<<20)), iotest.ErrReader(broken)))
@@ -214,7 +216,7 @@ func TestBlobPutThatFailsLeavesNothing(t *testing.T) {
 }
 
 func TestBlobsInParallel(t *testing.T) {
-	eachBlobs(t, func(t *testing.T, blobs store.Blobs) {
+	eachBlobs(t, func(t *testing.T, blobs blob.Store) {
 		var all sync.WaitGroup
 		for i := range 16 {
 			all.Go(func() {
@@ -240,7 +242,7 @@ func TestBlobsInParallel(t *testing.T) {
 }
 
 func TestBlobReaderKeepsTheRules(t *testing.T) {
-	blobs := openBlobs(t, store.Config{Data: t.TempDir(), Reserve: -1})
+	blobs := openBlobs(t, blob.Config{Data: t.TempDir(), Reserve: -1})
 	want := content(70000)
 	b, err := blobs.Put(context.Background(), bytes.NewReader(want))
 	if err != nil {
@@ -259,7 +261,7 @@ func TestBlobReaderKeepsTheRules(t *testing.T) {
 // Every single changed byte of the stored file is noticed, and the content
 // does not stand in it.
 func TestBlobTampering(t *testing.T) {
-	cfg := store.Config{Data: t.TempDir(), Reserve: -1}
+	cfg := blob.Config{Data: t.TempDir(), Reserve: -1}
 	blobs := openBlobs(t, cfg)
 	ctx := context.Background()
 	want := bytes.Repeat([]byte("a line that must not be on disk\n"), 10000)
@@ -272,7 +274,9 @@ func TestBlobTampering(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := blobFile(t, cfg, b.ID)
-	assertPrivate(t, path)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("%s is open to others: %v, %v", path, info, err)
+	}
 	good, _ := os.ReadFile(path)
 	if bytes.Contains(good, []byte("must not be on disk")) {
 		t.Error("the content is readable on disk")
@@ -287,7 +291,7 @@ func TestBlobTampering(t *testing.T) {
 			_, err = io.ReadAll(r)
 			r.Close()
 		}
-		if !errors.Is(err, store.ErrCorrupt) {
+		if !errors.Is(err, blob.ErrCorrupt) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -308,7 +312,7 @@ func TestBlobTampering(t *testing.T) {
 	check("two chunks swapped", swapped)
 }
 
-func blobFile(t *testing.T, cfg store.Config, id string) (path string) {
+func blobFile(t *testing.T, cfg blob.Config, id string) (path string) {
 	t.Helper()
 	_ = filepath.WalkDir(filepath.Join(cfg.Data, "blobs"), func(p string, d fs.DirEntry, _ error) error {
 		if d.Name() == id {
@@ -323,10 +327,10 @@ func blobFile(t *testing.T, cfg store.Config, id string) (path string) {
 }
 
 func TestBlobReserve(t *testing.T) {
-	cfg := store.Config{Data: t.TempDir(), Reserve: -1}
-	_, m := storetest.Open(t, cfg)
+	cfg := blob.Config{Data: t.TempDir(), Reserve: -1}
+	_, m := storetest.Open(t, store.Config{Data: cfg.Data})
 	cfg.Reserve = 1 << 60
-	blobs, err := store.OpenBlobs(context.Background(), cfg, m)
+	blobs, err := blob.Open(context.Background(), cfg, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +340,7 @@ func TestBlobReserve(t *testing.T) {
 }
 
 func BenchmarkBlob1MiB(b *testing.B) {
-	blobs := openBlobs(b, store.Config{Data: b.TempDir(), Reserve: -1})
+	blobs := openBlobs(b, blob.Config{Data: b.TempDir(), Reserve: -1})
 	data := content(1 << 20)
 	b.SetBytes(1 << 20)
 	for b.Loop() {

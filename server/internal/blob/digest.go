@@ -1,4 +1,4 @@
-package store
+package blob
 
 import (
 	"crypto/md5" //nolint:gosec // a name on the wire, not a protection
@@ -35,7 +35,7 @@ func (d *digests) write(offset int64, p []byte) {
 	d.size += int64(len(p))
 }
 
-func (d *digests) sum(b *Blob) {
+func (d *digests) sum(b *Info) {
 	d.sha.Sum(b.SHA256[:0])
 	d.md5.Sum(b.MD5[:0])
 }

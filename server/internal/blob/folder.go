@@ -1,4 +1,4 @@
-package store
+package blob
 
 import (
 	"bytes"
@@ -10,6 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
+
+	"rogito.dev/rogito/server/internal/disk"
+	"rogito.dev/rogito/server/internal/fault"
 )
 
 // folder keeps objects as files: written beside, synced, renamed, and the
@@ -18,23 +22,21 @@ import (
 // all would have writers wait for one another.
 type folder struct {
 	dir   string
-	disk  *disk
+	disk  *disk.Reserve
 	packs packs
 }
 
 func openFolder(cfg Config) (bucket, error) {
-	dir := strings.TrimPrefix(cfg.Blobs, "file://")
+	dir := strings.TrimPrefix(cfg.Location, "file://")
 	if dir == "" {
-		dir = filepath.Join(cfg.data(), "blobs")
+		dir = filepath.Join(cfg.Data, "blobs")
 	}
-	f := &folder{dir: dir, disk: newDisk(dir, cfg.Reserve), packs: packs{dir: filepath.Join(dir, "packs")}}
-	if err := os.MkdirAll(f.incoming(), 0o700); err != nil {
+	f := &folder{dir: dir, disk: disk.NewReserve(dir, cfg.Reserve), packs: packs{dir: filepath.Join(dir, "packs")}}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	return f, syncDir(dir)
+	return f, disk.SyncDir(dir)
 }
-
-func (f *folder) incoming() string { return filepath.Join(f.dir, "incoming") }
 
 // shard is by the end of the id, which is random: 256 folders.
 func (f *folder) shard(id string) string { return filepath.Join(f.dir, id[len(id)-2:]) }
@@ -42,7 +44,7 @@ func (f *folder) shard(id string) string { return filepath.Join(f.dir, id[len(id
 func (f *folder) path(id string) string { return filepath.Join(f.shard(id), id) }
 
 func (f *folder) create(ctx context.Context, id string) (sink, error) {
-	if err := f.disk.check(ctx); err != nil {
+	if err := f.disk.Check(ctx); err != nil {
 		return nil, err
 	}
 	buf := sinkBuffers.Get().(*bytes.Buffer)
@@ -51,18 +53,18 @@ func (f *folder) create(ctx context.Context, id string) (sink, error) {
 	return &folderSink{folder: f, id: id, buf: buf}, nil
 }
 
-// newEnding marks a file that is being written.
-const newEnding = ".new"
+// PartialSuffix ends the name of a file that is being written.
+const PartialSuffix = ".new"
 
 func newFile(shard, id string) (*os.File, error) {
-	return os.OpenFile(filepath.Join(shard, id+newEnding), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	return os.OpenFile(filepath.Join(shard, id+PartialSuffix), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 }
 
 func (f *folder) makeShard(shard string) error {
 	if err := os.Mkdir(shard, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDir(f.dir)
+	return disk.SyncDir(f.dir)
 }
 
 // sinkBuffers hold sealed bytes only.
@@ -126,7 +128,7 @@ func (s *folderSink) commit(context.Context) (string, error) {
 		return "", err
 	}
 	s.done = true
-	if err := syncDir(s.folder.shard(s.id)); err != nil {
+	if err := disk.SyncDir(s.folder.shard(s.id)); err != nil {
 		return "", errors.Join(err, os.Remove(s.folder.path(s.id)))
 	}
 	return "", nil
@@ -144,20 +146,20 @@ func (s *folderSink) abort() {
 }
 
 func (f *folder) open(_ context.Context, id string) (object, error) {
-	if base, at, packed, _ := splitBlobID(id); packed {
+	if base, at, packed, _ := splitID(id); packed {
 		return f.packs.open(base, at)
 	}
 	file, err := os.Open(f.path(id))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNoBlob
+		return nil, ErrNotFound
 	}
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, fault.Storage(err)
 	}
 	info, err := file.Stat()
 	if err != nil {
 		_ = file.Close()
-		return nil, unavailable(err)
+		return nil, fault.Storage(err)
 	}
 	return folderObject{file, info.Size()}, nil
 }
@@ -170,7 +172,7 @@ type folderObject struct {
 func (o folderObject) size() int64 { return o.length }
 
 func (f *folder) remove(_ context.Context, id string) error {
-	if base, at, packed, _ := splitBlobID(id); packed {
+	if base, at, packed, _ := splitID(id); packed {
 		return f.packs.remove(base, at)
 	}
 	err := os.Remove(f.path(id))
@@ -180,12 +182,12 @@ func (f *folder) remove(_ context.Context, id string) error {
 	return err
 }
 
-// list also takes away what a killed process left half written: it belongs to a
-// request, and no request lives for a day. (Earlier releases wrote in incoming.)
+// list also removes what a killed process left half written: it belongs to a
+// request, and no request lives for a day.
 func (f *folder) list(ctx context.Context, fn func(id string) error) error {
 	shards, err := os.ReadDir(f.dir)
 	if err != nil {
-		return unavailable(err)
+		return fault.Storage(err)
 	}
 	for _, shard := range shards {
 		if err := ctx.Err(); err != nil {
@@ -194,17 +196,12 @@ func (f *folder) list(ctx context.Context, fn func(id string) error) error {
 		if !shard.IsDir() {
 			continue
 		}
-		switch shard.Name() {
-		case "incoming":
-			sweepOld(f.incoming(), "")
-			continue
-		case "packs":
-			if err := f.packs.list(ctx, fn); err != nil {
-				return err
-			}
-			continue
+		if shard.Name() == "packs" {
+			err = f.packs.list(ctx, fn)
+		} else {
+			err = f.listShard(shard.Name(), fn)
 		}
-		if err := f.listShard(shard.Name(), fn); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -215,9 +212,9 @@ func (f *folder) listShard(name string, fn func(id string) error) error {
 	dir := filepath.Join(f.dir, name)
 	files, err := os.ReadDir(dir)
 	if err != nil {
-		return unavailable(err)
+		return fault.Storage(err)
 	}
-	sweepOld(dir, newEnding)
+	sweepOld(dir)
 	for _, file := range files {
 		if err := fn(file.Name()); err != nil {
 			return err
@@ -227,13 +224,33 @@ func (f *folder) listShard(name string, fn func(id string) error) error {
 }
 
 func (f *folder) ready(ctx context.Context) error {
-	if err := f.disk.check(ctx); err != nil {
+	if err := f.disk.Check(ctx); err != nil {
 		return err
 	}
-	probe, err := os.CreateTemp(f.incoming(), "probe-*")
+	probe, err := os.CreateTemp(f.dir, "probe-*"+PartialSuffix)
 	if err != nil {
-		return unavailable(fmt.Errorf("blobs are not writable: %w", err))
+		return fault.Storage(fmt.Errorf("blobs are not writable: %w", err))
 	}
 	_ = probe.Close()
 	return os.Remove(probe.Name())
+}
+
+// abandoned is the age of a half-written file whose writer is gone.
+const abandoned = 24 * time.Hour
+
+// sweepOld removes half-written files that nobody has touched for a day.
+func sweepOld(dir string) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), PartialSuffix) {
+			continue
+		}
+		info, err := file.Info()
+		if err == nil && time.Since(info.ModTime()) > abandoned {
+			_ = os.Remove(filepath.Join(dir, file.Name()))
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package store
+package blob
 
 import (
 	"context"
@@ -13,6 +13,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"rogito.dev/rogito/server/internal/disk"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // packs keeps small objects one behind the other in files that only grow: what
@@ -58,17 +62,17 @@ type place struct {
 
 func (p place) String() string { return "." + p.pack + "." + strconv.FormatInt(p.offset, 16) }
 
-// splitBlobID takes the place off a blob's id; packed is false where it has a
+// splitID takes the place off a blob's id; packed is false where it has a
 // file of its own.
-func splitBlobID(id string) (base string, at place, packed, ok bool) {
+func splitID(id string) (base string, at place, packed, ok bool) {
 	base, rest, packed := strings.Cut(id, ".")
 	if !packed {
-		return base, at, false, IsID(base)
+		return base, at, false, store.IsID(base)
 	}
 	name, offset, _ := strings.Cut(rest, ".")
 	n, err := strconv.ParseInt(offset, 16, 64)
 	at = place{pack: name, offset: n}
-	return base, at, true, IsID(base) && IsID(name) && err == nil && n >= 0 && at.String() == "."+rest
+	return base, at, true, store.IsID(base) && store.IsID(name) && err == nil && n >= 0 && at.String() == "."+rest
 }
 
 // add appends an object and returns when it is durable. frame has its sealed
@@ -126,24 +130,24 @@ func (p *packs) flush(pk *pack, end int64) error {
 
 func (p *packs) current() (*pack, error) {
 	if pk := p.last; pk != nil {
-		if pk.size < packSize && time.Since(IDTime(pk.id)) < packTime {
+		if pk.size < packSize && time.Since(store.IDTime(pk.id)) < packTime {
 			return pk, nil
 		}
 		p.leave()
 	}
 	if err := os.Mkdir(p.dir, 0o700); err == nil {
-		if err := syncDir(filepath.Dir(p.dir)); err != nil {
+		if err := disk.SyncDir(filepath.Dir(p.dir)); err != nil {
 			return nil, err
 		}
 	} else if !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	pk := &pack{id: NewID()}
+	pk := &pack{id: store.NewID()}
 	var err error
 	if pk.file, err = os.OpenFile(p.path(pk.id), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err != nil {
 		return nil, err
 	}
-	if err := syncDir(p.dir); err != nil {
+	if err := disk.SyncDir(p.dir); err != nil {
 		_ = pk.file.Close()
 		return nil, err
 	}
@@ -173,15 +177,15 @@ func (p *packs) path(id string) string { return filepath.Join(p.dir, id) }
 func (p *packs) open(base string, at place) (object, error) {
 	f, err := os.Open(p.path(at.pack))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNoBlob
+		return nil, ErrNotFound
 	}
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, fault.Storage(err)
 	}
 	id, n, err := readFrame(f, at.offset)
 	switch {
 	case err == nil && id == frameEmpty:
-		err = ErrNoBlob
+		err = ErrNotFound
 	case err == nil && id != base:
 		err = ErrCorrupt
 	}
@@ -248,7 +252,7 @@ func (p *packs) list(ctx context.Context, fn func(id string) error) error {
 		return nil
 	}
 	if err != nil {
-		return unavailable(err)
+		return fault.Storage(err)
 	}
 	for _, file := range files {
 		if err := ctx.Err(); err != nil {
@@ -284,7 +288,7 @@ func (p *packs) listPack(name string, fn func(id string) error) error {
 		}
 		offset += int64(frameHead) + n
 	}
-	if live > 0 || !IsID(name) || time.Since(IDTime(name)) < abandoned {
+	if live > 0 || !store.IsID(name) || time.Since(store.IDTime(name)) < abandoned {
 		return nil
 	}
 	// Behind a damaged frame there may be objects that only their ids lead to.
@@ -297,9 +301,17 @@ func (p *packs) listPack(name string, fn func(id string) error) error {
 // emptyRange makes a range of a file read as zeros, and gives its space back
 // where the system can.
 func emptyRange(f *os.File, offset, n int64) error {
-	if punchHole(f, offset, n) == nil {
+	if disk.PunchHole(f, offset, n) == nil {
 		return nil
 	}
 	_, err := f.WriteAt(make([]byte, n), offset)
+	return err
+}
+
+// skipGone forgives a file that was deleted between being seen and being read.
+func skipGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	return err
 }

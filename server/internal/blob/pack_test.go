@@ -1,4 +1,4 @@
-package store
+package blob
 
 import (
 	"bytes"
@@ -11,6 +11,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
 func openPacked(t *testing.T) (*sealedBlobs, *folder) {
@@ -20,7 +23,7 @@ func openPacked(t *testing.T) (*sealedBlobs, *folder) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Master{id: firstDataKey, data: bytes.Repeat([]byte{7}, 32)}
+	_, m := storetest.Open(t, store.Config{Data: cfg.Data})
 	return &sealedBlobs{bucket: b, master: m}, b.(*folder)
 }
 
@@ -60,13 +63,13 @@ func TestPackedBlobs(t *testing.T) {
 			t.Fatalf("%d: %d bytes, %v", i, len(got), err)
 		}
 	}
-	_, at, _, _ := splitBlobID(ids[7])
+	_, at, _, _ := splitID(ids[7])
 	for range 2 {
 		if err := s.Delete(ctx, ids[7]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := readBlob(s, ids[7]); !errors.Is(err, ErrNoBlob) {
+	if _, err := readBlob(s, ids[7]); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a deleted blob: %v", err)
 	}
 	all, _ := os.ReadFile(f.packs.path(at.pack))
@@ -91,7 +94,7 @@ func TestDamagedPack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base, at, _, _ := splitBlobID(b.ID)
+	base, at, _, _ := splitID(b.ID)
 	path := f.packs.path(at.pack)
 	good, _ := os.ReadFile(path)
 	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
@@ -118,7 +121,7 @@ func TestDamagedPack(t *testing.T) {
 		}
 	}
 	for _, id := range []string{base + "." + at.pack, base + "." + at.pack + ".-1", base + "..0", base + "." + at.pack + ".00", base + "/../x.0"} {
-		if _, err := s.Open(ctx, id); !errors.Is(err, ErrNoBlob) {
+		if _, err := s.Open(ctx, id); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%s: %v", id, err)
 		}
 	}
@@ -132,7 +135,7 @@ func TestEmptyPacksGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, at, _, _ := splitBlobID(b.ID)
+	_, at, _, _ := splitID(b.ID)
 	old := fmt.Sprintf("%012x%s", time.Now().Add(-2*abandoned).UnixMilli(), at.pack[12:])
 	if err := os.Rename(f.packs.path(at.pack), f.packs.path(old)); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package store
+package blob
 
 import (
 	"bytes"
@@ -15,6 +15,9 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"rogito.dev/rogito/server/internal/disk"
+	"rogito.dev/rogito/server/internal/fault"
 )
 
 // s3Bucket keeps objects in a bucket of an S3 service. An object is sealed
@@ -26,14 +29,14 @@ type s3Bucket struct {
 	bucket string
 	prefix string
 	spool  string
-	disk   *disk
+	disk   *disk.Reserve
 }
 
 // inMemory is the size up to which an object is spooled in memory.
 const inMemory = 1 << 20
 
 func openS3(ctx context.Context, cfg Config) (bucket, error) {
-	u, err := url.Parse(cfg.Blobs)
+	u, err := url.Parse(cfg.Location)
 	if err != nil || u.Host == "" {
 		return nil, errors.New("blobs: want s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION")
 	}
@@ -53,20 +56,16 @@ func openS3(ctx context.Context, cfg Config) (bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	spool, err := cfg.SpoolDir()
-	if err != nil {
-		return nil, err
-	}
 	b := &s3Bucket{
-		client: client, core: minio.Core{Client: client}, spool: spool, disk: newDisk(spool, cfg.Reserve),
+		client: client, core: minio.Core{Client: client}, spool: cfg.Spool, disk: disk.NewReserve(cfg.Spool, cfg.Reserve),
 		bucket: u.Host, prefix: strings.Trim(u.Path, "/"),
 	}
 	return b, b.ready(ctx)
 }
 
 func s3Credentials(cfg Config) *credentials.Credentials {
-	if cfg.S3AccessKey != "" {
-		return credentials.NewStaticV4(cfg.S3AccessKey, cfg.S3SecretKey, "")
+	if cfg.AccessKey != "" {
+		return credentials.NewStaticV4(cfg.AccessKey, cfg.SecretKey, "")
 	}
 	return credentials.NewChainCredentials([]credentials.Provider{
 		&credentials.EnvAWS{},
@@ -78,10 +77,10 @@ func s3Credentials(cfg Config) *credentials.Credentials {
 func (b *s3Bucket) ready(ctx context.Context) error {
 	ok, err := b.client.BucketExists(ctx, b.bucket)
 	if err != nil {
-		return unavailable(fmt.Errorf("bucket %s: %w", b.bucket, err))
+		return fault.Storage(fmt.Errorf("bucket %s: %w", b.bucket, err))
 	}
 	if !ok {
-		return unavailable(fmt.Errorf("bucket %s does not exist", b.bucket))
+		return fault.Storage(fmt.Errorf("bucket %s does not exist", b.bucket))
 	}
 	return nil
 }
@@ -89,7 +88,7 @@ func (b *s3Bucket) ready(ctx context.Context) error {
 func (b *s3Bucket) name(id string) string { return path.Join(b.prefix, id[len(id)-2:], id) }
 
 func (b *s3Bucket) create(ctx context.Context, id string) (sink, error) {
-	if err := b.disk.check(ctx); err != nil {
+	if err := b.disk.Check(ctx); err != nil {
 		return nil, err
 	}
 	return &s3Sink{bucket: b, id: id}, nil
@@ -187,7 +186,7 @@ func (o *s3Object) ReadAt(p []byte, off int64) (int, error) {
 
 func (b *s3Bucket) remove(ctx context.Context, id string) error {
 	err := s3Error(b.client.RemoveObject(ctx, b.bucket, b.name(id), minio.RemoveObjectOptions{}))
-	if errors.Is(err, ErrNoBlob) {
+	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	return err
@@ -216,7 +215,7 @@ func s3Error(err error) error {
 		return err
 	}
 	if code := minio.ToErrorResponse(err).Code; code == "NoSuchKey" || code == "NotFound" {
-		return ErrNoBlob
+		return ErrNotFound
 	}
-	return unavailable(err)
+	return fault.Storage(err)
 }

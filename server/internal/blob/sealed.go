@@ -1,4 +1,4 @@
-package store
+package blob
 
 import (
 	"bytes"
@@ -9,17 +9,18 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"rogito.dev/rogito/server/internal/master"
 )
 
 // The sealed form of a blob: a header (magic, chunk size, the object's key,
-// sealed by the Master for the blob's id and no other), the content in chunks of
+// sealed by the master key for the blob's id and no other), the content in chunks of
 // 64 KiB each sealed under the object's key with its index as nonce, and a
 // footer with size and digests sealed in the same way. Chunks cannot be
 // changed, swapped, dropped or taken from another blob unnoticed, and any one
 // can be read alone.
 const (
-	blobMagic     = "rogblob2"
-	blobMagic1    = "rogblob1" // the first form: the object's key sealed under a key of its own
+	blobMagic     = "rogblob1"
 	chunkSize     = 64 << 10
 	chunkOverhead = 16
 	sealedKeySize = 5 + 12 + 32 + 16
@@ -30,14 +31,14 @@ const (
 // sealing is the key of one object.
 type sealing struct{ aead cipher.AEAD }
 
-func newSealing(m *Master, id string) (sealing, []byte, error) {
+func newSealing(m *master.Key, id string) (sealing, []byte, error) {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key)
 	wrapped, err := m.SealFor(blobPurpose(id), id, key)
 	if err != nil {
 		return sealing{}, nil, err
 	}
-	aead, err := newGCM(key)
+	aead, err := master.NewGCM(key)
 	header := append([]byte(blobMagic), beUint32(chunkSize)...)
 	return sealing{aead}, append(header, wrapped...), err
 }
@@ -46,28 +47,19 @@ func newSealing(m *Master, id string) (sealing, []byte, error) {
 // random are good for 2³² uses of one key.
 func blobPurpose(id string) string { return "blob " + id[:6] }
 
-func openSealing(m *Master, id string, header []byte) (sealing, error) {
+func openSealing(m *master.Key, id string, header []byte) (sealing, error) {
 	prefix := len(blobMagic) + 4
-	if !bytes.Equal(header[len(blobMagic):prefix], beUint32(chunkSize)) {
+	if string(header[:len(blobMagic)]) != blobMagic || !bytes.Equal(header[len(blobMagic):prefix], beUint32(chunkSize)) {
 		return sealing{}, ErrCorrupt
 	}
-	var key []byte
-	var err error
-	switch string(header[:len(blobMagic)]) {
-	case blobMagic:
-		key, err = m.UnsealFor(blobPurpose(id), id, header[prefix:])
-	case blobMagic1:
-		key, err = m.unsealOnce("blob "+id, header[prefix:])
-	default:
-		err = ErrUnseal
-	}
-	if errors.Is(err, ErrUnseal) {
+	key, err := m.UnsealFor(blobPurpose(id), id, header[prefix:])
+	if errors.Is(err, master.ErrUnseal) {
 		return sealing{}, ErrCorrupt
 	}
 	if err != nil {
 		return sealing{}, err
 	}
-	aead, err := newGCM(key)
+	aead, err := master.NewGCM(key)
 	return sealing{aead}, err
 }
 
@@ -84,13 +76,13 @@ func (s sealing) openChunk(index uint64, sealed []byte) ([]byte, error) {
 	return plain, nil
 }
 
-func (s sealing) footer(b *Blob) []byte {
+func (s sealing) footer(b *Info) []byte {
 	plain := binary.BigEndian.AppendUint64(nil, uint64(b.Size))
 	plain = append(append(plain, b.SHA256[:]...), b.MD5[:]...)
 	return s.aead.Seal(nil, chunkNonce('f', 0), plain, nil)
 }
 
-func (s sealing) openFooter(sealed []byte, b *Blob) error {
+func (s sealing) openFooter(sealed []byte, b *Info) error {
 	plain, err := s.aead.Open(nil, chunkNonce('f', 0), sealed, nil)
 	if err != nil {
 		return ErrCorrupt
@@ -107,10 +99,10 @@ func chunkNonce(kind byte, index uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{kind, 0, 0, 0}, index)
 }
 
-// BlobReader reads a blob. ReadAt may be called from several goroutines; Read
+// Reader reads a blob. ReadAt may be called from several goroutines; Read
 // and Seek from one.
-type BlobReader struct {
-	Blob
+type Reader struct {
+	Info
 	object object
 	seal   sealing
 	at     int64
@@ -126,7 +118,7 @@ const maxWindow = 128 // chunks: 8 MiB
 
 var chunkBuffers = sync.Pool{New: func() any { b := make([]byte, chunkSize+chunkOverhead); return &b }}
 
-func newBlobReader(o object, m *Master, id string) (*BlobReader, error) {
+func newReader(o object, m *master.Key, id string) (*Reader, error) {
 	if o.size() < int64(headerSize+footerSize) {
 		return nil, ErrCorrupt
 	}
@@ -141,32 +133,32 @@ func newBlobReader(o object, m *Master, id string) (*BlobReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &BlobReader{Blob: Blob{ID: id}, object: o, seal: seal, ahead: 1}
-	if err := seal.openFooter(footer, &r.Blob); err != nil {
+	r := &Reader{Info: Info{ID: id}, object: o, seal: seal, ahead: 1}
+	if err := seal.openFooter(footer, &r.Info); err != nil {
 		return nil, err
 	}
-	chunks := (r.Blob.Size + chunkSize - 1) / chunkSize
-	if o.size() != int64(headerSize+footerSize)+r.Blob.Size+chunks*chunkOverhead {
+	chunks := (r.Info.Size + chunkSize - 1) / chunkSize
+	if o.size() != int64(headerSize+footerSize)+r.Info.Size+chunks*chunkOverhead {
 		return nil, ErrCorrupt
 	}
 	return r, nil
 }
 
 // Size is the size of the content.
-func (r *BlobReader) Size() int64 { return r.Blob.Size }
+func (r *Reader) Size() int64 { return r.Info.Size }
 
 // Close ends the reading.
-func (r *BlobReader) Close() error { return r.object.Close() }
+func (r *Reader) Close() error { return r.object.Close() }
 
 // ReadAt reads content at random, a chunk at a time.
-func (r *BlobReader) ReadAt(p []byte, off int64) (int, error) {
+func (r *Reader) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
-		return 0, errors.New("store: negative offset")
+		return 0, errors.New("blob: negative offset")
 	}
 	buf := chunkBuffers.Get().(*[]byte)
 	defer chunkBuffers.Put(buf)
 	n := 0
-	for n < len(p) && off < r.Blob.Size {
+	for n < len(p) && off < r.Info.Size {
 		index := off / chunkSize
 		plain, err := r.chunks(*buf, index, 1)
 		if err != nil {
@@ -182,8 +174,8 @@ func (r *BlobReader) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // Read reads on from where it is.
-func (r *BlobReader) Read(p []byte) (int, error) {
-	if r.at >= r.Blob.Size {
+func (r *Reader) Read(p []byte) (int, error) {
+	if r.at >= r.Info.Size {
 		return 0, io.EOF
 	}
 	if r.at < r.start || r.at >= r.start+int64(len(r.window)) {
@@ -196,14 +188,14 @@ func (r *BlobReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (r *BlobReader) fill() error {
+func (r *Reader) fill() error {
 	if r.at == r.start+int64(len(r.window)) {
 		r.ahead = min(2*r.ahead, maxWindow)
 	} else {
 		r.ahead = 1
 	}
 	index := r.at / chunkSize
-	count := min(r.ahead, (r.Blob.Size-1)/chunkSize-index+1)
+	count := min(r.ahead, (r.Info.Size-1)/chunkSize-index+1)
 	plain, err := r.chunks(make([]byte, count*(chunkSize+chunkOverhead)), index, count)
 	if err != nil {
 		return err
@@ -213,22 +205,22 @@ func (r *BlobReader) fill() error {
 }
 
 // Seek sets where Read goes on.
-func (r *BlobReader) Seek(offset int64, whence int) (int64, error) {
+func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:
 		offset += r.at
 	case io.SeekEnd:
-		offset += r.Blob.Size
+		offset += r.Info.Size
 	}
 	if offset < 0 {
-		return 0, errors.New("store: negative offset")
+		return 0, errors.New("blob: negative offset")
 	}
 	r.at = offset
 	return offset, nil
 }
 
 // chunks reads and opens count chunks into buf, which they fill packed.
-func (r *BlobReader) chunks(buf []byte, index, count int64) ([]byte, error) {
+func (r *Reader) chunks(buf []byte, index, count int64) ([]byte, error) {
 	const step = chunkSize + chunkOverhead
 	from := int64(headerSize) + index*step
 	n := min(count*step, r.object.size()-int64(footerSize)-from)

@@ -1,4 +1,6 @@
-package store
+// Package disk holds what the storage needs of the file system: a watch on the
+// free space, durable names, a lock between processes.
+package disk
 
 import (
 	"context"
@@ -8,9 +10,9 @@ import (
 	"rogito.dev/rogito/server/internal/fault"
 )
 
-// disk watches the free space of a folder. Work is refused while there is
-// still room to finish what is under way and to write the refusal down.
-type disk struct {
+// Reserve watches the free space of a folder. Work is refused while there is
+// still space to finish what is under way and to write the refusal down.
+type Reserve struct {
 	dir     string
 	reserve int64
 
@@ -19,8 +21,10 @@ type disk struct {
 	full    error
 }
 
-func newDisk(dir string, reserve int64) *disk {
-	return &disk{dir: dir, reserve: reserve}
+// NewReserve watches a folder. reserve is the free space to keep, in bytes: zero
+// means 5 % of the disk, at most 1 GiB; negative means none.
+func NewReserve(dir string, reserve int64) *Reserve {
+	return &Reserve{dir: dir, reserve: reserve}
 }
 
 type reclaimKey struct{}
@@ -30,9 +34,9 @@ func Reclaiming(ctx context.Context) context.Context {
 	return context.WithValue(ctx, reclaimKey{}, true)
 }
 
-// check refuses with fault 105 where the reserve is touched. It asks the
-// system at most once a second. A nil disk has room.
-func (d *disk) check(ctx context.Context) error {
+// Check refuses with fault.Unavailable where the reserve is touched. It asks the
+// system at most once a second. A nil Reserve refuses nothing.
+func (d *Reserve) Check(ctx context.Context) error {
 	if d == nil || d.reserve < 0 || ctx.Value(reclaimKey{}) != nil {
 		return nil
 	}
@@ -42,7 +46,7 @@ func (d *disk) check(ctx context.Context) error {
 		return d.full
 	}
 	d.checked, d.full = time.Now(), nil
-	free, size, err := diskSpace(d.dir)
+	free, size, err := Space(d.dir)
 	if err != nil {
 		return nil // a system that does not tell is not a full one
 	}
@@ -54,12 +58,9 @@ func (d *disk) check(ctx context.Context) error {
 	return d.full
 }
 
-func (d *disk) floor(size int64) int64 {
+func (d *Reserve) floor(size int64) int64 {
 	if d.reserve > 0 {
 		return d.reserve
 	}
 	return min(size/20, 1<<30)
 }
-
-// DiskSpace is the free space and the size of the disk that holds dir.
-func DiskSpace(dir string) (free, size int64, err error) { return diskSpace(dir) }

@@ -1,10 +1,11 @@
 //go:build !linux
 
-package store
+package disk
 
 import (
 	"errors"
 	"os"
 )
 
-func punchHole(*os.File, int64, int64) error { return errors.ErrUnsupported }
+// PunchHole gives the space of a range back; the range then reads as zeros.
+func PunchHole(*os.File, int64, int64) error { return errors.ErrUnsupported }

@@ -1,13 +1,16 @@
 //go:build !unix
 
-package store
+package disk
 
 import "errors"
 
-func diskSpace(string) (free, size int64, err error) {
+// Space is the free space and the size of the disk that holds dir.
+func Space(string) (free, size int64, err error) {
 	return 0, 0, errors.New("disk space is not known on this system")
 }
 
-func lockFile(string) (unlock func(), err error) { return func() {}, nil }
+// Lock does nothing where the system has no flock.
+func Lock(string) (unlock func(), err error) { return func() {}, nil }
 
-func syncDir(string) error { return nil }
+// SyncDir does nothing where folders cannot be synced.
+func SyncDir(string) error { return nil }

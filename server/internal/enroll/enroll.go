@@ -10,6 +10,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
+	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
@@ -40,7 +41,7 @@ type Config struct {
 type Service struct {
 	db        *store.DB
 	master    keys.Sealer
-	blobs     store.Blobs
+	blobs     blob.Store
 	keys      *keys.Store
 	authority *authority.Authority
 	audit     *audit.Log
@@ -56,7 +57,7 @@ type Service struct {
 type Parts struct {
 	DB        *store.DB
 	Master    keys.Sealer
-	Blobs     store.Blobs
+	Blobs     blob.Store
 	Keys      *keys.Store
 	Authority *authority.Authority
 	Audit     *audit.Log

@@ -1,4 +1,5 @@
-package store
+// Package idempotency remembers which record answered which Idempotency-Key.
+package idempotency
 
 import (
 	"bytes"
@@ -10,21 +11,24 @@ import (
 	"sync"
 	"time"
 
+	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/master"
+	"rogito.dev/rogito/server/internal/store"
 )
 
-// MaxIdempotencyKey is the longest Idempotency-Key, in characters.
-const MaxIdempotencyKey = 255
+// MaxKey is the longest Idempotency-Key, in characters.
+const MaxKey = 255
 
-// idempotencyLife is how long a key is kept.
-const idempotencyLife = 24 * time.Hour
+// keyLife is how long a key is kept.
+const keyLife = 24 * time.Hour
 
 // ErrReplay is what Claim.Record and Claim.Answer return when another process
 // has written the key meanwhile: the transaction must be given up, and Begin
 // asked again, which then has the replay.
-var ErrReplay = errors.New("store: idempotency key taken meanwhile")
+var ErrReplay = errors.New("idempotency: idempotency key taken meanwhile")
 
-// Idempotency remembers which record answered which Idempotency-Key.
+// Keys remembers which record answered which Idempotency-Key.
 //
 // A key is written in the transaction that writes the record, so that both
 // exist or neither does: a crash leaves no key without a record, and a call
@@ -32,17 +36,17 @@ var ErrReplay = errors.New("store: idempotency key taken meanwhile")
 // apart in memory (the second gets fault 150); in two processes the second
 // loses at the primary key and replays, unless the call is one that takes long:
 // then a lock of the database tells them apart as well.
-type Idempotency struct {
-	db      *DB
-	master  *Master
+type Keys struct {
+	db      *store.DB
+	master  *master.Key
 	locks   claimLocks
 	mu      sync.Mutex
 	running map[string]struct{}
 }
 
-// NewIdempotency returns the memory of keys in a database.
-func NewIdempotency(db *DB, m *Master) *Idempotency {
-	return &Idempotency{db: db, master: m, locks: claimLocks{db: db}, running: map[string]struct{}{}}
+// New returns the memory of keys in a database.
+func New(db *store.DB, m *master.Key) *Keys {
+	return &Keys{db: db, master: m, locks: claimLocks{db: db}, running: map[string]struct{}{}}
 }
 
 // Replay is the outcome of the call that first used a key.
@@ -54,7 +58,7 @@ type Replay struct {
 // Claim is the right to carry out the call of a key. A nil Claim is that of a
 // call without a key; its methods do nothing.
 type Claim struct {
-	of      *Idempotency
+	of      *Keys
 	account string
 	key     string
 	digest  []byte
@@ -75,22 +79,22 @@ func Digest(method, path string, body io.Reader) ([]byte, error) {
 // whatever happens, or the replay of an earlier call; a fault 150 while that
 // call still runs, 151 where it had another body. With an empty key it returns
 // neither.
-func (i *Idempotency) Begin(ctx context.Context, account, key string, digest []byte) (*Claim, *Replay, error) {
+func (i *Keys) Begin(ctx context.Context, account, key string, digest []byte) (*Claim, *Replay, error) {
 	return i.begin(ctx, account, key, digest, false)
 }
 
 // BeginLong is Begin for a call that may take long, or that uses something up
 // before its record is written: other processes are told that it runs.
-func (i *Idempotency) BeginLong(ctx context.Context, account, key string, digest []byte) (*Claim, *Replay, error) {
+func (i *Keys) BeginLong(ctx context.Context, account, key string, digest []byte) (*Claim, *Replay, error) {
 	return i.begin(ctx, account, key, digest, true)
 }
 
-func (i *Idempotency) begin(ctx context.Context, account, key string, digest []byte, long bool) (*Claim, *Replay, error) {
+func (i *Keys) begin(ctx context.Context, account, key string, digest []byte, long bool) (*Claim, *Replay, error) {
 	if key == "" {
 		return nil, nil, nil
 	}
-	if len([]rune(key)) > MaxIdempotencyKey {
-		return nil, nil, fault.New(fault.BadQuery, "Idempotency-Key is over %d characters", MaxIdempotencyKey)
+	if len([]rune(key)) > MaxKey {
+		return nil, nil, fault.New(fault.BadQuery, "Idempotency-Key is over %d characters", MaxKey)
 	}
 	c := &Claim{of: i, account: account, key: key, digest: digest}
 	if !c.reserve() {
@@ -147,7 +151,7 @@ func (c *Claim) lookup(ctx context.Context) (*Replay, error) {
 	err := c.of.db.Read().QueryRow(ctx, `select digest, record_id, answer, running_until from idempotency
 		where account_id = $1 and key = $2 and created_at > $3`, c.account, c.key, expired()).
 		Scan(&digest, &record, &sealed, &until)
-	if errors.Is(err, ErrNoRows) {
+	if errors.Is(err, store.ErrNoRows) {
 		return nil, nil
 	}
 	if err != nil {
@@ -156,7 +160,7 @@ func (c *Claim) lookup(ctx context.Context) (*Replay, error) {
 	if !bytes.Equal(digest, c.digest) {
 		return nil, fault.New(fault.KeyReused, "Idempotency-Key was used with another body")
 	}
-	if left := time.Until(Time(until)); until != 0 && left > 0 {
+	if left := time.Until(store.Time(until)); until != 0 && left > 0 {
 		return nil, stillRunning(left)
 	}
 	replay := &Replay{RecordID: record}
@@ -172,12 +176,12 @@ const answerPurpose = "idempotency"
 // Record writes that the key's answer is a record, shown at a replay in the
 // state it then has. While the call itself goes on after this transaction, for
 // at most the time given as running, a replay is told to wait; Done ends it.
-func (c *Claim) Record(ctx context.Context, tx *Tx, record string, running time.Duration) error {
+func (c *Claim) Record(ctx context.Context, tx *store.Tx, record string, running time.Duration) error {
 	return c.write(ctx, tx, record, nil, running)
 }
 
 // Answer writes the answer itself, sealed: for what is shown only once.
-func (c *Claim) Answer(ctx context.Context, tx *Tx, record string, answer []byte) error {
+func (c *Claim) Answer(ctx context.Context, tx *store.Tx, record string, answer []byte) error {
 	if c == nil {
 		return nil
 	}
@@ -188,7 +192,7 @@ func (c *Claim) Answer(ctx context.Context, tx *Tx, record string, answer []byte
 	return c.write(ctx, tx, record, sealed, 0)
 }
 
-func (c *Claim) write(ctx context.Context, tx *Tx, record string, sealed []byte, running time.Duration) error {
+func (c *Claim) write(ctx context.Context, tx *store.Tx, record string, sealed []byte, running time.Duration) error {
 	if c == nil {
 		return nil
 	}
@@ -208,7 +212,7 @@ func (c *Claim) write(ctx context.Context, tx *Tx, record string, sealed []byte,
 
 // Done says that the call which had a key is over, for a replay to be answered
 // at once. It belongs in the transaction that ends the record's work.
-func (c *Claim) Done(ctx context.Context, tx *Tx) error {
+func (c *Claim) Done(ctx context.Context, tx *store.Tx) error {
 	if c == nil {
 		return nil
 	}
@@ -216,17 +220,45 @@ func (c *Claim) Done(ctx context.Context, tx *Tx) error {
 }
 
 // Sweep forgets the keys whose time is over.
-func (i *Idempotency) Sweep(ctx context.Context) error {
-	return i.db.Write(Reclaiming(ctx), func(tx *Tx) error {
+func (i *Keys) Sweep(ctx context.Context) error {
+	return i.db.Write(disk.Reclaiming(ctx), func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, `delete from idempotency where created_at <= $1`, expired())
 		return err
 	})
 }
 
-func expired() int64 { return time.Now().Add(-idempotencyLife).UnixMilli() }
+func expired() int64 { return time.Now().Add(-keyLife).UnixMilli() }
 
 func stillRunning(left time.Duration) error {
 	f := fault.New(fault.StillRunning, "the first request with this Idempotency-Key is still running")
 	f.RetryAfter = max(left.Round(time.Second), time.Second)
 	return f
+}
+
+type claimKey struct{}
+
+// WithClaim returns a context that carries the claim of the call, so that the
+// package that makes the record can write it in the record's transaction.
+func WithClaim(ctx context.Context, c *Claim) context.Context {
+	return context.WithValue(ctx, claimKey{}, c)
+}
+
+// ClaimFrom is the claim of the call that ctx belongs to; nil, whose methods
+// do nothing, where there is none.
+func ClaimFrom(ctx context.Context) *Claim {
+	c, _ := ctx.Value(claimKey{}).(*Claim)
+	return c
+}
+
+// Keep writes the whole answer of a call that made no record of its own, in a
+// transaction of its own. A key that is written already stays as it is.
+func (c *Claim) Keep(ctx context.Context, answer []byte) error {
+	if c == nil {
+		return nil
+	}
+	err := c.of.db.Write(ctx, func(tx *store.Tx) error { return c.Answer(ctx, tx, "", answer) })
+	if errors.Is(err, ErrReplay) {
+		return nil
+	}
+	return err
 }

@@ -1,4 +1,4 @@
-package store_test
+package idempotency_test
 
 import (
 	"bytes"
@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
 func digest(t *testing.T, body string) []byte {
 	t.Helper()
-	d, err := store.Digest("POST", "/tokens", strings.NewReader(body))
+	d, err := idempotency.Digest("POST", "/tokens", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,9 +35,9 @@ func code(err error) fault.Code {
 }
 
 func TestIdempotencyStory(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		ctx := context.Background()
-		idem := store.NewIdempotency(db, m)
+		idem := idempotency.New(db, m)
 		claim, replay, err := idem.Begin(ctx, "acc", "k1", digest(t, "a"))
 		if err != nil || replay != nil || claim == nil {
 			t.Fatal(claim, replay, err)
@@ -79,7 +81,7 @@ func TestIdempotencyStory(t *testing.T) {
 		again.End()
 
 		// A day later the key is free, swept or not.
-		exec(t, db, `update idempotency set created_at = $1`, time.Now().Add(-25*time.Hour).UnixMilli())
+		storetest.Exec(t, db, `update idempotency set created_at = $1`, time.Now().Add(-25*time.Hour).UnixMilli())
 		late, replay, err := idem.Begin(ctx, "acc", "k1", digest(t, "c"))
 		if err != nil || late == nil || replay != nil {
 			t.Fatalf("a day later: %v", err)
@@ -97,8 +99,8 @@ func TestIdempotencyStory(t *testing.T) {
 		if _, replay, err := idem.Begin(ctx, "acc", "k1", digest(t, "c")); err != nil || replay == nil || replay.RecordID != "rec2" {
 			t.Errorf("%+v, %v", replay, err)
 		}
-		exec(t, db, `update idempotency set created_at = 1`)
-		if err := idem.Sweep(ctx); err != nil || count(t, db, `select count(*) from idempotency`) != 0 {
+		storetest.Exec(t, db, `update idempotency set created_at = 1`)
+		if err := idem.Sweep(ctx); err != nil || storetest.Count(t, db, `select count(*) from idempotency`) != 0 {
 			t.Errorf("sweep: %v", err)
 		}
 	})
@@ -106,10 +108,10 @@ func TestIdempotencyStory(t *testing.T) {
 
 // A hundred parallel posts with one key, over two processes, make one record.
 func TestIdempotencyRace(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		ctx := context.Background()
-		exec(t, db, things)
-		nodes := []*store.Idempotency{store.NewIdempotency(db, m), store.NewIdempotency(db, m)}
+		storetest.Exec(t, db, storetest.Things)
+		nodes := []*idempotency.Keys{idempotency.New(db, m), idempotency.New(db, m)}
 		sum := digest(t, "body")
 		var made, replayed, waiting atomic.Int64
 		var all sync.WaitGroup
@@ -136,7 +138,7 @@ func TestIdempotencyRace(t *testing.T) {
 					}
 					return claim.Record(ctx, tx, id, 0)
 				})
-				if errors.Is(err, store.ErrReplay) {
+				if errors.Is(err, idempotency.ErrReplay) {
 					replayed.Add(1)
 					return
 				}
@@ -147,7 +149,7 @@ func TestIdempotencyRace(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if n := count(t, db, `select count(*) from things`); n != 1 || made.Load() != 1 {
+		if n := storetest.Count(t, db, `select count(*) from things`); n != 1 || made.Load() != 1 {
 			t.Errorf("%d records, %d made; %d replayed, %d told to wait", n, made.Load(), replayed.Load(), waiting.Load())
 		}
 	})

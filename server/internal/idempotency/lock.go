@@ -1,4 +1,4 @@
-package store
+package idempotency
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // claimLocks tells the processes on one PostgreSQL which keys are being worked
@@ -16,7 +18,7 @@ import (
 // that nothing has to run out. Without the connection, and on SQLite, there are
 // none: then the second of two calls loses at the primary key.
 type claimLocks struct {
-	db   *DB
+	db   *store.DB
 	mu   sync.Mutex
 	conn *pgx.Conn
 }
@@ -33,7 +35,7 @@ func lockNumber(name string) int64 {
 // take says false where another process holds the lock, and whether it is ours
 // to give back.
 func (l *claimLocks) take(name string) (free, held bool) {
-	if l.db.Dialect() != PostgreSQL {
+	if l.db.Dialect() != store.PostgreSQL {
 		return true, false
 	}
 	err := l.ask(`select pg_try_advisory_lock($1)`, lockNumber(name), &held)

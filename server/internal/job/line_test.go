@@ -14,6 +14,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -134,7 +135,7 @@ func TestBacklogIsFair(t *testing.T) {
 		backlog, trickle = 100_000, 400
 	}
 	const nodes, workers = 2, 8
-	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		entered := make(chan struct{})
 		log, all := company(t, db, nodes, workers, func(ctx context.Context, id string) {
 			if id[:3] == "big" {
@@ -208,7 +209,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // Two backlogs take turns, whoever came first; the heavier takes fewer.
 func TestTurns(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		log, all := company(t, db, 1, 1, nil)
 		ctx := context.Background()
 		enterMany(t, db, all[0], "a", 90)
@@ -244,7 +245,7 @@ func TestTurns(t *testing.T) {
 // When every worker is busy with slow work of one account, another's is begun
 // all the same, by one of the few that are kept for it.
 func TestSlowBacklog(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		free := make(chan struct{})
 		log, all := company(t, db, 1, 4, func(ctx context.Context, id string) {
 			if id[:3] == "big" {
@@ -280,7 +281,7 @@ func TestSlowBacklog(t *testing.T) {
 
 // Permits that got lost are replaced, once the line has stood still.
 func TestLostPermits(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		log, all := company(t, db, 1, 4, nil)
 		enterMany(t, db, all[0], "a", 30)
 		ctx := context.Background()
@@ -307,7 +308,7 @@ func TestLostPermits(t *testing.T) {
 
 // One place is worked on by one of many, however many come at once.
 func TestHeadIsTakenOnce(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		ctx := context.Background()
 		q := job.New(db, job.Config{})
 		enterMany(t, db, q, "a", 300)

@@ -1,4 +1,4 @@
-package store
+package master
 
 import (
 	"context"
@@ -12,24 +12,27 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"rogito.dev/rogito/server/internal/disk"
+	"rogito.dev/rogito/server/internal/store"
 )
 
-// masterKey is the key outside the database that opens the one inside.
-type masterKey [32]byte
+// fileKey is the key outside the database that opens the one inside.
+type fileKey [32]byte
 
-func newMasterKey() (k masterKey) {
+func newFileKey() (k fileKey) {
 	_, _ = rand.Read(k[:])
 	return k
 }
 
 // ID names the key without giving anything of it away.
-func (k masterKey) ID() string {
+func (k fileKey) ID() string {
 	sum := sha256.Sum256(append([]byte("rogito master key id\x00"), k[:]...))
 	return hex.EncodeToString(sum[:8])
 }
 
-func (k masterKey) seal(plain []byte, label string) []byte {
-	aead, err := newGCM(k.wrapping())
+func (k fileKey) seal(plain []byte, label string) []byte {
+	aead, err := NewGCM(k.wrapping())
 	if err != nil {
 		panic(err) // a 32 byte key is always good
 	}
@@ -38,8 +41,8 @@ func (k masterKey) seal(plain []byte, label string) []byte {
 	return aead.Seal(nonce, nonce, plain, []byte(label))
 }
 
-func (k masterKey) open(sealed []byte, label string) ([]byte, error) {
-	aead, err := newGCM(k.wrapping())
+func (k fileKey) open(sealed []byte, label string) ([]byte, error) {
+	aead, err := NewGCM(k.wrapping())
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +57,7 @@ func (k masterKey) open(sealed []byte, label string) ([]byte, error) {
 	return plain, nil
 }
 
-func (k masterKey) wrapping() []byte {
+func (k fileKey) wrapping() []byte {
 	key, err := hkdf.Key(sha256.New, k[:], nil, "rogito wrap data keys", 32)
 	if err != nil {
 		panic(err) // only for lengths that no caller asks for
@@ -62,28 +65,39 @@ func (k masterKey) wrapping() []byte {
 	return key
 }
 
-func parseMasterKey(s string) (k masterKey, err error) {
+func parseFileKey(s string) (k fileKey, err error) {
 	b, err := hex.DecodeString(strings.TrimSpace(s))
 	if err != nil || len(b) != len(k) {
-		return k, errors.New("store: a master key is 64 hexadecimal digits")
+		return k, errors.New("master: a master key is 64 hexadecimal digits")
 	}
 	copy(k[:], b)
 	return k, nil
 }
 
-// MasterKeyPath is the file of the master key.
-func (c Config) MasterKeyPath() string {
-	if c.MasterKeyFile != "" {
-		return c.MasterKeyFile
-	}
-	return filepath.Join(c.data(), "master.key")
+// Config says where the master key is.
+type Config struct {
+	// Data is the data folder of the server.
+	Data string
+	// File is the file of the key; "" means Data/master.key.
+	File string
+	// Hex is the key itself (64 hexadecimal digits), for deployments that keep
+	// secrets in the environment; it wins over the file.
+	Hex string
 }
 
-// findMasterKey looks for the key with an id: the configured one, the file,
+// Path is the file of the master key.
+func (c Config) Path() string {
+	if c.File != "" {
+		return c.File
+	}
+	return filepath.Join(c.Data, "master.key")
+}
+
+// find looks for the key with an id: the configured one, the file,
 // and the file of a rotation that was cut short.
-func (c Config) findMasterKey(id string) (masterKey, error) {
-	if c.MasterKey != "" {
-		k, err := parseMasterKey(c.MasterKey)
+func (c Config) find(id string) (fileKey, error) {
+	if c.Hex != "" {
+		k, err := parseFileKey(c.Hex)
 		if err != nil {
 			return k, err
 		}
@@ -92,8 +106,8 @@ func (c Config) findMasterKey(id string) (masterKey, error) {
 		}
 	}
 	var found []string
-	for _, path := range []string{c.MasterKeyPath(), c.nextMasterKeyPath()} {
-		k, err := readMasterKey(path)
+	for _, path := range []string{c.Path(), c.nextPath()} {
+		k, err := readFileKey(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -106,30 +120,30 @@ func (c Config) findMasterKey(id string) (masterKey, error) {
 		found = append(found, k.ID())
 	}
 	if len(found) == 0 {
-		return masterKey{}, fmt.Errorf("store: the database is sealed under master key %s, and there is none at %s: put it there or in ROGITO_MASTER_KEY", id, c.MasterKeyPath())
+		return fileKey{}, fmt.Errorf("master: the database is sealed under master key %s, and there is none at %s: put it there or in ROGITO_MASTER_KEY", id, c.Path())
 	}
-	return masterKey{}, fmt.Errorf("store: the database is sealed under master key %s, and the one given is %s", id, strings.Join(found, ", "))
+	return fileKey{}, fmt.Errorf("master: the database is sealed under master key %s, and the one given is %s", id, strings.Join(found, ", "))
 }
 
-func (c Config) nextMasterKeyPath() string { return c.MasterKeyPath() + ".next" }
+func (c Config) nextPath() string { return c.Path() + ".next" }
 
-func (c Config) masterKeyOrNew() (masterKey, error) {
-	if c.MasterKey != "" {
-		return parseMasterKey(c.MasterKey)
+func (c Config) fileKeyOrNew() (fileKey, error) {
+	if c.Hex != "" {
+		return parseFileKey(c.Hex)
 	}
-	k, err := readMasterKey(c.MasterKeyPath())
+	k, err := readFileKey(c.Path())
 	if !errors.Is(err, fs.ErrNotExist) {
 		return k, err
 	}
-	k = newMasterKey()
-	err = writeMasterKey(c.MasterKeyPath(), k)
+	k = newFileKey()
+	err = writeFileKey(c.Path(), k)
 	if errors.Is(err, fs.ErrExist) { // a process that started with us was first
-		return readMasterKey(c.MasterKeyPath())
+		return readFileKey(c.Path())
 	}
 	return k, err
 }
 
-func readMasterKey(path string) (k masterKey, err error) {
+func readFileKey(path string) (k fileKey, err error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return k, err
@@ -139,14 +153,14 @@ func readMasterKey(path string) (k masterKey, err error) {
 		return k, err
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return k, fmt.Errorf("store: %s is open to others: chmod 600 it", path)
+		return k, fmt.Errorf("master: %s is open to others: chmod 600 it", path)
 	}
-	return parseMasterKey(string(b))
+	return parseFileKey(string(b))
 }
 
-// writeMasterKey makes the file whole and durable, or not at all. It never
+// writeFileKey makes the file whole and durable, or not at all. It never
 // writes over another key.
-func writeMasterKey(path string, k masterKey) error {
+func writeFileKey(path string, k fileKey) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -163,22 +177,22 @@ func writeMasterKey(path string, k masterKey) error {
 	if err := os.Link(tmp.Name(), path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return disk.SyncDir(filepath.Dir(path))
 }
 
-// RotateMasterKey makes a new master key and wraps the data key under it. The
+// Rotate makes a new master key and wraps the data key under it. The
 // new key is on disk before the database depends on it, and the old one goes
 // only afterwards. Servers that run keep running; each needs the new file at
 // its next start. It returns the new key's id.
-func RotateMasterKey(ctx context.Context, db *DB, cfg Config) (string, error) {
-	if cfg.MasterKey != "" {
-		return "", errors.New("store: the master key comes from the environment: unset it, put it in a file, and rotate that")
+func Rotate(ctx context.Context, db *store.DB, cfg Config) (string, error) {
+	if cfg.Hex != "" {
+		return "", errors.New("master: the master key comes from the environment: unset it, put it in a file, and rotate that")
 	}
 	wrapped, id, err := loadDataKey(ctx, db)
 	if err != nil {
-		return "", fmt.Errorf("store: read data key: %w", err)
+		return "", fmt.Errorf("master: read data key: %w", err)
 	}
-	old, err := cfg.findMasterKey(id)
+	old, err := cfg.find(id)
 	if err != nil {
 		return "", err
 	}
@@ -186,40 +200,40 @@ func RotateMasterKey(ctx context.Context, db *DB, cfg Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := cfg.settleMasterKey(old); err != nil {
+	if err := cfg.settle(old); err != nil {
 		return "", err
 	}
-	next := newMasterKey()
-	if err := writeMasterKey(cfg.nextMasterKeyPath(), next); err != nil {
-		return "", fmt.Errorf("store: write new master key: %w", err)
+	next := newFileKey()
+	if err := writeFileKey(cfg.nextPath(), next); err != nil {
+		return "", fmt.Errorf("master: write new master key: %w", err)
 	}
-	err = db.Write(ctx, func(tx *Tx) error {
+	err = db.Write(ctx, func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `update data_keys set wrapped = $1, master_id = $2 where id = $3 and master_id = $4`,
 			next.seal(data, dataKeyLabel(firstDataKey)), next.ID(), firstDataKey, id)
 		if err == nil && n != 1 {
-			err = errors.New("store: the master key was rotated by somebody else")
+			err = errors.New("master: the master key was rotated by somebody else")
 		}
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	return next.ID(), cfg.settleMasterKey(next)
+	return next.ID(), cfg.settle(next)
 }
 
-// settleMasterKey leaves key as the one key file: it finishes a rotation, or
+// settle leaves key as the one key file: it finishes a rotation, or
 // clears what a rotation left that did not get as far as the database.
-func (c Config) settleMasterKey(key masterKey) error {
-	next, err := readMasterKey(c.nextMasterKeyPath())
+func (c Config) settle(key fileKey) error {
+	next, err := readFileKey(c.nextPath())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return err
 	case next == key:
-		err = os.Rename(c.nextMasterKeyPath(), c.MasterKeyPath())
+		err = os.Rename(c.nextPath(), c.Path())
 	default:
-		err = os.Remove(c.nextMasterKeyPath())
+		err = os.Remove(c.nextPath())
 	}
-	return errors.Join(err, syncDir(filepath.Dir(c.MasterKeyPath())))
+	return errors.Join(err, disk.SyncDir(filepath.Dir(c.Path())))
 }

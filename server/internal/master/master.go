@@ -1,4 +1,5 @@
-package store
+// Package master seals secrets under a key that is not in the database.
+package master
 
 import (
 	"context"
@@ -13,17 +14,19 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // ErrUnseal is what Unseal returns for bytes that were not sealed here, for
 // this purpose, or were changed since.
-var ErrUnseal = errors.New("store: sealed value cannot be opened")
+var ErrUnseal = errors.New("master: sealed value cannot be opened")
 
-// Master seals secrets. A value is sealed under a data key, which stands in
+// Key seals secrets. A value is sealed under a data key, which stands in
 // the database wrapped under the master key, which does not: who has only the
 // database has nothing, and changing the master key re-wraps one row instead
 // of every secret.
-type Master struct {
+type Key struct {
 	id      uint32
 	data    []byte   // the data key
 	keyID   string   // of the master key that opened it
@@ -34,66 +37,72 @@ type Master struct {
 // firstDataKey is the id of the data key made at the first start.
 const firstDataKey = 1
 
-// OpenMaster opens the data key with the master key of the configuration.
+// Open opens the data key with the master key of the configuration.
 // Where the database has no data key yet, one is made, and with it, unless the
 // configuration names one, the master key's file.
-func OpenMaster(ctx context.Context, db *DB, cfg Config) (*Master, error) {
+func Open(ctx context.Context, db *store.DB, cfg Config) (*Key, error) {
 	wrapped, masterID, err := loadDataKey(ctx, db)
-	if errors.Is(err, ErrNoRows) {
+	if errors.Is(err, store.ErrNoRows) {
 		if err := makeDataKey(ctx, db, cfg); err != nil {
-			return nil, fmt.Errorf("store: make master key: %w", err)
+			return nil, fmt.Errorf("master: make master key: %w", err)
 		}
 		wrapped, masterID, err = loadDataKey(ctx, db)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("store: read data key: %w", err)
+		return nil, fmt.Errorf("master: read data key: %w", err)
 	}
-	key, err := cfg.findMasterKey(masterID)
+	key, err := cfg.find(masterID)
 	if err != nil {
 		return nil, err
 	}
 	data, err := key.open(wrapped, dataKeyLabel(firstDataKey))
 	if err != nil {
-		return nil, fmt.Errorf("store: open data key: %w", err)
+		return nil, fmt.Errorf("master: open data key: %w", err)
 	}
-	return &Master{id: firstDataKey, data: data, keyID: masterID}, nil
+	return &Key{id: firstDataKey, data: data, keyID: masterID}, nil
 }
 
-func loadDataKey(ctx context.Context, db *DB) (wrapped []byte, masterID string, err error) {
+// WantedID names the master key that a database wants.
+func WantedID(ctx context.Context, db *store.DB) (string, error) {
+	_, id, err := loadDataKey(ctx, db)
+	return id, err
+}
+
+func loadDataKey(ctx context.Context, db *store.DB) (wrapped []byte, masterID string, err error) {
 	err = db.Read().QueryRow(ctx, `select wrapped, master_id from data_keys where id = $1`, firstDataKey).Scan(&wrapped, &masterID)
 	return wrapped, masterID, err
 }
 
 // makeDataKey writes the first data key; of several nodes that start together
 // one wins, and the others then want its master key.
-func makeDataKey(ctx context.Context, db *DB, cfg Config) error {
-	key, err := cfg.masterKeyOrNew()
+func makeDataKey(ctx context.Context, db *store.DB, cfg Config) error {
+	key, err := cfg.fileKeyOrNew()
 	if err != nil {
 		return err
 	}
 	data := make([]byte, 32)
 	_, _ = rand.Read(data)
 	wrapped := key.seal(data, dataKeyLabel(firstDataKey))
-	return db.Write(ctx, func(tx *Tx) error {
+	return db.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, `insert into data_keys (id, wrapped, master_id, created_at) values ($1, $2, $3, $4) on conflict do nothing`,
 			firstDataKey, wrapped, key.ID(), time.Now().UnixMilli())
 		return err
 	})
 }
 
-// KeyID names the master key in use; it says nothing about it.
-func (m *Master) KeyID() string { return m.keyID }
+// ID names the master key in use; it says nothing about it.
+func (m *Key) ID() string { return m.keyID }
 
 // Seal seals a small secret (AES-256-GCM). Only Unseal with the same purpose
 // opens it: a value copied into another column stays shut. Purposes are few:
 // a key is kept for each.
-func (m *Master) Seal(purpose string, plaintext []byte) ([]byte, error) {
+func (m *Key) Seal(purpose string, plaintext []byte) ([]byte, error) {
 	return m.SealFor(purpose, "", plaintext)
 }
 
 // SealFor is Seal for one owner, such as a row: moved to another row the value
 // stays shut too.
-func (m *Master) SealFor(purpose, owner string, plaintext []byte) ([]byte, error) {
+func (m *Key) SealFor(purpose, owner string, plaintext []byte) ([]byte, error) {
 	aead, err := m.sealer(purpose)
 	if err != nil {
 		return nil, err
@@ -111,12 +120,12 @@ func bound(sealed []byte, owner string) []byte {
 }
 
 // Unseal opens what Seal sealed for the same purpose, or returns ErrUnseal.
-func (m *Master) Unseal(purpose string, sealed []byte) ([]byte, error) {
+func (m *Key) Unseal(purpose string, sealed []byte) ([]byte, error) {
 	return m.UnsealFor(purpose, "", sealed)
 }
 
 // UnsealFor opens what SealFor sealed for the same purpose and owner.
-func (m *Master) UnsealFor(purpose, owner string, sealed []byte) ([]byte, error) {
+func (m *Key) UnsealFor(purpose, owner string, sealed []byte) ([]byte, error) {
 	if len(sealed) < 5+12+16 || sealed[0] != 1 || binary.BigEndian.Uint32(sealed[1:]) != m.id {
 		return nil, ErrUnseal
 	}
@@ -124,19 +133,6 @@ func (m *Master) UnsealFor(purpose, owner string, sealed []byte) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	return open(aead, sealed, owner)
-}
-
-// unsealOnce is Unseal for a purpose that is met once, and whose key is not kept.
-func (m *Master) unsealOnce(purpose string, sealed []byte) ([]byte, error) {
-	aead, err := newGCM(m.derive("seal " + purpose))
-	if err != nil {
-		return nil, err
-	}
-	return open(aead, sealed, "")
-}
-
-func open(aead cipher.AEAD, sealed []byte, owner string) ([]byte, error) {
 	plain, err := aead.Open(nil, sealed[5:17], sealed[17:], bound(sealed, owner))
 	if err != nil {
 		return nil, ErrUnseal
@@ -146,7 +142,7 @@ func open(aead cipher.AEAD, sealed []byte, owner string) ([]byte, error) {
 
 // MAC is a keyed digest, for secrets that are only ever compared: without the
 // master key a stolen table cannot even be guessed against.
-func (m *Master) MAC(purpose string, data []byte) [32]byte {
+func (m *Key) MAC(purpose string, data []byte) [32]byte {
 	key, ok := m.macs.Load(purpose)
 	if !ok {
 		key, _ = m.macs.LoadOrStore(purpose, m.derive("mac "+purpose))
@@ -158,11 +154,11 @@ func (m *Master) MAC(purpose string, data []byte) [32]byte {
 	return sum
 }
 
-func (m *Master) sealer(purpose string) (cipher.AEAD, error) {
+func (m *Key) sealer(purpose string) (cipher.AEAD, error) {
 	if a, ok := m.sealers.Load(purpose); ok {
 		return a.(cipher.AEAD), nil
 	}
-	a, err := newGCM(m.derive("seal " + purpose))
+	a, err := NewGCM(m.derive("seal " + purpose))
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +166,7 @@ func (m *Master) sealer(purpose string) (cipher.AEAD, error) {
 	return a, nil
 }
 
-func (m *Master) derive(label string) []byte {
+func (m *Key) derive(label string) []byte {
 	key, err := hkdf.Key(sha256.New, m.data, nil, "rogito "+label, 32)
 	if err != nil {
 		panic(err) // only for lengths that no caller asks for
@@ -178,7 +174,8 @@ func (m *Master) derive(label string) []byte {
 	return key
 }
 
-func newGCM(key []byte) (cipher.AEAD, error) {
+// NewGCM is AES-256-GCM with a key of 32 bytes.
+func NewGCM(key []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package store_test
+package master_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -36,18 +37,18 @@ func TestSealIsBoundToItsPurpose(t *testing.T) {
 	if plain, err := m.Unseal("password", sealed); err != nil || string(plain) != "secret" {
 		t.Errorf("unseal: %q, %v", plain, err)
 	}
-	if _, err := m.Unseal("otp", sealed); !errors.Is(err, store.ErrUnseal) {
+	if _, err := m.Unseal("otp", sealed); !errors.Is(err, master.ErrUnseal) {
 		t.Errorf("opened for another purpose: %v", err)
 	}
 	for i := range sealed {
 		bad := bytes.Clone(sealed)
 		bad[i] ^= 1
-		if _, err := m.Unseal("password", bad); !errors.Is(err, store.ErrUnseal) {
+		if _, err := m.Unseal("password", bad); !errors.Is(err, master.ErrUnseal) {
 			t.Fatalf("a flipped bit in byte %d: %v", i, err)
 		}
 	}
 	for n := range len(sealed) {
-		if _, err := m.Unseal("password", sealed[:n]); !errors.Is(err, store.ErrUnseal) {
+		if _, err := m.Unseal("password", sealed[:n]); !errors.Is(err, master.ErrUnseal) {
 			t.Fatalf("cut to %d bytes: %v", n, err)
 		}
 	}
@@ -60,27 +61,28 @@ func TestRotateMasterKey(t *testing.T) {
 	ctx := context.Background()
 	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
-			cfg := e.Config(t)
-			db, m := storetest.Open(t, cfg)
+			in := e.Config(t)
+			cfg := master.Config{Data: in.Data}
+			db, m := storetest.Open(t, in)
 			sealed, err := m.Seal("x", []byte("before"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			mac := m.MAC("pepper", []byte("t"))
-			old, err := os.ReadFile(cfg.MasterKeyPath())
+			old, err := os.ReadFile(cfg.Path())
 			if err != nil {
 				t.Fatal(err)
 			}
-			id, err := store.RotateMasterKey(ctx, db, cfg)
+			id, err := master.Rotate(ctx, db, cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
-			after, err := store.OpenMaster(ctx, db, cfg)
+			after, err := master.Open(ctx, db, cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if after.KeyID() != id || id == m.KeyID() {
-				t.Errorf("key %s after the rotation to %s from %s", after.KeyID(), id, m.KeyID())
+			if after.ID() != id || id == m.ID() {
+				t.Errorf("key %s after the rotation to %s from %s", after.ID(), id, m.ID())
 			}
 			if plain, err := after.Unseal("x", sealed); err != nil || string(plain) != "before" {
 				t.Errorf("sealed before: %q, %v", plain, err)
@@ -88,13 +90,13 @@ func TestRotateMasterKey(t *testing.T) {
 			if after.MAC("pepper", []byte("t")) != mac {
 				t.Error("the pepper changed: every token would be lost")
 			}
-			assertPrivate(t, cfg.MasterKeyPath())
+			assertPrivate(t, cfg.Path())
 
 			// The old key alone opens nothing, and the message says what is wanted.
-			if err := os.WriteFile(cfg.MasterKeyPath(), old, 0o600); err != nil {
+			if err := os.WriteFile(cfg.Path(), old, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := store.OpenMaster(ctx, db, cfg); err == nil || !strings.Contains(err.Error(), id) {
+			if _, err := master.Open(ctx, db, cfg); err == nil || !strings.Contains(err.Error(), id) {
 				t.Errorf("with the old key: %v", err)
 			}
 		})
@@ -104,46 +106,48 @@ func TestRotateMasterKey(t *testing.T) {
 // A rotation cut short between database and file is finished by the next start.
 func TestRotationCutShort(t *testing.T) {
 	ctx := context.Background()
-	cfg := store.Config{Data: t.TempDir()}
-	db, _ := storetest.Open(t, cfg)
-	old, _ := os.ReadFile(cfg.MasterKeyPath())
-	if _, err := store.RotateMasterKey(ctx, db, cfg); err != nil {
+	dir := t.TempDir()
+	cfg := master.Config{Data: dir}
+	db, _ := storetest.Open(t, store.Config{Data: dir})
+	old, _ := os.ReadFile(cfg.Path())
+	if _, err := master.Rotate(ctx, db, cfg); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(cfg.MasterKeyPath(), cfg.MasterKeyPath()+".next"); err != nil {
+	if err := os.Rename(cfg.Path(), cfg.Path()+".next"); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(cfg.MasterKeyPath(), old, 0o600); err != nil {
+	if err := os.WriteFile(cfg.Path(), old, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.OpenMaster(ctx, db, cfg); err != nil {
+	if _, err := master.Open(ctx, db, cfg); err != nil {
 		t.Errorf("start: %v", err)
 	}
-	if _, err := store.RotateMasterKey(ctx, db, cfg); err != nil {
+	if _, err := master.Rotate(ctx, db, cfg); err != nil {
 		t.Errorf("rotate again: %v", err)
 	}
-	if _, err := os.Stat(cfg.MasterKeyPath() + ".next"); !os.IsNotExist(err) {
+	if _, err := os.Stat(cfg.Path() + ".next"); !os.IsNotExist(err) {
 		t.Errorf("a key file is left over: %v", err)
 	}
 }
 
 func TestMasterKeyMissingOrOpen(t *testing.T) {
 	ctx := context.Background()
-	cfg := store.Config{Data: t.TempDir()}
-	db, _ := storetest.Open(t, cfg)
-	if err := os.Chmod(cfg.MasterKeyPath(), 0o644); err != nil {
+	dir := t.TempDir()
+	cfg := master.Config{Data: dir}
+	db, _ := storetest.Open(t, store.Config{Data: dir})
+	if err := os.Chmod(cfg.Path(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.OpenMaster(ctx, db, cfg); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+	if _, err := master.Open(ctx, db, cfg); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a key open to others: %v", err)
 	}
-	if err := os.Remove(cfg.MasterKeyPath()); err != nil {
+	if err := os.Remove(cfg.Path()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.OpenMaster(ctx, db, cfg); err == nil || !strings.Contains(err.Error(), filepath.Base(cfg.MasterKeyPath())) {
+	if _, err := master.Open(ctx, db, cfg); err == nil || !strings.Contains(err.Error(), filepath.Base(cfg.Path())) {
 		t.Errorf("no key: %v", err)
 	}
-	if _, err := os.Stat(cfg.MasterKeyPath()); !os.IsNotExist(err) {
+	if _, err := os.Stat(cfg.Path()); !os.IsNotExist(err) {
 		t.Error("a second key was made for a database that has one")
 	}
 }

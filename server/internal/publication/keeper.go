@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/omi"
+	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -26,7 +27,7 @@ type Config struct {
 	// DB and Blobs make the publications common to all servers on them; without
 	// either, the folder alone counts.
 	DB    *store.DB
-	Blobs store.Blobs
+	Blobs blob.Store
 }
 
 // Keeper keeps publications.

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"rogito.dev/rogito/omi"
+	"rogito.dev/rogito/server/internal/blob"
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -76,8 +78,8 @@ func (k *Keeper) holds() string {
 // TestServersEndOnTheSame has two servers on one database, each with a folder of
 // its own, and changes things now here, now there.
 func TestServersEndOnTheSame(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
-		blobs, err := store.OpenBlobs(t.Context(), store.Config{Data: t.TempDir()}, m)
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
+		blobs, err := blob.Open(t.Context(), blob.Config{Data: t.TempDir()}, m)
 		if err != nil {
 			t.Fatal(err)
 		}
