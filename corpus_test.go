@@ -248,7 +248,7 @@ func TestCorpusAttacks(t *testing.T) {
 // scoped: the report says that not all of what is shown is signed.
 func scoped(v *report.View) bool {
 	for _, s := range v.Signatures {
-		if (s.CoversWhole != nil && !*s.CoversWhole) || len(s.Warnings) > 0 || len(s.Changes) > 0 {
+		if !s.CoversWhole || len(s.Warnings) > 0 || len(s.Changes) > 0 {
 			return true
 		}
 	}

@@ -34,6 +34,9 @@ type VerifyOptions struct {
 	Password string
 	// Recursive opens signed documents inside signed documents.
 	Recursive bool
+	// Expect names what counts for the caller, where signatures may cover only a
+	// part of the document; the zero value means all of it.
+	Expect ades.Expectation
 	// At is the time that the verdict is for; zero means now.
 	At time.Time
 }
@@ -96,7 +99,7 @@ func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (
 		}
 	}()
 	n := &nest{ctx: ctx, o: o, facts: new(report.Facts), known: v.known()}
-	if err := n.open(ades.File{Source: src}, 0, ades.ReadOptions{Detached: o.Detached, Password: o.Password, Certificates: n.known}); err != nil {
+	if err := n.open(ades.File{Source: src}, 0, ades.ReadOptions{Detached: o.Detached, Password: o.Password, Certificates: n.known, Expect: o.Expect}); err != nil {
 		return nil, nil, err
 	}
 	return n.facts, n.plain, nil

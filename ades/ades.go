@@ -45,6 +45,7 @@ const (
 	XMLDSig Format = "XMLDSig" // XML signature without XAdES properties
 	TST     Format = "TST"     // a time-stamp token on its own
 	PKCS1   Format = "PKCS1"   // a bare signature value
+	ZIP     Format = "ZIP"     // an archive that is no signature container
 )
 
 // Level is a baseline level of EN 319 122, 132, 142 and 162.

@@ -2,24 +2,24 @@ package asic
 
 import "rogito.dev/rogito/ades"
 
-// coverage finds out which files each signature covers, and notes those that
-// none does: they are shown beside the signed ones and are not.
-func (r *reader) coverage() {
+// coverage states the parts of the container, and which signatures cover each.
+func (r *reader) coverage(expect ades.Expectation) {
 	want := r.toCover()
+	covered := map[string][]string{}
 	for _, s := range r.doc.Signatures {
 		mine := r.coveredBy(s)
 		s.ContentIsWhole = s.Intact() == ades.Yes
 		for _, name := range want {
-			if !mine[name] {
+			if mine[name] {
+				covered[name] = append(covered[name], s.ID)
+			} else {
 				s.ContentIsWhole = false
 			}
 		}
-		for name := range mine {
-			r.covered[name] = true
-		}
 	}
 	for _, name := range want {
-		if !r.covered[name] && len(r.doc.Signatures) > 0 {
+		r.doc.Parts = append(r.doc.Parts, ades.Part{Kind: ades.FilePart, Name: name, CoveredBy: covered[name], Expected: name == expect.File})
+		if len(covered[name]) == 0 && len(r.doc.Signatures) > 0 {
 			r.problem(false, name, "file is not covered by any signature")
 		}
 	}

@@ -18,7 +18,7 @@ import (
 // the container, and which files no signature covers. It returns a
 // *ades.MalformedError for what is no ZIP, ErrNotContainer for a ZIP without
 // signatures that is neither ASiC nor OpenDocument.
-func Read(ctx context.Context, src ades.Source, _ ades.ReadOptions) (*ades.Document, error) {
+func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Document, error) {
 	c, err := open(src)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func Read(ctx context.Context, src ades.Source, _ ades.ReadOptions) (*ades.Docum
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{ctx: ctx, c: c, doc: &ades.Document{Format: format}, ids: map[string]bool{}, covered: map[string]bool{}, of: map[string][]*ades.Signature{}}
+	r := &reader{ctx: ctx, c: c, doc: &ades.Document{Format: format}, ids: map[string]bool{}, of: map[string][]*ades.Signature{}}
 	for _, e := range c.of(roleData) {
 		r.doc.Content = append(r.doc.Content, ades.File{Name: e.name, Source: e})
 	}
@@ -38,7 +38,7 @@ func Read(ctx context.Context, src ades.Source, _ ades.ReadOptions) (*ades.Docum
 		return nil, err
 	}
 	r.form()
-	r.coverage()
+	r.coverage(o.Expect)
 	return r.doc, nil
 }
 
@@ -48,7 +48,6 @@ type reader struct {
 	doc       *ades.Document
 	manifests []*manifest
 	ids       map[string]bool
-	covered   map[string]bool
 	of        map[string][]*ades.Signature // signatures by the file they stand in
 }
 

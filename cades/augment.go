@@ -71,9 +71,11 @@ func openRaiser(src ades.Source, r ades.AugmentOptions) (*raiser, error) {
 	}
 	a := &raiser{sd: sd, r: r, in: Surroundings{Content: sd.Content}}
 	if sd.Content == nil && len(r.Detached) > 0 {
-		if a.in.Content, err = choose(sd, r.Detached); err != nil {
+		chosen, err := choose(sd, r.Detached)
+		if err != nil {
 			return nil, err
 		}
+		a.in.Content = r.Detached[chosen].Source
 	}
 	a.in.Digest = cms.OfSource(a.in.Content)
 	return a, nil

@@ -1,6 +1,7 @@
 package cades
 
 import (
+	"bytes"
 	"context"
 	"crypto"
 	"fmt"
@@ -28,59 +29,138 @@ func Read(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Docum
 	}
 	doc := &ades.Document{Format: ades.PKCS7}
 	in := Surroundings{Cancelled: ctx.Err, Certificates: r.Certificates}
-	switch {
-	case sd.Content != nil:
-		in.Content = sd.Content
-		doc.Content = []ades.File{{Source: sd.Content}}
-	case len(r.Detached) > 0:
-		in.Content, err = choose(sd, r.Detached)
+	content, chosen := ades.File{Source: sd.Content}, -1
+	if sd.Content == nil && len(r.Detached) > 0 {
+		if chosen, err = choose(sd, r.Detached); err != nil {
+			return nil, err
+		}
+		content = r.Detached[chosen]
 	}
-	if err != nil {
-		return nil, err
+	if content.Source != nil {
+		in.Content = content.Source
 	}
 	if doc.Signatures, err = ReadSignedData(sd, in); err != nil {
 		return nil, err
 	}
 	for _, s := range doc.Signatures {
-		s.ContentIsWhole = true
-		s.Content = doc.Content
 		if s.Format == ades.CAdES {
 			doc.Format = ades.CAdES
 		}
 	}
-	noteTrailing(doc, bin, sd.Length)
+	if err := coverage(ctx, doc, content, chosen, r.Detached); err != nil {
+		return nil, err
+	}
+	outside(doc, src, bin, sd.Length)
 	return doc, nil
 }
 
-// noteTrailing notes bytes after the ContentInfo. Zeros and line breaks are
-// padding; anything else is not signed and somebody put it there.
-func noteTrailing(doc *ades.Document, src ades.Source, length int64) {
-	rest := make([]byte, min(4096, src.Size()-length))
-	n, _ := src.ReadAt(rest, length)
-	for _, c := range rest[:n] {
-		if c != 0 && c != '\r' && c != '\n' {
-			doc.Problems = append(doc.Problems, ades.Problem{Where: "ContentInfo", Text: "data after the end of the signature"})
-			return
+// outside notes what stands around the ContentInfo: another document there is
+// what other readers may show.
+func outside(doc *ades.Document, src, bin ades.Source, length int64) {
+	for _, text := range []string{cms.AroundArmour(src), cms.After(bin, length)} {
+		if text == "" {
+			continue
+		}
+		p := ades.Problem{Fatal: true, Where: "ContentInfo", Text: text}
+		doc.Problems = append(doc.Problems, p)
+		for _, s := range doc.Signatures {
+			s.Problems = append(s.Problems, p)
 		}
 	}
+}
+
+// coverage states the parts: the content that was signed, and everything that
+// the caller gave as content. A given file that is not the content is covered
+// by nobody; where none of them is, each signature is held to have failed on
+// them, since they are what the caller asks about.
+func coverage(ctx context.Context, doc *ades.Document, content ades.File, chosen int, given []ades.File) error {
+	carried := chosen < 0 && content.Source != nil
+	covers := func(s *ades.Signature) bool {
+		return s.Intact() != ades.No && len(s.References) > 0 && s.References[0].Intact == ades.Yes
+	}
+	part := ades.Part{Kind: ades.ContentPart, Name: content.Name}
+	for _, s := range doc.Signatures {
+		s.ContentIsWhole = content.Source != nil
+		if covers(s) {
+			part.CoveredBy = append(part.CoveredBy, s.ID)
+			s.Content = []ades.File{content}
+		}
+	}
+	if content.Source != nil && len(part.CoveredBy) > 0 && carried {
+		doc.Content = []ades.File{content}
+	}
+	if carried || len(given) == 0 {
+		doc.Parts = append(doc.Parts, part)
+	}
+	signed := 0
+	for i, f := range given {
+		p := ades.Part{Kind: ades.ContentPart, Name: f.Name}
+		same := i == chosen
+		if !same {
+			var err error
+			if same, err = equal(ctx, f.Source, content.Source); err != nil {
+				return err
+			}
+		}
+		if same {
+			p.CoveredBy = part.CoveredBy
+			signed++
+		}
+		doc.Parts = append(doc.Parts, p)
+	}
+	if !carried || signed > 0 || len(given) == 0 {
+		return nil
+	}
+	for _, s := range doc.Signatures {
+		s.ContentIsWhole = false
+		s.References = append(s.References, ades.Reference{
+			Kind: "given-content", Name: "the content given beside the signature", Digest: s.Algorithm.Content, Found: true, Intact: ades.No,
+			Detail: "the signature carries another one",
+		})
+	}
+	return nil
+}
+
+// equal compares two documents byte by byte.
+func equal(ctx context.Context, a, b ades.Source) (bool, error) {
+	if a == nil || b == nil || a.Size() != b.Size() {
+		return false, nil
+	}
+	p, q := make([]byte, 64<<10), make([]byte, 64<<10)
+	for off := int64(0); off < a.Size(); off += int64(len(p)) {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		n := int(min(int64(len(p)), a.Size()-off))
+		if k, err := a.ReadAt(p[:n], off); k < n {
+			return false, fmt.Errorf("read content: %w", err)
+		}
+		if k, err := b.ReadAt(q[:n], off); k < n {
+			return false, fmt.Errorf("read content: %w", err)
+		}
+		if !bytes.Equal(p[:n], q[:n]) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // choose picks the file that a detached signature is over: the only one, or
 // the first whose digest is the one that some signer signed.
-func choose(sd *cms.SignedData, files []ades.File) (ades.Source, error) {
-	for _, f := range files[:len(files)-1] {
+func choose(sd *cms.SignedData, files []ades.File) (int, error) {
+	for i, f := range files[:len(files)-1] {
 		match, err := matches(sd, f.Source)
 		if err != nil || match {
-			return f.Source, err
+			return i, err
 		}
 	}
-	return files[len(files)-1].Source, nil
+	return len(files) - 1, nil
 }
 
 func matches(sd *cms.SignedData, src ades.Source) (bool, error) {
 	digest := cms.OfSource(src)
 	for _, si := range sd.SignerInfos {
-		s, err := cms.Facts(si, cms.Subject{ContentType: sd.ContentType, Digest: digest})
+		s, err := cms.Facts(si, cms.Subject{ContentType: sd.ContentType, Digest: digest, Source: src, Certificates: cms.Candidates(sd.X509())})
 		if err != nil {
 			return false, err
 		}

@@ -85,6 +85,9 @@ func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, e
 	if err := r.collect(); err != nil {
 		return nil, err
 	}
+	if err := r.oneMeaning(ctx); err != nil {
+		return nil, err
+	}
 	if err := r.dss(); err != nil {
 		return nil, err
 	}
@@ -133,6 +136,26 @@ func (r *reader) collect() error {
 	}
 	r.found = kept
 	sort.SliceStable(r.found, func(i, j int) bool { return r.found[i].end < r.found[j].end })
+	return nil
+}
+
+// oneMeaning looks for places that readers can take in two ways. A signature
+// over them is broken in form: nobody can tell what was signed.
+func (r *reader) oneMeaning(ctx context.Context) error {
+	if len(r.found) == 0 {
+		return nil
+	}
+	list, err := r.doc.Ambiguities(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range r.found {
+		for _, a := range list {
+			if f.revision == 0 || a.From <= f.revision && f.revision <= a.To {
+				f.fatal(a.Where, "readers can take this document in two ways: %v", a)
+			}
+		}
+	}
 	return nil
 }
 

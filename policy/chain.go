@@ -90,7 +90,7 @@ func (j *judge) service(v *chainVerdict, p *report.Path) {
 	}
 	stale, granted := true, false
 	for _, s := range p.Anchor.Services {
-		stale = stale && s.ListStale
+		stale = stale && staleAt(s, j.at)
 		granted = granted || grantedAt(s, v.leaf.NotBefore) || grantedAt(s, v.best)
 	}
 	if stale {
@@ -105,6 +105,12 @@ func (j *judge) service(v *chainVerdict, p *report.Path) {
 		v.lower(report.Indeterminate, report.NoCertificateChainFound)
 		v.add(report.Error, "XCV", "The service that issued the certificate was not granted on its trusted list at that time.")
 	}
+}
+
+// staleAt: the list was past its next update at the time of judgement. A list
+// of the time that a verdict is asked for serves that verdict.
+func staleAt(s *report.Service, at time.Time) bool {
+	return s.ListStale && (s.ListNext.IsZero() || at.After(s.ListNext))
 }
 
 // member judges one certificate below the anchor.

@@ -23,7 +23,16 @@ func Judge(facts *report.Facts, p *Policy, at time.Time) *report.Conclusions {
 		j := &judge{facts: facts, policy: p, at: at, layer: i, poe: map[string]time.Time{}}
 		j.document(layer, out)
 	}
+	coverage(facts, p, out)
 	out.Indication = overall(out)
+	out.Partial = out.Indication == report.TotalPassed && len(out.Uncovered) > 0
+	if out.Partial {
+		out.Indication = report.Indeterminate
+	}
+	out.TimestampsVerified = len(out.Signatures) == 0 && len(out.Timestamps) > 0
+	for _, t := range out.Timestamps {
+		out.TimestampsVerified = out.TimestampsVerified && t.Indication == report.Passed
+	}
 	for _, n := range facts.Notes {
 		out.Messages = append(out.Messages, report.Message{Severity: report.Info, Block: "gathering", Text: n})
 	}

@@ -69,6 +69,17 @@ type Conclusions struct {
 	Indication Indication    `json:"indication"`
 	Signatures []*Conclusion `json:"signatures"`
 	Timestamps []*Conclusion `json:"timestamps,omitempty"` // of documents without a signature
+	// TimestampsVerified: there is no signature, and every time-stamp passed.
+	TimestampsVerified bool `json:"timestampsVerified,omitempty"`
+	// Uncovered names what counts in the document and no valid signature
+	// covers; "" is the document itself.
+	Uncovered []string `json:"uncovered,omitempty"`
+	// Partial: every signature is valid, but they leave something uncovered.
+	Partial bool `json:"partial,omitempty"`
+	// SignedFiles and UnsignedFiles are the files of the outermost container,
+	// by whether a valid signature covers them.
+	SignedFiles   []string `json:"signedFiles,omitempty"`
+	UnsignedFiles []string `json:"unsignedFiles,omitempty"`
 	// Messages about the document as a whole.
 	Messages []Message `json:"messages,omitempty"`
 }
@@ -86,6 +97,13 @@ type Conclusion struct {
 	Proven        bool          `json:"proven"`
 	ValidUntil    time.Time     `json:"validUntil,omitzero"`
 	Qualification Qualification `json:"qualification,omitempty"`
+	// CoversWhole: the signature covers everything that a reader would take for
+	// the document.
+	CoversWhole bool `json:"coversWhole,omitempty"`
+	// SignedFiles and UnsignedFiles of the container, by whether this signature
+	// covers them.
+	SignedFiles   []string `json:"signedFiles,omitempty"`
+	UnsignedFiles []string `json:"unsignedFiles,omitempty"`
 	// QC and SSCD: "VALID", "NOT_VALID", "UNKNOWN".
 	QC   string `json:"qc,omitempty"`
 	SSCD string `json:"sscd,omitempty"`

@@ -160,11 +160,13 @@ type TrustState struct {
 type ListState struct {
 	Territory  string    `json:"territory"`
 	URL        string    `json:"url,omitempty"`
-	Sequence   string    `json:"sequence,omitempty"`
+	Sequence   int       `json:"sequence,omitempty"`
 	Issued     time.Time `json:"issued,omitzero"`
 	NextUpdate time.Time `json:"nextUpdate,omitzero"`
 	FetchedAt  time.Time `json:"fetchedAt,omitzero"`
 	Services   int       `json:"services"`
 	Error      string    `json:"error,omitempty"` // of the last refresh
-	Usable     bool      `json:"usable"`
+	// Verified: whoever should have signed it did.
+	Verified bool `json:"verified"`
+	Usable   bool `json:"usable"` // verified, and not past its next update
 }

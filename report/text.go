@@ -77,6 +77,8 @@ func (t *page) headline() string {
 		return t.l.T("NOT SIGNED")
 	case t.r.Valid():
 		verdict = "VALID"
+	case c.Partial:
+		verdict = "VALID FOR A PART"
 	case c.Indication == TotalFailed:
 		verdict = "NOT VALID"
 	}
@@ -132,6 +134,9 @@ func (t *page) why() string {
 	c := t.r.Conclusions
 	if t.r.Valid() {
 		return t.l.T("The content is unchanged and every certificate was valid.") + " " + t.trust()
+	}
+	if c.Partial {
+		return t.l.T("Why") + ": " + t.r.uncovered()
 	}
 	for _, s := range c.Signatures {
 		if s.Indication == TotalPassed {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/base64"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -25,17 +26,21 @@ func stamp(t time.Time) *string {
 // prints. Fields that are not known are null; PlainDocument alone is left out
 // where nobody asked for it, and null where there is none.
 type View struct {
-	File             string          `json:"file,omitempty"`
-	CheckDate        *string         `json:"checkDate"`
-	VerificationDate *string         `json:"verificationDate"`
-	SignatureFormat  string          `json:"signatureFormat"`
-	NrOfSignatures   int             `json:"nrOfSignatures"`
-	OverallVerified  bool            `json:"overallVerified"`
-	Indication       Indication      `json:"indication"`
-	PlainDocument    **string        `json:"plainDocument,omitzero"`
-	Signatures       []SignatureView `json:"signatureReportList"`
-	Notes            []NoteView      `json:"noteReportList"`
-	Timestamps       []TimestampView `json:"timestamps"`
+	File             string     `json:"file,omitempty"`
+	CheckDate        *string    `json:"checkDate"`
+	VerificationDate *string    `json:"verificationDate"`
+	SignatureFormat  string     `json:"signatureFormat"`
+	NrOfSignatures   int        `json:"nrOfSignatures"`
+	OverallVerified  bool       `json:"overallVerified"`
+	Indication       Indication `json:"indication"`
+	// TimestampsVerified: nobody signed, and all time-stamps pass.
+	TimestampsVerified bool            `json:"timestampsVerified"`
+	SignedFiles        []string        `json:"signedFiles"`
+	UnsignedFiles      []string        `json:"unsignedFiles"`
+	PlainDocument      **string        `json:"plainDocument,omitzero"`
+	Signatures         []SignatureView `json:"signatureReportList"`
+	Notes              []NoteView      `json:"noteReportList"`
+	Timestamps         []TimestampView `json:"timestamps"`
 }
 
 // SignatureView is the report on one signature.
@@ -70,7 +75,9 @@ type SignatureView struct {
 	Sandbox            bool            `json:"sandbox"`
 	Certificate        *string         `json:"derEncodedSignerCert"`
 	Level              int             `json:"level"`
-	CoversWhole        *bool           `json:"coversWholeDocument"`
+	CoversWhole        bool            `json:"coversWholeDocument"`
+	SignedFiles        []string        `json:"signedFiles"`
+	UnsignedFiles      []string        `json:"unsignedFiles"`
 	Changes            []ades.Change   `json:"changesAfterSigning"`
 	Timestamps         []TimestampView `json:"timestamps"`
 	CounterSignatures  []SignatureView `json:"counterSignatures"`
@@ -113,6 +120,7 @@ func (r *Report) View(withPlain bool) (*View, error) {
 	v := &View{
 		CheckDate: stamp(c.At), VerificationDate: stamp(r.MadeAt), SignatureFormat: r.Format(),
 		NrOfSignatures: len(c.Signatures), OverallVerified: r.Valid(), Indication: c.Indication,
+		TimestampsVerified: c.TimestampsVerified, SignedFiles: list(c.SignedFiles), UnsignedFiles: list(c.UnsignedFiles),
 		Signatures: []SignatureView{}, Notes: r.notes(), Timestamps: []TimestampView{},
 	}
 	for _, s := range c.Signatures {
@@ -152,7 +160,8 @@ func encoded(src ades.Source) (string, error) {
 	return b.String(), err
 }
 
-// Valid reports whether there is a signature and every one is TOTAL-PASSED.
+// Valid reports whether there is a signature, every one is TOTAL-PASSED, and
+// together they cover what counts.
 func (r *Report) Valid() bool {
 	return len(r.Conclusions.Signatures) > 0 && r.Conclusions.Indication == TotalPassed
 }
@@ -160,7 +169,7 @@ func (r *Report) Valid() bool {
 // Format is that of the outermost layer, "" when nothing is signed.
 func (r *Report) Format() string {
 	for _, l := range r.Facts.Layers {
-		if l.Document != nil {
+		if l.Document != nil && l.Document.Format != ades.ZIP {
 			return string(l.Document.Format)
 		}
 	}
@@ -173,18 +182,53 @@ func (r *Report) Message() string {
 	switch {
 	case n == 0 && r.Conclusions.Indication == TotalFailed:
 		return "This document claims to be signed, but it is broken and cannot be read."
+	case n == 0 && r.Conclusions.TimestampsVerified:
+		return "There is no signature in this document, only time-stamps, and all of them are valid."
 	case n == 0 && len(r.Conclusions.Timestamps) > 0:
-		return "There is no signature in this document, only time-stamps."
+		return "There is no signature in this document, only time-stamps, and not all of them are valid."
+	case n == 0 && r.archive() != nil:
+		return fmt.Sprintf("This is a ZIP archive of %d files and not signed itself; its files can be verified with recursive.", len(r.archive().Parts))
 	case n == 0:
 		return "This document is not signed."
 	case r.Valid() && n == 1:
 		return "The signature is valid."
 	case r.Valid():
 		return "All signatures are valid."
+	case r.Conclusions.Partial:
+		return "The signatures are valid for a part of the document only: " + r.uncovered() + "."
 	case r.Conclusions.Indication == TotalFailed:
 		return "The verification failed: not every signature is valid."
 	}
 	return "The validity of the signatures could not be determined."
+}
+
+// archive is a plain ZIP archive as the outermost layer; nil if it is none.
+func (r *Report) archive() *ades.Document {
+	if len(r.Facts.Layers) > 0 && r.Facts.Layers[0].Document != nil && r.Facts.Layers[0].Document.Format == ades.ZIP {
+		return r.Facts.Layers[0].Document
+	}
+	return nil
+}
+
+// uncovered says in words what the signatures leave out.
+func (r *Report) uncovered() string {
+	names := r.Conclusions.Uncovered
+	if len(names) == 0 || len(names) == 1 && names[0] == "" {
+		return "other content is not signed"
+	}
+	more := ""
+	if len(names) > 5 {
+		names, more = names[:5], ", …"
+	}
+	return "not signed: " + strings.Join(names, ", ") + more
+}
+
+// list is never null on the wire.
+func list(names []string) []string {
+	if names == nil {
+		return []string{}
+	}
+	return names
 }
 
 // optional is nil for the empty string.
@@ -207,6 +251,7 @@ func (r *Report) signatureView(c *Conclusion) SignatureView {
 		IssuerTrustedList: c.TrustedList, Qualification: c.Qualification, QCComplianceStatus: c.QC, QCSSCDStatus: c.SSCD,
 		Level:   r.Facts.Layers[c.Layer].Level,
 		Changes: []ades.Change{}, Timestamps: []TimestampView{}, CounterSignatures: []SignatureView{},
+		CoversWhole: c.CoversWhole, SignedFiles: list(c.SignedFiles), UnsignedFiles: list(c.UnsignedFiles),
 		Errors: texts(c, Error), Warnings: texts(c, Warning),
 	}
 	if c.Proven {
@@ -217,7 +262,6 @@ func (r *Report) signatureView(c *Conclusion) SignatureView {
 	}
 	r.signer(&v, s)
 	if s.PDF != nil {
-		v.CoversWhole = &s.PDF.CoversWholeDocument
 		v.Changes = append(v.Changes, s.PDF.Changes...)
 	}
 	for _, t := range c.Timestamps {

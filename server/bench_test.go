@@ -52,7 +52,7 @@ func benchServer(b *testing.B) (addr, token string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	cfg := Defaults()
+	cfg := testDefaults()
 	cfg.Listen, cfg.Data, cfg.Limits.Reserve, cfg.OMI.FreePerDay = "127.0.0.1:0", b.TempDir(), -1, -1
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan string, 1), make(chan error, 1)

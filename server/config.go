@@ -62,12 +62,11 @@ type NetworkConfig struct {
 
 // TrustConfig says whom verification believes.
 type TrustConfig struct {
-	Anchors []string `yaml:"anchors" doc:"files with further trusted certificates (PEM)"`
-	Lists   bool     `yaml:"lists" doc:"load the European trusted lists"`
-	LOTL    string   `yaml:"lotl" doc:"address of the list of trusted lists; empty: the Commission's"`
-	// LOTLAnchors are configuration: the Official Journal publishes them.
-	LOTLAnchors string        `yaml:"lotl_anchors" doc:"file with the certificates (PEM) that sign the list of trusted lists, from the Official Journal"`
-	Refresh     time.Duration `yaml:"refresh" doc:"how often the lists are fetched"`
+	Anchors     []string      `yaml:"anchors" doc:"files with further trusted certificates (PEM)"`
+	Lists       bool          `yaml:"lists" doc:"fetch the European trusted lists (never where network.offline is set); false: only those in the data folder are used"`
+	LOTL        string        `yaml:"lotl" doc:"address of the list of trusted lists; empty: the Commission's"`
+	LOTLAnchors string        `yaml:"lotl_anchors" doc:"file with the certificates (PEM) that sign the list of trusted lists; empty: those of the Official Journal, C/2026/1944, which come with the program"`
+	Refresh     time.Duration `yaml:"refresh" doc:"how often the lists are fetched; 0: every 6h"`
 	Policy      string        `yaml:"policy" doc:"file with a validation policy of your own; empty: the default one"`
 }
 
@@ -187,7 +186,8 @@ func Defaults() Config {
 			Signature: "0.050", SignatureSubscription: "0.013",
 			Certificate: "137", Lookup: "0.02", LookupSubscription: "0.003", VAT: 22,
 		},
-		OMI: OMIConfig{FreePerDay: 1440},
+		Trust: TrustConfig{Lists: true},
+		OMI:   OMIConfig{FreePerDay: 1440},
 		Signing: SigningConfig{
 			LockFailures: 5, LockTime: 15 * time.Minute, Hold: time.Minute,
 			Levels: map[int][]string{

@@ -68,7 +68,7 @@ func (p *program) start(env ...string) {
 	p.t.Helper()
 	p.cmd = exec.Command(p.bin, p.args...)
 	// A short lease: what a killed process held is taken up again within seconds.
-	p.cmd.Env = append(append(os.Environ(), "ROGITO_LIMITS_RESERVE=-1", "ROGITO_JOBS_LEASE=1500ms"), env...)
+	p.cmd.Env = append(append(os.Environ(), "ROGITO_LIMITS_RESERVE=-1", "ROGITO_TRUST_LISTS=false", "ROGITO_JOBS_LEASE=1500ms"), env...)
 	p.err = &bytes.Buffer{}
 	p.cmd.Stderr = p.err
 	if err := p.cmd.Start(); err != nil {
@@ -111,7 +111,7 @@ func (p *program) post(o m, key string) *record {
 // command runs another command on the same installation.
 func (p *program) command(args ...string) ([]byte, error) {
 	cmd := exec.Command(p.bin, append(args, p.args[3:]...)...)
-	cmd.Env = append(os.Environ(), "ROGITO_LIMITS_RESERVE=-1")
+	cmd.Env = append(os.Environ(), "ROGITO_LIMITS_RESERVE=-1", "ROGITO_TRUST_LISTS=false")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -182,7 +182,7 @@ func (p *program) settle(ids []string) {
 // account counts what the key was used for and checks the audit log.
 func (p *program) account(database string) (intents, signatures int) {
 	p.t.Helper()
-	cfg := Defaults()
+	cfg := testDefaults()
 	cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = p.data, -1, "error"
 	if database != "" {
 		cfg.Database = database

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/tsl"
 )
 
 // europe publishes a list of trusted lists with countries, on loopback.
@@ -186,6 +188,42 @@ func TestListsUnreachableAtStart(t *testing.T) {
 	}
 }
 
+// A server that may not fetch uses the lists of its data folder, also those
+// that another process puts there while it runs; the metric is declared before
+// there are any.
+func TestListsWithoutFetching(t *testing.T) {
+	e := newEurope(t, "IT")
+	doc, dir := e.signed(), t.TempDir()
+	with := e.configure(dir)
+	s := newSite(t, func(c *Config) {
+		with(c)
+		c.Trust.Lists = false
+	})
+	_, metrics := get(t, s.url+"/metrics")
+	if !strings.Contains(metrics, "# TYPE rogito_trust_list_age_seconds gauge\n") || strings.Contains(metrics, "rogito_trust_list_age_seconds{") {
+		t.Error("the age of the lists is not declared, or has values already")
+	}
+	if got := s.indication(doc); got != "INDETERMINATE" {
+		t.Errorf("without lists: %s", got)
+	}
+	cfg := s.cfg
+	set, err := tsl.NewSet(tsl.Config{LOTL: cfg.Trust.LOTL, Anchors: [][]byte{e.pki.Actor(t, "good").Certificate.Raw}, Dir: filepath.Join(dir, "trust", "lists"), Client: e.Client()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.waitForLists(func(l map[string]listState) bool { return l["IT"].Usable })
+	if got := s.indication(doc); got != "TOTAL-PASSED" {
+		t.Errorf("with the lists of another process: %s", got)
+	}
+	_, metrics = get(t, s.url+"/metrics")
+	if strings.Count(metrics, "# TYPE rogito_trust_list_age_seconds gauge\n") != 1 || !strings.Contains(metrics, `rogito_trust_list_age_seconds{territory="IT"}`) {
+		t.Error("the age of the lists is not shown")
+	}
+}
+
 // Lists past their next update are not believed, and the server says so.
 func TestStaleListsAreNotBelieved(t *testing.T) {
 	e := newEurope(t, "IT")
@@ -222,11 +260,11 @@ func TestBrokenListsFailAlone(t *testing.T) {
 		if usable == bad {
 			t.Errorf("%s: usable %v, failed %v", c, usable, failed)
 		}
-		want := fmt.Sprintf(`rogito_trusted_list_usable{territory="%s"} %d`, c, map[bool]int{true: 0, false: 1}[bad])
+		want := fmt.Sprintf(`rogito_trust_list_usable{territory="%s"} %d`, c, map[bool]int{true: 0, false: 1}[bad])
 		if !strings.Contains(metrics, want) {
 			t.Errorf("the metrics lack %s", want)
 		}
-		alarm := fmt.Sprintf(`rogito_trusted_list_failed{territory="%s"} 1`, c)
+		alarm := fmt.Sprintf(`rogito_trust_list_failed{territory="%s"} 1`, c)
 		if c != "DE" && strings.Contains(metrics, alarm) != bad {
 			t.Errorf("%s: alarm is not %v", c, bad)
 		}

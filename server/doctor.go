@@ -60,6 +60,7 @@ func examinations(o DoctorOptions) []examination {
 		{"records", func(s *Server, ctx context.Context) Finding { return s.examineRecords(ctx, o.Quick) }},
 		{"audit", (*Server).examineAudit},
 		{"publications", (*Server).examinePublications},
+		{"trusted lists", (*Server).examineLists},
 	}
 }
 

@@ -15,7 +15,7 @@ func BenchmarkLookupHandler(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer log.Close()
-	cfg := Defaults()
+	cfg := testDefaults()
 	cfg.Data, cfg.Limits.Reserve = b.TempDir(), -1
 	logger, flush := newLogger(cfg.Log, log)
 	defer flush()

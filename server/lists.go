@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,30 +29,27 @@ func (s *Server) openLists() error {
 			return fmt.Errorf("trust.policy: %w", err)
 		}
 	}
-	if !s.cfg.Trust.Lists {
-		return nil
+	c := tsl.Config{LOTL: s.cfg.Trust.LOTL, Dir: filepath.Join(s.cfg.Data, "trust", "lists")}
+	if file := s.cfg.Trust.LOTLAnchors; file != "" {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("trust.lotl_anchors: %w", err)
+		}
+		if c.Anchors = trust.Certificates(b); len(c.Anchors) == 0 {
+			return fmt.Errorf("trust.lotl_anchors: %w", trust.ErrNoCertificate)
+		}
 	}
-	if s.cfg.Trust.LOTLAnchors == "" {
-		return errors.New("trust.lists needs trust.lotl_anchors: the certificates of the Official Journal that sign the list of lists")
-	}
-	b, err := os.ReadFile(s.cfg.Trust.LOTLAnchors)
-	if err != nil {
-		return fmt.Errorf("trust.lotl_anchors: %w", err)
-	}
-	c := tsl.Config{LOTL: s.cfg.Trust.LOTL, Anchors: trust.Certificates(b), Dir: filepath.Join(s.cfg.Data, "trust", "lists")}
-	if len(c.Anchors) == 0 {
-		return fmt.Errorf("trust.lotl_anchors: %w", trust.ErrNoCertificate)
-	}
-	if !s.cfg.Network.Offline {
+	if s.cfg.Trust.Lists && !s.cfg.Network.Offline {
 		c.Client = w.guard.Client(time.Minute)
 	}
-	w.lists, err = tsl.NewSet(c)
-	if err != nil {
+	var err error
+	if w.lists, err = tsl.NewSet(c); err != nil {
 		return err
 	}
 	w.trust.Lists = w.lists
 	s.health.show("trustedLists", s.listAges)
 	s.metrics.registry.MustRegister(listMetrics{w.lists})
+	s.metrics.declare(declaration{"rogito_trust_list_age_seconds", "gauge", listAgeHelp, w.lists.Loaded})
 	return nil
 }
 
@@ -84,9 +80,6 @@ func (s *Server) listAges() any {
 
 // startLists keeps the lists fresh until the server ends.
 func (s *Server) startLists(ctx context.Context) {
-	if s.wing.lists == nil {
-		return
-	}
 	every := s.cfg.Trust.Refresh
 	if every <= 0 {
 		every = refreshLists

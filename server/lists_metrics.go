@@ -14,10 +14,12 @@ type listMetrics struct {
 	lists interface{ State() []report.ListState }
 }
 
+const listAgeHelp = "Time since the list was fetched or confirmed."
+
 var (
-	listUsable = prometheus.NewDesc("rogito_trusted_list_usable", "Whether the list is in use: signed by whom it should be, and not past its next update.", []string{"territory"}, nil)
-	listFailed = prometheus.NewDesc("rogito_trusted_list_failed", "Whether its last refresh failed.", []string{"territory"}, nil)
-	listAge    = prometheus.NewDesc("rogito_trusted_list_age_seconds", "Time since it was fetched.", []string{"territory"}, nil)
+	listUsable = prometheus.NewDesc("rogito_trust_list_usable", "Whether the list is in use: signed by whom it should be, and not past its next update.", []string{"territory"}, nil)
+	listFailed = prometheus.NewDesc("rogito_trust_list_failed", "Whether its last refresh failed.", []string{"territory"}, nil)
+	listAge    = prometheus.NewDesc("rogito_trust_list_age_seconds", listAgeHelp, []string{"territory"}, nil)
 )
 
 // Describe lists what Collect can say.

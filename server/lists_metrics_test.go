@@ -28,7 +28,7 @@ func TestWorstListCounts(t *testing.T) {
 		for _, f := range families {
 			got[f.GetName()] = f.GetMetric()[0].GetGauge().GetValue()
 		}
-		if got["rogito_trusted_list_usable"] != 0 || got["rogito_trusted_list_failed"] != 1 || got["rogito_trusted_list_age_seconds"] < 3600 {
+		if got["rogito_trust_list_usable"] != 0 || got["rogito_trust_list_failed"] != 1 || got["rogito_trust_list_age_seconds"] < 3600 {
 			t.Errorf("%v", got)
 		}
 	}

@@ -1,11 +1,13 @@
 package server
 
 import (
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -26,7 +28,18 @@ type metrics struct {
 	// were seen are in a map that is never written to, only replaced.
 	known atomic.Pointer[map[series]prometheus.Observer]
 	mu    sync.Mutex // of who replaces it
+
+	declared []declaration
 }
+
+// declaration is a metric that has no values yet: its TYPE line is shown all
+// the same, so that whoever writes an alert finds it.
+type declaration struct {
+	name, kind, help string
+	present          func() bool // it has values by now
+}
+
+func (m *metrics) declare(d declaration) { m.declared = append(m.declared, d) }
 
 type series struct {
 	method, route string
@@ -86,7 +99,18 @@ func knownMethod(m string) bool {
 }
 
 func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	all := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{DisableCompression: true})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		all.ServeHTTP(w, r)
+		if !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+			return
+		}
+		for _, d := range m.declared {
+			if !d.present() {
+				fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", d.name, d.help, d.name, d.kind)
+			}
+		}
+	})
 }
 
 // loopbackOnly hides a handler from everyone but this machine. A request that

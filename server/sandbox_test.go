@@ -83,7 +83,7 @@ func TestSandboxIsMended(t *testing.T) {
 func TestProductionRefusesASandbox(t *testing.T) {
 	dir := t.TempDir()
 	start(t, func(c *Config) { c.Data = dir }).stop()
-	cfg := Defaults()
+	cfg := testDefaults()
 	cfg.Data, cfg.Listen, cfg.Production, cfg.Limits.Reserve = dir, "127.0.0.1:0", true, -1
 	err := Run(t.Context(), cfg, Streams{Out: io.Discard, Err: io.Discard})
 	if err == nil || !strings.Contains(err.Error(), "sandbox") {
@@ -93,7 +93,7 @@ func TestProductionRefusesASandbox(t *testing.T) {
 
 func TestInitThenProduction(t *testing.T) {
 	dir := t.TempDir()
-	cfg := Defaults()
+	cfg := testDefaults()
 	cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = dir, -1, "error"
 	s, err := Open(t.Context(), cfg)
 	if err != nil {
@@ -162,7 +162,7 @@ func TestMasterKeyIsRotatedBesideARunningServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Defaults()
+	cfg := testDefaults()
 	cfg.Data, cfg.Limits.Reserve = dir, -1
 	s, err := Open(t.Context(), cfg)
 	if err != nil {
@@ -193,7 +193,7 @@ func TestLostMasterKeyIsRefused(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "master.key")); err != nil {
 		t.Fatal(err)
 	}
-	cfg := Defaults()
+	cfg := testDefaults()
 	cfg.Data, cfg.Listen, cfg.Limits.Reserve = dir, "127.0.0.1:0", -1
 	if err := Run(context.Background(), cfg, Streams{Out: io.Discard, Err: io.Discard}); err == nil {
 		t.Error("started without the key its data is sealed under")
@@ -201,7 +201,7 @@ func TestLostMasterKeyIsRefused(t *testing.T) {
 }
 
 func TestBadPriceIsNamed(t *testing.T) {
-	cfg := Defaults()
+	cfg := testDefaults()
 	cfg.Money.Lookup = "cheap"
 	if _, err := cfg.prices(); err == nil || !strings.Contains(err.Error(), "money.lookup") {
 		t.Errorf("%v", err)

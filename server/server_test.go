@@ -47,7 +47,7 @@ func (l *lockedBuffer) String() string {
 
 func start(t *testing.T, change func(*Config)) *running {
 	t.Helper()
-	cfg := Defaults()
+	cfg := testDefaults()
 	cfg.Listen, cfg.Data, cfg.Limits.Reserve = "127.0.0.1:0", t.TempDir(), -1
 	if change != nil {
 		change(&cfg)
@@ -131,7 +131,7 @@ func TestDrain(t *testing.T) {
 		<-release
 		io.WriteString(w, "done")
 	})
-	cfg := Defaults()
+	cfg := testDefaults()
 	cfg.Listen = "127.0.0.1:0"
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -179,7 +179,7 @@ func TestDrain(t *testing.T) {
 func TestDrainHasAnEnd(t *testing.T) {
 	inside := make(chan struct{})
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { close(inside); <-r.Context().Done() })
-	cfg := Defaults()
+	cfg := testDefaults()
 	cfg.Listen = "127.0.0.1:0"
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

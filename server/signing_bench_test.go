@@ -46,7 +46,7 @@ func BenchmarkSynchronousPAdES(b *testing.B) {
 }
 
 func benchHTTP(b *testing.B, engine, alg string, pdf []byte) (rate float64) {
-	cfg := Defaults()
+	cfg := testDefaults()
 	cfg.Listen, cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = "127.0.0.1:0", b.TempDir(), -1, "error"
 	if engine == "postgres" {
 		cfg.Database = storetest.Postgres(b)

@@ -56,3 +56,10 @@ func assertMode(t *testing.T, path string, want fs.FileMode) {
 		t.Errorf("%s has mode %v, want %v", filepath.Base(path), got, want)
 	}
 }
+
+// testDefaults are the defaults of a server that dials nobody.
+func testDefaults() Config {
+	cfg := Defaults()
+	cfg.Trust.Lists = false
+	return cfg
+}

@@ -49,7 +49,7 @@ func (p *Pool) Add(c *pkix.Certificate) {
 // first.
 func (s *Store) issuers(c *pkix.Certificate, p *Pool) []*pkix.Certificate {
 	out := slices.Clone(p.bySubject[c.IssuerKey()])
-	for _, a := range s.find(c.IssuerKey()) {
+	for _, a := range s.find(c.IssuerKey(), c.RawIssuer) {
 		if p.byID[a.ID()] == nil {
 			out = append(out, a)
 		}

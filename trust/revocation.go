@@ -151,7 +151,7 @@ func (s *Store) responder(issuer *pkix.Certificate, o ocspItem, pool *Pool) (c *
 	if o.ResponderName != nil {
 		if n, err := pkix.ParseName(o.ResponderName); err == nil {
 			key := n.Canonical()
-			candidates = append(candidates, s.find(key)...)
+			candidates = append(candidates, s.find(key, o.ResponderName)...)
 			named := pool.bySubject[key]
 			candidates = append(candidates, named[:min(len(named), maxCandidates)]...)
 		}
@@ -280,7 +280,7 @@ func (s *Store) crlSigner(issuer *pkix.Certificate, c crlItem, pool *Pool) *pkix
 	if issuer.SubjectKey() == c.IssuerKey() {
 		candidates = append(candidates, issuer)
 	}
-	candidates = append(append(candidates, s.find(c.IssuerKey())...), pool.bySubject[c.IssuerKey()]...)
+	candidates = append(append(candidates, s.find(c.IssuerKey(), c.RawIssuer)...), pool.bySubject[c.IssuerKey()]...)
 	for _, k := range candidates[:min(len(candidates), maxCandidates)] {
 		if k.HasUsage(pkix.CRLSign) && s.check(c.id+k.ID(), pool.work, func() bool { return c.CheckSignatureFrom(k) == nil }) {
 			return k

@@ -23,12 +23,12 @@ import (
 
 // Listed answers for trusted lists. *tsl.Set implements it.
 type Listed interface {
-	// Services returns the services that a certificate identifies, as seen
-	// from the leaf that is to be judged. It is called with both parsed.
-	Services(anchor, leaf *pkix.Certificate) []*report.Service
-	// Find returns the identities of services with that subject (see
-	// pkix.Certificate.SubjectKey), usable as anchors.
-	Find(subjectKey string) []*pkix.Certificate
+	// Services returns the services that a certificate (DER) identifies, as
+	// seen from the leaf that is to be judged.
+	Services(anchor, leaf []byte) []*report.Service
+	// Find returns the identities (DER) of services with that subject, the DER
+	// of a Name, usable as anchors.
+	Find(subject []byte) [][]byte
 	// State of every list.
 	State() []report.ListState
 }
@@ -143,7 +143,7 @@ func (s *Store) anchor(c, leaf *pkix.Certificate) *report.Anchor {
 	s.mu.RUnlock()
 	a := &report.Anchor{Certificate: c.ID(), Source: report.FromOperator}
 	if s.Lists != nil {
-		if a.Services = s.Lists.Services(c, leaf); len(a.Services) > 0 {
+		if a.Services = s.Lists.Services(c.Raw, leaf.Raw); len(a.Services) > 0 {
 			a.Source = report.FromTrustedList
 			return a
 		}
@@ -154,13 +154,18 @@ func (s *Store) anchor(c, leaf *pkix.Certificate) *report.Anchor {
 	return nil
 }
 
-// find returns the anchors with a subject.
-func (s *Store) find(subjectKey string) []*pkix.Certificate {
+// find returns the anchors with a subject: its canonical form, and its DER.
+func (s *Store) find(subjectKey string, subject []byte) []*pkix.Certificate {
 	s.mu.RLock()
 	out := s.names[subjectKey]
 	s.mu.RUnlock()
 	if s.Lists != nil {
-		out = append(out[:len(out):len(out)], s.Lists.Find(subjectKey)...)
+		out = out[:len(out):len(out)]
+		for _, der := range s.Lists.Find(subject) {
+			if c, err := pkix.ParseCertificate(der); err == nil {
+				out = append(out, c)
+			}
+		}
 	}
 	return out
 }

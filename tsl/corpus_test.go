@@ -1,11 +1,11 @@
 package tsl
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
 	"rogito.dev/rogito/internal/corpus"
-	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
@@ -16,14 +16,10 @@ func readList(t testing.TB, name string) []byte {
 
 // ownSigners are the certificates that a list's signature carries: good
 // enough to test arithmetic, not to trust.
-func ownSigners(t testing.TB, l *List) []*pkix.Certificate {
-	var out []*pkix.Certificate
+func ownSigners(_ testing.TB, l *List) [][]byte {
+	var out [][]byte
 	for _, n := range xmldsig.Find(l.doc) {
-		for _, der := range xmldsig.Certificates(child(n, "KeyInfo")) {
-			if c, err := pkix.ParseCertificate(der); err == nil {
-				out = append(out, c)
-			}
-		}
+		out = append(out, xmldsig.Certificates(child(n, "KeyInfo"))...)
 	}
 	return out
 }
@@ -62,10 +58,10 @@ func TestCorpusLists(t *testing.T) {
 				}
 			}
 		}
-		if l.Version != m.Version || l.Sequence != m.Sequence || l.Type != m.Type || l.Territory != m.Territory ||
+		if l.Version != m.Version || l.Sequence != number(m.Sequence) || l.Type != m.Type || l.Territory != m.Territory ||
 			!l.Issued.Equal(m.Issued) || !l.NextUpdate.Equal(m.NextUpdate) || len(l.Pointers) != m.Pointers ||
 			len(l.Providers) != m.Providers || services != m.Services || history != m.History || granted != m.Granted {
-			t.Errorf("%s read as %s %s %s %s %v %v, %d pointers, %d providers, %d services, %d past, %d granted; want %+v", m.File,
+			t.Errorf("%s read as %s %d %s %s %v %v, %d pointers, %d providers, %d services, %d past, %d granted; want %+v", m.File,
 				l.Version, l.Sequence, l.Type, l.Territory, l.Issued, l.NextUpdate, len(l.Pointers), len(l.Providers), services, history, granted, m)
 		}
 		_, err = l.Verify(ownSigners(t, l))
@@ -77,6 +73,12 @@ func TestCorpusLists(t *testing.T) {
 	if n != 18 {
 		t.Errorf("%d lists", n)
 	}
+}
+
+// number reads a sequence number; 0 where there is none.
+func number(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
 }
 
 // The list of lists of 2019 names the signers of the national ones.

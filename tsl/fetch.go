@@ -2,82 +2,123 @@ package tsl
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 )
 
-const fetchTimeout = 60 * time.Second
+// Bounds of fetching: one list, and all of them.
+const (
+	fetchTimeout   = 30 * time.Second
+	refreshTimeout = 5 * time.Minute
+	maxRedirects   = 3
+)
 
-// fetch gets a list from where it is published.
-func (s *Set) fetch(ctx context.Context, url string) ([]byte, time.Time, error) {
+// published are lists as their publishers have them.
+type published struct{ set *Set }
+
+func (p published) lotl(ctx context.Context) ([]*candidate, error) {
+	c, err := p.get(ctx, p.set.config.LOTL)
+	return one(c), err
+}
+
+// pivots are those that the list of lists names: the newest first, and the
+// Official Journal last. One that cannot be had is left out; where it was
+// needed, the line ends before the list of lists.
+func (p published) pivots(ctx context.Context, lotl *List) ([]*candidate, error) {
+	var urls []string
+	for _, u := range lotl.URIs {
+		if strings.HasSuffix(strings.ToLower(u), ".xml") && u != p.set.config.LOTL && !slices.Contains(urls, u) {
+			urls = append(urls, u)
+		}
+	}
+	if len(urls) > maxPivots {
+		return nil, fmt.Errorf("tsl: %d pivots are too many", len(urls))
+	}
+	slices.Reverse(urls)
+	var out []*candidate
+	var errs []error
+	for _, u := range urls {
+		c, err := p.get(ctx, u)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("tsl: pivot %s: %w", u, err))
+			continue
+		}
+		out = append(out, c)
+	}
+	return out, errors.Join(errs...)
+}
+
+func (p published) national(ctx context.Context, pointer Pointer) ([]*candidate, error) {
+	c, err := p.get(ctx, pointer.URL)
+	return one(c), err
+}
+
+func one(c *candidate) []*candidate {
+	if c == nil {
+		return nil
+	}
+	return []*candidate{c}
+}
+
+func (p published) get(ctx context.Context, address string) (*candidate, error) {
+	raw, err := p.set.fetch(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	l, err := Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	return &candidate{list: l, raw: raw, at: p.set.now()}, nil
+}
+
+// fetch gets a file from where it is published. Lists are signed, so it does
+// not matter which address hands them out: redirects are followed, each
+// through the client, which may guard the addresses it dials.
+func (s *Set) fetch(ctx context.Context, address string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	for range maxRedirects + 1 {
+		raw, next, err := s.request(ctx, address)
+		if err != nil || next == "" {
+			return raw, err
+		}
+		address = next
+	}
+	return nil, fmt.Errorf("more than %d redirects", maxRedirects)
+}
+
+// request asks once; next is where a redirect leads to.
+func (s *Set) request(ctx context.Context, address string) (raw []byte, next string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, time.Time{}, err
+		return nil, "", err
 	}
 	req.Header.Set("Accept", "application/vnd.etsi.tsl+xml, application/xml, text/xml")
 	res, err := s.config.Client.Do(req)
 	if err != nil {
-		return nil, time.Time{}, err
+		return nil, "", err
 	}
 	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return nil, time.Time{}, fmt.Errorf("HTTP status %d", res.StatusCode)
+	switch res.StatusCode {
+	case http.StatusOK:
+		raw, err := io.ReadAll(io.LimitReader(res.Body, maxList+1))
+		return raw, "", err
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		to, err := res.Location()
+		if err != nil {
+			return nil, "", err
+		}
+		if to.Scheme != "http" && to.Scheme != "https" {
+			return nil, "", &url.Error{Op: "Get", URL: address, Err: errors.New("redirected to what is not http")}
+		}
+		return nil, to.String(), nil
 	}
-	b, err := io.ReadAll(io.LimitReader(res.Body, maxList+1))
-	return b, s.now(), err
-}
-
-// file is where a list is kept.
-func (s *Set) file(url string) string {
-	sum := sha256.Sum256([]byte(url))
-	return filepath.Join(s.config.Dir, hex.EncodeToString(sum[:16])+".xml")
-}
-
-// cachedFile reads a list that was kept.
-func (s *Set) cachedFile(_ context.Context, url string) ([]byte, time.Time, error) {
-	if s.config.Dir == "" {
-		return nil, time.Time{}, os.ErrNotExist
-	}
-	b, err := os.ReadFile(s.file(url))
-	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("not fetched yet: %w", err)
-	}
-	info, err := os.Stat(s.file(url))
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	return b, info.ModTime(), nil
-}
-
-// keep writes a list that was verified. A cache that cannot be written costs
-// a fetch after the next start and nothing else.
-func (s *Set) keep(url string, b []byte) {
-	if s.config.Dir == "" {
-		return
-	}
-	if err := os.MkdirAll(s.config.Dir, 0o755); err != nil {
-		return
-	}
-	path := s.file(url)
-	if old, err := os.ReadFile(path); err == nil && string(old) == string(b) {
-		now := s.now()
-		_ = os.Chtimes(path, now, now)
-		return
-	}
-	tmp, err := os.CreateTemp(s.config.Dir, "list-*")
-	if err != nil {
-		return
-	}
-	_, err = tmp.Write(b)
-	if cerr := tmp.Close(); err != nil || cerr != nil || os.Rename(tmp.Name(), path) != nil {
-		_ = os.Remove(tmp.Name())
-	}
+	return nil, "", fmt.Errorf("%s answers with HTTP status %d", address, res.StatusCode)
 }

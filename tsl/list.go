@@ -2,14 +2,18 @@
 // list of lists with its pivots, the national lists it points to, their
 // signatures, services with their history, and qualifiers.
 //
-// [Parse] reads one list. [Set] keeps all of them: fetched, verified, cached
-// on disk, each failing alone. The certificates that sign the list of lists
-// are configuration; no certificate is built in.
+// [Parse] reads one list. [Set] keeps all of them: fetched or imported,
+// verified, cached on disk, each failing alone. The certificates that the
+// Official Journal names as signers of the list of lists come with the package
+// ([OfficialJournal]); a configuration may name others.
 package tsl
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,7 +26,7 @@ import (
 // List is one trusted list, or the list of lists.
 type List struct {
 	Version    string
-	Sequence   string
+	Sequence   int // 0: missing, or no number
 	Type       string
 	Territory  string
 	Issued     time.Time
@@ -32,10 +36,11 @@ type List struct {
 	// URIs of the scheme: in the list of lists, pivots and publications of the
 	// Official Journal.
 	URIs []string
-	// Digest of the file.
+	// Digest (SHA-256) of the file.
 	Digest [32]byte
 
-	doc *xmldom.Document
+	doc    *xmldom.Document // nil once the list is held: it is large
+	signer []byte           // DER of who signed it, once that is known
 }
 
 // Pointer is where another list is and who signs it.
@@ -44,7 +49,7 @@ type Pointer struct {
 	Territory    string
 	Type         string
 	MimeType     string
-	Certificates []*pkix.Certificate
+	Certificates [][]byte // DER
 }
 
 // Provider is a trust service provider.
@@ -56,7 +61,7 @@ type Provider struct {
 // Service is a trust service, as it is now and as it was.
 type Service struct {
 	Instance
-	Identities []*pkix.Certificate
+	Identities [][]byte // certificates, DER
 	History    []Instance
 }
 
@@ -108,14 +113,29 @@ func Parse(b []byte) (*List, error) {
 	return l, nil
 }
 
-// Verify checks the list's own signature: one of the certificates must have
-// made it, over the whole list. It returns that certificate.
-func (l *List) Verify(signers []*pkix.Certificate) (*pkix.Certificate, error) {
-	c, err := xmldsig.VerifyEnveloped(l.doc, signers)
+// Verify checks the list's own signature: one of the certificates (DER) must
+// have made it, over the whole list. It returns that certificate.
+func (l *List) Verify(signers [][]byte) ([]byte, error) {
+	for _, der := range signers {
+		if l.signer != nil && bytes.Equal(der, l.signer) {
+			return der, nil
+		}
+	}
+	if l.doc == nil {
+		return nil, errors.New("tsl: signature of the list: the signer's certificate is not among those given")
+	}
+	var certs []*pkix.Certificate
+	for _, der := range signers {
+		// One that cannot be read has signed nothing.
+		if c, err := pkix.ParseCertificate(der); err == nil {
+			certs = append(certs, c)
+		}
+	}
+	c, err := xmldsig.VerifyEnveloped(l.doc, certs)
 	if err != nil {
 		return nil, fmt.Errorf("tsl: signature of the list: %w", err)
 	}
-	return c, nil
+	return c.Raw, nil
 }
 
 // Check refuses lists of a version that is not understood or without what
@@ -128,8 +148,16 @@ func (l *List) Check() error {
 		return ades.Malformed("TSL", "SchemeTerritory", "missing")
 	case l.Issued.IsZero():
 		return ades.Malformed("TSL", "ListIssueDateTime", "missing")
+	case l.Sequence < 1:
+		return ades.Malformed("TSL", "TSLSequenceNumber", "missing")
 	}
 	return nil
+}
+
+// OlderThan reports whether another issue of the same list came after this one
+// (TS 119 612 clauses 5.3.2 and 5.3.14: both numbers only grow).
+func (l *List) OlderThan(o *List) bool {
+	return l.Sequence < o.Sequence || l.Issued.Before(o.Issued)
 }
 
 // IsLOTL reports whether this is a list of lists.
@@ -137,7 +165,9 @@ func (l *List) IsLOTL() bool { return l.Type == typeLOTL }
 
 func (l *List) scheme(n *xmldom.Node, c certificates) {
 	l.Version = value(n, "TSLVersionIdentifier")
-	l.Sequence = value(n, "TSLSequenceNumber")
+	if seq, err := strconv.Atoi(value(n, "TSLSequenceNumber")); err == nil {
+		l.Sequence = seq
+	}
 	l.Type = value(n, "TSLType")
 	l.Territory = value(n, "SchemeTerritory")
 	l.Issued = moment(value(n, "ListIssueDateTime"))

@@ -6,118 +6,263 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
-	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/report"
 )
 
 // maxPivots bounds the walk: the EU needed three in six years.
 const maxPivots = 16
 
-var errNoAnchors = errors.New("tsl: no certificate of the Official Journal is configured, so no list can be believed")
+// candidate is a file that may be a list that is looked for.
+type candidate struct {
+	list *List
+	raw  []byte
+	at   time.Time // when it was fetched
+}
 
-// lotl gets the list of lists and believes it if the configured certificates
-// signed it, or signed the first of a line of pivots of which each names the
-// signers of the next.
-func (s *Set) lotl(ctx context.Context, get source, old *snapshot) (*held, error) {
-	h, err := s.freshLOTL(ctx, get)
-	if err == nil {
-		return h, nil
+// source gives lists: their publishers, or files.
+type source interface {
+	// lotl returns what may be the list of lists, the newest first; nothing and
+	// no error where the source has none to offer.
+	lotl(ctx context.Context) ([]*candidate, error)
+	// pivots of a list of lists, the oldest first.
+	pivots(ctx context.Context, lotl *List) ([]*candidate, error)
+	// national returns what may be the list that a pointer names, the newest
+	// first.
+	national(ctx context.Context, p Pointer) ([]*candidate, error)
+}
+
+var (
+	errMissing = errors.New("the list is not there")
+	errOlder   = errors.New("tsl: older than the one held")
+)
+
+// update builds a new snapshot from a source and swaps it in whole. What the
+// source lacks, or what is not to be believed, keeps its last good state.
+// The caller holds s.refresh.
+func (s *Set) update(ctx context.Context, src source, keep bool) error {
+	old := s.current.Load()
+	lotl, err := s.listOfLists(ctx, src, old, keep)
+	next := &snapshot{lists: []*held{lotl}}
+	errs := []error{err}
+	if lotl.list != nil {
+		pointers := s.national(lotl.list)
+		results := make([]*held, len(pointers))
+		var wg sync.WaitGroup
+		gate := make(chan struct{}, 4)
+		for i, p := range pointers {
+			wg.Go(func() {
+				gate <- struct{}{}
+				defer func() { <-gate }()
+				results[i] = s.one(ctx, src, p, old, keep)
+			})
+		}
+		wg.Wait()
+		for _, h := range results {
+			next.lists = append(next.lists, h)
+			if h.Error != "" {
+				errs = append(errs, fmt.Errorf("tsl: list of %s: %s", h.Territory, h.Error))
+			}
+		}
 	}
-	kept := old.find(s.config.LOTL)
-	if kept == nil {
-		kept = &held{ListState: report.ListState{Territory: "EU", URL: s.config.LOTL}}
-	} else {
-		copied := *kept
-		kept = &copied
+	if ctx.Err() != nil {
+		return fmt.Errorf("tsl: %w", ctx.Err()) // half of an update is none
+	}
+	next.index()
+	s.current.Store(next)
+	return errors.Join(errs...)
+}
+
+// LOTLError says that the list of lists itself could not be had or believed:
+// then no other list can be judged anew.
+type LOTLError struct{ Err error }
+
+func (e *LOTLError) Error() string { return "tsl: list of lists: " + e.Err.Error() }
+
+func (e *LOTLError) Unwrap() error { return e.Err }
+
+// listOfLists takes the list of lists from a source; the last good one stays
+// where there is no better one.
+func (s *Set) listOfLists(ctx context.Context, src source, old *snapshot, keep bool) (*held, error) {
+	last := old.lotl()
+	found, err := src.lotl(ctx)
+	if err == nil && len(found) == 0 {
+		if last != nil && last.list != nil {
+			return last, nil
+		}
+		err = errMissing
+	}
+	var errs []error
+	if err != nil {
+		errs = append(errs, err)
+	}
+	for _, c := range found {
+		err := s.believeLOTL(ctx, src, c, keep)
+		if err == nil && last != nil && last.list != nil && c.list.OlderThan(last.list) {
+			if !keep {
+				return last, nil // the disk is behind the memory
+			}
+			err = older(c.list, last.list)
+		}
+		if err == nil {
+			if keep {
+				s.keep(fileName(c.list.Territory), c.raw)
+			}
+			return hold(c, s.config.LOTL), nil
+		}
+		errs = append(errs, err)
+	}
+	err = &LOTLError{errors.Join(errs...)}
+	kept := &held{ListState: report.ListState{Territory: "EU", URL: s.config.LOTL}}
+	if last != nil {
+		*kept = *last
 	}
 	kept.Error = err.Error()
 	return kept, err
 }
 
-func (s *Set) freshLOTL(ctx context.Context, get source) (*held, error) {
-	if len(s.anchors) == 0 {
-		return nil, errNoAnchors
+// believeLOTL believes a list of lists if the anchors signed it, or signed the
+// first of a line of pivots of which each names the signers of the next. The
+// pivots that were needed are kept beside it.
+func (s *Set) believeLOTL(ctx context.Context, src source, c *candidate, keep bool) error {
+	if err := c.list.Check(); err != nil {
+		return err
 	}
-	b, at, err := get(ctx, s.config.LOTL)
-	if err != nil {
-		return nil, err
+	if !c.list.IsLOTL() {
+		return errors.New("tsl: not a list of lists")
 	}
-	l, err := Parse(b)
-	if err != nil {
-		return nil, err
+	err := c.verify(s.anchors)
+	if err == nil {
+		return nil
 	}
-	if err := l.Check(); err != nil {
-		return nil, err
+	pivots, missing := src.pivots(ctx, c.list)
+	signers := s.anchors
+	var line []*candidate
+	for _, p := range pivots {
+		// Pivots from before the anchors, and those of strangers, lead nowhere.
+		if next := s.named(p, signers); next != nil {
+			signers, line = next, append(line, p)
+		}
 	}
-	if !l.IsLOTL() {
-		return nil, errors.New("tsl: not a list of lists")
+	if err = c.verify(signers); err != nil {
+		return errors.Join(err, missing)
 	}
-	signers, err := s.signers(ctx, get, l)
-	if err != nil {
-		return nil, err
+	for _, p := range line {
+		if keep {
+			s.keep(fileName(fmt.Sprintf("%s-%d", p.list.Territory, p.list.Sequence)), p.raw)
+		}
 	}
-	if _, err := l.Verify(signers); err != nil {
-		return nil, err
-	}
-	s.keep(s.config.LOTL, b)
-	return hold(l, s.config.LOTL, at), nil
+	return nil
 }
 
-// signers walks the pivots from the oldest, which the configured certificates
-// must have signed, to the newest. The list names the newest first and ends
-// with the Official Journal.
-func (s *Set) signers(ctx context.Context, get source, l *List) ([]*pkix.Certificate, error) {
-	if _, err := l.Verify(s.anchors); err == nil {
-		return s.anchors, nil
+// named returns the signers of the list of lists that a pivot names; nil where
+// the pivot is not signed by those known so far.
+func (s *Set) named(p *candidate, signers [][]byte) [][]byte {
+	if p.list.Check() != nil || !p.list.IsLOTL() || p.verify(signers) != nil {
+		return nil
 	}
-	var pivots []string
-	for _, u := range l.URIs {
-		if strings.HasSuffix(strings.ToLower(u), ".xml") && u != s.config.LOTL && !slices.Contains(pivots, u) {
-			pivots = append(pivots, u)
+	for _, o := range p.list.Pointers {
+		if (o.URL == s.config.LOTL || o.Type == typeLOTL && o.Territory == p.list.Territory) && len(o.Certificates) > 0 {
+			return o.Certificates
 		}
 	}
-	if len(pivots) > maxPivots {
-		return nil, fmt.Errorf("tsl: %d pivots are too many", len(pivots))
+	return nil
+}
+
+// verify checks the signature and remembers who made it.
+func (c *candidate) verify(signers [][]byte) error {
+	signer, err := c.list.Verify(signers)
+	if err == nil {
+		c.list.signer = signer
 	}
-	slices.Reverse(pivots)
-	current := s.anchors
-	for _, url := range pivots {
-		b, _, err := get(ctx, url)
-		if err != nil {
-			return nil, fmt.Errorf("tsl: pivot %s: %w", url, err)
+	return err
+}
+
+func older(l, held *List) error {
+	return fmt.Errorf("%w: number %d of %s, held is number %d of %s", errOlder,
+		l.Sequence, l.Issued.Format(time.DateOnly), held.Sequence, held.Issued.Format(time.DateOnly))
+}
+
+// national lists the pointers to keep: XML lists of other territories, the
+// first of each.
+func (s *Set) national(lotl *List) []Pointer {
+	var out []Pointer
+	seen := map[string]bool{lotl.Territory: true}
+	for _, p := range lotl.Pointers {
+		wanted := len(s.config.Territories) == 0 || slices.Contains(s.config.Territories, p.Territory)
+		if !wanted || seen[p.Territory] || p.Type == typeLOTL || strings.Contains(p.MimeType, "pdf") {
+			continue
 		}
-		next, err := s.pivot(b, current)
-		if err != nil {
-			// Pivots from before the configured certificates are no use and no harm.
-			if len(current) > 0 && sameCertificates(current, s.anchors) {
-				continue
+		seen[p.Territory] = true
+		out = append(out, p)
+	}
+	return out
+}
+
+// one takes a national list and checks it against its pointer. On failure the
+// last good one stays, as long as its signer is still one that the pointer
+// names.
+func (s *Set) one(ctx context.Context, src source, p Pointer, old *snapshot, keep bool) *held {
+	last := old.find(p.Territory)
+	found, err := src.national(ctx, p)
+	if err == nil {
+		err = errMissing
+	}
+	for _, c := range found {
+		if err = s.believe(c, p); err == nil && last != nil && last.list != nil && c.list.OlderThan(last.list) {
+			if _, signed := last.list.Verify(p.Certificates); !keep && signed == nil {
+				return last // the disk is behind the memory
 			}
-			return nil, fmt.Errorf("tsl: pivot %s: %w", url, err)
+			err = older(c.list, last.list)
 		}
-		s.keep(url, b)
-		current = next
-	}
-	return current, nil
-}
-
-// pivot believes a pivot and returns the signers that it names for the list
-// of lists.
-func (s *Set) pivot(b []byte, signers []*pkix.Certificate) ([]*pkix.Certificate, error) {
-	l, err := verified(b, signers)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range l.Pointers {
-		if p.URL == s.config.LOTL || (p.Type == typeLOTL && p.Territory == l.Territory) {
-			if len(p.Certificates) > 0 {
-				return p.Certificates, nil
+		if err == nil {
+			if keep {
+				s.keep(fileName(p.Territory), c.raw)
 			}
+			h := hold(c, p.URL)
+			h.Territory = p.Territory
+			return h
 		}
 	}
-	return nil, errors.New("it names no signer of the list of lists")
+	h := &held{ListState: report.ListState{Territory: p.Territory, URL: p.URL}}
+	if last != nil && last.list != nil {
+		if _, signed := last.list.Verify(p.Certificates); signed == nil {
+			*h = *last
+		}
+	}
+	h.Error = err.Error()
+	return h
 }
 
-func sameCertificates(a, b []*pkix.Certificate) bool {
-	return slices.EqualFunc(a, b, func(x, y *pkix.Certificate) bool { return x.Equal(y) })
+// believe checks a national list against the pointer that names its signers.
+func (s *Set) believe(c *candidate, p Pointer) error {
+	if err := c.list.Check(); err != nil {
+		return err
+	}
+	if c.list.IsLOTL() || !sameTerritory(c.list.Territory, p.Territory) {
+		return fmt.Errorf("the list is for %s", c.list.Territory)
+	}
+	return c.verify(p.Certificates)
+}
+
+// sameTerritory knows that Greece is EL to the Commission and GR to ISO, and
+// the United Kingdom UK and GB.
+func sameTerritory(a, b string) bool {
+	norm := strings.NewReplacer("GR", "EL", "GB", "UK")
+	return norm.Replace(a) == norm.Replace(b)
+}
+
+// hold takes a believed list over. Its XML is let go: it is most of its size.
+func hold(c *candidate, url string) *held {
+	l := c.list
+	l.doc = nil
+	h := &held{list: l, ListState: report.ListState{
+		Territory: l.Territory, URL: url, Sequence: l.Sequence, Issued: l.Issued, NextUpdate: l.NextUpdate, FetchedAt: c.at, Verified: true,
+	}}
+	for _, p := range l.Providers {
+		h.Services += len(p.Services)
+	}
+	return h
 }

@@ -91,28 +91,30 @@ func attribute(n *xmldom.Node, local string) string {
 	return ""
 }
 
-// certificates parses each one once: the same CA stands in many instances.
-type certificates map[string]*pkix.Certificate
+// certificates decodes each one once: the same CA stands in many instances.
+type certificates map[string][]byte
 
-// of lists the certificates of a ServiceDigitalIdentity. One that cannot be
-// read identifies nobody.
-func (c certificates) of(identity *xmldom.Node) []*pkix.Certificate {
-	var out []*pkix.Certificate
+// of lists the certificates (DER) of a ServiceDigitalIdentity. One that cannot
+// be read identifies nobody.
+func (c certificates) of(identity *xmldom.Node) [][]byte {
+	var out [][]byte
 	for _, id := range children(identity, "DigitalId") {
 		x := child(id, "X509Certificate")
 		if x == nil {
 			continue
 		}
 		key := text(x)
-		cert, seen := c[key]
+		der, seen := c[key]
 		if !seen {
-			if der, err := xmldsig.DecodeBase64(key); err == nil {
-				cert, _ = pkix.ParseCertificate(der)
+			if decoded, err := xmldsig.DecodeBase64(key); err == nil {
+				if cert, err := pkix.ParseCertificate(decoded); err == nil {
+					der = cert.Raw
+				}
 			}
-			c[key] = cert
+			c[key] = der
 		}
-		if cert != nil {
-			out = append(out, cert)
+		if der != nil {
+			out = append(out, der)
 		}
 	}
 	return out

@@ -16,15 +16,12 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// EULOTL is where the Commission publishes the list of lists.
-const EULOTL = "https://ec.europa.eu/tools/lotl/eu-lotl.xml"
-
 // Config says which lists to keep and whom to believe.
 type Config struct {
 	// LOTL is the address of the list of lists; empty means EULOTL.
 	LOTL string
-	// Anchors are the certificates (DER) that the Official Journal names as
-	// signers of the list of lists. Without any, no list is trusted.
+	// Anchors are the certificates (DER) that sign the list of lists; nil means
+	// OfficialJournal.
 	Anchors [][]byte
 	// Client fetches; nil means that only what is cached is used.
 	Client *http.Client
@@ -38,12 +35,13 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Set keeps the lists of a scheme. It answers from memory; Load and Refresh
-// fill it, and never on anybody's request. It implements trust.Listed.
+// Set keeps the lists of a scheme. It answers from memory; Load, Refresh and
+// Import fill it, and never on anybody's request. It implements trust.Listed.
 type Set struct {
 	config  Config
-	anchors []*pkix.Certificate
-	refresh sync.Mutex
+	anchors [][]byte
+	refresh sync.Mutex // held by whoever builds a snapshot
+	loaded  string     // the folder as it was when it was read last
 	current atomic.Pointer[snapshot]
 }
 
@@ -73,13 +71,14 @@ func NewSet(c Config) (*Set, error) {
 	if c.LOTL == "" {
 		c.LOTL = EULOTL
 	}
-	s := &Set{config: c}
+	if c.Anchors == nil {
+		c.Anchors = OfficialJournal()
+	}
+	s := &Set{config: c, anchors: c.Anchors}
 	for _, der := range c.Anchors {
-		cert, err := pkix.ParseCertificate(der)
-		if err != nil {
+		if _, err := pkix.ParseCertificate(der); err != nil {
 			return nil, fmt.Errorf("tsl: anchor: %w", err)
 		}
-		s.anchors = append(s.anchors, cert)
 	}
 	s.current.Store(new(snapshot))
 	return s, nil
@@ -92,165 +91,99 @@ func (s *Set) now() time.Time {
 	return time.Now()
 }
 
-// Load takes what is cached on disk, without the network. Lists are verified
-// like fresh ones.
-func (s *Set) Load(ctx context.Context) error { return s.update(ctx, s.cachedFile) }
-
-// Refresh fetches every list. One that fails keeps its last good state; the
-// error says which did.
+// Refresh fetches every list. One that fails keeps its last good state, and so
+// does one that is older than the one held; the error says which did. It is a
+// *LOTLError where the list of lists failed.
 func (s *Set) Refresh(ctx context.Context) error {
 	if s.config.Client == nil {
 		return errors.New("tsl: no network allowed")
 	}
-	return s.update(ctx, s.fetch)
+	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
+	defer cancel()
+	s.refresh.Lock()
+	defer s.refresh.Unlock()
+	s.reload(ctx)
+	err := s.update(ctx, published{s}, true)
+	s.loaded = s.folder()
+	return err
 }
 
-// Run refreshes until the context ends, at once and then ever again. Failures
-// show in State.
+// Run keeps the lists current until the context ends: from the disk at once,
+// fetched when the oldest was fetched that long ago, and again from the disk
+// when another process has changed what lies there. Failures show in State.
 func (s *Set) Run(ctx context.Context, every time.Duration) {
 	_ = s.Load(ctx)
-	for soon := firstRetry; ; {
-		pause := every
-		if s.config.Client != nil && s.Refresh(ctx) != nil {
-			pause = min(every, soon)
-			soon = 2 * pause // never far beyond every
-		} else {
-			soon = firstRetry
-		}
+	retry := firstRetry
+	due := time.NewTimer(s.wait(every))
+	defer due.Stop()
+	var changed <-chan time.Time
+	if s.config.Dir != "" {
+		watch := time.NewTicker(watchFolder)
+		defer watch.Stop()
+		changed = watch.C
+	}
+	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(pause):
-		}
-	}
-}
-
-// firstRetry is the pause after a refresh that failed, doubled each time up to
-// that between two that did not.
-const firstRetry = time.Minute
-
-// source gives the bytes of a list and when they were fetched.
-type source func(ctx context.Context, url string) ([]byte, time.Time, error)
-
-// update builds a new snapshot and swaps it in whole.
-func (s *Set) update(ctx context.Context, get source) error {
-	s.refresh.Lock()
-	defer s.refresh.Unlock()
-	old := s.current.Load()
-	lotl, err := s.lotl(ctx, get, old)
-	next := &snapshot{lists: []*held{lotl}}
-	errs := []error{err}
-	if lotl.list != nil {
-		pointers := s.national(lotl.list)
-		results := make([]*held, len(pointers))
-		var wg sync.WaitGroup
-		gate := make(chan struct{}, 4)
-		for i, p := range pointers {
-			wg.Add(1)
-			go func() {
-				defer wg.Done()
-				gate <- struct{}{}
-				defer func() { <-gate }()
-				results[i] = s.one(ctx, get, p, old)
-			}()
-		}
-		wg.Wait()
-		for _, h := range results {
-			next.lists = append(next.lists, h)
-			if h.Error != "" {
-				errs = append(errs, fmt.Errorf("tsl: list of %s: %s", h.Territory, h.Error))
+		case <-changed:
+			s.refresh.Lock()
+			s.reload(ctx)
+			s.refresh.Unlock()
+		case <-due.C:
+			pause := every
+			if s.config.Client != nil && s.Refresh(ctx) != nil {
+				pause = min(every, retry)
+				retry = 2 * pause // never far beyond every
+			} else {
+				retry = firstRetry
 			}
+			due.Reset(pause)
 		}
 	}
-	next.index()
-	s.current.Store(next)
-	return errors.Join(errs...)
 }
 
-// national lists the pointers to keep: XML lists of other territories, the
-// first of each.
-func (s *Set) national(lotl *List) []Pointer {
-	var out []Pointer
-	seen := map[string]bool{lotl.Territory: true}
-	for _, p := range lotl.Pointers {
-		wanted := len(s.config.Territories) == 0 || slices.Contains(s.config.Territories, p.Territory)
-		if !wanted || seen[p.Territory] || p.Type == typeLOTL || strings.Contains(p.MimeType, "pdf") {
-			continue
+// wait is the time until the oldest list has to be fetched again.
+func (s *Set) wait(every time.Duration) time.Duration {
+	oldest := s.now()
+	lists := s.current.Load().lists
+	for _, h := range lists {
+		if h.FetchedAt.Before(oldest) {
+			oldest = h.FetchedAt
 		}
-		seen[p.Territory] = true
-		out = append(out, p)
 	}
-	return out
+	if len(lists) == 0 {
+		return 0
+	}
+	return max(0, every-s.now().Sub(oldest))
 }
 
-// one gets a national list and checks it against its pointer. On failure the
-// last good one stays.
-func (s *Set) one(ctx context.Context, get source, p Pointer, old *snapshot) *held {
-	b, at, err := get(ctx, p.URL)
-	var l *List
-	if err == nil {
-		l, err = verified(b, p.Certificates)
-	}
-	if err == nil && !sameTerritory(l.Territory, p.Territory) {
-		err = fmt.Errorf("the list is for %s", l.Territory)
-	}
-	if err == nil {
-		s.keep(p.URL, b)
-		return hold(l, p.URL, at)
-	}
-	h := old.find(p.URL)
-	if h == nil || !signedBy(h.list, p.Certificates) {
-		h = &held{ListState: report.ListState{Territory: p.Territory, URL: p.URL}}
-	} else {
-		copied := *h
-		h = &copied
-	}
-	h.Error = err.Error()
-	return h
+const (
+	// firstRetry is the pause after a refresh that failed, doubled each time up
+	// to that between two that did not.
+	firstRetry = time.Minute
+	// watchFolder is how often the cache is looked at.
+	watchFolder = 5 * time.Second
+)
+
+// Loaded reports whether there is a list of lists to judge by.
+func (s *Set) Loaded() bool {
+	h := s.current.Load().lotl()
+	return h != nil && h.list != nil
 }
 
-func signedBy(l *List, certs []*pkix.Certificate) bool {
-	if l == nil {
-		return false
+// lotl is the list of lists; nil where none was looked for.
+func (n *snapshot) lotl() *held {
+	if len(n.lists) == 0 {
+		return nil
 	}
-	_, err := l.Verify(certs)
-	return err == nil
+	return n.lists[0]
 }
 
-// sameTerritory knows that Greece is EL to the Commission and GR to ISO, and
-// the United Kingdom UK and GB.
-func sameTerritory(a, b string) bool {
-	norm := strings.NewReplacer("GR", "EL", "GB", "UK")
-	return norm.Replace(a) == norm.Replace(b)
-}
-
-func verified(b []byte, signers []*pkix.Certificate) (*List, error) {
-	l, err := Parse(b)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.Check(); err != nil {
-		return nil, err
-	}
-	if _, err := l.Verify(signers); err != nil {
-		return nil, err
-	}
-	return l, nil
-}
-
-func hold(l *List, url string, at time.Time) *held {
-	h := &held{list: l, ListState: report.ListState{
-		Territory: l.Territory, URL: url, Sequence: l.Sequence, Issued: l.Issued, NextUpdate: l.NextUpdate, FetchedAt: at,
-	}}
-	for _, p := range l.Providers {
-		h.Services += len(p.Services)
-	}
-	return h
-}
-
-func (n *snapshot) find(url string) *held {
-	for _, h := range n.lists {
-		if h.URL == url {
+// find returns the list of a territory.
+func (n *snapshot) find(territory string) *held {
+	for _, h := range n.lists[min(1, len(n.lists)):] {
+		if h.Territory == territory {
 			return h
 		}
 	}
@@ -278,39 +211,59 @@ func (n *snapshot) enter(s *Service, provider string, l *List) {
 	if !slices.ContainsFunc(anchorTypes, func(t string) bool { return strings.HasPrefix(s.Type, t) }) {
 		return
 	}
-	for _, c := range s.Identities {
+	for _, der := range s.Identities {
+		c, err := pkix.ParseCertificate(der)
+		if err != nil {
+			continue
+		}
 		i := &identity{c, s, provider, l}
 		n.bySubject[c.SubjectKey()] = append(n.bySubject[c.SubjectKey()], i)
 		n.byID[c.ID()] = append(n.byID[c.ID()], i)
 	}
 }
 
-// Find returns the identities of services with a subject.
-func (s *Set) Find(subjectKey string) []*pkix.Certificate {
-	var out []*pkix.Certificate
-	for _, i := range s.current.Load().bySubject[subjectKey] {
-		if !slices.ContainsFunc(out, i.cert.Equal) {
-			out = append(out, i.cert)
+// Find returns the identities (DER) of services with a subject, given as the
+// DER of a Name.
+func (s *Set) Find(subject []byte) [][]byte {
+	name, err := pkix.ParseName(subject)
+	if err != nil {
+		return nil
+	}
+	var out [][]byte
+	seen := map[string]bool{}
+	for _, i := range s.current.Load().bySubject[name.Canonical()] {
+		if !seen[i.cert.ID()] {
+			seen[i.cert.ID()] = true
+			out = append(out, i.cert.Raw)
 		}
 	}
 	return out
 }
 
-// Services returns the services that a certificate identifies: it, or another
-// of the same name and key. Qualifiers are those that hold for the leaf.
-func (s *Set) Services(anchor, leaf *pkix.Certificate) []*report.Service {
+// Services returns the services that a certificate (DER) identifies: it, or
+// another of the same name and key. Qualifiers are those that hold for the
+// leaf.
+func (s *Set) Services(anchor, leaf []byte) []*report.Service {
 	n := s.current.Load()
-	ids := n.byID[anchor.ID()]
+	a, err := pkix.ParseCertificate(anchor)
+	if err != nil {
+		return nil
+	}
+	l, err := pkix.ParseCertificate(leaf)
+	if err != nil {
+		return nil
+	}
+	ids := n.byID[a.ID()]
 	if ids == nil {
-		for _, i := range n.bySubject[anchor.SubjectKey()] {
-			if bytes.Equal(i.cert.RawSPKI, anchor.RawSPKI) {
+		for _, i := range n.bySubject[a.SubjectKey()] {
+			if bytes.Equal(i.cert.RawSPKI, a.RawSPKI) {
 				ids = append(ids, i)
 			}
 		}
 	}
 	var out []*report.Service
 	for _, i := range ids {
-		out = append(out, s.facts(i, leaf))
+		out = append(out, s.facts(i, l))
 	}
 	return out
 }

@@ -1,19 +1,22 @@
 package tsl_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"crypto/x509"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"testing/synctest"
 	"time"
 
 	"rogito.dev/rogito/adestest"
-	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/tsl"
 )
 
@@ -131,11 +134,7 @@ func TestRefreshAndServices(t *testing.T) {
 	if n, errs := usable(s); n != 3 {
 		t.Fatalf("%d lists usable: %v", n, errs)
 	}
-	ca, err := pkix.ParseCertificate(pki.Issuing.Raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, _ := pkix.ParseCertificate(pki.Actor(t, "p256").Certificate.Raw)
+	ca, leaf := pki.Issuing.Raw, pki.Actor(t, "p256").Certificate.Raw
 	services := s.Services(ca, leaf)
 	if len(services) != 2 {
 		t.Fatalf("%d services", len(services))
@@ -145,7 +144,7 @@ func TestRefreshAndServices(t *testing.T) {
 		strings.Join(f.Periods[0].Qualifiers, ",") != "QCWithQSCD" || len(f.Periods[1].Qualifiers) != 0 {
 		t.Errorf("service read as %+v", f)
 	}
-	if len(s.Find(ca.SubjectKey())) != 1 || len(s.Services(leaf, leaf)) != 0 {
+	if len(s.Find(pki.Issuing.RawSubject)) != 1 || len(s.Services(leaf, leaf)) != 0 {
 		t.Error("wrong identities")
 	}
 	// The next process starts from the disk, with the publisher gone.
@@ -190,7 +189,7 @@ func TestStaleLists(t *testing.T) {
 	if n, _ := usable(s); n != 0 {
 		t.Errorf("%d stale lists usable", n)
 	}
-	ca, _ := pkix.ParseCertificate(pki.Issuing.Raw)
+	ca := pki.Issuing.Raw
 	for _, f := range s.Services(ca, ca) {
 		if !f.ListStale {
 			t.Error("a stale list does not say so")
@@ -242,6 +241,210 @@ func TestPivots(t *testing.T) {
 	if err := s.Refresh(context.Background()); err != nil {
 		t.Errorf("an added anchor does not help: %v", err)
 	}
+}
+
+// TestRollBack: a list with a lower number than the one held, or issued before
+// it, is refused: the one held stays, in memory and on the disk, whether the
+// other is fetched or imported. The next process holds it still.
+func TestRollBack(t *testing.T) {
+	pki := testPKI(t)
+	a, b := pki.Actor(t, "good"), pki.Actor(t, "second")
+	change := func(p *publisher, lotl adestest.List, what string) {
+		national := adestest.List{Territory: "IT", Sequence: 7, Issued: now.AddDate(0, -1, 0), Next: now.AddDate(0, 5, 0)}
+		switch what {
+		case "number":
+			national.Sequence = 6
+		case "date":
+			national.Issued = now.AddDate(0, -2, 0)
+		case "both newer":
+			national.Sequence, national.Issued = 8, now.AddDate(0, 0, -1)
+		case "list of lists":
+			lotl.Issued = now.AddDate(0, -2, 0)
+			p.put(t, "/lotl.xml", lotl, a)
+			return
+		}
+		p.put(t, "/it.xml", national, b)
+	}
+	for _, row := range []struct {
+		what     string
+		refused  string
+		sequence int // of the Italian list
+	}{
+		{"number", "IT", 7},
+		{"date", "IT", 7},
+		{"both newer", "", 8},
+		{"list of lists", "EU", 7},
+	} {
+		t.Run(row.what, func(t *testing.T) {
+			p, lotl := scheme(t, pki)
+			dir := t.TempDir()
+			if err := newSet(t, p, dir, now, a).Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			change(p, lotl, row.what)
+			s := newSet(t, p, dir, now, a)
+			roads := map[string]func() error{
+				"fetched":  func() error { return s.Refresh(t.Context()) },
+				"imported": func() error { return s.Import(t.Context(), p.folder()) },
+			}
+			for road, take := range roads {
+				err := take()
+				if (err != nil) != (row.refused != "") || err != nil && !strings.Contains(err.Error(), "older") {
+					t.Errorf("%s: %v", road, err)
+				}
+				for _, st := range s.State() {
+					if (st.Error != "") != (st.Territory == row.refused) || !st.Usable {
+						t.Errorf("%s: %+v", road, st)
+					}
+				}
+			}
+			next := newSet(t, p, dir, now, a)
+			if err := next.Load(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, st := range next.State() {
+				if st.Territory == "IT" && st.Sequence != row.sequence {
+					t.Errorf("the disk holds number %d", st.Sequence)
+				}
+			}
+		})
+	}
+}
+
+// folder holds what is published, under names that say nothing, and something
+// that is no list.
+func (p *publisher) folder() fstest.MapFS {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := fstest.MapFS{"readme.txt": {Data: []byte("lists")}, "page.xml": {Data: []byte("<html/>")}}
+	for path, b := range p.files {
+		sum := sha256.Sum256([]byte(path))
+		out["some/where/"+hex.EncodeToString(sum[:])] = &fstest.MapFile{Data: b}
+	}
+	return out
+}
+
+// TestImport takes lists from files whose names say nothing; a list that comes
+// later, alone, is found through the list of lists that is held.
+func TestImport(t *testing.T) {
+	pki := testPKI(t)
+	p, _ := scheme(t, pki)
+	all := p.folder()
+	delete(p.files, "/fr.xml")
+	dir := t.TempDir()
+	s := newSet(t, p, dir, now, pki.Actor(t, "good"))
+	var lotl *tsl.LOTLError
+	if err := s.Import(t.Context(), fstest.MapFS{"x": all["readme.txt"]}); err == nil {
+		t.Error("a folder without lists is imported")
+	}
+	if err := s.Import(t.Context(), p.folder()); err == nil || errors.As(err, &lotl) || !strings.Contains(err.Error(), "FR") {
+		t.Errorf("import without France: %v", err)
+	}
+	if n, _ := usable(s); n != 2 {
+		t.Errorf("%d lists usable", n)
+	}
+	for name, f := range all {
+		if bytes.Contains(f.Data, []byte("<SchemeTerritory>FR</SchemeTerritory><PointersToOtherTSL></PointersToOtherTSL>")) {
+			_ = s.Import(t.Context(), fstest.MapFS{name: f})
+		}
+	}
+	if n, errs := usable(s); n != 3 {
+		t.Errorf("%d lists usable with France alone: %v", n, errs)
+	}
+	// Without the list of lists nobody knows who signs the others.
+	none := newSet(t, p, t.TempDir(), now, pki.Actor(t, "good"))
+	delete(p.files, "/lotl.xml")
+	if err := none.Import(t.Context(), p.folder()); !errors.As(err, &lotl) {
+		t.Errorf("import without the list of lists: %v", err)
+	}
+}
+
+// TestFetchBounds: redirects are followed, not for ever and not to files; a
+// caller who gives up is heard, and half an update is none.
+func TestFetchBounds(t *testing.T) {
+	pki := testPKI(t)
+	p, _ := scheme(t, pki)
+	var target string
+	wait := make(chan struct{})
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/moved":
+			http.Redirect(w, r, target, http.StatusMovedPermanently)
+		case "/round":
+			http.Redirect(w, r, "/round", http.StatusFound)
+		case "/slow":
+			<-wait
+		}
+	}))
+	t.Cleanup(front.Close)
+	t.Cleanup(func() { close(wait) })
+	// As the server's own client: it hands redirects back.
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	set := func(path string) *tsl.Set {
+		s, err := tsl.NewSet(tsl.Config{LOTL: front.URL + path, Anchors: [][]byte{pki.Actor(t, "good").Certificate.Raw}, Client: client, Now: func() time.Time { return now }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	target = p.URL + "/lotl.xml"
+	s := set("/moved")
+	if err := s.Refresh(t.Context()); err != nil {
+		t.Errorf("moved: %v", err)
+	}
+	if n, _ := usable(s); n != 3 {
+		t.Errorf("%d lists usable", n)
+	}
+	target = "file:///etc/passwd"
+	for _, path := range []string{"/moved", "/round"} {
+		if err := set(path).Refresh(t.Context()); err == nil {
+			t.Errorf("%s is followed", path)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	slow := set("/slow")
+	go func() { done <- slow.Refresh(ctx) }()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) || len(slow.State()) != 0 {
+		t.Errorf("given up: %v, state %v", err, slow.State())
+	}
+}
+
+// TestRunSeesOthers: what another process puts into the folder is taken over.
+func TestRunSeesOthers(t *testing.T) {
+	pki := testPKI(t)
+	p, _ := scheme(t, pki)
+	files := p.folder()
+	p.Close()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		clock := func() time.Time { return now }
+		anchors := [][]byte{pki.Actor(t, "good").Certificate.Raw}
+		running, err := tsl.NewSet(tsl.Config{LOTL: p.URL + "/lotl.xml", Anchors: anchors, Dir: dir, Now: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go running.Run(ctx, 6*time.Hour)
+		synctest.Wait()
+		if n, _ := usable(running); n != 0 {
+			t.Fatal("lists before the import")
+		}
+		other, err := tsl.NewSet(tsl.Config{LOTL: p.URL + "/lotl.xml", Anchors: anchors, Dir: dir, Now: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Import(ctx, files); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(6 * time.Second)
+		synctest.Wait()
+		if n, errs := usable(running); n != 3 {
+			t.Errorf("%d lists usable: %v", n, errs)
+		}
+	})
 }
 
 func TestUnsupportedVersion(t *testing.T) {

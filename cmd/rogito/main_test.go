@@ -16,6 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	os.Setenv("ROGITO_TRUST_LISTS", "false") // no test dials out
 	testscript.Main(m, map[string]func(){"rogito": main})
 }
 
@@ -30,6 +31,7 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			e.Setenv("ROGITO_LIMITS_RESERVE", "-1")
+			e.Setenv("ROGITO_TRUST_LISTS", "false")
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

@@ -204,14 +204,14 @@ func (c *signCommand) named(name string, src ades.Source, o rogito.Options) stri
 func (c *signCommand) options(s *session, id *identity) (rogito.Options, error) {
 	level, vri := parseLevel(c.Level)
 	o := rogito.Options{
-		SignParams:  ades.SignParams{Certificate: id.cert, Chain: id.chain, Hash: hashes[c.Hash], PSS: c.PSS},
-		Format:   map[string]ades.Format{"cades": ades.CAdES, "pades": ades.PAdES, "xades": ades.XAdES, "pkcs1": ades.PKCS1}[c.Format],
-		Level:    level,
-		VRI:      vri,
-		Parallel: c.Parallel,
-		CAdES:    &cades.Options{},
-		XAdES:    &xades.Options{},
-		ASiC:     &asic.Options{CAdES: c.Format == "cades"},
+		SignParams: ades.SignParams{Certificate: id.cert, Chain: id.chain, Hash: hashes[c.Hash], PSS: c.PSS},
+		Format:     map[string]ades.Format{"cades": ades.CAdES, "pades": ades.PAdES, "xades": ades.XAdES, "pkcs1": ades.PKCS1}[c.Format],
+		Level:      level,
+		VRI:        vri,
+		Parallel:   c.Parallel,
+		CAdES:      &cades.Options{},
+		XAdES:      &xades.Options{},
+		ASiC:       &asic.Options{CAdES: c.Format == "cades"},
 	}
 	if level >= ades.LevelT {
 		if len(c.TSA) == 0 {

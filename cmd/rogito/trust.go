@@ -1,10 +1,17 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -14,13 +21,14 @@ import (
 )
 
 func init() {
-	add(groupFiles, "trust", "EU trusted lists: fetch them, show their state", func() any { return new(trustCommand) })
+	add(groupFiles, "trust", "the European trusted lists: fetch, import, export, show them", func() any { return new(trustCommand) })
 }
 
 // trustFlags say whom to trust and whether to ask the network.
 type trustFlags struct {
 	Trust     []string `placeholder:"PEM" help:"certificates to trust (PEM or DER); repeatable"`
-	NoNetwork bool     `help:"fetch nothing: neither revocation data nor lists"`
+	NoNetwork bool     `env:"ROGITO_NETWORK_OFFLINE" help:"fetch nothing: neither revocation data nor lists"`
+	Lists     bool     `default:"true" negatable:"" env:"ROGITO_TRUST_LISTS" help:"fetch the European lists where none are in the data folder"`
 	listFlags
 }
 
@@ -28,25 +36,20 @@ type trustFlags struct {
 type listFlags struct {
 	Data        string `default:"./data" env:"ROGITO_DATA" help:"the data folder, where lists are kept"`
 	LOTL        string `name:"lotl" env:"ROGITO_TRUST_LOTL" placeholder:"URL" help:"the list of lists; the EU's by default"`
-	LOTLAnchors string `name:"lotl-anchors" env:"ROGITO_TRUST_LOTL_ANCHORS" placeholder:"PEM" help:"certificates of the Official Journal that sign it; without them no list is used"`
+	LOTLAnchors string `name:"lotl-anchors" env:"ROGITO_TRUST_LOTL_ANCHORS" placeholder:"PEM" help:"certificates that sign it; by default those of the Official Journal, C/2026/1944"`
 }
 
-// set is the lists of the flags; nil when no anchor for them is configured.
+// set is the lists of the flags, none of them loaded yet.
 func (f *listFlags) set(network bool) (*tsl.Set, error) {
-	path := f.LOTLAnchors
-	if path == "" {
-		path = filepath.Join(f.Data, "trust", "lotl-anchors.pem")
-		if _, err := os.Stat(path); err != nil {
-			return nil, nil
+	c := tsl.Config{LOTL: f.LOTL, Dir: filepath.Join(f.Data, "trust", "lists")}
+	if f.LOTLAnchors != "" {
+		b, err := os.ReadFile(f.LOTLAnchors)
+		if err != nil {
+			return nil, err
 		}
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	c := tsl.Config{LOTL: f.LOTL, Anchors: trust.Certificates(b), Dir: filepath.Join(f.Data, "trust", "lists")}
-	if len(c.Anchors) == 0 {
-		return nil, fmt.Errorf("%s: %w", path, trust.ErrNoCertificate)
+		if c.Anchors = trust.Certificates(b); len(c.Anchors) == 0 {
+			return nil, fmt.Errorf("%s: %w", f.LOTLAnchors, trust.ErrNoCertificate)
+		}
 	}
 	if network {
 		c.Client = client()
@@ -54,8 +57,11 @@ func (f *listFlags) set(network bool) (*tsl.Set, error) {
 	return tsl.NewSet(c)
 }
 
-// store is the trust store of the flags. Lists come from the data folder
-// only: they are never fetched while somebody waits for a verdict.
+// firstFetch bounds the one time that a verdict waits for lists.
+const firstFetch = 90 * time.Second
+
+// store is the trust store of the flags, with the lists of the data folder.
+// Where there are none and the network may be used, they are fetched once.
 func (f *trustFlags) store(s *session) (*trust.Store, error) {
 	store := new(trust.Store)
 	if !f.NoNetwork {
@@ -70,48 +76,133 @@ func (f *trustFlags) store(s *session) (*trust.Store, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	set, err := f.set(false)
-	if err != nil || set == nil {
-		return store, err
-	}
-	if err := set.Load(s.ctx); err != nil {
-		s.notef("trusted lists: %v (see: rogito trust update)", err)
+	fetch := f.Lists && !f.NoNetwork
+	set, err := f.set(fetch)
+	if err != nil {
+		return nil, err
 	}
 	store.Lists = set
+	_ = set.Load(s.ctx) // what is missing shows in the report
+	if set.Loaded() || !fetch {
+		return store, nil
+	}
+	s.notef("there are no European trusted lists in %s yet: fetching them (once)", f.Data)
+	ctx, cancel := context.WithTimeout(s.ctx, firstFetch)
+	defer cancel()
+	var lotl *tsl.LOTLError
+	if err := set.Refresh(ctx); err != nil && (errors.As(err, &lotl) || ctx.Err() != nil) {
+		s.notef("the lists cannot be had: %v", err)
+	}
 	return store, nil
 }
 
 type trustCommand struct {
 	Update trustUpdate `cmd:"" help:"fetch the lists"`
+	Import trustImport `cmd:"" help:"take lists from a folder or zip, on a machine without network"`
+	Export trustExport `cmd:"" help:"write the lists that are there into a zip"`
 	List   trustList   `cmd:"" help:"show the lists that are there"`
 }
 
-type trustUpdate struct{ listFlags }
+// Help says what the lists are for.
+func (*trustCommand) Help() string {
+	return example(`
+The member states publish whom they supervise as trust service providers; the Commission publishes a list of these lists. With
+them a certificate of any European provider is known, and whether it is qualified. The certificates that sign the list of lists,
+as the Official Journal names them, come with this program. A list is taken only if whoever should have signed it did, and
+never an older one than that held. One that cannot be had hurts no other.
 
-// noLOTL says what is missing and where to put it.
-func (f *listFlags) noLOTL() error {
-	return fmt.Errorf("no list of lists can be believed yet: put the certificates (PEM) that the Official Journal of the EU names as its signers into %s, or name a file with --lotl-anchors", filepath.Join(f.Data, "trust", "lotl-anchors.pem"))
+The server fetches them by itself (trust.lists), and "rogito verify" does so once where there are none.`,
+		"rogito trust update", "rogito trust list", "rogito trust export lists.zip      # here", "rogito trust import lists.zip      # on a machine without network")
 }
+
+type trustUpdate struct{ listFlags }
 
 func (c *trustUpdate) Run(s *session) error {
 	set, err := c.set(true)
 	if err != nil {
 		return err
 	}
-	if set == nil {
-		return c.noLOTL()
+	return taken(s, set, set.Refresh(s.ctx))
+}
+
+// taken shows what is held after an update. Lists that failed are named, and
+// hurt nobody else; without a list of lists that is believed it is an error.
+func taken(s *session, set *tsl.Set, err error) error {
+	if set.Loaded() {
+		printLists(s, set.State())
 	}
-	_ = set.Load(s.ctx)
-	err = set.Refresh(s.ctx)
-	printLists(s, set.State())
+	var lotl *tsl.LOTLError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &lotl), !set.Loaded(), s.ctx.Err() != nil:
+		return fmt.Errorf("%w (what was there before stays in use until its next update)", err)
+	}
+	for _, line := range strings.Split(err.Error(), "\n") {
+		s.notef("%s", line)
+	}
+	return nil
+}
+
+type trustImport struct {
+	listFlags
+	Path string `arg:"" help:"folder or zip with lists; their names do not matter"`
+}
+
+func (c *trustImport) Run(s *session) error {
+	set, err := c.set(false)
 	if err != nil {
-		return fmt.Errorf("%w (what was fetched before stays in use until its next update)", err)
+		return err
+	}
+	info, err := os.Stat(c.Path)
+	if err != nil {
+		return err
+	}
+	var from fs.FS = os.DirFS(c.Path)
+	if !info.IsDir() {
+		z, err := zip.OpenReader(c.Path)
+		if err != nil {
+			return fmt.Errorf("%s is neither a folder nor a zip: %w", c.Path, err)
+		}
+		defer z.Close()
+		from = z
+	}
+	return taken(s, set, set.Import(s.ctx, from))
+}
+
+type trustExport struct {
+	listFlags
+	File string `arg:"" help:"the zip to write"`
+}
+
+func (c *trustExport) Run(s *session) error {
+	set, err := c.set(false)
+	if err != nil {
+		return err
+	}
+	if err := loaded(s, set); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := set.Export(&b); err != nil {
+		return err
+	}
+	return os.WriteFile(c.File, b.Bytes(), 0o644)
+}
+
+// loaded loads the lists of the data folder; none is an error that says what
+// to do.
+func loaded(s *session, set *tsl.Set) error {
+	err := set.Load(s.ctx)
+	if !set.Loaded() {
+		return fmt.Errorf("no lists are there yet; see: rogito trust update, rogito trust import (%w)", err)
 	}
 	return nil
 }
 
 type trustList struct {
 	listFlags
+	JSON bool `help:"print an array: territory, sequence, issued, nextUpdate, verified"`
 }
 
 func (c *trustList) Run(s *session) error {
@@ -119,14 +210,44 @@ func (c *trustList) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if set == nil {
-		return c.noLOTL()
+	_ = set.Load(s.ctx)
+	if c.JSON {
+		return json.NewEncoder(s.stdout).Encode(listsJSON(set.State()))
 	}
-	if err := set.Load(s.ctx); err != nil {
-		s.notef("%v", err)
+	if !set.Loaded() {
+		s.notef("no lists are there yet; see: rogito trust update, rogito trust import")
 	}
 	printLists(s, set.State())
 	return nil
+}
+
+// listJSON is a list in the words of the contract; what is not known is null.
+type listJSON struct {
+	Territory  string  `json:"territory"`
+	Sequence   *int    `json:"sequence"`
+	Issued     *string `json:"issued"`
+	NextUpdate *string `json:"nextUpdate"`
+	Verified   bool    `json:"verified"`
+}
+
+func listsJSON(lists []report.ListState) []listJSON {
+	out := []listJSON{}
+	for _, l := range lists {
+		j := listJSON{Territory: l.Territory, Issued: rfc3339(l.Issued), NextUpdate: rfc3339(l.NextUpdate), Verified: l.Verified}
+		if l.Sequence > 0 {
+			j.Sequence = &l.Sequence
+		}
+		out = append(out, j)
+	}
+	return out
+}
+
+func rfc3339(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	text := t.UTC().Format(time.RFC3339)
+	return &text
 }
 
 func printLists(s *session, lists []report.ListState) {
@@ -136,15 +257,24 @@ func printLists(s *session, lists []report.ListState) {
 		state := "usable"
 		switch {
 		case l.Error != "" && l.Usable:
-			state = "usable, last refresh: " + l.Error
+			state = "usable, last refresh: " + firstLine(l.Error)
 		case l.Error != "":
-			state = l.Error
+			state = firstLine(l.Error)
 		case !l.Usable:
 			state = "past its next update"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", l.Territory, l.Sequence, date(l.Issued), date(l.NextUpdate), l.Services, state)
+		sequence := "-"
+		if l.Sequence > 0 {
+			sequence = fmt.Sprint(l.Sequence)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", l.Territory, sequence, date(l.Issued), date(l.NextUpdate), l.Services, state)
 	}
 	w.Flush()
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
 }
 
 func date(t time.Time) string {

@@ -20,6 +20,8 @@ const (
 	CMSAttributes = 1024
 	// CounterSignatures is how deep counter-signatures may nest.
 	CounterSignatures = 8
+	// CMSPadding is how many zeros or line breaks may follow a SignedData.
+	CMSPadding = 4096
 	// Armour is the largest PEM or base64 document that is decoded in memory.
 	Armour = 256 << 20
 	// TimestampResponse is the largest answer taken from a time-stamping authority.

@@ -178,6 +178,7 @@ type objectStreams struct {
 type objectStream struct {
 	data    []byte
 	first   int
+	headEnd int // of the index
 	numbers []int
 	offsets []int
 	index   map[int]int
@@ -262,5 +263,6 @@ func (d *Document) openObjectStream(st *Stream) (*objectStream, error) {
 		os.numbers[i], os.offsets[i] = int(num), int(off)
 		os.index[int(num)] = i
 	}
+	os.headEnd = l.pos
 	return os, nil
 }

@@ -39,6 +39,16 @@ type section struct {
 	runs    []run // sorted, without overlap
 	hybrid  *section
 	ref     Ref // of a cross-reference stream
+
+	trailerAt int64    // where the lines of a table end
+	flaws     []string // what readers can take in two ways
+}
+
+// flaw notes what readers can take in two ways.
+func (s *section) flaw(format string, args ...any) {
+	if len(s.flaws) < maxAmbiguities {
+		s.flaws = append(s.flaws, fmt.Sprintf(format, args...))
+	}
 }
 
 func (s *section) find(num int) (entry, bool) {
@@ -70,8 +80,10 @@ func (s *section) count() int {
 	return n
 }
 
-func (d *Document) lookup(num int) (entry, bool) {
-	for _, s := range d.sections {
+func (d *Document) lookup(num int) (entry, bool) { return lookup(d.sections, num) }
+
+func lookup(newestFirst []*section, num int) (entry, bool) {
+	for _, s := range newestFirst {
 		if e, ok := s.lookup(num); ok {
 			return e, true
 		}
@@ -101,6 +113,9 @@ func (s *section) normalise() error {
 	all := make(map[int]entry)
 	for _, r := range s.runs {
 		for i, e := range r.entries {
+			if was, twice := all[r.first+i]; twice && was != e {
+				s.flaw("defines object %d twice", r.first+i)
+			}
 			all[r.first+i] = e
 		}
 	}
@@ -213,7 +228,7 @@ func (d *Document) table(off int64) (*section, error) {
 		if !more {
 			break
 		}
-		lines, next, err := d.subsection(r.at, first, count)
+		lines, next, err := d.subsection(s, r.at, first, count)
 		if err != nil {
 			return nil, err
 		}
@@ -222,6 +237,7 @@ func (d *Document) table(off int64) (*section, error) {
 			s.runs = append(s.runs, lines)
 		}
 	}
+	s.trailerAt = r.at
 	err := r.step(func(p *parser) error { return p.trailer(s) })
 	s.end = r.at
 	return s, err
@@ -272,7 +288,7 @@ func (p *parser) trailer(s *section) error {
 
 // subsection reads the lines of a table, by far the most in the regular form
 // of twenty bytes.
-func (d *Document) subsection(at int64, first, count int) (run, int64, error) {
+func (d *Document) subsection(s *section, at int64, first, count int) (run, int64, error) {
 	r := run{first: first, entries: make([]entry, 0, count)}
 	const chunk = 2048
 	for len(r.entries) < count {
@@ -298,6 +314,7 @@ func (d *Document) subsection(at int64, first, count int) (run, int64, error) {
 		if err != nil {
 			return r, 0, err
 		}
+		s.flaw("has lines that are not 20 bytes long")
 		r.entries = append(r.entries, e)
 		at = next
 	}
@@ -305,6 +322,7 @@ func (d *Document) subsection(at int64, first, count int) (run, int64, error) {
 	// of the free list.
 	if first == 1 && count > 0 && r.entries[0].kind == entryFree && r.entries[0].gen == 65535 {
 		r.first = 0
+		s.flaw("counts its objects from 1, but begins with the head of the free list")
 	}
 	return r, at, nil
 }

@@ -22,13 +22,13 @@ func (d *Document) xrefStream(off int64) (*section, error) {
 		return nil, err
 	}
 	s := &section{offset: off, end: st.span.End, stream: true, trailer: st.Dict, ref: st.ref}
-	if s.runs, err = streamRuns(st.Dict, data); err != nil {
+	if s.runs, err = s.streamRuns(st.Dict, data); err != nil {
 		return nil, fmt.Errorf("cross-reference stream at %d: %w", off, err)
 	}
 	return s, nil
 }
 
-func streamRuns(dict *Dict, data []byte) ([]run, error) {
+func (s *section) streamRuns(dict *Dict, data []byte) ([]run, error) {
 	w, err := fieldWidths(dict)
 	if err != nil {
 		return nil, err
@@ -46,9 +46,15 @@ func streamRuns(dict *Dict, data []byte) ([]run, error) {
 			return nil, errors.New("index out of bounds")
 		}
 		n := min(int(count), len(data)/width) // a Size too large is common
+		if n < int(count) {
+			s.flaw("has fewer entries than its Index names")
+		}
 		r := run{first: int(first), entries: make([]entry, n)}
 		for k := range r.entries {
-			r.entries[k] = fieldEntry(data[:width], w)
+			var known bool
+			if r.entries[k], known = fieldEntry(data[:width], w); !known {
+				s.flaw("has an entry of unknown type for object %d", r.first+k)
+			}
 			data = data[width:]
 		}
 		if n > 0 {
@@ -76,13 +82,13 @@ func fieldWidths(dict *Dict) (w [3]int, err error) {
 	return w, nil
 }
 
-func fieldEntry(b []byte, w [3]int) entry {
+func fieldEntry(b []byte, w [3]int) (e entry, known bool) {
 	kind := uint64(1)
 	if w[0] > 0 {
 		kind = bigEndian(b[:w[0]])
 	}
 	f2, f3 := bigEndian(b[w[0]:w[0]+w[1]]), bigEndian(b[w[0]+w[1]:])
-	e := entry{offset: int64(f2 & (1<<62 - 1)), gen: uint32(f3)}
+	e = entry{offset: int64(f2 & (1<<62 - 1)), gen: uint32(f3)}
 	switch kind {
 	case 1:
 		e.kind = entryInFile
@@ -91,7 +97,7 @@ func fieldEntry(b []byte, w [3]int) entry {
 	default: // 0 is free, anything else is null
 		e.offset = 0
 	}
-	return e
+	return e, kind <= 2
 }
 
 func bigEndian(b []byte) (n uint64) {

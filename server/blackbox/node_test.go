@@ -133,7 +133,7 @@ func newNode(t testing.TB, cfg storage) *node {
 	if cfg.URL != "" {
 		n.args = append(n.args, "--blobs", cfg.URL)
 	}
-	n.env = append(os.Environ(), "ROGITO_LIMITS_RESERVE=-1", "ROGITO_S3_ACCESS_KEY="+cfg.AccessKey, "ROGITO_S3_SECRET_KEY="+cfg.SecretKey)
+	n.env = append(os.Environ(), "ROGITO_LIMITS_RESERVE=-1", "ROGITO_TRUST_LISTS=false", "ROGITO_S3_ACCESS_KEY="+cfg.AccessKey, "ROGITO_S3_SECRET_KEY="+cfg.SecretKey)
 	t.Cleanup(func() {
 		n.kill()
 		if t.Failed() {

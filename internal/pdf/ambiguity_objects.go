@@ -1,0 +1,302 @@
+package pdf
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
+)
+
+// state is what a revision says of an object number.
+type state struct {
+	num   int32
+	rev   int32
+	entry entry
+}
+
+// statesOf lists what the revisions say of a number, the oldest first.
+func (a *auditor) statesOf(num int) []state {
+	from, _ := slices.BinarySearchFunc(a.states, int32(num), func(s state, n int32) int { return int(s.num) - int(n) })
+	to := from
+	for to < len(a.states) && int(a.states[to].num) == num {
+		to++
+	}
+	return a.states[from:to]
+}
+
+// inForce is what counts for a number in a revision; ok is false where nothing
+// was said yet.
+func (a *auditor) inForce(num, rev int) (e entry, ok bool) {
+	for _, s := range a.statesOf(num) {
+		if int(s.rev) > rev {
+			break
+		}
+		e, ok = s.entry, true
+	}
+	return e, ok
+}
+
+// replaced is the first revision after rev that says something else of a
+// number, one past the last where none does.
+func (a *auditor) replaced(num, rev int) int {
+	var own entry
+	for _, s := range a.statesOf(num) {
+		if int(s.rev) == rev {
+			own = s.entry
+		}
+		if int(s.rev) > rev && s.entry != own {
+			return int(s.rev)
+		}
+	}
+	return a.last + 1
+}
+
+// as is the document as of a revision.
+func (a *auditor) as(rev int) (*Document, error) {
+	if rev == a.last {
+		return a.doc, nil
+	}
+	if d := a.at[rev]; d != nil {
+		return d, nil
+	}
+	d, err := a.doc.At(rev)
+	if err != nil {
+		return nil, err
+	}
+	if a.at == nil || len(a.at) > 16 {
+		a.at = map[int]*Document{}
+	}
+	a.at[rev] = d
+	return d, nil
+}
+
+// reference looks at what an object refers to, over all revisions in which it
+// stands: the target may not come or go while the reference stays, and its
+// generation is the one referred to. Readers differ in whether a freed object,
+// or one of another generation, is null.
+func (a *auditor) reference(r Ref) error {
+	states := a.statesOf(r.Num)
+	if len(states) == 1 && states[0].rev <= a.from.rev && states[0].entry.kind == entryInFile && int(states[0].entry.gen) == r.Gen {
+		return nil // by far the most
+	}
+	from, until := int(a.from.rev), a.until
+	used := 0 // the revision since which the target is in use
+	for i := -1; i < len(states); i++ {
+		begin, end := 1, a.last+1
+		free := true
+		var e entry
+		if i >= 0 {
+			e, begin = states[i].entry, int(states[i].rev)
+			free = e.kind == entryFree
+		}
+		if i+1 < len(states) {
+			end = int(states[i+1].rev)
+		}
+		lo, hi := max(begin, from), min(end, until) // where both are in force
+		switch {
+		case !free:
+			if used == 0 {
+				used = begin
+			}
+			gen := 0
+			if e.kind == entryInFile {
+				gen = int(e.gen)
+			}
+			if gen != r.Gen && lo < hi && a.reachable(int(a.from.num), lo) {
+				a.noteIn(lo, hi-1, placeName(a.from), "refers to %s, but the object has generation %d", r, gen)
+			}
+		case lo >= hi:
+		case used > 0 && begin > 1 && from < begin:
+			if a.reachable(int(a.from.num), begin) {
+				a.noteIn(used, begin-1, placeName(a.from), "refers to object %d, which revision %d takes away", r.Num, begin)
+			}
+		default:
+			if fill := a.filled(states, i+1); fill > 0 && a.reachable(int(a.from.num), lo) {
+				a.noteIn(lo, min(hi, fill)-1, placeName(a.from), "refers to object %d, which only revision %d defines", r.Num, fill)
+			}
+		}
+		if free {
+			used = 0
+		}
+	}
+	return nil
+}
+
+// filled is the first revision, from a state on, in which the object is in use.
+func (a *auditor) filled(states []state, i int) int {
+	for ; i < len(states); i++ {
+		if states[i].entry.kind != entryFree {
+			return int(states[i].rev)
+		}
+	}
+	return 0
+}
+
+// reachable reports whether an object can be reached from the trailer of a
+// revision: what nothing refers to shows nothing.
+func (a *auditor) reachable(num, rev int) bool {
+	if a.reached == nil {
+		a.reached = map[int]map[int]bool{}
+	}
+	set, ok := a.reached[rev]
+	if !ok {
+		d, err := a.as(rev)
+		if err != nil {
+			return true
+		}
+		set = map[int]bool{}
+		if !reach(d, d.trailer, set) {
+			set = nil // it cannot be told
+		}
+		if len(a.reached) > 16 {
+			clear(a.reached)
+		}
+		a.reached[rev] = set
+	}
+	return set == nil || set[num]
+}
+
+// reach collects the numbers of all objects that can be reached. It is false
+// where one of them cannot be read.
+func reach(d *Document, from Object, set map[int]bool) bool {
+	todo := []Object{from}
+	for len(todo) > 0 {
+		o := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		switch x := o.(type) {
+		case Ref:
+			if set[x.Num] {
+				continue
+			}
+			if len(set) > limits.PDFFields {
+				return false
+			}
+			set[x.Num] = true
+			target, err := d.Get(x)
+			if err != nil {
+				return false
+			}
+			todo = append(todo, target)
+		case Array:
+			todo = append(todo, x...)
+		case *Stream:
+			todo = append(todo, x.Dict)
+		case *Dict:
+			for _, e := range x.Entries {
+				todo = append(todo, e.Value)
+			}
+		}
+	}
+	return true
+}
+
+// objectStream reads the objects in an object stream (ISO 32000-2, 7.5.7):
+// their numbers are in the tables of the same revision, once, and they follow
+// each other.
+func (a *auditor) objectStream(p place) error {
+	d, err := a.as(int(p.rev))
+	if err != nil {
+		return err
+	}
+	ref := Ref{int(p.num), int(p.gen)}
+	o, err := d.indirect(p.offset, ref)
+	if err == nil {
+		st, ok := o.(*Stream)
+		if !ok {
+			return &skimError{"is an object stream without data"}
+		}
+		var os *objectStream
+		if os, err = d.openObjectStream(st); err == nil {
+			return a.contents(p, os)
+		}
+	}
+	if errors.Is(err, ades.ErrPassword) || errors.Is(err, limits.ErrBudget) || a.ctx.Err() != nil {
+		return err
+	}
+	return &skimError{fmt.Sprintf("is an object stream that cannot be read: %v", err)}
+}
+
+func (a *auditor) contents(p place, os *objectStream) error {
+	if len(os.index) != len(os.numbers) {
+		return &skimError{"is an object stream that holds a number twice"}
+	}
+	for _, c := range os.data[os.headEnd:os.first] {
+		if class[c] != classSpace {
+			return &skimError{"is an object stream whose index names fewer objects than it holds"}
+		}
+	}
+	numbers := make([]int32, len(os.numbers))
+	s := &skimmer{ref: a.reference}
+	for i, num := range os.numbers {
+		numbers[i] = int32(num)
+		e, ok := a.inForce(num, int(p.rev))
+		if !ok || !a.says(num, int(p.rev)) {
+			return &skimError{fmt.Sprintf("is an object stream that holds object %d, which no table of its revision names", num)}
+		}
+		if e.kind != entryInStream || e.offset != int64(p.num) || int(e.gen) != i {
+			return &skimError{fmt.Sprintf("is an object stream that holds object %d, which the tables say is elsewhere", num)}
+		}
+		end := len(os.data) - os.first
+		if i+1 < len(os.offsets) {
+			end = os.offsets[i+1]
+		}
+		if os.offsets[i] >= end || os.first+end > len(os.data) {
+			return &skimError{"is an object stream whose objects are not in order"}
+		}
+		s.reset(os.data[os.first+os.offsets[i]:os.first+end], -1, true)
+		a.from = place{num: int32(num), rev: p.rev}
+		a.until = a.replaced(num, int(p.rev))
+		err := s.value()
+		if s.space(); err == nil && s.pos < len(s.buf) {
+			err = &skimError{"is followed by bytes that belong to no object"}
+		}
+		if text, ok := findingOf(err); ok {
+			a.note(fmt.Sprintf("object %d in object stream %d", num, p.num), "%s", text)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	a.packed[p.offset] = numbers
+	return nil
+}
+
+// says reports whether a revision itself says something of a number.
+func (a *auditor) says(num, rev int) bool {
+	for _, s := range a.statesOf(num) {
+		if int(s.rev) == rev {
+			return true
+		}
+	}
+	return false
+}
+
+// packedEntries compares the tables with the object streams they name. A
+// stream may not be replaced while objects in it count.
+func (a *auditor) packedEntries() error {
+	for i := range a.states {
+		s := &a.states[i]
+		if s.entry.kind != entryInStream {
+			continue
+		}
+		where := fmt.Sprintf("object %d", s.num)
+		in := int(s.entry.offset)
+		e, ok := a.inForce(in, int(s.rev))
+		if !ok || e.kind != entryInFile {
+			a.note(where, "is in object stream %d, which is not in the file", in)
+			continue
+		}
+		numbers := a.packed[e.offset]
+		if int(s.entry.gen) >= len(numbers) || numbers[s.entry.gen] != s.num {
+			a.note(where, "is not in object stream %d where its table says", in)
+			continue
+		}
+		if now, _ := a.inForce(in, a.replaced(int(s.num), int(s.rev))-1); now != e {
+			a.note(where, "is in object stream %d, which a later revision replaces", in)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package pdf
+
+import (
+	"fmt"
+)
+
+// sections looks at the chain of cross-reference sections by itself.
+func (a *auditor) sections() error {
+	d := a.doc
+	for i, s := range d.sections {
+		where := fmt.Sprintf("xref at %d", s.offset)
+		for _, part := range []*section{s, s.hybrid} {
+			if part == nil {
+				continue
+			}
+			for _, flaw := range part.flaws {
+				a.note(where, "%s", flaw)
+			}
+			a.beyondSize(where, part, s.trailer)
+		}
+		if s.hybrid != nil {
+			a.hybrid(where, i)
+		}
+		if _, odd := s.trailer.Get("Prev").(Real); odd {
+			a.note(where, "has a Prev that is no whole number")
+		}
+		if i+1 < len(d.sections) && d.sections[i+1].offset >= s.offset && !a.pair(i) {
+			a.note(where, "refers to an earlier revision that stands behind it")
+		}
+	}
+	for _, r := range d.revisions {
+		if r.EOF == 0 {
+			a.noteIn(r.Number, r.Number, fmt.Sprintf("xref at %d", r.XRef), "is followed by no end of file")
+		}
+	}
+	return nil
+}
+
+// pair reports whether a section and the next older one are the two of a
+// linearised original.
+func (a *auditor) pair(i int) bool {
+	r := a.doc.revisions[0]
+	return r.count == 2 && r.first == i
+}
+
+// beyondSize: numbers from Size on are undefined to some readers (ISO 32000-2,
+// table 15).
+func (a *auditor) beyondSize(where string, s *section, trailer *Dict) {
+	if s.stream {
+		trailer = s.trailer
+	}
+	size, ok := trailer.Get("Size").(Integer)
+	if !ok {
+		a.note(where, "has no Size")
+		return
+	}
+	for _, r := range s.runs {
+		for k, e := range r.entries {
+			if num := r.first + k; e.kind != entryFree && int64(num) >= int64(size) {
+				a.note(where, "defines object %d, but its Size is %d", num, size)
+				return
+			}
+		}
+	}
+}
+
+// hybrid compares a table with the stream beside it (ISO 32000-2, 7.5.8.4).
+// All readers take the table where it has an object in use. Some take a line
+// that says free for the end of it, although the stream defines the object.
+// Some producers copy XRefStm from an earlier trailer, and the stream then
+// hides what the revisions between say to some readers.
+func (a *auditor) hybrid(where string, i int) {
+	d := a.doc
+	s := d.sections[i]
+	older := d.sections[i+1:]
+	copied := i+1 < len(d.sections) && s.hybrid.offset < d.sections[i+1].end
+	for _, r := range s.hybrid.runs {
+		for k, e := range r.entries {
+			num := r.first + k
+			t, listed := s.find(num)
+			if listed && t.kind != entryFree || e.kind == entryFree {
+				continue
+			}
+			was, ok := lookup(older, num)
+			if ok && was.kind != entryFree && (listed || copied && was != e) {
+				a.note(where, "and the stream beside it contradict each other about object %d", num)
+				return
+			}
+		}
+	}
+	if h, t := s.hybrid.trailer.Get("Prev"), s.trailer.Get("Prev"); h != nil && !copied && !Equal(h, t) {
+		a.note(where, "and the stream beside it have different Prev entries")
+	}
+}
+
+// linearised: a reader that believes the linearisation dictionary takes the
+// section behind it for the newest. It does so while the length stated there
+// is that of the file.
+func (a *auditor) linearised() error {
+	d := a.doc
+	var (
+		dict *Dict
+		end  int64
+	)
+	err := d.parse(0, func(p *parser) error {
+		if _, err := p.header(); err != nil {
+			return err
+		}
+		o, err := p.object()
+		dict, _ = o.(*Dict)
+		end = p.base + int64(p.pos)
+		return err
+	})
+	if err != nil || dict == nil || !dict.Has("Linearized") {
+		return nil // what is wrong with an object is found where it is read
+	}
+	if n, ok := d.Int(dict.Get("L")); !ok || n != d.size {
+		return nil
+	}
+	buf, err := d.read(end, 64)
+	if err != nil {
+		return err
+	}
+	if n := afterEndobj(buf); n < 0 || end+int64(n) != d.startxref {
+		a.note("the linearisation dictionary", "is not followed by the section that startxref names")
+	}
+	return nil
+}
+
+// afterEndobj is where the next token begins behind endobj, -1 if there is none.
+func afterEndobj(buf []byte) int {
+	l := lexer{buf: buf, last: true}
+	if l.keyword("endobj") != nil {
+		return -1
+	}
+	l.space()
+	return l.pos
+}

@@ -1,0 +1,346 @@
+package pdf
+
+import (
+	"bytes"
+	"errors"
+
+	"rogito.dev/rogito/internal/limits"
+)
+
+// skimmer walks over the tokens of objects without building them. It is
+// stricter than the parser: it takes only what every reader takes in the same
+// way (ISO 32000-2, 7.3), and a dictionary has each key once.
+type skimmer struct {
+	lexer
+	depth int
+	keys  []skimKey // of the dictionaries that are open, the innermost last
+	ref   func(Ref) error
+
+	// Of the outermost dictionary.
+	isDict bool
+	length Object // Integer or Ref
+	kind   []byte // value of Type
+}
+
+// skimKey is a key of a dictionary, and where its value stands.
+type skimKey struct {
+	name     []byte
+	from, to int
+}
+
+// skimError is a finding about the syntax, errShort and the like are not.
+type skimError struct{ text string }
+
+func (e *skimError) Error() string { return e.text }
+
+func (s *skimmer) reset(buf []byte, base int64, last bool) {
+	s.lexer = lexer{buf: buf, base: base, last: last}
+	s.depth, s.keys = 0, s.keys[:0]
+	s.isDict, s.length, s.kind = false, nil, nil
+}
+
+// end is like that of the lexer: at the end of the file it is a finding.
+func (s *skimmer) end() error {
+	if s.last {
+		return &skimError{"ends within an object"}
+	}
+	return errShort
+}
+
+// value skims one direct object or reference.
+func (s *skimmer) value() error {
+	s.space()
+	if s.pos >= len(s.buf) {
+		return s.end()
+	}
+	switch c := s.buf[s.pos]; c {
+	case '/':
+		return s.skipName()
+	case '(':
+		return s.skipLiteral()
+	case '[':
+		return s.array()
+	case '<':
+		if s.pos+1 >= len(s.buf) {
+			return s.end()
+		}
+		if s.buf[s.pos+1] == '<' {
+			return s.dict()
+		}
+		return s.skipHex()
+	default:
+		if class[c] == classDelim {
+			return &skimError{"has a delimiter out of place"}
+		}
+	}
+	_, err := s.scalar()
+	return err
+}
+
+func (s *skimmer) skipName() error {
+	s.pos++
+	_, err := s.skimWord()
+	return err
+}
+
+func (s *skimmer) skimWord() ([]byte, error) {
+	w, err := s.word()
+	if err != nil && s.last {
+		return nil, s.end()
+	}
+	return w, err
+}
+
+func (s *skimmer) skipLiteral() error {
+	depth := 0
+	for i := s.pos; i < len(s.buf); i++ {
+		switch s.buf[i] {
+		case '\\':
+			i++
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				s.pos = i + 1
+				return nil
+			}
+		}
+	}
+	return s.end()
+}
+
+func (s *skimmer) skipHex() error {
+	n := bytes.IndexByte(s.buf[s.pos:], '>')
+	if n < 0 {
+		return s.end()
+	}
+	for _, c := range s.buf[s.pos+1 : s.pos+n] {
+		if hexValue[c] < 0 && class[c] != classSpace {
+			return &skimError{"has a hexadecimal string with other characters"}
+		}
+	}
+	s.pos += n + 1
+	return nil
+}
+
+// scalar skims a number, a reference or a keyword; it returns an Integer or a
+// Ref where it is one.
+func (s *skimmer) scalar() (Object, error) {
+	w, err := s.skimWord()
+	if err != nil {
+		return nil, err
+	}
+	if n, ok := parseUint(w); ok {
+		return s.reference(n)
+	}
+	switch string(w) {
+	case "true", "false", "null":
+		return nil, nil
+	}
+	if !plainNumber(w) {
+		return nil, &skimError{"has a word that readers take differently"}
+	}
+	return nil, nil
+}
+
+// plainNumber: an optional sign, digits, and at most one point. What a C
+// library prints for infinity, such as -1.#INF, comes from real producers.
+func plainNumber(w []byte) bool {
+	if len(w) > 0 && (w[0] == '-' || w[0] == '+') {
+		w = w[1:]
+	}
+	if bytes.HasPrefix(w, []byte("1.#")) {
+		return len(w) < 12
+	}
+	digits, points := 0, 0
+	for _, c := range w {
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+		case c == '.':
+			points++
+		default:
+			return false
+		}
+	}
+	return digits+points > 0 && points <= 1
+}
+
+// reference looks whether "gen R" follows a number.
+func (s *skimmer) reference(n int64) (Object, error) {
+	at := s.pos
+	s.space()
+	if s.pos >= len(s.buf) {
+		if !s.last {
+			return nil, errShort
+		}
+		s.pos = at
+		return Integer(n), nil
+	}
+	if c := s.buf[s.pos]; c < '0' || c > '9' {
+		s.pos = at
+		return Integer(n), nil
+	}
+	w, err := s.skimWord()
+	if err != nil {
+		return nil, err
+	}
+	gen, ok := parseUint(w)
+	s.space()
+	if s.pos+1 >= len(s.buf) && !s.last {
+		return nil, errShort
+	}
+	if !ok || s.pos >= len(s.buf) || s.buf[s.pos] != 'R' || s.pos+1 < len(s.buf) && class[s.buf[s.pos+1]] == classRegular {
+		s.pos = at
+		return Integer(n), nil
+	}
+	s.pos++
+	if n > limits.PDFObjects || gen > 65535 {
+		return nil, &skimError{"has a reference out of bounds"}
+	}
+	r := Ref{Num: int(n), Gen: int(gen)}
+	return r, s.ref(r)
+}
+
+func (s *skimmer) enter() error {
+	if s.depth++; s.depth > limits.PDFDepth {
+		return &skimError{"nests too deep"}
+	}
+	return nil
+}
+
+func (s *skimmer) array() error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	s.pos++
+	for {
+		s.space()
+		if s.pos >= len(s.buf) {
+			return s.end()
+		}
+		if s.buf[s.pos] == ']' {
+			s.pos++
+			s.depth--
+			return nil
+		}
+		if err := s.value(); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *skimmer) dict() error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	s.pos += 2
+	first := len(s.keys)
+	for {
+		s.space()
+		if s.pos+1 >= len(s.buf) {
+			return s.end()
+		}
+		if s.buf[s.pos] == '>' {
+			if s.buf[s.pos+1] != '>' {
+				return &skimError{"has a dictionary that ends with one bracket"}
+			}
+			s.pos += 2
+			s.depth--
+			if s.depth == 0 {
+				s.isDict = true
+			}
+			name := s.repeatedKey(s.keys[first:])
+			s.keys = s.keys[:first]
+			if name != nil {
+				return &skimError{"has the key /" + printable(name) + " twice in one dictionary"}
+			}
+			return nil
+		}
+		if err := s.entry(); err != nil {
+			return err
+		}
+	}
+}
+
+// entry skims a key and its value.
+func (s *skimmer) entry() error {
+	if s.buf[s.pos] != '/' {
+		return &skimError{"has a dictionary key that is no name"}
+	}
+	s.pos++
+	key, err := s.skimWord()
+	if err != nil {
+		return err
+	}
+	if bytes.IndexByte(key, '#') >= 0 {
+		key = []byte(unescapeName(key))
+	}
+	s.space()
+	if s.pos >= len(s.buf) {
+		return s.end()
+	}
+	c, at := s.buf[s.pos], s.pos
+	switch {
+	case c == '>':
+		return &skimError{"has the key /" + printable(key) + " without a value"}
+	case s.depth == 1 && c >= '0' && c <= '9' && string(key) == "Length":
+		s.length, err = s.scalar()
+	case s.depth == 1 && c == '/' && string(key) == "Type":
+		err = s.skipName()
+		s.kind = s.buf[at+1 : s.pos]
+	default:
+		err = s.value()
+	}
+	s.keys = append(s.keys, skimKey{key, at, s.pos})
+	return err
+}
+
+// repeatedKey finds a key that occurs twice with different values, nil if none
+// does. Some producers write a key again as it was.
+func (s *skimmer) repeatedKey(keys []skimKey) []byte {
+	if len(keys) > 24 {
+		seen := make(map[string]*skimKey, len(keys))
+		for i := range keys {
+			k := &keys[i]
+			if was := seen[string(k.name)]; was != nil && !s.sameValue(was, k) {
+				return k.name
+			}
+			seen[string(k.name)] = k
+		}
+		return nil
+	}
+	for i := 1; i < len(keys); i++ {
+		for j := range i {
+			if len(keys[i].name) == len(keys[j].name) && bytes.Equal(keys[i].name, keys[j].name) && !s.sameValue(&keys[i], &keys[j]) {
+				return keys[i].name
+			}
+		}
+	}
+	return nil
+}
+
+func (s *skimmer) sameValue(a, b *skimKey) bool {
+	return bytes.Equal(s.buf[a.from:a.to], s.buf[b.from:b.to])
+}
+
+// printable keeps a name from the file short and readable in a message.
+func printable(b []byte) string {
+	out := make([]byte, 0, 32)
+	for _, c := range b[:min(len(b), 32)] {
+		if c < 0x21 || c > 0x7e {
+			c = '?'
+		}
+		out = append(out, c)
+	}
+	return string(out)
+}
+
+// findingOf is the text of a finding about syntax; ok is false for accidents.
+func findingOf(err error) (string, bool) {
+	var f *skimError
+	if errors.As(err, &f) {
+		return f.text, true
+	}
+	return "", false
+}

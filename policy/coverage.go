@@ -1,0 +1,175 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/report"
+)
+
+// coverage decides, for every signature, which parts of its document it covers,
+// and notes what the valid signatures together leave uncovered. A part that the
+// caller named as what counts stands for the whole document.
+//
+// Layers lie inside each other. What a valid signature of an outer layer covers
+// is covered with everything inside it; a plain archive is covered by the
+// signatures of the files inside it.
+func coverage(facts *report.Facts, p *Policy, out *report.Conclusions) {
+	t := &tree{facts: facts, policy: p, of: make([][]*report.Conclusion, len(facts.Layers))}
+	for _, c := range out.Signatures {
+		t.of[c.Layer] = append(t.of[c.Layer], c)
+		cover(c, facts.Layers[c.Layer].Document)
+	}
+	for i, l := range facts.Layers {
+		if l.Document == nil {
+			continue
+		}
+		if len(t.of[i]) == 0 && l.Document.Format != ades.ZIP {
+			continue // time-stamps only, or broken: not valid in any case
+		}
+		signed, unsigned := t.split(i)
+		if l.Level == 0 {
+			out.SignedFiles, out.UnsignedFiles = files(signed), files(unsigned)
+		}
+		if t.enclosed(i) {
+			continue
+		}
+		for _, part := range unsigned {
+			out.Uncovered = append(out.Uncovered, describePart(l, part))
+		}
+	}
+}
+
+// cover says what one signature covers, whether or not it is valid.
+func cover(c *report.Conclusion, d *ades.Document) {
+	s := c.Signature
+	intact := s.Intact() == ades.Yes && !deformed(s)
+	switch {
+	case s.PDF != nil:
+		c.CoversWhole = intact && onlyPermitted(s.PDF.Changes)
+	case len(d.Parts) == 0: // its reader does not tell parts apart
+		c.CoversWhole = intact && s.ContentIsWhole
+	default:
+		c.CoversWhole = intact
+	}
+	for _, p := range d.Parts {
+		mine := intact && slices.Contains(p.CoveredBy, s.ID)
+		if s.PDF == nil && !mine {
+			c.CoversWhole = false
+		}
+		if p.Kind == ades.FilePart && mine {
+			c.SignedFiles = append(c.SignedFiles, p.Name)
+		} else if p.Kind == ades.FilePart {
+			c.UnsignedFiles = append(c.UnsignedFiles, p.Name)
+		}
+	}
+}
+
+func deformed(s *ades.Signature) bool {
+	return slices.ContainsFunc(s.Problems, func(p ades.Problem) bool { return p.Fatal })
+}
+
+func onlyPermitted(changes []ades.Change) bool {
+	return !slices.ContainsFunc(changes, func(c ades.Change) bool { return !c.Permitted })
+}
+
+func files(parts []ades.Part) []string {
+	var out []string
+	for _, p := range parts {
+		if p.Kind == ades.FilePart {
+			out = append(out, p.Name)
+		}
+	}
+	return out
+}
+
+// describePart names a part that is not covered; "" is the document itself.
+func describePart(l *report.Layer, p ades.Part) string {
+	return strings.TrimPrefix(l.Name+"/"+p.Name, "/")
+}
+
+// tree is the nesting of layers with the conclusions on their signatures.
+type tree struct {
+	facts  *report.Facts
+	policy *Policy
+	of     [][]*report.Conclusion // by layer
+}
+
+// split divides the parts that count into those that valid signatures cover
+// and those that none covers.
+func (t *tree) split(i int) (signed, unsigned []ades.Part) {
+	d := t.facts.Layers[i].Document
+	expected := slices.ContainsFunc(d.Parts, func(p ades.Part) bool { return p.Expected })
+	for _, p := range d.Parts {
+		switch {
+		case expected && !p.Expected:
+		case t.covered(i, p):
+			signed = append(signed, p)
+		default:
+			unsigned = append(unsigned, p)
+		}
+	}
+	if len(d.Parts) == 0 && !t.whole(i) {
+		unsigned = append(unsigned, ades.Part{})
+	}
+	return signed, unsigned
+}
+
+// covered: a valid signature of the layer covers the part; in a plain archive,
+// the signatures of the file itself do.
+func (t *tree) covered(i int, p ades.Part) bool {
+	l := t.facts.Layers[i]
+	if l.Document.Format == ades.ZIP {
+		for k := i + 1; k < len(t.facts.Layers) && t.facts.Layers[k].Level > l.Level; k++ {
+			if in := t.facts.Layers[k]; in.Level == l.Level+1 && in.Name == p.Name && in.Document != nil {
+				_, unsigned := t.split(k)
+				return (len(t.of[k]) > 0 || in.Document.Format == ades.ZIP) && len(unsigned) == 0
+			}
+		}
+		return false
+	}
+	for _, c := range t.of[i] {
+		if c.Indication == report.TotalPassed && slices.Contains(p.CoveredBy, c.ID) {
+			return true
+		}
+	}
+	return false
+}
+
+// whole is for documents without parts: a PDF, where changes after signing
+// tell, and what a reader does not take apart.
+func (t *tree) whole(i int) bool {
+	for _, c := range t.of[i] {
+		tolerated := c.Signature.PDF != nil && t.policy.PDF.Changes == "warn"
+		if c.Indication == report.TotalPassed && (c.CoversWhole || tolerated) {
+			return true
+		}
+	}
+	return t.facts.Layers[i].Document.Format == ades.ZIP // an empty archive
+}
+
+// enclosed: the layer lies in content that valid signatures of the layers
+// around it cover.
+func (t *tree) enclosed(i int) bool {
+	level := t.facts.Layers[i].Level
+	name := t.facts.Layers[i].Name
+	for k := i - 1; k >= 0 && level > 0; k-- {
+		l := t.facts.Layers[k]
+		if l.Level >= level {
+			continue
+		}
+		level = l.Level
+		if l.Document == nil || l.Document.Format == ades.ZIP {
+			name = l.Name
+			continue
+		}
+		for _, p := range l.Document.Parts {
+			if (p.Name == name || p.Kind == ades.ContentPart) && t.covered(k, p) {
+				return true
+			}
+		}
+		name = l.Name
+	}
+	return false
+}

@@ -1,0 +1,271 @@
+package tsl
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Bounds of a collection of files that is imported.
+const (
+	maxFiles      = 1000
+	maxCollection = 256 << 20
+)
+
+// files are lists that lie in a folder or zip under whatever names: each says
+// itself what it is. They are found through the pointers of the list of lists.
+type files struct{ lists []*candidate } // the newest first
+
+func (f files) lotl(context.Context) ([]*candidate, error) {
+	var out []*candidate
+	for _, c := range f.lists {
+		if c.list.IsLOTL() {
+			out = append(out, c)
+		}
+	}
+	return out[:min(len(out), maxPivots)], nil
+}
+
+func (f files) pivots(_ context.Context, lotl *List) ([]*candidate, error) {
+	var out []*candidate
+	for _, c := range slices.Backward(f.lists) {
+		if c.list.IsLOTL() && c.list.Territory == lotl.Territory && c.list.Sequence < lotl.Sequence {
+			out = append(out, c)
+		}
+	}
+	if len(out) > maxPivots {
+		return nil, fmt.Errorf("tsl: %d older lists of lists are too many", len(out))
+	}
+	return out, nil
+}
+
+func (f files) national(_ context.Context, p Pointer) ([]*candidate, error) {
+	var out []*candidate
+	for _, c := range f.lists {
+		if !c.list.IsLOTL() && sameTerritory(c.list.Territory, p.Territory) {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// readFiles parses every list below a folder or zip. Other files are left
+// alone. stamp gives the time that a file counts as fetched at.
+func readFiles(ctx context.Context, fsys fs.FS, stamp func(fs.FileInfo) time.Time) (files, error) {
+	var names []string
+	total := int64(0)
+	err := fs.WalkDir(fsys, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), tempPrefix) {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil || info.Size() > maxList {
+			return err
+		}
+		names = append(names, path)
+		if total += info.Size(); len(names) > maxFiles || total > maxCollection {
+			return errors.New("too many files for a collection of lists")
+		}
+		return nil
+	})
+	if err != nil {
+		return files{}, err
+	}
+	found := make([]*candidate, len(names))
+	var wg sync.WaitGroup
+	gate := make(chan struct{}, 4)
+	for i, name := range names {
+		wg.Go(func() {
+			gate <- struct{}{}
+			defer func() { <-gate }()
+			if ctx.Err() == nil {
+				found[i] = readCandidate(fsys, name, stamp)
+			}
+		})
+	}
+	wg.Wait()
+	found = slices.DeleteFunc(found, func(c *candidate) bool { return c == nil })
+	slices.SortStableFunc(found, func(a, b *candidate) int {
+		if d := b.list.Sequence - a.list.Sequence; d != 0 {
+			return d
+		}
+		return b.list.Issued.Compare(a.list.Issued)
+	})
+	return files{found}, ctx.Err()
+}
+
+// readCandidate reads one file; nil where it is no list.
+func readCandidate(fsys fs.FS, name string, stamp func(fs.FileInfo) time.Time) *candidate {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	raw, err := io.ReadAll(io.LimitReader(f, maxList+1))
+	if err != nil {
+		return nil
+	}
+	if raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")); !bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("<")) {
+		return nil
+	}
+	l, err := Parse(raw)
+	if err != nil {
+		return nil
+	}
+	return &candidate{list: l, raw: raw, at: stamp(info)}
+}
+
+// Load takes what is cached on disk, without the network. Lists are verified
+// like fresh ones.
+func (s *Set) Load(ctx context.Context) error {
+	s.refresh.Lock()
+	defer s.refresh.Unlock()
+	return s.load(ctx)
+}
+
+func (s *Set) load(ctx context.Context) error {
+	if s.config.Dir == "" {
+		return nil
+	}
+	s.loaded = s.folder()
+	found, err := readFiles(ctx, os.DirFS(s.config.Dir), fs.FileInfo.ModTime)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(found.lists) == 0 && !s.Loaded() {
+		return &LOTLError{errMissing}
+	}
+	if err != nil {
+		return fmt.Errorf("tsl: %w", err)
+	}
+	return s.update(ctx, found, false)
+}
+
+// Import takes lists from a folder or zip, verifies them like fetched ones and
+// keeps those that are believed. The error says which were not; it is a
+// *LOTLError where the list of lists was not.
+func (s *Set) Import(ctx context.Context, from fs.FS) error {
+	s.refresh.Lock()
+	defer s.refresh.Unlock()
+	s.reload(ctx)
+	now := s.now()
+	found, err := readFiles(ctx, from, func(fs.FileInfo) time.Time { return now })
+	if err != nil {
+		return fmt.Errorf("tsl: %w", err)
+	}
+	if len(found.lists) == 0 {
+		return errors.New("tsl: there is no trusted list in it")
+	}
+	err = s.update(ctx, found, true)
+	s.loaded = s.folder()
+	return err
+}
+
+// Export writes the lists that are kept on disk into a zip that Import takes.
+func (s *Set) Export(w io.Writer) error {
+	z := zip.NewWriter(w)
+	entries, err := os.ReadDir(s.config.Dir)
+	if err != nil {
+		return fmt.Errorf("tsl: %w", err)
+	}
+	n := 0
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), ".xml") || strings.HasPrefix(e.Name(), tempPrefix) {
+			continue
+		}
+		raw, err := os.ReadFile(filepath.Join(s.config.Dir, e.Name()))
+		if err != nil {
+			return fmt.Errorf("tsl: %w", err)
+		}
+		info, err := e.Info()
+		if err != nil {
+			return fmt.Errorf("tsl: %w", err)
+		}
+		f, err := z.CreateHeader(&zip.FileHeader{Name: e.Name(), Method: zip.Deflate, Modified: info.ModTime().UTC()})
+		if err != nil {
+			return fmt.Errorf("tsl: %w", err)
+		}
+		if _, err := f.Write(raw); err != nil {
+			return fmt.Errorf("tsl: %w", err)
+		}
+		n++
+	}
+	if n == 0 {
+		return &LOTLError{errMissing}
+	}
+	return z.Close()
+}
+
+// tempPrefix marks a file that is being written.
+const tempPrefix = ".list-"
+
+// fileName is where a list is kept: IT.xml, EU-300.xml. A territory is two
+// letters; whatever else a list says must not choose a path.
+func fileName(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z', r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-':
+			return r
+		}
+		return '_'
+	}, name) + ".xml"
+}
+
+// keep writes a list that was verified, whole or not at all. A cache that
+// cannot be written costs a fetch after the next start and nothing else.
+func (s *Set) keep(name string, raw []byte) {
+	if s.config.Dir == "" || os.MkdirAll(s.config.Dir, 0o755) != nil {
+		return
+	}
+	path := filepath.Join(s.config.Dir, name)
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, raw) {
+		now := s.now()
+		_ = os.Chtimes(path, now, now)
+		return
+	}
+	tmp, err := os.CreateTemp(s.config.Dir, tempPrefix+"*")
+	if err != nil {
+		return
+	}
+	_, err = tmp.Write(raw)
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if cerr := tmp.Close(); err != nil || cerr != nil || os.Rename(tmp.Name(), path) != nil {
+		_ = os.Remove(tmp.Name())
+	}
+}
+
+// folder describes the cache, so that a change by another process is seen.
+func (s *Set) folder() string {
+	if s.config.Dir == "" {
+		return ""
+	}
+	entries, _ := os.ReadDir(s.config.Dir)
+	var b strings.Builder
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && !strings.HasPrefix(e.Name(), tempPrefix) {
+			fmt.Fprintf(&b, "%s %d %d\n", e.Name(), info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return b.String()
+}
+
+// reload takes over what another process has put into the cache meanwhile.
+// The caller holds s.refresh.
+func (s *Set) reload(ctx context.Context) {
+	if s.folder() != s.loaded {
+		_ = s.load(ctx) // what is wrong shows in State
+	}
+}
