@@ -45,8 +45,8 @@ func (c *Config) prices() (p account.Prices, err error) {
 	return p, nil
 }
 
-// announce tells the accounts which calls there are, for the list of scopes.
-func (s *Server) announce(a *api.API) {
+// setEndpoints tells the accounts which calls there are, for the list of scopes.
+func (s *Server) setEndpoints(a *api.API) {
 	seen := map[account.Endpoint]bool{}
 	var list []account.Endpoint
 	for _, op := range a.Operations() {

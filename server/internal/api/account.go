@@ -93,7 +93,7 @@ func (s *Accounts) op(method, path, id, tag, summary string) Op {
 func (s *Accounts) registerTokens(a *API) {
 	op := s.op(http.MethodPost, "/tokens", "createToken", tokensTag, "Make a token")
 	op.Text = "The token and its refresh token are shown in this answer only."
-	op.Creates, op.BadField = true, 80
+	op.Idempotent, op.BadField = true, 80
 	op.Errors = append(op.Errors, 70, 80, 90)
 	RegisterReplayable(a, op, func(ctx context.Context, in *struct{ Body tokenRequest }) (Reply[token], error) {
 		return createToken(ctx, s, in.Body.asked(), newToken)

@@ -25,7 +25,7 @@ const certificateTag = "Certificates"
 func RegisterCertificates(a *API, c *Certificates) {
 	c.Service.Render = func(x *enroll.Certificate) any { return certificateWire(x) }
 	RegisterReplayable(a, Op{
-		Method: http.MethodPost, Path: "/certificates/{provider}-{kind}", ID: "buyCertificate", Tag: certificateTag, Creates: true, BadField: 310,
+		Method: http.MethodPost, Path: "/certificates/{provider}-{kind}", ID: "buyCertificate", Tag: certificateTag, Idempotent: true, BadField: 310,
 		Summary: "Buy a signing certificate or an electronic seal",
 		Text: "`kind` is `automatic`, `otp` or `eseal`; `provider` a configured name, or `provider` for the default one. " +
 			"The holder is identified at `certificateLink` and sees the credentials there, once.",

@@ -15,7 +15,7 @@ import (
 func RegisterClientCertificates(a *API, c *Certificates) {
 	const tag = "Client certificates"
 	RegisterReplayable(a, Op{
-		Method: http.MethodPost, Path: "/client-certificates", ID: "addClientCertificate", Tag: tag, Creates: true, BadField: 310,
+		Method: http.MethodPost, Path: "/client-certificates", ID: "addClientCertificate", Tag: tag, Idempotent: true, BadField: 310,
 		Summary: "Register a certificate for mutual TLS", Errors: []fault.Code{310, 150, 151},
 	}, c.addClient, func(ctx context.Context, again idempotency.Replay) (Reply[clientCertificate], error) {
 		return c.oneClient(ctx, again.RecordID)

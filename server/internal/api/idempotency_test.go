@@ -65,8 +65,8 @@ func makerAPI(t *testing.T, m *maker) http.Handler {
 	db, idem := openStore(t)
 	m.db = db
 	a := New(Options{Gate: gate{}, Idempotency: idem})
-	RegisterReplayable(a, Op{Method: "POST", Path: "/records", ID: "makeRecord", Creates: true}, m.create, m.show)
-	Register(a, Op{Method: "POST", Path: "/secrets", ID: "makeSecret", Creates: true, Flat: true},
+	RegisterReplayable(a, Op{Method: "POST", Path: "/records", ID: "makeRecord", Idempotent: true}, m.create, m.show)
+	Register(a, Op{Method: "POST", Path: "/secrets", ID: "makeSecret", Idempotent: true, NoEnvelope: true},
 		func(ctx context.Context, in *makeInput) (Reply[thing], error) {
 			m.made.Add(1)
 			return Created(thing{ID: store.NewID()}), nil

@@ -21,15 +21,15 @@ type Op struct {
 	Summary string // one line
 	Text    string // more, in Markdown
 
-	Public    bool // nobody is asked who they are
-	Basic     bool // e-mail and API key are as good as a token
-	Admin     bool // administrators only: else 131
-	Creates   bool // an Idempotency-Key is honoured
-	Multipart bool // a multipart body is as good as a JSON one
-	FormOnly  bool // the body is multipart, and JSON will not do
-	Flat      bool // the data is the whole answer: no envelope
-	Gzip      bool // large answers are compressed for those who accept it
-	Hidden    bool // not in the document
+	Public     bool // nobody is asked who they are
+	Basic      bool // e-mail and API key are as good as a token
+	Admin      bool // administrators only: else 131
+	Idempotent bool // an Idempotency-Key is honoured
+	Multipart  bool // a multipart body is as good as a JSON one
+	FormOnly   bool // the body is multipart, and JSON will not do
+	NoEnvelope bool // the data is the whole answer: no envelope
+	Gzip       bool // large answers are compressed for those who accept it
+	Hidden     bool // not in the document
 
 	MaxBody    int64         // bytes; zero takes the server's limit
 	Timeout    time.Duration // zero takes the server's
@@ -69,7 +69,7 @@ func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay Repla
 		// The clock starts when the body is there: a slow line is no slow server.
 		ctx, cancel := context.WithTimeout(r.Context(), a.timeout(&op))
 		defer cancel()
-		if !op.Creates || r.Header.Get("Idempotency-Key") == "" {
+		if !op.Idempotent || r.Header.Get("Idempotency-Key") == "" {
 			return seal(h(ctx, in))
 		}
 		r = r.WithContext(ctx)

@@ -72,7 +72,7 @@ func (s *Signatures) registerSigning(a *API, kind keys.Kind) {
 	}
 	RegisterReplayable(a, Op{
 		Method: http.MethodPost, Path: "/" + kind.CertificateType(), ID: "sign" + strings.ToUpper(string(kind[:1])) + string(kind[1:]), Tag: signatureTag,
-		Summary: summary, Creates: true, Errors: errs, Timeout: signTimeout,
+		Summary: summary, Idempotent: true, Errors: errs, Timeout: signTimeout,
 		Text: "Answers with the record: DONE or ERROR, or waiting where `options` asks for asynchronous work. " +
 			"A record in ERROR comes in a successful envelope; `errorNumber` says what went wrong.",
 	}, handler, replay)

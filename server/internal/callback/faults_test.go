@@ -140,7 +140,7 @@ func TestSlowReceiversDelayNobodyElse(t *testing.T) {
 // An account with many slow receivers does not have all workers either, and
 // those who stand aside do so for longer when there are many.
 func TestCrowd(t *testing.T) {
-	var c crowd
+	var c limiter
 	var leave []func()
 	for i := range perAccount {
 		l, aside := c.enter(&Delivery{Account: "a", URL: fmt.Sprintf("http://h%d.example/", i)})

@@ -64,11 +64,11 @@ func (w *turner) Work(ctx context.Context, j *river.Job[permitArgs]) error {
 	id := ""
 	err := w.db.Write(ctx, func(tx *store.Tx) (err error) {
 		id = ""
-		if j.Queue != job.First {
-			id, err = job.Head(ctx, tx)
+		if j.Queue != job.Reserved {
+			id, err = job.Pop(ctx, tx)
 			return err
 		}
-		mine, err := job.Own(ctx, tx, j.Args.ID, ok, j.Args)
+		mine, err := job.Take(ctx, tx, j.Args.ID, ok, j.Args)
 		if mine {
 			id = j.Args.ID
 		}
@@ -115,7 +115,7 @@ func enterMany(t *testing.T, db *store.DB, q *job.Queue, account string, n int) 
 		write(t, db, func(tx *store.Tx) error {
 			for k := i; k < min(n, i+250); k++ {
 				id := fmt.Sprintf("%s-%06d", account, k)
-				if err := q.Enter(ctx, tx, job.Place{ID: id, Account: account}, permitArgs{id, account}); err != nil {
+				if err := q.Enqueue(ctx, tx, job.Item{ID: id, Account: account}, permitArgs{id, account}); err != nil {
 					return err
 				}
 			}
@@ -175,7 +175,7 @@ func newcomers(t *testing.T, db *store.DB, all []*job.Queue, log *journal, accou
 	for i := 0; i < n && log.len() < until; i++ {
 		id := fmt.Sprintf("%s-%06d", account, i)
 		write(t, db, func(tx *store.Tx) error {
-			return all[i%len(all)].Enter(ctx, tx, job.Place{ID: id, Account: account}, permitArgs{id, account})
+			return all[i%len(all)].Enqueue(ctx, tx, job.Item{ID: id, Account: account}, permitArgs{id, account})
 		})
 		from, entered := log.len(), time.Now()
 		started := func() (at time.Time, ok bool) {
@@ -216,7 +216,7 @@ func TestTurns(t *testing.T) {
 		write(t, db, func(tx *store.Tx) error {
 			for i := range 30 {
 				id := fmt.Sprintf("b-%03d", i)
-				if err := all[0].Enter(ctx, tx, job.Place{ID: id, Account: "b", Weight: 3}, permitArgs{id, "b"}); err != nil {
+				if err := all[0].Enqueue(ctx, tx, job.Item{ID: id, Account: "b", Weight: 3}, permitArgs{id, "b"}); err != nil {
 					return err
 				}
 			}
@@ -262,12 +262,12 @@ func TestSlowBacklog(t *testing.T) {
 		for i := range 10 {
 			id, account := fmt.Sprintf("s-%02d", i), fmt.Sprintf("small%d", i)
 			write(t, db, func(tx *store.Tx) error {
-				return all[0].Enter(ctx, tx, job.Place{ID: id, Account: account}, permitArgs{id, account})
+				return all[0].Enqueue(ctx, tx, job.Item{ID: id, Account: account}, permitArgs{id, account})
 			})
 		}
 		// The account of the backlog has nothing to gain from a place of the few.
 		write(t, db, func(tx *store.Tx) error {
-			return tx.Enqueue(ctx, permitArgs{"big-none", "big"}, &river.InsertOpts{Queue: job.First})
+			return tx.Enqueue(ctx, permitArgs{"big-none", "big"}, &river.InsertOpts{Queue: job.Reserved})
 		})
 		eventually(t, "the others' work", func() bool { return log.len() >= 14 })
 		time.Sleep(100 * time.Millisecond)
@@ -286,7 +286,7 @@ func TestLostPermits(t *testing.T) {
 		enterMany(t, db, all[0], "a", 30)
 		ctx := context.Background()
 		write(t, db, func(tx *store.Tx) error {
-			_, err := tx.Exec(ctx, `delete from river_job where queue in ($1, $2)`, job.Turns, job.First)
+			_, err := tx.Exec(ctx, `delete from river_job where queue in ($1, $2)`, job.Shared, job.Reserved)
 			return err
 		})
 		open(t, all)
@@ -313,7 +313,7 @@ func TestHeadIsTakenOnce(t *testing.T) {
 		q := job.New(db, job.Config{})
 		enterMany(t, db, q, "a", 300)
 		write(t, db, func(tx *store.Tx) error { // what waits already does not enter twice
-			return q.Enter(ctx, tx, job.Place{ID: "a-000007", Account: "a"}, permitArgs{"a-000007", "a"})
+			return q.Enqueue(ctx, tx, job.Item{ID: "a-000007", Account: "a"}, permitArgs{"a-000007", "a"})
 		})
 		log := &journal{}
 		var all sync.WaitGroup
@@ -321,7 +321,7 @@ func TestHeadIsTakenOnce(t *testing.T) {
 			all.Go(func() {
 				for {
 					var id string
-					err := db.Write(ctx, func(tx *store.Tx) (err error) { id, err = job.Head(ctx, tx); return err })
+					err := db.Write(ctx, func(tx *store.Tx) (err error) { id, err = job.Pop(ctx, tx); return err })
 					if err != nil {
 						t.Error(err)
 						return

@@ -41,15 +41,15 @@ type flatToken struct {
 	Error   *int     `json:"error"`
 }
 
-type firstToken struct {
+type tokenV1 struct {
 	Scopes   []string `json:"scopes"`
 	Expire   int64    `json:"expire" doc:"unix seconds"`
 	Token    string   `json:"token" doc:"the token's id, as good in paths as the token"`
 	LastFour string   `json:"lastFour" doc:"the token's last characters, to tell it by"`
 }
 
-func shownFirst(t account.Token) firstToken {
-	return firstToken{Scopes: t.Scopes, Expire: t.ExpireAt.Unix(), Token: t.ID, LastFour: t.LastFour}
+func shownFirst(t account.Token) tokenV1 {
+	return tokenV1{Scopes: t.Scopes, Expire: t.ExpireAt.Unix(), Token: t.ID, LastFour: t.LastFour}
 }
 
 type firstFilter struct {
@@ -64,7 +64,7 @@ type firstChange struct {
 
 func (s *Accounts) registerFirstTokens(a *API) {
 	op := s.op(http.MethodPost, "/token", "createTokenV1", tokensTag, "Make a token (first version: a flat answer)")
-	op.Creates, op.Flat, op.BadField = true, true, 80
+	op.Idempotent, op.NoEnvelope, op.BadField = true, true, 80
 	op.Errors = append(op.Errors, 70, 80, 90)
 	RegisterReplayable(a, op, func(ctx context.Context, in *struct{ Body firstRequest }) (Reply[flatToken], error) {
 		life, err := in.Body.life()
@@ -77,30 +77,30 @@ func (s *Accounts) registerFirstTokens(a *API) {
 	}, sameToken[flatToken])
 
 	Register(a, s.op(http.MethodGet, "/token", "listTokensV1", tokensTag, "Tokens of the account (first version)"),
-		func(ctx context.Context, in *firstFilter) (Reply[[]firstToken], error) {
+		func(ctx context.Context, in *firstFilter) (Reply[[]tokenV1], error) {
 			list, err := s.Service.Tokens(ctx, callerID(ctx), account.TokenFilter{Scope: in.Scope, Skip: in.Skip, Limit: in.Limit})
 			return Found(each(list, shownFirst)), err
 		})
 
 	op = s.op(http.MethodGet, "/token/{token}", "readTokenV1", tokensTag, "One token (first version)")
 	op.Errors = append(op.Errors, 140, 141)
-	Register(a, op, func(ctx context.Context, in *tokenPath) (Reply[[]firstToken], error) {
+	Register(a, op, func(ctx context.Context, in *tokenPath) (Reply[[]tokenV1], error) {
 		t, err := s.Service.FindToken(ctx, callerID(ctx), in.Token)
-		return Found([]firstToken{shownFirst(t)}), err
+		return Found([]tokenV1{shownFirst(t)}), err
 	})
 
 	op = s.op(http.MethodPut, "/token/{token}", "replaceTokenV1", tokensTag, "Replace a token's scopes and expiry (first version)")
 	op.BadField, op.Errors = 80, append(op.Errors, 70, 80, 90, 140, 141)
-	Register(a, op, func(ctx context.Context, in *firstChange) (Reply[[]firstToken], error) {
+	Register(a, op, func(ctx context.Context, in *firstChange) (Reply[[]tokenV1], error) {
 		if len(in.Body.Scopes) == 0 {
-			return Reply[[]firstToken]{}, fault.New(fault.ScopesMissing, "scopes are missing")
+			return Reply[[]tokenV1]{}, fault.New(fault.ScopesMissing, "scopes are missing")
 		}
 		return s.changeFirst(ctx, in, true)
 	})
 
 	op = s.op(http.MethodPatch, "/token/{token}", "changeTokenV1", tokensTag, "Change a token's scopes or expiry (first version)")
 	op.BadField, op.Errors = 80, append(op.Errors, 80, 90, 140, 141)
-	Register(a, op, func(ctx context.Context, in *firstChange) (Reply[[]firstToken], error) {
+	Register(a, op, func(ctx context.Context, in *firstChange) (Reply[[]tokenV1], error) {
 		return s.changeFirst(ctx, in, in.Body.TTL != 0 || in.Body.Expire != 0)
 	})
 
@@ -109,16 +109,16 @@ func (s *Accounts) registerFirstTokens(a *API) {
 	Register(a, op, s.deleteToken)
 }
 
-func (s *Accounts) changeFirst(ctx context.Context, in *firstChange, life bool) (Reply[[]firstToken], error) {
+func (s *Accounts) changeFirst(ctx context.Context, in *firstChange, life bool) (Reply[[]tokenV1], error) {
 	c := account.CallerFrom(ctx)
 	ch := account.TokenChange{Scopes: in.Body.Scopes}
 	if life {
 		d, err := in.Body.life()
 		if err != nil {
-			return Reply[[]firstToken]{}, err
+			return Reply[[]tokenV1]{}, err
 		}
 		ch.Life = &d
 	}
 	t, err := s.Service.ChangeToken(ctx, c, c.Host, in.Token, ch)
-	return Found([]firstToken{shownFirst(t)}), err
+	return Found([]tokenV1{shownFirst(t)}), err
 }

@@ -25,8 +25,8 @@ func (w *forgetKeysWorker) Work(ctx context.Context, _ *river.Job[forgetKeys]) e
 	return w.keys.Sweep(ctx)
 }
 
-// keepHouse registers what has to be done again and again.
-func (s *Server) keepHouse() {
+// registerPeriodicJobs registers what has to be done again and again.
+func (s *Server) registerPeriodicJobs() {
 	job.Register(s.jobs, &forgetKeysWorker{keys: s.idempotency})
 	s.jobs.Every(time.Hour, forgetKeys{})
 }

@@ -36,7 +36,7 @@ type Server struct {
 	sandboxed   bool // this is a sandbox, or will be one
 
 	publications *publication.Keeper
-	wing         signatureWing
+	sig          signatures
 	dropped      atomic.Bool // a key or password has left its place in memory
 }
 
@@ -129,7 +129,7 @@ func (s *Server) Close() {
 func (s *Server) start(ctx context.Context) error {
 	s.startPublications(ctx)
 	s.startSigning(ctx)
-	s.keepHouse()
+	s.registerPeriodicJobs()
 	if err := s.jobs.Start(ctx); err != nil {
 		return err
 	}
@@ -148,5 +148,5 @@ func (s *Server) register(a *api.API) {
 	api.RegisterAccounts(a, &api.Accounts{Service: s.accounts, DB: s.db})
 	api.RegisterOMI(a, &api.OMI{Publications: s.publications, Meter: s.accounts})
 	s.registerSigning(a)
-	s.announce(a)
+	s.setEndpoints(a)
 }
