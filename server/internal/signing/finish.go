@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -39,7 +40,7 @@ func (x *run) done(ctx context.Context, out *signedDocument) error {
 		if err := x.audit.Append(ctx, tx, x.signedEvents(out)...); err != nil {
 			return err
 		}
-		if err := store.ClaimFrom(ctx).Done(ctx, tx); err != nil {
+		if err := idempotency.ClaimFrom(ctx).Done(ctx, tx); err != nil {
 			return err
 		}
 		return x.tell(ctx, tx, r)
@@ -106,7 +107,7 @@ func (x *run) fail(ctx context.Context, no *refusal) error {
 		if err := x.audit.Append(ctx, tx, x.event("error", fmt.Sprintf("ended in error %d: %s", no.number, no.text), nil)); err != nil {
 			return err
 		}
-		if err := store.ClaimFrom(ctx).Done(ctx, tx); err != nil {
+		if err := idempotency.ClaimFrom(ctx).Done(ctx, tx); err != nil {
 			return err
 		}
 		return x.tell(ctx, tx, r)

@@ -14,6 +14,7 @@ import (
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/xades"
@@ -292,5 +293,5 @@ func (x *run) insertSigning(ctx context.Context, tx *store.Tx, use audit.Event) 
 	if err := x.insert(ctx, tx, append(x.validationEvents(), use)...); err != nil {
 		return err
 	}
-	return store.ClaimFrom(ctx).Record(ctx, tx, r.ID, x.config.Lease)
+	return idempotency.ClaimFrom(ctx).Record(ctx, tx, r.ID, x.config.Lease)
 }
