@@ -30,6 +30,7 @@ func (c *comparison) field(was, is *field) {
 		c.add(difference{what: "field-widgets", field: is.name})
 		return
 	}
+	c.parents(was, is)
 	keys := c.fieldKeys(was, is)
 	if len(keys) == 0 {
 		return
@@ -73,6 +74,21 @@ func (c *comparison) field(was, is *field) {
 		c.add(difference{what: "form-fill-other", field: is.name})
 	default:
 		c.add(difference{what: "form-fill-odd", field: is.name, name: why})
+	}
+}
+
+// parents looks at the way up from a field and its widgets. It must lead where
+// it led before.
+func (c *comparison) parents(was, is *field) {
+	same := func(a, b way, x, y *pdf.Dict) bool {
+		return a == b && (a != astray || c.equal(x.Get("Parent"), y.Get("Parent"), "Parent")) || b == toParent
+	}
+	ok := same(was.up, is.up, was.dict, is.dict)
+	for i, w := range is.widgets {
+		ok = ok && same(was.widgets[i].up, w.up, was.widgets[i].dict, w.dict)
+	}
+	if !ok {
+		c.add(difference{what: "field-changed", field: is.name, name: "Parent"})
 	}
 }
 

@@ -189,6 +189,9 @@ func (c *comparison) groupFields() {
 		if w := was[g.name]; w != nil {
 			old = w.dict
 		}
+		if g.up != toParent && (old == nil || was[g.name].up != g.up) {
+			c.add(difference{what: "field-changed", field: g.name, name: "Parent"})
+		}
 		if old == nil && c.old.byName[g.name] != nil {
 			continue // a terminal field before: said to be removed
 		}
@@ -251,6 +254,9 @@ func (c *comparison) addedField(f *field) {
 		}
 	}
 	where, shows := c.where(f)
+	if f.up == astray || slices.ContainsFunc(f.widgets, func(w *widget) bool { return w.up == astray }) {
+		c.add(difference{what: "signature-field-odd", field: f.name, name: "Parent"})
+	}
 	if len(f.widgets) > 1 && shows {
 		c.add(difference{what: "signature-field-odd", field: f.name, name: "Kids"})
 	}

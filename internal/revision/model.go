@@ -30,6 +30,9 @@ type page struct {
 	ref    pdf.Ref
 	dict   *pdf.Dict
 	attrs  map[pdf.Name]pdf.Object
+	// up are the same attributes as found by way of Parent: some readers climb
+	// the tree instead of going down.
+	up     map[pdf.Name]pdf.Object
 	annots []annot
 }
 
@@ -48,6 +51,7 @@ type field struct {
 	parent  *field
 	attrs   map[pdf.Name]pdf.Object // inheritable attributes, resolved
 	widgets []*widget
+	up      way
 }
 
 // widget is a field's place on a page. A field that is its own widget has one
@@ -57,6 +61,7 @@ type widget struct {
 	dict   *pdf.Dict
 	field  *field
 	merged bool
+	up     way
 }
 
 // inheritedByPages and inheritedByFields are handed down (ISO 32000-2, tables
@@ -112,6 +117,9 @@ func (m *model) readPages() error {
 			return fmt.Errorf("more than %d pages", limits.PDFFields)
 		}
 		p := &page{number: len(m.pages) + 1, ref: ref, dict: d, attrs: attrs}
+		if p.up, err = m.climb(d); err != nil {
+			return err
+		}
 		if p.annots, err = m.readAnnots(d); err != nil {
 			return err
 		}
@@ -119,6 +127,26 @@ func (m *model) readPages() error {
 		return nil
 	}
 	return visit(m.catalog.Get("Pages"), nil, 0)
+}
+
+// climb gathers the inheritable attributes of a page by way of Parent.
+func (m *model) climb(d *pdf.Dict) (map[pdf.Name]pdf.Object, error) {
+	out := make(map[pdf.Name]pdf.Object, len(inheritedByPages))
+	for range limits.PDFDepth {
+		if d == nil {
+			break
+		}
+		for _, k := range inheritedByPages {
+			if v := d.Get(k); v != nil && out[k] == nil {
+				out[k] = v
+			}
+		}
+		var err error
+		if d, err = m.doc.Dict(d.Get("Parent")); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // handDown gives a node's own attributes precedence over inherited ones.
@@ -201,6 +229,7 @@ func (m *model) readField(o pdf.Object, parent *field, seen map[int]bool, depth 
 		f.name += m.doc.Text(d.Get("T"))
 	}
 	f.attrs = handDown(in, d, inheritedByFields)
+	f.up = wayUp(d, parent)
 	kids, err := m.doc.Array(d.Get("Kids"))
 	if err != nil {
 		return err
@@ -223,7 +252,7 @@ func (m *model) readField(o pdf.Object, parent *field, seen map[int]bool, depth 
 			}
 		default:
 			kr, _ := k.(pdf.Ref)
-			f.widgets = append(f.widgets, &widget{num: kr.Num, dict: dict, field: f})
+			f.widgets = append(f.widgets, &widget{num: kr.Num, dict: dict, field: f, up: wayUp(dict, f)})
 		}
 	}
 	if !terminal {
@@ -238,6 +267,30 @@ func (m *model) readField(o pdf.Object, parent *field, seen map[int]bool, depth 
 	}
 	m.fields = append(m.fields, f)
 	return nil
+}
+
+// way is where the Parent of a field or widget leads. Readers that start from
+// the page find its name, type and value by it.
+type way int
+
+const (
+	toParent way = iota // to the field that lists it; a field at the top has none
+	nowhere
+	astray
+)
+
+func wayUp(d *pdf.Dict, parent *field) way {
+	up := d.Get("Parent")
+	ref, _ := up.(pdf.Ref)
+	switch {
+	case up == nil && parent == nil:
+		return toParent
+	case up == nil:
+		return nowhere
+	case parent == nil || ref.Num != parent.num || ref.Num == 0:
+		return astray
+	}
+	return toParent
 }
 
 // kind is the field's type.

@@ -62,11 +62,10 @@ func (c *comparison) page(a, b *page) {
 			c.add(difference{what: "page-box", page: b.number, name: string(box)})
 		}
 	}
-	r, _ := c.old.doc.Number(a.attrs["Rotate"])
-	s, _ := c.new.doc.Number(b.attrs["Rotate"])
-	if r != s {
+	if !c.sameRotation(a.attrs, b.attrs) {
 		c.add(difference{what: "page-box", page: b.number, name: "Rotate"})
 	}
+	c.climbed(a, b)
 	own := []pdf.Name{"Type", "Parent", "Contents", "Resources", "MediaBox", "CropBox", "BleedBox", "TrimBox", "ArtBox", "Rotate", "Annots"}
 	for _, key := range c.differing(a.dict, b.dict, own...) {
 		what, known := pageKeys[key]
@@ -82,6 +81,24 @@ func (c *comparison) page(a, b *page) {
 		}
 	}
 	c.annots(a, b)
+}
+
+func (c *comparison) sameRotation(a, b map[pdf.Name]pdf.Object) bool {
+	r, _ := c.old.doc.Number(a["Rotate"])
+	s, _ := c.new.doc.Number(b["Rotate"])
+	return r == s
+}
+
+// climbed compares what readers find that go from the page to its Parent.
+func (c *comparison) climbed(a, b *page) {
+	x, y := *a, *b
+	x.attrs, y.attrs = a.up, b.up
+	if !c.sameBox(&x, &y, "MediaBox") || !c.sameBox(&x, &y, "CropBox") || !c.sameRotation(x.attrs, y.attrs) ||
+		!c.equal(a.up["Resources"], b.up["Resources"], "Resources") && c.equal(a.attrs["Resources"], b.attrs["Resources"], "Resources") {
+		if !slices.ContainsFunc(c.diffs, func(d difference) bool { return d.page == b.number && d.what == "page-box" }) {
+			c.add(difference{what: "page-changed", page: b.number, name: "Parent"})
+		}
+	}
 }
 
 // sameBox compares a box of two pages.
