@@ -164,7 +164,9 @@ func (c *comparison) sameAttr(a, b pdf.Object, key pdf.Name) bool {
 // nothing but the name of the font.
 func (c *comparison) onlyFont(was, is *field) bool {
 	same := func(a, b pdf.Object) bool {
-		return parseDA(c.old.doc.StringBytes(a)).rest == parseDA(c.new.doc.StringBytes(b)).rest
+		x, y := parseDA(c.old.doc.StringBytes(a)), parseDA(c.new.doc.StringBytes(b))
+		x.font = y.font
+		return x == y
 	}
 	if !same(was.attrs["DA"], is.attrs["DA"]) {
 		return false
@@ -196,6 +198,7 @@ func (c *comparison) signatureField(was, is *field, keys []pdf.Name) {
 		switch {
 		case after && slices.Contains(allowed, k):
 		case after && k == "F" && c.sameVisibility(was, is):
+		case after && k == "Rect" && c.withdrawn(was, is):
 		default:
 			c.fieldChanged(is, k)
 		}
@@ -205,6 +208,17 @@ func (c *comparison) signatureField(was, is *field, keys []pdf.Name) {
 		page, shows := c.where(is)
 		c.add(difference{what: "signature-filled", field: is.name, page: page, shows: shows})
 	}
+}
+
+// withdrawn: some products sign into a field that showed nothing and give it no
+// size, as invisible signatures have none.
+func (c *comparison) withdrawn(was, is *field) bool {
+	for i, w := range is.widgets {
+		if c.new.shows(w.dict) || c.old.decorated(was.widgets[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // sameVisibility reports whether the flags of the widgets differ in nothing

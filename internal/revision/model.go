@@ -1,8 +1,7 @@
 package revision
 
 import (
-	"fmt"
-
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
 )
@@ -21,7 +20,8 @@ type model struct {
 	groups  []*field // fields that only group others
 	byName  map[string][]*field
 	widgets map[int]*widget // by object number
-	odd     bool            // the form lists something that is no field
+	work    *work
+	odd     bool // the form lists something that is no field
 }
 
 // page is a page with its inherited attributes resolved.
@@ -71,8 +71,11 @@ var (
 	inheritedByFields = []pdf.Name{"FT", "Ff", "V", "DV", "DA", "Q", "MaxLen", "Opt"}
 )
 
-func newModel(doc *pdf.Document, rev int) (*model, error) {
-	m := &model{doc: doc, rev: rev, byName: make(map[string][]*field), widgets: make(map[int]*widget)}
+// errTooMuch says that the revisions cannot be compared within bounds.
+var errTooMuch = ades.Malformed("PDF", "", "the revisions are too large to be compared")
+
+func newModel(doc *pdf.Document, rev int, w *work) (*model, error) {
+	m := &model{doc: doc, rev: rev, work: w, byName: make(map[string][]*field), widgets: make(map[int]*widget)}
 	var err error
 	if m.catalog, err = doc.Catalog(); err != nil {
 		return nil, err
@@ -91,8 +94,11 @@ func (m *model) readPages() error {
 	var visit func(o pdf.Object, in map[pdf.Name]pdf.Object, depth int) error
 	visit = func(o pdf.Object, in map[pdf.Name]pdf.Object, depth int) error {
 		ref, _ := o.(pdf.Ref)
+		if !m.work.step() {
+			return errTooMuch
+		}
 		if depth > limits.PDFDepth || ref.Num != 0 && seen[ref.Num] {
-			return fmt.Errorf("the page tree is too deep or comes back to object %d", ref.Num)
+			return ades.Malformed("PDF", "Pages", "the page tree is too deep or comes back to object %d", ref.Num)
 		}
 		seen[ref.Num] = true
 		d, err := m.doc.Dict(o)
@@ -114,7 +120,7 @@ func (m *model) readPages() error {
 			return nil
 		}
 		if len(m.pages) >= limits.PDFFields {
-			return fmt.Errorf("more than %d pages", limits.PDFFields)
+			return ades.Malformed("PDF", "Pages", "more than %d pages", limits.PDFFields)
 		}
 		p := &page{number: len(m.pages) + 1, ref: ref, dict: d, attrs: attrs}
 		if p.up, err = m.climb(d); err != nil {
@@ -169,6 +175,9 @@ func (m *model) readAnnots(d *pdf.Dict) ([]annot, error) {
 	}
 	var out []annot
 	for _, o := range list {
+		if !m.work.step() {
+			return nil, errTooMuch
+		}
 		ref, _ := o.(pdf.Ref)
 		v, err := m.doc.Resolve(o)
 		if err != nil {
@@ -204,6 +213,9 @@ func (m *model) readForm() error {
 }
 
 func (m *model) readField(o pdf.Object, parent *field, seen map[int]bool, depth int) error {
+	if !m.work.step() {
+		return errTooMuch
+	}
 	ref, _ := o.(pdf.Ref)
 	v, err := m.doc.Resolve(o)
 	if err != nil || v == nil {

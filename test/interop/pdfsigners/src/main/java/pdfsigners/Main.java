@@ -151,6 +151,7 @@ public final class Main {
             com.lowagie.text.pdf.PdfStamper st = com.lowagie.text.pdf.PdfStamper.createSignature(reader, to, '\0', null, true);
             com.lowagie.text.pdf.PdfSignatureAppearance sap = st.getSignatureAppearance();
             sap.setCrypto(null, chain, null, null);
+            sap.setSignDate(Calendar.getInstance());
             if (field != null) {
                 sap.setVisibleSignature(field);
             } else if (shown) {
