@@ -10,7 +10,7 @@ import (
 // order with what they inherit, annotations in the order in which they are
 // drawn, fields by their full names.
 type model struct {
-	doc     *pdf.Document
+	doc     *view
 	rev     int
 	catalog *pdf.Dict
 	pages   []*page
@@ -74,7 +74,7 @@ var (
 // errTooMuch says that the revisions cannot be compared within bounds.
 var errTooMuch = ades.Malformed("PDF", "", "the revisions are too large to be compared")
 
-func newModel(doc *pdf.Document, rev int, w *work) (*model, error) {
+func newModel(doc *view, rev int, w *work) (*model, error) {
 	m := &model{doc: doc, rev: rev, work: w, byName: make(map[string][]*field), widgets: make(map[int]*widget)}
 	var err error
 	if m.catalog, err = doc.Catalog(); err != nil {

@@ -50,7 +50,35 @@ func (c *comparison) reordered() bool {
 	return false
 }
 
+// untouched reports whether nothing that a page shows was written between the
+// two revisions. Widgets of the form are judged with their fields.
+func (c *comparison) untouched(a, b *page) bool {
+	if a.ref != b.ref || a.ref.Num == 0 || c.ages.of(a.ref.Num) > c.old.rev || len(a.annots) != len(b.annots) {
+		return false
+	}
+	for _, k := range inheritedByPages {
+		for _, v := range [][2]pdf.Object{{a.attrs[k], b.attrs[k]}, {a.up[k], b.up[k]}} {
+			ref, ok := v[0].(pdf.Ref)
+			if !pdf.Equal(v[0], v[1]) || ok && c.ages.of(ref.Num) > c.old.rev {
+				return false
+			}
+			if _, simple := v[0].(*pdf.Dict); simple && a.dict.Get(k) == nil {
+				return false // a direct dictionary of the parent: look closer
+			}
+		}
+	}
+	for i, x := range a.annots {
+		if x.num != b.annots[i].num || x.num != 0 && c.old.widgets[x.num] == nil && c.ages.of(x.num) > c.old.rev {
+			return false
+		}
+	}
+	return true
+}
+
 func (c *comparison) page(a, b *page) {
+	if c.untouched(a, b) {
+		return
+	}
 	if !c.content(a.dict.Get("Contents"), b.dict.Get("Contents")) {
 		c.add(difference{what: "page-content", page: b.number})
 	}

@@ -25,12 +25,14 @@ type Comparer struct {
 	doc    *pdf.Document
 	models map[int]*model
 	found  map[[2]int][]difference
+	shared map[place]pdf.Object
+	ages   *closures
 	work   *work
 }
 
 // New prepares the comparison of a document's revisions. Nothing is read yet.
 func New(ctx context.Context, doc *pdf.Document) *Comparer {
-	return &Comparer{doc: doc, models: make(map[int]*model), found: make(map[[2]int][]difference), work: &work{ctx: ctx}}
+	return &Comparer{doc: doc, models: make(map[int]*model), found: make(map[[2]int][]difference), shared: make(map[place]pdf.Object), work: &work{ctx: ctx}}
 }
 
 // Compare lists what differs between revision signed and the last one. Each
@@ -82,10 +84,16 @@ func (c *Comparer) between(a, b int) ([]difference, error) {
 		return d, nil
 	}
 	old, err := c.model(a)
+	if err == nil && c.ages == nil {
+		var last *model
+		if last, err = c.model(len(c.doc.Revisions())); err == nil {
+			c.ages = newClosures(last, c.work)
+		}
+	}
 	if err == nil {
 		var now *model
 		if now, err = c.model(b); err == nil {
-			d := compare(old, now, c.work)
+			d := compare(old, now, c.ages, c.work)
 			c.found[[2]int{a, b}] = d
 			return d, nil
 		}
@@ -113,7 +121,7 @@ func (c *Comparer) model(n int) (*model, error) {
 			return nil, err
 		}
 	}
-	m, err := newModel(d, n, c.work)
+	m, err := newModel(&view{d, c.shared}, n, c.work)
 	if err != nil {
 		return nil, err
 	}
@@ -138,8 +146,8 @@ func (c *comparison) add(d difference) {
 	}
 }
 
-func compare(old, now *model, w *work) []difference {
-	c := &comparison{matcher: newMatcher(old, now, w), accepted: make(map[int]bool), placed: make(map[int]int)}
+func compare(old, now *model, ages *closures, w *work) []difference {
+	c := &comparison{matcher: newMatcher(old, now, ages, w), accepted: make(map[int]bool), placed: make(map[int]int)}
 	c.anchorAll()
 	c.trailer()
 	c.catalog()

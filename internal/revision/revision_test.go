@@ -87,7 +87,7 @@ func fill(t *testing.T, u *pdf.Update, value, shown string) {
 
 // sealOf takes signature dictionaries at their word.
 func sealOf(d *pdf.Document) func(string) Seal {
-	m, err := newModel(d, 0, &work{ctx: context.Background()})
+	m, err := newModel(&view{d, make(map[place]pdf.Object)}, 0, &work{ctx: context.Background()})
 	if err != nil {
 		panic(err)
 	}

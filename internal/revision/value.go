@@ -22,6 +22,7 @@ type matcher struct {
 	trail    []pair
 	anchors  [2]map[int]int // object number → identity, of the old and the new revision
 	next     int
+	ages     *closures
 	work     *work
 	tired    bool
 	moved    map[int]bool // memo of changed
@@ -52,9 +53,9 @@ func (w *work) step() bool {
 	return w.steps <= mostSteps && (w.steps%4096 != 0 || w.ctx.Err() == nil)
 }
 
-func newMatcher(old, new *model, w *work) *matcher {
+func newMatcher(old, new *model, ages *closures, w *work) *matcher {
 	return &matcher{
-		old: old, new: new, work: w, same: make(map[pair]bool), moved: make(map[int]bool),
+		old: old, new: new, ages: ages, work: w, same: make(map[pair]bool), moved: make(map[int]bool),
 		anchors: [2]map[int]int{make(map[int]int), make(map[int]int)},
 	}
 }
@@ -147,6 +148,9 @@ func (m *matcher) compare(a, b pdf.Object, key pdf.Name, listed bool, depth int)
 			if ida != 0 || idb != 0 {
 				return ida == idb
 			}
+		}
+		if refA && refB && x == y && m.ages.of(x.Num) <= m.old.rev {
+			return true
 		}
 		if refA && refB {
 			p := pair{x, y, pointing[key] || listing[key]}
