@@ -155,6 +155,10 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 		return n.archive(f, level)
 	case errors.Is(err, context.DeadlineExceeded) && level == 0 && n.ctx.Err() != nil:
 		l.Broken = errDeadline.Error()
+	case n.ctx.Err() != nil && err != nil: // nobody waits for the answer
+		return n.ctx.Err()
+	case errors.Is(err, limits.ErrBudget):
+		n.broken(l, f, family, limits.ErrBudget)
 	case err == nil:
 		l.Document = doc
 	case errors.As(err, &malformed), errors.Is(err, limits.ErrBudget), errors.Is(err, ades.ErrPassword), level > 0 && n.ctx.Err() == nil:
