@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/asn1"
 	"math/big"
+	"slices"
 	"strings"
 
 	"rogito.dev/rogito/ades"
@@ -30,6 +31,9 @@ func (s *sigReader) identify() {
 	if signer == nil {
 		signer = s.byKey()
 	}
+	if signer == nil {
+		signer = s.amongKnown(refs)
+	}
 	for i, ref := range refs {
 		fact := ades.CertRef{Attribute: ref.attribute, Digest: ref.digestURI}
 		if h, ok := xmldsig.HashByURI(ref.digestURI); ok {
@@ -48,16 +52,38 @@ func (s *sigReader) identify() {
 	}
 }
 
-// onlySigner refuses a KeyInfo that shows somebody else's certificate beside
-// or in place of the signer's: programs that go by it would name the wrong
-// person. Authorities and services may be there.
+// amongKnown looks for the signer among the certificates of the caller, where
+// the document carries none: by the signed reference, or by the key that
+// verifies the value.
+func (s *sigReader) amongKnown(refs []certRef) *pkix.Certificate {
+	for _, der := range s.known {
+		c, err := pkix.ParseCertificate(der)
+		if err != nil {
+			continue
+		}
+		named := len(refs) == 0
+		if !named {
+			m, _ := refs[0].matches(c)
+			named = m == ades.Yes
+		}
+		if named && s.x.CheckValue(c.PublicKey) == nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// onlySigner refuses a KeyInfo that shows somebody else's certificate in place
+// of the signer's: programs that go by it would name the wrong person. Further
+// certificates beside the signer's are a remark.
 func (s *sigReader) onlySigner(signer *pkix.Certificate) {
+	shown := slices.ContainsFunc(s.certs[:s.inKeyInfo], func(c *pkix.Certificate) bool { return c.Equal(signer) })
 	for _, c := range s.certs[:s.inKeyInfo] {
 		if c.Equal(signer) || c.BasicConstraints != nil && c.BasicConstraints.IsCA || len(c.ExtKeyUsage) > 0 && service(c) {
 			continue
 		}
 		if !pkix.EqualNames(c.RawSubject, signer.RawIssuer) {
-			s.problem(true, s.x.KeyInfo, "KeyInfo shows a certificate that is not the signer's")
+			s.problem(!shown, s.x.KeyInfo, "KeyInfo shows a certificate that is not the signer's")
 			return
 		}
 	}
