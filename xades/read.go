@@ -39,16 +39,16 @@ func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Docum
 	return r.out, nil
 }
 
-// ReadIn is Read for a signature file of a container: references are resolved
-// by name among the container's files, and never by there being only one. The
-// Parts are what the signature file itself holds; there should be none.
-func ReadIn(ctx context.Context, src ades.Source, files []ades.File) (*ades.Document, error) {
+// ReadIn is Read for a signature file of a container: references are to the
+// container's files, which resolve finds by URI. The Parts are what the
+// signature file itself holds; there should be none.
+func ReadIn(ctx context.Context, src ades.Source, files []ades.File, resolve func(uri string) *ades.File) (*ades.Document, error) {
 	doc, err := parse(ctx, src)
 	if err != nil {
 		return nil, err
 	}
 	defer doc.Release()
-	r := newReader(ctx, doc, outside{files: files, container: true})
+	r := newReader(ctx, doc, outside{files: files, container: true, resolve: resolve})
 	if err := r.read(); err != nil {
 		return nil, err
 	}

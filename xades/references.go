@@ -24,6 +24,9 @@ type outside struct {
 	// file of that name. Files given beside a document may be called otherwise:
 	// the digest decides.
 	container bool
+	// resolve, where it is set, finds the file of a container in place of the
+	// rules here.
+	resolve func(uri string) *ades.File
 }
 
 func (o outside) size() int64 {
@@ -40,6 +43,9 @@ var errAmbiguous = errors.New("the reference can be read as two file names")
 // find resolves by name: as it stands, percent-decoded, or with plus signs for
 // spaces, since all of these are written. Where two files match, readers differ.
 func (o outside) find(r *xmldsig.Reference) (*ades.File, error) {
+	if o.resolve != nil {
+		return o.resolve(r.URI), nil
+	}
 	var found *ades.File
 	for i := range o.files {
 		f := &o.files[i]
@@ -214,7 +220,11 @@ func (s *sigReader) hand(r *xmldsig.Reference, ref *ades.Reference) {
 	if f.Name != "" {
 		ref.Name = f.Name
 	}
-	if ref.Intact == ades.Yes {
+	switch {
+	case ref.Intact != ades.Yes:
+	case !s.x.WholeFile(r, f.Source):
+		s.problem(false, r.Node, "the reference covers a part of %s only", f.Name)
+	default:
 		s.sig.Content = append(s.sig.Content, *f)
 	}
 }

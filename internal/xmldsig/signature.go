@@ -51,7 +51,8 @@ type Signature struct {
 // ErrBudget means that checking takes more work than was allowed.
 var ErrBudget = fmt.Errorf("%w: too much to check", xmldom.ErrLimit)
 
-// checkCost is what checking a signature value counts for.
+// checkCost is what checking a signature value counts for at least; one with a
+// large key counts for more.
 const checkCost = 256 << 10
 
 // Charge takes work off the budget and looks whether anybody still wants it.
@@ -235,7 +236,7 @@ func (s *Signature) CheckValue(pub any) error {
 	if s.SchemeErr != nil {
 		return s.SchemeErr
 	}
-	if err := s.Charge(checkCost); err != nil {
+	if err := s.Charge(max(checkCost, pkix.Cost(pub)<<14)); err != nil {
 		return err
 	}
 	return s.Scheme.Verify(pub, s.ToBeSigned(), s.Value)
