@@ -74,18 +74,22 @@ func (s *sigReader) amongKnown(refs []certRef) *pkix.Certificate {
 }
 
 // onlySigner refuses a KeyInfo that shows somebody else's certificate in place
-// of the signer's: programs that go by it would name the wrong person. Further
-// certificates beside the signer's are a remark.
+// of the signer's, or beside it: programs that go by it would name the wrong
+// person. Authorities and services may be there. Where a signed property names
+// the signer and the certificate is the first one, further ones of the same
+// person or the same authority are only a remark.
 func (s *sigReader) onlySigner(signer *pkix.Certificate) {
-	shown := slices.ContainsFunc(s.certs[:s.inKeyInfo], func(c *pkix.Certificate) bool { return c.Equal(signer) })
-	for _, c := range s.certs[:s.inKeyInfo] {
-		if c.Equal(signer) || c.BasicConstraints != nil && c.BasicConstraints.IsCA || len(c.ExtKeyUsage) > 0 && service(c) {
+	shown := s.certs[:s.inKeyInfo]
+	named := len(s.sig.CertificateRefs) > 0 && s.sig.CertificateRefs[0].DigestMatch == ades.Yes
+	first := len(shown) > 0 && shown[0].Equal(signer)
+	for _, c := range shown {
+		issues := func(x *pkix.Certificate) bool { return x != c && pkix.EqualNames(c.RawSubject, x.RawIssuer) }
+		if c.Equal(signer) || c.BasicConstraints != nil && c.BasicConstraints.IsCA || len(c.ExtKeyUsage) > 0 && service(c) || slices.ContainsFunc(shown, issues) || issues(signer) {
 			continue
 		}
-		if !pkix.EqualNames(c.RawSubject, signer.RawIssuer) {
-			s.problem(!shown, s.x.KeyInfo, "KeyInfo shows a certificate that is not the signer's")
-			return
-		}
+		kin := pkix.EqualNames(c.RawSubject, signer.RawSubject) || pkix.EqualNames(c.RawIssuer, signer.RawIssuer)
+		s.problem(!(named && first && kin), s.x.KeyInfo, "KeyInfo shows a certificate that is not the signer's")
+		return
 	}
 }
 
