@@ -247,7 +247,7 @@ func (f *xmlForger) internallyDetached() {
 	signed := f.signXML(xmlInvoice, xades.Options{Packaging: xades.InternallyDetached})
 	f.genuine("internally detached", signed)
 	bin := string(f.signOne("a.txt", []byte("pay 100"), func(r *rogito.Options) {
-		r.Format, r.XAdES = ades.XAdES, &xades.Options{Packaging: xades.InternallyDetached}
+		r.Format, r.XAdES = ades.XAdES, xades.Options{Packaging: xades.InternallyDetached}
 	}))
 	f.genuine("internally detached, base64", bin)
 	root := "<internally-detached>"
@@ -270,7 +270,7 @@ func (f *xmlForger) internallyDetached() {
 func (f *xmlForger) detached() {
 	content := []byte("pay 100 to Anna")
 	signed := string(f.signOne("a.txt", content, func(r *rogito.Options) {
-		r.Format, r.XAdES = ades.XAdES, &xades.Options{Packaging: xades.Detached}
+		r.Format, r.XAdES = ades.XAdES, xades.Options{Packaging: xades.Detached}
 	}))
 	add := func(name, doc string, beside []byte, want string) {
 		f.list = append(f.list, specimen{name: name, data: []byte(doc), detached: beside, want: want})
