@@ -41,6 +41,9 @@ type Store struct {
 	// Client fetches revocation data and issuers; nil forbids every fetch. The
 	// caller guards it: addresses in certificates are chosen by strangers.
 	Client *http.Client
+	// Offline tells reports that fetching is forbidden although there is a client
+	// (one that reaches the server's own addresses only).
+	Offline bool
 	// FetchTimeout bounds one fetch; zero means 10 seconds.
 	FetchTimeout time.Duration
 	// Cache keeps what was fetched; nil means a cache in memory of the store's own.
@@ -129,7 +132,7 @@ func (s *Store) Anchors() []*pkix.Certificate {
 
 // State of the store, for the facts and for readiness checks.
 func (s *Store) State() report.TrustState {
-	st := report.TrustState{OperatorAnchors: len(s.Anchors())}
+	st := report.TrustState{OperatorAnchors: len(s.Anchors()), Offline: s.Offline || s.Client == nil}
 	if s.Lists != nil {
 		st.Lists = s.Lists.State()
 	}

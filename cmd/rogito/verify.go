@@ -16,6 +16,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/policy"
 	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/server"
 )
 
 func init() {
@@ -39,6 +40,9 @@ type verifyCommand struct {
 	Facts        string   `placeholder:"FILE" help:"judge facts that were stored before (see --save-facts)"`
 	SaveFacts    string   `placeholder:"FILE" help:"store everything that was found, to judge it again"`
 	Lang         string   `enum:"en,it" default:"en" help:"language of the report: ${enum}"`
+	Timezone     string   `default:"UTC" env:"ROGITO_TIMEZONE" placeholder:"ZONE" help:"zone of the times in a report for people, e.g. Europe/Rome; UTC by default"`
+
+	zone *time.Location
 }
 
 // Help says what the exit codes mean.
@@ -116,6 +120,9 @@ func (c *verifyCommand) prepare(s *session) (*rogito.Verifier, rogito.VerifyOpti
 	}
 	if o.At, err = parseAt(c.At); err != nil {
 		return nil, o, err
+	}
+	if c.zone, err = time.LoadLocation(c.Timezone); err != nil {
+		return nil, o, fmt.Errorf("--timezone: %w", err)
 	}
 	for _, d := range c.Detached {
 		f, err := openDetached(d)
@@ -246,11 +253,12 @@ func (c *verifyCommand) replay(s *session, v *rogito.Verifier, o rogito.VerifyOp
 	return nil
 }
 
+// codeOf turns an outcome into an exit code.
 func codeOf(r *report.Report) int {
-	switch {
-	case r.Valid():
+	switch r.Outcome() {
+	case report.OutcomeValid:
 		return exitOK
-	case len(r.Conclusions.Signatures) == 0 || r.Conclusions.Indication == report.TotalFailed:
+	case report.OutcomeInvalid:
 		return exitInvalid
 	}
 	return exitUndetermined
@@ -258,6 +266,7 @@ func codeOf(r *report.Report) int {
 
 func (c *verifyCommand) print(s *session, r *report.Report, name string) error {
 	lang := report.Lang(c.Lang)
+	r.Zone, r.Producer = c.zone, "Rogito "+server.Version
 	if c.PDF != "" {
 		var b bytes.Buffer
 		if err := r.WritePDF(&b, filepath.Base(name), lang); err != nil {
