@@ -169,7 +169,7 @@ var templates = sync.OnceValue(func() []recognizer {
 var months = [...]string{"gennaio", "febbraio", "marzo", "aprile", "maggio", "giugno", "luglio", "agosto", "settembre", "ottobre", "novembre", "dicembre"}
 
 // date writes a day and a time of it as people read them, and says of which
-// zone: "15 November 2026, 04:46 (Europe/Rome)".
+// zone: "15 November 2026, 04:46 Europe/Rome".
 func (l Lang) date(t time.Time, zone *time.Location) string {
 	if t.IsZero() {
 		return ""
@@ -196,5 +196,5 @@ func (l Lang) clock(t time.Time, zone *time.Location) string {
 	if zone == nil || zone == time.UTC {
 		return t.UTC().Format("15:04 UTC")
 	}
-	return t.In(zone).Format("15:04") + " (" + zone.String() + ")"
+	return t.In(zone).Format("15:04 ") + zone.String()
 }

@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // WritePDF writes the report as a PDF of plain pages: A4, the standard fonts,
@@ -44,7 +48,7 @@ func (r *Report) WritePDF(w io.Writer, name string, lang Lang) error {
 	p.feet(func(n, of int) (left, right string) {
 		left = r.Producer
 		if r.Source != nil {
-			left = join(left, "SHA-256 "+rows[len(rows)-1].value)
+			left = strings.TrimPrefix(left+" · SHA-256 "+rows[len(rows)-1].value, " · ")
 		}
 		return left, lang.f("page %d of %d", n, of)
 	})
@@ -168,7 +172,9 @@ func (p *pdfWriter) show(s string, x, size float64, bold bool, color string) {
 	fmt.Fprintf(p.pages[len(p.pages)-1], "BT /%s %.1f Tf %s rg %.1f %.1f Td (%s) Tj ET\n", font, size, color, x, p.y, winAnsi(s))
 }
 
-// winAnsi encodes and escapes a string; what the encoding lacks becomes "?".
+// winAnsi encodes and escapes a string for the standard fonts. Letters that
+// they lack are written as Latin ones: a name that can be read is better than
+// question marks.
 func winAnsi(s string) string {
 	var b strings.Builder
 	for _, c := range s {
@@ -176,22 +182,47 @@ func winAnsi(s string) string {
 		case c == '(' || c == ')' || c == '\\':
 			b.WriteByte('\\')
 			b.WriteRune(c)
-		case c == '–' || c == '—':
-			b.WriteString(map[rune]string{'–': `\226`, '—': `\227`}[c])
-		case c == '…':
-			b.WriteString(`\205`)
-		case c == '’':
-			b.WriteString(`\222`)
 		case c >= ' ' && c < 0x7f:
 			b.WriteRune(c)
 		case c >= 0xa0 && c <= 0xff:
 			fmt.Fprintf(&b, `\%03o`, c)
+		case windows1252[c] != 0:
+			fmt.Fprintf(&b, `\%03o`, windows1252[c])
 		default:
-			b.WriteByte('?')
+			b.WriteString(latin(c))
 		}
 	}
 	return b.String()
 }
+
+// windows1252 are the characters of the encoding that Latin-1 lacks.
+var windows1252 = map[rune]byte{
+	'€': 0x80, '…': 0x85, 'Š': 0x8a, 'Œ': 0x8c, 'Ž': 0x8e, '‘': 0x91, '’': 0x92, '“': 0x93, '”': 0x94,
+	'–': 0x96, '—': 0x97, 'š': 0x9a, 'œ': 0x9c, 'ž': 0x9e, 'Ÿ': 0x9f,
+}
+
+// latin writes a letter in plain Latin ones: without its marks, or as Greek
+// (ELOT 743) and Bulgarian are transliterated in passports; else "?".
+func latin(c rune) string {
+	for _, d := range norm.NFD.String(string(c)) {
+		if d < 0x7f {
+			return string(d)
+		}
+		lower := unicode.ToLower(d)
+		if i := slices.Index(letters, string(lower)); i >= 0 {
+			if lower != d {
+				return strings.ToUpper(inLatin[i][:1]) + inLatin[i][1:]
+			}
+			return inLatin[i]
+		}
+	}
+	return "?"
+}
+
+var (
+	letters = strings.Split("αβγδεζηθικλμνξοπρσςτυφχψωабвгдежзийклмнопрстуфхцчшщъьюяłđ", "")
+	inLatin = strings.Fields("a v g d e z i th i k l m n x o p r s s t y f ch ps o a b v g d e zh z i y k l m n o p r s t u f h ts ch sh sht a y yu ya l d")
+)
 
 // wrap breaks a text at spaces, and inside words that are too long.
 func wrap(s string, width, size float64, bold bool) []string {
