@@ -34,6 +34,7 @@ type Config struct {
 	Money     MoneyConfig     `yaml:"money"`
 	OMI       OMIConfig       `yaml:"omi"`
 	Signing   SigningConfig   `yaml:"signing"`
+	Identify  IdentifyConfig  `yaml:"identify"`
 	Retention RetentionConfig `yaml:"retention"`
 	Sandbox   SandboxConfig   `yaml:"sandbox"`
 	Jobs      JobsConfig      `yaml:"jobs"`
@@ -129,6 +130,17 @@ type PKCS11Config struct {
 	PINFile string `yaml:"pin_file" doc:"file with the PIN"`
 	// Sessions bound how many signatures the token makes at once.
 	Sessions int `yaml:"sessions" doc:"sessions with the token at once; 0: as many as it allows"`
+}
+
+// IdentifyConfig is about finding out who the holder of a certificate is.
+type IdentifyConfig struct {
+	Signature SignatureIdentifyConfig `yaml:"signature"`
+}
+
+// SignatureIdentifyConfig is about statements signed with a certificate that
+// the holder has already.
+type SignatureIdentifyConfig struct {
+	Accept string `yaml:"accept" doc:"certificates that may sign a statement: qualified, listed (of a service on a trusted list), trusted (any that this server trusts); empty: qualified, in the sandbox trusted"`
 }
 
 // RetentionConfig says how long things are kept.

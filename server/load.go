@@ -219,6 +219,9 @@ func (c *Config) checkWords() error {
 	if _, err := time.LoadLocation(c.Timezone); err != nil {
 		return fmt.Errorf("timezone: %q is not a zone such as Europe/Rome", c.Timezone)
 	}
+	if !slices.Contains([]string{"", "qualified", "listed", "trusted"}, c.Identify.Signature.Accept) {
+		return fmt.Errorf("identify.signature.accept: %q is none of qualified, listed, trusted", c.Identify.Signature.Accept)
+	}
 	if c.Jobs.Lease < time.Second {
 		return errors.New("jobs.lease is less than a second")
 	}
