@@ -293,6 +293,7 @@ func (v *Verify) fromForm(q *verification, body *Upload[verifyRequest]) error {
 	if q.src, err = v.document(docs[0].Text, fault.BadVerifyDocument, "inputDocument"); err != nil {
 		return err
 	}
+	q.name = docs[0].Text.Name()
 	for _, p := range body.Form("detachedContent") {
 		src, err := v.document(p.Text, fault.BadDetachedContent, "detachedContent")
 		if err != nil {
