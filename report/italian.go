@@ -5,7 +5,7 @@ import "maps"
 // italian is the one table of texts: English templates and Italian ones, with
 // the same verbs in the same order. Tests demand an entry for every text that
 // the packages of verification can say.
-var italian = merged(italianWords, italianSentences, italianFindings, italianReaders, placed(italianPlaces), italianChanges)
+var italian = merged(italianWords, italianSentences, italianFindings, italianReaders, placed(italianPlaces))
 
 func merged(tables ...map[string]string) map[string]string {
 	all := map[string]string{}
@@ -142,6 +142,3 @@ var italianSentences = map[string]string{
 	"data that is current enough is missing: try again later":                                           "mancano dati abbastanza recenti: riprovate più tardi",
 	"the signed data is missing":                                                                        "mancano i dati firmati",
 }
-
-// italianChanges are the descriptions of changes after signing.
-var italianChanges = map[string]string{}

@@ -3,7 +3,8 @@ package report
 // italianFindings are the texts of packages policy and trust and of the
 // reading of layers.
 var italianFindings = map[string]string{
-	"The certificate does not lead to a trusted one.": "Il certificato non conduce a uno fidato.",
+	"The document was changed after signing, and nothing shows that the change is harmless: %s.": "Il documento è stato modificato dopo la firma, e nulla mostra che la modifica sia innocua: %s.",
+	"The certificate does not lead to a trusted one.":                                            "Il certificato non conduce a uno fidato.",
 	"%s.": "%s.",
 	"%s":  "%s",
 	"The signed file of an ASiC-S container is not in its root folder.":                                 "Il file firmato di un contenitore ASiC-S non è nella cartella principale.",

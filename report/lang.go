@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"rogito.dev/rogito/ades"
 )
 
 // Lang is the language of a report for people: "en", or "it".
@@ -68,6 +70,8 @@ func (l Lang) message(m Message, zone *time.Location) string {
 			args[i] = l.argument(v.Error(), zone)
 		case Indication:
 			args[i] = l.T(string(v))
+		case ChangeText:
+			args[i] = l.Change(ades.Change(v))
 		default:
 			args[i] = a
 		}

@@ -160,12 +160,12 @@ func (t *page) because(c *Conclusion) string {
 func (t *page) changed(changes []ades.Change, c *Conclusion) string {
 	for _, ch := range changes {
 		if !ch.Permitted && !ch.Unexplained && c.Indication == TotalFailed {
-			return join(t.l.f("Why: after signing, a change was made that the signature does not allow: %s", sentence(t.l.change(ch))), t.l.T("Ask whoever sent it for the document as it was signed."))
+			return join(t.l.f("Why: after signing, a change was made that the signature does not allow: %s", sentence(t.l.Change(ch))), t.l.T("Ask whoever sent it for the document as it was signed."))
 		}
 	}
 	for _, ch := range changes {
 		if ch.Unexplained && c.SubIndication == SigConstraintsFailure {
-			return join(t.l.f("Why: after signing, a change was made of which nothing shows that it is harmless: %s", sentence(t.l.change(ch))), t.l.T("Compare it with the document as it was signed (rogito extract)."))
+			return join(t.l.f("Why: after signing, a change was made of which nothing shows that it is harmless: %s", sentence(t.l.Change(ch))), t.l.T("Compare it with the document as it was signed (rogito extract)."))
 		}
 	}
 	return ""
@@ -284,9 +284,6 @@ func (r *Report) lotl() *ListState {
 	}
 	return nil
 }
-
-// change describes a change after signing.
-func (l Lang) change(ch ades.Change) string { return l.Translate(ch.Description) }
 
 // meanings are the sub-indications in a few words.
 var meanings = map[SubIndication]string{

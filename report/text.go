@@ -143,11 +143,11 @@ func (t *page) signature(title string, c *Conclusion) section {
 		for _, ch := range sig.PDF.Changes {
 			switch {
 			case ch.Permitted:
-				s.add(t.l.T("Change after signing"), t.l.change(ch), "")
+				s.add(t.l.T("Change after signing"), t.l.Change(ch), "")
 			case ch.Unexplained:
-				s.add(t.l.T("UNEXPLAINED CHANGE"), t.l.change(ch), "warning")
+				s.add(t.l.T("UNEXPLAINED CHANGE"), t.l.Change(ch), "warning")
 			default:
-				s.add(t.l.T("FORBIDDEN CHANGE"), t.l.change(ch), "error")
+				s.add(t.l.T("FORBIDDEN CHANGE"), t.l.Change(ch), "error")
 			}
 		}
 	}

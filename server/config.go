@@ -2,6 +2,8 @@ package server
 
 import (
 	"time"
+
+	"rogito.dev/rogito"
 )
 
 // Config is everything that can be set. It is read from defaults, one YAML
@@ -82,6 +84,7 @@ type ScopesConfig struct {
 type LimitsConfig struct {
 	Body        int64         `yaml:"body" doc:"bytes of a request's body"`
 	Document    int64         `yaml:"document" doc:"bytes of one document"`
+	Memory      int64         `yaml:"memory" doc:"bytes that verifying one document may take beyond the document itself; more is a verdict, not valid"`
 	Documents   int           `yaml:"documents" doc:"documents in a request"`
 	Header      int           `yaml:"header" doc:"bytes of a request's header"`
 	InFlight    int           `yaml:"in_flight" doc:"requests answered at once; more are told to come back (503)"`
@@ -192,7 +195,7 @@ func Defaults() Config {
 		Database: "sqlite",
 		Timezone: "UTC",
 		Limits: LimitsConfig{
-			Body: 256 << 20, Document: 100 << 20, Documents: 1000,
+			Body: 256 << 20, Document: 100 << 20, Memory: rogito.DefaultMemory, Documents: 1000,
 			Header: 64 << 10, InFlight: 1024, Connections: 8192,
 			Timeout: 2 * time.Minute, Drain: 30 * time.Second,
 			Depth: 32, Values: 100_000, Rate: 0, Burst: 100,

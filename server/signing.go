@@ -103,7 +103,7 @@ func (s *Server) openTrust() error {
 			return fmt.Errorf("trust.anchors: %s: %w", file, err)
 		}
 	}
-	w.verifier = &rogito.Verifier{Trust: w.trust}
+	w.verifier = &rogito.Verifier{Trust: w.trust, Memory: s.cfg.Limits.Memory}
 	if err := s.openLists(); err != nil {
 		return err
 	}

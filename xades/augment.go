@@ -28,7 +28,7 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOp
 	if err != nil {
 		return err
 	}
-	return augment(ctx, doc, w, r, outside{r.Detached, true})
+	return augment(ctx, doc, w, r, outside{files: r.Detached, single: true})
 }
 
 // AugmentIn is Augment for a signature file of a container.
@@ -37,7 +37,7 @@ func AugmentIn(ctx context.Context, src ades.Source, w io.Writer, r ades.Augment
 	if err != nil {
 		return err
 	}
-	return augment(ctx, doc, w, r, outside{r.Detached, false})
+	return augment(ctx, doc, w, r, outside{files: r.Detached})
 }
 
 func augment(ctx context.Context, doc *xmldom.Document, w io.Writer, r ades.AugmentOptions, files outside) error {

@@ -25,18 +25,18 @@ func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Docum
 		return nil, err
 	}
 	defer doc.Release()
-	return read(ctx, doc, outside{o.Detached, true})
+	return read(ctx, doc, outside{files: o.Detached, single: true})
 }
 
-// ReadIn is Read for a signature file of a container: references are resolved
-// by name among the container's files, and never by there being only one.
-func ReadIn(ctx context.Context, src ades.Source, files []ades.File) (*ades.Document, error) {
+// ReadIn is Read for a signature file of a container: references are to the
+// container's files, which resolve finds by URI.
+func ReadIn(ctx context.Context, src ades.Source, files []ades.File, resolve func(uri string) *ades.File) (*ades.Document, error) {
 	doc, err := parse(src)
 	if err != nil {
 		return nil, err
 	}
 	defer doc.Release()
-	return read(ctx, doc, outside{files, false})
+	return read(ctx, doc, outside{files: files, resolve: resolve})
 }
 
 func read(ctx context.Context, doc *xmldom.Document, files outside) (*ades.Document, error) {

@@ -20,6 +20,9 @@ type outside struct {
 	files []ades.File
 	// single lets one file alone serve any reference.
 	single bool
+	// resolve, where it is set, finds the file of a container in place of the
+	// rules here.
+	resolve func(uri string) *ades.File
 }
 
 func (o outside) size() int64 {
@@ -33,6 +36,9 @@ func (o outside) size() int64 {
 // find resolves by name: as it stands, percent-decoded, or by its last segment
 // where only one file has it. The digest decides in the end.
 func (o outside) find(r *xmldsig.Reference) *ades.File {
+	if o.resolve != nil {
+		return o.resolve(r.URI)
+	}
 	for _, name := range names(r.URI) {
 		for i := range o.files {
 			if o.files[i].Name != "" && o.files[i].Name == name {
@@ -159,7 +165,7 @@ func (s *sigReader) content(r *xmldsig.Reference, ref *ades.Reference) {
 	if _, _, same, _ := s.x.Target(r); !same {
 		if f := s.files.find(r); f != nil {
 			ref.Name = f.Name
-			s.sig.Content = append(s.sig.Content, *f)
+			s.file(r, ref, f)
 		} else {
 			ref.Name = decodeURI(r.URI)
 		}
@@ -168,6 +174,19 @@ func (s *sigReader) content(r *xmldsig.Reference, ref *ades.Reference) {
 	if ref.Intact == ades.Yes {
 		s.sig.Content = append(s.sig.Content, ades.File{Source: s.octets(r)})
 	}
+}
+
+// file notes a file outside the document that a reference covers, if it is
+// intact and the transforms take in all of it.
+func (s *sigReader) file(r *xmldsig.Reference, ref *ades.Reference, f *ades.File) {
+	if ref.Intact != ades.Yes {
+		return
+	}
+	if !s.x.WholeFile(r, f.Source) {
+		s.problem(false, r.Node, "the reference covers a part of %s only", f.Name)
+		return
+	}
+	s.sig.Content = append(s.sig.Content, *f)
 }
 
 // reference checks one digest and says how it went.
@@ -213,8 +232,11 @@ func (s *sigReader) manifest(n *xmldom.Node) {
 			s.problem(false, e, "manifest entry not found: %q", ref.Name)
 			continue
 		}
-		if f := s.files.find(r); f != nil {
-			s.sig.Content = append(s.sig.Content, *f)
+		if _, _, same, _ := s.x.Target(r); !same {
+			if f := s.files.find(r); f != nil {
+				ref.Name = f.Name
+				s.file(r, &ref, f)
+			}
 		}
 		s.sig.References = append(s.sig.References, ref)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"strings"
 
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
@@ -187,4 +188,49 @@ func (s *Signature) Complete(r *Reference) bool {
 		}
 	}
 	return true
+}
+
+// WholeFile reports whether a reference out of the document takes in all of
+// the file that it is to. Canonicalisation does, but for comments: one that
+// splits a text may change how it is read.
+func (s *Signature) WholeFile(r *Reference, src Source) bool {
+	steps, err := transforms(r.Node)
+	if err != nil {
+		return false
+	}
+	comments := true
+	for _, t := range steps {
+		m, err := MethodOf(t)
+		if err != nil {
+			return false
+		}
+		comments = comments && m.Comments
+	}
+	if comments {
+		return true
+	}
+	d := &data{source: src}
+	if d, err = d.nodes(); err != nil {
+		return false
+	}
+	defer d.doc.Release()
+	return !splitText(d.doc.Node)
+}
+
+// splitText reports whether a comment stands beside text in some element.
+func splitText(n *xmldom.Node) bool {
+	comment, text := false, false
+	for c := n.First; c != nil; c = c.Next {
+		switch c.Kind {
+		case xmldom.Comment:
+			comment = true
+		case xmldom.Text:
+			text = text || strings.TrimSpace(c.Data) != ""
+		case xmldom.Element:
+			if splitText(c) {
+				return true
+			}
+		}
+	}
+	return comment && text
 }

@@ -147,18 +147,19 @@ func isStatement(s *ades.Signature, st *Statement) (bool, error) {
 	if len(revisions) < 2 || digestOf(signed, revisions[0].End) != string(st.Digest) {
 		return false, nil
 	}
-	changes, err := revision.Compare(doc, 1, revision.Rules{})
+	// The verdict is on all signatures already: each field in the updates is one.
+	rules := revision.Rules{Seal: func(string) revision.Seal { return revision.Signature }}
+	changes, err := revision.New(doc).Compare(1, rules)
 	if err != nil {
 		return false, fault.New(fault.BadField, "the document cannot be read").Because(err)
 	}
 	for _, c := range changes {
-		switch c.Kind {
-		case "signature", "dss", "document-timestamp":
-			if c.Permitted {
-				continue
-			}
+		if c.What == "signature-visible" {
+			return false, fault.New(fault.BadField, "the signature must not be visible on the page, where it could cover the statement: sign without a picture, or as .p7m")
 		}
-		return false, nil
+		if !c.Permitted || c.Kind != "signature" && c.Kind != "dss" && c.Kind != "document-timestamp" {
+			return false, nil
+		}
 	}
 	return true, nil
 }
