@@ -145,13 +145,7 @@ func (v *Verifier) known() [][]byte {
 	if v.Trust == nil {
 		return nil
 	}
-	var out [][]byte
-	for _, c := range v.Trust.Anchors() {
-		if len(out) < maxKnown && (c.BasicConstraints == nil || !c.BasicConstraints.IsCA) {
-			out = append(out, c.Raw)
-		}
-	}
-	return out
+	return v.Trust.Signers(maxKnown)
 }
 
 // maxKnown bounds the certificates that every document is held against.

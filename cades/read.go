@@ -10,6 +10,7 @@ import (
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/tsp"
 )
 
@@ -164,8 +165,9 @@ func choose(sd *cms.SignedData, files []ades.File) (int, error) {
 
 func matches(sd *cms.SignedData, src ades.Source) (bool, error) {
 	digest := cms.OfSource(src)
+	effort := pkix.NewEffort()
 	for _, si := range sd.SignerInfos {
-		s, err := cms.Facts(si, cms.Subject{ContentType: sd.ContentType, Digest: digest, Source: src, Certificates: cms.Candidates(sd.X509())})
+		s, err := cms.Facts(si, cms.Subject{ContentType: sd.ContentType, Digest: digest, Source: src, Certificates: cms.Candidates(sd.X509()), Effort: effort})
 		if err != nil {
 			return false, err
 		}
@@ -206,6 +208,7 @@ func ReadSignedData(sd *cms.SignedData, in Surroundings) ([]*ades.Signature, err
 	}
 	r.subject = cms.Subject{
 		ContentType: sd.ContentType, Digest: in.Digest, Source: in.Content, Certificates: cms.Candidates(r.certs),
+		Effort: pkix.NewEffort(),
 	}
 	var out []*ades.Signature
 	for i, si := range sd.SignerInfos {
@@ -315,7 +318,7 @@ func (r *reader) counters(s *ades.Signature, si *cms.SignerInfo, depth int) erro
 			if err != nil {
 				return &ades.MalformedError{Format: "CMS", Where: path, Err: err}
 			}
-			subject := cms.Subject{Digest: digestOf(si.Signature), Certificates: r.subject.Certificates}
+			subject := cms.Subject{Digest: digestOf(si.Signature), Certificates: r.subject.Certificates, Effort: r.subject.Effort}
 			c, err := r.signer(counter, subject, path, depth+1)
 			if err != nil {
 				return err

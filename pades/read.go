@@ -93,6 +93,9 @@ func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, e
 	if err := r.dss(); err != nil {
 		return nil, err
 	}
+	if err := r.earlierStores(); err != nil {
+		return nil, err
+	}
 	for _, f := range r.found {
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -18,9 +18,10 @@ func (j *judge) signature(s *ades.Signature) *report.Conclusion {
 	v.merge(j.cryptography(s))
 	c.BestTime, c.Proven = j.best(s.ID)
 
-	ch := j.chain(ades.FactID(s.SigningCertificate), asked{c.BestTime, c.BestTime, j.bound(s, c.BestTime)})
+	ch := j.chain(ades.FactID(s.SigningCertificate), asked{toSign, c.BestTime, c.BestTime, j.bound(s, c.BestTime)})
 	if s.SigningCertificate != nil {
 		v.merge(ch.verdict)
+		v.merge(usage(ch.leaf))
 	}
 	v.merge(j.acceptance(s, c))
 	v.merge(j.order(s, c, ch))

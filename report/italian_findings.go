@@ -3,8 +3,18 @@ package report
 // italianFindings are the texts of packages policy and trust and of the
 // reading of layers.
 var italianFindings = map[string]string{
-	"The document was changed after signing, and nothing shows that the change is harmless: %s.": "Il documento è stato modificato dopo la firma, e nulla mostra che la modifica sia innocua: %s.",
-	"The certificate does not lead to a trusted one.":                                            "Il certificato non conduce a uno fidato.",
+	"The certificate of %s is not for signing documents by its extended key usage.":                                               "Il certificato di %s, per il suo uso esteso della chiave, non serve a firmare documenti.",
+	"The key usage of %s allows neither digitalSignature nor nonRepudiation.":                                                     "L'uso della chiave di %s non consente né digitalSignature né nonRepudiation.",
+	"The key usage of the time-stamp's certificate does not allow signing.":                                                       "L'uso della chiave del certificato della marca temporale non consente di firmare.",
+	"The certificate of the time-stamp is not for time-stamping alone.":                                                           "Il certificato della marca temporale non è riservato alla sola marcatura temporale.",
+	"The service %s is not granted on its trusted list since %s, and nothing proves that the signature is older.":                 "Il servizio %s non è più qualificato nel suo elenco di fiducia dal %s, e nulla prova che la firma sia anteriore.",
+	"The service %s was not granted on its trusted list.":                                                                         "Il servizio %s non era qualificato nel suo elenco di fiducia.",
+	"The trusted list names %s as a service of type %s, which does not vouch for this.":                                           "L'elenco di fiducia riporta %s come servizio di tipo %s, che non garantisce questo uso.",
+	"The certificate of %s is valid from %s only: the signature cannot have been made with it before.":                            "Il certificato di %s è valido solo dal %s: la firma non può essere stata apposta prima con esso.",
+	"The revocation data for %s was issued after %s, the time of this verdict.":                                                   "I dati di revoca per %s sono stati emessi dopo il %s, il momento di questo verdetto.",
+	"Whoever signed the revocation data for %s has a certificate that is over by now, and nothing proves that the data is older.": "Chi ha firmato i dati di revoca per %s ha un certificato ormai scaduto, e nulla prova che i dati siano anteriori.",
+	"The document was changed after signing, and nothing shows that the change is harmless: %s.":                                  "Il documento è stato modificato dopo la firma, e nulla mostra che la modifica sia innocua: %s.",
+	"The certificate does not lead to a trusted one.":                                                                             "Il certificato non conduce a uno fidato.",
 	"%s.": "%s.",
 	"%s":  "%s",
 	"The signed file of an ASiC-S container is not in its root folder.":                                 "Il file firmato di un contenitore ASiC-S non è nella cartella principale.",
@@ -80,7 +90,6 @@ var italianFindings = map[string]string{
 	"what is inside was not opened":             "il contenuto interno non è stato aperto",
 	"this looks like %s but cannot be read":     "sembra %s ma non può essere letto",
 	"reading the document takes too long":       "la lettura del documento richiede troppo tempo",
-	"the document takes too long":               "la lettura del documento richiede troppo tempo",
 	"the document unpacks to more than is allowed":                                            "il documento decompresso supera quanto ammesso",
 	"the document holds more certificates and revocation data than one verification looks at": "il documento contiene più certificati e dati di revoca di quanti ne guardi una verifica",
 	"the rest was left out":                         "il resto è stato tralasciato",

@@ -147,7 +147,7 @@ func (t *page) because(c *Conclusion) string {
 			return join(t.l.f("Why: %s", first), t.l.T("Readers can take the file in more than one way, so nobody can say what was signed."))
 		}
 		return join(t.l.f("Why: %s", first), t.l.T("A genuine document does not have this form."))
-	case OutOfBoundsNoPOE, OutOfBoundsNotRevoked, RevokedNoPOE, RevokedCANoPOE, CryptoConstraintsFailureNoPOE, NoPOE:
+	case OutOfBoundsNoPOE, OutOfBoundsNotRevoked, RevokedNoPOE, RevokedCANoPOE, CryptoConstraintsFailureNoPOE, NoPOE, NoCertificateChainFoundNoPOE, RevocationOutOfBoundsNoPOE:
 		return join(t.l.f("Why: %s", first), t.l.T("A time-stamp from before that would prove it. If you know when it was signed, ask for the verdict as at that day (verifyOnDate, --at)."))
 	}
 	if first == "" {
@@ -171,14 +171,20 @@ func (t *page) changed(changes []ades.Change, c *Conclusion) string {
 	return ""
 }
 
-// tooMuch recognises a document that went over its budget.
+// tooMuch recognises a document that went over its budget, by the texts of
+// package limits and of the reading of layers, in either language.
 func (t *page) tooMuch(text string) bool {
-	for _, s := range []string{"unpacks to more than is allowed", "takes too long"} {
-		if strings.Contains(text, s) || strings.Contains(text, Italian.T("the document "+s)) {
+	for _, s := range overBudget {
+		if strings.Contains(text, s) || strings.Contains(text, Italian.T(s)) {
 			return true
 		}
 	}
 	return false
+}
+
+var overBudget = []string{
+	"the document unpacks to more than is allowed", "the document asks for too many and too costly signature checks",
+	"reading the document takes too long",
 }
 
 // ambiguous recognises the problems of a file that reads in two ways.
@@ -307,6 +313,8 @@ var meanings = map[SubIndication]string{
 	OutOfBoundsNotRevoked:         "the certificate has expired without being revoked, and nothing proves that the signature is older",
 	OutOfBoundsNoPOE:              "the certificate has expired, and nothing proves that the signature is older",
 	NoPOE:                         "nothing proves when it was made",
+	NoCertificateChainFoundNoPOE:  "the certificate leads to nobody who is trusted any more, and nothing proves that the signature is older",
+	RevocationOutOfBoundsNoPOE:    "the revocation data is of somebody whose certificate has expired, and nothing proves that the data is older",
 	TryLater:                      "data that is current enough is missing: try again later",
 	SignedDataNotFound:            "the signed data is missing",
 }

@@ -25,6 +25,9 @@ type Subject struct {
 	Source ades.Source
 	// Certificates among which the signer's is looked for.
 	Certificates []*pkix.Certificate
+	// Effort is what the checks of all signers of a document may cost; nil means
+	// that nobody counts.
+	Effort *pkix.Effort
 }
 
 // OfSource is the Digest function of content that can be read. Each digest is
@@ -202,6 +205,10 @@ func value(s *ades.Signature, si *SignerInfo, in Subject, content []byte, cert *
 		return nil
 	}
 	if key == nil {
+		return nil
+	}
+	if !in.Effort.Spend(key) {
+		s.Problems = append(s.Problems, ades.Problem{Where: "signature", Text: pkix.ErrEffort.Error()})
 		return nil
 	}
 	if si.RawSignedAttrs != nil {
