@@ -68,7 +68,7 @@ func (v *Verifier) Verify(ctx context.Context, src ades.Source, o VerifyOptions)
 		levels(l, facts)
 	}
 	r := v.Judge(facts, o.At)
-	r.Plain = plain
+	r.Plain, r.Source = plain, src
 	return r, nil
 }
 
