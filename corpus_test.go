@@ -237,6 +237,12 @@ func TestCorpusAttacks(t *testing.T) {
 		case c.Expect.Scope != "" && view.OverallVerified:
 			ok = scoped(view)
 		}
+		if reason := divergences[c.ID]; reason != "" && !view.OverallVerified {
+			if ok {
+				t.Errorf("%s: no divergence any more, take it off the list", c.ID)
+			}
+			ok = true
+		}
 		if !ok {
 			t.Errorf("%s (%s, control %v): valid %v, %s, %s", c.ID, c.Class, c.Control, view.OverallVerified, integrity(all(view.Signatures, 0)), why(view))
 		}
@@ -362,6 +368,8 @@ func TestCorpusReports(t *testing.T) {
 // divergences are the cases where we depart from manifest and DSS alike, with
 // the reason; docs/divergences.md tells more.
 var divergences = map[string]string{
+	"att-pdf-shadow-28baef76":  "two objects are in the signed revision that its table calls free: a rebuilding reader finds them",
+	"att-pdf-shadow-b6266d5c":  "tables lead to other objects than they name, and readers rebuild them differently",
 	"signxml-xmldsig-7d2b412c": "the certificate is named by its digest only and is not in the file: the value cannot be checked",
 }
 

@@ -27,8 +27,8 @@ type Options struct {
 	Format ades.Format
 	// Level to be reached; zero is B. From T on a Stamper is needed, from LT on
 	// Sources.
-	Level   ades.Level
-	Stamper ades.Stamper
+	Level    ades.Level
+	Stamper  ades.Stamper
 	Gatherer ades.Gatherer
 	// VRI files the validation data of a PDF under each signature as well (LTV).
 	VRI bool

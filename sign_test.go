@@ -281,7 +281,7 @@ func ExampleSign() {
 	var signed bytes.Buffer
 	err = rogito.Sign(context.Background(), rogito.File("contract.xml", strings.NewReader("<contract/>")), &signed, signer.Key, rogito.Options{
 		SignParams: signer.Signing(pki.Now()),
-		Level:   ades.LevelLT, Stamper: pki.Unit, Gatherer: pki,
+		Level:      ades.LevelLT, Stamper: pki.Unit, Gatherer: pki,
 	})
 	if err != nil {
 		panic(err)

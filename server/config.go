@@ -2,6 +2,8 @@ package server
 
 import (
 	"time"
+
+	"rogito.dev/rogito"
 )
 
 // Config is everything that can be set. It is read from defaults, one YAML

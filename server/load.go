@@ -216,6 +216,9 @@ func (c *Config) checkWords() error {
 	if c.Limits.Body < 1 || c.Limits.InFlight < 1 || c.Limits.Connections < 1 || c.Limits.Timeout <= 0 {
 		return errors.New("limits must be positive")
 	}
+	if c.Limits.Memory < 8<<20 {
+		return errors.New("limits.memory is less than 8 MiB")
+	}
 	if c.Jobs.Lease < time.Second {
 		return errors.New("jobs.lease is less than a second")
 	}

@@ -30,7 +30,7 @@ func (a *auditor) sections() error {
 	}
 	for _, r := range d.revisions {
 		if r.EOF == 0 {
-			a.noteIn(r.Number, r.Number, fmt.Sprintf("xref at %d", r.XRef), "is followed by no end of file")
+			a.noteIn(r.Number, fmt.Sprintf("xref at %d", r.XRef), "is followed by no end of file")
 		}
 	}
 	return nil
