@@ -287,6 +287,9 @@ func placeName(p place) string {
 // grow runs f over a growing window from off up to next until it no longer
 // falls short.
 func (a *auditor) grow(off, next int64, f func() error) error {
+	if next < off {
+		return &skimError{"overlaps what stands behind it"}
+	}
 	n := int64(512)
 	if have := a.winOff + int64(len(a.win)) - off; off >= a.winOff && have > n {
 		n = have // all that is there

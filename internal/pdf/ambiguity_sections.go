@@ -2,6 +2,8 @@ package pdf
 
 import (
 	"fmt"
+
+	"rogito.dev/rogito/internal/limits"
 )
 
 // sections looks at the chain of cross-reference sections by itself.
@@ -73,6 +75,10 @@ func (a *auditor) hybrid(where string, i int) {
 	d := a.doc
 	s := d.sections[i]
 	older := d.sections[i+1:]
+	if d.work.lookups += int64(len(older)) * int64(s.hybrid.count()); d.work.lookups > limits.PDFLookups {
+		a.note(where, "has a stream beside it, like too many others to be compared")
+		return
+	}
 	copied := i+1 < len(d.sections) && s.hybrid.offset < d.sections[i+1].end
 	for _, r := range s.hybrid.runs {
 		for k, e := range r.entries {
