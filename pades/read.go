@@ -14,6 +14,7 @@ import (
 
 // reader gathers the facts of one document.
 type reader struct {
+	ctx     context.Context
 	src     ades.Source
 	doc     *pdf.Document
 	found   []*found
@@ -79,7 +80,7 @@ func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, e
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{src: src, doc: doc, out: &ades.Document{Format: ades.PAdES}}
+	r := &reader{ctx: ctx, src: src, doc: doc, out: &ades.Document{Format: ades.PAdES}}
 	r.digests = newDigester(ctx, src)
 	if err := doc.Repaired(); err != nil {
 		r.out.Problems = append(r.out.Problems, ades.Problem{Where: "xref", Text: "repaired: " + err.Error()})
@@ -159,7 +160,7 @@ func (r *reader) oneMeaning(ctx context.Context) error {
 	}
 	for _, f := range r.found {
 		for _, a := range list {
-			if f.revision == 0 || a.From <= f.revision && f.revision <= a.To {
+			if f.revision <= a.Until {
 				f.fatal(a.Where, "readers can take this document in two ways: %v", a)
 			}
 		}
