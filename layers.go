@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/message"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/report"
@@ -43,12 +46,12 @@ func sniff(src ades.Source) (reader, string) {
 		}
 	}
 	switch {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		return asic.Read, "ZIP" // whose first file may be a PDF in the open
+	case message.Looks(head):
+		return readMIME, "MIME"
 	case bytes.Contains(head, []byte("%PDF-")):
 		return pades.Read, "PDF"
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
-		return asic.Read, "ZIP"
-	case isMIME(head):
-		return readData, "MIME"
 	case xades.LooksLikeXML(src):
 		return xades.Read, "XML"
 	}
@@ -86,19 +89,43 @@ func truncated(src ades.Source) bool {
 	return n > 0 && head[0] == 0x30 && bytes.Contains(head[:n], signedData)
 }
 
-// isMIME recognises the header of an .m7m.
-func isMIME(head []byte) bool {
-	low := bytes.ToLower(head)
-	return (bytes.HasPrefix(low, []byte("mime-version:")) || bytes.HasPrefix(low, []byte("content-type:"))) &&
-		bytes.Contains(low, []byte("multipart/"))
+// readMIME reads a message: signed by S/MIME, or with a time-stamp.
+func readMIME(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
+	if cades.IsSMIME(src) {
+		return cades.ReadSMIME(ctx, src, r)
+	}
+	doc, err := readData(ctx, src, r)
+	if errors.Is(err, tsp.ErrNoToken) {
+		return nil, ErrNotSigned // any other message
+	}
+	return doc, err
 }
 
-func readData(_ context.Context, src ades.Source, _ ades.ReadOptions) (*ades.Document, error) {
+// readData reads time-stamped data. Content given beside it must be the content
+// that it carries, or is what its tokens are over where it carries none.
+func readData(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 	d, err := tsp.ReadData(src)
 	if err != nil {
 		return nil, err
 	}
-	return d.Document()
+	if d.Content == nil && len(r.Detached) == 1 {
+		d.Content, d.Name = r.Detached[0].Source, r.Detached[0].Name
+		return d.Document()
+	}
+	doc, err := d.Document()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range r.Detached {
+		same, err := cades.Equal(ctx, d.Content, f.Source)
+		if err != nil {
+			return nil, err
+		}
+		if !same {
+			doc.Timestamps[0].ImprintIntact = ades.No
+		}
+	}
+	return doc, nil
 }
 
 // nest is the walk through the layers of one document.
@@ -122,13 +149,19 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	switch {
 	case errors.Is(err, ades.ErrPassword) && level == 0:
 		return err
-	case errors.Is(err, asic.ErrNotContainer):
+	case errors.Is(err, ErrNotSigned):
 		return nil
+	case errors.Is(err, asic.ErrNotContainer):
+		return n.archive(f, level)
 	case errors.Is(err, context.DeadlineExceeded) && level == 0 && n.ctx.Err() != nil:
 		l.Broken = errDeadline.Error()
+	case n.ctx.Err() != nil && err != nil: // nobody waits for the answer
+		return n.ctx.Err()
+	case errors.Is(err, limits.ErrBudget):
+		n.broken(l, f, family, limits.ErrBudget)
 	case err == nil:
 		l.Document = doc
-	case errors.As(err, &malformed), errors.Is(err, ades.ErrPassword), level > 0:
+	case errors.As(err, &malformed), errors.Is(err, limits.ErrBudget), errors.Is(err, ades.ErrPassword), level > 0 && n.ctx.Err() == nil:
 		n.broken(l, f, family, err)
 	default:
 		return err
@@ -142,8 +175,81 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 		}
 		n.broken(l, f, family, ades.Malformed("PDF", "", "the file ends within the revision that was signed"))
 	}
+	if level == 0 && l.Document != nil {
+		if err := n.given(l.Document, f); err != nil {
+			return err
+		}
+	}
 	n.facts.Layers = append(n.facts.Layers, l)
 	return n.inside(l, level)
+}
+
+// archive is a ZIP that is no container: its files are opened where that is
+// asked for, and are what counts.
+func (n *nest) archive(f ades.File, level int) error {
+	files, problems, err := asic.Files(n.ctx, f.Source)
+	if err != nil {
+		return err
+	}
+	d := &ades.Document{Format: ades.ZIP}
+	if n.o.Recursive { // only then is there anything to be taken for signed
+		d.Problems = problems
+	}
+	for _, one := range files {
+		d.Parts = append(d.Parts, ades.Part{Kind: ades.FilePart, Name: one.Name})
+	}
+	if level == 0 {
+		if err := n.given(d, f); err != nil {
+			return err
+		}
+	}
+	l := &report.Layer{Level: level, Name: f.Name, Document: d}
+	n.facts.Layers = append(n.facts.Layers, l)
+	if !n.o.Recursive {
+		return nil
+	}
+	d.Content = files
+	return n.inside(l, level)
+}
+
+// given holds the document against what the caller names: content that is
+// neither signed by reference nor equal to what is signed here is a part that
+// nobody covers, and so is a file or element that was expected and is missing.
+func (n *nest) given(d *ades.Document, f ades.File) error {
+	if d.Format != ades.CAdES && d.Format != ades.PKCS7 && d.Format != ades.TST { // those compare for themselves
+		for _, g := range n.o.Detached {
+			covered, err := n.signs(d, f, g)
+			if err != nil {
+				return err
+			}
+			if !covered {
+				d.Parts = append(d.Parts, ades.Part{Kind: ades.ContentPart, Name: g.Name})
+			}
+		}
+	}
+	for kind, name := range map[ades.PartKind]string{ades.FilePart: n.o.Expect.File, ades.XMLPart: n.o.Expect.Element} {
+		found := slices.ContainsFunc(d.Parts, func(p ades.Part) bool { return p.Kind == kind && p.Expected })
+		if name != "" && !found {
+			d.Parts = append(d.Parts, ades.Part{Kind: kind, Name: name, Expected: true})
+		}
+	}
+	return nil
+}
+
+// signs: a given file is one that a signature refers to, or equal to content
+// that is signed here, or to the document itself.
+func (n *nest) signs(d *ades.Document, whole, given ades.File) (bool, error) {
+	signed := append([]ades.File{whole}, d.Content...)
+	for _, s := range d.Signatures {
+		signed = append(signed, s.Content...)
+	}
+	for _, s := range signed {
+		same, err := cades.Equal(n.ctx, s.Source, given.Source)
+		if same || err != nil {
+			return same, err
+		}
+	}
+	return false, nil
 }
 
 func fatal(d *ades.Document) bool {
@@ -245,7 +351,7 @@ func (n *nest) inside(l *report.Layer, level int) error {
 		return nil
 	}
 	content := l.Document.Content
-	if f := plainOf(l.Document); f != nil {
+	if f := plainOf(l.Document); f != nil && (level == 0 || n.plain != nil) {
 		n.plain = f
 	}
 	if !n.o.Recursive || l.Document.Format == ades.PAdES {
@@ -272,11 +378,11 @@ func (n *nest) inside(l *report.Layer, level int) error {
 }
 
 // plainOf is the content of a layer that can be handed out as one: the first
-// file of a container, the newest signed revision of a PDF. An OpenDocument
-// is its own content.
+// signed file of a container, the newest signed revision of a PDF. Readers put
+// only what signatures cover into Content. An OpenDocument is its own content.
 func plainOf(d *ades.Document) ades.Source {
 	switch {
-	case len(d.Content) == 0 || d.Format == ades.ODF:
+	case len(d.Content) == 0 || d.Format == ades.ODF || d.Format == ades.ZIP || fatal(d):
 		return nil
 	case d.Format == ades.ASiCE || d.Format == ades.ASiCS:
 		return d.Content[0].Source

@@ -24,7 +24,9 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
+	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/message"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/tsp"
 	"rogito.dev/rogito/xades"
@@ -49,6 +51,7 @@ const (
 	KindCMS             Kind = "CMS"             // DER, BER, PEM or base64
 	KindTimestamp       Kind = "TST"             // a time-stamp token or response
 	KindTimestampedData Kind = "TimeStampedData" // RFC 5544, or a MIME message with a token
+	KindSMIME           Kind = "S/MIME"          // a signed message
 	KindASiC            Kind = "ASiC"
 	KindODF             Kind = "ODF"
 	KindZIP             Kind = "ZIP" // and neither of the two above
@@ -67,11 +70,13 @@ func Detect(src ades.Source) Kind {
 	switch {
 	case cms.ContentType(src) != "": // before the PDF that it may hold
 		return detectCMS(src)
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		return detectZIP(src) // whose first file may be a PDF in the open
 	case bytes.Contains(head, []byte("%PDF-")):
 		return KindPDF
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
-		return detectZIP(src)
-	case isMIME(head):
+	case message.Looks(head) && cades.IsSMIME(src):
+		return KindSMIME
+	case message.Looks(head):
 		return KindTimestampedData
 	case xades.LooksLikeXML(src):
 		return KindXML

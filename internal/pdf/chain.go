@@ -47,6 +47,9 @@ func (d *Document) lastStartXRef() (int64, error) {
 	const step = 1024
 	word := []byte("startxref")
 	for end, n := d.size, int64(step); end > 0; n = 64 * step {
+		if err := d.work.ctx.Err(); err != nil {
+			return 0, err
+		}
 		from := max(0, end-n)
 		buf, err := d.read(from, int(min(end-from+int64(len(word)), d.size-from)))
 		if err != nil {
@@ -107,6 +110,7 @@ func lineEnd(b []byte) int {
 // follow reads the sections from the newest to the oldest.
 func (d *Document) follow(off int64) error {
 	seen := make(map[int64]bool)
+	hybrids := make(map[int64]*section)
 	total := 0
 	for off != 0 {
 		where := fmt.Sprintf("xref at %d", off)
@@ -119,7 +123,7 @@ func (d *Document) follow(off int64) error {
 		seen[off] = true
 		s, err := d.section(off)
 		if err == nil {
-			err = d.joinHybrid(s)
+			err = d.joinHybrid(s, hybrids)
 		}
 		if err != nil {
 			return wrapMalformed(where, err)
@@ -150,9 +154,14 @@ func prevOf(trailer *Dict) (int64, error) {
 	return 0, errors.New("no number in Prev")
 }
 
-func (d *Document) joinHybrid(s *section) error {
+// joinHybrid reads the stream beside a table, once where several tables name
+// it.
+func (d *Document) joinHybrid(s *section, known map[int64]*section) error {
 	at, ok := s.trailer.Get("XRefStm").(Integer)
 	if !ok || s.stream {
+		return nil
+	}
+	if s.hybrid = known[int64(at)]; s.hybrid != nil {
 		return nil
 	}
 	h, err := d.section(int64(at))
@@ -162,7 +171,7 @@ func (d *Document) joinHybrid(s *section) error {
 	if !h.stream {
 		return fmt.Errorf("XRefStm %d is no stream", at)
 	}
-	s.hybrid = h
+	s.hybrid, known[int64(at)] = h, h
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -46,7 +47,7 @@ type Service struct {
 	audit     *audit.Log
 	callbacks *callback.Sender
 	purse     Purse
-	identify  Identifier
+	identify  *identify.Methods
 	config    Config
 	// Render turns a certificate into what callbacks carry.
 	Render func(*Certificate) any
@@ -62,7 +63,7 @@ type Parts struct {
 	Audit     *audit.Log
 	Callbacks *callback.Sender
 	Purse     Purse
-	Identify  Identifier
+	Identify  *identify.Methods
 }
 
 // New returns a service.
