@@ -67,7 +67,7 @@ func (s *Service) newRecord(req *Request, from Caller) *Record {
 }
 
 func (r *Request) secrets() *Secrets {
-	return &Secrets{Password: r.Password, EncryptionPassword: r.Options.encryptionPassword, TimestampPassword: r.Options.timestampPassword}
+	return &Secrets{Password: r.Password, EncryptionPassword: r.Options.DocPassword, TimestampPassword: r.Options.TSAPassword}
 }
 
 // authorize decides whether the caller may have this key used: the credentials
