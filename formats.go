@@ -11,6 +11,7 @@ import (
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/message"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/pkcs1"
@@ -52,7 +53,7 @@ var formats = map[ades.Format]format{
 // that such a file may hold. Its reader says what it does hold.
 var carriers = map[Kind]ades.Format{
 	KindPDF: ades.PAdES, KindXML: ades.XMLDSig, KindCMS: ades.PKCS7, KindZIP: ades.ASiCE,
-	KindTimestamp: ades.TST, KindTimestampedData: ades.TST,
+	KindTimestamp: ades.TST, KindTimestampedData: ades.TST, KindSMIME: ades.PKCS7,
 }
 
 // Form is what a signed document is as a file.
@@ -208,6 +209,9 @@ var errDigest = errors.New("a digest can be signed as CAdES or PKCS1 only")
 // decided by the reader.
 func sniff(src ades.Source) (reader, string) {
 	kind := kindOf(src)
+	if kind == KindSMIME { // CMS in the form of a message
+		return cades.ReadSMIME, string(kind)
+	}
 	return formats[carriers[kind]].read, string(kind)
 }
 
@@ -226,12 +230,14 @@ func kindOf(src ades.Source) Kind {
 		}
 	}
 	switch {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		return KindZIP // whose first file may be a PDF in the open
+	case message.Looks(head) && cades.IsSMIME(src):
+		return KindSMIME
+	case message.Looks(head):
+		return KindTimestampedData
 	case bytes.Contains(head, []byte("%PDF-")):
 		return KindPDF
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
-		return KindZIP
-	case isMIME(head):
-		return KindTimestampedData
 	case xades.LooksLikeXML(src):
 		return KindXML
 	}
@@ -267,21 +273,36 @@ func truncated(src ades.Source) bool {
 	return n > 0 && head[0] == cms.TagSequence && bytes.Contains(head[:n], signedData)
 }
 
-// isMIME recognises the header of an .m7m.
-func isMIME(head []byte) bool {
-	low := bytes.ToLower(head)
-	return (bytes.HasPrefix(low, []byte("mime-version:")) || bytes.HasPrefix(low, []byte("content-type:"))) &&
-		bytes.Contains(low, []byte("multipart/"))
-}
-
 // readTimestamp reads a token on its own, or one with the data that it is over.
-func readTimestamp(_ context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
+// Content given beside such data must be the content that it carries, or is
+// what its tokens are over where it carries none.
+func readTimestamp(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 	if kindOf(src) == KindTimestamp {
 		return tsp.ReadToken(src, r)
 	}
 	d, err := tsp.ReadData(src)
+	if errors.Is(err, tsp.ErrNoToken) {
+		return nil, ErrNotSigned // any other message
+	}
 	if err != nil {
 		return nil, err
 	}
-	return d.Document()
+	if d.Content == nil && len(r.Detached) == 1 {
+		d.Content, d.Name = r.Detached[0].Source, r.Detached[0].Name
+		return d.Document()
+	}
+	doc, err := d.Document()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range r.Detached {
+		same, err := cades.Equal(ctx, d.Content, f.Source)
+		if err != nil {
+			return nil, err
+		}
+		if !same {
+			doc.Timestamps[0].ImprintIntact = ades.No
+		}
+	}
+	return doc, nil
 }

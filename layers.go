@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
+	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/trust"
 	"rogito.dev/rogito/xades"
@@ -40,13 +43,19 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	switch {
 	case errors.Is(err, ades.ErrPassword) && level == 0:
 		return err
-	case errors.Is(err, asic.ErrNotContainer):
+	case errors.Is(err, ErrNotSigned):
 		return nil
+	case errors.Is(err, asic.ErrNotContainer):
+		return n.archive(f, level)
 	case errors.Is(err, context.DeadlineExceeded) && level == 0 && n.ctx.Err() != nil:
 		l.Broken = errDeadline.Error()
+	case n.ctx.Err() != nil && err != nil: // nobody waits for the answer
+		return n.ctx.Err()
+	case errors.Is(err, limits.ErrBudget):
+		n.broken(l, f, family, limits.ErrBudget)
 	case err == nil:
 		l.Document = doc
-	case errors.As(err, &malformed), errors.Is(err, ades.ErrPassword), level > 0:
+	case errors.As(err, &malformed), errors.Is(err, limits.ErrBudget), errors.Is(err, ades.ErrPassword), level > 0 && n.ctx.Err() == nil:
 		n.broken(l, f, family, err)
 	default:
 		return err
@@ -60,8 +69,81 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 		}
 		n.broken(l, f, family, ades.Malformed("PDF", "", "the file ends within the revision that was signed"))
 	}
+	if level == 0 && l.Document != nil {
+		if err := n.given(l.Document, f); err != nil {
+			return err
+		}
+	}
 	n.facts.Layers = append(n.facts.Layers, l)
 	return n.inside(l, level)
+}
+
+// archive is a ZIP that is no container: its files are opened where that is
+// asked for, and are what counts.
+func (n *nest) archive(f ades.File, level int) error {
+	files, problems, err := asic.Files(n.ctx, f.Source)
+	if err != nil {
+		return err
+	}
+	d := &ades.Document{Format: ades.ZIP}
+	if n.o.Recursive { // only then is there anything to be taken for signed
+		d.Problems = problems
+	}
+	for _, one := range files {
+		d.Parts = append(d.Parts, ades.Part{Kind: ades.FilePart, Name: one.Name})
+	}
+	if level == 0 {
+		if err := n.given(d, f); err != nil {
+			return err
+		}
+	}
+	l := &report.Layer{Level: level, Name: f.Name, Document: d}
+	n.facts.Layers = append(n.facts.Layers, l)
+	if !n.o.Recursive {
+		return nil
+	}
+	d.Content = files
+	return n.inside(l, level)
+}
+
+// given holds the document against what the caller names: content that is
+// neither signed by reference nor equal to what is signed here is a part that
+// nobody covers, and so is a file or element that was expected and is missing.
+func (n *nest) given(d *ades.Document, f ades.File) error {
+	if d.Format != ades.CAdES && d.Format != ades.PKCS7 && d.Format != ades.TST { // those compare for themselves
+		for _, g := range n.o.Detached {
+			covered, err := n.signs(d, f, g)
+			if err != nil {
+				return err
+			}
+			if !covered {
+				d.Parts = append(d.Parts, ades.Part{Kind: ades.ContentPart, Name: g.Name})
+			}
+		}
+	}
+	for kind, name := range map[ades.PartKind]string{ades.FilePart: n.o.Expect.File, ades.XMLPart: n.o.Expect.Element} {
+		found := slices.ContainsFunc(d.Parts, func(p ades.Part) bool { return p.Kind == kind && p.Expected })
+		if name != "" && !found {
+			d.Parts = append(d.Parts, ades.Part{Kind: kind, Name: name, Expected: true})
+		}
+	}
+	return nil
+}
+
+// signs: a given file is one that a signature refers to, or equal to content
+// that is signed here, or to the document itself.
+func (n *nest) signs(d *ades.Document, whole, given ades.File) (bool, error) {
+	signed := append([]ades.File{whole}, d.Content...)
+	for _, s := range d.Signatures {
+		signed = append(signed, s.Content...)
+	}
+	for _, s := range signed {
+		same, err := cades.Equal(n.ctx, s.Source, given.Source)
+		if same || err != nil {
+			return same, err
+		}
+	}
+	return false, nil
 }
 
 func fatal(d *ades.Document) bool {
@@ -152,7 +234,7 @@ func (n *nest) inside(l *report.Layer, level int) error {
 		return nil
 	}
 	content := l.Document.Content
-	if f := plainOf(l.Document); f != nil {
+	if f := plainOf(l.Document); f != nil && (level == 0 || n.plain != nil) {
 		n.plain = f
 	}
 	if !n.o.Recursive || l.Document.Format == ades.PAdES {
@@ -179,11 +261,11 @@ func (n *nest) inside(l *report.Layer, level int) error {
 }
 
 // plainOf is the content of a layer that can be handed out as one: the first
-// file of a container, the newest signed revision of a PDF. An OpenDocument
-// is its own content.
+// signed file of a container, the newest signed revision of a PDF. Readers put
+// only what signatures cover into Content. An OpenDocument is its own content.
 func plainOf(d *ades.Document) ades.Source {
 	switch {
-	case len(d.Content) == 0 || d.Format == ades.ODF:
+	case len(d.Content) == 0 || d.Format == ades.ODF || d.Format == ades.ZIP || fatal(d):
 		return nil
 	case d.Format == ades.ASiCE || d.Format == ades.ASiCS:
 		return d.Content[0].Source

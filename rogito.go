@@ -87,6 +87,7 @@ const (
 	KindCMS             Kind = "CMS"             // DER, BER, PEM or base64
 	KindTimestamp       Kind = "TST"             // a time-stamp token or response
 	KindTimestampedData Kind = "TimeStampedData" // RFC 5544, or a MIME message with a token
+	KindSMIME           Kind = "S/MIME"          // a signed message
 	KindASiC            Kind = "ASiC"
 	KindODF             Kind = "ODF"
 	KindZIP             Kind = "ZIP" // and neither of the two above

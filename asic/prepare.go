@@ -2,6 +2,7 @@ package asic
 
 import (
 	"bytes"
+	"context"
 	"crypto"
 	"errors"
 	"fmt"
@@ -216,7 +217,7 @@ func cleanNames(files []ades.File) ([]ades.File, error) {
 // has, of the same kind as they. Options.Simple and Options.CAdES are taken
 // from the container.
 func Parallel(src ades.Source, o Options) (*Draft, error) {
-	c, err := open(src)
+	c, err := open(context.Background(), src)
 	if err != nil {
 		return nil, err
 	}
@@ -224,8 +225,8 @@ func Parallel(src ades.Source, o Options) (*Draft, error) {
 	if err != nil || format == ades.ODF {
 		return nil, ErrNotContainer
 	}
-	if len(c.twice) > 0 {
-		return nil, ades.Malformed("ZIP", c.twice[0], "two entries of one name")
+	if err := c.sound(src); err != nil {
+		return nil, err
 	}
 	o.Simple, o.CAdES = format == ades.ASiCS, len(c.of(roleCMS)) > 0
 	if !o.CAdES && len(c.of(roleXML)) == 0 {

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// limited accepts so many connections at once and no more. Where there are too
+// limitListener accepts so many connections at once and no more. Where there are too
 // many, the one that has waited longest for its client to say something makes
 // room; where none waits, further ones do, in the system's queue. Its
 // connections are sparing with deadlines.
-type limited struct {
+type limitListener struct {
 	net.Listener
 	slots  chan struct{}
 	closed context.Context
@@ -26,14 +26,14 @@ type limited struct {
 	open map[*sparing]struct{}
 }
 
-func limit(ln net.Listener, most int) *limited {
-	l := &limited{Listener: ln, slots: make(chan struct{}, most), open: map[*sparing]struct{}{}}
+func limit(ln net.Listener, most int) *limitListener {
+	l := &limitListener{Listener: ln, slots: make(chan struct{}, most), open: map[*sparing]struct{}{}}
 	l.closed, l.close = context.WithCancel(context.Background())
 	return l
 }
 
 // Accept waits for a connection, and for another to end where there are too many.
-func (l *limited) Accept() (net.Conn, error) {
+func (l *limitListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (l *limited) Accept() (net.Conn, error) {
 }
 
 // enter takes a place, from an idle connection if need be.
-func (l *limited) enter() error {
+func (l *limitListener) enter() error {
 	for {
 		select {
 		case l.slots <- struct{}{}:
@@ -77,7 +77,7 @@ func (l *limited) enter() error {
 	}
 }
 
-func (l *limited) longestIdle() (found *sparing) {
+func (l *limitListener) longestIdle() (found *sparing) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	least := int64(0)
@@ -89,7 +89,7 @@ func (l *limited) longestIdle() (found *sparing) {
 	return found
 }
 
-func (l *limited) Close() error {
+func (l *limitListener) Close() error {
 	l.close()
 	return l.Listener.Close()
 }

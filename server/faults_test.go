@@ -63,7 +63,7 @@ func standing(t *testing.T, database string) *site {
 
 // signingWith is the signing room with another lease and clock.
 func signingWith(s *Server, c signing.Config) *signing.Service {
-	w := &s.wing
+	w := &s.sig
 	return signing.New(signing.Deps{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Biller: s.accounts, Tokens: s.accounts, Guard: w.guard,
 	}, c)
@@ -79,7 +79,7 @@ func (s *Server) one(t *testing.T, query string) (n int) {
 
 // work has a service take the next record of the line, as its workers do.
 func work(s *signing.Service) error {
-	return (&signing.Worker{Service: s}).Work(context.Background(), &river.Job[signing.WorkArgs]{JobRow: &rivertype.JobRow{Queue: job.Turns}})
+	return (&signing.Worker{Service: s}).Work(context.Background(), &river.Job[signing.WorkArgs]{JobRow: &rivertype.JobRow{Queue: job.Shared}})
 }
 
 // sweep has a service look for records of dead workers, as its sweeper does.

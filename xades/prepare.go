@@ -1,6 +1,7 @@
 package xades
 
 import (
+	"context"
 	"crypto"
 	"encoding/base64"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"slices"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
@@ -116,6 +118,7 @@ type preparation struct {
 	o     Options
 	b     builder
 	doc   *xmldom.Document // the one XML document, when there is one
+	host  *xmldom.Node     // the signature that the new one must stand in, if any
 	place func(w io.Writer, signature func(io.Writer) error) error
 }
 
@@ -142,7 +145,7 @@ func (p *preparation) byContent() Packaging {
 	if len(p.files) != 1 || !LooksLikeXML(p.files[0].Source) {
 		return Enveloping
 	}
-	doc, err := parse(p.files[0].Source)
+	doc, err := parse(context.Background(), p.files[0].Source)
 	if err == nil && doc.Root().Is(ds, "Signature") {
 		return Enveloping
 	}
@@ -255,16 +258,20 @@ func LooksLikeXML(src ades.Source) bool {
 	return len(head) > 2 && head[0] == '<' && (head[1] == '?' || head[1] == '!' || head[1] == '_' || head[1]|0x20 >= 'a' && head[1]|0x20 <= 'z' || head[1] >= 0x80)
 }
 
-// parse reads a whole source as XML.
-func parse(src ades.Source) (*xmldom.Document, error) {
+// parse reads a whole source as XML. Text and tree are paid for out of the
+// budget of the context: too much of them is a fact about the document.
+func parse(ctx context.Context, src ades.Source) (*xmldom.Document, error) {
 	if src.Size() > int64(xmldom.DefaultLimits.Size) {
 		return nil, ades.Malformed("XML", "", "%w: %d bytes", xmldom.ErrLimit, src.Size())
+	}
+	if err := limits.BudgetOf(ctx).Spend(src.Size()); err != nil {
+		return nil, ades.Malformed("XML", "", "%w: %d bytes", err, src.Size())
 	}
 	b := make([]byte, src.Size())
 	if _, err := io.ReadFull(io.NewSectionReader(src, 0, src.Size()), b); err != nil {
 		return nil, fmt.Errorf("xades: read document: %w", err)
 	}
-	d, err := xmldom.Parse(b, xmldom.Limits{})
+	d, err := xmldom.ParseContext(ctx, b, xmldom.Limits{})
 	if err != nil {
 		return nil, malformed(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,11 +27,12 @@ func init() {
 
 // raiseFlags say how far to raise a signature, and with whose help.
 type raiseFlags struct {
-	TSA         []string `placeholder:"URL" help:"time-stamping authority; several are asked in order"`
-	TSAUser     string   `placeholder:"NAME" help:"user name at the authority (password in ROGITO_TSA_PASSWORD)"`
-	Trust       []string `type:"path" placeholder:"PEM" help:"trust anchor, where chains may end"`
-	Hash        string   `enum:"SHA256,SHA384,SHA512" default:"SHA256" help:"${enum}"`
-	PDFPassword string   `type:"path" name:"pdf-password-file" placeholder:"FILE" help:"file with the password of encrypted PDFs"`
+	TSA     []string `placeholder:"URL" help:"time-stamping authority; several are asked in order"`
+	TSAUser string   `placeholder:"NAME" help:"user name at the authority (password in ROGITO_TSA_PASSWORD)"`
+	Trust   []string `type:"path" placeholder:"PEM" help:"trust anchor, where chains may end"`
+	Hash    string   `enum:"SHA256,SHA384,SHA512" default:"SHA256" help:"${enum}"`
+	networkFlags
+	PDFPassword string `type:"path" name:"pdf-password-file" placeholder:"FILE" help:"file with the password of encrypted PDFs"`
 }
 
 var hashes = map[string]crypto.Hash{"SHA256": crypto.SHA256, "SHA384": crypto.SHA384, "SHA512": crypto.SHA512}
@@ -68,7 +68,11 @@ func (s *session) getenv(name string) string {
 }
 
 func (f raiseFlags) sources() (*trust.Gatherer, error) {
-	store := &trust.Store{Client: &http.Client{Timeout: 20 * time.Second}}
+	client, err := f.client()
+	if err != nil {
+		return nil, err
+	}
+	store := &trust.Store{Client: client}
 	for _, path := range f.Trust {
 		b, err := os.ReadFile(path)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -42,7 +43,7 @@ func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
 			if err := x.insert(ctx, tx, append(x.validationEvents(), use)...); err != nil {
 				return err
 			}
-			if err := store.ClaimFrom(ctx).Record(ctx, tx, r.ID, x.config.Lease); err != nil {
+			if err := idempotency.ClaimFrom(ctx).Record(ctx, tx, r.ID, x.config.Lease); err != nil {
 				return err
 			}
 		}

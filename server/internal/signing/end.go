@@ -7,6 +7,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -78,7 +79,7 @@ func (x *run) insertEnded(ctx context.Context, tx *store.Tx, no *refusal) error 
 	if err := x.insert(ctx, tx, x.errorEvent(no)); err != nil {
 		return err
 	}
-	if err := store.ClaimFrom(ctx).Record(ctx, tx, x.record.ID, 0); err != nil {
+	if err := idempotency.ClaimFrom(ctx).Record(ctx, tx, x.record.ID, 0); err != nil {
 		return err
 	}
 	return x.tell(ctx, tx, x.record)
@@ -134,7 +135,7 @@ func (x *run) settled(ctx context.Context, tx *store.Tx, outcome string, events 
 	if err := x.audit.Append(ctx, tx, events...); err != nil {
 		return err
 	}
-	if err := store.ClaimFrom(ctx).Done(ctx, tx); err != nil {
+	if err := idempotency.ClaimFrom(ctx).Done(ctx, tx); err != nil {
 		return err
 	}
 	return x.tell(ctx, tx, x.record)

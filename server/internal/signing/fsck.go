@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 
-	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/blob"
 )
 
 // kept is a file of a record, as its row has it.
@@ -101,16 +101,16 @@ func (s *Service) damage(ctx context.Context, k *kept, quick bool) (string, erro
 			_, err = io.Copy(io.MultiWriter(sha, sum), b)
 			got = [2]string{hex.EncodeToString(sha.Sum(nil)), hex.EncodeToString(sum.Sum(nil))}
 		}
-		if err == nil && (got != [2]string{k.sha256, k.md5} || b.Blob.Size != k.size) {
+		if err == nil && (got != [2]string{k.sha256, k.md5} || b.Info.Size != k.size) {
 			return "its digests are not those of its record", nil
 		}
 	}
 	switch {
 	case err == nil:
 		return "", nil
-	case errors.Is(err, store.ErrNoBlob):
+	case errors.Is(err, blob.ErrNotFound):
 		return "it is not there", nil
-	case errors.Is(err, store.ErrCorrupt):
+	case errors.Is(err, blob.ErrCorrupt):
 		return "it was changed in its storage", nil
 	case ctx.Err() != nil:
 		return "", ctx.Err()

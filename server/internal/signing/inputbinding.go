@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/store"
 )
 
 // A password or a one-time password is given for these documents and no
@@ -40,7 +40,7 @@ func (x *run) checkInputs() error {
 var errOtherDocument = errors.New("signing: the stored document is not the one of the record")
 
 // holds compares a stored document with what its record says of it.
-func (f *File) holds(b *store.BlobReader) error {
+func (f *File) holds(b *blob.Reader) error {
 	if f.SHA256 != "" && f.SHA256 != hexOf(b.SHA256[:]) {
 		return errors.Join(errOtherDocument, b.Close())
 	}

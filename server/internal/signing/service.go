@@ -21,6 +21,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
@@ -96,7 +97,7 @@ func (c Config) withDefaults() Config {
 type Service struct {
 	db           *store.DB
 	master       keys.Sealer
-	blobs        store.Blobs
+	blobs        blob.Store
 	keys         *keys.Store
 	enroll       *enroll.Service
 	audit        *audit.Log
@@ -116,7 +117,7 @@ type Service struct {
 type Deps struct {
 	DB        *store.DB
 	Master    keys.Sealer
-	Blobs     store.Blobs
+	Blobs     blob.Store
 	Keys      *keys.Store
 	Enroll    *enroll.Service
 	Audit     *audit.Log
