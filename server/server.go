@@ -193,7 +193,7 @@ func (s *Server) serveMetrics(ctx context.Context) (stop func(), err error) {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", s.metrics.handler())
 	srv := newHTTPServer(&s.cfg, mux, s.log)
-	go srv.Serve(ln)
+	go srv.Serve(limit(ln, s.cfg.Limits.Connections))
 	return func() { srv.Close() }, nil
 }
 

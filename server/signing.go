@@ -90,7 +90,7 @@ func (s *Server) openTrust() error {
 	if !s.cfg.Network.Offline {
 		w.trust.Client = w.guard.Client(10 * time.Second)
 	} else {
-		w.trust.Client = w.guard.OwnOnly(10 * time.Second)
+		w.trust.Client, w.trust.Offline = w.guard.OwnOnly(10*time.Second), true
 	}
 	if err := w.trust.AddAnchor(w.authority.Root().Raw); err != nil {
 		return err
@@ -215,7 +215,8 @@ func (s *Server) registerSigning(a *api.API) {
 		host = u.Hostname()
 	}
 	api.RegisterSignatures(a, signatures)
-	api.RegisterVerify(a, &api.Verify{Verifier: w.verifier, MaxDocument: s.cfg.Limits.Document})
+	zone, _ := time.LoadLocation(s.cfg.Timezone) // the configuration was checked
+	api.RegisterVerify(a, &api.Verify{Verifier: w.verifier, MaxDocument: s.cfg.Limits.Document, Zone: zone, Producer: "Rogito " + Version})
 	api.RegisterApprovals(a, signatures)
 	api.RegisterCertificates(a, certificates)
 	api.RegisterClientCertificates(a, certificates)
