@@ -164,8 +164,8 @@ func (s *Server) openRecords() error {
 	}, enroll.Config{
 		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: s.cfg.Signing.Providers, Levels: levels, Token: w.token, Log: s.log,
 	})
-	w.signing = signing.New(signing.Parts{
-		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Purse: s.accounts, Guard: w.guard, Jobs: s.jobs,
+	w.signing = signing.New(signing.Deps{
+		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Biller: s.accounts, Tokens: s.accounts, Guard: w.guard, Jobs: s.jobs,
 	}, signing.Config{
 		Limits:    signing.Limits{Documents: s.cfg.Limits.Documents, Document: s.cfg.Limits.Document},
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
@@ -237,7 +237,6 @@ const (
 func (s *Server) startSigning(ctx context.Context) {
 	w := &s.sig
 	job.Register(s.jobs, &signing.Worker{Service: w.signing})
-	job.Register(s.jobs, &signing.Turner{Service: w.signing})
 	job.Register(s.jobs, &signing.Sweeper{Service: w.signing})
 	job.Register(s.jobs, &signing.Retainer{Service: w.signing})
 	job.Register(s.jobs, &callback.Worker{Sender: w.callbacks})

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/report"
@@ -138,15 +139,15 @@ func (m *matrix) sign(product, in, field string, shown bool) (string, error) {
 			return "", err
 		}
 		a := pki.Actor(m.t, "both-usages")
-		o := pades.Options{SignParams: a.Signing(pki.Now())}
+		o := rogito.Options{SignParams: a.Signing(pki.Now())}
 		if field != "-" {
-			o.Field = field
+			o.PAdES.Field = field
 		}
 		if shown {
-			o.Appearance = &pades.Appearance{X: 300, Y: 300, Width: 120, Height: 40, Lines: []string{"signed"}}
+			o.PAdES.Appearance = &pades.Appearance{X: 300, Y: 300, Width: 120, Height: 40, Lines: []string{"signed"}}
 		}
 		var signed bytes.Buffer
-		if err := pades.Sign(m.t.Context(), bytes.NewReader(b), &signed, a.Key, o, ades.AugmentOptions{}); err != nil {
+		if _, err := rogito.Sign(m.t.Context(), rogito.File("", bytes.NewReader(b)), &signed, a.Key, o); err != nil {
 			return "", err
 		}
 		return out, os.WriteFile(out, signed.Bytes(), 0o600)
