@@ -26,6 +26,7 @@ internal/pkix               ades internal/limits internal/oid
 internal/xmldom             ades internal/limits
 internal/xmldsig            ades internal/limits internal/oid internal/pkix internal/xmldom
 internal/cms                ades internal/limits internal/oid internal/pkix
+internal/message
 internal/ca                 internal/cms internal/oid internal/pkix
 internal/pdf                ades internal/limits
 internal/appearance         internal/limits internal/pdf
@@ -34,8 +35,8 @@ internal/hsm                ades internal/oid internal/pkix
 internal/hsm/hsmtest        internal/hsm
 internal/keyfile            ades internal/cms internal/hsm internal/oid internal/pkix
 
-tsp                         ades internal/cms internal/limits internal/oid internal/pkix
-cades                       ades tsp internal/cms internal/limits internal/oid internal/pkix
+tsp                         ades internal/cms internal/limits internal/message internal/oid internal/pkix
+cades                       ades tsp internal/cms internal/limits internal/message internal/oid internal/pkix
 pades                       ades cades tsp internal/appearance internal/cms internal/limits internal/oid internal/pdf internal/pkix internal/revision
 xades                       ades tsp internal/cms internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 asic                        ades cades xades tsp internal/cms internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
@@ -65,8 +66,8 @@ server/internal/keys        ades internal/* server/internal/fault server/interna
 server/internal/audit       ades tsp server/internal/fault server/internal/store
 server/internal/callback    server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/store
 server/internal/authority   ades tsp internal/* server/internal/fault server/internal/keys server/internal/store
-server/internal/identify    . ades report trust internal/pkix server/internal/enroll server/internal/fault server/internal/store
-server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/fault server/internal/idempotency server/internal/job server/internal/keys server/internal/store
+server/internal/identify    . ades report internal/pdf internal/pkix internal/revision server/internal/fault
+server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/fault server/internal/idempotency server/internal/identify server/internal/job server/internal/keys server/internal/store
 server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/disk server/internal/enroll server/internal/fault server/internal/fetch server/internal/idempotency server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
 server/internal/pdfmerge    ades internal/limits internal/pdf
 server/internal/publication omi server/internal/blob server/internal/fault server/internal/store

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/policy"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/trust"
@@ -22,8 +23,15 @@ type Verifier struct {
 	Policy *policy.Policy
 	// Timeout bounds the reading of one document; zero means 10 seconds.
 	Timeout time.Duration
+	// Memory bounds what reading one document may hold or unpack beyond the
+	// document itself, in bytes; zero means DefaultMemory. One that needs more
+	// is not valid. All readings of a Verifier together hold about two to three
+	// times as much.
+	Memory int64
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+
+	lanes lanes
 }
 
 // VerifyOptions says what a verifier is told beside the document.
@@ -84,9 +92,35 @@ func (v *Verifier) now() time.Time {
 	return time.Now().UTC()
 }
 
-// read turns bytes into facts, layer by layer. A parser that panics is a bug,
-// but not one that may take a server down with it.
+// read turns bytes into facts, first in the quick lane, then, where that does
+// not suffice, in the heavy one.
 func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (facts *report.Facts, plain ades.Source, err error) {
+	memory := v.Memory
+	if memory <= 0 {
+		memory = DefaultMemory
+	}
+	v.lanes.open()
+	budget := limits.NewBudget(memory / quickShare)
+	leave, err := enter(ctx, v.lanes.quick)
+	if err != nil {
+		return nil, nil, err
+	}
+	facts, plain, err = v.readWith(limits.WithBudget(ctx, budget), src, o)
+	leave()
+	if !budget.Exceeded() {
+		return facts, plain, err
+	}
+	facts, plain = nil, nil
+	if leave, err = enter(ctx, v.lanes.heavy); err != nil {
+		return nil, nil, err
+	}
+	defer leave()
+	return v.readWith(limits.WithBudget(ctx, limits.NewBudget(memory)), src, o)
+}
+
+// readWith turns bytes into facts, layer by layer. A parser that panics is a
+// bug, but not one that may take a server down with it.
+func (v *Verifier) readWith(ctx context.Context, src ades.Source, o VerifyOptions) (facts *report.Facts, plain ades.Source, err error) {
 	timeout := v.Timeout
 	if timeout == 0 {
 		timeout = 10 * time.Second
@@ -111,13 +145,7 @@ func (v *Verifier) known() [][]byte {
 	if v.Trust == nil {
 		return nil
 	}
-	var out [][]byte
-	for _, c := range v.Trust.Anchors() {
-		if len(out) < maxKnown && (c.BasicConstraints == nil || !c.BasicConstraints.IsCA) {
-			out = append(out, c.Raw)
-		}
-	}
-	return out
+	return v.Trust.Signers(maxKnown)
 }
 
 // maxKnown bounds the certificates that every document is held against.

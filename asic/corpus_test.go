@@ -15,6 +15,14 @@ func readCase(t testing.TB, c corpus.Case) (*ades.Document, error) {
 	return Read(t.Context(), c.Source(t), c.Reading(t))
 }
 
+// divergences are the containers that we refuse and others do not;
+// docs/divergences.md tells why.
+var divergences = map[string]string{
+	"dss-asic-e-cades-819be425":  "the CMS carries content of its own",
+	"dd4j-asic-s-xades-a316e603": "an ASiC-S with two data files",
+	"dd4j-asic-e-xades-b0aad466": "the signature names a file in a folder, the container holds one of that name elsewhere",
+}
+
 func TestCorpus(t *testing.T) {
 	total := 0
 	for _, c := range corpus.Manifest(t) {
@@ -29,6 +37,12 @@ func TestCorpus(t *testing.T) {
 			got = "no-signature"
 		case got == "intact" && corpus.Deformed(doc):
 			got = "broken"
+		}
+		if divergences[c.ID] != "" {
+			if corpus.Same(got, c.Expect.Integrity) {
+				t.Errorf("%s: no divergence any more, take it off the list", c.ID)
+			}
+			continue
 		}
 		if !corpus.Same(got, c.Expect.Integrity) || c.Expect.Signatures != nil && n != *c.Expect.Signatures {
 			t.Errorf("%s %s (%s): %s with %d signatures, want %s: %s", c.ID, c.Format, c.Agreement, got, n, c.Expect.Integrity, corpus.Describe(doc, err))

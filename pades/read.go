@@ -9,6 +9,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/revision"
 )
 
 // reader gathers the facts of one document.
@@ -20,6 +21,7 @@ type reader struct {
 	out     *ades.Document
 	at      map[int]*pdf.Document // the document as of earlier revisions
 
+	comparer *revision.Comparer
 	compared int // revisions compared with signed ones, against limits.PDFCompared
 }
 
@@ -73,12 +75,12 @@ func Read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*ades.Docu
 }
 
 func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, error) {
-	doc, err := pdf.Open(src, pdf.Options{Password: in.Password, Repair: true})
+	doc, err := pdf.Open(src, pdf.Options{Password: in.Password, Repair: true, Context: ctx})
 	if err != nil {
 		return nil, err
 	}
 	r := &reader{src: src, doc: doc, out: &ades.Document{Format: ades.PAdES}}
-	r.digests = newDigester(src)
+	r.digests = newDigester(ctx, src)
 	if err := doc.Repaired(); err != nil {
 		r.out.Problems = append(r.out.Problems, ades.Problem{Where: "xref", Text: "repaired: " + err.Error()})
 	}
@@ -89,6 +91,9 @@ func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, e
 		return nil, err
 	}
 	if err := r.dss(); err != nil {
+		return nil, err
+	}
+	if err := r.earlierStores(); err != nil {
 		return nil, err
 	}
 	for _, f := range r.found {
@@ -220,7 +225,6 @@ func (r *reader) facts(f *found) *ades.PDFFacts {
 		Revision:  f.revision, Revisions: len(r.doc.Revisions()),
 		Name: r.doc.Text(f.dict.Get("Name")), Reason: r.doc.Text(f.dict.Get("Reason")),
 		Location: r.doc.Text(f.dict.Get("Location")), Contact: r.doc.Text(f.dict.Get("ContactInfo")),
-		CoversWholeDocument: f.covers,
 	}
 	if len(f.fields) > 0 {
 		p.Field = f.fields[0]
@@ -246,10 +250,12 @@ func (r *reader) finish() {
 				s.ID = fmt.Sprintf("%s-%d", s.ID, ids[s.ID])
 			}
 			s.PDF.Changes = r.changes(f)
+			s.PDF.CoversWholeDocument = f.rangeOK && unchanged(s.PDF.Changes)
 			r.out.Signatures = append(r.out.Signatures, s)
 		}
 		if t := f.timestamp; t != nil {
 			t.PDF.Changes = r.changes(f)
+			t.PDF.CoversWholeDocument = f.rangeOK && unchanged(t.PDF.Changes)
 			r.out.Timestamps = append(r.out.Timestamps, t)
 		}
 		if f.rangeOK && f.signature != nil {

@@ -38,6 +38,8 @@ const (
 	TimestampOrderFailure         SubIndication = "TIMESTAMP_ORDER_FAILURE"
 	NoSigningCertificateFound     SubIndication = "NO_SIGNING_CERTIFICATE_FOUND"
 	NoCertificateChainFound       SubIndication = "NO_CERTIFICATE_CHAIN_FOUND"
+	NoCertificateChainFoundNoPOE  SubIndication = "NO_CERTIFICATE_CHAIN_FOUND_NO_POE"
+	RevocationOutOfBoundsNoPOE    SubIndication = "REVOCATION_OUT_OF_BOUNDS_NO_POE"
 	RevokedNoPOE                  SubIndication = "REVOKED_NO_POE"
 	RevokedCANoPOE                SubIndication = "REVOKED_CA_NO_POE"
 	OutOfBoundsNotRevoked         SubIndication = "OUT_OF_BOUNDS_NOT_REVOKED"

@@ -31,7 +31,7 @@ func (l Lang) T(phrase string) string {
 func (l Lang) Message(m Message) string {
 	if l == Italian && m.Format != "" {
 		if t, ok := italian[m.Format]; ok {
-			return fmt.Sprintf(t, m.Args...)
+			return fmt.Sprintf(t, l.words(m.Args)...)
 		}
 	}
 	return m.Text

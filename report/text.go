@@ -190,10 +190,13 @@ func (t *page) signature(i int, s SignatureView, c *Conclusion) {
 	}
 	for _, ch := range s.Changes {
 		what := "Change after signing"
-		if !ch.Permitted {
+		switch {
+		case ch.Unexplained:
+			what = "UNEXPLAINED CHANGE"
+		case !ch.Permitted:
 			what = "FORBIDDEN CHANGE"
 		}
-		t.row(what, ch.Description)
+		t.row(what, t.l.Change(ch))
 	}
 	t.list("Error", t.l.texts(c, Error))
 	t.list("Warning", t.l.texts(c, Warning))

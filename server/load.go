@@ -216,6 +216,9 @@ func (c *Config) checkWords() error {
 	if c.Limits.Body < 1 || c.Limits.InFlight < 1 || c.Limits.Connections < 1 || c.Limits.Timeout <= 0 {
 		return errors.New("limits must be positive")
 	}
+	if !slices.Contains([]string{"", "qualified", "listed", "trusted"}, c.Identify.Signature.Accept) {
+		return fmt.Errorf("identify.signature.accept: %q is none of qualified, listed, trusted", c.Identify.Signature.Accept)
+	}
 	if c.Jobs.Lease < time.Second {
 		return errors.New("jobs.lease is less than a second")
 	}

@@ -104,7 +104,7 @@ func (s *Server) openTrust() error {
 			return fmt.Errorf("trust.anchors: %s: %w", file, err)
 		}
 	}
-	w.verifier = &rogito.Verifier{Trust: w.trust}
+	w.verifier = &rogito.Verifier{Trust: w.trust, Memory: s.cfg.Limits.Memory}
 	if err := s.openLists(); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (s *Server) openRecords() error {
 	}
 	w.enroll = enroll.New(enroll.Parts{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks,
-		Purse: s.accounts, Identify: &identify.Methods{Verifier: w.verifier},
+		Purse: s.accounts, Identify: s.identifications(),
 	}, enroll.Config{
 		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: s.cfg.Signing.Providers, Levels: levels, Token: w.token, Log: s.log,
 	})
@@ -173,6 +173,16 @@ func (s *Server) openRecords() error {
 		Lease: s.cfg.Jobs.Lease, Hook: faultHook(),
 	})
 	return nil
+}
+
+// identifications are the ways to find out who a holder is. In the sandbox any
+// certificate that the server trusts may sign a statement.
+func (s *Server) identifications() *identify.Methods {
+	accept := identify.Accept(s.cfg.Identify.Signature.Accept)
+	if accept == "" && s.sandboxed {
+		accept = identify.AcceptTrusted
+	}
+	return &identify.Methods{Verifier: s.sig.verifier, Accept: accept, Address: s.cfg.PublicURL, TextPDF: console.TextPDF}
 }
 
 // gatherer collects what the LT levels carry, and warns of documents that grow

@@ -25,7 +25,7 @@ type CertificateInfo struct {
 }
 
 func (s *Server) certificateInfo(ctx context.Context, c *enroll.Certificate) (*CertificateInfo, error) {
-	l := &CertificateInfo{ID: c.ID, Account: c.AccountID, Kind: string(c.Kind), State: string(c.State), Owner: c.Owner, Link: c.Link, ExpireAt: c.ExpireAt}
+	l := &CertificateInfo{ID: c.ID, Account: c.AccountID, Kind: string(c.Kind), State: string(c.State), Owner: c.Owner, Link: c.BuyersLink(), ExpireAt: c.ExpireAt}
 	cred, err := s.sig.keys.ByID(ctx, c.ID)
 	if err == nil && cred != nil {
 		l.Username = cred.Username
@@ -126,7 +126,7 @@ func (s *Server) ChangeCertificate(ctx context.Context, id, verb string) (*Certi
 
 // ReviewCertificate approves or refuses what an applicant handed in.
 func (s *Server) ReviewCertificate(ctx context.Context, id string, approve bool, reason string) (*CertificateInfo, error) {
-	c, err := s.sig.enroll.Review(ctx, id, "operator", approve, reason)
+	c, err := s.sig.enroll.Review(ctx, id, enroll.Reviewer{Token: "operator"}, approve, reason)
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func (s *sigReader) readSigned() {
 // nothing, is about nothing, or contradicts the object it is about (EN 319
 // 132-1, 5.2.4), does not count.
 func (s *sigReader) readFormats() {
-	s.formats = map[string]bool{}
+	s.formats = map[string]*xmldom.Node{}
 	for _, f := range s.signed.Child(s.space, "SignedDataObjectProperties").Children(s.space, "DataObjectFormat") {
 		id, local := strings.CutPrefix(f.Attr("ObjectReference"), "#")
 		said := f.Child(s.space, "MimeType") != nil || f.Child(s.space, "Description") != nil || f.Child(s.space, "ObjectIdentifier") != nil
@@ -114,7 +114,7 @@ func (s *sigReader) readFormats() {
 			s.count(attrBadFormat, true, 1)
 		}
 		if f.Child(s.space, "MimeType") != nil {
-			s.formats[id] = true
+			s.formats[id] = f
 		}
 	}
 }
@@ -173,7 +173,6 @@ func (s *sigReader) facts() {
 			s.count(propertyName(p), group.signed, 1)
 		}
 	}
-	s.sig.ContentIsWhole = s.whole()
 }
 
 // attrUnformatted counts the references without a DataObjectFormat, which a

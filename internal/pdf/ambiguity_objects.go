@@ -227,6 +227,9 @@ func (a *auditor) contents(p place, os *objectStream) error {
 			return &skimError{"is an object stream whose index names fewer objects than it holds"}
 		}
 	}
+	if err := a.spend(4 * int64(len(os.numbers))); err != nil {
+		return err
+	}
 	numbers := make([]int32, len(os.numbers))
 	s := &skimmer{ref: a.reference}
 	for i, num := range os.numbers {

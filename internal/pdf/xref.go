@@ -228,6 +228,9 @@ func (d *Document) table(off int64) (*section, error) {
 		if !more {
 			break
 		}
+		if err := d.entries(count); err != nil {
+			return nil, err
+		}
 		lines, next, err := d.subsection(s, r.at, first, count)
 		if err != nil {
 			return nil, err

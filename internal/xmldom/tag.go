@@ -112,8 +112,8 @@ func (p *parser) attrNames(n *Node) error {
 		}
 		n.extra.attrs[k] = Attr{Name: name, Value: a.value}
 		k++
-		if isID(name) {
-			p.index(a.value, n)
+		if mayBeID(name) {
+			p.index(strings.Trim(a.value, " \t\r\n"), n)
 		}
 	}
 	return uniqueAttrs(n.extra.attrs)

@@ -80,7 +80,7 @@ type orderBody struct {
 	CustomReference  string         `json:"customReference,omitempty"`
 	Callback         rawValue       `json:"callback,omitempty"`
 	Subject          enroll.Subject `json:"subject,omitempty"`
-	Identification   string         `json:"identification,omitempty" doc:"video (default), spid, cie, cns or signature"`
+	Identification   string         `json:"identification,omitempty" doc:"video, spid, cie, cns or signature; absent: the page offers all that this server has"`
 	KeyAlgorithm     string         `json:"keyAlgorithm,omitempty" doc:"P256 (default), P384, RSA2048, RSA3072, RSA4096"`
 	ValidityYears    *int           `json:"validityYears,omitempty" doc:"1 to 3; default 3"`
 	SecurityLevel    *int           `json:"securityLevel,omitempty" doc:"1 to 5; default 1, for otp 4"`
@@ -195,6 +195,9 @@ func (c *Certificates) review(ctx context.Context, in *reviewInput) (Reply[certi
 	if in.Body.Approve == nil {
 		return Reply[certificateDetail]{}, fault.New(fault.BadField, "approve is required: true or false")
 	}
-	by := account.CallerFrom(ctx).TokenID
-	return foundCertificate(c.Service.Review(ctx, string(in.ID), by, *in.Body.Approve, in.Body.Reason))
+	caller := account.CallerFrom(ctx)
+	by := enroll.Reviewer{Account: caller.AccountID, Token: caller.TokenID}
+	reply, err := foundCertificate(c.Service.Review(ctx, string(in.ID), by, *in.Body.Approve, in.Body.Reason))
+	reply.Data.CertificateLink = nil // the order may be anybody's, and its link is not the reviewer's
+	return reply, err
 }

@@ -31,6 +31,8 @@ type verifyRequest struct {
 	DetachedContent any    `json:"detachedContent,omitempty" doc:"what a detached signature is over: base64, or an array of base64 or of {name, payload}"`
 	Password        string `json:"pdfEncryptionPassword,omitempty"`
 	Recursive       bool   `json:"recursive,omitempty" doc:"open signed documents inside signed documents"`
+	ExpectElement   string `json:"expectElement,omitempty" doc:"what counts in an XML document: an Id, or an XPath that selects one element"`
+	ExpectFile      string `json:"expectFile,omitempty" doc:"what counts in a container: the name of a file"`
 	VerifyOnDate    string `json:"verifyOnDate,omitempty" doc:"YYYY-MM-DD: the verdict as at the end of that day, UTC"`
 	WithPlainDoc    *bool  `json:"withPlainDocument,omitempty" doc:"false leaves plainDocument out"`
 	Language        string `json:"language,omitempty" enum:"en,it" doc:"of the page and the PDF"`
@@ -143,7 +145,7 @@ func (v *Verify) fromJSON(q *verification, body *Upload[verifyRequest]) error {
 		return err
 	}
 	strs := map[string]string{}
-	for _, name := range []string{"pdfEncryptionPassword", "verifyOnDate", "language"} {
+	for _, name := range []string{"pdfEncryptionPassword", "verifyOnDate", "language", "expectElement", "expectFile"} {
 		if strs[name], err = shortText(body.Spool, m[name], name); err != nil {
 			return err
 		}
@@ -192,6 +194,7 @@ func verifyCode(name string) fault.Code {
 
 func (q *verification) options(strs map[string]string) error {
 	q.o.Password = strs["pdfEncryptionPassword"]
+	q.o.Expect = ades.Expectation{Element: strs["expectElement"], File: strs["expectFile"]}
 	for name, dst := range map[string]*bool{"recursive": &q.o.Recursive, "withPlainDocument": &q.plain} {
 		switch strs[name] {
 		case "true", "1":
@@ -295,7 +298,7 @@ func (v *Verify) fromForm(q *verification, body *Upload[verifyRequest]) error {
 		q.o.Detached = append(q.o.Detached, ades.File{Name: p.Text.Name(), Source: src})
 	}
 	strs := map[string]string{}
-	for _, name := range []string{"pdfEncryptionPassword", "verifyOnDate", "language", "recursive", "withPlainDocument"} {
+	for _, name := range []string{"pdfEncryptionPassword", "verifyOnDate", "language", "recursive", "withPlainDocument", "expectElement", "expectFile"} {
 		for _, p := range body.Form(name) {
 			if strs[name], err = p.Text.String(4096); err != nil {
 				return fault.New(verifyCode(name), "%s is too long", name)

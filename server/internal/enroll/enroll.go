@@ -12,6 +12,7 @@ import (
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -47,7 +48,7 @@ type Service struct {
 	audit     *audit.Log
 	callbacks *callback.Sender
 	purse     Purse
-	identify  Identifier
+	identify  *identify.Methods
 	config    Config
 	// Render turns a certificate into what callbacks carry.
 	Render func(*Certificate) any
@@ -63,7 +64,7 @@ type Parts struct {
 	Audit     *audit.Log
 	Callbacks *callback.Sender
 	Purse     Purse
-	Identify  Identifier
+	Identify  *identify.Methods
 }
 
 // New returns a service.

@@ -11,7 +11,7 @@ import (
 
 // done stores the signed document and ends the record. What another worker has
 // ended meanwhile stays as it is.
-func (x *run) done(ctx context.Context, out *made) error {
+func (x *run) done(ctx context.Context, out *signedDocument) error {
 	r, now := x.record, x.config.Now()
 	f := &File{ID: store.NewID(), Role: roleSigned, Name: r.ID + "." + out.media.ext, CreatedAt: now}
 	before := len(x.stored)
@@ -56,7 +56,7 @@ func (x *run) done(ctx context.Context, out *made) error {
 
 // achieved is the level that a record shows: LTV is LT with what Acrobat wants
 // to see, in a PDF.
-func (x *run) achieved(out *made) string {
+func (x *run) achieved(out *signedDocument) string {
 	if x.record.Type == "pades" && x.record.Options.Level == "LTV" && out.level == "LT" {
 		return "LTV"
 	}

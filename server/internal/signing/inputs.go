@@ -42,7 +42,7 @@ func (x *run) takeInputs(ctx context.Context, req *Request) error {
 		}
 		r.image = &File{ID: store.NewID(), Role: roleImage, CreatedAt: r.CreatedAt}
 		x.image = src
-		return x.store(ctx, r.image, src, detect(src, ""))
+		return x.store(ctx, r.image, src, mediaOf(src, ""))
 	}
 	return nil
 }
@@ -60,15 +60,19 @@ type document struct {
 	file   *File
 	src    ades.Source
 	digest bool
+	seen   media          // what its content looks like, once looked at
 	remote *fetch.Request // not fetched yet
 	no     *refusal       // of a batch: why it could not be fetched
 }
 
 func (d *document) media() media {
-	if d.digest {
+	switch {
+	case d.digest:
 		return media{mediaBin.mime, "hash"}
+	case d.seen == media{}:
+		d.seen = mediaOf(d.src, d.file.Label)
 	}
-	return detect(d.src, d.file.Label)
+	return d.seen
 }
 
 // store puts a document among the blobs and fills in its file object. The name

@@ -84,19 +84,19 @@ func (c Config) withDefaults() Config {
 
 // Service takes requests in and works on records.
 type Service struct {
-	db        *store.DB
-	master    keys.Sealer
-	blobs     blob.Store
-	keys      *keys.Store
-	enroll    *enroll.Service
-	audit     *audit.Log
-	callbacks *callback.Sender
-	purse     Purse
-	guard     *fetch.Guard
-	jobs      *job.Queue
-	config    Config
-	leases    leases
-	parsed    parsed
+	db           *store.DB
+	master       keys.Sealer
+	blobs        blob.Store
+	keys         *keys.Store
+	enroll       *enroll.Service
+	audit        *audit.Log
+	callbacks    *callback.Sender
+	purse        Purse
+	guard        *fetch.Guard
+	jobs         *job.Queue
+	config       Config
+	leases       leases
+	certificates certificateCache
 	// Render turns a record into what callbacks carry.
 	Render func(*Record) any
 }

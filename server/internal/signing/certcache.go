@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// parsed are certificates that were parsed before: those of who signs are few,
-// and met again with every signature.
-type parsed struct {
+// certificateCache holds certificates that were parsed before: those of who
+// signs are few, and met again with every signature.
+type certificateCache struct {
 	mu sync.Mutex
 	m  map[string]*x509.Certificate // by their bytes
 }
 
-const maxParsed = 1000
+const maxCertificates = 1000
 
-func (p *parsed) certificate(der []byte) (*x509.Certificate, error) {
+func (p *certificateCache) parse(der []byte) (*x509.Certificate, error) {
 	p.mu.Lock()
 	c := p.m[string(der)]
 	p.mu.Unlock()
@@ -27,7 +27,7 @@ func (p *parsed) certificate(der []byte) (*x509.Certificate, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.m == nil || len(p.m) >= maxParsed {
+	if p.m == nil || len(p.m) >= maxCertificates {
 		p.m = map[string]*x509.Certificate{} // what is often used is soon back
 	}
 	p.m[string(der)] = c
