@@ -69,7 +69,7 @@ func (v *Verifier) Verify(ctx context.Context, src ades.Source, o VerifyOptions)
 		levels(l, facts)
 	}
 	r := v.Judge(facts, o.At)
-	r.Plain = plain
+	r.Plain, r.Source = plain, src
 	return r, nil
 }
 
@@ -152,13 +152,7 @@ func (v *Verifier) known() [][]byte {
 	if v.Trust == nil {
 		return nil
 	}
-	var out [][]byte
-	for _, c := range v.Trust.Anchors() {
-		if len(out) < maxKnown && (c.BasicConstraints == nil || !c.BasicConstraints.IsCA) {
-			out = append(out, c.Raw)
-		}
-	}
-	return out
+	return v.Trust.Signers(maxKnown)
 }
 
 // maxKnown bounds the certificates that every document is held against.

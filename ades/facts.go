@@ -286,7 +286,8 @@ type PDFFacts struct {
 	Date      time.Time `json:"date,omitzero"` // M
 	// DocMDP is the permission P of a certification signature, 0 when it is none.
 	DocMDP int `json:"docMDP,omitempty"`
-	// CoversWholeDocument: nothing but white space follows the signed revision.
+	// CoversWholeDocument: the document as it is shown is what was signed; only
+	// permitted changes follow the signed revision.
 	CoversWholeDocument bool `json:"coversWholeDocument"`
 	// Changes between the signed revision and the last one.
 	Changes []Change `json:"changes,omitempty"`
@@ -302,4 +303,11 @@ type Change struct {
 	Unexplained bool   `json:"unexplained,omitempty"`
 	Description string `json:"description"`
 	Revision    int    `json:"revision"`
+	// What is the kind in detail, a word of the table of package revision; Page
+	// (from 1), Field and Name (a key, a type) say where. Translations start
+	// from them.
+	What  string `json:"what,omitempty"`
+	Page  int    `json:"page,omitempty"`
+	Field string `json:"field,omitempty"`
+	Name  string `json:"name,omitempty"`
 }

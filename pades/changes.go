@@ -1,41 +1,45 @@
 package pades
 
 import (
+	"context"
+	"slices"
+
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/revision"
 )
 
 // changes lists what differs between the signed revision and the file.
-func (r *reader) changes(f *found) []ades.Change {
+func (r *reader) changes(ctx context.Context, f *found) []ades.Change {
 	if !f.rangeOK {
 		return nil
 	}
 	last := len(r.doc.Revisions())
+	single := func(what string, n int) []ades.Change {
+		return []ades.Change{revision.Change(what, 0, n, 0, "", "")}
+	}
 	if r.doc.Repaired() != nil {
 		if f.covers {
 			return nil
 		}
-		return []ades.Change{{
-			Kind: "undefined", Revision: 1,
-			Description: "the cross-reference table is broken: what follows the signature cannot be told",
-		}}
+		return single("repaired", 1)
 	}
 	var out []ades.Change
 	if r.compared += last - f.revision; r.compared > limits.PDFCompared {
-		return []ades.Change{{
-			Kind: "undefined", Revision: last, Description: "more signatures and revisions than can be compared",
-		}}
+		return single("too-many", last)
 	}
 	if f.revision < last {
-		list, err := revision.Compare(r.doc, f.revision, r.rules(f))
+		if r.comparer == nil {
+			r.comparer = revision.New(ctx, r.doc)
+		}
+		list, err := r.comparer.Compare(f.revision, r.rules(f))
 		if err != nil {
-			list = append(list, ades.Change{Kind: "undefined", Description: err.Error(), Revision: last})
+			list = append(list, revision.Change("unreadable", 0, last, 0, "", err.Error()))
 		}
 		out = list
 	}
 	if !r.blankTail() {
-		out = append(out, ades.Change{Kind: "trailing-data", Description: "data after the end of the document", Revision: last})
+		out = append(out, single("trailing-data", last)...)
 	}
 	return out
 }
@@ -52,7 +56,7 @@ func (r *reader) blankTail() bool {
 
 // rules are what the signatures up to this one permit.
 func (r *reader) rules(f *found) revision.Rules {
-	var rules revision.Rules
+	rules := revision.Rules{Seal: r.seal}
 	var locks []transform
 	for _, other := range r.found {
 		if other.end == 0 || other.end > f.end {
@@ -81,9 +85,35 @@ func (r *reader) rules(f *found) revision.Rules {
 	return rules
 }
 
+// seal says what a field holds. A document time-stamp counts only if it
+// verifies: the byte range, the imprint and the token's own signature.
+func (r *reader) seal(name string) revision.Seal {
+	for _, f := range r.found {
+		if !slices.Contains(f.fields, name) {
+			continue
+		}
+		t := f.timestamp
+		switch {
+		case t == nil && f.rangeOK && f.signature != nil:
+			return revision.Signature
+		case t == nil:
+			return revision.NoSeal
+		case f.rangeOK && !f.broken() && t.ImprintIntact == ades.Yes && t.Signature != nil && t.Signature.ValueIntact == ades.Yes:
+			return revision.Timestamp
+		}
+		return revision.Void
+	}
+	return revision.NoSeal
+}
+
 func stricter(a, b int) int {
 	if a == 0 || b < a {
 		return b
 	}
 	return a
+}
+
+// unchanged reports whether all changes are permitted.
+func unchanged(list []ades.Change) bool {
+	return !slices.ContainsFunc(list, func(c ades.Change) bool { return !c.Permitted })
 }

@@ -9,6 +9,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/revision"
 )
 
 // reader gathers the facts of one document.
@@ -21,6 +22,7 @@ type reader struct {
 	out     *ades.Document
 	at      map[int]*pdf.Document // the document as of earlier revisions
 
+	comparer *revision.Comparer
 	compared int // revisions compared with signed ones, against limits.PDFCompared
 }
 
@@ -92,6 +94,9 @@ func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, e
 	if err := r.dss(); err != nil {
 		return nil, err
 	}
+	if err := r.earlierStores(); err != nil {
+		return nil, err
+	}
 	for _, f := range r.found {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -100,7 +105,10 @@ func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, e
 			return nil, err
 		}
 	}
-	r.finish()
+	r.finish(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return r, nil
 }
 
@@ -221,7 +229,6 @@ func (r *reader) facts(f *found) *ades.PDFFacts {
 		Revision:  f.revision, Revisions: len(r.doc.Revisions()),
 		Name: r.doc.Text(f.dict.Get("Name")), Reason: r.doc.Text(f.dict.Get("Reason")),
 		Location: r.doc.Text(f.dict.Get("Location")), Contact: r.doc.Text(f.dict.Get("ContactInfo")),
-		CoversWholeDocument: f.covers,
 	}
 	if len(f.fields) > 0 {
 		p.Field = f.fields[0]
@@ -239,18 +246,20 @@ func (r *reader) facts(f *found) *ades.PDFFacts {
 }
 
 // finish puts the facts in order and relates them to each other.
-func (r *reader) finish() {
+func (r *reader) finish(ctx context.Context) {
 	ids := make(map[string]int)
 	for _, f := range r.found {
 		if s := f.signature; s != nil {
 			if ids[s.ID]++; ids[s.ID] > 1 {
 				s.ID = fmt.Sprintf("%s-%d", s.ID, ids[s.ID])
 			}
-			s.PDF.Changes = r.changes(f)
+			s.PDF.Changes = r.changes(ctx, f)
+			s.PDF.CoversWholeDocument = f.rangeOK && unchanged(s.PDF.Changes)
 			r.out.Signatures = append(r.out.Signatures, s)
 		}
 		if t := f.timestamp; t != nil {
-			t.PDF.Changes = r.changes(f)
+			t.PDF.Changes = r.changes(ctx, f)
+			t.PDF.CoversWholeDocument = f.rangeOK && unchanged(t.PDF.Changes)
 			r.out.Timestamps = append(r.out.Timestamps, t)
 		}
 		if f.rangeOK && f.signature != nil {

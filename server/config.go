@@ -19,6 +19,8 @@ type Config struct {
 	PublicURL  string `yaml:"public_url" doc:"where clients reach the server, for links in answers and certificates; empty: made from listen"`
 	Production bool   `yaml:"production" doc:"make no sandbox, and refuse to start on sandbox material"`
 
+	Timezone string `yaml:"timezone" doc:"zone of the times in verification reports for people, e.g. Europe/Rome"`
+
 	DatabasePasswordFile string `yaml:"database_password_file" doc:"file with the password of the PostgreSQL user, so that it need not stand in the URL"`
 	MasterKeyFile        string `yaml:"master_key_file" doc:"file of the master key; empty: master.key in data"`
 	MasterKey            string `yaml:"master_key" secret:"true" doc:"the master key itself, 64 hexadecimal digits; meant for the environment (ROGITO_MASTER_KEY)"`
@@ -34,6 +36,7 @@ type Config struct {
 	Money     MoneyConfig     `yaml:"money"`
 	OMI       OMIConfig       `yaml:"omi"`
 	Signing   SigningConfig   `yaml:"signing"`
+	Identify  IdentifyConfig  `yaml:"identify"`
 	Retention RetentionConfig `yaml:"retention"`
 	Sandbox   SandboxConfig   `yaml:"sandbox"`
 	Jobs      JobsConfig      `yaml:"jobs"`
@@ -132,6 +135,17 @@ type PKCS11Config struct {
 	Sessions int `yaml:"sessions" doc:"sessions with the token at once; 0: as many as it allows"`
 }
 
+// IdentifyConfig is about finding out who the holder of a certificate is.
+type IdentifyConfig struct {
+	Signature SignatureIdentifyConfig `yaml:"signature"`
+}
+
+// SignatureIdentifyConfig is about statements signed with a certificate that
+// the holder has already.
+type SignatureIdentifyConfig struct {
+	Accept string `yaml:"accept" doc:"certificates that may sign a statement: qualified, listed (of a service on a trusted list), trusted (any that this server trusts); empty: qualified, in the sandbox trusted"`
+}
+
 // RetentionConfig says how long things are kept.
 type RetentionConfig struct {
 	Files   time.Duration `yaml:"files" doc:"documents of a signature"`
@@ -179,6 +193,7 @@ func Defaults() Config {
 		Listen:   "127.0.0.1:8080",
 		Data:     "./data",
 		Database: "sqlite",
+		Timezone: "UTC",
 		Limits: LimitsConfig{
 			Body: 256 << 20, Document: 100 << 20, Memory: rogito.DefaultMemory, Documents: 1000,
 			Header: 64 << 10, InFlight: 1024, Connections: 8192,

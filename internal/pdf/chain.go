@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"rogito.dev/rogito/internal/limits"
 )
@@ -222,8 +223,11 @@ func (d *Document) At(n int) (*Document, error) {
 	r := d.revisions[n-1]
 	c := &Document{
 		src: d.src, base: d.base, size: d.size, repaired: d.repaired,
-		sections: d.sections[r.first:], revisions: d.revisions[:n], startxref: r.XRef,
+		sections: d.sections[r.first:], revisions: slices.Clone(d.revisions[:n]), startxref: r.XRef,
 		crypt: d.crypt, cache: make(map[int]Object), work: d.work,
+	}
+	for i := range c.revisions {
+		c.revisions[i].first -= r.first // the sections of later ones are gone
 	}
 	c.trailer = c.sections[0].trailer
 	if r.End > 0 {

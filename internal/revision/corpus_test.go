@@ -1,6 +1,7 @@
 package revision
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -11,13 +12,12 @@ import (
 // signedRevisions are the revisions that signatures close, with the strongest
 // certification found.
 func signedRevisions(d *pdf.Document) (closed []int, docMDP int) {
-	c := &comparison{old: d, new: d, changed: map[int]int{}, parts: map[int]part{}}
-	catalog, err := d.Catalog()
+	m, err := newModel(&view{d, make(map[place]pdf.Object)}, len(d.Revisions()), &work{ctx: context.Background()})
 	if err != nil {
 		return nil, 0
 	}
-	for _, f := range c.collectFields(d, c.dict(d, catalog.Get("AcroForm"))) {
-		v := c.dict(d, f.dict.Get("V"))
+	for _, f := range m.fields {
+		v := m.dict(f.attrs["V"])
 		br, err := d.Array(v.Get("ByteRange"))
 		if err != nil || len(br) != 4 || d.Name(v.Get("SubFilter")) == "ETSI.RFC3161" {
 			continue
@@ -31,8 +31,8 @@ func signedRevisions(d *pdf.Document) (closed []int, docMDP int) {
 		}
 		refs, _ := d.Array(v.Get("Reference"))
 		for _, o := range refs {
-			if r := c.dict(d, o); d.Name(r.Get("TransformMethod")) == "DocMDP" {
-				p, ok := d.Int(c.dict(d, r.Get("TransformParams")).Get("P"))
+			if r := m.dict(o); d.Name(r.Get("TransformMethod")) == "DocMDP" {
+				p, ok := d.Int(m.dict(r.Get("TransformParams")).Get("P"))
 				if docMDP = int(p); !ok {
 					docMDP = formFilling
 				}
@@ -61,7 +61,7 @@ func TestAttacksAreNamed(t *testing.T) {
 			updated, bad := false, 0
 			for _, n := range closed {
 				updated = updated || n < len(d.Revisions())
-				changes, err := Compare(d, n, Rules{DocMDP: p})
+				changes, err := New(t.Context(), d).Compare(n, Rules{DocMDP: p})
 				if err != nil {
 					t.Fatal(err)
 				}

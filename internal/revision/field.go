@@ -6,118 +6,290 @@ import (
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// Keys that signing an empty field, or filling one, may change.
-var (
-	signingKeys = []pdf.Name{"V", "AP", "AS", "F", "M", "MK", "DA", "BS", "P", "Rect"}
-	fillingKeys = []pdf.Name{"V", "AP", "AS", "RV", "I", "M"}
-)
+// filling are the keys that change when a field is filled in.
+var filling = []pdf.Name{"V", "AP", "AS", "I", "TI", "RV", "M"}
 
-// field compares a field that is in both revisions.
+// silent are keys of fields and widgets that neither show nor run anything, or
+// that the model has resolved.
+var silent = []pdf.Name{"Type", "P", "Parent", "Kids", "T", "M", "StructParent", "TM", "NM"}
+
+// known are the other keys of fields and widgets (ISO 32000-2, tables 166, 191,
+// 226, 228, 232, 234, 235): a difference in one of them changes the field.
+var known = []pdf.Name{
+	"FT", "Ff", "DV", "DA", "Q", "MaxLen", "Opt", "TU", "DS", "MK", "Rect", "F", "BS", "Border", "BE", "H", "C", "OC", "BM", "CA", "ca",
+	"Subtype", "Contents", "Lang", "AF", "Lock", "SV", "V", "AP", "AS", "I", "TI", "RV",
+}
+
+// field compares a field with what it was.
 func (c *comparison) field(was, is *field) {
-	if was.ref != is.ref {
-		c.report(c.when(is.ref, 0), "form", false, "the form field %q was replaced", is.name)
+	if c.old.kind(was) != c.new.kind(is) {
+		c.add(difference{what: "field-changed", field: is.name, name: "FT"})
 		return
 	}
+	if !c.sameWidgets(was, is) {
+		c.add(difference{what: "field-widgets", field: is.name})
+		return
+	}
+	c.parents(was, is)
 	keys := c.fieldKeys(was, is)
-	touched := len(keys) > 0 || c.shown(is)
-	if !touched {
+	if len(keys) == 0 {
 		return
 	}
-	n := c.latest(is)
-	switch {
-	case !slices.Equal(refs(was.widgets), refs(is.widgets)):
-		c.refuse(is, n, "form", "the widgets of the form field %q were changed")
-	case is.kind == "Sig" && was.dict.Get("V") != nil:
-		c.refuse(is, n, "signature", "the signature field %q was changed after it was signed")
-	case is.kind == "Sig" && is.dict.Get("V") != nil && within(keys, signingKeys):
-		c.own(is)
-		c.signed(is, n)
-		c.shared(was, n)
-	case is.kind != "Sig" && within(keys, fillingKeys):
-		c.own(is)
-		c.report(n, "form-fill", c.rules.DocMDP >= formFilling && !c.locked(is.name), "the form field %q was filled in", is.name)
+	if c.new.kind(is) == "Sig" {
+		c.signatureField(was, is, keys)
+		return
+	}
+	filled := false
+	for _, k := range keys {
+		if slices.Contains(filling, k) {
+			filled = true
+		}
+	}
+	c.sharedAppearance(was, keys)
+	if filled && slices.Contains(keys, "DA") && c.onlyFont(was, is) {
+		keys = slices.DeleteFunc(keys, func(k pdf.Name) bool { return k == "DA" })
+	}
+	for _, k := range keys {
+		switch {
+		case slices.Contains(filling, k):
+		default:
+			c.fieldChanged(is, k)
+		}
+	}
+	if !filled {
+		return
+	}
+	if slices.Contains(keys, "RV") && !c.isNull(c.new, is.dict.Get("RV")) {
+		c.add(difference{what: "form-fill-odd", field: is.name, name: "rich text"})
+		return
+	}
+	if c.new.kind(is) == "Btn" && slices.Contains(keys, "AP") {
+		c.add(difference{what: "field-changed", field: is.name, name: "AP"})
+		return
+	}
+	switch why := c.agrees(c.new, is); why {
+	case "":
+		c.add(difference{what: "form-fill", field: is.name})
+	case other:
+		c.add(difference{what: "form-fill-other", field: is.name})
 	default:
-		c.refuse(is, n, "form", "the form field %q was changed")
+		c.add(difference{what: "form-fill-odd", field: is.name, name: why})
 	}
 }
 
-// refuse names a change of a field that nothing allows, and marks the field's
-// objects as spoken for: what is said of the field need not be said of each.
-func (c *comparison) refuse(f *field, n int, kind, text string) {
-	c.report(n, kind, false, text, f.name)
-	c.named[f.ref.Num] = true
-	for _, w := range f.widgets {
-		c.named[w.ref.Num] = true
+// parents looks at the way up from a field and its widgets. It must lead where
+// it led before.
+func (c *comparison) parents(was, is *field) {
+	same := func(a, b way, x, y *pdf.Dict) bool {
+		return a == b && (a != astray || c.equal(x.Get("Parent"), y.Get("Parent"), "Parent")) || b == toParent
 	}
-	if v, ok := f.dict.Get("V").(pdf.Ref); ok && c.onlyFrom(v.Num, f.ref.Num) {
-		c.named[v.Num] = true
-	}
-}
-
-func (c *comparison) onlyFrom(num, from int) bool {
-	return !slices.ContainsFunc(c.edges[num], func(e edge) bool { return e.from != from })
-}
-
-// fieldKeys lists the keys that differ in the field and its widgets.
-func (c *comparison) fieldKeys(was, is *field) []pdf.Name {
-	keys := differing(was.dict, is.dict)
+	ok := same(was.up, is.up, was.dict, is.dict)
 	for i, w := range is.widgets {
-		if i < len(was.widgets) && was.widgets[i].ref == w.ref {
-			keys = append(keys, differing(was.widgets[i].dict, w.dict)...)
+		ok = ok && same(was.widgets[i].up, w.up, was.widgets[i].dict, w.dict)
+	}
+	if !ok {
+		c.add(difference{what: "field-changed", field: is.name, name: "Parent"})
+	}
+}
+
+func (c *comparison) fieldChanged(is *field, k pdf.Name) {
+	switch {
+	case k == "A" || k == "AA" || k == "PMD":
+		c.add(difference{what: "field-runs", field: is.name})
+	case slices.Contains(known, k):
+		c.add(difference{what: "field-changed", field: is.name, name: string(k)})
+	default:
+		c.add(difference{what: "field-odd", field: is.name, name: string(k)})
+	}
+}
+
+// sameWidgets reports whether a field is shown in the same places.
+func (c *comparison) sameWidgets(was, is *field) bool {
+	if len(was.widgets) != len(is.widgets) {
+		return false
+	}
+	for i, w := range is.widgets {
+		if w.merged != was.widgets[i].merged {
+			return false
 		}
 	}
-	return keys
+	return true
 }
 
-// shown reports whether the appearance or the value of a field was changed in
-// objects of its own, while the field kept pointing to them.
-func (c *comparison) shown(f *field) bool {
-	found := false
-	look := func(ref pdf.Ref, _ []string) {
-		_, ok := c.changed[ref.Num]
-		found = found || ok
+// fieldKeys lists the keys that differ, of the field with what it inherits and
+// of its widgets.
+func (c *comparison) fieldKeys(was, is *field) []pdf.Name {
+	skip := append(slices.Clone(silent), inheritedByFields...)
+	keys := c.differing(was.dict, is.dict, skip...)
+	for _, k := range inheritedByFields {
+		if !c.sameAttr(was.attrs[k], is.attrs[k], k) {
+			keys = append(keys, k)
+		}
 	}
-	for _, w := range append([]widget{{dict: f.dict}}, f.widgets...) {
-		walk(w.dict.Get("AP"), nil, look)
-		walk(w.dict.Get("V"), nil, look)
+	for i, w := range is.widgets {
+		if w.merged {
+			continue
+		}
+		old := was.widgets[i].dict
+		for _, k := range c.differing(old, w.dict, silent...) {
+			if k == "DA" && c.sameAttr(old.Get(k), w.dict.Get(k), k) {
+				continue
+			}
+			keys = append(keys, k)
+		}
 	}
-	return found
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
-// latest is the last revision that touched the field or a widget of it.
-func (c *comparison) latest(f *field) int {
-	n := c.changed[f.ref.Num]
-	for _, w := range f.widgets {
-		n = max(n, c.changed[w.ref.Num])
+// sameAttr compares an attribute of a field; absent is the same as zero and,
+// for a value, as empty.
+func (c *comparison) sameAttr(a, b pdf.Object, key pdf.Name) bool {
+	if c.equal(a, b, key) {
+		return true
 	}
-	if n == 0 {
-		return c.when(f.dict.Get("V"), 0)
+	switch key {
+	case "DA":
+		x, y := c.old.doc.StringBytes(a), c.new.doc.StringBytes(b)
+		return x != nil && y != nil && sameDA(x, y)
+	case "Ff", "Q":
+		x, ok1 := c.old.doc.Number(a)
+		y, ok2 := c.new.doc.Number(b)
+		return (ok1 || c.isNull(c.old, a)) && (ok2 || c.isNull(c.new, b)) && x == y
 	}
-	return n
+	return false
 }
 
-func refs(ws []widget) []pdf.Ref {
-	out := make([]pdf.Ref, len(ws))
-	for i, w := range ws {
-		out[i] = w.ref
+// onlyFont reports whether the default appearances of a field differ in
+// nothing but the name of the font.
+func (c *comparison) onlyFont(was, is *field) bool {
+	same := func(a, b pdf.Object) bool {
+		x, y := parseDA(c.old.doc.StringBytes(a)), parseDA(c.new.doc.StringBytes(b))
+		x.font = y.font
+		return x == y
 	}
-	return out
+	if !same(was.attrs["DA"], is.attrs["DA"]) {
+		return false
+	}
+	for i, w := range is.widgets {
+		if !same(was.widgets[i].dict.Get("DA"), w.dict.Get("DA")) || c.isNull(c.new, w.dict.Get("AP")) {
+			return false
+		}
+	}
+	return true
 }
 
-func within(keys, allowed []pdf.Name) bool {
-	return !slices.ContainsFunc(keys, func(k pdf.Name) bool { return !slices.Contains(allowed, k) })
-}
-
-// shared names an appearance that the field gave up and that something other
-// than a field uses: whoever arranged that meant it to be seen elsewhere.
-func (c *comparison) shared(was *field, n int) {
-	ref, ok := was.dict.Get("AP").(pdf.Ref)
-	if !ok {
+// signatureField compares a signature field that was there. An empty one may
+// be signed; one that is signed stays as it is.
+func (c *comparison) signatureField(was, is *field, keys []pdf.Name) {
+	before, after := !c.isNull(c.old, was.attrs["V"]), !c.isNull(c.new, is.attrs["V"])
+	switch {
+	case before && !after:
+		c.add(difference{what: "signature-removed", field: is.name})
+		return
+	case before:
+		for _, k := range keys {
+			c.add(difference{what: "signature-changed", field: is.name, name: string(k)})
+		}
 		return
 	}
-	for _, e := range c.edges[ref.Num] {
-		if !c.isField(e.from) {
-			c.report(n, "undefined", false, "the appearance that the field %q had is also used under %s of object %d", was.name, e.path, e.from)
+	allowed := []pdf.Name{"V", "AP", "AS", "DA", "Q"}
+	for _, k := range keys {
+		switch {
+		case after && slices.Contains(allowed, k):
+		case after && k == "F" && c.sameVisibility(was, is):
+		case after && k == "Rect" && c.withdrawn(was, is):
+		default:
+			c.fieldChanged(is, k)
 		}
 	}
+	c.sharedAppearance(was, keys)
+	if after {
+		page, shows := c.where(is)
+		c.add(difference{what: "signature-filled", field: is.name, page: page, shows: shows})
+	}
+}
+
+// withdrawn: some products sign into a field that showed nothing and give it no
+// size, as invisible signatures have none.
+func (c *comparison) withdrawn(was, is *field) bool {
+	for i, w := range is.widgets {
+		if c.new.shows(w.dict) || c.old.decorated(was.widgets[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameVisibility reports whether the flags of the widgets differ in nothing
+// that shows: printing, and the locks against moving and editing.
+func (c *comparison) sameVisibility(was, is *field) bool {
+	const harmless = 4 | 64 | 128 | 512
+	for i, w := range is.widgets {
+		a, _ := c.old.doc.Int(was.widgets[i].dict.Get("F"))
+		b, _ := c.new.doc.Int(w.dict.Get("F"))
+		if a&^harmless != b&^harmless {
+			return false
+		}
+	}
+	return true
+}
+
+// sharedAppearance looks at an appearance that a field gives up. When
+// something other than a widget refers to it, whoever arranged that meant it to
+// be seen elsewhere.
+func (c *comparison) sharedAppearance(was *field, keys []pdf.Name) {
+	if !slices.Contains(keys, "AP") {
+		return
+	}
+	for _, w := range was.widgets {
+		entry := w.dict.Get("AP")
+		for _, o := range []pdf.Object{entry, c.old.dict(entry).Get("N")} {
+			if ref, ok := o.(pdf.Ref); ok && c.usedElsewhere(ref.Num) {
+				c.add(difference{what: "field-shared", field: was.name})
+			}
+		}
+	}
+}
+
+// usedElsewhere walks the old revision for references to an object that are
+// not part of a widget's or another annotation's appearance.
+func (c *comparison) usedElsewhere(num int) bool {
+	seen := make(map[int]bool)
+	queue := []pdf.Object{c.old.doc.Trailer()}
+	for len(queue) > 0 {
+		o := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		found := false
+		var look func(o pdf.Object, key, holder pdf.Name)
+		look = func(o pdf.Object, key, holder pdf.Name) {
+			switch v := o.(type) {
+			case pdf.Ref:
+				if v.Num == num && key != "AP" && key != "N" && key != "D" && holder != "N" && holder != "D" && holder != "R" {
+					found = true
+				}
+				if !seen[v.Num] && !found {
+					seen[v.Num] = true
+					if t, err := c.old.doc.Resolve(v); err == nil {
+						queue = append(queue, t)
+					}
+				}
+			case pdf.Array:
+				for _, e := range v {
+					look(e, key, holder)
+				}
+			case *pdf.Dict:
+				for _, e := range v.Entries {
+					look(e.Value, e.Key, key)
+				}
+			case *pdf.Stream:
+				look(v.Dict, key, holder)
+			}
+		}
+		look(o, "", "")
+		if found || len(seen) > 500_000 {
+			return true
+		}
+	}
+	return false
 }

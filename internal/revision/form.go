@@ -1,210 +1,343 @@
 package revision
 
 import (
+	"bytes"
 	"slices"
+	"strings"
 
-	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// field is a terminal form field with its widgets.
-type field struct {
-	name    string
-	kind    pdf.Name // FT, inherited
-	ref     pdf.Ref
-	dict    *pdf.Dict
-	widgets []widget // kids that are only widgets
-}
-
-type widget struct {
-	ref  pdf.Ref
-	dict *pdf.Dict
-}
-
 // form compares the interactive form: its own keys, then field by field.
-func (c *comparison) form(before, after pdf.Object) {
-	a, b := c.dict(c.old, before), c.dict(c.new, after)
-	holder := c.new.Root().Num
-	if ref, ok := after.(pdf.Ref); ok {
-		holder = ref.Num
-		if _, ok := c.changed[ref.Num]; ok {
-			c.parts[ref.Num] = structure
-		}
-	}
-	for _, key := range differing(a, b) {
-		n := c.when(b.Get(key), holder)
-		switch {
-		case key == "Fields" || key == "SigFlags":
-		case (key == "DR" || key == "DA") && a.Get(key) == nil:
-			c.claim(b.Get(key), appearance)
-			c.report(n, "form", true, "the form's %s was added", key)
+func (c *comparison) form() {
+	a, b := c.old.form, c.new.form
+	for _, key := range c.differing(a, b, "Fields", "SigFlags", "Type") {
+		switch key {
+		case "DR":
+			c.formResources(c.old.dict(a.Get(key)), c.new.dict(b.Get(key)))
+		case "DA":
+			c.formDA()
+		case "NeedAppearances":
+			c.needAppearances()
+		case "Q", "CO":
+			c.add(difference{what: "form-changed", name: string(key)})
+		case "XFA":
+			c.add(difference{what: "xfa"})
 		default:
-			c.report(n, "form", false, "the form's %s was changed", key)
+			c.add(difference{what: "form-odd", name: string(key)})
 		}
 	}
-	if ref, ok := b.Get("Fields").(pdf.Ref); ok {
-		if _, ok := c.changed[ref.Num]; ok {
-			c.parts[ref.Num] = structure
-		}
+	if c.new.odd && !c.old.odd {
+		c.add(difference{what: "form-odd", name: "Fields"})
 	}
-	c.fields(c.collectFields(c.old, a), c.collectFields(c.new, b))
-}
-
-// dict resolves an object to a dictionary, an empty one where there is none.
-func (c *comparison) dict(d *pdf.Document, o pdf.Object) *pdf.Dict {
-	if o == nil {
-		return &pdf.Dict{}
-	}
-	v, err := d.Dict(o)
-	if err != nil || v == nil {
-		return &pdf.Dict{}
-	}
-	return v
-}
-
-func (c *comparison) fields(before, after map[string]*field) {
-	for name, was := range before {
-		if is, ok := after[name]; ok {
-			c.field(was, is)
-		} else {
-			c.report(len(c.new.Revisions()), "form", false, "the form field %q was taken out", name)
-		}
-	}
-	for name, is := range after {
-		if _, ok := before[name]; !ok {
-			c.added(is)
-		}
-	}
-}
-
-// collectFields gathers the terminal fields of a form by their full names.
-func (c *comparison) collectFields(d *pdf.Document, form *pdf.Dict) map[string]*field {
-	out := make(map[string]*field)
-	seen := make(map[int]bool)
-	var visit func(o pdf.Object, name string, kind pdf.Name)
-	visit = func(o pdf.Object, name string, kind pdf.Name) {
-		ref, _ := o.(pdf.Ref)
-		if ref.Num != 0 && seen[ref.Num] || len(seen) > limits.PDFFields {
-			return
-		}
-		seen[ref.Num] = true
-		dict := c.dict(d, o)
-		if t := d.Text(dict.Get("T")); dict.Has("T") {
-			if name != "" {
-				name += "."
-			}
-			name += t
-		}
-		if k := d.Name(dict.Get("FT")); k != "" {
-			kind = k
-		}
-		f := &field{name: name, kind: kind, ref: ref, dict: dict}
-		kids, _ := d.Array(dict.Get("Kids"))
-		terminal := true
-		for _, kid := range kids {
-			if k := c.dict(d, kid); k.Has("T") {
-				terminal = false
-				visit(kid, name, kind)
-			} else {
-				r, _ := kid.(pdf.Ref)
-				f.widgets = append(f.widgets, widget{ref: r, dict: k})
+	c.groupFields()
+	for _, name := range names(c.old.fields, c.new.fields) {
+		was, is := c.old.byName[name], c.new.byName[name]
+		for i := range max(len(was), len(is)) {
+			switch {
+			case i >= len(is):
+				c.add(difference{what: "field-removed", field: name})
+			case i < len(was):
+				c.field(was[i], is[i])
+			case i > 0:
+				c.take(is[i])
+				c.add(difference{what: "field-twice", field: name})
+			default:
+				c.addedField(is[i])
 			}
 		}
-		if terminal {
-			out[name] = f
-		} else if d == c.new {
-			c.node(f)
-		}
 	}
-	roots, _ := d.Array(form.Get("Fields"))
-	for _, o := range roots {
-		visit(o, "", "")
+}
+
+// names lists the full names of both forms once, in their order.
+func names(lists ...[]*field) []string {
+	var out []string
+	seen := make(map[string]bool)
+	for _, l := range lists {
+		for _, f := range l {
+			if !seen[f.name] {
+				seen[f.name] = true
+				out = append(out, f.name)
+			}
+		}
 	}
 	return out
 }
 
-// node takes a field that only groups others; nothing but its kids may change.
-func (c *comparison) node(f *field) {
-	n, ok := c.changed[f.ref.Num]
-	if !ok {
-		return
+// drawn lists the fields whose appearance a viewer may make from the form's
+// defaults.
+func (m *model) drawn() []*field {
+	var out []*field
+	for _, f := range m.fields {
+		switch m.kind(f) {
+		case "Tx", "Ch":
+			out = append(out, f)
+		case "Btn": // check boxes and radio buttons show the states that they have
+			if m.flags(f)&flagPushbutton != 0 || slices.ContainsFunc(f.widgets, func(w *widget) bool { return w.dict.Get("AP") == nil }) {
+				out = append(out, f)
+			}
+		}
 	}
-	c.parts[f.ref.Num] = structure
-	was, err := c.old.Get(f.ref)
-	before, _ := was.(*pdf.Dict)
-	if err != nil || before == nil {
-		return // new: its terminal fields are judged
-	}
-	for _, key := range differing(before, f.dict) {
-		if key != "Kids" {
-			c.report(n, "form", false, "the form field %q was changed (%s)", f.name, key)
+	return out
+}
+
+// formResources compares the default resources. Fonts that were there stay as
+// they are; nothing that a field asks for may be replaced, or supplied where it
+// was missing. Where no field is drawn with them they are without effect.
+func (c *comparison) formResources(a, b *pdf.Dict) {
+	drawn := c.old.drawn()
+	for _, category := range c.differing(a, b, "ProcSet", "Type") {
+		x, y := c.old.dict(a.Get(category)), c.new.dict(b.Get(category))
+		list := c.differing(x, y)
+		if len(list) == 0 {
+			c.add(difference{what: "form-odd", name: string(category)})
+		}
+		for _, name := range list {
+			full := string(category) + "/" + string(name)
+			kept := category == "Font" && !c.isNull(c.old, x.Get(name))
+			if len(drawn) > 0 && (kept || slices.ContainsFunc(drawn, func(f *field) bool { return c.asksForm(f, name) })) {
+				c.add(difference{what: "form-replaced", name: full})
+				continue
+			}
+			c.add(difference{what: "form-resources", name: full})
 		}
 	}
 }
 
-// added judges a field that was not there: it must be a signature, signed, and
-// bring no script along.
-func (c *comparison) added(f *field) {
-	n := c.when(f.ref, 0)
-	c.own(f)
-	switch {
-	case f.kind != "Sig":
-		c.report(n, "form", false, "a form field was added: %q", f.name)
-	case f.dict.Has("A") || f.dict.Has("AA"):
-		c.report(n, "form", false, "the new signature field %q carries an action", f.name)
-	case f.dict.Get("V") == nil && c.shows(f):
-		c.report(n, "form", false, "an unsigned signature field that shows something was added: %q", f.name)
-	case f.dict.Get("V") == nil:
-		c.report(n, "form", c.rules.DocMDP != noChanges, "an empty signature field was added: %q", f.name)
-	default:
-		c.signed(f, n)
+// asksForm reports whether a field takes a resource of that name from the form:
+// by its default appearance, or by an appearance without resources of its own.
+func (c *comparison) asksForm(f *field, name pdf.Name) bool {
+	asks := func(o pdf.Object) bool {
+		if o == nil {
+			o = c.old.form.Get("DA")
+		}
+		return bytes.Contains(c.old.doc.StringBytes(o), []byte(name))
 	}
-}
-
-// own gives the field's objects their parts.
-func (c *comparison) own(f *field) {
-	c.claimOne(f.ref)
-	c.claim(f.dict.Get("V"), value)
-	c.claim(f.dict.Get("AP"), appearance)
-	c.claim(f.dict.Get("MK"), appearance)
-	c.claim(f.dict.Get("Lock"), value)
-	for _, w := range f.widgets {
-		c.claimOne(w.ref)
-		c.claim(w.dict.Get("AP"), appearance)
-		c.claim(w.dict.Get("MK"), appearance)
+	if len(f.widgets) == 0 {
+		return asks(f.attrs["DA"])
 	}
-}
-
-func (c *comparison) claimOne(ref pdf.Ref) {
-	if _, ok := c.changed[ref.Num]; ok {
-		c.parts[ref.Num] = structure
-	}
-}
-
-// shows reports whether a field has an appearance of any size.
-func (c *comparison) shows(f *field) bool {
-	all := append([]widget{{dict: f.dict}}, f.widgets...)
-	return slices.ContainsFunc(all, func(w widget) bool {
-		r, ok := c.new.Rect(w.dict.Get("Rect"))
-		return ok && r.Width() != 0 && r.Height() != 0 && w.dict.Get("AP") != nil
+	return slices.ContainsFunc(f.widgets, func(w *widget) bool {
+		v, err := c.old.doc.Resolve(c.old.dict(w.dict.Get("AP")).Get("N"))
+		if s, ok := v.(*pdf.Stream); ok && s.Dict.Get("Resources") == nil {
+			data, err := c.old.doc.Data(s)
+			if err != nil || bytes.Contains(data, []byte(name)) {
+				return true
+			}
+		}
+		if o := w.dict.Get("DA"); o != nil {
+			return asks(o)
+		}
+		return err != nil || asks(f.attrs["DA"])
 	})
 }
 
-// signed judges a signature or time-stamp that was put into a field.
-func (c *comparison) signed(f *field, n int) {
-	v := c.dict(c.new, f.dict.Get("V"))
-	if !v.Has("ByteRange") || !v.Has("Contents") {
-		c.report(n, "form", false, "the field %q was given something that is no signature", f.name)
+// formDA judges another default appearance string: it concerns the fields
+// that have none of their own.
+func (c *comparison) formDA() {
+	a, b := c.old.doc.StringBytes(c.old.form.Get("DA")), c.new.doc.StringBytes(c.new.form.Get("DA"))
+	if sameDA(a, b) {
 		return
 	}
-	if c.new.Name(v.Get("Type")) == "DocTimeStamp" || c.new.Name(v.Get("SubFilter")) == "ETSI.RFC3161" {
-		c.report(n, "document-timestamp", !c.shows(f), "a document time-stamp was added: %q", f.name)
+	leans := func(f *field) bool {
+		if f.attrs["DA"] != nil {
+			return false
+		}
+		return len(f.widgets) == 0 || slices.ContainsFunc(f.widgets, func(w *widget) bool { return w.dict.Get("DA") == nil })
+	}
+	if slices.ContainsFunc(c.old.drawn(), leans) {
+		c.add(difference{what: "form-replaced", name: "DA"})
 		return
 	}
-	permitted := c.rules.DocMDP != noChanges && !c.locked(f.name)
-	c.report(n, "signature", permitted, "a signature was added: %q", f.name)
+	c.add(difference{what: "form-resources", name: "DA"})
 }
 
-func (c *comparison) locked(name string) bool {
-	return c.rules.Locked != nil && c.rules.Locked(name)
+// needAppearances: with it viewers draw fields anew from their values. That
+// changes nothing where every field shows its value already.
+func (c *comparison) needAppearances() {
+	was, _ := c.old.doc.Resolve(c.old.form.Get("NeedAppearances"))
+	is, _ := c.new.doc.Resolve(c.new.form.Get("NeedAppearances"))
+	on := func(o pdf.Object) bool { return o == pdf.Bool(true) }
+	if on(was) == on(is) {
+		return
+	}
+	for _, f := range c.old.drawn() {
+		if c.redrawn(f) != "" {
+			c.add(difference{what: "form-appearances"})
+			return
+		}
+	}
 }
+
+// redrawn says whether a viewer that draws a field anew draws what it shows
+// already: the value, or the caption of a button.
+func (c *comparison) redrawn(f *field) string {
+	if c.old.kind(f) != "Btn" || c.old.flags(f)&flagPushbutton == 0 {
+		return c.agrees(c.old, f)
+	}
+	for _, w := range f.widgets {
+		want := squeeze(c.old.doc.Text(c.old.dict(w.dict.Get("MK")).Get("CA")))
+		one := &field{name: f.name, dict: f.dict, attrs: f.attrs, widgets: []*widget{w}}
+		if why := c.shownEverywhere(c.old, one, func(shown string) bool { return squeeze(shown) == want }); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// groupFields compares fields that only group others. What they hand down is
+// compared where it arrives.
+func (c *comparison) groupFields() {
+	was := make(map[string]*field)
+	for _, g := range c.old.groups {
+		was[g.name] = g
+	}
+	for _, g := range c.new.groups {
+		var old *pdf.Dict
+		if w := was[g.name]; w != nil {
+			old = w.dict
+		}
+		if g.up != toParent && (old == nil || was[g.name].up != g.up) {
+			c.add(difference{what: "field-changed", field: g.name, name: "Parent"})
+		}
+		if old == nil && c.old.byName[g.name] != nil {
+			continue // a terminal field before: said to be removed
+		}
+		for _, key := range c.differing(old, g.dict, append([]pdf.Name{"T", "Kids", "Parent", "Type"}, inheritedByFields...)...) {
+			switch key {
+			case "AA", "A":
+				c.add(difference{what: "field-runs", field: g.name})
+			case "TU", "TM":
+				if old != nil {
+					c.add(difference{what: "field-changed", field: g.name, name: string(key)})
+				}
+			default:
+				c.add(difference{what: "field-odd", field: g.name, name: string(key)})
+			}
+		}
+	}
+}
+
+// signatureKeys are what a new signature field and its widget are made of.
+var signatureKeys = []pdf.Name{
+	"Type", "Subtype", "FT", "T", "V", "Rect", "P", "F", "AP", "AS", "MK", "Parent", "Kids", "Ff", "DA", "DR", "Lock", "SV",
+	"TU", "TM", "StructParent", "M", "NM", "Border", "BS", "H", "Q", "Contents", "C", "Lang", "DV",
+}
+
+// take notes the widgets of a new field: on their page nothing more is said of
+// them than is said of the field.
+func (c *comparison) take(f *field) {
+	for _, w := range f.widgets {
+		c.accepted[w.num] = true
+	}
+}
+
+// addedField judges a field that was not there. It must be a signature field,
+// with widgets that are nothing else.
+func (c *comparison) addedField(f *field) {
+	c.take(f)
+	if c.new.kind(f) != "Sig" {
+		c.add(difference{what: "field-added", field: f.name})
+		return
+	}
+	parts := []*pdf.Dict{f.dict}
+	for _, w := range f.widgets {
+		if !w.merged {
+			parts = append(parts, w.dict)
+		}
+		if kind := c.new.doc.Name(w.dict.Get("Subtype")); kind != "Widget" {
+			c.add(difference{what: "signature-field-note", field: f.name, name: string(kind)})
+			return
+		}
+	}
+	for _, d := range parts {
+		for _, e := range d.Entries {
+			switch {
+			case e.Value == nil || slices.Contains(signatureKeys, e.Key):
+			case e.Key == "A" || e.Key == "AA":
+				c.add(difference{what: "signature-field-runs", field: f.name})
+			default:
+				c.add(difference{what: "signature-field-odd", field: f.name, name: string(e.Key)})
+			}
+		}
+	}
+	where, shows := c.where(f)
+	if f.up == astray || slices.ContainsFunc(f.widgets, func(w *widget) bool { return w.up == astray }) {
+		c.add(difference{what: "signature-field-odd", field: f.name, name: "Parent"})
+	}
+	if len(f.widgets) > 1 && shows {
+		c.add(difference{what: "signature-field-odd", field: f.name, name: "Kids"})
+	}
+	switch {
+	case !c.isNull(c.new, f.attrs["V"]):
+		d := difference{what: "signature", field: f.name, shows: shows}
+		if shows {
+			d.page = where
+		}
+		c.add(d)
+	case shows && slices.ContainsFunc(f.widgets, c.new.decorated):
+		c.add(difference{what: "signature-field-look", field: f.name})
+	default:
+		c.add(difference{what: "signature-field", field: f.name})
+	}
+}
+
+// decorated reports whether a widget asks a viewer to draw something.
+func (m *model) decorated(w *widget) bool {
+	for _, k := range []pdf.Name{"AP", "MK", "BS", "Border", "C", "Contents"} {
+		if v, err := m.doc.Resolve(w.dict.Get(k)); err != nil || v != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// where finds the page of a field's visible widget.
+func (c *comparison) where(f *field) (number int, shows bool) {
+	for _, w := range f.widgets {
+		if !c.new.shows(w.dict) {
+			continue
+		}
+		for _, p := range c.new.pages {
+			if slices.ContainsFunc(p.annots, func(a annot) bool { return a.num == w.num && w.num != 0 }) {
+				return p.number, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// da is what a default appearance string says: a font, its size, a colour, which
+// is black unless it says otherwise, and operators that are rare there.
+type da struct {
+	font   pdf.Name
+	size   float64
+	colour [3]float64
+	rest   string
+}
+
+func parseDA(b []byte) da {
+	var out da
+	var words []string
+	p := &painter{}
+	toks, ok := tokens(b)
+	if !ok {
+		return da{rest: string(b)}
+	}
+	for _, t := range toks {
+		switch {
+		case t.op == "Tf" && len(t.args) == 2:
+			out.font, _ = t.args[0].(pdf.Name)
+			if n, ok := t.args[1].(pdf.Real); ok {
+				out.size = n.Float()
+			}
+		case (t.op == "g" || t.op == "rg" || t.op == "k") && p.colour(t) == "":
+			out.colour = p.state.fill
+		default:
+			words = append(words, canonical(t.args), t.op)
+		}
+	}
+	out.rest = strings.Join(words, " ")
+	return out
+}
+
+func sameDA(a, b []byte) bool { return parseDA(a) == parseDA(b) }

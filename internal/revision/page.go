@@ -1,123 +1,270 @@
 package revision
 
 import (
+	"bytes"
 	"slices"
-	"sort"
 
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// pages looks at every changed page and every changed list of annotations:
-// nothing may change there but the widgets of signatures that were added, and
-// comments where the certification allows them.
+// pageKeys says what a difference under a key of a page is called (ISO
+// 32000-2, table 31); "" is none at all. A key that is not here is unexplained.
+var pageKeys = map[pdf.Name]string{
+	"LastModified": "", "StructParents": "", "Tabs": "", "ID": "", "Metadata": "metadata",
+	"AA": "page-runs", "AF": "attachments",
+	"Group": "page-changed", "Thumb": "page-changed", "B": "page-changed", "Dur": "page-changed", "Trans": "page-changed",
+	"PZ": "page-changed", "SeparationInfo": "page-changed", "TemplateInstantiated": "page-changed", "PresSteps": "page-changed",
+	"VP": "page-changed", "OutputIntents": "page-changed", "UserUnit": "page-changed", "BoxColorInfo": "page-changed",
+	"Kids": "page-changed", "Hid": "page-changed",
+}
+
+// pages compares page by page. When their number differs, or a page took the
+// place of another, it is of no use to say more.
 func (c *comparison) pages() {
-	for _, num := range c.numbers() {
-		if c.parts[num] != unknown {
-			continue
-		}
-		ref := pdf.Ref{Num: num}
-		before, _ := c.old.Get(ref)
-		after, _ := c.new.Get(ref)
-		a, ok1 := before.(*pdf.Dict)
-		b, ok2 := after.(*pdf.Dict)
-		switch {
-		case ok1 && ok2 && c.old.Name(a.Get("Type")) == "Page":
-			c.page(num, a, b)
-		case c.onlyUnder(num, "Annots"):
-			c.annots(num, before, after)
-		}
+	if len(c.old.pages) != len(c.new.pages) {
+		c.add(difference{what: "pages"})
+		return
+	}
+	before := len(c.diffs)
+	for i, p := range c.new.pages {
+		c.page(c.old.pages[i], p)
+	}
+	if c.reordered() {
+		c.diffs = append(c.diffs[:before:before], difference{what: "pages"})
 	}
 }
 
-// numbers of the changed objects that can be reached, in order.
-func (c *comparison) numbers() []int {
-	out := make([]int, 0, len(c.edges))
-	for num := range c.edges {
-		if _, ok := c.changed[num]; ok {
-			out = append(out, num)
-		}
+// reordered reports whether the same page objects stand in another order.
+func (c *comparison) reordered() bool {
+	was := make(map[int]int)
+	for _, p := range c.old.pages {
+		was[p.ref.Num] = p.number
 	}
-	sort.Ints(out)
-	return out
-}
-
-// onlyUnder reports whether every reference to an object stands in a page
-// under that key.
-func (c *comparison) onlyUnder(num int, key pdf.Name) bool {
-	return !slices.ContainsFunc(c.edges[num], func(e edge) bool {
-		if e.key != key || e.path != string(key) {
+	for _, p := range c.new.pages {
+		if n, ok := was[p.ref.Num]; ok && p.ref.Num != 0 && n != p.number && slices.ContainsFunc(c.diffs, func(d difference) bool {
+			return d.page == p.number && (d.what == "page-content" || d.what == "page-resources")
+		}) {
 			return true
 		}
-		o, _ := c.new.Get(pdf.Ref{Num: e.from})
-		d, ok := o.(*pdf.Dict)
-		return !ok || c.new.Name(d.Get("Type")) != "Page"
-	})
+	}
+	return false
 }
 
-func (c *comparison) page(num int, a, b *pdf.Dict) {
-	c.parts[num] = structure
-	for _, key := range differing(a, b) {
-		if key == "Annots" {
-			c.annots(num, a.Get(key), b.Get(key))
+// untouched reports whether nothing that a page shows was written between the
+// two revisions. Widgets of the form are judged with their fields.
+func (c *comparison) untouched(a, b *page) bool {
+	if a.ref != b.ref || a.ref.Num == 0 || c.ages.of(a.ref.Num) > c.old.rev || len(a.annots) != len(b.annots) {
+		return false
+	}
+	for _, k := range inheritedByPages {
+		for _, v := range [][2]pdf.Object{{a.attrs[k], b.attrs[k]}, {a.up[k], b.up[k]}} {
+			ref, ok := v[0].(pdf.Ref)
+			if !pdf.Equal(v[0], v[1]) || ok && c.ages.of(ref.Num) > c.old.rev {
+				return false
+			}
+			if _, simple := v[0].(*pdf.Dict); simple && a.dict.Get(k) == nil {
+				return false // a direct dictionary of the parent: look closer
+			}
+		}
+	}
+	for i, x := range a.annots {
+		if x.num != b.annots[i].num || x.num != 0 && c.old.widgets[x.num] == nil && c.ages.of(x.num) > c.old.rev {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *comparison) page(a, b *page) {
+	if c.untouched(a, b) {
+		return
+	}
+	if !c.content(a.dict.Get("Contents"), b.dict.Get("Contents")) {
+		c.add(difference{what: "page-content", page: b.number})
+	}
+	if !c.equal(a.attrs["Resources"], b.attrs["Resources"], "Resources") {
+		c.resources(a, b)
+	}
+	for _, box := range []pdf.Name{"MediaBox", "CropBox", "BleedBox", "TrimBox", "ArtBox"} {
+		if !c.sameBox(a, b, box) {
+			c.add(difference{what: "page-box", page: b.number, name: string(box)})
+		}
+	}
+	if !c.sameRotation(a.attrs, b.attrs) {
+		c.add(difference{what: "page-box", page: b.number, name: "Rotate"})
+	}
+	c.climbed(a, b)
+	own := []pdf.Name{"Type", "Parent", "Contents", "Resources", "MediaBox", "CropBox", "BleedBox", "TrimBox", "ArtBox", "Rotate", "Annots"}
+	for _, key := range c.differing(a.dict, b.dict, own...) {
+		what, known := pageKeys[key]
+		switch {
+		case !known:
+			c.add(difference{what: "page-odd", page: b.number, name: string(key)})
+		case what == "metadata" || what == "attachments":
+			c.add(difference{what: what})
+		case what == "page-runs":
+			c.add(difference{what: what, page: b.number})
+		case what != "":
+			c.add(difference{what: what, page: b.number, name: string(key)})
+		}
+	}
+	c.annots(a, b)
+}
+
+func (c *comparison) sameRotation(a, b map[pdf.Name]pdf.Object) bool {
+	r, _ := c.old.doc.Number(a["Rotate"])
+	s, _ := c.new.doc.Number(b["Rotate"])
+	return r == s
+}
+
+// climbed compares what readers find that go from the page to its Parent.
+func (c *comparison) climbed(a, b *page) {
+	x, y := *a, *b
+	x.attrs, y.attrs = a.up, b.up
+	if !c.sameBox(&x, &y, "MediaBox") || !c.sameBox(&x, &y, "CropBox") || !c.sameRotation(x.attrs, y.attrs) ||
+		!c.equal(a.up["Resources"], b.up["Resources"], "Resources") && c.equal(a.attrs["Resources"], b.attrs["Resources"], "Resources") {
+		if !slices.ContainsFunc(c.diffs, func(d difference) bool { return d.page == b.number && d.what == "page-box" }) {
+			c.add(difference{what: "page-changed", page: b.number, name: "Parent"})
+		}
+	}
+}
+
+// sameBox compares a box of two pages.
+func (c *comparison) sameBox(a, b *page, key pdf.Name) bool {
+	x, ok1 := c.old.doc.Rect(a.box(key))
+	y, ok2 := c.new.doc.Rect(b.box(key))
+	return ok1 == ok2 && x == y
+}
+
+// box is a box of the page, with its default (ISO 32000-2, 14.11.2).
+func (p *page) box(key pdf.Name) pdf.Object {
+	if key != "MediaBox" && key != "CropBox" {
+		if v := p.dict.Get(key); v != nil {
+			return v
+		}
+	}
+	if v := p.attrs["CropBox"]; v != nil && key != "MediaBox" {
+		return v
+	}
+	return p.attrs["MediaBox"]
+}
+
+// content compares what pages draw: streams one by one, or joined.
+func (c *comparison) content(a, b pdf.Object) bool {
+	if c.equal(a, b, "Contents") {
+		return true
+	}
+	x, ok1 := c.joined(c.old, a)
+	y, ok2 := c.joined(c.new, b)
+	return ok1 && ok2 && bytes.Equal(x, y)
+}
+
+// joined is the content of a page as one stream; its parts are joined by a
+// line break (ISO 32000-2, 7.8.2). A part that leads to nothing is no part.
+func (c *comparison) joined(m *model, o pdf.Object) ([]byte, bool) {
+	v, err := m.doc.Resolve(o)
+	if err != nil {
+		return nil, false
+	}
+	list, ok := v.(pdf.Array)
+	if !ok {
+		list = pdf.Array{v}
+	}
+	var out []byte
+	for _, part := range list {
+		part, err := m.doc.Resolve(part)
+		if err != nil {
+			return nil, false
+		}
+		if part == nil {
 			continue
 		}
-		c.report(c.when(b.Get(key), num), kindOf(key), false, "a page was changed: its %s", key)
+		s, ok := part.(*pdf.Stream)
+		if !ok {
+			return nil, false
+		}
+		data, err := m.doc.Data(s)
+		if err != nil {
+			return nil, false
+		}
+		out = append(append(out, data...), '\n')
 	}
+	return out, true
 }
 
-// annots compares two lists of annotations. An array of a page's own, where
-// the page stays, is taken as well.
-func (c *comparison) annots(holder int, before, after pdf.Object) {
-	if _, isArray := after.(pdf.Array); isArray && c.parts[holder] == unknown {
-		c.parts[holder] = structure
-	}
-	if ref, ok := after.(pdf.Ref); ok {
-		c.claimOne(ref)
-	}
-	was, _ := c.old.Array(before)
-	is, _ := c.new.Array(after)
-	for _, o := range was {
-		if !slices.ContainsFunc(is, func(x pdf.Object) bool { return pdf.Equal(x, o) }) {
-			c.report(c.when(after, holder), "annotation", c.rules.DocMDP == annotations, "an annotation was taken away")
+// resources names what differs between the resources of two pages. A name
+// that was not there may be added when nothing on the page asks for it.
+func (c *comparison) resources(a, b *page) {
+	was, is := c.old.dict(a.attrs["Resources"]), c.new.dict(b.attrs["Resources"])
+	for _, category := range c.differing(was, is, "ProcSet") {
+		x, y := c.old.dict(was.Get(category)), c.new.dict(is.Get(category))
+		for _, name := range c.differing(x, y) {
+			full := string(category) + "/" + string(name)
+			switch {
+			case x.Get(name) != nil && !c.isNull(c.old, x.Get(name)):
+				c.add(difference{what: "page-resources", page: b.number, name: full})
+			case c.asksFor(a, name):
+				c.add(difference{what: "page-resources", page: b.number, name: full})
+			default:
+				c.add(difference{what: "page-resources+", page: b.number, name: full})
+			}
+		}
+		if len(c.differing(x, y)) == 0 { // not a dictionary on one side
+			c.add(difference{what: "page-resources", page: b.number, name: string(category)})
 		}
 	}
-	for _, o := range is {
-		if !slices.ContainsFunc(was, func(x pdf.Object) bool { return pdf.Equal(x, o) }) {
-			c.annotated(o, holder)
+}
+
+func (c *comparison) isNull(m *model, o pdf.Object) bool {
+	v, err := m.doc.Resolve(o)
+	return err == nil && v == nil
+}
+
+// asksFor reports whether anything on the page may use a resource of that name
+// from the page's own dictionary: its content, or a form, pattern, glyph or
+// appearance that has no resources of its own. Where that cannot be told it does.
+func (c *comparison) asksFor(p *page, name pdf.Name) bool {
+	names := func(data []byte) bool { return bytes.Contains(data, []byte(name)) || bytes.ContainsRune(data, '#') }
+	data, ok := c.joined(c.old, p.dict.Get("Contents"))
+	if !ok || names(data) {
+		return true
+	}
+	seen := make(map[int]bool)
+	budget := 20_000
+	var bare func(o pdf.Object, key pdf.Name, depth int) bool
+	bare = func(o pdf.Object, key pdf.Name, depth int) bool {
+		if budget--; budget < 0 || depth > 100 {
+			return true
 		}
+		if ref, ok := o.(pdf.Ref); ok {
+			if seen[ref.Num] || pointing[key] {
+				return false
+			}
+			seen[ref.Num] = true
+			v, err := c.old.doc.Resolve(o)
+			return err != nil || bare(v, key, depth+1)
+		}
+		switch v := o.(type) {
+		case pdf.Array:
+			return slices.ContainsFunc(v, func(e pdf.Object) bool { return bare(e, key, depth+1) })
+		case *pdf.Dict:
+			if c.old.doc.Name(v.Get("Subtype")) == "Type3" && v.Get("Resources") == nil {
+				return true
+			}
+			return slices.ContainsFunc(v.Entries, func(e pdf.Entry) bool { return bare(e.Value, e.Key, depth+1) })
+		case *pdf.Stream:
+			form := c.old.doc.Name(v.Dict.Get("Subtype")) == "Form" || v.Dict.Has("PatternType")
+			if form && v.Dict.Get("Resources") == nil {
+				if data, err := c.old.doc.Data(v); err != nil || names(data) {
+					return true
+				}
+			}
+			return bare(v.Dict, key, depth+1)
+		}
+		return false
 	}
-}
-
-// annotated judges an annotation that a page did not have. A widget of a field
-// that was judged already needs no second word.
-func (c *comparison) annotated(o pdf.Object, holder int) {
-	ref, _ := o.(pdf.Ref)
-	if c.parts[ref.Num] == structure || c.isWidget(o) && c.parts[ref.Num] != unknown {
-		return
+	if bare(p.attrs["Resources"], "Resources", 0) {
+		return true
 	}
-	if _, changed := c.changed[ref.Num]; !changed && ref.Num != 0 && c.isWidget(o) {
-		// An old widget that is now put on a page shows what did not show.
-		c.report(c.when(nil, holder), "annotation", false, "an existing form field was put on a page")
-		return
-	}
-	permitted := c.rules.DocMDP == annotations && !c.isWidget(o)
-	c.claimAnnotation(o, permitted)
-	kind := c.new.Name(c.dict(c.new, o).Get("Subtype"))
-	c.report(c.when(o, holder), "annotation", permitted, "an annotation was added (%s)", kind)
-}
-
-func (c *comparison) claimAnnotation(o pdf.Object, permitted bool) {
-	ref, ok := o.(pdf.Ref)
-	if !ok {
-		return
-	}
-	c.named[ref.Num] = true
-	if permitted {
-		c.claimOne(ref)
-		c.claim(c.dict(c.new, o), annotation)
-	}
-}
-
-func (c *comparison) isWidget(o pdf.Object) bool {
-	return c.new.Name(c.dict(c.new, o).Get("Subtype")) == "Widget"
+	return slices.ContainsFunc(p.annots, func(a annot) bool { return a.dict != nil && bare(a.dict.Get("AP"), "AP", 0) })
 }

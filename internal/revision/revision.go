@@ -1,243 +1,292 @@
-// Package revision tells what changed in a PDF after a signature: it compares
-// the revision that the signature closes with the last one, object by object
-// (ISO 32000-2, 12.8.2.2 and 12.8.2.4).
+// Package revision tells what changed in a PDF after a signature. It reads
+// each revision as a viewer does ([model]), compares two of them by value
+// ([matcher]), names every difference by what it does (it shows, runs or hides
+// something, or none of these) and judges it by one table ([table]) against
+// what the signatures permit (ISO 32000-2, 12.8.2.2 and 12.8.2.4).
 //
-// It works by white list. A changed object must have a part that is known to be
-// harmless (a DSS dictionary, a document time-stamp, a further signature, a
-// filled form field where the certification allows it), the difference must be
-// of the kind that this part may show, and nothing else may refer to it: an
-// object that is an appearance here and page content there is not harmless.
-// Everything that is left over is named and not permitted.
+// Everything that can be reached from the trailer is compared. So a change
+// that nobody thought of is a difference without a rule, and that is
+// unexplained, not permitted. Objects that were written again with the same
+// value, under whatever number, are no change.
 package revision
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// Rules are what the signatures of the document allow.
-type Rules struct {
-	// DocMDP is the permission of the certification, 0 where there is none.
-	// Without one, nothing but signatures, time-stamps and validation data
-	// may be added.
-	DocMDP int
-	// Locked reports whether a field may not change any more; nil locks none.
-	Locked func(field string) bool
+// Comparer compares the revisions of one document. It keeps what it has found,
+// for documents with several signatures.
+type Comparer struct {
+	doc    *pdf.Document
+	models map[int]*model
+	found  map[[2]int][]difference
+	shared map[place]pdf.Object
+	ages   *closures
+	work   *work
 }
 
-// Permissions of a certification.
-const (
-	noChanges   = 1
-	formFilling = 2
-	annotations = 3
-)
+// New prepares the comparison of a document's revisions. Nothing is read yet.
+func New(ctx context.Context, doc *pdf.Document) *Comparer {
+	return &Comparer{doc: doc, models: make(map[int]*model), found: make(map[[2]int][]difference), shared: make(map[place]pdf.Object), work: &work{ctx: ctx}}
+}
 
-// Compare lists what differs between revision signed and the last one. A later
-// revision that cannot be read is a change that is not permitted.
-func Compare(doc *pdf.Document, signed int, rules Rules) ([]ades.Change, error) {
-	last := len(doc.Revisions())
-	if signed >= last {
-		return nil, nil
+// Compare lists what differs between revision signed and the last one. Each
+// update is compared with what stood before it, so that what one adds and
+// another hides is seen, and the file with the signed revision.
+func (c *Comparer) Compare(signed int, rules Rules) ([]ades.Change, error) {
+	last := len(c.doc.Revisions())
+	var out []ades.Change
+	add := func(ch ades.Change) {
+		seen := slices.ContainsFunc(out, func(o ades.Change) bool {
+			return o.What == ch.What && o.Page == ch.Page && o.Field == ch.Field && o.Name == ch.Name && o.Permitted == ch.Permitted &&
+				(o.Revision == ch.Revision || ch.Revision == 0)
+		})
+		if !seen {
+			out = append(out, ch)
+		}
 	}
-	old, err := doc.At(signed)
+	for n := signed; n < last; n++ {
+		diffs, err := c.between(n, n+1)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range diffs {
+			add(rules.judge(d, n+1))
+		}
+	}
+	if last-signed > 1 {
+		diffs, err := c.between(signed, last)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range diffs {
+			ch := rules.judge(d, 0)
+			if ch.Permitted {
+				continue // the update that made it has said so
+			}
+			before := len(out)
+			if add(ch); len(out) > before {
+				out[before].Revision = last
+			}
+		}
+	}
+	return out, nil
+}
+
+// between compares two revisions. One that cannot be read is a difference.
+func (c *Comparer) between(a, b int) ([]difference, error) {
+	if d, ok := c.found[[2]int{a, b}]; ok {
+		return d, nil
+	}
+	old, err := c.model(a)
+	if err == nil && c.ages == nil {
+		var last *model
+		if last, err = c.model(len(c.doc.Revisions())); err == nil {
+			c.ages = newClosures(last, c.work)
+		}
+	}
+	if err == nil {
+		var now *model
+		if now, err = c.model(b); err == nil {
+			d := compare(old, now, c.ages, c.work)
+			c.found[[2]int{a, b}] = d
+			return d, nil
+		}
+	}
+	var malformed *ades.MalformedError
+	if !errors.As(err, &malformed) {
+		return nil, err
+	}
+	d := []difference{{what: "unreadable", name: malformed.Error()}}
+	if errors.Is(err, errTooMuch) {
+		d = []difference{{what: "too-much"}}
+	}
+	c.found[[2]int{a, b}] = d
+	return d, nil
+}
+
+func (c *Comparer) model(n int) (*model, error) {
+	if m := c.models[n]; m != nil {
+		return m, nil
+	}
+	d := c.doc
+	if n < len(c.doc.Revisions()) {
+		var err error
+		if d, err = c.doc.At(n); err != nil {
+			return nil, err
+		}
+	}
+	m, err := newModel(&view{d, c.shared}, n, c.work)
 	if err != nil {
 		return nil, err
 	}
-	c := &comparison{
-		old: old, new: doc, rules: rules,
-		changed: make(map[int]int), watched: make(map[int]bool), parts: make(map[int]part), named: make(map[int]bool),
+	if len(c.models) > 64 {
+		clear(c.models)
 	}
-	var malformed *ades.MalformedError
-	if err := c.compare(signed, last); errors.As(err, &malformed) {
-		c.report(last, "undefined", false, "what follows the signature cannot be read: %v", malformed)
-	} else if err != nil {
-		return nil, err
-	}
-	slices.SortStableFunc(c.changes, func(a, b ades.Change) int { return a.Revision - b.Revision })
-	return c.changes, nil
+	c.models[n] = m
+	return m, nil
 }
 
-func (c *comparison) compare(signed, last int) error {
-	for n := signed + 1; n <= last; n++ {
-		if err := c.collect(n); err != nil {
-			return err
-		}
-	}
-	if err := c.refer(); err != nil {
-		return err
-	}
-	c.trailer()
-	c.pages()
-	c.rest()
-	return nil
-}
-
-// part is the role that a changed object is known to play.
-type part int
-
-const (
-	unknown    part = iota
-	structure       // catalog, form, field, page: its own rule looked at every key
-	dss             // validation data
-	value           // a signature dictionary
-	appearance      // what a field shows
-	metadata        // Info and XMP
-	annotation      // where comments are allowed
-)
-
+// comparison is the work on two revisions.
 type comparison struct {
-	old, new *pdf.Document
-	rules    Rules
-	changed  map[int]int  // object number → the revision that changed it last
-	watched  map[int]bool // appearances that changed fields had before
-	edges    map[int][]edge
-	parts    map[int]part
-	named    map[int]bool // objects that a change was already reported for
-	changes  []ades.Change
+	*matcher
+	diffs    []difference
+	accepted map[int]bool // widgets of new fields, by object number
+	placed   map[int]int  // how often each of them was met on a page
 }
 
-// edge is one reference to a changed object.
-type edge struct {
-	from int      // the object that refers, 0 for the trailer
-	key  pdf.Name // the outermost key under which it does
-	path string   // the keys in full, for people
-}
-
-func (c *comparison) report(revision int, kind string, permitted bool, text string, args ...any) {
-	ch := ades.Change{Kind: kind, Permitted: permitted, Description: fmt.Sprintf(text, args...), Revision: revision}
-	if !slices.Contains(c.changes, ch) {
-		c.changes = append(c.changes, ch)
+func (c *comparison) add(d difference) {
+	if !slices.Contains(c.diffs, d) {
+		c.diffs = append(c.diffs, d)
 	}
 }
 
-// collect notes the objects of one revision that are not what they were.
-func (c *comparison) collect(n int) error {
-	for _, d := range c.new.Defined(n) {
-		before, err := c.old.Get(d.Ref)
-		if err != nil {
-			before = nil
+func compare(old, now *model, ages *closures, w *work) []difference {
+	c := &comparison{matcher: newMatcher(old, now, ages, w), accepted: make(map[int]bool), placed: make(map[int]int)}
+	c.anchorAll()
+	c.trailer()
+	c.catalog()
+	c.form()
+	c.pages()
+	c.structure()
+	if c.tired {
+		c.add(difference{what: "too-much"})
+	}
+	return c.diffs
+}
+
+// anchorAll pairs what is compared in its own right: pages by their place,
+// fields and their widgets by full name, other annotations by object.
+func (c *comparison) anchorAll() {
+	c.anchor(c.old.doc.Root().Num, c.new.doc.Root().Num)
+	for _, n := range c.old.nodes {
+		c.anchors[0][n] = -1
+	}
+	for _, n := range c.new.nodes {
+		c.anchors[1][n] = -1
+	}
+	for i := range max(len(c.old.pages), len(c.new.pages)) {
+		var a, b int
+		if i < len(c.old.pages) {
+			a = c.old.pages[i].ref.Num
 		}
-		after, err := c.new.Get(d.Ref)
-		if err != nil {
-			return fmt.Errorf("revision %d: object %d: %w", n, d.Ref.Num, err)
+		if i < len(c.new.pages) {
+			b = c.new.pages[i].ref.Num
 		}
-		if before == nil && after == nil || c.same(before, after) {
+		c.anchor(a, b)
+	}
+	for _, groups := range [][2][]*field{{c.old.groups, c.new.groups}} {
+		byName := make(map[string]int)
+		for _, g := range groups[0] {
+			byName[g.name] = g.num
+		}
+		for _, g := range groups[1] {
+			c.anchor(byName[g.name], g.num)
+		}
+	}
+	for name, is := range c.new.byName {
+		was := c.old.byName[name]
+		for i, f := range is {
+			if i < len(was) {
+				c.anchorField(was[i], f)
+			} else {
+				c.anchorField(nil, f)
+			}
+		}
+	}
+	c.anchorAnnots()
+}
+
+func (c *comparison) anchorField(was, is *field) {
+	if was == nil {
+		was = &field{}
+	}
+	c.anchor(was.num, is.num)
+	for i, w := range is.widgets {
+		if w.merged {
 			continue
 		}
-		c.changed[d.Ref.Num] = n
-		if was, ok := before.(*pdf.Dict); ok {
-			if ap, ok := was.Get("AP").(pdf.Ref); ok {
-				c.watched[ap.Num] = true
+		old := 0
+		if i < len(was.widgets) && !was.widgets[i].merged {
+			old = was.widgets[i].num
+		}
+		c.anchor(old, w.num)
+	}
+}
+
+// anchorAnnots pairs annotations that are not widgets of the form: those with
+// the same number on the same page.
+func (c *comparison) anchorAnnots() {
+	for i, p := range c.new.pages {
+		if i >= len(c.old.pages) {
+			return
+		}
+		was := make(map[int]bool)
+		for _, a := range c.old.pages[i].annots {
+			was[a.num] = true
+		}
+		for _, a := range p.annots {
+			if a.num == 0 || c.anchors[1][a.num] != 0 {
+				continue
+			}
+			if was[a.num] && c.anchors[0][a.num] == 0 {
+				c.anchor(a.num, a.num)
+			} else if !was[a.num] {
+				c.anchor(0, a.num)
 			}
 		}
 	}
-	return nil
 }
 
-// same compares two objects by their content, streams by their bytes.
-func (c *comparison) same(a, b pdf.Object) bool {
-	x, ok := a.(*pdf.Stream)
-	y, also := b.(*pdf.Stream)
-	if !ok || !also {
-		return !ok && !also && pdf.Equal(a, b)
-	}
-	if !pdf.Equal(x.Dict, y.Dict) {
-		return false
-	}
-	p, err1 := c.old.Encoded(x)
-	q, err2 := c.new.Encoded(y)
-	return err1 == nil && err2 == nil && string(p) == string(q)
-}
-
-// refer walks everything that can be reached in the last revision and keeps
-// every reference to a changed object.
-func (c *comparison) refer() error {
-	c.edges = make(map[int][]edge, len(c.changed))
-	seen := make(map[int]bool)
-	var queue []pdf.Ref
-	visit := func(from int, o pdf.Object) {
-		walk(o, nil, func(ref pdf.Ref, keys []string) {
-			if _, ok := c.changed[ref.Num]; ok || c.watched[ref.Num] {
-				e := edge{from: from, path: strings.Join(keys, "/")}
-				if len(keys) > 0 {
-					e.key = pdf.Name(keys[0])
-				}
-				c.edges[ref.Num] = append(c.edges[ref.Num], e)
+// leadsToData reports whether a value holds or names a stream. LibreOffice
+// keeps a second document in a stream of the trailer (AdditionalStreams); other
+// unknown entries of a trailer mean nothing to any reader.
+func (c *comparison) leadsToData(o pdf.Object) bool {
+	v, err := c.new.doc.Resolve(o)
+	if list, ok := v.(pdf.Array); ok {
+		return slices.ContainsFunc(list, func(e pdf.Object) bool {
+			if _, nested := e.(pdf.Array); nested {
+				return true
 			}
-			if !seen[ref.Num] {
-				seen[ref.Num] = true
-				queue = append(queue, ref)
-			}
+			return c.leadsToData(e)
 		})
 	}
-	visit(0, c.new.Trailer())
-	for len(queue) > 0 {
-		ref := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		o, err := c.new.Get(ref)
-		if err != nil {
-			return fmt.Errorf("object %d: %w", ref.Num, err)
-		}
-		visit(ref.Num, o)
-	}
-	return nil
+	_, stream := v.(*pdf.Stream)
+	d, isDict := v.(*pdf.Dict)
+	return err != nil || stream || isDict && c.new.doc.Name(d.Get("Subtype")) != "Widget"
 }
 
-// walk calls found for every reference inside an object, with the keys that
-// lead to it.
-func walk(o pdf.Object, keys []string, found func(pdf.Ref, []string)) {
-	switch x := o.(type) {
-	case pdf.Ref:
-		found(x, keys)
-	case pdf.Array:
-		for _, v := range x {
-			walk(v, keys, found)
+// trailer compares what the file as a whole rests on.
+func (c *comparison) trailer() {
+	a, b := c.old.doc.Trailer(), c.new.doc.Trailer()
+	for _, key := range c.differing(a, b, "Root", "Size", "Prev", "XRefStm", "Type", "W", "Index", "Length", "Filter", "DecodeParms", "DL") {
+		switch {
+		case key == "Info":
+			c.add(difference{what: "info"})
+		case key == "Encrypt":
+			c.add(difference{what: "encryption"})
+		case key == "ID":
+			c.identifiers(a, b)
+		case !c.leadsToData(b.Get(key)): // no reader misses what no reader knows
+		default:
+			c.add(difference{what: "trailer-odd", name: string(key)})
 		}
-	case *pdf.Dict:
-		if x == nil {
-			return
-		}
-		for _, e := range x.Entries {
-			walk(e.Value, append(keys[:len(keys):len(keys)], string(e.Key)), found)
-		}
-	case *pdf.Stream:
-		walk(x.Dict, keys, found)
 	}
 }
 
-// claim gives a part to every changed object that can be reached from a value
-// through changed objects only.
-func (c *comparison) claim(o pdf.Object, p part) {
-	walk(o, nil, func(ref pdf.Ref, keys []string) {
-		if _, ok := c.changed[ref.Num]; !ok || c.parts[ref.Num] != unknown {
-			return
-		}
-		// A way back up (P, Parent) leads out of the part.
-		if n := len(keys); n > 0 && (keys[n-1] == "Parent" || keys[n-1] == "P") {
-			return
-		}
-		c.parts[ref.Num] = p
-		if v, err := c.new.Get(ref); err == nil {
-			c.claim(v, p)
-		}
-	})
-}
-
-// when is the revision that brought a value: that of the object it refers to,
-// or of the one it stands in.
-func (c *comparison) when(o pdf.Object, holder int) int {
-	if ref, ok := o.(pdf.Ref); ok {
-		if n, ok := c.changed[ref.Num]; ok {
-			return n
-		}
+// identifiers: the first part of ID goes into the keys of an encrypted document.
+func (c *comparison) identifiers(a, b *pdf.Dict) {
+	if b.Get("Encrypt") == nil {
+		return
 	}
-	if n, ok := c.changed[holder]; ok {
-		return n
+	x, _ := c.old.doc.Array(a.Get("ID"))
+	y, _ := c.new.doc.Array(b.Get("ID"))
+	if len(x) == 0 || len(y) == 0 || !c.equal(x[0], y[0], "ID") {
+		c.add(difference{what: "encryption"})
 	}
-	return len(c.new.Revisions())
 }

@@ -1,0 +1,172 @@
+package revision
+
+import (
+	"slices"
+
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// comments are the annotations that a certification with P=3 lets people add
+// and change (ISO 32000-2, table 171). The others do more than comment: they
+// lead elsewhere, play, hold files, or count as part of the page.
+var comments = []pdf.Name{
+	"Text", "FreeText", "Line", "Square", "Circle", "Polygon", "PolyLine", "Highlight", "Underline",
+	"Squiggly", "StrikeOut", "Caret", "Stamp", "Ink", "Popup",
+}
+
+// commentKeys are what a comment is made of (tables 166, 172 and those of the
+// single types). Any other key is unexplained.
+var commentKeys = []pdf.Name{
+	"Type", "Subtype", "Rect", "Contents", "P", "NM", "M", "F", "AP", "AS", "Border", "C", "StructParent", "CA", "ca", "BM", "Lang",
+	"T", "Popup", "RC", "CreationDate", "IRT", "Subj", "RT", "IT", "ExData", "Open", "Name", "State", "StateModel",
+	"DA", "Q", "DS", "CL", "BE", "RD", "BS", "LE", "L", "IC", "LL", "LLE", "Cap", "LLO", "CP", "Measure", "CO",
+	"Vertices", "Path", "QuadPoints", "Sy", "InkList", "Parent", "Rotate", "OverlayText", "Repeat",
+}
+
+// quiet are keys of annotations that neither show nor run anything.
+var quiet = []pdf.Name{"Type", "P", "M", "StructParent"}
+
+// annots compares the annotations of a page: those that were there stay, in
+// their order; widgets of fields are judged with their fields.
+func (c *comparison) annots(a, b *page) {
+	used := make([]bool, len(a.annots))
+	byID := make(map[int][]int)
+	for i, was := range a.annots {
+		if id := c.anchors[0][was.num]; id != 0 && was.num != 0 {
+			byID[id] = append(byID[id], i)
+		}
+	}
+	next, ordered := 0, true
+	for _, is := range b.annots {
+		at := c.counterpart(a.annots, byID, used, is, next)
+		if at < 0 {
+			c.newAnnot(is, b)
+			continue
+		}
+		used[at] = true
+		if at < next {
+			ordered = false
+		}
+		next = max(next, at+1)
+		c.changedAnnot(a.annots[at], is, b)
+	}
+	if !ordered {
+		c.add(difference{what: "annotation-order", page: b.number})
+	}
+	for i, was := range a.annots {
+		if used[i] {
+			continue
+		}
+		kind := c.old.doc.Name(was.dict.Get("Subtype"))
+		switch {
+		case kind == "Widget" || c.old.widgets[was.num] != nil:
+			c.add(difference{what: "widget-removed", page: b.number})
+		case was.dict != nil && slices.Contains(comments, kind):
+			c.add(difference{what: "annotation-removed", page: b.number, name: string(kind)})
+		default:
+			c.add(difference{what: "annotation-other", page: b.number, name: string(kind)})
+		}
+	}
+}
+
+// counterpart finds the entry of the old list that a new one continues: the
+// same object, the widget of the same field, or an equal value.
+func (c *comparison) counterpart(old []annot, byID map[int][]int, used []bool, is annot, from int) int {
+	if id := c.anchors[1][is.num]; id != 0 && is.num != 0 {
+		for _, i := range byID[id] {
+			if !used[i] {
+				return i
+			}
+		}
+	}
+	look := func(i int) bool {
+		if used[i] || old[i].dict == nil || is.dict == nil || c.old.widgets[old[i].num] != nil || c.new.widgets[is.num] != nil {
+			return false
+		}
+		return len(c.differing(old[i].dict, is.dict, quiet...)) == 0
+	}
+	for i := from; i < len(old); i++ {
+		if look(i) {
+			return i
+		}
+	}
+	for i := range min(from, len(old)) {
+		if look(i) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (c *comparison) newAnnot(is annot, p *page) {
+	if is.dict == nil {
+		c.add(difference{what: "annotation-odd", page: p.number})
+		return
+	}
+	if is.num != 0 && c.accepted[is.num] {
+		if c.placed[is.num]++; c.placed[is.num] > 1 {
+			c.add(difference{what: "field-moved", page: p.number})
+		}
+		return
+	}
+	kind := c.new.doc.Name(is.dict.Get("Subtype"))
+	switch {
+	case c.new.widgets[is.num] != nil && is.num != 0 && c.old.widgets[is.num] != nil:
+		c.add(difference{what: "field-moved", page: p.number})
+	case kind == "Widget" || is.dict.Has("FT") || is.dict.Has("T") && is.dict.Has("Kids"):
+		c.add(difference{what: "widget-added", page: p.number})
+	default:
+		c.comment("annotation-added", is.dict, kind, p)
+	}
+}
+
+// comment judges what may be added to or changed in a comment.
+func (c *comparison) comment(what string, d *pdf.Dict, kind pdf.Name, p *page) {
+	switch {
+	case !slices.Contains(comments, kind):
+		c.add(difference{what: "annotation-other", page: p.number, name: string(kind)})
+	case d.Get("A") != nil || d.Get("AA") != nil:
+		c.add(difference{what: "annotation-runs", page: p.number, name: string(kind)})
+	case slices.ContainsFunc(d.Entries, func(e pdf.Entry) bool { return e.Value != nil && !slices.Contains(commentKeys, e.Key) }):
+		c.add(difference{what: "annotation-other", page: p.number, name: string(kind)})
+	default:
+		c.add(difference{what: what, page: p.number, name: string(kind)})
+	}
+}
+
+func (c *comparison) changedAnnot(was, is annot, p *page) {
+	if is.dict == nil || was.dict == nil {
+		if !c.equal(was.entry, is.entry, "Annots") {
+			c.add(difference{what: "annotation-odd", page: p.number})
+		}
+		return
+	}
+	if c.old.widgets[was.num] != nil && c.new.widgets[is.num] != nil && was.num != 0 && is.num != 0 {
+		return // judged with its field
+	}
+	keys := c.differing(was.dict, is.dict, quiet...)
+	if len(keys) == 0 {
+		return
+	}
+	kind := c.new.doc.Name(is.dict.Get("Subtype"))
+	old := c.old.doc.Name(was.dict.Get("Subtype"))
+	switch {
+	case slices.Contains(keys, "A") || slices.Contains(keys, "AA"):
+		c.add(difference{what: "annotation-runs", page: p.number, name: string(kind)})
+	case kind != old:
+		c.add(difference{what: "annotation-other", page: p.number, name: string(kind)})
+	default:
+		c.comment("annotation-changed", is.dict, kind, p)
+	}
+}
+
+// shows reports whether a widget has an area and is not hidden.
+func (m *model) shows(w *pdf.Dict) bool {
+	r, ok := m.doc.Rect(w.Get("Rect"))
+	if !ok || r.Width() == 0 || r.Height() == 0 {
+		return false
+	}
+	const hidden, noView, printed = 2, 32, 4
+	f, _ := m.doc.Int(w.Get("F"))
+	return f&hidden == 0 && (f&noView == 0 || f&printed != 0)
+}

@@ -1,0 +1,278 @@
+package revision
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// decoder turns the codes of a font into characters, as far as the glyphs can
+// be relied on to look like them.
+type decoder struct {
+	simple *[256]rune
+	wide   map[uint16]string // two-byte codes
+}
+
+func (d *decoder) decode(b []byte) (string, bool) {
+	var out strings.Builder
+	if d.simple != nil {
+		for _, c := range b {
+			r := d.simple[c]
+			if r == 0 {
+				return "", false
+			}
+			out.WriteRune(r)
+		}
+		return out.String(), true
+	}
+	if len(b)%2 != 0 {
+		return "", false
+	}
+	for i := 0; i < len(b); i += 2 {
+		s, ok := d.wide[uint16(b[i])<<8|uint16(b[i+1])]
+		if !ok {
+			return "", false
+		}
+		out.WriteString(s)
+	}
+	return out.String(), true
+}
+
+// latinFonts are families that every reader has, or replaces by one with the
+// same characters, when the font is not embedded.
+var latinFonts = []string{
+	"helvetica", "times", "courier", "arial", "calibri", "verdana", "tahoma", "georgia", "cambria", "myriadpro", "minionpro",
+	"liberation", "dejavu", "notosans", "notoserif", "lucidaconsole", "lucidasans", "segoeui", "trebuchet",
+}
+
+// decoder reads a font; nil means that what it shows cannot be told. A font
+// that the signed revision has is what the signer saw; a new one must be one
+// that cannot lie about its glyphs.
+func (c *comparison) decoder(m *model, o pdf.Object) *decoder {
+	d, err := m.doc.Dict(o)
+	if err != nil || d == nil {
+		return nil
+	}
+	signed := m == c.old || c.hadFont(o)
+	switch m.doc.Name(d.Get("Subtype")) {
+	case "Type1", "TrueType", "MMType1":
+		return m.simpleFont(d, signed)
+	case "Type0":
+		return m.compositeFont(d, signed)
+	}
+	return nil
+}
+
+// hadFont reports whether the signed revision has that font, among the form's
+// resources or in the appearance of a field.
+func (c *comparison) hadFont(o pdf.Object) bool {
+	if ref, ok := o.(pdf.Ref); ok {
+		if _, had := c.old.doc.Where(ref.Num); had && c.equal(ref, ref, "Font") {
+			return true
+		}
+	}
+	has := func(fonts *pdf.Dict) bool {
+		return slices.ContainsFunc(fonts.Entries, func(e pdf.Entry) bool { return c.equal(e.Value, o, "Font") })
+	}
+	if has(c.old.dict(c.old.dict(c.old.form.Get("DR")).Get("Font"))) {
+		return true
+	}
+	for i, f := range c.old.fields {
+		if i > 2000 {
+			break
+		}
+		for _, w := range f.widgets {
+			n := c.old.dict(c.old.dict(w.dict.Get("AP")).Get("N"))
+			if has(c.old.dict(c.old.dict(n.Get("Resources")).Get("Font"))) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (m *model) simpleFont(d *pdf.Dict, signed bool) *decoder {
+	name := strings.ToLower(string(m.doc.Name(d.Get("BaseFont"))))
+	embedded := m.embedded(m.dict(d.Get("FontDescriptor")))
+	family := strings.NewReplacer(" ", "", "-", "").Replace(name)
+	latin := slices.ContainsFunc(latinFonts, func(f string) bool { return strings.HasPrefix(family, f) })
+	if strings.Contains(name, "symbol") || strings.Contains(name, "dingbat") || !signed && (embedded || !latin) {
+		return nil
+	}
+	enc, err := m.doc.Resolve(d.Get("Encoding"))
+	if err != nil {
+		return nil
+	}
+	base := "StandardEncoding"
+	switch e := enc.(type) {
+	case nil:
+		if !latin || embedded {
+			return nil // its own encoding, which is not read
+		}
+	case pdf.Name:
+		base = string(e)
+	case *pdf.Dict:
+		if b := m.doc.Name(e.Get("BaseEncoding")); b != "" {
+			base = string(b)
+		}
+	default:
+		return nil
+	}
+	t, ok := baseEncoding(base)
+	if !ok {
+		return nil
+	}
+	if e, ok := enc.(*pdf.Dict); ok {
+		m.differences(t, e)
+	}
+	return &decoder{simple: t}
+}
+
+// differences applies the Differences array of an encoding.
+func (m *model) differences(t *[256]rune, e *pdf.Dict) {
+	list, _ := m.doc.Array(e.Get("Differences"))
+	code := 0
+	for _, o := range list {
+		if n, ok := m.doc.Int(o); ok {
+			code = int(n)
+			continue
+		}
+		if code >= 0 && code < 256 {
+			t[code] = glyphs[string(m.doc.Name(o))]
+		}
+		code++
+	}
+}
+
+func (m *model) embedded(descriptor *pdf.Dict) bool {
+	return descriptor.Get("FontFile") != nil || descriptor.Get("FontFile2") != nil || descriptor.Get("FontFile3") != nil
+}
+
+// compositeFont reads a font of two-byte codes by its ToUnicode map. The map
+// of a new font is believed where the embedded TrueType font maps the same
+// character to the same glyph.
+func (m *model) compositeFont(d *pdf.Dict, signed bool) *decoder {
+	if n := m.doc.Name(d.Get("Encoding")); n != "Identity-H" {
+		return nil
+	}
+	o, err := m.doc.Resolve(d.Get("ToUnicode"))
+	s, ok := o.(*pdf.Stream)
+	if err != nil || !ok {
+		return nil
+	}
+	data, err := m.doc.Data(s)
+	if err != nil {
+		return nil
+	}
+	wide := toUnicode(data)
+	if len(wide) == 0 {
+		return nil
+	}
+	if !signed && !m.honest(d, wide) {
+		return nil
+	}
+	return &decoder{wide: wide}
+}
+
+// honest takes out the codes whose glyph is not the one that the embedded font
+// has for their character.
+func (m *model) honest(d *pdf.Dict, wide map[uint16]string) bool {
+	kids, _ := m.doc.Array(d.Get("DescendantFonts"))
+	if len(kids) != 1 {
+		return false
+	}
+	cid := m.dict(kids[0])
+	o, err := m.doc.Resolve(m.dict(cid.Get("FontDescriptor")).Get("FontFile2"))
+	s, ok := o.(*pdf.Stream)
+	if err != nil || !ok || m.doc.Name(cid.Get("Subtype")) != "CIDFontType2" {
+		return false
+	}
+	program, err := m.doc.Data(s)
+	if err != nil {
+		return false
+	}
+	cmap := trueTypeCmap(program)
+	if len(cmap) == 0 {
+		return false
+	}
+	glyph := func(code uint16) (uint16, bool) { return code, true }
+	if v, err := m.doc.Resolve(cid.Get("CIDToGIDMap")); err == nil {
+		switch x := v.(type) {
+		case nil, pdf.Name:
+		case *pdf.Stream:
+			table, err := m.doc.Data(x)
+			if err != nil {
+				return false
+			}
+			glyph = func(code uint16) (uint16, bool) {
+				if i := 2 * int(code); i+1 < len(table) {
+					return uint16(table[i])<<8 | uint16(table[i+1]), true
+				}
+				return 0, false
+			}
+		default:
+			return false
+		}
+	}
+	for code, text := range wide {
+		runes := []rune(text)
+		g, ok := glyph(code)
+		if !ok || len(runes) != 1 || cmap[runes[0]] != g || g == 0 {
+			delete(wide, code)
+		}
+	}
+	return len(wide) > 0
+}
+
+// toUnicode reads the bfchar and bfrange sections of a CMap.
+func toUnicode(b []byte) map[uint16]string {
+	out := make(map[uint16]string)
+	code, _ := tokens(b)
+	text := func(o pdf.Object) string {
+		s, _ := o.(pdf.String)
+		var units []uint16
+		for i := 0; i+1 < len(s.Bytes); i += 2 {
+			units = append(units, uint16(s.Bytes[i])<<8|uint16(s.Bytes[i+1]))
+		}
+		return string(utf16.Decode(units))
+	}
+	number := func(o pdf.Object) (int, bool) {
+		s, ok := o.(pdf.String)
+		if !ok || len(s.Bytes) != 2 {
+			return 0, false
+		}
+		return int(s.Bytes[0])<<8 | int(s.Bytes[1]), true
+	}
+	for _, in := range code {
+		switch in.op {
+		case "endbfchar":
+			for i := 0; i+1 < len(in.args); i += 2 {
+				if n, ok := number(in.args[i]); ok {
+					out[uint16(n)] = text(in.args[i+1])
+				}
+			}
+		case "endbfrange":
+			for i := 0; i+2 < len(in.args); i += 3 {
+				from, ok1 := number(in.args[i])
+				to, ok2 := number(in.args[i+1])
+				if !ok1 || !ok2 || to < from {
+					continue
+				}
+				if list, ok := in.args[i+2].(pdf.Array); ok {
+					for k := 0; k < len(list) && from+k <= to; k++ {
+						out[uint16(from+k)] = text(list[k])
+					}
+					continue
+				}
+				start := []rune(text(in.args[i+2]))
+				for k := 0; len(start) > 0 && from+k <= to; k++ {
+					last := start[len(start)-1] + rune(k)
+					out[uint16(from+k)] = string(start[:len(start)-1]) + string(last)
+				}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,324 @@
+package revision
+
+import (
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// model is one revision of a document as a viewer takes it: pages in their
+// order with what they inherit, annotations in the order in which they are
+// drawn, fields by their full names.
+type model struct {
+	doc     *view
+	rev     int
+	catalog *pdf.Dict
+	pages   []*page
+	nodes   []int // object numbers of page tree nodes
+	form    *pdf.Dict
+	fields  []*field // terminal ones, in the order of the form
+	groups  []*field // fields that only group others
+	byName  map[string][]*field
+	widgets map[int]*widget // by object number
+	work    *work
+	odd     bool // the form lists something that is no field
+}
+
+// page is a page with its inherited attributes resolved.
+type page struct {
+	number int // from 1
+	ref    pdf.Ref
+	dict   *pdf.Dict
+	attrs  map[pdf.Name]pdf.Object
+	// up are the same attributes as found by way of Parent: some readers climb
+	// the tree instead of going down.
+	up     map[pdf.Name]pdf.Object
+	annots []annot
+}
+
+// annot is an entry of a page's Annots that leads to something.
+type annot struct {
+	entry pdf.Object
+	num   int // of the object, 0 for a direct one
+	dict  *pdf.Dict
+}
+
+// field is a node of the form's tree.
+type field struct {
+	name    string
+	num     int
+	dict    *pdf.Dict
+	parent  *field
+	attrs   map[pdf.Name]pdf.Object // inheritable attributes, resolved
+	widgets []*widget
+	up      way
+}
+
+// widget is a field's place on a page. A field that is its own widget has one
+// with the same dictionary.
+type widget struct {
+	num    int
+	dict   *pdf.Dict
+	field  *field
+	merged bool
+	up     way
+}
+
+// inheritedByPages and inheritedByFields are handed down (ISO 32000-2, tables
+// 31, 226, 228 and 232).
+var (
+	inheritedByPages  = []pdf.Name{"Resources", "MediaBox", "CropBox", "Rotate"}
+	inheritedByFields = []pdf.Name{"FT", "Ff", "V", "DV", "DA", "Q", "MaxLen", "Opt"}
+)
+
+// errTooMuch says that the revisions cannot be compared within bounds.
+var errTooMuch = ades.Malformed("PDF", "", "the revisions are too large to be compared")
+
+func newModel(doc *view, rev int, w *work) (*model, error) {
+	m := &model{doc: doc, rev: rev, work: w, byName: make(map[string][]*field), widgets: make(map[int]*widget)}
+	var err error
+	if m.catalog, err = doc.Catalog(); err != nil {
+		return nil, err
+	}
+	if err := m.readPages(); err != nil {
+		return nil, err
+	}
+	if m.form, err = doc.Dict(m.catalog.Get("AcroForm")); err != nil {
+		return nil, err
+	}
+	return m, m.readForm()
+}
+
+func (m *model) readPages() error {
+	seen := make(map[int]bool)
+	var visit func(o pdf.Object, in map[pdf.Name]pdf.Object, depth int) error
+	visit = func(o pdf.Object, in map[pdf.Name]pdf.Object, depth int) error {
+		ref, _ := o.(pdf.Ref)
+		if !m.work.step() {
+			return errTooMuch
+		}
+		if depth > limits.PDFDepth || ref.Num != 0 && seen[ref.Num] {
+			return ades.Malformed("PDF", "Pages", "the page tree is too deep or comes back to object %d", ref.Num)
+		}
+		seen[ref.Num] = true
+		d, err := m.doc.Dict(o)
+		if err != nil || d == nil {
+			return err // a kid that is nothing is no page
+		}
+		attrs := handDown(in, d, inheritedByPages)
+		kids, err := m.doc.Array(d.Get("Kids"))
+		if err != nil {
+			return err
+		}
+		if d.Has("Kids") && m.doc.Name(d.Get("Type")) != "Page" {
+			m.nodes = append(m.nodes, ref.Num)
+			for _, k := range kids {
+				if err := visit(k, attrs, depth+1); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if len(m.pages) >= limits.PDFFields {
+			return ades.Malformed("PDF", "Pages", "more than %d pages", limits.PDFFields)
+		}
+		p := &page{number: len(m.pages) + 1, ref: ref, dict: d, attrs: attrs}
+		if p.up, err = m.climb(d); err != nil {
+			return err
+		}
+		if p.annots, err = m.readAnnots(d); err != nil {
+			return err
+		}
+		m.pages = append(m.pages, p)
+		return nil
+	}
+	return visit(m.catalog.Get("Pages"), nil, 0)
+}
+
+// climb gathers the inheritable attributes of a page by way of Parent.
+func (m *model) climb(d *pdf.Dict) (map[pdf.Name]pdf.Object, error) {
+	out := make(map[pdf.Name]pdf.Object, len(inheritedByPages))
+	for range limits.PDFDepth {
+		if d == nil {
+			break
+		}
+		for _, k := range inheritedByPages {
+			if v := d.Get(k); v != nil && out[k] == nil {
+				out[k] = v
+			}
+		}
+		var err error
+		if d, err = m.doc.Dict(d.Get("Parent")); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// handDown gives a node's own attributes precedence over inherited ones.
+func handDown(in map[pdf.Name]pdf.Object, d *pdf.Dict, keys []pdf.Name) map[pdf.Name]pdf.Object {
+	out := make(map[pdf.Name]pdf.Object, len(keys))
+	for _, k := range keys {
+		if v := d.Get(k); v != nil {
+			out[k] = v
+		} else if v, ok := in[k]; ok {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+func (m *model) readAnnots(d *pdf.Dict) ([]annot, error) {
+	list, err := m.doc.Array(d.Get("Annots"))
+	if err != nil {
+		return nil, err
+	}
+	var out []annot
+	for _, o := range list {
+		if !m.work.step() {
+			return nil, errTooMuch
+		}
+		ref, _ := o.(pdf.Ref)
+		v, err := m.doc.Resolve(o)
+		if err != nil {
+			return nil, err
+		}
+		if v == nil {
+			continue // leads to nothing: not drawn
+		}
+		dict, _ := v.(*pdf.Dict)
+		out = append(out, annot{entry: o, num: ref.Num, dict: dict})
+	}
+	return out, nil
+}
+
+func (m *model) readForm() error {
+	roots, err := m.doc.Array(m.form.Get("Fields"))
+	if err != nil {
+		return err
+	}
+	seen := make(map[int]bool)
+	for _, o := range roots {
+		if err := m.readField(o, nil, seen, 0); err != nil {
+			return err
+		}
+	}
+	for _, f := range m.fields {
+		m.byName[f.name] = append(m.byName[f.name], f)
+		for _, w := range f.widgets {
+			m.widgets[w.num] = w
+		}
+	}
+	return nil
+}
+
+func (m *model) readField(o pdf.Object, parent *field, seen map[int]bool, depth int) error {
+	if !m.work.step() {
+		return errTooMuch
+	}
+	ref, _ := o.(pdf.Ref)
+	v, err := m.doc.Resolve(o)
+	if err != nil || v == nil {
+		return err
+	}
+	d, ok := v.(*pdf.Dict)
+	if !ok || depth > limits.PDFDepth || len(seen) > limits.PDFFields || ref.Num != 0 && seen[ref.Num] {
+		m.odd = true
+		return nil
+	}
+	if ref.Num != 0 {
+		seen[ref.Num] = true
+	}
+	f := &field{num: ref.Num, dict: d, parent: parent}
+	var in map[pdf.Name]pdf.Object
+	if parent != nil {
+		f.name, in = parent.name, parent.attrs
+	}
+	if d.Get("T") != nil {
+		if f.name != "" {
+			f.name += "."
+		}
+		f.name += m.doc.Text(d.Get("T"))
+	}
+	f.attrs = handDown(in, d, inheritedByFields)
+	f.up = wayUp(d, parent)
+	kids, err := m.doc.Array(d.Get("Kids"))
+	if err != nil {
+		return err
+	}
+	terminal := true
+	for _, k := range kids {
+		kd, err := m.doc.Resolve(k)
+		if err != nil {
+			return err
+		}
+		dict, ok := kd.(*pdf.Dict)
+		switch {
+		case kd == nil:
+		case !ok:
+			m.odd = true
+		case dict.Has("T") || dict.Has("FT") && dict.Has("V"):
+			terminal = false
+			if err := m.readField(k, f, seen, depth+1); err != nil {
+				return err
+			}
+		default:
+			kr, _ := k.(pdf.Ref)
+			f.widgets = append(f.widgets, &widget{num: kr.Num, dict: dict, field: f, up: wayUp(dict, f)})
+		}
+	}
+	if !terminal {
+		m.groups = append(m.groups, f)
+		if len(f.widgets) > 0 { // widgets beside sub-fields belong to nobody
+			m.odd = true
+		}
+		return nil
+	}
+	if len(f.widgets) == 0 && (d.Has("Subtype") || d.Has("Rect")) {
+		f.widgets = []*widget{{num: f.num, dict: d, field: f, merged: true}}
+	}
+	m.fields = append(m.fields, f)
+	return nil
+}
+
+// way is where the Parent of a field or widget leads. Readers that start from
+// the page find its name, type and value by it.
+type way int
+
+const (
+	toParent way = iota // to the field that lists it; a field at the top has none
+	nowhere
+	astray
+)
+
+func wayUp(d *pdf.Dict, parent *field) way {
+	up := d.Get("Parent")
+	ref, _ := up.(pdf.Ref)
+	switch {
+	case up == nil && parent == nil:
+		return toParent
+	case up == nil:
+		return nowhere
+	case parent == nil || ref.Num != parent.num || ref.Num == 0:
+		return astray
+	}
+	return toParent
+}
+
+// kind is the field's type.
+func (m *model) kind(f *field) pdf.Name { return m.doc.Name(f.attrs["FT"]) }
+
+// flags are the field's flags (Ff).
+func (m *model) flags(f *field) int64 {
+	n, _ := m.doc.Int(f.attrs["Ff"])
+	return n
+}
+
+// dict resolves to a dictionary, an empty one where there is none.
+func (m *model) dict(o pdf.Object) *pdf.Dict {
+	d, err := m.doc.Dict(o)
+	if err != nil || d == nil {
+		return &pdf.Dict{}
+	}
+	return d
+}

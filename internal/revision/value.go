@@ -1,0 +1,327 @@
+package revision
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// matcher compares values of two revisions. Two values are equal when a reader
+// that follows every reference cannot tell them apart: numbers and strings by
+// what they mean, streams by their decoded data, objects whatever their number.
+//
+// Pages, fields and annotations are compared in their own right. A reference
+// to one of them, where such a reference is to be expected, is equal to a
+// reference to its counterpart.
+type matcher struct {
+	old, new *model
+	same     map[pair]bool // equal, or taken for equal while being compared
+	trail    []pair
+	anchors  [2]map[int]int // object number → identity, of the old and the new revision
+	next     int
+	ages     *closures
+	work     *work
+	tired    bool
+	moved    map[int]bool // memo of changed
+}
+
+// pair is two objects, and whether they were met where pages, fields and
+// annotations are only named.
+type pair struct {
+	a, b  pdf.Ref
+	named bool
+}
+
+// mostSteps bounds all comparisons of a document.
+const mostSteps = 20_000_000
+
+// mostDepth bounds the nesting, references followed.
+const mostDepth = 20_000
+
+// work is what comparing the revisions of one document has cost.
+type work struct {
+	ctx   context.Context
+	steps int
+}
+
+// step counts; it is false when there is no more time.
+func (w *work) step() bool {
+	w.steps++
+	return w.steps <= mostSteps && (w.steps%4096 != 0 || w.ctx.Err() == nil)
+}
+
+func newMatcher(old, new *model, ages *closures, w *work) *matcher {
+	return &matcher{
+		old: old, new: new, ages: ages, work: w, same: make(map[pair]bool), moved: make(map[int]bool),
+		anchors: [2]map[int]int{make(map[int]int), make(map[int]int)},
+	}
+}
+
+// anchor gives two objects the same identity; 0 stands for no counterpart.
+func (m *matcher) anchor(old, new int) {
+	m.next++
+	if old != 0 {
+		m.anchors[0][old] = m.next
+	}
+	if new != 0 {
+		m.anchors[1][new] = m.next
+	}
+}
+
+// equal compares the values of a key.
+func (m *matcher) equal(a, b pdf.Object, key pdf.Name) bool {
+	mark := len(m.trail)
+	if m.compare(a, b, key, false, 0) {
+		return true
+	}
+	// What was taken for equal on the way may have leaned on what is not.
+	for _, p := range m.trail[mark:] {
+		delete(m.same, p)
+	}
+	m.trail = m.trail[:mark]
+	return false
+}
+
+// pointing are the keys under which a page, a field or an annotation is named
+// and not shown: destinations, trees, lists of fields, structure.
+var pointing = map[pdf.Name]bool{
+	"P": true, "Pg": true, "Parent": true, "Popup": true, "IRT": true, "Obj": true, "Annot": true,
+	"Page": true, "Data": true, "AN": true, "TA": true, "Annotation": true, "Start": true, "End": true,
+}
+
+// listing are those where the name stands in an array, directly or further down.
+var listing = map[pdf.Name]bool{
+	"Dest": true, "D": true, "OpenAction": true, "Names": true, "Dests": true, "SD": true,
+	"Fields": true, "CO": true, "T": true, "Nums": true, "K": true, "B": true, "Annots": true, "Kids": true, "O": true,
+}
+
+// free are the keys whose dictionaries have keys that the author chose. What
+// stands in them is used, whatever its name is.
+var free = map[pdf.Name]bool{
+	"XObject": true, "ExtGState": true, "Font": true, "ColorSpace": true, "Pattern": true, "Shading": true, "Properties": true,
+	"CharProcs": true, "N": true, "AP": true, "Resources": true, "DR": true, "Colorants": true,
+}
+
+// under is the key by which a value of a dictionary is taken, given the key of
+// the dictionary itself.
+func under(holder, key pdf.Name) pdf.Name {
+	switch {
+	case holder == "Dests": // names of destinations
+		return holder
+	case free[holder] && !free[key]:
+		return "*"
+	}
+	return key
+}
+
+// changed reports whether the updates between the two revisions may have given
+// an object another value: it, or the object stream that holds it, was written.
+func (m *matcher) changed(num int) bool {
+	if c, ok := m.moved[num]; ok {
+		return c
+	}
+	a, ok1 := m.old.doc.Where(num)
+	b, ok2 := m.new.doc.Where(num)
+	c := ok1 != ok2 || a != b
+	if !c && ok1 && a.Stream != 0 {
+		x, _ := m.old.doc.Where(a.Stream)
+		y, _ := m.new.doc.Where(a.Stream)
+		c = x != y
+	}
+	m.moved[num] = c
+	return c
+}
+
+func (m *matcher) compare(a, b pdf.Object, key pdf.Name, listed bool, depth int) bool {
+	if !m.work.step() || depth > mostDepth {
+		m.tired = true
+		return false
+	}
+	x, refA := a.(pdf.Ref)
+	y, refB := b.(pdf.Ref)
+	if refA || refB {
+		if pointing[key] || listed && listing[key] {
+			ida, idb := m.anchors[0][x.Num], m.anchors[1][y.Num]
+			if ida != 0 || idb != 0 {
+				return ida == idb
+			}
+		}
+		if refA && refB && x == y && m.ages.of(x.Num) <= m.old.rev {
+			return true
+		}
+		if refA && refB {
+			p := pair{x, y, pointing[key] || listing[key]}
+			if m.same[p] {
+				return true
+			}
+			m.same[p] = true
+			m.trail = append(m.trail, p)
+		}
+		var err1, err2 error
+		if refA && refB && x == y && !m.changed(x.Num) {
+			b, err2 = m.new.doc.Resolve(b)
+			if s, ok := b.(*pdf.Stream); ok {
+				return err2 == nil && m.sameStream(x, s, key, depth+1)
+			}
+			return err2 == nil && m.compare(b, b, key, listed, depth+1)
+		}
+		a, err1 = m.old.doc.Resolve(a)
+		b, err2 = m.new.doc.Resolve(b)
+		if err1 != nil || err2 != nil {
+			return false
+		}
+		return m.compare(a, b, key, listed, depth+1)
+	}
+	switch v := a.(type) {
+	case *pdf.Dict:
+		w, ok := b.(*pdf.Dict)
+		return ok && m.dicts(v, w, key, nil, depth)
+	case pdf.Array:
+		w, ok := b.(pdf.Array)
+		if !ok || len(v) != len(w) {
+			return false
+		}
+		for i := range v {
+			if !m.compare(v[i], w[i], key, true, depth+1) {
+				return false
+			}
+		}
+		return true
+	case *pdf.Stream:
+		w, ok := b.(*pdf.Stream)
+		return ok && m.streams(v, w, key, depth)
+	case pdf.String:
+		w, ok := b.(pdf.String)
+		return ok && (bytes.Equal(v.Bytes, w.Bytes) || texts[key] && pdf.DecodeText(v.Bytes) == pdf.DecodeText(w.Bytes))
+	case pdf.Integer, pdf.Real:
+		f, _ := m.old.doc.Number(a)
+		g, ok := m.new.doc.Number(b)
+		return ok && f == g
+	}
+	switch b.(type) {
+	case *pdf.Dict, pdf.Array, *pdf.Stream, pdf.String:
+		return false
+	}
+	return a == b
+}
+
+// texts are the keys of text strings, which may be encoded in several ways.
+var texts = map[pdf.Name]bool{
+	"T": true, "TU": true, "TM": true, "V": true, "DV": true, "Contents": true, "Title": true, "Author": true,
+	"Subject": true, "Keywords": true, "Creator": true, "Producer": true, "Lang": true, "NM": true,
+}
+
+// optionalTypes may be left out of a dictionary without any effect. Readers
+// tell layers (OCG, OCMD) and file specifications apart by their Type.
+var optionalTypes = map[pdf.Name]bool{
+	"Annot": true, "XObject": true, "ExtGState": true, "Encoding": true, "Border": true, "Action": true, "Group": true,
+	"Mask": true, "Sig": true, "SigRef": true, "TransformParams": true, "SigFieldLock": true, "SV": true, "Catalog": true,
+	"Outlines": true, "Page": true, "Pages": true, "Metadata": true, "DSS": true, "VRI": true, "Extensions": true,
+	"DeveloperExtensions": true,
+}
+
+// dicts compares all keys but those left out; null is the same as absent.
+func (m *matcher) dicts(a, b *pdf.Dict, holder pdf.Name, but []pdf.Name, depth int) bool {
+	for _, e := range a.Entries {
+		if !slices.Contains(but, e.Key) && !m.entry(a, b, holder, e.Key, depth) {
+			return false
+		}
+	}
+	if a == b {
+		return true
+	}
+	for _, e := range b.Entries {
+		if !a.Has(e.Key) && !slices.Contains(but, e.Key) && !m.entry(a, b, holder, e.Key, depth) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *matcher) entry(a, b *pdf.Dict, holder, key pdf.Name, depth int) bool {
+	x, y := a.Get(key), b.Get(key)
+	if key == "Type" && (x == nil || y == nil) {
+		return optionalTypes[m.old.doc.Name(x)] || optionalTypes[m.new.doc.Name(y)] || x == nil && y == nil
+	}
+	return m.compare(x, y, under(holder, key), false, depth+1)
+}
+
+// encoding are the keys of a stream that say how its data are stored.
+var encoding = []pdf.Name{"Length", "Filter", "DecodeParms", "DL"}
+
+// sameStream looks at a stream that no update wrote: its data stay unless what
+// tells their length or their filters was written.
+func (m *matcher) sameStream(ref pdf.Ref, s *pdf.Stream, holder pdf.Name, depth int) bool {
+	if !m.dicts(s.Dict, s.Dict, streamKey(holder), encoding, depth) {
+		return false
+	}
+	for _, k := range encoding {
+		if !m.compare(s.Dict.Get(k), s.Dict.Get(k), k, false, depth+1) {
+			o, err := m.old.doc.Get(ref)
+			was, ok := o.(*pdf.Stream)
+			return err == nil && ok && m.data(was, s)
+		}
+	}
+	return true
+}
+
+func (m *matcher) streams(a, b *pdf.Stream, holder pdf.Name, depth int) bool {
+	return m.dicts(a.Dict, b.Dict, streamKey(holder), encoding, depth) && m.data(a, b)
+}
+
+// streamKey: the keys of a stream's dictionary are never the author's choice,
+// as those of a dictionary in the same place may be (AP/N).
+func streamKey(holder pdf.Name) pdf.Name {
+	if free[holder] {
+		return ""
+	}
+	return holder
+}
+
+// data compares what two streams hold. Filters that are not decoded here
+// (pictures) must be the same over the same bytes.
+func (m *matcher) data(a, b *pdf.Stream) bool {
+	x, err1 := m.old.doc.Encoded(a)
+	y, err2 := m.new.doc.Encoded(b)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	if bytes.Equal(x, y) && m.compare(a.Dict.Get("Filter"), b.Dict.Get("Filter"), "Filter", false, 0) &&
+		m.compare(a.Dict.Get("DecodeParms"), b.Dict.Get("DecodeParms"), "DecodeParms", false, 0) {
+		return true
+	}
+	x, err1 = m.old.doc.Data(a)
+	y, err2 = m.new.doc.Data(b)
+	return errors.Join(err1, err2) == nil && bytes.Equal(x, y)
+}
+
+// differing lists the keys whose values are not equal.
+func (m *matcher) differing(a, b *pdf.Dict, but ...pdf.Name) []pdf.Name {
+	var out []pdf.Name
+	look := func(key pdf.Name) {
+		if slices.Contains(but, key) || slices.Contains(out, key) {
+			return
+		}
+		x, y := a.Get(key), b.Get(key)
+		if key == "Type" && (x == nil || y == nil) && (optionalTypes[m.old.doc.Name(x)] || optionalTypes[m.new.doc.Name(y)]) {
+			return
+		}
+		if !m.equal(x, y, key) {
+			out = append(out, key)
+		}
+	}
+	if a != nil {
+		for _, e := range a.Entries {
+			look(e.Key)
+		}
+	}
+	if b != nil {
+		for _, e := range b.Entries {
+			look(e.Key)
+		}
+	}
+	return out
+}
