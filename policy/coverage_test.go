@@ -47,22 +47,26 @@ func TestCoverage(t *testing.T) {
 		{
 			"a container inside a signed file",
 			[]*report.Layer{layer(0, "", ades.CAdES, ades.Part{Kind: ades.ContentPart, CoveredBy: []string{"1"}}), layer(1, "", ades.ASiCE, part("a"))},
-			[]*report.Conclusion{sig("1", 0), sig("2", 1)}, true, 0,
+			[]*report.Conclusion{sig("1", 0), sig("2", 1)},
+			true, 0,
 		},
 		{
 			"a container inside a file that is signed invalidly",
 			[]*report.Layer{layer(0, "", ades.CAdES, ades.Part{Kind: ades.ContentPart, CoveredBy: []string{"1"}}), layer(1, "", ades.ASiCE, part("a"))},
-			[]*report.Conclusion{failed(sig("1", 0)), sig("2", 1)}, true, 2,
+			[]*report.Conclusion{failed(sig("1", 0)), sig("2", 1)},
+			true, 2,
 		},
 		{
 			"an archive of signed files",
 			[]*report.Layer{layer(0, "", ades.ZIP, part("x"), part("y")), layer(1, "x", ades.PAdES), layer(1, "y", ades.CAdES, ades.Part{Kind: ades.ContentPart, CoveredBy: []string{"2"}})},
-			[]*report.Conclusion{pdf(sig("1", 1)), sig("2", 2)}, true, 0,
+			[]*report.Conclusion{pdf(sig("1", 1)), sig("2", 2)},
+			true, 0,
 		},
 		{
 			"an archive with an unsigned file",
 			[]*report.Layer{layer(0, "", ades.ZIP, part("x"), part("y")), layer(1, "x", ades.PAdES)},
-			[]*report.Conclusion{pdf(sig("1", 1))}, true, 1,
+			[]*report.Conclusion{pdf(sig("1", 1))},
+			true, 1,
 		},
 	} {
 		out := &report.Conclusions{Signatures: row.sigs}

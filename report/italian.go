@@ -51,6 +51,7 @@ var italian = map[string]string{
 	"The claimed signing time lies outside the validity of the signer's certificate.":                   "Il momento di firma dichiarato è fuori dalla validità del certificato.",
 	"The claimed signing time is later than the proven one.":                                            "Il momento di firma dichiarato è successivo a quello provato.",
 	"The document was changed after signing, and nothing shows that the change is harmless: %s.":        "Il documento è stato modificato dopo la firma, e nulla mostra che la modifica sia innocua: %s.",
+	"After signing (allowed, but it may cover what the page says): %s.":                                 "Dopo la firma (ammesso, ma può coprire ciò che la pagina dice): %s.",
 	"After signing (allowed): %s.":                                                                      "Dopo la firma (ammesso): %s.",
 	"The document was changed after signing: %s.":                                                       "Il documento è stato modificato dopo la firma: %s.",
 	"%s time-stamp: %s%s":                                                                                  "Marca temporale (%s): %s%s",
