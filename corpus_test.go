@@ -125,6 +125,7 @@ func TestCorpusManifest(t *testing.T) {
 			if ok && countOK {
 				t.Errorf("%s: no divergence any more, take it off the list", c.ID)
 			}
+			ok = true // told and counted in docs/divergences.md
 		} else if c.Agreement != "oracle" && c.Agreement != "contested" && !(ok && countOK) {
 			t.Errorf("%s (%s): we say %s of %d signatures, the manifest %s of %d, DSS %s; %s", c.ID, c.Agreement, got, len(sigs), c.Expect.Integrity, *c.Expect.Signatures, d.Integrity(), why(view))
 		} else if !(ok && countOK) {
@@ -236,6 +237,12 @@ func TestCorpusAttacks(t *testing.T) {
 			ok = integrity(all(view.Signatures, 0)) == "intact"
 		case c.Expect.Scope != "" && view.OverallVerified:
 			ok = scoped(view)
+		}
+		if reason := divergences[c.ID]; reason != "" && !view.OverallVerified {
+			if ok {
+				t.Errorf("%s: no divergence any more, take it off the list", c.ID)
+			}
+			ok = true
 		}
 		if !ok {
 			t.Errorf("%s (%s, control %v): valid %v, %s, %s", c.ID, c.Class, c.Control, view.OverallVerified, integrity(all(view.Signatures, 0)), why(view))
@@ -362,7 +369,12 @@ func TestCorpusReports(t *testing.T) {
 // divergences are the cases where we depart from manifest and DSS alike, with
 // the reason; docs/divergences.md tells more.
 var divergences = map[string]string{
-	"signxml-xmldsig-7d2b412c": "the certificate is named by its digest only and is not in the file: the value cannot be checked",
+	"dss-asic-e-cades-819be425":  "the CMS in the container carries content of its own",
+	"dd4j-asic-s-xades-a316e603": "an ASiC-S with two data files",
+	"dd4j-asic-e-xades-b0aad466": "the signature names a file in a folder that the container does not have",
+	"signxml-xmldsig-7d2b412c":   "the certificate is named by its digest only and is not in the file: the value cannot be checked",
+	"att-pdf-shadow-28baef76":    "two objects are in the signed revision that its table calls free: a rebuilding reader finds them",
+	"att-pdf-shadow-b6266d5c":    "tables lead to other objects than they name, and readers rebuild them differently",
 }
 
 // levelDivergences are the cases whose level we name otherwise.

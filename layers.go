@@ -5,17 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
-	"rogito.dev/rogito/internal/cms"
-	"rogito.dev/rogito/internal/oid"
-	"rogito.dev/rogito/pades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/trust"
-	"rogito.dev/rogito/tsp"
 	"rogito.dev/rogito/xades"
 )
 
@@ -24,82 +21,6 @@ const (
 	maxNesting = 16
 	maxLayers  = 256
 )
-
-// reader reads one format.
-type reader func(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error)
-
-// sniff chooses the reader of a document by its first bytes; nil when it can
-// carry no signature. What carries one is decided by the reader.
-func sniff(src ades.Source) (reader, string) {
-	head := make([]byte, min(src.Size(), 1024))
-	n, err := src.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, ""
-	}
-	head = head[:n]
-	if n > 0 && head[0] == 0x30 { // a CMS may carry any of the others in the open
-		if r, family := sniffCMS(src); r != nil {
-			return r, family
-		}
-	}
-	switch {
-	case bytes.Contains(head, []byte("%PDF-")):
-		return pades.Read, "PDF"
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
-		return asic.Read, "ZIP"
-	case isMIME(head):
-		return readData, "MIME"
-	case xades.LooksLikeXML(src):
-		return xades.Read, "XML"
-	}
-	return sniffCMS(src)
-}
-
-func sniffCMS(src ades.Source) (reader, string) {
-	bin, err := cms.Unarmour(src)
-	if err != nil {
-		return nil, ""
-	}
-	switch cms.ContentType(bin) {
-	case oid.SignedData:
-		return cades.Read, "CMS"
-	case oid.TimestampedData:
-		return readData, "TimeStampedData"
-	}
-	if tsp.Extract(bin) != nil {
-		return func(_ context.Context, s ades.Source, r ades.ReadOptions) (*ades.Document, error) {
-			return tsp.ReadToken(s, r)
-		}, "TST"
-	}
-	if truncated(bin) { // a response with a time-stamp begins like one
-		return cades.Read, "CMS" // which will say what is wrong with it
-	}
-	return nil, ""
-}
-
-// truncated recognises the beginning of a SignedData whose rest is missing or
-// broken: it claims to be a signature.
-func truncated(src ades.Source) bool {
-	head := make([]byte, min(src.Size(), 32))
-	n, _ := src.ReadAt(head, 0)
-	signedData := []byte{0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x02}
-	return n > 0 && head[0] == 0x30 && bytes.Contains(head[:n], signedData)
-}
-
-// isMIME recognises the header of an .m7m.
-func isMIME(head []byte) bool {
-	low := bytes.ToLower(head)
-	return (bytes.HasPrefix(low, []byte("mime-version:")) || bytes.HasPrefix(low, []byte("content-type:"))) &&
-		bytes.Contains(low, []byte("multipart/"))
-}
-
-func readData(_ context.Context, src ades.Source, _ ades.ReadOptions) (*ades.Document, error) {
-	d, err := tsp.ReadData(src)
-	if err != nil {
-		return nil, err
-	}
-	return d.Document()
-}
 
 // nest is the walk through the layers of one document.
 type nest struct {
@@ -117,18 +38,28 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 		return nil
 	}
 	l := &report.Layer{Level: level, Name: f.Name}
-	doc, err := read(n.ctx, f.Source, in)
+	source := f.Source
+	if family == "CMS" || family == "TST" {
+		source = limits.Paying(source, limits.BudgetOf(n.ctx))
+	}
+	doc, err := read(n.ctx, source, in)
 	var malformed *ades.MalformedError
 	switch {
 	case errors.Is(err, ades.ErrPassword) && level == 0:
 		return err
-	case errors.Is(err, asic.ErrNotContainer):
+	case errors.Is(err, ErrNotSigned):
 		return nil
+	case errors.Is(err, asic.ErrNotContainer):
+		return n.archive(f, level)
 	case errors.Is(err, context.DeadlineExceeded) && level == 0 && n.ctx.Err() != nil:
 		l.Broken = errDeadline.Error()
+	case n.ctx.Err() != nil && err != nil: // nobody waits for the answer
+		return n.ctx.Err()
+	case errors.Is(err, limits.ErrBudget):
+		n.broken(l, f, family, limits.ErrBudget)
 	case err == nil:
 		l.Document = doc
-	case errors.As(err, &malformed), errors.Is(err, ades.ErrPassword), level > 0:
+	case errors.As(err, &malformed), errors.Is(err, limits.ErrBudget), errors.Is(err, ades.ErrPassword), level > 0 && n.ctx.Err() == nil:
 		n.broken(l, f, family, err)
 	default:
 		return err
@@ -142,8 +73,81 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 		}
 		n.broken(l, f, family, ades.Malformed("PDF", "", "the file ends within the revision that was signed"))
 	}
+	if level == 0 && l.Document != nil {
+		if err := n.given(l.Document, f); err != nil {
+			return err
+		}
+	}
 	n.facts.Layers = append(n.facts.Layers, l)
 	return n.inside(l, level)
+}
+
+// archive is a ZIP that is no container: its files are opened where that is
+// asked for, and are what counts.
+func (n *nest) archive(f ades.File, level int) error {
+	files, problems, err := asic.Files(n.ctx, f.Source)
+	if err != nil {
+		return err
+	}
+	d := &ades.Document{Format: ades.ZIP}
+	if n.o.Recursive { // only then is there anything to be taken for signed
+		d.Problems = problems
+	}
+	for _, one := range files {
+		d.Parts = append(d.Parts, ades.Part{Kind: ades.FilePart, Name: one.Name})
+	}
+	if level == 0 {
+		if err := n.given(d, f); err != nil {
+			return err
+		}
+	}
+	l := &report.Layer{Level: level, Name: f.Name, Document: d}
+	n.facts.Layers = append(n.facts.Layers, l)
+	if !n.o.Recursive {
+		return nil
+	}
+	d.Content = files
+	return n.inside(l, level)
+}
+
+// given holds the document against what the caller names: content that is
+// neither signed by reference nor equal to what is signed here is a part that
+// nobody covers, and so is a file or element that was expected and is missing.
+func (n *nest) given(d *ades.Document, f ades.File) error {
+	if d.Format != ades.CAdES && d.Format != ades.PKCS7 && d.Format != ades.TST { // those compare for themselves
+		for _, g := range n.o.Detached {
+			covered, err := n.signs(d, f, g)
+			if err != nil {
+				return err
+			}
+			if !covered {
+				d.Parts = append(d.Parts, ades.Part{Kind: ades.ContentPart, Name: g.Name})
+			}
+		}
+	}
+	for kind, name := range map[ades.PartKind]string{ades.FilePart: n.o.Expect.File, ades.XMLPart: n.o.Expect.Element} {
+		found := slices.ContainsFunc(d.Parts, func(p ades.Part) bool { return p.Kind == kind && p.Expected })
+		if name != "" && !found {
+			d.Parts = append(d.Parts, ades.Part{Kind: kind, Name: name, Expected: true})
+		}
+	}
+	return nil
+}
+
+// signs: a given file is one that a signature refers to, or equal to content
+// that is signed here, or to the document itself.
+func (n *nest) signs(d *ades.Document, whole, given ades.File) (bool, error) {
+	signed := append([]ades.File{whole}, d.Content...)
+	for _, s := range d.Signatures {
+		signed = append(signed, s.Content...)
+	}
+	for _, s := range signed {
+		same, err := cades.Equal(n.ctx, s.Source, given.Source)
+		if same || err != nil {
+			return same, err
+		}
+	}
+	return false, nil
 }
 
 func fatal(d *ades.Document) bool {
@@ -179,19 +183,8 @@ func (n *nest) broken(l *report.Layer, f ades.File, family string, err error) {
 	}
 }
 
-func formatOf(family string) ades.Format {
-	switch family {
-	case "PDF":
-		return ades.PAdES
-	case "ZIP":
-		return ades.ASiCE
-	case "XML":
-		return ades.XMLDSig
-	case "CMS":
-		return ades.PKCS7
-	}
-	return ades.TST
-}
+// formatOf names what a file of a family would have been.
+func formatOf(family string) ades.Format { return carriers[Kind(family)] }
 
 // marks are what a file of a family holds when it claims to be signed.
 var marks = map[string][]string{
@@ -245,7 +238,7 @@ func (n *nest) inside(l *report.Layer, level int) error {
 		return nil
 	}
 	content := l.Document.Content
-	if f := plainOf(l.Document); f != nil {
+	if f := plainOf(l.Document); f != nil && (level == 0 || n.plain != nil) {
 		n.plain = f
 	}
 	if !n.o.Recursive || l.Document.Format == ades.PAdES {
@@ -272,11 +265,11 @@ func (n *nest) inside(l *report.Layer, level int) error {
 }
 
 // plainOf is the content of a layer that can be handed out as one: the first
-// file of a container, the newest signed revision of a PDF. An OpenDocument
-// is its own content.
+// signed file of a container, the newest signed revision of a PDF. Readers put
+// only what signatures cover into Content. An OpenDocument is its own content.
 func plainOf(d *ades.Document) ades.Source {
 	switch {
-	case len(d.Content) == 0 || d.Format == ades.ODF:
+	case len(d.Content) == 0 || d.Format == ades.ODF || d.Format == ades.ZIP || fatal(d):
 		return nil
 	case d.Format == ades.ASiCE || d.Format == ades.ASiCS:
 		return d.Content[0].Source
@@ -307,13 +300,5 @@ func levels(l *report.Layer, f *report.Facts) {
 }
 
 func levelOf(s *ades.Signature, d *ades.Document, complete func(...[]byte) bool) string {
-	switch d.Format {
-	case ades.PAdES:
-		return pades.Level(s, d, complete)
-	case ades.ASiCS, ades.ASiCE, ades.ODF:
-		return asic.Level(s, d, complete)
-	case ades.XAdES, ades.XMLDSig:
-		return xades.Level(s, d, complete)
-	}
-	return cades.Level(s, d, complete)
+	return formats[d.Format].level(s, d, complete)
 }

@@ -110,7 +110,7 @@ func (s *stage) signContent(format string, a *adestest.Actor, signing ades.SignP
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	value, err := ades.Value(a.Key, d, signing)
+	value, err := d.Value(a.Key)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -188,8 +188,8 @@ func TestVerdictTable(t *testing.T) {
 		{"good", ades.LevelLT, "2026-03-02", "2026-03-02", false, "TOTAL-PASSED"},
 		{"good", ades.LevelLTA, "2026-03-02", "2026-03-02", false, "TOTAL-PASSED"},
 		// Before the certificate exists.
-		{"good", ades.LevelB, "2025-01-01", "2026-03-02", true, "INDETERMINATE NOT_YET_VALID"},
-		{"good", ades.LevelLT, "2025-01-01", "2026-03-02", false, "INDETERMINATE NOT_YET_VALID"},
+		{"good", ades.LevelB, "2025-01-01", "2026-03-02", true, "TOTAL-FAILED NOT_YET_VALID"},
+		{"good", ades.LevelLT, "2025-01-01", "2026-03-02", false, "TOTAL-FAILED NOT_YET_VALID"},
 		// After expiry: only a time-stamp helps.
 		{"good", ades.LevelB, "2028-06-01", "2028-06-01", false, "INDETERMINATE OUT_OF_BOUNDS_NO_POE"},
 		{"good", ades.LevelB, "2028-06-01", "2028-06-01", true, "INDETERMINATE OUT_OF_BOUNDS_NO_POE"},
@@ -202,7 +202,7 @@ func TestVerdictTable(t *testing.T) {
 		{"good", ades.LevelLT, "2026-03-02", "2028-06-01", false, "TOTAL-PASSED"},
 		// Signed with a certificate that had expired, or is not valid yet.
 		{"expired", ades.LevelB, "2026-03-02", "2026-03-02", false, "INDETERMINATE OUT_OF_BOUNDS_NO_POE"},
-		{"not-yet-valid", ades.LevelB, "2026-03-02", "2026-03-02", true, "INDETERMINATE NOT_YET_VALID"},
+		{"not-yet-valid", ades.LevelB, "2026-03-02", "2026-03-02", true, "TOTAL-FAILED NOT_YET_VALID"},
 		// Revoked a month before signing.
 		{"revoked", ades.LevelB, "2026-03-02", "2026-03-02", true, "INDETERMINATE REVOKED_NO_POE"},
 		{"revoked", ades.LevelT, "2026-03-02", "2026-03-02", true, "INDETERMINATE REVOKED_NO_POE"},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/policy"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/trust"
@@ -22,8 +23,15 @@ type Verifier struct {
 	Policy *policy.Policy
 	// Timeout bounds the reading of one document; zero means 10 seconds.
 	Timeout time.Duration
+	// Memory bounds what reading one document may hold or unpack beyond the
+	// document itself, in bytes; zero means DefaultMemory. One that needs more
+	// is not valid. All readings of a Verifier together hold about two to three
+	// times as much.
+	Memory int64
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+
+	lanes lanes
 }
 
 // VerifyOptions says what a verifier is told beside the document.
@@ -47,10 +55,11 @@ type VerifyOptions struct {
 // ades.ErrPassword when a document is encrypted and the password does not fit.
 func (v *Verifier) Verify(ctx context.Context, src ades.Source, o VerifyOptions) (*report.Report, error) {
 	now := v.now()
-	facts, plain, err := v.read(ctx, src, o)
+	facts, plain, leave, err := v.read(ctx, src, o)
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
+	defer leave()
 	store := v.Trust
 	if store == nil {
 		store = new(trust.Store)
@@ -60,7 +69,7 @@ func (v *Verifier) Verify(ctx context.Context, src ades.Source, o VerifyOptions)
 		levels(l, facts)
 	}
 	r := v.Judge(facts, o.At)
-	r.Plain = plain
+	r.Plain, r.Source = plain, src
 	return r, nil
 }
 
@@ -84,9 +93,41 @@ func (v *Verifier) now() time.Time {
 	return time.Now().UTC()
 }
 
-// read turns bytes into facts, layer by layer. A parser that panics is a bug,
-// but not one that may take a server down with it.
-func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (facts *report.Facts, plain ades.Source, err error) {
+// read turns bytes into facts, first in the quick lane, then, where that does
+// not suffice, in the heavy one. What is left there holds much, and the lane is
+// left when the report is made.
+func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (facts *report.Facts, plain ades.Source, leave func(), err error) {
+	memory := v.Memory
+	if memory <= 0 {
+		memory = DefaultMemory
+	}
+	v.lanes.open()
+	budget := limits.NewBudget(memory / quickShare)
+	if leave, err = enter(ctx, v.lanes.quick); err != nil {
+		return nil, nil, nil, err
+	}
+	facts, plain, err = v.readWith(limits.WithBudget(ctx, budget), src, o)
+	leave()
+	if !budget.Exceeded() && weight(facts) <= memory/quickShare/quickShare {
+		return facts, plain, func() {}, err
+	}
+	if ctx.Err() != nil {
+		return nil, nil, nil, ctx.Err()
+	}
+	facts, plain = nil, nil
+	if leave, err = enter(ctx, v.lanes.heavy); err != nil {
+		return nil, nil, nil, err
+	}
+	facts, plain, err = v.readWith(limits.WithBudget(ctx, limits.NewBudget(memory)), src, o)
+	if err != nil {
+		leave()
+	}
+	return facts, plain, leave, err
+}
+
+// readWith turns bytes into facts, layer by layer. A parser that panics is a
+// bug, but not one that may take a server down with it.
+func (v *Verifier) readWith(ctx context.Context, src ades.Source, o VerifyOptions) (facts *report.Facts, plain ades.Source, err error) {
 	timeout := v.Timeout
 	if timeout == 0 {
 		timeout = 10 * time.Second
@@ -111,13 +152,7 @@ func (v *Verifier) known() [][]byte {
 	if v.Trust == nil {
 		return nil
 	}
-	var out [][]byte
-	for _, c := range v.Trust.Anchors() {
-		if len(out) < maxKnown && (c.BasicConstraints == nil || !c.BasicConstraints.IsCA) {
-			out = append(out, c.Raw)
-		}
-	}
-	return out
+	return v.Trust.Signers(maxKnown)
 }
 
 // maxKnown bounds the certificates that every document is held against.

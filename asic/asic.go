@@ -9,7 +9,7 @@
 // time-stamps of the container, and which files no signature covers. It reads
 // OpenDocument files as well, which sign their parts in much the same way.
 //
-// Evidence records are not read.
+// Evidence records (RFC 4998, RFC 6283) are read as time-stamps of the container.
 package asic
 
 import (
@@ -87,12 +87,15 @@ type role int
 const (
 	roleData role = iota
 	roleMimetype
-	roleXML       // XAdES signatures
-	roleCMS       // a CAdES signature
-	roleTimestamp // a time-stamp token
-	roleManifest  // ASiCManifest
-	roleArchive   // ASiCArchiveManifest
-	roleMeta      // anything else in META-INF
+	roleXML            // XAdES signatures
+	roleCMS            // a CAdES signature
+	roleTimestamp      // a time-stamp token
+	roleManifest       // ASiCManifest
+	roleArchive        // ASiCArchiveManifest
+	roleRecord         // an evidence record
+	roleRecordManifest // ASiCEvidenceRecordManifest
+	roleMeta           // metadata that the standards name
+	roleStray          // anything else in META-INF
 	roleFolder
 )
 
@@ -109,6 +112,10 @@ func roleOf(name string) role {
 		return roleData
 	}
 	switch {
+	case strings.Contains(base, "asicevidencerecordmanifest") && strings.HasSuffix(base, ".xml"):
+		return roleRecordManifest
+	case strings.Contains(base, "evidencerecord") && (strings.HasSuffix(base, ".xml") || strings.HasSuffix(base, ".ers")):
+		return roleRecord
 	case strings.Contains(base, "asicarchivemanifest") && strings.HasSuffix(base, ".xml"):
 		return roleArchive
 	case strings.Contains(base, "asicmanifest") && strings.HasSuffix(base, ".xml"):
@@ -119,6 +126,16 @@ func roleOf(name string) role {
 		return roleXML
 	case strings.Contains(base, "timestamp") && strings.HasSuffix(base, ".tst"):
 		return roleTimestamp
+	case metadata[base]:
+		return roleMeta
 	}
-	return roleMeta
+	return roleStray
+}
+
+// metadata are the files of META-INF that EN 319 162-1 clause 4.4.3, the OCF of
+// EPUB and OpenDocument name, and what systems leave in folders by themselves.
+// Whatever else lies there is taken for a document.
+var metadata = map[string]bool{
+	"manifest.xml": true, "container.xml": true, "metadata.xml": true, "rights.xml": true, "encryption.xml": true,
+	"relations.xml": true, "manifest.rdf": true, ".ds_store": true, "thumbs.db": true, "desktop.ini": true,
 }

@@ -242,7 +242,7 @@ func TestBomb(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := open(bytes.NewReader(bomb.Bytes()))
+	c, err := open(t.Context(), bytes.NewReader(bomb.Bytes()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestSourceGoesBack(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := open(bytes.NewReader(z.Bytes()))
+	c, err := open(t.Context(), bytes.NewReader(z.Bytes()))
 	if err != nil {
 		t.Fatal(err)
 	}

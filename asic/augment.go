@@ -23,7 +23,7 @@ const archiveName = metaInf + "ASiCArchiveManifest.xml"
 // an ASiC-E are archived by a time-stamped ASiCArchiveManifest, all others by
 // the archive time-stamp of their own format.
 func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
-	c, err := open(src)
+	c, err := open(ctx, src)
 	if err != nil {
 		return err
 	}
@@ -31,8 +31,8 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOp
 	if err != nil || format == ades.ODF {
 		return ErrNotContainer
 	}
-	if len(c.twice) > 0 {
-		return ades.Malformed("ZIP", c.twice[0], "two entries of one name")
+	if err := c.sound(src); err != nil {
+		return err
 	}
 	a := &augmenter{ctx: ctx, c: c, r: r, changed: map[string][]byte{}, renamed: map[string]string{}, simple: format == ades.ASiCS}
 	if err := a.run(); err != nil {
@@ -129,7 +129,7 @@ func (a *augmenter) raiseCMS() error {
 
 func (a *augmenter) contentOf(e *entry) *entry {
 	for _, m := range a.manifests {
-		if m.sigName == e.name {
+		if a.c.lookup(m.sigURI) == e {
 			return m.entry
 		}
 	}
@@ -191,9 +191,9 @@ func (a *augmenter) retire() error {
 		return nil
 	}
 	a.renamed[archiveName] = a.freeName("ASiCArchiveManifest%03d.xml")
-	e := a.c.byName[a.manifests[i].sigName]
+	e := a.c.lookup(a.manifests[i].sigURI)
 	if e == nil {
-		return fmt.Errorf("asic: %s: time-stamp of the archive manifest not found", a.manifests[i].sigName)
+		return fmt.Errorf("asic: %s: time-stamp of the archive manifest not found", a.manifests[i].sigURI)
 	}
 	token, err := e.bytes()
 	if err != nil {

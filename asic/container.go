@@ -2,85 +2,113 @@ package asic
 
 import (
 	"archive/zip"
-	"encoding/binary"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 )
 
-var errBomb = errors.New("container asks for too much inflation")
+var errBomb = fmt.Errorf("the container inflates to too much: %w", limits.ErrBudget)
 
 // container is an opened ZIP.
 type container struct {
-	zip     *zip.Reader
+	ctx     context.Context
 	entries []*entry
-	byName  map[string]*entry
+	byName  map[string]*entry // the first of each name
 	mime    string
+	comment string
 	budget  int64
-	twice   []string // names that occur more than once
+	twice   []string            // names that occur more than once
+	spelt   map[string][]*entry // see lookup
+	// failed is why reading has to end: too much inflation, or a caller who has
+	// gone.
+	failed error
+	// problems of the archive itself: readers may take it in two ways.
+	problems []ades.Problem
 }
 
 // entry is a file in the container.
 type entry struct {
 	*source
-	name string
-	role role
-	file *zip.File
+	name   string
+	role   role
+	marked bool      // the name is said to be UTF-8
+	file   *zip.File // to copy it; set by sound
 }
 
-func open(src ades.Source) (*container, error) {
-	z, err := zip.NewReader(src, src.Size())
-	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
-		return nil, &ades.MalformedError{Format: "ZIP", Err: err}
+// open reads the directory of a container. An error means that the file is no
+// ZIP; what is wrong with one is among its problems.
+func open(ctx context.Context, src ades.Source) (*container, error) {
+	l, err := readLayout(src)
+	if err != nil {
+		return nil, err
 	}
-	if len(z.File) > limits.ZIPEntries {
-		return nil, ades.Malformed("ZIP", "", "more than %d entries", limits.ZIPEntries)
-	}
-	c := &container{zip: z, byName: map[string]*entry{}, budget: limits.ZIPInflate + limits.ZIPInflateTimes*src.Size()}
-	for _, f := range z.File {
-		if err := sameName(src, f); err != nil {
-			return nil, &ades.MalformedError{Format: "ZIP", Where: f.Name, Err: err}
-		}
-		e := &entry{source: newSource(src, f, &c.budget), name: f.Name, role: roleOf(f.Name), file: f}
+	c := &container{ctx: ctx, byName: map[string]*entry{}, comment: l.comment, problems: l.problems}
+	c.budget = limits.ZIPInflate + limits.ZIPInflateTimes*src.Size()
+	for _, r := range l.records {
+		e := &entry{source: newSource(c, src, r), name: r.name, role: roleOf(r.name), marked: r.flags&flagUTF8 != 0}
 		c.entries = append(c.entries, e)
+		if why := wayward(r.name); why != "" {
+			c.problem(true, r.name, "%s", why)
+		}
 		if e.role == roleFolder {
+			if r.size > 0 {
+				c.problem(true, r.name, "a folder with content")
+			}
 			continue
 		}
-		if c.byName[f.Name] != nil {
-			c.twice = append(c.twice, f.Name)
+		if c.byName[r.name] != nil {
+			c.twice = append(c.twice, r.name)
+			continue
 		}
-		c.byName[f.Name] = e
+		c.byName[r.name] = e
+	}
+	for name, other := range collisions(c.entries) {
+		c.problem(true, name, "is the same file as %q on some systems", other)
 	}
 	return c, c.readMime()
 }
 
-// sameName compares the central directory with the entry's own header:
-// readers that walk the file from its start must see the same names. The
-// header lies before the data, with name and extra field in between.
-func sameName(src ades.Source, f *zip.File) error {
-	off, err := f.DataOffset()
-	if err != nil {
-		return err
+func (c *container) problem(fatal bool, where, text string, args ...any) {
+	if len(c.problems) < 64 {
+		c.problems = append(c.problems, ades.Problem{Fatal: fatal, Where: where, Text: fmt.Sprintf(text, args...)})
 	}
-	n := int64(len(f.Name))
-	start := max(0, off-limits.ZIPExtra-n-30)
-	window := make([]byte, off-start)
-	if _, err := src.ReadAt(window, start); err != nil {
-		return err
+}
+
+// accident keeps an error that is not about one entry.
+func (c *container) accident(err error) {
+	switch {
+	case errors.Is(err, limits.ErrBudget):
+		c.failed = &ades.MalformedError{Format: "ZIP", Err: errBomb}
+	case c.ctx.Err() != nil:
+		c.failed = c.ctx.Err()
 	}
-	for at := int64(len(window)) - n - 30; at >= 0; at-- {
-		head := window[at:]
-		extra := int64(len(head)) - n - 30
-		if binary.LittleEndian.Uint32(head) == 0x04034b50 && int64(binary.LittleEndian.Uint16(head[28:])) == extra &&
-			int64(binary.LittleEndian.Uint16(head[26:])) == n && string(head[30:30+n]) == f.Name {
-			return nil
+}
+
+// sound prepares a container that is about to be signed or raised. One that has
+// more than one meaning is refused.
+func (c *container) sound(src ades.Source) error {
+	for _, p := range c.problems {
+		if p.Fatal {
+			return ades.Malformed("ZIP", p.Where, "%s", p.Text)
 		}
 	}
-	return errors.New("name differs between directory and entry")
+	if len(c.twice) > 0 {
+		return ades.Malformed("ZIP", c.twice[0], "two entries of one name")
+	}
+	z, err := zip.NewReader(src, src.Size())
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) || len(z.File) != len(c.entries) {
+		return ades.Malformed("ZIP", "", "the directory cannot be read: %v", err)
+	}
+	for i, f := range z.File {
+		c.entries[i].file = f
+	}
+	return nil
 }
 
 // readMime finds the media type: the mimetype file, wherever it stands and
@@ -93,20 +121,27 @@ func (c *container) readMime() error {
 		}
 		c.mime = strings.TrimSpace(strings.TrimPrefix(string(b), "\xEF\xBB\xBF"))
 	}
+	if e := c.byName["mimetype"]; e != nil && !mediaType.MatchString(c.mime) {
+		e.role = roleData // a document under another name
+	}
 	if c.mime == "" {
-		if m, ok := strings.CutPrefix(strings.TrimSpace(c.zip.Comment), "mimetype="); ok {
+		if m, ok := strings.CutPrefix(strings.TrimSpace(c.comment), "mimetype="); ok {
 			c.mime = strings.TrimSpace(m)
 		}
 	}
 	return nil
 }
 
-// of lists the files of some role in the order of the directory.
+// mediaType is what a mimetype file may hold (RFC 6838 section 4.2).
+var mediaType = regexp.MustCompile(`^[A-Za-z0-9!#$&^_.+-]{1,127}/[A-Za-z0-9!#$&^_.+-]{1,127}$`)
+
+// of lists the files of some role in the order of the directory; of several
+// data files of one name, which are equal or fatal, the first.
 func (c *container) of(roles ...role) []*entry {
 	var found []*entry
 	for _, e := range c.entries {
 		for _, r := range roles {
-			if e.role == r {
+			if e.role == r && (r != roleData || c.byName[e.name] == e) {
 				found = append(found, e)
 			}
 		}
@@ -124,7 +159,7 @@ func (c *container) format() (ades.Format, error) {
 	case c.mime == MimeE:
 		return ades.ASiCE, nil
 	}
-	signed := len(c.of(roleXML, roleCMS, roleTimestamp)) > 0
+	signed := len(c.of(roleXML, roleCMS, roleTimestamp, roleRecord)) > 0
 	switch {
 	case !signed:
 		return "", ErrNotContainer
@@ -141,17 +176,33 @@ func (e *entry) bytes() ([]byte, error) {
 	}
 	b := make([]byte, e.Size())
 	if _, err := io.ReadFull(io.NewSectionReader(e, 0, e.Size()), b); err != nil {
-		return nil, fmt.Errorf("asic: read %s: %w", e.name, err)
+		return nil, &ades.MalformedError{Format: "ZIP", Where: e.name, Err: err}
 	}
 	return b, nil
 }
 
 // Detect reports whether a source is a ZIP that may be a signature container.
 func Detect(src ades.Source) (ades.Format, bool) {
-	c, err := open(src)
+	c, err := open(context.Background(), src)
 	if err != nil {
 		return "", false
 	}
 	f, err := c.format()
 	return f, err == nil
+}
+
+// Files lists the files of a ZIP that is no signature container, and what makes
+// readers see others in it.
+func Files(ctx context.Context, src ades.Source) ([]ades.File, []ades.Problem, error) {
+	c, err := open(ctx, src)
+	if err != nil {
+		return nil, nil, err
+	}
+	var out []ades.File
+	for _, e := range c.entries {
+		if e.role != roleFolder {
+			out = append(out, ades.File{Name: e.name, Source: e})
+		}
+	}
+	return out, c.problems, nil
 }

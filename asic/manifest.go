@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
@@ -21,7 +23,7 @@ import (
 // manifest is an ASiCManifest or ASiCArchiveManifest.
 type manifest struct {
 	entry   *entry
-	sigName string // of the signature or time-stamp over this manifest
+	sigURI  string // of the signature or time-stamp over this manifest
 	objects []*xmldsig.Reference
 }
 
@@ -43,7 +45,7 @@ func readManifest(e *entry) (*manifest, error) {
 	if len(refs) != 1 {
 		return nil, ades.Malformed("ASiC manifest", e.name, "%d SigReference elements", len(refs))
 	}
-	m := &manifest{entry: e, sigName: decodeName(refs[0].Attr("URI"))}
+	m := &manifest{entry: e, sigURI: refs[0].Attr("URI")}
 	for i, o := range root.Children(nsASiC, "DataObjectReference") {
 		if i >= xmldsig.MaxReferences*10 {
 			return nil, ades.Malformed("ASiC manifest", e.name, "too many entries")
@@ -64,15 +66,41 @@ func decodeName(uri string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(uri, "./"), "/")
 }
 
-// lookup finds the file that a manifest entry names.
+// lookup finds the file that a URI names: percent-decoded (RFC 3986), as it
+// stands, or with "+" for a blank as forms write it; else the only file whose
+// own name says the same in another spelling: percent-encoded itself, in
+// another normal form of Unicode, or in code page 437.
 func (c *container) lookup(uri string) *entry {
-	for _, name := range []string{decodeName(uri), uri} {
-		if e := c.byName[name]; e != nil && e.role != roleFolder {
+	names := []string{decodeName(uri), uri}
+	if plain, err := url.QueryUnescape(uri); err == nil {
+		names = append(names, strings.TrimPrefix(plain, "./"))
+	}
+	for _, name := range names {
+		if e := c.byName[name]; e != nil {
 			return e
+		}
+	}
+	if c.spelt == nil {
+		c.spelt = map[string][]*entry{}
+		for _, e := range c.byName {
+			forms := map[string]bool{loose(e.name): true, loose(decodeName(e.name)): true}
+			if !e.marked && !ascii(e.name) {
+				forms[loose(cp437(e.name))] = true
+			}
+			for f := range forms {
+				c.spelt[f] = append(c.spelt[f], e)
+			}
+		}
+	}
+	for _, name := range names {
+		if list := c.spelt[loose(name)]; len(list) == 1 {
+			return list[0]
 		}
 	}
 	return nil
 }
+
+func loose(name string) string { return norm.NFC.String(name) }
 
 // check computes the digest of a manifest entry.
 func (c *container) check(r *xmldsig.Reference) ades.Reference {
@@ -91,6 +119,7 @@ func (c *container) check(r *xmldsig.Reference) ades.Reference {
 	ref.Found = true
 	digest, err := e.digest(h)
 	if err != nil {
+		c.accident(err)
 		ref.Intact, ref.Detail = ades.No, err.Error()
 		return ref
 	}

@@ -2,6 +2,8 @@ package asic
 
 import (
 	"bytes"
+	"context"
+	"crypto"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +34,9 @@ func (d *Draft) ToBeSigned() []byte { return d.inner.ToBeSigned() }
 
 // Digest of ToBeSigned.
 func (d *Draft) Digest() []byte { return d.inner.Digest() }
+
+// Value has the key sign the draft.
+func (d *Draft) Value(key crypto.Signer) ([]byte, error) { return d.inner.Value(key) }
 
 // Finish writes the container.
 func (d *Draft) Finish(w io.Writer, value []byte) error {
@@ -212,7 +217,7 @@ func cleanNames(files []ades.File) ([]ades.File, error) {
 // has, of the same kind as they. Options.Simple and Options.CAdES are taken
 // from the container.
 func Parallel(src ades.Source, o Options) (*Draft, error) {
-	c, err := open(src)
+	c, err := open(context.Background(), src)
 	if err != nil {
 		return nil, err
 	}
@@ -220,8 +225,8 @@ func Parallel(src ades.Source, o Options) (*Draft, error) {
 	if err != nil || format == ades.ODF {
 		return nil, ErrNotContainer
 	}
-	if len(c.twice) > 0 {
-		return nil, ades.Malformed("ZIP", c.twice[0], "two entries of one name")
+	if err := c.sound(src); err != nil {
+		return nil, err
 	}
 	o.Simple, o.CAdES = format == ades.ASiCS, len(c.of(roleCMS)) > 0
 	if !o.CAdES && len(c.of(roleXML)) == 0 {

@@ -1,12 +1,12 @@
 package asic
 
 import (
+	"bytes"
 	"context"
+	"crypto"
 	"errors"
 	"fmt"
 	"path"
-	"slices"
-	"strings"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/cades"
@@ -19,7 +19,7 @@ import (
 // *ades.MalformedError for what is no ZIP, ErrNotContainer for a ZIP without
 // signatures that is neither ASiC nor OpenDocument.
 func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Document, error) {
-	c, err := open(src)
+	c, err := open(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -27,19 +27,18 @@ func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Docum
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{ctx: ctx, c: c, doc: &ades.Document{Format: format}, ids: map[string]bool{}, of: map[string][]*ades.Signature{}}
-	for _, e := range c.of(roleData) {
-		r.doc.Content = append(r.doc.Content, ades.File{Name: e.name, Source: e})
-	}
+	r := &reader{ctx: ctx, c: c, doc: &ades.Document{Format: format}, ids: map[string]bool{}, of: map[string][]*ades.Signature{}, stamped: map[*entry]bool{}}
 	if err := r.signatures(); err != nil {
 		return nil, err
 	}
 	if err := r.timestamps(); err != nil {
 		return nil, err
 	}
-	r.form()
+	if err := r.form(); err != nil {
+		return nil, err
+	}
 	r.coverage(o.Expect)
-	return r.doc, nil
+	return r.doc, c.failed
 }
 
 type reader struct {
@@ -49,6 +48,7 @@ type reader struct {
 	manifests []*manifest
 	ids       map[string]bool
 	of        map[string][]*ades.Signature // signatures by the file they stand in
+	stamped   map[*entry]bool              // files under an intact time-stamp
 }
 
 func (r *reader) problem(fatal bool, where, text string, args ...any) {
@@ -58,7 +58,7 @@ func (r *reader) problem(fatal bool, where, text string, args ...any) {
 // signatures reads every signature file. One that cannot be read counts as a
 // broken signature, since that is what it claims to be.
 func (r *reader) signatures() error {
-	for _, e := range r.c.of(roleManifest, roleArchive) {
+	for _, e := range r.c.of(roleManifest, roleArchive, roleRecordManifest) {
 		m, err := readManifest(e)
 		if err != nil {
 			r.problem(false, e.name, "%v", err)
@@ -119,18 +119,25 @@ func (r *reader) unique(s *ades.Signature, file string) {
 }
 
 // xml reads a file of XAdES signatures. References are to files of the
-// container by name; a name that occurs twice is nobody's.
+// container by name.
 func (r *reader) xml(e *entry) ([]*ades.Signature, error) {
 	if e.Size() > limits.ZIPMeta {
 		return nil, ades.Malformed("ZIP", e.name, "%d bytes, more than a signature file may have", e.Size())
 	}
 	var files []ades.File
 	for _, f := range r.c.entries {
-		if f.role != roleFolder && f != e && !slices.Contains(r.c.twice, f.name) {
+		if f.role != roleFolder && f != e {
 			files = append(files, ades.File{Name: f.name, Source: f})
 		}
 	}
-	doc, err := xades.ReadIn(r.ctx, e, files)
+	resolve := func(uri string) *ades.File {
+		f := r.c.lookup(uri)
+		if f == nil || f == e {
+			return nil
+		}
+		return &ades.File{Name: f.name, Source: f}
+	}
+	doc, err := xades.ReadIn(r.ctx, e, files, resolve)
 	if err != nil {
 		return nil, err
 	}
@@ -141,23 +148,24 @@ func (r *reader) xml(e *entry) ([]*ades.Signature, error) {
 }
 
 // cms reads a CAdES signature: over a manifest that names it, else over the
-// one data object of an ASiC-S.
+// one data object of an ASiC-S. One that carries content of its own was made
+// for that content and signs nothing here (EN 319 162-1 clauses 4.3.3.2 and
+// 4.4.3.2: the signature is detached).
 func (r *reader) cms(e *entry) ([]*ades.Signature, error) {
 	if e.Size() > limits.ZIPMeta {
 		return nil, ades.Malformed("ZIP", e.name, "%d bytes, more than a signature file may have", e.Size())
 	}
 	var detached []ades.File
-	m := r.manifestOf(e.name)
+	manifests := r.manifestsOf(e.name)
 	data := r.c.of(roleData)
 	switch {
-	case m != nil:
-		detached = []ades.File{{Name: m.entry.name, Source: m.entry}}
+	case len(manifests) > 0:
+		m := manifests[0].entry
+		detached = []ades.File{{Name: m.name, Source: m}}
 	case len(data) == 1 || r.doc.Format == ades.ASiCS && len(data) > 0:
-		for _, d := range data {
-			detached = append(detached, ades.File{Name: d.name, Source: d})
-		}
+		detached = []ades.File{{Name: data[0].name, Source: data[0]}}
 	}
-	doc, err := cades.Read(r.ctx, e, ades.ReadOptions{Detached: detached})
+	doc, carries, err := cades.ReadIn(r.ctx, e, ades.ReadOptions{Detached: detached})
 	if err != nil {
 		return nil, err
 	}
@@ -165,15 +173,26 @@ func (r *reader) cms(e *entry) ([]*ades.Signature, error) {
 		return nil, errors.New("no signature in a signature file")
 	}
 	for _, s := range doc.Signatures {
-		s.ContentIsWhole = false
-		if m != nil {
-			r.entries(s, m)
-		} else if len(detached) == 1 {
-			s.Content = detached
+		s.ContentIsWhole, s.Content = false, nil
+		switch {
+		case carries:
+			fatal(s, e.name, "the signature carries content of its own and covers no file of the container")
+		case len(manifests) > 1:
+			fatal(s, e.name, "more than one manifest claims the signature")
+		case len(manifests) == 1:
+			r.entries(s, manifests[0])
+		case len(detached) == 1:
 			r.name(s, detached[0].Name)
+			if s.References[0].Intact == ades.Yes {
+				s.Content = detached
+			}
 		}
 	}
 	return doc.Signatures, nil
+}
+
+func fatal(s *ades.Signature, where, text string, args ...any) {
+	s.Problems = append(s.Problems, ades.Problem{Fatal: true, Where: where, Text: fmt.Sprintf(text, args...)})
 }
 
 // name says which file a message digest is over.
@@ -185,14 +204,16 @@ func (r *reader) name(s *ades.Signature, file string) {
 	}
 }
 
-// manifestOf finds the manifest that a signature or time-stamp is over.
-func (r *reader) manifestOf(name string) *manifest {
+// manifestsOf finds the manifests that a signature or time-stamp is over. There
+// is one, or somebody has added another.
+func (r *reader) manifestsOf(name string) []*manifest {
+	var out []*manifest
 	for _, m := range r.manifests {
-		if m.sigName == name {
-			return m
+		if e := r.c.lookup(m.sigURI); e != nil && e.name == name {
+			out = append(out, m)
 		}
 	}
-	return nil
+	return out
 }
 
 // entries adds the files of a manifest to the references of its signature.
@@ -201,33 +222,67 @@ func (r *reader) entries(s *ades.Signature, m *manifest) {
 	for _, o := range m.objects {
 		ref := r.c.check(o)
 		s.References = append(s.References, ref)
-		if e := r.c.lookup(o.URI); e != nil {
+		if e := r.c.lookup(o.URI); e != nil && ref.Intact == ades.Yes {
 			s.Content = append(s.Content, ades.File{Name: e.name, Source: e})
 		}
 	}
 }
 
-// form notes what is wrong with the container as such.
-func (r *reader) form() {
+// form notes what is wrong with the container as such. What makes readers see
+// different files is fatal to every signature in it.
+func (r *reader) form() error {
 	for _, name := range r.c.twice {
-		if role := roleOf(name); role == roleXML || role == roleCMS || role == roleTimestamp {
-			r.problem(false, name, "two entries of one name") // both are read
+		same, err := r.equalTwins(name)
+		if err != nil {
+			return err
+		}
+		if role := roleOf(name); same || role == roleXML || role == roleCMS || role == roleTimestamp {
+			r.problem(false, name, "two entries of one name") // equal, or all of them read
 			continue
 		}
-		// Readers disagree on which of them is shown: nothing in here can be
-		// said to be what was signed.
-		r.problem(true, name, "two entries of one name")
-		for _, s := range r.doc.Signatures {
-			s.Problems = append(s.Problems, ades.Problem{Fatal: true, Where: name, Text: "two entries of one name"})
+		r.c.problem(true, name, "two entries of one name with different content")
+	}
+	for _, m := range r.manifests {
+		if e := r.c.lookup(m.sigURI); m.entry.role != roleRecordManifest && (e == nil || e.role != roleCMS && e.role != roleTimestamp) {
+			r.c.problem(e != nil, m.entry.name, "the manifest names no signature of the container")
 		}
 	}
-	first := r.c.entries
-	if len(first) > 0 && (first[0].role != roleMimetype || first[0].stored == nil) {
+	data := r.c.of(roleData)
+	if r.doc.Format == ades.ASiCS && len(data) > 1 {
+		r.c.problem(true, data[1].name, "an ASiC-S container holds one file, this one %d", len(data))
+	}
+	if first := r.c.entries; len(first) > 0 && (first[0].role != roleMimetype || !first[0].stored) {
 		r.problem(false, "mimetype", "is not first, or not stored without compression")
 	}
-	for _, e := range r.c.entries {
-		if strings.Contains(e.name, "..") && slices.Contains(strings.Split(e.name, "/"), "..") || strings.HasPrefix(e.name, "/") {
-			r.problem(false, e.name, "name leads out of the container")
+	r.doc.Problems = append(r.doc.Problems, r.c.problems...)
+	for _, s := range r.doc.Signatures {
+		for _, p := range r.c.problems {
+			if p.Fatal {
+				s.Problems = append(s.Problems, p)
+			}
 		}
 	}
+	return nil
+}
+
+// equalTwins compares all entries of one name.
+func (r *reader) equalTwins(name string) (bool, error) {
+	var first []byte
+	for _, e := range r.c.entries {
+		if e.name != name {
+			continue
+		}
+		d, err := e.digest(crypto.SHA256)
+		if err != nil {
+			r.c.accident(err)
+			return false, r.c.failed
+		}
+		if first == nil {
+			first = d
+		}
+		if !bytes.Equal(d, first) {
+			return false, nil
+		}
+	}
+	return true, nil
 }

@@ -1,51 +1,80 @@
 package asic
 
 import (
-	"archive/zip"
+	"bufio"
+	"compress/flate"
 	"errors"
 	"fmt"
+	"hash"
+	"hash/crc32"
 	"io"
 	"sync"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 )
 
 // source reads an entry at any place without holding it in memory. What is
 // stored is read where it lies; what is deflated is inflated as it is read,
 // forwards, and from the start again when a reader goes back.
 type source struct {
-	file   *zip.File
-	size   int64
-	stored *io.SectionReader
-	budget *int64
+	c      *container
+	record record
+	packed *io.SectionReader
+	stored bool
 
 	mu  sync.Mutex
+	in  *counter
 	r   io.ReadCloser
+	sum hash.Hash32
 	pos int64
 }
 
-func newSource(src ades.Source, f *zip.File, budget *int64) *source {
-	s := &source{file: f, size: int64(f.UncompressedSize64), budget: budget}
-	if f.Method == zip.Store && f.CompressedSize64 == f.UncompressedSize64 {
-		if off, err := f.DataOffset(); err == nil {
-			s.stored = io.NewSectionReader(src, off, s.size)
-		}
+// counter counts what the inflater takes, byte by byte, so that content that
+// ends before its entry does is noticed.
+type counter struct {
+	*bufio.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+func (c *counter) ReadByte() (byte, error) {
+	b, err := c.Reader.ReadByte()
+	if err == nil {
+		c.n++
+	}
+	return b, err
+}
+
+func newSource(c *container, src ades.Source, r record) *source {
+	s := &source{c: c, record: r}
+	if r.next >= 0 {
+		s.packed = io.NewSectionReader(src, r.data, r.packed)
+		s.stored = r.method == 0 && r.packed == r.size
 	}
 	return s
 }
 
 // Size is the length that the directory states; an entry that turns out
 // shorter or longer fails to read.
-func (s *source) Size() int64 { return s.size }
+func (s *source) Size() int64 { return s.record.size }
 
 // ReadAt implements io.ReaderAt.
 func (s *source) ReadAt(p []byte, off int64) (int, error) {
-	if s.stored != nil {
-		return s.stored.ReadAt(p, off)
+	if err := s.c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if s.stored {
+		return s.packed.ReadAt(p, off)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if off < 0 || off >= s.size {
+	if off < 0 || off >= s.record.size {
 		return 0, io.EOF
 	}
 	if s.r == nil || off < s.pos {
@@ -53,21 +82,18 @@ func (s *source) ReadAt(p []byte, off int64) (int, error) {
 			return 0, err
 		}
 	}
-	if off > s.pos {
-		if err := s.skip(off - s.pos); err != nil {
+	for off > s.pos {
+		var skip [16 << 10]byte
+		if _, err := s.read(skip[:min(int64(len(skip)), off-s.pos)]); err != nil {
 			return 0, err
 		}
 	}
-	want := p[:min(int64(len(p)), s.size-off)]
-	n, err := io.ReadFull(s.r, want)
-	if err2 := s.spend(int64(n)); err2 != nil {
-		return 0, err2
-	}
-	if err != nil {
-		return n, s.fail(err)
-	}
-	if s.pos == s.size {
-		if err := s.finish(); err != nil {
+	want := p[:min(int64(len(p)), s.record.size-off)]
+	n := 0
+	for n < len(want) { // in pieces, so that a caller who hangs up is heard
+		k, err := s.read(want[n:min(len(want), n+(256<<10))])
+		n += k
+		if err != nil {
 			return n, err
 		}
 	}
@@ -78,43 +104,50 @@ func (s *source) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func (s *source) restart() error {
-	if s.r != nil {
-		s.r.Close()
+	if s.packed == nil {
+		return errors.New("asic: there is no such entry")
 	}
-	var err error
-	s.pos = 0
-	s.r, err = s.file.Open()
-	return err
+	if s.record.method != 8 {
+		return fmt.Errorf("asic: compression method %d is not supported", s.record.method)
+	}
+	s.pos, s.sum = 0, crc32.NewIEEE()
+	s.in = &counter{Reader: bufio.NewReader(io.NewSectionReader(s.packed, 0, s.packed.Size()))}
+	s.r = flate.NewReader(s.in)
+	return nil
 }
 
-func (s *source) skip(n int64) error {
-	k, err := io.CopyN(io.Discard, s.r, n)
-	if err2 := s.spend(k); err2 != nil {
-		return err2
+// read fills p, pays for it, and checks length and checksum at the end.
+func (s *source) read(p []byte) (int, error) {
+	if err := s.c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := io.ReadFull(s.r, p)
+	s.sum.Write(p[:n])
+	s.pos += int64(n)
+	if s.c.budget -= int64(n); s.c.budget < 0 || limits.BudgetOf(s.c.ctx).Spend(int64(n)) != nil {
+		return 0, errBomb
 	}
 	if err != nil {
-		return s.fail(err)
+		return n, s.fail(err)
 	}
-	return nil
-}
-
-func (s *source) spend(n int64) error {
-	s.pos += n
-	if *s.budget -= n; *s.budget < 0 {
-		return errBomb
+	if s.pos < s.record.size {
+		return n, nil
 	}
-	return nil
-}
-
-// finish lets the ZIP reader check length and checksum at the end.
-func (s *source) finish() error {
+	// The last bytes are not handed out where the end is wrong: a reader who
+	// has got all that he asked for need not look at the error.
 	var one [1]byte
-	if n, err := s.r.Read(one[:]); n > 0 || err != nil && !errors.Is(err, io.EOF) {
-		return s.fail(err)
+	if k, err := s.r.Read(one[:]); k > 0 || err != nil && !errors.Is(err, io.EOF) {
+		return 0, s.fail(err)
+	}
+	if s.in.n != s.record.packed {
+		return 0, s.fail(errors.New("other data follows the content inside the entry"))
+	}
+	if s.sum.Sum32() != s.record.crc {
+		return 0, s.fail(errors.New("the checksum does not match"))
 	}
 	s.r.Close()
 	s.r = nil
-	return nil
+	return n, nil
 }
 
 func (s *source) fail(err error) error {

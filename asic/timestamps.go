@@ -16,36 +16,53 @@ func (r *reader) timestamps() error {
 			r.problem(true, e.name, "%v", err)
 			continue
 		}
-		m := r.manifestOf(e.name)
-		ts, err := tsp.Read(token, r.stampedBy(m))
+		manifests := r.manifestsOf(e.name)
+		var m *manifest
+		if len(manifests) > 0 {
+			m = manifests[0]
+		}
+		under := r.stampedBy(m)
+		ts, err := tsp.Read(token, func(h crypto.Hash) ([]byte, error) {
+			if under == nil || !h.Available() {
+				return nil, nil
+			}
+			return under.digest(h)
+		})
 		if err != nil {
-			return err
+			r.c.accident(err)
+			if r.c.failed != nil {
+				return r.c.failed
+			}
+			return &ades.MalformedError{Format: "ZIP", Where: e.name, Err: err}
 		}
 		ts.Kind, ts.Path = ades.ContainerTimestamp, e.name
+		if len(manifests) > 1 {
+			ts.Problems = append(ts.Problems, ades.Problem{Fatal: true, Where: e.name, Text: "more than one manifest claims the time-stamp"})
+		}
 		if m != nil {
 			r.covers(ts, m)
+		} else if under != nil && ts.ImprintIntact == ades.Yes {
+			r.stamped[under] = true
 		}
 		r.doc.Timestamps = append(r.doc.Timestamps, ts)
+	}
+	if err := r.records(); err != nil {
+		return err
 	}
 	slices.SortStableFunc(r.doc.Timestamps, func(a, b *ades.Timestamp) int { return a.Time.Compare(b.Time) })
 	r.chain()
 	return nil
 }
 
-// stampedBy is the imprint over a manifest, or over the one data object.
-func (r *reader) stampedBy(m *manifest) func(crypto.Hash) ([]byte, error) {
-	var e *entry
+// stampedBy is what a time-stamp is over: a manifest, or the one data object.
+func (r *reader) stampedBy(m *manifest) *entry {
 	if m != nil {
-		e = m.entry
-	} else if data := r.c.of(roleData); len(data) == 1 {
-		e = data[0]
+		return m.entry
 	}
-	return func(h crypto.Hash) ([]byte, error) {
-		if e == nil || !h.Available() {
-			return nil, nil
-		}
-		return e.digest(h)
+	if data := r.c.of(roleData); len(data) == 1 {
+		return data[0]
 	}
+	return nil
 }
 
 // covers lists what the files under a time-stamp prove to have existed. A file
@@ -61,6 +78,7 @@ func (r *reader) covers(ts *ades.Timestamp, m *manifest) {
 			continue
 		}
 		e := r.c.lookup(o.URI)
+		r.stamped[e] = true
 		for _, s := range r.of[e.name] {
 			ts.Covers = append(ts.Covers, everything(s)...)
 		}

@@ -10,24 +10,38 @@ import (
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/tsp"
 )
 
 // Read states the facts of a CMS file: binary, PEM or base64. A time-stamp
 // token on its own is stated as what it is.
 func Read(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
+	doc, _, err := ReadIn(ctx, src, r)
+	return doc, err
+}
+
+// ReadIn is Read for a signature inside another format, which wants to know
+// whether it carries content of its own.
+func ReadIn(ctx context.Context, src ades.Source, r ades.ReadOptions) (doc *ades.Document, carries bool, err error) {
 	bin, err := cms.Unarmour(src)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	sd, err := cms.Parse(bin)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if sd.ContentType == oid.TSTInfo {
-		return tsp.ReadToken(bin, r)
+		doc, err = tsp.ReadToken(src, r)
+		return doc, true, err
 	}
-	doc := &ades.Document{Format: ades.PKCS7}
+	doc, err = read(ctx, src, bin, sd, r)
+	return doc, sd.Content != nil, err
+}
+
+func read(ctx context.Context, src, bin ades.Source, sd *cms.SignedData, r ades.ReadOptions) (doc *ades.Document, err error) {
+	doc = &ades.Document{Format: ades.PKCS7}
 	in := Surroundings{Cancelled: ctx.Err, Certificates: r.Certificates}
 	content, chosen := ades.File{Source: sd.Content}, -1
 	if sd.Content == nil && len(r.Detached) > 0 {
@@ -57,16 +71,8 @@ func Read(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Docum
 // outside notes what stands around the ContentInfo: another document there is
 // what other readers may show.
 func outside(doc *ades.Document, src, bin ades.Source, length int64) {
-	for _, text := range []string{cms.AroundArmour(src), cms.After(bin, length)} {
-		if text == "" {
-			continue
-		}
-		p := ades.Problem{Fatal: true, Where: "ContentInfo", Text: text}
-		doc.Problems = append(doc.Problems, p)
-		for _, s := range doc.Signatures {
-			s.Problems = append(s.Problems, p)
-		}
-	}
+	ambiguous(doc, cms.AroundArmour(src))
+	ambiguous(doc, cms.After(bin, length))
 }
 
 // coverage states the parts: the content that was signed, and everything that
@@ -98,7 +104,7 @@ func coverage(ctx context.Context, doc *ades.Document, content ades.File, chosen
 		same := i == chosen
 		if !same {
 			var err error
-			if same, err = equal(ctx, f.Source, content.Source); err != nil {
+			if same, err = Equal(ctx, f.Source, content.Source); err != nil {
 				return err
 			}
 		}
@@ -121,8 +127,8 @@ func coverage(ctx context.Context, doc *ades.Document, content ades.File, chosen
 	return nil
 }
 
-// equal compares two documents byte by byte.
-func equal(ctx context.Context, a, b ades.Source) (bool, error) {
+// Equal compares two documents byte by byte.
+func Equal(ctx context.Context, a, b ades.Source) (bool, error) {
 	if a == nil || b == nil || a.Size() != b.Size() {
 		return false, nil
 	}
@@ -159,8 +165,9 @@ func choose(sd *cms.SignedData, files []ades.File) (int, error) {
 
 func matches(sd *cms.SignedData, src ades.Source) (bool, error) {
 	digest := cms.OfSource(src)
+	effort := pkix.NewEffort()
 	for _, si := range sd.SignerInfos {
-		s, err := cms.Facts(si, cms.Subject{ContentType: sd.ContentType, Digest: digest, Source: src, Certificates: cms.Candidates(sd.X509())})
+		s, err := cms.Facts(si, cms.Subject{ContentType: sd.ContentType, Digest: digest, Source: src, Certificates: cms.Candidates(sd.X509()), Effort: effort})
 		if err != nil {
 			return false, err
 		}
@@ -201,6 +208,7 @@ func ReadSignedData(sd *cms.SignedData, in Surroundings) ([]*ades.Signature, err
 	}
 	r.subject = cms.Subject{
 		ContentType: sd.ContentType, Digest: in.Digest, Source: in.Content, Certificates: cms.Candidates(r.certs),
+		Effort: pkix.NewEffort(),
 	}
 	var out []*ades.Signature
 	for i, si := range sd.SignerInfos {
@@ -310,7 +318,7 @@ func (r *reader) counters(s *ades.Signature, si *cms.SignerInfo, depth int) erro
 			if err != nil {
 				return &ades.MalformedError{Format: "CMS", Where: path, Err: err}
 			}
-			subject := cms.Subject{Digest: digestOf(si.Signature), Certificates: r.subject.Certificates}
+			subject := cms.Subject{Digest: digestOf(si.Signature), Certificates: r.subject.Certificates, Effort: r.subject.Effort}
 			c, err := r.signer(counter, subject, path, depth+1)
 			if err != nil {
 				return err

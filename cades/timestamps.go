@@ -51,6 +51,9 @@ func (r *reader) timestamps(s *ades.Signature, si *cms.SignerInfo) error {
 		return a.fact.Time.Compare(b.fact.Time)
 	})
 	for i, st := range stamps {
+		if r.in.Cancelled != nil && r.in.Cancelled() != nil {
+			return r.in.Cancelled()
+		}
 		fact, err := r.read(st, stamps[:i], si)
 		if err != nil {
 			return err

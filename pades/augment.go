@@ -161,7 +161,7 @@ func addTimestamp(ctx context.Context, g *grown, r ades.AugmentOptions) (*ades.S
 }
 
 func timestampUpdate(ctx context.Context, g *grown, room int, r ades.AugmentOptions) (tail, token []byte, err error) {
-	doc, err := pdf.Open(g, pdf.Options{Password: r.Password, Repair: true})
+	doc, err := pdf.Open(g, pdf.Options{Password: r.Password, Repair: true, Context: ctx})
 	if err != nil {
 		return nil, nil, err
 	}

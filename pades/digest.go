@@ -1,6 +1,7 @@
 package pades
 
 import (
+	"context"
 	"crypto"
 	"fmt"
 	"hash"
@@ -13,6 +14,7 @@ import (
 // that what two have in common is hashed once; the rest is bounded, or a file
 // full of signatures would cost its size for each of them.
 type digester struct {
+	ctx    context.Context
 	src    ades.Source
 	common map[crypto.Hash]*prefix
 	left   int64
@@ -23,8 +25,8 @@ type prefix struct {
 	pos   int64
 }
 
-func newDigester(src ades.Source) digester {
-	return digester{src: src, common: make(map[crypto.Hash]*prefix, 1), left: src.Size() + limits.PDFHashed}
+func newDigester(ctx context.Context, src ades.Source) digester {
+	return digester{ctx: ctx, src: src, common: make(map[crypto.Hash]*prefix, 1), left: src.Size() + limits.PDFHashed}
 }
 
 // of returns the digest function of a signature's ranges.
@@ -86,8 +88,16 @@ func (d *digester) feed(w hash.Hash, from, to int64) error {
 	if d.left -= to - from; d.left < 0 {
 		return ades.Malformed("PDF", "ByteRange", "more than %d bytes under signatures", int64(limits.PDFHashed))
 	}
-	if err := stream(w, d.src, from, to); err != nil {
-		return fmt.Errorf("digest byte range: %w", err)
+	const step = 8 << 20 // some ten milliseconds
+	for from < to {
+		if err := d.ctx.Err(); err != nil {
+			return err
+		}
+		next := min(to, from+step)
+		if err := stream(w, d.src, from, next); err != nil {
+			return fmt.Errorf("digest byte range: %w", err)
+		}
+		from = next
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 // reader gathers the facts of one document.
 type reader struct {
+	ctx     context.Context
 	src     ades.Source
 	doc     *pdf.Document
 	found   []*found
@@ -75,12 +76,12 @@ func Read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*ades.Docu
 }
 
 func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, error) {
-	doc, err := pdf.Open(src, pdf.Options{Password: in.Password, Repair: true})
+	doc, err := pdf.Open(src, pdf.Options{Password: in.Password, Repair: true, Context: ctx})
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{src: src, doc: doc, out: &ades.Document{Format: ades.PAdES}}
-	r.digests = newDigester(src)
+	r := &reader{ctx: ctx, src: src, doc: doc, out: &ades.Document{Format: ades.PAdES}}
+	r.digests = newDigester(ctx, src)
 	if err := doc.Repaired(); err != nil {
 		r.out.Problems = append(r.out.Problems, ades.Problem{Where: "xref", Text: "repaired: " + err.Error()})
 	}
@@ -91,6 +92,9 @@ func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, e
 		return nil, err
 	}
 	if err := r.dss(); err != nil {
+		return nil, err
+	}
+	if err := r.earlierStores(); err != nil {
 		return nil, err
 	}
 	for _, f := range r.found {
@@ -156,7 +160,7 @@ func (r *reader) oneMeaning(ctx context.Context) error {
 	}
 	for _, f := range r.found {
 		for _, a := range list {
-			if f.revision == 0 || a.From <= f.revision && f.revision <= a.To {
+			if f.revision <= a.Until {
 				f.fatal(a.Where, "readers can take this document in two ways: %v", a)
 			}
 		}

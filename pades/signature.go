@@ -77,7 +77,9 @@ func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
 		})
 	}
 	if len(sd.SignerInfos) > 1 {
-		s.Problems = append(s.Problems, ades.Problem{Where: whereSigners, Text: "more than one signer"})
+		// EN 319 142-1 clause 4.1: a PDF signature has one. The others would be
+		// shown by some readers and judged by none.
+		s.Problems = append(s.Problems, ades.Problem{Fatal: true, Where: whereSigners, Text: "more than one signer"})
 	}
 	if sd.Content != nil && !embedded {
 		s.Problems = append(s.Problems, ades.Problem{
@@ -174,8 +176,13 @@ func (r *reader) readBare(f *found) (*ades.Signature, error) {
 	alg := pkix.AlgorithmIdentifier{OID: oid.RSA}
 	ref := ades.Reference{Kind: "byte-range", Name: f.path, Digest: "SHA1"}
 	var key any
+	s.Problems = append(s.Problems, ades.Problem{
+		Where: f.path, Text: "adbe.x509.rsa_sha1: a bare RSA value over SHA-1 with the certificate in /Cert, a form that ISO 32000-2 has given up",
+	})
 	if found := cms.Candidates(certs); len(found) > 0 {
 		s.SigningCertificate, key = found[0].Raw, found[0].PublicKey
+	} else {
+		s.Problems = append(s.Problems, ades.Problem{Where: f.path + "/Cert", Text: "the certificate that adbe.x509.rsa_sha1 wants in /Cert is missing or cannot be read"})
 	}
 	s.Algorithm = pkix.Algorithm(alg, crypto.SHA1, key)
 	if digest := r.digests.of(f); digest != nil && key != nil {

@@ -22,7 +22,7 @@ func addStore(ctx context.Context, g *grown, facts *reader, need *proof, r ades.
 	if err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}
-	doc, err := pdf.Open(g, pdf.Options{Password: r.Password, Repair: true})
+	doc, err := pdf.Open(g, pdf.Options{Password: r.Password, Repair: true, Context: ctx})
 	if err != nil {
 		return fmt.Errorf("pades: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 // and revocation at a time.
 func Certificate(facts *report.Facts, p *Policy, id string, at time.Time) *report.Conclusion {
 	j := &judge{facts: facts, policy: p, at: at, poe: map[string]time.Time{}}
-	v := j.chain(id, asked{at, at, at})
+	v := j.chain(id, asked{best: at, need: at, born: at})
 	c := &report.Conclusion{ID: id, Indication: v.indication, SubIndication: v.sub, Messages: v.messages, BestTime: at}
 	v.describe(j, c)
 	return c

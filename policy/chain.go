@@ -24,8 +24,19 @@ type chainVerdict struct {
 	asked
 }
 
-// asked says for which time a chain is judged.
+// use is what the certificate at the end of a path did. The types of listed
+// services say what they vouch for (TS 119 612 clause 5.5.1).
+type use int
+
+const (
+	toSign use = iota
+	toStamp
+	toAnswer // OCSP answers and revocation lists
+)
+
+// asked says what a chain is judged for.
 type asked struct {
+	use  use
 	best time.Time // the earliest proven time of what was signed
 	need time.Time // the time that revocation data must speak for
 	born time.Time // when the leaf is proven to have existed
@@ -40,6 +51,27 @@ type asked struct {
 // inside a file; asking for data fresher than the token would fail every
 // LT signature a day after it was made.
 func (j *judge) chain(leaf string, q asked) chainVerdict {
+	key := chainKey{leaf, q, j.proofs}
+	v, known := j.chains[key]
+	if !known {
+		v = j.chainAnew(leaf, q)
+		if j.chains == nil {
+			j.chains = map[chainKey]chainVerdict{}
+		}
+		j.chains[key] = v
+	}
+	return v
+}
+
+// chainKey names a question that was answered, with the proofs of existence
+// that were known then.
+type chainKey struct {
+	leaf string
+	asked
+	proofs int
+}
+
+func (j *judge) chainAnew(leaf string, q asked) chainVerdict {
 	none := chainVerdict{verdict: verdict{indication: report.Passed}, leaf: j.facts.Certificates[leaf], asked: q}
 	paths := j.facts.Paths[leaf]
 	if len(paths) > 0 {
@@ -71,46 +103,17 @@ func (j *judge) along(p *report.Path, q asked) chainVerdict {
 		v.lower(report.Indeterminate, report.CertificateChainGeneral)
 		v.add(report.Error, "XCV", "%s.", text)
 	}
-	j.service(&v, p)
 	// The anchor itself is trusted as it is: neither its validity nor its
-	// revocation is asked for.
-	for i, m := range j.slide(p, q) {
+	// revocation is asked for. A withdrawn service is relied upon for what is
+	// proven to be older (the sunset date of EN 319 102-1, 5.6.2.2).
+	withdrawn := j.service(&v, p)
+	for i, m := range j.slide(p, q, withdrawn) {
 		j.member(&v, m, i)
 	}
 	if !v.passed() && v.sub == report.OutOfBoundsNoPOE && v.known && !v.revoked {
 		v.sub = report.OutOfBoundsNotRevoked
 	}
 	return v
-}
-
-// service weighs the state of the trusted-list services behind an anchor.
-func (j *judge) service(v *chainVerdict, p *report.Path) {
-	if p.Anchor.Source != report.FromTrustedList {
-		return
-	}
-	stale, granted := true, false
-	for _, s := range p.Anchor.Services {
-		stale = stale && staleAt(s, j.at)
-		granted = granted || grantedAt(s, v.leaf.NotBefore) || grantedAt(s, v.best)
-	}
-	if stale {
-		if j.policy.TrustedLists.Stale == "warn" {
-			v.add(report.Warning, "XCV", "The trusted list is past its NextUpdate.")
-		} else {
-			v.lower(report.Indeterminate, report.TryLater)
-			v.add(report.Error, "XCV", "The trusted list that vouches for the issuer is past its NextUpdate.")
-		}
-	}
-	if !granted {
-		v.lower(report.Indeterminate, report.NoCertificateChainFound)
-		v.add(report.Error, "XCV", "The service that issued the certificate was not granted on its trusted list at that time.")
-	}
-}
-
-// staleAt: the list was past its next update at the time of judgement. A list
-// of the time that a verdict is asked for serves that verdict.
-func staleAt(s *report.Service, at time.Time) bool {
-	return s.ListStale && (s.ListNext.IsZero() || at.After(s.ListNext))
 }
 
 // member judges one certificate below the anchor.
@@ -135,7 +138,7 @@ func (j *judge) member(v *chainVerdict, m member, depth int) {
 	case r.revoked:
 		v.add(report.Info, "XCV", "The certificate of %s was revoked on %s, after the signature is known to exist.", cert.SubjectCN, day(r.at))
 	}
-	j.validity(v, cert)
+	j.validity(v, cert, depth)
 	j.proven(v, m)
 	v.merge(j.algorithm("certificate of "+cert.SubjectCN, m.signed(), v.best))
 }
@@ -152,6 +155,12 @@ func (j *judge) proven(v *chainVerdict, m member) {
 	case r.unproven:
 		v.lower(report.Indeterminate, m.control.sub)
 		v.add(report.Error, "XCV", "Nothing proves that the revocation data for %s is from before %s, since when %s cannot be relied on.", name, day(m.control.time), m.control.name)
+	case r.expired:
+		v.lower(report.Indeterminate, report.RevocationOutOfBoundsNoPOE)
+		v.add(report.Error, "XCV", "Whoever signed the revocation data for %s has a certificate that is over by now, and nothing proves that the data is older.", name)
+	case r.future:
+		v.lower(report.Indeterminate, report.TryLater)
+		v.add(report.Error, "XCV", "The revocation data for %s was issued after %s, the time of this verdict.", name, day(j.at))
 	case r.stale:
 		v.lower(report.Indeterminate, report.TryLater)
 		v.add(report.Error, "XCV", "The revocation data for %s is too old for %s.", cert.SubjectCN, day(v.need))
@@ -161,8 +170,12 @@ func (j *judge) proven(v *chainVerdict, m member) {
 	}
 }
 
-func (j *judge) validity(v *chainVerdict, cert *report.Certificate) {
+func (j *judge) validity(v *chainVerdict, cert *report.Certificate, depth int) {
 	switch {
+	case v.best.Before(cert.NotBefore) && depth == 0 && v.use == toSign:
+		// Clause 5.5.4: it existed before its certificate did.
+		v.lower(report.Failed, report.NotYetValid)
+		v.add(report.Error, "XCV", "The certificate of %s is valid from %s only: the signature cannot have been made with it before.", cert.SubjectCN, day(cert.NotBefore))
 	case v.best.Before(cert.NotBefore):
 		v.lower(report.Indeterminate, report.NotYetValid)
 		v.add(report.Error, "XCV", "The certificate of %s is valid from %s only.", cert.SubjectCN, day(cert.NotBefore))
@@ -173,116 +186,3 @@ func (j *judge) validity(v *chainVerdict, cert *report.Certificate) {
 }
 
 func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
-
-// revocationVerdict is what is known of one certificate at a time.
-type revocationVerdict struct {
-	needed, known, stale, revoked, hold bool
-	// unproven: there is a "good" that may be younger than the control time.
-	unproven bool
-	at       time.Time
-}
-
-const (
-	allReasons = 0x1fe
-	onHold     = 6
-)
-
-// revocation weighs the statements about a certificate (clauses 5.2.5 and
-// 5.2.6.4). A permanent revocation counts wherever it is stated; "good" must
-// be fresh enough for the time in question, and proven to be from before the
-// control time where one was set.
-func (j *judge) revocation(cert *report.Certificate, best time.Time, c control) revocationVerdict {
-	v := revocationVerdict{needed: j.policy.Revocation.Required && !cert.OCSPNoCheck && !cert.ShortTerm}
-	if j.busy[cert.ID] {
-		return revocationVerdict{} // a responder that answers for itself
-	}
-	if j.busy == nil {
-		j.busy = map[string]bool{}
-	}
-	j.busy[cert.ID] = true
-	defer delete(j.busy, cert.ID)
-	var reasons uint16
-	latest := true
-	for _, r := range j.facts.Revocations[cert.ID] {
-		if r.Status == "good" && !j.before(r.ID, c) {
-			v.unproven = true
-			continue
-		}
-		if !j.usable(r, cert) {
-			continue
-		}
-		switch {
-		case r.Status == "revoked":
-			v.revoke(r, j.at, latest)
-		case r.Status == "good" && j.fresh(r, best):
-			if r.Reasons == 0 {
-				reasons = allReasons
-			}
-			if reasons |= r.Reasons; reasons == allReasons {
-				v.known = true
-			}
-		case r.Status == "good":
-			v.stale = true
-		}
-		latest = false
-	}
-	return v
-}
-
-// revoke takes a statement that the certificate was revoked. The earliest
-// permanent revocation counts; a hold counts while it is the last word.
-func (v *revocationVerdict) revoke(r *report.Revocation, at time.Time, latest bool) {
-	switch {
-	case r.RevokedAt.After(at):
-		v.known = true // not yet, at the time this verdict is for
-	case r.Reason != onHold:
-		if !v.revoked || v.hold || r.RevokedAt.Before(v.at) {
-			v.revoked, v.hold, v.known, v.at = true, false, true, r.RevokedAt
-		}
-	case latest && !v.revoked:
-		v.revoked, v.hold, v.known, v.at = true, true, true, r.RevokedAt
-	}
-}
-
-// usable: the statement was signed by someone who could, with algorithms that
-// hold, and at a time when it could know.
-func (j *judge) usable(r *report.Revocation, cert *report.Certificate) bool {
-	if r.Unauthorized || r.Status == "unknown" || r.ThisUpdate.After(r.ProducedAt.Add(time.Hour)) {
-		return false
-	}
-	if r.Status == "good" {
-		if r.ThisUpdate.Before(cert.NotBefore.Add(-time.Minute)) {
-			return false // from before the certificate existed
-		}
-		if r.ThisUpdate.After(cert.NotAfter) && (r.CoversExpired.IsZero() || r.CoversExpired.After(cert.NotAfter)) {
-			return false // expired certificates leave the list
-		}
-	}
-	exists, _ := j.best(r.ID)
-	if a := j.algorithm("revocation data", r.Algorithm, earlier(exists, r.ThisUpdate, j.at)); a.indication != report.Passed && r.Status == "good" {
-		return false
-	}
-	return r.SignerIsIssuer || j.speaker(r)
-}
-
-// earlier judges algorithms of evidence at its own time as long as that is
-// what the document proves; without proof it is the time of judgement.
-func earlier(exists, made, at time.Time) time.Time {
-	if exists.Before(at) && made.Before(exists) {
-		return exists
-	}
-	return at
-}
-
-const ekuOCSPSigning = "1.3.6.1.5.5.7.3.9"
-
-// fresh is clause 5.2.5 with the policy's idea of it.
-func (j *judge) fresh(r *report.Revocation, best time.Time) bool {
-	if j.policy.Revocation.Freshness == "any" || !r.ThisUpdate.Before(best) {
-		return true
-	}
-	if !r.NextUpdate.IsZero() {
-		return !r.NextUpdate.Before(best)
-	}
-	return !r.ThisUpdate.Add(j.policy.Revocation.MaxAge).Before(best)
-}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"slices"
 	"time"
 
 	"rogito.dev/rogito/ades"
@@ -45,14 +44,13 @@ func (m member) signed() ades.Algorithm {
 // slide is the validation time sliding process: from the certificate below
 // the anchor down to the leaf, each one that was revoked, has expired or was
 // signed with algorithms that are broken by now moves the control time back
-// for all that is below it. Revocation data that is merely old does not move
+// for all that is below it. It starts with the anchor's own. Revocation data that is merely old does not move
 // it: clause 5.5 takes that of the file for the time of the signature.
-func (j *judge) slide(p *report.Path, q asked) []member {
+func (j *judge) slide(p *report.Path, q asked, c control) []member {
 	out := make([]member, len(p.Certificates)-1)
-	var c control
 	for i := len(out) - 1; i >= 0; i-- {
 		m := member{cert: j.facts.Certificates[p.Certificates[i]], issuer: j.facts.Certificates[p.Certificates[i+1]], control: c}
-		m.revocation = j.revocation(m.cert, q.need, c)
+		m.revocation = j.revocation(inquiry{cert: m.cert, need: q.need, c: c, by: p.Anchor})
 		exists, _ := j.best(m.cert.ID)
 		if i == 0 {
 			exists = earliest(exists, q.born)
@@ -111,37 +109,4 @@ func (j *judge) bound(s *ades.Signature, best time.Time) time.Time {
 		}
 	}
 	return j.at
-}
-
-// speaker checks the path of a responder or list issuer at the time when it
-// spoke, and that none on it was revoked before the statement is proven to
-// exist: whoever has their key can date it back.
-func (j *judge) speaker(r *report.Revocation) bool {
-	exists, _ := j.best(r.ID)
-	for _, p := range j.facts.Paths[r.Signer] {
-		if p.Anchor == nil || len(p.Problems) > 0 {
-			continue
-		}
-		if j.speakerPath(p, r.ProducedAt, exists) {
-			return true
-		}
-	}
-	return false
-}
-
-func (j *judge) speakerPath(p *report.Path, at, exists time.Time) bool {
-	for _, id := range p.Certificates[:len(p.Certificates)-1] {
-		c := j.facts.Certificates[id]
-		if c == nil || at.Before(c.NotBefore) || at.After(c.NotAfter) {
-			return false
-		}
-		rv := j.revocation(c, at, control{})
-		if rv.revoked && (!rv.at.After(at) || !rv.at.After(exists)) {
-			return false
-		}
-		if rv.needed && !rv.known && !slices.Contains(c.ExtKeyUsage, ekuOCSPSigning) && !rv.stale {
-			return false
-		}
-	}
-	return true
 }

@@ -11,30 +11,6 @@ import (
 // by Directive 1999/93/EC.
 var eIDAS = time.Date(2016, 7, 1, 0, 0, 0, 0, time.UTC)
 
-// periodAt is the status of a service at a time; nil before its first.
-func periodAt(s *report.Service, at time.Time) *report.Period {
-	var found *report.Period
-	for i := range s.Periods {
-		p := &s.Periods[i]
-		if !p.From.After(at) && (found == nil || p.From.After(found.From)) {
-			found = p
-		}
-	}
-	return found
-}
-
-// grantedStatuses are those under which a service may be relied upon
-// (TS 119 612 clause 5.5.4, TS 119 615).
-var grantedStatuses = []string{
-	"granted", "undersupervision", "supervisionincessation", "accredited",
-	"recognisedatnationallevel", "setbynationallaw",
-}
-
-func grantedAt(s *report.Service, at time.Time) bool {
-	p := periodAt(s, at)
-	return p != nil && slices.Contains(grantedStatuses, p.Status)
-}
-
 // qualified is the result of TS 119 615 for one service at one time.
 type qualified struct {
 	qc, device bool
@@ -59,8 +35,9 @@ func (j *judge) qualify(c *report.Conclusion, ch chainVerdict) {
 		}
 		return
 	}
-	atIssue, okIssue := consistent(c.Anchor.Services, leaf, leaf.NotBefore, leaf.NotBefore)
-	atBest, okBest := consistent(c.Anchor.Services, leaf, c.BestTime, leaf.NotBefore)
+	services := j.listed(leaf.ID)
+	atIssue, okIssue := consistent(services, leaf, leaf.NotBefore, leaf.NotBefore)
+	atBest, okBest := consistent(services, leaf, c.BestTime, leaf.NotBefore)
 	qc := okIssue && okBest && atIssue.qc && atBest.qc && atBest.kind != "web"
 	device := qc && atBest.device
 	c.QC, c.SSCD = word(qc), word(device)
@@ -72,6 +49,19 @@ func (j *judge) qualify(c *report.Conclusion, ch chainVerdict) {
 	} else {
 		c.Qualification = ranked(qc, device, report.QESig, report.AdESigQC, report.AdESig)
 	}
+}
+
+// listed are the services of every listed authority above a certificate
+// (TS 119 615 clause 4.4): the issuing one may have been listed later than its
+// root.
+func (j *judge) listed(leaf string) []*report.Service {
+	var out []*report.Service
+	for _, p := range j.facts.Paths[leaf] {
+		if p.Anchor != nil && len(p.Problems) == 0 {
+			out = append(out, fitting(p, toSign)...)
+		}
+	}
+	return out
 }
 
 // ranked chooses between a qualified certificate on a qualified device, a
@@ -98,10 +88,10 @@ func word(ok bool) string {
 func consistent(services []*report.Service, leaf *report.Certificate, at, issued time.Time) (qualified, bool) {
 	var result *qualified
 	for _, s := range services {
-		if s.Type != "CA/QC" || !grantedAt(s, at) {
+		if s.Type != "CA/QC" || !s.GrantedAt(at) {
 			continue
 		}
-		q := evaluate(periodAt(s, at), leaf, issued)
+		q := evaluate(s.PeriodAt(at), leaf, issued)
 		if result != nil && *result != q {
 			return qualified{}, false
 		}

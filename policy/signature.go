@@ -18,9 +18,10 @@ func (j *judge) signature(s *ades.Signature) *report.Conclusion {
 	v.merge(j.cryptography(s))
 	c.BestTime, c.Proven = j.best(s.ID)
 
-	ch := j.chain(ades.FactID(s.SigningCertificate), asked{c.BestTime, c.BestTime, j.bound(s, c.BestTime)})
+	ch := j.chain(ades.FactID(s.SigningCertificate), asked{toSign, c.BestTime, c.BestTime, j.bound(s, c.BestTime)})
 	if s.SigningCertificate != nil {
 		v.merge(ch.verdict)
+		v.merge(usage(ch.leaf))
 	}
 	v.merge(j.acceptance(s, c))
 	v.merge(j.order(s, c, ch))
@@ -151,8 +152,11 @@ func (v *verdict) reference(r ades.Reference) {
 			return
 		}
 		v.add(report.Error, "CV", "The signed data is missing: %s%s.", name, detail(r))
+	case r.Intact == ades.Unknown && r.Kind == "content":
+		// Without signed attributes the value alone decides, and says why not.
 	case r.Intact == ades.Unknown:
-		v.lower(report.Indeterminate, report.SignedDataNotFound)
+		// What is signed is there, but its digest cannot be computed.
+		v.lower(report.Indeterminate, report.CryptoConstraintsFailure)
 		if name == "" {
 			v.add(report.Error, "CV", "The digest of what is signed cannot be checked%s.", detail(r))
 			return

@@ -31,7 +31,7 @@ func (j *judge) timestamp(t *ades.Timestamp) *report.Conclusion {
 		v.merge(j.format(s))
 		v.merge(j.identification(s))
 		v.merge(j.cryptography(s))
-		ch = j.chain(ades.FactID(s.SigningCertificate), asked{c.BestTime, earliest(c.BestTime, t.Time), j.bound(s, c.BestTime)})
+		ch = j.chain(ades.FactID(s.SigningCertificate), asked{toStamp, c.BestTime, earliest(c.BestTime, t.Time), j.bound(s, c.BestTime)})
 		if s.SigningCertificate != nil {
 			v.merge(ch.verdict)
 			v.merge(j.unit(ch, t))
@@ -65,15 +65,23 @@ func (j *judge) imprint(t *ades.Timestamp) verdict {
 }
 
 // unit checks that the certificate may time-stamp and was valid at the time
-// that the token states.
+// that the token states. RFC 3161 section 2.3 wants one extended key usage,
+// critical, and no other.
 func (j *judge) unit(ch chainVerdict, t *ades.Timestamp) verdict {
 	v := verdict{indication: report.Passed}
 	if ch.leaf == nil {
 		return v
 	}
-	if !slices.Contains(ch.leaf.ExtKeyUsage, ekuTimeStamping) {
+	switch leaf := ch.leaf; {
+	case !slices.Contains(leaf.ExtKeyUsage, ekuTimeStamping):
 		v.lower(report.Indeterminate, report.ChainConstraintsFailure)
 		v.add(report.Error, "XCV", "The certificate of the time-stamp is not one of a time-stamping unit.")
+	case len(leaf.ExtKeyUsage) > 1 || !leaf.ExtKeyUsageCritical:
+		v.lower(report.Indeterminate, report.ChainConstraintsFailure)
+		v.add(report.Error, "XCV", "The certificate of the time-stamp is not for time-stamping alone.")
+	case leaf.HasKeyUsage && !signs(leaf):
+		v.lower(report.Indeterminate, report.ChainConstraintsFailure)
+		v.add(report.Error, "XCV", "The key usage of the time-stamp's certificate does not allow signing.")
 	}
 	if t.Time.Before(ch.leaf.NotBefore) || t.Time.After(ch.leaf.NotAfter) {
 		v.lower(report.Indeterminate, report.SigConstraintsFailure)

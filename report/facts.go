@@ -8,6 +8,7 @@
 package report
 
 import (
+	"strings"
 	"time"
 
 	"rogito.dev/rogito/ades"
@@ -48,6 +49,8 @@ type Certificate struct {
 	Issuer       string         `json:"issuer"`
 	SubjectCN    string         `json:"subjectCN"`
 	IssuerCN     string         `json:"issuerCN"`
+	Holder       Name           `json:"holder,omitzero"`
+	Authority    Name           `json:"authority,omitzero"`
 	Country      string         `json:"country,omitempty"` // of the issuer
 	SerialNumber string         `json:"serialNumber"`      // decimal
 	NotBefore    time.Time      `json:"notBefore"`
@@ -55,14 +58,20 @@ type Certificate struct {
 	Signed       ades.Algorithm `json:"signed"` // how the issuer signed it; KeySize is the issuer's where known
 	Key          string         `json:"key"`
 	KeySize      int            `json:"keySize"`
+	KeyDigest    string         `json:"keyDigest,omitempty"` // SHA-256 of SubjectPublicKeyInfo, hex
 	KeyUsage     []string       `json:"keyUsage,omitempty"`
 	ExtKeyUsage  []string       `json:"extKeyUsage,omitempty"`
-	Policies     []string       `json:"policies,omitempty"`
-	CA           bool           `json:"ca,omitempty"`
-	SelfSigned   bool           `json:"selfSigned,omitempty"`
-	OCSPNoCheck  bool           `json:"ocspNoCheck,omitempty"`
-	ShortTerm    bool           `json:"shortTerm,omitempty"` // ext-etsi-valassured-ST-certs: never revoked
-	QC           *QC            `json:"qc,omitempty"`
+	// HasKeyUsage and HasExtKeyUsage: the extension is there. Without it every
+	// usage is allowed.
+	HasKeyUsage         bool     `json:"hasKeyUsage,omitempty"`
+	HasExtKeyUsage      bool     `json:"hasExtKeyUsage,omitempty"`
+	ExtKeyUsageCritical bool     `json:"extKeyUsageCritical,omitempty"`
+	Policies            []string `json:"policies,omitempty"`
+	CA                  bool     `json:"ca,omitempty"`
+	SelfSigned          bool     `json:"selfSigned,omitempty"`
+	OCSPNoCheck         bool     `json:"ocspNoCheck,omitempty"`
+	ShortTerm           bool     `json:"shortTerm,omitempty"` // ext-etsi-valassured-ST-certs: never revoked
+	QC                  *QC      `json:"qc,omitempty"`
 	// LegalPerson: the subject is an organisation, by its own attributes.
 	LegalPerson bool `json:"legalPerson,omitempty"`
 	// Sandbox marks certificates that say in their names that they are for tests.
@@ -101,6 +110,8 @@ type Anchor struct {
 	Certificate string       `json:"certificate"` // id
 	Source      AnchorSource `json:"source"`
 	Services    []*Service   `json:"services,omitempty"` // of trusted lists, that it identifies
+	// Operator: the operator trusts it, whatever the lists say.
+	Operator bool `json:"operator,omitempty"`
 }
 
 // Service is a trust service of a trusted list, seen from one certificate.
@@ -110,10 +121,24 @@ type Service struct {
 	Name      string    `json:"name"`
 	Type      string    `json:"type"` // the identifier's last part: "CA/QC", "TSA/QTST", "Certstatus/OCSP"
 	Periods   []Period  `json:"periods"`
-	ListStale bool      `json:"listStale,omitempty"` // the list is past its NextUpdate
 	ListIssue time.Time `json:"listIssue"`
 	ListNext  time.Time `json:"listNext,omitzero"`
+	// ListUntil is when the list becomes stale: its NextUpdate and the grace
+	// that the operator gives it. Zero for a list that was closed.
+	ListUntil time.Time `json:"listUntil,omitzero"`
 }
+
+// Issues reports whether the service issues certificates: its identity may end
+// the path of anybody (TS 119 612 clause 5.5.1).
+func (s *Service) Issues() bool {
+	return strings.HasPrefix(s.Type, "CA/") || s.Type == "NationalRootCA-QC"
+}
+
+// Stamps reports whether the service issues time-stamps.
+func (s *Service) Stamps() bool { return s.Type == "TSA" || strings.HasPrefix(s.Type, "TSA/") }
+
+// Answers reports whether the service tells the status of certificates.
+func (s *Service) Answers() bool { return strings.HasPrefix(s.Type, "Certstatus/") }
 
 // Period is one status of a service and what its qualifiers say about the
 // certificate at the path's end.
@@ -153,7 +178,9 @@ type Revocation struct {
 // TrustState is the condition of the trust store.
 type TrustState struct {
 	OperatorAnchors int         `json:"operatorAnchors"`
-	Lists           []ListState `json:"lists,omitempty"`
+	Lists           []ListState `json:"lists,omitempty"` // the list of lists first
+	// Offline: nothing could be fetched, by the operator's or caller's wish.
+	Offline bool `json:"offline,omitempty"`
 }
 
 // ListState is the condition of one trusted list.
@@ -169,4 +196,29 @@ type ListState struct {
 	// Verified: whoever should have signed it did.
 	Verified bool `json:"verified"`
 	Usable   bool `json:"usable"` // verified, and not past its next update
+}
+
+// granted are the statuses under which a service may be relied upon
+// (TS 119 612 clause 5.5.4, TS 119 615).
+var granted = map[string]bool{
+	"granted": true, "undersupervision": true, "supervisionincessation": true, "accredited": true,
+	"recognisedatnationallevel": true, "setbynationallaw": true,
+}
+
+// PeriodAt is the status of the service at a time; nil before its first.
+func (s *Service) PeriodAt(at time.Time) *Period {
+	var found *Period
+	for i := range s.Periods {
+		p := &s.Periods[i]
+		if !p.From.After(at) && (found == nil || p.From.After(found.From)) {
+			found = p
+		}
+	}
+	return found
+}
+
+// GrantedAt reports whether the service could be relied upon at a time.
+func (s *Service) GrantedAt(at time.Time) bool {
+	p := s.PeriodAt(at)
+	return p != nil && granted[p.Status]
 }

@@ -2,6 +2,8 @@ package server
 
 import (
 	"time"
+
+	"rogito.dev/rogito"
 )
 
 // Config is everything that can be set. It is read from defaults, one YAML
@@ -16,6 +18,8 @@ type Config struct {
 	Blobs      string `yaml:"blobs" doc:"folder, or s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION; empty: the folder blobs in data"`
 	PublicURL  string `yaml:"public_url" doc:"where clients reach the server, for links in answers and certificates; empty: made from listen"`
 	Production bool   `yaml:"production" doc:"make no sandbox, and refuse to start on sandbox material"`
+
+	Timezone string `yaml:"timezone" doc:"zone of the times in verification reports for people, e.g. Europe/Rome"`
 
 	DatabasePasswordFile string `yaml:"database_password_file" doc:"file with the password of the PostgreSQL user, so that it need not stand in the URL"`
 	MasterKeyFile        string `yaml:"master_key_file" doc:"file of the master key; empty: master.key in data"`
@@ -32,6 +36,7 @@ type Config struct {
 	Money     MoneyConfig     `yaml:"money"`
 	OMI       OMIConfig       `yaml:"omi"`
 	Signing   SigningConfig   `yaml:"signing"`
+	Identify  IdentifyConfig  `yaml:"identify"`
 	Retention RetentionConfig `yaml:"retention"`
 	Sandbox   SandboxConfig   `yaml:"sandbox"`
 	Jobs      JobsConfig      `yaml:"jobs"`
@@ -79,6 +84,7 @@ type ScopesConfig struct {
 type LimitsConfig struct {
 	Body        int64         `yaml:"body" doc:"bytes of a request's body"`
 	Document    int64         `yaml:"document" doc:"bytes of one document"`
+	Memory      int64         `yaml:"memory" doc:"bytes that verifying one document may take beyond the document itself; more is a verdict, not valid"`
 	Documents   int           `yaml:"documents" doc:"documents in a request"`
 	Header      int           `yaml:"header" doc:"bytes of a request's header"`
 	InFlight    int           `yaml:"in_flight" doc:"requests answered at once; more are told to come back (503)"`
@@ -129,6 +135,17 @@ type PKCS11Config struct {
 	Sessions int `yaml:"sessions" doc:"sessions with the token at once; 0: as many as it allows"`
 }
 
+// IdentifyConfig is about finding out who the holder of a certificate is.
+type IdentifyConfig struct {
+	Signature SignatureIdentifyConfig `yaml:"signature"`
+}
+
+// SignatureIdentifyConfig is about statements signed with a certificate that
+// the holder has already.
+type SignatureIdentifyConfig struct {
+	Accept string `yaml:"accept" doc:"certificates that may sign a statement: qualified, listed (of a service on a trusted list), trusted (any that this server trusts); empty: qualified, in the sandbox trusted"`
+}
+
 // RetentionConfig says how long things are kept.
 type RetentionConfig struct {
 	Files   time.Duration `yaml:"files" doc:"documents of a signature"`
@@ -176,8 +193,9 @@ func Defaults() Config {
 		Listen:   "127.0.0.1:8080",
 		Data:     "./data",
 		Database: "sqlite",
+		Timezone: "UTC",
 		Limits: LimitsConfig{
-			Body: 256 << 20, Document: 100 << 20, Documents: 1000,
+			Body: 256 << 20, Document: 100 << 20, Memory: rogito.DefaultMemory, Documents: 1000,
 			Header: 64 << 10, InFlight: 1024, Connections: 8192,
 			Timeout: 2 * time.Minute, Drain: 30 * time.Second,
 			Depth: 32, Values: 100_000, Rate: 0, Burst: 100,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -48,7 +49,7 @@ func (s *site) upload(link, action string, files map[string][]byte) (int, string
 		_, _ = f.Write(data)
 	}
 	w.Close()
-	resp, err := http.Post(link, w.FormDataContentType(), &b)
+	resp, err := s.browser().Post(link, w.FormDataContentType(), &b)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -95,25 +96,155 @@ func TestIdentificationByVideo(t *testing.T) {
 	})
 }
 
-// The sandbox's own signatures identify whom they are by, and nobody else.
+// statement downloads the document that the holder of an order signs.
+func (s *site) statement(link string) []byte {
+	s.t.Helper()
+	resp, err := s.browser().Get(link + "/statement.pdf")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, _ := io.ReadAll(resp.Body)
+	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "application/pdf" {
+		s.t.Fatalf("statement: %d %s", resp.StatusCode, b)
+	}
+	return b
+}
+
+// signedBy has a certificate of the sandbox sign a document.
+func (s *site) signedBy(user, pass string, doc []byte, options m) []byte {
+	s.t.Helper()
+	r := s.record(s.do("POST", "/EU-QES_automatic", m{"inputDocuments": b64(doc), "certificateUsername": user, "certificatePassword": pass, "options": options}))
+	if r.State != "DONE" {
+		s.t.Fatalf("%s", deref(r.ErrorMessage))
+	}
+	return s.download(r.ID, "signedDocument")
+}
+
+// The statement of an order, signed by its applicant, identifies; nothing else
+// that the applicant ever signed does, and nobody else's signature.
 func TestIdentificationBySignature(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *site) {
-		r := s.sign(b64(samplePDF))
-		signed := s.download(r.ID, "signedDocument")
-		wrong := s.buy("automatic", m{"identification": "signature", "certificateOwner": "Somebody Else"})
-		if code, _ := s.upload(wrong.CertificateLink, "signature", map[string][]byte{"document": signed}); code != 422 || s.certificateState(wrong.ID) != "NEW" {
-			t.Errorf("somebody else: %d %s", code, s.certificateState(wrong.ID))
+		person := m{"givenName": "Mario", "surname": "Rossi", "fiscalCode": "RSSMRA80A01H501U"}
+		c := s.buy("automatic", m{"certificateOwner": "Mario Rossi", "subject": person})
+		page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
+		user, pass := element(page, "certificate-username"), element(page, "certificate-password")
+		mario := func(doc []byte, options m) []byte { return s.signedBy(user, pass, doc, options) }
+		ada := func(doc []byte) []byte { return s.download(s.sign(b64(doc)).ID, "signedDocument") }
+		order := func(more m) bought {
+			body := m{"identification": "signature", "certificateOwner": "Mario Rossi", "subject": person}
+			for k, v := range more {
+				body[k] = v
+			}
+			return s.buy("automatic", body)
 		}
-		right := s.buy("automatic", m{"identification": "signature", "certificateOwner": "Ada Prova"})
-		if code, _ := s.upload(right.CertificateLink, "signature", map[string][]byte{"document": samplePDF}); code != 422 {
-			t.Errorf("an unsigned document: %d", code)
+		other := order(nil)
+		otherStatement := s.statement(other.CertificateLink)
+		for _, bad := range []struct {
+			name string
+			more m
+			make func(statement []byte) []byte
+			code string
+		}{
+			{"an old contract", nil, func([]byte) []byte { return mario(samplePDF, nil) }, "310"},
+			{"an old contract as p7m", nil, func([]byte) []byte { return mario([]byte("a contract"), nil) }, "310"},
+			{"the statement of another order", nil, func([]byte) []byte { return mario(otherStatement, nil) }, "310"},
+			{"the statement of another order as p7m", nil, func([]byte) []byte { return mario(otherStatement, m{"packaging": "attached"}) }, "310"},
+			{"the statement, not signed", nil, func(st []byte) []byte { return st }, "310"},
+			{"the statement, changed after signing", nil, func(st []byte) []byte { return append(mario(st, nil), "tampered"...) }, "310"},
+			{"the statement under another text", nil, func(st []byte) []byte { return mario(covered(t, st), nil) }, "310"},
+			{"signed by somebody else", nil, ada, "310"},
+			{"for another name", m{"subject": m{"givenName": "Giorgia", "surname": "Bianchi", "fiscalCode": "RSSMRA80A01H501U"}}, func(st []byte) []byte { return mario(st, nil) }, "312"},
+			{"for another code", m{"subject": m{"fiscalCode": "BNCGRG80A41H501X"}}, func(st []byte) []byte { return mario(st, nil) }, "312"},
+			{"for somebody of another name", m{"certificateOwner": "Giorgia Bianchi", "subject": m{}}, func(st []byte) []byte { return mario(st, nil) }, "312"},
+		} {
+			o := order(bad.more)
+			code, page := s.upload(o.CertificateLink, "signature", map[string][]byte{"document": bad.make(s.statement(o.CertificateLink))})
+			if code != 422 || s.certificateState(o.ID) != "NEW" || !strings.Contains(page, `data-code="`+bad.code+`"`) {
+				t.Errorf("%s: %d, %s, %s", bad.name, code, s.certificateState(o.ID), element(page, "problem"))
+			}
 		}
-		if code, _ := s.upload(right.CertificateLink, "signature", map[string][]byte{"document": append(bytes.Clone(signed), "tampered"...)}); code != 422 {
-			t.Errorf("a document that was changed: %d", code)
+		for name, options := range map[string]m{"pades": nil, "p7m": {"packaging": "attached"}} {
+			o := order(m{"subject": m{"fiscalCode": "rssmra80a01h501u", "email": "mario@bank.example"}})
+			body := s.statement(o.CertificateLink)
+			if string(body) != string(s.statement(o.CertificateLink)) {
+				t.Error("the statement changes from one download to the next")
+			}
+			signed := mario(body, options)
+			if name == "p7m" {
+				r := s.record(s.do("POST", "/EU-QES_automatic", m{"inputDocuments": b64(body), "certificateUsername": user, "certificatePassword": pass, "signatureType": "cades"}))
+				signed = s.download(r.ID, "signedDocument")
+			}
+			code, page := s.upload(o.CertificateLink, "signature", map[string][]byte{"document": signed})
+			if code != 200 || element(page, "certificate-username") == "" || s.certificateState(o.ID) != "DONE" {
+				t.Fatalf("%s: %d %s", name, code, page)
+			}
+			var d struct{ SubjectDN string }
+			if err := json.Unmarshal(s.do("GET", "/certificates/"+o.ID, nil).Data, &d); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(d.SubjectDN, "Mario Rossi") || !strings.Contains(d.SubjectDN, "RSSMRA80A01H501U") || strings.Contains(d.SubjectDN, "bank.example") {
+				t.Errorf("%s: certified %s", name, d.SubjectDN)
+			}
+			again := order(nil)
+			if code, _ := s.upload(again.CertificateLink, "signature", map[string][]byte{"document": signed}); code != 422 {
+				t.Errorf("%s: a used statement identifies again: %d", name, code)
+			}
 		}
-		code, page := s.upload(right.CertificateLink, "signature", map[string][]byte{"document": signed})
-		if code != 200 || element(page, "certificate-username") == "" || s.certificateState(right.ID) != "DONE" {
-			t.Errorf("%d %s", code, page)
+	})
+}
+
+// covered is a document with another text over it, as an update.
+func covered(t *testing.T, doc []byte) []byte {
+	t.Helper()
+	start := bytes.LastIndex(doc, []byte("startxref"))
+	var prev, size int
+	if _, err := fmt.Sscanf(string(doc[start:]), "startxref\n%d", &prev); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscanf(string(doc[bytes.LastIndex(doc, []byte("/Size")):]), "/Size %d", &size); err != nil {
+		t.Fatal(err)
+	}
+	content := "BT /F 20 Tf 40 500 Td (I have won a bicycle) Tj ET"
+	b := bytes.Clone(doc)
+	at := len(b)
+	b = fmt.Appendf(b, "6 0 obj\n<< /Length %d >>\nstream\n%s\nendstream\nendobj\n", len(content), content)
+	xref := len(b)
+	return fmt.Appendf(b, "xref\n6 1\n%010d 00000 n \ntrailer\n<< /Size %d /Root 1 0 R /Prev %d >>\nstartxref\n%d\n%%%%EOF\n", at, size, prev, xref)
+}
+
+// The link alone, which the buyer has, is worth nothing once credentials wait
+// behind it, and no answer shows it any more.
+func TestCredentialsReachTheHolderAlone(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		files := map[string][]byte{"video": []byte("moving"), "photo": []byte("still")}
+		c := s.buy("automatic", m{"identification": "video"})
+		s.upload(c.CertificateLink, "video", files)
+		a := s.do("POST", "/certificates/"+c.ID+"/review", m{"approve": true})
+		for name, answer := range map[string]string{
+			"review": string(a.Data), "detail": string(s.do("GET", "/certificates/"+c.ID, nil).Data), "list": string(s.do("GET", "/certificates", nil).Data),
+		} {
+			if a.Status != 200 || strings.Contains(answer, c.CertificateLink) {
+				t.Errorf("%s shows the link of credentials that wait: %s", name, answer)
+			}
+		}
+		holder := s.browser()
+		s.holder = nil // the buyer's browser
+		for _, form := range []url.Values{nil, {"action": {"reveal"}}, {"action": {"device"}, "password": {"x"}}} {
+			if page := s.page(c.CertificateLink, form); element(page, "certificate-password") != "" || strings.Contains(page, `id="reveal"`) {
+				t.Errorf("another browser sees the credentials after %v", form)
+			}
+		}
+		s.upload(c.CertificateLink, "video", files)
+		if page := s.page(c.CertificateLink, url.Values{"action": {"reveal"}}); element(page, "certificate-password") != "" {
+			t.Error("an identification that nobody has looked at reveals the credentials")
+		}
+		if a := s.do("POST", "/certificates/"+c.ID+"/review", m{"approve": false, "reason": "another face"}); a.Status != 200 || s.certificateState(c.ID) != "DONE" {
+			t.Errorf("refused: %d %s", a.Status, s.certificateState(c.ID))
+		}
+		s.holder = holder
+		if page := s.page(c.CertificateLink, url.Values{"action": {"reveal"}}); element(page, "certificate-password") == "" {
+			t.Errorf("the holder's browser: %s", page)
 		}
 	})
 }
@@ -179,7 +310,16 @@ func TestNewPasswordAndNewDevice(t *testing.T) {
 		if page := s.page(again.CertificateLink, url.Values{"action": {"device"}, "password": {"guess"}}); element(page, "otp-secret") != "" {
 			t.Error("a device is enrolled without the password")
 		}
-		page = s.page(again.CertificateLink, url.Values{"action": {"device"}, "password": {"a new password"}})
+		for name, form := range map[string]url.Values{
+			"the password alone": {"action": {"device"}, "password": {"a new password"}},
+			"a wrong code":       {"action": {"device"}, "password": {"a new password"}, "code": {"000000"}},
+		} {
+			if page := s.page(again.CertificateLink, form); element(page, "otp-secret") != "" {
+				t.Errorf("%s enrols a device", name)
+			}
+		}
+		old, _ := keys.Code(secret, time.Now())
+		page = s.page(again.CertificateLink, url.Values{"action": {"device"}, "password": {"a new password"}, "code": {old}})
 		fresh := element(page, "otp-secret")
 		if fresh == "" || fresh == secret {
 			t.Fatalf("%s", page)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"strings"
 	"testing"
@@ -21,6 +22,7 @@ import (
 
 // site is a running server with its sandbox, seen from outside.
 type site struct {
+	holder   *http.Client // the browser of a holder, with its cookies
 	t        *testing.T
 	url      string
 	box      *Sandbox
@@ -537,7 +539,7 @@ func (s *site) verifyAudit() {
 		s.t.Fatal(err)
 	}
 	defer room.Close()
-	if _, err := room.wing.audit.Sequence(context.Background()); err != nil {
+	if _, err := room.sig.audit.Sequence(context.Background()); err != nil {
 		s.t.Fatal(err)
 	}
 	res, err := room.VerifyAudit(context.Background())
@@ -704,9 +706,9 @@ func (s *site) page(link string, form url.Values) string {
 	var resp *http.Response
 	var err error
 	if form == nil {
-		resp, err = http.Get(link)
+		resp, err = s.browser().Get(link)
 	} else {
-		resp, err = http.PostForm(link, form)
+		resp, err = s.browser().PostForm(link, form)
 	}
 	if err != nil {
 		s.t.Fatal(err)
@@ -717,6 +719,18 @@ func (s *site) page(link string, form url.Values) string {
 	}
 	b, _ := io.ReadAll(resp.Body)
 	return string(b)
+}
+
+// browser keeps cookies, as the holder's does.
+func (s *site) browser() *http.Client {
+	if s.holder == nil {
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.holder = &http.Client{Jar: jar}
+	}
+	return s.holder
 }
 
 // element is the text of an element with an id.

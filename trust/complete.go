@@ -1,7 +1,10 @@
 package trust
 
 import (
+	"slices"
+
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/report"
 )
 
@@ -39,20 +42,21 @@ func (w completeness) leaf(id string, depth int) bool {
 
 func (w completeness) path(p *report.Path, depth int) bool {
 	if p.Anchor == nil && !p.Complete {
-		return w.exempt(p.Certificates[0]) // it ends in the middle, as DSS sees it too
+		return w.exempt(p.Certificates[0], depth > 0) // it ends in the middle, as DSS sees it too
 	}
-	for _, id := range p.Certificates[:len(p.Certificates)-1] {
-		if !w.exempt(id) && !w.revocation(id, depth) {
+	for i, id := range p.Certificates[:len(p.Certificates)-1] {
+		if !w.exempt(id, depth > 0 && i == 0) && !w.revocation(id, depth) {
 			return false
 		}
 	}
 	return true
 }
 
-// exempt certificates are never asked about.
-func (w completeness) exempt(id string) bool {
+// exempt certificates are never asked about: those of responders that say so,
+// and short-lived ones.
+func (w completeness) exempt(id string, responder bool) bool {
 	c := w.facts.Certificates[id]
-	return c != nil && (c.OCSPNoCheck || c.ShortTerm)
+	return c != nil && (c.ShortTerm || responder && c.OCSPNoCheck && slices.Contains(c.ExtKeyUsage, pkix.EKUOCSPSigning))
 }
 
 func (w completeness) revocation(id string, depth int) bool {

@@ -1,6 +1,8 @@
 package trust
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -17,8 +19,9 @@ var usageNames = []string{
 // certificate lives so short that it is never revoked.
 const oidShortTerm = "0.4.0.194121.2.1"
 
-// CertificateFacts describes a certificate for the report.
-func CertificateFacts(c *pkix.Certificate) *report.Certificate {
+// certificateFacts describes a certificate for the report.
+func certificateFacts(c *pkix.Certificate, selfSigned bool) *report.Certificate {
+	key := sha256.Sum256(c.RawSPKI)
 	f := &report.Certificate{
 		ID: c.ID(), Raw: c.Raw, Subject: c.SubjectDN(), Issuer: c.IssuerDN(),
 		SubjectCN: c.Subject.CommonName(), IssuerCN: c.Issuer.CommonName(), Country: c.Issuer.Get(pkix.OIDCountry),
@@ -26,8 +29,11 @@ func CertificateFacts(c *pkix.Certificate) *report.Certificate {
 		Signed: pkix.Algorithm(c.SignatureAlgorithm, 0, nil), KeySize: pkix.KeySize(c.PublicKey),
 		ExtKeyUsage: c.ExtKeyUsage, Policies: c.Policies,
 		CA:         c.BasicConstraints != nil && c.BasicConstraints.IsCA,
-		SelfSigned: c.SelfSigned(), OCSPNoCheck: c.OCSPNoCheck,
+		SelfSigned: selfSigned, OCSPNoCheck: c.OCSPNoCheck,
+		HasKeyUsage: c.HasKeyUsage, HasExtKeyUsage: c.HasExtKeyUsage(), ExtKeyUsageCritical: c.ExtKeyUsageCritical,
+		KeyDigest: hex.EncodeToString(key[:]),
 	}
+	f.Holder, f.Authority = nameFacts(c.Subject), nameFacts(c.Issuer)
 	f.Key = keyName(c)
 	for i, n := range usageNames {
 		if c.KeyUsage&(1<<i) != 0 {
@@ -41,6 +47,14 @@ func CertificateFacts(c *pkix.Certificate) *report.Certificate {
 	f.LegalPerson = legalPerson(c)
 	f.Sandbox = strings.Contains(strings.ToUpper(f.Subject+f.Issuer), "SANDBOX")
 	return f
+}
+
+func nameFacts(n pkix.Name) report.Name {
+	return report.Name{
+		Common: n.CommonName(), Given: n.Get(pkix.OIDGivenName), Surname: n.Get(pkix.OIDSurname), Pseudonym: n.Get(pkix.OIDPseudonym),
+		Serial: n.Get(pkix.OIDSerialNumber), Organization: n.Get(pkix.OIDOrganization), OrgID: n.Get(pkix.OIDOrganizationIdentifier),
+		Country: n.Get(pkix.OIDCountry),
+	}
 }
 
 func keyName(c *pkix.Certificate) string {

@@ -1,16 +1,23 @@
 package trust
 
 import (
+	"context"
+
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/pkix"
 )
 
+// What the conformance tests ask for.
+type Rules = rules
+
+var Validate = validate
+
 // AllPaths lists the anchored paths of a leaf.
 func (s *Store) AllPaths(leaf []byte, ev []ades.Evidence) [][]*pkix.Certificate {
-	pool := NewPool()
+	pool := newPool(newWork(context.Background()))
 	for _, e := range ev {
 		if c, err := s.certificate(e.Raw); err == nil && e.Kind == ades.EvidenceCertificate {
-			pool.Add(c)
+			pool.add(c)
 		}
 	}
 	c, err := s.certificate(leaf)

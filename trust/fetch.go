@@ -89,7 +89,7 @@ func (s *Store) fetchOCSP(ctx context.Context, cert, issuer *pkix.Certificate, n
 			return b, nil
 		}
 		var b []byte
-		if b, err = s.flight.do(key, func() ([]byte, error) { return s.askOCSP(ctx, url, cert, issuer, now) }); err == nil {
+		if b, err = s.flight.do(ctx, key, func() ([]byte, error) { return s.askOCSP(ctx, url, cert, issuer, now) }); err == nil {
 			return b, nil
 		}
 	}
@@ -146,7 +146,7 @@ func (s *Store) crlAt(ctx context.Context, url string, now time.Time) (*list, er
 	if l := s.cache().list(url, now); l != nil {
 		return l, nil
 	}
-	return s.lists.do(url, func() (l *list, err error) {
+	return s.lists.do(ctx, url, func() (l *list, err error) {
 		err = s.stream(ctx, url, nil, func(r io.Reader) error {
 			l, err = s.cache().keep(url, r, now)
 			return err
@@ -176,7 +176,7 @@ func (s *Store) fetchIssuers(ctx context.Context, cert *pkix.Certificate, now ti
 		key := "issuer " + url
 		b, ok := s.cache().get(key, now)
 		if !ok {
-			b, err = s.flight.do(key, func() ([]byte, error) { return s.fetch(ctx, url, nil, maxIssuer) })
+			b, err = s.flight.do(ctx, key, func() ([]byte, error) { return s.fetch(ctx, url, nil, maxIssuer) })
 			if err != nil {
 				continue
 			}

@@ -26,7 +26,7 @@ type gathering struct {
 	store   *Store
 	ctx     context.Context
 	now     time.Time
-	pool    *Pool
+	pool    *pool
 	ev      evidence
 	facts   *report.Facts
 	fetches int
@@ -50,9 +50,14 @@ func (s *Store) Gather(ctx context.Context, facts *report.Facts, now time.Time) 
 		}
 	}
 	for _, leaf := range leaves {
+		if ctx.Err() != nil {
+			break
+		}
 		g.leaf(leaf, 0)
 	}
-	if g.pool.work.over {
+	if err := ctx.Err(); err != nil {
+		g.note("the gathering was broken off: %v", err)
+	} else if g.pool.work.over {
 		g.note("the document holds more certificates and revocation data than one verification looks at: the rest was left out")
 	}
 	facts.TrustState = s.State()
@@ -64,7 +69,7 @@ func (s *Store) gathering(ctx context.Context, now time.Time, facts *report.Fact
 	facts.Paths = map[string][]*report.Path{}
 	facts.Revocations = map[string][]*report.Revocation{}
 	return &gathering{
-		store: s, ctx: ctx, now: now, pool: NewPool(), facts: facts, network: s.Client != nil,
+		store: s, ctx: ctx, now: now, pool: newPool(newWork(ctx)), facts: facts, network: s.Client != nil,
 		asked: map[string]bool{}, noted: map[string]bool{}, held: map[*byte]bool{},
 	}
 }
@@ -118,7 +123,7 @@ func (g *gathering) add(der []byte) *pkix.Certificate {
 		return nil
 	}
 	if len(g.pool.byID) < maxCertificates {
-		g.pool.Add(c)
+		g.pool.add(c)
 	}
 	return c
 }
@@ -137,7 +142,10 @@ func (g *gathering) evidence(list []ades.Evidence) {
 			g.note("more than %d pieces of revocation data: the rest was not looked at", maxEvidence)
 			return
 		}
-		if !g.store.addEvidence(&g.ev, e.Kind, e.Origin, e.Raw) {
+		if g.ctx.Err() != nil {
+			return
+		}
+		if !g.store.addEvidence(&g.ev, e.Kind, e.Origin, e.Raw, g.pool.work) {
 			g.note("%s from %s cannot be read", strings.ToUpper(string(e.Kind)), e.Origin)
 		}
 	}
@@ -155,18 +163,22 @@ func (g *gathering) leaf(c *pkix.Certificate, depth int) {
 		return
 	}
 	set := g.store.pathsOf(c, g.pool)
-	for round := 0; g.network && round < 4 && set.founds[0].anchor == nil; round++ {
+	for round := 0; g.network && g.ctx.Err() == nil && round < 4 && set.founds[0].anchor == nil; round++ {
 		if !g.climb(set.founds[0].certs) {
 			break
 		}
 		set = g.store.pathsOf(c, g.pool)
 	}
 	g.facts.Paths[c.ID()] = set.facts
+	reliable := false
 	for _, f := range set.founds {
 		for _, cert := range f.certs {
 			g.describe(cert)
 		}
-		g.along(f, depth)
+		// Strangers are asked about the paths up to the first that somebody
+		// vouches for today; the others are for what the document brings.
+		g.along(f, depth, !reliable)
+		reliable = reliable || f.anchor != nil && (f.anchor.Operator || slices.ContainsFunc(f.anchor.Services, func(s *report.Service) bool { return s.GrantedAt(g.now) }))
 	}
 }
 
@@ -174,7 +186,7 @@ func (g *gathering) leaf(c *pkix.Certificate, depth int) {
 // nothing new.
 func (g *gathering) climb(c chain) bool {
 	top := c[len(c)-1]
-	if top.SelfSigned() || g.asked["up"+top.ID()] || g.fetches >= maxFetches {
+	if g.store.selfSigned(top, g.pool.work) || g.asked["up"+top.ID()] || g.fetches >= maxFetches {
 		return false
 	}
 	g.asked["up"+top.ID()] = true
@@ -187,20 +199,24 @@ func (g *gathering) climb(c chain) bool {
 		return false
 	}
 	for _, n := range certs {
-		g.pool.Add(n)
+		g.pool.add(n)
 	}
 	return true
 }
 
 // along gathers revocation data for every certificate below the end of a path.
-func (g *gathering) along(f found, depth int) {
+func (g *gathering) along(f found, depth int, fetch bool) {
 	for i, cert := range f.certs[:len(f.certs)-1] {
 		issuer := f.certs[i+1]
+		if g.ctx.Err() != nil {
+			return
+		}
 		if _, done := g.facts.Revocations[cert.ID()]; done {
 			continue
 		}
 		revs := g.store.revocations(cert, issuer, &g.ev, g.pool)
-		if g.network && f.anchor != nil && !g.current(revs) && g.fetchRevocation(cert, issuer) {
+		exempt := cert.OCSPNoCheck && depth > 0 && i == 0 // a responder that is not asked about
+		if g.network && fetch && f.anchor != nil && !exempt && !g.current(revs) && g.fetchRevocation(cert, issuer) {
 			revs = g.store.revocations(cert, issuer, &g.ev, g.pool)
 		}
 		g.facts.Revocations[cert.ID()] = revs
@@ -229,13 +245,13 @@ func (g *gathering) current(revs []*report.Revocation) bool {
 
 // fetchRevocation asks OCSP first and takes the list when that fails.
 func (g *gathering) fetchRevocation(cert, issuer *pkix.Certificate) bool {
-	if g.asked[cert.ID()] || g.fetches >= maxFetches || cert.OCSPNoCheck {
+	if g.asked[cert.ID()] || g.fetches >= maxFetches {
 		return false
 	}
 	g.asked[cert.ID()] = true
 	g.fetches++
 	b, err := g.store.fetchOCSP(g.ctx, cert, issuer, g.now)
-	if err == nil && g.store.addEvidence(&g.ev, ades.EvidenceOCSP, fromNetwork, b) {
+	if err == nil && g.store.addEvidence(&g.ev, ades.EvidenceOCSP, fromNetwork, b, g.pool.work) {
 		if o, err := pkix.ParseOCSPResponse(b); err == nil {
 			for _, der := range o.Certificates {
 				g.add(der)
@@ -263,7 +279,8 @@ func (g *gathering) fetchRevocation(cert, issuer *pkix.Certificate) bool {
 // describe writes a certificate into the facts.
 func (g *gathering) describe(c *pkix.Certificate) {
 	if g.facts.Certificates[c.ID()] == nil {
-		f, _ := g.store.facts.get(c.ID(), func() (*report.Certificate, error) { return CertificateFacts(c), nil })
+		self := g.store.selfSigned(c, g.pool.work)
+		f, _ := g.store.facts.get(c.ID(), func() (*report.Certificate, error) { return certificateFacts(c, self), nil })
 		g.facts.Certificates[c.ID()] = f
 	}
 }

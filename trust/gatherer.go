@@ -35,17 +35,17 @@ func (g *Gatherer) Gather(ctx context.Context, leaves [][]byte, carried ades.Bun
 		w.g.add(der)
 	}
 	for _, raw := range carried.OCSPs {
-		g.Store.addEvidence(&w.g.ev, ades.EvidenceOCSP, "document", raw)
+		g.Store.addEvidence(&w.g.ev, ades.EvidenceOCSP, "document", raw, w.g.pool.work)
 	}
 	for _, raw := range carried.CRLs {
-		g.Store.addEvidence(&w.g.ev, ades.EvidenceCRL, "document", raw)
+		g.Store.addEvidence(&w.g.ev, ades.EvidenceCRL, "document", raw, w.g.pool.work)
 	}
 	for _, der := range leaves {
 		c, err := g.Store.certificate(der)
 		if err != nil {
 			return ades.Bundle{}, err
 		}
-		w.g.pool.Add(c)
+		w.g.pool.add(c)
 		w.prove(c, 0)
 	}
 	if len(w.missing) > 0 {
@@ -91,7 +91,7 @@ func (w *collector) prove(c *pkix.Certificate, depth int) {
 	}
 	path := set.founds[0].certs
 	top := path[len(path)-1]
-	if set.founds[0].anchor == nil && !top.SelfSigned() {
+	if set.founds[0].anchor == nil && !w.g.store.selfSigned(top, w.g.pool.work) {
 		w.lacks(top, "issuer certificate", w.reason("its issuer is not in the document, among the anchors or at an address it names"))
 	}
 	for _, cert := range path {
@@ -100,6 +100,9 @@ func (w *collector) prove(c *pkix.Certificate, depth int) {
 		}
 	}
 	for i, cert := range path[:len(path)-1] {
+		if cert.OCSPNoCheck && depth > 0 && i == 0 {
+			continue // a responder that is not asked about
+		}
 		w.revocation(cert, path[i+1], depth)
 	}
 }
@@ -113,7 +116,7 @@ func (w *collector) reason(fallback string) string {
 }
 
 func (w *collector) revocation(cert, issuer *pkix.Certificate, depth int) {
-	if cert.OCSPNoCheck || !w.once("rev "+cert.ID()) {
+	if !w.once("rev " + cert.ID()) {
 		return
 	}
 	revs := w.g.store.revocations(cert, issuer, &w.g.ev, w.g.pool)

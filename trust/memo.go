@@ -1,6 +1,8 @@
 package trust
 
 import (
+	"context"
+	"errors"
 	"sync"
 )
 
@@ -84,11 +86,19 @@ type call[T any] struct {
 	err   error
 }
 
-func (f *flight[T]) do(key string, fetch func() (T, error)) (T, error) {
+func (f *flight[T]) do(ctx context.Context, key string, fetch func() (T, error)) (T, error) {
 	f.mu.Lock()
 	if c, ok := f.calls[key]; ok {
 		f.mu.Unlock()
-		<-c.done
+		select {
+		case <-c.done:
+		case <-ctx.Done():
+			var none T
+			return none, ctx.Err()
+		}
+		if errors.Is(c.err, context.Canceled) && ctx.Err() == nil {
+			return f.do(ctx, key, fetch) // whoever fetched has hung up; we have not
+		}
 		return c.value, c.err
 	}
 	c := &call[T]{done: make(chan struct{})}

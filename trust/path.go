@@ -19,25 +19,20 @@ const (
 	maxSteps      = 400 // signature checks for one leaf
 )
 
-// Pool is the set of certificates that paths may use: those of a document,
+// pool is the set of certificates that paths may use: those of a document,
 // the anchors, and what was fetched.
-type Pool struct {
+type pool struct {
 	bySubject map[string][]*pkix.Certificate
 	byID      map[string]*pkix.Certificate
 	work      *work
 }
 
-// NewPool returns a pool of certificates.
-func NewPool(certs ...*pkix.Certificate) *Pool {
-	p := &Pool{bySubject: map[string][]*pkix.Certificate{}, byID: map[string]*pkix.Certificate{}, work: newWork()}
-	for _, c := range certs {
-		p.Add(c)
-	}
-	return p
+func newPool(w *work) *pool {
+	return &pool{bySubject: map[string][]*pkix.Certificate{}, byID: map[string]*pkix.Certificate{}, work: w}
 }
 
-// Add puts a certificate in, once.
-func (p *Pool) Add(c *pkix.Certificate) {
+// add puts a certificate in, once.
+func (p *pool) add(c *pkix.Certificate) {
 	if p.byID[c.ID()] != nil {
 		return
 	}
@@ -47,7 +42,7 @@ func (p *Pool) Add(c *pkix.Certificate) {
 
 // issuers lists who may have issued c, those with the right key identifier
 // first.
-func (s *Store) issuers(c *pkix.Certificate, p *Pool) []*pkix.Certificate {
+func (s *Store) issuers(c *pkix.Certificate, p *pool) []*pkix.Certificate {
 	out := slices.Clone(p.bySubject[c.IssuerKey()])
 	for _, a := range s.find(c.IssuerKey(), c.RawIssuer) {
 		if p.byID[a.ID()] == nil {
@@ -73,7 +68,7 @@ type chain []*pkix.Certificate
 // builder walks from one leaf up to every anchor it can find.
 type builder struct {
 	store *Store
-	pool  *Pool
+	pool  *pool
 	leaf  *pkix.Certificate
 	steps int
 	done  []found
@@ -87,8 +82,8 @@ type found struct {
 
 // build returns the trusted paths of a leaf; when there is none, those that
 // end nowhere.
-func (s *Store) build(leaf *pkix.Certificate, pool *Pool) []found {
-	b := &builder{store: s, pool: pool, leaf: leaf}
+func (s *Store) build(leaf *pkix.Certificate, p *pool) []found {
+	b := &builder{store: s, pool: p, leaf: leaf}
 	b.walk(chain{leaf})
 	if len(b.done) > 0 {
 		return b.done
@@ -104,14 +99,20 @@ func (s *Store) build(leaf *pkix.Certificate, pool *Pool) []found {
 
 func (b *builder) walk(c chain) {
 	top := c[len(c)-1]
+	extended := false
 	if a := b.store.anchor(top, b.leaf); a != nil {
 		b.done = append(b.done, found{slices.Clone(c), a})
-		return
+		// What the operator trusts ends the path. A service of a list may have
+		// been withdrawn, or listed later than the one above it: that one is
+		// found as well (TS 119 615 clause 4.4 looks at every CA of the path).
+		if a.Operator || top.SelfIssued() {
+			return
+		}
+		extended = true
 	}
 	if len(c) >= maxDepth || len(b.done) >= maxPaths {
 		return
 	}
-	extended := false
 	if !b.pool.work.lookAt(1 + len(b.pool.bySubject[top.IssuerKey()])) {
 		return
 	}
@@ -153,14 +154,21 @@ func (c chain) ids() []string {
 
 // facts of a path, with what RFC 5280 finds wrong with it apart from time and
 // revocation.
-func (f found) facts() *report.Path {
+func (s *Store) pathFacts(f found, w *work) *report.Path {
 	top := f.certs[len(f.certs)-1]
-	return &report.Path{
+	p := &report.Path{
 		Certificates: f.certs.ids(),
 		Anchor:       f.anchor,
-		Complete:     f.anchor != nil || top.SelfSigned(),
-		Problems:     Validate(f.certs, f.anchor != nil, Rules{}),
+		Complete:     f.anchor != nil || s.selfSigned(top, w),
+		Problems:     validate(f.certs, f.anchor != nil, rules{Listed: f.listedAuthority()}),
 	}
+	return p
+}
+
+// listedAuthority: a trusted list names the anchor as one who issues
+// certificates.
+func (f found) listedAuthority() bool {
+	return f.anchor != nil && slices.ContainsFunc(f.anchor.Services, (*report.Service).Issues)
 }
 
 // pathSet holds the paths of a leaf, as certificates and as facts.
@@ -169,19 +177,15 @@ type pathSet struct {
 	facts  []*report.Path
 }
 
-// Paths finds the paths of a leaf in a pool, best first: those to an anchor
+// pathsOf finds the paths of a leaf in a pool, best first: those to an anchor
 // without problems, shorter ones before longer.
-func (s *Store) Paths(leaf *pkix.Certificate, pool *Pool) []*report.Path {
-	return s.pathsOf(leaf, pool).facts
-}
-
-func (s *Store) pathsOf(leaf *pkix.Certificate, pool *Pool) pathSet {
+func (s *Store) pathsOf(leaf *pkix.Certificate, pool *pool) pathSet {
 	founds := s.build(leaf, pool)
 	set := pathSet{founds: founds, facts: make([]*report.Path, len(founds))}
 	order := make([]int, len(founds))
 	all := make([]*report.Path, len(founds))
 	for i, f := range founds {
-		order[i], all[i] = i, f.facts()
+		order[i], all[i] = i, s.pathFacts(f, pool.work)
 	}
 	sort.SliceStable(order, func(a, b int) bool {
 		x, y := all[order[a]], all[order[b]]

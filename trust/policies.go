@@ -19,7 +19,7 @@ type policyState struct {
 	user     []string
 }
 
-func (p *policyState) init(r Rules, n int) {
+func (p *policyState) init(r rules, n int) {
 	p.level = map[string][]string{anyPolicy: {anyPolicy}}
 	start := func(now bool) int {
 		if now {

@@ -28,7 +28,7 @@ type crlItem struct {
 }
 
 // add takes a piece of revocation data in; what cannot be read is left out.
-func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, raw []byte) bool {
+func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, raw []byte, w *work) bool {
 	id := ades.FactID(raw)
 	if e.seen == nil {
 		e.seen = map[string]bool{}
@@ -37,6 +37,9 @@ func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, 
 		return true
 	}
 	e.seen[id] = true
+	if !w.hold(len(raw)) {
+		return false
+	}
 	switch kind {
 	case ades.EvidenceOCSP:
 		o, err := s.ocsps.weigh(id, len(raw), func() (*pkix.OCSPResponse, error) { return pkix.ParseOCSPResponse(raw) })
@@ -73,7 +76,7 @@ func (e *evidence) take(c crlItem) {
 }
 
 // revocations finds every statement about a certificate of an issuer.
-func (s *Store) revocations(cert, issuer *pkix.Certificate, e *evidence, pool *Pool) []*report.Revocation {
+func (s *Store) revocations(cert, issuer *pkix.Certificate, e *evidence, pool *pool) []*report.Revocation {
 	var out []*report.Revocation
 	for _, o := range e.ocsps {
 		if !pool.work.look() {
@@ -110,8 +113,9 @@ func keep(list []*report.Revocation, w *work) []*report.Revocation {
 
 // fromOCSP reads a response about a certificate, if its responder may speak
 // for the issuer (RFC 6960 section 4.2.2.2): the issuer itself, one whom it
-// delegated, or an anchor.
-func (s *Store) fromOCSP(cert, issuer *pkix.Certificate, o ocspItem, pool *Pool) *report.Revocation {
+// delegated, or a status service of a trusted list. Whether that is one of the
+// same provider is judged with the path.
+func (s *Store) fromOCSP(cert, issuer *pkix.Certificate, o ocspItem, pool *pool) *report.Revocation {
 	i := slices.IndexFunc(o.Responses, func(r pkix.SingleResponse) bool { return r.About(cert, issuer) })
 	if i < 0 || o.CriticalUnknown || o.Responses[i].CriticalUnknown {
 		return nil
@@ -129,7 +133,7 @@ func (s *Store) fromOCSP(cert, issuer *pkix.Certificate, o ocspItem, pool *Pool)
 			status = pkix.StatusUnknown
 		}
 	}
-	pool.Add(responder)
+	pool.add(responder)
 	return &report.Revocation{
 		ID: o.id, Kind: "ocsp", Origin: o.origin, Status: string(status),
 		RevokedAt: r.RevokedAt, Reason: r.Reason, ThisUpdate: r.ThisUpdate, NextUpdate: r.NextUpdate, ProducedAt: o.ProducedAt,
@@ -141,7 +145,7 @@ func (s *Store) fromOCSP(cert, issuer *pkix.Certificate, o ocspItem, pool *Pool)
 
 // responder finds who signed a response, and whether he may speak for the
 // issuer; one who may is preferred.
-func (s *Store) responder(issuer *pkix.Certificate, o ocspItem, pool *Pool) (c *pkix.Certificate, authorized bool) {
+func (s *Store) responder(issuer *pkix.Certificate, o ocspItem, pool *pool) (c *pkix.Certificate, authorized bool) {
 	candidates := []*pkix.Certificate{issuer}
 	for _, der := range o.Certificates[:min(len(o.Certificates), 16)] {
 		if c, err := s.certificate(der); err == nil {
@@ -164,7 +168,10 @@ func (s *Store) responder(issuer *pkix.Certificate, o ocspItem, pool *Pool) (c *
 	}
 	var other *pkix.Certificate
 	for _, c := range candidates {
-		if !o.RespondedBy(c) || !s.check(o.id+c.ID(), pool.work, func() bool { return o.CheckSignatureFrom(c) == nil }) {
+		if !pool.work.look() {
+			break
+		}
+		if !o.RespondedBy(c) || !s.check(o.id+c.ID(), pool.work, c, func() bool { return o.CheckSignatureFrom(c) == nil }) {
 			continue
 		}
 		if s.maySpeak(c, issuer, o, pool) {
@@ -175,13 +182,21 @@ func (s *Store) responder(issuer *pkix.Certificate, o ocspItem, pool *Pool) (c *
 	return other, false
 }
 
-func (s *Store) maySpeak(c, issuer *pkix.Certificate, o ocspItem, pool *Pool) bool {
+func (s *Store) maySpeak(c, issuer *pkix.Certificate, o ocspItem, pool *pool) bool {
 	if bytes.Equal(c.RawSPKI, issuer.RawSPKI) {
 		return true
 	}
-	valid := !o.ProducedAt.Before(c.NotBefore) && !o.ProducedAt.After(c.NotAfter)
-	delegated := c.IssuerKey() == issuer.SubjectKey() && c.HasExtUsage(pkix.EKUOCSPSigning) && s.signed(c, issuer, pool.work)
-	return valid && (delegated || s.anchor(c, c) != nil)
+	if o.ProducedAt.Before(c.NotBefore) || o.ProducedAt.After(c.NotAfter) {
+		return false
+	}
+	if !c.HasUsage(pkix.DigitalSignature) && !c.HasUsage(pkix.NonRepudiation) {
+		return false
+	}
+	if c.IssuerKey() == issuer.SubjectKey() && c.HasExtUsage(pkix.EKUOCSPSigning) && s.signed(c, issuer, pool.work) {
+		return true
+	}
+	a := s.anchor(c, c)
+	return a != nil && slices.ContainsFunc(a.Services, (*report.Service).Answers)
 }
 
 // allReasons are the bits of ReasonFlags that a list may leave out.
@@ -189,7 +204,7 @@ const allReasons uint16 = 0x1fe
 
 // fromCRL is RFC 5280 section 6.3.3 for one complete list, with the delta
 // lists at hand applied.
-func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, pool *Pool) *report.Revocation {
+func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, pool *pool) *report.Revocation {
 	reasons, inScope := scope(cert, c.CRL)
 	if !inScope || c.CriticalUnknown {
 		return nil
@@ -275,14 +290,19 @@ func sameIDP(a, b *pkix.IssuingDistributionPoint) bool {
 
 // crlSigner finds whose key signed a list: the issuer, or another
 // certificate of the list's issuer name, which then needs a path of its own.
-func (s *Store) crlSigner(issuer *pkix.Certificate, c crlItem, pool *Pool) *pkix.Certificate {
+func (s *Store) crlSigner(issuer *pkix.Certificate, c crlItem, pool *pool) *pkix.Certificate {
 	var candidates []*pkix.Certificate
 	if issuer.SubjectKey() == c.IssuerKey() {
 		candidates = append(candidates, issuer)
 	}
 	candidates = append(append(candidates, s.find(c.IssuerKey(), c.RawIssuer)...), pool.bySubject[c.IssuerKey()]...)
 	for _, k := range candidates[:min(len(candidates), maxCandidates)] {
-		if k.HasUsage(pkix.CRLSign) && s.check(c.id+k.ID(), pool.work, func() bool { return c.CheckSignatureFrom(k) == nil }) {
+		// Whoever signs lists for another must be told to; absent key usage lets
+		// an authority sign its own.
+		if !k.HasUsage(pkix.CRLSign) || !k.HasKeyUsage && !bytes.Equal(k.RawSPKI, issuer.RawSPKI) {
+			continue
+		}
+		if s.check(c.id+k.ID(), pool.work, k, func() bool { return c.CheckSignatureFrom(k) == nil }) {
 			return k
 		}
 	}

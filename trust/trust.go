@@ -41,6 +41,9 @@ type Store struct {
 	// Client fetches revocation data and issuers; nil forbids every fetch. The
 	// caller guards it: addresses in certificates are chosen by strangers.
 	Client *http.Client
+	// Offline tells reports that fetching is forbidden although there is a client
+	// (one that reaches the server's own addresses only).
+	Offline bool
 	// FetchTimeout bounds one fetch; zero means 10 seconds.
 	FetchTimeout time.Duration
 	// Cache keeps what was fetched; nil means a cache in memory of the store's own.
@@ -116,20 +119,36 @@ func Certificates(file []byte) [][]byte {
 	return out
 }
 
-// Anchors are the operator's.
-func (s *Store) Anchors() []*pkix.Certificate {
+// Anchors are the operator's, DER.
+func (s *Store) Anchors() [][]byte {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	out := make([]*pkix.Certificate, 0, len(s.anchors))
+	out := make([][]byte, 0, len(s.anchors))
 	for _, c := range s.anchors {
-		out = append(out, c)
+		out = append(out, c.Raw)
+	}
+	return out
+}
+
+// Signers are those of the operator's anchors that are no authorities, DER, at
+// most so many: each may be the certificate of a signer who left it out.
+func (s *Store) Signers(most int) [][]byte {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var out [][]byte
+	for _, c := range s.anchors {
+		if len(out) < most && notAuthority(c) != "" {
+			out = append(out, c.Raw)
+		}
 	}
 	return out
 }
 
 // State of the store, for the facts and for readiness checks.
 func (s *Store) State() report.TrustState {
-	st := report.TrustState{OperatorAnchors: len(s.Anchors())}
+	s.mu.RLock()
+	st := report.TrustState{OperatorAnchors: len(s.anchors), Offline: s.Offline || s.Client == nil}
+	s.mu.RUnlock()
 	if s.Lists != nil {
 		st.Lists = s.Lists.State()
 	}
@@ -141,7 +160,7 @@ func (s *Store) anchor(c, leaf *pkix.Certificate) *report.Anchor {
 	s.mu.RLock()
 	_, own := s.anchors[c.ID()]
 	s.mu.RUnlock()
-	a := &report.Anchor{Certificate: c.ID(), Source: report.FromOperator}
+	a := &report.Anchor{Certificate: c.ID(), Source: report.FromOperator, Operator: own}
 	if s.Lists != nil {
 		if a.Services = s.Lists.Services(c.Raw, leaf.Raw); len(a.Services) > 0 {
 			a.Source = report.FromTrustedList
@@ -175,16 +194,21 @@ func (s *Store) certificate(der []byte) (*pkix.Certificate, error) { return pkix
 
 // signed reports whether issuer's key made child's signature.
 func (s *Store) signed(child, issuer *pkix.Certificate, w *work) bool {
-	return s.check(child.ID()+issuer.ID(), w, func() bool { return child.CheckSignatureFrom(issuer) == nil })
+	return s.check(child.ID()+issuer.ID(), w, issuer, func() bool { return child.CheckSignatureFrom(issuer) == nil })
 }
 
-// check remembers the results of signature checks. What there is no more work
-// left for is not signed, and not remembered.
-func (s *Store) check(key string, w *work, do func() bool) bool {
+// selfSigned reports whether a certificate's own key made its signature.
+func (s *Store) selfSigned(c *pkix.Certificate, w *work) bool {
+	return c.SelfIssued() && s.signed(c, c, w)
+}
+
+// check remembers the results of signature checks by a certificate's key. What
+// there is no more work left for is not signed, and not remembered.
+func (s *Store) check(key string, w *work, by *pkix.Certificate, do func() bool) bool {
 	if ok, known := s.checked.peek(key); known {
 		return ok
 	}
-	if !w.check() {
+	if !w.check(by.PublicKey) {
 		return false
 	}
 	ok, _ := s.checked.get(key, func() (bool, error) { return do(), nil })

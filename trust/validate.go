@@ -7,8 +7,8 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 )
 
-// Rules of one path validation beside those that always hold.
-type Rules struct {
+// rules of one path validation beside those that always hold.
+type rules struct {
 	// ExplicitPolicy, InhibitMapping and InhibitAny are the initial values of
 	// RFC 5280 section 6.1.1.
 	ExplicitPolicy, InhibitMapping, InhibitAny bool
@@ -17,6 +17,8 @@ type Rules struct {
 	// MaxIntermediates bounds the path; zero means no bound beyond our own,
 	// below zero none at all.
 	MaxIntermediates int
+	// Listed: a trusted list names the anchor as an authority.
+	Listed bool
 	// Strict asks for the whole certificate profile of RFC 5280 section 4,
 	// which real signers' certificates often break without harm.
 	Strict bool
@@ -31,19 +33,19 @@ var understood = []string{
 	"2.16.840.1.113730.1.1", // netscape-cert-type: obsolete, and never widens rights
 }
 
-// Validate is RFC 5280 section 6.1 for a path given leaf first, except for
+// validate is RFC 5280 section 6.1 for a path given leaf first, except for
 // validity periods and revocation, which depend on a time. The last
 // certificate is the anchor when anchored; its own constraints hold too
 // (RFC 5937). Signatures were checked while building. It returns what is
 // wrong.
-func Validate(path []*pkix.Certificate, anchored bool, rules Rules) []string {
-	v := &validation{rules: rules, maxPath: maxDepth}
-	v.policy.init(rules, len(path))
+func validate(path []*pkix.Certificate, anchored bool, r rules) []string {
+	v := &validation{rules: r, maxPath: maxDepth}
+	v.policy.init(r, len(path))
 	last := len(path) - 1
 	for i := last; i >= 0; i-- {
 		c := path[i]
 		if i == last && anchored && last > 0 {
-			v.anchor(c)
+			v.anchor(c, r.Listed)
 			continue
 		}
 		v.critical(c)
@@ -58,12 +60,12 @@ func Validate(path []*pkix.Certificate, anchored bool, rules Rules) []string {
 	if !v.policy.satisfied(len(path) > 0 && !(anchored && last == 0)) {
 		v.problem("certificate policies: no policy is valid for the whole path")
 	}
-	if rules.Strict {
+	if r.Strict {
 		for i, c := range path {
 			conformance(c, i == 0, i == last && anchored, v.problem)
 		}
 	}
-	if m := rules.MaxIntermediates; m != 0 && intermediates(path) > max(m, 0) {
+	if m := r.MaxIntermediates; m != 0 && intermediates(path) > max(m, 0) {
 		v.problem("path is too long")
 	}
 	return v.problems
@@ -80,7 +82,7 @@ func intermediates(path []*pkix.Certificate) (n int) {
 }
 
 type validation struct {
-	rules    Rules
+	rules    rules
 	maxPath  int
 	names    nameState
 	policy   policyState
@@ -91,8 +93,34 @@ func (v *validation) problem(format string, args ...any) {
 	v.problems = append(v.problems, fmt.Sprintf(format, args...))
 }
 
-// anchor takes over the constraints of an anchor.
-func (v *validation) anchor(c *pkix.Certificate) {
+// notAuthority says why a certificate may not issue others; empty when it may.
+//
+// RFC 5280 section 4.2.1.9: the key of a version 3 certificate without cA must
+// not verify certificates. Section 6.1.4 (k): that a version 1 or 2
+// certificate is an authority must be known by other means, else it is
+// rejected.
+func notAuthority(c *pkix.Certificate) string {
+	switch {
+	case c.Version < 3:
+		return fmt.Sprintf("a version %d certificate does not say that it is an authority", c.Version)
+	case c.BasicConstraints == nil || !c.BasicConstraints.IsCA || slices.Contains(c.BadExtensions, oidBasicConstraints):
+		return "basic constraints do not make it a CA"
+	case !c.HasUsage(pkix.KeyCertSign):
+		return "key usage does not allow signing certificates"
+	}
+	return ""
+}
+
+const oidBasicConstraints = "2.5.29.19"
+
+// anchor takes over the constraints of an anchor. It must be an authority: the
+// operator may trust a person's certificate, which then vouches for nobody
+// else. Where a trusted list names it as an authority, that is the other means
+// of section 6.1.4 (k).
+func (v *validation) anchor(c *pkix.Certificate, listed bool) {
+	if why := notAuthority(c); why != "" && !listed {
+		v.problem("%s is trusted, but only for itself: %s", describe(c), why)
+	}
 	if bc := c.BasicConstraints; bc != nil && bc.MaxPathLen >= 0 {
 		v.maxPath = min(v.maxPath, bc.MaxPathLen)
 	}
@@ -100,13 +128,18 @@ func (v *validation) anchor(c *pkix.Certificate) {
 	v.names.add(c, v.problem)
 }
 
+// restricting are the extensions that take rights away. One that cannot be
+// read, or stands there twice, counts as broken whether critical or not:
+// otherwise a second copy would lift the restriction.
+var restricting = []string{"2.5.29.15", oidBasicConstraints, "2.5.29.30", "2.5.29.36", "2.5.29.37", "2.5.29.54"}
+
 // critical refuses what is not understood.
 func (v *validation) critical(c *pkix.Certificate) {
 	for _, x := range c.Extensions {
 		if x.Critical && !slices.Contains(understood, x.OID) {
 			v.problem("%s: unknown critical extension %s", describe(c), x.OID)
 		}
-		if slices.Contains(c.BadExtensions, x.OID) && (x.Critical || v.rules.Strict) {
+		if slices.Contains(c.BadExtensions, x.OID) && (x.Critical || v.rules.Strict || slices.Contains(restricting, x.OID)) {
 			v.problem("%s: extension %s cannot be read or occurs twice", describe(c), x.OID)
 		}
 	}
@@ -114,11 +147,8 @@ func (v *validation) critical(c *pkix.Certificate) {
 
 // issuer is section 6.1.4: what a certificate needs to issue the next one.
 func (v *validation) issuer(c *pkix.Certificate, depth int) {
-	switch {
-	case c.Version >= 3 && (c.BasicConstraints == nil || !c.BasicConstraints.IsCA):
-		v.problem("%s: basic constraints do not make it a CA", describe(c))
-	case c.Version < 3:
-		v.problem("%s: a version %d certificate cannot be a CA", describe(c), c.Version)
+	if why := notAuthority(c); why != "" {
+		v.problem("%s: %s", describe(c), why)
 	}
 	if !c.SelfIssued() {
 		if v.maxPath <= 0 {
@@ -128,9 +158,6 @@ func (v *validation) issuer(c *pkix.Certificate, depth int) {
 	}
 	if bc := c.BasicConstraints; bc != nil && bc.MaxPathLen >= 0 && bc.MaxPathLen < v.maxPath {
 		v.maxPath = bc.MaxPathLen
-	}
-	if !c.HasUsage(pkix.KeyCertSign) {
-		v.problem("%s: key usage does not allow signing certificates", describe(c))
 	}
 	v.names.add(c, v.problem)
 }

@@ -271,7 +271,10 @@ func (s *Set) Services(anchor, leaf []byte) []*report.Service {
 func (s *Set) facts(i *identity, leaf *pkix.Certificate) *report.Service {
 	f := &report.Service{
 		Territory: i.list.Territory, Provider: i.provider, Name: i.service.Name, Type: i.service.Type,
-		ListStale: s.stale(i.list), ListIssue: i.list.Issued, ListNext: i.list.NextUpdate,
+		ListIssue: i.list.Issued, ListNext: i.list.NextUpdate,
+	}
+	if !i.list.NextUpdate.IsZero() {
+		f.ListUntil = i.list.NextUpdate.Add(s.config.Grace)
 	}
 	for _, inst := range append([]Instance{i.service.Instance}, i.service.History...) {
 		f.Periods = append(f.Periods, report.Period{

@@ -140,7 +140,7 @@ func TestRefreshAndServices(t *testing.T) {
 		t.Fatalf("%d services", len(services))
 	}
 	f := services[0]
-	if f.Territory != "IT" || f.Type != "CA/QC" || len(f.Periods) != 2 || f.Periods[0].Status != "granted" || f.ListStale ||
+	if f.Territory != "IT" || f.Type != "CA/QC" || len(f.Periods) != 2 || f.Periods[0].Status != "granted" || !f.ListUntil.After(now) ||
 		strings.Join(f.Periods[0].Qualifiers, ",") != "QCWithQSCD" || len(f.Periods[1].Qualifiers) != 0 {
 		t.Errorf("service read as %+v", f)
 	}
@@ -191,7 +191,7 @@ func TestStaleLists(t *testing.T) {
 	}
 	ca := pki.Issuing.Raw
 	for _, f := range s.Services(ca, ca) {
-		if !f.ListStale {
+		if f.ListUntil.IsZero() || f.ListUntil.After(now.AddDate(1, 0, 0)) {
 			t.Error("a stale list does not say so")
 		}
 	}

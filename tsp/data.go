@@ -3,18 +3,14 @@ package tsp
 import (
 	"bytes"
 	"crypto"
-	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
-	"mime"
-	"mime/multipart"
-	"mime/quotedprintable"
-	"net/textproto"
-	"strings"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/message"
 	"rogito.dev/rogito/internal/oid"
 )
 
@@ -113,7 +109,10 @@ func ReadData(src ades.Source) (*Data, error) {
 }
 
 func parseTSD(raw []byte) (*Data, error) {
-	e, _, err := cms.ReadElement(raw)
+	e, rest, err := cms.ReadElement(raw)
+	if err == nil && cms.After(bytes.NewReader(rest), 0) != "" {
+		return nil, errors.New("data after the end of the file")
+	}
 	for depth := 0; depth < 2 && err == nil; depth++ { // ContentInfo, then [0]
 		var parts []cms.Element
 		if parts, err = e.Children(); err == nil {
@@ -200,88 +199,61 @@ func (d *Data) evidence(f cms.Element) error {
 	return nil
 }
 
+// ErrNoToken says that a message holds no time-stamp.
+var ErrNoToken = errors.New("no document with a time-stamp")
+
 // parseMIME reads a multipart message whose parts are a document and a token
 // or a response with one.
 func parseMIME(raw []byte) (*Data, error) {
-	head, body, ok := bytes.Cut(raw, []byte("\r\n\r\n"))
-	if !ok {
-		if head, body, ok = bytes.Cut(raw, []byte("\n\n")); !ok {
-			return nil, errors.New("no header")
-		}
-	}
-	_, params, err := mime.ParseMediaType(headerField(head, "Content-Type"))
-	if err != nil || params["boundary"] == "" {
-		return nil, errors.New("not a multipart message")
+	m, err := message.Parse(raw)
+	if err != nil {
+		return nil, err
 	}
 	d := &Data{}
-	r := multipart.NewReader(bytes.NewReader(body), params["boundary"])
-	for n := 0; n < 16; n++ {
-		p, err := r.NextRawPart()
-		if err == io.EOF {
-			break
-		}
+	contents := 0
+	for _, p := range m.Parts {
+		b, err := p.Decode()
 		if err != nil {
 			return nil, err
 		}
-		if err := d.part(p.Header, p); err != nil {
-			return nil, err
+		if token := tokenIn(b); token != nil {
+			d.Tokens = append(d.Tokens, token)
+			continue
 		}
+		contents++
+		d.Content, d.Name = bytes.NewReader(b), p.Filename()
 	}
-	if len(d.Tokens) == 0 || d.Content == nil {
-		return nil, errors.New("no document with a time-stamp")
+	switch {
+	case len(d.Tokens) == 0:
+		return nil, ErrNoToken
+	case contents != 1:
+		return nil, fmt.Errorf("%d documents beside the time-stamp in place of one", contents)
+	case m.Ambiguous != "":
+		return nil, errors.New(m.Ambiguous)
 	}
 	return d, nil
 }
 
-// headerField finds a header with its continuation lines.
-func headerField(head []byte, name string) string {
-	value, found := "", false
-	for line := range strings.Lines(string(head)) {
-		folded := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")
-		line = strings.TrimSpace(line)
-		switch k, v, ok := strings.Cut(line, ":"); {
-		case found && folded:
-			value += " " + line
-		case found:
-			return value
-		case ok && !folded && strings.EqualFold(k, name):
-			value, found = strings.TrimSpace(v), true
-		}
-	}
-	return value
-}
-
-func (d *Data) part(h textproto.MIMEHeader, body io.Reader) error {
-	switch strings.ToLower(strings.TrimSpace(h.Get("Content-Transfer-Encoding"))) {
-	case "base64":
-		body = base64.NewDecoder(base64.StdEncoding, body)
-	case "quoted-printable":
-		body = quotedprintable.NewReader(body)
-	}
-	b, err := io.ReadAll(body)
-	if err != nil {
-		return err
-	}
-	if token := tokenIn(b); token != nil {
-		d.Tokens = append(d.Tokens, token)
-		return nil
-	}
-	d.Content = bytes.NewReader(b)
-	if _, params, err := mime.ParseMediaType(h.Get("Content-Disposition")); err == nil {
-		d.Name = params["filename"]
-	}
-	return nil
-}
-
 // tokenIn finds a token in a file that is one, or a response with one.
 func tokenIn(b []byte) []byte {
-	if token, err := ParseResponse(b); err == nil {
-		b = token
+	token, _ := tokenAndRest(b)
+	return token
+}
+
+// tokenAndRest is the token of a file and what follows the token or response.
+func tokenAndRest(b []byte) (token, rest []byte) {
+	if inner, err := ParseResponse(b); err == nil {
+		_, rest, _ = cms.ReadElement(b)
+		b = inner
 	}
-	if t, err := Parse(b); err == nil {
-		return t.Raw
+	t, err := Parse(b)
+	if err != nil {
+		return nil, nil
 	}
-	return nil
+	if rest == nil {
+		rest = b[len(t.Raw):]
+	}
+	return t.Raw, rest
 }
 
 // Extract takes the token out of a file that is a token or a response (.tst,

@@ -1,36 +1,47 @@
 package tsp
 
 import (
-	"crypto"
+	"io"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/limits"
 )
 
 // ReadToken states the facts of a file that is a token or a response with one
-// (.tst, .tsr). What it is over is looked for among the detached files.
+// (.tst, .tsr). It must be over every file that is given beside it.
 func ReadToken(src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
-	raw := Extract(src)
-	if raw == nil {
-		return nil, ades.Malformed("TST", "", "not a time-stamp token")
-	}
-	t, err := Parse(raw)
+	bin, err := cms.Unarmour(src)
 	if err != nil {
 		return nil, err
 	}
-	var ts *ades.Timestamp
-	for _, f := range append(r.Detached, ades.File{}) {
-		var imprint func(crypto.Hash) ([]byte, error)
-		if f.Source != nil {
-			imprint = cms.OfSource(f.Source)
-		} else if ts != nil {
-			break
-		}
-		if ts, err = Read(t.Raw, imprint); err != nil {
+	if bin.Size() > limits.Token {
+		return nil, ades.Malformed("TST", "", "%d bytes, more than a time-stamp may have", bin.Size())
+	}
+	raw, err := io.ReadAll(io.NewSectionReader(bin, 0, bin.Size()))
+	if err != nil {
+		return nil, err
+	}
+	token, rest := tokenAndRest(raw)
+	if token == nil {
+		return nil, ades.Malformed("TST", "", "not a time-stamp token")
+	}
+	ts, err := Read(token, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range r.Detached {
+		over, err := Read(token, cms.OfSource(f.Source))
+		if err != nil {
 			return nil, err
 		}
-		if ts.ImprintIntact == ades.Yes {
-			break
+		if ts.ImprintIntact != ades.No {
+			ts.ImprintIntact = over.ImprintIntact
+		}
+	}
+	for _, text := range []string{cms.AroundArmour(src), cms.After(bytesSource(rest), 0)} {
+		if text != "" {
+			ts.Problems = append(ts.Problems, ades.Problem{Fatal: true, Text: text})
 		}
 	}
 	ts.Kind = ades.DetachedTimestamp

@@ -271,9 +271,18 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	content := ades.File{Source: strings.NewReader("text")}
-	doc, err := tsp.ReadToken(bytes.NewReader(token), ades.ReadOptions{Detached: []ades.File{{Source: strings.NewReader("other")}, content}})
+	doc, err := tsp.ReadToken(bytes.NewReader(token), ades.ReadOptions{Detached: []ades.File{content}})
 	if err != nil || doc.Timestamps[0].ImprintIntact != ades.Yes {
 		t.Errorf("token: %+v, %v", doc, err)
+	}
+	other := ades.File{Source: strings.NewReader("other")}
+	doc, err = tsp.ReadToken(bytes.NewReader(token), ades.ReadOptions{Detached: []ades.File{content, other}})
+	if err != nil || doc.Timestamps[0].ImprintIntact != ades.No {
+		t.Errorf("token beside another file: %+v, %v", doc, err)
+	}
+	doc, err = tsp.ReadToken(bytes.NewReader(append(token, "PK"...)), ades.ReadOptions{})
+	if err != nil || len(doc.Timestamps[0].Problems) == 0 {
+		t.Errorf("token before other data: %+v, %v", doc, err)
 	}
 	doc, err = tsp.ReadToken(bytes.NewReader(token), ades.ReadOptions{})
 	if err != nil || doc.Timestamps[0].ImprintIntact != ades.Unknown {

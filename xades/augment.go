@@ -24,20 +24,20 @@ var ErrNothing = errors.New("xades: no signature that can be raised")
 // renews the archive time-stamp. Signatures that another one signs, and those
 // in namespaces before 1.3.2, cannot be raised and are left alone.
 func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
-	doc, err := parse(src)
+	doc, err := parse(ctx, src)
 	if err != nil {
 		return err
 	}
-	return augment(ctx, doc, w, r, outside{r.Detached, true})
+	return augment(ctx, doc, w, r, outside{files: r.Detached})
 }
 
 // AugmentIn is Augment for a signature file of a container.
 func AugmentIn(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
-	doc, err := parse(src)
+	doc, err := parse(ctx, src)
 	if err != nil {
 		return err
 	}
-	return augment(ctx, doc, w, r, outside{r.Detached, false})
+	return augment(ctx, doc, w, r, outside{files: r.Detached, container: true})
 }
 
 func augment(ctx context.Context, doc *xmldom.Document, w io.Writer, r ades.AugmentOptions, files outside) error {

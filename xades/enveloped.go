@@ -1,11 +1,13 @@
 package xades
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 
 	"rogito.dev/rogito/ades"
@@ -20,7 +22,7 @@ func (p *preparation) enveloped() error {
 	}
 	if p.doc == nil {
 		var err error
-		if p.doc, err = parse(p.files[0].Source); err != nil {
+		if p.doc, err = parse(context.Background(), p.files[0].Source); err != nil {
 			return err
 		}
 	}
@@ -45,7 +47,7 @@ func (p *preparation) enveloped() error {
 		p.addNode("", p.doc.Node)
 	}
 	for _, n := range elements {
-		p.addNode("#"+url.PathEscape(n.ID()), n)
+		p.addNode(n.ID(), n)
 	}
 	p.place = p.inserter()
 	p.doc.Release()
@@ -89,6 +91,9 @@ func (p *preparation) ensureIDs(elements []*xmldom.Node) ([]*xmldom.Node, error)
 			}
 			continue
 		}
+		if p.signedAlready(n) {
+			return nil, ErrBreaks
+		}
 		ids[i] = fmt.Sprintf("e-%s-%d", p.b.id, i+1)
 		edits = append(edits, p.doc.AddAttr(n, "Id", ids[i]))
 	}
@@ -110,29 +115,107 @@ func (p *preparation) ensureIDs(elements []*xmldom.Node) ([]*xmldom.Node, error)
 	return elements, nil
 }
 
+// signedAlready reports whether an element is under a signature, so that it
+// cannot be given an Id any more.
+func (p *preparation) signedAlready(n *xmldom.Node) bool {
+	for _, sig := range xmldsig.Find(p.doc) {
+		s, err := xmldsig.Read(p.doc, sig)
+		if err != nil {
+			continue
+		}
+		for _, r := range s.References {
+			if t, _, same, err := s.Target(r); same && err == nil && t.Contains(n) && s.Check(r, nil) == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // addNode references a part of the document. The new signature is left out of
-// it by a transform where it will stand inside.
-func (p *preparation) addNode(uri string, n *xmldom.Node) {
+// it by a transform where it will stand inside: by enveloped-signature, which
+// everybody can verify, or, where other signatures must be left out too, by
+// XPath Filter 2.0.
+func (p *preparation) addNode(id string, n *xmldom.Node) {
 	set := xmldsig.NodeSet{Apex: n}
 	var transforms []string
-	if n.Contains(p.doc.Root()) || n == p.doc.Root() {
-		if p.o.KeepSignatures {
+	if n.Contains(p.doc.Root()) {
+		others := xmldsig.Find(p.doc)
+		if p.o.KeepSignatures || len(others) == 0 {
 			transforms = append(transforms, transformEnveloped)
 		} else {
 			transforms = append(transforms, transformNoSigs)
-			set.Drop = xmldsig.Find(p.doc)
+			set.Drop = others
 		}
 	}
+	method, uri := exclusive, ""
+	if id != "" {
+		uri = "#" + url.PathEscape(id)
+	}
+	// A comment that parts a text is content (see partition), and a bare
+	// reference leaves comments out.
+	if partsText(n) && isNCName(id+"_") {
+		method.Comments, set.Comments = true, true
+		uri = "#xpointer(/)"
+		if id != "" {
+			uri = "#xpointer(id('" + id + "'))"
+		}
+	}
+	method.Prefixes = typePrefixes(n)
 	h := p.o.Digest().New()
-	_ = xmldsig.Canonicalize(h, set, exclusive) // a hash does not fail
+	_ = xmldsig.Canonicalize(h, set, method) // a hash does not fail
 	mime := p.o.MimeTypes[p.files[0].Name]
 	if mime == "" {
 		mime = "text/xml"
 	}
-	p.b.refs = append(p.b.refs, reference{uri: uri, transforms: append(transforms, transformExclusive), digest: h.Sum(nil), mime: mime})
+	p.b.refs = append(p.b.refs, reference{uri: uri, transforms: append(transforms, transformC14N(method)), digest: h.Sum(nil), mime: mime})
 }
 
-// checkEarlier refuses to break signatures that are already there.
+func transformC14N(m xmldsig.Method) string {
+	if len(m.Prefixes) == 0 {
+		return `<ds:Transform Algorithm="` + m.URI() + `"/>`
+	}
+	list := slices.Clone(m.Prefixes)
+	for i, p := range list {
+		if p == "" {
+			list[i] = "#default"
+		}
+	}
+	return `<ds:Transform Algorithm="` + m.URI() + `"><ec:InclusiveNamespaces xmlns:ec="` + xmldsig.ExcSpace + `" PrefixList="` + strings.Join(list, " ") + `"/></ds:Transform>`
+}
+
+// partsText reports whether a comment stands between two pieces of text.
+func partsText(top *xmldom.Node) bool {
+	p := &partition{ctx: context.Background()}
+	found := false
+	for n := range top.All() {
+		if n.First != nil {
+			p.children(n, func(c *xmldom.Node) { found = found || c.Kind == xmldom.Comment && p.parted })
+		}
+	}
+	return found
+}
+
+// typePrefixes are the prefixes in types that exclusive canonicalisation would
+// not write by itself.
+func typePrefixes(top *xmldom.Node) []string {
+	bare := &xmldsig.Region{Set: xmldsig.NodeSet{Apex: top}, Method: exclusive}
+	var list []string
+	for n := range top.All() {
+		if n.Kind != xmldom.Element {
+			continue
+		}
+		if prefix, ok := typePrefix(n); ok && !slices.Contains(list, prefix) && !declares(bare, n, prefix) {
+			list = append(list, prefix)
+		}
+	}
+	return list
+}
+
+// checkEarlier finds out what a new signature would do to those that are
+// already there. One over everything but itself is broken by anything that is
+// put beside it, but not by what is put into it: it becomes the host of the new
+// one. Of several such, each must be inside the other.
 func (p *preparation) checkEarlier() error {
 	for _, n := range xmldsig.Find(p.doc) {
 		s, err := xmldsig.Read(p.doc, n)
@@ -140,19 +223,48 @@ func (p *preparation) checkEarlier() error {
 			continue // it cannot be broken any more
 		}
 		for _, r := range s.References {
-			if s.Includes(r, p.doc.Root()) && s.Check(r, nil) == nil {
+			if !s.Includes(r, p.doc.Root()) || s.Check(r, nil) != nil {
+				continue
+			}
+			g, err := s.Region(r)
+			out := err == nil && slices.Contains(g.Set.Drop, n)
+			if !out || p.host != nil && !p.host.Contains(n) {
 				return ErrBreaks
 			}
+			p.host = n
 		}
 	}
 	return nil
 }
 
-// inserter writes the document with the signature as last child of its root.
-// It needs no more than the place, so that the tree can go.
+// hosted is where a signature goes that stands in another: into the Object of
+// its properties, which time-stamps do not cover as a whole (EN 319 132-1,
+// 5.5.2.2), or into a new Object.
+func (p *preparation) hosted(mark string) xmldom.Edit {
+	for _, o := range p.host.Children(ds, "Object") {
+		for c := range o.Elements() {
+			if c.Name.Local == "QualifyingProperties" && isXAdES(c.Name.Space) {
+				return p.doc.Append(o, mark)
+			}
+		}
+	}
+	prefix := ""
+	if p.host.Name.Prefix != "" {
+		prefix = p.host.Name.Prefix + ":"
+	}
+	return p.doc.Append(p.host, "<"+prefix+"Object>"+mark+"</"+prefix+"Object>")
+}
+
+// inserter writes the document with the signature as last child of its root,
+// or in its host. It needs no more than the place, so that the tree can go.
 func (p *preparation) inserter() func(io.Writer, func(io.Writer) error) error {
 	const mark = "\x00"
-	doc, edit := p.doc, p.doc.Append(p.doc.Root(), mark)
+	doc, edit := p.doc, xmldom.Edit{}
+	if p.host != nil {
+		edit = p.hosted(mark)
+	} else {
+		edit = p.doc.Append(p.doc.Root(), mark)
+	}
 	before, after, _ := strings.Cut(edit.Insert, mark)
 	return func(w io.Writer, signature func(io.Writer) error) error {
 		var sig strings.Builder
@@ -202,7 +314,7 @@ func (p *preparation) internallyDetached() error {
 }
 
 func (p *preparation) embedXML(i int) (string, error) {
-	d, err := parse(p.files[i].Source)
+	d, err := parse(context.Background(), p.files[i].Source)
 	if err != nil {
 		return "", err
 	}
@@ -219,10 +331,15 @@ func (p *preparation) embedXML(i int) (string, error) {
 		}
 		root = d.Root()
 	}
+	method, uri := exclusive, "#"+url.PathEscape(id)
+	if partsText(root) && isNCName(id) {
+		method.Comments, uri = true, "#xpointer(id('"+id+"'))"
+	}
+	method.Prefixes = typePrefixes(root)
 	h := p.o.Digest().New()
-	_ = xmldsig.Canonicalize(h, xmldsig.NodeSet{Apex: root}, exclusive) // a hash does not fail
+	_ = xmldsig.Canonicalize(h, xmldsig.NodeSet{Apex: root, Comments: method.Comments}, method) // a hash does not fail
 	p.b.refs = append(p.b.refs, reference{
-		uri: "#" + url.PathEscape(id), transforms: []string{transformExclusive}, digest: h.Sum(nil), mime: p.mime(p.files[i]),
+		uri: uri, transforms: []string{transformC14N(method)}, digest: h.Sum(nil), mime: p.mime(p.files[i]),
 	})
 	return d.Raw(root), nil
 }

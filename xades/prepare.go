@@ -1,6 +1,7 @@
 package xades
 
 import (
+	"context"
 	"crypto"
 	"encoding/base64"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 	"slices"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
@@ -18,8 +20,7 @@ import (
 // implements ades.Draft.
 type Draft struct {
 	tbs    []byte
-	hash   crypto.Hash
-	pub    crypto.PublicKey
+	params ades.SignParams
 	files  []ades.File
 	before string // text of the signature up to the value, and after it
 	after  string
@@ -33,11 +34,16 @@ var _ ades.Draft = (*Draft)(nil)
 func (d *Draft) ToBeSigned() []byte { return d.tbs }
 
 // Digest of ToBeSigned.
-func (d *Draft) Digest() []byte { return sum(d.hash, d.tbs) }
+func (d *Draft) Digest() []byte { return sum(d.params.Digest(), d.tbs) }
+
+// Value has the key sign the draft.
+func (d *Draft) Value(key crypto.Signer) ([]byte, error) {
+	return ades.Value(key, d.params, d.tbs, d.Digest())
+}
 
 // Finish writes the signed document. ECDSA values come as DER.
 func (d *Draft) Finish(w io.Writer, value []byte) error {
-	value, err := xmldsig.XMLValue(d.pub, value)
+	value, err := xmldsig.XMLValue(d.params.Certificate.PublicKey, value)
 	if err != nil {
 		return fmt.Errorf("xades: %w", err)
 	}
@@ -99,7 +105,7 @@ func Prepare(files []ades.File, o Options) (*Draft, error) {
 		return nil, fmt.Errorf("xades: %w", err)
 	}
 	return &Draft{
-		tbs: tbs, hash: o.Digest(), pub: o.Certificate.PublicKey, files: files, objs: p.b.objs, place: p.place,
+		tbs: tbs, params: o.SignParams, files: files, objs: p.b.objs, place: p.place,
 		before: fmt.Sprintf(`<ds:Signature xmlns:ds="%s" Id="%s">%s<ds:SignatureValue Id="value-%s">`, ds, p.b.id, info, p.b.id),
 		after: fmt.Sprintf(`</ds:SignatureValue>%s<ds:Object><xades:QualifyingProperties xmlns:xades="%s" Target="#%s">%s</xades:QualifyingProperties></ds:Object>`,
 			p.b.keyInfo(), ns132, p.b.id, properties),
@@ -112,6 +118,7 @@ type preparation struct {
 	o     Options
 	b     builder
 	doc   *xmldom.Document // the one XML document, when there is one
+	host  *xmldom.Node     // the signature that the new one must stand in, if any
 	place func(w io.Writer, signature func(io.Writer) error) error
 }
 
@@ -138,7 +145,7 @@ func (p *preparation) byContent() Packaging {
 	if len(p.files) != 1 || !LooksLikeXML(p.files[0].Source) {
 		return Enveloping
 	}
-	doc, err := parse(p.files[0].Source)
+	doc, err := parse(context.Background(), p.files[0].Source)
 	if err == nil && doc.Root().Is(ds, "Signature") {
 		return Enveloping
 	}
@@ -251,16 +258,20 @@ func LooksLikeXML(src ades.Source) bool {
 	return len(head) > 2 && head[0] == '<' && (head[1] == '?' || head[1] == '!' || head[1] == '_' || head[1]|0x20 >= 'a' && head[1]|0x20 <= 'z' || head[1] >= 0x80)
 }
 
-// parse reads a whole source as XML.
-func parse(src ades.Source) (*xmldom.Document, error) {
+// parse reads a whole source as XML. Text and tree are paid for out of the
+// budget of the context: too much of them is a fact about the document.
+func parse(ctx context.Context, src ades.Source) (*xmldom.Document, error) {
 	if src.Size() > int64(xmldom.DefaultLimits.Size) {
 		return nil, ades.Malformed("XML", "", "%w: %d bytes", xmldom.ErrLimit, src.Size())
+	}
+	if err := limits.BudgetOf(ctx).Spend(src.Size()); err != nil {
+		return nil, ades.Malformed("XML", "", "%w: %d bytes", err, src.Size())
 	}
 	b := make([]byte, src.Size())
 	if _, err := io.ReadFull(io.NewSectionReader(src, 0, src.Size()), b); err != nil {
 		return nil, fmt.Errorf("xades: read document: %w", err)
 	}
-	d, err := xmldom.Parse(b, xmldom.Limits{})
+	d, err := xmldom.ParseContext(ctx, b, xmldom.Limits{})
 	if err != nil {
 		return nil, malformed(err)
 	}

@@ -57,12 +57,28 @@ func (s *sigReader) own(n *xmldom.Node) bool {
 		s.problem(true, n, "SignedProperties outside their signature")
 		return false
 	}
+	// Target is not signed, and the reference already binds the properties to
+	// this signature: another spelling of its Id, or none, does no harm.
 	target, id := qp.Attr("Target"), s.x.Node.Attr("Id")
-	if target != "" && target != "#"+id {
+	switch {
+	case id != "" && target == "#"+id:
+	case target == "", id != "" && strings.EqualFold(fragment(target), id):
+		s.problem(false, qp, "Target of the qualifying properties is %q and not the Id of the signature", target)
+	default:
 		s.problem(true, qp, "qualifying properties are about another signature")
 		return false
 	}
 	return true
+}
+
+// fragment is the Id that a URI points to, with or without all that ought to
+// stand around it.
+func fragment(uri string) string {
+	_, after, ok := strings.Cut(uri, "#")
+	if !ok {
+		after = uri
+	}
+	return strings.TrimSpace(decodeURI(after))
 }
 
 // properties counts the QualifyingProperties in the signature's objects.
@@ -105,7 +121,7 @@ func (s *sigReader) readSigned() {
 // nothing, is about nothing, or contradicts the object it is about (EN 319
 // 132-1, 5.2.4), does not count.
 func (s *sigReader) readFormats() {
-	s.formats = map[string]bool{}
+	s.formats = map[string]*xmldom.Node{}
 	for _, f := range s.signed.Child(s.space, "SignedDataObjectProperties").Children(s.space, "DataObjectFormat") {
 		id, local := strings.CutPrefix(f.Attr("ObjectReference"), "#")
 		said := f.Child(s.space, "MimeType") != nil || f.Child(s.space, "Description") != nil || f.Child(s.space, "ObjectIdentifier") != nil
@@ -114,7 +130,7 @@ func (s *sigReader) readFormats() {
 			s.count(attrBadFormat, true, 1)
 		}
 		if f.Child(s.space, "MimeType") != nil {
-			s.formats[id] = true
+			s.formats[id] = f
 		}
 	}
 }
@@ -173,7 +189,6 @@ func (s *sigReader) facts() {
 			s.count(propertyName(p), group.signed, 1)
 		}
 	}
-	s.sig.ContentIsWhole = s.whole()
 }
 
 // attrUnformatted counts the references without a DataObjectFormat, which a

@@ -5,6 +5,7 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
+	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
@@ -20,55 +21,77 @@ const MaxSignatures = limits.XMLSignatures
 // *ades.MalformedError for what is not well-formed or has a DTD; a broken
 // signature is a fact, not an error.
 func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Document, error) {
-	doc, err := parse(src)
+	doc, err := parse(ctx, src)
 	if err != nil {
 		return nil, err
 	}
 	defer doc.Release()
-	return read(ctx, doc, outside{o.Detached, true})
+	r := newReader(ctx, doc, outside{files: o.Detached})
+	r.known = o.Certificates
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	if err := r.parts(o.Expect.Element); err != nil {
+		return nil, err
+	}
+	r.fileParts()
+	r.wholes()
+	return r.out, nil
 }
 
-// ReadIn is Read for a signature file of a container: references are resolved
-// by name among the container's files, and never by there being only one.
-func ReadIn(ctx context.Context, src ades.Source, files []ades.File) (*ades.Document, error) {
-	doc, err := parse(src)
+// ReadIn is Read for a signature file of a container: references are to the
+// container's files, which resolve finds by URI. The Parts are what the
+// signature file itself holds; there should be none.
+func ReadIn(ctx context.Context, src ades.Source, files []ades.File, resolve func(uri string) *ades.File) (*ades.Document, error) {
+	doc, err := parse(ctx, src)
 	if err != nil {
 		return nil, err
 	}
 	defer doc.Release()
-	return read(ctx, doc, outside{files, false})
+	r := newReader(ctx, doc, outside{files: files, container: true, resolve: resolve})
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	return r.out, r.parts("")
 }
 
-func read(ctx context.Context, doc *xmldom.Document, files outside) (*ades.Document, error) {
-	r := newReader(ctx, doc, files)
-	found := xmldsig.Find(doc)
+func (r *reader) read() error {
+	found := xmldsig.Find(r.doc)
 	if len(found) > MaxSignatures {
-		return nil, ades.Malformed("XML", "", "%w: %d signatures", xmldom.ErrLimit, len(found))
+		return ades.Malformed("XML", "", "%w: %d signatures", xmldom.ErrLimit, len(found))
 	}
 	for _, n := range found {
 		if isCounter(n) {
 			continue // read with its parent
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		sig := r.signature(n, nil, 0)
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
 		r.out.Signatures = append(r.out.Signatures, sig)
 		if sig.Format == ades.XAdES {
 			r.out.Format = ades.XAdES
 		}
-		r.out.Content = append(r.out.Content, sig.Content...)
+		if !fatal(sig) && sig.Intact() != ades.No {
+			r.out.Content = append(r.out.Content, sig.Content...)
+		}
 	}
-	return r.out, nil
+	return nil
+}
+
+func fatal(s *ades.Signature) bool {
+	return slices.ContainsFunc(s.Problems, func(p ades.Problem) bool { return p.Fatal })
 }
 
 type reader struct {
 	ctx    context.Context
 	doc    *xmldom.Document
 	files  outside
+	known  [][]byte // certificates of the caller
 	out    *ades.Document
 	ids    map[string]int
 	budget int64
+	tops   []*sigReader // of the signatures that are no counter-signatures
 }
 
 func newReader(ctx context.Context, doc *xmldom.Document, files outside) *reader {
@@ -97,10 +120,13 @@ type sigReader struct {
 	unsigned *xmldom.Node        // UnsignedSignatureProperties
 	certs    []*pkix.Certificate // found in the signature, those of KeyInfo first
 	signer   *pkix.Certificate
-	formats  map[string]bool // reference ids that have a DataObjectFormat
-	missing  int             // references that want one
+	formats  map[string]*xmldom.Node // DataObjectFormat with a MimeType, by the id of the reference
+	missing  int                     // references that want one
 
-	inKeyInfo int // how many of certs are in KeyInfo
+	inKeyInfo int            // how many of certs are in KeyInfo
+	regions   []signedRegion // of the document, under this signature
+	elsewhere bool           // a reference leads out of the document
+	absent    []string       // entries of manifests that were not found
 }
 
 // signature reads a ds:Signature; parent is the one it counter-signs.
@@ -108,12 +134,20 @@ func (r *reader) signature(n *xmldom.Node, parent *xmldsig.Signature, depth int)
 	x, err := xmldsig.Read(r.doc, n)
 	s := &sigReader{reader: r, x: x, depth: depth, sig: &ades.Signature{Format: ades.XMLDSig, Path: n.Path()}}
 	s.sig.ID = r.name(n, x)
+	if depth == 0 {
+		r.tops = append(r.tops, s)
+	}
+	if id := n.Attr("Id"); id != "" {
+		if _, dup := r.doc.ByID(id); errors.Is(dup, xmldom.ErrDuplicate) {
+			s.problem(true, n, "the Id of the signature is not unique")
+		}
+	}
 	if err != nil {
 		s.sig.ValueIntact = ades.No
 		s.problem(true, n, "%v", err)
 		return s.sig
 	}
-	s.sig.Value, x.Budget = x.Value, &r.budget
+	s.sig.Value, x.Budget, x.Context = x.Value, &r.budget, r.ctx
 	s.findProperties()
 	s.readSigned()
 	s.references(parent)

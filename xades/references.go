@@ -3,6 +3,7 @@ package xades
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/url"
 	"path"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"sync"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
@@ -18,8 +20,13 @@ import (
 // outside are the files that references out of the document may be to.
 type outside struct {
 	files []ades.File
-	// single lets one file alone serve any reference.
-	single bool
+	// container: the files are those of a container, and a reference means the
+	// file of that name. Files given beside a document may be called otherwise:
+	// the digest decides.
+	container bool
+	// resolve, where it is set, finds the file of a container in place of the
+	// rules here.
+	resolve func(uri string) *ades.File
 }
 
 func (o outside) size() int64 {
@@ -30,23 +37,33 @@ func (o outside) size() int64 {
 	return total
 }
 
-// find resolves by name: as it stands, percent-decoded, or by its last segment
-// where only one file has it. The digest decides in the end.
-func (o outside) find(r *xmldsig.Reference) *ades.File {
-	for _, name := range names(r.URI) {
-		for i := range o.files {
-			if o.files[i].Name != "" && o.files[i].Name == name {
-				return &o.files[i]
-			}
+// errAmbiguous means that a URI names two files, one to each of two readers.
+var errAmbiguous = errors.New("the reference can be read as two file names")
+
+// find resolves by name: as it stands, percent-decoded, or with plus signs for
+// spaces, since all of these are written. Where two files match, readers differ.
+func (o outside) find(r *xmldsig.Reference) (*ades.File, error) {
+	if o.resolve != nil {
+		return o.resolve(r.URI), nil
+	}
+	var found *ades.File
+	for i := range o.files {
+		f := &o.files[i]
+		if f.Name == "" || !slices.Contains(names(r.URI), f.Name) {
+			continue
 		}
+		if found != nil && found.Name != f.Name {
+			return nil, fmt.Errorf("%w: %q", errAmbiguous, r.URI)
+		}
+		found = f
 	}
-	if f := byBase(o.files, path.Base(decodeURI(r.URI))); f != nil {
-		return f
+	switch {
+	case found != nil || o.container:
+		return found, nil
+	case len(o.files) == 1:
+		return &o.files[0], nil
 	}
-	if o.single && len(o.files) == 1 {
-		return &o.files[0]
-	}
-	return nil
+	return byBase(o.files, path.Base(decodeURI(r.URI))), nil
 }
 
 func byBase(files []ades.File, base string) *ades.File {
@@ -62,9 +79,13 @@ func byBase(files []ades.File, base string) *ades.File {
 	return found
 }
 
+// names are the file names that a URI is taken for.
 func names(uri string) []string {
-	plain := decodeURI(uri)
-	return []string{uri, plain, strings.TrimPrefix(plain, "./"), strings.TrimPrefix(plain, "/")}
+	var list []string
+	for _, name := range []string{uri, decodeURI(uri), decodeForm(uri)} {
+		list = append(list, name, strings.TrimPrefix(name, "./"), strings.TrimPrefix(name, "/"))
+	}
+	return list
 }
 
 func decodeURI(uri string) string {
@@ -74,9 +95,16 @@ func decodeURI(uri string) string {
 	return uri
 }
 
+func decodeForm(uri string) string {
+	if plain, err := url.QueryUnescape(uri); err == nil {
+		return plain
+	}
+	return uri
+}
+
 // resolve adapts find for digests.
 func (s *sigReader) resolve(r *xmldsig.Reference) xmldsig.Source {
-	if f := s.files.find(r); f != nil {
+	if f, err := s.files.find(r); err == nil && f != nil {
 		return f.Source
 	}
 	return nil
@@ -90,15 +118,13 @@ func (s *sigReader) references(parent *xmldsig.Signature) {
 		n, err := s.x.Subject(r)
 		same := err == nil
 		switch {
-		case same && n == s.signed:
+		case same && n == s.signed && n != nil:
 			ref.Kind = "signed-properties"
 			s.missing += boolInt(!s.announced(r))
 		case same && parent != nil && n == parent.ValueNode:
 			ref.Kind = "counter-signed-value"
-			if cover, _ := s.x.Covers(r); cover != xmldsig.Outside {
-				countersigned = true
-			}
-		case same && n.Is(ds, "Manifest"):
+			countersigned = true
+		case same && s.manifestIn(n) != nil:
 			ref.Kind = "manifest"
 		case same && n == s.x.KeyInfo && n != nil:
 			ref.Kind = "key-info"
@@ -109,7 +135,7 @@ func (s *sigReader) references(parent *xmldsig.Signature) {
 		}
 		s.sig.References = append(s.sig.References, ref)
 		if ref.Kind == "manifest" {
-			s.manifest(n)
+			s.manifest(s.manifestIn(n))
 		}
 	}
 	if !countersigned {
@@ -120,11 +146,25 @@ func (s *sigReader) references(parent *xmldsig.Signature) {
 	}
 }
 
+// manifestIn is the manifest that a reference is to, itself or as all that an
+// Object of this signature holds.
+func (s *sigReader) manifestIn(n *xmldom.Node) *xmldom.Node {
+	if n.Is(ds, "Object") && n.Parent == s.x.Node {
+		if m := n.Child(ds, "Manifest"); m != nil && m.Next == nil {
+			return m
+		}
+	}
+	if n.Is(ds, "Manifest") {
+		return n
+	}
+	return nil
+}
+
 // announced reports whether a reference to the SignedProperties has the Type
 // that EN 319 132-1 demands of it, and leads to them by their Id. Without, it
 // is one to content like any other.
 func (s *sigReader) announced(r *xmldsig.Reference) bool {
-	return isSignedProperties(r.Type) && (!r.HasURI || strings.HasPrefix(r.URI, "#")) || s.formats[r.ID]
+	return isSignedProperties(r.Type) && (!r.HasURI || strings.HasPrefix(r.URI, "#")) || s.formats[r.ID] != nil
 }
 
 // lastNameless is the last reference without an Id. DSS, whose words for levels
@@ -155,22 +195,42 @@ func (s *sigReader) content(r *xmldsig.Reference, ref *ades.Reference) {
 		ref.Intact, ref.Detail = ades.No, "the object is not one of this signature"
 		s.problem(true, r.Node, "%s", ref.Detail)
 	}
-	s.missing += boolInt(!s.formats[r.ID] && (r.ID != "" || r == s.lastNameless()))
-	if _, _, same, _ := s.x.Target(r); !same {
-		if f := s.files.find(r); f != nil {
-			ref.Name = f.Name
-			s.sig.Content = append(s.sig.Content, *f)
-		} else {
-			ref.Name = decodeURI(r.URI)
+	s.missing += boolInt(s.formats[r.ID] == nil && (r.ID != "" || r == s.lastNameless()))
+	s.hand(r, ref)
+}
+
+// hand hands out what an intact reference to content is over.
+func (s *sigReader) hand(r *xmldsig.Reference, ref *ades.Reference) {
+	if _, _, same, _ := s.x.Target(r); same {
+		if ref.Intact == ades.Yes {
+			s.sig.Content = append(s.sig.Content, ades.File{Source: s.octets(r)})
 		}
 		return
 	}
-	if ref.Intact == ades.Yes {
-		s.sig.Content = append(s.sig.Content, ades.File{Source: s.octets(r)})
+	s.elsewhere = true
+	ref.Name = decodeURI(r.URI)
+	f, err := s.files.find(r)
+	if err != nil {
+		ref.Intact, ref.Detail = ades.No, err.Error()
+		s.problem(true, r.Node, "%v", err)
+	}
+	if f == nil {
+		return
+	}
+	if f.Name != "" {
+		ref.Name = f.Name
+	}
+	switch {
+	case ref.Intact != ades.Yes:
+	case !s.x.WholeFile(r, f.Source):
+		s.problem(false, r.Node, "the reference covers a part of %s only", f.Name)
+	default:
+		s.sig.Content = append(s.sig.Content, *f)
 	}
 }
 
-// reference checks one digest and says how it went.
+// reference checks one digest and says how it went. What the reference covers
+// of the document counts for the signature, if it is not a counter-signature.
 func (s *sigReader) reference(r *xmldsig.Reference) ades.Reference {
 	ref := ades.Reference{Kind: "xml-reference", URI: r.URI, Digest: r.DigestURI, Value: r.Digest}
 	if h, ok := xmldsig.HashByURI(r.DigestURI); ok {
@@ -184,20 +244,36 @@ func (s *sigReader) reference(r *xmldsig.Reference) ades.Reference {
 		ref.Detail = err.Error()
 	case errors.Is(err, xmldsig.ErrDigest):
 		ref.Found, ref.Intact = true, ades.No
-	default: // refused transforms, duplicate ids: never to be trusted
+	case errors.Is(err, xmldsig.ErrNotEvaluated), errors.Is(err, pkix.ErrUnsupported): // no digest was computed
+		ref.Found, ref.Detail = true, err.Error()
+	case errors.Is(err, xmldom.ErrLimit), errors.Is(err, xmldom.ErrBudget), errors.Is(err, limits.ErrBudget):
+		ref.Found, ref.Detail = true, err.Error()
+		s.problem(true, r.Node, "%v", err)
+	default: // duplicate ids, malformed data: never to be trusted
 		ref.Found, ref.Intact, ref.Detail = true, ades.No, err.Error()
 		if errors.Is(err, xmldom.ErrDuplicate) {
 			s.problem(true, r.Node, "%v", err)
 		}
 	}
+	if g, regionErr := s.x.Region(r); regionErr == nil && (err == nil || errors.Is(err, xmldsig.ErrDigest)) {
+		said := signedRegion{region: g}
+		if f := s.formats[r.ID]; f != nil && r.ID != "" {
+			said.format = map[string]string{"MimeType": text(f.Child(s.space, "MimeType")), "Encoding": text(f.Child(s.space, "Encoding"))}
+		}
+		s.regions = append(s.regions, said)
+	}
 	return ref
 }
 
-// manifest checks the entries of a ds:Manifest.
+func text(n *xmldom.Node) string { return strings.TrimSpace(n.Text()) }
+
+// manifest checks the entries of a ds:Manifest. What an entry is to is signed
+// through the manifest, so that one which was changed is as bad as if the
+// signature referred to it.
 func (s *sigReader) manifest(n *xmldom.Node) {
 	for i, e := range n.Children(ds, "Reference") {
 		if i >= xmldsig.MaxReferences {
-			s.problem(false, n, "manifest entries beyond the limit are not read")
+			s.problem(true, n, "more than %d entries in a manifest", xmldsig.MaxReferences)
 			return
 		}
 		r, err := xmldsig.ReadReference(e)
@@ -207,14 +283,14 @@ func (s *sigReader) manifest(n *xmldom.Node) {
 		}
 		ref := s.reference(r)
 		ref.Kind, ref.Name = "manifest-entry", decodeURI(r.URI)
-		if !ref.Found {
-			// The core validation of XML-DSig leaves manifests to the
-			// application; what is not there is not shown as signed.
+		s.hand(r, &ref)
+		if !ref.Found && !s.files.container {
+			// Core validation leaves the entries to the application (XML
+			// Signature, 5.1): the signature is intact, but what it is about
+			// is not all here.
 			s.problem(false, e, "manifest entry not found: %q", ref.Name)
+			s.absent = append(s.absent, ref.Name)
 			continue
-		}
-		if f := s.files.find(r); f != nil {
-			s.sig.Content = append(s.sig.Content, *f)
 		}
 		s.sig.References = append(s.sig.References, ref)
 	}
@@ -225,7 +301,7 @@ func (s *sigReader) manifest(n *xmldom.Node) {
 type octets struct {
 	doc  []byte
 	sig  int // which ds:Signature of the document
-	ref  int // which reference of it
+	ref  int // which ds:Reference of the document
 	once sync.Once
 	data *bytes.Reader
 }
@@ -234,7 +310,7 @@ func (s *sigReader) octets(r *xmldsig.Reference) *octets {
 	return &octets{
 		doc: s.doc.Bytes(),
 		sig: slices.Index(xmldsig.Find(s.doc), s.x.Node),
-		ref: slices.Index(s.x.References, r),
+		ref: slices.Index(s.doc.Descendants(ds, "Reference"), r.Node),
 	}
 }
 
@@ -248,8 +324,12 @@ func (o *octets) load() *bytes.Reader {
 			return
 		}
 		defer doc.Release()
-		if x, err := xmldsig.Read(doc, xmldsig.Find(doc)[o.sig]); err == nil {
-			_ = x.Write(&b, x.References[o.ref], nil, xmldsig.Method{})
+		x, err := xmldsig.Read(doc, xmldsig.Find(doc)[o.sig])
+		if err != nil {
+			return
+		}
+		if r, err := xmldsig.ReadReference(doc.Descendants(ds, "Reference")[o.ref]); err == nil {
+			_ = x.Write(&b, r, nil, xmldsig.Method{})
 		}
 	})
 	return o.data

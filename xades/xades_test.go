@@ -13,6 +13,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/internal/xmldom"
+	"rogito.dev/rogito/internal/xmldsig"
 )
 
 var clock = func() time.Time { return time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC) }
@@ -209,9 +210,39 @@ func TestSeveralSignatures(t *testing.T) {
 	if n := len(again.Signatures[0].Timestamps); n != len(doc.Signatures[0].Timestamps) {
 		t.Error("a signature under another one was raised")
 	}
-	o := Options{SignParams: a.Signing(clock())}
+	// A fourth one stands in the third, where it breaks none.
+	b = sign(t, a, []ades.File{file("", string(b))}, Options{})
+	check(t, readBack(t, b, nil), 4, "")
+	// An Id cannot be added any more.
+	o := Options{SignParams: a.Signing(clock()), XPathQuery: "//Body"}
 	if _, err := Prepare([]ades.File{file("", string(b))}, o); !errors.Is(err, ErrBreaks) {
 		t.Errorf("error %v, want ErrBreaks", err)
+	}
+}
+
+// TestEnvelopedIsPortable: one signature needs only the transform that every
+// reader knows, and parallel ones go on to verify when archive time-stamps are
+// renewed.
+func TestEnvelopedIsPortable(t *testing.T) {
+	p := adestest.Must(t, clock)
+	a := p.Actor(t, "good")
+	b := sign(t, a, []ades.File{file("", invoice)}, Options{})
+	if bytes.Contains(b, []byte(xmldsig.FilterNS)) || !bytes.Contains(b, []byte(xmldsig.Enveloped)) {
+		t.Error("the first signature does not use enveloped-signature alone")
+	}
+	b = raise(t, p, b, ades.LevelLTA, nil)
+	b = sign(t, a, []ades.File{file("", string(b))}, Options{})
+	for range 2 {
+		b = raise(t, p, b, ades.LevelLTA, nil)
+	}
+	doc := readBack(t, b, nil)
+	check(t, doc, 2, "XAdES-BASELINE-LTA")
+	for _, s := range doc.Signatures {
+		for _, ts := range s.Timestamps {
+			if ts.ImprintIntact != ades.Yes {
+				t.Errorf("%s: the imprint of a time-stamp (%s): %v", s.ID, ts.Kind, ts.ImprintIntact)
+			}
+		}
 	}
 }
 
@@ -226,7 +257,12 @@ func TestSignPart(t *testing.T) {
 		"root by xpath":    {XPathQuery: "/f:Invoice"},
 		"other namespaces": {XPathQuery: "/i:Invoice/Body", Prefixes: map[string]string{"i": "urn:invoice"}},
 	} {
-		b := sign(t, a, []ades.File{file("", invoice)}, o)
+		in := invoice
+		if name == "root by xpath" { // instructions beside the root are not under it
+			in = invoice[strings.Index(invoice, "<f:Invoice") : strings.LastIndex(invoice, ">")+1]
+			in = in[:strings.Index(in, "</f:Invoice>")+len("</f:Invoice>")]
+		}
+		b := sign(t, a, []ades.File{file("", in)}, o)
 		doc := readBack(t, b, nil)
 		check(t, doc, 1, "XAdES-BASELINE-B")
 		if whole := doc.Signatures[0].ContentIsWhole; whole != (name == "root by xpath") {

@@ -32,6 +32,7 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
+	t.Setenv("ROGITO_NETWORK_ALLOW_PRIVATE", "127.0.0.1") // the PKI is on loopback
 	d := &desk{t, t.TempDir(), adestest.Start(t, time.Now)}
 	me := d.pki.Actor(t, "good")
 	p12, err := pkcs12.Modern2023.Encode(me.Key, me.Certificate, me.Chain, "pw")

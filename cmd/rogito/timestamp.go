@@ -89,7 +89,8 @@ type extractCommand struct {
 
 func (extractCommand) Help() string {
 	return example(`Writes what was signed: the content of a p7m, the files of a container, the revision of a PDF that its
-last signature covers. It does not verify: use rogito verify for that. Without --out one content goes
+last signature covers. Only content that an intact signature covers is
+written. Who signed, and whether that can be trusted, rogito verify tells. Without --out one content goes
 to standard output, several go into the current folder.`,
 		"rogito extract contract.pdf.p7m --out contract.pdf")
 }
@@ -110,8 +111,13 @@ func (c *extractCommand) Run(s *session) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
+	for _, p := range doc.Problems {
+		if p.Fatal { // readers may take it for something else
+			return fmt.Errorf("%s: %s", c.File, p.Text)
+		}
+	}
 	if len(doc.Content) == 0 {
-		return fmt.Errorf("%s: there is no signed content in it", c.File)
+		return fmt.Errorf("%s: there is no content in it that an intact signature covers", c.File)
 	}
 	if len(doc.Content) == 1 {
 		return c.one(s, doc.Content[0].Source)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/trust"
 	"rogito.dev/rogito/tsl"
 )
@@ -28,7 +29,9 @@ func init() {
 type trustFlags struct {
 	Trust     []string `placeholder:"PEM" help:"certificates to trust (PEM or DER); repeatable"`
 	NoNetwork bool     `env:"ROGITO_NETWORK_OFFLINE" help:"fetch nothing: neither revocation data nor lists"`
-	Lists     bool     `default:"true" negatable:"" env:"ROGITO_TRUST_LISTS" help:"fetch the European lists where none are in the data folder"`
+
+	networkFlags
+	Lists bool `default:"true" negatable:"" env:"ROGITO_TRUST_LISTS" help:"fetch the European lists where none are in the data folder"`
 	listFlags
 }
 
@@ -52,7 +55,7 @@ func (f *listFlags) set(network bool) (*tsl.Set, error) {
 		}
 	}
 	if network {
-		c.Client = client()
+		c.Client = listClient()
 	}
 	return tsl.NewSet(c)
 }
@@ -65,7 +68,10 @@ const firstFetch = 90 * time.Second
 func (f *trustFlags) store(s *session) (*trust.Store, error) {
 	store := new(trust.Store)
 	if !f.NoNetwork {
-		store.Client = client()
+		var err error
+		if store.Client, err = f.client(); err != nil {
+			return nil, err
+		}
 	}
 	for _, path := range f.Trust {
 		b, err := os.ReadFile(path)
@@ -284,6 +290,18 @@ func date(t time.Time) string {
 	return t.Format(time.DateOnly)
 }
 
-// client asks the servers that certificates and lists name. On one's own
-// machine, for one's own files, they are not guarded as a server guards them.
-func client() *http.Client { return &http.Client{Timeout: 30 * time.Second} }
+// networkFlags say whom the addresses in certificates and documents may lead
+// to. Strangers chose them.
+type networkFlags struct {
+	AllowPrivate []string `name:"allow-private" env:"ROGITO_NETWORK_ALLOW_PRIVATE" placeholder:"HOST[:PORT]" help:"private host that may be fetched from; repeatable"`
+}
+
+// client reaches public addresses and the private ones that were allowed, and
+// follows no redirect, as the server's does.
+func (f networkFlags) client() (*http.Client, error) {
+	return server.GuardedClient(f.AllowPrivate, 30*time.Second)
+}
+
+// listClient fetches lists: the address of the list of lists is the
+// operator's, and the lists that it names are believed by their signatures.
+func listClient() *http.Client { return &http.Client{Timeout: 30 * time.Second} }

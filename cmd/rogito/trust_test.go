@@ -30,6 +30,7 @@ type europe struct {
 
 func newEurope(t *testing.T) *europe {
 	t.Helper()
+	t.Setenv("ROGITO_NETWORK_ALLOW_PRIVATE", "127.0.0.1") // the PKI is on loopback
 	e := &europe{pki: adestest.Start(t, time.Now)}
 	files := map[string][]byte{}
 	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

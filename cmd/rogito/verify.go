@@ -9,13 +9,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/policy"
 	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/server"
 )
 
 func init() {
@@ -24,8 +27,10 @@ func init() {
 
 type verifyCommand struct {
 	trustFlags
-	Files        []string `arg:"" optional:"" name:"file" help:"files and folders"`
+	Files        []string `arg:"" optional:"" name:"file" help:"files, folders and zip archives"`
 	Detached     []string `placeholder:"[NAME=]FILE" help:"the content of a detached signature; repeat for several"`
+	Element      string   `placeholder:"ID|XPATH" help:"what counts in an XML document: this element, by its Id or an XPath; the rest need not be signed"`
+	File         string   `placeholder:"NAME" help:"what counts in a container: this file; the others need not be signed"`
 	Password     string   `env:"ROGITO_PDF_PASSWORD" help:"password of an encrypted PDF"`
 	PasswordFile string   `placeholder:"FILE" help:"file with the password of an encrypted PDF"`
 	At           string   `placeholder:"DATE" help:"the verdict as at the end of that day (YYYY-MM-DD) or at that time (RFC 3339)"`
@@ -39,11 +44,16 @@ type verifyCommand struct {
 	Facts        string   `placeholder:"FILE" help:"judge facts that were stored before (see --save-facts)"`
 	SaveFacts    string   `placeholder:"FILE" help:"store everything that was found, to judge it again"`
 	Lang         string   `enum:"en,it" default:"en" help:"language of the report: ${enum}"`
+	Timezone     string   `default:"UTC" env:"ROGITO_TIMEZONE" placeholder:"ZONE" help:"zone of the times in a report for people, e.g. Europe/Rome; UTC by default"`
+
+	zone *time.Location
 }
 
 // Help says what the exit codes mean.
 func (*verifyCommand) Help() string {
-	return "Exits 0 if everything is valid, 1 if something is invalid or not signed, 2 if validity cannot be determined, 3 on an error; of several files the worst counts."
+	return "Exits 0 if everything is valid, 1 if something is invalid or not signed, 2 if validity cannot be determined, 3 on an error; of several files the worst counts. " +
+		"Signatures that are valid for a part of a document only leave it undetermined, unless --element or --file names that part. " +
+		"A file that is itself a time-stamp is valid when it verifies over the content given. A zip archive that is no container is a folder: one verdict a file."
 }
 
 // Verdicts as exit codes; of several, the worst.
@@ -78,7 +88,7 @@ func (c *verifyCommand) Run(s *session) error {
 	}
 	code := exitOK
 	for _, f := range files {
-		one, err := c.file(s, v, o, f)
+		one, err := c.path(s, v, o, f)
 		if err != nil {
 			s.notef("%s: %v", f, err)
 			one = exitError
@@ -92,7 +102,7 @@ func (c *verifyCommand) Run(s *session) error {
 }
 
 func (c *verifyCommand) prepare(s *session) (*rogito.Verifier, rogito.VerifyOptions, error) {
-	o := rogito.VerifyOptions{Recursive: c.Recursive, Password: c.Password}
+	o := rogito.VerifyOptions{Recursive: c.Recursive, Password: c.Password, Expect: ades.Expectation{Element: c.Element, File: c.File}}
 	store, err := c.store(s)
 	if err != nil {
 		return nil, o, err
@@ -116,6 +126,9 @@ func (c *verifyCommand) prepare(s *session) (*rogito.Verifier, rogito.VerifyOpti
 	}
 	if o.At, err = parseAt(c.At); err != nil {
 		return nil, o, err
+	}
+	if c.zone, err = time.LoadLocation(c.Timezone); err != nil {
+		return nil, o, fmt.Errorf("--timezone: %w", err)
 	}
 	for _, d := range c.Detached {
 		f, err := openDetached(d)
@@ -196,7 +209,8 @@ func walkFiles(args []string) ([]string, error) {
 	return out, nil
 }
 
-func (c *verifyCommand) file(s *session, v *rogito.Verifier, o rogito.VerifyOptions, path string) (int, error) {
+// path verifies the file at a path; of a plain zip, the files inside it.
+func (c *verifyCommand) path(s *session, v *rogito.Verifier, o rogito.VerifyOptions, path string) (int, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return exitError, err
@@ -206,7 +220,36 @@ func (c *verifyCommand) file(s *session, v *rogito.Verifier, o rogito.VerifyOpti
 	if err != nil {
 		return exitError, err
 	}
-	r, err := v.Verify(s.ctx, io.NewSectionReader(f, 0, info.Size()), o)
+	return c.file(s, v, o, ades.File{Name: path, Source: io.NewSectionReader(f, 0, info.Size())}, 0)
+}
+
+// maxZips is how deep plain zips inside each other are opened.
+const maxZips = 4
+
+func (c *verifyCommand) file(s *session, v *rogito.Verifier, o rogito.VerifyOptions, f ades.File, depth int) (int, error) {
+	if depth < maxZips && o.Expect == (ades.Expectation{}) && rogito.Detect(f.Source) == rogito.KindZIP {
+		files, problems, err := asic.Files(s.ctx, f.Source)
+		broken := slices.ContainsFunc(problems, func(p ades.Problem) bool { return p.Fatal })
+		if err == nil && !broken && len(files) > 0 {
+			code := exitOK
+			for _, in := range files {
+				in.Name = f.Name + "/" + in.Name
+				one, err := c.file(s, v, o, in, depth+1)
+				if err != nil {
+					s.notef("%s: %v", in.Name, err)
+					one = exitError
+				}
+				code = worse(code, one)
+			}
+			return code, nil
+		}
+		o.Recursive = o.Recursive || broken // to be told what is wrong with it
+	}
+	return c.one(s, v, o, f)
+}
+
+func (c *verifyCommand) one(s *session, v *rogito.Verifier, o rogito.VerifyOptions, f ades.File) (int, error) {
+	r, err := v.Verify(s.ctx, f.Source, o)
 	if err != nil {
 		return exitError, err
 	}
@@ -219,7 +262,7 @@ func (c *verifyCommand) file(s *session, v *rogito.Verifier, o rogito.VerifyOpti
 			return exitError, err
 		}
 	}
-	return codeOf(r), c.print(s, r, path)
+	return codeOf(r), c.print(s, r, f.Name)
 }
 
 // replay judges stored facts again.
@@ -246,11 +289,12 @@ func (c *verifyCommand) replay(s *session, v *rogito.Verifier, o rogito.VerifyOp
 	return nil
 }
 
+// codeOf turns an outcome into an exit code.
 func codeOf(r *report.Report) int {
-	switch {
-	case r.Valid():
+	switch r.Outcome() {
+	case report.OutcomeValid:
 		return exitOK
-	case len(r.Conclusions.Signatures) == 0 || r.Conclusions.Indication == report.TotalFailed:
+	case report.OutcomeInvalid:
 		return exitInvalid
 	}
 	return exitUndetermined
@@ -258,6 +302,7 @@ func codeOf(r *report.Report) int {
 
 func (c *verifyCommand) print(s *session, r *report.Report, name string) error {
 	lang := report.Lang(c.Lang)
+	r.Zone, r.Producer = c.zone, "Rogito "+server.Version
 	if c.PDF != "" {
 		var b bytes.Buffer
 		if err := r.WritePDF(&b, filepath.Base(name), lang); err != nil {

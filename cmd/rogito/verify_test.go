@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +22,7 @@ import (
 func verifyFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
+	t.Setenv("ROGITO_NETWORK_ALLOW_PRIVATE", "127.0.0.1") // the PKI is on loopback
 	pki := adestest.Start(t, time.Now)
 	write := func(name string, b []byte) {
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
@@ -61,9 +65,9 @@ func TestVerifyExitCodes(t *testing.T) {
 		code int
 		want string
 	}{
-		{"--trust DIR/root.pem DIR/good.p7m", 0, "good.p7m: VALID (CAdES, 1 signature)\nSigned by Tester p256 on "},
-		{"--trust DIR/root.pem --no-network DIR/good.p7m", 2, "There is no revocation data"},
-		{"DIR/good.p7m", 2, "does not lead to a trusted one"},
+		{"--trust DIR/root.pem DIR/good.p7m", 0, "good.p7m: VALID (CAdES, 1 signature). The content is intact.\nSigned by Tester p256 "},
+		{"--trust DIR/root.pem --no-network DIR/good.p7m", 2, "fetching is forbidden"},
+		{"DIR/good.p7m", 2, "no European trusted list is loaded"},
 		{"--trust DIR/root.pem DIR/tampered.p7m", 1, "NOT VALID"},
 		{"--trust DIR/root.pem DIR/stranger.p7m", 2, "UNDETERMINED"},
 		{"--trust DIR/root.pem DIR/good.p7m DIR/stranger.p7m DIR/tampered.p7m", 1, "HASH_FAILURE"},
@@ -74,8 +78,8 @@ func TestVerifyExitCodes(t *testing.T) {
 		{"--trust DIR/root.pem --detached DIR/content.txt DIR/detached.p7s", 0, "VALID"},
 		{"--trust DIR/root.pem --detached doc.txt=DIR/content.txt DIR/detached.p7s", 0, "VALID"},
 		{"--trust DIR/root.pem DIR/detached.p7s", 2, "SIGNED_DATA_NOT_FOUND"},
-		{"--trust DIR/root.pem --at 2001-01-01 DIR/good.p7m", 2, "NOT_YET_VALID"},
-		{"--trust DIR/root.pem --lang it DIR/good.p7m", 0, "VALIDO (CAdES, 1 firma)\nFirmato da Tester p256"},
+		{"--trust DIR/root.pem --at 2001-01-01 DIR/good.p7m", 1, "NOT_YET_VALID"},
+		{"--trust DIR/root.pem --lang it DIR/good.p7m", 0, "VALIDO (CAdES, 1 firma). Il contenuto è integro.\nFirmato da Tester p256"},
 		{"--trust DIR/root.pem --etsi DIR/good.p7m", 0, "urn:etsi:019102:mainindication:total-passed"},
 		{"--trust DIR/root.pem --html DIR/good.p7m", 0, "<!DOCTYPE html>"},
 	} {
@@ -115,5 +119,39 @@ func TestVerifyFacts(t *testing.T) {
 	}
 	if code, out := runVerify(dir, "--no-network", "--facts", facts); code != 0 || !strings.Contains(out, "VALID") {
 		t.Errorf("replayed: exit %d\n%s", code, out)
+	}
+}
+
+// Addresses in certificates are chosen by strangers: none that is private is
+// dialled, unless it was allowed, and no redirect is followed to one.
+func TestVerifyDialsNoPrivateAddress(t *testing.T) {
+	dir := verifyFolder(t)
+	t.Setenv("ROGITO_NETWORK_ALLOW_PRIVATE", "")
+	code, out := runVerify(dir, "--trust", "DIR/root.pem", "DIR/good.p7m")
+	if code != exitUndetermined || !strings.Contains(out, "There is no revocation data") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	if code, out = runVerify(dir, "--trust", "DIR/root.pem", "--allow-private", "127.0.0.1", "DIR/good.p7m"); code != exitOK {
+		t.Errorf("allowed: exit %d\n%s", code, out)
+	}
+	if code, _ = runVerify(dir, "--allow-private", "a b", "DIR/good.p7m"); code != exitError {
+		t.Errorf("nonsense: exit %d", code)
+	}
+	var asked atomic.Int64
+	private := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	defer private.Close()
+	public := httptest.NewServer(http.RedirectHandler(private.URL, http.StatusFound))
+	defer public.Close()
+	client, err := (networkFlags{AllowPrivate: []string{strings.TrimPrefix(public.URL, "http://")}}).client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := client.Get(public.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusFound || asked.Load() != 0 {
+		t.Errorf("status %d, the private host was asked %d times", res.StatusCode, asked.Load())
 	}
 }

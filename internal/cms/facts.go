@@ -3,6 +3,7 @@ package cms
 import (
 	"bytes"
 	"crypto"
+	"crypto/sha3"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,9 @@ type Subject struct {
 	Source ades.Source
 	// Certificates among which the signer's is looked for.
 	Certificates []*pkix.Certificate
+	// Effort is what the checks of all signers of a document may cost; nil means
+	// that nobody counts.
+	Effort *pkix.Effort
 }
 
 // OfSource is the Digest function of content that can be read. Each digest is
@@ -120,6 +124,15 @@ func looksLikeAttributes(src ades.Source) bool {
 // not known.
 func contentDigest(si *SignerInfo, in Subject) ([]byte, error) {
 	h, ok := pkix.HashOf(si.DigestAlgorithm.OID)
+	if shake256(si) && in.Source != nil {
+		sum := sha3.NewSHAKE256()
+		if err := Copy(sum, in.Source); err != nil {
+			return nil, fmt.Errorf("digest content: %w", err)
+		}
+		out := make([]byte, 64)
+		_, err := sum.Read(out)
+		return out, err
+	}
 	if !ok || in.Digest == nil {
 		return nil, nil
 	}
@@ -128,6 +141,12 @@ func contentDigest(si *SignerInfo, in Subject) ([]byte, error) {
 		return nil, fmt.Errorf("digest content: %w", err)
 	}
 	return d, nil
+}
+
+// shake256 is the hash that goes with Ed448, with 512 bits of output (RFC 8419,
+// 2.3).
+func shake256(si *SignerInfo) bool {
+	return si.DigestAlgorithm.OID == oid.SHAKE256 || si.DigestAlgorithm.OID == oid.SHAKE256Len
 }
 
 // reference compares message-digest with the content.
@@ -178,7 +197,18 @@ func value(s *ades.Signature, si *SignerInfo, in Subject, content []byte, cert *
 		})
 		return nil
 	}
+	if scheme.Kind == pkix.Ed448 && !shake256(si) {
+		s.ValueIntact = ades.No
+		s.Problems = append(s.Problems, ades.Problem{
+			Fatal: true, Where: "digestAlgorithm", Text: "Ed448 goes with SHAKE256 only (RFC 8419)",
+		})
+		return nil
+	}
 	if key == nil {
+		return nil
+	}
+	if !in.Effort.Spend(key) {
+		s.Problems = append(s.Problems, ades.Problem{Where: "signature", Text: pkix.ErrEffort.Error()})
 		return nil
 	}
 	if si.RawSignedAttrs != nil {

@@ -13,7 +13,8 @@ var ErrBudget = errors.New("the document unpacks to more than is allowed")
 // Budget bounds what the work on one document may inflate and hold, over all
 // its layers and parsers. Parsers find it in their context.
 type Budget struct {
-	left atomic.Int64
+	left     atomic.Int64
+	exceeded atomic.Bool
 }
 
 // NewBudget returns a budget of that many bytes.
@@ -27,10 +28,40 @@ func NewBudget(bytes int64) *Budget {
 // Budget has no end.
 func (b *Budget) Spend(n int64) error {
 	if b != nil && b.left.Add(-n) < 0 {
+		b.exceeded.Store(true)
 		return ErrBudget
 	}
 	return nil
 }
+
+// Try takes n bytes if they are left. It is for what can be done without, such
+// as a cache.
+func (b *Budget) Try(n int64) bool {
+	if b == nil {
+		return true
+	}
+	for {
+		left := b.left.Load()
+		if left < n {
+			return false
+		}
+		if b.left.CompareAndSwap(left, left-n) {
+			return true
+		}
+	}
+}
+
+// Left is how many bytes can still be spent; -1 where there is no end.
+func (b *Budget) Left() int64 {
+	if b == nil {
+		return -1
+	}
+	return max(0, b.left.Load())
+}
+
+// Exceeded reports whether more was asked for than there was: what was read
+// then is not all of the document.
+func (b *Budget) Exceeded() bool { return b != nil && b.exceeded.Load() }
 
 // Return gives back bytes that are held no longer.
 func (b *Budget) Return(n int64) {
@@ -38,6 +69,36 @@ func (b *Budget) Return(n int64) {
 		b.left.Add(n)
 	}
 }
+
+// Pay spends n bytes of the budget that a source of bytes brings with it, if it
+// brings one (see Paying).
+func Pay(src any, n int64) error {
+	if p, ok := src.(interface{ budget() *Budget }); ok {
+		return p.budget().Spend(n)
+	}
+	return nil
+}
+
+// Source is where a document is read from.
+type Source interface {
+	ReadAt(p []byte, off int64) (int, error)
+	Size() int64
+}
+
+// Paying gives a source a budget, for parsers that are given no context.
+func Paying(src Source, b *Budget) Source {
+	if b == nil {
+		return src
+	}
+	return paying{src, b}
+}
+
+type paying struct {
+	Source
+	from *Budget
+}
+
+func (p paying) budget() *Budget { return p.from }
 
 type budgetKey struct{}
 

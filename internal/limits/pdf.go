@@ -13,15 +13,30 @@ const (
 	PDFObjectSize = 64 << 20
 	// PDFStream is the extent of one stream after decoding.
 	PDFStream = 64 << 20
-	// PDFInflate is the sum of all decoded streams of one document.
-	PDFInflate = 768 << 20
+	// PDFInflate is the sum of all decoded streams of one document: about three
+	// seconds of a processor.
+	PDFInflate = 384 << 20
 	// PDFRatio bounds what one stored byte may inflate to; DEFLATE cannot pass
 	// 1032, but filters can be chained.
 	PDFRatio = 1100
 	// PDFFilters is the length of a filter chain.
 	PDFFilters = 8
-	// PDFParsed is the sum of all bytes that the parser is given.
-	PDFParsed = 768 << 20
+	// PDFParsed is the sum of all bytes that the parser is given: about four
+	// seconds of a processor.
+	PDFParsed = 256 << 20
+	// PDFBuilt is the sum of what all objects that were parsed took, about:
+	// tiny ones cost more time than their bytes tell.
+	PDFBuilt = 1 << 30
+	// PDFLookups is how many sections are looked through for objects in all.
+	PDFLookups = 50_000_000
+	// PDFMemory is what reading a document may hold beyond the document itself
+	// where nobody states a budget.
+	PDFMemory = 128 << 20
+	// PDFEntries and PDFEntryBytes bound the entries of all cross-reference
+	// sections by the size of the file: a fixed part, and one for so many bytes.
+	// An object takes more, also when it is packed.
+	PDFEntries    = 1 << 18
+	PDFEntryBytes = 2
 	// PDFFields is the number of form fields and of pages that are visited.
 	PDFFields = 1_000_000
 	// PDFSignatures is the number of signatures and time-stamps that are read.
@@ -30,6 +45,6 @@ const (
 	// over all signatures: enough for 300 signers one after another.
 	PDFCompared = 50_000
 	// PDFHashed is what may be hashed under all signatures of a document,
-	// beyond its own size.
-	PDFHashed = 3 << 30
+	// beyond its own size. What signatures have in common is hashed once.
+	PDFHashed = 1 << 30
 )

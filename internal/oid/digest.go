@@ -66,5 +66,8 @@ func DigestName(dotted string) string {
 			return d.name
 		}
 	}
+	if dotted == SHAKE256 || dotted == SHAKE256Len {
+		return "SHAKE256"
+	}
 	return dotted
 }

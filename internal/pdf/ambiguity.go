@@ -14,9 +14,9 @@ import (
 type Ambiguity struct {
 	Where string // "object 4 0", "xref at 1234"
 	Text  string
-	// From and To are the first and the last revision whose meaning is in
-	// doubt.
-	From, To int
+	// Until is the last revision whose meaning is in doubt. It concerns every
+	// signature over that revision or an earlier one.
+	Until int
 }
 
 func (a Ambiguity) String() string { return a.Where + " " + a.Text }
@@ -57,6 +57,7 @@ type auditor struct {
 	until     int   // the revision that replaces it
 	out       []Ambiguity
 	endMarker int64 // offset of the last startxref
+	spent     int64 // of the budget
 }
 
 // Ambiguities lists places where readers can differ, none for a file with one
@@ -68,6 +69,7 @@ func (d *Document) Ambiguities(ctx context.Context) ([]Ambiguity, error) {
 		return a.out, nil
 	}
 	err := a.audit()
+	d.work.budget.Return(a.spent)
 	if err != nil && err != errEnough { //nolint:errorlint // it is never wrapped
 		return nil, fmt.Errorf("look for ambiguities: %w", err)
 	}
@@ -86,13 +88,19 @@ func (a *auditor) audit() error {
 	return nil
 }
 
-// note adds a finding about the whole file.
-func (a *auditor) note(where, format string, args ...any) {
-	a.noteIn(1, a.last, where, format, args...)
+// spend takes from the document's budget until the audit is over.
+func (a *auditor) spend(n int64) error {
+	a.spent += n
+	return a.doc.work.budget.Spend(n)
 }
 
-func (a *auditor) noteIn(from, to int, where, format string, args ...any) {
-	x := Ambiguity{Where: where, Text: fmt.Sprintf(format, args...), From: from, To: to}
+// note adds a finding about the whole file.
+func (a *auditor) note(where, format string, args ...any) {
+	a.noteIn(a.last, where, format, args...)
+}
+
+func (a *auditor) noteIn(until int, where, format string, args ...any) {
+	x := Ambiguity{Where: where, Text: fmt.Sprintf(format, args...), Until: until}
 	if len(a.out) < maxAmbiguities && !slices.Contains(a.out, x) {
 		a.out = append(a.out, x)
 	}
@@ -154,6 +162,9 @@ func (a *auditor) window(off int64, n int) ([]byte, error) {
 	}
 	want := int(min(int64(max(n, 16<<10)), a.doc.size-off))
 	if cap(a.win) < want {
+		if err := a.spend(int64(want)); err != nil {
+			return nil, err
+		}
 		a.win = make([]byte, want)
 	}
 	a.win = a.win[:want]
@@ -165,8 +176,22 @@ func (a *auditor) window(off int64, n int) ([]byte, error) {
 	return a.win[:n], nil
 }
 
+// entryCost is what the audit holds for each entry: a place and a state.
+const entryCost = 64
+
 // index lists what the sections name, by place and by number.
 func (a *auditor) index() error {
+	n := 0
+	for _, s := range a.doc.sections {
+		n += s.count()
+		if s.hybrid != nil {
+			n += s.hybrid.count()
+		}
+	}
+	if err := a.spend(int64(n) * entryCost); err != nil {
+		return err
+	}
+	a.places, a.states = make([]place, 0, n+2*len(a.doc.sections)), make([]state, 0, n)
 	for i, r := range a.doc.revisions {
 		for _, s := range a.doc.sections[r.first : r.first+r.count] {
 			for _, part := range []*section{s, s.hybrid} {
@@ -262,7 +287,14 @@ func placeName(p place) string {
 // grow runs f over a growing window from off up to next until it no longer
 // falls short.
 func (a *auditor) grow(off, next int64, f func() error) error {
-	for n := int64(512); ; n *= 4 {
+	if next < off {
+		return &skimError{"overlaps what stands behind it"}
+	}
+	n := int64(512)
+	if have := a.winOff + int64(len(a.win)) - off; off >= a.winOff && have > n {
+		n = have // all that is there
+	}
+	for ; ; n = max(8*n, 64<<10) {
 		n = min(n, next-off)
 		buf, err := a.window(off, int(n))
 		if err != nil {
@@ -282,6 +314,15 @@ func (a *auditor) object(p place, next int64) (end int64, err error) {
 	s.ref = a.reference
 	if p.trailer {
 		s.ref = noReference
+	}
+	if p.offset > 0 {
+		buf, err := a.window(p.offset-1, 512)
+		if err != nil {
+			return 0, err
+		}
+		if buf[0] >= '0' && buf[0] <= '9' {
+			return 0, &skimError{"begins in the middle of a number"}
+		}
 	}
 	stream := false
 	err = a.grow(p.offset, next, func() error {
@@ -324,19 +365,6 @@ func noReference(Ref) error { return nil }
 // objectHeader wants the number and generation that the table states.
 func (a *auditor) objectHeader(p place) error {
 	s := &a.skim
-	if p.offset > 0 {
-		before, err := a.window(p.offset-1, 1)
-		if err != nil {
-			return err
-		}
-		if class[before[0]] == classRegular && before[0] >= '0' && before[0] <= '9' {
-			return &skimError{"begins in the middle of a number"}
-		}
-		// The window may have moved.
-		if s.buf, err = a.window(p.offset, len(s.buf)); err != nil {
-			return err
-		}
-	}
 	var numbers [2]int64
 	for i := range numbers {
 		s.space()

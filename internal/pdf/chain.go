@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"rogito.dev/rogito/internal/limits"
 )
@@ -46,6 +47,9 @@ func (d *Document) lastStartXRef() (int64, error) {
 	const step = 1024
 	word := []byte("startxref")
 	for end, n := d.size, int64(step); end > 0; n = 64 * step {
+		if err := d.work.ctx.Err(); err != nil {
+			return 0, err
+		}
 		from := max(0, end-n)
 		buf, err := d.read(from, int(min(end-from+int64(len(word)), d.size-from)))
 		if err != nil {
@@ -106,6 +110,7 @@ func lineEnd(b []byte) int {
 // follow reads the sections from the newest to the oldest.
 func (d *Document) follow(off int64) error {
 	seen := make(map[int64]bool)
+	hybrids := make(map[int64]*section)
 	total := 0
 	for off != 0 {
 		where := fmt.Sprintf("xref at %d", off)
@@ -118,12 +123,16 @@ func (d *Document) follow(off int64) error {
 		seen[off] = true
 		s, err := d.section(off)
 		if err == nil {
-			err = d.joinHybrid(s)
+			err = d.joinHybrid(s, hybrids)
 		}
 		if err != nil {
 			return wrapMalformed(where, err)
 		}
-		if total += s.count(); total > limits.PDFObjects {
+		total += s.count()
+		if s.hybrid != nil {
+			total += s.hybrid.count() // also where it is shared: it is gone through again
+		}
+		if total > limits.PDFObjects {
 			return errMalformed(where, "more than %d objects", limits.PDFObjects)
 		}
 		d.sections = append(d.sections, s)
@@ -149,9 +158,14 @@ func prevOf(trailer *Dict) (int64, error) {
 	return 0, errors.New("no number in Prev")
 }
 
-func (d *Document) joinHybrid(s *section) error {
+// joinHybrid reads the stream beside a table, once where several tables name
+// it.
+func (d *Document) joinHybrid(s *section, known map[int64]*section) error {
 	at, ok := s.trailer.Get("XRefStm").(Integer)
 	if !ok || s.stream {
+		return nil
+	}
+	if s.hybrid = known[int64(at)]; s.hybrid != nil {
 		return nil
 	}
 	h, err := d.section(int64(at))
@@ -161,7 +175,7 @@ func (d *Document) joinHybrid(s *section) error {
 	if !h.stream {
 		return fmt.Errorf("XRefStm %d is no stream", at)
 	}
-	s.hybrid = h
+	s.hybrid, known[int64(at)] = h, h
 	return nil
 }
 
@@ -209,8 +223,11 @@ func (d *Document) At(n int) (*Document, error) {
 	r := d.revisions[n-1]
 	c := &Document{
 		src: d.src, base: d.base, size: d.size, repaired: d.repaired,
-		sections: d.sections[r.first:], revisions: d.revisions[:n], startxref: r.XRef,
+		sections: d.sections[r.first:], revisions: slices.Clone(d.revisions[:n]), startxref: r.XRef,
 		crypt: d.crypt, cache: make(map[int]Object), work: d.work,
+	}
+	for i := range c.revisions {
+		c.revisions[i].first -= r.first // the sections of later ones are gone
 	}
 	c.trailer = c.sections[0].trailer
 	if r.End > 0 {

@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,13 +18,17 @@ type Options struct {
 	// Repair allows to look for the objects of a file whose cross-reference
 	// chain is broken.
 	Repair bool
+	// Context ends the reading when it is done, and carries the budget of the
+	// document (see limits.Budget); nil never ends. Without a budget the
+	// document has one of its own, of limits.PDFMemory.
+	Context context.Context
 }
 
 // Document is an open PDF file. It reads lazily from its source and is not
 // safe for use by several goroutines at once.
 type Document struct {
 	src  ades.Source
-	base int64 // junk before the header
+	base int64 // junk before the header, where offsets are counted from there
 	size int64 // from the header on
 
 	sections  []*section // newest first
@@ -31,37 +36,16 @@ type Document struct {
 	trailer   *Dict
 	repaired  error
 	startxref int64
+	prefix    int64 // junk before the header
+	entered   int64 // entries of all sections
 	crypt     *crypt
 
-	win     []byte
-	winOff  int64
 	cache   map[int]Object
 	loading map[int]bool
+	weighs  int64 // bytes in the cache, about
+	paid    int64 // bytes of them that the budget knows of
 	streams objectStreams
 	work    *work
-}
-
-// work is what reading has cost so far, earlier revisions included: a small
-// file must not keep a reader busy for long.
-type work struct {
-	parsed  int64 // bytes given to the parser
-	decoded int64 // bytes decoded from streams
-}
-
-// parse counts bytes for the parser.
-func (w *work) parse(n int64) error {
-	if w.parsed += n; w.parsed > limits.PDFParsed {
-		return errMalformed("", "more than %d bytes of objects to read", int64(limits.PDFParsed))
-	}
-	return nil
-}
-
-// decode counts bytes that came out of a filter.
-func (w *work) decode(n int64) error {
-	if w.decoded += n; w.decoded > limits.PDFInflate {
-		return errMalformed("", "document inflates to more than %d bytes", int64(limits.PDFInflate))
-	}
-	return nil
 }
 
 // errMalformed builds the error for bad input.
@@ -75,7 +59,7 @@ func wrapMalformed(where string, err error) error {
 		return nil
 	}
 	var m *ades.MalformedError
-	if errors.As(err, &m) || errors.Is(err, ades.ErrPassword) {
+	if errors.As(err, &m) || errors.Is(err, ades.ErrPassword) || interrupted(err) {
 		return err
 	}
 	return &ades.MalformedError{Format: "PDF", Where: where, Err: err}
@@ -84,17 +68,22 @@ func wrapMalformed(where string, err error) error {
 // Open reads the structure of a document: header, cross-reference chain and
 // encryption dictionary.
 func Open(src ades.Source, opts Options) (*Document, error) {
-	d := &Document{src: src, cache: make(map[int]Object), work: &work{}}
+	d := &Document{src: src, cache: make(map[int]Object), work: newWork(opts.Context)}
 	if err := d.header(); err != nil {
 		return nil, err
 	}
 	err := d.structure(opts.Password)
+	if interrupted(err) || errors.Is(err, limits.ErrBudget) {
+		return nil, fmt.Errorf("open PDF: %w", err)
+	}
 	if err != nil && d.base > 0 && !errors.Is(err, ades.ErrPassword) {
 		// Some count their offsets from the first byte, junk included.
-		whole := &Document{src: src, size: src.Size(), cache: make(map[int]Object), work: d.work}
+		d.work.win = d.work.win[:0]
+		whole := &Document{src: src, size: src.Size(), prefix: d.prefix, cache: make(map[int]Object), work: d.work}
 		if whole.structure(opts.Password) == nil {
 			return whole, nil
 		}
+		d.work.win = d.work.win[:0]
 	}
 	if err != nil && opts.Repair && !errors.Is(err, ades.ErrPassword) {
 		d.repaired = err
@@ -129,13 +118,17 @@ func (d *Document) header() error {
 	if at < 0 {
 		return errMalformed("header", "not a PDF: no %%PDF- in the first 1024 bytes")
 	}
-	d.base = int64(at)
+	d.base, d.prefix = int64(at), int64(at)
 	d.size -= d.base
 	if d.base > 0 {
-		d.win = d.win[:0] // what it holds was counted from the first byte
+		d.work.win = d.work.win[:0] // what it holds was counted from the first byte
 	}
 	return nil
 }
+
+// Prefix is the number of bytes before the header, whether offsets are counted
+// from the header or not.
+func (d *Document) Prefix() int64 { return d.prefix }
 
 // Base is the number of bytes before the header.
 func (d *Document) Base() int64 { return d.base }
@@ -162,24 +155,24 @@ func (d *Document) read(off int64, n int) ([]byte, error) {
 	if rest := d.size - off; int64(n) > rest {
 		n = int(rest)
 	}
-	if at := off - d.winOff; len(d.win) > 0 && at >= 0 && at+int64(n) <= int64(len(d.win)) {
-		return d.win[at : at+int64(n)], nil
+	w := d.work
+	if at := off - w.winOff; len(w.win) > 0 && at >= 0 && at+int64(n) <= int64(len(w.win)) {
+		return w.win[at : at+int64(n)], nil
 	}
 	want := int(min(int64(max(n, 2048)), d.size-off))
-	if cap(d.win) < want {
-		d.win = make([]byte, want)
+	if err := w.widen(want); err != nil {
+		return nil, err
 	}
-	d.win = d.win[:want]
-	got, err := d.src.ReadAt(d.win, d.base+off)
+	got, err := d.src.ReadAt(w.win, d.base+off)
 	if got < want {
-		d.win = d.win[:0]
+		w.win = w.win[:0]
 		if err == nil || errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
 		return nil, err
 	}
-	d.winOff = off
-	return d.win[:n], nil
+	w.winOff = off
+	return w.win[:n], nil
 }
 
 // ReadAt gives access to the bytes of the file, counted from the header.
@@ -197,9 +190,11 @@ func (d *Document) parse(off int64, f func(*parser) error) error {
 		if err := d.work.parse(int64(len(buf))); err != nil {
 			return err
 		}
-		p := &parser{lexer: lexer{buf: buf, base: off, last: off+int64(len(buf)) >= d.size}}
+		p := &parser{lexer: lexer{buf: buf, base: off, last: off+int64(len(buf)) >= d.size}, work: d.work, limit: parserStep}
 		err = f(p)
-		if !errors.Is(err, errShort) {
+		d.work.budget.Return(p.spent)
+		d.work.weight = p.weight()
+		if err != errShort { //nolint:errorlint // it is never wrapped
 			return err
 		}
 		if n >= limits.PDFObjectSize {
@@ -215,6 +210,9 @@ func (d *Document) Get(ref Ref) (Object, error) {
 	}
 	e, ok := d.lookup(ref.Num)
 	if !ok || e.kind == entryFree {
+		if d.work.lookups > limits.PDFLookups {
+			return nil, errMalformed("", "too many sections for so many objects")
+		}
 		return nil, nil
 	}
 	if d.loading[ref.Num] {
@@ -229,10 +227,7 @@ func (d *Document) Get(ref Ref) (Object, error) {
 	if err != nil {
 		return nil, wrapMalformed("object "+ref.String(), err)
 	}
-	if len(d.cache) > 1<<14 {
-		clear(d.cache)
-	}
-	d.cache[ref.Num] = o
+	d.keep(ref.Num, o, d.work.weight)
 	return o, nil
 }
 
@@ -281,7 +276,10 @@ func (d *Document) indirect(off int64, want Ref) (Object, error) {
 		return obj, nil
 	}
 	s := &Stream{Dict: obj.(*Dict), ref: got}
-	if s.span, err = d.streamSpan(s.Dict, data); err != nil {
+	weight := d.work.weight
+	s.span, err = d.streamSpan(s.Dict, data)
+	d.work.weight = weight // and not that of the Length
+	if err != nil {
 		return nil, err
 	}
 	return s, nil

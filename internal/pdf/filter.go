@@ -15,19 +15,19 @@ import (
 func (d *Document) filter(name Name, parms *Dict, data []byte) ([]byte, error) {
 	switch name {
 	case "FlateDecode", "Fl":
-		return d.predicted(parms, data, inflate)
+		return d.predicted(parms, data, d.work.inflate)
 	case "LZWDecode", "LZW":
 		early := true
 		if n, ok := d.Int(parms.Get("EarlyChange")); ok {
 			early = n != 0
 		}
-		return d.predicted(parms, data, func(b []byte) ([]byte, error) { return lzw(b, early) })
+		return d.predicted(parms, data, func(b []byte) ([]byte, error) { return d.work.lzw(b, early) })
 	case "ASCIIHexDecode", "AHx":
 		return asciiHex(data)
 	case "ASCII85Decode", "A85":
 		return ascii85(data)
 	case "RunLengthDecode", "RL":
-		return runLength(data)
+		return d.work.runLength(data)
 	case "Crypt":
 		return data, nil // dealt with by the security handler
 	}
@@ -49,23 +49,37 @@ func inflater(data []byte) (io.ReadCloser, error) {
 
 // inflate is lenient in one point: a stream cut before its checksum gives what
 // was there, as other readers do.
-func inflate(data []byte) ([]byte, error) {
+func (w *work) inflate(data []byte) ([]byte, error) {
 	r, err := inflater(data)
 	if err != nil {
 		return nil, err
 	}
 	defer inflaters.Put(r)
-	bound := min(int64(limits.PDFStream), int64(len(data))*limits.PDFRatio+1024)
-	var out bytes.Buffer
-	out.Grow(int(min(bound, int64(len(data))*2+512)))
-	n, err := out.ReadFrom(io.LimitReader(r, bound+1))
-	if n > bound {
-		return nil, errTooLarge
+	room := w.room()
+	bound := min(room, int64(len(data))*limits.PDFRatio+1024)
+	out := make([]byte, 0, min(bound+1, int64(len(data))*2+512))
+	looked := 0
+	for {
+		if len(out) == cap(out) {
+			out = append(out, 0)[:len(out)]
+		}
+		n, err := r.Read(out[len(out):min(int64(cap(out)), bound+1)])
+		out = out[:len(out)+n]
+		switch {
+		case int64(len(out)) > bound:
+			return nil, w.tooLarge(room)
+		case errors.Is(err, io.EOF), err != nil && len(out) > 0:
+			return out, nil
+		case err != nil:
+			return nil, err
+		}
+		if len(out)-looked > lookEvery {
+			looked = len(out)
+			if err := w.ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
 	}
-	if err != nil && n == 0 {
-		return nil, err
-	}
-	return out.Bytes(), nil
 }
 
 func (d *Document) predicted(parms *Dict, data []byte, f func([]byte) ([]byte, error)) ([]byte, error) {
@@ -243,7 +257,8 @@ func endGroup(out []byte, group uint64, n int) ([]byte, error) {
 	return append(out, b[:n-1]...), nil
 }
 
-func runLength(data []byte) ([]byte, error) {
+func (w *work) runLength(data []byte) ([]byte, error) {
+	room := int(w.room())
 	var out []byte
 	for len(data) > 1 {
 		n := int(data[0])
@@ -259,8 +274,8 @@ func runLength(data []byte) ([]byte, error) {
 			out = append(out, bytes.Repeat(data[:1], 257-n)...)
 			data = data[1:]
 		}
-		if len(out) > limits.PDFStream {
-			return nil, errTooLarge
+		if len(out) > room {
+			return nil, w.tooLarge(int64(room))
 		}
 	}
 	return out, nil

@@ -2,8 +2,6 @@ package pdf
 
 import (
 	"fmt"
-
-	"rogito.dev/rogito/internal/limits"
 )
 
 // The two codes of LZWDecode that stand for no data.
@@ -27,12 +25,13 @@ type lzwDecoder struct {
 	prev        int
 	early       int
 	out         []byte
+	room        int
 }
 
 // lzw decodes the variable-width LZW of PDF, most significant bit first; early
 // means that the width grows one code before it must.
-func lzw(data []byte, early bool) ([]byte, error) {
-	d := &lzwDecoder{}
+func (w *work) lzw(data []byte, early bool) ([]byte, error) {
+	d := &lzwDecoder{room: int(w.room())}
 	for i := range 256 {
 		d.table[i] = lzwCode{prefix: -1, length: 1, last: byte(i)}
 	}
@@ -60,6 +59,9 @@ func lzw(data []byte, early bool) ([]byte, error) {
 		if err := d.emit(code); err != nil {
 			return nil, err
 		}
+		if len(d.out) > d.room {
+			return nil, w.tooLarge(int64(d.room))
+		}
 	}
 	return d.out, nil
 }
@@ -75,9 +77,6 @@ func (d *lzwDecoder) emit(code int) error {
 		d.learn(code)
 	}
 	n := int(d.table[code].length)
-	if len(d.out)+n > limits.PDFStream {
-		return errTooLarge
-	}
 	d.out = append(d.out, make([]byte, n)...)
 	for i, k := len(d.out)-1, code; k >= 0; i, k = i-1, int(d.table[k].prefix) {
 		d.out[i] = d.table[k].last

@@ -36,6 +36,36 @@ func intern(w []byte) Name {
 type parser struct {
 	lexer
 	depth int
+
+	work  *work
+	built int64 // bytes of the objects built, about
+	limit int64 // where the budget is asked again
+	spent int64 // bytes of the budget that were asked for
+}
+
+// weight is what the objects built take, about.
+func (p *parser) weight() int64 { return p.built }
+
+// build counts n bytes of what is built.
+func (p *parser) build(n int) error {
+	if p.built += int64(n); p.built < p.limit {
+		return nil
+	}
+	if p.work == nil {
+		return nil
+	}
+	if !p.work.budget.Try(parserStep) {
+		p.work.forget()
+		if err := p.work.budget.Spend(parserStep); err != nil {
+			return err
+		}
+	}
+	if p.work.built += parserStep; p.work.built > limits.PDFBuilt {
+		return errMalformed("", "too many objects")
+	}
+	p.spent += parserStep
+	p.limit = p.built + parserStep
+	return p.work.ctx.Err()
 }
 
 // object parses one direct object or reference.
@@ -44,11 +74,18 @@ func (p *parser) object() (Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := p.build(40); err != nil {
+		return nil, err
+	}
 	switch c {
 	case '/':
 		return p.name()
 	case '(':
-		return p.literal()
+		s, err := p.literal()
+		if err == nil {
+			err = p.build(len(s.Bytes))
+		}
+		return s, err
 	case '[':
 		return p.array()
 	case '<':
@@ -58,7 +95,11 @@ func (p *parser) object() (Object, error) {
 		if p.buf[p.pos+1] == '<' {
 			return p.dict()
 		}
-		return p.hex()
+		s, err := p.hex()
+		if err == nil {
+			err = p.build(len(s.Bytes))
+		}
+		return s, err
 	}
 	if class[c] == classDelim {
 		return nil, p.errorf("unexpected %q", c)
@@ -174,6 +215,9 @@ func (p *parser) dict() (Object, error) {
 	}
 	defer func() { p.depth-- }()
 	p.pos += 2
+	if err := p.build(400); err != nil {
+		return nil, err
+	}
 	d := &Dict{Entries: make([]Entry, 0, 8)}
 	for {
 		c, err := p.peek()
@@ -202,6 +246,9 @@ func (p *parser) entry(d *Dict, c byte) error {
 	}
 	key, err := p.name()
 	if err != nil {
+		return err
+	}
+	if err := p.build(64); err != nil {
 		return err
 	}
 	c, err = p.peek()

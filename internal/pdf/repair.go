@@ -16,6 +16,9 @@ type found struct {
 	offset int64
 }
 
+// foundCost is what an object that was found takes, in all lists and maps.
+const foundCost = 160
+
 // repair looks for objects and trailers from the first byte to the last. The
 // document then has a single revision.
 func (d *Document) repair(password string) error {
@@ -57,10 +60,14 @@ func (d *Document) repair(password string) error {
 func (d *Document) scan() (objects []found, trailers []int64, err error) {
 	const step, overlap = 256 << 10, 64
 	for at := int64(0); at < d.size; at += step {
+		if err := d.work.ctx.Err(); err != nil {
+			return nil, nil, err
+		}
 		buf, err := d.read(at, step+overlap)
 		if err != nil {
 			return nil, nil, fmt.Errorf("scan: %w", err)
 		}
+		known := len(objects)
 		for i := 0; i < len(buf); {
 			k := bytes.IndexByte(buf[i:], 'o')
 			if k < 0 {
@@ -80,6 +87,9 @@ func (d *Document) scan() (objects []found, trailers []int64, err error) {
 			}
 			trailers = append(trailers, at+int64(i+k))
 			i += k + 7
+		}
+		if err := d.work.budget.Spend(int64(len(objects)-known) * foundCost); err != nil {
+			return nil, nil, err
 		}
 		if len(objects) > limits.PDFObjects {
 			return nil, nil, errMalformed("", "more than %d objects", limits.PDFObjects)
@@ -201,7 +211,7 @@ func (d *Document) addCompressed(s *section, all map[int]entry, objects []found)
 		}
 		os, err := d.objectStream(f.ref.Num)
 		if err != nil {
-			if errors.Is(err, ades.ErrPassword) {
+			if errors.Is(err, ades.ErrPassword) || errors.Is(err, limits.ErrBudget) || interrupted(err) {
 				return err
 			}
 			continue // one bad stream does not make the rest unreadable

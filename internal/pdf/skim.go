@@ -115,13 +115,21 @@ func (s *skimmer) skipHex() error {
 		return s.end()
 	}
 	for _, c := range s.buf[s.pos+1 : s.pos+n] {
-		if hexValue[c] < 0 && class[c] != classSpace {
+		if !inHex[c] {
 			return &skimError{"has a hexadecimal string with other characters"}
 		}
 	}
 	s.pos += n + 1
 	return nil
 }
+
+// inHex are the characters of a hexadecimal string.
+var inHex = func() (t [256]bool) {
+	for c := range t {
+		t[c] = hexValue[c] >= 0 || class[c] == classSpace
+	}
+	return t
+}()
 
 // scalar skims a number, a reference or a keyword; it returns an Integer or a
 // Ref where it is one.

@@ -83,6 +83,9 @@ func (d *Document) encoded(s *Stream, c *crypt) ([]byte, error) {
 	if err := d.work.parse(n); err != nil {
 		return nil, err
 	}
+	if n > d.work.room() {
+		return nil, d.work.tooLarge(d.work.room())
+	}
 	raw := make([]byte, n)
 	if got, err := d.ReadAt(raw, s.span.Start); got < len(raw) {
 		return nil, fmt.Errorf("read stream: %w", err)
@@ -104,7 +107,13 @@ func (d *Document) decode(s *Stream, c *crypt) ([]byte, error) {
 		return nil, err
 	}
 	for i, f := range filters {
-		if raw, err = d.filter(f, parms[i], raw); err != nil {
+		held := int64(len(raw)) // while the next filter works
+		if err := d.work.budget.Spend(held); err != nil {
+			return nil, err
+		}
+		raw, err = d.filter(f, parms[i], raw)
+		d.work.budget.Return(held)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f, err)
 		}
 		if err := d.work.decode(int64(len(raw))); err != nil {
@@ -203,8 +212,11 @@ func (d *Document) fromStream(ref Ref, stream, index int) (Object, error) {
 	if at > len(os.data) {
 		return nil, fmt.Errorf("offset outside object stream %d", stream)
 	}
-	p := &parser{lexer: lexer{buf: os.data, pos: at, base: -1, last: true}}
-	return p.object()
+	p := &parser{lexer: lexer{buf: os.data, pos: at, base: -1, last: true}, work: d.work, limit: parserStep}
+	o, err := p.object()
+	d.work.budget.Return(p.spent)
+	d.work.weight = p.weight()
+	return o, err
 }
 
 func (d *Document) objectStream(num int) (*objectStream, error) {
@@ -227,9 +239,19 @@ func (d *Document) objectStream(num int) (*objectStream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("object stream %d: %w", num, err)
 	}
+	weight := int64(len(os.data)) + 32*int64(len(os.numbers))
 	if d.streams.open == nil || d.streams.held+len(os.data) > holdObjectStreams {
 		d.streams.open, d.streams.held = make(map[int]*objectStream), 0
 	}
+	if d.weighs == 0 {
+		d.work.owners = append(d.work.owners, d)
+	}
+	d.weighs++ // so that it is known to have a cache
+	if !d.work.budget.Try(weight) {
+		d.work.forget()
+		return os, nil
+	}
+	d.work.cached += weight
 	d.streams.open[num] = os
 	d.streams.held += len(os.data)
 	return os, nil
@@ -245,6 +267,10 @@ func (d *Document) openObjectStream(st *Stream) (*objectStream, error) {
 	if !ok1 || !ok2 || n < 0 || first < 0 || n > int64(len(data)) || first > int64(len(data)) {
 		return nil, fmt.Errorf("header out of bounds")
 	}
+	if err := d.work.budget.Spend(64 * n); err != nil {
+		return nil, err
+	}
+	defer d.work.budget.Return(64 * n)
 	os := &objectStream{data: data, first: int(first), index: make(map[int]int, n)}
 	os.numbers, os.offsets = make([]int, n), make([]int, n)
 	l := lexer{buf: data[:first], base: -1, last: true}

@@ -17,18 +17,39 @@ func (d *Document) xrefStream(off int64) (*section, error) {
 	if !ok || st.Dict.Get("Type") != Name("XRef") {
 		return nil, fmt.Errorf("offset %d: neither a cross-reference table nor a stream", off)
 	}
+	d.work.most = 2*maxWidth*d.maxEntries() + 64<<10
 	data, err := d.decode(st, nil)
+	d.work.most = 0
 	if err != nil {
 		return nil, err
 	}
 	s := &section{offset: off, end: st.span.End, stream: true, trailer: st.Dict, ref: st.ref}
-	if s.runs, err = s.streamRuns(st.Dict, data); err != nil {
+	if s.runs, err = d.streamRuns(s, data); err != nil {
 		return nil, fmt.Errorf("cross-reference stream at %d: %w", off, err)
 	}
 	return s, nil
 }
 
-func (s *section) streamRuns(dict *Dict, data []byte) ([]run, error) {
+// maxWidth is the longest entry of a cross-reference stream that anybody
+// writes; each of its fields may have eight bytes.
+const maxWidth = 24
+
+// maxEntries bounds the entries of all sections.
+func (d *Document) maxEntries() int64 { return limits.PDFEntries + d.size/limits.PDFEntryBytes }
+
+// entries counts entries of a section, each of which is held.
+func (d *Document) entries(n int) error {
+	if d.entered += int64(n); d.entered > d.maxEntries() {
+		return fmt.Errorf("more than %d entries in a file of %d bytes", d.maxEntries(), d.size)
+	}
+	return d.work.budget.Spend(int64(n) * entrySize)
+}
+
+// entrySize is what an entry takes.
+const entrySize = 16
+
+func (d *Document) streamRuns(s *section, data []byte) ([]run, error) {
+	dict := s.trailer
 	w, err := fieldWidths(dict)
 	if err != nil {
 		return nil, err
@@ -48,6 +69,9 @@ func (s *section) streamRuns(dict *Dict, data []byte) ([]run, error) {
 		n := min(int(count), len(data)/width) // a Size too large is common
 		if n < int(count) {
 			s.flaw("has fewer entries than its Index names")
+		}
+		if err := d.entries(n); err != nil {
+			return nil, err
 		}
 		r := run{first: int(first), entries: make([]entry, n)}
 		for k := range r.entries {

@@ -310,6 +310,17 @@ func (s Scheme) Name() string {
 // Algorithm describes the scheme used with a key, for the facts.
 func (s Scheme) Algorithm(pub any) ades.Algorithm {
 	a := ades.Algorithm{Name: s.Name(), Key: string(s.Kind), Digest: HashName(s.Hash), KeySize: KeySize(pub), OID: s.OID}
+	// A key of another kind than the algorithm asks for is told as what it is.
+	switch pub.(type) {
+	case *ecdsa.PublicKey:
+		a.Key = string(ECDSA)
+	case *dsa.PublicKey:
+		a.Key = string(DSA)
+	case *rsa.PublicKey:
+		if s.Kind != PSS {
+			a.Key = string(RSA)
+		}
+	}
 	switch s.Kind {
 	case Ed25519:
 		a.Digest = "SHA512"

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"sync"
 	"time"
 
@@ -287,6 +288,12 @@ func (c *Certificate) Scheme() (Scheme, error) { return SchemeOf(c.SignatureAlgo
 
 // HasUsage reports whether the key usage allows u, or does not restrict.
 func (c *Certificate) HasUsage(u KeyUsage) bool { return !c.HasKeyUsage || c.KeyUsage&u != 0 }
+
+// HasExtKeyUsage reports whether the certificate is restricted to extended key
+// usages, be it to none at all.
+func (c *Certificate) HasExtKeyUsage() bool {
+	return slices.ContainsFunc(c.Extensions, func(x Extension) bool { return x.OID == "2.5.29.37" })
+}
 
 // HasExtUsage reports whether the extended key usage lists oid.
 func (c *Certificate) HasExtUsage(oid string) bool {

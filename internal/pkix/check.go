@@ -9,6 +9,7 @@ import (
 	"crypto/rsa"
 	"fmt"
 	"math/big"
+	mathbits "math/bits"
 )
 
 // CheckSignature checks a signature over a message by its algorithm
@@ -268,4 +269,65 @@ func base128(out []byte, n uint64) []byte {
 		tmp[at] = byte(n&0x7f) | 0x80
 	}
 	return append(out, tmp[at:]...)
+}
+
+// Cost is what a signature check with a key takes, beside one with RSA of 2,048
+// bits and the exponent 65537 (about 15 microseconds), rounded up. For RSA and
+// DSA it grows with the square of the modulus and the length of the exponent;
+// beyond 4,096 bits the standard library is some fourteen times slower than
+// that. What curves take is measured: those that the standard library does not
+// know are slow.
+func Cost(pub any) int64 {
+	modular := func(size, exponent int) int64 {
+		units := int64(size) * int64(size) * int64(exponent+12) / (2048 * 2048 * 29)
+		if size > 4096 {
+			units *= 14
+		}
+		return 1 + units
+	}
+	switch k := pub.(type) {
+	case *rsa.PublicKey:
+		return modular(k.N.BitLen(), mathbits.Len64(uint64(k.E)))
+	case *dsa.PublicKey:
+		return 3 * modular(k.P.BitLen(), 2*k.Q.BitLen())
+	case *ecdsa.PublicKey:
+		switch size := k.Curve.Params().BitSize; {
+		case !isNIST(k.Curve):
+			return int64(size)
+		case size <= 256:
+			return 4
+		case size <= 384:
+			return 40
+		}
+		return 100
+	case ed25519.PublicKey:
+		return 4
+	case Ed448PublicKey:
+		return 200
+	}
+	return 1
+}
+
+// Effort is what the signature checks of one document may still cost. A nil
+// Effort has no end.
+type Effort struct{ left int64 }
+
+// NewEffort is enough for thousands of signers and for about a second.
+func NewEffort() *Effort { return &Effort{left: 60_000} }
+
+// ErrEffort says that a document asks for more signature checks than one
+// verification makes.
+var ErrEffort = fmt.Errorf("%w: the document asks for too many and too costly signature checks", ErrUnsupported)
+
+// Spend takes the cost of a check with a key; false when it is not left.
+func (e *Effort) Spend(pub any) bool {
+	if e == nil {
+		return true
+	}
+	cost := Cost(pub)
+	if e.left < cost {
+		return false
+	}
+	e.left -= cost
+	return true
 }

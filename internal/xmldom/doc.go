@@ -81,6 +81,8 @@ type Document struct {
 	names  []*Name // every one in use, some more than once
 	raw    []byte
 	memory []*memory // from the pool
+	budget *limits.Budget
+	spent  int64
 }
 
 // Descendants are the elements of that name. A name that does not occur costs
@@ -113,18 +115,25 @@ func (d *Document) Source() string { return d.text }
 // Raw is the text of one node as it stands.
 func (d *Document) Raw(n *Node) string { return d.text[n.Start:n.End] }
 
-// ByID finds the element whose identifier (xml:id, or an attribute named Id,
-// ID or id) is the one given. It fails with ErrDuplicate when several elements
-// claim it, which is how signatures are wrapped.
+// ByID finds the element whose identifier (xml:id, wsu:Id, or an attribute
+// named Id, ID or id) is the one given. It fails with ErrDuplicate when several
+// elements claim it, which is how signatures are wrapped. A claim is anything
+// that some reader takes for an identifier: an attribute of that name in any
+// spelling and any namespace, white space at its ends aside.
 func (d *Document) ByID(id string) (*Node, error) {
 	found := d.ids[id]
-	switch len(found) {
-	case 0:
+	if len(found) == 0 {
 		return nil, fmt.Errorf("%w: %q", ErrNotFound, clip(id))
-	case 1:
-		return found[0], nil
 	}
-	return nil, fmt.Errorf("%w: %q", ErrDuplicate, clip(id))
+	if len(found) > 1 {
+		return nil, fmt.Errorf("%w: %q", ErrDuplicate, clip(id))
+	}
+	for _, a := range found[0].Attrs() {
+		if isID(a.Name) && a.Value == id {
+			return found[0], nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %q", ErrNotFound, clip(id))
 }
 
 // HasID reports whether any element claims the identifier.
@@ -137,6 +146,13 @@ func clip(s string) string {
 	}
 	return s
 }
+
+// mayBeID reports whether some reader takes an attribute for an identifier.
+func mayBeID(n *Name) bool { return len(n.Local) == 2 && strings.EqualFold(n.Local, "id") || isID(n) }
+
+// IsID reports whether an attribute is an identifier, of which several may
+// stand on one element.
+func (a Attr) IsID() bool { return isID(a.Name) }
 
 // isID reports whether an attribute is an identifier by convention: without a
 // DTD there is no declaration to go by.

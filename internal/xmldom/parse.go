@@ -1,16 +1,27 @@
 package xmldom
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
+
+	"rogito.dev/rogito/internal/limits"
 )
 
 // Parse reads a document. The bytes must not be changed afterwards: the tree
 // refers to them. It fails with a *SyntaxError, which wraps ErrDoctype,
 // ErrEntity or ErrLimit where one of them is the reason.
 func Parse(b []byte, lim Limits) (*Document, error) {
+	return ParseContext(context.Background(), b, lim)
+}
+
+// ParseContext is Parse under a context: the tree is paid for out of its
+// limits.Budget until Release, and the work ends with it. Then the error wraps
+// limits.ErrBudget, or is the context's.
+func ParseContext(ctx context.Context, b []byte, lim Limits) (*Document, error) {
 	lim = lim.withDefaults()
 	if len(b) > lim.Size || len(b) > math.MaxInt32/2 {
 		return nil, &SyntaxError{Line: 1, Err: fmt.Errorf("%w: %d bytes", ErrLimit, len(b))}
@@ -19,10 +30,22 @@ func Parse(b []byte, lim Limits) (*Document, error) {
 	if err != nil {
 		return nil, &SyntaxError{Line: 1, Err: err}
 	}
-	p := parser{s: text, lim: lim, names: make(map[string]*Name, min(64, len(text)/32))}
-	p.d = &Document{text: text, enc: enc, raw: b, ids: map[string][]*Node{}}
+	p := parser{ctx: ctx, s: text, lim: lim, names: make(map[string]*Name, min(64, len(text)/32))}
+	p.d = &Document{text: text, enc: enc, raw: b, ids: map[string][]*Node{}, budget: limits.BudgetOf(ctx)}
 	p.d.Node = &Node{Kind: DocumentNode, End: uint32(len(text)), InnerEnd: uint32(len(text))}
-	if err := p.run(); err != nil {
+	err = nil
+	if enc.codec != nil { // a second copy of the text
+		err = p.d.spend(len(text))
+	}
+	if err == nil {
+		err = p.run()
+	}
+	if err != nil {
+		p.settle()
+		p.d.Release()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		at := min(p.i, len(text))
 		return nil, &SyntaxError{Offset: at, Line: 1 + strings.Count(text[:at], "\n"), Err: err}
 	}
@@ -31,6 +54,7 @@ func Parse(b []byte, lim Limits) (*Document, error) {
 }
 
 type parser struct {
+	ctx context.Context
 	s   string
 	i   int
 	d   *Document
@@ -40,6 +64,7 @@ type parser struct {
 	depth     int
 	count     int
 	expected  int  // nodes, about
+	weight    int  // of attributes that are not paid for yet
 	noCR      bool // the text has no carriage return
 	noCDEnd   bool // the text has no ]]> outside CDATA sections, as far as is known
 
@@ -94,21 +119,26 @@ func (p *parser) run() error {
 	return nil
 }
 
+// xmlDecl is the XMLDecl production, after "<?xml".
+var xmlDecl = regexp.MustCompile(`^\s+version\s*=\s*(?:"(1\.\d+)"|'(1\.\d+)')` +
+	`(?:\s+encoding\s*=\s*(?:"([A-Za-z][\w.-]*)"|'([A-Za-z][\w.-]*)'))?` +
+	`(?:\s+standalone\s*=\s*(?:"(?:yes|no)"|'(?:yes|no)'))?\s*$`)
+
 // declaration steps over <?xml …?>.
 func (p *parser) declaration() error {
 	if !strings.HasPrefix(p.s, "<?xml") || len(p.s) < 6 || class[p.s[5]]&space == 0 {
 		return nil
 	}
-	end := strings.Index(p.s, "?>")
+	end := strings.Index(p.s[:min(len(p.s), maxDeclaration)], "?>")
 	if end < 0 {
 		return errors.New("XML declaration does not end")
 	}
-	decl := p.s[5:end]
-	if !strings.Contains(decl, `"1.`) && !strings.Contains(decl, `'1.`) {
-		return errors.New("XML declaration without version")
-	}
-	if strings.ContainsAny(decl, "<>&") {
+	m := xmlDecl.FindStringSubmatch(p.s[5:end])
+	if m == nil {
 		return errors.New("malformed XML declaration")
+	}
+	if m[1]+m[2] == "1.1" && strings.ContainsAny(p.s, "\u0085\u2028") {
+		return errors.New("line ends of XML 1.1, which XML 1.0 does not have")
 	}
 	p.i = end + 2
 	return nil
@@ -149,7 +179,9 @@ func (p *parser) add(kind Kind, start, end int) (*Node, error) {
 	}
 	if len(p.nodes) == 0 {
 		// A tag brings a node, or the text behind it does: one slab mostly does.
-		p.room()
+		if err := p.room(); err != nil {
+			return nil, err
+		}
 	}
 	n := &p.nodes[0]
 	p.nodes = p.nodes[1:]

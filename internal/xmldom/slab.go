@@ -1,6 +1,9 @@
 package xmldom
 
-import "sync"
+import (
+	"sync"
+	"unsafe"
+)
 
 // memory is room for the tree of a document of some size. It is used again,
 // since a tree mostly lives as long as a signature takes to make or to read,
@@ -16,19 +19,43 @@ type memory struct {
 
 var memories = sync.Pool{New: func() any { return new(memory) }}
 
+// What the pieces of a tree weigh.
+const (
+	nodeSize  = int(unsafe.Sizeof(Node{}))
+	extraSize = int(unsafe.Sizeof(extra{}))
+	attrSize  = int(unsafe.Sizeof(Attr{}))
+)
+
 // room makes room for nodes, about as many as are still expected.
-func (p *parser) room() {
+func (p *parser) room() error {
+	if err := p.ctx.Err(); err != nil {
+		return err
+	}
 	expected := p.expected - p.count
 	if expected < 512 {
-		p.nodes = make([]Node, max(expected, 64))
+		k := max(expected, 64)
+		if err := p.d.spend(k * nodeSize); err != nil {
+			return err
+		}
+		p.nodes = make([]Node, k)
 		p.spilled.nodes = true
-		return
+		return nil
+	}
+	if err := p.d.spend(4096 * nodeSize); err != nil {
+		return err
 	}
 	p.settle()
 	m := memories.Get().(*memory)
 	p.d.memory = append(p.d.memory, m)
 	p.nodes, p.extras, p.attrs, p.binds = m.nodes[:], m.extras[:], m.attrs[:], m.binds[:]
 	p.spilled = spilled{}
+	return nil
+}
+
+// spend takes memory out of the budget, to be returned by Release.
+func (d *Document) spend(n int) error {
+	d.spent += int64(n)
+	return d.budget.Spend(int64(n))
 }
 
 // spilled says what the newest memory has no more room for.
@@ -74,5 +101,6 @@ func (d *Document) Release() {
 		clear(m.binds[:m.used.binds])
 		memories.Put(m)
 	}
-	d.Node, d.ids, d.names, d.memory = nil, nil, nil, nil
+	d.budget.Return(d.spent)
+	d.Node, d.ids, d.names, d.memory, d.spent = nil, nil, nil, nil, 0
 }

@@ -1,6 +1,7 @@
 package xmldom
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -15,33 +16,43 @@ var ErrBudget = errors.New("XPath expression takes too long")
 // Select evaluates an XPath 1.0 expression on the document and returns the
 // elements that it selects, in document order. Prefixes are those in scope at
 // the root element, unless given. Expression and work are bounded.
-func (d *Document) Select(expr string, prefixes map[string]string) (found []*Node, err error) {
+func (d *Document) Select(expr string, prefixes map[string]string) ([]*Node, error) {
+	found, _, err := d.SelectContext(context.Background(), expr, prefixes)
+	return found, err
+}
+
+// SelectContext is Select under a context. It also tells how many steps the
+// evaluation took.
+func (d *Document) SelectContext(ctx context.Context, expr string, prefixes map[string]string) (found []*Node, steps int, err error) {
 	if len(expr) > limits.XPathLength {
-		return nil, fmt.Errorf("%w: XPath of %d characters", ErrLimit, len(expr))
+		return nil, 0, fmt.Errorf("%w: XPath of %d characters", ErrLimit, len(expr))
 	}
+	work := &work{ctx: ctx, left: limits.XPathSteps}
 	defer func() {
+		steps = limits.XPathSteps - work.left
 		switch r := recover(); r {
 		case nil:
 		case ErrBudget:
 			found, err = nil, ErrBudget
+		case errInterrupted:
+			found, err = nil, ctx.Err()
 		default: // the library panics on some expressions that it cannot evaluate
 			found, err = nil, fmt.Errorf("XPath: %v", r)
 		}
 	}()
 	e, err := xpath.CompileWithNS(expr, d.prefixes(prefixes))
 	if err != nil {
-		return nil, fmt.Errorf("XPath: %w", err)
+		return nil, 0, fmt.Errorf("XPath: %w", err)
 	}
-	budget := limits.XPathSteps
-	set, ok := e.Evaluate(&navigator{d: d, n: d.Node, attr: -1, budget: &budget}).(*xpath.NodeIterator)
+	set, ok := e.Evaluate(&navigator{d: d, n: d.Node, attr: -1, work: work}).(*xpath.NodeIterator)
 	if !ok {
-		return nil, errors.New("XPath: does not select nodes")
+		return nil, 0, errors.New("XPath: does not select nodes")
 	}
 	seen := map[*Node]bool{}
 	for set.MoveNext() {
 		nav := set.Current().(*navigator)
 		if nav.attr >= 0 || nav.n.Kind != Element {
-			return nil, errors.New("XPath: selects something that is not an element")
+			return nil, 0, errors.New("XPath: selects something that is not an element")
 		}
 		seen[nav.n] = true
 	}
@@ -50,7 +61,7 @@ func (d *Document) Select(expr string, prefixes map[string]string) (found []*Nod
 			found = append(found, n)
 		}
 	}
-	return found, nil
+	return found, 0, nil
 }
 
 func (d *Document) prefixes(given map[string]string) map[string]string {
@@ -68,15 +79,30 @@ func (d *Document) prefixes(given map[string]string) map[string]string {
 
 // navigator walks the tree for the XPath library and counts its steps.
 type navigator struct {
-	d      *Document
-	n      *Node
-	attr   int // index into the attributes, -1 on the node itself
-	budget *int
+	d    *Document
+	n    *Node
+	attr int // index into the attributes, -1 on the node itself
+	work *work
 }
 
+// work is what an evaluation may still do.
+type work struct {
+	ctx   context.Context
+	left  int
+	asked int // steps left when the context was last looked at
+}
+
+var errInterrupted = errors.New("interrupted")
+
 func (v *navigator) spend(steps int) {
-	if *v.budget -= steps; *v.budget < 0 {
+	w := v.work
+	if w.left -= steps; w.left < 0 {
 		panic(ErrBudget)
+	}
+	if w.asked-w.left > 1<<14 || w.asked == 0 {
+		if w.asked = w.left; w.ctx.Err() != nil {
+			panic(errInterrupted)
+		}
 	}
 }
 

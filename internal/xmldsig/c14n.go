@@ -110,6 +110,9 @@ func (c *canonicalizer) flush() {
 
 // node walks down. in says whether the parent's place is in the set.
 func (c *canonicalizer) node(n *xmldom.Node, in bool) {
+	if c.err != nil {
+		return
+	}
 	if !c.set.all() {
 		if c.drops(n) {
 			return

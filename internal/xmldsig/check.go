@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"strings"
 
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
@@ -31,72 +32,6 @@ func (s *Signature) Check(r *Reference, ext Resolver) error {
 	return nil
 }
 
-// Coverage says how much of the document a reference signs.
-type Coverage int
-
-const (
-	Outside Coverage = iota // nothing of it: data elsewhere
-	Part                    // an element, or the document less something
-	Whole                   // the document less this signature
-)
-
-// Covers finds out from URI and transforms what a reference is over. A
-// reference to the root element is whole: nothing but comments and
-// instructions can stand beside it.
-func (s *Signature) Covers(r *Reference) (Coverage, *xmldom.Node) {
-	set, err := s.nodeSet(r)
-	if err != nil {
-		return Outside, nil
-	}
-	n := set.Apex
-	if len(set.Keep) == 1 {
-		n = set.Keep[0]
-	}
-	if n != s.Doc.Node && n != s.Doc.Root() || len(set.Keep) > 1 {
-		return Part, n
-	}
-	for _, x := range set.Drop {
-		if !x.Is(Space, "Signature") {
-			return Part, n
-		}
-	}
-	return Whole, n
-}
-
-// Subject is the one node that a reference within the document is about: its
-// target, or the element that a filter narrows it down to.
-func (s *Signature) Subject(r *Reference) (*xmldom.Node, error) {
-	set, err := s.nodeSet(r)
-	switch {
-	case err != nil:
-		return nil, err
-	case len(set.Keep) == 1:
-		return set.Keep[0], nil
-	case set.Keep != nil:
-		return nil, fmt.Errorf("%w: several elements", ErrMissing)
-	}
-	return set.Apex, nil
-}
-
-// nodeSet is the target of a reference, filtered but not canonicalised.
-func (s *Signature) nodeSet(r *Reference) (*NodeSet, error) {
-	n, _, same, err := s.Target(r)
-	if !same || err != nil {
-		return nil, errors.Join(ErrMissing, err)
-	}
-	d := &data{doc: s.Doc, set: &NodeSet{Apex: n}}
-	steps, _ := transforms(r.Node)
-	for _, t := range steps {
-		switch t.Attr("Algorithm") {
-		case Enveloped, XPath, XPathFilter2:
-			if d, err = s.transform(d, t); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return d.set, nil
-}
-
 // VerifyEnveloped checks a document that carries one enveloped signature as a
 // child of its root (a trusted list, metadata): the signature is over the
 // whole document, every reference holds, and the value verifies with one of
@@ -116,7 +51,7 @@ func VerifyEnveloped(d *xmldom.Document, certs []*pkix.Certificate) (*pkix.Certi
 		if err := s.Check(r, nil); err != nil {
 			return nil, fmt.Errorf("reference %d: %w", i+1, err)
 		}
-		if c, _ := s.Covers(r); c == Whole {
+		if n, err := s.Element(r); err == nil && n == d.Root() {
 			whole = true
 		}
 	}
@@ -174,17 +109,47 @@ func (s *Signature) Includes(r *Reference, node *xmldom.Node) bool {
 	return true
 }
 
-// Complete reports whether a reference takes in all of its subject: nothing
-// is filtered out of it but signatures.
-func (s *Signature) Complete(r *Reference) bool {
-	set, err := s.nodeSet(r)
-	if err != nil || len(set.Keep) > 1 {
+// WholeFile reports whether a reference out of the document takes in all of
+// the file that it is to. Canonicalisation does, but for comments: one that
+// splits a text may change how it is read.
+func (s *Signature) WholeFile(r *Reference, src Source) bool {
+	steps, err := transforms(r.Node)
+	if err != nil {
 		return false
 	}
-	for _, n := range set.Drop {
-		if !n.Is(Space, "Signature") {
+	comments := true
+	for _, t := range steps {
+		m, err := MethodOf(t)
+		if err != nil {
 			return false
 		}
+		comments = comments && m.Comments
 	}
-	return true
+	if comments {
+		return true
+	}
+	d := &data{source: src}
+	if d, err = s.nodes(d); err != nil {
+		return false
+	}
+	defer d.doc.Release()
+	return !splitText(d.doc.Node)
+}
+
+// splitText reports whether a comment stands beside text in some element.
+func splitText(n *xmldom.Node) bool {
+	comment, text := false, false
+	for c := n.First; c != nil; c = c.Next {
+		switch c.Kind {
+		case xmldom.Comment:
+			comment = true
+		case xmldom.Text:
+			text = text || strings.TrimSpace(c.Data) != ""
+		case xmldom.Element:
+			if splitText(c) {
+				return true
+			}
+		}
+	}
+	return comment && text
 }

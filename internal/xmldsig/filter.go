@@ -18,12 +18,21 @@ var (
 	hereAncestor = regexp.MustCompile(`^here\(\)/ancestor(?:-or-self)?::(?:([\w.-]+):)?Signature(?:\[1\])?$`)
 	herePosition = regexp.MustCompile(`^count\(ancestor-or-self::([\w.-]+):Signature\|here\(\)/ancestor::([\w.-]+):Signature\[1\]\)>count\(ancestor-or-self::([\w.-]+):Signature\)$`)
 	plainPath    = regexp.MustCompile(`^//?(?:(?:[\w.-]+:)?[\w.-]+|\*)(?://?(?:(?:[\w.-]+:)?[\w.-]+|\*))*$`)
-	byID         = regexp.MustCompile(`^(?:id\(['"]([^'"]+)['"]\)|//?\*\[@[Ii][Dd]=['"]([^'"]+)['"]\])((?:/[\w.-]+:[\w.-]+)*)$`)
+	byID         = regexp.MustCompile(`^(?:id\(['"]([^'"]+)['"]\)|//\*\[@([Ii][Dd])=['"]([^'"]+)['"]\])((?:/[\w.-]+:[\w.-]+)*)$`)
+	words        = regexp.MustCompile(`[\w.*-]\s+[\w.*-]`)
 	byQName      = regexp.MustCompile(`^/descendant::\*\[name\(\)=['"]([\w.-]+:Signature)['"]\]$`)
 )
 
-// expression is the text of an XPath element without white space.
-func expression(n *xmldom.Node) string { return strings.Join(strings.Fields(n.Text()), "") }
+// expression is the text of an XPath element without white space. Where white
+// space parts two words, it is an operator's, and the expression none of the
+// usual ones.
+func expression(n *xmldom.Node) string {
+	text := strings.TrimSpace(n.Text())
+	if words.MatchString(text) {
+		return text
+	}
+	return strings.Join(strings.Fields(text), "")
+}
 
 // isDSig reports whether a prefix means XML-DSig at a node.
 func isDSig(n *xmldom.Node, prefix string) bool {
@@ -36,18 +45,23 @@ func (s *Signature) xpath(d *data, t *xmldom.Node) (*data, error) {
 	if n == nil {
 		return nil, errors.New("XPath transform without expression")
 	}
-	d, err := d.nodes()
+	d, err := s.nodes(d)
 	if err != nil {
 		return nil, err
 	}
 	expr := expression(n)
 	if m := notSignature.FindStringSubmatch(expr); m != nil && isDSig(n, m[1]) {
+		for up := d.set.Apex; up != nil; up = up.Parent {
+			if up.Is(Space, "Signature") { // what stands in a signature is left out as a whole
+				return d.drop(d.set.Apex), nil
+			}
+		}
 		return d.drop(signatures(d.set.Apex)...), nil
 	}
 	if m := herePosition.FindStringSubmatch(expr); m != nil && m[1] == m[2] && m[2] == m[3] && isDSig(n, m[1]) {
 		return s.enveloped(d)
 	}
-	return nil, fmt.Errorf("XPath %q is refused", clip(expr))
+	return nil, fmt.Errorf("%w: XPath %q", ErrNotEvaluated, clip(expr))
 }
 
 // signatures are the outermost ds:Signature elements of a subtree.
@@ -62,7 +76,7 @@ func signatures(top *xmldom.Node) []*xmldom.Node {
 }
 
 func (s *Signature) filter2(d *data, t *xmldom.Node) (*data, error) {
-	d, err := d.nodes()
+	d, err := s.nodes(d)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +96,7 @@ func (s *Signature) filter2(d *data, t *xmldom.Node) (*data, error) {
 			d = d.intersect(sel)
 		case "union":
 			if !d.set.all() {
-				return nil, errors.New("XPath filter union is refused")
+				return nil, fmt.Errorf("%w: XPath filter union", ErrNotEvaluated)
 			}
 		default:
 			return nil, errors.New("unknown XPath filter")
@@ -119,18 +133,18 @@ func (s *Signature) selected(d *data, x *xmldom.Node) ([]*xmldom.Node, error) {
 		return signatures(d.doc.Node), nil
 	}
 	if m := hereAncestor.FindStringSubmatch(expr); m != nil && isDSig(x, m[1]) && d.doc == s.Doc {
-		return []*xmldom.Node{s.Node}, nil
+		return s.around(strings.HasSuffix(expr, "[1]")), nil
 	}
 	if m := byQName.FindStringSubmatch(expr); m != nil {
 		return spelled(d.doc.Node, m[1]), nil
 	}
 	if m := byID.FindStringSubmatch(expr); m != nil {
-		return below(d.doc, x, m[1]+m[2], m[3])
+		return below(d.doc, x, m)
 	}
 	if plainPath.MatchString(expr) {
-		return d.doc.Select(expr, inScope(x))
+		return s.find(d.doc, expr, inScope(x))
 	}
-	return nil, fmt.Errorf("XPath filter %q is refused", clip(expr))
+	return nil, fmt.Errorf("%w: XPath filter %q", ErrNotEvaluated, clip(expr))
 }
 
 // spelled are the signatures whose name is spelled just so.
@@ -144,13 +158,40 @@ func spelled(top *xmldom.Node, qname string) []*xmldom.Node {
 	return found
 }
 
-// below is the one element reached by a path of names from one with an Id.
-func below(doc *xmldom.Document, x *xmldom.Node, id, path string) ([]*xmldom.Node, error) {
-	n, err := doc.ByID(id)
+// around are the signatures that hold the transform: the innermost, or all.
+func (s *Signature) around(innermost bool) []*xmldom.Node {
+	found := []*xmldom.Node{s.Node}
+	for up := s.Node.Parent; up != nil && !innermost; up = up.Parent {
+		if up.Is(Space, "Signature") {
+			found = append(found, up)
+		}
+	}
+	return found
+}
+
+// stepCost is what a step of XPath counts for as work.
+const stepCost = 64
+
+// find evaluates a path; the steps that it takes are work like any other.
+func (s *Signature) find(doc *xmldom.Document, path string, prefixes map[string]string) ([]*xmldom.Node, error) {
+	found, steps, err := doc.SelectContext(s.context(), path, prefixes)
+	if err := s.Charge(int64(steps) * stepCost); err != nil {
+		return nil, err
+	}
+	return found, err
+}
+
+// below is the one element reached by a path of names from one with an Id. An
+// expression that names the attribute means that spelling of it.
+func below(doc *xmldom.Document, x *xmldom.Node, m []string) ([]*xmldom.Node, error) {
+	n, err := doc.ByID(m[1] + m[3])
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return r == '/' }) {
+	if m[2] != "" && n.Attr(m[2]) != m[3] {
+		return nil, fmt.Errorf("%w: no element with %s %q", ErrMissing, m[2], clip(m[3]))
+	}
+	for _, step := range strings.FieldsFunc(m[4], func(r rune) bool { return r == '/' }) {
 		prefix, local, _ := strings.Cut(step, ":")
 		uri, _ := x.Namespace(prefix)
 		found := n.Children(uri, local)

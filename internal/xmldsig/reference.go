@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"rogito.dev/rogito/internal/xmldom"
@@ -15,6 +16,11 @@ import (
 // ErrMissing means that the data of a reference was not found: nothing is
 // wrong, but nothing can be decided.
 var ErrMissing = errors.New("referenced data not found")
+
+// ErrNotEvaluated means that a reference uses something that is not evaluated
+// here, such as XSLT or a free XPath: no digest was computed, and nothing can
+// be decided.
+var ErrNotEvaluated = errors.New("not evaluated")
 
 // Source is data outside the document.
 type Source interface {
@@ -37,17 +43,15 @@ type data struct {
 // Write writes the octets that a reference digests. Where the transforms end
 // in a node-set, it is canonicalised with m (the zero Method for digests).
 func (s *Signature) Write(w io.Writer, r *Reference, ext Resolver, m Method) error {
-	d, err := s.dereference(r, ext)
+	defer s.letGo(s.held, len(s.parsed))
+	d, steps, err := s.begin(r, ext)
 	if err != nil {
 		return err
 	}
-	if err := s.Charge(d.size()); err != nil {
+	if err := s.Charge(d.walk()); err != nil {
 		return err
 	}
-	steps, err := transforms(r.Node)
-	if err != nil {
-		return err
-	}
+	w = &meter{s: s, w: w}
 	for i, t := range steps {
 		if last := i == len(steps)-1; last {
 			if method, err := MethodOf(t); err == nil && d.set != nil {
@@ -55,10 +59,75 @@ func (s *Signature) Write(w io.Writer, r *Reference, ext Resolver, m Method) err
 			}
 		}
 		if d, err = s.transform(d, t); err != nil {
-			return fmt.Errorf("transform %d: %w", i+1, err)
+			return fmt.Errorf("transform %s: %w", clip(t.Attr("Algorithm")), err)
 		}
 	}
 	return d.write(w, m)
+}
+
+// begin finds the data of a reference. Within the document it also applies
+// the transforms at the front that take nodes away, which is done once: what
+// is covered is read from the same set that is digested.
+func (s *Signature) begin(r *Reference, ext Resolver) (*data, []*xmldom.Node, error) {
+	steps, err := transforms(r.Node)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := s.dereference(r, ext)
+	if err != nil {
+		return nil, nil, err
+	}
+	if d.set == nil {
+		return d, steps, nil
+	}
+	front := 0
+	for front < len(steps) && filters(steps[front]) {
+		front++
+	}
+	if r.filtered == nil && r.filterErr == nil {
+		for _, t := range steps[:front] {
+			if d, err = s.transform(d, t); err != nil {
+				r.filterErr = fmt.Errorf("transform %s: %w", clip(t.Attr("Algorithm")), err)
+				break
+			}
+		}
+		r.filtered = d
+	}
+	return r.filtered, steps[front:], r.filterErr
+}
+
+// filters reports whether a transform takes nodes away from a node-set.
+func filters(t *xmldom.Node) bool {
+	switch t.Attr("Algorithm") {
+	case Enveloped, XPath, XPathFilter2:
+		return true
+	}
+	return false
+}
+
+// meter charges what is written: namespaces can make the canonical form of a
+// small document very large.
+type meter struct {
+	s    *Signature
+	w    io.Writer
+	hold bool // what is written stays in memory
+}
+
+func (m *meter) Write(p []byte) (int, error) {
+	if err := m.s.Charge(int64(len(p))); err != nil {
+		return 0, err
+	}
+	if m.hold {
+		if err := m.s.hold(int64(len(p))); err != nil {
+			return 0, err
+		}
+	}
+	return m.w.Write(p)
+}
+
+// Transforms are the ds:Transform elements in order.
+func (r *Reference) Transforms() []*xmldom.Node {
+	return r.Node.Child(Space, "Transforms").Children(Space, "Transform")
 }
 
 func transforms(ref *xmldom.Node) ([]*xmldom.Node, error) {
@@ -69,12 +138,12 @@ func transforms(ref *xmldom.Node) ([]*xmldom.Node, error) {
 	return steps, nil
 }
 
-// size is about how much there is to read.
-func (d *data) size() int64 {
-	if d.source != nil {
-		return d.source.Size()
+// walk is about what it costs to go through the nodes, beside what is written.
+func (d *data) walk() int64 {
+	if d.set == nil {
+		return 1 << 10
 	}
-	return int64(d.set.Apex.End - d.set.Apex.Start)
+	return 1<<10 + int64(d.set.Apex.End-d.set.Apex.Start)/4
 }
 
 func (d *data) write(w io.Writer, m Method) error {
@@ -89,32 +158,38 @@ func (d *data) write(w io.Writer, m Method) error {
 	return err
 }
 
-// bytes brings octets into memory, or canonicalises the set.
-func (d *data) bytes() ([]byte, error) {
+// octets brings octets into memory, or canonicalises the set.
+func (s *Signature) octets(d *data) ([]byte, error) {
 	if d.set == nil && d.source == nil {
 		return d.octets, nil
 	}
 	if d.source != nil && d.source.Size() > int64(xmldom.DefaultLimits.Size) {
 		return nil, fmt.Errorf("%w: %d bytes to transform", xmldom.ErrLimit, d.source.Size())
 	}
+	if d.source != nil {
+		if err := s.hold(d.source.Size()); err != nil {
+			return nil, err
+		}
+	}
 	var b bytes.Buffer
-	err := d.write(&b, Method{})
+	err := d.write(&meter{s: s, w: &b, hold: d.source == nil}, Method{})
 	return b.Bytes(), err
 }
 
 // nodes makes a node-set of octets by parsing them.
-func (d *data) nodes() (*data, error) {
+func (s *Signature) nodes(d *data) (*data, error) {
 	if d.set != nil {
 		return d, nil
 	}
-	b, err := d.bytes()
+	b, err := s.octets(d)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := xmldom.Parse(b, xmldom.Limits{})
+	doc, err := xmldom.ParseContext(s.context(), b, xmldom.Limits{})
 	if err != nil {
 		return nil, fmt.Errorf("parse octets: %w", err)
 	}
+	s.parsed = append(s.parsed, doc)
 	return &data{doc: doc, set: &NodeSet{Apex: doc.Node, Comments: true}}, nil
 }
 
@@ -148,18 +223,31 @@ func (s *Signature) Target(r *Reference) (n *xmldom.Node, comments, same bool, e
 		return s.Doc.Node, true, true, nil
 	}
 	id := r.URI[1:]
-	if arg, ok := strings.CutPrefix(id, "xpointer(id("); ok {
-		id, comments = strings.Trim(strings.TrimSuffix(arg, "))"), `'"`), true
+	if m := pointer.FindStringSubmatch(id); m != nil {
+		id, comments = m[1]+m[2], true
+	} else if strings.HasPrefix(id, "xpointer(") {
+		return nil, false, true, fmt.Errorf("%w: %q", ErrNotEvaluated, clip(r.URI))
 	}
-	if plain, err := url.PathUnescape(id); err == nil && !s.Doc.HasID(id) {
-		id = plain
-	}
+	// Some processors decode the fragment and some do not. Where both readings
+	// name an element, they must name the same one.
 	n, err = s.Doc.ByID(id)
+	if plain, bad := url.PathUnescape(id); bad == nil && plain != id {
+		other, otherErr := s.Doc.ByID(plain)
+		switch {
+		case errors.Is(err, xmldom.ErrNotFound):
+			n, err = other, otherErr
+		case !errors.Is(otherErr, xmldom.ErrNotFound) && other != n:
+			return nil, false, true, fmt.Errorf("%w: %q", xmldom.ErrDuplicate, clip(r.URI))
+		}
+	}
 	if errors.Is(err, xmldom.ErrNotFound) {
 		err = fmt.Errorf("%w: %q", ErrMissing, clip(r.URI))
 	}
 	return n, comments, true, err
 }
+
+// pointer is the one XPointer beside "/" that XML Signature names.
+var pointer = regexp.MustCompile(`^xpointer\(id\((?:'([^'"]+)'|"([^'"]+)")\)\)$`)
 
 // transform applies one transform.
 func (s *Signature) transform(d *data, t *xmldom.Node) (*data, error) {
@@ -168,7 +256,7 @@ func (s *Signature) transform(d *data, t *xmldom.Node) (*data, error) {
 	case Enveloped:
 		return s.enveloped(d)
 	case Base64:
-		return decodeTransform(d)
+		return s.decodeTransform(d)
 	case XPath:
 		return s.xpath(d, t)
 	case XPathFilter2:
@@ -176,20 +264,21 @@ func (s *Signature) transform(d *data, t *xmldom.Node) (*data, error) {
 	}
 	m, err := MethodOf(t)
 	if err != nil {
-		return nil, fmt.Errorf("%q is refused", clip(alg))
+		return nil, fmt.Errorf("%w: %q", ErrNotEvaluated, clip(alg))
 	}
-	if d, err = d.nodes(); err != nil {
+	if d, err = s.nodes(d); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = Canonicalize(&b, *d.set, m)
+	err = Canonicalize(&meter{s: s, w: &b, hold: true}, *d.set, m)
 	return &data{octets: b.Bytes()}, err
 }
 
-// enveloped leaves out the signature that holds the reference.
+// enveloped leaves out the signature that holds the reference. It needs the
+// nodes of the document itself (XML Signature, 6.6.4).
 func (s *Signature) enveloped(d *data) (*data, error) {
-	if d.set == nil || d.doc != s.Doc || !d.set.Apex.Contains(s.Node) {
-		return nil, errors.New("enveloped-signature outside the signed document")
+	if d.set == nil || d.doc != s.Doc {
+		return nil, fmt.Errorf("%w: enveloped-signature on something else than the document", ErrNotEvaluated)
 	}
 	return d.drop(s.Node), nil
 }
@@ -201,9 +290,9 @@ func (d *data) drop(nodes ...*xmldom.Node) *data {
 }
 
 // decodeTransform decodes base64 text; of a node-set, its character data.
-func decodeTransform(d *data) (*data, error) {
+func (s *Signature) decodeTransform(d *data) (*data, error) {
 	if d.set == nil {
-		b, err := d.bytes()
+		b, err := s.octets(d)
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +300,10 @@ func decodeTransform(d *data) (*data, error) {
 		return &data{octets: out}, err
 	}
 	if !d.set.all() {
-		return nil, errors.New("base64 of a filtered node-set is refused")
+		return nil, fmt.Errorf("%w: base64 of a filtered node-set", ErrNotEvaluated)
+	}
+	if err := s.hold(int64(d.set.Apex.End - d.set.Apex.Start)); err != nil {
+		return nil, err
 	}
 	text := d.set.Apex.Text()
 	out, err := base64.StdEncoding.DecodeString(text) // skips line breaks by itself

@@ -1,6 +1,7 @@
 package xmldsig
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -34,20 +35,33 @@ type Signature struct {
 	Value      []byte
 	References []*Reference
 
+	// Context ends the work when it is done; its limits.Budget pays for what is
+	// held in memory between transforms. Nil means no end and no limit.
+	Context context.Context
 	// Budget, if not nil, is the work that may still be done, in bytes to
 	// canonicalise and digest. It is shared by the signatures of a document,
 	// each of which may ask for the whole of it many times over.
 	Budget *int64
+
+	// What the Write under way holds between transforms.
+	held   int64
+	parsed []*xmldom.Document
 }
 
 // ErrBudget means that checking takes more work than was allowed.
 var ErrBudget = fmt.Errorf("%w: too much to check", xmldom.ErrLimit)
 
-// checkCost is what checking a signature value counts for.
+// checkCost is what checking a signature value counts for at least; one with a
+// large key counts for more.
 const checkCost = 256 << 10
 
-// Charge takes work off the budget.
+// Charge takes work off the budget and looks whether anybody still wants it.
 func (s *Signature) Charge(work int64) error {
+	if s.Context != nil {
+		if err := s.Context.Err(); err != nil {
+			return err
+		}
+	}
 	if s.Budget == nil {
 		return nil
 	}
@@ -55,6 +69,30 @@ func (s *Signature) Charge(work int64) error {
 		return ErrBudget
 	}
 	return nil
+}
+
+func (s *Signature) context() context.Context {
+	if s.Context == nil {
+		return context.Background()
+	}
+	return s.Context
+}
+
+func (s *Signature) memory() *limits.Budget { return limits.BudgetOf(s.context()) }
+
+// hold pays for memory until the end of the Write under way.
+func (s *Signature) hold(n int64) error {
+	s.held += n
+	return s.memory().Spend(n)
+}
+
+// letGo returns what was held since there was only so much.
+func (s *Signature) letGo(held int64, parsed int) {
+	s.memory().Return(s.held - held)
+	for _, d := range s.parsed[parsed:] {
+		d.Release()
+	}
+	s.held, s.parsed = held, s.parsed[:parsed]
 }
 
 // Reference is a ds:Reference taken apart.
@@ -66,6 +104,9 @@ type Reference struct {
 	Type      string
 	DigestURI string
 	Digest    []byte
+
+	filtered  *data // the nodes after the transforms at the front, once known
+	filterErr error
 }
 
 // Find returns the ds:Signature elements of a document in document order.
@@ -99,6 +140,9 @@ func Read(d *xmldom.Document, n *xmldom.Node) (*Signature, error) {
 		return nil, errors.New("SignedInfo or SignatureValue is missing")
 	}
 	var err error
+	if hasElements(s.ValueNode) {
+		return nil, errors.New("SignatureValue holds elements")
+	}
 	if s.Value, err = DecodeBase64(s.ValueNode.Text()); err != nil {
 		s.Value = nil // no value verifies, but the rest can be read
 	}
@@ -165,12 +209,22 @@ func ReadReference(n *xmldom.Node) (*Reference, error) {
 	if len(methods) != 1 || len(values) != 1 || len(n.Children(Space, "Transforms")) > 1 {
 		return nil, errors.New("malformed reference")
 	}
+	if hasElements(values[0]) {
+		return nil, errors.New("DigestValue holds elements")
+	}
 	r.DigestURI = methods[0].Attr("Algorithm")
 	var err error
 	if r.Digest, err = DecodeBase64(values[0].Text()); err != nil {
 		return nil, fmt.Errorf("DigestValue: %w", err)
 	}
 	return r, nil
+}
+
+func hasElements(n *xmldom.Node) bool {
+	for range n.Elements() {
+		return true
+	}
+	return false
 }
 
 // ToBeSigned is the canonical form of SignedInfo: what the value is over.
@@ -182,7 +236,7 @@ func (s *Signature) CheckValue(pub any) error {
 	if s.SchemeErr != nil {
 		return s.SchemeErr
 	}
-	if err := s.Charge(checkCost); err != nil {
+	if err := s.Charge(max(checkCost, pkix.Cost(pub)<<14)); err != nil {
 		return err
 	}
 	return s.Scheme.Verify(pub, s.ToBeSigned(), s.Value)

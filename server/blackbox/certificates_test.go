@@ -67,7 +67,7 @@ func testPurchase(t *testing.T, w *world) {
 		}, 1, 1, "SHA256withECDSA", 384, []string{"O=Prova srl", "organizationIdentifier=VATIT-01234567890", "C=IT"}},
 		{"acme-trust-automatic", m{
 			"keyAlgorithm": "RSA2048", "validityYears": 2, "identification": "signature", "securityLevel": 1, "customReference": "order 66",
-			"subject": m{"givenName": "Dora", "surname": "Prova", "fiscalCode": "PRVDRO80A41H501X", "country": "it", "email": "dora@example.org", "mobile": "+39 06 123456"},
+			"subject": m{"givenName": "Dora", "surname": "Prova", "fiscalCode": "PRVDRO80A41H501X", "country": "it", "email": "dora@example.org", "mobile": "+39 06 123456", "dateOfBirth": "1980-01-01"},
 		}, 1, 2, "SHA256withRSA", 2048, []string{"givenName=Dora", "SN=Prova", "TINIT-PRVDRO80A41H501X"}},
 		{"provider-eseal", m{"keyAlgorithm": "RSA3072", "validityYears": 3, "securityLevel": 1}, 1, 3, "SHA256withRSA", 3072, nil},
 		{"namirial-automatic", m{"keyAlgorithm": "RSA4096"}, 1, 3, "SHA256withRSA", 4096, nil},
@@ -212,6 +212,7 @@ func testPurchaseRefusals(t *testing.T, w *world) {
 		{"provider-automatic", m{"certificateOwner": "x", "subject": m{"organizationIdentifier": "1"}}, 422, 310, "organizationIdentifier"},
 		{"provider-automatic", m{"certificateOwner": "x", "subject": m{"email": "nobody"}}, 422, 310, "email"},
 		{"provider-automatic", m{"certificateOwner": "x", "subject": m{"mobile": "home"}}, 422, 310, "mobile"},
+		{"provider-automatic", m{"certificateOwner": "x", "subject": m{"dateOfBirth": "1.1.1980"}}, 422, 310, "dateOfBirth"},
 		{"provider-automatic", `{"certificateOwner":`, 400, 100, ""},
 		{"provider-automatic", `{"certificateOwner":"x","certificateOwner":"y"}`, 400, 100, "certificateOwner"},
 		{"provider-automatic", `[]`, 400, 100, "object"},

@@ -2,6 +2,7 @@ package blackbox
 
 import (
 	"bytes"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -97,32 +98,39 @@ func testIdentificationByVideo(t *testing.T, w *world) {
 	}
 }
 
-// Identification by a signature that the applicant has already: judged by the
-// verifier, and held against the subject.
+// Identification by a statement made for the order and signed by the applicant:
+// judged by the verifier, and held against the subject.
 func testIdentificationBySignature(t *testing.T, w *world) {
 	g := w.tenant(t)
 	dora := g.issue("automatic", m{"subject": m{"givenName": "Dora", "surname": "Prova", "fiscalCode": "PRVDRO80A41H501X"}})
-	r := g.submit(dora.body(b64(samplePDF)))
-	signed := g.download(r, "signedDocument")
-	tampered := bytes.Replace(signed, []byte("0.5 g"), []byte("0.6 g"), 1)
+	sign := func(doc []byte) []byte { return g.download(g.submit(dora.body(b64(doc))), "signedDocument") }
+	contract := sign(samplePDF)
 	for _, c := range []struct {
 		name   string
 		order  m
-		upload []byte
-		good   bool
+		upload func(statement []byte) []byte
+		code   int // 0: identified
 	}{
-		{"the same tax code", m{"subject": m{"fiscalCode": "prvdro80a41h501x"}}, signed, true},
-		{"the same names", m{"subject": m{"givenName": "DORA", "surname": "prova"}}, signed, true},
-		{"another tax code", m{"subject": m{"givenName": "Dora", "surname": "Prova", "fiscalCode": "PRVDRO80A41H501Y"}}, signed, false},
-		{"another name", m{"certificateOwner": "Ada Prova"}, signed, false},
-		{"not signed", m{}, samplePDF, false},
-		{"changed after signing", m{}, tampered, false},
-		{"no document", m{}, []byte("nothing"), false},
+		{"the same tax code", m{"subject": m{"fiscalCode": "prvdro80a41h501x"}}, sign, 0},
+		{"the same names", m{"subject": m{"givenName": "DORA", "surname": "prova"}}, sign, 0},
+		{"another tax code", m{"subject": m{"givenName": "Dora", "surname": "Prova", "fiscalCode": "PRVDRO80A41H501Y"}}, sign, 312},
+		{"another name", m{"certificateOwner": "Ada Prova"}, sign, 312},
+		{"another document", m{}, func([]byte) []byte { return contract }, 310},
+		{"not signed", m{}, func(st []byte) []byte { return st }, 310},
+		{"changed after signing", m{}, func(st []byte) []byte {
+			return bytes.Replace(sign(st), []byte("Dichiarazione"), []byte("Dichiarazionf"), 1)
+		}, 310},
+		{"no document", m{}, func([]byte) []byte { return []byte("nothing") }, 310},
 	} {
 		b := g.buy("automatic", with(m{"identification": "signature"}, c.order))
-		status, page := g.upload(b.CertificateLink, "signature", map[string][]byte{"document": c.upload})
+		status, statement := g.visit(b.CertificateLink + "/statement.pdf")
+		if status != 200 || !strings.HasPrefix(statement, "%PDF") {
+			t.Fatalf("statement: %d", status)
+		}
+		status, page := g.upload(b.CertificateLink, "signature", map[string][]byte{"document": c.upload([]byte(statement))})
 		state := g.state(b.ID)
-		if c.good && (status != 200 || state != "DONE" || element(page, "certificate-password") == "") || !c.good && (status != 422 || state != "NEW") {
+		if c.code == 0 && (status != 200 || state != "DONE" || element(page, "certificate-password") == "") ||
+			c.code != 0 && (status != 422 || state != "NEW" || !strings.Contains(page, fmt.Sprintf(`data-code="%d"`, c.code))) {
 			t.Errorf("%s: %d, %s", c.name, status, state)
 		}
 	}
@@ -165,7 +173,10 @@ func testPasswordAndDevice(t *testing.T, w *world) {
 	if _, page := g.post(link, url.Values{"action": {"device"}, "password": {"guess"}}); element(page, "otp-secret") != "" {
 		t.Error("a device is enrolled without the password")
 	}
-	_, page := g.post(link, url.Values{"action": {"device"}, "password": {c.Password}})
+	if _, page := g.post(link, url.Values{"action": {"device"}, "password": {c.Password}}); element(page, "otp-secret") != "" {
+		t.Error("the password alone, which every call carries, enrols a device")
+	}
+	_, page := g.post(link, url.Values{"action": {"device"}, "password": {c.Password}, "code": {code(c.Secret, 0)}})
 	if old, c.Secret = c, element(page, "otp-secret"); c.Secret == "" || c.Secret == old.Secret || !strings.Contains(page, "data:image/png") || strings.Contains(page, c.Password) {
 		t.Fatalf("%s", page)
 	}

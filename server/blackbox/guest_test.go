@@ -36,6 +36,8 @@ type guest struct {
 	me     credentials
 	cert   certificate // of the kind automatic
 	turn   atomic.Int64
+
+	cookies map[string]string // of the browser, by path
 }
 
 // certificate is one that was issued, with what its holder was shown.
@@ -396,7 +398,21 @@ func (g *guest) form(method, link, contentType string, body []byte) (int, string
 	if !ok {
 		g.Fatalf("the link %s is not under %s", link, g.w.public)
 	}
-	a := g.raw(method, path, body, "Content-Type", contentType, "Authorization", "")
+	head := []string{"Content-Type", contentType, "Authorization", ""}
+	for under, cookie := range g.cookies {
+		if strings.HasPrefix(path, under) {
+			head = append(head, "Cookie", cookie)
+		}
+	}
+	a := g.raw(method, path, body, head...)
+	for _, line := range a.header.Values("Set-Cookie") {
+		if c, err := http.ParseSetCookie(line); err == nil {
+			if g.cookies == nil {
+				g.cookies = map[string]string{}
+			}
+			g.cookies[c.Path] = c.Name + "=" + c.Value
+		}
+	}
 	page := string(a.raw)
 	if csp := a.header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(page, "<script") {
 		g.Errorf("%s: policy %q", path, csp)

@@ -9,8 +9,8 @@ import (
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
-	"rogito.dev/rogito/server/internal/store"
 )
 
 // Certificates serves the purchase and the life of certificates.
@@ -25,7 +25,7 @@ const certificateTag = "Certificates"
 func RegisterCertificates(a *API, c *Certificates) {
 	c.Service.Render = func(x *enroll.Certificate) any { return certificateWire(x) }
 	RegisterReplayable(a, Op{
-		Method: http.MethodPost, Path: "/certificates/{provider}-{kind}", ID: "buyCertificate", Tag: certificateTag, Creates: true, BadField: 310,
+		Method: http.MethodPost, Path: "/certificates/{provider}-{kind}", ID: "buyCertificate", Tag: certificateTag, Idempotent: true, BadField: 310,
 		Summary: "Buy a signing certificate or an electronic seal",
 		Text: "`kind` is `automatic`, `otp` or `eseal`; `provider` a configured name, or `provider` for the default one. " +
 			"The holder is identified at `certificateLink` and sees the credentials there, once.",
@@ -80,7 +80,7 @@ type orderBody struct {
 	CustomReference  string         `json:"customReference,omitempty"`
 	Callback         rawValue       `json:"callback,omitempty"`
 	Subject          enroll.Subject `json:"subject,omitempty"`
-	Identification   string         `json:"identification,omitempty" doc:"video (default), spid, cie, cns or signature"`
+	Identification   string         `json:"identification,omitempty" doc:"video, spid, cie, cns or signature; absent: the page offers all that this server has"`
 	KeyAlgorithm     string         `json:"keyAlgorithm,omitempty" doc:"P256 (default), P384, RSA2048, RSA3072, RSA4096"`
 	ValidityYears    *int           `json:"validityYears,omitempty" doc:"1 to 3; default 3"`
 	SecurityLevel    *int           `json:"securityLevel,omitempty" doc:"1 to 5; default 1, for otp 4"`
@@ -124,7 +124,7 @@ func given(v *int) int {
 	return *v
 }
 
-func (c *Certificates) bought(ctx context.Context, again store.Replay) (Reply[certificateBought], error) {
+func (c *Certificates) bought(ctx context.Context, again idempotency.Replay) (Reply[certificateBought], error) {
 	x, err := c.Service.Find(ctx, account.CallerFrom(ctx).AccountID, again.RecordID)
 	if err != nil {
 		return Reply[certificateBought]{}, err
@@ -195,6 +195,9 @@ func (c *Certificates) review(ctx context.Context, in *reviewInput) (Reply[certi
 	if in.Body.Approve == nil {
 		return Reply[certificateDetail]{}, fault.New(fault.BadField, "approve is required: true or false")
 	}
-	by := account.CallerFrom(ctx).TokenID
-	return foundCertificate(c.Service.Review(ctx, string(in.ID), by, *in.Body.Approve, in.Body.Reason))
+	caller := account.CallerFrom(ctx)
+	by := enroll.Reviewer{Account: caller.AccountID, Token: caller.TokenID}
+	reply, err := foundCertificate(c.Service.Review(ctx, string(in.ID), by, *in.Body.Approve, in.Body.Reason))
+	reply.Data.CertificateLink = nil // the order may be anybody's, and its link is not the reviewer's
+	return reply, err
 }

@@ -44,16 +44,18 @@ type certificateBought struct {
 
 func boughtWire(c *enroll.Certificate) certificateBought {
 	return certificateBought{
-		ID: c.ID, CertificateType: c.Kind.CertificateType(), State: string(c.State), CertificateLink: linkWire(c),
+		ID: c.ID, CertificateType: c.Kind.CertificateType(), State: string(c.State), CertificateLink: linkWire(c.BuyersLink()),
 		CertificateOwner: certificateOwner{c.Owner, c.Reference}, SecurityLevel: c.Level, CreatedAt: stamp(c.CreatedAt), ExpireAt: stamp(c.ExpireAt),
 	}
 }
 
-func linkWire(c *enroll.Certificate) *string {
-	if c.Link == "" {
+// linkWire is the link as the buyer may see it; nil once credentials wait
+// behind it.
+func linkWire(link string) *string {
+	if link == "" {
 		return nil
 	}
-	return &c.Link
+	return &link
 }
 
 // CertificateSummary is an element of the list.
@@ -72,7 +74,7 @@ type CertificateSummary struct {
 func certificateWire(c *enroll.Certificate) CertificateSummary {
 	return CertificateSummary{
 		ID: c.ID, CertificateOwner: c.Owner, CustomReference: c.Reference, CertificateType: c.Kind.CertificateType(),
-		CreatedAt: stamp(c.CreatedAt), ExpireAt: stamp(c.ExpireAt), State: string(c.State), CertificateLink: linkWire(c), SecurityLevel: c.Level,
+		CreatedAt: stamp(c.CreatedAt), ExpireAt: stamp(c.ExpireAt), State: string(c.State), CertificateLink: linkWire(c.BuyersLink()), SecurityLevel: c.Level,
 	}
 }
 
@@ -105,6 +107,9 @@ func callbackWire(t *callback.Target) *callbackShown {
 
 func detailWire(c *enroll.Certificate) certificateDetail {
 	d := certificateDetail{CertificateSummary: certificateWire(c), Callback: callbackWire(c.Callback)}
+	if link := c.DeviceLink(); link != "" {
+		d.CertificateLink = &link
+	}
 	if c.Serial != "" {
 		d.SerialNumber, d.SubjectDN, d.IssuerDN = &c.Serial, &c.SubjectDN, &c.IssuerDN
 		d.NotBefore, d.NotAfter = stampOrNull(c.NotBefore), stampOrNull(c.NotAfter)

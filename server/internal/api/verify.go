@@ -22,6 +22,10 @@ type Verify struct {
 	Verifier *rogito.Verifier
 	// MaxDocument bounds one document; zero means no bound beyond the body's.
 	MaxDocument int64
+	// Zone of the times in reports for people; nil means UTC.
+	Zone *time.Location
+	// Producer is the program and its version, for the foot of a PDF.
+	Producer string
 }
 
 // verifyRequest describes the body; it is read member by member, since long
@@ -31,6 +35,8 @@ type verifyRequest struct {
 	DetachedContent any    `json:"detachedContent,omitempty" doc:"what a detached signature is over: base64, or an array of base64 or of {name, payload}"`
 	Password        string `json:"pdfEncryptionPassword,omitempty"`
 	Recursive       bool   `json:"recursive,omitempty" doc:"open signed documents inside signed documents"`
+	ExpectElement   string `json:"expectElement,omitempty" doc:"what counts in an XML document: an Id, or an XPath that selects one element"`
+	ExpectFile      string `json:"expectFile,omitempty" doc:"what counts in a container: the name of a file"`
 	VerifyOnDate    string `json:"verifyOnDate,omitempty" doc:"YYYY-MM-DD: the verdict as at the end of that day, UTC"`
 	WithPlainDoc    *bool  `json:"withPlainDocument,omitempty" doc:"false leaves plainDocument out"`
 	Language        string `json:"language,omitempty" enum:"en,it" doc:"of the page and the PDF"`
@@ -57,6 +63,7 @@ func RegisterVerify(a *API, v *Verify) {
 // verification is a request taken apart.
 type verification struct {
 	src   ades.Source
+	name  string // of the file, where the client says it
 	o     rogito.VerifyOptions
 	plain bool
 	lang  report.Lang
@@ -74,6 +81,7 @@ func (v *Verify) verify(ctx context.Context, in *verifyInput) (Reply[*report.Vie
 	if err != nil {
 		return Reply[*report.View]{}, err
 	}
+	r.Zone, r.Producer = v.Zone, v.Producer
 	return req.answer(r, in.Accept)
 }
 
@@ -88,13 +96,13 @@ func (q *verification) answer(r *report.Report, accept []string) (Reply[*report.
 		err = r.WriteETSI(&b)
 	case "text/html":
 		c.Type, c.Name = "text/html; charset=utf-8", "verification.html"
-		err = r.WriteHTML(&b, "", q.lang)
+		err = r.WriteHTML(&b, q.name, q.lang)
 	case "application/pdf":
 		c.Type, c.Name = "application/pdf", "verification.pdf"
-		err = r.WritePDF(&b, "", q.lang)
+		err = r.WritePDF(&b, q.name, q.lang)
 	default:
 		view, err := r.View(q.plain)
-		return Reply[*report.View]{Data: view, Message: r.Message()}, err
+		return Reply[*report.View]{Data: view, Message: r.Message(q.lang)}, err
 	}
 	c.Bytes = b.Bytes()
 	return Reply[*report.View]{Content: c}, err
@@ -143,7 +151,7 @@ func (v *Verify) fromJSON(q *verification, body *Upload[verifyRequest]) error {
 		return err
 	}
 	strs := map[string]string{}
-	for _, name := range []string{"pdfEncryptionPassword", "verifyOnDate", "language"} {
+	for _, name := range []string{"pdfEncryptionPassword", "verifyOnDate", "language", "expectElement", "expectFile"} {
 		if strs[name], err = shortText(body.Spool, m[name], name); err != nil {
 			return err
 		}
@@ -192,6 +200,7 @@ func verifyCode(name string) fault.Code {
 
 func (q *verification) options(strs map[string]string) error {
 	q.o.Password = strs["pdfEncryptionPassword"]
+	q.o.Expect = ades.Expectation{Element: strs["expectElement"], File: strs["expectFile"]}
 	for name, dst := range map[string]*bool{"recursive": &q.o.Recursive, "withPlainDocument": &q.plain} {
 		switch strs[name] {
 		case "true", "1":
@@ -287,6 +296,7 @@ func (v *Verify) fromForm(q *verification, body *Upload[verifyRequest]) error {
 	if q.src, err = v.document(docs[0].Text, fault.BadVerifyDocument, "inputDocument"); err != nil {
 		return err
 	}
+	q.name = docs[0].Text.Name()
 	for _, p := range body.Form("detachedContent") {
 		src, err := v.document(p.Text, fault.BadDetachedContent, "detachedContent")
 		if err != nil {
@@ -295,7 +305,7 @@ func (v *Verify) fromForm(q *verification, body *Upload[verifyRequest]) error {
 		q.o.Detached = append(q.o.Detached, ades.File{Name: p.Text.Name(), Source: src})
 	}
 	strs := map[string]string{}
-	for _, name := range []string{"pdfEncryptionPassword", "verifyOnDate", "language", "recursive", "withPlainDocument"} {
+	for _, name := range []string{"pdfEncryptionPassword", "verifyOnDate", "language", "recursive", "withPlainDocument", "expectElement", "expectFile"} {
 		for _, p := range body.Form(name) {
 			if strs[name], err = p.Text.String(4096); err != nil {
 				return fault.New(verifyCode(name), "%s is too long", name)

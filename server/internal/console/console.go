@@ -6,6 +6,8 @@ package console
 
 import (
 	"bytes"
+	"context"
+	"crypto/rand"
 	"embed"
 	"encoding/base64"
 	"errors"
@@ -13,7 +15,9 @@ import (
 	"image/png"
 	"io"
 	"log/slog"
+	"mime/multipart"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"rogito.dev/rogito/server/internal/enroll"
@@ -44,6 +48,7 @@ func New(e *enroll.Service, sandbox bool, log *slog.Logger) *Pages {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /enrol/{id}/{secret}", p.show)
 	mux.HandleFunc("POST /enrol/{id}/{secret}", p.act)
+	mux.HandleFunc("GET /enrol/{id}/{secret}/statement.pdf", p.statement)
 	mux.HandleFunc("GET /pages/style.css", p.style)
 	p.mux = http.NewCrossOriginProtection().Handler(mux)
 	return p
@@ -78,11 +83,38 @@ type view struct {
 	Lang        string
 	Sandbox     bool
 	Step        string // identify, wait, reveal, shown, device, end
-	Method      string
+	Again       bool   // the holder is identified a second time
+	Device      bool   // for a new one-time-password device
+	Methods     map[string]bool
+	Statement   string // where it is downloaded
 	Owner, Kind string
+	Seal        bool
+	Attributes  []row
 	Credentials *enroll.Credentials
 	QR          template.URL
 	Problem     string
+	Code        int // of the problem
+}
+
+// row is an attribute that was ordered.
+type row struct{ Name, Value string }
+
+// browserCookie holds the secret that ties the credentials to the browser that
+// went through the identification.
+const browserCookie = "rogito-holder"
+
+// browser returns the secret of the browser, and leaves one there where there
+// was none.
+func browser(w http.ResponseWriter, r *http.Request) enroll.Browser {
+	if c, err := r.Cookie(browserCookie); err == nil && len(c.Value) >= 32 {
+		return enroll.Browser(c.Value)
+	}
+	value := rand.Text() + rand.Text()
+	http.SetCookie(w, &http.Cookie{
+		Name: browserCookie, Value: value, Path: "/enrol/" + r.PathValue("id"), MaxAge: 30 * 24 * 3600,
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil,
+	})
+	return enroll.Browser(value)
 }
 
 func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
@@ -91,28 +123,38 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, err)
 		return
 	}
-	p.render(w, r, http.StatusOK, p.viewOf(r, c))
+	p.render(w, r, http.StatusOK, p.viewOf(r, c, browser(w, r)))
 }
 
-func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate) *view {
+func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, b enroll.Browser) *view {
 	v := p.blank(r)
-	v.Owner, v.Kind, v.Method = c.Owner, string(c.Kind), c.Identification
-	switch {
-	case c.EnrolsDevice():
-		v.Step = "device"
-	case c.HasUnseen():
-		v.Step = "reveal"
-	case c.State == enroll.Ordered:
-		v.Step = "identify"
-	case c.State == enroll.Registering:
-		v.Step = "identify"
-		if waits, err := p.enroll.Pending(r.Context(), c); err == nil && waits {
-			v.Step = "wait"
-		}
-	case c.State == enroll.Working:
+	v.Owner, v.Kind, v.Seal = c.Owner, string(c.Kind), c.Kind == keys.ESeal
+	v.Device = c.EnrolsDevice()
+	v.Step = "end"
+	if c.State == enroll.Working {
 		v.Step = "wait"
-	default:
-		v.Step = "end"
+	}
+	if !c.Identifies() {
+		return v
+	}
+	v.Step = "identify"
+	v.Again = c.State == enroll.Done
+	v.Methods = map[string]bool{}
+	for _, m := range p.enroll.Methods(c) {
+		v.Methods[m] = true
+	}
+	v.Statement = r.URL.Path + "/statement.pdf"
+	c.Ordered().Each(func(name, value string) {
+		v.Attributes = append(v.Attributes, row{v.T.Attributes[name], value})
+	})
+	if c.Identified(b) {
+		if v.Step = "reveal"; v.Device {
+			v.Step = "device"
+		}
+		return v
+	}
+	if waits, err := p.enroll.Pending(r.Context(), c); err == nil && waits {
+		v.Step = "wait"
 	}
 	return v
 }
@@ -122,11 +164,87 @@ func (p *Pages) blank(r *http.Request) *view {
 	return &view{T: translations[lang], Lang: lang, Sandbox: p.sandbox}
 }
 
-// Uploads: a short video and a photo, or a signed document.
+// statement hands out the document that the holder signs.
+func (p *Pages) statement(w http.ResponseWriter, r *http.Request) {
+	c, err := p.enroll.ByLink(r.Context(), r.PathValue("id"), r.PathValue("secret"))
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	b, err := p.enroll.Statement(r.Context(), c)
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/pdf")
+	w.Header().Set("Content-Disposition", `attachment; filename="statement.pdf"`)
+	_, _ = w.Write(b) // the client may be gone
+}
+
+// Uploads: a short video, a photo and an extract from a register, or a signed
+// statement.
 const (
 	maxUpload = 128 << 20
-	maxSigned = 32 << 20
+	maxSigned = 16 << 20
+	maxField  = 4096
 )
+
+// form is what a page posted, read as it comes: files go where they are kept,
+// sealed, and never to a temporary file.
+type form struct {
+	values url.Values
+	parts  *multipart.Reader
+	file   *multipart.Part // the first file, not read yet
+}
+
+// openForm reads the fields before the first file.
+func openForm(w http.ResponseWriter, r *http.Request) (*form, error) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxUpload)
+	if !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+		err := r.ParseForm()
+		return &form{values: r.PostForm}, err
+	}
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return nil, err
+	}
+	f := &form{values: url.Values{}, parts: parts}
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return f, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if part.FileName() != "" {
+			f.file = part
+			return f, nil
+		}
+		b, err := io.ReadAll(io.LimitReader(part, maxField))
+		if err != nil {
+			return nil, err
+		}
+		f.values.Add(part.FormName(), string(b))
+	}
+}
+
+// next returns the next file of a form, or io.EOF.
+func (f *form) next() (*multipart.Part, error) {
+	if part := f.file; part != nil {
+		f.file = nil
+		return part, nil
+	}
+	if f.parts == nil {
+		return nil, io.EOF
+	}
+	for {
+		part, err := f.parts.NextPart()
+		if err != nil || part.FileName() != "" {
+			return part, err
+		}
+	}
+}
 
 func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
@@ -135,33 +253,34 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, err)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxUpload)
-	if err := parseForm(r); err != nil {
+	b := browser(w, r)
+	f, err := openForm(w, r)
+	if err != nil {
 		p.again(w, r, c, p.blank(r).T.TooLarge)
 		return
 	}
 	var cred *enroll.Credentials
-	switch r.PostFormValue("action") {
+	switch f.values.Get("action") {
 	case "approve":
-		c, err = p.enroll.ApproveInSandbox(ctx, c)
+		c, err = p.enroll.ApproveInSandbox(ctx, c, b)
 	case "signature":
-		c, err = p.bySignature(r, c)
+		c, err = p.bySignature(ctx, f, c, b)
 	case "video":
-		c, err = p.byVideo(r, c)
+		c, err = p.byVideo(ctx, f, c, b)
 	case "reveal":
 	case "device":
-		cred, err = p.enroll.EnrolDevice(ctx, c, r.PostFormValue("password"))
+		cred, err = p.enroll.EnrolDevice(ctx, c, f.values.Get("password"), f.values.Get("code"), b)
 	default:
 		err = fault.New(fault.BadField, "unknown action")
 	}
-	if err == nil && cred == nil && c.HasUnseen() {
-		cred, err = p.enroll.Reveal(ctx, c)
+	if err == nil && cred == nil && c.HasUnseen() && (f.values.Get("action") == "reveal" || c.Identified(b)) {
+		cred, err = p.enroll.Reveal(ctx, c, b)
 	}
 	if err != nil {
 		p.refused(w, r, err)
 		return
 	}
-	v := p.viewOf(r, c)
+	v := p.viewOf(r, c, b)
 	if cred != nil {
 		v.Step, v.Credentials = "shown", cred
 		v.QR = p.qr(cred)
@@ -169,37 +288,52 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 	p.render(w, r, http.StatusOK, v)
 }
 
-func parseForm(r *http.Request) error {
-	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
-		return r.ParseMultipartForm(1 << 20)
-	}
-	return r.ParseForm()
-}
-
-func (p *Pages) bySignature(r *http.Request, c *enroll.Certificate) (*enroll.Certificate, error) {
-	f, _, err := r.FormFile("document")
-	if err != nil {
+func (p *Pages) bySignature(ctx context.Context, f *form, c *enroll.Certificate, b enroll.Browser) (*enroll.Certificate, error) {
+	part, err := f.next()
+	if err != nil || part.FormName() != "document" {
 		return nil, fault.New(fault.BadField, "document is missing")
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxSigned+1))
-	if err != nil || len(b) > maxSigned {
+	document, err := io.ReadAll(io.LimitReader(part, maxSigned+1))
+	if err != nil || len(document) > maxSigned {
 		return nil, fault.New(fault.BadField, "document is too large")
 	}
-	return p.enroll.BySignature(r.Context(), c, b)
+	return p.enroll.BySignature(ctx, c, document, b)
 }
 
-func (p *Pages) byVideo(r *http.Request, c *enroll.Certificate) (*enroll.Certificate, error) {
-	var files []enroll.Evidence
-	for _, name := range []string{"video", "photo"} {
-		f, head, err := r.FormFile(name)
-		if err != nil || head.Size == 0 {
-			return nil, fault.New(fault.BadField, "%s is missing", name)
+func (p *Pages) byVideo(ctx context.Context, f *form, c *enroll.Certificate, b enroll.Browser) (*enroll.Certificate, error) {
+	next := func() (enroll.Evidence, error) {
+		for {
+			part, err := f.next()
+			if err != nil {
+				return enroll.Evidence{}, err
+			}
+			name := part.FormName()
+			if name != "video" && name != "photo" && name != "organization" {
+				continue
+			}
+			head := make([]byte, 512)
+			n, err := io.ReadFull(part, head)
+			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+				return enroll.Evidence{}, fault.New(fault.BadField, "%s cannot be read", name)
+			}
+			if n == 0 {
+				return enroll.Evidence{}, fault.New(fault.BadField, "%s is missing", name)
+			}
+			if active(head[:n]) {
+				return enroll.Evidence{}, fault.New(fault.BadField, "%s is neither a film nor a picture", name)
+			}
+			return enroll.Evidence{Name: name + "-" + clean(part.FileName()), Data: io.MultiReader(bytes.NewReader(head[:n]), part)}, nil
 		}
-		defer f.Close()
-		files = append(files, enroll.Evidence{Name: name + "-" + clean(head.Filename), Data: f})
 	}
-	return p.enroll.ByVideo(r.Context(), c, files)
+	return p.enroll.ByVideo(ctx, c, next, b)
+}
+
+// active recognises what a browser would run in place of showing it.
+func active(head []byte) bool {
+	kind := http.DetectContentType(head)
+	lower := bytes.ToLower(bytes.TrimSpace(head))
+	return strings.HasPrefix(kind, "text/html") || strings.HasPrefix(kind, "text/xml") ||
+		bytes.HasPrefix(lower, []byte("<")) || bytes.Contains(lower, []byte("<script")) || bytes.Contains(lower, []byte("<svg"))
 }
 
 // clean keeps of a file name what is harmless everywhere.
@@ -233,7 +367,7 @@ func (p *Pages) qr(c *enroll.Credentials) template.URL {
 }
 
 func (p *Pages) again(w http.ResponseWriter, r *http.Request, c *enroll.Certificate, problem string) {
-	v := p.viewOf(r, c)
+	v := p.viewOf(r, c, browser(w, r))
 	v.Problem = problem
 	p.render(w, r, http.StatusUnprocessableEntity, v)
 }
@@ -249,9 +383,9 @@ func (p *Pages) refused(w http.ResponseWriter, r *http.Request, err error) {
 	v := p.blank(r)
 	v.Step = "end"
 	if lerr == nil {
-		v = p.viewOf(r, c)
+		v = p.viewOf(r, c, browser(w, r))
 	}
-	v.Problem = f.Text
+	v.Problem, v.Code = f.Text, int(f.Code)
 	p.render(w, r, f.HTTP(), v)
 }
 

@@ -10,46 +10,67 @@ import (
 type texts struct {
 	Title, Sandbox, Holder, KindName              string
 	Approve, ApproveHelp                          string
-	SignatureHelp, SignatureFile, Send            string
-	VideoHelp, VideoFile, PhotoFile               string
+	WillStand, OnlyProven, AgainReveal            string
+	AgainDevice                                   string
+	SignatureTitle, SignatureHelp, SignatureFile  string
+	SignatureStatement, Send                      string
+	VideoTitle, VideoHelp, VideoFile, PhotoFile   string
+	OrganizationFile                              string
 	Wait, Reload                                  string
 	RevealHelp, Reveal                            string
 	Shown, Username, Password, Secret, ScanQR     string
-	DeviceHelp, DevicePassword, DeviceSend        string
+	DeviceTitle, DeviceHelp, DevicePassword       string
+	DeviceCode, DeviceSend                        string
 	End, Problem, TooLarge, OnlyOnce, NotToOthers string
-	Kinds                                         map[string]string
+	Kinds, Attributes                             map[string]string
 }
 
 var translations = map[string]texts{
 	"en": {
 		Title: "Your signing certificate", Sandbox: "SANDBOX: for trying out. Nothing here binds anybody.", Holder: "Holder", KindName: "Kind",
 		Approve: "Approve", ApproveHelp: "In the sandbox nobody is identified: this button is enough.",
-		SignatureHelp: "Upload any document that you have signed with a valid electronic signature in your name.",
-		SignatureFile: "Signed document", Send: "Send",
+		WillStand: "What the certificate will say", OnlyProven: "Only what your identification proves will stand in the certificate. What is missing is taken from there; an e-mail address or a telephone number that it does not prove is left out.",
+		AgainReveal:    "Your certificate is ready. The credentials show only in the browser in which you were identified. Is this another one? Then be identified again.",
+		AgainDevice:    "To enrol a new device you need the old one, or be identified again.",
+		SignatureTitle: "With an electronic signature", SignatureHelp: "Download the statement, read it, sign it as it is with your own electronic signature (PAdES or .p7m), and send it back. It is good for this order only, for a day.",
+		SignatureStatement: "Download the statement", SignatureFile: "Signed statement", Send: "Send",
+		VideoTitle: "With a video", OrganizationFile: "Extract from the register that names the organisation and you as its representative",
 		VideoHelp: "Upload a short video in which you say your name and today's date, and a photo of an identity document. An operator will look at them.",
 		VideoFile: "Video", PhotoFile: "Photo of the document",
 		Wait: "We are looking at what you sent. Come back to this page later.", Reload: "Look again",
 		RevealHelp: "Your certificate is ready. The credentials are shown once: have something to write at hand.", Reveal: "Show the credentials",
 		Shown: "Your credentials", Username: "Username", Password: "Password", Secret: "Secret for one-time passwords", ScanQR: "Scan this with an authenticator app.",
-		DeviceHelp: "Give the password of the certificate to enrol a new device for one-time passwords. The old one stops working.", DevicePassword: "Password", DeviceSend: "Enrol",
+		DeviceTitle: "A new device", DeviceHelp: "Give the password of the certificate and, unless you were identified again, a code of the old device. The old one stops working.", DevicePassword: "Password", DeviceCode: "Code of the old device", DeviceSend: "Enrol",
 		End: "There is nothing to do here: the link was used, or it is not valid.", Problem: "That did not work",
 		TooLarge: "What you sent is too large.", OnlyOnce: "They are shown only now. Keep them safe.", NotToOthers: "Nobody will ever ask you for them.",
 		Kinds: map[string]string{"automatic": "automatic signature", "otp": "signature with one-time password", "eseal": "electronic seal"},
+		Attributes: map[string]string{
+			"fiscalCode": "Fiscal code", "organizationIdentifier": "Identifier of the organisation", "surname": "Surname", "givenName": "Given name",
+			"organization": "Organisation", "dateOfBirth": "Date of birth", "country": "Country", "email": "E-mail", "mobile": "Mobile",
+		},
 	},
 	"it": {
 		Title: "Il tuo certificato di firma", Sandbox: "SANDBOX: ambiente di prova. Nulla di ciò che fai qui ha valore legale.", Holder: "Titolare", KindName: "Tipo",
 		Approve: "Approva", ApproveHelp: "Nella sandbox nessuno viene identificato: basta questo pulsante.",
-		SignatureHelp: "Carica un documento qualsiasi che hai firmato con una firma elettronica valida a tuo nome.",
-		SignatureFile: "Documento firmato", Send: "Invia",
+		WillStand: "Che cosa dirà il certificato", OnlyProven: "Nel certificato starà solo ciò che la tua identificazione dimostra. Ciò che manca si ricava da lì; un indirizzo di posta o un numero di telefono che non dimostra resta fuori.",
+		AgainReveal:    "Il tuo certificato è pronto. Le credenziali si vedono solo nel browser in cui sei stato identificato. Questo è un altro? Allora fatti identificare di nuovo.",
+		AgainDevice:    "Per registrare un nuovo dispositivo serve quello vecchio, oppure una nuova identificazione.",
+		SignatureTitle: "Con una firma elettronica", SignatureHelp: "Scarica la dichiarazione, leggila, firmala così com'è con la tua firma elettronica (PAdES o .p7m) e inviala. Vale solo per questo ordine, per un giorno.",
+		SignatureStatement: "Scarica la dichiarazione", SignatureFile: "Dichiarazione firmata", Send: "Invia",
+		VideoTitle: "Con un video", OrganizationFile: "Visura che indica l'organizzazione e te come rappresentante",
 		VideoHelp: "Carica un breve video in cui dici il tuo nome e la data di oggi, e la foto di un documento d'identità. Un operatore li esaminerà.",
 		VideoFile: "Video", PhotoFile: "Foto del documento",
 		Wait: "Stiamo esaminando ciò che hai inviato. Torna più tardi su questa pagina.", Reload: "Ricarica",
 		RevealHelp: "Il tuo certificato è pronto. Le credenziali sono mostrate una sola volta: preparati a scriverle.", Reveal: "Mostra le credenziali",
 		Shown: "Le tue credenziali", Username: "Nome utente", Password: "Password", Secret: "Segreto per i codici temporanei", ScanQR: "Inquadra il codice con un'app di autenticazione.",
-		DeviceHelp: "Inserisci la password del certificato per registrare un nuovo dispositivo per i codici temporanei. Quello vecchio smetterà di funzionare.", DevicePassword: "Password", DeviceSend: "Registra",
+		DeviceTitle: "Un nuovo dispositivo", DeviceHelp: "Inserisci la password del certificato e, se non sei stato identificato di nuovo, un codice del vecchio dispositivo. Quello vecchio smetterà di funzionare.", DevicePassword: "Password", DeviceCode: "Codice del vecchio dispositivo", DeviceSend: "Registra",
 		End: "Qui non c'è nulla da fare: il collegamento è già stato usato o non è valido.", Problem: "Non ha funzionato",
 		TooLarge: "Ciò che hai inviato è troppo grande.", OnlyOnce: "Sono mostrate solo adesso. Conservale al sicuro.", NotToOthers: "Nessuno te le chiederà mai.",
 		Kinds: map[string]string{"automatic": "firma automatica", "otp": "firma con codice temporaneo", "eseal": "sigillo elettronico"},
+		Attributes: map[string]string{
+			"fiscalCode": "Codice fiscale", "organizationIdentifier": "Identificativo dell'organizzazione", "surname": "Cognome", "givenName": "Nome",
+			"organization": "Organizzazione", "dateOfBirth": "Data di nascita", "country": "Paese", "email": "Posta elettronica", "mobile": "Cellulare",
+		},
 	},
 }
 

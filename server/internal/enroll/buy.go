@@ -7,6 +7,7 @@ import (
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -30,7 +31,7 @@ func (s *Service) Buy(ctx context.Context, account string, o Order) (*Certificat
 		if err := s.insert(ctx, tx, c); err != nil {
 			return err
 		}
-		if err := store.ClaimFrom(ctx).Record(ctx, tx, c.ID, 0); err != nil {
+		if err := idempotency.ClaimFrom(ctx).Record(ctx, tx, c.ID, 0); err != nil {
 			return err
 		}
 		return s.note(ctx, tx, c, "certificate-ordered", fmt.Sprintf("certificate of kind %s ordered", c.Kind))
@@ -96,7 +97,7 @@ func (s *Service) cancel(ctx context.Context, tx *store.Tx, c *Certificate, why 
 			return err
 		}
 	}
-	_, err := tx.Exec(ctx, `update certificates set link = null, credentials_once = null where id = $1`, c.ID)
+	_, err := tx.Exec(ctx, `update certificates set link = null, credentials_once = null, browser = null, statement = null where id = $1`, c.ID)
 	return err
 }
 
@@ -124,6 +125,9 @@ func (s *Service) Resume(ctx context.Context, account, id string) (*Certificate,
 func (s *Service) Revoke(ctx context.Context, account, id string) (*Certificate, error) {
 	return s.change(ctx, account, id, func(tx *store.Tx, c *Certificate) error {
 		if err := s.move(ctx, tx, c, Revoked); err != nil {
+			return err
+		}
+		if err := s.keys.Erase(ctx, tx, c.ID); err != nil {
 			return err
 		}
 		return s.settle(ctx, tx, c, "revoked", func() error { return s.authority.Revoke(ctx, tx, c.Serial, 0) })
@@ -179,7 +183,7 @@ func (s *Service) Reenrol(ctx context.Context, account, id string) (*Certificate
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `update certificates set link = $1, link_purpose = 'enrol' where id = $2`, link, c.ID); err != nil {
+		if _, err := tx.Exec(ctx, `update certificates set link = $1, link_purpose = 'enrol', browser = null, statement = null where id = $2`, link, c.ID); err != nil {
 			return err
 		}
 		return s.note(ctx, tx, c, "certificate-enrol", "a new link for a one-time-password device was made")

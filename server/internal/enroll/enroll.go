@@ -10,7 +10,9 @@ import (
 
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
+	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -40,13 +42,13 @@ type Config struct {
 type Service struct {
 	db        *store.DB
 	master    keys.Sealer
-	blobs     store.Blobs
+	blobs     blob.Store
 	keys      *keys.Store
 	authority *authority.Authority
 	audit     *audit.Log
 	callbacks *callback.Sender
 	purse     Purse
-	identify  Identifier
+	identify  *identify.Methods
 	config    Config
 	// Render turns a certificate into what callbacks carry.
 	Render func(*Certificate) any
@@ -56,13 +58,13 @@ type Service struct {
 type Parts struct {
 	DB        *store.DB
 	Master    keys.Sealer
-	Blobs     store.Blobs
+	Blobs     blob.Store
 	Keys      *keys.Store
 	Authority *authority.Authority
 	Audit     *audit.Log
 	Callbacks *callback.Sender
 	Purse     Purse
-	Identify  Identifier
+	Identify  *identify.Methods
 }
 
 // New returns a service.

@@ -2,23 +2,29 @@ package enroll
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Identifier finds out who a holder is.
-type Identifier interface {
-	// Offers says whether an identification can be had on this server.
-	Offers(method string) bool
-	// BySignature judges a document signed by the applicant. A refusal is fault
-	// 310; else what was found, to be kept as evidence.
-	BySignature(ctx context.Context, document []byte, s Subject, owner string) (evidence any, err error)
+// Browser is the secret that a page left in the browser of whoever opened it.
+// Credentials show only in the browser that went through the identification:
+// the link alone is also the buyer's.
+type Browser string
+
+func (b Browser) hash() []byte {
+	h := sha256.Sum256([]byte(b))
+	return h[:]
 }
 
 // ByLink returns the certificate that a link belongs to, or fault 140: a wrong
@@ -34,11 +40,59 @@ func (s *Service) ByLink(ctx context.Context, id, secret string) (*Certificate, 
 	return c, nil
 }
 
+// BuyersLink is the link as the buyer may see it: until credentials wait behind
+// it. From then on it is the holder's alone.
+func (c *Certificate) BuyersLink() string {
+	if c.State == Ordered || c.State == Registering {
+		return c.Link
+	}
+	return ""
+}
+
+// DeviceLink is the link for a new one-time-password device, if there is one.
+// It is worth nothing without the old device or another identification.
+func (c *Certificate) DeviceLink() string {
+	if c.EnrolsDevice() {
+		return c.Link
+	}
+	return ""
+}
+
 // EnrolsDevice says that the link is for a new one-time-password device.
 func (c *Certificate) EnrolsDevice() bool { return c.linkPurpose == "enrol" }
 
 // HasUnseen says that the credentials wait for their holder.
 func (c *Certificate) HasUnseen() bool { return c.State == Done && len(c.once) > 0 }
+
+// Identified says whether a browser went through the identification.
+func (c *Certificate) Identified(b Browser) bool {
+	return b != "" && len(c.browser) > 0 && subtle.ConstantTimeCompare(c.browser, b.hash()) == 1
+}
+
+// Identifies says whether the holder may be identified now: before the
+// certificate is issued, and again for credentials that another browser was to
+// see or for a device that was lost.
+func (c *Certificate) Identifies() bool {
+	return c.State == Ordered || c.State == Registering || c.HasUnseen() || c.EnrolsDevice() && c.State == Done
+}
+
+// Methods are those that the order allows and this server offers.
+func (s *Service) Methods(c *Certificate) []string {
+	var all []string
+	for _, m := range identifications {
+		if (c.Identification == "" || c.Identification == m) && s.identify.Offers(m) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+func (s *Service) allows(c *Certificate, method string) error {
+	if !c.Identifies() || !slices.Contains(s.Methods(c), method) {
+		return fault.New(fault.WrongState, "the certificate is %s: it is not identified by %s now", c.State, method)
+	}
+	return nil
+}
 
 // Pending says that evidence was handed in and waits for the operator.
 func (s *Service) Pending(ctx context.Context, c *Certificate) (bool, error) {
@@ -47,40 +101,97 @@ func (s *Service) Pending(ctx context.Context, c *Certificate) (bool, error) {
 	return n > 0, err
 }
 
-// ApproveInSandbox is the button of the sandbox: nobody is identified.
-func (s *Service) ApproveInSandbox(ctx context.Context, c *Certificate) (*Certificate, error) {
+// ApproveInSandbox is the button of the sandbox: it stands for every proof.
+func (s *Service) ApproveInSandbox(ctx context.Context, c *Certificate, b Browser) (*Certificate, error) {
 	if !s.config.Sandbox {
 		return nil, fault.New(fault.WrongState, "this is not a sandbox")
 	}
-	return s.approveAndIssue(ctx, c, "approved by the button of the sandbox", nil)
+	if !c.Identifies() {
+		return nil, fault.New(fault.WrongState, "the certificate is %s", c.State)
+	}
+	proof := identify.InSandbox(c.identifyOrder(), s.config.Now())
+	return s.identified(ctx, c, proof, b.hash(), "approved by the button of the sandbox", nil)
 }
 
-func (s *Service) approveAndIssue(ctx context.Context, c *Certificate, why string, more func(tx *store.Tx) error) (*Certificate, error) {
-	err := s.db.Write(ctx, func(tx *store.Tx) error {
+// identified takes what was proven: it is what will be certified, and the
+// browser that proved it will see the credentials. more is done in the same
+// transaction.
+func (s *Service) identified(ctx context.Context, c *Certificate, proof *identify.Proof, browser []byte, why string, more func(tx *store.Tx) error) (*Certificate, error) {
+	certified, err := c.identifyOrder().Settle(proof)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(certified)
+	if err != nil {
+		return nil, err
+	}
+	first := c.State == Ordered || c.State == Registering
+	err = s.db.Write(ctx, func(tx *store.Tx) error {
 		if more != nil {
 			if err := more(tx); err != nil {
 				return err
 			}
+		}
+		if !first {
+			n, err := tx.Exec(ctx, `update certificates set browser = $1, statement = null where id = $2 and state = $3`, browser, c.ID, string(Done))
+			if err == nil && n == 0 {
+				err = fault.New(fault.WrongState, "the certificate is not DONE any more")
+			}
+			if err != nil {
+				return err
+			}
+			return s.note(ctx, tx, c, "certificate-identified", "the holder was identified again: "+why)
+		}
+		if _, err := tx.Exec(ctx, `update certificates set certified = $1, browser = $2, statement = null where id = $3`, string(text), browser, c.ID); err != nil {
+			return err
 		}
 		return s.approve(ctx, tx, c, why)
 	})
 	if err != nil {
 		return nil, err
 	}
+	if !first {
+		return s.ByID(ctx, c.ID)
+	}
 	return s.Issue(ctx, c.ID)
 }
 
-// BySignature identifies the holder by a document signed with a certificate
-// they have already.
-func (s *Service) BySignature(ctx context.Context, c *Certificate, document []byte) (*Certificate, error) {
-	if c.Identification != "signature" || c.State != Ordered && c.State != Registering {
-		return nil, fault.New(fault.WrongState, "the certificate is %s, by %s", c.State, c.Identification)
+// Statement returns the document that the holder signs to be identified. It is
+// made for this order when it is first asked for, and again when it has grown
+// too old.
+func (s *Service) Statement(ctx context.Context, c *Certificate) ([]byte, error) {
+	if err := s.allows(c, "signature"); err != nil {
+		return nil, err
 	}
-	found, err := s.identify.BySignature(ctx, document, c.Subject, c.Owner)
+	if b := s.identify.Again(c.identifyOrder(), c.statement); b != nil {
+		return b, nil
+	}
+	st, b := s.identify.NewStatement(c.identifyOrder())
+	sealed, err := s.seal(statePurpose, st)
 	if err != nil {
 		return nil, err
 	}
-	detail, err := s.seal(evidencePurpose, found)
+	err = s.db.Write(ctx, func(tx *store.Tx) error {
+		if _, err := tx.Exec(ctx, `update certificates set statement = $1 where id = $2`, sealed, c.ID); err != nil {
+			return err
+		}
+		return s.note(ctx, tx, c, "certificate-statement", "a statement was made for the holder to sign")
+	})
+	return b, err
+}
+
+// BySignature identifies the holder by the statement of the order, signed with
+// a certificate they have already. A statement counts once: what identified
+// takes, it takes away.
+func (s *Service) BySignature(ctx context.Context, c *Certificate, document []byte, b Browser) (*Certificate, error) {
+	if err := s.allows(c, "signature"); err != nil {
+		return nil, err
+	}
+	proof, _, err := s.identify.BySignature(ctx, document, c.statement, c.identifyOrder())
+	if err != nil {
+		return nil, err
+	}
+	detail, err := s.seal(evidencePurpose, proof)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +199,15 @@ func (s *Service) BySignature(ctx context.Context, c *Certificate, document []by
 	if err != nil {
 		return nil, fmt.Errorf("enroll: keep evidence: %w", err)
 	}
-	return s.approveAndIssue(ctx, c, "identified by a valid signature", func(tx *store.Tx) error {
-		return s.keepEvidence(ctx, tx, c, "signature", "APPROVED", detail, []string{blob.ID})
+	return s.identified(ctx, c, proof, b.hash(), "identified by a signed statement", func(tx *store.Tx) error {
+		n, err := tx.Exec(ctx, `update certificates set statement = null where id = $1 and statement is not null`, c.ID)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return fault.New(fault.WrongState, "the statement was used already")
+		}
+		return s.keepEvidence(ctx, tx, c, evidence{method: "signature", state: "APPROVED", detail: detail, blobs: []string{blob.ID}, browser: b.hash()})
 	})
 }
 
@@ -101,15 +219,37 @@ type Evidence struct {
 	Data io.Reader
 }
 
-// ByVideo keeps a video and a photo of a document until an operator has looked
-// at them.
-func (s *Service) ByVideo(ctx context.Context, c *Certificate, files []Evidence) (*Certificate, error) {
-	if c.Identification != "video" || c.State != Ordered {
-		return nil, fault.New(fault.WrongState, "the certificate is %s, by %s", c.State, c.Identification)
+// organisationFile begins the name of the extract from a register that proves
+// an organisation.
+const organisationFile = "organization-"
+
+// ByVideo keeps a video, a photo of a document and, for a seal, an extract from
+// the organisation's register until an operator has looked at them. next
+// returns io.EOF after the last file.
+func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evidence, error), b Browser) (_ *Certificate, err error) {
+	if err := s.allows(c, "video"); err != nil {
+		return nil, err
+	}
+	if waits, err := s.Pending(ctx, c); err != nil || waits {
+		return nil, errors.Join(err, fault.New(fault.WrongState, "what was handed in before is being looked at"))
 	}
 	var ids []string
 	names := map[string]string{}
-	for _, f := range files {
+	defer func() {
+		if err != nil { // nobody will look at them
+			for _, id := range ids {
+				_ = s.blobs.Delete(context.WithoutCancel(ctx), id)
+			}
+		}
+	}()
+	for {
+		f, err := next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
 		blob, err := s.blobs.Put(ctx, f.Data)
 		if err != nil {
 			return nil, fmt.Errorf("enroll: keep evidence: %w", err)
@@ -117,15 +257,20 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, files []Evidence)
 		ids = append(ids, blob.ID)
 		names[blob.ID] = f.Name
 	}
+	if err := complete(names, c.Kind == keys.ESeal); err != nil {
+		return nil, err
+	}
 	detail, err := s.seal(evidencePurpose, names)
 	if err != nil {
 		return nil, err
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		if err := s.step(ctx, tx, c, Registering, "video and document handed in"); err != nil {
-			return err
+		if c.State == Ordered {
+			if err := s.step(ctx, tx, c, Registering, "video and document handed in"); err != nil {
+				return err
+			}
 		}
-		return s.keepEvidence(ctx, tx, c, "video", "PENDING", detail, ids)
+		return s.keepEvidence(ctx, tx, c, evidence{method: "video", state: "PENDING", detail: detail, blobs: ids, browser: b.hash()})
 	})
 	if err != nil {
 		return nil, err
@@ -133,48 +278,94 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, files []Evidence)
 	return s.ByID(ctx, c.ID)
 }
 
-func (s *Service) keepEvidence(ctx context.Context, tx *store.Tx, c *Certificate, method, state string, detail []byte, blobs []string) error {
-	list, err := json.Marshal(blobs)
+// complete says what is missing among the files of an identification by video.
+func complete(names map[string]string, seal bool) error {
+	for _, kind := range []string{"video-", "photo-", organisationFile} {
+		if kind == organisationFile && !seal {
+			continue
+		}
+		if !anyNamed(names, kind) {
+			return fault.New(fault.BadField, "%s is missing", strings.TrimSuffix(kind, "-"))
+		}
+	}
+	return nil
+}
+
+func anyNamed(names map[string]string, prefix string) bool {
+	for _, n := range names {
+		if strings.HasPrefix(n, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// evidence is a row of what was handed in.
+type evidence struct {
+	method, state string
+	detail        []byte // sealed
+	blobs         []string
+	browser       []byte
+}
+
+func (s *Service) keepEvidence(ctx context.Context, tx *store.Tx, c *Certificate, e evidence) error {
+	list, err := json.Marshal(e.blobs)
 	if err != nil {
 		return err
 	}
 	now := store.Millis(s.config.Now())
 	decided := int64(0)
-	if state != "PENDING" {
+	if e.state != "PENDING" {
 		decided = now
 	}
-	_, err = tx.Exec(ctx, `insert into identifications (id, certificate_id, method, state, detail, blobs, created_at, decided_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8)`, store.NewID(), c.ID, method, state, detail, string(list), now, decided)
+	_, err = tx.Exec(ctx, `insert into identifications (id, certificate_id, method, state, detail, blobs, browser, created_at, decided_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, store.NewID(), c.ID, e.method, e.state, e.detail, string(list), e.browser, now, decided)
 	return err
 }
 
-// Review is an operator's decision on what an applicant handed in.
-func (s *Service) Review(ctx context.Context, id, by string, approve bool, reason string) (*Certificate, error) {
+// Reviewer is who decides on what an applicant handed in. The operator at the
+// command line has no account.
+type Reviewer struct{ Account, Token string }
+
+// Review is an operator's decision on what an applicant handed in. Outside the
+// sandbox nobody decides on an order of their own account.
+func (s *Service) Review(ctx context.Context, id string, by Reviewer, approve bool, reason string) (*Certificate, error) {
 	c, err := s.ByID(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if c.State != Registering {
+	if !c.Identifies() || c.State == Ordered {
 		return nil, fault.New(fault.WrongState, "the certificate is %s: there is nothing to review", c.State)
+	}
+	if by.Account == c.AccountID && !s.config.Sandbox {
+		return nil, fault.New(fault.AdminOnly, "an administrator of another account must look at this order")
 	}
 	state := "REFUSED"
 	if approve {
 		state = "APPROVED"
 	}
+	names, browser, err := s.pendingEvidence(ctx, id)
+	if err != nil {
+		return nil, err
+	}
 	decide := func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `update identifications set state = $1, decided_by = $2, reason = $3, decided_at = $4 where certificate_id = $5 and state = 'PENDING'`,
-			state, by, reason, store.Millis(s.config.Now()), id)
+			state, by.Token, reason, store.Millis(s.config.Now()), id)
 		if err == nil && n == 0 {
 			return fault.New(fault.WrongState, "nothing was handed in that waits for a review")
 		}
 		return err
 	}
 	if approve {
-		return s.approveAndIssue(ctx, c, "approved by an operator", decide)
+		proof := identify.ByOperator(c.identifyOrder(), anyNamed(names, organisationFile), s.config.Now())
+		return s.identified(ctx, c, proof, browser, "approved by an operator", decide)
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
 		if err := decide(tx); err != nil {
 			return err
+		}
+		if c.State == Done { // an identification for other credentials: the certificate stays
+			return s.note(ctx, tx, c, "certificate-refused", "refused by an operator")
 		}
 		return s.cancel(ctx, tx, c, "refused by an operator")
 	})
@@ -184,10 +375,23 @@ func (s *Service) Review(ctx context.Context, id, by string, approve bool, reaso
 	return s.ByID(ctx, id)
 }
 
+func (s *Service) pendingEvidence(ctx context.Context, id string) (names map[string]string, browser []byte, err error) {
+	var detail []byte
+	err = s.db.Read().QueryRow(ctx, `select detail, browser from identifications where certificate_id = $1 and state = 'PENDING' order by id desc limit 1`, id).
+		Scan(&detail, &browser)
+	if errors.Is(err, store.ErrNoRows) {
+		return nil, nil, fault.New(fault.WrongState, "nothing was handed in that waits for a review")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return names, browser, s.open(evidencePurpose, detail, &names)
+}
+
 // Files returns the evidence that waits for review: blob ids by file name.
 func (s *Service) Files(ctx context.Context, id string) (map[string]string, error) {
 	var detail []byte
-	err := s.db.Read().QueryRow(ctx, `select detail from identifications where certificate_id = $1 order by id desc limit 1`, id).Scan(&detail)
+	err := s.db.Read().QueryRow(ctx, `select detail from identifications where certificate_id = $1 and method = 'video' order by id desc limit 1`, id).Scan(&detail)
 	if errors.Is(err, store.ErrNoRows) {
 		return nil, nil
 	}
@@ -206,9 +410,11 @@ func (s *Service) OpenEvidence(ctx context.Context, blob string) (io.ReadCloser,
 	return s.blobs.Open(context.WithoutCancel(ctx), blob) // read after the call, at the pace of who reads
 }
 
-// EnrolDevice gives a certificate a new one-time-password secret, after the
-// holder's password was judged.
-func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password string) (*Credentials, error) {
+// EnrolDevice gives a certificate a new one-time-password secret. The password
+// alone is not enough, since every signing call carries it: it takes a code of
+// the old device as well, or a browser that went through the identification
+// again.
+func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, code string, b Browser) (*Credentials, error) {
 	if !c.EnrolsDevice() || c.State != Done || c.Kind != keys.OTP {
 		return nil, fault.New(fault.WrongState, "this link is not for a new device")
 	}
@@ -219,9 +425,22 @@ func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password stri
 	if _, err := s.keys.Authenticate(ctx, cred.AccountID, cred.Username, password); err != nil {
 		return nil, wrongPassword(err, "password")
 	}
+	if !c.Identified(b) {
+		if code == "" {
+			return nil, fault.New(fault.BadField, "a code of the old device is missing: without the old device, be identified again")
+		}
+		err := s.keys.VerifyOTP(ctx, cred, code)
+		if errors.Is(err, keys.ErrOTP) {
+			return nil, fault.New(fault.BadField, "the code of the old device is wrong or was used")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	secret := keys.NewTOTPSecret()
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update certificates set link = null, link_purpose = 'identify' where id = $1 and link_purpose = 'enrol'`, c.ID)
+		n, err := tx.Exec(ctx, `update certificates set link = null, link_purpose = 'identify', browser = null, statement = null
+			where id = $1 and link_purpose = 'enrol' and state = $2`, c.ID, string(Done))
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -132,6 +133,11 @@ func (s *Service) Ready(ctx context.Context, account string, o Order, cred Crede
 		Identification: o.Identification, Algorithm: o.Algorithm, Years: o.Years, Level: o.Level,
 		CreatedAt: now, UpdatedAt: now, ExpireAt: now.AddDate(o.Years, 0, 0),
 	}
+	certified, err := c.identifyOrder().Settle(identify.InSandbox(c.identifyOrder(), now))
+	if err != nil {
+		return nil, err
+	}
+	c.Certified = certified
 	if err := s.db.Write(ctx, func(tx *store.Tx) error { return s.insert(ctx, tx, c) }); err != nil {
 		return nil, err
 	}

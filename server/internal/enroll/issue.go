@@ -82,6 +82,9 @@ func (s *Service) Issue(ctx context.Context, id string) (*Certificate, error) {
 // issueAs issues under given credentials. once keeps them, sealed, until the
 // holder has seen them.
 func (s *Service) issueAs(ctx context.Context, c *Certificate, cred Credentials, once bool) error {
+	if c.Certified == nil {
+		return errors.New("enroll: nothing was proven of the holder")
+	}
 	public, sealed, err := s.newKey(ctx, c, cred.Password)
 	if err != nil {
 		return err
@@ -161,17 +164,21 @@ func (s *Service) keepIssued(ctx context.Context, tx *store.Tx, c *Certificate, 
 	return nil
 }
 
-// Reveal hands out the credentials of a certificate, once.
-func (s *Service) Reveal(ctx context.Context, c *Certificate) (*Credentials, error) {
+// Reveal hands out the credentials of a certificate, once, to the browser that
+// went through the identification.
+func (s *Service) Reveal(ctx context.Context, c *Certificate, b Browser) (*Credentials, error) {
 	if c.State != Done || len(c.once) == 0 {
 		return nil, fault.New(fault.WrongState, "the credentials were shown already")
+	}
+	if !c.Identified(b) {
+		return nil, fault.New(fault.WrongState, "the credentials show in the browser that went through the identification: be identified again in this one")
 	}
 	var cred Credentials
 	if err := s.open(oncePurpose, c.once, &cred); err != nil {
 		return nil, err
 	}
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update certificates set credentials_once = null, link = null, shown_at = $1 where id = $2 and shown_at = 0`,
+		n, err := tx.Exec(ctx, `update certificates set credentials_once = null, link = null, browser = null, shown_at = $1 where id = $2 and shown_at = 0`,
 			store.Millis(s.config.Now()), c.ID)
 		if err != nil {
 			return err

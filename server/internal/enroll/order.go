@@ -8,20 +8,12 @@ import (
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
 )
 
 // Subject is who the certificate is for, as the buyer says.
-type Subject struct {
-	GivenName              string `json:"givenName,omitempty"`
-	Surname                string `json:"surname,omitempty"`
-	FiscalCode             string `json:"fiscalCode,omitempty"`
-	Country                string `json:"country,omitempty"`
-	Organization           string `json:"organization,omitempty"`
-	OrganizationIdentifier string `json:"organizationIdentifier,omitempty"`
-	Email                  string `json:"email,omitempty"`
-	Mobile                 string `json:"mobile,omitempty"`
-}
+type Subject = identify.Attributes
 
 // Order is what a buyer asks for. Zero fields take defaults.
 type Order struct {
@@ -46,6 +38,7 @@ var (
 	email    = regexp.MustCompile(`^[^@\s]+@[^@\s]+$`)
 	mobile   = regexp.MustCompile(`^\+?[0-9 ().-]{5,24}$`)
 	legalID  = regexp.MustCompile(`^([A-Z]{3}[A-Z]{2}|[A-Z]{2}:[A-Z]{2})-[^\s].{0,60}$`)
+	date     = regexp.MustCompile(`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`)
 	controls = regexp.MustCompile(`[\x00-\x1f\x7f]`)
 )
 
@@ -62,7 +55,7 @@ func (s *Service) check(o *Order) error {
 	if err := o.checkOwner(); err != nil {
 		return err
 	}
-	if err := o.Subject.check(); err != nil {
+	if err := checkSubject(&o.Subject); err != nil {
 		return err
 	}
 	if err := s.checkIdentification(o); err != nil {
@@ -90,7 +83,7 @@ func (o *Order) checkOwner() error {
 	return nil
 }
 
-func (s *Subject) check() error {
+func checkSubject(s *Subject) error {
 	rules := []struct {
 		name, value string
 		form        *regexp.Regexp
@@ -104,6 +97,7 @@ func (s *Subject) check() error {
 		{"organizationIdentifier", s.OrganizationIdentifier, legalID, 64},
 		{"email", s.Email, email, 128},
 		{"mobile", s.Mobile, mobile, 25},
+		{"dateOfBirth", s.DateOfBirth, date, 10},
 	}
 	for _, r := range rules {
 		if r.value == "" {
@@ -118,7 +112,7 @@ func (s *Subject) check() error {
 
 func (s *Service) checkIdentification(o *Order) error {
 	if o.Identification == "" {
-		o.Identification = "video"
+		return nil // the page offers all that this server has
 	}
 	if !slices.Contains(identifications, o.Identification) {
 		return fault.New(fault.BadField, "identification must be one of %s", strings.Join(identifications, ", "))
@@ -154,14 +148,24 @@ func (s *Service) checkProduct(o *Order) error {
 	return nil
 }
 
+// identifyOrder is the order as identification sees it. Once a certificate is
+// issued, whoever comes back must be the person that it names.
+func (c *Certificate) identifyOrder() identify.Order {
+	o := identify.Order{ID: c.ID, Ordered: c.Subject, Owner: c.Owner, Seal: c.Kind == keys.ESeal, KindName: c.Kind.CertificateType()}
+	if c.Certified != nil {
+		o.Ordered, o.Owner = c.Certified.Attributes, c.Certified.CommonName
+	}
+	return o
+}
+
+// Ordered is what the certificate was ordered for; once issued, what it names.
+func (c *Certificate) Ordered() identify.Attributes { return c.identifyOrder().Ordered }
+
+// authoritySubject is what was proven, and nothing else.
 func (c *Certificate) authoritySubject() authority.Subject {
-	s := c.Subject
-	out := authority.Subject{
-		GivenName: s.GivenName, Surname: s.Surname, FiscalCode: s.FiscalCode, Country: s.Country,
+	s := c.Certified
+	return authority.Subject{
+		GivenName: s.GivenName, Surname: s.Surname, FiscalCode: s.FiscalCode, Country: s.Country, CommonName: s.CommonName,
 		Organization: s.Organization, OrganizationIdentifier: s.OrganizationIdentifier, Email: s.Email,
 	}
-	if s.GivenName == "" || s.Surname == "" || c.Kind == keys.ESeal {
-		out.CommonName = c.Owner
-	}
-	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -21,12 +22,13 @@ type Certificate struct {
 	Kind                  keys.Kind
 	State                 State
 	Owner, Reference      string
-	Subject               Subject
+	Subject               Subject             // as ordered
+	Certified             *identify.Certified // as proven; nil until then
 	Identification        string
 	Algorithm             string
 	Years, Level          int
 	Callback              *callback.Target
-	Link                  string // where the holder is identified; empty where there is nothing to do
+	Link                  string // where the holder is identified; empty where there is nothing to do. See BuyersLink
 	Serial                string // decimal, once issued
 	DER                   []byte
 	Chain                 [][]byte
@@ -38,26 +40,30 @@ type Certificate struct {
 	linkSecret            string
 	once                  []byte // credentials not yet shown, sealed
 	shownAt               time.Time
+	statement             *identify.Statement // waiting for a signature; nil where none was made
+	browser               []byte              // hash of the browser that went through the identification
 }
 
 const (
 	callbackPurpose = "certificate-callback"
 	linkPurpose     = "certificate-link"
 	oncePurpose     = "certificate-credentials"
+	statePurpose    = "certificate-statement"
 )
 
 const columns = `id, account_id, provider, kind, state, owner, custom_reference, subject, identification, key_algorithm, validity_years,
 	security_level, callback, link, link_purpose, shown_at, credentials_once, charge_id, serial, certificate, chain, subject_dn, issuer_dn,
-	not_before, not_after, created_at, updated_at, expire_at`
+	not_before, not_after, created_at, updated_at, expire_at, certified, statement, browser`
 
 func (s *Service) scan(row store.Row) (*Certificate, error) {
 	c := &Certificate{}
 	var subject string
-	var target, link, chain []byte
+	var certified string
+	var target, link, chain, statement []byte
 	var shown, before, after, created, updated, expire int64
 	err := row.Scan(&c.ID, &c.AccountID, &c.Provider, &c.Kind, &c.State, &c.Owner, &c.Reference, &subject, &c.Identification, &c.Algorithm,
 		&c.Years, &c.Level, &target, &link, &c.linkPurpose, &shown, &c.once, &c.chargeID, &c.Serial, &c.DER, &chain, &c.SubjectDN, &c.IssuerDN,
-		&before, &after, &created, &updated, &expire)
+		&before, &after, &created, &updated, &expire, &certified, &statement, &c.browser)
 	if err != nil {
 		return nil, fmt.Errorf("enroll: read certificate: %w", err)
 	}
@@ -65,6 +71,14 @@ func (s *Service) scan(row store.Row) (*Certificate, error) {
 	c.CreatedAt, c.UpdatedAt, c.shownAt = store.Time(created), store.Time(updated), store.Time(shown)
 	if err := json.Unmarshal([]byte(subject), &c.Subject); err != nil {
 		return nil, fmt.Errorf("enroll: subject: %w", err)
+	}
+	if certified != "" {
+		if err := json.Unmarshal([]byte(certified), &c.Certified); err != nil {
+			return nil, fmt.Errorf("enroll: certified attributes: %w", err)
+		}
+	}
+	if err := s.open(statePurpose, statement, &c.statement); err != nil {
+		return nil, err
 	}
 	if len(chain) > 0 {
 		if err := json.Unmarshal(chain, &c.Chain); err != nil {
@@ -112,6 +126,12 @@ func (s *Service) insert(ctx context.Context, tx *store.Tx, c *Certificate) erro
 	if err != nil {
 		return err
 	}
+	var certified []byte
+	if c.Certified != nil {
+		if certified, err = json.Marshal(c.Certified); err != nil {
+			return err
+		}
+	}
 	var target, link []byte
 	if c.Callback != nil {
 		if target, err = s.seal(callbackPurpose, c.Callback); err != nil {
@@ -124,10 +144,10 @@ func (s *Service) insert(ctx context.Context, tx *store.Tx, c *Certificate) erro
 		}
 	}
 	_, err = tx.Exec(ctx, `insert into certificates (id, account_id, provider, kind, state, owner, custom_reference, subject, identification,
-			key_algorithm, validity_years, security_level, callback, link, charge_id, created_at, updated_at, expire_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+			key_algorithm, validity_years, security_level, callback, link, charge_id, created_at, updated_at, expire_at, certified)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
 		c.ID, c.AccountID, c.Provider, string(c.Kind), string(c.State), c.Owner, c.Reference, string(subject), c.Identification,
-		c.Algorithm, c.Years, c.Level, target, link, c.chargeID, store.Millis(c.CreatedAt), store.Millis(c.UpdatedAt), store.Millis(c.ExpireAt))
+		c.Algorithm, c.Years, c.Level, target, link, c.chargeID, store.Millis(c.CreatedAt), store.Millis(c.UpdatedAt), store.Millis(c.ExpireAt), string(certified))
 	if err != nil {
 		return fmt.Errorf("enroll: store certificate: %w", err)
 	}

@@ -57,6 +57,7 @@ const (
 	NoProduct            Code = 305
 	BadField             Code = 310
 	NoIdentification     Code = 311
+	NotTheApplicant      Code = 312
 	NoCredit             Code = 611
 	BadDocuments         Code = 615
 	BadSignatureType     Code = 622

@@ -25,7 +25,7 @@ func (s *Store) Authenticate(ctx context.Context, account, username, password st
 	if err != nil {
 		return nil, err
 	}
-	if cred != nil && s.vault.Held(cred.ID, password) != nil {
+	if cred != nil && s.vault.Held(cred.ID, cred.sealed, password) != nil {
 		return cred, s.checkHeld(ctx, cred, lock)
 	}
 	final := cred == nil || cred.Kind != OTP
@@ -41,6 +41,9 @@ func (s *Store) Authenticate(ctx context.Context, account, username, password st
 			return ErrPassword
 		}
 		_, err := s.vault.Open(ctx, cred.ID, cred.sealed, password)
+		if errors.Is(err, ErrErased) {
+			return nil // the password is right; the certificate's state says the rest
+		}
 		return err
 	})
 	if err != nil {

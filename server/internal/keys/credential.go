@@ -205,6 +205,25 @@ func (s *Store) Drop(ctx context.Context, tx *store.Tx, id string) error {
 	return err
 }
 
+// Erase takes the key out of a credential for good: out of its row, out of the
+// token, and out of memory. The password can still be judged, so that a call
+// with a revoked certificate is told that, and nobody else is told anything.
+func (s *Store) Erase(ctx context.Context, tx *store.Tx, id string) error {
+	c, err := scanCredential(tx.QueryRow(ctx, selectCredential+`where id = $1`, id))
+	if err != nil || c == nil {
+		return err
+	}
+	sealed, err := s.vault.Erase(c.sealed)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `update credentials set sealed = $1 where id = $2`, sealed, id); err != nil {
+		return fmt.Errorf("erase key: %w", err)
+	}
+	tx.OnCommit(func() { s.vault.Forget(id) })
+	return nil
+}
+
 // Open opens the key of a credential whose password was judged before: in a
 // job, after the answer. It counts no failures; a password that no longer fits
 // is ErrPassword.

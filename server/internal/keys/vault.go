@@ -62,9 +62,9 @@ type Vault struct {
 }
 
 type opened struct {
-	key      crypto.Signer
-	password []byte // HMAC
-	until    time.Time
+	key   crypto.Signer
+	proof []byte // HMAC of the password and of the sealed key that it opened
+	until time.Time
 }
 
 // VaultConfig of a Vault; the zero value is good where no token is used.
@@ -132,20 +132,53 @@ func (v *Vault) ProtectLabel(ctx context.Context, id, label, password string) ([
 	return v.protect(ctx, id, append([]byte{holdsLabel}, label...), password)
 }
 
-// protect lays out: version, passes, memory, salt 16, nonce 12, ciphertext.
+// Lengths of the parts that protect lays out.
+const (
+	headLength    = 1 + 4 + 4 + 16 + 12 // version, passes, memory, salt, nonce
+	wrappedLength = 32 + 16             // the key's own key, sealed under the password
+	nonceLength   = 12
+)
+
+// protect lays out: head, the key's own key sealed under the password, nonce,
+// the key sealed under its own key. The last two are what Erase takes away:
+// the password can still be judged then, and opens nothing.
 func (v *Vault) protect(ctx context.Context, id string, secret []byte, password string) ([]byte, error) {
 	defer clear(secret)
-	head := make([]byte, 1+4+4+16+12)
+	head := make([]byte, headLength)
 	head[0] = sealVersion
 	binary.BigEndian.PutUint32(head[1:], v.cost.Time)
 	binary.BigEndian.PutUint32(head[5:], v.cost.Memory)
 	_, _ = rand.Read(head[9:])
-	aead, err := v.derive(ctx, password, head)
+	wrap, err := v.derive(ctx, password, head)
 	if err != nil {
 		return nil, err
 	}
-	inner := aead.Seal(head, head[25:37], secret, []byte(id))
+	own := make([]byte, 32)
+	defer clear(own)
+	_, _ = rand.Read(own)
+	inner := wrap.Seal(head, head[25:37], own, []byte(id))
+	aead, err := newGCM(own)
+	if err != nil {
+		return nil, err
+	}
+	nonce := make([]byte, nonceLength)
+	_, _ = rand.Read(nonce)
+	inner = aead.Seal(append(inner, nonce...), nonce, secret, []byte(id))
 	return v.master.Seal(keyPurpose, inner)
+}
+
+// Erase takes the key out of what protect made and leaves what a password is
+// judged by.
+func (v *Vault) Erase(sealed []byte) ([]byte, error) {
+	inner, err := v.master.Unseal(keyPurpose, sealed)
+	if err != nil {
+		return nil, fmt.Errorf("keys: unseal: %w", err)
+	}
+	if !wellFormed(inner) {
+		return nil, errors.New("keys: sealed key has an unknown form")
+	}
+	defer clear(inner)
+	return v.master.Seal(keyPurpose, inner[:headLength+wrappedLength])
 }
 
 // Reprotect opens with the old password and seals under the new one.
@@ -161,7 +194,7 @@ func (v *Vault) Reprotect(ctx context.Context, id string, sealed []byte, before,
 // Open returns the key, or ErrPassword. It takes as long for a wrong password
 // as for a right one that is not in memory.
 func (v *Vault) Open(ctx context.Context, id string, sealed []byte, password string) (crypto.Signer, error) {
-	if key := v.Held(id, password); key != nil {
+	if key := v.Held(id, sealed, password); key != nil {
 		return key, nil
 	}
 	secret, err := v.reveal(ctx, id, sealed, password)
@@ -173,7 +206,7 @@ func (v *Vault) Open(ctx context.Context, id string, sealed []byte, password str
 	if err != nil {
 		return nil, err
 	}
-	v.keep(id, password, key)
+	v.keep(id, sealed, password, key)
 	return key, nil
 }
 
@@ -210,22 +243,39 @@ func (v *Vault) reveal(ctx context.Context, id string, sealed []byte, password s
 	if !wellFormed(inner) {
 		return nil, errors.New("keys: sealed key has an unknown form")
 	}
-	aead, err := v.derive(ctx, password, inner)
+	wrap, err := v.derive(ctx, password, inner)
 	if err != nil {
 		return nil, err
 	}
-	secret, err := aead.Open(nil, inner[25:37], inner[37:], []byte(id))
-	if err != nil || len(secret) == 0 {
+	end := headLength + wrappedLength
+	own, err := wrap.Open(nil, inner[25:37], inner[headLength:end], []byte(id))
+	if err != nil {
 		v.drop()
 		return nil, ErrPassword
+	}
+	defer clear(own)
+	if len(inner) == end {
+		return nil, ErrErased
+	}
+	aead, err := newGCM(own)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := aead.Open(nil, inner[end:end+nonceLength], inner[end+nonceLength:], []byte(id))
+	if err != nil || len(secret) == 0 {
+		return nil, errors.New("keys: the key does not open under its own key")
 	}
 	return secret, nil
 }
 
+// ErrErased says that the password is right and the key is gone for good.
+var ErrErased = errors.New("keys: the key was erased")
+
 // wellFormed says that a password can be tried on what protect laid out, at a
 // cost that can be paid.
 func wellFormed(inner []byte) bool {
-	if len(inner) <= 37 || inner[0] != sealVersion {
+	end := headLength + wrappedLength
+	if len(inner) < end || len(inner) > end && len(inner) <= end+nonceLength || inner[0] != sealVersion {
 		return false
 	}
 	passes, memory := binary.BigEndian.Uint32(inner[1:]), binary.BigEndian.Uint32(inner[5:])
@@ -234,7 +284,7 @@ func wellFormed(inner []byte) bool {
 
 // Pretend costs what a wrong password costs; for usernames that do not exist.
 func (v *Vault) Pretend(ctx context.Context, password string) error {
-	head := make([]byte, 37)
+	head := make([]byte, headLength)
 	binary.BigEndian.PutUint32(head[1:], v.cost.Time)
 	binary.BigEndian.PutUint32(head[5:], v.cost.Memory)
 	_, err := v.derive(ctx, password, head)
@@ -252,6 +302,10 @@ func (v *Vault) derive(ctx context.Context, password string, head []byte) (ciphe
 	passes, memory := binary.BigEndian.Uint32(head[1:]), binary.BigEndian.Uint32(head[5:])
 	key := argon2.IDKey([]byte(password), head[9:25], passes, memory, 1, 32)
 	defer clear(key)
+	return newGCM(key)
+}
+
+func newGCM(key []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {
 		return nil, err
@@ -259,8 +313,11 @@ func (v *Vault) derive(ctx context.Context, password string, head []byte) (ciphe
 	return cipher.NewGCM(block)
 }
 
-// Held returns a key that is in memory and was opened with this password.
-func (v *Vault) Held(id, password string) crypto.Signer {
+// Held returns a key that is in memory and was opened with this password from
+// this sealed key. A new password or an erased key is another sealed key: who
+// gives the row as it stands now is not served from before the change, even if
+// another server made it.
+func (v *Vault) Held(id string, sealed []byte, password string) crypto.Signer {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	o := v.open[id]
@@ -272,19 +329,19 @@ func (v *Vault) Held(id, password string) crypto.Signer {
 		v.drop()
 		return nil
 	}
-	if !hmac.Equal(o.password, v.fingerprint(password)) {
+	if !hmac.Equal(o.proof, v.proof(sealed, password)) {
 		return nil
 	}
 	return o.key
 }
 
-func (v *Vault) keep(id, password string, key crypto.Signer) {
+func (v *Vault) keep(id string, sealed []byte, password string, key crypto.Signer) {
 	if v.hold < 0 {
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.open[id] = &opened{key, v.fingerprint(password), v.now().Add(v.hold)}
+	v.open[id] = &opened{key, v.proof(sealed, password), v.now().Add(v.hold)}
 	time.AfterFunc(v.hold, func() { v.expire(id) })
 }
 
@@ -305,8 +362,10 @@ func (v *Vault) Forget(id string) {
 	v.drop()
 }
 
-func (v *Vault) fingerprint(password string) []byte {
+func (v *Vault) proof(sealed []byte, password string) []byte {
 	m := hmac.New(sha256.New, v.mac)
+	h := sha256.Sum256(sealed)
+	m.Write(h[:])
 	m.Write([]byte(password))
 	return m.Sum(nil)
 }

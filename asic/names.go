@@ -1,0 +1,113 @@
+package asic
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/unicode/norm"
+)
+
+// cp437 is a name without the flag for UTF-8 as APPNOTE.TXT D.1 has it.
+func cp437(name string) string {
+	out, err := charmap.CodePage437.NewDecoder().String(name)
+	if err != nil {
+		return name
+	}
+	return out
+}
+
+// Bounds on names: longer ones cannot be unpacked anywhere.
+const (
+	maxName    = 1024
+	maxFolders = 64
+)
+
+// wayward says why a name leads somewhere else than its entry's place in the
+// container when it is unpacked, or "".
+func wayward(name string) string {
+	segments := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' })
+	switch {
+	case name == "":
+		return "an entry without a name"
+	case len(name) > maxName || len(segments) > maxFolders:
+		return "the name is too long"
+	case strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 || r == 0x7f }):
+		return "the name holds control characters"
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }):
+		return "the name holds marks that turn the direction of writing"
+	case strings.HasPrefix(name, "/") || strings.HasPrefix(name, "\\"):
+		return "the name starts at the root"
+	case len(name) > 1 && name[1] == ':' && unicode.IsLetter(rune(name[0])):
+		return "the name starts with a drive"
+	case slices.Contains(segments, ".."):
+		return "the name leads out of the container"
+	}
+	return ""
+}
+
+// keys are the forms in which file systems tell names apart: whatever the
+// case, the normal form of Unicode, the separator, "." segments, trailing dots
+// and blanks, and what follows a colon. Names without the flag for UTF-8 have
+// two readings.
+func keys(name string, marked bool) []string {
+	readings := []string{name}
+	if !marked && !ascii(name) {
+		readings = append(readings, cp437(name))
+	}
+	var out []string
+	for _, n := range readings {
+		if !utf8.ValidString(n) {
+			out = append(out, n)
+			continue
+		}
+		n, _, _ = strings.Cut(n, "\x00")
+		n = path.Clean("/" + strings.ReplaceAll(n, "\\", "/"))
+		segments := strings.Split(n, "/")
+		for i, s := range segments {
+			s, _, _ = strings.Cut(s, ":")
+			segments[i] = strings.TrimRight(s, ". ")
+		}
+		n = strings.Join(segments, "/")
+		out = append(out, norm.NFC.String(cases.Fold().String(norm.NFD.String(n))))
+	}
+	return out
+}
+
+// collisions finds names that are one file, or file and folder at once, on
+// some file system, and says with which other name. Names that are equal byte
+// by byte are left to the caller.
+func collisions(entries []*entry) map[string]string {
+	out := map[string]string{}
+	owner := map[string]*entry{}
+	all := make([][]string, len(entries))
+	for i, e := range entries {
+		if len(e.name) > maxName {
+			continue
+		}
+		all[i] = keys(e.name, e.marked)
+		for _, k := range all[i] {
+			other := owner[k]
+			if other != nil && other.name != e.name && (other.role != roleFolder || e.role != roleFolder) {
+				out[e.name] = other.name
+			}
+			if other == nil {
+				owner[k] = e
+			}
+		}
+	}
+	for i, e := range entries {
+		for _, k := range all[i] {
+			for at := strings.LastIndexByte(k, '/'); at > 0; at = strings.LastIndexByte(k[:at], '/') {
+				if other := owner[k[:at]]; other != nil && other.role != roleFolder {
+					out[e.name] = other.name
+				}
+			}
+		}
+	}
+	return out
+}

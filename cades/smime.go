@@ -1,0 +1,112 @@
+package cades
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/message"
+)
+
+// IsSMIME reports whether a message is one that S/MIME signs.
+func IsSMIME(src ades.Source) bool {
+	head := make([]byte, min(src.Size(), 64<<10))
+	n, _ := src.ReadAt(head, 0)
+	if at := bytes.Index(head[:n], []byte("\n\r\n")); at >= 0 {
+		n = at + 3
+	} else if at := bytes.Index(head[:n], []byte("\n\n")); at >= 0 {
+		n = at + 2
+	}
+	e, err := message.ParseEntity(head[:n])
+	if err != nil {
+		return false
+	}
+	return isSignature(e.Params["protocol"]) && e.Type == "multipart/signed" || isOpaque(e.Type)
+}
+
+func isSignature(mediaType string) bool {
+	t := strings.ToLower(mediaType)
+	return t == "application/pkcs7-signature" || t == "application/x-pkcs7-signature"
+}
+
+func isOpaque(mediaType string) bool {
+	return mediaType == "application/pkcs7-mime" || mediaType == "application/x-pkcs7-mime"
+}
+
+// ReadSMIME states the facts of a message that S/MIME signs (RFC 8551): a
+// multipart/signed, whose first part is signed by its second, or a message that
+// is a SignedData. What is signed is the MIME entity, header and all.
+func ReadSMIME(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
+	if src.Size() > limits.Armour {
+		return nil, ades.Malformed("MIME", "", "message of %d bytes is too large", src.Size())
+	}
+	if err := limits.BudgetOf(ctx).Spend(src.Size()); err != nil {
+		return nil, &ades.MalformedError{Format: "MIME", Err: err}
+	}
+	raw, err := io.ReadAll(io.NewSectionReader(src, 0, src.Size()))
+	if err != nil {
+		return nil, err
+	}
+	top, err := message.ParseEntity(raw)
+	if err != nil {
+		return nil, &ades.MalformedError{Format: "MIME", Err: err}
+	}
+	if isOpaque(top.Type) {
+		cms, err := top.Decode()
+		if err != nil {
+			return nil, &ades.MalformedError{Format: "MIME", Err: err}
+		}
+		doc, err := Read(ctx, bytes.NewReader(cms), r)
+		if err == nil {
+			ambiguous(doc, top.Ambiguous)
+		}
+		return doc, err
+	}
+	m, err := message.Parse(raw)
+	if err != nil {
+		return nil, &ades.MalformedError{Format: "MIME", Err: err}
+	}
+	if len(m.Parts) != 2 || !isSignature(m.Parts[1].Type) {
+		return nil, ades.Malformed("MIME", "multipart/signed", "%d parts in place of a content and its signature", len(m.Parts))
+	}
+	signature, err := m.Parts[1].Decode()
+	if err != nil {
+		return nil, &ades.MalformedError{Format: "MIME", Where: "signature", Err: err}
+	}
+	var doc *ades.Document
+	// Signed is the canonical form; programs that sign in binary leave the line
+	// breaks as they are. The digest decides.
+	for _, content := range [][]byte{message.Canonical(m.Parts[0].Raw), m.Parts[0].Raw} {
+		with := r
+		with.Detached = append([]ades.File{{Source: bytes.NewReader(content)}}, r.Detached...)
+		var carries bool
+		if doc, carries, err = ReadIn(ctx, bytes.NewReader(signature), with); err != nil {
+			return nil, err
+		}
+		if carries {
+			ambiguous(doc, "the signature of the message carries content of its own")
+		}
+		if len(doc.Parts) > 0 && len(doc.Parts[0].CoveredBy) > 0 {
+			doc.Content = with.Detached[:1]
+			break
+		}
+	}
+	ambiguous(doc, m.Ambiguous)
+	return doc, nil
+}
+
+// ambiguous makes a document that readers may take in two ways a broken one;
+// why is "" where they do not.
+func ambiguous(doc *ades.Document, why string) {
+	if why == "" {
+		return
+	}
+	p := ades.Problem{Fatal: true, Text: why}
+	doc.Problems = append(doc.Problems, p)
+	for _, s := range doc.Signatures {
+		s.Problems = append(s.Problems, p)
+	}
+}

@@ -1,0 +1,233 @@
+// Package message takes MIME messages apart (RFC 2045, RFC 2046) as far as
+// signatures and time-stamps need it: the header, and the parts of a multipart
+// byte by byte. It reports what makes other readers see other parts.
+package message
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	"strings"
+)
+
+// maxParts bounds the parts of one message.
+const maxParts = 16
+
+// Entity is a header and a body.
+type Entity struct {
+	Raw    []byte // as it stands
+	Body   []byte
+	Type   string            // media type, in lower case
+	Params map[string]string // of the media type
+	fields map[string][]string
+	// Ambiguous says why readers may take the entity in two ways, or "".
+	Ambiguous string
+}
+
+// Message is a multipart taken apart.
+type Message struct {
+	*Entity
+	Parts []*Entity
+}
+
+// Looks reports whether the beginning of a file is the header of a message
+// with a body that this package can take apart.
+func Looks(head []byte) bool {
+	first, _, ok := bytes.Cut(head, []byte("\n"))
+	name, _, colon := bytes.Cut(first, []byte(":"))
+	if !ok || !colon || len(name) == 0 || len(bytes.Trim(bytes.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-")) > 0 {
+		return false
+	}
+	low := bytes.ToLower(head)
+	for _, mark := range []string{"multipart/", "application/pkcs7-mime", "application/x-pkcs7-mime"} {
+		if bytes.Contains(low, []byte(mark)) && bytes.Contains(low, []byte("content-type")) {
+			return true
+		}
+	}
+	return false
+}
+
+// ParseEntity reads the header of a message or a part.
+func ParseEntity(raw []byte) (*Entity, error) {
+	e := &Entity{Raw: raw, fields: map[string][]string{}}
+	rest := raw
+	name := ""
+	for {
+		line, after, ok := bytes.Cut(rest, []byte("\n"))
+		if !ok && len(line) == 0 {
+			return nil, errors.New("no end of the header")
+		}
+		line = bytes.TrimRight(line, "\r")
+		rest = after
+		if len(line) == 0 {
+			break
+		}
+		if line[0] == ' ' || line[0] == '\t' {
+			if list := e.fields[name]; len(list) > 0 {
+				list[len(list)-1] += " " + strings.TrimSpace(string(line))
+			}
+			continue
+		}
+		key, value, found := strings.Cut(string(line), ":")
+		if !found || len(e.fields) > 256 {
+			return nil, fmt.Errorf("no header line: %.40q", line)
+		}
+		name = strings.ToLower(strings.TrimSpace(key))
+		e.fields[name] = append(e.fields[name], strings.TrimSpace(value))
+		if !ok {
+			return nil, errors.New("no end of the header")
+		}
+	}
+	e.Body = rest
+	for _, f := range []string{"content-type", "content-transfer-encoding"} {
+		if len(e.fields[f]) > 1 {
+			e.Ambiguous = "the header " + f + " occurs twice"
+		}
+	}
+	e.Type, e.Params = "text/plain", map[string]string{}
+	if text := e.Field("content-type"); text != "" {
+		var err error
+		if e.Type, e.Params, err = mime.ParseMediaType(text); err != nil {
+			return nil, fmt.Errorf("content-type: %w", err)
+		}
+		if strings.Contains(strings.ToLower(text), "boundary*") {
+			e.Ambiguous = "the boundary is written in pieces"
+		}
+	}
+	return e, nil
+}
+
+// Field is the value of a header field, or "".
+func (e *Entity) Field(name string) string {
+	if list := e.fields[strings.ToLower(name)]; len(list) > 0 {
+		return list[0]
+	}
+	return ""
+}
+
+// Decode takes the transfer encoding off the body.
+func (e *Entity) Decode() ([]byte, error) {
+	switch strings.ToLower(e.Field("content-transfer-encoding")) {
+	case "base64":
+		text := bytes.Map(func(r rune) rune {
+			if strings.ContainsRune(" \t\r\n", r) {
+				return -1
+			}
+			return r
+		}, e.Body)
+		out, err := base64.StdEncoding.DecodeString(string(text))
+		if err != nil {
+			return nil, fmt.Errorf("base64: %w", err)
+		}
+		return out, nil
+	case "quoted-printable":
+		return io.ReadAll(quotedprintable.NewReader(bytes.NewReader(e.Body)))
+	}
+	return e.Body, nil
+}
+
+// Filename is the name that a part has for people, or "".
+func (e *Entity) Filename() string {
+	if _, params, err := mime.ParseMediaType(e.Field("content-disposition")); err == nil && params["filename"] != "" {
+		return params["filename"]
+	}
+	return e.Params["name"]
+}
+
+// Parse takes a multipart apart. The parts are the bytes between the delimiter
+// lines, less the line break before each.
+func Parse(raw []byte) (*Message, error) {
+	top, err := ParseEntity(raw)
+	if err != nil {
+		return nil, err
+	}
+	m := &Message{Entity: top}
+	boundary := top.Params["boundary"]
+	if !strings.HasPrefix(top.Type, "multipart/") || boundary == "" {
+		return nil, errors.New("not a multipart message")
+	}
+	mark := []byte("--" + boundary)
+	start, closed := -1, false
+	body := top.Body
+	var between []byte // outside the parts
+	for at := 0; at < len(body); {
+		end := bytes.IndexByte(body[at:], '\n')
+		next := at + end + 1
+		if end < 0 {
+			next = len(body)
+		}
+		line := bytes.TrimRight(body[at:next], "\r\n")
+		after, delimiter := bytes.CutPrefix(line, mark)
+		last := bytes.HasPrefix(after, []byte("--"))
+		if delimiter && len(bytes.Trim(bytes.TrimPrefix(after, []byte("--")), " \t")) > 0 {
+			m.Ambiguous = "a line that begins like a boundary and is none"
+			delimiter = false
+		}
+		switch {
+		case delimiter && closed:
+			m.Ambiguous = "a boundary after the last one"
+		case delimiter:
+			if start >= 0 {
+				if err := m.add(body[start:at]); err != nil {
+					return nil, err
+				}
+			}
+			start, closed = next, last
+		case start < 0 || closed:
+			between = append(between, line...)
+		}
+		at = next
+	}
+	if !closed {
+		return nil, errors.New("the last boundary is missing")
+	}
+	if m.Ambiguous == "" && !harmless(between) {
+		m.Ambiguous = "text outside the parts of the message"
+	}
+	return m, nil
+}
+
+func (m *Message) add(raw []byte) error {
+	if len(m.Parts) >= maxParts {
+		return errors.New("too many parts")
+	}
+	raw = bytes.TrimSuffix(bytes.TrimSuffix(raw, []byte("\n")), []byte("\r"))
+	p, err := ParseEntity(raw)
+	if err != nil {
+		return fmt.Errorf("part %d: %w", len(m.Parts)+1, err)
+	}
+	if p.Ambiguous != "" {
+		m.Ambiguous = p.Ambiguous
+	}
+	m.Parts = append(m.Parts, p)
+	return nil
+}
+
+// harmless: mail programs put a sentence for old readers before the parts.
+func harmless(text []byte) bool {
+	if len(text) > 256 {
+		return false
+	}
+	for _, c := range text {
+		if c < 0x20 && c != '\t' || c > 0x7e || c == '<' || c == '%' {
+			return false
+		}
+	}
+	return !bytes.Contains(text, []byte("PK")) && !bytes.Contains(text, []byte("-----"))
+}
+
+// Canonical is text with CRLF line breaks, as S/MIME signs it (RFC 8551, 3.1.1).
+func Canonical(text []byte) []byte {
+	out := make([]byte, 0, len(text)+len(text)/32)
+	for i, c := range text {
+		if c == '\n' && (i == 0 || text[i-1] != '\r') {
+			out = append(out, '\r')
+		}
+		out = append(out, c)
+	}
+	return out
+}

@@ -1,0 +1,62 @@
+package message
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+const sample = "MIME-Version: 1.0\r\nContent-Type: multipart/signed;\r\n boundary=\"b\"\r\n\r\nThis is a message.\r\n--b\r\nContent-Type: text/plain\r\n\r\nhello\r\n--b\r\nContent-Type: x/y; name=s\r\nContent-Transfer-Encoding: base64\r\n\r\naGk=\r\n--b--\r\n"
+
+func TestParse(t *testing.T) {
+	m, err := Parse([]byte(sample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Parts) != 2 || m.Ambiguous != "" || m.Type != "multipart/signed" {
+		t.Fatalf("%d parts, %q, %s", len(m.Parts), m.Ambiguous, m.Type)
+	}
+	if got := string(m.Parts[0].Raw); got != "Content-Type: text/plain\r\n\r\nhello" {
+		t.Errorf("first part %q", got)
+	}
+	if got, err := m.Parts[1].Decode(); err != nil || string(got) != "hi" || m.Parts[1].Filename() != "s" {
+		t.Errorf("second part %q, %v, %q", got, err, m.Parts[1].Filename())
+	}
+}
+
+func TestAmbiguous(t *testing.T) {
+	for name, text := range map[string]string{
+		"text before":     strings.Replace(sample, "This is", "<html>This", 1),
+		"text after":      sample + strings.Repeat("x", 300),
+		"a second end":    sample + "--b--\r\n",
+		"boundary prefix": strings.Replace(sample, "hello", "hello\r\n--bx", 1),
+		"two types":       strings.Replace(sample, "MIME-Version", "Content-Type: text/html\r\nMIME-Version", 1),
+	} {
+		if m, err := Parse([]byte(text)); err == nil && m.Ambiguous == "" {
+			t.Errorf("%s: one meaning", name)
+		}
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	if got := Canonical([]byte("a\nb\r\nc")); string(got) != "a\r\nb\r\nc" {
+		t.Errorf("%q", got)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(sample))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		Looks(in)
+		m, err := Parse(in)
+		if err != nil {
+			return
+		}
+		for _, p := range m.Parts {
+			if !bytes.Contains(in, p.Raw) {
+				t.Error("a part that is not in the message")
+			}
+			_, _ = p.Decode()
+		}
+	})
+}

@@ -1,0 +1,156 @@
+package pdf
+
+import (
+	"context"
+	"errors"
+
+	"rogito.dev/rogito/internal/limits"
+)
+
+// work is what reading has cost so far, earlier revisions included: a small
+// file must keep a reader neither busy nor full for long.
+type work struct {
+	ctx     context.Context
+	budget  *limits.Budget
+	parsed  int64 // bytes given to the parser
+	decoded int64 // bytes decoded from streams
+	built   int64 // bytes of all objects that were large
+	lookups int64 // sections that were looked through
+	looked  int64 // bytes of both when the context was last looked at
+
+	most   int64  // bound on a stream that is being decoded, where it is known; 0: none
+	win    []byte // what was read last
+	winOff int64
+	weight int64       // of the object that was parsed last
+	cached int64       // bytes of the budget that caches have
+	owners []*Document // of the caches, the document and its earlier revisions
+}
+
+func newWork(ctx context.Context) *work {
+	w := &work{ctx: ctx}
+	if w.ctx == nil {
+		w.ctx = context.Background()
+	}
+	if w.budget = limits.BudgetOf(w.ctx); w.budget == nil {
+		w.budget = limits.NewBudget(limits.PDFMemory)
+	}
+	return w
+}
+
+// widen makes the window n bytes long. A large one counts.
+func (w *work) widen(n int) error {
+	if cap(w.win) < n {
+		if n > parserStep {
+			if err := w.budget.Spend(int64(n - cap(w.win))); err != nil {
+				return err
+			}
+		}
+		w.win = make([]byte, n)
+	}
+	w.win = w.win[:n]
+	return nil
+}
+
+// interrupted reports whether an error is that of a context.
+func interrupted(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// lookEvery is how many bytes are worked on between two looks at the context:
+// a few milliseconds.
+const lookEvery = 256 << 10
+
+func (w *work) look() error {
+	if w.parsed+w.decoded-w.looked < lookEvery {
+		return nil
+	}
+	w.looked = w.parsed + w.decoded
+	return w.ctx.Err()
+}
+
+// parse counts bytes for the parser.
+func (w *work) parse(n int64) error {
+	if w.parsed += n; w.parsed > limits.PDFParsed {
+		return errMalformed("", "more than %d bytes of objects to read", int64(limits.PDFParsed))
+	}
+	return w.look()
+}
+
+// decode counts bytes that came out of a filter.
+func (w *work) decode(n int64) error {
+	if w.decoded += n; w.decoded > limits.PDFInflate {
+		return errMalformed("", "document inflates to more than %d bytes", int64(limits.PDFInflate))
+	}
+	return w.look()
+}
+
+// room is the largest stream that may be decoded now: two copies of it must
+// fit while it grows.
+func (w *work) room() int64 {
+	most := int64(limits.PDFStream)
+	if w.most > 0 {
+		most = min(most, w.most)
+	}
+	left := w.budget.Left()
+	if left < 0 {
+		return most
+	}
+	if left/2 < most && w.cached > 0 {
+		w.forget()
+		left = w.budget.Left()
+	}
+	return min(left/2, most)
+}
+
+// tooLarge is the error for a stream that does not fit: it is either too large
+// for any document, or for this one's budget.
+func (w *work) tooLarge(room int64) error {
+	if room < limits.PDFStream && room != w.most {
+		return w.budget.Spend(limits.PDFStream)
+	}
+	return errTooLarge
+}
+
+// The parser reports what it builds in steps of this many bytes.
+const parserStep = 64 << 10
+
+// cacheStep is how much a cache may take on before it asks the budget.
+const cacheStep = 64 << 10
+
+// keep puts an object into the cache. All caches of a file share the budget;
+// where it does not suffice they are emptied.
+func (d *Document) keep(num int, o Object, weight int64) {
+	if len(d.cache) > 1<<14 {
+		clear(d.cache)
+	}
+	if d.weighs == 0 {
+		d.work.owners = append(d.work.owners, d)
+	}
+	d.weighs += weight + 64
+	if d.weighs-d.paid > cacheStep {
+		if !d.work.budget.Try(d.weighs - d.paid) {
+			d.work.forget()
+			if weight > cacheStep {
+				return
+			}
+			d.work.owners = append(d.work.owners, d)
+			d.weighs = weight + 64
+		} else {
+			d.work.cached += d.weighs - d.paid
+			d.paid = d.weighs
+		}
+	}
+	d.cache[num] = o
+}
+
+// forget empties all caches.
+func (w *work) forget() {
+	for _, d := range w.owners {
+		clear(d.cache)
+		d.streams = objectStreams{}
+		d.weighs, d.paid = 0, 0
+	}
+	w.owners = w.owners[:0]
+	w.budget.Return(w.cached)
+	w.cached = 0
+}

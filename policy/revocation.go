@@ -1,0 +1,236 @@
+package policy
+
+import (
+	"slices"
+	"time"
+
+	"rogito.dev/rogito/report"
+)
+
+// revocationVerdict is what is known of one certificate at a time.
+type revocationVerdict struct {
+	needed, known, stale, revoked, hold bool
+	// There is a "good" that does not count: it may be younger than the control
+	// time; its signer's certificate is over, and it may be younger than that;
+	// it is from after the time of the verdict.
+	unproven, expired, future bool
+	at                        time.Time
+}
+
+const (
+	allReasons = 0x1fe
+	onHold     = 6
+)
+
+// clockSkew is how far the clocks of others may be ahead of ours.
+const clockSkew = 5 * time.Minute
+
+// inquiry says about whom revocation data is asked.
+type inquiry struct {
+	cert *report.Certificate
+	need time.Time      // the time that it must speak for
+	c    control        // what it must be proven to be older than
+	by   *report.Anchor // that ends the certificate's path
+	// responder: the certificate is that of a responder, which may say that it
+	// is not to be asked about (RFC 6960 section 4.2.2.2.1). In any other
+	// certificate that word means nothing.
+	responder bool
+}
+
+// revocation weighs the statements about a certificate (clauses 5.2.5 and
+// 5.2.6.4). A permanent revocation counts wherever it is stated; "good" must
+// be fresh enough for the time in question, not from after the time of the
+// verdict, and proven to be from before the control time where one was set.
+func (j *judge) revocation(q inquiry) revocationVerdict {
+	cert := q.cert
+	exempt := cert.ShortTerm && !cert.CA || q.responder && cert.OCSPNoCheck && slices.Contains(cert.ExtKeyUsage, ekuOCSPSigning)
+	v := revocationVerdict{needed: j.policy.Revocation.Required && !exempt}
+	if j.busy[cert.ID] {
+		return revocationVerdict{} // a responder that answers for itself
+	}
+	if j.busy == nil {
+		j.busy = map[string]bool{}
+	}
+	j.busy[cert.ID] = true
+	defer delete(j.busy, cert.ID)
+	var reasons uint16
+	latest := true
+	for _, r := range j.facts.Revocations[cert.ID] {
+		good := r.Status == "good"
+		if good && (r.ThisUpdate.After(j.at.Add(clockSkew)) || r.ProducedAt.After(j.at.Add(clockSkew))) {
+			v.future = true
+			continue
+		}
+		if good && !j.before(r.ID, q.c) {
+			v.unproven = true
+			continue
+		}
+		word := j.weigh(r, q)
+		if word == silent {
+			continue
+		}
+		switch {
+		case r.Status == "revoked":
+			v.revoke(r, j.at, latest)
+		case word == overdue:
+			v.expired = true
+			continue
+		case j.fresh(r, q.need):
+			if r.Reasons == 0 {
+				reasons = allReasons
+			}
+			if reasons |= r.Reasons; reasons == allReasons {
+				v.known = true
+			}
+		default:
+			v.stale = true
+		}
+		latest = false
+	}
+	return v
+}
+
+// revoke takes a statement that the certificate was revoked. The earliest
+// permanent revocation counts; a hold counts while it is the last word.
+func (v *revocationVerdict) revoke(r *report.Revocation, at time.Time, latest bool) {
+	switch {
+	case r.RevokedAt.After(at):
+		v.known = true // not yet, at the time this verdict is for
+	case r.Reason != onHold:
+		if !v.revoked || v.hold || r.RevokedAt.Before(v.at) {
+			v.revoked, v.hold, v.known, v.at = true, false, true, r.RevokedAt
+		}
+	case latest && !v.revoked:
+		v.revoked, v.hold, v.known, v.at = true, true, true, r.RevokedAt
+	}
+}
+
+// weight of a statement.
+type weight int
+
+const (
+	silent  weight = iota // it says nothing: its signer may not speak
+	overdue               // its signer's certificate is over, and nothing proves that it is older
+	heard
+)
+
+// weigh: the statement was signed by someone who could, with algorithms that
+// hold, and at a time when it could know.
+func (j *judge) weigh(r *report.Revocation, q inquiry) weight {
+	if r.Unauthorized || r.Status == "unknown" || r.ThisUpdate.After(r.ProducedAt.Add(time.Hour)) {
+		return silent
+	}
+	if r.Status == "good" {
+		if r.ThisUpdate.Before(q.cert.NotBefore.Add(-time.Minute)) {
+			return silent // from before the certificate existed
+		}
+		if r.ThisUpdate.After(q.cert.NotAfter) && (r.CoversExpired.IsZero() || r.CoversExpired.After(q.cert.NotAfter)) {
+			return silent // expired certificates leave the list
+		}
+	}
+	exists, _ := j.best(r.ID)
+	if a := j.algorithm("revocation data", r.Algorithm, earlier(exists, r.ThisUpdate, j.at)); a.indication != report.Passed && r.Status == "good" {
+		return silent
+	}
+	if r.SignerIsIssuer {
+		return heard
+	}
+	return j.signerOf(r, q.by, exists)
+}
+
+// earlier judges algorithms of evidence at its own time as long as that is
+// what the document proves; without proof it is the time of judgement.
+func earlier(exists, made, at time.Time) time.Time {
+	if exists.Before(at) && made.Before(exists) {
+		return exists
+	}
+	return at
+}
+
+const ekuOCSPSigning = "1.3.6.1.5.5.7.3.9"
+
+// fresh is clause 5.2.5 with the policy's idea of it.
+func (j *judge) fresh(r *report.Revocation, best time.Time) bool {
+	if j.policy.Revocation.Freshness == "any" || !r.ThisUpdate.Before(best) {
+		return true
+	}
+	if !r.NextUpdate.IsZero() {
+		return !r.NextUpdate.Before(best)
+	}
+	return !r.ThisUpdate.Add(j.policy.Revocation.MaxAge).Before(best)
+}
+
+// signerOf judges the responder or list issuer that is not the certificate's
+// own issuer: its path must end where that of the certificate ends (RFC 5280
+// section 6.3.3 (f)), hold when it spoke, and not have been over or revoked
+// before the statement is proven to exist: whoever has an old key can date an
+// answer back.
+func (j *judge) signerOf(r *report.Revocation, by *report.Anchor, exists time.Time) weight {
+	result := silent
+	for _, p := range j.facts.Paths[r.Signer] {
+		if p.Anchor == nil || len(p.Problems) > 0 || !j.sameTrust(p.Anchor, by) {
+			continue
+		}
+		switch j.signerPath(p, r.ProducedAt, exists) {
+		case heard:
+			return heard
+		case overdue:
+			result = overdue
+		}
+	}
+	return result
+}
+
+func (j *judge) signerPath(p *report.Path, at, exists time.Time) weight {
+	result := heard
+	if p.Anchor.Source == report.FromTrustedList && !p.Anchor.Operator {
+		fit := fitting(p, toAnswer)
+		until, ever := trustedUntil(fit, j.at)
+		switch {
+		case len(fit) == 0 || !ever:
+			return silent
+		case !until.IsZero() && exists.After(until):
+			result = overdue
+		}
+	}
+	for i, id := range p.Certificates[:len(p.Certificates)-1] {
+		c := j.facts.Certificates[id]
+		if c == nil || at.Before(c.NotBefore) || at.After(c.NotAfter) {
+			return silent
+		}
+		if exists.Truncate(time.Second).After(c.NotAfter) {
+			result = overdue
+		}
+		rv := j.revocation(inquiry{cert: c, need: at, by: p.Anchor, responder: i == 0})
+		if rv.revoked && (!rv.at.After(at) || !rv.at.After(exists)) {
+			return silent
+		}
+		if rv.needed && !rv.known && !rv.stale && !rv.expired && !slices.Contains(c.ExtKeyUsage, ekuOCSPSigning) {
+			return silent
+		}
+	}
+	return result
+}
+
+// sameTrust reports whether two anchors are one: the same certificate, the
+// same name with the same key, or services of one provider on one list.
+func (j *judge) sameTrust(a, b *report.Anchor) bool {
+	if a == nil || b == nil {
+		return false
+	}
+	if a.Certificate == b.Certificate {
+		return true
+	}
+	x, y := j.facts.Certificates[a.Certificate], j.facts.Certificates[b.Certificate]
+	if x != nil && y != nil && x.Subject == y.Subject && x.KeyDigest != "" && x.KeyDigest == y.KeyDigest {
+		return true
+	}
+	for _, s := range a.Services {
+		for _, o := range b.Services {
+			if s.Territory == o.Territory && s.Provider == o.Provider {
+				return true
+			}
+		}
+	}
+	return false
+}

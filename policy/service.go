@@ -1,0 +1,97 @@
+package policy
+
+import (
+	"slices"
+	"time"
+
+	"rogito.dev/rogito/report"
+)
+
+// fitting are the services behind the anchor of a path that vouch for what its
+// leaf did. An authority vouches for those whom it issued certificates to, and
+// not by its own certificate for a signature or a time-stamp. A time-stamping
+// service vouches for time-stamping units, a status service for answers.
+func fitting(p *report.Path, u use) []*report.Service {
+	alone := len(p.Certificates) == 1
+	var out []*report.Service
+	for _, s := range p.Anchor.Services {
+		ok := s.Issues() && (!alone || u == toAnswer)
+		switch u {
+		case toStamp:
+			ok = ok || s.Stamps()
+		case toAnswer:
+			ok = ok || s.Answers() || s.Stamps() && !alone
+		}
+		if ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// trustedUntil tells up to when services may be relied upon, seen from a time:
+// zero when one is granted then, else the end of the last grant. It is false
+// when none was granted before. A list that was closed (TS 119 612 clause
+// 5.3.15: without NextUpdate) vouches for nothing after its last issue.
+func trustedUntil(services []*report.Service, at time.Time) (until time.Time, ever bool) {
+	for _, s := range services {
+		if s.GrantedAt(at) {
+			if !s.ListUntil.IsZero() || !at.After(s.ListIssue) {
+				return time.Time{}, true
+			}
+			if ever = true; s.ListIssue.After(until) {
+				until = s.ListIssue
+			}
+		}
+		for i := range s.Periods {
+			from := s.Periods[i].From
+			if from.After(at) || s.GrantedAt(from) || !s.GrantedAt(from.Add(-time.Nanosecond)) {
+				continue
+			}
+			if ever = true; from.After(until) {
+				until = from
+			}
+		}
+	}
+	return until, ever
+}
+
+// service weighs the state of the trusted-list services behind an anchor. A
+// service that was withdrawn is an anchor with a sunset date: it returns that
+// as the control time for everything below it.
+func (j *judge) service(v *chainVerdict, p *report.Path) control {
+	if p.Anchor.Source != report.FromTrustedList || p.Anchor.Operator {
+		return control{}
+	}
+	name := ""
+	if c := j.facts.Certificates[p.Anchor.Certificate]; c != nil {
+		name = c.SubjectCN
+	}
+	fit := fitting(p, v.use)
+	if len(fit) == 0 {
+		v.lower(report.Indeterminate, report.NoCertificateChainFound)
+		v.add(report.Error, "XCV", "The trusted list names %s as a service of type %s, which does not vouch for this.", name, p.Anchor.Services[0].Type)
+		return control{}
+	}
+	if !slices.ContainsFunc(fit, func(s *report.Service) bool { return s.ListUntil.IsZero() || !j.at.After(s.ListUntil) }) {
+		if j.policy.TrustedLists.Stale == "warn" {
+			v.add(report.Warning, "XCV", "The trusted list is past its NextUpdate.")
+		} else {
+			v.lower(report.Indeterminate, report.TryLater)
+			v.add(report.Error, "XCV", "The trusted list that vouches for the issuer is past its NextUpdate.")
+		}
+	}
+	until, ever := trustedUntil(fit, j.at)
+	switch {
+	case !ever:
+		v.lower(report.Indeterminate, report.NoCertificateChainFound)
+		v.add(report.Error, "XCV", "The service %s was not granted on its trusted list.", name)
+		return control{}
+	case until.IsZero():
+		return control{}
+	case v.best.After(until):
+		v.lower(report.Indeterminate, report.NoCertificateChainFoundNoPOE)
+		v.add(report.Error, "XCV", "The service %s is not granted on its trusted list since %s, and nothing proves that the signature is older.", name, day(until))
+	}
+	return control{until, report.NoCertificateChainFoundNoPOE, name}
+}

@@ -1,0 +1,194 @@
+package identify
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"rogito.dev/rogito/server/internal/fault"
+)
+
+// Attributes are what can be said about the holder of a certificate: as the
+// buyer orders it, as an identification proves it, as it is certified.
+type Attributes struct {
+	GivenName              string `json:"givenName,omitempty"`
+	Surname                string `json:"surname,omitempty"`
+	FiscalCode             string `json:"fiscalCode,omitempty"`
+	DateOfBirth            string `json:"dateOfBirth,omitempty" doc:"YYYY-MM-DD"`
+	Country                string `json:"country,omitempty"`
+	Organization           string `json:"organization,omitempty"`
+	OrganizationIdentifier string `json:"organizationIdentifier,omitempty"`
+	Email                  string `json:"email,omitempty"`
+	Mobile                 string `json:"mobile,omitempty"`
+}
+
+// attribute is one of them: how to reach it, when two values are the same, and
+// whether the certificate of a person or a seal may do without its proof.
+type attribute struct {
+	name  string
+	of    func(*Attributes) *string
+	equal func(a, b string) bool
+	// person and seal: an order that names it is refused while it is not
+	// proven. Elsewhere what is not proven is left out.
+	person, seal bool
+}
+
+// table has every attribute once, the strongest proof of identity first, so
+// that a difference is named by what matters most.
+var table = []attribute{
+	{"fiscalCode", func(a *Attributes) *string { return &a.FiscalCode }, sameCode, true, true},
+	{"organizationIdentifier", func(a *Attributes) *string { return &a.OrganizationIdentifier }, sameText, false, true},
+	{"surname", func(a *Attributes) *string { return &a.Surname }, sameName, true, true},
+	{"givenName", func(a *Attributes) *string { return &a.GivenName }, sameName, true, true},
+	{"organization", func(a *Attributes) *string { return &a.Organization }, sameName, false, true},
+	{"dateOfBirth", func(a *Attributes) *string { return &a.DateOfBirth }, sameText, false, false},
+	{"country", func(a *Attributes) *string { return &a.Country }, sameText, false, false},
+	{"email", func(a *Attributes) *string { return &a.Email }, sameText, false, false},
+	{"mobile", func(a *Attributes) *string { return &a.Mobile }, sameNumber, false, false},
+}
+
+// Each calls visit for every attribute that has a value, in the table's order.
+func (a Attributes) Each(visit func(name, value string)) {
+	for _, t := range table {
+		if v := *t.of(&a); v != "" {
+			visit(t.name, v)
+		}
+	}
+}
+
+// only keeps the attributes of those names.
+func (a Attributes) only(names ...string) Attributes {
+	var out Attributes
+	for _, t := range table {
+		for _, n := range names {
+			if n == t.name {
+				*t.of(&out) = *t.of(&a)
+			}
+		}
+	}
+	return out
+}
+
+// Order is what a certificate was ordered for.
+type Order struct {
+	ID       string
+	Ordered  Attributes
+	Owner    string // the display name that the buyer gave
+	Seal     bool   // for an organisation
+	KindName string // of the certificate, for people
+}
+
+// Certified is what will stand in a certificate: nothing but what was proven.
+type Certified struct {
+	Attributes
+	CommonName string   `json:"commonName,omitempty"`
+	LeftOut    []string `json:"leftOut,omitempty"` // ordered, and not proven
+}
+
+// Settle holds what was ordered against what was proven. A difference is fault
+// 312, which names the attribute and never its value. What was proven fills
+// what the order left empty and never overwrites it.
+func (o Order) Settle(p *Proof) (*Certified, error) {
+	out := &Certified{Attributes: o.Ordered}
+	named := false
+	for _, t := range table {
+		want, got := t.of(&out.Attributes), *t.of(&p.Proven)
+		needed := t.person && !o.Seal || t.seal && o.Seal
+		switch {
+		case *want == "":
+			*want = got
+		case got == "" && needed && (t.name == "givenName" || t.name == "surname") && sameFullName(p.Name, o.Ordered):
+			named = true // a certificate that has the names in one
+		case got == "" && needed:
+			return nil, fault.New(fault.BadField, "subject.%s was ordered, and identification by %s did not prove it", t.name, p.Method)
+		case got == "":
+			out.LeftOut = append(out.LeftOut, t.name)
+			*want = ""
+		case !t.equal(*want, got):
+			return nil, fault.New(fault.NotTheApplicant, "the person identified is not the applicant: %s differs", t.name)
+		default:
+			named = named || t.name != "country"
+		}
+	}
+	return out, o.name(out, p, named)
+}
+
+// name decides on the common name. The display name is a label of the buyer's:
+// where nothing else of the order could be compared, it must be the name that
+// was proven.
+func (o Order) name(out *Certified, p *Proof, compared bool) error {
+	proven := p.FullName()
+	if o.Seal {
+		proven = out.Organization
+	}
+	if proven == "" {
+		return fault.New(fault.BadField, "identification by %s proved no name", p.Method)
+	}
+	if !compared && !sameName(o.Owner, proven) && !sameFullName(o.Owner, p.Proven) {
+		return fault.New(fault.NotTheApplicant, "the person identified is not the applicant: certificateOwner differs")
+	}
+	out.CommonName = proven
+	if !o.Seal && out.GivenName != "" && out.Surname != "" {
+		out.CommonName = out.GivenName + " " + out.Surname
+	}
+	return nil
+}
+
+// sameFullName says that a name in one is that of given name and surname, in
+// either order.
+func sameFullName(name string, a Attributes) bool {
+	if a.GivenName == "" || a.Surname == "" {
+		return false
+	}
+	return sameName(name, a.GivenName+" "+a.Surname) || sameName(name, a.Surname+" "+a.GivenName)
+}
+
+// sameCode compares tax codes: RSSMRA80A01H501U, TINIT-RSSMRA80A01H501U and
+// IT:RSSMRA80A01H501U are one.
+func sameCode(a, b string) bool { return sameText(afterPrefix(a), afterPrefix(b)) }
+
+func afterPrefix(s string) string {
+	if i := strings.LastIndexAny(s, "-:"); i >= 0 {
+		return s[i+1:]
+	}
+	return s
+}
+
+func sameText(a, b string) bool {
+	a, b = strings.TrimSpace(a), strings.TrimSpace(b)
+	return a != "" && strings.EqualFold(a, b)
+}
+
+func sameNumber(a, b string) bool {
+	digits := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if r >= '0' && r <= '9' {
+				return r
+			}
+			return -1
+		}, s)
+	}
+	return digits(a) != "" && digits(a) == digits(b)
+}
+
+// sameName compares names as people do: case, accents, apostrophes and spaces
+// aside. Nothing equals nothing.
+func sameName(a, b string) bool {
+	a, b = fold(a), fold(b)
+	return a != "" && a == b
+}
+
+func fold(s string) string {
+	var b strings.Builder
+	for _, r := range norm.NFD.String(s) {
+		switch {
+		case unicode.Is(unicode.Mn, r):
+		case unicode.IsSpace(r) || r == '\'' || r == '’' || r == '-':
+			b.WriteByte(' ')
+		default:
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}

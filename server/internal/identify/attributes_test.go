@@ -1,0 +1,120 @@
+package identify
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/server/internal/fault"
+)
+
+func TestSettle(t *testing.T) {
+	mario := Attributes{GivenName: "Mario", Surname: "Rossi", FiscalCode: "RSSMRA80A01H501U", Country: "IT"}
+	acme := Attributes{GivenName: "Mario", Surname: "Rossi", Organization: "ACME S.r.l.", OrganizationIdentifier: "VATIT-12345678901", Country: "IT"}
+	for _, c := range []struct {
+		name    string
+		ordered Attributes
+		owner   string
+		seal    bool
+		proven  Attributes
+		one     string // name in one
+		fault   fault.Code
+		common  string
+		left    []string
+	}{
+		{name: "as ordered", ordered: mario, owner: "Mario Rossi", proven: mario, common: "Mario Rossi"},
+		{name: "nothing ordered but the name", owner: "mario ROSSI", proven: mario, common: "Mario Rossi"},
+		{name: "surname first", owner: "Rossi Mario", proven: mario, common: "Mario Rossi"},
+		{name: "spelled otherwise", ordered: Attributes{GivenName: "NICOLÒ", Surname: "D'Amico"}, owner: "x", proven: Attributes{GivenName: "Nicolo", Surname: "D’AMICO"}, common: "NICOLÒ D'Amico"},
+		{name: "code with a prefix", ordered: Attributes{FiscalCode: "TINIT-RSSMRA80A01H501U"}, owner: "x", proven: mario, common: "Mario Rossi"},
+		{name: "names in one", ordered: Attributes{GivenName: "Mario", Surname: "Rossi"}, owner: "x", one: "ROSSI MARIO", common: "Mario Rossi"},
+
+		{name: "another person", owner: "Giorgia Bianchi", proven: mario, fault: fault.NotTheApplicant},
+		{name: "another surname beside the right code", ordered: Attributes{FiscalCode: "RSSMRA80A01H501U", Surname: "Bianchi"}, owner: "x", proven: mario, fault: fault.NotTheApplicant},
+		{name: "another given name", ordered: Attributes{GivenName: "Giorgia", Surname: "Rossi"}, owner: "Mario Rossi", proven: mario, fault: fault.NotTheApplicant},
+		{name: "another code", ordered: Attributes{FiscalCode: "BNCGRG80A41H501X"}, owner: "Mario Rossi", proven: mario, fault: fault.NotTheApplicant},
+		{name: "another country", ordered: Attributes{FiscalCode: "RSSMRA80A01H501U", Country: "DE"}, owner: "x", proven: mario, fault: fault.NotTheApplicant},
+		{name: "only the country is the same", ordered: Attributes{Country: "IT"}, owner: "Giorgia Bianchi", proven: mario, fault: fault.NotTheApplicant},
+		{name: "another birthday", ordered: Attributes{FiscalCode: "RSSMRA80A01H501U", DateOfBirth: "1981-01-01"}, owner: "x", proven: with(mario, func(a *Attributes) { a.DateOfBirth = "1980-01-01" }), fault: fault.NotTheApplicant},
+		{name: "a code that is not proven", ordered: mario, owner: "Mario Rossi", proven: Attributes{GivenName: "Mario", Surname: "Rossi"}, fault: fault.BadField},
+		{name: "names that are not proven", ordered: Attributes{GivenName: "Mario", Surname: "Rossi"}, owner: "Mario Rossi", proven: Attributes{FiscalCode: "RSSMRA80A01H501U"}, one: "Somebody Else", fault: fault.BadField},
+		{name: "no name at all", owner: "Mario Rossi", proven: Attributes{FiscalCode: "RSSMRA80A01H501U"}, fault: fault.BadField},
+
+		{name: "an address that is not proven", ordered: with(mario, func(a *Attributes) { a.Email, a.Mobile = "mario@bank.example", "+39 1" }), owner: "x", proven: mario, common: "Mario Rossi", left: []string{"email", "mobile"}},
+		{name: "another's address", ordered: with(mario, func(a *Attributes) { a.Email = "m@bank.example" }), owner: "x", proven: with(mario, func(a *Attributes) { a.Email = "m@home.example" }), fault: fault.NotTheApplicant},
+		{name: "an organisation on a person's certificate", ordered: with(mario, func(a *Attributes) { a.Organization = "Bank" }), owner: "x", proven: mario, common: "Mario Rossi", left: []string{"organization"}},
+
+		{name: "a seal", ordered: acme, owner: "ACME", seal: true, proven: acme, common: "ACME S.r.l."},
+		{name: "a seal by a person of no organisation", ordered: acme, owner: "ACME", seal: true, proven: mario, fault: fault.BadField},
+		{name: "a seal for another organisation", ordered: with(acme, func(a *Attributes) { a.Organization = "Bank" }), owner: "Bank", seal: true, proven: acme, fault: fault.NotTheApplicant},
+		{name: "a seal with another number", ordered: with(acme, func(a *Attributes) { a.OrganizationIdentifier = "VATIT-999" }), owner: "ACME", seal: true, proven: acme, fault: fault.NotTheApplicant},
+		{name: "a seal that names nothing, by a person", owner: "Mario Rossi", seal: true, proven: mario, fault: fault.BadField},
+		{name: "a seal that names nothing, for another", owner: "Bank", seal: true, proven: acme, fault: fault.NotTheApplicant},
+		{name: "a seal that names nothing", owner: "Acme s.r.l.", seal: true, proven: acme, common: "ACME S.r.l."},
+	} {
+		p := &Proof{Method: "signature", Proven: c.proven, Name: c.one}
+		got, err := Order{Ordered: c.ordered, Owner: c.owner, Seal: c.seal}.Settle(p)
+		switch {
+		case c.fault != 0:
+			if !errors.Is(err, c.fault) {
+				t.Errorf("%s: %v, want fault %d", c.name, err, c.fault)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case got.CommonName != c.common || !slices.Equal(got.LeftOut, c.left):
+			t.Errorf("%s: %q without %v", c.name, got.CommonName, got.LeftOut)
+		case slices.Contains(c.left, "email") && got.Email != "":
+			t.Errorf("%s: the address %q is certified", c.name, got.Email)
+		}
+	}
+}
+
+func with(a Attributes, change func(*Attributes)) Attributes {
+	change(&a)
+	return a
+}
+
+// What a difference is told never holds the value of either side.
+func TestDifferenceKeepsValues(t *testing.T) {
+	o := Order{Ordered: Attributes{FiscalCode: "AAAAAA00A00A000A"}, Owner: "Mario Rossi"}
+	_, err := o.Settle(&Proof{Method: "signature", Proven: Attributes{FiscalCode: "BBBBBB00B00B000B", GivenName: "Mario", Surname: "Rossi"}})
+	if err == nil || err.Error() == "" {
+		t.Fatal("no difference")
+	}
+	for _, secret := range []string{"AAAAAA", "BBBBBB", "Mario"} {
+		if strings.Contains(err.Error(), secret) {
+			t.Errorf("%q tells %s", err, secret)
+		}
+	}
+}
+
+// A statement is the same bytes while it lives, and another for every order and
+// every time it is made.
+func TestStatement(t *testing.T) {
+	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+	m := &Methods{Address: "https://sign.example", TextPDF: func(title, text string) []byte { return []byte(title + "\n" + text) }, Now: func() time.Time { return now }}
+	o := Order{ID: "1", Ordered: Attributes{FiscalCode: "RSSMRA80A01H501U"}, Owner: "Mario Rossi"}
+	s, b := m.NewStatement(o)
+	for _, want := range []string{s.Nonce, "RSSMRA80A01H501U", "Mario Rossi", "2026-11-15 12:00:00", "https://sign.example"} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("the statement lacks %q", want)
+		}
+	}
+	if string(m.Again(o, s)) != string(b) {
+		t.Error("the second download is another document")
+	}
+	other := o
+	other.ID = "2"
+	if m.Again(other, s) != nil {
+		t.Error("the statement of one order is that of another")
+	}
+	if again, _ := m.NewStatement(o); again.Nonce == s.Nonce {
+		t.Error("two statements have one nonce")
+	}
+	now = now.Add(25 * time.Hour)
+	if m.Again(o, s) != nil {
+		t.Error("a statement is good for more than a day")
+	}
+}

@@ -1,0 +1,199 @@
+package identify
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"io"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito"
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/internal/revision"
+	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/server/internal/fault"
+)
+
+// clockSkew is how far the clock of a signer may be behind ours.
+const clockSkew = 10 * time.Minute
+
+// BySignature identifies by a statement that came back signed. It counts if the
+// document is that statement and nothing else, every signature in it is valid,
+// and one over the statement is by a certificate that this server accepts and
+// that names the applicant. A refusal is fault 310 or 312.
+func (m *Methods) BySignature(ctx context.Context, document []byte, s *Statement, o Order) (*Proof, *Certified, error) {
+	if s == nil || m.now().After(s.MadeAt.Add(statementLife)) {
+		return nil, nil, fault.New(fault.BadField, "no statement of this order waits for a signature: download it again")
+	}
+	statement := m.Again(o, s)
+	if statement == nil {
+		return nil, nil, fault.New(fault.BadField, "the statement of this order has changed: download it again")
+	}
+	r, err := m.Verifier.Verify(ctx, bytes.NewReader(document), rogito.VerifyOptions{
+		Detached: []ades.File{{Name: "statement.pdf", Source: bytes.NewReader(statement)}},
+	})
+	if err != nil {
+		return nil, nil, fault.New(fault.BadField, "the document cannot be read").Because(err)
+	}
+	if !r.Valid() {
+		return nil, nil, fault.New(fault.BadField, "the document is not signed, or its signature is not valid")
+	}
+	var refusal error
+	for _, c := range r.Conclusions.Signatures {
+		if c.Signature == nil || c.Layer != 0 {
+			continue
+		}
+		p, err := m.prove(ctx, c, s, o)
+		if err != nil {
+			refusal = err
+			continue
+		}
+		certified, err := o.Settle(p)
+		if err != nil {
+			refusal = err
+			continue
+		}
+		return p, certified, nil
+	}
+	if refusal == nil {
+		refusal = fault.New(fault.BadField, "the document is not signed")
+	}
+	return nil, nil, refusal
+}
+
+// prove reads what one valid signature proves about its signer.
+func (m *Methods) prove(ctx context.Context, c *report.Conclusion, s *Statement, o Order) (*Proof, error) {
+	same, err := isStatement(ctx, c.Signature, s)
+	switch {
+	case err != nil:
+		return nil, err
+	case !same:
+		return nil, fault.New(fault.BadField, "the signed document is not the statement of this order: download it, sign it as it is, and send it back")
+	}
+	claimed := c.Signature.ClaimedTime
+	if c.Signature.PDF != nil && claimed.IsZero() {
+		claimed = c.Signature.PDF.Date
+	}
+	if !claimed.IsZero() && claimed.Before(s.MadeAt.Add(-clockSkew)) || c.Proven && c.BestTime.Before(s.MadeAt.Add(-clockSkew)) {
+		return nil, fault.New(fault.BadField, "the statement bears a signature older than itself")
+	}
+	if !m.accepts(c) {
+		return nil, fault.New(fault.BadField, "the statement must be signed with %s", m.wanted())
+	}
+	cert, err := pkix.ParseCertificate(c.Signature.SigningCertificate)
+	if err != nil {
+		return nil, fault.New(fault.BadField, "the signer's certificate cannot be read").Because(err)
+	}
+	if cert.Subject.Get(oidPseudonym) != "" {
+		return nil, fault.New(fault.BadField, "the signer's certificate has a pseudonym: it proves no name")
+	}
+	p := &Proof{
+		Method: "signature", Issuer: cert.IssuerDN(), Level: string(c.Qualification), Request: s.Nonce, At: m.now(),
+		Proven: fromCertificate(cert), Certificate: c.Signature.SigningCertificate, Indication: string(c.Indication),
+	}
+	if p.FullName() == "" && p.Proven.Organization == "" {
+		p.Name = strings.TrimPrefix(cert.Subject.CommonName(), "SANDBOX ")
+	}
+	return p, nil
+}
+
+// accepts says whether the certificate behind a valid signature is good enough.
+func (m *Methods) accepts(c *report.Conclusion) bool {
+	switch m.Accept {
+	case AcceptTrusted:
+		return true
+	case AcceptListed:
+		return c.TrustedList
+	}
+	switch c.Qualification {
+	case report.QESig, report.QESeal, report.AdESigQC, report.AdESealQ:
+		return c.TrustedList
+	}
+	return false
+}
+
+func (m *Methods) wanted() string {
+	if m.Accept == AcceptListed {
+		return "a certificate of a service on a trusted list"
+	}
+	return "a qualified certificate"
+}
+
+// isStatement says whether a signature is over the statement, byte by byte. A
+// signed PDF begins with it, and nothing but signatures and their validation
+// data may follow: text that an update puts over the statement would make
+// somebody sign what they never read.
+func isStatement(ctx context.Context, s *ades.Signature, st *Statement) (bool, error) {
+	if s.PDF == nil {
+		for _, f := range s.Content {
+			if f.Source != nil && digestOf(f.Source, f.Source.Size()) == string(st.Digest) {
+				return true, nil
+			}
+		}
+		return false, nil
+	}
+	if len(s.Content) != 1 || s.Content[0].Source == nil {
+		return false, nil
+	}
+	signed := s.Content[0].Source
+	doc, err := pdf.Open(signed, pdf.Options{})
+	if err != nil {
+		return false, fault.New(fault.BadField, "the document cannot be read").Because(err)
+	}
+	revisions := doc.Revisions()
+	if len(revisions) < 2 || digestOf(signed, revisions[0].End) != string(st.Digest) {
+		return false, nil
+	}
+	// The verdict is on all signatures already: each field in the updates is one.
+	rules := revision.Rules{Seal: func(string) revision.Seal { return revision.Signature }}
+	changes, err := revision.New(ctx, doc).Compare(1, rules)
+	if err != nil {
+		return false, fault.New(fault.BadField, "the document cannot be read").Because(err)
+	}
+	for _, c := range changes {
+		if c.What == "signature-visible" {
+			return false, fault.New(fault.BadField, "the signature must not be visible on the page, where it could cover the statement: sign without a picture, or as .p7m")
+		}
+		if !c.Permitted || c.Kind != "signature" && c.Kind != "dss" && c.Kind != "document-timestamp" {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func digestOf(src ades.Source, n int64) string {
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(src, 0, n)); err != nil {
+		return ""
+	}
+	return string(h.Sum(nil))
+}
+
+// Attribute types of X.520 and, for the address, PKCS #9.
+const (
+	oidSurname        = "2.5.4.4"
+	oidSerialNumber   = "2.5.4.5"
+	oidCountry        = "2.5.4.6"
+	oidOrganization   = "2.5.4.10"
+	oidGivenName      = "2.5.4.42"
+	oidPseudonym      = "2.5.4.65"
+	oidOrganizationID = "2.5.4.97"
+)
+
+// fromCertificate reads the attributes that the issuer of a certificate has
+// verified. A serial number is a tax code only where its prefix says so
+// (EN 319 412-1, 5.1.3); older Italian certificates write IT:.
+func fromCertificate(c *pkix.Certificate) Attributes {
+	get := c.Subject.Get
+	a := Attributes{
+		GivenName: get(oidGivenName), Surname: get(oidSurname), Country: get(oidCountry),
+		Organization: get(oidOrganization), OrganizationIdentifier: get(oidOrganizationID),
+	}
+	if n := get(oidSerialNumber); strings.HasPrefix(n, "TIN") || strings.HasPrefix(n, "IT:") {
+		a.FiscalCode = afterPrefix(n)
+	}
+	return a
+}

@@ -1,0 +1,472 @@
+package xades
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/xmldom"
+	"rogito.dev/rogito/internal/xmldsig"
+)
+
+// maxUncovered bounds how many places are named that no signature covers.
+const maxUncovered = 64
+
+// cover is a region of the document and the signature that signs it.
+type cover struct {
+	sig int // index into the top-level signatures
+	signedRegion
+}
+
+// signedRegion is a region with what its DataObjectFormat says about it: these
+// attributes of the element are signed that way.
+type signedRegion struct {
+	region *xmldsig.Region
+	format map[string]string // MimeType, Encoding
+}
+
+// partition walks a document once and sorts its content by the signatures that
+// cover it. Content is every element, attribute, text, instruction and comment
+// that parts a text, but not the signatures themselves.
+type partition struct {
+	ctx  context.Context
+	ids  []string // of the signatures, by index
+	regs []*active
+	at   map[*xmldom.Node][]event
+	// holders have something covered, or a signature, below them.
+	holders map[*xmldom.Node]bool
+	// infos are the SignedInfo elements, which the values are over.
+	infos map[*xmldom.Node]int
+
+	full, text, comment []int // how many regions of each signature are open
+	now                 *sets // who covers what is being visited; nil when that changed
+	parted              bool  // the comment that is being visited stands between two pieces of text
+	steps               int
+	err                 error
+
+	whole    collector
+	expected *xmldom.Node
+	wanted   collector
+	inside   bool // the expected element
+}
+
+// active is the state of a region during the walk.
+type active struct {
+	cover
+	kept, dropped int
+}
+
+// sets are the signatures that cover nodes, text and comments at some place.
+type sets struct{ nodes, text, comments set }
+
+type set struct {
+	sigs []int
+	key  string
+}
+
+type event struct {
+	region int
+	drop   bool
+}
+
+// collector gathers parts: one for each set of signatures, and one for each
+// place that none covers.
+type collector struct {
+	parts     []ades.Part
+	byKey     map[string]bool
+	uncovered []ades.Part
+}
+
+// newPartition prepares the walk.
+func newPartition(ctx context.Context, doc *xmldom.Document, sigs []*ades.Signature, covers []cover) *partition {
+	p := &partition{
+		ctx: ctx, at: map[*xmldom.Node][]event{}, holders: map[*xmldom.Node]bool{}, infos: map[*xmldom.Node]int{},
+		full: make([]int, len(sigs)), text: make([]int, len(sigs)), comment: make([]int, len(sigs)),
+	}
+	for _, s := range sigs {
+		p.ids = append(p.ids, s.ID)
+	}
+	for _, c := range covers {
+		p.add(c)
+	}
+	for _, n := range xmldsig.Find(doc) {
+		p.hold(n.Parent)
+	}
+	return p
+}
+
+func (p *partition) add(c cover) {
+	i := len(p.regs)
+	p.regs = append(p.regs, &active{cover: c})
+	set := c.region.Set
+	tops := set.Keep
+	if tops == nil {
+		tops = []*xmldom.Node{set.Apex}
+	}
+	for _, n := range tops {
+		if n.Contains(set.Apex) {
+			n = set.Apex
+		} else if !set.Apex.Contains(n) {
+			continue
+		}
+		p.at[n] = append(p.at[n], event{region: i})
+		if p.hold(n.Parent); c.region.Text {
+			p.holders[n] = true
+		}
+	}
+	for _, n := range set.Drop {
+		p.at[n] = append(p.at[n], event{region: i, drop: true})
+	}
+}
+
+func (p *partition) hold(n *xmldom.Node) {
+	for ; n != nil && !p.holders[n]; n = n.Parent {
+		p.holders[n] = true
+	}
+}
+
+// maxSteps bounds the walk: many signatures over many nodes are work, too.
+const maxSteps = 1 << 26
+
+// spend takes steps and reports whether the walk goes on.
+func (p *partition) spend(steps int) bool {
+	before := p.steps
+	if p.steps += steps; p.err == nil && before>>12 != p.steps>>12 {
+		if p.err = p.ctx.Err(); p.err == nil && p.steps > maxSteps {
+			p.err = ades.Malformed("XML", "", "%w: too many signatures over too many elements", xmldom.ErrLimit)
+		}
+	}
+	return p.err == nil
+}
+
+// enter opens and closes regions where a node begins; leave undoes it.
+func (p *partition) enter(n *xmldom.Node) { p.change(n, 1) }
+func (p *partition) leave(n *xmldom.Node) { p.change(n, -1) }
+
+func (p *partition) change(n *xmldom.Node, by int) {
+	for _, e := range p.at[n] {
+		r := p.regs[e.region]
+		was := r.kept > 0 && r.dropped == 0
+		if e.drop {
+			r.dropped += by
+		} else {
+			r.kept += by
+		}
+		is := r.kept > 0 && r.dropped == 0
+		if was == is {
+			continue
+		}
+		p.now = nil
+		delta := 1
+		if was {
+			delta = -1
+		}
+		switch {
+		case r.region.Text:
+			p.text[r.sig] += delta
+		default:
+			p.full[r.sig] += delta
+			if r.region.Comments {
+				p.comment[r.sig] += delta
+			}
+		}
+	}
+	if sig, ok := p.infos[n]; ok {
+		p.full[sig] += by
+		p.now = nil
+	}
+}
+
+// covering says who covers what is being visited.
+func (p *partition) covering() *sets {
+	if p.now == nil {
+		p.spend(3 * len(p.ids))
+		p.now = &sets{nodes: setOf(p.full), text: setOf(p.full, p.text), comments: setOf(p.comment)}
+	}
+	return p.now
+}
+
+// setOf are the signatures with an open region among the counts.
+func setOf(counts ...[]int) (s set) {
+	var key strings.Builder
+	for i := range counts[0] {
+		if slices.ContainsFunc(counts, func(c []int) bool { return c[i] > 0 }) {
+			s.sigs = append(s.sigs, i)
+			key.WriteByte(byte(i))
+			key.WriteByte(byte(i >> 8))
+		}
+	}
+	s.key = key.String()
+	return s
+}
+
+// content notes a piece of content and who covers it.
+func (p *partition) content(path func() string, by set) {
+	p.whole.note(p.ids, path, by)
+	if p.inside {
+		p.wanted.note(p.ids, path, by)
+	}
+}
+
+func (c *collector) note(ids []string, path func() string, by set) {
+	if len(by.sigs) == 0 {
+		if len(c.uncovered) < maxUncovered {
+			c.uncovered = append(c.uncovered, ades.Part{Kind: ades.XMLPart, Name: path()})
+		}
+		return
+	}
+	if c.byKey[by.key] {
+		return
+	}
+	if c.byKey == nil {
+		c.byKey = map[string]bool{}
+	}
+	c.byKey[by.key] = true
+	part := ades.Part{Kind: ades.XMLPart, Name: path()}
+	for _, i := range by.sigs {
+		part.CoveredBy = append(part.CoveredBy, ids[i])
+	}
+	c.parts = append(c.parts, part)
+}
+
+func (c *collector) all() []ades.Part { return append(c.parts, c.uncovered...) }
+
+// visit sorts a node and what is below it, outside of signatures.
+func (p *partition) visit(n *xmldom.Node) {
+	if !p.spend(1) {
+		return
+	}
+	p.enter(n)
+	defer p.leave(n)
+	if n == p.expected {
+		p.inside = true
+		defer func() { p.inside = false }()
+	}
+	switch n.Kind {
+	case xmldom.Element:
+		if n.Is(ds, "Signature") {
+			p.children(n, p.structure)
+			return
+		}
+		p.element(n)
+	case xmldom.DocumentNode:
+		p.children(n, p.visit)
+	case xmldom.Text:
+		if isText(n) {
+			p.content(func() string { return n.Parent.Path() + "/text()" }, p.covering().text)
+		}
+	case xmldom.ProcInst:
+		p.content(func() string { return strings.TrimSuffix(n.Parent.Path(), "/") + "/processing-instruction()" }, p.covering().nodes)
+	case xmldom.Comment:
+		if p.parted {
+			p.content(func() string { return n.Parent.Path() + "/comment()" }, p.covering().comments)
+		}
+	}
+}
+
+// children visits them. A comment that stands between two pieces of text is
+// content: a reader who takes the first piece for all of it sees something else.
+func (p *partition) children(n *xmldom.Node, do func(*xmldom.Node)) {
+	begun, end := false, (*xmldom.Node)(nil) // text so far, and the last one before the next element
+	for c := n.First; c != nil; c = c.Next {
+		switch {
+		case c.Kind == xmldom.Element:
+			begun, end = false, nil
+		case isText(c):
+			begun = true
+		case c.Kind == xmldom.Comment:
+			if begun && end == nil {
+				end = lastText(c)
+			}
+			p.parted = begun && end != nil && c.Start < end.Start
+		}
+		do(c)
+	}
+}
+
+func isText(n *xmldom.Node) bool {
+	return n.Kind == xmldom.Text && strings.Trim(n.Data, " \t\r\n") != ""
+}
+
+// lastText is the last text before the next element; n itself if there is none.
+func lastText(n *xmldom.Node) *xmldom.Node {
+	last := n
+	for c := n; c != nil && c.Kind != xmldom.Element; c = c.Next {
+		if isText(c) {
+			last = c
+		}
+	}
+	return last
+}
+
+// element sorts an element outside of signatures. One that nothing covers is
+// content, unless it only holds what is covered, and signatures, and has no
+// attributes but identifiers.
+func (p *partition) element(n *xmldom.Node) {
+	by := p.covering().nodes
+	switch {
+	case len(by.sigs) > 0:
+		p.content(n.Path, by)
+		p.types(n, by)
+	case !p.holders[n]:
+		p.content(n.Path, set{}) // and everything below it
+		return
+	default:
+		for _, a := range n.Attrs() {
+			if !a.IsID() || strings.ContainsAny(a.Value, " \t\r\n") {
+				p.content(func() string { return n.Path() + "/@" + a.Name.QName }, p.described(n, a, func(said string) bool { return said == a.Value }))
+			}
+		}
+		if by := p.covering().text; len(by.sigs) > 0 { // as base64, of an empty file perhaps
+			p.content(n.Path, by)
+		}
+	}
+	p.children(n, p.visit)
+}
+
+// described are the signatures whose DataObjectFormat for exactly this element
+// says something about an attribute that fits.
+func (p *partition) described(n *xmldom.Node, a xmldom.Attr, fits func(said string) bool) set {
+	counts := make([]int, len(p.ids))
+	for _, e := range p.at[n] {
+		r := p.regs[e.region]
+		if said := r.format[a.Name.Local]; !e.drop && a.Name.Space == "" && said != "" && fits(said) {
+			counts[r.sig]++
+		}
+	}
+	return setOf(counts)
+}
+
+const (
+	schemaSpace   = "http://www.w3.org/2001/XMLSchema"
+	instanceSpace = "http://www.w3.org/2001/XMLSchema-instance"
+)
+
+// types: the prefix in xsi:type="p:name" is part of a value, and exclusive
+// canonicalisation writes the declarations of prefixes in names only. Where
+// nothing else writes it, p can be bound anew, and the type is not covered.
+func (p *partition) types(n *xmldom.Node, by set) {
+	prefix, ok := typePrefix(n)
+	if !ok || !p.spend(8*len(p.regs)) {
+		return
+	}
+	counts := make([]int, len(p.ids))
+	for _, r := range p.regs {
+		if r.kept > 0 && r.dropped == 0 && !r.region.Text && declares(r.region, n, prefix) {
+			counts[r.sig]++
+		}
+	}
+	if sure := setOf(counts); sure.key != by.key {
+		p.content(func() string { return n.Path() + "/@xsi:type" }, sure)
+	}
+}
+
+// typePrefix is the prefix in the type of an element, if it has one that is
+// bound, and not to XML Schema itself.
+func typePrefix(n *xmldom.Node) (string, bool) {
+	value, ok := n.LookupAttr(instanceSpace, "type")
+	if !ok {
+		return "", false
+	}
+	prefix, _, colon := strings.Cut(strings.TrimSpace(value), ":")
+	if !colon {
+		prefix = ""
+	}
+	uri, bound := n.Namespace(prefix)
+	return prefix, bound && uri != schemaSpace
+}
+
+// declares reports whether the octets of a region hold the declaration of a
+// prefix at a node.
+func declares(g *xmldsig.Region, n *xmldom.Node, prefix string) bool {
+	if !g.Method.Exclusive || slices.Contains(g.Method.Prefixes, prefix) {
+		return true
+	}
+	for up := n; up != nil && up.Kind == xmldom.Element; up = up.Parent {
+		if up.Name.Prefix == prefix || slices.ContainsFunc(up.Attrs(), func(a xmldom.Attr) bool { return prefix != "" && a.Name.Prefix == prefix }) {
+			return true
+		}
+		bound := slices.ContainsFunc(up.Bindings(), func(b xmldom.Binding) bool { return b.Prefix == prefix })
+		if bound || up == g.Set.Apex || slices.Contains(g.Set.Keep, up) {
+			break
+		}
+	}
+	return false
+}
+
+// structure sorts what stands inside a signature. The elements of XML Signature
+// and of XAdES are the signature itself, and so is what a signed property holds.
+// What else is there is content, smuggled in where few look.
+func (p *partition) structure(n *xmldom.Node) {
+	switch {
+	case n.Kind == xmldom.Text && !n.Parent.Is(ds, "Signature"):
+		return
+	case n.Kind != xmldom.Element, n.Is(ds, "Signature"):
+		p.visit(n)
+		return
+	}
+	if !p.spend(1) {
+		return
+	}
+	p.enter(n)
+	defer p.leave(n)
+	if n == p.expected {
+		p.inside = true
+		defer func() { p.inside = false }()
+	}
+	switch {
+	case !structural(n) && len(p.covering().nodes.sigs) == 0:
+		p.content(n.Path, set{})
+	case n.Is(ds, "Object"):
+		p.object(n)
+	default:
+		p.children(n, p.structure)
+	}
+}
+
+// object sorts a ds:Object. The qualifying properties are the signature's; so
+// are a manifest and signature properties that are signed. The rest is content.
+func (p *partition) object(n *xmldom.Node) {
+	for _, a := range n.Attrs() {
+		differs := p.described(n, a, func(said string) bool { return said != a.Value })
+		known := a.IsID() || a.Name.Space == "" && (a.Name.Local == "MimeType" || a.Name.Local == "Encoding")
+		if by := p.covering().nodes; !known && len(by.sigs) == 0 || len(differs.sigs) > 0 {
+			p.content(func() string { return n.Path() + "/@" + a.Name.QName }, by)
+		}
+	}
+	if by := p.covering().text; n.First == nil && len(by.sigs) > 0 { // an empty file
+		p.content(n.Path, by)
+	}
+	p.children(n, func(c *xmldom.Node) {
+		switch {
+		case c.Kind == xmldom.Element && c.Name.Local == "QualifyingProperties" && isXAdES(c.Name.Space):
+			p.structure(c)
+		case c.Is(ds, "Manifest"), c.Is(ds, "SignatureProperties"):
+			p.enter(c)
+			signed := len(p.covering().nodes.sigs) > 0
+			p.leave(c)
+			if signed {
+				p.structure(c)
+			} else {
+				p.visit(c)
+			}
+		default:
+			p.visit(c)
+		}
+	})
+}
+
+// signatureSpaces are the namespaces that signatures are made of.
+var signatureSpaces = []string{
+	ds, xmldsig.Space11, xmldsig.MoreSpace, xmldsig.More07, xmldsig.ExcSpace, xmldsig.FilterNS,
+	"http://www.w3.org/2001/04/xmlenc#", "http://www.w3.org/2009/xmlenc11#", "http://www.w3.org/2021/04/xmldsig-more#",
+	"urn:ietf:params:xml:ns:ers",
+}
+
+// structural reports whether an element inside a signature is part of it by its
+// namespace.
+func structural(n *xmldom.Node) bool {
+	return slices.Contains(signatureSpaces, n.Name.Space) || strings.HasPrefix(n.Name.Space, "http://uri.etsi.org/") ||
+		strings.HasPrefix(n.Name.Space, "http://docs.oasis-open.org/wss/")
+}

@@ -1,0 +1,163 @@
+package xades
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/xmldom"
+	"rogito.dev/rogito/internal/xmldsig"
+)
+
+// parts states which signatures cover what of the document, and of the element
+// that the caller relies on.
+func (r *reader) parts(element string) error {
+	var covers []cover
+	for i, s := range r.tops {
+		for _, g := range s.regions {
+			covers = append(covers, cover{i, g})
+		}
+	}
+	p := newPartition(r.ctx, r.doc, r.out.Signatures, covers)
+	for i, s := range r.tops {
+		if s.x != nil && s.x.SignedInfo != nil {
+			p.infos[s.x.SignedInfo] = i
+		}
+	}
+	var missing error
+	if element != "" {
+		p.expected, missing = r.expected(element)
+	}
+	p.visit(r.doc.Node)
+	if p.err != nil {
+		return p.err
+	}
+	r.out.Parts = append(r.out.Parts, p.whole.all()...)
+	switch wanted := p.wanted.all(); {
+	case element == "":
+	case missing != nil || len(wanted) == 0:
+		r.out.Parts = append(r.out.Parts, ades.Part{Kind: ades.XMLPart, Name: element, Expected: true})
+		if missing != nil {
+			r.out.Problems = append(r.out.Problems, ades.Problem{Text: "the expected element: " + missing.Error()})
+		}
+	default:
+		if len(wanted) == 1 {
+			wanted[0].Name = p.expected.Path()
+		}
+		for i := range wanted {
+			wanted[i].Expected = true
+		}
+		r.out.Parts = append(r.out.Parts, wanted...)
+	}
+	r.selfish(p)
+	return nil
+}
+
+// expected finds the element that a caller names by an Id or an XPath. What
+// has the characters of a path is one: a document may give any Id to anything.
+func (r *reader) expected(name string) (*xmldom.Node, error) {
+	if !strings.ContainsAny(name, "/([*:@") {
+		return r.doc.ByID(strings.TrimPrefix(name, "#"))
+	}
+	found, _, err := r.doc.SelectContext(r.ctx, name, nil)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, errors.New("the path selects nothing")
+	case len(found) > 1:
+		return nil, errors.New("the path selects more than one")
+	}
+	return found[0], nil
+}
+
+// selfish refuses signatures that sign nothing but themselves: their own
+// properties, key or value. Such a one can be taken from anywhere and put
+// into any document.
+func (r *reader) selfish(p *partition) {
+	for i, s := range r.tops {
+		if s.x == nil || len(s.sig.References) == 0 {
+			continue
+		}
+		own := !s.elsewhere && !slices.ContainsFunc(r.out.Parts, func(part ades.Part) bool { return slices.Contains(part.CoveredBy, p.ids[i]) })
+		for _, ref := range s.sig.References {
+			own = own && ref.Intact == ades.Yes // else there is another reason already
+		}
+		for _, g := range s.regions {
+			if top := g.region.Top(); top != nil && !s.x.Node.Contains(top) && len(p.whole.uncovered) == 0 {
+				own = false // about another signature
+			}
+		}
+		if own {
+			s.problem(true, s.x.Node, "the signature signs nothing of the document but itself")
+		}
+	}
+}
+
+// fileParts states which signatures cover the files that the caller gave beside
+// the document. One that is not what was signed is a part that none covers, and
+// so is what a signed manifest lists and nobody has.
+func (r *reader) fileParts() {
+	for _, s := range r.tops {
+		for _, name := range s.absent {
+			r.out.Parts = append(r.out.Parts, ades.Part{Kind: ades.FilePart, Name: name})
+		}
+	}
+	for i := range r.files.files {
+		f := &r.files.files[i]
+		part := ades.Part{Kind: ades.FilePart, Name: f.Name}
+		for _, s := range r.tops {
+			if slices.ContainsFunc(s.sig.Content, func(c ades.File) bool { return c == *f }) || s.holds(f) {
+				part.CoveredBy = append(part.CoveredBy, s.sig.ID)
+			}
+		}
+		r.out.Parts = append(r.out.Parts, part)
+	}
+}
+
+// holds reports whether a file is content that the signature carries itself:
+// the same octets, or the same document up to canonicalisation.
+func (s *sigReader) holds(f *ades.File) bool {
+	if s.x == nil {
+		return false
+	}
+	for _, r := range s.x.References {
+		h, ok := xmldsig.HashByURI(r.DigestURI)
+		g, err := s.x.Region(r)
+		if !ok || err != nil {
+			continue
+		}
+		w := h.New()
+		if s.x.Charge(f.Source.Size()) != nil {
+			return false
+		}
+		if _, err := io.Copy(w, io.NewSectionReader(f.Source, 0, f.Source.Size())); err == nil && bytes.Equal(w.Sum(nil), r.Digest) {
+			return true
+		}
+		if g.Text || !LooksLikeXML(f.Source) {
+			continue
+		}
+		if doc, err := parse(s.ctx, f.Source); err == nil {
+			w.Reset()
+			err = xmldsig.Canonicalize(w, xmldsig.NodeSet{Apex: doc.Node, Comments: g.Set.Comments}, g.Method)
+			doc.Release()
+			if err == nil && bytes.Equal(w.Sum(nil), r.Digest) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wholes marks the signatures that cover every part.
+func (r *reader) wholes() {
+	for _, s := range r.out.Signatures {
+		s.ContentIsWhole = s.Intact() == ades.Yes && len(r.out.Parts) > 0
+		for _, p := range r.out.Parts {
+			s.ContentIsWhole = s.ContentIsWhole && slices.Contains(p.CoveredBy, s.ID)
+		}
+	}
+}
