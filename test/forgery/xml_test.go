@@ -71,7 +71,7 @@ func (f *xmlForger) forged(name, from, doc string) {
 
 func (f *xmlForger) signXML(doc string, o xades.Options) string {
 	f.t.Helper()
-	return string(f.signOne("doc.xml", []byte(doc), func(r *rogito.Options) { r.Format, r.XAdES = ades.XAdES, &o }))
+	return string(f.signOne("doc.xml", []byte(doc), func(r *rogito.Options) { r.Format, r.XAdES = ades.XAdES, o }))
 }
 
 // signatureOf cuts out the ds:Signature.
