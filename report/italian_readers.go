@@ -451,4 +451,6 @@ var italianReaders = map[string]string{
 	"the gathering was broken off":                                  "la raccolta dei dati è stata interrotta",
 	"a version %d certificate does not say that it is an authority": "un certificato di versione %d non dice di essere di un'autorità",
 	"%s is trusted, but only for itself":                            "%s è fidato, ma solo per sé stesso",
+	"content of a type other than id-data":                          "contenuto di un tipo diverso da id-data",
+	"the Type of a document time-stamp is not DocTimeStamp":         "il Type di una marca temporale del documento non è DocTimeStamp",
 }
