@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"rogito.dev/rogito"
-	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/trust"
@@ -48,7 +47,7 @@ func signedExample(pki *adestest.PKI) []byte {
 	if err != nil {
 		panic(err)
 	}
-	value, err := ades.Value(a.Key, d, signing)
+	value, err := d.Value(a.Key)
 	if err != nil {
 		panic(err)
 	}

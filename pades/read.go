@@ -104,7 +104,10 @@ func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, e
 			return nil, err
 		}
 	}
-	r.finish()
+	r.finish(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return r, nil
 }
 
@@ -242,19 +245,19 @@ func (r *reader) facts(f *found) *ades.PDFFacts {
 }
 
 // finish puts the facts in order and relates them to each other.
-func (r *reader) finish() {
+func (r *reader) finish(ctx context.Context) {
 	ids := make(map[string]int)
 	for _, f := range r.found {
 		if s := f.signature; s != nil {
 			if ids[s.ID]++; ids[s.ID] > 1 {
 				s.ID = fmt.Sprintf("%s-%d", s.ID, ids[s.ID])
 			}
-			s.PDF.Changes = r.changes(f)
+			s.PDF.Changes = r.changes(ctx, f)
 			s.PDF.CoversWholeDocument = f.rangeOK && unchanged(s.PDF.Changes)
 			r.out.Signatures = append(r.out.Signatures, s)
 		}
 		if t := f.timestamp; t != nil {
-			t.PDF.Changes = r.changes(f)
+			t.PDF.Changes = r.changes(ctx, f)
 			t.PDF.CoversWholeDocument = f.rangeOK && unchanged(t.PDF.Changes)
 			r.out.Timestamps = append(r.out.Timestamps, t)
 		}

@@ -31,7 +31,7 @@ var talkative = regexp.MustCompile(`internal/pdf/ambiguity.*\.go$`)
 // who sign.
 var makers = map[string]bool{
 	"prepare.go": true, "augment.go": true, "client.go": true, "responder.go": true, "options.go": true, "form.go": true, "stamp.go": true,
-	"appearance.go": true, "enveloped.go": true, "policy.go": true, "sign.go": true, "build.go": true, "write.go": true, "writer.go": true,
+	"appearance.go": true, "enveloped.go": true, "policy.go": true, "sign.go": true, "formats.go": true, "rogito.go": true, "build.go": true, "write.go": true, "writer.go": true,
 }
 
 // fields are members whose literal values are.

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"rogito.dev/rogito"
-	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/report"
@@ -59,7 +58,7 @@ func (s *verifyServer) sign(detached bool) []byte {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	value, err := ades.Value(a.Key, d, signing)
+	value, err := d.Value(a.Key)
 	if err != nil {
 		s.t.Fatal(err)
 	}
