@@ -80,6 +80,25 @@ func (c *container) problem(fatal bool, where, text string, args ...any) {
 	}
 }
 
+// over says why to stop reading.
+func (c *container) over() error {
+	if limits.ReadingOver(c.ctx) {
+		return nil
+	}
+	return c.ctx.Err()
+}
+
+// spend pays for inflated bytes.
+func (c *container) spend(n int64) error {
+	if limits.ReadingOver(c.ctx) {
+		return nil
+	}
+	if c.budget -= n; c.budget < 0 || limits.BudgetOf(c.ctx).Spend(n) != nil {
+		return errBomb
+	}
+	return nil
+}
+
 // accident keeps an error that is not about one entry.
 func (c *container) accident(err error) {
 	switch {
