@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"rogito.dev/rogito"
-	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/trust"
@@ -31,10 +30,10 @@ func ExampleVerifier_Verify() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(r.Message())
+	fmt.Println(r.Valid())
 	fmt.Println(r.Conclusions.Indication, r.Conclusions.Signatures[0].Level)
 	// Output:
-	// The signature is valid.
+	// true
 	// TOTAL-PASSED CAdES-BASELINE-B
 }
 
@@ -48,7 +47,7 @@ func signedExample(pki *adestest.PKI) []byte {
 	if err != nil {
 		panic(err)
 	}
-	value, err := ades.Value(a.Key, d, signing)
+	value, err := d.Value(a.Key)
 	if err != nil {
 		panic(err)
 	}

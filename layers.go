@@ -5,20 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
-	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/limits"
-	"rogito.dev/rogito/internal/message"
-	"rogito.dev/rogito/internal/oid"
-	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/trust"
-	"rogito.dev/rogito/tsp"
 	"rogito.dev/rogito/xades"
 )
 
@@ -27,106 +21,6 @@ const (
 	maxNesting = 16
 	maxLayers  = 256
 )
-
-// reader reads one format.
-type reader func(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error)
-
-// sniff chooses the reader of a document by its first bytes; nil when it can
-// carry no signature. What carries one is decided by the reader.
-func sniff(src ades.Source) (reader, string) {
-	head := make([]byte, min(src.Size(), 1024))
-	n, err := src.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, ""
-	}
-	head = head[:n]
-	if n > 0 && head[0] == 0x30 { // a CMS may carry any of the others in the open
-		if r, family := sniffCMS(src); r != nil {
-			return r, family
-		}
-	}
-	switch {
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
-		return asic.Read, "ZIP" // whose first file may be a PDF in the open
-	case message.Looks(head):
-		return readMIME, "MIME"
-	case bytes.Contains(head, []byte("%PDF-")):
-		return pades.Read, "PDF"
-	case xades.LooksLikeXML(src):
-		return xades.Read, "XML"
-	}
-	return sniffCMS(src)
-}
-
-func sniffCMS(src ades.Source) (reader, string) {
-	bin, err := cms.Unarmour(src)
-	if err != nil {
-		return nil, ""
-	}
-	switch cms.ContentType(bin) {
-	case oid.SignedData:
-		return cades.Read, "CMS"
-	case oid.TimestampedData:
-		return readData, "TimeStampedData"
-	}
-	if tsp.Extract(bin) != nil {
-		return func(_ context.Context, s ades.Source, r ades.ReadOptions) (*ades.Document, error) {
-			return tsp.ReadToken(s, r)
-		}, "TST"
-	}
-	if truncated(bin) { // a response with a time-stamp begins like one
-		return cades.Read, "CMS" // which will say what is wrong with it
-	}
-	return nil, ""
-}
-
-// truncated recognises the beginning of a SignedData whose rest is missing or
-// broken: it claims to be a signature.
-func truncated(src ades.Source) bool {
-	head := make([]byte, min(src.Size(), 32))
-	n, _ := src.ReadAt(head, 0)
-	signedData := []byte{0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x02}
-	return n > 0 && head[0] == 0x30 && bytes.Contains(head[:n], signedData)
-}
-
-// readMIME reads a message: signed by S/MIME, or with a time-stamp.
-func readMIME(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
-	if cades.IsSMIME(src) {
-		return cades.ReadSMIME(ctx, src, r)
-	}
-	doc, err := readData(ctx, src, r)
-	if errors.Is(err, tsp.ErrNoToken) {
-		return nil, ErrNotSigned // any other message
-	}
-	return doc, err
-}
-
-// readData reads time-stamped data. Content given beside it must be the content
-// that it carries, or is what its tokens are over where it carries none.
-func readData(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
-	d, err := tsp.ReadData(src)
-	if err != nil {
-		return nil, err
-	}
-	if d.Content == nil && len(r.Detached) == 1 {
-		d.Content, d.Name = r.Detached[0].Source, r.Detached[0].Name
-		return d.Document()
-	}
-	doc, err := d.Document()
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range r.Detached {
-		same, err := cades.Equal(ctx, d.Content, f.Source)
-		if err != nil {
-			return nil, err
-		}
-		if !same {
-			doc.Timestamps[0].ImprintIntact = ades.No
-		}
-	}
-	return doc, nil
-}
 
 // nest is the walk through the layers of one document.
 type nest struct {
@@ -144,7 +38,11 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 		return nil
 	}
 	l := &report.Layer{Level: level, Name: f.Name}
-	doc, err := read(n.ctx, f.Source, in)
+	source := f.Source
+	if family == "CMS" || family == "TST" {
+		source = limits.Paying(source, limits.BudgetOf(n.ctx))
+	}
+	doc, err := read(n.ctx, source, in)
 	var malformed *ades.MalformedError
 	switch {
 	case errors.Is(err, ades.ErrPassword) && level == 0:
@@ -285,19 +183,8 @@ func (n *nest) broken(l *report.Layer, f ades.File, family string, err error) {
 	}
 }
 
-func formatOf(family string) ades.Format {
-	switch family {
-	case "PDF":
-		return ades.PAdES
-	case "ZIP":
-		return ades.ASiCE
-	case "XML":
-		return ades.XMLDSig
-	case "CMS":
-		return ades.PKCS7
-	}
-	return ades.TST
-}
+// formatOf names what a file of a family would have been.
+func formatOf(family string) ades.Format { return carriers[Kind(family)] }
 
 // marks are what a file of a family holds when it claims to be signed.
 var marks = map[string][]string{
@@ -413,13 +300,5 @@ func levels(l *report.Layer, f *report.Facts) {
 }
 
 func levelOf(s *ades.Signature, d *ades.Document, complete func(...[]byte) bool) string {
-	switch d.Format {
-	case ades.PAdES:
-		return pades.Level(s, d, complete)
-	case ades.ASiCS, ades.ASiCE, ades.ODF:
-		return asic.Level(s, d, complete)
-	case ades.XAdES, ades.XMLDSig:
-		return xades.Level(s, d, complete)
-	}
-	return cades.Level(s, d, complete)
+	return formats[d.Format].level(s, d, complete)
 }

@@ -3,42 +3,78 @@
 // (EN 319 142), XAdES (EN 319 132), ASiC (EN 319 162), at the levels B, T, LT
 // and LTA, validated by EN 319 102-1.
 //
-// [Sign] makes a signature with a key at hand. Where the key lives elsewhere,
-// or a person stands between digest and value, [Prepare] and [Draft.Complete]
-// are its two halves. [Augment] raises what is signed already. A [Verifier]
-// verifies.
+// [Sign] makes a signature with a key at hand, for instance from a PKCS#12
+// file that [LoadPKCS12] opened. Where the key lives elsewhere, or a person
+// stands between digest and value, [Prepare] and [Draft.Complete] are its two
+// halves. [Augment] raises what is signed already. A [Verifier] verifies;
+// [Read] only tells what is in a document.
 //
-// The rooms behind this door can be used on their own: packages cades, pades,
-// xades, asic and pkcs1 have the same verbs with every option of their format,
-// tsp speaks to time-stamping authorities, trust gathers paths and revocation
-// data, and adestest is a whole PKI for tests.
+// The formats can be used on their own: packages cades, pades, xades, asic and
+// pkcs1 have the same verbs with every option of their format. Package tsp
+// speaks to time-stamping authorities, trust gathers paths and revocation data,
+// tsl reads the European trusted lists, policy judges, and adestest is a whole
+// PKI for tests.
 //
 // Documents come in as [ades.Source] and go out to an io.Writer: a gigabyte
 // never has to sit in memory.
 package rogito
 
 import (
-	"bytes"
+	"crypto"
+	"crypto/x509"
 	"errors"
-	"io"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
-	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/cms"
-	"rogito.dev/rogito/internal/message"
+	"rogito.dev/rogito/internal/keyfile"
 	"rogito.dev/rogito/internal/oid"
-	"rogito.dev/rogito/tsp"
-	"rogito.dev/rogito/xades"
 )
 
-// Document is what is to be signed: one file, or several for the formats that
-// sign several at once.
-type Document []ades.File
+// Input is what is to be signed: one file, several for the formats that sign
+// several at once, or a digest alone.
+type Input struct {
+	Files []ades.File
+	// Digest, in place of files, of a document that stays where it is: made with
+	// the hash of the options. It is signed as detached CAdES or PKCS1.
+	Digest []byte
+}
 
-// File is a document of one file.
-func File(name string, src ades.Source) Document {
-	return Document{{Name: name, Source: src}}
+// File is one file to be signed.
+func File(name string, src ades.Source) Input {
+	return Input{Files: []ades.File{{Name: name, Source: src}}}
+}
+
+// only refuses several files where a format signs one.
+func (in Input) only() (ades.Source, error) {
+	switch {
+	case in.Digest != nil:
+		return nil, errDigest
+	case len(in.Files) != 1:
+		return nil, errors.New("this format signs one file at a time")
+	}
+	return in.Files[0].Source, nil
+}
+
+// Identity is a private key with its certificate and those above it.
+type Identity struct {
+	Key         crypto.Signer
+	Certificate *x509.Certificate
+	Chain       []*x509.Certificate
+}
+
+// ErrKeyPassword says that the password does not open a key file.
+var ErrKeyPassword = keyfile.ErrPassword
+
+// LoadPKCS12 opens a PKCS#12 file (RFC 7292), in DER or BER, with the
+// encryption of its own time or of today. It returns ErrKeyPassword for a wrong
+// password; of several keys it takes the one that alone has a certificate.
+func LoadPKCS12(file []byte, password string) (*Identity, error) {
+	c, err := keyfile.Read(file, password)
+	if err != nil {
+		return nil, err
+	}
+	return &Identity{Key: c.Key, Certificate: c.Certificate, Chain: c.Chain}, nil
 }
 
 // Kind is what a file is, by its content.
@@ -61,55 +97,23 @@ const (
 // Detect tells what a file is by its content; names and media types are not
 // looked at, since they are often wrong.
 func Detect(src ades.Source) Kind {
-	head := make([]byte, min(src.Size(), 1024))
-	n, err := src.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return KindOther
-	}
-	head = head[:n]
-	switch {
-	case cms.ContentType(src) != "": // before the PDF that it may hold
-		return detectCMS(src)
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
-		return detectZIP(src) // whose first file may be a PDF in the open
-	case bytes.Contains(head, []byte("%PDF-")):
-		return KindPDF
-	case message.Looks(head) && cades.IsSMIME(src):
-		return KindSMIME
-	case message.Looks(head):
-		return KindTimestampedData
-	case xades.LooksLikeXML(src):
-		return KindXML
-	}
-	return detectCMS(src)
-}
-
-func detectZIP(src ades.Source) Kind {
-	switch f, ok := asic.Detect(src); {
-	case !ok:
-		return KindZIP
-	case f == ades.ODF:
-		return KindODF
-	}
-	return KindASiC
-}
-
-func detectCMS(src ades.Source) Kind {
-	bin, err := cms.Unarmour(src)
-	if err != nil {
-		return KindOther
-	}
-	switch cms.ContentType(bin) {
-	case oid.SignedData:
+	kind := kindOf(src)
+	switch kind {
+	case KindZIP:
+		switch f, ok := asic.Detect(src); {
+		case ok && f == ades.ODF:
+			return KindODF
+		case ok:
+			return KindASiC
+		}
+	case KindCMS:
+		bin, err := cms.Unarmour(src)
+		if err != nil {
+			return kind
+		}
 		if sd, err := cms.Parse(bin); err == nil && sd.ContentType == oid.TSTInfo {
 			return KindTimestamp
 		}
-		return KindCMS
-	case oid.TimestampedData:
-		return KindTimestampedData
 	}
-	if tsp.Extract(bin) != nil {
-		return KindTimestamp
-	}
-	return KindOther
+	return kind
 }

@@ -1,19 +1,22 @@
 package rogito
 
 import (
+	"bytes"
 	"context"
 	"crypto"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/appearance"
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/pades"
-	"rogito.dev/rogito/pkcs1"
 	"rogito.dev/rogito/xades"
 )
 
@@ -26,160 +29,268 @@ type Options struct {
 	// for XML, CAdES for everything else, ASiC-E for several files.
 	Format ades.Format
 	// Level to be reached; zero is B. From T on a Stamper is needed, from LT on
-	// Sources.
-	Level   ades.Level
-	Stamper ades.Stamper
+	// a Gatherer.
+	Level    ades.Level
+	Stamper  ades.Stamper
 	Gatherer ades.Gatherer
+	// StampHash is the hash of the time-stamps; zero means that of the signature.
+	StampHash crypto.Hash
 	// VRI files the validation data of a PDF under each signature as well (LTV).
 	VRI bool
 	// Parallel adds a signature beside those in a CMS file or a container, in
 	// place of signing the file as it is. Content that such a CMS file does not
 	// carry is given as a second file.
 	Parallel bool
+	// Counter signs the signatures of a CMS file in place of its content: each
+	// of them, one after the other. A Draft wants as many values.
+	Counter bool
 
-	// What only one format knows; nil means its zero value. The Signing in them
-	// is not looked at.
-	CAdES *cades.Options
-	PAdES *pades.Options
-	XAdES *xades.Options
-	ASiC  *asic.Options
+	// What only one format knows. The SignParams in them are not looked at.
+	CAdES cades.Options
+	PAdES pades.Options
+	XAdES xades.Options
+	ASiC  asic.Options
+
+	// Spool makes room for a document between two steps. Nil keeps it in memory
+	// up to 4 MiB and in a temporary file from there on.
+	Spool func() Spool
 }
 
-// Sign signs a document with a key at hand and writes the signed document.
+// Spool holds a document between two steps. A Spool given to Sign as its writer
+// saves a copy: what was written is read again from there.
+type Spool interface {
+	io.Writer
+	// Source is what was written.
+	Source() ades.Source
+}
+
+// Signed is what was made. It was read again and checked: the signature is
+// there, intact, over what it should be over, and at the level asked for.
+type Signed struct {
+	Form
+	// Level as reports name it ("PAdES-BASELINE-LT"); empty where there is none.
+	Level string
+	// Signature is the new one, with its time-stamps; Document is all that was
+	// found in the document. Their Content is left out.
+	Signature *ades.Signature
+	Document  *ades.Document
+}
+
+// Form of the document that signing will make, known before it is made.
+func (o Options) Form(in Input) Form {
+	o.Format = o.format(in)
+	f := formats[o.Format]
+	if f.form == nil {
+		return Form{Format: o.Format}
+	}
+	form := f.form(in, &o)
+	form.Format = o.Format
+	return form
+}
+
+// Sign signs a document with a key at hand, writes the signed document, and
+// returns what it made. It is [SignWith] with that key:
 //
-//	Prepare    document → digest
-//	ades.Value digest → signature value
-//	Complete   value → signed document, B → T → LT → LTA
-func Sign(ctx context.Context, doc Document, w io.Writer, key crypto.Signer, o Options) error {
-	if err := matches(key, o); err != nil {
-		return err
-	}
-	if o.format(doc) == ades.PAdES && len(doc) == 1 {
-		return pades.Sign(ctx, doc[0].Source, w, key, o.pades(), o.raising())
-	}
-	d, err := Prepare(doc, o)
-	if err != nil {
-		return err
-	}
-	value, err := ades.Value(key, d, d.signing)
-	if err != nil {
-		return fmt.Errorf("sign: %w", err)
-	}
-	return d.complete(ctx, w, value)
-}
-
-// matches refuses a key that is not the certificate's.
-func matches(key crypto.Signer, o Options) error {
+//	Prepare   document → digest
+//	Value     digest → signature value
+//	Complete  value → signed document, B → T → LT → LTA, read again and checked
+func Sign(ctx context.Context, in Input, w io.Writer, key crypto.Signer, o Options) (*Signed, error) {
 	if o.Certificate == nil {
-		return errors.New("sign: no signing certificate")
+		return nil, errNoCertificate
 	}
-	pub, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool })
-	if !ok || !pub.Equal(o.Certificate.PublicKey) {
-		return errors.New("sign: the key is not that of the certificate")
+	if pub, ok := key.Public().(interface{ Equal(crypto.PublicKey) bool }); !ok || !pub.Equal(o.Certificate.PublicKey) {
+		return nil, errors.New("sign: the key is not that of the certificate")
 	}
-	return nil
+	return SignWith(ctx, in, w, o, func(_ context.Context, d *Draft) ([]byte, error) { return d.Value(key) })
 }
 
-// Draft is a document that wants only its signature value. It implements
-// [ades.Draft].
+// SignWith is Sign where the value comes from elsewhere. The function is called
+// with a draft that is ready to be signed, and once more for every further
+// value that is wanted ([ErrSignAgain]). Nothing of it runs before everything
+// that can be checked without the key is checked.
+func SignWith(ctx context.Context, in Input, w io.Writer, o Options, value func(context.Context, *Draft) ([]byte, error)) (*Signed, error) {
+	d, err := Prepare(in, o)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		v, err := value(ctx, d)
+		if err != nil {
+			return nil, fmt.Errorf("sign: %w", err)
+		}
+		signed, err := d.Complete(ctx, w, v)
+		if !errors.Is(err, ErrSignAgain) {
+			return signed, err
+		}
+	}
+}
+
+// Draft is a document that wants only its signature value.
 type Draft struct {
-	ades.Draft
-	signing  ades.SignParams
-	raising  ades.AugmentOptions
-	augments augmenter
-}
+	in     Input
+	o      Options
+	form   Form
+	format format
+	inner  ades.Draft
+	raise  ades.AugmentOptions
 
-// Signing is how the value is to be made: ades.Value takes it.
-func (d *Draft) Signing() ades.SignParams { return d.signing }
+	counter, signers int // which of so many signatures is counter-signed
+	tries            int
+	between          Spool // the document so far, where it is signed several times
+}
 
 // Prepare makes everything of a signature but its value.
-func Prepare(doc Document, o Options) (*Draft, error) {
-	if len(doc) == 0 {
+func Prepare(in Input, o Options) (*Draft, error) {
+	if len(in.Files) == 0 && in.Digest == nil {
 		return nil, errors.New("prepare: no document")
 	}
-	format := o.format(doc)
-	d := &Draft{signing: o.SignParams, raising: o.raising(), augments: augmenters[format]}
-	var err error
-	switch format {
-	case ades.CAdES:
-		d.signing.Hash = cades.Hash(o.SignParams)
-		switch {
-		case o.Parallel:
-			d.raising.Detached = doc[1:]
-		case o.cades().Detached:
-			d.raising.Detached = doc
-		}
-		d.Draft, err = o.prepareCAdES(doc)
-	case ades.PAdES:
-		d.raising.Password = o.pades().Password
-		d.Draft, err = only(doc, func(s ades.Source) (ades.Draft, error) { return pades.Prepare(s, o.pades()) })
-	case ades.XAdES:
-		if o.xades().Packaging == xades.Detached {
-			d.raising.Detached = doc
-		}
-		d.Draft, err = xades.Prepare(doc, o.xades())
-	case ades.ASiCS, ades.ASiCE:
-		d.Draft, err = o.prepareASiC(doc, format)
-	case ades.PKCS1:
-		if o.Level > ades.LevelB {
-			return nil, errors.New("prepare: a bare value has no level above B")
-		}
-		d.Draft, err = only(doc, func(s ades.Source) (ades.Draft, error) {
-			return pkcs1.Prepare(s, pkcs1.Options{SignParams: o.SignParams})
-		})
-	default:
-		err = fmt.Errorf("prepare: format %q cannot be made", format)
+	if o.Certificate == nil {
+		return nil, errNoCertificate
 	}
-	if err != nil {
+	o.Format = o.format(in)
+	d := &Draft{in: in, o: o, form: o.Form(in), format: formats[o.Format]}
+	switch {
+	case d.format.prepare == nil:
+		return nil, fmt.Errorf("prepare: format %q cannot be made", o.Format)
+	case d.format.augment == nil && o.Level > ades.LevelB:
+		return nil, fmt.Errorf("prepare: %s has no level above B", o.Format)
+	}
+	if err := d.prepare(); err != nil {
 		return nil, err
 	}
 	return d, nil
 }
 
-// only refuses several files where a format signs one.
-func only(doc Document, prepare func(ades.Source) (ades.Draft, error)) (ades.Draft, error) {
-	if len(doc) != 1 {
-		return nil, errors.New("prepare: this format signs one file at a time")
+func (d *Draft) prepare() error {
+	o := &d.o
+	d.raise = ades.AugmentOptions{Level: o.Level, Stamper: o.Stamper, Gatherer: o.Gatherer, VRI: o.VRI, Hash: o.StampHash, Time: o.Time}
+	if o.StampHash == 0 {
+		d.raise.Hash = o.Hash
 	}
-	return prepare(doc[0].Source)
+	return d.format.prepare(d)
 }
 
-func (o Options) prepareCAdES(doc Document) (ades.Draft, error) {
-	if !o.Parallel || Detect(doc[0].Source) != KindCMS {
-		return only(doc, func(s ades.Source) (ades.Draft, error) { return cades.Prepare(s, o.cades()) })
-	}
-	var content ades.Source
-	if len(doc) > 1 {
-		content = doc[1].Source
-	}
-	return cades.Parallel(doc[0].Source, content, o.cades())
-}
+// ToBeSigned is what the signature is over (signed attributes, SignedInfo).
+func (d *Draft) ToBeSigned() []byte { return d.inner.ToBeSigned() }
 
-func (o Options) prepareASiC(doc Document, format ades.Format) (ades.Draft, error) {
-	a := o.asic()
-	a.Simple = format == ades.ASiCS
-	if o.Parallel && len(doc) == 1 && Detect(doc[0].Source) == KindASiC {
-		return asic.Parallel(doc[0].Source, a)
-	}
-	return asic.Prepare(doc, a)
-}
+// Digest of ToBeSigned: what an RSA or ECDSA key is given.
+func (d *Draft) Digest() []byte { return d.inner.Digest() }
 
-// ErrValue says that a signature value is not one of the certificate's key over
-// the draft.
-var ErrValue = errors.New("the signature value does not verify with the certificate")
+// Value has a key that is at hand sign the draft.
+func (d *Draft) Value(key crypto.Signer) ([]byte, error) { return d.inner.Value(key) }
 
-// Complete writes the signed document, raised to the level that was asked for.
-// A value that does not verify with the signing certificate is refused with
-// ErrValue: it came from elsewhere, and a broken signature helps nobody.
-func (d *Draft) Complete(ctx context.Context, w io.Writer, value []byte) error {
+// Errors of the second half.
+var (
+	// ErrValue says that a signature value is not one of the certificate's key
+	// over the draft.
+	ErrValue = errors.New("the signature value does not verify with the certificate")
+	// ErrSignAgain says that the draft changed and wants another value: its
+	// Digest is a new one. It comes when a signature with its time-stamp is
+	// larger than the place kept for it in a PDF, and, with Counter, when there
+	// is one more signature to sign.
+	ErrSignAgain = errors.New("the draft wants another signature value")
+	// ErrSelfCheck says that what was made does not verify. Nothing was written,
+	// unless the writer is a Spool.
+	ErrSelfCheck = errors.New("the signed document does not verify")
+)
+
+var errNoCertificate = errors.New("sign: no signing certificate")
+
+// maxTries bounds how often a place that is too small is made larger.
+const maxTries = 3
+
+// Complete writes the signed document, raised to the level that was asked for,
+// and returns what it made. A value that does not verify with the signing
+// certificate is refused with ErrValue: it came from elsewhere, and a broken
+// signature helps nobody. After ErrSignAgain the draft is to be signed and
+// completed once more.
+func (d *Draft) Complete(ctx context.Context, w io.Writer, value []byte) (*Signed, error) {
 	if err := d.verify(value); err != nil {
-		return fmt.Errorf("complete: %w", err)
+		return nil, fmt.Errorf("complete: %w", err)
 	}
-	return d.complete(ctx, w, value)
+	if d.counter+1 < d.signers {
+		return nil, d.nextCounter(value)
+	}
+	out, again := w.(Spool)
+	if !again {
+		out = d.spool()
+		defer discard(out)
+	}
+	src, written, err := d.finish(ctx, out, value)
+	var noRoom *pades.NoRoomError
+	if errors.As(err, &noRoom) && d.tries < maxTries {
+		d.tries++
+		d.o.PAdES.Reserve = noRoom.Need + noRoom.Need/8
+		if err := d.prepare(); err != nil {
+			return nil, err
+		}
+		return nil, ErrSignAgain
+	}
+	if err != nil {
+		return nil, err
+	}
+	signed, err := d.check(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	if again && written {
+		return signed, nil
+	}
+	if _, err := io.Copy(w, io.NewSectionReader(src, 0, src.Size())); err != nil {
+		return nil, fmt.Errorf("complete: write document: %w", err)
+	}
+	return signed, nil
 }
 
+// finish makes the signed document at its level: what it wrote to out, or a
+// view of the source with an update behind it, where the format can.
+func (d *Draft) finish(ctx context.Context, out Spool, value []byte) (src ades.Source, written bool, err error) {
+	if p, ok := d.inner.(interface {
+		Complete(context.Context, []byte, ades.AugmentOptions) (ades.Source, error)
+	}); ok {
+		src, err = p.Complete(ctx, value, d.raise)
+		return src, false, err
+	}
+	if d.raise.Level == ades.LevelB {
+		err = d.inner.Finish(out, value)
+		return out.Source(), true, err
+	}
+	b := d.spool()
+	defer discard(b)
+	if err := d.inner.Finish(b, value); err != nil {
+		return nil, false, err
+	}
+	err = d.format.augment(ctx, b.Source(), out, d.raise)
+	return out.Source(), true, err
+}
+
+// nextCounter puts a counter-signature into its place and turns to the next.
+func (d *Draft) nextCounter(value []byte) error {
+	next := d.spool()
+	if err := d.inner.Finish(next, value); err != nil {
+		return err
+	}
+	discard(d.between)
+	d.between = next
+	d.in.Files = append([]ades.File{{Name: d.in.Files[0].Name, Source: next.Source()}}, d.in.Files[1:]...)
+	d.counter++
+	if err := d.prepare(); err != nil {
+		return err
+	}
+	return ErrSignAgain
+}
+
+func (d *Draft) spool() Spool {
+	if d.o.Spool != nil {
+		return d.o.Spool()
+	}
+	return new(spool)
+}
+
+// verify holds a value against the certificate.
 func (d *Draft) verify(value []byte) error {
-	alg, err := cms.SignatureAlgorithm(d.signing.Certificate.PublicKey, d.signing.Digest(), d.signing.PSS)
+	p := &d.o.SignParams
+	alg, err := cms.SignatureAlgorithm(p.Certificate.PublicKey, p.Digest(), p.PSS)
 	if err != nil {
 		return err
 	}
@@ -187,14 +298,14 @@ func (d *Draft) verify(value []byte) error {
 	if err != nil {
 		return err
 	}
-	scheme, err := pkix.SchemeOf(id, d.signing.Digest())
+	scheme, err := pkix.SchemeOf(id, p.Digest())
 	if err != nil {
 		return err
 	}
 	if scheme.Hash == 0 {
-		err = scheme.Verify(d.signing.Certificate.PublicKey, d.ToBeSigned(), value)
+		err = scheme.Verify(p.Certificate.PublicKey, d.ToBeSigned(), value)
 	} else {
-		err = scheme.VerifyDigest(d.signing.Certificate.PublicKey, d.Digest(), value)
+		err = scheme.VerifyDigest(p.Certificate.PublicKey, d.Digest(), value)
 	}
 	if err != nil {
 		return ErrValue
@@ -202,103 +313,124 @@ func (d *Draft) verify(value []byte) error {
 	return nil
 }
 
-func (d *Draft) complete(ctx context.Context, w io.Writer, value []byte) error {
-	if d.raising.Level == ades.LevelB {
-		return d.Finish(w, value)
+// check reads the signed document as a stranger's and looks for our own
+// signature: it must be there, be intact, and have the level asked for. Whether
+// others in the document are intact is not our doing.
+func (d *Draft) check(ctx context.Context, src ades.Source) (*Signed, error) {
+	doc, err := d.format.read(ctx, src, ades.ReadOptions{Detached: d.raise.Detached, Password: d.raise.Password})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSelfCheck, err)
 	}
-	signed := new(spool)
-	defer signed.Close()
-	if p, ok := d.Draft.(*pades.Draft); ok {
-		if err := p.FinishStamped(ctx, signed, value, d.raising); err != nil {
-			return err
+	var own, top *ades.Signature
+	for _, s := range doc.Signatures {
+		for _, one := range withCounters(s) {
+			if bytes.Equal(one.SigningCertificate, d.o.Certificate.Raw) && (d.ToBeSigned() == nil || one.ToBeSigned == nil || bytes.Equal(one.ToBeSigned, d.ToBeSigned())) {
+				own, top = one, s
+			}
 		}
-		if d.raising.Level == ades.LevelT {
-			return signed.copyTo(w)
-		}
-	} else if err := d.Finish(signed, value); err != nil {
-		return err
 	}
-	return d.augments(ctx, signed, w, d.raising)
+	switch {
+	case own == nil:
+		return nil, fmt.Errorf("%w: the new signature is not in it", ErrSelfCheck)
+	case d.in.Digest != nil && d.format.level != nil && own.ValueIntact != ades.Yes: // the content is not at hand
+		return nil, fmt.Errorf("%w: the signature value is broken", ErrSelfCheck)
+	case d.in.Digest == nil && own.Intact() != ades.Yes:
+		return nil, fmt.Errorf("%w: %v", ErrSelfCheck, own.Problems)
+	}
+	signed := &Signed{Form: d.form, Signature: own, Document: doc}
+	if d.format.level != nil {
+		// A counter-signature has the level of the signature that it is in. What
+		// LT needs was gathered, or the work would have ended there.
+		signed.Level = d.format.level(top, doc, func(...[]byte) bool { return d.raise.Level >= ades.LevelLT })
+		if err := d.checkLevel(signed.Level); err != nil {
+			return nil, err
+		}
+	}
+	own.Content, doc.Content = nil, nil
+	return signed, nil
 }
 
-type augmenter func(context.Context, ades.Source, io.Writer, ades.AugmentOptions) error
+// checkLevel makes sure that the level asked for was reached. A new signature
+// beside old ones, or on one, may be of a form older than the baseline; that
+// counts only where a level was asked for.
+func (d *Draft) checkLevel(name string) error {
+	_, level, baseline := strings.Cut(name, "BASELINE-")
+	reached := slices.Index([]string{"B", "T", "LT", "LTA"}, level)
+	if baseline && reached >= int(d.raise.Level) || d.raise.Level == ades.LevelB && (!baseline || d.o.Counter) {
+		return nil
+	}
+	return fmt.Errorf("%w: its level is %q, not %v", ErrSelfCheck, name, d.raise.Level)
+}
 
-var augmenters = map[ades.Format]augmenter{
-	ades.CAdES: cades.Augment, ades.PAdES: pades.Augment, ades.XAdES: xades.Augment,
-	ades.ASiCS: asic.Augment, ades.ASiCE: asic.Augment,
+// withCounters lists a signature and those on it.
+func withCounters(s *ades.Signature) []*ades.Signature {
+	all := []*ades.Signature{s}
+	for _, c := range s.CounterSignatures {
+		all = append(all, withCounters(c)...)
+	}
+	return all
+}
+
+// BadDocument says whether the document, or what was asked of it, is why it
+// could not be signed: its form, its password, its permissions, an element or
+// field that is not there. Everything else is an accident.
+func BadDocument(err error) bool {
+	var malformed *ades.MalformedError
+	return errors.As(err, &malformed) || slices.ContainsFunc([]error{
+		ades.ErrPassword, ades.ErrNotFound, ErrNotSigned, pades.ErrForbidden, appearance.ErrImage,
+		xades.ErrNotXML, xades.ErrBreaks, xades.ErrSelection,
+	}, func(target error) bool { return errors.Is(err, target) })
 }
 
 // Augment raises the signatures of a document to a level: B to T to LT to LTA,
 // and LTA again and again as algorithms and certificates age.
 func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error {
-	switch kind := Detect(src); kind {
-	case KindPDF:
-		return pades.Augment(ctx, src, w, r)
-	case KindCMS:
-		return cades.Augment(ctx, src, w, r)
-	case KindXML:
-		return xades.Augment(ctx, src, w, r)
-	case KindASiC:
-		return asic.Augment(ctx, src, w, r)
-	case KindOther:
-		return errors.New("augment: no signature of a known format")
-	default:
-		return fmt.Errorf("augment: %s cannot be raised", kind)
+	kind := kindOf(src)
+	augment := formats[carriers[kind]].augment
+	if augment == nil {
+		return fmt.Errorf("augment: a file of the kind %q cannot be raised", kind)
 	}
+	return augment(ctx, src, w, r)
 }
 
 // format is the one asked for, or the one that suits the content.
-func (o Options) format(doc Document) ades.Format {
+func (o Options) format(in Input) ades.Format {
 	switch {
 	case o.Format != "":
 		return o.Format
-	case len(doc) > 1:
-		return ades.ASiCE
-	case len(doc) == 0:
+	case len(in.Files) == 0, o.Counter:
 		return ades.CAdES
+	case len(in.Files) > 1 && !o.Parallel:
+		return ades.ASiCE
 	}
-	switch Detect(doc[0].Source) {
+	switch kindOf(in.Files[0].Source) {
 	case KindPDF:
 		return ades.PAdES
 	case KindXML:
-		return ades.XAdES
+		if isXML(in.Files[0].Source) {
+			return ades.XAdES
+		}
 	}
 	return ades.CAdES
 }
 
-func (o Options) raising() ades.AugmentOptions {
-	return ades.AugmentOptions{Level: o.Level, Stamper: o.Stamper, Gatherer: o.Gatherer, VRI: o.VRI, Hash: o.Hash, Time: o.Time}
+func (o Options) cades() cades.Options {
+	o.CAdES.SignParams = o.SignParams
+	return o.CAdES
 }
 
-func (o Options) cades() (c cades.Options) {
-	if o.CAdES != nil {
-		c = *o.CAdES
-	}
-	c.SignParams = o.SignParams
-	return c
+func (o Options) pades() pades.Options {
+	o.PAdES.SignParams = o.SignParams
+	o.PAdES.Stamped = o.PAdES.Stamped || o.Level >= ades.LevelT
+	return o.PAdES
 }
 
-func (o Options) pades() (p pades.Options) {
-	if o.PAdES != nil {
-		p = *o.PAdES
-	}
-	p.SignParams = o.SignParams
-	p.Stamped = p.Stamped || o.Level >= ades.LevelT
-	return p
+func (o Options) xades() xades.Options {
+	o.XAdES.SignParams = o.SignParams
+	return o.XAdES
 }
 
-func (o Options) xades() (x xades.Options) {
-	if o.XAdES != nil {
-		x = *o.XAdES
-	}
-	x.SignParams = o.SignParams
-	return x
-}
-
-func (o Options) asic() (a asic.Options) {
-	if o.ASiC != nil {
-		a = *o.ASiC
-	}
-	a.SignParams = o.SignParams
-	return a
+func (o Options) asic() asic.Options {
+	o.ASiC.SignParams = o.SignParams
+	return o.ASiC
 }

@@ -45,11 +45,11 @@ func smallPDF() []byte {
 	return b.Bytes()
 }
 
-func one(content string) rogito.Document { return rogito.File("a", strings.NewReader(content)) }
+func one(content string) rogito.Input { return rogito.File("a", strings.NewReader(content)) }
 
 type signCase struct {
 	name     string
-	doc      rogito.Document
+	doc      rogito.Input
 	change   func(*rogito.Options)
 	kind     rogito.Kind
 	detached bool
@@ -63,26 +63,26 @@ func signCases() []signCase {
 		{name: "PDF", doc: one(pdf), kind: rogito.KindPDF},
 		{name: "PDF as CAdES", doc: one(pdf), change: format(ades.CAdES), kind: rogito.KindCMS},
 		{name: "XML", doc: one("<a><b/></a>"), kind: rogito.KindXML},
-		{name: "several", doc: append(one("1"), ades.File{Name: "b", Source: strings.NewReader("2")}), kind: rogito.KindASiC},
+		{name: "several", doc: rogito.Input{Files: append(one("1").Files, ades.File{Name: "b", Source: strings.NewReader("2")})}, kind: rogito.KindASiC},
 		{name: "ASiC-S", doc: one("text"), change: format(ades.ASiCS), kind: rogito.KindASiC},
 		{
 			name: "ASiC-E CAdES", doc: one("text"), kind: rogito.KindASiC,
-			change: func(o *rogito.Options) { o.Format, o.ASiC = ades.ASiCE, &asic.Options{CAdES: true} },
+			change: func(o *rogito.Options) { o.Format, o.ASiC = ades.ASiCE, asic.Options{CAdES: true} },
 		},
 		{
 			name: "detached CAdES", doc: one("text"), kind: rogito.KindCMS, detached: true,
-			change: func(o *rogito.Options) { o.CAdES = &cades.Options{Detached: true} },
+			change: func(o *rogito.Options) { o.CAdES = cades.Options{Detached: true} },
 		},
 		{
 			name: "detached XAdES", doc: one("text"), kind: rogito.KindXML, detached: true,
 			change: func(o *rogito.Options) {
-				o.Format, o.XAdES = ades.XAdES, &xades.Options{Packaging: xades.Detached}
+				o.Format, o.XAdES = ades.XAdES, xades.Options{Packaging: xades.Detached}
 			},
 		},
 	}
 }
 
-func signatures(t testing.TB, signed []byte, detached rogito.Document) []*ades.Signature {
+func signatures(t testing.TB, signed []byte, detached []ades.File) []*ades.Signature {
 	t.Helper()
 	v := rogito.Verifier{Now: signClock}
 	r, err := v.Verify(context.Background(), bytes.NewReader(signed), rogito.VerifyOptions{Detached: detached})
@@ -107,15 +107,19 @@ func TestSign(t *testing.T) {
 						c.change(&o)
 					}
 					var signed bytes.Buffer
-					if err := rogito.Sign(context.Background(), c.doc, &signed, a.Key, o); err != nil {
+					made, err := rogito.Sign(context.Background(), c.doc, &signed, a.Key, o)
+					if err != nil {
 						t.Fatal(err)
+					}
+					if !strings.HasSuffix(made.Level, "BASELINE-"+level.String()) || made.Signature.Intact() != ades.Yes || made.Form != o.Form(c.doc) {
+						t.Errorf("made %s, %+v", made.Level, made.Form)
 					}
 					if got := rogito.Detect(bytes.NewReader(signed.Bytes())); got != c.kind {
 						t.Errorf("kind %s, want %s", got, c.kind)
 					}
-					var detached rogito.Document
+					var detached []ades.File
 					if c.detached {
-						detached = c.doc
+						detached = c.doc.Files
 					}
 					sigs := signatures(t, signed.Bytes(), detached)
 					if len(sigs) != 1 || sigs[0].Intact() != ades.Yes {
@@ -149,23 +153,226 @@ func TestTwoHalves(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		value, err := ades.Value(a.Key, d, d.Signing())
+		value, err := d.Value(a.Key)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var signed bytes.Buffer
-		if err := d.Complete(context.Background(), &signed, make([]byte, len(value))); !errors.Is(err, rogito.ErrValue) || signed.Len() > 0 {
+		if _, err := d.Complete(context.Background(), &signed, make([]byte, len(value))); !errors.Is(err, rogito.ErrValue) || signed.Len() > 0 {
 			t.Errorf("%s: a wrong value: %v", c.name, err)
 		}
-		if err := d.Complete(context.Background(), &signed, value); err != nil {
+		if _, err := d.Complete(context.Background(), &signed, value); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		var detached rogito.Document
+		var detached []ades.File
 		if c.detached {
-			detached = c.doc
+			detached = c.doc.Files
 		}
 		if sigs := signatures(t, signed.Bytes(), detached); len(sigs) != 1 || sigs[0].Intact() != ades.Yes {
 			t.Errorf("%s: %+v", c.name, sigs)
+		}
+	}
+}
+
+// fatUnit makes time-stamps that are larger than the place usually kept.
+type fatUnit struct{ ades.Stamper }
+
+func (f fatUnit) Stamp(ctx context.Context, h crypto.Hash, digest []byte) ([]byte, error) {
+	token, err := f.Stamper.Stamp(ctx, h, digest)
+	return append(token, make([]byte, 20<<10)...), err // padding is harmless
+}
+
+// A place in a PDF that is too small is made larger inside the draft, so that
+// both halves of signing have it: the draft asks for another value.
+func TestDraftGrows(t *testing.T) {
+	pki := adestest.Must(t, signClock)
+	a := pki.Actor(t, "p256")
+	o := rogito.Options{SignParams: a.Signing(signedAt), Level: ades.LevelLTA, Stamper: fatUnit{pki.Unit}, Gatherer: pki}
+	var signed bytes.Buffer
+	if _, err := rogito.Sign(context.Background(), one(string(smallPDF())), &signed, a.Key, o); err != nil {
+		t.Fatal(err)
+	}
+	d, err := rogito.Prepare(one(string(smallPDF())), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for values := 1; ; values++ {
+		value, err := d.Value(a.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		digest := d.Digest()
+		signed.Reset()
+		_, err = d.Complete(context.Background(), &signed, value)
+		if errors.Is(err, rogito.ErrSignAgain) && values < 3 {
+			if bytes.Equal(digest, d.Digest()) || signed.Len() > 0 {
+				t.Error("the draft asks for another value and has not changed")
+			}
+			continue
+		}
+		if err != nil || values != 2 {
+			t.Fatalf("after %d values: %v", values, err)
+		}
+		break
+	}
+	if sigs := signatures(t, signed.Bytes(), nil); len(sigs) != 1 || sigs[0].Intact() != ades.Yes {
+		t.Errorf("signatures %+v", sigs)
+	}
+	o.Stamper = &growing{fatUnit{pki.Unit}, 0}
+	if _, err := rogito.Sign(context.Background(), one(string(smallPDF())), io.Discard, a.Key, o); err == nil {
+		t.Error("a time-stamp that grows each time was taken")
+	}
+}
+
+// growing makes each time-stamp larger than the one before.
+type growing struct {
+	ades.Stamper
+	n int
+}
+
+func (g *growing) Stamp(ctx context.Context, h crypto.Hash, digest []byte) ([]byte, error) {
+	token, err := g.Stamper.Stamp(ctx, h, digest)
+	g.n += 40 << 10
+	return append(token, make([]byte, g.n)...), err
+}
+
+func TestDigest(t *testing.T) {
+	pki := adestest.Must(t, signClock)
+	a := pki.Actor(t, "good")
+	content := []byte("a contract that stays at home")
+	in := rogito.Input{Digest: sum(crypto.SHA256, content)}
+	for level := ades.LevelB; level <= ades.LevelLTA; level++ {
+		o := rogito.Options{SignParams: a.Signing(signedAt), Level: level, Stamper: pki.Unit, Gatherer: pki}
+		var signed bytes.Buffer
+		made, err := rogito.Sign(context.Background(), in, &signed, a.Key, o)
+		if level == ades.LevelLTA {
+			if err == nil {
+				t.Error("LTA over a digest")
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if made.Format != ades.CAdES || made.Extension != "p7s" || made.Level != "CAdES-BASELINE-"+level.String() {
+			t.Errorf("made %+v, %s", made.Form, made.Level)
+		}
+		if sigs := signatures(t, signed.Bytes(), []ades.File{{Source: bytes.NewReader(content)}}); len(sigs) != 1 || sigs[0].Intact() != ades.Yes {
+			t.Errorf("signatures %+v", sigs)
+		}
+	}
+	o := rogito.Options{SignParams: a.Signing(signedAt), Format: ades.PKCS1}
+	var value bytes.Buffer
+	made, err := rogito.Sign(context.Background(), in, &value, a.Key, o)
+	if err != nil || made.Extension != "sig" || made.Level != "" || !bytes.Equal(made.Signature.Value, value.Bytes()) {
+		t.Errorf("PKCS1: %+v, %v", made, err)
+	}
+	for _, format := range []ades.Format{ades.PAdES, ades.XAdES, ades.ASiCE, ades.ASiCS} {
+		o.Format = format
+		if _, err := rogito.Sign(context.Background(), in, io.Discard, a.Key, o); err == nil {
+			t.Errorf("a digest was signed as %s", format)
+		}
+	}
+}
+
+func sum(h crypto.Hash, content []byte) []byte {
+	d := h.New()
+	d.Write(content)
+	return d.Sum(nil)
+}
+
+func TestCounter(t *testing.T) {
+	pki := adestest.Must(t, signClock)
+	a, b := pki.Actor(t, "good"), pki.Actor(t, "second")
+	ctx := context.Background()
+	var file, both bytes.Buffer
+	o := rogito.Options{SignParams: a.Signing(signedAt)}
+	if _, err := rogito.Sign(ctx, one("text"), &file, a.Key, o); err != nil {
+		t.Fatal(err)
+	}
+	o = rogito.Options{SignParams: b.Signing(signedAt), Parallel: true}
+	if _, err := rogito.Sign(ctx, one(file.String()), &both, b.Key, o); err != nil {
+		t.Fatal(err)
+	}
+	for level := ades.LevelB; level <= ades.LevelLTA; level++ {
+		o = rogito.Options{SignParams: b.Signing(signedAt), Counter: true, Level: level, Stamper: pki.Unit, Gatherer: pki}
+		var signed bytes.Buffer
+		made, err := rogito.Sign(ctx, one(both.String()), &signed, b.Key, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !made.InPlace || made.Signature.Intact() != ades.Yes {
+			t.Errorf("made %+v", made.Form)
+		}
+		sigs := signatures(t, signed.Bytes(), nil)
+		if len(sigs) != 2 {
+			t.Fatalf("%d signatures", len(sigs))
+		}
+		for _, s := range sigs {
+			if s.Intact() != ades.Yes || len(s.CounterSignatures) != 1 || s.CounterSignatures[0].Intact() != ades.Yes {
+				t.Errorf("%v: %d counter-signatures", level, len(s.CounterSignatures))
+			}
+		}
+	}
+	if _, err := rogito.Sign(ctx, one("text"), io.Discard, b.Key, o); !errors.Is(err, rogito.ErrNotSigned) || !rogito.BadDocument(err) {
+		t.Errorf("text was counter-signed: %v", err)
+	}
+}
+
+// spoolBuffer is a writer that can be read again.
+type spoolBuffer struct{ bytes.Buffer }
+
+func (s *spoolBuffer) Source() ades.Source { return bytes.NewReader(s.Bytes()) }
+
+func TestSignIntoSpool(t *testing.T) {
+	pki := adestest.Must(t, signClock)
+	a := pki.Actor(t, "p256")
+	for _, c := range signCases() {
+		o := rogito.Options{SignParams: a.Signing(signedAt), Level: ades.LevelT, Stamper: pki.Unit}
+		if c.change != nil {
+			c.change(&o)
+		}
+		made := 0
+		o.Spool = func() rogito.Spool { made++; return new(spoolBuffer) }
+		var out spoolBuffer
+		if _, err := rogito.Sign(context.Background(), c.doc, &out, a.Key, o); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		var detached []ades.File
+		if c.detached {
+			detached = c.doc.Files
+		}
+		if sigs := signatures(t, out.Bytes(), detached); len(sigs) != 1 || sigs[0].Intact() != ades.Yes {
+			t.Errorf("%s: %d signatures", c.name, len(sigs))
+		}
+		if made > 1 {
+			t.Errorf("%s: %d documents between two steps", c.name, made)
+		}
+	}
+}
+
+func TestMediaType(t *testing.T) {
+	for _, c := range []struct {
+		content, mediaType, extension string
+		format                        ades.Format
+	}{
+		{string(smallPDF()), "application/pdf", "pdf", ades.PAdES},
+		{"<?xml version='1.0'?><a/>", "application/xml", "xml", ades.XAdES},
+		{"<p><b/></p>", "application/xml", "xml", ades.XAdES},
+		{"<!DOCTYPE html><html><br></html>", "text/html", "html", ades.CAdES},
+		{"<div>one<br>two</div>", "text/html", "html", ades.CAdES},
+		{"PK\x03\x04", "application/zip", "zip", ades.CAdES},
+		{"\x89PNG\r\n", "image/png", "png", ades.CAdES},
+		{"words", "text/plain", "txt", ades.CAdES},
+		{"\x00\x01\x02", "application/octet-stream", "bin", ades.CAdES},
+		{"", "text/plain", "txt", ades.CAdES},
+	} {
+		src := strings.NewReader(c.content)
+		if m, e := rogito.MediaType(src); m != c.mediaType || e != c.extension {
+			t.Errorf("%.20q is %s, %s", c.content, m, e)
+		}
+		if f := (rogito.Options{}).Form(rogito.File("", src)); f.Format != c.format {
+			t.Errorf("%.20q is signed as %s", c.content, f.Format)
 		}
 	}
 }
@@ -176,11 +383,11 @@ func TestParallel(t *testing.T) {
 	for _, format := range []ades.Format{ades.CAdES, ades.ASiCE, ades.ASiCS} {
 		var first, second bytes.Buffer
 		o := rogito.Options{SignParams: a.Signing(signedAt), Format: format}
-		if err := rogito.Sign(context.Background(), one("text"), &first, a.Key, o); err != nil {
+		if _, err := rogito.Sign(context.Background(), one("text"), &first, a.Key, o); err != nil {
 			t.Fatal(err)
 		}
 		o.SignParams, o.Parallel = b.Signing(signedAt), true
-		if err := rogito.Sign(context.Background(), rogito.File("", bytes.NewReader(first.Bytes())), &second, b.Key, o); err != nil {
+		if _, err := rogito.Sign(context.Background(), rogito.File("", bytes.NewReader(first.Bytes())), &second, b.Key, o); err != nil {
 			t.Fatalf("%s: %v", format, err)
 		}
 		sigs := signatures(t, second.Bytes(), nil)
@@ -195,23 +402,23 @@ func TestSignRefuses(t *testing.T) {
 	a, b := pki.Actor(t, "p256"), pki.Actor(t, "second")
 	o := rogito.Options{SignParams: a.Signing(signedAt)}
 	ctx := context.Background()
-	if err := rogito.Sign(ctx, one("x"), io.Discard, b.Key, o); err == nil {
+	if _, err := rogito.Sign(ctx, one("x"), io.Discard, b.Key, o); err == nil {
 		t.Error("another's key is taken")
 	}
-	if err := rogito.Sign(ctx, nil, io.Discard, a.Key, o); err == nil {
+	if _, err := rogito.Sign(ctx, rogito.Input{}, io.Discard, a.Key, o); err == nil {
 		t.Error("nothing is signed")
 	}
 	o.Format = ades.PAdES
 	var malformed *ades.MalformedError
-	if err := rogito.Sign(ctx, one("x"), io.Discard, a.Key, o); !errors.As(err, &malformed) {
+	if _, err := rogito.Sign(ctx, one("x"), io.Discard, a.Key, o); !errors.As(err, &malformed) {
 		t.Errorf("text as PDF: %v", err)
 	}
 	o.Format = "PGP"
-	if err := rogito.Sign(ctx, one("x"), io.Discard, a.Key, o); err == nil {
+	if _, err := rogito.Sign(ctx, one("x"), io.Discard, a.Key, o); err == nil {
 		t.Error("an unknown format is made")
 	}
 	o.Format, o.Level = ades.CAdES, ades.LevelT
-	if err := rogito.Sign(ctx, one("x"), io.Discard, a.Key, o); err == nil {
+	if _, err := rogito.Sign(ctx, one("x"), io.Discard, a.Key, o); err == nil {
 		t.Error("T without a time-stamping authority")
 	}
 	if err := rogito.Augment(ctx, strings.NewReader("x"), io.Discard, ades.AugmentOptions{}); err == nil {
@@ -233,7 +440,7 @@ func TestHashWithoutName(t *testing.T) {
 					c.change(&o)
 				}
 				o.Hash = h
-				if err := rogito.Sign(ctx, c.doc, io.Discard, a.Key, o); err == nil {
+				if _, err := rogito.Sign(ctx, c.doc, io.Discard, a.Key, o); err == nil {
 					t.Errorf("%s, %s: signed with hash %d", c.name, actor, h)
 				}
 			}
@@ -244,7 +451,7 @@ func TestHashWithoutName(t *testing.T) {
 			}
 			a := pki.Actor(t, "p256")
 			var signed bytes.Buffer
-			if err := rogito.Sign(ctx, one("x"), &signed, a.Key, rogito.Options{SignParams: a.Signing(signedAt)}); err != nil {
+			if _, err := rogito.Sign(ctx, one("x"), &signed, a.Key, rogito.Options{SignParams: a.Signing(signedAt)}); err != nil {
 				t.Fatal(err)
 			}
 			r := ades.AugmentOptions{Level: ades.LevelT, Stamper: stamper, Time: signedAt, Hash: h}
@@ -261,7 +468,7 @@ func TestSpool(t *testing.T) {
 	big := strings.Repeat("0123456789abcdef", 2<<20) // 32 MB: goes through a file
 	o := rogito.Options{SignParams: a.Signing(signedAt), Level: ades.LevelT, Stamper: pki.Unit}
 	var out bytes.Buffer
-	if err := rogito.Sign(context.Background(), one(big), &out, a.Key, o); err != nil {
+	if _, err := rogito.Sign(context.Background(), one(big), &out, a.Key, o); err != nil {
 		t.Fatal(err)
 	}
 	if sigs := signatures(t, out.Bytes(), nil); len(sigs) != 1 || sigs[0].Intact() != ades.Yes || len(sigs[0].Timestamps) != 1 {
@@ -279,9 +486,9 @@ func ExampleSign() {
 		panic(err)
 	}
 	var signed bytes.Buffer
-	err = rogito.Sign(context.Background(), rogito.File("contract.xml", strings.NewReader("<contract/>")), &signed, signer.Key, rogito.Options{
+	_, err = rogito.Sign(context.Background(), rogito.File("contract.xml", strings.NewReader("<contract/>")), &signed, signer.Key, rogito.Options{
 		SignParams: signer.Signing(pki.Now()),
-		Level:   ades.LevelLT, Stamper: pki.Unit, Gatherer: pki,
+		Level:      ades.LevelLT, Stamper: pki.Unit, Gatherer: pki,
 	})
 	if err != nil {
 		panic(err)
@@ -306,12 +513,12 @@ func ExamplePrepare() {
 	if err != nil {
 		panic(err)
 	}
-	value, err := ades.Value(signer.Key, draft, draft.Signing()) // or send draft.Digest() away
+	value, err := draft.Value(signer.Key) // or send draft.Digest() away
 	if err != nil {
 		panic(err)
 	}
 	var signed bytes.Buffer
-	if err := draft.Complete(context.Background(), &signed, value); err != nil {
+	if _, err := draft.Complete(context.Background(), &signed, value); err != nil {
 		panic(err)
 	}
 	fmt.Println(rogito.Detect(bytes.NewReader(signed.Bytes())))
@@ -330,7 +537,7 @@ func ExampleAugment() {
 	ctx := context.Background()
 	var b, lta bytes.Buffer
 	o := rogito.Options{SignParams: signer.Signing(pki.Now())}
-	if err := rogito.Sign(ctx, rogito.File("a.txt", strings.NewReader("text")), &b, signer.Key, o); err != nil {
+	if _, err := rogito.Sign(ctx, rogito.File("a.txt", strings.NewReader("text")), &b, signer.Key, o); err != nil {
 		panic(err)
 	}
 	r := ades.AugmentOptions{Level: ades.LevelLTA, Stamper: pki.Unit, Gatherer: pki}

@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"io"
 	"os"
+
+	"rogito.dev/rogito/ades"
 )
 
 // spoolMemory is how much of a document between two steps stays in memory.
-const spoolMemory = 16 << 20
+const spoolMemory = 4 << 20
 
 // spool holds a document between two steps: in memory while it is small, in a
-// temporary file when it grows. It is an ades.Source once it is written.
+// temporary file when it grows.
 type spool struct {
 	memory []byte
 	file   *os.File
@@ -24,6 +26,7 @@ func (s *spool) Write(p []byte) (int, error) {
 			return 0, err
 		}
 		s.file = f
+		os.Remove(f.Name()) // a file that is open needs no name; Windows keeps it until Close
 		if _, err := f.Write(s.memory); err != nil {
 			return 0, err
 		}
@@ -39,23 +42,17 @@ func (s *spool) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (s *spool) Size() int64 { return s.size }
-
-func (s *spool) ReadAt(p []byte, off int64) (int, error) {
+// Source is what was written.
+func (s *spool) Source() ades.Source {
 	if s.file != nil {
-		return s.file.ReadAt(p, off)
+		return io.NewSectionReader(s.file, 0, s.size)
 	}
-	return bytes.NewReader(s.memory).ReadAt(p, off)
+	return bytes.NewReader(s.memory)
 }
 
-func (s *spool) copyTo(w io.Writer) error {
-	_, err := io.Copy(w, io.NewSectionReader(s, 0, s.size))
-	return err
-}
-
-// Close removes the temporary file.
-func (s *spool) Close() {
-	if s.file != nil {
+// discard frees a spool of ours; one that the caller made is the caller's.
+func discard(x Spool) {
+	if s, ok := x.(*spool); ok && s.file != nil {
 		s.file.Close()
 		os.Remove(s.file.Name())
 	}

@@ -110,7 +110,7 @@ func (s *stage) signContent(format string, a *adestest.Actor, signing ades.SignP
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	value, err := ades.Value(a.Key, d, signing)
+	value, err := d.Value(a.Key)
 	if err != nil {
 		s.t.Fatal(err)
 	}

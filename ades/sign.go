@@ -45,23 +45,27 @@ type Draft interface {
 	ToBeSigned() []byte
 	// Digest of ToBeSigned: what an RSA or ECDSA key is given.
 	Digest() []byte
+	// Value has a key that is at hand sign the draft.
+	Value(key crypto.Signer) ([]byte, error)
 	// Finish writes the signed document. ECDSA values come as DER, as
 	// crypto.Signer makes them.
 	Finish(w io.Writer, value []byte) error
 }
 
-// Value has the key sign the draft in the way that the parameters ask for.
-func Value(key crypto.Signer, d Draft, s SignParams) ([]byte, error) {
+// Value has a key sign in the way that the parameters ask for: the digest, or
+// the message itself where the algorithm takes nothing else (Ed25519). Drafts
+// call it; so does whoever holds a key and got a digest from elsewhere.
+func Value(key crypto.Signer, s SignParams, message, digest []byte) ([]byte, error) {
 	switch key.Public().(type) {
 	case ed25519.PublicKey:
-		return key.Sign(rand.Reader, d.ToBeSigned(), crypto.Hash(0))
+		return key.Sign(rand.Reader, message, crypto.Hash(0))
 	case *rsa.PublicKey:
 		if s.PSS {
 			opts := &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash, Hash: s.Digest()}
-			return key.Sign(rand.Reader, d.Digest(), opts)
+			return key.Sign(rand.Reader, digest, opts)
 		}
 	}
-	return key.Sign(rand.Reader, d.Digest(), s.Digest())
+	return key.Sign(rand.Reader, digest, s.Digest())
 }
 
 // Stamper obtains an RFC 3161 token over a digest. What it returns has been

@@ -11,7 +11,7 @@ import (
 // for, and returns the signed document.
 func (a *Actor) Finish(t testing.TB, d ades.Draft, s ades.SignParams) []byte {
 	t.Helper()
-	value, err := ades.Value(a.Key, d, s)
+	value, err := d.Value(a.Key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package asic
 import (
 	"bytes"
 	"context"
+	"crypto"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,9 @@ func (d *Draft) ToBeSigned() []byte { return d.inner.ToBeSigned() }
 
 // Digest of ToBeSigned.
 func (d *Draft) Digest() []byte { return d.inner.Digest() }
+
+// Value has the key sign the draft.
+func (d *Draft) Value(key crypto.Signer) ([]byte, error) { return d.inner.Value(key) }
 
 // Finish writes the container.
 func (d *Draft) Finish(w io.Writer, value []byte) error {

@@ -25,7 +25,7 @@ func benchmarkSign(b *testing.B, actor string) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		value, err := ades.Value(a.Key, d, o.SignParams)
+		value, err := d.Value(a.Key)
 		if err != nil {
 			b.Fatal(err)
 		}

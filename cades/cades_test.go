@@ -380,7 +380,7 @@ func TestGigabyteStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := ades.Value(a.Key, d, o.SignParams)
+	value, err := d.Value(a.Key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -409,7 +409,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	value, err := ades.Value(signer.Key, draft, o.SignParams)
+	value, err := draft.Value(signer.Key)
 	if err != nil {
 		panic(err)
 	}

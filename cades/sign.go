@@ -1,6 +1,7 @@
 package cades
 
 import (
+	"crypto"
 	"errors"
 	"fmt"
 	"io"
@@ -159,6 +160,11 @@ func (d *Draft) ToBeSigned() []byte { return d.attrs }
 
 // Digest of ToBeSigned.
 func (d *Draft) Digest() []byte { return d.digest }
+
+// Value has the key sign the draft.
+func (d *Draft) Value(key crypto.Signer) ([]byte, error) {
+	return ades.Value(key, d.opts.SignParams, d.attrs, d.digest)
+}
 
 // Finish writes the ContentInfo with the signature. It can be called again
 // with another value.

@@ -49,7 +49,7 @@ func BenchmarkSign(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				value, err := ades.Value(a.Key, d, o.SignParams)
+				value, err := d.Value(a.Key)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -68,7 +68,7 @@ func BenchmarkRead(b *testing.B) {
 	for _, level := range []ades.Level{ades.LevelB, ades.LevelLT} {
 		var out bytes.Buffer
 		r := ades.AugmentOptions{Level: level, Stamper: pki.Unit, Gatherer: pki}
-		err := Sign(context.Background(), bytes.NewReader(simplePDF(200<<10)), &out, a.Key, Options{SignParams: a.Signing(pki.Now())}, r)
+		err := sign(context.Background(), bytes.NewReader(simplePDF(200<<10)), &out, a.Key, Options{SignParams: a.Signing(pki.Now())}, r)
 		if err != nil {
 			b.Fatal(err)
 		}

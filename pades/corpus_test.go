@@ -105,7 +105,7 @@ func TestCorpusSignAgain(t *testing.T) {
 		}
 		var out bytes.Buffer
 		o := Options{SignParams: a.Signing(pki.Now()), Password: c.Inputs.Password}
-		err = Sign(ctx, c.Source(t), &out, a.Key, o, ades.AugmentOptions{Level: ades.LevelLT, Stamper: pki.Unit, Gatherer: pki})
+		err = sign(ctx, c.Source(t), &out, a.Key, o, ades.AugmentOptions{Level: ades.LevelLT, Stamper: pki.Unit, Gatherer: pki})
 		var malformed *ades.MalformedError
 		if errors.Is(err, ErrForbidden) || errors.As(err, &malformed) {
 			t.Logf("%s: %v", c.ID, err)

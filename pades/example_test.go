@@ -36,7 +36,7 @@ func ExamplePrepare() {
 		panic(err)
 	}
 	// The digest may travel to a key that lives elsewhere.
-	value, err := ades.Value(signer.Key, draft, opts.SignParams)
+	value, err := draft.Value(signer.Key)
 	if err != nil {
 		panic(err)
 	}
@@ -48,20 +48,26 @@ func ExamplePrepare() {
 	// Output: Signature1 true
 }
 
-func ExampleSign() {
+func ExampleDraft_Complete() {
 	pki, doc := document()
 	signer, err := pki.Enter("good")
 	if err != nil {
 		panic(err)
 	}
-	opts := pades.Options{SignParams: signer.Signing(pki.Now())}
-	lt := ades.AugmentOptions{Level: ades.LevelLT, Stamper: pki.Unit, Gatherer: pki}
-	var signed bytes.Buffer
-	err = pades.Sign(context.Background(), bytes.NewReader(doc), &signed, signer.Key, opts, lt)
+	draft, err := pades.Prepare(bytes.NewReader(doc), pades.Options{SignParams: signer.Signing(pki.Now()), Stamped: true})
 	if err != nil {
 		panic(err)
 	}
-	facts, err := pades.Read(context.Background(), bytes.NewReader(signed.Bytes()), ades.ReadOptions{})
+	value, err := draft.Value(signer.Key)
+	if err != nil {
+		panic(err)
+	}
+	lt := ades.AugmentOptions{Level: ades.LevelLT, Stamper: pki.Unit, Gatherer: pki}
+	signed, err := draft.Complete(context.Background(), value, lt)
+	if err != nil {
+		panic(err)
+	}
+	facts, err := pades.Read(context.Background(), signed, ades.ReadOptions{})
 	if err != nil {
 		panic(err)
 	}
@@ -77,8 +83,15 @@ func ExampleAugment() {
 		panic(err)
 	}
 	var b, lta bytes.Buffer
-	opts := pades.Options{SignParams: signer.Signing(pki.Now())}
-	if err := pades.Sign(context.Background(), bytes.NewReader(doc), &b, signer.Key, opts, ades.AugmentOptions{}); err != nil {
+	draft, err := pades.Prepare(bytes.NewReader(doc), pades.Options{SignParams: signer.Signing(pki.Now())})
+	if err != nil {
+		panic(err)
+	}
+	value, err := draft.Value(signer.Key)
+	if err != nil {
+		panic(err)
+	}
+	if err := draft.Finish(&b, value); err != nil {
 		panic(err)
 	}
 	up := ades.AugmentOptions{Level: ades.LevelLTA, Stamper: pki.Unit, Gatherer: pki}

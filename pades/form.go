@@ -88,7 +88,7 @@ func (f *form) choose(o Options) (*field, error) {
 			return nil, fmt.Errorf("pades: field %q is signed already: %w", o.Field, ErrForbidden)
 		}
 	}
-	if o.Field != "" {
+	if o.Field != "" && o.NewField != o.Field {
 		return nil, fmt.Errorf("pades: signature field %q: %w", o.Field, ades.ErrNotFound)
 	}
 	return nil, nil

@@ -79,21 +79,6 @@ func (r *increment) fill(contents []byte) ([]byte, error) {
 	return r.update, nil
 }
 
-// write puts the document out with its Contents filled in.
-func (r *increment) write(w io.Writer, contents []byte) error {
-	update, err := r.fill(contents)
-	if err != nil {
-		return err
-	}
-	if err := stream(w, r.src, 0, r.src.Size()); err != nil {
-		return fmt.Errorf("copy document: %w", err)
-	}
-	if _, err := w.Write(update); err != nil {
-		return fmt.Errorf("write update: %w", err)
-	}
-	return nil
-}
-
 // grown is a document with updates behind it that are still in memory, so
 // that several can be made without writing the document out in between.
 type grown struct {

@@ -2,8 +2,13 @@ package pades
 
 import (
 	"bytes"
+	"context"
+	"crypto"
 	"fmt"
+	"io"
 	"strings"
+
+	"rogito.dev/rogito/ades"
 )
 
 // builder writes PDF files by hand, so that tests need no other software.
@@ -60,3 +65,21 @@ func simplePDF(n int) []byte {
 type sink struct{ n int }
 
 func (s *sink) Write(p []byte) (int, error) { s.n += len(p); return len(p), nil }
+
+// sign takes the steps of a signature one after the other.
+func sign(ctx context.Context, src ades.Source, w io.Writer, key crypto.Signer, o Options, r ades.AugmentOptions) error {
+	o.Stamped = r.Level >= ades.LevelT
+	d, err := Prepare(src, o)
+	if err != nil {
+		return err
+	}
+	value, err := d.Value(key)
+	if err != nil {
+		return err
+	}
+	out, err := d.Complete(ctx, value, r)
+	if err != nil {
+		return err
+	}
+	return stream(w, out, 0, out.Size())
+}

@@ -24,6 +24,7 @@ type Options struct {
 	// none, and into a new one where the document has none.
 	AnyField bool
 	// NewField is the name of a new field; empty means Signature1 and so on.
+	// With Field of the same name it is made where the document has none.
 	NewField string
 
 	// Name, Reason, Location and ContactInfo go into the signature dictionary.
@@ -43,7 +44,8 @@ type Options struct {
 	// Appearance shows the signature on a page; nil makes it invisible.
 	Appearance *Appearance
 
-	// Stamped reserves room for a signature time-stamp, for FinishStamped.
+	// Stamped reserves room for a time-stamp in the signature: Complete at level
+	// T and above.
 	Stamped bool
 	// Reserve is the room for the signature in bytes; zero means an estimate
 	// from certificates and algorithm.

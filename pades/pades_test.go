@@ -29,7 +29,7 @@ func signed(t testing.TB, pki *adestest.PKI, doc []byte, level ades.Level, o Opt
 	o.SignParams = a.Signing(pki.Now())
 	var out bytes.Buffer
 	r := ades.AugmentOptions{Level: level, Stamper: pki.Unit, Gatherer: pki}
-	if err := Sign(ctx, bytes.NewReader(doc), &out, a.Key, o, r); err != nil {
+	if err := sign(ctx, bytes.NewReader(doc), &out, a.Key, o, r); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.HasPrefix(out.Bytes(), doc) {
@@ -173,7 +173,7 @@ func TestAlgorithms(t *testing.T) {
 				o := Options{SignParams: a.Signing(pki.Now())}
 				o.Hash, o.PSS = hash, pss && strings.HasPrefix(a.Name, "rsa")
 				var out bytes.Buffer
-				if err := Sign(ctx, bytes.NewReader(simplePDF(10)), &out, a.Key, o, ades.AugmentOptions{}); err != nil {
+				if err := sign(ctx, bytes.NewReader(simplePDF(10)), &out, a.Key, o, ades.AugmentOptions{}); err != nil {
 					t.Fatalf("%s %v: %v", who, hash, err)
 				}
 				intact(t, readAll(t, out.Bytes(), ""), 1)
@@ -303,7 +303,7 @@ func TestRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := ades.Value(a.Key, d, o.SignParams)
+	value, err := d.Value(a.Key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,16 +312,17 @@ func TestRoom(t *testing.T) {
 	if err := d.Finish(&out, value); !errors.As(err, &noRoom) || out.Len() > 0 {
 		t.Fatalf("%v, %d bytes written", err, out.Len())
 	}
-	for _, reserve := range []int{100, 0} {
-		out.Reset()
-		o.Reserve = reserve
-		r := ades.AugmentOptions{Level: ades.LevelLTA, Stamper: fat{pki.Unit}, Gatherer: pki}
-		if err := Sign(ctx, bytes.NewReader(simplePDF(10)), &out, a.Key, o, r); err != nil {
-			t.Fatal(err)
-		}
-		if s := readAll(t, out.Bytes(), "").Signatures[0]; s.Intact() != ades.Yes {
-			t.Error(corpus.Describe(readAll(t, out.Bytes(), ""), nil))
-		}
+	r := ades.AugmentOptions{Level: ades.LevelLTA, Stamper: fat{pki.Unit}, Gatherer: pki}
+	o.Reserve = 0
+	if err := sign(ctx, bytes.NewReader(simplePDF(10)), &out, a.Key, o, r); !errors.As(err, &noRoom) || noRoom.Need < 20<<10 {
+		t.Fatalf("a large time-stamp: %v", err)
+	}
+	o.Reserve = noRoom.Need
+	if err := sign(ctx, bytes.NewReader(simplePDF(10)), &out, a.Key, o, r); err != nil {
+		t.Fatal(err)
+	}
+	if s := readAll(t, out.Bytes(), "").Signatures[0]; s.Intact() != ades.Yes {
+		t.Error(corpus.Describe(readAll(t, out.Bytes(), ""), nil))
 	}
 }
 
@@ -561,7 +562,7 @@ func TestHuge(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	var out sink
-	err := Sign(ctx, newHuge(1<<30), &out, a.Key, Options{SignParams: a.Signing(pki.Now())}, ades.AugmentOptions{})
+	err := sign(ctx, newHuge(1<<30), &out, a.Key, Options{SignParams: a.Signing(pki.Now())}, ades.AugmentOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -625,7 +626,7 @@ func TestTools(t *testing.T) {
 					o.Appearance = &Appearance{Page: -1, X: 20, Y: 20, Width: 164, Height: 45, Lines: []string{"Firmato"}}
 				}
 				r := ades.AugmentOptions{Level: ades.LevelLTA, Stamper: pki.Unit, Gatherer: pki}
-				if err := Sign(ctx, bytes.NewReader(doc), &out, a.Key, o, r); err != nil {
+				if err := sign(ctx, bytes.NewReader(doc), &out, a.Key, o, r); err != nil {
 					t.Fatal(err)
 				}
 				doc = out.Bytes()

@@ -19,13 +19,38 @@ import (
 // Draft is a PDF that wants only its signature value. It implements
 // [ades.Draft].
 type Draft struct {
-	cms   *cades.Draft
-	inc   *increment
-	field string
-	notes []string
+	cms      *cades.Draft
+	inc      *increment
+	password string
+	field    string
+	notes    []string
 }
 
 var _ ades.Draft = (*Draft)(nil)
+
+// openToSign opens a document that is to be signed. Bytes before the header
+// are left out: some readers count a byte range from the header, and some from
+// the first byte. Where that is not possible the document is refused.
+func openToSign(src ades.Source, password string) (ades.Source, *pdf.Document, error) {
+	doc, err := pdf.Open(src, pdf.Options{Password: password, Repair: true})
+	if err != nil || doc.Prefix() == 0 {
+		return src, doc, err
+	}
+	all, _, err := fields(doc)
+	if err != nil {
+		return nil, nil, err
+	}
+	signed := false
+	for i := range all {
+		signed = signed || all[i].kind == "Sig" && !all[i].empty(doc)
+	}
+	if signed || doc.Base() != doc.Prefix() {
+		return nil, nil, ades.Malformed("PDF", "header", "%d bytes stand before it, and the document cannot do without them", doc.Prefix())
+	}
+	src = io.NewSectionReader(src, doc.Base(), src.Size()-doc.Base())
+	doc, err = pdf.Open(src, pdf.Options{Password: password, Repair: true})
+	return src, doc, err
+}
 
 // Prepare makes the draft of a signed PDF. The document is read once now for
 // its digest, and once more in Finish.
@@ -33,7 +58,7 @@ func Prepare(src ades.Source, o Options) (*Draft, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	doc, err := pdf.Open(src, pdf.Options{Password: o.Password, Repair: true})
+	src, doc, err := openToSign(src, o.Password)
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
@@ -58,7 +83,7 @@ func Prepare(src ades.Source, o Options) (*Draft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	return &Draft{cms: cms, inc: inc, field: form.field, notes: form.notes}, nil
+	return &Draft{cms: cms, inc: inc, password: o.Password, field: form.field, notes: form.notes}, nil
 }
 
 // stampRoom is reserved for a time-stamp token with its certificates.
@@ -105,101 +130,53 @@ func (d *Draft) Field() string { return d.field }
 // or has a dynamic form that other software may not show signed.
 func (d *Draft) Notes() []string { return d.notes }
 
-// Finish writes the signed document. A signature that does not fit the room
-// reserved for it is a *NoRoomError, and nothing is written.
+// Value has the key sign the draft.
+func (d *Draft) Value(key crypto.Signer) ([]byte, error) { return d.cms.Value(key) }
+
+// Finish writes the signed document at level B. A signature that does not fit
+// the room reserved for it is a *NoRoomError, and nothing is written.
 func (d *Draft) Finish(w io.Writer, value []byte) error {
+	out, err := d.Complete(context.Background(), value, ades.AugmentOptions{})
+	if err != nil {
+		return err
+	}
+	if err := stream(w, out, 0, out.Size()); err != nil {
+		return fmt.Errorf("pades: write document: %w", err)
+	}
+	return nil
+}
+
+// Complete returns the signed document, raised to the level that r asks for: a
+// view of the source with the update behind it, good while the source is.
+// From T on the signature carries a time-stamp over its value, for which
+// Prepare with Options.Stamped makes room; LT and LTA raise this signature and
+// leave the others in the document as they are. A signature that does not fit
+// the room reserved for it is a *NoRoomError.
+func (d *Draft) Complete(ctx context.Context, value []byte, r ades.AugmentOptions) (ades.Source, error) {
+	r.Password = d.password
 	var b bytes.Buffer
 	b.Grow(d.inc.room())
 	if err := d.cms.Finish(&b, value); err != nil {
-		return fmt.Errorf("pades: %w", err)
-	}
-	return d.write(w, b.Bytes())
-}
-
-func (d *Draft) write(w io.Writer, cms []byte) error {
-	err := d.inc.write(w, cms)
-	var noRoom *NoRoomError
-	if err == nil || errors.As(err, &noRoom) {
-		return err
-	}
-	return fmt.Errorf("pades: %w", err)
-}
-
-// FinishStamped is Finish with a time-stamp over the signature value inside
-// the signature: level T. Prepare with Options.Stamped makes room for it.
-func (d *Draft) FinishStamped(ctx context.Context, w io.Writer, value []byte, r ades.AugmentOptions) error {
-	if _, err := d.stamped(ctx, value, r); err != nil {
-		return err
-	}
-	g := grown{src: d.inc.src, tail: d.inc.update}
-	if err := g.writeTo(w); err != nil {
-		return fmt.Errorf("pades: %w", err)
-	}
-	return nil
-}
-
-// stamped returns the update with the time-stamped signature in it.
-func (d *Draft) stamped(ctx context.Context, value []byte, r ades.AugmentOptions) ([]byte, error) {
-	var b bytes.Buffer
-	if err := d.cms.Finish(&b, value); err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	cms, err := stampSignature(ctx, b.Bytes(), r)
-	if err != nil {
-		return nil, fmt.Errorf("pades: %w", err)
-	}
-	return d.inc.fill(cms)
-}
-
-// Sign signs a document with a key at hand and raises it to the level that r
-// asks for. A signature or time-stamp that turns out larger than the room
-// reserved for it is made again with more.
-func Sign(ctx context.Context, src ades.Source, w io.Writer, key crypto.Signer, o Options, r ades.AugmentOptions) error {
-	r.Password = o.Password
-	o.Stamped = o.Stamped || r.Level >= ades.LevelT
-	if r.Level == ades.LevelB {
-		return signOnce(src, key, o, func(d *Draft, value []byte) error { return d.Finish(w, value) })
-	}
-	g := &grown{src: src}
-	err := signOnce(src, key, o, func(d *Draft, value []byte) error {
+	contents := b.Bytes()
+	if r.Level >= ades.LevelT {
 		var err error
-		g.tail, err = d.stamped(ctx, value, r)
-		return err
-	})
-	if err != nil {
-		return err
+		if contents, err = stampSignature(ctx, contents, r); err != nil {
+			return nil, fmt.Errorf("pades: %w", err)
+		}
 	}
+	update, err := d.inc.fill(contents)
+	if err != nil {
+		return nil, err
+	}
+	g := &grown{src: d.inc.src, tail: update}
 	if r.Level > ades.LevelT {
 		if err := raiseNew(ctx, g, r); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if err := g.writeTo(w); err != nil {
-		return fmt.Errorf("pades: %w", err)
-	}
-	return nil
-}
-
-// signOnce prepares, signs and finishes, and does it again when there was not
-// room enough.
-func signOnce(src ades.Source, key crypto.Signer, o Options, finish func(*Draft, []byte) error) error {
-	for range 3 {
-		d, err := Prepare(src, o)
-		if err != nil {
-			return err
-		}
-		value, err := ades.Value(key, d, o.SignParams)
-		if err != nil {
-			return fmt.Errorf("pades: sign: %w", err)
-		}
-		err = finish(d, value)
-		var noRoom *NoRoomError
-		if !errors.As(err, &noRoom) {
-			return err
-		}
-		o.Reserve = noRoom.Need + noRoom.Need/8
-	}
-	return errors.New("pades: the size of the signature keeps growing")
+	return g, nil
 }
 
 // raiseNew raises the signature that was made last, and no other.

@@ -32,6 +32,7 @@ type Options struct {
 
 // Draft is a value to be made. It implements [ades.Draft].
 type Draft struct {
+	params  ades.SignParams
 	message []byte // for Ed25519 only
 	digest  []byte
 }
@@ -48,7 +49,7 @@ func Prepare(src ades.Source, o Options) (*Draft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pkcs1: digest document: %w", err)
 	}
-	d := &Draft{digest: digest}
+	d := &Draft{params: o.SignParams, digest: digest}
 	if _, ok := o.Certificate.PublicKey.(ed25519.PublicKey); ok {
 		if d.message, err = whole(src); err != nil {
 			return nil, err
@@ -78,7 +79,7 @@ func PrepareDigest(digest []byte, o Options) (*Draft, error) {
 	if len(digest) != o.Digest().Size() {
 		return nil, fmt.Errorf("pkcs1: digest of %d bytes is not one of %v", len(digest), o.Digest())
 	}
-	return &Draft{digest: digest}, nil
+	return &Draft{params: o.SignParams, digest: digest}, nil
 }
 
 // ToBeSigned is the document for Ed25519, which needs it whole. For all other
@@ -87,6 +88,11 @@ func (d *Draft) ToBeSigned() []byte { return d.message }
 
 // Digest of the document.
 func (d *Draft) Digest() []byte { return d.digest }
+
+// Value has the key sign the draft.
+func (d *Draft) Value(key crypto.Signer) ([]byte, error) {
+	return ades.Value(key, d.params, d.message, d.digest)
+}
 
 // Finish writes the bare value.
 func (d *Draft) Finish(w io.Writer, value []byte) error {

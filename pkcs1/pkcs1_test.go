@@ -77,7 +77,7 @@ func TestDigest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := ades.Value(a.Key, d, o.SignParams)
+	value, err := d.Value(a.Key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func ExamplePrepare() {
 	if err != nil {
 		panic(err)
 	}
-	value, err := ades.Value(a.Key, draft, o.SignParams)
+	value, err := draft.Value(a.Key)
 	if err != nil {
 		panic(err)
 	}

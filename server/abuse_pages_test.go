@@ -55,7 +55,7 @@ func hostileSigner(t *testing.T, name string) []byte {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	err = rogito.Sign(context.Background(), rogito.File(name, strings.NewReader(name)), &out, key, rogito.Options{Format: ades.CAdES, SignParams: ades.SignParams{Certificate: cert, Time: now}})
+	_, err = rogito.Sign(context.Background(), rogito.File(name, strings.NewReader(name)), &out, key, rogito.Options{Format: ades.CAdES, SignParams: ades.SignParams{Certificate: cert, Time: now}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func (e *europe) signed() []byte {
 	e.t.Helper()
 	a := e.pki.Actor(e.t, "p256")
 	var out bytes.Buffer
-	err := rogito.Sign(context.Background(), rogito.File("a.txt", bytes.NewReader(sampleTXT)), &out, a.Key, rogito.Options{Format: ades.CAdES, SignParams: a.Signing(time.Now())})
+	_, err := rogito.Sign(context.Background(), rogito.File("a.txt", bytes.NewReader(sampleTXT)), &out, a.Key, rogito.Options{Format: ades.CAdES, SignParams: a.Signing(time.Now())})
 	if err != nil {
 		e.t.Fatal(err)
 	}

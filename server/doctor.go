@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -142,7 +143,7 @@ func examineData(cfg *Config) Finding {
 }
 
 func examineDisk(cfg *Config) Finding {
-	free, size, err := store.DiskSpace(cfg.Data)
+	free, size, err := disk.Space(cfg.Data)
 	if err != nil {
 		return warn("check by hand", "cannot be measured: %v", err)
 	}
@@ -181,8 +182,7 @@ func examineMasterKey(cfg *Config) Finding {
 	if cfg.MasterKey != "" {
 		return fine("given in the environment")
 	}
-	sc := cfg.storeConfig(nil)
-	path := sc.MasterKeyPath()
+	path := cfg.masterKey().Path()
 	st, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return bad("bring the key back from its backup; without it nothing sealed can be read", "%s does not exist", path)

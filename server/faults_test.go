@@ -58,7 +58,7 @@ func standing(t *testing.T, database string) *site {
 
 // signingWith is the signing room with another lease and clock.
 func signingWith(s *Server, c signing.Config) *signing.Service {
-	w := &s.wing
+	w := &s.sig
 	return signing.New(signing.Parts{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Purse: s.accounts, Guard: w.guard,
 	}, c)

@@ -38,14 +38,14 @@ type Streams struct {
 // Run serves until ctx ends, then drains: it turns unready, lets running
 // requests end, stops the jobs and closes the stores.
 func Run(ctx context.Context, cfg Config, std Streams) error {
-	err := serveRooms(ctx, cfg, std)
+	err := run(ctx, cfg, std)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // told to end while starting
 	}
 	return err
 }
 
-func serveRooms(ctx context.Context, cfg Config, std Streams) (err error) {
+func run(ctx context.Context, cfg Config, std Streams) (err error) {
 	if err := cfg.readSecrets(); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func serveRooms(ctx context.Context, cfg Config, std Streams) (err error) {
 		return err
 	}
 	defer ln.Close()
-	cfg.settleURL(ln.Addr())
+	cfg.defaultPublicURL(ln.Addr())
 	s, err := open(ctx, cfg, log)
 	if err != nil {
 		return err
@@ -101,8 +101,8 @@ func serveRooms(ctx context.Context, cfg Config, std Streams) (err error) {
 	return err
 }
 
-// settleURL fills in the public URL from the port that was opened.
-func (c *Config) settleURL(addr net.Addr) {
+// defaultPublicURL fills in the public URL from the port that was opened.
+func (c *Config) defaultPublicURL(addr net.Addr) {
 	if c.PublicURL != "" {
 		c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
 		return
@@ -193,7 +193,7 @@ func (s *Server) serveMetrics(ctx context.Context) (stop func(), err error) {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", s.metrics.handler())
 	srv := newHTTPServer(&s.cfg, mux, s.log)
-	go srv.Serve(ln)
+	go srv.Serve(limit(ln, s.cfg.Limits.Connections))
 	return func() { srv.Close() }, nil
 }
 

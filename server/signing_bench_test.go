@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
-	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/server/internal/console"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store/storetest"
@@ -103,8 +103,8 @@ func benchLibrary(b *testing.B, alg string, pdf []byte) (rate float64) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			var out bytes.Buffer
-			o := pades.Options{SignParams: ades.SignParams{Certificate: cert, Time: time.Now()}}
-			if err := pades.Sign(b.Context(), bytes.NewReader(pdf), &out, key, o, ades.AugmentOptions{}); err != nil {
+			o := rogito.Options{SignParams: ades.SignParams{Certificate: cert, Time: time.Now()}}
+			if _, err := rogito.Sign(b.Context(), rogito.File("", bytes.NewReader(pdf)), &out, key, o); err != nil {
 				b.Fatal(err)
 			}
 		}

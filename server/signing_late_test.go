@@ -41,14 +41,14 @@ func (s *site) rooms() *Server {
 
 // signingAt is the signing room with another clock.
 func signingAt(s *Server, now func() time.Time) *signing.Service {
-	w := &s.wing
+	w := &s.sig
 	return signing.New(signing.Parts{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Purse: s.accounts, Guard: w.guard,
 	}, signing.Config{Now: now})
 }
 
 func enrollAt(s *Server, now func() time.Time) *enroll.Service {
-	w := &s.wing
+	w := &s.sig
 	return enroll.New(enroll.Parts{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks, Purse: s.accounts,
 	}, enroll.Config{Now: now, Sandbox: true})
@@ -333,7 +333,7 @@ func TestOwnTrouble(t *testing.T) {
 		if a := s.do("POST", "/approvals/"+r.ID, nil, "Authorization", "Bearer "+s.otherToken()); a.Status != 200 {
 			t.Fatalf("%d %s", a.Status, a.Message)
 		}
-		worker := &signing.Worker{Service: room.wing.signing}
+		worker := &signing.Worker{Service: room.sig.signing}
 		last := &river.Job[signing.RunArgs]{JobRow: &rivertype.JobRow{Attempt: 3}, Args: signing.RunArgs{ID: r.ID}}
 		for range 600 { // the server's own job may hold the record for a while
 			_ = worker.Work(ctx, last)

@@ -29,7 +29,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	value, err := ades.Value(signer.Key, draft, o.SignParams)
+	value, err := draft.Value(signer.Key)
 	if err != nil {
 		panic(err)
 	}

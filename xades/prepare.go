@@ -20,8 +20,7 @@ import (
 // implements ades.Draft.
 type Draft struct {
 	tbs    []byte
-	hash   crypto.Hash
-	pub    crypto.PublicKey
+	params ades.SignParams
 	files  []ades.File
 	before string // text of the signature up to the value, and after it
 	after  string
@@ -35,11 +34,16 @@ var _ ades.Draft = (*Draft)(nil)
 func (d *Draft) ToBeSigned() []byte { return d.tbs }
 
 // Digest of ToBeSigned.
-func (d *Draft) Digest() []byte { return sum(d.hash, d.tbs) }
+func (d *Draft) Digest() []byte { return sum(d.params.Digest(), d.tbs) }
+
+// Value has the key sign the draft.
+func (d *Draft) Value(key crypto.Signer) ([]byte, error) {
+	return ades.Value(key, d.params, d.tbs, d.Digest())
+}
 
 // Finish writes the signed document. ECDSA values come as DER.
 func (d *Draft) Finish(w io.Writer, value []byte) error {
-	value, err := xmldsig.XMLValue(d.pub, value)
+	value, err := xmldsig.XMLValue(d.params.Certificate.PublicKey, value)
 	if err != nil {
 		return fmt.Errorf("xades: %w", err)
 	}
@@ -101,7 +105,7 @@ func Prepare(files []ades.File, o Options) (*Draft, error) {
 		return nil, fmt.Errorf("xades: %w", err)
 	}
 	return &Draft{
-		tbs: tbs, hash: o.Digest(), pub: o.Certificate.PublicKey, files: files, objs: p.b.objs, place: p.place,
+		tbs: tbs, params: o.SignParams, files: files, objs: p.b.objs, place: p.place,
 		before: fmt.Sprintf(`<ds:Signature xmlns:ds="%s" Id="%s">%s<ds:SignatureValue Id="value-%s">`, ds, p.b.id, info, p.b.id),
 		after: fmt.Sprintf(`</ds:SignatureValue>%s<ds:Object><xades:QualifyingProperties xmlns:xades="%s" Target="#%s">%s</xades:QualifyingProperties></ds:Object>`,
 			p.b.keyInfo(), ns132, p.b.id, properties),

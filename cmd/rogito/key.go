@@ -10,8 +10,8 @@ import (
 	"os"
 	"strings"
 
+	"rogito.dev/rogito"
 	"rogito.dev/rogito/internal/hsm"
-	"rogito.dev/rogito/internal/keyfile"
 	"rogito.dev/rogito/trust"
 )
 
@@ -63,7 +63,7 @@ func (f keyFlags) fromFile(s *session, ask secret, id *identity) error {
 	if err != nil {
 		return err
 	}
-	in, err := keyfile.Read(b, password)
+	in, err := rogito.LoadPKCS12(b, password)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Key, err)
 	}

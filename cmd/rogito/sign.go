@@ -14,7 +14,6 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
-	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/trust"
 	"rogito.dev/rogito/tsp"
@@ -103,6 +102,7 @@ type signCommand struct {
 	Level     string   `enum:"B,T,LT,LTA,LTV" default:"B" help:"${enum}"`
 	PSS       bool     `name:"pss" help:"RSASSA-PSS in place of PKCS#1 v1.5"`
 	Parallel  bool     `help:"add a signature beside those in a p7m or container"`
+	Counter   bool     `help:"sign the signatures of a p7m in place of its content"`
 	Together  bool     `help:"one signature over all files (ASiC-E)"`
 	Files     []string `arg:"" name:"file" help:"files, or folders of files, to sign"`
 }
@@ -146,63 +146,46 @@ func (c *signCommand) sign(s *session, path string, single bool, id *identity, o
 		return "", err
 	}
 	defer f.Close()
-	doc := rogito.File(filepath.Base(path), f)
-	if o.Format == "" {
-		o.Format = map[rogito.Kind]ades.Format{rogito.KindPDF: ades.PAdES, rogito.KindXML: ades.XAdES}[rogito.Detect(f)]
-	}
-	if o.Format == "" {
-		o.Format = ades.CAdES
-	}
-	to := c.place(path, c.named(filepath.Base(path), f, o), single)
+	in := rogito.File(filepath.Base(path), f)
 	o.Time = time.Now()
-	return to, writeFile(to, c.Force, func(w io.Writer) error { return rogito.Sign(s.ctx, doc, w, id.key, o) })
+	to := c.place(path, signedName(filepath.Base(path), o.Form(in)), single)
+	return to, c.write(s, to, in, id, o)
+}
+
+func (c *signCommand) write(s *session, to string, in rogito.Input, id *identity, o rogito.Options) error {
+	return writeFile(to, c.Force, func(w io.Writer) error {
+		_, err := rogito.Sign(s.ctx, in, w, id.key, o)
+		return err
+	})
 }
 
 // together signs all files in one container.
 func (c *signCommand) together(s *session, files []string, id *identity, o rogito.Options) error {
-	var doc rogito.Document
+	var in rogito.Input
 	for _, path := range files {
 		f, err := openFile(path)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		doc = append(doc, ades.File{Name: filepath.Base(path), Source: f})
+		in.Files = append(in.Files, ades.File{Name: filepath.Base(path), Source: f})
 	}
 	o.Format, o.Time = ades.ASiCE, time.Now()
 	to := c.place(files[0], "signed.asice", true)
-	if err := writeFile(to, c.Force, func(w io.Writer) error { return rogito.Sign(s.ctx, doc, w, id.key, o) }); err != nil {
+	if err := c.write(s, to, in, id, o); err != nil {
 		return err
 	}
 	s.printf("%s\n", to)
 	return nil
 }
 
-// named is the usual name of a signed file.
-func (c *signCommand) named(name string, src ades.Source, o rogito.Options) string {
-	stem, ext := strings.TrimSuffix(name, filepath.Ext(name)), filepath.Ext(name)
-	switch o.Format {
-	case ades.PAdES:
-		return stem + "-signed" + ext
-	case ades.ASiCS:
-		return name + ".asics"
-	case ades.ASiCE:
-		return name + ".asice"
-	case ades.PKCS1:
-		return name + ".sig"
-	case ades.XAdES:
-		if o.XAdES.Packaging == xades.Enveloped || o.XAdES.Packaging == 0 && rogito.Detect(src) == rogito.KindXML {
-			return stem + "-signed" + ext
-		}
-		return name + ".xml"
+// signedName is the usual name of a signed file.
+func signedName(name string, form rogito.Form) string {
+	if !form.InPlace {
+		return name + "." + form.Extension
 	}
-	switch {
-	case c.Parallel && rogito.Detect(src) == rogito.KindCMS:
-		return stem + "-signed" + ext
-	case o.CAdES.Detached:
-		return name + ".p7s"
-	}
-	return name + ".p7m"
+	ext := filepath.Ext(name)
+	return strings.TrimSuffix(name, ext) + "-signed" + ext
 }
 
 func (c *signCommand) options(s *session, id *identity) (rogito.Options, error) {
@@ -213,9 +196,8 @@ func (c *signCommand) options(s *session, id *identity) (rogito.Options, error) 
 		Level:      level,
 		VRI:        vri,
 		Parallel:   c.Parallel,
-		CAdES:      &cades.Options{},
-		XAdES:      &xades.Options{},
-		ASiC:       &asic.Options{CAdES: c.Format == "cades"},
+		Counter:    c.Counter,
+		ASiC:       asic.Options{CAdES: c.Format == "cades"},
 	}
 	if level >= ades.LevelT {
 		if len(c.TSA) == 0 {
@@ -334,8 +316,8 @@ type visibleFlags struct {
 	Lock     []string `placeholder:"NAME" help:"fields that may not change any more"`
 }
 
-func (v visibleFlags) pdf(name string, now time.Time) (*pades.Options, error) {
-	o := &pades.Options{Name: name, Reason: v.Reason, Location: v.Location, ContactInfo: v.Contact, Field: v.Field, Certify: v.Certify}
+func (v visibleFlags) pdf(name string, now time.Time) (pades.Options, error) {
+	o := pades.Options{Name: name, Reason: v.Reason, Location: v.Location, ContactInfo: v.Contact, Field: v.Field, Certify: v.Certify}
 	if len(v.Lock) > 0 {
 		o.Lock = &pades.Lock{Fields: v.Lock}
 	}
@@ -344,18 +326,18 @@ func (v visibleFlags) pdf(name string, now time.Time) (*pades.Options, error) {
 	}
 	a := &pades.Appearance{X: 36, Y: 36, Width: 164, Height: 45}
 	if n, err := fmt.Sscanf(v.Visible, "%d,%f,%f,%f,%f", &a.Page, &a.X, &a.Y, &a.Width, &a.Height); n == 0 {
-		return nil, fmt.Errorf("--visible %s: %w", v.Visible, err)
+		return o, fmt.Errorf("--visible %s: %w", v.Visible, err)
 	}
 	zone, err := time.LoadLocation(v.Timezone)
 	if err != nil {
-		return nil, err
+		return o, err
 	}
 	if a.Lines = v.Text; a.Lines == nil {
 		a.Lines = []string{name, v.Reason, v.Location, now.In(zone).Format("2006-01-02 15:04:05 MST")}
 	}
 	if v.Image != "" {
 		if a.Image, err = os.ReadFile(v.Image); err != nil {
-			return nil, err
+			return o, err
 		}
 	}
 	o.Appearance = a

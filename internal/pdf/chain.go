@@ -128,7 +128,11 @@ func (d *Document) follow(off int64) error {
 		if err != nil {
 			return wrapMalformed(where, err)
 		}
-		if total += s.count(); total > limits.PDFObjects {
+		total += s.count()
+		if s.hybrid != nil {
+			total += s.hybrid.count() // also where it is shared: it is gone through again
+		}
+		if total > limits.PDFObjects {
 			return errMalformed(where, "more than %d objects", limits.PDFObjects)
 		}
 		d.sections = append(d.sections, s)

@@ -84,7 +84,7 @@ func (s *stage) signing(d *documents) []work {
 			if err != nil {
 				return err
 			}
-			value, err := ades.Value(a.Key, draft, o)
+			value, err := draft.Value(a.Key)
 			if err != nil {
 				return err
 			}
@@ -127,8 +127,8 @@ func (s *stage) verifying(d *documents) ([]work, error) {
 	} {
 		var signed bytes.Buffer
 		o := rogito.Options{SignParams: s.rsa.Signing(s.pki.Now()), Format: c.format, Level: c.level, Stamper: s.pki.Unit, Gatherer: s.pki}
-		doc := rogito.Document{{Name: "document", Source: bytes.NewReader(c.content)}}
-		if err := rogito.Sign(context.Background(), doc, &signed, s.rsa.Key, o); err != nil {
+		doc := rogito.File("document", bytes.NewReader(c.content))
+		if _, err := rogito.Sign(context.Background(), doc, &signed, s.rsa.Key, o); err != nil {
 			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
 		v, err := s.verifier(c.level == ades.LevelB)

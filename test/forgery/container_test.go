@@ -37,7 +37,7 @@ func (m *materials) container(simple, cms bool, files ...ades.File) archive {
 	}
 	return take(m.t, m.sign(files, func(o *rogito.Options) {
 		o.Format = format
-		o.ASiC = &asic.Options{Simple: simple, CAdES: cms}
+		o.ASiC = asic.Options{Simple: simple, CAdES: cms}
 	}))
 }
 
@@ -45,7 +45,7 @@ func (m *materials) container(simple, cms bool, files ...ades.File) archive {
 func (m *materials) detachedXML(files ...ades.File) []byte {
 	return m.sign(files, func(o *rogito.Options) {
 		o.Format = ades.XAdES
-		o.XAdES = &xades.Options{Packaging: xades.Detached}
+		o.XAdES = xades.Options{Packaging: xades.Detached}
 	})
 }
 
@@ -286,7 +286,7 @@ func borrowed(m *materials, bases map[string]archive) []specimen {
 	p7s := func(b []byte) member { return member{name: "META-INF/signature.p7s", data: b} }
 	list2 := map[string][]byte{
 		"a p7m": m.signOne("x.txt", []byte(contractText), nil),
-		"a p7s": m.signOne("x.txt", []byte(contractText), func(o *rogito.Options) { o.CAdES = &cades.Options{Detached: true} }),
+		"a p7s": m.signOne("x.txt", []byte(contractText), func(o *rogito.Options) { o.CAdES = cades.Options{Detached: true} }),
 	}
 	for name, b := range list2 {
 		add(name+" in an ASiC-S", mime(mimeS), evil, p7s(b))
@@ -302,7 +302,7 @@ func borrowed(m *materials, bases map[string]archive) []specimen {
 		add(name+" beside a manifest that is signed as content", mime(mimeE), evil, member{name: "META-INF/ASiCManifest2.xml", data: man.data}, man, p7s(own))
 	}
 	enveloping := m.signOne("x.txt", []byte(contractText), func(o *rogito.Options) {
-		o.Format, o.XAdES = ades.XAdES, &xades.Options{Packaging: xades.Enveloping}
+		o.Format, o.XAdES = ades.XAdES, xades.Options{Packaging: xades.Enveloping}
 	})
 	enveloped := m.signOne("x.xml", []byte("<x>"+contractText+"</x>"), func(o *rogito.Options) { o.Format = ades.XAdES })
 	elsewhere := m.detachedXML(text("other.txt", contractText))

@@ -33,7 +33,7 @@ func (m *materials) sign(files []ades.File, change func(*rogito.Options)) []byte
 		change(&o)
 	}
 	var out bytes.Buffer
-	if err := rogito.Sign(context.Background(), files, &out, a.Key, o); err != nil {
+	if _, err := rogito.Sign(context.Background(), rogito.Input{Files: files}, &out, a.Key, o); err != nil {
 		m.t.Fatal(err)
 	}
 	return out.Bytes()

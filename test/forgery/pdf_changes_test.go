@@ -495,10 +495,10 @@ func change(t *testing.T, data []byte, do func(e *editor)) []byte {
 func makePDFChanges(t *testing.T, m *materials) []specimen {
 	bases := map[string][]byte{
 		"plain":  m.signOne("contract.pdf", pdf(), nil),
-		"locked": m.signOne("contract.pdf", pdf(), func(o *rogito.Options) { o.PAdES = &pades.Options{Lock: &pades.Lock{Action: pades.LockAll}} }),
+		"locked": m.signOne("contract.pdf", pdf(), func(o *rogito.Options) { o.PAdES = pades.Options{Lock: &pades.Lock{Action: pades.LockAll}} }),
 	}
 	for p := 1; p <= 3; p++ {
-		bases[fmt.Sprintf("P=%d", p)] = m.signOne("contract.pdf", pdf(), func(o *rogito.Options) { o.PAdES = &pades.Options{Certify: p} })
+		bases[fmt.Sprintf("P=%d", p)] = m.signOne("contract.pdf", pdf(), func(o *rogito.Options) { o.PAdES = pades.Options{Certify: p} })
 	}
 	var out []specimen
 	see := newEyes(t)
@@ -557,7 +557,7 @@ func laterSignatures(t *testing.T, m *materials, name string, base []byte) []spe
 		return out
 	}
 	second := m.signOne("contract.pdf", base, func(o *rogito.Options) {
-		o.PAdES = &pades.Options{Appearance: &pades.Appearance{X: 150, Y: 100, Width: 100, Height: 40, Lines: []string{"signed by another"}}}
+		o.PAdES = pades.Options{Appearance: &pades.Appearance{X: 150, Y: 100, Width: 100, Height: 40, Lines: []string{"signed by another"}}}
 	})
 	return append(out, specimen{name: "signed again, visibly, " + name, data: second, want: genuine})
 }

@@ -229,7 +229,7 @@ func (x *trial) make(d deed) {
 	}
 	name, content := document(d.format)
 	var out bytes.Buffer
-	if err := rogito.Sign(context.Background(), []ades.File{{Name: name, Source: bytes.NewReader(content)}}, &out, d.signer.Key, o); err != nil {
+	if _, err := rogito.Sign(context.Background(), rogito.File(name, bytes.NewReader(content)), &out, d.signer.Key, o); err != nil {
 		x.t.Errorf("%s: %v", d.name, err)
 		return
 	}

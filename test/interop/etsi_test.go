@@ -170,7 +170,7 @@ func ownReports(t *testing.T, keep func(string, *report.Report)) {
 	doc := rogito.File("a.txt", strings.NewReader("text"))
 	late.Revoke(a, 1)
 	o := rogito.Options{SignParams: a.Signing(late.Now()), Level: ades.LevelLT, Stamper: late.Unit, Gatherer: late}
-	if err := rogito.Sign(t.Context(), doc, &out, a.Key, o); err != nil {
+	if _, err := rogito.Sign(t.Context(), doc, &out, a.Key, o); err != nil {
 		t.Fatal(err)
 	}
 	anchors := new(trust.Store)

@@ -36,7 +36,7 @@ func (d dice) document(t testing.TB, name string) ades.File {
 }
 
 // options are random options that suit the document.
-func (d dice) options(t testing.TB, doc *rogito.Document) (o rogito.Options, key crypto.Signer, detached bool) {
+func (d dice) options(t testing.TB, doc *rogito.Input) (o rogito.Options, key crypto.Signer, detached bool) {
 	a := pki.Actor(t, pick(d, "good", "p256", "p384", "p521", "crl", "eseal"))
 	o = rogito.Options{
 		SignParams: a.Signing(pki.Now()), Stamper: pki.Unit, Gatherer: pki,
@@ -48,14 +48,14 @@ func (d dice) options(t testing.TB, doc *rogito.Document) (o rogito.Options, key
 	switch o.Format {
 	case ades.CAdES:
 		detached = d.IntN(2) == 0
-		o.CAdES = &cades.Options{Detached: detached}
+		o.CAdES = cades.Options{Detached: detached}
 	case ades.XAdES:
-		o.XAdES = &xades.Options{Packaging: pick(d, xades.ByContent, xades.Enveloping, xades.Detached)}
+		o.XAdES = xades.Options{Packaging: pick(d, xades.ByContent, xades.Enveloping, xades.Detached)}
 		detached = o.XAdES.Packaging == xades.Detached
 	case ades.ASiCE, ades.ASiCS:
-		o.ASiC = &asic.Options{CAdES: d.IntN(2) == 0}
+		o.ASiC = asic.Options{CAdES: d.IntN(2) == 0}
 		if o.Format == ades.ASiCE && d.IntN(2) == 0 {
-			*doc = append(*doc, d.document(t, "second"))
+			doc.Files = append(doc.Files, d.document(t, "second"))
 		}
 	}
 	return o, a.Key, detached
@@ -88,17 +88,17 @@ func TestMass(t *testing.T) {
 
 func massOne(t *testing.T, i int) bool {
 	d := dice{rand.New(rand.NewPCG(uint64(i), 1))}
-	doc := rogito.Document{d.document(t, "first")}
+	doc := rogito.Input{Files: []ades.File{d.document(t, "first")}}
 	o, key, detached := d.options(t, &doc)
 	what := fmt.Sprintf("%d: %s %v %v %v", i, o.Format, o.Level, o.Hash, o.Certificate.Subject.CommonName)
 	var signed bytes.Buffer
-	if err := rogito.Sign(context.Background(), doc, &signed, key, o); err != nil {
+	if _, err := rogito.Sign(context.Background(), doc, &signed, key, o); err != nil {
 		t.Errorf("%s: %v", what, err)
 		return false
 	}
-	var given rogito.Document
+	var given []ades.File
 	if detached {
-		given = doc
+		given = doc.Files
 	}
 	v := rogito.Verifier{}
 	r, err := v.Verify(context.Background(), bytes.NewReader(signed.Bytes()), rogito.VerifyOptions{Detached: given})
@@ -117,18 +117,18 @@ func massOne(t *testing.T, i int) bool {
 	return !t.Failed()
 }
 
-func massDSS(t *testing.T, doc rogito.Document, signed []byte, detached bool) {
+func massDSS(t *testing.T, doc rogito.Input, signed []byte, detached bool) {
 	t.Helper()
 	kind := rogito.Detect(bytes.NewReader(signed))
 	ask := Ask{File: write(t, "signed."+map[rogito.Kind]string{
 		rogito.KindPDF: "pdf", rogito.KindXML: "xml", rogito.KindCMS: "p7m", rogito.KindASiC: "asice",
 	}[kind], signed)}
 	if detached {
-		content := make([]byte, doc[0].Source.Size())
-		if _, err := doc[0].Source.ReadAt(content, 0); err != nil && len(content) > 0 {
+		content := make([]byte, doc.Files[0].Source.Size())
+		if _, err := doc.Files[0].Source.ReadAt(content, 0); err != nil && len(content) > 0 {
 			t.Fatal(err)
 		}
-		ask.Detached = []any{map[string]string{"file": write(t, "content", content), "name": doc[0].Name}}
+		ask.Detached = []any{map[string]string{"file": write(t, "content", content), "name": doc.Files[0].Name}}
 	}
 	ask.What = "random"
 	dss.Passed(t, ask, "")

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/report"
@@ -81,10 +82,9 @@ func signPAdES(t testing.TB, doc []byte, c padesCase) []byte {
 	a := pki.Actor(t, c.actor)
 	s := a.Signing(pki.Now())
 	s.Hash, s.PSS = c.opts.Hash, c.opts.PSS
-	c.opts.SignParams = s
 	var out bytes.Buffer
-	r := ades.AugmentOptions{Level: c.level, Stamper: pki.Unit, Gatherer: pki, VRI: c.vri}
-	if err := pades.Sign(context.Background(), bytes.NewReader(doc), &out, a.Key, c.opts, r); err != nil {
+	o := rogito.Options{SignParams: s, Format: ades.PAdES, Level: c.level, Stamper: pki.Unit, Gatherer: pki, VRI: c.vri, PAdES: c.opts}
+	if _, err := rogito.Sign(context.Background(), rogito.File("", bytes.NewReader(doc)), &out, a.Key, o); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.HasPrefix(out.Bytes(), doc) {
@@ -217,11 +217,11 @@ func TestPAdESSameEvidence(t *testing.T) {
 	for _, level := range []ades.Level{ades.LevelLT, ades.LevelLTA} {
 		t.Run(level.String(), func(t *testing.T) {
 			doc := somePDF(t)
-			r := ades.AugmentOptions{Level: level, Stamper: pki.Unit, Gatherer: &trust.Gatherer{Store: store}}
 			for range 3 {
 				a := pki.Actor(t, "good")
 				var out bytes.Buffer
-				if err := pades.Sign(t.Context(), bytes.NewReader(doc), &out, a.Key, pades.Options{SignParams: a.Signing(pki.Now())}, r); err != nil {
+				o := rogito.Options{SignParams: a.Signing(pki.Now()), Level: level, Stamper: pki.Unit, Gatherer: &trust.Gatherer{Store: store}}
+				if _, err := rogito.Sign(t.Context(), rogito.File("", bytes.NewReader(doc)), &out, a.Key, o); err != nil {
 					t.Fatal(err)
 				}
 				doc = out.Bytes()

@@ -57,7 +57,7 @@ func benchSign(b *testing.B, pki *adestest.PKI, store *trust.Store, level ades.L
 	if err != nil {
 		b.Fatal(err)
 	}
-	value, err := ades.Value(a.Key, d, signing)
+	value, err := d.Value(a.Key)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -159,7 +160,7 @@ func (x *run) queue(ctx context.Context) error {
 		if err := x.insert(ctx, tx, more...); err != nil {
 			return err
 		}
-		if err := store.ClaimFrom(ctx).Record(ctx, tx, r.ID, 0); err != nil {
+		if err := idempotency.ClaimFrom(ctx).Record(ctx, tx, r.ID, 0); err != nil {
 			return err
 		}
 		if r.State == WaitSign && r.Approval == approvalWaiting {
@@ -211,7 +212,7 @@ func (x *run) end(ctx context.Context, no *refusal) (*Record, error) {
 		if err := x.insert(ctx, tx, x.event("error", fmt.Sprintf("ended in error %d: %s", no.number, no.text), nil)); err != nil {
 			return err
 		}
-		if err := store.ClaimFrom(ctx).Record(ctx, tx, r.ID, 0); err != nil {
+		if err := idempotency.ClaimFrom(ctx).Record(ctx, tx, r.ID, 0); err != nil {
 			return err
 		}
 		return x.tell(ctx, tx, r)

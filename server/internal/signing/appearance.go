@@ -52,13 +52,13 @@ func (x *run) fetchImage(ctx context.Context) error {
 	}
 	x.image = w.Source()
 	x.record.image = &File{ID: store.NewID(), Role: roleImage, CreatedAt: x.config.Now()}
-	return x.store(ctx, x.record.image, x.image, detect(x.image, ""))
+	return x.store(ctx, x.record.image, x.image, mediaOf(x.image, ""))
 }
 
 // padesOptions is one for each field that is to be signed, mostly one.
-func (m *maker) padesOptions(src ades.Source) ([]pades.Options, error) {
-	o := &m.record.Options
-	base := pades.Options{SignParams: m.signing, Password: m.secrets.EncryptionPassword, AnyField: o.WithField, Stamped: m.raise}
+func (x *run) padesOptions(src ades.Source, params ades.SignParams) ([]pades.Options, error) {
+	o := &x.record.Options
+	base := pades.Options{Password: x.secrets.EncryptionPassword, AnyField: o.WithField}
 	if len(o.LockFields) > 0 {
 		base.Lock = &pades.Lock{Fields: o.LockFields}
 	}
@@ -68,7 +68,7 @@ func (m *maker) padesOptions(src ades.Source) ([]pades.Options, error) {
 	}
 	base.Name, base.Reason, base.Location, base.ContactInfo = si.SignerName, si.Reason, si.Location, si.Email
 	if si.Visible {
-		a, err := m.appearance(si)
+		a, err := x.appearance(si, params)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +76,7 @@ func (m *maker) padesOptions(src ades.Source) ([]pades.Options, error) {
 	}
 	fields := si.Fields
 	if si.AllFields {
-		empty, err := pades.EmptyFields(src, m.secrets.EncryptionPassword)
+		empty, err := pades.EmptyFields(src, x.secrets.EncryptionPassword)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +88,7 @@ func (m *maker) padesOptions(src ades.Source) ([]pades.Options, error) {
 	all := make([]pades.Options, len(fields))
 	for i, name := range fields {
 		all[i] = base
-		all[i].Field, all[i].AnyField = name, false
+		all[i].Field, all[i].NewField, all[i].AnyField = name, name, false
 	}
 	return all, nil
 }
@@ -96,8 +96,8 @@ func (m *maker) padesOptions(src ades.Source) ([]pades.Options, error) {
 // margin from the upper left corner, where the caller says nothing.
 const margin = 20
 
-func (m *maker) appearance(si *SignerImage) (*pades.Appearance, error) {
-	o := &m.record.Options
+func (x *run) appearance(si *SignerImage, params ades.SignParams) (*pades.Appearance, error) {
+	o := &x.record.Options
 	a := &pades.Appearance{Page: o.Page, X: margin, Y: margin, Width: float64(si.Width), Height: float64(si.Height)}
 	if o.X != nil {
 		a.X = *o.X
@@ -105,8 +105,8 @@ func (m *maker) appearance(si *SignerImage) (*pades.Appearance, error) {
 	if o.Y != nil {
 		a.Y = *o.Y
 	}
-	if m.image != nil {
-		b, err := sourceBytes(m.image, maxImage)
+	if x.image != nil {
+		b, err := sourceBytes(x.image, maxImage)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func (m *maker) appearance(si *SignerImage) (*pades.Appearance, error) {
 		}
 		a.Image = b
 	}
-	a.Lines = m.lines(si)
+	a.Lines = x.lines(si, params)
 	return a, nil
 }
 
@@ -131,13 +131,13 @@ func checkImage(b []byte) error {
 }
 
 // lines of a visible signature: who, when, and, if given, why and where.
-func (m *maker) lines(si *SignerImage) []string {
+func (x *run) lines(si *SignerImage, params ades.SignParams) []string {
 	name := si.SignerName
 	if name == "" {
-		name = m.signing.Certificate.Subject.CommonName
+		name = params.Certificate.Subject.CommonName
 	}
-	at := m.signing.Time
-	if zone, err := time.LoadLocation(m.record.Options.Timezone); err == nil {
+	at := params.Time
+	if zone, err := time.LoadLocation(x.record.Options.Timezone); err == nil {
 		at = at.In(zone)
 	}
 	lines := []string{name, at.Format("2006-01-02 15:04:05 -07:00")}

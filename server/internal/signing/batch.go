@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/fault"
 )
 
@@ -27,15 +29,15 @@ type reportEntry struct {
 // signAll signs items one by one into a zip, in their order. In a batch a
 // failure does not stop the rest, and a report goes along; the several values
 // of pkcs1 are all or nothing.
-func (m *maker) signAll(ctx context.Context) (*made, error) {
-	batch := m.record.Options.Batch
-	w := m.spool().Write()
+func (x *run) signAll(ctx context.Context, params ades.SignParams) (*signedDocument, error) {
+	batch := x.record.Options.Batch
+	w := x.spool().Write()
 	z := zip.NewWriter(w)
 	var report []reportEntry
-	out := &made{media: mediaZip}
-	for _, it := range m.items {
+	out := &signedDocument{media: mediaZip}
+	for _, it := range x.items {
 		e := reportEntry{Index: it.index, Name: it.label, State: Error}
-		signed, err := m.signItem(ctx, it)
+		signed, err := x.signOne(ctx, it, params)
 		var no *refusal
 		switch {
 		case errors.As(err, &no) && batch && !ends(no):
@@ -43,19 +45,19 @@ func (m *maker) signAll(ctx context.Context) (*made, error) {
 		case err != nil:
 			return nil, err
 		default:
-			if err := m.addSigned(z, it, signed, &e); err != nil {
+			if err := addSigned(z, it, signed, &e, params.Time); err != nil {
 				return nil, err
 			}
 			out.count++
-			out.level, out.parts = lowest(out.level, signed.level), append(out.parts, m.signatureEvents(signed, it.index)...)
+			out.level, out.parts = lowest(out.level, signed.level), append(out.parts, x.signatureEvents(signed, it.index)...)
 		}
 		report = append(report, e)
 	}
 	if out.count == 0 {
-		return nil, m.allFailed(report)
+		return nil, allFailed(report)
 	}
 	if batch {
-		if err := m.addReport(z, report); err != nil {
+		if err := addReport(z, report, params.Time); err != nil {
 			return nil, err
 		}
 	}
@@ -71,24 +73,26 @@ func ends(no *refusal) bool {
 	return no.number == fault.WrongCredentials || no.number == fault.CertificateLocked || no.number == fault.CertificateNotUsable || no.number == fault.SigningFailed
 }
 
-func (m *maker) signItem(ctx context.Context, it *item) (*made, error) {
+// signOne signs an item of several. What goes wrong with one document of a
+// batch, and is not ours, is that document's error.
+func (x *run) signOne(ctx context.Context, it *item, params ades.SignParams) (*signedDocument, error) {
 	if it.no != nil {
 		return nil, it.no
 	}
-	out, err := m.sign(ctx, it)
+	out, err := x.signItem(ctx, it, params)
 	var no *refusal
 	var f *fault.Error
-	if err == nil || errors.As(err, &no) || errors.As(err, &f) || errors.Is(err, errLost) || ctx.Err() != nil || m.intents == 0 || !m.record.Options.Batch {
+	if err == nil || errors.As(err, &no) || errors.As(err, &f) || errors.Is(err, errLost) || ctx.Err() != nil || x.intents == 0 || !x.record.Options.Batch {
 		return out, err
 	}
-	m.config.Log.WarnContext(ctx, "a document of a batch", "record", m.record.ID, "index", it.index, "error", err)
+	x.config.Log.WarnContext(ctx, "a document of a batch", "record", x.record.ID, "index", it.index, "error", err)
 	return nil, &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] cannot be signed", it.index), err: err}
 }
 
-func (m *maker) addSigned(z *zip.Writer, it *item, signed *made, e *reportEntry) error {
+func addSigned(z *zip.Writer, it *item, signed *signedDocument, e *reportEntry, at time.Time) error {
 	name := entryName(it.index, it.label, signed.media.ext)
 	h := sha256.New()
-	f, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store, Modified: m.signing.Time})
+	f, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store, Modified: at})
 	if err != nil {
 		return err
 	}
@@ -100,8 +104,8 @@ func (m *maker) addSigned(z *zip.Writer, it *item, signed *made, e *reportEntry)
 	return nil
 }
 
-func (m *maker) addReport(z *zip.Writer, report []reportEntry) error {
-	f, err := z.CreateHeader(&zip.FileHeader{Name: "report.json", Method: zip.Deflate, Modified: m.signing.Time})
+func addReport(z *zip.Writer, report []reportEntry, at time.Time) error {
+	f, err := z.CreateHeader(&zip.FileHeader{Name: "report.json", Method: zip.Deflate, Modified: at})
 	if err != nil {
 		return err
 	}
@@ -112,7 +116,7 @@ func (m *maker) addReport(z *zip.Writer, report []reportEntry) error {
 
 // allFailed is the record's error when no document could be signed: that of
 // the first.
-func (m *maker) allFailed(report []reportEntry) error {
+func allFailed(report []reportEntry) error {
 	if len(report) == 0 || report[0].ErrorNumber == nil {
 		return errors.New("signing: nothing to sign")
 	}

@@ -74,7 +74,7 @@ func (x *run) validationEvents() []audit.Event {
 	return append(all, x.event("validation", fmt.Sprintf("%d documents validated", len(x.docs)), nil))
 }
 
-func (x *run) signedEvents(out *made) []audit.Event {
+func (x *run) signedEvents(out *signedDocument) []audit.Event {
 	r := x.record
 	all := out.parts
 	if all == nil {
@@ -85,11 +85,11 @@ func (x *run) signedEvents(out *made) []audit.Event {
 }
 
 // signatureEvents tell of the signature over one document and its time-stamps.
-func (x *run) signatureEvents(out *made, index int) []audit.Event {
-	if out.sig == nil {
+func (x *run) signatureEvents(out *signedDocument, index int) []audit.Event {
+	if out.Signed == nil {
 		return nil
 	}
-	text := "signed with " + out.sig.Algorithm.Name
+	text := "signed with " + out.Signature.Algorithm.Name
 	if level := x.achieved(out); level != "" {
 		text += ", level " + level
 	}
@@ -121,10 +121,10 @@ type evidence struct {
 	SHA256 string            `json:"sha256"`
 }
 
-func (x *run) signatureDetail(out *made, index int) signatureDetail {
+func (x *run) signatureDetail(out *signedDocument, index int) signatureDetail {
 	d := signatureDetail{
-		Algorithm: out.sig.Algorithm, Certificates: append([][]byte{x.cert.DER}, x.cert.Chain...), Index: index, Level: out.level,
-		Revocation: revocation(out), ToBeSigned: out.sig.ToBeSigned, Value: out.sig.Value,
+		Algorithm: out.Signature.Algorithm, Certificates: append([][]byte{x.cert.DER}, x.cert.Chain...), Index: index, Level: out.level,
+		Revocation: revocation(out), ToBeSigned: out.Signature.ToBeSigned, Value: out.Signature.Value,
 	}
 	if len(d.ToBeSigned) > 0 {
 		d.ToBeSignedDigest = ades.FactID(d.ToBeSigned)
@@ -133,12 +133,10 @@ func (x *run) signatureDetail(out *made, index int) signatureDetail {
 }
 
 // revocation data that the document carries, whole: it outlives the document.
-func revocation(out *made) []evidence {
+func revocation(out *signedDocument) []evidence {
 	var all []evidence
-	found := append([]ades.Evidence{}, out.sig.Evidence...)
-	if out.doc != nil {
-		found = append(found, out.doc.Evidence...)
-	}
+	found := append([]ades.Evidence{}, out.Signature.Evidence...)
+	found = append(found, out.Document.Evidence...)
 	for _, e := range found {
 		if e.Kind != ades.EvidenceCertificate {
 			all = append(all, evidence{Kind: e.Kind, Raw: e.Raw, SHA256: e.ID()})
@@ -147,10 +145,7 @@ func revocation(out *made) []evidence {
 	return all
 }
 
-func allTimestamps(out *made) []*ades.Timestamp {
-	all := append([]*ades.Timestamp{}, out.sig.Timestamps...)
-	if out.doc != nil {
-		all = append(all, out.doc.Timestamps...)
-	}
-	return all
+func allTimestamps(out *signedDocument) []*ades.Timestamp {
+	all := append([]*ades.Timestamp{}, out.Signature.Timestamps...)
+	return append(all, out.Document.Timestamps...)
 }

@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/store"
 )
 
 // done stores the signed document and ends the record. What another worker has
 // ended meanwhile stays as it is.
-func (x *run) done(ctx context.Context, out *made) error {
+func (x *run) done(ctx context.Context, out *signedDocument) error {
 	r, now := x.record, x.config.Now()
 	f := &File{ID: store.NewID(), Role: roleSigned, Name: r.ID + "." + out.media.ext, CreatedAt: now}
 	before := len(x.stored)
@@ -39,7 +40,7 @@ func (x *run) done(ctx context.Context, out *made) error {
 		if err := x.audit.Append(ctx, tx, x.signedEvents(out)...); err != nil {
 			return err
 		}
-		if err := store.ClaimFrom(ctx).Done(ctx, tx); err != nil {
+		if err := idempotency.ClaimFrom(ctx).Done(ctx, tx); err != nil {
 			return err
 		}
 		return x.tell(ctx, tx, r)
@@ -55,7 +56,7 @@ func (x *run) done(ctx context.Context, out *made) error {
 
 // achieved is the level that a record shows: LTV is LT with what Acrobat wants
 // to see, in a PDF.
-func (x *run) achieved(out *made) string {
+func (x *run) achieved(out *signedDocument) string {
 	if x.record.Type == "pades" && x.record.Options.Level == "LTV" && out.level == "LT" {
 		return "LTV"
 	}
@@ -106,7 +107,7 @@ func (x *run) fail(ctx context.Context, no *refusal) error {
 		if err := x.audit.Append(ctx, tx, x.event("error", fmt.Sprintf("ended in error %d: %s", no.number, no.text), nil)); err != nil {
 			return err
 		}
-		if err := store.ClaimFrom(ctx).Done(ctx, tx); err != nil {
+		if err := idempotency.ClaimFrom(ctx).Done(ctx, tx); err != nil {
 			return err
 		}
 		return x.tell(ctx, tx, r)

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/fetch"
 	"rogito.dev/rogito/server/internal/store"
@@ -41,7 +42,7 @@ func (x *run) takeInputs(ctx context.Context, req *Request) error {
 		}
 		r.image = &File{ID: store.NewID(), Role: roleImage, CreatedAt: r.CreatedAt}
 		x.image = src
-		return x.store(ctx, r.image, src, detect(src, ""))
+		return x.store(ctx, r.image, src, mediaOf(src, ""))
 	}
 	return nil
 }
@@ -59,15 +60,19 @@ type document struct {
 	file   *File
 	src    ades.Source
 	digest bool
+	seen   media          // what its content looks like, once looked at
 	remote *fetch.Request // not fetched yet
 	no     *refusal       // of a batch: why it could not be fetched
 }
 
 func (d *document) media() media {
-	if d.digest {
+	switch {
+	case d.digest:
 		return media{mediaBin.mime, "hash"}
+	case d.seen == media{}:
+		d.seen = mediaOf(d.src, d.file.Label)
 	}
-	return detect(d.src, d.file.Label)
+	return d.seen
 }
 
 // store puts a document among the blobs and fills in its file object. The name
@@ -88,20 +93,20 @@ func (x *run) store(ctx context.Context, f *File, src ades.Source, m media) erro
 
 // putBlob is a document that this run has stored.
 type putBlob struct {
-	store.Blob
+	blob.Info
 	src ades.Source
 }
 
 // beginning is the largest of the documents stored so far that a new one begins
 // with: a PDF begins with what was signed. Comparing costs a fraction of
 // digesting, but not with many.
-func (x *run) beginning(src ades.Source) (longest store.Blob) {
+func (x *run) beginning(src ades.Source) (longest blob.Info) {
 	if len(x.stored) > 3 {
 		return longest
 	}
 	for _, b := range x.stored {
 		if b.Size > longest.Size && begins(src, b.src) {
-			longest = b.Blob
+			longest = b.Info
 		}
 	}
 	return longest

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/upload"
 	"rogito.dev/rogito/xades"
@@ -381,8 +382,20 @@ func (s *SignerImage) check(address AddressCheck) string {
 	return ""
 }
 
-// Stamped says whether a time-stamp is asked for.
-func (o *Options) stamped() bool { return o.WithTimestamp || o.Level != "B" }
+// level to be reached: LTV is LT with more in the file, and a time-stamp makes T
+// of B.
+func (o *Options) level() ades.Level {
+	switch o.Level {
+	case "LT", "LTV":
+		return ades.LevelLT
+	case "LTA":
+		return ades.LevelLTA
+	}
+	if o.Level == "T" || o.WithTimestamp {
+		return ades.LevelT
+	}
+	return ades.LevelB
+}
 
 func hashOf(name string) crypto.Hash {
 	switch name {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/store"
@@ -25,7 +26,7 @@ func (s *Service) Delete(ctx context.Context, account, id string) error {
 
 // erase does it: the row becomes a tombstone, the blobs go after the commit.
 func (s *Service) erase(ctx context.Context, r *Record, why string) error {
-	ctx = store.Reclaiming(ctx)
+	ctx = disk.Reclaiming(ctx)
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `update signatures set deleted_at = $1, updated_at = $1, title = '', description = '', caller_address = '', options = '{}', secret = null,
 				callback = null, error_message = '', evidence = '', approval = '', lease_by = '', lease_until = 0 where id = $2 and deleted_at = 0`,
@@ -191,7 +192,7 @@ func (w *Retainer) Work(ctx context.Context, _ *river.Job[RetainArgs]) error {
 
 // Retain removes files after their retention, and records after theirs.
 func (s *Service) Retain(ctx context.Context) error {
-	ctx = store.Reclaiming(ctx)
+	ctx = disk.Reclaiming(ctx)
 	now := s.config.Now()
 	files, err := s.ids(ctx, `select id from signatures where files_until > 0 and files_until < $1 and state in ('DONE', 'ERROR') and deleted_at = 0 limit 5000`, store.Millis(now))
 	if err != nil {

@@ -2,6 +2,7 @@ package signing
 
 import (
 	"context"
+	"crypto"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -35,6 +36,7 @@ type run struct {
 	fetched []*File   // inputs whose rows must be filled in
 	stored  []putBlob // to be taken back if nothing comes of it
 	intents int
+	key     crypto.Signer // handed out after the first intent
 
 	starts, failures int // of the work on the record, this one counted as started
 

@@ -15,6 +15,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
@@ -83,19 +84,19 @@ func (c Config) withDefaults() Config {
 
 // Service takes requests in and works on records.
 type Service struct {
-	db        *store.DB
-	master    keys.Sealer
-	blobs     store.Blobs
-	keys      *keys.Store
-	enroll    *enroll.Service
-	audit     *audit.Log
-	callbacks *callback.Sender
-	purse     Purse
-	guard     *fetch.Guard
-	jobs      *job.Queue
-	config    Config
-	leases    leases
-	parsed    parsed
+	db           *store.DB
+	master       keys.Sealer
+	blobs        blob.Store
+	keys         *keys.Store
+	enroll       *enroll.Service
+	audit        *audit.Log
+	callbacks    *callback.Sender
+	purse        Purse
+	guard        *fetch.Guard
+	jobs         *job.Queue
+	config       Config
+	leases       leases
+	certificates certificateCache
 	// Render turns a record into what callbacks carry.
 	Render func(*Record) any
 }
@@ -104,7 +105,7 @@ type Service struct {
 type Parts struct {
 	DB        *store.DB
 	Master    keys.Sealer
-	Blobs     store.Blobs
+	Blobs     blob.Store
 	Keys      *keys.Store
 	Enroll    *enroll.Service
 	Audit     *audit.Log

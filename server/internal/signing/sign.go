@@ -2,18 +2,34 @@ package signing
 
 import (
 	"context"
-	"crypto"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"sync"
+	"strings"
+	"time"
 
+	"rogito.dev/rogito"
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/asic"
+	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/xades"
 )
+
+// signedDocument is what was made of one item, or of all of them.
+type signedDocument struct {
+	*rogito.Signed // nil for a zip of several
+
+	src   ades.Source
+	media media
+	level string        // B, T, LT, LTA; empty where there are none
+	count int           // of several: how many were signed
+	parts []audit.Event // of several: what the log tells of each
+}
 
 // signInCall signs while the caller waits. The record is stored together with
 // the first intent, just before the key is used; a process that dies after
@@ -62,27 +78,145 @@ func (x *run) signAndFinish(ctx context.Context) error {
 	return x.done(ctx, out)
 }
 
-// sign opens the key and signs every item.
-func (x *run) sign(ctx context.Context) (*made, error) {
-	cred, err := x.credential(ctx)
-	if err != nil {
-		return nil, err
-	}
-	key, err := x.keys.Open(ctx, cred, x.secrets.Password)
-	if errors.Is(err, keys.ErrPassword) {
-		return nil, &refusal{number: fault.WrongCredentials, text: "wrong certificate credentials"}
-	}
-	if err != nil {
-		return nil, err
-	}
-	m, err := x.newMaker(&careful{key: key, run: x, ctx: ctx})
+// sign signs every item.
+func (x *run) sign(ctx context.Context) (*signedDocument, error) {
+	params, err := x.signParams()
 	if err != nil {
 		return nil, err
 	}
 	if len(x.items) == 1 && !x.record.Options.Batch {
-		return m.sign(ctx, x.items[0])
+		return x.signItem(ctx, x.items[0], params)
 	}
-	return m.signAll(ctx)
+	return x.signAll(ctx, params)
+}
+
+func (x *run) signParams() (ades.SignParams, error) {
+	p := ades.SignParams{Hash: hashOf(x.record.Options.Hash), Time: x.config.Now().UTC().Truncate(time.Second)}
+	cert, err := x.certificates.parse(x.cert.DER)
+	if err != nil {
+		return p, fmt.Errorf("signing: certificate: %w", err)
+	}
+	p.Certificate = cert
+	for _, der := range x.cert.Chain {
+		c, err := x.certificates.parse(der)
+		if err != nil {
+			return p, fmt.Errorf("signing: chain: %w", err)
+		}
+		p.Chain = append(p.Chain, c)
+	}
+	return p, nil
+}
+
+// signatureSize is what a signature without much evidence adds to a document.
+const signatureSize = 48 << 10
+
+// signItem signs one item through the front door of the library, which reads
+// and checks what it made. A PDF is signed once for each field asked for.
+func (x *run) signItem(ctx context.Context, it *item, params ades.SignParams) (*signedDocument, error) {
+	in, options, err := x.libraryOptions(it, params)
+	if err != nil {
+		return nil, unsignable(it.index, err)
+	}
+	out := &signedDocument{src: it.src}
+	for i, o := range options {
+		if i > 0 {
+			in = rogito.File("", out.src)
+		}
+		size := int64(signatureSize)
+		if out.src != nil {
+			size += out.src.Size()
+		}
+		w := x.spool().WriteSized(size)
+		out.Signed, err = rogito.SignWith(ctx, in, w, o, x.useKey)
+		if err != nil {
+			return nil, unsignable(it.index, raisingRefusal(err))
+		}
+		out.src = w.Source()
+	}
+	_, out.level, _ = strings.Cut(out.Level, "BASELINE-")
+	out.media = media{out.MediaType, out.Extension}
+	if suffix := out.Extension == "p7m" || out.Extension == "sig"; suffix && !out.InPlace && it.digest == nil {
+		out.media.ext = it.media.ext + "." + out.Extension // contract.pdf.p7m
+	}
+	return out, nil
+}
+
+// libraryFormats are the formats by their names on the wire.
+var libraryFormats = map[string]ades.Format{"cades": ades.CAdES, "pades": ades.PAdES, "xades": ades.XAdES, "pkcs1": ades.PKCS1}
+
+var xadesPackaging = map[string]xades.Packaging{
+	"enveloped": xades.Enveloped, "enveloping": xades.Enveloping, "detached": xades.Detached, "internally-detached": xades.InternallyDetached,
+}
+
+// libraryOptions translates an item and the options of its record. There is
+// one set of options for every signature that the document gets.
+func (x *run) libraryOptions(it *item, params ades.SignParams) (rogito.Input, []rogito.Options, error) {
+	o := &x.record.Options
+	name := entryName(it.index, it.label, it.media.ext)
+	in := rogito.Input{Files: it.files, Digest: it.digest}
+	if it.files == nil && it.digest == nil {
+		in = rogito.File(name, it.src)
+	}
+	out := rogito.Options{
+		SignParams: params, Format: libraryFormats[it.format], Level: o.level(), StampHash: hashOf(o.TimestampHash), VRI: o.Level == "LTV",
+		Stamper: x.stamper(), Gatherer: x.config.Gatherer, Spool: func() rogito.Spool { return x.spool().Write() },
+		CAdES: cades.Options{Detached: o.Detached, MimeType: it.media.mime},
+		XAdES: xades.Options{
+			Packaging: xadesPackaging[o.Packaging], SignatureID: o.SignatureID, SignElement: o.SignElement, XPathQuery: o.XPathQuery,
+			KeepSignatures: o.KeepSignatures, MimeTypes: map[string]string{name: it.media.mime},
+		},
+	}
+	switch container := strings.HasPrefix(o.Packaging, "asic-") || it.files != nil; {
+	case out.Format == ades.PAdES:
+		all, err := x.padesOptions(it.src, params)
+		options := make([]rogito.Options, len(all))
+		for i, p := range all {
+			options[i] = out
+			options[i].PAdES = p
+			if i < len(all)-1 { // the last brings what all need beyond their time-stamps
+				options[i].Level = min(out.Level, ades.LevelT)
+			}
+		}
+		return in, options, err
+	case out.Format == ades.PKCS1:
+		out.Level = ades.LevelB
+	case container && it.digest == nil:
+		out.ASiC = asic.Options{CAdES: out.Format == ades.CAdES}
+		out.Format = ades.ASiCE
+		if o.Packaging == "asic-s" {
+			out.Format = ades.ASiCS
+		}
+	case out.Format == ades.CAdES:
+		out.Counter, out.Parallel = o.Counter && it.digest == nil, o.Parallel && !o.Detached
+	}
+	return in, []rogito.Options{out}, nil
+}
+
+// useKey makes the intent to sign a draft durable, and only then has the key
+// handed out and used.
+func (x *run) useKey(ctx context.Context, d *rogito.Draft) ([]byte, error) {
+	if err := x.intend(ctx, d.Digest()); err != nil {
+		return nil, err
+	}
+	x.config.Hook("intended", x.record.ID)
+	if x.key == nil {
+		cred, err := x.credential(ctx)
+		if err != nil {
+			return nil, err
+		}
+		x.key, err = x.keys.Open(ctx, cred, x.secrets.Password)
+		if errors.Is(err, keys.ErrPassword) {
+			return nil, &refusal{number: fault.WrongCredentials, text: "wrong certificate credentials"}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	value, err := d.Value(x.key)
+	if err != nil {
+		return nil, fmt.Errorf("signing: use key: %w", err)
+	}
+	return value, nil
 }
 
 // credential whose key is to be used. The one that the call itself has judged a
@@ -110,30 +244,6 @@ func lockRefusal(err error) error {
 		return &refusal{number: fault.CertificateLocked, text: f.Text}
 	}
 	return err
-}
-
-// careful is a key that is used only after the intent to do so is durable.
-type careful struct {
-	key crypto.Signer
-	run *run
-	ctx context.Context
-	mu  sync.Mutex
-}
-
-func (c *careful) Public() crypto.PublicKey { return c.key.Public() }
-
-func (c *careful) Sign(rand io.Reader, digest []byte, opts crypto.SignerOpts) ([]byte, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.run.intend(c.ctx, digest); err != nil {
-		return nil, err
-	}
-	c.run.config.Hook("intended", c.run.record.ID)
-	value, err := c.key.Sign(rand, digest, opts)
-	if err != nil {
-		return nil, fmt.Errorf("signing: use key: %w", err)
-	}
-	return value, nil
 }
 
 // intend makes the intent to sign a digest durable. The first of a synchronous
@@ -183,5 +293,5 @@ func (x *run) insertSigning(ctx context.Context, tx *store.Tx, use audit.Event) 
 	if err := x.insert(ctx, tx, append(x.validationEvents(), use)...); err != nil {
 		return err
 	}
-	return store.ClaimFrom(ctx).Record(ctx, tx, r.ID, x.config.Lease)
+	return idempotency.ClaimFrom(ctx).Record(ctx, tx, r.ID, x.config.Lease)
 }

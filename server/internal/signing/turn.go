@@ -30,7 +30,7 @@ func (s *Service) enter(ctx context.Context, tx *store.Tx, r *Record) error {
 	if r.Options.Batch {
 		weight = len(r.Inputs)
 	}
-	return s.jobs.Enter(ctx, tx, job.Place{ID: r.ID, Account: r.AccountID, Weight: weight}, TurnArgs{r.ID, r.AccountID})
+	return s.jobs.Enqueue(ctx, tx, job.Item{ID: r.ID, Account: r.AccountID, Weight: weight}, TurnArgs{r.ID, r.AccountID})
 }
 
 // Turner works on records in the order of the line.
@@ -80,11 +80,11 @@ func (s *Service) claim(ctx context.Context, j *river.Job[TurnArgs], ok bool) (*
 	var x *run
 	err := s.db.Write(ctx, func(tx *store.Tx) (err error) {
 		x = nil
-		if j.Queue != job.First {
+		if j.Queue != job.Reserved {
 			x, err = s.claimHead(ctx, tx)
 			return err
 		}
-		mine, err := job.Own(ctx, tx, j.Args.ID, ok, j.Args)
+		mine, err := job.Take(ctx, tx, j.Args.ID, ok, j.Args)
 		if err != nil || !mine {
 			return err
 		}
@@ -97,7 +97,7 @@ func (s *Service) claim(ctx context.Context, j *river.Job[TurnArgs], ok bool) (*
 // claimHead skips what needs no work any more.
 func (s *Service) claimHead(ctx context.Context, tx *store.Tx) (*run, error) {
 	for {
-		id, err := job.Head(ctx, tx)
+		id, err := job.Pop(ctx, tx)
 		if err != nil || id == "" {
 			return nil, err
 		}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
-	"rogito.dev/rogito/internal/appearance"
 	"rogito.dev/rogito/internal/pdf"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/server/internal/fault"
@@ -61,7 +61,7 @@ func (x *run) formatOf(d *document) string {
 	if d.digest {
 		return "cades"
 	}
-	return formatFor(d.media())
+	return formatFor(d.src)
 }
 
 func (x *run) newItem(d *document) *item {
@@ -117,7 +117,7 @@ func plain(err error) string {
 // check looks at the structure of one document, as far as its format needs.
 func (x *run) check(it *item, d *document) error {
 	if d.digest {
-		if it.format == "cades" && levelOf(&x.record.Options) >= ades.LevelLTA {
+		if it.format == "cades" && x.record.Options.level() >= ades.LevelLTA {
 			return &refusal{number: fault.NotSignable, text: "a signature over a digest cannot reach LTA: its archive time-stamp needs the document"}
 		}
 		b, err := sourceBytes(d.src, 64)
@@ -149,10 +149,7 @@ func unsignable(index int, err error) error {
 	if errors.As(err, &no) {
 		return err
 	}
-	var bad *ades.MalformedError
-	known := errors.As(err, &bad) || errors.Is(err, ades.ErrPassword) || errors.Is(err, ades.ErrNotFound) ||
-		errors.Is(err, pades.ErrForbidden) || errors.Is(err, appearance.ErrImage) || errors.Is(err, xades.ErrNotXML) || errors.Is(err, xades.ErrBreaks) || errors.Is(err, xades.ErrSelection)
-	if !known {
+	if !rogito.BadDocument(err) {
 		return err
 	}
 	return &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] cannot be signed: %v", index, plain(err)), err: err}
@@ -219,9 +216,9 @@ func (x *run) commonFormat() string {
 	if f := x.record.asked(); f != "" {
 		return f
 	}
-	format := formatFor(x.docs[0].media())
+	format := formatFor(x.docs[0].src)
 	for _, d := range x.docs[1:] {
-		if formatFor(d.media()) != format {
+		if formatFor(d.src) != format {
 			return "cades"
 		}
 	}

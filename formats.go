@@ -1,0 +1,308 @@
+package rogito
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/asic"
+	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/message"
+	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/pades"
+	"rogito.dev/rogito/pkcs1"
+	"rogito.dev/rogito/tsp"
+	"rogito.dev/rogito/xades"
+)
+
+type (
+	reader    func(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error)
+	leveler   func(s *ades.Signature, doc *ades.Document, complete func(certificates ...[]byte) bool) string
+	augmenter func(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOptions) error
+)
+
+// format is everything that this package knows of one signature format.
+type format struct {
+	read    reader
+	level   leveler            // nil: there are no levels
+	augment augmenter          // nil: nothing can be added
+	prepare func(*Draft) error // nil: it is read and never made
+	form    func(Input, *Options) Form
+}
+
+// formats is the one place where formats are told apart: signing, raising,
+// reading and naming a level all look here.
+var formats = map[ades.Format]format{
+	ades.CAdES:   {cades.Read, cades.Level, cades.Augment, prepareCAdES, formCAdES},
+	ades.PAdES:   {pades.Read, pades.Level, pades.Augment, preparePAdES, formPAdES},
+	ades.XAdES:   {xades.Read, xades.Level, xades.Augment, prepareXAdES, formXAdES},
+	ades.ASiCS:   {asic.Read, asic.Level, asic.Augment, prepareASiC, formASiC},
+	ades.ASiCE:   {asic.Read, asic.Level, asic.Augment, prepareASiC, formASiC},
+	ades.PKCS1:   {nil, nil, nil, preparePKCS1, formPKCS1},
+	ades.PKCS7:   {cades.Read, cades.Level, cades.Augment, nil, nil},
+	ades.XMLDSig: {xades.Read, xades.Level, xades.Augment, nil, nil},
+	ades.ODF:     {asic.Read, asic.Level, nil, nil, nil},
+	ades.TST:     {readTimestamp, cades.Level, nil, nil, nil},
+}
+
+// carriers are the kinds of files that carry signatures, each with the least
+// that such a file may hold. Its reader says what it does hold.
+var carriers = map[Kind]ades.Format{
+	KindPDF: ades.PAdES, KindXML: ades.XMLDSig, KindCMS: ades.PKCS7, KindZIP: ades.ASiCE,
+	KindTimestamp: ades.TST, KindTimestampedData: ades.TST, KindSMIME: ades.PKCS7,
+}
+
+// Form is what a signed document is as a file.
+type Form struct {
+	Format    ades.Format
+	MediaType string
+	Extension string // without a dot
+	// InPlace says that the signature is put into the file that was given, which
+	// stays what it was: a PDF, an XML document, a CMS file with one more signer.
+	InPlace bool
+}
+
+func prepareCAdES(d *Draft) (err error) {
+	o, c := &d.o, d.o.cades()
+	cms := (o.Parallel || o.Counter) && len(d.in.Files) > 0 && Detect(d.in.Files[0].Source) == KindCMS
+	if d.in.Digest != nil || cms {
+		c.MimeType = "" // of content that is not looked at
+	}
+	switch {
+	case d.in.Digest != nil && o.Level >= ades.LevelLTA:
+		return errors.New("a signature over a digest cannot reach LTA: its archive time-stamp needs the document")
+	case d.in.Digest != nil:
+		d.inner, err = cades.PrepareDigest(d.in.Digest, c)
+		return err
+	case o.Counter && !cms:
+		return fmt.Errorf("only a CMS file can be counter-signed: %w", ErrNotSigned)
+	case o.Counter:
+		d.raise.Detached = d.in.Files[1:]
+		return d.prepareCounter(c)
+	case o.Parallel && cms:
+		var content ades.Source
+		if d.raise.Detached = d.in.Files[1:]; len(d.raise.Detached) > 0 {
+			content = d.raise.Detached[0].Source
+		}
+		d.inner, err = cades.Parallel(d.in.Files[0].Source, content, c)
+		return err
+	}
+	src, err := d.in.only()
+	if err != nil {
+		return err
+	}
+	if c.Detached {
+		d.raise.Detached = d.in.Files
+	}
+	d.inner, err = cades.Prepare(src, c)
+	return err
+}
+
+// prepareCounter signs the next signature of a CMS file.
+func (d *Draft) prepareCounter(c cades.Options) error {
+	src := d.in.Files[0].Source
+	doc, err := cades.Read(context.Background(), src, ades.ReadOptions{})
+	if err != nil {
+		return err
+	}
+	if len(doc.Signatures) <= d.counter {
+		return ErrNotSigned
+	}
+	d.signers = len(doc.Signatures)
+	d.inner, err = cades.Counter(src, doc.Signatures[d.counter].ID, c)
+	return err
+}
+
+func formCAdES(in Input, o *Options) Form {
+	if in.Digest != nil || o.CAdES.Detached {
+		return Form{MediaType: "application/pkcs7-signature", Extension: "p7s"}
+	}
+	again := (o.Parallel || o.Counter) && len(in.Files) > 0 && Detect(in.Files[0].Source) == KindCMS
+	return Form{MediaType: "application/pkcs7-mime", Extension: "p7m", InPlace: again}
+}
+
+func preparePAdES(d *Draft) error {
+	src, err := d.in.only()
+	if err != nil {
+		return err
+	}
+	d.raise.Password = d.o.PAdES.Password
+	d.inner, err = pades.Prepare(src, d.o.pades())
+	return err
+}
+
+func formPAdES(Input, *Options) Form {
+	return Form{MediaType: "application/pdf", Extension: "pdf", InPlace: true}
+}
+
+func prepareXAdES(d *Draft) (err error) {
+	if d.in.Digest != nil {
+		return errDigest
+	}
+	if d.o.XAdES.Packaging == xades.Detached {
+		d.raise.Detached = d.in.Files
+	}
+	d.inner, err = xades.Prepare(d.in.Files, d.o.xades())
+	return err
+}
+
+func formXAdES(in Input, o *Options) Form {
+	p := o.XAdES.Packaging
+	enveloped := p == xades.Enveloped || p == xades.ByContent && len(in.Files) == 1 && xades.LooksLikeXML(in.Files[0].Source)
+	return Form{MediaType: "application/xml", Extension: "xml", InPlace: enveloped}
+}
+
+func prepareASiC(d *Draft) (err error) {
+	if d.in.Digest != nil {
+		return errDigest
+	}
+	a := d.o.asic()
+	a.Simple = d.o.Format == ades.ASiCS
+	if d.o.Parallel && len(d.in.Files) == 1 && Detect(d.in.Files[0].Source) == KindASiC {
+		d.inner, err = asic.Parallel(d.in.Files[0].Source, a)
+	} else {
+		d.inner, err = asic.Prepare(d.in.Files, a)
+	}
+	return err
+}
+
+func formASiC(in Input, o *Options) Form {
+	again := o.Parallel && len(in.Files) == 1 && Detect(in.Files[0].Source) == KindASiC
+	if o.Format == ades.ASiCS {
+		return Form{MediaType: asic.MimeS, Extension: "asics", InPlace: again}
+	}
+	return Form{MediaType: asic.MimeE, Extension: "asice", InPlace: again}
+}
+
+func preparePKCS1(d *Draft) error {
+	o := pkcs1.Options{SignParams: d.o.SignParams}
+	d.format.read = func(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
+		return pkcs1.Read(ctx, src, r, o)
+	}
+	if d.in.Digest != nil {
+		var err error
+		d.inner, err = pkcs1.PrepareDigest(d.in.Digest, o)
+		return err
+	}
+	src, err := d.in.only()
+	if err != nil {
+		return err
+	}
+	d.raise.Detached = d.in.Files
+	d.inner, err = pkcs1.Prepare(src, o)
+	return err
+}
+
+func formPKCS1(Input, *Options) Form {
+	return Form{MediaType: "application/octet-stream", Extension: "sig"}
+}
+
+// errDigest: these formats refer to documents by more than a digest.
+var errDigest = errors.New("a digest can be signed as CAdES or PKCS1 only")
+
+// sniff chooses the reader of a document by its first bytes, and names the
+// kind of file; nil when it can carry no signature. Whether it carries one is
+// decided by the reader.
+func sniff(src ades.Source) (reader, string) {
+	kind := kindOf(src)
+	if kind == KindSMIME { // CMS in the form of a message
+		return cades.ReadSMIME, string(kind)
+	}
+	return formats[carriers[kind]].read, string(kind)
+}
+
+// kindOf tells by the first bytes what kind of file may carry a signature. All
+// containers and packages are KindZIP here, and all CMS is KindCMS.
+func kindOf(src ades.Source) Kind {
+	head := make([]byte, min(src.Size(), 1024))
+	n, err := src.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return KindOther
+	}
+	head = head[:n]
+	if n > 0 && head[0] == cms.TagSequence { // CMS may carry any of the others in the open
+		if k := kindOfCMS(src); k != KindOther {
+			return k
+		}
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		return KindZIP // whose first file may be a PDF in the open
+	case message.Looks(head) && cades.IsSMIME(src):
+		return KindSMIME
+	case message.Looks(head):
+		return KindTimestampedData
+	case bytes.Contains(head, []byte("%PDF-")):
+		return KindPDF
+	case xades.LooksLikeXML(src):
+		return KindXML
+	}
+	return kindOfCMS(src)
+}
+
+func kindOfCMS(src ades.Source) Kind {
+	bin, err := cms.Unarmour(src)
+	if err != nil {
+		return KindOther
+	}
+	switch cms.ContentType(bin) {
+	case oid.SignedData:
+		return KindCMS
+	case oid.TimestampedData:
+		return KindTimestampedData
+	}
+	if tsp.Extract(bin) != nil {
+		return KindTimestamp
+	}
+	if truncated(bin) { // a response with a time-stamp begins like one
+		return KindCMS // whose reader will say what is wrong with it
+	}
+	return KindOther
+}
+
+// truncated recognises the beginning of a SignedData whose rest is missing or
+// broken: it claims to be a signature.
+func truncated(src ades.Source) bool {
+	head := make([]byte, min(src.Size(), 32))
+	n, _ := src.ReadAt(head, 0)
+	signedData := []byte{0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x02}
+	return n > 0 && head[0] == cms.TagSequence && bytes.Contains(head[:n], signedData)
+}
+
+// readTimestamp reads a token on its own, or one with the data that it is over.
+// Content given beside such data must be the content that it carries, or is
+// what its tokens are over where it carries none.
+func readTimestamp(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
+	if kindOf(src) == KindTimestamp {
+		return tsp.ReadToken(src, r)
+	}
+	d, err := tsp.ReadData(src)
+	if errors.Is(err, tsp.ErrNoToken) {
+		return nil, ErrNotSigned // any other message
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d.Content == nil && len(r.Detached) == 1 {
+		d.Content, d.Name = r.Detached[0].Source, r.Detached[0].Name
+		return d.Document()
+	}
+	doc, err := d.Document()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range r.Detached {
+		same, err := cades.Equal(ctx, d.Content, f.Source)
+		if err != nil {
+			return nil, err
+		}
+		if !same {
+			doc.Timestamps[0].ImprintIntact = ades.No
+		}
+	}
+	return doc, nil
+}

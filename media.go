@@ -1,0 +1,88 @@
+package rogito
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/xmldom"
+)
+
+// pictures and others that are no carriers of signatures, by their first bytes.
+var pictures = []struct{ start, mediaType, extension string }{
+	{"\x89PNG", "image/png", "png"},
+	{"\xff\xd8\xff", "image/jpeg", "jpg"},
+	{"GIF8", "image/gif", "gif"},
+	{"{\\rtf", "application/rtf", "rtf"},
+}
+
+// MediaType names what a file is by its content, with the usual extension. It
+// is exact for what can be signed in place (PDF, XML, CMS) and good enough for
+// the rest: application/octet-stream is what it does not know.
+func MediaType(src ades.Source) (mediaType, extension string) {
+	kind := kindOf(src)
+	if kind == KindCMS {
+		kind = Detect(src) // it may be a time-stamp
+	}
+	switch kind {
+	case KindPDF:
+		return "application/pdf", "pdf"
+	case KindCMS:
+		return "application/pkcs7-mime", "p7m"
+	case KindTimestamp:
+		return "application/vnd.etsi.timestamp-token", "tst"
+	case KindZIP:
+		return "application/zip", "zip"
+	case KindXML:
+		if isXML(src) {
+			return "application/xml", "xml"
+		}
+		return "text/html", "html"
+	}
+	head := make([]byte, min(512, src.Size()))
+	if n, err := src.ReadAt(head, 0); err != nil && !(errors.Is(err, io.EOF) && n == len(head)) {
+		return "application/octet-stream", "bin"
+	}
+	for _, p := range pictures {
+		if bytes.HasPrefix(head, []byte(p.start)) {
+			return p.mediaType, p.extension
+		}
+	}
+	switch m := http.DetectContentType(head); {
+	case strings.HasPrefix(m, "text/html"):
+		return "text/html", "html"
+	case strings.HasPrefix(m, "text/plain"):
+		return "text/plain", "txt"
+	}
+	return "application/octet-stream", "bin"
+}
+
+// maxGuess bounds what is parsed only to tell XML from HTML.
+const maxGuess = 8 << 20
+
+// isXML tells XML from HTML among what looks like XML. What may be HTML is XML
+// if it parses, which a document type forbids, and its root is not html in no
+// namespace.
+func isXML(src ades.Source) bool {
+	head := make([]byte, min(512, src.Size()))
+	n, _ := src.ReadAt(head, 0)
+	if !strings.HasPrefix(http.DetectContentType(head[:n]), "text/html") {
+		return true
+	}
+	if src.Size() > maxGuess {
+		return false
+	}
+	b, err := io.ReadAll(io.NewSectionReader(src, 0, src.Size()))
+	if err != nil {
+		return false
+	}
+	d, err := xmldom.Parse(b, xmldom.Limits{})
+	if err != nil {
+		return false
+	}
+	root := d.Root().Name
+	return root.Space != "" || !strings.EqualFold(root.QName, "html")
+}

@@ -1,0 +1,127 @@
+package signing
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+
+	"rogito.dev/rogito/server/internal/blob"
+)
+
+// kept is a file of a record, as its row has it.
+type kept struct {
+	row, record, role, blob, md5, sha256 string
+	size                                 int64
+}
+
+func (k *kept) String() string { return fmt.Sprintf("%s document of record %s", k.role, k.record) }
+
+// Examine looks at the files of every record and tells of those that are
+// missing or not what they were. Quick only asks whether they are there, with
+// the digests that their storage has; else every byte is read. It returns how
+// many files there are.
+func (s *Service) Examine(ctx context.Context, quick bool, tell func(string)) (int, error) {
+	if err := s.examineDone(ctx, tell); err != nil {
+		return 0, err
+	}
+	n, after := 0, ""
+	for {
+		page, err := s.keptAfter(ctx, after)
+		if err != nil {
+			return n, err
+		}
+		if len(page) == 0 {
+			return n, nil
+		}
+		for _, k := range page {
+			after = k.row
+			n++
+			what, err := s.damage(ctx, &k, quick)
+			if err != nil {
+				return n, err
+			}
+			if what != "" && s.still(ctx, &k) {
+				tell(fmt.Sprintf("%v: %s", &k, what))
+			}
+		}
+	}
+}
+
+// examineDone finds records that claim to be done and have no signed document.
+func (s *Service) examineDone(ctx context.Context, tell func(string)) error {
+	rows, err := s.db.Read().Query(ctx, `select id from signatures r where state = 'DONE' and deleted_at = 0
+		and not exists (select 1 from signature_files f where f.signature_id = r.id and f.role = 'signed') order by id`)
+	if err != nil {
+		return fmt.Errorf("signing: read records: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return fmt.Errorf("signing: read record: %w", err)
+		}
+		tell(fmt.Sprintf("record %s is DONE and has no signed document", id))
+	}
+	return rows.Err()
+}
+
+const examinePage = 500
+
+func (s *Service) keptAfter(ctx context.Context, after string) ([]kept, error) {
+	rows, err := s.db.Read().Query(ctx, `select row_id, signature_id, role, blob, md5, sha256, size from signature_files
+		where deleted_at = 0 and blob <> '' and row_id > $1 order by row_id limit $2`, after, examinePage)
+	if err != nil {
+		return nil, fmt.Errorf("signing: read files: %w", err)
+	}
+	defer rows.Close()
+	var page []kept
+	for rows.Next() {
+		var k kept
+		if err := rows.Scan(&k.row, &k.record, &k.role, &k.blob, &k.md5, &k.sha256, &k.size); err != nil {
+			return nil, fmt.Errorf("signing: read file: %w", err)
+		}
+		page = append(page, k)
+	}
+	return page, rows.Err()
+}
+
+// damage says what is wrong with a file; the error is that the storage cannot
+// be asked.
+func (s *Service) damage(ctx context.Context, k *kept, quick bool) (string, error) {
+	b, err := s.blobs.Open(ctx, k.blob)
+	if err == nil {
+		defer b.Close()
+		got := [2]string{hex.EncodeToString(b.SHA256[:]), hex.EncodeToString(b.MD5[:])}
+		if !quick {
+			sha, sum := sha256.New(), md5.New()
+			_, err = io.Copy(io.MultiWriter(sha, sum), b)
+			got = [2]string{hex.EncodeToString(sha.Sum(nil)), hex.EncodeToString(sum.Sum(nil))}
+		}
+		if err == nil && (got != [2]string{k.sha256, k.md5} || b.Info.Size != k.size) {
+			return "its digests are not those of its record", nil
+		}
+	}
+	switch {
+	case err == nil:
+		return "", nil
+	case errors.Is(err, blob.ErrNotFound):
+		return "it is not there", nil
+	case errors.Is(err, blob.ErrCorrupt):
+		return "it was changed in its storage", nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	}
+	return fmt.Sprintf("it cannot be read: %v", err), nil
+}
+
+// still says whether a file that was not found is one that should be: it may
+// have come to its end meanwhile.
+func (s *Service) still(ctx context.Context, k *kept) bool {
+	var deleted int64
+	err := s.db.Read().QueryRow(ctx, `select deleted_at from signature_files where row_id = $1`, k.row).Scan(&deleted)
+	return err == nil && deleted == 0
+}
