@@ -88,12 +88,13 @@ func (c *container) over() error {
 	return c.ctx.Err()
 }
 
-// spend pays for inflated bytes.
+// spend pays for inflated bytes. They stream by and are not held, so that they
+// count against the container's own bound and not against memory.
 func (c *container) spend(n int64) error {
 	if limits.ReadingOver(c.ctx) {
 		return nil
 	}
-	if c.budget -= n; c.budget < 0 || limits.BudgetOf(c.ctx).Spend(n) != nil {
+	if c.budget -= n; c.budget < 0 {
 		return errBomb
 	}
 	return nil
@@ -192,6 +193,9 @@ func (c *container) format() (ades.Format, error) {
 func (e *entry) bytes() ([]byte, error) {
 	if e.Size() > limits.ZIPMeta {
 		return nil, ades.Malformed("ZIP", e.name, "%d bytes, more than a signature file may have", e.Size())
+	}
+	if limits.BudgetOf(e.c.ctx).Spend(e.Size()) != nil {
+		return nil, &ades.MalformedError{Format: "ZIP", Where: e.name, Err: errBomb}
 	}
 	b := make([]byte, e.Size())
 	if _, err := io.ReadFull(io.NewSectionReader(e, 0, e.Size()), b); err != nil {

@@ -342,6 +342,7 @@ func borrowed(m *materials, bases map[string]archive) []specimen {
 	put("a manifest of nobody", cad.with(1, member{name: "META-INF/ASiCManifest9.xml", data: manifest("contract.txt", evil)}))
 	put("a p7m beside the signature", cad.with(-1, member{name: "META-INF/signature9.p7s", data: list2["a p7m"]}))
 	put("an enveloping signature beside the signature", bases["asic-e xades"].with(-1, member{name: "META-INF/signatures9.xml", data: wrapASiC(enveloping)}))
+	put("a document in place of a signature file", bases["asic-e xades"].with(-1, member{name: "META-INF/signatures9.xml", data: []byte("<html>" + forgedText + "</html>")}))
 	put("a broken signature file", bases["asic-e xades"].with(-1, member{name: "META-INF/signatures9.xml", data: []byte("<x")}))
 	return list
 }
