@@ -76,7 +76,7 @@ func TestCoverage(t *testing.T) {
 		a := pki.Actor(t, "p256")
 		var out bytes.Buffer
 		o := rogito.Options{SignParams: a.Signing(pki.Now()), Format: format}
-		if err := rogito.Sign(context.Background(), rogito.File(name, strings.NewReader(content)), &out, a.Key, o); err != nil {
+		if _, err := rogito.Sign(context.Background(), rogito.File(name, strings.NewReader(content)), &out, a.Key, o); err != nil {
 			t.Fatal(err)
 		}
 		return out.Bytes()
