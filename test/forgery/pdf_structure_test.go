@@ -363,7 +363,7 @@ func (m *materials) addSigned(add adder, name string, doc []byte) {
 	o := rogito.Options{SignParams: a.Signing(m.pki.Now())}
 	var out bytes.Buffer
 	files := []ades.File{{Name: "odd.pdf", Source: bytes.NewReader(doc)}}
-	if err := rogito.Sign(m.t.Context(), files, &out, a.Key, o); err != nil {
+	if _, err := rogito.Sign(m.t.Context(), rogito.Input{Files: files}, &out, a.Key, o); err != nil {
 		m.t.Logf("%s: not signed: %v", name, err)
 		return
 	}
