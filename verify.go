@@ -139,6 +139,8 @@ func (v *Verifier) readWith(ctx context.Context, src ades.Source, o VerifyOption
 			err = fmt.Errorf("internal error while reading: %v\n%s", p, debug.Stack())
 		}
 	}()
+	ctx, over := limits.WithReading(ctx)
+	defer over()
 	n := &nest{ctx: ctx, o: o, facts: new(report.Facts), known: v.known()}
 	if err := n.open(ades.File{Source: src}, 0, ades.ReadOptions{Detached: o.Detached, Password: o.Password, Certificates: n.known, Expect: o.Expect}); err != nil {
 		return nil, nil, err

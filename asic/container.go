@@ -80,6 +80,26 @@ func (c *container) problem(fatal bool, where, text string, args ...any) {
 	}
 }
 
+// over says why to stop reading.
+func (c *container) over() error {
+	if limits.ReadingOver(c.ctx) {
+		return nil
+	}
+	return c.ctx.Err()
+}
+
+// spend pays for inflated bytes. They stream by and are not held, so that they
+// count against the container's own bound and not against memory.
+func (c *container) spend(n int64) error {
+	if limits.ReadingOver(c.ctx) {
+		return nil
+	}
+	if c.budget -= n; c.budget < 0 {
+		return errBomb
+	}
+	return nil
+}
+
 // accident keeps an error that is not about one entry.
 func (c *container) accident(err error) {
 	switch {
@@ -175,7 +195,7 @@ func (e *entry) bytes() ([]byte, error) {
 		return nil, ades.Malformed("ZIP", e.name, "%d bytes, more than a signature file may have", e.Size())
 	}
 	if limits.BudgetOf(e.c.ctx).Spend(e.Size()) != nil {
-		return nil, errBomb
+		return nil, &ades.MalformedError{Format: "ZIP", Where: e.name, Err: errBomb}
 	}
 	b := make([]byte, e.Size())
 	if _, err := io.ReadFull(io.NewSectionReader(e, 0, e.Size()), b); err != nil {

@@ -359,28 +359,41 @@ func (l *layout) descriptor(r *record) {
 	}
 	if r.method == 0 && r.size > 0 {
 		// A reader from the start finds the end of stored content by this mark.
-		if found, err := l.contains(r.data, r.packed, []byte("PK\x07\x08")); err != nil || found {
+		if early, err := l.endsEarly(r.data, r.packed); err != nil || early {
 			l.fatal(r.name, "stored content holds the mark of its own end")
 		}
 	}
 }
 
-// contains looks for a mark in a piece of the file.
-func (l *layout) contains(off, n int64, mark []byte) (bool, error) {
+// endsEarly looks in stored content for a descriptor that fits the bytes before
+// it: an archive inside has descriptors too, but not of that length.
+func (l *layout) endsEarly(off, n int64) (bool, error) {
 	const window = 1 << 16
-	for n > 0 {
-		b, err := l.at(off, min(n, window))
+	mark := []byte("PK\x07\x08")
+	for done := int64(0); done < n; {
+		b, err := l.at(off+done, min(n-done, window))
 		if err != nil {
 			return false, err
 		}
-		if bytes.Contains(b, mark) {
-			return true, nil
+		for at := 0; ; at++ {
+			i := bytes.Index(b[at:], mark)
+			if i < 0 {
+				break
+			}
+			at += i
+			d, err := l.at(off+done+int64(at), 24)
+			if err != nil {
+				return false, nil // the real one follows the content
+			}
+			before := done + int64(at)
+			if int64(binary.LittleEndian.Uint32(d[8:])) == before || int64(binary.LittleEndian.Uint64(d[8:])) == before {
+				return true, nil
+			}
 		}
-		if int64(len(b)) == n {
-			return false, nil
+		if int64(len(b)) == n-done {
+			break
 		}
-		step := int64(len(b) - len(mark) + 1)
-		off, n = off+step, n-step
+		done += int64(len(b) - len(mark) + 1)
 	}
 	return false, nil
 }

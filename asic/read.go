@@ -141,6 +141,9 @@ func (r *reader) xml(e *entry) ([]*ades.Signature, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(doc.Signatures) == 0 {
+		return nil, errors.New("no signature in a signature file")
+	}
 	for _, s := range doc.Signatures {
 		s.ContentIsWhole = false // decided for the container below
 	}

@@ -65,7 +65,7 @@ func (s *source) Size() int64 { return s.record.size }
 
 // ReadAt implements io.ReaderAt.
 func (s *source) ReadAt(p []byte, off int64) (int, error) {
-	if err := s.c.ctx.Err(); err != nil {
+	if err := s.c.over(); err != nil {
 		return 0, err
 	}
 	if s.stored {
@@ -117,14 +117,14 @@ func (s *source) restart() error {
 
 // read fills p, pays for it, and checks length and checksum at the end.
 func (s *source) read(p []byte) (int, error) {
-	if err := s.c.ctx.Err(); err != nil {
+	if err := s.c.over(); err != nil {
 		return 0, err
 	}
 	n, err := io.ReadFull(s.r, p)
 	s.sum.Write(p[:n])
 	s.pos += int64(n)
-	if s.c.budget -= int64(n); s.c.budget < 0 { // work; what is held is paid for by who holds it
-		return 0, errBomb
+	if err := s.c.spend(int64(n)); err != nil {
+		return 0, err
 	}
 	if err != nil {
 		return n, s.fail(err)

@@ -32,6 +32,14 @@ func ReadIn(ctx context.Context, src ades.Source, r ades.ReadOptions) (doc *ades
 	if err != nil {
 		return nil, false, err
 	}
+	// Everything but the content is held in memory, and so is what was armoured.
+	held := bin.Size()
+	if sd.Content != nil && bin.Size() == src.Size() {
+		held -= sd.Content.Size()
+	}
+	if err := limits.BudgetOf(ctx).Spend(held); err != nil {
+		return nil, false, &ades.MalformedError{Format: "CMS", Err: err}
+	}
 	if sd.ContentType == oid.TSTInfo {
 		doc, err = tsp.ReadToken(src, r)
 		return doc, true, err

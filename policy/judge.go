@@ -29,7 +29,7 @@ func Judge(facts *report.Facts, p *Policy, at time.Time) *report.Conclusions {
 	if out.Partial {
 		out.Indication = report.Indeterminate
 	}
-	out.TimestampsVerified = len(out.Signatures) == 0 && len(out.Timestamps) > 0
+	out.TimestampsVerified = len(out.Signatures) == 0 && len(out.Timestamps) > 0 && out.Indication != report.TotalFailed
 	for _, t := range out.Timestamps {
 		out.TimestampsVerified = out.TimestampsVerified && t.Indication == report.Passed
 	}

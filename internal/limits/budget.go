@@ -112,3 +112,20 @@ func BudgetOf(ctx context.Context) *Budget {
 	b, _ := ctx.Value(budgetKey{}).(*Budget)
 	return b
 }
+
+type readingKey struct{}
+
+// WithReading returns a context for the time in which a document is read, and a
+// function that ends it. Content that was found is handed out after that: then
+// neither the context's end nor its budget counts, since whoever reads on has
+// paid for the content once and has a time of his own.
+func WithReading(ctx context.Context) (context.Context, func()) {
+	over := new(atomic.Bool)
+	return context.WithValue(ctx, readingKey{}, over), func() { over.Store(true) }
+}
+
+// ReadingOver reports whether the reading has ended.
+func ReadingOver(ctx context.Context) bool {
+	over, ok := ctx.Value(readingKey{}).(*atomic.Bool)
+	return ok && over.Load()
+}

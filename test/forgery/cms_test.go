@@ -140,14 +140,14 @@ func makeCMS(t *testing.T, m *materials) []specimen {
 		add(forged, name+" beside a longer content", b, []byte(contractText+"0"))
 		add(forged, name+" beside a line break more", b, []byte(contractText+"\n"))
 	}
-	list = append(list, after(m, map[string][2][]byte{
+	list = append(list, aroundCMS(m, map[string][2][]byte{
 		"p7m": {p7m, nil}, "p7m in pieces": {ber, nil}, "p7s": {p7s, content}, "p7m as PEM": {pemOf(p7m), nil}, "p7m as base64": {armoured(p7m), nil},
 	}, other)...)
 	return append(list, messages(m, p7m, other, message, sign)...)
 }
 
-// after puts other documents before and behind a CMS.
-func after(m *materials, bases map[string][2][]byte, cms []byte) []specimen {
+// aroundCMS puts other documents before and behind a CMS.
+func aroundCMS(m *materials, bases map[string][2][]byte, cms []byte) []specimen {
 	var list []specimen
 	var z bytes.Buffer
 	w := zip.NewWriter(&z)

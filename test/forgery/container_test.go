@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"strings"
 	"testing"
 
@@ -245,7 +246,12 @@ func structures(base string, a archive, add func(string, archive)) {
 		"bytes before the header":      func(x *member) { x.before = []byte("<html>" + forgedText) },
 		"an archive before the header": func(x *member) { x.before = whole },
 		"the mark of its end inside": func(x *member) {
-			x.described, x.method, x.data = true, 0, append([]byte("PK\x07\x08"), x.data...)
+			end := make([]byte, 16)
+			copy(end, "PK\x07\x08")
+			le.PutUint32(end[4:], crc32.ChecksumIEEE([]byte(forgedText)))
+			le.PutUint32(end[8:], uint32(len(forgedText)))
+			le.PutUint32(end[12:], uint32(len(forgedText)))
+			x.described, x.method, x.data = true, 0, append(append([]byte(forgedText), end...), x.data...)
 		},
 	} {
 		add(name, a.change(signed, f))
@@ -336,6 +342,7 @@ func borrowed(m *materials, bases map[string]archive) []specimen {
 	put("a manifest of nobody", cad.with(1, member{name: "META-INF/ASiCManifest9.xml", data: manifest("contract.txt", evil)}))
 	put("a p7m beside the signature", cad.with(-1, member{name: "META-INF/signature9.p7s", data: list2["a p7m"]}))
 	put("an enveloping signature beside the signature", bases["asic-e xades"].with(-1, member{name: "META-INF/signatures9.xml", data: wrapASiC(enveloping)}))
+	put("a document in place of a signature file", bases["asic-e xades"].with(-1, member{name: "META-INF/signatures9.xml", data: []byte("<html>" + forgedText + "</html>")}))
 	put("a broken signature file", bases["asic-e xades"].with(-1, member{name: "META-INF/signatures9.xml", data: []byte("<x")}))
 	return list
 }
