@@ -1,6 +1,8 @@
 package revision
 
 import (
+	"errors"
+
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
@@ -72,7 +74,7 @@ var (
 )
 
 // errTooMuch says that the revisions cannot be compared within bounds.
-var errTooMuch = ades.Malformed("PDF", "", "the revisions are too large to be compared")
+var errTooMuch = errors.New("too much to compare")
 
 func newModel(doc *view, rev int, w *work) (*model, error) {
 	m := &model{doc: doc, rev: rev, work: w, byName: make(map[string][]*field), widgets: make(map[int]*widget)}

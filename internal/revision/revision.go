@@ -99,12 +99,14 @@ func (c *Comparer) between(a, b int) ([]difference, error) {
 		}
 	}
 	var malformed *ades.MalformedError
-	if !errors.As(err, &malformed) {
-		return nil, err
-	}
-	d := []difference{{what: "unreadable", name: malformed.Error()}}
-	if errors.Is(err, errTooMuch) {
+	var d []difference
+	switch {
+	case errors.Is(err, errTooMuch):
 		d = []difference{{what: "too-much"}}
+	case errors.As(err, &malformed):
+		d = []difference{{what: "unreadable", name: malformed.Error()}}
+	default:
+		return nil, err
 	}
 	c.found[[2]int{a, b}] = d
 	return d, nil
