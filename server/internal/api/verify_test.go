@@ -160,14 +160,25 @@ func TestVerifyDetached(t *testing.T) {
 	s := newVerifyServer(t)
 	signed := s.sign(true)
 	for name, content := range map[string]any{
-		"string": b64([]byte("hello")), "array": []string{b64([]byte("other")), b64([]byte("hello"))},
+		"string": b64([]byte("hello")), "array": []string{b64([]byte("hello"))},
 		"objects": []map[string]string{{"name": "a.txt", "payload": b64([]byte("hello"))}},
 	} {
 		if _, a := s.json(map[string]any{"inputDocument": b64(signed), "detachedContent": content}); !a.Data.OverallVerified {
 			t.Errorf("%s: %+v", name, a.Data.Signatures)
 		}
 	}
-	_, a := s.json(map[string]any{"inputDocument": b64(signed)})
+	// Every content that is given counts, and every thing that is expected.
+	_, a := s.json(map[string]any{"inputDocument": b64(signed), "detachedContent": []string{b64([]byte("other")), b64([]byte("hello"))}})
+	if a.Data.OverallVerified || a.Data.Indication != report.Indeterminate || a.Data.Signatures[0].CoversWhole {
+		t.Errorf("beside another content: %+v", a.Data)
+	}
+	for _, name := range []string{"expectFile", "expectElement"} {
+		_, a = s.json(map[string]any{"inputDocument": b64(s.sign(false)), name: "elsewhere"})
+		if a.Data.OverallVerified || a.Data.Indication != report.Indeterminate {
+			t.Errorf("%s: %+v", name, a.Data)
+		}
+	}
+	_, a = s.json(map[string]any{"inputDocument": b64(signed)})
 	if sub := a.Data.Signatures[0].SubIndication; sub == nil || *sub != "SIGNED_DATA_NOT_FOUND" || a.Data.Signatures[0].Integrity {
 		t.Errorf("without content: %+v", a.Data.Signatures[0])
 	}
