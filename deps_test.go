@@ -27,6 +27,7 @@ internal/xmldom             ades internal/limits
 internal/xmldsig            ades internal/limits internal/oid internal/pkix internal/xmldom
 internal/cms                ades internal/limits internal/oid internal/pkix
 internal/message
+internal/ers                internal/cms internal/oid internal/xmldom internal/xmldsig
 internal/ca                 internal/cms internal/oid internal/pkix
 internal/pdf                ades internal/limits
 internal/appearance         internal/limits internal/pdf
@@ -39,7 +40,7 @@ tsp                         ades internal/cms internal/limits internal/message i
 cades                       ades tsp internal/cms internal/limits internal/message internal/oid internal/pkix
 pades                       ades cades tsp internal/appearance internal/cms internal/limits internal/oid internal/pdf internal/pkix internal/revision
 xades                       ades tsp internal/cms internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
-asic                        ades cades xades tsp internal/cms internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
+asic                        ades cades xades tsp internal/cms internal/ers internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 pkcs1                       ades internal/cms internal/oid internal/pkix
 report                      ades
 policy                      ades report internal/oid internal/pkix
@@ -52,22 +53,27 @@ omi                         internal/geo internal/limits
 
 server/internal/fault
 server/internal/upload      ades
-server/internal/store       server/internal/fault
-server/internal/store/storetest  server/internal/store
-server/internal/job         server/internal/fault server/internal/store
-server/internal/account     server/internal/fault server/internal/job server/internal/store
+server/internal/disk        server/internal/fault
+server/internal/store       server/internal/disk server/internal/fault
+server/internal/master      server/internal/disk server/internal/store
+server/internal/store/storetest  server/internal/master server/internal/store
+server/internal/blob        server/internal/disk server/internal/fault server/internal/master server/internal/store
+server/internal/idempotency server/internal/disk server/internal/fault server/internal/master server/internal/store
+server/internal/backup      server/internal/blob server/internal/disk server/internal/master server/internal/store
+server/internal/job         server/internal/disk server/internal/fault server/internal/store
+server/internal/account     server/internal/disk server/internal/fault server/internal/job server/internal/master server/internal/store
 server/internal/fetch       server/internal/fault ades
 server/internal/keys        ades internal/* server/internal/fault server/internal/store
 server/internal/audit       ades tsp server/internal/fault server/internal/store
 server/internal/callback    server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/store
 server/internal/authority   ades tsp internal/* server/internal/fault server/internal/keys server/internal/store
 server/internal/identify    . ades report internal/pdf internal/pkix internal/revision server/internal/fault
-server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/fault server/internal/identify server/internal/job server/internal/keys server/internal/store
-server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/enroll server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
+server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/fault server/internal/idempotency server/internal/identify server/internal/job server/internal/keys server/internal/store
+server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/disk server/internal/enroll server/internal/fault server/internal/fetch server/internal/idempotency server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
 server/internal/pdfmerge    ades internal/limits internal/pdf
-server/internal/publication omi server/internal/fault server/internal/store
-server/internal/console     report server/internal/enroll server/internal/fault server/internal/identify    . ades report internal/pdf internal/pkix internal/revision server/internal/fault
-server/internal/api         . ades report trust omi server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/identify    . ades report internal/pdf internal/pkix internal/revision server/internal/fault
+server/internal/publication omi server/internal/blob server/internal/fault server/internal/store
+server/internal/console     report server/internal/enroll server/internal/fault server/internal/identify server/internal/keys
+server/internal/api         . ades report trust omi server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/idempotency server/internal/identify server/internal/keys server/internal/publication server/internal/signing server/internal/store server/internal/upload
 server/internal/api/apitest
 server                      . ades omi report trust tsl tsp policy internal/limits server/internal/*
 

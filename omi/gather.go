@@ -39,11 +39,11 @@ type found struct {
 
 // gatherer reads the files of a supply side by side.
 type gatherer struct {
-	supply *supply
-	opts   ImportOptions
-	total  int64
-	done   atomic.Int64
-	reach  atomic.Int64
+	fileSet *fileSet
+	opts    ImportOptions
+	total   int64
+	done    atomic.Int64
+	reach   atomic.Int64
 
 	mu    sync.Mutex
 	found []found
@@ -51,8 +51,8 @@ type gatherer struct {
 
 // gather reads every file. The order of the outcome is that of the supply, whatever
 // the order in which workers finished.
-func gather(ctx context.Context, s *supply, opts ImportOptions) ([]found, error) {
-	g := &gatherer{supply: s, opts: opts}
+func gather(ctx context.Context, s *fileSet, opts ImportOptions) ([]found, error) {
+	g := &gatherer{fileSet: s, opts: opts}
 	for _, src := range s.sources {
 		g.total += src.size
 	}
@@ -89,13 +89,13 @@ func largestFirst(sources []source) []source {
 
 func (g *gatherer) work(ctx context.Context, jobs <-chan source, stop context.CancelCauseFunc) {
 	var buf []byte
-	kit := newKit(&g.reach)
+	scratch := newScratch(&g.reach)
 	for src := range jobs {
 		if ctx.Err() != nil {
 			continue
 		}
 		var err error
-		if buf, err = g.one(src, buf, kit, 0); err != nil {
+		if buf, err = g.one(src, buf, scratch, 0); err != nil {
 			stop(err)
 		}
 		if g.opts.Progress != nil {
@@ -106,8 +106,8 @@ func (g *gatherer) work(ctx context.Context, jobs <-chan source, stop context.Ca
 
 // one reads a file and files what it is. It returns the buffer for the next file,
 // and an error only where the publication is to be refused.
-func (g *gatherer) one(src source, buf []byte, kit *kit, depth int) ([]byte, error) {
-	buf, err := g.supply.read(src, buf)
+func (g *gatherer) one(src source, buf []byte, scratch *scratch, depth int) ([]byte, error) {
+	buf, err := g.fileSet.read(src, buf)
 	var refused *RefusedError
 	if errors.As(err, &refused) {
 		return buf, err
@@ -116,13 +116,13 @@ func (g *gatherer) one(src source, buf []byte, kit *kit, depth int) ([]byte, err
 	switch {
 	case err != nil:
 	case isArchive(buf):
-		return nil, g.nested(src, buf, kit, depth+1) // the buffer stays with the archive
+		return nil, g.nested(src, buf, scratch, depth+1) // the buffer stays with the archive
 	case isTable(buf):
-		if f.table, err = readTable(buf, kit.words); err != nil {
+		if f.table, err = readTable(buf, scratch.words); err != nil {
 			return buf, err
 		}
 	case isKML(buf):
-		f.perimeter, f.err = readKML(buf, strings.TrimSuffix(src.name, filepath.Ext(src.name)), kit)
+		f.perimeter, f.err = readKML(buf, strings.TrimSuffix(src.name, filepath.Ext(src.name)), scratch)
 	case namedLikeOurs(src.name):
 		f.err = errors.New("it is neither a table nor a perimeter")
 	}
@@ -138,7 +138,7 @@ func namedLikeOurs(name string) bool {
 	return ext == ".kml" || ext == ".csv"
 }
 
-func (g *gatherer) nested(src source, b []byte, kit *kit, depth int) error {
+func (g *gatherer) nested(src source, b []byte, scratch *scratch, depth int) error {
 	if depth > limits.OMINesting {
 		return refuse("archives nest more than %d deep", limits.OMINesting)
 	}
@@ -152,7 +152,7 @@ func (g *gatherer) nested(src source, b []byte, kit *kit, depth int) error {
 			continue
 		}
 		inner := source{name: printable(f.Name), order: src.order, size: int64(min(f.UncompressedSize64, limits.OMIFile)), open: f.Open, zip: true}
-		if buf, err = g.one(inner, buf, kit, depth); err != nil {
+		if buf, err = g.one(inner, buf, scratch, depth); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ func told(list []Past) string {
 func TestHistory(t *testing.T) {
 	square := box([4]float64{9, 45, 10, 46})
 	drawn := func(semester string) *made {
-		return newMade(semester).zone("A001", "B1").value("A001", "B1", dwelling).ground("A001", "B1", square)
+		return newMade(semester).zone("A001", "B1").value("A001", "B1", dwelling).perimeter("A001", "B1", square)
 	}
 	lib := libraryWith(t, drawn("2018/2"))
 	for _, m := range []*made{
@@ -33,15 +33,15 @@ func TestHistory(t *testing.T) {
 		// the code, of another place
 		{semester: "2017/2", day: "27-APR-19", zones: []string{zoneLine("A001", "B1", "ANOTHER PLACE")}, values: drawn("2017/2").values, kml: map[string]string{}},
 		// perimeters of another municipality only: still none of this one
-		newMade("2017/1").zone("A001", "B1").value("A001", "B1", dwelling).zone("A002", "B1").value("A002", "B1", dwelling).ground("A002", "B1", box([4]float64{11, 45, 12, 46})),
+		newMade("2017/1").zone("A001", "B1").value("A001", "B1", dwelling).zone("A002", "B1").value("A002", "B1", dwelling).perimeter("A002", "B1", box([4]float64{11, 45, 12, 46})),
 		// perimeters of the municipality: the place lies in none of them
-		newMade("2016/2").zone("A001", "B1").value("A001", "B1", dwelling).zone("A001", "C1").value("A001", "C1", dwelling).ground("A001", "C1", box([4]float64{11, 45, 12, 46})),
+		newMade("2016/2").zone("A001", "B1").value("A001", "B1", dwelling).zone("A001", "C1").value("A001", "C1", dwelling).perimeter("A001", "C1", box([4]float64{11, 45, 12, 46})),
 		// no such municipality
 		newMade("2016/1").zone("A002", "B1").value("A002", "B1", dwelling),
 		// nearer to a drawing in which the place is another zone, which it lacks
 		newMade("2015/2").zone("A001", "B1").zone("A001", "C1").value("A001", "C1", dwelling),
 		// drawn again, as another zone: what is older goes by that
-		newMade("2015/1").zone("A001", "D1").value("A001", "D1", dwelling).ground("A001", "D1", square),
+		newMade("2015/1").zone("A001", "D1").value("A001", "D1", dwelling).perimeter("A001", "D1", square),
 		newMade("2014/2").zone("A001", "D1").zone("A001", "B1").value("A001", "D1", dwelling),
 	} {
 		if _, err := lib.Import(context.Background(), []string{m.folder(t)}, ImportOptions{}); err != nil {

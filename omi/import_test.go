@@ -14,7 +14,7 @@ import (
 
 // two is a publication with two municipalities.
 func two() *made {
-	return village("2018/2", "F205", 9, 45).zone("A001", "R1").ground("A001", "R1", box([4]float64{11, 45, 12, 46}))
+	return village("2018/2", "F205", 9, 45).zone("A001", "R1").perimeter("A001", "R1", box([4]float64{11, 45, 12, 46}))
 }
 
 func TestEveryPackagingGivesTheSameIndex(t *testing.T) {
@@ -229,7 +229,7 @@ func TestCorrectedSupplyReplacesItsMunicipality(t *testing.T) {
 func TestDuplicateRowsAndZones(t *testing.T) {
 	m := village("2018/2", "F205", 9, 45)
 	m.zone("F205", "B1").value("F205", "B1", dwelling)
-	m.ground("F205", "B1", box([4]float64{9, 45, 10, 46}), box([4]float64{11, 45, 12, 46}))
+	m.perimeter("F205", "B1", box([4]float64{9, 45, 10, 46}), box([4]float64{11, 45, 12, 46}))
 	r := m.publication(t).Report
 	if r.RowsDuplicate != 2 || r.Values != 1 || r.Zones != 1 || r.Polygons != 2 {
 		t.Errorf("%+v", r)

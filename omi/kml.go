@@ -242,9 +242,9 @@ func isKML(b []byte) bool {
 }
 
 // readKML reads a perimeter file; name is the file's own, without extension.
-func readKML(b []byte, name string, kit *kit) (*perimeter, error) {
+func readKML(b []byte, name string, scratch *scratch) (*perimeter, error) {
 	s := kmlScanner{b: bytes.TrimPrefix(b, []byte("\xEF\xBB\xBF")), stack: make([][]byte, 0, 16)}
-	d := drawing{kit: kit, file: name, perimeter: &perimeter{}}
+	d := drawing{scratch: scratch, file: name, perimeter: &perimeter{}}
 	if err := s.scan(&d); err != nil {
 		return nil, fmt.Errorf("perimeter file left out: %w", err)
 	}

@@ -55,7 +55,7 @@ func TestKMLQuirks(t *testing.T) {
 		"empty element":              {document("2018/2", "<styleUrl/><a b='>'/>"+placemark("F205", "B1", square)), 1, 1, 0},
 		"2014: codes empty":          {document("2014/1", `<Placemark><name>ALESSANDRIA - Zona OMI B01</name><ExtendedData><Data name="CODCOM"><value></value></Data></ExtendedData>`+square+"</Placemark>"), 1, 1, 0},
 	} {
-		p, err := readKML([]byte(c.file), "A182", newKit(new(atomic.Int64)))
+		p, err := readKML([]byte(c.file), "A182", newScratch(new(atomic.Int64)))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -71,7 +71,7 @@ func TestKMLQuirks(t *testing.T) {
 }
 
 func TestKMLTitle(t *testing.T) {
-	p, err := readKML([]byte(strings.Replace(document("2018/2", ""), "COMUNE", "SAN DONA&apos; (X)", 1)), "", newKit(new(atomic.Int64)))
+	p, err := readKML([]byte(strings.Replace(document("2018/2", ""), "COMUNE", "SAN DONA&apos; (X)", 1)), "", newScratch(new(atomic.Int64)))
 	if err != nil || p.name != "SAN DONA' (X)" || p.province != "MI" || p.semester.String() != "2018/2" || p.generated.Hour() != 17 {
 		t.Fatalf("%v: %+v", err, p)
 	}
@@ -94,7 +94,7 @@ func TestBrokenKMLIsLeftOut(t *testing.T) {
 		"a mark and no more": {"<kml><", errCut},
 		"text after the end": {good + "more", errCut},
 	} {
-		if _, err := readKML([]byte(c.file), "", newKit(new(atomic.Int64))); !errors.Is(err, c.want) {
+		if _, err := readKML([]byte(c.file), "", newScratch(new(atomic.Int64))); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
@@ -107,7 +107,7 @@ func FuzzKML(f *testing.F) {
 		if len(b) > 1<<16 {
 			return
 		}
-		p, err := readKML(b, "F205", newKit(new(atomic.Int64)))
+		p, err := readKML(b, "F205", newScratch(new(atomic.Int64)))
 		if err != nil {
 			return
 		}

@@ -26,15 +26,15 @@ func terrain() *made {
 		m.zone("F205", z)
 	}
 	m.zone("A001", "B1").zone("A001", "B2")
-	m.ground("F205", "R1", box([4]float64{9, 45, 10, 46}, [4]float64{9.4, 45.4, 9.6, 45.6})) // with a hole
-	m.ground("F205", "B1", box([4]float64{9.45, 45.45, 9.55, 45.55}))                        // an island in the hole
-	m.ground("F205", "C1", box([4]float64{9.1, 45.1, 9.2, 45.2}))                            // a village not cut out
-	m.ground("F205", "E1", box([4]float64{11, 45, 11.1, 45.1}), box([4]float64{11.2, 45, 11.3, 45.1}, [4]float64{11.22, 45.02, 11.28, 45.08}), box([4]float64{11.24, 45.04, 11.26, 45.06}))
-	m.ground("A001", "B2", box([4]float64{12, 45, 12.1, 45.1})) // two zones on the same ground
-	m.ground("A001", "B1", box([4]float64{12, 45, 12.1, 45.1}))
-	m.ground("F205", "D1", box([4]float64{12, 45, 12.1, 45.1}))
-	m.ground("A002", "E9", box([4]float64{13, 45, 13.1, 45.1})) // unknown to the tables
-	m.ground("F205", "E8", box([4]float64{14, 45, 14.1, 45.1})) // unknown zone of a known municipality
+	m.perimeter("F205", "R1", box([4]float64{9, 45, 10, 46}, [4]float64{9.4, 45.4, 9.6, 45.6})) // with a hole
+	m.perimeter("F205", "B1", box([4]float64{9.45, 45.45, 9.55, 45.55}))                        // an island in the hole
+	m.perimeter("F205", "C1", box([4]float64{9.1, 45.1, 9.2, 45.2}))                            // a village not cut out
+	m.perimeter("F205", "E1", box([4]float64{11, 45, 11.1, 45.1}), box([4]float64{11.2, 45, 11.3, 45.1}, [4]float64{11.22, 45.02, 11.28, 45.08}), box([4]float64{11.24, 45.04, 11.26, 45.06}))
+	m.perimeter("A001", "B2", box([4]float64{12, 45, 12.1, 45.1})) // two zones on the same ground
+	m.perimeter("A001", "B1", box([4]float64{12, 45, 12.1, 45.1}))
+	m.perimeter("F205", "D1", box([4]float64{12, 45, 12.1, 45.1}))
+	m.perimeter("A002", "E9", box([4]float64{13, 45, 13.1, 45.1})) // unknown to the tables
+	m.perimeter("F205", "E8", box([4]float64{14, 45, 14.1, 45.1})) // unknown zone of a known municipality
 	return m
 }
 
@@ -159,7 +159,7 @@ func TestOracle(t *testing.T) {
 				z.polygons = append(z.polygons, rings)
 				parts = append(parts, polygonKML(rings))
 			}
-			m.ground(z.cadastral, z.zone, parts...)
+			m.perimeter(z.cadastral, z.zone, parts...)
 			all = append(all, z)
 		}
 		ix := m.index(t)
@@ -240,7 +240,7 @@ func TestAnswersAreJSON(t *testing.T) {
 func TestGeometryIsAsPublished(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	rings := [][]geo.Point{scribble(rng, 3000, 30_000), scribble(rng, 5, 1000)}
-	ix := newMade("2018/2").zone("F205", "B1").value("F205", "B1", dwelling).ground("F205", "B1", polygonKML(rings)).index(t)
+	ix := newMade("2018/2").zone("F205", "B1").value("F205", "B1", dwelling).perimeter("F205", "B1", polygonKML(rings)).index(t)
 	z, _ := ix.Zone("F205", "B1")
 	var got struct {
 		Geometry []struct {

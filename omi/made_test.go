@@ -41,8 +41,8 @@ func (m *made) value(cadastral, zone, rest string) *made {
 
 const dwelling = "20;Abitazioni civili;NORMALE;P;810;1000;L;4;5,1;L;"
 
-// ground adds the perimeter of a zone: polygons as KML.
-func (m *made) ground(cadastral, zone string, polygons ...string) *made {
+// perimeter adds the perimeter of a zone: polygons as KML.
+func (m *made) perimeter(cadastral, zone string, polygons ...string) *made {
 	m.kml[cadastral] += placemark(cadastral, zone, strings.Join(polygons, ""))
 	return m
 }
@@ -157,5 +157,5 @@ func indexOf(t testing.TB, paths ...string) *Index {
 // degree wide from the given corner.
 func village(semester, cadastral string, lng, lat float64) *made {
 	return newMade(semester).zone(cadastral, "B1").value(cadastral, "B1", dwelling).
-		ground(cadastral, "B1", box([4]float64{lng, lat, lng + 1, lat + 1}))
+		perimeter(cadastral, "B1", box([4]float64{lng, lat, lng + 1, lat + 1}))
 }

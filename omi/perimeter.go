@@ -45,8 +45,8 @@ type polygon struct {
 	box            geo.Box
 }
 
-// kit is the working space that one worker reuses from file to file.
-type kit struct {
+// scratch is the working space that one worker reuses from file to file.
+type scratch struct {
 	words  words
 	points []geo.Point
 	rings  [][]geo.Point
@@ -55,13 +55,13 @@ type kit struct {
 	reach  *atomic.Int64 // squares of the grid reached by all workers together
 }
 
-func newKit(reach *atomic.Int64) *kit {
-	return &kit{words: words{}, cover: geo.Coverer{Size: cellSize}, reach: reach}
+func newScratch(reach *atomic.Int64) *scratch {
+	return &scratch{words: words{}, cover: geo.Coverer{Size: cellSize}, reach: reach}
 }
 
 // drawing builds a perimeter from the elements of a KML file.
 type drawing struct {
-	*kit
+	*scratch
 	perimeter *perimeter
 	file      string
 	inMark    bool

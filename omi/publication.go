@@ -18,11 +18,11 @@ type Publication struct {
 	Report   Report
 
 	places []place
-	zones  []ground
+	zones  []zoneBuilder
 }
 
-// ground is a zone with everything known about it.
-type ground struct {
+// zoneBuilder is a zone with everything known about it.
+type zoneBuilder struct {
 	key     zoneKey
 	row     zoneRow
 	inTable bool // it has a row of ZONE
@@ -43,29 +43,29 @@ func (k zoneKey) compare(o zoneKey) int {
 // names. A bad row or perimeter is counted in the report; a bad header, different
 // semesters or a damaged archive is a [*RefusedError].
 func ReadPublication(ctx context.Context, paths []string, opts ImportOptions) (*Publication, error) {
-	s, err := openSupply(ctx, paths)
+	s, err := openFileSet(ctx, paths)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	return readSupply(ctx, s, opts)
+	return readFileSet(ctx, s, opts)
 }
 
 // ReadInputs is [ReadPublication] for contents that are at hand.
 func ReadInputs(ctx context.Context, inputs []Input, opts ImportOptions) (*Publication, error) {
-	s, err := inputSupply(inputs)
+	s, err := inputFileSet(inputs)
 	if err != nil {
 		return nil, err
 	}
-	return readSupply(ctx, s, opts)
+	return readFileSet(ctx, s, opts)
 }
 
-func readSupply(ctx context.Context, s *supply, opts ImportOptions) (*Publication, error) {
+func readFileSet(ctx context.Context, s *fileSet, opts ImportOptions) (*Publication, error) {
 	files, err := gather(ctx, s, opts)
 	if err != nil {
 		return nil, err
 	}
-	j := joiner{zones: map[zoneKey]*ground{}, places: map[string]place{}}
+	j := builder{zones: map[zoneKey]*zoneBuilder{}, places: map[string]place{}}
 	j.report.Sample = opts.sample
 	j.sort(files)
 	if j.pub.Semester, err = j.semester(opts.AllowMixed); err != nil {
@@ -77,19 +77,19 @@ func readSupply(ctx context.Context, s *supply, opts ImportOptions) (*Publicatio
 	return j.finish(), nil
 }
 
-// joiner brings tables and perimeters together.
-type joiner struct {
+// builder brings tables and perimeters together.
+type builder struct {
 	pub         Publication
 	report      Report
 	zoneTables  []*table
 	valueTables []*table
 	files       []found // perimeters
 	places      map[string]place
-	zones       map[zoneKey]*ground
+	zones       map[zoneKey]*zoneBuilder
 }
 
 // sort counts the files and tells tables from perimeters.
-func (j *joiner) sort(files []found) {
+func (j *builder) sort(files []found) {
 	for _, f := range files {
 		switch {
 		case f.err != nil:
@@ -109,7 +109,7 @@ func (j *joiner) sort(files []found) {
 }
 
 // semester is the one all files name, or with mixed ones that of the values.
-func (j *joiner) semester(mixed bool) (Semester, error) {
+func (j *builder) semester(mixed bool) (Semester, error) {
 	ofValues, all := map[Semester]bool{}, map[Semester]bool{}
 	for _, t := range j.valueTables {
 		ofValues[t.semester], all[t.semester] = true, true
@@ -148,7 +148,7 @@ func names(set map[Semester]bool) []string {
 // tables takes the rows of one kind of table. Where a municipality comes in several
 // supplies, the one processed last has it whole: a corrected supply may have fewer
 // rows than the one it corrects.
-func (j *joiner) tables(tables []*table) {
+func (j *builder) tables(tables []*table) {
 	newest := map[string]time.Time{}
 	for _, t := range tables {
 		for code := range t.places {
@@ -180,17 +180,17 @@ func (j *joiner) tables(tables []*table) {
 	}
 }
 
-func (j *joiner) zone(cadastral, zone string) *ground {
+func (j *builder) zone(cadastral, zone string) *zoneBuilder {
 	k := zoneKey{cadastral, zone}
 	g := j.zones[k]
 	if g == nil {
-		g = &ground{key: k}
+		g = &zoneBuilder{key: k}
 		j.zones[k] = g
 	}
 	return g
 }
 
-func (j *joiner) zoneRow(r *zoneRow, old bool) {
+func (j *builder) zoneRow(r *zoneRow, old bool) {
 	if old {
 		j.report.RowsSuperseded++
 		return
@@ -203,7 +203,7 @@ func (j *joiner) zoneRow(r *zoneRow, old bool) {
 	g.row, g.inTable = *r, true
 }
 
-func (j *joiner) valueRow(r *valueRow, old bool) {
+func (j *builder) valueRow(r *valueRow, old bool) {
 	if old {
 		j.report.RowsSuperseded++
 		return
@@ -218,7 +218,7 @@ func (j *joiner) valueRow(r *valueRow, old bool) {
 
 // perimeters gives zones their ground. A zone delivered twice keeps the ground that
 // was generated last.
-func (j *joiner) perimeters() {
+func (j *builder) perimeters() {
 	slices.SortStableFunc(j.files, func(a, b found) int { return b.perimeter.generated.Compare(a.perimeter.generated) })
 	for _, f := range j.files {
 		p := f.perimeter
@@ -229,7 +229,7 @@ func (j *joiner) perimeters() {
 		if p.nameless > 0 {
 			j.report.problem("%s: %d perimeters without the code of a municipality or zone", f.name, p.nameless)
 		}
-		here := map[*ground]bool{}
+		here := map[*zoneBuilder]bool{}
 		for i := range p.zones {
 			o := &p.zones[i]
 			if len(o.polygons) == 0 {
@@ -242,14 +242,14 @@ func (j *joiner) perimeters() {
 }
 
 // know makes sure that there is a municipality, if only from the perimeter's title.
-func (j *joiner) know(cadastral string, p *perimeter) {
+func (j *builder) know(cadastral string, p *perimeter) {
 	if _, known := j.places[cadastral]; !known {
 		j.places[cadastral] = place{cadastral: cadastral, province: p.province, name: p.name}
 	}
 }
 
 // settle gives a zone its outline, or joins it to what the same file gave before.
-func (j *joiner) settle(o *outline, here map[*ground]bool) {
+func (j *builder) settle(o *outline, here map[*zoneBuilder]bool) {
 	g := j.zone(o.cadastral, o.zone)
 	switch {
 	case g.outline == nil:
@@ -262,7 +262,7 @@ func (j *joiner) settle(o *outline, here map[*ground]bool) {
 }
 
 // merge adds the polygons that are not there yet.
-func (j *joiner) merge(to, from *outline) {
+func (j *builder) merge(to, from *outline) {
 	added := false
 	for _, p := range from.polygons {
 		same := func(q polygon) bool { return bytes.Equal(p.blocks, q.blocks) && bytes.Equal(p.deltas, q.deltas) }
@@ -279,23 +279,23 @@ func (j *joiner) merge(to, from *outline) {
 }
 
 // finish sorts what was joined, and counts it.
-func (j *joiner) finish() *Publication {
+func (j *builder) finish() *Publication {
 	pub := &j.pub
 	pub.places = slices.SortedFunc(maps.Values(j.places), func(a, b place) int { return strings.Compare(a.cadastral, b.cadastral) })
-	pub.zones = make([]ground, 0, len(j.zones))
+	pub.zones = make([]zoneBuilder, 0, len(j.zones))
 	for _, g := range j.zones {
 		if g.outline != nil {
 			g.area = uint64(math.Round(max(0, g.outline.area) * 100))
 		}
 		pub.zones = append(pub.zones, *g)
 	}
-	slices.SortFunc(pub.zones, func(a, b ground) int { return a.key.compare(b.key) })
+	slices.SortFunc(pub.zones, func(a, b zoneBuilder) int { return a.key.compare(b.key) })
 	j.count()
 	pub.Report = j.report
 	return pub
 }
 
-func (j *joiner) count() {
+func (j *builder) count() {
 	r := &j.report
 	r.Semester, r.Municipalities = j.pub.Semester.String(), len(j.pub.places)
 	for i := range j.pub.zones {

@@ -32,7 +32,7 @@ var sample = sync.OnceValue(func() *Index {
 })
 
 func samplePublication(ctx context.Context) (*Publication, error) {
-	s := &supply{}
+	s := &fileSet{}
 	err := fs.WalkDir(sampleFiles, "sample", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
@@ -47,5 +47,5 @@ func samplePublication(ctx context.Context) (*Publication, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readSupply(ctx, s, ImportOptions{sample: true})
+	return readFileSet(ctx, s, ImportOptions{sample: true})
 }

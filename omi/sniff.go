@@ -18,7 +18,7 @@ var semesterInName = regexp.MustCompile(`Anno/Semestre\s+(\d{4}/[12])`)
 // SniffSemester is the semester that the first telling file behind a path names,
 // and whether there is one. It reads little. A damaged archive is a [*RefusedError].
 func SniffSemester(ctx context.Context, path string) (Semester, bool, error) {
-	s, err := openSupply(ctx, []string{path})
+	s, err := openFileSet(ctx, []string{path})
 	if err != nil {
 		return Semester{}, false, err
 	}
@@ -31,7 +31,7 @@ func SniffSemester(ctx context.Context, path string) (Semester, bool, error) {
 	return Semester{}, false, nil
 }
 
-func (s *supply) sniff(src source, depth int) (Semester, bool, error) {
+func (s *fileSet) sniff(src source, depth int) (Semester, bool, error) {
 	r, err := src.open()
 	if err != nil {
 		return Semester{}, false, s.damaged(src, err)
@@ -63,12 +63,12 @@ func semesterIn(head []byte, form *regexp.Regexp) (Semester, bool, error) {
 	return sem, err == nil, nil
 }
 
-func (s *supply) sniffNested(src source, depth int) (Semester, bool, error) {
+func (s *fileSet) sniffNested(src source, depth int) (Semester, bool, error) {
 	b, err := s.read(src, nil)
 	if err != nil {
 		return Semester{}, false, err
 	}
-	inner := &supply{}
+	inner := &fileSet{}
 	if err := inner.archive(bytes.NewReader(b), int64(len(b))); err != nil {
 		return Semester{}, false, err
 	}

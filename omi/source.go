@@ -29,23 +29,23 @@ type source struct {
 	zip   bool // an entry of an archive: reading badly means the archive is damaged
 }
 
-// supply is all the files of a publication.
-type supply struct {
+// fileSet is all the files of a publication.
+type fileSet struct {
 	sources []source
 	closers []io.Closer
 	bytes   atomic.Int64 // unpacked so far
 	files   atomic.Int64
 }
 
-func (s *supply) Close() {
+func (s *fileSet) Close() {
 	for _, c := range s.closers {
 		c.Close()
 	}
 }
 
-// openSupply lists the files behind the paths. Archives are opened, not unpacked.
-func openSupply(ctx context.Context, paths []string) (*supply, error) {
-	s := &supply{}
+// openFileSet lists the files behind the paths. Archives are opened, not unpacked.
+func openFileSet(ctx context.Context, paths []string) (*fileSet, error) {
+	s := &fileSet{}
 	for i, path := range paths {
 		err := filepath.WalkDir(path, func(p string, e fs.DirEntry, err error) error {
 			switch {
@@ -74,9 +74,9 @@ type Input struct {
 	Size    int64
 }
 
-// inputSupply lists the files behind contents.
-func inputSupply(inputs []Input) (*supply, error) {
-	s := &supply{}
+// inputFileSet lists the files behind contents.
+func inputFileSet(inputs []Input) (*fileSet, error) {
+	s := &fileSet{}
 	for i, in := range inputs {
 		var magic [4]byte
 		n, _ := in.Content.ReadAt(magic[:], 0)
@@ -114,7 +114,7 @@ func unnamed(i int, err error) error {
 	return refuse("path %d cannot be read", i+1)
 }
 
-func (s *supply) add(path string) error {
+func (s *fileSet) add(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return err
@@ -133,7 +133,7 @@ func (s *supply) add(path string) error {
 	return s.archive(f, info.Size())
 }
 
-func (s *supply) append(src source) error {
+func (s *fileSet) append(src source) error {
 	src.order = len(s.sources)
 	s.sources = append(s.sources, src)
 	if len(s.sources) > limits.OMIFiles {
@@ -142,7 +142,7 @@ func (s *supply) append(src source) error {
 	return nil
 }
 
-func (s *supply) archive(r io.ReaderAt, size int64) error {
+func (s *fileSet) archive(r io.ReaderAt, size int64) error {
 	z, err := openArchive(r, size)
 	if err != nil {
 		return err
@@ -214,7 +214,7 @@ func printable(path string) string {
 }
 
 // read unpacks a file into buf, within the limits.
-func (s *supply) read(src source, buf []byte) ([]byte, error) {
+func (s *fileSet) read(src source, buf []byte) ([]byte, error) {
 	if s.files.Add(1) > limits.OMIFiles {
 		return buf, refuse("more than %d files", limits.OMIFiles)
 	}
@@ -248,7 +248,7 @@ func (s *supply) read(src source, buf []byte) ([]byte, error) {
 
 // damaged tells a damaged archive, which refuses the publication, from a file that
 // cannot be read, which is counted.
-func (s *supply) damaged(src source, err error) error {
+func (s *fileSet) damaged(src source, err error) error {
 	if src.zip {
 		return refuse("an archive is damaged: %s cannot be unpacked", src.name)
 	}

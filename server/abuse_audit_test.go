@@ -87,7 +87,7 @@ func TestExportReplaced(t *testing.T) {
 	if err := two.rooms().ExportAudit(ctx, &theirs); err != nil {
 		t.Fatal(err)
 	}
-	key := room.wing.authority.AuditKey()
+	key := room.sig.authority.AuditKey()
 	if res, err := VerifyExport(ctx, bytes.NewReader(ours.Bytes()), key); err != nil || res.Bad != nil || res.Stamped == 0 {
 		t.Errorf("%+v %v", res, err)
 	}

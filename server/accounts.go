@@ -7,10 +7,10 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
-	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/master"
 )
 
-// openAccounts opens the room that knows who calls and who pays.
+// openAccounts opens what knows who calls and who pays.
 func (s *Server) openAccounts() error {
 	prices, err := s.cfg.prices()
 	if err != nil {
@@ -45,8 +45,8 @@ func (c *Config) prices() (p account.Prices, err error) {
 	return p, nil
 }
 
-// announce tells the accounts which calls there are, for the list of scopes.
-func (s *Server) announce(a *api.API) {
+// setEndpoints tells the accounts which calls there are, for the list of scopes.
+func (s *Server) setEndpoints(a *api.API) {
 	seen := map[account.Endpoint]bool{}
 	var list []account.Endpoint
 	for _, op := range a.Operations() {
@@ -67,7 +67,7 @@ type NewAccount struct {
 }
 
 // Init makes the first administrator of a production installation; the master
-// key was made when the rooms were opened.
+// key was made when the service was opened.
 func (s *Server) Init(ctx context.Context, email string) (*NewAccount, error) {
 	some, err := s.accounts.Any(ctx)
 	if err != nil {
@@ -86,11 +86,11 @@ func (s *Server) Init(ctx context.Context, email string) (*NewAccount, error) {
 // RotateMasterKey makes a new master key and returns its id. Servers that run
 // go on; each needs the new file at its next start.
 func (s *Server) RotateMasterKey(ctx context.Context) (string, error) {
-	return store.RotateMasterKey(ctx, s.db, s.store)
+	return master.Rotate(ctx, s.db, s.cfg.masterKey())
 }
 
 // MasterKeyPath is where the master key lies.
-func (s *Server) MasterKeyPath() string { return s.store.MasterKeyPath() }
+func (s *Server) MasterKeyPath() string { return s.cfg.masterKey().Path() }
 
 // observe counts a request in the metrics and in its caller's statistics.
 func (s *Server) observe(o api.Observation) {

@@ -25,10 +25,10 @@ func (s *Server) VerifyAudit(ctx context.Context) (*AuditResult, error) {
 // ExportAudit writes the audit log, for verification elsewhere. A checkpoint
 // is made first, so that the export is covered to its end.
 func (s *Server) ExportAudit(ctx context.Context, w io.Writer) error {
-	if _, err := s.wing.audit.Sequence(ctx); err != nil {
+	if _, err := s.sig.audit.Sequence(ctx); err != nil {
 		return err
 	}
-	if _, err := s.keeper().Make(ctx); err != nil {
+	if _, err := s.checkpointer().Make(ctx); err != nil {
 		return err
 	}
 	live, err := s.liveAudit()
@@ -43,7 +43,7 @@ func (s *Server) liveAudit() (*audit.Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &audit.Live{Log: s.wing.audit, Public: s.wing.authority.AuditKey(), Extra: filed}, nil
+	return &audit.Live{Log: s.sig.audit, Public: s.sig.authority.AuditKey(), Extra: filed}, nil
 }
 
 // VerifyExport verifies an export of an audit log. Where a key is given, the

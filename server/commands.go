@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/backup"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -21,8 +21,8 @@ func (s *Server) CreateAccount(ctx context.Context, email string, admin bool) (*
 	return &NewAccount{Email: c.Account.Email, APIKey: c.APIKey, Token: c.Token}, nil
 }
 
-// AccountLine is an account in the list of all.
-type AccountLine struct {
+// AccountInfo is an account in the list of all.
+type AccountInfo struct {
 	ID        string    `json:"id"`
 	Email     string    `json:"email"`
 	Admin     bool      `json:"admin"`
@@ -32,18 +32,18 @@ type AccountLine struct {
 }
 
 // Accounts lists all accounts.
-func (s *Server) Accounts(ctx context.Context) ([]AccountLine, error) {
+func (s *Server) Accounts(ctx context.Context) ([]AccountInfo, error) {
 	list, err := s.accounts.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	lines := []AccountLine{}
+	lines := []AccountInfo{}
 	for _, a := range list {
 		w, err := s.accounts.Wallet(ctx, a.ID)
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, AccountLine{a.ID, a.Email, a.Admin, a.Sandbox, w.Credit.String(), a.CreatedAt})
+		lines = append(lines, AccountInfo{a.ID, a.Email, a.Admin, a.Sandbox, w.Credit.String(), a.CreatedAt})
 	}
 	return lines, nil
 }
@@ -57,8 +57,8 @@ func (s *Server) NewKey(ctx context.Context, email string) (string, error) {
 	return s.accounts.NewKey(ctx, a.ID)
 }
 
-// TokenLine is a token; the secret is there only when it was made.
-type TokenLine struct {
+// TokenInfo is a token; the secret is there only when it was made.
+type TokenInfo struct {
 	ID       string    `json:"id"`
 	Token    string    `json:"token,omitempty"`
 	Refresh  string    `json:"refresh_token,omitempty"`
@@ -68,12 +68,12 @@ type TokenLine struct {
 	ExpireAt time.Time `json:"expireAt"`
 }
 
-func tokenLine(t account.Token) TokenLine {
-	return TokenLine{t.ID, t.Secret, t.Refresh, t.LastFour, t.Name, t.Scopes, t.ExpireAt}
+func tokenInfo(t account.Token) TokenInfo {
+	return TokenInfo{t.ID, t.Secret, t.Refresh, t.LastFour, t.Name, t.Scopes, t.ExpireAt}
 }
 
 // CreateToken makes a token of an account.
-func (s *Server) CreateToken(ctx context.Context, email, name string, scopes []string, life time.Duration) (*TokenLine, error) {
+func (s *Server) CreateToken(ctx context.Context, email, name string, scopes []string, life time.Duration) (*TokenInfo, error) {
 	a, err := s.accounts.Find(ctx, email)
 	if err != nil {
 		return nil, err
@@ -90,20 +90,20 @@ func (s *Server) CreateToken(ctx context.Context, email, name string, scopes []s
 	if err != nil {
 		return nil, err
 	}
-	line := tokenLine(*made)
+	line := tokenInfo(*made)
 	return &line, nil
 }
 
 // Tokens lists the tokens of an account.
-func (s *Server) Tokens(ctx context.Context, email string) ([]TokenLine, error) {
+func (s *Server) Tokens(ctx context.Context, email string) ([]TokenInfo, error) {
 	a, err := s.accounts.Find(ctx, email)
 	if err != nil {
 		return nil, err
 	}
 	list, err := s.accounts.Tokens(ctx, a.ID, account.TokenFilter{Limit: 10_000})
-	lines := []TokenLine{}
+	lines := []TokenInfo{}
 	for _, t := range list {
-		lines = append(lines, tokenLine(t))
+		lines = append(lines, tokenInfo(t))
 	}
 	return lines, err
 }
@@ -152,18 +152,17 @@ func (s *Server) Subscribe(ctx context.Context, email, scope string, requests in
 
 // Backup writes a backup of an embedded installation, the master key left out.
 func Backup(ctx context.Context, cfg Config, w io.Writer) error {
-	return store.Backup(ctx, cfg.storeConfig(slog.New(slog.DiscardHandler)), w)
+	return backup.Write(ctx, cfg.database(nil), w)
 }
 
 // Restore writes a backup into an empty data folder and says which master key
 // it wants, and where.
 func Restore(ctx context.Context, cfg Config, r io.Reader) (keyID, keyPath string, err error) {
-	sc := cfg.storeConfig(slog.New(slog.DiscardHandler))
-	if sc.Database != "" && sc.Database != "sqlite" {
+	if cfg.Database != "" && cfg.Database != "sqlite" {
 		return "", "", errors.New("restore is for the embedded database")
 	}
-	if keyID, err = store.Restore(ctx, sc, r); err != nil {
+	if keyID, err = backup.Restore(ctx, cfg.Data, r); err != nil {
 		return "", "", fmt.Errorf("restore: %w", err)
 	}
-	return keyID, sc.MasterKeyPath(), nil
+	return keyID, cfg.masterKey().Path(), nil
 }

@@ -2,9 +2,8 @@ package server
 
 import (
 	"errors"
-	"io"
 	"net"
-	"os"
+	"net/http"
 	"testing"
 	"time"
 )
@@ -28,85 +27,31 @@ func pair(t *testing.T) (ours, theirs net.Conn) {
 	return ours, theirs
 }
 
-func in(d time.Duration) time.Time { return time.Now().Add(d) }
-
-func TestDeadlinesArePutOff(t *testing.T) {
-	t.Parallel()
-	ours, _ := pair(t)
-	start := time.Now()
-	ours.SetReadDeadline(in(20 * time.Millisecond))
-	ours.SetReadDeadline(in(200 * time.Millisecond))
-	_, err := ours.Read(make([]byte, 1))
-	if took := time.Since(start); !errors.Is(err, os.ErrDeadlineExceeded) || took < 200*time.Millisecond || took > 5*time.Second {
-		t.Errorf("%v after %v", err, took)
-	}
-	ours.SetReadDeadline(in(time.Hour))
-	ours.SetReadDeadline(in(20 * time.Millisecond)) // sooner
-	if _, err := ours.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error(err)
-	}
-}
-
-func TestDeadlinesAreLifted(t *testing.T) {
+// A connection is overdue when its header takes too long, or it says nothing.
+func TestSlowClientsAreOverdue(t *testing.T) {
 	t.Parallel()
 	ours, theirs := pair(t)
-	ours.SetReadDeadline(in(20 * time.Millisecond))
-	ours.SetReadDeadline(time.Time{})
-	time.AfterFunc(100*time.Millisecond, func() { theirs.Write([]byte("a")) })
+	c := ours.(*clientConn)
+	connState(ours, http.StateNew)
+	l := &limitListener{open: map[*clientConn]struct{}{c: {}}}
+	overdue := func(after time.Duration) bool { return len(l.overdue(time.Now().Add(after))) == 1 }
+	if overdue(headerTime-time.Second) || !overdue(headerTime+time.Second) {
+		t.Error("a new connection that says nothing")
+	}
+	connState(ours, http.StateActive)
+	if overdue(time.Hour) {
+		t.Error("a request that is being answered")
+	}
+	connState(ours, http.StateIdle)
+	if overdue(idleTime-time.Second) || !overdue(idleTime+time.Second) {
+		t.Error("an idle connection")
+	}
+	theirs.Write([]byte("G"))
 	if n, err := ours.Read(make([]byte, 1)); n != 1 || err != nil {
-		t.Error(n, err)
+		t.Fatal(n, err)
 	}
-}
-
-func TestReadIsCutOff(t *testing.T) {
-	t.Parallel()
-	ours, theirs := pair(t)
-	for range 3 {
-		ours.SetReadDeadline(in(time.Hour))
-		time.AfterFunc(20*time.Millisecond, func() { ours.SetReadDeadline(time.Unix(1, 0)) })
-		if _, err := ours.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Fatal(err)
-		}
-		if _, err := ours.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Fatal("not cut off any more:", err)
-		}
-		ours.SetReadDeadline(time.Time{})
-		theirs.Write([]byte("a"))
-		if n, err := ours.Read(make([]byte, 1)); n != 1 || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-}
-
-// A write that an early deadline broke off in the middle goes on where it was.
-func TestWriteGoesOn(t *testing.T) {
-	t.Parallel()
-	ours, theirs := pair(t)
-	sent := make([]byte, 16<<20)
-	for i := range sent {
-		sent[i] = byte(i % 251)
-	}
-	got := make(chan []byte)
-	go func() {
-		time.Sleep(150 * time.Millisecond)
-		b, _ := io.ReadAll(theirs)
-		got <- b
-	}()
-	ours.SetWriteDeadline(in(20 * time.Millisecond))
-	ours.SetWriteDeadline(in(time.Minute))
-	if n, err := ours.Write(sent); n != len(sent) || err != nil {
-		t.Error(n, err)
-	}
-	if err := ours.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
-		t.Error(err)
-	}
-	if b := <-got; string(b) != string(sent) {
-		t.Errorf("%d of %d bytes, or others", len(b), len(sent))
-	}
-	full, _ := pair(t)
-	full.SetWriteDeadline(in(50 * time.Millisecond))
-	if n, err := full.Write(sent); n == len(sent) || !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error(n, err)
+	if overdue(headerTime-time.Second) || !overdue(headerTime+time.Second) {
+		t.Error("a second header that takes its time")
 	}
 }
 

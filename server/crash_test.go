@@ -208,7 +208,7 @@ func (p *program) account(database string) (intents, signatures int) {
 	if n := count(`select count(*) from signatures s where state = 'DONE' and not exists (select 1 from signing_intents i where i.signature_id = s.id and outcome = 'SIGNED')`); n != 0 {
 		p.t.Errorf("%d signatures have no intent", n)
 	}
-	if _, err := room.wing.audit.Sequence(ctx); err != nil {
+	if _, err := room.sig.audit.Sequence(ctx); err != nil {
 		p.t.Fatal(err)
 	}
 	res, err := room.VerifyAudit(ctx)

@@ -86,7 +86,7 @@ func TestIssuedOnce(t *testing.T) {
 			for range 6 {
 				wg.Go(func() { s.page(c.CertificateLink, url.Values{"action": {"approve"}}) })
 				wg.Go(func() { s.do("POST", "/certificates/"+c.ID+"/review", m{"approve": true, "reason": "twice"}) })
-				wg.Go(func() { _, _ = room.wing.enroll.Issue(ctx, c.ID) })
+				wg.Go(func() { _, _ = room.sig.enroll.Issue(ctx, c.ID) })
 			}
 			seen := s.watch(c.ID, "DONE")
 			wg.Wait()
@@ -188,7 +188,7 @@ func TestAuthorityAway(t *testing.T) {
 	}
 	exec(`alter table authority_gone rename to authority_issued`)
 	for range 3 { // the job, which would come in twenty seconds, and again
-		if _, err := room.wing.enroll.Issue(context.Background(), c.ID); err != nil {
+		if _, err := room.sig.enroll.Issue(context.Background(), c.ID); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -42,7 +43,7 @@ func bad(advice, format string, args ...any) Finding {
 	return Finding{State: FindingBad, Text: fmt.Sprintf(format, args...), Advice: advice}
 }
 
-// examination looks at one part of an opened installation. A room has its own
+// examination looks at one part of an opened installation. A package has its own
 // in its own file and adds it to examinations.
 type examination struct {
 	part string
@@ -142,7 +143,7 @@ func examineData(cfg *Config) Finding {
 }
 
 func examineDisk(cfg *Config) Finding {
-	free, size, err := store.DiskSpace(cfg.Data)
+	free, size, err := disk.Space(cfg.Data)
 	if err != nil {
 		return warn("check by hand", "cannot be measured: %v", err)
 	}
@@ -181,8 +182,7 @@ func examineMasterKey(cfg *Config) Finding {
 	if cfg.MasterKey != "" {
 		return fine("given in the environment")
 	}
-	sc := cfg.storeConfig(nil)
-	path := sc.MasterKeyPath()
+	path := cfg.masterKey().Path()
 	st, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return bad("bring the key back from its backup; without it nothing sealed can be read", "%s does not exist", path)
@@ -208,7 +208,7 @@ func (s *Server) examineDatabase(ctx context.Context) Finding {
 
 // examineBlobs stores, reads and removes a probe: the only proof that counts.
 func (s *Server) examineBlobs(ctx context.Context) Finding {
-	const advice = "check the folder or bucket, its credentials and its room"
+	const advice = "check the folder or bucket, its credentials and its free space"
 	probe := []byte("rogito doctor " + store.NewID())
 	b, err := s.blobs.Put(ctx, bytes.NewReader(probe))
 	if err != nil {

@@ -12,7 +12,7 @@ const soonEnding = 30 * 24 * time.Hour
 // to get here, and at the certificates it issued.
 func (s *Server) examineCertificates(ctx context.Context) Finding {
 	now := time.Now()
-	for _, c := range s.wing.authority.Members() {
+	for _, c := range s.sig.authority.Members() {
 		switch {
 		case now.Before(c.NotBefore):
 			return bad("set the clock", "%s is not valid before %s", c.Subject.CommonName, c.NotBefore.UTC().Format(time.RFC3339))
@@ -20,12 +20,12 @@ func (s *Server) examineCertificates(ctx context.Context) Finding {
 			return warn("restart the server: it renews the certificates of its authority", "%s ends on %s", c.Subject.CommonName, c.NotAfter.UTC().Format(time.DateOnly))
 		}
 	}
-	good, ending, err := s.wing.authority.Ending(ctx, now.Add(soonEnding))
+	good, ending, err := s.sig.authority.Ending(ctx, now.Add(soonEnding))
 	switch {
 	case err != nil:
 		return bad("look at the database", "cannot be counted: %v", err)
 	case ending > 0:
 		return warn("have their holders buy new ones; rogito cert list shows them", "%d of %d end within 30 days", ending, good)
 	}
-	return fine("%d issued by %s", good, s.wing.authority.Root().Subject.CommonName)
+	return fine("%d issued by %s", good, s.sig.authority.Root().Subject.CommonName)
 }

@@ -8,7 +8,7 @@ import (
 
 // examineLists tells whether European signatures can be judged.
 func (s *Server) examineLists(ctx context.Context) Finding {
-	lists := s.wing.lists
+	lists := s.sig.lists
 	_ = lists.Load(ctx) // what is wrong shows in the state
 	fetching := s.cfg.Trust.Lists && !s.cfg.Network.Offline
 	if !lists.Loaded() {

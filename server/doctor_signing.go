@@ -35,7 +35,7 @@ func (d *damages) finding(advice string, good Finding) Finding {
 // examineAuthority looks at the authority's keys, certificates and lists.
 func (s *Server) examineAuthority(ctx context.Context) Finding {
 	var d damages
-	if err := s.wing.authority.Examine(ctx, d.add); err != nil {
+	if err := s.sig.authority.Examine(ctx, d.add); err != nil {
 		return bad("look at the database", "cannot be examined: %v", err)
 	}
 	return d.finding("bring the tables authority_keys and authority_crl back from a backup (rogito restore), or set the clock",
@@ -46,7 +46,7 @@ func (s *Server) examineAuthority(ctx context.Context) Finding {
 // certificate. No password is asked for.
 func (s *Server) examineKeys(ctx context.Context) Finding {
 	var d damages
-	n, err := s.wing.enroll.Examine(ctx, d.add)
+	n, err := s.sig.enroll.Examine(ctx, d.add)
 	if err != nil {
 		return bad("look at the database", "cannot be examined: %v", err)
 	}
@@ -71,7 +71,7 @@ func (s *Server) examineAudit(ctx context.Context) Finding {
 // for them.
 func (s *Server) examineRecords(ctx context.Context, quick bool) Finding {
 	var d damages
-	n, err := s.wing.signing.Examine(ctx, quick, d.add)
+	n, err := s.sig.signing.Check(ctx, quick, d.add)
 	if err != nil {
 		return bad("check the folder or bucket", "cannot be examined: %v", err)
 	}

@@ -132,7 +132,7 @@ func TestDoctorNamesEveryDamage(t *testing.T) {
 			}},
 		}
 		// The entries stand in the tree before they are changed.
-		if _, err := p.room.wing.audit.Sequence(context.Background()); err != nil {
+		if _, err := p.room.sig.audit.Sequence(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range cases {

@@ -60,18 +60,17 @@ func tlsConfig(cfg TLSConfig) (*tls.Config, error) {
 }
 
 // newHTTPServer sets the bounds on headers and time. Bodies and answers have
-// bounds of their own, piece by piece.
+// bounds of their own, piece by piece; slow headers and idle connections are the
+// listener's, see limitListener.
 func newHTTPServer(cfg *Config, h http.Handler, log *slog.Logger) *http.Server {
-	return &http.Server{
-		Handler:           endResets(h, log),
-		ReadHeaderTimeout: 10 * time.Second,
-		WriteTimeout:      cfg.Limits.Timeout + time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    cfg.Limits.Header,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100},
-		ConnState:         connState,
-		ConnContext:       countResets,
+	return &http.Server{ //nolint:gosec // ReadHeaderTimeout: as above
+		Handler:        endResets(h, log),
+		WriteTimeout:   cfg.Limits.Timeout + time.Minute,
+		MaxHeaderBytes: cfg.Limits.Header,
+		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: 100},
+		ConnState:      connState,
+		ConnContext:    countResets,
 	}
 }
 

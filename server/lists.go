@@ -19,7 +19,7 @@ const refreshLists = 6 * time.Hour
 // openLists makes the trusted lists known to verification. They are loaded in
 // the background: the service is up before they are.
 func (s *Server) openLists() error {
-	w := &s.wing
+	w := &s.sig
 	if s.cfg.Trust.Policy != "" {
 		text, err := os.ReadFile(s.cfg.Trust.Policy)
 		if err != nil {
@@ -65,7 +65,7 @@ func (s *Server) listAges() any {
 		Failed     bool   `json:"lastRefreshFailed,omitempty"`
 	}
 	out := []age{}
-	for _, l := range s.wing.lists.State() {
+	for _, l := range s.sig.lists.State() {
 		a := age{Territory: l.Territory, Usable: l.Usable, Failed: l.Error != ""}
 		if !l.FetchedAt.IsZero() {
 			a.FetchedAt, a.AgeSeconds = l.FetchedAt.UTC().Format(time.RFC3339), int64(time.Since(l.FetchedAt).Seconds())
@@ -88,7 +88,7 @@ func (s *Server) startLists(ctx context.Context) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.wing.lists.Run(run, every)
+		s.sig.lists.Run(run, every)
 	}()
 	s.onClose(func() { cancel(); <-done })
 }

@@ -27,7 +27,7 @@ func newLogger(cfg LogConfig, w io.Writer) (*slog.Logger, func()) {
 	if f, ok := w.(*os.File); ok && cfg.Format == "" {
 		text = term.IsTerminal(int(f.Fd()))
 	}
-	out := &lines{w: w}
+	out := &bufferedLog{w: w}
 	make := func(replace func([]string, slog.Attr) slog.Attr) slog.Handler {
 		opts := &slog.HandlerOptions{Level: level, ReplaceAttr: replace}
 		if text {
@@ -44,7 +44,7 @@ func newLogger(cfg LogConfig, w io.Writer) (*slog.Logger, func()) {
 type requestHandler struct {
 	slog.Handler
 	access slog.Handler
-	out    *lines
+	out    *bufferedLog
 	text   bool
 }
 

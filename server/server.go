@@ -1,9 +1,8 @@
 // Package server is the Rogito service: its configuration and the one function
-// that runs it. Everything it is made of lies in internal rooms; this package
-// introduces them to each other.
+// that runs it. Its parts are internal packages; this one connects them.
 //
 // [Load] reads a configuration, [Run] serves until its context ends, and
-// [Open] gives commands the same rooms without the listener, so that they work
+// [Open] gives commands the same without the listener, so that they work
 // beside a running server.
 package server
 
@@ -38,14 +37,14 @@ type Streams struct {
 // Run serves until ctx ends, then drains: it turns unready, lets running
 // requests end, stops the jobs and closes the stores.
 func Run(ctx context.Context, cfg Config, std Streams) error {
-	err := serveRooms(ctx, cfg, std)
+	err := run(ctx, cfg, std)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // told to end while starting
 	}
 	return err
 }
 
-func serveRooms(ctx context.Context, cfg Config, std Streams) (err error) {
+func run(ctx context.Context, cfg Config, std Streams) (err error) {
 	if err := cfg.readSecrets(); err != nil {
 		return err
 	}
@@ -58,7 +57,7 @@ func serveRooms(ctx context.Context, cfg Config, std Streams) (err error) {
 		return err
 	}
 	defer ln.Close()
-	cfg.settleURL(ln.Addr())
+	cfg.defaultPublicURL(ln.Addr())
 	s, err := open(ctx, cfg, log)
 	if err != nil {
 		return err
@@ -86,7 +85,7 @@ func serveRooms(ctx context.Context, cfg Config, std Streams) (err error) {
 	if err := s.start(ctx); err != nil {
 		return err
 	}
-	go rest(ctx, &s.dropped)
+	go releaseMemory(ctx, &s.dropped)
 	s.health.started.Store(true)
 	log.Info("ready", "listen", ln.Addr().String(), "url", cfg.PublicURL, "version", Version)
 	welcome.print(std.Out)
@@ -101,8 +100,8 @@ func serveRooms(ctx context.Context, cfg Config, std Streams) (err error) {
 	return err
 }
 
-// settleURL fills in the public URL from the port that was opened.
-func (c *Config) settleURL(addr net.Addr) {
+// defaultPublicURL fills in the public URL from the port that was opened.
+func (c *Config) defaultPublicURL(addr net.Addr) {
 	if c.PublicURL != "" {
 		c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
 		return
@@ -193,7 +192,7 @@ func (s *Server) serveMetrics(ctx context.Context) (stop func(), err error) {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", s.metrics.handler())
 	srv := newHTTPServer(&s.cfg, mux, s.log)
-	go srv.Serve(ln)
+	go srv.Serve(limit(ln, s.cfg.Limits.Connections))
 	return func() { srv.Close() }, nil
 }
 

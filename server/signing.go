@@ -17,6 +17,7 @@ import (
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/console"
+	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fetch"
 	"rogito.dev/rogito/server/internal/identify"
@@ -29,8 +30,8 @@ import (
 	"rogito.dev/rogito/tsp"
 )
 
-// signatureWing is the rooms that sign: the authority, the keys, the records.
-type signatureWing struct {
+// signatures is what signs and verifies: the authority, the keys, the records.
+type signatures struct {
 	guard     *fetch.Guard
 	authority *authority.Authority
 	trust     *trust.Store
@@ -44,16 +45,15 @@ type signatureWing struct {
 	token     keys.Token
 }
 
-// openSigning opens the signature wing and introduces its rooms to one
-// another.
+// openSigning opens what signs and verifies, and connects its parts.
 func (s *Server) openSigning(ctx context.Context) (err error) {
-	w := &s.wing
+	w := &s.sig
 	if w.guard, err = fetch.New(fetch.Config{AllowPrivate: s.cfg.Network.AllowPrivate}); err != nil {
 		return err
 	}
 	// What a start writes is little, and without it nothing could be read from an
 	// installation whose disk is full.
-	w.authority, err = authority.Open(store.Reclaiming(ctx), s.db, s.master, authority.Config{PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed})
+	w.authority, err = authority.Open(disk.Reclaiming(ctx), s.db, s.master, authority.Config{PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed})
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *Server) openSigning(ctx context.Context) (err error) {
 
 // bases are the addresses that mean this server.
 func (s *Server) bases() []*url.URL {
-	all := s.wing.authority.Bases()
+	all := s.sig.authority.Bases()
 	if u, err := url.Parse(s.cfg.PublicURL); err == nil && u.Host != "" {
 		all = append(all, u)
 	}
@@ -84,12 +84,12 @@ func (s *Server) bases() []*url.URL {
 
 // openTrust builds what verification and the LT levels stand on.
 func (s *Server) openTrust() error {
-	w := &s.wing
+	w := &s.sig
 	w.trust = &trust.Store{Cache: &trust.Cache{Dir: filepath.Join(s.cfg.Data, "trust", "crl")}}
 	if !s.cfg.Network.Offline {
 		w.trust.Client = w.guard.Client(10 * time.Second)
 	} else {
-		w.trust.Client = w.guard.OwnOnly(10 * time.Second)
+		w.trust.Client, w.trust.Offline = w.guard.OwnOnly(10*time.Second), true
 	}
 	if err := w.trust.AddAnchor(w.authority.Root().Raw); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (s *Server) openTrust() error {
 }
 
 func (s *Server) openKeys() error {
-	w, p := &s.wing, s.cfg.Signing.PKCS11
+	w, p := &s.sig, s.cfg.Signing.PKCS11
 	if p.Module != "" {
 		pin := ""
 		if p.PINFile != "" {
@@ -141,7 +141,7 @@ func (s *Server) noteLock(ctx context.Context, tx *store.Tx, account, certificat
 	if certificate == "" {
 		e.Log = "a certificate that does not exist was guessed at too often"
 	}
-	return s.wing.audit.Append(ctx, tx, e)
+	return s.sig.audit.Append(ctx, tx, e)
 }
 
 func trimLine(s string) string {
@@ -152,7 +152,7 @@ func trimLine(s string) string {
 }
 
 func (s *Server) openRecords() error {
-	w := &s.wing
+	w := &s.sig
 	levels, err := enroll.Redefine(s.cfg.Signing.Levels)
 	if err != nil {
 		return err
@@ -163,8 +163,8 @@ func (s *Server) openRecords() error {
 	}, enroll.Config{
 		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: s.cfg.Signing.Providers, Levels: levels, Token: w.token, Log: s.log,
 	})
-	w.signing = signing.New(signing.Parts{
-		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Purse: s.accounts, Guard: w.guard, Jobs: s.jobs,
+	w.signing = signing.New(signing.Deps{
+		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Biller: s.accounts, Tokens: s.accounts, Guard: w.guard, Jobs: s.jobs,
 	}, signing.Config{
 		Limits:    signing.Limits{Documents: s.cfg.Limits.Documents, Document: s.cfg.Limits.Document},
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
@@ -181,13 +181,13 @@ func (s *Server) identifications() *identify.Methods {
 	if accept == "" && s.sandboxed {
 		accept = identify.AcceptTrusted
 	}
-	return &identify.Methods{Verifier: s.wing.verifier, Accept: accept, Address: s.cfg.PublicURL, TextPDF: console.TextPDF}
+	return &identify.Methods{Verifier: s.sig.verifier, Accept: accept, Address: s.cfg.PublicURL, TextPDF: console.TextPDF}
 }
 
 // gatherer collects what the LT levels carry, and warns of documents that grow
 // much by it.
 func (s *Server) gatherer() *trust.Gatherer {
-	return &trust.Gatherer{Store: s.wing.trust, Large: func(ctx context.Context, _ string, size int64) {
+	return &trust.Gatherer{Store: s.sig.trust, Large: func(ctx context.Context, _ string, size int64) {
 		s.log.WarnContext(ctx, "a revocation list makes the signed document grow", "bytes", size)
 	}}
 }
@@ -195,18 +195,18 @@ func (s *Server) gatherer() *trust.Gatherer {
 // stamper is the configured time-stamp authorities, or the embedded one.
 func (s *Server) stamper() ades.Stamper {
 	if s.cfg.Signing.TimestampURL == "" {
-		return s.wing.authority.Stamper()
+		return s.sig.authority.Stamper()
 	}
 	var servers []tsp.Server
 	for _, u := range strings.FieldsFunc(s.cfg.Signing.TimestampURL, func(r rune) bool { return r == ',' || r == ' ' }) {
 		servers = append(servers, tsp.Server{URL: u})
 	}
-	return signing.NewStamper(s.wing.guard.Client(5*time.Second), servers...)
+	return signing.NewStamper(s.sig.guard.Client(5*time.Second), servers...)
 }
 
-// registerSigning adds the operations of the signature wing.
+// registerSigning adds the operations of signatures and certificates.
 func (s *Server) registerSigning(a *api.API) {
-	w := &s.wing
+	w := &s.sig
 	signatures := &api.Signatures{Service: w.signing}
 	certificates := &api.Certificates{Service: w.enroll, Guard: w.guard}
 	host := ""
@@ -214,7 +214,8 @@ func (s *Server) registerSigning(a *api.API) {
 		host = u.Hostname()
 	}
 	api.RegisterSignatures(a, signatures)
-	api.RegisterVerify(a, &api.Verify{Verifier: w.verifier, MaxDocument: s.cfg.Limits.Document})
+	zone, _ := time.LoadLocation(s.cfg.Timezone) // the configuration was checked
+	api.RegisterVerify(a, &api.Verify{Verifier: w.verifier, MaxDocument: s.cfg.Limits.Document, Zone: zone, Producer: "Rogito " + Version})
 	api.RegisterApprovals(a, signatures)
 	api.RegisterCertificates(a, certificates)
 	api.RegisterClientCertificates(a, certificates)
@@ -230,12 +231,11 @@ const (
 	retainEvery = time.Hour
 )
 
-// startSigning registers the jobs of the signature wing and sets its keepers
-// going.
+// startSigning registers the jobs of signatures and certificates, and starts what
+// runs in the background.
 func (s *Server) startSigning(ctx context.Context) {
-	w := &s.wing
+	w := &s.sig
 	job.Register(s.jobs, &signing.Worker{Service: w.signing})
-	job.Register(s.jobs, &signing.Turner{Service: w.signing})
 	job.Register(s.jobs, &signing.Sweeper{Service: w.signing})
 	job.Register(s.jobs, &signing.Retainer{Service: w.signing})
 	job.Register(s.jobs, &callback.Worker{Sender: w.callbacks})
@@ -248,14 +248,14 @@ func (s *Server) startSigning(ctx context.Context) {
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{}, 2)
 	go func() { w.signing.KeepLeases(run); done <- struct{}{} }()
-	go func() { s.keeper().Run(run); done <- struct{}{} }()
+	go func() { s.checkpointer().Run(run); done <- struct{}{} }()
 	s.onClose(func() { cancel(); <-done; <-done })
 }
 
-// keeper makes the checkpoints of the audit log.
-func (s *Server) keeper() *audit.Keeper {
-	return &audit.Keeper{
-		Log: s.wing.audit, Signer: s.wing.authority.AuditSigner(), Stamper: s.wing.authority.Stamper(), File: s.checkpointFile(), Warn: s.log,
+// checkpointer makes the checkpoints of the audit log.
+func (s *Server) checkpointer() *audit.Checkpointer {
+	return &audit.Checkpointer{
+		Log: s.sig.audit, Signer: s.sig.authority.AuditSigner(), Stamper: s.sig.authority.Stamper(), File: s.checkpointFile(), Warn: s.log,
 	}
 }
 
@@ -263,5 +263,5 @@ func (s *Server) checkpointFile() string { return filepath.Join(s.cfg.Data, "aud
 
 // rootPEM is the certificate that a sandbox's clients trust.
 func (s *Server) rootPEM() string {
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.wing.authority.Root().Raw}))
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.sig.authority.Root().Raw}))
 }

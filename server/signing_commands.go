@@ -12,8 +12,8 @@ import (
 	"rogito.dev/rogito/server/internal/keys"
 )
 
-// CertificateLine is a certificate as the operator sees it.
-type CertificateLine struct {
+// CertificateInfo is a certificate as the operator sees it.
+type CertificateInfo struct {
 	ID       string    `json:"id"`
 	Account  string    `json:"account"`
 	Kind     string    `json:"kind"`
@@ -24,9 +24,9 @@ type CertificateLine struct {
 	ExpireAt time.Time `json:"expireAt"`
 }
 
-func (s *Server) certificateLine(ctx context.Context, c *enroll.Certificate) (*CertificateLine, error) {
-	l := &CertificateLine{ID: c.ID, Account: c.AccountID, Kind: string(c.Kind), State: string(c.State), Owner: c.Owner, Link: c.BuyersLink(), ExpireAt: c.ExpireAt}
-	cred, err := s.wing.keys.ByID(ctx, c.ID)
+func (s *Server) certificateInfo(ctx context.Context, c *enroll.Certificate) (*CertificateInfo, error) {
+	l := &CertificateInfo{ID: c.ID, Account: c.AccountID, Kind: string(c.Kind), State: string(c.State), Owner: c.Owner, Link: c.BuyersLink(), ExpireAt: c.ExpireAt}
+	cred, err := s.sig.keys.ByID(ctx, c.ID)
 	if err == nil && cred != nil {
 		l.Username = cred.Username
 	}
@@ -35,18 +35,18 @@ func (s *Server) certificateLine(ctx context.Context, c *enroll.Certificate) (*C
 
 // Certificates lists certificates, newest first: of one account, or of all
 // where the e-mail is empty.
-func (s *Server) Certificates(ctx context.Context, email, state string) ([]*CertificateLine, error) {
+func (s *Server) Certificates(ctx context.Context, email, state string) ([]*CertificateInfo, error) {
 	owner, err := s.accountID(ctx, email)
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.wing.enroll.List(ctx, owner, enroll.Filter{State: enroll.State(state), Limit: 10_000})
+	list, err := s.sig.enroll.List(ctx, owner, enroll.Filter{State: enroll.State(state), Limit: 10_000})
 	if err != nil {
 		return nil, err
 	}
-	lines := []*CertificateLine{}
+	lines := []*CertificateInfo{}
 	for _, c := range list {
-		l, err := s.certificateLine(ctx, c)
+		l, err := s.certificateInfo(ctx, c)
 		if err != nil {
 			return nil, err
 		}
@@ -64,22 +64,22 @@ func (s *Server) accountID(ctx context.Context, email string) (string, error) {
 }
 
 // BuyCertificate orders a certificate for an account, which pays.
-func (s *Server) BuyCertificate(ctx context.Context, email, kind, owner, identification string) (*CertificateLine, error) {
+func (s *Server) BuyCertificate(ctx context.Context, email, kind, owner, identification string) (*CertificateInfo, error) {
 	id, err := s.accountID(ctx, email)
 	if err != nil {
 		return nil, err
 	}
 	ctx = account.WithCaller(ctx, &account.Caller{AccountID: id, Admin: true})
-	c, err := s.wing.enroll.Buy(ctx, id, enroll.Order{Provider: "provider", Kind: keys.Kind(kind), Owner: owner, Identification: identification})
+	c, err := s.sig.enroll.Buy(ctx, id, enroll.Order{Provider: "provider", Kind: keys.Kind(kind), Owner: owner, Identification: identification})
 	if err != nil {
 		return nil, err
 	}
-	return s.certificateLine(ctx, c)
+	return s.certificateInfo(ctx, c)
 }
 
 // NewCertificate is what an import made; its credentials are shown once.
 type NewCertificate struct {
-	CertificateLine
+	CertificateInfo
 	Password   string `json:"password,omitempty"`
 	TOTPSecret string `json:"totpSecret,omitempty"`
 }
@@ -90,29 +90,29 @@ func (s *Server) ImportCertificate(ctx context.Context, email, kind string, pfx 
 	if err != nil {
 		return nil, err
 	}
-	c, cred, err := s.wing.enroll.Import(ctx, enroll.Import{
+	c, cred, err := s.sig.enroll.Import(ctx, enroll.Import{
 		Account: id, Kind: keys.Kind(kind), Username: username, Password: password, PFX: pfx, PFXPass: pfxPassword,
 	})
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.certificateLine(ctx, c)
+	l, err := s.certificateInfo(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	return &NewCertificate{CertificateLine: *l, TOTPSecret: cred.TOTPSecret}, nil
+	return &NewCertificate{CertificateInfo: *l, TOTPSecret: cred.TOTPSecret}, nil
 }
 
 // ChangeCertificate suspends, resumes, revokes or cancels a certificate.
-func (s *Server) ChangeCertificate(ctx context.Context, id, verb string) (*CertificateLine, error) {
-	c, err := s.wing.enroll.ByID(ctx, id)
+func (s *Server) ChangeCertificate(ctx context.Context, id, verb string) (*CertificateInfo, error) {
+	c, err := s.sig.enroll.ByID(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	change := map[string]func(context.Context, string, string) (*enroll.Certificate, error){
-		"suspend": s.wing.enroll.Suspend, "resume": s.wing.enroll.Resume, "revoke": s.wing.enroll.Revoke,
+		"suspend": s.sig.enroll.Suspend, "resume": s.sig.enroll.Resume, "revoke": s.sig.enroll.Revoke,
 		"cancel": func(ctx context.Context, account, id string) (*enroll.Certificate, error) {
-			return s.wing.enroll.Cancel(ctx, account, id, "cancelled by an operator")
+			return s.sig.enroll.Cancel(ctx, account, id, "cancelled by an operator")
 		},
 	}[verb]
 	if change == nil {
@@ -121,26 +121,26 @@ func (s *Server) ChangeCertificate(ctx context.Context, id, verb string) (*Certi
 	if c, err = change(ctx, c.AccountID, id); err != nil {
 		return nil, err
 	}
-	return s.certificateLine(ctx, c)
+	return s.certificateInfo(ctx, c)
 }
 
 // ReviewCertificate approves or refuses what an applicant handed in.
-func (s *Server) ReviewCertificate(ctx context.Context, id string, approve bool, reason string) (*CertificateLine, error) {
-	c, err := s.wing.enroll.Review(ctx, id, enroll.Reviewer{Token: "operator"}, approve, reason)
+func (s *Server) ReviewCertificate(ctx context.Context, id string, approve bool, reason string) (*CertificateInfo, error) {
+	c, err := s.sig.enroll.Review(ctx, id, enroll.Reviewer{Token: "operator"}, approve, reason)
 	if err != nil {
 		return nil, err
 	}
-	return s.certificateLine(ctx, c)
+	return s.certificateInfo(ctx, c)
 }
 
 // Evidence calls fn with each file that an applicant handed in.
 func (s *Server) Evidence(ctx context.Context, id string, fn func(name string, r io.Reader) error) error {
-	files, err := s.wing.enroll.Files(ctx, id)
+	files, err := s.sig.enroll.Files(ctx, id)
 	if err != nil {
 		return err
 	}
 	for blob, name := range files {
-		r, err := s.wing.enroll.OpenEvidence(ctx, blob)
+		r, err := s.sig.enroll.OpenEvidence(ctx, blob)
 		if err != nil {
 			return err
 		}
@@ -155,12 +155,12 @@ func (s *Server) Evidence(ctx context.Context, id string, fn func(name string, r
 // UnlockCertificate forgets the failures of a username, in every account that
 // has it.
 func (s *Server) UnlockCertificate(ctx context.Context, username string) (int, error) {
-	all, err := s.wing.keys.ByUsername(ctx, username)
+	all, err := s.sig.keys.ByUsername(ctx, username)
 	if err != nil {
 		return 0, err
 	}
 	for _, c := range all {
-		if err := s.wing.keys.Unlock(ctx, c.AccountID, c.Username); err != nil {
+		if err := s.sig.keys.Unlock(ctx, c.AccountID, c.Username); err != nil {
 			return 0, err
 		}
 	}
@@ -172,7 +172,7 @@ func (s *Server) OneTimePassword(ctx context.Context, username string) (string, 
 	if !s.sandboxed {
 		return "", errors.New("only a sandbox shows one-time passwords")
 	}
-	all, err := s.wing.keys.ByUsername(ctx, username)
+	all, err := s.sig.keys.ByUsername(ctx, username)
 	if err != nil {
 		return "", err
 	}
@@ -180,7 +180,7 @@ func (s *Server) OneTimePassword(ctx context.Context, username string) (string, 
 		if !c.HasTOTP() {
 			continue
 		}
-		secret, err := s.wing.keys.TOTPSecret(c)
+		secret, err := s.sig.keys.TOTPSecret(c)
 		if err != nil {
 			return "", err
 		}

@@ -14,10 +14,10 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// furnishSigning gives a new sandbox its root, its webhook secret, one
+// addSandboxCertificates gives a new sandbox its root, its webhook secret, one
 // certificate of each kind, and the operator's test pairs.
-func (s *Server) furnishSigning(ctx context.Context, account string, b *Sandbox) error {
-	secrets, err := s.wing.callbacks.Secrets(ctx, account)
+func (s *Server) addSandboxCertificates(ctx context.Context, account string, b *Sandbox) error {
+	secrets, err := s.sig.callbacks.Secrets(ctx, account)
 	if err != nil {
 		return err
 	}
@@ -96,16 +96,16 @@ func (s *Server) readyCertificate(ctx context.Context, account string, kind keys
 	if kind == keys.OTP {
 		cred.TOTPSecret = keys.NewTOTPSecret()
 	}
-	old, err := s.wing.keys.Find(ctx, account, cred.Username)
+	old, err := s.sig.keys.Find(ctx, account, cred.Username)
 	if err != nil {
 		return nil, err
 	}
 	if old != nil {
-		if err := s.db.Write(ctx, func(tx *store.Tx) error { return s.wing.keys.Drop(ctx, tx, old.ID) }); err != nil {
+		if err := s.db.Write(ctx, func(tx *store.Tx) error { return s.sig.keys.Drop(ctx, tx, old.ID) }); err != nil {
 			return nil, err
 		}
 	}
-	_, err = s.wing.enroll.Ready(ctx, account, enroll.Order{Kind: kind, Owner: owner, Algorithm: algorithm}, cred)
+	_, err = s.sig.enroll.Ready(ctx, account, enroll.Order{Kind: kind, Owner: owner, Algorithm: algorithm}, cred)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (s *Server) callbackSent(ctx context.Context, tx *store.Tx, d *callback.Del
 	if d.Status != 0 {
 		outcome = fmt.Sprintf("answered %d", d.Status)
 	}
-	return s.wing.audit.Append(ctx, tx, audit.Event{
+	return s.sig.audit.Append(ctx, tx, audit.Event{
 		Account: d.Account, Record: d.Record, Kind: "callback", Log: fmt.Sprintf("callback attempt %d: %s", d.Attempts, outcome),
 		Detail: map[string]any{"delivery": d.ID, "attempt": d.Attempts, "status": d.Status},
 	})

@@ -539,7 +539,7 @@ func (s *site) verifyAudit() {
 		s.t.Fatal(err)
 	}
 	defer room.Close()
-	if _, err := room.wing.audit.Sequence(context.Background()); err != nil {
+	if _, err := room.sig.audit.Sequence(context.Background()); err != nil {
 		s.t.Fatal(err)
 	}
 	res, err := room.VerifyAudit(context.Background())

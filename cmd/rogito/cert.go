@@ -69,7 +69,7 @@ func (c *certList) Run(s *session) error {
 	return w.Flush()
 }
 
-func printCertificate(s *session, l *server.CertificateLine, asJSON bool) error {
+func printCertificate(s *session, l *server.CertificateInfo, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(s.stdout).Encode(l)
 	}

@@ -28,9 +28,9 @@ func rounds() int {
 // call that was cut off can be repeated with its key and makes one record in
 // all, and the books agree.
 func TestKill(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) { killing(t, newNode(t, store.Config{Data: t.TempDir()})) })
+	t.Run("sqlite", func(t *testing.T) { killing(t, newNode(t, storage{Data: t.TempDir()})) })
 	t.Run("postgres", func(t *testing.T) {
-		killing(t, newNode(t, store.Config{Data: t.TempDir(), Database: storetest.Postgres(t)}))
+		killing(t, newNode(t, storage{Data: t.TempDir(), Database: storetest.Postgres(t)}))
 	})
 }
 
@@ -177,7 +177,7 @@ func (k *killer) balance() {
 func BenchmarkDurableCreates(b *testing.B) {
 	for _, e := range storetest.Engines() {
 		b.Run(e.Name, func(b *testing.B) {
-			n := newNode(b, e.Config(b))
+			n := newNode(b, onEngine(b, e))
 			n.start()
 			me := sandbox(b, n.args[1])
 			client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}

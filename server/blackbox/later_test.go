@@ -16,9 +16,7 @@ import (
 func (w *world) sql(t testing.TB, statements ...string) {
 	t.Helper()
 	ctx := context.Background()
-	cfg := w.store
-	cfg.Reserve = -1
-	db, err := store.Open(ctx, cfg)
+	db, err := store.Open(ctx, store.Config{Data: w.store.Data, Database: w.store.Database, Reserve: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

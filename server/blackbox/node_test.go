@@ -36,7 +36,6 @@ import (
 	"testing"
 	"time"
 
-	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
@@ -105,8 +104,20 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
+// storage is where a node keeps its data.
+type storage struct {
+	Data, Database string
+	storetest.Bucket
+}
+
+// onEngine is the storage of a test that runs on each engine.
+func onEngine(t testing.TB, e storetest.Engine) storage {
+	cfg := e.Config(t)
+	return storage{Data: cfg.Data, Database: cfg.Database}
+}
+
 // newNode prepares a process on a store; start starts it.
-func newNode(t testing.TB, cfg store.Config) *node {
+func newNode(t testing.TB, cfg storage) *node {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -119,10 +130,10 @@ func newNode(t testing.TB, cfg store.Config) *node {
 	if cfg.Database != "" {
 		n.args = append(n.args, "--database", cfg.Database)
 	}
-	if cfg.Blobs != "" {
-		n.args = append(n.args, "--blobs", cfg.Blobs)
+	if cfg.URL != "" {
+		n.args = append(n.args, "--blobs", cfg.URL)
 	}
-	n.env = append(os.Environ(), "ROGITO_LIMITS_RESERVE=-1", "ROGITO_TRUST_LISTS=false", "ROGITO_S3_ACCESS_KEY="+cfg.S3AccessKey, "ROGITO_S3_SECRET_KEY="+cfg.S3SecretKey)
+	n.env = append(os.Environ(), "ROGITO_LIMITS_RESERVE=-1", "ROGITO_TRUST_LISTS=false", "ROGITO_S3_ACCESS_KEY="+cfg.AccessKey, "ROGITO_S3_SECRET_KEY="+cfg.SecretKey)
 	t.Cleanup(func() {
 		n.kill()
 		if t.Failed() {

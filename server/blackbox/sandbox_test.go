@@ -69,11 +69,8 @@ func testSandbox(t *testing.T, w *world) {
 func TestProduction(t *testing.T) {
 	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
-			cfg := e.Config(t)
-			if cfg.Data == "" {
-				cfg.Data = t.TempDir()
-			}
-			production(t, &world{t: t, store: cfg, nodes: []*node{newNode(t, cfg)}})
+			at := onEngine(t, e)
+			production(t, &world{t: t, store: at, nodes: []*node{newNode(t, at)}})
 		})
 	}
 }

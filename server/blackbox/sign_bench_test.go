@@ -28,7 +28,7 @@ type signer struct {
 
 func newSigner(b *testing.B, e storetest.Engine) *signer {
 	b.Helper()
-	s := &signer{n: newNode(b, e.Config(b)), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 128}}}
+	s := &signer{n: newNode(b, onEngine(b, e)), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 128}}}
 	s.n.start()
 	s.token = sandbox(b, s.n.args[1]).Token
 	text, err := os.ReadFile(filepath.Join(s.n.args[1], "sandbox.json"))

@@ -102,7 +102,7 @@ func (h *house) call(method, url string, body any, header ...string) (*answer, e
 
 // twoNodes share one PostgreSQL and one bucket.
 func twoNodes(t *testing.T) *house {
-	cfg := storetest.S3(t)
+	cfg := storage{Bucket: storetest.S3(t)}
 	cfg.Data, cfg.Database = t.TempDir(), storetest.Postgres(t)
 	second := cfg
 	second.Data = t.TempDir()
@@ -351,11 +351,7 @@ func (h *house) books(n *node, before float64) {
 func TestKillSigning(t *testing.T) {
 	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {
-			cfg := e.Config(t)
-			if cfg.Data == "" {
-				cfg.Data = t.TempDir()
-			}
-			killSigning(t, newHouse(t, newNode(t, cfg)))
+			killSigning(t, newHouse(t, newNode(t, onEngine(t, e))))
 		})
 	}
 }
@@ -436,7 +432,7 @@ func TestMemoryOfSigning(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: long")
 	}
-	cfg := store.Config{Data: t.TempDir()}
+	cfg := storage{Data: t.TempDir()}
 	h := newHouse(t, newNode(t, cfg))
 	n := h.nodes[0]
 	parallel := 24

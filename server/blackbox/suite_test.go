@@ -22,7 +22,7 @@ import (
 type world struct {
 	t      *testing.T
 	nodes  []*node
-	store  store.Config
+	store  storage
 	web    *web
 	lines  *lines
 	watch  *watch
@@ -70,15 +70,15 @@ func testQuiet(t *testing.T, w *world) {
 // tests on each deployment.
 func TestSuite(t *testing.T) {
 	t.Run("sqlite and folder", func(t *testing.T) {
-		suite(t, store.Config{Data: t.TempDir()}, 1)
+		suite(t, storage{Data: t.TempDir()}, 1)
 	})
 	t.Run("postgres and s3", func(t *testing.T) {
-		cfg := storetest.S3(t)
+		cfg := storage{Bucket: storetest.S3(t)}
 		cfg.Data, cfg.Database = t.TempDir(), storetest.Postgres(t)
 		suite(t, cfg, 1)
 	})
 	t.Run("two nodes", func(t *testing.T) {
-		cfg := storetest.S3(t)
+		cfg := storage{Bucket: storetest.S3(t)}
 		cfg.Data, cfg.Database = t.TempDir(), storetest.Postgres(t)
 		suite(t, cfg, 2)
 	})
@@ -150,7 +150,7 @@ var later = []struct {
 	{"no secret in the logs", testQuiet},
 }
 
-func suite(t *testing.T, cfg store.Config, nodes int) {
+func suite(t *testing.T, cfg storage, nodes int) {
 	w := newWorld(t, cfg, nodes)
 	var all sync.WaitGroup
 	for name, test := range nouns {
@@ -164,7 +164,7 @@ func suite(t *testing.T, cfg store.Config, nodes int) {
 
 // newWorld starts the nodes of a deployment. They speak TLS, so that clients
 // can present certificates.
-func newWorld(t *testing.T, cfg store.Config, nodes int) *world {
+func newWorld(t *testing.T, cfg storage, nodes int) *world {
 	w := &world{t: t, store: cfg, web: newWeb(t), lines: newLines(t)}
 	for i := range nodes {
 		c := cfg

@@ -18,7 +18,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -33,10 +35,10 @@ type Config struct {
 	Log       *slog.Logger
 }
 
-// Service is the room.
+// Service knows accounts, tokens, quotas and wallets.
 type Service struct {
 	db        *store.DB
-	master    *store.Master
+	master    *master.Key
 	cfg       Config
 	domains   []string
 	endpoints atomic.Pointer[[]Endpoint]
@@ -48,8 +50,8 @@ type Service struct {
 	done      sync.WaitGroup
 }
 
-// New returns the room; Close writes down what it has counted.
-func New(db *store.DB, m *store.Master, cfg Config) *Service {
+// New returns the service; Close writes down what it has counted.
+func New(db *store.DB, m *master.Key, cfg Config) *Service {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -91,7 +93,7 @@ func (s *Service) flushing() {
 		case <-s.quit:
 			last = true
 		}
-		ctx, cancel := context.WithTimeout(store.Reclaiming(context.Background()), 10*time.Second)
+		ctx, cancel := context.WithTimeout(disk.Reclaiming(context.Background()), 10*time.Second)
 		if err := errors.Join(s.meter.flush(ctx, last), s.usage.flush(ctx, s.db)); err != nil {
 			s.cfg.Log.Error("write what was counted", "error", err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -26,16 +27,16 @@ var ctx = context.Background()
 type room struct {
 	*account.Service
 	db     *store.DB
-	master *store.Master
+	master *master.Key
 }
 
 func each(t *testing.T, cfg account.Config, test func(t *testing.T, r room)) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		test(t, open(t, db, m, cfg))
 	})
 }
 
-func open(t testing.TB, db *store.DB, m *store.Master, cfg account.Config) room {
+func open(t testing.TB, db *store.DB, m *master.Key, cfg account.Config) room {
 	if cfg.Prices == (account.Prices{}) {
 		cfg.Prices = account.DefaultPrices()
 	}
@@ -259,7 +260,7 @@ func TestTenantWalls(t *testing.T) {
 
 // A revoked token is refused on the node at once, on another within 5 seconds.
 func TestRevocation(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		one, two := open(t, db, m, account.Config{}), open(t, db, m, account.Config{})
 		a := one.account(t, account.NewAccount{Email: "a@example.org"})
 		c := one.caller(t, basic("a@example.org", a.APIKey))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -62,7 +63,7 @@ func parallel(n int, try func() error) (ok, refused int64, other error) {
 
 // 1,440 free lookups, 200 parallel clients, two nodes: 1,440 are served.
 func TestQuotaRace(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		nodes := []room{open(t, db, m, account.Config{}), open(t, db, m, account.Config{})}
 		a := nodes[0].account(t, account.NewAccount{Email: "a@example.org"})
 		other := nodes[0].account(t, account.NewAccount{Email: "b@example.org"})
@@ -86,7 +87,7 @@ func TestQuotaRace(t *testing.T) {
 func TestLookupsFromEverySource(t *testing.T) {
 	prices := account.DefaultPrices()
 	prices.FreeLookups = 100
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		nodes := []room{open(t, db, m, account.Config{Prices: prices}), open(t, db, m, account.Config{Prices: prices})}
 		a := nodes[0].account(t, account.NewAccount{Email: "a@example.org", Credit: account.Euro}) // 50 lookups
 		c := nodes[0].caller(t, "Bearer "+a.Token)

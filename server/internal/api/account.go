@@ -8,6 +8,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -59,13 +60,13 @@ func createToken[D any](ctx context.Context, s *Accounts, n account.NewToken, sh
 		if err != nil {
 			return err
 		}
-		return store.ClaimFrom(ctx).Answer(ctx, tx, t.ID, kept)
+		return idempotency.ClaimFrom(ctx).Answer(ctx, tx, t.ID, kept)
 	})
 	return Reply[D]{Data: data, Message: "Created"}, err
 }
 
 // sameToken shows a token's answer again, whole.
-func sameToken[D any](_ context.Context, r store.Replay) (Reply[D], error) {
+func sameToken[D any](_ context.Context, r idempotency.Replay) (Reply[D], error) {
 	var data D
 	err := json.Unmarshal(r.Answer, &data)
 	return Reply[D]{Data: data, Message: "Created"}, err
@@ -92,7 +93,7 @@ func (s *Accounts) op(method, path, id, tag, summary string) Op {
 func (s *Accounts) registerTokens(a *API) {
 	op := s.op(http.MethodPost, "/tokens", "createToken", tokensTag, "Make a token")
 	op.Text = "The token and its refresh token are shown in this answer only."
-	op.Creates, op.BadField = true, 80
+	op.Idempotent, op.BadField = true, 80
 	op.Errors = append(op.Errors, 70, 80, 90)
 	RegisterReplayable(a, op, func(ctx context.Context, in *struct{ Body tokenRequest }) (Reply[token], error) {
 		return createToken(ctx, s, in.Body.asked(), newToken)

@@ -22,7 +22,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"rogito.dev/rogito/server/internal/account"
-	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -44,7 +44,7 @@ type Options struct {
 	PublicURL   string // where clients reach the server
 	Log         *slog.Logger
 	Gate        Gate
-	Idempotency *store.Idempotency
+	Idempotency *idempotency.Keys
 	SpoolDir    string        // for large bodies; the system's when empty
 	Limits      upload.Limits // of bodies
 	MaxInFlight int           // requests answered at once; 1024

@@ -72,7 +72,7 @@ func testAPI(opts Options) *API {
 			}
 			return Found(&thing{ID: string(in.ID)}), nil
 		})
-	Register(a, Op{Method: "POST", Path: "/things", ID: "makeThing", Creates: true, MaxBody: 1 << 20},
+	Register(a, Op{Method: "POST", Path: "/things", ID: "makeThing", Idempotent: true, MaxBody: 1 << 20},
 		func(ctx context.Context, in *makeInput) (Reply[thing], error) {
 			return Created(thing{ID: in.Body.Name, Count: in.Body.Count}), nil
 		})

@@ -30,7 +30,7 @@ func RegisterCallbacks(a *API, c *Callbacks) {
 		Summary: "The secrets that sign callbacks (Standard Webhooks), the current one first",
 	}, c.secret)
 	Register(a, Op{
-		Method: http.MethodPost, Path: "/callbacks/secret", ID: "rotateCallbackSecret", Tag: callbackTag, Basic: true, Creates: true,
+		Method: http.MethodPost, Path: "/callbacks/secret", ID: "rotateCallbackSecret", Tag: callbackTag, Basic: true, Idempotent: true,
 		Summary: "A new secret; the one before stays good for a day",
 	}, c.rotate)
 	Register(a, Op{
@@ -38,7 +38,7 @@ func RegisterCallbacks(a *API, c *Callbacks) {
 		Summary: "One delivery", Errors: []fault.Code{140, 141},
 	}, c.get)
 	Register(a, Op{
-		Method: http.MethodPost, Path: "/callbacks/{id}/resend", ID: "resendCallback", Tag: callbackTag, Basic: true, Creates: true,
+		Method: http.MethodPost, Path: "/callbacks/{id}/resend", ID: "resendCallback", Tag: callbackTag, Basic: true, Idempotent: true,
 		Summary: "Send a delivery again", Errors: []fault.Code{140, 141},
 	}, c.resend)
 }

@@ -9,8 +9,8 @@ import (
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
-	"rogito.dev/rogito/server/internal/store"
 )
 
 // Certificates serves the purchase and the life of certificates.
@@ -25,7 +25,7 @@ const certificateTag = "Certificates"
 func RegisterCertificates(a *API, c *Certificates) {
 	c.Service.Render = func(x *enroll.Certificate) any { return certificateWire(x) }
 	RegisterReplayable(a, Op{
-		Method: http.MethodPost, Path: "/certificates/{provider}-{kind}", ID: "buyCertificate", Tag: certificateTag, Creates: true, BadField: 310,
+		Method: http.MethodPost, Path: "/certificates/{provider}-{kind}", ID: "buyCertificate", Tag: certificateTag, Idempotent: true, BadField: 310,
 		Summary: "Buy a signing certificate or an electronic seal",
 		Text: "`kind` is `automatic`, `otp` or `eseal`; `provider` a configured name, or `provider` for the default one. " +
 			"The holder is identified at `certificateLink` and sees the credentials there, once.",
@@ -124,7 +124,7 @@ func given(v *int) int {
 	return *v
 }
 
-func (c *Certificates) bought(ctx context.Context, again store.Replay) (Reply[certificateBought], error) {
+func (c *Certificates) bought(ctx context.Context, again idempotency.Replay) (Reply[certificateBought], error) {
 	x, err := c.Service.Find(ctx, account.CallerFrom(ctx).AccountID, again.RecordID)
 	if err != nil {
 		return Reply[certificateBought]{}, err

@@ -7,7 +7,7 @@ import (
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/idempotency"
 )
 
 // RegisterClientCertificates adds the operations on certificates that an
@@ -15,9 +15,9 @@ import (
 func RegisterClientCertificates(a *API, c *Certificates) {
 	const tag = "Client certificates"
 	RegisterReplayable(a, Op{
-		Method: http.MethodPost, Path: "/client-certificates", ID: "addClientCertificate", Tag: tag, Creates: true, BadField: 310,
+		Method: http.MethodPost, Path: "/client-certificates", ID: "addClientCertificate", Tag: tag, Idempotent: true, BadField: 310,
 		Summary: "Register a certificate for mutual TLS", Errors: []fault.Code{310, 150, 151},
-	}, c.addClient, func(ctx context.Context, again store.Replay) (Reply[clientCertificate], error) {
+	}, c.addClient, func(ctx context.Context, again idempotency.Replay) (Reply[clientCertificate], error) {
 		return c.oneClient(ctx, again.RecordID)
 	})
 	Register(a, Op{

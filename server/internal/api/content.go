@@ -41,13 +41,13 @@ func (a *API) writeContent(w http.ResponseWriter, r *http.Request, c *Content) {
 		return
 	}
 	if seeker, ok := c.Reader.(io.ReadSeeker); ok {
-		http.ServeContent(slowly{w, http.NewResponseController(w)}, r, "", c.Modified, seeker)
+		http.ServeContent(timeoutWriter{w, http.NewResponseController(w)}, r, "", c.Modified, seeker)
 		return
 	}
 	if c.Size >= 0 {
 		h.Set("Content-Length", strconv.FormatInt(c.Size, 10))
 	}
-	if _, err := io.CopyBuffer(slowly{w, http.NewResponseController(w)}, c.Reader, make([]byte, 256<<10)); err != nil {
+	if _, err := io.CopyBuffer(timeoutWriter{w, http.NewResponseController(w)}, c.Reader, make([]byte, 256<<10)); err != nil {
 		// The status is sent: all that is left is to break the connection, so
 		// that nobody takes a part for the whole.
 		a.log.WarnContext(r.Context(), "download broken off", "error", err)
@@ -55,16 +55,16 @@ func (a *API) writeContent(w http.ResponseWriter, r *http.Request, c *Content) {
 	}
 }
 
-// slowly gives a client time for each piece rather than for the whole.
-type slowly struct {
+// timeoutWriter gives a client time for each piece rather than for the whole.
+type timeoutWriter struct {
 	http.ResponseWriter
 	rc *http.ResponseController
 }
 
-func (s slowly) Write(p []byte) (int, error) {
+func (s timeoutWriter) Write(p []byte) (int, error) {
 	s.rc.SetWriteDeadline(time.Now().Add(writePatience))
 	return s.ResponseWriter.Write(p)
 }
 
 // Unwrap lets http.ResponseController through.
-func (s slowly) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+func (s timeoutWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }

@@ -131,7 +131,7 @@ func freeBuffer(b *bytes.Buffer) {
 
 // encode writes the envelope, the one place where it is spelled.
 func encode(b *bytes.Buffer, op *Op, ans *answer) error {
-	if op.Flat {
+	if op.NoEnvelope {
 		return json.MarshalWrite(b, ans.data, json.Deterministic(true))
 	}
 	b.WriteString(envelopeData)

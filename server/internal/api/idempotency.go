@@ -7,20 +7,20 @@ import (
 	"net/http"
 
 	"rogito.dev/rogito/server/internal/account"
-	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/idempotency"
 )
 
 // Replay shows again what a creating operation made: the record as it is now,
-// or, where the answer showed a secret, what the room kept of it.
-type Replay[D any] func(ctx context.Context, r store.Replay) (Reply[D], error)
+// or, where the answer showed a secret, what was kept of it.
+type Replay[D any] func(ctx context.Context, r idempotency.Replay) (Reply[D], error)
 
 // once runs a creating operation under its idempotency key.
 //
-// The claim travels in the context: the room that makes the record writes it
-// (store.ClaimFrom(ctx).Record) in the record's own transaction, so that both
+// The claim travels in the context: the package that makes the record writes it
+// (idempotency.ClaimFrom(ctx).Record) in the record's own transaction, so that both
 // exist or neither does. An operation registered without a Replay has its
 // whole answer kept here, sealed.
-func (a *API) once(r *http.Request, op *Op, digest []byte, first func(context.Context) (answer, error), again func(context.Context, store.Replay) (answer, error)) (answer, error) {
+func (a *API) once(r *http.Request, op *Op, digest []byte, first func(context.Context) (answer, error), again func(context.Context, idempotency.Replay) (answer, error)) (answer, error) {
 	caller := account.CallerFrom(r.Context())
 	if caller == nil || a.opts.Idempotency == nil {
 		return first(r.Context())
@@ -40,13 +40,13 @@ func (a *API) once(r *http.Request, op *Op, digest []byte, first func(context.Co
 			return replay(r.Context(), *known, again)
 		}
 		ans, err := a.firstTime(r.Context(), op, claim, first, again == nil)
-		if !errors.Is(err, store.ErrReplay) {
+		if !errors.Is(err, idempotency.ErrReplay) {
 			return ans, err
 		}
 	}
 }
 
-func replay(ctx context.Context, known store.Replay, again func(context.Context, store.Replay) (answer, error)) (answer, error) {
+func replay(ctx context.Context, known idempotency.Replay, again func(context.Context, idempotency.Replay) (answer, error)) (answer, error) {
 	if again == nil {
 		return answer{body: known.Answer, replayed: true}, nil
 	}
@@ -55,9 +55,9 @@ func replay(ctx context.Context, known store.Replay, again func(context.Context,
 	return ans, err
 }
 
-func (a *API) firstTime(ctx context.Context, op *Op, claim *store.Claim, first func(context.Context) (answer, error), keep bool) (answer, error) {
+func (a *API) firstTime(ctx context.Context, op *Op, claim *idempotency.Claim, first func(context.Context) (answer, error), keep bool) (answer, error) {
 	defer claim.End()
-	ans, err := first(store.WithClaim(ctx, claim))
+	ans, err := first(idempotency.WithClaim(ctx, claim))
 	if err != nil || !keep || ans.content != nil || ans.encoded != nil {
 		return ans, err
 	}

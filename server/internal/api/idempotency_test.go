@@ -8,10 +8,12 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 )
 
-func openStore(t testing.TB) (*store.DB, *store.Idempotency) {
+func openStore(t testing.TB) (*store.DB, *idempotency.Keys) {
 	t.Helper()
 	cfg := store.Config{Data: t.TempDir(), Reserve: -1}
 	db, err := store.Open(t.Context(), cfg)
@@ -19,11 +21,11 @@ func openStore(t testing.TB) (*store.DB, *store.Idempotency) {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	m, err := store.OpenMaster(t.Context(), db, cfg)
+	m, err := master.Open(t.Context(), db, master.Config{Data: cfg.Data})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return db, store.NewIdempotency(db, m)
+	return db, idempotency.New(db, m)
 }
 
 // maker makes things and counts them.
@@ -46,7 +48,7 @@ func (m *maker) create(ctx context.Context, in *makeInput) (Reply[thing], error)
 	}
 	id := store.NewID()
 	err := m.db.Write(ctx, func(tx *store.Tx) error {
-		return store.ClaimFrom(ctx).Record(ctx, tx, id, 0)
+		return idempotency.ClaimFrom(ctx).Record(ctx, tx, id, 0)
 	})
 	if err != nil {
 		return Reply[thing]{}, err
@@ -55,7 +57,7 @@ func (m *maker) create(ctx context.Context, in *makeInput) (Reply[thing], error)
 	return Created(thing{ID: id}), nil
 }
 
-func (m *maker) show(_ context.Context, r store.Replay) (Reply[thing], error) {
+func (m *maker) show(_ context.Context, r idempotency.Replay) (Reply[thing], error) {
 	return Reply[thing]{Data: thing{ID: r.RecordID}, Message: m.state}, nil
 }
 
@@ -63,8 +65,8 @@ func makerAPI(t *testing.T, m *maker) http.Handler {
 	db, idem := openStore(t)
 	m.db = db
 	a := New(Options{Gate: gate{}, Idempotency: idem})
-	RegisterReplayable(a, Op{Method: "POST", Path: "/records", ID: "makeRecord", Creates: true}, m.create, m.show)
-	Register(a, Op{Method: "POST", Path: "/secrets", ID: "makeSecret", Creates: true, Flat: true},
+	RegisterReplayable(a, Op{Method: "POST", Path: "/records", ID: "makeRecord", Idempotent: true}, m.create, m.show)
+	Register(a, Op{Method: "POST", Path: "/secrets", ID: "makeSecret", Idempotent: true, NoEnvelope: true},
 		func(ctx context.Context, in *makeInput) (Reply[thing], error) {
 			m.made.Add(1)
 			return Created(thing{ID: store.NewID()}), nil

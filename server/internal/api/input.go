@@ -73,7 +73,7 @@ func inputKindOf(f reflect.StructField) inputKind {
 // body reads the request's body into the input's Body and returns its digest,
 // which tells one request from another under the same idempotency key.
 func (b *binding) body(a *API, c *call, r *http.Request, op *Op, in any) ([]byte, error) {
-	if !b.input.some && !op.Creates {
+	if !b.input.some && !op.Idempotent {
 		return nil, nil
 	}
 	sum := sha256.New()
@@ -179,7 +179,7 @@ func mediaType(r *http.Request, op *Op) (form bool, boundary string, err error) 
 }
 
 // reader bounds a body in size and in time, and digests it as it passes.
-func (a *API) reader(c *call, r *http.Request, op *Op, sum hash.Hash) (*patient, error) {
+func (a *API) reader(c *call, r *http.Request, op *Op, sum hash.Hash) (*timeoutReader, error) {
 	limit := op.MaxBody
 	if limit == 0 {
 		limit = a.opts.Limits.Body
@@ -187,7 +187,7 @@ func (a *API) reader(c *call, r *http.Request, op *Op, sum hash.Hash) (*patient,
 	if r.ContentLength > limit {
 		return nil, fault.New(fault.TooLarge, "the body is larger than %d bytes", limit)
 	}
-	return &patient{
+	return &timeoutReader{
 		r:        http.MaxBytesReader(c, r.Body, limit),
 		rc:       http.NewResponseController(c.ResponseWriter),
 		sum:      sum,
@@ -197,9 +197,9 @@ func (a *API) reader(c *call, r *http.Request, op *Op, sum hash.Hash) (*patient,
 	}, nil
 }
 
-// patient reads from a client that may be slow, but not for ever: each piece
+// timeoutReader reads from a client that may be slow, but not for ever: each piece
 // has its time, and the whole must keep up a mean rate.
-type patient struct {
+type timeoutReader struct {
 	r        io.Reader
 	rc       *http.ResponseController
 	sum      hash.Hash
@@ -214,7 +214,7 @@ type patient struct {
 // patience.
 const minRate = 4 << 10
 
-func (p *patient) Read(b []byte) (int, error) {
+func (p *timeoutReader) Read(b []byte) (int, error) {
 	if now := time.Now(); now.After(p.soon) {
 		last := p.start.Add(p.patience + time.Duration(p.n/minRate)*time.Second)
 		deadline := now.Add(p.patience)

@@ -93,7 +93,7 @@ func (o *OMI) registerPublications(a *API) {
 		Method: http.MethodPost, Path: "/IT-omi/publications", ID: "importPublication", Tag: omiTag, Source: dataSource,
 		Summary: "Import a publication of the Agenzia delle Entrate",
 		Text:    "Multipart, field `file`, repeatable: the official archives, or the files in them. All files together are one publication. It is swapped in whole, or refused whole with the reason.",
-		Admin:   true, Creates: true, FormOnly: true, MaxBody: 1 << 30, Timeout: 10 * time.Minute,
+		Admin:   true, Idempotent: true, FormOnly: true, MaxBody: 1 << 30, Timeout: 10 * time.Minute,
 		Errors: []fault.Code{140, 287},
 	}, o.importPublication, o.importedPublication)
 }

@@ -69,7 +69,7 @@ func (o *OMI) batch(ctx context.Context, in *batchInput, out *Encoded) error {
 }
 
 // readBatch takes the body apart; a point is judged on its own later.
-func readBatch(in *batchInput) (points []jsontext.Value, q question, err error) {
+func readBatch(in *batchInput) (points []jsontext.Value, q lookupQuery, err error) {
 	body, err := in.Body.Object()
 	if err != nil {
 		return nil, q, err
@@ -112,7 +112,7 @@ func (p *pointResult) read(v jsontext.Value) {
 		return
 	}
 	p.id = members["id"]
-	q := question{
+	q := lookupQuery{
 		latitude:  scalar(members["latitude"], members["lat"]),
 		longitude: scalar(members["longitude"], members["lng"]),
 	}

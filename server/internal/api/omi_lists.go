@@ -85,7 +85,7 @@ func (o *OMI) municipality(ctx context.Context, in *municipalityInput) (Reply[mu
 
 // zone answers GET /IT-omi/zones/{cadastral_code}/{omi_zone}.
 func (o *OMI) zone(ctx context.Context, r *http.Request, out *Encoded) error {
-	q, err := readQuestion(r.URL.RawQuery)
+	q, err := parseLookupQuery(r.URL.RawQuery)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func pathValue(r *http.Request, name string) string {
 
 // zones answers GET /IT-omi/zones?bbox=….
 func (o *OMI) zones(ctx context.Context, r *http.Request, out *Encoded) error {
-	q, err := readQuestion(r.URL.RawQuery)
+	q, err := parseLookupQuery(r.URL.RawQuery)
 	if err != nil {
 		return err
 	}

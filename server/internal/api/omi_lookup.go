@@ -16,7 +16,7 @@ import (
 // lookup answers GET /IT-omi. Everything that can be wrong is found before the
 // lookup is paid for.
 func (o *OMI) lookup(ctx context.Context, r *http.Request, out *Encoded) error {
-	q, err := readQuestion(r.URL.RawQuery)
+	q, err := parseLookupQuery(r.URL.RawQuery)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (o *OMI) spend(ctx context.Context, n int) error {
 // history answers GET /IT-omi/history. One look at the set, so that no publication
 // comes or goes in the middle of the answer; it costs one lookup.
 func (o *OMI) history(ctx context.Context, r *http.Request, out *Encoded) error {
-	q, err := readQuestion(r.URL.RawQuery)
+	q, err := parseLookupQuery(r.URL.RawQuery)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/omi"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -64,7 +64,7 @@ func (o *OMI) importPublication(ctx context.Context, in *publicationInput) (Repl
 	}
 	// What was imported is imported, whether this can be kept or not: sending
 	// it again would only import it again.
-	if err := store.ClaimFrom(ctx).Keep(context.WithoutCancel(ctx), []byte(report.Semester)); err != nil {
+	if err := idempotency.ClaimFrom(ctx).Keep(context.WithoutCancel(ctx), []byte(report.Semester)); err != nil {
 		o.log.ErrorContext(ctx, "keep an idempotent answer", "error", err)
 	}
 	active := o.Publications.Current().Active()
@@ -72,7 +72,7 @@ func (o *OMI) importPublication(ctx context.Context, in *publicationInput) (Repl
 }
 
 // importedPublication shows a publication again, as it is now.
-func (o *OMI) importedPublication(_ context.Context, r store.Replay) (Reply[publicationWire], error) {
+func (o *OMI) importedPublication(_ context.Context, r idempotency.Replay) (Reply[publicationWire], error) {
 	set := o.Publications.Current()
 	semester, err := omi.ParseSemester(string(r.Answer))
 	if err != nil {

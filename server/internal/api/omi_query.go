@@ -10,9 +10,9 @@ import (
 	"rogito.dev/rogito/server/internal/fault"
 )
 
-// question is what a lookup asks, read from the query string without a map: this
+// lookupQuery is what a lookup asks, read from the query string without a map: this
 // is the busiest path of the service.
-type question struct {
+type lookupQuery struct {
 	latitude, longitude string
 	semester            string
 	geometry, format    string
@@ -20,8 +20,8 @@ type question struct {
 	bbox                string
 }
 
-// readQuestion takes the parameters it knows and ignores the others.
-func readQuestion(query string) (q question, err error) {
+// parseLookupQuery takes the parameters it knows and ignores the others.
+func parseLookupQuery(query string) (q lookupQuery, err error) {
 	for query != "" {
 		var pair string
 		pair, query, _ = strings.Cut(query, "&")
@@ -43,7 +43,7 @@ func readQuestion(query string) (q question, err error) {
 	return q, nil
 }
 
-func (q *question) field(key string) *string {
+func (q *lookupQuery) field(key string) *string {
 	switch key {
 	case "latitude", "lat":
 		return &q.latitude
@@ -64,7 +64,7 @@ func (q *question) field(key string) *string {
 }
 
 // place reads latitude and longitude.
-func (q *question) place() (lat, lng float64, err error) {
+func (q *lookupQuery) place() (lat, lng float64, err error) {
 	if lat, err = coordinate("latitude", q.latitude); err != nil {
 		return 0, 0, err
 	}
@@ -121,7 +121,7 @@ type form struct {
 	geojson  bool
 }
 
-func (q *question) form(byDefault omi.Geometry) (f form, err error) {
+func (q *lookupQuery) form(byDefault omi.Geometry) (f form, err error) {
 	if f.geometry, err = geometryOf(q.geometry, byDefault); err != nil {
 		return f, err
 	}
@@ -152,7 +152,7 @@ func geometryOf(s string, byDefault omi.Geometry) (omi.Geometry, error) {
 // mostMetres is how far the nearest zone may be looked for.
 const mostMetres = 1000
 
-func (q *question) metres() (float64, error) {
+func (q *lookupQuery) metres() (float64, error) {
 	if q.nearest == "" {
 		return 0, nil
 	}
@@ -164,7 +164,7 @@ func (q *question) metres() (float64, error) {
 }
 
 // box reads a rectangle: west, south, east, north.
-func (q *question) box() (b [4]float64, err error) {
+func (q *lookupQuery) box() (b [4]float64, err error) {
 	parts := strings.Split(q.bbox, ",")
 	if len(parts) != 4 {
 		return b, fault.New(fault.BadLookup, "bbox must be minLng,minLat,maxLng,maxLat")

@@ -9,7 +9,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/idempotency"
 )
 
 // Op says what an operation is called, who may call it and what it may answer.
@@ -21,15 +21,15 @@ type Op struct {
 	Summary string // one line
 	Text    string // more, in Markdown
 
-	Public    bool // nobody is asked who they are
-	Basic     bool // e-mail and API key are as good as a token
-	Admin     bool // administrators only: else 131
-	Creates   bool // an Idempotency-Key is honoured
-	Multipart bool // a multipart body is as good as a JSON one
-	FormOnly  bool // the body is multipart, and JSON will not do
-	Flat      bool // the data is the whole answer: no envelope
-	Gzip      bool // large answers are compressed for those who accept it
-	Hidden    bool // not in the document
+	Public     bool // nobody is asked who they are
+	Basic      bool // e-mail and API key are as good as a token
+	Admin      bool // administrators only: else 131
+	Idempotent bool // an Idempotency-Key is honoured
+	Multipart  bool // a multipart body is as good as a JSON one
+	FormOnly   bool // the body is multipart, and JSON will not do
+	NoEnvelope bool // the data is the whole answer: no envelope
+	Gzip       bool // large answers are compressed for those who accept it
+	Hidden     bool // not in the document
 
 	MaxBody    int64         // bytes; zero takes the server's limit
 	Timeout    time.Duration // zero takes the server's
@@ -69,12 +69,12 @@ func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay Repla
 		// The clock starts when the body is there: a slow line is no slow server.
 		ctx, cancel := context.WithTimeout(r.Context(), a.timeout(&op))
 		defer cancel()
-		if !op.Creates || r.Header.Get("Idempotency-Key") == "" {
+		if !op.Idempotent || r.Header.Get("Idempotency-Key") == "" {
 			return seal(h(ctx, in))
 		}
 		r = r.WithContext(ctx)
 		first := func(ctx context.Context) (answer, error) { return seal(h(ctx, in)) }
-		again := func(ctx context.Context, r store.Replay) (answer, error) { return seal(replay(ctx, r)) }
+		again := func(ctx context.Context, r idempotency.Replay) (answer, error) { return seal(replay(ctx, r)) }
 		if replay == nil {
 			again = nil
 		}

@@ -120,7 +120,7 @@ func success[D any](reg huma.Registry, op Op) *huma.Response {
 	}
 	upper := strings.ToUpper(op.ID[:1]) + op.ID[1:]
 	data := nullable(reg, t, reg.Schema(t, true, upper+"Data"))
-	if !op.Flat {
+	if !op.NoEnvelope {
 		name := upper + "Response"
 		reg.Map()[name] = envelopeSchema(data)
 		data = &huma.Schema{Ref: schemaPrefix + name}
@@ -176,7 +176,7 @@ func parameters(reg huma.Registry, op Op, in reflect.Type) []*huma.Param {
 		s.Description = ""
 		list = append(list, p)
 	}
-	if op.Creates {
+	if op.Idempotent {
 		most := 255
 		list = append(list, &huma.Param{
 			Name: "Idempotency-Key", In: "header",
@@ -224,7 +224,7 @@ func addFailures(o *huma.Operation, op Op) {
 	if op.Admin {
 		codes = append(codes, 131)
 	}
-	if op.Creates {
+	if op.Idempotent {
 		codes = append(codes, 150, 151, 160) // 160: a key that is too long
 	}
 	if o.RequestBody != nil {

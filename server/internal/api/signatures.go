@@ -7,9 +7,9 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
-	"rogito.dev/rogito/server/internal/store"
 )
 
 // Signatures serves signing and its records.
@@ -63,7 +63,7 @@ func (s *Signatures) registerSigning(a *API, kind keys.Kind) {
 		errs = append(errs, 645)
 	}
 	handler := func(ctx context.Context, in *signInput) (Reply[signatureRecord], error) { return s.sign(ctx, kind, in) }
-	replay := func(ctx context.Context, again store.Replay) (Reply[signatureRecord], error) {
+	replay := func(ctx context.Context, again idempotency.Replay) (Reply[signatureRecord], error) {
 		r, err := s.Service.Find(ctx, account.CallerFrom(ctx).AccountID, again.RecordID)
 		if err != nil {
 			return Reply[signatureRecord]{}, err
@@ -72,7 +72,7 @@ func (s *Signatures) registerSigning(a *API, kind keys.Kind) {
 	}
 	RegisterReplayable(a, Op{
 		Method: http.MethodPost, Path: "/" + kind.CertificateType(), ID: "sign" + strings.ToUpper(string(kind[:1])) + string(kind[1:]), Tag: signatureTag,
-		Summary: summary, Creates: true, Errors: errs, Timeout: signTimeout,
+		Summary: summary, Idempotent: true, Errors: errs, Timeout: signTimeout,
 		Text: "Answers with the record: DONE or ERROR, or waiting where `options` asks for asynchronous work. " +
 			"A record in ERROR comes in a successful envelope; `errorNumber` says what went wrong.",
 	}, handler, replay)

@@ -107,24 +107,12 @@ func openTree(ctx context.Context, tx *store.Tx, query string) (*growing, error)
 		return nil, fmt.Errorf("audit: tree head: %w", err)
 	}
 	if len(edge) != bits.OnesCount64(uint64(t.size))*tlog.HashSize {
-		return t, t.readEdge() // of a log from before the edge was kept
+		return nil, fmt.Errorf("audit: tree head: an edge of %d bytes for %d entries", len(edge), t.size)
 	}
 	for ; len(edge) > 0; edge = edge[tlog.HashSize:] {
 		t.stack = append(t.stack, tlog.Hash(edge[:tlog.HashSize]))
 	}
 	return t, nil
-}
-
-func (t *growing) readEdge() (err error) {
-	var at []int64
-	for level, left := 62, int64(0); level >= 0; level-- {
-		if t.size>>level&1 == 1 {
-			at = append(at, tlog.StoredHashIndex(level, left>>level))
-			left += 1 << level
-		}
-	}
-	t.stack, err = readHashes(t.ctx, t.tx, at)
-	return err
 }
 
 func (t *growing) append(e *Entry) {

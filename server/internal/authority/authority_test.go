@@ -22,11 +22,12 @@ import (
 	"rogito.dev/rogito/internal/ca"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
-func open(t *testing.T, db *store.DB, m *store.Master, sandbox bool) *authority.Authority {
+func open(t *testing.T, db *store.DB, m *master.Key, sandbox bool) *authority.Authority {
 	t.Helper()
 	a, err := authority.Open(context.Background(), db, m, authority.Config{PublicURL: "http://pki.example", Sandbox: sandbox})
 	if err != nil {
@@ -61,7 +62,7 @@ var (
 )
 
 func TestProfiles(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		a := open(t, db, m, true)
 		for _, seal := range []bool{false, true} {
 			c := issue(t, db, a, seal)
@@ -90,7 +91,7 @@ func TestProfiles(t *testing.T) {
 }
 
 func TestNoQcComplianceOutsideTheSandbox(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		c := issue(t, db, open(t, db, m, false), false)
 		if bytes.Contains(c.Raw, qcCompliance) || bytes.Contains(c.Raw, qcSSCD) || strings.Contains(c.Subject.String()+c.Issuer.String(), "SANDBOX") {
 			t.Errorf("%s by %s states too much", c.Subject, c.Issuer)
@@ -99,7 +100,7 @@ func TestNoQcComplianceOutsideTheSandbox(t *testing.T) {
 }
 
 func TestTheSameAuthorityAfterRestart(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		a, b := open(t, db, m, true), open(t, db, m, true)
 		if !a.Root().Equal(b.Root()) || a.AuditKey() != b.AuditKey() {
 			t.Error("another authority")
@@ -123,7 +124,7 @@ func TestRevocationWithOpenSSL(t *testing.T) {
 	if err != nil {
 		t.Skip("SKIPPED: openssl is not installed")
 	}
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		a := open(t, db, m, true)
 		h := a.Handler()
 		srv := httptest.NewServer(h)
@@ -196,7 +197,7 @@ func TestRevocationWithOpenSSL(t *testing.T) {
 }
 
 func TestOCSPOverGETAndGarbage(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		a := open(t, db, m, true)
 		c := issue(t, db, a, false)
 		req := ca.CertIDOf(a.Chain()[0], c.SerialNumber, crypto.SHA1).Encode(nil)
@@ -213,7 +214,7 @@ func TestOCSPOverGETAndGarbage(t *testing.T) {
 }
 
 func TestTimestamps(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		a := open(t, db, m, true)
 		d := sha256.Sum256([]byte("x"))
 		token, err := a.Stamper().Stamp(context.Background(), crypto.SHA256, d[:])
@@ -236,7 +237,7 @@ func TestTimestamps(t *testing.T) {
 // An authority that a command made before anybody knew what the installation
 // is to be gives way; one that has issued something never does.
 func TestAuthorityFitsTheInstallation(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		early, err := authority.Open(t.Context(), db, m, authority.Config{Sandbox: true})
 		if err != nil {
 			t.Fatal(err)

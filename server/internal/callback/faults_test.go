@@ -18,6 +18,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/fetch"
 	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -25,7 +26,7 @@ import (
 func TestMain(m *testing.M) { storetest.Main(m) }
 
 // sender is a sender that may reach the servers of a test.
-func sender(t *testing.T, db *store.DB, m *store.Master, servers ...*httptest.Server) *Sender {
+func sender(t *testing.T, db *store.DB, m *master.Key, servers ...*httptest.Server) *Sender {
 	t.Helper()
 	var hosts []string
 	for _, s := range servers {
@@ -87,7 +88,7 @@ func TestSlowReceiversDelayNobodyElse(t *testing.T) {
 		mu.Unlock()
 	}))
 	defer good.Close()
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		s := sender(t, db, m, slow, good)
 		q := job.New(db, job.Config{})
 		job.Register(q, &Worker{Sender: s})
@@ -139,7 +140,7 @@ func TestSlowReceiversDelayNobodyElse(t *testing.T) {
 // An account with many slow receivers does not have all workers either, and
 // those who stand aside do so for longer when there are many.
 func TestCrowd(t *testing.T) {
-	var c crowd
+	var c limiter
 	var leave []func()
 	for i := range perAccount {
 		l, aside := c.enter(&Delivery{Account: "a", URL: fmt.Sprintf("http://h%d.example/", i)})
@@ -194,7 +195,7 @@ func TestEndlessAnswerIsCut(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		s := sender(t, db, m, srv)
 		s.client.Timeout = 700 * time.Millisecond // the same, sooner
 		ctx := context.Background()
@@ -233,7 +234,7 @@ func TestWhatReceiversAskFor(t *testing.T) {
 		w.WriteHeader(status)
 	}))
 	defer srv.Close()
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		s := sender(t, db, m, srv)
 		ctx := context.Background()
 		for i, c := range []struct {

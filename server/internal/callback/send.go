@@ -42,7 +42,7 @@ type Sender struct {
 	client   *http.Client
 	now      func() time.Time
 	schedule []time.Duration
-	crowd    crowd
+	limiter  limiter
 	// Sent is told of each attempt in the transaction that records it, so that
 	// the record's audit trail can show it; nil: nobody is.
 	Sent func(ctx context.Context, tx *store.Tx, d *Delivery) error
@@ -155,9 +155,9 @@ func (s *Sender) attempt(ctx context.Context, a Args) error {
 			return river.JobSnooze(turnPause)
 		}
 	}
-	leave, aside := s.crowd.enter(d)
-	if aside != nil {
-		return aside
+	leave, snooze := s.limiter.enter(d)
+	if snooze != nil {
+		return snooze
 	}
 	defer leave()
 	d.StartedAt = s.now()

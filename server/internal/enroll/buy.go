@@ -7,6 +7,7 @@ import (
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -30,7 +31,7 @@ func (s *Service) Buy(ctx context.Context, account string, o Order) (*Certificat
 		if err := s.insert(ctx, tx, c); err != nil {
 			return err
 		}
-		if err := store.ClaimFrom(ctx).Record(ctx, tx, c.ID, 0); err != nil {
+		if err := idempotency.ClaimFrom(ctx).Record(ctx, tx, c.ID, 0); err != nil {
 			return err
 		}
 		return s.note(ctx, tx, c, "certificate-ordered", fmt.Sprintf("certificate of kind %s ordered", c.Kind))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -49,7 +50,7 @@ func (s *Service) AddClientCertificate(ctx context.Context, account, name, text 
 		if err != nil {
 			return err
 		}
-		return store.ClaimFrom(ctx).Record(ctx, tx, c.ID, 0)
+		return idempotency.ClaimFrom(ctx).Record(ctx, tx, c.ID, 0)
 	})
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
+	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
@@ -41,7 +42,7 @@ type Config struct {
 type Service struct {
 	db        *store.DB
 	master    keys.Sealer
-	blobs     store.Blobs
+	blobs     blob.Store
 	keys      *keys.Store
 	authority *authority.Authority
 	audit     *audit.Log
@@ -57,7 +58,7 @@ type Service struct {
 type Parts struct {
 	DB        *store.DB
 	Master    keys.Sealer
-	Blobs     store.Blobs
+	Blobs     blob.Store
 	Keys      *keys.Store
 	Authority *authority.Authority
 	Audit     *audit.Log

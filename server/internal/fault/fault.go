@@ -3,6 +3,7 @@
 package fault
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -32,6 +33,18 @@ func New(code Code, format string, args ...any) *Error {
 func (e *Error) Because(err error) *Error {
 	e.Err = err
 	return e
+}
+
+// Storage is the fault a client reads when the storage cannot serve; nil for
+// nil, and a fault as it is.
+func Storage(err error) error {
+	var f *Error
+	if err == nil || errors.As(err, &f) {
+		return err
+	}
+	f = New(Unavailable, "the storage is not available").Because(err)
+	f.RetryAfter = 2 * time.Second
+	return f
 }
 
 // HTTP is the status of the answer that carries the fault.

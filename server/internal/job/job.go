@@ -71,7 +71,7 @@ type Queue struct {
 	workers  *river.Workers
 	periodic []*river.PeriodicJob
 	client   client
-	lanes    lanes
+	busy     busyWorkers
 	quit     chan struct{}
 	beating  chan struct{}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -122,7 +123,7 @@ func states(t *testing.T, q *job.Queue) map[string]int64 {
 
 // Two processes share one queue; every job is done once, poison blocks nobody.
 func TestTwoProcesses(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		table(t, db)
 		var done [2]atomic.Int64
 		var tries atomic.Int64
@@ -162,7 +163,7 @@ func TestTwoProcesses(t *testing.T) {
 
 // Jobs of a process that died are taken up by another within seconds.
 func TestDeadProcess(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		table(t, db)
 		ctx := context.Background()
 		var done atomic.Int64
@@ -217,7 +218,7 @@ func TestDeadProcess(t *testing.T) {
 }
 
 func TestPeriodic(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		table(t, db)
 		write(t, db, func(tx *store.Tx) error {
 			_, err := tx.Exec(context.Background(), `insert into works (id, state) values ('p', 'NEW')`)
@@ -237,7 +238,7 @@ func TestPeriodic(t *testing.T) {
 
 // A stop, even in the midst of starting, is no error.
 func TestStopIsQuiet(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		table(t, db)
 		var said bytes.Buffer
 		log := slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -36,7 +37,7 @@ func (q *Queue) keepAlive() {
 
 func (q *Queue) beat(ctx context.Context) error {
 	now := time.Now()
-	return q.db.Write(store.Reclaiming(ctx), func(tx *store.Tx) error {
+	return q.db.Write(disk.Reclaiming(ctx), func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, `insert into nodes (id, seen_at) values ($1, $2)
 			on conflict (id) do update set seen_at = excluded.seen_at`, q.node, now.UnixMilli())
 		if err != nil {
@@ -48,7 +49,7 @@ func (q *Queue) beat(ctx context.Context) error {
 }
 
 func (q *Queue) leave(ctx context.Context) {
-	err := q.db.Write(store.Reclaiming(ctx), func(tx *store.Tx) error {
+	err := q.db.Write(disk.Reclaiming(ctx), func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, `delete from nodes where id = $1`, q.node)
 		return err
 	})
@@ -73,7 +74,7 @@ func (q *Queue) rescue(ctx context.Context) (n int64, err error) {
 	if err != nil || !some {
 		return 0, err // most of the time: nothing is written
 	}
-	err = q.db.Write(store.Reclaiming(ctx), func(tx *store.Tx) error {
+	err = q.db.Write(disk.Reclaiming(ctx), func(tx *store.Tx) error {
 		n, err = tx.Exec(ctx, `update river_job set state = 'available' where`+orphan, alive)
 		return err
 	})

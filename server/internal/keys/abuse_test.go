@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -16,7 +17,7 @@ import (
 // one derivation each. What is counted is memory, of which a derivation takes
 // 16 MB here: seconds would say little on a busy machine.
 func TestGuessesCostTheSame(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		const memory = 16 << 20
 		c := newClock()
 		v := keys.NewVault(m, keys.VaultConfig{Cost: keys.Cost{Time: 1, Memory: memory >> 10}, Now: c.now, Hold: -1})
@@ -51,7 +52,7 @@ func TestGuessesCostTheSame(t *testing.T) {
 // A lock is told once, in its transaction, with the certificate it is of; where
 // it cannot be told the credential stays shut all the same.
 func TestLockIsTold(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		c := newClock()
 		v := keys.NewVault(m, keys.VaultConfig{Cost: cheap, Now: c.now})
 		var told []string

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -13,7 +14,7 @@ import (
 // A password that was changed at one server is of no use at another, although
 // that one holds the key in memory.
 func TestOldPasswordAtAnotherServer(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		here, there := setup(db, m), setup(db, m)
 		ctx := context.Background()
 		c := here.add(t, keys.Automatic, "AHI1", "before", "")
@@ -38,7 +39,7 @@ func TestOldPasswordAtAnotherServer(t *testing.T) {
 // An erased key is gone from the row and from every server's memory; the
 // password is still known to be right or wrong.
 func TestErase(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		here, there := setup(db, m), setup(db, m)
 		ctx := context.Background()
 		here.add(t, keys.Automatic, "AHI1", "pw", "")

@@ -19,6 +19,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -43,7 +44,7 @@ type bench struct {
 	clock *clock
 }
 
-func setup(db *store.DB, m *store.Master) *bench {
+func setup(db *store.DB, m *master.Key) *bench {
 	c := newClock()
 	v := keys.NewVault(m, keys.VaultConfig{Cost: cheap, Now: c.now})
 	return &bench{db, keys.NewStore(db, v, m, keys.Config{Now: c.now}), v, c}
@@ -80,7 +81,7 @@ func isLocked(err error) bool {
 }
 
 func TestKeyNeedsBothSecrets(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		b := setup(db, m)
 		ctx := context.Background()
 		for _, alg := range []string{"RSA2048", "P256", "P384"} {
@@ -123,7 +124,7 @@ func (other) Seal(string, []byte) ([]byte, error)   { return nil, errors.New("no
 func (other) Unseal(string, []byte) ([]byte, error) { return nil, errors.New("no") }
 
 func TestHeldKeysExpire(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		b := setup(db, m)
 		c := b.add(t, keys.Automatic, "AHI1", "pw", "")
 		if _, err := b.store.Authenticate(context.Background(), "acc", "AHI1", "pw"); err != nil {
@@ -143,7 +144,7 @@ func TestHeldKeysExpire(t *testing.T) {
 }
 
 func TestLockout(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		b := setup(db, m)
 		b.add(t, keys.Automatic, "AHI1", "pw", "")
 		ctx := context.Background()
@@ -179,7 +180,7 @@ func TestLockout(t *testing.T) {
 }
 
 func TestHeldKeyDoesNotPassALock(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		b := setup(db, m)
 		b.add(t, keys.Automatic, "AHI1", "pw", "")
 		ctx := context.Background()
@@ -196,7 +197,7 @@ func TestHeldKeyDoesNotPassALock(t *testing.T) {
 }
 
 func TestDayLimitLocksUntilUnlocked(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		b := setup(db, m)
 		b.add(t, keys.Automatic, "AHI1", "pw", "")
 		ctx := context.Background()
@@ -223,7 +224,7 @@ func TestDayLimitLocksUntilUnlocked(t *testing.T) {
 
 // A crowd of parallel guesses gets no more tries than five.
 func TestParallelGuesses(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		b := setup(db, m)
 		b.add(t, keys.Automatic, "AHI1", "pw", "")
 		var wrong, locked atomic.Int64
@@ -246,7 +247,7 @@ func TestParallelGuesses(t *testing.T) {
 
 // The right password from many callers at once locks nobody out.
 func TestParallelRightPasswords(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		b := setup(db, m)
 		b.add(t, keys.Automatic, "AHI1", "pw", "")
 		parallel(50, func() {
@@ -266,7 +267,7 @@ func parallel(n int, fn func()) {
 }
 
 func TestOneTimePasswords(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		b := setup(db, m)
 		secret := keys.NewTOTPSecret()
 		c := b.add(t, keys.OTP, "RHI1", "pw", secret)
@@ -309,7 +310,7 @@ func TestOneTimePasswords(t *testing.T) {
 // A hundred parallel uses of one code: one success. The lock that the other
 // uses bring may refuse the rest.
 func TestOneTimePasswordOnceInParallel(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		b := setup(db, m)
 		secret := keys.NewTOTPSecret()
 		c := b.add(t, keys.OTP, "RHI1", "pw", secret)
@@ -328,7 +329,7 @@ func TestOneTimePasswordOnceInParallel(t *testing.T) {
 
 // Knowing the password must not hide guesses at the one-time password.
 func TestPasswordDoesNotClearOTPGuesses(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		b := setup(db, m)
 		c := b.add(t, keys.OTP, "RHI1", "pw", keys.NewTOTPSecret())
 		ctx := context.Background()
@@ -347,7 +348,7 @@ func TestPasswordDoesNotClearOTPGuesses(t *testing.T) {
 }
 
 func TestOneKeyPairOneKind(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		b := setup(db, m)
 		key, _ := keys.Generate("P256")
 		ctx := context.Background()
@@ -366,7 +367,7 @@ func TestOneKeyPairOneKind(t *testing.T) {
 }
 
 func TestChangePassword(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
 		b := setup(db, m)
 		c := b.add(t, keys.Automatic, "AHI1", "old", "")
 		ctx := context.Background()

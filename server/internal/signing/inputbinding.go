@@ -6,17 +6,17 @@ import (
 	"errors"
 	"fmt"
 
+	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/store"
 )
 
 // A password or a one-time password is given for these documents and no
 // others: what they were when it was judged is sealed with it, and a record
 // that waited is signed only if it still holds them.
 
-// boundTo names the documents of a record: how many, and the digest of each
+// inputDigest names the documents of a record: how many, and the digest of each
 // that was there when the request was judged.
-func boundTo(r *Record) string {
+func inputDigest(r *Record) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s %d\n", r.ID, len(r.Inputs))
 	for _, f := range r.Inputs {
@@ -29,10 +29,9 @@ func boundTo(r *Record) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// checkBound refuses a record whose documents are not those it was made with.
-// Records of the release before carry nothing to compare with.
-func (x *run) checkBound() error {
-	if x.secrets.Inputs != "" && x.secrets.Inputs != boundTo(x.record) {
+// checkInputs refuses a record whose documents are not those it was made with.
+func (x *run) checkInputs() error {
+	if x.secrets.Inputs != inputDigest(x.record) {
 		return &refusal{number: fault.SigningFailed, text: "the documents are not those that the request was made with"}
 	}
 	return nil
@@ -41,7 +40,7 @@ func (x *run) checkBound() error {
 var errOtherDocument = errors.New("signing: the stored document is not the one of the record")
 
 // holds compares a stored document with what its record says of it.
-func (f *File) holds(b *store.BlobReader) error {
+func (f *File) holds(b *blob.Reader) error {
 	if f.SHA256 != "" && f.SHA256 != hexOf(b.SHA256[:]) {
 		return errors.Join(errOtherDocument, b.Close())
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/fetch"
 	"rogito.dev/rogito/server/internal/store"
@@ -34,8 +35,8 @@ func (x *run) takeInputs(ctx context.Context, req *Request) error {
 			return err
 		}
 	}
-	if img := req.Options.image; img.Len() > 0 {
-		src, err := img.Document(maxImage)
+	if si := req.Options.SignerImage; si != nil && si.Image.Len() > 0 {
+		src, err := si.Image.Document(maxImage)
 		if err != nil {
 			return imageFault(err)
 		}
@@ -92,20 +93,20 @@ func (x *run) store(ctx context.Context, f *File, src ades.Source, m media) erro
 
 // putBlob is a document that this run has stored.
 type putBlob struct {
-	store.Blob
+	blob.Info
 	src ades.Source
 }
 
 // beginning is the largest of the documents stored so far that a new one begins
 // with: a PDF begins with what was signed. Comparing costs a fraction of
 // digesting, but not with many.
-func (x *run) beginning(src ades.Source) (longest store.Blob) {
+func (x *run) beginning(src ades.Source) (longest blob.Info) {
 	if len(x.stored) > 3 {
 		return longest
 	}
 	for _, b := range x.stored {
 		if b.Size > longest.Size && begins(src, b.src) {
-			longest = b.Blob
+			longest = b.Info
 		}
 	}
 	return longest

@@ -8,6 +8,7 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/store"
@@ -25,7 +26,7 @@ func (s *Service) Delete(ctx context.Context, account, id string) error {
 
 // erase does it: the row becomes a tombstone, the blobs go after the commit.
 func (s *Service) erase(ctx context.Context, r *Record, why string) error {
-	ctx = store.Reclaiming(ctx)
+	ctx = disk.Reclaiming(ctx)
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `update signatures set deleted_at = $1, updated_at = $1, title = '', description = '', caller_address = '', options = '{}', secret = null,
 				callback = null, error_message = '', evidence = '', approval = '', lease_by = '', lease_until = 0 where id = $2 and deleted_at = 0`,
@@ -37,7 +38,7 @@ func (s *Service) erase(ctx context.Context, r *Record, why string) error {
 			return fault.New(fault.NotFound, "no such signature")
 		}
 		if !r.State.Final() && r.chargeID != "" {
-			if err := s.purse.Refund(ctx, tx, r.chargeID); err != nil {
+			if err := s.biller.Refund(ctx, tx, r.chargeID); err != nil {
 				return err
 			}
 		}
@@ -96,7 +97,7 @@ const patience = 2 * time.Minute
 func (s *Service) rescue(ctx context.Context) error {
 	now := s.config.Now()
 	err := s.reenter(ctx, `lease_until = 0 and updated_at < $1 and not exists (select 1 from job_line where job_line.id = signatures.id)`, store.Millis(now.Add(-patience)))
-	return errors.Join(err, s.rescueLeased(ctx), job.Refill(ctx, s.db, patience, TurnArgs{}))
+	return errors.Join(err, s.rescueLeased(ctx), job.Refill(ctx, s.db, patience, WorkArgs{}))
 }
 
 // rescueLeased puts records back into the line whose worker does not renew its
@@ -109,7 +110,7 @@ func (s *Service) rescueLeased(ctx context.Context) error {
 // reenter puts the waiting records of a condition, a thousand at a time, into
 // the line.
 func (s *Service) reenter(ctx context.Context, condition string, arg any) error {
-	waiting := `state in ('WAIT_VALIDATION', 'WAIT_SIGN') and deleted_at = 0 and not (state = 'WAIT_SIGN' and approval = 'WAITING') and ` + condition
+	waiting := workable + ` and ` + condition
 	ids, err := s.ids(ctx, `select id from signatures where `+waiting+` limit 1000`, arg)
 	if err != nil {
 		return err
@@ -154,7 +155,7 @@ func (s *Service) ids(ctx context.Context, query string, args ...any) ([]string,
 }
 
 func (s *Service) expireApprovals(ctx context.Context) error {
-	ids, err := s.ids(ctx, `select id from signatures where approval = 'WAITING' and deleted_at = 0 and state in ('WAIT_VALIDATION', 'WAIT_SIGN') and approval_until < $1 limit 1000`,
+	ids, err := s.ids(ctx, `select id from signatures where approval = 'WAITING' and deleted_at = 0 and `+isWaiting+` and approval_until < $1 limit 1000`,
 		store.Millis(s.config.Now()))
 	if err != nil {
 		return err
@@ -191,9 +192,9 @@ func (w *Retainer) Work(ctx context.Context, _ *river.Job[RetainArgs]) error {
 
 // Retain removes files after their retention, and records after theirs.
 func (s *Service) Retain(ctx context.Context) error {
-	ctx = store.Reclaiming(ctx)
+	ctx = disk.Reclaiming(ctx)
 	now := s.config.Now()
-	files, err := s.ids(ctx, `select id from signatures where files_until > 0 and files_until < $1 and state in ('DONE', 'ERROR') and deleted_at = 0 limit 5000`, store.Millis(now))
+	files, err := s.ids(ctx, `select id from signatures where files_until > 0 and files_until < $1 and `+isEnded+` and deleted_at = 0 limit 5000`, store.Millis(now))
 	if err != nil {
 		return err
 	}
@@ -202,7 +203,7 @@ func (s *Service) Retain(ctx context.Context) error {
 			return err
 		}
 	}
-	old, err := s.ids(ctx, `select id from signatures where created_at < $1 and state in ('DONE', 'ERROR') and deleted_at = 0 limit 5000`, store.Millis(now.Add(-s.config.KeepRecords)))
+	old, err := s.ids(ctx, `select id from signatures where created_at < $1 and `+isEnded+` and deleted_at = 0 limit 5000`, store.Millis(now.Add(-s.config.KeepRecords)))
 	if err != nil {
 		return err
 	}

@@ -6,25 +6,11 @@ import (
 	"net"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
-
-	"rogito.dev/rogito/server/internal/fault"
 )
-
-// unavailable is the fault a client reads when the storage cannot serve.
-func unavailable(err error) error {
-	var f *fault.Error
-	if err == nil || errors.As(err, &f) {
-		return err
-	}
-	f = fault.New(fault.Unavailable, "the storage is not available").Because(err)
-	f.RetryAfter = 2 * time.Second
-	return f
-}
 
 func isNetwork(err error) bool {
 	var op net.Error

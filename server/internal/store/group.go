@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"rogito.dev/rogito/server/internal/fault"
 )
 
 // maxGroup bounds how many writes share one commit. With 64 callers at once
@@ -90,7 +92,7 @@ func (e *sqliteEngine) runGroup(batch *[]*groupWrite) error {
 	for i := 0; i < len(*batch); i++ {
 		if err := e.runOne(tx, (*batch)[i]); err != nil {
 			_ = tx.Rollback()
-			return unavailable(err)
+			return fault.Storage(err)
 		}
 		if len(*batch) < maxGroup {
 			select {
@@ -102,7 +104,7 @@ func (e *sqliteEngine) runGroup(batch *[]*groupWrite) error {
 	}
 	if err := tx.Commit(); err != nil {
 		_ = tx.Rollback()
-		return unavailable(err)
+		return fault.Storage(err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -50,4 +51,16 @@ func IsID(s string) bool {
 		}
 	}
 	return true
+}
+
+// IDTime is when an id was made; the zero time for what is not an id.
+func IDTime(id string) time.Time {
+	if !IsID(id) {
+		return time.Time{}
+	}
+	var ms uint64
+	if _, err := fmt.Sscanf(id[:12], "%x", &ms); err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(ms)).UTC()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -13,9 +14,9 @@ var errUnmet = errors.New("not what was expected")
 
 // What runs later runs in its order, and is kept or lost with the rest.
 func TestLater(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		ctx := context.Background()
-		exec(t, db, things)
+		storetest.Exec(t, db, storetest.Things)
 		add := func(tx *store.Tx, id string, n int) error {
 			return tx.Later(ctx, `insert into things (id, n) values ($1, $2)`, id, n)
 		}
@@ -87,12 +88,12 @@ func TestLater(t *testing.T) {
 				if !errors.Is(err, c.want) || (err != nil) != (c.want != nil) {
 					t.Errorf("%v, want %v", err, c.want)
 				}
-				if n := count(t, db, `select coalesce(sum(n), 0) from things`); n != c.left {
+				if n := storetest.Count(t, db, `select coalesce(sum(n), 0) from things`); n != c.left {
 					t.Errorf("the sum is %d, want %d", n, c.left)
 				}
 			})
 		}
-		if n := count(t, db, `select count(*) from river_job`); n != 1 {
+		if n := storetest.Count(t, db, `select count(*) from river_job`); n != 1 {
 			t.Errorf("%d jobs, want 1", n)
 		}
 	})

@@ -14,6 +14,8 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivermigrate"
+
+	"rogito.dev/rogito/server/internal/disk"
 )
 
 // Migrations only go forward and only add: a column with a default, a table,
@@ -27,7 +29,7 @@ var migrations embed.FS
 const migrateLock = 0x726f6769746f // "rogito"
 
 func (e *sqliteEngine) migrate(ctx context.Context) error {
-	unlock, err := lockFile(e.path + ".lock")
+	unlock, err := disk.Lock(e.path + ".lock")
 	if err != nil {
 		return err
 	}
@@ -58,7 +60,7 @@ func (e *postgresEngine) migrate(ctx context.Context) error {
 	return migrateQueue(ctx, riverpgxv5.New(e.pool), e.log)
 }
 
-// migrateOwn allows out-of-order numbers since each room has its own range.
+// migrateOwn allows out-of-order numbers: branches add theirs side by side.
 func migrateOwn(ctx context.Context, db *sql.DB, dialect goose.Dialect, dir string) error {
 	files, err := fs.Sub(migrations, dir)
 	if err != nil {

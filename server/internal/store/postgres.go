@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"rogito.dev/rogito/server/internal/fault"
 )
 
 // postgresEngine is a pool of connections; reads and writes share it.
@@ -117,20 +119,20 @@ func postgresError(err error) error {
 	case err == nil, errors.Is(err, pgx.ErrNoRows), errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &dial): // for whatever reason
-		return unavailable(err)
+		return fault.Storage(err)
 	case errors.As(err, &refused):
 		switch refused.Code[:2] {
 		case "08", "53", "57", "58": // connection, resources, operator, system
-			return unavailable(err)
+			return fault.Storage(err)
 		}
 		if refused.Code == "42P01" { // a table that every release has is not there
-			return unavailable(err)
+			return fault.Storage(err)
 		}
 		return err
 	case pgconn.SafeToRetry(err), pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded):
-		return unavailable(err)
+		return fault.Storage(err)
 	case isNetwork(err):
-		return unavailable(err)
+		return fault.Storage(err)
 	}
 	return err
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"rogito.dev/rogito/server/internal/fault"
 )
 
 // sqliteEngine has one connection that writes and a pool that reads. The
@@ -118,7 +120,18 @@ func sqliteError(err error) error {
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR,
 		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return unavailable(err)
+		return fault.Storage(err)
 	}
+	return err
+}
+
+// Snapshot writes a consistent copy of the embedded database in a data folder.
+func Snapshot(ctx context.Context, data, to string) error {
+	db, err := sql.Open("sqlite", sqliteDSN(DatabaseFile(data), "deferred", 0))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, `vacuum into ?`, to)
 	return err
 }

@@ -1,11 +1,9 @@
-// Package store is where Rogito keeps things: rows in SQLite (embedded, the
-// default) or PostgreSQL, and blobs in a folder or an S3 bucket.
+// Package store keeps rows in SQLite (embedded, the default) or PostgreSQL.
 //
-// It is a low room. It knows engines, transactions, migrations, sealing and
-// idempotency, and nothing of accounts or signatures: each room above owns its
-// SQL and writes it once, in the subset both engines understand ($1
-// placeholders, returning, on conflict … do update … where, text, bigint,
-// boolean; times as epoch milliseconds).
+// It knows engines, transactions and migrations, and nothing of accounts or
+// signatures: each package above owns its SQL and writes it once, in the subset
+// both engines understand ($1 placeholders, returning, on conflict … do update
+// … where, text, bigint, boolean; times as epoch milliseconds).
 //
 // The two engines differ in one thing a caller must mind: SQLite runs one
 // write at a time, PostgreSQL runs many at READ COMMITTED. So a row is never
@@ -25,30 +23,22 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+
+	"rogito.dev/rogito/server/internal/disk"
+	"rogito.dev/rogito/server/internal/fault"
 )
 
 // ErrNoRows is what Row.Scan returns where there is no row, on both engines.
 var ErrNoRows = sql.ErrNoRows
 
-// Config says where rows, blobs and the master key are.
+// Config says where the rows are.
 type Config struct {
 	// Database is "sqlite" (a file in Data; also the meaning of "") or a
 	// postgres:// URL.
 	Database string
-	// Data is the folder of the embedded database, of the master key and of
-	// spooled files. It is made where it does not exist.
+	// Data is the folder of the embedded database. It is made where it does not
+	// exist.
 	Data string
-	// Blobs is a folder ("" means Data/blobs) or
-	// s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION.
-	Blobs string
-	// S3AccessKey and S3SecretKey are the credentials of the bucket; empty
-	// means the usual AWS_… environment or credentials file.
-	S3AccessKey, S3SecretKey string
-	// MasterKeyFile is the file of the master key; "" means Data/master.key.
-	MasterKeyFile string
-	// MasterKey is the key itself (64 hex digits), for deployments that keep
-	// secrets in the environment; it wins over the file.
-	MasterKey string
 	// Reserve is the free disk space, in bytes, below which nothing new is
 	// taken in. Zero means 5 % of the disk, at most 1 GiB; negative means none.
 	Reserve int64
@@ -96,7 +86,7 @@ type engine interface {
 type DB struct {
 	engine  engine
 	dialect Dialect
-	disk    *disk
+	disk    *disk.Reserve
 	data    string
 }
 
@@ -118,7 +108,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err := os.MkdirAll(cfg.data(), 0o700); err != nil {
 		return nil, fmt.Errorf("store: make data folder: %w", err)
 	}
-	db := &DB{dialect: SQLite, data: cfg.data(), disk: newDisk(cfg.data(), cfg.Reserve)}
+	db := &DB{dialect: SQLite, data: cfg.data(), disk: disk.NewReserve(cfg.data(), cfg.Reserve)}
 	var err error
 	switch {
 	case cfg.Database == "" || cfg.Database == "sqlite":
@@ -167,7 +157,7 @@ func (d *DB) Read() Querier { return d.engine.reader() }
 // Writes that arrive together on SQLite are committed together, with one sync
 // of the disk for all.
 func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
-	if err := d.disk.check(ctx); err != nil {
+	if err := d.disk.Check(ctx); err != nil {
 		return err
 	}
 	return d.engine.write(ctx, fn)
@@ -176,9 +166,9 @@ func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 // Ready says what keeps the database from taking work in, or nil.
 func (d *DB) Ready(ctx context.Context) error {
 	if err := d.engine.ping(ctx); err != nil {
-		return unavailable(err)
+		return fault.Storage(err)
 	}
-	return d.disk.check(ctx)
+	return d.disk.Check(ctx)
 }
 
 // Close waits for writes under way and closes the database.

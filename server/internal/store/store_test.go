@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/riverqueue/river"
 
+	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -21,31 +24,10 @@ type noteArgs struct{ N int }
 
 func (noteArgs) Kind() string { return "note" }
 
-func exec(t *testing.T, db *store.DB, query string, args ...any) {
-	t.Helper()
-	err := db.Write(context.Background(), func(tx *store.Tx) error {
-		_, err := tx.Exec(context.Background(), query, args...)
-		return err
-	})
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-}
-
-func count(t *testing.T, db *store.DB, query string, args ...any) (n int64) {
-	t.Helper()
-	if err := db.Read().QueryRow(context.Background(), query, args...).Scan(&n); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	return n
-}
-
-const things = `create table things (id text primary key, n bigint not null, flag boolean not null default false, note text)`
-
 func TestWriteKeepsAllOrNothing(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		ctx := context.Background()
-		exec(t, db, things)
+		storetest.Exec(t, db, storetest.Things)
 		refused := errors.New("refused")
 		hooks := 0
 		err := db.Write(ctx, func(tx *store.Tx) error {
@@ -61,10 +43,10 @@ func TestWriteKeepsAllOrNothing(t *testing.T) {
 		if err != refused {
 			t.Fatalf("Write returned %v, want the function's own error", err)
 		}
-		if n := count(t, db, `select count(*) from things`); n != 0 {
+		if n := storetest.Count(t, db, `select count(*) from things`); n != 0 {
 			t.Errorf("%d rows are left of a refused write", n)
 		}
-		if n := count(t, db, `select count(*) from river_job`); n != 0 {
+		if n := storetest.Count(t, db, `select count(*) from river_job`); n != 0 {
 			t.Errorf("%d jobs are left of a refused write", n)
 		}
 		err = db.Write(ctx, func(tx *store.Tx) error {
@@ -77,7 +59,7 @@ func TestWriteKeepsAllOrNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := count(t, db, `select count(*) from river_job`); n != 1 {
+		if n := storetest.Count(t, db, `select count(*) from river_job`); n != 1 {
 			t.Errorf("%d jobs after a committed write, want 1", n)
 		}
 		if hooks != 10 {
@@ -87,9 +69,9 @@ func TestWriteKeepsAllOrNothing(t *testing.T) {
 }
 
 func TestConflictAndNoRows(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		ctx := context.Background()
-		exec(t, db, things)
+		storetest.Exec(t, db, storetest.Things)
 		insert := func(tx *store.Tx) error {
 			_, err := tx.Exec(ctx, `insert into things (id, n) values ('a', 1)`)
 			return err
@@ -113,9 +95,9 @@ func TestConflictAndNoRows(t *testing.T) {
 
 // One of many writes at once that panics or fails must not take others along.
 func TestParallelWritesAreApart(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		ctx := context.Background()
-		exec(t, db, things)
+		storetest.Exec(t, db, storetest.Things)
 		var acknowledged atomic.Int64
 		var all sync.WaitGroup
 		for i := range 200 {
@@ -149,18 +131,18 @@ func TestParallelWritesAreApart(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if n := count(t, db, `select count(*) from things`); n != acknowledged.Load() || n != 140 {
+		if n := storetest.Count(t, db, `select count(*) from things`); n != acknowledged.Load() || n != 140 {
 			t.Errorf("%d rows, %d acknowledged, want 140", n, acknowledged.Load())
 		}
-		if n := count(t, db, `select count(*) from things where n % 10 in (3, 4, 5)`); n != 0 {
+		if n := storetest.Count(t, db, `select count(*) from things where n % 10 in (3, 4, 5)`); n != 0 {
 			t.Errorf("%d rows of writes that failed", n)
 		}
 	})
 }
 
 func TestGoneCallerWritesNothing(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
-		exec(t, db, things)
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
+		storetest.Exec(t, db, storetest.Things)
 		ctx, cancel := context.WithCancel(context.Background())
 		err := db.Write(ctx, func(tx *store.Tx) error {
 			if _, err := tx.Exec(ctx, `insert into things (id, n) values ('a', 1)`); err != nil {
@@ -173,7 +155,7 @@ func TestGoneCallerWritesNothing(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-		if n := count(t, db, `select count(*) from things`); n != 0 {
+		if n := storetest.Count(t, db, `select count(*) from things`); n != 0 {
 			t.Errorf("%d rows", n)
 		}
 	})
@@ -181,10 +163,10 @@ func TestGoneCallerWritesNothing(t *testing.T) {
 
 // The conditional update is how a quota is held to under any parallelism.
 func TestConditionalUpdateIsExact(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, _ *store.Master) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		ctx := context.Background()
-		exec(t, db, things)
-		exec(t, db, `insert into things (id, n) values ('quota', 0)`)
+		storetest.Exec(t, db, storetest.Things)
+		storetest.Exec(t, db, `insert into things (id, n) values ('quota', 0)`)
 		var granted atomic.Int64
 		var all sync.WaitGroup
 		for range 200 {
@@ -223,7 +205,7 @@ func TestReopenAndTwoProcesses(t *testing.T) {
 						return
 					}
 					defer db.Close()
-					if _, err := store.OpenMaster(context.Background(), db, cfg); err != nil {
+					if _, err := master.Open(context.Background(), db, master.Config{Data: cfg.Data}); err != nil {
 						t.Error(err)
 					}
 				})
@@ -231,17 +213,17 @@ func TestReopenAndTwoProcesses(t *testing.T) {
 			all.Wait()
 			one, _ := storetest.Open(t, cfg)
 			two, _ := storetest.Open(t, cfg)
-			exec(t, one, things)
+			storetest.Exec(t, one, storetest.Things)
 			var both sync.WaitGroup
 			for i, db := range []*store.DB{one, two} {
 				both.Go(func() {
 					for j := range 50 {
-						exec(t, db, `insert into things (id, n) values ($1, 1)`, fmt.Sprint(i, "-", j))
+						storetest.Exec(t, db, `insert into things (id, n) values ($1, 1)`, fmt.Sprint(i, "-", j))
 					}
 				})
 			}
 			both.Wait()
-			if n := count(t, one, `select count(*) from things`); n != 100 {
+			if n := storetest.Count(t, one, `select count(*) from things`); n != 100 {
 				t.Errorf("%d rows, want 100", n)
 			}
 		})
@@ -260,7 +242,7 @@ func TestUnreachableDatabaseIsFault105(t *testing.T) {
 func TestBrokenConnections(t *testing.T) {
 	ctx := context.Background()
 	db, _ := storetest.Open(t, store.Config{Data: t.TempDir(), Database: storetest.Postgres(t)})
-	exec(t, db, things)
+	storetest.Exec(t, db, storetest.Things)
 	var acknowledged, refused atomic.Int64
 	stop := make(chan struct{})
 	var load sync.WaitGroup
@@ -297,13 +279,13 @@ func TestBrokenConnections(t *testing.T) {
 	load.Wait()
 	// A commit whose answer was lost may be there without having been
 	// acknowledged; never the other way round.
-	if n := count(t, db, `select count(*) from things`); n < acknowledged.Load() || n > acknowledged.Load()+refused.Load() {
+	if n := storetest.Count(t, db, `select count(*) from things`); n < acknowledged.Load() || n > acknowledged.Load()+refused.Load() {
 		t.Errorf("%d rows, %d acknowledged, %d refused", n, acknowledged.Load(), refused.Load())
 	}
 	if acknowledged.Load() == 0 || refused.Load() == 0 {
 		t.Errorf("%d acknowledged, %d refused: nothing was broken", acknowledged.Load(), refused.Load())
 	}
-	exec(t, db, `insert into things (id, n) values ('after', 1)`)
+	storetest.Exec(t, db, `insert into things (id, n) values ('after', 1)`)
 }
 
 func TestReserve(t *testing.T) {
@@ -317,7 +299,7 @@ func TestReserve(t *testing.T) {
 	if err := db.Write(ctx, func(*store.Tx) error { return nil }); !errors.Is(err, fault.Unavailable) {
 		t.Errorf("a write below the reserve: %v, want fault 105", err)
 	}
-	if err := db.Write(store.Reclaiming(ctx), func(*store.Tx) error { return nil }); err != nil {
+	if err := db.Write(disk.Reclaiming(ctx), func(*store.Tx) error { return nil }); err != nil {
 		t.Errorf("reclaiming below the reserve: %v", err)
 	}
 }
@@ -326,7 +308,9 @@ func TestDataFolderIsPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	storetest.Open(t, store.Config{Data: dir})
 	for _, name := range []string{".", "rogito.db", "master.key"} {
-		assertPrivate(t, filepath.Join(dir, name))
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s is open to others: %v, %v", name, info, err)
+		}
 	}
 }
 
@@ -355,7 +339,7 @@ func BenchmarkDurableWrites(b *testing.B) {
 		b.Run(e.Name, func(b *testing.B) {
 			db, _ := storetest.Open(b, e.Config(b))
 			ctx := context.Background()
-			if err := db.Write(ctx, func(tx *store.Tx) error { _, err := tx.Exec(ctx, things); return err }); err != nil {
+			if err := db.Write(ctx, func(tx *store.Tx) error { _, err := tx.Exec(ctx, storetest.Things); return err }); err != nil {
 				b.Fatal(err)
 			}
 			b.SetParallelism(32)

@@ -20,10 +20,15 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// S3 returns a configuration's blobs in a new bucket of a real S3 server: the
+// Bucket is where blobs can be kept, and the credentials for it.
+type Bucket struct {
+	URL, AccessKey, SecretKey string
+}
+
+// S3 returns a new bucket of a real S3 server: the
 // one ROGITO_TEST_S3 names (s3://BUCKET?endpoint=…, with the AWS_… variables),
 // or one started for the test.
-func S3(t testing.TB) store.Config {
+func S3(t testing.TB) Bucket {
 	t.Helper()
 	if given := os.Getenv("ROGITO_TEST_S3"); given != "" {
 		u, err := url.Parse(given)
@@ -31,15 +36,15 @@ func S3(t testing.TB) store.Config {
 			t.Fatal(err)
 		}
 		u.Path = "/" + store.NewID()
-		return store.Config{Blobs: u.String()}
+		return Bucket{URL: u.String()}
 	}
 	bin := gateway(t)
 	var secret [16]byte
 	_, _ = rand.Read(secret[:])
-	cfg := store.Config{S3AccessKey: "rogito-test", S3SecretKey: fmt.Sprintf("%x", secret)}
+	cfg := Bucket{AccessKey: "rogito-test", SecretKey: fmt.Sprintf("%x", secret)}
 	addr := freeAddress(t)
 	root := t.TempDir()
-	cmd := exec.Command(bin, "--access", cfg.S3AccessKey, "--secret", cfg.S3SecretKey, "--port", addr, "--region", "eu-test",
+	cmd := exec.Command(bin, "--access", cfg.AccessKey, "--secret", cfg.SecretKey, "--port", addr, "--region", "eu-test",
 		"posix", "--sidecar", t.TempDir(), root)
 	log := &strings.Builder{}
 	cmd.Stdout, cmd.Stderr = log, log
@@ -52,12 +57,12 @@ func S3(t testing.TB) store.Config {
 	if err := makeBucket(cfg, addr, bucket, gone); err != nil {
 		missing(t, "S3 server: %v: %s", err, log)
 	}
-	cfg.Blobs = "s3://" + bucket + "/test?" + url.Values{"endpoint": {"http://" + addr}, "region": {"eu-test"}}.Encode()
+	cfg.URL = "s3://" + bucket + "/test?" + url.Values{"endpoint": {"http://" + addr}, "region": {"eu-test"}}.Encode()
 	return cfg
 }
 
-func makeBucket(cfg store.Config, addr, bucket string, gone <-chan struct{}) error {
-	client, err := minio.New(addr, &minio.Options{Creds: credentials.NewStaticV4(cfg.S3AccessKey, cfg.S3SecretKey, ""), Region: "eu-test"})
+func makeBucket(cfg Bucket, addr, bucket string, gone <-chan struct{}) error {
+	client, err := minio.New(addr, &minio.Options{Creds: credentials.NewStaticV4(cfg.AccessKey, cfg.SecretKey, ""), Region: "eu-test"})
 	if err != nil {
 		return err
 	}

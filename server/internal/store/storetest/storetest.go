@@ -8,6 +8,7 @@ import (
 	"os"
 	"testing"
 
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -28,7 +29,7 @@ func Engines() []Engine {
 }
 
 // Each runs a test on every engine, with the database open and empty.
-func Each(t *testing.T, test func(t *testing.T, db *store.DB, m *store.Master)) {
+func Each(t *testing.T, test func(t *testing.T, db *store.DB, m *master.Key)) {
 	for _, e := range Engines() {
 		t.Run(e.Name, func(t *testing.T) {
 			db, m := Open(t, e.Config(t))
@@ -38,7 +39,7 @@ func Each(t *testing.T, test func(t *testing.T, db *store.DB, m *store.Master)) 
 }
 
 // Open opens a database and its master key for the time of a test.
-func Open(t testing.TB, cfg store.Config) (*store.DB, *store.Master) {
+func Open(t testing.TB, cfg store.Config) (*store.DB, *master.Key) {
 	t.Helper()
 	ctx := context.Background()
 	if cfg.Reserve == 0 {
@@ -49,12 +50,36 @@ func Open(t testing.TB, cfg store.Config) (*store.DB, *store.Master) {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	m, err := store.OpenMaster(ctx, db, cfg)
+	m, err := master.Open(ctx, db, master.Config{Data: cfg.Data})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return db, m
 }
+
+// Exec runs a statement in a transaction of its own.
+func Exec(t testing.TB, db *store.DB, query string, args ...any) {
+	t.Helper()
+	err := db.Write(context.Background(), func(tx *store.Tx) error {
+		_, err := tx.Exec(context.Background(), query, args...)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+// Count is the one number that a query answers.
+func Count(t testing.TB, db *store.DB, query string, args ...any) (n int64) {
+	t.Helper()
+	if err := db.Read().QueryRow(context.Background(), query, args...).Scan(&n); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// Things is a table for tests.
+const Things = `create table things (id text primary key, n bigint not null, flag boolean not null default false, note text)`
 
 // missing skips a test that cannot have its engine; in CI it fails it.
 func missing(t testing.TB, format string, args ...any) {

@@ -1,0 +1,227 @@
+// Package blob keeps documents, sealed at rest, in a folder or an S3 bucket.
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/master"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// What reading a blob can say besides an accident of the storage.
+var (
+	ErrNotFound = errors.New("blob: no such blob")
+	ErrCorrupt  = errors.New("blob: changed on disk")
+)
+
+// Info is what is known of stored content.
+type Info struct {
+	ID     string
+	Size   int64
+	SHA256 [32]byte
+	MD5    [16]byte
+
+	digests *digests // as they stood at its end; nil where it was only read
+}
+
+// Store keeps documents, sealed at rest: AES-256-GCM in chunks, a key for each
+// object wrapped under the data key, so that what is read is what was written,
+// bit for bit, or an error. A blob never changes; it is put, read and deleted.
+type Store interface {
+	// Put stores what r gives, to its end, and returns when it is durable. On
+	// an error nothing is left behind.
+	Put(ctx context.Context, r io.Reader) (Info, error)
+	// PutGrown is Put for content that begins with all of a blob, as a document
+	// with a signature appended does: its digests go on from that one's.
+	PutGrown(ctx context.Context, from Info, r io.Reader) (Info, error)
+	// Open opens a blob for reading, or returns ErrNotFound. The context holds
+	// for as long as it is read.
+	Open(ctx context.Context, id string) (*Reader, error)
+	// Stat is what is known of a blob, or ErrNotFound.
+	Stat(ctx context.Context, id string) (Info, error)
+	// Delete removes a blob; one that is not there is not an error.
+	Delete(ctx context.Context, id string) error
+	// List calls fn for every blob put before a time, in no order, until fn
+	// returns an error. It is for finding what no record refers to.
+	List(ctx context.Context, before time.Time, fn func(id string) error) error
+	// Ready says what keeps blobs from being stored, or nil.
+	Ready(ctx context.Context) error
+}
+
+// MaxSize is the size above which a blob is refused, with fault.TooLarge.
+const MaxSize = 4 << 30
+
+// Config says where the blobs are.
+type Config struct {
+	// Location is a folder ("" means Data/blobs) or
+	// s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION.
+	Location string
+	// Data is the data folder of the server.
+	Data string
+	// AccessKey and SecretKey are the credentials of the bucket; empty means
+	// the usual AWS_… environment or credentials file.
+	AccessKey, SecretKey string
+	// Reserve is the free space to keep on the disk, as in store.Config.
+	Reserve int64
+	// Spool is the folder for objects on their way to a bucket.
+	Spool string
+}
+
+// Open opens the place for blobs that the configuration names.
+func Open(ctx context.Context, cfg Config, m *master.Key) (Store, error) {
+	var b bucket
+	var err error
+	if strings.HasPrefix(cfg.Location, "s3://") {
+		b, err = openS3(ctx, cfg)
+	} else {
+		b, err = openFolder(cfg)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("blob: open: %w", err)
+	}
+	return &sealedBlobs{bucket: b, master: m}, nil
+}
+
+// bucket keeps sealed objects by id; it does not look inside.
+type bucket interface {
+	create(ctx context.Context, id string) (sink, error)
+	open(ctx context.Context, id string) (object, error)
+	remove(ctx context.Context, id string) error
+	list(ctx context.Context, fn func(id string) error) error
+	ready(ctx context.Context) error
+}
+
+// sink takes a new object; it is there after commit, whole, and not before.
+type sink interface {
+	io.Writer
+	// commit returns what the place of the object adds to its id.
+	commit(ctx context.Context) (place string, err error)
+	abort() // no effect after commit
+}
+
+// object is a stored object, read at random.
+type object interface {
+	io.ReaderAt
+	io.Closer
+	size() int64
+}
+
+type sealedBlobs struct {
+	bucket bucket
+	master *master.Key
+}
+
+func (s *sealedBlobs) Put(ctx context.Context, r io.Reader) (Info, error) {
+	return s.PutGrown(ctx, Info{}, r)
+}
+
+func (s *sealedBlobs) PutGrown(ctx context.Context, from Info, r io.Reader) (Info, error) {
+	b := Info{ID: store.NewID(), digests: from.digests.goOn()}
+	w, err := s.bucket.create(ctx, b.ID)
+	if err != nil {
+		return Info{}, err
+	}
+	defer w.abort()
+	if err := s.seal(ctx, w, r, &b); err != nil {
+		return Info{}, err
+	}
+	place, err := w.commit(ctx)
+	if err != nil {
+		return Info{}, fault.Storage(fmt.Errorf("store blob: %w", err))
+	}
+	b.ID += place
+	return b, nil
+}
+
+// seal writes header, chunks and footer, and fills in what it learns of b.
+func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Info) error {
+	seal, header, err := newSealing(s.master, b.ID)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(header); err != nil {
+		return fault.Storage(fmt.Errorf("write blob: %w", err))
+	}
+	pooled := chunkBuffers.Get().(*[]byte)
+	defer chunkBuffers.Put(pooled)
+	buf := (*pooled)[:chunkSize]
+	for index := uint64(0); ; index++ {
+		n, err := io.ReadFull(r, buf)
+		if n > 0 {
+			b.digests.write(b.Size, buf[:n])
+			b.Size += int64(n)
+			if _, err := w.Write(seal.chunk(index, buf[:n])); err != nil {
+				return fault.Storage(fmt.Errorf("write blob: %w", err))
+			}
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if b.Size > MaxSize {
+			return fault.New(fault.TooLarge, "document over the limit")
+		}
+	}
+	if b.Size < b.digests.size {
+		return fmt.Errorf("store blob: %d bytes did not grow from %d", b.Size, b.digests.size)
+	}
+	b.digests.sum(b)
+	_, err = w.Write(seal.footer(b))
+	return fault.Storage(err)
+}
+
+func (s *sealedBlobs) Open(ctx context.Context, id string) (*Reader, error) {
+	base, _, _, ok := splitID(id)
+	if !ok {
+		return nil, ErrNotFound
+	}
+	o, err := s.bucket.open(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newReader(o, s.master, base)
+	if err != nil {
+		_ = o.Close()
+		return nil, err
+	}
+	r.ID = id
+	return r, nil
+}
+
+func (s *sealedBlobs) Stat(ctx context.Context, id string) (Info, error) {
+	r, err := s.Open(ctx, id)
+	if err != nil {
+		return Info{}, err
+	}
+	defer r.Close()
+	return r.Info, nil
+}
+
+func (s *sealedBlobs) Delete(ctx context.Context, id string) error {
+	if _, _, _, ok := splitID(id); !ok {
+		return nil
+	}
+	return s.bucket.remove(ctx, id)
+}
+
+func (s *sealedBlobs) List(ctx context.Context, before time.Time, fn func(id string) error) error {
+	return s.bucket.list(ctx, func(id string) error {
+		if base, _, _, ok := splitID(id); !ok || !store.IDTime(base).Before(before) {
+			return nil
+		}
+		return fn(id)
+	})
+}
+
+func (s *sealedBlobs) Ready(ctx context.Context) error { return s.bucket.ready(ctx) }

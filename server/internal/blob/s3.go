@@ -1,0 +1,221 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"rogito.dev/rogito/server/internal/disk"
+	"rogito.dev/rogito/server/internal/fault"
+)
+
+// s3Bucket keeps objects in a bucket of an S3 service. An object is sealed
+// into a spool first, so that its size is known and a failed upload can be
+// repeated.
+type s3Bucket struct {
+	client *minio.Client
+	core   minio.Core
+	bucket string
+	prefix string
+	spool  string
+	disk   *disk.Reserve
+}
+
+// inMemory is the size up to which an object is spooled in memory.
+const inMemory = 1 << 20
+
+func openS3(ctx context.Context, cfg Config) (bucket, error) {
+	u, err := url.Parse(cfg.Location)
+	if err != nil || u.Host == "" {
+		return nil, errors.New("blobs: want s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION")
+	}
+	q := u.Query()
+	endpoint, err := url.Parse(q.Get("endpoint"))
+	if err != nil || (q.Has("endpoint") && endpoint.Host == "") {
+		return nil, errors.New("blobs: endpoint wants http:// or https://")
+	}
+	if endpoint.Host == "" {
+		endpoint = &url.URL{Scheme: "https", Host: "s3.amazonaws.com"}
+	}
+	client, err := minio.New(endpoint.Host, &minio.Options{
+		Creds:  s3Credentials(cfg),
+		Secure: endpoint.Scheme != "http",
+		Region: q.Get("region"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	b := &s3Bucket{
+		client: client, core: minio.Core{Client: client}, spool: cfg.Spool, disk: disk.NewReserve(cfg.Spool, cfg.Reserve),
+		bucket: u.Host, prefix: strings.Trim(u.Path, "/"),
+	}
+	return b, b.ready(ctx)
+}
+
+func s3Credentials(cfg Config) *credentials.Credentials {
+	if cfg.AccessKey != "" {
+		return credentials.NewStaticV4(cfg.AccessKey, cfg.SecretKey, "")
+	}
+	return credentials.NewChainCredentials([]credentials.Provider{
+		&credentials.EnvAWS{},
+		&credentials.FileAWSCredentials{},
+		&credentials.IAM{Client: &http.Client{Timeout: 5 * time.Second}},
+	})
+}
+
+func (b *s3Bucket) ready(ctx context.Context) error {
+	ok, err := b.client.BucketExists(ctx, b.bucket)
+	if err != nil {
+		return fault.Storage(fmt.Errorf("bucket %s: %w", b.bucket, err))
+	}
+	if !ok {
+		return fault.Storage(fmt.Errorf("bucket %s does not exist", b.bucket))
+	}
+	return nil
+}
+
+func (b *s3Bucket) name(id string) string { return path.Join(b.prefix, id[len(id)-2:], id) }
+
+func (b *s3Bucket) create(ctx context.Context, id string) (sink, error) {
+	if err := b.disk.Check(ctx); err != nil {
+		return nil, err
+	}
+	return &s3Sink{bucket: b, id: id}, nil
+}
+
+// s3Sink spools, in memory first and then in a file that has no name.
+type s3Sink struct {
+	bucket *s3Bucket
+	id     string
+	mem    bytes.Buffer
+	file   *os.File
+	n      int64
+}
+
+func (s *s3Sink) Write(p []byte) (int, error) {
+	s.n += int64(len(p))
+	if s.file == nil && s.mem.Len()+len(p) <= inMemory {
+		return s.mem.Write(p)
+	}
+	if s.file == nil {
+		f, err := os.CreateTemp(s.bucket.spool, "blob-*")
+		if err != nil {
+			return 0, err
+		}
+		s.file = f
+		_ = os.Remove(f.Name()) // the open file is enough, and a crash leaves nothing
+		if _, err := f.Write(s.mem.Bytes()); err != nil {
+			return 0, err
+		}
+		s.mem = bytes.Buffer{}
+	}
+	return s.file.Write(p)
+}
+
+func (s *s3Sink) commit(ctx context.Context) (string, error) {
+	var r io.Reader = bytes.NewReader(s.mem.Bytes())
+	if s.file != nil {
+		if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+			return "", err
+		}
+		r = s.file
+	}
+	_, err := s.bucket.client.PutObject(ctx, s.bucket.bucket, s.bucket.name(s.id), r, s.n, minio.PutObjectOptions{
+		ContentType: "application/octet-stream",
+		PartSize:    16 << 20,
+	})
+	return "", err
+}
+
+func (s *s3Sink) abort() {
+	if s.file != nil {
+		_ = s.file.Close()
+		_ = os.Remove(s.file.Name()) // for systems that keep the name of an open file
+	}
+}
+
+func (b *s3Bucket) open(ctx context.Context, id string) (object, error) {
+	info, err := b.client.StatObject(ctx, b.bucket, b.name(id), minio.StatObjectOptions{})
+	if err != nil {
+		return nil, s3Error(err)
+	}
+	return &s3Object{ctx: ctx, bucket: b, name: b.name(id), length: info.Size}, nil
+}
+
+// s3Object reads ranges; its context is that of the opening, which io.ReaderAt
+// has no room for.
+type s3Object struct {
+	ctx    context.Context
+	bucket *s3Bucket
+	name   string
+	length int64
+}
+
+// rangeTime bounds one piece, at most maxWindow chunks.
+const rangeTime = time.Minute
+
+func (o *s3Object) size() int64  { return o.length }
+func (o *s3Object) Close() error { return nil }
+
+func (o *s3Object) ReadAt(p []byte, off int64) (int, error) {
+	var opts minio.GetObjectOptions
+	if err := opts.SetRange(off, off+int64(len(p))-1); err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(o.ctx, rangeTime)
+	defer cancel()
+	body, _, _, err := o.bucket.core.GetObject(ctx, o.bucket.bucket, o.name, opts)
+	if err != nil {
+		return 0, s3Error(err)
+	}
+	defer body.Close()
+	n, err := io.ReadFull(body, p)
+	return n, err
+}
+
+func (b *s3Bucket) remove(ctx context.Context, id string) error {
+	err := s3Error(b.client.RemoveObject(ctx, b.bucket, b.name(id), minio.RemoveObjectOptions{}))
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+func (b *s3Bucket) list(ctx context.Context, fn func(id string) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends the listing where fn does
+	prefix := b.prefix
+	if prefix != "" {
+		prefix += "/"
+	}
+	for info := range b.client.ListObjects(ctx, b.bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true}) {
+		if info.Err != nil {
+			return s3Error(info.Err)
+		}
+		if err := fn(path.Base(info.Key)); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func s3Error(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if code := minio.ToErrorResponse(err).Code; code == "NoSuchKey" || code == "NotFound" {
+		return ErrNotFound
+	}
+	return fault.Storage(err)
+}

@@ -1,0 +1,171 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// River works first come, first served: a hundred thousand jobs of one account
+// would run before everybody else's. Work that belongs to accounts therefore
+// waits in a queue of our own (the table job_line), and a River job is only a
+// permit to take the first item of it. Items are numbered by turns, as in
+// start-time fair queueing: an account's next item is one turn after its last,
+// and an account without items joins at the first item's turn. So each waiting
+// account is served once before any is served twice, and adding and taking an
+// item cost one index lookup, however long the queue.
+//
+// Turns are not enough where work is slow: all workers may be busy with one
+// account. So some workers are reserved: when the shared workers are busy, the
+// permit of an account that has nothing waiting goes to the reserved ones, and
+// one account never has two of them in one process.
+//
+// Permits may be lost, and there may be too many. One too many finds nothing to
+// do; lost ones are replaced by Refill.
+
+// Queues of permits.
+const (
+	Shared   = "shared"
+	Reserved = "reserved"
+)
+
+// Item is work that waits in the fair queue.
+type Item struct {
+	ID, Account string
+	Weight      int // in turns; at least 1
+}
+
+// Enqueue adds work to the fair queue, with a permit for a worker to take it, in
+// the caller's transaction. An item that is queued already stays where it is.
+func (q *Queue) Enqueue(ctx context.Context, tx *store.Tx, item Item, permit river.JobArgs) error {
+	var mine, first int64
+	err := tx.QueryRow(ctx, `select coalesce((select max(ends) from job_line where account_id = $1), -1), coalesce((select min(turn) from job_line), -1)`,
+		item.Account).Scan(&mine, &first)
+	if err != nil {
+		return fmt.Errorf("job: read the fair queue: %w", err)
+	}
+	turn := max(mine, first, 0)
+	n, err := tx.Exec(ctx, `insert into job_line (id, account_id, turn, ends, created_at) values ($1, $2, $3, $4, $5) on conflict (id) do nothing`,
+		item.ID, item.Account, turn, turn+int64(max(1, item.Weight)), time.Now().UnixMilli())
+	if err != nil {
+		return fmt.Errorf("job: enqueue: %w", err)
+	}
+	if n == 0 {
+		return nil
+	}
+	queue := Shared
+	if mine < 0 && (first >= 0 || q.full()) {
+		queue = Reserved
+	}
+	return tx.Enqueue(ctx, permit, &river.InsertOpts{Queue: queue})
+}
+
+// Pop takes the first item out of the fair queue; "" when it is empty.
+func Pop(ctx context.Context, tx *store.Tx) (id string, err error) {
+	skip := ""
+	if tx.Pgx() != nil {
+		skip = " for update skip locked" // two at once take the first two
+	}
+	err = tx.QueryRow(ctx, `delete from job_line where id = (select id from job_line order by turn, id limit 1`+skip+`) returning id`).Scan(&id)
+	if errors.Is(err, store.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("job: pop: %w", err)
+	}
+	return id, nil
+}
+
+// Take takes the item that a reserved permit was issued for, and says whether it
+// was there. Where it was not, or may is false because the account has a
+// reserved worker already, the permit becomes a shared one.
+func Take(ctx context.Context, tx *store.Tx, id string, may bool, permit river.JobArgs) (bool, error) {
+	if may {
+		n, err := tx.Exec(ctx, `delete from job_line where id = $1`, id)
+		if err != nil {
+			return false, fmt.Errorf("job: take: %w", err)
+		}
+		if n == 1 {
+			return true, nil
+		}
+	}
+	var some bool
+	if err := tx.QueryRow(ctx, `select exists (select 1 from job_line)`).Scan(&some); err != nil || !some {
+		return false, err
+	}
+	return false, tx.Enqueue(ctx, permit, &river.InsertOpts{Queue: Shared})
+}
+
+// busyWorkers counts the workers of this process that serve the fair queue.
+type busyWorkers struct {
+	mu       sync.Mutex
+	shared   int             // how many shared ones are at work
+	reserved map[string]bool // accounts that have a reserved one
+}
+
+// Occupy marks a worker of one of the two queues as busy, until leave is called.
+// It is false where the account has a reserved worker already.
+func (q *Queue) Occupy(queue, account string) (leave func(), ok bool) {
+	if q == nil {
+		return func() {}, true
+	}
+	l := &q.busy
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if queue != Reserved {
+		l.shared++
+		return func() { l.mu.Lock(); defer l.mu.Unlock(); l.shared-- }, true
+	}
+	if l.reserved[account] {
+		return func() {}, false
+	}
+	if l.reserved == nil {
+		l.reserved = map[string]bool{}
+	}
+	l.reserved[account] = true
+	return func() { l.mu.Lock(); defer l.mu.Unlock(); delete(l.reserved, account) }, true
+}
+
+// full says that no shared worker of this process is free.
+func (q *Queue) full() bool {
+	if q == nil {
+		return false
+	}
+	q.busy.mu.Lock()
+	defer q.busy.mu.Unlock()
+	return q.busy.shared >= q.cfg.Workers
+}
+
+// refillAtOnce bounds the permits that are added together.
+const refillAtOnce = 1000
+
+// Refill adds permits when items have waited for longer than the patience and no
+// permit is left.
+func Refill(ctx context.Context, db *store.DB, patience time.Duration, permit river.JobArgs) error {
+	var waiting int
+	err := db.Read().QueryRow(ctx, `select count(*) from (select id from job_line where created_at < $1 limit $2) as overdue`,
+		time.Now().Add(-patience).UnixMilli(), refillAtOnce).Scan(&waiting)
+	if err != nil || waiting == 0 {
+		return err
+	}
+	return db.Write(ctx, func(tx *store.Tx) error {
+		var left bool
+		err := tx.QueryRow(ctx, `select exists (select 1 from river_job where state in ('available', 'running', 'retryable', 'scheduled') and queue in ($1, $2))`,
+			Shared, Reserved).Scan(&left)
+		if err != nil || left {
+			return err
+		}
+		for range waiting {
+			if err := tx.Enqueue(ctx, permit, &river.InsertOpts{Queue: Shared}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

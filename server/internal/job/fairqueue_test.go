@@ -1,0 +1,342 @@
+package job_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/master"
+	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/store/storetest"
+)
+
+type permitArgs struct {
+	ID      string `json:"id"`
+	Account string `json:"account"`
+}
+
+func (permitArgs) Kind() string { return "test-permit" }
+
+// journal is the order in which things happened, over all processes.
+type journal struct {
+	mu     sync.Mutex
+	starts []string // ids in the order of their starts
+	at     map[string]time.Time
+}
+
+func (l *journal) started(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.starts = append(l.starts, id)
+	if l.at == nil {
+		l.at = map[string]time.Time{}
+	}
+	l.at[id] = time.Now()
+}
+
+func (l *journal) len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.starts)
+}
+
+// turner works on the head of the line as the signing room does.
+type turner struct {
+	river.WorkerDefaults[permitArgs]
+	db   *store.DB
+	q    *job.Queue
+	log  *journal
+	work func(ctx context.Context, id string)
+}
+
+func (w *turner) Work(ctx context.Context, j *river.Job[permitArgs]) error {
+	leave, ok := w.q.Occupy(j.Queue, j.Args.Account)
+	defer leave()
+	id := ""
+	err := w.db.Write(ctx, func(tx *store.Tx) (err error) {
+		id = ""
+		if j.Queue != job.Reserved {
+			id, err = job.Pop(ctx, tx)
+			return err
+		}
+		mine, err := job.Take(ctx, tx, j.Args.ID, ok, j.Args)
+		if mine {
+			id = j.Args.ID
+		}
+		return err
+	})
+	if err != nil || id == "" {
+		return err
+	}
+	w.log.started(id)
+	if w.work != nil {
+		w.work(ctx, id)
+	}
+	return nil
+}
+
+// company is n processes that serve one line.
+func company(t *testing.T, db *store.DB, n, workers int, work func(ctx context.Context, id string)) (*journal, []*job.Queue) {
+	t.Helper()
+	log := &journal{}
+	var all []*job.Queue
+	for range n {
+		q := job.New(db, job.Config{Workers: workers})
+		job.Register(q, &turner{db: db, q: q, log: log, work: work})
+		all = append(all, q)
+	}
+	return log, all
+}
+
+func open(t *testing.T, all []*job.Queue) {
+	t.Helper()
+	for _, q := range all {
+		if err := q.Start(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = q.Stop(context.Background()) })
+	}
+}
+
+// enterMany puts n places of an account into the line, some in each transaction.
+func enterMany(t *testing.T, db *store.DB, q *job.Queue, account string, n int) {
+	t.Helper()
+	ctx := context.Background()
+	for i := 0; i < n; i += 250 {
+		write(t, db, func(tx *store.Tx) error {
+			for k := i; k < min(n, i+250); k++ {
+				id := fmt.Sprintf("%s-%06d", account, k)
+				if err := q.Enqueue(ctx, tx, job.Item{ID: id, Account: account}, permitArgs{id, account}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// A backlog of one account does not hold up another: what comes later starts
+// after no more work of the backlog than there are workers, and a place for
+// each account that waits. In a soak the backlog is 100,000 long, and the wait is
+// also held against what it is without one.
+func TestBacklogIsFair(t *testing.T) {
+	backlog, trickle := 3000, 40
+	soak := os.Getenv("ROGITO_TEST_SOAK") != ""
+	if soak {
+		backlog, trickle = 100_000, 400
+	}
+	const nodes, workers = 2, 8
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
+		entered := make(chan struct{})
+		log, all := company(t, db, nodes, workers, func(ctx context.Context, id string) {
+			if id[:3] == "big" {
+				select {
+				case <-entered: // all of it waits before any of it is done
+				case <-ctx.Done():
+				}
+			}
+			pause(ctx, 2*time.Millisecond)
+		})
+		open(t, all)
+		idle, _ := newcomers(t, db, all, log, "idle", 20, math.MaxInt)
+		enterMany(t, db, all[0], "big", backlog)
+		close(entered)
+		eventually(t, "the backlog is being worked on", func() bool { return log.len() > 100 })
+		busy, before := newcomers(t, db, all, log, "small", trickle, backlog-100)
+		if len(before) < trickle/4 {
+			t.Fatalf("the backlog was over after %d newcomers", len(before))
+		}
+		t.Logf("of a backlog of %d, %d started before a newcomer (p95; worst %d), which waited for %v; %v without a backlog",
+			backlog, p95(before), slices.Max(before), p95(busy).Round(time.Millisecond), p95(idle).Round(time.Millisecond))
+		// Whoever was fetched when the newcomer came is before it, and so are ties.
+		if limit := nodes*workers + 2; p95(before) > limit {
+			t.Errorf("%d starts of the backlog before a newcomer's (p95), want at most %d", p95(before), limit)
+		}
+		if soak && p95(busy) > 2*p95(idle)+20*time.Millisecond { // the pause between two fetches
+			t.Errorf("a newcomer waits for %v (p95), %v without a backlog", p95(busy), p95(idle))
+		}
+	})
+}
+
+// newcomers enter one after the other, n of them or until so much work was begun;
+// it returns how long each waited and how much other work was begun meanwhile.
+func newcomers(t *testing.T, db *store.DB, all []*job.Queue, log *journal, account string, n, until int) (waits []time.Duration, before []int) {
+	t.Helper()
+	ctx := context.Background()
+	for i := 0; i < n && log.len() < until; i++ {
+		id := fmt.Sprintf("%s-%06d", account, i)
+		write(t, db, func(tx *store.Tx) error {
+			return all[i%len(all)].Enqueue(ctx, tx, job.Item{ID: id, Account: account}, permitArgs{id, account})
+		})
+		from, entered := log.len(), time.Now()
+		started := func() (at time.Time, ok bool) {
+			log.mu.Lock()
+			defer log.mu.Unlock()
+			at, ok = log.at[id]
+			return at, ok
+		}
+		eventually(t, id, func() bool { _, ok := started(); return ok })
+		at, _ := started()
+		waits = append(waits, max(0, at.Sub(entered)))
+		log.mu.Lock()
+		before = append(before, max(0, slices.Index(log.starts, id)-from))
+		log.mu.Unlock()
+	}
+	return waits, before
+}
+
+func p95[T cmp.Ordered](list []T) T {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return list[len(list)*95/100]
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// Two backlogs take turns, whoever came first; the heavier takes fewer.
+func TestTurns(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
+		log, all := company(t, db, 1, 1, nil)
+		ctx := context.Background()
+		enterMany(t, db, all[0], "a", 90)
+		write(t, db, func(tx *store.Tx) error {
+			for i := range 30 {
+				id := fmt.Sprintf("b-%03d", i)
+				if err := all[0].Enqueue(ctx, tx, job.Item{ID: id, Account: "b", Weight: 3}, permitArgs{id, "b"}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		open(t, all)
+		eventually(t, "120 starts", func() bool { return log.len() == 120 })
+		light, heavy := 0, 0
+		for _, id := range log.starts[:60] {
+			if id[0] == 'a' {
+				light++
+			} else {
+				heavy++
+			}
+		}
+		if light < 42 || light > 48 {
+			t.Errorf("of the first sixty, %d are light and %d weigh three turns; want about 45 and 15", light, heavy)
+		}
+		slices.Sort(log.starts)
+		if len(slices.Compact(log.starts)) != 120 {
+			t.Error("something was worked on twice")
+		}
+	})
+}
+
+// When every worker is busy with slow work of one account, another's is begun
+// all the same, by one of the few that are kept for it.
+func TestSlowBacklog(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
+		free := make(chan struct{})
+		log, all := company(t, db, 1, 4, func(ctx context.Context, id string) {
+			if id[:3] == "big" {
+				select {
+				case <-free:
+				case <-ctx.Done():
+				}
+			}
+		})
+		enterMany(t, db, all[0], "big", 50)
+		open(t, all)
+		eventually(t, "every worker is taken", func() bool { return log.len() >= 4 })
+		ctx := context.Background()
+		for i := range 10 {
+			id, account := fmt.Sprintf("s-%02d", i), fmt.Sprintf("small%d", i)
+			write(t, db, func(tx *store.Tx) error {
+				return all[0].Enqueue(ctx, tx, job.Item{ID: id, Account: account}, permitArgs{id, account})
+			})
+		}
+		// The account of the backlog has nothing to gain from a place of the few.
+		write(t, db, func(tx *store.Tx) error {
+			return tx.Enqueue(ctx, permitArgs{"big-none", "big"}, &river.InsertOpts{Queue: job.Reserved})
+		})
+		eventually(t, "the others' work", func() bool { return log.len() >= 14 })
+		time.Sleep(100 * time.Millisecond)
+		if n := log.len(); n != 14 {
+			t.Errorf("%d starts while the backlog stands still, want 4 and the others' 10", n)
+		}
+		close(free)
+		eventually(t, "all of it", func() bool { return log.len() == 60 })
+	})
+}
+
+// Permits that got lost are replaced, once the line has stood still.
+func TestLostPermits(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
+		log, all := company(t, db, 1, 4, nil)
+		enterMany(t, db, all[0], "a", 30)
+		ctx := context.Background()
+		write(t, db, func(tx *store.Tx) error {
+			_, err := tx.Exec(ctx, `delete from river_job where queue in ($1, $2)`, job.Shared, job.Reserved)
+			return err
+		})
+		open(t, all)
+		if err := job.Refill(ctx, db, time.Minute, permitArgs{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond)
+		if log.len() != 0 {
+			t.Error("permits were added before their time")
+		}
+		for range 2 { // the second time there are permits
+			if err := job.Refill(ctx, db, -time.Minute, permitArgs{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		eventually(t, "30 starts", func() bool { return log.len() == 30 })
+	})
+}
+
+// One place is worked on by one of many, however many come at once.
+func TestHeadIsTakenOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
+		ctx := context.Background()
+		q := job.New(db, job.Config{})
+		enterMany(t, db, q, "a", 300)
+		write(t, db, func(tx *store.Tx) error { // what waits already does not enter twice
+			return q.Enqueue(ctx, tx, job.Item{ID: "a-000007", Account: "a"}, permitArgs{"a-000007", "a"})
+		})
+		log := &journal{}
+		var all sync.WaitGroup
+		for range 16 {
+			all.Go(func() {
+				for {
+					var id string
+					err := db.Write(ctx, func(tx *store.Tx) (err error) { id, err = job.Pop(ctx, tx); return err })
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if id == "" {
+						return
+					}
+					log.started(id)
+				}
+			})
+		}
+		all.Wait()
+		slices.Sort(log.starts)
+		if n := len(slices.Compact(log.starts)); n != 300 || len(log.starts) != 300 {
+			t.Errorf("%d places, taken %d times", n, len(log.starts))
+		}
+	})
+}

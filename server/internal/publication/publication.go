@@ -1,0 +1,146 @@
+// Package publication keeps the publications of real-estate quotations that a
+// server answers from: it takes over what other processes imported, imports what
+// appears in the watched folder or is sent by an administrator, and, where several
+// servers share a database, lets all of them end on the same publications.
+package publication
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"rogito.dev/rogito/omi"
+	"rogito.dev/rogito/server/internal/blob"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Config says what the service works with.
+type Config struct {
+	Dir      string        // of the index files
+	WatchDir string        // imported from; empty: none
+	Interval time.Duration // between looks; zero: two seconds
+	Log      *slog.Logger
+
+	// DB and Blobs make the publications common to all servers on them; without
+	// either, the folder alone counts.
+	DB    *store.DB
+	Blobs blob.Store
+}
+
+// Service keeps the publications that this server answers from.
+type Service struct {
+	cfg       Config
+	library   *omi.Library
+	watcher   *omi.Watcher
+	trouble   string     // with the watched folder, as said last
+	importing sync.Mutex // one import at a time: each takes all processors
+	sharing   sync.Mutex
+}
+
+// Open opens the publications in the folder. One that cannot be read is left out,
+// and said so in the log.
+func Open(cfg Config) (*Service, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Interval <= 0 {
+		cfg.Interval = 2 * time.Second
+	}
+	library, err := omi.OpenLibrary(cfg.Dir)
+	if err != nil {
+		cfg.Log.Error("a publication cannot be read", "error", err)
+	}
+	k := &Service{cfg: cfg, library: library}
+	if cfg.WatchDir != "" {
+		k.watcher = &omi.Watcher{Dir: cfg.WatchDir, Library: library}
+	}
+	return k, nil
+}
+
+// Current is the publications as they are now.
+func (k *Service) Current() *omi.Set { return k.library.Current() }
+
+// Library is the folder of publications.
+func (k *Service) Library() *omi.Library { return k.library }
+
+// Run keeps the publications up to date until the context ends.
+func (k *Service) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	wg.Go(func() { k.every(ctx, k.refresh) })
+	if k.watcher != nil {
+		wg.Go(func() { k.every(ctx, k.watch) })
+	}
+	wg.Wait()
+}
+
+func (k *Service) every(ctx context.Context, do func(context.Context)) {
+	tick := time.NewTicker(k.cfg.Interval)
+	defer tick.Stop()
+	for {
+		do(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// refresh takes over what other processes and other servers did.
+func (k *Service) refresh(ctx context.Context) {
+	changed, err := k.library.Refresh()
+	if err != nil {
+		k.cfg.Log.Error("a publication cannot be read", "error", err)
+	}
+	if err := k.Share(ctx); err != nil && ctx.Err() == nil {
+		k.cfg.Log.Error("share publications", "error", err)
+	}
+	if changed {
+		k.cfg.Log.Info("publications changed", "active", k.Current().Active().Semester().String(), "loaded", len(k.Current().All()))
+	}
+}
+
+// watch imports what is new in the watched folder. No name of a file is logged: an
+// official archive's name holds a tax code.
+func (k *Service) watch(ctx context.Context) {
+	k.importing.Lock()
+	defer k.importing.Unlock()
+	outcomes, err := k.watcher.Poll(ctx)
+	if err != nil && err.Error() != k.trouble {
+		k.cfg.Log.Error("the watched folder cannot be read", "error", err) // once, not at every look
+	}
+	if k.trouble = ""; err != nil {
+		k.trouble = err.Error()
+	}
+	for _, o := range outcomes {
+		if o.Err != nil {
+			k.cfg.Log.Error("publication in the watched folder refused", "error", o.Err)
+			continue
+		}
+		k.cfg.Log.Info("publication imported from the watched folder", "semester", o.Semester.String(), "zones", o.Report.Zones, "values", o.Report.Values)
+	}
+}
+
+// Import imports what an administrator sent. What is refused is fault 287.
+func (k *Service) Import(ctx context.Context, inputs []omi.Input, mixed bool) (omi.Report, error) {
+	k.importing.Lock()
+	defer k.importing.Unlock()
+	pub, err := omi.ReadInputs(ctx, inputs, omi.ImportOptions{AllowMixed: mixed})
+	var refused *omi.RefusedError
+	if errors.As(err, &refused) {
+		return omi.Report{}, fault.New(fault.PublicationRefused, "publication refused: %s", refused.Reason)
+	}
+	if err != nil {
+		return omi.Report{}, err
+	}
+	if err := k.library.Add(pub); err != nil {
+		return omi.Report{}, err
+	}
+	if err := k.Share(ctx); err != nil {
+		k.cfg.Log.Error("share publications", "error", err) // tried again at the next look
+	}
+	return pub.Report, nil
+}

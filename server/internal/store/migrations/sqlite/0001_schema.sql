@@ -1,0 +1,456 @@
+-- +goose Up
+
+-- The store itself: the data key, and the keys of idempotent calls.
+create table data_keys (
+	id         integer not null primary key,
+	wrapped    blob    not null,
+	master_id  text    not null,
+	created_at integer not null
+);
+
+create table idempotency (
+	account_id    text    not null,
+	key           text    not null,
+	digest        blob    not null,
+	record_id     text    not null,
+	answer        blob,
+	running_until integer not null default 0,
+	created_at    integer not null,
+	primary key (account_id, key)
+) without rowid;
+create index idempotency_created on idempotency (created_at);
+
+-- Processes on this database.
+create table nodes (
+	id      text    not null primary key,
+	seen_at integer not null
+) without rowid;
+
+-- Accounts, tokens, money.
+create table accounts (
+	id         text    not null primary key,
+	email      text    not null unique,
+	key_hash   blob    not null,
+	admin      boolean not null default false,
+	sandbox    boolean not null default false,
+	created_at integer  not null
+);
+
+create table tokens (
+	id                    text    not null primary key,
+	account_id            text    not null references accounts (id),
+	hash                  blob    not null unique,
+	refresh_hash          blob    unique,
+	last_four             text    not null,
+	name                  text    not null default '',
+	scopes                text    not null,
+	addresses             text    not null default '',
+	total_limit           integer,
+	wallet_limit          integer,
+	subscription_limit    integer,
+	amount_limit          integer,
+	expire_at             integer  not null,
+	created_at            integer  not null,
+	updated_at            integer  not null,
+	total_requests        integer  not null default 0,
+	wallet_requests       integer  not null default 0,
+	subscription_requests integer  not null default 0,
+	error_requests        integer  not null default 0,
+	wallet_amount         integer  not null default 0
+);
+create index tokens_account on tokens (account_id, id);
+
+create table wallets (
+	account_id text   not null primary key references accounts (id),
+	credit     integer not null check (credit >= 0),
+	created_at integer not null,
+	updated_at integer not null
+);
+
+create table wallet_transactions (
+	id          text   not null primary key,
+	account_id  text   not null references accounts (id),
+	amount      integer not null,
+	vat         integer not null default 0,
+	description text   not null,
+	charge_id   text   not null default '',
+	created_at  integer not null
+);
+create index wallet_transactions_account on wallet_transactions (account_id, id);
+
+create table subscriptions (
+	id         text    not null primary key,
+	account_id text    not null references accounts (id),
+	scope      text    not null,
+	method     text    not null,
+	domain     text    not null,
+	segment    text    not null,
+	total      integer  not null,
+	available  integer  not null check (available >= 0),
+	price      integer  not null,
+	starts_at  integer  not null,
+	expires_at integer  not null,
+	created_at integer  not null,
+	updated_at integer  not null
+);
+create index subscriptions_account on subscriptions (account_id, id);
+
+create table quota_days (
+	account_id text   not null,
+	product    text   not null,
+	day        text   not null,
+	used       integer not null,
+	primary key (account_id, product, day)
+) without rowid;
+
+create table charges (
+	id              text   not null primary key,
+	account_id      text   not null references accounts (id),
+	token_id        text   not null,
+	product         text   not null,
+	count           integer not null,
+	day             text   not null,
+	free            integer not null default 0,
+	subscribed      text   not null default '',
+	paid            integer not null default 0,
+	amount          integer not null default 0,
+	record_id       text   not null,
+	created_at      integer not null,
+	refunded_at     integer not null default 0
+);
+
+create table meter_leases (
+	id         text   not null primary key,
+	account_id text   not null,
+	product    text   not null,
+	source     text   not null,
+	source_id  text   not null,
+	price      integer not null,
+	reserved   integer not null,
+	used       integer not null,
+	updated_at integer not null
+);
+create index meter_leases_account on meter_leases (account_id);
+create index meter_leases_updated on meter_leases (updated_at);
+
+create table usage_days (
+	account_id    text   not null,
+	token_id      text   not null,
+	day           text   not null,
+	domain        text   not null,
+	scope         text   not null,
+	address       text   not null,
+	requests      integer not null default 0,
+	errors        integer not null default 0,
+	free          integer not null default 0,
+	subscription  integer not null default 0,
+	wallet        integer not null default 0,
+	amount        integer not null default 0,
+	primary key (account_id, day, token_id, domain, scope, address)
+) without rowid;
+
+create table request_errors (
+	id         text   not null primary key,
+	account_id text   not null,
+	token_id   text   not null,
+	scope      text   not null,
+	domain     text   not null,
+	status     integer not null,
+	code       integer not null,
+	message    text   not null,
+	address    text   not null,
+	created_at integer not null
+);
+create index request_errors_account on request_errors (account_id, id);
+create index request_errors_created on request_errors (created_at);
+
+-- Publications of real-estate quotations that every node serves: the index
+-- file is a blob. One row a semester; id is the digest of the index.
+create table omi_publications (
+	semester   text not null primary key,
+	id         text not null,
+	blob_id    text not null,
+	size       integer not null,
+	created_at integer not null
+);
+
+-- The semester chosen to be active; no row: the newest.
+create table omi_active (
+	one        integer not null primary key check (one = 1),
+	semester   text not null,
+	changed_at integer not null
+);
+
+-- Credentials: the private key, sealed twice. The id is the certificate's.
+create table credentials (
+	id         text primary key,
+	account_id text not null,
+	username   text not null,
+	kind       text not null,
+	algorithm  text not null,
+	public_key blob not null unique, -- one key pair serves one kind
+	sealed     blob not null,
+	totp       blob,
+	totp_step  bigint not null default 0,
+	created_at bigint not null,
+	unique (account_id, username)
+);
+
+-- Failures by account and username, known or not.
+create table credential_locks (
+	id           text primary key,
+	failures     bigint not null,
+	day          bigint not null,
+	day_failures bigint not null,
+	locked_until bigint not null,
+	hard         bigint not null
+);
+
+-- The embedded authority: its keys, and what it issued.
+create table authority_keys (
+	name        text primary key,
+	sealed      blob not null,
+	certificate blob,
+	created_at  bigint not null
+);
+
+create table authority_issued (
+	serial         text primary key,
+	certificate_id text,
+	certificate    blob not null,
+	not_after      bigint not null,
+	revoked_at     bigint not null default 0,
+	reason         bigint not null default 0,
+	created_at     bigint not null
+);
+create index authority_issued_revoked on authority_issued (revoked_at);
+
+create table authority_crl (
+	name        text primary key,
+	number      bigint not null,
+	crl         blob not null,
+	this_update bigint not null,
+	next_update bigint not null
+);
+
+-- Certificates bought.
+create table certificates (
+	id               text primary key,
+	account_id       text not null,
+	provider         text not null,
+	kind             text not null,
+	state            text not null,
+	owner            text not null,
+	custom_reference text not null default '',
+	subject          text not null default '{}',
+	identification   text not null,
+	key_algorithm    text not null,
+	validity_years   bigint not null,
+	security_level   bigint not null,
+	callback         blob,
+	link             blob, -- the secret part of certificateLink, sealed
+	link_purpose     text not null default 'identify',
+	shown_at         bigint not null default 0,
+	credentials_once blob, -- sealed until they were shown
+	charge_id        text not null default '',
+	serial           text not null default '',
+	certificate      blob,
+	chain            blob,
+	subject_dn       text not null default '',
+	issuer_dn        text not null default '',
+	not_before       bigint not null default 0,
+	not_after        bigint not null default 0,
+	created_at       bigint not null,
+	updated_at       bigint not null,
+	expire_at        bigint not null,
+	certified        text not null default '', -- what identification proved, JSON
+	statement        blob, -- that waits for a signature, sealed
+	browser          blob -- hash of the one that went through the identification
+);
+create index certificates_account on certificates (account_id, id);
+create index certificates_state on certificates (state, not_after);
+
+-- Evidence of who the holder is.
+create table identifications (
+	id             text primary key,
+	certificate_id text not null,
+	method         text not null,
+	state          text not null, -- PENDING, APPROVED, REFUSED
+	detail         blob, -- sealed JSON
+	blobs          text not null default '[]',
+	decided_by     text not null default '',
+	reason         text not null default '',
+	created_at     bigint not null,
+	decided_at     bigint not null default 0,
+	browser        blob
+);
+create index identifications_certificate on identifications (certificate_id, id);
+
+-- Client certificates for mutual TLS.
+create table client_certificates (
+	id          text primary key,
+	account_id  text not null,
+	name        text not null,
+	fingerprint text not null,
+	subject     text not null,
+	not_after   bigint not null,
+	created_at  bigint not null,
+	unique (account_id, fingerprint)
+);
+
+-- Signature records.
+create table signatures (
+	id               text primary key,
+	account_id       text not null,
+	token_id         text not null default '',
+	request_id       text not null default '',
+	caller_address   text not null default '',
+	certificate_type text not null,
+	certificate_id   text not null default '',
+	state            text not null,
+	signature_type   text not null default '',
+	options          text not null default '{}',
+	title            text not null default '',
+	description      text not null default '',
+	error_number     bigint not null default 0,
+	error_message    text not null default '',
+	achieved_level   text not null default '',
+	secret           blob, -- password and what else must wait, sealed; gone at the end
+	callback         blob, -- sealed
+	charge_id        text not null default '',
+	approval         text not null default '', -- '', WAITING, APPROVED, REFUSED
+	lease_by         text not null default '', -- who is working on it
+	lease_until      bigint not null default 0,
+	approval_until   bigint not null default 0,
+	approved_by      text not null default '',
+	files_until      bigint not null default 0,
+	evidence         text not null default '',
+	starts           bigint not null default 0, -- how often work on it was begun
+	failures         bigint not null default 0, -- how often that failed for reasons of our own
+	deleted_at       bigint not null default 0,
+	created_at       bigint not null,
+	updated_at       bigint not null
+);
+create index signatures_account on signatures (account_id, id);
+create index signatures_state on signatures (state, updated_at);
+create index signatures_files on signatures (files_until);
+
+create table signature_files (
+	row_id       text primary key,
+	id           text not null,
+	signature_id text not null,
+	role         text not null, -- input, validated, signed
+	position     bigint not null default 0,
+	source_type  text not null default '',
+	source       blob, -- of a remote one not fetched yet: sealed request
+	label        text not null default '', -- the caller's name for it
+	mimetype     text not null default '',
+	extension    text not null default '',
+	size         bigint not null default 0,
+	md5          text not null default '',
+	sha256       text not null default '',
+	name         text not null default '',
+	blob         text not null default '',
+	deleted_at   bigint not null default 0,
+	created_at   bigint not null
+);
+create index signature_files_signature on signature_files (signature_id, role, position);
+create index signature_files_blob on signature_files (blob);
+
+-- One row before each use of a private key.
+create table signing_intents (
+	id             text primary key,
+	signature_id   text not null,
+	certificate_id text not null,
+	position       bigint not null,
+	digest         text not null,
+	outcome        text not null default '', -- '', SIGNED, FAILED
+	created_at     bigint not null,
+	finished_at    bigint not null default 0
+);
+create index signing_intents_signature on signing_intents (signature_id, id);
+
+-- The audit log. A leaf of the tree holds a digest of the payload, so that the
+-- payload can be erased and the log still be verified.
+create table audit_events (
+	n          integer primary key autoincrement,
+	id         text not null,
+	account_id text not null,
+	record_id  text not null,
+	kind       text not null,
+	created_at bigint not null,
+	salt       blob,
+	payload    blob,
+	digest     blob not null,
+	seq        bigint unique
+);
+create index audit_events_record on audit_events (record_id, n);
+create index audit_events_pending on audit_events (n) where seq is null;
+
+create table audit_hashes (
+	position integer primary key,
+	hash     blob not null
+);
+
+-- edge is the right edge of the tree: with it a leaf is added without a look at
+-- the hashes before it.
+create table audit_head (
+	id   bigint primary key,
+	size bigint not null,
+	edge blob
+);
+insert into audit_head (id, size) values (1, 0);
+
+create table audit_checkpoints (
+	size       bigint primary key,
+	note       text not null,
+	token      blob,
+	created_at bigint not null
+);
+
+-- Callbacks.
+create table callbacks (
+	id           text primary key,
+	account_id   text not null,
+	scope        text not null,
+	record_id    text not null,
+	url          text not null,
+	method       text not null,
+	field        text not null,
+	headers      blob, -- sealed
+	custom       text not null default '',
+	body         blob not null, -- sealed
+	retry        bigint not null,
+	settled      bigint not null default 0, -- attempts whose outcome is known
+	webhook_id   text not null, -- the same when a message is sent again
+	active       bigint not null default 1,
+	status       bigint not null default 0,
+	problem      text not null default '',
+	elapsed      bigint not null default 0,
+	started_at   bigint not null default 0,
+	completed_at bigint not null default 0,
+	created_at   bigint not null
+);
+create index callbacks_account on callbacks (account_id, id);
+create index callbacks_record on callbacks (record_id);
+
+create table callback_secrets (
+	id         text primary key,
+	account_id text not null,
+	secret     blob not null,
+	expires_at bigint not null default 0,
+	created_at bigint not null
+);
+create index callback_secrets_account on callback_secrets (account_id, id);
+
+-- Who waits for work, in the order in which accounts take turns. A row leaves
+-- when its work is taken up.
+create table job_line (
+	id         text   not null primary key,
+	account_id text   not null,
+	turn       bigint not null,
+	ends       bigint not null, -- turn + weight: the account's next turn
+	created_at bigint not null
+) without rowid;
+create index job_line_turn on job_line (turn, id);
+create index job_line_account on job_line (account_id, ends);

@@ -1,0 +1,152 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/blob"
+	"rogito.dev/rogito/server/internal/idempotency"
+	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/master"
+	"rogito.dev/rogito/server/internal/publication"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Server is the service, opened on one configuration. Commands
+// use its methods; Run adds the listener.
+type Server struct {
+	cfg     Config
+	log     *slog.Logger
+	metrics *metrics
+	health  *health
+	spool   string
+	closers []func()
+
+	db          *store.DB
+	master      *master.Key
+	blobs       blob.Store
+	idempotency *idempotency.Keys
+	jobs        *job.Queue
+	accounts    *account.Service
+	sandboxed   bool // this is a sandbox, or will be one
+
+	publications *publication.Service
+	sig          signatures
+	dropped      atomic.Bool // a key or password has left its place in memory
+}
+
+// Open opens the service without serving. A running server on the same data is
+// no obstacle.
+func Open(ctx context.Context, cfg Config) (*Server, error) {
+	if err := cfg.readSecrets(); err != nil {
+		return nil, err
+	}
+	log, flush := newLogger(cfg.Log, os.Stderr)
+	s, err := open(ctx, cfg, log)
+	if err != nil {
+		flush()
+		return nil, err
+	}
+	s.closers = append([]func(){flush}, s.closers...) // closed last
+	return s, nil
+}
+
+func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err error) {
+	s := &Server{cfg: cfg, log: log, metrics: newMetrics(), health: &health{}}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	if s.db, err = store.Open(ctx, cfg.database(log)); err != nil {
+		return nil, err
+	}
+	s.onClose(s.db.Close)
+	if s.master, err = master.Open(ctx, s.db, cfg.masterKey()); err != nil {
+		return nil, err
+	}
+	s.spool = filepath.Join(cfg.Data, "spool") // for large bodies and objects on their way
+	if err = os.MkdirAll(s.spool, 0o700); err != nil {
+		return nil, err
+	}
+	if s.blobs, err = blob.Open(ctx, cfg.blobs(s.spool), s.master); err != nil {
+		return nil, err
+	}
+	s.idempotency = idempotency.New(s.db, s.master)
+	s.jobs = job.New(s.db, job.Config{Workers: cfg.Jobs.Workers, DeadAfter: cfg.Jobs.Lease, Log: log})
+	s.metrics.registry.MustRegister(s.jobs)
+	if err := s.openAccounts(); err != nil {
+		return nil, err
+	}
+	if err := s.openKind(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.openSigning(ctx); err != nil {
+		return nil, err
+	}
+	if s.publications, err = s.openPublications(); err != nil {
+		return nil, err
+	}
+	s.health.add("database", s.db.Ready)
+	if b, ok := s.blobs.(interface{ Ready(context.Context) error }); ok {
+		s.health.add("blobs", b.Ready)
+	}
+	return s, nil
+}
+
+func (c *Config) database(log *slog.Logger) store.Config {
+	return store.Config{Database: c.Database, Data: c.Data, Reserve: c.Limits.Reserve, Log: log}
+}
+
+func (c *Config) masterKey() master.Config {
+	return master.Config{Data: c.Data, File: c.MasterKeyFile, Hex: c.MasterKey}
+}
+
+func (c *Config) blobs(spool string) blob.Config {
+	return blob.Config{
+		Location: c.Blobs, Data: c.Data, AccessKey: c.S3.AccessKey, SecretKey: c.S3.SecretKey,
+		Reserve: c.Limits.Reserve, Spool: spool,
+	}
+}
+
+// onClose remembers what to do at the end; the last opened is closed first.
+func (s *Server) onClose(f func()) { s.closers = append(s.closers, f) }
+
+// Close closes everything that was opened, the last first.
+func (s *Server) Close() {
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		s.closers[i]()
+	}
+	s.closers = nil
+}
+
+// start sets the work in the background going.
+func (s *Server) start(ctx context.Context) error {
+	s.startPublications(ctx)
+	s.startSigning(ctx)
+	s.registerPeriodicJobs()
+	if err := s.jobs.Start(ctx); err != nil {
+		return err
+	}
+	s.onClose(func() {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Limits.Drain)
+		defer cancel()
+		if err := s.jobs.Stop(stop); err != nil {
+			s.log.Error("stop the jobs", "error", err)
+		}
+	})
+	return nil
+}
+
+// register adds the operations of every area.
+func (s *Server) register(a *api.API) {
+	api.RegisterAccounts(a, &api.Accounts{Service: s.accounts, DB: s.db})
+	api.RegisterOMI(a, &api.OMI{Publications: s.publications, Meter: s.accounts})
+	s.registerSigning(a)
+	s.setEndpoints(a)
+}
