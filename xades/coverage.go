@@ -75,6 +75,7 @@ type event struct {
 type collector struct {
 	parts     []ades.Part
 	byKey     map[string]bool
+	last      string // key that was noted last
 	uncovered []ades.Part
 }
 
@@ -120,6 +121,12 @@ func (p *partition) add(c cover) {
 	}
 }
 
+// signedInfo notes the element that the value of a signature is over.
+func (p *partition) signedInfo(n *xmldom.Node, sig int) {
+	p.infos[n] = sig
+	p.at[n] = append(p.at[n], []event(nil)...) // something changes there
+}
+
 func (p *partition) hold(n *xmldom.Node) {
 	for ; n != nil && !p.holders[n]; n = n.Parent {
 		p.holders[n] = true
@@ -140,11 +147,13 @@ func (p *partition) spend(steps int) bool {
 	return p.err == nil
 }
 
-// enter opens and closes regions where a node begins; leave undoes it.
-func (p *partition) enter(n *xmldom.Node) { p.change(n, 1) }
-func (p *partition) leave(n *xmldom.Node) { p.change(n, -1) }
-
+// change opens and closes regions where an element begins, and undoes it where
+// it ends.
 func (p *partition) change(n *xmldom.Node, by int) {
+	if sig, ok := p.infos[n]; ok {
+		p.full[sig] += by
+		p.now = nil
+	}
 	for _, e := range p.at[n] {
 		r := p.regs[e.region]
 		was := r.kept > 0 && r.dropped == 0
@@ -171,10 +180,6 @@ func (p *partition) change(n *xmldom.Node, by int) {
 				p.comment[r.sig] += delta
 			}
 		}
-	}
-	if sig, ok := p.infos[n]; ok {
-		p.full[sig] += by
-		p.now = nil
 	}
 }
 
@@ -216,9 +221,10 @@ func (c *collector) note(ids []string, path func() string, by set) {
 		}
 		return
 	}
-	if c.byKey[by.key] {
+	if by.key == c.last || c.byKey[by.key] {
 		return
 	}
+	c.last = by.key
 	if c.byKey == nil {
 		c.byKey = map[string]bool{}
 	}
@@ -237,21 +243,9 @@ func (p *partition) visit(n *xmldom.Node) {
 	if !p.spend(1) {
 		return
 	}
-	p.enter(n)
-	defer p.leave(n)
-	if n == p.expected {
-		p.inside = true
-		defer func() { p.inside = false }()
-	}
 	switch n.Kind {
-	case xmldom.Element:
-		if n.Is(ds, "Signature") {
-			p.children(n, p.structure)
-			return
-		}
-		p.element(n)
-	case xmldom.DocumentNode:
-		p.children(n, p.visit)
+	case xmldom.Element, xmldom.DocumentNode:
+		p.within(n, p.element)
 	case xmldom.Text:
 		if isText(n) {
 			p.content(func() string { return n.Parent.Path() + "/text()" }, p.covering().text)
@@ -300,10 +294,35 @@ func lastText(n *xmldom.Node) *xmldom.Node {
 	return last
 }
 
+// within does something with an element in the regions that are open there.
+func (p *partition) within(n *xmldom.Node, do func(*xmldom.Node)) {
+	if _, here := p.at[n]; !here && n != p.expected {
+		do(n)
+		return
+	}
+	p.change(n, 1)
+	if n == p.expected {
+		p.inside = true
+	}
+	do(n)
+	if n == p.expected {
+		p.inside = false
+	}
+	p.change(n, -1)
+}
+
 // element sorts an element outside of signatures. One that nothing covers is
 // content, unless it only holds what is covered, and signatures, and has no
 // attributes but identifiers.
 func (p *partition) element(n *xmldom.Node) {
+	switch {
+	case n.Kind == xmldom.DocumentNode:
+		p.children(n, p.visit)
+		return
+	case n.Is(ds, "Signature"):
+		p.children(n, p.structure)
+		return
+	}
 	by := p.covering().nodes
 	switch {
 	case len(by.sigs) > 0:
@@ -409,12 +428,11 @@ func (p *partition) structure(n *xmldom.Node) {
 	if !p.spend(1) {
 		return
 	}
-	p.enter(n)
-	defer p.leave(n)
-	if n == p.expected {
-		p.inside = true
-		defer func() { p.inside = false }()
-	}
+	p.within(n, p.part)
+}
+
+// part sorts an element inside a signature.
+func (p *partition) part(n *xmldom.Node) {
 	switch {
 	case !structural(n) && len(p.covering().nodes.sigs) == 0:
 		p.content(n.Path, set{})
@@ -443,9 +461,9 @@ func (p *partition) object(n *xmldom.Node) {
 		case c.Kind == xmldom.Element && c.Name.Local == "QualifyingProperties" && isXAdES(c.Name.Space):
 			p.structure(c)
 		case c.Is(ds, "Manifest"), c.Is(ds, "SignatureProperties"):
-			p.enter(c)
+			p.change(c, 1)
 			signed := len(p.covering().nodes.sigs) > 0
-			p.leave(c)
+			p.change(c, -1)
 			if signed {
 				p.structure(c)
 			} else {

@@ -24,7 +24,7 @@ func (r *reader) parts(element string) error {
 	p := newPartition(r.ctx, r.doc, r.out.Signatures, covers)
 	for i, s := range r.tops {
 		if s.x != nil && s.x.SignedInfo != nil {
-			p.infos[s.x.SignedInfo] = i
+			p.signedInfo(s.x.SignedInfo, i)
 		}
 	}
 	var missing error
