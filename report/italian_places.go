@@ -57,6 +57,8 @@ var italianPlaces = map[string]string{
 	"has a dictionary key that is no name":                                           "ha una chiave di dizionario che non è un nome",
 	"ends within an object":                                                          "finisce dentro un oggetto",
 	"has a delimiter out of place":                                                   "ha un delimitatore fuori posto",
+	"overlaps what stands behind it":                                                 "si sovrappone a ciò che segue",
+	"has a stream beside it, like too many others to be compared":                    "ha un flusso accanto, come troppi altri per essere confrontati",
 }
 
 // placed are the same with the place before them.
