@@ -17,7 +17,7 @@ type Qualification struct {
 
 // Criteria are conditions on a certificate.
 type Criteria struct {
-	Assert    string // "all", "atLeastOne", "none"
+	Assert    string            // "all", "atLeastOne", "none"
 	KeyUsages []map[string]bool // names of key usage bits, which must be set or not
 	Policies  [][]string
 	ExtUsages [][]string
