@@ -51,7 +51,7 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkVerify is what issue 5 states goals for: PAdES-B 2,600 a second
+// BenchmarkVerify is what docs/benchmarks.md states goals for: PAdES-B 2,600 a second
 // and core, PAdES-LT 950, CAdES-B 4,300, XAdES-B 700, with warm caches.
 func BenchmarkVerify(b *testing.B) {
 	noise := make([]byte, 100<<10)

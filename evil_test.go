@@ -26,7 +26,7 @@ import (
 	"rogito.dev/rogito/trust"
 )
 
-// Bounds of issue 5, of a whole process that verifies one file.
+// Bounds on hostile input (docs/reliability.md), of a whole process that verifies one file.
 const (
 	evilCPU    = 10 * time.Second
 	evilMemory = 512 << 20

@@ -39,6 +39,7 @@ var italianFindings = map[string]string{
 	"The signature was made after the signer's certificate had expired.":                                "La firma è stata apposta dopo la scadenza del certificato.",
 	"The claimed signing time lies outside the validity of the signer's certificate.":                   "Il momento di firma dichiarato è fuori dalla validità del certificato.",
 	"The claimed signing time is later than the proven one.":                                            "Il momento di firma dichiarato è successivo a quello provato.",
+	"After signing (allowed, but it may cover what the page says): %s.":                                 "Dopo la firma (ammesso, ma può coprire ciò che la pagina dice): %s.",
 	"After signing (allowed): %s.":                                                                      "Dopo la firma (ammesso): %s.",
 	"The document was changed after signing: %s.":                                                       "Il documento è stato modificato dopo la firma: %s.",
 	"%s time-stamp: %s%s":                                                                                  "Marca temporale (%s): %s%s",

@@ -47,6 +47,16 @@ var italianPlaces = map[string]string{
 	"stands at offset %d, and so does %s":                                            "è in posizione %d, e così pure %s",
 	"stands at offset %d, outside the file":                                          "è in posizione %d, fuori dal file",
 	"stands at offset %d, within another object":                                     "è in posizione %d, dentro un altro oggetto",
+	"has a hexadecimal string with other characters":                                 "ha una stringa esadecimale con altri caratteri",
+	"has a word that readers take differently":                                       "ha una parola che i lettori intendono in modi diversi",
+	"has a reference out of bounds":                                                  "ha un riferimento fuori dai limiti",
+	"nests too deep":                                                                 "ha un annidamento troppo profondo",
+	"has a dictionary that ends with one bracket":                                    "ha un dizionario che finisce con una sola parentesi",
+	"has the key /%s twice in one dictionary":                                        "ha la chiave /%s due volte in un dizionario",
+	"has the key /%s without a value":                                                "ha la chiave /%s senza valore",
+	"has a dictionary key that is no name":                                           "ha una chiave di dizionario che non è un nome",
+	"ends within an object":                                                          "finisce dentro un oggetto",
+	"has a delimiter out of place":                                                   "ha un delimitatore fuori posto",
 }
 
 // placed are the same with the place before them.

@@ -451,4 +451,10 @@ var italianReaders = map[string]string{
 	"the gathering was broken off":                                  "la raccolta dei dati è stata interrotta",
 	"a version %d certificate does not say that it is an authority": "un certificato di versione %d non dice di essere di un'autorità",
 	"%s is trusted, but only for itself":                            "%s è fidato, ma solo per sé stesso",
+	"content of a type other than id-data":                          "contenuto di un tipo diverso da id-data",
+	"the Type of a document time-stamp is not DocTimeStamp":         "il Type di una marca temporale del documento non è DocTimeStamp",
+	"a file under the evidence record is missing or changed":        "un file sotto l'evidence record manca o è stato modificato",
+	"evidence record":                                               "evidence record",
+	"the revisions are too large to be compared":                    "le revisioni sono troppo grandi per essere confrontate",
+	"Target of the qualifying properties is %q and not the Id of the signature": "il Target delle proprietà qualificanti è %q e non l'Id della firma",
 }

@@ -102,6 +102,9 @@ func translate(text string, depth int) string {
 	if depth > maxParts || len(text) > 4096 {
 		return text
 	}
+	if strings.HasPrefix(text, " (") && strings.HasSuffix(text, ")") { // a detail behind a sentence
+		return " (" + translate(text[2:len(text)-1], depth+1) + ")"
+	}
 	for _, m := range templates() {
 		if !strings.HasPrefix(text, m.prefix) || !strings.HasSuffix(text, m.suffix) {
 			continue

@@ -10,9 +10,9 @@ import (
 	"rogito.dev/rogito/server/internal/api"
 )
 
-// accessLog is the short way into the log for the line that every request
-// leaves: the same line that slog would write, at a tenth of the price. It is
-// nil where the log is text, for somebody's eyes.
+// accessLog writes the line that every request leaves: the same JSON that slog
+// would write (a test compares them). Through slog a lookup over HTTP cost 12 %
+// more processor time. It is nil where the log is text.
 func accessLog(log *slog.Logger) func(api.Access) {
 	h, ok := log.Handler().(requestHandler)
 	if !ok || h.text {

@@ -10,7 +10,7 @@ import (
 	"rogito.dev/rogito/server/internal/master"
 )
 
-// openAccounts opens the room that knows who calls and who pays.
+// openAccounts opens what knows who calls and who pays.
 func (s *Server) openAccounts() error {
 	prices, err := s.cfg.prices()
 	if err != nil {
@@ -67,7 +67,7 @@ type NewAccount struct {
 }
 
 // Init makes the first administrator of a production installation; the master
-// key was made when the rooms were opened.
+// key was made when the service was opened.
 func (s *Server) Init(ctx context.Context, email string) (*NewAccount, error) {
 	some, err := s.accounts.Any(ctx)
 	if err != nil {

@@ -28,7 +28,7 @@ func (s *Server) ExportAudit(ctx context.Context, w io.Writer) error {
 	if _, err := s.sig.audit.Sequence(ctx); err != nil {
 		return err
 	}
-	if _, err := s.keeper().Make(ctx); err != nil {
+	if _, err := s.checkpointer().Make(ctx); err != nil {
 		return err
 	}
 	live, err := s.liveAudit()

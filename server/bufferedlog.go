@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// bufferedLog holds log lines back for a moment, so that a busy server does not pay
-// a system call for each. A kill -9 loses that moment; whoever must not lose a
-// line writes it to the audit.
+// bufferedLog holds log lines back for at most 100 ms. A system call for each line
+// made a lookup over HTTP cost 20 % more processor time. A kill -9 loses what is
+// held; what must not be lost is written to the audit log.
 type bufferedLog struct {
 	w io.Writer
 

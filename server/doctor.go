@@ -43,7 +43,7 @@ func bad(advice, format string, args ...any) Finding {
 	return Finding{State: FindingBad, Text: fmt.Sprintf(format, args...), Advice: advice}
 }
 
-// examination looks at one part of an opened installation. A room has its own
+// examination looks at one part of an opened installation. A package has its own
 // in its own file and adds it to examinations.
 type examination struct {
 	part string
@@ -208,7 +208,7 @@ func (s *Server) examineDatabase(ctx context.Context) Finding {
 
 // examineBlobs stores, reads and removes a probe: the only proof that counts.
 func (s *Server) examineBlobs(ctx context.Context) Finding {
-	const advice = "check the folder or bucket, its credentials and its room"
+	const advice = "check the folder or bucket, its credentials and its free space"
 	probe := []byte("rogito doctor " + store.NewID())
 	b, err := s.blobs.Put(ctx, bytes.NewReader(probe))
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// heapFloor is memory that is never touched and so never resident. It makes
-// the collector think of a heap of at least this size: a server whose live
-// heap is a few megabytes would otherwise collect a thousand times a minute
-// under load, and pay for it with a third of its time. With a large heap it
-// weighs nothing.
+// heapFloor is memory that is never touched and so never resident. The collector
+// starts at twice the live heap; with a live heap of a few megabytes it would run
+// a thousand times a minute under load. Without the floor 150,000 lookups over
+// HTTP cost 30 % more processor time (14.4 s against 11.0 s, client included).
+// A larger GOGC would do the same and let a large heap double as well.
 var heapFloor []byte
 
 const heapFloorSize = 64 << 20
@@ -31,9 +31,9 @@ const (
 	restAfter = 16 << 20 // allocated since memory was last given back
 )
 
-// rest gives memory back, at once and then when there is little to do and much
+// releaseMemory gives memory back, at once and then when there is little to do and much
 // was allocated or a key was dropped since; what was in it is overwritten then.
-func rest(ctx context.Context, dropped *atomic.Bool) {
+func releaseMemory(ctx context.Context, dropped *atomic.Bool) {
 	debug.FreeOSMemory()
 	tick := time.NewTicker(restEvery)
 	defer tick.Stop()

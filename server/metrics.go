@@ -18,7 +18,7 @@ import (
 	"rogito.dev/rogito/server/internal/api"
 )
 
-// metrics are the figures of the whole server; rooms register theirs.
+// metrics are the figures of the whole server; packages register theirs.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec

@@ -189,7 +189,7 @@ func (s *Server) sandbox(ctx context.Context) (*Sandbox, error) {
 		return nil, fmt.Errorf("make the sandbox: %w", err)
 	}
 	b := &Sandbox{BaseURL: s.cfg.PublicURL, Email: made.Account.Email, APIKey: made.APIKey, Token: made.Token}
-	return b, s.furnish(ctx, made.Account.ID, b)
+	return b, s.addSandboxCertificates(ctx, made.Account.ID, b)
 }
 
 // mendSandbox makes new secrets for a sandbox whose first start was cut off
@@ -217,21 +217,5 @@ func (s *Server) mendSandbox(ctx context.Context) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b, s.furnish(ctx, a.ID, b)
+	return b, s.addSandboxCertificates(ctx, a.ID, b)
 }
-
-// furnish adds to a new sandbox what other rooms have for it. Each step must
-// stand being run again, after a first start that was cut off.
-func (s *Server) furnish(ctx context.Context, accountID string, b *Sandbox) error {
-	for _, step := range s.furnishers() {
-		if err := step(ctx, accountID, b); err != nil {
-			return fmt.Errorf("make the sandbox: %w", err)
-		}
-	}
-	return nil
-}
-
-type furnisher func(ctx context.Context, accountID string, b *Sandbox) error
-
-// furnishers are the steps: certificates, the webhook secret.
-func (s *Server) furnishers() []furnisher { return []furnisher{s.furnishSigning} }

@@ -1,9 +1,8 @@
 // Package server is the Rogito service: its configuration and the one function
-// that runs it. Everything it is made of lies in internal rooms; this package
-// introduces them to each other.
+// that runs it. Its parts are internal packages; this one connects them.
 //
 // [Load] reads a configuration, [Run] serves until its context ends, and
-// [Open] gives commands the same rooms without the listener, so that they work
+// [Open] gives commands the same without the listener, so that they work
 // beside a running server.
 package server
 
@@ -86,7 +85,7 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 	if err := s.start(ctx); err != nil {
 		return err
 	}
-	go rest(ctx, &s.dropped)
+	go releaseMemory(ctx, &s.dropped)
 	s.health.started.Store(true)
 	log.Info("ready", "listen", ln.Addr().String(), "url", cfg.PublicURL, "version", Version)
 	welcome.print(std.Out)

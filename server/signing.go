@@ -30,7 +30,7 @@ import (
 	"rogito.dev/rogito/tsp"
 )
 
-// signatures is the rooms that sign: the authority, the keys, the records.
+// signatures is what signs and verifies: the authority, the keys, the records.
 type signatures struct {
 	guard     *fetch.Guard
 	authority *authority.Authority
@@ -45,8 +45,7 @@ type signatures struct {
 	token     keys.Token
 }
 
-// openSigning opens the signature wing and introduces its rooms to one
-// another.
+// openSigning opens what signs and verifies, and connects its parts.
 func (s *Server) openSigning(ctx context.Context) (err error) {
 	w := &s.sig
 	if w.guard, err = fetch.New(fetch.Config{AllowPrivate: s.cfg.Network.AllowPrivate}); err != nil {
@@ -164,8 +163,8 @@ func (s *Server) openRecords() error {
 	}, enroll.Config{
 		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: s.cfg.Signing.Providers, Levels: levels, Token: w.token, Log: s.log,
 	})
-	w.signing = signing.New(signing.Parts{
-		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Purse: s.accounts, Guard: w.guard, Jobs: s.jobs,
+	w.signing = signing.New(signing.Deps{
+		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Biller: s.accounts, Tokens: s.accounts, Guard: w.guard, Jobs: s.jobs,
 	}, signing.Config{
 		Limits:    signing.Limits{Documents: s.cfg.Limits.Documents, Document: s.cfg.Limits.Document},
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
@@ -205,7 +204,7 @@ func (s *Server) stamper() ades.Stamper {
 	return signing.NewStamper(s.sig.guard.Client(5*time.Second), servers...)
 }
 
-// registerSigning adds the operations of the signature wing.
+// registerSigning adds the operations of signatures and certificates.
 func (s *Server) registerSigning(a *api.API) {
 	w := &s.sig
 	signatures := &api.Signatures{Service: w.signing}
@@ -232,12 +231,11 @@ const (
 	retainEvery = time.Hour
 )
 
-// startSigning registers the jobs of the signature wing and sets its keepers
-// going.
+// startSigning registers the jobs of signatures and certificates, and starts what
+// runs in the background.
 func (s *Server) startSigning(ctx context.Context) {
 	w := &s.sig
 	job.Register(s.jobs, &signing.Worker{Service: w.signing})
-	job.Register(s.jobs, &signing.Turner{Service: w.signing})
 	job.Register(s.jobs, &signing.Sweeper{Service: w.signing})
 	job.Register(s.jobs, &signing.Retainer{Service: w.signing})
 	job.Register(s.jobs, &callback.Worker{Sender: w.callbacks})
@@ -250,13 +248,13 @@ func (s *Server) startSigning(ctx context.Context) {
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{}, 2)
 	go func() { w.signing.KeepLeases(run); done <- struct{}{} }()
-	go func() { s.keeper().Run(run); done <- struct{}{} }()
+	go func() { s.checkpointer().Run(run); done <- struct{}{} }()
 	s.onClose(func() { cancel(); <-done; <-done })
 }
 
-// keeper makes the checkpoints of the audit log.
-func (s *Server) keeper() *audit.Keeper {
-	return &audit.Keeper{
+// checkpointer makes the checkpoints of the audit log.
+func (s *Server) checkpointer() *audit.Checkpointer {
+	return &audit.Checkpointer{
 		Log: s.sig.audit, Signer: s.sig.authority.AuditSigner(), Stamper: s.sig.authority.Stamper(), File: s.checkpointFile(), Warn: s.log,
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// furnishSigning gives a new sandbox its root, its webhook secret, one
+// addSandboxCertificates gives a new sandbox its root, its webhook secret, one
 // certificate of each kind, and the operator's test pairs.
-func (s *Server) furnishSigning(ctx context.Context, account string, b *Sandbox) error {
+func (s *Server) addSandboxCertificates(ctx context.Context, account string, b *Sandbox) error {
 	secrets, err := s.sig.callbacks.Secrets(ctx, account)
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Server is the rooms of the service, opened on one configuration. Commands
+// Server is the service, opened on one configuration. Commands
 // use its methods; Run adds the listener.
 type Server struct {
 	cfg     Config
@@ -35,12 +35,12 @@ type Server struct {
 	accounts    *account.Service
 	sandboxed   bool // this is a sandbox, or will be one
 
-	publications *publication.Keeper
+	publications *publication.Service
 	sig          signatures
 	dropped      atomic.Bool // a key or password has left its place in memory
 }
 
-// Open opens the rooms without serving. A running server on the same data is
+// Open opens the service without serving. A running server on the same data is
 // no obstacle.
 func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.readSecrets(); err != nil {
@@ -117,7 +117,7 @@ func (c *Config) blobs(spool string) blob.Config {
 // onClose remembers what to do at the end; the last opened is closed first.
 func (s *Server) onClose(f func()) { s.closers = append(s.closers, f) }
 
-// Close closes the rooms.
+// Close closes everything that was opened, the last first.
 func (s *Server) Close() {
 	for i := len(s.closers) - 1; i >= 0; i-- {
 		s.closers[i]()

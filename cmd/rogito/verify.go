@@ -107,7 +107,7 @@ func (c *verifyCommand) prepare(s *session) (*rogito.Verifier, rogito.VerifyOpti
 	if err != nil {
 		return nil, o, err
 	}
-	v := &rogito.Verifier{Trust: store}
+	v := &rogito.Verifier{Trust: store, Memory: commandMemory}
 	if c.PolicyFile != "" {
 		text, err := os.ReadFile(c.PolicyFile)
 		if err != nil {
@@ -331,3 +331,7 @@ func (c *verifyCommand) print(s *session, r *report.Report, name string) error {
 	s.printf("\n")
 	return nil
 }
+
+// commandMemory is what reading one document may take on the command line,
+// where nobody else waits: large XML needs ten times its size.
+const commandMemory = 1 << 30

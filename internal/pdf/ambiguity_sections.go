@@ -123,7 +123,7 @@ func (a *auditor) linearised() error {
 	if n, ok := d.Int(dict.Get("L")); !ok || n != d.size {
 		return nil
 	}
-	buf, err := d.read(end, 64)
+	buf, err := d.read(end, 1024)
 	if err != nil {
 		return err
 	}

@@ -289,13 +289,25 @@ func (m *matcher) data(a, b *pdf.Stream) bool {
 	if err1 != nil || err2 != nil {
 		return false
 	}
-	if bytes.Equal(x, y) && m.compare(a.Dict.Get("Filter"), b.Dict.Get("Filter"), "Filter", false, 0) &&
-		m.compare(a.Dict.Get("DecodeParms"), b.Dict.Get("DecodeParms"), "DecodeParms", false, 0) {
+	if bytes.Equal(x, y) && m.compare(list(m.old, a, "Filter"), list(m.new, b, "Filter"), "Filter", false, 0) &&
+		m.compare(list(m.old, a, "DecodeParms"), list(m.new, b, "DecodeParms"), "DecodeParms", false, 0) {
 		return true
 	}
 	x, err1 = m.old.doc.Data(a)
 	y, err2 = m.new.doc.Data(b)
 	return errors.Join(err1, err2) == nil && bytes.Equal(x, y)
+}
+
+// list is the value of a key that may stand alone or in an array.
+func list(m *model, s *pdf.Stream, key pdf.Name) pdf.Object {
+	v, err := m.doc.Resolve(s.Dict.Get(key))
+	if err != nil || v == nil {
+		return pdf.Array{}
+	}
+	if a, ok := v.(pdf.Array); ok {
+		return a
+	}
+	return pdf.Array{v}
 }
 
 // differing lists the keys whose values are not equal.

@@ -43,13 +43,13 @@ func bombs(m *materials) map[string][]byte {
 
 	// Cross-reference streams with millions of entries, free and in use.
 	for name, pattern := range map[string]string{"xref, free": "\x00\x00\x00\x00", "xref, in use": "\x01\x00\x10\x00", "xref, mixed": "\x01\x00\x10\x00\x02\x00\x04\x01"} {
-		u := after(signed)
+		u := pdfUpdateOf(signed)
 		at := u.object(50, 0, flate(fmt.Sprintf("/Type/XRef/W[1 2 1]/Size 9000000/Index[60 9000000]/Root 1 0 R/Prev %d", u.prev), repeated("", pattern, 60<<20)))
 		u.end(at)
 		out[name] = slices.Concat(signed, u.Bytes())
 	}
 	// Many tables that share one large stream.
-	u := after(signed)
+	u := pdfUpdateOf(signed)
 	stm := u.object(50, 0, flate("/Type/XRef/W[1 2 1]/Size 9000000/Index[60 300000]", repeated("", "\x01\x00\x10\x00", 1200000)))
 	for range 2000 {
 		u.extra = fmt.Sprintf("/XRefStm %d", stm)
@@ -60,7 +60,7 @@ func bombs(m *materials) map[string][]byte {
 	out["xref, shared"] = slices.Concat(signed, u.Bytes())
 
 	// Object streams full of blanks, all named.
-	u = after(signed)
+	u = pdfUpdateOf(signed)
 	var rows [][3]int
 	for i := range 30 {
 		rows = append(rows, [3]int{1, u.object(50+i, 0, flate("/Type/ObjStm/N 1/First 8", repeated(fmt.Sprintf("%d 0    ", 85+i), " ", 60<<20))), 0})
@@ -77,7 +77,7 @@ func bombs(m *materials) map[string][]byte {
 
 	// A catalog that is a large tree of tiny objects.
 	for name, tiny := range map[string]string{"dictionaries": "<<>>", "arrays": "[]", "numbers": "777 ", "keys": "/A 1"} {
-		u = after(signed)
+		u = pdfUpdateOf(signed)
 		tree := "[" + strings.Repeat(tiny, 12<<20/len(tiny)) + "]"
 		if name == "keys" {
 			tree = "<<" + strings.Repeat(tiny, 12<<20/len(tiny)) + ">>"
@@ -88,7 +88,7 @@ func bombs(m *materials) map[string][]byte {
 	}
 
 	// Revocation lists in the security store that inflate.
-	u = after(signed)
+	u = pdfUpdateOf(signed)
 	crls := ""
 	list := repeated("", "0\x23\x02\x12\x01", 60<<20)
 	lines := ""

@@ -113,7 +113,7 @@ func makeCMS(t *testing.T, m *materials) []specimen {
 	content := []byte(contractText)
 	sign := func(content []byte, detached bool) []byte {
 		return m.signOne("letter.txt", content, func(o *rogito.Options) {
-			o.Format, o.CAdES = ades.CAdES, &cades.Options{Detached: detached}
+			o.Format, o.CAdES = ades.CAdES, cades.Options{Detached: detached}
 		})
 	}
 	p7m, p7s, other := sign(content, false), sign(content, true), sign([]byte(forgedText), false)

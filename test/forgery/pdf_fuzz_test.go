@@ -79,7 +79,7 @@ func newUpdateFuzzer(t *testing.T) *updateFuzzer {
 	for name, doc := range map[string][]byte{"simple": pdf(), "rich": richPDF()} {
 		for p := range 4 {
 			signed := m.signOne("contract.pdf", doc, func(o *rogito.Options) {
-				o.PAdES = &pades.Options{Certify: p, Appearance: &pades.Appearance{X: 180, Y: 120, Width: 80, Height: 30, Lines: []string{"signed"}}}
+				o.PAdES = pades.Options{Certify: p, Appearance: &pades.Appearance{X: 180, Y: 120, Width: 80, Height: 30, Lines: []string{"signed"}}}
 			})
 			b := fuzzBase{name: fmt.Sprintf("%s, P=%d", name, p), data: signed}
 			b.looks, b.text = f.look(signed)

@@ -13,8 +13,8 @@ import (
 
 func init() { register("pdf-structure", makeStructure) }
 
-// update writes an incremental update by hand, right or wrong.
-type update struct {
+// pdfUpdate writes an incremental update by hand, right or wrong.
+type pdfUpdate struct {
 	bytes.Buffer
 	at    int64 // of the update in the file
 	prev  int
@@ -22,19 +22,19 @@ type update struct {
 	extra string // into the trailer
 }
 
-// after begins an update of a document; its last startxref is Prev.
-func after(doc []byte) *update {
+// pdfUpdateOf begins an update of a document; its last startxref is Prev.
+func pdfUpdateOf(doc []byte) *pdfUpdate {
 	i := bytes.LastIndex(doc, []byte("startxref"))
 	var prev int
 	_, _ = fmt.Sscan(string(doc[i+len("startxref"):]), &prev)
-	return &update{at: int64(len(doc)), prev: prev, size: 60}
+	return &pdfUpdate{at: int64(len(doc)), prev: prev, size: 60}
 }
 
 // here is the offset in the file of what is written next.
-func (u *update) here() int { return int(u.at) + u.Len() }
+func (u *pdfUpdate) here() int { return int(u.at) + u.Len() }
 
 // object writes one and returns its offset.
-func (u *update) object(num, gen int, body string) int {
+func (u *pdfUpdate) object(num, gen int, body string) int {
 	at := u.here()
 	fmt.Fprintf(u, "%d %d obj\n%s\nendobj\n", num, gen, body)
 	return at
@@ -44,13 +44,13 @@ func (u *update) object(num, gen int, body string) int {
 func line(at, gen int, kind byte) string { return fmt.Sprintf("%010d %05d %c \n", at, gen, kind) }
 
 // table writes subsections, given as heads and lines, and the end.
-func (u *update) table(lines string) {
+func (u *pdfUpdate) table(lines string) {
 	at := u.here()
 	fmt.Fprintf(u, "xref\n%strailer\n<</Size %d/Root 1 0 R/Prev %d%s>>\nstartxref\n%d\n%%%%EOF\n", lines, u.size, u.prev, u.extra, at)
 }
 
 // stream writes a cross-reference stream of rows {type, field 2, field 3}.
-func (u *update) stream(num int, index string, rows [][3]int) int {
+func (u *pdfUpdate) stream(num int, index string, rows [][3]int) int {
 	at := u.here()
 	var data bytes.Buffer
 	for _, r := range rows {
@@ -60,7 +60,7 @@ func (u *update) stream(num int, index string, rows [][3]int) int {
 	return at
 }
 
-func (u *update) end(at int) { fmt.Fprintf(u, "startxref\n%d\n%%%%EOF\n", at) }
+func (u *pdfUpdate) end(at int) { fmt.Fprintf(u, "startxref\n%d\n%%%%EOF\n", at) }
 
 func content(dict, data string) string {
 	return fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", dict, len(data), data)
@@ -142,7 +142,7 @@ func twice(doc []byte, t target, add adder) {
 	old := offsetOf(doc, t.num)
 	for _, order := range []string{"forged first", "forged last"} {
 		for _, form := range []string{"two subsections", "overlap", "one entry each", "stream index", "stream overlap", "three times"} {
-			u := after(doc)
+			u := pdfUpdateOf(doc)
 			u.object(50, 0, content("", tampers))
 			at := u.object(t.num, 0, t.wrong)
 			spare := int(u.at) // object 50 is named, so that nothing is hidden
@@ -182,28 +182,28 @@ func twice(doc []byte, t target, add adder) {
 // under another generation.
 func freed(doc []byte, t target, add adder) {
 	for _, gen := range []int{0, 1, 65535} {
-		u := after(doc)
+		u := pdfUpdateOf(doc)
 		u.table(fmt.Sprintf("%d 1\n%s", t.num, line(0, gen, 'f')))
 		add(forged, fmt.Sprintf("%s freed, generation %d", t.name, gen), "", doc, u.Bytes())
 	}
-	u := after(doc)
+	u := pdfUpdateOf(doc)
 	u.object(50, 0, content("", tampers))
 	at := u.object(t.num, 1, t.wrong)
 	u.table(fmt.Sprintf("50 1\n%s%d 1\n%s", line(int(u.at), 0, 'n'), t.num, line(at, 1, 'n')))
 	add(forged, t.name+" under another generation", evil, doc, u.Bytes())
 
-	u = after(doc)
+	u = pdfUpdateOf(doc)
 	u.object(50, 0, content("", tampers))
 	u.object(t.num, 0, t.wrong)
 	u.table(fmt.Sprintf("50 1\n%s%d 1\n%s", line(int(u.at), 0, 'n'), t.num, line(0, 0, 'f')))
 	add(forged, t.name+" freed, and there", evil, doc, u.Bytes())
 
-	u = after(doc)
+	u = pdfUpdateOf(doc)
 	x := u.stream(51, fmt.Sprintf("%d 1 51 1", t.num), [][3]int{{0, 0, 1}, {1, u.here(), 0}})
 	u.end(x)
 	add(forged, t.name+" freed in a stream", "", doc, u.Bytes())
 
-	u = after(doc)
+	u = pdfUpdateOf(doc)
 	x = u.stream(51, fmt.Sprintf("%d 1 51 1", t.num), [][3]int{{5, 0, 0}, {1, u.here(), 0}})
 	u.end(x)
 	add(forged, t.name+" of unknown type", "", doc, u.Bytes())
@@ -222,7 +222,7 @@ func hybrids(doc []byte, add adder) {
 		{"table frees with a generation, stream keeps", func(int) string { return "4 1\n" + line(0, 1, 'f') }, func(int) [3]int { return [3]int{1, old, 0} }},
 		{"only the stream forges", func(int) string { return "0 0\n" }, func(f int) [3]int { return [3]int{1, f, 0} }},
 	} {
-		u := after(doc)
+		u := pdfUpdateOf(doc)
 		at := u.object(4, 0, content("", tampers))
 		stm := u.stream(51, "4 1 51 1", [][3]int{c.rows(at), {1, u.here(), 0}})
 		u.extra = fmt.Sprintf("/XRefStm %d", stm)
@@ -256,7 +256,7 @@ func packs(doc []byte, add adder) {
 		{"an escaped key twice", "", packed("", 3, strings.Replace(good, "/Contents 4 0 R", "/Cont#65nts 50 0 R/Contents 4 0 R", 1)), func(s int) (string, [][3]int) { return "3 1", [][3]int{{2, s, 0}} }},
 		{"objects out of order", evil, strings.Replace(packed("", 3, wrong, 34, "null"), "", "", 0), func(s int) (string, [][3]int) { return "3 1 34 1", [][3]int{{2, s, 1}, {2, s, 0}} }},
 	} {
-		u := after(doc)
+		u := pdfUpdateOf(doc)
 		a := u.object(50, 0, content("", tampers))
 		b := u.object(52, 0, c.stream)
 		index, rows := c.entries(52)
@@ -316,10 +316,10 @@ func hidden(m *materials, add adder) {
 		m.addSigned(add, "signed with "+name+" in no table", moved(doc, at, text))
 	}
 	shadow := m.signOne("shadow.pdf", moved(doc, at, hide), nil)
-	x := after(shadow)
+	x := pdfUpdateOf(shadow)
 	x.table("4 1\n" + line(at, 0, 'n'))
 	add(forged, "a hidden object that an update names", evil, shadow, x.Bytes())
-	x = after(shadow)
+	x = pdfUpdateOf(shadow)
 	x.object(14, 0, "null")
 	x.table("40 1\n" + line(int(x.at)+1, 0, 'n'))
 	add(forged, "a hidden object and an offset that misses", "", shadow, x.Bytes())
@@ -363,7 +363,7 @@ func (m *materials) addSigned(add adder, name string, doc []byte) {
 	o := rogito.Options{SignParams: a.Signing(m.pki.Now())}
 	var out bytes.Buffer
 	files := []ades.File{{Name: "odd.pdf", Source: bytes.NewReader(doc)}}
-	if err := rogito.Sign(m.t.Context(), files, &out, a.Key, o); err != nil {
+	if _, err := rogito.Sign(m.t.Context(), rogito.Input{Files: files}, &out, a.Key, o); err != nil {
 		m.t.Logf("%s: not signed: %v", name, err)
 		return
 	}
@@ -420,61 +420,61 @@ func lengths(m *materials, add adder) {
 
 // chains have sections, markers and linearisation that lead two ways.
 func chains(doc []byte, add adder) {
-	for name, f := range map[string]func(u *update){
-		"numbers beyond Size": func(u *update) {
+	for name, f := range map[string]func(u *pdfUpdate){
+		"numbers beyond Size": func(u *pdfUpdate) {
 			at := u.object(4, 0, content("", tampers))
 			u.size = 4
 			u.table("4 1\n" + line(at, 0, 'n'))
 		},
-		"a line of 19 bytes": func(u *update) {
+		"a line of 19 bytes": func(u *pdfUpdate) {
 			at := u.object(40, 0, "null")
 			u.table("40 1\n" + strings.Replace(line(at, 0, 'n'), " \n", "\n", 1))
 		},
-		"an offset before the object": func(u *update) {
+		"an offset before the object": func(u *pdfUpdate) {
 			at := u.object(40, 0, "null")
 			u.table("40 1\n" + line(at-20, 0, 'n'))
 		},
-		"an offset into a number": func(u *update) {
+		"an offset into a number": func(u *pdfUpdate) {
 			at := u.object(140, 0, "null")
 			u.table("40 1\n" + line(at+1, 0, 'n'))
 		},
-		"an offset into a string": func(u *update) {
+		"an offset into a string": func(u *pdfUpdate) {
 			at := u.object(41, 0, "(41 0 obj 40 0 obj null endobj)")
 			u.table("40 2\n" + line(at+9+len("41 0 obj "), 0, 'n') + line(at, 0, 'n'))
 		},
-		"an offset outside the file": func(u *update) {
+		"an offset outside the file": func(u *pdfUpdate) {
 			u.object(40, 0, "null")
 			u.table("40 1\n" + line(99999999, 0, 'n'))
 		},
-		"another generation at the offset": func(u *update) {
+		"another generation at the offset": func(u *pdfUpdate) {
 			at := u.object(40, 3, "null")
 			u.table("40 1\n" + line(at, 0, 'n'))
 		},
-		"a Prev that is no integer": func(u *update) {
+		"a Prev that is no integer": func(u *pdfUpdate) {
 			at := u.object(40, 0, "null")
 			x := u.here()
 			fmt.Fprintf(u, "xref\n40 1\n%strailer\n<</Size 60/Root 1 0 R/Prev %d.0>>\nstartxref\n%d\n%%%%EOF\n", line(at, 0, 'n'), u.prev, x)
 		},
-		"no end marker": func(u *update) {
+		"no end marker": func(u *pdfUpdate) {
 			at := u.object(40, 0, "null")
 			x := u.here()
 			fmt.Fprintf(u, "xref\n40 1\n%strailer\n<</Size 60/Root 1 0 R/Prev %d>>\nstartxref\n%d\n", line(at, 0, 'n'), u.prev, x)
 		},
-		"an object in a comment of the table": func(u *update) {
+		"an object in a comment of the table": func(u *pdfUpdate) {
 			at := u.object(40, 0, "null")
 			u.table("40 1 % 4 0 obj null endobj\n" + line(at, 0, 'n'))
 		},
-		"an object between": func(u *update) {
+		"an object between": func(u *pdfUpdate) {
 			at := u.object(40, 0, "null")
 			u.object(4, 0, content("", tampers))
 			u.table("40 1\n" + line(at, 0, 'n'))
 		},
-		"fewer entries than Index": func(u *update) {
+		"fewer entries than Index": func(u *pdfUpdate) {
 			x := u.stream(51, "51 1 40 5", [][3]int{{1, u.here(), 0}})
 			u.end(x)
 		},
 	} {
-		u := after(doc)
+		u := pdfUpdateOf(doc)
 		f(u)
 		add(forged, "chain: "+name, "", doc, u.Bytes())
 	}
@@ -507,7 +507,7 @@ func controls(m *materials, signed []byte, add adder) {
 	again := m.signOne("again.pdf", signed, nil)
 	add(genuine, "signed twice", "", again)
 	add(genuine, "signed three times", "", m.signOne("again.pdf", again, nil))
-	u := after(signed)
+	u := pdfUpdateOf(signed)
 	u.table("0 0\n")
 	add(genuine, "an empty update", "", signed, u.Bytes())
 }

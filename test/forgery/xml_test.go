@@ -411,6 +411,7 @@ func (f *xmlForger) custom() {
 		f.forged("plain: signs "+name+", and the amount is another", signed, changed(signed))
 	}
 	objects := `<ds:Object Id="O">thanks</ds:Object>`
+	f.forged("plain: signs its own Object less its own signature", "", f.xmldsig("<r>@</r>", objects, ref{"#O", "", envelopedTransform + c14nTransform}))
 	f.forged("plain: signs its own Object in a foreign document", "", f.xmldsig(doc, objects, ref{"#O", "", c14nTransform}))
 	f.genuine("plain: signs its own Object, which is all there is", f.xmldsig("<r>@</r>", objects, ref{"#O", "", c14nTransform}))
 	properties := `<ds:Object><ds:SignatureProperties Id="P"><ds:SignatureProperty Target="#S"><when xmlns="urn:w">now</when></ds:SignatureProperty></ds:SignatureProperties></ds:Object>`

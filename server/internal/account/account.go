@@ -35,7 +35,7 @@ type Config struct {
 	Log       *slog.Logger
 }
 
-// Service is the room.
+// Service knows accounts, tokens, quotas and wallets.
 type Service struct {
 	db        *store.DB
 	master    *master.Key
@@ -50,7 +50,7 @@ type Service struct {
 	done      sync.WaitGroup
 }
 
-// New returns the room; Close writes down what it has counted.
+// New returns the service; Close writes down what it has counted.
 func New(db *store.DB, m *master.Key, cfg Config) *Service {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

@@ -11,12 +11,12 @@ import (
 )
 
 // Replay shows again what a creating operation made: the record as it is now,
-// or, where the answer showed a secret, what the room kept of it.
+// or, where the answer showed a secret, what was kept of it.
 type Replay[D any] func(ctx context.Context, r idempotency.Replay) (Reply[D], error)
 
 // once runs a creating operation under its idempotency key.
 //
-// The claim travels in the context: the room that makes the record writes it
+// The claim travels in the context: the package that makes the record writes it
 // (idempotency.ClaimFrom(ctx).Record) in the record's own transaction, so that both
 // exist or neither does. An operation registered without a Replay has its
 // whole answer kept here, sealed.

@@ -12,7 +12,7 @@ import (
 )
 
 // nothing is a keeper with no publication, not even the sample.
-type nothing struct{ *publication.Keeper }
+type nothing struct{ *publication.Service }
 
 func (nothing) Current() *omi.Set { return &omi.Set{} }
 

@@ -53,7 +53,7 @@ func (p *omiPurse) SpendLookups(_ context.Context, _ *account.Caller, n int) (in
 type omiServer struct {
 	*httptest.Server
 	meter  *omiPurse
-	keeper *publication.Keeper
+	keeper *publication.Service
 }
 
 func newOMIServer(t testing.TB) *omiServer {

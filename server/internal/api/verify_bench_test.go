@@ -75,7 +75,7 @@ func benchSign(b *testing.B, pki *adestest.PKI, store *trust.Store, level ades.L
 	return raised.Bytes()
 }
 
-// BenchmarkVerifyHTTP is POST /verify without the network: the goal of issue 5
+// BenchmarkVerifyHTTP is POST /verify without the network: the goal in docs/benchmarks.md
 // is 1,040 PAdES-B and 570 PAdES-LT of 200 KB a second and core.
 func BenchmarkVerifyHTTP(b *testing.B) {
 	pki := adestest.Must(b, time.Now)

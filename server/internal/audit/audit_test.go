@@ -25,7 +25,7 @@ import (
 type logbook struct {
 	db     *store.DB
 	log    *audit.Log
-	keeper *audit.Keeper
+	keeper *audit.Checkpointer
 	live   *audit.Live
 }
 
@@ -40,7 +40,7 @@ func open(t *testing.T, db *store.DB) *logbook {
 		t.Fatal(err)
 	}
 	l := audit.New(db, nil)
-	k := &audit.Keeper{Log: l, Signer: signer, File: filepath.Join(t.TempDir(), "checkpoints")}
+	k := &audit.Checkpointer{Log: l, Signer: signer, File: filepath.Join(t.TempDir(), "checkpoints")}
 	return &logbook{db, l, k, &audit.Live{Log: l, Public: vkey}}
 }
 

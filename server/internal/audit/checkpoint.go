@@ -29,8 +29,8 @@ type Checkpoint struct {
 	CreatedAt int64  `json:"createdAt"`
 }
 
-// Keeper signs, time-stamps and files checkpoints.
-type Keeper struct {
+// Checkpointer signs, time-stamps and files checkpoints.
+type Checkpointer struct {
 	Log     *Log
 	Signer  note.Signer
 	Stamper ades.Stamper // nil: no time-stamps
@@ -43,7 +43,7 @@ type Keeper struct {
 
 // Run sequences and makes checkpoints until the context ends, and once more
 // then.
-func (k *Keeper) Run(ctx context.Context) {
+func (k *Checkpointer) Run(ctx context.Context) {
 	every, after := k.Every, k.After
 	if every == 0 {
 		every = time.Minute
@@ -73,7 +73,7 @@ func (k *Keeper) Run(ctx context.Context) {
 }
 
 // step returns the size of the checkpoint it made, or -1.
-func (k *Keeper) step(ctx context.Context, due func(size int64) bool) int64 {
+func (k *Checkpointer) step(ctx context.Context, due func(size int64) bool) int64 {
 	if _, err := k.Log.Sequence(ctx); err != nil {
 		k.warn(ctx, "sequence the audit log", err)
 		return -1
@@ -94,14 +94,14 @@ func (k *Keeper) step(ctx context.Context, due func(size int64) bool) int64 {
 	return c.Size
 }
 
-func (k *Keeper) warn(ctx context.Context, what string, err error) {
+func (k *Checkpointer) warn(ctx context.Context, what string, err error) {
 	if k.Warn != nil && !errors.Is(err, context.Canceled) {
 		k.Warn.ErrorContext(ctx, what, "error", err)
 	}
 }
 
 // Make makes a checkpoint of the tree as it is, unless there is one.
-func (k *Keeper) Make(ctx context.Context) (*Checkpoint, error) {
+func (k *Checkpointer) Make(ctx context.Context) (*Checkpoint, error) {
 	size, root, err := k.Log.root(ctx)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (k *Keeper) Make(ctx context.Context) (*Checkpoint, error) {
 	return c, k.keep(ctx, c)
 }
 
-func (k *Keeper) keep(ctx context.Context, c *Checkpoint) error {
+func (k *Checkpointer) keep(ctx context.Context, c *Checkpoint) error {
 	err := k.Log.db.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, `insert into audit_checkpoints (size, note, token, created_at) values ($1, $2, $3, $4)
 			on conflict (size) do nothing`, c.Size, c.Note, c.Token, c.CreatedAt)
@@ -154,7 +154,7 @@ func (k *Keeper) keep(ctx context.Context, c *Checkpoint) error {
 // fileSeparator stands between notes in the file of checkpoints.
 const fileSeparator = "\n--\n\n"
 
-// ReadFile reads the checkpoints that a Keeper filed; none when there is no
+// ReadFile reads the checkpoints that a Checkpointer filed; none when there is no
 // file.
 func ReadFile(path string) ([]Checkpoint, error) {
 	b, err := os.ReadFile(path)

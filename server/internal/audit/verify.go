@@ -191,7 +191,7 @@ func (v *verification) end(claimed int64) {
 }
 
 // Live is the log of a database as a Source. Extra are checkpoints held
-// elsewhere: the file of a Keeper.
+// elsewhere: the file of a Checkpointer.
 type Live struct {
 	Log    *Log
 	Public string

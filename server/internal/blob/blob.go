@@ -148,9 +148,9 @@ func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Inf
 	if _, err := w.Write(header); err != nil {
 		return fault.Storage(fmt.Errorf("write blob: %w", err))
 	}
-	room := chunkBuffers.Get().(*[]byte)
-	defer chunkBuffers.Put(room)
-	buf := (*room)[:chunkSize]
+	pooled := chunkBuffers.Get().(*[]byte)
+	defer chunkBuffers.Put(pooled)
+	buf := (*pooled)[:chunkSize]
 	for index := uint64(0); ; index++ {
 		n, err := io.ReadFull(r, buf)
 		if n > 0 {

@@ -17,7 +17,7 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Config says what a keeper works with.
+// Config says what the service works with.
 type Config struct {
 	Dir      string        // of the index files
 	WatchDir string        // imported from; empty: none
@@ -30,8 +30,8 @@ type Config struct {
 	Blobs blob.Store
 }
 
-// Keeper keeps publications.
-type Keeper struct {
+// Service keeps the publications that this server answers from.
+type Service struct {
 	cfg       Config
 	library   *omi.Library
 	watcher   *omi.Watcher
@@ -42,7 +42,7 @@ type Keeper struct {
 
 // Open opens the publications in the folder. One that cannot be read is left out,
 // and said so in the log.
-func Open(cfg Config) (*Keeper, error) {
+func Open(cfg Config) (*Service, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -53,7 +53,7 @@ func Open(cfg Config) (*Keeper, error) {
 	if err != nil {
 		cfg.Log.Error("a publication cannot be read", "error", err)
 	}
-	k := &Keeper{cfg: cfg, library: library}
+	k := &Service{cfg: cfg, library: library}
 	if cfg.WatchDir != "" {
 		k.watcher = &omi.Watcher{Dir: cfg.WatchDir, Library: library}
 	}
@@ -61,13 +61,13 @@ func Open(cfg Config) (*Keeper, error) {
 }
 
 // Current is the publications as they are now.
-func (k *Keeper) Current() *omi.Set { return k.library.Current() }
+func (k *Service) Current() *omi.Set { return k.library.Current() }
 
 // Library is the folder of publications.
-func (k *Keeper) Library() *omi.Library { return k.library }
+func (k *Service) Library() *omi.Library { return k.library }
 
 // Run keeps the publications up to date until the context ends.
-func (k *Keeper) Run(ctx context.Context) {
+func (k *Service) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	wg.Go(func() { k.every(ctx, k.refresh) })
 	if k.watcher != nil {
@@ -76,7 +76,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-func (k *Keeper) every(ctx context.Context, do func(context.Context)) {
+func (k *Service) every(ctx context.Context, do func(context.Context)) {
 	tick := time.NewTicker(k.cfg.Interval)
 	defer tick.Stop()
 	for {
@@ -90,7 +90,7 @@ func (k *Keeper) every(ctx context.Context, do func(context.Context)) {
 }
 
 // refresh takes over what other processes and other servers did.
-func (k *Keeper) refresh(ctx context.Context) {
+func (k *Service) refresh(ctx context.Context) {
 	changed, err := k.library.Refresh()
 	if err != nil {
 		k.cfg.Log.Error("a publication cannot be read", "error", err)
@@ -105,7 +105,7 @@ func (k *Keeper) refresh(ctx context.Context) {
 
 // watch imports what is new in the watched folder. No name of a file is logged: an
 // official archive's name holds a tax code.
-func (k *Keeper) watch(ctx context.Context) {
+func (k *Service) watch(ctx context.Context) {
 	k.importing.Lock()
 	defer k.importing.Unlock()
 	outcomes, err := k.watcher.Poll(ctx)
@@ -125,7 +125,7 @@ func (k *Keeper) watch(ctx context.Context) {
 }
 
 // Import imports what an administrator sent. What is refused is fault 287.
-func (k *Keeper) Import(ctx context.Context, inputs []omi.Input, mixed bool) (omi.Report, error) {
+func (k *Service) Import(ctx context.Context, inputs []omi.Input, mixed bool) (omi.Report, error) {
 	k.importing.Lock()
 	defer k.importing.Unlock()
 	pub, err := omi.ReadInputs(ctx, inputs, omi.ImportOptions{AllowMixed: mixed})

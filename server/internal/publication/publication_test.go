@@ -52,7 +52,7 @@ func supply(t testing.TB, semester, cadastral string) []byte {
 	return b.Bytes()
 }
 
-func (k *Keeper) take(t testing.TB, semester, cadastral string) {
+func (k *Service) take(t testing.TB, semester, cadastral string) {
 	t.Helper()
 	b := supply(t, semester, cadastral)
 	if _, err := k.Import(t.Context(), []omi.Input{{Content: bytes.NewReader(b), Size: int64(len(b))}}, false); err != nil {
@@ -62,7 +62,7 @@ func (k *Keeper) take(t testing.TB, semester, cadastral string) {
 
 // holds tells what a keeper serves: semesters with their municipality, the active
 // one marked.
-func (k *Keeper) holds() string {
+func (k *Service) holds() string {
 	var all []string
 	for _, ix := range k.Current().All() {
 		m, _ := ix.Municipality(0)
@@ -83,7 +83,7 @@ func TestServersEndOnTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		node := func(dir string) *Keeper {
+		node := func(dir string) *Service {
 			k, err := Open(Config{Dir: dir, DB: db, Blobs: blobs})
 			if err != nil {
 				t.Fatal(err)
@@ -94,7 +94,7 @@ func TestServersEndOnTheSame(t *testing.T) {
 		a, b := node(dirA), node(dirB)
 		meet := func(want string) {
 			t.Helper()
-			for _, k := range []*Keeper{a, b, a, b} {
+			for _, k := range []*Service{a, b, a, b} {
 				if _, err := k.library.Refresh(); err != nil {
 					t.Fatal(err)
 				}

@@ -29,7 +29,7 @@ type row struct{ semester, id, blob string }
 
 // Share carries changes of publications between the folder and the database, both
 // ways. It does nothing where there is no database to share.
-func (k *Keeper) Share(ctx context.Context) error {
+func (k *Service) Share(ctx context.Context) error {
 	if k.cfg.DB == nil || k.cfg.Blobs == nil {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (k *Keeper) Share(ctx context.Context) error {
 }
 
 // semesters are all that either side knows.
-func (k *Keeper) semesters(base shared, rows map[string]row) []string {
+func (k *Service) semesters(base shared, rows map[string]row) []string {
 	var all []string
 	for s := range base.Publications {
 		all = append(all, s)
@@ -76,7 +76,7 @@ func (k *Keeper) semesters(base shared, rows map[string]row) []string {
 
 // settle brings one semester to the same publication on both sides and returns its
 // id. What changed here goes there; otherwise what is there comes here.
-func (k *Keeper) settle(ctx context.Context, semester, agreed string, there row) (string, error) {
+func (k *Service) settle(ctx context.Context, semester, agreed string, there row) (string, error) {
 	here := k.here(semester)
 	switch here {
 	case there.id:
@@ -90,7 +90,7 @@ func (k *Keeper) settle(ctx context.Context, semester, agreed string, there row)
 }
 
 // here is the id of the publication of a semester in the folder; empty: none.
-func (k *Keeper) here(semester string) string {
+func (k *Service) here(semester string) string {
 	s, err := omi.ParseSemester(semester)
 	if err != nil {
 		return ""
@@ -103,7 +103,7 @@ func (k *Keeper) here(semester string) string {
 }
 
 // rows is what the database holds.
-func (k *Keeper) rows(ctx context.Context) (map[string]row, string, error) {
+func (k *Service) rows(ctx context.Context) (map[string]row, string, error) {
 	list, err := k.cfg.DB.Read().Query(ctx, `select semester, id, blob_id from omi_publications`)
 	if err != nil {
 		return nil, "", fmt.Errorf("list shared publications: %w", err)
@@ -129,7 +129,7 @@ func (k *Keeper) rows(ctx context.Context) (map[string]row, string, error) {
 }
 
 // push sends a publication of the folder to all.
-func (k *Keeper) push(ctx context.Context, semester, old string) error {
+func (k *Service) push(ctx context.Context, semester, old string) error {
 	f, ix, err := k.openFile(semester)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (k *Keeper) push(ctx context.Context, semester, old string) error {
 	return k.cfg.Blobs.Delete(ctx, old)
 }
 
-func (k *Keeper) openFile(semester string) (*os.File, *omi.Index, error) {
+func (k *Service) openFile(semester string) (*os.File, *omi.Index, error) {
 	s, err := omi.ParseSemester(semester)
 	if err != nil {
 		return nil, nil, err
@@ -172,7 +172,7 @@ func (k *Keeper) openFile(semester string) (*os.File, *omi.Index, error) {
 }
 
 // pull makes the folder hold what the database names: another publication, or none.
-func (k *Keeper) pull(ctx context.Context, semester string, there row) error {
+func (k *Service) pull(ctx context.Context, semester string, there row) error {
 	if there.id == "" {
 		s, err := omi.ParseSemester(semester)
 		if err != nil {
@@ -193,7 +193,7 @@ func (k *Keeper) pull(ctx context.Context, semester string, there row) error {
 }
 
 // withdraw removes from the database what was removed from the folder.
-func (k *Keeper) withdraw(ctx context.Context, there row) error {
+func (k *Service) withdraw(ctx context.Context, there row) error {
 	err := k.cfg.DB.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, `delete from omi_publications where semester = $1 and id = $2`, there.semester, there.id)
 		return err
@@ -205,7 +205,7 @@ func (k *Keeper) withdraw(ctx context.Context, there row) error {
 }
 
 // settleActive brings the chosen semester to the same on both sides.
-func (k *Keeper) settleActive(ctx context.Context, agreed, there string) (string, error) {
+func (k *Service) settleActive(ctx context.Context, agreed, there string) (string, error) {
 	here := ""
 	if s := k.Current().Pinned(); s != (omi.Semester{}) {
 		here = s.String()
@@ -227,7 +227,7 @@ func (k *Keeper) settleActive(ctx context.Context, agreed, there string) (string
 	})
 }
 
-func (k *Keeper) choose(semester string) error {
+func (k *Service) choose(semester string) error {
 	if semester == "" {
 		return k.library.Use(omi.Semester{})
 	}
@@ -239,7 +239,7 @@ func (k *Keeper) choose(semester string) error {
 }
 
 // agreed is what both sides had last; nothing where they never met.
-func (k *Keeper) agreed() shared {
+func (k *Service) agreed() shared {
 	var s shared
 	if b, err := os.ReadFile(filepath.Join(k.cfg.Dir, sharedFile)); err == nil {
 		_ = json.Unmarshal(b, &s) // damaged: as if they had never met
@@ -250,7 +250,7 @@ func (k *Keeper) agreed() shared {
 	return s
 }
 
-func (k *Keeper) agree(before, next shared) error {
+func (k *Service) agree(before, next shared) error {
 	was, _ := json.Marshal(before)
 	b, err := json.Marshal(next)
 	if err != nil || string(was) == string(b) {

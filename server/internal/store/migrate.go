@@ -60,7 +60,7 @@ func (e *postgresEngine) migrate(ctx context.Context) error {
 	return migrateQueue(ctx, riverpgxv5.New(e.pool), e.log)
 }
 
-// migrateOwn allows out-of-order numbers since each room has its own range.
+// migrateOwn allows out-of-order numbers: branches add theirs side by side.
 func migrateOwn(ctx context.Context, db *sql.DB, dialect goose.Dialect, dir string) error {
 	files, err := fs.Sub(migrations, dir)
 	if err != nil {

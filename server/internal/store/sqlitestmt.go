@@ -10,15 +10,16 @@ import (
 )
 
 // maxStatements bounds the statements that one connection keeps prepared. The
-// rooms above write a few dozen of their own.
+// packages above have a few dozen of their own.
 const maxStatements = 160
 
 // maxStatement is the longest statement kept: those of many rows at once are
 // rarely met again.
 const maxStatement = 4 << 10
 
-// openSQL opens a pool whose connections keep their statements. Parsing and
-// planning were measured at half of what a statement costs.
+// openSQL opens a pool whose connections keep their statements. Without that a
+// signature with a durable record cost 22 % more processor time (9.6 ms against
+// 7.9 ms on SQLite, key operation included).
 func openSQL(dsn string) (*sql.DB, error) {
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
