@@ -17,8 +17,8 @@ type Qualification struct {
 
 // Criteria are conditions on a certificate.
 type Criteria struct {
-	Assert    string // "all", "atLeastOne", "none"
-	KeyUsages []map[pkix.KeyUsage]bool
+	Assert    string            // "all", "atLeastOne", "none"
+	KeyUsages []map[string]bool // names of key usage bits, which must be set or not
 	Policies  [][]string
 	ExtUsages [][]string
 	Subject   [][]string // attribute types that the subject must have
@@ -99,10 +99,10 @@ var usageBits = map[string]pkix.KeyUsage{
 	"keyCertSign": pkix.KeyCertSign, "crlSign": pkix.CRLSign, "encipherOnly": pkix.EncipherOnly, "decipherOnly": pkix.DecipherOnly,
 }
 
-func keyUsage(n *xmldom.Node) map[pkix.KeyUsage]bool {
-	out := map[pkix.KeyUsage]bool{}
+func keyUsage(n *xmldom.Node) map[string]bool {
+	out := map[string]bool{}
 	for _, b := range children(n, "KeyUsageBit") {
-		out[usageBits[attribute(b, "name")]] = text(b) == "true" || text(b) == "1"
+		out[attribute(b, "name")] = text(b) == "true" || text(b) == "1"
 	}
 	return out
 }
@@ -112,7 +112,8 @@ func (c Criteria) met(cert *pkix.Certificate) bool {
 	var results []bool
 	for _, bits := range c.KeyUsages {
 		ok := true
-		for bit, want := range bits {
+		for name, want := range bits {
+			bit := usageBits[name]
 			ok = ok && bit != 0 && (cert.KeyUsage&bit != 0) == want
 		}
 		results = append(results, ok)
