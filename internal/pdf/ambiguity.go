@@ -77,7 +77,7 @@ func (d *Document) Ambiguities(ctx context.Context) ([]Ambiguity, error) {
 }
 
 func (a *auditor) audit() error {
-	for _, step := range []func() error{a.header, a.tail, a.sections, a.linearised, a.index, a.layout, a.packedEntries} {
+	for _, step := range []func() error{a.header, a.tail, a.sections, a.linearised, a.index, a.layout, a.packedEntries, a.encryption} {
 		if err := step(); err != nil {
 			return err
 		}
