@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // Ambiguity is a place of the file that readers can take in two ways: some
@@ -60,6 +61,11 @@ type auditor struct {
 	spent     int64 // of the budget
 }
 
+// windows are kept: most documents need one of the usual size.
+var windows = sync.Pool{New: func() any { return make([]byte, 0, usualWindow) }}
+
+const usualWindow = 16 << 10
+
 // Ambiguities lists places where readers can differ, none for a file with one
 // meaning (ISO 32000-2, 7.5). The error is about reading, not about the file.
 func (d *Document) Ambiguities(ctx context.Context) ([]Ambiguity, error) {
@@ -68,7 +74,11 @@ func (d *Document) Ambiguities(ctx context.Context) ([]Ambiguity, error) {
 		a.note("the file", "has no valid cross-reference section at its end, so each reader rebuilds its own")
 		return a.out, nil
 	}
+	a.win = windows.Get().([]byte)[:0]
 	err := a.audit()
+	if cap(a.win) <= 64<<10 {
+		windows.Put(a.win[:0]) //nolint:staticcheck // three words once a document
+	}
 	d.work.budget.Return(a.spent)
 	if err != nil && err != errEnough { //nolint:errorlint // it is never wrapped
 		return nil, fmt.Errorf("look for ambiguities: %w", err)
@@ -77,7 +87,7 @@ func (d *Document) Ambiguities(ctx context.Context) ([]Ambiguity, error) {
 }
 
 func (a *auditor) audit() error {
-	for _, step := range []func() error{a.header, a.tail, a.sections, a.linearised, a.index, a.layout, a.packedEntries} {
+	for _, step := range []func() error{a.header, a.tail, a.sections, a.linearised, a.index, a.layout, a.packedEntries, a.encryption} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -160,7 +170,7 @@ func (a *auditor) window(off int64, n int) ([]byte, error) {
 	if err := a.ctx.Err(); err != nil {
 		return nil, err
 	}
-	want := int(min(int64(max(n, 16<<10)), a.doc.size-off))
+	want := int(min(int64(max(n, usualWindow)), a.doc.size-off))
 	if cap(a.win) < want {
 		if err := a.spend(int64(want)); err != nil {
 			return nil, err

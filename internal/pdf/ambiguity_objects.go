@@ -277,6 +277,23 @@ func (a *auditor) says(num, rev int) bool {
 	return false
 }
 
+// encryption wants one key for all revisions: whoever adds, drops or changes it
+// later makes other bytes of what was signed.
+func (a *auditor) encryption() error {
+	now := a.doc.trailer.Get("Encrypt")
+	for _, r := range a.doc.revisions {
+		if then := a.doc.sections[r.first].trailer.Get("Encrypt"); !Equal(then, now) {
+			a.note(fmt.Sprintf("xref at %d", r.XRef), "has another Encrypt entry than the end of the file")
+			return nil
+		}
+	}
+	ref, ok := now.(Ref)
+	if states := a.statesOf(ref.Num); ok && len(states) > 0 && a.replaced(ref.Num, int(states[0].rev)) <= a.last {
+		a.note("object "+ref.String(), "holds the encryption, and a later revision replaces it")
+	}
+	return nil
+}
+
 // packedEntries compares the tables with the object streams they name. A
 // stream may not be replaced while objects in it count.
 func (a *auditor) packedEntries() error {

@@ -1,7 +1,9 @@
 package pdf
 
 import (
+	"bytes"
 	"fmt"
+	"strconv"
 
 	"rogito.dev/rogito/internal/limits"
 )
@@ -10,7 +12,7 @@ import (
 func (a *auditor) sections() error {
 	d := a.doc
 	for i, s := range d.sections {
-		where := fmt.Sprintf("xref at %d", s.offset)
+		where := "xref at " + strconv.FormatInt(s.offset, 10)
 		for _, part := range []*section{s, s.hybrid} {
 			if part == nil {
 				continue
@@ -104,11 +106,15 @@ func (a *auditor) hybrid(where string, i int) {
 // is that of the file.
 func (a *auditor) linearised() error {
 	d := a.doc
+	head, err := a.window(0, 1024)
+	if err != nil || !bytes.Contains(head, []byte("Linearized")) && bytes.IndexByte(head, '#') < 0 {
+		return err
+	}
 	var (
 		dict *Dict
 		end  int64
 	)
-	err := d.parse(0, func(p *parser) error {
+	err = d.parse(0, func(p *parser) error {
 		if _, err := p.header(); err != nil {
 			return err
 		}

@@ -469,6 +469,12 @@ func chains(doc []byte, add adder) {
 			u.object(4, 0, content("", tampers))
 			u.table("40 1\n" + line(at, 0, 'n'))
 		},
+		"encryption added": func(u *pdfUpdate) {
+			key := strings.Repeat("00", 32)
+			at := u.object(40, 0, "<</Filter/Standard/V 1/R 2/P -4/O<"+key+">/U<"+key+">>>")
+			u.extra = "/Encrypt 40 0 R/ID[<00><00>]"
+			u.table("40 1\n" + line(at, 0, 'n'))
+		},
 		"fewer entries than Index": func(u *pdfUpdate) {
 			x := u.stream(51, "51 1 40 5", [][3]int{{1, u.here(), 0}})
 			u.end(x)
