@@ -238,6 +238,12 @@ func TestCorpusAttacks(t *testing.T) {
 		case c.Expect.Scope != "" && view.OverallVerified:
 			ok = scoped(view)
 		}
+		if reason := divergences[c.ID]; reason != "" && !view.OverallVerified {
+			if ok {
+				t.Errorf("%s: no divergence any more, take it off the list", c.ID)
+			}
+			ok = true
+		}
 		if !ok {
 			t.Errorf("%s (%s, control %v): valid %v, %s, %s", c.ID, c.Class, c.Control, view.OverallVerified, integrity(all(view.Signatures, 0)), why(view))
 		}
@@ -367,6 +373,8 @@ var divergences = map[string]string{
 	"dd4j-asic-s-xades-a316e603": "an ASiC-S with two data files",
 	"dd4j-asic-e-xades-b0aad466": "the signature names a file in a folder that the container does not have",
 	"signxml-xmldsig-7d2b412c":   "the certificate is named by its digest only and is not in the file: the value cannot be checked",
+	"att-pdf-shadow-28baef76":    "two objects are in the signed revision that its table calls free: a rebuilding reader finds them",
+	"att-pdf-shadow-b6266d5c":    "tables lead to other objects than they name, and readers rebuild them differently",
 }
 
 // levelDivergences are the cases whose level we name otherwise.

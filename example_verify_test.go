@@ -30,10 +30,10 @@ func ExampleVerifier_Verify() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(r.Message())
+	fmt.Println(r.Valid())
 	fmt.Println(r.Conclusions.Indication, r.Conclusions.Signatures[0].Level)
 	// Output:
-	// The signature is valid.
+	// true
 	// TOTAL-PASSED CAdES-BASELINE-B
 }
 

@@ -4,6 +4,9 @@ import (
 	"context"
 	"runtime"
 	"sync"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/report"
 )
 
 // DefaultMemory is what reading one document may hold beyond the document
@@ -30,6 +33,32 @@ func (l *lanes) open() {
 		l.quick = make(chan struct{}, max(4, 2*runtime.GOMAXPROCS(0)))
 		l.heavy = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/4))
 	})
+}
+
+// weight is what the facts of a document hold, nearly all of it evidence.
+func weight(f *report.Facts) (n int64) {
+	if f == nil {
+		return 0
+	}
+	var add func(list []*ades.Signature)
+	sum := func(list []ades.Evidence) {
+		for i := range list {
+			n += int64(len(list[i].Raw))
+		}
+	}
+	add = func(list []*ades.Signature) {
+		for _, s := range list {
+			sum(s.Evidence)
+			add(s.CounterSignatures)
+		}
+	}
+	for _, l := range f.Layers {
+		if l.Document != nil {
+			sum(l.Document.Evidence)
+			add(l.Document.Signatures)
+		}
+	}
+	return n
 }
 
 // enter waits for a place in a lane, as long as the context allows.

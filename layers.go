@@ -38,7 +38,11 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 		return nil
 	}
 	l := &report.Layer{Level: level, Name: f.Name}
-	doc, err := read(n.ctx, f.Source, in)
+	source := f.Source
+	if family == "CMS" || family == "TST" {
+		source = limits.Paying(source, limits.BudgetOf(n.ctx))
+	}
+	doc, err := read(n.ctx, source, in)
 	var malformed *ades.MalformedError
 	switch {
 	case errors.Is(err, ades.ErrPassword) && level == 0:

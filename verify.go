@@ -55,10 +55,11 @@ type VerifyOptions struct {
 // ades.ErrPassword when a document is encrypted and the password does not fit.
 func (v *Verifier) Verify(ctx context.Context, src ades.Source, o VerifyOptions) (*report.Report, error) {
 	now := v.now()
-	facts, plain, err := v.read(ctx, src, o)
+	facts, plain, leave, err := v.read(ctx, src, o)
 	if err != nil {
 		return nil, fmt.Errorf("verify: %w", err)
 	}
+	defer leave()
 	store := v.Trust
 	if store == nil {
 		store = new(trust.Store)
@@ -68,7 +69,7 @@ func (v *Verifier) Verify(ctx context.Context, src ades.Source, o VerifyOptions)
 		levels(l, facts)
 	}
 	r := v.Judge(facts, o.At)
-	r.Plain = plain
+	r.Plain, r.Source = plain, src
 	return r, nil
 }
 
@@ -93,29 +94,35 @@ func (v *Verifier) now() time.Time {
 }
 
 // read turns bytes into facts, first in the quick lane, then, where that does
-// not suffice, in the heavy one.
-func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (facts *report.Facts, plain ades.Source, err error) {
+// not suffice, in the heavy one. What is left there holds much, and the lane is
+// left when the report is made.
+func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (facts *report.Facts, plain ades.Source, leave func(), err error) {
 	memory := v.Memory
 	if memory <= 0 {
 		memory = DefaultMemory
 	}
 	v.lanes.open()
 	budget := limits.NewBudget(memory / quickShare)
-	leave, err := enter(ctx, v.lanes.quick)
-	if err != nil {
-		return nil, nil, err
+	if leave, err = enter(ctx, v.lanes.quick); err != nil {
+		return nil, nil, nil, err
 	}
 	facts, plain, err = v.readWith(limits.WithBudget(ctx, budget), src, o)
 	leave()
-	if !budget.Exceeded() {
-		return facts, plain, err
+	if !budget.Exceeded() && weight(facts) <= memory/quickShare/quickShare {
+		return facts, plain, func() {}, err
+	}
+	if ctx.Err() != nil {
+		return nil, nil, nil, ctx.Err()
 	}
 	facts, plain = nil, nil
 	if leave, err = enter(ctx, v.lanes.heavy); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	defer leave()
-	return v.readWith(limits.WithBudget(ctx, limits.NewBudget(memory)), src, o)
+	facts, plain, err = v.readWith(limits.WithBudget(ctx, limits.NewBudget(memory)), src, o)
+	if err != nil {
+		leave()
+	}
+	return facts, plain, leave, err
 }
 
 // readWith turns bytes into facts, layer by layer. A parser that panics is a

@@ -174,6 +174,9 @@ func (e *entry) bytes() ([]byte, error) {
 	if e.Size() > limits.ZIPMeta {
 		return nil, ades.Malformed("ZIP", e.name, "%d bytes, more than a signature file may have", e.Size())
 	}
+	if limits.BudgetOf(e.c.ctx).Spend(e.Size()) != nil {
+		return nil, errBomb
+	}
 	b := make([]byte, e.Size())
 	if _, err := io.ReadFull(io.NewSectionReader(e, 0, e.Size()), b); err != nil {
 		return nil, &ades.MalformedError{Format: "ZIP", Where: e.name, Err: err}

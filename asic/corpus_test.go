@@ -106,3 +106,37 @@ func TestAttacks(t *testing.T) {
 		t.Errorf("only %d attacks", total)
 	}
 }
+
+// TestCorpusRecords: evidence records are over what the container holds, but
+// for those that were made wrong on purpose.
+func TestCorpusRecords(t *testing.T) {
+	wrong := map[string]int{ // time-stamps whose imprint does not follow
+		"dss-asic-e-cades-58ba4c4a": 1, "dss-asic-e-cades-fff806c0": 1, "dss-asic-e-xades-8d1a4171": 1, "dss-asic-e-none-4c9ccead": 2,
+	}
+	total := 0
+	for _, c := range corpus.Manifest(t) {
+		if !strings.HasPrefix(c.Format, "ASiC") {
+			continue
+		}
+		doc, err := readCase(t, c)
+		if err != nil {
+			continue
+		}
+		failed, records := 0, 0
+		for _, ts := range doc.Timestamps {
+			if strings.Contains(ts.Path, "evidencerecord") {
+				records++
+				if ts.ImprintIntact != ades.Yes {
+					failed++
+				}
+			}
+		}
+		total += records
+		if records > 0 && failed != wrong[c.ID] {
+			t.Errorf("%s: %d of %d time-stamps are not over the data, want %d", c.ID, failed, records, wrong[c.ID])
+		}
+	}
+	if total < 20 {
+		t.Errorf("only %d time-stamps", total)
+	}
+}

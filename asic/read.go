@@ -165,7 +165,7 @@ func (r *reader) cms(e *entry) ([]*ades.Signature, error) {
 	case len(data) == 1 || r.doc.Format == ades.ASiCS && len(data) > 0:
 		detached = []ades.File{{Name: data[0].name, Source: data[0]}}
 	}
-	doc, carries, err := cades.ReadIn(r.ctx, e, ades.ReadOptions{Detached: detached})
+	doc, carries, err := cades.ReadIn(r.ctx, limits.Paying(e, limits.BudgetOf(r.ctx)), ades.ReadOptions{Detached: detached})
 	if err != nil {
 		return nil, err
 	}

@@ -46,6 +46,9 @@ func (r *reader) timestamps() error {
 		}
 		r.doc.Timestamps = append(r.doc.Timestamps, ts)
 	}
+	if err := r.records(); err != nil {
+		return err
+	}
 	slices.SortStableFunc(r.doc.Timestamps, func(a, b *ades.Timestamp) int { return a.Time.Compare(b.Time) })
 	r.chain()
 	return nil

@@ -84,7 +84,7 @@ func openRaiser(src ades.Source, r ades.AugmentOptions) (*raiser, error) {
 // intact refuses to lend time-stamps to a broken signature.
 func (a *raiser) intact() error {
 	var err error
-	if a.signed, err = ReadSignedData(a.sd, a.in); err != nil {
+	if a.signed, err = readSignedData(a.sd, a.in); err != nil {
 		return err
 	}
 	for _, s := range a.signed {
@@ -124,7 +124,7 @@ func (a *raiser) stampSignatures(ctx context.Context) error {
 
 // addValidationData gathers certificates and revocation data for every chain.
 func (a *raiser) addValidationData(ctx context.Context) error {
-	sigs, err := ReadSignedData(a.sd, a.in)
+	sigs, err := readSignedData(a.sd, a.in)
 	if err != nil {
 		return err
 	}

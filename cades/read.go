@@ -53,7 +53,7 @@ func read(ctx context.Context, src, bin ades.Source, sd *cms.SignedData, r ades.
 	if content.Source != nil {
 		in.Content = content.Source
 	}
-	if doc.Signatures, err = ReadSignedData(sd, in); err != nil {
+	if doc.Signatures, err = readSignedData(sd, in); err != nil {
 		return nil, err
 	}
 	for _, s := range doc.Signatures {
@@ -193,7 +193,15 @@ type Surroundings struct {
 
 // ReadSignedData states the facts of every signer of a SignedData that another
 // format carries: a PDF, a container.
-func ReadSignedData(sd *cms.SignedData, in Surroundings) ([]*ades.Signature, error) {
+func ReadSignedData(src ades.Source, in Surroundings) ([]*ades.Signature, error) {
+	sd, err := cms.Parse(src)
+	if err != nil {
+		return nil, err
+	}
+	return readSignedData(sd, in)
+}
+
+func readSignedData(sd *cms.SignedData, in Surroundings) ([]*ades.Signature, error) {
 	if in.Digest == nil {
 		in.Digest = cms.OfSource(in.Content)
 	}

@@ -1,6 +1,7 @@
 package pades
 
 import (
+	"context"
 	"slices"
 
 	"rogito.dev/rogito/ades"
@@ -9,7 +10,7 @@ import (
 )
 
 // changes lists what differs between the signed revision and the file.
-func (r *reader) changes(f *found) []ades.Change {
+func (r *reader) changes(ctx context.Context, f *found) []ades.Change {
 	if !f.rangeOK {
 		return nil
 	}
@@ -29,7 +30,7 @@ func (r *reader) changes(f *found) []ades.Change {
 	}
 	if f.revision < last {
 		if r.comparer == nil {
-			r.comparer = revision.New(r.doc)
+			r.comparer = revision.New(ctx, r.doc)
 		}
 		list, err := r.comparer.Compare(f.revision, r.rules(f))
 		if err != nil {

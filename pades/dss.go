@@ -2,9 +2,11 @@ package pades
 
 import (
 	"bytes"
+	"errors"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
 )
 
@@ -24,7 +26,9 @@ func (r *reader) dss() error {
 		return nil
 	}
 	seen := make(map[string]bool)
-	r.evidence(store, "DSS", storeKeys, seen)
+	if err := r.evidence(store, "DSS", storeKeys, seen); err != nil {
+		return err
+	}
 	vri, err := r.doc.Dict(store.Get("VRI"))
 	if err != nil {
 		r.problem("DSS/VRI", err)
@@ -36,7 +40,9 @@ func (r *reader) dss() error {
 	for _, e := range vri.Entries {
 		if one, err := r.doc.Dict(e.Value); err == nil && one != nil {
 			r.stored(e.Value)
-			r.evidence(one, "VRI", vriKeys, seen)
+			if err := r.evidence(one, "VRI", vriKeys, seen); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -73,7 +79,7 @@ func (r *reader) problem(where string, err error) {
 	r.out.Problems = append(r.out.Problems, ades.Problem{Where: where, Text: err.Error()})
 }
 
-func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey, seen map[string]bool) {
+func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey, seen map[string]bool) error {
 	for _, k := range keys {
 		list, err := r.doc.Array(dict.Get(k.key))
 		if err != nil {
@@ -82,6 +88,9 @@ func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey, see
 		}
 		for _, o := range list {
 			data, ref, err := streamData(r.doc, o)
+			if errors.Is(err, limits.ErrBudget) || r.ctx.Err() != nil {
+				return err
+			}
 			if err != nil {
 				r.problem(origin+"/"+string(k.key), err)
 				continue
@@ -90,15 +99,20 @@ func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey, see
 				continue
 			}
 			revision := r.stored(ref)
-			if seen[origin+string(data)] {
+			key := origin + ades.FactID(data)
+			if seen[key] {
 				continue
 			}
-			seen[origin+string(data)] = true
+			seen[key] = true
+			if err := limits.BudgetOf(r.ctx).Spend(int64(len(data))); err != nil {
+				return err
+			}
 			r.out.Evidence = append(r.out.Evidence, ades.Evidence{
 				Kind: k.kind, Origin: origin, Raw: data, Revision: revision,
 			})
 		}
 	}
+	return nil
 }
 
 // streamData returns the content of a stream without what follows the DER

@@ -40,3 +40,23 @@ func TestHostile(t *testing.T) {
 		}
 	}
 }
+
+// TestPrefix: what stands before the header is left out when a document is
+// signed, and a document that needs it is refused.
+func TestPrefix(t *testing.T) {
+	pki := adestest.Must(t, nil)
+	a := pki.Actor(t, "p256")
+	var out bytes.Buffer
+	src := bytes.NewReader(append([]byte("junk\n"), simplePDF(1)...))
+	if err := sign(ctx, src, &out, a.Key, Options{SignParams: a.Signing(pki.Now())}, ades.AugmentOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	doc := out.Bytes()
+	if !bytes.HasPrefix(doc, []byte("%PDF-")) {
+		t.Errorf("the signed document begins with %q", doc[:8])
+	}
+	intact(t, readAll(t, doc, ""), 1)
+	if err := prepare(t, pki, append([]byte("junk\n"), doc...), Options{}); err == nil {
+		t.Error("a signed document with bytes before its header is signed again")
+	}
+}

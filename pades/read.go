@@ -14,6 +14,7 @@ import (
 
 // reader gathers the facts of one document.
 type reader struct {
+	ctx     context.Context
 	src     ades.Source
 	doc     *pdf.Document
 	found   []*found
@@ -79,7 +80,7 @@ func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, e
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{src: src, doc: doc, out: &ades.Document{Format: ades.PAdES}}
+	r := &reader{ctx: ctx, src: src, doc: doc, out: &ades.Document{Format: ades.PAdES}}
 	r.digests = newDigester(ctx, src)
 	if err := doc.Repaired(); err != nil {
 		r.out.Problems = append(r.out.Problems, ades.Problem{Where: "xref", Text: "repaired: " + err.Error()})
@@ -104,7 +105,10 @@ func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, e
 			return nil, err
 		}
 	}
-	r.finish()
+	r.finish(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return r, nil
 }
 
@@ -156,7 +160,7 @@ func (r *reader) oneMeaning(ctx context.Context) error {
 	}
 	for _, f := range r.found {
 		for _, a := range list {
-			if f.revision == 0 || a.From <= f.revision && f.revision <= a.To {
+			if f.revision <= a.Until {
 				f.fatal(a.Where, "readers can take this document in two ways: %v", a)
 			}
 		}
@@ -242,19 +246,19 @@ func (r *reader) facts(f *found) *ades.PDFFacts {
 }
 
 // finish puts the facts in order and relates them to each other.
-func (r *reader) finish() {
+func (r *reader) finish(ctx context.Context) {
 	ids := make(map[string]int)
 	for _, f := range r.found {
 		if s := f.signature; s != nil {
 			if ids[s.ID]++; ids[s.ID] > 1 {
 				s.ID = fmt.Sprintf("%s-%d", s.ID, ids[s.ID])
 			}
-			s.PDF.Changes = r.changes(f)
+			s.PDF.Changes = r.changes(ctx, f)
 			s.PDF.CoversWholeDocument = f.rangeOK && unchanged(s.PDF.Changes)
 			r.out.Signatures = append(r.out.Signatures, s)
 		}
 		if t := f.timestamp; t != nil {
-			t.PDF.Changes = r.changes(f)
+			t.PDF.Changes = r.changes(ctx, f)
 			t.PDF.CoversWholeDocument = f.rangeOK && unchanged(t.PDF.Changes)
 			r.out.Timestamps = append(r.out.Timestamps, t)
 		}

@@ -67,7 +67,7 @@ func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
 	if embedded {
 		in = cades.Surroundings{Content: sd.Content}
 	}
-	s, err := r.signer(f, sd, in)
+	s, err := r.signer(f, in)
 	if err != nil || s == nil {
 		return unread(f), err
 	}
@@ -94,9 +94,9 @@ func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
 
 // signer reads the only signer of a PDF signature; nil when it is malformed.
 // Certificates of the DSS are looked at only where the signature lacks one.
-func (r *reader) signer(f *found, sd *cms.SignedData, in cades.Surroundings) (*ades.Signature, error) {
+func (r *reader) signer(f *found, in cades.Surroundings) (*ades.Signature, error) {
 	for {
-		all, err := cades.ReadSignedData(sd, in)
+		all, err := cades.ReadSignedData(bytes.NewReader(f.contents), in)
 		var malformed *ades.MalformedError
 		if errors.As(err, &malformed) {
 			f.fatal(f.path+"/Contents", "%v", err)

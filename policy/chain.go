@@ -51,6 +51,27 @@ type asked struct {
 // inside a file; asking for data fresher than the token would fail every
 // LT signature a day after it was made.
 func (j *judge) chain(leaf string, q asked) chainVerdict {
+	key := chainKey{leaf, q, j.proofs}
+	v, known := j.chains[key]
+	if !known {
+		v = j.chainAnew(leaf, q)
+		if j.chains == nil {
+			j.chains = map[chainKey]chainVerdict{}
+		}
+		j.chains[key] = v
+	}
+	return v
+}
+
+// chainKey names a question that was answered, with the proofs of existence
+// that were known then.
+type chainKey struct {
+	leaf string
+	asked
+	proofs int
+}
+
+func (j *judge) chainAnew(leaf string, q asked) chainVerdict {
 	none := chainVerdict{verdict: verdict{indication: report.Passed}, leaf: j.facts.Certificates[leaf], asked: q}
 	paths := j.facts.Paths[leaf]
 	if len(paths) > 0 {

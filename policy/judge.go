@@ -81,6 +81,10 @@ type judge struct {
 	container ades.Format
 	stamps    map[*ades.Timestamp]*report.Conclusion
 	busy      map[string]bool // certificates whose revocation is being judged
+	// chains are those judged already: thousands of signatures may be made with
+	// one certificate at one time.
+	chains map[chainKey]chainVerdict
+	proofs int // changes of poe
 }
 
 func (j *judge) document(l *report.Layer, out *report.Conclusions) {
@@ -149,6 +153,7 @@ func (j *judge) timestamps(d *ades.Document) {
 		for _, id := range t.Covers {
 			if old, ok := j.poe[id]; !ok || t.Time.Before(old) {
 				j.poe[id] = t.Time
+				j.proofs++
 			}
 		}
 	}

@@ -248,6 +248,8 @@ func (j *judge) changes(s *ades.Signature) verdict {
 	}
 	for _, ch := range s.PDF.Changes {
 		switch {
+		case ch.Permitted && ch.Kind == "annotation":
+			v.add(report.Warning, "FC", "After signing (allowed, but it may cover what the page says): %s.", report.ChangeText(ch))
 		case ch.Permitted:
 			v.add(report.Info, "FC", "After signing (allowed): %s.", report.ChangeText(ch))
 		case j.policy.PDF.Changes == "warn":

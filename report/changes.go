@@ -13,18 +13,6 @@ type ChangeText ades.Change
 
 func (c ChangeText) String() string { return c.Description }
 
-// words translates the arguments of a finding that have words of their own.
-func (l Lang) words(args []any) []any {
-	out := make([]any, len(args))
-	for i, a := range args {
-		if c, ok := a.(ChangeText); ok {
-			a = l.Change(ades.Change(c))
-		}
-		out[i] = a
-	}
-	return out
-}
-
 // Change says what a change after signing is. English is the description that
 // the reader of the document gave.
 func (l Lang) Change(c ades.Change) string {
@@ -38,9 +26,6 @@ func (l Lang) Change(c ades.Change) string {
 	}
 	return strings.NewReplacer("{page}", strconv.Itoa(c.Page), "{field}", strconv.Quote(c.Field), "{name}", name).Replace(t)
 }
-
-// Change translates for the template.
-func (h htmlPage) Change(c ades.Change) string { return h.Lang.Change(c) }
 
 // italianReasons translates why it cannot be told what a field shows.
 var italianReasons = map[string]string{

@@ -153,6 +153,12 @@ type Report struct {
 	Facts       *Facts       `json:"facts"`
 	Conclusions *Conclusions `json:"conclusions"`
 	MadeAt      time.Time    `json:"madeAt"`
+	// Zone of the times in reports for people; nil means UTC.
+	Zone *time.Location `json:"-"`
+	// Producer is the program and its version, for the foot of a PDF.
+	Producer string `json:"-"`
+	// Source is the document itself, for its digest in a report; may be nil.
+	Source ades.Source `json:"-"`
 	// Plain is the signed content, innermost with recursion; nil when there
 	// is none to hand out.
 	Plain ades.Source `json:"-"`

@@ -49,6 +49,8 @@ type Certificate struct {
 	Issuer       string         `json:"issuer"`
 	SubjectCN    string         `json:"subjectCN"`
 	IssuerCN     string         `json:"issuerCN"`
+	Holder       Name           `json:"holder,omitzero"`
+	Authority    Name           `json:"authority,omitzero"`
 	Country      string         `json:"country,omitempty"` // of the issuer
 	SerialNumber string         `json:"serialNumber"`      // decimal
 	NotBefore    time.Time      `json:"notBefore"`
@@ -176,7 +178,9 @@ type Revocation struct {
 // TrustState is the condition of the trust store.
 type TrustState struct {
 	OperatorAnchors int         `json:"operatorAnchors"`
-	Lists           []ListState `json:"lists,omitempty"`
+	Lists           []ListState `json:"lists,omitempty"` // the list of lists first
+	// Offline: nothing could be fetched, by the operator's or caller's wish.
+	Offline bool `json:"offline,omitempty"`
 }
 
 // ListState is the condition of one trusted list.

@@ -1,62 +1,68 @@
 package report
 
 import (
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
 	"html/template"
 	"io"
 	"sync"
+
+	"rogito.dev/rogito/ades"
 )
 
 //go:embed report.html
 var htmlText string
 
 var htmlTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("report").Funcs(template.FuncMap{
-		"p": pointed, "minute": shown,
-	}).Parse(htmlText))
+	return template.Must(template.New("report").Parse(htmlText))
 })
 
 // htmlPage is what the page shows.
 type htmlPage struct {
-	Lang            Lang
-	Name, Headline  string
-	Who, Why, Class string
-	PolicyName      string
-	View            *View
-	Signatures      []htmlSignature
-	Messages        []string
+	Lang     Lang
+	Title    string
+	Summary  Summary
+	Document htmlSection
+	Sections []htmlSection
+	Producer string
 }
 
-type htmlSignature struct {
-	SignatureView
-	Number           int
-	When             string
-	Errors, Warnings []string
+type htmlSection struct {
+	Title string
+	Rows  []htmlRow
 }
 
-// T translates for the template.
-func (h htmlPage) T(s string) string { return h.Lang.T(s) }
+type htmlRow struct{ Label, Value, Class string }
 
 // WriteHTML writes a page that stands on its own.
 func (r *Report) WriteHTML(w io.Writer, name string, lang Lang) error {
-	v, err := r.View(false)
+	t := &page{r: r, l: lang}
+	h := htmlPage{Lang: lang, Title: lang.T("Verification report"), Summary: r.Summary(lang), Producer: r.Producer}
+	rows, err := t.documentRows(name)
 	if err != nil {
 		return err
 	}
-	t := &page{r: r, l: lang}
-	h := htmlPage{Lang: lang, Name: name, Headline: t.headline(), Who: t.who(), Why: t.why(), PolicyName: r.Conclusions.Policy, View: v, Class: "undetermined"}
-	switch {
-	case r.Valid():
-		h.Class = "valid"
-	case r.Conclusions.Indication == TotalFailed || len(v.Signatures) == 0:
-		h.Class = "invalid"
-	}
-	for i, s := range v.Signatures {
-		c := r.Conclusions.Signatures[i]
-		h.Signatures = append(h.Signatures, htmlSignature{s, i + 1, t.when(c), lang.texts(c, Error), lang.texts(c, Warning)})
-	}
-	for _, m := range r.Conclusions.Messages {
-		h.Messages = append(h.Messages, lang.Message(m))
+	h.Document = htmlSection{name, htmlRows(rows)}
+	for _, s := range t.sections() {
+		h.Sections = append(h.Sections, htmlSection{s.title, htmlRows(s.rows)})
 	}
 	return htmlTemplate().Execute(w, h)
+}
+
+func htmlRows(rows []row) []htmlRow {
+	out := make([]htmlRow, len(rows))
+	for i, r := range rows {
+		out[i] = htmlRow{r.label, r.value, r.class}
+	}
+	return out
+}
+
+// digest is the SHA-256 of a document.
+func digest(src ades.Source) (string, error) {
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(src, 0, src.Size())); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -4,43 +4,77 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // WritePDF writes the report as a PDF of plain pages: A4, the standard fonts,
-// nothing that needs a library.
+// nothing that needs a library. Every page has a foot with its number, the
+// digest of the document and the program that made it.
 func (r *Report) WritePDF(w io.Writer, name string, lang Lang) error {
-	var text bytes.Buffer
-	if err := r.WriteText(&text, name, lang); err != nil {
+	t := &page{r: r, l: lang}
+	rows, err := t.documentRows(name)
+	if err != nil {
 		return err
 	}
 	p := &pdfWriter{}
 	p.newPage()
 	p.put(lang.T("Verification report"), 16, true, black)
-	p.space(6)
-	color := amber
-	switch {
-	case r.Valid():
-		color = green
-	case r.Conclusions.Indication == TotalFailed || len(r.Conclusions.Signatures) == 0:
-		color = red
-	}
-	for i, line := range strings.Split(strings.TrimRight(text.String(), "\n"), "\n") {
-		switch {
-		case i == 0:
-			p.put(line, 12, true, color)
-		case i == 3:
-			p.space(4)
-			p.put(fmt.Sprintf("%s: %s   %s: %s", lang.T("Verdict for"), minute(r.Conclusions.At), lang.T("Made on"), minute(r.MadeAt)), 9, false, black)
-			p.put(lang.T("Policy")+": "+r.Conclusions.Policy, 9, false, black)
-			p.put(line, 9, false, black)
-		case line != "" && line[0] != ' ' && i > 2:
-			p.put(line, 11, true, black)
-		default:
-			p.put(line, 9.5, false, black)
+	p.space(8)
+	s := r.Summary(lang)
+	color := map[string]string{"valid": green, "invalid": red, "undetermined": amber}[s.Class]
+	p.bar(color, func() {
+		for i, line := range s.Lines {
+			switch {
+			case line == "":
+			case i == 0:
+				p.put(line, 12, true, color)
+				p.space(2)
+			default:
+				p.put(line, 10, false, black)
+				p.space(2)
+			}
 		}
+	})
+	p.space(8)
+	p.rows(rows)
+	for _, sec := range t.sections() {
+		p.heading(sec.title)
+		p.rows(sec.rows)
 	}
+	p.feet(func(n, of int) (left, right string) {
+		left = r.Producer
+		if r.Source != nil {
+			left = strings.TrimPrefix(left+" · SHA-256 "+rows[len(rows)-1].value, " · ")
+		}
+		return left, lang.f("page %d of %d", n, of)
+	})
 	return p.write(w)
+}
+
+// rows writes labels and values in two columns.
+func (p *pdfWriter) rows(rows []row) {
+	for _, r := range rows {
+		color := map[string]string{"error": red, "warning": amber}[r.class]
+		if color == "" {
+			color = black
+		}
+		p.pair(r.label, r.value, 9.5, color)
+	}
+}
+
+// heading begins a section, on the next page where too little room is left.
+func (p *pdfWriter) heading(text string) {
+	p.space(10)
+	if p.y < margin+80 {
+		p.newPage()
+	}
+	p.put(text, 11, true, black)
+	p.rule()
+	p.space(3)
 }
 
 // Colours of text, as PDF operands.
@@ -57,8 +91,9 @@ const (
 )
 
 type pdfWriter struct {
-	pages []*bytes.Buffer
-	y     float64
+	pages  []*bytes.Buffer
+	y      float64
+	indent float64 // from the left margin
 }
 
 func (p *pdfWriter) newPage() {
@@ -68,28 +103,64 @@ func (p *pdfWriter) newPage() {
 
 func (p *pdfWriter) space(h float64) { p.y -= h }
 
-// put writes a paragraph, wrapped at the margin. A label of WriteText (two
-// spaces, the label, its value) keeps its value in a column.
-func (p *pdfWriter) put(line string, size float64, bold bool, color string) {
-	label, value := "", line
-	if strings.HasPrefix(line, "  ") {
-		if runes := []rune(line); len(runes) > 29 {
-			label, value = strings.TrimSpace(string(runes[:28])), strings.TrimSpace(string(runes[28:]))
-		}
-	}
-	x, width := margin, pageWidth-2*margin
-	if label != "" {
-		x, width = margin+130, width-130
-	}
-	for i, part := range wrap(value, width, size, bold) {
-		if p.y < margin+size {
-			p.newPage()
-		}
-		if i == 0 && label != "" {
-			p.show(label, margin+6, size, false, "0.35 0.35 0.35")
-		}
-		p.show(part, x, size, bold, color)
+// put writes a paragraph, wrapped at the margin.
+func (p *pdfWriter) put(text string, size float64, bold bool, color string) {
+	for _, part := range wrap(text, pageWidth-2*margin-p.indent, size, bold) {
+		p.room(size)
+		p.show(part, margin+p.indent, size, bold, color)
 		p.y -= size * 1.4
+	}
+}
+
+// pair writes a label and its value beside it, both wrapped.
+func (p *pdfWriter) pair(label, value string, size float64, color string) {
+	const column = 126
+	labels := wrap(label, column-6, size, false)
+	values := wrap(value, pageWidth-2*margin-column, size, false)
+	for i := range max(len(labels), len(values)) {
+		p.room(size)
+		if i < len(labels) {
+			p.show(labels[i], margin, size, false, "0.35 0.35 0.35")
+		}
+		if i < len(values) {
+			p.show(values[i], margin+column, size, false, color)
+		}
+		p.y -= size * 1.4
+	}
+	p.space(1)
+}
+
+// room begins a new page where a line would run into the foot.
+func (p *pdfWriter) room(size float64) {
+	if p.y < margin+size {
+		p.newPage()
+	}
+}
+
+// bar draws a coloured bar beside what inside writes.
+func (p *pdfWriter) bar(color string, inside func()) {
+	top, first := p.y, len(p.pages)
+	p.indent = 12
+	inside()
+	p.indent = 0
+	if first == len(p.pages) {
+		fmt.Fprintf(p.pages[first-1], "q %s rg %.1f %.1f 4 %.1f re f Q\n", color, margin, p.y+8, top-p.y+4)
+	}
+}
+
+// rule draws a thin line under a heading.
+func (p *pdfWriter) rule() {
+	fmt.Fprintf(p.pages[len(p.pages)-1], "q 0.8 0.8 0.8 RG 0.5 w %.1f %.1f m %.1f %.1f l S Q\n", margin, p.y+10, pageWidth-margin, p.y+10)
+}
+
+// feet writes the foot of every page, once their number is known.
+func (p *pdfWriter) feet(text func(n, of int) (left, right string)) {
+	const size, grey = 7.5, "0.4 0.4 0.4"
+	for i, b := range p.pages {
+		left, right := text(i+1, len(p.pages))
+		fmt.Fprintf(b, "BT /F1 %.1f Tf %s rg %.1f %.1f Td (%s) Tj ET\n", size, grey, margin, margin/2, winAnsi(left))
+		x := pageWidth - margin - textWidth(right, size, false)
+		fmt.Fprintf(b, "BT /F1 %.1f Tf %s rg %.1f %.1f Td (%s) Tj ET\n", size, grey, x, margin/2, winAnsi(right))
 	}
 }
 
@@ -101,7 +172,9 @@ func (p *pdfWriter) show(s string, x, size float64, bold bool, color string) {
 	fmt.Fprintf(p.pages[len(p.pages)-1], "BT /%s %.1f Tf %s rg %.1f %.1f Td (%s) Tj ET\n", font, size, color, x, p.y, winAnsi(s))
 }
 
-// winAnsi encodes and escapes a string; what the encoding lacks becomes "?".
+// winAnsi encodes and escapes a string for the standard fonts. Letters that
+// they lack are written as Latin ones: a name that can be read is better than
+// question marks.
 func winAnsi(s string) string {
 	var b strings.Builder
 	for _, c := range s {
@@ -109,22 +182,47 @@ func winAnsi(s string) string {
 		case c == '(' || c == ')' || c == '\\':
 			b.WriteByte('\\')
 			b.WriteRune(c)
-		case c == '–' || c == '—':
-			b.WriteString(map[rune]string{'–': `\226`, '—': `\227`}[c])
-		case c == '…':
-			b.WriteString(`\205`)
-		case c == '’':
-			b.WriteString(`\222`)
 		case c >= ' ' && c < 0x7f:
 			b.WriteRune(c)
 		case c >= 0xa0 && c <= 0xff:
 			fmt.Fprintf(&b, `\%03o`, c)
+		case windows1252[c] != 0:
+			fmt.Fprintf(&b, `\%03o`, windows1252[c])
 		default:
-			b.WriteByte('?')
+			b.WriteString(latin(c))
 		}
 	}
 	return b.String()
 }
+
+// windows1252 are the characters of the encoding that Latin-1 lacks.
+var windows1252 = map[rune]byte{
+	'€': 0x80, '…': 0x85, 'Š': 0x8a, 'Œ': 0x8c, 'Ž': 0x8e, '‘': 0x91, '’': 0x92, '“': 0x93, '”': 0x94,
+	'–': 0x96, '—': 0x97, 'š': 0x9a, 'œ': 0x9c, 'ž': 0x9e, 'Ÿ': 0x9f,
+}
+
+// latin writes a letter in plain Latin ones: without its marks, or as Greek
+// (ELOT 743) and Bulgarian are transliterated in passports; else "?".
+func latin(c rune) string {
+	for _, d := range norm.NFD.String(string(c)) {
+		if d < 0x7f {
+			return string(d)
+		}
+		lower := unicode.ToLower(d)
+		if i := slices.Index(letters, string(lower)); i >= 0 {
+			if lower != d {
+				return strings.ToUpper(inLatin[i][:1]) + inLatin[i][1:]
+			}
+			return inLatin[i]
+		}
+	}
+	return "?"
+}
+
+var (
+	letters = strings.Split("αβγδεζηθικλμνξοπρσςτυφχψωабвгдежзийклмнопрстуфхцчшщъьюяłđ", "")
+	inLatin = strings.Fields("a v g d e z i th i k l m n x o p r s s t y f ch ps o a b v g d e zh z i y k l m n o p r s t u f h ts ch sh sht a y yu ya l d")
+)
 
 // wrap breaks a text at spaces, and inside words that are too long.
 func wrap(s string, width, size float64, bold bool) []string {

@@ -38,28 +38,201 @@ func sample(ind Indication, sub SubIndication) *Report {
 	}
 }
 
+// lists are the state of European lists that were issued then.
+func lists(issued time.Time) []ListState {
+	return []ListState{
+		{Territory: "EU", Verified: true, Sequence: 7, Issued: issued, NextUpdate: issued.AddDate(0, 6, 0)},
+		{Territory: "DE"},
+		{Territory: "IT", Verified: true, Sequence: 9, Issued: issued, NextUpdate: issued.AddDate(0, 6, 0)},
+	}
+}
+
+// Each fate of a document has sentences of its own, in the first three lines
+// of every form and in the message: is it intact, who signed it, is it trusted
+// and qualified, and if not, why and what to do.
 func TestFirstThreeLines(t *testing.T) {
-	for _, row := range []struct {
-		r    *Report
-		lang Lang
-		want [3]string
+	change := func(ind Indication, sub SubIndication, edit func(r *Report, c *Conclusion)) *Report {
+		r := sample(ind, sub)
+		c := r.Conclusions.Signatures[0]
+		c.Signature.PDF.Changes = nil
+		edit(r, c)
+		return r
+	}
+	cert := func(r *Report) *Certificate {
+		for _, c := range r.Facts.Certificates {
+			return c
+		}
+		return nil
+	}
+	listed := func(r *Report, c *Conclusion) {
+		r.Facts.TrustState.Lists = lists(at.AddDate(0, -1, 0))
+		c.TrustedList, c.Anchor = true, &Anchor{Source: FromTrustedList, Services: []*Service{{Territory: "IT"}}}
+	}
+	holder := Name{Common: "RSSMRA80A01H501U/6030612345=", Given: "MARIO", Surname: "ROSSI", Serial: "IT:RSSMRA80A01H501U", Organization: "NON PRESENTE"}
+	none := func(facts *Facts, c *Conclusions) *Report {
+		if facts == nil {
+			facts = new(Facts)
+		}
+		return &Report{Facts: facts, Conclusions: c}
+	}
+	token := &ades.Timestamp{Time: at}
+	stampFacts := func(f ades.Format) *Facts {
+		return &Facts{Layers: []*Layer{{Document: &ades.Document{Format: f}}}}
+	}
+	for name, row := range map[string]struct {
+		r       *Report
+		outcome Outcome
+		want    []string // in the text
+		italian []string
 	}{
-		{sample(TotalPassed, ""), English, [3]string{"f.pdf: VALID (PAdES, 1 signature)", "Signed by <script>alert(1)</script> (test certificate) on 2026-11-15 03:46 UTC", "The content is unchanged"}},
-		{sample(Indeterminate, CertificateChainGeneral), English, [3]string{"f.pdf: UNDETERMINED", "Signed by", "Why: There is no revocation data for <b>. / CERTIFICATE_CHAIN_GENERAL_FAILURE"}},
-		{sample(TotalFailed, FormatFailure), Italian, [3]string{"f.pdf: NON VALIDO (PAdES, 1 firma)", "Firmato da", "Perché: Mancano i dati di revoca per <b>."}},
-		{&Report{Facts: &Facts{}, Conclusions: &Conclusions{Indication: Indeterminate}}, English, [3]string{"f.pdf: NOT SIGNED", "Nobody signed", "There is nothing"}},
-		{&Report{Facts: &Facts{}, Conclusions: &Conclusions{Indication: TotalFailed}}, English, [3]string{"f.pdf: NOT VALID, the file is broken", "It claims to be signed, but cannot be read.", ""}},
+		"qualified": {
+			change(TotalPassed, "", func(r *Report, c *Conclusion) {
+				listed(r, c)
+				c.Qualification = QESig
+				crt := cert(r)
+				crt.Holder, crt.Sandbox, crt.Authority = holder, false, Name{Common: "InfoCert Firma 4", Organization: "INFOCERT S.P.A."}
+			}), OutcomeValid,
+			[]string{"f.pdf: VALID (PAdES, 1 signature). The content is intact.\nSigned by MARIO ROSSI (fiscal code RSSMRA80A01H501U) on 15 November 2026, 03:46 UTC", "InfoCert Firma 4 (INFOCERT S.P.A.), is on the trusted list of Italy.", "handwritten"},
+			[]string{"f.pdf: VALIDO (PAdES, 1 firma). Il contenuto è integro.\nFirmato da MARIO ROSSI (codice fiscale RSSMRA80A01H501U) il 15 novembre 2026, 03:46 UTC", "firma elettronica qualificata"},
+		},
+		"own anchor": {
+			change(TotalPassed, "", func(*Report, *Conclusion) {}), OutcomeValid,
+			[]string{"VALID (PAdES", "[test certificate]", "certificate of your own", "(N/A): only a trusted list can say so"},
+			[]string{"certificato vostro"},
+		},
+		"no lists": {
+			change(Indeterminate, NoCertificateChainFound, func(*Report, *Conclusion) {}), OutcomeUndetermined,
+			[]string{"UNDETERMINED (PAdES, 1 signature). The content is intact.", "no European trusted list is loaded", "rogito trust update"},
+			[]string{"nessun elenco di fiducia europeo è caricato", "rogito trust import"},
+		},
+		"issuer on no list": {
+			change(Indeterminate, NoCertificateChainFound, func(r *Report, _ *Conclusion) { r.Facts.TrustState.Lists = lists(at.AddDate(0, -1, 0)) }), OutcomeUndetermined,
+			[]string{"is on no European trusted list"},
+			[]string{"non è in alcun elenco"},
+		},
+		"list of the country missing": {
+			change(Indeterminate, NoCertificateChainFound, func(r *Report, _ *Conclusion) {
+				r.Facts.TrustState.Lists = lists(at.AddDate(0, -1, 0))
+				cert(r).Country = "DE"
+			}), OutcomeUndetermined,
+			[]string{"the trusted list of Germany could not be had"},
+			[]string{"Germania"},
+		},
+		"stale lists": {
+			change(Indeterminate, TryLater, func(r *Report, c *Conclusion) {
+				listed(r, c)
+				r.Facts.TrustState.Lists = lists(at.AddDate(-1, 0, 0))
+			}), OutcomeUndetermined,
+			[]string{"are old (of 15 November 2025)", "To renew them"},
+			[]string{"sono vecchi (del 15 novembre 2025)"},
+		},
+		"network forbidden": {
+			change(Indeterminate, CertificateChainGeneral, func(r *Report, _ *Conclusion) { r.Facts.TrustState.Offline = true }), OutcomeUndetermined,
+			[]string{"There is no revocation data", "fetching is forbidden"},
+			[]string{"Mancano i dati di revoca per <b>.", "è vietato"},
+		},
+		"changed content": {
+			change(TotalFailed, HashFailure, func(_ *Report, c *Conclusion) { c.Signature.References[0].Intact = ades.No }), OutcomeInvalid,
+			[]string{"NOT VALID (PAdES, 1 signature). The content is NOT intact."},
+			[]string{"NON VALIDO", "Il contenuto NON è integro."},
+		},
+		"forbidden change": {
+			sample(TotalFailed, FormatFailure), OutcomeInvalid,
+			[]string{"What was signed is intact, but the document was changed after signing.", "does not allow: a page was added."},
+			[]string{"non ammette"},
+		},
+		"unexplained change": {
+			change(Indeterminate, SigConstraintsFailure, func(_ *Report, c *Conclusion) {
+				c.Signature.PDF.Changes = []ades.Change{{Unexplained: true, Description: "an unknown key"}}
+			}), OutcomeUndetermined,
+			[]string{"cannot be explained", "nothing shows that it is harmless: an unknown key."},
+			[]string{"innocua"},
+		},
+		"ambiguous": {
+			change(TotalFailed, FormatFailure, func(_ *Report, c *Conclusion) {
+				text := "readers can take this document in two ways: object 5 0 is not closed by endobj"
+				c.Signature.Problems = []ades.Problem{{Fatal: true, Text: text}}
+				c.Messages = []Message{{Severity: Error, Block: "FC", Text: text, Format: "%s", Args: []any{text}}}
+			}), OutcomeInvalid,
+			[]string{"nobody can say what was signed"},
+			[]string{"questo documento si può leggere in due modi: oggetto 5 0 non è chiuso da endobj"},
+		},
+		"over budget": {
+			change(TotalFailed, FormatFailure, func(_ *Report, c *Conclusion) {
+				text := "malformed PDF: the document unpacks to more than is allowed"
+				c.Messages = []Message{{Severity: Error, Block: "FC", Text: text, Format: "%s", Args: []any{text}}}
+			}), OutcomeInvalid,
+			[]string{"more than one verification may spend"},
+			[]string{"possa spendere"},
+		},
+		"part": {
+			change(TotalPassed, "", func(r *Report, _ *Conclusion) {
+				r.Conclusions.Indication, r.Conclusions.Partial, r.Conclusions.Uncovered = Indeterminate, true, []string{"extra.txt"}
+			}), OutcomeUndetermined,
+			[]string{"VALID FOR A PART (PAdES, 1 signature). What is signed is intact.", "nobody signed extra.txt", "expectFile"},
+			[]string{"VALIDO PER UNA PARTE", "nessuno ha firmato extra.txt"},
+		},
+		"detached content missing": {
+			change(Indeterminate, SignedDataNotFound, func(_ *Report, c *Conclusion) { c.Signature.References[0].Intact = ades.Unknown }), OutcomeUndetermined,
+			[]string{"Whether the content is intact cannot be told.", "--detached"},
+			[]string{"Non si può dire se il contenuto sia integro."},
+		},
+		"expired": {
+			change(Indeterminate, OutOfBoundsNoPOE, func(*Report, *Conclusion) {}), OutcomeUndetermined,
+			[]string{"--at"},
+			[]string{"verifyOnDate"},
+		},
+		"not signed": {
+			none(nil, &Conclusions{Indication: Indeterminate}), OutcomeInvalid,
+			[]string{"f.pdf: NOT SIGNED\nNobody signed this document.\nThere is nothing to verify."},
+			[]string{"NON FIRMATO"},
+		},
+		"zip": {
+			none(&Facts{Layers: []*Layer{{Document: &ades.Document{Format: ades.ZIP, Parts: make([]ades.Part, 3)}}}}, &Conclusions{Indication: Indeterminate}), OutcomeInvalid,
+			[]string{"NOT SIGNED (zip archive, 3 files)", "recursive"},
+			[]string{"archivio zip, 3 file"},
+		},
+		"broken": {
+			none(nil, &Conclusions{Indication: TotalFailed, Messages: []Message{{Severity: Error, Text: "malformed CMS: SignedData: unexpected tag"}}}), OutcomeInvalid,
+			[]string{"NOT VALID, the file is broken", "malformed CMS: SignedData: unexpected tag."},
+			[]string{"il file è danneggiato", "CMS malformato: SignedData: tag inatteso."},
+		},
+		"time-stamp alone": {
+			none(stampFacts(ades.TST), &Conclusions{Indication: Indeterminate, TimestampsVerified: true, Timestamps: []*Conclusion{{Indication: Passed, Timestamp: token}}}), OutcomeValid,
+			[]string{"VALID TIME-STAMP (TST, 1 time-stamp). The content is intact.", "Time-stamped by an unknown authority on 15 November 2026, 03:46 UTC."},
+			[]string{"MARCA TEMPORALE VALIDA"},
+		},
+		"time-stamp alone, undetermined": {
+			none(stampFacts(ades.TST), &Conclusions{Indication: Indeterminate, Timestamps: []*Conclusion{{Indication: Indeterminate, SubIndication: NoCertificateChainFound, Timestamp: token}}}), OutcomeUndetermined,
+			[]string{"TIME-STAMP UNDETERMINED", "no European trusted list is loaded"},
+			[]string{"MARCA TEMPORALE INDETERMINATA"},
+		},
+		"time-stamps in a PDF": {
+			none(stampFacts(ades.PAdES), &Conclusions{Indication: Indeterminate, TimestampsVerified: true, Timestamps: []*Conclusion{{Indication: Passed, Timestamp: token}}}), OutcomeInvalid,
+			[]string{"NOT SIGNED, only time-stamped (PAdES, 1 time-stamp)."},
+			[]string{"solo marcato temporalmente"},
+		},
 	} {
-		var b bytes.Buffer
-		if err := row.r.WriteText(&b, "f.pdf", row.lang); err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.SplitN(b.String(), "\n", 4)
-		for i, want := range row.want {
-			if !strings.HasPrefix(lines[i], want) {
-				t.Errorf("line %d is %q, want %q", i+1, lines[i], want)
+		t.Run(name, func(t *testing.T) {
+			if got := row.r.Outcome(); got != row.outcome {
+				t.Errorf("outcome %d, want %d", got, row.outcome)
 			}
-		}
+			for lang, want := range map[Lang][]string{English: row.want, Italian: row.italian} {
+				var b bytes.Buffer
+				if err := row.r.WriteText(&b, "f.pdf", lang); err != nil {
+					t.Fatal(err)
+				}
+				lines := strings.Join(strings.SplitN(b.String(), "\n", 4)[:3], "\n")
+				for _, w := range want {
+					if !strings.Contains(lines, w) {
+						t.Errorf("%q is not in\n%s", w, lines)
+					}
+				}
+				if m := row.r.Message(lang); !strings.HasSuffix(m, ".") || strings.Contains(m, "  ") {
+					t.Errorf("message %q", m)
+				}
+			}
+		})
 	}
 }
 
@@ -98,6 +271,17 @@ func TestPDFPages(t *testing.T) {
 	}
 	if n := bytes.Count(b.Bytes(), []byte("/Type /Page ")); n < 3 {
 		t.Errorf("%d pages", n)
+	}
+}
+
+// TestPDFNames: a name in any European script can be read.
+func TestPDFNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"Jiří Dvořák": `Jir\355 Dvor\341k`, "Łukasz": "Lukasz", "Γιώργος": "Giorgos", "Щерев": "Shterev", "Ünal (x)": `\334nal \(x\)`, "Žižek": `\216i\236ek`, "漢": "?",
+	} {
+		if got := winAnsi(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
 	}
 }
 

@@ -4,240 +4,213 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
+
+	"rogito.dev/rogito/ades"
 )
 
 // WriteText writes the report for people at a terminal. The first three lines
-// tell the verdict, who signed, and why.
+// are the Summary.
 func (r *Report) WriteText(w io.Writer, name string, lang Lang) error {
-	t := &page{w: w, r: r, l: lang}
+	t := &page{r: r, l: lang}
+	s := r.Summary(lang)
 	if name != "" {
-		name += ": "
+		s.Lines[0] = name + ": " + s.Lines[0]
 	}
-	t.line("%s%s", name, t.headline())
-	t.line("%s", t.who())
-	t.line("%s", t.why())
-	v, err := r.View(false)
-	if err != nil {
-		return err
-	}
-	for i, s := range v.Signatures {
-		t.signature(i, s, r.Conclusions.Signatures[i])
-	}
-	for _, ts := range v.Timestamps {
-		t.line("")
-		t.line("%s: %s, %s%s", lang.T("Time-stamp"), shown(ts.Time), lang.T(string(ts.Indication)), sub(ts.SubIndication))
-		t.row("Issued by", pointed(ts.SubjectCN))
-		t.list("Error", ts.Errors)
-	}
-	for _, m := range r.Conclusions.Messages {
-		if m.Severity != Info {
-			t.line("%s: %s", lang.T([]string{"Information", "Warning", "Error"}[m.Severity]), lang.Message(m))
+	for _, line := range s.Lines {
+		if line != "" {
+			fmt.Fprintln(&t.b, line)
 		}
 	}
-	return t.err
+	for _, sec := range t.sections() {
+		fmt.Fprintf(&t.b, "\n%s\n", sec.title)
+		for _, row := range sec.rows {
+			fmt.Fprintf(&t.b, "  %-26s %s\n", row.label, row.value)
+		}
+	}
+	_, err := io.WriteString(w, t.b.String())
+	return err
 }
 
+// page writes a report in one language.
 type page struct {
-	w   io.Writer
-	r   *Report
-	l   Lang
-	err error
+	r *Report
+	l Lang
+	b strings.Builder
 }
 
-func (t *page) line(format string, args ...any) {
-	if t.err == nil {
-		_, t.err = fmt.Fprintf(t.w, format+"\n", args...)
-	}
+// section is a part of a report: what text, HTML and PDF have in common.
+type section struct {
+	title string
+	rows  []row
 }
 
-func (t *page) row(label, value string) {
+type row struct {
+	label, value string
+	class        string // "error", "warning" or ""
+}
+
+func (s *section) add(label, value, class string) {
 	if value != "" {
-		t.line("  %-26s %s", t.l.T(label), value)
+		s.rows = append(s.rows, row{label, value, class})
 	}
 }
 
-func (t *page) list(label string, texts []string) {
-	for _, m := range texts {
-		t.line("  %-26s %s", t.l.T(label), m)
+// sections are the details behind the summary: every signature, every
+// time-stamp of a document without any, the document itself, and what the
+// verdict rests on.
+func (t *page) sections() []section {
+	var out []section
+	for i, c := range t.r.Conclusions.Signatures {
+		out = append(out, t.signature(fmt.Sprintf("%s %d", t.l.T("Signature"), i+1), c))
 	}
+	for _, c := range t.r.Conclusions.Timestamps {
+		out = append(out, t.timestamp(c))
+	}
+	if s := t.basis(); len(s.rows) > 0 {
+		out = append(out, s)
+	}
+	return out
 }
 
-// headline is the verdict in two words and the kind of document.
-func (t *page) headline() string {
-	c := t.r.Conclusions
-	n := len(c.Signatures)
-	verdict := "UNDETERMINED"
-	switch {
-	case n == 0 && c.Indication == TotalFailed:
-		return t.l.T("NOT VALID") + ", " + t.l.T("the file is broken")
-	case n == 0 && len(c.Timestamps) > 0:
-		return t.l.T("NOT SIGNED") + ", " + t.l.T("only time-stamped")
-	case n == 0:
-		return t.l.T("NOT SIGNED")
-	case t.r.Valid():
-		verdict = "VALID"
-	case c.Partial:
-		verdict = "VALID FOR A PART"
-	case c.Indication == TotalFailed:
-		verdict = "NOT VALID"
+// basis is what the verdict rests on, and findings about the whole document.
+func (t *page) basis() section {
+	s := section{title: t.l.T("This verdict")}
+	s.add(t.l.T("Verdict for"), t.date(t.r.Conclusions.At), "")
+	if !t.r.MadeAt.Equal(t.r.Conclusions.At) {
+		s.add(t.l.T("Made on"), t.date(t.r.MadeAt), "")
 	}
-	count := t.l.T("1 signature")
-	if n != 1 {
-		count = fmt.Sprintf(t.l.T("%d signatures"), n)
+	s.add(t.l.T("Policy"), t.r.Conclusions.Policy, "")
+	s.add(t.l.T("Trusted lists"), t.lists(), "")
+	for _, m := range t.r.Conclusions.Messages {
+		label, class := severities[m.Severity], classes[m.Severity]
+		s.add(t.l.T(label), sentence(t.finding(m)), class)
 	}
-	return fmt.Sprintf("%s (%s, %s)", t.l.T(verdict), t.r.Format(), count)
+	return s
 }
 
-// who names the signers.
-func (t *page) who() string {
-	var names []string
-	for _, c := range t.r.Conclusions.Signatures {
-		name := t.l.T("an unknown signer")
-		if cert := t.r.certificate(c); cert != nil {
-			name = cert.SubjectCN
-			if cert.Sandbox {
-				name += " (" + t.l.T("test certificate") + ")"
-			}
+var (
+	severities = [...]string{Info: "Information", Warning: "Warning", Error: "Error"}
+	classes    = [...]string{Info: "", Warning: "warning", Error: "error"}
+)
+
+// lists says by which lists was judged.
+func (t *page) lists() string {
+	state := t.r.Trust()
+	text := t.l.T("none loaded")
+	if l := t.r.lotl(); l != nil {
+		text = t.l.f("European lists of %s (number %d)", t.l.dayOf(l.Issued, t.r.Zone), l.Sequence)
+		if state.Lists == "stale" {
+			text += ", " + t.l.T("past their next update")
 		}
-		names = append(names, name)
 	}
-	switch {
-	case len(names) == 0 && len(t.r.Conclusions.Timestamps) > 0:
-		return t.l.T("The document carries a time-stamp and no signature.")
-	case len(names) == 0 && t.r.Conclusions.Indication == TotalFailed:
-		return t.l.T("It claims to be signed, but cannot be read.")
-	case len(names) == 0:
-		return t.l.T("Nobody signed this document.")
-	case len(names) > 5:
-		names = append(names[:5], "…")
-	}
-	text := t.l.T("Signed by") + " " + strings.Join(names, ", ")
-	if len(t.r.Conclusions.Signatures) == 1 {
-		text += " " + t.when(t.r.Conclusions.Signatures[0])
+	if state.Anchors > 0 {
+		text += "; " + count(t.l, state.Anchors, "1 certificate of your own", "%d certificates of your own")
 	}
 	return text
 }
 
-func (t *page) when(c *Conclusion) string {
-	switch {
-	case c.Proven:
-		return fmt.Sprintf(t.l.T("on %s (proven by a time-stamp)"), minute(c.BestTime))
-	case !c.Signature.ClaimedTime.IsZero():
-		return fmt.Sprintf(t.l.T("on %s (the signer's own clock)"), minute(c.Signature.ClaimedTime))
+func (t *page) signature(title string, c *Conclusion) section {
+	sub := optional(c.SubIndication)
+	s := section{title: title + ": " + t.l.indication(c.Indication, sub)}
+	sig := c.Signature
+	if cert := t.r.certificate(c); cert != nil {
+		s.add(t.l.T("Signer"), t.signer(c), "")
+		s.add(t.l.T("Issuer"), t.issuerName(c), "")
+		s.add(t.l.T("Certificate"), t.l.f("number %s, valid from %s to %s", cert.SerialNumber, t.l.dayOf(cert.NotBefore, t.r.Zone), t.l.dayOf(cert.NotAfter, t.r.Zone)), "")
+		s.add(t.l.T("Certificate status"), t.status(c), "")
 	}
-	return ""
-}
-
-// why is the first reason against, or what speaks for it.
-func (t *page) why() string {
-	c := t.r.Conclusions
-	if t.r.Valid() {
-		return t.l.T("The content is unchanged and every certificate was valid.") + " " + t.trust()
+	intact := map[ades.Tri]string{ades.Yes: "yes", ades.No: "no", ades.Unknown: "cannot be told"}[sig.Intact()]
+	if broken(sig) {
+		intact = "no"
 	}
-	if c.Partial {
-		return t.l.T("Why") + ": " + t.r.uncovered()
-	}
-	for _, s := range c.Signatures {
-		if s.Indication == TotalPassed {
-			continue
+	s.add(t.l.T("Content intact"), t.l.T(intact), "")
+	s.add(t.l.T("Time"), t.when(c), "")
+	s.add(t.l.T("Level"), c.Level, "")
+	s.add(t.l.T("Qualification"), t.l.qualification(c.Qualification, c.Indication == TotalPassed && !c.TrustedList), "")
+	if c.TrustedList {
+		var places []string
+		for _, p := range territoriesOf(c) {
+			places = append(places, t.l.country(p))
 		}
-		for _, m := range s.Messages {
-			if m.Severity == Error {
-				return t.l.T("Why") + ": " + t.l.Message(m) + sub(optional(s.SubIndication))
+		s.add(t.l.T("On an EU trusted list"), strings.Join(places, ", "), "")
+	}
+	s.add(t.l.T("Algorithm"), sig.Algorithm.Name, "")
+	s.add(t.l.T("Evidence lasts until"), t.date(c.ValidUntil), "")
+	for _, ts := range c.Timestamps {
+		s.add(t.l.T("Time-stamp"), t.stampedBy(ts)+" "+t.l.indication(ts.Indication, optional(ts.SubIndication)), "")
+	}
+	if sig.PDF != nil {
+		for _, ch := range sig.PDF.Changes {
+			switch {
+			case ch.Permitted:
+				s.add(t.l.T("Change after signing"), t.l.Change(ch), "")
+			case ch.Unexplained:
+				s.add(t.l.T("UNEXPLAINED CHANGE"), t.l.Change(ch), "warning")
+			default:
+				s.add(t.l.T("FORBIDDEN CHANGE"), t.l.Change(ch), "error")
 			}
 		}
 	}
-	for _, m := range c.Messages {
-		if m.Severity == Error {
-			return t.l.T("Why") + ": " + t.l.Message(m)
-		}
+	t.findings(&s, c)
+	for _, n := range c.Counters {
+		s.add(t.l.T("Counter-signature"), t.signer(n)+": "+t.l.indication(n.Indication, optional(n.SubIndication)), "")
+		t.findings(&s, n)
 	}
-	for _, s := range c.Signatures {
-		for _, n := range s.Counters {
-			if n.Indication != TotalPassed {
-				return t.l.T("Why") + ": " + t.l.T("A counter-signature is not valid.")
+	return s
+}
+
+// findings lists the errors and warnings of a signature. Changes after signing
+// have lines of their own.
+func (t *page) findings(s *section, c *Conclusion) {
+	for _, sev := range []Severity{Error, Warning} {
+		for _, m := range c.Messages {
+			if m.Severity == sev {
+				s.add(t.l.T(severities[sev]), sentence(t.finding(m)), classes[sev])
 			}
 		}
 	}
-	return t.l.T("There is nothing to verify.")
 }
 
-// trust says where trust comes from.
-func (t *page) trust() string {
-	for _, s := range t.r.Conclusions.Signatures {
-		if !s.TrustedList {
-			return t.l.T("Trust comes from an anchor of your own, not from an EU trusted list.")
-		}
+// status is the state of the signer's certificate at the time judged at.
+func (t *page) status(c *Conclusion) string {
+	text := t.l.T(c.SignerStatus)
+	if !c.RevokedAt.IsZero() {
+		text += ", " + t.date(c.RevokedAt)
 	}
-	return t.l.T("The issuer is on an EU trusted list.")
+	return text
 }
 
-func (t *page) signature(i int, s SignatureView, c *Conclusion) {
-	t.line("")
-	t.line("%s %d: %s%s", t.l.T("Signature"), i+1, t.l.T(string(s.Indication)), sub(s.SubIndication))
-	t.row("Signer", pointed(s.SubjectDN))
-	t.row("Issuer", pointed(s.IssuerDN))
-	t.row("Level", pointed(s.SignatureLevel))
-	t.row("Qualification", string(s.Qualification))
-	t.row("Algorithm", pointed(s.AlgorithmName))
-	t.row("Certificate status", t.l.T(pointed(s.SignerStatus)))
-	t.row("Certificate validity", shown(s.SignerNotBefore)+" – "+shown(s.SignerNotAfter))
-	t.row("Time", t.when(c))
-	t.row("Evidence lasts until", shown(s.ValidUntil))
-	for _, ts := range s.Timestamps {
-		t.row("Time-stamp", shown(ts.Time)+" "+pointed(ts.SubjectCN)+" "+string(ts.Indication)+sub(ts.SubIndication))
+// timestamp is a time-stamp of a document without a signature.
+func (t *page) timestamp(c *Conclusion) section {
+	s := section{title: t.l.T("Time-stamp") + ": " + t.l.indication(c.Indication, optional(c.SubIndication))}
+	s.add(t.l.T("Time"), t.date(c.Timestamp.Time), "")
+	if cert := t.r.certificate(c); cert != nil {
+		s.add(t.l.T("Issued by"), t.l.authority(cert.holder()), "")
+		s.add(t.l.T("Issuer"), t.issuerName(c), "")
 	}
-	for _, ch := range s.Changes {
-		what := "Change after signing"
-		switch {
-		case ch.Unexplained:
-			what = "UNEXPLAINED CHANGE"
-		case !ch.Permitted:
-			what = "FORBIDDEN CHANGE"
-		}
-		t.row(what, t.l.Change(ch))
-	}
-	t.list("Error", t.l.texts(c, Error))
-	t.list("Warning", t.l.texts(c, Warning))
-	for k, n := range s.CounterSignatures {
-		t.row("Counter-signature", pointed(n.SubjectCN)+" "+string(n.Indication)+sub(n.SubIndication))
-		t.list("Error", t.l.texts(c.Counters[k], Error))
-	}
+	s.add(t.l.T("Evidence lasts until"), t.date(c.ValidUntil), "")
+	t.findings(&s, c)
+	return s
 }
 
 func (r *Report) certificate(c *Conclusion) *Certificate {
 	if c.Signature == nil || c.Signature.SigningCertificate == nil {
 		return nil
 	}
-	return r.Facts.Certificates[factID(c.Signature.SigningCertificate)]
+	return r.Facts.Certificates[ades.FactID(c.Signature.SigningCertificate)]
 }
 
-func pointed(s *string) string {
-	if s == nil {
-		return ""
+// documentRows describe the document itself: its name, size and digest.
+func (t *page) documentRows(name string) ([]row, error) {
+	var s section
+	s.add(t.l.T("Document"), name, "")
+	if t.r.Source != nil {
+		sum, err := digest(t.r.Source)
+		if err != nil {
+			return nil, err
+		}
+		s.add(t.l.T("Size"), t.l.f("%d bytes", t.r.Source.Size()), "")
+		s.add("SHA-256", sum, "")
 	}
-	return *s
-}
-
-func sub(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return " / " + *s
-}
-
-func minute(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("2006-01-02 15:04 UTC")
-}
-
-// shown is a time of the contract in the form that people read.
-func shown(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return (*s)[:16] + " UTC"
+	return s.rows, nil
 }

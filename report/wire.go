@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/base64"
-	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -41,6 +40,7 @@ type View struct {
 	Signatures         []SignatureView `json:"signatureReportList"`
 	Notes              []NoteView      `json:"noteReportList"`
 	Timestamps         []TimestampView `json:"timestamps"`
+	Trust              TrustView       `json:"trust"`
 }
 
 // SignatureView is the report on one signature.
@@ -121,7 +121,7 @@ func (r *Report) View(withPlain bool) (*View, error) {
 		CheckDate: stamp(c.At), VerificationDate: stamp(r.MadeAt), SignatureFormat: r.Format(),
 		NrOfSignatures: len(c.Signatures), OverallVerified: r.Valid(), Indication: c.Indication,
 		TimestampsVerified: c.TimestampsVerified, SignedFiles: list(c.SignedFiles), UnsignedFiles: list(c.UnsignedFiles),
-		Signatures: []SignatureView{}, Notes: r.notes(), Timestamps: []TimestampView{},
+		Signatures: []SignatureView{}, Notes: r.notes(), Timestamps: []TimestampView{}, Trust: r.Trust(),
 	}
 	for _, s := range c.Signatures {
 		v.Signatures = append(v.Signatures, r.signatureView(s))
@@ -176,51 +176,12 @@ func (r *Report) Format() string {
 	return ""
 }
 
-// Message says in one sentence what the verdict is.
-func (r *Report) Message() string {
-	n := len(r.Conclusions.Signatures)
-	switch {
-	case n == 0 && r.Conclusions.Indication == TotalFailed:
-		return "This document claims to be signed, but it is broken and cannot be read."
-	case n == 0 && r.Conclusions.TimestampsVerified:
-		return "There is no signature in this document, only time-stamps, and all of them are valid."
-	case n == 0 && len(r.Conclusions.Timestamps) > 0:
-		return "There is no signature in this document, only time-stamps, and not all of them are valid."
-	case n == 0 && r.archive() != nil:
-		return fmt.Sprintf("This is a ZIP archive of %d files and not signed itself; its files can be verified with recursive.", len(r.archive().Parts))
-	case n == 0:
-		return "This document is not signed."
-	case r.Valid() && n == 1:
-		return "The signature is valid."
-	case r.Valid():
-		return "All signatures are valid."
-	case r.Conclusions.Partial:
-		return "The signatures are valid for a part of the document only: " + r.uncovered() + "."
-	case r.Conclusions.Indication == TotalFailed:
-		return "The verification failed: not every signature is valid."
-	}
-	return "The validity of the signatures could not be determined."
-}
-
 // archive is a plain ZIP archive as the outermost layer; nil if it is none.
 func (r *Report) archive() *ades.Document {
 	if len(r.Facts.Layers) > 0 && r.Facts.Layers[0].Document != nil && r.Facts.Layers[0].Document.Format == ades.ZIP {
 		return r.Facts.Layers[0].Document
 	}
 	return nil
-}
-
-// uncovered says in words what the signatures leave out.
-func (r *Report) uncovered() string {
-	names := r.Conclusions.Uncovered
-	if len(names) == 0 || len(names) == 1 && names[0] == "" {
-		return "other content is not signed"
-	}
-	more := ""
-	if len(names) > 5 {
-		names, more = names[:5], ", …"
-	}
-	return "not signed: " + strings.Join(names, ", ") + more
 }
 
 // list is never null on the wire.

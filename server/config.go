@@ -19,6 +19,8 @@ type Config struct {
 	PublicURL  string `yaml:"public_url" doc:"where clients reach the server, for links in answers and certificates; empty: made from listen"`
 	Production bool   `yaml:"production" doc:"make no sandbox, and refuse to start on sandbox material"`
 
+	Timezone string `yaml:"timezone" doc:"zone of the times in verification reports for people, e.g. Europe/Rome"`
+
 	DatabasePasswordFile string `yaml:"database_password_file" doc:"file with the password of the PostgreSQL user, so that it need not stand in the URL"`
 	MasterKeyFile        string `yaml:"master_key_file" doc:"file of the master key; empty: master.key in data"`
 	MasterKey            string `yaml:"master_key" secret:"true" doc:"the master key itself, 64 hexadecimal digits; meant for the environment (ROGITO_MASTER_KEY)"`
@@ -191,6 +193,7 @@ func Defaults() Config {
 		Listen:   "127.0.0.1:8080",
 		Data:     "./data",
 		Database: "sqlite",
+		Timezone: "UTC",
 		Limits: LimitsConfig{
 			Body: 256 << 20, Document: 100 << 20, Memory: rogito.DefaultMemory, Documents: 1000,
 			Header: 64 << 10, InFlight: 1024, Connections: 8192,

@@ -71,7 +71,7 @@ func (s *Server) examineAudit(ctx context.Context) Finding {
 // for them.
 func (s *Server) examineRecords(ctx context.Context, quick bool) Finding {
 	var d damages
-	n, err := s.sig.signing.Examine(ctx, quick, d.add)
+	n, err := s.sig.signing.Check(ctx, quick, d.add)
 	if err != nil {
 		return bad("check the folder or bucket", "cannot be examined: %v", err)
 	}

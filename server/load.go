@@ -216,8 +216,14 @@ func (c *Config) checkWords() error {
 	if c.Limits.Body < 1 || c.Limits.InFlight < 1 || c.Limits.Connections < 1 || c.Limits.Timeout <= 0 {
 		return errors.New("limits must be positive")
 	}
+	if _, err := time.LoadLocation(c.Timezone); err != nil {
+		return fmt.Errorf("timezone: %q is not a zone such as Europe/Rome", c.Timezone)
+	}
 	if !slices.Contains([]string{"", "qualified", "listed", "trusted"}, c.Identify.Signature.Accept) {
 		return fmt.Errorf("identify.signature.accept: %q is none of qualified, listed, trusted", c.Identify.Signature.Accept)
+	}
+	if c.Limits.Memory < 8<<20 {
+		return errors.New("limits.memory is less than 8 MiB")
 	}
 	if c.Jobs.Lease < time.Second {
 		return errors.New("jobs.lease is less than a second")

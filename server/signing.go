@@ -89,7 +89,7 @@ func (s *Server) openTrust() error {
 	if !s.cfg.Network.Offline {
 		w.trust.Client = w.guard.Client(10 * time.Second)
 	} else {
-		w.trust.Client = w.guard.OwnOnly(10 * time.Second)
+		w.trust.Client, w.trust.Offline = w.guard.OwnOnly(10*time.Second), true
 	}
 	if err := w.trust.AddAnchor(w.authority.Root().Raw); err != nil {
 		return err
@@ -163,8 +163,8 @@ func (s *Server) openRecords() error {
 	}, enroll.Config{
 		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: s.cfg.Signing.Providers, Levels: levels, Token: w.token, Log: s.log,
 	})
-	w.signing = signing.New(signing.Parts{
-		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Purse: s.accounts, Guard: w.guard, Jobs: s.jobs,
+	w.signing = signing.New(signing.Deps{
+		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Biller: s.accounts, Tokens: s.accounts, Guard: w.guard, Jobs: s.jobs,
 	}, signing.Config{
 		Limits:    signing.Limits{Documents: s.cfg.Limits.Documents, Document: s.cfg.Limits.Document},
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
@@ -214,7 +214,8 @@ func (s *Server) registerSigning(a *api.API) {
 		host = u.Hostname()
 	}
 	api.RegisterSignatures(a, signatures)
-	api.RegisterVerify(a, &api.Verify{Verifier: w.verifier, MaxDocument: s.cfg.Limits.Document})
+	zone, _ := time.LoadLocation(s.cfg.Timezone) // the configuration was checked
+	api.RegisterVerify(a, &api.Verify{Verifier: w.verifier, MaxDocument: s.cfg.Limits.Document, Zone: zone, Producer: "Rogito " + Version})
 	api.RegisterApprovals(a, signatures)
 	api.RegisterCertificates(a, certificates)
 	api.RegisterClientCertificates(a, certificates)
@@ -235,7 +236,6 @@ const (
 func (s *Server) startSigning(ctx context.Context) {
 	w := &s.sig
 	job.Register(s.jobs, &signing.Worker{Service: w.signing})
-	job.Register(s.jobs, &signing.Turner{Service: w.signing})
 	job.Register(s.jobs, &signing.Sweeper{Service: w.signing})
 	job.Register(s.jobs, &signing.Retainer{Service: w.signing})
 	job.Register(s.jobs, &callback.Worker{Sender: w.callbacks})

@@ -33,6 +33,7 @@ func certificateFacts(c *pkix.Certificate, selfSigned bool) *report.Certificate 
 		HasKeyUsage: c.HasKeyUsage, HasExtKeyUsage: c.HasExtKeyUsage(), ExtKeyUsageCritical: c.ExtKeyUsageCritical,
 		KeyDigest: hex.EncodeToString(key[:]),
 	}
+	f.Holder, f.Authority = nameFacts(c.Subject), nameFacts(c.Issuer)
 	f.Key = keyName(c)
 	for i, n := range usageNames {
 		if c.KeyUsage&(1<<i) != 0 {
@@ -46,6 +47,14 @@ func certificateFacts(c *pkix.Certificate, selfSigned bool) *report.Certificate 
 	f.LegalPerson = legalPerson(c)
 	f.Sandbox = strings.Contains(strings.ToUpper(f.Subject+f.Issuer), "SANDBOX")
 	return f
+}
+
+func nameFacts(n pkix.Name) report.Name {
+	return report.Name{
+		Common: n.CommonName(), Given: n.Get(pkix.OIDGivenName), Surname: n.Get(pkix.OIDSurname), Pseudonym: n.Get(pkix.OIDPseudonym),
+		Serial: n.Get(pkix.OIDSerialNumber), Organization: n.Get(pkix.OIDOrganization), OrgID: n.Get(pkix.OIDOrganizationIdentifier),
+		Country: n.Get(pkix.OIDCountry),
+	}
 }
 
 func keyName(c *pkix.Certificate) string {

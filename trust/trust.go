@@ -41,6 +41,9 @@ type Store struct {
 	// Client fetches revocation data and issuers; nil forbids every fetch. The
 	// caller guards it: addresses in certificates are chosen by strangers.
 	Client *http.Client
+	// Offline tells reports that fetching is forbidden although there is a client
+	// (one that reaches the server's own addresses only).
+	Offline bool
 	// FetchTimeout bounds one fetch; zero means 10 seconds.
 	FetchTimeout time.Duration
 	// Cache keeps what was fetched; nil means a cache in memory of the store's own.
@@ -144,7 +147,7 @@ func (s *Store) Signers(most int) [][]byte {
 // State of the store, for the facts and for readiness checks.
 func (s *Store) State() report.TrustState {
 	s.mu.RLock()
-	st := report.TrustState{OperatorAnchors: len(s.anchors)}
+	st := report.TrustState{OperatorAnchors: len(s.anchors), Offline: s.Offline || s.Client == nil}
 	s.mu.RUnlock()
 	if s.Lists != nil {
 		st.Lists = s.Lists.State()

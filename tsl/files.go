@@ -115,18 +115,19 @@ func readCandidate(fsys fs.FS, name string, stamp func(fs.FileInfo) time.Time) *
 	if err != nil {
 		return nil
 	}
-	raw, err := io.ReadAll(io.LimitReader(f, maxList+1))
+	raw := bytes.NewBuffer(make([]byte, 0, min(info.Size(), maxList)+bytes.MinRead))
+	if _, err := raw.ReadFrom(io.LimitReader(f, maxList+1)); err != nil {
+		return nil
+	}
+	text := bytes.TrimLeft(bytes.TrimPrefix(raw.Bytes(), []byte("\xef\xbb\xbf")), " \t\r\n")
+	if !bytes.HasPrefix(text, []byte("<")) {
+		return nil
+	}
+	l, err := Parse(raw.Bytes())
 	if err != nil {
 		return nil
 	}
-	if raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")); !bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("<")) {
-		return nil
-	}
-	l, err := Parse(raw)
-	if err != nil {
-		return nil
-	}
-	return &candidate{list: l, raw: raw, at: stamp(info)}
+	return &candidate{list: l, raw: raw.Bytes(), at: stamp(info)}
 }
 
 // Load takes what is cached on disk, without the network. Lists are verified

@@ -10,7 +10,6 @@ package tsl
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strconv"
@@ -36,8 +35,6 @@ type List struct {
 	// URIs of the scheme: in the list of lists, pivots and publications of the
 	// Official Journal.
 	URIs []string
-	// Digest (SHA-256) of the file.
-	Digest [32]byte
 
 	doc    *xmldom.Document // nil once the list is held: it is large
 	signer []byte           // DER of who signed it, once that is known
@@ -100,7 +97,7 @@ func Parse(b []byte) (*List, error) {
 	if root == nil || root.Name.Local != "TrustServiceStatusList" {
 		return nil, ades.Malformed("TSL", "", "the root is not a TrustServiceStatusList")
 	}
-	l := &List{doc: doc, Digest: sha256.Sum256(b)}
+	l := &List{doc: doc}
 	c := make(certificates)
 	if info := child(root, "SchemeInformation"); info != nil {
 		l.scheme(info, c)

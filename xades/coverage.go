@@ -314,7 +314,7 @@ func (p *partition) element(n *xmldom.Node) {
 		return
 	default:
 		for _, a := range n.Attrs() {
-			if !a.IsID() {
+			if !a.IsID() || strings.ContainsAny(a.Value, " \t\r\n") {
 				p.content(func() string { return n.Path() + "/@" + a.Name.QName }, p.described(n, a, func(said string) bool { return said == a.Value }))
 			}
 		}

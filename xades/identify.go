@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/asn1"
 	"math/big"
+	"slices"
 	"strings"
 
 	"rogito.dev/rogito/ades"
@@ -30,6 +31,9 @@ func (s *sigReader) identify() {
 	if signer == nil {
 		signer = s.byKey()
 	}
+	if signer == nil {
+		signer = s.amongKnown(refs)
+	}
 	for i, ref := range refs {
 		fact := ades.CertRef{Attribute: ref.attribute, Digest: ref.digestURI}
 		if h, ok := xmldsig.HashByURI(ref.digestURI); ok {
@@ -48,18 +52,44 @@ func (s *sigReader) identify() {
 	}
 }
 
-// onlySigner refuses a KeyInfo that shows somebody else's certificate beside
-// or in place of the signer's: programs that go by it would name the wrong
-// person. Authorities and services may be there.
-func (s *sigReader) onlySigner(signer *pkix.Certificate) {
-	for _, c := range s.certs[:s.inKeyInfo] {
-		if c.Equal(signer) || c.BasicConstraints != nil && c.BasicConstraints.IsCA || len(c.ExtKeyUsage) > 0 && service(c) {
+// amongKnown looks for the signer among the certificates of the caller, where
+// the document carries none: by the signed reference, or by the key that
+// verifies the value.
+func (s *sigReader) amongKnown(refs []certRef) *pkix.Certificate {
+	for _, der := range s.known {
+		c, err := pkix.ParseCertificate(der)
+		if err != nil {
 			continue
 		}
-		if !pkix.EqualNames(c.RawSubject, signer.RawIssuer) {
-			s.problem(true, s.x.KeyInfo, "KeyInfo shows a certificate that is not the signer's")
-			return
+		named := len(refs) == 0
+		if !named {
+			m, _ := refs[0].matches(c)
+			named = m == ades.Yes
 		}
+		if named && s.x.CheckValue(c.PublicKey) == nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// onlySigner refuses a KeyInfo that shows somebody else's certificate in place
+// of the signer's, or beside it: programs that go by it would name the wrong
+// person. Authorities and services may be there. Where a signed property names
+// the signer and the certificate is the first one, further ones of the same
+// person or the same authority are only a remark.
+func (s *sigReader) onlySigner(signer *pkix.Certificate) {
+	shown := s.certs[:s.inKeyInfo]
+	named := len(s.sig.CertificateRefs) > 0 && s.sig.CertificateRefs[0].DigestMatch == ades.Yes
+	first := len(shown) > 0 && shown[0].Equal(signer)
+	for _, c := range shown {
+		issues := func(x *pkix.Certificate) bool { return x != c && pkix.EqualNames(c.RawSubject, x.RawIssuer) }
+		if c.Equal(signer) || c.BasicConstraints != nil && c.BasicConstraints.IsCA || len(c.ExtKeyUsage) > 0 && service(c) || slices.ContainsFunc(shown, issues) || issues(signer) {
+			continue
+		}
+		kin := pkix.EqualNames(c.RawSubject, signer.RawSubject) || pkix.EqualNames(c.RawIssuer, signer.RawIssuer)
+		s.problem(!(named && first && kin), s.x.KeyInfo, "KeyInfo shows a certificate that is not the signer's")
+		return
 	}
 }
 

@@ -57,12 +57,28 @@ func (s *sigReader) own(n *xmldom.Node) bool {
 		s.problem(true, n, "SignedProperties outside their signature")
 		return false
 	}
+	// Target is not signed, and the reference already binds the properties to
+	// this signature: another spelling of its Id, or none, does no harm.
 	target, id := qp.Attr("Target"), s.x.Node.Attr("Id")
-	if target != "" && target != "#"+id {
+	switch {
+	case id != "" && target == "#"+id:
+	case target == "", id != "" && strings.EqualFold(fragment(target), id):
+		s.problem(false, qp, "Target of the qualifying properties is %q and not the Id of the signature", target)
+	default:
 		s.problem(true, qp, "qualifying properties are about another signature")
 		return false
 	}
 	return true
+}
+
+// fragment is the Id that a URI points to, with or without all that ought to
+// stand around it.
+func fragment(uri string) string {
+	_, after, ok := strings.Cut(uri, "#")
+	if !ok {
+		after = uri
+	}
+	return strings.TrimSpace(decodeURI(after))
 }
 
 // properties counts the QualifyingProperties in the signature's objects.

@@ -185,8 +185,12 @@ func (s *sigReader) misplaced(r *xmldsig.Reference) bool {
 	if r.Type != ds+"Object" {
 		return false
 	}
-	n, err := s.x.Subject(r)
-	return err == nil && (!n.Is(ds, "Object") || n.Parent != s.x.Node)
+	g, err := s.x.Region(r)
+	if err != nil || g.Top() == nil {
+		return false
+	}
+	n := g.Top()
+	return !n.Is(ds, "Object") || n.Parent != s.x.Node
 }
 
 // content notes what a reference to content covers.

@@ -12,7 +12,10 @@
 // of 1.4.1, enveloped, enveloping, detached and internally detached; a signed
 // document keeps every byte that it had. Read are also the older namespaces
 // 1.1.1 and 1.2.2, the legacy levels, counter-signatures, manifests, and plain
-// XML signatures. Documents with a DTD, XSLT and free XPath are refused.
+// XML signatures. Documents with a DTD are refused; references with XSLT or a
+// free XPath are not evaluated. [Read] sorts the whole document by the
+// signatures that cover it (ades.Document.Parts): what a transform takes away
+// is not covered, and what is not covered may be anybody's.
 package xades
 
 import (

@@ -18,6 +18,7 @@ import (
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/policy"
 	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/server"
 )
 
 func init() {
@@ -43,6 +44,9 @@ type verifyCommand struct {
 	Facts        string   `placeholder:"FILE" help:"judge facts that were stored before (see --save-facts)"`
 	SaveFacts    string   `placeholder:"FILE" help:"store everything that was found, to judge it again"`
 	Lang         string   `enum:"en,it" default:"en" help:"language of the report: ${enum}"`
+	Timezone     string   `default:"UTC" env:"ROGITO_TIMEZONE" placeholder:"ZONE" help:"zone of the times in a report for people, e.g. Europe/Rome; UTC by default"`
+
+	zone *time.Location
 }
 
 // Help says what the exit codes mean.
@@ -103,7 +107,7 @@ func (c *verifyCommand) prepare(s *session) (*rogito.Verifier, rogito.VerifyOpti
 	if err != nil {
 		return nil, o, err
 	}
-	v := &rogito.Verifier{Trust: store}
+	v := &rogito.Verifier{Trust: store, Memory: commandMemory}
 	if c.PolicyFile != "" {
 		text, err := os.ReadFile(c.PolicyFile)
 		if err != nil {
@@ -122,6 +126,9 @@ func (c *verifyCommand) prepare(s *session) (*rogito.Verifier, rogito.VerifyOpti
 	}
 	if o.At, err = parseAt(c.At); err != nil {
 		return nil, o, err
+	}
+	if c.zone, err = time.LoadLocation(c.Timezone); err != nil {
+		return nil, o, fmt.Errorf("--timezone: %w", err)
 	}
 	for _, d := range c.Detached {
 		f, err := openDetached(d)
@@ -282,18 +289,12 @@ func (c *verifyCommand) replay(s *session, v *rogito.Verifier, o rogito.VerifyOp
 	return nil
 }
 
+// codeOf turns an outcome into an exit code.
 func codeOf(r *report.Report) int {
-	switch {
-	case r.Valid(), r.Format() == string(ades.TST) && r.Conclusions.TimestampsVerified:
+	switch r.Outcome() {
+	case report.OutcomeValid:
 		return exitOK
-	case r.Format() == string(ades.TST) && len(r.Conclusions.Timestamps) > 0 && r.Conclusions.Indication != report.TotalFailed:
-		for _, t := range r.Conclusions.Timestamps {
-			if t.Indication == report.Failed {
-				return exitInvalid
-			}
-		}
-		return exitUndetermined
-	case len(r.Conclusions.Signatures) == 0 || r.Conclusions.Indication == report.TotalFailed:
+	case report.OutcomeInvalid:
 		return exitInvalid
 	}
 	return exitUndetermined
@@ -301,6 +302,7 @@ func codeOf(r *report.Report) int {
 
 func (c *verifyCommand) print(s *session, r *report.Report, name string) error {
 	lang := report.Lang(c.Lang)
+	r.Zone, r.Producer = c.zone, "Rogito "+server.Version
 	if c.PDF != "" {
 		var b bytes.Buffer
 		if err := r.WritePDF(&b, filepath.Base(name), lang); err != nil {
@@ -329,3 +331,7 @@ func (c *verifyCommand) print(s *session, r *report.Report, name string) error {
 	s.printf("\n")
 	return nil
 }
+
+// commandMemory is what reading one document may take on the command line,
+// where nobody else waits: large XML needs ten times its size.
+const commandMemory = 1 << 30

@@ -65,9 +65,9 @@ func TestVerifyExitCodes(t *testing.T) {
 		code int
 		want string
 	}{
-		{"--trust DIR/root.pem DIR/good.p7m", 0, "good.p7m: VALID (CAdES, 1 signature)\nSigned by Tester p256 on "},
-		{"--trust DIR/root.pem --no-network DIR/good.p7m", 2, "There is no revocation data"},
-		{"DIR/good.p7m", 2, "does not lead to a trusted one"},
+		{"--trust DIR/root.pem DIR/good.p7m", 0, "good.p7m: VALID (CAdES, 1 signature). The content is intact.\nSigned by Tester p256 "},
+		{"--trust DIR/root.pem --no-network DIR/good.p7m", 2, "fetching is forbidden"},
+		{"DIR/good.p7m", 2, "no European trusted list is loaded"},
 		{"--trust DIR/root.pem DIR/tampered.p7m", 1, "NOT VALID"},
 		{"--trust DIR/root.pem DIR/stranger.p7m", 2, "UNDETERMINED"},
 		{"--trust DIR/root.pem DIR/good.p7m DIR/stranger.p7m DIR/tampered.p7m", 1, "HASH_FAILURE"},
@@ -79,7 +79,7 @@ func TestVerifyExitCodes(t *testing.T) {
 		{"--trust DIR/root.pem --detached doc.txt=DIR/content.txt DIR/detached.p7s", 0, "VALID"},
 		{"--trust DIR/root.pem DIR/detached.p7s", 2, "SIGNED_DATA_NOT_FOUND"},
 		{"--trust DIR/root.pem --at 2001-01-01 DIR/good.p7m", 1, "NOT_YET_VALID"},
-		{"--trust DIR/root.pem --lang it DIR/good.p7m", 0, "VALIDO (CAdES, 1 firma)\nFirmato da Tester p256"},
+		{"--trust DIR/root.pem --lang it DIR/good.p7m", 0, "VALIDO (CAdES, 1 firma). Il contenuto è integro.\nFirmato da Tester p256"},
 		{"--trust DIR/root.pem --etsi DIR/good.p7m", 0, "urn:etsi:019102:mainindication:total-passed"},
 		{"--trust DIR/root.pem --html DIR/good.p7m", 0, "<!DOCTYPE html>"},
 	} {

@@ -75,4 +75,6 @@ func AroundArmour(src ades.Source) string {
 	return ""
 }
 
-func blank(b []byte) bool { return len(bytes.Trim(b, " \t\r\n\x00")) == 0 }
+func blank(b []byte) bool {
+	return len(b) <= limits.CMSPadding && len(bytes.Trim(b, " \t\r\n\x00")) == 0
+}

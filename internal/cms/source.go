@@ -25,8 +25,11 @@ func Unarmour(src ades.Source) (ades.Source, error) {
 	if src.Size() > limits.Armour {
 		return nil, ades.Malformed("CMS", "", "armoured document of %d bytes is too large", src.Size())
 	}
-	text, err := io.ReadAll(io.NewSectionReader(src, 0, src.Size()))
-	if err != nil {
+	if err := limits.Pay(src, 2*src.Size()); err != nil {
+		return nil, err
+	}
+	text := make([]byte, src.Size())
+	if n, err := src.ReadAt(text, 0); n < len(text) {
 		return nil, err
 	}
 	if out, ok := decodeArmour(text); ok {
@@ -244,6 +247,9 @@ func (s scanner) load(h *header) ([]byte, error) {
 	}
 	if h.next-h.off > limits.CMSElement {
 		return nil, errors.New("element too large")
+	}
+	if err := limits.Pay(s.src, h.next-h.off); err != nil {
+		return nil, err
 	}
 	out := make([]byte, h.next-h.off)
 	if n, err := s.src.ReadAt(out, h.off); n < len(out) {

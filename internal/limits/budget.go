@@ -70,6 +70,36 @@ func (b *Budget) Return(n int64) {
 	}
 }
 
+// Pay spends n bytes of the budget that a source of bytes brings with it, if it
+// brings one (see Paying).
+func Pay(src any, n int64) error {
+	if p, ok := src.(interface{ budget() *Budget }); ok {
+		return p.budget().Spend(n)
+	}
+	return nil
+}
+
+// Source is where a document is read from.
+type Source interface {
+	ReadAt(p []byte, off int64) (int, error)
+	Size() int64
+}
+
+// Paying gives a source a budget, for parsers that are given no context.
+func Paying(src Source, b *Budget) Source {
+	if b == nil {
+		return src
+	}
+	return paying{src, b}
+}
+
+type paying struct {
+	Source
+	from *Budget
+}
+
+func (p paying) budget() *Budget { return p.from }
+
 type budgetKey struct{}
 
 // WithBudget returns a context that carries b.

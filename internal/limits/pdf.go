@@ -24,6 +24,11 @@ const (
 	// PDFParsed is the sum of all bytes that the parser is given: about four
 	// seconds of a processor.
 	PDFParsed = 256 << 20
+	// PDFBuilt is the sum of what all objects that were parsed took, about:
+	// tiny ones cost more time than their bytes tell.
+	PDFBuilt = 1 << 30
+	// PDFLookups is how many sections are looked through for objects in all.
+	PDFLookups = 50_000_000
 	// PDFMemory is what reading a document may hold beyond the document itself
 	// where nobody states a budget.
 	PDFMemory = 128 << 20

@@ -14,9 +14,9 @@ import (
 type Ambiguity struct {
 	Where string // "object 4 0", "xref at 1234"
 	Text  string
-	// From and To are the first and the last revision whose meaning is in
-	// doubt.
-	From, To int
+	// Until is the last revision whose meaning is in doubt. It concerns every
+	// signature over that revision or an earlier one.
+	Until int
 }
 
 func (a Ambiguity) String() string { return a.Where + " " + a.Text }
@@ -96,11 +96,11 @@ func (a *auditor) spend(n int64) error {
 
 // note adds a finding about the whole file.
 func (a *auditor) note(where, format string, args ...any) {
-	a.noteIn(1, a.last, where, format, args...)
+	a.noteIn(a.last, where, format, args...)
 }
 
-func (a *auditor) noteIn(from, to int, where, format string, args ...any) {
-	x := Ambiguity{Where: where, Text: fmt.Sprintf(format, args...), From: from, To: to}
+func (a *auditor) noteIn(until int, where, format string, args ...any) {
+	x := Ambiguity{Where: where, Text: fmt.Sprintf(format, args...), Until: until}
 	if len(a.out) < maxAmbiguities && !slices.Contains(a.out, x) {
 		a.out = append(a.out, x)
 	}
@@ -287,6 +287,9 @@ func placeName(p place) string {
 // grow runs f over a growing window from off up to next until it no longer
 // falls short.
 func (a *auditor) grow(off, next int64, f func() error) error {
+	if next < off {
+		return &skimError{"overlaps what stands behind it"}
+	}
 	n := int64(512)
 	if have := a.winOff + int64(len(a.win)) - off; off >= a.winOff && have > n {
 		n = have // all that is there

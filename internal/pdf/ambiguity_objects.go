@@ -105,16 +105,16 @@ func (a *auditor) reference(r Ref) error {
 				gen = int(e.gen)
 			}
 			if gen != r.Gen && lo < hi && a.reachable(int(a.from.num), lo) {
-				a.noteIn(lo, hi-1, placeName(a.from), "refers to %s, but the object has generation %d", r, gen)
+				a.noteIn(hi-1, placeName(a.from), "refers to %s, but the object has generation %d", r, gen)
 			}
 		case lo >= hi:
 		case used > 0 && begin > 1 && from < begin:
 			if a.reachable(int(a.from.num), begin) {
-				a.noteIn(used, begin-1, placeName(a.from), "refers to object %d, which revision %d takes away", r.Num, begin)
+				a.noteIn(begin-1, placeName(a.from), "refers to object %d, which revision %d takes away", r.Num, begin)
 			}
 		default:
 			if fill := a.filled(states, i+1); fill > 0 && a.reachable(int(a.from.num), lo) {
-				a.noteIn(lo, min(hi, fill)-1, placeName(a.from), "refers to object %d, which only revision %d defines", r.Num, fill)
+				a.noteIn(min(hi, fill)-1, placeName(a.from), "refers to object %d, which only revision %d defines", r.Num, fill)
 			}
 		}
 		if free {

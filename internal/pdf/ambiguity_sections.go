@@ -2,6 +2,8 @@ package pdf
 
 import (
 	"fmt"
+
+	"rogito.dev/rogito/internal/limits"
 )
 
 // sections looks at the chain of cross-reference sections by itself.
@@ -30,7 +32,7 @@ func (a *auditor) sections() error {
 	}
 	for _, r := range d.revisions {
 		if r.EOF == 0 {
-			a.noteIn(r.Number, r.Number, fmt.Sprintf("xref at %d", r.XRef), "is followed by no end of file")
+			a.noteIn(r.Number, fmt.Sprintf("xref at %d", r.XRef), "is followed by no end of file")
 		}
 	}
 	return nil
@@ -73,6 +75,10 @@ func (a *auditor) hybrid(where string, i int) {
 	d := a.doc
 	s := d.sections[i]
 	older := d.sections[i+1:]
+	if d.work.lookups += int64(len(older)) * int64(s.hybrid.count()); d.work.lookups > limits.PDFLookups {
+		a.note(where, "has a stream beside it, like too many others to be compared")
+		return
+	}
 	copied := i+1 < len(d.sections) && s.hybrid.offset < d.sections[i+1].end
 	for _, r := range s.hybrid.runs {
 		for k, e := range r.entries {
@@ -117,7 +123,7 @@ func (a *auditor) linearised() error {
 	if n, ok := d.Int(dict.Get("L")); !ok || n != d.size {
 		return nil
 	}
-	buf, err := d.read(end, 64)
+	buf, err := d.read(end, 1024)
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,11 @@ func (d *Document) follow(off int64) error {
 		if err != nil {
 			return wrapMalformed(where, err)
 		}
-		if total += s.count(); total > limits.PDFObjects {
+		total += s.count()
+		if s.hybrid != nil {
+			total += s.hybrid.count() // also where it is shared: it is gone through again
+		}
+		if total > limits.PDFObjects {
 			return errMalformed(where, "more than %d objects", limits.PDFObjects)
 		}
 		d.sections = append(d.sections, s)
@@ -199,11 +203,21 @@ func (d *Document) markerAfter(s *section) marker {
 	if err != nil {
 		return marker{}
 	}
+	at := s.end
 	i := bytes.Index(buf, []byte("startxref"))
-	if i < 0 {
-		return marker{}
+	if i < 0 { // linearised files have a long padding there
+		end := bytes.LastIndexFunc(buf, func(r rune) bool { return r > 0xff || class[byte(r)] != classSpace })
+		if at += int64(end + 1); end == len(buf)-1 {
+			return marker{}
+		}
+		if buf, err = d.read(at, 64<<10); err != nil {
+			return marker{}
+		}
+		if i = len(buf) - len(bytes.TrimLeft(buf, "\x00\t\n\f\r ")); !bytes.HasPrefix(buf[i:], []byte("startxref")) {
+			return marker{}
+		}
 	}
-	m, _ := d.marker(s.end + int64(i))
+	m, _ := d.marker(at + int64(i))
 	return m
 }
 

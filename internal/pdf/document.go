@@ -28,7 +28,7 @@ type Options struct {
 // safe for use by several goroutines at once.
 type Document struct {
 	src  ades.Source
-	base int64 // junk before the header
+	base int64 // junk before the header, where offsets are counted from there
 	size int64 // from the header on
 
 	sections  []*section // newest first
@@ -36,6 +36,7 @@ type Document struct {
 	trailer   *Dict
 	repaired  error
 	startxref int64
+	prefix    int64 // junk before the header
 	entered   int64 // entries of all sections
 	crypt     *crypt
 
@@ -78,7 +79,7 @@ func Open(src ades.Source, opts Options) (*Document, error) {
 	if err != nil && d.base > 0 && !errors.Is(err, ades.ErrPassword) {
 		// Some count their offsets from the first byte, junk included.
 		d.work.win = d.work.win[:0]
-		whole := &Document{src: src, size: src.Size(), cache: make(map[int]Object), work: d.work}
+		whole := &Document{src: src, size: src.Size(), prefix: d.prefix, cache: make(map[int]Object), work: d.work}
 		if whole.structure(opts.Password) == nil {
 			return whole, nil
 		}
@@ -117,13 +118,17 @@ func (d *Document) header() error {
 	if at < 0 {
 		return errMalformed("header", "not a PDF: no %%PDF- in the first 1024 bytes")
 	}
-	d.base = int64(at)
+	d.base, d.prefix = int64(at), int64(at)
 	d.size -= d.base
 	if d.base > 0 {
 		d.work.win = d.work.win[:0] // what it holds was counted from the first byte
 	}
 	return nil
 }
+
+// Prefix is the number of bytes before the header, whether offsets are counted
+// from the header or not.
+func (d *Document) Prefix() int64 { return d.prefix }
 
 // Base is the number of bytes before the header.
 func (d *Document) Base() int64 { return d.base }
@@ -205,6 +210,9 @@ func (d *Document) Get(ref Ref) (Object, error) {
 	}
 	e, ok := d.lookup(ref.Num)
 	if !ok || e.kind == entryFree {
+		if d.work.lookups > limits.PDFLookups {
+			return nil, errMalformed("", "too many sections for so many objects")
+		}
 		return nil, nil
 	}
 	if d.loading[ref.Num] {

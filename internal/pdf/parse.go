@@ -60,6 +60,9 @@ func (p *parser) build(n int) error {
 			return err
 		}
 	}
+	if p.work.built += parserStep; p.work.built > limits.PDFBuilt {
+		return errMalformed("", "too many objects")
+	}
 	p.spent += parserStep
 	p.limit = p.built + parserStep
 	return p.work.ctx.Err()

@@ -14,6 +14,8 @@ type work struct {
 	budget  *limits.Budget
 	parsed  int64 // bytes given to the parser
 	decoded int64 // bytes decoded from streams
+	built   int64 // bytes of all objects that were large
+	lookups int64 // sections that were looked through
 	looked  int64 // bytes of both when the context was last looked at
 
 	most   int64  // bound on a stream that is being decoded, where it is known; 0: none

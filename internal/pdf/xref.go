@@ -80,7 +80,10 @@ func (s *section) count() int {
 	return n
 }
 
-func (d *Document) lookup(num int) (entry, bool) { return lookup(d.sections, num) }
+func (d *Document) lookup(num int) (entry, bool) {
+	d.work.lookups += int64(len(d.sections))
+	return lookup(d.sections, num)
+}
 
 func lookup(newestFirst []*section, num int) (entry, bool) {
 	for _, s := range newestFirst {

@@ -30,9 +30,15 @@ var quiet = []pdf.Name{"Type", "P", "M", "StructParent"}
 // their order; widgets of fields are judged with their fields.
 func (c *comparison) annots(a, b *page) {
 	used := make([]bool, len(a.annots))
+	byID := make(map[int][]int)
+	for i, was := range a.annots {
+		if id := c.anchors[0][was.num]; id != 0 && was.num != 0 {
+			byID[id] = append(byID[id], i)
+		}
+	}
 	next, ordered := 0, true
 	for _, is := range b.annots {
-		at := c.counterpart(a.annots, used, is, next)
+		at := c.counterpart(a.annots, byID, used, is, next)
 		if at < 0 {
 			c.newAnnot(is, b)
 			continue
@@ -65,11 +71,12 @@ func (c *comparison) annots(a, b *page) {
 
 // counterpart finds the entry of the old list that a new one continues: the
 // same object, the widget of the same field, or an equal value.
-func (c *comparison) counterpart(old []annot, used []bool, is annot, from int) int {
-	is2 := c.anchors[1][is.num]
-	for i, was := range old {
-		if !used[i] && is.num != 0 && is2 != 0 && c.anchors[0][was.num] == is2 && was.num != 0 {
-			return i
+func (c *comparison) counterpart(old []annot, byID map[int][]int, used []bool, is annot, from int) int {
+	if id := c.anchors[1][is.num]; id != 0 && is.num != 0 {
+		for _, i := range byID[id] {
+			if !used[i] {
+				return i
+			}
 		}
 	}
 	look := func(i int) bool {

@@ -1,6 +1,7 @@
 package revision
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 // signedRevisions are the revisions that signatures close, with the strongest
 // certification found.
 func signedRevisions(d *pdf.Document) (closed []int, docMDP int) {
-	m, err := newModel(d, len(d.Revisions()))
+	m, err := newModel(&view{d, make(map[place]pdf.Object)}, len(d.Revisions()), &work{ctx: context.Background()})
 	if err != nil {
 		return nil, 0
 	}
@@ -60,7 +61,7 @@ func TestAttacksAreNamed(t *testing.T) {
 			updated, bad := false, 0
 			for _, n := range closed {
 				updated = updated || n < len(d.Revisions())
-				changes, err := New(d).Compare(n, Rules{DocMDP: p})
+				changes, err := New(t.Context(), d).Compare(n, Rules{DocMDP: p})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -30,6 +30,7 @@ func (c *comparison) field(was, is *field) {
 		c.add(difference{what: "field-widgets", field: is.name})
 		return
 	}
+	c.parents(was, is)
 	keys := c.fieldKeys(was, is)
 	if len(keys) == 0 {
 		return
@@ -73,6 +74,21 @@ func (c *comparison) field(was, is *field) {
 		c.add(difference{what: "form-fill-other", field: is.name})
 	default:
 		c.add(difference{what: "form-fill-odd", field: is.name, name: why})
+	}
+}
+
+// parents looks at the way up from a field and its widgets. It must lead where
+// it led before.
+func (c *comparison) parents(was, is *field) {
+	same := func(a, b way, x, y *pdf.Dict) bool {
+		return a == b && (a != astray || c.equal(x.Get("Parent"), y.Get("Parent"), "Parent")) || b == toParent
+	}
+	ok := same(was.up, is.up, was.dict, is.dict)
+	for i, w := range is.widgets {
+		ok = ok && same(was.widgets[i].up, w.up, was.widgets[i].dict, w.dict)
+	}
+	if !ok {
+		c.add(difference{what: "field-changed", field: is.name, name: "Parent"})
 	}
 }
 
@@ -148,7 +164,9 @@ func (c *comparison) sameAttr(a, b pdf.Object, key pdf.Name) bool {
 // nothing but the name of the font.
 func (c *comparison) onlyFont(was, is *field) bool {
 	same := func(a, b pdf.Object) bool {
-		return parseDA(c.old.doc.StringBytes(a)).rest == parseDA(c.new.doc.StringBytes(b)).rest
+		x, y := parseDA(c.old.doc.StringBytes(a)), parseDA(c.new.doc.StringBytes(b))
+		x.font = y.font
+		return x == y
 	}
 	if !same(was.attrs["DA"], is.attrs["DA"]) {
 		return false
@@ -180,6 +198,7 @@ func (c *comparison) signatureField(was, is *field, keys []pdf.Name) {
 		switch {
 		case after && slices.Contains(allowed, k):
 		case after && k == "F" && c.sameVisibility(was, is):
+		case after && k == "Rect" && c.withdrawn(was, is):
 		default:
 			c.fieldChanged(is, k)
 		}
@@ -189,6 +208,17 @@ func (c *comparison) signatureField(was, is *field, keys []pdf.Name) {
 		page, shows := c.where(is)
 		c.add(difference{what: "signature-filled", field: is.name, page: page, shows: shows})
 	}
+}
+
+// withdrawn: some products sign into a field that showed nothing and give it no
+// size, as invisible signatures have none.
+func (c *comparison) withdrawn(was, is *field) bool {
+	for i, w := range is.widgets {
+		if c.new.shows(w.dict) || c.old.decorated(was.widgets[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // sameVisibility reports whether the flags of the widgets differ in nothing

@@ -159,11 +159,14 @@ func (m *model) buttonAgrees(f *field) string {
 	}
 	lit := false
 	for _, w := range f.widgets {
+		states := m.dict(m.dict(w.dict.Get("AP")).Get("N"))
 		state := m.doc.Name(w.dict.Get("AS"))
+		if state == "" && len(states.Entries) > 0 {
+			return whyAppearance // readers choose for themselves what to show
+		}
 		if state == "" {
 			state = "Off"
 		}
-		states := m.dict(m.dict(w.dict.Get("AP")).Get("N"))
 		if state != "Off" && !states.Has(state) || state != "Off" && state != value {
 			return other
 		}

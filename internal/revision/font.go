@@ -229,6 +229,8 @@ func (m *model) honest(d *pdf.Dict, wide map[uint16]string) bool {
 // toUnicode reads the bfchar and bfrange sections of a CMap.
 func toUnicode(b []byte) map[uint16]string {
 	out := make(map[uint16]string)
+	left := 1 << 18
+	more := func() bool { left--; return left > 0 }
 	code, _ := tokens(b)
 	text := func(o pdf.Object) string {
 		s, _ := o.(pdf.String)
@@ -267,7 +269,7 @@ func toUnicode(b []byte) map[uint16]string {
 					continue
 				}
 				start := []rune(text(in.args[i+2]))
-				for k := 0; len(start) > 0 && from+k <= to; k++ {
+				for k := 0; len(start) > 0 && from+k <= to && more(); k++ {
 					last := start[len(start)-1] + rune(k)
 					out[uint16(from+k)] = string(start[:len(start)-1]) + string(last)
 				}

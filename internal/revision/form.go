@@ -1,6 +1,7 @@
 package revision
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -80,9 +81,9 @@ func (m *model) drawn() []*field {
 	return out
 }
 
-// formResources compares the default resources. What was there stays as it
-// is; what is new must not give a font to a field that had none. Where no field
-// is drawn with them they are without effect.
+// formResources compares the default resources. Fonts that were there stay as
+// they are; nothing that a field asks for may be replaced, or supplied where it
+// was missing. Where no field is drawn with them they are without effect.
 func (c *comparison) formResources(a, b *pdf.Dict) {
 	drawn := c.old.drawn()
 	for _, category := range c.differing(a, b, "ProcSet", "Type") {
@@ -93,34 +94,40 @@ func (c *comparison) formResources(a, b *pdf.Dict) {
 		}
 		for _, name := range list {
 			full := string(category) + "/" + string(name)
-			had := !c.isNull(c.old, x.Get(name))
-			asked := category == "Font" && slices.ContainsFunc(drawn, func(f *field) bool { return c.asksFont(f, name) })
-			switch {
-			case len(drawn) > 0 && (had || asked):
+			kept := category == "Font" && !c.isNull(c.old, x.Get(name))
+			if len(drawn) > 0 && (kept || slices.ContainsFunc(drawn, func(f *field) bool { return c.asksForm(f, name) })) {
 				c.add(difference{what: "form-replaced", name: full})
-			default:
-				c.add(difference{what: "form-resources", name: full})
+				continue
 			}
+			c.add(difference{what: "form-resources", name: full})
 		}
 	}
 }
 
-// asksFont reports whether a field, or a widget of it, names a font.
-func (c *comparison) asksFont(f *field, name pdf.Name) bool {
+// asksForm reports whether a field takes a resource of that name from the form:
+// by its default appearance, or by an appearance without resources of its own.
+func (c *comparison) asksForm(f *field, name pdf.Name) bool {
 	asks := func(o pdf.Object) bool {
 		if o == nil {
 			o = c.old.form.Get("DA")
 		}
-		return parseDA(c.old.doc.StringBytes(o)).font == name
+		return bytes.Contains(c.old.doc.StringBytes(o), []byte(name))
 	}
 	if len(f.widgets) == 0 {
 		return asks(f.attrs["DA"])
 	}
 	return slices.ContainsFunc(f.widgets, func(w *widget) bool {
-		if v := w.dict.Get("DA"); v != nil {
-			return asks(v)
+		v, err := c.old.doc.Resolve(c.old.dict(w.dict.Get("AP")).Get("N"))
+		if s, ok := v.(*pdf.Stream); ok && s.Dict.Get("Resources") == nil {
+			data, err := c.old.doc.Data(s)
+			if err != nil || bytes.Contains(data, []byte(name)) {
+				return true
+			}
 		}
-		return asks(f.attrs["DA"])
+		if o := w.dict.Get("DA"); o != nil {
+			return asks(o)
+		}
+		return err != nil || asks(f.attrs["DA"])
 	})
 }
 
@@ -189,6 +196,9 @@ func (c *comparison) groupFields() {
 		if w := was[g.name]; w != nil {
 			old = w.dict
 		}
+		if g.up != toParent && (old == nil || was[g.name].up != g.up) {
+			c.add(difference{what: "field-changed", field: g.name, name: "Parent"})
+		}
 		if old == nil && c.old.byName[g.name] != nil {
 			continue // a terminal field before: said to be removed
 		}
@@ -251,6 +261,9 @@ func (c *comparison) addedField(f *field) {
 		}
 	}
 	where, shows := c.where(f)
+	if f.up == astray || slices.ContainsFunc(f.widgets, func(w *widget) bool { return w.up == astray }) {
+		c.add(difference{what: "signature-field-odd", field: f.name, name: "Parent"})
+	}
 	if len(f.widgets) > 1 && shows {
 		c.add(difference{what: "signature-field-odd", field: f.name, name: "Kids"})
 	}
@@ -261,7 +274,7 @@ func (c *comparison) addedField(f *field) {
 			d.page = where
 		}
 		c.add(d)
-	case shows && slices.ContainsFunc(f.widgets, c.decorated):
+	case shows && slices.ContainsFunc(f.widgets, c.new.decorated):
 		c.add(difference{what: "signature-field-look", field: f.name})
 	default:
 		c.add(difference{what: "signature-field", field: f.name})
@@ -269,9 +282,9 @@ func (c *comparison) addedField(f *field) {
 }
 
 // decorated reports whether a widget asks a viewer to draw something.
-func (c *comparison) decorated(w *widget) bool {
+func (m *model) decorated(w *widget) bool {
 	for _, k := range []pdf.Name{"AP", "MK", "BS", "Border", "C", "Contents"} {
-		if !c.isNull(c.new, w.dict.Get(k)) {
+		if v, err := m.doc.Resolve(w.dict.Get(k)); err != nil || v != nil {
 			return true
 		}
 	}
@@ -293,23 +306,32 @@ func (c *comparison) where(f *field) (number int, shows bool) {
 	return 0, false
 }
 
-// da is a default appearance string taken apart.
+// da is what a default appearance string says: a font, its size, a colour, which
+// is black unless it says otherwise, and operators that are rare there.
 type da struct {
-	font pdf.Name
-	rest string // everything else, numbers in one form
+	font   pdf.Name
+	size   float64
+	colour [3]float64
+	rest   string
 }
 
 func parseDA(b []byte) da {
 	var out da
 	var words []string
-	toks, _ := tokens(b)
+	p := &painter{}
+	toks, ok := tokens(b)
+	if !ok {
+		return da{rest: string(b)}
+	}
 	for _, t := range toks {
 		switch {
 		case t.op == "Tf" && len(t.args) == 2:
-			if n, ok := t.args[0].(pdf.Name); ok {
-				out.font = n
+			out.font, _ = t.args[0].(pdf.Name)
+			if n, ok := t.args[1].(pdf.Real); ok {
+				out.size = n.Float()
 			}
-			words = append(words, canonical(t.args[1:]), "Tf")
+		case (t.op == "g" || t.op == "rg" || t.op == "k") && p.colour(t) == "":
+			out.colour = p.state.fill
 		default:
 			words = append(words, canonical(t.args), t.op)
 		}

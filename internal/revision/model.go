@@ -1,8 +1,7 @@
 package revision
 
 import (
-	"fmt"
-
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
 )
@@ -11,7 +10,7 @@ import (
 // order with what they inherit, annotations in the order in which they are
 // drawn, fields by their full names.
 type model struct {
-	doc     *pdf.Document
+	doc     *view
 	rev     int
 	catalog *pdf.Dict
 	pages   []*page
@@ -21,7 +20,8 @@ type model struct {
 	groups  []*field // fields that only group others
 	byName  map[string][]*field
 	widgets map[int]*widget // by object number
-	odd     bool            // the form lists something that is no field
+	work    *work
+	odd     bool // the form lists something that is no field
 }
 
 // page is a page with its inherited attributes resolved.
@@ -30,6 +30,9 @@ type page struct {
 	ref    pdf.Ref
 	dict   *pdf.Dict
 	attrs  map[pdf.Name]pdf.Object
+	// up are the same attributes as found by way of Parent: some readers climb
+	// the tree instead of going down.
+	up     map[pdf.Name]pdf.Object
 	annots []annot
 }
 
@@ -48,6 +51,7 @@ type field struct {
 	parent  *field
 	attrs   map[pdf.Name]pdf.Object // inheritable attributes, resolved
 	widgets []*widget
+	up      way
 }
 
 // widget is a field's place on a page. A field that is its own widget has one
@@ -57,6 +61,7 @@ type widget struct {
 	dict   *pdf.Dict
 	field  *field
 	merged bool
+	up     way
 }
 
 // inheritedByPages and inheritedByFields are handed down (ISO 32000-2, tables
@@ -66,8 +71,11 @@ var (
 	inheritedByFields = []pdf.Name{"FT", "Ff", "V", "DV", "DA", "Q", "MaxLen", "Opt"}
 )
 
-func newModel(doc *pdf.Document, rev int) (*model, error) {
-	m := &model{doc: doc, rev: rev, byName: make(map[string][]*field), widgets: make(map[int]*widget)}
+// errTooMuch says that the revisions cannot be compared within bounds.
+var errTooMuch = ades.Malformed("PDF", "", "the revisions are too large to be compared")
+
+func newModel(doc *view, rev int, w *work) (*model, error) {
+	m := &model{doc: doc, rev: rev, work: w, byName: make(map[string][]*field), widgets: make(map[int]*widget)}
 	var err error
 	if m.catalog, err = doc.Catalog(); err != nil {
 		return nil, err
@@ -86,8 +94,11 @@ func (m *model) readPages() error {
 	var visit func(o pdf.Object, in map[pdf.Name]pdf.Object, depth int) error
 	visit = func(o pdf.Object, in map[pdf.Name]pdf.Object, depth int) error {
 		ref, _ := o.(pdf.Ref)
+		if !m.work.step() {
+			return errTooMuch
+		}
 		if depth > limits.PDFDepth || ref.Num != 0 && seen[ref.Num] {
-			return fmt.Errorf("the page tree is too deep or comes back to object %d", ref.Num)
+			return ades.Malformed("PDF", "Pages", "the page tree is too deep or comes back to object %d", ref.Num)
 		}
 		seen[ref.Num] = true
 		d, err := m.doc.Dict(o)
@@ -109,9 +120,12 @@ func (m *model) readPages() error {
 			return nil
 		}
 		if len(m.pages) >= limits.PDFFields {
-			return fmt.Errorf("more than %d pages", limits.PDFFields)
+			return ades.Malformed("PDF", "Pages", "more than %d pages", limits.PDFFields)
 		}
 		p := &page{number: len(m.pages) + 1, ref: ref, dict: d, attrs: attrs}
+		if p.up, err = m.climb(d); err != nil {
+			return err
+		}
 		if p.annots, err = m.readAnnots(d); err != nil {
 			return err
 		}
@@ -119,6 +133,26 @@ func (m *model) readPages() error {
 		return nil
 	}
 	return visit(m.catalog.Get("Pages"), nil, 0)
+}
+
+// climb gathers the inheritable attributes of a page by way of Parent.
+func (m *model) climb(d *pdf.Dict) (map[pdf.Name]pdf.Object, error) {
+	out := make(map[pdf.Name]pdf.Object, len(inheritedByPages))
+	for range limits.PDFDepth {
+		if d == nil {
+			break
+		}
+		for _, k := range inheritedByPages {
+			if v := d.Get(k); v != nil && out[k] == nil {
+				out[k] = v
+			}
+		}
+		var err error
+		if d, err = m.doc.Dict(d.Get("Parent")); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // handDown gives a node's own attributes precedence over inherited ones.
@@ -141,6 +175,9 @@ func (m *model) readAnnots(d *pdf.Dict) ([]annot, error) {
 	}
 	var out []annot
 	for _, o := range list {
+		if !m.work.step() {
+			return nil, errTooMuch
+		}
 		ref, _ := o.(pdf.Ref)
 		v, err := m.doc.Resolve(o)
 		if err != nil {
@@ -176,6 +213,9 @@ func (m *model) readForm() error {
 }
 
 func (m *model) readField(o pdf.Object, parent *field, seen map[int]bool, depth int) error {
+	if !m.work.step() {
+		return errTooMuch
+	}
 	ref, _ := o.(pdf.Ref)
 	v, err := m.doc.Resolve(o)
 	if err != nil || v == nil {
@@ -201,6 +241,7 @@ func (m *model) readField(o pdf.Object, parent *field, seen map[int]bool, depth 
 		f.name += m.doc.Text(d.Get("T"))
 	}
 	f.attrs = handDown(in, d, inheritedByFields)
+	f.up = wayUp(d, parent)
 	kids, err := m.doc.Array(d.Get("Kids"))
 	if err != nil {
 		return err
@@ -223,7 +264,7 @@ func (m *model) readField(o pdf.Object, parent *field, seen map[int]bool, depth 
 			}
 		default:
 			kr, _ := k.(pdf.Ref)
-			f.widgets = append(f.widgets, &widget{num: kr.Num, dict: dict, field: f})
+			f.widgets = append(f.widgets, &widget{num: kr.Num, dict: dict, field: f, up: wayUp(dict, f)})
 		}
 	}
 	if !terminal {
@@ -238,6 +279,30 @@ func (m *model) readField(o pdf.Object, parent *field, seen map[int]bool, depth 
 	}
 	m.fields = append(m.fields, f)
 	return nil
+}
+
+// way is where the Parent of a field or widget leads. Readers that start from
+// the page find its name, type and value by it.
+type way int
+
+const (
+	toParent way = iota // to the field that lists it; a field at the top has none
+	nowhere
+	astray
+)
+
+func wayUp(d *pdf.Dict, parent *field) way {
+	up := d.Get("Parent")
+	ref, _ := up.(pdf.Ref)
+	switch {
+	case up == nil && parent == nil:
+		return toParent
+	case up == nil:
+		return nowhere
+	case parent == nil || ref.Num != parent.num || ref.Num == 0:
+		return astray
+	}
+	return toParent
 }
 
 // kind is the field's type.

@@ -50,7 +50,35 @@ func (c *comparison) reordered() bool {
 	return false
 }
 
+// untouched reports whether nothing that a page shows was written between the
+// two revisions. Widgets of the form are judged with their fields.
+func (c *comparison) untouched(a, b *page) bool {
+	if a.ref != b.ref || a.ref.Num == 0 || c.ages.of(a.ref.Num) > c.old.rev || len(a.annots) != len(b.annots) {
+		return false
+	}
+	for _, k := range inheritedByPages {
+		for _, v := range [][2]pdf.Object{{a.attrs[k], b.attrs[k]}, {a.up[k], b.up[k]}} {
+			ref, ok := v[0].(pdf.Ref)
+			if !pdf.Equal(v[0], v[1]) || ok && c.ages.of(ref.Num) > c.old.rev {
+				return false
+			}
+			if _, simple := v[0].(*pdf.Dict); simple && a.dict.Get(k) == nil {
+				return false // a direct dictionary of the parent: look closer
+			}
+		}
+	}
+	for i, x := range a.annots {
+		if x.num != b.annots[i].num || x.num != 0 && c.old.widgets[x.num] == nil && c.ages.of(x.num) > c.old.rev {
+			return false
+		}
+	}
+	return true
+}
+
 func (c *comparison) page(a, b *page) {
+	if c.untouched(a, b) {
+		return
+	}
 	if !c.content(a.dict.Get("Contents"), b.dict.Get("Contents")) {
 		c.add(difference{what: "page-content", page: b.number})
 	}
@@ -62,11 +90,10 @@ func (c *comparison) page(a, b *page) {
 			c.add(difference{what: "page-box", page: b.number, name: string(box)})
 		}
 	}
-	r, _ := c.old.doc.Number(a.attrs["Rotate"])
-	s, _ := c.new.doc.Number(b.attrs["Rotate"])
-	if r != s {
+	if !c.sameRotation(a.attrs, b.attrs) {
 		c.add(difference{what: "page-box", page: b.number, name: "Rotate"})
 	}
+	c.climbed(a, b)
 	own := []pdf.Name{"Type", "Parent", "Contents", "Resources", "MediaBox", "CropBox", "BleedBox", "TrimBox", "ArtBox", "Rotate", "Annots"}
 	for _, key := range c.differing(a.dict, b.dict, own...) {
 		what, known := pageKeys[key]
@@ -82,6 +109,24 @@ func (c *comparison) page(a, b *page) {
 		}
 	}
 	c.annots(a, b)
+}
+
+func (c *comparison) sameRotation(a, b map[pdf.Name]pdf.Object) bool {
+	r, _ := c.old.doc.Number(a["Rotate"])
+	s, _ := c.new.doc.Number(b["Rotate"])
+	return r == s
+}
+
+// climbed compares what readers find that go from the page to its Parent.
+func (c *comparison) climbed(a, b *page) {
+	x, y := *a, *b
+	x.attrs, y.attrs = a.up, b.up
+	if !c.sameBox(&x, &y, "MediaBox") || !c.sameBox(&x, &y, "CropBox") || !c.sameRotation(x.attrs, y.attrs) ||
+		!c.equal(a.up["Resources"], b.up["Resources"], "Resources") && c.equal(a.attrs["Resources"], b.attrs["Resources"], "Resources") {
+		if !slices.ContainsFunc(c.diffs, func(d difference) bool { return d.page == b.number && d.what == "page-box" }) {
+			c.add(difference{what: "page-changed", page: b.number, name: "Parent"})
+		}
+	}
 }
 
 // sameBox compares a box of two pages.

@@ -11,6 +11,7 @@
 package revision
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -24,11 +25,14 @@ type Comparer struct {
 	doc    *pdf.Document
 	models map[int]*model
 	found  map[[2]int][]difference
+	shared map[place]pdf.Object
+	ages   *closures
+	work   *work
 }
 
 // New prepares the comparison of a document's revisions. Nothing is read yet.
-func New(doc *pdf.Document) *Comparer {
-	return &Comparer{doc: doc, models: make(map[int]*model), found: make(map[[2]int][]difference)}
+func New(ctx context.Context, doc *pdf.Document) *Comparer {
+	return &Comparer{doc: doc, models: make(map[int]*model), found: make(map[[2]int][]difference), shared: make(map[place]pdf.Object), work: &work{ctx: ctx}}
 }
 
 // Compare lists what differs between revision signed and the last one. Each
@@ -80,10 +84,16 @@ func (c *Comparer) between(a, b int) ([]difference, error) {
 		return d, nil
 	}
 	old, err := c.model(a)
+	if err == nil && c.ages == nil {
+		var last *model
+		if last, err = c.model(len(c.doc.Revisions())); err == nil {
+			c.ages = newClosures(last, c.work)
+		}
+	}
 	if err == nil {
 		var now *model
 		if now, err = c.model(b); err == nil {
-			d := compare(old, now)
+			d := compare(old, now, c.ages, c.work)
 			c.found[[2]int{a, b}] = d
 			return d, nil
 		}
@@ -93,6 +103,9 @@ func (c *Comparer) between(a, b int) ([]difference, error) {
 		return nil, err
 	}
 	d := []difference{{what: "unreadable", name: malformed.Error()}}
+	if errors.Is(err, errTooMuch) {
+		d = []difference{{what: "too-much"}}
+	}
 	c.found[[2]int{a, b}] = d
 	return d, nil
 }
@@ -108,7 +121,7 @@ func (c *Comparer) model(n int) (*model, error) {
 			return nil, err
 		}
 	}
-	m, err := newModel(d, n)
+	m, err := newModel(&view{d, c.shared}, n, c.work)
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +146,8 @@ func (c *comparison) add(d difference) {
 	}
 }
 
-func compare(old, now *model) []difference {
-	c := &comparison{matcher: newMatcher(old, now), accepted: make(map[int]bool), placed: make(map[int]int)}
+func compare(old, now *model, ages *closures, w *work) []difference {
+	c := &comparison{matcher: newMatcher(old, now, ages, w), accepted: make(map[int]bool), placed: make(map[int]int)}
 	c.anchorAll()
 	c.trailer()
 	c.catalog()
@@ -251,15 +264,29 @@ func (c *comparison) leadsToData(o pdf.Object) bool {
 // trailer compares what the file as a whole rests on.
 func (c *comparison) trailer() {
 	a, b := c.old.doc.Trailer(), c.new.doc.Trailer()
-	for _, key := range c.differing(a, b, "Root", "Size", "Prev", "XRefStm", "ID", "Type", "W", "Index", "Length", "Filter", "DecodeParms", "DL") {
+	for _, key := range c.differing(a, b, "Root", "Size", "Prev", "XRefStm", "Type", "W", "Index", "Length", "Filter", "DecodeParms", "DL") {
 		switch {
 		case key == "Info":
 			c.add(difference{what: "info"})
 		case key == "Encrypt":
 			c.add(difference{what: "encryption"})
+		case key == "ID":
+			c.identifiers(a, b)
 		case !c.leadsToData(b.Get(key)): // no reader misses what no reader knows
 		default:
 			c.add(difference{what: "trailer-odd", name: string(key)})
 		}
+	}
+}
+
+// identifiers: the first part of ID goes into the keys of an encrypted document.
+func (c *comparison) identifiers(a, b *pdf.Dict) {
+	if b.Get("Encrypt") == nil {
+		return
+	}
+	x, _ := c.old.doc.Array(a.Get("ID"))
+	y, _ := c.new.doc.Array(b.Get("ID"))
+	if len(x) == 0 || len(y) == 0 || !c.equal(x[0], y[0], "ID") {
+		c.add(difference{what: "encryption"})
 	}
 }

@@ -2,6 +2,7 @@ package revision
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -86,7 +87,7 @@ func fill(t *testing.T, u *pdf.Update, value, shown string) {
 
 // sealOf takes signature dictionaries at their word.
 func sealOf(d *pdf.Document) func(string) Seal {
-	m, err := newModel(d, 0)
+	m, err := newModel(&view{d, make(map[place]pdf.Object)}, 0, &work{ctx: context.Background()})
 	if err != nil {
 		panic(err)
 	}
@@ -191,7 +192,7 @@ func TestChanges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			changes, err := New(after).Compare(1, Rules{DocMDP: c.docMDP, Seal: sealOf(after)})
+			changes, err := New(t.Context(), after).Compare(1, Rules{DocMDP: c.docMDP, Seal: sealOf(after)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package revision
 
 import (
+	"bytes"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -109,7 +110,7 @@ func (l *contentLexer) next(depth int) (o pdf.Object, op string, ok bool) {
 			l.at += 2
 			return l.dict(depth)
 		}
-		end := strings.IndexByte(string(l.b[l.at:]), '>')
+		end := bytes.IndexByte(l.b[l.at:], '>')
 		if end < 0 {
 			return nil, "", false
 		}

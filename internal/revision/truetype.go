@@ -27,6 +27,8 @@ func trueTypeCmap(b []byte) map[rune]uint16 {
 		return nil
 	}
 	out := make(map[rune]uint16)
+	left := 1 << 18 // entries that are looked at, repeated ones included
+	more := func() bool { left--; return left > 0 }
 	for i := range u16(start + 2) {
 		rec := start + 4 + 8*i
 		platform, enc := u16(rec), u16(rec+2)
@@ -41,7 +43,7 @@ func trueTypeCmap(b []byte) map[rune]uint16 {
 				end, first := u16(t+14+2*s), u16(t+16+2*segments+2*s)
 				delta, offAt := u16(t+16+4*segments+2*s), t+16+6*segments+2*s
 				off := u16(offAt)
-				for ch := first; ch <= end && ch < 0xFFFF && len(out) < 1<<17; ch++ {
+				for ch := first; ch <= end && ch < 0xFFFF && more(); ch++ {
 					g := ch + delta
 					if off != 0 {
 						if g = u16(offAt + off + 2*(ch-first)); g != 0 {
@@ -60,7 +62,7 @@ func trueTypeCmap(b []byte) map[rune]uint16 {
 			for k := range min(u32(t+12), 1<<14) {
 				g := t + 16 + 12*k
 				first, last := u32(g), u32(g+4)
-				for ch := first; ch <= last && ch < 0x110000 && len(out) < 1<<17; ch++ {
+				for ch := first; ch <= last && ch < 0x110000 && more(); ch++ {
 					out[rune(ch)] = uint16(u32(g+8) + ch - first)
 				}
 			}

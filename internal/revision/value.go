@@ -2,6 +2,7 @@ package revision
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"slices"
 
@@ -21,22 +22,40 @@ type matcher struct {
 	trail    []pair
 	anchors  [2]map[int]int // object number → identity, of the old and the new revision
 	next     int
-	steps    int
+	ages     *closures
+	work     *work
 	tired    bool
 	moved    map[int]bool // memo of changed
 }
 
-type pair struct{ a, b pdf.Ref }
+// pair is two objects, and whether they were met where pages, fields and
+// annotations are only named.
+type pair struct {
+	a, b  pdf.Ref
+	named bool
+}
 
-// mostSteps bounds one comparison of two revisions.
+// mostSteps bounds all comparisons of a document.
 const mostSteps = 20_000_000
 
 // mostDepth bounds the nesting, references followed.
 const mostDepth = 20_000
 
-func newMatcher(old, new *model) *matcher {
+// work is what comparing the revisions of one document has cost.
+type work struct {
+	ctx   context.Context
+	steps int
+}
+
+// step counts; it is false when there is no more time.
+func (w *work) step() bool {
+	w.steps++
+	return w.steps <= mostSteps && (w.steps%4096 != 0 || w.ctx.Err() == nil)
+}
+
+func newMatcher(old, new *model, ages *closures, w *work) *matcher {
 	return &matcher{
-		old: old, new: new, same: make(map[pair]bool), moved: make(map[int]bool),
+		old: old, new: new, ages: ages, work: w, same: make(map[pair]bool), moved: make(map[int]bool),
 		anchors: [2]map[int]int{make(map[int]int), make(map[int]int)},
 	}
 }
@@ -70,13 +89,32 @@ func (m *matcher) equal(a, b pdf.Object, key pdf.Name) bool {
 // and not shown: destinations, trees, lists of fields, structure.
 var pointing = map[pdf.Name]bool{
 	"P": true, "Pg": true, "Parent": true, "Popup": true, "IRT": true, "Obj": true, "Annot": true,
-	"Page": true, "Data": true,
+	"Page": true, "Data": true, "AN": true, "TA": true, "Annotation": true, "Start": true, "End": true,
 }
 
 // listing are those where the name stands in an array, directly or further down.
 var listing = map[pdf.Name]bool{
 	"Dest": true, "D": true, "OpenAction": true, "Names": true, "Dests": true, "SD": true,
-	"Fields": true, "CO": true, "T": true, "Nums": true, "K": true, "B": true, "Annots": true, "Kids": true,
+	"Fields": true, "CO": true, "T": true, "Nums": true, "K": true, "B": true, "Annots": true, "Kids": true, "O": true,
+}
+
+// free are the keys whose dictionaries have keys that the author chose. What
+// stands in them is used, whatever its name is.
+var free = map[pdf.Name]bool{
+	"XObject": true, "ExtGState": true, "Font": true, "ColorSpace": true, "Pattern": true, "Shading": true, "Properties": true,
+	"CharProcs": true, "N": true, "AP": true, "Resources": true, "DR": true, "Colorants": true,
+}
+
+// under is the key by which a value of a dictionary is taken, given the key of
+// the dictionary itself.
+func under(holder, key pdf.Name) pdf.Name {
+	switch {
+	case holder == "Dests": // names of destinations
+		return holder
+	case free[holder] && !free[key]:
+		return "*"
+	}
+	return key
 }
 
 // changed reports whether the updates between the two revisions may have given
@@ -98,7 +136,7 @@ func (m *matcher) changed(num int) bool {
 }
 
 func (m *matcher) compare(a, b pdf.Object, key pdf.Name, listed bool, depth int) bool {
-	if m.steps++; m.steps > mostSteps || depth > mostDepth {
+	if !m.work.step() || depth > mostDepth {
 		m.tired = true
 		return false
 	}
@@ -111,8 +149,11 @@ func (m *matcher) compare(a, b pdf.Object, key pdf.Name, listed bool, depth int)
 				return ida == idb
 			}
 		}
+		if refA && refB && x == y && m.ages.of(x.Num) <= m.old.rev {
+			return true
+		}
 		if refA && refB {
-			p := pair{x, y}
+			p := pair{x, y, pointing[key] || listing[key]}
 			if m.same[p] {
 				return true
 			}
@@ -123,7 +164,7 @@ func (m *matcher) compare(a, b pdf.Object, key pdf.Name, listed bool, depth int)
 		if refA && refB && x == y && !m.changed(x.Num) {
 			b, err2 = m.new.doc.Resolve(b)
 			if s, ok := b.(*pdf.Stream); ok {
-				return err2 == nil && m.sameStream(x, s, depth+1)
+				return err2 == nil && m.sameStream(x, s, key, depth+1)
 			}
 			return err2 == nil && m.compare(b, b, key, listed, depth+1)
 		}
@@ -137,7 +178,7 @@ func (m *matcher) compare(a, b pdf.Object, key pdf.Name, listed bool, depth int)
 	switch v := a.(type) {
 	case *pdf.Dict:
 		w, ok := b.(*pdf.Dict)
-		return ok && m.dicts(v, w, nil, depth)
+		return ok && m.dicts(v, w, key, nil, depth)
 	case pdf.Array:
 		w, ok := b.(pdf.Array)
 		if !ok || len(v) != len(w) {
@@ -151,7 +192,7 @@ func (m *matcher) compare(a, b pdf.Object, key pdf.Name, listed bool, depth int)
 		return true
 	case *pdf.Stream:
 		w, ok := b.(*pdf.Stream)
-		return ok && m.streams(v, w, depth)
+		return ok && m.streams(v, w, key, depth)
 	case pdf.String:
 		w, ok := b.(pdf.String)
 		return ok && (bytes.Equal(v.Bytes, w.Bytes) || texts[key] && pdf.DecodeText(v.Bytes) == pdf.DecodeText(w.Bytes))
@@ -183,26 +224,29 @@ var optionalTypes = map[pdf.Name]bool{
 }
 
 // dicts compares all keys but those left out; null is the same as absent.
-func (m *matcher) dicts(a, b *pdf.Dict, but []pdf.Name, depth int) bool {
+func (m *matcher) dicts(a, b *pdf.Dict, holder pdf.Name, but []pdf.Name, depth int) bool {
 	for _, e := range a.Entries {
-		if !slices.Contains(but, e.Key) && !m.entry(a, b, e.Key, depth) {
+		if !slices.Contains(but, e.Key) && !m.entry(a, b, holder, e.Key, depth) {
 			return false
 		}
 	}
+	if a == b {
+		return true
+	}
 	for _, e := range b.Entries {
-		if !a.Has(e.Key) && !slices.Contains(but, e.Key) && !m.entry(a, b, e.Key, depth) {
+		if !a.Has(e.Key) && !slices.Contains(but, e.Key) && !m.entry(a, b, holder, e.Key, depth) {
 			return false
 		}
 	}
 	return true
 }
 
-func (m *matcher) entry(a, b *pdf.Dict, key pdf.Name, depth int) bool {
+func (m *matcher) entry(a, b *pdf.Dict, holder, key pdf.Name, depth int) bool {
 	x, y := a.Get(key), b.Get(key)
 	if key == "Type" && (x == nil || y == nil) {
 		return optionalTypes[m.old.doc.Name(x)] || optionalTypes[m.new.doc.Name(y)] || x == nil && y == nil
 	}
-	return m.compare(x, y, key, false, depth+1)
+	return m.compare(x, y, under(holder, key), false, depth+1)
 }
 
 // encoding are the keys of a stream that say how its data are stored.
@@ -210,8 +254,8 @@ var encoding = []pdf.Name{"Length", "Filter", "DecodeParms", "DL"}
 
 // sameStream looks at a stream that no update wrote: its data stay unless what
 // tells their length or their filters was written.
-func (m *matcher) sameStream(ref pdf.Ref, s *pdf.Stream, depth int) bool {
-	if !m.dicts(s.Dict, s.Dict, encoding, depth) {
+func (m *matcher) sameStream(ref pdf.Ref, s *pdf.Stream, holder pdf.Name, depth int) bool {
+	if !m.dicts(s.Dict, s.Dict, streamKey(holder), encoding, depth) {
 		return false
 	}
 	for _, k := range encoding {
@@ -224,8 +268,17 @@ func (m *matcher) sameStream(ref pdf.Ref, s *pdf.Stream, depth int) bool {
 	return true
 }
 
-func (m *matcher) streams(a, b *pdf.Stream, depth int) bool {
-	return m.dicts(a.Dict, b.Dict, encoding, depth) && m.data(a, b)
+func (m *matcher) streams(a, b *pdf.Stream, holder pdf.Name, depth int) bool {
+	return m.dicts(a.Dict, b.Dict, streamKey(holder), encoding, depth) && m.data(a, b)
+}
+
+// streamKey: the keys of a stream's dictionary are never the author's choice,
+// as those of a dictionary in the same place may be (AP/N).
+func streamKey(holder pdf.Name) pdf.Name {
+	if free[holder] {
+		return ""
+	}
+	return holder
 }
 
 // data compares what two streams hold. Filters that are not decoded here
@@ -236,13 +289,25 @@ func (m *matcher) data(a, b *pdf.Stream) bool {
 	if err1 != nil || err2 != nil {
 		return false
 	}
-	if bytes.Equal(x, y) && m.compare(a.Dict.Get("Filter"), b.Dict.Get("Filter"), "Filter", false, 0) &&
-		m.compare(a.Dict.Get("DecodeParms"), b.Dict.Get("DecodeParms"), "DecodeParms", false, 0) {
+	if bytes.Equal(x, y) && m.compare(list(m.old, a, "Filter"), list(m.new, b, "Filter"), "Filter", false, 0) &&
+		m.compare(list(m.old, a, "DecodeParms"), list(m.new, b, "DecodeParms"), "DecodeParms", false, 0) {
 		return true
 	}
 	x, err1 = m.old.doc.Data(a)
 	y, err2 = m.new.doc.Data(b)
 	return errors.Join(err1, err2) == nil && bytes.Equal(x, y)
+}
+
+// list is the value of a key that may stand alone or in an array.
+func list(m *model, s *pdf.Stream, key pdf.Name) pdf.Object {
+	v, err := m.doc.Resolve(s.Dict.Get(key))
+	if err != nil || v == nil {
+		return pdf.Array{}
+	}
+	if a, ok := v.(pdf.Array); ok {
+		return a
+	}
+	return pdf.Array{v}
 }
 
 // differing lists the keys whose values are not equal.

@@ -64,6 +64,7 @@ type parser struct {
 	depth     int
 	count     int
 	expected  int  // nodes, about
+	weight    int  // of attributes that are not paid for yet
 	noCR      bool // the text has no carriage return
 	noCDEnd   bool // the text has no ]]> outside CDATA sections, as far as is known
 

@@ -281,3 +281,64 @@ func FuzzSelect(f *testing.F) {
 	}
 	f.Fuzz(func(_ *testing.T, expr string) { _, _ = d.Select(expr, nil) })
 }
+
+// TestOneMeaning: texts that readers take in two ways are refused.
+func TestOneMeaning(t *testing.T) {
+	utf16 := func(s string) string {
+		out := "\xFF\xFE"
+		for _, c := range []byte(s) {
+			out += string([]byte{c, 0})
+		}
+		return out
+	}
+	for doc, ok := range map[string]bool{
+		"\xEF\xBB\xBF<?xml version='1.0' encoding='utf-8'?><a/>":         true,
+		"\xEF\xBB\xBF<?xml version='1.0' encoding='ISO-8859-1'?><a/>":    false,
+		utf16("<?xml version='1.0' encoding='UTF-16'?><a/>"):             true,
+		utf16("<?xml version='1.0' encoding='UTF-8'?><a/>"):              false,
+		"<?xml version='1.0' encoding='US-ASCII'?><a>\xc3\xa8</a>":       false,
+		"<?xml version='1.0' encoding='ISO-2022-JP'?><a/>":               false,
+		"<?xml version='1.0' encoding='UTF-7'?><a/>":                     false,
+		"<?xml version='1.0' encoding='UTF-8' encoding='UTF-8'?><a/>":    false,
+		"<?xml version='1.0' standalone='encoding=\"UTF-8\"'?><a/>":      false,
+		"<?xml encoding='UTF-8' version='1.0'?><a/>":                     false,
+		"<?xml version='1.1'?><a/>":                                      true,
+		"<?xml version='1.1'?><a>\u0085</a>":                             false,
+		"<?xml version='1.0'?><a>\u0085</a>":                             true,
+		"<?xml version='1.0' encoding='ISO-8859-1'?><a>caff\xe8\x80</a>": true,
+	} {
+		d, err := Parse([]byte(doc), Limits{})
+		if (err == nil) != ok {
+			t.Errorf("%q: error %v", doc, err)
+		}
+		if err == nil && strings.Contains(doc, "\x80</a>") && d.Root().Text() != "caff\u00e8\u0080" {
+			t.Errorf("ISO 8859-1 was read as %q", d.Root().Text())
+		}
+	}
+}
+
+// TestClaims: whatever some reader takes for an Id makes another one of the
+// same value ambiguous, but is none by itself.
+func TestClaims(t *testing.T) {
+	for attr, want := range map[string]error{
+		`Id="y"`: nil, `name="x"`: nil, `Id="x"`: ErrDuplicate, `ID="x"`: ErrDuplicate, `iD="x"`: ErrDuplicate, `xml:id="x"`: ErrDuplicate,
+		`xmlns:q="urn:q" q:id="x"`: ErrDuplicate, `Id=" x "`: ErrDuplicate, `AssertionID="x"`: ErrDuplicate,
+	} {
+		d, err := Parse([]byte(`<r><a Id="x"/><b `+attr+`/></r>`), Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.ByID("x"); !errors.Is(err, want) {
+			t.Errorf("%s: error %v, want %v", attr, err, want)
+		}
+	}
+	d, err := Parse([]byte(`<r><a xmlns:q="urn:q" q:Id="x" Id=" y"/></r>`), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"x", "y"} {
+		if n, err := d.ByID(id); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s: %v, error %v", id, n, err)
+		}
+	}
+}

@@ -19,8 +19,12 @@ type memory struct {
 
 var memories = sync.Pool{New: func() any { return new(memory) }}
 
-// nodeSize is what a node weighs with its share of the other slabs.
-const nodeSize = int(unsafe.Sizeof(memory{})) / 4096
+// What the pieces of a tree weigh.
+const (
+	nodeSize  = int(unsafe.Sizeof(Node{}))
+	extraSize = int(unsafe.Sizeof(extra{}))
+	attrSize  = int(unsafe.Sizeof(Attr{}))
+)
 
 // room makes room for nodes, about as many as are still expected.
 func (p *parser) room() error {

@@ -67,6 +67,12 @@ func (p *parser) open(n *Node, qname string) error {
 	size := len(p.s) / 256
 	n.extra = &take(&p.extras, 1, size, &p.spilled.extras)[0]
 	p.count += 1 + len(p.raw)/3 // about what they weigh beside a node
+	if p.weight += extraSize + len(p.raw)*attrSize; p.weight > 1<<16 {
+		if err := p.d.spend(p.weight); err != nil {
+			return err
+		}
+		p.weight = 0
+	}
 	if declared > 0 {
 		n.extra.bindings = take(&p.binds, declared, size, &p.spilled.binds)
 		copy(n.extra.bindings, p.scope[mark:])

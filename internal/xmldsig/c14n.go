@@ -40,9 +40,11 @@ func Canonicalize(w io.Writer, set NodeSet, m Method) error {
 			c.dropped[n] = true
 		}
 	}
-	c.enterAncestors(set.Apex)
-	c.node(set.Apex, c.kept(set.Apex))
-	c.flush()
+	if !c.leftOut(set.Apex) {
+		c.enterAncestors(set.Apex)
+		c.node(set.Apex, c.kept(set.Apex))
+		c.flush()
+	}
 	if cap(c.buf) <= 64<<10 { // one large text is no reason to keep so much
 		*buf = c.buf
 	}
@@ -95,6 +97,16 @@ func (c *canonicalizer) kept(n *xmldom.Node) bool {
 	}
 	for _, k := range c.set.Keep {
 		if k.Contains(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// leftOut reports whether the apex lies in a subtree that is left out.
+func (c *canonicalizer) leftOut(n *xmldom.Node) bool {
+	for ; n != nil && len(c.set.Drop) > 0; n = n.Parent {
+		if c.drops(n) {
 			return true
 		}
 	}

@@ -71,7 +71,7 @@ func (g *Region) Top() *xmldom.Node {
 func (g *Region) Complete(but *xmldom.Node) bool {
 	top := g.Top()
 	return top != nil && !g.Text && !slices.ContainsFunc(g.Set.Drop, func(n *xmldom.Node) bool {
-		return n != but && (top.Contains(n) || n.Contains(top))
+		return n.Contains(top) || n != but && top.Contains(n)
 	})
 }
 
@@ -82,7 +82,7 @@ func (s *Signature) Subject(r *Reference) (*xmldom.Node, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case g.Complete(s.Node) || g.Text && g.Top() != nil:
+	case g.Complete(s.Node):
 		return g.Top(), nil
 	}
 	return nil, fmt.Errorf("%w: not one whole element", ErrMissing)

@@ -62,6 +62,7 @@ type service struct {
 	base    string // of the server
 	token   string
 	client  http.Client
+	process *os.Process // of the server
 }
 
 var shared service
@@ -128,6 +129,7 @@ func (s *service) serve() (stop func(), err error) {
 	if err := c.Start(); err != nil {
 		return func() {}, err
 	}
+	s.process = c.Process
 	stop = func() {
 		_ = c.Process.Kill()
 		_ = c.Wait()

@@ -524,7 +524,39 @@ func makePDFChanges(t *testing.T, m *materials) []specimen {
 		out = append(out, twoSteps(t, name, base)...)
 		out = append(out, laterSignatures(t, m, name, base)...)
 	}
+	out = append(out, tagged(t, m)...)
 	return append(out, filled(t, m)...)
+}
+
+// tagged changes the logical structure: what is read aloud and copied.
+func tagged(t *testing.T, m *materials) []specimen {
+	doc := change(t, pdf(), func(e *editor) {
+		p := e.add("<</Type/StructElem/S/P/Pg 3 0 R/K 0/ActualText(Pay EUR 100)>>")
+		top := e.add(fmt.Sprintf("<</Type/StructElem/S/Document/K[%v]>>", p))
+		root := e.add(fmt.Sprintf("<</Type/StructTreeRoot/K %v/ParentTree<</Nums[0[%v]]>>>>", top, p))
+		e.put(1, "StructTreeRoot", root.String())
+		e.put(1, "MarkInfo", "<</Marked true>>")
+		e.put(3, "StructParents", "0")
+		e.setStream(4, "", "/P <</MCID 0>> BDC BT /F1 18 Tf 20 150 Td (Pay EUR 100 to Anna) Tj ET EMC")
+	})
+	base := m.signOne("contract.pdf", doc, nil)
+	const element, top, root = 14, 15, 16
+	out := []specimen{{name: "tagged", data: base, want: genuine}}
+	for name, do := range map[string]func(e *editor){
+		"another text":          func(e *editor) { e.put(element, "ActualText", "(Pay EUR 900)") },
+		"an alternate text":     func(e *editor) { e.put(element, "Alt", "(Pay EUR 900)") },
+		"an element taken out":  func(e *editor) { e.put(top, "K", "[]") },
+		"an element added":      func(e *editor) { e.list(top, "K", e.add("<</Type/StructElem/S/P/P 15 0 R/ActualText(EUR 900)>>")) },
+		"another parent tree":   func(e *editor) { e.put(root, "ParentTree", "<</Nums[0[15 0 R]]>>") },
+		"another role":          func(e *editor) { e.put(root, "RoleMap", "<</P/Artifact>>") },
+		"no structure any more": func(e *editor) { e.put(1, "StructTreeRoot", "") },
+		"a widget that is a lie": func(e *editor) {
+			e.list(top, "K", e.add("<</Type/StructElem/S/Form/P 15 0 R/ActualText(EUR 900)/K<</Type/OBJR/Obj 7 0 R>>>>"))
+		},
+	} {
+		out = append(out, specimen{name: "tagged, " + name, data: change(t, base, do), want: forged})
+	}
+	return out
 }
 
 // twoSteps adds something and takes it away again, or hides it.

@@ -36,7 +36,8 @@ const (
 // xmlForger collects the specimens of the class.
 type xmlForger struct {
 	*materials
-	list []specimen
+	list   []specimen
+	beside []byte // what references out of a document are to
 }
 
 func makeXML(t *testing.T, m *materials) []specimen {
@@ -70,7 +71,7 @@ func (f *xmlForger) forged(name, from, doc string) {
 
 func (f *xmlForger) signXML(doc string, o xades.Options) string {
 	f.t.Helper()
-	return string(f.signOne("doc.xml", []byte(doc), func(r *rogito.Options) { r.Format, r.XAdES = ades.XAdES, &o }))
+	return string(f.signOne("doc.xml", []byte(doc), func(r *rogito.Options) { r.Format, r.XAdES = ades.XAdES, o }))
 }
 
 // signatureOf cuts out the ds:Signature.
@@ -134,6 +135,7 @@ func (f *xmlForger) wrapped() {
 		"a stylesheet before the root":   `<?xml-stylesheet href="evil.xsl"?><batch>`,
 		"an attribute of schema":         `<batch xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="evil">`,
 		"an element in no namespace":     `<batch><amount xmlns="">900</amount>`,
+		"an Id that speaks":              `<batch Id="pay 900 to Mallory">`,
 		"an element of XML Signature":    `<batch><ds:KeyName xmlns:ds="` + dsNS + `">pay 900</ds:KeyName>`,
 		"an element of XAdES":            `<batch><x:Description xmlns:x="` + xadesNS + `">pay 900</x:Description>`,
 		"a signature that holds a text":  `<batch><ds:Signature xmlns:ds="` + dsNS + `">pay 900</ds:Signature>`,
@@ -278,6 +280,20 @@ func (f *xmlForger) detached() {
 	add("detached: no content", signed, nil, forged)
 	add("detached: in a foreign document", "<p>pay 900"+signatureOf(signed)+"</p>", content, forged)
 	add("detached: an Object beside", put(signed, "</ds:Signature>", "<ds:Object>pay 900</ds:Object>"), content, forged)
+	// References to a file may leave some of it out.
+	f.beside = []byte("<o><amount>100</amount><note>x</note></o>")
+	evil := bytes.Replace(f.beside, []byte("100"), []byte("900"), 1)
+	add("detached, canonical", f.xmldsig("@", "", ref{"o.xml", "", c14nTransform}), f.beside, genuine)
+	add("detached, canonical: a comment parts the amount", f.xmldsig("@", "", ref{"o.xml", "", c14nTransform}), bytes.Replace(f.beside, []byte("100"), []byte("1<!-- -->00"), 1), forged)
+	for name, transforms := range map[string]string{
+		"without the amount": filter2("subtract", "//amount") + c14nTransform,
+		"without anything":   filter2("subtract", "/") + c14nTransform,
+		"the note only":      filter2("intersect", "//note") + c14nTransform,
+	} {
+		part := f.xmldsig("@", "", ref{"o.xml", "", transforms})
+		add("detached: signed "+name, part, f.beside, forged)
+		add("detached: signed "+name+", another amount", part, evil, forged)
+	}
 	whole := f.signXML(xmlInvoice, xades.Options{})
 	add("enveloped, the same document beside", whole, []byte(xmlInvoice), genuine)
 	add("enveloped: another document beside", whole, []byte(strings.Replace(xmlInvoice, "100", "900", 1)), forged)
@@ -338,7 +354,8 @@ func (f *xmlForger) xmldsig(doc string, objects string, refs ...ref) string {
 	for i := range refs {
 		s := parsed()
 		h := sha256.New()
-		if err := s.Write(h, s.References[i], nil, xmldsig.Method{}); err != nil {
+		beside := func(*xmldsig.Reference) xmldsig.Source { return bytes.NewReader(f.beside) }
+		if err := s.Write(h, s.References[i], beside, xmldsig.Method{}); err != nil {
 			f.t.Fatal(err)
 		}
 		doc = strings.Replace(doc, fmt.Sprintf("%d%s", i, hole[1:]), base64.StdEncoding.EncodeToString(h.Sum(nil)), 1)
@@ -394,6 +411,7 @@ func (f *xmlForger) custom() {
 		f.forged("plain: signs "+name+", and the amount is another", signed, changed(signed))
 	}
 	objects := `<ds:Object Id="O">thanks</ds:Object>`
+	f.forged("plain: signs its own Object less its own signature", "", f.xmldsig("<r>@</r>", objects, ref{"#O", "", envelopedTransform + c14nTransform}))
 	f.forged("plain: signs its own Object in a foreign document", "", f.xmldsig(doc, objects, ref{"#O", "", c14nTransform}))
 	f.genuine("plain: signs its own Object, which is all there is", f.xmldsig("<r>@</r>", objects, ref{"#O", "", c14nTransform}))
 	properties := `<ds:Object><ds:SignatureProperties Id="P"><ds:SignatureProperty Target="#S"><when xmlns="urn:w">now</when></ds:SignatureProperty></ds:SignatureProperties></ds:Object>`

@@ -258,7 +258,10 @@ func (b *listBench) theirs(t *testing.T, c corpus.Case) []listVerdict {
 // qualification here.
 var dssQualification = map[string]string{
 	"QESIG": "QESig", "QESEAL": "QESeal", "ADESIG_QC": "AdESig-QC", "ADESEAL_QC": "AdESeal-QC",
-	"ADESIG": "AdESig", "ADESEAL": "AdESeal", "UNKNOWN_QC": "AdESig-QC", "UNKNOWN_QC_QSCD": "QESig",
+	"ADESIG": "AdESig", "ADESEAL": "AdESeal",
+	// Without a statement whether it is for signatures or seals, we take the
+	// subject: these are persons.
+	"UNKNOWN": "AdESig", "UNKNOWN_QC": "AdESig-QC", "UNKNOWN_QC_QSCD": "QESig",
 }
 
 func (v listVerdict) inOurWords() listVerdict {
@@ -273,7 +276,26 @@ func (v listVerdict) inOurWords() listVerdict {
 
 // listDivergences are the signatures that we judge otherwise than DSS, by case
 // and number, with the reason; docs/divergences.md tells more.
-var listDivergences = map[string]string{}
+var listDivergences = map[string]string{
+	"dss-asic-e-cades-b01159e4#0":  later,
+	"dss-xades-55fbc81f#0":         later,
+	"dss-xades-7189d908#0":         later,
+	"dss-xades-7dab515b#0":         later,
+	"dss-xades-89acf7de#0":         later,
+	"dss-xades-a96f2df2#0":         later,
+	"dss-cades-e43a3d83#0":         notYet,
+	"dss-pades-072ce29d#0":         notYet,
+	"dss-xades-b8d03ea1#0":         "the signer of a trusted list: no listed CA vouches for it (TS 119 612, 5.5.1), DSS takes every listed certificate",
+	"dss-cades-acdd10a8#0":         "an archive time-stamp of 2018 proves signature, certificate and list to be older than the withdrawal of 2021, the control time (EN 319 102-1, 5.6.2.2.4); DSS judges the list's own issuer as at the time of validation",
+	"dd4j-asic-e-xades-af519850#0": missingNull,
+	"siva-asic-e-xades-612fb45d#0": missingNull,
+}
+
+const (
+	later       = "made after the day judged at: revocation data from after it does not count, DSS takes it"
+	notYet      = "the certificate was issued after the day judged at: EN 319 102-1, 5.5.4; DSS asks for revocation data first"
+	missingNull = "DigestInfo without NULL: broken here, as the manifest says; BouncyCastle takes it"
+)
 
 // TestCorpusListsBesideDSS judges every file of the corpus that leads to a
 // European list, as at 2023-10-28, by us and by DSS with the same lists:
@@ -288,7 +310,7 @@ func TestCorpusListsBesideDSS(t *testing.T) {
 }
 
 func (b *listBench) compare(t *testing.T, ask func(*testing.T, corpus.Case) []listVerdict) {
-	n, equal := 0, 0
+	n, equal, structure := 0, 0, 0
 	kinds := map[string]int{}
 	for _, c := range corpus.Manifest(t) {
 		theirs := map[string]listVerdict{}
@@ -298,6 +320,12 @@ func (b *listBench) compare(t *testing.T, ask func(*testing.T, corpus.Case) []li
 		for i, mine := range b.ours(t, c) {
 			other, ok := theirs[mine.Value]
 			if !ok || !mine.Trusted && !other.Trusted {
+				continue
+			}
+			// What the structure of a document must be, we decided more strictly than
+			// DSS; then neither trust nor qualification is at issue.
+			if mine.Sub == string(report.FormatFailure) || other.Sub == string(report.FormatFailure) && mine.Indication != string(report.TotalPassed) {
+				structure++
 				continue
 			}
 			n++
@@ -318,7 +346,7 @@ func (b *listBench) compare(t *testing.T, ask func(*testing.T, corpus.Case) []li
 			}
 		}
 	}
-	t.Logf("%d signatures lead to a list, %d judged as DSS does, %d known to differ", n, equal, len(listDivergences))
+	t.Logf("%d signatures lead to a list, %d judged as DSS does, %d known to differ; %d more are refused for their structure", n, equal, len(listDivergences), structure)
 	var words []string
 	for k, v := range kinds {
 		words = append(words, fmt.Sprintf("%3d %s", v, k))
@@ -329,4 +357,3 @@ func (b *listBench) compare(t *testing.T, ask func(*testing.T, corpus.Case) []li
 		t.Errorf("only %d signatures lead to a list", n)
 	}
 }
-

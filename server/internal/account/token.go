@@ -302,3 +302,10 @@ func (s *Service) RotateToken(ctx context.Context, c *Caller, name string) (t *T
 	s.dropEntries(old.ID)
 	return t, err
 }
+
+// HasToken says, inside a transaction, whether a token of an account exists
+// still. Its life may be over: what was asked in time is done.
+func (s *Service) HasToken(ctx context.Context, tx *store.Tx, accountID, id string) (found bool, err error) {
+	err = tx.QueryRow(ctx, `select exists (select 1 from tokens where account_id = $1 and id = $2)`, accountID, id).Scan(&found)
+	return found, err
+}

@@ -2,67 +2,83 @@ package api
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"rogito.dev/rogito/server/internal/signing"
 )
 
-// signatureOptions describes the options of a request; they are read by the
-// room that signs. A null is as good as an absent one, an option of another
-// format is accepted and without effect, an unknown one is error 625.
-type signatureOptions struct {
-	AsyncDocumentsValidation  bool         `json:"asyncDocumentsValidation,omitempty" doc:"answer WAIT_VALIDATION at once and validate later; default false"`
-	AsyncSignature            bool         `json:"asyncSignature,omitempty" doc:"answer WAIT_SIGN at once and sign later; default false"`
-	Level                     string       `json:"level,omitempty" enum:"B,T,LT,LTA,LTV" doc:"cades, pades, xades; default B. LTV (pades): LT with VRI entries, which Acrobat shows as LTV enabled"`
-	HashAlgorithm             string       `json:"hashAlgorithm,omitempty" enum:"SHA1,SHA256,SHA384,SHA512" doc:"default SHA256; SHA1 is refused unless the operator allows it"`
-	EncryptInAnyCase          bool         `json:"encryptInAnyCase,omitempty" doc:"pades: encrypt a PDF that is not (AES-256) with encryptionPassword before signing; default false"`
-	EncryptionPassword        string       `json:"encryptionPassword,omitempty" doc:"pades: opens an encrypted PDF, which stays encrypted under its own keys"`
-	Page                      int          `json:"page,omitempty" doc:"pades, visible signature: its page, -1 for the last; default 1"`
-	X                         float64      `json:"x,omitempty" doc:"pades, visible signature: points from the left edge of the page"`
-	Y                         float64      `json:"y,omitempty" doc:"pades, visible signature: points from the top of the page"`
-	SignerImage               *signerImage `json:"signerImage,omitempty"`
-	LockFields                lockFields   `json:"lockFields,omitempty"`
-	WithSignatureField        bool         `json:"withSignatureField,omitempty" doc:"pades: sign into an existing empty field; a new one is made where there is none; default false"`
-	Packaging                 string       `json:"packaging,omitempty" enum:"attached,detached,enveloped,enveloping,internally-detached,asic-s,asic-e" doc:"cades: attached (default), detached; xades: enveloped (default for XML), enveloping (default for another document), detached, internally-detached; both: asic-s, asic-e"`
-	Detached                  bool         `json:"detached,omitempty" doc:"cades, xades: the same as packaging detached; default false"`
-	CounterSignature          bool         `json:"counterSignature,omitempty" doc:"cades: counter-sign every signer of a .p7m; default false"`
-	ParallelSignature         *bool        `json:"parallelSignature,omitempty" doc:"cades on a .p7m: add a signer beside the others; false signs the file as it is, a new layer around it; default true"`
-	WithoutSignatureExclusion bool         `json:"withoutSignatureExclusion,omitempty" doc:"xades: keep signatures already there inside the signed data; default false"`
-	XPathQuery                string       `json:"XPathQuery,omitempty" doc:"xades: the elements to sign, by XPath; each becomes a reference by Id"`
-	SignElement               string       `json:"signElement,omitempty" doc:"xades: the element to sign, by Id"`
-	SignatureID               string       `json:"signatureId,omitempty" doc:"xades: the Id of the new signature"`
-	WithTimestamp             bool         `json:"withTimestamp,omitempty" doc:"cades, pades, xades: a time-stamp; level B with it is T; default false"`
-	TimestampURL              string       `json:"timestampUrl,omitempty" doc:"the caller's time-stamp authority; the configured one where absent"`
-	TimestampUsername         string       `json:"timestampUsername,omitempty"`
-	TimestampPassword         string       `json:"timestampPassword,omitempty"`
-	TimestampHashAlgo         string       `json:"timestampHashAlgo,omitempty" enum:"SHA1,SHA256,SHA384,SHA512" doc:"default SHA256; SHA1 is refused unless the operator allows it"`
-	Timezone                  string       `json:"timezone,omitempty" doc:"IANA name: of the times shown in a visible signature; default UTC"`
-	Batch                     bool         `json:"batch,omitempty" doc:"sign each document on its own: a zip in input order with report.json; default false"`
+// signatureOptions stands for the options of a request in the document. They
+// are read in package signing, whose table the schema is made of. A null is as
+// good as an absent one, an option of another format is accepted and without
+// effect, an unknown one is error 625.
+type signatureOptions struct{}
+
+// Schema is named, since clients want a name for it.
+func (*signatureOptions) Schema(r huma.Registry) *huma.Schema {
+	return named(r, "SignatureOptions", signing.OptionTable, false)
 }
 
-// signerImage describes how a visible signature looks.
-type signerImage struct {
-	Image          string   `json:"image,omitempty" doc:"base64 of a PNG or JPEG"`
-	ImageURL       string   `json:"imageUrl,omitempty" doc:"where to fetch it instead"`
-	SignerName     string   `json:"signerName,omitempty"`
-	Location       string   `json:"location,omitempty"`
-	Reason         string   `json:"reason,omitempty"`
-	SignerEmail    string   `json:"signerEmail,omitempty"`
-	ImageVisible   *bool    `json:"imageVisible,omitempty" doc:"default true; false: an invisible signature with these texts"`
-	Width          int      `json:"width,omitempty" doc:"points; default 164"`
-	Height         int      `json:"height,omitempty" doc:"points; default 45"`
-	FieldsNameList []string `json:"fieldsNameList,omitempty" doc:"names of the fields to sign into"`
-	SignAllFields  bool     `json:"signAllFields,omitempty" doc:"sign into every empty signature field; default false"`
+// recordOptions are the options that had an effect, by name.
+type recordOptions map[string]any
+
+// Schema names them all; a record shows those of its format.
+func (recordOptions) Schema(r huma.Registry) *huma.Schema {
+	s := optionSchema(r, signing.OptionTable, true)
+	s.Properties["achievedLevel"] = &huma.Schema{Type: "string", Nullable: true}
+	return s
 }
 
-// lockFields are names separated by commas, or a list of them.
-type lockFields string
+func named(r huma.Registry, name string, table []signing.Option, shown bool) *huma.Schema {
+	r.Map()[name] = optionSchema(r, table, shown)
+	return &huma.Schema{Ref: "#/components/schemas/" + name}
+}
 
-// Schema says so.
-func (lockFields) Schema(huma.Registry) *huma.Schema {
-	return &huma.Schema{
-		Description: "pades: fields that the signature locks, separated by commas, or a list",
-		OneOf:       []*huma.Schema{{Type: "string"}, {Type: "array", Items: &huma.Schema{Type: "string"}}},
+// optionSchema describes a table of options: as they are given, or as a record
+// shows them.
+func optionSchema(r huma.Registry, table []signing.Option, shown bool) *huma.Schema {
+	out := &huma.Schema{Type: "object", AdditionalProperties: false, Properties: map[string]*huma.Schema{}}
+	for _, o := range table {
+		s := &huma.Schema{Type: o.Type, Nullable: shown}
+		if o.Type == "array" {
+			s.Items = &huma.Schema{Type: "string"}
+		}
+		switch {
+		case shown && o.Secret:
+			continue
+		case shown && o.Type == "object":
+			s.AdditionalProperties = true
+		case shown && len(o.Formats) == 0:
+			out.Required = append(out.Required, o.Name)
+		case shown:
+		case o.Type == "object":
+			s = named(r, "SignerImage", signing.ImageTable, false)
+		case o.List:
+			s = &huma.Schema{OneOf: []*huma.Schema{{Type: "string"}, s}, Description: optionText(o)}
+		default:
+			s.Description = optionText(o)
+			for _, w := range o.Enum {
+				s.Enum = append(s.Enum, w)
+			}
+		}
+		out.Properties[o.Name] = s
 	}
+	return out
+}
+
+func optionText(o signing.Option) string {
+	text := o.Doc
+	if len(o.Formats) > 0 {
+		text = strings.Join(o.Formats, ", ") + ": " + text
+	}
+	switch {
+	case o.Default != "":
+		text += "; default " + o.Default
+	case o.Type == "boolean":
+		text += "; default false"
+	}
+	return text
 }
 
 // inputDocuments are one document or several, in any of their forms.

@@ -35,28 +35,6 @@ func anything() *huma.Schema {
 	}}
 }
 
-// recordOptions are the options that had an effect, by name.
-type recordOptions map[string]any
-
-// Schema names them all; a record shows those of its format.
-func (recordOptions) Schema(r huma.Registry) *huma.Schema {
-	s := &huma.Schema{Type: "object", AdditionalProperties: false, Properties: map[string]*huma.Schema{}}
-	for typ, names := range map[string][]string{
-		"boolean": {"asyncDocumentsValidation", "asyncSignature", "encryptInAnyCase", "withSignatureField", "detached", "counterSignature", "parallelSignature", "withoutSignatureExclusion", "withTimestamp", "batch"},
-		"string":  {"level", "hashAlgorithm", "packaging", "XPathQuery", "signElement", "signatureId", "timestampUrl", "timestampUsername", "timestampHashAlgo", "timezone", "achievedLevel"},
-		"integer": {"page"},
-		"number":  {"x", "y"},
-	} {
-		for _, n := range names {
-			s.Properties[n] = &huma.Schema{Type: typ, Nullable: true}
-		}
-	}
-	s.Properties["lockFields"] = &huma.Schema{Type: "array", Items: &huma.Schema{Type: "string"}, Nullable: true}
-	s.Properties["signerImage"] = &huma.Schema{Type: "object", AdditionalProperties: true, Nullable: true}
-	s.Required = []string{"asyncDocumentsValidation", "asyncSignature"}
-	return s
-}
-
 // Schema says that a part is the record or its trail.
 func (signaturePart) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{

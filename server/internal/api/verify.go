@@ -22,6 +22,10 @@ type Verify struct {
 	Verifier *rogito.Verifier
 	// MaxDocument bounds one document; zero means no bound beyond the body's.
 	MaxDocument int64
+	// Zone of the times in reports for people; nil means UTC.
+	Zone *time.Location
+	// Producer is the program and its version, for the foot of a PDF.
+	Producer string
 }
 
 // verifyRequest describes the body; it is read member by member, since long
@@ -59,6 +63,7 @@ func RegisterVerify(a *API, v *Verify) {
 // verification is a request taken apart.
 type verification struct {
 	src   ades.Source
+	name  string // of the file, where the client says it
 	o     rogito.VerifyOptions
 	plain bool
 	lang  report.Lang
@@ -76,6 +81,7 @@ func (v *Verify) verify(ctx context.Context, in *verifyInput) (Reply[*report.Vie
 	if err != nil {
 		return Reply[*report.View]{}, err
 	}
+	r.Zone, r.Producer = v.Zone, v.Producer
 	return req.answer(r, in.Accept)
 }
 
@@ -90,13 +96,13 @@ func (q *verification) answer(r *report.Report, accept []string) (Reply[*report.
 		err = r.WriteETSI(&b)
 	case "text/html":
 		c.Type, c.Name = "text/html; charset=utf-8", "verification.html"
-		err = r.WriteHTML(&b, "", q.lang)
+		err = r.WriteHTML(&b, q.name, q.lang)
 	case "application/pdf":
 		c.Type, c.Name = "application/pdf", "verification.pdf"
-		err = r.WritePDF(&b, "", q.lang)
+		err = r.WritePDF(&b, q.name, q.lang)
 	default:
 		view, err := r.View(q.plain)
-		return Reply[*report.View]{Data: view, Message: r.Message()}, err
+		return Reply[*report.View]{Data: view, Message: r.Message(q.lang)}, err
 	}
 	c.Bytes = b.Bytes()
 	return Reply[*report.View]{Content: c}, err
@@ -290,6 +296,7 @@ func (v *Verify) fromForm(q *verification, body *Upload[verifyRequest]) error {
 	if q.src, err = v.document(docs[0].Text, fault.BadVerifyDocument, "inputDocument"); err != nil {
 		return err
 	}
+	q.name = docs[0].Text.Name()
 	for _, p := range body.Form("detachedContent") {
 		src, err := v.document(p.Text, fault.BadDetachedContent, "detachedContent")
 		if err != nil {

@@ -3,7 +3,9 @@ package api
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"io"
 	"mime/multipart"
@@ -237,4 +239,43 @@ func TestVerifyContract(t *testing.T) {
 	defer res.Body.Close()
 	out, _ := io.ReadAll(res.Body)
 	c.Check(t, req, res.StatusCode, res.Header, out)
+}
+
+// TestVerifyWords: the message answers who, intact, trusted and why; the report
+// says by which lists; a page keeps the name and digest of an uploaded file.
+func TestVerifyWords(t *testing.T) {
+	s := newVerifyServer(t)
+	signed := s.sign(false)
+	_, a := s.json(map[string]any{"inputDocument": b64(signed)})
+	for _, want := range []string{"The signature is valid.", "The content is intact.", "Signed by Tester p256 (fiscal code ", "a certificate of your own", "(N/A)"} {
+		if !strings.Contains(a.Message, want) {
+			t.Errorf("%q is not in %q", want, a.Message)
+		}
+	}
+	if got := a.Data.Trust; got.Lists != "none" || got.Issued != nil || got.Anchors != 1 {
+		t.Errorf("trust %+v", got)
+	}
+	_, a = s.json(map[string]any{"inputDocument": b64(signed), "language": "it"})
+	if !strings.HasPrefix(a.Message, "La firma è valida. Il contenuto è integro. Firmato da Tester p256 (codice fiscale ") {
+		t.Errorf("message %q", a.Message)
+	}
+	_, a = s.json(map[string]any{"inputDocument": b64([]byte("just text"))})
+	if !strings.HasPrefix(a.Message, "This document is not signed. Nobody signed this document.") {
+		t.Errorf("message %q", a.Message)
+	}
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	f, err := w.CreateFormFile("inputDocument", "atto di vendita.p7m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = f.Write(signed)
+	w.Close()
+	_, page := s.post(w.FormDataContentType(), "text/html", &body)
+	sum := sha256.Sum256(signed)
+	for _, want := range []string{"<title>Verification report: atto di vendita.p7m</title>", hex.EncodeToString(sum[:]), "VALID (CAdES, 1 signature). The content is intact."} {
+		if !bytes.Contains(page, []byte(want)) {
+			t.Errorf("%q is not in the page", want)
+		}
+	}
 }

@@ -173,6 +173,30 @@ func (s *Service) ByID(ctx context.Context, id string) (*Certificate, error) {
 	return c, err
 }
 
+// Standing is what of a certificate may change while it is used.
+type Standing struct {
+	State               State
+	Level               int
+	NotBefore, NotAfter time.Time
+}
+
+// Standing of a certificate that was read before.
+func (c *Certificate) Standing() Standing {
+	return Standing{State: c.State, Level: c.Level, NotBefore: c.NotBefore, NotAfter: c.NotAfter}
+}
+
+// StandingIn reads the standing of a certificate inside a transaction.
+func (s *Service) StandingIn(ctx context.Context, tx *store.Tx, id string) (out Standing, err error) {
+	var before, after int64
+	err = tx.QueryRow(ctx, `select state, security_level, not_before, not_after from certificates where id = $1`, id).
+		Scan(&out.State, &out.Level, &before, &after)
+	if errors.Is(err, store.ErrNoRows) {
+		return out, fault.New(fault.NotFound, "no such certificate")
+	}
+	out.NotBefore, out.NotAfter = store.Time(before), store.Time(after)
+	return out, err
+}
+
 // Filter narrows a list; empty fields do not.
 type Filter struct {
 	Kind  keys.Kind

@@ -46,7 +46,7 @@ func (m *Methods) BySignature(ctx context.Context, document []byte, s *Statement
 		if c.Signature == nil || c.Layer != 0 {
 			continue
 		}
-		p, err := m.prove(c, s, o)
+		p, err := m.prove(ctx, c, s, o)
 		if err != nil {
 			refusal = err
 			continue
@@ -65,8 +65,8 @@ func (m *Methods) BySignature(ctx context.Context, document []byte, s *Statement
 }
 
 // prove reads what one valid signature proves about its signer.
-func (m *Methods) prove(c *report.Conclusion, s *Statement, o Order) (*Proof, error) {
-	same, err := isStatement(c.Signature, s)
+func (m *Methods) prove(ctx context.Context, c *report.Conclusion, s *Statement, o Order) (*Proof, error) {
+	same, err := isStatement(ctx, c.Signature, s)
 	switch {
 	case err != nil:
 		return nil, err
@@ -126,7 +126,7 @@ func (m *Methods) wanted() string {
 // signed PDF begins with it, and nothing but signatures and their validation
 // data may follow: text that an update puts over the statement would make
 // somebody sign what they never read.
-func isStatement(s *ades.Signature, st *Statement) (bool, error) {
+func isStatement(ctx context.Context, s *ades.Signature, st *Statement) (bool, error) {
 	if s.PDF == nil {
 		for _, f := range s.Content {
 			if f.Source != nil && digestOf(f.Source, f.Source.Size()) == string(st.Digest) {
@@ -149,7 +149,7 @@ func isStatement(s *ades.Signature, st *Statement) (bool, error) {
 	}
 	// The verdict is on all signatures already: each field in the updates is one.
 	rules := revision.Rules{Seal: func(string) revision.Seal { return revision.Signature }}
-	changes, err := revision.New(doc).Compare(1, rules)
+	changes, err := revision.New(ctx, doc).Compare(1, rules)
 	if err != nil {
 		return false, fault.New(fault.BadField, "the document cannot be read").Because(err)
 	}

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"bytes"
 	"context"
 	"crypto"
 	"errors"
@@ -163,6 +164,30 @@ func (s *Store) Find(ctx context.Context, account, username string) (*Credential
 // ByID returns a credential, nil when there is none.
 func (s *Store) ByID(ctx context.Context, id string) (*Credential, error) {
 	return scanCredential(s.db.Read().QueryRow(ctx, selectCredential+`where id = $1`, id))
+}
+
+// CheckIn judges a credential once more inside a transaction: fault 111 while
+// it is locked, ErrPassword when its key was sealed anew, as a changed password
+// does, or is gone.
+func (s *Store) CheckIn(ctx context.Context, tx *store.Tx, c *Credential) error {
+	var sealed []byte
+	var l lock
+	var hard int64
+	err := tx.QueryRow(ctx, `select c.sealed, coalesce(l.locked_until, 0), coalesce(l.hard, 0)
+		from credentials c left join credential_locks l on l.id = $2 where c.id = $1`, c.ID, lockID(c.AccountID, c.Username)).
+		Scan(&sealed, &l.until, &hard)
+	switch now := store.Millis(s.config.Now()); {
+	case errors.Is(err, store.ErrNoRows):
+		return ErrPassword
+	case err != nil:
+		return fmt.Errorf("read credential: %w", err)
+	case hard != 0 || l.until > now:
+		l.hard = hard != 0
+		return s.locked(&l, now)
+	case !bytes.Equal(sealed, c.sealed):
+		return ErrPassword
+	}
+	return nil
 }
 
 // ByUsername returns every credential of a username, whosever it is: for the

@@ -18,41 +18,44 @@ import (
 // 111, 129, 402, 105) leave no record behind.
 func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Record, error) {
 	r := s.newRecord(req, from)
-	cred, cert, err := s.judge(ctx, req, from)
+	x := &run{Service: s, record: r, secrets: req.secrets()}
+	defer x.close()
+	cred, cert, err := s.authorize(ctx, req, from)
 	var no *refusal
 	switch {
-	case errors.As(err, &no):
-		return s.refuseAtOnce(ctx, r, req, no)
+	case errors.As(err, &no): // nothing is charged and nothing fetched
+		if err := x.takeInputs(ctx, req); err != nil {
+			return nil, err
+		}
+		return x.refuse(ctx, no)
 	case err != nil:
 		return nil, err
 	}
-	r.CertificateID = cert.ID
+	x.cred, x.cert, r.CertificateID = cred, cert, cert.ID
 	if s.enroll.Levels().Needs(cert.Level, enroll.NeedApproval) {
 		r.Approval, r.ApprovalUntil = approvalWaiting, r.CreatedAt.Add(s.config.ApprovalTime)
 	}
-	run := &run{Service: s, record: r, cert: cert, judged: cred, secrets: req.secrets()}
-	defer run.close()
-	if err := run.takeInputs(ctx, req); err != nil {
+	if err := x.takeInputs(ctx, req); err != nil {
 		return nil, err
 	}
-	run.secrets.Inputs = boundTo(r)
-	if r.secret, err = s.seal(secretPurpose, run.secrets); err != nil {
+	x.secrets.Inputs, x.secrets.Level = inputDigest(r), cert.Level
+	if r.secret, err = s.seal(secretPurpose, x.secrets); err != nil {
 		return nil, err
 	}
 	if req.Options.AsyncValidation {
-		return r, run.queue(ctx)
+		return r, x.queue(ctx)
 	}
-	if err := run.validate(ctx); err != nil {
+	if err := x.validate(ctx); err != nil {
 		if errors.As(err, &no) {
-			return run.end(ctx, no)
+			return x.refuse(ctx, no)
 		}
 		return nil, err
 	}
 	r.State = WaitSign
 	if req.Options.AsyncSignature || r.Approval != "" {
-		return r, run.queue(ctx)
+		return r, x.queue(ctx)
 	}
-	return run.signInCall(ctx)
+	return x.signInCall(ctx)
 }
 
 func (s *Service) newRecord(req *Request, from Caller) *Record {
@@ -65,16 +68,16 @@ func (s *Service) newRecord(req *Request, from Caller) *Record {
 }
 
 func (r *Request) secrets() *Secrets {
-	return &Secrets{Password: r.Password, EncryptionPassword: r.Options.encryptionPassword, TimestampPassword: r.Options.timestampPassword}
+	return &Secrets{Password: r.Password, EncryptionPassword: r.Options.DocPassword, TimestampPassword: r.Options.TSAPassword}
 }
 
-// judge decides whether the caller may have this key used: the credentials
-// first, then kind, state, and what the security level asks for. This is the
-// one place where it is decided.
-func (s *Service) judge(ctx context.Context, req *Request, from Caller) (*keys.Credential, *enroll.Certificate, error) {
+// authorize decides whether the caller may have this key used: the credentials
+// first, then kind, state, and what the security level asks for. What of it may
+// change until the key is used is judged again in begin.
+func (s *Service) authorize(ctx context.Context, req *Request, from Caller) (*keys.Credential, *enroll.Certificate, error) {
 	cred, err := s.keys.Authenticate(ctx, from.AccountID, req.Username, req.Password)
 	if errors.Is(err, keys.ErrPassword) {
-		return nil, nil, &refusal{number: fault.WrongCredentials, text: "wrong certificate credentials"}
+		return nil, nil, errCredentials
 	}
 	if err != nil {
 		return nil, nil, err
@@ -86,10 +89,10 @@ func (s *Service) judge(ctx context.Context, req *Request, from Caller) (*keys.C
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.usable(cert); err != nil {
+	if err := s.usable(cert.Standing()); err != nil {
 		return nil, nil, err
 	}
-	if err := s.presents(ctx, cert, from); err != nil {
+	if err := s.checkSecurityLevel(ctx, cert, from); err != nil {
 		return nil, nil, err
 	}
 	if s.enroll.Levels().Needs(cert.Level, enroll.NeedOTP) || cert.Kind == keys.OTP {
@@ -104,7 +107,7 @@ func (s *Service) judge(ctx context.Context, req *Request, from Caller) (*keys.C
 	return cred, cert, nil
 }
 
-func (s *Service) usable(c *enroll.Certificate) error {
+func (s *Service) usable(c enroll.Standing) error {
 	now := s.config.Now()
 	switch {
 	case c.State != enroll.Done:
@@ -117,8 +120,8 @@ func (s *Service) usable(c *enroll.Certificate) error {
 	return nil
 }
 
-// presents refuses with 129 what a level asks for and the call does not have.
-func (s *Service) presents(ctx context.Context, c *enroll.Certificate, from Caller) error {
+// checkSecurityLevel refuses with 129 what a level asks for and the call does not have.
+func (s *Service) checkSecurityLevel(ctx context.Context, c *enroll.Certificate, from Caller) error {
 	levels := s.enroll.Levels()
 	if levels.Needs(c.Level, enroll.NeedAddress) && !from.Bound {
 		return fault.New(fault.SecurityLevel, "security level %d asks for a token that is bound to addresses", c.Level)
@@ -136,17 +139,6 @@ func (s *Service) presents(ctx context.Context, c *enroll.Certificate, from Call
 		return fault.New(fault.SecurityLevel, "security level %d asks for a token, so that another can approve", c.Level)
 	}
 	return nil
-}
-
-// refuseAtOnce makes a record that is in ERROR from the start. Nothing is
-// charged and nothing fetched.
-func (s *Service) refuseAtOnce(ctx context.Context, r *Record, req *Request, no *refusal) (*Record, error) {
-	run := &run{Service: s, record: r}
-	defer run.close()
-	if err := run.takeInputs(ctx, req); err != nil {
-		return nil, err
-	}
-	return run.end(ctx, no)
 }
 
 // queue stores a record that waits, with the job that will work on it.
@@ -175,7 +167,7 @@ func (x *run) queue(ctx context.Context) error {
 func (x *run) insert(ctx context.Context, tx *store.Tx, more ...audit.Event) (err error) {
 	r := x.record
 	if r.State != Error {
-		if r.chargeID, err = x.purse.ChargeMany(ctx, tx, "POST/"+r.CertificateType, r.ID, max(1, x.count())); err != nil {
+		if r.chargeID, err = x.biller.ChargeMany(ctx, tx, "POST/"+r.CertificateType, r.ID, max(1, x.count())); err != nil {
 			return err
 		}
 	}
@@ -198,29 +190,6 @@ func (x *run) count() int {
 		}
 	}
 	return n
-}
-
-// end stores a record that is in ERROR before it was ever stored.
-func (x *run) end(ctx context.Context, no *refusal) (*Record, error) {
-	r := x.record
-	r.State, r.ErrorNumber, r.ErrorMessage, r.secret = Error, no.number, no.text, nil
-	if r.Type == "" {
-		r.Type = x.knownFormat()
-	}
-	x.logRefusal(ctx, no)
-	err := x.db.Write(ctx, func(tx *store.Tx) error {
-		if err := x.insert(ctx, tx, x.event("error", fmt.Sprintf("ended in error %d: %s", no.number, no.text), nil)); err != nil {
-			return err
-		}
-		if err := idempotency.ClaimFrom(ctx).Record(ctx, tx, r.ID, 0); err != nil {
-			return err
-		}
-		return x.tell(ctx, tx, r)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
 }
 
 func (x *run) event(kind, text string, detail any) audit.Event {

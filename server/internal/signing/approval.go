@@ -19,7 +19,7 @@ const (
 // Approvals lists the records of an account that wait for one, newest first.
 func (s *Service) Approvals(ctx context.Context, account string, skip, limit int) ([]*Record, error) {
 	rows, err := s.db.Read().Query(ctx, `select `+columns+` from signatures where account_id = $1 and approval = 'WAITING' and deleted_at = 0
-		and state in ('WAIT_VALIDATION', 'WAIT_SIGN') order by id desc limit $2 offset $3`, account, limit, skip)
+		and `+isWaiting+` order by id desc limit $2 offset $3`, account, limit, skip)
 	if err != nil {
 		return nil, fmt.Errorf("signing: approvals: %w", err)
 	}
@@ -106,5 +106,9 @@ func (s *Service) endUnapproved(ctx context.Context, r *Record, why string) erro
 		return err
 	}
 	r.Approval = approvalRefused
-	return x.fail(ctx, &refusal{number: fault.NotApproved, text: why})
+	err = x.end(ctx, nil, &refusal{number: fault.NotApproved, text: why})
+	if errors.Is(err, errLost) {
+		return nil // somebody else ended it
+	}
+	return err
 }

@@ -20,12 +20,12 @@ type kept struct {
 
 func (k *kept) String() string { return fmt.Sprintf("%s document of record %s", k.role, k.record) }
 
-// Examine looks at the files of every record and tells of those that are
+// Check looks at the files of every record and tells of those that are
 // missing or not what they were. Quick only asks whether they are there, with
 // the digests that their storage has; else every byte is read. It returns how
 // many files there are.
-func (s *Service) Examine(ctx context.Context, quick bool, tell func(string)) (int, error) {
-	if err := s.examineDone(ctx, tell); err != nil {
+func (s *Service) Check(ctx context.Context, quick bool, tell func(string)) (int, error) {
+	if err := s.checkDone(ctx, tell); err != nil {
 		return 0, err
 	}
 	n, after := 0, ""
@@ -51,9 +51,9 @@ func (s *Service) Examine(ctx context.Context, quick bool, tell func(string)) (i
 	}
 }
 
-// examineDone finds records that claim to be done and have no signed document.
-func (s *Service) examineDone(ctx context.Context, tell func(string)) error {
-	rows, err := s.db.Read().Query(ctx, `select id from signatures r where state = 'DONE' and deleted_at = 0
+// checkDone finds records that claim to be done and have no signed document.
+func (s *Service) checkDone(ctx context.Context, tell func(string)) error {
+	rows, err := s.db.Read().Query(ctx, `select id from signatures r where `+stateIs(func(s State) bool { return s == Done })+` and deleted_at = 0
 		and not exists (select 1 from signature_files f where f.signature_id = r.id and f.role = 'signed') order by id`)
 	if err != nil {
 		return fmt.Errorf("signing: read records: %w", err)
@@ -69,11 +69,11 @@ func (s *Service) examineDone(ctx context.Context, tell func(string)) error {
 	return rows.Err()
 }
 
-const examinePage = 500
+const checkPage = 500
 
 func (s *Service) keptAfter(ctx context.Context, after string) ([]kept, error) {
 	rows, err := s.db.Read().Query(ctx, `select row_id, signature_id, role, blob, md5, sha256, size from signature_files
-		where deleted_at = 0 and blob <> '' and row_id > $1 order by row_id limit $2`, after, examinePage)
+		where deleted_at = 0 and blob <> '' and row_id > $1 order by row_id limit $2`, after, checkPage)
 	if err != nil {
 		return nil, fmt.Errorf("signing: read files: %w", err)
 	}

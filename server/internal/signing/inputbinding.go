@@ -14,9 +14,9 @@ import (
 // others: what they were when it was judged is sealed with it, and a record
 // that waited is signed only if it still holds them.
 
-// boundTo names the documents of a record: how many, and the digest of each
+// inputDigest names the documents of a record: how many, and the digest of each
 // that was there when the request was judged.
-func boundTo(r *Record) string {
+func inputDigest(r *Record) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s %d\n", r.ID, len(r.Inputs))
 	for _, f := range r.Inputs {
@@ -29,10 +29,9 @@ func boundTo(r *Record) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// checkBound refuses a record whose documents are not those it was made with.
-// Records of the release before carry nothing to compare with.
-func (x *run) checkBound() error {
-	if x.secrets.Inputs != "" && x.secrets.Inputs != boundTo(x.record) {
+// checkInputs refuses a record whose documents are not those it was made with.
+func (x *run) checkInputs() error {
+	if x.secrets.Inputs != inputDigest(x.record) {
 		return &refusal{number: fault.SigningFailed, text: "the documents are not those that the request was made with"}
 	}
 	return nil

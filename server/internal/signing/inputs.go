@@ -35,8 +35,8 @@ func (x *run) takeInputs(ctx context.Context, req *Request) error {
 			return err
 		}
 	}
-	if img := req.Options.image; img.Len() > 0 {
-		src, err := img.Document(maxImage)
+	if si := req.Options.SignerImage; si != nil && si.Image.Len() > 0 {
+		src, err := si.Image.Document(maxImage)
 		if err != nil {
 			return imageFault(err)
 		}

@@ -4,10 +4,10 @@ import (
 	"crypto"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	_ "time/tzdata" // the names of zones, wherever the binary runs
@@ -20,57 +20,129 @@ import (
 	"rogito.dev/rogito/xades"
 )
 
-// Options of a signature request, as they are used: defaults filled in. What
-// is secret is kept apart, in Secrets.
+// Options of a signature request, as they are used: defaults filled in.
+//
+// This struct is the one table of options. A line tells the name on the wire
+// (json), the formats that have the option (for; none: all of them, and every
+// record shows it), the words it may have (enum), how long it may be (max), what
+// else is asked of it (rule, by its name in rules), and what it means (doc). The
+// parser, the schemas of the API and what a record shows follow from it. What is
+// secret is not stored with the rest and never shown (json "-", its name in
+// option).
 type Options struct {
-	AsyncValidation bool         `json:"asyncDocumentsValidation"`
-	AsyncSignature  bool         `json:"asyncSignature"`
-	Level           string       `json:"level"`
-	Hash            string       `json:"hashAlgorithm"`
-	EncryptAny      bool         `json:"encryptInAnyCase"`
-	Page            int          `json:"page"`
-	X               *float64     `json:"x"`
-	Y               *float64     `json:"y"`
-	SignerImage     *SignerImage `json:"signerImage"`
-	LockFields      []string     `json:"lockFields"`
-	WithField       bool         `json:"withSignatureField"`
-	Packaging       string       `json:"packaging"`
-	Detached        bool         `json:"detached"`
-	Counter         bool         `json:"counterSignature"`
-	Parallel        bool         `json:"parallelSignature"`
-	KeepSignatures  bool         `json:"withoutSignatureExclusion"`
-	XPathQuery      string       `json:"XPathQuery"`
-	SignElement     string       `json:"signElement"`
-	SignatureID     string       `json:"signatureId"`
-	WithTimestamp   bool         `json:"withTimestamp"`
-	TimestampURL    string       `json:"timestampUrl"`
-	TimestampUser   string       `json:"timestampUsername"`
-	TimestampHash   string       `json:"timestampHashAlgo"`
-	Timezone        string       `json:"timezone"`
-	Batch           bool         `json:"batch"`
-	Asked           string       `json:"askedType"` // signatureType of the request; never shown
+	AsyncValidation bool         `json:"asyncDocumentsValidation" doc:"answer WAIT_VALIDATION at once and validate later"`
+	AsyncSignature  bool         `json:"asyncSignature" doc:"answer WAIT_SIGN at once and sign later"`
+	Level           string       `json:"level" for:"cades pades xades" enum:"B,T,LT,LTA,LTV" default:"B" doc:"LTV (pades) is LT with VRI entries, which Acrobat shows as LTV enabled"`
+	Hash            string       `json:"hashAlgorithm" for:"cades pades xades pkcs1" enum:"SHA1,SHA256,SHA384,SHA512" rule:"hash" default:"SHA256" doc:"SHA1 is refused unless the operator allows it"`
+	EncryptAny      bool         `json:"encryptInAnyCase" for:"pades" doc:"encrypt a PDF that is not (AES-256) with encryptionPassword before signing"`
+	DocPassword     string       `json:"-" option:"encryptionPassword" for:"pades" max:"127" doc:"opens an encrypted PDF, which stays encrypted under its own keys"`
+	Page            int          `json:"page" for:"pades" rule:"page" default:"1" doc:"of a visible signature, -1 for the last"`
+	X               *float64     `json:"x" for:"pades" rule:"points" doc:"of a visible signature: points from the left edge of the page"`
+	Y               *float64     `json:"y" for:"pades" rule:"points" doc:"of a visible signature: points from the top of the page"`
+	SignerImage     *SignerImage `json:"signerImage" for:"pades" doc:"how a visible signature looks"`
+	LockFields      []string     `json:"lockFields" for:"pades" rule:"names" doc:"fields that the signature locks, separated by commas, or a list"`
+	WithField       bool         `json:"withSignatureField" for:"pades" doc:"sign into an existing empty field; a new one is made where there is none"`
+	Packaging       string       `json:"packaging" for:"cades xades" enum:"attached,detached,enveloped,enveloping,internally-detached,asic-s,asic-e" doc:"cades: attached (default), detached; xades: enveloped (default for XML), enveloping (default for another document), detached, internally-detached; both: asic-s, asic-e"`
+	Detached        bool         `json:"detached" for:"cades xades" doc:"the same as packaging detached"`
+	Counter         bool         `json:"counterSignature" for:"cades" doc:"counter-sign every signer of a .p7m"`
+	Parallel        bool         `json:"parallelSignature" for:"cades" default:"true" doc:"on a .p7m: add a signer beside the others; false signs the file as it is, a new layer around it"`
+	KeepSignatures  bool         `json:"withoutSignatureExclusion" for:"xades" doc:"keep signatures already there inside the signed data"`
+	XPathQuery      string       `json:"XPathQuery" for:"xades" max:"2048" rule:"xpath" doc:"the elements to sign, by XPath; each becomes a reference by Id"`
+	SignElement     string       `json:"signElement" for:"xades" max:"256" doc:"the element to sign, by Id"`
+	SignatureID     string       `json:"signatureId" for:"xades" max:"256" rule:"id" doc:"the Id of the new signature"`
+	WithTimestamp   bool         `json:"withTimestamp" for:"cades pades xades" doc:"a time-stamp; level B with it is T"`
+	TimestampURL    string       `json:"timestampUrl" for:"cades pades xades" max:"2048" rule:"address" doc:"the caller's time-stamp authority; the configured one where absent"`
+	TimestampUser   string       `json:"timestampUsername" for:"cades pades xades" max:"256" doc:"the caller's name there"`
+	TSAPassword     string       `json:"-" option:"timestampPassword" for:"cades pades xades" max:"256" doc:"the caller's password there"`
+	TimestampHash   string       `json:"timestampHashAlgo" for:"cades pades xades" enum:"SHA1,SHA256,SHA384,SHA512" rule:"hash" default:"SHA256" doc:"SHA1 is refused unless the operator allows it"`
+	Timezone        string       `json:"timezone" for:"pades" max:"64" rule:"zone" default:"UTC" doc:"IANA name: of the times shown in a visible signature"`
+	Batch           bool         `json:"batch" for:"cades pades xades pkcs1" doc:"sign each document on its own: a zip in input order with report.json"`
 
-	encryptionPassword string
-	timestampPassword  string
-	image              upload.Text
+	Asked string `json:"askedType" option:"-"` // signatureType of the request; never shown
 }
 
-// SignerImage is how a visible signature looks.
+// SignerImage is how a visible signature looks; a table like Options.
 type SignerImage struct {
-	ImageURL   string   `json:"imageUrl"`
-	SignerName string   `json:"signerName"`
-	Location   string   `json:"location"`
-	Reason     string   `json:"reason"`
-	Email      string   `json:"signerEmail"`
-	Visible    bool     `json:"imageVisible"`
-	Width      int      `json:"width"`
-	Height     int      `json:"height"`
-	Fields     []string `json:"fieldsNameList"`
-	AllFields  bool     `json:"signAllFields"`
+	Image      upload.Text `json:"-" option:"image" doc:"base64 of a PNG or JPEG"`
+	ImageURL   string      `json:"imageUrl" max:"2048" rule:"address" doc:"where to fetch it instead"`
+	SignerName string      `json:"signerName" max:"1024" doc:"in place of the name in the certificate"`
+	Location   string      `json:"location" max:"1024" doc:"where it was signed"`
+	Reason     string      `json:"reason" max:"1024" doc:"why it was signed"`
+	Email      string      `json:"signerEmail" max:"1024" doc:"how to reach the signer"`
+	Visible    bool        `json:"imageVisible" default:"true" doc:"false: an invisible signature with these texts"`
+	Width      int         `json:"width" rule:"size" default:"164" doc:"points"`
+	Height     int         `json:"height" rule:"size" default:"45" doc:"points"`
+	Fields     []string    `json:"fieldsNameList" rule:"list" doc:"names of the fields to sign into"`
+	AllFields  bool        `json:"signAllFields" doc:"sign into every empty signature field"`
 }
 
-func defaultOptions() Options {
-	return Options{Level: "B", Hash: "SHA256", Page: 1, Parallel: true, TimestampHash: "SHA256", Timezone: "UTC"}
+// Option is a line of a table of options.
+type Option struct {
+	Name    string
+	Formats []string // that have it; none: all
+	Type    string   // as JSON Schema names it
+	Enum    []string
+	Default string
+	Doc     string
+	Secret  bool // never shown
+	List    bool // of strings, and a string of them separated by commas is taken too
+
+	rule  string
+	most  int
+	field int
+}
+
+// OptionTable are the options that a request may have.
+var OptionTable = optionsOf(reflect.TypeFor[Options]())
+
+// ImageTable are the members that signerImage may have.
+var ImageTable = optionsOf(reflect.TypeFor[SignerImage]())
+
+func optionsOf(t reflect.Type) []Option {
+	var all []Option
+	for i := range t.NumField() {
+		tag := t.Field(i).Tag
+		o := Option{
+			Name: tag.Get("json"), Formats: strings.Fields(tag.Get("for")), Default: tag.Get("default"), Doc: tag.Get("doc"), rule: tag.Get("rule"), field: i,
+		}
+		if name := tag.Get("option"); name != "" {
+			o.Name, o.Secret = name, true
+		}
+		if o.Name == "-" {
+			continue
+		}
+		if words := tag.Get("enum"); words != "" {
+			o.Enum = strings.Split(words, ",")
+		}
+		o.most, _ = strconv.Atoi(tag.Get("max"))
+		switch typ := t.Field(i).Type; {
+		case typ.Kind() == reflect.Bool:
+			o.Type = "boolean"
+		case typ.Kind() == reflect.Int:
+			o.Type = "integer"
+		case typ == reflect.TypeFor[*float64]():
+			o.Type = "number"
+		case typ == reflect.TypeFor[[]string]():
+			o.Type, o.List = "array", o.rule == "names"
+		case typ == reflect.TypeFor[*SignerImage]():
+			o.Type = "object"
+		default:
+			o.Type = "string"
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// fill sets the defaults of a table.
+func fill(table []Option, into reflect.Value) {
+	for _, o := range table {
+		if o.Default != "" && o.Type == "string" {
+			into.Field(o.field).SetString(o.Default)
+		} else if o.Default != "" {
+			_ = json.Unmarshal([]byte(o.Default), into.Field(o.field).Addr().Interface()) // a test reads them all
+		}
+	}
 }
 
 // AddressCheck judges an address without a look-up.
@@ -81,19 +153,38 @@ type optionParser struct {
 	spool     *upload.Spool
 	check     AddressCheck
 	allowSHA1 bool
-	o         Options
 }
 
 // parseOptions reads the member options. Every fault is 625 and names the
 // option.
 func parseOptions(v jsontext.Value, p optionParser) (Options, error) {
-	p.o = defaultOptions()
+	var o Options
+	fill(OptionTable, reflect.ValueOf(&o).Elem())
 	if absent(v) {
-		return p.o, nil
+		return o, nil
 	}
+	if why := p.object("options", v, OptionTable, reflect.ValueOf(&o).Elem()); why != "" {
+		return o, fault.New(fault.BadOption, "%s", why)
+	}
+	switch {
+	case o.EncryptAny && o.DocPassword == "":
+		return o, fault.New(fault.BadOption, "options.encryptInAnyCase needs options.encryptionPassword")
+	case o.SignElement != "" && o.XPathQuery != "":
+		return o, fault.New(fault.BadOption, "options.signElement and options.XPathQuery both say what to sign: give one")
+	}
+	if o.Detached && o.Packaging == "" {
+		o.Packaging = "detached"
+	}
+	o.Detached = o.Detached || o.Packaging == "detached"
+	return o, nil
+}
+
+// object reads the members of a table, and says which is wrong, and why. A null
+// is as good as an absent one.
+func (p *optionParser) object(path string, v jsontext.Value, table []Option, into reflect.Value) (why string) {
 	var members map[string]jsontext.Value
 	if v.Kind() != '{' || p.spool.Unmarshal(v, &members) != nil {
-		return p.o, fault.New(fault.BadOption, "options must be an object")
+		return path + " must be an object"
 	}
 	names := make([]string, 0, len(members))
 	for name := range members {
@@ -101,285 +192,123 @@ func parseOptions(v jsontext.Value, p optionParser) (Options, error) {
 	}
 	slices.Sort(names) // so that of two mistakes the same one is always named
 	for _, name := range names {
-		set, known := optionTable[name]
-		if !known {
-			return p.o, fault.New(fault.BadOption, "options.%s is unknown", clip(name))
+		i := slices.IndexFunc(table, func(o Option) bool { return o.Name == name })
+		if i < 0 {
+			return fmt.Sprintf("%s.%s is unknown", path, clipTo(name, 64))
 		}
 		if v := members[name]; !absent(v) {
-			if why := set(&p, v); why != "" {
-				return p.o, fault.New(fault.BadOption, "options.%s %s", name, why)
+			if why := p.member(path+"."+name, v, &table[i], into.Field(table[i].field)); why != "" {
+				return why
 			}
 		}
 	}
-	return p.o, p.together()
+	return ""
 }
 
-// together checks options against one another.
-func (p *optionParser) together() error {
-	o := &p.o
-	if o.EncryptAny && o.encryptionPassword == "" {
-		return fault.New(fault.BadOption, "options.encryptInAnyCase needs options.encryptionPassword")
+// member reads one option by its line of the table.
+func (p *optionParser) member(path string, v jsontext.Value, o *Option, into reflect.Value) (why string) {
+	if image, ok := into.Addr().Interface().(**SignerImage); ok {
+		*image = new(SignerImage)
+		fill(ImageTable, reflect.ValueOf(*image).Elem())
+		return p.object(path, v, ImageTable, reflect.ValueOf(*image).Elem())
 	}
-	if o.SignElement != "" && o.XPathQuery != "" {
-		return fault.New(fault.BadOption, "options.signElement and options.XPathQuery both say what to sign: give one")
+	if o.List {
+		v = p.listOf(v)
 	}
-	if o.Detached && o.Packaging == "" {
-		o.Packaging = "detached"
+	if p.spool.Unmarshal(v, into.Addr().Interface()) != nil {
+		return path + " must be " + map[string]string{
+			"boolean": "true or false", "integer": "an integer", "number": "a number", "array": "a list of names", "string": "a string",
+		}[o.Type]
 	}
-	if o.Packaging == "detached" {
-		o.Detached = true
+	words := o.Enum
+	if o.rule == "hash" && !p.allowSHA1 {
+		words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "SHA1" })
 	}
-	return nil
+	switch {
+	case words != nil && !slices.Contains(words, into.String()):
+		return path + " must be one of " + strings.Join(words, ", ")
+	case o.most > 0 && into.Len() > o.most:
+		return fmt.Sprintf("%s is longer than %d bytes", path, o.most)
+	case rules[o.rule] != nil:
+		if why := rules[o.rule](p, into); why != "" {
+			return path + " " + why
+		}
+	}
+	return ""
+}
+
+// listOf makes a list of a string of names separated by commas.
+func (p *optionParser) listOf(v jsontext.Value) jsontext.Value {
+	var s string
+	if p.spool.Unmarshal(v, &s) != nil {
+		return v
+	}
+	list, err := json.Marshal(strings.Split(s, ","))
+	if err != nil {
+		return v
+	}
+	return list
+}
+
+// rules are what is asked of an option beyond its type.
+var rules = map[string]func(p *optionParser, v reflect.Value) (why string){
+	"page": func(_ *optionParser, v reflect.Value) string {
+		return unless(v.Int() > 0 || v.Int() == -1, "must be an integer from 1 on, or -1 for the last page")
+	},
+	"points": func(_ *optionParser, v reflect.Value) string {
+		return unless(math.Abs(v.Elem().Float()) <= 20000, "must be a number of points up to 20000")
+	},
+	"size": func(_ *optionParser, v reflect.Value) string {
+		return unless(v.Int() >= 1 && v.Int() <= 5000, "must be between 1 and 5000")
+	},
+	"xpath": func(_ *optionParser, v reflect.Value) string {
+		return unless(v.String() == "" || xades.CheckQuery(v.String()) == nil, "is not an XPath expression")
+	},
+	"id": func(_ *optionParser, v reflect.Value) string {
+		return unless(v.String() == "" || xades.IsID(v.String()), "is not an XML name")
+	},
+	"zone": func(_ *optionParser, v reflect.Value) string {
+		_, err := time.LoadLocation(v.String())
+		return unless(err == nil && v.String() != "" && v.String() != "Local", "is not the name of a time zone")
+	},
+	"address": func(p *optionParser, v reflect.Value) string {
+		if v.String() == "" {
+			return ""
+		}
+		if err := p.check(v.String()); err != nil {
+			return "is refused: " + err.Error()
+		}
+		return ""
+	},
+	"list": func(_ *optionParser, v reflect.Value) string {
+		return unless(v.Len() <= 100, "names more than 100 fields")
+	},
+	"names": func(_ *optionParser, v reflect.Value) string {
+		var names []string
+		for _, name := range v.Interface().([]string) {
+			if name = strings.TrimSpace(name); name != "" {
+				names = append(names, name)
+			}
+		}
+		v.Set(reflect.ValueOf(names))
+		return ""
+	},
+}
+
+func unless(good bool, why string) string {
+	if good {
+		return ""
+	}
+	return why
 }
 
 func absent(v jsontext.Value) bool { return len(v) == 0 || v.Kind() == 'n' }
-
-func clip(s string) string { return clipTo(s, 64) }
 
 func clipTo(s string, most int) string {
 	if len(s) > most {
 		return strings.ToValidUTF8(s[:most], "") + "…"
 	}
 	return s
-}
-
-type setter func(p *optionParser, v jsontext.Value) (why string)
-
-var (
-	levels     = []string{"B", "T", "LT", "LTA", "LTV"}
-	hashes     = []string{"SHA256", "SHA384", "SHA512"}
-	packagings = []string{"attached", "detached", "enveloped", "enveloping", "internally-detached", "asic-s", "asic-e"}
-)
-
-var optionTable = map[string]setter{
-	"asyncDocumentsValidation":  boolean(func(o *Options) *bool { return &o.AsyncValidation }),
-	"asyncSignature":            boolean(func(o *Options) *bool { return &o.AsyncSignature }),
-	"encryptInAnyCase":          boolean(func(o *Options) *bool { return &o.EncryptAny }),
-	"withSignatureField":        boolean(func(o *Options) *bool { return &o.WithField }),
-	"detached":                  boolean(func(o *Options) *bool { return &o.Detached }),
-	"counterSignature":          boolean(func(o *Options) *bool { return &o.Counter }),
-	"parallelSignature":         boolean(func(o *Options) *bool { return &o.Parallel }),
-	"withoutSignatureExclusion": boolean(func(o *Options) *bool { return &o.KeepSignatures }),
-	"withTimestamp":             boolean(func(o *Options) *bool { return &o.WithTimestamp }),
-	"batch":                     boolean(func(o *Options) *bool { return &o.Batch }),
-	"level":                     oneOf(func(o *Options) *string { return &o.Level }, levels),
-	"hashAlgorithm":             hashName(func(o *Options) *string { return &o.Hash }),
-	"timestampHashAlgo":         hashName(func(o *Options) *string { return &o.TimestampHash }),
-	"packaging":                 oneOf(func(o *Options) *string { return &o.Packaging }, packagings),
-	"encryptionPassword":        text(func(o *Options) *string { return &o.encryptionPassword }, 127),
-	"timestampUsername":         text(func(o *Options) *string { return &o.TimestampUser }, 256),
-	"timestampPassword":         text(func(o *Options) *string { return &o.timestampPassword }, 256),
-	"XPathQuery":                setXPathQuery,
-	"signElement":               text(func(o *Options) *string { return &o.SignElement }, 256),
-	"signatureId":               setSignatureID,
-	"timestampUrl":              address(func(o *Options) *string { return &o.TimestampURL }),
-	"page":                      setPage,
-	"x":                         coordinate(func(o *Options) **float64 { return &o.X }),
-	"y":                         coordinate(func(o *Options) **float64 { return &o.Y }),
-	"lockFields":                setLockFields,
-	"timezone":                  setTimezone,
-	"signerImage":               setSignerImage,
-}
-
-// OptionNames are those that a request may have, sorted.
-func OptionNames() []string { return slices.Sorted(maps.Keys(optionTable)) }
-
-// ImageOptionNames are the members that signerImage may have, sorted.
-func ImageOptionNames() []string { return slices.Sorted(slices.Values(imageMembers)) }
-
-func boolean(at func(*Options) *bool) setter {
-	return func(p *optionParser, v jsontext.Value) string {
-		if json.Unmarshal(v, at(&p.o)) != nil {
-			return "must be true or false"
-		}
-		return ""
-	}
-}
-
-func oneOf(at func(*Options) *string, words []string) setter {
-	return func(p *optionParser, v jsontext.Value) string {
-		var s string
-		if p.spool.Unmarshal(v, &s) != nil || !slices.Contains(words, s) {
-			return "must be one of " + strings.Join(words, ", ")
-		}
-		*at(&p.o) = s
-		return ""
-	}
-}
-
-func hashName(at func(*Options) *string) setter {
-	return func(p *optionParser, v jsontext.Value) string {
-		words := hashes
-		if p.allowSHA1 {
-			words = append([]string{"SHA1"}, hashes...)
-		}
-		return oneOf(at, words)(p, v)
-	}
-}
-
-func text(at func(*Options) *string, most int) setter {
-	return func(p *optionParser, v jsontext.Value) string {
-		var s string
-		if p.spool.Unmarshal(v, &s) != nil {
-			return "must be a string"
-		}
-		if len(s) > most {
-			return fmt.Sprintf("is longer than %d bytes", most)
-		}
-		*at(&p.o) = s
-		return ""
-	}
-}
-
-func address(at func(*Options) *string) setter {
-	return func(p *optionParser, v jsontext.Value) string {
-		if why := text(at, 2048)(p, v); why != "" {
-			return why
-		}
-		if s := *at(&p.o); s != "" {
-			if err := p.check(s); err != nil {
-				return "is refused: " + err.Error()
-			}
-		}
-		return ""
-	}
-}
-
-func setPage(p *optionParser, v jsontext.Value) string {
-	if json.Unmarshal(v, &p.o.Page) != nil || p.o.Page == 0 || p.o.Page < -1 {
-		return "must be an integer from 1 on, or -1 for the last page"
-	}
-	return ""
-}
-
-func setXPathQuery(p *optionParser, v jsontext.Value) string {
-	if why := text(func(o *Options) *string { return &o.XPathQuery }, 2048)(p, v); why != "" {
-		return why
-	}
-	if err := xades.CheckQuery(p.o.XPathQuery); p.o.XPathQuery != "" && err != nil {
-		return "is not an XPath expression"
-	}
-	return ""
-}
-
-func setSignatureID(p *optionParser, v jsontext.Value) string {
-	if why := text(func(o *Options) *string { return &o.SignatureID }, 256)(p, v); why != "" {
-		return why
-	}
-	if p.o.SignatureID != "" && !xades.IsID(p.o.SignatureID) {
-		return "is not an XML name"
-	}
-	return ""
-}
-
-func coordinate(at func(*Options) **float64) setter {
-	return func(p *optionParser, v jsontext.Value) string {
-		var f float64
-		if json.Unmarshal(v, &f) != nil || math.Abs(f) > 20000 {
-			return "must be a number of points"
-		}
-		*at(&p.o) = &f
-		return ""
-	}
-}
-
-// setLockFields takes names separated by commas, or an array of them.
-func setLockFields(p *optionParser, v jsontext.Value) string {
-	var s string
-	var list []string
-	switch {
-	case p.spool.Unmarshal(v, &s) == nil:
-		list = strings.Split(s, ",")
-	case p.spool.Unmarshal(v, &list) == nil:
-	default:
-		return "must be a string of names separated by commas"
-	}
-	for _, name := range list {
-		if name = strings.TrimSpace(name); name != "" {
-			p.o.LockFields = append(p.o.LockFields, name)
-		}
-	}
-	return ""
-}
-
-func setTimezone(p *optionParser, v jsontext.Value) string {
-	if why := text(func(o *Options) *string { return &o.Timezone }, 64)(p, v); why != "" {
-		return why
-	}
-	if _, err := time.LoadLocation(p.o.Timezone); err != nil || p.o.Timezone == "Local" || p.o.Timezone == "" {
-		return "is not the name of a time zone"
-	}
-	return ""
-}
-
-func setSignerImage(p *optionParser, v jsontext.Value) string {
-	in := struct {
-		Image      upload.Text `json:"image"`
-		ImageURL   *string     `json:"imageUrl"`
-		SignerName *string     `json:"signerName"`
-		Location   *string     `json:"location"`
-		Reason     *string     `json:"reason"`
-		Email      *string     `json:"signerEmail"`
-		Visible    *bool       `json:"imageVisible"`
-		Width      *int        `json:"width"`
-		Height     *int        `json:"height"`
-		Fields     []string    `json:"fieldsNameList"`
-		AllFields  *bool       `json:"signAllFields"`
-	}{}
-	if v.Kind() != '{' {
-		return "must be an object"
-	}
-	if err := p.spool.Unmarshal(v, &in); err != nil {
-		return "is wrong: " + err.Error()
-	}
-	var names map[string]jsontext.Value
-	if p.spool.Unmarshal(v, &names) == nil {
-		for name := range names {
-			if !slices.Contains(imageMembers, name) {
-				return "has an unknown member " + clip(name)
-			}
-		}
-	}
-	s := &SignerImage{Visible: true, Width: 164, Height: 45, Fields: in.Fields}
-	put(&s.ImageURL, in.ImageURL)
-	put(&s.SignerName, in.SignerName)
-	put(&s.Location, in.Location)
-	put(&s.Reason, in.Reason)
-	put(&s.Email, in.Email)
-	put(&s.Visible, in.Visible)
-	put(&s.Width, in.Width)
-	put(&s.Height, in.Height)
-	put(&s.AllFields, in.AllFields)
-	p.o.SignerImage, p.o.image = s, in.Image
-	return s.check(p.check)
-}
-
-var imageMembers = []string{"image", "imageUrl", "signerName", "location", "reason", "signerEmail", "imageVisible", "width", "height", "fieldsNameList", "signAllFields"}
-
-func put[T any](dst *T, v *T) {
-	if v != nil {
-		*dst = *v
-	}
-}
-
-func (s *SignerImage) check(address AddressCheck) string {
-	if s.Width < 1 || s.Width > 5000 || s.Height < 1 || s.Height > 5000 {
-		return "has a width or height outside 1 to 5000"
-	}
-	for _, t := range []string{s.SignerName, s.Location, s.Reason, s.Email} {
-		if len(t) > 1024 {
-			return "has a text of more than 1024 bytes"
-		}
-	}
-	if len(s.Fields) > 100 {
-		return "names more than 100 fields"
-	}
-	if s.ImageURL != "" {
-		if err := address(s.ImageURL); err != nil {
-			return "has an imageUrl that is refused: " + err.Error()
-		}
-	}
-	return ""
 }
 
 // level to be reached: LTV is LT with more in the file, and a time-stamp makes T
@@ -409,21 +338,16 @@ func hashOf(name string) crypto.Hash {
 	return crypto.SHA256
 }
 
-// echoed says which options a record shows for a format: those that have an
-// effect there. Until the format is known, the two that always have.
-var echoed = map[string][]string{
-	"cades": {"level", "hashAlgorithm", "packaging", "detached", "counterSignature", "parallelSignature", "withTimestamp", "timestampUrl", "timestampUsername", "timestampHashAlgo", "batch"},
-	"pades": {"level", "hashAlgorithm", "encryptInAnyCase", "page", "x", "y", "signerImage", "lockFields", "withSignatureField", "withTimestamp", "timestampUrl", "timestampUsername", "timestampHashAlgo", "timezone", "batch"},
-	"xades": {"level", "hashAlgorithm", "packaging", "detached", "withoutSignatureExclusion", "XPathQuery", "signElement", "signatureId", "withTimestamp", "timestampUrl", "timestampUsername", "timestampHashAlgo", "batch"},
-	"pkcs1": {"hashAlgorithm", "batch"},
-}
-
-// Echo is what a record shows of the options, with the level that was reached.
+// Echo is what a record shows of the options: those that have an effect in its
+// format, and the level that was reached. Until the format is known, the two
+// that always have.
 func (o *Options) Echo(format, achieved string) map[string]any {
-	out := map[string]any{"asyncDocumentsValidation": o.AsyncValidation, "asyncSignature": o.AsyncSignature}
+	out := map[string]any{}
 	values := reflect.ValueOf(o).Elem()
-	for _, name := range echoed[format] {
-		out[name] = echo(values.Field(optionFields[name]))
+	for _, row := range OptionTable {
+		if !row.Secret && (len(row.Formats) == 0 || slices.Contains(row.Formats, format)) {
+			out[row.Name] = echo(values.Field(row.field))
+		}
 	}
 	if format != "" {
 		out["achievedLevel"] = nil
@@ -455,14 +379,3 @@ func echo(v reflect.Value) any {
 	}
 	return v.Interface()
 }
-
-// optionFields are the places of the options by their names on the wire.
-var optionFields = func() map[string]int {
-	at := map[string]int{}
-	for i, f := range reflect.VisibleFields(reflect.TypeFor[Options]()) {
-		if name := f.Tag.Get("json"); name != "" {
-			at[name] = i
-		}
-	}
-	return at
-}()

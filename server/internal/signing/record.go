@@ -75,7 +75,8 @@ type Secrets struct {
 	Password           string `json:"password"`
 	EncryptionPassword string `json:"encryptionPassword,omitempty"`
 	TimestampPassword  string `json:"timestampPassword,omitempty"`
-	Inputs             string `json:"inputs,omitempty"` // the documents that they were given for
+	Inputs             string `json:"inputs"` // the documents that they were given for
+	Level              int    `json:"level"`  // of security, that the request was judged by
 }
 
 const (

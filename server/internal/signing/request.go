@@ -149,7 +149,7 @@ func (p *parser) words(r *Request, m map[string]jsontext.Value) error {
 		}
 	}
 	if v := m["signatureType"]; !absent(v) {
-		if p.spool.Unmarshal(v, &r.Type) != nil || echoed[r.Type] == nil {
+		if p.spool.Unmarshal(v, &r.Type) != nil || libraryFormats[r.Type] == "" {
 			return fault.New(fault.BadSignatureType, "signatureType must be one of cades, pades, xades, pkcs1")
 		}
 	}
@@ -342,4 +342,10 @@ func sourceBytes(src ades.Source, limit int64) ([]byte, error) {
 	var b bytes.Buffer
 	_, err := io.Copy(&b, io.NewSectionReader(src, 0, src.Size()))
 	return b.Bytes(), err
+}
+
+func put[T any](dst *T, v *T) {
+	if v != nil {
+		*dst = *v
+	}
 }

@@ -38,7 +38,7 @@ func (s *Service) erase(ctx context.Context, r *Record, why string) error {
 			return fault.New(fault.NotFound, "no such signature")
 		}
 		if !r.State.Final() && r.chargeID != "" {
-			if err := s.purse.Refund(ctx, tx, r.chargeID); err != nil {
+			if err := s.biller.Refund(ctx, tx, r.chargeID); err != nil {
 				return err
 			}
 		}
@@ -97,7 +97,7 @@ const patience = 2 * time.Minute
 func (s *Service) rescue(ctx context.Context) error {
 	now := s.config.Now()
 	err := s.reenter(ctx, `lease_until = 0 and updated_at < $1 and not exists (select 1 from job_line where job_line.id = signatures.id)`, store.Millis(now.Add(-patience)))
-	return errors.Join(err, s.rescueLeased(ctx), job.Refill(ctx, s.db, patience, TurnArgs{}))
+	return errors.Join(err, s.rescueLeased(ctx), job.Refill(ctx, s.db, patience, WorkArgs{}))
 }
 
 // rescueLeased puts records back into the line whose worker does not renew its
@@ -110,7 +110,7 @@ func (s *Service) rescueLeased(ctx context.Context) error {
 // reenter puts the waiting records of a condition, a thousand at a time, into
 // the line.
 func (s *Service) reenter(ctx context.Context, condition string, arg any) error {
-	waiting := `state in ('WAIT_VALIDATION', 'WAIT_SIGN') and deleted_at = 0 and not (state = 'WAIT_SIGN' and approval = 'WAITING') and ` + condition
+	waiting := workable + ` and ` + condition
 	ids, err := s.ids(ctx, `select id from signatures where `+waiting+` limit 1000`, arg)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (s *Service) ids(ctx context.Context, query string, args ...any) ([]string,
 }
 
 func (s *Service) expireApprovals(ctx context.Context) error {
-	ids, err := s.ids(ctx, `select id from signatures where approval = 'WAITING' and deleted_at = 0 and state in ('WAIT_VALIDATION', 'WAIT_SIGN') and approval_until < $1 limit 1000`,
+	ids, err := s.ids(ctx, `select id from signatures where approval = 'WAITING' and deleted_at = 0 and `+isWaiting+` and approval_until < $1 limit 1000`,
 		store.Millis(s.config.Now()))
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (w *Retainer) Work(ctx context.Context, _ *river.Job[RetainArgs]) error {
 func (s *Service) Retain(ctx context.Context) error {
 	ctx = disk.Reclaiming(ctx)
 	now := s.config.Now()
-	files, err := s.ids(ctx, `select id from signatures where files_until > 0 and files_until < $1 and state in ('DONE', 'ERROR') and deleted_at = 0 limit 5000`, store.Millis(now))
+	files, err := s.ids(ctx, `select id from signatures where files_until > 0 and files_until < $1 and `+isEnded+` and deleted_at = 0 limit 5000`, store.Millis(now))
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (s *Service) Retain(ctx context.Context) error {
 			return err
 		}
 	}
-	old, err := s.ids(ctx, `select id from signatures where created_at < $1 and state in ('DONE', 'ERROR') and deleted_at = 0 limit 5000`, store.Millis(now.Add(-s.config.KeepRecords)))
+	old, err := s.ids(ctx, `select id from signatures where created_at < $1 and `+isEnded+` and deleted_at = 0 limit 5000`, store.Millis(now.Add(-s.config.KeepRecords)))
 	if err != nil {
 		return err
 	}

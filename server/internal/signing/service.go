@@ -1,11 +1,17 @@
 // Package signing is the heart of the service: requests to sign become
 // records, records become signed documents, and every step can be shown later.
 //
-// A record moves along the table in state.go by compare-and-set, under a lease
-// that one worker holds at a time. Synchronous and asynchronous calls take the
-// same steps; only who waits differs. Before each use of a private key a row
-// is durable that says what is about to be signed; what comes out is read again
-// and verified before a record is DONE.
+// A record moves along the table in state.go, under a lease that one worker
+// holds at a time. Synchronous and asynchronous calls take the same steps; only
+// who waits differs:
+//
+//	authorize   may the caller have this key used (accept.go)
+//	validate    is there something to sign (validate.go)
+//	sign        by the front door of the library (sign.go)
+//	begin       before each use of the key: record and intent are durable (begin.go)
+//	end         DONE with the signed document, or ERROR (end.go)
+//
+// A worker acquires work in one way, claim (worker.go).
 package signing
 
 import (
@@ -25,8 +31,8 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Purse takes the price of signatures and gives it back.
-type Purse interface {
+// Biller takes the price of signatures and gives it back.
+type Biller interface {
 	// ChargeMany takes the price of n signatures in the record's transaction, from
 	// the caller of the context; fault 611 when there is not enough. The id names
 	// the charge.
@@ -34,6 +40,11 @@ type Purse interface {
 	Refund(ctx context.Context, tx *store.Tx, id string) error
 	// Keep gives back what a charge took for more than n signatures.
 	Keep(ctx context.Context, tx *store.Tx, id string, n int) error
+}
+
+// Tokens knows the tokens of accounts.
+type Tokens interface {
+	HasToken(ctx context.Context, tx *store.Tx, account, id string) (bool, error)
 }
 
 // Config of a Service. Zero fields take the contract's defaults.
@@ -91,7 +102,8 @@ type Service struct {
 	enroll       *enroll.Service
 	audit        *audit.Log
 	callbacks    *callback.Sender
-	purse        Purse
+	biller       Biller
+	tokens       Tokens
 	guard        *fetch.Guard
 	jobs         *job.Queue
 	config       Config
@@ -101,8 +113,8 @@ type Service struct {
 	Render func(*Record) any
 }
 
-// Parts are the rooms that a Service works with.
-type Parts struct {
+// Deps are what a Service works with.
+type Deps struct {
 	DB        *store.DB
 	Master    keys.Sealer
 	Blobs     blob.Store
@@ -110,16 +122,17 @@ type Parts struct {
 	Enroll    *enroll.Service
 	Audit     *audit.Log
 	Callbacks *callback.Sender
-	Purse     Purse
+	Biller    Biller
+	Tokens    Tokens
 	Guard     *fetch.Guard
 	Jobs      *job.Queue // whose workers serve the line; nil: another process's
 }
 
 // New returns a service.
-func New(p Parts, c Config) *Service {
+func New(p Deps, c Config) *Service {
 	s := &Service{
 		db: p.DB, master: p.Master, blobs: p.Blobs, keys: p.Keys, enroll: p.Enroll, audit: p.Audit,
-		callbacks: p.Callbacks, purse: p.Purse, guard: p.Guard, jobs: p.Jobs, config: c.withDefaults(),
+		callbacks: p.Callbacks, biller: p.Biller, tokens: p.Tokens, guard: p.Guard, jobs: p.Jobs, config: c.withDefaults(),
 		Render: func(r *Record) any { return r },
 	}
 	s.leases = leases{held: map[string]string{}}

@@ -1,5 +1,14 @@
 package signing
 
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rogito.dev/rogito/server/internal/store"
+)
+
 // State of a record.
 type State string
 
@@ -25,3 +34,35 @@ func (s State) Next() []State { return next[s] }
 
 // Final says that nothing follows.
 func (s State) Final() bool { return len(next[s]) == 0 }
+
+// stateIs is the condition of SQL that a record is in one of the states that
+// have a property.
+func stateIs(has func(State) bool) string {
+	var words []string
+	for _, s := range States {
+		if has(s) {
+			words = append(words, "'"+string(s)+"'")
+		}
+	}
+	return "state in (" + strings.Join(words, ", ") + ")"
+}
+
+var (
+	isWaiting = stateIs(func(s State) bool { return !s.Final() })
+	isEnded   = stateIs(State.Final)
+	// workable: it waits, and for nobody's approval.
+	workable = isWaiting + ` and deleted_at = 0 and not (` + stateIs(func(s State) bool { return s == WaitSign }) + ` and approval = 'WAITING')`
+)
+
+// transition moves a record along the table, if it is still ours: whoever took
+// it over has it, and we get errLost. What else changes is given as SQL whose
+// arguments begin with $5.
+func (x *run) transition(ctx context.Context, tx *store.Tx, to State, set string, args ...any) error {
+	from := stateIs(func(s State) bool { return slices.Contains(s.Next(), to) })
+	err := tx.Expect(ctx, 1, errLost, `update signatures set state = $1, updated_at = $2, `+set+` where id = $3 and lease_by = $4 and deleted_at = 0 and `+from,
+		append([]any{string(to), store.Millis(x.record.UpdatedAt), x.record.ID, x.lease}, args...)...)
+	if err != nil {
+		return fmt.Errorf("signing: to %s: %w", to, err)
+	}
+	return nil
+}

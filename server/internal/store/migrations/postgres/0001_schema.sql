@@ -262,7 +262,10 @@ create table certificates (
 	not_after        bigint not null default 0,
 	created_at       bigint not null,
 	updated_at       bigint not null,
-	expire_at        bigint not null
+	expire_at        bigint not null,
+	certified        text not null default '', -- what identification proved, JSON
+	statement        bytea, -- that waits for a signature, sealed
+	browser          bytea -- hash of the one that went through the identification
 );
 create index certificates_account on certificates (account_id, id);
 create index certificates_state on certificates (state, not_after);
@@ -278,7 +281,8 @@ create table identifications (
 	decided_by     text not null default '',
 	reason         text not null default '',
 	created_at     bigint not null,
-	decided_at     bigint not null default 0
+	decided_at     bigint not null default 0,
+	browser        bytea
 );
 create index identifications_certificate on identifications (certificate_id, id);
 

@@ -13,15 +13,15 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// TurnArgs are a permit to work on the record at the head of the line; the one
+// WorkArgs are a permit to work on the record at the head of the line; the one
 // named is only who it was issued for.
-type TurnArgs struct {
+type WorkArgs struct {
 	ID      string `json:"id"`
 	Account string `json:"account"`
 }
 
 // Kind is the name of the job.
-func (TurnArgs) Kind() string { return "sign-turn" }
+func (WorkArgs) Kind() string { return "sign" }
 
 // enter puts a record into the line, to be worked on when its account's turn
 // comes.
@@ -30,24 +30,24 @@ func (s *Service) enter(ctx context.Context, tx *store.Tx, r *Record) error {
 	if r.Options.Batch {
 		weight = len(r.Inputs)
 	}
-	return s.jobs.Enqueue(ctx, tx, job.Item{ID: r.ID, Account: r.AccountID, Weight: weight}, TurnArgs{r.ID, r.AccountID})
+	return s.jobs.Enqueue(ctx, tx, job.Item{ID: r.ID, Account: r.AccountID, Weight: weight}, WorkArgs{r.ID, r.AccountID})
 }
 
-// Turner works on records in the order of the line.
-type Turner struct {
-	river.WorkerDefaults[TurnArgs]
+// Worker works on records in the order of the line.
+type Worker struct {
+	river.WorkerDefaults[WorkArgs]
 	Service *Service
 }
 
 // Timeout of one run.
-func (w *Turner) Timeout(*river.Job[TurnArgs]) time.Duration { return runLimit }
+func (w *Worker) Timeout(*river.Job[WorkArgs]) time.Duration { return runLimit }
 
 // storagePause is how long a worker stands still when the storage takes nothing
 // in: permits must not be used up against a full disk.
 const storagePause = 5 * time.Second
 
 // Work takes the next record of the line as far as it can go.
-func (w *Turner) Work(ctx context.Context, j *river.Job[TurnArgs]) error {
+func (w *Worker) Work(ctx context.Context, j *river.Job[WorkArgs]) error {
 	leave, ok := w.Service.jobs.Occupy(j.Queue, j.Args.Account)
 	defer leave()
 	x, err := w.Service.claim(ctx, j, ok)
@@ -76,7 +76,7 @@ const maxStarts = 20
 // claim takes a record out of the line and gets its lease, in one transaction;
 // nil when there is none to be had. The few workers that are kept for those who
 // come first take the very record that they were asked for, or pass on.
-func (s *Service) claim(ctx context.Context, j *river.Job[TurnArgs], ok bool) (*run, error) {
+func (s *Service) claim(ctx context.Context, j *river.Job[WorkArgs], ok bool) (*run, error) {
 	var x *run
 	err := s.db.Write(ctx, func(tx *store.Tx) (err error) {
 		x = nil
@@ -113,8 +113,7 @@ func (s *Service) lease(ctx context.Context, tx *store.Tx, id string) (*run, err
 	now := s.config.Now()
 	x := &run{Service: s, record: &Record{ID: id}, lease: newLease()}
 	err := tx.QueryRow(ctx, `update signatures set lease_by = $1, lease_until = $2, starts = starts + 1
-		where id = $3 and state in ('WAIT_VALIDATION', 'WAIT_SIGN') and lease_until <= $4 and deleted_at = 0 and not (state = 'WAIT_SIGN' and approval = 'WAITING')
-		returning account_id, starts, failures`,
+		where id = $3 and lease_until <= $4 and `+workable+` returning account_id, starts, failures`,
 		x.lease, store.Millis(now.Add(s.config.Lease)), id, store.Millis(now)).Scan(&x.record.AccountID, &x.starts, &x.failures)
 	if errors.Is(err, store.ErrNoRows) {
 		return nil, nil
@@ -139,12 +138,12 @@ func (x *run) once(ctx context.Context) (err error) {
 	}
 	x.record, x.secrets = r, &Secrets{}
 	if x.starts > maxStarts {
-		return x.fail(ctx, x.internal(fmt.Errorf("begun %d times and never ended", x.starts-1)))
+		return x.end(ctx, nil, x.internal(fmt.Errorf("begun %d times and never ended", x.starts-1)))
 	}
 	err = x.proceed(ctx)
 	var no *refusal
 	if errors.As(err, &no) {
-		return x.fail(ctx, no)
+		return x.end(ctx, nil, no)
 	}
 	return err
 }
@@ -176,8 +175,12 @@ func (x *run) settle(ctx context.Context, cause error) error {
 	}
 	x.failures += failed
 	x.config.Log.WarnContext(ctx, "work on a signature failed", "record", x.record.ID, "failures", x.failures, "error", cause)
-	if x.failures >= maxAttempts {
-		return x.fail(ctx, x.internal(cause))
+	if x.failures >= maxFailures {
+		_, err := x.refuse(ctx, cause)
+		if isGone(err) {
+			return nil
+		}
+		return err
 	}
 	// A lease that nobody holds: the sweep finds it when it has run out.
 	return x.db.Write(ctx, func(tx *store.Tx) error {

@@ -1,0 +1,142 @@
+package asic
+
+import (
+	"bytes"
+	"crypto"
+	"fmt"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/ers"
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/tsp"
+	"rogito.dev/rogito/xades"
+)
+
+// records reads the evidence records of the container (EN 319 162-1 clauses
+// 4.3.3.4 and 4.4.3.4) as time-stamps: over the files that an
+// ASiCEvidenceRecordManifest lists, or over the one data object.
+func (r *reader) records() error {
+	for _, e := range r.c.of(roleRecord) {
+		raw, err := e.bytes()
+		if err != nil {
+			r.c.accident(err)
+			r.problem(true, e.name, "%v", err)
+			continue
+		}
+		record, err := ers.Parse(raw)
+		if err != nil {
+			r.problem(false, e.name, "evidence record: %v", err)
+			continue
+		}
+		objects, problem := r.recorded(e)
+		var data []ers.Object
+		for _, o := range objects {
+			data = append(data, object{o})
+		}
+		results, err := record.Check(data, hashOfToken)
+		if err != nil {
+			r.c.accident(err)
+			if r.c.failed != nil {
+				return r.c.failed
+			}
+			return &ades.MalformedError{Format: "ZIP", Where: e.name, Err: err}
+		}
+		if err := r.stamps(e, results, objects, problem); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stamps turns the time-stamps of a record into facts. Each proves the one
+// before it; the first of a chain also the files.
+func (r *reader) stamps(e *entry, results []ers.Result, objects []*entry, problem string) error {
+	var before *ades.Timestamp
+	for _, one := range results {
+		ts, err := tsp.Read(one.Token, func(h crypto.Hash) ([]byte, error) {
+			if h != one.Hash || len(one.Roots) == 0 {
+				return []byte{}, nil // RFC 4998, 4.3: one hash function for tree and token
+			}
+			for _, root := range one.Roots {
+				if t, err := tsp.Parse(one.Token); err == nil && bytes.Equal(root, t.Imprint) {
+					return root, nil
+				}
+			}
+			return one.Roots[0], nil
+		})
+		if err != nil {
+			return err
+		}
+		ts.Kind, ts.Path = ades.ContainerTimestamp, fmt.Sprintf("%s#%d.%d", e.name, one.Chain+1, one.Place+1)
+		if one.Roots == nil {
+			ts.Problems = append(ts.Problems, ades.Problem{Where: e.name, Text: one.Problem})
+		}
+		if one.Place == 0 && problem != "" {
+			ts.ImprintIntact = ades.No
+			ts.Problems = append(ts.Problems, ades.Problem{Where: e.name, Text: problem})
+		}
+		if before != nil {
+			ts.Covers = append(ts.Covers, before.ID)
+			if before.Signature != nil {
+				ts.Covers = append(ts.Covers, everything(before.Signature)...)
+			}
+		}
+		if one.Place == 0 {
+			for _, o := range objects {
+				for _, s := range r.of[o.name] {
+					ts.Covers = append(ts.Covers, everything(s)...)
+				}
+				if ts.ImprintIntact == ades.Yes {
+					r.stamped[o] = true
+				}
+			}
+		}
+		r.doc.Timestamps = append(r.doc.Timestamps, ts)
+		before = ts
+	}
+	return nil
+}
+
+// recorded lists the files that a record is for. A file that is not what the
+// manifest says takes the record with it.
+func (r *reader) recorded(e *entry) (objects []*entry, problem string) {
+	manifests := r.manifestsOf(e.name)
+	switch data := r.c.of(roleData); {
+	case len(manifests) > 1:
+		return nil, "more than one manifest claims the evidence record"
+	case len(manifests) == 0 && len(data) == 1:
+		return data, ""
+	case len(manifests) == 0:
+		return nil, "no manifest says what the evidence record is for"
+	}
+	for _, o := range manifests[0].objects {
+		if ref := r.c.check(o); ref.Intact != ades.Yes {
+			problem = fmt.Sprintf("a file under the evidence record is missing or changed: %s", ref.Name)
+			continue
+		}
+		objects = append(objects, r.c.lookup(o.URI))
+	}
+	return objects, problem
+}
+
+// object is a file of the container under an evidence record.
+type object struct{ *entry }
+
+func (o object) Digest(h crypto.Hash) ([]byte, error) { return o.digest(h) }
+
+func (o object) XML() ([]byte, error) {
+	if o.Size() > limits.ZIPMeta || !xades.LooksLikeXML(o.entry) {
+		return nil, nil
+	}
+	return o.bytes()
+}
+
+// hashOfToken is the hash of a token's imprint, 0 when it cannot be read.
+func hashOfToken(token []byte) crypto.Hash {
+	t, err := tsp.Parse(token)
+	if err != nil {
+		return 0
+	}
+	h, _ := t.Hash()
+	return h
+}

@@ -1,0 +1,215 @@
+package revision
+
+import (
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// view is a document as of one revision. Objects that no update wrote are
+// parsed once for all revisions.
+type view struct {
+	*pdf.Document
+	shared map[place]pdf.Object
+}
+
+// place is where an object stands, and the stream that holds it.
+type place struct {
+	at, holder pdf.Definition
+}
+
+const mostShared = 1 << 16
+
+// Get returns the object of a reference.
+func (v *view) Get(ref pdf.Ref) (pdf.Object, error) {
+	at, ok := v.Where(ref.Num)
+	if !ok {
+		return nil, nil
+	}
+	p := place{at: at}
+	if at.Stream != 0 {
+		p.holder, _ = v.Where(at.Stream)
+	} else if at.Ref.Gen != ref.Gen {
+		return nil, nil
+	}
+	if o, ok := v.shared[p]; ok {
+		return o, nil
+	}
+	o, err := v.Document.Get(ref)
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := o.(*pdf.Stream); ok {
+		if _, indirect := s.Dict.Get("Length").(pdf.Ref); indirect {
+			return o, nil // its extent may be another one in another revision
+		}
+	}
+	if len(v.shared) > mostShared {
+		clear(v.shared)
+	}
+	v.shared[p] = o
+	return o, nil
+}
+
+// Resolve follows references to a direct object.
+func (v *view) Resolve(o pdf.Object) (pdf.Object, error) {
+	for range 32 {
+		ref, ok := o.(pdf.Ref)
+		if !ok {
+			return o, nil
+		}
+		var err error
+		if o, err = v.Get(ref); err != nil {
+			return nil, err
+		}
+	}
+	return v.Document.Resolve(o) // too long a chain: its error
+}
+
+// Dict resolves to a dictionary, that of a stream included.
+func (v *view) Dict(o pdf.Object) (*pdf.Dict, error) {
+	o, err := v.Resolve(o)
+	if err != nil {
+		return nil, err
+	}
+	return v.Document.Dict(o)
+}
+
+// Array resolves to an array.
+func (v *view) Array(o pdf.Object) (pdf.Array, error) {
+	o, err := v.Resolve(o)
+	if err != nil {
+		return nil, err
+	}
+	return v.Document.Array(o)
+}
+
+// Name resolves to a name.
+func (v *view) Name(o pdf.Object) pdf.Name {
+	o, err := v.Resolve(o)
+	if err != nil {
+		return ""
+	}
+	return v.Document.Name(o)
+}
+
+// closures tell how new everything is that can be reached from an object in
+// the last revision, references to pages, fields and annotations left out where
+// they are only named. When nothing there is newer than a revision, the object
+// means the same in that revision and all later ones.
+type closures struct {
+	v       *view
+	work    *work
+	anchors map[int]bool
+	newest  map[int]int
+	index   map[int]int
+	low     map[int]int
+	stack   []int
+	onStack map[int]bool
+	next    int
+}
+
+func newClosures(last *model, w *work) *closures {
+	c := &closures{
+		v: last.doc, work: w, anchors: make(map[int]bool), newest: make(map[int]int),
+		index: make(map[int]int), low: make(map[int]int), onStack: make(map[int]bool),
+	}
+	for _, n := range last.nodes {
+		c.anchors[n] = true
+	}
+	for _, p := range last.pages {
+		c.anchors[p.ref.Num] = true
+		for _, a := range p.annots {
+			c.anchors[a.num] = true
+		}
+	}
+	for _, list := range [][]*field{last.fields, last.groups} {
+		for _, f := range list {
+			c.anchors[f.num] = true
+			for _, w := range f.widgets {
+				c.anchors[w.num] = true
+			}
+		}
+	}
+	c.anchors[last.doc.Root().Num] = true
+	delete(c.anchors, 0)
+	return c
+}
+
+// never is newer than every revision: what cannot be told.
+const never = 1 << 30
+
+// deepest bounds the recursion; beyond it objects are compared one by one.
+const deepest = 3000
+
+// of is the newest revision that wrote anything in the closure of an object.
+func (c *closures) of(num int) int {
+	if n, ok := c.newest[num]; ok {
+		return n
+	}
+	c.visit(num, 0)
+	return c.newest[num]
+}
+
+// visit is Tarjan's algorithm: objects that reach each other share the answer.
+func (c *closures) visit(num, depth int) {
+	c.next++
+	c.index[num], c.low[num] = c.next, c.next
+	c.stack = append(c.stack, num)
+	c.onStack[num] = true
+	best := c.v.DefinedIn(num)
+	if at, ok := c.v.Where(num); ok && at.Stream != 0 {
+		best = max(best, c.v.DefinedIn(at.Stream))
+	}
+	o, err := c.v.Get(pdf.Ref{Num: num, Gen: c.generation(num)})
+	if err != nil || depth > deepest || !c.work.step() {
+		best = never
+	} else {
+		c.children(o, "", false, func(child int) {
+			if _, seen := c.index[child]; !seen {
+				c.visit(child, depth+1)
+				c.low[num] = min(c.low[num], c.low[child])
+			} else if c.onStack[child] {
+				c.low[num] = min(c.low[num], c.index[child])
+			}
+			best = max(best, c.newest[child])
+		})
+	}
+	c.newest[num] = best
+	if c.low[num] != c.index[num] {
+		return
+	}
+	from := len(c.stack)
+	for from--; c.stack[from] != num; from-- {
+		best = max(best, c.newest[c.stack[from]])
+	}
+	for _, n := range c.stack[from:] {
+		c.newest[n] = best
+		delete(c.onStack, n)
+	}
+	c.stack = c.stack[:from]
+}
+
+func (c *closures) generation(num int) int {
+	at, _ := c.v.Where(num)
+	return at.Ref.Gen
+}
+
+// children calls f for every object that a value refers to.
+func (c *closures) children(o pdf.Object, key pdf.Name, listed bool, f func(int)) {
+	switch v := o.(type) {
+	case pdf.Ref:
+		if c.anchors[v.Num] && (pointing[key] || listed && listing[key]) {
+			return
+		}
+		f(v.Num)
+	case pdf.Array:
+		for _, e := range v {
+			c.children(e, key, true, f)
+		}
+	case *pdf.Dict:
+		for _, e := range v.Entries {
+			c.children(e.Value, under(key, e.Key), false, f)
+		}
+	case *pdf.Stream:
+		c.children(v.Dict, "", false, f)
+	}
+}

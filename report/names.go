@@ -1,0 +1,159 @@
+package report
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Name is who a certificate speaks of: the attributes of a distinguished name
+// that people ask for.
+type Name struct {
+	Common       string `json:"common,omitempty"`
+	Given        string `json:"given,omitempty"`
+	Surname      string `json:"surname,omitempty"`
+	Pseudonym    string `json:"pseudonym,omitempty"`
+	Serial       string `json:"serial,omitempty"` // serialNumber: "TINIT-…", "IT:…", "PNOEE-…"
+	Organization string `json:"organization,omitempty"`
+	OrgID        string `json:"orgID,omitempty"` // organizationIdentifier: "VATIT-…"
+	Country      string `json:"country,omitempty"`
+}
+
+// fiscalCode is the form of an Italian one, with the letters that replace
+// digits where two people would share it.
+var fiscalCode = regexp.MustCompile(`^[A-Z]{6}[0-9LMNPQRSTUV]{2}[ABCDEHLMPRST][0-9LMNPQRSTUV]{2}[A-Z][0-9LMNPQRSTUV]{3}[A-Z]$`)
+
+// code says that a common name is an identifier and no name: a fiscal code and
+// a number with a slash between, as older Italian certificates have it.
+func (n Name) code() string {
+	first, _, _ := strings.Cut(n.Common, "/")
+	if first = strings.ToUpper(strings.TrimSpace(first)); fiscalCode.MatchString(first) {
+		return first
+	}
+	return ""
+}
+
+// named: the common name is a name. One word with digits in it, or a slash
+// behind an identifier, is none.
+func (n Name) named() bool {
+	return n.Common != "" && n.code() == "" && (strings.Contains(n.Common, " ") || !strings.ContainsAny(n.Common, "0123456789"))
+}
+
+// person is how the holder is called; "" where the certificate names nobody.
+func (n Name) person() string {
+	full := strings.TrimSpace(n.Given + " " + n.Surname)
+	switch {
+	case n.named():
+		return n.Common
+	case full != "":
+		return full
+	case n.Pseudonym != "":
+		return n.Pseudonym
+	case n.Common == "":
+		return n.organization()
+	}
+	return n.Common
+}
+
+// fiscal is the Italian fiscal code; "" where there is none.
+func (n Name) fiscal() string {
+	s := strings.ToUpper(strings.TrimSpace(n.Serial))
+	for _, prefix := range []string{"TINIT-", "IT:", "IT-", "CF:"} {
+		s = strings.TrimPrefix(s, prefix)
+	}
+	if fiscalCode.MatchString(s) {
+		return s
+	}
+	return n.code()
+}
+
+// identifier is the holder's number where it is no Italian fiscal code, as EN
+// 319 412-1 clause 5.1.3 writes it: three letters for the kind, the country.
+func (n Name) identifier() string {
+	s := strings.TrimSpace(n.Serial)
+	if n.fiscal() != "" || len(s) < 7 || s[5] != '-' {
+		return ""
+	}
+	return s
+}
+
+// placeholders stand where a certificate for a person has no organisation.
+var placeholders = []string{"NON PRESENTE", "NOT PRESENT", "NON DICHIARATA", "N/A", "-", "NESSUNA"}
+
+// organization is the one that the holder belongs to, or is.
+func (n Name) organization() string {
+	o := strings.TrimSpace(n.Organization)
+	before, _, _ := strings.Cut(o, "/")
+	for _, p := range placeholders {
+		if strings.EqualFold(before, p) {
+			return ""
+		}
+	}
+	return o
+}
+
+// organizationNumber is the identifier of EN 319 412-1 clause 5.1.4 in parts:
+// "VAT" or another kind, the country, the number.
+func (n Name) organizationNumber() (kind, number string) {
+	id := strings.TrimSpace(n.OrgID)
+	if len(id) < 7 || id[5] != '-' {
+		return "", id
+	}
+	return id[:3], id[3:5] + " " + id[6:]
+}
+
+// describe writes name, number and organisation.
+func (l Lang) describe(n Name) string {
+	who := n.person()
+	var more []string
+	switch {
+	case n.fiscal() != "":
+		more = append(more, l.f("fiscal code %s", n.fiscal()))
+	case n.identifier() != "":
+		more = append(more, l.f("identifier %s", n.identifier()))
+	}
+	if org := n.organization(); org != "" && !strings.EqualFold(org, who) {
+		more = append(more, org)
+	}
+	if n.OrgID != "" {
+		kind, number := n.organizationNumber()
+		switch kind {
+		case "VAT":
+			more = append(more, l.f("VAT number %s", number))
+		default:
+			more = append(more, l.f("organisation number %s", n.OrgID))
+		}
+	}
+	if len(more) == 0 {
+		return who
+	}
+	return who + " (" + strings.Join(more, ", ") + ")"
+}
+
+// authority writes the name of an issuer: its common name, and the
+// organisation where that says more.
+func (l Lang) authority(n Name) string {
+	org := n.organization()
+	switch {
+	case n.Common == "":
+		return org
+	case org == "" || strings.Contains(strings.ToLower(n.Common), strings.ToLower(org)):
+		return n.Common
+	}
+	return n.Common + " (" + org + ")"
+}
+
+// holder is the name of a certificate's subject, from what the facts have.
+func (c *Certificate) holder() Name {
+	if c.Holder == (Name{}) {
+		return Name{Common: c.SubjectCN}
+	}
+	return c.Holder
+}
+
+// issuer is the name of who issued it.
+func (c *Certificate) issuer() Name {
+	if c.Authority == (Name{}) {
+		return Name{Common: c.IssuerCN}
+	}
+	return c.Authority
+}

@@ -1,0 +1,359 @@
+package report
+
+import (
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/ades"
+)
+
+// Summary answers what whoever holds a document wants to know, in three
+// lines: is it intact and valid; who signed it and when; is the signer trusted
+// and the signature qualified, and if not, why and what to do.
+type Summary struct {
+	Class string // "valid", "invalid", "undetermined": a colour
+	Lines [3]string
+}
+
+// Summary writes the three lines.
+func (r *Report) Summary(lang Lang) Summary {
+	t := &page{r: r, l: lang}
+	v := t.verdict()
+	s := Summary{Class: "undetermined", Lines: [3]string{v.headline, v.who, v.why}}
+	switch r.Outcome() {
+	case OutcomeValid:
+		s.Class = "valid"
+	case OutcomeInvalid:
+		s.Class = "invalid"
+	}
+	return s
+}
+
+// Message says what the verdict is in a few sentences: those of the summary
+// behind one that names the verdict.
+func (r *Report) Message(lang Lang) string {
+	t := &page{r: r, l: lang}
+	v := t.verdict()
+	var out []string
+	for _, s := range []string{v.sentence, v.intact, v.who, v.why} {
+		if s != "" && !strings.Contains(strings.Join(out, " "), s) {
+			out = append(out, s)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// Outcome is a verdict for whoever has to act on it.
+type Outcome int
+
+// The outcomes: the exit codes of "rogito verify".
+const (
+	OutcomeValid        Outcome = iota
+	OutcomeInvalid              // or nobody signed
+	OutcomeUndetermined         // or valid for a part
+)
+
+// Outcome of the whole document. A file that is itself a time-stamp is good
+// where the time-stamp is: nobody was to sign it.
+func (r *Report) Outcome() Outcome {
+	c := r.Conclusions
+	switch {
+	case r.Valid():
+		return OutcomeValid
+	case len(c.Signatures) == 0 && r.isTimestamp():
+		worst := OutcomeValid
+		for _, t := range c.Timestamps {
+			switch {
+			case t.Indication == Failed:
+				return OutcomeInvalid
+			case t.Indication != Passed:
+				worst = OutcomeUndetermined
+			}
+		}
+		return worst
+	case len(c.Signatures) == 0 || c.Indication == TotalFailed:
+		return OutcomeInvalid
+	}
+	return OutcomeUndetermined
+}
+
+// isTimestamp: the document is a token (RFC 3161) or time-stamped data (RFC
+// 5544), and no document of its own kind with a time-stamp in it.
+func (r *Report) isTimestamp() bool {
+	return len(r.Conclusions.Timestamps) > 0 && r.Conclusions.Indication != TotalFailed &&
+		len(r.Facts.Layers) > 0 && r.Facts.Layers[0].Document != nil && r.Facts.Layers[0].Document.Format == ades.TST
+}
+
+// words are what the forms of a report put together.
+type words struct {
+	sentence string // the verdict
+	headline string // the verdict in capitals, the kind of document, intact or not
+	intact   string
+	who      string
+	why      string
+}
+
+func (t *page) verdict() words {
+	c := t.r.Conclusions
+	n := len(c.Signatures)
+	switch {
+	case n == 0 && c.Indication == TotalFailed:
+		return t.broken()
+	case n == 0 && len(c.Timestamps) > 0:
+		return t.timestamped()
+	case n == 0:
+		return t.unsigned()
+	}
+	w := words{intact: t.intact(), who: t.who()}
+	name := "UNDETERMINED"
+	switch {
+	case t.r.Valid():
+		name, w.sentence, w.why = "VALID", t.l.T("The signature is valid."), t.trusted()
+		if n > 1 {
+			w.sentence = t.l.T("All signatures are valid.")
+		}
+	case t.r.Conclusions.Partial:
+		name, w.sentence, w.why = "VALID FOR A PART", t.l.T("The document is valid for a part only."), t.uncovered()
+	case c.Indication == TotalFailed:
+		name, w.sentence, w.why = "NOT VALID", t.l.T("The signature is not valid."), t.reason()
+		if n > 1 {
+			w.sentence = t.l.T("Not every signature is valid.")
+		}
+	default:
+		w.sentence, w.why = t.l.T("Whether the signature is valid cannot be determined."), t.reason()
+		if n > 1 {
+			w.sentence = t.l.T("Whether all signatures are valid cannot be determined.")
+		}
+	}
+	w.headline = t.l.T(name) + " (" + t.kind(count(t.l, n, "1 signature", "%d signatures")) + "). " + w.intact
+	return w
+}
+
+// kind is the format and how many signatures or time-stamps there are.
+func (t *page) kind(count string) string {
+	if f := t.r.Format(); f != "" {
+		return f + ", " + count
+	}
+	return count
+}
+
+func count(l Lang, n int, one, more string) string {
+	if n == 1 {
+		return l.T(one)
+	}
+	return l.f(more, n)
+}
+
+// broken is a document that claims to be signed and cannot be read.
+func (t *page) broken() words {
+	w := words{
+		sentence: t.l.T("This document claims to be signed, but it is broken and cannot be read."),
+		headline: t.l.T("NOT VALID") + ", " + t.l.T("the file is broken"),
+		who:      t.l.T("Who signed it cannot be told."),
+	}
+	for _, m := range t.r.Conclusions.Messages {
+		if m.Severity == Error {
+			w.why = t.l.f("Why: %s", sentence(t.finding(m)))
+			break
+		}
+	}
+	if t.tooMuch(w.why) {
+		w.sentence = t.l.T("This document asks for more than one verification may spend, so it was not read to its end.")
+		w.headline = t.l.T("NOT VALID") + ", " + t.l.T("too large to be read")
+	} else {
+		w.why = join(w.why, t.l.T("Ask whoever sent it for the original."))
+	}
+	return w
+}
+
+// timestamped is a document with time-stamps and no signature.
+func (t *page) timestamped() words {
+	c := t.r.Conclusions
+	first := c.Timestamps[0]
+	w := words{who: t.stampedBy(first)}
+	many := count(t.l, len(c.Timestamps), "1 time-stamp", "%d time-stamps")
+	alone := t.r.isTimestamp()
+	good := t.r.Conclusions.TimestampsVerified
+	switch {
+	case alone && good:
+		w.sentence = t.l.T("The time-stamp is valid. It is no signature: nobody signed the content.")
+		w.headline = t.l.T("VALID TIME-STAMP") + " (" + t.kind(many) + "). " + t.l.T("The content is intact.")
+	case alone:
+		w.sentence = t.l.T("The time-stamp is not valid, or its validity cannot be determined. There is no signature.")
+		w.headline = t.l.T("TIME-STAMP UNDETERMINED") + " (" + t.kind(many) + ")."
+		if t.r.Outcome() == OutcomeInvalid {
+			w.headline = t.l.T("TIME-STAMP NOT VALID") + " (" + t.kind(many) + ")."
+		}
+	default:
+		w.sentence = t.l.T("There is no signature in this document, only time-stamps: nobody signed it.")
+		w.headline = t.l.T("NOT SIGNED") + ", " + t.l.T("only time-stamped") + " (" + t.kind(many) + ")."
+	}
+	if good {
+		w.why = t.l.f("The content existed on %s, and %s", t.date(first.Timestamp.Time), t.authorityTrusted(first))
+		return w
+	}
+	for _, s := range c.Timestamps {
+		if s.Indication != Passed {
+			w.why = t.because(s)
+			break
+		}
+	}
+	return w
+}
+
+// stampedBy names the authority of a time-stamp and its time.
+func (t *page) stampedBy(c *Conclusion) string {
+	name := t.l.T("an unknown authority")
+	if cert := t.r.certificate(c); cert != nil {
+		name = t.l.authority(cert.holder())
+	}
+	return t.l.f("Time-stamped by %s on %s.", name, t.date(c.Timestamp.Time))
+}
+
+// unsigned is a document that nobody signed.
+func (t *page) unsigned() words {
+	w := words{
+		sentence: t.l.T("This document is not signed."),
+		headline: t.l.T("NOT SIGNED"), who: t.l.T("Nobody signed this document."),
+	}
+	switch a := t.r.archive(); {
+	case a != nil:
+		files := count(t.l, len(a.Parts), "1 file", "%d files")
+		w.sentence = t.l.f("This is a zip archive with %s, not a signed container: as a whole it is not signed.", files)
+		w.headline = t.l.T("NOT SIGNED") + " (" + t.l.f("zip archive, %s", files) + ")"
+		w.who = t.l.T("Nobody signed the archive; the files in it may be signed each on its own.")
+		w.why = t.l.T("Open it with recursive (rogito verify opens it like a folder) for a verdict on each file.")
+		if len(t.r.Facts.Layers) > 1 {
+			w.why = t.l.T("None of the files in it is signed.")
+		}
+	default:
+		w.why = t.l.T("There is nothing to verify. If the signature is a file of its own (.p7s, .sig, .xml), verify that file and give this one as its content.")
+	}
+	for _, note := range t.r.Facts.Notes {
+		if strings.HasPrefix(note, "this looks like ") {
+			w.why = sentence(t.l.Translate(note))
+		}
+	}
+	return w
+}
+
+// intact tells whether the content is what was signed, whatever the
+// certificates are worth.
+func (t *page) intact() string {
+	all, changed, unexplained := ades.Yes, false, false
+	for _, c := range t.r.Conclusions.Signatures {
+		s := c.Signature
+		intact := s.Intact()
+		if broken(s) {
+			intact = ades.No
+		}
+		if intact == ades.No || all == ades.Yes {
+			all = intact
+		}
+		if s.PDF != nil {
+			for _, ch := range s.PDF.Changes {
+				changed = changed || !ch.Permitted && !ch.Unexplained
+				unexplained = unexplained || ch.Unexplained
+			}
+		}
+	}
+	switch {
+	case all == ades.No:
+		return t.l.T("The content is NOT intact.")
+	case changed:
+		return t.l.T("What was signed is intact, but the document was changed after signing.")
+	case unexplained:
+		return t.l.T("What was signed is intact, but the document was changed after signing in a way that cannot be explained.")
+	case all == ades.Unknown:
+		return t.l.T("Whether the content is intact cannot be told.")
+	case t.r.Conclusions.Partial:
+		return t.l.T("What is signed is intact.")
+	}
+	return t.l.T("The content is intact.")
+}
+
+func allPassed(list []*Conclusion) bool {
+	for _, c := range list {
+		if c.Indication != TotalPassed || !allPassed(c.Counters) {
+			return false
+		}
+	}
+	return true
+}
+
+// who names the signers, with the time where there is one signature.
+func (t *page) who() string {
+	var names []string
+	seen := map[string]bool{}
+	for _, c := range t.r.Conclusions.Signatures {
+		if name := t.signer(c); !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	text := ""
+	switch {
+	case len(names) > 5:
+		text = strings.Join(names[:5], ", ") + " " + t.l.f("and %d others", len(names)-5)
+	case len(names) > 1:
+		text = strings.Join(names[:len(names)-1], ", ") + " " + t.l.T("and") + " " + names[len(names)-1]
+	default:
+		text = names[0]
+	}
+	text = t.l.T("Signed by") + " " + text
+	if len(t.r.Conclusions.Signatures) == 1 {
+		if when := t.when(t.r.Conclusions.Signatures[0]); when != "" {
+			text += " " + when
+		}
+	}
+	return text + "."
+}
+
+// signer is a signer's name, number and organisation.
+func (t *page) signer(c *Conclusion) string {
+	cert := t.r.certificate(c)
+	if cert == nil {
+		return t.l.T("an unknown signer")
+	}
+	name := t.l.describe(cert.holder())
+	if cert.Sandbox {
+		name += " [" + t.l.T("test certificate") + "]"
+	}
+	return name
+}
+
+func (t *page) when(c *Conclusion) string {
+	switch {
+	case c.Proven:
+		return t.l.f("on %s (proven by a time-stamp)", t.date(c.BestTime))
+	case !c.Signature.ClaimedTime.IsZero():
+		return t.l.f("on %s (the signer's own clock)", t.date(c.Signature.ClaimedTime))
+	}
+	return ""
+}
+
+func (t *page) date(at time.Time) string { return t.l.date(at, t.r.Zone) }
+
+// finding is a message in the language and zone of the report.
+func (t *page) finding(m Message) string { return t.l.message(m, t.r.Zone) }
+
+// sentence ends a text with a period and begins it with a capital.
+func sentence(s string) string {
+	if s == "" {
+		return ""
+	}
+	if !strings.HasSuffix(s, ".") && !strings.HasSuffix(s, "!") && !strings.HasSuffix(s, "?") {
+		s += "."
+	}
+	return s
+}
+
+func join(parts ...string) string {
+	var out []string
+	for _, p := range parts {
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,516 @@
+package forgery
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito"
+	"rogito.dev/rogito/ades"
+	raw "rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/pades"
+)
+
+// TestFuzzUpdates writes random updates behind signed documents: it adds,
+// nulls, redefines, reorders and re-types objects. Whatever is still valid must
+// look like the signed revision, but for fields that the report says were
+// filled in and comments that it says were added. It is short by default;
+// ROGITO_FUZZ_UPDATES=60m lets it run for an hour, ROGITO_FUZZ_SEED repeats
+// one case and ROGITO_KEEP names a folder for what fails.
+func TestFuzzUpdates(t *testing.T) {
+	if _, err := exec.LookPath("mutool"); err != nil {
+		t.Skip("SKIPPED: the fuzzer looks at pages with mutool")
+	}
+	f := newUpdateFuzzer(t)
+	if s := os.Getenv("ROGITO_FUZZ_SEED"); s != "" {
+		seed, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.try(seed)
+		return
+	}
+	until := time.Time{}
+	if s := os.Getenv("ROGITO_FUZZ_UPDATES"); s != "" {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		until = time.Now().Add(d)
+	}
+	start := rand.Uint64() >> 1
+	n := uint64(0)
+	for ; n < 300 || time.Now().Before(until); n++ {
+		f.try(start + n)
+		if t.Failed() && n > 300 {
+			break
+		}
+	}
+	t.Logf("%d updates, %d valid, %d of them written with a visible effect that the report names", n, f.valid, f.named)
+}
+
+type updateFuzzer struct {
+	t            *testing.T
+	bases        []fuzzBase
+	dir          string
+	valid, named int
+}
+
+type fuzzBase struct {
+	name    string
+	data    []byte
+	objects []int
+	looks   [][]byte // pages as pictures
+	text    string
+}
+
+func newUpdateFuzzer(t *testing.T) *updateFuzzer {
+	f := &updateFuzzer{t: t, dir: t.TempDir()}
+	m := &materials{t: t, service: &shared}
+	for name, doc := range map[string][]byte{"simple": pdf(), "rich": richPDF()} {
+		for p := range 4 {
+			signed := m.signOne("contract.pdf", doc, func(o *rogito.Options) {
+				o.PAdES = pades.Options{Certify: p, Appearance: &pades.Appearance{X: 180, Y: 120, Width: 80, Height: 30, Lines: []string{"signed"}}}
+			})
+			b := fuzzBase{name: fmt.Sprintf("%s, P=%d", name, p), data: signed}
+			b.looks, b.text = f.look(signed)
+			d, err := raw.Open(bytes.NewReader(signed), raw.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for num := range 200 {
+				if _, ok := d.Where(num); ok {
+					b.objects = append(b.objects, num)
+				}
+			}
+			f.bases = append(f.bases, b)
+		}
+	}
+	slices.SortFunc(f.bases, func(a, b fuzzBase) int { return strings.Compare(a.name, b.name) })
+	return f
+}
+
+// try makes one file and judges it.
+func (f *updateFuzzer) try(seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	base := &f.bases[r.IntN(len(f.bases))]
+	data := base.data
+	for range 1 + r.IntN(2) {
+		m := mutator{r: r, base: base}
+		var ok bool
+		if data, ok = m.update(data); !ok {
+			return
+		}
+	}
+	doc, err := pades.Read(context.Background(), bytes.NewReader(data), ades.ReadOptions{})
+	if err != nil || !acceptable(doc) {
+		return
+	}
+	f.valid++
+	looks, text := f.look(data)
+	masks, all := f.allowed(doc, base)
+	if all {
+		f.named++
+		return
+	}
+	same := len(looks) == len(base.looks)
+	for i := 0; same && i < len(looks); i++ {
+		same = equalOutside(base.looks[i], looks[i], masks)
+	}
+	if same && (text == base.text || len(masks) > 0) {
+		return
+	}
+	if folder := os.Getenv("ROGITO_KEEP"); folder != "" {
+		_ = os.WriteFile(filepath.Join(folder, fmt.Sprintf("update-%d.pdf", seed)), data, 0o600)
+	}
+	var changes []string
+	for _, s := range doc.Signatures {
+		for _, c := range s.PDF.Changes {
+			changes = append(changes, c.Description)
+		}
+	}
+	f.t.Errorf("ROGITO_FUZZ_SEED=%d (%s): valid, but it looks otherwise; changes %q", seed, base.name, changes)
+}
+
+// acceptable reports whether nothing speaks against the signatures.
+func acceptable(doc *ades.Document) bool {
+	if len(doc.Signatures) == 0 {
+		return false
+	}
+	problems := slices.Clone(doc.Problems)
+	for _, s := range doc.Signatures {
+		problems = append(problems, s.Problems...)
+		if s.Intact() != ades.Yes || !s.PDF.CoversWholeDocument {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(problems, func(p ades.Problem) bool { return p.Fatal })
+}
+
+// allowed lists the rectangles in which the report names a visible change; all
+// means that it names one that may be anywhere.
+func (f *updateFuzzer) allowed(doc *ades.Document, base *fuzzBase) (masks []raw.Rect, all bool) {
+	d, err := raw.Open(bytes.NewReader(base.data), raw.Options{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, s := range doc.Signatures {
+		for _, c := range s.PDF.Changes {
+			switch c.What {
+			case "annotation-added", "annotation-changed", "annotation-removed", "signature-visible":
+				return nil, true
+			case "form-fill":
+				for _, num := range base.objects {
+					if w, err := d.Dict(raw.Ref{Num: num}); err == nil && w.Has("Rect") && w.Has("FT") || w.Has("Parent") && w.Has("Rect") {
+						if rect, ok := d.Rect(w.Get("Rect")); ok && (d.Text(w.Get("T")) == c.Field || !w.Has("T")) {
+							masks = append(masks, rect)
+						}
+					}
+				}
+			}
+		}
+	}
+	return masks, false
+}
+
+const fuzzDPI = 36
+
+// look renders every page as a grey map, and the text.
+func (f *updateFuzzer) look(data []byte) (pages [][]byte, text string) {
+	path := filepath.Join(f.dir, "fuzz.pdf")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		f.t.Fatal(err)
+	}
+	for n := 1; n <= 2; n++ {
+		out, _ := exec.Command("mutool", "draw", "-q", "-r", strconv.Itoa(fuzzDPI), "-F", "pgm", "-o", "-", path, strconv.Itoa(n)).Output()
+		pages = append(pages, out)
+	}
+	out, _ := exec.Command("mutool", "draw", "-q", "-F", "txt", "-o", "-", path).Output()
+	return pages, string(out)
+}
+
+// equalOutside compares two grey maps outside some rectangles.
+func equalOutside(a, b []byte, masks []raw.Rect) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	if len(a) != len(b) || len(masks) == 0 {
+		return false
+	}
+	var w, h, most int
+	if n, _ := fmt.Sscanf(string(a[:min(len(a), 40)]), "P5\n%d %d\n%d", &w, &h, &most); n != 3 || w*h > len(a) {
+		return false
+	}
+	at := len(a) - w*h
+	if !bytes.Equal(a[:at], b[:at]) {
+		return false
+	}
+	for i := range w * h {
+		if a[at+i] == b[at+i] {
+			continue
+		}
+		x, y := float64(i%w)*72/fuzzDPI, float64(h-1-i/w)*72/fuzzDPI
+		if !slices.ContainsFunc(masks, func(m raw.Rect) bool { return x >= m.LLX-4 && x <= m.URX+4 && y >= m.LLY-4 && y <= m.URY+4 }) {
+			return false
+		}
+	}
+	return true
+}
+
+// mutator writes one random update.
+type mutator struct {
+	r    *rand.Rand
+	base *fuzzBase
+	doc  *raw.Document
+	u    *raw.Update
+	made []raw.Ref
+}
+
+func (m *mutator) update(data []byte) (out []byte, ok bool) {
+	defer func() {
+		if recover() != nil { // an update that cannot be written
+			ok = false
+		}
+	}()
+	doc, err := raw.Open(bytes.NewReader(data), raw.Options{})
+	if err != nil {
+		return nil, false
+	}
+	m.doc, m.u = doc, doc.Update()
+	for range 1 + m.r.IntN(4) {
+		m.step()
+	}
+	more, err := m.u.Bytes()
+	if err != nil {
+		return nil, false
+	}
+	return append(bytes.Clone(data), more...), true
+}
+
+func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+
+func (m *mutator) number() int { return pick(m.r, m.base.objects) }
+
+// copied is the object of a number, free to be changed.
+func (m *mutator) copied(num int) raw.Object {
+	o, err := m.u.Get(raw.Ref{Num: num})
+	if err != nil {
+		return nil
+	}
+	switch v := o.(type) {
+	case *raw.Dict:
+		return v.Clone()
+	case raw.Array:
+		return slices.Clone(v)
+	case *raw.Stream:
+		b, err := m.doc.Data(v)
+		if err != nil {
+			return nil
+		}
+		d := v.Dict.Clone()
+		d.Delete("Filter")
+		d.Delete("DecodeParms")
+		d.Delete("Length")
+		return &raw.Stream{Dict: d, Data: b}
+	}
+	return o
+}
+
+// step does one thing.
+func (m *mutator) step() {
+	num := m.number()
+	ref := raw.Ref{Num: num}
+	switch m.r.IntN(12) {
+	case 0: // nothing
+		m.u.Set(ref, nil)
+	case 1: // written again
+		m.u.Set(ref, m.copied(num))
+	case 2: // another object's value
+		m.u.Set(ref, m.copied(m.number()))
+	case 3: // a new object, referred to from somewhere
+		n := m.u.New(m.copied(num))
+		m.made = append(m.made, n)
+		m.insert(n)
+	case 4, 5: // one key
+		m.key(ref)
+	case 6: // an array in another order
+		m.shuffle(ref)
+	case 7: // a stream with other data
+		if s, ok := m.copied(num).(*raw.Stream); ok {
+			s.Data = []byte(strings.NewReplacer("100", "900", "Anna", "Mark", " g", " 1 g", "20", "40").Replace(string(s.Data)))
+			m.u.Set(ref, s)
+		}
+	case 8: // a well-formed field or annotation
+		m.insert(m.u.New(raw.Raw(m.widget())))
+	case 9: // a field filled in
+		m.fill()
+	case 10: // an entry of a nested dictionary
+		m.nested(ref)
+	case 11: // two objects exchanged
+		other := m.number()
+		a, b := m.copied(num), m.copied(other)
+		m.u.Set(ref, b)
+		m.u.Set(raw.Ref{Num: other}, a)
+	}
+}
+
+var fuzzKeys = []raw.Name{
+	"Contents", "Resources", "Annots", "MediaBox", "CropBox", "Rotate", "Kids", "Parent", "AP", "AS", "V", "DA", "DR", "MK", "F", "Rect",
+	"Subtype", "Type", "FT", "T", "Fields", "Font", "XObject", "ExtGState", "OC", "OCProperties", "Names", "OpenAction", "AA", "A", "Pages",
+	"AcroForm", "N", "BBox", "Matrix", "Encoding", "BaseFont", "Opt", "Ff", "Q", "NeedAppearances", "Group", "Metadata", "DSS", "Perms",
+	"StructTreeRoot", "Count", "UserUnit", "Border", "C", "Length", "Filter", "SigFlags", "Outlines", "Properties", "D", "OCGs",
+}
+
+// value is something to put somewhere.
+func (m *mutator) value() raw.Object {
+	switch m.r.IntN(9) {
+	case 0:
+		return nil
+	case 1, 2, 3:
+		if len(m.made) > 0 && m.r.IntN(2) == 0 {
+			return pick(m.r, m.made)
+		}
+		return raw.Ref{Num: m.number()}
+	case 4:
+		return raw.Integer(m.r.IntN(400) - 100)
+	case 5:
+		return pick(m.r, []raw.Object{raw.Name("Yes"), raw.Name("Off"), raw.Name("Widget"), raw.Name("Stamp"), raw.Name("Form"), raw.Name("Tx"), raw.Name("Sig")})
+	case 6:
+		return raw.Text(pick(m.r, []string{"100", "900", "amount", "agreed", "/Helv 12 Tf 1 g", "/Helv 30 Tf 0 g"}))
+	case 7:
+		return raw.Array{raw.Integer(0), raw.Integer(0), raw.Integer(m.r.IntN(300)), raw.Integer(m.r.IntN(200))}
+	}
+	return m.copied(m.number())
+}
+
+func dictOf(o raw.Object) *raw.Dict {
+	switch v := o.(type) {
+	case *raw.Dict:
+		return v
+	case *raw.Stream:
+		return v.Dict
+	}
+	return nil
+}
+
+func (m *mutator) key(ref raw.Ref) {
+	o := m.copied(ref.Num)
+	d := dictOf(o)
+	if d == nil {
+		return
+	}
+	key := pick(m.r, fuzzKeys)
+	if len(d.Entries) > 0 && m.r.IntN(2) == 0 {
+		key = pick(m.r, d.Entries).Key
+	}
+	switch v := m.value(); {
+	case m.r.IntN(4) == 0:
+		d.Delete(key)
+	default:
+		if s, ok := v.(*raw.Stream); ok {
+			v = m.u.New(s)
+		}
+		d.Set(key, v)
+	}
+	m.u.Set(ref, o)
+}
+
+func (m *mutator) nested(ref raw.Ref) {
+	o := m.copied(ref.Num)
+	d := dictOf(o)
+	if d == nil || len(d.Entries) == 0 {
+		return
+	}
+	e := pick(m.r, d.Entries)
+	inner, ok := e.Value.(*raw.Dict)
+	if !ok {
+		return
+	}
+	inner = inner.Clone()
+	key := pick(m.r, fuzzKeys)
+	if len(inner.Entries) > 0 {
+		key = pick(m.r, inner.Entries).Key
+	}
+	v := m.value()
+	if s, ok := v.(*raw.Stream); ok {
+		v = m.u.New(s)
+	}
+	inner.Set(key, v)
+	d.Set(e.Key, inner)
+	m.u.Set(ref, o)
+}
+
+func (m *mutator) shuffle(ref raw.Ref) {
+	o := m.copied(ref.Num)
+	if d := dictOf(o); d != nil {
+		for _, e := range d.Entries {
+			if a, ok := e.Value.(raw.Array); ok && len(a) > 1 {
+				a = slices.Clone(a)
+				m.r.Shuffle(len(a), func(i, j int) { a[i], a[j] = a[j], a[i] })
+				d.Set(e.Key, a)
+				m.u.Set(ref, o)
+				return
+			}
+		}
+	}
+}
+
+// insert makes some object refer to a new one.
+func (m *mutator) insert(n raw.Ref) {
+	targets := []struct {
+		num int
+		key raw.Name
+	}{{3, "Annots"}, {6, "Fields"}, {3, "Contents"}, {2, "Kids"}, {m.number(), pick(m.r, fuzzKeys)}}
+	for range 1 + m.r.IntN(2) {
+		at := pick(m.r, targets)
+		o := m.copied(at.num)
+		d := dictOf(o)
+		if d == nil {
+			continue
+		}
+		if a, err := m.doc.Array(d.Get(at.key)); err == nil && a != nil {
+			d.Set(at.key, append(slices.Clone(a), n))
+		} else if old := d.Get(at.key); old != nil && m.r.IntN(2) == 0 {
+			d.Set(at.key, raw.Array{old, n})
+		} else {
+			d.Set(at.key, n)
+		}
+		m.u.Set(raw.Ref{Num: at.num}, o)
+	}
+}
+
+func (m *mutator) widget() string {
+	return fmt.Sprintf("<</Type/Annot/Subtype/%s/Rect[%d %d %d %d]/F %d/P 3 0 R/FT/%s/T(%s)/AP<</N %d 0 R>>/MK<</BG[1 0 0]/CA(8)>>>>",
+		pick(m.r, []string{"Widget", "Widget", "Stamp", "FreeText", "Square"}), 0, 0, m.r.IntN(2)*200, m.r.IntN(2)*100,
+		pick(m.r, []int{0, 2, 4, 132}), pick(m.r, []string{"Sig", "Sig", "Tx", "Btn"}), pick(m.r, []string{"x", "amount", "Signature1"}), m.number())
+}
+
+// fill fills the text field in, in a way that is right or wrong.
+func (m *mutator) fill() {
+	o := m.copied(7)
+	d := dictOf(o)
+	if d == nil {
+		return
+	}
+	value, shown := pick(m.r, []string{"100", "900"}), pick(m.r, []string{"100", "900"})
+	code := pick(m.r, []string{"", "1 0 0 rg 0 0 100 20 re f ", "q 0 0 100 20 re W n "}) + "/Tx BMC BT /Helv " +
+		pick(m.r, []string{"12", "9", "0.5", "40"}) + " Tf " + pick(m.r, []string{"0 g", "1 g", "1 0 0 rg"}) + " 2 5 Td (" + shown + ") Tj ET EMC"
+	s := m.u.New(raw.Raw(fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", fieldDict, len(code), code)))
+	d.Set("V", raw.Text(value))
+	d.Set("AP", raw.NewDict(raw.Name("N"), s))
+	m.u.Set(raw.Ref{Num: 7}, o)
+}
+
+// richPDF has what the simple document lacks: two pages, nested forms, a
+// picture, transparency, layers, bookmarks, names, radio buttons, a choice, a
+// group of fields, a button, inherited attributes. 1 to 9 are as in pdf.
+func richPDF() []byte {
+	stream := func(dict, data string) string {
+		return fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", dict, len(data), data)
+	}
+	form := "/Type/XObject/Subtype/Form/BBox[0 0 100 20]/Resources<</Font<</Helv 5 0 R>>>>"
+	box := "/Type/XObject/Subtype/Form/BBox[0 0 20 20]"
+	widget := "/Type/Annot/Subtype/Widget/F 4/P 3 0 R"
+	return build([]string{
+		"<</Type/Catalog/Pages 2 0 R/AcroForm 6 0 R/OCProperties<</OCGs[20 0 R 21 0 R]/D<</ON[20 0 R]/OFF[21 0 R]>>>>/Outlines 22 0 R/Names<</Dests<</Names[(top)[3 0 R/Fit]]>>>>/PageLabels<</Nums[0<</S/D>>]>>>>",
+		"<</Type/Pages/Kids[3 0 R 14 0 R]/Count 2/MediaBox[0 0 300 200]/Resources 15 0 R>>",
+		"<</Type/Page/Parent 2 0 R/Contents[4 0 R 16 0 R]/Annots[7 0 R 9 0 R 12 0 R 24 0 R 25 0 R 27 0 R 29 0 R]>>",
+		stream("", "BT /F1 18 Tf 20 150 Td (Pay EUR 100 to Anna) Tj ET"),
+		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
+		"<</Fields[7 0 R 9 0 R 23 0 R 26 0 R 29 0 R]/DR<</Font<</Helv 5 0 R>>>>/DA(/Helv 12 Tf 0 g)>>",
+		"<<" + widget + "/FT/Tx/T(amount)/V(100)/DA(/Helv 12 Tf 0 g)/Rect[20 100 120 120]/AP<</N 8 0 R>>>>",
+		stream(form, "/Tx BMC BT /Helv 12 Tf 0 g 2 5 Td (100) Tj ET EMC"),
+		"<<" + widget + "/FT/Btn/T(agreed)/V/Off/AS/Off/Rect[20 60 40 80]/AP<</N<</Yes 10 0 R/Off 11 0 R>>>>>>",
+		stream(box, "0 0 20 20 re S 2 2 m 18 18 l S"),
+		stream(box, "0 0 20 20 re S"),
+		"<</Type/Annot/Subtype/Text/Contents(a note)/Rect[250 150 270 170]/F 28/P 3 0 R>>",
+		"<</Title(Contract)>>",
+		"<</Type/Page/Parent 2 0 R/Contents 17 0 R/CropBox[10 10 290 190]>>",
+		"<</Font<</F1 5 0 R>>/XObject<</X1 18 0 R/I1 19 0 R/Gone 99 0 R>>/ExtGState<</G1 <</ca 0.5>>>>/Properties<</L1 20 0 R/L2 21 0 R>>>>",
+		stream("", "q 60 0 0 40 200 30 cm /I1 Do Q q /G1 gs 1 0 0 1 20 20 cm /X1 Do Q /OC /L1 BDC BT /F1 10 Tf 120 20 Td (layer one) Tj ET EMC /OC /L2 BDC BT /F1 10 Tf 120 40 Td (layer two) Tj ET EMC"),
+		stream("", "BT /F1 18 Tf 30 100 Td (Second page, EUR 100) Tj ET"),
+		stream("/Type/XObject/Subtype/Form/BBox[0 0 90 20]", "BT /F1 12 Tf 2 5 Td (nested 100) Tj ET"),
+		stream("/Type/XObject/Subtype/Image/Width 2/Height 2/BitsPerComponent 8/ColorSpace/DeviceGray/Filter/ASCIIHexDecode", "00FF80C0>"),
+		"<</Type/OCG/Name(one)>>",
+		"<</Type/OCG/Name(two)>>",
+		"<</Type/Outlines/First 28 0 R/Last 28 0 R/Count 1>>",
+		"<</T(choice)/FT/Btn/Ff 49152/V/A/Kids[24 0 R 25 0 R]>>",
+		"<<" + widget + "/Parent 23 0 R/AS/A/Rect[60 60 80 80]/AP<</N<</A 10 0 R/Off 11 0 R>>>>>>",
+		"<<" + widget + "/Parent 23 0 R/AS/Off/Rect[90 60 110 80]/AP<</N<</B 10 0 R/Off 11 0 R>>>>>>",
+		"<</T(group)/Kids[27 0 R]>>",
+		"<<" + widget + "/Parent 26 0 R/T(city)/FT/Ch/Ff 131072/Opt[[(rm)(Roma)][(mi)(Milano)]]/V(rm)/DA(/Helv 10 Tf 0 g)/Rect[130 60 230 80]/AP<</N 30 0 R>>>>",
+		"<</Title(top)/Parent 22 0 R/Dest[3 0 R/Fit]>>",
+		"<<" + widget + "/FT/Btn/Ff 65536/T(button)/MK<</CA(Go)/BG[.8 .8 .8]>>/DA(/Helv 10 Tf 0 g)/Rect[240 60 290 80]/AP<</N 31 0 R>>>>",
+		stream(form, "/Tx BMC BT /Helv 10 Tf 0 g 2 5 Td (Roma) Tj ET EMC"),
+		stream("/Type/XObject/Subtype/Form/BBox[0 0 50 20]/Resources<</Font<</Helv 5 0 R>>>>", ".8 g 0 0 50 20 re f BT /Helv 10 Tf 0 g 15 5 Td (Go) Tj ET"),
+	}, "/Info 13 0 R")
+}
