@@ -31,6 +31,11 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			e.Setenv("ROGITO_LIMITS_RESERVE", "-1")
+			sample, err := filepath.Abs(filepath.Join("..", "..", "sample"))
+			if err != nil {
+				return err
+			}
+			e.Setenv("SAMPLE", sample)
 			e.Setenv("ROGITO_TRUST_LISTS", "false")
 			return nil
 		},
@@ -89,6 +94,7 @@ func waitReady(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		resp.Body.Close()
 		if resp.StatusCode == http.StatusOK {
+			ts.Setenv("URL", b.BaseURL)
 			return
 		}
 	}
