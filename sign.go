@@ -45,7 +45,8 @@ type Options struct {
 	// of them, one after the other. A Draft wants as many values.
 	Counter bool
 
-	// What only one format knows. The SignParams in them are not looked at.
+	// What only one format knows. Their own SignParams are for those who use a
+	// format without this package; here they stay zero, or Prepare refuses.
 	CAdES cades.Options
 	PAdES pades.Options
 	XAdES xades.Options
@@ -146,6 +147,11 @@ func Prepare(in Input, o Options) (*Draft, error) {
 	}
 	if o.Certificate == nil {
 		return nil, errNoCertificate
+	}
+	for _, p := range []ades.SignParams{o.CAdES.SignParams, o.PAdES.SignParams, o.XAdES.SignParams, o.ASiC.SignParams} {
+		if p.Certificate != nil || p.Chain != nil || p.Hash != 0 || p.PSS || !p.Time.IsZero() {
+			return nil, errors.New("prepare: SignParams among the options of a format: give them once, in Options")
+		}
 	}
 	o.Format = o.format(in)
 	d := &Draft{in: in, o: o, form: o.Form(in), format: formats[o.Format]}

@@ -408,6 +408,11 @@ func TestSignRefuses(t *testing.T) {
 	if _, err := rogito.Sign(ctx, rogito.Input{}, io.Discard, a.Key, o); err == nil {
 		t.Error("nothing is signed")
 	}
+	twice := o
+	twice.CAdES.Hash = crypto.SHA512
+	if _, err := rogito.Sign(ctx, one("x"), io.Discard, a.Key, twice); err == nil {
+		t.Error("a hash among the options of a format is passed over")
+	}
 	o.Format = ades.PAdES
 	var malformed *ades.MalformedError
 	if _, err := rogito.Sign(ctx, one("x"), io.Discard, a.Key, o); !errors.As(err, &malformed) {
@@ -474,76 +479,4 @@ func TestSpool(t *testing.T) {
 	if sigs := signatures(t, out.Bytes(), nil); len(sigs) != 1 || sigs[0].Intact() != ades.Yes || len(sigs[0].Timestamps) != 1 {
 		t.Errorf("signatures %+v", sigs)
 	}
-}
-
-func ExampleSign() {
-	pki, err := adestest.New(signClock, "")
-	if err != nil {
-		panic(err)
-	}
-	signer, err := pki.Enter("good")
-	if err != nil {
-		panic(err)
-	}
-	var signed bytes.Buffer
-	_, err = rogito.Sign(context.Background(), rogito.File("contract.xml", strings.NewReader("<contract/>")), &signed, signer.Key, rogito.Options{
-		SignParams: signer.Signing(pki.Now()),
-		Level:      ades.LevelLT, Stamper: pki.Unit, Gatherer: pki,
-	})
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(rogito.Detect(bytes.NewReader(signed.Bytes())))
-	// Output: XML
-}
-
-// The key may be elsewhere, and a person may stand between the two halves.
-func ExamplePrepare() {
-	pki, err := adestest.New(signClock, "")
-	if err != nil {
-		panic(err)
-	}
-	signer, err := pki.Enter("good")
-	if err != nil {
-		panic(err)
-	}
-	draft, err := rogito.Prepare(rogito.File("contract.txt", strings.NewReader("a contract")), rogito.Options{
-		SignParams: signer.Signing(pki.Now()),
-	})
-	if err != nil {
-		panic(err)
-	}
-	value, err := draft.Value(signer.Key) // or send draft.Digest() away
-	if err != nil {
-		panic(err)
-	}
-	var signed bytes.Buffer
-	if _, err := draft.Complete(context.Background(), &signed, value); err != nil {
-		panic(err)
-	}
-	fmt.Println(rogito.Detect(bytes.NewReader(signed.Bytes())))
-	// Output: CMS
-}
-
-func ExampleAugment() {
-	pki, err := adestest.New(signClock, "")
-	if err != nil {
-		panic(err)
-	}
-	signer, err := pki.Enter("p256")
-	if err != nil {
-		panic(err)
-	}
-	ctx := context.Background()
-	var b, lta bytes.Buffer
-	o := rogito.Options{SignParams: signer.Signing(pki.Now())}
-	if _, err := rogito.Sign(ctx, rogito.File("a.txt", strings.NewReader("text")), &b, signer.Key, o); err != nil {
-		panic(err)
-	}
-	r := ades.AugmentOptions{Level: ades.LevelLTA, Stamper: pki.Unit, Gatherer: pki}
-	if err := rogito.Augment(ctx, bytes.NewReader(b.Bytes()), &lta, r); err != nil {
-		panic(err)
-	}
-	fmt.Println(lta.Len() > b.Len())
-	// Output: true
 }

@@ -82,6 +82,7 @@ func signPAdES(t testing.TB, doc []byte, c padesCase) []byte {
 	a := pki.Actor(t, c.actor)
 	s := a.Signing(pki.Now())
 	s.Hash, s.PSS = c.opts.Hash, c.opts.PSS
+	c.opts.SignParams = ades.SignParams{}
 	var out bytes.Buffer
 	o := rogito.Options{SignParams: s, Format: ades.PAdES, Level: c.level, Stamper: pki.Unit, Gatherer: pki, VRI: c.vri, PAdES: c.opts}
 	if _, err := rogito.Sign(context.Background(), rogito.File("", bytes.NewReader(doc)), &out, a.Key, o); err != nil {

@@ -1,0 +1,63 @@
+package rogito_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+var hop = regexp.MustCompile(`(?m)^\d+\. \[(\w+)\]\((\.\./[\w./]+\.go)\)`)
+
+// The walk in docs/design.md from a request to its stored record is true: each
+// function is where it says, one of those before it names it, and it is short
+// enough to be followed.
+func TestWalk(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("docs", "design.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hops := hop.FindAllStringSubmatch(string(text), -1)
+	files := map[string]bool{}
+	named := map[string]bool{} // by the functions so far
+	for i, h := range hops {
+		name, path := h[1], filepath.Join("docs", h[2])
+		files[path] = true
+		body := functions(t, path)[name]
+		if body == nil {
+			t.Errorf("%d. there is no %s in %s", i+1, name, path)
+			continue
+		}
+		if i > 0 && !named[name] {
+			t.Errorf("%d. %s is called by none of those before it", i+1, name)
+		}
+		ast.Inspect(body, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				named[id.Name] = true
+			}
+			return true
+		})
+	}
+	if len(hops) < 10 || len(hops) > 15 || len(files) > 6 {
+		t.Errorf("%d hops in %d files", len(hops), len(files))
+	}
+}
+
+// functions are the bodies of the functions and methods of a file, by name.
+func functions(t *testing.T, path string) map[string]ast.Node {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]ast.Node{}
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
+			out[f.Name.Name] = f.Body
+		}
+	}
+	return out
+}
