@@ -343,6 +343,11 @@ func (d *Draft) check(ctx context.Context, src ades.Source) (*Signed, error) {
 	case d.in.Digest == nil && own.Intact() != ades.Yes:
 		return nil, fmt.Errorf("%w: %v", ErrSelfCheck, own.Problems)
 	}
+	for _, p := range own.Problems {
+		if p.Fatal { // in the document that was given: no verifier should call it valid
+			return nil, &ades.MalformedError{Format: string(d.form.Format), Where: p.Where, Err: fmt.Errorf("it would not be valid once signed: %s", p.Text)}
+		}
+	}
 	signed := &Signed{Form: d.form, Signature: own, Document: doc}
 	if d.format.level != nil {
 		// A counter-signature has the level of the signature that it is in. What

@@ -287,13 +287,14 @@ func withoutSignature(t testing.TB, xml []byte, id string) []byte {
 func testXMLSelection(t *testing.T, w *world) {
 	g := w.sandboxed(t)
 	for _, c := range []struct {
-		o    m
-		refs []string // of what is signed
+		o       m
+		refs    []string // of what is signed
+		element string   // that alone is signed, where it is not all
 	}{
-		{m{"signElement": "a"}, []string{`URI="#a"`}},
-		{m{"XPathQuery": "//*[local-name()='line']"}, []string{`URI="#a"`, `URI="#b"`}},
-		{m{"XPathQuery": "//*[local-name()='line'][2]"}, []string{`URI="#b"`}},
-		{m{"signatureId": "sig-of-mine"}, []string{`URI=""`, `Id="sig-of-mine"`}},
+		{m{"signElement": "a"}, []string{`URI="#a"`}, "a"},
+		{m{"XPathQuery": "//*[local-name()='line']"}, []string{`URI="#a"`, `URI="#b"`}, ""},
+		{m{"XPathQuery": "//*[local-name()='line'][2]"}, []string{`URI="#b"`}, "b"},
+		{m{"signatureId": "sig-of-mine"}, []string{`URI=""`, `Id="sig-of-mine"`}, ""},
 	} {
 		r, signed := g.signed(b64(sampleXML), options(c.o))
 		for _, ref := range c.refs {
@@ -306,8 +307,11 @@ func testXMLSelection(t *testing.T, w *world) {
 				t.Errorf("%v: %v", c.o, r.Options)
 			}
 		}
-		if v := g.verify(signed); !v.OverallVerified {
+		if v := g.verify(signed); v.OverallVerified != (c.element == "") {
 			t.Errorf("%v: %+v", c.o, v)
+		}
+		if c.element != "" && !g.verify(signed, m{"expectElement": c.element}).OverallVerified {
+			t.Errorf("%v: %s is signed, and not valid", c.o, c.element)
 		}
 		if c.o["signatureId"] == nil && bytes.Contains(signed, []byte("REC-xpath")) {
 			t.Errorf("%v: a transform selects", c.o)

@@ -53,13 +53,23 @@ func Merge(w io.Writer, password string, docs ...ades.Source) error {
 // ISO 32000-2 (revision 6): that of Adobe's extension before it can be guessed
 // too fast. Everything that the document refers to is kept.
 func Encrypt(w io.Writer, doc ades.Source, password string) error {
+	return write(w, doc, func(out *pdf.File) error { return out.Encrypt(password) })
+}
+
+// Rewrite writes a document anew, as other readers find it, so that it can be
+// read in one way only. Everything that it refers to is kept.
+func Rewrite(w io.Writer, doc ades.Source) error {
+	return write(w, doc, func(*pdf.File) error { return nil })
+}
+
+func write(w io.Writer, doc ades.Source, begin func(*pdf.File) error) error {
 	d, err := open(doc, "")
 	if err != nil {
-		return fmt.Errorf("encrypt PDF: %w", err)
+		return fmt.Errorf("write PDF: %w", err)
 	}
 	out := pdf.NewFile(&bounded{w: w, left: mostOf(doc)}, "2.0")
-	if err := out.Encrypt(password); err != nil {
-		return fmt.Errorf("encrypt PDF: %w", err)
+	if err := begin(out); err != nil {
+		return fmt.Errorf("write PDF: %w", err)
 	}
 	s := &source{doc: d, out: out, refs: map[pdf.Ref]pdf.Ref{}, edits: map[pdf.Ref][]edit{}}
 	// A newer version of the catalog's would take back that of the header.
@@ -69,10 +79,10 @@ func Encrypt(w io.Writer, doc ades.Source, password string) error {
 		trailer.Set("Info", info)
 	}
 	if err := s.drain(); err != nil {
-		return fmt.Errorf("encrypt PDF: %w", err)
+		return fmt.Errorf("write PDF: %w", err)
 	}
 	if err := out.Close(trailer); err != nil {
-		return fmt.Errorf("encrypt PDF: %w", err)
+		return fmt.Errorf("write PDF: %w", err)
 	}
 	return nil
 }

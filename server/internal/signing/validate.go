@@ -46,7 +46,7 @@ func (x *run) validate(ctx context.Context) error {
 	r := x.record
 	switch {
 	case r.Options.Batch:
-		return x.validateBatch()
+		return x.validateBatch(ctx)
 	case len(x.docs) == 1:
 		return x.validateOne(ctx)
 	}
@@ -81,6 +81,15 @@ func (x *run) validateOne(ctx context.Context) error {
 			return err
 		}
 		return x.build(ctx, it, mediaPDF, func(w io.Writer) error { return pdfmerge.Encrypt(w, d.src, x.secrets.EncryptionPassword) })
+	}
+	if it.format == "pades" {
+		twofold, err := x.twofold(ctx, it.index, d)
+		if err != nil {
+			return err
+		}
+		if twofold {
+			return x.build(ctx, it, mediaPDF, func(w io.Writer) error { return pdfmerge.Rewrite(w, d.src) })
+		}
 	}
 	if r.Validated == nil {
 		f := *d.file // the same document under the same id
@@ -155,10 +164,28 @@ func unsignable(index int, err error) error {
 	return &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] cannot be signed: %v", index, plain(err)), err: err}
 }
 
-func (x *run) validateBatch() error {
+// twofold says whether a PDF can be read in two ways, a damaged one among them,
+// and may be written anew. One that is signed or encrypted may not: it is
+// refused, since no signature on it would be valid.
+func (x *run) twofold(ctx context.Context, index int, d *document) (bool, error) {
+	doc, err := pdf.Open(d.src, pdf.Options{Password: x.secrets.EncryptionPassword, Repair: true})
+	if err != nil {
+		return false, unsignable(index, err)
+	}
+	found, err := doc.Ambiguities(ctx)
+	if err != nil || len(found) == 0 {
+		return false, unsignable(index, err)
+	}
+	if encrypted(d.src) {
+		return false, &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] can be read in two ways, and is encrypted: %v", index, found[0])}
+	}
+	return true, x.unsigned(ctx, index, d, "repairing")
+}
+
+func (x *run) validateBatch(ctx context.Context) error {
 	r := x.record
 	for _, d := range x.docs {
-		it, err := x.batchItem(d)
+		it, err := x.batchItem(ctx, d)
 		if err != nil {
 			return err
 		}
@@ -171,12 +198,20 @@ func (x *run) validateBatch() error {
 }
 
 // batchItem is one document of a batch, signable or not.
-func (x *run) batchItem(d *document) (*item, error) {
+func (x *run) batchItem(ctx context.Context, d *document) (*item, error) {
 	if d.no != nil {
 		return &item{index: d.file.Position, format: x.record.asked(), label: d.file.Label, no: d.no}, nil
 	}
 	it := x.newItem(d)
 	err := x.check(it, d)
+	if err == nil && it.format == "pades" {
+		var twofold bool
+		if twofold, err = x.twofold(ctx, it.index, d); twofold && err == nil {
+			w := x.spool().Write()
+			err = unsignable(it.index, pdfmerge.Rewrite(w, d.src))
+			it.src = w.Source()
+		}
+	}
 	var no *refusal
 	if errors.As(err, &no) {
 		it.no, err = no, nil
