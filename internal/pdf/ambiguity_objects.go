@@ -289,7 +289,7 @@ func (a *auditor) encryption() error {
 	}
 	ref, ok := now.(Ref)
 	if states := a.statesOf(ref.Num); ok && len(states) > 0 && a.replaced(ref.Num, int(states[0].rev)) <= a.last {
-		a.note("object "+ref.String(), "holds the encryption, and a later revision replaces it")
+		a.note(fmt.Sprintf("object %s", ref), "holds the encryption, and a later revision replaces it")
 	}
 	return nil
 }

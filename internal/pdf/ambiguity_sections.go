@@ -3,7 +3,6 @@ package pdf
 import (
 	"bytes"
 	"fmt"
-	"strconv"
 
 	"rogito.dev/rogito/internal/limits"
 )
@@ -12,7 +11,7 @@ import (
 func (a *auditor) sections() error {
 	d := a.doc
 	for i, s := range d.sections {
-		where := "xref at " + strconv.FormatInt(s.offset, 10)
+		where := fmt.Sprintf("xref at %d", s.offset)
 		for _, part := range []*section{s, s.hybrid} {
 			if part == nil {
 				continue
