@@ -32,9 +32,11 @@ func (m *Methods) BySignature(ctx context.Context, document []byte, s *Statement
 	if statement == nil {
 		return nil, nil, fault.New(fault.BadField, "the statement of this order has changed: download it again")
 	}
-	r, err := m.Verifier.Verify(ctx, bytes.NewReader(document), rogito.VerifyOptions{
-		Detached: []ades.File{{Name: "statement.pdf", Source: bytes.NewReader(statement)}},
-	})
+	var given rogito.VerifyOptions
+	if rogito.Detect(bytes.NewReader(document)) == rogito.KindCMS { // which may not carry what it signs
+		given.Detached = []ades.File{{Name: "statement.pdf", Source: bytes.NewReader(statement)}}
+	}
+	r, err := m.Verifier.Verify(ctx, bytes.NewReader(document), given)
 	if err != nil {
 		return nil, nil, fault.New(fault.BadField, "the document cannot be read").Because(err)
 	}
