@@ -79,7 +79,7 @@ func prepareCAdES(d *Draft) (err error) {
 		d.inner, err = cades.PrepareDigest(d.in.Digest, c)
 		return err
 	case o.Counter && !cms:
-		return fmt.Errorf("only a CMS file can be counter-signed: %w", ErrNotSigned)
+		return fmt.Errorf("only a CMS file (.p7m) can be counter-signed: %w", ErrNotSigned)
 	case o.Counter:
 		d.raise.Detached = d.in.Files[1:]
 		return d.prepareCounter(c)
