@@ -114,7 +114,6 @@ func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (
 	if ctx.Err() != nil {
 		return nil, nil, nil, ctx.Err()
 	}
-	facts, plain = nil, nil
 	if leave, err = enter(ctx, v.lanes.heavy); err != nil {
 		return nil, nil, nil, err
 	}

@@ -89,7 +89,6 @@ func TestServiceTypes(t *testing.T) {
 // responder that the authority delegated.
 type scene struct {
 	facts *report.Facts
-	doc   *ades.Document
 	rev   *report.Revocation
 	svc   *report.Service
 }

@@ -57,7 +57,7 @@ func TestJudgedAtEveryUse(t *testing.T) {
 			}
 			arg := []any{certificate}
 			if c.read == `select 0` {
-				arg, old = nil, int64(0)
+				old = int64(0)
 			} else if err := room.db.Read().QueryRow(context.Background(), c.read, arg...).Scan(old); err != nil {
 				t.Fatal(c.name, err)
 			}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -164,7 +163,7 @@ func (c *trustImport) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	var from fs.FS = os.DirFS(c.Path)
+	from := os.DirFS(c.Path)
 	if !info.IsDir() {
 		z, err := zip.OpenReader(c.Path)
 		if err != nil {

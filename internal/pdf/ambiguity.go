@@ -80,7 +80,7 @@ func (d *Document) Ambiguities(ctx context.Context) ([]Ambiguity, error) {
 		windows.Put(a.win[:0]) //nolint:staticcheck // three words once a document
 	}
 	d.work.budget.Return(a.spent)
-	if err != nil && err != errEnough { //nolint:errorlint // it is never wrapped
+	if err != nil && err != errEnough { // it is never wrapped
 		return nil, fmt.Errorf("look for ambiguities: %w", err)
 	}
 	return a.out, nil
@@ -311,7 +311,7 @@ func (a *auditor) grow(off, next int64, f func() error) error {
 			return err
 		}
 		a.skim.reset(buf, off, n == next-off)
-		if err := f(); err != errShort { //nolint:errorlint // it is never wrapped
+		if err := f(); err != errShort { // it is never wrapped
 			return err
 		}
 	}

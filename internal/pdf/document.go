@@ -194,7 +194,7 @@ func (d *Document) parse(off int64, f func(*parser) error) error {
 		err = f(p)
 		d.work.budget.Return(p.spent)
 		d.work.weight = p.weight()
-		if err != errShort { //nolint:errorlint // it is never wrapped
+		if err != errShort { // it is never wrapped
 			return err
 		}
 		if n >= limits.PDFObjectSize {

@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -271,7 +272,7 @@ func TestFilters(t *testing.T) {
 		"RunLengthDecode": {[]byte{2, 'a', 'b', 'c', 254, 'x', 128, 'z'}, nil, []byte("abcxxx")},
 		"LZWDecode":       {[]byte{0x80, 0x0B, 0x60, 0x50, 0x22, 0x0C, 0x0C, 0x85, 0x01}, nil, []byte("-----A---B")},
 	}
-	d := &Document{work: newWork(nil)}
+	d := &Document{work: newWork(context.Background())}
 	for name, c := range cases {
 		got, err := d.filter(Name(name), c.parms, c.data)
 		if err != nil || !bytes.Equal(got, c.want) {

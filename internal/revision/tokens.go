@@ -53,12 +53,12 @@ type contentLexer struct {
 
 func (l *contentLexer) space() {
 	for l.at < len(l.b) {
-		switch c := l.b[l.at]; {
-		case c == '%':
+		switch l.b[l.at] {
+		case '%':
 			for l.at < len(l.b) && l.b[l.at] != '\n' && l.b[l.at] != '\r' {
 				l.at++
 			}
-		case c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f' || c == 0:
+		case ' ', '\n', '\r', '\t', '\f', 0:
 			l.at++
 		default:
 			return

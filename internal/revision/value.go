@@ -140,40 +140,10 @@ func (m *matcher) compare(a, b pdf.Object, key pdf.Name, listed bool, depth int)
 		m.tired = true
 		return false
 	}
-	x, refA := a.(pdf.Ref)
-	y, refB := b.(pdf.Ref)
+	_, refA := a.(pdf.Ref)
+	_, refB := b.(pdf.Ref)
 	if refA || refB {
-		if pointing[key] || listed && listing[key] {
-			ida, idb := m.anchors[0][x.Num], m.anchors[1][y.Num]
-			if ida != 0 || idb != 0 {
-				return ida == idb
-			}
-		}
-		if refA && refB && x == y && m.ages.of(x.Num) <= m.old.rev {
-			return true
-		}
-		if refA && refB {
-			p := pair{x, y, pointing[key] || listing[key]}
-			if m.same[p] {
-				return true
-			}
-			m.same[p] = true
-			m.trail = append(m.trail, p)
-		}
-		var err1, err2 error
-		if refA && refB && x == y && !m.changed(x.Num) {
-			b, err2 = m.new.doc.Resolve(b)
-			if s, ok := b.(*pdf.Stream); ok {
-				return err2 == nil && m.sameStream(x, s, key, depth+1)
-			}
-			return err2 == nil && m.compare(b, b, key, listed, depth+1)
-		}
-		a, err1 = m.old.doc.Resolve(a)
-		b, err2 = m.new.doc.Resolve(b)
-		if err1 != nil || err2 != nil {
-			return false
-		}
-		return m.compare(a, b, key, listed, depth+1)
+		return m.references(a, b, key, listed, depth)
 	}
 	switch v := a.(type) {
 	case *pdf.Dict:
@@ -206,6 +176,41 @@ func (m *matcher) compare(a, b pdf.Object, key pdf.Name, listed bool, depth int)
 		return false
 	}
 	return a == b
+}
+
+// references compares where one side at least is a reference: by what it means
+// where it points to a page, a field or an annotation, and else by its object.
+func (m *matcher) references(a, b pdf.Object, key pdf.Name, listed bool, depth int) bool {
+	x, refA := a.(pdf.Ref)
+	y, refB := b.(pdf.Ref)
+	if pointing[key] || listed && listing[key] {
+		ida, idb := m.anchors[0][x.Num], m.anchors[1][y.Num]
+		if ida != 0 || idb != 0 {
+			return ida == idb
+		}
+	}
+	both := refA && refB
+	if both && x == y && m.ages.of(x.Num) <= m.old.rev {
+		return true
+	}
+	if both {
+		p := pair{x, y, pointing[key] || listing[key]}
+		if m.same[p] {
+			return true
+		}
+		m.same[p] = true
+		m.trail = append(m.trail, p)
+	}
+	if both && x == y && !m.changed(x.Num) {
+		o, err := m.new.doc.Resolve(b)
+		if s, ok := o.(*pdf.Stream); ok {
+			return err == nil && m.sameStream(x, s, key, depth+1)
+		}
+		return err == nil && m.compare(o, o, key, listed, depth+1)
+	}
+	a, errA := m.old.doc.Resolve(a)
+	b, errB := m.new.doc.Resolve(b)
+	return errA == nil && errB == nil && m.compare(a, b, key, listed, depth+1)
 }
 
 // texts are the keys of text strings, which may be encoded in several ways.
