@@ -205,6 +205,17 @@ func (m *matcher) numbersEqual(a, b pdf.Object, key pdf.Name, listed bool) bool 
 	return ok && f == g && (realA == realB || measures[key] && (key != "W" || !listed))
 }
 
+// layer reports whether a reference leads to an optional content group. Content
+// and settings name it by its object: a copy is another layer.
+func layer(m *model, o pdf.Object) bool {
+	if _, ok := o.(pdf.Ref); !ok {
+		return false
+	}
+	v, err := m.doc.Resolve(o)
+	d, ok := v.(*pdf.Dict)
+	return err == nil && ok && m.doc.Name(d.Get("Type")) == "OCG"
+}
+
 // references compares where one side at least is a reference: by what it means
 // where it points to a page, a field or an annotation, and else by its object.
 func (m *matcher) references(a, b pdf.Object, key pdf.Name, listed bool, depth int) bool {
@@ -215,6 +226,9 @@ func (m *matcher) references(a, b pdf.Object, key pdf.Name, listed bool, depth i
 		if ida != 0 || idb != 0 {
 			return ida == idb
 		}
+	}
+	if x != y && (layer(m.old, a) || layer(m.new, b)) {
+		return false
 	}
 	both := refA && refB
 	if both && x == y && m.ages.of(x.Num) <= m.old.rev {
