@@ -2,6 +2,7 @@ package revision
 
 import (
 	"errors"
+	"fmt"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
@@ -16,7 +17,9 @@ type model struct {
 	rev     int
 	catalog *pdf.Dict
 	pages   []*page
-	nodes   []int // object numbers of page tree nodes
+	nodes   []int    // object numbers of page tree nodes
+	tree    []string // the nodes and leaves of the page tree, as they say what they are
+	crooked bool     // the page tree is one that readers walk in different ways
 	form    *pdf.Dict
 	fields  []*field // terminal ones, in the order of the form
 	groups  []*field // fields that only group others
@@ -91,6 +94,27 @@ func newModel(doc *view, rev int, w *work) (*model, error) {
 	return m, m.readForm()
 }
 
+// branch notes a node or leaf of the page tree. Readers find a page by the
+// counts of the nodes, or by walking over the kids; they agree where each kid
+// is an object of its own, is what its Type says, and is counted.
+func (m *model) branch(o pdf.Object, d *pdf.Dict, node bool, leaves int) {
+	ref, indirect := o.(pdf.Ref)
+	v, err := m.doc.Get(ref)
+	_, isDict := v.(*pdf.Dict)
+	fit := indirect && err == nil && isDict
+	kind, err := m.doc.Resolve(d.Get("Type"))
+	fit = fit && err == nil
+	var count pdf.Object
+	if node {
+		count, err = m.doc.Resolve(d.Get("Count"))
+		fit = fit && err == nil && count == pdf.Integer(leaves) && (kind == nil || kind == pdf.Name("Pages"))
+	} else {
+		fit = fit && !d.Has("Kids") && (kind == nil || kind == pdf.Name("Page"))
+	}
+	m.crooked = m.crooked || !fit
+	m.tree = append(m.tree, fmt.Sprintf("%v %v %v %T %v %T %v", o, node, isDict, kind, kind, count, count))
+}
+
 func (m *model) readPages() error {
 	seen := make(map[int]bool)
 	var visit func(o pdf.Object, in map[pdf.Name]pdf.Object, depth int) error
@@ -104,8 +128,13 @@ func (m *model) readPages() error {
 		}
 		seen[ref.Num] = true
 		d, err := m.doc.Dict(o)
-		if err != nil || d == nil {
-			return err // a kid that is nothing is no page
+		if err != nil {
+			return err
+		}
+		if d == nil { // a kid that is nothing is no page, but some readers count it
+			m.crooked = true
+			m.tree = append(m.tree, fmt.Sprint(o))
+			return nil
 		}
 		attrs := handDown(in, d, inheritedByPages)
 		kids, err := m.doc.Array(d.Get("Kids"))
@@ -114,13 +143,16 @@ func (m *model) readPages() error {
 		}
 		if d.Has("Kids") && m.doc.Name(d.Get("Type")) != "Page" {
 			m.nodes = append(m.nodes, ref.Num)
+			before := len(m.pages)
 			for _, k := range kids {
 				if err := visit(k, attrs, depth+1); err != nil {
 					return err
 				}
 			}
+			m.branch(o, d, true, len(m.pages)-before)
 			return nil
 		}
+		m.branch(o, d, false, 0)
 		if len(m.pages) >= limits.PDFFields {
 			return ades.Malformed("PDF", "Pages", "more than %d pages", limits.PDFFields)
 		}

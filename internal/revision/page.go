@@ -25,6 +25,9 @@ func (c *comparison) pages() {
 		c.add(difference{what: "pages"})
 		return
 	}
+	if (c.old.crooked || c.new.crooked) && !slices.Equal(c.old.tree, c.new.tree) {
+		c.add(difference{what: "page-tree"})
+	}
 	before := len(c.diffs)
 	for i, p := range c.new.pages {
 		c.page(c.old.pages[i], p)
@@ -94,6 +97,9 @@ func (c *comparison) page(a, b *page) {
 		c.add(difference{what: "page-box", page: b.number, name: "Rotate"})
 	}
 	c.climbed(a, b)
+	if !c.sameType(a.dict.Get("Type"), b.dict.Get("Type")) {
+		c.add(difference{what: "page-changed", page: b.number, name: "Type"})
+	}
 	own := []pdf.Name{"Type", "Parent", "Contents", "Resources", "MediaBox", "CropBox", "BleedBox", "TrimBox", "ArtBox", "Rotate", "Annots"}
 	for _, key := range c.differing(a.dict, b.dict, own...) {
 		what, known := pageKeys[key]
@@ -111,10 +117,26 @@ func (c *comparison) page(a, b *page) {
 	c.annots(a, b)
 }
 
+// sameType compares the types of two pages. What is no page by its Type is
+// none for some readers, so it may only be Page or left out.
+func (c *comparison) sameType(a, b pdf.Object) bool {
+	x, err1 := c.old.doc.Resolve(a)
+	y, err2 := c.new.doc.Resolve(b)
+	page := func(o pdf.Object) bool { return o == nil || pdf.Equal(o, pdf.Name("Page")) }
+	return err1 == nil && err2 == nil && (page(x) && page(y) || pdf.Equal(x, y))
+}
+
+// sameRotation: none is 0, and a number that is no integer is none to some.
 func (c *comparison) sameRotation(a, b map[pdf.Name]pdf.Object) bool {
-	r, _ := c.old.doc.Number(a["Rotate"])
-	s, _ := c.new.doc.Number(b["Rotate"])
-	return r == s
+	x, err1 := c.old.doc.Resolve(a["Rotate"])
+	y, err2 := c.new.doc.Resolve(b["Rotate"])
+	if x == nil {
+		x = pdf.Integer(0)
+	}
+	if y == nil {
+		y = pdf.Integer(0)
+	}
+	return err1 == nil && err2 == nil && c.compare(x, y, "Rotate", false, 0)
 }
 
 // climbed compares what readers find that go from the page to its Parent.
