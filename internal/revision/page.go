@@ -171,14 +171,68 @@ func (p *page) box(key pdf.Name) pdf.Object {
 	return p.attrs["MediaBox"]
 }
 
-// content compares what pages draw: streams one by one, or joined.
+// content compares what pages draw: streams one by one, or joined where they
+// were split or joined in other places.
 func (c *comparison) content(a, b pdf.Object) bool {
 	if c.equal(a, b, "Contents") {
 		return true
 	}
-	x, ok1 := c.joined(c.old, a)
-	y, ok2 := c.joined(c.new, b)
-	return ok1 && ok2 && bytes.Equal(x, y)
+	x, ok1 := c.parts(c.old, a)
+	y, ok2 := c.parts(c.new, b)
+	if !ok1 || !ok2 {
+		return false
+	}
+	return slices.EqualFunc(x, y, bytes.Equal) || whole(x) && whole(y) && bytes.Equal(bytes.Join(x, lineBreak), bytes.Join(y, lineBreak))
+}
+
+var lineBreak = []byte("\n")
+
+// whole reports whether content means the same whatever its parts are joined
+// by: each ends with white space, in no comment, and within no instruction.
+func whole(parts [][]byte) bool {
+	for i, p := range parts[:max(0, len(parts)-1)] {
+		if len(p) == 0 {
+			continue
+		}
+		line := p[bytes.LastIndexAny(p, "\r\n")+1:]
+		if _, ok := tokens(p); !ok || bytes.IndexByte(line, '%') >= 0 {
+			return false
+		}
+		if next := parts[i+1]; !isBlank(p[len(p)-1]) && (len(next) == 0 || !isBlank(next[0])) {
+			return false
+		}
+	}
+	return true
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' }
+
+// parts are the data of a page's content streams. It is false for what readers
+// take in different ways: a part that leads to nothing, for which some draw no
+// page at all, data in another file, and filters that are not plain.
+func (c *comparison) parts(m *model, o pdf.Object) ([][]byte, bool) {
+	v, err := m.doc.Resolve(o)
+	if err != nil {
+		return nil, false
+	}
+	list, ok := v.(pdf.Array)
+	if !ok && v != nil {
+		list = pdf.Array{v}
+	}
+	var out [][]byte
+	for _, part := range list {
+		part, err := m.doc.Resolve(part)
+		s, ok := part.(*pdf.Stream)
+		if err != nil || !ok || s.Dict.Has("F") || s.Dict.Has("FFilter") || s.Dict.Has("FDecodeParms") || !plain(m, s) {
+			return nil, false
+		}
+		data, err := m.doc.Data(s)
+		if err != nil {
+			return nil, false
+		}
+		out = append(out, data)
+	}
+	return out, true
 }
 
 // joined is the content of a page as one stream; its parts are joined by a
