@@ -279,7 +279,7 @@ func (c *comparison) resources(a, b *page) {
 			switch {
 			case x.Get(name) != nil && !c.isNull(c.old, x.Get(name)):
 				c.add(difference{what: "page-resources", page: b.number, name: full})
-			case c.asksFor(a, name):
+			case defaultSpace(category, name) || c.asksFor(a, category, name):
 				c.add(difference{what: "page-resources", page: b.number, name: full})
 			default:
 				c.add(difference{what: "page-resources+", page: b.number, name: full})
@@ -291,56 +291,108 @@ func (c *comparison) resources(a, b *page) {
 	}
 }
 
+// defaultSpace: these colour spaces take the place of the device's own
+// (ISO 32000-2, 8.6.5.6); nothing asks for them by name.
+func defaultSpace(category, name pdf.Name) bool {
+	return category == "ColorSpace" && (name == "DefaultGray" || name == "DefaultRGB" || name == "DefaultCMYK")
+}
+
 func (c *comparison) isNull(m *model, o pdf.Object) bool {
 	v, err := m.doc.Resolve(o)
 	return err == nil && v == nil
 }
 
 // asksFor reports whether anything on the page may use a resource of that name
-// from the page's own dictionary: its content, or a form, pattern, glyph or
-// appearance that has no resources of its own. Where that cannot be told it does.
-func (c *comparison) asksFor(p *page, name pdf.Name) bool {
-	names := func(data []byte) bool { return bytes.Contains(data, []byte(name)) || bytes.ContainsRune(data, '#') }
+// from the page's own dictionary: its content, or what it is drawn with. Where
+// that cannot be told it does.
+func (c *comparison) asksFor(p *page, category, name pdf.Name) bool {
 	data, ok := c.joined(c.old, p.dict.Get("Contents"))
-	if !ok || names(data) {
+	if !ok || mayName(data, name) {
 		return true
 	}
-	seen := make(map[int]bool)
-	budget := 20_000
-	var bare func(o pdf.Object, key pdf.Name, depth int) bool
-	bare = func(o pdf.Object, key pdf.Name, depth int) bool {
-		if budget--; budget < 0 || depth > 100 {
+	s := &seeker{m: c.old, category: category, name: name, seen: make(map[int]bool), budget: 20_000}
+	if s.asks(p.attrs["Resources"], "Resources", 0) {
+		return true
+	}
+	return slices.ContainsFunc(p.annots, func(a annot) bool { return a.dict != nil && s.asks(a.dict.Get("AP"), "AP", 0) })
+}
+
+// mayName reports whether content may hold a name, spelt in one way or another.
+func mayName(data []byte, name pdf.Name) bool {
+	return bytes.Contains(data, []byte(name)) || bytes.IndexByte(data, '#') >= 0
+}
+
+// seeker looks through forms, patterns, glyphs and appearances for one that
+// names a resource which it does not have. Readers differ in where they look
+// for it then: nowhere, or in the resources of what uses it.
+type seeker struct {
+	m              *model
+	category, name pdf.Name
+	seen           map[int]bool
+	budget         int
+}
+
+// drawing are the keys below which streams are drawn, whatever they say of
+// themselves.
+var drawing = map[pdf.Name]bool{"AP": true, "XObject": true, "Pattern": true, "CharProcs": true}
+
+func (s *seeker) asks(o pdf.Object, key pdf.Name, depth int) bool {
+	if s.budget--; s.budget < 0 || depth > 100 {
+		return true
+	}
+	switch v := o.(type) {
+	case pdf.Ref:
+		if s.seen[v.Num] || pointing[key] {
+			return false
+		}
+		s.seen[v.Num] = true
+		o, err := s.m.doc.Resolve(o)
+		return err != nil || s.asks(o, key, depth+1)
+	case pdf.Array:
+		return slices.ContainsFunc(v, func(e pdf.Object) bool { return s.asks(e, key, depth+1) })
+	case *pdf.Dict:
+		if s.m.doc.Name(v.Get("Subtype")) == "Type3" && s.glyphs(v) {
 			return true
 		}
-		if ref, ok := o.(pdf.Ref); ok {
-			if seen[ref.Num] || pointing[key] {
-				return false
+		return slices.ContainsFunc(v.Entries, func(e pdf.Entry) bool {
+			if key == "AP" || key == "XObject" || key == "Pattern" {
+				return s.asks(e.Value, key, depth+1)
 			}
-			seen[ref.Num] = true
-			v, err := c.old.doc.Resolve(o)
-			return err != nil || bare(v, key, depth+1)
+			return e.Key != "CharProcs" && s.asks(e.Value, e.Key, depth+1)
+		})
+	case *pdf.Stream:
+		kind := s.m.doc.Name(v.Dict.Get("Subtype"))
+		if kind != "Image" && (drawing[key] || kind == "Form" || v.Dict.Has("PatternType")) && s.uses(v, v.Dict.Get("Resources")) {
+			return true
 		}
-		switch v := o.(type) {
-		case pdf.Array:
-			return slices.ContainsFunc(v, func(e pdf.Object) bool { return bare(e, key, depth+1) })
-		case *pdf.Dict:
-			if c.old.doc.Name(v.Get("Subtype")) == "Type3" && v.Get("Resources") == nil {
-				return true
-			}
-			return slices.ContainsFunc(v.Entries, func(e pdf.Entry) bool { return bare(e.Value, e.Key, depth+1) })
-		case *pdf.Stream:
-			form := c.old.doc.Name(v.Dict.Get("Subtype")) == "Form" || v.Dict.Has("PatternType")
-			if form && v.Dict.Get("Resources") == nil {
-				if data, err := c.old.doc.Data(v); err != nil || names(data) {
-					return true
-				}
-			}
-			return bare(v.Dict, key, depth+1)
-		}
-		return false
+		return s.asks(v.Dict, "", depth+1)
 	}
-	if bare(p.attrs["Resources"], "Resources", 0) {
+	return false
+}
+
+// glyphs looks into a Type 3 font. A glyph may have resources of its own, or
+// those of the font.
+func (s *seeker) glyphs(font *pdf.Dict) bool {
+	procs, err := s.m.doc.Dict(font.Get("CharProcs"))
+	if err != nil {
 		return true
 	}
-	return slices.ContainsFunc(p.annots, func(a annot) bool { return a.dict != nil && bare(a.dict.Get("AP"), "AP", 0) })
+	if procs == nil {
+		return false
+	}
+	return slices.ContainsFunc(procs.Entries, func(e pdf.Entry) bool {
+		v, err := s.m.doc.Resolve(e.Value)
+		g, ok := v.(*pdf.Stream)
+		return err != nil || ok && s.uses(g, font.Get("Resources"))
+	})
+}
+
+// uses reports whether a stream may name the resource without having it.
+func (s *seeker) uses(v *pdf.Stream, resources pdf.Object) bool {
+	own := s.m.dict(s.m.dict(resources).Get(s.category)).Get(s.name)
+	if o, err := s.m.doc.Resolve(own); err == nil && o != nil {
+		return false
+	}
+	data, err := s.m.doc.Data(v)
+	return err != nil || mayName(data, s.name)
 }
