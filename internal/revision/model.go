@@ -17,9 +17,10 @@ type model struct {
 	rev     int
 	catalog *pdf.Dict
 	pages   []*page
-	nodes   []int    // object numbers of page tree nodes
-	tree    []string // the nodes and leaves of the page tree, as they say what they are
-	crooked bool     // the page tree is one that readers walk in different ways
+	nodes   []int        // object numbers of page tree nodes
+	tree    []string     // the nodes and leaves of the page tree, as they say what they are
+	crooked bool         // the page tree is one that readers walk in different ways
+	layers  map[int]bool // object numbers of the optional content groups that the catalog lists
 	form    *pdf.Dict
 	fields  []*field // terminal ones, in the order of the form
 	groups  []*field // fields that only group others
@@ -88,6 +89,7 @@ func newModel(doc *view, rev int, w *work) (*model, error) {
 	if err := m.readPages(); err != nil {
 		return nil, err
 	}
+	m.readLayers()
 	if m.form, err = doc.Dict(m.catalog.Get("AcroForm")); err != nil {
 		return nil, err
 	}
@@ -200,6 +202,17 @@ func handDown(in map[pdf.Name]pdf.Object, d *pdf.Dict, keys []pdf.Name) map[pdf.
 		}
 	}
 	return out
+}
+
+// readLayers notes what the catalog lists as a layer, whatever its Type.
+func (m *model) readLayers() {
+	m.layers = make(map[int]bool)
+	list, _ := m.doc.Array(m.dict(m.catalog.Get("OCProperties")).Get("OCGs"))
+	for _, o := range list {
+		if ref, ok := o.(pdf.Ref); ok {
+			m.layers[ref.Num] = true
+		}
+	}
 }
 
 func (m *model) readAnnots(d *pdf.Dict) ([]annot, error) {

@@ -208,8 +208,9 @@ func (m *matcher) numbersEqual(a, b pdf.Object, key pdf.Name, listed bool) bool 
 // layer reports whether a reference leads to an optional content group. Content
 // and settings name it by its object: a copy is another layer.
 func layer(m *model, o pdf.Object) bool {
-	if _, ok := o.(pdf.Ref); !ok {
-		return false
+	ref, ok := o.(pdf.Ref)
+	if !ok || m.layers[ref.Num] {
+		return ok
 	}
 	v, err := m.doc.Resolve(o)
 	d, ok := v.(*pdf.Dict)
