@@ -88,6 +88,7 @@ var italianChanges = map[string]string{
 	"page-content":         "il contenuto di pagina {page} è stato modificato",
 	"page-resources":       "ciò con cui il contenuto di pagina {page} è disegnato è stato modificato ({name})",
 	"page-resources+":      "a pagina {page} sono state aggiunte risorse che il suo contenuto non usa ({name})",
+	"page-tree":            "l'albero delle pagine è stato scritto in modo che i lettori non concordino su quali pagine ci siano",
 	"page-box":             "le dimensioni di pagina {page}, o la parte che se ne vede, sono state modificate ({name})",
 	"page-changed":         "pagina {page} è stata modificata ({name})",
 	"page-runs":            "un'azione di pagina {page} è stata modificata",

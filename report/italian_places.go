@@ -38,6 +38,7 @@ var italianPlaces = map[string]string{
 	"is in object stream %d, which a later revision replaces":                          "è nel flusso di oggetti %d, che una revisione successiva sostituisce",
 	"is in object stream %d, which is not in the file":                                 "è nel flusso di oggetti %d, che non è nel file",
 	"is not at offset %d, where its table says":                                        "non è in posizione %d, come dice la sua tabella",
+	"is nothing but a reference to another object":                                     "non è altro che un rimando a un altro oggetto",
 	"is not closed by endobj":                                                          "non è chiuso da endobj",
 	"is not followed by the section that startxref names":                              "non è seguito dalla sezione indicata da startxref",
 	"is not in object stream %d where its table says":                                  "non è nel flusso di oggetti %d, come dice la sua tabella",

@@ -73,7 +73,10 @@ func (s *skimmer) value() error {
 			return &skimError{"has a delimiter out of place"}
 		}
 	}
-	_, err := s.scalar()
+	o, err := s.scalar()
+	if _, ok := o.(Ref); ok && err == nil && s.depth == 0 {
+		return &skimError{"is nothing but a reference to another object"}
+	}
 	return err
 }
 

@@ -95,7 +95,7 @@ func (c *comparison) formResources(a, b *pdf.Dict) {
 		for _, name := range list {
 			full := string(category) + "/" + string(name)
 			kept := category == "Font" && !c.isNull(c.old, x.Get(name))
-			if len(drawn) > 0 && (kept || slices.ContainsFunc(drawn, func(f *field) bool { return c.asksForm(f, name) })) {
+			if len(drawn) > 0 && (kept || defaultSpace(category, name) || slices.ContainsFunc(drawn, func(f *field) bool { return c.asksForm(f, category, name) })) {
 				c.add(difference{what: "form-replaced", name: full})
 				continue
 			}
@@ -105,8 +105,8 @@ func (c *comparison) formResources(a, b *pdf.Dict) {
 }
 
 // asksForm reports whether a field takes a resource of that name from the form:
-// by its default appearance, or by an appearance without resources of its own.
-func (c *comparison) asksForm(f *field, name pdf.Name) bool {
+// by its default appearance, or by an appearance that does not have it itself.
+func (c *comparison) asksForm(f *field, category, name pdf.Name) bool {
 	asks := func(o pdf.Object) bool {
 		if o == nil {
 			o = c.old.form.Get("DA")
@@ -117,17 +117,14 @@ func (c *comparison) asksForm(f *field, name pdf.Name) bool {
 		return asks(f.attrs["DA"])
 	}
 	return slices.ContainsFunc(f.widgets, func(w *widget) bool {
-		v, err := c.old.doc.Resolve(c.old.dict(w.dict.Get("AP")).Get("N"))
-		if s, ok := v.(*pdf.Stream); ok && s.Dict.Get("Resources") == nil {
-			data, err := c.old.doc.Data(s)
-			if err != nil || bytes.Contains(data, []byte(name)) {
-				return true
-			}
+		s := &seeker{m: c.old, category: category, name: name, seen: make(map[int]bool), budget: 2000}
+		if s.asks(w.dict.Get("AP"), "AP", 0) {
+			return true
 		}
 		if o := w.dict.Get("DA"); o != nil {
 			return asks(o)
 		}
-		return err != nil || asks(f.attrs["DA"])
+		return asks(f.attrs["DA"])
 	})
 }
 

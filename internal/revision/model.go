@@ -2,6 +2,7 @@ package revision
 
 import (
 	"errors"
+	"fmt"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
@@ -16,7 +17,10 @@ type model struct {
 	rev     int
 	catalog *pdf.Dict
 	pages   []*page
-	nodes   []int // object numbers of page tree nodes
+	nodes   []int        // object numbers of page tree nodes
+	tree    []string     // the nodes and leaves of the page tree, as they say what they are
+	crooked bool         // the page tree is one that readers walk in different ways
+	layers  map[int]bool // object numbers of the optional content groups that the catalog lists
 	form    *pdf.Dict
 	fields  []*field // terminal ones, in the order of the form
 	groups  []*field // fields that only group others
@@ -85,10 +89,32 @@ func newModel(doc *view, rev int, w *work) (*model, error) {
 	if err := m.readPages(); err != nil {
 		return nil, err
 	}
+	m.readLayers()
 	if m.form, err = doc.Dict(m.catalog.Get("AcroForm")); err != nil {
 		return nil, err
 	}
 	return m, m.readForm()
+}
+
+// branch notes a node or leaf of the page tree. Readers find a page by the
+// counts of the nodes, or by walking over the kids; they agree where each kid
+// is an object of its own, is what its Type says, and is counted.
+func (m *model) branch(o pdf.Object, d *pdf.Dict, node bool, leaves int) {
+	ref, indirect := o.(pdf.Ref)
+	v, err := m.doc.Get(ref)
+	_, isDict := v.(*pdf.Dict)
+	fit := indirect && err == nil && isDict
+	kind, err := m.doc.Resolve(d.Get("Type"))
+	fit = fit && err == nil
+	var count pdf.Object
+	if node {
+		count, err = m.doc.Resolve(d.Get("Count"))
+		fit = fit && err == nil && count == pdf.Integer(leaves) && (kind == nil || kind == pdf.Name("Pages"))
+	} else {
+		fit = fit && !d.Has("Kids") && (kind == nil || kind == pdf.Name("Page"))
+	}
+	m.crooked = m.crooked || !fit
+	m.tree = append(m.tree, fmt.Sprintf("%v %v %v %T %v %T %v", o, node, isDict, kind, kind, count, count))
 }
 
 func (m *model) readPages() error {
@@ -104,8 +130,13 @@ func (m *model) readPages() error {
 		}
 		seen[ref.Num] = true
 		d, err := m.doc.Dict(o)
-		if err != nil || d == nil {
-			return err // a kid that is nothing is no page
+		if err != nil {
+			return err
+		}
+		if d == nil { // a kid that is nothing is no page, but some readers count it
+			m.crooked = true
+			m.tree = append(m.tree, fmt.Sprint(o))
+			return nil
 		}
 		attrs := handDown(in, d, inheritedByPages)
 		kids, err := m.doc.Array(d.Get("Kids"))
@@ -114,13 +145,16 @@ func (m *model) readPages() error {
 		}
 		if d.Has("Kids") && m.doc.Name(d.Get("Type")) != "Page" {
 			m.nodes = append(m.nodes, ref.Num)
+			before := len(m.pages)
 			for _, k := range kids {
 				if err := visit(k, attrs, depth+1); err != nil {
 					return err
 				}
 			}
+			m.branch(o, d, true, len(m.pages)-before)
 			return nil
 		}
+		m.branch(o, d, false, 0)
 		if len(m.pages) >= limits.PDFFields {
 			return ades.Malformed("PDF", "Pages", "more than %d pages", limits.PDFFields)
 		}
@@ -168,6 +202,17 @@ func handDown(in map[pdf.Name]pdf.Object, d *pdf.Dict, keys []pdf.Name) map[pdf.
 		}
 	}
 	return out
+}
+
+// readLayers notes what the catalog lists as a layer, whatever its Type.
+func (m *model) readLayers() {
+	m.layers = make(map[int]bool)
+	list, _ := m.doc.Array(m.dict(m.catalog.Get("OCProperties")).Get("OCGs"))
+	for _, o := range list {
+		if ref, ok := o.(pdf.Ref); ok {
+			m.layers[ref.Num] = true
+		}
+	}
 }
 
 func (m *model) readAnnots(d *pdf.Dict) ([]annot, error) {

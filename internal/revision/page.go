@@ -25,6 +25,9 @@ func (c *comparison) pages() {
 		c.add(difference{what: "pages"})
 		return
 	}
+	if (c.old.crooked || c.new.crooked) && !slices.Equal(c.old.tree, c.new.tree) {
+		c.add(difference{what: "page-tree"})
+	}
 	before := len(c.diffs)
 	for i, p := range c.new.pages {
 		c.page(c.old.pages[i], p)
@@ -94,6 +97,9 @@ func (c *comparison) page(a, b *page) {
 		c.add(difference{what: "page-box", page: b.number, name: "Rotate"})
 	}
 	c.climbed(a, b)
+	if !c.sameType(a.dict.Get("Type"), b.dict.Get("Type")) {
+		c.add(difference{what: "page-changed", page: b.number, name: "Type"})
+	}
 	own := []pdf.Name{"Type", "Parent", "Contents", "Resources", "MediaBox", "CropBox", "BleedBox", "TrimBox", "ArtBox", "Rotate", "Annots"}
 	for _, key := range c.differing(a.dict, b.dict, own...) {
 		what, known := pageKeys[key]
@@ -111,10 +117,26 @@ func (c *comparison) page(a, b *page) {
 	c.annots(a, b)
 }
 
+// sameType compares the types of two pages. What is no page by its Type is
+// none for some readers, so it may only be Page or left out.
+func (c *comparison) sameType(a, b pdf.Object) bool {
+	x, err1 := c.old.doc.Resolve(a)
+	y, err2 := c.new.doc.Resolve(b)
+	page := func(o pdf.Object) bool { return o == nil || pdf.Equal(o, pdf.Name("Page")) }
+	return err1 == nil && err2 == nil && (page(x) && page(y) || pdf.Equal(x, y))
+}
+
+// sameRotation: none is 0, and a number that is no integer is none to some.
 func (c *comparison) sameRotation(a, b map[pdf.Name]pdf.Object) bool {
-	r, _ := c.old.doc.Number(a["Rotate"])
-	s, _ := c.new.doc.Number(b["Rotate"])
-	return r == s
+	x, err1 := c.old.doc.Resolve(a["Rotate"])
+	y, err2 := c.new.doc.Resolve(b["Rotate"])
+	if x == nil {
+		x = pdf.Integer(0)
+	}
+	if y == nil {
+		y = pdf.Integer(0)
+	}
+	return err1 == nil && err2 == nil && c.compare(x, y, "Rotate", false, 0)
 }
 
 // climbed compares what readers find that go from the page to its Parent.
@@ -149,14 +171,68 @@ func (p *page) box(key pdf.Name) pdf.Object {
 	return p.attrs["MediaBox"]
 }
 
-// content compares what pages draw: streams one by one, or joined.
+// content compares what pages draw: streams one by one, or joined where they
+// were split or joined in other places.
 func (c *comparison) content(a, b pdf.Object) bool {
 	if c.equal(a, b, "Contents") {
 		return true
 	}
-	x, ok1 := c.joined(c.old, a)
-	y, ok2 := c.joined(c.new, b)
-	return ok1 && ok2 && bytes.Equal(x, y)
+	x, ok1 := c.parts(c.old, a)
+	y, ok2 := c.parts(c.new, b)
+	if !ok1 || !ok2 {
+		return false
+	}
+	return slices.EqualFunc(x, y, bytes.Equal) || whole(x) && whole(y) && bytes.Equal(bytes.Join(x, lineBreak), bytes.Join(y, lineBreak))
+}
+
+var lineBreak = []byte("\n")
+
+// whole reports whether content means the same whatever its parts are joined
+// by: each ends with white space, in no comment, and within no instruction.
+func whole(parts [][]byte) bool {
+	for i, p := range parts[:max(0, len(parts)-1)] {
+		if len(p) == 0 {
+			continue
+		}
+		line := p[bytes.LastIndexAny(p, "\r\n")+1:]
+		if _, ok := tokens(p); !ok || bytes.IndexByte(line, '%') >= 0 {
+			return false
+		}
+		if next := parts[i+1]; !isBlank(p[len(p)-1]) && (len(next) == 0 || !isBlank(next[0])) {
+			return false
+		}
+	}
+	return true
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' }
+
+// parts are the data of a page's content streams. It is false for what readers
+// take in different ways: a part that leads to nothing, for which some draw no
+// page at all, data in another file, and filters that are not plain.
+func (c *comparison) parts(m *model, o pdf.Object) ([][]byte, bool) {
+	v, err := m.doc.Resolve(o)
+	if err != nil {
+		return nil, false
+	}
+	list, ok := v.(pdf.Array)
+	if !ok && v != nil {
+		list = pdf.Array{v}
+	}
+	var out [][]byte
+	for _, part := range list {
+		part, err := m.doc.Resolve(part)
+		s, ok := part.(*pdf.Stream)
+		if err != nil || !ok || s.Dict.Has("F") || s.Dict.Has("FFilter") || s.Dict.Has("FDecodeParms") || !plain(m, s) {
+			return nil, false
+		}
+		data, err := m.doc.Data(s)
+		if err != nil {
+			return nil, false
+		}
+		out = append(out, data)
+	}
+	return out, true
 }
 
 // joined is the content of a page as one stream; its parts are joined by a
@@ -203,7 +279,7 @@ func (c *comparison) resources(a, b *page) {
 			switch {
 			case x.Get(name) != nil && !c.isNull(c.old, x.Get(name)):
 				c.add(difference{what: "page-resources", page: b.number, name: full})
-			case c.asksFor(a, name):
+			case defaultSpace(category, name) || c.asksFor(a, category, name):
 				c.add(difference{what: "page-resources", page: b.number, name: full})
 			default:
 				c.add(difference{what: "page-resources+", page: b.number, name: full})
@@ -215,56 +291,108 @@ func (c *comparison) resources(a, b *page) {
 	}
 }
 
+// defaultSpace: these colour spaces take the place of the device's own
+// (ISO 32000-2, 8.6.5.6); nothing asks for them by name.
+func defaultSpace(category, name pdf.Name) bool {
+	return category == "ColorSpace" && (name == "DefaultGray" || name == "DefaultRGB" || name == "DefaultCMYK")
+}
+
 func (c *comparison) isNull(m *model, o pdf.Object) bool {
 	v, err := m.doc.Resolve(o)
 	return err == nil && v == nil
 }
 
 // asksFor reports whether anything on the page may use a resource of that name
-// from the page's own dictionary: its content, or a form, pattern, glyph or
-// appearance that has no resources of its own. Where that cannot be told it does.
-func (c *comparison) asksFor(p *page, name pdf.Name) bool {
-	names := func(data []byte) bool { return bytes.Contains(data, []byte(name)) || bytes.ContainsRune(data, '#') }
+// from the page's own dictionary: its content, or what it is drawn with. Where
+// that cannot be told it does.
+func (c *comparison) asksFor(p *page, category, name pdf.Name) bool {
 	data, ok := c.joined(c.old, p.dict.Get("Contents"))
-	if !ok || names(data) {
+	if !ok || mayName(data, name) {
 		return true
 	}
-	seen := make(map[int]bool)
-	budget := 20_000
-	var bare func(o pdf.Object, key pdf.Name, depth int) bool
-	bare = func(o pdf.Object, key pdf.Name, depth int) bool {
-		if budget--; budget < 0 || depth > 100 {
+	s := &seeker{m: c.old, category: category, name: name, seen: make(map[int]bool), budget: 20_000}
+	if s.asks(p.attrs["Resources"], "Resources", 0) {
+		return true
+	}
+	return slices.ContainsFunc(p.annots, func(a annot) bool { return a.dict != nil && s.asks(a.dict.Get("AP"), "AP", 0) })
+}
+
+// mayName reports whether content may hold a name, spelt in one way or another.
+func mayName(data []byte, name pdf.Name) bool {
+	return bytes.Contains(data, []byte(name)) || bytes.IndexByte(data, '#') >= 0
+}
+
+// seeker looks through forms, patterns, glyphs and appearances for one that
+// names a resource which it does not have. Readers differ in where they look
+// for it then: nowhere, or in the resources of what uses it.
+type seeker struct {
+	m              *model
+	category, name pdf.Name
+	seen           map[int]bool
+	budget         int
+}
+
+// drawing are the keys below which streams are drawn, whatever they say of
+// themselves.
+var drawing = map[pdf.Name]bool{"AP": true, "XObject": true, "Pattern": true, "CharProcs": true}
+
+func (s *seeker) asks(o pdf.Object, key pdf.Name, depth int) bool {
+	if s.budget--; s.budget < 0 || depth > 100 {
+		return true
+	}
+	switch v := o.(type) {
+	case pdf.Ref:
+		if s.seen[v.Num] || pointing[key] {
+			return false
+		}
+		s.seen[v.Num] = true
+		o, err := s.m.doc.Resolve(o)
+		return err != nil || s.asks(o, key, depth+1)
+	case pdf.Array:
+		return slices.ContainsFunc(v, func(e pdf.Object) bool { return s.asks(e, key, depth+1) })
+	case *pdf.Dict:
+		if s.m.doc.Name(v.Get("Subtype")) == "Type3" && s.glyphs(v) {
 			return true
 		}
-		if ref, ok := o.(pdf.Ref); ok {
-			if seen[ref.Num] || pointing[key] {
-				return false
+		return slices.ContainsFunc(v.Entries, func(e pdf.Entry) bool {
+			if key == "AP" || key == "XObject" || key == "Pattern" {
+				return s.asks(e.Value, key, depth+1)
 			}
-			seen[ref.Num] = true
-			v, err := c.old.doc.Resolve(o)
-			return err != nil || bare(v, key, depth+1)
+			return e.Key != "CharProcs" && s.asks(e.Value, e.Key, depth+1)
+		})
+	case *pdf.Stream:
+		kind := s.m.doc.Name(v.Dict.Get("Subtype"))
+		if kind != "Image" && (drawing[key] || kind == "Form" || v.Dict.Has("PatternType")) && s.uses(v, v.Dict.Get("Resources")) {
+			return true
 		}
-		switch v := o.(type) {
-		case pdf.Array:
-			return slices.ContainsFunc(v, func(e pdf.Object) bool { return bare(e, key, depth+1) })
-		case *pdf.Dict:
-			if c.old.doc.Name(v.Get("Subtype")) == "Type3" && v.Get("Resources") == nil {
-				return true
-			}
-			return slices.ContainsFunc(v.Entries, func(e pdf.Entry) bool { return bare(e.Value, e.Key, depth+1) })
-		case *pdf.Stream:
-			form := c.old.doc.Name(v.Dict.Get("Subtype")) == "Form" || v.Dict.Has("PatternType")
-			if form && v.Dict.Get("Resources") == nil {
-				if data, err := c.old.doc.Data(v); err != nil || names(data) {
-					return true
-				}
-			}
-			return bare(v.Dict, key, depth+1)
-		}
-		return false
+		return s.asks(v.Dict, "", depth+1)
 	}
-	if bare(p.attrs["Resources"], "Resources", 0) {
+	return false
+}
+
+// glyphs looks into a Type 3 font. A glyph may have resources of its own, or
+// those of the font.
+func (s *seeker) glyphs(font *pdf.Dict) bool {
+	procs, err := s.m.doc.Dict(font.Get("CharProcs"))
+	if err != nil {
 		return true
 	}
-	return slices.ContainsFunc(p.annots, func(a annot) bool { return a.dict != nil && bare(a.dict.Get("AP"), "AP", 0) })
+	if procs == nil {
+		return false
+	}
+	return slices.ContainsFunc(procs.Entries, func(e pdf.Entry) bool {
+		v, err := s.m.doc.Resolve(e.Value)
+		g, ok := v.(*pdf.Stream)
+		return err != nil || ok && s.uses(g, font.Get("Resources"))
+	})
+}
+
+// uses reports whether a stream may name the resource without having it.
+func (s *seeker) uses(v *pdf.Stream, resources pdf.Object) bool {
+	own := s.m.dict(s.m.dict(resources).Get(s.category)).Get(s.name)
+	if o, err := s.m.doc.Resolve(own); err == nil && o != nil {
+		return false
+	}
+	data, err := s.m.doc.Data(v)
+	return err != nil || mayName(data, s.name)
 }

@@ -105,6 +105,7 @@ var table = map[string]rule{
 	"widget-removed":     {"annotation", "nnnn", false, "a form field was taken away from page {page}"},
 
 	"pages":           {"page", "nnnn", false, "pages were added, taken out or put into another order"},
+	"page-tree":       {"page", "nnnn", false, "the tree of pages was written so that readers do not agree which pages there are"},
 	"page-content":    {"content", "nnnn", false, "the content of page {page} was changed"},
 	"page-resources":  {"content", "nnnn", false, "what the content of page {page} is drawn with was changed ({name})"},
 	"page-resources+": {"content", "yyyy", false, "resources that its content does not use were added to page {page} ({name})"},

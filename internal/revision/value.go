@@ -166,16 +166,55 @@ func (m *matcher) compare(a, b pdf.Object, key pdf.Name, listed bool, depth int)
 	case pdf.String:
 		w, ok := b.(pdf.String)
 		return ok && (bytes.Equal(v.Bytes, w.Bytes) || texts[key] && pdf.DecodeText(v.Bytes) == pdf.DecodeText(w.Bytes))
-	case pdf.Integer, pdf.Real:
-		f, _ := m.old.doc.Number(a)
-		g, ok := m.new.doc.Number(b)
-		return ok && f == g
+	case pdf.Integer:
+		if w, ok := b.(pdf.Integer); ok {
+			return v == w
+		}
+		return m.numbersEqual(a, b, key, listed)
+	case pdf.Real:
+		return m.numbersEqual(a, b, key, listed)
 	}
 	switch b.(type) {
 	case *pdf.Dict, pdf.Array, *pdf.Stream, pdf.String:
 		return false
 	}
 	return a == b
+}
+
+// measures are the keys of lengths, coordinates, colours and the like. There 1
+// and 1.0 are the same to every reader. Elsewhere readers look for an integer
+// (a code, a flag, a number of bits) and take a real for nothing.
+var measures = map[pdf.Name]bool{
+	"MediaBox": true, "CropBox": true, "BleedBox": true, "TrimBox": true, "ArtBox": true, "Rect": true, "Matrix": true, "BBox": true,
+	"Widths": true, "W": true, "C": true, "IC": true, "Border": true, "RD": true, "QuadPoints": true, "L": true, "CL": true,
+	"Vertices": true, "InkList": true, "Coords": true, "Domain": true, "Range": true, "Decode": true, "Encode": true, "Bounds": true,
+	"C0": true, "C1": true, "Background": true, "WhitePoint": true, "BlackPoint": true, "Gamma": true, "BC": true, "BG": true,
+	"FontBBox": true, "FontMatrix": true, "Ascent": true, "Descent": true, "CapHeight": true, "XHeight": true, "StemV": true,
+	"StemH": true, "ItalicAngle": true, "AvgWidth": true, "MaxWidth": true, "MissingWidth": true, "Leading": true, "FontWeight": true,
+	"CA": true, "ca": true, "LW": true, "ML": true, "FL": true, "SM": true, "XStep": true, "YStep": true,
+	"D": true, "Dest": true, "Dests": true, "OpenAction": true, "UserUnit": true, "Dur": true,
+}
+
+// numbersEqual compares numbers of which one at least is a real. In the widths
+// of a CID font (W) some are codes.
+func (m *matcher) numbersEqual(a, b pdf.Object, key pdf.Name, listed bool) bool {
+	_, realA := a.(pdf.Real)
+	_, realB := b.(pdf.Real)
+	f, _ := m.old.doc.Number(a)
+	g, ok := m.new.doc.Number(b)
+	return ok && f == g && (realA == realB || measures[key] && (key != "W" || !listed))
+}
+
+// layer reports whether a reference leads to an optional content group. Content
+// and settings name it by its object: a copy is another layer.
+func layer(m *model, o pdf.Object) bool {
+	ref, ok := o.(pdf.Ref)
+	if !ok || m.layers[ref.Num] {
+		return ok
+	}
+	v, err := m.doc.Resolve(o)
+	d, ok := v.(*pdf.Dict)
+	return err == nil && ok && m.doc.Name(d.Get("Type")) == "OCG"
 }
 
 // references compares where one side at least is a reference: by what it means
@@ -188,6 +227,9 @@ func (m *matcher) references(a, b pdf.Object, key pdf.Name, listed bool, depth i
 		if ida != 0 || idb != 0 {
 			return ida == idb
 		}
+	}
+	if x != y && (layer(m.old, a) || layer(m.new, b)) {
+		return false
 	}
 	both := refA && refB
 	if both && x == y && m.ages.of(x.Num) <= m.old.rev {
@@ -298,9 +340,52 @@ func (m *matcher) data(a, b *pdf.Stream) bool {
 		m.compare(list(m.old, a, "DecodeParms"), list(m.new, b, "DecodeParms"), "DecodeParms", false, 0) {
 		return true
 	}
+	if !plain(m.old, a) || !plain(m.new, b) {
+		return false
+	}
 	x, err1 = m.old.doc.Data(a)
 	y, err2 = m.new.doc.Data(b)
 	return errors.Join(err1, err2) == nil && bytes.Equal(x, y)
+}
+
+// plain reports whether all readers decode a stream in the same way: its
+// filters are names, each with its own parameters, and those are integers.
+func plain(m *model, s *pdf.Stream) bool {
+	filter, err1 := m.doc.Resolve(s.Dict.Get("Filter"))
+	parms, err2 := m.doc.Resolve(s.Dict.Get("DecodeParms"))
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	filters, several := filter.(pdf.Array)
+	if !several && filter != nil {
+		filters = pdf.Array{filter}
+	}
+	values, listed := parms.(pdf.Array)
+	if !listed && parms != nil {
+		values = pdf.Array{parms}
+	}
+	if len(values) > len(filters) && len(values) > 0 || listed != several && parms != nil && len(filters) > 1 {
+		return false
+	}
+	for _, f := range filters {
+		if f, err := m.doc.Resolve(f); err != nil || m.doc.Name(f) == "" {
+			return false
+		}
+	}
+	for _, p := range values {
+		p, err := m.doc.Resolve(p)
+		d, ok := p.(*pdf.Dict)
+		if err != nil || !ok && p != nil {
+			return false
+		}
+		for _, key := range []pdf.Name{"Predictor", "Colors", "BitsPerComponent", "Columns", "EarlyChange"} {
+			v, err := m.doc.Resolve(d.Get(key))
+			if _, ok := v.(pdf.Integer); err != nil || !ok && v != nil {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // list is the value of a key that may stand alone or in an array.

@@ -45,7 +45,14 @@ func TestEqual(t *testing.T) {
 		moreA, moreB []string
 		want         bool
 	}{
-		{"digits", "[.1 2 -0]", "[0.10 2.0 0]", nil, nil, true},
+		{"digits", "[.1 2 -0]", "[0.10 2 0]", nil, nil, true},
+		{"a real for an integer", "[2]", "[2.0]", nil, nil, false},
+		{"a real for an integer in a flag", "<</F 2>>", "<</F 2.0>>", nil, nil, false},
+		{"a real for an integer in a box", "<</BBox[0 0 2 2]>>", "<</BBox[0 0 2.0 2.]>>", nil, nil, true},
+		{"integers of many digits", "9007199254740993", "9007199254740992", nil, nil, false},
+		{"parameters of a filter", "10 0 R", "10 0 R", []string{stream("", "abc")}, []string{stream("/Filter/ASCIIHexDecode/DecodeParms<</Predictor 1.0>>", "616263>")}, false},
+		{"copy of a layer", "10 0 R", "11 0 R", []string{"<</Type/OCG/Name(L)>>"}, []string{"2", "<</Type/OCG/Name(L)>>"}, false},
+		{"layer written in place", "10 0 R", "<</Type/OCG/Name(L)>>", []string{"<</Type/OCG/Name(L)>>"}, nil, false},
 		{"other numbers", "[.1]", "[.11]", nil, nil, false},
 		{"order of keys", "<</A 1/B 2>>", "<</B 2/A 1>>", nil, nil, true},
 		{"null is absent", "<</A 1/B null>>", "<</A 1>>", nil, nil, true},

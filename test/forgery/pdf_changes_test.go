@@ -51,6 +51,20 @@ func (e *editor) put(num int, key, body string) {
 	d.Set(raw.Name(key), raw.Raw(body))
 }
 
+// putStream writes a stream again with the same data and more in its dictionary.
+func (e *editor) putStream(num int, dict string) {
+	e.t.Helper()
+	o, err := e.doc.Get(raw.Ref{Num: num})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	data, err := e.doc.Data(o.(*raw.Stream))
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.setStream(num, dict, string(data))
+}
+
 // list adds to an array of a dictionary.
 func (e *editor) list(num int, key string, refs ...raw.Ref) {
 	e.t.Helper()
@@ -183,6 +197,30 @@ func pdfEdits() []edit {
 		{"page replaced", never, "EUR 900", true, func(e *editor) { e.put(2, "Kids", fmt.Sprintf("[%v]", e.newPage())) }},
 		{"page tree replaced", never, "EUR 900", true, func(e *editor) {
 			e.put(1, "Pages", e.add(fmt.Sprintf("<</Type/Pages/Kids[%v]/Count 1>>", e.newPage())).String())
+		}},
+
+		// What readers find in different ways.
+		{"page counted out", never, "", false, func(e *editor) { e.put(2, "Count", "0") }},
+		{"pages counted by a real", never, "", false, func(e *editor) { e.put(2, "Count", "1.0") }},
+		{"page that is a node by its type", never, "", false, func(e *editor) { e.put(3, "Type", "/Pages") }},
+		{"page that is none by its type", never, "", false, func(e *editor) { e.put(3, "Type", "/Template") }},
+		{"kid that is nothing", never, "", false, func(e *editor) { e.put(2, "Kids", "[null 3 0 R]") }},
+		{"kid that is missing", never, "", false, func(e *editor) { e.put(2, "Kids", "[99 0 R 3 0 R]") }},
+		{"kid by way of a reference", never, "", false, func(e *editor) { e.put(2, "Kids", fmt.Sprintf("[%v]", e.add("3 0 R"))) }},
+		{"node that counts nothing", never, "", false, func(e *editor) {
+			n := e.add("<</Type/Pages/Parent 2 0 R/Kids[3 0 R]/Count 0>>")
+			e.put(2, "Kids", fmt.Sprintf("[%v]", n))
+			e.put(3, "Parent", n.String())
+		}},
+		{"content by way of a reference", never, "", false, func(e *editor) { e.put(3, "Contents", e.add("4 0 R").String()) }},
+		{"font by way of a reference", never, "", false, func(e *editor) {
+			e.put(3, "Resources", fmt.Sprintf("<</Font<</F1 %v>>>>", e.add("5 0 R")))
+		}},
+		{"content with a part that is nothing", never, "", false, func(e *editor) { e.put(3, "Contents", "[null 4 0 R]") }},
+		{"content in another file", never, "", false, func(e *editor) { e.putStream(4, "/F(other.txt)") }},
+		{"page turned by a real", never, "", false, func(e *editor) { e.put(3, "Rotate", "0.0") }},
+		{"default colours", never, "", false, func(e *editor) {
+			e.put(3, "Resources", "<</Font<</F1 5 0 R>>/ColorSpace<</DefaultGray[/CalGray<</WhitePoint[1 1 1]/Gamma 9>>]>>>>")
 		}},
 
 		// Annotations.
