@@ -13,6 +13,7 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/pades"
 )
 
 // materials are what specimens are made of.
@@ -121,4 +122,30 @@ func (m *materials) command(name string, args ...string) []byte {
 		m.t.Fatalf("%s %s: %v", name, strings.Join(args, " "), err)
 	}
 	return out
+}
+
+// signUnchecked signs a PDF as another program would that does not look at what
+// it signs: Rogito itself refuses a document that would not be valid.
+func (m *materials) signUnchecked(content []byte) []byte {
+	m.t.Helper()
+	signed, err := m.tryUnchecked(content)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return signed
+}
+
+func (m *materials) tryUnchecked(content []byte) ([]byte, error) {
+	a := m.signer()
+	d, err := pades.Prepare(bytes.NewReader(content), pades.Options{SignParams: a.Signing(m.pki.Now())})
+	if err != nil {
+		return nil, err
+	}
+	value, err := d.Value(a.Key)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = d.Finish(&out, value)
+	return out.Bytes(), err
 }
