@@ -137,7 +137,7 @@ func (c *container) checkManifest(e *entry) error {
 		case n.Name.Local != "file-entry" || n.Name.Space != nsManifest:
 			return fmt.Errorf("the manifest holds other things than files")
 		case name == "/":
-			if mime != "" && c.mime != "" && mime != c.mime {
+			if mime != "" && c.mime != "" && mime != c.mime && mime != MimeE && mime != MimeS { // makers mix those up
 				return fmt.Errorf("the manifest says another media type than the container")
 			}
 		case strings.HasSuffix(name, "/"):
