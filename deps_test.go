@@ -21,12 +21,13 @@ ades
 internal/oid
 internal/limits
 internal/corpus             ades
+internal/foreign            ades
 internal/geo                internal/limits
 internal/pkix               ades internal/limits internal/oid
 internal/xmldom             ades internal/limits
 internal/xmldsig            ades internal/limits internal/oid internal/pkix internal/xmldom
-internal/cms                ades internal/limits internal/oid internal/pkix
-internal/message
+internal/cms                ades internal/foreign internal/limits internal/oid internal/pkix
+internal/message            internal/foreign
 internal/ers                internal/cms internal/oid internal/xmldom internal/xmldsig
 internal/ca                 internal/cms internal/oid internal/pkix
 internal/pdf                ades internal/limits
@@ -40,7 +41,7 @@ tsp                         ades internal/cms internal/limits internal/message i
 cades                       ades tsp internal/cms internal/limits internal/message internal/oid internal/pkix
 pades                       ades cades tsp internal/appearance internal/cms internal/limits internal/oid internal/pdf internal/pkix internal/revision
 xades                       ades tsp internal/cms internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
-asic                        ades cades xades tsp internal/cms internal/ers internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
+asic                        ades cades xades tsp internal/cms internal/ers internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 pkcs1                       ades internal/cms internal/oid internal/pkix
 report                      ades
 policy                      ades report internal/oid internal/pkix

@@ -11,6 +11,7 @@ import (
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/foreign"
 	"rogito.dev/rogito/internal/message"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/pades"
@@ -212,7 +213,29 @@ func sniff(src ades.Source) (reader, string) {
 	if kind == KindSMIME { // CMS in the form of a message
 		return cades.ReadSMIME, string(kind)
 	}
-	return formats[carriers[kind]].read, string(kind)
+	read := formats[carriers[kind]].read
+	if kind == KindXML {
+		read = readXML
+	}
+	return read, string(kind)
+}
+
+// readXML reads a signed XML document. Comments, the text of KeyInfo and
+// unsigned properties take anything, so that a PDF may be among it: readers of
+// PDF look for its beginning within a file.
+func readXML(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
+	doc, err := xades.Read(ctx, src, r)
+	if err != nil {
+		return nil, err
+	}
+	if why := foreign.Outside(src, nil, foreign.PDFIn); why != "" {
+		p := ades.Problem{Fatal: true, Text: why}
+		doc.Problems = append(doc.Problems, p)
+		for _, s := range doc.Signatures {
+			s.Problems = append(s.Problems, p)
+		}
+	}
+	return doc, nil
 }
 
 // kindOf tells by the first bytes what kind of file may carry a signature. All

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
@@ -93,6 +95,7 @@ func (n *nest) archive(f ades.File, level int) error {
 	if n.o.Recursive { // only then is there anything to be taken for signed
 		d.Problems = problems
 	}
+	files = slices.DeleteFunc(files, litter)
 	for _, one := range files {
 		d.Parts = append(d.Parts, ades.Part{Kind: ades.FilePart, Name: one.Name})
 	}
@@ -108,6 +111,26 @@ func (n *nest) archive(f ades.File, level int) error {
 	}
 	d.Content = files
 	return n.inside(l, level)
+}
+
+// litter is what systems leave in archives by themselves: it is of their own
+// formats, is shown to nobody, and needs no signature in a plain archive.
+func litter(f ades.File) bool {
+	base := path.Base(f.Name)
+	mark := ""
+	switch {
+	case strings.HasPrefix(f.Name, "__MACOSX/") && strings.HasPrefix(base, "._"):
+		mark = "\x00\x05\x16\x07" // AppleDouble
+	case base == ".DS_Store":
+		mark = "\x00\x00\x00\x01Bud1"
+	case strings.EqualFold(base, "Thumbs.db"):
+		mark = "\xd0\xcf\x11\xe0" // compound file
+	default:
+		return false
+	}
+	head := make([]byte, len(mark))
+	n, _ := f.Source.ReadAt(head, 0)
+	return string(head[:n]) == mark
 }
 
 // given holds the document against what the caller names: content that is

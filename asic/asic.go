@@ -134,8 +134,11 @@ func roleOf(name string) role {
 
 // metadata are the files of META-INF that EN 319 162-1 clause 4.4.3, the OCF of
 // EPUB and OpenDocument name, and what systems leave in folders by themselves.
-// Whatever else lies there is taken for a document.
+// Whatever else lies there is taken for a document, and so are these where they
+// say anything, but for the manifest, which is read.
 var metadata = map[string]bool{
-	"manifest.xml": true, "container.xml": true, "metadata.xml": true, "rights.xml": true, "encryption.xml": true,
+	odfManifestName: true, "container.xml": true, "metadata.xml": true, "rights.xml": true, "encryption.xml": true,
 	"relations.xml": true, "manifest.rdf": true, ".ds_store": true, "thumbs.db": true, "desktop.ini": true,
 }
+
+const odfManifestName = "manifest.xml"

@@ -52,6 +52,9 @@ func open(ctx context.Context, src ades.Source) (*container, error) {
 	c.budget = limits.ZIPInflate + limits.ZIPInflateTimes*src.Size()
 	for _, r := range l.records {
 		e := &entry{source: newSource(c, src, r), name: r.name, role: roleOf(r.name), marked: r.flags&flagUTF8 != 0}
+		if e.role == roleMeta && r.size > 0 && !strings.EqualFold(r.name, metaInf+odfManifestName) {
+			e.role = roleStray // nothing reads it, and people might
+		}
 		c.entries = append(c.entries, e)
 		if why := wayward(r.name); why != "" {
 			c.problem(true, r.name, "%s", why)

@@ -1,10 +1,15 @@
 package asic
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/foreign"
+	"rogito.dev/rogito/internal/xmldom"
 )
 
 // coverage states the parts of the container, and which signatures cover each.
@@ -69,6 +74,78 @@ func (r *reader) parts() []*entry {
 		r.doc.Parts = append(r.doc.Parts, ades.Part{Kind: ades.FilePart, Name: e.name})
 	}
 	return out
+}
+
+// foreign looks for a PDF in what is no file of the container: headers, extra
+// fields, comments, signatures, metadata, and what lies among those without a
+// signature. Other files that nobody covers are told as such.
+func (r *reader) foreign(src ades.Source) {
+	covered := map[string]bool{}
+	for _, p := range r.doc.Parts {
+		covered[p.Name] = len(p.CoveredBy) > 0
+	}
+	var files []foreign.Span
+	for _, e := range r.c.entries {
+		if (e.role == roleData || covered[e.name]) && e.record.next >= 0 {
+			files = append(files, foreign.Span{Start: e.record.data, End: e.record.data + e.record.packed})
+		}
+	}
+	slices.SortFunc(files, func(a, b foreign.Span) int { return cmp.Compare(a.Start, b.Start) })
+	why := foreign.Outside(src, files, foreign.PDFIn)
+	if why == "" {
+		return
+	}
+	r.problem(true, "", "%s", why)
+	r.doc.Content = nil
+	for _, s := range r.doc.Signatures {
+		fatal(s, "", "%s", why)
+	}
+}
+
+// packageManifest holds META-INF/manifest.xml of a container against the files
+// that there are (EN 319 162-1 clause 4.4.3.2: as OpenDocument has it). One that
+// tells of others is no manifest of this container, and counts as a file.
+func (r *reader) packageManifest() {
+	e := r.c.byName[metaInf+odfManifestName]
+	if e == nil || r.doc.Format == ades.ODF { // where it is a part anyway
+		return
+	}
+	if err := r.c.checkManifest(e); err != nil {
+		r.c.accident(err)
+		r.problem(false, e.name, "%v", err)
+		e.role = roleStray
+	}
+}
+
+func (c *container) checkManifest(e *entry) error {
+	b, err := e.bytes()
+	if err != nil {
+		return err
+	}
+	d, err := xmldom.Parse(b, xmldom.Limits{})
+	if err != nil {
+		return &ades.MalformedError{Format: "manifest", Where: e.name, Err: err}
+	}
+	root := d.Root()
+	if root.Name.Local != "manifest" || root.Name.Space != nsManifest {
+		return fmt.Errorf("root element is %s", root.Name.Local)
+	}
+	for n := range root.Elements() {
+		name, _ := n.LookupAttr(nsManifest, "full-path")
+		mime, _ := n.LookupAttr(nsManifest, "media-type")
+		switch {
+		case n.Name.Local != "file-entry" || n.Name.Space != nsManifest:
+			return fmt.Errorf("the manifest holds other things than files")
+		case name == "/":
+			if mime != "" && c.mime != "" && mime != c.mime && mime != MimeE && mime != MimeS { // makers mix those up
+				return fmt.Errorf("the manifest says another media type than the container")
+			}
+		case strings.HasSuffix(name, "/"):
+		case c.lookup(name) == nil:
+			return fmt.Errorf("the manifest lists files that are not in the container")
+		}
+	}
+	return nil
 }
 
 // coveredBy lists the entries that a signature covers: readers put there only

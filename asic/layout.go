@@ -55,7 +55,7 @@ type record struct {
 	data          int64 // where the content starts
 	next          int64 // where the entry ends, its descriptor included
 	mode          uint32
-	unix          bool
+	disk          uint16
 	extra         []byte
 }
 
@@ -207,7 +207,7 @@ func (l *layout) readDirectory(count int64) error {
 		r := record{
 			name: string(b[46 : 46+n]), flags: le.Uint16(b[8:]), method: le.Uint16(b[10:]), crc: le.Uint32(b[16:]),
 			packed: int64(le.Uint32(b[20:])), size: int64(le.Uint32(b[24:])), offset: int64(le.Uint32(b[42:])),
-			mode: le.Uint32(b[38:]), unix: b[5] == 3 || b[5] == 19, extra: b[46+n : 46+n+x],
+			mode: le.Uint32(b[38:]), disk: le.Uint16(b[34:]), extra: b[46+n : 46+n+x],
 		}
 		if err := r.zip64(); err != nil {
 			return fmt.Errorf("%q: %w", r.name, err)
@@ -229,7 +229,7 @@ func (r *record) zip64() error {
 	if r.size != 0xffffffff && r.packed != 0xffffffff && r.offset != 0xffffffff {
 		return nil
 	}
-	field := extraField(r.extra, 1)
+	field := extraField(r.extra, fieldZIP64)
 	for _, v := range []*int64{&r.size, &r.packed, &r.offset} {
 		if *v != 0xffffffff {
 			continue
@@ -304,12 +304,12 @@ func (l *layout) readLocal(r *record) {
 		}
 	}
 	for _, extra := range [][]byte{r.extra, local.extra} {
-		if other, ok := unicodePath(extra); ok && other != r.name && other != cp437(r.name) {
-			l.fatal(r.name, "the entry has another name in its extra field")
+		if why := r.extras(extra); why != "" {
+			l.fatal(r.name, "%s", why)
 		}
 	}
-	if link := r.mode >> 28; r.unix && link != 0 && link != 8 && link != 4 {
-		l.fatal(r.name, "the entry is a link or a device, not a file")
+	if why := r.kind(); why != "" {
+		l.fatal(r.name, "%s", why)
 	}
 	r.next = r.data + r.packed
 	if r.packed > l.src.Size() || r.next > l.src.Size() {
@@ -322,13 +322,63 @@ func (l *layout) readLocal(r *record) {
 	}
 }
 
-// unicodePath is the Info-ZIP name field, which some readers prefer.
-func unicodePath(extra []byte) (string, bool) {
-	f := extraField(extra, 0x7075)
-	if len(f) < 5 {
-		return "", false
+// Attributes of MS-DOS, and the types of Unix in the upper half.
+const (
+	attrVolume    = 1 << 3
+	attrFolder    = 1 << 4
+	typeFolder    = 4
+	typeFile      = 8
+	fieldZIP64    = 0x0001
+	fieldNameUTF8 = 0x7075 // Info-ZIP Unicode Path
+)
+
+// kind says why some readers take an entry for something else than a file or
+// folder, or "". Which system the entry names as its own is not asked: readers
+// look at both halves of the attributes.
+func (r *record) kind() string {
+	folder := strings.HasSuffix(r.name, "/")
+	t := r.mode >> 28
+	switch {
+	case r.disk != 0 && (r.disk != 0xffff || extraField(r.extra, fieldZIP64) == nil):
+		return "the entry claims to lie on another volume"
+	case r.mode&attrVolume != 0:
+		return "the entry is the label of a volume, not a file"
+	case !folder && (r.mode&attrFolder != 0 || t == typeFolder):
+		return "the entry is a folder by its attributes and a file by its name"
+	case t != 0 && t != typeFile && t != typeFolder:
+		return "the entry is a link or a device, not a file"
 	}
-	return string(f[5:]), true
+	return ""
+}
+
+// extras says what is wrong with the extra fields of an entry, or "". Readers
+// differ in which of two fields of one id they take, and in what they do with
+// fields that run past the end. Zeros at the end are padding.
+func (r *record) extras(extra []byte) string {
+	seen := map[uint16]bool{}
+	for len(bytes.Trim(extra, "\x00")) > 0 {
+		if len(extra) < 4 {
+			return "the extra field of the entry is malformed"
+		}
+		id, n := binary.LittleEndian.Uint16(extra), int(binary.LittleEndian.Uint16(extra[2:]))
+		if n > len(extra)-4 {
+			return "the extra field of the entry is malformed"
+		}
+		if seen[id] {
+			return "an extra field of the entry occurs twice"
+		}
+		seen[id] = true
+		if id == fieldNameUTF8 {
+			if n < 5 {
+				return "the extra field of the entry is malformed"
+			}
+			if other := string(extra[9 : 4+n]); other != r.name && other != cp437(r.name) {
+				return "the entry has another name in its extra field"
+			}
+		}
+		extra = extra[4+n:]
+	}
+	return ""
 }
 
 // descriptor steps over the sizes that follow the content, which must be those

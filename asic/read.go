@@ -37,7 +37,9 @@ func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Docum
 	if err := r.form(); err != nil {
 		return nil, err
 	}
+	r.packageManifest()
 	r.coverage(o.Expect)
+	r.foreign(src)
 	return r.doc, c.failed
 }
 
@@ -62,6 +64,7 @@ func (r *reader) signatures() error {
 		m, err := readManifest(e)
 		if err != nil {
 			r.problem(false, e.name, "%v", err)
+			e.role = roleStray // whatever it is
 			continue
 		}
 		r.manifests = append(r.manifests, m)

@@ -26,6 +26,7 @@ func (r *reader) records() error {
 		record, err := ers.Parse(raw)
 		if err != nil {
 			r.problem(false, e.name, "evidence record: %v", err)
+			e.role = roleStray // whatever it is
 			continue
 		}
 		objects, problem := r.recorded(e)

@@ -135,6 +135,10 @@ func IsBaseline(s *ades.Signature, embedded bool) bool {
 
 const notData = "content of a type other than id-data"
 
+// typeUnsigned: only signed attributes bind the type of the content, and they
+// must be there where it is another than id-data (RFC 5652, 5.3).
+const typeUnsigned = "content of a type other than id-data without signed attributes"
+
 // isTimestamped: there is a signature time-stamp, and all of them were made
 // while the signing certificate was valid.
 func isTimestamped(s *ades.Signature) bool {

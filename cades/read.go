@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto"
 	"fmt"
+	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
@@ -69,18 +70,16 @@ func read(ctx context.Context, src, bin ades.Source, sd *cms.SignedData, r ades.
 			doc.Format = ades.CAdES
 		}
 	}
-	if err := coverage(ctx, doc, content, chosen, r.Detached); err != nil {
-		return nil, err
-	}
-	outside(doc, src, bin, sd.Length)
-	return doc, nil
+	outside(doc, src, bin, sd)
+	return doc, coverage(ctx, doc, content, chosen, r.Detached)
 }
 
 // outside notes what stands around the ContentInfo: another document there is
 // what other readers may show.
-func outside(doc *ades.Document, src, bin ades.Source, length int64) {
+func outside(doc *ades.Document, src, bin ades.Source, sd *cms.SignedData) {
 	ambiguous(doc, cms.AroundArmour(src))
-	ambiguous(doc, cms.After(bin, length))
+	ambiguous(doc, cms.After(bin, sd.Length))
+	ambiguous(doc, cms.Beside(bin, sd.Content))
 }
 
 // coverage states the parts: the content that was signed, and everything that
@@ -93,14 +92,18 @@ func coverage(ctx context.Context, doc *ades.Document, content ades.File, chosen
 		return s.Intact() != ades.No && len(s.References) > 0 && s.References[0].Intact == ades.Yes
 	}
 	part := ades.Part{Kind: ades.ContentPart, Name: content.Name}
+	handed := false // content of a broken signature is not what somebody signed
 	for _, s := range doc.Signatures {
 		s.ContentIsWhole = content.Source != nil
 		if covers(s) {
 			part.CoveredBy = append(part.CoveredBy, s.ID)
+		}
+		if covers(s) && !slices.ContainsFunc(s.Problems, func(p ades.Problem) bool { return p.Fatal }) {
 			s.Content = []ades.File{content}
+			handed = true
 		}
 	}
-	if content.Source != nil && len(part.CoveredBy) > 0 && carried {
+	if content.Source != nil && handed && carried {
 		doc.Content = []ades.File{content}
 	}
 	if carried || len(given) == 0 {
@@ -235,7 +238,10 @@ func readSignedData(sd *cms.SignedData, in Surroundings) ([]*ades.Signature, err
 		if err != nil {
 			return nil, err
 		}
-		if sd.ContentType != oid.Data {
+		switch {
+		case sd.ContentType != oid.Data && si.RawSignedAttrs == nil:
+			s.Problems = append(s.Problems, ades.Problem{Fatal: true, Where: "SignedData/encapContentInfo", Text: typeUnsigned})
+		case sd.ContentType != oid.Data:
 			s.Problems = append(s.Problems, ades.Problem{Where: "SignedData/encapContentInfo", Text: notData})
 		}
 		for _, other := range out {

@@ -3,6 +3,20 @@ package report
 // italianReaders are the texts of the readers and parsers: what they find wrong
 // with the form of a document. Texts are looked up in parts, at their colons.
 var italianReaders = map[string]string{
+	"bytes that nobody signed hold the beginning of another document": "byte che nessuno ha firmato contengono l'inizio di un altro documento",
+	"the entry claims to lie on another volume":                       "l'elemento dice di trovarsi su un altro volume",
+	"the entry is the label of a volume, not a file":                  "l'elemento è l'etichetta di un volume, non un file",
+	"the entry is a folder by its attributes and a file by its name":  "l'elemento è una cartella per gli attributi e un file per il nome",
+	"the extra field of the entry is malformed":                       "il campo aggiuntivo dell'elemento è malformato",
+	"an extra field of the entry occurs twice":                        "un campo aggiuntivo dell'elemento compare due volte",
+	"a control character in the header":                               "un carattere di controllo nell'intestazione",
+	"a line of the header continues nothing":                          "una riga dell'intestazione non continua nulla",
+	"a field of the header has a name that is none":                   "un campo dell'intestazione ha un nome che non è valido",
+	"a multipart in a transfer encoding":                              "un multipart in una codifica di trasferimento",
+	"content of a type other than id-data without signed attributes":  "contenuto di un tipo diverso da id-data senza attributi firmati",
+	"the manifest holds other things than files":                      "il manifesto contiene altro che file",
+	"the manifest says another media type than the container":         "il manifesto indica un tipo di contenuto diverso da quello del contenitore",
+	"the manifest lists files that are not in the container":          "il manifesto elenca file che non sono nel contenitore",
 	"malformed %s":                                           "%s malformato",
 	"signature without a name":                               "firma senza nome",
 	"this looks like":                                        "sembra",

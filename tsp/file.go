@@ -39,7 +39,7 @@ func ReadToken(src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 			ts.ImprintIntact = over.ImprintIntact
 		}
 	}
-	for _, text := range []string{cms.AroundArmour(src), cms.After(bytesSource(rest), 0)} {
+	for _, text := range []string{cms.AroundArmour(src), cms.After(bytesSource(rest), 0), cms.Beside(bytesSource(raw), nil)} {
 		if text != "" {
 			ts.Problems = append(ts.Problems, ades.Problem{Fatal: true, Text: text})
 		}

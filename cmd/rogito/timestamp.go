@@ -147,7 +147,10 @@ func (c *extractCommand) several(s *session, files []ades.File) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, f := range files {
+	for i, f := range files {
+		if f.Name == "" { // parts of an XML document have none
+			f.Name = fmt.Sprintf("part-%d.xml", i+1)
+		}
 		if !filepath.IsLocal(f.Name) {
 			return fmt.Errorf("the name %q leads out of the folder", f.Name)
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/foreign"
 	"rogito.dev/rogito/internal/limits"
 )
 
@@ -30,6 +31,17 @@ func After(src ades.Source, length int64) string {
 		}
 	}
 	return ""
+}
+
+// Beside says what is wrong with the octets of a binary document that are not
+// its content, or "": attributes, certificates and revocation lists of kinds
+// that nobody knows take anything, and none of it is signed.
+func Beside(src, content ades.Source) string {
+	var covered []foreign.Span
+	if c, ok := content.(*Content); ok {
+		covered = c.Spans()
+	}
+	return foreign.Outside(src, covered, foreign.In)
 }
 
 // AroundArmour says what stands beside the armour of a PEM or base64 document

@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/foreign"
 	"rogito.dev/rogito/internal/limits"
 )
 
@@ -105,6 +106,15 @@ func newContent(src io.ReaderAt, spans []span) *Content {
 		c.size += s.size
 	}
 	return c
+}
+
+// Spans is where the content lies in its document.
+func (c *Content) Spans() []foreign.Span {
+	out := make([]foreign.Span, len(c.spans))
+	for i, s := range c.spans {
+		out[i] = foreign.Span{Start: s.off, End: s.off + s.size}
+	}
+	return out
 }
 
 // Size is the length of the content.

@@ -12,6 +12,8 @@ import (
 	"mime"
 	"mime/quotedprintable"
 	"strings"
+
+	"rogito.dev/rogito/internal/foreign"
 )
 
 // maxParts bounds the parts of one message.
@@ -61,10 +63,13 @@ func ParseEntity(raw []byte) (*Entity, error) {
 		if !ok && len(line) == 0 {
 			return nil, errors.New("no end of the header")
 		}
-		line = bytes.TrimRight(line, "\r")
+		line = bytes.TrimSuffix(line, []byte("\r"))
 		rest = after
 		if len(line) == 0 {
 			break
+		}
+		if why := doubtful(line, name == ""); why != "" {
+			e.Ambiguous = why
 		}
 		if line[0] == ' ' || line[0] == '\t' {
 			if list := e.fields[name]; len(list) > 0 {
@@ -98,7 +103,33 @@ func ParseEntity(raw []byte) (*Entity, error) {
 			e.Ambiguous = "the boundary is written in pieces"
 		}
 	}
+	if strings.HasPrefix(e.Type, "multipart/") {
+		switch strings.ToLower(e.Field("content-transfer-encoding")) {
+		case "", "7bit", "8bit", "binary":
+		default: // RFC 2045, 6.4
+			e.Ambiguous = "a multipart in a transfer encoding"
+		}
+	}
 	return e, nil
+}
+
+// doubtful says why readers may take a line of a header in two ways, or "":
+// to some a control character or a line of blanks ends the line or the header
+// (RFC 5322, 2.2 and 3.2.2), and what follows is shown as a document.
+func doubtful(line []byte, first bool) string {
+	folded := line[0] == ' ' || line[0] == '\t'
+	name, _, _ := bytes.Cut(line, []byte(":"))
+	switch {
+	case bytes.ContainsAny(line, "\r\x00\v\f"):
+		return "a control character in the header"
+	case folded && (first || len(bytes.TrimSpace(line)) == 0):
+		return "a line of the header continues nothing"
+	case !folded && bytes.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "a field of the header has a name that is none"
+	case foreign.In(line) != "":
+		return foreign.In(line)
+	}
+	return ""
 }
 
 // Field is the value of a header field, or "".

@@ -30,6 +30,14 @@ func TestAmbiguous(t *testing.T) {
 		"text after":      sample + strings.Repeat("x", 300),
 		"a second end":    sample + "--b--\r\n",
 		"boundary prefix": strings.Replace(sample, "hello", "hello\r\n--bx", 1),
+		"bare CR":         strings.Replace(sample, "MIME-Version", "X: a\rContent-Type: text/html\r\r<h1>\r\nMIME-Version", 1),
+		"CR before CRLF":  strings.Replace(sample, "MIME-Version", "X: a\r\r\nMIME-Version", 1),
+		"NUL":             strings.Replace(sample, "MIME-Version", "X: a\x00b\r\nMIME-Version", 1),
+		"blank line":      strings.Replace(sample, "MIME-Version", "X: a\r\n \r\nMIME-Version", 1),
+		"continues none":  " x\r\n" + sample,
+		"blank in a name": strings.Replace(sample, "Content-Type: m", "Content-Type : m", 1),
+		"encoded":         strings.Replace(sample, "MIME-Version", "Content-Transfer-Encoding: base64\r\nMIME-Version", 1),
+		"page in header":  strings.Replace(sample, "MIME-Version", "X: <HTML>\r\nMIME-Version", 1),
 		"two types":       strings.Replace(sample, "MIME-Version", "Content-Type: text/html\r\nMIME-Version", 1),
 	} {
 		if m, err := Parse([]byte(text)); err == nil && m.Ambiguous == "" {

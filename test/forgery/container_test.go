@@ -172,6 +172,7 @@ func strangers(base string, a archive, add func(string, archive)) {
 		strings.ToUpper(signed), signed + ".", signed + " ", signed + "\x00.pdf", signed + "/evil", signed + "::$DATA", "C:" + signed,
 		"META-INF/" + signed, "META-INF/contract.pdf", "meta-inf/contract.html", "mimetype2", "x//" + signed, "\u202etxt.tcartnoc",
 		"macros/evil.xml", "Basic/script-lc.xml", "Scripts/x.py", "Mimetype", "META-INF", "META-INF./contract.txt", "index.html",
+		"META-INF/metadata.xml", "META-INF/container.xml", "META-INF/.DS_Store", "META-INF/ASiCManifest9.xml", "META-INF/evidencerecord9.xml",
 	}
 	for _, n := range names {
 		add(fmt.Sprintf("stranger %q last", n), a.with(-1, member{name: n, data: []byte(forgedText)}))
@@ -242,9 +243,19 @@ func structures(base string, a archive, add func(string, archive)) {
 		"sizes announced for later":    func(x *member) { x.local = func(h []byte) { h[6] |= 8 } },
 		"data inside the entry":        func(x *member) { x.method, x.slack = 8, []byte("<html>"+forgedText) },
 		"a link":                       func(x *member) { x.mode = 0o120777 },
+		"a device":                     func(x *member) { x.mode = 0o020666 },
+		"a folder by its mode":         func(x *member) { x.mode = 0o040755 },
+		"the label of a volume":        func(x *member) { x.attributes = 8 },
+		"a folder by its attributes":   func(x *member) { x.attributes = 16 },
 		"a name in the extra field":    func(x *member) { x.extra = unicodePath("evil.txt") },
-		"bytes before the header":      func(x *member) { x.before = []byte("<html>" + forgedText) },
-		"an archive before the header": func(x *member) { x.before = whole },
+		"a second name in the extra field": func(x *member) {
+			x.extra = append(unicodePath(x.name), unicodePath("evil.txt")...)
+		},
+		"an empty name in the extra field":      func(x *member) { x.extra = []byte{0x75, 0x70, 0, 0} },
+		"an extra field that runs past the end": func(x *member) { x.extra = []byte{0x55, 0x54, 9, 0, 1} },
+		"a PDF in the extra field":              func(x *member) { x.extra = append([]byte{0x99, 0x99, 8, 0}, "%PDF-1.7"...) },
+		"bytes before the header":               func(x *member) { x.before = []byte("<html>" + forgedText) },
+		"an archive before the header":          func(x *member) { x.before = whole },
 		"the mark of its end inside": func(x *member) {
 			end := make([]byte, 16)
 			copy(end, "PK\x07\x08")

@@ -20,6 +20,8 @@ type member struct {
 	flags  uint16
 	extra  []byte
 	mode   uint32 // of Unix
+	// attributes of MS-DOS
+	attributes byte
 	// local changes the header before the content; nil leaves it as the
 	// directory has it. It is given the 30 bytes of the header.
 	local     func(h []byte)
@@ -151,7 +153,7 @@ func (a archive) bytes() []byte {
 		le.PutUint32(c[24:], uint32(len(m.data)))
 		le.PutUint16(c[28:], uint16(len(m.name)))
 		le.PutUint16(c[30:], uint16(len(m.extra)))
-		le.PutUint32(c[38:], m.mode<<16)
+		le.PutUint32(c[38:], m.mode<<16|uint32(m.attributes))
 		le.PutUint32(c[42:], uint32(at))
 		if m.local != nil {
 			m.local(h)
