@@ -405,8 +405,10 @@ var plainHolders = map[string][]string{
 // for what is. The root of a document is; further down, the name of an element
 // says what is inside: a signed account in a debit is not one in a credit.
 func holder(n *xmldom.Node) bool {
-	ours := n.Is("", "content") && n.Parent.Is("", "internally-detached") // a file as base64, as this package writes it
-	return ours || n.Parent == nil || n.Parent.Kind == xmldom.DocumentNode || slices.Contains(plainHolders[n.Name.Space], n.Name.Local)
+	// A file as base64, as this package and @firma write it.
+	plain := n.Is("", "content") && n.Parent.Is("", "internally-detached") || n.Is("", "CONTENT") && n.Parent.Is("", "AFIRMA")
+	plain = plain || n.Is(ds, "SignatureProperties") && n.Parent.Is(ds, "Object")
+	return plain || n.Parent == nil || n.Parent.Kind == xmldom.DocumentNode || slices.Contains(plainHolders[n.Name.Space], n.Name.Local)
 }
 
 // described are the signatures whose DataObjectFormat for exactly this element
