@@ -103,10 +103,11 @@ func (j *judge) along(p *report.Path, q asked) chainVerdict {
 		v.lower(report.Indeterminate, report.CertificateChainGeneral)
 		v.add(report.Error, "XCV", "%s.", text)
 	}
-	// The anchor itself is trusted as it is: neither its validity nor its
+	// The anchor itself is trusted as it is: neither its end nor its
 	// revocation is asked for. A withdrawn service is relied upon for what is
 	// proven to be older (the sunset date of EN 319 102-1, 5.6.2.2).
 	withdrawn := j.service(&v, p)
+	j.authorities(&v, p)
 	for i, m := range j.slide(p, q, withdrawn) {
 		j.member(&v, m, i)
 	}

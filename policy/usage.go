@@ -45,3 +45,29 @@ func usage(leaf *report.Certificate) verdict {
 	}
 	return v
 }
+
+// authorities judges those above the leaf. One whose extended key usage names
+// other trades only issues for these, as everybody reads the extension in an
+// authority's certificate (RFC 5280, 4.2.1.12, leaves it open). An anchor is
+// trusted as it is, unless it says so critically; one that begins in the future
+// is none yet.
+func (j *judge) authorities(v *chainVerdict, p *report.Path) {
+	for i, id := range p.Certificates {
+		c := j.facts.Certificates[id]
+		if c == nil {
+			continue
+		}
+		anchor := id == p.Anchor.Certificate
+		if anchor && j.at.Before(c.NotBefore) {
+			v.lower(report.Indeterminate, report.NoCertificateChainFound)
+			v.add(report.Error, "XCV", "The trusted certificate of %s is valid from %s only.", c.SubjectCN, day(c.NotBefore))
+		}
+		if i == 0 || v.use != toSign || !c.HasExtKeyUsage || anchor && !c.ExtKeyUsageCritical {
+			continue
+		}
+		if !slices.ContainsFunc(c.ExtKeyUsage, func(u string) bool { return !slices.Contains(foreign, u) }) {
+			v.lower(report.Indeterminate, report.ChainConstraintsFailure)
+			v.add(report.Error, "XCV", "The authority %s is not for issuing certificates of signers by its extended key usage.", c.SubjectCN)
+		}
+	}
+}

@@ -4,6 +4,8 @@ package report
 // reading of layers.
 var italianFindings = map[string]string{
 	"The certificate of %s is not for signing documents by its extended key usage.":                                               "Il certificato di %s, per il suo uso esteso della chiave, non serve a firmare documenti.",
+	"The authority %s is not for issuing certificates of signers by its extended key usage.":                                      "L'autorità %s, per il suo uso esteso della chiave, non serve a emettere certificati di firmatari.",
+	"The trusted certificate of %s is valid from %s only.":                                                                        "Il certificato fidato di %s è valido solo dal %s.",
 	"The key usage of %s allows neither digitalSignature nor nonRepudiation.":                                                     "L'uso della chiave di %s non consente né digitalSignature né nonRepudiation.",
 	"The key usage of the time-stamp's certificate does not allow signing.":                                                       "L'uso della chiave del certificato della marca temporale non consente di firmare.",
 	"The certificate of the time-stamp is not for time-stamping alone.":                                                           "Il certificato della marca temporale non è riservato alla sola marcatura temporale.",

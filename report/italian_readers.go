@@ -459,6 +459,7 @@ var italianReaders = map[string]string{
 	"the path selects nothing":                                      "il percorso non seleziona nulla",
 	"the path selects more than one":                                "il percorso ne seleziona più di uno",
 	"the signature signs nothing of the document but itself":        "la firma non firma nulla del documento se non sé stessa",
+	"signed content is hidden inside a signature":                   "un contenuto firmato è nascosto dentro una firma",
 	"the Id of the signature is not unique":                         "l'Id della firma non è unico",
 	"more than %d entries in a manifest":                            "più di %d elementi in un manifesto",
 	"the reference can be read as two file names":                   "il riferimento si può leggere come due nomi di file",

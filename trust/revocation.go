@@ -256,7 +256,7 @@ func (s *Store) apply(r *report.Revocation, cert *pkix.Certificate, c crlItem, w
 	case !found.listed:
 	case entry.CriticalUnknown:
 		r.Status = string(pkix.StatusUnknown)
-	case entry.Reason == pkix.ReasonRemoveFromCRL:
+	case entry.Reason == pkix.ReasonRemoveFromCRL && c.DeltaBase != nil: // in a delta list only (RFC 5280, 5.3.1)
 		r.Status, r.Reason = string(pkix.Good), 0
 	default:
 		r.Status, r.RevokedAt, r.Reason = string(pkix.Revoked), entry.RevokedAt, entry.Reason

@@ -259,24 +259,51 @@ func (p *partition) visit(n *xmldom.Node) {
 	}
 }
 
-// children visits them. A comment that stands between two pieces of text is
-// content: a reader who takes the first piece for all of it sees something else.
+// children visits them. A comment beside a text is content: a reader who takes
+// the first piece, or the first child, for all of it sees something else. So is
+// text behind something that the digest is not over, and text in two pieces of
+// which one is a CDATA section.
 func (p *partition) children(n *xmldom.Node, do func(*xmldom.Node)) {
-	begun, end := false, (*xmldom.Node)(nil) // text so far, and the last one before the next element
+	begun, dropped := false, false // text since the last element that counts, and behind one that does not
+	var before, end *xmldom.Node   // the text just before, and the last one before the next element
+	at := n.Inner                  // where the next node begins, if no empty section stands there
 	for c := n.First; c != nil; c = c.Next {
 		switch {
+		case c.Kind == xmldom.Element && !p.drops(c):
+			begun, dropped = false, false
 		case c.Kind == xmldom.Element:
-			begun, end = false, nil
+			dropped = true
 		case isText(c):
-			begun = true
+			if dropped || before != nil && !torn(before, c) || c.Start != at && n.Kind == xmldom.Element {
+				p.content(func() string { return n.Path() + "/text()" }, set{})
+			}
+			begun, before = true, c
 		case c.Kind == xmldom.Comment:
-			if begun && end == nil {
+			if end == nil {
 				end = lastText(c)
 			}
-			p.parted = begun && end != nil && c.Start < end.Start
+			p.parted = begun || c.Start < end.Start
 		}
+		if c.Kind == xmldom.Element {
+			end = nil
+		}
+		if c.Kind != xmldom.Text {
+			before = nil
+		}
+		at = c.End
 		do(c)
 	}
+}
+
+// drops reports whether some reference leaves out this element, of what is
+// around it.
+func (p *partition) drops(n *xmldom.Node) bool {
+	return slices.ContainsFunc(p.at[n], func(e event) bool { return e.drop })
+}
+
+// torn reports whether a text is in two sections since one cannot hold "]]>".
+func torn(a, b *xmldom.Node) bool {
+	return strings.HasSuffix(a.Data, "]]") && strings.HasPrefix(b.Data, ">")
 }
 
 func isText(n *xmldom.Node) bool {
@@ -320,6 +347,9 @@ func (p *partition) element(n *xmldom.Node) {
 		p.children(n, p.visit)
 		return
 	case n.Is(ds, "Signature"):
+		if len(p.covering().nodes.sigs) == 0 {
+			p.attributes(n, shape{})
+		}
 		p.children(n, p.structure)
 		return
 	}
@@ -332,7 +362,13 @@ func (p *partition) element(n *xmldom.Node) {
 		p.content(n.Path, set{}) // and everything below it
 		return
 	default:
+		if !holder(n) {
+			p.content(n.Path, set{})
+		}
 		for _, a := range n.Attrs() {
+			if a.Name.Space == xmlSpace && p.expected != nil && n != p.expected && n.Contains(p.expected) {
+				p.wanted.note(p.ids, func() string { return n.Path() + "/@" + a.Name.QName }, p.inherited())
+			}
 			if !a.IsID() || strings.ContainsAny(a.Value, " \t\r\n") {
 				p.content(func() string { return n.Path() + "/@" + a.Name.QName }, p.described(n, a, func(said string) bool { return said == a.Value }))
 			}
@@ -342,6 +378,37 @@ func (p *partition) element(n *xmldom.Node) {
 		}
 	}
 	p.children(n, p.visit)
+}
+
+const xmlSpace = "http://www.w3.org/XML/1998/namespace"
+
+// inherited are the signatures over the expected element whose canonicalisation
+// takes the xml: attributes of the elements around it in.
+func (p *partition) inherited() set {
+	counts := make([]int, len(p.ids))
+	for _, r := range p.regs {
+		if top := r.region.Top(); !r.region.Text && !r.region.Method.Exclusive && top != nil && top.Contains(p.expected) {
+			counts[r.sig]++
+		}
+	}
+	return setOf(counts)
+}
+
+// holders below the root that mean nothing by themselves.
+var plainHolders = map[string][]string{
+	"http://schemas.xmlsoap.org/soap/envelope/":                                         {"Header"},
+	"http://www.w3.org/2003/05/soap-envelope":                                           {"Header"},
+	"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd": {"Security"},
+}
+
+// holder reports whether an element that is not signed is nothing but a place
+// for what is. The root of a document is; further down, the name of an element
+// says what is inside: a signed account in a debit is not one in a credit.
+func holder(n *xmldom.Node) bool {
+	// A file as base64, as this package and @firma write it.
+	plain := n.Is("", "content") && n.Parent.Is("", "internally-detached") || n.Is("", "CONTENT") && n.Parent.Is("", "AFIRMA")
+	plain = plain || n.Is(ds, "SignatureProperties") && n.Parent.Is(ds, "Object")
+	return plain || n.Parent == nil || n.Parent.Kind == xmldom.DocumentNode || slices.Contains(plainHolders[n.Name.Space], n.Name.Local)
 }
 
 // described are the signatures whose DataObjectFormat for exactly this element
@@ -420,6 +487,9 @@ func declares(g *xmldsig.Region, n *xmldom.Node, prefix string) bool {
 func (p *partition) structure(n *xmldom.Node) {
 	switch {
 	case n.Kind == xmldom.Text && !n.Parent.Is(ds, "Signature"):
+		if s, _ := shapeOf(n.Parent); isText(n) && len(p.covering().text.sigs) == 0 && !s.allows(n) {
+			p.visit(n)
+		}
 		return
 	case n.Kind != xmldom.Element, n.Is(ds, "Signature"):
 		p.visit(n)
@@ -433,14 +503,19 @@ func (p *partition) structure(n *xmldom.Node) {
 
 // part sorts an element inside a signature.
 func (p *partition) part(n *xmldom.Node) {
+	s, known := shapeOf(n)
+	covered := len(p.covering().nodes.sigs) > 0
 	switch {
-	case !structural(n) && len(p.covering().nodes.sigs) == 0:
+	case !known && !covered:
 		p.content(n.Path, set{})
+		return
 	case n.Is(ds, "Object"):
 		p.object(n)
-	default:
-		p.children(n, p.structure)
+		return
+	case !covered && !countersigned(n):
+		p.attributes(n, s)
 	}
+	p.children(n, p.structure)
 }
 
 // object sorts a ds:Object. The qualifying properties are the signature's; so
@@ -473,18 +548,4 @@ func (p *partition) object(n *xmldom.Node) {
 			p.visit(c)
 		}
 	})
-}
-
-// signatureSpaces are the namespaces that signatures are made of.
-var signatureSpaces = []string{
-	ds, xmldsig.Space11, xmldsig.MoreSpace, xmldsig.More07, xmldsig.ExcSpace, xmldsig.FilterNS,
-	"http://www.w3.org/2001/04/xmlenc#", "http://www.w3.org/2009/xmlenc11#", "http://www.w3.org/2021/04/xmldsig-more#",
-	"urn:ietf:params:xml:ns:ers",
-}
-
-// structural reports whether an element inside a signature is part of it by its
-// namespace.
-func structural(n *xmldom.Node) bool {
-	return slices.Contains(signatureSpaces, n.Name.Space) || strings.HasPrefix(n.Name.Space, "http://uri.etsi.org/") ||
-		strings.HasPrefix(n.Name.Space, "http://docs.oasis-open.org/wss/")
 }

@@ -184,7 +184,7 @@ func transformC14N(m xmldsig.Method) string {
 	return `<ds:Transform Algorithm="` + m.URI() + `"><ec:InclusiveNamespaces xmlns:ec="` + xmldsig.ExcSpace + `" PrefixList="` + strings.Join(list, " ") + `"/></ds:Transform>`
 }
 
-// partsText reports whether a comment stands between two pieces of text.
+// partsText reports whether a comment stands beside text.
 func partsText(top *xmldom.Node) bool {
 	p := &partition{ctx: context.Background()}
 	found := false

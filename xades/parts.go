@@ -53,6 +53,55 @@ func (r *reader) parts(element string) error {
 		r.out.Parts = append(r.out.Parts, wanted...)
 	}
 	r.selfish(p)
+	r.hidden()
+	return nil
+}
+
+// hidden refuses signed content that stands inside a signature where no reader
+// looks for it: in the key, or in an Object while the same signature signs
+// elements of the document outside. It was moved there, and what reads the
+// document finds it missing.
+func (r *reader) hidden() {
+	for _, s := range r.tops {
+		if s.x == nil {
+			continue
+		}
+		outside := slices.ContainsFunc(s.regions, func(g signedRegion) bool {
+			top := g.region.Top()
+			return top == nil || enclosing(top) == nil
+		})
+		for _, g := range s.regions {
+			if g.region.Set.Keep != nil && g.region.Top() == nil {
+				for _, n := range g.region.Set.Keep {
+					s.conceals(n, true)
+				}
+			} else if top := g.region.Top(); top != nil {
+				s.conceals(top, outside)
+			}
+		}
+	}
+}
+
+// conceals raises the problem for one signed node.
+func (s *sigReader) conceals(n *xmldom.Node, outside bool) {
+	if n.Kind != xmldom.Element || n.Is(ds, "Object") {
+		return
+	}
+	if _, known := shapeOf(n); known || n.Name.Space == ds { // DigiDoc has its properties there
+		return // the signature itself
+	}
+	if in := enclosing(n); in != nil && (outside || !in.Is(ds, "Object")) {
+		s.problem(true, n, "signed content is hidden inside a signature")
+	}
+}
+
+// enclosing is the child of a signature that a node stands in, nil for none.
+func enclosing(n *xmldom.Node) *xmldom.Node {
+	for ; n != nil && n.Parent != nil; n = n.Parent {
+		if n.Parent.Is(ds, "Signature") {
+			return n
+		}
+	}
 	return nil
 }
 

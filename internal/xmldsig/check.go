@@ -110,8 +110,8 @@ func (s *Signature) Includes(r *Reference, node *xmldom.Node) bool {
 }
 
 // WholeFile reports whether a reference out of the document takes in all of
-// the file that it is to. Canonicalisation does, but for comments: one that
-// splits a text may change how it is read.
+// the file that it is to. Canonicalisation does, but for comments and CDATA
+// sections: one that splits a text may change how it is read.
 func (s *Signature) WholeFile(r *Reference, src Source) bool {
 	steps, err := transforms(r.Node)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Signature) WholeFile(r *Reference, src Source) bool {
 		}
 		comments = comments && m.Comments
 	}
-	if comments {
+	if len(steps) == 0 {
 		return true
 	}
 	d := &data{source: src}
@@ -133,23 +133,33 @@ func (s *Signature) WholeFile(r *Reference, src Source) bool {
 		return false
 	}
 	defer d.doc.Release()
-	return !splitText(d.doc.Node)
+	return !splitText(d.doc.Node, comments)
 }
 
-// splitText reports whether a comment stands beside text in some element.
-func splitText(n *xmldom.Node) bool {
+// splitText reports whether a comment that is not digested stands beside text in
+// some element, or a CDATA section does.
+func splitText(n *xmldom.Node, comments bool) bool {
 	comment, text := false, false
+	var before *xmldom.Node
 	for c := n.First; c != nil; c = c.Next {
 		switch c.Kind {
 		case xmldom.Comment:
-			comment = true
+			comment = !comments
 		case xmldom.Text:
-			text = text || strings.TrimSpace(c.Data) != ""
+			if strings.TrimSpace(c.Data) == "" {
+				break
+			}
+			if before != nil && (!strings.HasSuffix(before.Data, "]]") || !strings.HasPrefix(c.Data, ">")) {
+				return true
+			}
+			text, before = true, c
+			continue
 		case xmldom.Element:
-			if splitText(c) {
+			if splitText(c, comments) {
 				return true
 			}
 		}
+		before = nil
 	}
 	return comment && text
 }

@@ -101,7 +101,10 @@ func put(doc, before, what string) string { return strings.Replace(doc, before, 
 func (f *xmlForger) wrapped() {
 	signed := f.signXML("<batch>"+xmlOrder+"</batch>", xades.Options{SignElement: "o1"})
 	f.genuine("element, all that there is", signed)
-	f.genuine("element, under one more wrapper", strings.Replace(strings.Replace(signed, xmlOrder, "<orders>"+xmlOrder+"</orders>", 1), "<batch>", `<batch xmlns:a="urn:a" Id="all">`, 1))
+	f.genuine("element, its root with a namespace and an Id", strings.Replace(signed, "<batch>", `<batch xmlns:a="urn:a" Id="all">`, 1))
+	f.forged("element, under one more wrapper", signed, strings.Replace(signed, xmlOrder, "<refused>"+xmlOrder+"</refused>", 1))
+	f.forged("element: moved into the key", signed, put(strings.Replace(signed, xmlOrder, "", 1), "</ds:KeyInfo>", xmlOrder))
+	f.forged("element: text beside a CDATA section", signed, strings.Replace(signed, ">100<", ">10<![CDATA[0]]><", 1))
 	evil := func(attrs string) string { return "<order" + attrs + "><amount>900</amount></order>" }
 	moves := map[string]func(doc string) string{
 		"in a wrapper after the signature":  func(d string) string { return put(d, "</batch>", "<old>"+xmlOrder+"</old>") },
@@ -177,6 +180,17 @@ func (f *xmlForger) enveloped() {
 		f.forged("enveloped: another amount in "+p.name, signed, put(signed, p.before, p.open+evil+p.close))
 		f.forged("enveloped: the whole invoice in "+p.name, signed, put(signed, p.before, p.open+strings.Replace(xmlInvoice, "100", "900", 1)+p.close))
 	}
+	f.forged("enveloped: a comment before the amount", signed, strings.Replace(signed, ">100<", "><!-- -->100<", 1))
+	f.forged("enveloped: text beside a CDATA section", signed, strings.Replace(signed, ">100<", ">10<![CDATA[0]]><", 1))
+	f.forged("enveloped: text beside an empty CDATA section", signed, strings.Replace(signed, ">100<", "><![CDATA[]]>100<", 1))
+	f.forged("enveloped: the signature parts the amount", signed, strings.Replace(strings.Replace(signed, signatureOf(signed), "", 1), ">100<", ">1"+signatureOf(signed)+"00<", 1))
+	f.forged("enveloped: the signature before the amount", signed, strings.Replace(strings.Replace(signed, signatureOf(signed), "", 1), ">100<", ">"+signatureOf(signed)+"100<", 1))
+	f.forged("enveloped: an amount of XML Signature in the key", signed, put(signed, "</ds:KeyInfo>", "<ds:amount>900</ds:amount>"))
+	f.forged("enveloped: an amount of ETSI in the key", signed, put(signed, "</ds:KeyInfo>", `<amount xmlns="http://uri.etsi.org/inv">900</amount>`))
+	f.forged("enveloped: a sentence for a key's name", signed, put(signed, "</ds:KeyInfo>", "<ds:KeyName>PAY 900 TO MALLORY</ds:KeyName>"))
+	f.forged("enveloped: management data", signed, put(signed, "</ds:KeyInfo>", "<ds:MgmtData>PAY 900</ds:MgmtData>"))
+	f.forged("enveloped: an attribute of the key", signed, strings.Replace(signed, "<ds:KeyInfo", `<ds:KeyInfo amount="900"`, 1))
+	f.forged("enveloped: an attribute of the signature", signed, strings.Replace(signed, "<ds:Signature ", `<ds:Signature amount="900" `, 1))
 	f.forged("enveloped: text in the signature", signed, put(signed, "<ds:KeyInfo>", "pay 900"))
 	f.forged("enveloped: an element in the value", signed, put(signed, "</ds:SignatureValue>", evil))
 	f.forged("enveloped: an instruction in the signature", signed, put(signed, "<ds:KeyInfo>", "<?pay 900?>"))

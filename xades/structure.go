@@ -1,0 +1,185 @@
+package xades
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"rogito.dev/rogito/internal/xmldom"
+	"rogito.dev/rogito/internal/xmldsig"
+)
+
+// kind is what text an element of a signature may hold where nothing signs it.
+type kind int
+
+const (
+	noText kind = iota
+	octetText
+	numberText
+	tokenText // no white space: a time, a URI
+	nameText  // of a person or a key: a distinguished name or a token
+	freeText
+)
+
+// shape is what an element of a signature looks like.
+type shape struct {
+	text  kind
+	attrs []string
+}
+
+// shapes by name. Identifiers are allowed everywhere.
+type shapes map[string]shape
+
+func (s shapes) with(text kind, attrs string, names string) shapes {
+	for name := range strings.FieldsSeq(names) {
+		s[name] = shape{text, strings.Fields(attrs)}
+	}
+	return s
+}
+
+// signatureShapes are the elements that signatures are made of, by namespace:
+// XML Signature, XAdES, evidence records, the tokens of WS-Security. Their
+// schemas are open in places; what is not named here means something to
+// somebody else and is content.
+var signatureShapes = func() map[string]shapes {
+	xades := shapes{}.
+		with(noText, "", `SignedProperties SignedSignatureProperties SignedDataObjectProperties UnsignedProperties
+			UnsignedSignatureProperties UnsignedDataObjectProperties UnsignedDataObjectProperty SigningCertificate
+			SigningCertificateV2 CertDigest IssuerSerial SignaturePolicyIdentifier SignaturePolicyId
+			SignaturePolicyImplied SigPolicyId SigPolicyHash SigPolicyQualifiers SPUserNotice NoticeRef NoticeNumbers
+			SignatureProductionPlace SignatureProductionPlaceV2 SignerRole SignerRoleV2 ClaimedRoles CertifiedRoles
+			CertifiedRolesV2 SignedAssertions ObjectIdentifier DocumentationReferences CommitmentTypeIndication
+			CommitmentTypeId AllSignedDataObjects CommitmentTypeQualifiers AllDataObjectsTimeStamp
+			IndividualDataObjectsTimeStamp CounterSignature SignatureTimeStamp CompleteCertificateRefs
+			CompleteCertificateRefsV2 CertRefs CompleteRevocationRefs AttributeCertificateRefs
+			AttributeCertificateRefsV2 AttributeRevocationRefs CRLRefs CRLRef DigestAlgAndValue OCSPRefs OCSPRef
+			OtherRefs ResponderID SigAndRefsTimeStamp SigAndRefsTimeStampV2 RefsOnlyTimeStamp RefsOnlyTimeStampV2
+			CertificateValues RevocationValues AttrAuthoritiesCertValues AttributeRevocationValues CRLValues OCSPValues
+			ArchiveTimeStamp ArchiveTimeStampV2 SignaturePolicyStore SPDocSpecification RenewedDigests
+			RenewedDigestsV2 SealingEvidenceRecords EvidenceRecords Transforms HashDataInfo TimeStamp`).
+		with(noText, "Target", "QualifyingProperties").
+		with(noText, "URI", "Cert TimeStampValidationData OCSPIdentifier CRLIdentifier QualifyingPropertiesReference").
+		with(noText, "URI referencedData uri", "Include HashDataInfo").
+		with(noText, "ObjectReference", "DataObjectFormat").
+		with(noText, "Algorithm", "DigestMethod CanonicalizationMethod Transform").
+		with(octetText, "Encoding", `EncapsulatedTimeStamp EncapsulatedX509Certificate EncapsulatedCRLValue
+			EncapsulatedOCSPValue EncapsulatedPKIData CertifiedRole X509AttributeCertificate SignaturePolicyDocument
+			ASN1EvidenceRecord`).
+		with(octetText, "", "IssuerSerialV2 DigestValue ByKey").
+		with(numberText, "", "Number int").
+		with(tokenText, "", "SigningTime IssueTime ProducedAt SPURI SigPolDocLocalURI DocumentationReference ObjectReference").
+		with(tokenText, "Qualifier", "Identifier").
+		with(nameText, "", "Issuer ByName").
+		with(freeText, "", `City StreetAddress StateOrProvince PostalCode CountryName PostOfficeBoxNumber ClaimedRole Description
+			MimeType Encoding Organization ExplicitText SigPolicyQualifier CommitmentTypeQualifier SignedAssertion`)
+	dsig := shapes{}.
+		with(noText, "", `Signature SignedInfo Transforms KeyInfo KeyValue RSAKeyValue DSAKeyValue X509Data X509IssuerSerial PGPData SPKIData
+			Manifest SignatureProperties`).
+		with(noText, "Target", "SignatureProperty").
+		with(noText, "MimeType Encoding", "Object").
+		with(noText, "Algorithm", "CanonicalizationMethod SignatureMethod DigestMethod Transform").
+		with(noText, "URI Type", "Reference RetrievalMethod").
+		with(octetText, "", `SignatureValue DigestValue Modulus Exponent P Q G Y J Seed PgenCounter X509Certificate X509CRL X509SKI
+			PGPKeyID PGPKeyPacket SPKISexp`).
+		with(numberText, "", "HMACOutputLength X509SerialNumber").
+		with(nameText, "", "KeyName X509SubjectName X509IssuerName").
+		with(freeText, "", "XPath")
+	more := shapes{}.
+		with(noText, "", "ECKeyValue ECDSAKeyValue DomainParameters ECParameters FieldID Prime Curve ValidationData RSAPSSParams MaskGenerationFunction").
+		with(noText, "URI", "NamedCurve KeyInfoReference").
+		with(noText, "URN URI", "NamedCurve").
+		with(noText, "Value", "X Y").
+		with(noText, "Algorithm", "DigestMethod MGF").
+		with(octetText, "", "PublicKey DEREncodedKeyValue OCSPResponse A B Base Order Seed P seed").
+		with(octetText, "Algorithm", "X509Digest").
+		with(numberText, "", "CoFactor SaltLength TrailerField")
+	ers := shapes{}.
+		with(noText, "", "HashTree TimeStamp CryptographicInformationList ArchiveTimeStampSequence EncryptionInformation SupportingInformationList").
+		with(noText, "Version", "EvidenceRecord").
+		with(noText, "Order", "ArchiveTimeStamp ArchiveTimeStampChain Sequence").
+		with(noText, "Algorithm", "CanonicalizationMethod DigestMethod").
+		with(octetText, "", "DigestValue").
+		with(octetText, "Type Order", "TimeStampToken CryptographicInformation")
+	wss := shapes{}.
+		with(noText, "", "SecurityTokenReference").
+		with(noText, "URI ValueType", "Reference").
+		with(octetText, "ValueType EncodingType", "KeyIdentifier BinarySecurityToken")
+	const secext = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd"
+	return map[string]shapes{
+		ds: dsig, ns132: xades, ns122: xades, ns111: xades, "http://uri.etsi.org/01903/v1.4.1#": xades,
+		"http://uri.etsi.org/19132/v1.1.1#": xades, "urn:ietf:params:xml:ns:ers": ers, secext: wss,
+		xmldsig.Space11: more, xmldsig.MoreSpace: more, xmldsig.More07: more, "http://www.w3.org/2021/04/xmldsig-more#": more,
+		xmldsig.ExcSpace: shapes{}.with(noText, "PrefixList", "InclusiveNamespaces"),
+		xmldsig.FilterNS: shapes{}.with(freeText, "Filter", "XPath"),
+	}
+}()
+
+// shapeOf is the shape of an element of a signature; false if it is none.
+func shapeOf(n *xmldom.Node) (shape, bool) {
+	s, ok := signatureShapes[n.Name.Space][n.Name.Local]
+	return s, ok
+}
+
+var (
+	octetsForm = regexp.MustCompile(`^[A-Za-z0-9+/=\s]*$`)
+	numberForm = regexp.MustCompile(`^\s*-?[0-9]+\s*$`)
+	tokenForm  = regexp.MustCompile(`^\s*\S{0,256}\s*$`)
+	rdnForm    = regexp.MustCompile(`(?i)(?:^|[,;+/])\s*(?:CN|C|O|OU|L|ST|S|T|SN|G|GN|DC|UID|E|EMAIL|EMAILADDRESS|STREET|TITLE|SURNAME|GIVENNAME|SERIALNUMBER|INITIALS|ORGANIZATIONIDENTIFIER|POSTALCODE|DNQUALIFIER|(?:OID\.)?[0-9]+(?:\.[0-9]+)+)\s*=`)
+)
+
+// maxName bounds a distinguished name that is free to stand in a signature.
+const maxName = 1024
+
+// allows reports whether a text is one that the element may hold unsigned. In a
+// counter-signature what is free is signed by that.
+func (s shape) allows(n *xmldom.Node) bool {
+	switch s.text {
+	case octetText:
+		return octetsForm.MatchString(n.Data)
+	case numberText:
+		return numberForm.MatchString(n.Data)
+	case tokenText:
+		return tokenForm.MatchString(n.Data) || countersigned(n)
+	case nameText:
+		text := strings.TrimSpace(n.Data)
+		at := rdnForm.FindStringIndex(text)
+		return tokenForm.MatchString(text) || at != nil && at[0] == 0 && len(text) <= maxName || countersigned(n)
+	case freeText:
+		return countersigned(n)
+	default:
+		return false
+	}
+}
+
+// countersigned reports whether a node stands in what a signature inside another
+// one signs of itself, or describes a policy that is kept beside one.
+func countersigned(n *xmldom.Node) bool {
+	signed, store := false, false
+	for up := n.Parent; up != nil; up = up.Parent {
+		if up.Kind != xmldom.Element {
+			break
+		}
+		switch up.Name.Local {
+		case "SignedProperties", "SignedInfo":
+			signed = true
+		case "SPDocSpecification":
+			store = true
+		case "CounterSignature":
+			return signed
+		}
+	}
+	return store
+}
+
+// attributes sorts the attributes of an element of a signature that nothing covers.
+func (p *partition) attributes(n *xmldom.Node, s shape) {
+	for _, a := range n.Attrs() {
+		known := a.IsID() || a.Name.Space == "" && slices.Contains(s.attrs, a.Name.Local)
+		if a.Name.Space == instanceSpace && a.Name.Local == "schemaLocation" {
+			continue
+		}
+		if !known || a.Name.Local != "PrefixList" && strings.ContainsAny(strings.TrimSpace(a.Value), " \t\r\n") {
+			p.content(func() string { return n.Path() + "/@" + a.Name.QName }, set{})
+		}
+	}
+}
