@@ -86,12 +86,12 @@ func fill(t *testing.T, u *pdf.Update, value, shown string) {
 }
 
 // sealOf takes signature dictionaries at their word.
-func sealOf(d *pdf.Document) func(string) Seal {
+func sealOf(d *pdf.Document) func(string, int) Seal {
 	m, err := newModel(&view{d, make(map[place]pdf.Object)}, 0, &work{ctx: context.Background()})
 	if err != nil {
 		panic(err)
 	}
-	return func(name string) Seal {
+	return func(name string, _ int) Seal {
 		for _, f := range m.byName[name] {
 			switch d.Name(m.dict(f.attrs["V"]).Get("Type")) {
 			case "DocTimeStamp":

@@ -13,9 +13,10 @@ type Rules struct {
 	DocMDP int
 	// Locked reports whether a field may not change any more; nil locks none.
 	Locked func(field string) bool
-	// Seal says what a signature field of the file holds; nil means that
-	// every signature dictionary is taken for a signature.
-	Seal func(field string) Seal
+	// Seal says what a signature field of the file was given in a revision, or
+	// in any after the signed one where that is 0; nil means that every
+	// signature dictionary is taken for a signature.
+	Seal func(field string, revision int) Seal
 }
 
 // Seal is what was found in a signature field.
@@ -150,7 +151,7 @@ type difference struct {
 func (r Rules) judge(d difference, revision int) ades.Change {
 	what := d.what
 	if what == "signature" || what == "signature-filled" {
-		what = r.seal(d)
+		what = r.seal(d, revision)
 	}
 	if table[what].lock && r.Locked != nil && r.Locked(d.field) {
 		what = "field-locked"
@@ -159,10 +160,10 @@ func (r Rules) judge(d difference, revision int) ades.Change {
 }
 
 // seal tells a further signature from a time-stamp and from neither.
-func (r Rules) seal(d difference) string {
+func (r Rules) seal(d difference, revision int) string {
 	s := Signature
 	if r.Seal != nil {
-		s = r.Seal(d.field)
+		s = r.Seal(d.field, revision)
 	}
 	switch {
 	case s == Void:
