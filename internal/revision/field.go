@@ -226,9 +226,9 @@ func (c *comparison) withdrawn(was, is *field) bool {
 func (c *comparison) sameVisibility(was, is *field) bool {
 	const harmless = 4 | 64 | 128 | 512
 	for i, w := range is.widgets {
-		a, _ := c.old.doc.Int(was.widgets[i].dict.Get("F"))
-		b, _ := c.new.doc.Int(w.dict.Get("F"))
-		if a&^harmless != b&^harmless {
+		a, ok1 := c.old.annotFlags(was.widgets[i].dict)
+		b, ok2 := c.new.annotFlags(w.dict)
+		if !ok1 || !ok2 || a&^harmless != b&^harmless {
 			return false
 		}
 	}

@@ -274,7 +274,7 @@ func (c *comparison) addedField(f *field) {
 			d.page = where
 		}
 		c.add(d)
-	case shows && slices.ContainsFunc(f.widgets, c.new.decorated):
+	case slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.area(w.dict) && c.new.decorated(w) }):
 		c.add(difference{what: "signature-field-look", field: f.name})
 	default:
 		c.add(difference{what: "signature-field", field: f.name})

@@ -112,8 +112,16 @@ func (c *comparison) page(a, b *page) {
 }
 
 func (c *comparison) sameRotation(a, b map[pdf.Name]pdf.Object) bool {
-	r, _ := c.old.doc.Number(a["Rotate"])
-	s, _ := c.new.doc.Number(b["Rotate"])
+	turn := func(m *model, o pdf.Object) (int64, bool) {
+		v, err := m.doc.Resolve(o)
+		n, ok := v.(pdf.Integer)
+		return (int64(n)%360 + 360) % 360, err == nil && (ok || v == nil)
+	}
+	r, ok1 := turn(c.old, a["Rotate"])
+	s, ok2 := turn(c.new, b["Rotate"])
+	if !ok1 || !ok2 {
+		return c.equal(a["Rotate"], b["Rotate"], "Rotate")
+	}
 	return r == s
 }
 
@@ -129,11 +137,15 @@ func (c *comparison) climbed(a, b *page) {
 	}
 }
 
-// sameBox compares a box of two pages.
+// sameBox compares a box of two pages. One that is no box is compared as it
+// stands: readers make something of it.
 func (c *comparison) sameBox(a, b *page, key pdf.Name) bool {
 	x, ok1 := c.old.doc.Rect(a.box(key))
 	y, ok2 := c.new.doc.Rect(b.box(key))
-	return ok1 == ok2 && x == y
+	if !ok1 || !ok2 {
+		return c.equal(a.box(key), b.box(key), key)
+	}
+	return x == y
 }
 
 // box is a box of the page, with its default (ISO 32000-2, 14.11.2).
