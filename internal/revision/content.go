@@ -22,6 +22,7 @@ type painter struct {
 	text     strings.Builder
 	wrote    bool
 	ground   [3]float64 // colour behind the text
+	grounded bool       // which was painted
 	decoders map[pdf.Name]*decoder
 }
 
@@ -54,31 +55,40 @@ func at(m [6]float64, x, y float64) point {
 
 // shownText is the text that an appearance shows, or why that cannot be told.
 func (c *comparison) shownText(m *model, s *pdf.Stream, w *widget) (string, string) {
+	p, why := c.paintAll(m, s, w)
+	if why != "" {
+		return "", why
+	}
+	return p.text.String(), ""
+}
+
+// paintAll follows an appearance to its end, or as far as it is understood.
+func (c *comparison) paintAll(m *model, s *pdf.Stream, w *widget) (*painter, string) {
 	box, ok := m.doc.Rect(s.Dict.Get("BBox"))
 	rect, ok2 := m.doc.Rect(w.dict.Get("Rect"))
 	if !ok || !ok2 || s.Dict.Has("OC") || s.Dict.Has("Ref") {
-		return "", whyAppearance
+		return nil, whyAppearance
 	}
 	data, err := m.doc.Data(s)
 	if err != nil {
-		return "", whyAppearance
+		return nil, whyAppearance
 	}
 	code, ok := tokens(data)
 	if !ok {
-		return "", whyDrawing
+		return nil, whyDrawing
 	}
 	if !fits(m, s, box, rect) {
-		return "", whyPlace
+		return nil, whyPlace
 	}
 	p := &painter{c: c, m: m, box: box, ground: [3]float64{1, 1, 1}, decoders: make(map[pdf.Name]*decoder)}
 	p.fonts = m.dict(m.dict(s.Dict.Get("Resources")).Get("Font"))
 	p.state = graphics{ctm: identity, clip: box, stretch: 1}
 	for _, in := range code {
 		if why := p.run(in); why != "" {
-			return "", why
+			return p, why
 		}
 	}
-	return p.text.String(), ""
+	return p, ""
 }
 
 // fits: the box is drawn into the rectangle at about its own size, upright or
@@ -247,7 +257,7 @@ func (p *painter) paint(op string) string {
 		return whyDrawing
 	}
 	if whole && strings.ContainsAny(op, "fFBb") {
-		p.ground = p.state.fill
+		p.ground, p.grounded = p.state.fill, true
 	}
 	return ""
 }

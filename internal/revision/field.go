@@ -67,14 +67,7 @@ func (c *comparison) field(was, is *field) {
 		c.add(difference{what: "field-changed", field: is.name, name: "AP"})
 		return
 	}
-	switch why := c.agrees(c.new, is); why {
-	case "":
-		c.add(difference{what: "form-fill", field: is.name})
-	case other:
-		c.add(difference{what: "form-fill-other", field: is.name})
-	default:
-		c.add(difference{what: "form-fill-odd", field: is.name, name: why})
-	}
+	c.add(c.filledAs(was, is))
 }
 
 // parents looks at the way up from a field and its widgets. It must lead where

@@ -151,17 +151,18 @@ func (c *comparison) formDA() {
 	c.add(difference{what: "form-resources", name: "DA"})
 }
 
-// needAppearances: with it viewers draw fields anew from their values. That
-// changes nothing where every field shows its value already.
+// needAppearances: with it viewers draw fields anew from their values, in a way
+// that nobody saw who signed. Without it they show what the fields have, which
+// changes nothing where that is the value.
 func (c *comparison) needAppearances() {
 	was, _ := c.old.doc.Resolve(c.old.form.Get("NeedAppearances"))
 	is, _ := c.new.doc.Resolve(c.new.form.Get("NeedAppearances"))
-	on := func(o pdf.Object) bool { return o == pdf.Bool(true) }
+	on := func(o pdf.Object) bool { return o != nil && o != pdf.Bool(false) }
 	if on(was) == on(is) {
 		return
 	}
 	for _, f := range c.old.drawn() {
-		if c.redrawn(f) != "" {
+		if on(is) || c.redrawn(f) != "" {
 			c.add(difference{what: "form-appearances"})
 			return
 		}

@@ -80,6 +80,8 @@ var table = map[string]rule{
 	"form-fill":        {"form-fill", "ynyy", true, "the field {field} was filled in"},
 	"form-fill-other":  {"form-fill", "nnnn", true, "the field {field} shows something else than its value"},
 	"form-fill-odd":    {"form-fill", "?n??", true, "it cannot be told whether the field {field} shows its value ({name})"},
+	"form-fill-again":  {"form-fill", "?n??", true, "the field {field} had a value when it was signed, and was given another"},
+	"form-fill-locked": {"form-fill", "?n??", true, "the field {field} was filled in, although it is read-only"},
 	"form-resources":   {"form", "yyyy", false, "resources for the form were added ({name})"},
 	"form-replaced":    {"form", "nnnn", false, "resources that fields of the form are drawn with were changed ({name})"},
 	"form-changed":     {"form", "nnnn", false, "the form was changed ({name})"},
@@ -145,6 +147,7 @@ type difference struct {
 	field string
 	name  string
 	shows bool // for a new signature: it has a picture
+	again bool // for a field that was filled in: it had a value
 }
 
 // judge turns a difference into a change by the table.
@@ -152,6 +155,9 @@ func (r Rules) judge(d difference, revision int) ades.Change {
 	what := d.what
 	if what == "signature" || what == "signature-filled" {
 		what = r.seal(d, revision)
+	}
+	if d.again {
+		what = "form-fill-again"
 	}
 	if table[what].lock && r.Locked != nil && r.Locked(d.field) {
 		what = "field-locked"
