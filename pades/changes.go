@@ -56,7 +56,7 @@ func (r *reader) blankTail() bool {
 
 // rules are what the signatures up to this one permit.
 func (r *reader) rules(f *found) revision.Rules {
-	rules := revision.Rules{Seal: r.seal}
+	rules := revision.Rules{Seal: func(name string, n int) revision.Seal { return r.seal(name, f.revision, n) }}
 	var locks []transform
 	for _, other := range r.found {
 		if other.end == 0 || other.end > f.end {
@@ -86,11 +86,17 @@ func (r *reader) rules(f *found) revision.Rules {
 }
 
 // seal says what a field holds. A document time-stamp counts only if it
-// verifies: the byte range, the imprint and the token's own signature.
-func (r *reader) seal(name string) revision.Seal {
+// verifies: the byte range, the imprint and the token's own signature. Whatever
+// was there before, or stands in a second field too, seals nothing: it was made
+// for another place, and says nothing about this one. The seal is one that
+// closes revision n, or any after the signed one where n is 0.
+func (r *reader) seal(name string, signed, n int) revision.Seal {
 	for _, f := range r.found {
 		if !slices.Contains(f.fields, name) {
 			continue
+		}
+		if len(f.fields) != 1 || f.revision <= signed || n != 0 && f.revision != n {
+			return revision.NoSeal
 		}
 		t := f.timestamp
 		switch {

@@ -160,13 +160,36 @@ func (c *comparison) changedAnnot(was, is annot, p *page) {
 	}
 }
 
-// shows reports whether a widget has an area and is not hidden.
+// shows reports whether a widget has an area and is not hidden. What cannot be
+// read is shown: readers differ in what they make of it.
 func (m *model) shows(w *pdf.Dict) bool {
+	const hidden, noView, printed, toggles = 2, 32, 4, 256
+	f, ok := m.annotFlags(w)
+	return m.area(w) && (!ok || f&hidden == 0 && (f&noView == 0 || f&(printed|toggles) != 0))
+}
+
+// area reports whether a widget takes up room on its page.
+func (m *model) area(w *pdf.Dict) bool {
 	r, ok := m.doc.Rect(w.Get("Rect"))
-	if !ok || r.Width() == 0 || r.Height() == 0 {
-		return false
+	if !ok {
+		v, err := m.doc.Resolve(w.Get("Rect"))
+		return err != nil || v != nil
 	}
-	const hidden, noView, printed = 2, 32, 4
-	f, _ := m.doc.Int(w.Get("F"))
-	return f&hidden == 0 && (f&noView == 0 || f&printed != 0)
+	return r.Width() != 0 && r.Height() != 0
+}
+
+// annotFlags are the flags of an annotation (F). Only a small whole number is
+// one to every reader.
+func (m *model) annotFlags(w *pdf.Dict) (int64, bool) {
+	v, err := m.doc.Resolve(w.Get("F"))
+	if err != nil {
+		return 0, false
+	}
+	switch n := v.(type) {
+	case nil:
+		return 0, true
+	case pdf.Integer:
+		return int64(n), n >= 0 && n < 1<<16
+	}
+	return 0, false
 }

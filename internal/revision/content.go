@@ -2,26 +2,34 @@ package revision
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"rogito.dev/rogito/internal/pdf"
 )
 
 // painter follows the appearance of a text field as far as it must be simple:
-// a background, a border, and text in sight. Everything else is not decided.
+// a background, a border, and upright text in sight, in dark colours, from left
+// to right and from top to bottom. Everything else is not decided.
 type painter struct {
 	c        *comparison
 	m        *model
 	fonts    *pdf.Dict
+	states   *pdf.Dict // graphics states
 	box      pdf.Rect
 	state    graphics
 	stack    []graphics
 	tm, lm   [6]float64
 	path     []point
+	starts   []int // where the parts of the path begin
+	boxes    int   // how many of them are rectangles
+	lines    int   // of text
+	end      point // of the text so far
 	clipping bool
 	text     strings.Builder
 	wrote    bool
 	ground   [3]float64 // colour behind the text
+	grounded bool       // which was painted
 	decoders map[pdf.Name]*decoder
 }
 
@@ -34,7 +42,8 @@ type graphics struct {
 	space          int
 	font           *decoder
 	size, leading  float64
-	stretch, raise float64
+	stretch, width float64
+	spread, words  float64 // room between characters, and more between words
 }
 
 var identity = [6]float64{1, 0, 0, 1, 0, 0}
@@ -54,51 +63,68 @@ func at(m [6]float64, x, y float64) point {
 
 // shownText is the text that an appearance shows, or why that cannot be told.
 func (c *comparison) shownText(m *model, s *pdf.Stream, w *widget) (string, string) {
-	box, ok := m.doc.Rect(s.Dict.Get("BBox"))
-	rect, ok2 := m.doc.Rect(w.dict.Get("Rect"))
-	if !ok || !ok2 || s.Dict.Has("OC") || s.Dict.Has("Ref") {
-		return "", whyAppearance
-	}
-	data, err := m.doc.Data(s)
-	if err != nil {
-		return "", whyAppearance
-	}
-	code, ok := tokens(data)
-	if !ok {
-		return "", whyDrawing
-	}
-	if !fits(m, s, box, rect) {
-		return "", whyPlace
-	}
-	p := &painter{c: c, m: m, box: box, ground: [3]float64{1, 1, 1}, decoders: make(map[pdf.Name]*decoder)}
-	p.fonts = m.dict(m.dict(s.Dict.Get("Resources")).Get("Font"))
-	p.state = graphics{ctm: identity, clip: box, stretch: 1}
-	for _, in := range code {
-		if why := p.run(in); why != "" {
-			return "", why
-		}
+	p, why := c.paintAll(m, s, w)
+	if why != "" {
+		return "", why
 	}
 	return p.text.String(), ""
 }
 
+// paintAll follows an appearance to its end, or as far as it is understood.
+func (c *comparison) paintAll(m *model, s *pdf.Stream, w *widget) (*painter, string) {
+	box, ok := m.doc.Rect(s.Dict.Get("BBox"))
+	rect, ok2 := m.doc.Rect(w.dict.Get("Rect"))
+	if !ok || !ok2 || s.Dict.Has("OC") || s.Dict.Has("Ref") || s.Dict.Has("OPI") || m.dict(s.Dict.Get("Group")).Has("CS") {
+		return nil, whyAppearance
+	}
+	data, err := m.doc.Data(s)
+	if err != nil {
+		return nil, whyAppearance
+	}
+	code, ok := tokens(data)
+	if !ok {
+		return nil, whyDrawing
+	}
+	if !fits(m, s, w, box, rect) {
+		return nil, whyPlace
+	}
+	p := &painter{c: c, m: m, box: box, ground: [3]float64{1, 1, 1}, decoders: make(map[pdf.Name]*decoder)}
+	res := m.dict(s.Dict.Get("Resources"))
+	if res.Get("ColorSpace") != nil {
+		return nil, whyDrawing // it may give the device's colours another meaning
+	}
+	p.fonts, p.states = m.dict(res.Get("Font")), m.dict(res.Get("ExtGState"))
+	p.state = graphics{ctm: identity, clip: box, stretch: 1, width: 1}
+	for _, in := range code {
+		if why := p.run(in); why != "" {
+			return p, why
+		}
+	}
+	if p.lines > 1 && w.field != nil && m.flags(w.field)&flagMultiline == 0 {
+		return p, whyPlace
+	}
+	return p, ""
+}
+
 // fits: the box is drawn into the rectangle at about its own size, upright or
-// turned by quarters, so that what is readable in it is readable on the page.
-func fits(m *model, s *pdf.Stream, box, rect pdf.Rect) bool {
+// turned as the widget says, so that what is readable in it is readable on the
+// page.
+func fits(m *model, s *pdf.Stream, wd *widget, box, rect pdf.Rect) bool {
 	w, h := box.Width(), box.Height()
 	if a, err := m.doc.Array(s.Dict.Get("Matrix")); err == nil && len(a) == 6 {
 		var v [4]float64
+		var ok bool
 		for i := range v {
-			v[i], _ = m.doc.Number(a[i])
+			if v[i], ok = m.doc.Number(a[i]); !ok {
+				return false
+			}
 		}
-		quarter := v[0] == 0 && v[3] == 0 && math.Abs(v[1]) == 1 && math.Abs(v[2]) == 1
-		upright := v[1] == 0 && v[2] == 0 && math.Abs(v[0]) == 1 && math.Abs(v[3]) == 1
-		if !quarter && !upright {
+		turn, _ := m.doc.Int(m.dict(wd.dict.Get("MK")).Get("R"))
+		turned := map[int64][4]float64{90: {0, 1, -1, 0}, 180: {-1, 0, 0, -1}, 270: {0, -1, 1, 0}}[turn]
+		if v != [4]float64{1, 0, 0, 1} && v != turned {
 			return false
 		}
-		if v[0]*v[3]-v[1]*v[2] < 0 {
-			return false // mirrored
-		}
-		if quarter {
+		if v[0] == 0 {
 			w, h = h, w
 		}
 	} else if s.Dict.Get("Matrix") != nil {
@@ -115,8 +141,8 @@ func numbers(args []pdf.Object, n int) ([]float64, bool) {
 	out := make([]float64, n)
 	for i, a := range args {
 		r, ok := a.(pdf.Real)
-		if !ok {
-			return nil, false
+		if !ok || strings.Trim(string(r), "+-.0123456789") != "" {
+			return nil, false // some readers know no exponents
 		}
 		out[i] = r.Float()
 	}
@@ -141,7 +167,17 @@ func (p *painter) run(in instruction) string {
 			return whyDrawing
 		}
 		p.state.ctm = times([6]float64(v), p.state.ctm)
-	case "BMC", "EMC", "MP", "w", "J", "j", "M", "d", "i", "ri", "G", "RG", "K", "CS":
+	case "BMC", "EMC", "MP", "J", "j", "M", "d", "i", "ri", "G", "RG", "K":
+	case "w":
+		v, ok := numbers(in.args, 1)
+		if !ok {
+			return whyDrawing
+		}
+		p.state.width = v[0]
+	case "gs":
+		if !p.plainState(in.args) {
+			return whyDrawing
+		}
 	case "BDC":
 		if len(in.args) != 2 || in.args[0] == pdf.Name("OC") {
 			return whyDrawing
@@ -175,7 +211,7 @@ func (p *painter) setSpace(name pdf.Object) int {
 
 func (p *painter) colour(in instruction) string {
 	v, ok := numbers(in.args, map[string]int{"g": 1, "rg": 3, "k": 4}[in.op])
-	if !ok {
+	if !ok || slices.ContainsFunc(v, func(n float64) bool { return n < 0 || n > 1 }) {
 		return whyDrawing
 	}
 	switch in.op {
@@ -199,6 +235,8 @@ func (p *painter) draw(in instruction) string {
 		if !ok {
 			return whyDrawing
 		}
+		p.starts = append(p.starts, len(p.path))
+		p.boxes++
 		for _, c := range [][2]float64{{v[0], v[1]}, {v[0] + v[2], v[1]}, {v[0] + v[2], v[1] + v[3]}, {v[0], v[1] + v[3]}} {
 			p.path = append(p.path, at(p.state.ctm, c[0], c[1]))
 		}
@@ -206,6 +244,9 @@ func (p *painter) draw(in instruction) string {
 		v, ok := numbers(in.args, 2)
 		if !ok {
 			return whyDrawing
+		}
+		if in.op == "m" {
+			p.starts = append(p.starts, len(p.path))
 		}
 		p.path = append(p.path, at(p.state.ctm, v[0], v[1]))
 	case "h":
@@ -221,14 +262,22 @@ func (p *painter) draw(in instruction) string {
 }
 
 func (p *painter) paint(op string) string {
-	path := p.path
-	p.path = nil
-	clipped := p.clipping
-	p.clipping = false
+	path, starts, boxes, clipped := p.path, p.starts, p.boxes, p.clipping
+	p.path, p.starts, p.boxes, p.clipping = nil, nil, 0, false
 	if len(path) == 0 {
+		if clipped {
+			return whyPlace // nothing is left
+		}
 		return ""
 	}
+	if len(starts) == 0 || starts[0] != 0 {
+		return whyDrawing
+	}
+	ctm := p.state.ctm
 	if clipped {
+		if op != "n" || len(path) != 4 || boxes != 1 || ctm[1] != 0 || ctm[2] != 0 {
+			return whyDrawing
+		}
 		b := bounds(path)
 		p.state.clip = pdf.Rect{
 			LLX: max(p.state.clip.LLX, b.LLX), LLY: max(p.state.clip.LLY, b.LLY),
@@ -238,18 +287,56 @@ func (p *painter) paint(op string) string {
 	if op == "n" {
 		return ""
 	}
-	if p.wrote {
-		return whyDrawing // it may cover the text
-	}
-	b := bounds(path)
-	whole := b.Width() >= 0.7*p.box.Width() && b.Height() >= 0.7*p.box.Height() && len(path) == 4
-	if !whole && !p.border(path) {
+	const thick = 4
+	strokes := strings.ContainsAny(op, "SsBb")
+	if strokes && (p.state.width < 0 || p.state.width*max(math.Abs(ctm[0])+math.Abs(ctm[1]), math.Abs(ctm[2])+math.Abs(ctm[3])) > thick) {
 		return whyDrawing
 	}
-	if whole && strings.ContainsAny(op, "fFBb") {
-		p.ground = p.state.fill
+	for i, from := range starts {
+		part := path[from:]
+		if i+1 < len(starts) {
+			part = path[from:starts[i+1]]
+		}
+		if why := p.paintPart(part, op, op == "s" || boxes > 0); why != "" {
+			return why
+		}
 	}
 	return ""
+}
+
+// paintPart takes one part of a path: the ground, or a piece of the border. What
+// comes after the text may cover it, unless it is a line along the edge.
+func (p *painter) paintPart(part []point, op string, closed bool) string {
+	b := bounds(part)
+	if strings.ContainsAny(op, "fFBb") {
+		if p.wrote {
+			return whyDrawing
+		}
+		switch {
+		case len(part) == 4 && b.Width() >= 0.7*p.box.Width() && b.Height() >= 0.7*p.box.Height():
+			p.ground, p.grounded = p.state.fill, true
+			return ""
+		case area(part) > 4*(p.box.Width()+p.box.Height()) || !p.border(part, true, true):
+			return whyDrawing
+		case area(part) > 0.4*p.box.Width()*p.box.Height():
+			p.grounded = true
+		}
+		return ""
+	}
+	if !p.border(part, closed, !p.wrote) {
+		return whyDrawing
+	}
+	return ""
+}
+
+// area is the area of a polygon.
+func area(part []point) float64 {
+	var sum float64
+	for i, q := range part {
+		r := part[(i+1)%len(part)]
+		sum += q.x*r.y - r.x*q.y
+	}
+	return math.Abs(sum) / 2
 }
 
 func bounds(path []point) pdf.Rect {
@@ -261,21 +348,23 @@ func bounds(path []point) pdf.Rect {
 	return r
 }
 
-// border reports whether a path runs along the edges of the box, or divides it
-// from top to bottom as the cells of a comb field do.
-func (p *painter) border(path []point) bool {
+// border reports whether a path runs along the edges of the box, or, where that
+// is allowed, divides it from top to bottom as the cells of a comb field do.
+func (p *painter) border(path []point, closed, dividers bool) bool {
 	const wide = 4
-	edge := func(q point) bool {
-		return math.Abs(q.x-p.box.LLX) <= wide || math.Abs(q.x-p.box.URX) <= wide ||
-			math.Abs(q.y-p.box.LLY) <= wide || math.Abs(q.y-p.box.URY) <= wide
+	near := func(a, b float64) bool { return math.Abs(a-b) <= wide }
+	along := func(q, r point) bool {
+		return near(q.x, p.box.LLX) && near(r.x, p.box.LLX) || near(q.x, p.box.URX) && near(r.x, p.box.URX) ||
+			near(q.y, p.box.LLY) && near(r.y, p.box.LLY) || near(q.y, p.box.URY) && near(r.y, p.box.URY)
 	}
 	for i, q := range path {
-		if !edge(q) {
-			return false
+		if i == 0 && !closed {
+			continue
 		}
-		if i%2 == 1 && math.Abs(path[i-1].x-q.x) < 0.01 && math.Abs(path[i-1].y-q.y) < 0.4*p.box.Height() &&
-			math.Abs(q.x-p.box.LLX) > wide && math.Abs(q.x-p.box.URX) > wide {
-			return false // a short upright stroke is no divider
+		r := path[(i+len(path)-1)%len(path)]
+		divides := dividers && math.Abs(r.x-q.x) < 0.01 && math.Abs(r.y-q.y) >= 0.8*p.box.Height()-2*wide && math.Abs(r.y-q.y) >= 0.4*p.box.Height()
+		if !along(q, r) && !divides {
+			return false
 		}
 	}
 	return true
@@ -325,14 +414,21 @@ func (p *painter) write(in instruction) string {
 		case "Tz":
 			p.state.stretch = v[0] / 100
 		case "Ts":
-			p.state.raise = v[0]
+			if v[0] != 0 {
+				return whyPlace
+			}
 		case "Tr":
 			if v[0] != 0 {
 				return whyDrawing
 			}
 		case "Tc", "Tw":
-			if math.Abs(v[0]) > 2*max(math.Abs(p.state.size), 6) {
-				return whyPlace // it may push text out of sight
+			if math.Abs(v[0]) > 2 {
+				return whyPlace // it may push text out of sight, or together
+			}
+			if in.op == "Tc" {
+				p.state.spread = v[0]
+			} else {
+				p.state.words = v[0]
 			}
 		}
 	case "'":
@@ -340,6 +436,16 @@ func (p *painter) write(in instruction) string {
 			return why
 		}
 		return p.show(in.args)
+	case "\"":
+		if len(in.args) != 3 {
+			return whyDrawing
+		}
+		for i, op := range []string{"Tw", "Tc", "T*"} {
+			if why := p.write(instruction{op, in.args[i:min(i+1, 2)]}); why != "" {
+				return why
+			}
+		}
+		return p.show(in.args[2:])
 	case "Tj":
 		return p.show(in.args)
 	case "TJ":
@@ -348,13 +454,16 @@ func (p *painter) write(in instruction) string {
 		}
 		list, _ := in.args[0].(pdf.Array)
 		for _, e := range list {
-			if n, ok := e.(pdf.Real); ok && math.Abs(n.Float()) > 2000 {
-				return whyPlace
+			why := ""
+			if _, isText := e.(pdf.String); isText {
+				why = p.show([]pdf.Object{e})
+			} else if n, ok := numbers([]pdf.Object{e}, 1); ok && math.Abs(n[0]) <= 250 {
+				p.tm = times([6]float64{1, 0, 0, 1, -n[0] / 1000 * p.state.size * p.state.stretch, 0}, p.tm)
+			} else {
+				why = whyPlace
 			}
-			if s, ok := e.(pdf.String); ok {
-				if why := p.show([]pdf.Object{s}); why != "" {
-					return why
-				}
+			if why != "" {
+				return why
 			}
 		}
 	default:
@@ -382,28 +491,54 @@ func (p *painter) show(args []pdf.Object) string {
 	if !ok {
 		return whyFont
 	}
+	wide, ok := p.state.font.advance(s.Bytes, text)
+	if !ok {
+		return whyPlace
+	}
+	return p.place(text, wide)
+}
+
+// place looks where a piece of text stands: upright, whole within what is not
+// clipped away, to the right of what came before it or on a line below, and in
+// a colour that can be told from its ground.
+func (p *painter) place(text string, wide float64) string {
 	m := times(p.tm, p.state.ctm)
-	scale := math.Sqrt(math.Abs(m[0]*m[3] - m[1]*m[2]))
-	size := math.Abs(p.state.size) * scale
-	switch {
-	case size < 2 || size > 2*max(p.box.Height(), p.box.Width()) || p.state.stretch < 0.4 || p.state.stretch > 2.5:
-		return whyPlace
-	case math.Abs(p.state.raise) > math.Abs(p.state.size):
+	if m[0] <= 0 || m[3] <= 0 || m[1] != 0 || m[2] != 0 || p.state.size <= 0 {
 		return whyPlace
 	}
-	origin := at(m, 0, p.state.raise)
+	size, stretch := p.state.size*m[3], p.state.stretch*m[0]/m[3]
+	if size < 4 || size > 2*max(p.box.Height(), p.box.Width()) || stretch < 0.5 || stretch > 2 {
+		return whyPlace
+	}
+	if min(p.state.spread, p.state.words) < -0.1*p.state.size {
+		return whyPlace
+	}
+	step := (wide*p.state.size + p.state.spread*float64(len([]rune(text))) + p.state.words*float64(strings.Count(text, " "))) * p.state.stretch
+	from := at(m, 0, 0)
+	to := at(m, step, 0)
 	clip := p.state.clip
-	if origin.x < clip.LLX-size/4 || origin.x > clip.URX || origin.y < clip.LLY-size/2 || origin.y > clip.URY ||
-		clip.Width() < size/4 || clip.Height() < size/4 {
+	if strings.TrimSpace(text) != "" {
+		if from.x < clip.LLX-size/8 || to.x > clip.URX+size/8 || from.y < clip.LLY-size/8 || from.y+0.6*size > clip.URY+size/8 {
+			return whyPlace
+		}
+		if math.Abs(luminance(p.state.fill)-luminance(p.ground)) < 0.4 || luminance(p.ground) > 0.7 && luminance(p.state.fill) > 0.5 {
+			return whyPlace
+		}
+	}
+	down := p.end.y - from.y
+	switch {
+	case !p.wrote || down >= 0.6*size:
+		p.lines++
+	case math.Abs(down) > 0.1*size || from.x < p.end.x-0.3*size || from.x > p.end.x+2.5*size:
 		return whyPlace
 	}
-	if contrast := math.Abs(p.state.fill[0]-p.ground[0]) + math.Abs(p.state.fill[1]-p.ground[1]) + math.Abs(p.state.fill[2]-p.ground[2]); contrast < 0.3 {
-		return whyPlace
-	}
-	p.wrote = true
+	p.wrote, p.end = true, to
+	p.tm = times([6]float64{1, 0, 0, 1, step, 0}, p.tm)
 	p.text.WriteString(text)
 	return ""
 }
+
+func luminance(c [3]float64) float64 { return 0.3*c[0] + 0.59*c[1] + 0.11*c[2] }
 
 func (p *painter) font(name pdf.Name) *decoder {
 	if d, ok := p.decoders[name]; ok {

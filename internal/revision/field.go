@@ -67,14 +67,7 @@ func (c *comparison) field(was, is *field) {
 		c.add(difference{what: "field-changed", field: is.name, name: "AP"})
 		return
 	}
-	switch why := c.agrees(c.new, is); why {
-	case "":
-		c.add(difference{what: "form-fill", field: is.name})
-	case other:
-		c.add(difference{what: "form-fill-other", field: is.name})
-	default:
-		c.add(difference{what: "form-fill-odd", field: is.name, name: why})
-	}
+	c.add(c.filledAs(was, is))
 }
 
 // parents looks at the way up from a field and its widgets. It must lead where
@@ -226,9 +219,9 @@ func (c *comparison) withdrawn(was, is *field) bool {
 func (c *comparison) sameVisibility(was, is *field) bool {
 	const harmless = 4 | 64 | 128 | 512
 	for i, w := range is.widgets {
-		a, _ := c.old.doc.Int(was.widgets[i].dict.Get("F"))
-		b, _ := c.new.doc.Int(w.dict.Get("F"))
-		if a&^harmless != b&^harmless {
+		a, ok1 := c.old.annotFlags(was.widgets[i].dict)
+		b, ok2 := c.new.annotFlags(w.dict)
+		if !ok1 || !ok2 || a&^harmless != b&^harmless {
 			return false
 		}
 	}

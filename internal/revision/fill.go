@@ -18,10 +18,15 @@ const (
 	whyFont       = "the glyphs of its font cannot be checked"
 	whyPlace      = "its text is placed where it may not be seen"
 	whyValue      = "its value is no text"
+	whyGone       = "its appearance was taken away"
+	whyGround     = "its appearance covers what is below it"
+	whyLarge      = "its button is as large as a picture"
 )
 
 // Flags of fields (ISO 32000-2, tables 227, 229, 231, 233).
 const (
+	flagReadOnly   = 1 << 0
+	flagMultiline  = 1 << 12
 	flagPassword   = 1 << 13
 	flagRadio      = 1 << 15
 	flagPushbutton = 1 << 16
@@ -179,4 +184,107 @@ func (m *model) buttonAgrees(f *field) string {
 		return other
 	}
 	return ""
+}
+
+// filledAs names a field that was filled in, or says why that is not plain: it
+// may not be filled, it had a value, or what it draws may hide something.
+func (c *comparison) filledAs(was, is *field) difference {
+	d := difference{what: "form-fill", field: is.name}
+	why := c.agrees(c.new, is)
+	if why == "" {
+		why = c.hides(was, is)
+	}
+	switch {
+	case why == other:
+		d.what = "form-fill-other"
+	case why != "":
+		d.what, d.name = "form-fill-odd", why
+	case !c.writable(was):
+		d.what = "form-fill-locked"
+	default:
+		d.again = c.hadValue(was, is)
+	}
+	return d
+}
+
+// writable reports whether a field was open to be filled in.
+func (c *comparison) writable(was *field) bool {
+	v, err := c.old.doc.Resolve(was.attrs["Ff"])
+	n, whole := v.(pdf.Integer)
+	return err == nil && (v == nil || whole && n&flagReadOnly == 0)
+}
+
+// hadValue reports whether a field held something else than it holds now.
+func (c *comparison) hadValue(was, is *field) bool {
+	v, err := c.old.doc.Resolve(was.attrs["V"])
+	if err != nil {
+		return true
+	}
+	switch x := v.(type) {
+	case nil:
+		return c.hadText(was, is)
+	case pdf.Name:
+		return x != "" && x != "Off" && x != c.new.doc.Name(is.attrs["V"])
+	case pdf.Array:
+		return len(x) > 0 && !c.equal(was.attrs["V"], is.attrs["V"], "V")
+	}
+	a, ok1 := c.old.textValue(was.attrs["V"])
+	b, ok2 := c.new.textValue(is.attrs["V"])
+	return !ok1 || !ok2 || squeeze(a) != "" && a != b || squeeze(a) == "" && c.hadText(was, is)
+}
+
+// hadText reports whether a field without a value showed a text, which is now
+// another or cannot be told from it.
+func (c *comparison) hadText(was, is *field) bool {
+	if c.old.kind(was) == "Btn" {
+		return false
+	}
+	value, _ := c.new.textValue(is.attrs["V"])
+	for _, w := range was.widgets {
+		v, err := c.old.doc.Resolve(c.old.dict(w.dict.Get("AP")).Get("N"))
+		s, ok := v.(*pdf.Stream)
+		if err != nil || !ok {
+			continue
+		}
+		if shown, why := c.shownText(c.old, s, w); why != "" || squeeze(shown) != "" && squeeze(shown) != squeeze(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// hides looks for appearances that were taken away, so that viewers draw
+// something of their own, that cover what the page has below them, or that are
+// too large for a mark.
+func (c *comparison) hides(was, is *field) string {
+	const largest = 72
+	for i, w := range is.widgets {
+		old := was.widgets[i].dict
+		if c.isNull(c.new, w.dict.Get("AP")) && !c.isNull(c.old, old.Get("AP")) {
+			return whyGone
+		}
+		if c.new.kind(is) == "Btn" {
+			if r, ok := c.new.doc.Rect(w.dict.Get("Rect")); !ok || r.Width() > largest || r.Height() > largest {
+				return whyLarge
+			}
+			continue
+		}
+		before := c.old.dict(old.Get("AP")).Get("N")
+		bg, _ := c.old.doc.Array(c.old.dict(old.Get("MK")).Get("BG"))
+		if len(bg) == 0 && c.opaque(c.new, c.new.dict(w.dict.Get("AP")).Get("N"), w) && !c.opaque(c.old, before, was.widgets[i]) {
+			return whyGround
+		}
+	}
+	return ""
+}
+
+// opaque reports whether an appearance fills its ground.
+func (c *comparison) opaque(m *model, o pdf.Object, w *widget) bool {
+	v, err := m.doc.Resolve(o)
+	s, ok := v.(*pdf.Stream)
+	if err != nil || !ok {
+		return false
+	}
+	p, _ := c.paintAll(m, s, w)
+	return p != nil && p.grounded
 }

@@ -11,7 +11,9 @@ import (
 // decoder turns the codes of a font into characters, as far as the glyphs can
 // be relied on to look like them.
 type decoder struct {
+	family string
 	simple *[256]rune
+	widths map[byte]float64
 	wide   map[uint16]string // two-byte codes
 }
 
@@ -49,7 +51,7 @@ var latinFonts = []string{
 
 // decoder reads a font; nil means that what it shows cannot be told. A font
 // that the signed revision has is what the signer saw; a new one must be one
-// that cannot lie about its glyphs.
+// that cannot lie about its glyphs, so it must not bring its own.
 func (c *comparison) decoder(m *model, o pdf.Object) *decoder {
 	d, err := m.doc.Dict(o)
 	if err != nil || d == nil {
@@ -60,7 +62,9 @@ func (c *comparison) decoder(m *model, o pdf.Object) *decoder {
 	case "Type1", "TrueType", "MMType1":
 		return m.simpleFont(d, signed)
 	case "Type0":
-		return m.compositeFont(d, signed)
+		if signed {
+			return m.compositeFont(d)
+		}
 	}
 	return nil
 }
@@ -127,7 +131,11 @@ func (m *model) simpleFont(d *pdf.Dict, signed bool) *decoder {
 	if e, ok := enc.(*pdf.Dict); ok {
 		m.differences(t, e)
 	}
-	return &decoder{simple: t}
+	out := &decoder{simple: t, family: family}
+	if !m.setWidths(out, d, signed) {
+		return nil
+	}
+	return out
 }
 
 // differences applies the Differences array of an encoding.
@@ -150,10 +158,8 @@ func (m *model) embedded(descriptor *pdf.Dict) bool {
 	return descriptor.Get("FontFile") != nil || descriptor.Get("FontFile2") != nil || descriptor.Get("FontFile3") != nil
 }
 
-// compositeFont reads a font of two-byte codes by its ToUnicode map. The map
-// of a new font is believed where the embedded TrueType font maps the same
-// character to the same glyph.
-func (m *model) compositeFont(d *pdf.Dict, signed bool) *decoder {
+// compositeFont reads a font of two-byte codes by its ToUnicode map.
+func (m *model) compositeFont(d *pdf.Dict) *decoder {
 	if n := m.doc.Name(d.Get("Encoding")); n != "Identity-H" {
 		return nil
 	}
@@ -170,60 +176,7 @@ func (m *model) compositeFont(d *pdf.Dict, signed bool) *decoder {
 	if len(wide) == 0 {
 		return nil
 	}
-	if !signed && !m.honest(d, wide) {
-		return nil
-	}
 	return &decoder{wide: wide}
-}
-
-// honest takes out the codes whose glyph is not the one that the embedded font
-// has for their character.
-func (m *model) honest(d *pdf.Dict, wide map[uint16]string) bool {
-	kids, _ := m.doc.Array(d.Get("DescendantFonts"))
-	if len(kids) != 1 {
-		return false
-	}
-	cid := m.dict(kids[0])
-	o, err := m.doc.Resolve(m.dict(cid.Get("FontDescriptor")).Get("FontFile2"))
-	s, ok := o.(*pdf.Stream)
-	if err != nil || !ok || m.doc.Name(cid.Get("Subtype")) != "CIDFontType2" {
-		return false
-	}
-	program, err := m.doc.Data(s)
-	if err != nil {
-		return false
-	}
-	cmap := trueTypeCmap(program)
-	if len(cmap) == 0 {
-		return false
-	}
-	glyph := func(code uint16) (uint16, bool) { return code, true }
-	if v, err := m.doc.Resolve(cid.Get("CIDToGIDMap")); err == nil {
-		switch x := v.(type) {
-		case nil, pdf.Name:
-		case *pdf.Stream:
-			table, err := m.doc.Data(x)
-			if err != nil {
-				return false
-			}
-			glyph = func(code uint16) (uint16, bool) {
-				if i := 2 * int(code); i+1 < len(table) {
-					return uint16(table[i])<<8 | uint16(table[i+1]), true
-				}
-				return 0, false
-			}
-		default:
-			return false
-		}
-	}
-	for code, text := range wide {
-		runes := []rune(text)
-		g, ok := glyph(code)
-		if !ok || len(runes) != 1 || cmap[runes[0]] != g || g == 0 {
-			delete(wide, code)
-		}
-	}
-	return len(wide) > 0
 }
 
 // toUnicode reads the bfchar and bfrange sections of a CMap.

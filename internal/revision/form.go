@@ -148,17 +148,18 @@ func (c *comparison) formDA() {
 	c.add(difference{what: "form-resources", name: "DA"})
 }
 
-// needAppearances: with it viewers draw fields anew from their values. That
-// changes nothing where every field shows its value already.
+// needAppearances: with it viewers draw fields anew from their values, in a way
+// that nobody saw who signed. Without it they show what the fields have, which
+// changes nothing where that is the value.
 func (c *comparison) needAppearances() {
 	was, _ := c.old.doc.Resolve(c.old.form.Get("NeedAppearances"))
 	is, _ := c.new.doc.Resolve(c.new.form.Get("NeedAppearances"))
-	on := func(o pdf.Object) bool { return o == pdf.Bool(true) }
+	on := func(o pdf.Object) bool { return o != nil && o != pdf.Bool(false) }
 	if on(was) == on(is) {
 		return
 	}
 	for _, f := range c.old.drawn() {
-		if c.redrawn(f) != "" {
+		if on(is) || c.redrawn(f) != "" {
 			c.add(difference{what: "form-appearances"})
 			return
 		}
@@ -271,7 +272,7 @@ func (c *comparison) addedField(f *field) {
 			d.page = where
 		}
 		c.add(d)
-	case shows && slices.ContainsFunc(f.widgets, c.new.decorated):
+	case slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.area(w.dict) && c.new.decorated(w) }):
 		c.add(difference{what: "signature-field-look", field: f.name})
 	default:
 		c.add(difference{what: "signature-field", field: f.name})

@@ -128,15 +128,17 @@ func (c *comparison) sameType(a, b pdf.Object) bool {
 
 // sameRotation: none is 0, and a number that is no integer is none to some.
 func (c *comparison) sameRotation(a, b map[pdf.Name]pdf.Object) bool {
-	x, err1 := c.old.doc.Resolve(a["Rotate"])
-	y, err2 := c.new.doc.Resolve(b["Rotate"])
-	if x == nil {
-		x = pdf.Integer(0)
+	turn := func(m *model, o pdf.Object) (int64, bool) {
+		v, err := m.doc.Resolve(o)
+		n, ok := v.(pdf.Integer)
+		return (int64(n)%360 + 360) % 360, err == nil && (ok || v == nil)
 	}
-	if y == nil {
-		y = pdf.Integer(0)
+	r, ok1 := turn(c.old, a["Rotate"])
+	s, ok2 := turn(c.new, b["Rotate"])
+	if !ok1 || !ok2 {
+		return c.equal(a["Rotate"], b["Rotate"], "Rotate")
 	}
-	return err1 == nil && err2 == nil && c.compare(x, y, "Rotate", false, 0)
+	return r == s
 }
 
 // climbed compares what readers find that go from the page to its Parent.
@@ -151,11 +153,15 @@ func (c *comparison) climbed(a, b *page) {
 	}
 }
 
-// sameBox compares a box of two pages.
+// sameBox compares a box of two pages. One that is no box is compared as it
+// stands: readers make something of it.
 func (c *comparison) sameBox(a, b *page, key pdf.Name) bool {
 	x, ok1 := c.old.doc.Rect(a.box(key))
 	y, ok2 := c.new.doc.Rect(b.box(key))
-	return ok1 == ok2 && x == y
+	if !ok1 || !ok2 {
+		return c.equal(a.box(key), b.box(key), key)
+	}
+	return x == y
 }
 
 // box is a box of the page, with its default (ISO 32000-2, 14.11.2).

@@ -56,6 +56,7 @@ func (c *Comparer) Compare(signed int, rules Rules) ([]ades.Change, error) {
 			return nil, err
 		}
 		for _, d := range diffs {
+			d.again = d.again && n == signed // what the signed revision had counts
 			add(rules.judge(d, n+1))
 		}
 	}

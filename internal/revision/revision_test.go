@@ -20,10 +20,10 @@ func base() []byte {
 		"<< /Length 1 >>\nstream\nn\nendstream",
 		"<< /Fields [6 0 R 7 0 R] /SigFlags 3 >>",
 		"<< /Type /Annot /Subtype /Widget /FT /Sig /T (Sig) /V 8 0 R /Rect [0 0 0 0] >>",
-		"<< /Type /Annot /Subtype /Widget /FT /Tx /T (Text) /Rect [0 0 9 9] /AP << /N 10 0 R >> >>",
+		"<< /Type /Annot /Subtype /Widget /FT /Tx /T (Text) /Rect [0 0 90 20] /AP << /N 10 0 R >> >>",
 		"<< /Type /Sig /ByteRange [0 1 2 3] /Contents <00> >>",
 		"<< /Length 1 >>\nstream\nm\nendstream",
-		"<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Length 1 >>\nstream\nn\nendstream",
+		"<< /Type /XObject /Subtype /Form /BBox [0 0 90 20] /Length 1 >>\nstream\nn\nendstream",
 	}
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
@@ -79,19 +79,19 @@ func fill(t *testing.T, u *pdf.Update, value, shown string) {
 		pdf.Name("BaseFont"), pdf.Name("Helvetica"), pdf.Name("Encoding"), pdf.Name("WinAnsiEncoding"))
 	u.Set(ref(10), &pdf.Stream{
 		Dict: pdf.NewDict(pdf.Name("Type"), pdf.Name("XObject"), pdf.Name("Subtype"), pdf.Name("Form"),
-			pdf.Name("BBox"), pdf.Array{pdf.Integer(0), pdf.Integer(0), pdf.Integer(9), pdf.Integer(9)},
+			pdf.Name("BBox"), pdf.Array{pdf.Integer(0), pdf.Integer(0), pdf.Integer(90), pdf.Integer(20)},
 			pdf.Name("Resources"), pdf.NewDict(pdf.Name("Font"), pdf.NewDict(pdf.Name("Helv"), font))),
 		Data: []byte("/Tx BMC q BT /Helv 8 Tf 0 g 1 1 Td (" + shown + ") Tj ET Q EMC"),
 	})
 }
 
 // sealOf takes signature dictionaries at their word.
-func sealOf(d *pdf.Document) func(string) Seal {
+func sealOf(d *pdf.Document) func(string, int) Seal {
 	m, err := newModel(&view{d, make(map[place]pdf.Object)}, 0, &work{ctx: context.Background()})
 	if err != nil {
 		panic(err)
 	}
-	return func(name string) Seal {
+	return func(name string, _ int) Seal {
 		for _, f := range m.byName[name] {
 			switch d.Name(m.dict(f.attrs["V"]).Get("Type")) {
 			case "DocTimeStamp":

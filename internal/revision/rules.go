@@ -13,9 +13,10 @@ type Rules struct {
 	DocMDP int
 	// Locked reports whether a field may not change any more; nil locks none.
 	Locked func(field string) bool
-	// Seal says what a signature field of the file holds; nil means that
-	// every signature dictionary is taken for a signature.
-	Seal func(field string) Seal
+	// Seal says what a signature field of the file was given in a revision, or
+	// in any after the signed one where that is 0; nil means that every
+	// signature dictionary is taken for a signature.
+	Seal func(field string, revision int) Seal
 }
 
 // Seal is what was found in a signature field.
@@ -79,6 +80,8 @@ var table = map[string]rule{
 	"form-fill":        {"form-fill", "ynyy", true, "the field {field} was filled in"},
 	"form-fill-other":  {"form-fill", "nnnn", true, "the field {field} shows something else than its value"},
 	"form-fill-odd":    {"form-fill", "?n??", true, "it cannot be told whether the field {field} shows its value ({name})"},
+	"form-fill-again":  {"form-fill", "?n??", true, "the field {field} had a value when it was signed, and was given another"},
+	"form-fill-locked": {"form-fill", "?n??", true, "the field {field} was filled in, although it is read-only"},
 	"form-resources":   {"form", "yyyy", false, "resources for the form were added ({name})"},
 	"form-replaced":    {"form", "nnnn", false, "resources that fields of the form are drawn with were changed ({name})"},
 	"form-changed":     {"form", "nnnn", false, "the form was changed ({name})"},
@@ -145,13 +148,17 @@ type difference struct {
 	field string
 	name  string
 	shows bool // for a new signature: it has a picture
+	again bool // for a field that was filled in: it had a value
 }
 
 // judge turns a difference into a change by the table.
 func (r Rules) judge(d difference, revision int) ades.Change {
 	what := d.what
 	if what == "signature" || what == "signature-filled" {
-		what = r.seal(d)
+		what = r.seal(d, revision)
+	}
+	if d.again {
+		what = "form-fill-again"
 	}
 	if table[what].lock && r.Locked != nil && r.Locked(d.field) {
 		what = "field-locked"
@@ -160,10 +167,10 @@ func (r Rules) judge(d difference, revision int) ades.Change {
 }
 
 // seal tells a further signature from a time-stamp and from neither.
-func (r Rules) seal(d difference) string {
+func (r Rules) seal(d difference, revision int) string {
 	s := Signature
 	if r.Seal != nil {
-		s = r.Seal(d.field)
+		s = r.Seal(d.field, revision)
 	}
 	switch {
 	case s == Void:

@@ -97,7 +97,34 @@ func TestEqual(t *testing.T) {
 func TestShownText(t *testing.T) {
 	for _, c := range []struct{ code, text, why string }{
 		{"/Tx BMC q BT /F 10 Tf 0 g 2 4 Td (100) Tj ET Q EMC", "100", ""},
-		{"BT /F 10 Tf 2 4 Td [(1)-20(0)] TJ T* <30> Tj ET", "100", ""},
+		{"BT /F 10 Tf 2 4 Td [(1)-20(0)] TJ <30> Tj ET", "100", ""},
+		{"BT /F 8 Tf 9 TL 2 11 Td (one) Tj T* (two) Tj ET", "onetwo", ""},
+		{"q 1 1 98 18 re W n BT 0 g /F 10 Tf 14 TL 2 18 Td 0 0 (x) \" ET Q", "x", ""},
+		{"BT /F 10 Tf 2 4 Td (x) Tj ET 0 G .5 .5 99 19 re s", "x", ""},
+		{"BT /F 10 Tf 2 4 Td [(1)-20(0)] TJ T* <30> Tj ET", "", whyPlace}, // over each other
+		{"BT /F 12 Tf 1 0 0 1 20 5 Tm (000) Tj ET BT /F 12 Tf 1 0 0 1 2 5 Tm (9) Tj ET", "", whyPlace},
+		{"BT /F 12 Tf 2 5 Td (100) Tj ET BT /F 12 Tf 2 5 Td (900) Tj ET", "", whyPlace},
+		{"BT /F 12 Tf 2 5 Td (1) Tj 70 0 Td (2) Tj ET", "", whyPlace},
+		{"BT /F 8 Tf 2 2 Td (1) Tj 0 9 Td (2) Tj ET", "", whyPlace},
+		{"BT /F 12 Tf 2 5 Td [(1) -1900 -1900 (000)] TJ ET", "", whyPlace},
+		{"BT /F 12 Tf 2 5 Td -6.7 Tc (1000) Tj ET", "", whyPlace},
+		{"BT /F 2 Tf 2 5 Td (1000) Tj ET", "", whyPlace},
+		{"BT /F 5 Tf 2 5 Td -2 Tc (1000) Tj ET", "", whyPlace},
+		{"0 0 20 20 re W n BT /F 12 Tf 2 5 Td (1000) Tj ET", "", whyPlace},
+		{"0 0 100 20 re 0 0 100 20 re W* n BT /F 12 Tf 2 5 Td (1000) Tj ET", "", whyDrawing},
+		{"W n BT /F 12 Tf 2 5 Td (1000) Tj ET", "", whyPlace},
+		{"BT /F 12 Tf -1 0 0 -1 40 15 Tm (99) Tj ET", "", whyPlace},
+		{"BT /F -12 Tf 40 15 Td (99) Tj ET", "", whyPlace},
+		{"BT /F 12 Tf 0.01 0 0 3 2 5 Tm (1000) Tj ET", "", whyPlace},
+		{"BT /F 12e0 Tf 2 5 Td (1000) Tj ET", "", whyDrawing},
+		{"100 w 0 G 0 0 m 100 0 l S BT /F 12 Tf 2 5 Td (1000) Tj ET", "", whyDrawing},
+		{"BT /F 12 Tf 2 5 Td (1000) Tj ET 0 10 m 100 10 l S", "", whyDrawing}, // struck out
+		{"0 10 m 100 10 l S BT /F 12 Tf 2 5 Td (1000) Tj ET", "", whyDrawing},
+		{"0 0 m 100 0 l 100 20 l f BT /F 12 Tf 2 5 Td (1000) Tj ET", "", whyDrawing},
+		{"1 1 .69 rg BT /F 12 Tf 2 5 Td (1000) Tj ET", "", whyPlace},
+		{"0 0 5 rg BT /F 12 Tf 2 5 Td (1000) Tj ET", "", whyDrawing},
+		{"/G gs BT /F 12 Tf 2 5 Td (1000) Tj ET", "", whyDrawing},
+		{"BT /F 12 Tf 5 Ts 2 5 Td (1000) Tj ET", "", whyPlace},
 		{"BT /F 10 Tf 2 4 Td (a\\051\\\nb\\tc) Tj ET", "", whyFont}, // a tab is no letter
 		{"1 1 .9 rg 0 0 100 20 re f 0 G .5 .5 99 19 re S BT 0 g /F 10 Tf 2 4 Td (x) Tj ET", "x", ""},
 		{"BT /F 10 Tf 2 4 Td (x) Tj ET /X Do", "", whyDrawing},
@@ -137,7 +164,6 @@ func FuzzTokens(f *testing.F) {
 		tokens(b)
 		toUnicode(b)
 		parseDA(b)
-		trueTypeCmap(b)
 	})
 }
 

@@ -108,6 +108,47 @@ func (e *editor) fill(value, code string) {
 	e.put(7, "AP", fmt.Sprintf("<</N %v>>", e.stream(fieldDict, code)))
 }
 
+// blank is the document with one more text field, which is empty: 14 is its
+// appearance, 15 the field.
+func blank(t *testing.T) []byte {
+	return change(t, pdf(), func(e *editor) {
+		ap := e.stream(fieldDict, "/Tx BMC EMC")
+		f := e.add(fmt.Sprintf("<</Type/Annot/Subtype/Widget/FT/Tx/T(place)/DA(/Helv 12 Tf 0 g)/Rect[140 100 240 120]/F 4/P 3 0 R/AP<</N %v>>>>", ap))
+		e.annots(f)
+		e.fields(f)
+	})
+}
+
+// enter gives the empty field a value and a text that it shows.
+func (e *editor) enter(value, code string) { e.enterWith(fieldDict, value, code) }
+
+func (e *editor) enterWith(dict, value, code string) {
+	e.put(15, "V", "("+value+")")
+	e.put(15, "AP", fmt.Sprintf("<</N %v>>", e.stream(dict, code)))
+}
+
+// unsigned adds a signature field with a picture and nothing in it.
+func (e *editor) unsigned(keys string) {
+	f := e.add(fmt.Sprintf("<</Type/Annot/Subtype/Widget/FT/Sig/T(x)/P 3 0 R/AP<</N %v>>%s>>", e.picture(), keys))
+	e.annots(f)
+	e.fields(f)
+}
+
+// seal is the signature that is there already.
+func (e *editor) seal() string {
+	e.t.Helper()
+	form, err := e.doc.Dict(raw.Ref{Num: 6})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	list, _ := e.doc.Array(form.Get("Fields"))
+	last, err := e.doc.Dict(list[len(list)-1])
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return fmt.Sprint(last.Get("V"))
+}
+
 func showing(text string) string {
 	return "/Tx BMC q BT /Helv 12 Tf 0 g 2 5 Td (" + text + ") Tj ET Q EMC"
 }
@@ -278,12 +319,56 @@ func pdfEdits() []edit {
 			v := e.add("<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/ETSI.CAdES.detached/ByteRange[0 10 20 30]/Contents<3000>>>")
 			e.newField(fmt.Sprintf("/FT/Sig/T(x)/V %v", v))
 		}},
-		{"filled in", "gfggf", "", true, func(e *editor) { e.fill("900", showing("900")) }},
-		{"filled in with several pieces", "gfggf", "", true, func(e *editor) {
-			e.fill("900", "/Tx BMC q BT /Helv 12 Tf 0 g 2 5 Td [(9) -20 (0)] TJ (0) Tj ET Q EMC")
+		{"filled in", "gfggf", "", true, func(e *editor) { e.enter("900", showing("900")) }},
+		{"filled in with a border after the text", "gfggf", "", true, func(e *editor) { e.enter("900", showing("900")+" 0 G .5 .5 99 19 re s") }},
+		{"filled in by the operator for spaced lines", "gfggf", "", true, func(e *editor) {
+			e.enter("900", "q 1 1 98 18 re W n BT 0 g /Helv 12 Tf 14 TL 2 19 Td 0 0 (900) \" ET Q")
 		}},
-		{"filled in without an appearance", "gfggf", "", false, func(e *editor) { e.put(7, "V", "(900)"); e.put(7, "AP", "") }},
-		{"emptied", "gfggf", "", true, func(e *editor) {
+		{"filled in again", never, "900", true, func(e *editor) { e.fill("900", showing("900")) }},
+		{"ground that covers the page", never, "", true, func(e *editor) { e.enter("900", "1 g 0 0 100 20 re f "+showing("900")) }},
+		{"old signature in a new field", never, "EUR 900", true, func(e *editor) { e.newField("/FT/Sig/T(x)/V " + e.seal()) }},
+		{"old signature handed down to a new field", never, "", true, func(e *editor) {
+			f := e.add("null")
+			k := e.annot("Widget", fmt.Sprintf("/Parent %v", f))
+			e.annots(k)
+			e.fields(f)
+			e.set(f.Num, fmt.Sprintf("<</FT/Sig/T(x)/V %s/Kids[%v]>>", e.seal(), k))
+		}},
+		{"unsigned field with broken flags", never, "", false, func(e *editor) { e.unsigned("/F 2.9/Rect[20 145 220 175]") }},
+		{"unsigned field with huge flags", never, "", false, func(e *editor) { e.unsigned("/F 4294967298/Rect[20 145 220 175]") }},
+		{"unsigned field that hides itself", never, "", false, func(e *editor) { e.unsigned("/F 2/Rect[20 145 220 175]") }},
+		{"unsigned field in a box of five numbers", never, "", false, func(e *editor) { e.unsigned("/F 4/Rect[20 145 220 175 0]") }},
+		{"text in another order", never, "", true, func(e *editor) {
+			e.enter("0009", "BT /Helv 12 Tf 0 g 1 0 0 1 20 5 Tm (000) Tj 1 0 0 1 2 5 Tm (9) Tj ET")
+		}},
+		{"text over itself", never, "", true, func(e *editor) { e.enter("100900", showing("100")+showing("900")) }},
+		{"text in steps that are large together", never, "", true, func(e *editor) {
+			e.enter("100", "BT /Helv 12 Tf 0 g 2 5 Td [(1)"+strings.Repeat("-1900 ", 20)+"(00)] TJ ET")
+		}},
+		{"text cut off", never, "", true, func(e *editor) { e.enter("1000", "0 0 10 20 re W n "+showing("1000")) }},
+		{"text clipped by two boxes", never, "", true, func(e *editor) {
+			e.enter("1000", "0 0 100 20 re 0 0 100 20 re W* n "+showing("1000")+" 0 0 100 1 re S")
+		}},
+		{"text upside down", never, "", true, func(e *editor) { e.enter("99", "BT /Helv 12 Tf 0 g -1 0 0 -1 40 15 Tm (99) Tj ET") }},
+		{"text pressed flat", never, "", true, func(e *editor) { e.enter("1000", "BT /Helv 12 Tf 0 g 0.01 0 0 1 2 5 Tm (1000) Tj ET") }},
+		{"text drawn together", never, "", true, func(e *editor) { e.enter("1000", "BT /Helv 12 Tf 0 g 2 5 Td -6.7 Tc (1000) Tj ET") }},
+		{"text under a thick line", never, "", true, func(e *editor) { e.enter("1000", "100 w 0 G 0 0 m 100 0 l S "+showing("1000")) }},
+		{"text struck out", never, "", true, func(e *editor) { e.enter("1000", showing("1000")+" 0 G 0 9 m 100 9 l S") }},
+		{"text too pale", never, "", true, func(e *editor) { e.enter("1000", "1 1 0.69 rg BT /Helv 12 Tf 2 5 Td (1000) Tj ET") }},
+		{"text with an exponent", never, "", false, func(e *editor) { e.enter("1000", "BT /Helv 12e0 Tf 0 g 2 5 Td (1000) Tj ET") }},
+		{"text in a colour of its own", never, "", false, func(e *editor) {
+			e.enterWith(strings.Replace(fieldDict, "/Resources<<", "/Resources<</ColorSpace<</DefaultRGB[/CalRGB<</WhitePoint[1 1 1]/Gamma[.01 .01 .01]>>]>>", 1),
+				"1000", "0 0 0 rg BT /Helv 12 Tf 2 5 Td (1000) Tj ET")
+		}},
+		{"font with widths of its own", never, "", true, func(e *editor) {
+			e.enterWith(strings.Replace(fieldDict, "5 0 R", "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding/FirstChar 48/LastChar 49/Widths[0 556]>>", 1),
+				"1000", showing("1000"))
+		}},
+		{"filled in with several pieces", "gfggf", "", true, func(e *editor) {
+			e.enter("900", "/Tx BMC q BT /Helv 12 Tf 0 g 2 5 Td [(9) -20 (0)] TJ (0) Tj ET Q EMC")
+		}},
+		{"filled in without an appearance", never, "", false, func(e *editor) { e.put(15, "V", "(900)"); e.put(15, "AP", "") }},
+		{"emptied", never, "", true, func(e *editor) {
 			e.put(7, "V", "()")
 			e.put(7, "AP", fmt.Sprintf("<</N %v>>", e.stream(fieldDict, "/Tx BMC EMC")))
 		}},
@@ -403,7 +488,7 @@ func pdfEdits() []edit {
 		{"encoding added to the form", always, "", false, func(e *editor) {
 			e.put(6, "DR", fmt.Sprintf("<</Font<</Helv 5 0 R>>/Encoding<</PDFDocEncoding %v>>>>", e.add("<</Type/Encoding/Differences[24/breve]>>")))
 		}},
-		{"appearances asked for", always, "", false, func(e *editor) { e.put(6, "NeedAppearances", "true") }},
+		{"appearances asked for", never, "", false, func(e *editor) { e.put(6, "NeedAppearances", "true") }},
 		{"document information", always, "", false, func(e *editor) { e.put(13, "ModDate", "(D:20261115120000Z)") }},
 		{"metadata", always, "", false, func(e *editor) { e.put(1, "Metadata", e.stream("/Type/Metadata/Subtype/XML", "<x/>").String()) }},
 		{"version", always, "", false, func(e *editor) { e.put(1, "Version", "/2.0") }},
@@ -531,12 +616,13 @@ func change(t *testing.T, data []byte, do func(e *editor)) []byte {
 }
 
 func makePDFChanges(t *testing.T, m *materials) []specimen {
+	doc := blank(t)
 	bases := map[string][]byte{
-		"plain":  m.signOne("contract.pdf", pdf(), nil),
-		"locked": m.signOne("contract.pdf", pdf(), func(o *rogito.Options) { o.PAdES = pades.Options{Lock: &pades.Lock{Action: pades.LockAll}} }),
+		"plain":  m.signOne("contract.pdf", doc, nil),
+		"locked": m.signOne("contract.pdf", doc, func(o *rogito.Options) { o.PAdES = pades.Options{Lock: &pades.Lock{Action: pades.LockAll}} }),
 	}
 	for p := 1; p <= 3; p++ {
-		bases[fmt.Sprintf("P=%d", p)] = m.signOne("contract.pdf", pdf(), func(o *rogito.Options) { o.PAdES = pades.Options{Certify: p} })
+		bases[fmt.Sprintf("P=%d", p)] = m.signOne("contract.pdf", doc, func(o *rogito.Options) { o.PAdES = pades.Options{Certify: p} })
 	}
 	var out []specimen
 	see := newEyes(t)

@@ -150,7 +150,7 @@ func isStatement(ctx context.Context, s *ades.Signature, st *Statement) (bool, e
 		return false, nil
 	}
 	// The verdict is on all signatures already: each field in the updates is one.
-	rules := revision.Rules{Seal: func(string) revision.Seal { return revision.Signature }}
+	rules := revision.Rules{Seal: func(string, int) revision.Seal { return revision.Signature }}
 	changes, err := revision.New(ctx, doc).Compare(1, rules)
 	if err != nil {
 		return false, fault.New(fault.BadField, "the document cannot be read").Because(err)
