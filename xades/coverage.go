@@ -362,9 +362,6 @@ func (p *partition) element(n *xmldom.Node) {
 		p.content(n.Path, set{}) // and everything below it
 		return
 	default:
-		if !holder(n) {
-			p.content(n.Path, set{})
-		}
 		for _, a := range n.Attrs() {
 			if a.Name.Space == xmlSpace && p.expected != nil && n != p.expected && n.Contains(p.expected) {
 				p.wanted.note(p.ids, func() string { return n.Path() + "/@" + a.Name.QName }, p.inherited())
@@ -392,23 +389,6 @@ func (p *partition) inherited() set {
 		}
 	}
 	return setOf(counts)
-}
-
-// holders below the root that mean nothing by themselves.
-var plainHolders = map[string][]string{
-	"http://schemas.xmlsoap.org/soap/envelope/":                                         {"Header"},
-	"http://www.w3.org/2003/05/soap-envelope":                                           {"Header"},
-	"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd": {"Security"},
-}
-
-// holder reports whether an element that is not signed is nothing but a place
-// for what is. The root of a document is; further down, the name of an element
-// says what is inside: a signed account in a debit is not one in a credit.
-func holder(n *xmldom.Node) bool {
-	// A file as base64, as this package and @firma write it.
-	plain := n.Is("", "content") && n.Parent.Is("", "internally-detached") || n.Is("", "CONTENT") && n.Parent.Is("", "AFIRMA")
-	plain = plain || n.Is(ds, "SignatureProperties") && n.Parent.Is(ds, "Object")
-	return plain || n.Parent == nil || n.Parent.Kind == xmldom.DocumentNode || slices.Contains(plainHolders[n.Name.Space], n.Name.Local)
 }
 
 // described are the signatures whose DataObjectFormat for exactly this element

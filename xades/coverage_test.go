@@ -58,7 +58,7 @@ func TestParts(t *testing.T) {
 		"expected twice":               {both, "/r/*[self::a or self::b]", "/r/a=S /r/b=T /r/*[self::a or self::b]!="},
 		"expected is no path":          {both, "/r[", "/r/a=S /r/b=T /r[!="},
 		"expected is not covered":      {strings.Replace(element, "<r>", `<r><b Id="y">2</b>`, 1), "y", "/r/a=S /r/b= /r/b!="},
-		"expected under a wrapper":     {strings.Replace(element, `<a Id="x">1</a>`, `<w><a Id="x">1</a></w><a>2</a>`, 1), "/r/a", "/r/w/a=S /r/w= /r/a= /r/a!="},
+		"expected under a wrapper":     {strings.Replace(element, `<a Id="x">1</a>`, `<w><a Id="x">1</a></w><a>2</a>`, 1), "/r/a", "/r/w/a=S /r/a= /r/a!="},
 		"expected has an Id like this": {strings.Replace(element, "<r>", `<r><b Id="/r/a">2</b>`, 1), "/r/a", "/r/a=S /r/b= /r/a!=S"},
 	} {
 		doc, err := Read(t.Context(), bytes.NewReader([]byte(tt.doc)), ades.ReadOptions{Expect: ades.Expectation{Element: tt.expect}})

@@ -102,7 +102,7 @@ func (f *xmlForger) wrapped() {
 	signed := f.signXML("<batch>"+xmlOrder+"</batch>", xades.Options{SignElement: "o1"})
 	f.genuine("element, all that there is", signed)
 	f.genuine("element, its root with a namespace and an Id", strings.Replace(signed, "<batch>", `<batch xmlns:a="urn:a" Id="all">`, 1))
-	f.forged("element, under one more wrapper", signed, strings.Replace(signed, xmlOrder, "<refused>"+xmlOrder+"</refused>", 1))
+	f.genuine("element, under one more wrapper", strings.Replace(strings.Replace(signed, xmlOrder, "<orders>"+xmlOrder+"</orders>", 1), "<batch>", `<batch xmlns:a="urn:a" Id="all">`, 1))
 	f.forged("element: moved into the key", signed, put(strings.Replace(signed, xmlOrder, "", 1), "</ds:KeyInfo>", xmlOrder))
 	f.forged("element: text beside a CDATA section", signed, strings.Replace(signed, ">100<", ">10<![CDATA[0]]><", 1))
 	evil := func(attrs string) string { return "<order" + attrs + "><amount>900</amount></order>" }
