@@ -371,7 +371,7 @@ func (p *painter) border(path []point, closed, dividers bool) bool {
 }
 
 // write takes the operators of text.
-func (p *painter) write(in instruction) string {
+func (p *painter) write(in instruction) string { //nolint:gocyclo // one case for each operator of text
 	switch in.op {
 	case "Tf":
 		if len(in.args) != 2 {
