@@ -69,7 +69,7 @@ func (r *increment) room() int { return int(r.to-r.from)/2 - 1 }
 // called again with another signature.
 func (r *increment) fill(contents []byte) ([]byte, error) {
 	if len(contents) > r.room() {
-		return nil, &NoRoomError{Have: r.room(), Need: len(contents)}
+		return nil, &NoRoomError{Have: r.room(), Need: len(contents) + spare}
 	}
 	gap := r.update[r.from+1 : r.to-1]
 	pdf.AppendHex(gap[:0], contents)

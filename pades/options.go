@@ -78,8 +78,12 @@ type NoRoomError struct {
 	Have, Need int
 }
 
+// spare is how much longer the same signature may be the next time: ECDSA values
+// vary by a few bytes, and a time-stamp holds one too.
+const spare = 64
+
 func (e *NoRoomError) Error() string {
-	return fmt.Sprintf("pades: signature of %d bytes does not fit into the %d reserved", e.Need, e.Have)
+	return fmt.Sprintf("pades: a signature that needs %d bytes does not fit into the %d reserved", e.Need, e.Have)
 }
 
 func (o Options) check() error {
