@@ -159,7 +159,9 @@ func isStatement(ctx context.Context, s *ades.Signature, st *Statement) (bool, e
 		if c.What == "signature-visible" {
 			return false, fault.New(fault.BadField, "the signature must not be visible on the page, where it could cover the statement: sign without a picture, or as .p7m")
 		}
-		if !c.Permitted || c.Kind != "signature" && c.Kind != "dss" && c.Kind != "document-timestamp" {
+		// Nothing else of their kinds: a field that was put there empty could be
+		// given its picture when it is filled.
+		if !c.Permitted || c.What != "signature" && c.What != "dss" && c.What != "timestamp" {
 			return false, nil
 		}
 	}
