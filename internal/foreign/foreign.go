@@ -74,33 +74,36 @@ func pdf(b []byte) bool {
 
 // object reports whether text ends in two numbers, as before the word obj.
 func object(b []byte) bool {
-	for range 2 {
-		b = blanks(b)
-		digits := bytes.TrimRight(b, "0123456789")
-		if len(digits) == len(b) {
-			return false
-		}
-		if b = digits; len(b) > 0 && (b[len(b)-1] == '+' || b[len(b)-1] == '-') {
-			b = b[:len(b)-1]
-		}
-	}
-	return true
+	tries := 64
+	return numbers(b, 2, &tries)
 }
 
-// blanks cuts white space and comments off the end.
-func blanks(b []byte) []byte {
-	for {
-		cut := bytes.TrimRight(b, "\x00\t\n\f\r ")
-		if !bytes.ContainsAny(b[len(cut):], "\r\n") {
-			return cut
-		}
-		line := bytes.LastIndexAny(cut, "\r\n") + 1
-		i := bytes.IndexByte(cut[line:], '%')
-		if i < 0 {
-			return cut
-		}
-		b = cut[:line+i]
+// numbers reports whether text ends in so many numbers, with white space and
+// comments after each. Where that takes too many tries, it does.
+func numbers(b []byte, n int, tries *int) bool {
+	if *tries--; *tries < 0 {
+		return true
 	}
+	cut := bytes.TrimRight(b, "\x00\t\n\f\r ")
+	if bytes.ContainsAny(b[len(cut):], "\r\n") { // a comment may end here
+		line := cut[bytes.LastIndexAny(cut, "\r\n")+1:]
+		for {
+			i := bytes.LastIndexByte(line, '%')
+			if i < 0 {
+				break
+			}
+			line = line[:i]
+			if numbers(cut[:bytes.LastIndexAny(cut, "\r\n")+1+i], n, tries) {
+				return true
+			}
+		}
+	}
+	b = bytes.TrimRight(cut, "0123456789")
+	if len(b) == len(cut) {
+		return false
+	}
+	b = bytes.TrimRight(b, "+-")
+	return n == 1 || numbers(b, n-1, tries)
 }
 
 // html finds the beginning of a page, whatever its case.

@@ -39,7 +39,7 @@ func TestWhoSignedWhat(t *testing.T) {
 	}
 	batch := []byte(`<batch><order Id="o1"><amount>100</amount></order><order Id="o2"><amount>200</amount></order><note Id="o3"/></batch>`)
 	xml := m.signAs(bruno, one(m.signAs(anna, one(batch), element("o1"))), element("o2"))
-	both := m.signAs(bruno, one(m.signAs(anna, one([]byte("text")), nil)), func(o *rogito.Options) { o.Format = ades.CAdES })
+	both := m.signAs(anna, one(m.signAs(bruno, one([]byte("text")), nil)), func(o *rogito.Options) { o.Format = ades.CAdES })
 	zipped := archive{members: []member{
 		{name: "a.p7m", data: m.signAs(anna, one([]byte("I pay 100")), nil)}, {name: "b.p7m", data: m.signAs(bruno, one([]byte("I deliver")), nil)},
 	}}.bytes()
@@ -61,7 +61,11 @@ func TestWhoSignedWhat(t *testing.T) {
 		{"an archive of two", zipped, true, "anna signed only a.p7m; bruno signed only b.p7m." + none, "Firma di anna: solo a.p7m; Firma di bruno: solo b.p7m." + nessuna},
 	} {
 		put := func(s string) string {
-			return strings.ReplaceAll(strings.ReplaceAll(s, "anna", name["anna"]), "bruno", name["bruno"])
+			s = strings.ReplaceAll(strings.ReplaceAll(s, "anna", name["anna"]), "bruno", name["bruno"])
+			if strings.HasPrefix(s, "Firma") {
+				s = strings.ReplaceAll(s, "fiscal code", "codice fiscale")
+			}
+			return s
 		}
 		r := m.verify(row.data)
 		if r.Valid() != row.valid {
