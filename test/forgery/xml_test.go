@@ -345,7 +345,7 @@ func (f *xmlForger) xmldsig(doc string, objects string, refs ...ref) string {
 	var info strings.Builder
 	info.WriteString(`<ds:SignedInfo><ds:CanonicalizationMethod Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"/><ds:SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha256"/>`)
 	for i, r := range refs {
-		info.WriteString(reference(r, fmt.Sprintf("%d%s", i, hole[1:])))
+		info.WriteString(reference(r, fmt.Sprintf("%04d%s", i, hole[4:])))
 	}
 	info.WriteString(`</ds:SignedInfo>`)
 	sig := `<ds:Signature xmlns:ds="` + dsNS + `" Id="S">` + info.String() + `<ds:SignatureValue>AAAA</ds:SignatureValue><ds:KeyInfo Id="K"><ds:X509Data><ds:X509Certificate>` +
@@ -380,7 +380,7 @@ func (f *xmlForger) xmldsig(doc string, objects string, refs ...ref) string {
 		if err := s.Write(h, s.References[i], beside, xmldsig.Method{}); err != nil {
 			f.t.Fatal(err)
 		}
-		doc = strings.Replace(doc, fmt.Sprintf("%d%s", i, hole[1:]), base64.StdEncoding.EncodeToString(h.Sum(nil)), 1)
+		doc = strings.Replace(doc, fmt.Sprintf("%04d%s", i, hole[4:]), base64.StdEncoding.EncodeToString(h.Sum(nil)), 1)
 	}
 	digest := sha256.Sum256(parsed().ToBeSigned())
 	value, err := a.Key.Sign(rand.Reader, digest[:], crypto.SHA256)
