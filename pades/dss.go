@@ -25,7 +25,7 @@ func (r *reader) dss() error {
 	if store == nil {
 		return nil
 	}
-	seen := make(map[string]bool)
+	seen := &stored{pieces: make(map[string]bool), data: make(map[pdf.Ref][]byte)}
 	if err := r.evidence(store, "DSS", storeKeys, seen); err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (r *reader) dss() error {
 	}
 	for _, e := range vri.Entries {
 		if one, err := r.doc.Dict(e.Value); err == nil && one != nil {
-			r.stored(e.Value)
+			r.writtenIn(e.Value)
 			if err := r.evidence(one, "VRI", vriKeys, seen); err != nil {
 				return err
 			}
@@ -48,9 +48,16 @@ func (r *reader) dss() error {
 	return nil
 }
 
-// stored notes the revision in which a part of the store was written, and
+// stored is what was read of one store: pieces that were noted, by origin and
+// content, and the content of streams, which many entries may lead to.
+type stored struct {
+	pieces map[string]bool
+	data   map[pdf.Ref][]byte
+}
+
+// writtenIn notes the revision in which a part of the store was written, and
 // returns it.
-func (r *reader) stored(o pdf.Object) int {
+func (r *reader) writtenIn(o pdf.Object) int {
 	ref, ok := o.(pdf.Ref)
 	if !ok {
 		return 0
@@ -79,15 +86,25 @@ func (r *reader) problem(where string, err error) {
 	r.out.Problems = append(r.out.Problems, ades.Problem{Where: where, Text: err.Error()})
 }
 
-func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey, seen map[string]bool) error {
+func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey, seen *stored) error {
 	for _, k := range keys {
 		list, err := r.doc.Array(dict.Get(k.key))
 		if err != nil {
 			r.problem(origin+"/"+string(k.key), err)
 			continue
 		}
+		noted := make(map[pdf.Ref]bool, len(list))
 		for _, o := range list {
-			data, ref, err := streamData(r.doc, o)
+			ref, isRef := o.(pdf.Ref)
+			if isRef && noted[ref] {
+				continue
+			}
+			noted[ref] = isRef
+			data, known := seen.data[ref]
+			var err error
+			if !known || !isRef {
+				data, err = streamData(r.doc, o)
+			}
 			if errors.Is(err, limits.ErrBudget) || r.ctx.Err() != nil {
 				return err
 			}
@@ -98,15 +115,16 @@ func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey, see
 			if data == nil {
 				continue
 			}
-			revision := r.stored(ref)
+			revision := r.writtenIn(ref)
 			key := origin + ades.FactID(data)
-			if seen[key] {
+			if seen.pieces[key] {
 				continue
 			}
-			seen[key] = true
+			seen.pieces[key] = true
 			if err := limits.BudgetOf(r.ctx).Spend(int64(len(data))); err != nil {
 				return err
 			}
+			seen.data[ref] = data
 			r.out.Evidence = append(r.out.Evidence, ades.Evidence{
 				Kind: k.kind, Origin: origin, Raw: data, Revision: revision,
 			})
@@ -117,22 +135,21 @@ func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey, see
 
 // streamData returns the content of a stream without what follows the DER
 // value in it.
-func streamData(d *pdf.Document, o pdf.Object) ([]byte, pdf.Ref, error) {
-	ref, _ := o.(pdf.Ref)
+func streamData(d *pdf.Document, o pdf.Object) ([]byte, error) {
 	o, err := d.Resolve(o)
 	if err != nil {
-		return nil, ref, err
+		return nil, err
 	}
 	s, ok := o.(*pdf.Stream)
 	if !ok {
-		return nil, ref, nil
+		return nil, nil
 	}
 	data, err := d.Data(s)
 	if err != nil {
-		return nil, ref, err
+		return nil, err
 	}
 	if e, rest, err := cms.ReadElement(data); err == nil && len(bytes.TrimSpace(rest)) == 0 {
 		data = e.Raw
 	}
-	return data, ref, nil
+	return data, nil
 }
