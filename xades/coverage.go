@@ -307,7 +307,18 @@ func torn(a, b *xmldom.Node) bool {
 }
 
 func isText(n *xmldom.Node) bool {
-	return n.Kind == xmldom.Text && strings.Trim(n.Data, " \t\r\n") != ""
+	return n.Kind == xmldom.Text && !isSpace(n.Data)
+}
+
+// isSpace reports whether a text is nothing but white space. strings.Trim
+// builds its set of characters anew for each of thousands of texts.
+func isSpace(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return false
+		}
+	}
+	return true
 }
 
 // lastText is the last text before the next element; n itself if there is none.
