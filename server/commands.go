@@ -79,12 +79,13 @@ func (s *Server) CreateToken(ctx context.Context, email, name string, scopes []s
 		return nil, err
 	}
 	n := account.NewToken{Name: name, Scopes: scopes, Life: life}
-	if err := s.accounts.CheckToken(&account.Caller{AccountID: a.ID, Sandbox: a.Sandbox}, "", &n); err != nil {
+	operator := &account.Caller{AccountID: a.ID, Sandbox: a.Sandbox}
+	if err := s.accounts.CheckToken(operator, "", &n); err != nil {
 		return nil, err
 	}
 	var made *account.Token
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		made, err = s.accounts.CreateToken(ctx, tx, a.ID, n)
+		made, err = s.accounts.CreateToken(ctx, tx, operator, n)
 		return err
 	})
 	if err != nil {
@@ -114,7 +115,7 @@ func (s *Server) RevokeToken(ctx context.Context, email, token string) error {
 	if err != nil {
 		return err
 	}
-	return s.accounts.DeleteToken(ctx, a.ID, token)
+	return s.accounts.DeleteToken(ctx, &account.Caller{AccountID: a.ID}, token)
 }
 
 // CreditWallet puts money into the wallet of an account and says what it holds

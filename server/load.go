@@ -203,6 +203,9 @@ func (c *Config) check() error {
 	if c.Database != "sqlite" && c.Database != "" && !strings.HasPrefix(c.Database, "postgres://") && !strings.HasPrefix(c.Database, "postgresql://") {
 		return errors.New("database is neither sqlite nor a postgres:// address")
 	}
+	if _, err := c.prices(); err != nil {
+		return err
+	}
 	return c.checkWords()
 }
 

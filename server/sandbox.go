@@ -208,7 +208,7 @@ func (s *Server) mendSandbox(ctx context.Context) (*Sandbox, error) {
 		return nil, err
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		t, err := s.accounts.CreateToken(ctx, tx, a.ID, account.NewToken{Name: "first", Scopes: []string{account.AllScopes}})
+		t, err := s.accounts.CreateToken(ctx, tx, &account.Caller{AccountID: a.ID}, account.NewToken{Name: "first", Scopes: []string{account.AllScopes}})
 		if err == nil {
 			b.Token = t.Secret
 		}
