@@ -153,7 +153,7 @@ func (s *Server) Subscribe(ctx context.Context, email, scope string, requests in
 
 // Backup writes a backup of an embedded installation, the master key left out.
 func Backup(ctx context.Context, cfg Config, w io.Writer) error {
-	return backup.Write(ctx, cfg.database(nil), w)
+	return backup.Write(ctx, cfg.database(nil), cfg.masterKey(), w)
 }
 
 // Restore writes a backup into an empty data folder and says which master key
@@ -162,7 +162,7 @@ func Restore(ctx context.Context, cfg Config, r io.Reader) (keyID, keyPath strin
 	if cfg.Database != "" && cfg.Database != "sqlite" {
 		return "", "", errors.New("restore is for the embedded database")
 	}
-	if keyID, err = backup.Restore(ctx, cfg.Data, r); err != nil {
+	if keyID, err = backup.Restore(ctx, cfg.Data, cfg.masterKey(), r); err != nil {
 		return "", "", fmt.Errorf("restore: %w", err)
 	}
 	return keyID, cfg.masterKey().Path(), nil

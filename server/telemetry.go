@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel"
@@ -16,7 +17,7 @@ import (
 
 // startTelemetry sends traces where the configuration says. Without an
 // endpoint it costs nothing. The function it returns sends what is left.
-func startTelemetry(ctx context.Context, cfg TelemetryConfig, version string) (wrap func(http.Handler) http.Handler, stop func(context.Context) error, err error) {
+func startTelemetry(ctx context.Context, cfg TelemetryConfig, version string, safePath func(path, route string) string) (wrap func(http.Handler) http.Handler, stop func(context.Context) error, err error) {
 	if cfg.Endpoint == "" {
 		return func(h http.Handler) http.Handler { return h }, func(context.Context) error { return nil }, nil
 	}
@@ -34,7 +35,20 @@ func startTelemetry(ctx context.Context, cfg TelemetryConfig, version string) (w
 	otel.SetTracerProvider(provider)
 	otel.SetTextMapPropagator(propagation.TraceContext{})
 	wrap = func(h http.Handler) http.Handler {
-		return otelhttp.NewHandler(h, "http", otelhttp.WithTracerProvider(provider))
+		// A trace names the path of its request, which may hold a token: it is shown
+		// another, and the handler behind it the real one.
+		type realURL struct{}
+		traced := otelhttp.NewHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if u, ok := r.Context().Value(realURL{}).(*url.URL); ok {
+				r.URL = u
+			}
+			h.ServeHTTP(w, r)
+		}), "http", otelhttp.WithTracerProvider(provider))
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			shown := r.WithContext(context.WithValue(r.Context(), realURL{}, r.URL))
+			shown.URL = &url.URL{Path: safePath(r.URL.Path, "")}
+			traced.ServeHTTP(w, shown)
+		})
 	}
 	return wrap, provider.Shutdown, nil
 }

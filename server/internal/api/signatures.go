@@ -64,7 +64,7 @@ func (s *Signatures) registerSigning(a *API, kind keys.Kind) {
 	}
 	handler := func(ctx context.Context, in *signInput) (Reply[signatureRecord], error) { return s.sign(ctx, kind, in) }
 	replay := func(ctx context.Context, again idempotency.Replay) (Reply[signatureRecord], error) {
-		r, err := s.Service.Find(ctx, account.CallerFrom(ctx).AccountID, again.RecordID)
+		r, err := s.Service.Again(ctx, signer(ctx), again.RecordID)
 		if err != nil {
 			return Reply[signatureRecord]{}, err
 		}

@@ -57,7 +57,7 @@ func TestBackupUnderLoad(t *testing.T) {
 		})
 	}
 	var archive bytes.Buffer
-	err = backup.Write(ctx, cfg, &archive)
+	err = backup.Write(ctx, cfg, master.Config{Data: cfg.Data}, &archive)
 	close(stop)
 	load.Wait()
 	if err != nil {
@@ -69,7 +69,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	}
 
 	elsewhere := store.Config{Data: filepath.Join(t.TempDir(), "new"), Reserve: -1}
-	id, err := backup.Restore(ctx, elsewhere.Data, bytes.NewReader(archive.Bytes()))
+	id, err := backup.Restore(ctx, elsewhere.Data, master.Config{Data: elsewhere.Data}, bytes.NewReader(archive.Bytes()))
 	if err != nil || id != m.ID() {
 		t.Fatalf("restore wants key %s, %v", id, err)
 	}
@@ -104,16 +104,16 @@ func TestBackupUnderLoad(t *testing.T) {
 		r.Close()
 	}
 
-	if _, err := backup.Restore(ctx, elsewhere.Data, bytes.NewReader(archive.Bytes())); err == nil || !strings.Contains(err.Error(), "empty folder") {
+	if _, err := backup.Restore(ctx, elsewhere.Data, master.Config{Data: elsewhere.Data}, bytes.NewReader(archive.Bytes())); err == nil || !strings.Contains(err.Error(), "empty folder") {
 		t.Errorf("over another installation: %v", err)
 	}
 	cut := archive.Bytes()[:archive.Len()-4096]
-	if _, err := backup.Restore(ctx, t.TempDir(), bytes.NewReader(cut)); err == nil {
+	if _, err := backup.Restore(ctx, t.TempDir(), master.Config{Data: t.TempDir()}, bytes.NewReader(cut)); err == nil {
 		t.Error("a cut backup was restored")
 	}
 	bad := bytes.Clone(archive.Bytes())
 	bad[len(bad)/2] ^= 1
-	if _, err := backup.Restore(ctx, t.TempDir(), bytes.NewReader(bad)); err == nil {
+	if _, err := backup.Restore(ctx, t.TempDir(), master.Config{Data: t.TempDir()}, bytes.NewReader(bad)); err == nil {
 		t.Error("a changed backup was restored")
 	}
 }
@@ -138,7 +138,7 @@ func TestBackupOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	var archive bytes.Buffer
-	if err := backup.Write(ctx, cfg, &archive); err != nil {
+	if err := backup.Write(ctx, cfg, master.Config{Data: cfg.Data}, &archive); err != nil {
 		t.Fatal(err)
 	}
 	var names []string

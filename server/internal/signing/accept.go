@@ -58,6 +58,20 @@ func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Recor
 	return x.signInCall(ctx)
 }
 
+// Again returns the record of an earlier request to a caller who repeats it, and
+// who must present what the first call had to.
+func (s *Service) Again(ctx context.Context, from Caller, id string) (*Record, error) {
+	r, err := s.Find(ctx, from.AccountID, id)
+	if err != nil || r.CertificateID == "" {
+		return r, err
+	}
+	cert, err := s.enroll.ByID(ctx, r.CertificateID)
+	if err != nil {
+		return nil, err
+	}
+	return r, s.checkSecurityLevel(ctx, cert, from)
+}
+
 func (s *Service) newRecord(req *Request, from Caller) *Record {
 	now := s.config.Now()
 	return &Record{
