@@ -13,6 +13,8 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace"
+
+	"rogito.dev/rogito/server/internal/api"
 )
 
 // startTelemetry sends traces where the configuration says. Without an
@@ -35,18 +37,19 @@ func startTelemetry(ctx context.Context, cfg TelemetryConfig, version string, sa
 	otel.SetTracerProvider(provider)
 	otel.SetTextMapPropagator(propagation.TraceContext{})
 	wrap = func(h http.Handler) http.Handler {
-		// A trace names the path of its request, which may hold a token: it is shown
-		// another, and the handler behind it the real one.
-		type realURL struct{}
+		// A trace names method and path of its request, which may hold a token: it is
+		// shown others, and the handler behind it the real ones.
+		type asked struct{}
 		traced := otelhttp.NewHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if u, ok := r.Context().Value(realURL{}).(*url.URL); ok {
-				r.URL = u
+			if real, ok := r.Context().Value(asked{}).(*http.Request); ok {
+				r.Method, r.URL, r.RequestURI = real.Method, real.URL, real.RequestURI
 			}
 			h.ServeHTTP(w, r)
 		}), "http", otelhttp.WithTracerProvider(provider))
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			shown := r.WithContext(context.WithValue(r.Context(), realURL{}, r.URL))
+			shown := r.WithContext(context.WithValue(r.Context(), asked{}, r))
 			shown.URL = &url.URL{Path: safePath(r.URL.Path, "")}
+			shown.Method, shown.RequestURI = api.SafeMethod(r.Method), shown.URL.Path
 			traced.ServeHTTP(w, shown)
 		})
 	}

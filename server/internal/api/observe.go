@@ -251,7 +251,7 @@ func (a *API) finish(c *call, r *http.Request, start time.Time) {
 		return
 	}
 	line := Access{
-		Time: start.Add(elapsed), Level: level, ID: c.id, Method: loggedMethod(r.Method), Path: a.SafePath(r.URL.Path, c.route), Status: c.status,
+		Time: start.Add(elapsed), Level: level, ID: c.id, Method: SafeMethod(r.Method), Path: a.SafePath(r.URL.Path, c.route), Status: c.status,
 		Code: c.code, Bytes: c.size, Elapsed: elapsed, Account: c.accountID(), Address: host(r.RemoteAddr),
 	}
 	if a.opts.Access != nil {
@@ -303,7 +303,8 @@ func (a *API) know(pattern string) {
 	}
 }
 
-func loggedMethod(m string) string {
+// SafeMethod is a method that there is, or an ellipsis.
+func SafeMethod(m string) string {
 	switch m {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
 		return m

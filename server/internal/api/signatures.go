@@ -21,6 +21,7 @@ const signatureTag = "Signatures"
 
 // RegisterSignatures adds the operations on signatures.
 func RegisterSignatures(a *API, s *Signatures) {
+	a.know("detail/signedDocument/validatedDocument/audit/auditTrail")
 	s.Service.Render = func(r *signing.Record) any { return recordWire(r, false) }
 	for _, kind := range []keys.Kind{keys.Automatic, keys.OTP, keys.ESeal} {
 		s.registerSigning(a, kind)
