@@ -20,6 +20,7 @@ const dependencies = `
 ades
 internal/oid
 internal/limits
+internal/visible
 internal/corpus             ades
 internal/foreign            ades
 internal/geo                internal/limits
@@ -74,11 +75,11 @@ server/internal/signing     . ades asic cades pades xades pkcs1 policy report tr
 server/internal/pdfmerge    ades internal/limits internal/pdf
 server/internal/publication omi server/internal/blob server/internal/fault server/internal/store
 server/internal/console     report server/internal/enroll server/internal/fault server/internal/identify server/internal/keys
-server/internal/api         . ades report trust omi server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/idempotency server/internal/identify server/internal/keys server/internal/publication server/internal/signing server/internal/store server/internal/upload
+server/internal/api         . ades report trust omi internal/visible server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/idempotency server/internal/identify server/internal/keys server/internal/publication server/internal/signing server/internal/store server/internal/upload
 server/internal/api/apitest
 server                      . ades omi report trust tsl tsp policy internal/limits server/internal/*
 
-cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/hsm internal/keyfile internal/limits
+cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/hsm internal/keyfile internal/limits internal/visible
 `
 
 // pure are the rooms that know neither clock, disk nor network.

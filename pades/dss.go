@@ -25,8 +25,7 @@ func (r *reader) dss() error {
 	if store == nil {
 		return nil
 	}
-	seen := &stored{pieces: make(map[string]bool), data: make(map[pdf.Ref][]byte)}
-	if err := r.evidence(store, "DSS", storeKeys, seen); err != nil {
+	if err := r.evidence(store, "DSS", storeKeys); err != nil {
 		return err
 	}
 	vri, err := r.doc.Dict(store.Get("VRI"))
@@ -39,8 +38,8 @@ func (r *reader) dss() error {
 	}
 	for _, e := range vri.Entries {
 		if one, err := r.doc.Dict(e.Value); err == nil && one != nil {
-			r.writtenIn(e.Value)
-			if err := r.evidence(one, "VRI", vriKeys, seen); err != nil {
+			r.stored(e.Value)
+			if err := r.evidence(one, "VRI", vriKeys); err != nil {
 				return err
 			}
 		}
@@ -48,16 +47,9 @@ func (r *reader) dss() error {
 	return nil
 }
 
-// stored is what was read of one store: pieces that were noted, by origin and
-// content, and the content of streams, which many entries may lead to.
-type stored struct {
-	pieces map[string]bool
-	data   map[pdf.Ref][]byte
-}
-
-// writtenIn notes the revision in which a part of the store was written, and
+// stored notes the revision in which a part of the store was written, and
 // returns it.
-func (r *reader) writtenIn(o pdf.Object) int {
+func (r *reader) stored(o pdf.Object) int {
 	ref, ok := o.(pdf.Ref)
 	if !ok {
 		return 0
@@ -86,25 +78,39 @@ func (r *reader) problem(where string, err error) {
 	r.out.Problems = append(r.out.Problems, ades.Problem{Where: where, Text: err.Error()})
 }
 
-func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey, seen *stored) error {
+// storedStream is where a piece of evidence stands, piece what it is. A stream that
+// a later revision took over is read once.
+type (
+	storedStream struct {
+		kind     ades.EvidenceKind
+		origin   string
+		ref      pdf.Ref
+		revision int
+	}
+	piece struct {
+		kind       ades.EvidenceKind
+		origin, id string
+	}
+)
+
+// evidence collects what the arrays of a dictionary name. Of equal pieces one
+// is kept, with the first revision that had it: what covers that revision
+// proves it.
+func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey) error {
 	for _, k := range keys {
 		list, err := r.doc.Array(dict.Get(k.key))
 		if err != nil {
 			r.problem(origin+"/"+string(k.key), err)
 			continue
 		}
-		noted := make(map[pdf.Ref]bool, len(list))
 		for _, o := range list {
-			ref, isRef := o.(pdf.Ref)
-			if isRef && noted[ref] {
+			ref, _ := o.(pdf.Ref)
+			at := storedStream{k.kind, origin, ref, r.stored(o)}
+			if !ref.IsZero() && r.streams[at] {
 				continue
 			}
-			noted[ref] = isRef
-			data, known := seen.data[ref]
-			var err error
-			if !known || !isRef {
-				data, err = streamData(r.doc, o)
-			}
+			r.streams[at] = true
+			data, err := streamData(r.doc, o)
 			if errors.Is(err, limits.ErrBudget) || r.ctx.Err() != nil {
 				return err
 			}
@@ -115,19 +121,18 @@ func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey, see
 			if data == nil {
 				continue
 			}
-			revision := r.writtenIn(ref)
-			key := origin + ades.FactID(data)
-			if seen.pieces[key] {
+			key := piece{k.kind, origin, ades.FactID(data)}
+			if i, seen := r.pieces[key]; seen {
+				if e := &r.out.Evidence[i]; at.revision > 0 && (e.Revision == 0 || at.revision < e.Revision) {
+					e.Revision = at.revision
+				}
 				continue
 			}
-			seen.pieces[key] = true
 			if err := limits.BudgetOf(r.ctx).Spend(int64(len(data))); err != nil {
 				return err
 			}
-			seen.data[ref] = data
-			r.out.Evidence = append(r.out.Evidence, ades.Evidence{
-				Kind: k.kind, Origin: origin, Raw: data, Revision: revision,
-			})
+			r.pieces[key] = len(r.out.Evidence)
+			r.out.Evidence = append(r.out.Evidence, ades.Evidence{Kind: k.kind, Origin: origin, Raw: data, Revision: at.revision})
 		}
 	}
 	return nil

@@ -94,8 +94,8 @@ func (s *store) open() error {
 			return err
 		}
 		for _, o := range list {
-			ref, ok := o.(pdf.Ref)
-			if data, err := streamData(s.doc, o); err == nil && data != nil && ok {
+			ref, _ := o.(pdf.Ref)
+			if data, err := streamData(s.doc, o); err == nil && data != nil && !ref.IsZero() {
 				s.have[string(data)] = ref
 			}
 		}
