@@ -29,7 +29,6 @@ type lzwDecoder struct {
 func (w *work) lzw(data []byte, early bool) ([]byte, error) {
 	d := &lzwDecoder{room: int(w.room())}
 	d.out = make([]byte, 0, min(d.room, 4*len(data)))
-	looked := 0
 	if early {
 		d.early = 1
 	}
@@ -57,12 +56,6 @@ func (w *work) lzw(data []byte, early bool) ([]byte, error) {
 		if len(d.out) > d.room {
 			return nil, w.tooLarge(int64(d.room))
 		}
-		if len(d.out)-looked > lookEvery {
-			looked = len(d.out)
-			if err := w.ctx.Err(); err != nil {
-				return nil, err
-			}
-		}
 	}
 	return d.out, nil
 }
@@ -84,9 +77,6 @@ func (d *lzwDecoder) emit(code int) error {
 		d.out = append(d.out, byte(code))
 	} else {
 		s = d.table[code]
-		if need := at + s.length; need > cap(d.out) {
-			d.out = append(make([]byte, 0, max(need, min(2*cap(d.out), d.room+need-at))), d.out...)
-		}
 		// The string may end in the byte that it begins with, which is not there
 		// yet: so it is copied from the front.
 		d.out = append(d.out, d.out[s.start:min(s.start+s.length, at)]...)
