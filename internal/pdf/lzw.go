@@ -29,6 +29,7 @@ type lzwDecoder struct {
 func (w *work) lzw(data []byte, early bool) ([]byte, error) {
 	d := &lzwDecoder{room: int(w.room())}
 	d.out = make([]byte, 0, min(d.room, 4*len(data)))
+	looked := 0
 	if early {
 		d.early = 1
 	}
@@ -55,6 +56,12 @@ func (w *work) lzw(data []byte, early bool) ([]byte, error) {
 		}
 		if len(d.out) > d.room {
 			return nil, w.tooLarge(int64(d.room))
+		}
+		if len(d.out)-looked > lookEvery {
+			looked = len(d.out)
+			if err := w.ctx.Err(); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return d.out, nil
