@@ -148,6 +148,9 @@ type comparison struct {
 }
 
 func (c *comparison) add(d difference) {
+	if c.added == nil {
+		c.added = make(map[difference]bool)
+	}
 	if !c.added[d] {
 		c.added[d] = true
 		c.diffs = append(c.diffs, d)
@@ -155,7 +158,7 @@ func (c *comparison) add(d difference) {
 }
 
 func compare(old, now *model, ages *closures, w *work) []difference {
-	c := &comparison{matcher: newMatcher(old, now, ages, w), added: make(map[difference]bool), accepted: make(map[int]bool), placed: make(map[int]int)}
+	c := &comparison{matcher: newMatcher(old, now, ages, w), accepted: make(map[int]bool), placed: make(map[int]int)}
 	c.anchorAll()
 	c.trailer()
 	c.catalog()
