@@ -276,7 +276,7 @@ func cmsBombs(m *materials, out map[string][]byte) {
 		}
 		leaf := certify(m.t, "Bomb Leaf", certify(m.t, "Bomb Issuer", nil, authority), person)
 		leaf.above = nil
-		out[name] = manySigners(m, leaf, 40, certs)
+		out[name] = manySigners(m, leaf, 40, k.bits, certs)
 	}
 	// Authorities that certify each other, all of one name.
 	var ring []*party
@@ -333,24 +333,32 @@ func signedBytes(m *materials, p *party, content []byte) []byte {
 	return out.Bytes()
 }
 
-// manySigners repeats the signer of a p7m with other serial numbers and gives
-// it more certificates.
-func manySigners(m *materials, p *party, n int, certs [][]byte) []byte {
+// manySigners is a p7m with many signers. Each has a certificate that claims to
+// be signed with RSA by the issuer of the first, of whom there are many.
+func manySigners(m *materials, p *party, n, bits int, certs [][]byte) []byte {
 	m.t.Helper()
 	sd, err := cms.Parse(bytes.NewReader(signedBy(m, p, certs, nil)))
 	if err != nil {
 		m.t.Fatal(err)
 	}
+	ecdsa := []byte{0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02}
+	rsa := []byte{0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0b, 0x05, 0x00}
 	for i := range n {
-		q := certifyKey(m.t, fmt.Sprintf("Bomb Signer %d", i), p.Key, nil, person)
-		var other struct{ TBS, Alg, Sig asn1.RawValue }
-		if _, err := asn1.Unmarshal(q.Certificate.Raw, &other); err != nil {
+		q := certifyKey(m.t, fmt.Sprintf("Bomb Sign%02d", i), p.Key, nil, person) // as long as the issuer's name
+		var c struct {
+			TBS, Alg asn1.RawValue
+			Sig      asn1.BitString
+		}
+		if _, err := asn1.Unmarshal(q.Certificate.Raw, &c); err != nil {
 			m.t.Fatal(err)
 		}
-		// Named by the issuer whose keys are large.
-		other.TBS.Bytes = bytes.Replace(other.TBS.Bytes, q.Certificate.RawIssuer, p.Certificate.RawIssuer, 1)
-		other.TBS.FullBytes = nil
-		raw, err := asn1.Marshal(other)
+		tbs := bytes.Replace(c.TBS.Bytes, q.Certificate.RawIssuer, p.Certificate.RawIssuer, 1)
+		c.TBS = asn1.RawValue{Tag: asn1.TagSequence, IsCompound: true, Bytes: bytes.Replace(tbs, ecdsa, rsa, 1)}
+		c.Alg = asn1.RawValue{FullBytes: rsa}
+		value := make([]byte, bits/8)
+		_, _ = rand.Read(value[1:])
+		c.Sig = asn1.BitString{Bytes: value, BitLength: 8 * len(value)}
+		raw, err := asn1.Marshal(c)
 		if err != nil {
 			m.t.Fatal(err)
 		}
@@ -359,12 +367,9 @@ func manySigners(m *materials, p *party, n int, certs [][]byte) []byte {
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		si := one.SignerInfos[0]
-		changed := bytes.Replace(si.Raw, q.Certificate.RawIssuer, p.Certificate.RawIssuer, 1)
-		if e, _, err := cms.ReadElement(changed); err == nil && len(e.Raw) == len(changed) {
-			if again, err := cms.ParseSignerInfo(changed); err == nil {
-				si = again
-			}
+		si, err := cms.ParseSignerInfo(bytes.Replace(one.SignerInfos[0].Raw, q.Certificate.RawIssuer, p.Certificate.RawIssuer, 1))
+		if err != nil {
+			m.t.Fatal(err)
 		}
 		sd.SignerInfos = append(sd.SignerInfos, si)
 	}
