@@ -62,7 +62,7 @@ func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
 		return nil, err
 	}
 	x.intents++
-	x.paid = max(paid, 1) // a record that is stored now has paid for one
+	x.paid = paid
 	r.stored = true
 	x.config.Hook("intended", r.ID)
 	if x.key != nil {
