@@ -59,6 +59,9 @@ func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
 		return nil
 	})
 	if err != nil {
+		if r.stored {
+			err = unpaid(err)
+		}
 		return nil, err
 	}
 	x.intents++
