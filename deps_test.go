@@ -26,10 +26,10 @@ internal/foreign            ades
 internal/geo                internal/limits
 internal/pkix               ades internal/limits internal/oid
 internal/xmldom             ades internal/limits
-internal/xmldsig            ades internal/limits internal/oid internal/pkix internal/xmldom
+internal/xmldsig            ades internal/foreign internal/limits internal/oid internal/pkix internal/xmldom
 internal/cms                ades internal/foreign internal/limits internal/oid internal/pkix
 internal/message            internal/foreign
-internal/ers                internal/cms internal/oid internal/xmldom internal/xmldsig
+internal/ers                ades tsp internal/cms internal/oid internal/xmldom internal/xmldsig
 internal/ca                 internal/cms internal/oid internal/pkix
 internal/pdf                ades internal/limits
 internal/appearance         internal/limits internal/pdf
@@ -38,10 +38,10 @@ internal/hsm                ades internal/oid internal/pkix
 internal/hsm/hsmtest        internal/hsm
 internal/keyfile            ades internal/cms internal/hsm internal/oid internal/pkix
 
-tsp                         ades internal/cms internal/limits internal/message internal/oid internal/pkix
-cades                       ades tsp internal/cms internal/limits internal/message internal/oid internal/pkix
+tsp                         ades internal/cms internal/foreign internal/limits internal/message internal/oid internal/pkix
+cades                       ades tsp internal/cms internal/ers internal/limits internal/message internal/oid internal/pkix
 pades                       ades cades tsp internal/appearance internal/cms internal/limits internal/oid internal/pdf internal/pkix internal/revision
-xades                       ades tsp internal/cms internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
+xades                       ades tsp internal/cms internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 asic                        ades cades xades tsp internal/cms internal/ers internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 pkcs1                       ades internal/cms internal/oid internal/pkix
 report                      ades
