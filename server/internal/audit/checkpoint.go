@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"crypto"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -152,6 +153,9 @@ func (k *Checkpointer) Make(ctx context.Context) (*Checkpoint, error) {
 		if h.checkpoint >= 0 {
 			if newest, err = checkpointOf(ctx, tx, h.checkpoint); err != nil {
 				return err
+			}
+			if !hmac.Equal(newest.digest(), h.last) {
+				return errHead
 			}
 		}
 		if h.checkpoint == h.size {
