@@ -58,6 +58,7 @@ type Checkpointer struct {
 	After     int64         // leaves; zero means 1000
 	Warn      *slog.Logger
 
+	boxed    int64 // entries of the last checkpoint that went outside
 	mu       sync.Mutex
 	warned   string // the last warning: the same one is given once a minute
 	warnedAt time.Time
@@ -78,7 +79,6 @@ func (k *Checkpointer) Run(ctx context.Context) {
 	}
 	var outside sync.WaitGroup
 	outside.Go(func() { k.runOutside(ctx) })
-	defer outside.Wait()
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	last, lastSize := time.Time{}, int64(0)
@@ -87,7 +87,9 @@ func (k *Checkpointer) Run(ctx context.Context) {
 		case <-ctx.Done():
 			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
+			outside.Wait()
 			k.step(end, func(int64) bool { return true })
+			k.outside(end)
 			return
 		case <-tick.C:
 			if size := k.step(ctx, func(size int64) bool { return size-lastSize >= after || time.Since(last) >= every }); size >= 0 {

@@ -30,18 +30,10 @@ const outsideEvery = time.Hour
 // runOutside asks the witnesses that are not on this machine, apart from the
 // work on the log, which must not wait for them.
 func (k *Checkpointer) runOutside(ctx context.Context) {
-	if k.Bucket == nil && k.Authority == nil {
-		return
-	}
-	last, size, pause := time.Time{}, int64(-1), time.Second
+	last, pause := time.Time{}, time.Second
 	for {
 		select {
 		case <-ctx.Done():
-			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-			defer cancel()
-			if _, err := k.Outside(end, size); err != nil {
-				k.warn(end, "witness an audit checkpoint", err)
-			}
 			return
 		case <-time.After(pause):
 		}
@@ -50,27 +42,30 @@ func (k *Checkpointer) runOutside(ctx context.Context) {
 			continue
 		}
 		bounded, cancel := context.WithTimeout(ctx, time.Minute)
-		now, err := k.Outside(bounded, size)
-		cancel()
-		if err != nil {
-			k.warn(ctx, "witness an audit checkpoint", err)
-			continue
+		if k.outside(bounded) {
+			last = time.Now()
 		}
-		last, size = time.Now(), now
+		cancel()
 	}
 }
 
-// Outside has the newest checkpoint of the database time-stamped by somebody
-// else and put into the bucket, unless it is of a size that was before. It
-// returns its size.
-func (k *Checkpointer) Outside(ctx context.Context, before int64) (int64, error) {
+// outside has the newest checkpoint of the database time-stamped by somebody
+// else and put into the bucket, unless that was done. It says whether it was.
+func (k *Checkpointer) outside(ctx context.Context) bool {
+	if k.Bucket == nil && k.Authority == nil {
+		return true
+	}
 	c := &Checkpoint{}
 	err := k.Log.db.Read().QueryRow(ctx, selectCheckpoint+`order by size desc limit 1`).Scan(&c.Size, &c.Note, &c.Token, &c.CreatedAt)
-	if err != nil || c.Size == before {
-		return before, err
+	if err == nil && c.Size == k.boxed {
+		return true
 	}
-	if _, err := openNote(c.Note, k.Public); err != nil {
-		return before, err
+	if err == nil {
+		_, err = openNote(c.Note, k.Public)
+	}
+	if err != nil {
+		k.warn(ctx, "witness an audit checkpoint", err)
+		return false
 	}
 	c.Token = nil
 	if k.Authority != nil {
@@ -84,9 +79,11 @@ func (k *Checkpointer) Outside(ctx context.Context, before int64) (int64, error)
 		err = errors.Join(err, k.Bucket.Put(ctx, fmt.Sprintf("checkpoint-%020d.json", c.Size), line, k.Log.now().Add(k.Lock)))
 	}
 	if err != nil {
-		return before, fmt.Errorf("audit: witness outside: %w", err)
+		k.warn(ctx, "witness an audit checkpoint", err)
+		return false
 	}
-	return c.Size, nil
+	k.boxed = c.Size
+	return true
 }
 
 // Bucket keeps objects that nobody can change or delete before a time.
