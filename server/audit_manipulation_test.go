@@ -277,10 +277,14 @@ func edits() (all []manipulation) {
 				all = append(all, manipulation{name: fmt.Sprintf("%s %s of the %s row of %s", how, column, row, table.name), do: func(x *intruder) { do(x, key(x, column)) }})
 			}
 			for _, c := range strings.Fields(table.numbers) {
-				change("raise", c, func(x *intruder, where string) { x.exec(`update ` + table.name + ` set ` + c + ` = ` + c + ` + 100000` + where) })
+				change("raise", c, func(x *intruder, where string) {
+					x.exec(`update ` + table.name + ` set ` + c + ` = ` + c + ` + 100000` + where)
+				})
 			}
 			for _, c := range strings.Fields(table.texts) {
-				change("lengthen", c, func(x *intruder, where string) { x.exec(`update ` + table.name + ` set ` + c + ` = ` + c + ` || 'x'` + where) })
+				change("lengthen", c, func(x *intruder, where string) {
+					x.exec(`update ` + table.name + ` set ` + c + ` = ` + c + ` || 'x'` + where)
+				})
 			}
 			for _, c := range strings.Fields(table.bytes) {
 				change("flip a bit in", c, func(x *intruder, where string) {
@@ -453,13 +457,17 @@ func manipulations() []manipulation {
 		{name: "a record that was refused is DONE", do: func(x *intruder) {
 			x.exec(`update signatures set state = 'DONE', error_number = 0, error_message = '' where id = $1`, x.refused.ID)
 		}},
-		{name: "a record that was signed is in ERROR", do: func(x *intruder) { x.exec(`update signatures set state = 'ERROR', error_number = 119 where id = $1`, x.signed.ID) }},
+		{name: "a record that was signed is in ERROR", do: func(x *intruder) {
+			x.exec(`update signatures set state = 'ERROR', error_number = 119 where id = $1`, x.signed.ID)
+		}},
 		{name: "a record that waits is DONE", do: func(x *intruder) { x.exec(`update signatures set state = 'DONE' where id = $1`, x.waiting.ID) }},
 		{name: "a record that was signed waits again", do: func(x *intruder) { x.exec(`update signatures set state = 'WAIT_SIGN' where id = $1`, x.signed.ID) }},
 		{name: "a record that waits was approved", do: func(x *intruder) { x.exec(`update signatures set approval = 'APPROVED' where id = $1`, x.waiting.ID) }},
 		{name: "a record has another error", do: func(x *intruder) { x.exec(`update signatures set error_number = 111 where id = $1`, x.refused.ID) }},
 		{name: "a record belongs to another account", do: func(x *intruder) { x.exec(`update signatures set account_id = 'somebody' where id = $1`, x.signed.ID) }},
-		{name: "a record came from another address", do: func(x *intruder) { x.exec(`update signatures set caller_address = '192.0.2.1' where id = $1`, x.signed.ID) }},
+		{name: "a record came from another address", do: func(x *intruder) {
+			x.exec(`update signatures set caller_address = '192.0.2.1' where id = $1`, x.signed.ID)
+		}},
 		{name: "a record was signed with another certificate", do: func(x *intruder) {
 			x.exec(`update signatures set certificate_id = (select id from credentials where kind = 'otp') where id = $1`, x.signed.ID)
 		}},

@@ -48,21 +48,21 @@ func (f *Fault) Error() string {
 // verification recomputes the tree from its entries and holds it against every
 // checkpoint and every witness, as they pass by.
 type verification struct {
-	res     Result
-	key     string
-	check   TokenCheck
-	judge   func(e *Entry, at int64) string // what is wrong with an entry; nil: nobody knows
-	tree    roots
-	points  []Checkpoint
-	next    int   // checkpoint
-	sure    int64 // leaves that the checkpoint before covers
-	before  []byte
-	erased  map[string]*gap
-	lost    map[string]int64 // id of an entry that its writer misses → entry that says so
-	latest  int64            // time of an entry
-	back    int64            // entries dated long before one ahead of them
-	backAt  int64
-	times   []pointTime
+	res    Result
+	key    string
+	check  TokenCheck
+	judge  func(e *Entry, at int64) string // what is wrong with an entry; nil: nobody knows
+	tree   roots
+	points []Checkpoint
+	next   int   // checkpoint
+	sure   int64 // leaves that the checkpoint before covers
+	before []byte
+	erased map[string]*gap
+	lost   map[string]int64 // id of an entry that its writer misses → entry that says so
+	latest int64            // time of an entry
+	back   int64            // entries dated long before one ahead of them
+	backAt int64
+	times  []pointTime
 }
 
 // gap is a run of a record's entries without payload.

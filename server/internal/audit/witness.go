@@ -220,8 +220,8 @@ type Witness struct {
 	Stamped     int    `json:"stamped"` // by somebody else's authority
 	Unreadable  int    `json:"unreadable,omitempty"`
 	Problem     string `json:"problem,omitempty"` // why it cannot be asked
-	Size        int64  `json:"size"` // entries that its last checkpoint covers
-	Time        int64  `json:"time"` // of that
+	Size        int64  `json:"size"`              // entries that its last checkpoint covers
+	Time        int64  `json:"time"`              // of that
 
 	points []Checkpoint
 	next   int
