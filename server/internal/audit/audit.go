@@ -25,6 +25,8 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +35,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
 
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/store"
@@ -183,7 +187,8 @@ func (l *Log) entry(e Event, base int64) (*Entry, error) {
 // macOf authenticates an entry: it was written by a server with the master key,
 // when the tree had so many leaves.
 func (l *Log) macOf(e *Entry) []byte {
-	sum := l.keyed.MAC("audit event", fmt.Appendf(e.leaf(), "%d\n", e.base))
+	leaf := e.leaf()
+	sum := l.keyed.MAC("audit event", binary.BigEndian.AppendUint64(leaf[:], uint64(e.base)))
 	return sum[:]
 }
 
@@ -272,6 +277,9 @@ type Entry struct {
 	n    int64  // order of arrival, until it has a place; -1 then
 	base int64  // size of the tree that its writer knew of
 	mac  []byte // of leaf and base, under the master key
+
+	hash   tlog.Hash // of the leaf
+	hashed bool
 }
 
 // Text is the line for people and the technical detail; empty once erased.
@@ -283,9 +291,17 @@ func (e *Entry) Text() (log string, detail json.RawMessage) {
 	return p.Log, p.Detail
 }
 
-// leaf is what the tree holds of an entry.
-func (e *Entry) leaf() []byte {
-	return fmt.Appendf(nil, "rogito-audit/1\n%s\n%s\n%s\n%s\n%d\n%x\n", e.ID, e.Account, e.Record, e.Kind, e.CreatedAt, e.Digest)
+// leaf is the hash that the tree holds of an entry.
+func (e *Entry) leaf() tlog.Hash {
+	if !e.hashed {
+		text := make([]byte, 0, 256)
+		for _, part := range []string{"rogito-audit/1", e.ID, e.Account, e.Record, e.Kind, strconv.FormatInt(e.CreatedAt, 10)} {
+			text = append(append(text, part...), '\n')
+		}
+		text = append(hex.AppendEncode(text, e.Digest), '\n')
+		e.hash, e.hashed = tlog.RecordHash(text), true
+	}
+	return e.hash
 }
 
 const selectEntry = `select id, account_id, record_id, kind, created_at, salt, payload, digest, coalesce(seq, -1), coalesce(n, -1), base, mac from audit_events `

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -129,7 +130,9 @@ func (l *Log) scanHead(row store.Row) (*head, error) {
 }
 
 func (l *Log) headMAC(h *head) []byte {
-	sum := l.keyed.MAC("audit head", fmt.Appendf(nil, "%d\n%x\n%d\n%x\n", h.size, h.edge(), h.checkpoint, h.last))
+	text := binary.BigEndian.AppendUint64(make([]byte, 0, 1024), uint64(h.size)) // which says how long the edge is
+	text = binary.BigEndian.AppendUint64(append(text, h.edge()...), uint64(h.checkpoint))
+	sum := l.keyed.MAC("audit head", append(text, h.last...))
 	return sum[:]
 }
 
@@ -164,7 +167,7 @@ func (l *Log) openTree(ctx context.Context, tx *store.Tx, query string) (*growin
 func (t *growing) append(e *Entry) {
 	e.Seq = t.size
 	place := tlog.StoredHashIndex(0, t.size)
-	for i, h := range t.add(tlog.RecordHash(e.leaf())) {
+	for i, h := range t.add(e.leaf()) {
 		t.rows = append(t.rows, place+int64(i), bytes.Clone(h[:]))
 	}
 }

@@ -105,7 +105,7 @@ func (v *verification) entry(e *Entry) []tlog.Hash {
 		return nil
 	}
 	v.note(e, at)
-	fresh := v.tree.add(tlog.RecordHash(e.leaf()))
+	fresh := v.tree.add(e.leaf())
 	v.res.Entries++
 	v.pass()
 	return fresh

@@ -374,7 +374,7 @@ create index signing_intents_signature on signing_intents (signature_id, id);
 -- payload can be erased and the log still be verified. base is the size of the
 -- tree that the writer knew of; mac authenticates the row under the master key.
 create table audit_events (
-	id         text not null primary key,
+	id         text not null,
 	account_id text not null,
 	record_id  text not null,
 	kind       text not null,
