@@ -75,6 +75,7 @@ type Querier interface {
 // engine is what SQLite and PostgreSQL each do in their own way.
 type engine interface {
 	reader() Querier
+	view(ctx context.Context, fn func(Querier) error) error
 	write(ctx context.Context, fn func(*Tx) error) error
 	enqueue(ctx context.Context, tx *Tx, args river.JobArgs, opts *river.InsertOpts) error
 	migrate(ctx context.Context) error
@@ -147,6 +148,12 @@ func (d *DB) Data() string { return d.data }
 
 // Read is the pool of readers. What it reads is committed.
 func (d *DB) Read() Querier { return d.engine.reader() }
+
+// View runs fn on one state of the database, whatever is committed meanwhile.
+// Rows must be read or closed before the next query.
+func (d *DB) View(ctx context.Context, fn func(q Querier) error) error {
+	return d.engine.view(ctx, fn)
+}
 
 // Write runs fn in a transaction: all of it is durable when Write returns nil,
 // none of it when it returns an error. An error of fn comes back as it is.
