@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -247,21 +248,29 @@ func clampLife(d time.Duration) time.Duration {
 	return d
 }
 
-// DeleteToken revokes a token: here at once, on other nodes within 5 seconds.
+// DeleteToken revokes a token: here at once, on other nodes within 5 seconds. No
+// key is used in its name any more when it returns.
 func (s *Service) DeleteToken(ctx context.Context, accountID, name string) error {
 	where, arg, err := s.tokenKey(name)
 	if err != nil {
 		return err
 	}
+	var id string
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `delete from tokens where account_id = $1 and `+where, accountID, arg)
-		if err == nil && n == 0 {
-			err = noToken()
+		err := tx.QueryRow(ctx, `delete from tokens where account_id = $1 and `+where+` returning id`, accountID, arg).Scan(&id)
+		if errors.Is(err, store.ErrNoRows) {
+			return noToken()
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return intent.Forbid(ctx, tx, intent.Token, id)
 	})
 	s.entries.Clear()
-	return err
+	if err != nil {
+		return err
+	}
+	return intent.Wait(ctx, s.db, intent.Token, id)
 }
 
 // RotateToken replaces the token whose refresh token the caller presented by a
@@ -303,9 +312,14 @@ func (s *Service) RotateToken(ctx context.Context, c *Caller, name string) (t *T
 	return t, err
 }
 
-// HasToken says, inside a transaction, whether a token of an account exists
-// still. Its life may be over: what was asked in time is done.
-func (s *Service) HasToken(ctx context.Context, tx *store.Tx, accountID, id string) (found bool, err error) {
-	err = tx.QueryRow(ctx, `select exists (select 1 from tokens where account_id = $1 and id = $2)`, accountID, id).Scan(&found)
-	return found, err
+// HasToken has a transaction fail with an error where a token of an account
+// exists no more. Its life may be over: what was asked in time is done.
+func (s *Service) HasToken(ctx context.Context, tx *store.Tx, accountID, id string, otherwise error) error {
+	return tx.Ask(ctx, func(row store.Row) error {
+		var found bool
+		if err := row.Scan(&found); err != nil || found {
+			return err
+		}
+		return otherwise
+	}, `select exists (select 1 from tokens where account_id = $1 and id = $2)`, accountID, id)
 }

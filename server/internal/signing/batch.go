@@ -70,7 +70,7 @@ func (x *run) signAll(ctx context.Context, params ades.SignParams) (*signedDocum
 
 // ends says that a refusal is about the whole request, not one document.
 func ends(no *refusal) bool {
-	return no.number == fault.WrongCredentials || no.number == fault.CertificateLocked || no.number == fault.CertificateNotUsable || no.number == fault.SigningFailed
+	return no.number == fault.WrongCredentials || no.number == fault.CertificateLocked || no.number == fault.CertificateNotUsable || no.number == fault.SigningFailed || no.number == fault.NotApproved
 }
 
 // signOne signs an item of several. What goes wrong with one document of a
@@ -82,7 +82,7 @@ func (x *run) signOne(ctx context.Context, it *item, params ades.SignParams) (*s
 	out, err := x.signItem(ctx, it, params)
 	var no *refusal
 	var f *fault.Error
-	if err == nil || errors.As(err, &no) || errors.As(err, &f) || errors.Is(err, errLost) || ctx.Err() != nil || x.intents == 0 || !x.record.Options.Batch {
+	if err == nil || errors.As(err, &no) || errors.As(err, &f) || errors.Is(err, errLost) || ctx.Err() != nil || len(x.intents) == 0 || !x.record.Options.Batch {
 		return out, err
 	}
 	x.config.Log.WarnContext(ctx, "a document of a batch", "record", x.record.ID, "index", it.index, "error", err)

@@ -10,34 +10,40 @@ import (
 
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/store"
 )
 
 // Delete removes the files, details and personal data of a record. A tombstone
-// stays, and the audit log still verifies.
+// stays, and the audit log still verifies. No key is used for the record any
+// more when it returns.
 func (s *Service) Delete(ctx context.Context, account, id string) error {
 	r, err := s.Find(ctx, account, id)
 	if err != nil {
 		return err
 	}
-	return s.erase(ctx, r, "record deleted by its owner")
+	if err := s.erase(ctx, r, "record deleted by its owner"); err != nil {
+		return err
+	}
+	return intent.Wait(ctx, s.db, intent.Record, r.ID)
 }
 
 // erase does it: the row becomes a tombstone, the blobs go after the commit.
 func (s *Service) erase(ctx context.Context, r *Record, why string) error {
 	ctx = disk.Reclaiming(ctx)
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update signatures set deleted_at = $1, updated_at = $1, title = '', description = '', caller_address = '', options = '{}', secret = null,
-				callback = null, error_message = '', evidence = '', approval = '', lease_by = '', lease_until = 0 where id = $2 and deleted_at = 0`,
-			store.Millis(s.config.Now()), r.ID)
+		var state State // now: it may have been signed since it was found
+		err := tx.QueryRow(ctx, `update signatures set deleted_at = $1, updated_at = $1, title = '', description = '', caller_address = '', options = '{}', secret = null,
+				callback = null, error_message = '', evidence = '', approval = '', lease_by = '', lease_until = 0 where id = $2 and deleted_at = 0 returning state`,
+			store.Millis(s.config.Now()), r.ID).Scan(&state)
+		if errors.Is(err, store.ErrNoRows) {
+			return fault.New(fault.NotFound, "no such signature")
+		}
 		if err != nil {
 			return fmt.Errorf("signing: erase: %w", err)
 		}
-		if n == 0 {
-			return fault.New(fault.NotFound, "no such signature")
-		}
-		if !r.State.Final() && r.chargeID != "" {
+		if !state.Final() && r.chargeID != "" {
 			if err := s.biller.Refund(ctx, tx, r.chargeID); err != nil {
 				return err
 			}

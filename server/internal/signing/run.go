@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/upload"
@@ -30,10 +32,12 @@ type run struct {
 	docs    []*document
 	items   []*item
 	image   ades.Source
-	fetched []*File   // inputs whose rows must be filled in
-	stored  []putBlob // to be taken back if nothing comes of it
-	intents int
+	fetched []*File       // inputs whose rows must be filled in
+	stored  []putBlob     // to be taken back if nothing comes of it
 	key     crypto.Signer // handed out after the first intent
+
+	intents   []string // ids of those that were written
+	unsettled bool     // some of them are open
 
 	starts, failures int // of the work on the record, this one counted as started
 
@@ -48,7 +52,18 @@ func (x *run) spool() *upload.Spool {
 	return x.temp
 }
 
+// close ends the work on a record. Uses of the key that were permitted and came
+// to nothing, since the record was taken over or deleted, are over: a change may
+// be waiting for them.
 func (x *run) close() {
+	if x.unsettled {
+		ctx, cancel := context.WithTimeout(context.Background(), settleLimit)
+		defer cancel()
+		err := x.db.Write(disk.Reclaiming(ctx), func(tx *store.Tx) error { return intent.Fail(ctx, tx, x.intents, x.config.Now()) })
+		if err != nil {
+			x.config.Log.ErrorContext(ctx, "settle intents", "record", x.record.ID, "error", err)
+		}
+	}
 	for _, c := range x.closers {
 		_ = c.Close() // only read from
 	}
@@ -131,6 +146,7 @@ func (s *Service) renew(ctx context.Context) {
 const (
 	runLimit    = 10 * time.Minute
 	maxFailures = 3
+	settleLimit = 5 * time.Second
 )
 
 func isGone(err error) bool {
