@@ -122,7 +122,7 @@ func (x *raced) exec(query string, args ...any) {
 func (x *raced) token() (id string) {
 	x.t.Helper()
 	err := x.there.db.Write(context.Background(), func(tx *store.Tx) error {
-		t, err := x.there.accounts.CreateToken(context.Background(), tx, x.account, account.NewToken{Name: "race", Scopes: []string{account.AllScopes}})
+		t, err := x.there.accounts.CreateToken(context.Background(), tx, &account.Caller{AccountID: x.account}, account.NewToken{Name: "race", Scopes: []string{account.AllScopes}})
 		if err == nil {
 			id = t.ID
 		}
@@ -216,13 +216,13 @@ var changes = []change{
 	{
 		name: "token", ways: anyWay, seen: `select 1 from certificates where id = $2 and not exists (select 1 from tokens t join signatures s on t.id = s.token_id where s.id = $1)`,
 		do: func(x *raced, r *round) error {
-			return x.there.accounts.DeleteToken(context.Background(), x.account, r.token)
+			return x.there.accounts.DeleteToken(context.Background(), &account.Caller{AccountID: x.account}, r.token)
 		},
 	},
 	{
 		name: "approver's token", ways: approvedWay, seen: `select 1 from certificates where id = $2 and not exists (select 1 from tokens t join signatures s on t.id = s.approved_by where s.id = $1)`,
 		do: func(x *raced, r *round) error {
-			return x.there.accounts.DeleteToken(context.Background(), x.account, r.approver)
+			return x.there.accounts.DeleteToken(context.Background(), &account.Caller{AccountID: x.account}, r.approver)
 		},
 	},
 	{

@@ -34,34 +34,28 @@ const (
 )
 
 // Permit is the first step of a transaction that permits a use: what it reads
-// about the certificate and the tokens afterwards holds until it ends. A record
-// needs none: its row is written by all who touch it.
-func Permit(ctx context.Context, tx *store.Tx, certificate string, tokens ...string) error {
-	err := tx.Share(ctx, "certificate "+certificate)
-	for _, t := range tokens {
-		if err == nil && t != "" {
-			err = tx.Share(ctx, "token "+t)
-		}
+// about the certificate and the account's tokens afterwards holds until it ends.
+// A record needs none: its row is written by all who touch it.
+func Permit(ctx context.Context, tx *store.Tx, account, certificate string) error {
+	if err := tx.Share(ctx, string(Account)+account); err != nil {
+		return err
 	}
-	return err
+	return tx.Share(ctx, string(Certificate)+certificate)
 }
 
-// Forbid is the first step of a transaction that may forbid uses of a
-// certificate or by a token.
+// Forbid is a step of a transaction that may forbid uses of a certificate, or by
+// tokens of an account: tokens have families and are replaced by others, so that
+// they are not told apart here.
 func Forbid(ctx context.Context, tx *store.Tx, of Of, id string) error {
-	if of == Certificate {
-		return tx.Alone(ctx, "certificate "+id)
-	}
-	return tx.Alone(ctx, "token "+id)
+	return tx.Alone(ctx, string(of)+id)
 }
 
 // Intent is one permitted use of a key.
 type Intent struct {
 	ID          string
+	Account     string
 	Record      string
 	Certificate string
-	Token       string // that asked; empty: none
-	ApprovedBy  string // the token that approved; empty: none was asked to
 	Position    int    // among those of the record
 	Digest      string // to be signed, in hex
 	At          time.Time
@@ -69,13 +63,24 @@ type Intent struct {
 
 // Write stores an intent in the transaction that permits it.
 func Write(ctx context.Context, tx *store.Tx, i Intent) error {
-	return tx.Later(ctx, `insert into signing_intents (id, signature_id, certificate_id, token_id, approved_by, position, digest, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		i.ID, i.Record, i.Certificate, i.Token, i.ApprovedBy, i.Position, i.Digest, store.Millis(i.At))
+	return tx.Later(ctx, `insert into signing_intents (id, account_id, signature_id, certificate_id, position, digest, created_at) values ($1, $2, $3, $4, $5, $6, $7)`,
+		i.ID, i.Account, i.Record, i.Certificate, i.Position, i.Digest, store.Millis(i.At))
 }
 
-// Settle closes the open intents of a record: the work on it is over.
+// Used notes that the keys of intents were used, while the work on their record
+// goes on: nobody waits for them any more.
+func Used(ctx context.Context, tx *store.Tx, ids ...string) error {
+	for _, id := range ids {
+		if err := tx.Later(ctx, `update signing_intents set outcome = 'USED' where id = $1 and outcome = ''`, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Settle closes the intents of a record: the work on it is over.
 func Settle(ctx context.Context, tx *store.Tx, record, outcome string, at time.Time) error {
-	return tx.Later(ctx, `update signing_intents set outcome = $1, finished_at = $2 where signature_id = $3 and outcome = ''`, outcome, store.Millis(at), record)
+	return tx.Later(ctx, `update signing_intents set outcome = $1, finished_at = $2 where signature_id = $3 and outcome in ('', 'USED')`, outcome, store.Millis(at), record)
 }
 
 // Fail closes intents of work that was broken off; other work on the record may
@@ -95,7 +100,7 @@ type Of string
 // What intents belong to.
 const (
 	Certificate Of = `certificate_id = $1`
-	Token       Of = `(token_id = $1 or approved_by = $1)`
+	Account     Of = `account_id = $1`
 	Record      Of = `signature_id = $1`
 )
 

@@ -21,8 +21,8 @@ func TestChangeAndPermitsTakeTurns(t *testing.T) {
 			of     intent.Of
 			permit func(tx *store.Tx) error
 		}{
-			"certificate": {intent.Certificate, func(tx *store.Tx) error { return intent.Permit(ctx, tx, "x") }},
-			"token":       {intent.Token, func(tx *store.Tx) error { return intent.Permit(ctx, tx, "other", "", "x") }},
+			"certificate": {intent.Certificate, func(tx *store.Tx) error { return intent.Permit(ctx, tx, "other", "x") }},
+			"account":     {intent.Account, func(tx *store.Tx) error { return intent.Permit(ctx, tx, "x", "other") }},
 		} {
 			var mu sync.Mutex
 			var order []string
@@ -82,7 +82,7 @@ func TestWait(t *testing.T) {
 		add := func(id string) {
 			t.Helper()
 			write(func(tx *store.Tx) error {
-				return intent.Write(ctx, tx, intent.Intent{ID: id, Record: "r-" + id, Certificate: "c-" + id, Token: "t-" + id, ApprovedBy: "a-" + id, At: time.Now()})
+				return intent.Write(ctx, tx, intent.Intent{ID: id, Record: "r-" + id, Certificate: "c-" + id, Account: "a-" + id, At: time.Now()})
 			})
 		}
 		add("other")
@@ -92,8 +92,8 @@ func TestWait(t *testing.T) {
 			settle func(tx *store.Tx, id string) error
 		}{
 			{intent.Certificate, "c-", func(tx *store.Tx, id string) error { return intent.Settle(ctx, tx, "r-"+id, "SIGNED", time.Now()) }},
-			{intent.Token, "t-", func(tx *store.Tx, id string) error { return intent.Fail(ctx, tx, []string{id}, time.Now()) }},
-			{intent.Token, "a-", func(tx *store.Tx, id string) error { return intent.Fail(ctx, tx, []string{id}, time.Now()) }},
+			{intent.Account, "a-", func(tx *store.Tx, id string) error { return intent.Fail(ctx, tx, []string{id}, time.Now()) }},
+			{intent.Account, "a-", func(tx *store.Tx, id string) error { return intent.Used(ctx, tx, id) }},
 			{intent.Record, "r-", func(tx *store.Tx, id string) error { return intent.Settle(ctx, tx, "r-"+id, "FAILED", time.Now()) }},
 		} {
 			id := store.NewID()
@@ -104,7 +104,7 @@ func TestWait(t *testing.T) {
 			go func() { over <- intent.Wait(gone, db, c.of, c.prefix+id) }()
 			time.Sleep(50 * time.Millisecond)
 			write(func(tx *store.Tx) error { // one that comes later, under the same names
-				return intent.Write(ctx, tx, intent.Intent{ID: "later-" + id, Record: "r-later", Certificate: "c-" + id, Token: "t-" + id, ApprovedBy: "a-" + id, At: time.Now()})
+				return intent.Write(ctx, tx, intent.Intent{ID: "later-" + id, Record: "r-later", Certificate: "c-" + id, Account: "a-" + id, At: time.Now()})
 			})
 			time.Sleep(50 * time.Millisecond)
 			select {

@@ -37,6 +37,7 @@ func (x *run) signAll(ctx context.Context, params ades.SignParams) (*signedDocum
 	out := &signedDocument{media: mediaZip}
 	for _, it := range x.items {
 		e := reportEntry{Index: it.index, Name: it.label, State: Error}
+		before := x.intents
 		signed, err := x.signOne(ctx, it, params)
 		var no *refusal
 		switch {
@@ -48,7 +49,7 @@ func (x *run) signAll(ctx context.Context, params ades.SignParams) (*signedDocum
 			if err := addSigned(z, it, signed, &e, params.Time); err != nil {
 				return nil, err
 			}
-			out.count++
+			out.count += x.intents - before
 			out.level, out.parts = lowest(out.level, signed.level), append(out.parts, x.signatureEvents(signed, it.index)...)
 		}
 		report = append(report, e)
@@ -82,7 +83,7 @@ func (x *run) signOne(ctx context.Context, it *item, params ades.SignParams) (*s
 	out, err := x.signItem(ctx, it, params)
 	var no *refusal
 	var f *fault.Error
-	if err == nil || errors.As(err, &no) || errors.As(err, &f) || errors.Is(err, errLost) || ctx.Err() != nil || len(x.intents) == 0 || !x.record.Options.Batch {
+	if err == nil || errors.As(err, &no) || errors.As(err, &f) || errors.Is(err, errLost) || ctx.Err() != nil || x.intents == 0 || !x.record.Options.Batch {
 		return out, err
 	}
 	x.config.Log.WarnContext(ctx, "a document of a batch", "record", x.record.ID, "index", it.index, "error", err)

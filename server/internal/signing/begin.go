@@ -28,17 +28,21 @@ import (
 func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
 	r, now, started := x.record, x.config.Now(), time.Now()
 	use := x.event("key-use", "private key used", map[string]any{
-		"digest": hex.EncodeToString(digest), "certificateSerialNumber": x.cert.Serial, "number": len(x.intents),
+		"digest": hex.EncodeToString(digest), "certificateSerialNumber": x.cert.Serial, "number": x.intents,
 	})
 	to := intent.Intent{
-		ID: store.NewID(), Record: r.ID, Certificate: x.cert.ID, Token: r.TokenID, ApprovedBy: r.ApprovedBy,
-		Position: len(x.intents), Digest: hex.EncodeToString(digest), At: now,
+		ID: store.NewID(), Account: r.AccountID, Record: r.ID, Certificate: x.cert.ID,
+		Position: x.intents, Digest: hex.EncodeToString(digest), At: now,
 	}
-	err := x.db.Write(ctx, func(tx *store.Tx) error {
+	paid := x.paid
+	err := x.db.Write(ctx, func(tx *store.Tx) (err error) {
 		if err := x.authorizeAgain(ctx, tx); err != nil {
 			return err
 		}
 		if r.stored {
+			if paid, err = x.cover(ctx, tx); err != nil {
+				return err
+			}
 			if err := x.keepLease(ctx, tx); err != nil {
 				return err
 			}
@@ -54,6 +58,9 @@ func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
 				return err
 			}
 		}
+		if err := intent.Used(ctx, tx, x.uses...); err != nil {
+			return err
+		}
 		if err := intent.Write(ctx, tx, to); err != nil {
 			return fmt.Errorf("signing: store intent: %w", err)
 		}
@@ -62,7 +69,8 @@ func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.intents, x.unsettled = append(x.intents, to.ID), true
+	x.intents++
+	x.uses, x.paid = []string{to.ID}, max(paid, 1) // a record that is stored now has paid for one
 	r.stored = true
 	x.config.Hook("intended", r.ID)
 	if x.key == nil {
@@ -102,7 +110,7 @@ func (x *run) authorizeAgain(ctx context.Context, tx *store.Tx) error {
 	if err := x.checkApproval(); err != nil {
 		return err
 	}
-	err := intent.Permit(ctx, tx, x.cert.ID, r.TokenID, r.ApprovedBy)
+	err := intent.Permit(ctx, tx, r.AccountID, x.cert.ID)
 	if err == nil {
 		err = x.enroll.StandingIn(ctx, tx, x.cert.ID, x.judgeStanding)
 	}

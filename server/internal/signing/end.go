@@ -53,7 +53,7 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *refusal) error {
 		}
 		return err
 	}
-	r.stored, x.unsettled = true, false
+	r.stored, x.uses = true, nil
 	return nil
 }
 

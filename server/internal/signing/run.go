@@ -32,12 +32,13 @@ type run struct {
 	docs    []*document
 	items   []*item
 	image   ades.Source
-	fetched []*File       // inputs whose rows must be filled in
-	stored  []putBlob     // to be taken back if nothing comes of it
+	fetched []*File   // inputs whose rows must be filled in
+	stored  []putBlob // to be taken back if nothing comes of it
+	intents int
+	paid    int           // signatures that the charge is known to pay for
 	key     crypto.Signer // handed out after the first intent
 
-	intents   []string // ids of those that were written
-	unsettled bool     // some of them are open
+	uses []string // the intent that is open, by its id; none: the work is settled
 
 	starts, failures int // of the work on the record, this one counted as started
 
@@ -56,10 +57,10 @@ func (x *run) spool() *upload.Spool {
 // to nothing, since the record was taken over or deleted, are over: a change may
 // be waiting for them.
 func (x *run) close() {
-	if x.unsettled {
+	if len(x.uses) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), settleLimit)
 		defer cancel()
-		err := x.db.Write(disk.Reclaiming(ctx), func(tx *store.Tx) error { return intent.Fail(ctx, tx, x.intents, x.config.Now()) })
+		err := x.db.Write(disk.Reclaiming(ctx), func(tx *store.Tx) error { return intent.Fail(ctx, tx, x.uses, x.config.Now()) })
 		if err != nil {
 			x.config.Log.ErrorContext(ctx, "settle intents", "record", x.record.ID, "error", err)
 		}
