@@ -57,21 +57,22 @@ server/internal/fault
 server/internal/upload      ades
 server/internal/disk        server/internal/fault
 server/internal/store       server/internal/disk server/internal/fault
+server/internal/intent      server/internal/store
 server/internal/master      server/internal/disk server/internal/store
 server/internal/store/storetest  server/internal/master server/internal/store
 server/internal/blob        server/internal/disk server/internal/fault server/internal/master server/internal/store
 server/internal/idempotency server/internal/disk server/internal/fault server/internal/master server/internal/store
 server/internal/backup      server/internal/blob server/internal/disk server/internal/master server/internal/store
 server/internal/job         server/internal/disk server/internal/fault server/internal/store
-server/internal/account     server/internal/disk server/internal/fault server/internal/job server/internal/master server/internal/store
+server/internal/account     server/internal/disk server/internal/fault server/internal/intent server/internal/job server/internal/master server/internal/store
 server/internal/fetch       server/internal/fault ades
-server/internal/keys        ades internal/* server/internal/fault server/internal/store
+server/internal/keys        ades internal/* server/internal/fault server/internal/intent server/internal/store
 server/internal/audit       ades tsp server/internal/disk server/internal/fault server/internal/store
 server/internal/callback    server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/store
 server/internal/authority   ades tsp internal/* server/internal/fault server/internal/keys server/internal/store
 server/internal/identify    . ades report internal/pdf internal/pkix internal/revision server/internal/fault
-server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/fault server/internal/idempotency server/internal/identify server/internal/job server/internal/keys server/internal/store
-server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/disk server/internal/enroll server/internal/fault server/internal/fetch server/internal/idempotency server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
+server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/fault server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/store
+server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/disk server/internal/enroll server/internal/fault server/internal/fetch server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
 server/internal/pdfmerge    ades internal/limits internal/pdf
 server/internal/publication omi server/internal/blob server/internal/fault server/internal/store
 server/internal/console     report server/internal/enroll server/internal/fault server/internal/identify server/internal/keys
