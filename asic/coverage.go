@@ -39,7 +39,7 @@ func (r *reader) coverage(expect ades.Expectation) {
 		case r.doc.Format == ades.ODF && len(missed) > 0 && s.Intact() == ades.Yes && !r.macros(s):
 			fatal(s, missed[0], "the signature of the document does not cover %q", missed[0])
 		}
-		if s.Intact() != ades.No && !slices.ContainsFunc(s.Problems, func(p ades.Problem) bool { return p.Fatal }) {
+		if s.Intact() != ades.No && !ades.Fatal(s.Problems) {
 			maps.Copy(handed, mine)
 		}
 	}

@@ -44,7 +44,7 @@ func coverage(facts *report.Facts, p *Policy, out *report.Conclusions) {
 // cover says what one signature covers, whether or not it is valid.
 func cover(c *report.Conclusion, d *ades.Document) {
 	s := c.Signature
-	intact := s.Intact() == ades.Yes && !deformed(s)
+	intact := s.Intact() == ades.Yes && !ades.Fatal(s.Problems)
 	switch {
 	case s.PDF != nil:
 		c.CoversWhole = intact && onlyPermitted(s.PDF.Changes)
@@ -64,10 +64,6 @@ func cover(c *report.Conclusion, d *ades.Document) {
 			c.UnsignedFiles = append(c.UnsignedFiles, p.Name)
 		}
 	}
-}
-
-func deformed(s *ades.Signature) bool {
-	return slices.ContainsFunc(s.Problems, func(p ades.Problem) bool { return p.Fatal })
 }
 
 func onlyPermitted(changes []ades.Change) bool {

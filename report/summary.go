@@ -244,7 +244,7 @@ func (t *page) intact() string {
 	for _, c := range t.r.Conclusions.Signatures {
 		s := c.Signature
 		intact := s.Intact()
-		if broken(s) {
+		if ades.Fatal(s.Problems) {
 			intact = ades.No
 		}
 		if intact == ades.No || all == ades.Yes {
