@@ -14,9 +14,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"rogito.dev/rogito/server"
 )
 
 // Exit codes. Verification gives 0, 1 and 2 a meaning of its own.
@@ -32,6 +35,7 @@ type session struct {
 	stdout io.Writer
 	stderr io.Writer
 	env    []string
+	server *server.Server // the installation that the command has open
 }
 
 // printf writes what was asked for.
@@ -40,6 +44,15 @@ func (s *session) printf(format string, args ...any) { fmt.Fprintf(s.stdout, for
 // notef writes what is good to know beside it.
 func (s *session) notef(format string, args ...any) {
 	fmt.Fprintf(s.stderr, "rogito: "+format+"\n", args...)
+}
+
+func (s *session) getenv(name string) (value string, set bool) {
+	for _, e := range s.env {
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
 }
 
 // exit is an error that only chooses the exit code; its text is printed if it
@@ -83,7 +96,11 @@ func run(s *session, args []string) int {
 	if err != nil {
 		return s.fail(fmt.Errorf("%w\nsee: rogito help", err))
 	}
-	return s.fail(command.Run(s))
+	err = command.Run(s)
+	if s.server != nil {
+		s.server.Close()
+	}
+	return s.fail(err)
 }
 
 // parserExit unwinds the parser where it would end the process (--help).
