@@ -31,6 +31,7 @@ func (r *reader) parts(element string) error {
 	if element != "" {
 		p.expected, missing = r.expected(element)
 	}
+	p.prepare(r.doc)
 	p.visit(r.doc.Node)
 	if p.err != nil {
 		return p.err

@@ -121,7 +121,6 @@ func shapeOf(n *xmldom.Node) (shape, bool) {
 }
 
 var (
-	octetsForm = regexp.MustCompile(`^[A-Za-z0-9+/=\s]*$`)
 	numberForm = regexp.MustCompile(`^\s*-?[0-9]+\s*$`)
 	tokenForm  = regexp.MustCompile(`^\s*\S{0,256}\s*$`)
 	rdnForm    = regexp.MustCompile(`(?i)(?:^|[,;+/])\s*(?:CN|C|O|OU|L|ST|S|T|SN|G|GN|DC|UID|E|EMAIL|EMAILADDRESS|STREET|TITLE|SURNAME|GIVENNAME|SERIALNUMBER|INITIALS|ORGANIZATIONIDENTIFIER|POSTALCODE|DNQUALIFIER|(?:OID\.)?[0-9]+(?:\.[0-9]+)+)\s*=`)
@@ -135,7 +134,7 @@ const maxName = 1024
 func (s shape) allows(n *xmldom.Node) bool {
 	switch s.text {
 	case octetText:
-		return octetsForm.MatchString(n.Data)
+		return isBase64(n.Data)
 	case numberText:
 		return numberForm.MatchString(n.Data)
 	case tokenText:
@@ -150,6 +149,24 @@ func (s shape) allows(n *xmldom.Node) bool {
 		return false
 	}
 }
+
+// isBase64 reports whether a text holds only the characters of base64 and white
+// space. As a regular expression it was a sixth of the time of reading XAdES-LT.
+func isBase64(text string) bool {
+	for i := range len(text) {
+		if !base64Bytes[text[i]] {
+			return false
+		}
+	}
+	return true
+}
+
+var base64Bytes = func() (t [256]bool) {
+	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/= \t\r\n") {
+		t[c] = true
+	}
+	return t
+}()
 
 // countersigned reports whether a node stands in what a signature inside another
 // one signs of itself, or describes a policy that is kept beside one.
