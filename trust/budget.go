@@ -13,7 +13,6 @@ import (
 // verdict.
 const (
 	maxChecks     = 4000    // signatures under certificates and evidence
-	maxCost       = 30_000  // what they may cost, see pkix.Cost: about a second
 	maxScan       = 1 << 30 // bytes of revocation lists looked through
 	maxLooks      = 1 << 20 // pieces of evidence looked at for a certificate
 	maxStatements = 1 << 16 // statements kept, in all

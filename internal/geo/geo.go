@@ -66,11 +66,6 @@ func (b Box) Meets(o Box) bool {
 	return b.MinX <= o.MaxX && o.MinX <= b.MaxX && b.MinY <= o.MaxY && o.MinY <= b.MaxY
 }
 
-// Has says whether the point lies in the box.
-func (b Box) Has(p Point) bool {
-	return b.MinX <= p.X && p.X <= b.MaxX && b.MinY <= p.Y && p.Y <= b.MaxY
-}
-
 // floorMicro and ceilMicro bracket a nano-degree coordinate by micro-degrees, so
 // that most comparisons need 32 bits only.
 func floorMicro(v int64) int32 { return int32(CellOf(v, nano)) }

@@ -27,12 +27,8 @@ const (
 	DecipherOnly
 )
 
-// Extended key usages that trust asks for.
-const (
-	EKUAny          = "2.5.29.37.0"
-	EKUTimeStamping = "1.3.6.1.5.5.7.3.8"
-	EKUOCSPSigning  = "1.3.6.1.5.5.7.3.9"
-)
+// EKUOCSPSigning is the extended key usage of OCSP responders.
+const EKUOCSPSigning = "1.3.6.1.5.5.7.3.9"
 
 // Extension is one certificate or list extension as it stands.
 type Extension struct {
@@ -284,9 +280,6 @@ func (c *Certificate) CheckSignatureFrom(issuer *Certificate) error {
 	}
 	return CheckSignature(c.SignatureAlgorithm, issuer.PublicKey, c.RawTBS, c.Signature)
 }
-
-// Scheme is the algorithm with which the certificate is signed.
-func (c *Certificate) Scheme() (Scheme, error) { return SchemeOf(c.SignatureAlgorithm, 0) }
 
 // HasUsage reports whether the key usage allows u, or does not restrict.
 func (c *Certificate) HasUsage(u KeyUsage) bool { return !c.HasKeyUsage || c.KeyUsage&u != 0 }

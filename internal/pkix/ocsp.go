@@ -22,12 +22,8 @@ const (
 	StatusUnknown Status = "unknown"
 )
 
-// Reasons of RFC 5280 section 5.3.1 that change a verdict.
-const (
-	ReasonUnspecified   = 0
-	ReasonHold          = 6
-	ReasonRemoveFromCRL = 8
-)
+// ReasonRemoveFromCRL is the reason of RFC 5280 section 5.3.1 that lifts a hold.
+const ReasonRemoveFromCRL = 8
 
 // OCSPResponse is a response of RFC 6960 with a basic response inside.
 type OCSPResponse struct {
