@@ -6,12 +6,19 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// maxUncovered bounds how many places are named that no signature covers.
-const maxUncovered = 64
+// maxUncovered bounds how many places are named that no signature covers,
+// maxCovered those named for one set of signatures, and maxNamed the signatures
+// that they all name.
+const (
+	maxUncovered = 64
+	maxCovered   = 16
+	maxNamed     = 1 << 20
+)
 
 // cover is a region of the document and the signature that signs it.
 type cover struct {
@@ -39,6 +46,8 @@ type partition struct {
 	holders map[*xmldom.Node]bool
 	// plain: no comments, instructions, CDATA sections or types in the document.
 	plain bool
+	// subjects are the names in the certificates that the signatures carry.
+	subjects func() []pkix.Name
 	// infos are the SignedInfo elements, which the values are over.
 	infos map[*xmldom.Node]int
 
@@ -73,12 +82,13 @@ type event struct {
 	drop   bool
 }
 
-// collector gathers parts: one for each set of signatures, and one for each
-// place that none covers.
+// collector gathers parts: one for each place where the content of a set of
+// signatures begins, and one for each place that none covers.
 type collector struct {
 	parts     []ades.Part
-	byKey     map[string]bool
-	last      string // key that was noted last
+	byKey     map[string]int // how many parts of a set there are
+	named     int            // signatures, over all parts
+	last      string         // key that was noted last; "" where a region has begun or ended since
 	uncovered []ades.Part
 }
 
@@ -177,12 +187,14 @@ func (p *partition) noted() bool {
 // maxSteps bounds the walk: many signatures over many nodes are work, too.
 const maxSteps = 1 << 26
 
+var errTooMany = ades.Malformed("XML", "", "%w: too many signatures over too many elements", xmldom.ErrLimit)
+
 // spend takes steps and reports whether the walk goes on.
 func (p *partition) spend(steps int) bool {
 	before := p.steps
 	if p.steps += steps; p.err == nil && before>>12 != p.steps>>12 {
 		if p.err = p.ctx.Err(); p.err == nil && p.steps > maxSteps {
-			p.err = ades.Malformed("XML", "", "%w: too many signatures over too many elements", xmldom.ErrLimit)
+			p.err = errTooMany
 		}
 	}
 	return p.err == nil
@@ -229,6 +241,9 @@ func (p *partition) covering() *sets {
 	if p.now == nil {
 		p.spend(3 * len(p.ids))
 		p.now = &sets{nodes: setOf(p.full), text: setOf(p.full, p.text), comments: setOf(p.comment)}
+		if p.whole.named > maxNamed && p.err == nil {
+			p.err = errTooMany
+		}
 	}
 	return p.now
 }
@@ -262,14 +277,17 @@ func (c *collector) note(ids []string, path func() string, by set) {
 		}
 		return
 	}
-	if by.key == c.last || c.byKey[by.key] {
+	if by.key == c.last {
 		return
 	}
 	c.last = by.key
 	if c.byKey == nil {
-		c.byKey = map[string]bool{}
+		c.byKey = map[string]int{}
 	}
-	c.byKey[by.key] = true
+	if c.byKey[by.key]++; c.byKey[by.key] > 1 && (c.byKey[by.key] > maxCovered || c.named > maxNamed) {
+		return
+	}
+	c.named += len(by.sigs)
 	part := ades.Part{Kind: ades.XMLPart, Name: path()}
 	for _, i := range by.sigs {
 		part.CoveredBy = append(part.CoveredBy, ids[i])
@@ -380,6 +398,7 @@ func (p *partition) within(n *xmldom.Node, do func(*xmldom.Node)) {
 		return
 	}
 	p.change(n, 1)
+	p.whole.last, p.wanted.last = "", ""
 	if n == p.expected {
 		p.inside = true
 	}
@@ -388,6 +407,7 @@ func (p *partition) within(n *xmldom.Node, do func(*xmldom.Node)) {
 		p.inside = false
 	}
 	p.change(n, -1)
+	p.whole.last, p.wanted.last = "", ""
 }
 
 // element sorts an element outside of signatures. One that nothing covers is
@@ -522,7 +542,7 @@ func declares(g *xmldsig.Region, n *xmldom.Node, prefix string) bool {
 func (p *partition) structure(n *xmldom.Node) {
 	switch {
 	case n.Kind == xmldom.Text && !n.Parent.Is(ds, "Signature"):
-		if s, _ := shapeOf(n.Parent); isText(n) && len(p.covering().text.sigs) == 0 && !s.allows(n) {
+		if s, _ := shapeOf(n.Parent); isText(n) && len(p.covering().text.sigs) == 0 && !p.allows(s, n) {
 			p.visit(n)
 		}
 		return

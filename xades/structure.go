@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
@@ -16,8 +17,9 @@ const (
 	noText kind = iota
 	octetText
 	numberText
-	tokenText // no white space: a time, a URI
-	nameText  // of a person or a key: a distinguished name or a token
+	tokenText  // no white space: a time, a URI
+	nameText   // of an authority: a distinguished name or a token
+	holderText // of a person or a key: the name in a certificate of the signature, or a token
 	freeText
 )
 
@@ -82,7 +84,8 @@ var signatureShapes = func() map[string]shapes {
 		with(octetText, "", `SignatureValue DigestValue Modulus Exponent P Q G Y J Seed PgenCounter X509Certificate X509CRL X509SKI
 			PGPKeyID PGPKeyPacket SPKISexp`).
 		with(numberText, "", "HMACOutputLength X509SerialNumber").
-		with(nameText, "", "KeyName X509SubjectName X509IssuerName").
+		with(nameText, "", "X509IssuerName").
+		with(holderText, "", "KeyName X509SubjectName").
 		with(freeText, "", "XPath")
 	more := shapes{}.
 		with(noText, "", "ECKeyValue ECDSAKeyValue DomainParameters ECParameters FieldID Prime Curve ValidationData RSAPSSParams MaskGenerationFunction").
@@ -131,7 +134,7 @@ const maxName = 1024
 
 // allows reports whether a text is one that the element may hold unsigned. In a
 // counter-signature what is free is signed by that.
-func (s shape) allows(n *xmldom.Node) bool {
+func (p *partition) allows(s shape, n *xmldom.Node) bool {
 	switch s.text {
 	case octetText:
 		return isBase64(n.Data)
@@ -143,6 +146,8 @@ func (s shape) allows(n *xmldom.Node) bool {
 		text := strings.TrimSpace(n.Data)
 		at := rdnForm.FindStringIndex(text)
 		return tokenForm.MatchString(text) || at != nil && at[0] == 0 && len(text) <= maxName || countersigned(n)
+	case holderText:
+		return p.holder(strings.TrimSpace(n.Data)) || countersigned(n)
 	case freeText:
 		return countersigned(n)
 	default:
@@ -167,6 +172,15 @@ var base64Bytes = func() (t [256]bool) {
 	}
 	return t
 }()
+
+// holder reports whether a text names nobody but the holder of a certificate
+// that the signatures carry, or is a word for a key.
+func (p *partition) holder(text string) bool {
+	if !strings.Contains(text, "=") && tokenForm.MatchString(text) {
+		return true
+	}
+	return len(text) <= maxName && p.spend(256*len(p.subjects())) && slices.ContainsFunc(p.subjects(), func(n pkix.Name) bool { return n.Wrote(text) })
+}
 
 // countersigned reports whether a node stands in what a signature inside another
 // one signs of itself, or describes a policy that is kept beside one.

@@ -58,7 +58,7 @@ func (c *certList) Run(s *session, srv *server.Server) error {
 	if c.JSON {
 		return json.NewEncoder(s.stdout).Encode(list)
 	}
-	w := tabwriter.NewWriter(s.stdout, 0, 4, 2, ' ', 0)
+	w := tabwriter.NewWriter(s.text(), 0, 4, 2, ' ', 0)
 	for _, l := range list {
 		printRow(w, l.ID, l.Kind, l.State, l.Username, l.ExpireAt.Format(time.DateOnly), l.Owner)
 	}

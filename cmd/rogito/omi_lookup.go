@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"rogito.dev/rogito/internal/visible"
 	"rogito.dev/rogito/omi"
 )
 
@@ -51,7 +52,7 @@ func (c *omiLookup) Run(s *session) error {
 	case c.GeoJSON:
 		return printJSON(s, json.RawMessage(ans.AppendGeoJSON(nil, g)))
 	}
-	return printZone(s.stdout, ans)
+	return printZone(s.text(), ans)
 }
 
 func (c *omiLookup) index(s *session) (*omi.Index, error) {
@@ -117,13 +118,14 @@ func amounts(r omi.Range, quoted bool) string {
 	return fmt.Sprintf("%g – %g%s", float64(r.Min)/1000, float64(r.Max)/1000, surface)
 }
 
-// printRow writes cells with tabs between.
+// printRow writes cells with tabs between, each of them in its own column
+// whatever strangers put into it.
 func printRow(w io.Writer, cells ...any) {
 	for i, c := range cells {
 		if i > 0 {
 			fmt.Fprint(w, "\t")
 		}
-		fmt.Fprint(w, c)
+		fmt.Fprint(w, visible.Line(fmt.Sprint(c)))
 	}
 	fmt.Fprintln(w)
 }

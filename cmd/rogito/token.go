@@ -66,7 +66,7 @@ func (c *tokenList) Run(s *session, srv *server.Server) error {
 	if c.JSON {
 		return json.NewEncoder(s.stdout).Encode(list)
 	}
-	w := tabwriter.NewWriter(s.stdout, 0, 8, 2, ' ', 0)
+	w := tabwriter.NewWriter(s.text(), 0, 8, 2, ' ', 0)
 	for _, t := range list {
 		printRow(w, t.ID, "…"+t.LastFour, t.ExpireAt.Format(time.DateOnly), t.Name, strings.Join(t.Scopes, " "))
 	}

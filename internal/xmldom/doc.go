@@ -121,6 +121,10 @@ func (d *Document) Root() *Node {
 // Source is the text in UTF-8; offsets of nodes count in it.
 func (d *Document) Source() string { return d.text }
 
+// Same reports whether the octets of the document are those of its text: it is
+// in UTF-8.
+func (d *Document) Same() bool { return d.enc.codec == nil }
+
 // Raw is the text of one node as it stands.
 func (d *Document) Raw(n *Node) string { return d.text[n.Start:n.End] }
 
