@@ -38,7 +38,10 @@ func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Recor
 	if err := x.takeInputs(ctx, req); err != nil {
 		return nil, err
 	}
-	x.secrets.Inputs, x.secrets.Level = inputDigest(r), cert.Level
+	x.secrets.Inputs, x.secrets.Level, x.secrets.Credential = inputDigest(r), cert.Level, cred.Version()
+	if len(from.ClientCertificate) > 0 {
+		x.secrets.Client = enroll.Fingerprint(from.ClientCertificate)
+	}
 	if r.secret, err = s.seal(secretPurpose, x.secrets); err != nil {
 		return nil, err
 	}
@@ -102,6 +105,9 @@ func (s *Service) authorize(ctx context.Context, req *Request, from Caller) (*ke
 	cert, err := s.enroll.ByID(ctx, cred.ID)
 	if err != nil {
 		return nil, nil, err
+	}
+	if cert.Kind != cred.Kind || cert.Level != cred.Level {
+		return nil, nil, &refusal{number: fault.CertificateNotUsable, text: "the certificate's kind or security level is not the one that its key was made for"}
 	}
 	if err := s.usable(cert.Standing()); err != nil {
 		return nil, nil, err
