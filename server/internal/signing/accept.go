@@ -201,15 +201,19 @@ func (x *run) insert(ctx context.Context, tx *store.Tx, more ...audit.Event) (er
 // price taken at first was for fewer: a PDF is signed once for each field, and
 // every signer of a file is counter-signed.
 func (x *run) cover(ctx context.Context, tx *store.Tx) (paid int, err error) {
-	if x.intents < x.paid {
+	if x.intents < max(x.paid, 1) { // a record that is stored has paid for one
 		return x.paid, nil
 	}
-	paid, err = x.biller.Cover(ctx, tx, "POST/"+x.record.CertificateType, x.record.chargeID, x.intents+1)
+	return x.biller.Cover(ctx, tx, "POST/"+x.record.CertificateType, x.record.chargeID, x.intents+1)
+}
+
+// unpaid is the end of a stored record for which there is no more money.
+func unpaid(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) && (f.Code == fault.NoCredit || f.Code == fault.LimitReached) {
-		err = &refusal{number: f.Code, text: f.Text}
+		return &refusal{number: f.Code, text: f.Text}
 	}
-	return paid, err
+	return err
 }
 
 // count is the number of signatures that are paid for when the record is stored:

@@ -67,10 +67,13 @@ func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
 		return nil
 	})
 	if err != nil {
+		if r.stored {
+			err = unpaid(err)
+		}
 		return nil, err
 	}
 	x.intents++
-	x.uses, x.paid = []string{to.ID}, max(paid, 1) // a record that is stored now has paid for one
+	x.uses, x.paid = []string{to.ID}, paid
 	r.stored = true
 	x.config.Hook("intended", r.ID)
 	if x.key == nil {

@@ -394,10 +394,11 @@ create index signing_intents_signature on signing_intents (signature_id, id);
 create index signing_intents_open on signing_intents (certificate_id) where outcome = '';
 
 -- The audit log. A leaf of the tree holds a digest of the payload, so that the
--- payload can be erased and the log still be verified.
+-- payload can be erased and the log still be verified. base is the size of the
+-- tree that the writer knew of; mac authenticates the row under the master key.
+create sequence audit_arrival;
 create table audit_events (
-	n          bigserial primary key,
-	id         text not null,
+	id         text not null primary key,
 	account_id text not null,
 	record_id  text not null,
 	kind       text not null,
@@ -405,9 +406,12 @@ create table audit_events (
 	salt       bytea,
 	payload    bytea,
 	digest     bytea not null,
-	seq        bigint unique
+	base       bigint not null,
+	mac        bytea not null,
+	seq        bigint unique,
+	n          bigint default nextval('audit_arrival') -- order of arrival, until it has a place
 );
-create index audit_events_record on audit_events (record_id, n);
+create index audit_events_record on audit_events (record_id, seq);
 create index audit_events_pending on audit_events (n) where seq is null;
 
 create table audit_hashes (
@@ -416,11 +420,16 @@ create table audit_hashes (
 );
 
 -- edge is the right edge of the tree: with it a leaf is added without a look at
--- the hashes before it.
+-- the hashes before it. checkpoint is the size of the last checkpoint and last the
+-- digest of it; mac authenticates the row under the master key, and is missing
+-- only while the log is empty.
 create table audit_head (
-	id   bigint primary key,
-	size bigint not null,
-	edge bytea
+	id         bigint primary key,
+	size       bigint not null,
+	edge       bytea,
+	checkpoint bigint not null default -1,
+	last       bytea,
+	mac        bytea
 );
 insert into audit_head (id, size) values (1, 0);
 

@@ -394,9 +394,9 @@ create index signing_intents_signature on signing_intents (signature_id, id);
 create index signing_intents_open on signing_intents (certificate_id) where outcome = '';
 
 -- The audit log. A leaf of the tree holds a digest of the payload, so that the
--- payload can be erased and the log still be verified.
+-- payload can be erased and the log still be verified. base is the size of the
+-- tree that the writer knew of; mac authenticates the row under the master key.
 create table audit_events (
-	n          integer primary key autoincrement,
 	id         text not null,
 	account_id text not null,
 	record_id  text not null,
@@ -405,10 +405,12 @@ create table audit_events (
 	salt       blob,
 	payload    blob,
 	digest     blob not null,
-	seq        bigint unique
+	base       bigint not null,
+	mac        blob not null,
+	seq        bigint unique,
+	n          bigint -- of PostgreSQL alone
 );
-create index audit_events_record on audit_events (record_id, n);
-create index audit_events_pending on audit_events (n) where seq is null;
+create index audit_events_record on audit_events (record_id, seq);
 
 create table audit_hashes (
 	position integer primary key,
@@ -416,11 +418,16 @@ create table audit_hashes (
 );
 
 -- edge is the right edge of the tree: with it a leaf is added without a look at
--- the hashes before it.
+-- the hashes before it. checkpoint is the size of the last checkpoint and last the
+-- digest of it; mac authenticates the row under the master key, and is missing
+-- only while the log is empty.
 create table audit_head (
-	id   bigint primary key,
-	size bigint not null,
-	edge blob
+	id         bigint primary key,
+	size       bigint not null,
+	edge       blob,
+	checkpoint bigint not null default -1,
+	last       blob,
+	mac        blob
 );
 insert into audit_head (id, size) values (1, 0);
 
