@@ -202,21 +202,15 @@ func find(ctx *crypto11.Context, label string) (crypto.Signer, error) {
 
 func (t *token) Destroy(label string) error {
 	return t.with(func(ctx *crypto11.Context) error {
-		key, err := ctx.FindKeyPair(nil, []byte(label))
-		if err != nil {
-			return fmt.Errorf("hsm: find in token: %w", err)
-		}
-		if key == nil {
-			return nil
-		}
-		if err := key.Delete(); err != nil {
-			return fmt.Errorf("hsm: destroy in token: %w", err)
-		}
-		if key, err = ctx.FindKeyPair(nil, []byte(label)); err == nil && key != nil {
-			err = errors.New("the token still has it")
+		pairs, err := ctx.FindKeyPairs(nil, []byte(label))
+		for _, p := range pairs {
+			err = errors.Join(err, p.Delete())
 		}
 		if err != nil {
 			return fmt.Errorf("hsm: destroy in token: %w", err)
+		}
+		if pairs, err = ctx.FindKeyPairs(nil, []byte(label)); err != nil || len(pairs) > 0 {
+			return errors.Join(errors.New("hsm: the token says that it destroyed a key, and still has it"), err)
 		}
 		return nil
 	})
