@@ -224,7 +224,7 @@ func (s *Server) registerSigning(a *api.API) {
 	api.RegisterClientCertificates(a, certificates)
 	api.RegisterCallbacks(a, &api.Callbacks{Sender: w.callbacks, Domain: host})
 	api.MountPKI(a, w.authority.Handler())
-	api.MountPages(a, console.New(w.enroll, s.sandboxed, s.log))
+	api.MountPages(a, console.New(w.enroll, s.cfg.PublicURL, s.sandboxed, s.log))
 }
 
 // Pauses between the rounds of work that comes back by itself.

@@ -74,11 +74,10 @@ func (c *auditVerify) verify(s *session) (*server.AuditResult, error) {
 		defer f.Close()
 		return server.VerifyExport(f, c.Key)
 	}
-	srv, err := c.open(s)
+	srv, err := c.ProvideServer(s)
 	if err != nil {
 		return nil, err
 	}
-	defer srv.Close()
 	return srv.VerifyAudit(s.ctx)
 }
 
@@ -88,12 +87,7 @@ type auditExport struct {
 }
 
 // Run writes the export.
-func (c *auditExport) Run(s *session) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *auditExport) Run(s *session, srv *server.Server) error {
 	if c.File == "" {
 		return srv.ExportAudit(s.ctx, s.stdout)
 	}

@@ -200,6 +200,28 @@ func find(ctx *crypto11.Context, label string) (crypto.Signer, error) {
 	return key, nil
 }
 
+func (t *token) Destroy(label string) error {
+	return t.with(func(ctx *crypto11.Context) error {
+		key, err := ctx.FindKeyPair(nil, []byte(label))
+		if err != nil {
+			return fmt.Errorf("hsm: find in token: %w", err)
+		}
+		if key == nil {
+			return nil
+		}
+		if err := key.Delete(); err != nil {
+			return fmt.Errorf("hsm: destroy in token: %w", err)
+		}
+		if key, err = ctx.FindKeyPair(nil, []byte(label)); err == nil && key != nil {
+			err = errors.New("the token still has it")
+		}
+		if err != nil {
+			return fmt.Errorf("hsm: destroy in token: %w", err)
+		}
+		return nil
+	})
+}
+
 func (t *token) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

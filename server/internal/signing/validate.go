@@ -354,7 +354,7 @@ func encrypted(src ades.Source) bool {
 // asked is the format that the caller named; empty where none was.
 func (r *Record) asked() string { return r.Options.Asked }
 
-// writeZip writes files stored, not compressed: most are compressed already.
+// writeZip writes files, compressed, all with the same time.
 func writeZip(w io.Writer, files []ades.File, at time.Time) error {
 	z := zip.NewWriter(w)
 	for _, f := range files {

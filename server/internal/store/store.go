@@ -88,7 +88,6 @@ type DB struct {
 	engine  engine
 	dialect Dialect
 	disk    *disk.Reserve
-	data    string
 }
 
 // Dialect names an engine, for the few places that must know.
@@ -109,7 +108,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err := os.MkdirAll(cfg.data(), 0o700); err != nil {
 		return nil, fmt.Errorf("store: make data folder: %w", err)
 	}
-	db := &DB{dialect: SQLite, data: cfg.data(), disk: disk.NewReserve(cfg.data(), cfg.Reserve)}
+	db := &DB{dialect: SQLite, disk: disk.NewReserve(cfg.data(), cfg.Reserve)}
 	var err error
 	switch {
 	case cfg.Database == "" || cfg.Database == "sqlite":
@@ -142,9 +141,6 @@ func DatabaseFile(data string) string { return filepath.Join(data, "rogito.db") 
 
 // Dialect says which engine serves.
 func (d *DB) Dialect() Dialect { return d.dialect }
-
-// Data is the data folder.
-func (d *DB) Data() string { return d.data }
 
 // Read is the pool of readers. What it reads is committed.
 func (d *DB) Read() Querier { return d.engine.reader() }
