@@ -148,14 +148,18 @@ func (c *Config) readSecrets() error {
 	return nil
 }
 
-// newAPI puts every operation in its place.
-func (s *Server) newAPI() *api.API {
-	var proxies api.Proxies
-	for _, p := range s.cfg.TrustedProxies {
+// proxies are the networks of trusted_proxies.
+func (c *Config) proxies() (all api.Proxies) {
+	for _, p := range c.TrustedProxies {
 		if n, err := prefix(p); err == nil { // check has seen to that
-			proxies = append(proxies, n)
+			all = append(all, n)
 		}
 	}
+	return all
+}
+
+// newAPI puts every operation in its place.
+func (s *Server) newAPI() *api.API {
 	a := api.New(api.Options{
 		Version:     Version,
 		PublicURL:   s.cfg.PublicURL,
@@ -166,7 +170,7 @@ func (s *Server) newAPI() *api.API {
 		Limits:      upload.Limits{Body: s.cfg.Limits.Body, Depth: s.cfg.Limits.Depth, Values: s.cfg.Limits.Values},
 		MaxInFlight: s.cfg.Limits.InFlight,
 		Timeout:     s.cfg.Limits.Timeout,
-		Proxies:     proxies,
+		Proxies:     s.cfg.proxies(),
 		Observe:     s.observe,
 		Access:      accessLog(s.log),
 	})
@@ -192,7 +196,7 @@ func (s *Server) serveMetrics(ctx context.Context) (stop func(), err error) {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", s.metrics.handler())
 	srv := newHTTPServer(&s.cfg, mux, s.log)
-	go srv.Serve(limit(ln, s.cfg.Limits.Connections))
+	go srv.Serve(limit(ln, s.cfg.Limits.Connections, s.cfg.Limits.PerAddress, s.cfg.proxies()))
 	return func() { srv.Close() }, nil
 }
 

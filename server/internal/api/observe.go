@@ -19,10 +19,7 @@ import (
 	"rogito.dev/rogito/server/internal/upload"
 )
 
-const (
-	retrySoon     = time.Second
-	writePatience = time.Minute // for a client to take one piece of an answer
-)
+const retrySoon = time.Second
 
 // AccessLine is the message of the log line that every request leaves.
 const AccessLine = "request"
@@ -178,8 +175,22 @@ func (a *API) observe(next http.Handler) http.Handler {
 			setHeader(c, "Connection", "close")
 		}
 		r = r.WithContext(c)
+		if r.Body != nil && r.Body != http.NoBody {
+			body := a.pacedBody(w, r)
+			r.Body = body // of this copy: the server looks after its own
+			defer body.leave()
+		}
+		peer := r.RemoteAddr
 		r.RemoteAddr = a.opts.Proxies.client(r)
 		defer a.finish(c, r, start)
+		if r.RemoteAddr != peer {
+			leave, ok := a.crowd.enter(host(r.RemoteAddr), max(1, a.opts.MaxInFlight/2))
+			if !ok {
+				a.fail(c, r, &fault.Error{Code: fault.Unavailable, Text: "too many requests at once from this address", RetryAfter: retrySoon})
+				return
+			}
+			defer leave()
+		}
 		if a.running.Add(1) > int64(a.opts.MaxInFlight) && !unlimited(r.URL.Path) {
 			a.running.Add(-1)
 			a.fail(c, r, &fault.Error{Code: fault.Unavailable, Text: "the server is busy", RetryAfter: retrySoon})
