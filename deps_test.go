@@ -68,12 +68,12 @@ server/internal/keys        ades internal/* server/internal/fault server/interna
 server/internal/audit       ades tsp server/internal/fault server/internal/store
 server/internal/callback    server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/store
 server/internal/authority   ades tsp internal/* server/internal/fault server/internal/keys server/internal/store
-server/internal/identify    . ades report internal/pdf internal/pkix internal/revision server/internal/fault
+server/internal/identify    . ades report internal/limits internal/pdf internal/pkix internal/revision server/internal/fault
 server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/fault server/internal/idempotency server/internal/identify server/internal/job server/internal/keys server/internal/store
 server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/disk server/internal/enroll server/internal/fault server/internal/fetch server/internal/idempotency server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
 server/internal/pdfmerge    ades internal/limits internal/pdf
 server/internal/publication omi server/internal/blob server/internal/fault server/internal/store
-server/internal/console     report server/internal/enroll server/internal/fault server/internal/identify server/internal/keys
+server/internal/console     report server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
 server/internal/api         . ades report trust omi server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/idempotency server/internal/identify server/internal/keys server/internal/publication server/internal/signing server/internal/store server/internal/upload
 server/internal/api/apitest
 server                      . ades omi report trust tsl tsp policy internal/limits server/internal/*

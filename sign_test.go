@@ -149,7 +149,7 @@ func TestTwoHalves(t *testing.T) {
 		if c.change != nil {
 			c.change(&o)
 		}
-		d, err := rogito.Prepare(c.doc, o)
+		d, err := rogito.Prepare(context.Background(), c.doc, o)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -192,7 +192,7 @@ func TestDraftGrows(t *testing.T) {
 	if _, err := rogito.Sign(context.Background(), one(string(smallPDF())), &signed, a.Key, o); err != nil {
 		t.Fatal(err)
 	}
-	d, err := rogito.Prepare(one(string(smallPDF())), o)
+	d, err := rogito.Prepare(context.Background(), one(string(smallPDF())), o)
 	if err != nil {
 		t.Fatal(err)
 	}

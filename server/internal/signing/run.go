@@ -35,6 +35,8 @@ type run struct {
 	intents int
 	key     crypto.Signer // handed out after the first intent
 
+	committed func() bool // the caller cannot end the work any more; nil in a worker
+
 	starts, failures int // of the work on the record, this one counted as started
 
 	temp    *upload.Spool
