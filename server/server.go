@@ -63,6 +63,7 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 		return err
 	}
 	defer s.Close()
+	s.sweepSpool()
 	welcome, err := s.firstStart(ctx)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 
 	"rogito.dev/rogito/server"
@@ -44,6 +45,10 @@ Everything can also be set in a YAML file and in the environment: see
 func (c *serveCommand) Run(s *session) error {
 	cfg, err := c.load(s, c.settings()...)
 	if err != nil {
+		return err
+	}
+	// Whatever makes a temporary file, makes it where the server looks after it.
+	if err := os.Setenv("TMPDIR", server.Spool(cfg.Data)); err != nil {
 		return err
 	}
 	return server.Run(s.ctx, cfg, server.Streams{Out: s.stdout, Err: s.stderr})
