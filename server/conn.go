@@ -128,7 +128,9 @@ func connState(c net.Conn, state http.ConnState) {
 	cc := clientConnOf(c)
 	switch {
 	case cc == nil:
-	case state == http.StateNew || state == http.StateIdle:
+	case state == http.StateNew:
+		cc.WaitsForClient(time.Now())
+	case state == http.StateIdle:
 		cc.waits.Store(time.Now().UnixNano())
 		cc.listener.room.Signal()
 	default:
@@ -144,19 +146,17 @@ func clientConnOf(c net.Conn) *clientConn {
 	return cc
 }
 
-// slowAfter is how long a client that sends a body or takes an answer may stand
-// still before its connection may be closed for another's.
-const slowAfter = 5 * time.Second
+// slowAfter is how long a client that is new, sends a body or takes an answer may
+// stand still before its connection may be closed for another's.
+const slowAfter = 250 * time.Millisecond
 
-// WaitsForClient is told by the API that it reads from the client, or has just
-// read something; and that it does not any more. It implements api.Waiter.
-func (c *clientConn) WaitsForClient(yes bool) {
-	if !yes {
+// WaitsForClient implements api.Waiter.
+func (c *clientConn) WaitsForClient(since time.Time) {
+	if since.IsZero() {
 		c.waits.Store(0)
 		return
 	}
-	c.waits.Store(time.Now().Add(slowAfter).UnixNano())
-	c.listener.room.Signal()
+	c.waits.Store(since.Add(slowAfter).UnixNano())
 }
 
 // connContext is the server's ConnContext.

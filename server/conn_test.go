@@ -52,9 +52,9 @@ func cut(t *testing.T, c net.Conn) bool {
 func TestTheSlowestMakesRoom(t *testing.T) {
 	t.Parallel()
 	for name, waits := range map[string]func(*clientConn){
-		"new":            func(c *clientConn) { connState(c, http.StateNew) },
+		"new":            func(c *clientConn) { connState(c, http.StateNew); c.waits.Add(-int64(slowAfter)) },
 		"idle":           func(c *clientConn) { connState(c, http.StateIdle) },
-		"slow with body": func(c *clientConn) { c.WaitsForClient(true); c.waits.Add(-int64(slowAfter)) },
+		"slow with body": func(c *clientConn) { c.WaitsForClient(time.Now().Add(-slowAfter)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := listen(t, 3, 100)
@@ -62,7 +62,7 @@ func TestTheSlowestMakesRoom(t *testing.T) {
 			connState(works, http.StateActive)
 			sends, _ := accepted(t, l)
 			connState(sends, http.StateActive)
-			sends.WaitsForClient(true)
+			sends.WaitsForClient(time.Now().Add(time.Minute))
 			slow, theirs := accepted(t, l)
 			waits(slow)
 			accepted(t, l)

@@ -19,9 +19,9 @@ const (
 	writePatience = time.Minute     // beyond the time that the rate gives, for the answer
 )
 
-// Waiter is told that a connection waits for its client, and each time that
-// something came; and that it does not any more.
-type Waiter interface{ WaitsForClient(yes bool) }
+// Waiter is told since when a connection waits for its client to send or take
+// the next piece, and with the zero time that it does not any more.
+type Waiter interface{ WaitsForClient(since time.Time) }
 
 type waiterKey struct{}
 
@@ -53,13 +53,13 @@ type pace struct {
 // that was set last, less than a second ago, will do.
 func (p *pace) deadline() time.Time {
 	now := time.Now()
+	if p.waiter != nil {
+		p.waiter.WaitsForClient(now)
+	}
 	if now.Before(p.soon) {
 		return time.Time{}
 	}
 	p.soon = now.Add(min(time.Second, p.patience/4))
-	if p.waiter != nil {
-		p.waiter.WaitsForClient(true)
-	}
 	last := p.start.Add(p.patience + time.Duration(p.n/minRate)*time.Second)
 	if each := now.Add(p.patience); each.Before(last) {
 		return each
@@ -69,7 +69,7 @@ func (p *pace) deadline() time.Time {
 
 func (p *pace) over() {
 	if p.waiter != nil {
-		p.waiter.WaitsForClient(false)
+		p.waiter.WaitsForClient(time.Time{})
 	}
 }
 
