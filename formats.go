@@ -29,8 +29,8 @@ type (
 // format is everything that this package knows of one signature format.
 type format struct {
 	read    reader
-	level   leveler            // nil: there are no levels
-	augment augmenter          // nil: nothing can be added
+	level   leveler                             // nil: there are no levels
+	augment augmenter                           // nil: nothing can be added
 	prepare func(context.Context, *Draft) error // nil: it is read and never made
 	form    func(Input, *Options) Form
 }

@@ -148,7 +148,9 @@ func Keep[T any](ctx context.Context, memory int64, work func(context.Context) (
 	return made, WithBudget(ctx, NewBudget(min(memory, max(Small(memory), 2*cost)))), func() { give(n) }, nil
 }
 
-func placesFor(bytes int64) int { return int(min(max(1, (bytes+keepPlace-1)/keepPlace), keepAll/keepPlace)) }
+func placesFor(bytes int64) int {
+	return int(min(max(1, (bytes+keepPlace-1)/keepPlace), keepAll/keepPlace))
+}
 
 // take waits for places, as long as the context allows.
 func take(ctx context.Context, n int) error {

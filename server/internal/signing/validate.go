@@ -88,7 +88,9 @@ func (x *run) validateOne(ctx context.Context) error {
 		if err := x.unsigned(ctx, 0, d, "encrypting"); err != nil {
 			return err
 		}
-		return x.build(ctx, it, mediaPDF, func(ctx context.Context, w io.Writer) error { return pdfmerge.Encrypt(ctx, w, d.src, x.secrets.EncryptionPassword) })
+		return x.build(ctx, it, mediaPDF, func(ctx context.Context, w io.Writer) error {
+			return pdfmerge.Encrypt(ctx, w, d.src, x.secrets.EncryptionPassword)
+		})
 	}
 	if it.format == "pades" {
 		twofold, err := x.twofold(ctx, it.index, d)
