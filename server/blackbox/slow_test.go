@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -133,14 +134,15 @@ var slowClients = map[string]slowClient{
 		a.wait(time.Second)
 	},
 	"large upload": func(a *slowness, c net.Conn) {
-		const size = 2 << 20
-		_, _ = io.WriteString(c, a.post("/verify", jsonBody+"Content-Length: "+strconv.Itoa(size+20)+"\r\n")+`{"inputDocument":"`+strings.Repeat("A", size)+`"}`)
+		_, _ = io.WriteString(c, a.post("/verify", jsonBody+"Content-Length: "+strconv.Itoa(len(megabyte)+20)+"\r\n")+`{"inputDocument":"`)
+		_, _ = c.Write(megabyte)
+		_, _ = io.WriteString(c, `"}`)
 		_, _ = c.Read(make([]byte, 1))
 		a.wait(5 * time.Second)
 	},
 	"many small values": func(a *slowness, c net.Conn) {
-		body := "[" + strings.Repeat(`"0123456789012345678901234567890",`, 90_000)
-		_, _ = io.WriteString(c, a.post("/verify", jsonBody+"Content-Length: "+strconv.Itoa(len(body)+10)+"\r\n")+body)
+		_, _ = io.WriteString(c, a.post("/verify", jsonBody+"Content-Length: "+strconv.Itoa(len(values)+10)+"\r\n"))
+		_, _ = c.Write(values)
 		a.silent(c)
 	},
 	"gzip": func(a *slowness, c net.Conn) {
@@ -153,13 +155,19 @@ var slowClients = map[string]slowClient{
 		a.silent(c)
 	},
 	"hangs up at work": func(a *slowness, c net.Conn) {
-		body := `{"inputDocument":"` + strings.Repeat("A", 200<<10) + `"}`
-		_, _ = io.WriteString(c, a.post("/verify", jsonBody+"Content-Length: "+strconv.Itoa(len(body))+"\r\n")+body)
+		_, _ = io.WriteString(c, a.post("/verify", jsonBody+"Content-Length: "+strconv.Itoa(200<<10+20)+"\r\n")+`{"inputDocument":"`)
+		_, _ = c.Write(megabyte[:200<<10])
+		_, _ = io.WriteString(c, `"}`)
 		a.wait(20 * time.Millisecond)
 		c.Close()
 		a.wait(2 * time.Second)
 	},
 }
+
+var (
+	megabyte = bytes.Repeat([]byte("A"), 1<<20)
+	values   = []byte("[" + strings.Repeat(`"0123456789012345678901234567890",`, 90_000))
+)
 
 // zeros is 100 MB in gzip.
 var zeros = func() []byte {
@@ -256,9 +264,7 @@ const memoryBudget = 700 << 20
 
 func attack(t *testing.T, n *node, name string, kinds map[string]slowClient, clients int, d time.Duration) {
 	t.Helper()
-	quiet, stop := context.WithTimeout(context.Background(), 500*time.Millisecond)
-	defer stop()
-	_, before := n.probe(t, quiet)
+	_, before := n.probe(t, 500*time.Millisecond)
 	ctx, stop := context.WithTimeout(context.Background(), d)
 	defer stop()
 	a := &slowness{ctx: ctx, token: sandbox(t, n.args[1]).Token}
@@ -280,7 +286,7 @@ func attack(t *testing.T, n *node, name string, kinds map[string]slowClient, cli
 			})
 		}
 	}
-	probes, slowest := n.probe(t, ctx)
+	probes, slowest := n.probe(t, d)
 	wg.Wait()
 	t.Logf("%-40s %d clients of each kind: %d probes, the slowest %v (%v before), peak %d MB",
 		name, clients, probes, slowest.Round(time.Millisecond), before.Round(time.Millisecond), n.peak(t)>>20)
@@ -295,15 +301,40 @@ func attack(t *testing.T, n *node, name string, kinds map[string]slowClient, cli
 	n.emptySpool(t, name)
 }
 
-// probe asks for /healthz ten times a second, each time on a connection of its
-// own, until the context ends.
-func (n *node) probe(t *testing.T, ctx context.Context) (probes int, slowest time.Duration) {
+// probe asks for /healthz for a time, in a process of its own: in this one the
+// clients of the attack would keep it waiting.
+func (n *node) probe(t *testing.T, d time.Duration) (probes int, slowest time.Duration) {
 	t.Helper()
-	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // a test's own certificate
-	client := &http.Client{Timeout: 10 * time.Second, Transport: transport}
-	for tick := time.NewTicker(100 * time.Millisecond); ctx.Err() == nil; <-tick.C {
+	cmd := exec.Command(os.Args[0], "-test.run=^TestProber$", "-test.v")
+	cmd.Env = append(os.Environ(), "ROGITO_TEST_PROBE="+n.url(), "ROGITO_TEST_PROBE_TIME="+d.String())
+	out, err := cmd.CombinedOutput()
+	_, found, ok := strings.Cut(string(out), "probed: ")
+	if _, scan := fmt.Sscan(found, &probes, &slowest); err != nil || !ok || scan != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	return probes, slowest
+}
+
+// TestProber is the other process of probe. It asks ten times a second, each
+// time on a connection of its own.
+func TestProber(t *testing.T) {
+	url := os.Getenv("ROGITO_TEST_PROBE")
+	if url == "" {
+		t.Skip("SKIPPED: a part of TestSlowClients")
+	}
+	d, err := time.ParseDuration(os.Getenv("ROGITO_TEST_PROBE_TIME"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // a test's own certificate
+	}}
+	var probes int
+	var slowest time.Duration
+	tick := time.NewTicker(100 * time.Millisecond)
+	for end := time.Now().Add(d); time.Now().Before(end); <-tick.C {
 		begin := time.Now()
-		resp, err := client.Get(n.url() + "/healthz")
+		resp, err := client.Get(url + "/healthz")
 		took := time.Since(begin)
 		if err != nil {
 			t.Errorf("/healthz after %v: %v", took, err)
@@ -316,7 +347,7 @@ func (n *node) probe(t *testing.T, ctx context.Context) (probes int, slowest tim
 		}
 		probes++
 	}
-	return probes, slowest
+	fmt.Println("probed:", probes, int64(slowest))
 }
 
 // peak is the most memory that the process ever had, in bytes.

@@ -80,7 +80,7 @@ func (x *run) validateOne(ctx context.Context) error {
 	d, r := x.docs[0], x.record
 	it := x.newItem(d)
 	r.Type = it.format
-	if err := x.check(ctx, it, d); err != nil {
+	if err := x.check(it, d); err != nil {
 		return err
 	}
 	x.items = []*item{it}
@@ -141,7 +141,7 @@ func plain(err error) string {
 }
 
 // check looks at the structure of one document, as far as its format needs.
-func (x *run) check(ctx context.Context, it *item, d *document) error {
+func (x *run) check(it *item, d *document) error {
 	if d.digest {
 		if it.format == "cades" && x.record.Options.level() >= ades.LevelLTA {
 			return &refusal{number: fault.NotSignable, text: "a signature over a digest cannot reach LTA: its archive time-stamp needs the document"}
@@ -156,10 +156,6 @@ func (x *run) check(ctx context.Context, it *item, d *document) error {
 		if it.media != mediaPDF {
 			return &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] is not a PDF", it.index)}
 		}
-		err = x.bounded(ctx, func(ctx context.Context) error {
-			_, err := pades.EmptyFields(ctx, d.src, x.secrets.EncryptionPassword)
-			return err
-		})
 	case "xades":
 		if p := x.record.Options.Packaging; p == "enveloped" && !xades.LooksLikeXML(d.src) {
 			err = xades.ErrNotXML
@@ -189,9 +185,14 @@ func unsignable(index int, err error) error {
 // refused, since no signature on it would be valid.
 func (x *run) twofold(ctx context.Context, index int, d *document) (bool, error) {
 	var found []pdf.Ambiguity
+	isEncrypted := false
 	err := x.bounded(ctx, func(ctx context.Context) error {
+		if _, err := pades.EmptyFields(ctx, d.src, x.secrets.EncryptionPassword); err != nil {
+			return err
+		}
 		doc, err := pdf.Open(d.src, pdf.Options{Password: x.secrets.EncryptionPassword, Repair: true, Context: ctx})
 		if err == nil {
+			isEncrypted = doc.Encrypted()
 			found, err = doc.Ambiguities(ctx)
 		}
 		return err
@@ -199,7 +200,7 @@ func (x *run) twofold(ctx context.Context, index int, d *document) (bool, error)
 	if err != nil || len(found) == 0 {
 		return false, unsignable(index, err)
 	}
-	if x.encrypted(ctx, d.src) {
+	if isEncrypted {
 		return false, &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] can be read in two ways, and is encrypted: %v", index, found[0])}
 	}
 	return true, x.unsigned(ctx, index, d, "repairing")
@@ -226,7 +227,7 @@ func (x *run) batchItem(ctx context.Context, d *document) (*item, error) {
 		return &item{index: d.file.Position, format: x.record.asked(), label: d.file.Label, no: d.no}, nil
 	}
 	it := x.newItem(d)
-	err := x.check(ctx, it, d)
+	err := x.check(it, d)
 	if err == nil && it.format == "pades" {
 		var twofold bool
 		if twofold, err = x.twofold(ctx, it.index, d); twofold && err == nil {
@@ -249,7 +250,7 @@ func (x *run) validateSeveral(ctx context.Context) error {
 	r := x.record
 	r.Type = x.commonFormat()
 	if r.Type == "pkcs1" {
-		return x.validatePKCS1(ctx)
+		return x.validatePKCS1()
 	}
 	it := &item{format: r.Type, label: r.Title}
 	x.items = []*item{it}
@@ -303,10 +304,10 @@ func (x *run) knownFormat() string {
 	return x.commonFormat()
 }
 
-func (x *run) validatePKCS1(ctx context.Context) error {
+func (x *run) validatePKCS1() error {
 	for _, d := range x.docs {
 		it := x.newItem(d)
-		if err := x.check(ctx, it, d); err != nil {
+		if err := x.check(it, d); err != nil {
 			return err
 		}
 		x.items = append(x.items, it)
