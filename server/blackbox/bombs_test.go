@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
-	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -195,14 +194,8 @@ var ways = map[string]way{
 		return s.post("/verify", m{"inputDocument": b64(doc), "detachedContent": []string{b64(doc)}})
 	}},
 	"identify by signature": {"", func(s *bombed, doc []byte) (int, string) {
-		link := s.order()
-		var body bytes.Buffer
-		form := multipart.NewWriter(&body)
-		_ = form.WriteField("action", "signature")
-		f, _ := form.CreateFormFile("document", "statement.pdf")
-		_, _ = f.Write(doc)
-		form.Close()
-		resp, err := s.client.Post(link, form.FormDataContentType(), &body)
+		contentType, body := multipartOf(map[string][]byte{"action": []byte("signature")}, map[string][]byte{"document": doc})
+		resp, err := s.client.Post(s.order("signature"), contentType, body)
 		if err != nil {
 			return 0, err.Error()
 		}
@@ -211,12 +204,12 @@ var ways = map[string]way{
 	}},
 }
 
-// order buys a certificate whose holder is identified by signature, and returns
-// the holder's page with a statement behind it.
-func (s *bombed) order() string {
+// order buys a certificate and returns the holder's page, where a statement
+// waits for a signature if that is the identification.
+func (s *bombed) order(identification string) string {
 	s.t.Helper()
 	a, err := call(s.client, "POST", s.n.url()+"/certificates/provider-automatic", m{
-		"certificateOwner": "Dora", "identification": "signature",
+		"certificateOwner": "Dora", "identification": identification,
 	}, "Authorization", bearer(s.token))
 	var d struct{ CertificateLink string }
 	if err == nil {
