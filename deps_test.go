@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -192,6 +193,27 @@ func TestTestRoomsStayInTests(t *testing.T) {
 				t.Errorf("%s: %s imports %s, which is for tests", file, pkg, room)
 			}
 		}
+	}
+}
+
+// A PDF that is opened without a context has a budget of its own, which nobody
+// counts, and cannot be stopped.
+func TestPDFsAreOpenedInAContext(t *testing.T) {
+	open := regexp.MustCompile(`pdf\.Open\([^\n]*`)
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, call := range open.FindAllString(string(text), -1) {
+			if !strings.Contains(call, "Context: ") {
+				t.Errorf("%s: %s", path, call)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

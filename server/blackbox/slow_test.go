@@ -259,7 +259,7 @@ func TestSlowClients(t *testing.T) {
 }
 
 // memoryBudget is what the server may have in the default configuration, in
-// bytes, whatever clients do (docs/operations.md).
+// bytes, whatever clients do (docs/operating.md).
 const memoryBudget = 700 << 20
 
 func attack(t *testing.T, n *node, name string, kinds map[string]slowClient, clients int, d time.Duration) {
