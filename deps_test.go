@@ -21,15 +21,16 @@ const dependencies = `
 ades
 internal/oid
 internal/limits
+internal/visible
 internal/corpus             ades
 internal/foreign            ades
 internal/geo                internal/limits
 internal/pkix               ades internal/limits internal/oid
 internal/xmldom             ades internal/limits
-internal/xmldsig            ades internal/limits internal/oid internal/pkix internal/xmldom
+internal/xmldsig            ades internal/foreign internal/limits internal/oid internal/pkix internal/xmldom
 internal/cms                ades internal/foreign internal/limits internal/oid internal/pkix
 internal/message            internal/foreign
-internal/ers                internal/cms internal/oid internal/xmldom internal/xmldsig
+internal/ers                ades tsp internal/cms internal/oid internal/xmldom internal/xmldsig
 internal/ca                 internal/cms internal/oid internal/pkix
 internal/pdf                ades internal/limits
 internal/appearance         internal/limits internal/pdf
@@ -38,10 +39,10 @@ internal/hsm                ades internal/oid internal/pkix
 internal/hsm/hsmtest        internal/hsm
 internal/keyfile            ades internal/cms internal/hsm internal/oid internal/pkix
 
-tsp                         ades internal/cms internal/limits internal/message internal/oid internal/pkix
-cades                       ades tsp internal/cms internal/limits internal/message internal/oid internal/pkix
+tsp                         ades internal/cms internal/foreign internal/limits internal/message internal/oid internal/pkix
+cades                       ades tsp internal/cms internal/ers internal/limits internal/message internal/oid internal/pkix
 pades                       ades cades tsp internal/appearance internal/cms internal/limits internal/oid internal/pdf internal/pkix internal/revision
-xades                       ades tsp internal/cms internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
+xades                       ades tsp internal/cms internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 asic                        ades cades xades tsp internal/cms internal/ers internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 pkcs1                       ades internal/cms internal/oid internal/pkix
 report                      ades
@@ -75,11 +76,11 @@ server/internal/signing     . ades asic cades pades xades pkcs1 policy report tr
 server/internal/pdfmerge    ades internal/limits internal/pdf
 server/internal/publication omi server/internal/blob server/internal/fault server/internal/store
 server/internal/console     report server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
-server/internal/api         . ades report trust omi server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/idempotency server/internal/identify server/internal/keys server/internal/publication server/internal/signing server/internal/store server/internal/upload
+server/internal/api         . ades report trust omi internal/visible server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/idempotency server/internal/identify server/internal/keys server/internal/publication server/internal/signing server/internal/store server/internal/upload
 server/internal/api/apitest
 server                      . ades omi report trust tsl tsp policy internal/limits server/internal/*
 
-cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/hsm internal/keyfile internal/limits
+cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/hsm internal/keyfile internal/limits internal/visible
 `
 
 // pure are the rooms that know neither clock, disk nor network.

@@ -11,7 +11,6 @@ import (
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/cms"
-	"rogito.dev/rogito/internal/foreign"
 	"rogito.dev/rogito/internal/message"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/pades"
@@ -213,41 +212,14 @@ func sniff(src ades.Source) (reader, string) {
 	if kind == KindSMIME { // CMS in the form of a message
 		return cades.ReadSMIME, string(kind)
 	}
-	read := formats[carriers[kind]].read
-	if kind == KindXML {
-		read = readXML
-	}
-	return read, string(kind)
-}
-
-// readXML reads a signed XML document. Comments, the text of KeyInfo and
-// unsigned properties take anything, so that a PDF may be among it: readers of
-// PDF look for its beginning within a file.
-func readXML(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
-	doc, err := xades.Read(ctx, src, r)
-	if err != nil {
-		return nil, err
-	}
-	if why := foreign.Outside(src, nil, foreign.PDFIn); why != "" {
-		p := ades.Problem{Fatal: true, Text: why}
-		doc.Problems = append(doc.Problems, p)
-		for _, s := range doc.Signatures {
-			s.Problems = append(s.Problems, p)
-		}
-	}
-	return doc, nil
+	return formats[carriers[kind]].read, string(kind)
 }
 
 // kindOf tells by the first bytes what kind of file may carry a signature. All
 // containers and packages are KindZIP here, and all CMS is KindCMS.
 func kindOf(src ades.Source) Kind {
-	head := make([]byte, min(src.Size(), 1024))
-	n, err := src.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return KindOther
-	}
-	head = head[:n]
-	if n > 0 && head[0] == cms.TagSequence { // CMS may carry any of the others in the open
+	head := start(src, 1024)
+	if len(head) > 0 && head[0] == cms.TagSequence { // CMS may carry any of the others in the open
 		if k := kindOfCMS(src); k != KindOther {
 			return k
 		}
@@ -255,9 +227,9 @@ func kindOf(src ades.Source) Kind {
 	switch {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
 		return KindZIP // whose first file may be a PDF in the open
-	case message.Looks(head) && cades.IsSMIME(src):
+	case message.Begins(head) && cades.IsSMIME(src):
 		return KindSMIME
-	case message.Looks(head):
+	case message.Begins(head) && message.Multipart(start(src, maxHeader)):
 		return KindTimestampedData
 	case bytes.Contains(head, []byte("%PDF-")):
 		return KindPDF
@@ -265,6 +237,20 @@ func kindOf(src ades.Source) Kind {
 		return KindXML
 	}
 	return kindOfCMS(src)
+}
+
+// maxHeader is how much of a file is looked at for the header of a message,
+// where every station on its way leaves a few lines.
+const maxHeader = 64 << 10
+
+// start is the beginning of a document, empty where it cannot be read.
+func start(src ades.Source, n int64) []byte {
+	head := make([]byte, min(src.Size(), n))
+	k, err := src.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil
+	}
+	return head[:k]
 }
 
 func kindOfCMS(src ades.Source) Kind {

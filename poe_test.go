@@ -1,8 +1,10 @@
 package rogito_test
 
 import (
+	"bytes"
 	"context"
 	"crypto"
+	"crypto/sha256"
 	"io"
 	"slices"
 	"testing"
@@ -12,6 +14,8 @@ import (
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/xades"
 )
@@ -99,6 +103,41 @@ func TestUnitRevokedLater(t *testing.T) {
 		s.wantWord(format+" not renewed", lta, "INDETERMINATE OUT_OF_BOUNDS_NO_POE")
 		s.wantWord(format+" renewed", renewed, "TOTAL-PASSED")
 	}
+}
+
+// An evidence record in a CMS attribute proves existence as an archive
+// time-stamp does (RFC 4998, appendix A).
+func TestEvidenceRecordInCMS(t *testing.T) {
+	s := newStage(t)
+	lt := s.sign("cades", "second", ades.LevelLT, 0)
+	record := func(over []byte) []byte {
+		digest := sha256.Sum256(over)
+		token, err := s.pki.Unit.Stamp(t.Context(), crypto.SHA256, digest[:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		value := cms.TLV(cms.TagSequence, []byte{cms.TagInteger, 1, 1}, cms.TLV(cms.TagSequence), cms.TLV(cms.TagSequence, cms.TLV(cms.TagSequence, cms.TLV(cms.TagSequence, token))))
+		sd, err := cms.Parse(bytes.NewReader(lt))
+		if err == nil {
+			sd.SignerInfos[0], err = sd.SignerInfos[0].AddUnsigned(cms.NewAttribute(oid.AttrEvidenceRecord, value))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := sd.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	recorded, ofAnother := record(lt), record([]byte("another file"))
+	s.now = s.now.AddDate(0, 1, 0)
+	s.pki.Revoke(&adestest.Actor{Certificate: s.pki.Issuing}, 2)
+	s.now = s.now.AddDate(0, 0, 2)
+	s.wantWord("without", lt, "INDETERMINATE REVOKED_CA_NO_POE")
+	s.wantWord("recorded in time", recorded, "TOTAL-PASSED")
+	s.wantWord("a record of another file", ofAnother, "INDETERMINATE REVOKED_CA_NO_POE")
+	s.wantWord("recorded too late", record(lt), "INDETERMINATE REVOKED_CA_NO_POE")
 }
 
 // Every kind of key, RSA with both paddings and every hash, in every format:

@@ -122,7 +122,7 @@ func roleOf(name string) role {
 		return roleManifest
 	case strings.Contains(base, "signature") && strings.HasSuffix(base, ".p7s"):
 		return roleCMS
-	case strings.Contains(base, "signatures") && strings.HasSuffix(base, ".xml"):
+	case strings.Contains(base, "signature") && strings.HasSuffix(base, ".xml"): // signature0.xml in BDOC 1.0
 		return roleXML
 	case strings.Contains(base, "timestamp") && strings.HasSuffix(base, ".tst"):
 		return roleTimestamp

@@ -22,13 +22,13 @@ func (r *reader) coverage(expect ades.Expectation) {
 	for _, s := range r.doc.Signatures {
 		mine := coveredBy(s)
 		s.ContentIsWhole = s.Intact() == ades.Yes
-		missed, data := []string(nil), false
+		missed, data := "", false
 		for i, e := range parts {
 			if mine[e] {
 				r.doc.Parts[i].CoveredBy = append(r.doc.Parts[i].CoveredBy, s.ID)
 				data = data || e.role == roleData
 			} else {
-				missed = append(missed, e.name)
+				missed = cmp.Or(missed, e.name)
 				s.ContentIsWhole = false
 			}
 		}
@@ -36,8 +36,8 @@ func (r *reader) coverage(expect ades.Expectation) {
 		case s.Intact() == ades.No || len(parts) == 0:
 		case !data && !reaches(s):
 			fatal(s, "", "the signature covers no file of the container")
-		case r.doc.Format == ades.ODF && len(missed) > 0 && s.Intact() == ades.Yes && !r.macros(s):
-			fatal(s, missed[0], "the signature of the document does not cover %q", missed[0])
+		case r.doc.Format == ades.ODF && missed != "" && s.Intact() == ades.Yes && !r.macros(s):
+			fatal(s, missed, "the signature of the document does not cover %q", missed)
 		}
 		if s.Intact() != ades.No && !slices.ContainsFunc(s.Problems, func(p ades.Problem) bool { return p.Fatal }) {
 			maps.Copy(handed, mine)

@@ -1,14 +1,12 @@
 package asic
 
 import (
-	"bytes"
 	"crypto"
 	"fmt"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/ers"
 	"rogito.dev/rogito/internal/limits"
-	"rogito.dev/rogito/tsp"
 	"rogito.dev/rogito/xades"
 )
 
@@ -34,7 +32,7 @@ func (r *reader) records() error {
 		for _, o := range objects {
 			data = append(data, object{o})
 		}
-		results, err := record.Check(data, hashOfToken)
+		all, first, err := record.Facts(data, e.name)
 		if err != nil {
 			r.c.accident(err)
 			if r.c.failed != nil {
@@ -42,58 +40,24 @@ func (r *reader) records() error {
 			}
 			return &ades.MalformedError{Format: "ZIP", Where: e.name, Err: err}
 		}
-		if err := r.stamps(e, results, objects, problem); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// stamps turns the time-stamps of a record into facts. Each proves the one
-// before it; the first of a chain also the files.
-func (r *reader) stamps(e *entry, results []ers.Result, objects []*entry, problem string) error {
-	var before *ades.Timestamp
-	for _, one := range results {
-		ts, err := tsp.Read(one.Token, func(h crypto.Hash) ([]byte, error) {
-			if h != one.Hash || len(one.Roots) == 0 {
-				return []byte{}, nil // RFC 4998, 4.3: one hash function for tree and token
+		for _, ts := range first {
+			if problem != "" {
+				ts.ImprintIntact = ades.No
+				ts.Problems = append(ts.Problems, ades.Problem{Where: e.name, Text: problem})
 			}
-			for _, root := range one.Roots {
-				if t, err := tsp.Parse(one.Token); err == nil && bytes.Equal(root, t.Imprint) {
-					return root, nil
-				}
-			}
-			return one.Roots[0], nil
-		})
-		if err != nil {
-			return err
-		}
-		ts.Kind, ts.Path = ades.ContainerTimestamp, fmt.Sprintf("%s#%d.%d", e.name, one.Chain+1, one.Place+1)
-		if one.Roots == nil {
-			ts.Problems = append(ts.Problems, ades.Problem{Where: e.name, Text: one.Problem})
-		}
-		if one.Place == 0 && problem != "" {
-			ts.ImprintIntact = ades.No
-			ts.Problems = append(ts.Problems, ades.Problem{Where: e.name, Text: problem})
-		}
-		if before != nil {
-			ts.Covers = append(ts.Covers, before.ID)
-			if before.Signature != nil {
-				ts.Covers = append(ts.Covers, everything(before.Signature)...)
-			}
-		}
-		if one.Place == 0 {
 			for _, o := range objects {
 				for _, s := range r.of[o.name] {
-					ts.Covers = append(ts.Covers, everything(s)...)
+					ts.Covers = append(ts.Covers, ers.Inside(s)...)
 				}
 				if ts.ImprintIntact == ades.Yes {
 					r.stamped[o] = true
 				}
 			}
 		}
-		r.doc.Timestamps = append(r.doc.Timestamps, ts)
-		before = ts
+		for _, ts := range all {
+			ts.Kind = ades.ContainerTimestamp
+			r.doc.Timestamps = append(r.doc.Timestamps, ts)
+		}
 	}
 	return nil
 }
@@ -130,14 +94,4 @@ func (o object) XML() ([]byte, error) {
 		return nil, nil
 	}
 	return o.bytes()
-}
-
-// hashOfToken is the hash of a token's imprint, 0 when it cannot be read.
-func hashOfToken(token []byte) crypto.Hash {
-	t, err := tsp.Parse(token)
-	if err != nil {
-		return 0
-	}
-	h, _ := t.Hash()
-	return h
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/ers"
 	"rogito.dev/rogito/tsp"
 )
 
@@ -80,33 +81,12 @@ func (r *reader) covers(ts *ades.Timestamp, m *manifest) {
 		e := r.c.lookup(o.URI)
 		r.stamped[e] = true
 		for _, s := range r.of[e.name] {
-			ts.Covers = append(ts.Covers, everything(s)...)
+			ts.Covers = append(ts.Covers, ers.Inside(s)...)
 		}
 		if e.role == roleTimestamp {
 			ts.Covers = append(ts.Covers, "file:"+e.name) // resolved by chain
 		}
 	}
-}
-
-// everything lists a signature and all that it carries.
-func everything(s *ades.Signature) []string {
-	ids := []string{s.ID}
-	if s.SigningCertificate != nil {
-		ids = append(ids, ades.FactID(s.SigningCertificate))
-	}
-	for _, e := range s.Evidence {
-		ids = append(ids, e.ID())
-	}
-	for _, ts := range s.Timestamps {
-		ids = append(ids, ts.ID)
-		if ts.Signature != nil {
-			ids = append(ids, everything(ts.Signature)...)
-		}
-	}
-	for _, c := range s.CounterSignatures {
-		ids = append(ids, everything(c)...)
-	}
-	return ids
 }
 
 // chain puts the ids of earlier time-stamps in place of their file names.
@@ -125,7 +105,7 @@ func (r *reader) chain() {
 			}
 			ids = append(ids, earlier.ID)
 			if earlier.Signature != nil {
-				ids = append(ids, everything(earlier.Signature)...)
+				ids = append(ids, ers.Inside(earlier.Signature)...)
 			}
 		}
 		ts.Covers = ids

@@ -252,7 +252,7 @@ func readSignedData(sd *cms.SignedData, in Surroundings) ([]*ades.Signature, err
 		}
 		out = append(out, s)
 	}
-	return out, nil
+	return out, r.records(out)
 }
 
 // reader reads the signers of one SignedData.

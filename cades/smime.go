@@ -2,7 +2,9 @@ package cades
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"io"
 	"strings"
 
@@ -15,17 +17,39 @@ import (
 func IsSMIME(src ades.Source) bool {
 	head := make([]byte, min(src.Size(), 64<<10))
 	n, _ := src.ReadAt(head, 0)
-	if at := bytes.Index(head[:n], []byte("\n\r\n")); at >= 0 {
-		n = at + 3
-	} else if at := bytes.Index(head[:n], []byte("\n\n")); at >= 0 {
-		n = at + 2
-	}
-	e, err := message.ParseEntity(head[:n])
+	e, err := openMessage(head[:n])
 	if err != nil {
 		return false
 	}
 	return isSignature(e.Params["protocol"]) && e.Type == "multipart/signed" || isOpaque(e.Type)
 }
+
+// openMessage is the message in a file, or the one that it forwards: a message/rfc822
+// holds another as it was (RFC 2046, 5.2.1).
+func openMessage(raw []byte) (*message.Entity, error) {
+	raw, ambiguous := message.Begin(raw)
+	for range maxForwarded {
+		e, err := message.ParseEntity(raw)
+		if err != nil {
+			return nil, err
+		}
+		ambiguous = cmp.Or(ambiguous, e.Ambiguous)
+		if e.Type != "message/rfc822" {
+			e.Ambiguous = ambiguous
+			return e, nil
+		}
+		switch strings.ToLower(e.Field("content-transfer-encoding")) {
+		case "", "7bit", "8bit", "binary":
+		default: // RFC 2046, 5.2.1
+			return nil, errors.New("a message in a transfer encoding")
+		}
+		raw = e.Body
+	}
+	return nil, errors.New("too many messages in messages")
+}
+
+// maxForwarded bounds messages in messages.
+const maxForwarded = 4
 
 func isSignature(mediaType string) bool {
 	t := strings.ToLower(mediaType)
@@ -50,7 +74,7 @@ func ReadSMIME(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.
 	if err != nil {
 		return nil, err
 	}
-	top, err := message.ParseEntity(raw)
+	top, err := openMessage(raw)
 	if err != nil {
 		return nil, &ades.MalformedError{Format: "MIME", Err: err}
 	}
@@ -65,10 +89,11 @@ func ReadSMIME(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.
 		}
 		return doc, err
 	}
-	m, err := message.Parse(raw)
+	m, err := message.Parse(top.Raw)
 	if err != nil {
 		return nil, &ades.MalformedError{Format: "MIME", Err: err}
 	}
+	m.Ambiguous = cmp.Or(m.Ambiguous, top.Ambiguous)
 	if len(m.Parts) != 2 || !isSignature(m.Parts[1].Type) {
 		return nil, ades.Malformed("MIME", "multipart/signed", "%d parts in place of a content and its signature", len(m.Parts))
 	}

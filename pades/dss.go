@@ -25,8 +25,7 @@ func (r *reader) dss() error {
 	if store == nil {
 		return nil
 	}
-	seen := make(map[string]bool)
-	if err := r.evidence(store, "DSS", storeKeys, seen); err != nil {
+	if err := r.evidence(store, "DSS", storeKeys); err != nil {
 		return err
 	}
 	vri, err := r.doc.Dict(store.Get("VRI"))
@@ -40,7 +39,7 @@ func (r *reader) dss() error {
 	for _, e := range vri.Entries {
 		if one, err := r.doc.Dict(e.Value); err == nil && one != nil {
 			r.stored(e.Value)
-			if err := r.evidence(one, "VRI", vriKeys, seen); err != nil {
+			if err := r.evidence(one, "VRI", vriKeys); err != nil {
 				return err
 			}
 		}
@@ -79,7 +78,25 @@ func (r *reader) problem(where string, err error) {
 	r.out.Problems = append(r.out.Problems, ades.Problem{Where: where, Text: err.Error()})
 }
 
-func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey, seen map[string]bool) error {
+// storedStream is where a piece of evidence stands, piece what it is. A stream that
+// a later revision took over is read once.
+type (
+	storedStream struct {
+		kind     ades.EvidenceKind
+		origin   string
+		ref      pdf.Ref
+		revision int
+	}
+	piece struct {
+		kind       ades.EvidenceKind
+		origin, id string
+	}
+)
+
+// evidence collects what the arrays of a dictionary name. Of equal pieces one
+// is kept, with the first revision that had it: what covers that revision
+// proves it.
+func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey) error {
 	for _, k := range keys {
 		list, err := r.doc.Array(dict.Get(k.key))
 		if err != nil {
@@ -87,7 +104,13 @@ func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey, see
 			continue
 		}
 		for _, o := range list {
-			data, ref, err := streamData(r.doc, o)
+			ref, _ := o.(pdf.Ref)
+			at := storedStream{k.kind, origin, ref, r.stored(o)}
+			if !ref.IsZero() && r.streams[at] {
+				continue
+			}
+			r.streams[at] = true
+			data, err := streamData(r.doc, o)
 			if errors.Is(err, limits.ErrBudget) || r.ctx.Err() != nil {
 				return err
 			}
@@ -98,18 +121,18 @@ func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey, see
 			if data == nil {
 				continue
 			}
-			revision := r.stored(ref)
-			key := origin + ades.FactID(data)
-			if seen[key] {
+			key := piece{k.kind, origin, ades.FactID(data)}
+			if i, seen := r.pieces[key]; seen {
+				if e := &r.out.Evidence[i]; at.revision > 0 && (e.Revision == 0 || at.revision < e.Revision) {
+					e.Revision = at.revision
+				}
 				continue
 			}
-			seen[key] = true
 			if err := limits.BudgetOf(r.ctx).Spend(int64(len(data))); err != nil {
 				return err
 			}
-			r.out.Evidence = append(r.out.Evidence, ades.Evidence{
-				Kind: k.kind, Origin: origin, Raw: data, Revision: revision,
-			})
+			r.pieces[key] = len(r.out.Evidence)
+			r.out.Evidence = append(r.out.Evidence, ades.Evidence{Kind: k.kind, Origin: origin, Raw: data, Revision: at.revision})
 		}
 	}
 	return nil
@@ -117,22 +140,21 @@ func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey, see
 
 // streamData returns the content of a stream without what follows the DER
 // value in it.
-func streamData(d *pdf.Document, o pdf.Object) ([]byte, pdf.Ref, error) {
-	ref, _ := o.(pdf.Ref)
+func streamData(d *pdf.Document, o pdf.Object) ([]byte, error) {
 	o, err := d.Resolve(o)
 	if err != nil {
-		return nil, ref, err
+		return nil, err
 	}
 	s, ok := o.(*pdf.Stream)
 	if !ok {
-		return nil, ref, nil
+		return nil, nil
 	}
 	data, err := d.Data(s)
 	if err != nil {
-		return nil, ref, err
+		return nil, err
 	}
 	if e, rest, err := cms.ReadElement(data); err == nil && len(bytes.TrimSpace(rest)) == 0 {
 		data = e.Raw
 	}
-	return data, ref, nil
+	return data, nil
 }

@@ -1,9 +1,5 @@
 package pades
 
-import (
-	"rogito.dev/rogito/ades"
-)
-
 // maxStores bounds the revisions whose Document Security Store is looked at.
 const maxStores = 64
 
@@ -27,29 +23,5 @@ func (r *reader) earlierStores() error {
 			return err
 		}
 	}
-	r.out.Evidence = earliest(r.out.Evidence)
 	return nil
-}
-
-// earliest leaves one of equal pieces of evidence, with the first revision
-// that had it: what covers that revision proves it.
-func earliest(list []ades.Evidence) []ades.Evidence {
-	type piece struct {
-		kind       ades.EvidenceKind
-		origin, id string
-	}
-	first := map[piece]int{}
-	out := list[:0]
-	for _, e := range list {
-		key := piece{e.Kind, e.Origin, ades.FactID(e.Raw)}
-		if at, seen := first[key]; seen {
-			if e.Revision > 0 && (out[at].Revision == 0 || e.Revision < out[at].Revision) {
-				out[at].Revision = e.Revision
-			}
-			continue
-		}
-		first[key] = len(out)
-		out = append(out, e)
-	}
-	return out
 }

@@ -21,6 +21,8 @@ type reader struct {
 	digests digester
 	out     *ades.Document
 	at      map[int]*pdf.Document // the document as of earlier revisions
+	streams map[storedStream]bool // of the stores that were read
+	pieces  map[piece]int         // of evidence, into out.Evidence
 
 	comparer *revision.Comparer
 	compared int // revisions compared with signed ones, against limits.PDFCompared
@@ -80,7 +82,7 @@ func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, e
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{ctx: ctx, src: src, doc: doc, out: &ades.Document{Format: ades.PAdES}}
+	r := &reader{ctx: ctx, src: src, doc: doc, out: &ades.Document{Format: ades.PAdES}, streams: map[storedStream]bool{}, pieces: map[piece]int{}}
 	r.digests = newDigester(ctx, src)
 	if err := doc.Repaired(); err != nil {
 		r.out.Problems = append(r.out.Problems, ades.Problem{Where: "xref", Text: "repaired: " + err.Error()})

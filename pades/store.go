@@ -94,7 +94,8 @@ func (s *store) open() error {
 			return err
 		}
 		for _, o := range list {
-			if data, ref, err := streamData(s.doc, o); err == nil && data != nil && !ref.IsZero() {
+			ref, _ := o.(pdf.Ref)
+			if data, err := streamData(s.doc, o); err == nil && data != nil && !ref.IsZero() {
 				s.have[string(data)] = ref
 			}
 		}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"rogito.dev/rogito/ades"
@@ -16,10 +17,17 @@ import (
 // is covered with everything inside it; a plain archive is covered by the
 // signatures of the files inside it.
 func coverage(facts *report.Facts, p *Policy, out *report.Conclusions) {
-	t := &tree{facts: facts, policy: p, of: make([][]*report.Conclusion, len(facts.Layers))}
+	t := &tree{facts: facts, policy: p, of: make([][]*report.Conclusion, len(facts.Layers)), passed: map[string]bool{}}
 	for _, c := range out.Signatures {
 		t.of[c.Layer] = append(t.of[c.Layer], c)
-		cover(c, facts.Layers[c.Layer].Document)
+		if c.Indication == report.TotalPassed {
+			t.passed[t.key(c.Layer, c.ID)] = true
+		}
+	}
+	for i, list := range t.of {
+		if len(list) > 0 {
+			cover(list, facts.Layers[i].Document)
+		}
 	}
 	for i, l := range facts.Layers {
 		if l.Document == nil {
@@ -41,29 +49,53 @@ func coverage(facts *report.Facts, p *Policy, out *report.Conclusions) {
 	}
 }
 
-// cover says what one signature covers, whether or not it is valid.
-func cover(c *report.Conclusion, d *ades.Document) {
-	s := c.Signature
-	intact := s.Intact() == ades.Yes && !deformed(s)
-	switch {
-	case s.PDF != nil:
-		c.CoversWhole = intact && onlyPermitted(s.PDF.Changes)
-	case len(d.Parts) == 0: // its reader does not tell parts apart
-		c.CoversWhole = intact && s.ContentIsWhole
-	default:
-		c.CoversWhole = intact
-	}
-	for _, p := range d.Parts {
-		mine := intact && slices.Contains(p.CoveredBy, s.ID)
-		if s.PDF == nil && !mine {
-			c.CoversWhole = false
-		}
-		if p.Kind == ades.FilePart && mine {
-			c.SignedFiles = append(c.SignedFiles, p.Name)
-		} else if p.Kind == ades.FilePart {
-			c.UnsignedFiles = append(c.UnsignedFiles, p.Name)
+// cover says what each signature of a document covers, whether or not it is
+// valid.
+func cover(list []*report.Conclusion, d *ades.Document) {
+	parts := make(map[string][]int, len(list)) // by the signature that covers them
+	for i, p := range d.Parts {
+		for _, id := range p.CoveredBy {
+			if mine := parts[id]; len(mine) == 0 || mine[len(mine)-1] != i {
+				parts[id] = append(mine, i)
+			}
 		}
 	}
+	for _, c := range list {
+		s := c.Signature
+		intact := s.Intact() == ades.Yes && !deformed(s)
+		mine := parts[s.ID]
+		if !intact {
+			mine = nil
+		}
+		switch {
+		case s.PDF != nil:
+			c.CoversWhole = intact && onlyPermitted(s.PDF.Changes)
+		case len(d.Parts) == 0: // its reader does not tell parts apart
+			c.CoversWhole = intact && s.ContentIsWhole
+		default:
+			c.CoversWhole = len(mine) == len(d.Parts)
+		}
+		for i, p := range d.Parts {
+			covered := len(mine) > 0 && mine[0] == i
+			if covered {
+				mine = mine[1:]
+			}
+			switch {
+			case p.Kind == ades.FilePart && covered:
+				c.SignedFiles = append(c.SignedFiles, p.Name)
+			case p.Kind == ades.FilePart:
+				c.UnsignedFiles = append(c.UnsignedFiles, p.Name)
+			case p.Kind == ades.XMLPart && covered && !p.Expected && !within(p.Name, c.SignedElements):
+				c.SignedElements = append(c.SignedElements, p.Name)
+			}
+		}
+	}
+}
+
+// within reports whether an XPath leads to something inside an element that is
+// listed.
+func within(path string, listed []string) bool {
+	return slices.ContainsFunc(listed, func(l string) bool { return strings.HasPrefix(path, l+"/") })
 }
 
 func deformed(s *ades.Signature) bool {
@@ -94,7 +126,10 @@ type tree struct {
 	facts  *report.Facts
 	policy *Policy
 	of     [][]*report.Conclusion // by layer
+	passed map[string]bool        // signatures that are valid, by key
 }
+
+func (t *tree) key(layer int, id string) string { return strconv.Itoa(layer) + " " + id }
 
 // split divides the parts that count into those that valid signatures cover
 // and those that none covers.
@@ -129,12 +164,7 @@ func (t *tree) covered(i int, p ades.Part) bool {
 		}
 		return false
 	}
-	for _, c := range t.of[i] {
-		if c.Indication == report.TotalPassed && slices.Contains(p.CoveredBy, c.ID) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.CoveredBy, func(id string) bool { return t.passed[t.key(i, id)] })
 }
 
 // whole is for documents without parts: a PDF, where changes after signing

@@ -106,6 +106,9 @@ type Conclusion struct {
 	// covers them.
 	SignedFiles   []string `json:"signedFiles,omitempty"`
 	UnsignedFiles []string `json:"unsignedFiles,omitempty"`
+	// SignedElements are the XPaths at which what this signature covers begins
+	// in an XML document.
+	SignedElements []string `json:"signedElements,omitempty"`
 	// QC and SSCD: "VALID", "NOT_VALID", "UNKNOWN".
 	QC   string `json:"qc,omitempty"`
 	SSCD string `json:"sscd,omitempty"`

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -281,32 +282,114 @@ func allPassed(list []*Conclusion) bool {
 	return true
 }
 
-// who names the signers, with the time where there is one signature.
+// who names the signers, with the time where there is one signature. Where
+// signers signed different things it says who signed what: "signed by A and B"
+// would be read as both having signed all of it.
 func (t *page) who() string {
-	var names []string
-	seen := map[string]bool{}
-	for _, c := range t.r.Conclusions.Signatures {
-		if name := t.signer(c); !seen[name] {
-			seen[name] = true
-			names = append(names, name)
-		}
+	list := t.r.Conclusions.Signatures
+	if text := t.whoSignedWhat(list); text != "" {
+		return text
 	}
-	text := ""
-	switch {
-	case len(names) > 5:
-		text = strings.Join(names[:5], ", ") + " " + t.l.f("and %d others", len(names)-5)
-	case len(names) > 1:
-		text = strings.Join(names[:len(names)-1], ", ") + " " + t.l.T("and") + " " + names[len(names)-1]
-	default:
-		text = names[0]
-	}
-	text = t.l.T("Signed by") + " " + text
-	if len(t.r.Conclusions.Signatures) == 1 {
-		if when := t.when(t.r.Conclusions.Signatures[0]); when != "" {
+	text := t.l.T("Signed by") + " " + t.names(list)
+	if len(list) == 1 {
+		if when := t.when(list[0]); when != "" {
 			text += " " + when
 		}
 	}
 	return text + "."
+}
+
+// names of the signers, each once.
+func (t *page) names(list []*Conclusion) string {
+	var names []string
+	for _, c := range list {
+		if name := t.signer(c); !slices.Contains(names, name) {
+			if names = append(names, name); len(names) > maxNames {
+				break
+			}
+		}
+	}
+	switch n := len(names); {
+	case n > maxNames:
+		return strings.Join(names[:maxNames], ", ") + " " + t.l.T("and others")
+	case n > 1:
+		return strings.Join(names[:n-1], ", ") + " " + t.l.T("and") + " " + names[n-1]
+	}
+	return names[0]
+}
+
+// maxNames bounds the names in a sentence.
+const maxNames = 5
+
+// whoSignedWhat is "" where all signatures are about the same, or where one is
+// broken, so that nothing can be said of what it covers.
+func (t *page) whoSignedWhat(list []*Conclusion) string {
+	by := map[string][]*Conclusion{}
+	var scopes []string
+	for _, c := range list {
+		if c.Signature.Intact() != ades.Yes || broken(c.Signature) {
+			return ""
+		}
+		scope := t.scope(c)
+		if by[scope] == nil {
+			scopes = append(scopes, scope)
+		}
+		by[scope] = append(by[scope], c)
+	}
+	if len(scopes) == 1 {
+		return ""
+	}
+	var out []string
+	whole := by[""]
+	if whole != nil {
+		out = append(out, t.l.f("%s signed the whole document", t.names(whole)))
+	}
+	for _, scope := range scopes {
+		if scope == "" {
+			continue
+		}
+		if len(out) == maxNames {
+			out = append(out, t.l.T("others signed other parts"))
+			break
+		}
+		out = append(out, t.l.f("%s signed only %s", t.names(by[scope]), scope))
+	}
+	text := strings.Join(out, "; ") + "."
+	if whole == nil {
+		text = join(text, t.l.T("No signature covers the whole document."))
+	}
+	return text
+}
+
+// scope names what a signature is about: the files, the elements, the file of
+// an archive it was found in; "" is the whole document.
+func (t *page) scope(c *Conclusion) string {
+	names := append(slices.Clone(c.SignedFiles), c.SignedElements...)
+	if c.CoversWhole || len(names) == 0 {
+		names = nil
+	}
+	level := t.r.Facts.Layers[c.Layer].Level
+	name := t.r.Facts.Layers[c.Layer].Name
+	for i := c.Layer - 1; i >= 0 && level > 0; i-- {
+		around := t.r.Facts.Layers[i]
+		if around.Level >= level {
+			continue
+		}
+		level = around.Level
+		if around.Document != nil && len(around.Document.Parts) > 1 && name != "" {
+			if names == nil {
+				names = []string{""}
+			}
+			for k, n := range names {
+				names[k] = strings.TrimSuffix(name+"/"+strings.TrimPrefix(n, "/"), "/")
+			}
+		}
+		name = around.Name
+	}
+	if len(names) > maxNames {
+		return strings.Join(names[:maxNames], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
 }
 
 // signer is a signer's name, number and organisation.

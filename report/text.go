@@ -124,6 +124,7 @@ func (t *page) signature(title string, c *Conclusion) section {
 		intact = "no"
 	}
 	s.add(t.l.T("Content intact"), t.l.T(intact), "")
+	s.add(t.l.T("Covers only"), t.scope(c), "")
 	s.add(t.l.T("Time"), t.when(c), "")
 	s.add(t.l.T("Level"), c.Level, "")
 	s.add(t.l.T("Qualification"), t.l.qualification(c.Qualification, c.Indication == TotalPassed && !c.TrustedList), "")

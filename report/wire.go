@@ -78,6 +78,7 @@ type SignatureView struct {
 	CoversWhole        bool            `json:"coversWholeDocument"`
 	SignedFiles        []string        `json:"signedFiles"`
 	UnsignedFiles      []string        `json:"unsignedFiles"`
+	SignedElements     []string        `json:"signedElements"`
 	Changes            []ades.Change   `json:"changesAfterSigning"`
 	Timestamps         []TimestampView `json:"timestamps"`
 	CounterSignatures  []SignatureView `json:"counterSignatures"`
@@ -212,7 +213,7 @@ func (r *Report) signatureView(c *Conclusion) SignatureView {
 		IssuerTrustedList: c.TrustedList, Qualification: c.Qualification, QCComplianceStatus: c.QC, QCSSCDStatus: c.SSCD,
 		Level:   r.Facts.Layers[c.Layer].Level,
 		Changes: []ades.Change{}, Timestamps: []TimestampView{}, CounterSignatures: []SignatureView{},
-		CoversWhole: c.CoversWhole, SignedFiles: list(c.SignedFiles), UnsignedFiles: list(c.UnsignedFiles),
+		CoversWhole: c.CoversWhole, SignedFiles: list(c.SignedFiles), UnsignedFiles: list(c.UnsignedFiles), SignedElements: list(c.SignedElements),
 		Errors: texts(c, Error), Warnings: texts(c, Warning),
 	}
 	if c.Proven {

@@ -42,7 +42,7 @@ func (c *Config) prices() (p account.Prices, err error) {
 		}
 	}
 	p.FreeLookups, p.VAT = int64(c.OMI.FreePerDay), c.Money.VAT
-	return p, nil
+	return p, p.Check()
 }
 
 // setEndpoints tells the accounts which calls there are, for the list of scopes.

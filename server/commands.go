@@ -79,12 +79,13 @@ func (s *Server) CreateToken(ctx context.Context, email, name string, scopes []s
 		return nil, err
 	}
 	n := account.NewToken{Name: name, Scopes: scopes, Life: life}
-	if err := s.accounts.CheckToken(&account.Caller{AccountID: a.ID, Sandbox: a.Sandbox}, "", &n); err != nil {
+	operator := &account.Caller{AccountID: a.ID, Sandbox: a.Sandbox}
+	if err := s.accounts.CheckToken(operator, "", &n); err != nil {
 		return nil, err
 	}
 	var made *account.Token
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		made, err = s.accounts.CreateToken(ctx, tx, a.ID, n)
+		made, err = s.accounts.CreateToken(ctx, tx, operator, n)
 		return err
 	})
 	if err != nil {
@@ -114,7 +115,7 @@ func (s *Server) RevokeToken(ctx context.Context, email, token string) error {
 	if err != nil {
 		return err
 	}
-	return s.accounts.DeleteToken(ctx, a.ID, token)
+	return s.accounts.DeleteToken(ctx, &account.Caller{AccountID: a.ID}, token)
 }
 
 // CreditWallet puts money into the wallet of an account and says what it holds
@@ -152,7 +153,7 @@ func (s *Server) Subscribe(ctx context.Context, email, scope string, requests in
 
 // Backup writes a backup of an embedded installation, the master key left out.
 func Backup(ctx context.Context, cfg Config, w io.Writer) error {
-	return backup.Write(ctx, cfg.database(nil), w)
+	return backup.Write(ctx, cfg.database(nil), cfg.masterKey(), w)
 }
 
 // Restore writes a backup into an empty data folder and says which master key
@@ -161,7 +162,7 @@ func Restore(ctx context.Context, cfg Config, r io.Reader) (keyID, keyPath strin
 	if cfg.Database != "" && cfg.Database != "sqlite" {
 		return "", "", errors.New("restore is for the embedded database")
 	}
-	if keyID, err = backup.Restore(ctx, cfg.Data, r); err != nil {
+	if keyID, err = backup.Restore(ctx, cfg.Data, cfg.masterKey(), r); err != nil {
 		return "", "", fmt.Errorf("restore: %w", err)
 	}
 	return keyID, cfg.masterKey().Path(), nil

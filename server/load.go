@@ -190,8 +190,12 @@ func (c *Config) check() error {
 		return errors.New("tls.client_ca needs tls.cert and tls.key: client certificates exist only with TLS")
 	}
 	for _, p := range c.TrustedProxies {
-		if _, err := prefix(p); err != nil {
+		n, err := prefix(p)
+		if err != nil {
 			return fmt.Errorf("trusted_proxies: %q is not a network such as 10.0.0.0/8", p)
+		}
+		if tooWide(n) {
+			return fmt.Errorf("trusted_proxies: %s is too wide: whoever is in it can claim any address; name the networks of your proxies", p)
 		}
 	}
 	if c.PublicURL != "" {
@@ -202,6 +206,9 @@ func (c *Config) check() error {
 	}
 	if c.Database != "sqlite" && c.Database != "" && !strings.HasPrefix(c.Database, "postgres://") && !strings.HasPrefix(c.Database, "postgresql://") {
 		return errors.New("database is neither sqlite nor a postgres:// address")
+	}
+	if _, err := c.prices(); err != nil {
+		return err
 	}
 	return c.checkWords()
 }
@@ -229,6 +236,16 @@ func (c *Config) checkWords() error {
 		return errors.New("jobs.lease is less than a second")
 	}
 	return nil
+}
+
+// tooWide says that a network is more than anybody's proxies are in: shorter
+// than the private networks, or the old Internet inside the new.
+func tooWide(n netip.Prefix) bool {
+	if n.Addr().Is4() {
+		return n.Bits() < 8
+	}
+	private := netip.MustParsePrefix("fc00::/7").Contains(n.Addr()) && n.Bits() >= 7
+	return n.Bits() < 16 && !private || n.Overlaps(netip.MustParsePrefix("::ffff:0:0/96"))
 }
 
 func prefix(s string) (netip.Prefix, error) {

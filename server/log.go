@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
@@ -95,6 +96,11 @@ func redact(_ []string, a slog.Attr) slog.Attr {
 		return slog.String(a.Key, Redact(v.Error()))
 	case *url.URL:
 		return slog.String(a.Key, Redact(v.String()))
+	default:
+		text := fmt.Sprintf("%+v", v)
+		if clean := Redact(text); clean != text {
+			return slog.String(a.Key, clean)
+		}
 	}
 	return a
 }
@@ -103,14 +109,16 @@ var (
 	userinfo    = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/@\s"']+@`)
 	credentials = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]+`)
 	parameter   = regexp.MustCompile(`(?i)\b(password|token|secret|api_?key|otp)=[^&\s"']+`)
+	ourSecret   = regexp.MustCompile(`(rg[trk]_|whsec_)[A-Za-z0-9+/=]+`)
 )
 
 // Redact cuts credentials out of a text: those inside URLs, of Authorization
-// headers, and parameters named like secrets.
+// headers, parameters named like secrets, and what looks like a secret of ours.
 func Redact(s string) string {
-	if !strings.ContainsAny(s, "@= ") {
+	if !strings.ContainsAny(s, "@= _") {
 		return s
 	}
+	s = ourSecret.ReplaceAllString(s, "$1"+redacted)
 	s = userinfo.ReplaceAllString(s, "${1}"+redacted+"@")
 	s = credentials.ReplaceAllString(s, "$1 "+redacted)
 	return parameter.ReplaceAllString(s, "$1="+redacted)

@@ -21,7 +21,9 @@ func TestLogHidesSecrets(t *testing.T) {
 		log.Info("x", "password", "canary", "api_key", "canary", "token", "canary", "certificate_password", "canary",
 			"url", "https://user:canary@host/path?token=canary&a=b",
 			"error", errors.New("dial postgres://me:canary@db/x: Authorization: Bearer canary"),
-			"header", "Basic canary==")
+			"header", "Basic canary==", "text", "GET /token/rgt_canary", "refresh", "rgr_canary0", "webhook", "whsec_canary",
+			"panic", struct{ Text string }{"rgk_canary"}, "list", []string{"a", "rgt_canary"})
+		log.Info("message with rgt_canary in it")
 		flush()
 		if strings.Contains(b.String(), "canary") {
 			t.Errorf("%s", b.String())

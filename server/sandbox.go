@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"text/template"
@@ -89,6 +88,7 @@ type welcome struct {
 	File    string
 	Sandbox *Sandbox
 	New     bool
+	Secrets bool // are shown
 }
 
 var welcomeText = template.Must(template.New("welcome").Parse(`
@@ -101,6 +101,10 @@ Its account, keys and test certificates are in {{.File}}.
 {{- with .Sandbox}}
 
 Try it:
+{{- if not $.Secrets}}
+
+  curl -H "Authorization: Bearer $(jq -r .token {{$.File}})" {{$.URL}}/credit
+{{- else}}
 
   curl -H 'Authorization: Bearer {{.Token}}' {{$.URL}}/credit
 {{- with .Certificates}}{{with .automatic}}
@@ -108,17 +112,20 @@ Try it:
   echo '{"certificateUsername": "{{.Username}}", "certificatePassword": "{{.Password}}", "title": "first",
     "inputDocuments": ["'"$(base64 -w0 FILE.pdf)"'"]}' |
     curl -H 'Authorization: Bearer {{$.Sandbox.Token}}' -H 'Content-Type: application/json' -d @- {{$.URL}}/EU-QES_automatic
-{{- end}}{{end}}
+{{- end}}{{end}}{{end}}
 {{- end}}
 
 `))
 
-// print shows the welcome; tokens are shown because this is a sandbox's.
-func (w *welcome) print(out io.Writer) {
-	if w == nil || out == nil {
+// print shows the welcome. A person at a terminal is shown the sandbox's token,
+// to copy; what is not a terminal may be a log that others read, and is told the
+// file that has it.
+func (w *welcome) print(std Streams) {
+	if w == nil || std.Out == nil {
 		return
 	}
-	_ = welcomeText.Execute(out, w)
+	w.Secrets = std.Terminal
+	_ = welcomeText.Execute(std.Out, w)
 }
 
 // firstStart makes the sandbox where there is none and none is forbidden.
@@ -208,7 +215,7 @@ func (s *Server) mendSandbox(ctx context.Context) (*Sandbox, error) {
 		return nil, err
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		t, err := s.accounts.CreateToken(ctx, tx, a.ID, account.NewToken{Name: "first", Scopes: []string{account.AllScopes}})
+		t, err := s.accounts.CreateToken(ctx, tx, &account.Caller{AccountID: a.ID}, account.NewToken{Name: "first", Scopes: []string{account.AllScopes}})
 		if err == nil {
 			b.Token = t.Secret
 		}

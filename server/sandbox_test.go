@@ -43,8 +43,8 @@ func TestFirstStartMakesASandboxOnce(t *testing.T) {
 		t.Fatalf("%+v", first)
 	}
 	assertMode(t, SandboxFile(dir), 0o600)
-	if !strings.Contains(r.out.String(), first.Token) || !strings.Contains(r.out.String(), "curl") {
-		t.Errorf("the welcome has no curl to copy: %s", r.out)
+	if strings.Contains(r.out.String(), first.Token) || !strings.Contains(r.out.String(), "curl") || !strings.Contains(r.out.String(), SandboxFile(dir)) {
+		t.Errorf("the welcome has no curl to copy, or has a secret where there is no terminal: %s", r.out)
 	}
 	if strings.Contains(r.log.String(), first.Token) || strings.Contains(r.log.String(), first.APIKey) {
 		t.Error("a secret is in the log")

@@ -31,6 +31,7 @@ var Version = "dev"
 // everything else to Err.
 type Streams struct {
 	Out, Err io.Writer
+	Terminal bool             // a person reads Out: the sandbox's secrets may be shown
 	Ready    func(url string) // called once the server answers; may be nil
 }
 
@@ -69,7 +70,7 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 		return err
 	}
 	a := s.newAPI()
-	wrap, stopTelemetry, err := startTelemetry(ctx, cfg.Telemetry, Version)
+	wrap, stopTelemetry, err := startTelemetry(ctx, cfg.Telemetry, Version, a.SafePath)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 	go releaseMemory(ctx, &s.dropped)
 	s.health.started.Store(true)
 	log.Info("ready", "listen", ln.Addr().String(), "url", cfg.PublicURL, "version", Version)
-	welcome.print(std.Out)
+	welcome.print(std)
 	if std.Ready != nil {
 		std.Ready(cfg.PublicURL)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel"
@@ -12,11 +13,13 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace"
+
+	"rogito.dev/rogito/server/internal/api"
 )
 
 // startTelemetry sends traces where the configuration says. Without an
 // endpoint it costs nothing. The function it returns sends what is left.
-func startTelemetry(ctx context.Context, cfg TelemetryConfig, version string) (wrap func(http.Handler) http.Handler, stop func(context.Context) error, err error) {
+func startTelemetry(ctx context.Context, cfg TelemetryConfig, version string, safePath func(path, route string) string) (wrap func(http.Handler) http.Handler, stop func(context.Context) error, err error) {
 	if cfg.Endpoint == "" {
 		return func(h http.Handler) http.Handler { return h }, func(context.Context) error { return nil }, nil
 	}
@@ -34,7 +37,21 @@ func startTelemetry(ctx context.Context, cfg TelemetryConfig, version string) (w
 	otel.SetTracerProvider(provider)
 	otel.SetTextMapPropagator(propagation.TraceContext{})
 	wrap = func(h http.Handler) http.Handler {
-		return otelhttp.NewHandler(h, "http", otelhttp.WithTracerProvider(provider))
+		// A trace names method and path of its request, which may hold a token: it is
+		// shown others, and the handler behind it the real ones.
+		type asked struct{}
+		traced := otelhttp.NewHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if real, ok := r.Context().Value(asked{}).(*http.Request); ok {
+				r.Method, r.URL, r.RequestURI = real.Method, real.URL, real.RequestURI
+			}
+			h.ServeHTTP(w, r)
+		}), "http", otelhttp.WithTracerProvider(provider))
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			shown := r.WithContext(context.WithValue(r.Context(), asked{}, r))
+			shown.URL = &url.URL{Path: safePath(r.URL.Path, "")}
+			shown.Method, shown.RequestURI = api.SafeMethod(r.Method), shown.URL.Path
+			traced.ServeHTTP(w, shown)
+		})
 	}
 	return wrap, provider.Shutdown, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/backup"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/job"
@@ -64,6 +65,9 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 			s.Close()
 		}
 	}()
+	if err = backup.CheckRestored(cfg.Data, cfg.masterKey()); err != nil {
+		return nil, err
+	}
 	if s.db, err = store.Open(ctx, cfg.database(log)); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/foreign"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/message"
 	"rogito.dev/rogito/internal/oid"
@@ -133,6 +134,10 @@ func parseTSD(raw []byte) (*Data, error) {
 	for _, f := range fields[1:] {
 		if err := d.field(f); err != nil {
 			return nil, err
+		}
+		content := f.Tag&^0x20 == cms.TagOctetString
+		if protected := f.Tag == cms.TagSequence && d.metadata != nil; !content && !protected && foreign.In(f.Raw) != "" {
+			return nil, errors.New(foreign.Text)
 		}
 	}
 	if len(d.Tokens) == 0 {

@@ -299,6 +299,11 @@ func TestTimeStampedData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for name, good := range map[string]bool{"b.txt": true, "%PDF-": false, "<html": false} { // nobody stamped the name
+		if _, err := tsp.ReadData(bytes.NewReader(bytes.Replace(tsd(token, "text"), []byte("a.txt"), []byte(name), 1))); (err == nil) != good {
+			t.Errorf("a file called %q: %v", name, err)
+		}
+	}
 	for name, file := range map[string][]byte{"tsd": tsd(token, "text"), "m7m": m7m(token, "text")} {
 		data, err := tsp.ReadData(bytes.NewReader(file))
 		if err != nil {

@@ -6,8 +6,10 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
@@ -22,6 +24,7 @@ func (r *reader) parts(element string) error {
 		}
 	}
 	p := newPartition(r.ctx, r.doc, r.out.Signatures, covers)
+	p.subjects = sync.OnceValue(r.subjects)
 	for i, s := range r.tops {
 		if s.x != nil && s.x.SignedInfo != nil {
 			p.signedInfo(s.x.SignedInfo, i)
@@ -31,6 +34,7 @@ func (r *reader) parts(element string) error {
 	if element != "" {
 		p.expected, missing = r.expected(element)
 	}
+	p.prepare(r.doc)
 	p.visit(r.doc.Node)
 	if p.err != nil {
 		return p.err
@@ -56,6 +60,30 @@ func (r *reader) parts(element string) error {
 	r.hidden()
 	return nil
 }
+
+// subjects are the names of those whose certificates are at hand.
+func (r *reader) subjects() []pkix.Name {
+	var out []pkix.Name
+	add := func(certs []*pkix.Certificate) {
+		for _, c := range certs {
+			if n, err := pkix.ParseName(c.RawSubject); err == nil && len(out) < maxSubjects {
+				out = append(out, n)
+			}
+		}
+	}
+	for _, s := range r.tops {
+		add(s.certs)
+	}
+	for _, raw := range r.known {
+		if c, err := pkix.ParseCertificate(raw); err == nil {
+			add([]*pkix.Certificate{c})
+		}
+	}
+	return out
+}
+
+// maxSubjects bounds the names that a text is held against.
+const maxSubjects = 256
 
 // hidden refuses signed content that stands inside a signature where no reader
 // looks for it: in the key, or in an Object while the same signature signs
@@ -127,11 +155,12 @@ func (r *reader) expected(name string) (*xmldom.Node, error) {
 // properties, key or value. Such a one can be taken from anywhere and put
 // into any document.
 func (r *reader) selfish(p *partition) {
+	parts := r.covered()
 	for i, s := range r.tops {
 		if s.x == nil || len(s.sig.References) == 0 {
 			continue
 		}
-		own := !s.elsewhere && !slices.ContainsFunc(r.out.Parts, func(part ades.Part) bool { return slices.Contains(part.CoveredBy, p.ids[i]) })
+		own := !s.elsewhere && parts[p.ids[i]] == 0
 		for _, ref := range s.sig.References {
 			own = own && ref.Intact == ades.Yes // else there is another reason already
 		}
@@ -203,10 +232,19 @@ func (s *sigReader) holds(f *ades.File) bool {
 
 // wholes marks the signatures that cover every part.
 func (r *reader) wholes() {
+	parts := r.covered()
 	for _, s := range r.out.Signatures {
-		s.ContentIsWhole = s.Intact() == ades.Yes && len(r.out.Parts) > 0
-		for _, p := range r.out.Parts {
-			s.ContentIsWhole = s.ContentIsWhole && slices.Contains(p.CoveredBy, s.ID)
+		s.ContentIsWhole = s.Intact() == ades.Yes && len(r.out.Parts) > 0 && parts[s.ID] == len(r.out.Parts)
+	}
+}
+
+// covered counts the parts that each signature covers.
+func (r *reader) covered() map[string]int {
+	parts := map[string]int{}
+	for _, p := range r.out.Parts {
+		for _, id := range p.CoveredBy {
+			parts[id]++
 		}
 	}
+	return parts
 }

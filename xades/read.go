@@ -36,6 +36,7 @@ func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Docum
 	}
 	r.fileParts()
 	r.wholes()
+	r.foreign()
 	return r.out, nil
 }
 

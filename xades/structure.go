@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
@@ -16,8 +17,9 @@ const (
 	noText kind = iota
 	octetText
 	numberText
-	tokenText // no white space: a time, a URI
-	nameText  // of a person or a key: a distinguished name or a token
+	tokenText  // no white space: a time, a URI
+	nameText   // of an authority: a distinguished name or a token
+	holderText // of a person or a key: the name in a certificate of the signature, or a token
 	freeText
 )
 
@@ -82,7 +84,8 @@ var signatureShapes = func() map[string]shapes {
 		with(octetText, "", `SignatureValue DigestValue Modulus Exponent P Q G Y J Seed PgenCounter X509Certificate X509CRL X509SKI
 			PGPKeyID PGPKeyPacket SPKISexp`).
 		with(numberText, "", "HMACOutputLength X509SerialNumber").
-		with(nameText, "", "KeyName X509SubjectName X509IssuerName").
+		with(nameText, "", "X509IssuerName").
+		with(holderText, "", "KeyName X509SubjectName").
 		with(freeText, "", "XPath")
 	more := shapes{}.
 		with(noText, "", "ECKeyValue ECDSAKeyValue DomainParameters ECParameters FieldID Prime Curve ValidationData RSAPSSParams MaskGenerationFunction").
@@ -121,7 +124,6 @@ func shapeOf(n *xmldom.Node) (shape, bool) {
 }
 
 var (
-	octetsForm = regexp.MustCompile(`^[A-Za-z0-9+/=\s]*$`)
 	numberForm = regexp.MustCompile(`^\s*-?[0-9]+\s*$`)
 	tokenForm  = regexp.MustCompile(`^\s*\S{0,256}\s*$`)
 	rdnForm    = regexp.MustCompile(`(?i)(?:^|[,;+/])\s*(?:CN|C|O|OU|L|ST|S|T|SN|G|GN|DC|UID|E|EMAIL|EMAILADDRESS|STREET|TITLE|SURNAME|GIVENNAME|SERIALNUMBER|INITIALS|ORGANIZATIONIDENTIFIER|POSTALCODE|DNQUALIFIER|(?:OID\.)?[0-9]+(?:\.[0-9]+)+)\s*=`)
@@ -132,10 +134,10 @@ const maxName = 1024
 
 // allows reports whether a text is one that the element may hold unsigned. In a
 // counter-signature what is free is signed by that.
-func (s shape) allows(n *xmldom.Node) bool {
+func (p *partition) allows(s shape, n *xmldom.Node) bool {
 	switch s.text {
 	case octetText:
-		return octetsForm.MatchString(n.Data)
+		return isBase64(n.Data)
 	case numberText:
 		return numberForm.MatchString(n.Data)
 	case tokenText:
@@ -144,11 +146,40 @@ func (s shape) allows(n *xmldom.Node) bool {
 		text := strings.TrimSpace(n.Data)
 		at := rdnForm.FindStringIndex(text)
 		return tokenForm.MatchString(text) || at != nil && at[0] == 0 && len(text) <= maxName || countersigned(n)
+	case holderText:
+		return p.holder(strings.TrimSpace(n.Data)) || countersigned(n)
 	case freeText:
 		return countersigned(n)
 	default:
 		return false
 	}
+}
+
+// isBase64 reports whether a text holds only the characters of base64 and white
+// space. As a regular expression it was a sixth of the time of reading XAdES-LT.
+func isBase64(text string) bool {
+	for i := range len(text) {
+		if !base64Bytes[text[i]] {
+			return false
+		}
+	}
+	return true
+}
+
+var base64Bytes = func() (t [256]bool) {
+	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/= \t\r\n") {
+		t[c] = true
+	}
+	return t
+}()
+
+// holder reports whether a text names nobody but the holder of a certificate
+// that the signatures carry, or is a word for a key.
+func (p *partition) holder(text string) bool {
+	if !strings.Contains(text, "=") && tokenForm.MatchString(text) {
+		return true
+	}
+	return len(text) <= maxName && p.spend(256*len(p.subjects())) && slices.ContainsFunc(p.subjects(), func(n pkix.Name) bool { return n.Wrote(text) })
 }
 
 // countersigned reports whether a node stands in what a signature inside another

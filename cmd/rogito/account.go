@@ -68,7 +68,7 @@ func (c *accountList) Run(s *session) error {
 	if c.JSON {
 		return json.NewEncoder(s.stdout).Encode(list)
 	}
-	w := tabwriter.NewWriter(s.stdout, 0, 8, 2, ' ', 0)
+	w := tabwriter.NewWriter(s.text(), 0, 8, 2, ' ', 0)
 	for _, a := range list {
 		role := ""
 		if a.Admin {

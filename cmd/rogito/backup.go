@@ -23,7 +23,8 @@ func (backupCommand) Help() string {
 	return example(`
 Writes database and files as one tar archive, while the server runs. The master
 key is left out on purpose: keep it elsewhere, for without it the backup cannot
-be read, and with it anybody can.`,
+be read, and with it anybody can. It ends with a digest that only the master key
+can make, so that nobody can change a backup, or put another in its place.`,
 		"rogito backup --data ./data rogito-backup.tar")
 }
 
@@ -63,7 +64,8 @@ type restoreCommand struct {
 func (restoreCommand) Help() string {
 	return example(`
 Every file is checked against the archive's digests before the folder counts as
-an installation. The master key has to be put there by hand.`,
+an installation. The master key has to be put there by hand; before anything is
+opened with it, the archive's keyed digest is compared.`,
 		"rogito restore --data ./restored rogito-backup.tar")
 }
 

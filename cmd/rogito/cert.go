@@ -62,7 +62,7 @@ func (c *certList) Run(s *session) error {
 	if c.JSON {
 		return json.NewEncoder(s.stdout).Encode(list)
 	}
-	w := tabwriter.NewWriter(s.stdout, 0, 4, 2, ' ', 0)
+	w := tabwriter.NewWriter(s.text(), 0, 4, 2, ' ', 0)
 	for _, l := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.Kind, l.State, l.Username, l.ExpireAt.Format(time.DateOnly), l.Owner)
 	}

@@ -17,6 +17,9 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+
+	"rogito.dev/rogito/internal/visible"
 )
 
 // Exit codes. Verification gives 0, 1 and 2 a meaning of its own.
@@ -32,14 +35,20 @@ type session struct {
 	stdout io.Writer
 	stderr io.Writer
 	env    []string
+
+	terminal bool // a person reads standard output
 }
 
 // printf writes what was asked for.
-func (s *session) printf(format string, args ...any) { fmt.Fprintf(s.stdout, format, args...) }
+func (s *session) printf(format string, args ...any) { fmt.Fprintf(s.text(), format, args...) }
+
+// text is where text for people goes: names and titles that strangers wrote
+// must not command the terminal.
+func (s *session) text() io.Writer { return visible.Writer(s.stdout) }
 
 // notef writes what is good to know beside it.
 func (s *session) notef(format string, args ...any) {
-	fmt.Fprintf(s.stderr, "rogito: "+format+"\n", args...)
+	fmt.Fprintf(visible.Writer(s.stderr), "rogito: "+format+"\n", args...)
 }
 
 // exit is an error that only chooses the exit code; its text is printed if it
@@ -61,6 +70,9 @@ func (e exit) Unwrap() error { return e.err }
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	s := &session{ctx: ctx, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.Environ()}
+	if term.IsTerminal(int(os.Stdout.Fd())) {
+		s.stdout, s.terminal = s.text(), true // JSON as well: it leaves some of them as they are
+	}
 	code := run(s, os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -114,3 +114,41 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		}
 	}
 }
+
+// Names that strangers chose do nothing to the terminal of whoever lists them.
+func TestOutputIsPlain(t *testing.T) {
+	data := t.TempDir()
+	evil := "\x1b[2J\x1b]0;x\x07\u202egnp.exe\u009b31m\nforged line\tcolumn"
+	rogito := func(args ...string) (out, errs string) {
+		var o, e strings.Builder
+		run(&session{ctx: t.Context(), stdin: strings.NewReader(""), stdout: &o, stderr: &e, env: []string{"ROGITO_LIMITS_RESERVE=-1", "ROGITO_LOG_LEVEL=error"}}, args)
+		return o.String(), e.String()
+	}
+	rogito("init", "--data", data, "a@example.org")
+	rogito("token", "create", "--data", data, "--name", evil, "a@example.org")
+	file := filepath.Join(t.TempDir(), "x\x1b[31m\u202e.pdf")
+	if err := os.WriteFile(file, []byte("no signature"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{
+		"list of tokens": {"token", "list", "--data", data, "a@example.org"},
+		"an error":       {"token", "list", "--data", data, evil},
+		"a report":       {"verify", "--no-network", file},
+		"a page":         {"verify", "--no-network", "--html", file},
+		"a missing file": {"verify", filepath.Join(data, evil)},
+		"a command":      {evil},
+	} {
+		out, errs := rogito(args...)
+		if out+errs == "" {
+			t.Errorf("%s: nothing was printed", name)
+		}
+		for _, bad := range []string{"\x1b", "\x07", "\u202e", "\u009b"} {
+			if strings.Contains(out+errs, bad) {
+				t.Errorf("%s has %q:\n%q", name, bad, out+errs)
+			}
+		}
+		if name == "list of tokens" && (strings.Contains(out, "\nforged") || !strings.Contains(out, "gnp.exe")) {
+			t.Errorf("%s: %q", name, out)
+		}
+	}
+}

@@ -81,7 +81,7 @@ func (c *omiList) Run(s *session) error {
 	if c.JSON {
 		return printJSON(s, map[string]any{"publications": list})
 	}
-	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(s.text(), 0, 0, 2, ' ', 0)
 	printRow(w, "SEMESTER", "PROCESSED", "MUNICIPALITIES", "ZONES", "VALUES", "WITH PERIMETER", "")
 	for _, p := range list {
 		r := p.Report

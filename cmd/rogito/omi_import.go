@@ -34,7 +34,7 @@ func (c *omiImport) Run(s *session) error {
 	if c.JSON {
 		err = printJSON(s, report)
 	} else {
-		err = printReport(s.stdout, report)
+		err = printReport(s.text(), report)
 	}
 	if err != nil {
 		return err

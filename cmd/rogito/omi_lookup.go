@@ -51,7 +51,7 @@ func (c *omiLookup) Run(s *session) error {
 	case c.GeoJSON:
 		return printIndented(s, ans.AppendGeoJSON(nil, g))
 	}
-	return printZone(s.stdout, ans)
+	return printZone(s.text(), ans)
 }
 
 func (c *omiLookup) index(s *session) (*omi.Index, error) {

@@ -51,7 +51,7 @@ func (c *serveCommand) Run(s *session) error {
 	if err := os.Setenv("TMPDIR", server.Spool(cfg.Data)); err != nil {
 		return err
 	}
-	return server.Run(s.ctx, cfg, server.Streams{Out: s.stdout, Err: s.stderr})
+	return server.Run(s.ctx, cfg, server.Streams{Out: s.stdout, Err: s.stderr, Terminal: s.terminal})
 }
 
 func (c *serveCommand) settings() []server.Setting {

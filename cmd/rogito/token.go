@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"rogito.dev/rogito/internal/visible"
 )
 
 type tokenCommand struct {
@@ -26,7 +28,12 @@ by every server within 5 seconds.`,
 }
 
 // tab writes one line of a table.
-func tab(w io.Writer, cells ...string) { fmt.Fprintln(w, strings.Join(cells, "\t")) }
+func tab(w io.Writer, cells ...string) {
+	for i, c := range cells {
+		cells[i] = visible.Line(c)
+	}
+	fmt.Fprintln(w, strings.Join(cells, "\t"))
+}
 
 type tokenCreate struct {
 	dataFlags
@@ -79,7 +86,7 @@ func (c *tokenList) Run(s *session) error {
 	if c.JSON {
 		return json.NewEncoder(s.stdout).Encode(list)
 	}
-	w := tabwriter.NewWriter(s.stdout, 0, 8, 2, ' ', 0)
+	w := tabwriter.NewWriter(s.text(), 0, 8, 2, ' ', 0)
 	for _, t := range list {
 		tab(w, t.ID, "…"+t.LastFour, t.ExpireAt.Format(time.DateOnly), t.Name, strings.Join(t.Scopes, " "))
 	}

@@ -256,7 +256,7 @@ func rfc3339(t time.Time) *string {
 }
 
 func printLists(s *session, lists []report.ListState) {
-	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(s.text(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "LIST\tSEQUENCE\tISSUED\tNEXT UPDATE\tSERVICES\tSTATE")
 	for _, l := range lists {
 		state := "usable"

@@ -323,9 +323,9 @@ func (c *verifyCommand) print(s *session, r *report.Report, name string) error {
 	case c.ETSI:
 		return r.WriteETSI(s.stdout)
 	case c.HTML:
-		return r.WriteHTML(s.stdout, filepath.Base(name), lang)
+		return r.WriteHTML(s.text(), filepath.Base(name), lang)
 	}
-	if err := r.WriteText(s.stdout, name, lang); err != nil {
+	if err := r.WriteText(s.text(), name, lang); err != nil {
 		return err
 	}
 	s.printf("\n")

@@ -35,6 +35,7 @@ type SignedData struct {
 	Encap ades.Source
 	// Length of the ContentInfo in the source; what follows is not CMS.
 	Length int64
+	source ades.Source // that it was read from; nil when new
 }
 
 func malformed(where string, err error) error {
@@ -61,7 +62,7 @@ func Parse(src ades.Source) (*SignedData, error) {
 	if err != nil {
 		return nil, malformed("SignedData", err)
 	}
-	sd := &SignedData{}
+	sd := &SignedData{source: src}
 	if err := s.signedData(sd, &seq); err != nil {
 		return nil, err
 	}

@@ -47,6 +47,9 @@ type stamp struct {
 	self func(crypto.Hash) ([]byte, error)
 }
 
+// First is the token of the oldest time-stamp.
+func (r *Record) First() []byte { return r.chains[0].stamps[0].token }
+
 // Object is a piece of data that a record is for.
 type Object interface {
 	Digest(h crypto.Hash) ([]byte, error)

@@ -6,6 +6,7 @@ package foreign
 
 import (
 	"bytes"
+	"iter"
 
 	"rogito.dev/rogito/ades"
 )
@@ -13,18 +14,96 @@ import (
 // Text is what is said of a file that holds such a beginning.
 const Text = "bytes that nobody signed hold the beginning of another document"
 
-// PDF is the mark by which readers find a PDF within a file.
-const PDF = "%PDF-"
-
-// longest is the length of the longest mark.
-const longest = len("<!doctype html")
+// longest is more than the length of the longest mark, comments within it
+// included.
+const longest = 4096
 
 // In says what is wrong with bytes that nobody signed, or "".
 func In(b []byte) string {
-	if bytes.Contains(b, []byte(PDF)) || bytes.Contains(b, []byte("PK\x03\x04")) || bytes.Contains(b, []byte("PK\x05\x06")) || html(b) {
+	if pdf(b) || bytes.Contains(b, []byte("PK\x03\x04")) || bytes.Contains(b, []byte("PK\x05\x06")) || html(b) {
 		return Text
 	}
 	return ""
+}
+
+// Marks are the places by which readers find a PDF, or more of one, within a
+// file. Besides the header these are startxref, by which some open a file that
+// has no header, and the beginnings of objects, which those that rebuild a file
+// add to what stands elsewhere in it.
+func Marks(b []byte) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		words := [...]string{"%PDF-", "startxref", "obj"}
+		next := [len(words)]int{} // where each stands next
+		find := func(i, from int) {
+			for next[i] = len(b); ; from++ {
+				at := bytes.Index(b[from:], []byte(words[i]))
+				if at < 0 {
+					return
+				}
+				if from += at; i < 2 || object(b[:from]) {
+					next[i] = from
+					return
+				}
+			}
+		}
+		for i := range words {
+			find(i, 0)
+		}
+		for {
+			first := 0
+			for i := range next {
+				if next[i] < next[first] {
+					first = i
+				}
+			}
+			at := next[first]
+			if at == len(b) || !yield(at) {
+				return
+			}
+			find(first, at+1)
+		}
+	}
+}
+
+func pdf(b []byte) bool {
+	for range Marks(b) {
+		return true
+	}
+	return false
+}
+
+// object reports whether text ends in two numbers, as before the word obj.
+func object(b []byte) bool {
+	tries := 64
+	return numbers(b, 2, &tries)
+}
+
+// numbers reports whether text ends in so many numbers, with white space and
+// comments after each. Where that takes too many tries, it does.
+func numbers(b []byte, n int, tries *int) bool {
+	if *tries--; *tries < 0 {
+		return true
+	}
+	cut := bytes.TrimRight(b, "\x00\t\n\f\r ")
+	if bytes.ContainsAny(b[len(cut):], "\r\n") { // a comment may end here
+		line := cut[bytes.LastIndexAny(cut, "\r\n")+1:]
+		for {
+			i := bytes.LastIndexByte(line, '%')
+			if i < 0 {
+				break
+			}
+			line = line[:i]
+			if numbers(cut[:bytes.LastIndexAny(cut, "\r\n")+1+i], n, tries) {
+				return true
+			}
+		}
+	}
+	b = bytes.TrimRight(cut, "0123456789")
+	if len(b) == len(cut) {
+		return false
+	}
+	b = bytes.TrimRight(b, "+-")
+	return n == 1 || numbers(b, n-1, tries)
 }
 
 // html finds the beginning of a page, whatever its case.
@@ -46,7 +125,7 @@ func html(b []byte) bool {
 
 // PDFIn is In for formats of text and of files: only a PDF begins anywhere.
 func PDFIn(b []byte) string {
-	if bytes.Contains(b, []byte(PDF)) {
+	if pdf(b) {
 		return Text
 	}
 	return ""

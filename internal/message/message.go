@@ -36,21 +36,35 @@ type Message struct {
 	Parts []*Entity
 }
 
-// Looks reports whether the beginning of a file is the header of a message
-// with a body that this package can take apart.
-func Looks(head []byte) bool {
+// Begin is a message without what mail programs leave before its header in a
+// file: a byte order mark, and the first line of an mbox (RFC 4155). It says
+// why others may find a second message in it, or "".
+func Begin(raw []byte) (message []byte, ambiguous string) {
+	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
+	if !bytes.HasPrefix(raw, []byte("From ")) {
+		return raw, ""
+	}
+	_, raw, _ = bytes.Cut(raw, []byte("\n"))
+	if bytes.Contains(raw, []byte("\n\nFrom ")) || bytes.Contains(raw, []byte("\n\r\nFrom ")) {
+		ambiguous = "more than one message in the file"
+	}
+	return raw, ambiguous
+}
+
+// Begins reports whether the first line of a file is one of a header.
+func Begins(head []byte) bool {
+	head, _ = Begin(head)
 	first, _, ok := bytes.Cut(head, []byte("\n"))
 	name, _, colon := bytes.Cut(first, []byte(":"))
-	if !ok || !colon || len(name) == 0 || len(bytes.Trim(bytes.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-")) > 0 {
-		return false
-	}
-	low := bytes.ToLower(head)
-	for _, mark := range []string{"multipart/", "application/pkcs7-mime", "application/x-pkcs7-mime"} {
-		if bytes.Contains(low, []byte(mark)) && bytes.Contains(low, []byte("content-type")) {
-			return true
-		}
-	}
-	return false
+	return ok && colon && len(name) > 0 && len(bytes.Trim(bytes.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-")) == 0
+}
+
+// Multipart reports whether the beginning of a file holds the header of a
+// multipart message.
+func Multipart(head []byte) bool {
+	head, _ = Begin(head)
+	e, err := ParseEntity(head)
+	return err == nil && strings.HasPrefix(e.Type, "multipart/")
 }
 
 // ParseEntity reads the header of a message or a part.
@@ -95,6 +109,10 @@ func ParseEntity(raw []byte) (*Entity, error) {
 	}
 	e.Type, e.Params = "text/plain", map[string]string{}
 	if text := e.Field("content-type"); text != "" {
+		text, doubt := withoutComments(text)
+		if doubt {
+			e.Ambiguous = "a comment in the header that others may take for a part of it"
+		}
 		var err error
 		if e.Type, e.Params, err = mime.ParseMediaType(text); err != nil {
 			return nil, fmt.Errorf("content-type: %w", err)
@@ -111,6 +129,46 @@ func ParseEntity(raw []byte) (*Entity, error) {
 		}
 	}
 	return e, nil
+}
+
+// withoutComments is the value of a field less its comments (RFC 5322, 3.2.2).
+// Programs that know no comments read on where one begins: doubt says that they
+// would find something there.
+func withoutComments(text string) (out string, doubt bool) {
+	if !strings.Contains(text, "(") {
+		return text, false
+	}
+	var b strings.Builder
+	quoted, depth := false, 0
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\\' && (quoted || depth > 0) && i+1 < len(text):
+			if i++; depth == 0 {
+				b.WriteByte(c)
+				b.WriteByte(text[i])
+			}
+			doubt = doubt || depth > 0
+			continue
+		case c == '"' && depth == 0:
+			quoted = !quoted
+		case c == '(' && !quoted:
+			depth++
+			continue
+		case c == ')' && !quoted && depth > 0:
+			if depth--; depth == 0 {
+				b.WriteByte(' ')
+			}
+			continue
+		}
+		switch {
+		case depth == 0:
+			b.WriteByte(c)
+		case strings.IndexByte(";=/\"", c) >= 0:
+			doubt = true
+		}
+	}
+	return strings.TrimSpace(b.String()), doubt || depth > 0 || quoted
 }
 
 // doubtful says why readers may take a line of a header in two ways, or "":
@@ -172,9 +230,13 @@ func (e *Entity) Filename() string {
 // Parse takes a multipart apart. The parts are the bytes between the delimiter
 // lines, less the line break before each.
 func Parse(raw []byte) (*Message, error) {
+	raw, ambiguous := Begin(raw)
 	top, err := ParseEntity(raw)
 	if err != nil {
 		return nil, err
+	}
+	if ambiguous != "" {
+		top.Ambiguous = ambiguous
 	}
 	m := &Message{Entity: top}
 	boundary := top.Params["boundary"]

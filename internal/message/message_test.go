@@ -55,7 +55,8 @@ func TestCanonical(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		Looks(in)
+		Begins(in)
+		Multipart(in)
 		m, err := Parse(in)
 		if err != nil {
 			return

@@ -123,3 +123,34 @@ func BenchmarkParseCertificate(b *testing.B) {
 		}
 	}
 }
+
+// A name is recognised in every form that programs write, and nothing else is.
+func TestNameWrote(t *testing.T) {
+	str := func(oid []byte, tag byte, v string) []byte {
+		attr := append(append([]byte{6, byte(len(oid))}, oid...), append([]byte{tag, byte(len(v))}, v...)...)
+		rdn := append([]byte{0x30, byte(len(attr))}, attr...)
+		return append([]byte{0x31, byte(len(rdn))}, rdn...)
+	}
+	var body []byte
+	for _, rdn := range [][]byte{
+		str([]byte{0x55, 4, 6}, 0x13, "IT"), str([]byte{0x55, 4, 10}, 0x0c, "Rossi, Bianchi & C."), str([]byte{0x55, 4, 97}, 0x0c, "VATIT-123"), str([]byte{0x55, 4, 3}, 0x0c, "Mario Rossì"),
+	} {
+		body = append(body, rdn...)
+	}
+	n, err := ParseName(append([]byte{0x30, byte(len(body))}, body...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{
+		n.String(): true, "Mario Rossì": true, "mario  rossì": true,
+		`CN=Mario Rossì, OID.2.5.4.97=VATIT-123, O="Rossi, Bianchi & C.", C=IT`:            true,
+		`CN=Mario Ross\C3\AC,2.5.4.97=#0c0956415449542d313233,O=Rossi\, Bianchi & C.,C=IT`: true,
+		`/C=IT/O=Rossi, Bianchi & C./organizationIdentifier=VATIT-123/CN=Mario Rossì`:      true,
+		"CN=Mario Rossì": true, "CN=Carlo": false, "CN=Mario Rossì pays 900": false, "CN=Mario Rossì, O=900": false, "CN=": false, "": false, "pay=IT": false, "Mario": false,
+		"C=IT, pay 900": false, "pay 900, C=IT": false,
+	} {
+		if got := n.Wrote(text); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}

@@ -23,6 +23,7 @@ type painter struct {
 	path     []point
 	starts   []int // where the parts of the path begin
 	boxes    int   // how many of them are rectangles
+	straight bool  // it has lines, and not curves only
 	lines    int   // of text
 	end      point // of the text so far
 	clipping bool
@@ -31,6 +32,7 @@ type painter struct {
 	ground   [3]float64 // colour behind the text
 	grounded bool       // which was painted
 	decoders map[pdf.Name]*decoder
+	sketch   *sketch // what else may be drawn, for buttons and list boxes; nil for none
 }
 
 type point struct{ x, y float64 }
@@ -38,9 +40,10 @@ type point struct{ x, y float64 }
 type graphics struct {
 	ctm            [6]float64
 	clip           pdf.Rect
-	fill           [3]float64
+	fill, stroke   [3]float64
 	space          int
 	font           *decoder
+	name           pdf.Name // of the font
 	size, leading  float64
 	stretch, width float64
 	spread, words  float64 // room between characters, and more between words
@@ -72,6 +75,10 @@ func (c *comparison) shownText(m *model, s *pdf.Stream, w *widget) (string, stri
 
 // paintAll follows an appearance to its end, or as far as it is understood.
 func (c *comparison) paintAll(m *model, s *pdf.Stream, w *widget) (*painter, string) {
+	return c.paintWith(m, s, w, nil)
+}
+
+func (c *comparison) paintWith(m *model, s *pdf.Stream, w *widget, d *sketch) (*painter, string) {
 	box, ok := m.doc.Rect(s.Dict.Get("BBox"))
 	rect, ok2 := m.doc.Rect(w.dict.Get("Rect"))
 	if !ok || !ok2 || s.Dict.Has("OC") || s.Dict.Has("Ref") || s.Dict.Has("OPI") || m.dict(s.Dict.Get("Group")).Has("CS") {
@@ -88,7 +95,7 @@ func (c *comparison) paintAll(m *model, s *pdf.Stream, w *widget) (*painter, str
 	if !fits(m, s, w, box, rect) {
 		return nil, whyPlace
 	}
-	p := &painter{c: c, m: m, box: box, ground: [3]float64{1, 1, 1}, decoders: make(map[pdf.Name]*decoder)}
+	p := &painter{c: c, m: m, box: box, ground: [3]float64{1, 1, 1}, decoders: make(map[pdf.Name]*decoder), sketch: d}
 	res := m.dict(s.Dict.Get("Resources"))
 	if res.Get("ColorSpace") != nil {
 		return nil, whyDrawing // it may give the device's colours another meaning
@@ -100,7 +107,7 @@ func (c *comparison) paintAll(m *model, s *pdf.Stream, w *widget) (*painter, str
 			return p, why
 		}
 	}
-	if p.lines > 1 && w.field != nil && m.flags(w.field)&flagMultiline == 0 {
+	if p.lines > 1 && d == nil && w.field != nil && m.flags(w.field)&flagMultiline == 0 {
 		return p, whyPlace
 	}
 	return p, ""
@@ -167,7 +174,17 @@ func (p *painter) run(in instruction) string {
 			return whyDrawing
 		}
 		p.state.ctm = times([6]float64(v), p.state.ctm)
-	case "BMC", "EMC", "MP", "J", "j", "M", "d", "i", "ri", "G", "RG", "K":
+	case "BMC", "EMC", "MP", "J", "j", "M", "d", "i", "ri":
+	case "G", "RG", "K":
+		if p.sketch == nil {
+			break
+		}
+		fill := p.state.fill
+		why := p.colour(instruction{strings.ToLower(in.op), in.args})
+		p.state.fill, p.state.stroke = fill, p.state.fill
+		return why
+	case "c", "v", "y":
+		return p.curve(in)
 	case "w":
 		v, ok := numbers(in.args, 1)
 		if !ok {
@@ -237,6 +254,7 @@ func (p *painter) draw(in instruction) string {
 		}
 		p.starts = append(p.starts, len(p.path))
 		p.boxes++
+		p.straight = true
 		for _, c := range [][2]float64{{v[0], v[1]}, {v[0] + v[2], v[1]}, {v[0] + v[2], v[1] + v[3]}, {v[0], v[1] + v[3]}} {
 			p.path = append(p.path, at(p.state.ctm, c[0], c[1]))
 		}
@@ -247,6 +265,8 @@ func (p *painter) draw(in instruction) string {
 		}
 		if in.op == "m" {
 			p.starts = append(p.starts, len(p.path))
+		} else {
+			p.straight = true
 		}
 		p.path = append(p.path, at(p.state.ctm, v[0], v[1]))
 	case "h":
@@ -262,8 +282,8 @@ func (p *painter) draw(in instruction) string {
 }
 
 func (p *painter) paint(op string) string {
-	path, starts, boxes, clipped := p.path, p.starts, p.boxes, p.clipping
-	p.path, p.starts, p.boxes, p.clipping = nil, nil, 0, false
+	path, starts, boxes, clipped, round := p.path, p.starts, p.boxes, p.clipping, !p.straight
+	p.path, p.starts, p.boxes, p.clipping, p.straight = nil, nil, 0, false, false
 	if len(path) == 0 {
 		if clipped {
 			return whyPlace // nothing is left
@@ -297,7 +317,11 @@ func (p *painter) paint(op string) string {
 		if i+1 < len(starts) {
 			part = path[from:starts[i+1]]
 		}
-		if why := p.paintPart(part, op, op == "s" || boxes > 0); why != "" {
+		why := p.paintPart(part, op, op == "s" || boxes > 0)
+		if why != "" && p.sketch != nil {
+			why = p.sketch.take(p, part, op, round)
+		}
+		if why != "" {
 			return why
 		}
 	}
@@ -382,7 +406,7 @@ func (p *painter) write(in instruction) string { //nolint:gocyclo // one case fo
 		if !ok {
 			return whyDrawing
 		}
-		p.state.size = size[0]
+		p.state.size, p.state.name = size[0], name
 		p.state.font = p.font(name)
 	case "Td", "TD", "T*":
 		v := []float64{0, -p.state.leading}
@@ -484,6 +508,9 @@ func (p *painter) show(args []pdf.Object) string {
 	if len(s.Bytes) == 0 {
 		return ""
 	}
+	if p.sketch != nil && p.sketch.button {
+		return p.sketch.glyph(p, s.Bytes)
+	}
 	if p.state.font == nil {
 		return whyFont
 	}
@@ -518,10 +545,12 @@ func (p *painter) place(text string, wide float64) string {
 	to := at(m, step, 0)
 	clip := p.state.clip
 	if strings.TrimSpace(text) != "" {
-		if from.x < clip.LLX-size/8 || to.x > clip.URX+size/8 || from.y < clip.LLY-size/8 || from.y+0.6*size > clip.URY+size/8 {
+		low := from.y < clip.LLY-size/8 && p.sketch == nil // a list box goes on below its edge
+		if from.x < clip.LLX-size/8 || to.x > clip.URX+size/8 || low || from.y+0.6*size > clip.URY+size/8 {
 			return whyPlace
 		}
-		if math.Abs(luminance(p.state.fill)-luminance(p.ground)) < 0.4 || luminance(p.ground) > 0.7 && luminance(p.state.fill) > 0.5 {
+		ground, _ := p.sketch.behind(p, point{from.x, from.y + 0.3*size})
+		if math.Abs(luminance(p.state.fill)-luminance(ground)) < 0.4 || luminance(ground) > 0.7 && luminance(p.state.fill) > 0.5 {
 			return whyPlace
 		}
 	}
@@ -529,12 +558,14 @@ func (p *painter) place(text string, wide float64) string {
 	switch {
 	case !p.wrote || down >= 0.6*size:
 		p.lines++
+		p.sketch.row(p, point{from.x, from.y + 0.3*size})
 	case math.Abs(down) > 0.1*size || from.x < p.end.x-0.3*size || from.x > p.end.x+2.5*size:
 		return whyPlace
 	}
 	p.wrote, p.end = true, to
 	p.tm = times([6]float64{1, 0, 0, 1, step, 0}, p.tm)
 	p.text.WriteString(text)
+	p.sketch.write(text)
 	return ""
 }
 

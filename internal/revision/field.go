@@ -64,8 +64,19 @@ func (c *comparison) field(was, is *field) {
 		return
 	}
 	if c.new.kind(is) == "Btn" && slices.Contains(keys, "AP") {
-		c.add(difference{what: "field-changed", field: is.name, name: "AP"})
-		return
+		why := other
+		if slices.Contains(keys, "V") || slices.Contains(keys, "AS") {
+			why = c.redrawnButton(was, is)
+		}
+		switch why {
+		case "":
+		case other:
+			c.add(difference{what: "field-changed", field: is.name, name: "AP"})
+			return
+		default:
+			c.add(difference{what: "form-fill-odd", field: is.name, name: why})
+			return
+		}
 	}
 	c.add(c.filledAs(was, is))
 }

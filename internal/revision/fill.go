@@ -66,14 +66,11 @@ func (c *comparison) textAgrees(m *model, f *field) string {
 	return c.shownEverywhere(m, f, func(shown string) bool { return squeeze(shown) == want })
 }
 
-// choiceAgrees takes combo boxes: they show the text of the option chosen. In a
-// list box the choice shows by its colour, which is not looked at.
+// choiceAgrees takes combo boxes, which show the text of the option chosen, and
+// list boxes, where the options chosen stand on a ground of another colour.
 func (c *comparison) choiceAgrees(m *model, f *field) string {
 	if m.flags(f)&flagCombo == 0 {
-		if !slices.ContainsFunc(f.widgets, func(w *widget) bool { return !c.isNull(m, w.dict.Get("AP")) }) {
-			return ""
-		}
-		return whyListBox
+		return c.listAgrees(m, f)
 	}
 	value, ok := m.textValue(f.attrs["V"])
 	if !ok {
@@ -236,8 +233,11 @@ func (c *comparison) hadValue(was, is *field) bool {
 // hadText reports whether a field without a value showed a text, which is now
 // another or cannot be told from it.
 func (c *comparison) hadText(was, is *field) bool {
-	if c.old.kind(was) == "Btn" {
+	switch {
+	case c.old.kind(was) == "Btn":
 		return false
+	case c.old.kind(was) == "Ch" && c.old.flags(was)&flagCombo == 0: // it shows its options, chosen or not
+		return c.listAgrees(c.old, was) != ""
 	}
 	value, _ := c.new.textValue(is.attrs["V"])
 	for _, w := range was.widgets {

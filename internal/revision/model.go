@@ -97,9 +97,10 @@ func newModel(doc *view, rev int, w *work) (*model, error) {
 }
 
 // branch notes a node or leaf of the page tree. Readers find a page by the
-// counts of the nodes, or by walking over the kids; they agree where each kid
-// is an object of its own, is what its Type says, and is counted.
-func (m *model) branch(o pdf.Object, d *pdf.Dict, node bool, leaves int) {
+// counts of the nodes, by walking over the kids, or upwards from the page;
+// they agree where each kid is an object of its own, is what its Type says, is
+// counted, and names the node that lists it. The root is a node.
+func (m *model) branch(o, parent pdf.Object, d *pdf.Dict, node bool, leaves int) {
 	ref, indirect := o.(pdf.Ref)
 	v, err := m.doc.Get(ref)
 	_, isDict := v.(*pdf.Dict)
@@ -113,14 +114,20 @@ func (m *model) branch(o pdf.Object, d *pdf.Dict, node bool, leaves int) {
 	} else {
 		fit = fit && !d.Has("Kids") && (kind == nil || kind == pdf.Name("Page"))
 	}
+	up := d.Get("Parent")
+	if parent == nil {
+		fit = fit && node && up == nil
+	} else {
+		fit = fit && up == parent
+	}
 	m.crooked = m.crooked || !fit
-	m.tree = append(m.tree, fmt.Sprintf("%v %v %v %T %v %T %v", o, node, isDict, kind, kind, count, count))
+	m.tree = append(m.tree, fmt.Sprintf("%v %v %v %T %v %T %v %v", o, node, isDict, kind, kind, count, count, up))
 }
 
 func (m *model) readPages() error {
 	seen := make(map[int]bool)
-	var visit func(o pdf.Object, in map[pdf.Name]pdf.Object, depth int) error
-	visit = func(o pdf.Object, in map[pdf.Name]pdf.Object, depth int) error {
+	var visit func(o, parent pdf.Object, in map[pdf.Name]pdf.Object, depth int) error
+	visit = func(o, parent pdf.Object, in map[pdf.Name]pdf.Object, depth int) error {
 		ref, _ := o.(pdf.Ref)
 		if !m.work.step() {
 			return errTooMuch
@@ -147,14 +154,14 @@ func (m *model) readPages() error {
 			m.nodes = append(m.nodes, ref.Num)
 			before := len(m.pages)
 			for _, k := range kids {
-				if err := visit(k, attrs, depth+1); err != nil {
+				if err := visit(k, o, attrs, depth+1); err != nil {
 					return err
 				}
 			}
-			m.branch(o, d, true, len(m.pages)-before)
+			m.branch(o, parent, d, true, len(m.pages)-before)
 			return nil
 		}
-		m.branch(o, d, false, 0)
+		m.branch(o, parent, d, false, 0)
 		if len(m.pages) >= limits.PDFFields {
 			return ades.Malformed("PDF", "Pages", "more than %d pages", limits.PDFFields)
 		}
@@ -168,7 +175,7 @@ func (m *model) readPages() error {
 		m.pages = append(m.pages, p)
 		return nil
 	}
-	return visit(m.catalog.Get("Pages"), nil, 0)
+	return visit(m.catalog.Get("Pages"), nil, nil, 0)
 }
 
 // climb gathers the inheritable attributes of a page by way of Parent.

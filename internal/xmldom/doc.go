@@ -14,6 +14,7 @@ package xmldom
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"rogito.dev/rogito/internal/limits"
@@ -79,6 +80,7 @@ type Document struct {
 	enc    encoding
 	ids    map[string][]*Node
 	names  []*Name // every one in use, some more than once
+	marked bool    // there is something else than elements and text in the root
 	raw    []byte
 	memory []*memory // from the pool
 	budget *limits.Budget
@@ -88,13 +90,20 @@ type Document struct {
 // Descendants are the elements of that name. A name that does not occur costs
 // no walk.
 func (d *Document) Descendants(space, local string) []*Node {
-	for _, n := range d.names {
-		if n.Local == local && n.Space == space {
-			return d.Node.Descendants(space, local)
-		}
+	if !d.Uses(space, local) {
+		return nil
 	}
-	return nil
+	return d.Node.Descendants(space, local)
 }
+
+// Uses reports whether an element or attribute of that name may occur.
+func (d *Document) Uses(space, local string) bool {
+	return slices.ContainsFunc(d.names, func(n *Name) bool { return n.Local == local && n.Space == space })
+}
+
+// Plain reports whether there are only elements and text inside the root: no
+// comments, processing instructions or CDATA sections.
+func (d *Document) Plain() bool { return !d.marked }
 
 // Bytes are what was parsed.
 func (d *Document) Bytes() []byte { return d.raw }
@@ -111,6 +120,10 @@ func (d *Document) Root() *Node {
 
 // Source is the text in UTF-8; offsets of nodes count in it.
 func (d *Document) Source() string { return d.text }
+
+// Same reports whether the octets of the document are those of its text: it is
+// in UTF-8.
+func (d *Document) Same() bool { return d.enc.codec == nil }
 
 // Raw is the text of one node as it stands.
 func (d *Document) Raw(n *Node) string { return d.text[n.Start:n.End] }

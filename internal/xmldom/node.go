@@ -52,6 +52,8 @@ type Node struct {
 	// an element, which for <a/> is empty and lies before the slash.
 	Start, Inner, InnerEnd, End uint32
 	Kind                        Kind
+	// Mark is free for one walk over the tree.
+	Mark bool
 }
 
 // extra is what only some elements have.

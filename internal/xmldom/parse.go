@@ -152,8 +152,10 @@ func (p *parser) markup() error {
 	case '/':
 		return p.endTag()
 	case '?':
+		p.d.marked = p.d.marked || p.cur != p.d.Node
 		return p.procInst()
 	case '!':
+		p.d.marked = p.d.marked || p.cur != p.d.Node
 		return p.bang()
 	}
 	return p.startTag()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"rogito.dev/rogito/internal/foreign"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 )
@@ -111,7 +112,8 @@ func (s *Signature) Includes(r *Reference, node *xmldom.Node) bool {
 
 // WholeFile reports whether a reference out of the document takes in all of
 // the file that it is to. Canonicalisation does, but for comments and CDATA
-// sections: one that splits a text may change how it is read.
+// sections: one that splits a text may change how it is read, and a comment may
+// hold a PDF.
 func (s *Signature) WholeFile(r *Reference, src Source) bool {
 	steps, err := transforms(r.Node)
 	if err != nil {
@@ -133,18 +135,23 @@ func (s *Signature) WholeFile(r *Reference, src Source) bool {
 		return false
 	}
 	defer d.doc.Release()
+	if !d.doc.Same() && foreign.PDFIn(d.doc.Bytes()) != "" {
+		return false
+	}
 	return !splitText(d.doc.Node, comments)
 }
 
 // splitText reports whether a comment that is not digested stands beside text in
-// some element, or a CDATA section does.
+// some element or holds a PDF, or a CDATA section stands beside text.
 func splitText(n *xmldom.Node, comments bool) bool {
 	comment, text := false, false
 	var before *xmldom.Node
 	for c := n.First; c != nil; c = c.Next {
 		switch c.Kind {
 		case xmldom.Comment:
-			comment = !comments
+			if comment = !comments; comment && foreign.PDFIn([]byte(c.Data)) != "" {
+				return true
+			}
 		case xmldom.Text:
 			if strings.TrimSpace(c.Data) == "" {
 				break

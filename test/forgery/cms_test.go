@@ -13,6 +13,7 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/cms"
 )
 
 func init() { register("cms", makeCMS) }
@@ -43,8 +44,8 @@ func smime(content string, signature []byte) string {
 }
 
 // opaque is a message that is a SignedData.
-func opaque(cms []byte) string {
-	return "MIME-Version: 1.0\r\nContent-Type: application/pkcs7-mime; smime-type=signed-data; name=\"smime.p7m\"\r\nContent-Transfer-Encoding: base64\r\n\r\n" + string(armoured(cms))
+func opaque(b []byte) string {
+	return "MIME-Version: 1.0\r\nContent-Type: application/pkcs7-mime; smime-type=signed-data; name=\"smime.p7m\"\r\nContent-Transfer-Encoding: base64\r\n\r\n" + string(armoured(b))
 }
 
 // chunked is a p7m with its content in pieces and of indefinite length, as
@@ -126,9 +127,34 @@ func makeCMS(t *testing.T, m *materials) []specimen {
 		"PEM after blank lines": append([]byte("\n\n"), pemOf(p7m)...), "base64 in one line": []byte(base64.StdEncoding.EncodeToString(p7m)),
 		"signed message": []byte(message), "signed message with other line breaks": []byte(strings.ReplaceAll(message, "\r\n", "\n")),
 		"signed message with more headers": []byte("From: anna@example.org\r\nSubject: contract\r\n" + message), "opaque message": []byte(opaque(p7m)),
-		"signed message in binary": []byte(smime(strings.ReplaceAll(entity, "\r\n", "\n"), sign([]byte(strings.ReplaceAll(entity, "\r\n", "\n")), true))),
+		"signed message in binary":               []byte(smime(strings.ReplaceAll(entity, "\r\n", "\n"), sign([]byte(strings.ReplaceAll(entity, "\r\n", "\n")), true))),
+		"signed message in an mbox":              []byte("From anna@example.org Sun Nov 15 12:00:00 2026\n" + message),
+		"signed message after a byte order mark": []byte("\xef\xbb\xbf" + message),
+		"signed message with a comment":          []byte(strings.Replace(message, "multipart/signed;", "multipart/signed (clear (text)) ;", 1)),
+		"signed message forwarded as a whole":    []byte("Subject: as it came\r\nContent-Type: message/rfc822\r\n\r\n" + message),
+		"signed message that came a long way":    []byte(strings.Repeat("Received: from one station by another; Sun, 15 Nov 2026 12:00:00 +0000\r\n", 60) + message),
+		"opaque message in an mbox":              []byte("From anna Sun Nov 15 12:00:00 2026\r\n" + opaque(p7m)),
+		"p7m with a PDF inside":                  sign(pdf(), false),
 	} {
 		add(genuine, name, b, nil)
+	}
+	withPDF := sign(pdf(), false)
+	for name, value := range map[string]string{
+		"a PDF": string(pdf()), "an update of the PDF inside, for readers that rebuild": "4 0 obj\n" + showing(forgedText) + "\nendobj\n",
+		"an object with comments in its head": "4 %x\n0 %y\r\nobj\n" + showing(forgedText) + "\nendobj\n", "a table and where it is": "xref\n0 0\ntrailer\n<</Root 1 0 R>>\nstartxref\n60\n%%EOF\n",
+		"an archive": "PK\x03\x04", "a page": "<html>" + forgedText,
+	} {
+		add(forged, "p7m with a PDF inside, in an unsigned attribute "+name, unsignedAttribute(t, withPDF, value), nil)
+	}
+	for name, b := range map[string]string{
+		"two messages in an mbox":             "From anna Sun Nov 15 12:00:00 2026\n" + strings.ReplaceAll(message, "\r\n", "\n") + "\n\nFrom carlo Sun Nov 15 12:00:00 2026\nSubject: " + forgedText + "\n\n",
+		"a comment that hides a parameter":    strings.Replace(message, "multipart/signed;", "multipart/signed (; boundary=\"evil\") ;", 1),
+		"a comment that hides a media type":   strings.Replace(message, "multipart/signed;", "(text/html;) multipart/signed;", 1),
+		"forwarded in base64":                 "Content-Type: message/rfc822\r\nContent-Transfer-Encoding: base64\r\n\r\n" + string(armoured([]byte(message))),
+		"forwarded beside another media type": "Content-Type: message/rfc822\r\nContent-Type: text/html\r\n\r\n" + message,
+		"forwarded, another content":          "Content-Type: message/rfc822\r\n\r\n" + strings.Replace(message, "100", "900", 1),
+	} {
+		add(forged, "message: "+name, []byte(b), nil)
 	}
 	for name, b := range map[string][]byte{"p7s": p7s, "p7s as PEM": pemOf(p7s), "p7s as base64": armoured(p7s), "p7m beside its content": p7m} {
 		add(genuine, name+" with content", b, content)
@@ -146,8 +172,25 @@ func makeCMS(t *testing.T, m *materials) []specimen {
 	return append(list, messages(m, p7m, other, message, sign)...)
 }
 
+// unsignedAttribute adds an attribute that nobody knows to the signer.
+func unsignedAttribute(t *testing.T, signed []byte, value string) []byte {
+	t.Helper()
+	sd, err := cms.Parse(bytes.NewReader(signed))
+	if err == nil {
+		sd.SignerInfos[0], err = sd.SignerInfos[0].AddUnsigned(cms.NewAttribute("1.2.3.4.5", cms.TLV(cms.TagOctetString, []byte(value))))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := sd.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // aroundCMS puts other documents before and behind a CMS.
-func aroundCMS(m *materials, bases map[string][2][]byte, cms []byte) []specimen {
+func aroundCMS(m *materials, bases map[string][2][]byte, another []byte) []specimen {
 	var list []specimen
 	var z bytes.Buffer
 	w := zip.NewWriter(&z)
@@ -158,8 +201,8 @@ func aroundCMS(m *materials, bases map[string][2][]byte, cms []byte) []specimen 
 		m.t.Fatal(err)
 	}
 	others := map[string][]byte{
-		"a zip": z.Bytes(), "a PDF": pdf(), "a CMS": cms, "a page": []byte("<html>" + forgedText + "</html>"), "a text": []byte(forgedText),
-		"a PEM": pemOf(cms), "base64": armoured(cms), "one byte": {1}, "a blank": []byte(" "), "XML": []byte("<?xml version='1.0'?><x>" + forgedText + "</x>"),
+		"a zip": z.Bytes(), "a PDF": pdf(), "a CMS": another, "a page": []byte("<html>" + forgedText + "</html>"), "a text": []byte(forgedText),
+		"a PEM": pemOf(another), "base64": armoured(another), "one byte": {1}, "a blank": []byte(" "), "XML": []byte("<?xml version='1.0'?><x>" + forgedText + "</x>"),
 	}
 	pads := map[string][]byte{
 		"": nil, " after a zero": {0}, " after 4,096 zeros": make([]byte, 4096), " after line breaks": []byte("\r\n\r\n"), " after a page of zeros and more": make([]byte, 70_000),

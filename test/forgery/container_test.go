@@ -105,7 +105,35 @@ func makeContainers(t *testing.T, m *materials) []specimen {
 		strangers(base, a, add)
 		structures(base, a, add)
 	}
+	list = append(list, canonicalODF(m)...)
 	return append(list, borrowed(m, bases)...)
+}
+
+// canonicalODF: the parts of an OpenDocument are signed in canonical form, which
+// leaves comments out.
+func canonicalODF(m *materials) []specimen {
+	f := &xmlForger{materials: m, files: map[string][]byte{}}
+	a := m.odf()
+	part := "<c>" + contractText + "</c>"
+	var refs []ref
+	for _, x := range a.members[:4] {
+		f.files[x.name] = x.data
+		if strings.HasSuffix(x.name, ".xml") {
+			refs = append(refs, ref{x.name, "", c14nTransform})
+		} else {
+			refs = append(refs, ref{x.name, "", ""})
+		}
+	}
+	signature := f.xmldsig("@", "", refs...)
+	a = a.change("META-INF/documentsignatures.xml", func(x *member) { x.data = wrapODF([]byte(signature)) })
+	list := []specimen{
+		{name: "odf in canonical form", data: a.bytes(), want: genuine},
+		{name: "odf in canonical form, with a comment", data: a.change("content.xml", func(x *member) { x.data = []byte("<!-- made by hand -->" + part) }).bytes(), want: genuine},
+	}
+	for name, comment := range map[string]string{"a PDF": "%PDF-1.4", "objects of a PDF": "4 0 obj", "the end of a PDF": "startxref 5"} {
+		list = append(list, specimen{name: "odf in canonical form, with " + name + " in a comment", data: a.change("content.xml", func(x *member) { x.data = []byte("<!-- " + comment + " -->" + part) }).bytes(), want: forged})
+	}
+	return list
 }
 
 // containerControls are containers as products write them.

@@ -93,7 +93,7 @@ func (s *service) start(dir string) (stop func(), err error) {
 	if s.pki, err = adestest.New(nil, "http://"+s.address); err != nil {
 		return stop, err
 	}
-	authority.Config.Handler = s.pki.Handler()
+	authority.Config.Handler = serveBombs(s.pki.Handler())
 	authority.Start()
 	stop = authority.Close
 	s.root = filepath.Join(dir, "root.pem")

@@ -28,7 +28,11 @@ func (m *materials) signer() *adestest.Actor { return m.pki.Actor(m.t, "p256") }
 // sign signs files at level B, or as change says.
 func (m *materials) sign(files []ades.File, change func(*rogito.Options)) []byte {
 	m.t.Helper()
-	a := m.signer()
+	return m.signAs(m.signer(), files, change)
+}
+
+func (m *materials) signAs(a *adestest.Actor, files []ades.File, change func(*rogito.Options)) []byte {
+	m.t.Helper()
 	o := rogito.Options{SignParams: a.Signing(m.pki.Now()), Stamper: m.pki.Unit, Gatherer: m.pki}
 	if change != nil {
 		change(&o)

@@ -253,6 +253,15 @@ func pdfEdits() []edit {
 			e.put(2, "Kids", fmt.Sprintf("[%v]", n))
 			e.put(3, "Parent", n.String())
 		}},
+		{"page that is the root", never, "", false, func(e *editor) { e.put(1, "Pages", "3 0 R") }},
+		{"page under another parent", never, "", false, func(e *editor) {
+			e.put(3, "Parent", e.add("<</Type/Pages/Kids[3 0 R]/Count 1>>").String())
+		}},
+		{"page without a parent", never, "", false, func(e *editor) { e.put(3, "Parent", "null") }},
+		{"page that is its own parent", never, "", false, func(e *editor) { e.put(3, "Parent", "3 0 R") }},
+		{"root under a parent", never, "", false, func(e *editor) {
+			e.put(2, "Parent", e.add("<</Type/Pages/Kids[2 0 R]/Count 1/Rotate 0>>").String())
+		}},
 		{"content by way of a reference", never, "", false, func(e *editor) { e.put(3, "Contents", e.add("4 0 R").String()) }},
 		{"font by way of a reference", never, "", false, func(e *editor) {
 			e.put(3, "Resources", fmt.Sprintf("<</Font<</F1 %v>>>>", e.add("5 0 R")))

@@ -195,7 +195,11 @@ func (f *updateFuzzer) look(data []byte) (pages [][]byte, text string) {
 		pages = append(pages, out)
 	}
 	out, _ := exec.Command("mutool", "draw", "-q", "-F", "txt", "-o", "-", path).Output()
-	return pages, string(out)
+	// Annotations that do not overlap may be drawn in any order, and their text
+	// comes in that order.
+	words := strings.Fields(string(out))
+	slices.Sort(words)
+	return pages, strings.Join(words, " ")
 }
 
 // equalOutside compares two grey maps outside some rectangles.

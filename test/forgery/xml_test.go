@@ -37,7 +37,8 @@ const (
 type xmlForger struct {
 	*materials
 	list   []specimen
-	beside []byte // what references out of a document are to
+	beside []byte            // what references out of a document are to
+	files  map[string][]byte // or these, by URI
 }
 
 func makeXML(t *testing.T, m *materials) []specimen {
@@ -50,6 +51,8 @@ func makeXML(t *testing.T, m *materials) []specimen {
 	f.custom()
 	f.manifests()
 	f.meanings()
+	f.polyglots()
+	f.names()
 	f.xmlsec()
 	f.dss()
 	return f.list
@@ -342,7 +345,7 @@ func (f *xmlForger) xmldsig(doc string, objects string, refs ...ref) string {
 	var info strings.Builder
 	info.WriteString(`<ds:SignedInfo><ds:CanonicalizationMethod Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"/><ds:SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha256"/>`)
 	for i, r := range refs {
-		info.WriteString(reference(r, fmt.Sprintf("%d%s", i, hole[1:])))
+		info.WriteString(reference(r, fmt.Sprintf("%04d%s", i, hole[4:])))
 	}
 	info.WriteString(`</ds:SignedInfo>`)
 	sig := `<ds:Signature xmlns:ds="` + dsNS + `" Id="S">` + info.String() + `<ds:SignatureValue>AAAA</ds:SignatureValue><ds:KeyInfo Id="K"><ds:X509Data><ds:X509Certificate>` +
@@ -368,11 +371,16 @@ func (f *xmlForger) xmldsig(doc string, objects string, refs ...ref) string {
 	for i := range refs {
 		s := parsed()
 		h := sha256.New()
-		beside := func(*xmldsig.Reference) xmldsig.Source { return bytes.NewReader(f.beside) }
+		beside := func(r *xmldsig.Reference) xmldsig.Source {
+			if b, ok := f.files[r.URI]; ok {
+				return bytes.NewReader(b)
+			}
+			return bytes.NewReader(f.beside)
+		}
 		if err := s.Write(h, s.References[i], beside, xmldsig.Method{}); err != nil {
 			f.t.Fatal(err)
 		}
-		doc = strings.Replace(doc, fmt.Sprintf("%d%s", i, hole[1:]), base64.StdEncoding.EncodeToString(h.Sum(nil)), 1)
+		doc = strings.Replace(doc, fmt.Sprintf("%04d%s", i, hole[4:]), base64.StdEncoding.EncodeToString(h.Sum(nil)), 1)
 	}
 	digest := sha256.Sum256(parsed().ToBeSigned())
 	value, err := a.Key.Sign(rand.Reader, digest[:], crypto.SHA256)
@@ -519,6 +527,50 @@ func (f *xmlForger) meanings() {
 
 // xmlsec adds what xmlsec1 signs: transforms that we do not evaluate, under
 // which anything may be changed.
+// polyglots: a PDF that begins, or goes on, in what nobody signed. In signed
+// text its mark is a word like another, but for the place where every reader of
+// PDF looks for the header.
+func (f *xmlForger) polyglots() {
+	long := "<text>" + strings.Repeat("a long contract ", 100) + "</text>"
+	signed := f.signXML("<doc>"+long+"<p>how %PDF-1.7 files end: startxref, and 1 0 obj</p><!--c--></doc>", xades.Options{})
+	f.genuine("PDF words in signed text", signed)
+	element := f.signXML(`<doc><e Id="e1">`+long+`<p>%PDF-1.7 startxref 1 0 obj</p></e></doc>`, xades.Options{SignElement: "e1"})
+	f.genuine("PDF words in a signed element", element)
+	for name, mark := range map[string]string{"header": "%PDF-1.4", "table": "startxref 5", "object": "4 0 obj", "object with a comment": "4 0 %x\nobj"} {
+		for where, doc := range map[string]string{
+			"after the root":               signed + "<!--" + mark + "-->",
+			"in a comment in signed text":  strings.Replace(signed, "<!--c-->", "<!--"+mark+"-->", 1),
+			"in a KeyName":                 put(signed, "</ds:KeyInfo>", "<ds:KeyName>"+mark+"</ds:KeyName>"),
+			"in an unsigned property":      put(signed, "</xades:QualifyingProperties>", "<xades:UnsignedProperties><xades:UnsignedSignatureProperties><x>"+mark+"</x></xades:UnsignedSignatureProperties></xades:UnsignedProperties>"),
+			"in the Id of the root":        strings.Replace(element, "<doc>", `<doc Id="`+mark+`">`, 1),
+			"in a namespace of the root":   strings.Replace(element, "<doc>", `<doc xmlns:q="`+mark+`">`, 1),
+			"in an instruction":            signed + "<?x " + mark + "?>",
+			"in a comment beside elements": strings.Replace(element, "<doc>", "<doc><!--"+mark+"-->", 1),
+		} {
+			f.forged("PDF "+name+" "+where, signed, doc)
+		}
+	}
+	early := f.signXML("<doc><p>%PDF-1.7</p></doc>", xades.Options{})
+	f.forged("PDF header in signed text where readers look for it", "", early)
+}
+
+// names: what stands in KeyInfo beside the certificate may name its holder, and
+// nothing else.
+func (f *xmlForger) names() {
+	signed := f.signXML(xmlInvoice, xades.Options{})
+	subject := f.signer().Certificate.Subject
+	cn := subject.CommonName
+	for name, text := range map[string]string{"as a DN": subject.String(), "by the common name": "CN=" + cn, "by the name alone": cn} {
+		f.genuine("the holder "+name, put(signed, "</ds:KeyInfo>", "<ds:KeyName>"+text+"</ds:KeyName>"))
+		f.genuine("the subject "+name, put(signed, "</ds:X509Data>", "<ds:X509SubjectName>"+text+"</ds:X509SubjectName>"))
+	}
+	f.genuine("a word for the key", put(signed, "</ds:KeyInfo>", "<ds:KeyName>key-7</ds:KeyName>"))
+	for _, text := range []string{"CN=Carlo receives 900", "CN=" + cn + ", O=pay 900", "Carlo receives 900", "O=900,CN=" + cn, "CN=" + cn + " pays 900", "pay=" + cn} {
+		f.forged("a key called "+text, signed, put(signed, "</ds:KeyInfo>", "<ds:KeyName>"+text+"</ds:KeyName>"))
+		f.forged("a subject called "+text, signed, put(signed, "</ds:X509Data>", "<ds:X509SubjectName>"+text+"</ds:X509SubjectName>"))
+	}
+}
+
 func (f *xmlForger) xmlsec() {
 	if _, err := exec.LookPath("xmlsec1"); err != nil {
 		f.t.Log("SKIPPED: xmlsec1 is not installed")

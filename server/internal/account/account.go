@@ -153,7 +153,7 @@ func (s *Service) Create(ctx context.Context, n NewAccount) (*Credentials, error
 				return err
 			}
 		}
-		t, err := s.insertToken(ctx, tx, c.Account.ID, NewToken{Name: "first", Scopes: []string{AllScopes}})
+		t, err := s.CreateToken(ctx, tx, &Caller{AccountID: c.Account.ID}, NewToken{Name: "first", Scopes: []string{AllScopes}})
 		if err == nil {
 			c.Token = t.Secret
 		}

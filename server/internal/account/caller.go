@@ -22,7 +22,8 @@ type Caller struct {
 
 	domain  string // by which the server was reached
 	scopes  []Scope
-	limited bool // the token has limits on what it may spend
+	family  []string // the token and those it comes from
+	limited []string // those of them that have limits
 }
 
 type callerKey struct{}

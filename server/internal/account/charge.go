@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,29 +50,28 @@ func (b *bill) subscriptions() (n int64) {
 // subscription, the wallet, in this order; else fault 611. The id names the
 // charge, for Refund. A call that costs nothing has no charge: "".
 func (s *Service) Charge(ctx context.Context, tx *store.Tx, call, record string) (string, error) {
-	method, segment, _ := strings.Cut(call, "/")
-	e := Endpoint{method, segment}
-	p, ok := s.cfg.Prices.product(e)
-	if !ok {
-		return "", nil
-	}
-	c := CallerFrom(ctx)
-	if c == nil {
-		return "", errors.New("account: nobody to charge")
-	}
-	b, err := s.charge(ctx, tx, order{caller: c, endpoint: e, product: p, count: 1, record: record})
-	if err != nil {
-		return "", err
-	}
-	return b.id, nil
+	return s.ChargeMany(ctx, tx, call, record, 1)
 }
 
-// charge takes the rows it needs always in the same order (quota,
-// subscriptions, wallet, token), so that two charges never wait for each other.
 func (s *Service) charge(ctx context.Context, tx *store.Tx, o order) (*bill, error) {
-	b := &bill{id: store.NewID()}
+	b, err := s.take(ctx, tx, store.NewID(), o)
+	if err != nil {
+		return nil, err
+	}
 	now := time.Now().UTC()
-	day := now.Format(time.DateOnly)
+	err = tx.Later(ctx, `insert into charges (id, account_id, token_id, product, count, day, free, subscribed, paid, amount, record_id, created_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		b.id, o.caller.AccountID, o.caller.TokenID, o.product.Name, o.count, now.Format(time.DateOnly), b.free, joinShares(b.subscribed), b.paid,
+		int64(b.amount), o.record, now.UnixMilli())
+	return b, err
+}
+
+// take takes what an order costs, for the charge of that id. The rows it needs
+// it takes always in the same order (quota, subscriptions, wallet, token), so
+// that two orders never wait for each other.
+func (s *Service) take(ctx context.Context, tx *store.Tx, id string, o order) (*bill, error) {
+	b := &bill{id: id}
+	day := time.Now().UTC().Format(time.DateOnly)
 	var err error
 	if o.product.FreePerDay < 0 {
 		b.free, b.left = o.count, -1
@@ -83,7 +83,9 @@ func (s *Service) charge(ctx context.Context, tx *store.Tx, o order) (*bill, err
 		return nil, err
 	}
 	if rest -= b.subscriptions(); rest > 0 {
-		b.paid, b.amount = rest, Micro(rest)*o.product.Price
+		if b.paid, b.amount = rest, Micro(rest)*o.product.Price; o.product.Price > 0 && rest > int64(maxCredit/o.product.Price) {
+			return nil, noCredit()
+		}
 		if err := s.takeWallet(ctx, tx, o, b); err != nil {
 			return nil, err
 		}
@@ -91,17 +93,13 @@ func (s *Service) charge(ctx context.Context, tx *store.Tx, o order) (*bill, err
 	if err := countToken(ctx, tx, o.caller, b); err != nil {
 		return nil, err
 	}
-	err = tx.Later(ctx, `insert into charges (id, account_id, token_id, product, count, day, free, subscribed, paid, amount, record_id, created_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		b.id, o.caller.AccountID, o.caller.TokenID, o.product.Name, o.count, day, b.free, joinShares(b.subscribed), b.paid,
-		int64(b.amount), o.record, now.UnixMilli())
-	if err == nil {
-		tx.OnCommit(func() {
-			s.usage.spend(o.caller, o.endpoint, spending{free: b.free, subscription: b.subscriptions(), wallet: b.paid, amount: b.amount})
-		})
-	}
-	return b, err
+	tx.OnCommit(func() {
+		s.usage.spend(o.caller, o.endpoint, spending{free: b.free, subscription: b.subscriptions(), wallet: b.paid, amount: b.amount})
+	})
+	return b, nil
 }
+
+func noCredit() error { return fault.New(fault.NoCredit, "insufficient credit in wallet") }
 
 // takeQuota takes up to the count from the free quota of a day and says what
 // is left of it.
@@ -168,7 +166,7 @@ func (s *Service) takeWallet(ctx context.Context, tx *store.Tx, o order, b *bill
 		return nil
 	}
 	now := time.Now().UnixMilli()
-	err := tx.Expect(ctx, 1, fault.New(fault.NoCredit, "insufficient credit in wallet"),
+	err := tx.Expect(ctx, 1, noCredit(),
 		`update wallets set credit = credit - $2, updated_at = $3 where account_id = $1 and credit >= $2`, o.caller.AccountID, int64(b.amount), now)
 	if err != nil {
 		return err
@@ -176,9 +174,10 @@ func (s *Service) takeWallet(ctx context.Context, tx *store.Tx, o order, b *bill
 	return s.transaction(ctx, tx, transaction{account: o.caller.AccountID, amount: -b.amount, charge: b.id, text: describe(o.product.Name, b.paid)})
 }
 
-// countToken counts what a token pays with, within its own limits.
+// countToken counts what a token pays with, within its own limits and those of
+// the tokens it comes from.
 func countToken(ctx context.Context, tx *store.Tx, c *Caller, b *bill) error {
-	if !c.limited || (b.paid == 0 && len(b.subscribed) == 0) {
+	if len(c.limited) == 0 || (b.paid == 0 && len(b.subscribed) == 0) {
 		return nil // tokens without limits are counted with the other usage
 	}
 	var wallet, subscription int64
@@ -189,16 +188,21 @@ func countToken(ctx context.Context, tx *store.Tx, c *Caller, b *bill) error {
 		subscription = 1
 	}
 	spent := &fault.Error{Code: fault.LimitReached, Text: "the token's limit of spending is reached", RetryAfter: time.Hour}
-	err := tx.Expect(ctx, 1, spent, `update tokens set updated_at = updated_at where id = $1
-		and (wallet_limit is null or $2 = 0 or wallet_requests + $2 <= wallet_limit)
-		and (subscription_limit is null or $3 = 0 or subscription_requests + $3 <= subscription_limit)
-		and (amount_limit is null or $4 = 0 or wallet_amount + $4 <= amount_limit)`,
-		c.TokenID, wallet, subscription, int64(b.amount))
-	if err != nil {
-		return err
+	for i, id := range c.family {
+		if i > 0 && !slices.Contains(c.limited, id) {
+			continue
+		}
+		err := tx.Expect(ctx, 1, spent, `update tokens set wallet_requests = wallet_requests + $2, subscription_requests = subscription_requests + $3,
+				wallet_amount = wallet_amount + $4 where id = $1
+			and (wallet_limit is null or $2 = 0 or wallet_requests + $2 <= wallet_limit)
+			and (subscription_limit is null or $3 = 0 or subscription_requests + $3 <= subscription_limit)
+			and (amount_limit is null or $4 = 0 or wallet_amount + $4 <= amount_limit)`,
+			id, wallet, subscription, int64(b.amount))
+		if err != nil {
+			return err
+		}
 	}
-	return tx.Later(ctx, `update tokens set wallet_requests = wallet_requests + $2, subscription_requests = subscription_requests + $3,
-		wallet_amount = wallet_amount + $4 where id = $1`, c.TokenID, wallet, subscription, int64(b.amount))
+	return nil
 }
 
 // Refund gives a charge back to where it came from, once however often it is

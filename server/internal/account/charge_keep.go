@@ -39,15 +39,15 @@ func (s *Service) Keep(ctx context.Context, tx *store.Tx, id string, n int) erro
 // taken is a charge as it is stored.
 type taken struct {
 	bill
-	account, product, day string
-	count                 int64
+	account, token, product, day string
+	count                        int64
 }
 
 func readCharge(ctx context.Context, tx *store.Tx, id string) (*taken, error) {
 	c := &taken{bill: bill{id: id}}
 	var subscribed string
-	err := tx.QueryRow(ctx, `select account_id, product, day, count, free, subscribed, paid, amount from charges where id = $1 and refunded_at = 0`, id).
-		Scan(&c.account, &c.product, &c.day, &c.count, &c.free, &subscribed, &c.paid, (*int64)(&c.amount))
+	err := tx.QueryRow(ctx, `select account_id, token_id, product, day, count, free, subscribed, paid, amount from charges where id = $1 and refunded_at = 0`, id).
+		Scan(&c.account, &c.token, &c.product, &c.day, &c.count, &c.free, &subscribed, &c.paid, (*int64)(&c.amount))
 	c.subscribed = splitShares(subscribed)
 	return c, err
 }

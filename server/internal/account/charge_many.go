@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"rogito.dev/rogito/server/internal/store"
@@ -26,4 +27,49 @@ func (s *Service) ChargeMany(ctx context.Context, tx *store.Tx, call, record str
 		return "", err
 	}
 	return b.id, nil
+}
+
+// Cover makes the charge of a call pay for n of what it is for, where it pays
+// for fewer, and says how many it pays for: what is made later than the charge,
+// such as a signature for each field of a PDF, is counted when it is made.
+func (s *Service) Cover(ctx context.Context, tx *store.Tx, call, id string, n int) (int, error) {
+	if id == "" {
+		return n, nil
+	}
+	c, err := readCharge(ctx, tx, id)
+	if err != nil {
+		return 0, fmt.Errorf("account: read charge: %w", err)
+	}
+	if c.count >= int64(n) {
+		return int(c.count), nil
+	}
+	method, segment, _ := strings.Cut(call, "/")
+	e := Endpoint{method, segment}
+	p, _ := s.cfg.Prices.product(e)
+	payer, err := s.payer(ctx, tx, c.account, c.token)
+	if err != nil {
+		return 0, err
+	}
+	b, err := s.take(ctx, tx, id, order{caller: payer, endpoint: e, product: p, count: int64(n) - c.count})
+	if err != nil {
+		return 0, err
+	}
+	return n, tx.Expect(ctx, 1, errors.New("account: the charge changed meanwhile"),
+		`update charges set count = $2, free = free + $3, subscribed = $4, paid = paid + $5, amount = amount + $6 where id = $1 and refunded_at = 0 and count = $7`,
+		id, int64(n), b.free, joinShares(append(c.subscribed, b.subscribed...)), b.paid, int64(b.amount), c.count)
+}
+
+// payer is who pays for what goes on after the call, with the limits of the
+// token that asked.
+func (s *Service) payer(ctx context.Context, tx *store.Tx, accountID, tokenID string) (*Caller, error) {
+	c := &Caller{AccountID: accountID, domain: s.domainOf("")}
+	id, found, err := currentToken(ctx, tx, accountID, tokenID)
+	if err != nil || !found {
+		return c, err
+	}
+	f, err := readFamily(ctx, tx, "id", id)
+	c.TokenID = id
+	c.family = f.ids(func(member) bool { return true })
+	c.limited = f.ids(func(m member) bool { return m.limited })
+	return c, err
 }

@@ -29,9 +29,9 @@ const (
 // entry is what is known of a secret; it does not change but for reading.
 type entry struct {
 	caller    Caller
-	addresses []netip.Prefix
+	addresses [][]netip.Prefix // of each that is bound: the client's must be among all
 	expire    time.Time
-	total     *int64
+	total     []string // tokens whose requests are limited
 	limiter   *rate.Limiter
 	loaded    time.Time
 	reading   chan struct{} // buffered by one: who holds it reads the entry again
@@ -72,16 +72,18 @@ func (s *Service) admit(ctx context.Context, r *http.Request, e *entry) (*Caller
 		return nil, fault.New(fault.WrongToken, "the token has expired")
 	}
 	c := s.callerOf(e, r)
-	if e.addresses != nil && !slices.ContainsFunc(e.addresses, func(p netip.Prefix) bool { return p.Contains(c.Address) }) {
-		return nil, fault.New(fault.AddressNotAllowed, "the address %s is not allowed for this token", c.Address)
+	for _, list := range e.addresses {
+		if !slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(c.Address) }) {
+			return nil, fault.New(fault.AddressNotAllowed, "the address %s is not allowed for this token", c.Address)
+		}
 	}
 	if e.limiter != nil {
 		if err := throttle(e.limiter); err != nil {
 			return nil, err
 		}
 	}
-	if e.total != nil {
-		if err := s.countLimited(ctx, c.TokenID); err != nil {
+	if len(e.total) > 0 {
+		if err := s.countLimited(ctx, e.total); err != nil {
 			return nil, err
 		}
 	}
@@ -119,16 +121,18 @@ func throttle(l *rate.Limiter) error {
 	return &fault.Error{Code: fault.LimitReached, Text: "too many requests with this token", RetryAfter: wait}
 }
 
-// countLimited counts a request of a token that has a limit of them: one
-// statement, exact on any number of nodes.
-func (s *Service) countLimited(ctx context.Context, tokenID string) error {
+// countLimited counts a request of a token that has a limit of them, or comes
+// from one that has: exact on any number of nodes.
+func (s *Service) countLimited(ctx context.Context, tokens []string) error {
+	over := &fault.Error{Code: fault.LimitReached, Text: "the token's limit of requests is reached", RetryAfter: time.Hour}
 	return s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update tokens set total_requests = total_requests + 1
-			where id = $1 and (total_limit is null or total_requests < total_limit)`, tokenID)
-		if err == nil && n == 0 {
-			err = &fault.Error{Code: fault.LimitReached, Text: "the token's limit of requests is reached", RetryAfter: time.Hour}
+		for _, id := range tokens {
+			if err := tx.Expect(ctx, 1, over, `update tokens set total_requests = total_requests + 1
+				where id = $1 and (total_limit is null or total_requests < total_limit)`, id); err != nil {
+				return err
+			}
 		}
-		return err
+		return nil
 	})
 }
 
@@ -196,38 +200,37 @@ func (s *Service) loadToken(ctx context.Context, secret string) (*entry, error) 
 	if strings.HasPrefix(secret, refreshPrefix) {
 		column = "refresh_hash"
 	}
-	row := s.db.Read().QueryRow(ctx, `select t.id, t.account_id, t.scopes, t.addresses, t.expire_at, t.total_limit,
-			t.wallet_limit is not null or t.subscription_limit is not null or t.amount_limit is not null or t.total_limit is not null,
-			a.admin, a.sandbox
-		from tokens t join accounts a on a.id = t.account_id where t.`+column+` = $1`, hash[:])
-	var e entry
-	var scopes, addresses string
-	var expire int64
-	c := &e.caller
-	err := row.Scan(&c.TokenID, &c.AccountID, &scopes, &addresses, &expire, &e.total, &c.limited, &c.Admin, &c.Sandbox)
-	if errors.Is(err, store.ErrNoRows) {
-		return nil, fault.New(fault.WrongToken, "wrong token")
-	}
+	f, err := readFamily(ctx, s.db.Read(), column, hash[:])
 	if err != nil {
 		return nil, err
 	}
-	e.expire = store.Time(expire)
-	c.Scopes = strings.Fields(scopes)
-	for _, text := range c.Scopes {
-		if sc, err := ParseScope(text); err == nil {
-			c.scopes = append(c.scopes, sc)
+	if len(f) == 0 {
+		if column == "refresh_hash" {
+			err = s.spent(ctx, hash[:])
 		}
+		return nil, errors.Join(err, fault.New(fault.WrongToken, "wrong token"))
 	}
-	if e.addresses, err = parsePrefixes(strings.Fields(addresses)); err != nil {
-		return nil, err
+	own := f[0]
+	e := &entry{expire: f.expire(), total: f.ids(func(m member) bool { return m.total })}
+	c := &e.caller
+	c.TokenID, c.AccountID, c.Admin, c.Sandbox = own.id, own.account, own.admin, own.sandbox
+	c.scopes = f.scopes()
+	for _, sc := range c.scopes {
+		c.Scopes = append(c.Scopes, sc.String())
+	}
+	c.family = f.ids(func(member) bool { return true })
+	c.limited = f.ids(func(m member) bool { return m.limited })
+	for _, m := range f {
+		if len(m.addresses) > 0 {
+			e.addresses = append(e.addresses, m.addresses)
+		}
 	}
 	c.Bound = len(e.addresses) > 0
 	if column == "refresh_hash" {
-		// A refresh token outlives its token by as long as that may live.
-		c.Refresh, e.total, e.expire = true, nil, e.expire.Add(maxLife)
+		c.Refresh, e.total = true, nil
 	}
 	e.limiter = s.newLimiter(c.Sandbox)
-	return &e, nil
+	return e, nil
 }
 
 func (s *Service) newLimiter(sandbox bool) *rate.Limiter {
@@ -264,10 +267,11 @@ func (s *Service) loadKey(ctx context.Context, encoded string) (*entry, error) {
 	return &e, nil
 }
 
-// dropEntries forgets what is known of a token, on this node at once.
+// dropEntries forgets what is known of a token and of those that come from it,
+// on this node at once.
 func (s *Service) dropEntries(tokenID string) {
 	s.entries.Range(func(k, v any) bool {
-		if v.(*entry).caller.TokenID == tokenID {
+		if slices.Contains(v.(*entry).caller.family, tokenID) {
 			s.entries.Delete(k)
 		}
 		return true

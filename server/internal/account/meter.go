@@ -58,7 +58,7 @@ func (s *Service) SpendLookups(ctx context.Context, c *Caller, n int) (left int6
 		return -1, nil
 	}
 	o := order{caller: c, endpoint: e, product: p, count: int64(n)}
-	if c.limited {
+	if len(c.limited) > 0 {
 		return s.chargeNow(ctx, o)
 	}
 	return s.meter.spend(ctx, o)

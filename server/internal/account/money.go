@@ -85,6 +85,38 @@ type Prices struct {
 	VAT                   int   // percent, named on transactions
 }
 
+// Bounds of money, far from what 64 bits hold: no sum of amounts within them
+// overflows.
+const (
+	maxCredit = 1_000_000_000 * Euro // in a wallet
+	maxPrice  = 1_000_000 * Euro     // of one thing
+)
+
+// Check refuses prices that cannot be.
+func (p Prices) Check() error {
+	for _, one := range []struct {
+		name  string
+		price Micro
+	}{
+		{"signature", p.Signature},
+		{"signature_subscription", p.SignatureSubscription},
+		{"certificate", p.Certificate},
+		{"lookup", p.Lookup},
+		{"lookup_subscription", p.LookupSubscription},
+	} {
+		if one.price < 0 || one.price > maxPrice {
+			return fmt.Errorf("money.%s: a price is between 0 and %s EUR", one.name, maxPrice)
+		}
+	}
+	if p.VAT < 0 || p.VAT > 100 {
+		return errors.New("money.vat: a percentage is between 0 and 100")
+	}
+	if p.FreeLookups < -1 || p.FreeLookups > 1<<40 {
+		return errors.New("omi.free_per_day is neither a number of quotations nor -1")
+	}
+	return nil
+}
+
 // DefaultPrices is the price list where none is configured.
 func DefaultPrices() Prices {
 	return Prices{

@@ -2,12 +2,14 @@ package account_test
 
 import (
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
@@ -327,6 +329,122 @@ func BenchmarkSpendLookup(b *testing.B) {
 			if _, err := r.SpendLookups(ctx, c, 1); err != nil {
 				b.Error(err)
 			}
+		}
+	})
+}
+
+// Money has bounds: what does not fit is refused with a sentence, and no amount
+// turns into something else than an integer.
+func TestMoneyBounds(t *testing.T) {
+	each(t, account.Config{}, func(t *testing.T, r room) {
+		a := r.account(t, account.NewAccount{Email: "a@example.org", Credit: account.Euro})
+		id := a.Account.ID
+		most := 1_000_000_000 * account.Euro
+		for name, amount := range map[string]account.Micro{
+			"nothing": 0, "less": -account.Euro, "more than a wallet holds": most + 1, "the most that is read": math.MaxInt64 / 4, "the most there is": math.MaxInt64,
+			"the rest and a bit": most - account.Euro + 1,
+		} {
+			err := r.Credit(ctx, id, amount, "x")
+			if code(err) != 310 {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if err := r.Credit(ctx, id, most-account.Euro, "x"); err != nil {
+			t.Error(err)
+		}
+		for range 3 {
+			if err := r.Credit(ctx, id, 1, "x"); code(err) != 310 {
+				t.Errorf("over the brim: %v", err)
+			}
+		}
+		if w, err := r.Wallet(ctx, id); err != nil || w.Credit != most {
+			t.Errorf("%v %v", w.Credit, err)
+		}
+		if err := r.db.Write(ctx, func(tx *store.Tx) error {
+			_, err := tx.Exec(ctx, `update wallets set credit = credit + 9000000000000000000`)
+			return err
+		}); err == nil {
+			t.Error("the database lets a wallet overflow")
+		}
+		for _, text := range []string{"1e9", "0.0000001", "99999999999999999999", "NaN", "", "-", "+1", "1,5", "0x10", "1_000"} {
+			if got, err := account.ParseEuro(text); err == nil {
+				t.Errorf("%q is taken for %v", text, got)
+			}
+		}
+		for _, c := range []struct {
+			requests int64
+			price    account.Micro
+		}{{0, 1}, {-1, 1}, {math.MaxInt64, 1}, {1, -1}, {1, math.MaxInt64}} {
+			if _, err := r.Subscribe(ctx, id, "POST:*/EU-QES_automatic", c.requests, c.price); code(err) != 310 {
+				t.Errorf("%+v: %v", c, err)
+			}
+		}
+	})
+	for name, change := range map[string]func(*account.Prices){
+		"signature":    func(p *account.Prices) { p.Signature = -1 },
+		"certificate":  func(p *account.Prices) { p.Certificate = math.MaxInt64 / 4 },
+		"lookup":       func(p *account.Prices) { p.Lookup = math.MinInt64 },
+		"subscription": func(p *account.Prices) { p.LookupSubscription = -1 },
+		"VAT":          func(p *account.Prices) { p.VAT = -22 },
+		"free":         func(p *account.Prices) { p.FreeLookups = -2 },
+	} {
+		p := account.DefaultPrices()
+		if err := p.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if change(&p); p.Check() == nil {
+			t.Errorf("an impossible price: %s", name)
+		}
+	}
+}
+
+// A charge grows with what is made, within the limits of who asked.
+func TestCover(t *testing.T) {
+	each(t, account.Config{}, func(t *testing.T, r room) {
+		a := r.account(t, account.NewAccount{Email: "a@example.org", Credit: account.Euro})
+		if _, err := r.Subscribe(ctx, a.Account.ID, "POST:*/EU-QES_automatic", 2, account.Euro); err != nil {
+			t.Fatal(err)
+		}
+		key := r.caller(t, basic("a@example.org", a.APIKey))
+		amount := account.Micro(200_000) // four signatures
+		tok := r.token(t, key, account.NewToken{Scopes: []string{account.AllScopes}, Limits: account.Limits{WalletAmount: &amount}})
+		in := account.WithCaller(ctx, r.caller(t, "Bearer "+tok.Secret))
+		var id string
+		write := func(f func(tx *store.Tx) error) error { return r.db.Write(ctx, f) }
+		if err := write(func(tx *store.Tx) (err error) {
+			id, err = r.ChargeMany(in, tx, "POST/EU-QES_automatic", "r", 1)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			n    int
+			left account.Micro
+			want fault.Code
+		}{{1, account.Euro, 0}, {2, account.Euro, 0}, {2, account.Euro, 0}, {4, account.Euro - 100_000, 0}, {6, account.Euro - 200_000, 0}, {7, account.Euro - 200_000, 130}} {
+			err := write(func(tx *store.Tx) error {
+				paid, err := r.Cover(ctx, tx, "POST/EU-QES_automatic", id, c.n)
+				if err == nil && paid < c.n {
+					t.Errorf("%d of %d paid", paid, c.n)
+				}
+				return err
+			})
+			if w, werr := r.Wallet(ctx, a.Account.ID); code(err) != c.want || werr != nil || w.Credit != c.left {
+				t.Errorf("%d: %v, %v left, want %v", c.n, err, w.Credit, c.left)
+			}
+		}
+		if err := write(func(tx *store.Tx) error { return r.Keep(ctx, tx, id, 3) }); err != nil {
+			t.Fatal(err)
+		}
+		if w, err := r.Wallet(ctx, a.Account.ID); err != nil || w.Credit != account.Euro-50_000 {
+			t.Errorf("after giving three back: %v %v", w.Credit, err)
+		}
+		if err := write(func(tx *store.Tx) error { return r.Refund(ctx, tx, id) }); err != nil {
+			t.Fatal(err)
+		}
+		list, err := r.Subscriptions(ctx, a.Account.ID, 0, 1)
+		if w, werr := r.Wallet(ctx, a.Account.ID); err != nil || werr != nil || w.Credit != account.Euro || list[0].Available != 2 {
+			t.Errorf("after the refund: %v, %d requests", w.Credit, list[0].Available)
 		}
 	})
 }

@@ -38,6 +38,20 @@ func (s Scope) Covers(o Scope) bool {
 	return (s.Method == "*" || s.Method == o.Method) && (s.Segment == "*" || s.Segment == o.Segment)
 }
 
+// meet is what two scopes both allow, if that is anything.
+func (s Scope) meet(o Scope) (Scope, bool) {
+	method, ok := meet(s.Method, o.Method)
+	segment, fine := meet(s.Segment, o.Segment)
+	return Scope{method, s.Domain, segment}, ok && fine
+}
+
+func meet(a, b string) (string, bool) {
+	if a == "*" {
+		return b, true
+	}
+	return a, b == "*" || a == b
+}
+
 func isDomain(s string) bool {
 	if s == "*" {
 		return true
@@ -88,7 +102,7 @@ func (s *Service) scopesFor(c *Caller, host string, asked []string) ([]string, e
 		if err := s.enabled(c, host, sc); err != nil {
 			return nil, err
 		}
-		if c != nil && c.TokenID != "" && !slices.ContainsFunc(c.scopes, func(own Scope) bool { return own.Covers(sc) }) {
+		if c != nil && c.TokenID != "" && !covers(c.scopes, sc) {
 			return nil, fault.New(fault.ScopeLacking, "a token cannot give the scope %s, which it lacks", sc)
 		}
 		list = append(list, sc.String())

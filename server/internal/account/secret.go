@@ -53,6 +53,16 @@ func wellFormed(s, prefix string) bool {
 	return len(s) == secretLength && strings.HasPrefix(s, prefix) && checksum(s[:secretLength-6]) == s[secretLength-6:]
 }
 
+// LooksSecret says whether a text holds what looks like a secret of ours.
+func LooksSecret(s string) bool {
+	for _, p := range []string{tokenPrefix, refreshPrefix, keyPrefix, "whsec_"} {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
 func lastFour(secret string) string { return secret[len(secret)-4:] }
 
 // hash is what is stored of a secret: useless without the master key.

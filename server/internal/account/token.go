@@ -56,12 +56,9 @@ type NewToken struct {
 	Limits Limits
 }
 
-// CheckToken judges a token asked for by a caller who reached us as host: its
-// scopes come back sorted, and with Bearer within the caller's own.
+// CheckToken judges what a caller who reached us as host asks for a token: its
+// scopes come back sorted. What the caller may give is judged when it is given.
 func (s *Service) CheckToken(c *Caller, host string, n *NewToken) (err error) {
-	if c.limited || c.Bound {
-		return fault.New(fault.ScopeLacking, "a token with limits cannot make or change tokens")
-	}
 	if n.Scopes, err = s.scopesFor(c, host, n.Scopes); err != nil {
 		return err
 	}
@@ -104,30 +101,50 @@ func parsePrefixes(list []string) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// CreateToken writes a checked token; it comes back with its secrets.
-func (s *Service) CreateToken(ctx context.Context, tx *store.Tx, accountID string, n NewToken) (*Token, error) {
-	return s.insertToken(ctx, tx, accountID, n)
-}
-
-func (s *Service) insertToken(ctx context.Context, tx *store.Tx, accountID string, n NewToken) (*Token, error) {
-	if n.Life <= 0 || n.Life > maxLife {
-		n.Life = maxLife
+// CreateToken writes a checked token for a caller; it comes back with its
+// secrets. It lives at most as long as the token that asked for it.
+func (s *Service) CreateToken(ctx context.Context, tx *store.Tx, c *Caller, n NewToken) (*Token, error) {
+	parent, err := giver(ctx, tx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := parent.mayGive(n.Scopes); err != nil {
+		return nil, err
+	}
+	if len(parent) >= maxGenerations {
+		return nil, fault.New(fault.ScopeLacking, "a token %d generations down cannot make tokens", maxGenerations-1)
 	}
 	now := time.Now().UTC()
 	t := &Token{
-		ID: store.NewID(), AccountID: accountID, Name: n.Name, Scopes: n.Scopes, Limits: n.Limits,
-		ExpireAt: now.Add(n.Life), CreatedAt: now, UpdatedAt: now,
+		ID: store.NewID(), AccountID: c.AccountID, Name: n.Name, Scopes: n.Scopes, Limits: n.Limits,
+		ExpireAt: parent.until(now.Add(clampLife(n.Life))), CreatedAt: now, UpdatedAt: now,
 		Secret: newSecret(tokenPrefix), Refresh: newSecret(refreshPrefix),
 	}
 	t.LastFour = lastFour(t.Secret)
 	hash, refresh := s.hash(t.Secret), s.hash(t.Refresh)
-	_, err := tx.Exec(ctx, `insert into tokens (id, account_id, hash, refresh_hash, last_four, name, scopes, addresses,
+	var parentID *string
+	if parent != nil {
+		parentID = &parent[0].id
+	}
+	_, err = tx.Exec(ctx, `insert into tokens (id, account_id, hash, refresh_hash, parent_id, line_id, line_until, life, last_four, name, scopes, addresses,
 			total_limit, wallet_limit, subscription_limit, amount_limit, expire_at, created_at, updated_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)`,
-		t.ID, accountID, hash[:], refresh[:], t.LastFour, t.Name, strings.Join(t.Scopes, " "), strings.Join(n.Limits.Addresses, " "),
+		values ($1, $2, $3, $4, $5, $1, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $17)`,
+		t.ID, c.AccountID, hash[:], refresh[:], parentID, now.Add(maxLife).UnixMilli(), clampLife(n.Life).Milliseconds(), t.LastFour, t.Name,
+		strings.Join(t.Scopes, " "), strings.Join(n.Limits.Addresses, " "),
 		n.Limits.TotalRequests, n.Limits.WalletRequests, n.Limits.SubscriptionRequests, (*int64)(n.Limits.WalletAmount),
 		t.ExpireAt.UnixMilli(), now.UnixMilli())
+	if store.IsOrphan(err) {
+		err = fault.New(fault.WrongToken, "wrong token") // the parent was deleted meanwhile
+	}
 	return t, err
+}
+
+// until is a time, or the end of the family if that is earlier.
+func (f family) until(t time.Time) time.Time {
+	if len(f) > 0 && f.expire().Before(t) {
+		return f.expire()
+	}
+	return t
 }
 
 const tokenColumns = `id, account_id, last_four, name, scopes, addresses, total_limit, wallet_limit, subscription_limit, amount_limit,
@@ -201,42 +218,73 @@ type TokenChange struct {
 }
 
 // ChangeToken changes an account's token. What is asked for is judged as for a
-// new one.
-func (s *Service) ChangeToken(ctx context.Context, c *Caller, host, name string, ch TokenChange) (Token, error) {
-	t, err := s.FindToken(ctx, c.AccountID, name)
+// new one, and for a child within what its parent has. Who changes a token can
+// shorten its life, and prolong it no further than its own.
+func (s *Service) ChangeToken(ctx context.Context, c *Caller, host, name string, ch TokenChange) (t Token, err error) {
+	where, arg, err := s.tokenKey(name)
 	if err != nil {
 		return t, err
 	}
-	n := NewToken{Name: t.Name, Scopes: t.Scopes, Limits: t.Limits}
-	if ch.Name != nil {
-		n.Name = *ch.Name
-	}
-	if ch.Scopes != nil {
-		n.Scopes = ch.Scopes
-	}
-	if ch.Limits != nil {
-		n.Limits = *ch.Limits
-	}
-	if err := s.CheckToken(c, host, &n); err != nil {
-		return t, err
-	}
 	now := time.Now().UTC()
-	if ch.Life != nil {
-		t.ExpireAt = now.Add(clampLife(*ch.Life))
-	}
-	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		done, err := tx.Exec(ctx, `update tokens set name = $3, scopes = $4, addresses = $5, total_limit = $6, wallet_limit = $7,
-				subscription_limit = $8, amount_limit = $9, expire_at = $10, updated_at = $11 where account_id = $1 and id = $2`,
-			c.AccountID, t.ID, n.Name, strings.Join(n.Scopes, " "), strings.Join(n.Limits.Addresses, " "),
-			n.Limits.TotalRequests, n.Limits.WalletRequests, n.Limits.SubscriptionRequests, (*int64)(n.Limits.WalletAmount),
-			t.ExpireAt.UnixMilli(), now.UnixMilli())
-		if err == nil && done == 0 {
-			err = noToken()
+	err = s.db.Write(ctx, func(tx *store.Tx) (err error) {
+		// The row is held from here on: two changes do not undo each other.
+		t, err = scanToken(tx.QueryRow(ctx, `update tokens set updated_at = $3 where account_id = $1 and `+where+` and expire_at > $3
+			returning `+tokenColumns, c.AccountID, arg, now.UnixMilli()))
+		if errors.Is(err, store.ErrNoRows) {
+			return noToken()
 		}
+		if err != nil {
+			return err
+		}
+		by, err := giver(ctx, tx, c)
+		if err != nil {
+			return err
+		}
+		target, err := readFamily(ctx, tx, "id", t.ID)
+		if err != nil {
+			return err
+		}
+		if err := by.mayManage(target); err != nil {
+			return err
+		}
+		n := NewToken{Name: t.Name, Scopes: t.Scopes, Limits: t.Limits}
+		if ch.Name != nil {
+			n.Name = *ch.Name
+		}
+		if ch.Scopes != nil {
+			n.Scopes = ch.Scopes
+		}
+		if ch.Limits != nil {
+			n.Limits = *ch.Limits
+		}
+		if err := s.CheckToken(c, host, &n); err != nil {
+			return err
+		}
+		if err := errors.Join(by.mayGive(n.Scopes), target[1:].allHave(n.Scopes)); err != nil {
+			return err
+		}
+		t.Name, t.Scopes, t.Limits = n.Name, n.Scopes, n.Limits
+		if ch.Life != nil {
+			end := target[1:].until(now.Add(clampLife(*ch.Life)))
+			if by != nil && end.After(t.ExpireAt) {
+				end = by.until(end)
+			}
+			if _, err := tx.Exec(ctx, `update tokens set expire_at = $2, life = $3 where id = $1`, t.ID, end.UnixMilli(), end.Sub(now).Milliseconds()); err != nil {
+				return err
+			}
+			t.ExpireAt = end
+		}
+		_, err = tx.Exec(ctx, `update tokens set name = $2, scopes = $3, addresses = $4, total_limit = $5, wallet_limit = $6,
+				subscription_limit = $7, amount_limit = $8 where id = $1`,
+			t.ID, n.Name, strings.Join(n.Scopes, " "), strings.Join(n.Limits.Addresses, " "),
+			n.Limits.TotalRequests, n.Limits.WalletRequests, n.Limits.SubscriptionRequests, (*int64)(n.Limits.WalletAmount))
 		return err
 	})
+	if err != nil {
+		return t, err
+	}
 	s.dropEntries(t.ID)
-	t.Name, t.Scopes, t.Limits, t.UpdatedAt = n.Name, n.Scopes, n.Limits, now
+	t.Stats.Addresses, err = s.tokenAddresses(ctx, c.AccountID, t.ID)
 	return t, err
 }
 
@@ -247,65 +295,39 @@ func clampLife(d time.Duration) time.Duration {
 	return d
 }
 
-// DeleteToken revokes a token: here at once, on other nodes within 5 seconds.
-func (s *Service) DeleteToken(ctx context.Context, accountID, name string) error {
+// DeleteToken revokes a token and all that come from it: here at once, on other
+// nodes within 5 seconds.
+func (s *Service) DeleteToken(ctx context.Context, c *Caller, name string) error {
 	where, arg, err := s.tokenKey(name)
 	if err != nil {
 		return err
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `delete from tokens where account_id = $1 and `+where, accountID, arg)
-		if err == nil && n == 0 {
-			err = noToken()
+		var id string
+		err := tx.QueryRow(ctx, `select id from tokens where account_id = $1 and `+where, c.AccountID, arg).Scan(&id)
+		if errors.Is(err, store.ErrNoRows) {
+			return noToken()
 		}
+		if err != nil {
+			return err
+		}
+		by, err := giver(ctx, tx, c)
+		if err != nil {
+			return err
+		}
+		target, err := readFamily(ctx, tx, "id", id)
+		if err != nil {
+			return err
+		}
+		if len(target) == 0 {
+			return noToken()
+		}
+		if err := by.mayManage(target); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `delete from tokens where id = $1`, id) // and those that come from it
 		return err
 	})
 	s.entries.Clear()
 	return err
-}
-
-// RotateToken replaces the token whose refresh token the caller presented by a
-// new one with the same rights; the old pair is void. Of two at once one wins.
-func (s *Service) RotateToken(ctx context.Context, c *Caller, name string) (t *Token, err error) {
-	if err := s.usage.flush(ctx, s.db); err != nil { // what was counted so far goes along
-		return nil, err
-	}
-	old, err := s.FindToken(ctx, c.AccountID, name)
-	if err != nil || old.ID != c.TokenID {
-		return nil, fault.New(fault.WrongToken, "the refresh token does not belong to this token")
-	}
-	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `delete from tokens where account_id = $1 and id = $2`, c.AccountID, old.ID)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			return fault.New(fault.WrongToken, "the refresh token was used already")
-		}
-		life := old.ExpireAt.Sub(old.CreatedAt)
-		t, err = s.insertToken(ctx, tx, c.AccountID, NewToken{Name: old.Name, Scopes: old.Scopes, Limits: old.Limits, Life: life})
-		if err != nil {
-			return err
-		}
-		// Limits hold for the token's whole line: rotating earns nothing.
-		_, err = tx.Exec(ctx, `update tokens set total_requests = $2, wallet_requests = $3, subscription_requests = $4,
-			error_requests = $5, wallet_amount = $6 where id = $1`, t.ID, old.Stats.TotalRequests, old.Stats.WalletRequests,
-			old.Stats.SubscriptionRequests, old.Stats.ErrorRequests, int64(old.Stats.WalletAmount))
-		if err != nil {
-			return err
-		}
-		// And so do the addresses it was used from.
-		t.Stats = old.Stats
-		_, err = tx.Exec(ctx, `update usage_days set token_id = $3 where account_id = $1 and token_id = $2`, c.AccountID, old.ID, t.ID)
-		return err
-	})
-	s.dropEntries(old.ID)
-	return t, err
-}
-
-// HasToken says, inside a transaction, whether a token of an account exists
-// still. Its life may be over: what was asked in time is done.
-func (s *Service) HasToken(ctx context.Context, tx *store.Tx, accountID, id string) (found bool, err error) {
-	err = tx.QueryRow(ctx, `select exists (select 1 from tokens where account_id = $1 and id = $2)`, accountID, id).Scan(&found)
-	return found, err
 }

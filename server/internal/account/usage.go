@@ -101,7 +101,7 @@ func (u *usage) count(c *Caller, e Endpoint) *usageCount {
 	}
 	k := usageKey{c.AccountID, c.TokenID, c.domain, e, c.Address}
 	if u.last.usageCount == nil || u.last.usageKey != k {
-		u.last.usageKey, u.last.usageCount = k, u.find(k, c.limited)
+		u.last.usageKey, u.last.usageCount = k, u.find(k, len(c.limited) > 0)
 	}
 	return u.last.usageCount
 }
@@ -203,7 +203,8 @@ func (f failure) write(ctx context.Context, tx *store.Tx) error {
 }
 
 // sweep forgets now and then what nobody asks for any more: old failures, the
-// quota of past days, and tokens whose refresh tokens have expired too.
+// quota of past days, and tokens long after their end: work that they asked for
+// in time may still be done.
 func (u *usage) sweep(ctx context.Context, tx *store.Tx) error {
 	if time.Since(u.swept) < time.Hour {
 		return nil
@@ -214,6 +215,9 @@ func (u *usage) sweep(ctx context.Context, tx *store.Tx) error {
 		return err
 	}
 	if _, err := tx.Exec(ctx, `delete from quota_days where day < $1`, now.Add(-failureLife).Format(time.DateOnly)); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `delete from spent_tokens where spent_at < $1`, now.Add(-maxLife).UnixMilli()); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `delete from tokens where expire_at < $1`, now.Add(-maxLife).UnixMilli())

@@ -59,15 +59,22 @@ func (s *Service) Credit(ctx context.Context, accountID string, amount Micro, te
 }
 
 func (s *Service) credit(ctx context.Context, tx *store.Tx, accountID string, amount Micro, text string) error {
-	n, err := tx.Exec(ctx, `update wallets set credit = credit + $2, updated_at = $3 where account_id = $1`,
-		accountID, int64(amount), time.Now().UnixMilli())
+	if amount > maxCredit {
+		return tooMuch()
+	}
+	n, err := tx.Exec(ctx, `update wallets set credit = credit + $2, updated_at = $3 where account_id = $1 and credit <= $4`,
+		accountID, int64(amount), time.Now().UnixMilli(), int64(maxCredit-amount))
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		return fault.New(fault.NotFound, "there is no wallet")
+		return tooMuch()
 	}
 	return s.transaction(ctx, tx, transaction{account: accountID, amount: amount, text: text})
+}
+
+func tooMuch() error {
+	return fault.New(fault.BadField, "a wallet holds at most %s EUR", maxCredit)
 }
 
 type transaction struct {
@@ -102,14 +109,17 @@ func (u Subscription) Active() bool {
 	return u.Available > 0 && !now.Before(u.StartsAt) && now.Before(u.ExpiresAt)
 }
 
+// maxRequests bounds the requests of a subscription.
+const maxRequests = 1_000_000_000_000
+
 // Subscribe gives an account requests of a scope for a year.
 func (s *Service) Subscribe(ctx context.Context, accountID, scope string, requests int64, price Micro) (Subscription, error) {
 	sc, err := ParseScope(scope)
 	if err != nil {
 		return Subscription{}, err
 	}
-	if requests <= 0 || price < 0 {
-		return Subscription{}, fault.New(fault.BadField, "requests must be over 0, and the price not below")
+	if requests <= 0 || requests > maxRequests || price < 0 || price > maxCredit {
+		return Subscription{}, fault.New(fault.BadField, "requests must be between 1 and %d, and the price between 0 and %s EUR", int64(maxRequests), maxCredit)
 	}
 	now := time.Now().UTC()
 	u := Subscription{

@@ -213,7 +213,7 @@ func TestOverloadIsAnsweredEarly(t *testing.T) {
 func TestTokensInPathsAreNotLogged(t *testing.T) {
 	a := New(Options{})
 	c := &call{route: "/token/{token}"}
-	if got := a.loggedPath(c, httptest.NewRequest("GET", "/token/canary?x=canary", nil)); strings.Contains(got, "canary") {
+	if got := a.SafePath("/token/canary", c.route); strings.Contains(got, "canary") {
 		t.Error(got)
 	}
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -51,7 +52,7 @@ func createToken[D any](ctx context.Context, s *Accounts, n account.NewToken, sh
 	}
 	var data D
 	err := s.DB.Write(ctx, func(tx *store.Tx) error {
-		t, err := s.Service.CreateToken(ctx, tx, c.AccountID, n)
+		t, err := s.Service.CreateToken(ctx, tx, c, n)
 		if err != nil {
 			return err
 		}
@@ -65,11 +66,25 @@ func createToken[D any](ctx context.Context, s *Accounts, n account.NewToken, sh
 	return Reply[D]{Data: data, Message: "Created"}, err
 }
 
-// sameToken shows a token's answer again, whole.
-func sameToken[D any](_ context.Context, r idempotency.Replay) (Reply[D], error) {
-	var data D
-	err := json.Unmarshal(r.Answer, &data)
-	return Reply[D]{Data: data, Message: "Created"}, err
+// tokenAnswer is an answer that shows a token.
+type tokenAnswer interface {
+	grants() (scopes []string, expire time.Time)
+}
+
+// sameToken shows a token's answer again, whole, to whoever could have asked for
+// the token.
+func sameToken[D tokenAnswer](s *Accounts) Replay[D] {
+	return func(ctx context.Context, r idempotency.Replay) (Reply[D], error) {
+		var data D
+		if err := json.Unmarshal(r.Answer, &data); err != nil {
+			return Reply[D]{}, err
+		}
+		scopes, expire := data.grants()
+		if err := s.Service.MayHold(ctx, account.CallerFrom(ctx), scopes, expire); err != nil {
+			return Reply[D]{}, err
+		}
+		return Reply[D]{Data: data, Message: "Created"}, nil
+	}
 }
 
 type tokenPath struct {
@@ -81,7 +96,7 @@ type deleted struct {
 }
 
 func (s *Accounts) deleteToken(ctx context.Context, in *tokenPath) (Reply[deleted], error) {
-	err := s.Service.DeleteToken(ctx, callerID(ctx), in.Token)
+	err := s.Service.DeleteToken(ctx, account.CallerFrom(ctx), in.Token)
 	return Reply[deleted]{Data: deleted{1}, Message: "1 token deleted"}, err
 }
 
@@ -97,7 +112,7 @@ func (s *Accounts) registerTokens(a *API) {
 	op.Errors = append(op.Errors, 70, 80, 90)
 	RegisterReplayable(a, op, func(ctx context.Context, in *struct{ Body tokenRequest }) (Reply[token], error) {
 		return createToken(ctx, s, in.Body.asked(), newToken)
-	}, sameToken[token])
+	}, sameToken[token](s))
 
 	Register(a, s.op(http.MethodGet, "/tokens", "listTokens", tokensTag, "Tokens of the account, newest first"),
 		func(ctx context.Context, in *listSpan) (Reply[[]token], error) {

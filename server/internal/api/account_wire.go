@@ -141,6 +141,14 @@ type token struct {
 	Stats        tokenStats  `json:"stats"`
 }
 
+func (t token) grants() ([]string, time.Time) {
+	end, err := time.Parse(time.RFC3339, t.ExpireAt)
+	if err != nil { // of our own making: it cannot be
+		end = time.Now().AddDate(10, 0, 0)
+	}
+	return t.Scopes, end
+}
+
 func shownToken(t account.Token) token {
 	l := t.Limits
 	return token{

@@ -66,6 +66,7 @@ type API struct {
 	// direct are the GETs without anything variable in their paths, the busiest
 	// among them: they are found without the router.
 	direct  map[string]func(*call, *http.Request)
+	words   map[string]bool // that routes are made of
 	running atomic.Int64
 	crowd   crowd
 
@@ -98,6 +99,7 @@ func New(opts Options) *API {
 		router: chi.NewRouter(),
 		log:    opts.Log,
 		direct: map[string]func(*call, *http.Request){},
+		words:  map[string]bool{},
 	}
 	a.doc = newDocument(opts)
 	a.router.NotFound(a.NotFound)
@@ -122,6 +124,7 @@ func (a *API) Mount(pattern string, h http.Handler, methods ...string) {
 		}
 		h.ServeHTTP(w, r)
 	})
+	a.know(pattern)
 	for _, m := range methods {
 		a.router.Method(m, pattern, routed)
 	}

@@ -197,6 +197,7 @@ func (a *API) writeEncoded(w http.ResponseWriter, r *http.Request, op *Op, e *En
 // Values of headers that no answer changes.
 var (
 	jsonType     = []string{"application/json"}
+	noStore      = []string{"no-store"}
 	varyEncoding = []string{"Accept-Encoding"}
 )
 

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
 	mrand "math/rand/v2"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -171,7 +173,7 @@ func (a *API) observe(next http.Handler) http.Handler {
 		start := time.Now()
 		c := &call{ResponseWriter: w, Context: r.Context(), id: requestID(r)}
 		setHeader(c, "X-Request-Id", c.id)
-		if (r.ContentLength != 0 || r.ProtoMinor == 0) && ambiguous(r) {
+		if ambiguous(r) {
 			setHeader(c, "Connection", "close")
 		}
 		r = r.WithContext(c)
@@ -232,17 +234,13 @@ func (a *API) crowded(c *call, r *http.Request, why string) {
 
 // ambiguous says that a proxy before us may see another end of this request
 // than we do. A length beside the chunks is such a case (RFC 9112, section
-// 6.1), and so are chunks in HTTP/1.0. net/http tells neither of them from
-// what is harmless: so the connection ends with the answer, and nothing that
-// hides behind the body is served.
+// 6.1), and so are chunks in HTTP/1.0, of which net/http leaves no trace, and a
+// length or an encoding in a name that some take for the real one, with a body
+// or without. So the connection ends with the answer, and nothing that hides
+// behind the request is served.
 func ambiguous(r *http.Request) bool {
-	if r.ProtoMajor != 1 {
-		return false
-	}
-	if r.ProtoMinor == 0 && r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return true
-	}
-	return len(r.TransferEncoding) > 0 || r.Header["Transfer_encoding"] != nil || r.Header["Content_length"] != nil
+	return r.ProtoMajor == 1 && (r.ProtoMinor == 0 || len(r.TransferEncoding) > 0 ||
+		r.Header["Transfer_encoding"] != nil || r.Header["Content_length"] != nil)
 }
 
 // unlimited are the paths that must answer even when the server is full.
@@ -258,7 +256,7 @@ func (a *API) recover(c *call, r *http.Request) {
 	if v == http.ErrAbortHandler {
 		panic(v)
 	}
-	a.log.ErrorContext(r.Context(), "panic", "panic", v, "stack", string(debug.Stack()))
+	a.log.ErrorContext(r.Context(), "panic", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 	if c.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
@@ -287,7 +285,7 @@ func (a *API) finish(c *call, r *http.Request, start time.Time) {
 		return
 	}
 	line := Access{
-		Time: start.Add(elapsed), Level: level, ID: c.id, Method: r.Method, Path: a.loggedPath(c, r), Status: c.status,
+		Time: start.Add(elapsed), Level: level, ID: c.id, Method: SafeMethod(r.Method), Path: a.SafePath(r.URL.Path, c.route), Status: c.status,
 		Code: c.code, Bytes: c.size, Elapsed: elapsed, Account: c.accountID(), Address: host(r.RemoteAddr),
 	}
 	if a.opts.Access != nil {
@@ -306,22 +304,52 @@ func (a *API) finish(c *call, r *http.Request, start time.Time) {
 		slog.String("address", line.Address))
 }
 
-// loggedPath is the path without what may be a secret: the pattern where a
-// token or the secret of a holder's link stands in the path; never the query.
-func (a *API) loggedPath(c *call, r *http.Request) string {
-	if strings.HasPrefix(r.URL.Path, "/enrol/") {
-		return "/enrol/{id}/{secret}"
+// SafePath is a path without what may be a secret, whatever route it took, if
+// any: words of our own routes and ids stay; in place of the rest stands what
+// the route calls it, or an ellipsis.
+func (a *API) SafePath(path, route string) string {
+	if path == route {
+		return path
 	}
-	if strings.Contains(c.route, "{token}") || strings.Contains(c.route, "{secret}") {
-		return c.route
+	names := strings.Split(route, "/")
+	parts := strings.SplitN(path, "/", maxSegments+1)
+	for i, p := range parts {
+		switch {
+		case p == "" || a.words[p] || store.IsID(p):
+		case i < len(names) && strings.HasPrefix(names[i], "{"):
+			parts[i] = names[i]
+		default:
+			parts[i] = "…"
+		}
 	}
-	return shortPath(r.URL.Path)
+	return strings.Join(parts, "/")
+}
+
+// maxSegments of a path are logged.
+const maxSegments = 10
+
+// know learns the words of a route.
+func (a *API) know(pattern string) {
+	for part := range strings.SplitSeq(pattern, "/") {
+		if !strings.ContainsAny(part, "{*") {
+			a.words[part] = true
+		}
+	}
+}
+
+// SafeMethod is a method that there is, or an ellipsis.
+func SafeMethod(m string) string {
+	switch m {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return m
+	}
+	return "…"
 }
 
 // requestID keeps the id a trusted neighbour gave, if it has a decent form,
 // so that one id follows a request through several machines.
 func requestID(r *http.Request) string {
-	if id := only(r.Header["X-Request-Id"]); id != "" && len(id) <= 64 && decent(id) {
+	if id := only(r.Header["X-Request-Id"]); id != "" && len(id) <= 64 && decent(id) && !account.LooksSecret(id) {
 		return id
 	}
 	var raw [12]byte

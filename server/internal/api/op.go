@@ -115,6 +115,7 @@ func (a *API) add(op Op, run runner) {
 			c.Header()["X-Data-Source"] = op.Source
 		}
 		if !op.Public {
+			c.Header()["Cache-Control"] = noStore
 			caller, err := a.admit(r, &op, segment)
 			if err != nil {
 				a.fail(c, r, err)
@@ -130,6 +131,7 @@ func (a *API) add(op Op, run runner) {
 		a.write(c, r, &op, ans)
 	}
 	a.ops = append(a.ops, op)
+	a.know(op.Path)
 	routed := func(_ http.ResponseWriter, r *http.Request) { h(callFrom(r.Context()), r) }
 	a.router.MethodFunc(op.Method, op.Path, routed)
 	if op.Method != http.MethodGet {

@@ -21,6 +21,7 @@ const signatureTag = "Signatures"
 
 // RegisterSignatures adds the operations on signatures.
 func RegisterSignatures(a *API, s *Signatures) {
+	a.know("detail/signedDocument/validatedDocument/audit/auditTrail")
 	s.Service.Render = func(r *signing.Record) any { return recordWire(r, false) }
 	for _, kind := range []keys.Kind{keys.Automatic, keys.OTP, keys.ESeal} {
 		s.registerSigning(a, kind)
@@ -64,7 +65,7 @@ func (s *Signatures) registerSigning(a *API, kind keys.Kind) {
 	}
 	handler := func(ctx context.Context, in *signInput) (Reply[signatureRecord], error) { return s.sign(ctx, kind, in) }
 	replay := func(ctx context.Context, again idempotency.Replay) (Reply[signatureRecord], error) {
-		r, err := s.Service.Find(ctx, account.CallerFrom(ctx).AccountID, again.RecordID)
+		r, err := s.Service.Again(ctx, signer(ctx), again.RecordID)
 		if err != nil {
 			return Reply[signatureRecord]{}, err
 		}

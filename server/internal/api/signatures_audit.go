@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
 
+	"rogito.dev/rogito/internal/visible"
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/console"
 )
@@ -70,7 +71,8 @@ func trailYAML(t *auditTrail) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return yaml.Marshal(n)
+	text, err := yaml.Marshal(n)
+	return []byte(visible.Text(string(text))), err
 }
 
 // yamlNode is the next JSON value as YAML, its members in their order.
@@ -146,6 +148,6 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0 0 }
 
 func trailHTML(t *auditTrail) ([]byte, error) {
 	var b bytes.Buffer
-	err := trailPage.Execute(&b, t)
+	err := trailPage.Execute(visible.Writer(&b), t)
 	return b.Bytes(), err
 }

@@ -41,6 +41,8 @@ type flatToken struct {
 	Error   *int     `json:"error"`
 }
 
+func (t flatToken) grants() ([]string, time.Time) { return t.Scopes, time.Unix(t.Expire, 0) }
+
 type tokenV1 struct {
 	Scopes   []string `json:"scopes"`
 	Expire   int64    `json:"expire" doc:"unix seconds"`
@@ -74,7 +76,7 @@ func (s *Accounts) registerFirstTokens(a *API) {
 		return createToken(ctx, s, account.NewToken{Scopes: in.Body.Scopes, Life: life}, func(t *account.Token) flatToken {
 			return flatToken{Scopes: t.Scopes, Expire: t.ExpireAt.Unix(), Token: t.Secret, Success: true, Message: "Created"}
 		})
-	}, sameToken[flatToken])
+	}, sameToken[flatToken](s))
 
 	Register(a, s.op(http.MethodGet, "/token", "listTokensV1", tokensTag, "Tokens of the account (first version)"),
 		func(ctx context.Context, in *firstFilter) (Reply[[]tokenV1], error) {

@@ -12,6 +12,7 @@ import (
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/visible"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/upload"
@@ -96,7 +97,7 @@ func (q *verification) answer(r *report.Report, accept []string) (Reply[*report.
 		err = r.WriteETSI(&b)
 	case "text/html":
 		c.Type, c.Name = "text/html; charset=utf-8", "verification.html"
-		err = r.WriteHTML(&b, q.name, q.lang)
+		err = r.WriteHTML(visible.Writer(&b), q.name, q.lang)
 	case "application/pdf":
 		c.Type, c.Name = "application/pdf", "verification.pdf"
 		err = r.WritePDF(&b, q.name, q.lang)

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -24,16 +25,23 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// sumsFile is the last entry of a backup: the digests of all others. A backup
-// without it is not whole.
-const sumsFile = "SHA256SUMS"
+// The last entries of a backup: the digests of all others, and a keyed digest of
+// those, which only the master key can make. A backup without both is not whole.
+const (
+	sumsFile = "SHA256SUMS"
+	macFile  = "SHA256SUMS.hmac"
+)
+
+// pendingFile keeps both in a data folder that was restored without the master
+// key, until it is there: then they are compared before anything is opened.
+const pendingFile = "restored.sums"
 
 // notBackedUp are names in the data folder that are no data, or must not lie
 // beside it: who finds the backup must not find the key.
 func notBackedUp(name string) bool {
 	base := filepath.Base(name)
 	return strings.HasPrefix(base, "rogito.db") || strings.HasPrefix(base, "master.key") || strings.HasPrefix(base, ".") ||
-		base == "sandbox.json" || name == "spool" || strings.HasPrefix(name, "blobs") && strings.HasSuffix(name, blob.PartialSuffix)
+		base == "sandbox.json" || name == pendingFile || name == "spool" || strings.HasPrefix(name, "blobs") && strings.HasSuffix(name, blob.PartialSuffix)
 }
 
 // Write writes the data folder of the embedded engine as a tar archive, the
@@ -42,7 +50,7 @@ func notBackedUp(name string) bool {
 // of entries that are not in it would say that they were taken away. Then the
 // database, a consistent snapshot. Blobs never change, so each that it refers to
 // is there to be copied at last.
-func Write(ctx context.Context, cfg store.Config, w io.Writer) error {
+func Write(ctx context.Context, cfg store.Config, key master.Config, w io.Writer) error {
 	if cfg.Database != "" && cfg.Database != "sqlite" {
 		return errors.New("backup: back up PostgreSQL with its own tools, and the bucket with its service's")
 	}
@@ -52,10 +60,23 @@ func Write(ctx context.Context, cfg store.Config, w io.Writer) error {
 			return fmt.Errorf("back up: %w", err)
 		}
 	}
-	if err := b.close(); err != nil {
+	id, err := wantedKey(ctx, cfg)
+	if err == nil {
+		err = b.close(key, id)
+	}
+	if err != nil {
 		return fmt.Errorf("back up: %w", err)
 	}
 	return nil
+}
+
+func wantedKey(ctx context.Context, cfg store.Config) (string, error) {
+	db, err := store.Open(ctx, store.Config{Data: cfg.Data, Reserve: -1})
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	return master.WantedID(ctx, db)
 }
 
 // checkpointFolder holds the checkpoints of the audit log.
@@ -139,21 +160,81 @@ func (b *backup) add(path, name string) error {
 	return nil
 }
 
-func (b *backup) close() error {
-	err := b.tar.WriteHeader(&tar.Header{Name: sumsFile, Mode: 0o600, Size: int64(b.sums.Len()), ModTime: time.Now()})
+// close adds the digests, and the keyed digest of them: who can write to where
+// backups lie cannot put another one there.
+func (b *backup) close(key master.Config, id string) error {
+	mac, err := key.BackupMAC(id, b.sums.Bytes())
 	if err != nil {
 		return err
 	}
-	if _, err := b.tar.Write(b.sums.Bytes()); err != nil {
-		return err
+	for _, e := range []struct {
+		name string
+		text []byte
+	}{{sumsFile, b.sums.Bytes()}, {macFile, fmt.Appendf(nil, "%s  %x\n", id, mac)}} {
+		err := b.tar.WriteHeader(&tar.Header{Name: e.name, Mode: 0o600, Size: int64(len(e.text)), ModTime: time.Now()})
+		if err != nil {
+			return err
+		}
+		if _, err := b.tar.Write(e.text); err != nil {
+			return err
+		}
 	}
 	return b.tar.Close()
 }
 
+// digests are what a backup ends with.
+type digests struct {
+	sums []byte
+	id   string // of the master key that it was made under
+	mac  []byte
+}
+
+func parseDigests(sums, line []byte) (d digests, err error) {
+	id, text, _ := strings.Cut(strings.TrimSpace(string(line)), "  ")
+	d = digests{sums: sums, id: id}
+	if d.mac, err = hex.DecodeString(text); err != nil || id == "" {
+		return d, errors.New("the backup's keyed digest is not one")
+	}
+	return d, nil
+}
+
+// compare says whether the backup is one that the master key made: of a key
+// that is not there it says [master.ErrNoKey].
+func (d digests) compare(key master.Config) error {
+	want, err := key.BackupMAC(d.id, d.sums)
+	if err == nil && !hmac.Equal(want, d.mac) {
+		err = errors.New("the backup was changed, or is not one of this installation: its keyed digest differs")
+	}
+	return err
+}
+
+// CheckRestored compares what a restore without the master key left to compare.
+// It belongs before anything in the data folder is opened.
+func CheckRestored(data string, key master.Config) error {
+	path := filepath.Join(data, pendingFile)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	line, sums, _ := bytes.Cut(b, []byte("\n"))
+	d, err := parseDigests(sums, line)
+	if err == nil {
+		err = d.compare(key)
+	}
+	if err != nil {
+		return fmt.Errorf("backup: restored data: %w", err)
+	}
+	return os.Remove(path)
+}
+
 // Restore writes a backup into an empty data folder, and takes nothing for
-// restored that its digests do not confirm. It returns the id of the master
-// key that the data wants.
-func Restore(ctx context.Context, dir string, r io.Reader) (masterID string, err error) {
+// restored that its digests do not confirm. The keyed one is compared here where
+// the master key is at hand, and else when the folder is first opened. It returns
+// the id of the master key that the data wants.
+func Restore(ctx context.Context, dir string, key master.Config, r io.Reader) (masterID string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
@@ -165,41 +246,60 @@ func Restore(ctx context.Context, dir string, r io.Reader) (masterID string, err
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
-	if err := unpack(ctx, tmp, r); err != nil {
-		return "", fmt.Errorf("backup: restore: %w", err)
+	d, err := unpack(ctx, tmp, r)
+	if err == nil {
+		err = d.compare(key)
 	}
-	if err := moveAll(tmp, dir); err != nil {
-		return "", fmt.Errorf("backup: restore: %w", err)
+	if errors.Is(err, master.ErrNoKey) {
+		_, err = writeFile(filepath.Join(tmp, pendingFile), io.MultiReader(strings.NewReader(fmt.Sprintf("%s  %x\n", d.id, d.mac)), bytes.NewReader(d.sums)))
 	}
-	db, err := store.Open(ctx, store.Config{Data: dir, Reserve: -1})
+	if err == nil {
+		err = moveAll(tmp, dir)
+	}
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("backup: restore: %w", err)
 	}
-	defer db.Close()
-	return master.WantedID(ctx, db)
+	return d.id, nil
 }
 
-func unpack(ctx context.Context, dir string, r io.Reader) error {
+// maxSums bounds the list of digests: a hundred million files have none longer.
+const maxSums = 1 << 33
+
+func unpack(ctx context.Context, dir string, r io.Reader) (d digests, err error) {
 	found := map[string]string{}
+	var sums []byte
 	for in := tar.NewReader(r); ; {
 		h, err := in.Next()
 		if errors.Is(err, io.EOF) {
-			return errors.New("the backup is not whole: its digests are missing")
+			return d, errors.New("the backup is not whole: its digests are missing")
 		}
 		if err != nil {
-			return err
+			return d, err
 		}
 		if err := ctx.Err(); err != nil {
-			return err
+			return d, err
 		}
-		if h.Name == sumsFile {
-			return checkSums(in, found)
+		switch {
+		case h.Name == sumsFile && sums == nil:
+			if sums, err = io.ReadAll(io.LimitReader(in, maxSums)); err != nil {
+				return d, err
+			}
+			if err := checkSums(bytes.NewReader(sums), found); err != nil {
+				return d, err
+			}
+			continue
+		case h.Name == macFile && sums != nil:
+			line, err := io.ReadAll(io.LimitReader(in, 1024))
+			if err != nil {
+				return d, err
+			}
+			return parseDigests(sums, line)
 		}
-		if !filepath.IsLocal(h.Name) || h.Typeflag != tar.TypeReg || notRestored(h.Name) {
-			return fmt.Errorf("%q has no place in a backup", h.Name)
+		if sums != nil || !filepath.IsLocal(h.Name) || h.Typeflag != tar.TypeReg || notRestored(h.Name) {
+			return d, fmt.Errorf("%q has no place in a backup", h.Name)
 		}
 		if found[h.Name], err = writeFile(filepath.Join(dir, filepath.FromSlash(h.Name)), in); err != nil {
-			return err
+			return d, err
 		}
 	}
 }

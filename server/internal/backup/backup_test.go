@@ -4,6 +4,8 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -57,7 +59,7 @@ func TestBackupUnderLoad(t *testing.T) {
 		})
 	}
 	var archive bytes.Buffer
-	err = backup.Write(ctx, cfg, &archive)
+	err = backup.Write(ctx, cfg, master.Config{Data: cfg.Data}, &archive)
 	close(stop)
 	load.Wait()
 	if err != nil {
@@ -69,7 +71,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	}
 
 	elsewhere := store.Config{Data: filepath.Join(t.TempDir(), "new"), Reserve: -1}
-	id, err := backup.Restore(ctx, elsewhere.Data, bytes.NewReader(archive.Bytes()))
+	id, err := backup.Restore(ctx, elsewhere.Data, master.Config{Data: elsewhere.Data}, bytes.NewReader(archive.Bytes()))
 	if err != nil || id != m.ID() {
 		t.Fatalf("restore wants key %s, %v", id, err)
 	}
@@ -104,16 +106,16 @@ func TestBackupUnderLoad(t *testing.T) {
 		r.Close()
 	}
 
-	if _, err := backup.Restore(ctx, elsewhere.Data, bytes.NewReader(archive.Bytes())); err == nil || !strings.Contains(err.Error(), "empty folder") {
+	if _, err := backup.Restore(ctx, elsewhere.Data, master.Config{Data: elsewhere.Data}, bytes.NewReader(archive.Bytes())); err == nil || !strings.Contains(err.Error(), "empty folder") {
 		t.Errorf("over another installation: %v", err)
 	}
 	cut := archive.Bytes()[:archive.Len()-4096]
-	if _, err := backup.Restore(ctx, t.TempDir(), bytes.NewReader(cut)); err == nil {
+	if _, err := backup.Restore(ctx, t.TempDir(), master.Config{Data: t.TempDir()}, bytes.NewReader(cut)); err == nil {
 		t.Error("a cut backup was restored")
 	}
 	bad := bytes.Clone(archive.Bytes())
 	bad[len(bad)/2] ^= 1
-	if _, err := backup.Restore(ctx, t.TempDir(), bytes.NewReader(bad)); err == nil {
+	if _, err := backup.Restore(ctx, t.TempDir(), master.Config{Data: t.TempDir()}, bytes.NewReader(bad)); err == nil {
 		t.Error("a changed backup was restored")
 	}
 }
@@ -138,7 +140,7 @@ func TestBackupOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	var archive bytes.Buffer
-	if err := backup.Write(ctx, cfg, &archive); err != nil {
+	if err := backup.Write(ctx, cfg, master.Config{Data: cfg.Data}, &archive); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
@@ -154,5 +156,163 @@ func TestBackupOrder(t *testing.T) {
 	}
 	if len(names) < 4 || names[0] != "audit/checkpoints" || names[1] != "rogito.db" || !strings.HasPrefix(names[2], "blobs/") {
 		t.Errorf("%q", names)
+	}
+}
+
+// rewrite changes the entries of an archive; those that change to nil go.
+func rewrite(t *testing.T, archive []byte, change func(name string, content []byte) []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	var sums bytes.Buffer
+	for in := tar.NewReader(bytes.NewReader(archive)); ; {
+		h, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		b, rerr := io.ReadAll(in)
+		if err != nil || rerr != nil {
+			t.Fatal(err, rerr)
+		}
+		if h.Name == "SHA256SUMS" {
+			b = sums.Bytes() // whoever changes a file can do the plain digests over
+		}
+		if b = change(h.Name, b); b == nil {
+			continue
+		}
+		if !strings.HasPrefix(h.Name, "SHA256SUMS") {
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(b), h.Name)
+		}
+		h.Size = int64(len(b))
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// Who can write where backups lie, and does the digests over, is found out: at
+// once where the master key is at hand, else before anything is opened.
+func TestChangedBackups(t *testing.T) {
+	ctx := context.Background()
+	cfg := store.Config{Data: t.TempDir(), Reserve: -1}
+	db, m := storetest.Open(t, cfg)
+	storetest.Exec(t, db, storetest.Things)
+	blobs, err := blob.Open(ctx, blob.Config{Data: cfg.Data, Reserve: -1}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	take := func() []byte {
+		b, err := blobs.Put(ctx, bytes.NewReader(document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		storetest.Exec(t, db, `insert into things (id, n) values ($1, 1)`, b.ID)
+		var archive bytes.Buffer
+		if err := backup.Write(ctx, cfg, master.Config{Data: cfg.Data}, &archive); err != nil {
+			t.Fatal(err)
+		}
+		return archive.Bytes()
+	}
+	first, good := take(), take()
+	key, err := os.ReadFile(master.Config{Data: cfg.Data}.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := map[string][]byte{}
+	rewrite(t, first, func(name string, b []byte) []byte { parts[name] = b; return b })
+	same := func(_ string, b []byte) []byte { return b }
+	for name, tc := range map[string]struct {
+		archive []byte
+		good    bool
+	}{
+		"as it was": {rewrite(t, good, same), true},
+		"a database": {rewrite(t, good, func(name string, b []byte) []byte {
+			if name == "rogito.db" {
+				b = append(bytes.Clone(b[:len(b)-1]), b[len(b)-1]^1)
+			}
+			return b
+		}), false},
+		"the database of another day": {rewrite(t, good, func(name string, b []byte) []byte {
+			if name == "rogito.db" {
+				return parts[name]
+			}
+			return b
+		}), false},
+		"a document less": {rewrite(t, good, func(name string, b []byte) []byte {
+			if strings.HasPrefix(name, "blobs/") {
+				return nil
+			}
+			return b
+		}), false},
+		"the keyed digest of another day": {rewrite(t, good, func(name string, b []byte) []byte {
+			if name == "SHA256SUMS.hmac" {
+				return parts[name]
+			}
+			return b
+		}), false},
+		"a keyed digest of zeros": {rewrite(t, good, func(name string, b []byte) []byte {
+			if name == "SHA256SUMS.hmac" {
+				id, _, _ := strings.Cut(string(b), "  ")
+				return []byte(id + "  " + strings.Repeat("00", 32) + "\n")
+			}
+			return b
+		}), false},
+		"an empty keyed digest": {rewrite(t, good, func(name string, b []byte) []byte {
+			if name == "SHA256SUMS.hmac" {
+				id, _, _ := strings.Cut(string(b), "  ")
+				return []byte(id + "  \n")
+			}
+			return b
+		}), false},
+		"another key's digest": {rewrite(t, good, func(name string, b []byte) []byte {
+			if name == "SHA256SUMS.hmac" {
+				return []byte("0011223344556677  " + strings.Repeat("00", 32) + "\n")
+			}
+			return b
+		}), false},
+		"no keyed digest": {rewrite(t, good, func(name string, b []byte) []byte {
+			if name == "SHA256SUMS.hmac" {
+				return nil
+			}
+			return b
+		}), false},
+	} {
+		for _, before := range []bool{true, false} { // the key is there before the restore, or after
+			dir := filepath.Join(t.TempDir(), "new")
+			put := func() {
+				if err := os.MkdirAll(dir, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, "master.key"), key, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if before {
+				put()
+			}
+			id, err := backup.Restore(ctx, dir, master.Config{Data: dir}, bytes.NewReader(tc.archive))
+			if err == nil && !before {
+				if cerr := backup.CheckRestored(dir, master.Config{Data: dir}); cerr == nil {
+					t.Errorf("%s: opened without the key", name)
+				}
+				put()
+			}
+			if err == nil { // the server's first step
+				err = backup.CheckRestored(dir, master.Config{Data: dir})
+			}
+			if (err == nil) != tc.good || tc.good && id != m.ID() {
+				t.Errorf("%s, key before %v: %v", name, before, err)
+			}
+			if err == nil && backup.CheckRestored(dir, master.Config{Data: dir}) != nil {
+				t.Errorf("%s: compared again", name)
+			}
+		}
 	}
 }

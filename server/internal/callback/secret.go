@@ -33,6 +33,9 @@ func (s *Sender) Secrets(ctx context.Context, account string) ([]Secret, error) 
 		return all, err
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
+		if err := oneAtATime(ctx, tx, account); err != nil {
+			return err
+		}
 		have, err := s.readSecrets(ctx, tx, account)
 		if err != nil || len(have) > 0 && have[0].ExpiresAt.IsZero() {
 			return err
@@ -45,9 +48,23 @@ func (s *Sender) Secrets(ctx context.Context, account string) ([]Secret, error) 
 	return s.readSecrets(ctx, s.db.Read(), account)
 }
 
-// Rotate makes a new secret; the one before stays good for a day.
+// oneAtATime has changes of an account's secrets wait for each other: two at
+// once would leave two that are current, and one that no rotation is told of.
+func oneAtATime(ctx context.Context, tx *store.Tx, account string) error {
+	_, err := tx.Exec(ctx, `update accounts set id = id where id = $1`, account)
+	return err
+}
+
+// Rotate makes a new secret. The one before stays good for a day, and no other:
+// whoever rotates twice is rid of a secret that was given away.
 func (s *Sender) Rotate(ctx context.Context, account string) ([]Secret, error) {
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
+		if err := oneAtATime(ctx, tx, account); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `delete from callback_secrets where account_id = $1 and expires_at <> 0`, account); err != nil {
+			return fmt.Errorf("callback: rotate secret: %w", err)
+		}
 		_, err := tx.Exec(ctx, `update callback_secrets set expires_at = $1 where account_id = $2 and expires_at = 0`,
 			store.Millis(s.now().Add(overlap)), account)
 		if err != nil {

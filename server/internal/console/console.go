@@ -345,7 +345,7 @@ func (p *Pages) byVideo(ctx context.Context, f *form, c *enroll.Certificate, b e
 			if name != "video" && name != "photo" && name != "organization" {
 				continue
 			}
-			head := make([]byte, 512)
+			head := make([]byte, sniffed)
 			n, err := io.ReadFull(part, head)
 			if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
 				return enroll.Evidence{}, fault.New(fault.BadField, "%s cannot be read", name)
@@ -353,21 +353,13 @@ func (p *Pages) byVideo(ctx context.Context, f *form, c *enroll.Certificate, b e
 			if n == 0 {
 				return enroll.Evidence{}, fault.New(fault.BadField, "%s is missing", name)
 			}
-			if active(head[:n]) {
+			if !acceptable(name, head[:n]) {
 				return enroll.Evidence{}, fault.New(fault.BadField, "%s is neither a film nor a picture", name)
 			}
-			return enroll.Evidence{Name: name + "-" + clean(part.FileName()), Data: io.MultiReader(bytes.NewReader(head[:n]), part)}, nil
+			return enroll.Evidence{Name: name + "-" + clean(part.FileName()) + extension(head[:n]), Data: io.MultiReader(bytes.NewReader(head[:n]), part)}, nil
 		}
 	}
 	return p.enroll.ByVideo(ctx, c, next, b)
-}
-
-// active recognises what a browser would run in place of showing it.
-func active(head []byte) bool {
-	kind := http.DetectContentType(head)
-	lower := bytes.ToLower(bytes.TrimSpace(head))
-	return strings.HasPrefix(kind, "text/html") || strings.HasPrefix(kind, "text/xml") ||
-		bytes.HasPrefix(lower, []byte("<")) || bytes.Contains(lower, []byte("<script")) || bytes.Contains(lower, []byte("<svg"))
 }
 
 // clean keeps of a file name what is harmless everywhere.

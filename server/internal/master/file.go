@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -120,9 +121,28 @@ func (c Config) find(id string) (fileKey, error) {
 		found = append(found, k.ID())
 	}
 	if len(found) == 0 {
-		return fileKey{}, fmt.Errorf("master: the database is sealed under master key %s, and there is none at %s: put it there or in ROGITO_MASTER_KEY", id, c.Path())
+		return fileKey{}, fmt.Errorf("%w: the data is sealed under master key %s, and there is none at %s: put it there or in ROGITO_MASTER_KEY", ErrNoKey, id, c.Path())
 	}
-	return fileKey{}, fmt.Errorf("master: the database is sealed under master key %s, and the one given is %s", id, strings.Join(found, ", "))
+	return fileKey{}, fmt.Errorf("%w: the data is sealed under master key %s, and the one given is %s", ErrNoKey, id, strings.Join(found, ", "))
+}
+
+// ErrNoKey says that the master key that is wanted is not there.
+var ErrNoKey = errors.New("master: no key")
+
+// BackupMAC is a keyed digest of a backup's list of files, under the master key
+// of that id and no key that is in the backup.
+func (c Config) BackupMAC(id string, sums []byte) ([]byte, error) {
+	k, err := c.find(id)
+	if err != nil {
+		return nil, err
+	}
+	key, err := hkdf.Key(sha256.New, k[:], nil, "rogito backup", 32)
+	if err != nil {
+		return nil, err
+	}
+	h := hmac.New(sha256.New, key)
+	h.Write(sums)
+	return h.Sum(nil), nil
 }
 
 func (c Config) nextPath() string { return c.Path() + ".next" }

@@ -58,6 +58,20 @@ func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Recor
 	return x.signInCall(ctx)
 }
 
+// Again returns the record of an earlier request to a caller who repeats it, and
+// who must present what the first call had to.
+func (s *Service) Again(ctx context.Context, from Caller, id string) (*Record, error) {
+	r, err := s.Find(ctx, from.AccountID, id)
+	if err != nil || r.CertificateID == "" {
+		return r, err
+	}
+	cert, err := s.enroll.ByID(ctx, r.CertificateID)
+	if err != nil {
+		return nil, err
+	}
+	return r, s.checkSecurityLevel(ctx, cert, from)
+}
+
 func (s *Service) newRecord(req *Request, from Caller) *Record {
 	now := s.config.Now()
 	return &Record{
@@ -177,10 +191,25 @@ func (x *run) insert(ctx context.Context, tx *store.Tx, more ...audit.Event) (er
 	return x.audit.Append(ctx, tx, append(x.requestEvents(), more...)...)
 }
 
-// count is the number of signatures that the record pays for: those of a batch
-// that cannot be made are not.
+// cover has the record pay for one more signature before it is made, where the
+// price taken at first was for fewer: a PDF is signed once for each field, and
+// every signer of a file is counter-signed.
+func (x *run) cover(ctx context.Context, tx *store.Tx) (paid int, err error) {
+	if x.intents < x.paid {
+		return x.paid, nil
+	}
+	paid, err = x.biller.Cover(ctx, tx, "POST/"+x.record.CertificateType, x.record.chargeID, x.intents+1)
+	var f *fault.Error
+	if errors.As(err, &f) && (f.Code == fault.NoCredit || f.Code == fault.LimitReached) {
+		err = &refusal{number: f.Code, text: f.Text}
+	}
+	return paid, err
+}
+
+// count is the number of signatures that are paid for when the record is stored:
+// those of a batch that cannot be made are not.
 func (x *run) count() int {
-	if !x.record.Options.Batch && x.record.Type != "pkcs1" {
+	if !x.record.Options.Batch && x.record.asked() != "pkcs1" {
 		return 1
 	}
 	n := len(x.record.Inputs)

@@ -45,7 +45,11 @@ func (s *Service) waiting(ctx context.Context, from Caller, id string) (*Record,
 	if r.Approval == "" {
 		return nil, fault.New(fault.NotFound, "no approval is asked for this signature")
 	}
-	if from.TokenID == "" || from.TokenID == r.TokenID {
+	same, err := s.tokens.SameLine(ctx, r.AccountID, r.TokenID, from.TokenID)
+	if err != nil {
+		return nil, err
+	}
+	if from.TokenID == "" || same {
 		return nil, fault.New(fault.SecurityLevel, "the approval must come from another token than the one that asked")
 	}
 	if r.Approval != approvalWaiting || r.State.Final() {

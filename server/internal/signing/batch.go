@@ -37,6 +37,7 @@ func (x *run) signAll(ctx context.Context, params ades.SignParams) (*signedDocum
 	out := &signedDocument{media: mediaZip}
 	for _, it := range x.items {
 		e := reportEntry{Index: it.index, Name: it.label, State: Error}
+		before := x.intents
 		signed, err := x.signOne(ctx, it, params)
 		var no *refusal
 		switch {
@@ -48,7 +49,7 @@ func (x *run) signAll(ctx context.Context, params ades.SignParams) (*signedDocum
 			if err := addSigned(z, it, signed, &e, params.Time); err != nil {
 				return nil, err
 			}
-			out.count++
+			out.count += x.intents - before
 			out.level, out.parts = lowest(out.level, signed.level), append(out.parts, x.signatureEvents(signed, it.index)...)
 		}
 		report = append(report, e)

@@ -30,11 +30,15 @@ func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
 	use := x.event("key-use", "private key used", map[string]any{
 		"digest": hex.EncodeToString(digest), "certificateSerialNumber": x.cert.Serial, "number": x.intents,
 	})
-	err := x.db.Write(ctx, func(tx *store.Tx) error {
+	paid := x.paid
+	err := x.db.Write(ctx, func(tx *store.Tx) (err error) {
 		if err := x.authorizeAgain(ctx, tx); err != nil {
 			return err
 		}
 		if r.stored {
+			if paid, err = x.cover(ctx, tx); err != nil {
+				return err
+			}
 			if err := x.keepLease(ctx, tx); err != nil {
 				return err
 			}
@@ -50,7 +54,7 @@ func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
 				return err
 			}
 		}
-		err := tx.Later(ctx, `insert into signing_intents (id, signature_id, certificate_id, position, digest, created_at) values ($1, $2, $3, $4, $5, $6)`,
+		err = tx.Later(ctx, `insert into signing_intents (id, signature_id, certificate_id, position, digest, created_at) values ($1, $2, $3, $4, $5, $6)`,
 			store.NewID(), r.ID, x.cert.ID, x.intents, hex.EncodeToString(digest), store.Millis(now))
 		if err != nil {
 			return fmt.Errorf("signing: store intent: %w", err)
@@ -61,6 +65,7 @@ func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
 		return nil, err
 	}
 	x.intents++
+	x.paid = max(paid, 1) // a record that is stored now has paid for one
 	r.stored = true
 	x.config.Hook("intended", r.ID)
 	if x.key != nil {

@@ -28,16 +28,18 @@ func (s *Service) Delete(ctx context.Context, account, id string) error {
 func (s *Service) erase(ctx context.Context, r *Record, why string) error {
 	ctx = disk.Reclaiming(ctx)
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update signatures set deleted_at = $1, updated_at = $1, title = '', description = '', caller_address = '', options = '{}', secret = null,
-				callback = null, error_message = '', evidence = '', approval = '', lease_by = '', lease_until = 0 where id = $2 and deleted_at = 0`,
-			store.Millis(s.config.Now()), r.ID)
+		// Whether the price comes back is decided by the state that the record ends in.
+		var state State
+		err := tx.QueryRow(ctx, `update signatures set deleted_at = $1, updated_at = $1, title = '', description = '', caller_address = '', options = '{}', secret = null,
+				callback = null, error_message = '', evidence = '', approval = '', lease_by = '', lease_until = 0 where id = $2 and deleted_at = 0 returning state`,
+			store.Millis(s.config.Now()), r.ID).Scan(&state)
+		if errors.Is(err, store.ErrNoRows) {
+			return fault.New(fault.NotFound, "no such signature")
+		}
 		if err != nil {
 			return fmt.Errorf("signing: erase: %w", err)
 		}
-		if n == 0 {
-			return fault.New(fault.NotFound, "no such signature")
-		}
-		if !r.State.Final() && r.chargeID != "" {
+		if !state.Final() && r.chargeID != "" {
 			if err := s.biller.Refund(ctx, tx, r.chargeID); err != nil {
 				return err
 			}

@@ -33,6 +33,7 @@ type run struct {
 	fetched []*File   // inputs whose rows must be filled in
 	stored  []putBlob // to be taken back if nothing comes of it
 	intents int
+	paid    int           // signatures that the charge is known to pay for
 	key     crypto.Signer // handed out after the first intent
 
 	committed func() bool // the caller cannot end the work any more; nil in a worker

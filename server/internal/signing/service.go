@@ -41,11 +41,15 @@ type Biller interface {
 	Refund(ctx context.Context, tx *store.Tx, id string) error
 	// Keep gives back what a charge took for more than n signatures.
 	Keep(ctx context.Context, tx *store.Tx, id string, n int) error
+	// Cover makes a charge pay for n signatures, and says how many it pays for.
+	Cover(ctx context.Context, tx *store.Tx, call, id string, n int) (int, error)
 }
 
 // Tokens knows the tokens of accounts.
 type Tokens interface {
 	HasToken(ctx context.Context, tx *store.Tx, account, id string) (bool, error)
+	// SameLine says whether a token is another one, or has replaced it.
+	SameLine(ctx context.Context, account, former, id string) (bool, error)
 }
 
 // Config of a Service. Zero fields take the contract's defaults.

@@ -23,7 +23,7 @@ type signedDocument struct {
 	src   ades.Source
 	media media
 	level string        // B, T, LT, LTA; empty where there are none
-	count int           // of several: how many were signed
+	count int           // of several: how many signatures were made
 	parts []audit.Event // of several: what the log tells of each
 }
 

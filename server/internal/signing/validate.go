@@ -14,6 +14,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/visible"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/pdfmerge"
@@ -370,14 +371,8 @@ func (x *run) named() []ades.File {
 // entryName is 0000_name.ext: the index in four digits, and what of the
 // caller's name is harmless.
 func entryName(i int, label, ext string) string {
-	base := strings.TrimSuffix(path.Base(strings.ReplaceAll(label, `\`, "/")), path.Ext(label))
-	base = strings.Map(func(r rune) rune {
-		if r < 0x20 || strings.ContainsRune(`/\:*?"<>|`, r) || r == 0x7f {
-			return '_'
-		}
-		return r
-	}, base)
-	if label == "" || base == "" || base == "." || base == ".." {
+	base := visible.Name(strings.TrimSuffix(path.Base(strings.ReplaceAll(label, `\`, "/")), path.Ext(label)))
+	if label == "" || base == "" {
 		base = "document"
 	}
 	return fmt.Sprintf("%04d_%s.%s", i, base, ext)

@@ -28,3 +28,13 @@ func IsConflict(err error) bool {
 	var s *sqlite.Error
 	return errors.As(err, &s) && (s.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || s.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
+
+// IsOrphan says whether a statement referred to a row that is not there.
+func IsOrphan(err error) bool {
+	var p *pgconn.PgError
+	if errors.As(err, &p) {
+		return p.Code == "23503"
+	}
+	var s *sqlite.Error
+	return errors.As(err, &s) && s.Code() == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY
+}

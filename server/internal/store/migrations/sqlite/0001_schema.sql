@@ -41,6 +41,10 @@ create table tokens (
 	account_id            text    not null references accounts (id),
 	hash                  blob    not null unique,
 	refresh_hash          blob    unique,
+	parent_id             text    references tokens (id) on delete cascade on update cascade,
+	line_id               text    not null unique,
+	line_until            integer  not null,
+	life                  integer  not null,
 	last_four             text    not null,
 	name                  text    not null default '',
 	scopes                text    not null,
@@ -59,10 +63,22 @@ create table tokens (
 	wallet_amount         integer  not null default 0
 );
 create index tokens_account on tokens (account_id, id);
+create index tokens_parent on tokens (parent_id);
+
+-- Refresh tokens that were used, and the tokens that they replaced.
+create table spent_tokens (
+	refresh_hash blob not null primary key,
+	token_id     text  not null,
+	account_id   text  not null,
+	line_id      text  not null,
+	spent_at     integer not null
+);
+create index spent_tokens_token on spent_tokens (token_id);
+create index spent_tokens_spent on spent_tokens (spent_at);
 
 create table wallets (
 	account_id text   not null primary key references accounts (id),
-	credit     integer not null check (credit >= 0),
+	credit     integer not null check (credit between 0 and 2000000000000000),
 	created_at integer not null,
 	updated_at integer not null
 );

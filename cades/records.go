@@ -1,0 +1,112 @@
+package cades
+
+import (
+	"bytes"
+	"crypto"
+	"slices"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/ers"
+	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/tsp"
+)
+
+// maxRecords bounds the evidence records of one SignedData: each is over all of
+// it.
+const maxRecords = 16
+
+// evidenceRecord is a value of the attribute of RFC 4998, appendix A.
+type evidenceRecord struct {
+	value    []byte
+	external bool // over the content as well, as an object of its own
+	record   *ers.Record
+	made     time.Time
+}
+
+func isRecord(id string) bool {
+	return id == oid.AttrEvidenceRecord || id == oid.AttrEvidenceRecordExt
+}
+
+// records reads the evidence records that the first signer carries. Each is
+// over the SignedData as it stood without it and those made later.
+func (r *reader) records(out []*ades.Signature) error {
+	var list []evidenceRecord
+	for i, si := range r.sd.SignerInfos {
+		problem := func(text string) {
+			out[i].Problems = append(out[i].Problems, ades.Problem{Where: out[i].Path, Text: text})
+		}
+		for _, a := range si.UnsignedAttrs {
+			if !isRecord(a.OID) {
+				continue
+			}
+			if i > 0 {
+				problem("an evidence record stands in another signer than the first")
+				continue
+			}
+			for _, v := range a.Values {
+				record, err := ers.Parse(v)
+				if err != nil || len(list) == maxRecords {
+					problem("an evidence record cannot be read, or there are too many")
+					continue
+				}
+				one := evidenceRecord{value: v, external: a.OID == oid.AttrEvidenceRecordExt, record: record}
+				if t, err := tsp.Parse(record.First()); err == nil {
+					one.made = t.Time
+				}
+				list = append(list, one)
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b evidenceRecord) int { return a.made.Compare(b.made) })
+	for i, one := range list {
+		if r.in.Cancelled != nil && r.in.Cancelled() != nil {
+			return r.in.Cancelled()
+		}
+		if err := r.record(one, list[i:], out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record states the time-stamps of one record.
+func (r *reader) record(one evidenceRecord, later []evidenceRecord, out []*ades.Signature) error {
+	before, err := r.sd.WithoutUnsigned(func(value []byte) bool {
+		return slices.ContainsFunc(later, func(l evidenceRecord) bool { return bytes.Equal(l.value, value) })
+	})
+	if err != nil {
+		return err
+	}
+	objects := []ers.Object{octets{before.Digest}}
+	missing := one.external && r.in.Digest == nil
+	if one.external && !missing {
+		objects = append(objects, octets{r.in.Digest})
+	}
+	all, first, err := one.record.Facts(objects, out[0].Path+"/evidence-record", r.certs...)
+	if err != nil {
+		return err
+	}
+	for _, ts := range first {
+		if missing {
+			ts.ImprintIntact = ades.Unknown
+		}
+		for _, s := range out {
+			ts.Covers = append(ts.Covers, ers.Inside(s)...)
+		}
+	}
+	for _, ts := range all {
+		ts.Kind = ades.ArchiveTimestamp
+	}
+	out[0].Timestamps = append(out[0].Timestamps, all...)
+	return nil
+}
+
+// octets are an object that is known by its digests.
+type octets struct {
+	digest func(crypto.Hash) ([]byte, error)
+}
+
+func (o octets) Digest(h crypto.Hash) ([]byte, error) { return o.digest(h) }
+
+func (octets) XML() ([]byte, error) { return nil, nil }

@@ -1,0 +1,161 @@
+package cms
+
+import (
+	"bytes"
+	"crypto"
+	"errors"
+
+	"rogito.dev/rogito/ades"
+)
+
+// Shortened is a ContentInfo as it stood before unsigned attributes were added
+// to its first signer.
+type Shortened struct {
+	src        ades.Source
+	head, tail []byte
+	from, to   int64 // what stands between them, as it is in the source
+	known      map[crypto.Hash][]byte
+}
+
+// Digest of the ContentInfo, computed once for each hash function.
+func (s *Shortened) Digest(h crypto.Hash) ([]byte, error) {
+	if d, ok := s.known[h]; ok {
+		return d, nil
+	}
+	d := h.New()
+	d.Write(s.head)
+	if err := CopyRange(d, s.src, s.from, s.to); err != nil {
+		return nil, err
+	}
+	d.Write(s.tail)
+	s.known[h] = d.Sum(nil)
+	return s.known[h], nil
+}
+
+// WithoutUnsigned is the ContentInfo that was read less those values of the
+// first signer's unsigned attributes that drop names. Lengths are adapted; apart from
+// that the coding stays as it is (RFC 4998, appendix A). An attribute without
+// values goes, and so does the field without attributes: neither may be empty.
+func (sd *SignedData) WithoutUnsigned(drop func(value []byte) bool) (*Shortened, error) {
+	s := scanner{sd.source}
+	outer, off, err := s.contentInfo()
+	if err != nil {
+		return nil, err
+	}
+	explicit, err := s.child(outer, off, 0xa0)
+	if err != nil {
+		return nil, malformed("ContentInfo/content", err)
+	}
+	seq, err := s.child(explicit, explicit.body, TagSequence)
+	if err != nil {
+		return nil, malformed("SignedData", err)
+	}
+	var infos header
+	for at := seq.body; ; at = infos.next { // the last field holds the signers
+		more, err := s.more(&seq, at)
+		if err == nil && more {
+			if infos, err = s.header(at, seq.end); err == nil {
+				err = s.finish(&infos, 0)
+			}
+		}
+		if err != nil {
+			return nil, malformed("SignedData", err)
+		}
+		if !more {
+			break
+		}
+	}
+	raw, err := s.load(&infos)
+	if err != nil {
+		return nil, malformed("SignedData/signerInfos", err)
+	}
+	tail, err := dropFromFirst(raw, drop)
+	if err != nil {
+		return nil, malformed("SignedData/signerInfos", err)
+	}
+	out := &Shortened{src: sd.source, from: seq.body, to: infos.off, known: map[crypto.Hash][]byte{}}
+	typ := make([]byte, explicit.off-outer.body)
+	if n, err := sd.source.ReadAt(typ, outer.body); n < len(typ) {
+		return nil, err
+	}
+	inner := out.to - out.from + int64(len(tail))
+	for _, h := range []struct {
+		header
+		before []byte
+	}{{seq, nil}, {explicit, typ}, {outer, nil}} {
+		if h.indefinite {
+			out.head = append(append(append([]byte{}, h.before...), h.tag, 0x80), out.head...)
+			tail = append(tail, 0, 0)
+		} else {
+			out.head = append(append(append([]byte{}, h.before...), appendLength([]byte{h.tag}, inner)...), out.head...)
+		}
+		inner = int64(len(out.head)) + out.to - out.from + int64(len(tail))
+	}
+	out.tail = tail
+	return out, nil
+}
+
+// dropFromFirst rewrites a SET OF SignerInfo.
+func dropFromFirst(raw []byte, drop func([]byte) bool) ([]byte, error) {
+	set, _, err := ReadElement(raw)
+	if err != nil {
+		return nil, err
+	}
+	infos, err := set.Children()
+	if err != nil || len(infos) == 0 || set.Tag != TagSet {
+		return nil, errTag
+	}
+	fields, err := infos[0].Children()
+	if err != nil || len(fields) == 0 || fields[len(fields)-1].Tag != 0xa1 {
+		return nil, errTag
+	}
+	unsigned := fields[len(fields)-1]
+	attrs, err := unsigned.Children()
+	if err != nil {
+		return nil, err
+	}
+	var kept [][]byte
+	for _, a := range attrs {
+		parts, err := a.Children()
+		if err != nil || len(parts) != 2 {
+			return nil, errors.New("bad Attribute")
+		}
+		values, err := parts[1].Children()
+		if err != nil {
+			return nil, err
+		}
+		var left [][]byte
+		for _, v := range values {
+			if !drop(v.Raw) {
+				left = append(left, v.Raw)
+			}
+		}
+		switch {
+		case len(left) == len(values):
+			kept = append(kept, a.Raw)
+		case len(left) > 0:
+			kept = append(kept, with(a, parts[0].Raw, with(parts[1], left...)))
+		}
+	}
+	var members [][]byte
+	for _, f := range fields[:len(fields)-1] {
+		members = append(members, f.Raw)
+	}
+	if len(kept) > 0 {
+		members = append(members, with(unsigned, kept...))
+	}
+	all := [][]byte{with(infos[0], members...)}
+	for _, i := range infos[1:] {
+		all = append(all, i.Raw)
+	}
+	return with(set, all...), nil
+}
+
+// with is a value with another body, in the form of length that it had.
+func with(e Element, body ...[]byte) []byte {
+	if e.Indefinite {
+		out := append(bytes.Clone(identifier(e)), 0x80)
+		return append(append(out, bytes.Join(body, nil)...), 0, 0)
+	}
+	return appendTLV(nil, identifier(e), bytes.Join(body, nil))
+}

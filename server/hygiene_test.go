@@ -1,0 +1,342 @@
+package server
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"unicode"
+
+	"rogito.dev/rogito/server/internal/api/apitest"
+)
+
+// A token that a client puts where it does not belong, on a route or on none,
+// stays out of log and traces.
+func TestMisplacedSecretsAreNotLogged(t *testing.T) {
+	traces := newCollector(t)
+	s := newSite(t, func(c *Config) {
+		c.Log.Level, c.Log.Format = "debug", "json"
+		c.Telemetry.Endpoint, c.Telemetry.Sample = traces.URL, 1
+	})
+	token, link := s.box.Token, "canary-secret-of-a-link-0123456789"
+	sent := 0
+	for _, path := range []string{
+		"/%s", "/tokens/%s/extra", "/v1/token/%s", "/token/%s/", "//token//%s", "/TOKEN/%s", "/nowhere?token=%s", "/tokens?x=%s",
+		"/signatures/%s", "/signatures/%s/detail", "/certificates/%s/suspend", "/callbacks/%s", "/scopes/%s", "/subscriptions/%s",
+		"/pki/%s", "/docs/%s", "/pages/%s", "/enrol/%s", "/enrol/x/%s/more", "/certificates/%s-automatic", "/stats/%s", "/counters/day/%s", "/openapi.json/%s", "/metrics/%s", "/tokens/%%2e%%2e/%s",
+	} {
+		for _, method := range []string{"GET", "POST", "DELETE", "PUT", "OPTIONS"} {
+			for _, secret := range []string{token, link} {
+				req, err := http.NewRequest(method, s.url+fmt.Sprintf(path, secret), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header.Set("Authorization", "Bearer "+token)
+				req.Header.Set("X-Request-Id", token)
+				req.Header.Set("Referer", s.url+"/"+secret)
+				resp, err := http.DefaultTransport.RoundTrip(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if id := resp.Header.Get("X-Request-Id"); strings.Contains(id, token) {
+					t.Fatal("a token is taken for the id of a request")
+				}
+				resp.Body.Close()
+				sent++
+			}
+		}
+	}
+	conn, err := net.Dial("tcp", s.run.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(conn, "%s /credit HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", token) // as the method
+	_, _ = io.ReadAll(conn)
+	conn.Close()
+	s.run.stop()
+	log := s.run.log.String()
+	if n := strings.Count(log, `"msg":"request"`); n < sent {
+		t.Errorf("%d lines for %d requests", n, sent)
+	}
+	traces.mu.Lock()
+	defer traces.mu.Unlock()
+	for what, text := range map[string]string{"log": log, "traces": traces.b.String()} {
+		for name, secret := range map[string]string{"token": token, "half of the token": token[10:40], "link": link} {
+			if strings.Contains(text, secret) {
+				i := strings.Index(text, secret)
+				t.Errorf("the %s is in the %s: %q", name, what, text[max(0, i-100):min(len(text), i+60)])
+			}
+		}
+	}
+	if !strings.Contains(log, `"path":"/signatures/{id}/detail"`) || !strings.Contains(log, `"path":"/tokens/{token}`) && !strings.Contains(log, `"path":"/tokens/…/`) {
+		t.Error("the log does not say what was asked for")
+	}
+}
+
+// What a proxy may take for a length or an encoding ends the connection, also
+// where there is no body.
+func TestSmugglingWithoutABody(t *testing.T) {
+	r := start(t, nil)
+	for _, head := range []string{
+		"POST /verify HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nTransfer_Encoding: chunked",
+		"POST /verify HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nContent_Length: 47",
+		"POST /verify HTTP/1.1\r\nHost: a\r\nTransfer_Encoding: chunked",
+		"GET /healthz HTTP/1.1\r\nHost: a\r\nContent_Length: 47",
+		"GET /healthz HTTP/1.1\r\nHost: a\r\nTransfer_encoding: chunked",
+		"DELETE /tokens/x HTTP/1.1\r\nHost: a\r\nContent_length: 47",
+		"HEAD /healthz HTTP/1.1\r\nHost: a\r\nContent_Length: 47",
+		"GET /healthz HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nContent-Length: 0\r\nTransfer-Encoding: chunked",
+		"GET /healthz HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked",
+		"HEAD /healthz HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nContent-Length: 0",
+	} {
+		if n, text := answersTo(t, r.addr, head+"\r\n\r\n"+smuggled); n > 1 || strings.Count(text, "HTTP/1.") > 1 {
+			t.Errorf("%q: what hides behind it is served:\n%s", head, text)
+		}
+	}
+}
+
+// Nothing that a token was needed for stays in a cache, refusals and files
+// included.
+func TestPrivateAnswersAreNotStored(t *testing.T) {
+	s := newSite(t)
+	r := s.sign(b64(samplePDF))
+	swept := 0
+	for _, op := range s.operations() {
+		if !op.secured || op.method == "DELETE" && strings.HasPrefix(op.path, "/token") {
+			continue
+		}
+		path := op.path
+		for _, p := range op.params {
+			path = strings.ReplaceAll(path, "{"+p+"}", r.ID)
+		}
+		for _, auth := range []string{"Bearer " + s.box.Token, ""} {
+			resp, _ := s.rawAs(auth, op.method, path, string(op.body))
+			if got := resp.Header.Get("Cache-Control"); got != "no-store" {
+				t.Errorf("%s %s: %d with Cache-Control %q", op.method, path, resp.StatusCode, got)
+			}
+			swept++
+		}
+	}
+	if swept < 80 {
+		t.Errorf("only %d calls", swept)
+	}
+	r = s.sign(b64(samplePDF))
+	for _, path := range []string{"/signatures/" + r.ID + "/signedDocument", "/signatures/" + r.ID + "/audit", "/tokens", "/wallet", "/credit", "/callbacks/secret"} {
+		resp, _ := s.raw("GET", path, nil, "Accept", "text/html")
+		if got := resp.Header.Get("Cache-Control"); got != "no-store" || resp.StatusCode != 200 {
+			t.Errorf("%s: %d %q", path, resp.StatusCode, got)
+		}
+	}
+	for _, path := range []string{"/docs/swagger-ui.css", "/openapi.json", "/pki/root.pem"} {
+		if resp, _ := s.raw("GET", path, nil); resp.Header.Get("Cache-Control") == "no-store" {
+			t.Errorf("%s is public and may be kept", path)
+		}
+	}
+}
+
+// Names and titles that strangers chose do nothing to whoever looks at them.
+func TestHiddenCharacters(t *testing.T) {
+	s := newSite(t)
+	evil := []string{"invoice\u202egpj.exe", "a\u2066b\u2069", "\x1b[2J\x1b]0;x\x07", "a\u009b31mb", "..\u200b/\u200e..", "con\r\nX: y", "\u061cx", strings.Repeat("à", 120)}
+	var docs []any
+	for _, name := range evil {
+		docs = append(docs, m{"sourceType": "base64", "payload": b64(sampleTXT), "name": name + ".txt"})
+	}
+	title := "\x1b[31mred\u202e\u009b"
+	for _, o := range []m{{"batch": true}, {}} {
+		r := s.sign(docs, m{"title": title, "description": title, "signatureType": "pkcs1", "options": o})
+		if r.State != "DONE" {
+			t.Fatalf("%s", deref(r.ErrorMessage))
+		}
+		resp, b := s.raw("GET", "/signatures/"+r.ID+"/signedDocument", nil)
+		if d := resp.Header.Get("Content-Disposition"); hasHidden(d, false) {
+			t.Errorf("%q", d)
+		}
+		z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+		if err != nil || len(z.File) < len(evil) {
+			t.Fatal(err)
+		}
+		for _, f := range z.File {
+			if hasHidden(f.Name, true) || len(f.Name) > 260 {
+				t.Errorf("a file is called %q", f.Name)
+			}
+		}
+		for _, accept := range []string{"text/html", "text/plain", "application/pdf"} {
+			_, b := s.raw("GET", "/signatures/"+r.ID+"/audit", nil, "Accept", accept)
+			text := string(b)
+			if accept == "application/pdf" {
+				text = string(inflated(b))
+			}
+			if hasHidden(strings.NewReplacer("\r", "").Replace(text), false) {
+				t.Errorf("the audit as %s has hidden characters", accept)
+			}
+		}
+	}
+	zipped := s.sign(docs, m{"title": title, "signatureType": "cades", "options": m{"packaging": "asic-e"}})
+	_, b := s.raw("GET", "/signatures/"+zipped.ID+"/signedDocument", nil)
+	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range z.File {
+		if hasHidden(f.Name, true) {
+			t.Errorf("a file of a container is called %q", f.Name)
+		}
+	}
+}
+
+// hasHidden says whether a text has characters that do something unseen; in a
+// name no line may end either.
+func hasHidden(s string, name bool) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.Is(unicode.Bidi_Control, r) || unicode.IsControl(r) && (name || r != '\n' && r != '\t')
+	})
+}
+
+// Whoever cannot see the terminal is told where the secrets are, not what they
+// are.
+func TestWelcomeShowsSecretsToATerminalOnly(t *testing.T) {
+	b := &Sandbox{Token: "rgt_canary", APIKey: "rgk_canary", Certificates: map[string]SandboxCredentials{"automatic": {Username: "AHI1", Password: "canary-password"}}}
+	for _, first := range []bool{true, false} {
+		var dumb, seen bytes.Buffer
+		w := &welcome{URL: "http://127.0.0.1:1", File: "data/sandbox.json", Sandbox: b, New: first}
+		w.print(Streams{Out: &dumb})
+		w.print(Streams{Out: &seen, Terminal: true})
+		if strings.Contains(dumb.String(), "canary") || !strings.Contains(dumb.String(), "data/sandbox.json") || !strings.Contains(dumb.String(), "curl") {
+			t.Errorf("not a terminal: %s", &dumb)
+		}
+		if !strings.Contains(seen.String(), "Bearer rgt_canary") || !strings.Contains(seen.String(), "canary-password") {
+			t.Errorf("a terminal: %s", &seen)
+		}
+	}
+}
+
+// Money and trust in the configuration have bounds.
+func TestImpossibleConfigurations(t *testing.T) {
+	for _, bad := range [][2]string{
+		{"money.signature", "-0.05"},
+		{"money.signature_subscription", "-1"},
+		{"money.certificate", "-137"},
+		{"money.lookup", "-0.000001"},
+		{"money.lookup_subscription", "-0.1"},
+		{"money.signature", "1000000000000"},
+		{"money.signature", "1e3"},
+		{"money.vat", "-1"},
+		{"money.vat", "101"},
+		{"omi.free_per_day", "-2"},
+		{"trusted_proxies", "0.0.0.0/0"},
+		{"trusted_proxies", "::/0"},
+		{"trusted_proxies", "10.0.0.0/8,0.0.0.0/1"},
+		{"trusted_proxies", "128.0.0.0/1"},
+		{"trusted_proxies", "1.2.3.4/0"},
+		{"trusted_proxies", "2000::/3"},
+		{"trusted_proxies", "::ffff:0.0.0.0/96"},
+		{"trusted_proxies", "::ffff:10.0.0.0/104"},
+	} {
+		_, _, err := Load("", nil, []Setting{{bad[0], bad[1]}})
+		if err == nil || !strings.Contains(err.Error(), bad[0]) {
+			t.Errorf("%s: %s is accepted, or not named: %v", bad[0], bad[1], err)
+		}
+	}
+	for _, good := range [][2]string{
+		{"money.signature", "0"},
+		{"money.certificate", "1000000"},
+		{"omi.free_per_day", "-1"},
+		{"trusted_proxies", "10.0.0.0/8,192.168.0.0/16,127.0.0.1"},
+		{"trusted_proxies", "fd00::/8,fc00::/7,2001:db8::/32,::1"},
+	} {
+		if _, _, err := Load("", nil, []Setting{{good[0], good[1]}}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// After a rotation two secrets sign, whatever came before.
+func TestRotatedSecretsStopSigning(t *testing.T) {
+	hook := newReceiver(t, nil)
+	eachEngine(t, func(t *testing.T, s *site) {
+		for range 4 {
+			if a := s.do("POST", "/callbacks/secret", nil); a.Status != 200 {
+				t.Fatal(a.Message)
+			}
+		}
+		before := len(hook.wait(t, 0))
+		s.sign(b64(samplePDF), m{"callback": m{"url": hook.URL}})
+		got := hook.wait(t, before+1)
+		if n := len(strings.Fields(got[len(got)-1].header.Get("webhook-signature"))); n != 2 {
+			t.Errorf("%d secrets sign after four rotations", n)
+		}
+		if n := s.rooms().one(t, `select count(*) from callback_secrets`); n != 2 {
+			t.Errorf("%d secrets are kept", n)
+		}
+		wg := make(chan int, 8)
+		for range 8 {
+			go func() { wg <- s.do("POST", "/callbacks/secret", nil).Status }()
+		}
+		for range 8 {
+			if got := <-wg; got != 200 {
+				t.Error(got)
+			}
+		}
+		if n := s.rooms().one(t, `select count(*) from callback_secrets where expires_at = 0`); n != 1 {
+			t.Errorf("%d secrets are current after rotations at once", n)
+		}
+	}, allow(hook.URL))
+}
+
+// Outside the sandbox nobody approves an order of their own account, with
+// whatever token of it.
+func TestNobodyReviewsTheirOwnOrder(t *testing.T) {
+	dir := t.TempDir()
+	cfg := testDefaults()
+	cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = dir, -1, "error"
+	room, err := Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine, err := room.Init(t.Context(), "one@example.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := room.CreateAccount(t.Context(), "two@example.org", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := room.CreditWallet(t.Context(), mine.Email, "1000"); err != nil {
+		t.Fatal(err)
+	}
+	room.Close()
+	r := start(t, func(c *Config) { c.Data, c.Production = dir, true })
+	cfg.PublicURL = r.url
+	s := &site{t: t, url: r.url, run: r, cfg: cfg, contract: apitest.Fetch(t, r.url), box: &Sandbox{Email: mine.Email, APIKey: mine.APIKey, Token: mine.Token}}
+	c := s.buy("automatic", m{"identification": "video"})
+	s.upload(c.CertificateLink, "video", map[string][]byte{"video": []byte("moving"), "photo": []byte("still")})
+	child := s.mustToken(m{"scopes": []string{"*:*/*"}})
+	_, grandchild := s.newToken("Bearer "+child.Token, m{"scopes": []string{"POST:*/certificates"}})
+	old := s.mustToken(m{"scopes": []string{"*:*/*"}})
+	var renewed shownToken
+	if err := json.Unmarshal(s.do("PATCH", "/tokens/"+old.ID, nil, "Authorization", "Bearer "+old.RefreshToken).Data, &renewed); err != nil {
+		t.Fatal(err)
+	}
+	review := func(token string, approve bool) *answer {
+		return s.do("POST", "/certificates/"+c.ID+"/review", m{"approve": approve, "reason": "x"}, "Authorization", "Bearer "+token)
+	}
+	for name, token := range map[string]string{
+		"the token that bought": mine.Token, "its sibling": child.Token, "a grandchild": grandchild.Token, "a renewed one": renewed.Token,
+		"a bound one": s.mustToken(m{"scopes": []string{"*:*/*"}, "limits": m{"ip": []string{"127.0.0.1"}}}).Token,
+	} {
+		for _, approve := range []bool{true, false} {
+			if a := review(token, approve); a.Status != 403 || a.code() != 131 || s.certificateState(c.ID) != "REGISTERING" {
+				t.Errorf("%s: %d/%d %s", name, a.Status, a.code(), a.Message)
+			}
+		}
+	}
+	if a := review(other.Token, true); a.Status != 200 {
+		t.Errorf("another administrator: %d/%d %s", a.Status, a.code(), a.Message)
+	}
+}

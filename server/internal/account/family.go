@@ -1,0 +1,219 @@
+package account
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// A token that another token made is its child. A child lives no longer and may
+// do no more than its parent, and ends with it. So a token is judged at every
+// use together with all that it comes from: what its parent loses later, it
+// loses too. A token that the API key or the operator made has no parent.
+//
+// This file is where tokens are judged. docs/tokens.md has the rules.
+
+// maxGenerations bounds how deep a family is.
+const maxGenerations = 8
+
+// family is a token, first, and those it comes from, its parent second.
+type family []member
+
+type member struct {
+	id, account    string
+	scopes         []Scope
+	addresses      []netip.Prefix
+	expire         time.Time
+	limited, total bool // it has limits of any kind; of its requests
+	admin, sandbox bool // its account
+}
+
+// readFamily reads a token by a condition on its row, and those it comes from.
+// An unknown token has none.
+func readFamily(ctx context.Context, q store.Querier, where string, arg any) (family, error) {
+	rows, err := q.Query(ctx, `with recursive family (id, parent_id, depth) as (
+			select id, parent_id, 0 from tokens where `+where+` = $1
+			union all
+			select t.id, t.parent_id, f.depth + 1 from tokens t join family f on t.id = f.parent_id where f.depth < 100)
+		select t.id, t.account_id, t.scopes, t.addresses, t.expire_at, t.total_limit is not null,
+			t.wallet_limit is not null or t.subscription_limit is not null or t.amount_limit is not null or t.total_limit is not null,
+			a.admin, a.sandbox
+		from family f join tokens t on t.id = f.id join accounts a on a.id = t.account_id order by f.depth`, arg)
+	return collect(rows, err, func(r store.Row) (m member, err error) {
+		var scopes, addresses string
+		var expire int64
+		if err := r.Scan(&m.id, &m.account, &scopes, &addresses, &expire, &m.total, &m.limited, &m.admin, &m.sandbox); err != nil {
+			return m, err
+		}
+		m.scopes, m.expire = parseScopes(strings.Fields(scopes)), store.Time(expire)
+		m.addresses, err = parsePrefixes(strings.Fields(addresses))
+		return m, err
+	})
+}
+
+func parseScopes(list []string) (out []Scope) {
+	for _, text := range list {
+		if sc, err := ParseScope(text); err == nil {
+			out = append(out, sc)
+		}
+	}
+	return out
+}
+
+// scopes are what all members have.
+func (f family) scopes() []Scope {
+	common := f[0].scopes
+	for _, m := range f[1:] {
+		var both []Scope
+		for _, a := range common {
+			for _, b := range m.scopes {
+				if sc, ok := a.meet(b); ok && !slices.Contains(both, sc) {
+					both = append(both, sc)
+				}
+			}
+		}
+		common = both
+	}
+	return common
+}
+
+// expire is when the first of them ends.
+func (f family) expire() time.Time {
+	first := f[0].expire
+	for _, m := range f[1:] {
+		if m.expire.Before(first) {
+			first = m.expire
+		}
+	}
+	return first
+}
+
+func (f family) alive() bool { return len(f) > 0 && time.Now().Before(f.expire()) }
+
+func (f family) ids(which func(member) bool) (ids []string) {
+	for _, m := range f {
+		if which(m) {
+			ids = append(ids, m.id)
+		}
+	}
+	return ids
+}
+
+func (f family) has(id string) bool {
+	return slices.ContainsFunc(f, func(m member) bool { return m.id == id })
+}
+
+// bounded says that a member has limits, or is good from some addresses only.
+func (f family) bounded() bool {
+	return slices.ContainsFunc(f, func(m member) bool { return m.limited || len(m.addresses) > 0 })
+}
+
+func covers(own []Scope, asked Scope) bool {
+	return slices.ContainsFunc(own, func(sc Scope) bool { return sc.Covers(asked) })
+}
+
+// giver is the family of the token that a caller presented, as it is now; nil
+// for the API key and for the operator, who may give anything.
+func giver(ctx context.Context, tx store.Querier, c *Caller) (family, error) {
+	if c.TokenID == "" {
+		return nil, nil
+	}
+	f, err := readFamily(ctx, tx, "id", c.TokenID)
+	if err == nil && !f.alive() {
+		err = fault.New(fault.WrongToken, "wrong token")
+	}
+	return f, err
+}
+
+// mayGive judges whether a caller's token may hand out these scopes.
+func (f family) mayGive(scopes []string) error {
+	switch {
+	case f == nil:
+		return nil
+	case f.bounded():
+		return fault.New(fault.ScopeLacking, "a token with limits cannot make or change tokens")
+	}
+	return f.allHave(scopes)
+}
+
+// allHave judges whether scopes are within those of every member.
+func (f family) allHave(scopes []string) error {
+	if len(f) == 0 {
+		return nil
+	}
+	own := f.scopes()
+	for _, sc := range parseScopes(scopes) {
+		if !covers(own, sc) {
+			return fault.New(fault.ScopeLacking, "a token cannot give the scope %s, which it lacks", sc)
+		}
+	}
+	return nil
+}
+
+// mayManage judges whether a caller's token may change or delete another of the
+// account: itself, those it made, and any that may do no more than itself.
+func (f family) mayManage(target family) error {
+	switch {
+	case f == nil || target[0].id == f[0].id:
+		return nil
+	case f.bounded():
+		return fault.New(fault.ScopeLacking, "a token with limits cannot change or delete others")
+	case f.has(target[0].id):
+		return fault.New(fault.ScopeLacking, "a token cannot change or delete the one that made it")
+	case target.has(f[0].id):
+		return nil
+	}
+	own := f.scopes()
+	for _, sc := range target[0].scopes {
+		if !covers(own, sc) {
+			return fault.New(fault.ScopeLacking, "a token cannot change or delete one that may do more than itself")
+		}
+	}
+	return nil
+}
+
+// MayHold judges whether a caller may be shown a token that was made before, as
+// at the replay of an idempotent call: only if it could make such a one now.
+func (s *Service) MayHold(ctx context.Context, c *Caller, scopes []string, expire time.Time) error {
+	f, err := giver(ctx, s.db.Read(), c)
+	if err != nil || f == nil {
+		return err
+	}
+	if err := f.mayGive(scopes); err != nil {
+		return err
+	}
+	if expire.After(f.expire()) {
+		return fault.New(fault.ScopeLacking, "a token cannot give one that outlives it")
+	}
+	return nil
+}
+
+// HasToken says, inside a transaction, whether a token of an account exists
+// still, or was replaced by its refresh token. Its life may be over: what was
+// asked in time is done.
+func (s *Service) HasToken(ctx context.Context, tx *store.Tx, accountID, id string) (found bool, err error) {
+	_, found, err = currentToken(ctx, tx, accountID, id)
+	return found, err
+}
+
+// SameLine says whether a token is another one, or has replaced it.
+func (s *Service) SameLine(ctx context.Context, accountID, former, id string) (bool, error) {
+	now, found, err := currentToken(ctx, s.db.Read(), accountID, former)
+	return found && now == id || former == id, err
+}
+
+// currentToken is the token that another one has become by being refreshed.
+func currentToken(ctx context.Context, q store.Querier, accountID, id string) (now string, found bool, err error) {
+	rows, err := q.Query(ctx, `select id from tokens where account_id = $1
+		and (id = $2 or line_id = (select line_id from spent_tokens where token_id = $2))`, accountID, id)
+	ids, err := collect(rows, err, func(r store.Row) (id string, err error) { return id, r.Scan(&id) })
+	if err != nil || len(ids) == 0 {
+		return "", false, err
+	}
+	return ids[0], true, nil
+}

@@ -1,0 +1,108 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// errSpent is met by whoever presents a refresh token a second time.
+var errSpent = errors.New("account: refresh token was used already")
+
+// RotateToken replaces the token whose refresh token the caller presented by a
+// new one with the same rights; the old pair is void. The new one lives as long
+// as the old one was to live, but no longer than its parent, and its line no
+// longer than a year. A refresh token that is presented a second time ends the
+// line: one of the two who hold it has stolen it.
+func (s *Service) RotateToken(ctx context.Context, c *Caller, name string) (*Token, error) {
+	stranger := fault.New(fault.WrongToken, "the refresh token does not belong to this token")
+	where, arg, err := s.tokenKey(name)
+	if err != nil || store.IsID(name) && name != c.TokenID {
+		return nil, stranger
+	}
+	if err := s.usage.flush(ctx, s.db); err != nil { // what was counted so far goes along
+		return nil, err
+	}
+	id, secret, refresh := store.NewID(), newSecret(tokenPrefix), newSecret(refreshPrefix)
+	var next Token
+	now := time.Now().UTC()
+	err = s.db.Write(ctx, func(tx *store.Tx) error {
+		old, err := readFamily(ctx, tx, "id", c.TokenID)
+		if err != nil {
+			return err
+		}
+		if len(old) == 0 {
+			return errSpent
+		}
+		var life, line int64
+		err = tx.QueryRow(ctx, `select life, line_until from tokens where id = $1 and `+where, c.TokenID, arg).Scan(&life, &line)
+		if errors.Is(err, store.ErrNoRows) {
+			return stranger
+		}
+		if err != nil {
+			return err
+		}
+		end := old[1:].until(now.Add(min(time.Duration(life)*time.Millisecond, store.Time(line).Sub(now))))
+		if !old.alive() || !end.After(now) {
+			return fault.New(fault.WrongToken, "the token has expired")
+		}
+		_, err = tx.Exec(ctx, `insert into spent_tokens (refresh_hash, token_id, account_id, line_id, spent_at)
+			select refresh_hash, id, account_id, line_id, cast($2 as bigint) from tokens where id = $1`, c.TokenID, now.UnixMilli())
+		if store.IsConflict(err) {
+			return errSpent
+		}
+		if err != nil {
+			return err
+		}
+		// The row stays, with its limits, what it has used of them, and its children.
+		hash, refreshHash := s.hash(secret), s.hash(refresh)
+		next, err = scanToken(tx.QueryRow(ctx, `update tokens set id = $2, hash = $3, refresh_hash = $4, last_four = $5, expire_at = $6, created_at = $7, updated_at = $7
+			where id = $1 returning `+tokenColumns, c.TokenID, id, hash[:], refreshHash[:], lastFour(secret), end.UnixMilli(), now.UnixMilli()))
+		if errors.Is(err, store.ErrNoRows) {
+			return errSpent
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `update usage_days set token_id = $3 where account_id = $1 and token_id = $2`, c.AccountID, c.TokenID, id)
+		return err
+	})
+	if errors.Is(err, errSpent) {
+		return nil, errors.Join(s.endLine(ctx, "token_id", c.TokenID), fault.New(fault.WrongToken, "the refresh token was used already: its line has ended"))
+	}
+	s.dropEntries(c.TokenID)
+	if err != nil {
+		return nil, err
+	}
+	next.Secret, next.Refresh = secret, refresh
+	next.Stats.Addresses, err = s.tokenAddresses(ctx, c.AccountID, id)
+	return &next, err
+}
+
+// endLine deletes the token that a spent refresh token has led to, and all that
+// come from it.
+func (s *Service) endLine(ctx context.Context, column string, value any) error {
+	var ended int64
+	err := s.db.Write(ctx, func(tx *store.Tx) (err error) {
+		ended, err = tx.Exec(ctx, `delete from tokens where line_id in (select line_id from spent_tokens where `+column+` = $1)`, value)
+		return err
+	})
+	if ended > 0 {
+		s.entries.Clear()
+		s.cfg.Log.WarnContext(ctx, "a refresh token was used twice: its line has ended")
+	}
+	return err
+}
+
+// spent says whether a refresh token was used before; if so, its line ends.
+func (s *Service) spent(ctx context.Context, hash []byte) error {
+	var some bool
+	err := s.db.Read().QueryRow(ctx, `select exists (select 1 from spent_tokens where refresh_hash = $1)`, hash).Scan(&some)
+	if err != nil || !some {
+		return err
+	}
+	return s.endLine(ctx, "refresh_hash", hash)
+}

@@ -1,0 +1,94 @@
+package xades
+
+import (
+	"iter"
+	"slices"
+	"unsafe"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/foreign"
+	"rogito.dev/rogito/internal/xmldom"
+	"rogito.dev/rogito/internal/xmldsig"
+)
+
+// foreign refuses a document in which a PDF may begin, or go on, in what nobody
+// signed: comments, the text of KeyInfo and unsigned properties take anything,
+// and readers of PDF look for its parts within a file. In signed content such
+// a mark is what the signer wrote. Where the octets are not those of the text
+// there may be none among them at all.
+func (r *reader) foreign() {
+	if r.doc.Same() {
+		text := r.doc.Source()
+		next, stop := iter.Pull(foreign.Marks(unsafe.Slice(unsafe.StringData(text), len(text))))
+		defer stop()
+		m := &marks{reader: r, next: next}
+		if m.advance(); m.signed(r.doc.Node) {
+			return
+		}
+	} else if foreign.PDFIn(r.doc.Bytes()) == "" {
+		return
+	}
+	p := ades.Problem{Fatal: true, Text: foreign.Text}
+	r.out.Problems = append(r.out.Problems, p)
+	for _, s := range r.out.Signatures {
+		s.Problems = append(s.Problems, p)
+	}
+}
+
+// marks walks through a document from mark to mark.
+type marks struct {
+	*reader
+	next  func() (int, bool)
+	at    uint32 // of the next mark
+	more  bool
+	steps int
+}
+
+func (m *marks) advance() {
+	at, ok := m.next()
+	m.at, m.more = uint32(at), ok
+}
+
+// signed reports whether all marks in a node stand in something that a
+// signature covers.
+func (m *marks) signed(n *xmldom.Node) bool {
+	for c := n.First; c != nil && m.more; c = c.Next {
+		if !m.covered(n, c.Start) || m.more && m.at < c.End && !m.signed(c) {
+			return false
+		}
+	}
+	if n.Kind == xmldom.DocumentNode {
+		return !m.more
+	}
+	return m.covered(n, n.End)
+}
+
+// covered reports whether the node itself is covered if marks stand in it up
+// to an end, and goes on behind that.
+func (m *marks) covered(n *xmldom.Node, end uint32) bool {
+	if !m.more || m.at >= end {
+		return true
+	}
+	found := slices.ContainsFunc(m.tops, func(s *sigReader) bool {
+		return slices.ContainsFunc(s.regions, func(g signedRegion) bool {
+			m.steps++
+			return holds(g.region, n)
+		})
+	})
+	for m.more && m.at < end {
+		m.advance()
+	}
+	return found && m.steps < maxSteps>>8 && m.ctx.Err() == nil
+}
+
+// holds reports whether the octets of a region hold a node itself.
+func holds(g *xmldsig.Region, n *xmldom.Node) bool {
+	contains := func(top *xmldom.Node) bool { return top.Contains(n) }
+	switch {
+	case n.Kind == xmldom.DocumentNode, n.Kind == xmldom.Comment && !g.Comments, g.Text && n.Kind != xmldom.Text:
+		return false
+	case !g.Set.Apex.Contains(n), slices.ContainsFunc(g.Set.Drop, contains):
+		return false
+	}
+	return g.Set.Keep == nil || slices.ContainsFunc(g.Set.Keep, contains)
+}
