@@ -228,7 +228,7 @@ func (a *slowness) streams(c net.Conn, method, path string) {
 // TestSlowClients: whatever slow, large and half-finished requests many clients
 // make, the server answers others within a second, keeps within its memory, and
 // has nothing in its temporary folder afterwards. In the soak every kind has 300
-// clients, one kind after the other and then all at once; and once more with
+// clients, one kind after the other; then 300 are of all kinds, once more with
 // fewer connections than clients.
 func TestSlowClients(t *testing.T) {
 	soak := os.Getenv("ROGITO_TEST_SOAK") != ""
@@ -253,9 +253,9 @@ func TestSlowClients(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(slowSecurely)) {
 		attack(t, secure, name, map[string]slowClient{name: slowSecurely[name]}, 300, 12*time.Second)
 	}
-	attack(t, plain, "all", slowClients, 300, 30*time.Second)
-	attack(t, few, "all, few connections", slowClients, 50, 30*time.Second)
-	attack(t, secure, "all over TLS", slowSecurely, 300, 30*time.Second)
+	attack(t, plain, "all", slowClients, 300/len(slowClients)+1, 20*time.Second)
+	attack(t, few, "all, few connections", slowClients, 300/len(slowClients)+1, 20*time.Second)
+	attack(t, secure, "all over TLS", slowSecurely, 300/len(slowSecurely), 20*time.Second)
 }
 
 // memoryBudget is what the server may have in the default configuration, in
