@@ -209,6 +209,11 @@ func (d *Draft) prepare(ctx context.Context) error {
 	return d.format.prepare(ctx, d)
 }
 
+// prepareAgain prepares a document that has changed, with a budget as at first.
+func (d *Draft) prepareAgain(ctx context.Context) error {
+	return limits.Bounded(ctx, memoryOr(d.o.Memory), d.prepare)
+}
+
 // ToBeSigned is what the signature is over (signed attributes, SignedInfo).
 func (d *Draft) ToBeSigned() []byte { return d.inner.ToBeSigned() }
 
@@ -260,7 +265,7 @@ func (d *Draft) Complete(ctx context.Context, w io.Writer, value []byte) (*Signe
 	if errors.As(err, &noRoom) && d.tries < maxTries {
 		d.tries++
 		d.o.PAdES.Reserve = noRoom.Need + noRoom.Need/8
-		if err := d.prepare(ctx); err != nil {
+		if err := d.prepareAgain(ctx); err != nil {
 			return nil, err
 		}
 		return nil, ErrSignAgain
@@ -313,7 +318,7 @@ func (d *Draft) nextCounter(ctx context.Context, value []byte) error {
 	d.between = next
 	d.in.Files = append([]ades.File{{Name: d.in.Files[0].Name, Source: next.Source()}}, d.in.Files[1:]...)
 	d.counter++
-	if err := d.prepare(ctx); err != nil {
+	if err := d.prepareAgain(ctx); err != nil {
 		return err
 	}
 	return ErrSignAgain
@@ -437,6 +442,9 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOp
 	augment := formats[carriers[kind]].augment
 	if augment == nil {
 		return fmt.Errorf("augment: a file of the kind %q cannot be raised", kind)
+	}
+	if limits.BudgetOf(ctx) == nil {
+		ctx = limits.WithBudget(ctx, limits.NewBudget(DefaultMemory))
 	}
 	return augment(ctx, src, w, r)
 }

@@ -54,6 +54,9 @@ type laneKey struct{}
 // inLane waits for a place in a lane, as long as the context allows, and works
 // there. The place is given back where the work fails or panics.
 func inLane(ctx context.Context, lane chan struct{}, b *Budget, work func(context.Context) (bool, error)) (leave func(), isHeavy bool, err error) {
+	if ctx.Err() != nil { // with a free place as well, select would take either
+		return nil, false, ctx.Err()
+	}
 	select {
 	case lane <- struct{}{}:
 	case <-ctx.Done():
