@@ -39,7 +39,7 @@ func (r *reader) coverage(expect ades.Expectation) {
 		case r.doc.Format == ades.ODF && missed != "" && s.Intact() == ades.Yes && !r.macros(s):
 			fatal(s, missed, "the signature of the document does not cover %q", missed)
 		}
-		if s.Intact() != ades.No && !slices.ContainsFunc(s.Problems, func(p ades.Problem) bool { return p.Fatal }) {
+		if s.Intact() != ades.No && !ades.Fatal(s.Problems) {
 			maps.Copy(handed, mine)
 		}
 	}
@@ -122,7 +122,7 @@ func (c *container) checkManifest(e *entry) error {
 	if err != nil {
 		return err
 	}
-	d, err := xmldom.Parse(b, xmldom.Limits{})
+	d, err := xmldom.ParseContext(e.c.ctx, b, xmldom.Limits{})
 	if err != nil {
 		return &ades.MalformedError{Format: "manifest", Where: e.name, Err: err}
 	}

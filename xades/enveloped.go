@@ -22,7 +22,7 @@ func (p *preparation) enveloped() error {
 	}
 	if p.doc == nil {
 		var err error
-		if p.doc, err = parse(context.Background(), p.files[0].Source); err != nil {
+		if p.doc, err = parse(p.ctx, p.files[0].Source); err != nil {
 			return err
 		}
 	}
@@ -104,7 +104,7 @@ func (p *preparation) ensureIDs(elements []*xmldom.Node) ([]*xmldom.Node, error)
 	if err != nil {
 		return nil, fmt.Errorf("xades: %w", err)
 	}
-	if p.doc, err = xmldom.Parse(changed, xmldom.Limits{}); err != nil {
+	if p.doc, err = xmldom.ParseContext(p.ctx, changed, xmldom.Limits{}); err != nil {
 		return nil, malformed(err)
 	}
 	for i, id := range ids {
@@ -154,7 +154,7 @@ func (p *preparation) addNode(id string, n *xmldom.Node) {
 	}
 	// A comment that parts a text is content (see partition), and a bare
 	// reference leaves comments out.
-	if partsText(n) && isNCName(id+"_") {
+	if partsText(n) && IsID(id+"_") {
 		method.Comments, set.Comments = true, true
 		uri = "#xpointer(/)"
 		if id != "" {
@@ -314,7 +314,7 @@ func (p *preparation) internallyDetached() error {
 }
 
 func (p *preparation) embedXML(i int) (string, error) {
-	d, err := parse(context.Background(), p.files[i].Source)
+	d, err := parse(p.ctx, p.files[i].Source)
 	if err != nil {
 		return "", err
 	}
@@ -326,13 +326,13 @@ func (p *preparation) embedXML(i int) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("xades: %w", err)
 		}
-		if d, err = xmldom.Parse(changed, xmldom.Limits{}); err != nil {
+		if d, err = xmldom.ParseContext(p.ctx, changed, xmldom.Limits{}); err != nil {
 			return "", malformed(err)
 		}
 		root = d.Root()
 	}
 	method, uri := exclusive, "#"+url.PathEscape(id)
-	if partsText(root) && isNCName(id) {
+	if partsText(root) && IsID(id) {
 		method.Comments, uri = true, "#xpointer(id('"+id+"'))"
 	}
 	method.Prefixes = typePrefixes(root)

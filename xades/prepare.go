@@ -12,6 +12,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
@@ -34,7 +35,7 @@ var _ ades.Draft = (*Draft)(nil)
 func (d *Draft) ToBeSigned() []byte { return d.tbs }
 
 // Digest of ToBeSigned.
-func (d *Draft) Digest() []byte { return sum(d.params.Digest(), d.tbs) }
+func (d *Draft) Digest() []byte { return oid.Sum(d.params.Digest(), d.tbs) }
 
 // Value has the key sign the draft.
 func (d *Draft) Value(key crypto.Signer) ([]byte, error) {
@@ -79,7 +80,7 @@ func (d *Draft) writeObject(w io.Writer, o object) error {
 
 // Prepare makes everything of a signature but its value. It returns a
 // *ades.MalformedError for XML that is not well-formed or has a DTD.
-func Prepare(files []ades.File, o Options) (*Draft, error) {
+func Prepare(ctx context.Context, files []ades.File, o Options) (*Draft, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func Prepare(files []ades.File, o Options) (*Draft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("xades: %w", err)
 	}
-	p := &preparation{files: files, o: o, b: builder{o: o}}
+	p := &preparation{ctx: ctx, files: files, o: o, b: builder{o: o}}
 	if err := p.pack(); err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func Prepare(files []ades.File, o Options) (*Draft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("xades: %w", err)
 	}
-	info := p.b.signedInfo(method, sum(o.Digest(), canonical))
+	info := p.b.signedInfo(method, oid.Sum(o.Digest(), canonical))
 	tbs, err := canonicalPart(info)
 	if err != nil {
 		return nil, fmt.Errorf("xades: %w", err)
@@ -114,6 +115,7 @@ func Prepare(files []ades.File, o Options) (*Draft, error) {
 
 // preparation collects what is to be referenced and where the signature goes.
 type preparation struct {
+	ctx   context.Context
 	files []ades.File
 	o     Options
 	b     builder
@@ -145,7 +147,7 @@ func (p *preparation) byContent() Packaging {
 	if len(p.files) != 1 || !LooksLikeXML(p.files[0].Source) {
 		return Enveloping
 	}
-	doc, err := parse(context.Background(), p.files[0].Source)
+	doc, err := parse(p.ctx, p.files[0].Source)
 	if err == nil && doc.Root().Is(ds, "Signature") {
 		return Enveloping
 	}

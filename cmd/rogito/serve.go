@@ -49,6 +49,10 @@ func (c *serveCommand) Run(s *session) error {
 		return err
 	}
 	boundMemory(cfg.Limits.Memory)
+	// Whatever makes a temporary file, makes it where the server looks after it.
+	if err := os.Setenv("TMPDIR", server.Spool(cfg.Data)); err != nil {
+		return err
+	}
 	return server.Run(s.ctx, cfg, server.Streams{Out: s.stdout, Err: s.stderr, Terminal: s.terminal})
 }
 

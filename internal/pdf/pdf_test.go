@@ -448,6 +448,31 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
+// Defined lists the objects that revision n defines anew or frees, in order of
+// their numbers.
+func (d *Document) Defined(n int) []Definition {
+	r := d.revisions[n-1]
+	seen := make(map[int]bool)
+	var out []Definition
+	for _, s := range d.sections[r.first : r.first+r.count] {
+		for _, part := range []*section{s, s.hybrid} {
+			if part == nil {
+				continue
+			}
+			for _, run := range part.runs {
+				for i := range run.entries {
+					if num := run.first + i; !seen[num] {
+						seen[num] = true
+						e, _ := s.lookup(num)
+						out = append(out, definition(num, e))
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
 // What Go's own writer of LZW packs is unpacked, whatever repeats in it.
 func TestLZW(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))

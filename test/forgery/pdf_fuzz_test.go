@@ -197,9 +197,9 @@ func (f *updateFuzzer) look(data []byte) (pages [][]byte, text string) {
 	out, _ := exec.Command("mutool", "draw", "-q", "-F", "txt", "-o", "-", path).Output()
 	// Annotations that do not overlap may be drawn in any order, and their text
 	// comes in that order.
-	lines := strings.Split(string(out), "\n")
-	slices.Sort(lines)
-	return pages, strings.Join(lines, "\n")
+	words := strings.Fields(string(out))
+	slices.Sort(words)
+	return pages, strings.Join(words, " ")
 }
 
 // equalOutside compares two grey maps outside some rectangles.

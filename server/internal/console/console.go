@@ -16,13 +16,16 @@ import (
 	"io"
 	"log/slog"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/upload"
 )
 
 //go:embed page
@@ -32,15 +35,19 @@ var files embed.FS
 type Pages struct {
 	enroll  *enroll.Service
 	sandbox bool
+	secure  bool   // people reach us by https, perhaps at a proxy
 	issuer  string // name in enrolment apps
+	spool   string // folder for uploads on their way
 	log     *slog.Logger
 	tmpl    *template.Template
 	mux     http.Handler
+	busy    sync.Map // ids of the certificates for which files are being taken in
 }
 
-// New returns the pages. They are mounted at /enrol/ and /pages/.
-func New(e *enroll.Service, sandbox bool, log *slog.Logger) *Pages {
-	p := &Pages{enroll: e, sandbox: sandbox, issuer: "Rogito", log: log}
+// New returns the pages of a server that people reach at publicURL. They are
+// mounted at /enrol/ and /pages/.
+func New(e *enroll.Service, publicURL string, sandbox bool, spool string, log *slog.Logger) *Pages {
+	p := &Pages{enroll: e, sandbox: sandbox, secure: strings.HasPrefix(strings.ToLower(publicURL), "https://"), issuer: "Rogito", spool: spool, log: log}
 	if sandbox {
 		p.issuer = "Rogito SANDBOX"
 	}
@@ -92,6 +99,8 @@ type view struct {
 	Attributes  []row
 	Credentials *enroll.Credentials
 	QR          template.URL
+	ShownAt     string // when the credentials were shown before, and to which address
+	ShownTo     string
 	Problem     string
 	Code        int // of the problem
 }
@@ -105,14 +114,14 @@ const browserCookie = "rogito-holder"
 
 // browser returns the secret of the browser, and leaves one there where there
 // was none.
-func browser(w http.ResponseWriter, r *http.Request) enroll.Browser {
+func (p *Pages) browser(w http.ResponseWriter, r *http.Request) enroll.Browser {
 	if c, err := r.Cookie(browserCookie); err == nil && len(c.Value) >= 32 {
 		return enroll.Browser(c.Value)
 	}
 	value := rand.Text() + rand.Text()
 	http.SetCookie(w, &http.Cookie{
 		Name: browserCookie, Value: value, Path: "/enrol/" + r.PathValue("id"), MaxAge: 30 * 24 * 3600,
-		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil,
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: p.secure || r.TLS != nil,
 	})
 	return enroll.Browser(value)
 }
@@ -123,7 +132,7 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, err)
 		return
 	}
-	p.render(w, r, http.StatusOK, p.viewOf(r, c, browser(w, r)))
+	p.render(w, r, http.StatusOK, p.viewOf(r, c, p.browser(w, r)))
 }
 
 func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, b enroll.Browser) *view {
@@ -133,6 +142,9 @@ func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, b enroll.Browser)
 	v.Step = "end"
 	if c.State == enroll.Working {
 		v.Step = "wait"
+	}
+	if !c.ShownAt.IsZero() && !v.Device {
+		v.ShownAt, v.ShownTo = c.ShownAt.Format("2006-01-02 15:04:05")+" UTC", c.ShownTo
 	}
 	if !c.Identifies() {
 		return v
@@ -157,6 +169,14 @@ func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, b enroll.Browser)
 		v.Step = "wait"
 	}
 	return v
+}
+
+// addressOf is the address that a request came from, without the port.
+func addressOf(r *http.Request) string {
+	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		return host
+	}
+	return r.RemoteAddr
 }
 
 func (p *Pages) blank(r *http.Request) *view {
@@ -192,6 +212,7 @@ const (
 // form is what a page posted, read as it comes: files go where they are kept,
 // sealed, and never to a temporary file.
 type form struct {
+	body   io.Reader
 	values url.Values
 	parts  *multipart.Reader
 	file   *multipart.Part // the first file, not read yet
@@ -208,7 +229,7 @@ func openForm(w http.ResponseWriter, r *http.Request) (*form, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &form{values: url.Values{}, parts: parts}
+	f := &form{body: r.Body, values: url.Values{}, parts: parts}
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -246,6 +267,18 @@ func (f *form) next() (*multipart.Part, error) {
 	}
 }
 
+// drain reads what is left of a form.
+func (f *form) drain() error {
+	for {
+		if _, err := f.next(); err != nil {
+			if errors.Is(err, io.EOF) {
+				_, err = io.Copy(io.Discard, f.body)
+			}
+			return err
+		}
+	}
+}
+
 func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	c, err := p.enroll.ByLink(ctx, r.PathValue("id"), r.PathValue("secret"))
@@ -253,7 +286,14 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, err)
 		return
 	}
-	b := browser(w, r)
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+		if _, busy := p.busy.LoadOrStore(c.ID, true); busy { // each may bring much
+			p.refused(w, r, fault.New(fault.WrongState, "files of this order are being taken in: wait a moment"))
+			return
+		}
+		defer p.busy.Delete(c.ID)
+	}
+	b := p.browser(w, r)
 	f, err := openForm(w, r)
 	if err != nil {
 		p.again(w, r, c, p.blank(r).T.TooLarge)
@@ -274,7 +314,7 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 		err = fault.New(fault.BadField, "unknown action")
 	}
 	if err == nil && cred == nil && c.HasUnseen() && (f.values.Get("action") == "reveal" || c.Identified(b)) {
-		cred, err = p.enroll.Reveal(ctx, c, b)
+		cred, err = p.enroll.Reveal(ctx, c, b, addressOf(r))
 	}
 	if err != nil {
 		p.refused(w, r, err)
@@ -282,7 +322,7 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 	}
 	v := p.viewOf(r, c, b)
 	if cred != nil {
-		v.Step, v.Credentials = "shown", cred
+		v.Step, v.Credentials, v.ShownAt = "shown", cred, ""
 		v.QR = p.qr(cred)
 	}
 	p.render(w, r, http.StatusOK, v)
@@ -293,11 +333,21 @@ func (p *Pages) bySignature(ctx context.Context, f *form, c *enroll.Certificate,
 	if err != nil || part.FormName() != "document" {
 		return nil, fault.New(fault.BadField, "document is missing")
 	}
-	document, err := io.ReadAll(io.LimitReader(part, maxSigned+1))
-	if err != nil || len(document) > maxSigned {
-		return nil, fault.New(fault.BadField, "document is too large")
+	spool := upload.New(p.spool, upload.Limits{})
+	defer spool.Close()
+	document := spool.Write()
+	n, err := io.Copy(document, io.LimitReader(part, maxSigned+1))
+	if err == nil && n <= maxSigned {
+		err = f.drain() // only then does the server notice that its client hangs up
 	}
-	return p.enroll.BySignature(ctx, c, document, b)
+	var ours *upload.SpoolError
+	switch {
+	case errors.As(err, &ours):
+		return nil, err
+	case err != nil || n > maxSigned:
+		return nil, fault.New(fault.BadField, "document is too large or was cut short")
+	}
+	return p.enroll.BySignature(ctx, c, document.Source(), b)
 }
 
 func (p *Pages) byVideo(ctx context.Context, f *form, c *enroll.Certificate, b enroll.Browser) (*enroll.Certificate, error) {
@@ -359,7 +409,7 @@ func (p *Pages) qr(c *enroll.Credentials) template.URL {
 }
 
 func (p *Pages) again(w http.ResponseWriter, r *http.Request, c *enroll.Certificate, problem string) {
-	v := p.viewOf(r, c, browser(w, r))
+	v := p.viewOf(r, c, p.browser(w, r))
 	v.Problem = problem
 	p.render(w, r, http.StatusUnprocessableEntity, v)
 }
@@ -375,7 +425,7 @@ func (p *Pages) refused(w http.ResponseWriter, r *http.Request, err error) {
 	v := p.blank(r)
 	v.Step = "end"
 	if lerr == nil {
-		v = p.viewOf(r, c, browser(w, r))
+		v = p.viewOf(r, c, p.browser(w, r))
 	}
 	v.Problem, v.Code = f.Text, int(f.Code)
 	p.render(w, r, f.HTTP(), v)

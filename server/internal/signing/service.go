@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"time"
 
+	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/blob"
@@ -46,7 +47,9 @@ type Biller interface {
 
 // Tokens knows the tokens of accounts.
 type Tokens interface {
-	HasToken(ctx context.Context, tx *store.Tx, account, id string) (bool, error)
+	// HasToken has the transaction fail with an error where an account's token
+	// exists no more.
+	HasToken(ctx context.Context, tx *store.Tx, account, id string, otherwise error) error
 	// SameLine says whether a token is another one, or has replaced it.
 	SameLine(ctx context.Context, account, former, id string) (bool, error)
 }
@@ -54,6 +57,7 @@ type Tokens interface {
 // Config of a Service. Zero fields take the contract's defaults.
 type Config struct {
 	Limits       Limits
+	Memory       int64 // that the work on one document may take; zero means rogito.DefaultMemory
 	AllowSHA1    bool
 	KeepFiles    time.Duration // zero means 30 days
 	KeepRecords  time.Duration // zero means a year
@@ -66,13 +70,16 @@ type Config struct {
 	Sandbox      bool
 	Now          func() time.Time
 	Log          *slog.Logger
-	// Hook, in tests, is called at named points of a run and may end the
-	// process there.
+	// Hook, in tests, is called at named points of a run (before-sign, intended,
+	// using, used, signed, stored) and may end the process there.
 	Hook func(point, record string)
 }
 
 func (c Config) withDefaults() Config {
 	c.Limits = c.Limits.withDefaults()
+	if c.Memory <= 0 {
+		c.Memory = rogito.DefaultMemory
+	}
 	set := func(d *time.Duration, v time.Duration) {
 		if *d == 0 {
 			*d = v
