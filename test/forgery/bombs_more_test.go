@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"rogito.dev/rogito"
@@ -270,13 +271,7 @@ func cmsBombs(m *materials, out map[string][]byte) {
 		"cms, issuers with a long exponent":      {24, 8192, new(big.Int).SetBit(new(big.Int).Lsh(big.NewInt(1), 8000), 0, 1)},
 		"cms, issuers of a quarter million bits": {4, 1 << 18, big.NewInt(65537)},
 	} {
-		var certs [][]byte
-		for range k.n {
-			certs = append(certs, rsaCertificate(m, "Bomb Issuer", k.bits, k.e, nil))
-		}
-		leaf := certify(m.t, "Bomb Leaf", certify(m.t, "Bomb Issuer", nil, authority), person)
-		leaf.above = nil
-		out[name] = manySigners(m, leaf, 40, k.bits, certs)
+		out[name] = largeIssuers(m, k.n, k.bits, k.e)
 	}
 	// Authorities that certify each other, all of one name.
 	var ring []*party
@@ -322,6 +317,32 @@ func cmsBombs(m *materials, out map[string][]byte) {
 		nested = signedBytes(m, signer, append(nested, bytes.Repeat([]byte{' '}, 400<<10)...))
 	}
 	out["p7m in p7m"] = nested
+}
+
+// largeIssuers is signed by forty, each of whom any of n authorities with large
+// keys may have issued.
+func largeIssuers(m *materials, n, bits int, e *big.Int) []byte {
+	var certs [][]byte
+	for range n {
+		certs = append(certs, rsaCertificate(m, "Bomb Issuer", bits, e, nil))
+	}
+	leaf := certify(m.t, "Bomb Leaf", certify(m.t, "Bomb Issuer", nil, authority), person)
+	leaf.above = nil
+	return manySigners(m, leaf, 40, bits, certs)
+}
+
+// TestLargeIssuers: H4 of the security review, which cost 13 s of processor
+// after the caller had hung up, over HTTP.
+func TestLargeIssuers(t *testing.T) {
+	m := &materials{t: t, service: &shared}
+	b := largeIssuers(m, 24, 16384, big.NewInt(65537))
+	before := cpu(t, m.process)
+	v := m.overHTTP(t, specimen{name: "H4", data: b})
+	used := cpu(t, m.process) - before
+	t.Logf("%d bytes, %d signatures, %v of processor", len(b), len(v.Signatures), used)
+	if used > 5*time.Second || v.OverallVerified || len(v.Signatures) != 41 {
+		t.Errorf("%v of processor, %d signatures, valid %v", used, len(v.Signatures), v.OverallVerified)
+	}
 }
 
 func signedBytes(m *materials, p *party, content []byte) []byte {
