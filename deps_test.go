@@ -14,13 +14,14 @@ import (
 )
 
 // dependencies is a statement of policy: a package may import the packages on
-// its line and no others of this module. Arrows only descend: command → server
-// → front door → rooms → cellar. A new room needs a new line; a new arrow
-// needs a reason. A line that ends in /* allows everything below it.
+// its line and no others of this module. Imports only descend: command → server
+// → package rogito → formats → internal. A new package needs a new line; a new
+// import needs a reason. A line that ends in /* allows everything below it.
 const dependencies = `
 ades
 internal/oid
 internal/limits
+internal/atomicfile
 internal/visible
 internal/corpus             ades
 internal/foreign            ades
@@ -45,45 +46,46 @@ pades                       ades cades tsp internal/appearance internal/cms inte
 xades                       ades tsp internal/cms internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 asic                        ades cades xades tsp internal/cms internal/ers internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 pkcs1                       ades internal/cms internal/oid internal/pkix
-report                      ades
+report                      ades internal/pdf
 policy                      ades report internal/oid internal/pkix
-tsl                         ades report internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
+tsl                         ades report internal/atomicfile internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 trust                       ades report tsl internal/cms internal/limits internal/oid internal/pkix
 .                           ades asic cades pades xades pkcs1 policy report trust tsl tsp internal/*
 adestest                    ades tsp tsl internal/*
 
-omi                         internal/geo internal/limits
+omi                         internal/atomicfile internal/geo internal/limits
 
 server/internal/fault
 server/internal/upload      ades
 server/internal/disk        server/internal/fault
 server/internal/store       server/internal/disk server/internal/fault
+server/internal/intent      server/internal/store
 server/internal/master      server/internal/disk server/internal/store
 server/internal/store/storetest  server/internal/master server/internal/store
 server/internal/blob        server/internal/disk server/internal/fault server/internal/master server/internal/store
 server/internal/idempotency server/internal/disk server/internal/fault server/internal/master server/internal/store
 server/internal/backup      server/internal/blob server/internal/disk server/internal/master server/internal/store
 server/internal/job         server/internal/disk server/internal/fault server/internal/store
-server/internal/account     server/internal/disk server/internal/fault server/internal/job server/internal/master server/internal/store
+server/internal/account     server/internal/disk server/internal/fault server/internal/intent server/internal/job server/internal/master server/internal/store
 server/internal/fetch       server/internal/fault ades
-server/internal/keys        ades internal/* server/internal/fault server/internal/store
-server/internal/audit       ades tsp server/internal/fault server/internal/store
+server/internal/keys        ades internal/* server/internal/fault server/internal/intent server/internal/store
+server/internal/audit       ades tsp server/internal/disk server/internal/fault server/internal/store
 server/internal/callback    server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/store
 server/internal/authority   ades tsp internal/* server/internal/fault server/internal/keys server/internal/store
 server/internal/identify    . ades report internal/limits internal/pdf internal/pkix internal/revision server/internal/fault
-server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/fault server/internal/idempotency server/internal/identify server/internal/job server/internal/keys server/internal/store
-server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/disk server/internal/enroll server/internal/fault server/internal/fetch server/internal/idempotency server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
+server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/fault server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/store
+server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/disk server/internal/enroll server/internal/fault server/internal/fetch server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
 server/internal/pdfmerge    ades internal/limits internal/pdf
-server/internal/publication omi server/internal/blob server/internal/fault server/internal/store
-server/internal/console     report server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
+server/internal/publication omi internal/atomicfile server/internal/blob server/internal/fault server/internal/store
+server/internal/console     report internal/pdf server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
 server/internal/api         . ades report trust omi internal/visible server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/idempotency server/internal/identify server/internal/keys server/internal/publication server/internal/signing server/internal/store server/internal/upload
 server/internal/api/apitest
-server                      . ades omi report trust tsl tsp policy internal/limits server/internal/*
+server                      . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
 
-cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/hsm internal/keyfile internal/limits internal/visible
+cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/visible
 `
 
-// pure are the rooms that know neither clock, disk nor network.
+// pure are the packages that know neither clock, disk nor network.
 var pure = []string{
 	"ades", "cades", "pades", "xades", "asic", "pkcs1", "report", "policy",
 	"internal/cms", "internal/pdf", "internal/xmldsig", "internal/xmldom", "internal/geo", "internal/pkix",

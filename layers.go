@@ -69,7 +69,7 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	if l.Document == nil && l.Broken == "" {
 		return nil
 	}
-	if l.Document != nil && len(l.Document.Signatures) == 0 && len(l.Document.Timestamps) == 0 && !fatal(l.Document) {
+	if l.Document != nil && len(l.Document.Signatures) == 0 && len(l.Document.Timestamps) == 0 && !ades.Fatal(l.Document.Problems) {
 		if family != "PDF" || !cutOff(f.Source) {
 			return nil // readable and not signed
 		}
@@ -171,15 +171,6 @@ func (n *nest) signs(d *ades.Document, whole, given ades.File) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-func fatal(d *ades.Document) bool {
-	for _, p := range d.Problems {
-		if p.Fatal {
-			return true
-		}
-	}
-	return false
 }
 
 // broken reports a file that cannot be read. Where it claims to be signed,
@@ -292,7 +283,7 @@ func (n *nest) inside(l *report.Layer, level int) error {
 // only what signatures cover into Content. An OpenDocument is its own content.
 func plainOf(d *ades.Document) ades.Source {
 	switch {
-	case len(d.Content) == 0 || d.Format == ades.ODF || d.Format == ades.ZIP || fatal(d):
+	case len(d.Content) == 0 || d.Format == ades.ODF || d.Format == ades.ZIP || ades.Fatal(d.Problems):
 		return nil
 	case d.Format == ades.ASiCE || d.Format == ades.ASiCS:
 		return d.Content[0].Source

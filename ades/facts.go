@@ -3,6 +3,7 @@ package ades
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"time"
 )
 
@@ -221,6 +222,11 @@ type Evidence struct {
 
 // ID names the piece by its content, so that a time-stamp can say what it covers.
 func (e Evidence) ID() string { return FactID(e.Raw) }
+
+// Fatal reports whether one of the problems makes the form a broken one.
+func Fatal(list []Problem) bool {
+	return slices.ContainsFunc(list, func(p Problem) bool { return p.Fatal })
+}
 
 // FactID is the identifier of a fact that is known by its bytes alone.
 func FactID(raw []byte) string {

@@ -145,7 +145,7 @@ func (p *PKI) authorities() error {
 	if err := p.rogue(); err != nil {
 		return err
 	}
-	return p.unit()
+	return p.RenewUnit()
 }
 
 func (p *PKI) subordinate(name, cn string) error {
@@ -200,7 +200,9 @@ func (p *PKI) rogue() error {
 	return p.responder(a)
 }
 
-func (p *PKI) unit() error {
+// RenewUnit replaces the time-stamping unit by a new one, valid from now on,
+// as an authority does every few years. The old one stays what it was.
+func (p *PKI) RenewUnit() error {
 	key, err := ca.NewKey("P-256")
 	if err != nil {
 		return err

@@ -174,9 +174,7 @@ func (a *augmenter) archive() error {
 	}
 	h := a.r.Digest()
 	m := manifestXML(tsName, "application/vnd.etsi.timestamp-token", h, list)
-	digest := h.New()
-	digest.Write(m)
-	token, err := a.r.Stamper.Stamp(a.ctx, h, digest.Sum(nil))
+	token, err := a.r.Stamper.Stamp(a.ctx, h, oid.Sum(h, m))
 	if err != nil {
 		return fmt.Errorf("asic: archive time-stamp: %w", err)
 	}
@@ -262,9 +260,7 @@ func (a *augmenter) listing() ([]listed, error) {
 		l := listed{name: e.name, mime: mimes[e.role]}
 		var err error
 		if b, ok := a.changed[e.name]; ok {
-			w := h.New()
-			w.Write(b)
-			l.digest = w.Sum(nil)
+			l.digest = oid.Sum(h, b)
 		} else if l.digest, err = e.digest(h); err != nil {
 			return nil, fmt.Errorf("asic: read %s: %w", e.name, err)
 		}

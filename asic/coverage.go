@@ -39,7 +39,7 @@ func (r *reader) coverage(expect ades.Expectation) {
 		case r.doc.Format == ades.ODF && missed != "" && s.Intact() == ades.Yes && !r.macros(s):
 			fatal(s, missed, "the signature of the document does not cover %q", missed)
 		}
-		if s.Intact() != ades.No && !slices.ContainsFunc(s.Problems, func(p ades.Problem) bool { return p.Fatal }) {
+		if s.Intact() != ades.No && !ades.Fatal(s.Problems) {
 			maps.Copy(handed, mine)
 		}
 	}

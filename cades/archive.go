@@ -5,6 +5,7 @@ import (
 	"crypto"
 	"errors"
 	"io"
+	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
@@ -77,21 +78,10 @@ func decodeIndex(version string, value []byte) (*hashIndex, error) {
 	return x, nil
 }
 
-func (x *hashIndex) sum(parts ...[]byte) []byte {
-	d := x.hash.New()
-	for _, p := range parts {
-		d.Write(p)
-	}
-	return d.Sum(nil)
-}
+func (x *hashIndex) sum(parts ...[]byte) []byte { return oid.Sum(x.hash, parts...) }
 
 func contains(list [][]byte, sum []byte) bool {
-	for _, l := range list {
-		if bytes.Equal(l, sum) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(l []byte) bool { return bytes.Equal(l, sum) })
 }
 
 // covered lists the values of an attribute that the index names. Version 3

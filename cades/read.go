@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto"
 	"fmt"
-	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
@@ -98,7 +97,7 @@ func coverage(ctx context.Context, doc *ades.Document, content ades.File, chosen
 		if covers(s) {
 			part.CoveredBy = append(part.CoveredBy, s.ID)
 		}
-		if covers(s) && !slices.ContainsFunc(s.Problems, func(p ades.Problem) bool { return p.Fatal }) {
+		if covers(s) && !ades.Fatal(s.Problems) {
 			s.Content = []ades.File{content}
 			handed = true
 		}
@@ -353,11 +352,5 @@ func (r *reader) counters(s *ades.Signature, si *cms.SignerInfo, depth int) erro
 
 // digestOf digests octets that are at hand.
 func digestOf(parts ...[]byte) func(crypto.Hash) ([]byte, error) {
-	return func(h crypto.Hash) ([]byte, error) {
-		d := h.New()
-		for _, p := range parts {
-			d.Write(p)
-		}
-		return d.Sum(nil), nil
-	}
+	return func(h crypto.Hash) ([]byte, error) { return oid.Sum(h, parts...), nil }
 }

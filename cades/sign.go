@@ -145,9 +145,7 @@ func draft(sd *cms.SignedData, contentType string, digest []byte, o Options) (*D
 	if err != nil {
 		return nil, fmt.Errorf("cades: signed attributes: %w", err)
 	}
-	h := Hash(o.SignParams).New()
-	h.Write(attrs)
-	return &Draft{opts: o, attrs: attrs, digest: h.Sum(nil), base: sd, place: appendSigner}, nil
+	return &Draft{opts: o, attrs: attrs, digest: oid.Sum(Hash(o.SignParams), attrs), base: sd, place: appendSigner}, nil
 }
 
 func appendSigner(sd *cms.SignedData, signer *cms.SignerInfo) error {

@@ -142,17 +142,15 @@ func (g *gatherer) nested(src source, b []byte, scratch *scratch, depth int) err
 	if depth > limits.OMINesting {
 		return refuse("archives nest more than %d deep", limits.OMINesting)
 	}
-	z, err := openArchive(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
+	inner := &fileSet{}
+	if err := inner.archive(bytes.NewReader(b), int64(len(b))); err != nil {
 		return err
 	}
 	var buf []byte
-	for _, f := range z.File {
-		if hidden(f.Name) {
-			continue
-		}
-		inner := source{name: printable(f.Name), order: src.order, size: int64(min(f.UncompressedSize64, limits.OMIFile)), open: f.Open, zip: true}
-		if buf, err = g.one(inner, buf, scratch, depth); err != nil {
+	var err error
+	for _, f := range inner.sources {
+		f.order = src.order
+		if buf, err = g.one(f, buf, scratch, depth); err != nil {
 			return err
 		}
 	}

@@ -10,11 +10,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"rogito.dev/rogito/internal/atomicfile"
 )
 
 // Library is a folder of publications, one index file each. Several processes may
@@ -212,7 +213,7 @@ func (l *Library) file(write func(*os.File) error) error {
 		return fmt.Errorf("omi: add to library: %w", err)
 	}
 	l.sweep()
-	f, err := os.CreateTemp(l.dir, ".new-*")
+	f, err := os.CreateTemp(l.dir, atomicfile.Prefix+"*")
 	if err != nil {
 		return fmt.Errorf("omi: add to library: %w", err)
 	}
@@ -240,20 +241,12 @@ func (l *Library) adopt(path string) error {
 	now := time.Now()
 	_ = os.Chtimes(filepath.Join(l.dir, name), now, now) // which of two is newer is decided by it
 	_ = os.Chmod(filepath.Join(l.dir, name), 0o640)      // temporary files are for their owner only
-	syncDir(l.dir)
+	atomicfile.SyncDir(l.dir)
 	if err := l.drop(ix.semester, name); err != nil {
 		return err
 	}
 	_, err = l.Refresh()
 	return err
-}
-
-// syncDir makes a rename last; where the system cannot, the rename stands anyway.
-func syncDir(dir string) {
-	if d, err := os.Open(dir); err == nil {
-		_ = d.Sync()
-		d.Close()
-	}
 }
 
 // drop removes the files of a semester, except one.
@@ -278,14 +271,13 @@ func semesterOf(name string) Semester {
 	if m == nil {
 		return Semester{}
 	}
-	year, _ := strconv.Atoi(m[1])
-	half, _ := strconv.Atoi(m[2])
-	return Semester{Year: year, Half: half}
+	s, _ := ParseSemester(m[1] + "/" + m[2]) // the form is the same
+	return s
 }
 
 // sweep removes what an import that died left behind.
 func (l *Library) sweep() {
-	left, _ := filepath.Glob(filepath.Join(l.dir, ".new-*"))
+	left, _ := filepath.Glob(filepath.Join(l.dir, atomicfile.Prefix+"*"))
 	for _, path := range left {
 		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > time.Hour {
 			_ = os.Remove(path)
@@ -304,10 +296,7 @@ func (l *Library) Use(s Semester) error {
 		if !l.has(s) {
 			return ErrUnknownSemester
 		}
-		if err := os.WriteFile(path+".new", []byte(s.String()+"\n"), 0o640); err != nil {
-			return fmt.Errorf("omi: use publication: %w", err)
-		}
-		if err := os.Rename(path+".new", path); err != nil {
+		if err := atomicfile.WriteBytes(path, 0o640, []byte(s.String()+"\n")); err != nil {
 			return fmt.Errorf("omi: use publication: %w", err)
 		}
 	}

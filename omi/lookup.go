@@ -30,21 +30,13 @@ func onEarth(lat, lng float64) bool {
 // are in the order of rank, so the first that holds the position is it.
 func (ix *Index) find(at geo.Position) (uint32, bool) {
 	const size = cellSize * 1000 // in nano-degrees
-	for e := ix.square(floorDiv(at.X, size), floorDiv(at.Y, size)); len(e) > 0; e = e[4:] {
+	for e := ix.square(geo.CellOf(at.X, size), geo.CellOf(at.Y, size)); len(e) > 0; e = e[4:] {
 		entry := le.Uint32(e)
 		if entry&1 != 0 || ix.holds(entry>>1, at) {
 			return entry >> 1, true
 		}
 	}
 	return 0, false
-}
-
-func floorDiv(v, by int64) int64 {
-	q := v / by
-	if v%by < 0 {
-		q--
-	}
-	return q
 }
 
 // square gives the entries of one square of the grid, four bytes each.
@@ -126,8 +118,8 @@ func (ix *Index) touching(box geo.Box) []uint32 {
 func (ix *Index) Within(minLng, minLat, maxLng, maxLat float64) []Zone {
 	low, high := geo.At(minLat, minLng), geo.At(maxLat, maxLng)
 	box := geo.Box{
-		MinX: int32(floorDiv(low.X, 1000)), MinY: int32(floorDiv(low.Y, 1000)),
-		MaxX: int32(-floorDiv(-high.X, 1000)), MaxY: int32(-floorDiv(-high.Y, 1000)),
+		MinX: int32(geo.CellOf(low.X, 1000)), MinY: int32(geo.CellOf(low.Y, 1000)),
+		MaxX: int32(-geo.CellOf(-high.X, 1000)), MaxY: int32(-geo.CellOf(-high.Y, 1000)),
 	}
 	var zones []uint32
 	for _, polygon := range ix.touching(box) {

@@ -213,7 +213,7 @@ func TestNationalOracle(t *testing.T) {
 		if i%2 == 1 {
 			at = o.somewhere(rng)
 		}
-		lat, lng := at.LatLng()
+		lat, lng := degrees(at)
 		got, want := codeAt(ix, lat, lng), o.at(at)
 		if got != want {
 			t.Fatalf("place %d, %.9f %.9f: index %q, oracle %q", i, lat, lng, got, want)

@@ -51,7 +51,7 @@ func (s Semester) String() string { return fmt.Sprintf("%04d/%d", s.Year, s.Half
 
 // Compare is negative, zero or positive as s is before, the same as or after o.
 func (s Semester) Compare(o Semester) int {
-	return (s.Year*2 + s.Half) - (o.Year*2 + o.Half)
+	return s.number() - o.number()
 }
 
 // RefusedError says why a publication was refused whole. What was there before is

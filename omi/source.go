@@ -142,11 +142,13 @@ func (s *fileSet) append(src source) error {
 	return nil
 }
 
+// archive lists the files in an archive.
 func (s *fileSet) archive(r io.ReaderAt, size int64) error {
-	z, err := openArchive(r, size)
-	if err != nil {
-		return err
+	z, err := zip.NewReader(r, size)
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
+		return refuse("an archive is damaged or cut short")
 	}
+	z.RegisterDecompressor(zip.Deflate, inflater)
 	for _, f := range z.File {
 		if hidden(f.Name) {
 			continue
@@ -157,15 +159,6 @@ func (s *fileSet) archive(r io.ReaderAt, size int64) error {
 		}
 	}
 	return nil
-}
-
-func openArchive(r io.ReaderAt, size int64) (*zip.Reader, error) {
-	z, err := zip.NewReader(r, size)
-	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
-		return nil, refuse("an archive is damaged or cut short")
-	}
-	z.RegisterDecompressor(zip.Deflate, inflater)
-	return z, nil
 }
 
 // inflaters are kept from file to file: a supply has thousands, most of them small.

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"rogito.dev/rogito/internal/atomicfile"
 )
 
 // Watcher imports what appears in a folder: each archive, file or subfolder is part
@@ -142,13 +144,9 @@ func (w *Watcher) recall() {
 
 func (w *Watcher) remember() error {
 	b, err := json.Marshal(w.handled)
-	path := filepath.Join(w.Library.dir, handledFile)
 	err = cmp.Or(err, os.MkdirAll(w.Library.dir, 0o750))
 	if err == nil {
-		err = os.WriteFile(path+".new", b, 0o640)
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
+		err = atomicfile.WriteBytes(filepath.Join(w.Library.dir, handledFile), 0o640, b)
 	}
 	if err != nil {
 		return fmt.Errorf("omi: remember watched folder: %w", err)

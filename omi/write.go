@@ -2,7 +2,6 @@ package omi
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
@@ -24,13 +23,12 @@ func (p *Publication) WriteIndex(w io.Writer) error {
 	}
 	buf := bufio.NewWriterSize(w, 1<<20)
 	sum := sha256.New()
-	if err := l.write(io.MultiWriter(buf, sum)); err != nil {
-		return fmt.Errorf("omi: write index: %w", err)
+	err := l.write(io.MultiWriter(buf, sum))
+	if err == nil {
+		_, _ = buf.Write(sum.Sum(nil)) // Flush tells of its error
+		err = buf.Flush()
 	}
-	if _, err := buf.Write(sum.Sum(nil)); err != nil {
-		return fmt.Errorf("omi: write index: %w", err)
-	}
-	if err := buf.Flush(); err != nil {
+	if err != nil {
 		return fmt.Errorf("omi: write index: %w", err)
 	}
 	return nil
@@ -286,9 +284,7 @@ func (l *layout) writeBlocks(w io.Writer) error {
 }
 
 func (l *layout) header() []byte {
-	var b bytes.Buffer
-	b.WriteString(magic)
-	h := le.AppendUint32(b.Bytes(), formatVersion)
+	h := le.AppendUint32([]byte(magic), formatVersion)
 	h = le.AppendUint16(h, uint16(l.pub.Semester.Year))
 	h = le.AppendUint16(h, uint16(l.pub.Semester.Half))
 	for _, v := range [...]int32{l.grid.x0, l.grid.y0, l.grid.nx, l.grid.ny, cellSize, 0} {

@@ -57,12 +57,7 @@ func (f *found) fatal(where, format string, args ...any) {
 
 // broken reports whether a fatal problem was noted.
 func (f *found) broken() bool {
-	for _, p := range f.problems {
-		if p.Fatal {
-			return true
-		}
-	}
-	return false
+	return ades.Fatal(f.problems)
 }
 
 // Read states the facts of every signature and document time-stamp in a PDF.

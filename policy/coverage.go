@@ -62,7 +62,7 @@ func cover(list []*report.Conclusion, d *ades.Document) {
 	}
 	for _, c := range list {
 		s := c.Signature
-		intact := s.Intact() == ades.Yes && !deformed(s)
+		intact := s.Intact() == ades.Yes && !ades.Fatal(s.Problems)
 		mine := parts[s.ID]
 		if !intact {
 			mine = nil
@@ -96,10 +96,6 @@ func cover(list []*report.Conclusion, d *ades.Document) {
 // listed.
 func within(path string, listed []string) bool {
 	return slices.ContainsFunc(listed, func(l string) bool { return strings.HasPrefix(path, l+"/") })
-}
-
-func deformed(s *ades.Signature) bool {
-	return slices.ContainsFunc(s.Problems, func(p ades.Problem) bool { return p.Fatal })
 }
 
 func onlyPermitted(changes []ades.Change) bool {

@@ -55,7 +55,8 @@ func overall(c *report.Conclusions) report.Indication {
 }
 
 // worse is the worst of a verdict and those of signatures, their
-// counter-signatures included: an injected one must not pass in their shade.
+// counter-signatures included: a bad signature that was added to good ones
+// must lower the verdict.
 func worse(list []*report.Conclusion, worst report.Indication) report.Indication {
 	for _, s := range list {
 		switch {

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"unicode"
 
-	"golang.org/x/text/unicode/norm"
+	"rogito.dev/rogito/internal/pdf"
 )
 
 // WritePDF writes the report as a PDF of plain pages: A4, the standard fonts,
@@ -158,9 +156,9 @@ func (p *pdfWriter) feet(text func(n, of int) (left, right string)) {
 	const size, grey = 7.5, "0.4 0.4 0.4"
 	for i, b := range p.pages {
 		left, right := text(i+1, len(p.pages))
-		fmt.Fprintf(b, "BT /F1 %.1f Tf %s rg %.1f %.1f Td (%s) Tj ET\n", size, grey, margin, margin/2, winAnsi(left))
+		fmt.Fprintf(b, "BT /F1 %.1f Tf %s rg %.1f %.1f Td (%s) Tj ET\n", size, grey, margin, margin/2, pdf.WinAnsi(left))
 		x := pageWidth - margin - textWidth(right, size, false)
-		fmt.Fprintf(b, "BT /F1 %.1f Tf %s rg %.1f %.1f Td (%s) Tj ET\n", size, grey, x, margin/2, winAnsi(right))
+		fmt.Fprintf(b, "BT /F1 %.1f Tf %s rg %.1f %.1f Td (%s) Tj ET\n", size, grey, x, margin/2, pdf.WinAnsi(right))
 	}
 }
 
@@ -169,60 +167,8 @@ func (p *pdfWriter) show(s string, x, size float64, bold bool, color string) {
 	if bold {
 		font = "F2"
 	}
-	fmt.Fprintf(p.pages[len(p.pages)-1], "BT /%s %.1f Tf %s rg %.1f %.1f Td (%s) Tj ET\n", font, size, color, x, p.y, winAnsi(s))
+	fmt.Fprintf(p.pages[len(p.pages)-1], "BT /%s %.1f Tf %s rg %.1f %.1f Td (%s) Tj ET\n", font, size, color, x, p.y, pdf.WinAnsi(s))
 }
-
-// winAnsi encodes and escapes a string for the standard fonts. Letters that
-// they lack are written as Latin ones: a name that can be read is better than
-// question marks.
-func winAnsi(s string) string {
-	var b strings.Builder
-	for _, c := range s {
-		switch {
-		case c == '(' || c == ')' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(c)
-		case c >= ' ' && c < 0x7f:
-			b.WriteRune(c)
-		case c >= 0xa0 && c <= 0xff:
-			fmt.Fprintf(&b, `\%03o`, c)
-		case windows1252[c] != 0:
-			fmt.Fprintf(&b, `\%03o`, windows1252[c])
-		default:
-			b.WriteString(latin(c))
-		}
-	}
-	return b.String()
-}
-
-// windows1252 are the characters of the encoding that Latin-1 lacks.
-var windows1252 = map[rune]byte{
-	'€': 0x80, '…': 0x85, 'Š': 0x8a, 'Œ': 0x8c, 'Ž': 0x8e, '‘': 0x91, '’': 0x92, '“': 0x93, '”': 0x94,
-	'–': 0x96, '—': 0x97, 'š': 0x9a, 'œ': 0x9c, 'ž': 0x9e, 'Ÿ': 0x9f,
-}
-
-// latin writes a letter in plain Latin ones: without its marks, or as Greek
-// (ELOT 743) and Bulgarian are transliterated in passports; else "?".
-func latin(c rune) string {
-	for _, d := range norm.NFD.String(string(c)) {
-		if d < 0x7f {
-			return string(d)
-		}
-		lower := unicode.ToLower(d)
-		if i := slices.Index(letters, string(lower)); i >= 0 {
-			if lower != d {
-				return strings.ToUpper(inLatin[i][:1]) + inLatin[i][1:]
-			}
-			return inLatin[i]
-		}
-	}
-	return "?"
-}
-
-var (
-	letters = strings.Split("αβγδεζηθικλμνξοπρσςτυφχψωабвгдежзийклмнопрстуфхцчшщъьюяłđ", "")
-	inLatin = strings.Fields("a v g d e z i th i k l m n x o p r s s t y f ch ps o a b v g d e zh z i y k l m n o p r s t u f h ts ch sh sht a y yu ya l d")
-)
 
 // wrap breaks a text at spaces, and inside words that are too long.
 func wrap(s string, width, size float64, bold bool) []string {
@@ -274,33 +220,21 @@ func textWidth(s string, size float64, bold bool) float64 {
 }
 
 func (p *pdfWriter) write(w io.Writer) error {
-	var b bytes.Buffer
-	var offsets []int
-	object := func(format string, args ...any) {
-		offsets = append(offsets, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n", len(offsets))
-		fmt.Fprintf(&b, format, args...)
-		b.WriteString("\nendobj\n")
-	}
-	b.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
 	kids := make([]string, len(p.pages))
 	for i := range p.pages {
 		kids[i] = fmt.Sprintf("%d 0 R", 5+2*i)
 	}
-	object("<< /Type /Catalog /Pages 2 0 R >>")
-	object("<< /Type /Pages /Kids [%s] /Count %d >>", strings.Join(kids, " "), len(kids))
-	object("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>")
-	object("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold /Encoding /WinAnsiEncoding >>")
+	objects := []string{
+		"<< /Type /Catalog /Pages 2 0 R >>",
+		fmt.Sprintf("<< /Type /Pages /Kids [%s] /Count %d >>", strings.Join(kids, " "), len(kids)),
+		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold /Encoding /WinAnsiEncoding >>",
+	}
 	for i, c := range p.pages {
-		object("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 %.0f %.0f] /Resources << /Font << /F1 3 0 R /F2 4 0 R >> >> /Contents %d 0 R >>", pageWidth, pageHeight, 6+2*i)
-		object("<< /Length %d >>\nstream\n%sendstream", c.Len(), c.String())
+		objects = append(objects,
+			fmt.Sprintf("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 %.0f %.0f] /Resources << /Font << /F1 3 0 R /F2 4 0 R >> >> /Contents %d 0 R >>", pageWidth, pageHeight, 6+2*i),
+			fmt.Sprintf("<< /Length %d >>\nstream\n%sendstream", c.Len(), c.String()))
 	}
-	start := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
-	for _, o := range offsets {
-		fmt.Fprintf(&b, "%010d 00000 n \n", o)
-	}
-	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(offsets)+1, start)
-	_, err := w.Write(b.Bytes())
+	_, err := w.Write(pdf.Build(objects, ""))
 	return err
 }

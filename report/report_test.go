@@ -274,17 +274,6 @@ func TestPDFPages(t *testing.T) {
 	}
 }
 
-// TestPDFNames: a name in any European script can be read.
-func TestPDFNames(t *testing.T) {
-	for name, want := range map[string]string{
-		"Jiří Dvořák": `Jir\355 Dvor\341k`, "Łukasz": "Lukasz", "Γιώργος": "Giorgos", "Щерев": "Shterev", "Ünal (x)": `\334nal \(x\)`, "Žižek": `\216i\236ek`, "漢": "?",
-	} {
-		if got := winAnsi(name); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
-		}
-	}
-}
-
 func TestWire(t *testing.T) {
 	b := wire(t, sample(Indeterminate, TryLater), true)
 	for _, want := range []string{

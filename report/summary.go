@@ -245,7 +245,7 @@ func (t *page) intact() string {
 	for _, c := range t.r.Conclusions.Signatures {
 		s := c.Signature
 		intact := s.Intact()
-		if broken(s) {
+		if ades.Fatal(s.Problems) {
 			intact = ades.No
 		}
 		if intact == ades.No || all == ades.Yes {
@@ -327,7 +327,7 @@ func (t *page) whoSignedWhat(list []*Conclusion) string {
 	by := map[string][]*Conclusion{}
 	var scopes []string
 	for _, c := range list {
-		if c.Signature.Intact() != ades.Yes || broken(c.Signature) {
+		if c.Signature.Intact() != ades.Yes || ades.Fatal(c.Signature.Problems) {
 			return ""
 		}
 		scope := t.scope(c)

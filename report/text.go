@@ -120,7 +120,7 @@ func (t *page) signature(title string, c *Conclusion) section {
 		s.add(t.l.T("Certificate status"), t.status(c), "")
 	}
 	intact := map[ades.Tri]string{ades.Yes: "yes", ades.No: "no", ades.Unknown: "cannot be told"}[sig.Intact()]
-	if broken(sig) {
+	if ades.Fatal(sig.Problems) {
 		intact = "no"
 	}
 	s.add(t.l.T("Content intact"), t.l.T(intact), "")

@@ -205,7 +205,7 @@ func optional[T ~string](s T) *string {
 func (r *Report) signatureView(c *Conclusion) SignatureView {
 	s := c.Signature
 	v := SignatureView{
-		ID: c.ID, Integrity: s.Intact() == ades.Yes && !broken(s), Indication: c.Indication, SubIndication: optional(c.SubIndication),
+		ID: c.ID, Integrity: s.Intact() == ades.Yes && !ades.Fatal(s.Problems), Indication: c.Indication, SubIndication: optional(c.SubIndication),
 		SignatureLevel: optional(c.Level), AlgorithmName: optional(s.Algorithm.Name), DigestAlgorithm: optional(digestOf(s)),
 		SignerStatus: optional(c.SignerStatus), IssuerStatus: optional(c.IssuerStatus),
 		SignerRevokedAt: stamp(c.RevokedAt), IssuerRevokedAt: stamp(c.IssuerRevAt),
@@ -233,16 +233,6 @@ func (r *Report) signatureView(c *Conclusion) SignatureView {
 		v.CounterSignatures = append(v.CounterSignatures, r.signatureView(n))
 	}
 	return v
-}
-
-// broken: the form is such that nothing can be said of integrity.
-func broken(s *ades.Signature) bool {
-	for _, p := range s.Problems {
-		if p.Fatal {
-			return true
-		}
-	}
-	return false
 }
 
 // digestOf is the digest over the content, which is what callers mean.

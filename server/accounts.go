@@ -76,11 +76,7 @@ func (s *Server) Init(ctx context.Context, email string) (*NewAccount, error) {
 	if some {
 		return nil, errors.New("this installation has accounts already; add one with: rogito account create")
 	}
-	c, err := s.accounts.Create(ctx, account.NewAccount{Email: email, Admin: true})
-	if err != nil {
-		return nil, err
-	}
-	return &NewAccount{Email: c.Account.Email, APIKey: c.APIKey, Token: c.Token}, nil
+	return s.CreateAccount(ctx, email, true)
 }
 
 // RotateMasterKey makes a new master key and returns its id. Servers that run

@@ -5,8 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"sync"
+	"time"
 
 	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/blob"
+	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/tsp"
 )
 
@@ -15,48 +21,87 @@ type AuditResult = audit.Result
 
 // VerifyAudit verifies the audit log of this installation.
 func (s *Server) VerifyAudit(ctx context.Context) (*AuditResult, error) {
-	live, err := s.liveAudit()
-	if err != nil {
-		return nil, err
+	k := s.checkpointer()
+	live := &audit.Live{
+		Log: k.Log, Public: k.Public, File: k.File, Bucket: k.Bucket, Check: checkToken, Books: []audit.Book{signing.Book{}, enroll.Book{}},
 	}
-	return audit.Verify(ctx, live, checkToken)
+	return live.Verify(ctx)
 }
 
-// ExportAudit writes the audit log, for verification elsewhere. A checkpoint
-// is made first, so that the export is covered to its end.
+// ExportAudit writes the audit log, for verification elsewhere.
 func (s *Server) ExportAudit(ctx context.Context, w io.Writer) error {
-	if _, err := s.sig.audit.Sequence(ctx); err != nil {
-		return err
-	}
-	if _, err := s.checkpointer().Make(ctx); err != nil {
-		return err
-	}
-	live, err := s.liveAudit()
-	if err != nil {
-		return err
-	}
-	return audit.Export(ctx, live, w)
-}
-
-func (s *Server) liveAudit() (*audit.Live, error) {
-	filed, err := audit.ReadFile(s.checkpointFile())
-	if err != nil {
-		return nil, err
-	}
-	return &audit.Live{Log: s.sig.audit, Public: s.sig.authority.AuditKey(), Extra: filed}, nil
+	return s.checkpointer().Export(ctx, w)
 }
 
 // VerifyExport verifies an export of an audit log. Where a key is given, the
 // export must be signed by it.
-func VerifyExport(ctx context.Context, r io.Reader, key string) (*AuditResult, error) {
-	x, err := audit.ReadExport(r)
+func VerifyExport(r io.Reader, key string) (*AuditResult, error) {
+	return audit.VerifyExport(r, key, checkToken)
+}
+
+// checkpointer makes the checkpoints of the audit log and has them witnessed.
+func (s *Server) checkpointer() *audit.Checkpointer {
+	k := &audit.Checkpointer{
+		Log: s.sig.audit, Signer: s.sig.authority.AuditSigner(), Public: s.sig.authority.AuditKey(),
+		Stamper: s.sig.authority.Stamper(), File: &audit.File{Path: filepath.Join(s.cfg.Data, "audit", "witness")}, Warn: s.log,
+	}
+	if s.cfg.Audit.TimestampURL != "" {
+		k.Authority = s.stamper(s.cfg.Audit.TimestampURL)
+	}
+	if s.cfg.Audit.Bucket != "" {
+		where := s.cfg.blobs(s.spool)
+		where.Location = s.cfg.Audit.Bucket
+		k.Bucket, k.Lock = &lockedBucket{config: where}, s.cfg.Audit.Lock
+	}
+	return k
+}
+
+// beginAudit makes the first checkpoint of a new log. A log that is not the one
+// of the witness file is told of, and verified as bad; the server works on.
+func (s *Server) beginAudit(ctx context.Context) error {
+	err := s.checkpointer().Begin(ctx)
+	if errors.Is(err, audit.ErrWitness) {
+		s.log.ErrorContext(ctx, "the audit log was replaced", "error", err)
+		return nil
+	}
+	return err
+}
+
+// lockedBucket is the bucket of the witness, opened when it is first needed: a
+// server whose bucket is away signs on.
+type lockedBucket struct {
+	config blob.Config
+	mu     sync.Mutex
+	opened *blob.Locked
+}
+
+func (b *lockedBucket) open(ctx context.Context) (*blob.Locked, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.opened != nil {
+		return b.opened, nil
+	}
+	var err error
+	b.opened, err = blob.OpenLocked(ctx, b.config)
+	return b.opened, err
+}
+
+// Put stores an object.
+func (b *lockedBucket) Put(ctx context.Context, name string, data []byte, until time.Time) error {
+	l, err := b.open(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if key != "" && key != x.Key() {
-		return nil, errors.New("the export names another key than the one given")
+	return l.Put(ctx, name, data, until)
+}
+
+// Each reads all objects.
+func (b *lockedBucket) Each(ctx context.Context, fn func(name string, data []byte) error) error {
+	l, err := b.open(ctx)
+	if err != nil {
+		return err
 	}
-	return audit.Verify(ctx, x, checkToken)
+	return l.Each(ctx, fn)
 }
 
 // checkToken holds a time-stamp token against a digest.

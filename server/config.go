@@ -38,6 +38,7 @@ type Config struct {
 	Signing   SigningConfig   `yaml:"signing"`
 	Identify  IdentifyConfig  `yaml:"identify"`
 	Retention RetentionConfig `yaml:"retention"`
+	Audit     AuditConfig     `yaml:"audit"`
 	Sandbox   SandboxConfig   `yaml:"sandbox"`
 	Jobs      JobsConfig      `yaml:"jobs"`
 	Metrics   MetricsConfig   `yaml:"metrics"`
@@ -153,6 +154,14 @@ type RetentionConfig struct {
 	Records time.Duration `yaml:"records" doc:"records and their audit"`
 }
 
+// AuditConfig says who outside the database witnesses the checkpoints of the
+// audit log, beside the file audit/witness in the data folder.
+type AuditConfig struct {
+	Bucket       string        `yaml:"bucket" doc:"bucket with object lock that gets a checkpoint every hour: s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION, with the credentials of s3; empty: none"`
+	Lock         time.Duration `yaml:"lock" doc:"how long nobody can delete a checkpoint from that bucket (compliance mode)"`
+	TimestampURL string        `yaml:"timestamp_url" doc:"outside time-stamp authority for a checkpoint every hour, or several with commas between them; empty: only the embedded one"`
+}
+
 // SandboxConfig is what the first start of a sandbox makes beside its own.
 type SandboxConfig struct {
 	Certificates []SandboxCertificate `yaml:"certificates" doc:"test pairs of the operator's choice: kind (automatic, otp, eseal), username, password"`
@@ -219,6 +228,7 @@ func Defaults() Config {
 			Providers: map[string]string{"local": "local"},
 		},
 		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour},
+		Audit:     AuditConfig{Lock: 365 * 24 * time.Hour},
 		Jobs:      JobsConfig{Lease: 15 * time.Second},
 		Telemetry: TelemetryConfig{Sample: 0.1},
 		Log:       LogConfig{Level: "info"},

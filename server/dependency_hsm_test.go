@@ -3,10 +3,12 @@
 package server
 
 import (
+	"context"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/miekg/pkcs11"
 
 	"rogito.dev/rogito/internal/hsm/hsmtest"
+	"rogito.dev/rogito/server/internal/enroll"
 )
 
 // tokenSite is a server whose keys are made in a PKCS#11 token, and a
@@ -72,6 +75,73 @@ func TestTokenGoneAndBack(t *testing.T) {
 		}
 	}
 	s.verifyAudit()
+}
+
+// Revoked means erased in the token too. One that does not destroy the key is
+// told of in the audit log and by the doctor, and asked again.
+func TestRevokedKeyLeavesTheToken(t *testing.T) {
+	s, token, who := tokenSite(t, 0)
+	ctx, room := context.Background(), s.rooms()
+	label := ""
+	revoke := func() string {
+		t.Helper()
+		r := s.sign(b64(samplePDF), who)
+		if r.State != "DONE" {
+			t.Fatalf("%d %s", r.number(), deref(r.ErrorMessage))
+		}
+		var id string
+		if err := room.db.Read().QueryRow(ctx, `select certificate_id from signatures where id = $1`, r.ID).Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		if err := room.db.Read().QueryRow(ctx, `select token_key from credentials where id = $1`, id).Scan(&label); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := room.sig.token.Find(label); err != nil {
+			t.Fatal(err)
+		}
+		if a := s.do("POST", "/certificates/"+id+"/revoke", nil); a.Status != 200 || s.certificateState(id) != "REVOKED" {
+			t.Fatalf("%d %s", a.Status, a.Message)
+		}
+		if r := s.sign(b64(samplePDF), who); r.State != "ERROR" || r.number() != 112 {
+			t.Errorf("afterwards: %s %d", r.State, r.number())
+		}
+		return id
+	}
+	kept := func() bool {
+		_, err := room.sig.token.Find(label)
+		return err == nil
+	}
+	told := func() bool {
+		found := (&patient{site: s}).examine(true)["signing keys"]
+		return strings.Contains(found.Text, "still in the token")
+	}
+	token.DestroyAnswer.Store(pkcs11.CKR_ACTION_PROHIBITED)
+	id := revoke()
+	if n := room.one(t, `select count(*) from audit_events where kind = 'certificate-key-kept' and record_id = '`+id+`'`); n != 1 {
+		t.Errorf("%d events tell of a key that was kept", n)
+	}
+	if !told() {
+		t.Error("the doctor does not tell of a key that was kept")
+	}
+	token.DestroyAnswer.Store(0)
+	if err := (&enroll.Expirer{Service: room.sig.enroll}).Work(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	if told() {
+		t.Error("the doctor tells of a key that was destroyed when it was asked again")
+	}
+	if n := room.one(t, `select count(*) from credentials where token_key <> '' and id = '`+id+`'`); n != 0 {
+		t.Error("the key still counts as kept")
+	}
+	if kept() {
+		t.Error("the key is still in the token")
+	}
+	c := s.buy("automatic", nil)
+	page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
+	who = m{"certificateUsername": element(page, "certificate-username"), "certificatePassword": element(page, "certificate-password")}
+	if revoke(); kept() {
+		t.Error("the key of a revoked certificate is in the token")
+	}
 }
 
 // A token that takes 200 ms for a signature slows signing, and nothing else.

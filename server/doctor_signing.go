@@ -64,7 +64,13 @@ func (s *Server) examineAudit(ctx context.Context) Finding {
 	case res.Bad != nil:
 		return bad(advice, "%v", res.Bad)
 	}
-	return fine("%d entries and %d checkpoints verify", res.Entries, res.Checkpoints)
+	for _, w := range res.Witnesses {
+		if w.Configured && w.Checkpoints == 0 {
+			return warn("start the server: it witnesses a checkpoint within a minute; else check the data folder and the bucket",
+				"%d entries verify, and the %s holds no checkpoint: a database that was put back would not be noticed", res.Entries, w.Name)
+		}
+	}
+	return fine("%d entries and %d checkpoints verify; not proved: %s", res.Entries, res.Checkpoints, strings.Join(res.Unproved, "; "))
 }
 
 // examineRecords reads the files of all records, or, in a hurry, only looks

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"text/template"
 
+	"rogito.dev/rogito/internal/atomicfile"
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -49,21 +50,7 @@ func (b *Sandbox) write(data string) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(data, "sandbox-*")
-	if err != nil {
-		return fmt.Errorf("write sandbox.json: %w", err)
-	}
-	defer os.Remove(tmp.Name())
-	if _, err = tmp.Write(append(text, '\n')); err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), SandboxFile(data)) // CreateTemp made it 0600
-	}
-	if err != nil {
+	if err := atomicfile.WriteBytes(SandboxFile(data), 0o600, append(text, '\n')); err != nil {
 		return fmt.Errorf("write sandbox.json: %w", err)
 	}
 	return nil

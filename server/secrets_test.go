@@ -264,16 +264,16 @@ func TestStolenDatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 		thief := keys.NewVault(stranger{}, keys.VaultConfig{})
-		if key, err := thief.Open(ctx, id, sealed, auto.Password); err == nil {
+		if key, err := thief.Open(ctx, keys.Owner(id, keys.Automatic, 1), sealed, auto.Password); err == nil {
 			t.Errorf("a key opens without the master key: %T", key)
 		}
 		insider := keys.NewVault(room.master, keys.VaultConfig{})
 		for _, guess := range []string{"", "password", auto.Username, strings.ToUpper(auto.Password), auto.Password[:len(auto.Password)-1]} {
-			if _, err := insider.Open(ctx, id, sealed, guess); !errors.Is(err, keys.ErrPassword) {
+			if _, err := insider.Open(ctx, keys.Owner(id, keys.Automatic, 1), sealed, guess); !errors.Is(err, keys.ErrPassword) {
 				t.Errorf("with the master key and %q: %v", guess, err)
 			}
 		}
-		if _, err := insider.Open(ctx, id, sealed, auto.Password); err != nil {
+		if _, err := insider.Open(ctx, keys.Owner(id, keys.Automatic, 1), sealed, auto.Password); err != nil {
 			t.Errorf("with both: %v", err)
 		}
 		dump := s.dump()

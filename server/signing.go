@@ -67,7 +67,10 @@ func (s *Server) openSigning(ctx context.Context) (err error) {
 	if err := s.openKeys(); err != nil {
 		return err
 	}
-	w.audit = audit.New(s.db, nil)
+	w.audit = audit.New(s.db, s.master, nil)
+	if err := s.beginAudit(disk.Reclaiming(ctx)); err != nil {
+		return err
+	}
 	w.callbacks = callback.New(s.db, s.master, w.guard, nil)
 	w.callbacks.Sent = s.callbackSent
 	return s.openRecords()
@@ -169,7 +172,7 @@ func (s *Server) openRecords() error {
 		Limits:    signing.Limits{Documents: s.cfg.Limits.Documents, Document: s.cfg.Limits.Document},
 		Memory:    s.cfg.Limits.Memory,
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
-		SpoolDir: s.spool, Stamper: s.stamper(), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
+		SpoolDir: s.spool, Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
 		Lease: s.cfg.Jobs.Lease, Hook: faultHook(),
 	})
 	return nil
@@ -193,13 +196,13 @@ func (s *Server) gatherer() *trust.Gatherer {
 	}}
 }
 
-// stamper is the configured time-stamp authorities, or the embedded one.
-func (s *Server) stamper() ades.Stamper {
-	if s.cfg.Signing.TimestampURL == "" {
+// stamper is the time-stamp authorities of a setting, or the embedded one.
+func (s *Server) stamper(urls string) ades.Stamper {
+	if urls == "" {
 		return s.sig.authority.Stamper()
 	}
 	var servers []tsp.Server
-	for _, u := range strings.FieldsFunc(s.cfg.Signing.TimestampURL, func(r rune) bool { return r == ',' || r == ' ' }) {
+	for _, u := range strings.FieldsFunc(urls, func(r rune) bool { return r == ',' || r == ' ' }) {
 		servers = append(servers, tsp.Server{URL: u})
 	}
 	return signing.NewStamper(s.sig.guard.Client(5*time.Second), servers...)
@@ -222,7 +225,7 @@ func (s *Server) registerSigning(a *api.API) {
 	api.RegisterClientCertificates(a, certificates)
 	api.RegisterCallbacks(a, &api.Callbacks{Sender: w.callbacks, Domain: host})
 	api.MountPKI(a, w.authority.Handler())
-	api.MountPages(a, console.New(w.enroll, s.sandboxed, s.spool, s.log))
+	api.MountPages(a, console.New(w.enroll, s.cfg.PublicURL, s.sandboxed, s.spool, s.log))
 }
 
 // Pauses between the rounds of work that comes back by itself.
@@ -252,15 +255,6 @@ func (s *Server) startSigning(ctx context.Context) {
 	go func() { s.checkpointer().Run(run); done <- struct{}{} }()
 	s.onClose(func() { cancel(); <-done; <-done })
 }
-
-// checkpointer makes the checkpoints of the audit log.
-func (s *Server) checkpointer() *audit.Checkpointer {
-	return &audit.Checkpointer{
-		Log: s.sig.audit, Signer: s.sig.authority.AuditSigner(), Stamper: s.sig.authority.Stamper(), File: s.checkpointFile(), Warn: s.log,
-	}
-}
-
-func (s *Server) checkpointFile() string { return filepath.Join(s.cfg.Data, "audit", "checkpoints") }
 
 // rootPEM is the certificate that a sandbox's clients trust.
 func (s *Server) rootPEM() string {

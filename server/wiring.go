@@ -98,9 +98,7 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 		return nil, err
 	}
 	s.health.add("database", s.db.Ready)
-	if b, ok := s.blobs.(interface{ Ready(context.Context) error }); ok {
-		s.health.add("blobs", b.Ready)
-	}
+	s.health.add("blobs", s.blobs.Ready)
 	return s, nil
 }
 

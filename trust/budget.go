@@ -13,7 +13,6 @@ import (
 // verdict.
 const (
 	maxChecks     = 4000    // signatures under certificates and evidence
-	maxCost       = 30_000  // what they may cost, see pkix.Cost: about a second
 	maxScan       = 1 << 30 // bytes of revocation lists looked through
 	maxLooks      = 1 << 20 // pieces of evidence looked at for a certificate
 	maxStatements = 1 << 16 // statements kept, in all
@@ -60,10 +59,8 @@ func (w *work) check(key any) bool {
 	return true
 }
 
-func (w *work) look() bool           { return w.lookAt(1) }
-func (w *work) lookAt(n int) bool    { return spend(w, &w.looks, n) }
-func (w *work) keep(n int) bool      { return spend(w, &w.statements, n) }
-func (w *work) through(n int64) bool { return spend(w, &w.scan, n) }
+// look is for n pieces of evidence or certificates.
+func (w *work) look(n int) bool { return spend(w, &w.looks, n) }
 
 // hold asks for memory of the document's budget.
 func (w *work) hold(n int) bool {

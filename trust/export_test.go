@@ -7,20 +7,35 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 )
 
-// What the conformance tests ask for.
-type Rules = rules
-
-var Validate = validate
+// Strict is validate with what a path for web servers is held to as well: the
+// certificate profile of RFC 5280 section 4, which signers' certificates break
+// often and without harm, and a bound on the intermediates.
+func Strict(path []*pkix.Certificate, intermediates int) []string {
+	v := &validation{problems: validate(path, true, false)}
+	for i, c := range path {
+		conformance(c, i == 0, i == len(path)-1, v.problem)
+		if len(c.BadExtensions) > 0 {
+			v.problem("%s: extensions %q cannot be read or occur twice", describe(c), c.BadExtensions)
+		}
+		if i > 0 && i < len(path)-1 && !c.SelfIssued() {
+			intermediates--
+		}
+	}
+	if intermediates < 0 {
+		v.problem("path is too long")
+	}
+	return v.problems
+}
 
 // AllPaths lists the anchored paths of a leaf.
 func (s *Store) AllPaths(leaf []byte, ev []ades.Evidence) [][]*pkix.Certificate {
 	pool := newPool(newWork(context.Background()))
 	for _, e := range ev {
-		if c, err := s.certificate(e.Raw); err == nil && e.Kind == ades.EvidenceCertificate {
+		if c, err := pkix.ParseCertificate(e.Raw); err == nil && e.Kind == ades.EvidenceCertificate {
 			pool.add(c)
 		}
 	}
-	c, err := s.certificate(leaf)
+	c, err := pkix.ParseCertificate(leaf)
 	if err != nil {
 		return nil
 	}

@@ -80,6 +80,27 @@ func (s *Store) stream(ctx context.Context, url string, body []byte, read func(i
 	return nil
 }
 
+// once makes one fetch per key at a time; the others wait for its result. The
+// fetch ends by its own timeout, not with the caller who came first, and a
+// panic in it is an error: it runs where nobody would catch it.
+func once[T any](ctx context.Context, s *Store, key string, fetch func(context.Context) (T, error)) (v T, err error) {
+	done := s.flight.DoChan(key, func() (_ any, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("fetch: panic: %v", p)
+			}
+		}()
+		return fetch(context.WithoutCancel(ctx))
+	})
+	select {
+	case r := <-done:
+		v, _ = r.Val.(T)
+		return v, r.Err
+	case <-ctx.Done():
+		return v, ctx.Err()
+	}
+}
+
 // fetchOCSP asks the certificate's responders in turn.
 func (s *Store) fetchOCSP(ctx context.Context, cert, issuer *pkix.Certificate, now time.Time) ([]byte, error) {
 	err := errNoAddress
@@ -89,7 +110,7 @@ func (s *Store) fetchOCSP(ctx context.Context, cert, issuer *pkix.Certificate, n
 			return b, nil
 		}
 		var b []byte
-		if b, err = s.flight.do(ctx, key, func() ([]byte, error) { return s.askOCSP(ctx, url, cert, issuer, now) }); err == nil {
+		if b, err = once(ctx, s, key, func(ctx context.Context) ([]byte, error) { return s.askOCSP(ctx, url, cert, issuer, now) }); err == nil {
 			return b, nil
 		}
 	}
@@ -146,7 +167,7 @@ func (s *Store) crlAt(ctx context.Context, url string, now time.Time) (*list, er
 	if l := s.cache().list(url, now); l != nil {
 		return l, nil
 	}
-	return s.lists.do(ctx, url, func() (l *list, err error) {
+	return once(ctx, s, "crl "+url, func(ctx context.Context) (l *list, err error) {
 		err = s.stream(ctx, url, nil, func(r io.Reader) error {
 			l, err = s.cache().keep(url, r, now)
 			return err
@@ -176,7 +197,7 @@ func (s *Store) fetchIssuers(ctx context.Context, cert *pkix.Certificate, now ti
 		key := "issuer " + url
 		b, ok := s.cache().get(key, now)
 		if !ok {
-			b, err = s.flight.do(ctx, key, func() ([]byte, error) { return s.fetch(ctx, url, nil, maxIssuer) })
+			b, err = once(ctx, s, key, func(ctx context.Context) ([]byte, error) { return s.fetch(ctx, url, nil, maxIssuer) })
 			if err != nil {
 				continue
 			}
@@ -193,7 +214,7 @@ func (s *Store) fetchIssuers(ctx context.Context, cert *pkix.Certificate, now ti
 func (s *Store) anyCertificates(b []byte) []*pkix.Certificate {
 	var out []*pkix.Certificate
 	for _, der := range append(Certificates(b), pkix.Embedded(dearmour(b))...) {
-		if c, err := s.certificate(der); err == nil {
+		if c, err := pkix.ParseCertificate(der); err == nil {
 			out = append(out, c)
 		}
 	}

@@ -87,7 +87,7 @@ func (g *gathering) note(format string, args ...any) {
 func (g *gathering) collect(d *ades.Document, leaves *[]*pkix.Certificate) {
 	g.evidence(d.Evidence)
 	for _, t := range d.Timestamps {
-		g.timestamp(t, leaves)
+		g.signature(t.Signature, leaves)
 	}
 	for _, s := range d.Signatures {
 		g.signature(s, leaves)
@@ -105,19 +105,15 @@ func (g *gathering) signature(s *ades.Signature, leaves *[]*pkix.Certificate) {
 		}
 	}
 	for _, t := range s.Timestamps {
-		g.timestamp(t, leaves)
+		g.signature(t.Signature, leaves)
 	}
 	for _, c := range s.CounterSignatures {
 		g.signature(c, leaves)
 	}
 }
 
-func (g *gathering) timestamp(t *ades.Timestamp, leaves *[]*pkix.Certificate) {
-	g.signature(t.Signature, leaves)
-}
-
 func (g *gathering) add(der []byte) *pkix.Certificate {
-	c, err := g.store.certificate(der)
+	c, err := pkix.ParseCertificate(der)
 	if err != nil {
 		g.note("a certificate cannot be read: %v", err)
 		return nil
@@ -162,16 +158,12 @@ func (g *gathering) leaf(c *pkix.Certificate, depth int) {
 	if _, done := g.facts.Paths[c.ID()]; done {
 		return
 	}
-	set := g.store.pathsOf(c, g.pool)
-	for round := 0; g.network && g.ctx.Err() == nil && round < 4 && set.founds[0].anchor == nil; round++ {
-		if !g.climb(set.founds[0].certs) {
-			break
-		}
-		set = g.store.pathsOf(c, g.pool)
+	founds := g.paths(c)
+	for _, f := range founds {
+		g.facts.Paths[c.ID()] = append(g.facts.Paths[c.ID()], f.facts)
 	}
-	g.facts.Paths[c.ID()] = set.facts
 	reliable := false
-	for _, f := range set.founds {
+	for _, f := range founds {
 		for _, cert := range f.certs {
 			g.describe(cert)
 		}
@@ -180,6 +172,18 @@ func (g *gathering) leaf(c *pkix.Certificate, depth int) {
 		g.along(f, depth, !reliable)
 		reliable = reliable || f.anchor != nil && (f.anchor.Operator || slices.ContainsFunc(f.anchor.Services, func(s *report.Service) bool { return s.GrantedAt(g.now) }))
 	}
+}
+
+// paths finds the paths of a certificate, and fetches the issuers that are missing.
+func (g *gathering) paths(c *pkix.Certificate) []found {
+	founds := g.store.pathsOf(c, g.pool)
+	for round := 0; g.network && g.ctx.Err() == nil && round < 4 && founds[0].anchor == nil; round++ {
+		if !g.climb(founds[0].certs) {
+			break
+		}
+		founds = g.store.pathsOf(c, g.pool)
+	}
+	return founds
 }
 
 // climb fetches the issuer of a path's last certificate; false when there is

@@ -41,7 +41,7 @@ func (g *Gatherer) Gather(ctx context.Context, leaves [][]byte, carried ades.Bun
 		g.Store.addEvidence(&w.g.ev, ades.EvidenceCRL, "document", raw, w.g.pool.work)
 	}
 	for _, der := range leaves {
-		c, err := g.Store.certificate(der)
+		c, err := pkix.ParseCertificate(der)
 		if err != nil {
 			return ades.Bundle{}, err
 		}
@@ -82,16 +82,10 @@ func (w *collector) prove(c *pkix.Certificate, depth int) {
 	if !w.once("proved " + c.ID()) {
 		return
 	}
-	set := w.g.store.pathsOf(c, w.g.pool)
-	for round := 0; w.g.network && round < 4 && set.founds[0].anchor == nil; round++ {
-		if !w.g.climb(set.founds[0].certs) {
-			break
-		}
-		set = w.g.store.pathsOf(c, w.g.pool)
-	}
-	path := set.founds[0].certs
+	best := w.g.paths(c)[0]
+	path := best.certs
 	top := path[len(path)-1]
-	if set.founds[0].anchor == nil && !w.g.store.selfSigned(top, w.g.pool.work) {
+	if best.anchor == nil && !w.g.store.selfSigned(top, w.g.pool.work) {
 		w.lacks(top, "issuer certificate", w.reason("its issuer is not in the document, among the anchors or at an address it names"))
 	}
 	for _, cert := range path {

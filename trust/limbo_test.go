@@ -105,14 +105,11 @@ func (c limboCase) run(t *testing.T) (bool, any) {
 	// another path of the same leaf must keep it.
 	var problems []string
 	for _, path := range store.AllPaths(leaf, ev) {
-		rules := trust.Rules{Strict: true}
+		intermediates := 100
 		if c.MaxChainDepth != nil {
-			rules.MaxIntermediates = *c.MaxChainDepth
-			if rules.MaxIntermediates == 0 {
-				rules.MaxIntermediates = -1
-			}
+			intermediates = *c.MaxChainDepth
 		}
-		if problems = trust.Validate(path, true, rules); len(problems) == 0 && inTime(path, c.Time) {
+		if problems = trust.Strict(path, intermediates); len(problems) == 0 && inTime(path, c.Time) {
 			return true, nil
 		}
 	}

@@ -1,10 +1,6 @@
 package trust
 
-import (
-	"context"
-	"errors"
-	"sync"
-)
+import "sync"
 
 // memo remembers the results of pure functions of bytes. Two generations keep
 // it bounded: when the young one is full, the old one is dropped.
@@ -72,47 +68,4 @@ func (m *memo[T]) put(key string, e entry[T]) {
 	}
 	m.weight += e.weight
 	m.young[key] = e
-}
-
-// flight runs one fetch per key at a time; the others wait for its result.
-type flight[T any] struct {
-	mu    sync.Mutex
-	calls map[string]*call[T]
-}
-
-type call[T any] struct {
-	done  chan struct{}
-	value T
-	err   error
-}
-
-func (f *flight[T]) do(ctx context.Context, key string, fetch func() (T, error)) (T, error) {
-	f.mu.Lock()
-	if c, ok := f.calls[key]; ok {
-		f.mu.Unlock()
-		select {
-		case <-c.done:
-		case <-ctx.Done():
-			var none T
-			return none, ctx.Err()
-		}
-		if errors.Is(c.err, context.Canceled) && ctx.Err() == nil {
-			return f.do(ctx, key, fetch) // whoever fetched has hung up; we have not
-		}
-		return c.value, c.err
-	}
-	c := &call[T]{done: make(chan struct{})}
-	if f.calls == nil {
-		f.calls = map[string]*call[T]{}
-	}
-	f.calls[key] = c
-	f.mu.Unlock()
-	defer func() {
-		f.mu.Lock()
-		delete(f.calls, key)
-		f.mu.Unlock()
-		close(c.done)
-	}()
-	c.value, c.err = fetch()
-	return c.value, c.err
 }

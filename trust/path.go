@@ -2,8 +2,8 @@ package trust
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
-	"sort"
 	"strings"
 
 	"rogito.dev/rogito/internal/pkix"
@@ -58,7 +58,7 @@ func (s *Store) issuers(c *pkix.Certificate, p *pool) []*pkix.Certificate {
 		}
 		return 2
 	}
-	sort.SliceStable(out, func(a, b int) bool { return rank(out[a]) < rank(out[b]) })
+	slices.SortStableFunc(out, func(a, b *pkix.Certificate) int { return rank(a) - rank(b) })
 	return out
 }
 
@@ -78,6 +78,7 @@ type builder struct {
 type found struct {
 	certs  chain
 	anchor *report.Anchor
+	facts  *report.Path // set by pathsOf
 }
 
 // build returns the trusted paths of a leaf; when there is none, those that
@@ -101,7 +102,7 @@ func (b *builder) walk(c chain) {
 	top := c[len(c)-1]
 	extended := false
 	if a := b.store.anchor(top, b.leaf); a != nil {
-		b.done = append(b.done, found{slices.Clone(c), a})
+		b.done = append(b.done, found{certs: slices.Clone(c), anchor: a})
 		// What the operator trusts ends the path. A service of a list may have
 		// been withdrawn, or listed later than the one above it: that one is
 		// found as well (TS 119 615 clause 4.4 looks at every CA of the path).
@@ -113,7 +114,7 @@ func (b *builder) walk(c chain) {
 	if len(c) >= maxDepth || len(b.done) >= maxPaths {
 		return
 	}
-	if !b.pool.work.lookAt(1 + len(b.pool.bySubject[top.IssuerKey()])) {
+	if !b.pool.work.look(1 + len(b.pool.bySubject[top.IssuerKey()])) {
 		return
 	}
 	issuers := b.store.issuers(top, b.pool)
@@ -144,64 +145,40 @@ func (c chain) holds(n *pkix.Certificate) bool {
 	return false
 }
 
-func (c chain) ids() []string {
-	out := make([]string, len(c))
-	for i, cert := range c {
-		out[i] = cert.ID()
-	}
-	return out
-}
-
-// facts of a path, with what RFC 5280 finds wrong with it apart from time and
-// revocation.
-func (s *Store) pathFacts(f found, w *work) *report.Path {
-	top := f.certs[len(f.certs)-1]
-	p := &report.Path{
-		Certificates: f.certs.ids(),
-		Anchor:       f.anchor,
-		Complete:     f.anchor != nil || s.selfSigned(top, w),
-		Problems:     validate(f.certs, f.anchor != nil, rules{Listed: f.listedAuthority()}),
-	}
-	return p
-}
-
 // listedAuthority: a trusted list names the anchor as one who issues
 // certificates.
 func (f found) listedAuthority() bool {
 	return f.anchor != nil && slices.ContainsFunc(f.anchor.Services, (*report.Service).Issues)
 }
 
-// pathSet holds the paths of a leaf, as certificates and as facts.
-type pathSet struct {
-	founds []found
-	facts  []*report.Path
-}
-
-// pathsOf finds the paths of a leaf in a pool, best first: those to an anchor
-// without problems, shorter ones before longer.
-func (s *Store) pathsOf(leaf *pkix.Certificate, pool *pool) pathSet {
+// pathsOf finds the paths of a leaf in a pool, with what RFC 5280 finds wrong
+// with them apart from time and revocation. The best come first: those to an
+// anchor without problems, shorter ones before longer.
+func (s *Store) pathsOf(leaf *pkix.Certificate, pool *pool) []found {
 	founds := s.build(leaf, pool)
-	set := pathSet{founds: founds, facts: make([]*report.Path, len(founds))}
-	order := make([]int, len(founds))
-	all := make([]*report.Path, len(founds))
 	for i, f := range founds {
-		order[i], all[i] = i, s.pathFacts(f, pool.work)
+		founds[i].facts = &report.Path{
+			Anchor:   f.anchor,
+			Complete: f.anchor != nil || s.selfSigned(f.certs[len(f.certs)-1], pool.work),
+			Problems: validate(f.certs, f.anchor != nil, f.listedAuthority()),
+		}
+		for _, c := range f.certs {
+			founds[i].facts.Certificates = append(founds[i].facts.Certificates, c.ID())
+		}
 	}
-	sort.SliceStable(order, func(a, b int) bool {
-		x, y := all[order[a]], all[order[b]]
-		if (len(x.Problems) == 0) != (len(y.Problems) == 0) && x.Anchor != nil {
-			return len(x.Problems) == 0
+	rank := func(f found) int {
+		switch {
+		case !f.facts.Complete:
+			return 2
+		case f.anchor != nil && len(f.facts.Problems) > 0:
+			return 1
 		}
-		if x.Complete != y.Complete {
-			return x.Complete
-		}
-		return len(x.Certificates) < len(y.Certificates)
+		return 0
+	}
+	slices.SortStableFunc(founds, func(a, b found) int {
+		return cmp.Or(rank(a)-rank(b), len(a.certs)-len(b.certs))
 	})
-	set.founds = make([]found, len(founds))
-	for i, o := range order {
-		set.founds[i], set.facts[i] = founds[o], all[o]
-	}
-	return set
+	return founds
 }
 
 // describe names a certificate in a message.

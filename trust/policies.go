@@ -16,19 +16,6 @@ type policyState struct {
 	explicit int
 	mapping  int
 	any      int
-	user     []string
-}
-
-func (p *policyState) init(r rules, n int) {
-	p.level = map[string][]string{anyPolicy: {anyPolicy}}
-	start := func(now bool) int {
-		if now {
-			return 0
-		}
-		return n + 1
-	}
-	p.explicit, p.mapping, p.any = start(r.ExplicitPolicy), start(r.InhibitMapping), start(r.InhibitAny)
-	p.user = r.Policies
 }
 
 // process is 6.1.3 (d) to (f), then 6.1.4 (a), (b), (h) to (j) for an issuer
@@ -112,20 +99,4 @@ func (p *policyState) mapped(c *pkix.Certificate) {
 			p.level[from] = to
 		}
 	}
-}
-
-// satisfied is 6.1.5 (g) with the user's policies.
-func (p *policyState) satisfied(processed bool) bool {
-	if !processed || p.explicit > 0 {
-		return true
-	}
-	if len(p.user) == 0 {
-		return len(p.level) > 0
-	}
-	for policy := range p.level {
-		if policy == anyPolicy || slices.Contains(p.user, policy) {
-			return true
-		}
-	}
-	return false
 }

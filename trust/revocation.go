@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/report"
 )
@@ -79,7 +80,7 @@ func (e *evidence) take(c crlItem) {
 func (s *Store) revocations(cert, issuer *pkix.Certificate, e *evidence, pool *pool) []*report.Revocation {
 	var out []*report.Revocation
 	for _, o := range e.ocsps {
-		if !pool.work.look() {
+		if !pool.work.look(1) {
 			break
 		}
 		if r := s.fromOCSP(cert, issuer, o, pool); r != nil {
@@ -87,7 +88,7 @@ func (s *Store) revocations(cert, issuer *pkix.Certificate, e *evidence, pool *p
 		}
 	}
 	for _, c := range e.crls {
-		if c.DeltaBase == nil && pool.work.look() {
+		if c.DeltaBase == nil && pool.work.look(1) {
 			if r := s.fromCRL(cert, issuer, c, e, pool); r != nil {
 				out = append(out, r)
 			}
@@ -105,7 +106,7 @@ func keep(list []*report.Revocation, w *work) []*report.Revocation {
 		n++
 		return n > maxKept && r.Status == string(pkix.Good)
 	})
-	if !w.keep(len(out)) {
+	if !spend(w, &w.statements, len(out)) {
 		return slices.DeleteFunc(out, func(r *report.Revocation) bool { return r.Status == string(pkix.Good) })
 	}
 	return out
@@ -127,9 +128,7 @@ func (s *Store) fromOCSP(cert, issuer *pkix.Certificate, o ocspItem, pool *pool)
 	r := o.Responses[i]
 	status := r.Status
 	if len(r.CertHash) > 0 && r.CertHashAlgorithm.Available() {
-		h := r.CertHashAlgorithm.New()
-		h.Write(cert.Raw)
-		if !bytes.Equal(h.Sum(nil), r.CertHash) {
+		if !bytes.Equal(oid.Sum(r.CertHashAlgorithm, cert.Raw), r.CertHash) {
 			status = pkix.StatusUnknown
 		}
 	}
@@ -148,7 +147,7 @@ func (s *Store) fromOCSP(cert, issuer *pkix.Certificate, o ocspItem, pool *pool)
 func (s *Store) responder(issuer *pkix.Certificate, o ocspItem, pool *pool) (c *pkix.Certificate, authorized bool) {
 	candidates := []*pkix.Certificate{issuer}
 	for _, der := range o.Certificates[:min(len(o.Certificates), 16)] {
-		if c, err := s.certificate(der); err == nil {
+		if c, err := pkix.ParseCertificate(der); err == nil {
 			candidates = append(candidates, c)
 		}
 	}
@@ -161,14 +160,14 @@ func (s *Store) responder(issuer *pkix.Certificate, o ocspItem, pool *pool) (c *
 		}
 	} else {
 		for _, c := range pool.byID {
-			if c.HasExtUsage(pkix.EKUOCSPSigning) && pool.work.look() {
+			if c.HasExtUsage(pkix.EKUOCSPSigning) && pool.work.look(1) {
 				candidates = append(candidates, c)
 			}
 		}
 	}
 	var other *pkix.Certificate
 	for _, c := range candidates {
-		if !pool.work.look() {
+		if !pool.work.look(1) {
 			break
 		}
 		if !o.RespondedBy(c) || !s.check(o.id+c.ID(), pool.work, c, func() bool { return o.CheckSignatureFrom(c) == nil }) {
@@ -227,7 +226,7 @@ func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, 
 		return nil
 	}
 	for _, d := range e.deltas {
-		if pool.work.look() && deltaOf(d.CRL, c.CRL) && s.crlSigner(issuer, d, pool) != nil && d.ThisUpdate.After(r.ThisUpdate) {
+		if pool.work.look(1) && deltaOf(d.CRL, c.CRL) && s.crlSigner(issuer, d, pool) != nil && d.ThisUpdate.After(r.ThisUpdate) {
 			if s.apply(r, cert, d, pool.work) {
 				r.ThisUpdate, r.NextUpdate, r.ProducedAt = d.ThisUpdate, d.NextUpdate, d.ThisUpdate
 			}
@@ -240,7 +239,7 @@ func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, 
 func (s *Store) apply(r *report.Revocation, cert *pkix.Certificate, c crlItem, w *work) bool {
 	found, known := s.listed.peek(c.id + cert.ID())
 	if !known {
-		if !w.through(c.Size()) {
+		if !spend(w, &w.scan, c.Size()) {
 			return false
 		}
 		var err error

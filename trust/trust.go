@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/report"
 )
@@ -58,8 +60,7 @@ type Store struct {
 	names   map[string][]*pkix.Certificate // anchors by subject
 	own     Cache
 	listed  memo[listedEntry] // what stored lists say of certificates
-	flight  flight[[]byte]
-	lists   flight[*list]
+	flight  singleflight.Group
 }
 
 // ErrNoCertificate says that a file of anchors holds no certificate.
@@ -188,9 +189,6 @@ func (s *Store) find(subjectKey string, subject []byte) []*pkix.Certificate {
 	}
 	return out
 }
-
-// certificate parses; pkix remembers.
-func (s *Store) certificate(der []byte) (*pkix.Certificate, error) { return pkix.ParseCertificate(der) }
 
 // signed reports whether issuer's key made child's signature.
 func (s *Store) signed(child, issuer *pkix.Certificate, w *work) bool {

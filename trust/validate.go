@@ -7,23 +7,6 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 )
 
-// rules of one path validation beside those that always hold.
-type rules struct {
-	// ExplicitPolicy, InhibitMapping and InhibitAny are the initial values of
-	// RFC 5280 section 6.1.1.
-	ExplicitPolicy, InhibitMapping, InhibitAny bool
-	// Policies acceptable to the user; empty means any.
-	Policies []string
-	// MaxIntermediates bounds the path; zero means no bound beyond our own,
-	// below zero none at all.
-	MaxIntermediates int
-	// Listed: a trusted list names the anchor as an authority.
-	Listed bool
-	// Strict asks for the whole certificate profile of RFC 5280 section 4,
-	// which real signers' certificates often break without harm.
-	Strict bool
-}
-
 // understood are the extensions that path validation or its callers process;
 // any other critical one ends a path.
 var understood = []string{
@@ -36,16 +19,20 @@ var understood = []string{
 // validate is RFC 5280 section 6.1 for a path given leaf first, except for
 // validity periods and revocation, which depend on a time. The last
 // certificate is the anchor when anchored; its own constraints hold too
-// (RFC 5937). Signatures were checked while building. It returns what is
-// wrong.
-func validate(path []*pkix.Certificate, anchored bool, r rules) []string {
-	v := &validation{rules: r, maxPath: maxDepth}
-	v.policy.init(r, len(path))
+// (RFC 5937). listed says that a trusted list names it as an authority.
+// Signatures were checked while building. Of the inputs of section 6.1.1 every
+// policy is acceptable and none of the three indicators is set. It returns what
+// is wrong.
+func validate(path []*pkix.Certificate, anchored, listed bool) []string {
+	n := len(path) + 1
+	v := &validation{maxPath: maxDepth, policy: policyState{
+		level: map[string][]string{anyPolicy: {anyPolicy}}, explicit: n, mapping: n, any: n,
+	}}
 	last := len(path) - 1
 	for i := last; i >= 0; i-- {
 		c := path[i]
 		if i == last && anchored && last > 0 {
-			v.anchor(c, r.Listed)
+			v.anchor(c, listed)
 			continue
 		}
 		v.critical(c)
@@ -54,35 +41,17 @@ func validate(path []*pkix.Certificate, anchored bool, r rules) []string {
 			v.policy.process(c, i == 0)
 		}
 		if i > 0 {
-			v.issuer(c, i)
+			v.issuer(c)
 		}
 	}
-	if !v.policy.satisfied(len(path) > 0 && !(anchored && last == 0)) {
+	// Section 6.1.5 (g); an anchor alone is not processed.
+	if !(anchored && last == 0) && v.policy.explicit == 0 && len(v.policy.level) == 0 {
 		v.problem("certificate policies: no policy is valid for the whole path")
-	}
-	if r.Strict {
-		for i, c := range path {
-			conformance(c, i == 0, i == last && anchored, v.problem)
-		}
-	}
-	if m := r.MaxIntermediates; m != 0 && intermediates(path) > max(m, 0) {
-		v.problem("path is too long")
 	}
 	return v.problems
 }
 
-// intermediates counts those between leaf and anchor that are not self-issued.
-func intermediates(path []*pkix.Certificate) (n int) {
-	for i := 1; i < len(path)-1; i++ {
-		if !path[i].SelfIssued() {
-			n++
-		}
-	}
-	return n
-}
-
 type validation struct {
-	rules    rules
 	maxPath  int
 	names    nameState
 	policy   policyState
@@ -139,14 +108,14 @@ func (v *validation) critical(c *pkix.Certificate) {
 		if x.Critical && !slices.Contains(understood, x.OID) {
 			v.problem("%s: unknown critical extension %s", describe(c), x.OID)
 		}
-		if slices.Contains(c.BadExtensions, x.OID) && (x.Critical || v.rules.Strict || slices.Contains(restricting, x.OID)) {
+		if slices.Contains(c.BadExtensions, x.OID) && (x.Critical || slices.Contains(restricting, x.OID)) {
 			v.problem("%s: extension %s cannot be read or occurs twice", describe(c), x.OID)
 		}
 	}
 }
 
 // issuer is section 6.1.4: what a certificate needs to issue the next one.
-func (v *validation) issuer(c *pkix.Certificate, depth int) {
+func (v *validation) issuer(c *pkix.Certificate) {
 	if why := notAuthority(c); why != "" {
 		v.problem("%s: %s", describe(c), why)
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"rogito.dev/rogito/internal/atomicfile"
 )
 
 // Bounds of a collection of files that is imported.
@@ -65,7 +67,7 @@ func readFiles(ctx context.Context, fsys fs.FS, stamp func(fs.FileInfo) time.Tim
 	var names []string
 	total := int64(0)
 	err := fs.WalkDir(fsys, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), tempPrefix) {
+		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), atomicfile.Prefix) {
 			return err
 		}
 		info, err := d.Info()
@@ -182,7 +184,7 @@ func (s *Set) Export(w io.Writer) error {
 	}
 	n := 0
 	for _, e := range entries {
-		if !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), ".xml") || strings.HasPrefix(e.Name(), tempPrefix) {
+		if !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), ".xml") || strings.HasPrefix(e.Name(), atomicfile.Prefix) {
 			continue
 		}
 		raw, err := os.ReadFile(filepath.Join(s.config.Dir, e.Name()))
@@ -208,9 +210,6 @@ func (s *Set) Export(w io.Writer) error {
 	return z.Close()
 }
 
-// tempPrefix marks a file that is being written.
-const tempPrefix = ".list-"
-
 // fileName is where a list is kept: IT.xml, EU-300.xml. A territory is two
 // letters; whatever else a list says must not choose a path.
 func fileName(name string) string {
@@ -235,17 +234,7 @@ func (s *Set) keep(name string, raw []byte) {
 		_ = os.Chtimes(path, now, now)
 		return
 	}
-	tmp, err := os.CreateTemp(s.config.Dir, tempPrefix+"*")
-	if err != nil {
-		return
-	}
-	_, err = tmp.Write(raw)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err != nil || cerr != nil || os.Rename(tmp.Name(), path) != nil {
-		_ = os.Remove(tmp.Name())
-	}
+	_ = atomicfile.WriteBytes(path, 0o600, raw)
 }
 
 // folder describes the cache, so that a change by another process is seen.
@@ -256,7 +245,7 @@ func (s *Set) folder() string {
 	entries, _ := os.ReadDir(s.config.Dir)
 	var b strings.Builder
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && !strings.HasPrefix(e.Name(), tempPrefix) {
+		if info, err := e.Info(); err == nil && !strings.HasPrefix(e.Name(), atomicfile.Prefix) {
 			fmt.Fprintf(&b, "%s %d %d\n", e.Name(), info.Size(), info.ModTime().UnixNano())
 		}
 	}

@@ -15,8 +15,6 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-func bytesSource(b []byte) ades.Source { return bytes.NewReader(b) }
-
 // Data is a time-stamped file taken apart.
 type Data struct {
 	Content  ades.Source // nil when the file only points to it
@@ -57,11 +55,7 @@ func (d *Data) Document() (*ades.Document, error) {
 }
 
 func digestOf(b []byte) func(crypto.Hash) ([]byte, error) {
-	return func(h crypto.Hash) ([]byte, error) {
-		sum := h.New()
-		sum.Write(b)
-		return sum.Sum(nil), nil
-	}
+	return func(h crypto.Hash) ([]byte, error) { return oid.Sum(h, b), nil }
 }
 
 // imprint is what the n-th token is over: the content, or the token before it

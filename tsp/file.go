@@ -1,6 +1,7 @@
 package tsp
 
 import (
+	"bytes"
 	"io"
 
 	"rogito.dev/rogito/ades"
@@ -39,7 +40,7 @@ func ReadToken(src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 			ts.ImprintIntact = over.ImprintIntact
 		}
 	}
-	for _, text := range []string{cms.AroundArmour(src), cms.After(bytesSource(rest), 0), cms.Beside(bytesSource(raw), nil)} {
+	for _, text := range []string{cms.AroundArmour(src), cms.After(bytes.NewReader(rest), 0), cms.Beside(bytes.NewReader(raw), nil)} {
 		if text != "" {
 			ts.Problems = append(ts.Problems, ades.Problem{Fatal: true, Text: text})
 		}

@@ -1,6 +1,7 @@
 package tsp
 
 import (
+	"bytes"
 	"context"
 	"crypto"
 	"crypto/ed25519"
@@ -221,7 +222,7 @@ func (r *Responder) sign(info []byte, now time.Time, certs bool) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	sd := &cms.SignedData{ContentType: oid.TSTInfo, Content: bytesSource(info), SignerInfos: []*cms.SignerInfo{si}}
+	sd := &cms.SignedData{ContentType: oid.TSTInfo, Content: bytes.NewReader(info), SignerInfos: []*cms.SignerInfo{si}}
 	if err := sd.AddDigestAlgorithm(digestAlg); err != nil {
 		return nil, err
 	}
@@ -235,15 +236,13 @@ func (r *Responder) sign(info []byte, now time.Time, certs bool) ([]byte, error)
 }
 
 func (r *Responder) attributes(info []byte, now time.Time) ([]byte, error) {
-	d := r.hash().New()
-	d.Write(info)
 	at, err := cms.EncodeTime(now)
 	if err != nil {
 		return nil, err
 	}
 	return cms.SetOf(cms.TagSet, [][]byte{
 		cms.NewAttribute(oid.AttrContentType, cms.TLV(cms.TagOID, oid.Content(oid.TSTInfo))),
-		cms.NewAttribute(oid.AttrMessageDigest, cms.TLV(cms.TagOctetString, d.Sum(nil))),
+		cms.NewAttribute(oid.AttrMessageDigest, cms.TLV(cms.TagOctetString, oid.Sum(r.hash(), info))),
 		cms.NewAttribute(oid.AttrSigningTime, at),
 		cms.NewAttribute(oid.AttrSigningCertificateV2, cms.SigningCertificateV2(r.Certificate, r.hash())),
 	}), nil
@@ -253,7 +252,5 @@ func (r *Responder) value(attrs []byte) ([]byte, error) {
 	if _, ok := r.Key.Public().(ed25519.PublicKey); ok {
 		return r.Key.Sign(rand.Reader, attrs, crypto.Hash(0))
 	}
-	d := r.hash().New()
-	d.Write(attrs)
-	return r.Key.Sign(rand.Reader, d.Sum(nil), r.hash())
+	return r.Key.Sign(rand.Reader, oid.Sum(r.hash(), attrs), r.hash())
 }

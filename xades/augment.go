@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"rogito.dev/rogito/ades"
@@ -169,12 +170,7 @@ func (a *augmenter) protected() bool {
 }
 
 func (a *augmenter) has(kind ades.TimestampKind) bool {
-	for _, ts := range a.s.sig.Timestamps {
-		if ts.Kind == kind {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.s.sig.Timestamps, func(t *ades.Timestamp) bool { return t.Kind == kind })
 }
 
 // stamp appends a time-stamp property.
@@ -277,20 +273,12 @@ func (a *augmenter) inventory() (carried ades.Bundle, leaves [][]byte) {
 func without(list, have [][]byte) [][]byte {
 	var out [][]byte
 	for _, x := range list {
-		if !containsBytes(have, x) && !containsBytes(out, x) {
+		same := func(b []byte) bool { return bytes.Equal(b, x) }
+		if !slices.ContainsFunc(have, same) && !slices.ContainsFunc(out, same) {
 			out = append(out, x)
 		}
 	}
 	return out
-}
-
-func containsBytes(list [][]byte, b []byte) bool {
-	for _, x := range list {
-		if bytes.Equal(x, b) {
-			return true
-		}
-	}
-	return false
 }
 
 // validationXML puts new data into CertificateValues and RevocationValues, or,

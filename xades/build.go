@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
@@ -52,7 +53,7 @@ func (b *builder) signedProperties() string {
 	fmt.Fprintf(&s, `<xades:SignedProperties Id="xades-%s"><xades:SignedSignatureProperties>`, b.id)
 	fmt.Fprintf(&s, `<xades:SigningTime>%s</xades:SigningTime>`, b.o.Time.UTC().Format("2006-01-02T15:04:05Z"))
 	s.WriteString(`<xades:SigningCertificateV2><xades:Cert><xades:CertDigest>`)
-	s.WriteString(digestXML(b.o.Digest(), sum(b.o.Digest(), b.o.Certificate.Raw)))
+	s.WriteString(digestXML(b.o.Digest(), oid.Sum(b.o.Digest(), b.o.Certificate.Raw)))
 	s.WriteString(`</xades:CertDigest><xades:IssuerSerialV2>` + base64.StdEncoding.EncodeToString(b.issuerSerial()))
 	s.WriteString(`</xades:IssuerSerialV2></xades:Cert></xades:SigningCertificateV2>`)
 	s.WriteString(b.policy())
@@ -150,12 +151,6 @@ func canonicalPart(xml string) ([]byte, error) {
 		return nil, err
 	}
 	return xmldsig.Canonical(d.Root().First, exclusive), nil
-}
-
-func sum(h crypto.Hash, b []byte) []byte {
-	w := h.New()
-	w.Write(b)
-	return w.Sum(nil)
 }
 
 var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\t", "&#x9;", "\n", "&#xA;", "\r", "&#xD;")

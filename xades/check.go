@@ -12,7 +12,10 @@ var ErrSelection = errors.New("xades: elements to sign")
 
 // IsID says whether a text can be the Id of a signature: an XML name without a
 // colon.
-func IsID(s string) bool { return isNCName(s) }
+func IsID(s string) bool {
+	d, err := xmldom.Parse([]byte("<"+s+"/>"), xmldom.Limits{}) // the parser knows what a name is
+	return err == nil && d.Root().Name.QName == s && d.Root().Name.Prefix == ""
+}
 
 // CheckQuery says what is wrong with the syntax of an XPathQuery. What the
 // query selects is known only once there is a document.

@@ -170,7 +170,7 @@ func TestNamespaceBomb(t *testing.T) {
 	fmt.Fprintf(&in, `<a Id="x"><w xmlns:p="urn:%s">`, strings.Repeat("u", 1<<20))
 	in.WriteString(strings.Repeat("<p:b/>", 50_000) + "</w></a>")
 	doc := readBack(t, []byte(strings.Replace(signed, `<a Id="x">1</a>`, in.String(), 1)), nil)
-	if !fatal(doc.Signatures[0]) || doc.Signatures[0].Intact() == ades.Yes {
+	if !ades.Fatal(doc.Signatures[0].Problems) || doc.Signatures[0].Intact() == ades.Yes {
 		t.Errorf("50 GB of canonical form: %+v", doc.Signatures[0].Problems)
 	}
 }

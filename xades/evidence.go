@@ -53,7 +53,9 @@ func propertyEvidence(p *xmldom.Node) []ades.Evidence {
 			return
 		}
 		if kind == ades.EvidenceOCSP {
-			raw = wholeOCSP(raw)
+			if o, err := pkix.ParseOCSPResponse(raw); err == nil {
+				raw = o.Raw // whole: some signatures carry the basic response alone
+			}
 		}
 		found = append(found, ades.Evidence{Kind: kind, Origin: p.Name.Local, Raw: raw})
 	}
@@ -75,16 +77,4 @@ func propertyEvidence(p *xmldom.Node) []ades.Evidence {
 		}
 	}
 	return found
-}
-
-// wholeOCSP wraps a basic response, which some signatures carry bare.
-func wholeOCSP(raw []byte) []byte {
-	if _, err := pkix.ParseOCSPResponse(raw); err == nil {
-		return raw
-	}
-	wrapped := pkix.WrapBasicOCSP(raw)
-	if _, err := pkix.ParseOCSPResponse(wrapped); err == nil {
-		return wrapped
-	}
-	return raw
 }

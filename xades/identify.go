@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
@@ -195,7 +196,7 @@ func parseIssuerSerial(der []byte) (name []byte, serial *big.Int) {
 // compared: their spelling is free, and the digest says it all.
 func (r certRef) matches(c *pkix.Certificate) (digestMatch, issuerSerial ades.Tri) {
 	if h, ok := xmldsig.HashByURI(r.digestURI); ok {
-		digestMatch = ades.TriOf(bytes.Equal(digest(h, c.Raw), r.digest))
+		digestMatch = ades.TriOf(bytes.Equal(oid.Sum(h, c.Raw), r.digest))
 	}
 	if r.hasSerial {
 		ok := r.serial != nil && c.SerialNumber != nil && r.serial.Cmp(c.SerialNumber) == 0

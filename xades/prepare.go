@@ -12,6 +12,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
@@ -34,7 +35,7 @@ var _ ades.Draft = (*Draft)(nil)
 func (d *Draft) ToBeSigned() []byte { return d.tbs }
 
 // Digest of ToBeSigned.
-func (d *Draft) Digest() []byte { return sum(d.params.Digest(), d.tbs) }
+func (d *Draft) Digest() []byte { return oid.Sum(d.params.Digest(), d.tbs) }
 
 // Value has the key sign the draft.
 func (d *Draft) Value(key crypto.Signer) ([]byte, error) {
@@ -99,7 +100,7 @@ func Prepare(ctx context.Context, files []ades.File, o Options) (*Draft, error) 
 	if err != nil {
 		return nil, fmt.Errorf("xades: %w", err)
 	}
-	info := p.b.signedInfo(method, sum(o.Digest(), canonical))
+	info := p.b.signedInfo(method, oid.Sum(o.Digest(), canonical))
 	tbs, err := canonicalPart(info)
 	if err != nil {
 		return nil, fmt.Errorf("xades: %w", err)

@@ -2,10 +2,8 @@ package xades
 
 import (
 	"context"
-	"crypto"
 	"errors"
 	"fmt"
-	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
@@ -73,15 +71,11 @@ func (r *reader) read() error {
 		if sig.Format == ades.XAdES {
 			r.out.Format = ades.XAdES
 		}
-		if !fatal(sig) && sig.Intact() != ades.No {
+		if !ades.Fatal(sig.Problems) && sig.Intact() != ades.No {
 			r.out.Content = append(r.out.Content, sig.Content...)
 		}
 	}
 	return nil
-}
-
-func fatal(s *ades.Signature) bool {
-	return slices.ContainsFunc(s.Problems, func(p ades.Problem) bool { return p.Fatal })
 }
 
 type reader struct {
@@ -232,5 +226,3 @@ func (s *sigReader) counterSignatures() {
 		}
 	}
 }
-
-func digest(h crypto.Hash, b []byte) []byte { return sum(h, b) }

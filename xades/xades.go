@@ -106,7 +106,7 @@ func (o Options) check() error {
 		return errors.New("xades: no signing certificate")
 	case o.Time.IsZero():
 		return errors.New("xades: no signing time")
-	case o.SignatureID != "" && !isNCName(o.SignatureID):
+	case o.SignatureID != "" && !IsID(o.SignatureID):
 		return fmt.Errorf("xades: signature id %q is not an XML name", o.SignatureID)
 	case o.SignElement != "" && o.XPathQuery != "":
 		return errors.New("xades: both an element and an XPath to sign")
@@ -115,12 +115,6 @@ func (o Options) check() error {
 		return errors.New("xades: hash function not available")
 	}
 	return nil
-}
-
-// isNCName lets the parser decide what a name is.
-func isNCName(s string) bool {
-	d, err := xmldom.Parse([]byte("<"+s+"/>"), xmldom.Limits{})
-	return err == nil && d.Root().Name.QName == s && d.Root().Name.Prefix == ""
 }
 
 // malformed turns what the parser says into the one error for bad input.

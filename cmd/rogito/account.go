@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"text/tabwriter"
 	"time"
+
+	"rogito.dev/rogito/server"
 )
 
 func init() {
@@ -36,12 +38,7 @@ type accountCreate struct {
 }
 
 // Run makes the account.
-func (c *accountCreate) Run(s *session) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *accountCreate) Run(s *session, srv *server.Server) error {
 	made, err := srv.CreateAccount(s.ctx, c.Email, c.Admin)
 	if err != nil {
 		return err
@@ -55,12 +52,7 @@ type accountList struct {
 }
 
 // Run lists the accounts.
-func (c *accountList) Run(s *session) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *accountList) Run(s *session, srv *server.Server) error {
 	list, err := srv.Accounts(s.ctx)
 	if err != nil {
 		return err
@@ -77,7 +69,7 @@ func (c *accountList) Run(s *session) error {
 		if a.Sandbox {
 			role = "sandbox"
 		}
-		tab(w, a.ID, a.Email, a.Credit+" EUR", a.CreatedAt.Format(time.DateOnly), role)
+		printRow(w, a.ID, a.Email, a.Credit+" EUR", a.CreatedAt.Format(time.DateOnly), role)
 	}
 	return w.Flush()
 }
@@ -89,12 +81,7 @@ type accountNewKey struct {
 }
 
 // Run replaces the key.
-func (c *accountNewKey) Run(s *session) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *accountNewKey) Run(s *session, srv *server.Server) error {
 	key, err := srv.NewKey(s.ctx, c.Email)
 	if err != nil {
 		return err

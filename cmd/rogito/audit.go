@@ -19,11 +19,15 @@ type auditCommand struct {
 // Help is the page of the command.
 func (auditCommand) Help() string {
 	return example(`
-The audit log is a tree of digests with signed and time-stamped checkpoints.
-Verification recomputes it from its entries and names the first one that was
-changed, removed, moved or added. An export is verified without the server; who
-distrusts the key inside gives the one they know with --key (it is at
-/pki/audit.pub).`,
+The audit log is a tree of digests, authenticated under the master key, with
+signed and time-stamped checkpoints that are witnessed outside the database: in
+the file audit/witness of the data folder and, where configured (audit.bucket,
+audit.timestamp_url), in a bucket with object lock and by an outside time-stamp
+authority. Verification recomputes it from its entries, holds it against the
+witnesses and the records, names the first entry that was changed, removed, moved
+or added, and says what it could prove and what not. It exits 1 if anything is
+wrong. An export is verified without the server; who distrusts the key inside
+gives the one they know with --key (it is at /pki/audit.pub). See docs/audit.md.`,
 		"rogito audit verify",
 		"rogito audit export audit.jsonl && rogito audit verify audit.jsonl")
 }
@@ -51,6 +55,12 @@ func (c *auditVerify) Run(s *session) error {
 	}
 	if !c.JSON {
 		s.printf("good: %d entries (%d erased, %d waiting), %d checkpoints, %d of them time-stamped\n", res.Entries, res.Erased, res.Pending, res.Checkpoints, res.Stamped)
+		for _, line := range res.Proved {
+			s.printf("proved: %s\n", line)
+		}
+		for _, line := range res.Unproved {
+			s.printf("not proved: %s\n", line)
+		}
 	}
 	return nil
 }
@@ -62,13 +72,12 @@ func (c *auditVerify) verify(s *session) (*server.AuditResult, error) {
 			return nil, err
 		}
 		defer f.Close()
-		return server.VerifyExport(s.ctx, f, c.Key)
+		return server.VerifyExport(f, c.Key)
 	}
-	srv, err := c.open(s)
+	srv, err := c.ProvideServer(s)
 	if err != nil {
 		return nil, err
 	}
-	defer srv.Close()
 	return srv.VerifyAudit(s.ctx)
 }
 
@@ -78,12 +87,7 @@ type auditExport struct {
 }
 
 // Run writes the export.
-func (c *auditExport) Run(s *session) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *auditExport) Run(s *session, srv *server.Server) error {
 	if c.File == "" {
 		return srv.ExportAudit(s.ctx, s.stdout)
 	}

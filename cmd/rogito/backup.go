@@ -2,9 +2,10 @@ package main
 
 import (
 	"errors"
+	"io"
 	"os"
-	"path/filepath"
 
+	"rogito.dev/rogito/internal/atomicfile"
 	"rogito.dev/rogito/server"
 )
 
@@ -37,17 +38,8 @@ func (c *backupCommand) Run(s *session) error {
 	if _, err := os.Stat(c.File); err == nil {
 		return errors.New(c.File + " exists already")
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(c.File), ".backup-*") // 0600
+	err = atomicfile.Write(c.File, 0o600, func(w io.Writer) error { return server.Backup(s.ctx, cfg, w) })
 	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	err = server.Backup(s.ctx, cfg, tmp)
-	err = errors.Join(err, tmp.Sync(), tmp.Close())
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(tmp.Name(), c.File); err != nil {
 		return err
 	}
 	s.printf("%s\n", c.File)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -49,12 +50,7 @@ type certList struct {
 }
 
 // Run lists the certificates.
-func (c *certList) Run(s *session) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *certList) Run(s *session, srv *server.Server) error {
 	list, err := srv.Certificates(s.ctx, c.Account, c.State)
 	if err != nil {
 		return err
@@ -64,7 +60,7 @@ func (c *certList) Run(s *session) error {
 	}
 	w := tabwriter.NewWriter(s.text(), 0, 4, 2, ' ', 0)
 	for _, l := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.Kind, l.State, l.Username, l.ExpireAt.Format(time.DateOnly), l.Owner)
+		printRow(w, l.ID, l.Kind, l.State, l.Username, l.ExpireAt.Format(time.DateOnly), l.Owner)
 	}
 	return w.Flush()
 }
@@ -90,12 +86,7 @@ type certBuy struct {
 }
 
 // Run orders a certificate.
-func (c *certBuy) Run(s *session) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *certBuy) Run(s *session, srv *server.Server) error {
 	l, err := srv.BuyCertificate(s.ctx, c.Email, c.Kind, c.Owner, c.Identification)
 	if err != nil {
 		return err
@@ -114,7 +105,7 @@ type certImport struct {
 }
 
 // Run imports a key pair.
-func (c *certImport) Run(s *session) error {
+func (c *certImport) Run(s *session, srv *server.Server) error {
 	ask := secret{file: c.PasswordFile, variable: "ROGITO_KEY_PASSWORD", prompt: "password of the PKCS#12 file"}
 	password, err := ask.read(s)
 	if err != nil {
@@ -124,11 +115,6 @@ func (c *certImport) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
 	made, err := srv.ImportCertificate(s.ctx, c.Email, c.Kind, pfx, password, c.Username, "")
 	if err != nil {
 		return err
@@ -154,15 +140,12 @@ type certReview struct {
 }
 
 // Run shows the evidence or takes the decision.
-func (c *certReview) Run(s *session) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *certReview) Run(s *session, srv *server.Server) error {
 	if c.Save != "" {
 		return srv.Evidence(s.ctx, c.ID, func(name string, r io.Reader) error {
-			return saveFile(s, filepath.Join(c.Save, filepath.Base(name)), r)
+			path := filepath.Join(c.Save, filepath.Base(name))
+			s.printf("%s\n", path)
+			return saveFile(path, r)
 		})
 	}
 	if c.Approve == c.Refuse {
@@ -175,17 +158,14 @@ func (c *certReview) Run(s *session) error {
 	return printCertificate(s, l, c.JSON)
 }
 
-func saveFile(s *session, path string, r io.Reader) error {
+// saveFile makes a new file that only its owner reads.
+func saveFile(path string, r io.Reader) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(f, r); err != nil {
-		_ = f.Close()
-		return err
-	}
-	s.printf("%s\n", path)
-	return f.Close()
+	_, err = io.Copy(f, r)
+	return errors.Join(err, f.Close())
 }
 
 type certChange struct {
@@ -195,12 +175,7 @@ type certChange struct {
 }
 
 // Run does what the word says.
-func (c *certChange) Run(s *session, k *kong.Context) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *certChange) Run(s *session, srv *server.Server, k *kong.Context) error {
 	l, err := srv.ChangeCertificate(s.ctx, c.ID, k.Selected().Name)
 	if err != nil {
 		return err
@@ -214,12 +189,7 @@ type certUnlock struct {
 }
 
 // Run unlocks a username.
-func (c *certUnlock) Run(s *session) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *certUnlock) Run(s *session, srv *server.Server) error {
 	n, err := srv.UnlockCertificate(s.ctx, c.Username)
 	if err != nil {
 		return err
@@ -237,12 +207,7 @@ type certOTP struct {
 }
 
 // Run prints the code.
-func (c *certOTP) Run(s *session) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *certOTP) Run(s *session, srv *server.Server) error {
 	code, err := srv.OneTimePassword(s.ctx, c.Username)
 	if err != nil {
 		return err

@@ -1,8 +1,6 @@
 package main
 
-import (
-	"rogito.dev/rogito/server"
-)
+import "rogito.dev/rogito/server"
 
 // dataFlags are for commands that touch an installation: embed it.
 type dataFlags struct {
@@ -27,8 +25,9 @@ func (f *dataFlags) load(s *session, more ...server.Setting) (server.Config, err
 	return cfg, err
 }
 
-// open opens the installation for one command; the caller closes it.
-func (f *dataFlags) open(s *session) (*server.Server, error) {
+// ProvideServer opens the installation for a Run that takes a *server.Server;
+// it is closed after the command.
+func (f *dataFlags) ProvideServer(s *session) (*server.Server, error) {
 	cfg, err := f.load(s)
 	if err != nil {
 		return nil, err
@@ -36,5 +35,6 @@ func (f *dataFlags) open(s *session) (*server.Server, error) {
 	if cfg.Log.Level == "info" {
 		cfg.Log.Level = "warn" // a command speaks when something is the matter
 	}
-	return server.Open(s.ctx, cfg)
+	s.server, err = server.Open(s.ctx, cfg)
+	return s.server, err
 }

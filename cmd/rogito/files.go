@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,43 +13,53 @@ import (
 	"golang.org/x/term"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/atomicfile"
 )
 
 // sourceFile is a file opened as a source.
 type sourceFile struct {
 	*io.SectionReader
-	f *os.File
+	io.Closer
 }
 
+// openFile opens a file; what has no size, such as a pipe, is read at once.
 func openFile(path string) (*sourceFile, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a file", path)
+	if err == nil && info.Mode().IsRegular() {
+		return &sourceFile{io.NewSectionReader(f, 0, info.Size()), f}, nil
+	}
+	var b []byte
+	if err == nil {
+		b, err = io.ReadAll(f)
 	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	return &sourceFile{io.NewSectionReader(f, 0, info.Size()), f}, nil
+	return &sourceFile{io.NewSectionReader(bytes.NewReader(b), 0, int64(len(b))), f}, nil
 }
 
-func (s *sourceFile) Close() error { return s.f.Close() }
-
-// expand replaces folders by the files in them; hidden files are left out.
-func expand(paths []string) ([]string, error) {
+// expand replaces folders by the regular files in them, the hidden ones only
+// if that is asked for.
+func expand(paths []string, hidden bool) ([]string, error) {
 	var out []string
 	for _, p := range paths {
-		err := filepath.WalkDir(p, func(path string, d fs.DirEntry, err error) error {
-			switch hidden := path != p && strings.HasPrefix(d.Name(), "."); {
+		if info, err := os.Stat(p); err != nil || !info.IsDir() {
+			out = append(out, p) // what cannot be opened is told where it is
+			continue
+		}
+		root := p + string(filepath.Separator) // a link to a folder is followed
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			switch skip := !hidden && path != root && strings.HasPrefix(d.Name(), "."); {
 			case err != nil:
 				return err
-			case d.IsDir() && hidden:
+			case d.IsDir() && skip:
 				return fs.SkipDir
-			case !d.IsDir() && !hidden:
+			case d.Type().IsRegular() && !skip:
 				out = append(out, path)
 			}
 			return nil
@@ -56,6 +67,9 @@ func expand(paths []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+	if len(out) == 0 {
+		return nil, errors.New("there are no files: name one, or a folder of them")
 	}
 	return out, nil
 }
@@ -66,19 +80,7 @@ func writeFile(path string, force bool, write func(io.Writer) error) error {
 	if _, err := os.Lstat(path); err == nil && !force {
 		return fmt.Errorf("%s exists; --force replaces it", path)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".rogito-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	err = write(f)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return atomicfile.Write(path, 0o644, write)
 }
 
 // output is where results go: beside the input, into a folder, or to one file.
@@ -98,12 +100,54 @@ func (o output) place(input, name string, single bool) string {
 	return o.Out
 }
 
-// prepare makes the folder of several results.
-func (o output) prepare(single bool) error {
-	if o.Out == "" || single {
-		return nil
+// each makes a new file of every file, with a progress bar on a terminal; one
+// failure does not stop the rest, and the exit code tells. make_ says what the
+// new file is called, and how it is written.
+func (o output) each(s *session, paths []string, make_ func(name string, f *sourceFile) (string, func(io.Writer) error)) error {
+	files, err := expand(paths, false)
+	if err != nil {
+		return err
 	}
-	return os.MkdirAll(o.Out, 0o755)
+	single := len(files) == 1
+	if o.Out != "" && !single {
+		if err := os.MkdirAll(o.Out, 0o755); err != nil {
+			return err
+		}
+	}
+	p := newProgress(s.stderr, "done")
+	p.size = false
+	failed := 0
+	for i, path := range files {
+		if s.ctx.Err() != nil {
+			return s.ctx.Err()
+		}
+		to, err := "", error(nil)
+		if f, errOpen := openFile(path); errOpen != nil {
+			err = errOpen
+		} else {
+			name, write := make_(filepath.Base(path), f)
+			to = o.place(path, name, single)
+			err = writeFile(to, o.Force, write)
+			f.Close()
+		}
+		if err != nil {
+			failed++
+			s.notef("%s: %v", path, err)
+		} else {
+			s.printf("%s\n", to)
+		}
+		if !single {
+			p.at(int64(i+1), int64(len(files)))
+		}
+	}
+	p.end()
+	switch {
+	case failed == 0:
+		return nil
+	case single:
+		return exit{code: exitError}
+	}
+	return exit{exitError, fmt.Errorf("%d of %d files failed", failed, len(files))}
 }
 
 // secret is a password: from a file, from the environment, or asked for.
@@ -116,10 +160,8 @@ func (x secret) read(s *session) (string, error) {
 		b, err := os.ReadFile(x.file)
 		return strings.TrimRight(string(b), "\r\n"), err
 	}
-	for _, e := range s.env {
-		if v, ok := strings.CutPrefix(e, x.variable+"="); ok {
-			return v, nil
-		}
+	if v, ok := s.getenv(x.variable); ok {
+		return v, nil
 	}
 	in, ok := s.stdin.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
@@ -131,14 +173,10 @@ func (x secret) read(s *session) (string, error) {
 	return string(b), err
 }
 
-// detachedFiles opens the content of detached signatures, given as FILE or NAME=FILE.
-func detachedFiles(args []string) (files []ades.File, done func(), err error) {
-	var open []io.Closer
-	done = func() {
-		for _, c := range open {
-			c.Close()
-		}
-	}
+// detachedFiles opens the content of detached signatures, given as FILE or
+// NAME=FILE. The files stay open until the process ends.
+func detachedFiles(args []string) ([]ades.File, error) {
+	var files []ades.File
 	for _, arg := range args {
 		name, path, named := strings.Cut(arg, "=")
 		if _, err := os.Stat(arg); err == nil || !named {
@@ -146,42 +184,9 @@ func detachedFiles(args []string) (files []ades.File, done func(), err error) {
 		}
 		f, err := openFile(path)
 		if err != nil {
-			done()
-			return nil, nil, err
+			return nil, err
 		}
-		open = append(open, f)
 		files = append(files, ades.File{Name: name, Source: f})
 	}
-	return files, done, nil
-}
-
-// each runs a step for every file with a progress bar on a terminal; one
-// failure does not stop the rest, and the exit code tells.
-func (s *session) each(files []string, step func(path string) (string, error)) error {
-	p := newProgress(s.stderr, "done")
-	p.size = false
-	failed := 0
-	for i, path := range files {
-		if s.ctx.Err() != nil {
-			return s.ctx.Err()
-		}
-		result, err := step(path)
-		if err != nil {
-			failed++
-			s.notef("%s: %v", path, err)
-		} else {
-			s.printf("%s\n", result)
-		}
-		if len(files) > 1 {
-			p.at(int64(i+1), int64(len(files)))
-		}
-	}
-	p.end()
-	switch {
-	case failed == 0:
-		return nil
-	case len(files) == 1:
-		return exit{code: exitError}
-	}
-	return exit{exitError, fmt.Errorf("%d of %d files failed", failed, len(files))}
+	return files, nil
 }

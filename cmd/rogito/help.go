@@ -52,10 +52,7 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	if ctx.Selected() == nil {
 		return (&helpCommand{}).Run(&session{stdout: ctx.Stdout, stderr: ctx.Stderr})
 	}
-	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
-		return err
-	}
-	return nil
+	return kong.DefaultHelpPrinter(options, ctx)
 }
 
 // example writes prose and a worked example, for the Help method of commands.

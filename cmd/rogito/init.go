@@ -30,12 +30,7 @@ nothing that is sealed can be read.`,
 }
 
 // Run makes the installation.
-func (c *initCommand) Run(s *session) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *initCommand) Run(s *session, srv *server.Server) error {
 	made, err := srv.Init(s.ctx, c.Email)
 	if err != nil {
 		return err
@@ -69,12 +64,7 @@ before its next start. Old backups need the old key: keep it with them.`,
 type masterKeyRotateCommand struct{ dataFlags }
 
 // Run rotates the key.
-func (c *masterKeyRotateCommand) Run(s *session) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *masterKeyRotateCommand) Run(s *session, srv *server.Server) error {
 	id, err := srv.RotateMasterKey(s.ctx)
 	if err != nil {
 		return err

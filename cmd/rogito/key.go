@@ -40,7 +40,10 @@ func (f keyFlags) open(s *session) (*identity, error) {
 		err = f.fromFile(s, ask, id)
 	}
 	if err == nil && f.Cert != "" {
-		err = id.certificates(f.Cert)
+		var b []byte
+		if b, err = os.ReadFile(f.Cert); err == nil {
+			err = id.choose(b)
+		}
 	}
 	if err == nil && id.cert == nil {
 		err = errors.New("no certificate comes with the key: use --cert")
@@ -168,14 +171,6 @@ func parseTokenURI(raw string) (tokenURI, error) {
 		return u, errors.New("pkcs11 URI: token, object and module-path are needed")
 	}
 	return u, nil
-}
-
-func (id *identity) certificates(path string) error {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	return id.choose(b)
 }
 
 // choose takes the certificate of the key, and the others as its chain.

@@ -14,12 +14,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
 	"rogito.dev/rogito/internal/visible"
+	"rogito.dev/rogito/server"
 )
 
 // Exit codes. Verification gives 0, 1 and 2 a meaning of its own.
@@ -36,7 +38,8 @@ type session struct {
 	stderr io.Writer
 	env    []string
 
-	terminal bool // a person reads standard output
+	terminal bool           // a person reads standard output
+	server   *server.Server // the installation that the command has open
 }
 
 // printf writes what was asked for.
@@ -49,6 +52,15 @@ func (s *session) text() io.Writer { return visible.Writer(s.stdout) }
 // notef writes what is good to know beside it.
 func (s *session) notef(format string, args ...any) {
 	fmt.Fprintf(visible.Writer(s.stderr), "rogito: "+format+"\n", args...)
+}
+
+func (s *session) getenv(name string) (value string, set bool) {
+	for _, e := range s.env {
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
 }
 
 // exit is an error that only chooses the exit code; its text is printed if it
@@ -95,7 +107,11 @@ func run(s *session, args []string) int {
 	if err != nil {
 		return s.fail(fmt.Errorf("%w\nsee: rogito help", err))
 	}
-	return s.fail(command.Run(s))
+	err = command.Run(s)
+	if s.server != nil {
+		s.server.Close()
+	}
+	return s.fail(err)
 }
 
 // parserExit unwinds the parser where it would end the process (--help).

@@ -41,6 +41,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"ready": waitReady,
+			"keep":  keep,
 		},
 	})
 }
@@ -73,6 +74,18 @@ func TestOwnVariablesAreKnown(t *testing.T) {
 	}
 }
 
+// keep puts what a pattern finds in the last output into a variable.
+func keep(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: keep VARIABLE PATTERN")
+	}
+	m := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+	if m == nil {
+		ts.Fatalf("%s is not in the output", args[1])
+	}
+	ts.Setenv(args[0], m[1])
+}
+
 // waitReady waits until the sandbox in a data folder answers that it is ready.
 func waitReady(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
@@ -99,6 +112,33 @@ func waitReady(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	ts.Fatalf("the server did not come up")
+}
+
+// Every command, and every command of a command, is called in a script, so
+// that its words can be read there as people write them.
+func TestEveryCommandHasAScript(t *testing.T) {
+	var scripts strings.Builder
+	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scripts.Write(b)
+	}
+	parser, err := newParser(&session{ctx: t.Context()}, func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, leaf := range parser.Model.Leaves(true) {
+		call := "rogito " + leaf.Path()
+		if !regexp.MustCompile(`(?m)^!? ?(exec )?` + regexp.QuoteMeta(call) + `( |$)`).MatchString(scripts.String()) {
+			t.Errorf("no script calls %s", call)
+		}
+	}
 }
 
 func TestEveryCommandHasHelp(t *testing.T) {

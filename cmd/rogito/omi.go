@@ -46,11 +46,10 @@ func (f *dataFlags) share(s *session, cfg server.Config) error {
 	if !strings.HasPrefix(cfg.Database, "postgres") {
 		return nil
 	}
-	srv, err := f.open(s)
+	srv, err := f.ProvideServer(s)
 	if err != nil {
 		return err
 	}
-	defer srv.Close()
 	return srv.SharePublications(s.ctx)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -45,7 +46,7 @@ func (c *omiImport) Run(s *session) error {
 func printReport(out io.Writer, r omi.Report) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	line := func(n int, what string) { fmt.Fprintf(w, "%d\t %s\n", n, what) }
-	fmt.Fprintf(out, "Publication %s, processed on %s\n", r.Semester, or(r.ProcessedAt, "an unknown day"))
+	fmt.Fprintf(out, "Publication %s, processed on %s\n", r.Semester, cmp.Or(r.ProcessedAt, "an unknown day"))
 	line(r.Municipalities, "municipalities")
 	line(r.Zones, "zones")
 	line(r.Values, "values")
@@ -70,11 +71,4 @@ func printReport(out io.Writer, r omi.Report) error {
 		fmt.Fprintf(out, "note: %s\n", p)
 	}
 	return nil
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"rogito.dev/rogito/internal/visible"
 	"rogito.dev/rogito/omi"
 )
 
@@ -47,9 +48,9 @@ func (c *omiLookup) Run(s *session) error {
 		s.notef("no OMI zone at latitude %g, longitude %g in %s", lat, lng, ix.Semester())
 		return nil
 	case c.JSON:
-		return printIndented(s, ans.AppendJSON(nil, g))
+		return printJSON(s, json.RawMessage(ans.AppendJSON(nil, g)))
 	case c.GeoJSON:
-		return printIndented(s, ans.AppendGeoJSON(nil, g))
+		return printJSON(s, json.RawMessage(ans.AppendGeoJSON(nil, g)))
 	}
 	return printZone(s.text(), ans)
 }
@@ -74,25 +75,15 @@ func (c *omiLookup) index(s *session) (*omi.Index, error) {
 	return ix, nil
 }
 
-func printIndented(s *session, b []byte) error {
-	var out bytes.Buffer
-	if err := json.Indent(&out, b, "", "  "); err != nil {
-		return err
-	}
-	out.WriteByte('\n')
-	_, err := s.stdout.Write(out.Bytes())
-	return err
-}
-
 // printZone is for people.
 func printZone(out io.Writer, ans omi.Answer) error {
 	z, m := ans.Zone, ans.Zone.Municipality()
-	fmt.Fprintf(out, "%s (%s, %s), cadastral code %s, ISTAT %s\n", m.Name, m.Province, m.Region, m.CadastralCode, or(m.ISTATCode, "none"))
-	fmt.Fprintf(out, "zone %s: %s\n", z.Code(), or(z.Description(), "without a description"))
+	fmt.Fprintf(out, "%s (%s, %s), cadastral code %s, ISTAT %s\n", m.Name, m.Province, m.Region, m.CadastralCode, cmp.Or(m.ISTATCode, "none"))
+	fmt.Fprintf(out, "zone %s: %s\n", z.Code(), cmp.Or(z.Description(), "without a description"))
 	if ans.Near {
 		fmt.Fprintf(out, "%.1f metres away\n", ans.Distance)
 	}
-	fmt.Fprintf(out, "semester %s, prevalent: %s %s\n", z.Index().Semester(), or(z.PrevalentType(), "unknown"), strings.ToLower(z.PrevalentCondition()))
+	fmt.Fprintf(out, "semester %s, prevalent: %s %s\n", z.Index().Semester(), cmp.Or(z.PrevalentType(), "unknown"), strings.ToLower(z.PrevalentCondition()))
 	if z.Index().Report().Sample {
 		fmt.Fprintln(out, "This is a made-up sample, not official data: import a publication with rogito omi import.")
 	}
@@ -127,13 +118,14 @@ func amounts(r omi.Range, quoted bool) string {
 	return fmt.Sprintf("%g – %g%s", float64(r.Min)/1000, float64(r.Max)/1000, surface)
 }
 
-// printRow writes cells with tabs between.
+// printRow writes cells with tabs between, each of them in its own column
+// whatever strangers put into it.
 func printRow(w io.Writer, cells ...any) {
 	for i, c := range cells {
 		if i > 0 {
 			fmt.Fprint(w, "\t")
 		}
-		fmt.Fprint(w, c)
+		fmt.Fprint(w, visible.Line(fmt.Sprint(c)))
 	}
 	fmt.Fprintln(w)
 }

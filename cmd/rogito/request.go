@@ -134,11 +134,13 @@ func (c *requestCommand) findToken(s *session, api *apiClient, box *server.Sandb
 		b, err := os.ReadFile(c.TokenFile)
 		api.token = strings.TrimSpace(string(b))
 		return err
-	case s.getenv("ROGITO_TOKEN") != "":
-		api.token = s.getenv("ROGITO_TOKEN")
 	case box != nil:
 		api.token = box.Token
-	default:
+	}
+	if token, _ := s.getenv("ROGITO_TOKEN"); token != "" {
+		api.token = token
+	}
+	if api.token == "" {
 		return errors.New("a token is needed: --token-file, or ROGITO_TOKEN")
 	}
 	return nil
@@ -268,10 +270,10 @@ func (c *requestCommand) finish(s *session, api *apiClient, rec *requestRecord) 
 	if _, err := os.Lstat(path); err == nil { // what is signed and paid is not lost to an older file
 		path = filepath.Join(c.Out, rec.fileName())
 	}
-	if c.JSON {
-		return saveQuietly(path, resp.Body)
+	if !c.JSON {
+		s.printf("%s\n", path)
 	}
-	return saveFile(s, path, resp.Body)
+	return saveFile(path, resp.Body)
 }
 
 // name of the signed document: of one file, its own with the new ending.
@@ -291,12 +293,3 @@ func (r *requestRecord) ending() string {
 
 // fileName is one that no other record has.
 func (r *requestRecord) fileName() string { return "signed-" + r.ID + "." + r.ending() }
-
-func saveQuietly(path string, r io.Reader) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, r)
-	return errors.Join(err, f.Close())
-}

@@ -52,19 +52,11 @@ func parseLevel(s string) (level ades.Level, vri bool) {
 
 func (f raiseFlags) stamper(s *session) *tsp.Client {
 	c := &tsp.Client{Retries: 2, Timeout: 10 * time.Second}
+	password, _ := s.getenv("ROGITO_TSA_PASSWORD")
 	for _, u := range f.TSA {
-		c.Servers = append(c.Servers, tsp.Server{URL: u, Username: f.TSAUser, Password: s.getenv("ROGITO_TSA_PASSWORD")})
+		c.Servers = append(c.Servers, tsp.Server{URL: u, Username: f.TSAUser, Password: password})
 	}
 	return c
-}
-
-func (s *session) getenv(name string) string {
-	for _, e := range s.env {
-		if v, ok := strings.CutPrefix(e, name+"="); ok {
-			return v
-		}
-	}
-	return ""
 }
 
 func (f raiseFlags) sources() (*trust.Gatherer, error) {
@@ -73,16 +65,7 @@ func (f raiseFlags) sources() (*trust.Gatherer, error) {
 		return nil, err
 	}
 	store := &trust.Store{Client: client}
-	for _, path := range f.Trust {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		if err := store.AddAnchors(b); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-	}
-	return &trust.Gatherer{Store: store}, nil
+	return &trust.Gatherer{Store: store}, addAnchors(store, f.Trust)
 }
 
 func (f raiseFlags) password() (string, error) {
@@ -117,10 +100,6 @@ NAME.asice, NAME.asics, NAME.sig. One failure does not stop the rest; the exit c
 }
 
 func (c *signCommand) Run(s *session) error {
-	files, err := expand(c.Files)
-	if err != nil {
-		return err
-	}
 	id, err := c.keyFlags.open(s)
 	if err != nil {
 		return err
@@ -131,36 +110,25 @@ func (c *signCommand) Run(s *session) error {
 		return err
 	}
 	if c.Together {
-		return c.together(s, files, id, o)
+		return c.together(s, id, o)
 	}
-	single := len(files) == 1
-	if err := c.prepare(single); err != nil {
-		return err
-	}
-	return s.each(files, func(path string) (string, error) { return c.sign(s, path, single, id, o) })
-}
-
-func (c *signCommand) sign(s *session, path string, single bool, id *identity, o rogito.Options) (string, error) {
-	f, err := openFile(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	in := rogito.File(filepath.Base(path), f)
-	o.Time = time.Now()
-	to := c.place(path, signedName(filepath.Base(path), o.Form(in)), single)
-	return to, c.write(s, to, in, id, o)
-}
-
-func (c *signCommand) write(s *session, to string, in rogito.Input, id *identity, o rogito.Options) error {
-	return writeFile(to, c.Force, func(w io.Writer) error {
-		_, err := rogito.Sign(s.ctx, in, w, id.key, o)
-		return err
+	return c.each(s, c.Files, func(name string, f *sourceFile) (string, func(io.Writer) error) {
+		in := rogito.File(name, f)
+		o := o
+		o.Time = time.Now()
+		return signedName(name, o.Form(in)), func(w io.Writer) error {
+			_, err := rogito.Sign(s.ctx, in, w, id.key, o)
+			return err
+		}
 	})
 }
 
 // together signs all files in one container.
-func (c *signCommand) together(s *session, files []string, id *identity, o rogito.Options) error {
+func (c *signCommand) together(s *session, id *identity, o rogito.Options) error {
+	files, err := expand(c.Files, false)
+	if err != nil {
+		return err
+	}
 	var in rogito.Input
 	for _, path := range files {
 		f, err := openFile(path)
@@ -172,7 +140,11 @@ func (c *signCommand) together(s *session, files []string, id *identity, o rogit
 	}
 	o.Format, o.Time = ades.ASiCE, time.Now()
 	to := c.place(files[0], "signed.asice", true)
-	if err := c.write(s, to, in, id, o); err != nil {
+	err = writeFile(to, c.Force, func(w io.Writer) error {
+		_, err := rogito.Sign(s.ctx, in, w, id.key, o)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	s.printf("%s\n", to)
@@ -264,41 +236,26 @@ The result stands beside the file as NAME-LEVEL.ext.`,
 }
 
 func (c *augmentCommand) Run(s *session) error {
-	files, err := expand(c.Files)
-	if err != nil {
-		return err
-	}
 	if len(c.TSA) == 0 {
 		return errors.New("a time-stamping authority is needed: --tsa URL")
 	}
-	content, done, err := detachedFiles(c.Detached)
-	if err != nil {
+	level, vri := parseLevel(c.Level)
+	r := ades.AugmentOptions{Level: level, VRI: vri, Stamper: c.stamper(s), Hash: hashes[c.Hash]}
+	var err error
+	if r.Detached, err = detachedFiles(c.Detached); err != nil {
 		return err
 	}
-	defer done()
-	level, vri := parseLevel(c.Level)
-	r := ades.AugmentOptions{Level: level, VRI: vri, Stamper: c.stamper(s), Hash: hashes[c.Hash], Detached: content}
 	if r.Gatherer, err = c.sources(); err != nil {
 		return err
 	}
 	if r.Password, err = c.password(); err != nil {
 		return err
 	}
-	single := len(files) == 1
-	if err := c.prepare(single); err != nil {
-		return err
-	}
-	return s.each(files, func(path string) (string, error) {
-		f, err := openFile(path)
-		if err != nil {
-			return "", err
-		}
-		defer f.Close()
-		ext := filepath.Ext(path)
-		to := c.place(path, strings.TrimSuffix(filepath.Base(path), ext)+"-"+c.Level+ext, single)
+	return c.each(s, c.Files, func(name string, f *sourceFile) (string, func(io.Writer) error) {
+		ext := filepath.Ext(name)
 		r := r
 		r.Time = time.Now()
-		return to, writeFile(to, c.Force, func(w io.Writer) error { return rogito.Augment(s.ctx, f, w, r) })
+		return strings.TrimSuffix(name, ext) + "-" + c.Level + ext, func(w io.Writer) error { return rogito.Augment(s.ctx, f, w, r) }
 	})
 }
 

@@ -34,36 +34,20 @@ func (timestampCommand) Help() string {
 }
 
 func (c *timestampCommand) Run(s *session) error {
-	files, err := expand(c.Files)
-	if err != nil {
-		return err
-	}
 	if len(c.TSA) == 0 {
 		return errors.New("a time-stamping authority is needed: --tsa URL")
-	}
-	single := len(files) == 1
-	if err := c.prepare(single); err != nil {
-		return err
 	}
 	password, err := c.password()
 	if err != nil {
 		return err
 	}
-	return s.each(files, func(path string) (string, error) {
-		f, err := openFile(path)
-		if err != nil {
-			return "", err
+	return c.each(s, c.Files, func(name string, f *sourceFile) (string, func(io.Writer) error) {
+		if !c.Into {
+			return name + ".tst", func(w io.Writer) error { return c.token(s, f, w) }
 		}
-		defer f.Close()
-		name := filepath.Base(path)
-		if c.Into {
-			ext := filepath.Ext(name)
-			to := c.place(path, strings.TrimSuffix(name, ext)+"-stamped"+ext, single)
-			r := ades.AugmentOptions{Stamper: c.stamper(s), Hash: hashes[c.Hash], Password: password, Time: time.Now()}
-			return to, writeFile(to, c.Force, func(w io.Writer) error { return pades.Timestamp(s.ctx, f, w, r) })
-		}
-		to := c.place(path, name+".tst", single)
-		return to, writeFile(to, c.Force, func(w io.Writer) error { return c.token(s, f, w) })
+		ext := filepath.Ext(name)
+		r := ades.AugmentOptions{Stamper: c.stamper(s), Hash: hashes[c.Hash], Password: password, Time: time.Now()}
+		return strings.TrimSuffix(name, ext) + "-stamped" + ext, func(w io.Writer) error { return pades.Timestamp(s.ctx, f, w, r) }
 	})
 }
 

@@ -2,13 +2,11 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"rogito.dev/rogito/internal/visible"
+	"rogito.dev/rogito/server"
 )
 
 type tokenCommand struct {
@@ -27,14 +25,6 @@ by every server within 5 seconds.`,
 		"rogito token revoke anna@example.org ID")
 }
 
-// tab writes one line of a table.
-func tab(w io.Writer, cells ...string) {
-	for i, c := range cells {
-		cells[i] = visible.Line(c)
-	}
-	fmt.Fprintln(w, strings.Join(cells, "\t"))
-}
-
 type tokenCreate struct {
 	dataFlags
 	Email string        `arg:"" help:"e-mail of the account"`
@@ -45,12 +35,7 @@ type tokenCreate struct {
 }
 
 // Run makes the token.
-func (c *tokenCreate) Run(s *session) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *tokenCreate) Run(s *session, srv *server.Server) error {
 	scopes := c.Scope
 	if len(scopes) == 0 {
 		scopes = []string{"*:*/*"}
@@ -73,12 +58,7 @@ type tokenList struct {
 }
 
 // Run lists the tokens.
-func (c *tokenList) Run(s *session) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *tokenList) Run(s *session, srv *server.Server) error {
 	list, err := srv.Tokens(s.ctx, c.Email)
 	if err != nil {
 		return err
@@ -88,7 +68,7 @@ func (c *tokenList) Run(s *session) error {
 	}
 	w := tabwriter.NewWriter(s.text(), 0, 8, 2, ' ', 0)
 	for _, t := range list {
-		tab(w, t.ID, "…"+t.LastFour, t.ExpireAt.Format(time.DateOnly), t.Name, strings.Join(t.Scopes, " "))
+		printRow(w, t.ID, "…"+t.LastFour, t.ExpireAt.Format(time.DateOnly), t.Name, strings.Join(t.Scopes, " "))
 	}
 	return w.Flush()
 }
@@ -100,12 +80,7 @@ type tokenRevoke struct {
 }
 
 // Run revokes the token.
-func (c *tokenRevoke) Run(s *session) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *tokenRevoke) Run(s *session, srv *server.Server) error {
 	if err := srv.RevokeToken(s.ctx, c.Email, c.Token); err != nil {
 		return err
 	}

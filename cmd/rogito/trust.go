@@ -59,6 +59,19 @@ func (f *listFlags) set(network bool) (*tsl.Set, error) {
 	return tsl.NewSet(c)
 }
 
+func addAnchors(store *trust.Store, paths []string) error {
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := store.AddAnchors(b); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return nil
+}
+
 // firstFetch bounds the one time that a verdict waits for lists.
 const firstFetch = 90 * time.Second
 
@@ -72,14 +85,8 @@ func (f *trustFlags) store(s *session) (*trust.Store, error) {
 			return nil, err
 		}
 	}
-	for _, path := range f.Trust {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		if err := store.AddAnchors(b); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+	if err := addAnchors(store, f.Trust); err != nil {
+		return nil, err
 	}
 	fetch := f.Lists && !f.NoNetwork
 	set, err := f.set(fetch)
@@ -185,24 +192,14 @@ func (c *trustExport) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	if err := loaded(s, set); err != nil {
-		return err
+	if err := set.Load(s.ctx); !set.Loaded() {
+		return fmt.Errorf("no lists are there yet; see: rogito trust update, rogito trust import (%w)", err)
 	}
 	var b bytes.Buffer
 	if err := set.Export(&b); err != nil {
 		return err
 	}
 	return os.WriteFile(c.File, b.Bytes(), 0o644)
-}
-
-// loaded loads the lists of the data folder; none is an error that says what
-// to do.
-func loaded(s *session, set *tsl.Set) error {
-	err := set.Load(s.ctx)
-	if !set.Loaded() {
-		return fmt.Errorf("no lists are there yet; see: rogito trust update, rogito trust import (%w)", err)
-	}
-	return nil
 }
 
 type trustList struct {

@@ -3,14 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"rogito.dev/rogito"
@@ -79,12 +74,9 @@ func (c *verifyCommand) Run(s *session) error {
 	if c.Facts != "" {
 		return c.replay(s, v, o)
 	}
-	files, err := walkFiles(c.Files)
+	files, err := expand(c.Files, true)
 	if err != nil {
 		return err
-	}
-	if len(files) == 0 {
-		return errors.New("name a file to verify")
 	}
 	code := exitOK
 	for _, f := range files {
@@ -118,11 +110,9 @@ func (c *verifyCommand) prepare(s *session) (*rogito.Verifier, rogito.VerifyOpti
 		}
 	}
 	if c.PasswordFile != "" {
-		b, err := os.ReadFile(c.PasswordFile)
-		if err != nil {
+		if o.Password, err = (secret{file: c.PasswordFile}).read(s); err != nil {
 			return nil, o, err
 		}
-		o.Password = strings.TrimRight(string(b), "\r\n")
 	}
 	if o.At, err = parseAt(c.At); err != nil {
 		return nil, o, err
@@ -130,14 +120,8 @@ func (c *verifyCommand) prepare(s *session) (*rogito.Verifier, rogito.VerifyOpti
 	if c.zone, err = time.LoadLocation(c.Timezone); err != nil {
 		return nil, o, fmt.Errorf("--timezone: %w", err)
 	}
-	for _, d := range c.Detached {
-		f, err := openDetached(d)
-		if err != nil {
-			return nil, o, err
-		}
-		o.Detached = append(o.Detached, f)
-	}
-	return v, o, nil
+	o.Detached, err = detachedFiles(c.Detached)
+	return v, o, err
 }
 
 // parseAt reads a day, which means its end in UTC, or a moment.
@@ -155,72 +139,14 @@ func parseAt(text string) (time.Time, error) {
 	return t, nil
 }
 
-// openDetached takes [NAME=]FILE; a file whose own name holds "=" wins.
-func openDetached(arg string) (ades.File, error) {
-	name, path := filepath.Base(arg), arg
-	if _, err := os.Stat(arg); err != nil {
-		if before, after, ok := strings.Cut(arg, "="); ok {
-			name, path = before, after
-		}
-	}
-	src, err := openSource(path)
-	return ades.File{Name: name, Source: src}, err
-}
-
-// openSource makes a source of a file. It stays open until the process ends.
-func openSource(path string) (ades.Source, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		b, err := io.ReadAll(f)
-		return bytes.NewReader(b), err
-	}
-	return io.NewSectionReader(f, 0, info.Size()), nil
-}
-
-// walkFiles lists the regular files below folders.
-func walkFiles(args []string) ([]string, error) {
-	var out []string
-	for _, a := range args {
-		info, err := os.Stat(a)
-		if err != nil {
-			return nil, err
-		}
-		if !info.IsDir() {
-			out = append(out, a)
-			continue
-		}
-		err = filepath.WalkDir(a, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.Type().IsRegular() {
-				out = append(out, path)
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
 // path verifies the file at a path; of a plain zip, the files inside it.
 func (c *verifyCommand) path(s *session, v *rogito.Verifier, o rogito.VerifyOptions, path string) (int, error) {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return exitError, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return exitError, err
-	}
-	return c.file(s, v, o, ades.File{Name: path, Source: io.NewSectionReader(f, 0, info.Size())}, 0)
+	return c.file(s, v, o, ades.File{Name: path, Source: f}, 0)
 }
 
 // maxZips is how deep plain zips inside each other are opened.
@@ -229,7 +155,7 @@ const maxZips = 4
 func (c *verifyCommand) file(s *session, v *rogito.Verifier, o rogito.VerifyOptions, f ades.File, depth int) (int, error) {
 	if depth < maxZips && o.Expect == (ades.Expectation{}) && rogito.Detect(f.Source) == rogito.KindZIP {
 		files, problems, err := asic.Files(s.ctx, f.Source)
-		broken := slices.ContainsFunc(problems, func(p ades.Problem) bool { return p.Fatal })
+		broken := ades.Fatal(problems)
 		if err == nil && !broken && len(files) > 0 {
 			code := exitOK
 			for _, in := range files {

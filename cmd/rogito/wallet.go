@@ -1,5 +1,7 @@
 package main
 
+import "rogito.dev/rogito/server"
+
 type walletCommand struct {
 	Credit walletCredit `cmd:"" help:"put money into a wallet"`
 }
@@ -11,12 +13,7 @@ type walletCredit struct {
 }
 
 // Run puts the money in.
-func (c *walletCredit) Run(s *session) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *walletCredit) Run(s *session, srv *server.Server) error {
 	credit, err := srv.CreditWallet(s.ctx, c.Email, c.EUR)
 	if err != nil {
 		return err
@@ -38,12 +35,7 @@ type subscriptionCreate struct {
 }
 
 // Run makes the subscription.
-func (c *subscriptionCreate) Run(s *session) error {
-	srv, err := c.open(s)
-	if err != nil {
-		return err
-	}
-	defer srv.Close()
+func (c *subscriptionCreate) Run(s *session, srv *server.Server) error {
 	id, err := srv.Subscribe(s.ctx, c.Email, c.Scope, c.Requests, c.EUR)
 	if err != nil {
 		return err

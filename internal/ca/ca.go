@@ -194,11 +194,11 @@ func keyIdentifier(pub crypto.PublicKey) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ca: public key: %w", err)
 	}
-	return KeyHash(spki), nil
+	return keyHash(spki), nil
 }
 
-// KeyHash is the SHA-1 of the key bits inside a SubjectPublicKeyInfo.
-func KeyHash(spki []byte) []byte {
+// keyHash is the SHA-1 of the key bits inside a SubjectPublicKeyInfo.
+func keyHash(spki []byte) []byte {
 	sum := sha1.Sum(keyBits(spki))
 	return sum[:]
 }
@@ -223,13 +223,12 @@ func create(t, parent *x509.Certificate, key crypto.Signer, pub crypto.PublicKey
 }
 
 func extension(id string, critical bool, value []byte) pkix.Extension {
-	parsed, err := x509.ParseOID(id)
-	if err != nil {
-		panic("ca: " + id)
-	}
 	var out asn1.ObjectIdentifier
-	for part := range strings.SplitSeq(parsed.String(), ".") {
-		n, _ := strconv.Atoi(part)
+	for part := range strings.SplitSeq(id, ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			panic("ca: " + id)
+		}
 		out = append(out, n)
 	}
 	return pkix.Extension{Id: out, Critical: critical, Value: value}

@@ -3,6 +3,7 @@ package ca
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"golang.org/x/crypto/cryptobyte"
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
@@ -88,14 +89,5 @@ func (f nameField) fits() bool {
 }
 
 func printableRune(r rune) bool {
-	switch {
-	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
-		return true
-	}
-	for _, c := range " '()+,-./:=?" {
-		if r == c {
-			return true
-		}
-	}
-	return false
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune(" '()+,-./:=?", r)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto"
 	"crypto/rand"
-	"crypto/sha1"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/internal/pkix"
 )
 
 // CertID names a certificate in OCSP.
@@ -112,18 +112,13 @@ func (c CertID) Matches(issuer *x509.Certificate) bool {
 	if !c.Hash.Available() {
 		return false
 	}
-	name, key := c.Hash.New(), c.Hash.New()
-	name.Write(issuer.RawSubject)
-	key.Write(keyBits(issuer.RawSubjectPublicKeyInfo))
-	return bytes.Equal(name.Sum(nil), c.NameHash) && bytes.Equal(key.Sum(nil), c.KeyHash)
+	return bytes.Equal(oid.Sum(c.Hash, issuer.RawSubject), c.NameHash) &&
+		bytes.Equal(oid.Sum(c.Hash, keyBits(issuer.RawSubjectPublicKeyInfo)), c.KeyHash)
 }
 
 // CertIDOf is the identifier of an issuer's certificate with a serial number.
 func CertIDOf(issuer *x509.Certificate, serial *big.Int, h crypto.Hash) CertID {
-	name, key := h.New(), h.New()
-	name.Write(issuer.RawSubject)
-	key.Write(keyBits(issuer.RawSubjectPublicKeyInfo))
-	c := CertID{Hash: h, NameHash: name.Sum(nil), KeyHash: key.Sum(nil), Serial: serial}
+	c := CertID{Hash: h, NameHash: oid.Sum(h, issuer.RawSubject), KeyHash: oid.Sum(h, keyBits(issuer.RawSubjectPublicKeyInfo)), Serial: serial}
 	alg := cms.TLV(cms.TagSequence, cms.TLV(cms.TagOID, oid.Content(oid.OfHash(h))), []byte{cms.TagNull, 0})
 	c.raw = cms.TLV(cms.TagSequence, alg, cms.TLV(cms.TagOctetString, c.NameHash),
 		cms.TLV(cms.TagOctetString, c.KeyHash), cms.EncodeInteger(serial))
@@ -181,22 +176,20 @@ func (i Issuer) Answer(req *OCSPRequest, times OCSP, status func(CertID) Status)
 	}
 	certs := cms.TLV(0xa0, cms.TLV(cms.TagSequence, i.Certificate.Raw))
 	basic := cms.TLV(cms.TagSequence, tbs, alg, cms.TLV(cms.TagBitString, []byte{0}, value), certs)
-	return cms.WrapOCSP(basic), nil
+	return pkix.WrapBasicOCSP(basic), nil
 }
 
 func sign(key crypto.Signer, hash crypto.Hash, message []byte) ([]byte, error) {
 	if hash == 0 {
 		return key.Sign(rand.Reader, message, hash)
 	}
-	h := hash.New()
-	h.Write(message)
-	return key.Sign(rand.Reader, h.Sum(nil), hash)
+	return key.Sign(rand.Reader, oid.Sum(hash, message), hash)
 }
 
 func (i Issuer) responseData(req *OCSPRequest, times OCSP, status func(CertID) Status) ([]byte, error) {
 	var b cryptobyte.Builder
 	b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
-		b.AddASN1(context(2), func(b *cryptobyte.Builder) { b.AddASN1OctetString(i.keyHash()) })
+		b.AddASN1(context(2), func(b *cryptobyte.Builder) { b.AddASN1OctetString(keyHash(i.Certificate.RawSubjectPublicKeyInfo)) })
 		b.AddASN1GeneralizedTime(times.ProducedAt.UTC().Truncate(time.Second))
 		b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
 			for _, c := range req.Certificates {
@@ -208,11 +201,6 @@ func (i Issuer) responseData(req *OCSPRequest, times OCSP, status func(CertID) S
 		}
 	})
 	return b.Bytes()
-}
-
-func (i Issuer) keyHash() []byte {
-	sum := sha1.Sum(keyBits(i.Certificate.RawSubjectPublicKeyInfo))
-	return sum[:]
 }
 
 func (o OCSP) single(b *cryptobyte.Builder, c CertID, s Status) {

@@ -118,9 +118,7 @@ func (r certRef) matches(c *pkix.Certificate) ades.Tri {
 	if r.hash == 0 || r.digest == nil {
 		return ades.Unknown
 	}
-	d := r.hash.New()
-	d.Write(c.Raw)
-	return ades.TriOf(bytes.Equal(d.Sum(nil), r.digest))
+	return ades.TriOf(bytes.Equal(oid.Sum(r.hash, c.Raw), r.digest))
 }
 
 func (r certRef) fact(c *pkix.Certificate) ades.CertRef {

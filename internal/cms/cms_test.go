@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/internal/pkix"
 )
 
 // signer is a SignerInfo of the right form whose value is not one.
@@ -35,7 +36,7 @@ func sample(t testing.TB, content string) []byte {
 		sd.Content = strings.NewReader(content)
 	}
 	sd.AddCertificates(TLV(TagSequence, TLV(TagOctetString, []byte("certificate"))))
-	sd.AddRevocations(TLV(TagSequence), OCSPChoice(WrapOCSP(TLV(TagSequence))))
+	sd.AddRevocations(TLV(TagSequence), OCSPChoice(pkix.WrapBasicOCSP(TLV(TagSequence))))
 	if err := sd.AddDigestAlgorithm(DigestAlgorithm(crypto.SHA256)); err != nil {
 		t.Fatal(err)
 	}

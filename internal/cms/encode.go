@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/cryptobyte"
+
+	"rogito.dev/rogito/internal/oid"
 )
 
 // EncodeInteger writes an INTEGER.
@@ -57,13 +59,11 @@ func ParseTime(raw []byte) (time.Time, error) {
 // SigningCertificateV2 is RFC 5035's reference to a certificate; SHA-256 is
 // the default and therefore not named.
 func SigningCertificateV2(cert *x509.Certificate, h crypto.Hash) []byte {
-	d := h.New()
-	d.Write(cert.Raw)
 	var id [][]byte
 	if h != crypto.SHA256 {
 		id = append(id, DigestAlgorithm(h))
 	}
-	id = append(id, TLV(TagOctetString, d.Sum(nil)))
+	id = append(id, TLV(TagOctetString, oid.Sum(h, cert.Raw)))
 	issuer := TLV(TagSequence, TLV(0xa4, cert.RawIssuer))
 	id = append(id, TLV(TagSequence, issuer, EncodeInteger(cert.SerialNumber)))
 	return TLV(TagSequence, TLV(TagSequence, TLV(TagSequence, id...)))

@@ -14,6 +14,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/oid"
+	"rogito.dev/rogito/internal/pkix"
 )
 
 // SignedData is a parsed or a new SignedData inside its ContentInfo.
@@ -382,7 +383,7 @@ func otherRevocation(raw []byte) []byte {
 	case oid.RevocationOCSP:
 		return parts[1].Raw
 	case oid.OCSPBasic:
-		return WrapOCSP(parts[1].Raw)
+		return pkix.WrapBasicOCSP(parts[1].Raw)
 	}
 	return nil
 }
@@ -390,12 +391,6 @@ func otherRevocation(raw []byte) []byte {
 // OCSPChoice wraps an OCSPResponse as a RevocationInfoChoice (RFC 5940).
 func OCSPChoice(response []byte) []byte {
 	return TLV(0xa1, TLV(TagOID, oid.Content(oid.RevocationOCSP)), response)
-}
-
-// WrapOCSP puts a BasicOCSPResponse into a successful OCSPResponse.
-func WrapOCSP(basic []byte) []byte {
-	bytes := TLV(TagSequence, TLV(TagOID, oid.Content(oid.OCSPBasic)), TLV(TagOctetString, basic))
-	return TLV(TagSequence, []byte{0x0a, 1, 0}, TLV(0xa0, bytes))
 }
 
 // BasicOCSP takes the BasicOCSPResponse out of an OCSPResponse.

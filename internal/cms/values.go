@@ -1,5 +1,7 @@
 package cms
 
+import "rogito.dev/rogito/internal/pkix"
+
 // CertificateValues reads the value of a certificate-values attribute.
 func CertificateValues(raw []byte) [][]byte {
 	e, _, err := ReadElement(raw)
@@ -66,5 +68,5 @@ func wholeOCSP(raw []byte) []byte {
 			return raw
 		}
 	}
-	return WrapOCSP(raw)
+	return pkix.WrapBasicOCSP(raw)
 }

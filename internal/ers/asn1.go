@@ -38,7 +38,7 @@ func parseASN1(raw []byte) (*Record, error) {
 		var one chain
 		if i > 0 {
 			old := cms.TLV(cms.TagSequence, before...)
-			one.before = func(h crypto.Hash) ([]byte, error) { return sum(h, old), nil }
+			one.before = func(h crypto.Hash) ([]byte, error) { return oid.Sum(h, old), nil }
 		}
 		for _, s := range stamps {
 			st, err := parseStamp(s)
@@ -65,7 +65,7 @@ func parseStamp(e cms.Element) (stamp, error) {
 		return s, errForm
 	}
 	s.token = fields[len(fields)-1].Raw
-	s.self = func(h crypto.Hash) ([]byte, error) { return sum(h, s.token), nil }
+	s.self = func(h crypto.Hash) ([]byte, error) { return oid.Sum(h, s.token), nil }
 	seen := byte(0)
 	for _, f := range fields[:len(fields)-1] {
 		if f.Tag <= seen {

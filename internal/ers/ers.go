@@ -13,6 +13,8 @@ import (
 	"crypto"
 	"errors"
 	"slices"
+
+	"rogito.dev/rogito/internal/oid"
 )
 
 // Bounds on one record.
@@ -137,7 +139,7 @@ func (c chain) leaves(h crypto.Hash, objects []Object) ([][][]byte, error) {
 		}
 		if old != nil && !c.joined {
 			for i, d := range forms {
-				forms[i] = sum(h, d, old)
+				forms[i] = oid.Sum(h, d, old)
 			}
 		}
 		out = append(out, forms)
@@ -188,15 +190,7 @@ func group(list [][]byte, h crypto.Hash) []byte {
 	}
 	sorted := slices.Clone(list)
 	slices.SortFunc(sorted, bytes.Compare)
-	return sum(h, sorted...)
-}
-
-func sum(h crypto.Hash, parts ...[]byte) []byte {
-	d := h.New()
-	for _, p := range parts {
-		d.Write(p)
-	}
-	return d.Sum(nil)
+	return oid.Sum(h, sorted...)
 }
 
 // Parse reads a record in either form.

@@ -12,11 +12,12 @@ import (
 
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/corpus"
+	"rogito.dev/rogito/internal/oid"
 )
 
 type text string
 
-func (t text) Digest(h crypto.Hash) ([]byte, error) { return sum(h, []byte(t)), nil }
+func (t text) Digest(h crypto.Hash) ([]byte, error) { return oid.Sum(h, []byte(t)), nil }
 
 func (t text) XML() ([]byte, error) {
 	if strings.HasPrefix(string(t), "<") {
@@ -49,14 +50,14 @@ func TestASN1(t *testing.T) {
 	a, b, neighbour := hash("a"), hash("b"), hash("neighbour")
 	group := [][]byte{a, b}
 	slices.SortFunc(group, bytes.Compare)
-	inner := sum(crypto.SHA256, group...)
+	inner := oid.Sum(crypto.SHA256, group...)
 	upper := [][]byte{inner, neighbour}
 	slices.SortFunc(upper, bytes.Compare)
 	first := seq(cms.TLV(0xa2, seq(octets(a), octets(b)), seq(octets(neighbour))), token(1))
 	second := seq(token(2))
 	chain1 := seq(first, second)
-	old := sum(crypto.SHA256, seq(chain1))
-	ra, rb := sum(crypto.SHA256, a, old), sum(crypto.SHA256, b, old)
+	old := oid.Sum(crypto.SHA256, seq(chain1))
+	ra, rb := oid.Sum(crypto.SHA256, a, old), oid.Sum(crypto.SHA256, b, old)
 	renewed := [][]byte{ra, rb}
 	slices.SortFunc(renewed, bytes.Compare)
 	third := seq(cms.TLV(0xa2, seq(octets(ra), octets(rb))), token(3))
@@ -70,7 +71,7 @@ func TestASN1(t *testing.T) {
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%d time-stamps, %v", len(got), err)
 	}
-	for i, want := range [][]byte{sum(crypto.SHA256, upper...), sum(crypto.SHA256, token(1)), sum(crypto.SHA256, renewed...)} {
+	for i, want := range [][]byte{oid.Sum(crypto.SHA256, upper...), oid.Sum(crypto.SHA256, token(1)), oid.Sum(crypto.SHA256, renewed...)} {
 		if !bytes.Equal(got[i].Roots[0], want) || !bytes.Equal(got[i].Token, token(byte(i+1))) {
 			t.Errorf("time-stamp %d is over %x, want %x", i, got[i].Roots[0], want)
 		}

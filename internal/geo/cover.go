@@ -47,8 +47,8 @@ func (c *Coverer) AppendCells(dst []Cell, rings [][]Point) []Cell {
 	return dst
 }
 
-// CellOf is the square's number along one axis.
-func CellOf(v, size int32) int32 {
+// CellOf is the square's number along one axis: the quotient, rounded down.
+func CellOf[T int32 | int64](v, size T) T {
 	q := v / size
 	if v%size < 0 {
 		q--

@@ -35,11 +35,6 @@ func At(lat, lng float64) Position {
 	}
 }
 
-// LatLng is the position in degrees.
-func (p Position) LatLng() (lat, lng float64) {
-	return float64(p.Y) / (Micro * nano), float64(p.X) / (Micro * nano)
-}
-
 // Position is the vertex as a place to ask for.
 func (p Point) Position() Position {
 	return Position{X: int64(p.X) * nano, Y: int64(p.Y) * nano}
@@ -71,19 +66,8 @@ func (b Box) Meets(o Box) bool {
 	return b.MinX <= o.MaxX && o.MinX <= b.MaxX && b.MinY <= o.MaxY && o.MinY <= b.MaxY
 }
 
-// Has says whether the point lies in the box.
-func (b Box) Has(p Point) bool {
-	return b.MinX <= p.X && p.X <= b.MaxX && b.MinY <= p.Y && p.Y <= b.MaxY
-}
-
 // floorMicro and ceilMicro bracket a nano-degree coordinate by micro-degrees, so
 // that most comparisons need 32 bits only.
-func floorMicro(v int64) int32 {
-	q := v / nano
-	if v%nano < 0 {
-		q--
-	}
-	return int32(q)
-}
+func floorMicro(v int64) int32 { return int32(CellOf(v, nano)) }
 
 func ceilMicro(v int64) int32 { return -floorMicro(-v) }

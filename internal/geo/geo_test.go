@@ -240,3 +240,12 @@ func FuzzRing(f *testing.F) {
 		r.Meets(Box{-5, -5, 5, 5})
 	})
 }
+
+// Box is the smallest box around the ring.
+func (r Ring) Box() Box {
+	box := r.box(0)
+	for i := 1; i < r.len(); i++ {
+		box = box.Union(r.box(i))
+	}
+	return box
+}

@@ -197,15 +197,6 @@ func (r Ring) AppendPoints(dst []Point) []Point {
 	return dst
 }
 
-// Box is the smallest box around the ring.
-func (r Ring) Box() Box {
-	box := r.box(0)
-	for i := 1; i < r.len(); i++ {
-		box = box.Union(r.box(i))
-	}
-	return box
-}
-
 // Meets says whether an edge of the ring shares a point with the box.
 func (r Ring) Meets(box Box) bool {
 	var buf [BlockEdges]Point

@@ -21,6 +21,8 @@ type Token interface {
 	Generate(label, algorithm string) (crypto.Signer, error)
 	// Find returns the key pair of a label.
 	Find(label string) (crypto.Signer, error)
+	// Destroy removes the key pair of a label. Where there is none, that is good.
+	Destroy(label string) error
 	Close() error
 }
 

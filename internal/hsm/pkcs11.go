@@ -200,6 +200,22 @@ func find(ctx *crypto11.Context, label string) (crypto.Signer, error) {
 	return key, nil
 }
 
+func (t *token) Destroy(label string) error {
+	return t.with(func(ctx *crypto11.Context) error {
+		pairs, err := ctx.FindKeyPairs(nil, []byte(label))
+		for _, p := range pairs {
+			err = errors.Join(err, p.Delete())
+		}
+		if err != nil {
+			return fmt.Errorf("hsm: destroy in token: %w", err)
+		}
+		if pairs, err = ctx.FindKeyPairs(nil, []byte(label)); err != nil || len(pairs) > 0 {
+			return errors.Join(errors.New("hsm: the token says that it destroyed a key, and still has it"), err)
+		}
+		return nil
+	})
+}
+
 func (t *token) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -192,6 +192,37 @@ func TestTokenPINRefused(t *testing.T) {
 	}
 }
 
+// A key that was destroyed is gone for who held it too; one that is not there
+// needs no destroying; a refusal is told, and leaves the key.
+func TestTokenDestroy(t *testing.T) {
+	b := newBench(t, 0)
+	if _, err := b.token.Generate("other", "RSA2048"); err != nil {
+		t.Fatal(err)
+	}
+	b.DestroyAnswer.Store(pkcs11.CKR_ACTION_PROHIBITED)
+	if err := b.token.Destroy("k"); err == nil {
+		t.Error("a token that refuses is believed to have destroyed the key")
+	}
+	if err := b.sign(); err != nil {
+		t.Errorf("after a refusal: %v", err)
+	}
+	b.DestroyAnswer.Store(0)
+	for range 2 {
+		if err := b.token.Destroy("k"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.sign(); err == nil {
+		t.Error("a destroyed key signs")
+	}
+	if _, err := b.token.Find("k"); err == nil {
+		t.Error("a destroyed key is found")
+	}
+	if _, err := b.token.Find("other"); err != nil {
+		t.Errorf("another key: %v", err)
+	}
+}
+
 // What is wrong with one key does not cost the others their login.
 func TestTokenKeyMissing(t *testing.T) {
 	b := newBench(t, 0)

@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/crypto/cryptobyte"
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
+
+	"rogito.dev/rogito/internal/oid"
 )
 
 // pkcs12Key is the derivation of RFC 7292, appendix B.2; id is 1 for a key, 2
@@ -25,9 +27,9 @@ func pkcs12Key(h crypto.Hash, password []byte, d derivation, id byte, size int) 
 	in := append(stretch(d.salt, v), stretch(password, v)...)
 	var out []byte
 	for len(out) < size {
-		a := sum(h, diversifier, in)
+		a := oid.Sum(h, diversifier, in)
 		for range d.iterations - 1 {
-			a = sum(h, a)
+			a = oid.Sum(h, a)
 		}
 		out = append(out, a...)
 		if len(out) < size {
@@ -35,14 +37,6 @@ func pkcs12Key(h crypto.Hash, password []byte, d derivation, id byte, size int) 
 		}
 	}
 	return out[:size]
-}
-
-func sum(h crypto.Hash, parts ...[]byte) []byte {
-	f := h.New()
-	for _, p := range parts {
-		f.Write(p)
-	}
-	return f.Sum(nil)
 }
 
 // stretch repeats b to a whole number of blocks; nothing stays nothing.

@@ -40,8 +40,6 @@ const (
 const (
 	// ZIPEntries is how many files a container may hold.
 	ZIPEntries = 20_000
-	// ZIPExtra is the largest extra field of an entry.
-	ZIPExtra = 4096
 	// ZIPMeta is the largest signature, manifest or token file.
 	ZIPMeta = 64 << 20
 	// ZIPInflate and ZIPInflateTimes bound the inflated bytes that one reading

@@ -71,3 +71,12 @@ func DigestName(dotted string) string {
 	}
 	return dotted
 }
+
+// Sum is the digest of octets, one part after the other.
+func Sum(h crypto.Hash, parts ...[]byte) []byte {
+	d := h.New()
+	for _, p := range parts {
+		d.Write(p)
+	}
+	return d.Sum(nil)
+}

@@ -246,31 +246,6 @@ func (d *Document) At(n int) (*Document, error) {
 	return c, nil
 }
 
-// Defined lists the objects that revision n defines anew or frees, in order of
-// their numbers.
-func (d *Document) Defined(n int) []Definition {
-	r := d.revisions[n-1]
-	seen := make(map[int]bool)
-	var out []Definition
-	for _, s := range d.sections[r.first : r.first+r.count] {
-		for _, part := range []*section{s, s.hybrid} {
-			if part == nil {
-				continue
-			}
-			for _, run := range part.runs {
-				for i := range run.entries {
-					if num := run.first + i; !seen[num] {
-						seen[num] = true
-						e, _ := s.lookup(num)
-						out = append(out, definition(num, e))
-					}
-				}
-			}
-		}
-	}
-	return out
-}
-
 // Definition says that a revision defines an object.
 type Definition struct {
 	Ref    Ref
@@ -293,21 +268,6 @@ func definition(num int, e entry) Definition {
 func (d *Document) Where(num int) (Definition, bool) {
 	e, ok := d.lookup(num)
 	return definition(num, e), ok && e.kind != entryFree
-}
-
-// XRefRefs lists the cross-reference streams of revision n, which no other
-// object refers to.
-func (d *Document) XRefRefs(n int) []Ref {
-	r := d.revisions[n-1]
-	var out []Ref
-	for _, s := range d.sections[r.first : r.first+r.count] {
-		for _, part := range []*section{s, s.hybrid} {
-			if part != nil && part.stream {
-				out = append(out, part.ref)
-			}
-		}
-	}
-	return out
 }
 
 // DefinedIn is the number of the newest revision that defines an object, 0

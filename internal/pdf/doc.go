@@ -3,7 +3,8 @@
 //
 // It is made for signatures: it looks only at what it is asked for, keeps the
 // place of every value it parsed, knows which revision defined which object,
-// and never rewrites a byte that was there. It renders nothing.
+// and never rewrites a byte that was there. It renders nothing. [Build] and
+// [WinAnsi] are the little that reports need to be PDFs themselves.
 //
 // [Open] follows the cross-reference chain strictly. A file whose chain is
 // broken is opened only when [Options].Repair allows a scan for its objects,

@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	"compress/lzw"
 	"context"
 	"errors"
 	"fmt"
@@ -445,4 +446,50 @@ func FuzzOpen(f *testing.F) {
 			walk(d)
 		}
 	})
+}
+
+// Defined lists the objects that revision n defines anew or frees, in order of
+// their numbers.
+func (d *Document) Defined(n int) []Definition {
+	r := d.revisions[n-1]
+	seen := make(map[int]bool)
+	var out []Definition
+	for _, s := range d.sections[r.first : r.first+r.count] {
+		for _, part := range []*section{s, s.hybrid} {
+			if part == nil {
+				continue
+			}
+			for _, run := range part.runs {
+				for i := range run.entries {
+					if num := run.first + i; !seen[num] {
+						seen[num] = true
+						e, _ := s.lookup(num)
+						out = append(out, definition(num, e))
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// What Go's own writer of LZW packs is unpacked, whatever repeats in it.
+func TestLZW(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, alphabet := range []int{1, 2, 3, 17, 256} {
+		for _, size := range []int{0, 1, 2, 3, 100, 5000, 300_000} {
+			want := make([]byte, size)
+			for i := range want {
+				want[i] = byte(random.IntN(alphabet))
+			}
+			var packed bytes.Buffer
+			w := lzw.NewWriter(&packed, lzw.MSB, 8)
+			_, _ = w.Write(want)
+			w.Close()
+			got, err := newWork(t.Context()).lzw(packed.Bytes(), false)
+			if err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%d bytes of %d values: %v", size, alphabet, err)
+			}
+		}
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"compress/zlib"
 	"errors"
 	"fmt"
-	"sort"
 	"strconv"
 
 	"rogito.dev/rogito/internal/limits"
@@ -352,11 +351,4 @@ func (u *Update) writeStream(w *printer, all numbered) error {
 	}
 	w.buf = fmt.Appendf(w.buf, "startxref\n%d\n%%%%EOF\n", at)
 	return nil
-}
-
-// Numbers lists the objects of the update in order.
-func (u *Update) Numbers() []int {
-	out := append([]int{}, u.order...)
-	sort.Ints(out)
-	return out
 }

@@ -128,16 +128,6 @@ func HashName(h crypto.Hash) string {
 	return h.String()
 }
 
-// HashByName is the inverse of HashName.
-func HashByName(name string) (crypto.Hash, bool) {
-	for _, h := range hashOIDs {
-		if HashName(h) == name {
-			return h, true
-		}
-	}
-	return 0, false
-}
-
 type schemeEntry struct {
 	kind  Kind
 	hash  crypto.Hash

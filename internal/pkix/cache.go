@@ -1,9 +1,6 @@
 package pkix
 
-import (
-	"bytes"
-	"sync"
-)
+import "sync"
 
 // parsed remembers certificates by their bytes: the same issuers and
 // time-stamping units come with every document. Two generations bound it.
@@ -32,7 +29,3 @@ func remember(c *Certificate) {
 	}
 	parsed.young[string(c.Raw)] = c
 }
-
-// own copies a certificate out of the document that it came in, which may be
-// large and must not stay in memory for its sake.
-func own(der []byte) []byte { return bytes.Clone(der) }

@@ -2,7 +2,6 @@ package pkix
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/big"
@@ -28,12 +27,8 @@ const (
 	DecipherOnly
 )
 
-// Extended key usages that trust asks for.
-const (
-	EKUAny          = "2.5.29.37.0"
-	EKUTimeStamping = "1.3.6.1.5.5.7.3.8"
-	EKUOCSPSigning  = "1.3.6.1.5.5.7.3.9"
-)
+// EKUOCSPSigning is the extended key usage of OCSP responders.
+const EKUOCSPSigning = "1.3.6.1.5.5.7.3.9"
 
 // Extension is one certificate or list extension as it stands.
 type Extension struct {
@@ -97,7 +92,8 @@ func ParseCertificate(der []byte) (*Certificate, error) {
 		return c, nil
 	}
 	c := &Certificate{InhibitAnyPolicy: -1}
-	if err := c.parse(own(der)); err != nil {
+	// The copy lets go of the document that the certificate came in, which may be large.
+	if err := c.parse(bytes.Clone(der)); err != nil {
 		return nil, &ades.MalformedError{Format: "X.509", Where: "Certificate", Err: err}
 	}
 	c.id = ades.FactID(c.Raw)
@@ -127,22 +123,29 @@ func (c *Certificate) parse(der []byte) error {
 		return errDER
 	}
 	c.RawTBS = tbs.full
-	alg, ok := in.take(tagSequence)
-	if !ok {
-		return errDER
-	}
 	var err error
-	if c.SignatureAlgorithm, err = algorithmIdentifier(alg); err != nil {
-		return fmt.Errorf("signatureAlgorithm: %w", err)
-	}
-	sig, ok := in.take(tagBitString)
-	if !ok {
-		return errors.New("signatureValue missing")
-	}
-	if c.Signature, ok = bits(sig.body); !ok {
-		return errors.New("signatureValue")
+	if c.SignatureAlgorithm, c.Signature, err = signature(&in); err != nil {
+		return err
 	}
 	return c.parseTBS(tbs.body)
+}
+
+// signature reads what follows the signed part of a certificate, list or
+// response: algorithm and value.
+func signature(in *reader) (alg AlgorithmIdentifier, value []byte, err error) {
+	a, okA := in.take(tagSequence)
+	v, okV := in.take(tagBitString)
+	if !okA || !okV {
+		return alg, nil, errors.New("signature missing")
+	}
+	if alg, err = algorithmIdentifier(a); err != nil {
+		return alg, nil, fmt.Errorf("signatureAlgorithm: %w", err)
+	}
+	value, ok := bits(v.body)
+	if !ok {
+		return alg, nil, errors.New("signatureValue")
+	}
+	return alg, value, nil
 }
 
 func (c *Certificate) parseTBS(body reader) error {
@@ -262,11 +265,6 @@ func (n Name) CommonName() string {
 	return ""
 }
 
-// SerialHex is the serial number as hexadecimal digits.
-func (c *Certificate) SerialHex() string {
-	return hex.EncodeToString(c.SerialNumber.Bytes())
-}
-
 // ErrAlgorithmMismatch says that a certificate names two signature
 // algorithms, one inside and another outside the signed part.
 var ErrAlgorithmMismatch = errors.New("signature algorithms inside and outside differ")
@@ -283,9 +281,6 @@ func (c *Certificate) CheckSignatureFrom(issuer *Certificate) error {
 	return CheckSignature(c.SignatureAlgorithm, issuer.PublicKey, c.RawTBS, c.Signature)
 }
 
-// Scheme is the algorithm with which the certificate is signed.
-func (c *Certificate) Scheme() (Scheme, error) { return SchemeOf(c.SignatureAlgorithm, 0) }
-
 // HasUsage reports whether the key usage allows u, or does not restrict.
 func (c *Certificate) HasUsage(u KeyUsage) bool { return !c.HasKeyUsage || c.KeyUsage&u != 0 }
 
@@ -297,12 +292,7 @@ func (c *Certificate) HasExtKeyUsage() bool {
 
 // HasExtUsage reports whether the extended key usage lists oid.
 func (c *Certificate) HasExtUsage(oid string) bool {
-	for _, u := range c.ExtKeyUsage {
-		if u == oid {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.ExtKeyUsage, oid)
 }
 
 // KeyBits are the octets of the subject's key, over which OCSP and key

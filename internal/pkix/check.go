@@ -7,9 +7,13 @@ import (
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/rsa"
+	"crypto/subtle"
+	"encoding/binary"
 	"fmt"
 	"math/big"
 	mathbits "math/bits"
+
+	"rogito.dev/rogito/internal/oid"
 )
 
 // CheckSignature checks a signature over a message by its algorithm
@@ -36,9 +40,7 @@ func (s Scheme) Verify(pub any, message, sig []byte) error {
 	if !s.Hash.Available() {
 		return fmt.Errorf("%w: hash of %s", ErrUnsupported, s.OID)
 	}
-	h := s.Hash.New()
-	h.Write(message)
-	return s.VerifyDigest(pub, h.Sum(nil), sig)
+	return s.VerifyDigest(pub, oid.Sum(s.Hash, message), sig)
 }
 
 // VerifyDigest checks a signature over a digest made with the scheme's hash.
@@ -149,38 +151,17 @@ func (s Scheme) pssSaltMatches(db, h, digest []byte) bool {
 	if at < 0 || (s.Salt >= 0 && len(db)-at-1 != s.Salt) {
 		return false
 	}
-	for _, c := range db[:at] {
-		if c != 0 {
-			return false
-		}
+	if len(bytes.Trim(db[:at], "\x00")) > 0 {
+		return false
 	}
-	m := s.Hash.New()
-	m.Write(make([]byte, 8))
-	m.Write(digest)
-	m.Write(db[at+1:])
-	return bytes.Equal(m.Sum(nil), h)
+	return bytes.Equal(oid.Sum(s.Hash, make([]byte, 8), digest, db[at+1:]), h)
 }
 
 // mgf1 xors the mask over out.
 func mgf1(out, seed []byte, hash crypto.Hash) {
-	var counter [4]byte
-	for done := 0; done < len(out); {
-		h := hash.New()
-		h.Write(seed)
-		h.Write(counter[:])
-		for _, c := range h.Sum(nil) {
-			if done == len(out) {
-				return
-			}
-			out[done] ^= c
-			done++
-		}
-		for i := 3; i >= 0; i-- {
-			counter[i]++
-			if counter[i] != 0 {
-				break
-			}
-		}
+	for counter := uint32(0); len(out) > 0; counter++ {
+		mask := oid.Sum(hash, seed, binary.BigEndian.AppendUint32(nil, counter))
+		out = out[subtle.XORBytes(out, out, mask):]
 	}
 }
 
@@ -239,37 +220,7 @@ func verifyDSA(key *dsa.PublicKey, digest, sig []byte, raw bool) bool {
 }
 
 // encodeOID writes a dotted identifier as an element.
-func encodeOID(dotted string) []byte {
-	var arcs []uint64
-	var n uint64
-	for i := 0; i <= len(dotted); i++ {
-		if i == len(dotted) || dotted[i] == '.' {
-			arcs = append(arcs, n)
-			n = 0
-			continue
-		}
-		n = n*10 + uint64(dotted[i]-'0')
-	}
-	if len(arcs) < 2 {
-		return encode(tagOID)
-	}
-	body := base128(nil, arcs[0]*40+arcs[1])
-	for _, a := range arcs[2:] {
-		body = base128(body, a)
-	}
-	return encode(tagOID, body)
-}
-
-func base128(out []byte, n uint64) []byte {
-	var tmp [10]byte
-	at := len(tmp) - 1
-	tmp[at] = byte(n & 0x7f)
-	for n >>= 7; n > 0; n >>= 7 {
-		at--
-		tmp[at] = byte(n&0x7f) | 0x80
-	}
-	return append(out, tmp[at:]...)
-}
+func encodeOID(dotted string) []byte { return encode(tagOID, oid.Content(dotted)) }
 
 // Cost is what a signature check with a key takes, beside one with RSA of 2,048
 // bits and the exponent 65537 (about 15 microseconds), rounded up. For RSA and

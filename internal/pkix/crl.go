@@ -76,7 +76,8 @@ func (c *CRL) parse(der []byte) error {
 		return errDER
 	}
 	c.RawTBS = tbs.full
-	if err := c.parseTail(in); err != nil {
+	var err error
+	if c.SignatureAlgorithm, c.Signature, err = signature(&in); err != nil {
 		return err
 	}
 	return c.parseTBS(tbs.body)
@@ -126,11 +127,11 @@ func (c *CRL) applyExtensions(body []byte) {
 	for _, x := range c.Extensions {
 		switch x.OID {
 		case "2.5.29.20":
-			if b, ok := oneBody(x.Value, tagInteger); ok {
+			if b, ok := one(x.Value, tagInteger); ok {
 				c.Number = parseInt(b)
 			}
 		case "2.5.29.27":
-			if b, ok := oneBody(x.Value, tagInteger); ok {
+			if b, ok := one(x.Value, tagInteger); ok {
 				c.DeltaBase = parseInt(b)
 			}
 		case "2.5.29.28":
@@ -318,7 +319,7 @@ func parseEntry(serial []byte, in reader) (Entry, error) {
 	for _, x := range extensionList(exts.full) {
 		switch x.OID {
 		case "2.5.29.21":
-			if b, ok := oneBody(x.Value, tagEnumerated); ok && len(b) == 1 {
+			if b, ok := one(x.Value, tagEnumerated); ok && len(b) == 1 {
 				e.Reason = int(b[0])
 			}
 		case "2.5.29.29", "2.5.29.24":

@@ -67,11 +67,12 @@ func (c *CRL) open() error {
 		return orDER(err)
 	}
 	after := s.tbs.at + s.tbs.n
-	tail, err := s.read(span{after, end - after}, maxTail)
+	b, err := s.read(span{after, end - after}, maxTail)
 	if err != nil {
 		return err
 	}
-	if err := c.parseTail(tail); err != nil {
+	tail := reader(b)
+	if c.SignatureAlgorithm, c.Signature, err = signature(&tail); err != nil {
 		return err
 	}
 	small, err := s.withoutEntries()
@@ -87,24 +88,6 @@ func orDER(err error) error {
 		return err
 	}
 	return errDER
-}
-
-// parseTail reads what follows the TBSCertList.
-func (c *CRL) parseTail(in reader) error {
-	alg, okA := in.take(tagSequence)
-	sig, okS := in.take(tagBitString)
-	if !okA || !okS {
-		return errDER
-	}
-	var err error
-	if c.SignatureAlgorithm, err = algorithmIdentifier(alg); err != nil {
-		return err
-	}
-	var ok bool
-	if c.Signature, ok = bits(sig.body); !ok {
-		return errDER
-	}
-	return nil
 }
 
 // withoutEntries reads the TBSCertList but for revokedCertificates, the

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math/big"
 	"time"
+
+	"rogito.dev/rogito/internal/oid"
 )
 
 // ASN.1 tags as they stand in the identifier octet.
@@ -135,40 +137,8 @@ func smallInt(b []byte) (int, bool) {
 
 // parseOID writes an object identifier in dotted form; "" when it is none.
 func parseOID(b []byte) string {
-	if len(b) == 0 || len(b) > 128 {
-		return ""
-	}
-	out := make([]byte, 0, 32)
-	var n uint64
-	first := true
-	for i, c := range b {
-		if n > 1<<56 {
-			return ""
-		}
-		n = n<<7 | uint64(c&0x7f)
-		if c&0x80 != 0 {
-			if i == len(b)-1 {
-				return ""
-			}
-			continue
-		}
-		if first {
-			top := min(n/40, 2)
-			out = appendUint(out, top)
-			n -= top * 40
-			first = false
-		}
-		out = appendUint(append(out, '.'), n)
-		n = 0
-	}
-	return string(out)
-}
-
-func appendUint(b []byte, n uint64) []byte {
-	if n >= 10 {
-		b = appendUint(b, n/10)
-	}
-	return append(b, byte('0'+n%10))
+	id, _ := oid.Parse(b)
+	return id
 }
 
 // parseTime reads UTCTime and GeneralizedTime, with or without seconds,

@@ -18,23 +18,16 @@ func Embedded(der []byte) [][]byte {
 	if !ok {
 		return nil
 	}
-	for !sd.empty() {
-		e, ok := sd.next()
-		if !ok {
-			return nil
-		}
+	var out [][]byte
+	sd.each(func(e element) bool {
 		if e.tag != 0xa0 {
-			continue
+			return true
 		}
-		var out [][]byte
-		for in := reader(e.body); !in.empty() && len(out) < 64; {
-			c, ok := in.next()
-			if !ok {
-				break
-			}
+		reader(e.body).each(func(c element) bool {
 			out = append(out, c.full)
-		}
-		return out
-	}
-	return nil
+			return len(out) < 64
+		})
+		return false
+	})
+	return out
 }

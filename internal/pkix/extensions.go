@@ -82,7 +82,7 @@ func parseExtension(body reader) (Extension, bool) {
 func (c *Certificate) apply(x Extension) (ok bool) {
 	switch x.OID {
 	case "2.5.29.14":
-		c.SubjectKeyID, ok = oneBody(x.Value, tagOctetString)
+		c.SubjectKeyID, ok = one(x.Value, tagOctetString)
 		return ok
 	case "2.5.29.15":
 		return c.applyKeyUsage(x.Value)
@@ -109,7 +109,7 @@ func (c *Certificate) apply(x Extension) (ok bool) {
 		c.ExtKeyUsage, ok = parseOIDs(x.Value)
 		return ok
 	case "2.5.29.54":
-		body, okInt := oneBody(x.Value, tagInteger)
+		body, okInt := one(x.Value, tagInteger)
 		if okInt {
 			c.InhibitAnyPolicy, okInt = smallInt(body)
 		}
@@ -125,11 +125,6 @@ func (c *Certificate) apply(x Extension) (ok bool) {
 	return true
 }
 
-func oneBody(der []byte, tag byte) ([]byte, bool) {
-	r, ok := one(der, tag)
-	return r, ok
-}
-
 func parseOIDs(der []byte) ([]string, bool) {
 	var out []string
 	ok := each(der, func(e element) bool {
@@ -140,7 +135,7 @@ func parseOIDs(der []byte) ([]string, bool) {
 }
 
 func (c *Certificate) applyKeyUsage(der []byte) bool {
-	body, ok := oneBody(der, tagBitString)
+	body, ok := one(der, tagBitString)
 	if !ok {
 		return false
 	}

@@ -112,7 +112,7 @@ func parseEC(params, key []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, y, ok := parsePoint(curve, key)
+	x, y, ok := ParsePoint(curve, key)
 	if !ok {
 		return nil, fmt.Errorf("point is not on the curve")
 	}
@@ -171,7 +171,7 @@ func explicitCurve(e element) (elliptic.Curve, bool) {
 			continue
 		}
 		minus3 := new(big.Int).Sub(cp.P, big.NewInt(3))
-		x, y, ok := parsePoint(c, base.body)
+		x, y, ok := ParsePoint(c, base.body)
 		if ok && x.Cmp(cp.Gx) == 0 && y.Cmp(cp.Gy) == 0 &&
 			new(big.Int).SetBytes(a.body).Cmp(minus3) == 0 && new(big.Int).SetBytes(b.body).Cmp(cp.B) == 0 {
 			return c, true
@@ -182,10 +182,6 @@ func explicitCurve(e element) (elliptic.Curve, bool) {
 
 // ParsePoint reads an uncompressed (or, for NIST curves, compressed) point.
 func ParsePoint(curve elliptic.Curve, key []byte) (x, y *big.Int, ok bool) {
-	return parsePoint(curve, key)
-}
-
-func parsePoint(curve elliptic.Curve, key []byte) (x, y *big.Int, ok bool) {
 	size := (curve.Params().BitSize + 7) / 8
 	switch {
 	case len(key) == 1+2*size && key[0] == 4:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/oid"
 )
 
 // Status is what revocation data says of a certificate.
@@ -21,12 +22,8 @@ const (
 	StatusUnknown Status = "unknown"
 )
 
-// Reasons of RFC 5280 section 5.3.1 that change a verdict.
-const (
-	ReasonUnspecified   = 0
-	ReasonHold          = 6
-	ReasonRemoveFromCRL = 8
-)
+// ReasonRemoveFromCRL is the reason of RFC 5280 section 5.3.1 that lifts a hold.
+const ReasonRemoveFromCRL = 8
 
 // OCSPResponse is a response of RFC 6960 with a basic response inside.
 type OCSPResponse struct {
@@ -114,20 +111,14 @@ func (o *OCSPResponse) parse(der []byte) error {
 }
 
 func (o *OCSPResponse) parseBasic(in reader) error {
-	tbs, okT := in.take(tagSequence)
-	alg, okA := in.take(tagSequence)
-	sig, okS := in.take(tagBitString)
-	if !okT || !okA || !okS {
+	tbs, ok := in.take(tagSequence)
+	if !ok {
 		return errDER
 	}
 	o.RawTBS = tbs.full
 	var err error
-	if o.SignatureAlgorithm, err = algorithmIdentifier(alg); err != nil {
+	if o.SignatureAlgorithm, o.Signature, err = signature(&in); err != nil {
 		return err
-	}
-	var ok bool
-	if o.Signature, ok = bits(sig.body); !ok {
-		return errDER
 	}
 	if certs, ok := in.take(0xa0); ok {
 		list, ok := one(certs.body, tagSequence)
@@ -151,7 +142,7 @@ func (o *OCSPResponse) parseData(in reader) error {
 	case 0xa1:
 		o.ResponderName = id.body
 	case 0xa2:
-		if o.ResponderKeyHash, ok = oneBody(id.body, tagOctetString); !ok {
+		if o.ResponderKeyHash, ok = one(id.body, tagOctetString); !ok {
 			return errDER
 		}
 	default:
@@ -273,7 +264,7 @@ func (s *SingleResponse) revoked(in reader) error {
 		return errors.New("revocationTime")
 	}
 	if reason, ok := in.take(0xa0); ok {
-		if body, ok := oneBody(reason.body, tagEnumerated); ok && len(body) == 1 {
+		if body, ok := one(reason.body, tagEnumerated); ok && len(body) == 1 {
 			s.Reason = int(body[0])
 		}
 	}
@@ -310,15 +301,9 @@ func (s *SingleResponse) About(cert, issuer *Certificate) bool {
 	if s.SerialNumber.Cmp(cert.SerialNumber) != 0 || !s.Hash.Available() {
 		return false
 	}
-	return bytes.Equal(digest(s.Hash, issuer.KeyBits()), s.IssuerKeyHash) &&
-		(bytes.Equal(digest(s.Hash, cert.RawIssuer), s.IssuerNameHash) ||
-			bytes.Equal(digest(s.Hash, issuer.RawSubject), s.IssuerNameHash))
-}
-
-func digest(h crypto.Hash, b []byte) []byte {
-	d := h.New()
-	d.Write(b)
-	return d.Sum(nil)
+	return bytes.Equal(oid.Sum(s.Hash, issuer.KeyBits()), s.IssuerKeyHash) &&
+		(bytes.Equal(oid.Sum(s.Hash, cert.RawIssuer), s.IssuerNameHash) ||
+			bytes.Equal(oid.Sum(s.Hash, issuer.RawSubject), s.IssuerNameHash))
 }
 
 // RespondedBy reports whether the response names this certificate as its

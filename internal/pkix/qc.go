@@ -1,5 +1,7 @@
 package pkix
 
+import "slices"
+
 // QcStatements are what a certificate says about its own qualification
 // (RFC 3739, ETSI EN 319 412-5).
 type QcStatements struct {
@@ -7,13 +9,10 @@ type QcStatements struct {
 	SSCD       bool     // id-etsi-qcs-QcSSCD: the key is in a qualified device
 	Types      []string // of QcType: "esign", "eseal", "web"
 	Countries  []string // of QcCClegislation
-	Retention  int      // years, 0 when absent
-	IDs        []string // all statements, dotted
 }
 
 const (
 	oidQcCompliance = "0.4.0.1862.1.1"
-	oidQcRetention  = "0.4.0.1862.1.3"
 	oidQcSSCD       = "0.4.0.1862.1.4"
 	oidQcType       = "0.4.0.1862.1.6"
 	oidQcCountry    = "0.4.0.1862.1.7"
@@ -41,16 +40,11 @@ func parseQcStatements(der []byte) (*QcStatements, bool) {
 }
 
 func (q *QcStatements) apply(id string, info reader) {
-	q.IDs = append(q.IDs, id)
 	switch id {
 	case oidQcCompliance:
 		q.Compliance = true
 	case oidQcSSCD:
 		q.SSCD = true
-	case oidQcRetention:
-		if e, ok := info.take(tagInteger); ok {
-			q.Retention, _ = smallInt(e.body)
-		}
 	case oidQcType:
 		ids, _ := parseOIDs(info)
 		for _, id := range ids {
@@ -59,28 +53,15 @@ func (q *QcStatements) apply(id string, info reader) {
 			}
 		}
 	case oidQcCountry:
-		if list, ok := info.take(tagSequence); ok {
-			for r := reader(list.body); !r.empty(); {
-				e, ok := r.next()
-				if !ok {
-					return
-				}
-				s, _ := decodeString(e)
-				q.Countries = append(q.Countries, s)
-			}
-		}
+		each(info, func(e element) bool {
+			s, _ := decodeString(e)
+			q.Countries = append(q.Countries, s)
+			return true
+		})
 	}
 }
 
 // HasType reports whether QcType names the type.
 func (q *QcStatements) HasType(t string) bool {
-	if q == nil {
-		return false
-	}
-	for _, have := range q.Types {
-		if have == t {
-			return true
-		}
-	}
-	return false
+	return q != nil && slices.Contains(q.Types, t)
 }

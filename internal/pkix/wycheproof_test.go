@@ -1,6 +1,7 @@
 package pkix
 
 import (
+	"crypto"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -62,16 +63,16 @@ func (w *wycheproof) run(t *testing.T, plain bool) {
 			t.Fatalf("key: %v", err)
 		}
 		s := Scheme{Plain: plain}
-		s.Hash, _ = HashByName(strings.Replace(g.SHA, "SHA-", "SHA", 1))
+		s.Hash = hashByName(strings.Replace(g.SHA, "SHA-", "SHA", 1))
 		if s.Hash == 0 {
-			s.Hash, _ = HashByName(g.SHA)
+			s.Hash = hashByName(g.SHA)
 		}
 		switch {
 		case strings.Contains(w.Algorithm, "PSS"):
 			s.Kind, s.Salt = PSS, g.SLen
-			s.MGF, _ = HashByName(strings.Replace(g.MgfSha, "SHA-", "SHA", 1))
+			s.MGF = hashByName(strings.Replace(g.MgfSha, "SHA-", "SHA", 1))
 			if s.MGF == 0 {
-				s.MGF, _ = HashByName(strings.Replace(g.MgfSha, "SHA-", "SHA-", 1))
+				s.MGF = hashByName(strings.Replace(g.MgfSha, "SHA-", "SHA-", 1))
 			}
 		case strings.HasPrefix(w.Algorithm, "RSA"):
 			s.Kind = RSA
@@ -110,4 +111,14 @@ func (w *wycheproof) run(t *testing.T, plain bool) {
 	if ran == 0 {
 		t.Fatal("no vector ran")
 	}
+}
+
+// hashByName is the inverse of HashName.
+func hashByName(name string) crypto.Hash {
+	for _, h := range hashOIDs {
+		if HashName(h) == name {
+			return h
+		}
+	}
+	return 0
 }

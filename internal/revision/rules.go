@@ -201,12 +201,3 @@ func Change(what string, docMDP, revision, page int, field, name string) ades.Ch
 		Description: text, Revision: revision, Page: page, Field: field, Name: name,
 	}
 }
-
-// Words lists the words of the table, so that translations can be complete.
-func Words() map[string]string {
-	out := make(map[string]string, len(table))
-	for w, r := range table {
-		out[w] = r.text
-	}
-	return out
-}

@@ -174,7 +174,7 @@ func TestOffsets(t *testing.T) {
 		}
 	}
 	a := d.Root()
-	out, err := d.Splice(d.Append(a.Child("", "b"), "<n/>"), d.AddAttr(a.Child("", "c"), "Id", "i"), d.After(a.Child("", "c"), "!"), d.Append(a, "<z/>"))
+	out, err := d.Splice(d.Append(a.Child("", "b"), "<n/>"), d.AddAttr(a.Child("", "c"), "Id", "i"), Edit{Offset: int(a.Child("", "c").End), Insert: "!"}, d.Append(a, "<z/>"))
 	if err != nil {
 		t.Fatal(err)
 	}

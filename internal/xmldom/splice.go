@@ -22,9 +22,6 @@ func (d *Document) Append(n *Node, xml string) Edit {
 	return Edit{Offset: int(n.InnerEnd), Insert: xml}
 }
 
-// After is the edit that puts xml right behind a node.
-func (d *Document) After(n *Node, xml string) Edit { return Edit{Offset: int(n.End), Insert: xml} }
-
 // AddAttr is the edit that gives an element a further attribute; the value
 // must be escaped.
 func (d *Document) AddAttr(n *Node, name, value string) Edit {

@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"rogito.dev/rogito/internal/foreign"
@@ -66,7 +67,7 @@ func (s *Signature) verifyWith(certs []*pkix.Certificate) (*pkix.Certificate, er
 	named := Certificates(s.KeyInfo)
 	err := errors.New("the signer's certificate is not among those given")
 	for _, c := range certs {
-		if len(named) > 0 && !contains(named, c.Raw) {
+		if len(named) > 0 && !slices.ContainsFunc(named, func(b []byte) bool { return bytes.Equal(b, c.Raw) }) {
 			continue
 		}
 		if err = s.CheckValue(c.PublicKey); err == nil {
@@ -74,15 +75,6 @@ func (s *Signature) verifyWith(certs []*pkix.Certificate) (*pkix.Certificate, er
 		}
 	}
 	return nil, err
-}
-
-func contains(list [][]byte, b []byte) bool {
-	for _, x := range list {
-		if bytes.Equal(x, b) {
-			return true
-		}
-	}
-	return false
 }
 
 // Includes reports whether something new inside node would change what a

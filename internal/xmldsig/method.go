@@ -45,10 +45,7 @@ const (
 	Base64        = Space + "base64"
 	XPath         = "http://www.w3.org/TR/1999/REC-xpath-19991116"
 	XPathFilter2  = FilterNS
-	XSLT          = "http://www.w3.org/TR/1999/REC-xslt-19991116"
 	ExcC14N       = ExcSpace
-	C14N          = inclusive
-	C14N11        = inclusive1
 	SignedPropsTy = "http://uri.etsi.org/01903#SignedProperties"
 )
 

@@ -125,11 +125,6 @@ func (m *meter) Write(p []byte) (int, error) {
 	return m.w.Write(p)
 }
 
-// Transforms are the ds:Transform elements in order.
-func (r *Reference) Transforms() []*xmldom.Node {
-	return r.Node.Child(Space, "Transforms").Children(Space, "Transform")
-}
-
 func transforms(ref *xmldom.Node) ([]*xmldom.Node, error) {
 	steps := ref.Child(Space, "Transforms").Children(Space, "Transform")
 	if len(steps) > MaxTransforms {

@@ -100,10 +100,10 @@ func TestReadRefuses(t *testing.T) {
 
 func TestTransformsRefused(t *testing.T) {
 	for alg, inner := range map[string]string{
-		XSLT:                      "",
-		"http://example.org/mine": "",
-		XPath:                     `<ds:XPath>true()</ds:XPath>`,
-		XPathFilter2:              `<f:XPath xmlns:f="` + FilterNS + `" Filter="intersect">//*[starts-with(.,'x')]</f:XPath>`,
+		"http://www.w3.org/TR/1999/REC-xslt-19991116": "",
+		"http://example.org/mine":                     "",
+		XPath:                                         `<ds:XPath>true()</ds:XPath>`,
+		XPathFilter2:                                  `<f:XPath xmlns:f="` + FilterNS + `" Filter="intersect">//*[starts-with(.,'x')]</f:XPath>`,
 	} {
 		doc := `<r xmlns:ds="` + Space + `"><ds:Signature><ds:SignedInfo><ds:CanonicalizationMethod Algorithm="` + ExcC14N +
 			`"/><ds:SignatureMethod Algorithm="` + MoreSpace + `rsa-sha256"/><ds:Reference URI=""><ds:Transforms><ds:Transform Algorithm="` + alg + `">` +

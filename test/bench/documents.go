@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+
+	"rogito.dev/rogito/internal/pdf"
 )
 
 // documents are the inputs, the same for everybody, in memory and as files.
@@ -19,7 +21,7 @@ func newDocuments() (*documents, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &documents{dir: dir, load: load(), pdf100: pdf(100_000), pdf200: pdf(200_000), bin: noise(100_000), xml50: xml(50_000)}
+	d := &documents{dir: dir, load: load(), pdf100: samplePDF(100_000), pdf200: samplePDF(200_000), bin: noise(100_000), xml50: xml(50_000)}
 	for name, b := range map[string][]byte{"100.pdf": d.pdf100, "200.pdf": d.pdf200, "100.bin": d.bin, "50.xml": d.xml50} {
 		if err := os.WriteFile(d.path(name), b, 0o600); err != nil {
 			return nil, err
@@ -36,42 +38,30 @@ func noise(n int) []byte {
 	return b
 }
 
-// pdf is a document of three pages of text, most of which is an attached file:
+// samplePDF is a document of three pages of text, most of which is an attached file:
 // a validator that draws the pages to compare them, as DSS does, has little to
 // draw, so that the comparison is not about drawing.
-func pdf(size int) []byte {
-	var b bytes.Buffer
-	var offsets []int
-	object := func(format string, args ...any) {
-		offsets = append(offsets, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n", len(offsets))
-		fmt.Fprintf(&b, format, args...)
-		b.WriteString("\nendobj\n")
-	}
-	stream := func(dict string, data []byte) {
-		object("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data)
-	}
-	b.WriteString("%PDF-1.7\n%\xE2\xE3\xCF\xD3\n")
+func samplePDF(size int) []byte {
 	const pages, first = 3, 5
-	object("<< /Type /Catalog /Pages 2 0 R /Names << /EmbeddedFiles << /Names [(data.bin) << /Type /Filespec /F (data.bin) /EF << /F 4 0 R >> >>] >> >> >>")
+	stream := func(dict string, data []byte) string {
+		return fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data)
+	}
 	kids := ""
 	for i := range pages {
 		kids += fmt.Sprintf(" %d 0 R", first+2*i)
 	}
-	object("<< /Type /Pages /Count %d /Kids [%s ] >>", pages, kids)
-	object("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
-	stream("/Type /EmbeddedFile", noise(size-2000))
+	objects := []string{
+		"<< /Type /Catalog /Pages 2 0 R /Names << /EmbeddedFiles << /Names [(data.bin) << /Type /Filespec /F (data.bin) /EF << /F 4 0 R >> >>] >> >> >>",
+		fmt.Sprintf("<< /Type /Pages /Count %d /Kids [%s ] >>", pages, kids),
+		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+		stream("/Type /EmbeddedFile", noise(size-2000)),
+	}
 	for i := range pages {
-		object("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> /Contents %d 0 R >>", first+2*i+1)
-		stream("", fmt.Appendf(nil, "BT /F1 12 Tf 72 720 Td (Page %d) Tj ET", i+1))
+		objects = append(objects,
+			fmt.Sprintf("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> /Contents %d 0 R >>", first+2*i+1),
+			stream("", fmt.Appendf(nil, "BT /F1 12 Tf 72 720 Td (Page %d) Tj ET", i+1)))
 	}
-	xref := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
-	for _, o := range offsets {
-		fmt.Fprintf(&b, "%010d 00000 n \n", o)
-	}
-	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(offsets)+1, xref)
-	return b.Bytes()
+	return pdf.Build(objects, "")
 }
 
 // xml is a list of entries with attributes and a namespace.

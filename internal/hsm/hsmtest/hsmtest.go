@@ -27,6 +27,7 @@ type Board struct {
 	OpenAnswer, LoginAnswer, SignAnswer, SignDelay atomic.Uint64
 	SignFailures                                   atomic.Uint64 // so many get SignAnswer; zero: all
 	Opened, Closed, Logins, Signs, Inits, Finals   atomic.Uint64
+	DestroyAnswer                                  atomic.Uint64
 }
 
 // Live is how many sessions are open now.

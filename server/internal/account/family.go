@@ -193,13 +193,21 @@ func (s *Service) MayHold(ctx context.Context, c *Caller, scopes []string, expir
 	return nil
 }
 
-// HasToken says, inside a transaction, whether a token of an account exists
-// still, or was replaced by its refresh token. Its life may be over: what was
-// asked in time is done.
-func (s *Service) HasToken(ctx context.Context, tx *store.Tx, accountID, id string) (found bool, err error) {
-	_, found, err = currentToken(ctx, tx, accountID, id)
-	return found, err
+// HasToken has a transaction fail with an error where a token of an account
+// exists no more and was not replaced by its refresh token. Its life may be over:
+// what was asked in time is done.
+func (s *Service) HasToken(ctx context.Context, tx *store.Tx, accountID, id string, otherwise error) error {
+	return tx.Ask(ctx, func(row store.Row) error {
+		var found bool
+		if err := row.Scan(&found); err != nil || found {
+			return err
+		}
+		return otherwise
+	}, `select exists (select 1 from tokens where `+sameLine+`)`, accountID, id)
 }
+
+// sameLine finds the token that another one has become by being refreshed.
+const sameLine = `account_id = $1 and (id = $2 or line_id = (select line_id from spent_tokens where token_id = $2))`
 
 // SameLine says whether a token is another one, or has replaced it.
 func (s *Service) SameLine(ctx context.Context, accountID, former, id string) (bool, error) {
@@ -209,8 +217,7 @@ func (s *Service) SameLine(ctx context.Context, accountID, former, id string) (b
 
 // currentToken is the token that another one has become by being refreshed.
 func currentToken(ctx context.Context, q store.Querier, accountID, id string) (now string, found bool, err error) {
-	rows, err := q.Query(ctx, `select id from tokens where account_id = $1
-		and (id = $2 or line_id = (select line_id from spent_tokens where token_id = $2))`, accountID, id)
+	rows, err := q.Query(ctx, `select id from tokens where `+sameLine, accountID, id)
 	ids, err := collect(rows, err, func(r store.Row) (id string, err error) { return id, r.Scan(&id) })
 	if err != nil || len(ids) == 0 {
 		return "", false, err

@@ -1,6 +1,7 @@
 package account_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -263,7 +264,8 @@ func TestFamiliesEndTogether(t *testing.T) {
 		}
 		err = db.Write(ctx, func(tx *store.Tx) error {
 			for _, tok := range []*account.Token{parent, child, grandchild} {
-				if found, err := one.HasToken(ctx, tx, a.Account.ID, tok.ID); err != nil || found {
+				gone := errors.New("gone")
+				if err := errors.Join(one.HasToken(ctx, tx, a.Account.ID, tok.ID, gone), tx.Answered(ctx)); !errors.Is(err, gone) {
 					t.Errorf("work that %s asked for goes on: %v", tok.ID, err)
 				}
 			}
@@ -332,6 +334,11 @@ func TestReuseEndsTheLine(t *testing.T) {
 				}
 			},
 			"on another node": func(t *testing.T, spent *account.Token) { other.works(spent.Refresh) },
+			"where none is taken": func(t *testing.T, spent *account.Token) {
+				if _, err := r.Authenticate(ctx, httptestGet("/signatures", spent.Refresh), false); code(err) != 125 {
+					t.Error(err)
+				}
+			},
 			"for another call": func(t *testing.T, spent *account.Token) {
 				r.Authenticate(ctx, httptestGet("/wallet", spent.Refresh), true)
 			},
@@ -495,6 +502,18 @@ func TestWhoMayManageTokens(t *testing.T) {
 				n.Limits.Addresses = []string{"192.0.2.0/24"}
 				return scene{r.as(t, made(key, n)), made(key, some("GET:*/IT-omi"))}
 			}, 126},
+			"one with limits, itself": {func() scene {
+				n := all()
+				n.Limits.TotalRequests = &ten
+				tok := made(key, n)
+				return scene{r.as(t, tok), tok}
+			}, 126},
+			"one bound to addresses, itself": {func() scene {
+				n := all()
+				n.Limits.Addresses = []string{"192.0.2.0/24"}
+				tok := made(key, n)
+				return scene{r.as(t, tok), tok}
+			}, 126},
 			"a deleted one": {func() scene {
 				tok := made(key, all())
 				by := r.as(t, tok)
@@ -515,6 +534,12 @@ func TestWhoMayManageTokens(t *testing.T) {
 			}
 			if _, err := r.ChangeToken(ctx, sc.by, "api.example", sc.target.ID, life(time.Minute)); code(err) != tc.want {
 				t.Errorf("%sshorten: %v, want %d", name, err, tc.want)
+			}
+			if _, err := r.ChangeToken(ctx, sc.by, "api.example", sc.target.ID, account.TokenChange{Limits: &account.Limits{}}); code(err) != tc.want {
+				t.Errorf("%slift its limits: %v, want %d", name, err, tc.want)
+			}
+			if sc.by.TokenID == sc.target.ID {
+				tc.want = 0 // whatever its limits, it may end
 			}
 			if err := r.DeleteToken(ctx, sc.by, sc.target.ID); code(err) != tc.want {
 				t.Errorf("%sdelete: %v, want %d", name, err, tc.want)
@@ -544,11 +569,7 @@ func TestSameLine(t *testing.T) {
 			}
 		}
 		err = r.db.Write(ctx, func(tx *store.Tx) error {
-			found, err := r.HasToken(ctx, tx, a.Account.ID, first.ID)
-			if !found {
-				t.Error("a token that was refreshed counts as deleted")
-			}
-			return err
+			return errors.Join(r.HasToken(ctx, tx, a.Account.ID, first.ID, errors.New("a token that was refreshed counts as deleted")), tx.Answered(ctx))
 		})
 		if err != nil {
 			t.Fatal(err)

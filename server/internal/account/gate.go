@@ -52,6 +52,11 @@ func (s *Service) Authenticate(ctx context.Context, r *http.Request, basic bool)
 			return nil, err
 		}
 		return s.admit(ctx, r, e)
+	case strings.EqualFold(kind, "Bearer") && wellFormed(value, refreshPrefix): // no call for one, and the end of a spent one
+		hash := s.hash(value)
+		if err := s.spent(ctx, hash[:]); err != nil {
+			return nil, err
+		}
 	case strings.EqualFold(kind, "Basic") && basic:
 		e, err := s.entry(ctx, value, s.loadKey)
 		if err != nil {

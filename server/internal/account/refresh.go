@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -85,16 +86,23 @@ func (s *Service) RotateToken(ctx context.Context, c *Caller, name string) (*Tok
 // endLine deletes the token that a spent refresh token has led to, and all that
 // come from it.
 func (s *Service) endLine(ctx context.Context, column string, value any) error {
-	var ended int64
-	err := s.db.Write(ctx, func(tx *store.Tx) (err error) {
-		ended, err = tx.Exec(ctx, `delete from tokens where line_id in (select line_id from spent_tokens where `+column+` = $1)`, value)
-		return err
+	var account string
+	err := s.db.Write(ctx, func(tx *store.Tx) error {
+		err := tx.QueryRow(ctx, `delete from tokens where line_id in (select line_id from spent_tokens where `+column+` = $1) returning account_id`, value).Scan(&account)
+		if errors.Is(err, store.ErrNoRows) {
+			return nil // it has ended before
+		}
+		if err != nil {
+			return err
+		}
+		return intent.Forbid(ctx, tx, intent.Account, account)
 	})
-	if ended > 0 {
-		s.entries.Clear()
-		s.cfg.Log.WarnContext(ctx, "a refresh token was used twice: its line has ended")
+	if err != nil || account == "" {
+		return err
 	}
-	return err
+	s.entries.Clear()
+	s.cfg.Log.WarnContext(ctx, "a refresh token was used twice: its line has ended")
+	return intent.Wait(ctx, s.db, intent.Account, account)
 }
 
 // spent says whether a refresh token was used before; if so, its line ends.

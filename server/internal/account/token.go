@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -296,7 +297,7 @@ func clampLife(d time.Duration) time.Duration {
 }
 
 // DeleteToken revokes a token and all that come from it: here at once, on other
-// nodes within 5 seconds.
+// nodes within 5 seconds. No key is used in their name any more when it returns.
 func (s *Service) DeleteToken(ctx context.Context, c *Caller, name string) error {
 	where, arg, err := s.tokenKey(name)
 	if err != nil {
@@ -325,9 +326,15 @@ func (s *Service) DeleteToken(ctx context.Context, c *Caller, name string) error
 		if err := by.mayManage(target); err != nil {
 			return err
 		}
+		if err := intent.Forbid(ctx, tx, intent.Account, c.AccountID); err != nil {
+			return err
+		}
 		_, err = tx.Exec(ctx, `delete from tokens where id = $1`, id) // and those that come from it
 		return err
 	})
 	s.entries.Clear()
-	return err
+	if err != nil {
+		return err
+	}
+	return intent.Wait(ctx, s.db, intent.Account, c.AccountID)
 }

@@ -128,12 +128,13 @@ func (s *Accounts) registerTokens(a *API) {
 	})
 
 	op = s.op(http.MethodPatch, "/tokens/{token}", "changeToken", tokensTag, "Change a token, or renew it with its refresh token")
-	op.Text = "With the refresh token as Bearer the token is replaced: the old one is void, and the answer shows the new pair. Else what the body names is changed."
+	op.Text = "With the refresh token as Bearer the token is replaced: the old one is void, and the answer shows the new pair. A refresh token works once and while its token lives; " +
+		"shown again it ends the token that it led to. Else what the body names is changed; a token that may do more than the one that asks cannot be."
 	op.BadField = 80
 	op.Errors = append(op.Errors, 80, 90, 140, 141)
 	Register(a, op, s.patchToken)
 
-	op = s.op(http.MethodDelete, "/tokens/{token}", "deleteToken", tokensTag, "Revoke a token")
+	op = s.op(http.MethodDelete, "/tokens/{token}", "deleteToken", tokensTag, "Revoke a token and all that it made")
 	op.Errors = append(op.Errors, 140, 141)
 	Register(a, op, s.deleteToken)
 }

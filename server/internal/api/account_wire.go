@@ -94,7 +94,7 @@ type tokenStats struct {
 type tokenRequest struct {
 	Scopes []string     `json:"scopes" required:"false" doc:"METHOD:domain/segment; * stands for any"`
 	Name   string       `json:"name" required:"false"`
-	TTL    int64        `json:"ttl" required:"false" doc:"seconds; 0 or less, or over a year: a year"`
+	TTL    int64        `json:"ttl" required:"false" doc:"seconds; 0 or less, or over a year: a year; never beyond the end of the token that asks"`
 	Limits *tokenLimits `json:"limits" required:"false"`
 }
 
@@ -110,7 +110,7 @@ func seconds(n int64) time.Duration {
 type tokenPatch struct {
 	Scopes []string     `json:"scopes" required:"false"`
 	Name   *string      `json:"name" required:"false"`
-	TTL    *int64       `json:"ttl" required:"false" doc:"seconds from now"`
+	TTL    *int64       `json:"ttl" required:"false" doc:"seconds from now; a token cannot prolong itself, nor another beyond its own end"`
 	Limits *tokenLimits `json:"limits" required:"false" doc:"all limits; those left out are lifted"`
 }
 

@@ -1,32 +1,42 @@
-// Package audit keeps a log that shows when it was tampered with.
+// Package audit keeps a log that shows when it was tampered with, by whoever
+// may write to the database but has neither the master key nor the witness.
 //
 // Events are written in the transaction of what they report, so that nothing
-// happens without its event. They become leaves of a transparency-log tree
-// (RFC 6962, golang.org/x/mod/sumdb/tlog): on SQLite in the same transaction,
-// on PostgreSQL in batches shortly after, since one tree head would make all
-// writers wait for one another. Checkpoints of the tree (C2SP tlog-checkpoint)
-// are signed, time-stamped by RFC 3161, and kept in a file beside the database.
+// happens without its event. Each carries a keyed digest under the master key:
+// a row that this server did not write is never taken for an event. They become
+// leaves of a transparency-log tree (RFC 6962, golang.org/x/mod/sumdb/tlog): on
+// SQLite in the same transaction, on PostgreSQL in batches shortly after, since
+// one tree head would make all writers wait for one another. The head of the tree
+// carries a keyed digest too, so that no other tree can be put in its place.
+//
+// An older state of the database is good in itself, digests and all. Therefore
+// checkpoints of the tree (C2SP tlog-checkpoint) are signed, chained, time-stamped
+// by RFC 3161 and witnessed outside the database: see witness.go.
 //
 // A leaf holds a salted digest of the event's payload. The payload can be
 // erased (a person's right, the end of retention) and the log still verifies;
-// an erasure is itself an event.
+// an erasure is itself an event, and says how many payloads went.
 //
-// What it does not prove: an event that was never written; an event deleted on
-// PostgreSQL in the moment before it was sequenced; and a whole log replaced
-// since the last checkpoint that somebody else holds a copy of.
+// docs/audit.md says who can do what, and what can be proven.
 package audit
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
 
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/store"
@@ -46,18 +56,33 @@ type Event struct {
 // KindErased marks the erasure of a record's payloads.
 const KindErased = "erased"
 
+// Keyed makes keyed digests under a key that is not in the database.
+type Keyed interface {
+	MAC(purpose string, data []byte) [32]byte
+}
+
 // Log is the audit log of one database.
 type Log struct {
-	db  *store.DB
-	now func() time.Time
+	db     *store.DB
+	keyed  Keyed
+	now    func() time.Time
+	known  atomic.Pointer[known]
+	unseen unseen // what this process wrote and has not seen in the tree yet
+}
+
+// known is the largest tree that a process has seen committed, and when it last
+// looked.
+type known struct {
+	size int64
+	at   time.Time
 }
 
 // New returns the log of a database. A nil clock is the system's.
-func New(db *store.DB, now func() time.Time) *Log {
+func New(db *store.DB, keyed Keyed, now func() time.Time) *Log {
 	if now == nil {
 		now = time.Now
 	}
-	return &Log{db: db, now: now}
+	return &Log{db: db, keyed: keyed, now: now}
 }
 
 type payload struct {
@@ -72,19 +97,65 @@ func (l *Log) Append(ctx context.Context, tx *store.Tx, events ...Event) error {
 	if len(events) == 0 {
 		return nil
 	}
+	var tree *growing
+	base, err := l.baseOf(ctx, tx)
+	if err == nil && l.db.Dialect() == store.SQLite {
+		tree, err = l.openTree(ctx, tx, readHead)
+	}
+	if err != nil {
+		return unavailable(err)
+	}
+	if tree != nil {
+		base = max(base, tree.size)
+	}
 	list := make([]*Entry, len(events))
 	for i, e := range events {
-		var err error
-		if list[i], err = l.entry(e); err != nil {
+		if list[i], err = l.entry(e, base); err != nil {
 			return unavailable(err)
 		}
 	}
-	if l.db.Dialect() == store.SQLite {
-		if err := grow(ctx, tx, list); err != nil {
-			return unavailable(err)
-		}
+	if tree == nil {
+		tx.OnCommit(func() { l.unseen.add(list, base) })
+		return unavailable(insert(ctx, tx, list))
+	}
+	// On SQLite there is one writer: entries have their places before they are
+	// written, and nothing is ever pending.
+	for _, e := range list {
+		tree.append(e)
+	}
+	tx.OnCommit(func() { l.saw(tree.size) })
+	if err := tree.store(); err != nil {
+		return unavailable(err)
 	}
 	return unavailable(insert(ctx, tx, list))
+}
+
+// baseOf is the size of the tree that the process knows of. On PostgreSQL it is
+// read again when nobody has looked for a minute.
+func (l *Log) baseOf(ctx context.Context, tx *store.Tx) (size int64, err error) {
+	k := l.known.Load()
+	if k != nil && (l.db.Dialect() == store.SQLite || time.Now().Round(0).Sub(k.at).Abs() < time.Minute) {
+		return k.size, nil
+	}
+	if err := tx.QueryRow(ctx, `select size from audit_head where id = 1`).Scan(&size); err != nil {
+		return 0, fmt.Errorf("audit: tree head: %w", err)
+	}
+	l.saw(size)
+	return l.known.Load().size, nil
+}
+
+// saw remembers the largest tree that was committed.
+func (l *Log) saw(size int64) {
+	for {
+		old := l.known.Load()
+		k := &known{size: size, at: time.Now().Round(0)} // the wall clock: a machine may sleep
+		if old != nil {
+			k.size = max(size, old.size)
+		}
+		if l.known.CompareAndSwap(old, k) {
+			return
+		}
+	}
 }
 
 func unavailable(err error) error {
@@ -98,18 +169,30 @@ func unavailable(err error) error {
 }
 
 // entry is an event as it will stand in the log, without a place yet.
-func (l *Log) entry(e Event) (*Entry, error) {
+func (l *Log) entry(e Event, base int64) (*Entry, error) {
 	text, err := e.payload()
 	if err != nil {
 		return nil, err
 	}
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt)
-	return &Entry{
+	entry := &Entry{
 		ID: store.NewID(), Account: e.Account, Record: e.Record, Kind: e.Kind, CreatedAt: store.Millis(l.now()),
-		Salt: salt, Payload: text, Digest: digest(salt, text), Seq: -1,
-	}, nil
+		Salt: salt, Payload: text, Digest: digest(salt, text), Seq: -1, base: base,
+	}
+	entry.mac = l.macOf(entry)
+	return entry, nil
 }
+
+// macOf authenticates an entry: it was written by a server with the master key,
+// when the tree had so many leaves.
+func (l *Log) macOf(e *Entry) []byte {
+	leaf := e.leaf()
+	sum := l.keyed.MAC("audit event", binary.BigEndian.AppendUint64(leaf[:], uint64(e.base)))
+	return sum[:]
+}
+
+func (l *Log) authentic(e *Entry) bool { return hmac.Equal(e.mac, l.macOf(e)) }
 
 // payload is put together by hand: the detail may be large, and to marshal it
 // inside another value would have it read twice more.
@@ -135,15 +218,15 @@ func insert(ctx context.Context, tx *store.Tx, list []*Entry) error {
 	for len(list) > 0 {
 		part := list[:min(len(list), 100)]
 		list = list[len(part):]
-		args := make([]any, 0, 9*len(part))
+		args := make([]any, 0, 11*len(part))
 		for _, e := range part {
 			var seq any
 			if e.Seq >= 0 {
 				seq = e.Seq
 			}
-			args = append(args, e.ID, e.Account, e.Record, e.Kind, e.CreatedAt, e.Salt, []byte(e.Payload), e.Digest, seq)
+			args = append(args, e.ID, e.Account, e.Record, e.Kind, e.CreatedAt, e.Salt, []byte(e.Payload), e.Digest, e.base, e.mac, seq)
 		}
-		err := tx.LaterOr(ctx, unwritten, `insert into audit_events (id, account_id, record_id, kind, created_at, salt, payload, digest, seq) values `+rowsOf(len(part), 9), args...)
+		err := tx.LaterOr(ctx, unwritten, `insert into audit_events (id, account_id, record_id, kind, created_at, salt, payload, digest, base, mac, seq) values `+rowsOf(len(part), 11), args...)
 		if err != nil {
 			return err
 		}
@@ -190,9 +273,13 @@ type Entry struct {
 	Payload   json.RawMessage `json:"payload,omitempty"` // nil once erased
 	Digest    []byte          `json:"digest"`
 	Seq       int64           `json:"seq"` // place in the tree; -1 when it has none yet
-	Leaf      []byte          `json:"leaf,omitempty"`
 
-	n int64 // order of arrival
+	n    int64  // order of arrival, until it has a place; -1 then
+	base int64  // size of the tree that its writer knew of
+	mac  []byte // of leaf and base, under the master key
+
+	hash   tlog.Hash // of the leaf
+	hashed bool
 }
 
 // Text is the line for people and the technical detail; empty once erased.
@@ -204,17 +291,28 @@ func (e *Entry) Text() (log string, detail json.RawMessage) {
 	return p.Log, p.Detail
 }
 
-// leaf is what the tree holds of an entry.
-func (e *Entry) leaf() []byte {
-	return fmt.Appendf(nil, "rogito-audit/1\n%s\n%s\n%s\n%s\n%d\n%x\n", e.ID, e.Account, e.Record, e.Kind, e.CreatedAt, e.Digest)
+// leaf is the hash that the tree holds of an entry.
+func (e *Entry) leaf() tlog.Hash {
+	if !e.hashed {
+		text := make([]byte, 0, 256)
+		for _, part := range []string{"rogito-audit/1", e.ID, e.Account, e.Record, e.Kind, strconv.FormatInt(e.CreatedAt, 10)} {
+			text = append(append(text, part...), '\n')
+		}
+		text = append(hex.AppendEncode(text, e.Digest), '\n')
+		e.hash, e.hashed = tlog.RecordHash(text), true
+	}
+	return e.hash
 }
 
-const selectEntry = `select id, account_id, record_id, kind, created_at, salt, payload, digest, coalesce(seq, -1), n from audit_events `
+const selectEntry = `select id, account_id, record_id, kind, created_at, salt, payload, digest, coalesce(seq, -1), coalesce(n, -1), base, mac from audit_events `
+
+// inOrder is the order of the tree, and behind it that of arrival.
+const inOrder = `order by coalesce(seq, 9223372036854775807), n`
 
 func scanEntry(row store.Row) (*Entry, error) {
 	e := &Entry{}
 	var payload []byte
-	err := row.Scan(&e.ID, &e.Account, &e.Record, &e.Kind, &e.CreatedAt, &e.Salt, &payload, &e.Digest, &e.Seq, &e.n)
+	err := row.Scan(&e.ID, &e.Account, &e.Record, &e.Kind, &e.CreatedAt, &e.Salt, &payload, &e.Digest, &e.Seq, &e.n, &e.base, &e.mac)
 	if err != nil {
 		return nil, fmt.Errorf("audit: read entry: %w", err)
 	}
@@ -226,7 +324,7 @@ func scanEntry(row store.Row) (*Entry, error) {
 
 // Of returns the events of a record, in order.
 func (l *Log) Of(ctx context.Context, record string) ([]*Entry, error) {
-	return entries(ctx, l.db.Read(), selectEntry+`where record_id = $1 order by n`, record)
+	return entries(ctx, l.db.Read(), selectEntry+`where record_id = $1 `+inOrder, record)
 }
 
 func entries(ctx context.Context, q store.Querier, query string, args ...any) ([]*Entry, error) {
@@ -246,11 +344,16 @@ func entries(ctx context.Context, q store.Querier, query string, args ...any) ([
 	return all, rows.Err()
 }
 
+// erasure is the detail of the event of an erasure.
+type erasure struct {
+	Events int64 `json:"events"` // whose payload went
+}
+
 // Erase removes the payloads of a record and says so in the log.
 func (l *Log) Erase(ctx context.Context, tx *store.Tx, account, record, why string) error {
-	_, err := tx.Exec(ctx, `update audit_events set salt = null, payload = null where record_id = $1 and kind <> $2`, record, KindErased)
+	n, err := tx.Exec(ctx, `update audit_events set salt = null, payload = null where record_id = $1 and kind <> $2`, record, KindErased)
 	if err != nil {
 		return unavailable(fmt.Errorf("audit: erase: %w", err))
 	}
-	return l.Append(ctx, tx, Event{Account: account, Record: record, Kind: KindErased, Log: why})
+	return l.Append(ctx, tx, Event{Account: account, Record: record, Kind: KindErased, Log: why, Detail: erasure{Events: n}})
 }

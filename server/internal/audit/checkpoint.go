@@ -3,15 +3,16 @@ package audit
 import (
 	"context"
 	"crypto"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -21,25 +22,50 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Checkpoint is a statement about the tree: so many leaves, this root.
+// Checkpoint is a statement about the tree: so many leaves, this root, at this
+// time, after that checkpoint.
 type Checkpoint struct {
 	Size      int64  `json:"size"`
-	Note      string `json:"note"`  // C2SP signed note
-	Token     []byte `json:"token"` // RFC 3161, over the SHA-256 of the note
+	Note      string `json:"note"`            // C2SP signed note
+	Token     []byte `json:"token,omitempty"` // RFC 3161, over the SHA-256 of the note
 	CreatedAt int64  `json:"createdAt"`
 }
 
-// Checkpointer signs, time-stamps and files checkpoints.
+// digest is what the next checkpoint, and the head, say of this one.
+func (c *Checkpoint) digest() []byte {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d\n%s", len(c.Note), c.Note)
+	h.Write(c.Token)
+	return h.Sum(nil)
+}
+
+// Checkpointer signs, time-stamps and witnesses checkpoints. The order is: the
+// leaves are durable, then the checkpoint in the database, then the witnesses. A
+// process that dies in between leaves a checkpoint that is witnessed later; there
+// is never a witness for what the database may still lose.
 type Checkpointer struct {
 	Log     *Log
 	Signer  note.Signer
-	Stamper ades.Stamper // nil: no time-stamps
-	// File gets every checkpoint that this process makes, appended; empty: none.
-	File  string
-	Every time.Duration // zero means a minute
-	After int64         // leaves; zero means 1000
-	Warn  *slog.Logger
+	Public  string       // key of the signer (C2SP vkey)
+	Stamper ades.Stamper // for every checkpoint in the database; nil: none
+	File    *File        // nil: no witness file
+	// Authority is somebody else's time-stamp authority; its tokens stand with the
+	// witnesses. Nil: none.
+	Authority ades.Stamper
+	Bucket    Bucket        // nil: no witness in a bucket
+	Lock      time.Duration // how long an object there must stay
+	Every     time.Duration // zero means a minute
+	After     int64         // leaves; zero means 1000
+	Warn      *slog.Logger
+
+	boxed    int64 // entries of the last checkpoint that went outside
+	mu       sync.Mutex
+	warned   string // the last warning: the same one is given once a minute
+	warnedAt time.Time
 }
+
+// ErrWitness says that the log is not the one that the witness file knows.
+var ErrWitness = errors.New("the log does not go on from the last checkpoint in the witness file; rogito audit verify tells more")
 
 // Run sequences and makes checkpoints until the context ends, and once more
 // then.
@@ -51,6 +77,8 @@ func (k *Checkpointer) Run(ctx context.Context) {
 	if after == 0 {
 		after = 1000
 	}
+	var outside sync.WaitGroup
+	outside.Go(func() { k.runOutside(ctx) })
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	last, lastSize := time.Time{}, int64(0)
@@ -59,148 +87,231 @@ func (k *Checkpointer) Run(ctx context.Context) {
 		case <-ctx.Done():
 			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
+			outside.Wait()
 			k.step(end, func(int64) bool { return true })
+			k.outside(end)
 			return
 		case <-tick.C:
-			size := k.step(ctx, func(size int64) bool {
-				return size-lastSize >= after || time.Since(last) >= every
-			})
-			if size >= 0 {
+			if size := k.step(ctx, func(size int64) bool { return size-lastSize >= after || time.Since(last) >= every }); size >= 0 {
 				last, lastSize = time.Now(), size
 			}
 		}
 	}
 }
 
-// step returns the size of the checkpoint it made, or -1.
+// step returns the size of the tree when a checkpoint was due, or -1.
 func (k *Checkpointer) step(ctx context.Context, due func(size int64) bool) int64 {
 	if _, err := k.Log.Sequence(ctx); err != nil {
 		k.warn(ctx, "sequence the audit log", err)
-		return -1
 	}
 	var size int64
 	if err := k.Log.db.Read().QueryRow(ctx, `select size from audit_head where id = 1`).Scan(&size); err != nil {
 		k.warn(ctx, "read the audit log's head", err)
 		return -1
 	}
-	if size == 0 || !due(size) {
+	if !due(size) {
 		return -1
 	}
-	c, err := k.Make(ctx)
-	if err != nil {
+	if _, err := k.Make(ctx); err != nil {
 		k.warn(ctx, "make an audit checkpoint", err)
-		return -1
 	}
-	return c.Size
+	return size
 }
 
 func (k *Checkpointer) warn(ctx context.Context, what string, err error) {
-	if k.Warn != nil && !errors.Is(err, context.Canceled) {
-		k.Warn.ErrorContext(ctx, what, "error", err)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.Warn == nil || errors.Is(err, context.Canceled) || k.warned == err.Error() && time.Since(k.warnedAt) < time.Minute {
+		return
 	}
+	k.warned, k.warnedAt = err.Error(), time.Now()
+	k.Warn.ErrorContext(ctx, what, "error", err)
 }
 
-// Make makes a checkpoint of the tree as it is, unless there is one.
+// Begin makes the checkpoint of the empty tree, where there is none.
+func (k *Checkpointer) Begin(ctx context.Context) error {
+	var last int64
+	err := k.Log.db.Read().QueryRow(ctx, `select checkpoint from audit_head where id = 1`).Scan(&last)
+	if err == nil && last < 0 {
+		_, err = k.Make(ctx)
+	}
+	return err
+}
+
+// Make makes a checkpoint of the tree as it is, unless there is one, and has the
+// newest one witnessed. The first is of the empty tree: a log without it has
+// lost its checkpoints.
 func (k *Checkpointer) Make(ctx context.Context) (*Checkpoint, error) {
-	size, root, err := k.Log.root(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var have int64
-	if err := k.Log.db.Read().QueryRow(ctx, `select count(*) from audit_checkpoints where size = $1`, size).Scan(&have); err != nil {
-		return nil, fmt.Errorf("audit: read checkpoint: %w", err)
-	}
-	c := &Checkpoint{Size: size, CreatedAt: store.Millis(k.Log.now())}
-	if have > 0 || size == 0 {
-		return c, nil
-	}
-	signed, err := note.Sign(&note.Note{Text: checkpointText(k.Signer.Name(), size, root)}, k.Signer)
-	if err != nil {
-		return nil, fmt.Errorf("audit: sign checkpoint: %w", err)
-	}
-	c.Note = string(signed)
-	if k.Stamper != nil {
-		d := sha256.Sum256(signed)
-		if c.Token, err = k.Stamper.Stamp(ctx, crypto.SHA256, d[:]); err != nil {
-			k.warn(ctx, "time-stamp an audit checkpoint", err) // a signed one is better than none
+	var made, newest *Checkpoint
+	err := k.Log.db.Write(ctx, func(tx *store.Tx) (err error) {
+		made = nil
+		h, err := k.Log.scanHead(tx.QueryRow(ctx, lockHead))
+		if err != nil {
+			return err
 		}
-	}
-	return c, k.keep(ctx, c)
-}
-
-func (k *Checkpointer) keep(ctx context.Context, c *Checkpoint) error {
-	err := k.Log.db.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(ctx, `insert into audit_checkpoints (size, note, token, created_at) values ($1, $2, $3, $4)
-			on conflict (size) do nothing`, c.Size, c.Note, c.Token, c.CreatedAt)
-		return err
+		if err := k.goesOn(ctx, tx, h); err != nil {
+			return err
+		}
+		if h.checkpoint >= 0 {
+			if newest, err = checkpointOf(ctx, tx, h.checkpoint); err != nil {
+				return err
+			}
+			if !hmac.Equal(newest.digest(), h.last) {
+				return errHead
+			}
+		}
+		if h.checkpoint == h.size {
+			return nil
+		}
+		made, err = k.sign(h, newest)
+		if err != nil {
+			return err
+		}
+		newest = made
+		return k.put(ctx, tx, h, made)
 	})
 	if err != nil {
-		return fmt.Errorf("audit: store checkpoint: %w", err)
+		return nil, fmt.Errorf("audit: checkpoint: %w", err)
 	}
-	if k.File == "" {
+	if made != nil {
+		k.stamp(ctx, made)
+	}
+	if k.File != nil {
+		return newest, k.File.add(newest)
+	}
+	return newest, nil
+}
+
+// goesOn refuses to sign a tree that does not go on from the one that was
+// witnessed last: a database that was put back gets no new checkpoints.
+func (k *Checkpointer) goesOn(ctx context.Context, q store.Querier, h *head) error {
+	if k.File == nil {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(k.File), 0o700); err != nil {
-		return fmt.Errorf("audit: checkpoint file: %w", err)
+	last, err := k.File.last()
+	if err != nil || last == nil {
+		return err
 	}
-	f, err := os.OpenFile(k.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	s, err := openNote(last.Note, k.Public)
 	if err != nil {
-		return fmt.Errorf("audit: checkpoint file: %w", err)
+		return fmt.Errorf("%w: %w", ErrWitness, err)
 	}
-	_, err = f.WriteString(c.Note + fileSeparator)
-	return errors.Join(err, f.Sync(), f.Close())
+	if err := extends(ctx, q, h.size, h.root(), s.size, s.root); err != nil {
+		return fmt.Errorf("%w: %w", ErrWitness, err)
+	}
+	return nil
 }
 
-// fileSeparator stands between notes in the file of checkpoints.
-const fileSeparator = "\n--\n\n"
-
-// ReadFile reads the checkpoints that a Checkpointer filed; none when there is no
-// file.
-func ReadFile(path string) ([]Checkpoint, error) {
-	b, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+// sign makes the checkpoint of a tree, after another one.
+func (k *Checkpointer) sign(h *head, after *Checkpoint) (*Checkpoint, error) {
+	c := &Checkpoint{Size: h.size, CreatedAt: store.Millis(k.Log.now())}
+	previous := "-"
+	if after != nil {
+		previous = hex.EncodeToString(after.digest())
 	}
-	if err != nil {
-		return nil, fmt.Errorf("audit: checkpoint file: %w", err)
-	}
-	var all []Checkpoint
-	for _, n := range strings.Split(string(b), fileSeparator) {
-		if strings.TrimSpace(n) == "" {
-			continue
-		}
-		size, _, err := parseCheckpoint(n)
-		if err != nil {
-			return nil, fmt.Errorf("audit: checkpoint file: %w", err)
-		}
-		all = append(all, Checkpoint{Size: size, Note: n})
-	}
-	return all, nil
+	text := fmt.Sprintf("%s\n%d\n%s\ntime %d\nprevious %s\n", k.Signer.Name(), h.size, base64.StdEncoding.EncodeToString(rootOf(h)), c.CreatedAt, previous)
+	signed, err := note.Sign(&note.Note{Text: text}, k.Signer)
+	c.Note = string(signed)
+	return c, err
 }
 
-func checkpointText(origin string, size int64, root tlog.Hash) string {
-	return fmt.Sprintf("%s\n%d\n%s\n", origin, size, base64.StdEncoding.EncodeToString(root[:]))
+func rootOf(h *head) []byte {
+	root := h.root()
+	return root[:]
 }
 
-func parseCheckpoint(text string) (size int64, root tlog.Hash, err error) {
-	lines := strings.SplitN(text, "\n", 4)
-	if len(lines) < 4 {
-		return 0, root, errors.New("a checkpoint has three lines")
-	}
-	size, err = strconv.ParseInt(lines[1], 10, 64)
+// put writes a new checkpoint, or the token of one, and has the head say so.
+func (k *Checkpointer) put(ctx context.Context, tx *store.Tx, h *head, c *Checkpoint) error {
+	_, err := tx.Exec(ctx, `insert into audit_checkpoints (size, note, token, created_at) values ($1, $2, $3, $4)
+		on conflict (size) do update set token = $3`, c.Size, c.Note, c.Token, c.CreatedAt)
 	if err != nil {
-		return 0, root, fmt.Errorf("size of a checkpoint: %w", err)
+		return err
+	}
+	h.checkpoint, h.last = c.Size, c.digest()
+	return k.Log.storeHead(ctx, tx, h)
+}
+
+// stamp adds a time-stamp, unless there is a newer checkpoint already, which has
+// the digest of this one as it was. A signed checkpoint is better than none, so
+// trouble with the authority is only told.
+func (k *Checkpointer) stamp(ctx context.Context, c *Checkpoint) {
+	if k.Stamper == nil {
+		return
+	}
+	d := sha256.Sum256([]byte(c.Note))
+	token, err := k.Stamper.Stamp(ctx, crypto.SHA256, d[:])
+	if err == nil {
+		err = k.Log.db.Write(ctx, func(tx *store.Tx) error {
+			h, err := k.Log.scanHead(tx.QueryRow(ctx, lockHead))
+			if err != nil || h.checkpoint != c.Size {
+				return err
+			}
+			c.Token = token
+			return k.put(ctx, tx, h, c)
+		})
+	}
+	if err != nil {
+		c.Token = nil
+		k.warn(ctx, "time-stamp an audit checkpoint", err)
+	}
+}
+
+// statement is what a checkpoint says.
+type statement struct {
+	size     int64
+	root     tlog.Hash
+	time     int64
+	previous string // digest of the one before, "-" for the first
+}
+
+// openNote reads a checkpoint that a key has signed.
+func openNote(signed, key string) (*statement, error) {
+	verifier, err := note.NewVerifier(key)
+	if err != nil {
+		return nil, fmt.Errorf("audit: key: %w", err)
+	}
+	n, err := note.Open([]byte(signed), note.VerifierList(verifier))
+	if err != nil {
+		return nil, errors.New("it is not signed by the log's key")
+	}
+	lines := strings.Split(n.Text, "\n")
+	s := &statement{}
+	if len(lines) != 6 || lines[0] != verifier.Name() {
+		return nil, errors.New("a checkpoint has five lines")
+	}
+	if s.size, err = strconv.ParseInt(lines[1], 10, 64); err != nil || s.size < 0 {
+		return nil, errors.New("the size of a checkpoint is a number")
 	}
 	b, err := base64.StdEncoding.DecodeString(lines[2])
 	if err != nil || len(b) != tlog.HashSize {
-		return 0, root, errors.New("root of a checkpoint is no hash")
+		return nil, errors.New("the root of a checkpoint is a hash")
 	}
-	return size, tlog.Hash(b), nil
+	s.root = tlog.Hash(b)
+	at, timed := strings.CutPrefix(lines[3], "time ")
+	if s.time, err = strconv.ParseInt(at, 10, 64); err != nil || !timed {
+		return nil, errors.New("the time of a checkpoint is a number")
+	}
+	var chained bool
+	if s.previous, chained = strings.CutPrefix(lines[4], "previous "); !chained {
+		return nil, errors.New("a checkpoint names the one before it")
+	}
+	return s, nil
 }
 
-// Checkpoints returns all checkpoints, oldest first.
-func (l *Log) Checkpoints(ctx context.Context) ([]Checkpoint, error) {
-	rows, err := l.db.Read().Query(ctx, `select size, note, token, created_at from audit_checkpoints order by size`)
+const selectCheckpoint = `select size, note, token, created_at from audit_checkpoints `
+
+func checkpointOf(ctx context.Context, q store.Querier, size int64) (*Checkpoint, error) {
+	c := &Checkpoint{}
+	err := q.QueryRow(ctx, selectCheckpoint+`where size = $1`, size).Scan(&c.Size, &c.Note, &c.Token, &c.CreatedAt)
+	if err != nil {
+		return nil, fmt.Errorf("read the one of %d entries: %w", size, err)
+	}
+	return c, nil
+}
+
+// checkpoints returns all checkpoints, oldest first.
+func checkpoints(ctx context.Context, q store.Querier) ([]Checkpoint, error) {
+	rows, err := q.Query(ctx, selectCheckpoint+`order by size`)
 	if err != nil {
 		return nil, fmt.Errorf("audit: read checkpoints: %w", err)
 	}

@@ -3,6 +3,10 @@ package audit
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -16,45 +20,57 @@ import (
 const sequenceBatch = 500
 
 // Sequence makes pending events leaves of the tree, and says how many. On
-// SQLite there are none: Append has done it.
+// SQLite there are none: Append has done it, and a row without a place was not
+// written by us. A row whose keyed digest is wrong never gets a place.
 func (l *Log) Sequence(ctx context.Context) (int, error) {
-	total := 0
-	for {
-		n := 0
+	if l.db.Dialect() == store.SQLite {
+		return 0, nil
+	}
+	total, after := 0, int64(-1)
+	for more := true; more; {
+		placed := 0
 		err := l.db.Write(ctx, func(tx *store.Tx) (err error) {
-			n, err = sequence(ctx, tx, sequenceBatch)
+			placed, after, more, err = l.sequence(ctx, tx, after)
 			return err
 		})
-		total += n
-		if err != nil || n < sequenceBatch {
+		if err != nil {
 			return total, err
 		}
+		total += placed
 	}
+	return total, l.findLost(ctx)
 }
 
-// sequence takes the head row first: whoever else sequences waits for it.
-func sequence(ctx context.Context, tx *store.Tx, limit int) (int, error) {
-	t, err := openTree(ctx, tx, `update audit_head set size = size where id = 1 returning size, edge`)
+// sequence takes the head row first: whoever else sequences waits for it. The
+// text of an event is not read: its digest is authenticated.
+func (l *Log) sequence(ctx context.Context, tx *store.Tx, after int64) (placed int, last int64, more bool, err error) {
+	t, err := l.openTree(ctx, tx, lockHead)
 	if err != nil {
-		return 0, err
+		return 0, after, false, err
 	}
-	pending, err := entries(ctx, tx, selectEntry+`where seq is null order by n limit $1`, limit)
+	tx.OnCommit(func() { l.saw(t.size) })
+	pending, err := entries(ctx, tx, strings.Replace(selectEntry, "salt, payload", "null, null", 1)+`where seq is null and n > $1 order by n limit $2`, after, sequenceBatch)
 	if err != nil || len(pending) == 0 {
-		return 0, err
+		return 0, after, false, err
+	}
+	last, more = pending[len(pending)-1].n, len(pending) == sequenceBatch
+	pending = slices.DeleteFunc(pending, func(e *Entry) bool { return !l.authentic(e) })
+	if len(pending) == 0 {
+		return 0, last, more, nil
 	}
 	for _, e := range pending {
-		e.Seq = t.size
 		t.append(e)
 	}
 	for part := range slices.Chunk(pending, 100) {
 		if err := number(ctx, tx, part); err != nil {
-			return 0, err
+			return 0, after, false, err
 		}
 	}
-	return len(pending), t.store()
+	return len(pending), last, more, t.store()
 }
 
-// number writes the places of entries that were written before.
+// number writes the places of entries that were written before. From then on
+// the order of arrival says nothing, and goes.
 func number(ctx context.Context, tx *store.Tx, list []*Entry) error {
 	var places strings.Builder
 	args := make([]any, 0, 2*len(list))
@@ -62,12 +78,12 @@ func number(ctx context.Context, tx *store.Tx, list []*Entry) error {
 		if i > 0 {
 			places.WriteString(", ")
 		}
-		fmt.Fprintf(&places, "(cast($%d as bigint), cast($%d as bigint))", 2*i+1, 2*i+2)
-		args = append(args, e.n, e.Seq)
+		fmt.Fprintf(&places, "(cast($%d as text), cast($%d as bigint))", 2*i+1, 2*i+2)
+		args = append(args, e.ID, e.Seq)
 	}
 	// VALUES, and no UNION: from that PostgreSQL loses rows that somebody erases
 	// at the same time.
-	n, err := tx.Exec(ctx, `update audit_events set seq = p.column2 from (values `+places.String()+`) p where audit_events.n = p.column1 and audit_events.seq is null`, args...)
+	n, err := tx.Exec(ctx, `update audit_events set seq = p.column2, n = null from (values `+places.String()+`) p where audit_events.id = p.column1 and audit_events.seq is null`, args...)
 	if err == nil && n != int64(len(list)) {
 		err = fmt.Errorf("%d rows of %d", n, len(list))
 	}
@@ -77,47 +93,81 @@ func number(ctx context.Context, tx *store.Tx, list []*Entry) error {
 	return nil
 }
 
-// grow gives new entries their places at once, before they are written: on
-// SQLite there is one writer, and nothing is ever pending.
-func grow(ctx context.Context, tx *store.Tx, list []*Entry) error {
-	t, err := openTree(ctx, tx, `select size, edge from audit_head where id = 1`)
+// head is the row that says how large the tree is, what its right edge is, and
+// which checkpoint was the last. It is authenticated under the master key: a
+// tree that somebody else computed is not gone on with.
+type head struct {
+	roots
+	checkpoint int64  // size of the last; -1: none
+	last       []byte // digest of it
+}
+
+const (
+	headColumns = `size, edge, checkpoint, last, mac`
+	readHead    = `select ` + headColumns + ` from audit_head where id = 1`
+	lockHead    = `update audit_head set size = size where id = 1 returning ` + headColumns
+)
+
+// errHead is about a head that this server did not write.
+var errHead = errors.New("audit: the head of the log was changed by somebody else; rogito audit verify tells more")
+
+func (l *Log) scanHead(row store.Row) (*head, error) {
+	h := &head{}
+	var edge, mac []byte
+	if err := row.Scan(&h.size, &edge, &h.checkpoint, &h.last, &mac); err != nil {
+		return nil, fmt.Errorf("audit: tree head: %w", err)
+	}
+	if h.size < 0 || len(edge) != bits.OnesCount64(uint64(h.size))*tlog.HashSize {
+		return nil, errHead
+	}
+	for ; len(edge) > 0; edge = edge[tlog.HashSize:] {
+		h.stack = append(h.stack, tlog.Hash(edge[:tlog.HashSize]))
+	}
+	if fresh := h.size == 0 && h.checkpoint < 0 && mac == nil; !fresh && !hmac.Equal(mac, l.headMAC(h)) {
+		return nil, errHead
+	}
+	return h, nil
+}
+
+func (l *Log) headMAC(h *head) []byte {
+	text := binary.BigEndian.AppendUint64(make([]byte, 0, 1024), uint64(h.size)) // which says how long the edge is
+	text = binary.BigEndian.AppendUint64(append(text, h.edge()...), uint64(h.checkpoint))
+	sum := l.keyed.MAC("audit head", append(text, h.last...))
+	return sum[:]
+}
+
+func (l *Log) storeHead(ctx context.Context, tx *store.Tx, h *head) error {
+	_, err := tx.Exec(ctx, `update audit_head set size = $1, edge = $2, checkpoint = $3, last = $4, mac = $5 where id = 1`,
+		h.size, h.edge(), h.checkpoint, h.last, l.headMAC(h))
 	if err != nil {
-		return err
+		return fmt.Errorf("audit: tree head: %w", err)
 	}
-	for _, e := range list {
-		e.Seq = t.size
-		t.append(e)
-	}
-	return t.store()
+	return nil
 }
 
 // growing is the tree while leaves are added to it.
 type growing struct {
-	roots
+	*head
+	log  *Log
 	ctx  context.Context
 	tx   *store.Tx
 	rows []any // positions and hashes to be written
 }
 
-// openTree reads the size and the right edge with a query.
-func openTree(ctx context.Context, tx *store.Tx, query string) (*growing, error) {
-	t := &growing{ctx: ctx, tx: tx}
-	var edge []byte
-	if err := tx.QueryRow(ctx, query).Scan(&t.size, &edge); err != nil {
-		return nil, fmt.Errorf("audit: tree head: %w", err)
+// openTree reads the head with a query.
+func (l *Log) openTree(ctx context.Context, tx *store.Tx, query string) (*growing, error) {
+	h, err := l.scanHead(tx.QueryRow(ctx, query))
+	if err != nil {
+		return nil, err
 	}
-	if len(edge) != bits.OnesCount64(uint64(t.size))*tlog.HashSize {
-		return nil, fmt.Errorf("audit: tree head: an edge of %d bytes for %d entries", len(edge), t.size)
-	}
-	for ; len(edge) > 0; edge = edge[tlog.HashSize:] {
-		t.stack = append(t.stack, tlog.Hash(edge[:tlog.HashSize]))
-	}
-	return t, nil
+	return &growing{head: h, log: l, ctx: ctx, tx: tx}, nil
 }
 
+// append gives an entry its place.
 func (t *growing) append(e *Entry) {
+	e.Seq = t.size
 	place := tlog.StoredHashIndex(0, t.size)
-	for i, h := range t.add(tlog.RecordHash(e.leaf())) {
+	for i, h := range t.add(e.leaf()) {
 		t.rows = append(t.rows, place+int64(i), bytes.Clone(h[:]))
 	}
 }
@@ -132,14 +182,7 @@ func (t *growing) store() error {
 			return fmt.Errorf("audit: store hashes: %w", err)
 		}
 	}
-	edge := make([]byte, 0, len(t.stack)*tlog.HashSize)
-	for _, h := range t.stack {
-		edge = append(edge, h[:]...)
-	}
-	if _, err := t.tx.Exec(t.ctx, `update audit_head set size = $1, edge = $2 where id = 1`, t.size, edge); err != nil {
-		return fmt.Errorf("audit: tree head: %w", err)
-	}
-	return nil
+	return t.log.storeHead(t.ctx, t.tx, t.head)
 }
 
 func readHashes(ctx context.Context, q store.Querier, at []int64) ([]tlog.Hash, error) {
@@ -157,26 +200,29 @@ func readHashes(ctx context.Context, q store.Querier, at []int64) ([]tlog.Hash, 
 	return out, nil
 }
 
-// Size is the number of leaves, and Root the hash over them.
-func (l *Log) root(ctx context.Context) (size int64, root tlog.Hash, err error) {
-	q := l.db.Read()
-	if err := q.QueryRow(ctx, `select size from audit_head where id = 1`).Scan(&size); err != nil {
-		return 0, root, fmt.Errorf("audit: tree head: %w", err)
-	}
-	if size == 0 {
-		return 0, root, nil
-	}
-	root, err = tlog.TreeHash(size, tlog.HashReaderFunc(func(at []int64) ([]tlog.Hash, error) {
-		return readHashes(ctx, q, at)
-	}))
-	return size, root, err
+func hashReader(ctx context.Context, q store.Querier) tlog.HashReader {
+	return tlog.HashReaderFunc(func(at []int64) ([]tlog.Hash, error) { return readHashes(ctx, q, at) })
 }
 
 // Proof is the inclusion proof (RFC 6962) of an entry in the tree of a size.
 func (l *Log) Proof(ctx context.Context, seq, size int64) (tlog.RecordProof, error) {
-	return tlog.ProveRecord(size, seq, tlog.HashReaderFunc(func(at []int64) ([]tlog.Hash, error) {
-		return readHashes(ctx, l.db.Read(), at)
-	}))
+	return tlog.ProveRecord(size, seq, hashReader(ctx, l.db.Read()))
+}
+
+// extends says whether a tree goes on from a smaller one, by a consistency proof
+// (RFC 6962, 2.1.2) over the stored hashes.
+func extends(ctx context.Context, q store.Querier, size int64, root tlog.Hash, from int64, was tlog.Hash) error {
+	switch {
+	case from == 0:
+		return nil
+	case from > size:
+		return fmt.Errorf("it has %d entries, and had %d", size, from)
+	}
+	proof, err := tlog.ProveTree(size, from, hashReader(ctx, q))
+	if err == nil {
+		err = tlog.CheckTree(proof, size, root, from, was)
+	}
+	return err
 }
 
 // roots are what is needed of a tree to add leaves to it: a stack of perfect
@@ -201,9 +247,18 @@ func (r *roots) add(leaf tlog.Hash) []tlog.Hash {
 	return fresh
 }
 
+// edge is the stack as it is stored.
+func (r *roots) edge() []byte {
+	edge := make([]byte, 0, len(r.stack)*tlog.HashSize)
+	for _, h := range r.stack {
+		edge = append(edge, h[:]...)
+	}
+	return edge
+}
+
 func (r *roots) root() tlog.Hash {
 	if len(r.stack) == 0 {
-		return tlog.Hash{}
+		return tlog.Hash(sha256.Sum256(nil)) // RFC 6962, 2.1
 	}
 	h := r.stack[len(r.stack)-1]
 	for i := len(r.stack) - 2; i >= 0; i-- {

@@ -208,37 +208,41 @@ func (a *Authority) keep(ctx context.Context, name string, m ca.Issuer) error {
 	})
 }
 
-// openAudit loads the key that signs checkpoints of the audit log.
+// openAudit loads the key that signs checkpoints of the audit log. Both halves
+// are sealed: with a public key of their own in the table, whoever writes to the
+// database could sign checkpoints that verify.
 func (a *Authority) openAudit(ctx context.Context) error {
-	skey, vkey, err := a.loadAudit(ctx)
-	if err != nil {
-		return err
-	}
-	if skey == "" {
+	pair, err := a.loadAudit(ctx)
+	if errors.Is(err, store.ErrNoRows) {
 		made, public, err := note.GenerateKey(rand.Reader, a.auditName())
 		if err != nil {
 			return err
 		}
-		sealed, err := a.master.Seal(keyPurpose, []byte(made))
+		sealed, err := a.master.Seal(auditPurpose, []byte(made+"\n"+public))
 		if err != nil {
 			return err
 		}
 		err = a.db.Write(ctx, func(tx *store.Tx) error {
-			_, err := tx.Exec(ctx, `insert into authority_keys (name, sealed, certificate, created_at) values ('audit', $1, $2, $3) on conflict (name) do nothing`,
-				sealed, []byte(public), store.Millis(a.config.Now()))
+			_, err := tx.Exec(ctx, `insert into authority_keys (name, sealed, created_at) values ('audit', $1, $2) on conflict (name) do nothing`,
+				sealed, store.Millis(a.config.Now()))
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		if skey, vkey, err = a.loadAudit(ctx); err != nil {
+		if pair, err = a.loadAudit(ctx); err != nil {
 			return err
 		}
+	} else if err != nil {
+		return err
 	}
-	a.auditKey = vkey
-	a.auditSigner, err = note.NewSigner(skey)
+	private, public, _ := strings.Cut(pair, "\n")
+	a.auditKey = public
+	a.auditSigner, err = note.NewSigner(private)
 	return err
 }
+
+const auditPurpose = "authority audit key"
 
 func (a *Authority) auditName() string {
 	if u, err := url.Parse(a.config.PublicURL); err == nil && u.Host != "" {
@@ -247,20 +251,17 @@ func (a *Authority) auditName() string {
 	return "rogito/audit"
 }
 
-func (a *Authority) loadAudit(ctx context.Context) (skey, vkey string, err error) {
-	var sealed, public []byte
-	err = a.db.Read().QueryRow(ctx, `select sealed, certificate from authority_keys where name = 'audit'`).Scan(&sealed, &public)
-	if errors.Is(err, store.ErrNoRows) {
-		return "", "", nil
-	}
+func (a *Authority) loadAudit(ctx context.Context) (pair string, err error) {
+	var sealed []byte
+	err = a.db.Read().QueryRow(ctx, `select sealed from authority_keys where name = 'audit'`).Scan(&sealed)
 	if err != nil {
-		return "", "", fmt.Errorf("read audit key: %w", err)
+		return "", fmt.Errorf("read audit key: %w", err)
 	}
-	secret, err := a.master.Unseal(keyPurpose, sealed)
+	plain, err := a.master.Unseal(auditPurpose, sealed)
 	if err != nil {
-		return "", "", fmt.Errorf("unseal audit key: %w", err)
+		return "", fmt.Errorf("unseal audit key: %w", err)
 	}
-	return string(secret), string(public), nil
+	return string(plain), nil
 }
 
 // openURLs remembers every address that certificates were issued under, so

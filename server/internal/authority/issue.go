@@ -127,11 +127,8 @@ func (a *Authority) record(ctx context.Context, tx *store.Tx, id string, cert *x
 	return nil
 }
 
-// Reasons of RFC 5280, 5.3.1.
-const (
-	ReasonUnspecified = 0
-	ReasonHold        = 6
-)
+// ReasonHold is the reason of RFC 5280, 5.3.1 that can be taken back.
+const ReasonHold = 6
 
 // Revoke takes a certificate back; with ReasonHold it can be given again.
 func (a *Authority) Revoke(ctx context.Context, tx *store.Tx, serial string, reason int) error {

@@ -136,7 +136,7 @@ func TestBackupOrder(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(cfg.Data, "audit"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(cfg.Data, "audit", "checkpoints"), []byte("x"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(cfg.Data, "audit", "witness"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var archive bytes.Buffer
@@ -154,7 +154,7 @@ func TestBackupOrder(t *testing.T) {
 		}
 		names = append(names, h.Name)
 	}
-	if len(names) < 4 || names[0] != "audit/checkpoints" || names[1] != "rogito.db" || !strings.HasPrefix(names[2], "blobs/") {
+	if len(names) < 4 || names[0] != "audit/witness" || names[1] != "rogito.db" || !strings.HasPrefix(names[2], "blobs/") {
 		t.Errorf("%q", names)
 	}
 }

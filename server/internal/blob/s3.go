@@ -35,7 +35,7 @@ type s3Bucket struct {
 // inMemory is the size up to which an object is spooled in memory.
 const inMemory = 1 << 20
 
-func openS3(ctx context.Context, cfg Config) (bucket, error) {
+func openS3(ctx context.Context, cfg Config) (*s3Bucket, error) {
 	u, err := url.Parse(cfg.Location)
 	if err != nil || u.Host == "" {
 		return nil, errors.New("blobs: want s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION")

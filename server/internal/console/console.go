@@ -16,6 +16,7 @@ import (
 	"io"
 	"log/slog"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -34,6 +35,7 @@ var files embed.FS
 type Pages struct {
 	enroll  *enroll.Service
 	sandbox bool
+	secure  bool   // people reach us by https, perhaps at a proxy
 	issuer  string // name in enrolment apps
 	spool   string // folder for uploads on their way
 	log     *slog.Logger
@@ -42,9 +44,10 @@ type Pages struct {
 	busy    sync.Map // ids of the certificates for which files are being taken in
 }
 
-// New returns the pages. They are mounted at /enrol/ and /pages/.
-func New(e *enroll.Service, sandbox bool, spool string, log *slog.Logger) *Pages {
-	p := &Pages{enroll: e, sandbox: sandbox, issuer: "Rogito", spool: spool, log: log}
+// New returns the pages of a server that people reach at publicURL. They are
+// mounted at /enrol/ and /pages/.
+func New(e *enroll.Service, publicURL string, sandbox bool, spool string, log *slog.Logger) *Pages {
+	p := &Pages{enroll: e, sandbox: sandbox, secure: strings.HasPrefix(strings.ToLower(publicURL), "https://"), issuer: "Rogito", spool: spool, log: log}
 	if sandbox {
 		p.issuer = "Rogito SANDBOX"
 	}
@@ -96,6 +99,8 @@ type view struct {
 	Attributes  []row
 	Credentials *enroll.Credentials
 	QR          template.URL
+	ShownAt     string // when the credentials were shown before, and to which address
+	ShownTo     string
 	Problem     string
 	Code        int // of the problem
 }
@@ -109,14 +114,14 @@ const browserCookie = "rogito-holder"
 
 // browser returns the secret of the browser, and leaves one there where there
 // was none.
-func browser(w http.ResponseWriter, r *http.Request) enroll.Browser {
+func (p *Pages) browser(w http.ResponseWriter, r *http.Request) enroll.Browser {
 	if c, err := r.Cookie(browserCookie); err == nil && len(c.Value) >= 32 {
 		return enroll.Browser(c.Value)
 	}
 	value := rand.Text() + rand.Text()
 	http.SetCookie(w, &http.Cookie{
 		Name: browserCookie, Value: value, Path: "/enrol/" + r.PathValue("id"), MaxAge: 30 * 24 * 3600,
-		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil,
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: p.secure || r.TLS != nil,
 	})
 	return enroll.Browser(value)
 }
@@ -127,7 +132,7 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, err)
 		return
 	}
-	p.render(w, r, http.StatusOK, p.viewOf(r, c, browser(w, r)))
+	p.render(w, r, http.StatusOK, p.viewOf(r, c, p.browser(w, r)))
 }
 
 func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, b enroll.Browser) *view {
@@ -137,6 +142,9 @@ func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, b enroll.Browser)
 	v.Step = "end"
 	if c.State == enroll.Working {
 		v.Step = "wait"
+	}
+	if !c.ShownAt.IsZero() && !v.Device {
+		v.ShownAt, v.ShownTo = c.ShownAt.Format("2006-01-02 15:04:05")+" UTC", c.ShownTo
 	}
 	if !c.Identifies() {
 		return v
@@ -161,6 +169,14 @@ func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, b enroll.Browser)
 		v.Step = "wait"
 	}
 	return v
+}
+
+// addressOf is the address that a request came from, without the port.
+func addressOf(r *http.Request) string {
+	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		return host
+	}
+	return r.RemoteAddr
 }
 
 func (p *Pages) blank(r *http.Request) *view {
@@ -277,7 +293,7 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 		}
 		defer p.busy.Delete(c.ID)
 	}
-	b := browser(w, r)
+	b := p.browser(w, r)
 	f, err := openForm(w, r)
 	if err != nil {
 		p.again(w, r, c, p.blank(r).T.TooLarge)
@@ -298,7 +314,7 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 		err = fault.New(fault.BadField, "unknown action")
 	}
 	if err == nil && cred == nil && c.HasUnseen() && (f.values.Get("action") == "reveal" || c.Identified(b)) {
-		cred, err = p.enroll.Reveal(ctx, c, b)
+		cred, err = p.enroll.Reveal(ctx, c, b, addressOf(r))
 	}
 	if err != nil {
 		p.refused(w, r, err)
@@ -306,7 +322,7 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 	}
 	v := p.viewOf(r, c, b)
 	if cred != nil {
-		v.Step, v.Credentials = "shown", cred
+		v.Step, v.Credentials, v.ShownAt = "shown", cred, ""
 		v.QR = p.qr(cred)
 	}
 	p.render(w, r, http.StatusOK, v)
@@ -393,7 +409,7 @@ func (p *Pages) qr(c *enroll.Credentials) template.URL {
 }
 
 func (p *Pages) again(w http.ResponseWriter, r *http.Request, c *enroll.Certificate, problem string) {
-	v := p.viewOf(r, c, browser(w, r))
+	v := p.viewOf(r, c, p.browser(w, r))
 	v.Problem = problem
 	p.render(w, r, http.StatusUnprocessableEntity, v)
 }
@@ -409,7 +425,7 @@ func (p *Pages) refused(w http.ResponseWriter, r *http.Request, err error) {
 	v := p.blank(r)
 	v.Step = "end"
 	if lerr == nil {
-		v = p.viewOf(r, c, browser(w, r))
+		v = p.viewOf(r, c, p.browser(w, r))
 	}
 	v.Problem, v.Code = f.Text, int(f.Code)
 	p.render(w, r, f.HTTP(), v)

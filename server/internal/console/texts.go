@@ -21,6 +21,7 @@ type texts struct {
 	Shown, Username, Password, Secret, ScanQR     string
 	DeviceTitle, DeviceHelp, DevicePassword       string
 	DeviceCode, DeviceSend                        string
+	ShownBefore, ShownTo, ShownNotYou             string
 	End, Problem, TooLarge, OnlyOnce, NotToOthers string
 	Kinds, Attributes                             map[string]string
 }
@@ -41,6 +42,7 @@ var translations = map[string]texts{
 		RevealHelp: "Your certificate is ready. The credentials are shown once: have something to write at hand.", Reveal: "Show the credentials",
 		Shown: "Your credentials", Username: "Username", Password: "Password", Secret: "Secret for one-time passwords", ScanQR: "Scan this with an authenticator app.",
 		DeviceTitle: "A new device", DeviceHelp: "Give the password of the certificate and, unless you were identified again, a code of the old device. The old one stops working.", DevicePassword: "Password", DeviceCode: "Code of the old device", DeviceSend: "Enrol",
+		ShownBefore: "The credentials of this certificate were shown on", ShownTo: "to the address", ShownNotYou: "If that was not you, somebody else has them: have the certificate revoked at once by whoever ordered it or by the operator of this service.",
 		End: "There is nothing to do here: the link was used, or it is not valid.", Problem: "That did not work",
 		TooLarge: "What you sent is too large.", OnlyOnce: "They are shown only now. Keep them safe.", NotToOthers: "Nobody will ever ask you for them.",
 		Kinds: map[string]string{"automatic": "automatic signature", "otp": "signature with one-time password", "eseal": "electronic seal"},
@@ -64,6 +66,7 @@ var translations = map[string]texts{
 		RevealHelp: "Il tuo certificato è pronto. Le credenziali sono mostrate una sola volta: preparati a scriverle.", Reveal: "Mostra le credenziali",
 		Shown: "Le tue credenziali", Username: "Nome utente", Password: "Password", Secret: "Segreto per i codici temporanei", ScanQR: "Inquadra il codice con un'app di autenticazione.",
 		DeviceTitle: "Un nuovo dispositivo", DeviceHelp: "Inserisci la password del certificato e, se non sei stato identificato di nuovo, un codice del vecchio dispositivo. Quello vecchio smetterà di funzionare.", DevicePassword: "Password", DeviceCode: "Codice del vecchio dispositivo", DeviceSend: "Registra",
+		ShownBefore: "Le credenziali di questo certificato sono state mostrate il", ShownTo: "all'indirizzo", ShownNotYou: "Se non eri tu, le ha qualcun altro: fai revocare subito il certificato da chi l'ha ordinato o dal gestore di questo servizio.",
 		End: "Qui non c'è nulla da fare: il collegamento è già stato usato o non è valido.", Problem: "Non ha funzionato",
 		TooLarge: "Ciò che hai inviato è troppo grande.", OnlyOnce: "Sono mostrate solo adesso. Conservale al sicuro.", NotToOthers: "Nessuno te le chiederà mai.",
 		Kinds: map[string]string{"automatic": "firma automatica", "otp": "firma con codice temporaneo", "eseal": "sigillo elettronico"},

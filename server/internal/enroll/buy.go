@@ -8,6 +8,7 @@ import (
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -67,7 +68,8 @@ func (s *Service) step(ctx context.Context, tx *store.Tx, c *Certificate, to Sta
 	return s.tell(ctx, tx, c)
 }
 
-// change loads a certificate of an account and changes it in one transaction.
+// change loads a certificate of an account and changes it in one transaction. It
+// returns when no use of its key that was permitted before is under way.
 func (s *Service) change(ctx context.Context, account, id string, fn func(tx *store.Tx, c *Certificate) error) (*Certificate, error) {
 	c, err := s.Find(ctx, account, id)
 	if err != nil {
@@ -77,6 +79,9 @@ func (s *Service) change(ctx context.Context, account, id string, fn func(tx *st
 		return nil, err
 	}
 	s.keys.Vault().Forget(c.ID)
+	if err := intent.Wait(ctx, s.db, intent.Certificate, c.ID); err != nil {
+		return nil, err
+	}
 	return s.Find(ctx, account, id)
 }
 
@@ -121,9 +126,10 @@ func (s *Service) Resume(ctx context.Context, account, id string) (*Certificate,
 	})
 }
 
-// Revoke ends a certificate for good. Its key is erased.
+// Revoke ends a certificate for good. Its key is erased; one that its token
+// does not give up is told of in the log, and tried again later.
 func (s *Service) Revoke(ctx context.Context, account, id string) (*Certificate, error) {
-	return s.change(ctx, account, id, func(tx *store.Tx, c *Certificate) error {
+	c, err := s.change(ctx, account, id, func(tx *store.Tx, c *Certificate) error {
 		if err := s.move(ctx, tx, c, Revoked); err != nil {
 			return err
 		}
@@ -131,6 +137,27 @@ func (s *Service) Revoke(ctx context.Context, account, id string) (*Certificate,
 			return err
 		}
 		return s.settle(ctx, tx, c, "revoked", func() error { return s.authority.Revoke(ctx, tx, c.Serial, 0) })
+	})
+	if err == nil {
+		err = s.destroyErased(ctx, c, "certificate-key-kept")
+	}
+	return c, err
+}
+
+// destroyErased destroys the key of a revoked certificate in its token. A token
+// that refuses does not undo the revocation: that is written down, under kind
+// where one is given.
+func (s *Service) destroyErased(ctx context.Context, c *Certificate, kind string) error {
+	refused := s.keys.DestroyErased(ctx, c.ID)
+	if refused == nil {
+		return nil
+	}
+	s.config.Log.ErrorContext(ctx, "the key of a revoked certificate is still in its token", "certificate", c.ID, "error", refused)
+	if kind == "" {
+		return nil
+	}
+	return s.db.Write(ctx, func(tx *store.Tx) error {
+		return s.note(ctx, tx, c, kind, "the token did not destroy the key of the revoked certificate: nothing can reach it here, and it is tried again")
 	})
 }
 
@@ -179,7 +206,10 @@ func (s *Service) Reenrol(ctx context.Context, account, id string) (*Certificate
 		if c.Kind != keys.OTP || c.State != Done {
 			return fault.New(fault.WrongState, "only a certificate of the kind otp that is DONE can be enrolled again")
 		}
-		link, err := s.seal(linkPurpose, newLinkSecret())
+		if c.HasUnseen() { // they wait behind a link that is the holder's alone
+			return fault.New(fault.WrongState, "the holder has not seen the credentials yet: there is no device to replace")
+		}
+		link, err := s.seal(linkPurpose, c.ID, newLinkSecret())
 		if err != nil {
 			return err
 		}

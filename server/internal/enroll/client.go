@@ -92,6 +92,18 @@ func (s *Service) RemoveClientCertificate(ctx context.Context, account, id strin
 	})
 }
 
+// KnowsClientIn has a transaction fail with an error where a client certificate
+// is not registered any more, or past its end.
+func (s *Service) KnowsClientIn(ctx context.Context, tx *store.Tx, account, fingerprint string, otherwise error) error {
+	return tx.Ask(ctx, func(row store.Row) error {
+		var n int
+		if err := row.Scan(&n); err != nil || n > 0 {
+			return err
+		}
+		return otherwise
+	}, `select count(*) from client_certificates where account_id = $1 and fingerprint = $2 and not_after > $3`, account, fingerprint, store.Millis(s.config.Now()))
+}
+
 // KnowsClient says whether a certificate is registered for an account and
 // still good.
 func (s *Service) KnowsClient(ctx context.Context, account string, der []byte) (bool, error) {

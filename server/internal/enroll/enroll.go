@@ -17,6 +17,14 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
+// Sealer is the master key. What it seals is for one row: who can write to the
+// database, and no more, cannot put the link, the browser or the proof of one
+// order into another.
+type Sealer interface {
+	SealFor(purpose, owner string, plaintext []byte) ([]byte, error)
+	UnsealFor(purpose, owner string, sealed []byte) ([]byte, error)
+}
+
 // Purse takes the price of a certificate and gives it back.
 type Purse interface {
 	// Charge takes the price of a scope in the record's transaction; fault 611
@@ -41,7 +49,7 @@ type Config struct {
 // Service is the whole of it.
 type Service struct {
 	db        *store.DB
-	master    keys.Sealer
+	master    Sealer
 	blobs     blob.Store
 	keys      *keys.Store
 	authority *authority.Authority
@@ -57,7 +65,7 @@ type Service struct {
 // Parts are the rooms that a Service works with.
 type Parts struct {
 	DB        *store.DB
-	Master    keys.Sealer
+	Master    Sealer
 	Blobs     blob.Store
 	Keys      *keys.Store
 	Authority *authority.Authority

@@ -23,6 +23,13 @@ func (s *Service) Examine(ctx context.Context, tell func(string)) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	kept, err := s.all(ctx, `select `+columns+` from `+keptKeys+` order by id`)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range kept {
+		tell(fmt.Sprintf("certificate %s: it is revoked, and its key is still in the token, which did not destroy it", c.ID))
+	}
 	rows, err := s.db.Read().Query(ctx, `select id, certificate from certificates where state in ('DONE', 'SUSPENDED') order by id`)
 	if err != nil {
 		return 0, fmt.Errorf("read certificates: %w", err)

@@ -14,6 +14,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/identify"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -122,7 +123,11 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(certified)
+	proven, err := s.seal(provenPurpose, c.ID, certified)
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := s.seal(browserPurpose, c.ID, browser)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +139,7 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 			}
 		}
 		if !first {
-			n, err := tx.Exec(ctx, `update certificates set browser = $1, statement = null where id = $2 and state = $3`, browser, c.ID, string(Done))
+			n, err := tx.Exec(ctx, `update certificates set browser = $1, statement = null where id = $2 and state = $3`, sealed, c.ID, string(Done))
 			if err == nil && n == 0 {
 				err = fault.New(fault.WrongState, "the certificate is not DONE any more")
 			}
@@ -143,7 +148,7 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 			}
 			return s.note(ctx, tx, c, "certificate-identified", "the holder was identified again: "+why)
 		}
-		if _, err := tx.Exec(ctx, `update certificates set certified = $1, browser = $2, statement = null where id = $3`, string(text), browser, c.ID); err != nil {
+		if _, err := tx.Exec(ctx, `update certificates set certified = $1, browser = $2, statement = null where id = $3`, proven, sealed, c.ID); err != nil {
 			return err
 		}
 		return s.approve(ctx, tx, c, why)
@@ -168,7 +173,7 @@ func (s *Service) Statement(ctx context.Context, c *Certificate) ([]byte, error)
 		return b, nil
 	}
 	st, b := s.identify.NewStatement(c.identifyOrder())
-	sealed, err := s.seal(statePurpose, st)
+	sealed, err := s.seal(statePurpose, c.ID, st)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +197,7 @@ func (s *Service) BySignature(ctx context.Context, c *Certificate, document ades
 	if err != nil {
 		return nil, err
 	}
-	detail, err := s.seal(evidencePurpose, proof)
+	detail, err := s.seal(evidencePurpose, c.ID, proof)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +266,7 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 	if err := complete(names, c.Kind == keys.ESeal); err != nil {
 		return nil, err
 	}
-	detail, err := s.seal(evidencePurpose, names)
+	detail, err := s.seal(evidencePurpose, c.ID, names)
 	if err != nil {
 		return nil, err
 	}
@@ -314,13 +319,20 @@ func (s *Service) keepEvidence(ctx context.Context, tx *store.Tx, c *Certificate
 	if err != nil {
 		return err
 	}
+	browser, err := s.seal(browserPurpose, c.ID, e.browser)
+	if err != nil {
+		return err
+	}
 	now := store.Millis(s.config.Now())
 	decided := int64(0)
 	if e.state != "PENDING" {
 		decided = now
 	}
 	_, err = tx.Exec(ctx, `insert into identifications (id, certificate_id, method, state, detail, blobs, browser, created_at, decided_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, store.NewID(), c.ID, e.method, e.state, e.detail, string(list), e.browser, now, decided)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, store.NewID(), c.ID, e.method, e.state, e.detail, string(list), browser, now, decided)
+	if store.IsConflict(err) { // what an operator may be looking at is not replaced by what comes later
+		return fault.New(fault.WrongState, "what was handed in before is being looked at")
+	}
 	return err
 }
 
@@ -377,16 +389,17 @@ func (s *Service) Review(ctx context.Context, id string, by Reviewer, approve bo
 }
 
 func (s *Service) pendingEvidence(ctx context.Context, id string) (names map[string]string, browser []byte, err error) {
-	var detail []byte
+	var detail, sealed []byte
 	err = s.db.Read().QueryRow(ctx, `select detail, browser from identifications where certificate_id = $1 and state = 'PENDING' order by id desc limit 1`, id).
-		Scan(&detail, &browser)
+		Scan(&detail, &sealed)
 	if errors.Is(err, store.ErrNoRows) {
 		return nil, nil, fault.New(fault.WrongState, "nothing was handed in that waits for a review")
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	return names, browser, s.open(evidencePurpose, detail, &names)
+	err = errors.Join(s.open(evidencePurpose, id, detail, &names), s.open(browserPurpose, id, sealed, &browser))
+	return names, browser, err
 }
 
 // Files returns the evidence that waits for review: blob ids by file name.
@@ -400,7 +413,7 @@ func (s *Service) Files(ctx context.Context, id string) (map[string]string, erro
 		return nil, err
 	}
 	names := map[string]string{}
-	if err := s.open(evidencePurpose, detail, &names); err != nil {
+	if err := s.open(evidencePurpose, id, detail, &names); err != nil {
 		return nil, err
 	}
 	return names, nil
@@ -453,6 +466,9 @@ func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, cod
 		}
 		return s.note(ctx, tx, c, "certificate-enrolled", "a new one-time-password device was enrolled")
 	})
+	if err == nil {
+		err = intent.Wait(ctx, s.db, intent.Certificate, c.ID)
+	}
 	if err != nil {
 		return nil, err
 	}

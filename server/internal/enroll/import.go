@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -58,7 +59,7 @@ func (s *Service) Import(ctx context.Context, in Import) (*Certificate, *Credent
 		Identification: providerImport, Algorithm: keys.AlgorithmOf(p12.Certificate.PublicKey), Level: in.Level,
 		CreatedAt: now, UpdatedAt: now, ExpireAt: p12.Certificate.NotAfter,
 	}
-	sealed, err := s.keys.Vault().Protect(ctx, c.ID, p12.Key, in.Password)
+	sealed, err := s.keys.Vault().Protect(ctx, keys.Owner(c.ID, c.Kind, c.Level), p12.Key, in.Password)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -70,7 +71,7 @@ func (s *Service) Import(ctx context.Context, in Import) (*Certificate, *Credent
 			return err
 		}
 		if err := s.keys.Add(ctx, tx, keys.New{
-			ID: c.ID, AccountID: c.AccountID, Username: cred.Username, Kind: c.Kind, Public: p12.Certificate.PublicKey, Sealed: sealed, TOTPSecret: cred.TOTPSecret,
+			ID: c.ID, AccountID: c.AccountID, Username: cred.Username, Kind: c.Kind, Level: c.Level, Public: p12.Certificate.PublicKey, Sealed: sealed, TOTPSecret: cred.TOTPSecret,
 		}); err != nil {
 			return err
 		}
@@ -159,29 +160,28 @@ type Expirer struct {
 	Service *Service
 }
 
-// Work marks certificates past their end.
+// Work marks certificates past their end, and destroys keys that a token kept
+// when their certificates were revoked.
 func (w *Expirer) Work(ctx context.Context, _ *river.Job[ExpireArgs]) error {
-	return w.Service.Expire(ctx)
+	return errors.Join(w.Service.Expire(ctx), w.Service.destroyKept(ctx))
+}
+
+// keptKeys are the revoked certificates whose keys are still in the token.
+const keptKeys = `certificates where state = 'REVOKED' and id in (select id from credentials where token_key <> '')`
+
+func (s *Service) destroyKept(ctx context.Context) error {
+	kept, err := s.all(ctx, `select `+columns+` from `+keptKeys+` order by id limit 1000`)
+	for _, c := range kept {
+		err = errors.Join(err, s.destroyErased(ctx, c, ""))
+	}
+	return err
 }
 
 // Expire marks certificates past their end, one transaction each.
 func (s *Service) Expire(ctx context.Context) error {
-	rows, err := s.db.Read().Query(ctx, `select `+columns+` from certificates where state in ('DONE', 'SUSPENDED') and not_after > 0 and not_after < $1 limit 1000`,
+	past, err := s.all(ctx, `select `+columns+` from certificates where state in ('DONE', 'SUSPENDED') and not_after > 0 and not_after < $1 limit 1000`,
 		store.Millis(s.config.Now()))
 	if err != nil {
-		return fmt.Errorf("enroll: expired: %w", err)
-	}
-	var past []*Certificate
-	for rows.Next() {
-		c, err := s.scan(rows)
-		if err != nil {
-			rows.Close()
-			return err
-		}
-		past = append(past, c)
-	}
-	rows.Close()
-	if err := rows.Err(); err != nil {
 		return err
 	}
 	for _, c := range past {

@@ -12,6 +12,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
@@ -85,13 +86,13 @@ func (s *Service) issueAs(ctx context.Context, c *Certificate, cred Credentials,
 	if c.Certified == nil {
 		return errors.New("enroll: nothing was proven of the holder")
 	}
-	public, sealed, err := s.newKey(ctx, c, cred.Password)
+	public, sealed, label, err := s.newKey(ctx, c, cred.Password)
 	if err != nil {
 		return err
 	}
 	var shown []byte
 	if once {
-		if shown, err = s.seal(oncePurpose, cred); err != nil {
+		if shown, err = s.seal(oncePurpose, c.ID, cred); err != nil {
 			return err
 		}
 	}
@@ -106,7 +107,7 @@ func (s *Service) issueAs(ctx context.Context, c *Certificate, cred Credentials,
 			return err
 		}
 		if err := s.keys.Add(ctx, tx, keys.New{
-			ID: c.ID, AccountID: c.AccountID, Username: cred.Username, Kind: c.Kind, Public: public, Sealed: sealed, TOTPSecret: cred.TOTPSecret,
+			ID: c.ID, AccountID: c.AccountID, Username: cred.Username, Kind: c.Kind, Level: c.Level, Public: public, Sealed: sealed, TokenKey: label, TOTPSecret: cred.TOTPSecret,
 		}); err != nil {
 			return err
 		}
@@ -123,22 +124,23 @@ func (s *Service) issueAs(ctx context.Context, c *Certificate, cred Credentials,
 	})
 }
 
-func (s *Service) newKey(ctx context.Context, c *Certificate, password string) (crypto.PublicKey, []byte, error) {
+// newKey makes a key pair; the label names one that is in the token.
+func (s *Service) newKey(ctx context.Context, c *Certificate, password string) (public crypto.PublicKey, sealed []byte, label string, err error) {
 	if s.config.Token != nil {
-		label := "rogito-" + c.ID + "-" + store.NewID()[12:]
+		label = "rogito-" + c.ID + "-" + store.NewID()[12:]
 		key, err := s.config.Token.Generate(label, c.Algorithm)
 		if err != nil {
-			return nil, nil, fmt.Errorf("enroll: key in token: %w", err)
+			return nil, nil, "", fmt.Errorf("enroll: key in token: %w", err)
 		}
-		sealed, err := s.keys.Vault().ProtectLabel(ctx, c.ID, label, password)
-		return key.Public(), sealed, err
+		sealed, err = s.keys.Vault().ProtectLabel(ctx, keys.Owner(c.ID, c.Kind, c.Level), label, password)
+		return key.Public(), sealed, label, err
 	}
 	key, err := keys.Generate(c.Algorithm)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, "", err
 	}
-	sealed, err := s.keys.Vault().Protect(ctx, c.ID, key, password)
-	return key.Public(), sealed, err
+	sealed, err = s.keys.Vault().Protect(ctx, keys.Owner(c.ID, c.Kind, c.Level), key, password)
+	return key.Public(), sealed, "", err
 }
 
 // keepIssued writes the certificate into its row.
@@ -165,8 +167,10 @@ func (s *Service) keepIssued(ctx context.Context, tx *store.Tx, c *Certificate, 
 }
 
 // Reveal hands out the credentials of a certificate, once, to the browser that
-// went through the identification.
-func (s *Service) Reveal(ctx context.Context, c *Certificate, b Browser) (*Credentials, error) {
+// went through the identification. The link stays: from then on it says when
+// and to which address they were shown, which is how a holder who did not see
+// them finds out.
+func (s *Service) Reveal(ctx context.Context, c *Certificate, b Browser, from string) (*Credentials, error) {
 	if c.State != Done || len(c.once) == 0 {
 		return nil, fault.New(fault.WrongState, "the credentials were shown already")
 	}
@@ -174,19 +178,21 @@ func (s *Service) Reveal(ctx context.Context, c *Certificate, b Browser) (*Crede
 		return nil, fault.New(fault.WrongState, "the credentials show in the browser that went through the identification: be identified again in this one")
 	}
 	var cred Credentials
-	if err := s.open(oncePurpose, c.once, &cred); err != nil {
+	if err := s.open(oncePurpose, c.ID, c.once, &cred); err != nil {
 		return nil, err
 	}
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update certificates set credentials_once = null, link = null, browser = null, shown_at = $1 where id = $2 and shown_at = 0`,
-			store.Millis(s.config.Now()), c.ID)
+		n, err := tx.Exec(ctx, `update certificates set credentials_once = null, browser = null, statement = null, shown_at = $1, shown_to = $2
+			where id = $3 and shown_at = 0 and state = $4 and browser = $5`, store.Millis(s.config.Now()), from, c.ID, string(Done), c.browserSealed)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			return fault.New(fault.WrongState, "the credentials were shown already")
 		}
-		return s.note(ctx, tx, c, "certificate-shown", "credentials shown to the holder")
+		return s.audit.Append(ctx, tx, audit.Event{
+			Account: c.AccountID, Record: c.ID, Kind: "certificate-shown", Log: "credentials shown to the holder", Detail: map[string]any{"address": from},
+		})
 	})
 	if err != nil {
 		return nil, err

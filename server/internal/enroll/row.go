@@ -38,10 +38,12 @@ type Certificate struct {
 	ExpireAt              time.Time
 	linkPurpose, chargeID string
 	linkSecret            string
-	once                  []byte // credentials not yet shown, sealed
-	shownAt               time.Time
+	once                  []byte              // credentials not yet shown, sealed
+	ShownAt               time.Time           // when the credentials were shown
+	ShownTo               string              // and to which address
 	statement             *identify.Statement // waiting for a signature; nil where none was made
 	browser               []byte              // hash of the browser that went through the identification
+	browserSealed         []byte              // as it stands in the row
 }
 
 const (
@@ -49,47 +51,49 @@ const (
 	linkPurpose     = "certificate-link"
 	oncePurpose     = "certificate-credentials"
 	statePurpose    = "certificate-statement"
+	provenPurpose   = "certificate-proven"
+	browserPurpose  = "certificate-browser"
 )
 
 const columns = `id, account_id, provider, kind, state, owner, custom_reference, subject, identification, key_algorithm, validity_years,
-	security_level, callback, link, link_purpose, shown_at, credentials_once, charge_id, serial, certificate, chain, subject_dn, issuer_dn,
+	security_level, callback, link, link_purpose, shown_at, shown_to, credentials_once, charge_id, serial, certificate, chain, subject_dn, issuer_dn,
 	not_before, not_after, created_at, updated_at, expire_at, certified, statement, browser`
 
 func (s *Service) scan(row store.Row) (*Certificate, error) {
 	c := &Certificate{}
 	var subject string
-	var certified string
-	var target, link, chain, statement []byte
+	var target, link, chain, statement, certified []byte
 	var shown, before, after, created, updated, expire int64
 	err := row.Scan(&c.ID, &c.AccountID, &c.Provider, &c.Kind, &c.State, &c.Owner, &c.Reference, &subject, &c.Identification, &c.Algorithm,
-		&c.Years, &c.Level, &target, &link, &c.linkPurpose, &shown, &c.once, &c.chargeID, &c.Serial, &c.DER, &chain, &c.SubjectDN, &c.IssuerDN,
-		&before, &after, &created, &updated, &expire, &certified, &statement, &c.browser)
+		&c.Years, &c.Level, &target, &link, &c.linkPurpose, &shown, &c.ShownTo, &c.once, &c.chargeID, &c.Serial, &c.DER, &chain, &c.SubjectDN, &c.IssuerDN,
+		&before, &after, &created, &updated, &expire, &certified, &statement, &c.browserSealed)
 	if err != nil {
 		return nil, fmt.Errorf("enroll: read certificate: %w", err)
 	}
 	c.NotBefore, c.NotAfter, c.ExpireAt = store.Time(before), store.Time(after), store.Time(expire)
-	c.CreatedAt, c.UpdatedAt, c.shownAt = store.Time(created), store.Time(updated), store.Time(shown)
+	c.CreatedAt, c.UpdatedAt, c.ShownAt = store.Time(created), store.Time(updated), store.Time(shown)
 	if err := json.Unmarshal([]byte(subject), &c.Subject); err != nil {
 		return nil, fmt.Errorf("enroll: subject: %w", err)
 	}
-	if certified != "" {
-		if err := json.Unmarshal([]byte(certified), &c.Certified); err != nil {
-			return nil, fmt.Errorf("enroll: certified attributes: %w", err)
+	for _, x := range []struct {
+		purpose string
+		sealed  []byte
+		to      any
+	}{
+		{provenPurpose, certified, &c.Certified},
+		{statePurpose, statement, &c.statement},
+		{browserPurpose, c.browserSealed, &c.browser},
+		{callbackPurpose, target, &c.Callback},
+		{linkPurpose, link, &c.linkSecret},
+	} {
+		if err := s.open(x.purpose, c.ID, x.sealed, x.to); err != nil {
+			return nil, err
 		}
-	}
-	if err := s.open(statePurpose, statement, &c.statement); err != nil {
-		return nil, err
 	}
 	if len(chain) > 0 {
 		if err := json.Unmarshal(chain, &c.Chain); err != nil {
 			return nil, fmt.Errorf("enroll: chain: %w", err)
 		}
-	}
-	if err := s.open(callbackPurpose, target, &c.Callback); err != nil {
-		return nil, err
-	}
-	if err := s.open(linkPurpose, link, &c.linkSecret); err != nil {
-		return nil, err
 	}
 	if c.linkSecret != "" {
 		c.Link = strings.TrimSuffix(s.config.PublicURL, "/") + "/enrol/" + c.ID + "/" + c.linkSecret
@@ -97,24 +101,25 @@ func (s *Service) scan(row store.Row) (*Certificate, error) {
 	return c, nil
 }
 
-// open unseals JSON; nothing sealed leaves the value as it is.
-func (s *Service) open(purpose string, sealed []byte, v any) error {
+// open unseals JSON of a certificate; nothing sealed leaves the value as it is.
+func (s *Service) open(purpose, id string, sealed []byte, v any) error {
 	if len(sealed) == 0 {
 		return nil
 	}
-	b, err := s.master.Unseal(purpose, sealed)
+	b, err := s.master.UnsealFor(purpose, id, sealed)
 	if err != nil {
 		return fmt.Errorf("enroll: unseal: %w", err)
 	}
 	return json.Unmarshal(b, v)
 }
 
-func (s *Service) seal(purpose string, v any) ([]byte, error) {
+// seal seals JSON of a certificate.
+func (s *Service) seal(purpose, id string, v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	return s.master.Seal(purpose, b)
+	return s.master.SealFor(purpose, id, b)
 }
 
 func newLinkSecret() string {
@@ -126,20 +131,19 @@ func (s *Service) insert(ctx context.Context, tx *store.Tx, c *Certificate) erro
 	if err != nil {
 		return err
 	}
-	var certified []byte
+	var certified, target, link []byte
 	if c.Certified != nil {
-		if certified, err = json.Marshal(c.Certified); err != nil {
+		if certified, err = s.seal(provenPurpose, c.ID, c.Certified); err != nil {
 			return err
 		}
 	}
-	var target, link []byte
 	if c.Callback != nil {
-		if target, err = s.seal(callbackPurpose, c.Callback); err != nil {
+		if target, err = s.seal(callbackPurpose, c.ID, c.Callback); err != nil {
 			return err
 		}
 	}
 	if c.linkSecret != "" {
-		if link, err = s.seal(linkPurpose, c.linkSecret); err != nil {
+		if link, err = s.seal(linkPurpose, c.ID, c.linkSecret); err != nil {
 			return err
 		}
 	}
@@ -147,7 +151,7 @@ func (s *Service) insert(ctx context.Context, tx *store.Tx, c *Certificate) erro
 			key_algorithm, validity_years, security_level, callback, link, charge_id, created_at, updated_at, expire_at, certified)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
 		c.ID, c.AccountID, c.Provider, string(c.Kind), string(c.State), c.Owner, c.Reference, string(subject), c.Identification,
-		c.Algorithm, c.Years, c.Level, target, link, c.chargeID, store.Millis(c.CreatedAt), store.Millis(c.UpdatedAt), store.Millis(c.ExpireAt), string(certified))
+		c.Algorithm, c.Years, c.Level, target, link, c.chargeID, store.Millis(c.CreatedAt), store.Millis(c.UpdatedAt), store.Millis(c.ExpireAt), certified)
 	if err != nil {
 		return fmt.Errorf("enroll: store certificate: %w", err)
 	}
@@ -185,16 +189,22 @@ func (c *Certificate) Standing() Standing {
 	return Standing{State: c.State, Level: c.Level, NotBefore: c.NotBefore, NotAfter: c.NotAfter}
 }
 
-// StandingIn reads the standing of a certificate inside a transaction.
-func (s *Service) StandingIn(ctx context.Context, tx *store.Tx, id string) (out Standing, err error) {
-	var before, after int64
-	err = tx.QueryRow(ctx, `select state, security_level, not_before, not_after from certificates where id = $1`, id).
-		Scan(&out.State, &out.Level, &before, &after)
-	if errors.Is(err, store.ErrNoRows) {
-		return out, fault.New(fault.NotFound, "no such certificate")
-	}
-	out.NotBefore, out.NotAfter = store.Time(before), store.Time(after)
-	return out, err
+// StandingIn has the standing of a certificate judged inside a transaction, with
+// what the transaction asks next; fault 140 when there is none.
+func (s *Service) StandingIn(ctx context.Context, tx *store.Tx, id string, judge func(Standing) error) error {
+	return tx.Ask(ctx, func(row store.Row) error {
+		var now Standing
+		var before, after int64
+		err := row.Scan(&now.State, &now.Level, &before, &after)
+		if errors.Is(err, store.ErrNoRows) {
+			return fault.New(fault.NotFound, "no such certificate")
+		}
+		if err != nil {
+			return fmt.Errorf("enroll: read certificate: %w", err)
+		}
+		now.NotBefore, now.NotAfter = store.Time(before), store.Time(after)
+		return judge(now)
+	}, `select state, security_level, not_before, not_after from certificates where id = $1`, id)
 }
 
 // Filter narrows a list; empty fields do not.
@@ -208,9 +218,14 @@ type Filter struct {
 // List returns certificates of an account, newest first. An empty account
 // means all: for the operator.
 func (s *Service) List(ctx context.Context, account string, f Filter) ([]*Certificate, error) {
-	rows, err := s.db.Read().Query(ctx, `select `+columns+` from certificates
+	return s.all(ctx, `select `+columns+` from certificates
 		where ($1 = '' or account_id = $1) and ($2 = '' or kind = $2) and ($3 = '' or state = $3)
 		order by id desc limit $4 offset $5`, account, string(f.Kind), string(f.State), f.Limit, f.Skip)
+}
+
+// all reads the certificates of a query.
+func (s *Service) all(ctx context.Context, query string, args ...any) ([]*Certificate, error) {
+	rows, err := s.db.Read().Query(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("enroll: list: %w", err)
 	}

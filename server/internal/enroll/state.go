@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -56,6 +57,9 @@ func (s *Service) move(ctx context.Context, tx *store.Tx, c *Certificate, to Sta
 }
 
 func (s *Service) moveFrom(ctx context.Context, tx *store.Tx, c *Certificate, to State, allowed ...State) error {
+	if err := intent.Forbid(ctx, tx, intent.Certificate, c.ID); err != nil {
+		return err
+	}
 	now := s.config.Now()
 	for _, f := range allowed {
 		n, err := tx.Exec(ctx, `update certificates set state = $1, updated_at = $2 where id = $3 and state = $4`,

@@ -113,8 +113,8 @@ func (m *Methods) prove(ctx context.Context, c *report.Conclusion, s *Statement,
 	if !claimed.IsZero() && claimed.Before(s.MadeAt.Add(-clockSkew)) || c.Proven && c.BestTime.Before(s.MadeAt.Add(-clockSkew)) {
 		return nil, fault.New(fault.BadField, "the statement bears a signature older than itself")
 	}
-	if !m.accepts(c) {
-		return nil, fault.New(fault.BadField, "the statement must be signed with %s", m.wanted())
+	if !m.accepts(c, o.Seal) {
+		return nil, fault.New(fault.BadField, "the statement must be signed with %s", m.wanted(o.Seal))
 	}
 	cert, err := pkix.ParseCertificate(c.Signature.SigningCertificate)
 	if err != nil {
@@ -122,6 +122,11 @@ func (m *Methods) prove(ctx context.Context, c *report.Conclusion, s *Statement,
 	}
 	if cert.Subject.Get(oidPseudonym) != "" {
 		return nil, fault.New(fault.BadField, "the signer's certificate has a pseudonym: it proves no name")
+	}
+	// A certificate of a person may name the organisation that the person works
+	// for (EN 319 412-2, 4.2.4): that is no right to its seal.
+	if o.Seal && (cert.Subject.Get(oidGivenName) != "" || cert.Subject.Get(oidSurname) != "") {
+		return nil, fault.New(fault.BadField, "the certificate of a person does not prove that the person may act for the organisation: sign with a seal of the organisation, or be identified by video with an extract of its register")
 	}
 	p := &Proof{
 		Method: "signature", Issuer: cert.IssuerDN(), Level: string(c.Qualification), Request: s.Nonce, At: m.now(),
@@ -134,7 +139,7 @@ func (m *Methods) prove(ctx context.Context, c *report.Conclusion, s *Statement,
 }
 
 // accepts says whether the certificate behind a valid signature is good enough.
-func (m *Methods) accepts(c *report.Conclusion) bool {
+func (m *Methods) accepts(c *report.Conclusion, seal bool) bool {
 	switch m.Accept {
 	case AcceptTrusted:
 		return true
@@ -142,15 +147,20 @@ func (m *Methods) accepts(c *report.Conclusion) bool {
 		return c.TrustedList
 	}
 	switch c.Qualification {
-	case report.QESig, report.QESeal, report.AdESigQC, report.AdESealQ:
+	case report.QESeal, report.AdESealQ:
 		return c.TrustedList
+	case report.QESig, report.AdESigQC:
+		return c.TrustedList && !seal
 	}
 	return false
 }
 
-func (m *Methods) wanted() string {
-	if m.Accept == AcceptListed {
+func (m *Methods) wanted(seal bool) string {
+	switch {
+	case m.Accept == AcceptListed:
 		return "a certificate of a service on a trusted list"
+	case seal:
+		return "a qualified certificate for seals"
 	}
 	return "a qualified certificate"
 }

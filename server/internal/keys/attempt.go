@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -25,7 +26,7 @@ func (s *Store) Authenticate(ctx context.Context, account, username, password st
 	if err != nil {
 		return nil, err
 	}
-	if cred != nil && s.vault.Held(cred.ID, cred.sealed, password) != nil {
+	if cred != nil && s.vault.Held(cred.owner(), cred.sealed, password) != nil {
 		return cred, s.checkHeld(ctx, cred, lock)
 	}
 	final := cred == nil || cred.Kind != OTP
@@ -40,7 +41,7 @@ func (s *Store) Authenticate(ctx context.Context, account, username, password st
 			}
 			return ErrPassword
 		}
-		_, err := s.vault.Open(ctx, cred.ID, cred.sealed, password)
+		_, err := s.vault.Open(ctx, cred.owner(), cred.sealed, password)
 		if errors.Is(err, ErrErased) {
 			return nil // the password is right; the certificate's state says the rest
 		}
@@ -183,7 +184,10 @@ func (s *Store) settleFailure(ctx context.Context, who holder) error {
 				locked_until = case when failures >= $2 then $3 else locked_until end,
 				hard = case when day_failures >= $4 then 1 else hard end
 			where id = $1 and (failures >= $2 or day_failures >= $4)`, who.lock(), s.config.LockAfter, until, s.config.DayLimit)
-		if err != nil || n == 0 || s.config.Locked == nil {
+		if err != nil || n == 0 {
+			return err
+		}
+		if err := intent.Forbid(ctx, tx, intent.Certificate, who.certificate); err != nil || s.config.Locked == nil {
 			return err
 		}
 		return s.config.Locked(ctx, tx, who.account, who.certificate)
@@ -244,18 +248,30 @@ func (s *Store) Unlock(ctx context.Context, account, username string) error {
 }
 
 // ChangePassword seals the key under a new password. The old one is judged as
-// in any attempt.
+// in any attempt. It returns when no use under the old one is under way.
 func (s *Store) ChangePassword(ctx context.Context, c *Credential, before, after string) error {
-	return s.attempt(ctx, c.holder(), c.Kind != OTP, func() error {
-		sealed, err := s.vault.Reprotect(ctx, c.ID, c.sealed, before, after)
+	err := s.attempt(ctx, c.holder(), c.Kind != OTP, func() error {
+		sealed, err := s.vault.Reprotect(ctx, c.owner(), c.sealed, before, after)
 		if err != nil {
 			return err
 		}
 		return s.db.Write(ctx, func(tx *store.Tx) error {
-			_, err := tx.Exec(ctx, `update credentials set sealed = $1 where id = $2`, sealed, c.ID)
+			if err := intent.Forbid(ctx, tx, intent.Certificate, c.ID); err != nil {
+				return err
+			}
+			// What was opened must still be there: a key that was erased meanwhile does
+			// not come back.
+			n, err := tx.Exec(ctx, `update credentials set sealed = $1 where id = $2 and sealed = $3`, sealed, c.ID, c.sealed)
+			if err == nil && n == 0 {
+				err = fault.New(fault.WrongState, "the password or the certificate was changed meanwhile")
+			}
 			return err
 		})
 	})
+	if err != nil {
+		return err
+	}
+	return intent.Wait(ctx, s.db, intent.Certificate, c.ID)
 }
 
 // holder is whose password or code is judged. A username that does not exist

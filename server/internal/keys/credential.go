@@ -1,15 +1,17 @@
 package keys
 
 import (
-	"bytes"
 	"context"
 	"crypto"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -19,10 +21,18 @@ type Credential struct {
 	AccountID string
 	Username  string
 	Kind      Kind
+	Level     int // of security
 	Algorithm string
 	sealed    []byte
 	totp      []byte // sealed; nil where there is none
 }
+
+// Owner is what the key of a credential is bound to: its row, its kind and its
+// level of security. In a row where these were rewritten, so that less be asked
+// for, it does not open.
+func Owner(id string, kind Kind, level int) string { return fmt.Sprintf("%s %s %d", id, kind, level) }
+
+func (c *Credential) owner() string { return Owner(c.ID, c.Kind, c.Level) }
 
 // HasTOTP says whether one-time passwords are enrolled.
 func (c *Credential) HasTOTP() bool { return len(c.totp) > 0 }
@@ -75,8 +85,10 @@ func (s *Store) Vault() *Vault { return s.vault }
 type New struct {
 	ID, AccountID, Username string
 	Kind                    Kind
+	Level                   int
 	Public                  crypto.PublicKey
 	Sealed                  []byte
+	TokenKey                string // names the key in the token; empty: it is in Sealed
 	TOTPSecret              string // empty: none
 }
 
@@ -91,9 +103,9 @@ func (s *Store) Add(ctx context.Context, tx *store.Tx, n New) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `insert into credentials (id, account_id, username, kind, algorithm, public_key, sealed, totp, created_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		n.ID, n.AccountID, n.Username, string(n.Kind), AlgorithmOf(n.Public), pub, n.Sealed, totp, store.Millis(s.config.Now()))
+	_, err = tx.Exec(ctx, `insert into credentials (id, account_id, username, kind, level, algorithm, public_key, sealed, token_key, totp, created_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		n.ID, n.AccountID, n.Username, string(n.Kind), n.Level, AlgorithmOf(n.Public), pub, n.Sealed, n.TokenKey, totp, store.Millis(s.config.Now()))
 	if store.IsConflict(err) {
 		return fault.New(fault.BadField, "the key pair or the username is in use already: one key pair serves one kind")
 	}
@@ -116,17 +128,20 @@ func (s *Store) Enrol(ctx context.Context, tx *store.Tx, id, secret string) erro
 	if err != nil {
 		return err
 	}
+	if err := intent.Forbid(ctx, tx, intent.Certificate, id); err != nil {
+		return err
+	}
 	_, err = tx.Exec(ctx, `update credentials set totp = $1, totp_step = 0 where id = $2`, totp, id)
 	return err
 }
 
 const totpPurpose = "totp"
 
-const selectCredential = `select id, account_id, username, kind, algorithm, sealed, totp from credentials `
+const selectCredential = `select id, account_id, username, kind, level, algorithm, sealed, totp from credentials `
 
 func scanCredential(row store.Row) (*Credential, error) {
 	c := &Credential{}
-	err := row.Scan(&c.ID, &c.AccountID, &c.Username, &c.Kind, &c.Algorithm, &c.sealed, &c.totp)
+	err := row.Scan(&c.ID, &c.AccountID, &c.Username, &c.Kind, &c.Level, &c.Algorithm, &c.sealed, &c.totp)
 	if errors.Is(err, store.ErrNoRows) {
 		return nil, nil
 	}
@@ -140,11 +155,11 @@ func scanCredential(row store.Row) (*Credential, error) {
 func (s *Store) findWithLock(ctx context.Context, account, username string) (*Credential, *lock, error) {
 	c, l := &Credential{}, &lock{}
 	var hard int64
-	err := s.db.Read().QueryRow(ctx, `select c.id, c.account_id, c.username, c.kind, c.algorithm, c.sealed, c.totp,
+	err := s.db.Read().QueryRow(ctx, `select c.id, c.account_id, c.username, c.kind, c.level, c.algorithm, c.sealed, c.totp,
 			coalesce(l.failures, 0), coalesce(l.locked_until, 0), coalesce(l.hard, 0)
 		from credentials c left join credential_locks l on l.id = $3
 		where c.account_id = $1 and c.username = $2`, account, username, lockID(account, username)).
-		Scan(&c.ID, &c.AccountID, &c.Username, &c.Kind, &c.Algorithm, &c.sealed, &c.totp, &l.failures, &l.until, &hard)
+		Scan(&c.ID, &c.AccountID, &c.Username, &c.Kind, &c.Level, &c.Algorithm, &c.sealed, &c.totp, &l.failures, &l.until, &hard)
 	if errors.Is(err, store.ErrNoRows) {
 		return nil, nil, nil
 	}
@@ -166,28 +181,39 @@ func (s *Store) ByID(ctx context.Context, id string) (*Credential, error) {
 	return scanCredential(s.db.Read().QueryRow(ctx, selectCredential+`where id = $1`, id))
 }
 
-// CheckIn judges a credential once more inside a transaction: fault 111 while
-// it is locked, ErrPassword when its key was sealed anew, as a changed password
-// does, or is gone.
-func (s *Store) CheckIn(ctx context.Context, tx *store.Tx, c *Credential) error {
-	var sealed []byte
-	var l lock
-	var hard int64
-	err := tx.QueryRow(ctx, `select c.sealed, coalesce(l.locked_until, 0), coalesce(l.hard, 0)
-		from credentials c left join credential_locks l on l.id = $2 where c.id = $1`, c.ID, lockID(c.AccountID, c.Username)).
-		Scan(&sealed, &l.until, &hard)
-	switch now := store.Millis(s.config.Now()); {
-	case errors.Is(err, store.ErrNoRows):
-		return ErrPassword
-	case err != nil:
-		return fmt.Errorf("read credential: %w", err)
-	case hard != 0 || l.until > now:
-		l.hard = hard != 0
-		return s.locked(&l, now)
-	case !bytes.Equal(sealed, c.sealed):
-		return ErrPassword
-	}
-	return nil
+// Version names the password and the device of a credential as they were when
+// it was read: a new one of either is another version, and so is an erased key.
+func (c *Credential) Version() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d ", len(c.sealed))
+	h.Write(c.sealed)
+	h.Write(c.totp)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// CheckIn has a credential judged once more inside a transaction, with what the
+// transaction asks next: fault 111 while it is locked, ErrPassword when it is of
+// another version than the request was made with, or gone.
+func (s *Store) CheckIn(ctx context.Context, tx *store.Tx, c *Credential, version string) error {
+	return tx.Ask(ctx, func(row store.Row) error {
+		var now Credential
+		var l lock
+		var hard int64
+		err := row.Scan(&now.sealed, &now.totp, &l.until, &hard)
+		switch at := store.Millis(s.config.Now()); {
+		case errors.Is(err, store.ErrNoRows):
+			return ErrPassword
+		case err != nil:
+			return fmt.Errorf("read credential: %w", err)
+		case hard != 0 || l.until > at:
+			l.hard = hard != 0
+			return s.locked(&l, at)
+		case now.Version() != version:
+			return ErrPassword
+		}
+		return nil
+	}, `select c.sealed, c.totp, coalesce(l.locked_until, 0), coalesce(l.hard, 0)
+		from credentials c left join credential_locks l on l.id = $2 where c.id = $1`, c.ID, lockID(c.AccountID, c.Username))
 }
 
 // ByUsername returns every credential of a username, whosever it is: for the
@@ -225,15 +251,22 @@ func (s *Store) TOTPSecret(c *Credential) (string, error) {
 
 // Drop erases a credential: the key is gone for good.
 func (s *Store) Drop(ctx context.Context, tx *store.Tx, id string) error {
+	if err := intent.Forbid(ctx, tx, intent.Certificate, id); err != nil {
+		return err
+	}
 	_, err := tx.Exec(ctx, `delete from credentials where id = $1`, id)
 	tx.OnCommit(func() { s.vault.Forget(id) })
 	return err
 }
 
-// Erase takes the key out of a credential for good: out of its row, out of the
-// token, and out of memory. The password can still be judged, so that a call
-// with a revoked certificate is told that, and nobody else is told anything.
+// Erase takes the key out of a credential for good: out of its row and out of
+// memory. The password can still be judged, so that a call with a revoked
+// certificate is told that, and nobody else is told anything. A key in a token
+// is destroyed afterwards: see DestroyErased.
 func (s *Store) Erase(ctx context.Context, tx *store.Tx, id string) error {
+	if err := intent.Forbid(ctx, tx, intent.Certificate, id); err != nil {
+		return err
+	}
 	c, err := scanCredential(tx.QueryRow(ctx, selectCredential+`where id = $1`, id))
 	if err != nil || c == nil {
 		return err
@@ -249,9 +282,29 @@ func (s *Store) Erase(ctx context.Context, tx *store.Tx, id string) error {
 	return nil
 }
 
+// DestroyErased destroys the key of an erased credential in the token, where it
+// is kept there. An error says that the token still has it.
+func (s *Store) DestroyErased(ctx context.Context, id string) error {
+	var name string
+	err := s.db.Read().QueryRow(ctx, `select token_key from credentials where id = $1`, id).Scan(&name)
+	if errors.Is(err, store.ErrNoRows) || err == nil && name == "" {
+		return nil
+	}
+	if err == nil {
+		err = s.vault.destroy(name)
+	}
+	if err != nil {
+		return fmt.Errorf("destroy key in token: %w", err)
+	}
+	return s.db.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(ctx, `update credentials set token_key = '' where id = $1`, id)
+		return err
+	})
+}
+
 // Open opens the key of a credential whose password was judged before: in a
 // job, after the answer. It counts no failures; a password that no longer fits
 // is ErrPassword.
 func (s *Store) Open(ctx context.Context, c *Credential, password string) (crypto.Signer, error) {
-	return s.vault.Open(ctx, c.ID, c.sealed, password)
+	return s.vault.Open(ctx, c.owner(), c.sealed, password)
 }

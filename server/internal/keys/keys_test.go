@@ -58,7 +58,7 @@ func (b *bench) add(t *testing.T, kind keys.Kind, username, password, totp strin
 		t.Fatal(err)
 	}
 	id := store.NewID()
-	sealed, err := b.vault.Protect(ctx, id, key, password)
+	sealed, err := b.vault.Protect(ctx, keys.Owner(id, kind, 0), key, password)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -116,8 +117,8 @@ const (
 	keyPurpose  = "signing-key"
 )
 
-// Protect seals a private key under the password and the master key. id ties
-// the result to its row: it opens under no other.
+// Protect seals a private key under the password and the master key. id is an
+// Owner, and ties the result to it: it opens under no other.
 func (v *Vault) Protect(ctx context.Context, id string, key crypto.Signer, password string) ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -181,13 +182,22 @@ func (v *Vault) Erase(sealed []byte) ([]byte, error) {
 	return v.master.Seal(keyPurpose, inner[:headLength+wrappedLength])
 }
 
+// destroy removes a key from the token.
+func (v *Vault) destroy(name string) error {
+	if v.token == nil {
+		return errors.New("the key is in a PKCS#11 token, and none is configured")
+	}
+	return v.token.Destroy(name)
+}
+
 // Reprotect opens with the old password and seals under the new one.
 func (v *Vault) Reprotect(ctx context.Context, id string, sealed []byte, before, after string) ([]byte, error) {
 	secret, err := v.reveal(ctx, id, sealed, before)
 	if err != nil {
 		return nil, err
 	}
-	v.Forget(id)
+	row, _, _ := strings.Cut(id, " ")
+	v.Forget(row)
 	return v.protect(ctx, id, secret, after)
 }
 
@@ -354,11 +364,16 @@ func (v *Vault) expire(id string) {
 	}
 }
 
-// Forget drops a key from memory: after a new password, a suspension, a lock.
-func (v *Vault) Forget(id string) {
+// Forget drops the key of a credential from memory: after a new password, a
+// suspension, a lock.
+func (v *Vault) Forget(credential string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	delete(v.open, id)
+	for id := range v.open {
+		if row, _, _ := strings.Cut(id, " "); row == credential {
+			delete(v.open, id)
+		}
+	}
 	v.drop()
 }
 

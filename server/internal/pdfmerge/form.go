@@ -1,6 +1,7 @@
 package pdfmerge
 
 import (
+	"cmp"
 	"fmt"
 
 	"rogito.dev/rogito/internal/limits"
@@ -34,7 +35,7 @@ func (j *joined) form(pdf.Ref) *pdf.Dict {
 			}
 		}
 		s.resources(resources, s.child(f, "DR"))
-		appearance = first(appearance, f.Get("DA"))
+		appearance = cmp.Or(appearance, f.Get("DA"))
 		b, err := s.doc.Resolve(f.Get("NeedAppearances"))
 		needed = needed || err == nil && b == pdf.Bool(true)
 	}

@@ -4,6 +4,8 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
+
+	"cmp"
 )
 
 // page is a page and what stands above it. Both are shared: a document may
@@ -76,7 +78,7 @@ func (w *walk) node(o pdf.Object, above *pdf.Dict, depth int) error {
 	}
 	here := &pdf.Dict{}
 	for _, key := range inherited {
-		if v := first(d.Get(key), above.Get(key)); v != nil {
+		if v := cmp.Or(d.Get(key), above.Get(key)); v != nil {
 			here.Set(key, v)
 		}
 	}
@@ -88,19 +90,10 @@ func (w *walk) node(o pdf.Object, above *pdf.Dict, depth int) error {
 	return nil
 }
 
-func first(list ...pdf.Object) pdf.Object {
-	for _, o := range list {
-		if o != nil {
-			return o
-		}
-	}
-	return nil
-}
-
 func inherit(d, above *pdf.Dict) *pdf.Dict {
 	out := d.Clone()
 	for _, key := range inherited {
-		if v := first(d.Get(key), above.Get(key)); v != nil {
+		if v := cmp.Or(d.Get(key), above.Get(key)); v != nil {
 			out.Set(key, v)
 		}
 	}

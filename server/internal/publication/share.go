@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"rogito.dev/rogito/internal/atomicfile"
 	"rogito.dev/rogito/omi"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -259,9 +260,5 @@ func (k *Service) agree(before, next shared) error {
 	if err := os.MkdirAll(k.cfg.Dir, 0o750); err != nil {
 		return fmt.Errorf("remember shared publications: %w", err)
 	}
-	path := filepath.Join(k.cfg.Dir, sharedFile)
-	if err := os.WriteFile(path+".new", b, 0o640); err != nil {
-		return fmt.Errorf("remember shared publications: %w", err)
-	}
-	return os.Rename(path+".new", path)
+	return atomicfile.WriteBytes(filepath.Join(k.cfg.Dir, sharedFile), 0o640, b)
 }

@@ -38,7 +38,10 @@ func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Recor
 	if err := x.takeInputs(ctx, req); err != nil {
 		return nil, err
 	}
-	x.secrets.Inputs, x.secrets.Level = inputDigest(r), cert.Level
+	x.secrets.Inputs, x.secrets.Level, x.secrets.Credential = inputDigest(r), cert.Level, cred.Version()
+	if len(from.ClientCertificate) > 0 {
+		x.secrets.Client = enroll.Fingerprint(from.ClientCertificate)
+	}
 	if r.secret, err = s.seal(secretPurpose, x.secrets); err != nil {
 		return nil, err
 	}
@@ -102,6 +105,9 @@ func (s *Service) authorize(ctx context.Context, req *Request, from Caller) (*ke
 	cert, err := s.enroll.ByID(ctx, cred.ID)
 	if err != nil {
 		return nil, nil, err
+	}
+	if cert.Kind != cred.Kind || cert.Level != cred.Level {
+		return nil, nil, &refusal{number: fault.CertificateNotUsable, text: "the certificate's kind or security level is not the one that its key was made for"}
 	}
 	if err := s.usable(cert.Standing()); err != nil {
 		return nil, nil, err
@@ -195,15 +201,19 @@ func (x *run) insert(ctx context.Context, tx *store.Tx, more ...audit.Event) (er
 // price taken at first was for fewer: a PDF is signed once for each field, and
 // every signer of a file is counter-signed.
 func (x *run) cover(ctx context.Context, tx *store.Tx) (paid int, err error) {
-	if x.intents < x.paid {
+	if x.intents < max(x.paid, 1) { // a record that is stored has paid for one
 		return x.paid, nil
 	}
-	paid, err = x.biller.Cover(ctx, tx, "POST/"+x.record.CertificateType, x.record.chargeID, x.intents+1)
+	return x.biller.Cover(ctx, tx, "POST/"+x.record.CertificateType, x.record.chargeID, x.intents+1)
+}
+
+// unpaid is the end of a stored record for which there is no more money.
+func unpaid(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) && (f.Code == fault.NoCredit || f.Code == fault.LimitReached) {
-		err = &refusal{number: f.Code, text: f.Text}
+		return &refusal{number: f.Code, text: f.Text}
 	}
-	return paid, err
+	return err
 }
 
 // count is the number of signatures that are paid for when the record is stored:

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -35,9 +37,9 @@ func (s *Service) Approvals(ctx context.Context, account string, skip, limit int
 	return all, rows.Err()
 }
 
-// waiting finds a record that waits for approval, for a caller who may give
-// it.
-func (s *Service) waiting(ctx context.Context, from Caller, id string) (*Record, error) {
+// approvable finds a record that an approval was asked for, for a caller who may
+// decide on it.
+func (s *Service) approvable(ctx context.Context, from Caller, id string) (*Record, error) {
 	r, err := s.Find(ctx, from.AccountID, id)
 	if err != nil {
 		return nil, err
@@ -52,29 +54,48 @@ func (s *Service) waiting(ctx context.Context, from Caller, id string) (*Record,
 	if from.TokenID == "" || same {
 		return nil, fault.New(fault.SecurityLevel, "the approval must come from another token than the one that asked")
 	}
-	if r.Approval != approvalWaiting || r.State.Final() {
-		return nil, fault.New(fault.WrongState, "the signature does not wait for an approval any more")
-	}
 	return r, nil
+}
+
+var errDecided = fault.New(fault.WrongState, "the signature does not wait for an approval any more")
+
+// approval is what stands sealed beside an approval: the word in its column
+// alone could be written by whoever can write to the database.
+type approval struct{ Record, Token string }
+
+// checkApproval refuses a record that asks for an approval and has none.
+func (x *run) checkApproval() error {
+	if !x.enroll.Levels().Needs(x.secrets.Level, enroll.NeedApproval) {
+		return nil
+	}
+	var a approval
+	if err := x.unseal(approvalPurpose, x.record.approved, &a); err != nil || a.Token == "" || a != (approval{x.record.ID, x.record.ApprovedBy}) {
+		return &refusal{number: fault.NotApproved, text: "the approval was not given", err: err}
+	}
+	return nil
 }
 
 // Approve lets a record that waits be signed.
 func (s *Service) Approve(ctx context.Context, from Caller, id string) (*Record, error) {
-	r, err := s.waiting(ctx, from, id)
+	r, err := s.approvable(ctx, from, id)
 	if err != nil {
 		return nil, err
 	}
 	x := &run{Service: s, record: r}
+	proof, err := s.seal(approvalPurpose, approval{r.ID, from.TokenID})
+	if err != nil {
+		return nil, err
+	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update signatures set approval = 'APPROVED', approved_by = $1, updated_at = $2 where id = $3 and approval = 'WAITING' and approval_until > $2`,
-			from.TokenID, store.Millis(s.config.Now()), id)
+		n, err := tx.Exec(ctx, `update signatures set approval = 'APPROVED', approved_by = $1, approval_proof = $4, updated_at = $2 where id = $3 and approval = 'WAITING' and approval_until > $2
+			and deleted_at = 0 and `+isWaiting, from.TokenID, store.Millis(s.config.Now()), id, proof)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			return fault.New(fault.WrongState, "the signature does not wait for an approval any more")
+			return errDecided
 		}
-		r.Approval = approvalGiven
+		r.Approval, r.ApprovedBy = approvalGiven, from.TokenID
 		if err := s.audit.Append(ctx, tx, x.event("approval", "approved by another token", map[string]any{"token": from.TokenID, "address": from.Address})); err != nil {
 			return err
 		}
@@ -83,30 +104,41 @@ func (s *Service) Approve(ctx context.Context, from Caller, id string) (*Record,
 	return r, err
 }
 
-// Refuse ends a record that waits for approval.
+// Refuse ends a record that waits for approval. An approval that was given can
+// be withdrawn in the same way, until the record is signed: then no key is used
+// any more when Refuse returns.
 func (s *Service) Refuse(ctx context.Context, from Caller, id string) (*Record, error) {
-	r, err := s.waiting(ctx, from, id)
+	r, err := s.approvable(ctx, from, id)
 	if err != nil {
 		return nil, err
 	}
-	return r, s.endUnapproved(ctx, r, "the approval was refused")
+	why := "the approval was refused"
+	if r.Approval == approvalGiven {
+		why = "the approval was withdrawn"
+	}
+	return r, s.endUnapproved(ctx, r, why)
 }
 
-// endUnapproved takes the record over from whoever might be validating it.
+// endUnapproved takes the record over from whoever might be working on it. Only
+// what the record was found with ends so: one that was approved meanwhile does
+// not end because the time for it was over.
 func (s *Service) endUnapproved(ctx context.Context, r *Record, why string) error {
 	x := &run{Service: s, record: r, lease: newLease()}
+	if r.Approval == approvalRefused {
+		return errDecided
+	}
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update signatures set approval = 'REFUSED', lease_by = $1, lease_until = $2 where id = $3 and approval = 'WAITING'`,
-			x.lease, store.Millis(s.config.Now().Add(s.config.Lease)), r.ID)
+		n, err := tx.Exec(ctx, `update signatures set approval = 'REFUSED', lease_by = $1, lease_until = $2 where id = $3 and approval = $4 and deleted_at = 0 and `+isWaiting,
+			x.lease, store.Millis(s.config.Now().Add(s.config.Lease)), r.ID, r.Approval)
 		if err == nil && n == 0 {
-			err = errLost
+			err = errDecided
 		}
 		return err
 	})
-	if errors.Is(err, errLost) {
-		return fault.New(fault.WrongState, "the signature does not wait for an approval any more")
-	}
 	if err != nil {
+		return err
+	}
+	if err := intent.Wait(ctx, s.db, intent.Record, r.ID); err != nil {
 		return err
 	}
 	r.Approval = approvalRefused

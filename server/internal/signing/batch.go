@@ -71,7 +71,7 @@ func (x *run) signAll(ctx context.Context, params ades.SignParams) (*signedDocum
 
 // ends says that a refusal is about the whole request, not one document.
 func ends(no *refusal) bool {
-	return no.number == fault.WrongCredentials || no.number == fault.CertificateLocked || no.number == fault.CertificateNotUsable || no.number == fault.SigningFailed
+	return no.number == fault.WrongCredentials || no.number == fault.CertificateLocked || no.number == fault.CertificateNotUsable || no.number == fault.SigningFailed || no.number == fault.NotApproved
 }
 
 // signOne signs an item of several. What goes wrong with one document of a

@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"time"
 
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -18,6 +20,7 @@ import (
 // transaction everything that may forbid the use is judged again, the record is
 // stored or found to be still ours, and the intent to sign the digest is
 // written down. Only then is the key handed out; nothing else hands it out.
+// Package intent says how that keeps a key from being used after a change.
 //
 // A synchronous call stores its record here and not before, under a lease: a
 // process that dies later leaves a lease that runs out, and a worker takes the
@@ -26,10 +29,14 @@ func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
 	if x.committed != nil {
 		x.committed()
 	}
-	r, now := x.record, x.config.Now()
+	r, now, started := x.record, x.config.Now(), time.Now()
 	use := x.event("key-use", "private key used", map[string]any{
 		"digest": hex.EncodeToString(digest), "certificateSerialNumber": x.cert.Serial, "number": x.intents,
 	})
+	to := intent.Intent{
+		ID: store.NewID(), Account: r.AccountID, Record: r.ID, Certificate: x.cert.ID,
+		Position: x.intents, Digest: hex.EncodeToString(digest), At: now,
+	}
 	paid := x.paid
 	err := x.db.Write(ctx, func(tx *store.Tx) (err error) {
 		if err := x.authorizeAgain(ctx, tx); err != nil {
@@ -54,33 +61,48 @@ func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
 				return err
 			}
 		}
-		err = tx.Later(ctx, `insert into signing_intents (id, signature_id, certificate_id, position, digest, created_at) values ($1, $2, $3, $4, $5, $6)`,
-			store.NewID(), r.ID, x.cert.ID, x.intents, hex.EncodeToString(digest), store.Millis(now))
-		if err != nil {
+		if err := intent.Used(ctx, tx, x.uses...); err != nil {
+			return err
+		}
+		if err := intent.Write(ctx, tx, to); err != nil {
 			return fmt.Errorf("signing: store intent: %w", err)
 		}
 		return nil
 	})
 	if err != nil {
+		if r.stored {
+			err = unpaid(err)
+		}
 		return nil, err
 	}
 	x.intents++
-	x.paid = max(paid, 1) // a record that is stored now has paid for one
+	x.uses, x.paid = []string{to.ID}, paid
 	r.stored = true
 	x.config.Hook("intended", r.ID)
-	if x.key != nil {
-		return x.key, nil
+	if x.key == nil {
+		x.key, err = x.keys.Open(ctx, x.cred, x.secrets.Password)
+		if errors.Is(err, keys.ErrPassword) {
+			return nil, errCredentials
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	x.key, err = x.keys.Open(ctx, x.cred, x.secrets.Password)
-	if errors.Is(err, keys.ErrPassword) {
-		return nil, errCredentials
+	if late := time.Since(started); late > x.permitted() {
+		return nil, fmt.Errorf("signing: the key was ready %v after its use was permitted, which is too late", late)
 	}
-	return x.key, err
+	return x.key, nil
+}
+
+// permitted is how long after it was asked for a permit is good: while nobody
+// can have taken the record over, who would settle its intents.
+func (x *run) permitted() time.Duration {
+	return min(intent.Within, max(x.config.Lease*2/3, time.Second))
 }
 
 // keepLease makes sure that the record is ours and may be signed.
 func (x *run) keepLease(ctx context.Context, tx *store.Tx) error {
-	return tx.Expect(ctx, 1, errLost, `update signatures set lease_until = $1 where id = $2 and lease_by = $3 and state = $4 and approval <> 'WAITING' and deleted_at = 0`,
+	return tx.Expect(ctx, 1, errLost, `update signatures set lease_until = $1 where id = $2 and lease_by = $3 and state = $4 and approval in ('', 'APPROVED') and deleted_at = 0`,
 		store.Millis(x.config.Now().Add(x.config.Lease)), x.record.ID, x.lease, string(WaitSign))
 }
 
@@ -90,37 +112,55 @@ var errCredentials = &refusal{number: fault.WrongCredentials, text: "wrong certi
 // have changed since authorize: between a request and its signature may lie
 // months, and the documents of a batch are many.
 func (x *run) authorizeAgain(ctx context.Context, tx *store.Tx) error {
-	standing, err := x.enroll.StandingIn(ctx, tx, x.cert.ID)
-	if isGone(err) {
-		return &refusal{number: fault.CertificateNotUsable, text: "the certificate is gone"}
-	}
-	if err != nil {
+	r := x.record
+	if err := x.checkApproval(); err != nil {
 		return err
 	}
-	if err := x.usable(standing); err != nil {
-		return err
+	err := intent.Permit(ctx, tx, r.AccountID, x.cert.ID)
+	if err == nil {
+		err = x.enroll.StandingIn(ctx, tx, x.cert.ID, x.judgeStanding)
 	}
-	levels := x.enroll.Levels()
-	for _, need := range []string{enroll.NeedAddress, enroll.NeedClientCertificate, enroll.NeedOTP, enroll.NeedApproval} {
-		if levels.Needs(standing.Level, need) && !levels.Needs(x.secrets.Level, need) {
-			return &refusal{number: fault.CertificateNotUsable, text: fmt.Sprintf("the certificate was raised to security level %d after the request", standing.Level)}
+	if err == nil {
+		err = x.keys.CheckIn(ctx, tx, x.cred, x.secrets.Credential)
+	}
+	for _, token := range []string{r.TokenID, r.ApprovedBy} {
+		if err == nil && token != "" {
+			err = x.tokens.HasToken(ctx, tx, r.AccountID, token, errTokenGone)
 		}
 	}
+	if err == nil && x.enroll.Levels().Needs(x.secrets.Level, enroll.NeedClientCertificate) {
+		err = x.enroll.KnowsClientIn(ctx, tx, r.AccountID, x.secrets.Client, errClientGone)
+	}
+	if err == nil {
+		err = tx.Answered(ctx)
+	}
 	var f *fault.Error
-	switch err := x.keys.CheckIn(ctx, tx, x.cred); {
+	switch {
+	case isGone(err):
+		return &refusal{number: fault.CertificateNotUsable, text: "the certificate is gone"}
 	case errors.Is(err, keys.ErrPassword):
 		return errCredentials
 	case errors.Is(err, fault.CertificateLocked) && errors.As(err, &f):
 		return &refusal{number: f.Code, text: f.Text}
-	case err != nil:
-		return err
-	}
-	if x.record.TokenID == "" {
-		return nil
-	}
-	found, err := x.tokens.HasToken(ctx, tx, x.record.AccountID, x.record.TokenID)
-	if err == nil && !found {
-		err = &refusal{number: fault.CertificateNotUsable, text: "the token that asked for the signature was deleted"}
 	}
 	return err
+}
+
+var (
+	errTokenGone  = &refusal{number: fault.CertificateNotUsable, text: "the token that asked for the signature, or that approved it, was deleted"}
+	errClientGone = &refusal{number: fault.CertificateNotUsable, text: "the client certificate that the request came with is not registered any more"}
+)
+
+// judgeStanding judges a certificate as it is now.
+func (x *run) judgeStanding(now enroll.Standing) error {
+	if err := x.usable(now); err != nil {
+		return err
+	}
+	levels := x.enroll.Levels()
+	for _, need := range []string{enroll.NeedAddress, enroll.NeedClientCertificate, enroll.NeedOTP, enroll.NeedApproval} {
+		if levels.Needs(now.Level, need) && !levels.Needs(x.secrets.Level, need) {
+			return &refusal{number: fault.CertificateNotUsable, text: fmt.Sprintf("the certificate was raised to security level %d after the request", now.Level)}
+		}
+	}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/idempotency"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -52,7 +53,7 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *refusal) error {
 		}
 		return err
 	}
-	r.stored = true
+	r.stored, x.uses = true, nil
 	return nil
 }
 
@@ -127,9 +128,7 @@ func (x *run) storeDone(ctx context.Context, tx *store.Tx, out *signedDocument) 
 // settled closes what the work on a record left open: its intents, the claim of
 // its request; and tells of it.
 func (x *run) settled(ctx context.Context, tx *store.Tx, outcome string, events ...audit.Event) error {
-	err := tx.Later(ctx, `update signing_intents set outcome = $1, finished_at = $2 where signature_id = $3 and outcome = ''`,
-		outcome, store.Millis(x.record.UpdatedAt), x.record.ID)
-	if err != nil {
+	if err := intent.Settle(ctx, tx, x.record.ID, outcome, x.record.UpdatedAt); err != nil {
 		return fmt.Errorf("signing: settle intents: %w", err)
 	}
 	if err := x.audit.Append(ctx, tx, events...); err != nil {

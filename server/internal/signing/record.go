@@ -29,10 +29,12 @@ type Record struct {
 	Inputs               []*File
 	Validated, Signed    *File
 	Approval             string // "", WAITING, APPROVED, REFUSED
+	ApprovedBy           string // the token that did
 	ApprovalUntil        time.Time
 	CreatedAt, UpdatedAt time.Time
 
 	callback   *callback.Target
+	approved   []byte // sealed proof of the approval
 	secret     []byte // sealed Secrets
 	chargeID   string
 	filesUntil time.Time
@@ -75,14 +77,17 @@ type Secrets struct {
 	Password           string `json:"password"`
 	EncryptionPassword string `json:"encryptionPassword,omitempty"`
 	TimestampPassword  string `json:"timestampPassword,omitempty"`
-	Inputs             string `json:"inputs"` // the documents that they were given for
-	Level              int    `json:"level"`  // of security, that the request was judged by
+	Inputs             string `json:"inputs"`           // the documents that they were given for
+	Level              int    `json:"level"`            // of security, that the request was judged by
+	Credential         string `json:"credential"`       // version of password and device that the request was judged by
+	Client             string `json:"client,omitempty"` // fingerprint of the client's certificate, where the level asks for one
 }
 
 const (
 	secretPurpose   = "signature-secret"
 	callbackPurpose = "signature-callback"
 	sourcePurpose   = "signature-source"
+	approvalPurpose = "signature-approval"
 )
 
 func (s *Service) seal(purpose string, v any) ([]byte, error) {
@@ -105,7 +110,7 @@ func (s *Service) unseal(purpose string, sealed []byte, v any) error {
 }
 
 const columns = `id, account_id, token_id, request_id, caller_address, certificate_type, certificate_id, state, signature_type, options, title, description,
-	error_number, error_message, achieved_level, secret, callback, charge_id, approval, approval_until, files_until, created_at, updated_at`
+	error_number, error_message, achieved_level, secret, callback, charge_id, approval, approved_by, approval_proof, approval_until, files_until, created_at, updated_at`
 
 func (s *Service) scan(row store.Row) (*Record, error) {
 	r := &Record{stored: true}
@@ -113,7 +118,7 @@ func (s *Service) scan(row store.Row) (*Record, error) {
 	var target []byte
 	var approval, files, created, updated int64
 	err := row.Scan(&r.ID, &r.AccountID, &r.TokenID, &r.RequestID, &r.Address, &r.CertificateType, &r.CertificateID, &r.State, &r.Type, &options, &r.Title, &r.Description,
-		&r.ErrorNumber, &r.ErrorMessage, &r.Achieved, &r.secret, &target, &r.chargeID, &r.Approval, &approval, &files, &created, &updated)
+		&r.ErrorNumber, &r.ErrorMessage, &r.Achieved, &r.secret, &target, &r.chargeID, &r.Approval, &r.ApprovedBy, &r.approved, &approval, &files, &created, &updated)
 	if err != nil {
 		return nil, fmt.Errorf("signing: read record: %w", err)
 	}

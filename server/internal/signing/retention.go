@@ -10,18 +10,23 @@ import (
 
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/store"
 )
 
 // Delete removes the files, details and personal data of a record. A tombstone
-// stays, and the audit log still verifies.
+// stays, and the audit log still verifies. No key is used for the record any
+// more when it returns.
 func (s *Service) Delete(ctx context.Context, account, id string) error {
 	r, err := s.Find(ctx, account, id)
 	if err != nil {
 		return err
 	}
-	return s.erase(ctx, r, "record deleted by its owner")
+	if err := s.erase(ctx, r, "record deleted by its owner"); err != nil {
+		return err
+	}
+	return intent.Wait(ctx, s.db, intent.Record, r.ID)
 }
 
 // erase does it: the row becomes a tombstone, the blobs go after the commit.

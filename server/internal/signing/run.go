@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/upload"
@@ -36,6 +38,7 @@ type run struct {
 	paid    int           // signatures that the charge is known to pay for
 	key     crypto.Signer // handed out after the first intent
 
+	uses []string // the intent that is open, by its id; none: the work is settled
 	committed func() bool // the caller cannot end the work any more; nil in a worker
 
 	starts, failures int // of the work on the record, this one counted as started
@@ -51,7 +54,18 @@ func (x *run) spool() *upload.Spool {
 	return x.temp
 }
 
+// close ends the work on a record. Uses of the key that were permitted and came
+// to nothing, since the record was taken over or deleted, are over: a change may
+// be waiting for them.
 func (x *run) close() {
+	if len(x.uses) > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), settleLimit)
+		defer cancel()
+		err := x.db.Write(disk.Reclaiming(ctx), func(tx *store.Tx) error { return intent.Fail(ctx, tx, x.uses, x.config.Now()) })
+		if err != nil {
+			x.config.Log.ErrorContext(ctx, "settle intents", "record", x.record.ID, "error", err)
+		}
+	}
 	for _, c := range x.closers {
 		_ = c.Close() // only read from
 	}
@@ -134,6 +148,7 @@ func (s *Service) renew(ctx context.Context) {
 const (
 	runLimit    = 10 * time.Minute
 	maxFailures = 3
+	settleLimit = 5 * time.Second
 )
 
 func isGone(err error) bool {

@@ -47,7 +47,9 @@ type Biller interface {
 
 // Tokens knows the tokens of accounts.
 type Tokens interface {
-	HasToken(ctx context.Context, tx *store.Tx, account, id string) (bool, error)
+	// HasToken has the transaction fail with an error where an account's token
+	// exists no more.
+	HasToken(ctx context.Context, tx *store.Tx, account, id string, otherwise error) error
 	// SameLine says whether a token is another one, or has replaced it.
 	SameLine(ctx context.Context, account, former, id string) (bool, error)
 }
@@ -68,8 +70,8 @@ type Config struct {
 	Sandbox      bool
 	Now          func() time.Time
 	Log          *slog.Logger
-	// Hook, in tests, is called at named points of a run and may end the
-	// process there.
+	// Hook, in tests, is called at named points of a run (before-sign, intended,
+	// using, used, signed, stored) and may end the process there.
 	Hook func(point, record string)
 }
 

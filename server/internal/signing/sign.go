@@ -182,7 +182,9 @@ func (x *run) useKey(ctx context.Context, d *rogito.Draft) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.config.Hook("using", x.record.ID)
 	value, err := d.Value(key)
+	x.config.Hook("used", x.record.ID)
 	if err != nil {
 		return nil, fmt.Errorf("signing: use key: %w", err)
 	}

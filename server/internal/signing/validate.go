@@ -390,7 +390,7 @@ func (x *run) encrypted(ctx context.Context, src ades.Source) (yes bool) {
 // asked is the format that the caller named; empty where none was.
 func (r *Record) asked() string { return r.Options.Asked }
 
-// writeZip writes files stored, not compressed: most are compressed already.
+// writeZip writes files, compressed, all with the same time.
 func writeZip(w io.Writer, files []ades.File, at time.Time) error {
 	z := zip.NewWriter(w)
 	for _, f := range files {

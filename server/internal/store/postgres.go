@@ -54,6 +54,15 @@ func openPostgres(ctx context.Context, cfg Config) (engine, error) {
 
 func (e *postgresEngine) reader() Querier { return pgxQuerier{e.pool} }
 
+func (e *postgresEngine) view(ctx context.Context, fn func(Querier) error) error {
+	tx, err := e.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return postgresError(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // nothing was written
+	return fn(pgxQuerier{tx})
+}
+
 func (e *postgresEngine) ping(ctx context.Context) error { return e.pool.Ping(ctx) }
 
 func (e *postgresEngine) close() { e.pool.Close() }

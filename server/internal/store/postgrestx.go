@@ -17,6 +17,7 @@ import (
 type postgresTx struct {
 	conn    *pgxpool.Conn
 	begun   bool
+	asked   bool // something that waits may forbid the commit
 	waiting []statement
 }
 
@@ -36,7 +37,7 @@ var beginning = statement{query: "begin"}
 // what comes after it is not run.
 func (t *postgresTx) flush(ctx context.Context, last ...statement) error {
 	all := append(t.waiting, last...)
-	t.waiting = nil
+	t.waiting, t.asked = nil, false
 	if len(all) == 0 {
 		return nil
 	}
@@ -141,6 +142,11 @@ func (r postgresTxRow) Scan(dest ...any) error {
 func (t *postgresTx) commit(ctx context.Context) error {
 	if !t.begun && len(t.waiting) == 0 {
 		return nil
+	}
+	if t.asked {
+		if err := t.flush(ctx); err != nil {
+			return err
+		}
 	}
 	err := t.flush(ctx, statement{query: "commit", take: committed})
 	if err == nil {

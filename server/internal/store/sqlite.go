@@ -87,6 +87,15 @@ func (c Config) maxConns() int {
 
 func (e *sqliteEngine) reader() Querier { return sqlQuerier{e.reads} }
 
+func (e *sqliteEngine) view(ctx context.Context, fn func(Querier) error) error {
+	tx, err := e.reads.BeginTx(ctx, nil)
+	if err != nil {
+		return sqliteError(err)
+	}
+	defer func() { _ = tx.Rollback() }() // nothing was written
+	return fn(sqlQuerier{tx})
+}
+
 func (e *sqliteEngine) ping(ctx context.Context) error { return e.reads.PingContext(ctx) }
 
 func (e *sqliteEngine) enqueue(ctx context.Context, tx *Tx, args river.JobArgs, opts *river.InsertOpts) error {

@@ -75,6 +75,7 @@ type Querier interface {
 // engine is what SQLite and PostgreSQL each do in their own way.
 type engine interface {
 	reader() Querier
+	view(ctx context.Context, fn func(Querier) error) error
 	write(ctx context.Context, fn func(*Tx) error) error
 	enqueue(ctx context.Context, tx *Tx, args river.JobArgs, opts *river.InsertOpts) error
 	migrate(ctx context.Context) error
@@ -87,7 +88,6 @@ type DB struct {
 	engine  engine
 	dialect Dialect
 	disk    *disk.Reserve
-	data    string
 }
 
 // Dialect names an engine, for the few places that must know.
@@ -108,7 +108,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err := os.MkdirAll(cfg.data(), 0o700); err != nil {
 		return nil, fmt.Errorf("store: make data folder: %w", err)
 	}
-	db := &DB{dialect: SQLite, data: cfg.data(), disk: disk.NewReserve(cfg.data(), cfg.Reserve)}
+	db := &DB{dialect: SQLite, disk: disk.NewReserve(cfg.data(), cfg.Reserve)}
 	var err error
 	switch {
 	case cfg.Database == "" || cfg.Database == "sqlite":
@@ -142,11 +142,14 @@ func DatabaseFile(data string) string { return filepath.Join(data, "rogito.db") 
 // Dialect says which engine serves.
 func (d *DB) Dialect() Dialect { return d.dialect }
 
-// Data is the data folder.
-func (d *DB) Data() string { return d.data }
-
 // Read is the pool of readers. What it reads is committed.
 func (d *DB) Read() Querier { return d.engine.reader() }
+
+// View runs fn on one state of the database, whatever is committed meanwhile.
+// Rows must be read or closed before the next query.
+func (d *DB) View(ctx context.Context, fn func(q Querier) error) error {
+	return d.engine.view(ctx, fn)
+}
 
 // Write runs fn in a transaction: all of it is durable when Write returns nil,
 // none of it when it returns an error. An error of fn comes back as it is.

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
+	"hash/fnv"
+	"io"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -64,6 +66,49 @@ func (t *Tx) Expect(ctx context.Context, rows int64, otherwise error, query stri
 		err = otherwise
 	}
 	return err
+}
+
+// Ask is Later for a query of one row, which judge reads. Where judge does not
+// like it, the transaction fails with its error: at the latest before anything
+// is committed. Several that follow one another are one conversation on
+// PostgreSQL; Answered has them judged now.
+func (t *Tx) Ask(ctx context.Context, judge func(Row) error, query string, args ...any) error {
+	if t.postgres != nil {
+		t.postgres.asked = true
+		t.postgres.waiting = append(t.postgres.waiting, statement{query: query, args: args, take: func(r pgx.BatchResults) error { return judge(r.QueryRow()) }})
+		return ctx.Err()
+	}
+	return judge(t.QueryRow(ctx, query, args...))
+}
+
+// Answered returns when everything that was asked has been judged.
+func (t *Tx) Answered(ctx context.Context) error {
+	if t.postgres == nil {
+		return nil
+	}
+	return postgresError(t.postgres.flush(ctx))
+}
+
+// Share takes a lock of that name until the transaction ends, beside others who
+// share it. What was changed under Alone is seen by the statements after it.
+func (t *Tx) Share(ctx context.Context, name string) error {
+	return t.lock(ctx, `select pg_advisory_xact_lock_shared($1)`, name)
+}
+
+// Alone takes a lock of that name until the transaction ends, alone. Who waits
+// for it is not overtaken by those who share: a lock on a row would be.
+func (t *Tx) Alone(ctx context.Context, name string) error {
+	return t.lock(ctx, `select pg_advisory_xact_lock($1)`, name)
+}
+
+// lock has nothing to do on SQLite, which runs one write at a time.
+func (t *Tx) lock(ctx context.Context, query, name string) error {
+	if t.postgres == nil {
+		return nil
+	}
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, name)
+	return t.Later(ctx, query, int64(h.Sum64()))
 }
 
 // Pgx is the transaction as River's PostgreSQL driver wants it; nil on SQLite.

@@ -15,6 +15,7 @@ struct board {
 	unsigned long open_answer, login_answer, sign_answer, sign_delay_ms;
 	unsigned long sign_failures; // so many signatures get sign_answer; 0: all
 	unsigned long opened, closed, logins, signs, inits, finals;
+	unsigned long destroy_answer;
 };
 static struct board *board;
 
@@ -26,7 +27,7 @@ struct list {
 };
 static struct list real, ours;
 
-enum { INITIALIZE = 0, FINALIZE = 1, OPEN = 12, CLOSE = 13, LOGIN = 18, SIGN = 43 };
+enum { INITIALIZE = 0, FINALIZE = 1, OPEN = 12, CLOSE = 13, LOGIN = 18, DESTROY = 22, SIGN = 43 };
 
 static rv my_initialize(void *args) {
 	__sync_fetch_and_add(&board->inits, 1);
@@ -62,6 +63,12 @@ static rv my_login(unsigned long session, unsigned long user, unsigned char *pin
 	if (board->login_answer)
 		return board->login_answer;
 	return ((rv(*)(unsigned long, unsigned long, unsigned char *, unsigned long))real.f[LOGIN])(session, user, pin, n);
+}
+
+static rv my_destroy(unsigned long session, unsigned long object) {
+	if (board->destroy_answer)
+		return board->destroy_answer;
+	return ((rv(*)(unsigned long, unsigned long))real.f[DESTROY])(session, object);
 }
 
 static rv my_sign(unsigned long session, unsigned char *data, unsigned long n, unsigned char *sig, unsigned long *len) {
@@ -101,6 +108,7 @@ rv C_GetFunctionList(struct list **out) {
 		ours.f[OPEN] = (void *)my_open;
 		ours.f[CLOSE] = (void *)my_close;
 		ours.f[LOGIN] = (void *)my_login;
+		ours.f[DESTROY] = (void *)my_destroy;
 		ours.f[SIGN] = (void *)my_sign;
 	}
 	*out = &ours;

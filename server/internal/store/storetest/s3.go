@@ -28,7 +28,12 @@ type Bucket struct {
 // S3 returns a new bucket of a real S3 server: the
 // one ROGITO_TEST_S3 names (s3://BUCKET?endpoint=…, with the AWS_… variables),
 // or one started for the test.
-func S3(t testing.TB) Bucket {
+func S3(t testing.TB) Bucket { return s3(t, false) }
+
+// LockedS3 is S3 for a bucket with object lock.
+func LockedS3(t testing.TB) Bucket { return s3(t, true) }
+
+func s3(t testing.TB, lock bool) Bucket {
 	t.Helper()
 	if given := os.Getenv("ROGITO_TEST_S3"); given != "" {
 		u, err := url.Parse(given)
@@ -44,8 +49,11 @@ func S3(t testing.TB) Bucket {
 	cfg := Bucket{AccessKey: "rogito-test", SecretKey: fmt.Sprintf("%x", secret)}
 	addr := freeAddress(t)
 	root := t.TempDir()
-	cmd := exec.Command(bin, "--access", cfg.AccessKey, "--secret", cfg.SecretKey, "--port", addr, "--region", "eu-test",
-		"posix", "--sidecar", t.TempDir(), root)
+	args := []string{"--access", cfg.AccessKey, "--secret", cfg.SecretKey, "--port", addr, "--region", "eu-test", "posix", "--sidecar", t.TempDir()}
+	if lock {
+		args = append(args, "--versioning-dir", t.TempDir())
+	}
+	cmd := exec.Command(bin, append(args, root)...)
 	log := &strings.Builder{}
 	cmd.Stdout, cmd.Stderr = log, log
 	gone := make(chan struct{})
@@ -54,14 +62,14 @@ func S3(t testing.TB) Bucket {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-gone })
 	bucket := "b" + store.NewID()
-	if err := makeBucket(cfg, addr, bucket, gone); err != nil {
+	if err := makeBucket(cfg, addr, bucket, lock, gone); err != nil {
 		missing(t, "S3 server: %v: %s", err, log)
 	}
 	cfg.URL = "s3://" + bucket + "/test?" + url.Values{"endpoint": {"http://" + addr}, "region": {"eu-test"}}.Encode()
 	return cfg
 }
 
-func makeBucket(cfg Bucket, addr, bucket string, gone <-chan struct{}) error {
+func makeBucket(cfg Bucket, addr, bucket string, lock bool, gone <-chan struct{}) error {
 	client, err := minio.New(addr, &minio.Options{Creds: credentials.NewStaticV4(cfg.AccessKey, cfg.SecretKey, ""), Region: "eu-test"})
 	if err != nil {
 		return err
@@ -69,7 +77,7 @@ func makeBucket(cfg Bucket, addr, bucket string, gone <-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	for {
-		err := client.MakeBucket(ctx, bucket, minio.MakeBucketOptions{Region: "eu-test"})
+		err := client.MakeBucket(ctx, bucket, minio.MakeBucketOptions{Region: "eu-test", ObjectLocking: lock})
 		if err == nil {
 			return nil
 		}

@@ -208,6 +208,8 @@ create table credentials (
 	sealed     bytea not null,
 	totp       bytea,
 	totp_step  bigint not null default 0,
+	level      bigint not null default 0, -- of security; the key is bound to it
+	token_key  text not null default '', -- names the key in the PKCS#11 token, while it is there
 	created_at bigint not null,
 	unique (account_id, username)
 );
@@ -267,6 +269,7 @@ create table certificates (
 	link             bytea, -- the secret part of certificateLink, sealed
 	link_purpose     text not null default 'identify',
 	shown_at         bigint not null default 0,
+	shown_to         text not null default '', -- the address that they were shown to
 	credentials_once bytea, -- sealed until they were shown
 	charge_id        text not null default '',
 	serial           text not null default '',
@@ -279,9 +282,9 @@ create table certificates (
 	created_at       bigint not null,
 	updated_at       bigint not null,
 	expire_at        bigint not null,
-	certified        text not null default '', -- what identification proved, JSON
+	certified        bytea, -- what identification proved, sealed
 	statement        bytea, -- that waits for a signature, sealed
-	browser          bytea -- hash of the one that went through the identification
+	browser          bytea -- hash of the one that went through the identification, sealed
 );
 create index certificates_account on certificates (account_id, id);
 create index certificates_state on certificates (state, not_after);
@@ -301,6 +304,7 @@ create table identifications (
 	browser        bytea
 );
 create index identifications_certificate on identifications (certificate_id, id);
+create unique index identifications_pending on identifications (certificate_id) where state = 'PENDING';
 
 -- Client certificates for mutual TLS.
 create table client_certificates (
@@ -339,6 +343,7 @@ create table signatures (
 	lease_until      bigint not null default 0,
 	approval_until   bigint not null default 0,
 	approved_by      text not null default '',
+	approval_proof   bytea, -- that it was approved by that token, sealed
 	files_until      bigint not null default 0,
 	evidence         text not null default '',
 	starts           bigint not null default 0, -- how often work on it was begun
@@ -376,21 +381,24 @@ create index signature_files_blob on signature_files (blob);
 -- One row before each use of a private key.
 create table signing_intents (
 	id             text primary key,
+	account_id     text not null,
 	signature_id   text not null,
 	certificate_id text not null,
 	position       bigint not null,
 	digest         text not null,
-	outcome        text not null default '', -- '', SIGNED, FAILED
+	outcome        text not null default '', -- '', USED, SIGNED, FAILED
 	created_at     bigint not null,
 	finished_at    bigint not null default 0
 );
 create index signing_intents_signature on signing_intents (signature_id, id);
+create index signing_intents_open on signing_intents (certificate_id) where outcome = '';
 
 -- The audit log. A leaf of the tree holds a digest of the payload, so that the
--- payload can be erased and the log still be verified.
+-- payload can be erased and the log still be verified. base is the size of the
+-- tree that the writer knew of; mac authenticates the row under the master key.
+create sequence audit_arrival;
 create table audit_events (
-	n          bigserial primary key,
-	id         text not null,
+	id         text not null primary key,
 	account_id text not null,
 	record_id  text not null,
 	kind       text not null,
@@ -398,9 +406,12 @@ create table audit_events (
 	salt       bytea,
 	payload    bytea,
 	digest     bytea not null,
-	seq        bigint unique
+	base       bigint not null,
+	mac        bytea not null,
+	seq        bigint unique,
+	n          bigint default nextval('audit_arrival') -- order of arrival, until it has a place
 );
-create index audit_events_record on audit_events (record_id, n);
+create index audit_events_record on audit_events (record_id, seq);
 create index audit_events_pending on audit_events (n) where seq is null;
 
 create table audit_hashes (
@@ -409,11 +420,16 @@ create table audit_hashes (
 );
 
 -- edge is the right edge of the tree: with it a leaf is added without a look at
--- the hashes before it.
+-- the hashes before it. checkpoint is the size of the last checkpoint and last the
+-- digest of it; mac authenticates the row under the master key, and is missing
+-- only while the log is empty.
 create table audit_head (
-	id   bigint primary key,
-	size bigint not null,
-	edge bytea
+	id         bigint primary key,
+	size       bigint not null,
+	edge       bytea,
+	checkpoint bigint not null default -1,
+	last       bytea,
+	mac        bytea
 );
 insert into audit_head (id, size) values (1, 0);
 

@@ -1,0 +1,134 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Book is a table of records whose events are in the log. What a record says of
+// itself must be what its events say.
+type Book interface {
+	// Owns says that an event of a kind is about a record of this book.
+	Owns(kind string) bool
+	// Page returns the records that follow an id, in order.
+	Page(ctx context.Context, q store.Querier, after string, limit int) ([]Record, error)
+	// Has returns those of the ids that there are.
+	Has(ctx context.Context, q store.Querier, ids []any) ([]string, error)
+}
+
+// Record is one row of a book.
+type Record struct {
+	ID, Account string
+	// Fits says what is wrong between the row and its events, or nothing.
+	Fits func(events []*Entry) string
+}
+
+// records holds every record of every book against its events.
+func (s *Live) records(ctx context.Context, q store.Querier, v *verification) error {
+	for _, b := range s.Books {
+		for after := ""; v.res.Bad == nil; {
+			list, err := b.Page(ctx, q, after, 200)
+			if err != nil {
+				return err
+			}
+			if len(list) == 0 {
+				break
+			}
+			after = list[len(list)-1].ID
+			if err := s.fit(ctx, q, v, list); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// withoutEvidence leaves out texts that may be large (certificates, revocation
+// data, tokens) and that no record repeats.
+var withoutEvidence = strings.Replace(selectEntry, "payload", "case when kind in ('signature', 'timestamp') then null else payload end", 1)
+
+func (s *Live) fit(ctx context.Context, q store.Querier, v *verification, list []Record) error {
+	ids := make([]any, len(list))
+	for i, r := range list {
+		ids[i] = r.ID
+	}
+	events, err := entries(ctx, q, withoutEvidence+`where record_id`+In(len(ids))+` `+inOrder, ids...)
+	if err != nil {
+		return err
+	}
+	of := map[string][]*Entry{}
+	for _, e := range events {
+		of[e.Record] = append(of[e.Record], e)
+	}
+	for _, r := range list {
+		v.res.Records++
+		why := r.Fits(of[r.ID])
+		for _, e := range of[r.ID] {
+			if e.Account != r.Account {
+				why = "it belongs to another account than its events"
+			}
+		}
+		if why != "" {
+			v.bad(-1, nil, "record %s: %s", r.ID, why)
+			return nil
+		}
+	}
+	return nil
+}
+
+// known looks for entries whose record is not there.
+func (s *Live) known(ctx context.Context, q store.Querier, v *verification, list []*Entry) error {
+	if len(s.Books) == 0 || v.res.Bad != nil {
+		return nil
+	}
+	missing := map[string]*Entry{}
+	for _, e := range list {
+		if e.Record != "" && slices.ContainsFunc(s.Books, func(b Book) bool { return b.Owns(e.Kind) }) {
+			missing[e.Record] = e
+		}
+	}
+	for _, b := range s.Books {
+		ids := make([]any, 0, len(missing))
+		for id := range missing {
+			ids = append(ids, id)
+		}
+		if len(ids) == 0 {
+			return nil
+		}
+		found, err := b.Has(ctx, q, ids)
+		if err != nil {
+			return err
+		}
+		for _, id := range found {
+			delete(missing, id)
+		}
+	}
+	for id, e := range missing {
+		v.bad(e.Seq, e, "there is no record %s any more", id)
+	}
+	return nil
+}
+
+// HasIn is Book.Has for a table with the column id.
+func HasIn(ctx context.Context, q store.Querier, table string, ids []any) (found []string, err error) {
+	rows, err := q.Query(ctx, `select id from `+table+` where id`+In(len(ids)), ids...)
+	if err != nil {
+		return nil, fmt.Errorf("audit: look for records: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("audit: look for records: %w", err)
+		}
+		found = append(found, id)
+	}
+	return found, rows.Err()
+}
+
+// In is the condition of SQL that a column has one of so many values.
+func In(n int) string { return ` in ` + rowsOf(1, n) }
