@@ -77,7 +77,7 @@ func newHTTPServer(cfg *Config, h http.Handler, log *slog.Logger) *http.Server {
 		MaxHeaderBytes: cfg.Limits.Header,
 		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: 100, WriteByteTimeout: frameTime, SendPingTimeout: idleTime, PingTimeout: frameTime,
+			MaxConcurrentStreams: 32, WriteByteTimeout: frameTime, SendPingTimeout: idleTime, PingTimeout: frameTime,
 		},
 		ConnState:   connState,
 		ConnContext: connContext,
