@@ -204,3 +204,20 @@ func TestClockGoesBack(t *testing.T) {
 		}
 	})
 }
+
+// A witness file of any content is read without an accident, and what is not a
+// checkpoint is counted.
+func FuzzWitness(f *testing.F) {
+	f.Add([]byte(`{"size":1,"note":"a\n1\nAA==\n","createdAt":1}` + "\n{"))
+	f.Add([]byte("\n\n\x00{}\n{\"note\":\"x\"} {}\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		path := filepath.Join(t.TempDir(), "witness")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		points, unreadable, err := (&audit.File{Path: path}).All()
+		if lines := bytes.Count(b, []byte("\n")) + 1; err != nil || len(points)+unreadable > lines {
+			t.Errorf("%d checkpoints and %d unreadable lines of %d: %v", len(points), unreadable, lines, err)
+		}
+	})
+}
