@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,12 +72,12 @@ server/internal/keys        ades internal/* server/internal/fault server/interna
 server/internal/audit       ades tsp server/internal/disk server/internal/fault server/internal/store
 server/internal/callback    server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/store
 server/internal/authority   ades tsp internal/* server/internal/fault server/internal/keys server/internal/store
-server/internal/identify    . ades report internal/pdf internal/pkix internal/revision server/internal/fault
+server/internal/identify    . ades report internal/limits internal/pdf internal/pkix internal/revision server/internal/fault
 server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/fault server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/store
 server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/disk server/internal/enroll server/internal/fault server/internal/fetch server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
 server/internal/pdfmerge    ades internal/limits internal/pdf
 server/internal/publication omi internal/atomicfile server/internal/blob server/internal/fault server/internal/store
-server/internal/console     report internal/pdf server/internal/enroll server/internal/fault server/internal/identify server/internal/keys
+server/internal/console     report internal/pdf server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
 server/internal/api         . ades report trust omi internal/visible server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/idempotency server/internal/identify server/internal/keys server/internal/publication server/internal/signing server/internal/store server/internal/upload
 server/internal/api/apitest
 server                      . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
@@ -195,6 +196,27 @@ func TestTestRoomsStayInTests(t *testing.T) {
 				t.Errorf("%s: %s imports %s, which is for tests", file, pkg, room)
 			}
 		}
+	}
+}
+
+// A PDF that is opened without a context has a budget of its own, which nobody
+// counts, and cannot be stopped.
+func TestPDFsAreOpenedInAContext(t *testing.T) {
+	open := regexp.MustCompile(`pdf\.Open\([^\n]*`)
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, call := range open.FindAllString(string(text), -1) {
+			if !strings.Contains(call, "Context: ") {
+				t.Errorf("%s: %s", path, call)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

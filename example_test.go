@@ -90,7 +90,7 @@ func ExampleSign() {
 // digest goes there, the value comes back.
 func ExamplePrepare() {
 	pki, signer := people()
-	draft, err := rogito.Prepare(rogito.File("contract.pdf", bytes.NewReader(smallPDF())), rogito.Options{
+	draft, err := rogito.Prepare(context.Background(), rogito.File("contract.pdf", bytes.NewReader(smallPDF())), rogito.Options{
 		SignParams: signer.Signing(pki.Now()), Level: ades.LevelT, Stamper: pki.Unit,
 	})
 	if err != nil {

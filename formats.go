@@ -28,9 +28,9 @@ type (
 // format is everything that this package knows of one signature format.
 type format struct {
 	read    reader
-	level   leveler            // nil: there are no levels
-	augment augmenter          // nil: nothing can be added
-	prepare func(*Draft) error // nil: it is read and never made
+	level   leveler                             // nil: there are no levels
+	augment augmenter                           // nil: nothing can be added
+	prepare func(context.Context, *Draft) error // nil: it is read and never made
 	form    func(Input, *Options) Form
 }
 
@@ -66,9 +66,9 @@ type Form struct {
 	InPlace bool
 }
 
-func prepareCAdES(d *Draft) (err error) {
+func prepareCAdES(ctx context.Context, d *Draft) (err error) {
 	o, c := &d.o, d.o.cades()
-	cms := (o.Parallel || o.Counter) && len(d.in.Files) > 0 && Detect(d.in.Files[0].Source) == KindCMS
+	cms := (o.Parallel || o.Counter) && len(d.in.Files) > 0 && Detect(d.in.paying(ctx).Files[0].Source) == KindCMS
 	if d.in.Digest != nil || cms {
 		c.MimeType = "" // of content that is not looked at
 	}
@@ -82,13 +82,13 @@ func prepareCAdES(d *Draft) (err error) {
 		return fmt.Errorf("only a CMS file (.p7m) can be counter-signed: %w", ErrNotSigned)
 	case o.Counter:
 		d.raise.Detached = d.in.Files[1:]
-		return d.prepareCounter(c)
+		return d.prepareCounter(ctx, c)
 	case o.Parallel && cms:
 		var content ades.Source
 		if d.raise.Detached = d.in.Files[1:]; len(d.raise.Detached) > 0 {
 			content = d.raise.Detached[0].Source
 		}
-		d.inner, err = cades.Parallel(d.in.Files[0].Source, content, c)
+		d.inner, err = cades.Parallel(d.in.paying(ctx).Files[0].Source, content, c)
 		return err
 	}
 	src, err := d.in.only()
@@ -103,9 +103,9 @@ func prepareCAdES(d *Draft) (err error) {
 }
 
 // prepareCounter signs the next signature of a CMS file.
-func (d *Draft) prepareCounter(c cades.Options) error {
-	src := d.in.Files[0].Source
-	doc, err := cades.Read(context.Background(), src, ades.ReadOptions{})
+func (d *Draft) prepareCounter(ctx context.Context, c cades.Options) error {
+	src := d.in.paying(ctx).Files[0].Source
+	doc, err := cades.Read(ctx, src, ades.ReadOptions{})
 	if err != nil {
 		return err
 	}
@@ -125,13 +125,13 @@ func formCAdES(in Input, o *Options) Form {
 	return Form{MediaType: "application/pkcs7-mime", Extension: "p7m", InPlace: again}
 }
 
-func preparePAdES(d *Draft) error {
+func preparePAdES(ctx context.Context, d *Draft) error {
 	src, err := d.in.only()
 	if err != nil {
 		return err
 	}
 	d.raise.Password = d.o.PAdES.Password
-	d.inner, err = pades.Prepare(src, d.o.pades())
+	d.inner, err = pades.Prepare(ctx, src, d.o.pades())
 	return err
 }
 
@@ -139,14 +139,14 @@ func formPAdES(Input, *Options) Form {
 	return Form{MediaType: "application/pdf", Extension: "pdf", InPlace: true}
 }
 
-func prepareXAdES(d *Draft) (err error) {
+func prepareXAdES(ctx context.Context, d *Draft) (err error) {
 	if d.in.Digest != nil {
 		return errDigest
 	}
 	if d.o.XAdES.Packaging == xades.Detached {
 		d.raise.Detached = d.in.Files
 	}
-	d.inner, err = xades.Prepare(d.in.Files, d.o.xades())
+	d.inner, err = xades.Prepare(ctx, d.in.Files, d.o.xades())
 	return err
 }
 
@@ -156,16 +156,16 @@ func formXAdES(in Input, o *Options) Form {
 	return Form{MediaType: "application/xml", Extension: "xml", InPlace: enveloped}
 }
 
-func prepareASiC(d *Draft) (err error) {
+func prepareASiC(ctx context.Context, d *Draft) (err error) {
 	if d.in.Digest != nil {
 		return errDigest
 	}
 	a := d.o.asic()
 	a.Simple = d.o.Format == ades.ASiCS
-	if d.o.Parallel && len(d.in.Files) == 1 && Detect(d.in.Files[0].Source) == KindASiC {
-		d.inner, err = asic.Parallel(d.in.Files[0].Source, a)
+	if d.o.Parallel && len(d.in.Files) == 1 && Detect(d.in.paying(ctx).Files[0].Source) == KindASiC {
+		d.inner, err = asic.Parallel(ctx, d.in.Files[0].Source, a)
 	} else {
-		d.inner, err = asic.Prepare(d.in.Files, a)
+		d.inner, err = asic.Prepare(ctx, d.in.Files, a)
 	}
 	return err
 }
@@ -178,7 +178,7 @@ func formASiC(in Input, o *Options) Form {
 	return Form{MediaType: asic.MimeE, Extension: "asice", InPlace: again}
 }
 
-func preparePKCS1(d *Draft) error {
+func preparePKCS1(_ context.Context, d *Draft) error {
 	o := pkcs1.Options{SignParams: d.o.SignParams}
 	d.format.read = func(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 		return pkcs1.Read(ctx, src, r, o)

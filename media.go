@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/xmldom"
 )
 
@@ -63,6 +64,9 @@ func MediaType(src ades.Source) (mediaType, extension string) {
 // maxGuess bounds what is parsed only to tell XML from HTML.
 const maxGuess = 8 << 20
 
+// treeTimes is what the tree of an XML document takes, in its size.
+const treeTimes = 8
+
 // isXML tells XML from HTML among what looks like XML. What may be HTML is XML
 // if it parses, which a document type forbids, and its root is not html in no
 // namespace.
@@ -72,7 +76,7 @@ func isXML(src ades.Source) bool {
 	if !strings.HasPrefix(http.DetectContentType(head[:n]), "text/html") {
 		return true
 	}
-	if src.Size() > maxGuess {
+	if src.Size() > maxGuess || limits.Pay(src, treeTimes*src.Size()) != nil {
 		return false
 	}
 	b, err := io.ReadAll(io.NewSectionReader(src, 0, src.Size()))

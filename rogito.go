@@ -20,6 +20,7 @@
 package rogito
 
 import (
+	"context"
 	"crypto"
 	"crypto/x509"
 	"errors"
@@ -28,6 +29,7 @@ import (
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/keyfile"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/oid"
 )
 
@@ -54,6 +56,16 @@ func (in Input) only() (ades.Source, error) {
 		return nil, errors.New("this format signs one file at a time")
 	}
 	return in.Files[0].Source, nil
+}
+
+// paying is the same input for a look at what it is, which is paid for out of
+// the budget of the context.
+func (in Input) paying(ctx context.Context) Input {
+	files := make([]ades.File, len(in.Files))
+	for i, f := range in.Files {
+		files[i] = ades.File{Name: f.Name, Source: limits.Paying(f.Source, limits.BudgetOf(ctx))}
+	}
+	return Input{Files: files, Digest: in.Digest}
 }
 
 // Identity is a private key with its certificate and those above it.

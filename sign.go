@@ -15,6 +15,7 @@ import (
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/appearance"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/xades"
@@ -51,6 +52,11 @@ type Options struct {
 	PAdES pades.Options
 	XAdES xades.Options
 	ASiC  asic.Options
+
+	// Memory bounds what the work on the document may hold or unpack beyond the
+	// document itself, in bytes; zero means DefaultMemory. One that needs more
+	// cannot be signed.
+	Memory int64
 
 	// Spool makes room for a document between two steps. Nil keeps it in memory
 	// up to 4 MiB and in a temporary file from there on.
@@ -110,10 +116,18 @@ func Sign(ctx context.Context, in Input, w io.Writer, key crypto.Signer, o Optio
 // value that is wanted ([ErrSignAgain]). Nothing of it runs before everything
 // that can be checked without the key is checked.
 func SignWith(ctx context.Context, in Input, w io.Writer, o Options, value func(context.Context, *Draft) ([]byte, error)) (*Signed, error) {
-	d, err := Prepare(in, o)
+	d, rest, release, err := limits.Keep(ctx, memoryOr(o.Memory), func(ctx context.Context) (*Draft, error) {
+		d, err := prepare(ctx, in, o)
+		if err == nil && (o.Level >= ades.LevelLT || o.Parallel) && d.form.InPlace {
+			err = d.measure(ctx)
+		}
+		return d, err
+	})
 	if err != nil {
 		return nil, err
 	}
+	defer release()
+	ctx = rest
 	for {
 		v, err := value(ctx, d)
 		if err != nil {
@@ -141,7 +155,15 @@ type Draft struct {
 }
 
 // Prepare makes everything of a signature but its value.
-func Prepare(in Input, o Options) (*Draft, error) {
+func Prepare(ctx context.Context, in Input, o Options) (d *Draft, err error) {
+	err = limits.Bounded(ctx, memoryOr(o.Memory), func(ctx context.Context) error {
+		d, err = prepare(ctx, in, o)
+		return err
+	})
+	return d, err
+}
+
+func prepare(ctx context.Context, in Input, o Options) (*Draft, error) {
 	if len(in.Files) == 0 && in.Digest == nil {
 		return nil, errors.New("prepare: no document")
 	}
@@ -153,27 +175,43 @@ func Prepare(in Input, o Options) (*Draft, error) {
 			return nil, errors.New("prepare: SignParams among the options of a format: give them once, in Options")
 		}
 	}
-	o.Format = o.format(in)
-	d := &Draft{in: in, o: o, form: o.Form(in), format: formats[o.Format]}
+	o.Format = o.format(in.paying(ctx))
+	d := &Draft{in: in, o: o, form: o.Form(in.paying(ctx)), format: formats[o.Format]}
 	switch {
 	case d.format.prepare == nil:
 		return nil, fmt.Errorf("prepare: format %q cannot be made", o.Format)
 	case d.format.augment == nil && o.Level > ades.LevelB:
 		return nil, fmt.Errorf("prepare: %s has no level above B", o.Format)
 	}
-	if err := d.prepare(); err != nil {
+	if err := d.prepare(ctx); err != nil {
 		return nil, err
 	}
 	return d, nil
 }
 
-func (d *Draft) prepare() error {
+// measure reads the document as raising its new signature, or putting it beside
+// others, will: so what that takes is known, and a document that takes too much refused, before the
+// key is used.
+func (d *Draft) measure(ctx context.Context) error {
+	_, err := d.format.read(ctx, d.in.Files[0].Source, ades.ReadOptions{Password: d.raise.Password})
+	if errors.Is(err, limits.ErrBudget) || ctx.Err() != nil {
+		return err
+	}
+	return nil
+}
+
+func (d *Draft) prepare(ctx context.Context) error {
 	o := &d.o
 	d.raise = ades.AugmentOptions{Level: o.Level, Stamper: o.Stamper, Gatherer: o.Gatherer, VRI: o.VRI, Hash: o.StampHash, Time: o.Time}
 	if o.StampHash == 0 {
 		d.raise.Hash = o.Hash
 	}
-	return d.format.prepare(d)
+	return d.format.prepare(ctx, d)
+}
+
+// prepareAgain prepares a document that has changed, with a budget as at first.
+func (d *Draft) prepareAgain(ctx context.Context) error {
+	return limits.Bounded(ctx, memoryOr(d.o.Memory), d.prepare)
 }
 
 // ToBeSigned is what the signature is over (signed attributes, SignedInfo).
@@ -215,7 +253,7 @@ func (d *Draft) Complete(ctx context.Context, w io.Writer, value []byte) (*Signe
 		return nil, fmt.Errorf("complete: %w", err)
 	}
 	if d.counter+1 < d.signers {
-		return nil, d.nextCounter(value)
+		return nil, d.nextCounter(ctx, value)
 	}
 	out, again := w.(Spool)
 	if !again {
@@ -227,7 +265,7 @@ func (d *Draft) Complete(ctx context.Context, w io.Writer, value []byte) (*Signe
 	if errors.As(err, &noRoom) && d.tries < maxTries {
 		d.tries++
 		d.o.PAdES.Reserve = noRoom.Need + noRoom.Need/8
-		if err := d.prepare(); err != nil {
+		if err := d.prepareAgain(ctx); err != nil {
 			return nil, err
 		}
 		return nil, ErrSignAgain
@@ -271,7 +309,7 @@ func (d *Draft) finish(ctx context.Context, out Spool, value []byte) (src ades.S
 }
 
 // nextCounter puts a counter-signature into its place and turns to the next.
-func (d *Draft) nextCounter(value []byte) error {
+func (d *Draft) nextCounter(ctx context.Context, value []byte) error {
 	next := d.spool()
 	if err := d.inner.Finish(next, value); err != nil {
 		return err
@@ -280,7 +318,7 @@ func (d *Draft) nextCounter(value []byte) error {
 	d.between = next
 	d.in.Files = append([]ades.File{{Name: d.in.Files[0].Name, Source: next.Source()}}, d.in.Files[1:]...)
 	d.counter++
-	if err := d.prepare(); err != nil {
+	if err := d.prepareAgain(ctx); err != nil {
 		return err
 	}
 	return ErrSignAgain
@@ -323,7 +361,11 @@ func (d *Draft) verify(value []byte) error {
 // signature: it must be there, be intact, and have the level asked for. Whether
 // others in the document are intact is not our doing.
 func (d *Draft) check(ctx context.Context, src ades.Source) (*Signed, error) {
-	doc, err := d.format.read(ctx, src, ades.ReadOptions{Detached: d.raise.Detached, Password: d.raise.Password})
+	var doc *ades.Document
+	err := limits.Bounded(ctx, memoryOr(d.o.Memory), func(ctx context.Context) (err error) {
+		doc, err = d.format.read(ctx, src, ades.ReadOptions{Detached: d.raise.Detached, Password: d.raise.Password})
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSelfCheck, err)
 	}
@@ -384,11 +426,11 @@ func withCounters(s *ades.Signature) []*ades.Signature {
 
 // BadDocument says whether the document, or what was asked of it, is why it
 // could not be signed: its form, its password, its permissions, an element or
-// field that is not there. Everything else is an accident.
+// field that is not there, more than it may unpack to. Everything else is an accident.
 func BadDocument(err error) bool {
 	var malformed *ades.MalformedError
 	return errors.As(err, &malformed) || slices.ContainsFunc([]error{
-		ades.ErrPassword, ades.ErrNotFound, ErrNotSigned, pades.ErrForbidden, appearance.ErrImage,
+		limits.ErrBudget, ades.ErrPassword, ades.ErrNotFound, ErrNotSigned, pades.ErrForbidden, appearance.ErrImage,
 		xades.ErrNotXML, xades.ErrBreaks, xades.ErrSelection,
 	}, func(target error) bool { return errors.Is(err, target) })
 }
@@ -400,6 +442,9 @@ func Augment(ctx context.Context, src ades.Source, w io.Writer, r ades.AugmentOp
 	augment := formats[carriers[kind]].augment
 	if augment == nil {
 		return fmt.Errorf("augment: a file of the kind %q cannot be raised", kind)
+	}
+	if limits.BudgetOf(ctx) == nil {
+		ctx = limits.WithBudget(ctx, limits.NewBudget(DefaultMemory))
 	}
 	return augment(ctx, src, w, r)
 }

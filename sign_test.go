@@ -6,6 +6,8 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"io"
 	"strings"
 	"testing"
@@ -16,6 +18,8 @@ import (
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/tsp"
 	"rogito.dev/rogito/xades"
 )
@@ -149,7 +153,7 @@ func TestTwoHalves(t *testing.T) {
 		if c.change != nil {
 			c.change(&o)
 		}
-		d, err := rogito.Prepare(c.doc, o)
+		d, err := rogito.Prepare(context.Background(), c.doc, o)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -192,7 +196,7 @@ func TestDraftGrows(t *testing.T) {
 	if _, err := rogito.Sign(context.Background(), one(string(smallPDF())), &signed, a.Key, o); err != nil {
 		t.Fatal(err)
 	}
-	d, err := rogito.Prepare(one(string(smallPDF())), o)
+	d, err := rogito.Prepare(context.Background(), one(string(smallPDF())), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -478,5 +482,58 @@ func TestSpool(t *testing.T) {
 	}
 	if sigs := signatures(t, out.Bytes(), nil); len(sigs) != 1 || sigs[0].Intact() != ades.Yes || len(sigs[0].Timestamps) != 1 {
 		t.Errorf("signatures %+v", sigs)
+	}
+}
+
+// greedy are documents that take much more memory than they have bytes.
+func greedy() map[string]rogito.Options {
+	var picture bytes.Buffer
+	_ = png.Encode(&picture, image.NewGray(image.Rect(0, 0, 2000, 2000)))
+	shown := rogito.Options{PAdES: pades.Options{Appearance: &pades.Appearance{Page: 1, Width: 10, Height: 10, Image: picture.Bytes()}}}
+	return map[string]rogito.Options{
+		"<a>" + strings.Repeat("<b/>", 100_000) + "</a>": {Format: ades.XAdES},
+		string(smallPDF()): shown,
+		"-----BEGIN PKCS7-----\n" + strings.Repeat(strings.Repeat("M", 64)+"\n", 20_000) + "-----END PKCS7-----\n": {Format: ades.CAdES, Counter: true},
+	}
+}
+
+// A document that takes too much is a bad document, and told before the key is
+// used; with enough memory it is signed or refused for what it is.
+func TestSigningIsBounded(t *testing.T) {
+	pki := adestest.Must(t, signClock)
+	a := pki.Actor(t, "p256")
+	for text, o := range greedy() {
+		o.SignParams, o.Memory = a.Signing(signedAt), 1<<20
+		used := false
+		value := func(_ context.Context, d *rogito.Draft) ([]byte, error) {
+			used = true
+			return d.Value(a.Key)
+		}
+		_, err := rogito.SignWith(t.Context(), one(text), io.Discard, o, value)
+		if !errors.Is(err, limits.ErrBudget) && !errors.Is(err, rogito.ErrNotSigned) || !rogito.BadDocument(err) || used {
+			t.Errorf("%.20q: %v, key used %v", text, err, used)
+		}
+		o.Memory = 0
+		if _, err := rogito.SignWith(t.Context(), one(text), io.Discard, o, value); err != nil && !errors.Is(err, rogito.ErrNotSigned) {
+			t.Errorf("%.20q: %v", text, err)
+		}
+	}
+}
+
+// A caller who is gone has nothing signed.
+func TestSigningStops(t *testing.T) {
+	pki := adestest.Must(t, signClock)
+	a := pki.Actor(t, "p256")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for text, o := range greedy() {
+		o.SignParams = a.Signing(signedAt)
+		_, err := rogito.SignWith(ctx, one(text), io.Discard, o, func(context.Context, *rogito.Draft) ([]byte, error) {
+			t.Errorf("%.20q: the key was asked for", text)
+			return nil, errors.New("no")
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%.20q: %v", text, err)
+		}
 	}
 }

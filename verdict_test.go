@@ -90,7 +90,7 @@ func (s *stage) signContent(format string, a *adestest.Actor, signing ades.SignP
 	switch format {
 	case "asice-xades", "asice-cades", "asics-xades", "asics-cades":
 		files := []ades.File{{Name: "a.xml", Source: bytes.NewReader([]byte(sampleXML))}}
-		d, err = asic.Prepare(files, asic.Options{SignParams: signing, CAdES: format[6:] == "cades", Simple: format[4] == 's'})
+		d, err = asic.Prepare(context.Background(), files, asic.Options{SignParams: signing, CAdES: format[6:] == "cades", Simple: format[4] == 's'})
 	case "cades":
 		if content == nil {
 			content = []byte("content")
@@ -100,12 +100,12 @@ func (s *stage) signContent(format string, a *adestest.Actor, signing ades.SignP
 		if content == nil {
 			content = samplePDF()
 		}
-		d, err = pades.Prepare(bytes.NewReader(content), pades.Options{SignParams: signing, Stamped: level > ades.LevelB})
+		d, err = pades.Prepare(context.Background(), bytes.NewReader(content), pades.Options{SignParams: signing, Stamped: level > ades.LevelB})
 	case "xades":
 		if content == nil {
 			content = []byte(sampleXML)
 		}
-		d, err = xades.Prepare([]ades.File{{Name: "a.xml", Source: bytes.NewReader(content)}}, xades.Options{SignParams: signing})
+		d, err = xades.Prepare(context.Background(), []ades.File{{Name: "a.xml", Source: bytes.NewReader(content)}}, xades.Options{SignParams: signing})
 	}
 	if err != nil {
 		s.t.Fatal(err)

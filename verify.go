@@ -25,13 +25,11 @@ type Verifier struct {
 	Timeout time.Duration
 	// Memory bounds what reading one document may hold or unpack beyond the
 	// document itself, in bytes; zero means DefaultMemory. One that needs more
-	// is not valid. All readings of a Verifier together hold about two to three
-	// times as much.
+	// is not valid. All that a process verifies and signs at once holds about
+	// three times as much.
 	Memory int64
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-
-	lanes lanes
 }
 
 // VerifyOptions says what a verifier is told beside the document.
@@ -93,34 +91,15 @@ func (v *Verifier) now() time.Time {
 	return time.Now().UTC()
 }
 
-// read turns bytes into facts, first in the quick lane, then, where that does
-// not suffice, in the heavy one. What is left there holds much, and the lane is
-// left when the report is made.
+// read turns bytes into facts, in the lanes. Facts that hold much are read in
+// the heavy one, which is left when the report is made.
 func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (facts *report.Facts, plain ades.Source, leave func(), err error) {
-	memory := v.Memory
-	if memory <= 0 {
-		memory = DefaultMemory
-	}
-	v.lanes.open()
-	budget := limits.NewBudget(memory / quickShare)
-	if leave, err = enter(ctx, v.lanes.quick); err != nil {
-		return nil, nil, nil, err
-	}
-	facts, plain, err = v.readWith(limits.WithBudget(ctx, budget), src, o)
-	leave()
-	if !budget.Exceeded() && weight(facts) <= memory/quickShare/quickShare {
-		return facts, plain, func() {}, err
-	}
-	if ctx.Err() != nil {
-		return nil, nil, nil, ctx.Err()
-	}
-	if leave, err = enter(ctx, v.lanes.heavy); err != nil {
-		return nil, nil, nil, err
-	}
-	facts, plain, err = v.readWith(limits.WithBudget(ctx, limits.NewBudget(memory)), src, o)
-	if err != nil {
-		leave()
-	}
+	memory := memoryOr(v.Memory)
+	leave, err = limits.Lanes(ctx, memory, func(ctx context.Context) (bool, error) {
+		facts, plain = nil, nil
+		facts, plain, err = v.readWith(ctx, src, o)
+		return weight(facts) > limits.Small(limits.Small(memory)), err
+	})
 	return facts, plain, leave, err
 }
 

@@ -243,6 +243,7 @@ const (
 	SigAndRefs         TimestampKind = "sig-and-refs" // CAdES-X type 1, SigAndRefsTimeStamp
 	RefsOnly           TimestampKind = "refs-only"
 	ArchiveTimestamp   TimestampKind = "archive"
+	RecordTimestamp    TimestampKind = "evidence-record"
 	DocumentTimestamp  TimestampKind = "document" // PDF DocTimeStamp
 	ContainerTimestamp TimestampKind = "container"
 	DetachedTimestamp  TimestampKind = "detached" // a token alone

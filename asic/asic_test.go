@@ -25,7 +25,7 @@ func file(name, content string) ades.File {
 func sign(t testing.TB, a *adestest.Actor, files []ades.File, o Options) []byte {
 	t.Helper()
 	o.SignParams = a.Signing(clock())
-	d, err := Prepare(files, o)
+	d, err := Prepare(t.Context(), files, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestParallel(t *testing.T) {
 			b := sign(t, p.Actor(t, "good"), []ades.File{file("a.txt", "a")}, k.o)
 			second := p.Actor(t, "second")
 			o := Options{SignParams: second.Signing(clock())}
-			d, err := Parallel(bytes.NewReader(b), o)
+			d, err := Parallel(t.Context(), bytes.NewReader(b), o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -284,7 +284,7 @@ func TestRefuses(t *testing.T) {
 	p := adestest.Must(t, clock)
 	s := p.Actor(t, "p256").Signing(clock())
 	for _, name := range []string{"META-INF/x", "mimetype", "meta-inf/signatures.xml", "a\nb"} {
-		if _, err := Prepare([]ades.File{file(name, "x")}, Options{SignParams: s}); err == nil {
+		if _, err := Prepare(t.Context(), []ades.File{file(name, "x")}, Options{SignParams: s}); err == nil {
 			t.Errorf("name %q was taken", name)
 		}
 	}

@@ -122,7 +122,7 @@ func (c *container) checkManifest(e *entry) error {
 	if err != nil {
 		return err
 	}
-	d, err := xmldom.Parse(b, xmldom.Limits{})
+	d, err := xmldom.ParseContext(e.c.ctx, b, xmldom.Limits{})
 	if err != nil {
 		return &ades.MalformedError{Format: "manifest", Where: e.name, Err: err}
 	}

@@ -24,7 +24,7 @@ func Example() {
 
 	// One signature over two documents, in one file.
 	o := asic.Options{SignParams: signer.Signing(now())}
-	draft, err := asic.Prepare([]ades.File{
+	draft, err := asic.Prepare(context.Background(), []ades.File{
 		{Name: "contract.txt", Source: bytes.NewReader([]byte("We agree."))},
 		{Name: "annex.xml", Source: bytes.NewReader([]byte("<annex/>"))},
 	}, o)

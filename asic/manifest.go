@@ -33,7 +33,7 @@ func readManifest(e *entry) (*manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := xmldom.Parse(b, xmldom.Limits{})
+	d, err := xmldom.ParseContext(e.c.ctx, b, xmldom.Limits{})
 	if err != nil {
 		return nil, &ades.MalformedError{Format: "ASiC manifest", Where: e.name, Err: err}
 	}

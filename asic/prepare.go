@@ -12,6 +12,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
@@ -55,7 +56,7 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 }
 
 // Prepare makes everything of a container but the signature value.
-func Prepare(files []ades.File, o Options) (*Draft, error) {
+func Prepare(ctx context.Context, files []ades.File, o Options) (*Draft, error) {
 	if len(files) == 0 {
 		return nil, errors.New("asic: nothing to sign")
 	}
@@ -74,7 +75,7 @@ func Prepare(files []ades.File, o Options) (*Draft, error) {
 		}
 	}
 	var sig signatureFiles
-	if sig, err = d.prepare(files, 1); err != nil {
+	if sig, err = d.prepare(ctx, files, 1); err != nil {
 		return nil, err
 	}
 	d.write = func(w *writer, signature []byte) error {
@@ -114,7 +115,7 @@ func (s signatureFiles) write(w *writer, signature []byte) error {
 }
 
 // prepare has the format make its signature over the files; n numbers it.
-func (d *Draft) prepare(files []ades.File, n int) (s signatureFiles, err error) {
+func (d *Draft) prepare(ctx context.Context, files []ades.File, n int) (s signatureFiles, err error) {
 	switch {
 	case d.o.CAdES && d.o.Simple:
 		s.name = metaInf + "signature.p7s"
@@ -132,7 +133,7 @@ func (d *Draft) prepare(files []ades.File, n int) (s signatureFiles, err error) 
 		if d.o.Simple {
 			s.name = metaInf + "signatures.xml"
 		}
-		d.inner, err = xades.Prepare(files, xades.Options{SignParams: d.o.SignParams, Packaging: xades.Detached, MimeTypes: d.o.MimeTypes})
+		d.inner, err = xades.Prepare(ctx, files, xades.Options{SignParams: d.o.SignParams, Packaging: xades.Detached, MimeTypes: d.o.MimeTypes})
 	}
 	return s, err
 }
@@ -216,8 +217,8 @@ func cleanNames(files []ades.File) ([]ades.File, error) {
 // Parallel adds a signature over all files of a container to those that it
 // has, of the same kind as they. Options.Simple and Options.CAdES are taken
 // from the container.
-func Parallel(src ades.Source, o Options) (*Draft, error) {
-	c, err := open(context.Background(), src)
+func Parallel(ctx context.Context, src ades.Source, o Options) (*Draft, error) {
+	c, err := open(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -234,13 +235,13 @@ func Parallel(src ades.Source, o Options) (*Draft, error) {
 	}
 	d := &Draft{o: o, mime: c.mime}
 	if o.Simple {
-		return d, d.parallelSimple(c)
+		return d, d.parallelSimple(ctx, c)
 	}
 	var files []ades.File
 	for _, e := range c.of(roleData) {
 		files = append(files, ades.File{Name: e.name, Source: e})
 	}
-	sig, err := d.prepare(files, c.nextNumber())
+	sig, err := d.prepare(ctx, files, c.nextNumber())
 	d.write = func(w *writer, signature []byte) error {
 		if err := w.copyAll(c, nil); err != nil {
 			return err
@@ -251,7 +252,7 @@ func Parallel(src ades.Source, o Options) (*Draft, error) {
 }
 
 // parallelSimple adds to the one signature file of an ASiC-S.
-func (d *Draft) parallelSimple(c *container) error {
+func (d *Draft) parallelSimple(ctx context.Context, c *container) error {
 	data, sigs := c.of(roleData), c.of(roleXML, roleCMS)
 	if len(data) != 1 || len(sigs) != 1 {
 		return ades.Malformed("ZIP", "", "an ASiC-S has one data object and one signature file")
@@ -259,10 +260,10 @@ func (d *Draft) parallelSimple(c *container) error {
 	var err error
 	merge := func(b []byte) ([]byte, error) { return b, nil }
 	if d.o.CAdES {
-		d.inner, err = cades.Parallel(sigs[0], data[0], cades.Options{SignParams: d.o.SignParams, Detached: true})
+		d.inner, err = cades.Parallel(limits.Paying(sigs[0], limits.BudgetOf(ctx)), data[0], cades.Options{SignParams: d.o.SignParams, Detached: true})
 	} else {
 		file := ades.File{Name: data[0].name, Source: data[0]}
-		d.inner, err = xades.Prepare([]ades.File{file}, xades.Options{SignParams: d.o.SignParams, Packaging: xades.Detached, MimeTypes: d.o.MimeTypes})
+		d.inner, err = xades.Prepare(ctx, []ades.File{file}, xades.Options{SignParams: d.o.SignParams, Packaging: xades.Detached, MimeTypes: d.o.MimeTypes})
 		merge = func(b []byte) ([]byte, error) { return appendXAdES(sigs[0], b) }
 	}
 	d.write = func(w *writer, signature []byte) error {
@@ -281,7 +282,7 @@ func appendXAdES(e *entry, signature []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := xmldom.Parse(b, xmldom.Limits{})
+	d, err := xmldom.ParseContext(e.c.ctx, b, xmldom.Limits{})
 	if err != nil {
 		return nil, &ades.MalformedError{Format: "XML", Where: e.name, Err: err}
 	}

@@ -18,6 +18,7 @@ const maxRecords = 16
 
 // evidenceRecord is a value of the attribute of RFC 4998, appendix A.
 type evidenceRecord struct {
+	signer   int
 	value    []byte
 	external bool // over the content as well, as an object of its own
 	record   *ers.Record
@@ -28,8 +29,8 @@ func isRecord(id string) bool {
 	return id == oid.AttrEvidenceRecord || id == oid.AttrEvidenceRecordExt
 }
 
-// records reads the evidence records that the first signer carries. Each is
-// over the SignedData as it stood without it and those made later.
+// records reads the evidence records that signers carry, the first by the RFC.
+// Each is over the SignedData as it stood without it and those made later.
 func (r *reader) records(out []*ades.Signature) error {
 	var list []evidenceRecord
 	for i, si := range r.sd.SignerInfos {
@@ -40,17 +41,13 @@ func (r *reader) records(out []*ades.Signature) error {
 			if !isRecord(a.OID) {
 				continue
 			}
-			if i > 0 {
-				problem("an evidence record stands in another signer than the first")
-				continue
-			}
 			for _, v := range a.Values {
 				record, err := ers.Parse(v)
 				if err != nil || len(list) == maxRecords {
 					problem("an evidence record cannot be read, or there are too many")
 					continue
 				}
-				one := evidenceRecord{value: v, external: a.OID == oid.AttrEvidenceRecordExt, record: record}
+				one := evidenceRecord{signer: i, value: v, external: a.OID == oid.AttrEvidenceRecordExt, record: record}
 				if t, err := tsp.Parse(record.First()); err == nil {
 					one.made = t.Time
 				}
@@ -83,7 +80,7 @@ func (r *reader) record(one evidenceRecord, later []evidenceRecord, out []*ades.
 	if one.external && !missing {
 		objects = append(objects, octets{r.in.Digest})
 	}
-	all, first, err := one.record.Facts(objects, out[0].Path+"/evidence-record", r.certs...)
+	all, first, err := one.record.Facts(objects, out[one.signer].Path+"/evidence-record", r.certs...)
 	if err != nil {
 		return err
 	}
@@ -96,9 +93,9 @@ func (r *reader) record(one evidenceRecord, later []evidenceRecord, out []*ades.
 		}
 	}
 	for _, ts := range all {
-		ts.Kind = ades.ArchiveTimestamp
+		ts.Kind = ades.RecordTimestamp
 	}
-	out[0].Timestamps = append(out[0].Timestamps, all...)
+	out[one.signer].Timestamps = append(out[one.signer].Timestamps, all...)
 	return nil
 }
 

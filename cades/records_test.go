@@ -110,7 +110,7 @@ func TestEvidenceRecords(t *testing.T) {
 		var got []ades.Tri
 		for _, ts := range s.Timestamps {
 			got = append(got, ts.ImprintIntact)
-			if ts.Kind == ades.ArchiveTimestamp && !slices.Contains(ts.Covers, s.ID) {
+			if ts.Kind == ades.RecordTimestamp && !slices.Contains(ts.Covers, s.ID) {
 				t.Errorf("%s: the record does not prove that the signature existed", name)
 			}
 		}

@@ -210,9 +210,9 @@ var vertices = sync.Pool{New: func() any { return new([]geo.Point) }}
 // eachRing visits the rings of one polygon, the outer one first.
 func (z Zone) eachRing(polygon int, g Geometry, visit func(i int, ring []geo.Point)) {
 	space := vertices.Get().(*[]geo.Point)
-	first, n := z.rings(polygon)
+	first, n := z.ix.polygonRings(z.field(zonePolygons) + uint32(polygon))
 	for i := range n {
-		*space = z.appendRing((*space)[:0], first+i)
+		*space = z.ix.ring(first + i).AppendPoints((*space)[:0])
 		ring := *space
 		if g == SimplifiedGeometry {
 			ring = geo.Simplify(ring, simplifiedTo)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -190,7 +191,7 @@ func readMark(mark []byte) oracleZone {
 				lng, _ := strconv.ParseFloat(parts[0], 64)
 				lat, _ := strconv.ParseFloat(parts[1], 64)
 				astray = astray || lat < 35
-				ring = append(ring, geo.Point{X: roundMicro(lng), Y: roundMicro(lat)})
+				ring = append(ring, geo.Point{X: int32(math.Round(lng * geo.Micro)), Y: int32(math.Round(lat * geo.Micro))})
 			}
 			rings = append(rings, ring)
 		}

@@ -307,7 +307,5 @@ func slowDegrees(b []byte, i int) (v int32, next int, ok bool) {
 	if err != nil || !(f >= -360 && f <= 360) {
 		return 0, j, false
 	}
-	return roundMicro(f), j, true
+	return int32(math.Round(f * geo.Micro)), j, true
 }
-
-func roundMicro(degrees float64) int32 { return int32(math.Round(degrees * geo.Micro)) }

@@ -235,16 +235,11 @@ func (j *builder) perimeters() {
 			if len(o.polygons) == 0 {
 				continue
 			}
-			j.know(o.cadastral, p)
+			if _, known := j.places[o.cadastral]; !known { // then the perimeter's title has to do
+				j.places[o.cadastral] = place{cadastral: o.cadastral, province: p.province, name: p.name}
+			}
 			j.settle(o, here)
 		}
-	}
-}
-
-// know makes sure that there is a municipality, if only from the perimeter's title.
-func (j *builder) know(cadastral string, p *perimeter) {
-	if _, known := j.places[cadastral]; !known {
-		j.places[cadastral] = place{cadastral: cadastral, province: p.province, name: p.name}
 	}
 }
 

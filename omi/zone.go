@@ -2,8 +2,6 @@ package omi
 
 import (
 	"sort"
-
-	"rogito.dev/rogito/internal/geo"
 )
 
 // Zone is a zone of a publication: a small handle, cheap to copy. The zero Zone is
@@ -122,16 +120,6 @@ func surface(flags, gross uint8) Surface {
 
 // Polygons is how many polygons the zone's perimeter has; 0 without a perimeter.
 func (z Zone) Polygons() int { return int(z.field(zonePolygonCount)) }
-
-// rings tells which rings a polygon of the zone has, the outer one first.
-func (z Zone) rings(polygon int) (first, n uint32) {
-	return z.ix.polygonRings(z.field(zonePolygons) + uint32(polygon))
-}
-
-// appendRing appends the vertices of a ring.
-func (z Zone) appendRing(dst []geo.Point, ring uint32) []geo.Point {
-	return z.ix.ring(ring).AppendPoints(dst)
-}
 
 func (ix *Index) municipality(i uint32) Municipality {
 	field := func(k int) string { return ix.text(ix.u32(secPlaces, placeSize, i, placeCadastral+4*k)) }

@@ -43,7 +43,7 @@ func (a *Appearance) form(u *pdf.Update, page *pdf.Page, rect pdf.Rect) (pdf.Ref
 		b.Width, b.Height = b.Height, b.Width
 	}
 	if len(a.Image) > 0 {
-		img, err := appearance.ReadImage(a.Image, false)
+		img, err := appearance.ReadImage(a.Image, false, u.Document().Budget())
 		if err != nil {
 			return pdf.Ref{}, fmt.Errorf("signature image: %w", err)
 		}

@@ -45,7 +45,7 @@ func BenchmarkSign(b *testing.B) {
 			defer onCPU(b)()
 			b.SetBytes(int64(len(doc)))
 			for b.Loop() {
-				d, err := Prepare(bytes.NewReader(doc), o)
+				d, err := Prepare(context.Background(), bytes.NewReader(doc), o)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -31,7 +31,7 @@ func ExamplePrepare() {
 		panic(err)
 	}
 	opts := pades.Options{SignParams: signer.Signing(pki.Now()), Reason: "Approved"}
-	draft, err := pades.Prepare(bytes.NewReader(doc), opts)
+	draft, err := pades.Prepare(context.Background(), bytes.NewReader(doc), opts)
 	if err != nil {
 		panic(err)
 	}
@@ -54,7 +54,7 @@ func ExampleDraft_Complete() {
 	if err != nil {
 		panic(err)
 	}
-	draft, err := pades.Prepare(bytes.NewReader(doc), pades.Options{SignParams: signer.Signing(pki.Now()), Stamped: true})
+	draft, err := pades.Prepare(context.Background(), bytes.NewReader(doc), pades.Options{SignParams: signer.Signing(pki.Now()), Stamped: true})
 	if err != nil {
 		panic(err)
 	}
@@ -83,7 +83,7 @@ func ExampleAugment() {
 		panic(err)
 	}
 	var b, lta bytes.Buffer
-	draft, err := pades.Prepare(bytes.NewReader(doc), pades.Options{SignParams: signer.Signing(pki.Now())})
+	draft, err := pades.Prepare(context.Background(), bytes.NewReader(doc), pades.Options{SignParams: signer.Signing(pki.Now())})
 	if err != nil {
 		panic(err)
 	}

@@ -1,6 +1,7 @@
 package pades
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -135,8 +136,8 @@ func (w *fieldWalk) split(f *field, kids pdf.Array) []pdf.Object {
 
 // EmptyFields lists the full names of the signature fields of a document into
 // which nothing was signed yet, in the order of the form.
-func EmptyFields(src ades.Source, password string) ([]string, error) {
-	d, err := pdf.Open(src, pdf.Options{Password: password, Repair: true})
+func EmptyFields(ctx context.Context, src ades.Source, password string) ([]string, error) {
+	d, err := pdf.Open(src, pdf.Options{Password: password, Repair: true, Context: ctx})
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}

@@ -41,7 +41,7 @@ func signed(t testing.TB, pki *adestest.PKI, doc []byte, level ades.Level, o Opt
 func prepare(t testing.TB, pki *adestest.PKI, doc []byte, o Options) error {
 	t.Helper()
 	o.SignParams = pki.Actor(t, "p256").Signing(pki.Now())
-	_, err := Prepare(bytes.NewReader(doc), o)
+	_, err := Prepare(t.Context(), bytes.NewReader(doc), o)
 	return err
 }
 
@@ -203,7 +203,7 @@ func formPDF() []byte {
 func TestFields(t *testing.T) {
 	pki := adestest.Must(t, nil)
 	doc := formPDF()
-	names, err := EmptyFields(bytes.NewReader(doc), "")
+	names, err := EmptyFields(t.Context(), bytes.NewReader(doc), "")
 	if err != nil || fmt.Sprint(names) != "[Plain Group.Inner]" {
 		t.Fatalf("empty fields %v, %v", names, err)
 	}
@@ -299,7 +299,7 @@ func TestRoom(t *testing.T) {
 	pki := adestest.Must(t, nil)
 	a := pki.Actor(t, "p256")
 	o := Options{SignParams: a.Signing(pki.Now()), Reserve: 100}
-	d, err := Prepare(bytes.NewReader(simplePDF(10)), o)
+	d, err := Prepare(t.Context(), bytes.NewReader(simplePDF(10)), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,8 +31,8 @@ var _ ades.Draft = (*Draft)(nil)
 // openToSign opens a document that is to be signed. Bytes before the header
 // are left out: some readers count a byte range from the header, and some from
 // the first byte. Where that is not possible the document is refused.
-func openToSign(src ades.Source, password string) (ades.Source, *pdf.Document, error) {
-	doc, err := pdf.Open(src, pdf.Options{Password: password, Repair: true})
+func openToSign(ctx context.Context, src ades.Source, password string) (ades.Source, *pdf.Document, error) {
+	doc, err := pdf.Open(src, pdf.Options{Password: password, Repair: true, Context: ctx})
 	if err != nil || doc.Prefix() == 0 {
 		return src, doc, err
 	}
@@ -48,17 +48,17 @@ func openToSign(src ades.Source, password string) (ades.Source, *pdf.Document, e
 		return nil, nil, ades.Malformed("PDF", "header", "%d bytes stand before it, and the document cannot do without them", doc.Prefix())
 	}
 	src = io.NewSectionReader(src, doc.Base(), src.Size()-doc.Base())
-	doc, err = pdf.Open(src, pdf.Options{Password: password, Repair: true})
+	doc, err = pdf.Open(src, pdf.Options{Password: password, Repair: true, Context: ctx})
 	return src, doc, err
 }
 
 // Prepare makes the draft of a signed PDF. The document is read once now for
 // its digest, and once more in Finish.
-func Prepare(src ades.Source, o Options) (*Draft, error) {
+func Prepare(ctx context.Context, src ades.Source, o Options) (*Draft, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	src, doc, err := openToSign(src, o.Password)
+	src, doc, err := openToSign(ctx, src, o.Password)
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}

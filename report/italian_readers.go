@@ -448,7 +448,6 @@ var italianReaders = map[string]string{
 	"a comment in the header that others may take for a part of it": "un commento nell'intestazione che altri possono prendere per una sua parte",
 	"a message in a transfer encoding":                              "un messaggio in una codifica di trasferimento",
 	"too many messages in messages":                                 "troppi messaggi dentro messaggi",
-	"an evidence record stands in another signer than the first":    "un evidence record si trova in un firmatario diverso dal primo",
 	"an evidence record cannot be read, or there are too many":      "un evidence record non può essere letto, o ce ne sono troppi",
 	"the hash tree does not hold what the record is for":            "l'albero delle impronte non contiene ciò per cui è stato fatto l'evidence record",
 

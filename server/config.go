@@ -90,6 +90,7 @@ type LimitsConfig struct {
 	Header      int           `yaml:"header" doc:"bytes of a request's header"`
 	InFlight    int           `yaml:"in_flight" doc:"requests answered at once; more are told to come back (503)"`
 	Connections int           `yaml:"connections" doc:"connections open at once"`
+	PerAddress  int           `yaml:"per_address" doc:"connections open at once of one address (of IPv6: one /64); trusted_proxies have as many as they like, and each client behind them half of in_flight requests at once"`
 	Timeout     time.Duration `yaml:"timeout" doc:"time one request may take"`
 	Drain       time.Duration `yaml:"drain" doc:"time that running requests have to end at shutdown"`
 	Depth       int           `yaml:"depth" doc:"nesting of a JSON body"`
@@ -205,7 +206,7 @@ func Defaults() Config {
 		Timezone: "UTC",
 		Limits: LimitsConfig{
 			Body: 256 << 20, Document: 100 << 20, Memory: rogito.DefaultMemory, Documents: 1000,
-			Header: 64 << 10, InFlight: 1024, Connections: 8192,
+			Header: 64 << 10, InFlight: 1024, Connections: 8192, PerAddress: 1024,
 			Timeout: 2 * time.Minute, Drain: 30 * time.Second,
 			Depth: 32, Values: 100_000, Rate: 0, Burst: 100,
 		},

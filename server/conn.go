@@ -6,166 +6,166 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"rogito.dev/rogito/server/internal/api"
 )
 
-// Bounds on a client that keeps the server waiting. They are kept by a look at
-// all connections once a second: net/http would set and lift four deadlines for
-// each request, and a lookup then costs 10 % more processor time.
-const (
-	headerTime = 10 * time.Second // from the first byte of a request to the end of its header
-	idleTime   = 2 * time.Minute  // between requests
-)
-
-// limitListener bounds the connections that are open at once. Where there are
-// too many, the one that has waited longest for its client is closed for the new
-// one; where none waits, new ones wait in the system's queue.
+// limitListener bounds the connections that are open at once, in all and of one
+// address. Where there are too many, the one that has waited longest for its
+// client is closed for the new one. Where none waits for its client, all being
+// at work: one of an address that has its share is refused, any other waits in
+// the system's queue.
 type limitListener struct {
 	net.Listener
-	slots  chan struct{}
-	closed context.Context
-	close  context.CancelFunc
+	most, share int
+	proxies     api.Proxies // not counted by their address: each speaks for many
 
-	mu   sync.Mutex
-	open map[*clientConn]struct{}
+	mu     sync.Mutex
+	room   *sync.Cond // a connection has ended, or waits for its client
+	open   map[*clientConn]struct{}
+	from   map[netip.Addr]int
+	closed bool
 }
 
-func limit(ln net.Listener, most int) *limitListener {
-	l := &limitListener{Listener: ln, slots: make(chan struct{}, most), open: map[*clientConn]struct{}{}}
-	l.closed, l.close = context.WithCancel(context.Background())
-	go l.sweep()
+func limit(ln net.Listener, most, share int, proxies api.Proxies) *limitListener {
+	l := &limitListener{Listener: ln, most: most, share: share, proxies: proxies, open: map[*clientConn]struct{}{}, from: map[netip.Addr]int{}}
+	l.room = sync.NewCond(&l.mu)
 	return l
 }
 
 // Accept waits for a connection, and for another to end where there are too many.
 func (l *limitListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	if err := l.acquire(); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	cc := &clientConn{Conn: c}
-	cc.release = sync.OnceFunc(func() {
-		l.mu.Lock()
-		delete(l.open, cc)
-		l.mu.Unlock()
-		<-l.slots
-	})
-	l.mu.Lock()
-	l.open[cc] = struct{}{}
-	l.mu.Unlock()
-	return cc, nil
-}
-
-// acquire takes a slot, from an idle connection if need be.
-func (l *limitListener) acquire() error {
 	for {
-		select {
-		case l.slots <- struct{}{}:
-			return nil
-		default:
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
 		}
-		if idle := l.longestIdle(); idle != nil {
-			_ = idle.Close() // its client can connect again
-			continue
+		if cc := l.admit(c); cc != nil {
+			return cc, nil
 		}
-		select {
-		case l.slots <- struct{}{}:
-			return nil
-		case <-time.After(100 * time.Millisecond): // one may be idle by now
-		case <-l.closed.Done():
-			return net.ErrClosed
-		}
+		_ = c.Close() // a client with too many of them
 	}
 }
 
-func (l *limitListener) longestIdle() (found *clientConn) {
+func (l *limitListener) admit(c net.Conn) *clientConn {
+	peer, err := netip.ParseAddrPort(c.RemoteAddr().String())
+	counted := err == nil && !l.proxies.Trusts(peer.Addr().Unmap())
+	addr := api.Network(peer.Addr())
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	least := int64(0)
+	if counted && l.from[addr] >= l.share && !l.evict(func(o *clientConn) bool { return o.from == addr }) {
+		return nil
+	}
+	for len(l.open) >= l.most && !l.evict(func(*clientConn) bool { return true }) {
+		if l.closed {
+			return nil
+		}
+		look := time.AfterFunc(100*time.Millisecond, l.room.Broadcast) // one may be slow by now
+		l.room.Wait()
+		look.Stop()
+	}
+	cc := &clientConn{Conn: c, listener: l}
+	if counted {
+		cc.from = addr
+		l.from[addr]++
+	}
+	l.open[cc] = struct{}{}
+	return cc
+}
+
+// evict closes the connection among these that has waited longest for its
+// client.
+func (l *limitListener) evict(among func(*clientConn) bool) bool {
+	var found *clientConn
+	least := time.Now().UnixNano()
 	for c := range l.open {
-		if since := c.idle.Load(); since != 0 && (found == nil || since < least) {
+		if since := c.waits.Load(); since != 0 && since <= least && among(c) {
 			found, least = c, since
 		}
 	}
-	return found
+	if found == nil {
+		return false
+	}
+	l.forget(found)
+	_ = found.Conn.Close() // its client can connect again
+	return true
 }
 
-// sweep closes the connections whose client takes too long.
-func (l *limitListener) sweep() {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-l.closed.Done():
-			return
-		case now := <-tick.C:
-			for _, c := range l.overdue(now) {
-				_ = c.Close()
-			}
-		}
+func (l *limitListener) forget(c *clientConn) {
+	if _, open := l.open[c]; !open {
+		return
 	}
-}
-
-func (l *limitListener) overdue(now time.Time) (list []*clientConn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for c := range l.open {
-		idle, header := c.idle.Load(), c.header.Load()
-		if idle != 0 && (now.UnixNano()-idle > int64(idleTime) || header != 0 && now.UnixNano()-header > int64(headerTime)) {
-			list = append(list, c)
-		}
+	delete(l.open, c)
+	if l.from[c.from]--; l.from[c.from] <= 0 {
+		delete(l.from, c.from)
 	}
-	return list
+	l.room.Broadcast()
 }
 
 func (l *limitListener) Close() error {
-	l.close()
+	l.mu.Lock()
+	l.closed = true
+	l.room.Broadcast()
+	l.mu.Unlock()
 	return l.Listener.Close()
 }
 
 // clientConn knows since when it waits for its client.
 type clientConn struct {
 	net.Conn
-	release func()
-	idle    atomic.Int64 // since when, in Unix nanoseconds; 0: a request is being answered
-	header  atomic.Int64 // since when a request's header arrives; 0: it does not
+	listener *limitListener
+	from     netip.Addr
+	waits    atomic.Int64 // since when, in Unix nanoseconds; 0: it does not
 }
 
-// connState is for http.Server, which says StateActive once a whole header was
-// read.
+// connState is for http.Server: a connection waits for its client when it is new
+// or idle.
 func connState(c net.Conn, state http.ConnState) {
+	cc := clientConnOf(c)
+	switch {
+	case cc == nil:
+	case state == http.StateNew:
+		cc.WaitsForClient(time.Now())
+	case state == http.StateIdle:
+		cc.waits.Store(time.Now().UnixNano())
+		cc.listener.room.Signal()
+	default:
+		cc.waits.Store(0)
+	}
+}
+
+func clientConnOf(c net.Conn) *clientConn {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}
-	if cc, ok := c.(*clientConn); ok {
-		cc.waits(state)
-	}
+	cc, _ := c.(*clientConn)
+	return cc
 }
 
-func (c *clientConn) waits(state http.ConnState) {
-	c.idle.Store(0)
-	c.header.Store(0)
-	switch state {
-	case http.StateNew: // the first header is expected at once
-		now := time.Now().UnixNano()
-		c.header.Store(now)
-		c.idle.Store(now)
-	case http.StateIdle:
-		c.idle.Store(time.Now().UnixNano())
+// slowAfter is how long a client that is new, sends a body or takes an answer may
+// stand still before its connection may be closed for another's.
+const slowAfter = 250 * time.Millisecond
+
+// WaitsForClient implements api.Waiter.
+func (c *clientConn) WaitsForClient(since time.Time) {
+	if since.IsZero() {
+		c.waits.Store(0)
+		return
 	}
+	c.waits.Store(since.Add(slowAfter).UnixNano())
 }
 
-func (c *clientConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if n > 0 && c.idle.Load() != 0 && c.header.Load() == 0 {
-		c.header.Store(time.Now().UnixNano())
+// connContext is the server's ConnContext.
+func connContext(ctx context.Context, c net.Conn) context.Context {
+	ctx = context.WithValue(ctx, resetsKey{}, &resets{conn: c})
+	if cc := clientConnOf(c); cc != nil {
+		ctx = api.WithWaiter(ctx, cc)
 	}
-	return n, err
+	return ctx
 }
 
 // CloseWrite says that no more will come: so a refusal reaches a client that
@@ -178,6 +178,8 @@ func (c *clientConn) CloseWrite() error {
 }
 
 func (c *clientConn) Close() error {
-	defer c.release()
+	c.listener.mu.Lock()
+	c.listener.forget(c)
+	c.listener.mu.Unlock()
 	return c.Conn.Close()
 }

@@ -2,96 +2,150 @@ package server
 
 import (
 	"errors"
+	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"testing"
 	"time"
+
+	"rogito.dev/rogito/server/internal/api"
 )
 
-// pair is a connection as the server has it and its other end.
-func pair(t *testing.T) (ours, theirs net.Conn) {
+// accepted is a connection as the server has it and its other end.
+func accepted(t *testing.T, l *limitListener) (ours *clientConn, theirs net.Conn) {
+	t.Helper()
+	theirs = dial(t, l.Addr().String())
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c.(*clientConn), theirs
+}
+
+func listen(t *testing.T, most, share int, proxies ...string) *limitListener {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := limit(ln, 1)
+	var trusted api.Proxies
+	for _, p := range proxies {
+		trusted = append(trusted, netip.MustParsePrefix(p))
+	}
+	l := limit(ln, most, share, trusted)
 	t.Cleanup(func() { l.Close() })
-	if theirs, err = net.Dial("tcp", ln.Addr().String()); err != nil {
-		t.Fatal(err)
-	}
-	if ours, err = l.Accept(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ours.Close(); theirs.Close() })
-	return ours, theirs
+	return l
 }
 
-// A connection is overdue when its header takes too long, or it says nothing.
-func TestSlowClientsAreOverdue(t *testing.T) {
+// cut says whether the server has closed a connection.
+func cut(t *testing.T, c net.Conn) bool {
+	t.Helper()
+	c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+	_, err := c.Read(make([]byte, 1))
+	return errors.Is(err, io.EOF)
+}
+
+// Whoever keeps the server waiting longest makes room: new, idle, or slow with a
+// body. Whoever is being answered, or sends at a good rate, does not.
+func TestTheSlowestMakesRoom(t *testing.T) {
 	t.Parallel()
-	ours, theirs := pair(t)
-	c := ours.(*clientConn)
-	connState(ours, http.StateNew)
-	l := &limitListener{open: map[*clientConn]struct{}{c: {}}}
-	overdue := func(after time.Duration) bool { return len(l.overdue(time.Now().Add(after))) == 1 }
-	if overdue(headerTime-time.Second) || !overdue(headerTime+time.Second) {
-		t.Error("a new connection that says nothing")
+	for name, waits := range map[string]func(*clientConn){
+		"new":            func(c *clientConn) { connState(c, http.StateNew); c.waits.Add(-int64(slowAfter)) },
+		"idle":           func(c *clientConn) { connState(c, http.StateIdle) },
+		"slow with body": func(c *clientConn) { c.WaitsForClient(time.Now().Add(-slowAfter)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := listen(t, 3, 100)
+			works, _ := accepted(t, l)
+			connState(works, http.StateActive)
+			sends, _ := accepted(t, l)
+			connState(sends, http.StateActive)
+			sends.WaitsForClient(time.Now().Add(time.Minute))
+			slow, theirs := accepted(t, l)
+			waits(slow)
+			accepted(t, l)
+			if !cut(t, theirs) {
+				t.Error("the slow one is still there")
+			}
+			if _, open := l.open[works]; !open {
+				t.Error("one that was being answered was closed")
+			}
+			if _, open := l.open[sends]; !open {
+				t.Error("one that was sending was closed")
+			}
+		})
 	}
-	connState(ours, http.StateActive)
-	if overdue(time.Hour) {
-		t.Error("a request that is being answered")
+}
+
+// An address has its share; its own connections make room, and where all are at
+// work the new one is closed. Proxies have no share.
+func TestConnectionsOfAnAddressAreLimited(t *testing.T) {
+	t.Parallel()
+	l := listen(t, 100, 2)
+	first, theirs := accepted(t, l)
+	connState(first, http.StateIdle)
+	second, _ := accepted(t, l)
+	connState(second, http.StateActive)
+	third, _ := accepted(t, l)
+	connState(third, http.StateActive)
+	if !cut(t, theirs) {
+		t.Error("the idle one is still there")
 	}
-	connState(ours, http.StateIdle)
-	if overdue(idleTime-time.Second) || !overdue(idleTime+time.Second) {
-		t.Error("an idle connection")
+	refused := dial(t, l.Addr().String())
+	got := make(chan net.Conn, 1)
+	go func() {
+		c, err := l.Accept()
+		if err == nil {
+			got <- c
+		}
+	}()
+	if !cut(t, refused) {
+		t.Error("a third connection at work was taken")
 	}
-	theirs.Write([]byte("G"))
-	if n, err := ours.Read(make([]byte, 1)); n != 1 || err != nil {
-		t.Fatal(n, err)
+	second.Close()
+	second.Close() // frees one place, not two
+	dial(t, l.Addr().String())
+	(<-got).Close()
+	if n := len(l.open); n != 1 {
+		t.Errorf("%d are open", n)
 	}
-	if overdue(headerTime-time.Second) || !overdue(headerTime+time.Second) {
-		t.Error("a second header that takes its time")
+
+	behind := listen(t, 100, 1, "127.0.0.0/8")
+	for range 3 {
+		c, _ := accepted(t, behind)
+		connState(c, http.StateActive)
+	}
+	if n := len(behind.open); n != 3 {
+		t.Errorf("%d connections of a proxy are open", n)
 	}
 }
 
 func TestConnectionsAreLimited(t *testing.T) {
 	t.Parallel()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := limit(ln, 1)
-	for range 2 {
-		c, err := net.Dial("tcp", ln.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-	}
-	first, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := listen(t, 1, 100)
+	first, _ := accepted(t, l)
+	connState(first, http.StateActive)
+	dial(t, l.Addr().String())
 	second := make(chan error)
-	go func() {
+	accept := func() {
 		_, err := l.Accept()
 		second <- err
-	}()
+	}
+	go accept()
 	select {
 	case err := <-second:
 		t.Fatal("one too many:", err)
 	case <-time.After(50 * time.Millisecond):
 	}
 	first.Close()
-	first.Close() // frees one place, not two
 	if err := <-second; err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		_, err := l.Accept()
-		second <- err
-	}()
+	dial(t, l.Addr().String())
+	go accept()
+	time.Sleep(50 * time.Millisecond)
 	l.Close()
 	if err := <-second; !errors.Is(err, net.ErrClosed) {
 		t.Error(err)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"rogito.dev/rogito/server/internal/api/apitest"
@@ -50,6 +51,12 @@ func TestMisplacedSecretsAreNotLogged(t *testing.T) {
 				sent++
 			}
 		}
+	}
+	s.do("POST", "/tokens", m{"scopes": []string{token}}) // its refusal quotes the scope
+	s.do("GET", "/signatures?state="+token, nil)
+	time.Sleep(1500 * time.Millisecond) // refusals are written within a second
+	if bytes.Contains(s.dump(), []byte(token)) {
+		t.Error("the token is in the database")
 	}
 	conn, err := net.Dial("tcp", s.run.addr)
 	if err != nil {

@@ -21,7 +21,7 @@ func listener(ctx context.Context, cfg *Config) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	ln = limit(ln, cfg.Limits.Connections)
+	ln = limit(ln, cfg.Limits.Connections, cfg.Limits.PerAddress, cfg.proxies())
 	if cfg.TLS.Cert == "" {
 		return ln, nil
 	}
@@ -59,18 +59,28 @@ func tlsConfig(cfg TLSConfig) (*tls.Config, error) {
 	return tc, nil
 }
 
-// newHTTPServer sets the bounds on headers and time. Bodies and answers have
-// bounds of their own, piece by piece; slow headers and idle connections are the
-// listener's, see limitListener.
+// Bounds on a client that keeps the server waiting, whoever it is. The API gives
+// more time to whoever sends a body or takes an answer at a decent rate.
+const (
+	requestTime = 10 * time.Second // from the first byte of a request to the end of its header, and of a body that nobody reads
+	idleTime    = 2 * time.Minute  // between requests
+	frameTime   = 30 * time.Second // HTTP/2: for a client to take anything at all, and to answer a ping
+)
+
+// newHTTPServer sets the bounds on headers and time.
 func newHTTPServer(cfg *Config, h http.Handler, log *slog.Logger) *http.Server {
-	return &http.Server{ //nolint:gosec // ReadHeaderTimeout: as above
+	return &http.Server{
 		Handler:        endResets(h, log),
+		ReadTimeout:    requestTime,
+		IdleTimeout:    idleTime,
 		WriteTimeout:   cfg.Limits.Timeout + time.Minute,
 		MaxHeaderBytes: cfg.Limits.Header,
 		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: 100},
-		ConnState:      connState,
-		ConnContext:    countResets,
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: 32, WriteByteTimeout: frameTime, SendPingTimeout: idleTime, PingTimeout: frameTime,
+		},
+		ConnState:   connState,
+		ConnContext: connContext,
 	}
 }
 

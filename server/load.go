@@ -220,7 +220,7 @@ func (c *Config) checkWords() error {
 	if !slices.Contains([]string{"", "text", "json"}, c.Log.Format) {
 		return fmt.Errorf("log.format: %q is neither text nor json", c.Log.Format)
 	}
-	if c.Limits.Body < 1 || c.Limits.InFlight < 1 || c.Limits.Connections < 1 || c.Limits.Timeout <= 0 {
+	if c.Limits.Body < 1 || c.Limits.InFlight < 1 || c.Limits.Connections < 1 || c.Limits.PerAddress < 1 || c.Limits.Timeout <= 0 {
 		return errors.New("limits must be positive")
 	}
 	if _, err := time.LoadLocation(c.Timezone); err != nil {

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"log/slog"
 	"net"
 	"net/http"
@@ -20,11 +19,6 @@ type resets struct {
 const maxResets = 200
 
 type resetsKey struct{}
-
-// countResets is the server's ConnContext.
-func countResets(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, resetsKey{}, &resets{conn: c})
-}
 
 // endResets does nothing for a request that was taken back before it began, and
 // closes the connections that it counts too many on.

@@ -64,6 +64,7 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 		return err
 	}
 	defer s.Close()
+	s.sweepSpool()
 	welcome, err := s.firstStart(ctx)
 	if err != nil {
 		return err
@@ -149,14 +150,18 @@ func (c *Config) readSecrets() error {
 	return nil
 }
 
-// newAPI puts every operation in its place.
-func (s *Server) newAPI() *api.API {
-	var proxies api.Proxies
-	for _, p := range s.cfg.TrustedProxies {
+// proxies are the networks of trusted_proxies.
+func (c *Config) proxies() (all api.Proxies) {
+	for _, p := range c.TrustedProxies {
 		if n, err := prefix(p); err == nil { // check has seen to that
-			proxies = append(proxies, n)
+			all = append(all, n)
 		}
 	}
+	return all
+}
+
+// newAPI puts every operation in its place.
+func (s *Server) newAPI() *api.API {
 	a := api.New(api.Options{
 		Version:     Version,
 		PublicURL:   s.cfg.PublicURL,
@@ -167,7 +172,7 @@ func (s *Server) newAPI() *api.API {
 		Limits:      upload.Limits{Body: s.cfg.Limits.Body, Depth: s.cfg.Limits.Depth, Values: s.cfg.Limits.Values},
 		MaxInFlight: s.cfg.Limits.InFlight,
 		Timeout:     s.cfg.Limits.Timeout,
-		Proxies:     proxies,
+		Proxies:     s.cfg.proxies(),
 		Observe:     s.observe,
 		Access:      accessLog(s.log),
 	})
@@ -193,7 +198,7 @@ func (s *Server) serveMetrics(ctx context.Context) (stop func(), err error) {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", s.metrics.handler())
 	srv := newHTTPServer(&s.cfg, mux, s.log)
-	go srv.Serve(limit(ln, s.cfg.Limits.Connections))
+	go srv.Serve(limit(ln, s.cfg.Limits.Connections, s.cfg.Limits.PerAddress, s.cfg.proxies()))
 	return func() { srv.Close() }, nil
 }
 

@@ -170,6 +170,7 @@ func (s *Server) openRecords() error {
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Biller: s.accounts, Tokens: s.accounts, Guard: w.guard, Jobs: s.jobs,
 	}, signing.Config{
 		Limits:    signing.Limits{Documents: s.cfg.Limits.Documents, Document: s.cfg.Limits.Document},
+		Memory:    s.cfg.Limits.Memory,
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
 		SpoolDir: s.spool, Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
 		Lease: s.cfg.Jobs.Lease, Hook: faultHook(),
@@ -224,7 +225,7 @@ func (s *Server) registerSigning(a *api.API) {
 	api.RegisterClientCertificates(a, certificates)
 	api.RegisterCallbacks(a, &api.Callbacks{Sender: w.callbacks, Domain: host})
 	api.MountPKI(a, w.authority.Handler())
-	api.MountPages(a, console.New(w.enroll, s.cfg.PublicURL, s.sandboxed, s.log))
+	api.MountPages(a, console.New(w.enroll, s.cfg.PublicURL, s.sandboxed, s.spool, s.log))
 }
 
 // Pauses between the rounds of work that comes back by itself.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -74,7 +75,7 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	if s.master, err = master.Open(ctx, s.db, cfg.masterKey()); err != nil {
 		return nil, err
 	}
-	s.spool = filepath.Join(cfg.Data, "spool") // for large bodies and objects on their way
+	s.spool = Spool(cfg.Data)
 	if err = os.MkdirAll(s.spool, 0o700); err != nil {
 		return nil, err
 	}
@@ -99,6 +100,22 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	s.health.add("database", s.db.Ready)
 	s.health.add("blobs", s.blobs.Ready)
 	return s, nil
+}
+
+// Spool is the folder of a server's temporary files: large bodies, and objects
+// on their way. Those that this program makes lose their name as soon as they
+// are open; whatever has one is of a process that was killed.
+func Spool(data string) string { return filepath.Join(data, "spool") }
+
+// sweepSpool removes what a server that was killed left behind.
+func (s *Server) sweepSpool() {
+	files, err := os.ReadDir(s.spool)
+	for _, f := range files {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(s.spool, f.Name())))
+	}
+	if err != nil {
+		s.log.Warn("temporary files of an earlier process", "error", err)
+	}
 }
 
 func (c *Config) database(log *slog.Logger) store.Config {

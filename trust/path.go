@@ -145,22 +145,18 @@ func (c chain) holds(n *pkix.Certificate) bool {
 	return false
 }
 
-// listedAuthority: a trusted list names the anchor as one who issues
-// certificates.
-func (f found) listedAuthority() bool {
-	return f.anchor != nil && slices.ContainsFunc(f.anchor.Services, (*report.Service).Issues)
-}
-
 // pathsOf finds the paths of a leaf in a pool, with what RFC 5280 finds wrong
 // with them apart from time and revocation. The best come first: those to an
 // anchor without problems, shorter ones before longer.
 func (s *Store) pathsOf(leaf *pkix.Certificate, pool *pool) []found {
 	founds := s.build(leaf, pool)
 	for i, f := range founds {
+		// A trusted list may name the anchor as one who issues certificates.
+		listed := f.anchor != nil && slices.ContainsFunc(f.anchor.Services, (*report.Service).Issues)
 		founds[i].facts = &report.Path{
 			Anchor:   f.anchor,
 			Complete: f.anchor != nil || s.selfSigned(f.certs[len(f.certs)-1], pool.work),
-			Problems: validate(f.certs, f.anchor != nil, f.listedAuthority()),
+			Problems: validate(f.certs, f.anchor != nil, listed),
 		}
 		for _, c := range f.certs {
 			founds[i].facts.Certificates = append(founds[i].facts.Certificates, c.ID())

@@ -72,16 +72,11 @@ type Instance struct {
 	Qualifiers []Qualification
 }
 
-// Types of lists.
-const (
-	typeLOTL = "http://uri.etsi.org/TrstSvc/TrustedList/TSLType/EUlistofthelists"
-)
+// typeLOTL is the type of the list of lists.
+const typeLOTL = "http://uri.etsi.org/TrstSvc/TrustedList/TSLType/EUlistofthelists"
 
 // maxList bounds a list; the largest is three megabytes.
 const maxList = 32 << 20
-
-// versions are those that are understood.
-func supported(version string) bool { return version == "5" || version == "6" }
 
 // Parse reads a list. It does not check the signature (see Verify) nor the
 // version, so that a broken list can still be named.
@@ -139,7 +134,7 @@ func (l *List) Verify(signers [][]byte) ([]byte, error) {
 // every list has.
 func (l *List) Check() error {
 	switch {
-	case !supported(l.Version):
+	case l.Version != "5" && l.Version != "6":
 		return ades.Malformed("TSL", "TSLVersionIdentifier", "version %q is neither 5 nor 6", l.Version)
 	case l.Territory == "":
 		return ades.Malformed("TSL", "SchemeTerritory", "missing")

@@ -284,16 +284,12 @@ func (s *Set) facts(i *identity, leaf *pkix.Certificate) *report.Service {
 	return f
 }
 
-func (s *Set) stale(l *List) bool {
-	return l.NextUpdate.IsZero() || s.now().After(l.NextUpdate.Add(s.config.Grace))
-}
-
 // State of every list, the list of lists first.
 func (s *Set) State() []report.ListState {
 	var out []report.ListState
 	for _, h := range s.current.Load().lists {
 		st := h.ListState
-		st.Usable = h.list != nil && !s.stale(h.list)
+		st.Usable = h.list != nil && !h.list.NextUpdate.IsZero() && !s.now().After(h.list.NextUpdate.Add(s.config.Grace))
 		out = append(out, st)
 	}
 	return out

@@ -22,7 +22,7 @@ func (p *preparation) enveloped() error {
 	}
 	if p.doc == nil {
 		var err error
-		if p.doc, err = parse(context.Background(), p.files[0].Source); err != nil {
+		if p.doc, err = parse(p.ctx, p.files[0].Source); err != nil {
 			return err
 		}
 	}
@@ -104,7 +104,7 @@ func (p *preparation) ensureIDs(elements []*xmldom.Node) ([]*xmldom.Node, error)
 	if err != nil {
 		return nil, fmt.Errorf("xades: %w", err)
 	}
-	if p.doc, err = xmldom.Parse(changed, xmldom.Limits{}); err != nil {
+	if p.doc, err = xmldom.ParseContext(p.ctx, changed, xmldom.Limits{}); err != nil {
 		return nil, malformed(err)
 	}
 	for i, id := range ids {
@@ -314,7 +314,7 @@ func (p *preparation) internallyDetached() error {
 }
 
 func (p *preparation) embedXML(i int) (string, error) {
-	d, err := parse(context.Background(), p.files[i].Source)
+	d, err := parse(p.ctx, p.files[i].Source)
 	if err != nil {
 		return "", err
 	}
@@ -326,7 +326,7 @@ func (p *preparation) embedXML(i int) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("xades: %w", err)
 		}
-		if d, err = xmldom.Parse(changed, xmldom.Limits{}); err != nil {
+		if d, err = xmldom.ParseContext(p.ctx, changed, xmldom.Limits{}); err != nil {
 			return "", malformed(err)
 		}
 		root = d.Root()

@@ -25,7 +25,7 @@ func Example() {
 	// Document → digest → signature value → signed document.
 	o := xades.Options{SignParams: signer.Signing(now()), Packaging: xades.Enveloped}
 	doc := ades.File{Name: "order.xml", Source: bytes.NewReader([]byte("<order><item/></order>"))}
-	draft, err := xades.Prepare([]ades.File{doc}, o)
+	draft, err := xades.Prepare(context.Background(), []ades.File{doc}, o)
 	if err != nil {
 		panic(err)
 	}

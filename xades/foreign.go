@@ -3,7 +3,6 @@ package xades
 import (
 	"iter"
 	"slices"
-	"unsafe"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/foreign"
@@ -17,16 +16,18 @@ import (
 // a mark is what the signer wrote. Where the octets are not those of the text
 // there may be none among them at all.
 func (r *reader) foreign() {
+	octets := r.doc.Bytes()
+	if foreign.PDFIn(octets) == "" {
+		return
+	}
 	if r.doc.Same() {
-		text := r.doc.Source()
-		next, stop := iter.Pull(foreign.Marks(unsafe.Slice(unsafe.StringData(text), len(text))))
+		octets = octets[len(octets)-len(r.doc.Source()):] // nodes count behind the byte order mark
+		next, stop := iter.Pull(foreign.Marks(octets))
 		defer stop()
 		m := &marks{reader: r, next: next}
 		if m.advance(); m.signed(r.doc.Node) {
 			return
 		}
-	} else if foreign.PDFIn(r.doc.Bytes()) == "" {
-		return
 	}
 	p := ades.Problem{Fatal: true, Text: foreign.Text}
 	r.out.Problems = append(r.out.Problems, p)

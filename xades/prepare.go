@@ -80,7 +80,7 @@ func (d *Draft) writeObject(w io.Writer, o object) error {
 
 // Prepare makes everything of a signature but its value. It returns a
 // *ades.MalformedError for XML that is not well-formed or has a DTD.
-func Prepare(files []ades.File, o Options) (*Draft, error) {
+func Prepare(ctx context.Context, files []ades.File, o Options) (*Draft, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func Prepare(files []ades.File, o Options) (*Draft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("xades: %w", err)
 	}
-	p := &preparation{files: files, o: o, b: builder{o: o}}
+	p := &preparation{ctx: ctx, files: files, o: o, b: builder{o: o}}
 	if err := p.pack(); err != nil {
 		return nil, err
 	}
@@ -115,6 +115,7 @@ func Prepare(files []ades.File, o Options) (*Draft, error) {
 
 // preparation collects what is to be referenced and where the signature goes.
 type preparation struct {
+	ctx   context.Context
 	files []ades.File
 	o     Options
 	b     builder
@@ -146,7 +147,7 @@ func (p *preparation) byContent() Packaging {
 	if len(p.files) != 1 || !LooksLikeXML(p.files[0].Source) {
 		return Enveloping
 	}
-	doc, err := parse(context.Background(), p.files[0].Source)
+	doc, err := parse(p.ctx, p.files[0].Source)
 	if err == nil && doc.Root().Is(ds, "Signature") {
 		return Enveloping
 	}

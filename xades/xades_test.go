@@ -38,7 +38,7 @@ func sign(t testing.TB, a *adestest.Actor, files []ades.File, o Options) []byte 
 		o.SignParams = a.Signing(clock())
 		o.Hash, o.PSS = hash, pss
 	}
-	d, err := Prepare(files, o)
+	d, err := Prepare(t.Context(), files, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestSeveralSignatures(t *testing.T) {
 	check(t, readBack(t, b, nil), 4, "")
 	// An Id cannot be added any more.
 	o := Options{SignParams: a.Signing(clock()), XPathQuery: "//Body"}
-	if _, err := Prepare([]ades.File{file("", string(b))}, o); !errors.Is(err, ErrBreaks) {
+	if _, err := Prepare(t.Context(), []ades.File{file("", string(b))}, o); !errors.Is(err, ErrBreaks) {
 		t.Errorf("error %v, want ErrBreaks", err)
 	}
 }
@@ -298,7 +298,7 @@ func TestPrepareRefuses(t *testing.T) {
 		"duplicate id":     {`<a><b Id="x"/><c Id="x"/></a>`, Options{SignElement: "x"}, false, xmldom.ErrDuplicate},
 	} {
 		tt.o.SignParams = s
-		_, err := Prepare([]ades.File{file("", tt.doc)}, tt.o)
+		_, err := Prepare(t.Context(), []ades.File{file("", tt.doc)}, tt.o)
 		var bad *ades.MalformedError
 		if err == nil || errors.As(err, &bad) != tt.malformed {
 			t.Errorf("%s: error %v", name, err)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"runtime/debug"
 	"strings"
 
 	"rogito.dev/rogito/server"
@@ -46,7 +48,24 @@ func (c *serveCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
+	boundMemory(cfg.Limits.Memory)
+	// Whatever makes a temporary file, makes it where the server looks after it.
+	if err := os.Setenv("TMPDIR", server.Spool(cfg.Data)); err != nil {
+		return err
+	}
 	return server.Run(s.ctx, cfg, server.Streams{Out: s.stdout, Err: s.stderr, Terminal: s.terminal})
+}
+
+// boundMemory makes the collector work harder before the process grows beyond
+// what its readings may hold together (two to three times what one may) and the
+// rest needs. Without it garbage of the size of what is held lies about, and
+// hostile documents made 685 MB of a server that held 250. GOMEMLIMIT decides
+// where it is set.
+func boundMemory(document int64) {
+	const rest = 192 << 20
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(rest + 2*document)
+	}
 }
 
 func (c *serveCommand) settings() []server.Setting {

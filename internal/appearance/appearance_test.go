@@ -152,7 +152,7 @@ func TestTextCanBeReadBack(t *testing.T) {
 func TestImagesStandBesideText(t *testing.T) {
 	for _, kind := range []string{"png", "jpeg"} {
 		t.Run(kind, func(t *testing.T) {
-			img, err := ReadImage(picture(t, kind), false)
+			img, err := ReadImage(picture(t, kind), false, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,18 +180,18 @@ func TestImageBombsAreRefused(t *testing.T) {
 	bomb := picture(t, "png")
 	copy(bomb[16:], []byte{0, 0, 0xC3, 0x50, 0, 0, 0xC3, 0x50})
 	for name, b := range map[string][]byte{"bomb": bomb, "text": []byte("<svg/>"), "empty": nil, "cut": picture(t, "jpeg")[:200]} {
-		if img, err := ReadImage(b, false); err == nil {
+		if img, err := ReadImage(b, false, nil); err == nil {
 			t.Errorf("%s: taken as %d x %d", name, img.Width, img.Height)
 		}
 	}
 }
 
 func TestFlatImageHasNoMask(t *testing.T) {
-	soft, err := ReadImage(picture(t, "png"), false)
+	soft, err := ReadImage(picture(t, "png"), false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	flat, err := ReadImage(picture(t, "png"), true)
+	flat, err := ReadImage(picture(t, "png"), true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,5 +203,5 @@ func TestFlatImageHasNoMask(t *testing.T) {
 func FuzzReadImage(f *testing.F) {
 	f.Add([]byte("\x89PNG\r\n\x1a\n"))
 	f.Add([]byte("\xff\xd8\xff"))
-	f.Fuzz(func(_ *testing.T, b []byte) { _, _ = ReadImage(b, true) })
+	f.Fuzz(func(_ *testing.T, b []byte) { _, _ = ReadImage(b, true, nil) })
 }

@@ -27,7 +27,8 @@ type Image struct {
 
 // ReadImage reads a PNG or JPEG. Its size is known, and refused if it is too
 // large, before any pixel is decoded. With flat, transparency is laid on white.
-func ReadImage(b []byte, flat bool) (*Image, error) {
+// Its pixels are paid for out of the budget.
+func ReadImage(b []byte, flat bool, budget *limits.Budget) (*Image, error) {
 	config, kind, err := image.DecodeConfig(bytes.NewReader(b))
 	if err != nil || (kind != "png" && kind != "jpeg") {
 		return nil, ErrImage
@@ -35,6 +36,11 @@ func ReadImage(b []byte, flat bool) (*Image, error) {
 	if config.Width <= 0 || config.Height <= 0 || config.Width > limits.ImagePixels/config.Height {
 		return nil, fmt.Errorf("image of %d x %d pixels is over the limit of %d", config.Width, config.Height, limits.ImagePixels)
 	}
+	pixels := int64(config.Width) * int64(config.Height) * bytesOf(config.ColorModel)
+	if err := budget.Spend(pixels); err != nil {
+		return nil, err
+	}
+	defer budget.Return(pixels)
 	out := &Image{Width: config.Width, Height: config.Height}
 	if kind == "jpeg" && config.ColorModel == color.YCbCrModel {
 		// The whole file is decoded once, so that a broken one is not embedded.
@@ -54,6 +60,17 @@ func ReadImage(b []byte, flat bool) (*Image, error) {
 	}
 	out.samples(img, flat)
 	return out, nil
+}
+
+// bytesOf is what a pixel takes once it is decoded.
+func bytesOf(m color.Model) int64 {
+	switch m {
+	case color.RGBA64Model, color.NRGBA64Model:
+		return 8
+	case color.Gray16Model:
+		return 2
+	}
+	return 4
 }
 
 // samples takes the picture apart row by row into colours and transparency.

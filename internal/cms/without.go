@@ -9,7 +9,7 @@ import (
 )
 
 // Shortened is a ContentInfo as it stood before unsigned attributes were added
-// to its first signer.
+// to its signers.
 type Shortened struct {
 	src        ades.Source
 	head, tail []byte
@@ -32,8 +32,8 @@ func (s *Shortened) Digest(h crypto.Hash) ([]byte, error) {
 	return s.known[h], nil
 }
 
-// WithoutUnsigned is the ContentInfo that was read less those values of the
-// first signer's unsigned attributes that drop names. Lengths are adapted; apart from
+// WithoutUnsigned is the ContentInfo that was read less those values of
+// unsigned attributes that drop names. Lengths are adapted; apart from
 // that the coding stays as it is (RFC 4998, appendix A). An attribute without
 // values goes, and so does the field without attributes: neither may be empty.
 func (sd *SignedData) WithoutUnsigned(drop func(value []byte) bool) (*Shortened, error) {
@@ -69,7 +69,7 @@ func (sd *SignedData) WithoutUnsigned(drop func(value []byte) bool) (*Shortened,
 	if err != nil {
 		return nil, malformed("SignedData/signerInfos", err)
 	}
-	tail, err := dropFromFirst(raw, drop)
+	tail, err := dropFrom(raw, drop)
 	if err != nil {
 		return nil, malformed("SignedData/signerInfos", err)
 	}
@@ -95,25 +95,41 @@ func (sd *SignedData) WithoutUnsigned(drop func(value []byte) bool) (*Shortened,
 	return out, nil
 }
 
-// dropFromFirst rewrites a SET OF SignerInfo.
-func dropFromFirst(raw []byte, drop func([]byte) bool) ([]byte, error) {
+// dropFrom rewrites a SET OF SignerInfo.
+func dropFrom(raw []byte, drop func([]byte) bool) ([]byte, error) {
 	set, _, err := ReadElement(raw)
 	if err != nil {
 		return nil, err
 	}
 	infos, err := set.Children()
-	if err != nil || len(infos) == 0 || set.Tag != TagSet {
-		return nil, errTag
+	if err != nil || set.Tag != TagSet {
+		return nil, orTag(err)
 	}
-	fields, err := infos[0].Children()
-	if err != nil || len(fields) == 0 || fields[len(fields)-1].Tag != 0xa1 {
-		return nil, errTag
+	all := make([][]byte, len(infos))
+	for i, info := range infos {
+		if all[i], err = dropFromSigner(info, drop); err != nil {
+			return nil, err
+		}
+	}
+	return with(set, all...), nil
+}
+
+// dropFromSigner rewrites one SignerInfo; it stays as it is where there is
+// nothing to drop.
+func dropFromSigner(info Element, drop func([]byte) bool) ([]byte, error) {
+	fields, err := info.Children()
+	if err != nil || len(fields) == 0 {
+		return nil, orTag(err)
 	}
 	unsigned := fields[len(fields)-1]
+	if unsigned.Tag != 0xa1 {
+		return info.Raw, nil
+	}
 	attrs, err := unsigned.Children()
 	if err != nil {
 		return nil, err
 	}
+	dropped := false
 	var kept [][]byte
 	for _, a := range attrs {
 		parts, err := a.Children()
@@ -133,9 +149,14 @@ func dropFromFirst(raw []byte, drop func([]byte) bool) ([]byte, error) {
 		switch {
 		case len(left) == len(values):
 			kept = append(kept, a.Raw)
+			continue
 		case len(left) > 0:
 			kept = append(kept, with(a, parts[0].Raw, with(parts[1], left...)))
 		}
+		dropped = true
+	}
+	if !dropped {
+		return info.Raw, nil
 	}
 	var members [][]byte
 	for _, f := range fields[:len(fields)-1] {
@@ -144,11 +165,7 @@ func dropFromFirst(raw []byte, drop func([]byte) bool) ([]byte, error) {
 	if len(kept) > 0 {
 		members = append(members, with(unsigned, kept...))
 	}
-	all := [][]byte{with(infos[0], members...)}
-	for _, i := range infos[1:] {
-		all = append(all, i.Raw)
-	}
-	return with(set, all...), nil
+	return with(info, members...), nil
 }
 
 // with is a value with another body, in the form of length that it had.

@@ -13,25 +13,47 @@ var ErrBudget = errors.New("the document unpacks to more than is allowed")
 // Budget bounds what the work on one document may inflate and hold, over all
 // its layers and parsers. Parsers find it in their context.
 type Budget struct {
-	left     atomic.Int64
-	exceeded atomic.Bool
+	all         int64
+	left, least atomic.Int64
+	exceeded    atomic.Bool
 }
 
 // NewBudget returns a budget of that many bytes.
 func NewBudget(bytes int64) *Budget {
 	b := new(Budget)
+	b.all = bytes
 	b.left.Store(bytes)
+	b.least.Store(bytes)
 	return b
 }
 
 // Spend takes n bytes, or returns ErrBudget when they are not left. A nil
 // Budget has no end.
 func (b *Budget) Spend(n int64) error {
-	if b != nil && b.left.Add(-n) < 0 {
+	if b == nil {
+		return nil
+	}
+	left := b.left.Add(-n)
+	b.note(left)
+	if left < 0 {
 		b.exceeded.Store(true)
 		return ErrBudget
 	}
 	return nil
+}
+
+func (b *Budget) note(left int64) {
+	for least := b.least.Load(); left < least && !b.least.CompareAndSwap(least, left); {
+		least = b.least.Load()
+	}
+}
+
+// Peak is the most that was spent at one time.
+func (b *Budget) Peak() int64 {
+	if b == nil {
+		return 0
+	}
+	return b.all - b.least.Load()
 }
 
 // Try takes n bytes if they are left. It is for what can be done without, such
@@ -46,6 +68,7 @@ func (b *Budget) Try(n int64) bool {
 			return false
 		}
 		if b.left.CompareAndSwap(left, left-n) {
+			b.note(left - n)
 			return true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"rogito.dev/rogito/internal/limits"
@@ -259,8 +260,15 @@ func endGroup(out []byte, group uint64, n int) ([]byte, error) {
 
 func (w *work) runLength(data []byte) ([]byte, error) {
 	room := int(w.room())
-	var out []byte
+	out := make([]byte, 0, min(room, 2*len(data)))
+	looked := 0
 	for len(data) > 1 {
+		if len(out)-looked > lookEvery {
+			looked = len(out)
+			if err := w.ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
 		n := int(data[0])
 		data = data[1:]
 		switch {
@@ -271,8 +279,13 @@ func (w *work) runLength(data []byte) ([]byte, error) {
 			out = append(out, data[:n]...)
 			data = data[n:]
 		default:
-			out = append(out, bytes.Repeat(data[:1], 257-n)...)
-			data = data[1:]
+			n, c := 257-n, data[0]
+			out = slices.Grow(out, n)
+			run := out[len(out) : len(out)+n]
+			for i := range run {
+				run[i] = c
+			}
+			out, data = out[:len(out)+n], data[1:]
 		}
 		if len(out) > room {
 			return nil, w.tooLarge(int64(room))

@@ -11,18 +11,14 @@ const (
 	lzwCodes = 4096
 )
 
-// lzwCode is an entry of the table: a string known by its last byte and the
-// code of what comes before it.
-type lzwCode struct {
-	prefix int16
-	length uint16
-	last   byte
-}
+// lzwCode is a string of the table, by where it stands in what was decoded: a
+// new one is the previous string with the byte that came after it.
+type lzwCode struct{ start, length int }
 
 type lzwDecoder struct {
 	table       [lzwCodes]lzwCode
 	next, width int
-	prev        int
+	prev        lzwCode // of length 0 after a clear code
 	early       int
 	out         []byte
 	room        int
@@ -32,9 +28,8 @@ type lzwDecoder struct {
 // means that the width grows one code before it must.
 func (w *work) lzw(data []byte, early bool) ([]byte, error) {
 	d := &lzwDecoder{room: int(w.room())}
-	for i := range 256 {
-		d.table[i] = lzwCode{prefix: -1, length: 1, last: byte(i)}
-	}
+	d.out = make([]byte, 0, min(d.room, 4*len(data)))
+	looked := 0
 	if early {
 		d.early = 1
 	}
@@ -62,41 +57,44 @@ func (w *work) lzw(data []byte, early bool) ([]byte, error) {
 		if len(d.out) > d.room {
 			return nil, w.tooLarge(int64(d.room))
 		}
+		if len(d.out)-looked > lookEvery {
+			looked = len(d.out)
+			if err := w.ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return d.out, nil
 }
 
-func (d *lzwDecoder) reset() { d.next, d.width, d.prev = lzwEnd+1, 9, -1 }
+func (d *lzwDecoder) reset() { d.next, d.width, d.prev = lzwEnd+1, 9, lzwCode{} }
 
 // emit appends the string of a code and learns the next one.
 func (d *lzwDecoder) emit(code int) error {
-	if code > d.next || code > lzwEnd && d.prev < 0 || code == d.next && d.next >= lzwCodes {
+	if code > d.next || code > lzwEnd && d.prev.length == 0 || code == d.next && d.next >= lzwCodes {
 		return fmt.Errorf("code %d out of table", code)
 	}
-	if d.prev >= 0 && d.next < lzwCodes {
-		d.learn(code)
+	if d.prev.length > 0 && d.next < lzwCodes {
+		d.table[d.next] = lzwCode{d.prev.start, d.prev.length + 1}
+		d.next++
 	}
-	n := int(d.table[code].length)
-	d.out = append(d.out, make([]byte, n)...)
-	for i, k := len(d.out)-1, code; k >= 0; i, k = i-1, int(d.table[k].prefix) {
-		d.out[i] = d.table[k].last
+	at := len(d.out)
+	s := lzwCode{at, 1}
+	if code < lzwClear {
+		d.out = append(d.out, byte(code))
+	} else {
+		s = d.table[code]
+		// The string may end in the byte that it begins with, which is not there
+		// yet: so it is copied from the front.
+		d.out = append(d.out, d.out[s.start:min(s.start+s.length, at)]...)
+		if len(d.out)-at < s.length {
+			d.out = append(d.out, d.out[at])
+		}
+		s.start = at
 	}
-	d.prev = code
+	d.prev = s
 	if d.next+d.early >= 1<<d.width && d.width < 12 {
 		d.width++
 	}
 	return nil
-}
-
-// learn enters the previous string with the first byte of this one.
-func (d *lzwDecoder) learn(code int) {
-	root := code
-	if code == d.next {
-		root = d.prev
-	}
-	for d.table[root].prefix >= 0 {
-		root = int(d.table[root].prefix)
-	}
-	d.table[d.next] = lzwCode{prefix: int16(d.prev), length: d.table[d.prev].length + 1, last: d.table[root].last}
-	d.next++
 }

@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	"compress/lzw"
 	"context"
 	"errors"
 	"fmt"
@@ -470,4 +471,25 @@ func (d *Document) Defined(n int) []Definition {
 		}
 	}
 	return out
+}
+
+// What Go's own writer of LZW packs is unpacked, whatever repeats in it.
+func TestLZW(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, alphabet := range []int{1, 2, 3, 17, 256} {
+		for _, size := range []int{0, 1, 2, 3, 100, 5000, 300_000} {
+			want := make([]byte, size)
+			for i := range want {
+				want[i] = byte(random.IntN(alphabet))
+			}
+			var packed bytes.Buffer
+			w := lzw.NewWriter(&packed, lzw.MSB, 8)
+			_, _ = w.Write(want)
+			w.Close()
+			got, err := newWork(t.Context()).lzw(packed.Bytes(), false)
+			if err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%d bytes of %d values: %v", size, alphabet, err)
+			}
+		}
+	}
 }

@@ -37,6 +37,9 @@ func newWork(ctx context.Context) *work {
 	return w
 }
 
+// Budget is what reading the document may still take.
+func (d *Document) Budget() *limits.Budget { return d.work.budget }
+
 // widen makes the window n bytes long. A large one counts.
 func (w *work) widen(n int) error {
 	if cap(w.win) < n {

@@ -41,16 +41,19 @@ func New(ctx context.Context, doc *pdf.Document) *Comparer {
 func (c *Comparer) Compare(signed int, rules Rules) ([]ades.Change, error) {
 	last := len(c.doc.Revisions())
 	var out []ades.Change
+	seen := make(map[ades.Change]bool)
 	add := func(ch ades.Change) {
-		seen := slices.ContainsFunc(out, func(o ades.Change) bool {
-			return o.What == ch.What && o.Page == ch.Page && o.Field == ch.Field && o.Name == ch.Name && o.Permitted == ch.Permitted &&
-				(o.Revision == ch.Revision || ch.Revision == 0)
-		})
-		if !seen {
+		always := ch // in whatever revision
+		always.Revision = 0
+		if !seen[ch] {
 			out = append(out, ch)
 		}
+		seen[ch], seen[always] = true, true
 	}
 	for n := signed; n < last; n++ {
+		if err := c.work.ctx.Err(); err != nil {
+			return nil, err
+		}
 		diffs, err := c.between(n, n+1)
 		if err != nil {
 			return nil, err
@@ -139,12 +142,17 @@ func (c *Comparer) model(n int) (*model, error) {
 type comparison struct {
 	*matcher
 	diffs    []difference
+	added    map[difference]bool
 	accepted map[int]bool // widgets of new fields, by object number
 	placed   map[int]int  // how often each of them was met on a page
 }
 
 func (c *comparison) add(d difference) {
-	if !slices.Contains(c.diffs, d) {
+	if c.added == nil {
+		c.added = make(map[difference]bool)
+	}
+	if !c.added[d] {
+		c.added[d] = true
 		c.diffs = append(c.diffs, d)
 	}
 }

@@ -92,7 +92,7 @@ func (s *stage) signing(d *documents) []work {
 		}}
 	}
 	onPDF := func(o ades.SignParams) (ades.Draft, error) {
-		return pades.Prepare(bytes.NewReader(d.pdf100), pades.Options{SignParams: o})
+		return pades.Prepare(context.Background(), bytes.NewReader(d.pdf100), pades.Options{SignParams: o})
 	}
 	return []work{
 		raw("raw RSA", s.rsa),
@@ -101,7 +101,7 @@ func (s *stage) signing(d *documents) []work {
 			return cades.Prepare(bytes.NewReader(d.bin), cades.Options{SignParams: o})
 		}),
 		sign("sign XAdES-B RSA", s.rsa, func(o ades.SignParams) (ades.Draft, error) {
-			return xades.Prepare([]ades.File{{Source: bytes.NewReader(d.xml50)}}, xades.Options{SignParams: o, Packaging: xades.Enveloped})
+			return xades.Prepare(context.Background(), []ades.File{{Source: bytes.NewReader(d.xml50)}}, xades.Options{SignParams: o, Packaging: xades.Enveloped})
 		}),
 		raw("raw P-256", s.p256),
 		sign("sign PAdES-B P-256", s.p256, onPDF),

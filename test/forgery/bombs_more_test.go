@@ -99,7 +99,7 @@ func zipBombs(m *materials, out map[string][]byte) {
 		return files
 	}
 	out["zip, a signed file"] = zipOf(mimeE, large, with(data(1), "META-INF/signatures.xml", []byte(refs(1, ""))))
-	out["zip, 900 signed files"] = zipOf(mimeE, 8<<20, with(data(900), "META-INF/signatures.xml", []byte(refs(900, ""))))
+	out["zip, 300 signed files"] = zipOf(mimeE, 8<<20, with(data(300), "META-INF/signatures.xml", []byte(refs(300, ""))))
 	out["zip, 100 signed files in canonical form"] = zipOf(mimeE, 16<<20, with(data(100), "META-INF/signatures.xml", []byte(refs(100, c14nTransform))))
 	for _, name := range []string{"META-INF/ASiCManifest.xml", "META-INF/evidencerecord.ers", "META-INF/timestamp.tst", "META-INF/signature.p7s", "META-INF/manifest.xml"} {
 		out["zip, "+name] = zipOf(mimeE, 60<<20, map[string][]byte{name: nil, "a.txt": []byte("a")})
@@ -248,7 +248,7 @@ func replaceKey(m *materials, cert, old, spki []byte) []byte {
 
 // cmsBombs: lists, keys, chains and names that cost.
 func cmsBombs(m *materials, out map[string][]byte) {
-	root := certify(m.t, "Bomb Root", nil, authority)
+	root := bombRoot
 	signer := certify(m.t, "Bomb Signer", root, person)
 	list := hugeCRL(m, root, 300_000)
 	out["cms, a huge list"] = signedBy(m, signer, nil, [][]byte{list})
@@ -276,7 +276,7 @@ func cmsBombs(m *materials, out map[string][]byte) {
 		}
 		leaf := certify(m.t, "Bomb Leaf", certify(m.t, "Bomb Issuer", nil, authority), person)
 		leaf.above = nil
-		out[name] = manySigners(m, leaf, 40, certs)
+		out[name] = manySigners(m, leaf, 40, k.bits, certs)
 	}
 	// Authorities that certify each other, all of one name.
 	var ring []*party
@@ -333,24 +333,32 @@ func signedBytes(m *materials, p *party, content []byte) []byte {
 	return out.Bytes()
 }
 
-// manySigners repeats the signer of a p7m with other serial numbers and gives
-// it more certificates.
-func manySigners(m *materials, p *party, n int, certs [][]byte) []byte {
+// manySigners is a p7m with many signers. Each has a certificate that claims to
+// be signed with RSA by the issuer of the first, of whom there are many.
+func manySigners(m *materials, p *party, n, bits int, certs [][]byte) []byte {
 	m.t.Helper()
 	sd, err := cms.Parse(bytes.NewReader(signedBy(m, p, certs, nil)))
 	if err != nil {
 		m.t.Fatal(err)
 	}
+	ecdsa := []byte{0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02}
+	rsa := []byte{0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0b, 0x05, 0x00}
 	for i := range n {
-		q := certifyKey(m.t, fmt.Sprintf("Bomb Signer %d", i), p.Key, nil, person)
-		var other struct{ TBS, Alg, Sig asn1.RawValue }
-		if _, err := asn1.Unmarshal(q.Certificate.Raw, &other); err != nil {
+		q := certifyKey(m.t, fmt.Sprintf("Bomb Sign%02d", i), p.Key, nil, person) // as long as the issuer's name
+		var c struct {
+			TBS, Alg asn1.RawValue
+			Sig      asn1.BitString
+		}
+		if _, err := asn1.Unmarshal(q.Certificate.Raw, &c); err != nil {
 			m.t.Fatal(err)
 		}
-		// Named by the issuer whose keys are large.
-		other.TBS.Bytes = bytes.Replace(other.TBS.Bytes, q.Certificate.RawIssuer, p.Certificate.RawIssuer, 1)
-		other.TBS.FullBytes = nil
-		raw, err := asn1.Marshal(other)
+		tbs := bytes.Replace(c.TBS.Bytes, q.Certificate.RawIssuer, p.Certificate.RawIssuer, 1)
+		c.TBS = asn1.RawValue{Tag: asn1.TagSequence, IsCompound: true, Bytes: bytes.Replace(tbs, ecdsa, rsa, 1)}
+		c.Alg = asn1.RawValue{FullBytes: rsa}
+		value := make([]byte, bits/8)
+		_, _ = rand.Read(value[1:])
+		c.Sig = asn1.BitString{Bytes: value, BitLength: 8 * len(value)}
+		raw, err := asn1.Marshal(c)
 		if err != nil {
 			m.t.Fatal(err)
 		}
@@ -359,12 +367,9 @@ func manySigners(m *materials, p *party, n int, certs [][]byte) []byte {
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		si := one.SignerInfos[0]
-		changed := bytes.Replace(si.Raw, q.Certificate.RawIssuer, p.Certificate.RawIssuer, 1)
-		if e, _, err := cms.ReadElement(changed); err == nil && len(e.Raw) == len(changed) {
-			if again, err := cms.ParseSignerInfo(changed); err == nil {
-				si = again
-			}
+		si, err := cms.ParseSignerInfo(bytes.Replace(one.SignerInfos[0].Raw, q.Certificate.RawIssuer, p.Certificate.RawIssuer, 1))
+		if err != nil {
+			m.t.Fatal(err)
 		}
 		sd.SignerInfos = append(sd.SignerInfos, si)
 	}
@@ -412,8 +417,7 @@ func xmlBombs(m *materials, out map[string][]byte) {
 // pdfBombs: filters, revisions, signatures, and lists in the security store.
 func pdfBombs(m *materials, out map[string][]byte) {
 	signed := m.signOne("contract.pdf", pdf(), nil)
-	root := certify(m.t, "Bomb Root", nil, authority)
-	list := hugeCRL(m, root, 300_000)
+	list := hugeCRL(m, bombRoot, 300_000)
 	store := func(dict string, streams ...string) []byte {
 		u := pdfUpdateOf(signed)
 		refs, lines := "", ""
@@ -495,12 +499,14 @@ func pdfBombs(m *materials, out map[string][]byte) {
 var (
 	madeBombs sync.Once
 	everyBomb map[string][]byte
+	bombRoot  *party // of their signers, which is trusted
 )
 
 func allBombs(m *materials) map[string][]byte {
 	madeBombs.Do(func() {
 		out := map[string][]byte{}
 		everyBomb = out
+		bombRoot = certify(m.t, "Bomb Root", nil, authority)
 		for name, b := range bombs(m) {
 			out[name] = b
 		}
@@ -516,8 +522,7 @@ func allBombs(m *materials) map[string][]byte {
 // fetchedList is signed with a certificate whose list has to be fetched from a
 // server of the forger: it never ends.
 func fetchedList(m *materials) []byte {
-	root := certify(m.t, "Bomb Root", nil, authority)
-	signer := certify(m.t, "Bomb Signer", root, both(person, func(c *x509.Certificate) {
+	signer := certify(m.t, "Bomb Signer", bombRoot, both(person, func(c *x509.Certificate) {
 		c.CRLDistributionPoints = []string{"http://" + m.address + "/bomb/list.crl", "http://" + m.address + "/bomb/other.crl"}
 		c.OCSPServer = []string{"http://" + m.address + "/bomb/ocsp"}
 		c.IssuingCertificateURL = []string{"http://" + m.address + "/bomb/ca.crt"}

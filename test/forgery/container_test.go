@@ -184,9 +184,25 @@ func containerControls(m *materials, bases map[string]archive) []specimen {
 		}}
 		add(fmt.Sprintf("signed as %q, stored as %q", n[0], n[1]), a)
 	}
+	// BDOC 1.0, which ASiC-E came from: one signature a file, as it is, and
+	// names from the root.
+	for _, name := range []string{"contract.txt", "/contract.txt"} {
+		add("BDOC 1.0, signed as "+name, archive{members: []member{
+			{name: "mimetype", data: []byte("application/vnd.bdoc-1.0")},
+			{name: "META-INF/manifest.xml", data: []byte(`<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"><manifest:file-entry manifest:full-path="/" manifest:media-type="application/vnd.bdoc-1.0"/><manifest:file-entry manifest:full-path="contract.txt" manifest:media-type="text/plain"/></manifest:manifest>`)},
+			{name: "contract.txt", data: []byte(contractText)},
+			{name: "META-INF/signature0.xml", data: m.bdoc(name)},
+		}})
+	}
 	add("two files", m.container(false, false, text("a.txt", "a"), text("b.txt", "b")))
 	add("two files, cades", m.container(false, true, text("a.txt", "a"), text("b.txt", "b")))
 	return list
+}
+
+// bdoc is a signature over the contract under a name.
+func (m *materials) bdoc(name string) []byte {
+	f := &xmlForger{materials: m, files: map[string][]byte{name: []byte(contractText)}}
+	return []byte(f.xmldsig("@", "", ref{name, "", ""}))
 }
 
 // strangers puts files into a container that nobody signed.
@@ -200,7 +216,7 @@ func strangers(base string, a archive, add func(string, archive)) {
 		strings.ToUpper(signed), signed + ".", signed + " ", signed + "\x00.pdf", signed + "/evil", signed + "::$DATA", "C:" + signed,
 		"META-INF/" + signed, "META-INF/contract.pdf", "meta-inf/contract.html", "mimetype2", "x//" + signed, "\u202etxt.tcartnoc",
 		"macros/evil.xml", "Basic/script-lc.xml", "Scripts/x.py", "Mimetype", "META-INF", "META-INF./contract.txt", "index.html",
-		"META-INF/metadata.xml", "META-INF/container.xml", "META-INF/.DS_Store", "META-INF/ASiCManifest9.xml", "META-INF/evidencerecord9.xml",
+		"META-INF/signature9.xml", "META-INF/metadata.xml", "META-INF/container.xml", "META-INF/.DS_Store", "META-INF/ASiCManifest9.xml", "META-INF/evidencerecord9.xml",
 	}
 	for _, n := range names {
 		add(fmt.Sprintf("stranger %q last", n), a.with(-1, member{name: n, data: []byte(forgedText)}))

@@ -40,7 +40,7 @@ func TestASiC(t *testing.T) {
 				a := pki.Actor(t, actor)
 				o := k.o
 				o.SignParams = a.Signing(pki.Now())
-				d, err := asic.Prepare(files, o)
+				d, err := asic.Prepare(t.Context(), files, o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -74,14 +74,14 @@ func TestASiCSeveral(t *testing.T) {
 			a := pki.Actor(t, "good")
 			o := k.o
 			o.SignParams = a.Signing(pki.Now())
-			d, err := asic.Prepare([]ades.File{memory("a.txt", "a")}, o)
+			d, err := asic.Prepare(t.Context(), []ades.File{memory("a.txt", "a")}, o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			b := a.Finish(t, d, o.SignParams)
 			second := pki.Actor(t, "second")
 			o.SignParams = second.Signing(pki.Now())
-			if d, err = asic.Parallel(bytes.NewReader(b), o); err != nil {
+			if d, err = asic.Parallel(t.Context(), bytes.NewReader(b), o); err != nil {
 				t.Fatal(err)
 			}
 			b = second.Finish(t, d, o.SignParams)

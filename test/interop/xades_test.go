@@ -94,7 +94,7 @@ func TestXAdESPackagingsAndLevels(t *testing.T) {
 	a := pki.Actor(t, "good")
 	for _, c := range xadesCases() {
 		o := xades.Options{SignParams: a.Signing(pki.Now()), Packaging: c.packaging}
-		d, err := xades.Prepare(c.files, o)
+		d, err := xades.Prepare(t.Context(), c.files, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestXAdESAlgorithms(t *testing.T) {
 				t.Run(fmt.Sprintf("%s-%s-pss=%v", actor, hash, pss), func(t *testing.T) {
 					o := xades.Options{SignParams: a.Signing(pki.Now())}
 					o.Hash, o.PSS = hash, pss
-					d, err := xades.Prepare(c.files, o)
+					d, err := xades.Prepare(t.Context(), c.files, o)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -160,7 +160,7 @@ func intact(t testing.TB, ask Ask) {
 func TestXAdESEmpty(t *testing.T) {
 	a := pki.Actor(t, "p256")
 	c := xadesCase{name: "enveloping, empty file", packaging: xades.Enveloping, files: []ades.File{memory("empty", "")}}
-	d, err := xades.Prepare(c.files, xades.Options{SignParams: a.Signing(pki.Now()), Packaging: c.packaging})
+	d, err := xades.Prepare(t.Context(), c.files, xades.Options{SignParams: a.Signing(pki.Now()), Packaging: c.packaging})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestXAdESPartsAndSeveral(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o.SignParams = a.Signing(pki.Now())
-			d, err := xades.Prepare([]ades.File{memory("", invoiceXML)}, o)
+			d, err := xades.Prepare(t.Context(), []ades.File{memory("", invoiceXML)}, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +188,7 @@ func TestXAdESPartsAndSeveral(t *testing.T) {
 		for _, who := range []string{"good", "second"} {
 			a := pki.Actor(t, who)
 			o := xades.Options{SignParams: a.Signing(pki.Now())}
-			d, err := xades.Prepare([]ades.File{memory("", string(doc))}, o)
+			d, err := xades.Prepare(t.Context(), []ades.File{memory("", string(doc))}, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +207,7 @@ func TestXAdESRenewal(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			a := pki.Actor(t, "crl")
 			o := xades.Options{SignParams: a.Signing(pki.Now()), Packaging: c.packaging}
-			d, err := xades.Prepare(c.files, o)
+			d, err := xades.Prepare(t.Context(), c.files, o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -74,6 +74,9 @@ func (s *Service) Record(r Request) {
 		return
 	}
 	u.errors++
+	if LooksSecret(r.Message) { // quoted from a request that had it in the wrong place
+		r.Message = "(withheld: it quotes a secret)"
+	}
 	if len(s.usage.errors) < maxFailures {
 		s.usage.errors = append(s.usage.errors, failure{Request: r, id: store.NewID(), at: time.Now()})
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -214,4 +216,56 @@ func TestTokensInPathsAreNotLogged(t *testing.T) {
 	if got := a.SafePath("/token/canary", c.route); strings.Contains(got, "canary") {
 		t.Error(got)
 	}
+}
+
+// A handler that panics, refuses or outlives its client leaves nothing of the
+// body behind: no file, and no open one without a name.
+func TestNothingIsLeftOfABody(t *testing.T) {
+	dir := t.TempDir()
+	a := New(Options{SpoolDir: dir})
+	ends := map[string]func() error{
+		"ok": func() error { return nil }, "refuses": func() error { return fault.New(fault.BadField, "no") },
+		"fails": func() error { return errors.New("no") }, "panics": func() error { panic("no") }, "aborts": func() error { panic(http.ErrAbortHandler) },
+	}
+	for how, end := range ends {
+		Register(a, Op{Method: "POST", Path: "/" + how, ID: how, Public: true}, func(_ context.Context, in *uploadInput) (Reply[int64], error) {
+			body, err := in.Body.Decode()
+			if err != nil {
+				return Reply[int64]{}, err
+			}
+			if _, err := body.Doc.Document(0); err != nil {
+				return Reply[int64]{}, err
+			}
+			if open(t, dir) == 0 {
+				t.Error("nothing is on disk")
+			}
+			return Found(int64(0)), end()
+		})
+	}
+	srv := httptest.NewServer(a.Handler())
+	defer srv.Close()
+	for how := range ends {
+		resp, err := http.Post(srv.URL+"/"+how, "application/json", io.MultiReader(strings.NewReader(`{"doc":"`), &letters{4 << 20}, strings.NewReader(`"}`)))
+		if err == nil {
+			resp.Body.Close()
+		}
+		if left, _ := os.ReadDir(dir); len(left) != 0 || open(t, dir) != 0 {
+			t.Errorf("%s: %d files with a name, %d open ones", how, len(left), open(t, dir))
+		}
+	}
+}
+
+// open counts the files that this process has open in a folder.
+func open(t *testing.T, dir string) (n int) {
+	t.Helper()
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("SKIPPED: no /proc to read open files from")
+	}
+	for _, fd := range fds {
+		if to, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && strings.HasPrefix(to, dir) {
+			n++
+		}
+	}
+	return n
 }

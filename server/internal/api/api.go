@@ -49,7 +49,7 @@ type Options struct {
 	Limits      upload.Limits // of bodies
 	MaxInFlight int           // requests answered at once; 1024
 	Timeout     time.Duration // of one operation; 2 minutes
-	Patience    time.Duration // for a client to send one piece of a body; 30 seconds
+	Patience    time.Duration // for a client to send or take one piece; 20 seconds
 	Proxies     Proxies       // whose word on the client's address is believed
 	Observe     func(Observation)
 	Access      func(Access) // writes what the log tells of a request; nil: as Log does
@@ -68,6 +68,7 @@ type API struct {
 	direct  map[string]func(*call, *http.Request)
 	words   map[string]bool // that routes are made of
 	running atomic.Int64
+	crowd   crowd
 
 	describe sync.Once
 	spec     description
@@ -85,7 +86,7 @@ func New(opts Options) *API {
 		opts.Timeout = 2 * time.Minute
 	}
 	if opts.Patience <= 0 {
-		opts.Patience = 30 * time.Second
+		opts.Patience = 20 * time.Second
 	}
 	if opts.Version == "" {
 		opts.Version = "dev"

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // contentPolicy of pages that are answers: they show what strangers wrote, and
@@ -37,34 +36,20 @@ func (a *API) writeContent(w http.ResponseWriter, r *http.Request, c *Content) {
 	}
 	if c.Reader == nil {
 		h.Set("Content-Length", strconv.Itoa(len(c.Bytes)))
-		w.Write(c.Bytes)
+		a.pacedWriter(w, r).Write(c.Bytes)
 		return
 	}
 	if seeker, ok := c.Reader.(io.ReadSeeker); ok {
-		http.ServeContent(timeoutWriter{w, http.NewResponseController(w)}, r, "", c.Modified, seeker)
+		http.ServeContent(a.pacedWriter(w, r), r, "", c.Modified, seeker)
 		return
 	}
 	if c.Size >= 0 {
 		h.Set("Content-Length", strconv.FormatInt(c.Size, 10))
 	}
-	if _, err := io.CopyBuffer(timeoutWriter{w, http.NewResponseController(w)}, c.Reader, make([]byte, 256<<10)); err != nil {
+	if _, err := io.CopyBuffer(a.pacedWriter(w, r), c.Reader, make([]byte, 256<<10)); err != nil {
 		// The status is sent: all that is left is to break the connection, so
 		// that nobody takes a part for the whole.
 		a.log.WarnContext(r.Context(), "download broken off", "error", err)
 		panic(http.ErrAbortHandler)
 	}
 }
-
-// timeoutWriter gives a client time for each piece rather than for the whole.
-type timeoutWriter struct {
-	http.ResponseWriter
-	rc *http.ResponseController
-}
-
-func (s timeoutWriter) Write(p []byte) (int, error) {
-	s.rc.SetWriteDeadline(time.Now().Add(writePatience))
-	return s.ResponseWriter.Write(p)
-}
-
-// Unwrap lets http.ResponseController through.
-func (s timeoutWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }

@@ -206,6 +206,9 @@ func (a *API) writeJSON(w http.ResponseWriter, r *http.Request, op *Op, body []b
 	if h["Content-Type"] == nil {
 		h["Content-Type"] = jsonType
 	}
+	if len(body) > 64<<10 {
+		w = a.pacedWriter(w, r)
+	}
 	if op.Gzip && len(body) > 1024 && h["Content-Encoding"] == nil {
 		if h["Vary"] == nil {
 			h["Vary"] = varyEncoding

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -98,6 +97,9 @@ func (b *binding) body(a *API, c *call, r *http.Request, op *Op, in any) ([]byte
 	up := uploaded{Spool: c.spool}
 	if form {
 		up.Parts, err = c.spool.ReadForm(rd, boundary)
+		if err == nil { // only at the end of a body does the server notice that its client hangs up
+			_, err = io.Copy(io.Discard, rd)
+		}
 		if err == nil && asked {
 			err = digestParts(sum, up.Parts)
 		}
@@ -178,8 +180,8 @@ func mediaType(r *http.Request, op *Op) (form bool, boundary string, err error) 
 	return false, "", fault.New(fault.UnsupportedMedia, "Content-Type %q is not supported: send application/json", mt)
 }
 
-// reader bounds a body in size and in time, and digests it as it passes.
-func (a *API) reader(c *call, r *http.Request, op *Op, sum hash.Hash) (*timeoutReader, error) {
+// reader bounds a body in size, and digests it as it passes.
+func (a *API) reader(c *call, r *http.Request, op *Op, sum hash.Hash) (*bodyReader, error) {
 	limit := op.MaxBody
 	if limit == 0 {
 		limit = a.opts.Limits.Body
@@ -187,51 +189,24 @@ func (a *API) reader(c *call, r *http.Request, op *Op, sum hash.Hash) (*timeoutR
 	if r.ContentLength > limit {
 		return nil, fault.New(fault.TooLarge, "the body is larger than %d bytes", limit)
 	}
-	return &timeoutReader{
-		r:        http.MaxBytesReader(c, r.Body, limit),
-		rc:       http.NewResponseController(c.ResponseWriter),
-		sum:      sum,
-		start:    time.Now(),
-		work:     a.timeout(op) + writePatience,
-		patience: a.opts.Patience,
-	}, nil
-}
-
-// timeoutReader reads from a client that may be slow, but not for ever: each piece
-// has its time, and the whole must keep up a mean rate.
-type timeoutReader struct {
-	r        io.Reader
-	rc       *http.ResponseController
-	sum      hash.Hash
-	start    time.Time
-	work     time.Duration // what the answer may take after the body
-	patience time.Duration
-	n        int64
-	soon     time.Time // when the deadline is to be set again
-}
-
-// minRate is the least mean rate of a body, in bytes a second, after the first
-// patience.
-const minRate = 4 << 10
-
-func (p *timeoutReader) Read(b []byte) (int, error) {
-	if now := time.Now(); now.After(p.soon) {
-		last := p.start.Add(p.patience + time.Duration(p.n/minRate)*time.Second)
-		deadline := now.Add(p.patience)
-		if deadline.After(last) {
-			deadline = last
-		}
-		p.rc.SetReadDeadline(deadline)
-		p.rc.SetWriteDeadline(deadline.Add(p.work))
-		p.soon = now.Add(time.Second)
+	if p, ok := r.Body.(*pacedBody); ok {
+		p.work = a.timeout(op) + writePatience
 	}
+	return &bodyReader{r: http.MaxBytesReader(c, r.Body, limit), sum: sum}, nil
+}
+
+// bodyReader counts and digests.
+type bodyReader struct {
+	r   io.Reader
+	sum hash.Hash
+	n   int64
+}
+
+func (p *bodyReader) Read(b []byte) (int, error) {
 	n, err := p.r.Read(b)
 	p.n += int64(n)
 	if p.sum != nil {
 		p.sum.Write(b[:n])
-	}
-	if err == io.EOF {
-		p.rc.SetReadDeadline(time.Time{})
 	}
 	return n, err
 }

@@ -21,10 +21,7 @@ import (
 	"rogito.dev/rogito/server/internal/upload"
 )
 
-const (
-	retrySoon     = time.Second
-	writePatience = time.Minute // for a client to take one piece of an answer
-)
+const retrySoon = time.Second
 
 // AccessLine is the message of the log line that every request leaves.
 const AccessLine = "request"
@@ -180,14 +177,29 @@ func (a *API) observe(next http.Handler) http.Handler {
 			setHeader(c, "Connection", "close")
 		}
 		r = r.WithContext(c)
+		if r.Body != nil && r.Body != http.NoBody {
+			body := a.pacedBody(w, r)
+			r.Body = body // of this copy: the server looks after its own
+			defer body.leave()
+		}
+		peer := r.RemoteAddr
 		r.RemoteAddr = a.opts.Proxies.client(r)
 		defer a.finish(c, r, start)
+		if (r.RemoteAddr != peer || r.ProtoMajor > 1) && !unlimited(r.URL.Path) { // a connection may have many
+			leave, ok := a.crowd.enter(host(r.RemoteAddr), max(1, a.opts.MaxInFlight/2))
+			if !ok {
+				a.crowded(c, r, "too many requests at once from this address")
+				return
+			}
+			defer leave()
+		}
 		if a.running.Add(1) > int64(a.opts.MaxInFlight) && !unlimited(r.URL.Path) {
 			a.running.Add(-1)
-			a.fail(c, r, &fault.Error{Code: fault.Unavailable, Text: "the server is busy", RetryAfter: retrySoon})
+			a.crowded(c, r, "the server is busy")
 			return
 		}
 		defer a.running.Add(-1)
+		defer a.last(c, r)
 		defer a.recover(c, r)
 		if h := a.direct[r.URL.Path]; h != nil && r.Method == http.MethodGet && r.URL.RawPath == "" {
 			h(c, r)
@@ -196,6 +208,28 @@ func (a *API) observe(next http.Handler) http.Handler {
 		c.routing = &chi.Context{Routes: a.router}
 		next.ServeHTTP(c, r)
 	})
+}
+
+// last gives the client time for what is left of an answer when its handler is
+// done.
+func (a *API) last(c *call, r *http.Request) {
+	if r.ProtoMajor > 1 {
+		http.NewResponseController(c.ResponseWriter).SetWriteDeadline(time.Now().Add(a.opts.Patience))
+	}
+	if w := waiterOf(r); w != nil {
+		w.WaitsForClient(time.Now())
+	}
+}
+
+// crowded tells a client to come back. On HTTP/2 it only takes the request back:
+// one who does not read the answer would make each of them cost as much as a
+// request that is answered.
+func (a *API) crowded(c *call, r *http.Request, why string) {
+	if r.ProtoMajor > 1 {
+		c.status = http.StatusServiceUnavailable // for the log
+		panic(http.ErrAbortHandler)
+	}
+	a.fail(c, r, &fault.Error{Code: fault.Unavailable, Text: why, RetryAfter: retrySoon})
 }
 
 // ambiguous says that a proxy before us may see another end of this request

@@ -18,7 +18,7 @@ func (p Proxies) client(r *http.Request) string {
 		return r.RemoteAddr
 	}
 	peer, ok := parseAddr(host(r.RemoteAddr))
-	if !ok || !p.trusts(peer) {
+	if !ok || !p.Trusts(peer) {
 		return r.RemoteAddr
 	}
 	chain := forwarded(r.Header)
@@ -29,7 +29,7 @@ func (p Proxies) client(r *http.Request) string {
 			break
 		}
 		best = addr
-		if !p.trusts(addr) {
+		if !p.Trusts(addr) {
 			break
 		}
 	}
@@ -39,7 +39,8 @@ func (p Proxies) client(r *http.Request) string {
 	return netip.AddrPortFrom(best, 0).String()
 }
 
-func (p Proxies) trusts(a netip.Addr) bool {
+// Trusts says whether an address is a trusted proxy's.
+func (p Proxies) Trusts(a netip.Addr) bool {
 	for _, prefix := range p {
 		if prefix.Contains(a) {
 			return true
@@ -87,6 +88,17 @@ func parseAddr(s string) (netip.Addr, bool) {
 	}
 	a, err := netip.ParseAddr(s)
 	return a.Unmap().WithZone(""), err == nil
+}
+
+// Network is what counts as one client: an address, or what of an IPv6 address
+// one customer is usually given.
+func Network(a netip.Addr) netip.Addr {
+	a = a.Unmap().WithZone("")
+	if a.Is6() {
+		p, _ := a.Prefix(64) // which every IPv6 address has
+		return p.Addr()
+	}
+	return a
 }
 
 func host(addr string) string {

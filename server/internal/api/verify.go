@@ -102,7 +102,12 @@ func (q *verification) answer(r *report.Report, accept []string) (Reply[*report.
 		c.Type, c.Name = "application/pdf", "verification.pdf"
 		err = r.WritePDF(&b, q.name, q.lang)
 	default:
-		view, err := r.View(q.plain)
+		large := q.plain && r.Plain != nil && r.Plain.Size() > largePlain
+		view, err := r.View(q.plain && !large)
+		if err == nil && large {
+			c, err := largeAnswer(view, r.Plain, r.Message(q.lang))
+			return Reply[*report.View]{Content: c}, err
+		}
 		return Reply[*report.View]{Data: view, Message: r.Message(q.lang)}, err
 	}
 	c.Bytes = b.Bytes()

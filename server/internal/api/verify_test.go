@@ -290,3 +290,24 @@ func TestVerifyWords(t *testing.T) {
 		}
 	}
 }
+
+// Large content is answered as small content is, byte by byte.
+func TestLargeAnswer(t *testing.T) {
+	for _, size := range []int{0, 1, 2, 3, 24<<10 - 1, 24 << 10, 24<<10 + 1, 100_000} {
+		plain := bytes.Repeat([]byte("pla\xffn"), size/5+1)[:size]
+		text := b64(plain)
+		held := &text
+		var want bytes.Buffer
+		if err := encode(&want, &Op{}, &answer{data: &report.View{PlainDocument: &held}, message: "good"}); err != nil {
+			t.Fatal(err)
+		}
+		c, err := largeAnswer(&report.View{}, bytes.NewReader(plain), "good")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(c.Reader)
+		if err != nil || !bytes.Equal(got, want.Bytes()) || c.Size != int64(len(got)) {
+			t.Errorf("%d bytes: %v, an answer of %d bytes, said to be %d, not %d", size, err, len(got), c.Size, want.Len())
+		}
+	}
+}

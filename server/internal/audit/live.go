@@ -96,7 +96,9 @@ func (s *Live) judge(v *verification) func(e *Entry, at int64) string {
 	}
 }
 
-const page = 1000
+// page is how many entries are in memory at once; with revocation data one may
+// have megabytes.
+const page = 200
 
 // entries reads the tree, in pages, so that a long log needs no memory.
 func (s *Live) entries(ctx context.Context, q store.Querier, v *verification) error {

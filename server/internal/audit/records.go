@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -46,12 +47,16 @@ func (s *Live) records(ctx context.Context, q store.Querier, v *verification) er
 	return nil
 }
 
+// withoutEvidence leaves out texts that may be large (certificates, revocation
+// data, tokens) and that no record repeats.
+var withoutEvidence = strings.Replace(selectEntry, "payload", "case when kind in ('signature', 'timestamp') then null else payload end", 1)
+
 func (s *Live) fit(ctx context.Context, q store.Querier, v *verification, list []Record) error {
 	ids := make([]any, len(list))
 	for i, r := range list {
 		ids[i] = r.ID
 	}
-	events, err := entries(ctx, q, selectEntry+`where record_id in `+rowsOf(1, len(ids))+` `+inOrder, ids...)
+	events, err := entries(ctx, q, withoutEvidence+`where record_id`+In(len(ids))+` `+inOrder, ids...)
 	if err != nil {
 		return err
 	}
@@ -110,7 +115,7 @@ func (s *Live) known(ctx context.Context, q store.Querier, v *verification, list
 
 // HasIn is Book.Has for a table with the column id.
 func HasIn(ctx context.Context, q store.Querier, table string, ids []any) (found []string, err error) {
-	rows, err := q.Query(ctx, `select id from `+table+` where id in `+rowsOf(1, len(ids)), ids...)
+	rows, err := q.Query(ctx, `select id from `+table+` where id`+In(len(ids)), ids...)
 	if err != nil {
 		return nil, fmt.Errorf("audit: look for records: %w", err)
 	}
@@ -124,3 +129,6 @@ func HasIn(ctx context.Context, q store.Querier, table string, ids []any) (found
 	}
 	return found, rows.Err()
 }
+
+// In is the condition of SQL that a column has one of so many values.
+func In(n int) string { return ` in ` + rowsOf(1, n) }

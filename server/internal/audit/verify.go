@@ -2,11 +2,11 @@ package audit
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"sort"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -254,23 +254,11 @@ func (v *verification) end(there func(id string) (bool, error)) error {
 // writer knew of base leaves, and checkpoints far apart lie between these and its
 // place.
 func (v *verification) heldBack(e *Entry, at int64) bool {
-	first, _ := find(v.times, e.base+1)
-	last, _ := find(v.times, at+1)
-	return last > first && v.times[last-1].time-v.times[first].time > clockStep
-}
-
-// find is the first checkpoint of at least a size.
-func find(times []pointTime, size int64) (int, bool) {
-	lo, hi := 0, len(times)
-	for lo < hi {
-		mid := (lo + hi) / 2
-		if cmp.Less(times[mid].size, size) {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
+	larger := func(than int64) int {
+		return sort.Search(len(v.times), func(i int) bool { return v.times[i].size > than })
 	}
-	return lo, lo < len(times)
+	first, last := larger(e.base), larger(at)
+	return last > first && v.times[last-1].time-v.times[first].time > clockStep
 }
 
 func (v *verification) proved(format string, args ...any) {

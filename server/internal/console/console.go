@@ -20,10 +20,12 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/upload"
 )
 
 //go:embed page
@@ -35,15 +37,17 @@ type Pages struct {
 	sandbox bool
 	secure  bool   // people reach us by https, perhaps at a proxy
 	issuer  string // name in enrolment apps
+	spool   string // folder for uploads on their way
 	log     *slog.Logger
 	tmpl    *template.Template
 	mux     http.Handler
+	busy    sync.Map // ids of the certificates for which files are being taken in
 }
 
 // New returns the pages of a server that people reach at publicURL. They are
 // mounted at /enrol/ and /pages/.
-func New(e *enroll.Service, publicURL string, sandbox bool, log *slog.Logger) *Pages {
-	p := &Pages{enroll: e, sandbox: sandbox, secure: strings.HasPrefix(strings.ToLower(publicURL), "https://"), issuer: "Rogito", log: log}
+func New(e *enroll.Service, publicURL string, sandbox bool, spool string, log *slog.Logger) *Pages {
+	p := &Pages{enroll: e, sandbox: sandbox, secure: strings.HasPrefix(strings.ToLower(publicURL), "https://"), issuer: "Rogito", spool: spool, log: log}
 	if sandbox {
 		p.issuer = "Rogito SANDBOX"
 	}
@@ -208,6 +212,7 @@ const (
 // form is what a page posted, read as it comes: files go where they are kept,
 // sealed, and never to a temporary file.
 type form struct {
+	body   io.Reader
 	values url.Values
 	parts  *multipart.Reader
 	file   *multipart.Part // the first file, not read yet
@@ -224,7 +229,7 @@ func openForm(w http.ResponseWriter, r *http.Request) (*form, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &form{values: url.Values{}, parts: parts}
+	f := &form{body: r.Body, values: url.Values{}, parts: parts}
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -262,12 +267,31 @@ func (f *form) next() (*multipart.Part, error) {
 	}
 }
 
+// drain reads what is left of a form.
+func (f *form) drain() error {
+	for {
+		if _, err := f.next(); err != nil {
+			if errors.Is(err, io.EOF) {
+				_, err = io.Copy(io.Discard, f.body)
+			}
+			return err
+		}
+	}
+}
+
 func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	c, err := p.enroll.ByLink(ctx, r.PathValue("id"), r.PathValue("secret"))
 	if err != nil {
 		p.fail(w, r, err)
 		return
+	}
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+		if _, busy := p.busy.LoadOrStore(c.ID, true); busy { // each may bring much
+			p.refused(w, r, fault.New(fault.WrongState, "files of this order are being taken in: wait a moment"))
+			return
+		}
+		defer p.busy.Delete(c.ID)
 	}
 	b := p.browser(w, r)
 	f, err := openForm(w, r)
@@ -309,11 +333,21 @@ func (p *Pages) bySignature(ctx context.Context, f *form, c *enroll.Certificate,
 	if err != nil || part.FormName() != "document" {
 		return nil, fault.New(fault.BadField, "document is missing")
 	}
-	document, err := io.ReadAll(io.LimitReader(part, maxSigned+1))
-	if err != nil || len(document) > maxSigned {
-		return nil, fault.New(fault.BadField, "document is too large")
+	spool := upload.New(p.spool, upload.Limits{})
+	defer spool.Close()
+	document := spool.Write()
+	n, err := io.Copy(document, io.LimitReader(part, maxSigned+1))
+	if err == nil && n <= maxSigned {
+		err = f.drain() // only then does the server notice that its client hangs up
 	}
-	return p.enroll.BySignature(ctx, c, document, b)
+	var ours *upload.SpoolError
+	switch {
+	case errors.As(err, &ours):
+		return nil, err
+	case err != nil || n > maxSigned:
+		return nil, fault.New(fault.BadField, "document is too large or was cut short")
+	}
+	return p.enroll.BySignature(ctx, c, document.Source(), b)
 }
 
 func (p *Pages) byVideo(ctx context.Context, f *form, c *enroll.Certificate, b enroll.Browser) (*enroll.Certificate, error) {

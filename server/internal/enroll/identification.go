@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/intent"
@@ -188,7 +189,7 @@ func (s *Service) Statement(ctx context.Context, c *Certificate) ([]byte, error)
 // BySignature identifies the holder by the statement of the order, signed with
 // a certificate they have already. A statement counts once: what identified
 // takes, it takes away.
-func (s *Service) BySignature(ctx context.Context, c *Certificate, document []byte, b Browser) (*Certificate, error) {
+func (s *Service) BySignature(ctx context.Context, c *Certificate, document ades.Source, b Browser) (*Certificate, error) {
 	if err := s.allows(c, "signature"); err != nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func (s *Service) BySignature(ctx context.Context, c *Certificate, document []by
 	if err != nil {
 		return nil, err
 	}
-	blob, err := s.blobs.Put(ctx, newReader(document))
+	blob, err := s.blobs.Put(ctx, io.NewSectionReader(document, 0, document.Size()))
 	if err != nil {
 		return nil, fmt.Errorf("enroll: keep evidence: %w", err)
 	}

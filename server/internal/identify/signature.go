@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"io"
 	"strings"
 	"time"
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/revision"
@@ -24,7 +26,7 @@ const clockSkew = 10 * time.Minute
 // document is that statement and nothing else, every signature in it is valid,
 // and one over the statement is by a certificate that this server accepts and
 // that names the applicant. A refusal is fault 310 or 312.
-func (m *Methods) BySignature(ctx context.Context, document []byte, s *Statement, o Order) (*Proof, *Certified, error) {
+func (m *Methods) BySignature(ctx context.Context, document ades.Source, s *Statement, o Order) (*Proof, *Certified, error) {
 	if s == nil || m.now().After(s.MadeAt.Add(statementLife)) {
 		return nil, nil, fault.New(fault.BadField, "no statement of this order waits for a signature: download it again")
 	}
@@ -33,12 +35,20 @@ func (m *Methods) BySignature(ctx context.Context, document []byte, s *Statement
 		return nil, nil, fault.New(fault.BadField, "the statement of this order has changed: download it again")
 	}
 	var given rogito.VerifyOptions
-	if rogito.Detect(bytes.NewReader(document)) == rogito.KindCMS { // which may not carry what it signs
+	var kind rogito.Kind
+	err := m.bounded(ctx, func(ctx context.Context) error {
+		kind = rogito.Detect(limits.Paying(document, limits.BudgetOf(ctx)))
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if kind == rogito.KindCMS { // which may not carry what it signs
 		given.Detached = []ades.File{{Name: "statement.pdf", Source: bytes.NewReader(statement)}}
 	}
-	r, err := m.Verifier.Verify(ctx, bytes.NewReader(document), given)
+	r, err := m.Verifier.Verify(ctx, document, given)
 	if err != nil {
-		return nil, nil, fault.New(fault.BadField, "the document cannot be read").Because(err)
+		return nil, nil, unreadable(err)
 	}
 	if !r.Valid() {
 		return nil, nil, fault.New(fault.BadField, "the document is not signed, or its signature is not valid")
@@ -48,7 +58,11 @@ func (m *Methods) BySignature(ctx context.Context, document []byte, s *Statement
 		if c.Signature == nil || c.Layer != 0 {
 			continue
 		}
-		p, err := m.prove(ctx, c, s, o)
+		var p *Proof
+		err := m.bounded(ctx, func(ctx context.Context) (err error) {
+			p, err = m.prove(ctx, c, s, o)
+			return err
+		})
 		if err != nil {
 			refusal = err
 			continue
@@ -64,6 +78,23 @@ func (m *Methods) BySignature(ctx context.Context, document []byte, s *Statement
 		refusal = fault.New(fault.BadField, "the document is not signed")
 	}
 	return nil, nil, refusal
+}
+
+// bounded does work on a document within the memory of a verification.
+func (m *Methods) bounded(ctx context.Context, work func(context.Context) error) error {
+	memory := m.Verifier.Memory
+	if memory <= 0 {
+		memory = rogito.DefaultMemory
+	}
+	err := limits.Bounded(ctx, memory, work)
+	if errors.Is(err, limits.ErrBudget) {
+		return unreadable(err)
+	}
+	return err
+}
+
+func unreadable(err error) error {
+	return fault.New(fault.BadField, "the document cannot be read").Because(err)
 }
 
 // prove reads what one valid signature proves about its signer.
@@ -151,9 +182,9 @@ func isStatement(ctx context.Context, s *ades.Signature, st *Statement) (bool, e
 		return false, nil
 	}
 	signed := s.Content[0].Source
-	doc, err := pdf.Open(signed, pdf.Options{})
+	doc, err := pdf.Open(signed, pdf.Options{Context: ctx})
 	if err != nil {
-		return false, fault.New(fault.BadField, "the document cannot be read").Because(err)
+		return false, unreadable(err)
 	}
 	revisions := doc.Revisions()
 	if len(revisions) < 2 || digestOf(signed, revisions[0].End) != string(st.Digest) {
@@ -163,7 +194,7 @@ func isStatement(ctx context.Context, s *ades.Signature, st *Statement) (bool, e
 	rules := revision.Rules{Seal: func(string, int) revision.Seal { return revision.Signature }}
 	changes, err := revision.New(ctx, doc).Compare(1, rules)
 	if err != nil {
-		return false, fault.New(fault.BadField, "the document cannot be read").Because(err)
+		return false, unreadable(err)
 	}
 	for _, c := range changes {
 		if c.What == "signature-visible" {

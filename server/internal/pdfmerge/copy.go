@@ -25,6 +25,9 @@ type source struct {
 	dests map[string]pdf.Object // by name; nil until one is asked for
 }
 
+// refSize is about what is held of every object: its places, old and new.
+const refSize = 96
+
 // ref is the new place of an object, which is going to be written. What
 // nothing defines is null, as it always was.
 func (s *source) ref(old pdf.Ref) pdf.Object {
@@ -35,6 +38,7 @@ func (s *source) ref(old pdf.Ref) pdf.Object {
 			s.queue = append(s.queue, old)
 		}
 		s.refs[old] = place
+		_ = s.doc.Budget().Spend(refSize) // drain looks whether it sufficed
 	}
 	if place.IsZero() {
 		return nil
@@ -50,6 +54,9 @@ func (s *source) drain() error {
 		s.queue = s.queue[:last]
 		if err := s.put(old); err != nil {
 			return fmt.Errorf("object %v: %w", old, err)
+		}
+		if s.doc.Budget().Exceeded() {
+			return limits.ErrBudget
 		}
 		if len(s.refs) > limits.PDFObjects {
 			return ades.Malformed("PDF", "", "more than %d objects", limits.PDFObjects)

@@ -15,6 +15,7 @@
 package pdfmerge
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -25,11 +26,11 @@ import (
 
 // Merge joins documents in order. The password opens those that are encrypted;
 // the result is not.
-func Merge(w io.Writer, password string, docs ...ades.Source) error {
+func Merge(ctx context.Context, w io.Writer, password string, docs ...ades.Source) error {
 	j := &joined{}
 	out := &bounded{w: w}
 	for i, src := range docs {
-		d, err := open(src, password)
+		d, err := open(ctx, src, password)
 		if err != nil {
 			return fmt.Errorf("merge PDF: document %d: %w", i, err)
 		}
@@ -52,18 +53,18 @@ func Merge(w io.Writer, password string, docs ...ades.Source) error {
 // Encrypt encrypts a document with AES-256 under a password, by the handler of
 // ISO 32000-2 (revision 6): that of Adobe's extension before it can be guessed
 // too fast. Everything that the document refers to is kept.
-func Encrypt(w io.Writer, doc ades.Source, password string) error {
-	return write(w, doc, func(out *pdf.File) error { return out.Encrypt(password) })
+func Encrypt(ctx context.Context, w io.Writer, doc ades.Source, password string) error {
+	return write(ctx, w, doc, func(out *pdf.File) error { return out.Encrypt(password) })
 }
 
 // Rewrite writes a document anew, as other readers find it, so that it can be
 // read in one way only. Everything that it refers to is kept.
-func Rewrite(w io.Writer, doc ades.Source) error {
-	return write(w, doc, func(*pdf.File) error { return nil })
+func Rewrite(ctx context.Context, w io.Writer, doc ades.Source) error {
+	return write(ctx, w, doc, func(*pdf.File) error { return nil })
 }
 
-func write(w io.Writer, doc ades.Source, begin func(*pdf.File) error) error {
-	d, err := open(doc, "")
+func write(ctx context.Context, w io.Writer, doc ades.Source, begin func(*pdf.File) error) error {
+	d, err := open(ctx, doc, "")
 	if err != nil {
 		return fmt.Errorf("write PDF: %w", err)
 	}
@@ -107,10 +108,10 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 // open repairs a file whose cross-references are damaged: a new one is written
 // anyway.
-func open(src ades.Source, password string) (*pdf.Document, error) {
-	d, err := pdf.Open(src, pdf.Options{Repair: true})
+func open(ctx context.Context, src ades.Source, password string) (*pdf.Document, error) {
+	d, err := pdf.Open(src, pdf.Options{Repair: true, Context: ctx})
 	if errors.Is(err, ades.ErrPassword) && password != "" {
-		d, err = pdf.Open(src, pdf.Options{Password: password, Repair: true})
+		d, err = pdf.Open(src, pdf.Options{Password: password, Repair: true, Context: ctx})
 	}
 	return d, err
 }

@@ -65,7 +65,7 @@ func mergeBytes(t *testing.T, docs ...[]byte) []byte {
 	for i, d := range docs {
 		srcs[i] = bytes.NewReader(d)
 	}
-	if err := Merge(&b, "secret", srcs...); err != nil {
+	if err := Merge(t.Context(), &b, "secret", srcs...); err != nil {
 		t.Fatal(err)
 	}
 	checkWithOthers(t, b.Bytes(), "")
@@ -201,14 +201,14 @@ func TestMergeRefuses(t *testing.T) {
 		"a circle":     document("1.4", cat, "<</Type/Pages/Kids[3 0 R]/Count 1>>", "<</Type/Pages/Kids[2 0 R]/Count 1>>"),
 		"locked":       encrypted(t, "other"),
 	} {
-		if err := Merge(new(bytes.Buffer), "", bytes.NewReader(b), bytes.NewReader(plain("x"))); err == nil {
+		if err := Merge(t.Context(), new(bytes.Buffer), "", bytes.NewReader(b), bytes.NewReader(plain("x"))); err == nil {
 			t.Errorf("%s: merged", name)
 		}
 	}
-	if err := Merge(new(bytes.Buffer), "", bytes.NewReader(encrypted(t, "x"))); !errors.Is(err, ades.ErrPassword) {
+	if err := Merge(t.Context(), new(bytes.Buffer), "", bytes.NewReader(encrypted(t, "x"))); !errors.Is(err, ades.ErrPassword) {
 		t.Errorf("of a locked one: %v", err)
 	}
-	if Merge(new(bytes.Buffer), "") == nil {
+	if Merge(t.Context(), new(bytes.Buffer), "") == nil {
 		t.Error("merged nothing")
 	}
 }
@@ -312,7 +312,7 @@ func TestMergeKeepsLayersAndAttachments(t *testing.T) {
 func encrypted(t *testing.T, password string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Encrypt(&b, bytes.NewReader(plain("hidden")), password); err != nil {
+	if err := Encrypt(t.Context(), &b, bytes.NewReader(plain("hidden")), password); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -321,7 +321,7 @@ func encrypted(t *testing.T, password string) []byte {
 func TestEncrypt(t *testing.T) {
 	whole := document("1.4", "<</Type/Catalog/Version/1.6/Pages 2 0 R/Lang(it)/StructTreeRoot<</Type/StructTreeRoot/K 3 0 R>>>>", tree, leaf, content("hidden"), font)
 	var b bytes.Buffer
-	if err := Encrypt(&b, bytes.NewReader(whole), "secret"); err != nil {
+	if err := Encrypt(t.Context(), &b, bytes.NewReader(whole), "secret"); err != nil {
 		t.Fatal(err)
 	}
 	checkWithOthers(t, b.Bytes(), "secret")
@@ -379,7 +379,7 @@ func TestMergeCorpus(t *testing.T) {
 			continue
 		}
 		var out bytes.Buffer
-		if err := Merge(&out, "", bytes.NewReader(b), bytes.NewReader(plain("x"))); err != nil {
+		if err := Merge(t.Context(), &out, "", bytes.NewReader(b), bytes.NewReader(plain("x"))); err != nil {
 			t.Errorf("%.8s: %v", filepath.Base(name), err)
 			continue
 		}
@@ -428,7 +428,7 @@ func TestMergeOfWhatIsRepeated(t *testing.T) {
 	} {
 		at := time.Now()
 		var out countWriter
-		err := Merge(&out, "", bytes.NewReader(doc))
+		err := Merge(t.Context(), &out, "", bytes.NewReader(doc))
 		if d := time.Since(at); d > 20*time.Second {
 			t.Errorf("%s: took %v", name, d)
 		}
@@ -453,7 +453,7 @@ func FuzzMerge(f *testing.F) {
 	f.Add(document("1.4", "<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[6 0 R]>>/Outlines 6 0 R>>", tree, leaf, content("y"), font, "<</First 6 0 R/T(a)/Kids[6 0 R]>>"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var out bytes.Buffer
-		if Merge(&out, "", bytes.NewReader(b), bytes.NewReader(plain("x"))) != nil {
+		if Merge(t.Context(), &out, "", bytes.NewReader(b), bytes.NewReader(plain("x"))) != nil {
 			return
 		}
 		d, err := pdf.Open(bytes.NewReader(out.Bytes()), pdf.Options{})

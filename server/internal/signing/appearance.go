@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/fetch"
-	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -50,13 +50,11 @@ func (x *run) fetchImage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.image = w.Source()
-	x.record.image = &File{ID: store.NewID(), Role: roleImage, CreatedAt: x.config.Now()}
-	return x.store(ctx, x.record.image, x.image, mediaOf(x.image, ""))
+	return x.takeImage(ctx, w.Source())
 }
 
 // padesOptions is one for each field that is to be signed, mostly one.
-func (x *run) padesOptions(src ades.Source, params ades.SignParams) ([]pades.Options, error) {
+func (x *run) padesOptions(ctx context.Context, src ades.Source, params ades.SignParams) ([]pades.Options, error) {
 	o := &x.record.Options
 	base := pades.Options{Password: x.secrets.EncryptionPassword, AnyField: o.WithField}
 	if len(o.LockFields) > 0 {
@@ -76,11 +74,13 @@ func (x *run) padesOptions(src ades.Source, params ades.SignParams) ([]pades.Opt
 	}
 	fields := si.Fields
 	if si.AllFields {
-		empty, err := pades.EmptyFields(src, x.secrets.EncryptionPassword)
+		err := limits.Bounded(ctx, x.config.Memory, func(ctx context.Context) (err error) {
+			fields, err = pades.EmptyFields(ctx, src, x.secrets.EncryptionPassword)
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
-		fields = empty
 	}
 	if len(fields) == 0 {
 		return []pades.Options{base}, nil

@@ -26,6 +26,9 @@ import (
 // process that dies later leaves a lease that runs out, and a worker takes the
 // record over.
 func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
+	if x.committed != nil {
+		x.committed()
+	}
 	r, now, started := x.record, x.config.Now(), time.Now()
 	use := x.event("key-use", "private key used", map[string]any{
 		"digest": hex.EncodeToString(digest), "certificateSerialNumber": x.cert.Serial, "number": x.intents,

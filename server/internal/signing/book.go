@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"rogito.dev/rogito/server/internal/audit"
@@ -51,7 +50,7 @@ func (Book) Page(ctx context.Context, q store.Querier, after string, limit int) 
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	in := ` in (` + strings.TrimSuffix(places(len(ids)), ",") + `)`
+	in := audit.In(len(ids))
 	err = each(ctx, q, func(r store.Rows) error {
 		var id, digest string
 		if err := r.Scan(&id, &digest); err != nil {
@@ -80,14 +79,6 @@ func (Book) Page(ctx context.Context, q store.Querier, after string, limit int) 
 		all[i] = audit.Record{ID: b.id, Account: b.account, Fits: b.fits}
 	}
 	return all, nil
-}
-
-func places(n int) string {
-	var b strings.Builder
-	for i := range n {
-		b.WriteString("$" + strconv.Itoa(i+1) + ",")
-	}
-	return b.String()
 }
 
 func each(ctx context.Context, q store.Querier, scan func(store.Rows) error, query string, args ...any) error {

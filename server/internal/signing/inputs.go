@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/fetch"
@@ -31,6 +32,9 @@ func (x *run) takeInputs(ctx context.Context, req *Request) error {
 			f.source, d.remote = sealed, &in.Remote
 			continue
 		}
+		if err := x.look(ctx, d); err != nil {
+			return err
+		}
 		if err := x.store(ctx, f, in.Source, d.media()); err != nil {
 			return err
 		}
@@ -40,11 +44,39 @@ func (x *run) takeInputs(ctx context.Context, req *Request) error {
 		if err != nil {
 			return imageFault(err)
 		}
-		r.image = &File{ID: store.NewID(), Role: roleImage, CreatedAt: r.CreatedAt}
-		x.image = src
-		return x.store(ctx, r.image, src, mediaOf(src, ""))
+		return x.takeImage(ctx, src)
 	}
 	return nil
+}
+
+// takeImage stores the image that is to be shown.
+func (x *run) takeImage(ctx context.Context, src ades.Source) error {
+	r := x.record
+	r.image = &File{ID: store.NewID(), Role: roleImage, CreatedAt: x.config.Now()}
+	x.image = src
+	d := &document{file: r.image, src: src}
+	if err := x.look(ctx, d); err != nil {
+		return err
+	}
+	return x.store(ctx, r.image, src, d.media())
+}
+
+// look finds out what a document is. Of one that takes too much for that, only
+// its first bytes count.
+func (x *run) look(ctx context.Context, d *document) error {
+	if d.digest {
+		d.format = "cades"
+		return nil
+	}
+	err := x.bounded(ctx, func(ctx context.Context) error {
+		src := limits.Paying(d.src, limits.BudgetOf(ctx))
+		d.seen, d.format = mediaOf(src, d.file.Label), formatFor(src)
+		return nil
+	})
+	if errors.Is(err, limits.ErrBudget) {
+		return nil
+	}
+	return err
 }
 
 // sourceType is what a record shows: a digest came as base64 too.
@@ -60,17 +92,15 @@ type document struct {
 	file   *File
 	src    ades.Source
 	digest bool
-	seen   media          // what its content looks like, once looked at
+	seen   media          // what its content looks like
+	format string         // in which it is signed where none is asked for
 	remote *fetch.Request // not fetched yet
 	no     *refusal       // of a batch: why it could not be fetched
 }
 
 func (d *document) media() media {
-	switch {
-	case d.digest:
+	if d.digest {
 		return media{mediaBin.mime, "hash"}
-	case d.seen == media{}:
-		d.seen = mediaOf(d.src, d.file.Label)
 	}
 	return d.seen
 }
@@ -155,6 +185,9 @@ func (x *run) load(ctx context.Context) error {
 			return err
 		}
 		d.src = src
+		if err := x.look(ctx, d); err != nil {
+			return err
+		}
 	}
 	if x.record.image != nil {
 		src, err := x.open(ctx, x.record.image)
@@ -205,6 +238,9 @@ func (x *run) fetch(ctx context.Context, d *document) error {
 		return &refusal{number: fault.FetchFailed, text: fmt.Sprintf("inputDocuments[%d] could not be fetched: it is empty", d.file.Position)}
 	}
 	d.src, d.remote = w.Source(), nil
+	if err := x.look(ctx, d); err != nil {
+		return err
+	}
 	if err := x.store(ctx, d.file, d.src, d.media()); err != nil {
 		return err
 	}

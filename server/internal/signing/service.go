@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"time"
 
+	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/blob"
@@ -56,6 +57,7 @@ type Tokens interface {
 // Config of a Service. Zero fields take the contract's defaults.
 type Config struct {
 	Limits       Limits
+	Memory       int64 // that the work on one document may take; zero means rogito.DefaultMemory
 	AllowSHA1    bool
 	KeepFiles    time.Duration // zero means 30 days
 	KeepRecords  time.Duration // zero means a year
@@ -75,6 +77,9 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Limits = c.Limits.withDefaults()
+	if c.Memory <= 0 {
+		c.Memory = rogito.DefaultMemory
+	}
 	set := func(d *time.Duration, v time.Duration) {
 		if *d == 0 {
 			*d = v

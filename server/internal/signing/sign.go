@@ -28,9 +28,12 @@ type signedDocument struct {
 }
 
 // signInCall signs while the caller waits.
-func (x *run) signInCall(ctx context.Context) (*Record, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), runLimit) // a caller that hangs up does not undo a signature
+func (x *run) signInCall(asked context.Context) (*Record, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(asked), runLimit)
 	defer cancel()
+	// A caller that hangs up ends the work, but does not undo a signature.
+	x.committed = context.AfterFunc(asked, cancel)
+	defer x.committed()
 	x.lease = newLease()
 	defer x.leases.hold(x.record.ID, x.lease)()
 	err := x.signAndEnd(ctx)
@@ -40,6 +43,8 @@ func (x *run) signInCall(ctx context.Context) (*Record, error) {
 		return x.record, nil
 	case errors.Is(err, errLost):
 		return x.byID(ctx, x.record.ID)
+	case !x.record.stored && asked.Err() != nil:
+		return nil, asked.Err()
 	case !x.record.stored && errors.As(err, &f):
 		return nil, err // the caller may try again
 	}
@@ -92,7 +97,7 @@ const signatureSize = 48 << 10
 // signItem signs one item through the front door of the library, which reads
 // and checks what it made. A PDF is signed once for each field asked for.
 func (x *run) signItem(ctx context.Context, it *item, params ades.SignParams) (*signedDocument, error) {
-	in, options, err := x.libraryOptions(it, params)
+	in, options, err := x.libraryOptions(ctx, it, params)
 	if err != nil {
 		return nil, unsignable(it.index, err)
 	}
@@ -129,7 +134,7 @@ var xadesPackaging = map[string]xades.Packaging{
 
 // libraryOptions translates an item and the options of its record. There is
 // one set of options for every signature that the document gets.
-func (x *run) libraryOptions(it *item, params ades.SignParams) (rogito.Input, []rogito.Options, error) {
+func (x *run) libraryOptions(ctx context.Context, it *item, params ades.SignParams) (rogito.Input, []rogito.Options, error) {
 	o := &x.record.Options
 	name := entryName(it.index, it.label, it.media.ext)
 	in := rogito.Input{Files: it.files, Digest: it.digest}
@@ -137,7 +142,7 @@ func (x *run) libraryOptions(it *item, params ades.SignParams) (rogito.Input, []
 		in = rogito.File(name, it.src)
 	}
 	out := rogito.Options{
-		SignParams: params, Format: libraryFormats[it.format], Level: o.level(), StampHash: hashOf(o.TimestampHash), VRI: o.Level == "LTV",
+		SignParams: params, Memory: x.config.Memory, Format: libraryFormats[it.format], Level: o.level(), StampHash: hashOf(o.TimestampHash), VRI: o.Level == "LTV",
 		Stamper: x.stamper(), Gatherer: x.config.Gatherer, Spool: func() rogito.Spool { return x.spool().Write() },
 		CAdES: cades.Options{Detached: o.Detached, MimeType: it.media.mime},
 		XAdES: xades.Options{
@@ -147,7 +152,7 @@ func (x *run) libraryOptions(it *item, params ades.SignParams) (rogito.Input, []
 	}
 	switch container := strings.HasPrefix(o.Packaging, "asic-") || it.files != nil; {
 	case out.Format == ades.PAdES:
-		all, err := x.padesOptions(it.src, params)
+		all, err := x.padesOptions(ctx, it.src, params)
 		options := make([]rogito.Options, len(all))
 		for i, p := range all {
 			options[i] = out

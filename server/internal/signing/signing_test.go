@@ -106,7 +106,7 @@ func TestLibraryOptions(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := &run{Service: New(Deps{}, Config{}), record: &Record{Options: o}, secrets: &Secrets{}}
-		in, all, err := x.libraryOptions(&c.item, ades.SignParams{})
+		in, all, err := x.libraryOptions(t.Context(), &c.item, ades.SignParams{})
 		if err != nil || len(all) != 1 {
 			t.Fatalf("%s: %d, %v", c.options, len(all), err)
 		}
@@ -122,7 +122,7 @@ func TestLibraryOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := &run{Service: New(Deps{}, Config{}), record: &Record{Options: o}, secrets: &Secrets{}}
-	_, all, err := x.libraryOptions(&item{format: "pades", src: src}, ades.SignParams{})
+	_, all, err := x.libraryOptions(t.Context(), &item{format: "pades", src: src}, ades.SignParams{})
 	if err != nil || len(all) != 2 || all[0].Level != ades.LevelT || all[1].Level != ades.LevelLTA || all[1].PAdES.Field != "b" || all[1].PAdES.NewField != "b" {
 		t.Errorf("fields: %+v, %v", all, err)
 	}

@@ -12,12 +12,14 @@ import (
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
 	"rogito.dev/rogito/internal/visible"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/pdfmerge"
 	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/upload"
 	"rogito.dev/rogito/xades"
 )
 
@@ -54,6 +56,12 @@ func (x *run) validate(ctx context.Context) error {
 	return x.validateSeveral(ctx)
 }
 
+// bounded does a piece of work on documents within the memory that the work on
+// one may take, beside others in the process. It may be begun twice.
+func (x *run) bounded(ctx context.Context, work func(context.Context) error) error {
+	return limits.Bounded(ctx, x.config.Memory, work)
+}
+
 // formatOf a document: the one that was asked for, or by its content.
 func (x *run) formatOf(d *document) string {
 	if f := x.record.asked(); f != "" {
@@ -62,7 +70,7 @@ func (x *run) formatOf(d *document) string {
 	if d.digest {
 		return "cades"
 	}
-	return formatFor(d.src)
+	return d.format
 }
 
 func (x *run) newItem(d *document) *item {
@@ -77,11 +85,13 @@ func (x *run) validateOne(ctx context.Context) error {
 		return err
 	}
 	x.items = []*item{it}
-	if it.format == "pades" && r.Options.EncryptAny && !encrypted(d.src) {
+	if it.format == "pades" && r.Options.EncryptAny && !x.encrypted(ctx, d.src) {
 		if err := x.unsigned(ctx, 0, d, "encrypting"); err != nil {
 			return err
 		}
-		return x.build(ctx, it, mediaPDF, func(w io.Writer) error { return pdfmerge.Encrypt(w, d.src, x.secrets.EncryptionPassword) })
+		return x.build(ctx, it, mediaPDF, func(ctx context.Context, w io.Writer) error {
+			return pdfmerge.Encrypt(ctx, w, d.src, x.secrets.EncryptionPassword)
+		})
 	}
 	if it.format == "pades" {
 		twofold, err := x.twofold(ctx, it.index, d)
@@ -89,7 +99,7 @@ func (x *run) validateOne(ctx context.Context) error {
 			return err
 		}
 		if twofold {
-			return x.build(ctx, it, mediaPDF, func(w io.Writer) error { return pdfmerge.Rewrite(w, d.src) })
+			return x.build(ctx, it, mediaPDF, func(ctx context.Context, w io.Writer) error { return pdfmerge.Rewrite(ctx, w, d.src) })
 		}
 	}
 	if r.Validated == nil {
@@ -101,15 +111,22 @@ func (x *run) validateOne(ctx context.Context) error {
 }
 
 // build makes the one document to sign, unless an earlier attempt has.
-func (x *run) build(ctx context.Context, it *item, m media, make func(io.Writer) error) error {
+func (x *run) build(ctx context.Context, it *item, m media, make func(context.Context, io.Writer) error) error {
 	r := x.record
 	if r.Validated != nil {
 		src, err := x.open(ctx, r.Validated)
 		it.src, it.media = src, m
 		return err
 	}
-	w := x.spool().Write()
-	if err := make(w); err != nil {
+	var w *upload.Writer
+	err := x.bounded(ctx, func(ctx context.Context) error {
+		w = x.spool().Write()
+		return make(ctx, w)
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
 		return &refusal{number: fault.NotSignable, text: fmt.Sprintf("the document to sign could not be built: %v", plain(err)), err: err}
 	}
 	it.src, it.media = w.Source(), m
@@ -140,7 +157,6 @@ func (x *run) check(it *item, d *document) error {
 		if it.media != mediaPDF {
 			return &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] is not a PDF", it.index)}
 		}
-		_, err = pades.EmptyFields(d.src, x.secrets.EncryptionPassword)
 	case "xades":
 		if p := x.record.Options.Packaging; p == "enveloped" && !xades.LooksLikeXML(d.src) {
 			err = xades.ErrNotXML
@@ -169,15 +185,23 @@ func unsignable(index int, err error) error {
 // and may be written anew. One that is signed or encrypted may not: it is
 // refused, since no signature on it would be valid.
 func (x *run) twofold(ctx context.Context, index int, d *document) (bool, error) {
-	doc, err := pdf.Open(d.src, pdf.Options{Password: x.secrets.EncryptionPassword, Repair: true})
-	if err != nil {
-		return false, unsignable(index, err)
-	}
-	found, err := doc.Ambiguities(ctx)
+	var found []pdf.Ambiguity
+	isEncrypted := false
+	err := x.bounded(ctx, func(ctx context.Context) error {
+		if _, err := pades.EmptyFields(ctx, d.src, x.secrets.EncryptionPassword); err != nil {
+			return err
+		}
+		doc, err := pdf.Open(d.src, pdf.Options{Password: x.secrets.EncryptionPassword, Repair: true, Context: ctx})
+		if err == nil {
+			isEncrypted = doc.Encrypted()
+			found, err = doc.Ambiguities(ctx)
+		}
+		return err
+	})
 	if err != nil || len(found) == 0 {
 		return false, unsignable(index, err)
 	}
-	if encrypted(d.src) {
+	if isEncrypted {
 		return false, &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] can be read in two ways, and is encrypted: %v", index, found[0])}
 	}
 	return true, x.unsigned(ctx, index, d, "repairing")
@@ -208,9 +232,12 @@ func (x *run) batchItem(ctx context.Context, d *document) (*item, error) {
 	if err == nil && it.format == "pades" {
 		var twofold bool
 		if twofold, err = x.twofold(ctx, it.index, d); twofold && err == nil {
-			w := x.spool().Write()
-			err = unsignable(it.index, pdfmerge.Rewrite(w, d.src))
-			it.src = w.Source()
+			err = unsignable(it.index, x.bounded(ctx, func(ctx context.Context) error {
+				w := x.spool().Write()
+				err := pdfmerge.Rewrite(ctx, w, d.src)
+				it.src = w.Source()
+				return err
+			}))
 		}
 	}
 	var no *refusal
@@ -237,14 +264,14 @@ func (x *run) validateSeveral(ctx context.Context) error {
 	if p := r.Options.Packaging; p == "asic-e" || p == "asic-s" {
 		return x.gather(ctx, it)
 	}
-	return x.build(ctx, it, mediaZip, func(w io.Writer) error { return writeZip(w, x.named(), x.record.CreatedAt) })
+	return x.build(ctx, it, mediaZip, func(_ context.Context, w io.Writer) error { return writeZip(w, x.named(), x.record.CreatedAt) })
 }
 
 // gather names the files of a container that one signature is over. The
 // container as it is before that signature is the validated document.
 func (x *run) gather(ctx context.Context, it *item) error {
 	it.files = x.named()
-	return x.build(ctx, &item{}, mediaZip, func(w io.Writer) error { return writeZip(w, it.files, x.record.CreatedAt) })
+	return x.build(ctx, &item{}, mediaZip, func(_ context.Context, w io.Writer) error { return writeZip(w, it.files, x.record.CreatedAt) })
 }
 
 // commonFormat of several documents: pades or xades if all are such.
@@ -252,9 +279,9 @@ func (x *run) commonFormat() string {
 	if f := x.record.asked(); f != "" {
 		return f
 	}
-	format := formatFor(x.docs[0].src)
+	format := x.docs[0].format
 	for _, d := range x.docs[1:] {
-		if formatFor(d.src) != format {
+		if d.format != format {
 			return "cades"
 		}
 	}
@@ -292,11 +319,16 @@ func (x *run) validatePKCS1() error {
 // unsigned refuses a PDF whose signature would not survive what is to be done
 // with it.
 func (x *run) unsigned(ctx context.Context, i int, d *document, doing string) error {
-	doc, err := pades.Read(ctx, d.src, ades.ReadOptions{Password: x.secrets.EncryptionPassword})
+	signed := false
+	err := x.bounded(ctx, func(ctx context.Context) error {
+		doc, err := pades.Read(ctx, d.src, ades.ReadOptions{Password: x.secrets.EncryptionPassword})
+		signed = err == nil && len(doc.Signatures) > 0
+		return err
+	})
 	if err != nil {
 		return unsignable(i, err)
 	}
-	if len(doc.Signatures) > 0 {
+	if signed {
 		return &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] is signed already: %s it would break that signature", i, doing)}
 	}
 	return nil
@@ -315,15 +347,15 @@ func (x *run) merge(ctx context.Context, it *item) error {
 		}
 		srcs[i] = d.src
 	}
-	return x.build(ctx, it, mediaPDF, func(w io.Writer) error {
+	return x.build(ctx, it, mediaPDF, func(ctx context.Context, w io.Writer) error {
 		if !x.record.Options.EncryptAny {
-			return pdfmerge.Merge(w, password, srcs...)
+			return pdfmerge.Merge(ctx, w, password, srcs...)
 		}
 		joined := x.spool().Write()
-		if err := pdfmerge.Merge(joined, password, srcs...); err != nil {
+		if err := pdfmerge.Merge(ctx, joined, password, srcs...); err != nil {
 			return err
 		}
-		return pdfmerge.Encrypt(w, joined.Source(), password)
+		return pdfmerge.Encrypt(ctx, w, joined.Source(), password)
 	})
 }
 
@@ -346,9 +378,13 @@ func entryName(i int, label, ext string) string {
 	return fmt.Sprintf("%04d_%s.%s", i, base, ext)
 }
 
-func encrypted(src ades.Source) bool {
-	d, err := pdf.Open(src, pdf.Options{})
-	return errors.Is(err, ades.ErrPassword) || err == nil && d.Encrypted()
+func (x *run) encrypted(ctx context.Context, src ades.Source) (yes bool) {
+	err := x.bounded(ctx, func(ctx context.Context) error {
+		d, err := pdf.Open(src, pdf.Options{Context: ctx})
+		yes = err == nil && d.Encrypted()
+		return err
+	})
+	return yes || errors.Is(err, ades.ErrPassword)
 }
 
 // asked is the format that the caller named; empty where none was.

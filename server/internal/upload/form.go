@@ -21,7 +21,9 @@ type Part struct {
 // *SyntaxError, ErrTooLong, or what r answered.
 func (s *Spool) ReadForm(r io.Reader, boundary string) ([]Part, error) {
 	var parts []Part
-	mr := multipart.NewReader(r, boundary)
+	t := &turnReader{r: r}
+	defer t.end()
+	mr := multipart.NewReader(t, boundary)
 	for {
 		p, err := mr.NextRawPart()
 		if err == io.EOF {

@@ -34,7 +34,9 @@ func (e *FieldError) Error() string { return e.Field + " " + e.Text }
 // place of every long string; hand it to Unmarshal. The errors are
 // *SyntaxError, ErrTooLong, or what r answered.
 func (s *Spool) ReadJSON(r io.Reader) (jsontext.Value, error) {
-	k := skimmer{spool: s, r: s.newWindow(r), long: s.limits.Long}
+	t := &turnReader{r: r}
+	defer t.end()
+	k := skimmer{spool: s, r: s.newWindow(t), long: s.limits.Long}
 	if err := k.skim(); err != nil {
 		return nil, err
 	}

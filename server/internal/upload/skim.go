@@ -2,6 +2,7 @@ package upload
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"strconv"
 
@@ -18,6 +19,7 @@ type skimmer struct {
 	depth  int
 	values int
 	space  bool
+	paid   int // bytes of out that are of the shared memory
 }
 
 func (k *skimmer) skim() error {
@@ -35,7 +37,29 @@ func (k *skimmer) skim() error {
 		if len(k.out) > k.spool.limits.Memory {
 			return ErrTooLong
 		}
+		if err := k.pay(); err != nil {
+			return err
+		}
 	}
+}
+
+// skeletonTimes is what a skeleton and what is decoded from it take, in its size.
+const skeletonTimes = 4
+
+var errCrowded = errors.New("all bodies together are too large")
+
+// pay asks for a part of the memory that all share, where a skeleton grows long.
+func (k *skimmer) pay() error {
+	if len(k.out) <= max(shortFree, k.paid) {
+		return nil
+	}
+	more := int64(max(len(k.out), 2*k.paid)-k.paid) * skeletonTimes
+	if !hold(more) {
+		return &SpoolError{errCrowded}
+	}
+	k.spool.held += more
+	k.paid = max(len(k.out), 2*k.paid)
+	return nil
 }
 
 func (k *skimmer) byte(c byte) error {

@@ -84,6 +84,8 @@ func (t Text) Document(limit int64) (ades.Source, error) {
 	if spool == nil {
 		spool = New("", Limits{Long: int(t.Len()) + 1}) // a short text: never reaches disk
 	}
+	turns <- struct{}{}
+	defer func() { <-turns }()
 	w := spool.WriteSized(t.Len() / 4 * 3)
 	if !t.decodeWhole(w) {
 		r := t.Content()

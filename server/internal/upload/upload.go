@@ -4,16 +4,22 @@
 // all requests share while there is room, else on disk.
 //
 // Most callers want [Spool.ReadJSON] and then [Spool.Unmarshal] into a struct
-// whose large fields are of type [Text]. Files have no name, so that nothing is
-// left behind by a crash; [Spool.Close] frees them and the memory.
+// whose large fields are of type [Text]. What is on disk is in one file without
+// a name, so that nothing is left behind by a crash; [Spool.Close] frees it and
+// the memory.
 package upload
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"rogito.dev/rogito/ades"
@@ -39,7 +45,7 @@ func hold(n int64) bool {
 type Limits struct {
 	Long   int   // strings of more bytes are set aside, on disk when there is no room; 64 KiB
 	Held   int   // a piece of more bytes goes to disk in any case; 1 MiB
-	Memory int   // bytes of a body held in memory; 8 MiB
+	Memory int   // bytes of a body held in memory, of which all but a little is of the memory that all share; 8 MiB
 	Depth  int   // nesting of arrays and objects; 32
 	Values int   // values and names in a body; 100,000
 	Parts  int   // parts of a multipart body; 2,000
@@ -64,6 +70,10 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+// shortFree is what a body may take without asking for a part of the memory
+// that all share: nearly all bodies.
+const shortFree = 256 << 10
+
 // SpoolError is trouble of ours, such as a full disk, not of who sent the body.
 type SpoolError struct{ Err error }
 
@@ -79,7 +89,9 @@ type Spool struct {
 	limits Limits
 	mark   string // what stands in the skeleton for a long string, with a number after it
 	texts  []Text
-	files  []*os.File
+	mu     sync.Mutex
+	file   *os.File
+	end    int64 // of what is in the file
 	short  int   // bytes of memory for what is short
 	held   int64 // of the shared memory
 	expect int64 // bytes of the body, where they are known
@@ -91,17 +103,14 @@ func New(dir string, limits Limits) *Spool {
 	return &Spool{dir: dir, limits: limits.withDefaults()}
 }
 
-// Close frees the files. Sources taken from the spool are unreadable afterwards.
-func (s *Spool) Close() error {
-	var first error
-	for _, f := range s.files {
-		if err := f.Close(); err != nil && first == nil {
-			first = err
-		}
+// Close frees the file. Sources taken from the spool are unreadable afterwards.
+func (s *Spool) Close() (err error) {
+	if s.file != nil {
+		err = s.file.Close()
 	}
-	s.files, s.texts = nil, nil
+	s.file, s.texts = nil, nil
 	s.giveBack(s.held)
-	return first
+	return err
 }
 
 // Expect says how long the body will be; -1 where that is not known.
@@ -112,19 +121,31 @@ func (s *Spool) giveBack(n int64) {
 	s.held -= n
 }
 
-// file makes a file that no longer has a name, so that the system frees it
-// however the process ends.
-func (s *Spool) file() (*os.File, error) {
-	f, err := os.CreateTemp(s.dir, "spool-")
+// append puts bytes at the end of the file, which is made when it is first
+// needed. It has no name any more, so that the system frees it however the
+// process ends. All pieces share it: a body of thousands of them must not take
+// thousands of files.
+func (s *Spool) append(p []byte) (at int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		f, err := os.CreateTemp(s.dir, "spool-")
+		if err != nil {
+			return 0, &SpoolError{err}
+		}
+		if err := os.Remove(f.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			f.Close()
+			return 0, &SpoolError{err}
+		}
+		s.file = f
+	}
+	at = s.end
+	n, err := s.file.WriteAt(p, at)
+	s.end += int64(n)
 	if err != nil {
-		return nil, &SpoolError{err}
+		return at, &SpoolError{err}
 	}
-	if err := os.Remove(f.Name()); err != nil {
-		f.Close()
-		return nil, &SpoolError{err}
-	}
-	s.files = append(s.files, f)
-	return f, nil
+	return at, nil
 }
 
 // Write gives a writer for one more piece of data: in memory while it is
@@ -147,27 +168,34 @@ type Writer struct {
 	mem   []byte
 	large bool  // it will not stay in memory
 	held  int64 // of the shared memory
-	file  *os.File
+	disk  bool  // it is in the file
+	parts []extent
 	size  int64
 }
 
+// extent is a part of a piece in the file.
+type extent struct{ start, at int64 }
+
 // Write implements io.Writer.
 func (w *Writer) Write(p []byte) (int, error) {
-	if w.file == nil && !w.grow(len(w.mem)+len(p)) {
-		if err := w.toDisk(); err != nil {
+	if !w.disk && !w.grow(len(w.mem)+len(p)) {
+		w.disk, w.size = true, 0
+		if err := w.toDisk(w.mem); err != nil {
 			return 0, err
 		}
+		w.mem = nil
+		w.spool.giveBack(w.held)
+		w.held = 0
 	}
-	n, err := len(p), error(nil)
-	if w.file != nil {
-		if n, err = w.file.Write(p); err != nil {
-			err = &SpoolError{err}
+	if w.disk {
+		if err := w.toDisk(p); err != nil {
+			return 0, err
 		}
-	} else {
-		w.mem = append(w.mem, p...)
+		return len(p), nil
 	}
-	w.size += int64(n)
-	return n, err
+	w.mem = append(w.mem, p...)
+	w.size += int64(len(p))
+	return len(p), nil
 }
 
 // grow makes room in memory for n bytes, or says that there is none.
@@ -177,7 +205,7 @@ func (w *Writer) grow(n int) bool {
 	}
 	limits := &w.spool.limits
 	room := min(max(n, 2*cap(w.mem), 512), max(n, limits.Held))
-	if n > limits.Long || w.spool.short+room > limits.Memory { // many short ones are a long one
+	if n > limits.Long || w.spool.short+room > min(shortFree, limits.Memory) { // many short ones are a long one
 		more := int64(room) - w.held
 		if w.large || n > limits.Held || !hold(more) {
 			return false
@@ -191,34 +219,58 @@ func (w *Writer) grow(n int) bool {
 	return true
 }
 
-func (w *Writer) toDisk() error {
-	f, err := w.spool.file()
+func (w *Writer) toDisk(p []byte) error {
+	at, err := w.spool.append(p)
 	if err != nil {
 		return err
 	}
-	if _, err := f.Write(w.mem); err != nil {
-		return &SpoolError{err}
+	if n := len(w.parts); n == 0 || w.parts[n-1].at+w.size-w.parts[n-1].start != at {
+		w.parts = append(w.parts, extent{w.size, at})
 	}
-	w.file, w.mem = f, nil
-	w.spool.giveBack(w.held)
-	w.held = 0
+	w.size += int64(len(p))
 	return nil
 }
 
 // Source is what was written so far.
 func (w *Writer) Source() ades.Source {
-	if w.file != nil {
-		return io.NewSectionReader(w.file, 0, w.size)
+	switch {
+	case !w.disk:
+		return bytes.NewReader(w.mem)
+	case len(w.parts) == 1:
+		return io.NewSectionReader(w.spool.file, w.parts[0].at, w.size)
 	}
-	return bytes.NewReader(w.mem)
+	return io.NewSectionReader(&scattered{w.spool.file, slices.Clone(w.parts)}, 0, w.size)
 }
 
 // text is the same for a text that is still to be decoded.
 func (w *Writer) text() ades.Source {
-	if w.file != nil {
+	if w.disk {
 		return w.Source()
 	}
 	return inMemory(w.mem)
+}
+
+// scattered reads a piece that others were written between.
+type scattered struct {
+	file  *os.File
+	parts []extent
+}
+
+func (s *scattered) ReadAt(p []byte, off int64) (n int, err error) {
+	i, found := slices.BinarySearchFunc(s.parts, off, func(e extent, off int64) int { return cmp.Compare(e.start, off) })
+	if !found {
+		i--
+	}
+	for ; n < len(p) && err == nil; i++ {
+		end := int64(len(p) - n)
+		if i+1 < len(s.parts) {
+			end = min(end, s.parts[i+1].start-off)
+		}
+		var k int
+		k, err = s.file.ReadAt(p[n:n+int(end)], s.parts[i].at+off-s.parts[i].start)
+		n, off = n+k, off+int64(k)
+	}
+	return n, err
 }
 
 // memory is a source whose bytes are at hand.

@@ -37,8 +37,8 @@ func TestLongStringsGoToDiskAndComeBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.files) != 1 {
-		t.Errorf("%d files, want 1", len(s.files))
+	if s.file == nil {
+		t.Error("nothing is on disk")
 	}
 	var r request
 	if err := s.Unmarshal(v, &r); err != nil {
@@ -81,8 +81,8 @@ func TestUsualDocumentsStayInMemory(t *testing.T) {
 			if err != nil || !bytes.Equal(got, plain) {
 				t.Errorf("%d bytes, %v", len(got), err)
 			}
-			if full != (len(s.files) > 0) {
-				t.Errorf("full %v: %d files", full, len(s.files))
+			if full != (s.file != nil) {
+				t.Errorf("full %v: on disk %v", full, s.file != nil)
 			}
 			if _, err := r.Docs[0].Document(int64(len(plain)) - 1); !errors.Is(err, ErrTooLong) {
 				t.Errorf("one byte over the limit: %v", err)
@@ -291,8 +291,8 @@ func TestMiddlingStringsAreALargeBodyToo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(v) > 20_000 || len(s.files) == 0 {
-		t.Errorf("%d bytes held, %d files", len(v), len(s.files))
+	if len(v) > 20_000 || s.file == nil {
+		t.Errorf("%d bytes held, on disk %v", len(v), s.file != nil)
 	}
 }
 
@@ -391,5 +391,65 @@ func BenchmarkReadJSON(b *testing.B) {
 			b.Fatal(err)
 		}
 		s.Close()
+	}
+}
+
+// Pieces that are written in turn share one file and come back whole.
+func TestPiecesShareAFile(t *testing.T) {
+	s := New(t.TempDir(), small)
+	defer s.Close()
+	writers := make([]*Writer, 5)
+	want := make([][]byte, len(writers))
+	for i := range writers {
+		writers[i] = s.Write()
+	}
+	for range 200 {
+		i := rand.IntN(len(writers))
+		p := make([]byte, rand.IntN(100))
+		for k := range p {
+			p[k] = byte(rand.Int())
+		}
+		want[i] = append(want[i], p...)
+		if _, err := writers[i].Write(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, w := range writers {
+		src := w.Source()
+		got, err := io.ReadAll(io.NewSectionReader(src, 0, src.Size()))
+		if err != nil || !bytes.Equal(got, want[i]) {
+			t.Errorf("piece %d: %d bytes of %d, %v", i, len(got), len(want[i]), err)
+		}
+		from := rand.IntN(len(want[i]))
+		part := make([]byte, min(33, len(want[i])-from))
+		if _, err := src.ReadAt(part, int64(from)); err != nil || !bytes.Equal(part, want[i][from:from+len(part)]) {
+			t.Errorf("piece %d at %d: %v", i, from, err)
+		}
+	}
+}
+
+// Many bodies of many small values take no more than the memory that all share:
+// the next is told that there is none. It is given back at the end.
+func TestSmallValuesShareMemory(t *testing.T) {
+	body := "[" + strings.Repeat(`"0123456789012345678901234567890123456789",`, 90_000) + "0]"
+	before := held.Load()
+	var open []*Spool
+	var err error
+	for range 100 {
+		s := New(t.TempDir(), Limits{})
+		open = append(open, s)
+		if _, err = s.ReadJSON(strings.NewReader(body)); err != nil {
+			break
+		}
+	}
+	var crowded *SpoolError
+	if !errors.As(err, &crowded) {
+		t.Errorf("%d bodies of %d bytes: %v", len(open), len(body), err)
+	}
+	for _, s := range open {
+		s.Close()
+	}
+	if held.Load() != before {
+		t.Errorf("%d bytes are still held", held.Load()-before)
 	}
 }

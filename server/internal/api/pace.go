@@ -1,0 +1,173 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Bounds on a client that sends a body or takes an answer. Every handler's
+// bodies are read, and long answers written, through them.
+const (
+	minRate       = 16 << 10        // bytes a second, on the average, after the first patience
+	longestBody   = time.Hour       // for a whole body
+	drainTime     = 2 * time.Second // for the rest of a body that nobody wants, so that the connection can be used again
+	writePatience = time.Minute     // beyond the time that the rate gives, for the answer
+)
+
+// Waiter is told since when a connection waits for its client to send or take
+// the next piece, and with the zero time that it does not any more.
+type Waiter interface{ WaitsForClient(since time.Time) }
+
+type waiterKey struct{}
+
+// WithWaiter returns the context of a connection with its Waiter.
+func WithWaiter(ctx context.Context, w Waiter) context.Context {
+	return context.WithValue(ctx, waiterKey{}, w)
+}
+
+// waiterOf is nil on HTTP/2, where many requests share a connection.
+func waiterOf(r *http.Request) Waiter {
+	if r.ProtoMajor != 1 {
+		return nil
+	}
+	w, _ := r.Context().Value(waiterKey{}).(Waiter)
+	return w
+}
+
+// pace is how fast one request or answer passes.
+type pace struct {
+	rc       *http.ResponseController
+	waiter   Waiter
+	patience time.Duration
+	start    time.Time
+	n        int64
+	soon     time.Time // when the deadline is to be set again
+}
+
+// deadline is when the next piece must have passed. It is zero while the one
+// that was set last, less than a second ago, will do.
+func (p *pace) deadline() time.Time {
+	now := time.Now()
+	if p.waiter != nil {
+		p.waiter.WaitsForClient(now)
+	}
+	if now.Before(p.soon) {
+		return time.Time{}
+	}
+	p.soon = now.Add(min(time.Second, p.patience/4))
+	last := p.start.Add(p.patience + time.Duration(p.n/minRate)*time.Second)
+	if each := now.Add(p.patience); each.Before(last) {
+		return each
+	}
+	return last
+}
+
+func (p *pace) over() {
+	if p.waiter != nil {
+		p.waiter.WaitsForClient(time.Time{})
+	}
+}
+
+// pacedBody is a body whose client may be slow, but not for ever.
+type pacedBody struct {
+	io.ReadCloser
+	pace
+	work  time.Duration // what the answer may take after the body
+	ended bool
+}
+
+func (a *API) pacedBody(w http.ResponseWriter, r *http.Request) *pacedBody {
+	p := pace{rc: http.NewResponseController(w), waiter: waiterOf(r), patience: a.opts.Patience, start: time.Now()}
+	return &pacedBody{ReadCloser: r.Body, pace: p, work: a.opts.Timeout + writePatience}
+}
+
+func (b *pacedBody) Read(p []byte) (int, error) {
+	if by := b.deadline(); !by.IsZero() {
+		if end := b.start.Add(longestBody); end.Before(by) {
+			by = end
+		}
+		b.rc.SetReadDeadline(by)
+		b.rc.SetWriteDeadline(by.Add(b.work))
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.n += int64(n)
+	if err != nil {
+		b.ended = errors.Is(err, io.EOF)
+		b.over()
+	}
+	return n, err
+}
+
+// leave has the server read no more than a moment from a body that its handler
+// has not read to the end: a refusal needs none of it.
+func (b *pacedBody) leave() {
+	if !b.ended {
+		b.rc.SetReadDeadline(time.Now().Add(drainTime))
+	}
+}
+
+// pacedWriter gives a client time for an answer by its length.
+type pacedWriter struct {
+	http.ResponseWriter
+	*pace
+}
+
+func (a *API) pacedWriter(w http.ResponseWriter, r *http.Request) pacedWriter {
+	return pacedWriter{w, &pace{rc: http.NewResponseController(w), waiter: waiterOf(r), patience: a.opts.Patience, start: time.Now()}}
+}
+
+// Write sends pieces, so that a client that takes none is noticed.
+func (w pacedWriter) Write(p []byte) (sent int, err error) {
+	for len(p) > 0 && err == nil {
+		if by := w.deadline(); !by.IsZero() {
+			w.rc.SetWriteDeadline(by)
+		}
+		var n int
+		n, err = w.ResponseWriter.Write(p[:min(len(p), 64<<10)])
+		w.n += int64(n)
+		sent += n
+		p = p[n:]
+	}
+	w.over()
+	return sent, err
+}
+
+// Unwrap lets http.ResponseController through.
+func (w pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// crowd counts the requests at once of each client behind a proxy, whose
+// connections say nothing of their number.
+type crowd struct {
+	mu   sync.Mutex
+	from map[netip.Addr]int
+}
+
+// enter counts a request, unless its client has that many.
+func (c *crowd) enter(address string, most int) (leave func(), ok bool) {
+	addr, known := parseAddr(address)
+	if !known {
+		return func() {}, true
+	}
+	addr = Network(addr)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.from[addr] >= most {
+		return nil, false
+	}
+	if c.from == nil {
+		c.from = map[netip.Addr]int{}
+	}
+	c.from[addr]++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.from[addr]--; c.from[addr] == 0 {
+			delete(c.from, addr)
+		}
+	}, true
+}
