@@ -94,10 +94,13 @@ func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
 	return x.key, nil
 }
 
+// leastPermit leaves a slow machine the time to open a key.
+const leastPermit = 5 * time.Second
+
 // permitted is how long after it was asked for a permit is good: while nobody
 // can have taken the record over, who would settle its intents.
 func (x *run) permitted() time.Duration {
-	return min(intent.Within, max(x.config.Lease*2/3, time.Second))
+	return min(intent.Within, max(x.config.Lease*2/3, leastPermit))
 }
 
 // keepLease makes sure that the record is ours and may be signed.
