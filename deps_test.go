@@ -78,8 +78,18 @@ server/internal/signing     . ades asic cades pades xades pkcs1 policy report tr
 server/internal/pdfmerge    ades internal/limits internal/pdf
 server/internal/publication omi internal/atomicfile server/internal/blob server/internal/fault server/internal/store
 server/internal/console     report internal/pdf server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
-server/internal/api         . ades report trust omi internal/visible server/internal/account server/internal/audit server/internal/authority server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/idempotency server/internal/identify server/internal/keys server/internal/publication server/internal/signing server/internal/store server/internal/upload
+server/internal/api         server/internal/account server/internal/fault server/internal/idempotency server/internal/upload
+server/internal/api/accounts    server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/store
+server/internal/api/quotations  ades omi server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/upload
+server/internal/api/signatures  server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing
+server/internal/api/verification  . ades report server/internal/api server/internal/fault server/internal/upload
 server/internal/api/apitest
+server/internal/logging     server/internal/api server/internal/fault
+server/internal/network     server/internal/api
+server/internal/monitor     report server/internal/api server/internal/fault server/internal/logging
+server/internal/memory
+server/internal/operator    server/internal/account server/internal/enroll server/internal/keys server/internal/store
+server/internal/doctor      tsl server/internal/audit server/internal/authority server/internal/blob server/internal/disk server/internal/enroll server/internal/logging server/internal/publication server/internal/signing server/internal/store
 server                      . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
 
 cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/visible

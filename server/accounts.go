@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"rogito.dev/rogito/server/internal/account"
@@ -59,26 +58,6 @@ func (s *Server) setEndpoints(a *api.API) {
 	s.accounts.Announce(list)
 }
 
-// NewAccount is what was made for a new account: secrets that are shown once.
-type NewAccount struct {
-	Email  string `json:"email"`
-	APIKey string `json:"api_key"`
-	Token  string `json:"token"`
-}
-
-// Init makes the first administrator of a production installation; the master
-// key was made when the service was opened.
-func (s *Server) Init(ctx context.Context, email string) (*NewAccount, error) {
-	some, err := s.accounts.Any(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if some {
-		return nil, errors.New("this installation has accounts already; add one with: rogito account create")
-	}
-	return s.CreateAccount(ctx, email, true)
-}
-
 // RotateMasterKey makes a new master key and returns its id. Servers that run
 // go on; each needs the new file at its next start.
 func (s *Server) RotateMasterKey(ctx context.Context) (string, error) {
@@ -90,7 +69,7 @@ func (s *Server) MasterKeyPath() string { return s.cfg.masterKey().Path() }
 
 // observe counts a request in the metrics and in its caller's statistics.
 func (s *Server) observe(o api.Observation) {
-	s.metrics.observe(o)
+	s.metrics.Observe(o)
 	s.accounts.Record(account.Request{
 		Caller: o.Caller, Method: o.Method, Segment: o.Segment, Status: o.Status, Code: int(o.Code), Message: o.Message,
 	})

@@ -4,6 +4,9 @@ import (
 	"time"
 
 	"rogito.dev/rogito"
+	"rogito.dev/rogito/server/internal/logging"
+	"rogito.dev/rogito/server/internal/monitor"
+	"rogito.dev/rogito/server/internal/network"
 )
 
 // Config is everything that can be set. It is read from defaults, one YAML
@@ -27,30 +30,23 @@ type Config struct {
 
 	TrustedProxies []string `yaml:"trusted_proxies" doc:"networks (CIDR) whose X-Forwarded-For is believed"`
 
-	TLS       TLSConfig       `yaml:"tls"`
-	S3        S3Config        `yaml:"s3"`
-	Network   NetworkConfig   `yaml:"network"`
-	Trust     TrustConfig     `yaml:"trust"`
-	Scopes    ScopesConfig    `yaml:"scopes"`
-	Limits    LimitsConfig    `yaml:"limits"`
-	Money     MoneyConfig     `yaml:"money"`
-	OMI       OMIConfig       `yaml:"omi"`
-	Signing   SigningConfig   `yaml:"signing"`
-	Identify  IdentifyConfig  `yaml:"identify"`
-	Retention RetentionConfig `yaml:"retention"`
-	Audit     AuditConfig     `yaml:"audit"`
-	Sandbox   SandboxConfig   `yaml:"sandbox"`
-	Jobs      JobsConfig      `yaml:"jobs"`
-	Metrics   MetricsConfig   `yaml:"metrics"`
-	Telemetry TelemetryConfig `yaml:"telemetry"`
-	Log       LogConfig       `yaml:"log"`
-}
-
-// TLSConfig makes the server speak TLS itself, without a proxy before it.
-type TLSConfig struct {
-	Cert     string `yaml:"cert" doc:"file with the certificate chain (PEM); empty: no TLS"`
-	Key      string `yaml:"key" doc:"file with the private key (PEM)"`
-	ClientCA string `yaml:"client_ca" doc:"file with the authorities of client certificates (PEM); with it clients may present one, which security levels can ask for"`
+	TLS       network.TLSConfig       `yaml:"tls"`
+	S3        S3Config                `yaml:"s3"`
+	Network   NetworkConfig           `yaml:"network"`
+	Trust     TrustConfig             `yaml:"trust"`
+	Scopes    ScopesConfig            `yaml:"scopes"`
+	Limits    LimitsConfig            `yaml:"limits"`
+	Money     MoneyConfig             `yaml:"money"`
+	OMI       OMIConfig               `yaml:"omi"`
+	Signing   SigningConfig           `yaml:"signing"`
+	Identify  IdentifyConfig          `yaml:"identify"`
+	Retention RetentionConfig         `yaml:"retention"`
+	Audit     AuditConfig             `yaml:"audit"`
+	Sandbox   SandboxConfig           `yaml:"sandbox"`
+	Jobs      JobsConfig              `yaml:"jobs"`
+	Metrics   MetricsConfig           `yaml:"metrics"`
+	Telemetry monitor.TelemetryConfig `yaml:"telemetry"`
+	Log       logging.Config          `yaml:"log"`
 }
 
 // S3Config are the credentials of a bucket.
@@ -185,18 +181,6 @@ type MetricsConfig struct {
 	Listen string `yaml:"listen" doc:"address and port for /metrics; empty: on the main listener, for loopback peers only"`
 }
 
-// TelemetryConfig sends traces.
-type TelemetryConfig struct {
-	Endpoint string  `yaml:"endpoint" doc:"OTLP/HTTP address for traces, e.g. http://localhost:4318; empty: none"`
-	Sample   float64 `yaml:"sample" doc:"share of requests that are traced, 0 to 1"`
-}
-
-// LogConfig is about what the server says.
-type LogConfig struct {
-	Level  string `yaml:"level" doc:"debug, info, warn or error"`
-	Format string `yaml:"format" doc:"text or json; empty: text on a terminal, JSON otherwise"`
-}
-
 // Defaults is the configuration of a server that was told nothing.
 func Defaults() Config {
 	return Config{
@@ -230,7 +214,7 @@ func Defaults() Config {
 		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour},
 		Audit:     AuditConfig{Lock: 365 * 24 * time.Hour},
 		Jobs:      JobsConfig{Lease: 15 * time.Second},
-		Telemetry: TelemetryConfig{Sample: 0.1},
-		Log:       LogConfig{Level: "info"},
+		Telemetry: monitor.TelemetryConfig{Sample: 0.1},
+		Log:       logging.Config{Level: "info"},
 	}
 }

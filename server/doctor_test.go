@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"rogito.dev/rogito/server/internal/doctor"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -19,12 +20,12 @@ type patient struct {
 }
 
 // examine asks the doctor.
-func (p *patient) examine(quick bool) map[string]Finding {
+func (p *patient) examine(quick bool) map[string]doctor.Finding {
 	p.t.Helper()
 	cfg := p.cfg
 	cfg.Log.Level = "error"
-	found := map[string]Finding{}
-	for _, f := range Doctor(context.Background(), cfg, DoctorOptions{Quick: quick}) {
+	found := map[string]doctor.Finding{}
+	for _, f := range Doctor(context.Background(), cfg, doctor.Options{Quick: quick}) {
 		found[f.Part] = f
 	}
 	return found
@@ -82,7 +83,7 @@ func TestDoctorNamesEveryDamage(t *testing.T) {
 		of := `username = '` + user + `'`
 		id := value[string](p, `select id from credentials where `+of)
 		for _, f := range p.examine(false) {
-			if f.State == FindingBad {
+			if f.State == doctor.FindingBad {
 				t.Fatalf("before anything was damaged: %+v", f)
 			}
 		}
@@ -140,14 +141,14 @@ func TestDoctorNamesEveryDamage(t *testing.T) {
 				undo := c.damage()
 				found := p.examine(false)[c.part]
 				undo()
-				if found.State != FindingBad || !strings.Contains(found.Text, c.want) || found.Advice == "" {
+				if found.State != doctor.FindingBad || !strings.Contains(found.Text, c.want) || found.Advice == "" {
 					t.Errorf("%+v, want %q", found, c.want)
 				}
 			})
 		}
 		for _, quick := range []bool{false, true} {
 			for _, f := range p.examine(quick) {
-				if f.State == FindingBad {
+				if f.State == doctor.FindingBad {
 					t.Errorf("after everything was mended: %+v", f)
 				}
 			}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/network"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -349,7 +350,7 @@ func TestMutualTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	trusting.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // a test's own certificate
-	s := newSite(t, func(c *Config) { c.TLS = TLSConfig{Cert: certFile, Key: keyFile, ClientCA: certFile} })
+	s := newSite(t, func(c *Config) { c.TLS = network.TLSConfig{Cert: certFile, Key: keyFile, ClientCA: certFile} })
 	c := s.buy("automatic", m{"securityLevel": 3})
 	page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
 	body := m{"inputDocuments": b64(samplePDF), "certificateUsername": element(page, "certificate-username"), "certificatePassword": element(page, "certificate-password")}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"os"
 	"testing"
+
+	"rogito.dev/rogito/server/internal/logging"
 )
 
 // BenchmarkLookupHandler is what a lookup costs above net/http: everything
@@ -17,7 +19,7 @@ func BenchmarkLookupHandler(b *testing.B) {
 	defer log.Close()
 	cfg := testDefaults()
 	cfg.Data, cfg.Limits.Reserve = b.TempDir(), -1
-	logger, flush := newLogger(cfg.Log, log)
+	logger, flush := logging.New(cfg.Log, log)
 	defer flush()
 	s, err := open(context.Background(), cfg, logger)
 	if err != nil {

@@ -47,9 +47,8 @@ func (s *Server) openLists() error {
 		return err
 	}
 	w.trust.Lists = w.lists
-	s.health.show("trustedLists", s.listAges)
-	s.metrics.registry.MustRegister(listMetrics{w.lists})
-	s.metrics.declare(declaration{"rogito_trust_list_age_seconds", "gauge", listAgeHelp, w.lists.Loaded})
+	s.health.Show("trustedLists", s.listAges)
+	s.metrics.WatchLists(w.lists)
 	return nil
 }
 

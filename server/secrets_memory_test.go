@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"software.sslmate.com/src/go-pkcs12"
+
+	"rogito.dev/rogito/server/internal/memory"
 )
 
 // memoryOf searches what a process may write to for secrets; it returns how
@@ -149,7 +151,7 @@ func TestScrub(t *testing.T) {
 	leave()
 	before := count()
 	begin := time.Now()
-	scrub()
+	memory.Scrub()
 	took := time.Since(begin)
 	after := count()
 	t.Logf("%d before, %d after, in %v", before, after, took)

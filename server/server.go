@@ -21,6 +21,10 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/logging"
+	"rogito.dev/rogito/server/internal/memory"
+	"rogito.dev/rogito/server/internal/monitor"
+	"rogito.dev/rogito/server/internal/network"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -49,11 +53,11 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 	if err := cfg.readSecrets(); err != nil {
 		return err
 	}
-	raiseHeapFloor()
-	log, flush := newLogger(cfg.Log, std.Err)
+	memory.RaiseHeapFloor()
+	log, flush := logging.New(cfg.Log, std.Err)
 	defer flush()
-	noCoreDumps(log)
-	ln, err := listener(ctx, &cfg)
+	memory.NoCoreDumps(log)
+	ln, err := network.Listen(ctx, cfg.network())
 	if err != nil {
 		return err
 	}
@@ -70,7 +74,7 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 		return err
 	}
 	a := s.newAPI()
-	wrap, stopTelemetry, err := startTelemetry(ctx, cfg.Telemetry, Version, a.SafePath)
+	wrap, stopTelemetry, err := monitor.StartTelemetry(ctx, cfg.Telemetry, Version, a.SafePath)
 	if err != nil {
 		return err
 	}
@@ -87,15 +91,15 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 	if err := s.start(ctx); err != nil {
 		return err
 	}
-	go releaseMemory(ctx, &s.dropped)
-	s.health.started.Store(true)
+	go memory.Release(ctx, &s.dropped)
+	s.health.Started.Store(true)
 	log.Info("ready", "listen", ln.Addr().String(), "url", cfg.PublicURL, "version", Version)
 	welcome.print(std)
 	if std.Ready != nil {
 		std.Ready(cfg.PublicURL)
 	}
-	err = serve(ctx, newHTTPServer(&cfg, wrap(api.Peer(a.Handler())), log), ln, func() {
-		s.health.draining.Store(true)
+	err = network.Serve(ctx, network.NewServer(cfg.network(), wrap(api.Peer(a.Handler())), log), ln, func() {
+		s.health.Draining.Store(true)
 		log.Info("draining")
 	}, cfg.Limits.Drain)
 	log.Info("stopped")
@@ -174,12 +178,12 @@ func (s *Server) newAPI() *api.API {
 		Timeout:     s.cfg.Limits.Timeout,
 		Proxies:     s.cfg.proxies(),
 		Observe:     s.observe,
-		Access:      accessLog(s.log),
+		Access:      logging.AccessLog(s.log),
 	})
-	a.Mount("/healthz", http.HandlerFunc(s.health.healthy))
-	a.Mount("/readyz", http.HandlerFunc(s.health.ready))
+	a.Mount("/healthz", http.HandlerFunc(s.health.Healthy))
+	a.Mount("/readyz", http.HandlerFunc(s.health.Ready))
 	if s.cfg.Metrics.Listen == "" {
-		a.Mount("/metrics", loopbackOnly(s.metrics.handler(), a.NotFound))
+		a.Mount("/metrics", monitor.LoopbackOnly(s.metrics.Handler(), a.NotFound))
 	}
 	s.register(a)
 	return a
@@ -196,9 +200,9 @@ func (s *Server) serveMetrics(ctx context.Context) (stop func(), err error) {
 		return nil, fmt.Errorf("metrics.listen: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", s.metrics.handler())
-	srv := newHTTPServer(&s.cfg, mux, s.log)
-	go srv.Serve(limit(ln, s.cfg.Limits.Connections, s.cfg.Limits.PerAddress, s.cfg.proxies()))
+	mux.Handle("/metrics", s.metrics.Handler())
+	srv := network.NewServer(s.cfg.network(), mux, s.log)
+	go srv.Serve(network.Limit(ln, s.cfg.Limits.Connections, s.cfg.Limits.PerAddress, s.cfg.proxies()))
 	return func() { srv.Close() }, nil
 }
 

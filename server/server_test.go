@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -16,7 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/monitor"
+	"rogito.dev/rogito/server/internal/network"
 )
 
 // running is a server started for a test.
@@ -101,27 +101,6 @@ func TestStartsReadyAndFast(t *testing.T) {
 	}
 }
 
-func TestReadySaysWhatIsWrong(t *testing.T) {
-	h := &health{}
-	ask := func() (int, string) {
-		w := httptest.NewRecorder()
-		h.ready(w, httptest.NewRequest("GET", "/readyz", nil))
-		return w.Code, w.Body.String()
-	}
-	if code, body := ask(); code != 503 || !strings.Contains(body, "starting") {
-		t.Errorf("%d %s", code, body)
-	}
-	h.started.Store(true)
-	h.add("database", func(context.Context) error { return fmt.Errorf("dial postgres://me:canary@db: refused") })
-	if code, body := ask(); code != 503 || !strings.Contains(body, "database") || !strings.Contains(body, "refused") || strings.Contains(body, "canary") {
-		t.Errorf("%d %s", code, body)
-	}
-	h.draining.Store(true)
-	if code, body := ask(); code != 503 || !strings.Contains(body, "shutting down") {
-		t.Errorf("%d %s", code, body)
-	}
-}
-
 // TestDrain: a request that is running when the server is told to end gets its
 // answer; the server is unready at once and takes no new connection.
 func TestDrain(t *testing.T) {
@@ -135,15 +114,15 @@ func TestDrain(t *testing.T) {
 	cfg.Listen = "127.0.0.1:0"
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	ln, err := listener(ctx, &cfg)
+	ln, err := network.Listen(ctx, cfg.network())
 	if err != nil {
 		t.Fatal(err)
 	}
-	hl := &health{}
-	hl.started.Store(true)
+	hl := &monitor.Health{}
+	hl.Started.Store(true)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serve(ctx, newHTTPServer(&cfg, h, quiet()), ln, func() { hl.draining.Store(true) }, 5*time.Second)
+		ended <- network.Serve(ctx, network.NewServer(cfg.network(), h, quiet()), ln, func() { hl.Draining.Store(true) }, 5*time.Second)
 	}()
 	answer := make(chan string, 1)
 	go func() {
@@ -158,10 +137,11 @@ func TestDrain(t *testing.T) {
 	}()
 	<-inside
 	cancel()
-	for !hl.draining.Load() {
+	for !hl.Draining.Load() {
 		time.Sleep(time.Millisecond)
 	}
-	if hl.wrong(context.Background()) == nil {
+	asked := httptest.NewRecorder()
+	if hl.Ready(asked, httptest.NewRequest("GET", "/readyz", nil)); asked.Code != http.StatusServiceUnavailable {
 		t.Error("still ready")
 	}
 	close(release)
@@ -183,13 +163,13 @@ func TestDrainHasAnEnd(t *testing.T) {
 	cfg.Listen = "127.0.0.1:0"
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	ln, err := listener(ctx, &cfg)
+	ln, err := network.Listen(ctx, cfg.network())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serve(ctx, newHTTPServer(&cfg, h, quiet()), ln, func() {}, 100*time.Millisecond)
+		ended <- network.Serve(ctx, network.NewServer(cfg.network(), h, quiet()), ln, func() {}, 100*time.Millisecond)
 	}()
 	go http.Get("http://" + ln.Addr().String())
 	<-inside
@@ -280,7 +260,7 @@ func TestSmuggling(t *testing.T) {
 func TestTLSWithClientCertificates(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := selfSigned(t, dir)
-	r := start(t, func(c *Config) { c.TLS = TLSConfig{Cert: certFile, Key: keyFile, ClientCA: certFile} })
+	r := start(t, func(c *Config) { c.TLS = network.TLSConfig{Cert: certFile, Key: keyFile, ClientCA: certFile} })
 	if !strings.HasPrefix(r.url, "https://") {
 		t.Fatal(r.url)
 	}
@@ -302,17 +282,6 @@ func TestTLSWithClientCertificates(t *testing.T) {
 			t.Errorf("%s: HTTP/%d", name, resp.ProtoMajor)
 		}
 		client.CloseIdleConnections()
-	}
-}
-
-// TestObserveIsBounded: a client cannot make metrics series at will.
-func TestObserveIsBounded(t *testing.T) {
-	m := newMetrics()
-	for i := range 1000 {
-		m.observe(api.Observation{Method: fmt.Sprint("M", i), Status: 405, Code: 102})
-	}
-	if n := len(*m.known.Load()); n != 1 {
-		t.Errorf("%d series", n)
 	}
 }
 

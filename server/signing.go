@@ -13,6 +13,8 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/api/signatures"
+	"rogito.dev/rogito/server/internal/api/verification"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/callback"
@@ -30,8 +32,8 @@ import (
 	"rogito.dev/rogito/tsp"
 )
 
-// signatures is what signs and verifies: the authority, the keys, the records.
-type signatures struct {
+// signingParts is what signs and verifies: the authority, the keys, the records.
+type signingParts struct {
 	guard     *fetch.Guard
 	authority *authority.Authority
 	trust     *trust.Store
@@ -211,19 +213,19 @@ func (s *Server) stamper(urls string) ades.Stamper {
 // registerSigning adds the operations of signatures and certificates.
 func (s *Server) registerSigning(a *api.API) {
 	w := &s.sig
-	signatures := &api.Signatures{Service: w.signing}
-	certificates := &api.Certificates{Service: w.enroll, Guard: w.guard}
+	records := &signatures.Signatures{Service: w.signing}
+	certificates := &signatures.Certificates{Service: w.enroll, Guard: w.guard}
 	host := ""
 	if u, err := url.Parse(s.cfg.PublicURL); err == nil {
 		host = u.Hostname()
 	}
-	api.RegisterSignatures(a, signatures)
+	signatures.RegisterSignatures(a, records)
 	zone, _ := time.LoadLocation(s.cfg.Timezone) // the configuration was checked
-	api.RegisterVerify(a, &api.Verify{Verifier: w.verifier, MaxDocument: s.cfg.Limits.Document, Zone: zone, Producer: "Rogito " + Version})
-	api.RegisterApprovals(a, signatures)
-	api.RegisterCertificates(a, certificates)
-	api.RegisterClientCertificates(a, certificates)
-	api.RegisterCallbacks(a, &api.Callbacks{Sender: w.callbacks, Domain: host})
+	verification.RegisterVerify(a, &verification.Verify{Verifier: w.verifier, MaxDocument: s.cfg.Limits.Document, Zone: zone, Producer: "Rogito " + Version})
+	signatures.RegisterApprovals(a, records)
+	signatures.RegisterCertificates(a, certificates)
+	signatures.RegisterClientCertificates(a, certificates)
+	signatures.RegisterCallbacks(a, &signatures.Callbacks{Sender: w.callbacks, Domain: host})
 	api.MountPKI(a, w.authority.Handler())
 	api.MountPages(a, console.New(w.enroll, s.cfg.PublicURL, s.sandboxed, s.spool, s.log))
 }

@@ -10,11 +10,17 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/api/accounts"
+	"rogito.dev/rogito/server/internal/api/quotations"
 	"rogito.dev/rogito/server/internal/backup"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/logging"
 	"rogito.dev/rogito/server/internal/master"
+	"rogito.dev/rogito/server/internal/monitor"
+	"rogito.dev/rogito/server/internal/network"
+	"rogito.dev/rogito/server/internal/operator"
 	"rogito.dev/rogito/server/internal/publication"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -22,10 +28,12 @@ import (
 // Server is the service, opened on one configuration. Commands
 // use its methods; Run adds the listener.
 type Server struct {
+	operator.Commands
+
 	cfg     Config
 	log     *slog.Logger
-	metrics *metrics
-	health  *health
+	metrics *monitor.Metrics
+	health  *monitor.Health
 	spool   string
 	closers []func()
 
@@ -38,9 +46,15 @@ type Server struct {
 	sandboxed   bool // this is a sandbox, or will be one
 
 	publications *publication.Service
-	sig          signatures
+	sig          signingParts
 	dropped      atomic.Bool // a key or password has left its place in memory
 }
+
+// What commands answer with.
+type (
+	NewAccount      = operator.NewAccount
+	CertificateInfo = operator.CertificateInfo
+)
 
 // Open opens the service without serving. A running server on the same data is
 // no obstacle.
@@ -48,7 +62,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.readSecrets(); err != nil {
 		return nil, err
 	}
-	log, flush := newLogger(cfg.Log, os.Stderr)
+	log, flush := logging.New(cfg.Log, os.Stderr)
 	s, err := open(ctx, cfg, log)
 	if err != nil {
 		flush()
@@ -59,7 +73,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 }
 
 func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err error) {
-	s := &Server{cfg: cfg, log: log, metrics: newMetrics(), health: &health{}}
+	s := &Server{cfg: cfg, log: log, metrics: monitor.NewMetrics(), health: &monitor.Health{}}
 	defer func() {
 		if err != nil {
 			s.Close()
@@ -84,7 +98,7 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	}
 	s.idempotency = idempotency.New(s.db, s.master)
 	s.jobs = job.New(s.db, job.Config{Workers: cfg.Jobs.Workers, DeadAfter: cfg.Jobs.Lease, Log: log})
-	s.metrics.registry.MustRegister(s.jobs)
+	s.metrics.Registry.MustRegister(s.jobs)
 	if err := s.openAccounts(); err != nil {
 		return nil, err
 	}
@@ -94,11 +108,12 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	if err := s.openSigning(ctx); err != nil {
 		return nil, err
 	}
+	s.Commands = operator.New(s.db, s.accounts, s.sig.keys, s.sig.enroll, s.sandboxed)
 	if s.publications, err = s.openPublications(); err != nil {
 		return nil, err
 	}
-	s.health.add("database", s.db.Ready)
-	s.health.add("blobs", s.blobs.Ready)
+	s.health.Add("database", s.db.Ready)
+	s.health.Add("blobs", s.blobs.Ready)
 	return s, nil
 }
 
@@ -133,6 +148,13 @@ func (c *Config) blobs(spool string) blob.Config {
 	}
 }
 
+func (c *Config) network() *network.Config {
+	l := c.Limits
+	return &network.Config{
+		Listen: c.Listen, TLS: c.TLS, Limits: network.Limits{Connections: l.Connections, PerAddress: l.PerAddress, Header: l.Header, Timeout: l.Timeout}, Proxies: c.proxies(),
+	}
+}
+
 // onClose remembers what to do at the end; the last opened is closed first.
 func (s *Server) onClose(f func()) { s.closers = append(s.closers, f) }
 
@@ -164,8 +186,8 @@ func (s *Server) start(ctx context.Context) error {
 
 // register adds the operations of every area.
 func (s *Server) register(a *api.API) {
-	api.RegisterAccounts(a, &api.Accounts{Service: s.accounts, DB: s.db})
-	api.RegisterOMI(a, &api.OMI{Publications: s.publications, Meter: s.accounts})
+	accounts.RegisterAccounts(a, &accounts.Accounts{Service: s.accounts, DB: s.db})
+	quotations.RegisterOMI(a, &quotations.OMI{Publications: s.publications, Meter: s.accounts})
 	s.registerSigning(a)
 	s.setEndpoints(a)
 }

@@ -39,7 +39,7 @@ func (e elsewhere) check(t *testing.T, code int) {
 // unreachable are the codes that no client and no operator can bring about.
 var unreachable = map[int]elsewhere{
 	312: {"it stands on a page, where the holder is identified", "enrol_test.go", "TestIdentificationBySignature"},
-	285: {"a sample of quotations comes with the program and stands in where nothing else is loaded", "internal/api/omi_none_test.go", "TestNoPublicationIsLoaded"},
+	285: {"a sample of quotations comes with the program and stands in where nothing else is loaded", "internal/api/quotations/omi_none_test.go", "TestNoPublicationIsLoaded"},
 }
 
 // untried is what the document describes and the suite need not try, with the

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// accepted lists the media types of Accept, the most wanted first (RFC 9110,
+// Accepted lists the media types of Accept, the most wanted first (RFC 9110,
 // section 12.5.1); equal ones stay in the order they came in. What has the
 // quality 0 is not wanted at all.
-func accepted(header []string) []string {
+func Accepted(header []string) []string {
 	type wish struct {
 		media   string
 		quality float64

@@ -6,8 +6,8 @@
 // counts, with [RegisterEncoded]. Everything that answers in another way
 // (pages, protocols of others) is an http.Handler added with [API.Mount].
 //
-// Each area of the service has a file here with one function that registers
-// its operations; the server calls them.
+// The operations stand in the packages below this one, one for each area of the
+// service, each with a function that registers them; the server calls those.
 package api
 
 import (
@@ -111,6 +111,9 @@ func New(opts Options) *API {
 // Handler serves everything that was registered.
 func (a *API) Handler() http.Handler { return a.observe(a.router) }
 
+// Log is where the operations write to.
+func (a *API) Log() *slog.Logger { return a.log }
+
 // Mount adds a handler that is no operation of the API: pages, /pki, /tsa. It
 // is public, and its answers are its own. It is for reading, unless methods
 // are named.
@@ -124,7 +127,7 @@ func (a *API) Mount(pattern string, h http.Handler, methods ...string) {
 		}
 		h.ServeHTTP(w, r)
 	})
-	a.know(pattern)
+	a.Know(pattern)
 	for _, m := range methods {
 		a.router.Method(m, pattern, routed)
 	}

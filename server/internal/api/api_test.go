@@ -265,7 +265,7 @@ func TestBodyOfGetIsIgnored(t *testing.T) {
 }
 
 func TestMountedForReading(t *testing.T) {
-	a := New(Options{Gate: anyGate{}})
+	a := New(Options{Gate: gate{}})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /pki/root.pem", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	MountPKI(a, mux)

@@ -40,10 +40,10 @@ type Content struct {
 	Modified time.Time
 }
 
-// answer is a reply with its type forgotten.
-type answer struct {
-	data     any
-	message  string
+// Answer is a reply with its type forgotten.
+type Answer struct {
+	Data     any
+	Message  string
 	header   http.Header
 	etag     string
 	content  *Content
@@ -52,11 +52,11 @@ type answer struct {
 	replayed bool
 }
 
-func seal[D any](r Reply[D], err error) (answer, error) {
+func seal[D any](r Reply[D], err error) (Answer, error) {
 	if err != nil {
-		return answer{}, err
+		return Answer{}, err
 	}
-	return answer{data: r.Data, message: r.Message, header: r.Header, etag: r.ETag, content: r.Content}, nil
+	return Answer{Data: r.Data, Message: r.Message, header: r.Header, etag: r.ETag, content: r.Content}, nil
 }
 
 // Encoded is an answer in the making of an operation that writes its own JSON.
@@ -107,18 +107,18 @@ func matches(list, etag string) bool {
 // Opening and closing of a successful envelope, for those who encode their own
 // data between them.
 const (
-	envelopeData    = `{"data":`
-	envelopeMessage = `,"success":true,"message":`
-	envelopeEnd     = `,"error":null}`
+	EnvelopeData    = `{"data":`
+	EnvelopeMessage = `,"success":true,"message":`
+	EnvelopeEnd     = `,"error":null}`
 )
 
 // AppendEnvelope appends a successful envelope around data that is JSON already.
 func AppendEnvelope(b, data []byte, message string) []byte {
-	b = append(b, envelopeData...)
+	b = append(b, EnvelopeData...)
 	b = append(b, data...)
-	b = append(b, envelopeMessage...)
+	b = append(b, EnvelopeMessage...)
 	b, _ = jsontext.AppendQuote(b, message)
-	return append(b, envelopeEnd...)
+	return append(b, EnvelopeEnd...)
 }
 
 var bufferPool = sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -129,23 +129,23 @@ func freeBuffer(b *bytes.Buffer) {
 	}
 }
 
-// encode writes the envelope, the one place where it is spelled.
-func encode(b *bytes.Buffer, op *Op, ans *answer) error {
+// Encode writes the envelope, the one place where it is spelled.
+func Encode(b *bytes.Buffer, op *Op, ans *Answer) error {
 	if op.NoEnvelope {
-		return json.MarshalWrite(b, ans.data, json.Deterministic(true))
+		return json.MarshalWrite(b, ans.Data, json.Deterministic(true))
 	}
-	b.WriteString(envelopeData)
-	if err := json.MarshalWrite(b, ans.data, json.Deterministic(true)); err != nil {
+	b.WriteString(EnvelopeData)
+	if err := json.MarshalWrite(b, ans.Data, json.Deterministic(true)); err != nil {
 		return err
 	}
-	b.WriteString(envelopeMessage)
-	quoted, _ := jsontext.AppendQuote(b.AvailableBuffer(), ans.message)
+	b.WriteString(EnvelopeMessage)
+	quoted, _ := jsontext.AppendQuote(b.AvailableBuffer(), ans.Message)
 	b.Write(quoted)
-	b.WriteString(envelopeEnd)
+	b.WriteString(EnvelopeEnd)
 	return nil
 }
 
-func (a *API) write(w http.ResponseWriter, r *http.Request, op *Op, ans answer) {
+func (a *API) write(w http.ResponseWriter, r *http.Request, op *Op, ans Answer) {
 	h := w.Header()
 	copyHeader(h, ans.header)
 	if ans.replayed {
@@ -168,7 +168,7 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, op *Op, ans answer) 
 		b := bufferPool.Get().(*bytes.Buffer)
 		b.Reset()
 		defer freeBuffer(b)
-		if err := encode(b, op, &ans); err != nil {
+		if err := Encode(b, op, &ans); err != nil {
 			a.fail(w, r, err)
 			return
 		}

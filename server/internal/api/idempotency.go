@@ -20,7 +20,7 @@ type Replay[D any] func(ctx context.Context, r idempotency.Replay) (Reply[D], er
 // (idempotency.ClaimFrom(ctx).Record) in the record's own transaction, so that both
 // exist or neither does. An operation registered without a Replay has its
 // whole answer kept here, sealed.
-func (a *API) once(r *http.Request, op *Op, digest []byte, first func(context.Context) (answer, error), again func(context.Context, idempotency.Replay) (answer, error)) (answer, error) {
+func (a *API) once(r *http.Request, op *Op, digest []byte, first func(context.Context) (Answer, error), again func(context.Context, idempotency.Replay) (Answer, error)) (Answer, error) {
 	caller := account.CallerFrom(r.Context())
 	if caller == nil || a.opts.Idempotency == nil {
 		return first(r.Context())
@@ -34,7 +34,7 @@ func (a *API) once(r *http.Request, op *Op, digest []byte, first func(context.Co
 	for {
 		claim, known, err := begin(r.Context(), caller.AccountID, key, digest)
 		if err != nil {
-			return answer{}, err
+			return Answer{}, err
 		}
 		if known != nil {
 			return replay(r.Context(), *known, again)
@@ -46,23 +46,23 @@ func (a *API) once(r *http.Request, op *Op, digest []byte, first func(context.Co
 	}
 }
 
-func replay(ctx context.Context, known idempotency.Replay, again func(context.Context, idempotency.Replay) (answer, error)) (answer, error) {
+func replay(ctx context.Context, known idempotency.Replay, again func(context.Context, idempotency.Replay) (Answer, error)) (Answer, error) {
 	if again == nil {
-		return answer{body: known.Answer, replayed: true}, nil
+		return Answer{body: known.Answer, replayed: true}, nil
 	}
 	ans, err := again(ctx, known)
 	ans.replayed = true
 	return ans, err
 }
 
-func (a *API) firstTime(ctx context.Context, op *Op, claim *idempotency.Claim, first func(context.Context) (answer, error), keep bool) (answer, error) {
+func (a *API) firstTime(ctx context.Context, op *Op, claim *idempotency.Claim, first func(context.Context) (Answer, error), keep bool) (Answer, error) {
 	defer claim.End()
 	ans, err := first(idempotency.WithClaim(ctx, claim))
 	if err != nil || !keep || ans.content != nil || ans.encoded != nil {
 		return ans, err
 	}
 	var b bytes.Buffer
-	if err := encode(&b, op, &ans); err != nil {
+	if err := Encode(&b, op, &ans); err != nil {
 		return ans, err
 	}
 	if err := claim.Keep(context.WithoutCancel(ctx), b.Bytes()); err != nil {

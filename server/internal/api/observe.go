@@ -111,7 +111,7 @@ func callFrom(ctx context.Context) *call {
 // whether it will be a reply or a refusal.
 func SetHeader(ctx context.Context, name, value string) {
 	if c := callFrom(ctx); c != nil {
-		c.Header().Set(name, value)
+		setHeader(c, http.CanonicalHeaderKey(name), value)
 	}
 }
 
@@ -328,8 +328,8 @@ func (a *API) SafePath(path, route string) string {
 // maxSegments of a path are logged.
 const maxSegments = 10
 
-// know learns the words of a route.
-func (a *API) know(pattern string) {
+// Know learns the words of a route.
+func (a *API) Know(pattern string) {
 	for part := range strings.SplitSeq(pattern, "/") {
 		if !strings.ContainsAny(part, "{*") {
 			a.words[part] = true

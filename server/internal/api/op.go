@@ -57,14 +57,14 @@ func Register[In, D any](a *API, op Op, h Handler[In, D]) {
 // Idempotency-Key comes again, replay shows the record as it is now.
 func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay Replay[D]) {
 	bind := bindingOf[In]()
-	run := func(c *call, r *http.Request) (answer, error) {
+	run := func(c *call, r *http.Request) (Answer, error) {
 		in := new(In)
 		if err := bind.params(r, in); err != nil {
-			return answer{}, err
+			return Answer{}, err
 		}
 		sum, err := bind.body(a, c, r, &op, in)
 		if err != nil {
-			return answer{}, err
+			return Answer{}, err
 		}
 		// The clock starts when the body is there: a slow line is no slow server.
 		ctx, cancel := context.WithTimeout(r.Context(), a.timeout(&op))
@@ -73,8 +73,8 @@ func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay Repla
 			return seal(h(ctx, in))
 		}
 		r = r.WithContext(ctx)
-		first := func(ctx context.Context) (answer, error) { return seal(h(ctx, in)) }
-		again := func(ctx context.Context, r idempotency.Replay) (answer, error) { return seal(replay(ctx, r)) }
+		first := func(ctx context.Context) (Answer, error) { return seal(h(ctx, in)) }
+		again := func(ctx context.Context, r idempotency.Replay) (Answer, error) { return seal(replay(ctx, r)) }
 		if replay == nil {
 			again = nil
 		}
@@ -92,19 +92,19 @@ type EncodedHandler func(ctx context.Context, r *http.Request, out *Encoded) err
 // memory: no time limit is set on it.
 func RegisterEncoded[In, D any](a *API, op Op, h EncodedHandler) {
 	bindingOf[In]() // refuses a bad In at start, as Register does
-	run := func(c *call, r *http.Request) (answer, error) {
+	run := func(c *call, r *http.Request) (Answer, error) {
 		out := newEncoded(c, r)
 		if err := h(r.Context(), r, out); err != nil {
 			out.free()
-			return answer{}, err
+			return Answer{}, err
 		}
-		return answer{encoded: out}, nil
+		return Answer{encoded: out}, nil
 	}
 	a.add(op, run)
 	document[In, D](a, op)
 }
 
-type runner func(c *call, r *http.Request) (answer, error)
+type runner func(c *call, r *http.Request) (Answer, error)
 
 func (a *API) add(op Op, run runner) {
 	segment := firstSegment(op.Path)
@@ -131,7 +131,7 @@ func (a *API) add(op Op, run runner) {
 		a.write(c, r, &op, ans)
 	}
 	a.ops = append(a.ops, op)
-	a.know(op.Path)
+	a.Know(op.Path)
 	routed := func(_ http.ResponseWriter, r *http.Request) { h(callFrom(r.Context()), r) }
 	a.router.MethodFunc(op.Method, op.Path, routed)
 	if op.Method != http.MethodGet {
@@ -183,4 +183,25 @@ func (a *API) admit(r *http.Request, op *Op, segment string) (*account.Caller, e
 func firstSegment(path string) string {
 	s, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return s
+}
+
+// RegisterEncodedBody is RegisterEncoded for an operation with a body.
+func RegisterEncodedBody[In, D any](a *API, op Op, h func(ctx context.Context, in *In, out *Encoded) error) {
+	bind := bindingOf[In]()
+	a.add(op, func(c *call, r *http.Request) (Answer, error) {
+		in := new(In)
+		if err := bind.params(r, in); err != nil {
+			return Answer{}, err
+		}
+		if _, err := bind.body(a, c, r, &op, in); err != nil {
+			return Answer{}, err
+		}
+		out := newEncoded(c, r)
+		if err := h(r.Context(), in, out); err != nil {
+			out.free()
+			return Answer{}, err
+		}
+		return Answer{encoded: out}, nil
+	})
+	document[In, D](a, op)
 }

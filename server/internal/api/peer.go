@@ -18,7 +18,7 @@ func Peer(next http.Handler) http.Handler {
 	})
 }
 
-func peerFrom(ctx context.Context) []byte {
+func PeerFrom(ctx context.Context) []byte {
 	der, _ := ctx.Value(peerKey{}).([]byte)
 	return der
 }

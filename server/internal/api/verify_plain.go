@@ -11,19 +11,19 @@ import (
 	"rogito.dev/rogito/report"
 )
 
-// largePlain is the size from which signed content is encoded while it is sent:
+// LargePlain is the size from which signed content is encoded while it is sent:
 // an answer in memory takes four times its size, for as long as its client takes
 // to read it.
-const largePlain = 1 << 20
+const LargePlain = 1 << 20
 
-// largeAnswer is the answer to a verification with large content. It is encoded
+// LargeAnswer is the answer to a verification with large content. It is encoded
 // with a mark in the place of the content.
-func largeAnswer(view *report.View, plain ades.Source, message string) (*Content, error) {
+func LargeAnswer(view *report.View, plain ades.Source, message string) (*Content, error) {
 	mark := rand.Text()
 	text := &mark
 	view.PlainDocument = &text
 	var b bytes.Buffer
-	if err := encode(&b, &Op{}, &answer{data: view, message: message}); err != nil {
+	if err := Encode(&b, &Op{}, &Answer{Data: view, Message: message}); err != nil {
 		return nil, err
 	}
 	before, after, _ := bytes.Cut(b.Bytes(), []byte(mark))

@@ -1,11 +1,11 @@
 package pdfmerge
 
 import (
+	"cmp"
+
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
-
-	"cmp"
 )
 
 // page is a page and what stands above it. Both are shared: a document may

@@ -38,7 +38,7 @@ type run struct {
 	paid    int           // signatures that the charge is known to pay for
 	key     crypto.Signer // handed out after the first intent
 
-	uses []string // the intent that is open, by its id; none: the work is settled
+	uses      []string    // the intent that is open, by its id; none: the work is settled
 	committed func() bool // the caller cannot end the work any more; nil in a worker
 
 	starts, failures int // of the work on the record, this one counted as started

@@ -1,0 +1,33 @@
+package server
+
+import (
+	"context"
+
+	"rogito.dev/rogito/server/internal/doctor"
+)
+
+// DoctorOptions say how closely to look.
+type DoctorOptions = doctor.Options
+
+// FindingBad is the state of what has to be mended.
+const FindingBad = doctor.FindingBad
+
+// Doctor examines an installation and says what to do. It works beside a
+// running server and changes nothing but a probe that it removes again.
+func Doctor(ctx context.Context, cfg Config, o DoctorOptions) []doctor.Finding {
+	settings := doctor.Settings{
+		Problem: cfg.check(), Production: cfg.Production, Listen: cfg.Listen, PublicURL: cfg.PublicURL, Data: cfg.Data,
+		MasterKeyGiven: cfg.MasterKey != "", MasterKeyPath: cfg.masterKey().Path(),
+	}
+	return doctor.Examine(ctx, settings, func(ctx context.Context) (*doctor.Installation, func(), error) {
+		s, err := Open(ctx, cfg)
+		if err != nil {
+			return nil, nil, err
+		}
+		return &doctor.Installation{
+			DB: s.db, Blobs: s.blobs, Authority: s.sig.authority, Enroll: s.sig.enroll, Signing: s.sig.signing, Lists: s.sig.lists,
+			Publications: s.publications, VerifyAudit: s.VerifyAudit,
+			FetchesLists: s.cfg.Trust.Lists && !s.cfg.Network.Offline, Sandboxed: s.sandboxed,
+		}, s.Close, nil
+	}, o)
+}

@@ -1,0 +1,169 @@
+// Package accounts has the operations on an account: its tokens, scopes, money
+// and statistics.
+package accounts
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// Accounts answers for tokens, scopes, money and statistics.
+type Accounts struct {
+	Service *account.Service
+	DB      *store.DB
+}
+
+const (
+	tokensTag = "Tokens"
+	moneyTag  = "Money"
+	statsTag  = "Statistics"
+)
+
+// RegisterAccounts adds the operations on accounts. All of them take e-mail
+// and API key as well as a token.
+func RegisterAccounts(a *api.API, s *Accounts) {
+	s.registerTokens(a)
+	s.registerFirstTokens(a)
+	s.registerScopes(a)
+	s.registerMoney(a)
+	s.registerStats(a)
+}
+
+// listSpan is the part of a long list that is asked for.
+type listSpan struct {
+	Skip  int `query:"skip" minimum:"0" default:"0" doc:"elements to leave out"`
+	Limit int `query:"limit" minimum:"1" maximum:"100" default:"100" doc:"elements to show"`
+}
+
+func callerID(ctx context.Context) string { return account.CallerFrom(ctx).AccountID }
+
+// createToken makes a token under the call's idempotency key: token and kept
+// answer are written together, so that a crash leaves both or neither.
+func createToken[D any](ctx context.Context, s *Accounts, n account.NewToken, show func(*account.Token) D) (api.Reply[D], error) {
+	c := account.CallerFrom(ctx)
+	if err := s.Service.CheckToken(c, c.Host, &n); err != nil {
+		return api.Reply[D]{}, err
+	}
+	var data D
+	err := s.DB.Write(ctx, func(tx *store.Tx) error {
+		t, err := s.Service.CreateToken(ctx, tx, c, n)
+		if err != nil {
+			return err
+		}
+		data = show(t)
+		kept, err := json.Marshal(data)
+		if err != nil {
+			return err
+		}
+		return idempotency.ClaimFrom(ctx).Answer(ctx, tx, t.ID, kept)
+	})
+	return api.Reply[D]{Data: data, Message: "Created"}, err
+}
+
+// tokenAnswer is an answer that shows a token.
+type tokenAnswer interface {
+	grants() (scopes []string, expire time.Time)
+}
+
+// sameToken shows a token's answer again, whole, to whoever could have asked for
+// the token.
+func sameToken[D tokenAnswer](s *Accounts) api.Replay[D] {
+	return func(ctx context.Context, r idempotency.Replay) (api.Reply[D], error) {
+		var data D
+		if err := json.Unmarshal(r.Answer, &data); err != nil {
+			return api.Reply[D]{}, err
+		}
+		scopes, expire := data.grants()
+		if err := s.Service.MayHold(ctx, account.CallerFrom(ctx), scopes, expire); err != nil {
+			return api.Reply[D]{}, err
+		}
+		return api.Reply[D]{Data: data, Message: "Created"}, nil
+	}
+}
+
+type tokenPath struct {
+	Token string `path:"token" doc:"the token, or its id"`
+}
+
+type deleted struct {
+	Deleted int `json:"deleted" doc:"how many"`
+}
+
+func (s *Accounts) deleteToken(ctx context.Context, in *tokenPath) (api.Reply[deleted], error) {
+	err := s.Service.DeleteToken(ctx, account.CallerFrom(ctx), in.Token)
+	return api.Reply[deleted]{Data: deleted{1}, Message: "1 token deleted"}, err
+}
+
+func (s *Accounts) op(method, path, id, tag, summary string) api.Op {
+	return api.Op{Method: method, Path: path, ID: id, Tag: tag, Summary: summary, Basic: true, Errors: []fault.Code{125, 126, 127, 128, 130}}
+}
+
+// registerTokens adds the second version of the operations on tokens.
+func (s *Accounts) registerTokens(a *api.API) {
+	op := s.op(http.MethodPost, "/tokens", "createToken", tokensTag, "Make a token")
+	op.Text = "The token and its refresh token are shown in this answer only."
+	op.Idempotent, op.BadField = true, 80
+	op.Errors = append(op.Errors, 70, 80, 90)
+	api.RegisterReplayable(a, op, func(ctx context.Context, in *struct{ Body tokenRequest }) (api.Reply[token], error) {
+		return createToken(ctx, s, in.Body.asked(), newToken)
+	}, sameToken[token](s))
+
+	api.Register(a, s.op(http.MethodGet, "/tokens", "listTokens", tokensTag, "Tokens of the account, newest first"),
+		func(ctx context.Context, in *listSpan) (api.Reply[[]token], error) {
+			list, err := s.Service.Tokens(ctx, callerID(ctx), account.TokenFilter{Skip: in.Skip, Limit: in.Limit})
+			return api.Found(each(list, shownToken)), err
+		})
+
+	op = s.op(http.MethodGet, "/tokens/{token}", "readToken", tokensTag, "One token")
+	op.Errors = append(op.Errors, 140, 141)
+	api.Register(a, op, func(ctx context.Context, in *tokenPath) (api.Reply[token], error) {
+		t, err := s.Service.FindToken(ctx, callerID(ctx), in.Token)
+		return api.Found(shownToken(t)), err
+	})
+
+	op = s.op(http.MethodPatch, "/tokens/{token}", "changeToken", tokensTag, "Change a token, or renew it with its refresh token")
+	op.Text = "With the refresh token as Bearer the token is replaced: the old one is void, and the answer shows the new pair. A refresh token works once and while its token lives; " +
+		"shown again it ends the token that it led to. Else what the body names is changed; a token that may do more than the one that asks cannot be."
+	op.BadField = 80
+	op.Errors = append(op.Errors, 80, 90, 140, 141)
+	api.Register(a, op, s.patchToken)
+
+	op = s.op(http.MethodDelete, "/tokens/{token}", "deleteToken", tokensTag, "Revoke a token and all that it made")
+	op.Errors = append(op.Errors, 140, 141)
+	api.Register(a, op, s.deleteToken)
+}
+
+type patchToken struct {
+	tokenPath
+	Body tokenPatch `required:"false"`
+}
+
+func (s *Accounts) patchToken(ctx context.Context, in *patchToken) (api.Reply[token], error) {
+	c := account.CallerFrom(ctx)
+	if c.Refresh {
+		t, err := s.Service.RotateToken(ctx, c, in.Token)
+		if err != nil {
+			return api.Reply[token]{}, err
+		}
+		return api.Reply[token]{Data: newToken(t), Message: "Renewed"}, nil
+	}
+	t, err := s.Service.ChangeToken(ctx, c, c.Host, in.Token, in.Body.change())
+	return api.Found(shownToken(t)), err
+}
+
+func each[A, B any](list []A, f func(A) B) []B {
+	out := make([]B, 0, len(list))
+	for _, v := range list {
+		out = append(out, f(v))
+	}
+	return out
+}

@@ -1,0 +1,89 @@
+package accounts
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/api"
+)
+
+type credit struct {
+	Credit euro `json:"credit" doc:"EUR in the wallet"`
+}
+
+type wallet struct {
+	Credit    euro   `json:"credit" doc:"EUR in the wallet"`
+	CreatedAt string `json:"createdAt" format:"date-time"`
+	UpdatedAt string `json:"updatedAt" format:"date-time"`
+}
+
+type walletTransaction struct {
+	ID          string `json:"id"`
+	Amount      euro   `json:"amount" doc:"EUR, net; negative is spent"`
+	VAT         int64  `json:"vat" doc:"percent of value added tax that an invoice adds"`
+	CreatedAt   string `json:"createdAt" format:"date-time"`
+	Description string `json:"description"`
+}
+
+type subscription struct {
+	ID                string `json:"id"`
+	Scope             string `json:"scope"`
+	Domain            string `json:"domain"`
+	Active            bool   `json:"active"`
+	StartsAt          string `json:"startsAt" format:"date-time"`
+	ExpiresAt         string `json:"expiresAt" format:"date-time"`
+	TotalRequests     string `json:"totalRequests" doc:"a number, as text"`
+	AvailableRequests string `json:"availableRequests" doc:"a number, as text"`
+	PricePerRequest   euro   `json:"pricePerRequest"`
+	Type              string `json:"type"`
+	Autorenew         bool   `json:"autorenew"`
+	CreatedAt         string `json:"createdAt" format:"date-time"`
+	UpdatedAt         string `json:"updatedAt" format:"date-time"`
+	Price             euro   `json:"price"`
+}
+
+func shownSubscription(u account.Subscription) subscription {
+	return subscription{
+		ID: u.ID, Scope: u.Scope.String(), Domain: u.Scope.Domain, Active: u.Active(),
+		StartsAt: isoTime(u.StartsAt), ExpiresAt: isoTime(u.ExpiresAt),
+		TotalRequests: strconv.FormatInt(u.Total, 10), AvailableRequests: strconv.FormatInt(u.Available, 10),
+		PricePerRequest: euro(int64(u.Price) / max(1, u.Total)), Type: "prepaid", Price: euro(u.Price),
+		CreatedAt: isoTime(u.CreatedAt), UpdatedAt: isoTime(u.UpdatedAt),
+	}
+}
+
+func (s *Accounts) registerMoney(a *api.API) {
+	api.Register(a, s.op(http.MethodGet, "/credit", "readCredit", moneyTag, "Money in the wallet (first version)"),
+		func(ctx context.Context, _ *struct{}) (api.Reply[credit], error) {
+			w, err := s.Service.Wallet(ctx, callerID(ctx))
+			return api.Found(credit{euro(w.Credit)}), err
+		})
+	api.Register(a, s.op(http.MethodGet, "/wallet", "readWallet", moneyTag, "The wallet"),
+		func(ctx context.Context, _ *struct{}) (api.Reply[wallet], error) {
+			w, err := s.Service.Wallet(ctx, callerID(ctx))
+			return api.Found(wallet{euro(w.Credit), isoTime(w.CreatedAt), isoTime(w.UpdatedAt)}), err
+		})
+	api.Register(a, s.op(http.MethodGet, "/wallet/transactions", "listTransactions", moneyTag, "Movements of the wallet, newest first"),
+		func(ctx context.Context, in *listSpan) (api.Reply[[]walletTransaction], error) {
+			list, err := s.Service.Transactions(ctx, callerID(ctx), in.Skip, in.Limit)
+			return api.Found(each(list, func(t account.Transaction) walletTransaction {
+				return walletTransaction{t.ID, euro(t.Amount), t.VAT, isoTime(t.CreatedAt), t.Description}
+			})), err
+		})
+	api.Register(a, s.op(http.MethodGet, "/subscriptions", "listSubscriptions", moneyTag, "Subscriptions, newest first"),
+		func(ctx context.Context, in *listSpan) (api.Reply[[]subscription], error) {
+			list, err := s.Service.Subscriptions(ctx, callerID(ctx), in.Skip, in.Limit)
+			return api.Found(each(list, shownSubscription)), err
+		})
+	op := s.op(http.MethodGet, "/subscriptions/{id}", "readSubscription", moneyTag, "One subscription")
+	op.Errors = append(op.Errors, 140, 141)
+	api.Register(a, op, func(ctx context.Context, in *struct {
+		ID api.ID `path:"id"`
+	},
+	) (api.Reply[subscription], error) {
+		u, err := s.Service.Subscription(ctx, callerID(ctx), string(in.ID))
+		return api.Found(shownSubscription(u)), err
+	})
+}

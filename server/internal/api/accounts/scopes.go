@@ -1,0 +1,83 @@
+package accounts
+
+import (
+	"context"
+	"net/http"
+
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/fault"
+)
+
+// ScopeItem is a scope that a token can have.
+type ScopeItem struct {
+	ID       string `json:"id"`
+	Scope    string `json:"scope" doc:"METHOD:domain/segment"`
+	Method   string `json:"method"`
+	Endpoint string `json:"endpoint" doc:"the first segment of the path"`
+	Domain   string `json:"domain"`
+	Enabled  bool   `json:"enabled"`
+}
+
+type freeLimits struct {
+	DayLimit   countOrFalse `json:"dayLimit"`
+	MonthLimit countOrFalse `json:"monthLimit"`
+	YearLimit  countOrFalse `json:"yearLimit"`
+	TotalLimit countOrFalse `json:"totalLimit"`
+}
+
+type scopeDetail struct {
+	ScopeItem
+	RateLimit    textOrFalse       `json:"rateLimit"`
+	FreeLimits   freeLimits        `json:"freeLimits"`
+	Requirements map[string]string `json:"requirements"`
+	Prices       map[string]euro   `json:"prices" doc:"EUR a request: wallet, subscription; none for free calls"`
+}
+
+func shownScope(i account.ScopeInfo) ScopeItem {
+	return ScopeItem{ID: i.ID, Scope: i.Scope.String(), Method: i.Method, Endpoint: i.Segment, Domain: i.Domain, Enabled: true}
+}
+
+type scopesPage struct {
+	Skip  int `query:"skip" minimum:"0" default:"0"`
+	Limit int `query:"limit" minimum:"0" default:"0" doc:"elements to show; 0 or 1: all, as older clients mean it"`
+}
+
+func (s *Accounts) registerScopes(a *api.API) {
+	api.Register(a, s.op(http.MethodGet, "/scopes", "listScopes", tokensTag, "Scopes that a token can have"),
+		func(_ context.Context, in *scopesPage) (api.Reply[[]ScopeItem], error) {
+			list := s.Service.Catalogue()
+			list = list[min(in.Skip, len(list)):]
+			if in.Limit > 1 {
+				list = list[:min(in.Limit, len(list))]
+			}
+			return api.Found(each(list, shownScope)), nil
+		})
+	op := s.op(http.MethodGet, "/scopes/{id}", "readScope", tokensTag, "One scope, with what its calls cost")
+	op.Errors = append(op.Errors, 140, 141)
+	api.Register(a, op, func(_ context.Context, in *struct {
+		ID api.ID `path:"id"`
+	},
+	) (api.Reply[scopeDetail], error) {
+		for _, i := range s.Service.Catalogue() {
+			if i.ID == string(in.ID) {
+				return api.Found(s.scopeDetail(i)), nil
+			}
+		}
+		return api.Reply[scopeDetail]{}, fault.New(fault.NotFound, "there is no such scope")
+	})
+}
+
+func (s *Accounts) scopeDetail(i account.ScopeInfo) scopeDetail {
+	d := scopeDetail{
+		ScopeItem: shownScope(i), RateLimit: textOrFalse(s.Service.RateLimit()),
+		Requirements: map[string]string{}, Prices: map[string]euro{},
+	}
+	if p := i.Product; p != nil {
+		d.Prices["wallet"], d.Prices["subscription"] = euro(p.Price), euro(p.Subscription)
+		if p.FreePerDay > 0 {
+			d.FreeLimits.DayLimit.n = &p.FreePerDay
+		}
+	}
+	return d
+}

@@ -1,0 +1,143 @@
+package accounts
+
+import (
+	"context"
+	"net/http"
+
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/fault"
+)
+
+type counter struct {
+	Counter int64        `json:"counter" doc:"requests"`
+	Paid    int64        `json:"paid" doc:"of them paid from a subscription or the wallet"`
+	Limit   countOrFalse `json:"limit" doc:"free ones a day, or false"`
+}
+
+// UsageStats is what was used in a time.
+type UsageStats struct {
+	TotalRequests        int64 `json:"totalRequests"`
+	FreeRequests         int64 `json:"freeRequests"`
+	WalletRequests       int64 `json:"walletRequests"`
+	SubscriptionRequests int64 `json:"subscriptionRequests"`
+	ErrorRequests        int64 `json:"errorRequests"`
+	WalletAmount         euro  `json:"walletAmount"`
+}
+
+func shownUsage(c account.Count) UsageStats {
+	return UsageStats{c.Requests, c.Free, c.Wallet, c.Subscription, c.Errors, euro(c.Amount)}
+}
+
+type addressStats struct {
+	IP string `json:"ip"`
+	UsageStats
+}
+
+type domainStats struct {
+	Domain string `json:"domain"`
+	UsageStats
+}
+
+type scopeStats struct {
+	Scope string `json:"scope"`
+	UsageStats
+}
+
+type requestError struct {
+	ID               string `json:"id"`
+	Scope            string `json:"scope"`
+	Domain           string `json:"domain"`
+	ErrorAt          string `json:"errorAt" format:"date-time"`
+	HTTPResponseCode int    `json:"httpResponseCode"`
+	ErrorCode        int    `json:"errorCode"`
+	Message          string `json:"message"`
+	IP               string `json:"ip"`
+}
+
+type statsQuery struct {
+	listSpan
+	Date string `query:"date" doc:"YYYY, YYYY-MM or YYYY-MM-DD; all time without"`
+}
+
+func (q *statsQuery) filter(by string) account.UsageFilter {
+	return account.UsageFilter{Period: q.Date, By: by, Skip: q.Skip, Limit: q.Limit}
+}
+
+func (s *Accounts) registerStats(a *api.API) {
+	s.registerCounters(a)
+	api.Register(a, s.op(http.MethodGet, "/stats", "readStats", statsTag, "Requests of the account"),
+		func(ctx context.Context, in *struct {
+			Date string `query:"date" doc:"YYYY, YYYY-MM or YYYY-MM-DD; all time without"`
+		},
+		) (api.Reply[UsageStats], error) {
+			list, err := s.Service.Usage(ctx, callerID(ctx), account.UsageFilter{Period: in.Date, By: account.ByNothing, Limit: 1})
+			if err != nil || len(list) == 0 {
+				return api.Reply[UsageStats]{}, err
+			}
+			return api.Found(shownUsage(list[0])), nil
+		})
+	api.Register(a, s.op(http.MethodGet, "/stats/ips", "listStatsByAddress", statsTag, "Requests by address"),
+		func(ctx context.Context, in *statsQuery) (api.Reply[[]addressStats], error) {
+			list, err := s.Service.Usage(ctx, callerID(ctx), in.filter(account.ByAddress))
+			return api.Found(each(list, func(c account.Count) addressStats { return addressStats{c.Name, shownUsage(c)} })), err
+		})
+	api.Register(a, s.op(http.MethodGet, "/stats/apis", "listStatsByDomain", statsTag, "Requests by domain"),
+		func(ctx context.Context, in *statsQuery) (api.Reply[[]domainStats], error) {
+			list, err := s.Service.Usage(ctx, callerID(ctx), in.filter(account.ByDomain))
+			return api.Found(each(list, func(c account.Count) domainStats { return domainStats{c.Name, shownUsage(c)} })), err
+		})
+	api.Register(a, s.op(http.MethodGet, "/stats/apis/{domain}", "listStatsOfDomain", statsTag, "Requests of a domain, by scope"),
+		func(ctx context.Context, in *struct {
+			statsQuery
+			Domain string `path:"domain"`
+		},
+		) (api.Reply[[]scopeStats], error) {
+			f := in.filter(account.ByScope)
+			f.Domain = in.Domain
+			list, err := s.Service.Usage(ctx, callerID(ctx), f)
+			return api.Found(each(list, func(c account.Count) scopeStats { return scopeStats{c.Name, shownUsage(c)} })), err
+		})
+	api.Register(a, s.op(http.MethodGet, "/errors", "listErrors", statsTag, "Refused requests of the last 30 days, newest first"),
+		func(ctx context.Context, in *listSpan) (api.Reply[[]requestError], error) {
+			list, err := s.Service.Failures(ctx, callerID(ctx), in.Skip, in.Limit)
+			return api.Found(each(list, func(f account.Failure) requestError {
+				return requestError{f.ID, f.Scope, f.Domain, isoTime(f.At), f.Status, f.Code, f.Message, f.Address}
+			})), err
+		})
+}
+
+func (s *Accounts) registerCounters(a *api.API) {
+	api.Register(a, s.op(http.MethodGet, "/counters/total", "countersTotal", statsTag, "Requests by scope, all time"),
+		func(ctx context.Context, _ *struct{}) (api.Reply[map[string]counter], error) {
+			return s.counters(ctx, "")
+		})
+	for unit, layout := range map[string]int{"day": 10, "month": 7, "year": 4} {
+		op := s.op(http.MethodGet, "/counters/"+unit+"/{date}", "counters"+capital(unit), statsTag, "Requests by scope in a "+unit)
+		op.Errors = append(op.Errors, 160)
+		api.Register(a, op, func(ctx context.Context, in *struct {
+			Date string `path:"date"`
+		},
+		) (api.Reply[map[string]counter], error) {
+			if len(in.Date) != layout {
+				return api.Reply[map[string]counter]{}, fault.New(fault.BadQuery, "date must be a %s: %s", unit, "YYYY-MM-DD"[:layout])
+			}
+			return s.counters(ctx, in.Date)
+		})
+	}
+}
+
+func capital(s string) string { return string(s[0]-'a'+'A') + s[1:] }
+
+func (s *Accounts) counters(ctx context.Context, period string) (api.Reply[map[string]counter], error) {
+	list, err := s.Service.Usage(ctx, callerID(ctx), account.UsageFilter{Period: period, By: account.ByScope, Limit: 1000})
+	out := make(map[string]counter, len(list))
+	for _, c := range list {
+		one := counter{Counter: c.Requests, Paid: c.Subscription + c.Wallet}
+		if n, ok := s.Service.FreePerDay(c.Name); ok {
+			one.Limit.n = &n
+		}
+		out[c.Name] = one
+	}
+	return api.Found(out), err
+}

@@ -1,0 +1,127 @@
+package accounts
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/fault"
+)
+
+// The first version of the operations on tokens, kept for the clients of it.
+
+type firstRequest struct {
+	Scopes []string `json:"scopes" required:"false" doc:"METHOD:domain/segment; * stands for any"`
+	TTL    int64    `json:"ttl" required:"false" doc:"seconds; at most and by default a year"`
+	Expire int64    `json:"expire" required:"false" deprecated:"true" doc:"unix seconds; ttl wins over it"`
+}
+
+// life is how long the token is to live from now. A moment that is over is
+// refused: it would else be taken for the default and prolong a token that
+// somebody wanted to end.
+func (r firstRequest) life() (time.Duration, error) {
+	if r.TTL != 0 || r.Expire == 0 {
+		return seconds(r.TTL), nil
+	}
+	d := time.Until(time.Unix(r.Expire, 0))
+	if d <= 0 {
+		return 0, fault.New(fault.BadScopes, "expire must be a time to come, in unix seconds")
+	}
+	return d, nil
+}
+
+// flatToken is the one answer without an envelope.
+type flatToken struct {
+	Scopes  []string `json:"scopes"`
+	Expire  int64    `json:"expire" doc:"unix seconds"`
+	Token   string   `json:"token" doc:"shown in this answer only"`
+	Success bool     `json:"success"`
+	Message string   `json:"message"`
+	Error   *int     `json:"error"`
+}
+
+func (t flatToken) grants() ([]string, time.Time) { return t.Scopes, time.Unix(t.Expire, 0) }
+
+type tokenV1 struct {
+	Scopes   []string `json:"scopes"`
+	Expire   int64    `json:"expire" doc:"unix seconds"`
+	Token    string   `json:"token" doc:"the token's id, as good in paths as the token"`
+	LastFour string   `json:"lastFour" doc:"the token's last characters, to tell it by"`
+}
+
+func shownFirst(t account.Token) tokenV1 {
+	return tokenV1{Scopes: t.Scopes, Expire: t.ExpireAt.Unix(), Token: t.ID, LastFour: t.LastFour}
+}
+
+type firstFilter struct {
+	listSpan
+	Scope string `query:"scope" doc:"only tokens with this scope"`
+}
+
+type firstChange struct {
+	tokenPath
+	Body firstRequest
+}
+
+func (s *Accounts) registerFirstTokens(a *api.API) {
+	op := s.op(http.MethodPost, "/token", "createTokenV1", tokensTag, "Make a token (first version: a flat answer)")
+	op.Idempotent, op.NoEnvelope, op.BadField = true, true, 80
+	op.Errors = append(op.Errors, 70, 80, 90)
+	api.RegisterReplayable(a, op, func(ctx context.Context, in *struct{ Body firstRequest }) (api.Reply[flatToken], error) {
+		life, err := in.Body.life()
+		if err != nil {
+			return api.Reply[flatToken]{}, err
+		}
+		return createToken(ctx, s, account.NewToken{Scopes: in.Body.Scopes, Life: life}, func(t *account.Token) flatToken {
+			return flatToken{Scopes: t.Scopes, Expire: t.ExpireAt.Unix(), Token: t.Secret, Success: true, Message: "Created"}
+		})
+	}, sameToken[flatToken](s))
+
+	api.Register(a, s.op(http.MethodGet, "/token", "listTokensV1", tokensTag, "Tokens of the account (first version)"),
+		func(ctx context.Context, in *firstFilter) (api.Reply[[]tokenV1], error) {
+			list, err := s.Service.Tokens(ctx, callerID(ctx), account.TokenFilter{Scope: in.Scope, Skip: in.Skip, Limit: in.Limit})
+			return api.Found(each(list, shownFirst)), err
+		})
+
+	op = s.op(http.MethodGet, "/token/{token}", "readTokenV1", tokensTag, "One token (first version)")
+	op.Errors = append(op.Errors, 140, 141)
+	api.Register(a, op, func(ctx context.Context, in *tokenPath) (api.Reply[[]tokenV1], error) {
+		t, err := s.Service.FindToken(ctx, callerID(ctx), in.Token)
+		return api.Found([]tokenV1{shownFirst(t)}), err
+	})
+
+	op = s.op(http.MethodPut, "/token/{token}", "replaceTokenV1", tokensTag, "Replace a token's scopes and expiry (first version)")
+	op.BadField, op.Errors = 80, append(op.Errors, 70, 80, 90, 140, 141)
+	api.Register(a, op, func(ctx context.Context, in *firstChange) (api.Reply[[]tokenV1], error) {
+		if len(in.Body.Scopes) == 0 {
+			return api.Reply[[]tokenV1]{}, fault.New(fault.ScopesMissing, "scopes are missing")
+		}
+		return s.changeFirst(ctx, in, true)
+	})
+
+	op = s.op(http.MethodPatch, "/token/{token}", "changeTokenV1", tokensTag, "Change a token's scopes or expiry (first version)")
+	op.BadField, op.Errors = 80, append(op.Errors, 80, 90, 140, 141)
+	api.Register(a, op, func(ctx context.Context, in *firstChange) (api.Reply[[]tokenV1], error) {
+		return s.changeFirst(ctx, in, in.Body.TTL != 0 || in.Body.Expire != 0)
+	})
+
+	op = s.op(http.MethodDelete, "/token/{token}", "deleteTokenV1", tokensTag, "Revoke a token (first version)")
+	op.Errors = append(op.Errors, 140, 141)
+	api.Register(a, op, s.deleteToken)
+}
+
+func (s *Accounts) changeFirst(ctx context.Context, in *firstChange, life bool) (api.Reply[[]tokenV1], error) {
+	c := account.CallerFrom(ctx)
+	ch := account.TokenChange{Scopes: in.Body.Scopes}
+	if life {
+		d, err := in.Body.life()
+		if err != nil {
+			return api.Reply[[]tokenV1]{}, err
+		}
+		ch.Life = &d
+	}
+	t, err := s.Service.ChangeToken(ctx, c, c.Host, in.Token, ch)
+	return api.Found([]tokenV1{shownFirst(t)}), err
+}

@@ -1,0 +1,127 @@
+// Package quotations has the operations on real-estate quotations (/IT-omi).
+package quotations
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"rogito.dev/rogito/omi"
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/fault"
+)
+
+// LookupMeter counts quotations against an account's free ones and its money.
+type LookupMeter interface {
+	// SpendLookups pays for n quotations, all or none, and says how many free ones
+	// are left today (-1: there is no end to them). Without credit: fault 611.
+	SpendLookups(ctx context.Context, c *account.Caller, n int) (left int64, err error)
+}
+
+// Publications are those that are loaded, and take in new ones.
+type Publications interface {
+	Current() *omi.Set
+	Import(ctx context.Context, inputs []omi.Input, mixed bool) (omi.Report, error)
+}
+
+// OMI answers real-estate quotations.
+type OMI struct {
+	Publications Publications
+	Meter        LookupMeter // nil: nothing is counted
+
+	log *slog.Logger // the API's
+}
+
+const omiTag = "Quotations"
+
+// RegisterOMI adds the operations on real-estate quotations.
+func RegisterOMI(a *api.API, o *OMI) {
+	o.log = a.Log()
+	o.registerLookup(a)
+	o.registerLists(a)
+	o.registerPublications(a)
+}
+
+func (o *OMI) registerLookup(a *api.API) {
+	api.RegisterEncoded[omiQuery, Quotation](a, api.Op{
+		Method: http.MethodGet, Path: "/IT-omi", ID: "lookupQuotation", Tag: omiTag, Source: dataSource, Gzip: true,
+		Summary:  "The OMI zone at a place, with its quotations and its perimeter",
+		Text:     "Outside every zone `data` is an empty object and `message` says so. A side that is not quoted is `null`. Edges and vertices belong to a zone; of several zones the smallest is answered. Source of the data: " + omi.Attribution + ".",
+		Produces: []string{geoJSON}, Errors: []fault.Code{281, 282, 283, 284, 285, 286, 611},
+	}, o.lookup)
+	api.RegisterEncoded[historyQuery, quotationHistory](a, api.Op{
+		Method: http.MethodGet, Path: "/IT-omi/history", ID: "quotationHistory", Tag: omiTag, Source: dataSource, Gzip: true,
+		Summary: "The zone at a place in every loaded semester, the newest first",
+		Errors:  []fault.Code{281, 282, 283, 285, 286, 611},
+	}, o.history)
+	api.RegisterEncodedBody[batchInput, []batchResult](a, api.Op{
+		Method: http.MethodPost, Path: "/IT-omi/batch", ID: "lookupQuotations", Tag: omiTag, Source: dataSource, Gzip: true,
+		Summary: "The zones at up to a thousand places", MaxBody: 4 << 20, BadField: 286,
+		Text:   "Answers come in the order of the points; a bad point fails alone and costs nothing.",
+		Errors: []fault.Code{284, 285, 286, 611},
+	}, o.batch)
+}
+
+func (o *OMI) registerLists(a *api.API) {
+	api.Register(a, api.Op{
+		Method: http.MethodGet, Path: "/IT-omi/municipalities", ID: "listMunicipalities", Tag: omiTag, Source: dataSource, Gzip: true,
+		Summary: "Municipalities of a publication", Errors: []fault.Code{284, 285},
+	}, o.municipalities)
+	api.Register(a, api.Op{
+		Method: http.MethodGet, Path: "/IT-omi/municipalities/{cadastral_code}", ID: "getMunicipality", Tag: omiTag, Source: dataSource, Gzip: true,
+		Summary: "A municipality and its zones", Errors: []fault.Code{140, 284, 285},
+	}, o.municipality)
+	api.RegisterEncoded[zoneQuery, Quotation](a, api.Op{
+		Method: http.MethodGet, Path: "/IT-omi/zones/{cadastral_code}/{omi_zone}", ID: "getZone", Tag: omiTag, Source: dataSource, Gzip: true,
+		Summary: "A zone by its code, with its quotations and its perimeter", Produces: []string{geoJSON},
+		Errors: []fault.Code{140, 284, 285, 286},
+	}, o.zone)
+	api.RegisterEncoded[zonesQuery, api.None](a, api.Op{
+		Method: http.MethodGet, Path: "/IT-omi/zones", ID: "listZones", Tag: omiTag, Source: dataSource, Gzip: true,
+		Summary: "The zones in a rectangle, as a GeoJSON FeatureCollection", Produces: []string{geoJSON},
+		Text:   "At most one square degree.",
+		Errors: []fault.Code{284, 285, 286},
+	}, o.zones)
+}
+
+func (o *OMI) registerPublications(a *api.API) {
+	api.Register(a, api.Op{
+		Method: http.MethodGet, Path: "/IT-omi/publications", ID: "listPublications", Tag: omiTag, Source: dataSource,
+		Summary: "The publications that are loaded, the newest first",
+	}, o.publications)
+	api.RegisterReplayable(a, api.Op{
+		Method: http.MethodPost, Path: "/IT-omi/publications", ID: "importPublication", Tag: omiTag, Source: dataSource,
+		Summary: "Import a publication of the Agenzia delle Entrate",
+		Text:    "Multipart, field `file`, repeatable: the official archives, or the files in them. All files together are one publication. It is swapped in whole, or refused whole with the reason.",
+		Admin:   true, Idempotent: true, FormOnly: true, MaxBody: 1 << 30, Timeout: 10 * time.Minute,
+		Errors: []fault.Code{140, 287},
+	}, o.importPublication, o.importedPublication)
+}
+
+// geoJSON is the media type of RFC 7946.
+const geoJSON = "application/geo+json"
+
+// dataSource is the attribution every answer carries.
+var dataSource = []string{omi.Attribution}
+
+// index is the publication that is asked for: of a semester, or the active one.
+func (o *OMI) index(semester string) (*omi.Index, error) {
+	set := o.Publications.Current()
+	if set.Active() == nil {
+		return nil, fault.New(fault.NoPublication, "no publication is loaded")
+	}
+	if semester == "" {
+		return set.Active(), nil
+	}
+	s, err := omi.ParseSemester(semester)
+	if err != nil {
+		return nil, fault.New(fault.UnknownSemester, "semester must be a loaded one, written like 2018/2")
+	}
+	ix, ok := set.Semester(s)
+	if !ok {
+		return nil, fault.New(fault.UnknownSemester, "semester %s is not loaded", s)
+	}
+	return ix, nil
+}

@@ -1,0 +1,155 @@
+package quotations
+
+import "rogito.dev/rogito/omi"
+
+// The types here describe what the encoders of package omi write; the tests hold
+// both to the same shape.
+
+// Quotation is the answer to a lookup; an empty object where no zone is.
+type Quotation struct {
+	Year          int            `json:"year,omitempty" example:"2018"`
+	Semester      int            `json:"semester,omitempty" enum:"1,2"`
+	Location      *latLng        `json:"location,omitempty" doc:"the place that was asked for"`
+	Distance      float64        `json:"distance,omitempty" doc:"metres to the zone, where the place is outside and the nearest one was asked for"`
+	Region        string         `json:"region,omitempty" example:"LOMBARDIA"`
+	ProvinceCode  string         `json:"province_code,omitempty" example:"MI"`
+	Municipality  string         `json:"municipality,omitempty" example:"MILANO"`
+	ISTATCode     string         `json:"istat_code,omitempty" example:"015146" doc:"empty where the source has none"`
+	CadastralCode string         `json:"cadastral_code,omitempty" example:"F205"`
+	OMIZone       string         `json:"omi_zone,omitempty" example:"B12"`
+	Zone          *zoneDetails   `json:"zone,omitempty"`
+	Values        []valuation    `json:"values,omitempty" doc:"one entry for each property type and condition"`
+	Geometry      []polygonRings `json:"geometry,omitempty" doc:"absent with geometry=none"`
+}
+
+type latLng struct {
+	Lat float64 `json:"lat"`
+	Lng float64 `json:"lng"`
+}
+
+type zoneDetails struct {
+	Description           string  `json:"description"`
+	PrevalentPropertyType string  `json:"prevalent_property_type"`
+	Band                  string  `json:"band" doc:"B central, C semi-central, D peripheral, E suburban, R rural"`
+	PrevalentCondition    *string `json:"prevalent_condition"`
+	Microzone             *int    `json:"microzone"`
+}
+
+type valuation struct {
+	PropertyType     string      `json:"property_type" example:"Abitazioni civili"`
+	PropertyTypeCode int         `json:"property_type_code" example:"20"`
+	Condition        string      `json:"condition" example:"NORMALE"`
+	Prevalent        bool        `json:"prevalent" doc:"the condition is the prevalent one of the type in the zone"`
+	Sale             *priceRange `json:"sale" doc:"euro per square metre; null: not quoted"`
+	Rent             *priceRange `json:"rent" doc:"euro per square metre and month; null: not quoted"`
+}
+
+type priceRange struct {
+	Min     float64 `json:"min"`
+	Max     float64 `json:"max"`
+	Surface *string `json:"surface" enum:"gross,net" doc:"what the square metres measure"`
+}
+
+type polygonRings struct {
+	Exterior []latLng   `json:"exterior" doc:"a closed ring: the last point is the first"`
+	Holes    [][]latLng `json:"holes"`
+}
+
+type quotationHistory struct {
+	Location latLng          `json:"location"`
+	History  []pastQuotation `json:"history" doc:"the newest first"`
+}
+
+type pastQuotation struct {
+	Quotation
+	MatchedBy string `json:"matched_by" enum:"perimeter,zone" doc:"perimeter: the place lies in this zone; zone: the semester has no perimeters of the municipality, and this zone has the code and the description of the one at the place in the nearest semester that has them"`
+}
+
+type batchResult struct {
+	ID      any       `json:"id" doc:"as it was given"`
+	Found   bool      `json:"found"`
+	Result  Quotation `json:"result"`
+	Error   *int      `json:"error"`
+	Message string    `json:"message"`
+}
+
+// omiQuery describes the query of GET /IT-omi.
+type omiQuery struct {
+	Latitude  float64 `query:"latitude" required:"true" minimum:"-90" maximum:"90" example:"45.4642" doc:"degrees north; also lat"`
+	Longitude float64 `query:"longitude" required:"true" minimum:"-180" maximum:"180" example:"9.19" doc:"degrees east; also lng"`
+	Semester  string  `query:"semester" example:"2018/2" doc:"a loaded semester; the active one by default"`
+	Geometry  string  `query:"geometry" enum:"full,simplified,none" default:"full" doc:"how much of the perimeter"`
+	Format    string  `query:"format" enum:"json,geojson" default:"json" doc:"geojson: a bare Feature"`
+	Nearest   float64 `query:"nearest" minimum:"0" maximum:"1000" doc:"metres: outside every zone, answer the nearest within them"`
+}
+
+type historyQuery struct {
+	Latitude  float64 `query:"latitude" required:"true" minimum:"-90" maximum:"90" doc:"degrees north; also lat"`
+	Longitude float64 `query:"longitude" required:"true" minimum:"-180" maximum:"180" doc:"degrees east; also lng"`
+	Geometry  string  `query:"geometry" enum:"full,simplified,none" default:"none" doc:"how much of the perimeters"`
+}
+
+type zoneQuery struct {
+	CadastralCode string `path:"cadastral_code" example:"F205"`
+	OMIZone       string `path:"omi_zone" example:"B12"`
+	Semester      string `query:"semester" example:"2018/2" doc:"a loaded semester; the active one by default"`
+	Geometry      string `query:"geometry" enum:"full,simplified,none" default:"full" doc:"how much of the perimeter"`
+	Format        string `query:"format" enum:"json,geojson" default:"json" doc:"geojson: a bare Feature"`
+}
+
+type zonesQuery struct {
+	BBox     string `query:"bbox" required:"true" example:"9.1,45.4,9.3,45.5" doc:"minLng,minLat,maxLng,maxLat; at most one square degree"`
+	Semester string `query:"semester" example:"2018/2" doc:"a loaded semester; the active one by default"`
+	Geometry string `query:"geometry" enum:"full,simplified,none" default:"full" doc:"how much of the perimeters"`
+}
+
+type municipality struct {
+	CadastralCode string `json:"cadastral_code"`
+	Municipality  string `json:"municipality"`
+	ProvinceCode  string `json:"province_code"`
+	Region        string `json:"region"`
+	ISTATCode     string `json:"istat_code"`
+	ZoneCount     int    `json:"zone_count"`
+}
+
+func municipalityOf(m omi.Municipality, zones int) municipality {
+	return municipality{
+		CadastralCode: m.CadastralCode, Municipality: m.Name, ProvinceCode: m.Province,
+		Region: m.Region, ISTATCode: m.ISTATCode, ZoneCount: zones,
+	}
+}
+
+type municipalityZones struct {
+	municipality
+	Zones []zoneSummary `json:"zones"`
+}
+
+type zoneSummary struct {
+	OMIZone     string      `json:"omi_zone"`
+	Zone        zoneDetails `json:"zone"`
+	ValueCount  int         `json:"value_count"`
+	HasGeometry bool        `json:"has_geometry"`
+}
+
+func zoneSummaryOf(z omi.Zone) zoneSummary {
+	s := zoneSummary{OMIZone: z.Code(), ValueCount: z.Values(), HasGeometry: z.Polygons() > 0}
+	s.Zone = zoneDetails{Description: z.Description(), PrevalentPropertyType: z.PrevalentType(), Band: z.Band()}
+	if c := z.PrevalentCondition(); c != "" {
+		s.Zone.PrevalentCondition = &c
+	}
+	if m := z.Microzone(); m > 0 {
+		s.Zone.Microzone = &m
+	}
+	return s
+}
+
+type publicationWire struct {
+	Semester       string     `json:"semester" example:"2018/2"`
+	ProcessedAt    *string    `json:"processedAt" example:"2019-04-27" doc:"the day the Agenzia processed it"`
+	Municipalities int        `json:"municipalities"`
+	Zones          int        `json:"zones"`
+	Values         int        `json:"values"`
+	Active         bool       `json:"active" doc:"answers where no semester is asked for"`
+	Sample         bool       `json:"sample" doc:"made up; steps aside when anything is imported"`
+	Report         omi.Report `json:"report" doc:"what the import found"`
+}

@@ -1,0 +1,164 @@
+package signatures
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/fault"
+)
+
+// Callbacks serves the log of deliveries and the secret that signs them.
+type Callbacks struct {
+	Sender *callback.Sender
+	Domain string // of the scopes shown
+}
+
+const callbackTag = "Callbacks"
+
+// RegisterCallbacks adds the operations on callbacks.
+func RegisterCallbacks(a *api.API, c *Callbacks) {
+	api.Register(a, api.Op{
+		Method: http.MethodGet, Path: "/callbacks", ID: "listCallbacks", Tag: callbackTag, Basic: true,
+		Summary: "Deliveries, newest first", Errors: []fault.Code{160},
+	}, c.list)
+	api.Register(a, api.Op{
+		Method: http.MethodGet, Path: "/callbacks/secret", ID: "getCallbackSecret", Tag: callbackTag, Basic: true,
+		Summary: "The secrets that sign callbacks (Standard Webhooks), the current one first",
+	}, c.secret)
+	api.Register(a, api.Op{
+		Method: http.MethodPost, Path: "/callbacks/secret", ID: "rotateCallbackSecret", Tag: callbackTag, Basic: true, Idempotent: true,
+		Summary: "A new secret; the one before stays good for a day",
+	}, c.rotate)
+	api.Register(a, api.Op{
+		Method: http.MethodGet, Path: "/callbacks/{id}", ID: "getCallback", Tag: callbackTag, Basic: true,
+		Summary: "One delivery", Errors: []fault.Code{140, 141},
+	}, c.get)
+	api.Register(a, api.Op{
+		Method: http.MethodPost, Path: "/callbacks/{id}/resend", ID: "resendCallback", Tag: callbackTag, Basic: true, Idempotent: true,
+		Summary: "Send a delivery again", Errors: []fault.Code{140, 141},
+	}, c.resend)
+}
+
+// DeliverySummary is an element of the list; times are ISO 8601 here, as in the rest
+// of the accounts' area.
+type DeliverySummary struct {
+	ID               string  `json:"id"`
+	Scope            string  `json:"scope"`
+	URL              string  `json:"url"`
+	HTTPResponseCode string  `json:"httpResponseCode" doc:"of the last attempt; empty where there was no answer"`
+	StartedAt        *string `json:"startedAt"`
+	CompletedAt      *string `json:"completedAt"`
+}
+
+type deliveryDetail struct {
+	DeliverySummary
+	Domain      string   `json:"domain"`
+	Record      string   `json:"record"`
+	Active      bool     `json:"active" doc:"further attempts will follow"`
+	CreatedAt   string   `json:"createdAt"`
+	Data        anyJSON  `json:"data"`
+	Custom      anyJSON  `json:"custom"`
+	Headers     []string `json:"headers" doc:"names only: values may be secrets"`
+	ElapsedTime int64    `json:"elapsedTime" doc:"milliseconds"`
+	Attempt     int      `json:"attempt"`
+	Retry       int      `json:"retry"`
+	Field       string   `json:"field"`
+	Method      string   `json:"method"`
+	Problem     *string  `json:"problem"`
+}
+
+func isoOrNull(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	return ptr(t.UTC().Format(time.RFC3339))
+}
+
+func deliveryWire(d *callback.Delivery) DeliverySummary {
+	w := DeliverySummary{ID: d.ID, Scope: d.Scope, URL: d.URL, StartedAt: isoOrNull(d.StartedAt), CompletedAt: isoOrNull(d.CompletedAt)}
+	if d.Status != 0 {
+		w.HTTPResponseCode = strconv.Itoa(d.Status)
+	}
+	return w
+}
+
+func (c *Callbacks) list(ctx context.Context, in *pageInput) (api.Reply[[]DeliverySummary], error) {
+	all, err := c.Sender.List(ctx, account.CallerFrom(ctx).AccountID, in.Skip, in.Limit)
+	if err != nil {
+		return api.Reply[[]DeliverySummary]{}, err
+	}
+	out := make([]DeliverySummary, len(all))
+	for i, d := range all {
+		out[i] = deliveryWire(d)
+	}
+	return api.Found(out), nil
+}
+
+func (c *Callbacks) get(ctx context.Context, in *idInput) (api.Reply[deliveryDetail], error) {
+	return c.detail(c.Sender.Find(ctx, account.CallerFrom(ctx).AccountID, string(in.ID)))
+}
+
+func (c *Callbacks) resend(ctx context.Context, in *idInput) (api.Reply[deliveryDetail], error) {
+	r, err := c.detail(c.Sender.Resend(ctx, account.CallerFrom(ctx).AccountID, string(in.ID)))
+	r.Message = "Created"
+	return r, err
+}
+
+func (c *Callbacks) detail(d *callback.Delivery, err error) (api.Reply[deliveryDetail], error) {
+	if err != nil {
+		return api.Reply[deliveryDetail]{}, err
+	}
+	data, err := c.Sender.Data(d)
+	if err != nil {
+		return api.Reply[deliveryDetail]{}, err
+	}
+	names, err := c.Sender.HeaderNames(d)
+	if err != nil {
+		return api.Reply[deliveryDetail]{}, err
+	}
+	w := deliveryDetail{
+		DeliverySummary: deliveryWire(d), Domain: c.Domain, Record: d.Record, Active: d.Active, CreatedAt: d.CreatedAt.UTC().Format(time.RFC3339),
+		Data: anyJSON(data), Custom: anyJSON("null"), Headers: names, ElapsedTime: d.Elapsed.Milliseconds(),
+		Attempt: d.Attempts, Retry: d.Retry, Field: d.Field, Method: d.Method,
+	}
+	if d.Custom != "" {
+		w.Custom = anyJSON(d.Custom)
+	}
+	if d.Problem != "" {
+		w.Problem = &d.Problem
+	}
+	return api.Found(w), nil
+}
+
+type webhookSecret struct {
+	Secret    string  `json:"secret"`
+	CreatedAt string  `json:"createdAt"`
+	Previous  *string `json:"previous" doc:"still good until previousExpiresAt"`
+	ExpiresAt *string `json:"previousExpiresAt"`
+}
+
+func (c *Callbacks) secret(ctx context.Context, _ *struct{}) (api.Reply[webhookSecret], error) {
+	return secretReply(c.Sender.Secrets(ctx, account.CallerFrom(ctx).AccountID))
+}
+
+func (c *Callbacks) rotate(ctx context.Context, _ *struct{}) (api.Reply[webhookSecret], error) {
+	r, err := secretReply(c.Sender.Rotate(ctx, account.CallerFrom(ctx).AccountID))
+	r.Message = "Created"
+	return r, err
+}
+
+func secretReply(all []callback.Secret, err error) (api.Reply[webhookSecret], error) {
+	if err != nil || len(all) == 0 {
+		return api.Reply[webhookSecret]{}, err
+	}
+	w := webhookSecret{Secret: all[0].Text, CreatedAt: all[0].CreatedAt.UTC().Format(time.RFC3339)}
+	if len(all) > 1 {
+		w.Previous, w.ExpiresAt = &all[1].Text, isoOrNull(all[1].ExpiresAt)
+	}
+	return api.Found(w), nil
+}

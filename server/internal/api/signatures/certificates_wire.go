@@ -1,0 +1,118 @@
+package signatures
+
+import (
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/enroll"
+)
+
+// rawValue is a member that its operation reads itself.
+type rawValue struct{ Value jsontext.Value }
+
+// UnmarshalJSONFrom keeps the value as it stands.
+func (v *rawValue) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	b, err := dec.ReadValue()
+	v.Value = b.Clone()
+	return err
+}
+
+// Schema describes it: today all of them are callbacks.
+func (rawValue) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(reflect.TypeFor[callbackTarget](), true, "callbackTarget")
+}
+
+type certificateOwner struct {
+	Owner           string `json:"owner"`
+	CustomReference string `json:"customReference"`
+}
+
+// certificateBought is the answer to a purchase.
+type certificateBought struct {
+	ID               string           `json:"id"`
+	CertificateType  string           `json:"certificateType"`
+	State            string           `json:"state"`
+	CertificateLink  *string          `json:"certificateLink"`
+	CertificateOwner certificateOwner `json:"certificateOwner"`
+	SecurityLevel    int              `json:"securityLevel"`
+	CreatedAt        string           `json:"createdAt"`
+	ExpireAt         string           `json:"expireAt"`
+}
+
+func boughtWire(c *enroll.Certificate) certificateBought {
+	return certificateBought{
+		ID: c.ID, CertificateType: c.Kind.CertificateType(), State: string(c.State), CertificateLink: linkWire(c.BuyersLink()),
+		CertificateOwner: certificateOwner{c.Owner, c.Reference}, SecurityLevel: c.Level, CreatedAt: stamp(c.CreatedAt), ExpireAt: stamp(c.ExpireAt),
+	}
+}
+
+// linkWire is the link as the buyer may see it; nil once credentials wait
+// behind it.
+func linkWire(link string) *string {
+	if link == "" {
+		return nil
+	}
+	return &link
+}
+
+// CertificateSummary is an element of the list.
+type CertificateSummary struct {
+	ID               string  `json:"id"`
+	CertificateOwner string  `json:"certificateOwner"`
+	CustomReference  string  `json:"customReference"`
+	CertificateType  string  `json:"certificateType"`
+	CreatedAt        string  `json:"createdAt"`
+	ExpireAt         string  `json:"expireAt"`
+	State            string  `json:"state"`
+	CertificateLink  *string `json:"certificateLink"`
+	SecurityLevel    int     `json:"securityLevel"`
+}
+
+func certificateWire(c *enroll.Certificate) CertificateSummary {
+	return CertificateSummary{
+		ID: c.ID, CertificateOwner: c.Owner, CustomReference: c.Reference, CertificateType: c.Kind.CertificateType(),
+		CreatedAt: stamp(c.CreatedAt), ExpireAt: stamp(c.ExpireAt), State: string(c.State), CertificateLink: linkWire(c.BuyersLink()), SecurityLevel: c.Level,
+	}
+}
+
+type certificateDetail struct {
+	CertificateSummary
+	Callback     *callbackShown `json:"callback"`
+	SerialNumber *string        `json:"serialNumber,omitzero" doc:"decimal; once issued"`
+	SubjectDN    *string        `json:"subjectDN,omitzero"`
+	IssuerDN     *string        `json:"issuerDN,omitzero"`
+	NotBefore    *string        `json:"notBefore,omitzero"`
+	NotAfter     *string        `json:"notAfter,omitzero"`
+}
+
+// callbackShown is a callback without the values of its headers, which may be
+// secrets.
+type callbackShown struct {
+	URL    string  `json:"url"`
+	Method string  `json:"method"`
+	Field  string  `json:"field"`
+	Custom anyJSON `json:"custom,omitzero"`
+	Retry  int     `json:"retry"`
+}
+
+func callbackWire(t *callback.Target) *callbackShown {
+	if t == nil {
+		return nil
+	}
+	return &callbackShown{URL: t.URL, Method: t.Method, Field: t.Field, Custom: anyJSON(t.Custom), Retry: t.Retry}
+}
+
+func detailWire(c *enroll.Certificate) certificateDetail {
+	d := certificateDetail{CertificateSummary: certificateWire(c), Callback: callbackWire(c.Callback)}
+	if link := c.DeviceLink(); link != "" {
+		d.CertificateLink = &link
+	}
+	if c.Serial != "" {
+		d.SerialNumber, d.SubjectDN, d.IssuerDN = &c.Serial, &c.SubjectDN, &c.IssuerDN
+		d.NotBefore, d.NotAfter = stampOrNull(c.NotBefore), stampOrNull(c.NotAfter)
+	}
+	return d
+}

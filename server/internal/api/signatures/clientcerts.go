@@ -1,0 +1,94 @@
+package signatures
+
+import (
+	"context"
+	"net/http"
+
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
+)
+
+// RegisterClientCertificates adds the operations on certificates that an
+// account's callers may present in mutual TLS.
+func RegisterClientCertificates(a *api.API, c *Certificates) {
+	const tag = "Client certificates"
+	api.RegisterReplayable(a, api.Op{
+		Method: http.MethodPost, Path: "/client-certificates", ID: "addClientCertificate", Tag: tag, Idempotent: true, BadField: 310,
+		Summary: "Register a certificate for mutual TLS", Errors: []fault.Code{310, 150, 151},
+	}, c.addClient, func(ctx context.Context, again idempotency.Replay) (api.Reply[clientCertificate], error) {
+		return c.oneClient(ctx, again.RecordID)
+	})
+	api.Register(a, api.Op{
+		Method: http.MethodGet, Path: "/client-certificates", ID: "listClientCertificates", Tag: tag, Summary: "Registered certificates, newest first", Errors: []fault.Code{160},
+	}, c.listClients)
+	api.Register(a, api.Op{
+		Method: http.MethodGet, Path: "/client-certificates/{id}", ID: "getClientCertificate", Tag: tag, Summary: "One registered certificate", Errors: []fault.Code{140, 141},
+	}, func(ctx context.Context, in *idInput) (api.Reply[clientCertificate], error) {
+		return c.oneClient(ctx, string(in.ID))
+	})
+	api.Register(a, api.Op{
+		Method: http.MethodDelete, Path: "/client-certificates/{id}", ID: "removeClientCertificate", Tag: tag, Summary: "Take a certificate off the list", Errors: []fault.Code{140, 141},
+	}, c.removeClient)
+}
+
+type clientInput struct {
+	Body struct {
+		Name        string `json:"name,omitempty"`
+		Certificate string `json:"certificate" doc:"PEM"`
+	}
+}
+
+type clientCertificate struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Fingerprint string `json:"fingerprint" doc:"SHA-256, hexadecimal"`
+	Subject     string `json:"subject"`
+	NotAfter    string `json:"notAfter"`
+	CreatedAt   string `json:"createdAt"`
+}
+
+func clientWire(c *enroll.ClientCertificate) clientCertificate {
+	return clientCertificate{c.ID, c.Name, c.Fingerprint, c.Subject, stamp(c.NotAfter), stamp(c.CreatedAt)}
+}
+
+func (c *Certificates) addClient(ctx context.Context, in *clientInput) (api.Reply[clientCertificate], error) {
+	if len(in.Body.Name) > 256 {
+		return api.Reply[clientCertificate]{}, fault.New(fault.BadField, "name is longer than 256 bytes")
+	}
+	x, err := c.Service.AddClientCertificate(ctx, account.CallerFrom(ctx).AccountID, in.Body.Name, in.Body.Certificate)
+	if err != nil {
+		return api.Reply[clientCertificate]{}, err
+	}
+	return api.Created(clientWire(x)), nil
+}
+
+func (c *Certificates) oneClient(ctx context.Context, id string) (api.Reply[clientCertificate], error) {
+	all, err := c.Service.ClientCertificates(ctx, account.CallerFrom(ctx).AccountID, id, 0, 1)
+	if err != nil {
+		return api.Reply[clientCertificate]{}, err
+	}
+	if len(all) == 0 {
+		return api.Reply[clientCertificate]{}, fault.New(fault.NotFound, "no such client certificate")
+	}
+	return api.Found(clientWire(&all[0])), nil
+}
+
+func (c *Certificates) listClients(ctx context.Context, in *pageInput) (api.Reply[[]clientCertificate], error) {
+	all, err := c.Service.ClientCertificates(ctx, account.CallerFrom(ctx).AccountID, "", in.Skip, in.Limit)
+	if err != nil {
+		return api.Reply[[]clientCertificate]{}, err
+	}
+	out := make([]clientCertificate, len(all))
+	for i := range all {
+		out[i] = clientWire(&all[i])
+	}
+	return api.Found(out), nil
+}
+
+func (c *Certificates) removeClient(ctx context.Context, in *idInput) (api.Reply[*struct{}], error) {
+	err := c.Service.RemoveClientCertificate(ctx, account.CallerFrom(ctx).AccountID, string(in.ID))
+	return api.Reply[*struct{}]{Message: "Deleted"}, err
+}

@@ -1,0 +1,324 @@
+// Package verification has the operations that verify signatures.
+package verification
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"rogito.dev/rogito"
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/visible"
+	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/upload"
+)
+
+// Verify serves verification. Nothing that is uploaded for it is kept.
+type Verify struct {
+	Verifier *rogito.Verifier
+	// MaxDocument bounds one document; zero means no bound beyond the body's.
+	MaxDocument int64
+	// Zone of the times in reports for people; nil means UTC.
+	Zone *time.Location
+	// Producer is the program and its version, for the foot of a PDF.
+	Producer string
+}
+
+// verifyRequest describes the body; it is read member by member, since long
+// strings may be on disk.
+type verifyRequest struct {
+	InputDocument   string `json:"inputDocument" doc:"the signed document, base64"`
+	DetachedContent any    `json:"detachedContent,omitempty" doc:"what a detached signature is over: base64, or an array of base64 or of {name, payload}"`
+	Password        string `json:"pdfEncryptionPassword,omitempty"`
+	Recursive       bool   `json:"recursive,omitempty" doc:"open signed documents inside signed documents"`
+	ExpectElement   string `json:"expectElement,omitempty" doc:"what counts in an XML document: an Id, or an XPath that selects one element"`
+	ExpectFile      string `json:"expectFile,omitempty" doc:"what counts in a container: the name of a file"`
+	VerifyOnDate    string `json:"verifyOnDate,omitempty" doc:"YYYY-MM-DD: the verdict as at the end of that day, UTC"`
+	WithPlainDoc    *bool  `json:"withPlainDocument,omitempty" doc:"false leaves plainDocument out"`
+	Language        string `json:"language,omitempty" enum:"en,it" doc:"of the page and the PDF"`
+}
+
+type verifyInput struct {
+	Accept   []string `header:"Accept"`
+	Language string   `header:"Accept-Language"`
+	Body     api.Upload[verifyRequest]
+}
+
+// RegisterVerify adds POST /verify.
+func RegisterVerify(a *api.API, v *Verify) {
+	api.Register(a, api.Op{
+		Method: http.MethodPost, Path: "/verify", ID: "verify", Tag: "Verification",
+		Summary: "Verify a signed document", Multipart: true, Errors: []fault.Code{101, 650, 651, 652, 653},
+		Text: "The verdict of ETSI EN 319 102-1 on every signature in the document. By `Accept` also as the XML of ETSI TS 119 102-2 " +
+			"(`application/xml`), as a page (`text/html`) or as PDF (`application/pdf`). As `multipart/form-data` the fields " +
+			"`inputDocument` and `detachedContent` (repeatable) are files. Nothing that is sent is kept.",
+		Produces: []string{"application/xml", "text/html", "application/pdf"},
+	}, v.verify)
+}
+
+// verification is a request taken apart.
+type verification struct {
+	src   ades.Source
+	name  string // of the file, where the client says it
+	o     rogito.VerifyOptions
+	plain bool
+	lang  report.Lang
+}
+
+func (v *Verify) verify(ctx context.Context, in *verifyInput) (api.Reply[*report.View], error) {
+	req, err := v.parse(in)
+	if err != nil {
+		return api.Reply[*report.View]{}, err
+	}
+	r, err := v.Verifier.Verify(ctx, req.src, req.o)
+	if errors.Is(err, ades.ErrPassword) {
+		return api.Reply[*report.View]{}, fault.New(fault.BadPDFPassword, "pdfEncryptionPassword is wrong or missing")
+	}
+	if err != nil {
+		return api.Reply[*report.View]{}, err
+	}
+	r.Zone, r.Producer = v.Zone, v.Producer
+	return req.answer(r, in.Accept)
+}
+
+// answer writes the report in the form that Accept asks for.
+func (q *verification) answer(r *report.Report, accept []string) (api.Reply[*report.View], error) {
+	var b bytes.Buffer
+	var err error
+	c := &api.Content{Inline: true}
+	switch verifyForm(accept) {
+	case "application/xml":
+		c.Type, c.Name = "application/xml; charset=utf-8", "verification.xml"
+		err = r.WriteETSI(&b)
+	case "text/html":
+		c.Type, c.Name = "text/html; charset=utf-8", "verification.html"
+		err = r.WriteHTML(visible.Writer(&b), q.name, q.lang)
+	case "application/pdf":
+		c.Type, c.Name = "application/pdf", "verification.pdf"
+		err = r.WritePDF(&b, q.name, q.lang)
+	default:
+		large := q.plain && r.Plain != nil && r.Plain.Size() > api.LargePlain
+		view, err := r.View(q.plain && !large)
+		if err == nil && large {
+			c, err := api.LargeAnswer(view, r.Plain, r.Message(q.lang))
+			return api.Reply[*report.View]{Content: c}, err
+		}
+		return api.Reply[*report.View]{Data: view, Message: r.Message(q.lang)}, err
+	}
+	c.Bytes = b.Bytes()
+	return api.Reply[*report.View]{Content: c}, err
+}
+
+// verifyForm picks the most wanted form of Accept that there is; JSON for
+// anything else.
+func verifyForm(accept []string) string {
+	for _, mt := range api.Accepted(accept) {
+		switch mt {
+		case "application/json", "*/*":
+			return ""
+		case "text/xml":
+			return "application/xml"
+		case "application/xml", "text/html", "application/pdf":
+			return mt
+		}
+	}
+	return ""
+}
+
+func (v *Verify) parse(in *verifyInput) (*verification, error) {
+	q := &verification{plain: true, lang: report.English}
+	if strings.HasPrefix(strings.ToLower(in.Language), "it") {
+		q.lang = report.Italian
+	}
+	if in.Body.Parts != nil || in.Body.Value == nil {
+		return q, v.fromForm(q, &in.Body)
+	}
+	return q, v.fromJSON(q, &in.Body)
+}
+
+func (v *Verify) fromJSON(q *verification, body *api.Upload[verifyRequest]) error {
+	m, err := body.Object()
+	if err != nil {
+		return err
+	}
+	text, ok := body.Spool.Text(m["inputDocument"])
+	if !ok || text.Len() == 0 {
+		return fault.New(fault.BadVerifyDocument, "inputDocument is required: base64 of the signed document")
+	}
+	if q.src, err = v.document(text, fault.BadVerifyDocument, "inputDocument"); err != nil {
+		return err
+	}
+	if err := v.detached(q, body.Spool, m["detachedContent"]); err != nil {
+		return err
+	}
+	strs := map[string]string{}
+	for _, name := range []string{"pdfEncryptionPassword", "verifyOnDate", "language", "expectElement", "expectFile"} {
+		if strs[name], err = shortText(body.Spool, m[name], name); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"recursive", "withPlainDocument"} {
+		switch m[name].Kind() {
+		case 't', 'f':
+			strs[name] = string(m[name])
+		case 0, 'n':
+		default:
+			return fault.New(fault.BadBody, "%s must be true or false", name)
+		}
+	}
+	return q.options(strs)
+}
+
+// shortText is an optional string member.
+func shortText(s *upload.Spool, v jsontext.Value, name string) (string, error) {
+	if len(v) == 0 || v.Kind() == 'n' {
+		return "", nil
+	}
+	t, ok := s.Text(v)
+	if !ok {
+		return "", fault.New(verifyCode(name), "%s must be a string", name)
+	}
+	text, err := t.String(4096)
+	if err != nil {
+		return "", fault.New(verifyCode(name), "%s is too long", name)
+	}
+	return text, nil
+}
+
+// verifyCode is the error that a wrong member has; one without a code of its
+// own makes the body a wrong one.
+func verifyCode(name string) fault.Code {
+	switch name {
+	case "verifyOnDate":
+		return fault.BadVerifyDate
+	case "pdfEncryptionPassword":
+		return fault.BadPDFPassword
+	case "detachedContent.name":
+		return fault.BadDetachedContent
+	}
+	return fault.BadBody
+}
+
+func (q *verification) options(strs map[string]string) error {
+	q.o.Password = strs["pdfEncryptionPassword"]
+	q.o.Expect = ades.Expectation{Element: strs["expectElement"], File: strs["expectFile"]}
+	for name, dst := range map[string]*bool{"recursive": &q.o.Recursive, "withPlainDocument": &q.plain} {
+		switch strs[name] {
+		case "true", "1":
+			*dst = true
+		case "false", "0":
+			*dst = false
+		case "":
+		default:
+			return fault.New(fault.BadBody, "%s must be true or false", name)
+		}
+	}
+	switch strs["language"] {
+	case "it":
+		q.lang = report.Italian
+	case "en":
+		q.lang = report.English
+	}
+	if text := strs["verifyOnDate"]; text != "" {
+		day, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			return fault.New(fault.BadVerifyDate, "verifyOnDate must be a date like 2026-11-15")
+		}
+		q.o.At = day.Add(24*time.Hour - time.Millisecond)
+	}
+	return nil
+}
+
+// detached takes one content or several.
+func (v *Verify) detached(q *verification, s *upload.Spool, value jsontext.Value) error {
+	switch value.Kind() {
+	case 0, 'n':
+		return nil
+	case '[':
+		var list []jsontext.Value
+		if err := s.Unmarshal(value, &list); err != nil {
+			return err
+		}
+		for _, one := range list {
+			if err := v.detachedOne(q, s, one); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return v.detachedOne(q, s, value)
+}
+
+func (v *Verify) detachedOne(q *verification, s *upload.Spool, value jsontext.Value) error {
+	name, payload := "", value
+	if value.Kind() == '{' {
+		var m map[string]jsontext.Value
+		if err := s.Unmarshal(value, &m); err != nil {
+			return err
+		}
+		payload = m["payload"]
+		var err error
+		if name, err = shortText(s, m["name"], "detachedContent.name"); err != nil {
+			return err
+		}
+	}
+	text, ok := s.Text(payload)
+	if !ok {
+		return fault.New(fault.BadDetachedContent, "detachedContent must be base64, or {name, payload}, or an array of them")
+	}
+	src, err := v.document(text, fault.BadDetachedContent, "detachedContent")
+	if err != nil {
+		return err
+	}
+	if src.Size() > 0 || name != "" {
+		q.o.Detached = append(q.o.Detached, ades.File{Name: name, Source: src})
+	}
+	return nil
+}
+
+// document decodes a document, on disk when it is large.
+func (v *Verify) document(t upload.Text, code fault.Code, name string) (ades.Source, error) {
+	src, err := t.Document(v.MaxDocument)
+	switch {
+	case errors.Is(err, upload.ErrTooLong):
+		return nil, fault.New(fault.TooLarge, "%s is larger than %d bytes", name, v.MaxDocument)
+	case errors.Is(err, upload.ErrBase64):
+		return nil, fault.New(code, "%s is not base64", name)
+	}
+	return src, err
+}
+
+func (v *Verify) fromForm(q *verification, body *api.Upload[verifyRequest]) error {
+	docs := body.Form("inputDocument")
+	if len(docs) != 1 {
+		return fault.New(fault.BadVerifyDocument, "inputDocument is required, once")
+	}
+	var err error
+	if q.src, err = v.document(docs[0].Text, fault.BadVerifyDocument, "inputDocument"); err != nil {
+		return err
+	}
+	q.name = docs[0].Text.Name()
+	for _, p := range body.Form("detachedContent") {
+		src, err := v.document(p.Text, fault.BadDetachedContent, "detachedContent")
+		if err != nil {
+			return err
+		}
+		q.o.Detached = append(q.o.Detached, ades.File{Name: p.Text.Name(), Source: src})
+	}
+	strs := map[string]string{}
+	for _, name := range []string{"pdfEncryptionPassword", "verifyOnDate", "language", "recursive", "withPlainDocument", "expectElement", "expectFile"} {
+		for _, p := range body.Form(name) {
+			if strs[name], err = p.Text.String(4096); err != nil {
+				return fault.New(verifyCode(name), "%s is too long", name)
+			}
+		}
+	}
+	return q.options(strs)
+}

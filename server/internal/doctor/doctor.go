@@ -1,0 +1,269 @@
+// Package doctor examines an installation, part by part, and says what to do.
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/authority"
+	"rogito.dev/rogito/server/internal/blob"
+	"rogito.dev/rogito/server/internal/disk"
+	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/logging"
+	"rogito.dev/rogito/server/internal/publication"
+	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/tsl"
+)
+
+// Finding is what the doctor says of one part of an installation.
+type Finding struct {
+	Part   string `json:"part"`
+	State  string `json:"state"` // ok, warning or bad
+	Text   string `json:"text"`
+	Advice string `json:"advice,omitempty"` // what to do
+}
+
+// States of a finding.
+const (
+	FindingOK      = "ok"
+	FindingWarning = "warning"
+	FindingBad     = "bad"
+)
+
+func fine(format string, args ...any) Finding {
+	return Finding{State: FindingOK, Text: fmt.Sprintf(format, args...)}
+}
+
+func warn(advice, format string, args ...any) Finding {
+	return Finding{State: FindingWarning, Text: fmt.Sprintf(format, args...), Advice: advice}
+}
+
+func bad(advice, format string, args ...any) Finding {
+	return Finding{State: FindingBad, Text: fmt.Sprintf(format, args...), Advice: advice}
+}
+
+// Settings are what the configuration says of an installation.
+type Settings struct {
+	Problem        error // why it cannot work
+	Production     bool
+	Listen         string
+	PublicURL      string
+	Data           string // folder
+	MasterKeyGiven bool   // in the environment
+	MasterKeyPath  string // where it lies if it was not given
+}
+
+// Installation is what was opened to be examined.
+type Installation struct {
+	DB           *store.DB
+	Blobs        blob.Store
+	Authority    *authority.Authority
+	Enroll       *enroll.Service
+	Signing      *signing.Service
+	Lists        *tsl.Set
+	Publications *publication.Service
+	VerifyAudit  func(context.Context) (*audit.Result, error)
+	FetchesLists bool
+	Sandboxed    bool
+}
+
+// examination looks at one part of an opened installation. A package has its own
+// in its own file and adds it to examinations.
+type examination struct {
+	part string
+	look func(s *Installation, ctx context.Context) Finding
+}
+
+func examinations(o Options) []examination {
+	return []examination{
+		{"database", (*Installation).examineDatabase},
+		{"blobs", (*Installation).examineBlobs},
+		{"authority", (*Installation).examineAuthority},
+		{"certificates", (*Installation).examineCertificates},
+		{"signing keys", (*Installation).examineKeys},
+		{"records", func(s *Installation, ctx context.Context) Finding { return s.examineRecords(ctx, o.Quick) }},
+		{"audit", (*Installation).examineAudit},
+		{"publications", (*Installation).examinePublications},
+		{"trusted lists", (*Installation).examineLists},
+	}
+}
+
+// Options say how closely to look.
+type Options struct {
+	Quick bool // do not read the bytes of every stored document
+}
+
+// Examine examines an installation and says what to do. It works beside a
+// running server and changes nothing but a probe that it removes again.
+func Examine(ctx context.Context, cfg Settings, open func(context.Context) (*Installation, func(), error), o Options) []Finding {
+	var found []Finding
+	say := func(part string, f Finding) {
+		f.Part, f.Text = part, logging.Redact(f.Text)
+		found = append(found, f)
+	}
+	say("configuration", examineConfig(&cfg))
+	say("data folder", examineData(&cfg))
+	say("disk space", examineDisk(&cfg))
+	say("clock", examineClock(cfg.Data))
+	say("master key", examineMasterKey(&cfg))
+	if slices.ContainsFunc(found, func(f Finding) bool { return f.State == FindingBad }) {
+		return found // opening would only say the same, less clearly
+	}
+	s, done, err := open(ctx)
+	if err != nil {
+		say(unopened(err))
+		return found
+	}
+	defer done()
+	if !s.Sandboxed && !cfg.Production { // what it is, the database knows
+		cfg.Production = true
+		again := map[string]Finding{"configuration": examineConfig(&cfg), "master key": examineMasterKey(&cfg)}
+		for i, f := range found {
+			if now, ok := again[f.Part]; ok {
+				now.Part, now.Text = f.Part, logging.Redact(now.Text)
+				found[i] = now
+			}
+		}
+	}
+	for _, e := range examinations(o) {
+		say(e.part, e.look(s, ctx))
+	}
+	return found
+}
+
+// unopened says which part kept an installation from being opened.
+func unopened(err error) (string, Finding) {
+	if strings.HasPrefix(err.Error(), "authority: ") {
+		return "authority", bad("bring the table authority_keys back from a backup (rogito restore), with the master key of its time", "cannot be opened: %v", err)
+	}
+	return "database", bad("see the message; rogito config --effective shows what is set", "cannot be opened: %v", err)
+}
+
+func examineConfig(cfg *Settings) Finding {
+	if err := cfg.Problem; err != nil {
+		return bad("mend the configuration; rogito config prints every key", "%v", err)
+	}
+	if cfg.Production && cfg.PublicURL == "" {
+		return warn("set public_url to the address clients use", "public_url is not set: links in certificates would name %s", cfg.Listen)
+	}
+	return fine("nothing contradicts itself")
+}
+
+func examineData(cfg *Settings) Finding {
+	st, err := os.Stat(cfg.Data)
+	if errors.Is(err, os.ErrNotExist) {
+		return bad("start the server (rogito serve) or make an installation (rogito init)", "%s does not exist", cfg.Data)
+	}
+	if err != nil {
+		return bad("check the permissions of the folder and its parents", "%v", err)
+	}
+	if !st.IsDir() {
+		return bad("name a folder with --data", "%s is not a folder", cfg.Data)
+	}
+	if st.Mode().Perm()&0o077 != 0 {
+		return warn("chmod 700 "+cfg.Data, "others on this machine may look into %s", cfg.Data)
+	}
+	return fine("%s", cfg.Data)
+}
+
+func examineDisk(cfg *Settings) Finding {
+	free, size, err := disk.Space(cfg.Data)
+	if err != nil {
+		return warn("check by hand", "cannot be measured: %v", err)
+	}
+	const mega = 1 << 20
+	share := 100 * float64(free) / float64(max(size, 1))
+	switch {
+	case share < 5 && free < 1<<30:
+		return bad("make room: nothing new is taken in below the reserve (limits.reserve)", "%d MB free (%.1f %%)", free/mega, share)
+	case share < 10:
+		return warn("make room soon", "%d MB free (%.1f %%)", free/mega, share)
+	}
+	return fine("%d MB free (%.0f %%)", free/mega, share)
+}
+
+// examineClock finds a clock that was set back: files from the future, or a
+// date before this program was written.
+func examineClock(data string) Finding {
+	now := time.Now()
+	if now.Before(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) {
+		return bad("set the clock, and keep it set (chrony, systemd-timesyncd)", "it is %s here", now.UTC().Format(time.RFC3339))
+	}
+	var newest time.Time
+	entries, _ := os.ReadDir(data)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.ModTime().After(newest) {
+			newest = info.ModTime()
+		}
+	}
+	if ahead := newest.Sub(now); ahead > time.Minute {
+		return warn("keep the clock set (chrony, systemd-timesyncd)", "a file in the data folder is %v in the future", ahead.Round(time.Second))
+	}
+	return fine("%s", now.UTC().Format(time.RFC3339))
+}
+
+func examineMasterKey(cfg *Settings) Finding {
+	if cfg.MasterKeyGiven {
+		return fine("given in the environment")
+	}
+	path := cfg.MasterKeyPath
+	st, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return bad("bring the key back from its backup; without it nothing sealed can be read", "%s does not exist", path)
+	}
+	if err != nil {
+		return bad("check the permissions", "%v", err)
+	}
+	if st.Mode().Perm()&0o077 != 0 {
+		return bad("chmod 600 "+path+", and rotate it (rogito master-key rotate) if somebody may have read it", "others on this machine may read %s", path)
+	}
+	if cfg.Production && filepath.Dir(path) == filepath.Clean(cfg.Data) {
+		return warn("keep it elsewhere (master_key_file), and a copy in a safe place", "it lies in the data folder: whoever has a backup has both")
+	}
+	return fine("%s", path)
+}
+
+func (s *Installation) examineDatabase(ctx context.Context) Finding {
+	if err := s.DB.Ready(ctx); err != nil {
+		return bad("check that the database runs and the disk has room", "%v", err)
+	}
+	return fine("%s answers", s.DB.Dialect())
+}
+
+// examineBlobs stores, reads and removes a probe: the only proof that counts.
+func (s *Installation) examineBlobs(ctx context.Context) Finding {
+	const advice = "check the folder or bucket, its credentials and its free space"
+	probe := []byte("rogito doctor " + store.NewID())
+	b, err := s.Blobs.Put(ctx, bytes.NewReader(probe))
+	if err != nil {
+		return bad(advice, "cannot store: %v", err)
+	}
+	defer s.Blobs.Delete(ctx, b.ID)
+	r, err := s.Blobs.Open(ctx, b.ID)
+	if err != nil {
+		return bad(advice, "cannot read what was stored: %v", err)
+	}
+	defer r.Close()
+	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, probe) {
+		return bad(advice, "what was stored came back different")
+	}
+	return fine("a probe was stored, read and removed")
+}
+
+func (s *Installation) examinePublications(context.Context) Finding {
+	n := len(s.Publications.Current().All())
+	if n == 0 {
+		return warn("rogito omi import PUBLICATION.zip", "none is loaded: quotations answer 503")
+	}
+	return fine("%d loaded", n)
+}

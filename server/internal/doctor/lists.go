@@ -1,0 +1,45 @@
+package doctor
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// examineLists tells whether European signatures can be judged.
+func (s *Installation) examineLists(ctx context.Context) Finding {
+	lists := s.Lists
+	_ = lists.Load(ctx) // what is wrong shows in the state
+	fetching := s.FetchesLists
+	if !lists.Loaded() {
+		if !fetching {
+			return fine("none; fetching is switched off (trust.lists, network.offline), so no European signature can be trusted by them")
+		}
+		return warn("rogito trust update, or on a machine without network rogito trust import PATH", "none yet: European signatures cannot be trusted by them")
+	}
+	var stale, missing []string
+	state := lists.State()
+	for _, l := range state {
+		switch {
+		case !l.Verified:
+			missing = append(missing, l.Territory)
+		case !l.Usable:
+			stale = append(stale, l.Territory)
+		}
+	}
+	if len(stale)+len(missing) == 0 {
+		return fine("%d lists, the list of lists is number %d of %s", len(state), state[0].Sequence, state[0].Issued.Format(time.DateOnly))
+	}
+	advice := "rogito trust update"
+	if !fetching {
+		advice = "bring newer ones: rogito trust export on a machine with network, rogito trust import here"
+	}
+	var parts []string
+	if len(missing) > 0 {
+		parts = append(parts, "missing or not to be believed: "+strings.Join(missing, ", "))
+	}
+	if len(stale) > 0 {
+		parts = append(parts, "past their next update: "+strings.Join(stale, ", "))
+	}
+	return warn(advice, "of %d lists, %s", len(state), strings.Join(parts, "; "))
+}

@@ -1,0 +1,133 @@
+// Package logging writes the server's log: one line for every request, and no
+// secret in any.
+package logging
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+
+	"golang.org/x/term"
+
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/fault"
+)
+
+// Config is about what the server says.
+type Config struct {
+	Level  string `yaml:"level" doc:"debug, info, warn or error"`
+	Format string `yaml:"format" doc:"text or json; empty: text on a terminal, JSON otherwise"`
+}
+
+// New writes text to a terminal and JSON elsewhere, adds the request id
+// that the context carries, and lets no secret through. The function it
+// returns writes out what is still held back.
+func New(cfg Config, w io.Writer) (*slog.Logger, func()) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.Level)); err != nil {
+		level = slog.LevelInfo
+	}
+	text := cfg.Format == "text"
+	if f, ok := w.(*os.File); ok && cfg.Format == "" {
+		text = term.IsTerminal(int(f.Fd()))
+	}
+	out := &bufferedLog{w: w}
+	make := func(replace func([]string, slog.Attr) slog.Attr) slog.Handler {
+		opts := &slog.HandlerOptions{Level: level, ReplaceAttr: replace}
+		if text {
+			return slog.NewTextHandler(out, opts)
+		}
+		return slog.NewJSONHandler(out, opts)
+	}
+	return slog.New(requestHandler{Handler: make(redact), access: make(nil), out: out, text: text}), out.flush
+}
+
+// requestHandler names the request a line belongs to. Lines of the access log
+// take a short cut: there is one for every request, and what stands in them is
+// known to be no secret.
+type requestHandler struct {
+	slog.Handler
+	access slog.Handler
+	out    *bufferedLog
+	text   bool
+}
+
+func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == api.AccessLine {
+		return h.access.Handle(ctx, r)
+	}
+	if id := fault.RequestID(ctx); id != "" {
+		r.AddAttrs(slog.String("request", id))
+	}
+	err := h.Handler.Handle(ctx, r)
+	if r.Level >= slog.LevelWarn {
+		h.out.flush()
+	}
+	return err
+}
+
+func (h requestHandler) WithAttrs(a []slog.Attr) slog.Handler {
+	return requestHandler{h.Handler.WithAttrs(a), h.access.WithAttrs(a), h.out, h.text}
+}
+
+func (h requestHandler) WithGroup(name string) slog.Handler {
+	return requestHandler{h.Handler.WithGroup(name), h.access.WithGroup(name), h.out, h.text}
+}
+
+// secretWords in the name of an attribute hide its value.
+var secretWords = []string{"password", "token", "secret", "authorization", "api_key", "apikey", "otp", "pin", "master_key"}
+
+const redacted = "[redacted]"
+
+// redact is the last guard: an attribute named like a secret is hidden
+// whatever it holds, and credentials inside URLs and headers are cut out of
+// any text.
+func redact(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() != slog.KindString && a.Value.Kind() != slog.KindAny {
+		return a
+	}
+	name := strings.ToLower(a.Key)
+	for _, w := range secretWords {
+		if name == w || strings.HasSuffix(name, "_"+w) || strings.HasPrefix(name, w+"_") && !strings.HasSuffix(name, "_id") {
+			return slog.String(a.Key, redacted)
+		}
+	}
+	switch v := a.Value.Any().(type) {
+	case string:
+		return slog.String(a.Key, Redact(v))
+	case error:
+		return slog.String(a.Key, Redact(v.Error()))
+	case *url.URL:
+		return slog.String(a.Key, Redact(v.String()))
+	default:
+		text := fmt.Sprintf("%+v", v)
+		if clean := Redact(text); clean != text {
+			return slog.String(a.Key, clean)
+		}
+	}
+	return a
+}
+
+var (
+	userinfo    = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/@\s"']+@`)
+	credentials = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]+`)
+	parameter   = regexp.MustCompile(`(?i)\b(password|token|secret|api_?key|otp)=[^&\s"']+`)
+	ourSecret   = regexp.MustCompile(`(rg[trk]_|whsec_)[A-Za-z0-9+/=]+`)
+)
+
+// Redact cuts credentials out of a text: those inside URLs, of Authorization
+// headers, parameters named like secrets, and what looks like a secret of ours.
+func Redact(s string) string {
+	if !strings.ContainsAny(s, "@= _") {
+		return s
+	}
+	s = ourSecret.ReplaceAllString(s, "$1"+redacted)
+	s = userinfo.ReplaceAllString(s, "${1}"+redacted+"@")
+	s = credentials.ReplaceAllString(s, "$1 "+redacted)
+	return parameter.ReplaceAllString(s, "$1="+redacted)
+}

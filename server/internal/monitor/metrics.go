@@ -1,0 +1,141 @@
+// Package monitor is what machines of the operator watch: metrics, traces, and
+// whether the server is ready.
+package monitor
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"rogito.dev/rogito/server/internal/api"
+)
+
+// Metrics are the figures of the whole server; packages register theirs.
+type Metrics struct {
+	Registry *prometheus.Registry
+	requests *prometheus.HistogramVec
+	errors   *prometheus.CounterVec
+
+	// Looking a series up by its labels costs more than observing: those that
+	// were seen are in a map that is never written to, only replaced.
+	known atomic.Pointer[map[series]prometheus.Observer]
+	mu    sync.Mutex // of who replaces it
+
+	declared []declaration
+}
+
+// declaration is a metric that has no values yet: its TYPE line is shown all
+// the same, so that whoever writes an alert finds it.
+type declaration struct {
+	name, kind, help string
+	present          func() bool // it has values by now
+}
+
+func (m *Metrics) declare(d declaration) { m.declared = append(m.declared, d) }
+
+type series struct {
+	method, route string
+	status        int
+}
+
+// NewMetrics returns the metrics that every server has.
+func NewMetrics() *Metrics {
+	m := &Metrics{
+		Registry: prometheus.NewRegistry(),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "rogito_http_request_seconds",
+			Help:    "Time to answer a request.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"method", "route", "status"}),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "rogito_http_errors_total",
+			Help: "Refusals by the code in the envelope.",
+		}, []string{"code"}),
+	}
+	m.known.Store(&map[series]prometheus.Observer{})
+	m.Registry.MustRegister(m.requests, m.errors, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Observe counts a request.
+func (m *Metrics) Observe(o api.Observation) {
+	if !knownMethod(o.Method) {
+		o.Method = "other" // a client must not be able to make series
+	}
+	key := series{o.Method, o.Route, o.Status}
+	v := (*m.known.Load())[key]
+	if v == nil {
+		v = m.learn(key)
+	}
+	v.Observe(o.Elapsed.Seconds())
+	if o.Code != 0 {
+		m.errors.WithLabelValues(o.Code.Error()).Inc()
+	}
+}
+
+func (m *Metrics) learn(key series) prometheus.Observer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v := m.requests.WithLabelValues(key.method, key.route, strconv.Itoa(key.status))
+	more := maps.Clone(*m.known.Load())
+	more[key] = v
+	m.known.Store(&more)
+	return v
+}
+
+func knownMethod(m string) bool {
+	switch m {
+	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
+		return true
+	}
+	return false
+}
+
+// Handler answers /metrics.
+func (m *Metrics) Handler() http.Handler {
+	all := promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{DisableCompression: true})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		all.ServeHTTP(w, r)
+		if !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+			return
+		}
+		for _, d := range m.declared {
+			if !d.present() {
+				fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", d.name, d.help, d.name, d.kind)
+			}
+		}
+	})
+}
+
+// LoopbackOnly hides a handler from everyone but this machine. A request that
+// came through a proxy on this machine is not from this machine, whether the
+// proxy is a trusted one (then r.RemoteAddr speaks of the client) or not.
+func LoopbackOnly(h http.Handler, refuse http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isLoopback(r.RemoteAddr) || r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != "" {
+			refuse(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+func isLoopback(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		return false
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Unmap().IsLoopback()
+}

@@ -1,0 +1,163 @@
+package network
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/server/internal/api"
+)
+
+// accepted is a connection as the server has it and its other end.
+func accepted(t *testing.T, l *limitListener) (ours *clientConn, theirs net.Conn) {
+	t.Helper()
+	theirs = dial(t, l.Addr().String())
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c.(*clientConn), theirs
+}
+
+func dial(t *testing.T, addr string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func listen(t *testing.T, most, share int, proxies ...string) *limitListener {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var trusted api.Proxies
+	for _, p := range proxies {
+		trusted = append(trusted, netip.MustParsePrefix(p))
+	}
+	l := Limit(ln, most, share, trusted)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// cut says whether the server has closed a connection.
+func cut(t *testing.T, c net.Conn) bool {
+	t.Helper()
+	c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+	_, err := c.Read(make([]byte, 1))
+	return errors.Is(err, io.EOF)
+}
+
+// Whoever keeps the server waiting longest makes room: new, idle, or slow with a
+// body. Whoever is being answered, or sends at a good rate, does not.
+func TestTheSlowestMakesRoom(t *testing.T) {
+	t.Parallel()
+	for name, waits := range map[string]func(*clientConn){
+		"new":            func(c *clientConn) { connState(c, http.StateNew); c.waits.Add(-int64(slowAfter)) },
+		"idle":           func(c *clientConn) { connState(c, http.StateIdle) },
+		"slow with body": func(c *clientConn) { c.WaitsForClient(time.Now().Add(-slowAfter)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := listen(t, 3, 100)
+			works, _ := accepted(t, l)
+			connState(works, http.StateActive)
+			sends, _ := accepted(t, l)
+			connState(sends, http.StateActive)
+			sends.WaitsForClient(time.Now().Add(time.Minute))
+			slow, theirs := accepted(t, l)
+			waits(slow)
+			accepted(t, l)
+			if !cut(t, theirs) {
+				t.Error("the slow one is still there")
+			}
+			if _, open := l.open[works]; !open {
+				t.Error("one that was being answered was closed")
+			}
+			if _, open := l.open[sends]; !open {
+				t.Error("one that was sending was closed")
+			}
+		})
+	}
+}
+
+// An address has its share; its own connections make room, and where all are at
+// work the new one is closed. Proxies have no share.
+func TestConnectionsOfAnAddressAreLimited(t *testing.T) {
+	t.Parallel()
+	l := listen(t, 100, 2)
+	first, theirs := accepted(t, l)
+	connState(first, http.StateIdle)
+	second, _ := accepted(t, l)
+	connState(second, http.StateActive)
+	third, _ := accepted(t, l)
+	connState(third, http.StateActive)
+	if !cut(t, theirs) {
+		t.Error("the idle one is still there")
+	}
+	refused := dial(t, l.Addr().String())
+	got := make(chan net.Conn, 1)
+	go func() {
+		c, err := l.Accept()
+		if err == nil {
+			got <- c
+		}
+	}()
+	if !cut(t, refused) {
+		t.Error("a third connection at work was taken")
+	}
+	second.Close()
+	second.Close() // frees one place, not two
+	dial(t, l.Addr().String())
+	(<-got).Close()
+	if n := len(l.open); n != 1 {
+		t.Errorf("%d are open", n)
+	}
+
+	behind := listen(t, 100, 1, "127.0.0.0/8")
+	for range 3 {
+		c, _ := accepted(t, behind)
+		connState(c, http.StateActive)
+	}
+	if n := len(behind.open); n != 3 {
+		t.Errorf("%d connections of a proxy are open", n)
+	}
+}
+
+func TestConnectionsAreLimited(t *testing.T) {
+	t.Parallel()
+	l := listen(t, 1, 100)
+	first, _ := accepted(t, l)
+	connState(first, http.StateActive)
+	dial(t, l.Addr().String())
+	second := make(chan error)
+	accept := func() {
+		_, err := l.Accept()
+		second <- err
+	}
+	go accept()
+	select {
+	case err := <-second:
+		t.Fatal("one too many:", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	first.Close()
+	if err := <-second; err != nil {
+		t.Fatal(err)
+	}
+	dial(t, l.Addr().String())
+	go accept()
+	time.Sleep(50 * time.Millisecond)
+	l.Close()
+	if err := <-second; !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,134 @@
+// Package network listens, and bounds what a client's connections may take: how
+// many they are, how long they are waited for, and how often they take a
+// request back.
+package network
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"rogito.dev/rogito/server/internal/api"
+)
+
+// Config is what the listener has to know.
+type Config struct {
+	Listen  string // address and port
+	TLS     TLSConfig
+	Limits  Limits
+	Proxies api.Proxies // networks of trusted_proxies
+}
+
+// Limits bound what one client can take.
+type Limits struct {
+	Connections int           // open at once
+	PerAddress  int           // of one address
+	Header      int           // bytes of a request's header
+	Timeout     time.Duration // of one request
+}
+
+// TLSConfig makes the server speak TLS itself, without a proxy before it.
+type TLSConfig struct {
+	Cert     string `yaml:"cert" doc:"file with the certificate chain (PEM); empty: no TLS"`
+	Key      string `yaml:"key" doc:"file with the private key (PEM)"`
+	ClientCA string `yaml:"client_ca" doc:"file with the authorities of client certificates (PEM); with it clients may present one, which security levels can ask for"`
+}
+
+// Listen opens the port, with TLS where the configuration has it and a bound
+// on the connections open at once.
+func Listen(ctx context.Context, cfg *Config) (net.Listener, error) {
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", cfg.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	ln = Limit(ln, cfg.Limits.Connections, cfg.Limits.PerAddress, cfg.Proxies)
+	if cfg.TLS.Cert == "" {
+		return ln, nil
+	}
+	tc, err := tlsConfig(cfg.TLS)
+	if err != nil {
+		ln.Close()
+		return nil, err
+	}
+	return tls.NewListener(ln, tc), nil
+}
+
+func tlsConfig(cfg TLSConfig) (*tls.Config, error) {
+	pair := &reloading{cfg: cfg}
+	if _, err := pair.get(nil); err != nil {
+		return nil, err
+	}
+	tc := &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: pair.get,
+		NextProtos:     []string{"h2", "http/1.1"},
+	}
+	if cfg.ClientCA == "" {
+		return tc, nil
+	}
+	pem, err := os.ReadFile(cfg.ClientCA)
+	if err != nil {
+		return nil, fmt.Errorf("tls.client_ca: %w", err)
+	}
+	tc.ClientCAs = x509.NewCertPool()
+	if !tc.ClientCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("tls.client_ca: no certificate in %s", cfg.ClientCA)
+	}
+	// Presented or not is the client's choice; whoever needs one asks later.
+	tc.ClientAuth = tls.VerifyClientCertIfGiven
+	return tc, nil
+}
+
+// Bounds on a client that keeps the server waiting, whoever it is. The API gives
+// more time to whoever sends a body or takes an answer at a decent rate.
+const (
+	requestTime = 10 * time.Second // from the first byte of a request to the end of its header, and of a body that nobody reads
+	idleTime    = 2 * time.Minute  // between requests
+	frameTime   = 30 * time.Second // HTTP/2: for a client to take anything at all, and to answer a ping
+)
+
+// NewServer sets the bounds on headers and time.
+func NewServer(cfg *Config, h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:        endResets(h, log),
+		ReadTimeout:    requestTime,
+		IdleTimeout:    idleTime,
+		WriteTimeout:   cfg.Limits.Timeout + time.Minute,
+		MaxHeaderBytes: cfg.Limits.Header,
+		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: 32, WriteByteTimeout: frameTime, SendPingTimeout: idleTime, PingTimeout: frameTime,
+		},
+		ConnState:   connState,
+		ConnContext: connContext,
+	}
+}
+
+// Serve answers until ctx ends, then lets running requests end, for at most
+// the time of limits.drain.
+func Serve(ctx context.Context, srv *http.Server, ln net.Listener, drain func(), patience time.Duration) error {
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(ln) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	drain()
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	err := srv.Shutdown(stop)
+	if errors.Is(err, context.DeadlineExceeded) {
+		srv.Close()
+		return errors.New("some requests did not end in time and were cut off")
+	}
+	return err
+}

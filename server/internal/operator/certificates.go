@@ -1,0 +1,190 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/keys"
+)
+
+// CertificateInfo is a certificate as the operator sees it.
+type CertificateInfo struct {
+	ID       string    `json:"id"`
+	Account  string    `json:"account"`
+	Kind     string    `json:"kind"`
+	State    string    `json:"state"`
+	Owner    string    `json:"owner"`
+	Username string    `json:"username,omitempty"`
+	Link     string    `json:"certificateLink,omitempty"`
+	ExpireAt time.Time `json:"expireAt"`
+}
+
+func (s *Commands) certificateInfo(ctx context.Context, c *enroll.Certificate) (*CertificateInfo, error) {
+	l := &CertificateInfo{ID: c.ID, Account: c.AccountID, Kind: string(c.Kind), State: string(c.State), Owner: c.Owner, Link: c.BuyersLink(), ExpireAt: c.ExpireAt}
+	cred, err := s.keys.ByID(ctx, c.ID)
+	if err == nil && cred != nil {
+		l.Username = cred.Username
+	}
+	return l, err
+}
+
+// Certificates lists certificates, newest first: of one account, or of all
+// where the e-mail is empty.
+func (s *Commands) Certificates(ctx context.Context, email, state string) ([]*CertificateInfo, error) {
+	owner, err := s.accountID(ctx, email)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.enroll.List(ctx, owner, enroll.Filter{State: enroll.State(state), Limit: 10_000})
+	if err != nil {
+		return nil, err
+	}
+	lines := []*CertificateInfo{}
+	for _, c := range list {
+		l, err := s.certificateInfo(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, l)
+	}
+	return lines, nil
+}
+
+func (s *Commands) accountID(ctx context.Context, email string) (string, error) {
+	if email == "" {
+		return "", nil
+	}
+	a, err := s.accounts.Find(ctx, email)
+	return a.ID, err
+}
+
+// BuyCertificate orders a certificate for an account, which pays.
+func (s *Commands) BuyCertificate(ctx context.Context, email, kind, owner, identification string) (*CertificateInfo, error) {
+	id, err := s.accountID(ctx, email)
+	if err != nil {
+		return nil, err
+	}
+	ctx = account.WithCaller(ctx, &account.Caller{AccountID: id, Admin: true})
+	c, err := s.enroll.Buy(ctx, id, enroll.Order{Provider: "provider", Kind: keys.Kind(kind), Owner: owner, Identification: identification})
+	if err != nil {
+		return nil, err
+	}
+	return s.certificateInfo(ctx, c)
+}
+
+// NewCertificate is what an import made; its credentials are shown once.
+type NewCertificate struct {
+	CertificateInfo
+	Password   string `json:"password,omitempty"`
+	TOTPSecret string `json:"totpSecret,omitempty"`
+}
+
+// ImportCertificate takes a PKCS#12 file in.
+func (s *Commands) ImportCertificate(ctx context.Context, email, kind string, pfx []byte, pfxPassword, username, password string) (*NewCertificate, error) {
+	id, err := s.accountID(ctx, email)
+	if err != nil {
+		return nil, err
+	}
+	c, cred, err := s.enroll.Import(ctx, enroll.Import{
+		Account: id, Kind: keys.Kind(kind), Username: username, Password: password, PFX: pfx, PFXPass: pfxPassword,
+	})
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.certificateInfo(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &NewCertificate{CertificateInfo: *l, TOTPSecret: cred.TOTPSecret}, nil
+}
+
+// ChangeCertificate suspends, resumes, revokes or cancels a certificate.
+func (s *Commands) ChangeCertificate(ctx context.Context, id, verb string) (*CertificateInfo, error) {
+	c, err := s.enroll.ByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	change := map[string]func(context.Context, string, string) (*enroll.Certificate, error){
+		"suspend": s.enroll.Suspend, "resume": s.enroll.Resume, "revoke": s.enroll.Revoke,
+		"cancel": func(ctx context.Context, account, id string) (*enroll.Certificate, error) {
+			return s.enroll.Cancel(ctx, account, id, "cancelled by an operator")
+		},
+	}[verb]
+	if change == nil {
+		return nil, fmt.Errorf("%s is nothing that can be done with a certificate", verb)
+	}
+	if c, err = change(ctx, c.AccountID, id); err != nil {
+		return nil, err
+	}
+	return s.certificateInfo(ctx, c)
+}
+
+// ReviewCertificate approves or refuses what an applicant handed in.
+func (s *Commands) ReviewCertificate(ctx context.Context, id string, approve bool, reason string) (*CertificateInfo, error) {
+	c, err := s.enroll.Review(ctx, id, enroll.Reviewer{Token: "operator"}, approve, reason)
+	if err != nil {
+		return nil, err
+	}
+	return s.certificateInfo(ctx, c)
+}
+
+// Evidence calls fn with each file that an applicant handed in.
+func (s *Commands) Evidence(ctx context.Context, id string, fn func(name string, r io.Reader) error) error {
+	files, err := s.enroll.Files(ctx, id)
+	if err != nil {
+		return err
+	}
+	for blob, name := range files {
+		r, err := s.enroll.OpenEvidence(ctx, blob)
+		if err != nil {
+			return err
+		}
+		err = errors.Join(fn(name, r), r.Close())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// UnlockCertificate forgets the failures of a username, in every account that
+// has it.
+func (s *Commands) UnlockCertificate(ctx context.Context, username string) (int, error) {
+	all, err := s.keys.ByUsername(ctx, username)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range all {
+		if err := s.keys.Unlock(ctx, c.AccountID, c.Username); err != nil {
+			return 0, err
+		}
+	}
+	return len(all), nil
+}
+
+// OneTimePassword is the current code of a sandbox's certificate.
+func (s *Commands) OneTimePassword(ctx context.Context, username string) (string, error) {
+	if !s.sandboxed {
+		return "", errors.New("only a sandbox shows one-time passwords")
+	}
+	all, err := s.keys.ByUsername(ctx, username)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range all {
+		if !c.HasTOTP() {
+			continue
+		}
+		secret, err := s.keys.TOTPSecret(c)
+		if err != nil {
+			return "", err
+		}
+		return keys.Code(secret, time.Now())
+	}
+	return "", fmt.Errorf("%s has no one-time passwords", username)
+}
