@@ -78,11 +78,11 @@ server/internal/signing     . ades asic cades pades xades pkcs1 policy report tr
 server/internal/pdfmerge    ades internal/limits internal/pdf
 server/internal/publication omi internal/atomicfile server/internal/blob server/internal/fault server/internal/store
 server/internal/console     report internal/pdf server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
-server/internal/api         server/internal/account server/internal/fault server/internal/idempotency server/internal/upload
+server/internal/api         server/internal/account server/internal/fault server/internal/idempotency server/internal/store server/internal/upload
 server/internal/api/accounts    server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/store
 server/internal/api/quotations  ades omi server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/upload
-server/internal/api/signatures  server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing
-server/internal/api/verification  . ades report server/internal/api server/internal/fault server/internal/upload
+server/internal/api/signatures  internal/visible server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing
+server/internal/api/verification  . ades report internal/visible server/internal/api server/internal/fault server/internal/upload
 server/internal/api/apitest
 server/internal/logging     server/internal/api server/internal/fault
 server/internal/network     server/internal/api

@@ -104,10 +104,10 @@ func (q *verification) answer(r *report.Report, accept []string) (api.Reply[*rep
 		c.Type, c.Name = "application/pdf", "verification.pdf"
 		err = r.WritePDF(&b, q.name, q.lang)
 	default:
-		large := q.plain && r.Plain != nil && r.Plain.Size() > api.LargePlain
+		large := q.plain && r.Plain != nil && r.Plain.Size() > largePlain
 		view, err := r.View(q.plain && !large)
 		if err == nil && large {
-			c, err := api.LargeAnswer(view, r.Plain, r.Message(q.lang))
+			c, err := largeAnswer(view, r.Plain, r.Message(q.lang))
 			return api.Reply[*report.View]{Content: c}, err
 		}
 		return api.Reply[*report.View]{Data: view, Message: r.Message(q.lang)}, err

@@ -302,7 +302,7 @@ func TestLargeAnswer(t *testing.T) {
 		if err := api.Encode(&want, &api.Op{}, &api.Answer{Data: &report.View{PlainDocument: &held}, Message: "good"}); err != nil {
 			t.Fatal(err)
 		}
-		c, err := api.LargeAnswer(&report.View{}, bytes.NewReader(plain), "good")
+		c, err := largeAnswer(&report.View{}, bytes.NewReader(plain), "good")
 		if err != nil {
 			t.Fatal(err)
 		}

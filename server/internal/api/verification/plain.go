@@ -1,4 +1,4 @@
-package api
+package verification
 
 import (
 	"bytes"
@@ -9,27 +9,28 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/server/internal/api"
 )
 
-// LargePlain is the size from which signed content is encoded while it is sent:
+// largePlain is the size from which signed content is encoded while it is sent:
 // an answer in memory takes four times its size, for as long as its client takes
 // to read it.
-const LargePlain = 1 << 20
+const largePlain = 1 << 20
 
-// LargeAnswer is the answer to a verification with large content. It is encoded
+// largeAnswer is the answer to a verification with large content. It is encoded
 // with a mark in the place of the content.
-func LargeAnswer(view *report.View, plain ades.Source, message string) (*Content, error) {
+func largeAnswer(view *report.View, plain ades.Source, message string) (*api.Content, error) {
 	mark := rand.Text()
 	text := &mark
 	view.PlainDocument = &text
 	var b bytes.Buffer
-	if err := Encode(&b, &Op{}, &Answer{Data: view, Message: message}); err != nil {
+	if err := api.Encode(&b, &api.Op{}, &api.Answer{Data: view, Message: message}); err != nil {
 		return nil, err
 	}
 	before, after, _ := bytes.Cut(b.Bytes(), []byte(mark))
 	size := int64(len(before)+len(after)) + (plain.Size()+2)/3*4
 	content := &base64Reader{src: io.NewSectionReader(plain, 0, plain.Size())}
-	return &Content{Type: "application/json", Reader: io.MultiReader(bytes.NewReader(before), content, bytes.NewReader(after)), Size: size}, nil
+	return &api.Content{Type: "application/json", Reader: io.MultiReader(bytes.NewReader(before), content, bytes.NewReader(after)), Size: size}, nil
 }
 
 // base64Reader encodes what it reads.
