@@ -93,7 +93,7 @@ type collector struct {
 }
 
 // newPartition prepares the walk.
-func newPartition(ctx context.Context, doc *xmldom.Document, sigs []*ades.Signature, covers []cover) *partition {
+func newPartition(ctx context.Context, sigs []*ades.Signature, found []*xmldom.Node, covers []cover) *partition {
 	p := &partition{
 		ctx: ctx, at: map[*xmldom.Node][]event{}, holders: map[*xmldom.Node]bool{}, infos: map[*xmldom.Node]int{},
 		full: make([]int, len(sigs)), text: make([]int, len(sigs)), comment: make([]int, len(sigs)),
@@ -104,7 +104,7 @@ func newPartition(ctx context.Context, doc *xmldom.Document, sigs []*ades.Signat
 	for _, c := range covers {
 		p.add(c)
 	}
-	p.sigs = xmldsig.Find(doc)
+	p.sigs = found
 	for _, n := range p.sigs {
 		p.hold(n.Parent)
 	}
@@ -169,9 +169,10 @@ func (p *partition) prepare(doc *xmldom.Document) {
 	mark(p.expected)
 }
 
-// uniform reports whether all of a node is covered alike, by somebody.
-func (p *partition) uniform(n *xmldom.Node) bool {
-	if !p.plain || n.Mark {
+// uniform reports whether all of a node without a mark is covered alike here, by
+// somebody.
+func (p *partition) uniform() bool {
+	if !p.plain {
 		return false
 	}
 	by := p.covering()
@@ -299,7 +300,7 @@ func (c *collector) all() []ades.Part { return append(c.parts, c.uncovered...) }
 
 // visit sorts a node and what is below it, outside of signatures.
 func (p *partition) visit(n *xmldom.Node) {
-	if !p.spend(1) || p.uniform(n) && p.noted() {
+	if !p.spend(1) {
 		return
 	}
 	switch n.Kind {
@@ -322,11 +323,18 @@ func (p *partition) visit(n *xmldom.Node) {
 // the first piece, or the first child, for all of it sees something else. So is
 // text behind something that the digest is not over, and text in two pieces of
 // which one is a CDATA section.
-func (p *partition) children(n *xmldom.Node, do func(*xmldom.Node)) {
+//
+// Where they are content, those that are covered alike are passed over.
+func (p *partition) children(n *xmldom.Node, content bool, do func(*xmldom.Node)) {
 	begun, dropped := false, false // text since the last element that counts, and behind one that does not
 	var before, end *xmldom.Node   // the text just before, and the last one before the next element
+	alike := false                 // what has no mark is covered as something that was noted
 	at := n.Inner                  // where the next node begins, if no empty section stands there
 	for c := n.First; c != nil; c = c.Next {
+		if alike && !c.Mark && !dropped {
+			at, before = c.End, nil
+			continue
+		}
 		switch {
 		case c.Kind == xmldom.Element && !p.drops(c):
 			begun, dropped = false, false
@@ -351,6 +359,7 @@ func (p *partition) children(n *xmldom.Node, do func(*xmldom.Node)) {
 		}
 		at = c.End
 		do(c)
+		alike = content && p.uniform() && p.noted()
 	}
 }
 
@@ -416,20 +425,20 @@ func (p *partition) within(n *xmldom.Node, do func(*xmldom.Node)) {
 func (p *partition) element(n *xmldom.Node) {
 	switch {
 	case n.Kind == xmldom.DocumentNode:
-		p.children(n, p.visit)
+		p.children(n, true, p.visit)
 		return
 	case n.Is(ds, "Signature"):
 		if len(p.covering().nodes.sigs) == 0 {
 			p.attributes(n, shape{})
 		}
-		p.children(n, p.structure)
+		p.children(n, false, p.structure)
 		return
 	}
 	by := p.covering().nodes
 	switch {
 	case len(by.sigs) > 0:
 		p.content(n.Path, by)
-		if p.uniform(n) {
+		if !n.Mark && p.uniform() {
 			return // so is everything below it
 		}
 		p.types(n, by)
@@ -449,7 +458,7 @@ func (p *partition) element(n *xmldom.Node) {
 			p.content(n.Path, by)
 		}
 	}
-	p.children(n, p.visit)
+	p.children(n, true, p.visit)
 }
 
 const xmlSpace = "http://www.w3.org/XML/1998/namespace"
@@ -513,7 +522,7 @@ func (p *partition) part(n *xmldom.Node) {
 	case !covered && !countersigned(n):
 		p.attributes(n, s)
 	}
-	p.children(n, p.structure)
+	p.children(n, false, p.structure)
 }
 
 // object sorts a ds:Object. The qualifying properties are the signature's; so
@@ -529,7 +538,7 @@ func (p *partition) object(n *xmldom.Node) {
 	if by := p.covering().text; n.First == nil && len(by.sigs) > 0 { // an empty file
 		p.content(n.Path, by)
 	}
-	p.children(n, func(c *xmldom.Node) {
+	p.children(n, false, func(c *xmldom.Node) {
 		switch {
 		case c.Kind == xmldom.Element && c.Name.Local == "QualifyingProperties" && isXAdES(c.Name.Space):
 			p.structure(c)

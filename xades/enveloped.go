@@ -190,7 +190,7 @@ func partsText(top *xmldom.Node) bool {
 	found := false
 	for n := range top.All() {
 		if n.First != nil {
-			p.children(n, func(c *xmldom.Node) { found = found || c.Kind == xmldom.Comment && p.parted })
+			p.children(n, false, func(c *xmldom.Node) { found = found || c.Kind == xmldom.Comment && p.parted })
 		}
 	}
 	return found

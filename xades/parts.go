@@ -23,7 +23,7 @@ func (r *reader) parts(element string) error {
 			covers = append(covers, cover{i, g})
 		}
 	}
-	p := newPartition(r.ctx, r.doc, r.out.Signatures, covers)
+	p := newPartition(r.ctx, r.out.Signatures, r.found, covers)
 	p.subjects = sync.OnceValue(r.subjects)
 	for i, s := range r.tops {
 		if s.x != nil && s.x.SignedInfo != nil {

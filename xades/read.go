@@ -55,11 +55,11 @@ func ReadIn(ctx context.Context, src ades.Source, files []ades.File, resolve fun
 }
 
 func (r *reader) read() error {
-	found := xmldsig.Find(r.doc)
-	if len(found) > MaxSignatures {
-		return ades.Malformed("XML", "", "%w: %d signatures", xmldom.ErrLimit, len(found))
+	r.found = xmldsig.Find(r.doc)
+	if len(r.found) > MaxSignatures {
+		return ades.Malformed("XML", "", "%w: %d signatures", xmldom.ErrLimit, len(r.found))
 	}
-	for _, n := range found {
+	for _, n := range r.found {
 		if isCounter(n) {
 			continue // read with its parent
 		}
@@ -86,7 +86,8 @@ type reader struct {
 	out    *ades.Document
 	ids    map[string]int
 	budget int64
-	tops   []*sigReader // of the signatures that are no counter-signatures
+	found  []*xmldom.Node // every ds:Signature
+	tops   []*sigReader   // of the signatures that are no counter-signatures
 }
 
 func newReader(ctx context.Context, doc *xmldom.Document, files outside) *reader {

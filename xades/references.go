@@ -304,18 +304,14 @@ func (s *sigReader) manifest(n *xmldom.Node) {
 // The document is parsed again for it: its tree is gone by then.
 type octets struct {
 	doc  []byte
-	sig  int // which ds:Signature of the document
-	ref  int // which ds:Reference of the document
+	sig  uint32 // where the ds:Signature begins
+	ref  uint32 // where the ds:Reference begins
 	once sync.Once
 	data *bytes.Reader
 }
 
 func (s *sigReader) octets(r *xmldsig.Reference) *octets {
-	return &octets{
-		doc: s.doc.Bytes(),
-		sig: slices.Index(xmldsig.Find(s.doc), s.x.Node),
-		ref: slices.Index(s.doc.Descendants(ds, "Reference"), r.Node),
-	}
+	return &octets{doc: s.doc.Bytes(), sig: s.x.Node.Start, ref: r.Node.Start}
 }
 
 // load writes what was written once before, so that errors cannot happen.
@@ -328,15 +324,20 @@ func (o *octets) load() *bytes.Reader {
 			return
 		}
 		defer doc.Release()
-		x, err := xmldsig.Read(doc, xmldsig.Find(doc)[o.sig])
+		x, err := xmldsig.Read(doc, nodeAt(xmldsig.Find(doc), o.sig))
 		if err != nil {
 			return
 		}
-		if r, err := xmldsig.ReadReference(doc.Descendants(ds, "Reference")[o.ref]); err == nil {
+		if r, err := xmldsig.ReadReference(nodeAt(doc.Descendants(ds, "Reference"), o.ref)); err == nil {
 			_ = x.Write(&b, r, nil, xmldsig.Method{})
 		}
 	})
 	return o.data
+}
+
+// nodeAt is the node of a list that begins at a place of the text.
+func nodeAt(list []*xmldom.Node, start uint32) *xmldom.Node {
+	return list[slices.IndexFunc(list, func(n *xmldom.Node) bool { return n.Start == start })]
 }
 
 func (o *octets) ReadAt(p []byte, off int64) (int, error) { return o.load().ReadAt(p, off) }
