@@ -492,7 +492,7 @@ func manipulations() []manipulation {
 			x.exec(`update signing_intents set digest = $1 where signature_id = $2`, strings.Repeat("0", 64), x.signed.ID)
 		}},
 		{name: "a use of a key is added", do: func(x *intruder) {
-			x.exec(`insert into signing_intents (id, signature_id, certificate_id, position, digest, created_at) select 'forged', signature_id, certificate_id, 9, digest, created_at from signing_intents where signature_id = $1`, x.signed.ID)
+			x.exec(`insert into signing_intents (id, account_id, signature_id, certificate_id, position, digest, created_at) select 'forged', account_id, signature_id, certificate_id, 9, digest, created_at from signing_intents where signature_id = $1`, x.signed.ID)
 		}},
 		{name: "a suspended certificate is DONE", do: func(x *intruder) { x.exec(`update certificates set state = 'DONE' where state = 'SUSPENDED'`) }},
 		{name: "a certificate is deleted", do: func(x *intruder) { x.exec(`delete from certificates where state = 'SUSPENDED'`) }},

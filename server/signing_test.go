@@ -581,7 +581,7 @@ func TestAuditTrail(t *testing.T) {
 		if got := strings.Join(kinds, " "); got != "request input validation key-use signature timestamp signed download" {
 			t.Errorf("events: %s", got)
 		}
-		for accept, want := range map[string]string{"text/plain": "SignatureAuditReport:", "text/html": "Signature Data", "application/pdf": "%PDF-1.4"} {
+		for accept, want := range map[string]string{"text/plain": "SignatureAuditReport:", "text/html": "Signature Data", "application/pdf": "%PDF-1."} {
 			resp, b := s.raw("GET", "/signatures/"+r.ID+"/auditTrail", nil, "Accept", accept)
 			if resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), accept) || !bytes.Contains(b, []byte(want)) {
 				t.Errorf("%s: %d %s %.60q", accept, resp.StatusCode, resp.Header.Get("Content-Type"), b)

@@ -41,7 +41,7 @@ type Pages struct {
 	log     *slog.Logger
 	tmpl    *template.Template
 	mux     http.Handler
-	busy    sync.Map // ids of the certificates for which files are being taken in
+	busy    sync.Map // certificates and browsers of which files are being taken in
 }
 
 // New returns the pages of a server that people reach at publicURL. They are
@@ -286,14 +286,16 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, err)
 		return
 	}
+	b := p.browser(w, r)
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
-		if _, busy := p.busy.LoadOrStore(c.ID, true); busy { // each may bring much
+		// Each may bring much. Who has the link only does not keep the holder waiting.
+		upload := c.ID + string(b)
+		if _, busy := p.busy.LoadOrStore(upload, true); busy {
 			p.refused(w, r, fault.New(fault.WrongState, "files of this order are being taken in: wait a moment"))
 			return
 		}
-		defer p.busy.Delete(c.ID)
+		defer p.busy.Delete(upload)
 	}
-	b := p.browser(w, r)
 	f, err := openForm(w, r)
 	if err != nil {
 		p.again(w, r, c, p.blank(r).T.TooLarge)

@@ -104,6 +104,9 @@ func (s *Service) Approve(ctx context.Context, from Caller, id string) (*Record,
 	return r, err
 }
 
+// approvalWithdrawn is the text of the error that a record ends in.
+const approvalWithdrawn = "the approval was withdrawn"
+
 // Refuse ends a record that waits for approval. An approval that was given can
 // be withdrawn in the same way, until the record is signed: then no key is used
 // any more when Refuse returns.
@@ -114,7 +117,7 @@ func (s *Service) Refuse(ctx context.Context, from Caller, id string) (*Record, 
 	}
 	why := "the approval was refused"
 	if r.Approval == approvalGiven {
-		why = "the approval was withdrawn"
+		why = approvalWithdrawn
 	}
 	return r, s.endUnapproved(ctx, r, why)
 }

@@ -148,7 +148,8 @@ func (b *bookRow) fits(events []*audit.Entry) string {
 		return fmt.Sprintf("the key was used %d times for it, and the log says %d", len(b.intents), t.kinds["key-use"])
 	case b.deleted != 0:
 		return ""
-	case has("approval") != (b.approval == approvalGiven):
+	case b.approval == approvalRefused && b.state != Error: // it is about to end
+	case has("approval") != (b.approval == approvalGiven || b.approval == approvalRefused && strings.HasSuffix(t.error, approvalWithdrawn)):
 		return "it was approved, or not, and its events say otherwise"
 	case t.request.Certificate != b.certificate || t.request.CertificateType != b.certificateType || t.request.RequestID != b.request || t.request.Address != b.address:
 		return "it names another certificate, request or caller than its events"
@@ -172,7 +173,8 @@ func (b *bookRow) documents(t *told) string {
 	kinds := map[string]string{roleInput: "input", roleValidated: "validation", roleSigned: "signed"}
 	signed := false
 	for _, f := range b.files {
-		if !slices.Contains(t.sums[kinds[f[0]]], f[1]) {
+		// A picture is in the signed document, and has no event of its own.
+		if f[0] != roleImage && !slices.Contains(t.sums[kinds[f[0]]], f[1]) {
 			return fmt.Sprintf("its %s document is another than in its events", f[0])
 		}
 		signed = signed || f[0] == roleSigned
