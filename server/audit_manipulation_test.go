@@ -105,8 +105,6 @@ func (x *intruder) number(query string, args ...any) int64 {
 	return storetest.Count(x, x.room.db, query, args...)
 }
 
-func (x *intruder) sqlite() bool { return x.room.db.Dialect() == store.SQLite }
-
 // keep remembers the state of the database and of the witness file.
 func (x *intruder) keep(as string) {
 	for _, table := range stolen {

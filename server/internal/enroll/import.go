@@ -1,13 +1,11 @@
 package enroll
 
 import (
-	"bytes"
 	"context"
 	"crypto/subtle"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -24,8 +22,6 @@ const providerImport = "import"
 func equal(a, b string) bool {
 	return a != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
 }
-
-func newReader(b []byte) io.Reader { return bytes.NewReader(b) }
 
 // Import takes in a key pair that its owner has already, from a PKCS#12 file.
 type Import struct {
