@@ -21,7 +21,8 @@ type Verifier struct {
 	Trust *trust.Store
 	// Policy to judge by; nil means policy.Default.
 	Policy *policy.Policy
-	// Timeout bounds the reading of one document; zero means 10 seconds.
+	// Timeout bounds the reading of one document; zero means 4 seconds, so that
+	// none costs more than five seconds of processor with what is judged then.
 	Timeout time.Duration
 	// Memory bounds what reading one document may hold or unpack beyond the
 	// document itself, in bytes; zero means DefaultMemory. One that needs more
@@ -94,10 +95,15 @@ func (v *Verifier) now() time.Time {
 // read turns bytes into facts, in the lanes. Facts that hold much are read in
 // the heavy one, which is left when the report is made.
 func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (facts *report.Facts, plain ades.Source, leave func(), err error) {
-	memory := memoryOr(v.Memory)
+	memory, left := memoryOr(v.Memory), v.Timeout
+	if left == 0 {
+		left = 4 * time.Second
+	}
 	leave, err = limits.Lanes(ctx, memory, func(ctx context.Context) (bool, error) {
 		facts, plain = nil, nil
-		facts, plain, err = v.readWith(ctx, src, o)
+		begun := time.Now()
+		facts, plain, err = v.readWith(ctx, left, src, o)
+		left -= time.Since(begun)
 		return weight(facts) > limits.Small(limits.Small(memory)), err
 	})
 	return facts, plain, leave, err
@@ -105,11 +111,7 @@ func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (
 
 // readWith turns bytes into facts, layer by layer. A parser that panics is a
 // bug, but not one that may take a server down with it.
-func (v *Verifier) readWith(ctx context.Context, src ades.Source, o VerifyOptions) (facts *report.Facts, plain ades.Source, err error) {
-	timeout := v.Timeout
-	if timeout == 0 {
-		timeout = 10 * time.Second
-	}
+func (v *Verifier) readWith(ctx context.Context, timeout time.Duration, src ades.Source, o VerifyOptions) (facts *report.Facts, plain ades.Source, err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	defer func() {
