@@ -88,8 +88,8 @@ type (
 		revision int
 	}
 	piece struct {
-		kind       ades.EvidenceKind
-		origin, id string
+		kind            ades.EvidenceKind
+		origin, content string
 	}
 )
 
@@ -121,7 +121,7 @@ func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey) err
 			if data == nil {
 				continue
 			}
-			key := piece{k.kind, origin, ades.FactID(data)}
+			key := piece{k.kind, origin, string(data)} // its digest would take longer than the rest
 			if i, seen := r.pieces[key]; seen {
 				if e := &r.out.Evidence[i]; at.revision > 0 && (e.Revision == 0 || at.revision < e.Revision) {
 					e.Revision = at.revision

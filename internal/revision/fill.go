@@ -260,7 +260,9 @@ func (c *comparison) hides(was, is *field) string {
 	const largest = 72
 	for i, w := range is.widgets {
 		old := was.widgets[i].dict
-		if c.isNull(c.new, w.dict.Get("AP")) && !c.isNull(c.old, old.Get("AP")) {
+		before := c.old.dict(old.Get("AP")).Get("N")
+		// What is no dictionary, or has no normal appearance, is none to readers.
+		if c.isNull(c.new, c.new.dict(w.dict.Get("AP")).Get("N")) && !c.isNull(c.old, before) {
 			return whyGone
 		}
 		if c.new.kind(is) == "Btn" {
@@ -269,7 +271,6 @@ func (c *comparison) hides(was, is *field) string {
 			}
 			continue
 		}
-		before := c.old.dict(old.Get("AP")).Get("N")
 		bg, _ := c.old.doc.Array(c.old.dict(old.Get("MK")).Get("BG"))
 		if len(bg) == 0 && c.opaque(c.new, c.new.dict(w.dict.Get("AP")).Get("N"), w) && !c.opaque(c.old, before, was.widgets[i]) {
 			return whyGround

@@ -385,6 +385,10 @@ func pdfEdits() []edit {
 			e.put(7, "AP", fmt.Sprintf("<</N %v>>", e.stream(fieldDict, showing("900"))))
 		}},
 		{"value that does not show", never, "", false, func(e *editor) { e.put(7, "V", "(900)") }},
+		{"appearance in an array", never, "", false, func(e *editor) { e.put(7, "AP", "[<</N 8 0 R>> 8 0 R]") }},
+		{"appearance that is a number", never, "", false, func(e *editor) { e.put(7, "AP", "0") }},
+		{"appearance when pressed only", never, "", false, func(e *editor) { e.put(7, "AP", "<</D 8 0 R>>") }},
+		{"appearance that is nothing", never, "", false, func(e *editor) { e.put(7, "AP", "<</N null>>") }},
 		{"value without appearance stream", never, "", true, func(e *editor) { e.put(7, "V", "(900)"); e.put(7, "AP", "<<>>"); e.put(7, "MK", "<</BG[1 0 0]>>") }},
 		{"drawn with lines", never, "", true, func(e *editor) {
 			e.fill("100", showing("100")+" 1 w 10 5 m 10 15 l 14 15 l 14 5 l S")

@@ -171,7 +171,7 @@ func (f *updateFuzzer) allowed(doc *ades.Document, base *fuzzBase) (masks []raw.
 			case "form-fill":
 				for _, num := range base.objects {
 					if w, err := d.Dict(raw.Ref{Num: num}); err == nil && w.Has("Rect") && w.Has("FT") || w.Has("Parent") && w.Has("Rect") {
-						if rect, ok := d.Rect(w.Get("Rect")); ok && (d.Text(w.Get("T")) == c.Field || !w.Has("T")) {
+						if rect, ok := d.Rect(w.Get("Rect")); ok && (strings.HasSuffix("."+c.Field, "."+d.Text(w.Get("T"))) || !w.Has("T")) {
 							masks = append(masks, rect)
 						}
 					}
