@@ -91,6 +91,12 @@ Try it:
 {{- if not $.Secrets}}
 
   curl -H "Authorization: Bearer $(jq -r .token {{$.File}})" {{$.URL}}/credit
+{{- with .Certificates}}{{with .automatic}}
+
+  jq --rawfile document <(base64 -w0 FILE.pdf) '{certificateUsername: .certificates.automatic.username,
+    certificatePassword: .certificates.automatic.password, title: "first", inputDocuments: [$document]}' {{$.File}} |
+    curl -H "Authorization: Bearer $(jq -r .token {{$.File}})" -H 'Content-Type: application/json' -d @- {{$.URL}}/EU-QES_automatic
+{{- end}}{{end}}
 {{- else}}
 
   curl -H 'Authorization: Bearer {{.Token}}' {{$.URL}}/credit
