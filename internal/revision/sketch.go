@@ -247,26 +247,35 @@ func (c *comparison) listAgrees(m *model, f *field) string {
 		if _, why := c.paintWith(m, s, w, d); why != "" {
 			return why
 		}
-		if why := d.shows(labels, values, chosen); why != "" {
+		if why := d.shows(labels, values, chosen, m.work); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-// shows holds the lines of a list box against the options and those chosen.
-func (d *sketch) shows(labels, values []string, chosen map[string]bool) string {
+// shows holds the lines of a list box against the options and those chosen. A
+// box may begin with any option: what many of them and many lines cost to compare
+// is counted.
+func (d *sketch) shows(labels, values []string, chosen map[string]bool, w *work) string {
+	rows := make([]string, len(d.rows))
+	for i, r := range d.rows {
+		rows[i] = squeeze(r.text)
+	}
 	begins := func(from int) bool {
-		for i, r := range d.rows {
-			if from+i >= len(labels) || squeeze(r.text) != labels[from+i] {
+		for i, text := range rows {
+			if !w.step() || from+i >= len(labels) || text != labels[from+i] {
 				return false
 			}
 		}
 		return true
 	}
 	from := 0
-	for from < len(labels) && !begins(from) {
+	for from < len(labels) && w.step() && !begins(from) {
 		from++
+	}
+	if !w.step() {
+		return whyListBox
 	}
 	if from == len(labels) && len(labels)+len(d.rows) > 0 {
 		return other
