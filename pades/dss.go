@@ -3,6 +3,7 @@ package pades
 import (
 	"bytes"
 	"errors"
+	"hash/maphash"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
@@ -88,10 +89,15 @@ type (
 		revision int
 	}
 	piece struct {
-		kind            ades.EvidenceKind
-		origin, content string
+		kind    ades.EvidenceKind
+		origin  string
+		content uint64 // a hash of it
 	}
 )
+
+// pieceSeed: a digest of each piece would take longer than all the rest, and its
+// content as a key would hold it twice.
+var pieceSeed = maphash.MakeSeed()
 
 // evidence collects what the arrays of a dictionary name. Of equal pieces one
 // is kept, with the first revision that had it: what covers that revision
@@ -121,8 +127,8 @@ func (r *reader) evidence(dict *pdf.Dict, origin string, keys []evidenceKey) err
 			if data == nil {
 				continue
 			}
-			key := piece{k.kind, origin, string(data)} // its digest would take longer than the rest
-			if i, seen := r.pieces[key]; seen {
+			key := piece{k.kind, origin, maphash.Bytes(pieceSeed, data)}
+			if i, seen := r.pieces[key]; seen && bytes.Equal(r.out.Evidence[i].Raw, data) {
 				if e := &r.out.Evidence[i]; at.revision > 0 && (e.Revision == 0 || at.revision < e.Revision) {
 					e.Revision = at.revision
 				}
