@@ -489,6 +489,12 @@ func manipulations() []manipulation {
 		{name: "a use of a key is of another digest", do: func(x *intruder) {
 			x.exec(`update signing_intents set digest = $1 where signature_id = $2`, strings.Repeat("0", 64), x.signed.ID)
 		}},
+		{name: "a signed record was refused", do: func(x *intruder) {
+			x.exec(`update signatures set approval = 'REFUSED' where id = $1`, x.signed.ID)
+		}},
+		{name: "a signed record was refused, and is another's", do: func(x *intruder) {
+			x.exec(`update signatures set approval = 'REFUSED', certificate_id = 'another', request_id = 'another' where id = $1`, x.signed.ID)
+		}},
 		{name: "a use of a key is added", do: func(x *intruder) {
 			x.exec(`insert into signing_intents (id, account_id, signature_id, certificate_id, position, digest, created_at) select 'forged', account_id, signature_id, certificate_id, 9, digest, created_at from signing_intents where signature_id = $1`, x.signed.ID)
 		}},

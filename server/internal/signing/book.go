@@ -148,8 +148,7 @@ func (b *bookRow) fits(events []*audit.Entry) string {
 		return fmt.Sprintf("the key was used %d times for it, and the log says %d", len(b.intents), t.kinds["key-use"])
 	case b.deleted != 0:
 		return ""
-	case b.approval == approvalRefused && b.state != Error: // it is about to end
-	case has("approval") != (b.approval == approvalGiven || b.approval == approvalRefused && strings.HasSuffix(t.error, approvalWithdrawn)):
+	case !b.approvalFits(has("approval"), t.error):
 		return "it was approved, or not, and its events say otherwise"
 	case t.request.Certificate != b.certificate || t.request.CertificateType != b.certificateType || t.request.RequestID != b.request || t.request.Address != b.address:
 		return "it names another certificate, request or caller than its events"
@@ -162,6 +161,19 @@ func (b *bookRow) fits(events []*audit.Entry) string {
 		return "the key was used for another digest than its events say"
 	}
 	return b.documents(t)
+}
+
+// approvalFits holds the approval against the event of one and the error that
+// the record ended in. One that was withdrawn has its event, and between the
+// refusal and the end of the record nothing can be said.
+func (b *bookRow) approvalFits(given bool, ended string) bool {
+	switch {
+	case b.approval != approvalRefused:
+		return given == (b.approval == approvalGiven)
+	case b.state == Error:
+		return given == strings.HasSuffix(ended, approvalWithdrawn)
+	}
+	return b.state != Done
 }
 
 // documents holds the digests of the documents of a record that was signed
