@@ -402,7 +402,11 @@ func lastText(n *xmldom.Node) *xmldom.Node {
 
 // within does something with an element in the regions that are open there.
 func (p *partition) within(n *xmldom.Node, do func(*xmldom.Node)) {
-	if !n.Mark { // nothing changes here
+	here := n == p.expected
+	if n.Mark && !here {
+		_, here = p.at[n]
+	}
+	if !here { // nothing changes
 		do(n)
 		return
 	}
