@@ -190,8 +190,8 @@ func prepare(ctx context.Context, in Input, o Options) (*Draft, error) {
 }
 
 // measure reads the document as raising its new signature, or putting it beside
-// others, will: so what that takes is known, and a document that takes too much refused, before the
-// key is used.
+// others, will: what that takes is known, and a document that takes too much is
+// refused, before the key is used.
 func (d *Draft) measure(ctx context.Context) error {
 	_, err := d.format.read(ctx, d.in.Files[0].Source, ades.ReadOptions{Password: d.raise.Password})
 	if errors.Is(err, limits.ErrBudget) || ctx.Err() != nil {
