@@ -215,7 +215,7 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\
 
 // parts are the data of a page's content streams. It is false for what readers
 // take in different ways: a part that leads to nothing, for which some draw no
-// page at all, data in another file, and filters that are not plain.
+// page at all, data in another file, and data that they decode differently.
 func (c *comparison) parts(m *model, o pdf.Object) ([][]byte, bool) {
 	v, err := m.doc.Resolve(o)
 	if err != nil {
@@ -229,10 +229,10 @@ func (c *comparison) parts(m *model, o pdf.Object) ([][]byte, bool) {
 	for _, part := range list {
 		part, err := m.doc.Resolve(part)
 		s, ok := part.(*pdf.Stream)
-		if err != nil || !ok || s.Dict.Has("F") || s.Dict.Has("FFilter") || s.Dict.Has("FDecodeParms") || !plain(m, s) {
+		if err != nil || !ok {
 			return nil, false
 		}
-		data, err := m.doc.Data(s)
+		data, err := m.doc.Strict(s)
 		if err != nil {
 			return nil, false
 		}
@@ -265,7 +265,7 @@ func (c *comparison) joined(m *model, o pdf.Object) ([]byte, bool) {
 		if !ok {
 			return nil, false
 		}
-		data, err := m.doc.Data(s)
+		data, err := m.doc.Strict(s)
 		if err != nil {
 			return nil, false
 		}
@@ -399,6 +399,6 @@ func (s *seeker) uses(v *pdf.Stream, resources pdf.Object) bool {
 	if o, err := s.m.doc.Resolve(own); err == nil && o != nil {
 		return false
 	}
-	data, err := s.m.doc.Data(v)
+	data, err := s.m.doc.Strict(v)
 	return err != nil || mayName(data, s.name)
 }
