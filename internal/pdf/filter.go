@@ -2,7 +2,6 @@ package pdf
 
 import (
 	"bytes"
-	"cmp"
 	"compress/zlib"
 	"errors"
 	"fmt"
@@ -33,16 +32,18 @@ func (d *Document) filter(name Name, parms *Dict, data []byte) (out []byte, odd 
 	case "RunLengthDecode", "RL":
 		return d.work.runLength(data)
 	case "Crypt": // dealt with by the security handler
-		return data, "a crypt filter of its own", nil
+		return data, oddCrypt, nil
 	}
-	return nil, "", errors.New("filter not supported")
+	return nil, "", errUnsupported
 }
+
+var errUnsupported = errors.New("filter not supported")
 
 // ended is what is odd about bytes behind the end of the data. A line end
 // belongs to what holds the data.
 func ended(rest []byte) string {
 	if len(rest) > 2 || len(bytes.Trim(rest, "\r\n")) > 0 {
-		return "bytes behind the end of its data"
+		return oddTail
 	}
 	return ""
 }
@@ -83,6 +84,10 @@ func (w *work) inflate(data []byte) ([]byte, string, error) {
 			return nil, "", w.tooLarge(room)
 		case errors.Is(err, io.EOF):
 			return out, ended(data[len(data)-src.Len():]), nil
+		case errors.Is(err, io.ErrUnexpectedEOF) && len(out) > 0:
+			return out, oddEnd, nil
+		case errors.Is(err, zlib.ErrChecksum):
+			return out, oddChecksum, nil
 		case err != nil && len(out) > 0:
 			return out, "damaged data", nil
 		case err != nil:
@@ -117,7 +122,7 @@ func (d *Document) predicted(parms *Dict, data []byte, f func([]byte) ([]byte, s
 		tag = 0
 	}
 	if len(out)%(row+tag) != 0 {
-		odd = cmp.Or(odd, "a last row that is not whole")
+		odd = odder(odd, oddRow)
 	}
 	if p == 2 {
 		out, err = tiffPredictor(out, row, pixel, bits)
@@ -222,11 +227,11 @@ func abs(n int) int {
 func asciiHex(data []byte) (out []byte, odd string, err error) {
 	out = make([]byte, 0, len(data)/2)
 	high, half := byte(0), false
-	odd = "data without an end"
+	odd = oddEnd
 	for i, c := range data {
 		if c == '>' {
 			if odd = ended(data[i+1:]); half {
-				odd = "half a byte"
+				odd = oddHalf
 			}
 			break
 		}
@@ -261,9 +266,9 @@ func ascii85(data []byte) (out []byte, odd string, err error) {
 		switch {
 		case c == '~':
 			if i+1 == len(data) || data[i+1] != '>' {
-				odd = cmp.Or(odd, "data without an end")
+				odd = odder(odd, oddEnd)
 			} else {
-				odd = cmp.Or(odd, ended(data[i+2:]))
+				odd = odder(odd, ended(data[i+2:]))
 			}
 			return endGroup(out, group, n, odd)
 		case class[c] == classSpace:
@@ -277,13 +282,13 @@ func ascii85(data []byte) (out []byte, odd string, err error) {
 		group = group*85 + uint64(c-'!')
 		if n++; n == 5 {
 			if group > math.MaxUint32 {
-				odd = cmp.Or(odd, "a group that is no number of four bytes")
+				odd = odder(odd, "a group that is no number of four bytes")
 			}
 			out = append(out, byte(group>>24), byte(group>>16), byte(group>>8), byte(group))
 			group, n = 0, 0
 		}
 	}
-	return endGroup(out, group, n, cmp.Or(odd, "data without an end"))
+	return endGroup(out, group, n, odder(odd, oddEnd))
 }
 
 // endGroup decodes the last n characters. Readers fill such a group up in
@@ -301,7 +306,7 @@ func endGroup(out []byte, group uint64, n int, odd string) ([]byte, string, erro
 	full := group*scale + scale - 1
 	kept := full &^ (1<<(8*(5-n)) - 1)
 	if n == 1 || full > math.MaxUint32 || kept/scale != group {
-		odd = cmp.Or(odd, "a last group that is not whole")
+		odd = odder(odd, "a last group that is not whole")
 	}
 	b := []byte{byte(full >> 24), byte(full >> 16), byte(full >> 8)}
 	return append(out, b[:n-1]...), odd, nil
@@ -323,10 +328,10 @@ func (w *work) runLength(data []byte) ([]byte, string, error) {
 		data = data[1:]
 		switch {
 		case n == 128:
-			return out, cmp.Or(odd, ended(data)), nil
+			return out, odder(odd, ended(data)), nil
 		case n < 128:
 			if n++; n > len(data) {
-				odd, n = "damaged data", len(data)
+				odd, n = oddEnd, len(data)
 			}
 			out = append(out, data[:n]...)
 			data = data[n:]
@@ -344,7 +349,7 @@ func (w *work) runLength(data []byte) ([]byte, string, error) {
 		}
 	}
 	if len(data) != 1 || data[0] != 128 {
-		odd = "data without an end"
+		odd = oddEnd
 	}
 	return out, odd, nil
 }

@@ -1,7 +1,6 @@
 package pdf
 
 import (
-	"cmp"
 	"fmt"
 )
 
@@ -47,18 +46,18 @@ func (w *work) lzw(data []byte, early bool) (out []byte, odd string, err error) 
 		bits -= d.width
 		code := int(acc >> bits & (1<<d.width - 1))
 		if first && code != lzwClear {
-			odd = "data that do not begin with a clear code"
+			odd = oddClear
 		}
 		first = false
 		if code == lzwEnd {
-			return d.out, cmp.Or(odd, ended(data[i+1:])), nil
+			return d.out, odder(odd, ended(data[i+1:])), nil
 		}
 		if code == lzwClear {
 			d.reset()
 			continue
 		}
 		if d.next == lzwCodes { // some readers begin a new table by themselves
-			odd = cmp.Or(odd, "a full table without a clear code")
+			odd = odder(odd, "a full table without a clear code")
 		}
 		if err := d.emit(code); err != nil {
 			return nil, "", err
@@ -73,7 +72,7 @@ func (w *work) lzw(data []byte, early bool) (out []byte, odd string, err error) 
 			}
 		}
 	}
-	return d.out, cmp.Or(odd, "data without an end"), nil
+	return d.out, odder(odd, oddEnd), nil
 }
 
 func (d *lzwDecoder) reset() { d.next, d.width, d.prev = lzwEnd+1, 9, lzwCode{} }

@@ -27,6 +27,8 @@ type skimmer struct {
 	isDict bool
 	length Object // Integer or Ref
 	kind   []byte // value of Type
+	coded  bool   // there is a key about filters
+	bulk   bool   // it is a picture, a font or a file
 }
 
 // skimKey is a key of a dictionary, and where its value stands.
@@ -43,7 +45,7 @@ func (e *skimError) Error() string { return e.text }
 func (s *skimmer) reset(buf []byte, base int64, last bool) {
 	s.lexer = lexer{buf: buf, base: base, last: last}
 	s.depth, s.keys = 0, s.keys[:0]
-	s.isDict, s.length, s.kind, s.most = false, nil, nil, 0
+	s.isDict, s.length, s.kind, s.most, s.coded, s.bulk = false, nil, nil, 0, false, false
 }
 
 // end is like that of the lexer: at the end of the file it is a finding.
@@ -325,6 +327,17 @@ func (s *skimmer) entry() error {
 		err = s.value()
 	}
 	s.most = 0
+	if s.depth == 1 {
+		switch string(key) {
+		case "Filter", "DecodeParms", "F", "DP", "FFilter", "FDecodeParms":
+			s.coded = true
+		case "Subtype", "Type":
+			v := string(s.buf[at:s.pos])
+			s.bulk = s.bulk || v == "/Image" || v == "/EmbeddedFile"
+		case "Length1", "Length2", "Length3":
+			s.bulk = true
+		}
+	}
 	s.keys = append(s.keys, skimKey{key, at, s.pos})
 	return err
 }

@@ -2,7 +2,6 @@ package pdf
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 
 	"rogito.dev/rogito/internal/limits"
@@ -131,9 +130,11 @@ func (d *Document) decode(s *Stream, c *crypt) (data []byte, odd string, err err
 		data, flaw, err = d.filter(f, parms[i], data)
 		d.work.budget.Return(held)
 		if err != nil {
-			return nil, "", fmt.Errorf("%s: %w", f, err)
+			return nil, odd, fmt.Errorf("%s: %w", f, err)
 		}
-		odd = cmp.Or(odd, flaw, d.oddParameters(parms[i]))
+		if odd = odder(odd, flaw); f != "Crypt" {
+			odd = odder(odd, d.oddParameters(parms[i]))
+		}
 		if err := d.work.decode(int64(len(data))); err != nil {
 			return nil, "", err
 		}
@@ -290,7 +291,7 @@ func (d *Document) openObjectStream(st *Stream) (*objectStream, error) {
 		return nil, err
 	}
 	defer d.work.budget.Return(64 * n)
-	odd = cmp.Or(odd, d.oddlySealed(st), d.oddIntegers(st.Dict, "N", "First"))
+	odd = odder(odd, d.oddlySealed(st), d.oddIntegers(st.Dict, "N", "First"))
 	os := &objectStream{odd: odd, data: data, first: int(first), index: make(map[int]int, n)}
 	os.numbers, os.offsets = make([]int, n), make([]int, n)
 	l := lexer{buf: data[:first], base: -1, last: true}

@@ -1,8 +1,43 @@
 package pdf
 
+import (
+	"errors"
+
+	"rogito.dev/rogito/internal/limits"
+)
+
 // What a stream says of its encoding, as far as readers take it in different
 // ways (ISO 32000-2, 7.3.8.2 and 7.4). What is odd about the data themselves is
 // found where they are decoded, in filter.go and lzw.go.
+
+// These are slips of real producers. What was encoded anew after signing has
+// none of them; in what nobody touched they are no reason for doubt, since the
+// usual readers show the same.
+const (
+	oddTail     = "bytes behind the end of its data"
+	oddEnd      = "data without an end"
+	oddChecksum = "a wrong checksum"
+	oddRow      = "a last row that is not whole"
+	oddHalf     = "half a byte"
+	oddClear    = "data that do not begin with a clear code"
+	oddCrypt    = "a crypt filter of its own"
+	oddFilter   = "a filter that is not one of the standard's"
+)
+
+var slips = map[string]bool{
+	oddTail: true, oddEnd: true, oddChecksum: true, oddRow: true, oddHalf: true, oddClear: true, oddCrypt: true, oddFilter: true,
+}
+
+// odder is the first of what is odd that is no slip, or else the first.
+func odder(list ...string) string {
+	out := ""
+	for _, odd := range list {
+		if odd != "" && (out == "" || slips[out] && !slips[odd]) {
+			out = odd
+		}
+	}
+	return out
+}
 
 // oddFilters is what is odd about the filters of a stream: each is a name in
 // full, its parameters have the same shape, and the data stand in the file.
@@ -29,7 +64,7 @@ func (d *Document) oddFilters(dict *Dict) string {
 		case "FlateDecode", "LZWDecode", "ASCIIHexDecode", "ASCII85Decode", "RunLengthDecode", "Crypt":
 		case "DCTDecode", "JPXDecode", "JBIG2Decode", "CCITTFaxDecode":
 		default:
-			return "a filter that is not one of the standard's"
+			return oddFilter
 		}
 	}
 	// A dictionary beside an array of filters, and an array beside a name, are
@@ -37,17 +72,18 @@ func (d *Document) oddFilters(dict *Dict) string {
 	switch p := parms.(type) {
 	case nil:
 	case *Dict:
-		if several || filter == nil {
+		if (several || filter == nil) && len(p.Entries) > 0 {
 			return "parameters that do not match its filters"
 		}
 	case Array:
-		if !several || len(p) > len(filters) {
-			return "parameters that do not match its filters"
-		}
-		for _, o := range p {
+		for i, o := range p {
 			o, err := d.Resolve(o)
-			if _, ok := o.(*Dict); err != nil || !ok && o != nil {
+			dict, ok := o.(*Dict)
+			if err != nil || !ok && o != nil {
 				return "parameters that are no dictionary"
+			}
+			if dict != nil && len(dict.Entries) > 0 && (!several || i >= len(filters)) {
+				return "parameters that do not match its filters"
 			}
 		}
 	default:
@@ -162,4 +198,55 @@ func (d *Document) oddlySealed(s *Stream) string {
 		return "a padding of its encryption that is none"
 	}
 	return ""
+}
+
+// auditDrawn and auditBulk bound what the audit decodes: of streams that draw,
+// and of pictures, fonts and files.
+const (
+	auditDrawn = 64 << 20
+	auditBulk  = 16 << 20
+)
+
+// encoding looks at the encoding of a stream that is neither an object stream
+// nor a cross-reference stream: every reader shall decode it to the same bytes.
+func (a *auditor) encoding(p place, bulk bool, n int64) error {
+	left := &a.drawn
+	if bulk {
+		left = &a.bulk
+	}
+	if *left <= 0 || n > limits.PDFStream/4 {
+		return nil
+	}
+	d, err := a.as(int(p.rev))
+	if err != nil {
+		return err
+	}
+	o, err := d.indirect(p.offset, Ref{int(p.num), int(p.gen)})
+	s, ok := o.(*Stream)
+	if err != nil || !ok {
+		return nil // what is wrong with an object is found where it is read
+	}
+	w := d.work
+	parsed, decoded := w.parsed, w.decoded
+	w.most = *left
+	_, odd, err := d.decode(s, d.crypt)
+	w.most = 0
+	*left -= max(w.decoded-decoded, n)
+	w.parsed, w.decoded = parsed, decoded // the audit has bounds of its own
+	if odd == "" && err == nil {
+		return nil
+	}
+	if interrupted(err) {
+		return err
+	}
+	switch {
+	case errors.Is(err, errTooLarge) || errors.Is(err, limits.ErrBudget):
+		*left = 0
+	case err != nil && !errors.Is(err, errUnsupported) && !bulk && n > 0:
+		odd = odder(odd, "damaged data")
+	}
+	if odd != "" && !slips[odd] && a.reachable(int(p.num), int(p.rev)) {
+		a.noteIn(a.until-1, placeName(p), "is a stream that readers decode in different ways: it has %s", odd)
+	}
+	return nil
 }

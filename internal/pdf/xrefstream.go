@@ -1,7 +1,6 @@
 package pdf
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 
@@ -25,7 +24,7 @@ func (d *Document) xrefStream(off int64) (*section, error) {
 		return nil, err
 	}
 	s := &section{offset: off, end: st.span.End, stream: true, trailer: st.Dict, ref: st.ref}
-	if odd = cmp.Or(odd, oddSection(st.Dict)); odd != "" {
+	if odd = odder(odd, oddSection(st.Dict)); odd != "" {
 		s.flaw("is a stream that readers decode in different ways: it has %s", odd)
 	}
 	if s.runs, err = d.streamRuns(s, data); err != nil {
@@ -88,6 +87,9 @@ func (d *Document) streamRuns(s *section, data []byte) ([]run, error) {
 		if n > 0 {
 			runs = append(runs, r)
 		}
+	}
+	if len(data) > 0 {
+		s.flaw("has more entries than its Index names")
 	}
 	return runs, nil
 }
