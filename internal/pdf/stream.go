@@ -75,7 +75,7 @@ func (d *Document) Strict(s *Stream) ([]byte, error) {
 		odd = d.oddlySealed(s)
 	}
 	if err == nil && odd != "" {
-		err = errMalformed("stream "+s.ref.String(), "readers decode it in different ways: it has %s", odd)
+		err = errMalformed("stream "+s.ref.String(), "readers decode it in different ways: %s", odd)
 	}
 	return data, wrapMalformed("stream "+s.ref.String(), err)
 }

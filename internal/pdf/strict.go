@@ -246,7 +246,7 @@ func (a *auditor) encoding(p place, bulk bool, n int64) error {
 		odd = odder(odd, "damaged data")
 	}
 	if odd != "" && !slips[odd] && a.reachable(int(p.num), int(p.rev)) {
-		a.noteIn(a.until-1, placeName(p), "is a stream that readers decode in different ways: it has %s", odd)
+		a.noteIn(a.until-1, placeName(p), "is a stream that readers decode in different ways: %s", odd)
 	}
 	return nil
 }

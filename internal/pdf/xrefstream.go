@@ -25,7 +25,7 @@ func (d *Document) xrefStream(off int64) (*section, error) {
 	}
 	s := &section{offset: off, end: st.span.End, stream: true, trailer: st.Dict, ref: st.ref}
 	if odd = odder(odd, oddSection(st.Dict)); odd != "" {
-		s.flaw("is a stream that readers decode in different ways: it has %s", odd)
+		s.flaw("is a stream that readers decode in different ways: %s", odd)
 	}
 	if s.runs, err = d.streamRuns(s, data); err != nil {
 		return nil, fmt.Errorf("cross-reference stream at %d: %w", off, err)
