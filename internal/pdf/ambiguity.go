@@ -440,7 +440,7 @@ func (a *auditor) stream(p place, start, next int64) (end int64, err error) {
 	case kind == "ObjStm":
 		err = a.objectStream(p)
 	case coded && !p.trailer:
-		err = a.encoding(p, bulk, n)
+		err = a.encoding(p, bulk, start, n)
 	}
 	return end, err
 }

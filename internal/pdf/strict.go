@@ -209,7 +209,7 @@ const (
 
 // encoding looks at the encoding of a stream that is neither an object stream
 // nor a cross-reference stream: every reader shall decode it to the same bytes.
-func (a *auditor) encoding(p place, bulk bool, n int64) error {
+func (a *auditor) encoding(p place, bulk bool, start, n int64) error {
 	left := &a.drawn
 	if bulk {
 		left = &a.bulk
@@ -217,15 +217,18 @@ func (a *auditor) encoding(p place, bulk bool, n int64) error {
 	if *left <= 0 || n > limits.PDFStream/4 {
 		return nil
 	}
-	d, err := a.as(int(p.rev))
-	if err != nil {
-		return err
-	}
+	d := a.doc
 	o, err := d.indirect(p.offset, Ref{int(p.num), int(p.gen)})
 	s, ok := o.(*Stream)
 	if err != nil || !ok {
 		return nil // what is wrong with an object is found where it is read
 	}
+	if holdsReference(s.Dict.Get("Filter")) || holdsReference(s.Dict.Get("DecodeParms")) {
+		if d, err = a.as(int(p.rev)); err != nil {
+			return err
+		}
+	}
+	s.span = Span{start, start + n}
 	w := d.work
 	parsed, decoded := w.parsed, w.decoded
 	w.most = *left
