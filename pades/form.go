@@ -16,7 +16,6 @@ type form struct {
 	perms  permissions
 
 	field string // full name of the field signed
-	notes []string
 }
 
 func openForm(u *pdf.Update) (*form, error) {
@@ -30,9 +29,6 @@ func openForm(u *pdf.Update) (*form, error) {
 	}
 	if err := mayAppend(f.doc, f.perms.signed); err != nil {
 		return nil, err
-	}
-	if f.doc.Repaired() != nil {
-		f.notes = append(f.notes, "the cross-reference table was broken and is written anew")
 	}
 	return f, nil
 }
@@ -355,9 +351,6 @@ func (f *form) register(sig pdf.Ref, certify int) error {
 	err := f.withForm(func(d *pdf.Dict) error {
 		flags, _ := f.doc.Int(d.Get("SigFlags"))
 		d.Set("SigFlags", pdf.Integer(flags|signaturesExist|appendOnly))
-		if d.Has("XFA") {
-			f.notes = append(f.notes, "the document has an XFA form, which other software may show instead of the signed pages")
-		}
 		return nil
 	})
 	if err != nil || certify == 0 {

@@ -23,7 +23,6 @@ type Draft struct {
 	inc      *increment
 	password string
 	field    string
-	notes    []string
 }
 
 var _ ades.Draft = (*Draft)(nil)
@@ -83,7 +82,7 @@ func Prepare(ctx context.Context, src ades.Source, o Options) (*Draft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	return &Draft{cms: cms, inc: inc, password: o.Password, field: form.field, notes: form.notes}, nil
+	return &Draft{cms: cms, inc: inc, password: o.Password, field: form.field}, nil
 }
 
 // stampRoom is reserved for a time-stamp token with its certificates.
@@ -125,10 +124,6 @@ func (d *Draft) Digest() []byte { return d.cms.Digest() }
 
 // Field is the full name of the field that is signed.
 func (d *Draft) Field() string { return d.field }
-
-// Notes say what the signer may want to know: that the document is repaired,
-// or has a dynamic form that other software may not show signed.
-func (d *Draft) Notes() []string { return d.notes }
 
 // Value has the key sign the draft.
 func (d *Draft) Value(key crypto.Signer) ([]byte, error) { return d.cms.Value(key) }
