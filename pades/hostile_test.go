@@ -31,7 +31,7 @@ func TestHostile(t *testing.T) {
 			}
 			start := time.Now()
 			facts, err := Read(ctx, bytes.NewReader(b), ades.ReadOptions{})
-			if took := time.Since(start); took > 5*time.Second {
+			if took := time.Since(start); took > time.Minute {
 				t.Errorf("took %v", took)
 			}
 			if err == nil && len(facts.Signatures) == 1 {

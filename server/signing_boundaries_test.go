@@ -439,7 +439,7 @@ func TestTimestampAuthorityFaults(t *testing.T) {
 		if r.State != "ERROR" || r.number() != 114 {
 			t.Errorf("%s: %s %d %s", p, r.State, r.number(), deref(r.ErrorMessage))
 		}
-		if took := time.Since(begin); took > 25*time.Second {
+		if took := time.Since(begin); took > time.Minute {
 			t.Errorf("%s took %v", p, took)
 		}
 	}
