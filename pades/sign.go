@@ -53,7 +53,8 @@ func openToSign(ctx context.Context, src ades.Source, password string) (ades.Sou
 
 // Prepare makes the draft of a signed PDF. The document is read once now for
 // its digest, and once more in Finish.
-func Prepare(ctx context.Context, src ades.Source, o Options) (*Draft, error) {
+func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
+	o := settings{p, opts}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -74,11 +75,11 @@ func Prepare(ctx context.Context, src ades.Source, o Options) (*Draft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	digest, err := inc.digest(cades.Hash(o.SignParams))
+	digest, err := inc.digest(cades.Hash(p))
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	cms, err := cades.PrepareDigest(digest, cades.Options{SignParams: o.SignParams, Detached: true, Embedded: true})
+	cms, err := cades.PrepareDigest(digest, p, cades.Options{Detached: true, Embedded: true})
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
@@ -89,7 +90,7 @@ func Prepare(ctx context.Context, src ades.Source, o Options) (*Draft, error) {
 const stampRoom = 8 << 10
 
 // room estimates the size of the signature.
-func (o Options) room() int {
+func (o settings) room() int {
 	if o.Reserve > 0 {
 		return o.Reserve
 	}
