@@ -84,7 +84,7 @@ func (c *comparison) paintWith(m *model, s *pdf.Stream, w *widget, d *sketch) (*
 	if !ok || !ok2 || s.Dict.Has("OC") || s.Dict.Has("Ref") || s.Dict.Has("OPI") || m.dict(s.Dict.Get("Group")).Has("CS") {
 		return nil, whyAppearance
 	}
-	data, err := m.doc.Strict(s)
+	data, err := m.doc.Data(s)
 	if err != nil {
 		return nil, whyAppearance
 	}

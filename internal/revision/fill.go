@@ -98,7 +98,7 @@ func (m *model) textValue(o pdf.Object) (string, bool) {
 	case pdf.String:
 		return pdf.DecodeText(x.Bytes), true
 	case *pdf.Stream:
-		b, err := m.doc.Strict(x)
+		b, err := m.doc.Data(x)
 		return pdf.DecodeText(b), err == nil
 	}
 	return "", false

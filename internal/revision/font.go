@@ -168,7 +168,7 @@ func (m *model) compositeFont(d *pdf.Dict) *decoder {
 	if err != nil || !ok {
 		return nil
 	}
-	data, err := m.doc.Strict(s)
+	data, err := m.doc.Data(s)
 	if err != nil {
 		return nil
 	}

@@ -232,7 +232,7 @@ func (c *comparison) parts(m *model, o pdf.Object) ([][]byte, bool) {
 		if err != nil || !ok {
 			return nil, false
 		}
-		data, err := m.doc.Strict(s)
+		data, err := m.doc.Data(s)
 		if err != nil {
 			return nil, false
 		}
@@ -265,7 +265,7 @@ func (c *comparison) joined(m *model, o pdf.Object) ([]byte, bool) {
 		if !ok {
 			return nil, false
 		}
-		data, err := m.doc.Strict(s)
+		data, err := m.doc.Data(s)
 		if err != nil {
 			return nil, false
 		}
@@ -399,6 +399,6 @@ func (s *seeker) uses(v *pdf.Stream, resources pdf.Object) bool {
 	if o, err := s.m.doc.Resolve(own); err == nil && o != nil {
 		return false
 	}
-	data, err := s.m.doc.Strict(v)
+	data, err := s.m.doc.Data(v)
 	return err != nil || mayName(data, s.name)
 }

@@ -328,6 +328,10 @@ func streamKey(holder pdf.Name) pdf.Name {
 	return holder
 }
 
+// Data returns the decoded data of a stream, where every reader decodes it to
+// the same bytes. Nothing that is judged here is read in any other way.
+func (v *view) Data(s *pdf.Stream) ([]byte, error) { return v.Strict(s) }
+
 // data compares what two streams hold. The same bytes under the same filters
 // are the same data, whatever readers make of them. Data that were encoded anew
 // are the same only where every reader decodes both to the same bytes; filters
@@ -341,8 +345,8 @@ func (m *matcher) data(a, b *pdf.Stream) bool {
 	if bytes.Equal(x, y) && m.sameFilters(a, b) {
 		return true
 	}
-	x, err1 = m.old.doc.Strict(a)
-	y, err2 = m.new.doc.Strict(b)
+	x, err1 = m.old.doc.Data(a)
+	y, err2 = m.new.doc.Data(b)
 	return errors.Join(err1, err2) == nil && bytes.Equal(x, y)
 }
 
