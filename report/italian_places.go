@@ -20,6 +20,8 @@ var italianPlaces = map[string]string{
 	"a reference in /%s":                                        "un rimando in /%s",
 	"an encryption that depends on its Type":                    "una cifratura che dipende dal suo Type",
 	"a padding of its encryption that is none":                  "un riempimento della cifratura che non è tale",
+	"a filter of pictures":                                      "un filtro per immagini",
+	"the short name of a filter":                                "il nome abbreviato di un filtro",
 	"damaged data":                                              "dati danneggiati",
 	"a mark before its data":                                    "un segno prima dei dati",
 	"a group that is no number of four bytes":                   "un gruppo che non è un numero di quattro byte",

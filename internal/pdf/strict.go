@@ -21,7 +21,7 @@ const (
 	oddHalf     = "half a byte"
 	oddClear    = "data that do not begin with a clear code"
 	oddCrypt    = "a crypt filter of its own"
-	oddFilter   = "a filter that is not one of the standard's"
+	oddFilter   = "the short name of a filter"
 )
 
 var slips = map[string]bool{
@@ -59,12 +59,15 @@ func (d *Document) oddFilters(dict *Dict) string {
 	if !several && filter != nil {
 		filters = Array{filter}
 	}
+	short := ""
 	for _, f := range filters {
 		switch d.Name(f) {
 		case "FlateDecode", "LZWDecode", "ASCIIHexDecode", "ASCII85Decode", "RunLengthDecode", "Crypt":
 		case "DCTDecode", "JPXDecode", "JBIG2Decode", "CCITTFaxDecode":
-		default:
-			return oddFilter
+		case "Fl", "LZW", "AHx", "A85", "RL", "CCF", "DCT":
+			short = oddFilter
+		default: // some readers take the data as they stand, some take none
+			return "a filter that is not one of the standard's"
 		}
 	}
 	// A dictionary beside an array of filters, and an array beside a name, are
@@ -89,7 +92,7 @@ func (d *Document) oddFilters(dict *Dict) string {
 	default:
 		return "parameters that are no dictionary"
 	}
-	return ""
+	return short
 }
 
 // oddParameters is what is odd about the parameters of a filter: those of
@@ -217,7 +220,8 @@ func (a *auditor) encoding(p place, bulk bool, start, n int64) error {
 	if *left <= 0 || n > limits.PDFStream/4 {
 		return nil
 	}
-	d := a.doc
+	d, w := a.doc, a.doc.work
+	parsed, decoded := w.parsed, w.decoded
 	o, err := d.indirect(p.offset, Ref{int(p.num), int(p.gen)})
 	s, ok := o.(*Stream)
 	if err != nil || !ok {
@@ -229,8 +233,6 @@ func (a *auditor) encoding(p place, bulk bool, start, n int64) error {
 		}
 	}
 	s.span = Span{start, start + n}
-	w := d.work
-	parsed, decoded := w.parsed, w.decoded
 	w.most = *left
 	_, odd, err := d.decode(s, d.crypt)
 	w.most = 0
@@ -245,7 +247,11 @@ func (a *auditor) encoding(p place, bulk bool, start, n int64) error {
 	switch {
 	case errors.Is(err, errTooLarge) || errors.Is(err, limits.ErrBudget):
 		*left = 0
-	case err != nil && !errors.Is(err, errUnsupported) && !bulk && n > 0:
+	case errors.Is(err, errUnsupported):
+		if !bulk && !s.Dict.Has("Width") { // a thumbnail says no more of itself
+			odd = odder(odd, "a filter of pictures")
+		}
+	case err != nil && !bulk && n > 0:
 		odd = odder(odd, "damaged data")
 	}
 	if odd != "" && !slips[odd] && a.reachable(int(p.num), int(p.rev)) {

@@ -141,3 +141,31 @@ func FuzzStrict(f *testing.F) {
 		}
 	})
 }
+
+// TestOddPadding: readers cut a padding that is none, or leave it.
+func TestOddPadding(t *testing.T) {
+	c := &crypt{key: []byte("0123456789abcdef"), stm: methodAES128}
+	ref := Ref{Num: 4}
+	sealed, err := c.seal(c.stm, ref, []byte("BT (one) Tj ET and more of it"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []bool{false, true} {
+		file := append([]byte("%PDF-1.7\n"), sealed...)
+		if bad {
+			file[len(file)-17] ^= 0x80 // the last byte in clear
+		}
+		d := &Document{src: bytes.NewReader(file), size: int64(len(file)), work: newWork(t.Context()), crypt: c}
+		s := &Stream{Dict: NewDict(), ref: ref, span: Span{9, int64(len(file))}}
+		if _, err := d.Strict(s); (err != nil) != bad {
+			t.Errorf("bad padding %v: %v", bad, err)
+		}
+		if _, err := d.Data(s); err != nil {
+			t.Error(err)
+		}
+		s.Dict.Set("Type", Name("XRef"))
+		if _, err := d.Strict(s); err == nil {
+			t.Error("the encryption of a stream that calls itself a cross-reference stream is taken for plain")
+		}
+	}
+}
