@@ -229,6 +229,9 @@ func (c *Config) checkWords() error {
 	if !slices.Contains([]string{"", "qualified", "listed", "trusted"}, c.Identify.Signature.Accept) {
 		return fmt.Errorf("identify.signature.accept: %q is none of qualified, listed, trusted", c.Identify.Signature.Accept)
 	}
+	if err := c.Identify.check(); err != nil {
+		return err
+	}
 	if c.Limits.Memory < 8<<20 {
 		return errors.New("limits.memory is less than 8 MiB")
 	}

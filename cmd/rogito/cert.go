@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -142,11 +143,18 @@ type certReview struct {
 // Run shows the evidence or takes the decision.
 func (c *certReview) Run(s *session, srv *server.Server) error {
 	if c.Save != "" {
-		return srv.Evidence(s.ctx, c.ID, func(name string, r io.Reader) error {
-			path := filepath.Join(c.Save, filepath.Base(name))
+		kept, err := srv.Evidence(s.ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		for _, f := range kept.Files {
+			path := filepath.Join(c.Save, filepath.Base(f.Name))
 			s.printf("%s\n", path)
-			return saveFile(path, r)
-		})
+			if err := saveFile(path, bytes.NewReader(f.Content)); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	if c.Approve == c.Refuse {
 		return fmt.Errorf("say --approve or --refuse, or --save DIR to look at what was handed in")

@@ -101,17 +101,30 @@ func (o Order) Settle(p *Proof) (*Certified, error) {
 		case got == "" && needed && (t.name == "givenName" || t.name == "surname") && sameFullName(p.Name, o.Ordered):
 			named = true // a certificate that has the names in one
 		case got == "" && needed:
-			return nil, fault.New(fault.BadField, "subject.%s was ordered, and identification by %s did not prove it", t.name, p.Method)
+			return nil, fault.New(fault.BadField, "subject.%s was ordered, and identification by %s did not prove it", t.name, p.Method).Because(&Difference{t.name, true})
 		case got == "":
 			out.LeftOut = append(out.LeftOut, t.name)
 			*want = ""
 		case !t.equal(*want, got):
-			return nil, fault.New(fault.NotTheApplicant, "the person identified is not the applicant: %s differs", t.name)
+			return nil, differs(t.name)
 		default:
 			named = named || t.name != "country"
 		}
 	}
 	return out, o.name(out, p, named)
+}
+
+// Difference is why an order and a proof do not fit, for pages that say it in
+// the language of the person.
+type Difference struct {
+	Attribute string
+	Missing   bool // it was not proven
+}
+
+func (d *Difference) Error() string { return d.Attribute }
+
+func differs(name string) error {
+	return fault.New(fault.NotTheApplicant, "the person identified is not the applicant: %s differs", name).Because(&Difference{Attribute: name})
 }
 
 // name decides on the common name. The display name is a label of the buyer's:
@@ -126,7 +139,7 @@ func (o Order) name(out *Certified, p *Proof, compared bool) error {
 		return fault.New(fault.BadField, "identification by %s proved no name", p.Method)
 	}
 	if !compared && !sameName(o.Owner, proven) && !sameFullName(o.Owner, p.Proven) {
-		return fault.New(fault.NotTheApplicant, "the person identified is not the applicant: certificateOwner differs")
+		return differs("certificateOwner")
 	}
 	out.CommonName = proven
 	if !o.Seal && out.GivenName != "" && out.Surname != "" {
