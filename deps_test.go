@@ -74,6 +74,7 @@ server/internal/callback    server/internal/fault server/internal/fetch server/i
 server/internal/authority   ades tsp internal/* server/internal/fault server/internal/keys server/internal/store
 server/internal/identify    . ades report internal/limits internal/pdf internal/pkix internal/revision server/internal/fault
 server/internal/identify/cns  ades policy report trust internal/pkix server/internal/identify
+server/internal/identify/cns/demo
 server/internal/identify/spid/saml  internal/pkix internal/xmldom internal/xmldsig
 server/internal/identify/spid       internal/pkix internal/xmldom internal/xmldsig server/internal/identify server/internal/identify/spid/saml
 server/internal/identify/spid/demo  internal/pkix internal/xmldom server/internal/identify/spid server/internal/identify/spid/saml

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"rogito.dev/rogito"
+	"rogito.dev/rogito/server/internal/identify/cie"
+	"rogito.dev/rogito/server/internal/identify/spid"
 	"rogito.dev/rogito/server/internal/logging"
 	"rogito.dev/rogito/server/internal/monitor"
 	"rogito.dev/rogito/server/internal/network"
@@ -202,6 +204,7 @@ func Defaults() Config {
 			},
 			Providers: map[string]string{"local": "local"},
 		},
+		Identify:  IdentifyConfig{SPID: spid.Config{Level: spid.DefaultLevel}, CIE: cie.Config{Level: 3}},
 		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour, Evidence: 20 * 365 * 24 * time.Hour},
 		Audit:     AuditConfig{Lock: 365 * 24 * time.Hour},
 		Jobs:      JobsConfig{Lease: 15 * time.Second},

@@ -229,6 +229,9 @@ func (c *Config) checkWords() error {
 	if !slices.Contains([]string{"", "qualified", "listed", "trusted"}, c.Identify.Signature.Accept) {
 		return fmt.Errorf("identify.signature.accept: %q is none of qualified, listed, trusted", c.Identify.Signature.Accept)
 	}
+	if c.Identify.Demo && c.Production {
+		return errors.New("identify.demo: made-up identity providers are for a sandbox, and production is set")
+	}
 	if err := c.Identify.check(); err != nil {
 		return err
 	}

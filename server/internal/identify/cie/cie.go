@@ -28,16 +28,16 @@ import (
 
 // Config are the keys of identify.cie.
 type Config struct {
-	ClientID         string   `yaml:"client_id"`      // our entity, without a slash at the end
-	TrustAnchors     []string `yaml:"trust_anchors"`  // entities
-	FederationKey    string   `yaml:"federation_key"` // files with private JWKs
-	SigningKey       string   `yaml:"signing_key"`
-	EncryptionKey    string   `yaml:"encryption_key"`
-	TrustMarks       string   `yaml:"trust_marks"` // file: a JSON list as in the claim
-	Providers        []string `yaml:"providers"`   // empty: those that the anchors list
-	Level            int      `yaml:"level"`       // 2 or 3; 0 means 3
-	OrganizationName string   `yaml:"organization_name"`
-	Contacts         []string `yaml:"contacts"`
+	ClientID         string   `yaml:"client_id" doc:"CIE: this relying party's entity, an https address without a slash at the end; empty: CIE is not offered"`
+	TrustAnchors     []string `yaml:"trust_anchors" doc:"CIE: entities of the federation's trust anchors"`
+	FederationKey    string   `yaml:"federation_key" doc:"CIE: file with the private JWK (kid, use sig) that signs the entity statement; several (a JWK set) while keys change"`
+	SigningKey       string   `yaml:"signing_key" doc:"CIE: file with the private JWK (kid, use sig) that signs requests"`
+	EncryptionKey    string   `yaml:"encryption_key" doc:"CIE: file with the private JWK (kid, use enc) that answers are encrypted for"`
+	TrustMarks       string   `yaml:"trust_marks" doc:"CIE: file with the trust marks, a JSON list as in the claim"`
+	Providers        []string `yaml:"providers" doc:"CIE: entities of identity providers; empty: those that the anchors list"`
+	Level            int      `yaml:"level" doc:"CIE: level asked for, 2 or 3"`
+	OrganizationName string   `yaml:"organization_name" doc:"CIE: name of the organisation, as people are shown"`
+	Contacts         []string `yaml:"contacts" doc:"CIE: e-mail addresses for the federation"`
 }
 
 // Deps are what the method needs of the server.

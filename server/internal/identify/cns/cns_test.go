@@ -18,20 +18,20 @@ import (
 
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/identify"
-	"rogito.dev/rogito/server/internal/identify/cns/cnstest"
+	"rogito.dev/rogito/server/internal/identify/cns/demo"
 )
 
 // issuers are an authority of cards and one that only looks like it.
-type issuers struct{ good, other *cnstest.Authority }
+type issuers struct{ good, other *demo.Authority }
 
 func newIssuers(t *testing.T) issuers {
 	t.Helper()
 	mux := http.NewServeMux()
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
-	made := map[string]*cnstest.Authority{}
+	made := map[string]*demo.Authority{}
 	for _, name := range []string{"good", "other"} {
-		a, err := cnstest.New("CA Carta Nazionale dei Servizi", srv.URL+"/"+name+".crl", time.Now)
+		a, err := demo.NewAuthority("CA Carta Nazionale dei Servizi", srv.URL+"/"+name+".crl", time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,9 +41,9 @@ func newIssuers(t *testing.T) issuers {
 	return issuers{made["good"], made["other"]}
 }
 
-var mario = cnstest.Card{Code: "RSSMRA80A01H501U", GivenName: "MARIO", Surname: "ROSSI"}
+var mario = demo.Card{Code: "RSSMRA80A01H501U", GivenName: "MARIO", Surname: "ROSSI"}
 
-func changed(c cnstest.Card, change func(*x509.Certificate)) cnstest.Card {
+func changed(c demo.Card, change func(*x509.Certificate)) demo.Card {
 	c.Change = change
 	return c
 }
@@ -59,8 +59,8 @@ func TestCards(t *testing.T) {
 	order := identify.Order{Ordered: identify.Attributes{GivenName: "Mario", Surname: "Rossi", FiscalCode: "RSSMRA80A01H501U"}}
 	for _, one := range []struct {
 		name   string
-		by     *cnstest.Authority
-		card   cnstest.Card
+		by     *demo.Authority
+		card   demo.Card
 		revoke bool
 		reason string // "": it identifies
 	}{

@@ -1,6 +1,7 @@
-// Package cnstest makes cards: an authority of them, with its revocation list
-// served by whoever mounts it. Tests show them, and so does the demonstration.
-package cnstest
+// Package demo makes cards: an authority of them, with its revocation list
+// served by whoever mounts it, and a page where a developer picks one. Tests use
+// the cards as well.
+package demo
 
 import (
 	"crypto"
@@ -30,8 +31,8 @@ type Authority struct {
 	revoked []x509.RevocationListEntry
 }
 
-// New makes an authority whose list is at an address.
-func New(name, crl string, now func() time.Time) (*Authority, error) {
+// NewAuthority makes an authority whose list is at an address.
+func NewAuthority(name, crl string, now func() time.Time) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
