@@ -82,7 +82,7 @@ type certBuy struct {
 	Email          string `arg:"" help:"account that pays"`
 	Kind           string `arg:"" enum:"automatic,otp,eseal" help:"automatic, otp or eseal"`
 	Owner          string `arg:"" help:"name of the holder"`
-	Identification string `default:"video" help:"video or signature"`
+	Identification string `help:"video, spid, cie, cns or signature; absent: whatever the page offers"`
 	JSON           bool   `help:"print JSON"`
 }
 
