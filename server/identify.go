@@ -156,7 +156,6 @@ func (s *Server) startDemo() (err error) {
 	for _, own := range s.bases() {
 		s.sig.guard.Answer(own, mux, "/demo")
 	}
-	s.log.Warn("made-up identity providers answer under /demo/ (identify.demo): whoever reaches this server can be anybody here")
 	return nil
 }
 
@@ -183,6 +182,7 @@ func (s *Server) mountPages(a *api.API) {
 	}
 	p.Cards = &console.Cards{URL: s.cfg.cardURL(), Shown: s.card}
 	if s.demoPages != nil {
+		s.log.Warn("made-up identity providers answer under /demo/ (identify.demo): whoever reaches this server can be anybody here")
 		a.Mount("/demo/*", s.demoPages, http.MethodGet, http.MethodHead, http.MethodPost)
 	}
 	if d := s.demo.cards; d != nil {
