@@ -149,10 +149,10 @@ func (c *certReview) Run(s *session, srv *server.Server) error {
 		}
 		for _, f := range kept.Files {
 			path := filepath.Join(c.Save, filepath.Base(f.Name))
-			s.printf("%s\n", path)
 			if err := saveFile(path, bytes.NewReader(f.Content)); err != nil {
 				return err
 			}
+			s.printf("%s\n", path)
 		}
 		return nil
 	}
