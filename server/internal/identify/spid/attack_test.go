@@ -402,6 +402,7 @@ func TestMisdirected(t *testing.T) {
 		"Response before the request":     {"expired", nil, first("IssueInstant", ` IssueInstant="`+past+`"`)},
 		"authenticated before":            {"expired", at("AuthnInstant", past), nil},
 		"future":                          {"future", at("NotBefore", day), nil},
+		"a subject of the future":         {"future", swap(t, "<saml:SubjectConfirmationData ", `<saml:SubjectConfirmationData NotBefore="`+day+`" `), nil},
 		"issued in the future":            {"future", at("IssueInstant", day), nil},
 		"Response in the future":          {"future", nil, first("IssueInstant", ` IssueInstant="`+day+`"`)},
 		"authenticated in the future":     {"future", at("AuthnInstant", day), nil},
