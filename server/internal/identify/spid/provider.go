@@ -185,7 +185,7 @@ func (s *SPID) parseProviders(text []byte) ([]*provider, error) {
 				certs = append(certs, c)
 			}
 		}
-		if _, err := saml.CheckSigned(d, root, certs); err != nil && len(certs) > 0 {
+		if _, err := xmldsig.VerifyEnveloped(d, certs); errors.Is(err, xmldsig.ErrDigest) || errors.Is(err, pkix.ErrSignature) {
 			return nil, err
 		}
 	}
@@ -280,13 +280,21 @@ func (s *SPID) endpoints(role *xmldom.Node, service, attr string) map[string]str
 	return out
 }
 
-// displayName is what people are shown: Italian, else the first there is.
+// displayName is what people are shown: Italian, else the first there is. Some
+// have an address there.
 func displayName(e *xmldom.Node, entity string) string {
-	name := ""
-	for _, n := range e.Child(saml.Metadata, "Organization").Children(saml.Metadata, "OrganizationDisplayName") {
+	name, o := "", e.Child(saml.Metadata, "Organization")
+	for _, n := range append(o.Children(saml.Metadata, "OrganizationDisplayName"), o.Children(saml.Metadata, "OrganizationName")...) {
 		lang, _ := n.LookupAttr("http://www.w3.org/XML/1998/namespace", "lang")
-		if v, ok := saml.Value(n); ok && v != "" && len(v) <= 200 && (name == "" || lang == "it") {
-			name = strings.Clone(v)
+		v, ok := saml.Value(n)
+		if !ok || v == "" || len(v) > 200 || strings.Contains(v, "://") {
+			continue
+		}
+		if name == "" || lang == "it" {
+			name = strings.Join(strings.Fields(v), " ")
+		}
+		if lang == "it" {
+			break
 		}
 	}
 	if u, err := url.Parse(entity); name == "" && err == nil && u.Host != "" {

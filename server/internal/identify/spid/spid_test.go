@@ -93,6 +93,12 @@ func TestGenuineVariants(t *testing.T) {
 		"one time use": func(q *demo.Request) []byte {
 			return signed(t, w.idp, q, swap(t, "</saml:Conditions>", "<saml:OneTimeUse/></saml:Conditions>"), nil)
 		},
+		"prefixes that count although unused": func(q *demo.Request) []byte {
+			return []byte(w.parts(t, q).info(`Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"></ds:Transform>`, `Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"><ec:InclusiveNamespaces xmlns:ec="http://www.w3.org/2001/10/xml-exc-c14n#" PrefixList="xsd"></ec:InclusiveNamespaces></ds:Transform>`))
+		},
+		"the subject has a beginning": func(q *demo.Request) []byte {
+			return signed(t, w.idp, q, swap(t, "<saml:SubjectConfirmationData ", `<saml:SubjectConfirmationData NotBefore="2020-01-01T00:00:00Z" `), nil)
+		},
 		"KeyInfo names a certificate made anew": func(q *demo.Request) []byte {
 			s := w.idp.Signer
 			w.idp.Signer.Certificate = w.other.Signer.Certificate
