@@ -276,6 +276,55 @@ func TestIntermediates(t *testing.T) {
 	}
 }
 
+// Who issues a mark must be listed for its type, and be known by a trust chain.
+func TestIssuersOfMarks(t *testing.T) {
+	stranger := newWorld(t)
+	w := newWorld(t)
+	key := renamed(t, stranger.demo.Anchor, "sa")
+	w.intermediate(key, key, nil)
+	sa, kind := w.demo.AnchorID()+"/fetch/sa", "https://marks.example/openid_provider/x"
+	for _, c := range []struct {
+		name, kind, iss string
+		key             jwt.Private
+		listed          []string
+		direct, holds   bool
+	}{
+		{"by an intermediate of the chain", kind, sa, key, []string{sa}, false, true},
+		{"by an intermediate that is not of the chain", kind, sa, key, []string{sa}, true, true},
+		{"in the name of the intermediate", kind, sa, renamed(t, stranger.demo.Tokens, "sa"), []string{sa}, true, false},
+		{"by an intermediate that is not listed", kind, sa, key, []string{w.demo.AnchorID()}, false, false},
+		{"by an intermediate, and the type is unheard of", kind, sa, key, nil, false, false},
+		{"by the anchor, and the type is unheard of", kind, w.demo.AnchorID(), w.demo.Anchor, nil, true, true},
+		{"by a stranger that is listed", kind, stranger.demo.AnchorID(), stranger.demo.Anchor, []string{stranger.demo.AnchorID()}, true, false},
+		{"for a relying party", "https://marks.example/openid_relying_party/x", w.demo.AnchorID(), w.demo.Anchor, nil, true, false},
+	} {
+		mark, err := c.key.Sign("trust-mark+jwt", claims{"iss": c.iss, "sub": w.demo.ProviderID(), "trust_mark_type": c.kind, "iat": w.now.Unix()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.demo.Change = func(what string, all claims) {
+			switch what {
+			case "provider":
+				all["trust_marks"] = []any{claims{"trust_mark_type": c.kind, "trust_mark": mark}}
+				if !c.direct {
+					all["authority_hints"] = []string{sa}
+				}
+			case "anchor":
+				if c.listed != nil {
+					sub(all, "trust_mark_issuers")[c.kind] = c.listed
+				}
+			}
+		}
+		_, err = w.Start(context.Background(), identify.Order{}, w.demo.ProviderID())
+		if c.holds && err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if !c.holds {
+			refused(t, c.name, err, "trust-mark")
+		}
+	}
+}
+
 // The number of fetches for one chain is bounded, whatever hints there are.
 func TestEndlessChain(t *testing.T) {
 	w := newWorld(t)
