@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ type world struct {
 	// rewrite, where it is set, replaces what the federation answers.
 	rewrite func(path string, status int, body string) (int, string)
 	hits    map[string]int // requests by path
+	mu      sync.Mutex
 	mux     *http.ServeMux
 	guard   *fetch.Guard
 }
@@ -60,7 +62,9 @@ func newWorld(t *testing.T, change ...func(*cie.Config)) *world {
 	}
 	inner := http.StripPrefix("/demo/cie", w.demo.Handler())
 	mux.HandleFunc("/demo/cie/", func(rw http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
 		w.hits[r.URL.Path]++
+		w.mu.Unlock()
 		rec := httptest.NewRecorder()
 		inner.ServeHTTP(rec, r)
 		status, body := rec.Code, rec.Body.String()
@@ -74,6 +78,7 @@ func newWorld(t *testing.T, change ...func(*cie.Config)) *world {
 		_, _ = rw.Write([]byte(body))
 	})
 	mux.Handle("GET /.well-known/openid-federation", w.Handler())
+	mux.Handle("GET /cie/resolve", w.Handler())
 	return w
 }
 
