@@ -214,7 +214,7 @@ func (d *django) login(to *identify.Departure) url.Values {
 
 // A whole code flow with a provider that others wrote ends in a proof, and each
 // tampered variant is refused for its reason.
-func TestDjangoProvider(t *testing.T) {
+func TestCounterpart(t *testing.T) {
 	d := newDjango(t)
 	ctx := context.Background()
 	provider := d.url + "/oidc/op"
