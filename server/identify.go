@@ -201,7 +201,11 @@ func (s *Server) mountPages(a *api.API) {
 // cardURL is where people show their cards.
 func (c *Config) cardURL() string {
 	if c.Identify.CNS.URL == "" {
-		return "https://" + c.Identify.CNS.Listen
+		host, port, _ := net.SplitHostPort(c.Identify.CNS.Listen)
+		if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+			host = "localhost"
+		}
+		return "https://" + net.JoinHostPort(host, port)
 	}
 	return strings.TrimSuffix(c.Identify.CNS.URL, "/")
 }

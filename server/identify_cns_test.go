@@ -54,7 +54,7 @@ func reader(t *testing.T, card *tls.Certificate) *http.Client {
 	if card != nil {
 		cfg.Certificates = []tls.Certificate{*card}
 	}
-	b.Transport = &http.Transport{TLSClientConfig: cfg}
+	b.Transport = &http.Transport{TLSClientConfig: cfg, ForceAttemptHTTP2: true}
 	return b
 }
 

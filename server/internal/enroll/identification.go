@@ -82,11 +82,10 @@ func (s *Service) Identifications() []string { return s.identify.Offered() }
 
 // Methods are those that the order allows and this server offers.
 func (s *Service) Methods(c *Certificate) []string {
-	all := s.identify.Offered()
-	if c.Identification != "" {
-		all = slices.DeleteFunc(all, func(m string) bool { return m != c.Identification })
-	}
-	return all
+	return slices.DeleteFunc(s.identify.Offered(), func(m string) bool {
+		// SPID, CIE and cards know persons: none of them proves an organisation.
+		return c.Identification != m && (c.Identification != "" || c.Kind == keys.ESeal && s.identify.Method(m) != nil)
+	})
 }
 
 func (s *Service) allows(c *Certificate, method string) error {
