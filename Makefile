@@ -64,7 +64,7 @@ interop: ## other implementations read ours, we read theirs
 	.ci/need qpdf pdfsig xmlsec1 xmllint openssl gs soffice
 	ROGITO_INTEROP=1 ROGITO_INTEROP_TABLE=$(CURDIR)/docs/interop.md go test -count=1 -timeout 30m -v ./test/interop/...
 
-identify: ## SPID against spid-sp-test, which is installed from PyPI
+identify: ## SPID and CIE against counterparts that others wrote, installed from PyPI
 	.ci/need xmlsec1 openssl python3
 	ROGITO_IDENTIFY=1 go test -count=1 -timeout 30m -v -run Counterpart ./server/internal/identify/...
 

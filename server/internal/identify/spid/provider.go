@@ -73,11 +73,17 @@ type loaded struct {
 // providers are those that count now. Where two sources name one entity, the
 // first counts.
 func (s *SPID) providers(ctx context.Context) []*provider {
+	read := make([]*loaded, len(s.sources))
+	var all sync.WaitGroup // one that hangs is waited for once, not one after the other
+	for i, src := range s.sources {
+		all.Go(func() { read[i] = s.load(ctx, src, false) })
+	}
+	all.Wait()
 	now := s.now()
 	var out []*provider
 	known := map[string]bool{}
-	for _, src := range s.sources {
-		for _, p := range s.load(ctx, src, false).providers {
+	for _, l := range read {
+		for _, p := range l.providers {
 			if p.usable(now) && !known[p.entity] {
 				known[p.entity] = true
 				out = append(out, p)
