@@ -185,6 +185,9 @@ func (s *SPID) parseProviders(text []byte) ([]*provider, error) {
 	defer d.Release()
 	root := d.Root()
 	if sig := root.Children(xmldsig.Space, "Signature"); len(sig) > 0 {
+		if len(sig[0].Descendants(xmldsig.Space, "Reference")) != 1 {
+			return nil, errors.New("a signature that is not of one reference")
+		}
 		var certs []*pkix.Certificate
 		for _, der := range xmldsig.Certificates(sig[0].Child(xmldsig.Space, "KeyInfo")) {
 			if c, err := pkix.ParseCertificate(der); err == nil && len(certs) < maxCerts {
