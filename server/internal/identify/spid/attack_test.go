@@ -11,6 +11,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"math/big"
 	"net/url"
 	"regexp"
 	"strings"
@@ -112,6 +113,12 @@ var wrapping = map[string]func(*parts) string{
 	"XSW7, the signed one in Extensions": func(p *parts) string {
 		return p.swap(p.answer(p.evil), "<samlp:Status>", "<samlp:Extensions>"+p.assertion+"</samlp:Extensions><samlp:Status>")
 	},
+	"a forged one in Extensions beside the signed one": func(p *parts) string {
+		return p.swap(p.plain, "<samlp:Status>", "<samlp:Extensions>"+p.evil+"</samlp:Extensions><samlp:Status>")
+	},
+	"a signature in StatusDetail": func(p *parts) string {
+		return p.swap(p.plain, "</samlp:Status>", "<samlp:StatusDetail>"+p.signature+"</samlp:StatusDetail></samlp:Status>")
+	},
 	"XSW8: the signed one in an Object": func(p *parts) string {
 		return p.answer(afterIssuer(p.evil, p.inSignature(p.signature, "<ds:Object>"+p.bare+"</ds:Object>")))
 	},
@@ -209,6 +216,10 @@ var tampering = map[string]struct {
 	}},
 	"a filter that leaves the attributes out": {"signature", func(p *parts) string {
 		return p.transformed(`<ds:Transform Algorithm="http://www.w3.org/2002/06/xmldsig-filter2"><f:XPath xmlns:f="http://www.w3.org/2002/06/xmldsig-filter2" xmlns:saml="` + saml.Assertion + `" Filter="subtract">//saml:AttributeStatement</f:XPath></ds:Transform>`)
+	}},
+	"an XPath that does what SAML has another transform for": {"signature", func(p *parts) string {
+		return p.info(`<ds:Transform Algorithm="http://www.w3.org/2000/09/xmldsig#enveloped-signature"></ds:Transform>`,
+			`<ds:Transform Algorithm="http://www.w3.org/TR/1999/REC-xpath-19991116"><ds:XPath>not(ancestor-or-self::ds:Signature)</ds:XPath></ds:Transform>`)
 	}},
 	"base64": {"signature", func(p *parts) string {
 		return p.transformed(`<ds:Transform Algorithm="http://www.w3.org/2000/09/xmldsig#base64"/>`)
@@ -440,6 +451,28 @@ func TestMisdirected(t *testing.T) {
 			refused(t, a, err, c.reason)
 		})
 	}
+}
+
+// A key of 1024 bits signs nothing that is believed, although the metadata have
+// it.
+func TestShortKey(t *testing.T) {
+	t.Setenv("GODEBUG", "rsa1024min=0")
+	key, err := rsa.GenerateKey(rand.Reader, 1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	w.idp.Signer = saml.Signer{Key: key, Certificate: der}
+	short := file(t, []byte(unsignedMetadata(w.idp)))
+	w.sp = newWorld(t, func(c *spid.Config, _ *spid.Deps) { c.IDPMetadata = []string{short} }).sp
+	d, q := w.start(t, w.idp)
+	a, err := w.finish(d, signed(t, w.idp, q, nil, nil))
+	refused(t, a, err, "signature")
 }
 
 // An honest answer to somebody else's request, or from a provider that was not

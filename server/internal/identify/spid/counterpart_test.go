@@ -69,11 +69,10 @@ func TestCounterpart(t *testing.T) {
 		name, profile, metadata string
 		level, responses        int
 	}{
-		{"private", "spid-sp-private", metadata, 2, 100},
-		{"public", "spid-sp-public", metadata, 2, 100},
-		{"private, level 3", "spid-sp-private", metadata, 3, 100},
-		{"private, by HTTP-Redirect", "spid-sp-private", redirect, 2, 0},
-		{"public, by HTTP-Redirect, level 3", "spid-sp-public", redirect, 3, 0},
+		{"private, level 2", "spid-sp-private", metadata, 2, 100},
+		{"public, level 3", "spid-sp-public", metadata, 3, 100},
+		{"private, by HTTP-Redirect, level 3", "spid-sp-private", redirect, 3, 0},
+		{"public, by HTTP-Redirect, level 2", "spid-sp-public", redirect, 2, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			here := serve(t, func(cfg *spid.Config, _ *spid.Deps) {

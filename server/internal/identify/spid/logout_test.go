@@ -78,6 +78,20 @@ func TestLogout(t *testing.T) {
 		t.Errorf("%s: %v", d.URL, err)
 	}
 
+	theirs, err := pkix.ParseCertificate(w.idp.Signer.Certificate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, good, _ := strings.Cut(at, "?")
+	for query, ok := range map[string]bool{
+		good: true, good + "&x=y": true, good + "&SAMLRequest=x": false, "RelayState=x&" + good: false,
+		good + "&%53igAlg=x": false, "%53AMLRequest=x&" + good: false, good + "&%zz=x": false, "": false,
+	} {
+		if err := saml.CheckQuery(query, "SAMLRequest", []*pkix.Certificate{theirs}); (err == nil) != ok {
+			t.Errorf("%.40s...: %v, want %v", query, err, ok)
+		}
+	}
+
 	done, err := w.idp.Signer.Sign(logoutMessage("LogoutResponse", w.idp.Entity, public+"/spid/slo", time.Now()))
 	if err != nil {
 		t.Fatal(err)

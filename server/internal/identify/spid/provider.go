@@ -73,11 +73,17 @@ type loaded struct {
 // providers are those that count now. Where two sources name one entity, the
 // first counts.
 func (s *SPID) providers(ctx context.Context) []*provider {
+	read := make([]*loaded, len(s.sources))
+	var all sync.WaitGroup // one that hangs is waited for once, not one after the other
+	for i, src := range s.sources {
+		all.Go(func() { read[i] = s.load(ctx, src, false) })
+	}
+	all.Wait()
 	now := s.now()
 	var out []*provider
 	known := map[string]bool{}
-	for _, src := range s.sources {
-		for _, p := range s.load(ctx, src, false).providers {
+	for _, l := range read {
+		for _, p := range l.providers {
 			if p.usable(now) && !known[p.entity] {
 				known[p.entity] = true
 				out = append(out, p)
@@ -179,6 +185,9 @@ func (s *SPID) parseProviders(text []byte) ([]*provider, error) {
 	defer d.Release()
 	root := d.Root()
 	if sig := root.Children(xmldsig.Space, "Signature"); len(sig) > 0 {
+		if len(sig[0].Descendants(xmldsig.Space, "Reference")) != 1 {
+			return nil, errors.New("a signature that is not of one reference")
+		}
 		var certs []*pkix.Certificate
 		for _, der := range xmldsig.Certificates(sig[0].Child(xmldsig.Space, "KeyInfo")) {
 			if c, err := pkix.ParseCertificate(der); err == nil && len(certs) < maxCerts {
