@@ -53,6 +53,7 @@ trust                       ades report tsl internal/cms internal/limits interna
 .                           ades asic cades pades xades pkcs1 policy report trust tsl tsp internal/*
 adestest                    ades tsp tsl internal/*
 
+internal/yardstick
 omi                         internal/atomicfile internal/geo internal/limits
 
 server/internal/fault

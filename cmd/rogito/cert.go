@@ -144,8 +144,11 @@ func (c *certReview) Run(s *session, srv *server.Server) error {
 	if c.Save != "" {
 		return srv.Evidence(s.ctx, c.ID, func(name string, r io.Reader) error {
 			path := filepath.Join(c.Save, filepath.Base(name))
+			if err := saveFile(path, r); err != nil {
+				return err
+			}
 			s.printf("%s\n", path)
-			return saveFile(path, r)
+			return nil
 		})
 	}
 	if c.Approve == c.Refuse {
