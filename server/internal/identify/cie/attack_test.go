@@ -73,6 +73,7 @@ func TestClaimsOfTokens(t *testing.T) {
 		{"a tax code with a tail", "userinfo", "claims", set("https://attributes.eid.gov.it/fiscal_number", "RSSMRA80A01H501U\n")},
 		{"a tax code that is a list", "userinfo", "claims", set("https://attributes.eid.gov.it/fiscal_number", []string{"RSSMRA80A01H501U"})},
 		{"a name of two lines", "userinfo", "claims", set("given_name", "Mario\nAdmin")},
+		{"a name that is read backwards", "userinfo", "claims", set("given_name", "Mario\u202e")},
 		{"no surname", "userinfo", "claims", drop("family_name")},
 		{"a name that the ID token denies", "id-token", "claims", set("family_name", "Bianchi")},
 	} {

@@ -179,6 +179,8 @@ func (c *CIE) Providers(ctx context.Context) []identify.Provider {
 	if err != nil {
 		c.deps.Log.Warn("no list of CIE providers", "err", err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // a page waits for the names
+	defer cancel()
 	var out []identify.Provider
 	for _, id := range ids {
 		out = append(out, identify.Provider{ID: id, Name: c.providerName(ctx, id)})
@@ -242,10 +244,8 @@ func (c *CIE) providerName(ctx context.Context, id string) string {
 	p, wait := c.providers[id], c.failed[id]
 	c.mu.Unlock()
 	if p == nil && c.deps.Now().After(wait) {
-		short, cancel := context.WithTimeout(ctx, 3*time.Second)
-		defer cancel()
 		var err error
-		if p, err = c.resolve(short, id); err != nil {
+		if p, err = c.resolve(ctx, id); err != nil {
 			c.mu.Lock()
 			c.failed[id] = c.deps.Now().Add(time.Minute)
 			c.mu.Unlock()

@@ -88,7 +88,7 @@ func (c *CIE) Start(ctx context.Context, _ identify.Order, id string) (*identify
 		object[name] = v
 		q.Set(name, v)
 	}
-	signed, err := c.signing[0].Sign("oauth-authz-req+jwt", object)
+	signed, err := c.signing[0].Sign("", object) // the rules know no typ here
 	if err != nil {
 		return nil, err
 	}
@@ -157,6 +157,10 @@ func (c *CIE) Finish(ctx context.Context, state []byte, answer url.Values) (*ide
 	if err != nil {
 		return nil, err
 	}
+	until := id.Exp.time().Add(skew)
+	if day := c.deps.Now().Add(24 * time.Hour); until.After(day) { // the request is long over by then
+		until = day
+	}
 	chain, err := json.Marshal(p.evidence)
 	if err != nil {
 		return nil, err
@@ -164,7 +168,7 @@ func (c *CIE) Finish(ctx context.Context, state []byte, answer url.Values) (*ide
 	return &identify.Answer{
 		Proof: &identify.Proof{Method: c.Name(), Issuer: p.id, Level: id.Acr, Request: req.State, At: c.deps.Now().UTC(), Proven: *proven},
 		ID:    id.unique(p.id),
-		Until: id.Exp.time().Add(skew),
+		Until: until,
 		Files: []identify.File{{Name: "trust-chain.json", Content: chain}, {Name: "id-token.jwt", Content: []byte(id.raw)}, {Name: "userinfo.jwt", Content: []byte(info.raw)}},
 	}, nil
 }
