@@ -434,7 +434,8 @@ func TestEvidenceIsErased(t *testing.T) {
 	gone := func(c bought, blobs []string) bool {
 		_, err := w.room.Evidence(ctx, c.ID)
 		for _, id := range blobs {
-			if _, err := w.room.blobs.Stat(ctx, id); err == nil {
+			if r, err := w.room.blobs.Open(ctx, id); err == nil {
+				r.Close()
 				t.Errorf("a file of %s is still there", c.ID)
 			}
 		}
