@@ -465,3 +465,28 @@ func TestEvidenceIsErased(t *testing.T) {
 	}
 	s.verifyAudit()
 }
+
+// What somebody handed in for an operator is void once the holder was identified
+// otherwise: approving it would give the credentials to another browser.
+func TestIdentifiedOtherwise(t *testing.T) {
+	s := newSite(t)
+	w := newTwins(t, s, pretend{time.Minute})
+	c := s.buy("automatic", elsa)
+	attacker, holder := aBrowser(t), aBrowser(t)
+	s.holder = attacker
+	if status, page := s.upload(c.CertificateLink, "video", evidenceFiles); status != 200 {
+		t.Fatalf("%d %s", status, page)
+	}
+	if status, page := w.visit(holder, w.urls[0]+"/spid/acs", w.answers(w.begin(holder, 0, c))); status != 200 || s.certificateState(c.ID) != "DONE" {
+		t.Fatalf("%d %s", status, page)
+	}
+	if a := s.do("POST", "/certificates/"+c.ID+"/review", m{"approve": true}); a.code() != 145 {
+		t.Errorf("the video is approved: %d/%d", a.Status, a.code())
+	}
+	if page := s.pageOf(attacker, c.CertificateLink, url_("action", "reveal")); element(page, "certificate-password") != "" {
+		t.Error("whoever sent the video sees the credentials")
+	}
+	if page := s.pageOf(holder, c.CertificateLink, url_("action", "reveal")); element(page, "certificate-password") == "" {
+		t.Errorf("no credentials: %s", page)
+	}
+}

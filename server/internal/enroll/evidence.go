@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
@@ -116,6 +118,7 @@ func (s *Service) Evidence(ctx context.Context, id string) (*Kept, error) {
 		}
 		k.Files = append(k.Files, KeptFile{name, b})
 	}
+	slices.SortFunc(k.Files, func(a, b KeptFile) int { return strings.Compare(a.Name, b.Name) })
 	return k, nil
 }
 

@@ -137,6 +137,12 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 				return err
 			}
 		}
+		// What waits for an operator came from another browser, perhaps, and would
+		// take the place of this one.
+		if _, err := tx.Exec(ctx, `update identifications set state = 'REFUSED', reason = 'identified otherwise', decided_at = $1 where certificate_id = $2 and state = 'PENDING'`,
+			store.Millis(s.config.Now()), c.ID); err != nil {
+			return err
+		}
 		if !first {
 			n, err := tx.Exec(ctx, `update certificates set browser = $1, statement = null where id = $2 and state = $3`, sealed, c.ID, string(Done))
 			if err == nil && n == 0 {
