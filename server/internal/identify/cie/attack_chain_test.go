@@ -2,6 +2,7 @@ package cie_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -322,6 +323,81 @@ func TestIssuersOfMarks(t *testing.T) {
 		if !c.holds {
 			refused(t, c.name, err, "trust-mark")
 		}
+	}
+}
+
+// A provider's keys may stand at an address of their own: signed by its
+// federation key, or not.
+func TestKeysElsewhere(t *testing.T) {
+	w := newWorld(t)
+	stranger := newWorld(t)
+	set := claims{"keys": []any{w.demo.Tokens.Public()}}
+	signed := func(k jwt.Private, more claims) string {
+		all := claims{"keys": set["keys"]}
+		for name, v := range more {
+			all[name] = v
+		}
+		s, err := k.Sign("jwk-set+jwt", all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	plain, err := json.Marshal(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body string
+	w.mux.HandleFunc("/keys", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte(body)) })
+	for _, c := range []struct {
+		name, member, body string
+		holds              bool
+	}{
+		{"plain", "jwks_uri", string(plain), true},
+		{"signed", "signed_jwks_uri", signed(w.demo.Federation, claims{"iss": w.demo.ProviderID(), "sub": w.demo.ProviderID()}), true},
+		{"signed by a stranger", "signed_jwks_uri", signed(renamed(t, stranger.demo.Federation, "demo-provider-federation"), nil), false},
+		{"signed for another", "signed_jwks_uri", signed(w.demo.Federation, claims{"iss": "https://other.example"}), false},
+		{"signed by itself", "signed_jwks_uri", signed(w.demo.Tokens, nil), false},
+		{"not signed where it must be", "signed_jwks_uri", string(plain), false},
+		{"oversized", "jwks_uri", strings.Repeat(" ", 1<<20) + string(plain), false},
+		{"nothing", "jwks_uri", "{}", false},
+	} {
+		body = c.body
+		w.demo.Change = func(what string, all claims) {
+			if what == "provider" {
+				delete(sub(all, "metadata", "openid_provider"), "jwks")
+				sub(all, "metadata", "openid_provider")[c.member] = w.base + "/keys"
+			}
+		}
+		_, _, a, err := w.journey()
+		if !c.holds {
+			refused(t, c.name, err, "metadata")
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var kept struct {
+			Keys string `json:"provider_keys"`
+		}
+		if err := json.Unmarshal(a.Files[0].Content, &kept); err != nil || kept.Keys != c.body {
+			t.Errorf("%s: the keys are not kept: %v", c.name, err)
+		}
+	}
+}
+
+// What the immediate superior says about an entity overrides what it says
+// itself.
+func TestMetadataBySuperior(t *testing.T) {
+	w := newWorld(t)
+	w.demo.Change = func(what string, all claims) {
+		if what == "about-provider" {
+			all["metadata"] = claims{"openid_provider": claims{"organization_name": "As the anchor knows it"}}
+		}
+	}
+	if all := w.Providers(context.Background()); len(all) != 1 || all[0].Name != "As the anchor knows it" {
+		t.Errorf("%v", all)
 	}
 }
 

@@ -290,8 +290,24 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %s", f.Name, f.Detail)
 		}
 	}
-	w.now = w.now.Add(350 * 24 * time.Hour)
+	other := newWorld(t)
+	w.demo.Change = func(what string, claims map[string]any) {
+		if what == "about-client" {
+			claims["jwks"] = map[string]any{"keys": []any{other.demo.Federation.Public()}}
+		}
+	}
 	bad := ""
+	for _, f := range w.Check(context.Background()) {
+		if !f.OK {
+			bad += f.Name + ";"
+		}
+	}
+	if bad != "cie registration;" {
+		t.Errorf("the anchor knows another key: %s", bad)
+	}
+	w.demo.Change = nil
+	w.now = w.now.Add(350 * 24 * time.Hour)
+	bad = ""
 	for _, f := range w.Check(context.Background()) {
 		if !f.OK {
 			bad += f.Name + ";"

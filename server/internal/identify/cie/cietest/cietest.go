@@ -177,16 +177,25 @@ func (p *Provider) ask(path string) string {
 // redirect, and returns the address of the callback with the answer.
 func (p *Provider) Login(browser *http.Client, departure string) *url.URL {
 	p.t.Helper()
-	step := func(resp *http.Response, err error) *http.Response {
+	step := func(address string, form url.Values) (int, string) {
 		p.t.Helper()
+		r, err := http.NewRequest(http.MethodGet, address, http.NoBody)
+		if form != nil {
+			r, err = http.NewRequest(http.MethodPost, address, strings.NewReader(form.Encode()))
+		}
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		resp, err := browser.Do(r)
 		if err != nil {
 			p.t.Fatal(err)
 		}
 		resp.Body.Close()
-		return resp
+		return resp.StatusCode, resp.Header.Get("Location")
 	}
-	if resp := step(browser.Get(departure)); resp.StatusCode != http.StatusOK {
-		p.t.Fatalf("the login page: status %d to %s", resp.StatusCode, resp.Header.Get("Location"))
+	if status, to := step(departure, nil); status != http.StatusOK {
+		p.t.Fatalf("the login page: status %d to %s", status, to)
 	}
 	u, err := url.Parse(departure)
 	if err != nil {
@@ -194,14 +203,14 @@ func (p *Provider) Login(browser *http.Client, departure string) *url.URL {
 	}
 	form := url.Values{"username": {"mario"}, "password": {"mario"}, "authz_request_object": {u.Query().Get("request")}}
 	u.RawQuery = ""
-	consent := p.URL + step(browser.PostForm(u.String(), form)).Header.Get("Location")
-	if resp := step(browser.Get(consent)); resp.StatusCode != http.StatusOK {
-		p.t.Fatalf("the page of consent %s: status %d", consent, resp.StatusCode)
+	_, consent := step(u.String(), form)
+	if status, _ := step(p.URL+consent, nil); status != http.StatusOK {
+		p.t.Fatalf("the page of consent %s: status %d", consent, status)
 	}
-	resp := step(browser.PostForm(consent, url.Values{"agree": {"on"}}))
-	back, err := url.Parse(resp.Header.Get("Location"))
+	status, to := step(p.URL+consent, url.Values{"agree": {"on"}})
+	back, err := url.Parse(to)
 	if err != nil || !strings.HasSuffix(back.Path, "/cie/callback") {
-		p.t.Fatalf("status %d to %s", resp.StatusCode, back)
+		p.t.Fatalf("status %d to %s", status, back)
 	}
 	return back
 }
