@@ -177,6 +177,7 @@ func (s *Server) mountPages(a *api.API) {
 			a.Mount("/spid/slo", http.HandlerFunc(one.ServeLogout), http.MethodGet, http.MethodPost)
 		case *cie.CIE:
 			a.Mount("/.well-known/openid-federation", one.Handler())
+			a.Mount(cie.ResolvePath, one.Handler())
 		}
 		more = append(more, map[string]string{"spid": "/spid/acs", "cie": "/cie/callback", "cns": "/cns/*"}[one.Name()])
 	}
