@@ -215,7 +215,7 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\
 
 // parts are the data of a page's content streams. It is false for what readers
 // take in different ways: a part that leads to nothing, for which some draw no
-// page at all, data in another file, and filters that are not plain.
+// page at all, data in another file, and data that they decode differently.
 func (c *comparison) parts(m *model, o pdf.Object) ([][]byte, bool) {
 	v, err := m.doc.Resolve(o)
 	if err != nil {
@@ -229,7 +229,7 @@ func (c *comparison) parts(m *model, o pdf.Object) ([][]byte, bool) {
 	for _, part := range list {
 		part, err := m.doc.Resolve(part)
 		s, ok := part.(*pdf.Stream)
-		if err != nil || !ok || s.Dict.Has("F") || s.Dict.Has("FFilter") || s.Dict.Has("FDecodeParms") || !plain(m, s) {
+		if err != nil || !ok {
 			return nil, false
 		}
 		data, err := m.doc.Data(s)

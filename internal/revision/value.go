@@ -328,76 +328,63 @@ func streamKey(holder pdf.Name) pdf.Name {
 	return holder
 }
 
-// data compares what two streams hold. Filters that are not decoded here
-// (pictures) must be the same over the same bytes.
+// Data returns the decoded data of a stream, where every reader decodes it to
+// the same bytes. Nothing that is judged here is read in any other way.
+func (v *view) Data(s *pdf.Stream) ([]byte, error) { return v.Strict(s) }
+
+// data compares what two streams hold. The same bytes under the same filters
+// are the same data, whatever readers make of them. Data that were encoded anew
+// are the same only where every reader decodes both to the same bytes; filters
+// of pictures are not decoded here.
 func (m *matcher) data(a, b *pdf.Stream) bool {
 	x, err1 := m.old.doc.Encoded(a)
 	y, err2 := m.new.doc.Encoded(b)
 	if err1 != nil || err2 != nil {
 		return false
 	}
-	if bytes.Equal(x, y) && m.compare(list(m.old, a, "Filter"), list(m.new, b, "Filter"), "Filter", false, 0) &&
-		m.compare(list(m.old, a, "DecodeParms"), list(m.new, b, "DecodeParms"), "DecodeParms", false, 0) {
+	if bytes.Equal(x, y) && m.sameFilters(a, b) {
 		return true
-	}
-	if !plain(m.old, a) || !plain(m.new, b) {
-		return false
 	}
 	x, err1 = m.old.doc.Data(a)
 	y, err2 = m.new.doc.Data(b)
 	return errors.Join(err1, err2) == nil && bytes.Equal(x, y)
 }
 
-// plain reports whether all readers decode a stream in the same way: its
-// filters are names, each with its own parameters, and those are integers.
-func plain(m *model, s *pdf.Stream) bool {
-	filter, err1 := m.doc.Resolve(s.Dict.Get("Filter"))
-	parms, err2 := m.doc.Resolve(s.Dict.Get("DecodeParms"))
-	if err1 != nil || err2 != nil {
-		return false
+// sameFilters compares the filters of two streams and their parameters. One
+// filter may stand alone or in an array; where it has parameters, many readers
+// take them only if both stand alone or both in an array.
+func (m *matcher) sameFilters(a, b *pdf.Stream) bool {
+	filters := m.compare(list(m.old, a, "Filter"), list(m.new, b, "Filter"), "Filter", false, 0)
+	x, y := list(m.old, a, "DecodeParms"), list(m.new, b, "DecodeParms")
+	if len(x)+len(y) == 0 {
+		return filters
 	}
-	filters, several := filter.(pdf.Array)
-	if !several && filter != nil {
-		filters = pdf.Array{filter}
+	same := func(key pdf.Name) bool {
+		_, p := resolved(m.old, a, key).(pdf.Array)
+		_, q := resolved(m.new, b, key).(pdf.Array)
+		return p == q
 	}
-	values, listed := parms.(pdf.Array)
-	if !listed && parms != nil {
-		values = pdf.Array{parms}
+	return filters && same("Filter") && same("DecodeParms") && m.compare(x, y, "DecodeParms", false, 0)
+}
+
+func resolved(m *model, s *pdf.Stream, key pdf.Name) pdf.Object {
+	v, err := m.doc.Resolve(s.Dict.Get(key))
+	if err != nil {
+		return nil
 	}
-	if len(values) > len(filters) && len(values) > 0 || listed != several && parms != nil && len(filters) > 1 {
-		return false
-	}
-	for _, f := range filters {
-		if f, err := m.doc.Resolve(f); err != nil || m.doc.Name(f) == "" {
-			return false
-		}
-	}
-	for _, p := range values {
-		p, err := m.doc.Resolve(p)
-		d, ok := p.(*pdf.Dict)
-		if err != nil || !ok && p != nil {
-			return false
-		}
-		for _, key := range []pdf.Name{"Predictor", "Colors", "BitsPerComponent", "Columns", "EarlyChange"} {
-			v, err := m.doc.Resolve(d.Get(key))
-			if _, ok := v.(pdf.Integer); err != nil || !ok && v != nil {
-				return false
-			}
-		}
-	}
-	return true
+	return v
 }
 
 // list is the value of a key that may stand alone or in an array.
-func list(m *model, s *pdf.Stream, key pdf.Name) pdf.Object {
-	v, err := m.doc.Resolve(s.Dict.Get(key))
-	if err != nil || v == nil {
-		return pdf.Array{}
+func list(m *model, s *pdf.Stream, key pdf.Name) pdf.Array {
+	switch v := resolved(m, s, key).(type) {
+	case nil:
+		return nil
+	case pdf.Array:
+		return v
+	default:
+		return pdf.Array{v}
 	}
-	if a, ok := v.(pdf.Array); ok {
-		return a
-	}
-	return pdf.Array{v}
 }
 
 // differing lists the keys whose values are not equal.
