@@ -241,57 +241,24 @@ func (c *comparison) parts(m *model, o pdf.Object) ([][]byte, bool) {
 	return out, true
 }
 
-// joined is the content of a page as one stream; its parts are joined by a
-// line break (ISO 32000-2, 7.8.2). A part that leads to nothing is no part.
-func (c *comparison) joined(m *model, o pdf.Object) ([]byte, bool) {
-	v, err := m.doc.Resolve(o)
-	if err != nil {
-		return nil, false
-	}
-	list, ok := v.(pdf.Array)
-	if !ok {
-		list = pdf.Array{v}
-	}
-	var out []byte
-	for _, part := range list {
-		part, err := m.doc.Resolve(part)
-		if err != nil {
-			return nil, false
-		}
-		if part == nil {
-			continue
-		}
-		s, ok := part.(*pdf.Stream)
-		if !ok {
-			return nil, false
-		}
-		data, err := m.doc.Data(s)
-		if err != nil {
-			return nil, false
-		}
-		out = append(append(out, data...), '\n')
-	}
-	return out, true
-}
-
 // resources names what differs between the resources of two pages. A name
-// that was not there may be added when nothing on the page asks for it.
+// that was not there may be added when nothing that the page draws can ask for it.
 func (c *comparison) resources(a, b *page) {
 	was, is := c.old.dict(a.attrs["Resources"]), c.new.dict(b.attrs["Resources"])
+	asked := c.old.pageRequests(a)
 	for _, category := range c.differing(was, is, "ProcSet") {
 		x, y := c.old.dict(was.Get(category)), c.new.dict(is.Get(category))
-		for _, name := range c.differing(x, y) {
+		names := c.differing(x, y)
+		for _, name := range names {
 			full := string(category) + "/" + string(name)
 			switch {
-			case x.Get(name) != nil && !c.isNull(c.old, x.Get(name)):
-				c.add(difference{what: "page-resources", page: b.number, name: full})
-			case defaultSpace(category, name) || c.asksFor(a, category, name):
+			case !c.isNull(c.old, c.get(x, name)) || asked.asks(category, name):
 				c.add(difference{what: "page-resources", page: b.number, name: full})
 			default:
 				c.add(difference{what: "page-resources+", page: b.number, name: full})
 			}
 		}
-		if len(c.differing(x, y)) == 0 { // not a dictionary on one side
+		if len(names) == 0 { // not a dictionary on one side
 			c.add(difference{what: "page-resources", page: b.number, name: string(category)})
 		}
 	}
@@ -306,99 +273,4 @@ func defaultSpace(category, name pdf.Name) bool {
 func (c *comparison) isNull(m *model, o pdf.Object) bool {
 	v, err := m.doc.Resolve(o)
 	return err == nil && v == nil
-}
-
-// asksFor reports whether anything on the page may use a resource of that name
-// from the page's own dictionary: its content, or what it is drawn with. Where
-// that cannot be told it does.
-func (c *comparison) asksFor(p *page, category, name pdf.Name) bool {
-	data, ok := c.joined(c.old, p.dict.Get("Contents"))
-	if !ok || mayName(data, name) {
-		return true
-	}
-	s := &seeker{m: c.old, category: category, name: name, seen: make(map[int]bool), budget: 20_000}
-	if s.asks(p.attrs["Resources"], "Resources", 0) {
-		return true
-	}
-	return slices.ContainsFunc(p.annots, func(a annot) bool { return a.dict != nil && s.asks(a.dict.Get("AP"), "AP", 0) })
-}
-
-// mayName reports whether content may hold a name, spelt in one way or another.
-func mayName(data []byte, name pdf.Name) bool {
-	return bytes.Contains(data, []byte(name)) || bytes.IndexByte(data, '#') >= 0
-}
-
-// seeker looks through forms, patterns, glyphs and appearances for one that
-// names a resource which it does not have. Readers differ in where they look
-// for it then: nowhere, or in the resources of what uses it.
-type seeker struct {
-	m              *model
-	category, name pdf.Name
-	seen           map[int]bool
-	budget         int
-}
-
-// drawing are the keys below which streams are drawn, whatever they say of
-// themselves.
-var drawing = map[pdf.Name]bool{"AP": true, "XObject": true, "Pattern": true, "CharProcs": true}
-
-func (s *seeker) asks(o pdf.Object, key pdf.Name, depth int) bool {
-	if s.budget--; s.budget < 0 || depth > 100 {
-		return true
-	}
-	switch v := o.(type) {
-	case pdf.Ref:
-		if s.seen[v.Num] || pointing[key] {
-			return false
-		}
-		s.seen[v.Num] = true
-		o, err := s.m.doc.Resolve(o)
-		return err != nil || s.asks(o, key, depth+1)
-	case pdf.Array:
-		return slices.ContainsFunc(v, func(e pdf.Object) bool { return s.asks(e, key, depth+1) })
-	case *pdf.Dict:
-		if s.m.doc.Name(v.Get("Subtype")) == "Type3" && s.glyphs(v) {
-			return true
-		}
-		return slices.ContainsFunc(v.Entries, func(e pdf.Entry) bool {
-			if key == "AP" || key == "XObject" || key == "Pattern" {
-				return s.asks(e.Value, key, depth+1)
-			}
-			return e.Key != "CharProcs" && s.asks(e.Value, e.Key, depth+1)
-		})
-	case *pdf.Stream:
-		kind := s.m.doc.Name(v.Dict.Get("Subtype"))
-		if kind != "Image" && (drawing[key] || kind == "Form" || v.Dict.Has("PatternType")) && s.uses(v, v.Dict.Get("Resources")) {
-			return true
-		}
-		return s.asks(v.Dict, "", depth+1)
-	}
-	return false
-}
-
-// glyphs looks into a Type 3 font. A glyph may have resources of its own, or
-// those of the font.
-func (s *seeker) glyphs(font *pdf.Dict) bool {
-	procs, err := s.m.doc.Dict(font.Get("CharProcs"))
-	if err != nil {
-		return true
-	}
-	if procs == nil {
-		return false
-	}
-	return slices.ContainsFunc(procs.Entries, func(e pdf.Entry) bool {
-		v, err := s.m.doc.Resolve(e.Value)
-		g, ok := v.(*pdf.Stream)
-		return err != nil || ok && s.uses(g, font.Get("Resources"))
-	})
-}
-
-// uses reports whether a stream may name the resource without having it.
-func (s *seeker) uses(v *pdf.Stream, resources pdf.Object) bool {
-	own := s.m.dict(s.m.dict(resources).Get(s.category)).Get(s.name)
-	if o, err := s.m.doc.Resolve(own); err == nil && o != nil {
-		return false
-	}
-	data, err := s.m.doc.Data(v)
-	return err != nil || mayName(data, s.name)
 }
