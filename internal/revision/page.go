@@ -56,13 +56,13 @@ func (c *comparison) reordered() bool {
 // untouched reports whether nothing that a page shows was written between the
 // two revisions. Widgets of the form are judged with their fields.
 func (c *comparison) untouched(a, b *page) bool {
-	if a.ref != b.ref || a.ref.Num == 0 || c.ages.of(a.ref.Num) > c.old.rev || len(a.annots) != len(b.annots) {
+	if a.ref != b.ref || a.ref.Num == 0 || c.ages.of(a.ref.Num, "") > c.old.rev || len(a.annots) != len(b.annots) {
 		return false
 	}
 	for _, k := range inheritedByPages {
 		for _, v := range [][2]pdf.Object{{a.attrs[k], b.attrs[k]}, {a.up[k], b.up[k]}} {
 			ref, ok := v[0].(pdf.Ref)
-			if !pdf.Equal(v[0], v[1]) || ok && c.ages.of(ref.Num) > c.old.rev {
+			if !pdf.Equal(v[0], v[1]) || ok && c.ages.of(ref.Num, k) > c.old.rev {
 				return false
 			}
 			if _, simple := v[0].(*pdf.Dict); simple && a.dict.Get(k) == nil {
@@ -71,7 +71,7 @@ func (c *comparison) untouched(a, b *page) bool {
 		}
 	}
 	for i, x := range a.annots {
-		if x.num != b.annots[i].num || x.num != 0 && c.old.widgets[x.num] == nil && c.ages.of(x.num) > c.old.rev {
+		if x.num != b.annots[i].num || x.num != 0 && c.old.widgets[x.num] == nil && c.ages.of(x.num, "") > c.old.rev {
 			return false
 		}
 	}
@@ -85,9 +85,8 @@ func (c *comparison) page(a, b *page) {
 	if !c.content(a.dict.Get("Contents"), b.dict.Get("Contents")) {
 		c.add(difference{what: "page-content", page: b.number})
 	}
-	if !c.equal(a.attrs["Resources"], b.attrs["Resources"], "Resources") {
-		c.resources(a, b)
-	}
+	c.resources(a, b, a.attrs["Resources"], b.attrs["Resources"])
+	c.resources(a, b, a.up["Resources"], b.up["Resources"])
 	for _, box := range []pdf.Name{"MediaBox", "CropBox", "BleedBox", "TrimBox", "ArtBox"} {
 		if !c.sameBox(a, b, box) {
 			c.add(difference{what: "page-box", page: b.number, name: string(box)})
@@ -145,8 +144,7 @@ func (c *comparison) sameRotation(a, b map[pdf.Name]pdf.Object) bool {
 func (c *comparison) climbed(a, b *page) {
 	x, y := *a, *b
 	x.attrs, y.attrs = a.up, b.up
-	if !c.sameBox(&x, &y, "MediaBox") || !c.sameBox(&x, &y, "CropBox") || !c.sameRotation(x.attrs, y.attrs) ||
-		!c.equal(a.up["Resources"], b.up["Resources"], "Resources") && c.equal(a.attrs["Resources"], b.attrs["Resources"], "Resources") {
+	if !c.sameBox(&x, &y, "MediaBox") || !c.sameBox(&x, &y, "CropBox") || !c.sameRotation(x.attrs, y.attrs) {
 		if !slices.ContainsFunc(c.diffs, func(d difference) bool { return d.page == b.number && d.what == "page-box" }) {
 			c.add(difference{what: "page-changed", page: b.number, name: "Parent"})
 		}
@@ -243,8 +241,11 @@ func (c *comparison) parts(m *model, o pdf.Object) ([][]byte, bool) {
 
 // resources names what differs between the resources of two pages. A name
 // that was not there may be added when nothing that the page draws can ask for it.
-func (c *comparison) resources(a, b *page) {
-	was, is := c.old.dict(a.attrs["Resources"]), c.new.dict(b.attrs["Resources"])
+func (c *comparison) resources(a, b *page, before, after pdf.Object) {
+	if c.equal(before, after, "Resources") {
+		return
+	}
+	was, is := c.old.dict(before), c.new.dict(after)
 	asked := c.old.pageRequests(a)
 	for _, category := range c.differing(was, is, "ProcSet") {
 		x, y := c.old.dict(was.Get(category)), c.new.dict(is.Get(category))

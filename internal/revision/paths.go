@@ -107,9 +107,7 @@ func (p *painter) paintPart(part []point, op string, closed bool) string {
 	if p.wrote {
 		return whyDrawing
 	}
-	const thin = 2
-	if rectangular(part) && b.Width() <= thin && b.Height() >= 0.4*p.box.Height() && p.comb > 0 {
-		p.dividers++
+	if rectangular(part) && b.Height() >= 0.4*p.box.Height() && p.divider((b.LLX+b.URX)/2, b.Width()) {
 		return ""
 	}
 	if rectangular(part) && b.Width() >= 0.7*p.box.Width() && b.Height() >= 0.7*p.box.Height() {
@@ -179,13 +177,14 @@ func bounds(path []point) pdf.Rect {
 // border reports whether a path runs along the edges of the box, and how far
 // from them, or, where that is allowed, divides the cells of a comb field.
 func (p *painter) border(path []point, closed, dividers bool) (deep float64, ok bool) {
-	const wide, thin = 4, 2
+	const wide = 4
 	far := func(q, r point) float64 {
 		return min(
 			max(math.Abs(q.x-p.box.LLX), math.Abs(r.x-p.box.LLX)), max(math.Abs(q.x-p.box.URX), math.Abs(r.x-p.box.URX)),
 			max(math.Abs(q.y-p.box.LLY), math.Abs(r.y-p.box.LLY)), max(math.Abs(q.y-p.box.URY), math.Abs(r.y-p.box.URY)))
 	}
-	dividers = dividers && p.comb > 0 && p.state.width*max(math.Abs(p.state.ctm[0]), math.Abs(p.state.ctm[3])) <= thin
+	ctm := p.state.ctm
+	thick := p.state.width * max(math.Hypot(ctm[0], ctm[1]), math.Hypot(ctm[2], ctm[3]))
 	for i, q := range path {
 		if i == 0 && !closed {
 			continue
@@ -195,10 +194,20 @@ func (p *painter) border(path []point, closed, dividers bool) (deep float64, ok 
 			deep = max(deep, d)
 			continue
 		}
-		if !dividers || math.Abs(r.x-q.x) >= 0.01 || math.Abs(r.y-q.y) < 0.8*p.box.Height()-2*wide || math.Abs(r.y-q.y) < 0.4*p.box.Height() {
+		if !dividers || math.Abs(r.x-q.x) >= 0.01 || math.Abs(r.y-q.y) < 0.8*p.box.Height()-2*wide || math.Abs(r.y-q.y) < 0.4*p.box.Height() || !p.divider(q.x, thick) {
 			return 0, false
 		}
-		p.dividers++
 	}
 	return deep, true
+}
+
+// divider reports whether a vertical line stands between two cells of a comb
+// field, and is a line.
+func (p *painter) divider(x, thick float64) bool {
+	if p.comb == 0 || thick > min(2, 0.2*p.comb) {
+		return false
+	}
+	at := (x - p.box.LLX) / p.comb
+	p.dividers++
+	return math.Abs(at-math.Round(at)) <= 0.15
 }

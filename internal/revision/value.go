@@ -30,11 +30,11 @@ type matcher struct {
 	large    map[*pdf.Dict]map[pdf.Name]pdf.Object
 }
 
-// pair is two objects, and whether they were met where pages, fields and
-// annotations are only named.
+// pair is two objects, whether they were met where pages, fields and annotations
+// are only named, and whether their keys are names that the author chose.
 type pair struct {
-	a, b  pdf.Ref
-	named bool
+	a, b        pdf.Ref
+	named, free bool
 }
 
 // mostSteps bounds all comparisons of a document.
@@ -134,6 +134,8 @@ func under(holder, key pdf.Name) pdf.Name {
 	switch {
 	case holder == "Dests": // names of destinations
 		return holder
+	case holder == "AP": // N, R and D are alike
+		return "N"
 	case free[holder] && !free[key]:
 		return "*"
 	}
@@ -255,11 +257,11 @@ func (m *matcher) references(a, b pdf.Object, key pdf.Name, listed bool, depth i
 		return false
 	}
 	both := refA && refB
-	if both && x == y && m.ages.of(x.Num) <= m.old.rev {
+	if both && x == y && m.ages.of(x.Num, key) <= m.old.rev {
 		return true
 	}
 	if both {
-		p := pair{x, y, pointing[key] || listing[key]}
+		p := pair{x, y, pointing[key] || listing[key], free[key]}
 		if m.same[p] {
 			return true
 		}
