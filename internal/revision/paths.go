@@ -177,7 +177,10 @@ func bounds(path []point) pdf.Rect {
 // border reports whether a path runs along the edges of the box, and how far
 // from them, or, where that is allowed, divides the cells of a comb field.
 func (p *painter) border(path []point, closed, dividers bool) (deep float64, ok bool) {
-	const wide = 4
+	wide := 4.0
+	if p.sketch != nil && p.sketch.button { // where 4 points are much
+		wide = min(wide, 0.125*min(p.box.Width(), p.box.Height()))
+	}
 	far := func(q, r point) float64 {
 		return min(
 			max(math.Abs(q.x-p.box.LLX), math.Abs(r.x-p.box.LLX)), max(math.Abs(q.x-p.box.URX), math.Abs(r.x-p.box.URX)),

@@ -51,12 +51,12 @@ type work struct {
 	over  bool
 }
 
-// newWork leaves a third of the time that there is for the rest of the reading:
-// a comparison that is not finished is a finding, and not an accident.
+// newWork leaves some of the time that there is for the rest of the reading: a
+// comparison that is not finished is a finding, and not an accident.
 func newWork(ctx context.Context) *work {
 	w := &work{ctx: ctx}
 	if end, ok := ctx.Deadline(); ok {
-		w.until = time.Now().Add(time.Until(end) * 2 / 3)
+		w.until = time.Now().Add(time.Until(end) * 4 / 5)
 	}
 	return w
 }

@@ -305,7 +305,7 @@ func makeShown(t *testing.T, m *materials) []specimen {
 	redraw("the same text", genuine, "/FT/Tx", "/V(Pay 900)", says("Pay 900"), says("Pay 900")+" ")
 
 	list = append(list, buttons()...)
-	return forge(t, m, list)
+	return append(forge(t, m, list), manyFields(t, m)...)
 }
 
 // buttons are check boxes whose states show something else than their names say.
