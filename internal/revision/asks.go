@@ -101,7 +101,13 @@ func (m *model) formRequests() *requests {
 	}
 	for _, p := range m.pages {
 		for _, a := range p.annots {
-			if a.dict == nil || m.widgets[a.num] != nil && a.num != 0 {
+			if a.dict == nil {
+				continue
+			}
+			if up := m.climbDA(a.dict); up != nil && m.writes(a.dict) {
+				da(up)
+			}
+			if m.widgets[a.num] != nil && a.num != 0 {
 				continue
 			}
 			r.appearance(a.dict)
@@ -111,6 +117,24 @@ func (m *model) formRequests() *requests {
 		}
 	}
 	return r
+}
+
+// climbDA is the default appearance that readers find which go up by way of
+// Parent, where it is not the annotation's own.
+func (m *model) climbDA(d *pdf.Dict) pdf.Object {
+	if d.Get("DA") != nil {
+		return nil
+	}
+	for range 32 {
+		up, err := m.doc.Dict(d.Get("Parent"))
+		if err != nil || up == nil || !m.work.step() {
+			return nil
+		}
+		if d = up; d.Get("DA") != nil {
+			return d.Get("DA")
+		}
+	}
+	return nil
 }
 
 // writes reports whether an annotation is drawn by a default appearance string

@@ -403,7 +403,8 @@ func (p *painter) place(text string, wide float64) string {
 		return whyPlace
 	}
 	size, stretch := p.state.size*m[3], p.state.stretch*m[0]/m[3]
-	if size < 4 || size > 2*max(p.box.Height(), p.box.Width()) || stretch < 0.5 || stretch > 2 {
+	if size < 4 || size > 72 || // letters as large as a picture cover what is below them
+		size > 2*max(p.box.Height(), p.box.Width()) || stretch < 0.5 || stretch > 2 {
 		return whyPlace
 	}
 	if min(p.state.spread, p.state.words) < -0.1*p.state.size {

@@ -385,5 +385,6 @@ func (c *comparison) covers(w *widget, old, now *painter) bool {
 			bands += b.Height()
 		}
 	}
-	return len(old.grounds) == 0 && (now.edge > max(line, old.edge)+0.25 || bands > now.box.Height()/2)
+	full := slices.ContainsFunc(old.grounds, func(o insets) bool { return max(o.left, o.bottom, o.right, o.top) < 2*near })
+	return !full && (now.edge > max(line, old.edge)+0.25 || bands > now.box.Height()/2)
 }

@@ -134,8 +134,8 @@ func (m *model) ownGlyphs(o pdf.Object) bool {
 	return kind != "Type1" && kind != "TrueType" || m.embedded(m.dict(d.Get("FontDescriptor")))
 }
 
-// formDA judges another default appearance string: it concerns the fields
-// that have none of their own.
+// formDA judges another default appearance string: it concerns the fields and
+// the other annotations that have none of their own.
 func (c *comparison) formDA() {
 	a, b := c.old.doc.StringBytes(c.old.form.Get("DA")), c.new.doc.StringBytes(c.new.form.Get("DA"))
 	if sameDA(a, b) {
@@ -147,7 +147,11 @@ func (c *comparison) formDA() {
 		}
 		return len(f.widgets) == 0 || slices.ContainsFunc(f.widgets, func(w *widget) bool { return w.dict.Get("DA") == nil })
 	}
-	if slices.ContainsFunc(c.old.drawn(), leans) {
+	note := func(a annot) bool {
+		return a.dict != nil && (c.old.widgets[a.num] == nil || a.num == 0) && c.old.writes(a.dict) && a.dict.Get("DA") == nil
+	}
+	if slices.ContainsFunc(c.old.drawn(), leans) ||
+		slices.ContainsFunc(c.old.pages, func(p *page) bool { return slices.ContainsFunc(p.annots, note) }) {
 		c.add(difference{what: "form-replaced", name: "DA"})
 		return
 	}

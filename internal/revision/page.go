@@ -125,12 +125,13 @@ func (c *comparison) sameType(a, b pdf.Object) bool {
 	return err1 == nil && err2 == nil && (page(x) && page(y) || pdf.Equal(x, y))
 }
 
-// sameRotation: none is 0, and a number that is no integer is none to some.
+// sameRotation: none is 0, a number that is no integer is none to some, and a
+// large one is cut to 32 bits by others.
 func (c *comparison) sameRotation(a, b map[pdf.Name]pdf.Object) bool {
 	turn := func(m *model, o pdf.Object) (int64, bool) {
 		v, err := m.doc.Resolve(o)
 		n, ok := v.(pdf.Integer)
-		return (int64(n)%360 + 360) % 360, err == nil && (ok || v == nil)
+		return (int64(n)%360 + 360) % 360, err == nil && (ok && n > -3600 && n < 3600 || v == nil)
 	}
 	r, ok1 := turn(c.old, a["Rotate"])
 	s, ok2 := turn(c.new, b["Rotate"])

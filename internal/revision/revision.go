@@ -16,6 +16,7 @@ import (
 	"slices"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
 )
 
@@ -102,7 +103,7 @@ func (c *Comparer) between(a, b int) ([]difference, error) {
 	var malformed *ades.MalformedError
 	var d []difference
 	switch {
-	case errors.Is(err, errTooMuch) || c.work.over || c.work.ctx.Err() != nil:
+	case errors.Is(err, errTooMuch) || errors.Is(err, limits.ErrBudget) || c.work.over || c.work.ctx.Err() != nil:
 		d = []difference{{what: "too-much"}}
 	case errors.As(err, &malformed):
 		d = []difference{{what: "unreadable", name: malformed.Error()}}

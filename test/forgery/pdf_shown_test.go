@@ -207,6 +207,10 @@ func makeAsked(t *testing.T, m *materials) []specimen {
 		e.set(102, "<</T(g)/FT/Tx/V(100)/DA(/Zz 18 Tf 0 g)/Kids[101 0 R]>>")
 		e.put(6, "Fields", "[7 0 R 9 0 R 102 0 R]")
 	}, supply)
+	add("default appearance, by way of another parent", 0, forged, func(e *editor) {
+		annot(101, "/Subtype/Widget/FT/Tx/T(x)/V(100)/Parent 102 0 R", true)(e)
+		e.set(102, "<</DA(/Zz 18 Tf 0 g)>>")
+	}, supply)
 	add("default appearance, of the form", 0, forged, func(e *editor) {
 		annot(101, "/Subtype/Widget/FT/Tx/T(x)/V(100)", true)(e)
 		e.put(6, "DA", "(/Zz 18 Tf 0 g)")
@@ -245,7 +249,11 @@ func makeShown(t *testing.T, m *materials) []specimen {
 				put(e, field+kind+before)
 			}, func(e *editor) {
 				e.setStream(103, whole, drawn)
-				write(e, field+kind+"/V(Pay EUR 900)/AP<</N 103 0 R>>")
+				value := "Pay EUR 900"
+				if !strings.Contains(drawn, "9") {
+					value = "\\204" // a dash
+				}
+				write(e, field+kind+"/V("+value+")/AP<</N 103 0 R>>")
 			}})
 		}
 	}
@@ -273,6 +281,8 @@ func makeShown(t *testing.T, m *materials) []specimen {
 	cover("ground that was smaller", forged, lines, "1 g 0 0 300 141 re f", "1 g 0 0 300 200 re f"+words)
 	cover("ground around the edges", forged, lines, "/Tx BMC EMC", "1 g 0 0 m 300 0 l 300 200 l 0 200 l 0 199 l f"+words)
 	cover("border that is thick", forged, lines, "/Tx BMC EMC", "0 G 4 w 4 4 292 192 re s"+words)
+	cover("border beside a ground", forged, lines, "1 g 0 0 300 141 re f", "1 g 0 0 300 141 re f 1 g 0 197 300 3 re f 1 G 4 w 0 197 m 300 197 l S 0 G"+words)
+	cover("letters as large as the page", forged, text, "/Tx BMC EMC", "BT 0 g /Helv 200 Tf 0 20 Td (\\227) Tj ET")
 	cover("band of a list box", forged, listed, "/Tx BMC EMC", "0.8 g 0 0 300 200 re f"+words)
 	cover("band and ground of a list box", forged, listed, "/Tx BMC EMC", "0.8 g 0 110 300 30 re f 1 g 0 0 300 200 re f 0.8 g 0 110 300 30 re f"+words)
 	cover("text without a ground", genuine, text, "/Tx BMC EMC", words)
