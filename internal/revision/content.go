@@ -47,7 +47,7 @@ type graphics struct {
 	ctm            [6]float64
 	clip           pdf.Rect
 	fill, stroke   [3]float64
-	space          int
+	space, spaceS  int // components of a colour to fill and to stroke with
 	font           *decoder
 	name           pdf.Name // of the font
 	size, leading  float64
@@ -107,7 +107,7 @@ func (c *comparison) paintWith(m *model, s *pdf.Stream, w *widget, d *sketch) (*
 		return nil, whyDrawing // it may give the device's colours another meaning
 	}
 	p.fonts, p.states = m.dict(res.Get("Font")), m.dict(res.Get("ExtGState"))
-	p.state = graphics{ctm: identity, clip: box, stretch: 1, width: 1}
+	p.state = graphics{ctm: identity, clip: box, stretch: 1, width: 1, space: 1, spaceS: 1}
 	cells := int64(0)
 	if w.field != nil && m.flags(w.field)&flagComb != 0 {
 		if cells, _ = m.doc.Int(w.field.attrs["MaxLen"]); cells > 0 {
@@ -194,13 +194,10 @@ func (p *painter) run(in instruction) string {
 		if v, ok := numbers(in.args, 1); !ok || v[0] > 10 {
 			return whyDrawing
 		}
-	case "G", "RG", "K":
-		if p.sketch == nil {
-			break
-		}
-		fill := p.state.fill
-		why := p.colour(instruction{strings.ToLower(in.op), in.args})
-		p.state.fill, p.state.stroke = fill, p.state.fill
+	case "G", "RG", "K", "CS", "SC", "SCN": // the same for strokes
+		p.swapColours()
+		why := p.run(instruction{strings.ToLower(in.op), in.args})
+		p.swapColours()
 		return why
 	case "c", "v", "y":
 		return p.curve(in)
@@ -245,11 +242,17 @@ func (p *painter) setSpace(name pdf.Object) int {
 	return p.state.space
 }
 
+func (p *painter) swapColours() {
+	g := &p.state
+	g.fill, g.stroke, g.space, g.spaceS = g.stroke, g.fill, g.spaceS, g.space
+}
+
 func (p *painter) colour(in instruction) string {
 	v, ok := numbers(in.args, map[string]int{"g": 1, "rg": 3, "k": 4}[in.op])
 	if !ok || slices.ContainsFunc(v, func(n float64) bool { return n < 0 || n > 1 }) {
 		return whyDrawing
 	}
+	p.state.space = len(v)
 	switch in.op {
 	case "g":
 		p.state.fill = [3]float64{v[0], v[0], v[0]}
