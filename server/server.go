@@ -87,6 +87,11 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 		return err
 	}
 	defer stopMetrics()
+	stopCards, err := s.serveCards(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer stopCards()
 	if err := s.start(ctx); err != nil {
 		return err
 	}
