@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"rogito.dev/rogito/internal/pdf"
 )
@@ -26,13 +27,14 @@ type matcher struct {
 	work     *work
 	tired    bool
 	moved    map[int]bool // memo of changed
+	large    map[*pdf.Dict]map[pdf.Name]pdf.Object
 }
 
-// pair is two objects, and whether they were met where pages, fields and
-// annotations are only named.
+// pair is two objects, whether they were met where pages, fields and annotations
+// are only named, and whether their keys are names that the author chose.
 type pair struct {
-	a, b  pdf.Ref
-	named bool
+	a, b        pdf.Ref
+	named, free bool
 }
 
 // mostSteps bounds all comparisons of a document.
@@ -44,18 +46,39 @@ const mostDepth = 20_000
 // work is what comparing the revisions of one document has cost.
 type work struct {
 	ctx   context.Context
+	until time.Time // zero for no end
 	steps int
+	over  bool
+}
+
+// newWork leaves some of the time that there is for the rest of the reading: a
+// comparison that is not finished is a finding, and not an accident.
+func newWork(ctx context.Context) *work {
+	w := &work{ctx: ctx}
+	if end, ok := ctx.Deadline(); ok {
+		w.until = time.Now().Add(time.Until(end) * 4 / 5)
+	}
+	return w
 }
 
 // step counts; it is false when there is no more time.
-func (w *work) step() bool {
-	w.steps++
-	return w.steps <= mostSteps && (w.steps%4096 != 0 || w.ctx.Err() == nil)
+func (w *work) step() bool { return w.take(1) }
+
+// take counts n steps.
+func (w *work) take(n int) bool {
+	const often = 4096
+	before := w.steps / often
+	w.steps += n
+	if w.steps > mostSteps || w.steps/often != before && (w.ctx.Err() != nil || !w.until.IsZero() && time.Now().After(w.until)) {
+		w.over = true
+	}
+	return !w.over
 }
 
 func newMatcher(old, new *model, ages *closures, w *work) *matcher {
 	return &matcher{
 		old: old, new: new, ages: ages, work: w, same: make(map[pair]bool), moved: make(map[int]bool),
+		large:   make(map[*pdf.Dict]map[pdf.Name]pdf.Object),
 		anchors: [2]map[int]int{make(map[int]int), make(map[int]int)},
 	}
 }
@@ -111,6 +134,8 @@ func under(holder, key pdf.Name) pdf.Name {
 	switch {
 	case holder == "Dests": // names of destinations
 		return holder
+	case holder == "AP": // N, R and D are alike
+		return "N"
 	case free[holder] && !free[key]:
 		return "*"
 	}
@@ -232,11 +257,11 @@ func (m *matcher) references(a, b pdf.Object, key pdf.Name, listed bool, depth i
 		return false
 	}
 	both := refA && refB
-	if both && x == y && m.ages.of(x.Num) <= m.old.rev {
+	if both && x == y && m.ages.of(x.Num, key) <= m.old.rev {
 		return true
 	}
 	if both {
-		p := pair{x, y, pointing[key] || listing[key]}
+		p := pair{x, y, pointing[key] || listing[key], free[key]}
 		if m.same[p] {
 			return true
 		}
@@ -281,15 +306,31 @@ func (m *matcher) dicts(a, b *pdf.Dict, holder pdf.Name, but []pdf.Name, depth i
 		return true
 	}
 	for _, e := range b.Entries {
-		if !a.Has(e.Key) && !slices.Contains(but, e.Key) && !m.entry(a, b, holder, e.Key, depth) {
+		if m.get(a, e.Key) == nil && !slices.Contains(but, e.Key) && !m.entry(a, b, holder, e.Key, depth) {
 			return false
 		}
 	}
 	return true
 }
 
+// get is the value of a key. Large dictionaries have an index.
+func (m *matcher) get(d *pdf.Dict, key pdf.Name) pdf.Object {
+	if d == nil || len(d.Entries) < 32 {
+		return d.Get(key)
+	}
+	index := m.large[d]
+	if index == nil {
+		index = make(map[pdf.Name]pdf.Object, len(d.Entries))
+		for _, e := range d.Entries {
+			index[e.Key] = e.Value
+		}
+		m.large[d] = index
+	}
+	return index[key]
+}
+
 func (m *matcher) entry(a, b *pdf.Dict, holder, key pdf.Name, depth int) bool {
-	x, y := a.Get(key), b.Get(key)
+	x, y := m.get(a, key), m.get(b, key)
 	if key == "Type" && (x == nil || y == nil) {
 		return optionalTypes[m.old.doc.Name(x)] || optionalTypes[m.new.doc.Name(y)] || x == nil && y == nil
 	}
@@ -390,11 +431,13 @@ func list(m *model, s *pdf.Stream, key pdf.Name) pdf.Array {
 // differing lists the keys whose values are not equal.
 func (m *matcher) differing(a, b *pdf.Dict, but ...pdf.Name) []pdf.Name {
 	var out []pdf.Name
+	seen := make(map[pdf.Name]bool)
 	look := func(key pdf.Name) {
-		if slices.Contains(but, key) || slices.Contains(out, key) {
+		if seen[key] || slices.Contains(but, key) {
 			return
 		}
-		x, y := a.Get(key), b.Get(key)
+		seen[key] = true
+		x, y := m.get(a, key), m.get(b, key)
 		if key == "Type" && (x == nil || y == nil) && (optionalTypes[m.old.doc.Name(x)] || optionalTypes[m.new.doc.Name(y)]) {
 			return
 		}

@@ -536,6 +536,7 @@ func allBombs(m *materials) map[string][]byte {
 		cmsBombs(m, out)
 		xmlBombs(m, out)
 		pdfBombs(m, out)
+		formBombs(m, out)
 		out["cms, a huge list to be fetched"] = fetchedList(m)
 	})
 	return everyBomb
