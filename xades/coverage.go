@@ -44,7 +44,8 @@ type partition struct {
 	at   map[*xmldom.Node][]event
 	// holders have something covered, or a signature, below them.
 	holders map[*xmldom.Node]bool
-	// plain: no comments, instructions, CDATA sections or types in the document.
+	// plain: no comments, instructions, CDATA sections, or namespaces that the
+	// values of the document hang on.
 	plain bool
 	// subjects are the names in the certificates that the signatures carry.
 	subjects func() []pkix.Name
@@ -151,7 +152,7 @@ func (p *partition) hold(n *xmldom.Node) {
 // Of a plain document the walk leaves out the others where all is covered: it
 // was 15 % of reading XAdES-B.
 func (p *partition) prepare(doc *xmldom.Document) {
-	p.plain = doc.Plain() && !doc.Uses(instanceSpace, "type")
+	p.plain = doc.Plain() && !p.loose(doc)
 	mark := func(n *xmldom.Node) {
 		for ; n != nil && !n.Mark; n = n.Parent {
 			n.Mark = true
@@ -445,7 +446,7 @@ func (p *partition) element(n *xmldom.Node) {
 		if !n.Mark && p.uniform() {
 			return // so is everything below it
 		}
-		p.types(n, by)
+		p.values(n, by, true)
 	case !p.holders[n]:
 		p.content(n.Path, set{}) // and everything below it
 		return
@@ -525,6 +526,8 @@ func (p *partition) part(n *xmldom.Node) {
 		return
 	case !covered && !countersigned(n):
 		p.attributes(n, s)
+	case covered && (!known || s.text == freeText && isXAdES(n.Name.Space)):
+		p.values(n, p.covering().nodes, !known)
 	}
 	p.children(n, false, p.structure)
 }
