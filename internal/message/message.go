@@ -5,6 +5,7 @@ package message
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -129,7 +130,7 @@ func ParseEntity(raw []byte) (*Entity, error) {
 
 // doubt notes why readers may take the entity in two ways; "" is no doubt.
 func (e *Entity) doubt(why string) {
-	if why != "" {
+	if e.Ambiguous == "" {
 		e.Ambiguous = why
 	}
 }
@@ -308,7 +309,7 @@ func Parse(raw []byte) (*Message, error) {
 	top.doubt(ambiguous)
 	m := &Message{Entity: top}
 	if !strings.HasPrefix(top.Type, "multipart/") || top.Params["boundary"] == "" {
-		return nil, errors.New("not a multipart message")
+		return nil, errors.New(cmp.Or(top.Ambiguous, "not a multipart message"))
 	}
 	mark := []byte("--" + top.Params["boundary"])
 	start, closed := -1, false

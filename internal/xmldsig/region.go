@@ -67,6 +67,12 @@ func (g *Region) Top() *xmldom.Node {
 	return nil
 }
 
+// Holds reports whether an element itself is digested.
+func (g *Region) Holds(n *xmldom.Node) bool {
+	holds := func(top *xmldom.Node) bool { return top.Contains(n) }
+	return !g.Text && g.Set.Apex.Contains(n) && (g.Set.Keep == nil || slices.ContainsFunc(g.Set.Keep, holds)) && !slices.ContainsFunc(g.Set.Drop, holds)
+}
+
 // Complete reports whether nothing of the top is taken away, but perhaps one
 // subtree.
 func (g *Region) Complete(but *xmldom.Node) bool {
