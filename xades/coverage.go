@@ -56,6 +56,7 @@ type partition struct {
 	now                 *sets // who covers what is being visited; nil when that changed
 	parted              bool  // the comment that is being visited stands between two pieces of text
 	steps               int
+	look                xmldsig.Lookup
 	err                 error
 
 	whole    collector
@@ -99,6 +100,7 @@ func newPartition(ctx context.Context, sigs []*ades.Signature, found []*xmldom.N
 		ctx: ctx, at: map[*xmldom.Node][]event{}, holders: map[*xmldom.Node]bool{}, infos: map[*xmldom.Node]int{},
 		full: make([]int, len(sigs)), text: make([]int, len(sigs)), comment: make([]int, len(sigs)),
 	}
+	p.look.Spend = p.spend
 	for _, s := range sigs {
 		p.ids = append(p.ids, s.ID)
 	}

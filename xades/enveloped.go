@@ -200,13 +200,15 @@ func partsText(top *xmldom.Node) bool {
 // not write by itself.
 func valuePrefixes(top *xmldom.Node) []string {
 	bare := &xmldsig.Region{Set: xmldsig.NodeSet{Apex: top}, Method: exclusive}
+	left := maxSteps
+	look := xmldsig.Lookup{Spend: func(steps int) bool { left -= steps; return left > 0 }}
 	var list []string
 	for n := range top.All() {
 		if n.Kind != xmldom.Element {
 			continue
 		}
-		for _, prefix := range xmldsig.Bound(n, true) {
-			if !slices.Contains(list, prefix) && !bare.Declares(n, prefix) {
+		for _, prefix := range look.Bound(n, true) {
+			if left -= len(list); !slices.Contains(list, prefix) && !look.Declared(bare, n, prefix) {
 				list = append(list, prefix)
 			}
 		}

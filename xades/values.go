@@ -14,13 +14,13 @@ import (
 // the declaration is content that is not covered. Words in the properties of a
 // signature, such as a city, are no names.
 func (p *partition) values(n *xmldom.Node, by set, words bool) {
-	for _, prefix := range xmldsig.Bound(n, words) {
-		if !p.spend(8 * len(p.regs)) {
+	for _, prefix := range p.look.Bound(n, words) {
+		if !p.spend(len(p.regs) + len(p.ids)) {
 			return
 		}
 		counts := make([]int, len(p.ids))
 		for _, r := range p.regs {
-			if r.kept > 0 && r.dropped == 0 && !r.region.Text && r.region.Declares(n, prefix) {
+			if r.kept > 0 && r.dropped == 0 && !r.region.Text && p.look.Declared(r.region, n, prefix) {
 				counts[r.sig]++
 			}
 		}
@@ -58,12 +58,11 @@ func (p *partition) loose(doc *xmldom.Document) bool {
 			continue
 		}
 		words = words || n.Name.Prefix != "" && slices.ContainsFunc(n.Bindings(), func(b xmldom.Binding) bool { return b.Prefix == "" })
-		if len(xmldsig.Bound(n, words)) == 0 || !p.spend(len(exclusive)) {
-			continue
-		}
-		for _, g := range exclusive {
-			if apex := g.Set.Apex; (apex.Kind != xmldom.Element || apex.Start <= n.Start && n.End <= apex.End) && g.Loose(n) {
-				return true
+		for _, prefix := range p.look.Bound(n, words) {
+			for _, g := range exclusive {
+				if apex := g.Set.Apex; (apex.Kind != xmldom.Element || apex.Start <= n.Start && n.End <= apex.End) && !p.look.Declared(g, n, prefix) {
+					return true
+				}
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package xmldsig
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/subtle"
 	"errors"
 	"fmt"
@@ -134,8 +135,12 @@ func (s *Signature) WholeFile(r *Reference, src Source) bool {
 		return false
 	}
 	g := &Region{Set: *d.set, Method: method}
+	look := Lookup{Spend: func(steps int) bool {
+		err = cmp.Or(err, s.Charge(int64(steps)))
+		return err == nil
+	}}
 	for n := range d.doc.All() {
-		if n.Kind == xmldom.Element && g.Loose(n) {
+		if n.Kind == xmldom.Element && method.Exclusive && slices.ContainsFunc(look.Bound(n, true), func(p string) bool { return !look.Declared(g, n, p) }) || err != nil {
 			return false
 		}
 	}

@@ -13,6 +13,49 @@ const (
 	instanceSpace = "http://www.w3.org/2001/XMLSchema-instance"
 )
 
+// Lookup finds out what prefixes in values hang on. It is asked before every
+// step whether that is still worth it, since a hostile document has many
+// prefixes, and many elements to look at for each; and it remembers what it
+// found for the neighbours of an element.
+type Lookup struct {
+	Spend func(steps int) bool
+	known map[question]bool
+}
+
+// question: is a prefix bound at an element, or, in a region, declared there?
+type question struct {
+	region *Region
+	at     *xmldom.Node
+	prefix string
+}
+
+// maxKnown bounds what a Lookup remembers.
+const maxKnown = 1 << 14
+
+// ask puts a question to an element, and then to those around it, until one
+// has the answer.
+func (l *Lookup) ask(q question, step func(n *xmldom.Node) (answer, done bool)) bool {
+	answer, done := step(q.at)
+	if done || q.at.Parent == nil || !l.Spend(1) {
+		return answer
+	}
+	q.at = q.at.Parent
+	if answer, done = l.known[q]; done {
+		return answer
+	}
+	for n := q.at; n != nil && !done; n = n.Parent {
+		if !l.Spend(1 + len(n.Attrs()) + len(n.Bindings())) {
+			return false
+		}
+		answer, done = step(n)
+	}
+	if l.known == nil || len(l.known) >= maxKnown {
+		l.known = map[question]bool{}
+	}
+	l.known[q] = answer
+	return answer
+}
+
 // Bound are the prefixes that the values of an element use as QNames do and
 // that are bound there: in its attributes, its text and its instructions. What
 // such a value means hangs on the binding. The prefix "" is the default
@@ -20,10 +63,16 @@ const (
 // are asked for.
 //
 // The types of XML Schema itself, which SAML writes everywhere, are left out.
-func Bound(n *xmldom.Node, words bool) []string {
+func (l *Lookup) Bound(n *xmldom.Node, words bool) []string {
 	var list []string
 	note := func(prefix string) {
-		if uri, bound := n.Namespace(prefix); bound && prefix != "xml" && uri != "" && !slices.Contains(list, prefix) {
+		if prefix == "xml" || !l.Spend(1+len(list)) || slices.Contains(list, prefix) {
+			return
+		}
+		if l.ask(question{nil, n, prefix}, func(n *xmldom.Node) (bool, bool) {
+			b := bindingOf(n, prefix)
+			return b != nil && b.URI != "", b != nil
+		}) {
 			list = append(list, prefix)
 		}
 	}
@@ -45,6 +94,15 @@ func Bound(n *xmldom.Node, words bool) []string {
 		}
 	}
 	return list
+}
+
+func bindingOf(n *xmldom.Node, prefix string) *xmldom.Binding {
+	for i, b := range n.Bindings() {
+		if b.Prefix == prefix {
+			return &n.Bindings()[i]
+		}
+	}
+	return nil
 }
 
 // schemaTypes are the types that XML Schema part 2 defines.
@@ -98,29 +156,19 @@ func isNameStart(c byte) bool {
 
 func isNameByte(c byte) bool { return isNameStart(c) || c >= '0' && c <= '9' || c == '-' || c == '.' }
 
-// Declares reports whether the octets of a region hold the declaration of a
+// Declared reports whether the octets of a region hold the declaration of a
 // prefix that is in force at a node. Exclusive canonicalisation writes those of
 // prefixes in names, and of those that it lists (clause 3).
-func (g *Region) Declares(n *xmldom.Node, prefix string) bool {
-	if !g.Method.Exclusive || slices.Contains(g.Method.Prefixes, prefix) {
+func (l *Lookup) Declared(g *Region, n *xmldom.Node, prefix string) bool {
+	if !g.Method.Exclusive || l.Spend(len(g.Method.Prefixes)) && slices.Contains(g.Method.Prefixes, prefix) {
 		return true
 	}
-	for up := n; up != nil && up.Kind == xmldom.Element; up = up.Parent {
-		if up.Name.Prefix == prefix || slices.ContainsFunc(up.Attrs(), func(a xmldom.Attr) bool { return prefix != "" && a.Name.Prefix == prefix }) {
-			return true
+	return l.ask(question{g, n, prefix}, func(n *xmldom.Node) (bool, bool) {
+		if n.Kind == xmldom.Element && (n.Name.Prefix == prefix || slices.ContainsFunc(n.Attrs(), func(a xmldom.Attr) bool { return prefix != "" && a.Name.Prefix == prefix })) {
+			return true, true
 		}
-		bound := slices.ContainsFunc(up.Bindings(), func(b xmldom.Binding) bool { return b.Prefix == prefix })
-		if bound || up == g.Set.Apex || slices.Contains(g.Set.Keep, up) {
-			break
-		}
-	}
-	return false
-}
-
-// Loose reports whether a value of an element uses a prefix whose declaration
-// is not in the octets of the region.
-func (g *Region) Loose(n *xmldom.Node) bool {
-	return g.Method.Exclusive && slices.ContainsFunc(Bound(n, true), func(p string) bool { return !g.Declares(n, p) })
+		return false, n == g.Set.Apex || bindingOf(n, prefix) != nil || slices.Contains(g.Set.Keep, n)
+	})
 }
 
 // then is what remains of the namespaces after a second canonicalisation.
