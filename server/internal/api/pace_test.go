@@ -25,12 +25,17 @@ func TestWaitingTakesNoPlace(t *testing.T) {
 		wg.Go(func() {
 			req := httptest.NewRequest("POST", "/things", r)
 			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Authorization", "Bearer good")
 			rec := httptest.NewRecorder()
 			h.ServeHTTP(rec, req)
+			r.Close()
 			answers <- rec.Code
 		})
 		if _, err := io.WriteString(w, `{"name":`); err != nil { // returns when it was read
 			t.Fatal(err)
+		}
+		for a.running.Load() > 0 { // until it waits for more
+			time.Sleep(time.Millisecond)
 		}
 	}
 	if w, _ := ask(t, h, "GET", "/things", ""); w.Code != 200 {
@@ -65,7 +70,7 @@ func TestHangingUpGivesThePlaceBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprint(c, "POST /things HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{")
+		fmt.Fprint(c, "POST /things HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{")
 		c.Close()
 	}
 	for range 1000 {
