@@ -16,7 +16,7 @@ import (
 	"rogito.dev/rogito/pades"
 )
 
-func init() { register("pdf-encoding", makeEncodings) }
+func init() { register("pdf-encoding", makeStreamEncodings) }
 
 // recoding writes the data of a stream in another encoding.
 type recoding struct {
@@ -343,7 +343,7 @@ func pageCode() string {
 	return code
 }
 
-func makeEncodings(t *testing.T, m *materials) []specimen {
+func makeStreamEncodings(t *testing.T, m *materials) []specimen {
 	var out []specimen
 	add := func(want, name string, data []byte) { out = append(out, specimen{name: name, data: data, want: want}) }
 	certified := m.signOne("contract.pdf", drawn(nil), func(o *rogito.Options) { o.PAdES = pades.Options{Certify: 1} })
