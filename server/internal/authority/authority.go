@@ -31,6 +31,7 @@ import (
 type Sealer interface {
 	Seal(purpose string, plaintext []byte) ([]byte, error)
 	Unseal(purpose string, sealed []byte) ([]byte, error)
+	MAC(purpose string, data []byte) [32]byte
 }
 
 // Config of the authority.
@@ -43,6 +44,11 @@ type Config struct {
 
 // Authority issues certificates and answers for them.
 type Authority struct {
+	// Ledger returns the certificates that the audit log says are revoked or on
+	// hold, of one id or, where it is empty, all: they are served so, whatever the
+	// table says. It is set before the first answer; nil: the table alone counts.
+	Ledger func(ctx context.Context, q store.Querier, certificate string) ([]ca.Revoked, error)
+
 	db     *store.DB
 	master Sealer
 	config Config
