@@ -334,7 +334,7 @@ func TestStatementAndNothingElse(t *testing.T) {
 		"merged with a contract":           {func(st []byte) []byte { return sign("pades", "", samplePDF, st) }, false},
 		"merged in front of a contract":    {func(st []byte) []byte { return sign("pades", "", st, samplePDF) }, false},
 		"zipped with a contract":           {func(st []byte) []byte { return sign("cades", "attached", st, sampleTXT) }, false},
-		"a .p7m of it in a .p7m":           {func(st []byte) []byte { return sign("cades", "attached", sign("cades", "attached", st)) }, false},
+		"a .p7m signed twice":              {func(st []byte) []byte { return sign("cades", "attached", sign("cades", "attached", st)) }, true},
 		"attached":                         {func(st []byte) []byte { return sign("cades", "attached", st) }, true},
 		"enveloping":                       {func(st []byte) []byte { return sign("xades", "enveloping", st) }, true},
 		"in the PDF":                       {func(st []byte) []byte { return sign("pades", "", st) }, true},

@@ -291,6 +291,14 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 				return err
 			}
 		}
+		// It may have been cancelled while the files came in.
+		n, err := tx.Exec(ctx, `update certificates set updated_at = updated_at where id = $1 and state = $2`, c.ID, string(c.State))
+		if err == nil && n == 0 {
+			err = fault.New(fault.WrongState, "the order is not %s any more", c.State)
+		}
+		if err != nil {
+			return err
+		}
 		return s.keepEvidence(ctx, tx, c, e)
 	})
 	if err != nil {
