@@ -64,8 +64,9 @@ interop: ## other implementations read ours, we read theirs
 	.ci/need qpdf pdfsig xmlsec1 xmllint openssl gs soffice
 	ROGITO_INTEROP=1 ROGITO_INTEROP_TABLE=$(CURDIR)/docs/interop.md go test -count=1 -timeout 30m -v ./test/interop/...
 
-identify: ## CIE and SPID against counterparts that others wrote (installed from PyPI)
-	ROGITO_IDENTIFY=1 go test -count=1 -timeout 20m -v -run Django ./server/internal/identify/cie
+identify: ## SPID and CIE against counterparts that others wrote, installed from PyPI
+	.ci/need xmlsec1 openssl python3
+	ROGITO_IDENTIFY=1 go test -count=1 -timeout 30m -v -run Counterpart ./server ./server/internal/identify/...
 
 corpus: ## verdicts over the given corpus (../shared or ROGITO_SHARED)
 	go test -timeout 60m -run Corpus -v ./...

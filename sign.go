@@ -46,8 +46,7 @@ type Options struct {
 	// of them, one after the other. A Draft wants as many values.
 	Counter bool
 
-	// What only one format knows. Their own SignParams are for those who use a
-	// format without this package; here they stay zero, or Prepare refuses.
+	// What only one format knows. Those of the others are not looked at.
 	CAdES cades.Options
 	PAdES pades.Options
 	XAdES xades.Options
@@ -170,11 +169,6 @@ func prepare(ctx context.Context, in Input, o Options) (*Draft, error) {
 	if o.Certificate == nil {
 		return nil, errNoCertificate
 	}
-	for _, p := range []ades.SignParams{o.CAdES.SignParams, o.PAdES.SignParams, o.XAdES.SignParams, o.ASiC.SignParams} {
-		if p.Certificate != nil || p.Chain != nil || p.Hash != 0 || p.PSS || !p.Time.IsZero() {
-			return nil, errors.New("prepare: SignParams among the options of a format: give them once, in Options")
-		}
-	}
 	o.Format = o.format(in.paying(ctx))
 	d := &Draft{in: in, o: o, form: o.Form(in.paying(ctx)), format: formats[o.Format]}
 	switch {
@@ -190,8 +184,8 @@ func prepare(ctx context.Context, in Input, o Options) (*Draft, error) {
 }
 
 // measure reads the document as raising its new signature, or putting it beside
-// others, will: so what that takes is known, and a document that takes too much refused, before the
-// key is used.
+// others, will: what that takes is known, and a document that takes too much is
+// refused, before the key is used.
 func (d *Draft) measure(ctx context.Context) error {
 	_, err := d.format.read(ctx, d.in.Files[0].Source, ades.ReadOptions{Password: d.raise.Password})
 	if errors.Is(err, limits.ErrBudget) || ctx.Err() != nil {
@@ -226,7 +220,7 @@ func (d *Draft) Value(key crypto.Signer) ([]byte, error) { return d.inner.Value(
 // Errors of the second half.
 var (
 	// ErrValue says that a signature value is not one of the certificate's key
-	// over the draft.
+	// over the draft. Nothing was written, unless the writer is a Spool.
 	ErrValue = errors.New("the signature value does not verify with the certificate")
 	// ErrSignAgain says that the draft changed and wants another value: its
 	// Digest is a new one. It comes when a signature with its time-stamp is
@@ -249,9 +243,24 @@ const maxTries = 3
 // signature helps nobody. After ErrSignAgain the draft is to be signed and
 // completed once more.
 func (d *Draft) Complete(ctx context.Context, w io.Writer, value []byte) (*Signed, error) {
-	if err := d.verify(value); err != nil {
-		return nil, fmt.Errorf("complete: %w", err)
+	// At level B the document is read again at once, which checks the value: a
+	// second check costs 2 % of a signature in the service with a P-256 key.
+	first := d.raise.Level > ades.LevelB || d.signers > 0 || d.format.level == nil
+	if first {
+		if err := d.verify(value); err != nil {
+			return nil, fmt.Errorf("complete: %w", err)
+		}
 	}
+	signed, err := d.complete(ctx, w, value)
+	if err != nil && !first {
+		if wrong := d.verify(value); wrong != nil {
+			return nil, fmt.Errorf("complete: %w", wrong)
+		}
+	}
+	return signed, err
+}
+
+func (d *Draft) complete(ctx context.Context, w io.Writer, value []byte) (*Signed, error) {
 	if d.counter+1 < d.signers {
 		return nil, d.nextCounter(ctx, value)
 	}
@@ -468,25 +477,4 @@ func (o Options) format(in Input) ades.Format {
 		}
 	}
 	return ades.CAdES
-}
-
-func (o Options) cades() cades.Options {
-	o.CAdES.SignParams = o.SignParams
-	return o.CAdES
-}
-
-func (o Options) pades() pades.Options {
-	o.PAdES.SignParams = o.SignParams
-	o.PAdES.Stamped = o.PAdES.Stamped || o.Level >= ades.LevelT
-	return o.PAdES
-}
-
-func (o Options) xades() xades.Options {
-	o.XAdES.SignParams = o.SignParams
-	return o.XAdES
-}
-
-func (o Options) asic() asic.Options {
-	o.ASiC.SignParams = o.SignParams
-	return o.ASiC
 }

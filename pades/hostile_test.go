@@ -31,7 +31,7 @@ func TestHostile(t *testing.T) {
 			}
 			start := time.Now()
 			facts, err := Read(ctx, bytes.NewReader(b), ades.ReadOptions{})
-			if took := time.Since(start); took > 5*time.Second {
+			if took := time.Since(start); took > time.Minute {
 				t.Errorf("took %v", took)
 			}
 			if err == nil && len(facts.Signatures) == 1 {
@@ -48,7 +48,7 @@ func TestPrefix(t *testing.T) {
 	a := pki.Actor(t, "p256")
 	var out bytes.Buffer
 	src := bytes.NewReader(append([]byte("junk\n"), simplePDF(1)...))
-	if err := sign(ctx, src, &out, a.Key, Options{SignParams: a.Signing(pki.Now())}, ades.AugmentOptions{}); err != nil {
+	if err := sign(ctx, src, &out, a.Key, a.Signing(pki.Now()), Options{}, ades.AugmentOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	doc := out.Bytes()

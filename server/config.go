@@ -88,7 +88,7 @@ type LimitsConfig struct {
 	Header      int           `yaml:"header" doc:"bytes of a request's header"`
 	InFlight    int           `yaml:"in_flight" doc:"requests answered at once; more are told to come back (503)"`
 	Connections int           `yaml:"connections" doc:"connections open at once"`
-	PerAddress  int           `yaml:"per_address" doc:"connections open at once of one address (of IPv6: one /64); trusted_proxies have as many as they like, and each client behind them half of in_flight requests at once"`
+	PerAddress  int           `yaml:"per_address" doc:"connections open at once of one address (of IPv6: one /64); trusted_proxies have as many as they like, and each client behind them half of in_flight requests at once; a request that waits for its client is not counted"`
 	Timeout     time.Duration `yaml:"timeout" doc:"time one request may take"`
 	Drain       time.Duration `yaml:"drain" doc:"time that running requests have to end at shutdown"`
 	Depth       int           `yaml:"depth" doc:"nesting of a JSON body"`

@@ -156,7 +156,6 @@ func (s *Server) startDemo() (err error) {
 	for _, own := range s.bases() {
 		s.sig.guard.Answer(own, mux, "/demo")
 	}
-	s.log.Warn("made-up identity providers answer under /demo/ (identify.demo): whoever reaches this server can be anybody here")
 	return nil
 }
 
@@ -178,11 +177,13 @@ func (s *Server) mountPages(a *api.API) {
 			a.Mount("/spid/slo", http.HandlerFunc(one.ServeLogout), http.MethodGet, http.MethodPost)
 		case *cie.CIE:
 			a.Mount("/.well-known/openid-federation", one.Handler())
+			a.Mount(cie.ResolvePath, one.Handler())
 		}
 		more = append(more, map[string]string{"spid": "/spid/acs", "cie": "/cie/callback", "cns": "/cns/*"}[one.Name()])
 	}
 	p.Cards = &console.Cards{URL: s.cfg.cardURL(), Shown: s.card}
 	if s.demoPages != nil {
+		s.log.Warn("made-up identity providers answer under /demo/ (identify.demo): whoever reaches this server can be anybody here")
 		a.Mount("/demo/*", s.demoPages, http.MethodGet, http.MethodHead, http.MethodPost)
 	}
 	if d := s.demo.cards; d != nil {
@@ -201,7 +202,11 @@ func (s *Server) mountPages(a *api.API) {
 // cardURL is where people show their cards.
 func (c *Config) cardURL() string {
 	if c.Identify.CNS.URL == "" {
-		return "https://" + c.Identify.CNS.Listen
+		host, port, _ := net.SplitHostPort(c.Identify.CNS.Listen)
+		if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+			host = "localhost"
+		}
+		return "https://" + net.JoinHostPort(host, port)
 	}
 	return strings.TrimSuffix(c.Identify.CNS.URL, "/")
 }

@@ -17,6 +17,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/identify"
 )
 
@@ -362,5 +363,130 @@ func TestDeparture(t *testing.T) {
 	}
 	if a := s.do("GET", "/certificates/identifications", nil); string(a.Data) != `["video","signature"]` {
 		t.Errorf("%s", a.Data)
+	}
+}
+
+// stays is a browser that is not sent on; it returns where to.
+func (w *twins) stays(browser *http.Client, answer url.Values) string {
+	w.t.Helper()
+	stay := *browser
+	stay.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := stay.PostForm(w.urls[0]+"/spid/acs", answer)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 303 {
+		w.t.Fatalf("%d", resp.StatusCode)
+	}
+	return resp.Header.Get("Location")
+}
+
+// Who can write to the database, and has no master key, cannot take another's
+// answer for an order of their own.
+func TestDatabaseDoesNotAnswer(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		w := newTwins(t, s, pretend{time.Minute})
+		victims, attackers := s.buy("automatic", elsa), s.buy("automatic", elsa)
+		victim, attacker := aBrowser(t), aBrowser(t)
+		back := w.stays(victim, w.answers(w.begin(victim, 0, victims)))
+		own := w.stays(attacker, w.answers(w.begin(attacker, 0, attackers)))
+		where := `certificate_id = '` + victims.ID + `'`
+		ofAttacker := `certificate_id = '` + attackers.ID + `'`
+		var token string
+		if err := w.room.db.Read().QueryRow(context.Background(), `select token from identification_requests where `+ofAttacker).Scan(&token); err != nil {
+			t.Fatal(err)
+		}
+		for _, column := range []string{"answer", "sealed", "token"} {
+			w.room.exec(t, `update identification_requests set token = '' where `+ofAttacker)
+			if column == "token" {
+				w.room.exec(t, `update identification_requests set token = $1 where `+where, token)
+			} else {
+				w.room.exec(t, `update identification_requests set token = $1, `+column+` = (select `+column+` from identification_requests where `+where+`) where `+ofAttacker, token)
+			}
+			for _, path := range []string{own, strings.Replace(own, attackers.ID, victims.ID, 1), strings.Replace(back, victims.ID, attackers.ID, 1)} {
+				w.visit(attacker, w.urls[1]+path, nil)
+			}
+			if a, v := s.certificateState(attackers.ID), s.certificateState(victims.ID); a == "DONE" || v == "DONE" {
+				t.Errorf("%s moved: %s, %s", column, a, v)
+			}
+		}
+	})
+}
+
+// Evidence goes when its time is over or an operator says so, files and all, and
+// the audit log still verifies.
+func TestEvidenceIsErased(t *testing.T) {
+	s := newSite(t)
+	w := newTwins(t, s, pretend{time.Minute})
+	ctx := context.Background()
+	identified := func() (bought, []string) {
+		c, browser := s.buy("automatic", elsa), aBrowser(t)
+		if status, page := w.visit(browser, w.urls[0]+"/spid/acs", w.answers(w.begin(browser, 0, c))); status != 200 {
+			t.Fatalf("%d %s", status, page)
+		}
+		var list string
+		if err := w.room.db.Read().QueryRow(ctx, `select blobs from identifications where certificate_id = $1`, c.ID).Scan(&list); err != nil {
+			t.Fatal(err)
+		}
+		return c, strings.Split(strings.Trim(list, `[]"`), `","`)
+	}
+	gone := func(c bought, blobs []string) bool {
+		_, err := w.room.Evidence(ctx, c.ID)
+		for _, id := range blobs {
+			if r, err := w.room.blobs.Open(ctx, id); err == nil {
+				r.Close()
+				t.Errorf("a file of %s is still there", c.ID)
+			}
+		}
+		return errors.Is(err, fault.NotFound)
+	}
+	revoked, blobs := identified()
+	good, _ := identified()
+	s.do("POST", "/certificates/"+revoked.ID+"/revoke", nil)
+	if err := (&enroll.Expirer{Service: enrollAt(w.room, after(19*365*day))}).Work(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.room.Evidence(ctx, revoked.ID); err != nil {
+		t.Errorf("after 19 years: %v", err)
+	}
+	if err := (&enroll.Expirer{Service: enrollAt(w.room, after(21*365*day))}).Work(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	if !gone(revoked, blobs) {
+		t.Error("it is kept for ever")
+	}
+	if _, err := w.room.Evidence(ctx, good.ID); err != nil {
+		t.Errorf("of a certificate that has only just ended: %v", err)
+	}
+	asked, blobs := identified()
+	if err := w.room.EraseEvidence(ctx, asked.ID); err != nil || !gone(asked, blobs) {
+		t.Errorf("erased: %v", err)
+	}
+	s.verifyAudit()
+}
+
+// What somebody handed in for an operator is void once the holder was identified
+// otherwise: approving it would give the credentials to another browser.
+func TestIdentifiedOtherwise(t *testing.T) {
+	s := newSite(t)
+	w := newTwins(t, s, pretend{time.Minute})
+	c := s.buy("automatic", elsa)
+	attacker, holder := aBrowser(t), aBrowser(t)
+	s.holder = attacker
+	if status, page := s.upload(c.CertificateLink, "video", evidenceFiles); status != 200 {
+		t.Fatalf("%d %s", status, page)
+	}
+	if status, page := w.visit(holder, w.urls[0]+"/spid/acs", w.answers(w.begin(holder, 0, c))); status != 200 || s.certificateState(c.ID) != "DONE" {
+		t.Fatalf("%d %s", status, page)
+	}
+	if a := s.do("POST", "/certificates/"+c.ID+"/review", m{"approve": true}); a.code() != 145 {
+		t.Errorf("the video is approved: %d/%d", a.Status, a.code())
+	}
+	if page := s.pageOf(attacker, c.CertificateLink, url_("action", "reveal")); element(page, "certificate-password") != "" {
+		t.Error("whoever sent the video sees the credentials")
+	}
+	if page := s.pageOf(holder, c.CertificateLink, url_("action", "reveal")); element(page, "certificate-password") == "" {
+		t.Errorf("no credentials: %s", page)
 	}
 }

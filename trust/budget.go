@@ -14,7 +14,7 @@ import (
 const (
 	maxChecks     = 4000    // signatures under certificates and evidence
 	maxScan       = 1 << 30 // bytes of revocation lists looked through
-	maxLooks      = 1 << 20 // pieces of evidence looked at for a certificate
+	maxLooks      = 1 << 18 // pieces of evidence looked at for a certificate
 	maxStatements = 1 << 16 // statements kept, in all
 	maxKept       = 256     // statements kept for one certificate
 )

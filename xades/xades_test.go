@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -33,16 +34,16 @@ func file(name, content string) ades.File {
 
 func sign(t testing.TB, a *adestest.Actor, files []ades.File, o Options) []byte {
 	t.Helper()
-	if o.Certificate == nil {
-		hash, pss := o.Hash, o.PSS
-		o.SignParams = a.Signing(clock())
-		o.Hash, o.PSS = hash, pss
-	}
-	d, err := Prepare(t.Context(), files, o)
+	return signWith(t, a, files, a.Signing(clock()), o)
+}
+
+func signWith(t testing.TB, a *adestest.Actor, files []ades.File, p ades.SignParams, o Options) []byte {
+	t.Helper()
+	d, err := Prepare(t.Context(), files, p, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a.Finish(t, d, o.SignParams)
+	return a.Finish(t, d, p)
 }
 
 func raise(t testing.TB, p *adestest.PKI, b []byte, level ades.Level, detached []ades.File) []byte {
@@ -137,7 +138,9 @@ func TestAlgorithms(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s %v pss=%v", name, h, pss), func(t *testing.T) {
-					b := sign(t, a, []ades.File{file("a.xml", invoice)}, Options{SignParams: ades.SignParams{Hash: h, PSS: pss}})
+					params := a.Signing(clock())
+					params.Hash, params.PSS = h, pss
+					b := signWith(t, a, []ades.File{file("a.xml", invoice)}, params, Options{})
 					check(t, readBack(t, b, nil), 1, "XAdES-BASELINE-B")
 				})
 			}
@@ -214,8 +217,8 @@ func TestSeveralSignatures(t *testing.T) {
 	b = sign(t, a, []ades.File{file("", string(b))}, Options{})
 	check(t, readBack(t, b, nil), 4, "")
 	// An Id cannot be added any more.
-	o := Options{SignParams: a.Signing(clock()), XPathQuery: "//Body"}
-	if _, err := Prepare(t.Context(), []ades.File{file("", string(b))}, o); !errors.Is(err, ErrBreaks) {
+	o := Options{XPathQuery: "//Body"}
+	if _, err := Prepare(t.Context(), []ades.File{file("", string(b))}, a.Signing(clock()), o); !errors.Is(err, ErrBreaks) {
 		t.Errorf("error %v, want ErrBreaks", err)
 	}
 }
@@ -297,8 +300,7 @@ func TestPrepareRefuses(t *testing.T) {
 		"id in use":        {invoice, Options{SignatureID: "head"}, false, nil},
 		"duplicate id":     {`<a><b Id="x"/><c Id="x"/></a>`, Options{SignElement: "x"}, false, xmldom.ErrDuplicate},
 	} {
-		tt.o.SignParams = s
-		_, err := Prepare(t.Context(), []ades.File{file("", tt.doc)}, tt.o)
+		_, err := Prepare(t.Context(), []ades.File{file("", tt.doc)}, s, tt.o)
 		var bad *ades.MalformedError
 		if err == nil || errors.As(err, &bad) != tt.malformed {
 			t.Errorf("%s: error %v", name, err)
@@ -405,6 +407,17 @@ func BenchmarkSign(b *testing.B) {
 			b.ReportMetric(float64(b.N)/(cpu(b)-start).Seconds(), "per-cpu-second")
 		})
 	}
+}
+
+// cpu is the processor time used so far, which other work on the machine
+// changes little.
+func cpu(t testing.TB) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // document is XML of about that many bytes.

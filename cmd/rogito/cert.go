@@ -87,7 +87,7 @@ type certBuy struct {
 	Email          string `arg:"" help:"account that pays"`
 	Kind           string `arg:"" enum:"automatic,otp,eseal" help:"automatic, otp or eseal"`
 	Owner          string `arg:"" help:"name of the holder"`
-	Identification string `default:"video" help:"video or signature"`
+	Identification string `help:"video, spid, cie, cns or signature; absent: whatever the page offers"`
 	JSON           bool   `help:"print JSON"`
 }
 
@@ -155,10 +155,10 @@ func (c *certReview) Run(s *session, srv *server.Server) error {
 		}
 		for _, f := range kept.Files {
 			path := filepath.Join(c.Save, filepath.Base(f.Name))
-			s.printf("%s\n", path)
 			if err := saveFile(path, bytes.NewReader(f.Content)); err != nil {
 				return err
 			}
+			s.printf("%s\n", path)
 		}
 		return nil
 	}

@@ -12,7 +12,7 @@ const (
 	// CMSChunks is how many pieces a chunked content may have.
 	CMSChunks = 1 << 22
 	// CMSSigners is how many signer infos one SignedData may hold.
-	CMSSigners = 4096
+	CMSSigners = 1024
 	// CMSEvidence is how many copies are made, in all, of evidence that several
 	// signers share.
 	CMSEvidence = 1 << 19

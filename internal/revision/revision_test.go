@@ -13,7 +13,7 @@ import (
 // base is a document of one page with a signed field, a text field and
 // metadata, as one revision.
 func base() []byte {
-	objects := []string{
+	return file(
 		"<< /Type /Catalog /Pages 2 0 R /AcroForm 5 0 R /Metadata 9 0 R >>",
 		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
 		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 100 100] /Contents 4 0 R /Annots [6 0 R 7 0 R] >>",
@@ -24,7 +24,11 @@ func base() []byte {
 		"<< /Type /Sig /ByteRange [0 1 2 3] /Contents <00> >>",
 		"<< /Length 1 >>\nstream\nm\nendstream",
 		"<< /Type /XObject /Subtype /Form /BBox [0 0 90 20] /Length 1 >>\nstream\nn\nendstream",
-	}
+	)
+}
+
+// file writes objects, numbered from 1, the first of which is the catalog.
+func file(objects ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
 	xref := fmt.Sprintf("xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)

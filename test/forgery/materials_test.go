@@ -141,7 +141,7 @@ func (m *materials) signUnchecked(content []byte) []byte {
 
 func (m *materials) tryUnchecked(content []byte) ([]byte, error) {
 	a := m.signer()
-	d, err := pades.Prepare(context.Background(), bytes.NewReader(content), pades.Options{SignParams: a.Signing(m.pki.Now())})
+	d, err := pades.Prepare(context.Background(), bytes.NewReader(content), a.Signing(m.pki.Now()), pades.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func readFamily(ctx context.Context, q store.Querier, where string, arg any) (fa
 			t.wallet_limit is not null or t.subscription_limit is not null or t.amount_limit is not null or t.total_limit is not null,
 			a.admin, a.sandbox
 		from family f join tokens t on t.id = f.id join accounts a on a.id = t.account_id order by f.depth`, arg)
-	return collect(rows, err, func(r store.Row) (m member, err error) {
+	return store.All("read tokens", rows, err, func(r store.Row) (m member, err error) {
 		var scopes, addresses string
 		var expire int64
 		if err := r.Scan(&m.id, &m.account, &scopes, &addresses, &expire, &m.total, &m.limited, &m.admin, &m.sandbox); err != nil {
@@ -218,7 +218,7 @@ func (s *Service) SameLine(ctx context.Context, accountID, former, id string) (b
 // currentToken is the token that another one has become by being refreshed.
 func currentToken(ctx context.Context, q store.Querier, accountID, id string) (now string, found bool, err error) {
 	rows, err := q.Query(ctx, `select id from tokens where `+sameLine, accountID, id)
-	ids, err := collect(rows, err, func(r store.Row) (id string, err error) { return id, r.Scan(&id) })
+	ids, err := store.All("read token", rows, err, store.Column[string])
 	if err != nil || len(ids) == 0 {
 		return "", false, err
 	}

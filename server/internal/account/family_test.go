@@ -258,8 +258,8 @@ func TestFamiliesEndTogether(t *testing.T) {
 			t.Errorf("%d tokens are left, want the first: %v", len(list), err)
 		}
 		for start := time.Now(); two.works(child.Secret) != 125; time.Sleep(50 * time.Millisecond) {
-			if time.Since(start) > 5*time.Second {
-				t.Fatal("the other node still lets the child in after 5 s")
+			if time.Since(start) > time.Minute {
+				t.Fatal("the other node still lets the child in after a minute")
 			}
 		}
 		err = db.Write(ctx, func(tx *store.Tx) error {

@@ -71,7 +71,7 @@ func (p *Pages) begin(w http.ResponseWriter, r *http.Request) {
 	// The provider may lead the form on to other hosts of its own, and browsers
 	// hold the policy of this page against those too.
 	target := "https:"
-	if u, err := url.Parse(d.URL); err == nil {
+	if u, err := url.Parse(d.URL); err == nil && !strings.ContainsAny(u.Host, ";, '") {
 		target = u.Scheme + "://" + u.Host + " https:"
 	}
 	w.Header().Set("Content-Security-Policy", strings.Replace(policy, "form-action 'self'", "script-src 'self'; form-action "+target, 1))

@@ -31,6 +31,13 @@ type request struct {
 	Browser []byte
 }
 
+// held is an answer that waits, sealed with the token that fetches it: whoever
+// can write to the database cannot have it fetched by another.
+type held struct {
+	identify.Answer
+	Token string // its digest
+}
+
 const (
 	requestPurpose = "identification-request"
 	answerPurpose  = "identification-answer"
@@ -198,11 +205,12 @@ func (s *Service) Answer(ctx context.Context, method string, values url.Values) 
 
 // hold keeps an answer that is believed, and takes its id, once.
 func (s *Service) hold(ctx context.Context, c *Certificate, row string, a *identify.Answer) (string, error) {
-	sealed, err := s.seal(answerPurpose, c.ID+"/"+row, a)
+	token := rand.Text()
+	digest := digestOf("token", token)
+	sealed, err := s.seal(answerPurpose, c.ID+"/"+row, held{*a, digest})
 	if err != nil {
 		return "", err
 	}
-	token := rand.Text()
 	return token, s.db.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, `insert into identification_answers (id, until) values ($1, $2)`, digestOf(a.Proof.Method, a.ID), max(store.Millis(a.Until), store.Millis(s.config.Now())))
 		if store.IsConflict(err) {
@@ -211,7 +219,7 @@ func (s *Service) hold(ctx context.Context, c *Certificate, row string, a *ident
 		if err != nil {
 			return fmt.Errorf("enroll: take answer: %w", err)
 		}
-		_, err = tx.Exec(ctx, `update identification_requests set token = $1, answer = $2 where id = $3`, digestOf("token", token), sealed, row)
+		_, err = tx.Exec(ctx, `update identification_requests set token = $1, answer = $2 where id = $3`, digest, sealed, row)
 		return err
 	})
 }
@@ -236,7 +244,7 @@ func (s *Service) Return(ctx context.Context, order, token string, shown Browser
 		return nil, err
 	}
 	var r request
-	var a identify.Answer
+	var a held
 	if err := errors.Join(s.open(requestPurpose, c.ID+"/"+row, sealed, &r), s.open(answerPurpose, c.ID+"/"+row, answer, &a)); err != nil {
 		return nil, err
 	}
@@ -249,6 +257,8 @@ func (s *Service) Return(ctx context.Context, order, token string, shown Browser
 	}
 	var refusal error
 	switch {
+	case a.Token != digestOf("token", token):
+		refusal = replayed
 	case r.Browser != nil && !shown.has(r.Browser):
 		refusal = otherBrowser
 	case s.config.Now().After(store.Time(answered).Add(returnTime)):
@@ -272,10 +282,12 @@ func (s *Service) Return(ctx context.Context, order, token string, shown Browser
 		}
 		e.detail.Files[kept.ID] = f.Name
 	}
+	kept := false
 	done, err := s.identified(ctx, c, a.Proof, b.hash(), "identified by "+method, func(tx *store.Tx) error {
+		tx.OnCommit(func() { kept = true })
 		return errors.Join(take(tx), s.keepEvidence(ctx, tx, c, e))
 	})
-	if done == nil {
+	if !kept {
 		s.drop(ctx, e)
 	}
 	if errors.Is(err, error(replayed)) {

@@ -97,11 +97,10 @@ func (s *Service) Identifications() []string { return s.identify.Offered() }
 
 // Methods are those that the order allows and this server offers.
 func (s *Service) Methods(c *Certificate) []string {
-	all := s.identify.Offered()
-	if c.Identification != "" {
-		all = slices.DeleteFunc(all, func(m string) bool { return m != c.Identification })
-	}
-	return all
+	return slices.DeleteFunc(s.identify.Offered(), func(m string) bool {
+		// SPID, CIE and cards know persons: none of them proves an organisation.
+		return c.Identification != m && (c.Identification != "" || c.Kind == keys.ESeal && s.identify.Method(m) != nil)
+	})
 }
 
 func (s *Service) allows(c *Certificate, method string) error {
@@ -158,6 +157,12 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 			if err := more(tx); err != nil {
 				return err
 			}
+		}
+		// What waits for an operator came from another browser, perhaps, and would
+		// take the place of this one.
+		if _, err := tx.Exec(ctx, `update identifications set state = 'REFUSED', reason = 'identified otherwise', decided_at = $1 where certificate_id = $2 and state = 'PENDING'`,
+			store.Millis(s.config.Now()), c.ID); err != nil {
+			return err
 		}
 		if !first {
 			n, err := tx.Exec(ctx, `update certificates set browser = $1, statement = null where id = $2 and state = $3`, sealed, c.ID, string(Done))

@@ -40,13 +40,18 @@ func (s *Store) Authenticate(ctx context.Context, account, username, password st
 		who.certificate = cred.ID
 	}
 	err = s.attempt(ctx, who, final, func() error {
+		leave, err := s.gates.enter(ctx, turnOf(account))
+		if err != nil {
+			return err
+		}
+		defer leave()
 		if cred == nil {
 			if err := s.vault.Pretend(ctx, password); err != nil {
 				return err
 			}
 			return ErrPassword
 		}
-		_, err := s.vault.Open(ctx, cred.owner(), cred.sealed, password)
+		_, err = s.vault.Open(ctx, cred.owner(), cred.sealed, password)
 		if errors.Is(err, ErrErased) {
 			return nil // the password is right; the certificate's state says the rest
 		}
@@ -71,18 +76,6 @@ func (s *Store) checkHeld(ctx context.Context, c *Credential, l *lock) error {
 			_, err := tx.Exec(ctx, `update credential_locks set failures = 0, locked_until = 0 where id = $1 and locked_until <= $2`, id, now)
 			return err
 		})
-	}
-	return nil
-}
-
-// CheckLock refuses with fault 111 while a credential is locked.
-func (s *Store) CheckLock(ctx context.Context, c *Credential) error {
-	l, err := s.readLock(ctx, lockID(c.AccountID, c.Username))
-	if err != nil || l == nil {
-		return err
-	}
-	if now := store.Millis(s.config.Now()); l.hard || l.until > now {
-		return s.locked(l, now)
 	}
 	return nil
 }
@@ -289,6 +282,11 @@ func (s *Store) Unlock(ctx context.Context, account, username string) error {
 // in any attempt. It returns when no use under the old one is under way.
 func (s *Store) ChangePassword(ctx context.Context, c *Credential, before, after string) error {
 	err := s.attempt(ctx, c.holder(), c.Kind != OTP, func() error {
+		leave, err := s.gates.enter(ctx, turnOf(c.AccountID))
+		if err != nil {
+			return err
+		}
+		defer leave()
 		sealed, err := s.vault.Reprotect(ctx, c.owner(), c.sealed, before, after)
 		if err != nil {
 			return err
@@ -325,6 +323,21 @@ func (c *Credential) holder() holder { return holder{c.AccountID, c.Username, c.
 func lockID(account, username string) string {
 	h := sha256.Sum256([]byte(account + "\x00" + username))
 	return hex.EncodeToString(h[:])
+}
+
+// turnOf names the gate of an account before the derivations of the vault, which
+// are dear and few at a time: an account that guesses a hundred names at once
+// takes one place of them, and the others have theirs.
+func turnOf(account string) string { return "account " + account }
+
+// ForgetLocks drops the counts of failures that are a month old. Names that do
+// not exist have them too, as many as somebody cares to type.
+func (s *Store) ForgetLocks(ctx context.Context) error {
+	now := store.Millis(s.config.Now())
+	return s.db.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(ctx, `delete from credential_locks where hard = 0 and day < $1 and locked_until < $2`, now/dayMillis-30, now)
+		return err
+	})
 }
 
 // gates let one attempt on a credential pass at a time.

@@ -84,7 +84,6 @@ func (s *Commands) BuyCertificate(ctx context.Context, email, kind, owner, ident
 // NewCertificate is what an import made; its credentials are shown once.
 type NewCertificate struct {
 	CertificateInfo
-	Password   string `json:"password,omitempty"`
 	TOTPSecret string `json:"totpSecret,omitempty"`
 }
 

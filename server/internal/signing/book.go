@@ -40,36 +40,39 @@ type bookRow struct {
 func (Book) Page(ctx context.Context, q store.Querier, after string, limit int) ([]audit.Record, error) {
 	rows := map[string]*bookRow{}
 	var ids []any
-	err := each(ctx, q, func(r store.Rows) error {
+	answer, err := q.Query(ctx, `select id, account_id, certificate_id, certificate_type, request_id, caller_address, state, approval, error_number, deleted_at
+		from signatures where id > $1 order by id limit $2`, after, limit)
+	err = store.Each("signing: read records", answer, err, func(r store.Row) error {
 		b := &bookRow{}
 		err := r.Scan(&b.id, &b.account, &b.certificate, &b.certificateType, &b.request, &b.address, &b.state, &b.approval, &b.number, &b.deleted)
 		rows[b.id], ids = b, append(ids, b.id)
 		return err
-	}, `select id, account_id, certificate_id, certificate_type, request_id, caller_address, state, approval, error_number, deleted_at
-		from signatures where id > $1 order by id limit $2`, after, limit)
+	})
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
 	in := audit.In(len(ids))
-	err = each(ctx, q, func(r store.Rows) error {
+	answer, err = q.Query(ctx, `select signature_id, digest from signing_intents where signature_id`+in, ids...)
+	err = store.Each("signing: read records", answer, err, func(r store.Row) error {
 		var id, digest string
 		if err := r.Scan(&id, &digest); err != nil {
 			return err
 		}
 		rows[id].intents = append(rows[id].intents, digest)
 		return nil
-	}, `select signature_id, digest from signing_intents where signature_id`+in, ids...)
+	})
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, q, func(r store.Rows) error {
+	answer, err = q.Query(ctx, `select signature_id, role, sha256 from signature_files where signature_id`+in, ids...)
+	err = store.Each("signing: read records", answer, err, func(r store.Row) error {
 		var id, role, sum string
 		if err := r.Scan(&id, &role, &sum); err != nil {
 			return err
 		}
 		rows[id].files = append(rows[id].files, [2]string{role, sum})
 		return nil
-	}, `select signature_id, role, sha256 from signature_files where signature_id`+in, ids...)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -79,20 +82,6 @@ func (Book) Page(ctx context.Context, q store.Querier, after string, limit int) 
 		all[i] = audit.Record{ID: b.id, Account: b.account, Fits: b.fits}
 	}
 	return all, nil
-}
-
-func each(ctx context.Context, q store.Querier, scan func(store.Rows) error, query string, args ...any) error {
-	rows, err := q.Query(ctx, query, args...)
-	if err != nil {
-		return fmt.Errorf("signing: read records: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return fmt.Errorf("signing: read records: %w", err)
-		}
-	}
-	return rows.Err()
 }
 
 // told is what the events of a record say.

@@ -153,20 +153,16 @@ func (s *Service) find(ctx context.Context, where string, args ...any) (*Record,
 func (s *Service) loadFiles(ctx context.Context, r *Record) error {
 	rows, err := s.db.Read().Query(ctx, `select id, role, position, source_type, source, label, mimetype, extension, size, md5, sha256, name, blob, deleted_at, created_at
 		from signature_files where signature_id = $1 order by role, position`, r.ID)
-	if err != nil {
-		return fmt.Errorf("signing: read files: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return store.Each("signing: read files", rows, err, func(row store.Row) error {
 		f := &File{}
 		var deleted, created int64
-		if err := rows.Scan(&f.ID, &f.Role, &f.Position, &f.SourceType, &f.source, &f.Label, &f.MimeType, &f.Extension, &f.Size, &f.MD5, &f.SHA256, &f.Name, &f.blob, &deleted, &created); err != nil {
-			return fmt.Errorf("signing: read file: %w", err)
+		if err := row.Scan(&f.ID, &f.Role, &f.Position, &f.SourceType, &f.source, &f.Label, &f.MimeType, &f.Extension, &f.Size, &f.MD5, &f.SHA256, &f.Name, &f.blob, &deleted, &created); err != nil {
+			return err
 		}
 		f.deleted, f.CreatedAt = deleted != 0, store.Time(created)
 		r.place(f)
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // place puts a file where it belongs. A validated document that is the only
@@ -254,17 +250,5 @@ func (s *Service) List(ctx context.Context, account string, f Filter) ([]*Record
 	rows, err := s.db.Read().Query(ctx, `select `+columns+` from signatures
 		where account_id = $1 and deleted_at = 0 and ($2 = '' or state = $2) and ($3 = '' or certificate_type = $3) and ($4 = '' or signature_type = $4)
 		order by id desc limit $5 offset $6`, account, string(f.State), f.CertificateType, f.Type, f.Limit, f.Skip)
-	if err != nil {
-		return nil, fmt.Errorf("signing: list: %w", err)
-	}
-	defer rows.Close()
-	all := []*Record{}
-	for rows.Next() {
-		r, err := s.scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	return all, rows.Err()
+	return store.All("signing: list", rows, err, s.scan)
 }

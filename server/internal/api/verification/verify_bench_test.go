@@ -54,7 +54,7 @@ func benchSign(b *testing.B, pki *adestest.PKI, store *trust.Store, level ades.L
 	b.Helper()
 	a := pki.Actor(b, "good")
 	signing := a.Signing(pki.Now())
-	d, err := pades.Prepare(context.Background(), bytes.NewReader(benchPDF(200<<10)), pades.Options{SignParams: signing, Stamped: level > ades.LevelB})
+	d, err := pades.Prepare(context.Background(), bytes.NewReader(benchPDF(200<<10)), signing, pades.Options{Stamped: level > ades.LevelB})
 	if err != nil {
 		b.Fatal(err)
 	}

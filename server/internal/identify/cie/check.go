@@ -52,7 +52,7 @@ func (c *CIE) Check(ctx context.Context) []identify.Finding {
 		}
 	}
 	c.checkMarks(ctx, w, found)
-	ids, err := c.providerIDs(ctx)
+	ids, err := c.providerIDs(ctx, 0)
 	if err != nil {
 		found("cie providers", err.Error(), false)
 	} else if len(ids) == 0 {

@@ -59,13 +59,15 @@ type CIE struct {
 	signing    []jwt.Private
 	encryption []jwt.Private
 
-	mu        sync.Mutex
-	providers map[string]*provider // resolved
-	failed    map[string]time.Time // no name is looked for before
-	list      []string             // of the anchors
-	listUntil time.Time
-	own       string // our configuration, signed
-	ownUntil  time.Time
+	mu         sync.Mutex
+	providers  map[string]*provider // resolved
+	failed     map[string]time.Time // no name is looked for before
+	list       []string             // of the anchors
+	listAt     time.Time
+	listFailed error
+	own        string // our configuration, signed
+	ownUntil   time.Time
+	ownMarks   time.Time // of the file that they came from
 }
 
 var _ identify.Method = (*CIE)(nil)
@@ -173,10 +175,12 @@ func (c *CIE) callback() string { return c.config.ClientID + "/cie/callback" }
 
 // Providers are those of the configuration, or those that the anchors list.
 func (c *CIE) Providers(ctx context.Context) []identify.Provider {
-	ids, err := c.providerIDs(ctx)
+	ids, err := c.providerIDs(ctx, listLife)
 	if err != nil {
 		c.deps.Log.Warn("no list of CIE providers", "err", err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // a page waits for the names
+	defer cancel()
 	var out []identify.Provider
 	for _, id := range ids {
 		out = append(out, identify.Provider{ID: id, Name: c.providerName(ctx, id)})
@@ -184,39 +188,53 @@ func (c *CIE) Providers(ctx context.Context) []identify.Provider {
 	return out
 }
 
-func (c *CIE) providerIDs(ctx context.Context) ([]string, error) {
+// How long a list of the anchors serves, and how long its failure: pages are
+// not to wait for an anchor that does not answer.
+const (
+	listLife    = 10 * time.Minute
+	listFailure = 20 * time.Second
+)
+
+// providerIDs are the entities of those who can be asked. A list of the anchors
+// that is older than that is fetched again; the old one serves while they do not
+// answer, because nobody is sent on without a fresh trust chain.
+func (c *CIE) providerIDs(ctx context.Context, age time.Duration) ([]string, error) {
 	if len(c.config.Providers) > 0 {
 		return c.config.Providers, nil
 	}
+	now := c.deps.Now()
 	c.mu.Lock()
-	ids, until := c.list, c.listUntil
+	ids, at, failed := c.list, c.listAt, c.listFailed
 	c.mu.Unlock()
-	if c.deps.Now().Before(until) {
+	switch {
+	case len(ids) > 0 && now.Before(at.Add(age)):
 		return ids, nil
+	case failed != nil && now.Before(at.Add(min(age, listFailure))):
+		return ids, failed
 	}
-	ctx, cancel := context.WithTimeout(ctx, resolving)
+	ctx, cancel := context.WithTimeout(ctx, resolving/2)
 	defer cancel()
 	var fresh []string
-	var failed error
+	failed = nil
 	for _, anchor := range c.config.TrustAnchors {
 		all, err := c.newWalk().listed(ctx, anchor)
 		if err != nil {
 			failed = err
 		}
-		for _, id := range all {
-			if !slices.Contains(fresh, id) {
-				fresh = append(fresh, id)
-			}
-		}
-	}
-	if failed != nil && len(fresh) == 0 {
-		return nil, failed
+		fresh = append(fresh, all...)
 	}
 	slices.Sort(fresh)
+	fresh = slices.Compact(fresh)
 	c.mu.Lock()
-	c.list, c.listUntil = fresh, c.deps.Now().Add(10*time.Minute)
-	c.mu.Unlock()
-	return fresh, nil
+	defer c.mu.Unlock()
+	if c.listAt = now; len(fresh) > 0 {
+		c.list, failed = fresh, nil
+	}
+	c.listFailed = failed
+	if len(c.list) > 0 {
+		return c.list, nil
+	}
+	return nil, failed
 }
 
 // providerName is what the provider calls itself, where that can be had, or
@@ -226,10 +244,8 @@ func (c *CIE) providerName(ctx context.Context, id string) string {
 	p, wait := c.providers[id], c.failed[id]
 	c.mu.Unlock()
 	if p == nil && c.deps.Now().After(wait) {
-		short, cancel := context.WithTimeout(ctx, 3*time.Second)
-		defer cancel()
 		var err error
-		if p, err = c.resolve(short, id); err != nil {
+		if p, err = c.resolve(ctx, id); err != nil {
 			c.mu.Lock()
 			c.failed[id] = c.deps.Now().Add(time.Minute)
 			c.mu.Unlock()

@@ -2,6 +2,9 @@ package cie
 
 import (
 	"net/http"
+	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"rogito.dev/rogito/server/internal/identify/cie/jwt"
@@ -16,7 +19,11 @@ func (c *CIE) Configuration() (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.deps.Now()
-	if c.own != "" && now.Before(c.ownUntil) {
+	var written time.Time // a new trust mark is published at once
+	if info, err := os.Stat(c.config.TrustMarks); err == nil {
+		written = info.ModTime()
+	}
+	if c.own != "" && now.Before(c.ownUntil) && written.Equal(c.ownMarks) {
 		return c.own, nil
 	}
 	marks, err := c.trustMarks()
@@ -30,6 +37,7 @@ func (c *CIE) Configuration() (string, error) {
 		"metadata": map[string]any{
 			"federation_entity": map[string]any{
 				"organization_name": c.config.OrganizationName, "homepage_uri": c.config.ClientID, "policy_uri": c.config.ClientID, "contacts": c.config.Contacts,
+				"federation_resolve_endpoint": c.config.ClientID + ResolvePath,
 			},
 			"openid_relying_party": c.clientMetadata(),
 		},
@@ -40,7 +48,7 @@ func (c *CIE) Configuration() (string, error) {
 	if c.own, err = c.federation[0].Sign("entity-statement+jwt", claims); err != nil {
 		return "", err
 	}
-	c.ownUntil = now.Add(time.Minute)
+	c.ownUntil, c.ownMarks = now.Add(time.Minute), written
 	return c.own, nil
 }
 
@@ -66,17 +74,52 @@ func public(keys []jwt.Private) []any {
 	return out
 }
 
-// Handler serves GET /.well-known/openid-federation.
+// ResolvePath is where Handler answers what we know of a provider: the rules
+// want a relying party to have such an address.
+const ResolvePath = "/cie/resolve"
+
+// Handler serves GET /.well-known/openid-federation and GET /cie/resolve.
 func (c *CIE) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		s, err := c.Configuration()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		media, make := "application/entity-statement+jwt", c.Configuration
+		if strings.HasSuffix(r.URL.Path, ResolvePath) {
+			p := c.resolved(r.URL.Query().Get("sub"), r.URL.Query()["trust_anchor"])
+			if p == nil {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = w.Write([]byte(`{"error":"not_found","error_description":"no trust chain of this entity is known here"}`))
+				return
+			}
+			media, make = "application/resolve-response+jwt", func() (string, error) { return c.resolution(p) }
+		}
+		s, err := make()
 		if err != nil {
-			c.deps.Log.Error("sign the entity configuration", "err", err)
-			http.Error(w, "the entity configuration cannot be made", http.StatusServiceUnavailable)
+			c.deps.Log.Error("sign a statement of the federation", "err", err)
+			http.Error(w, "the statement cannot be made", http.StatusServiceUnavailable)
 			return
 		}
-		w.Header().Set("Content-Type", "application/entity-statement+jwt")
+		w.Header().Set("Content-Type", media)
 		w.Header().Set("Cache-Control", "no-store")
 		_, _ = w.Write([]byte(s))
+	})
+}
+
+// resolved is a provider whose chain to one of the anchors is in memory: nobody
+// makes us fetch anything by asking.
+func (c *CIE) resolved(id string, anchors []string) *provider {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.providers[id]
+	if p == nil || !c.deps.Now().Before(p.until) || len(anchors) > 0 && !slices.Contains(anchors, p.anchor) {
+		return nil
+	}
+	return p
+}
+
+// resolution is a resolve response (OpenID Federation 1.0, section 8.3.2).
+func (c *CIE) resolution(p *provider) (string, error) {
+	return c.federation[0].Sign("resolve-response+jwt", map[string]any{
+		"iss": c.config.ClientID, "sub": p.id, "iat": c.deps.Now().Unix(), "exp": p.until.Unix(),
+		"metadata": map[string]any{"openid_provider": p.metadata}, "trust_chain": p.evidence.TrustChain,
 	})
 }

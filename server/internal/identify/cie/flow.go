@@ -43,7 +43,10 @@ var fiscalNumbers = []string{"https://attributes.eid.gov.it/fiscal_number", "fis
 
 // Start sends a person to a provider, once its trust chain has been built anew.
 func (c *CIE) Start(ctx context.Context, _ identify.Order, id string) (*identify.Departure, error) {
-	ids, err := c.providerIDs(ctx)
+	ids, err := c.providerIDs(ctx, listLife)
+	if err == nil && id != "" && !slices.Contains(ids, id) {
+		ids, err = c.providerIDs(ctx, 5*time.Second) // it may be a new one
+	}
 	if err != nil {
 		return nil, c.unable(err)
 	}
@@ -85,7 +88,7 @@ func (c *CIE) Start(ctx context.Context, _ identify.Order, id string) (*identify
 		object[name] = v
 		q.Set(name, v)
 	}
-	signed, err := c.signing[0].Sign("oauth-authz-req+jwt", object)
+	signed, err := c.signing[0].Sign("", object) // the rules know no typ here
 	if err != nil {
 		return nil, err
 	}
@@ -146,13 +149,17 @@ func (c *CIE) Finish(ctx context.Context, state []byte, answer url.Values) (*ide
 	if err != nil {
 		return nil, err
 	}
-	info, err := c.userInfo(ctx, p, id, tokens.AccessToken)
+	info, p, err := c.userInfo(ctx, p, id, tokens.AccessToken)
 	if err != nil {
 		return nil, err
 	}
 	proven, err := attributes(id.all, info.all)
 	if err != nil {
 		return nil, err
+	}
+	until := id.Exp.time().Add(skew)
+	if day := c.deps.Now().Add(24 * time.Hour); until.After(day) { // the request is long over by then
+		until = day
 	}
 	chain, err := json.Marshal(p.evidence)
 	if err != nil {
@@ -161,7 +168,7 @@ func (c *CIE) Finish(ctx context.Context, state []byte, answer url.Values) (*ide
 	return &identify.Answer{
 		Proof: &identify.Proof{Method: c.Name(), Issuer: p.id, Level: id.Acr, Request: req.State, At: c.deps.Now().UTC(), Proven: *proven},
 		ID:    id.unique(p.id),
-		Until: id.Exp.time().Add(skew),
+		Until: until,
 		Files: []identify.File{{Name: "trust-chain.json", Content: chain}, {Name: "id-token.jwt", Content: []byte(id.raw)}, {Name: "userinfo.jwt", Content: []byte(info.raw)}},
 	}, nil
 }
@@ -230,45 +237,54 @@ func (c *CIE) exchange(ctx context.Context, p *provider, req pending, code strin
 	return &t, nil
 }
 
-// idToken judges the ID token. A key that is not known may be a new one: the
-// provider's configuration is read again, once.
-func (c *CIE) idToken(ctx context.Context, p *provider, req pending, t *tokens) (*idToken, *provider, error) {
+// idToken judges the ID token. It returns the provider too, as renewed has it.
+func (c *CIE) idToken(ctx context.Context, p *provider, req pending, t *tokens) (id *idToken, _ *provider, err error) {
 	raw, err := c.decrypted(t.IDToken)
 	if err != nil {
 		return nil, nil, c.disbelieve("id-token", err)
 	}
 	check := idTokenCheck{clientID: c.config.ClientID, request: req, accessToken: t.AccessToken, now: c.deps.Now()}
-	id, err := check.judge(raw, p)
-	if errors.Is(err, jwt.ErrUnknownKey) {
-		if p, err = c.resolve(ctx, p.id); err != nil {
-			return nil, nil, c.unable(err)
-		}
+	p, err = c.renewed(ctx, p, "id-token", func(p *provider) (err error) {
 		id, err = check.judge(raw, p)
-	}
-	if err != nil {
-		return nil, nil, c.disbelieve("id-token", err)
-	}
-	return id, p, nil
+		return err
+	})
+	return id, p, err
 }
 
-func (c *CIE) userInfo(ctx context.Context, p *provider, id *idToken, accessToken string) (*userInfo, error) {
+func (c *CIE) userInfo(ctx context.Context, p *provider, id *idToken, accessToken string) (info *userInfo, _ *provider, err error) {
 	b, err := c.get(ctx, p.userinfo, maxAnswer, "Authorization", "Bearer "+accessToken, "Accept", "application/jwt")
 	if err != nil {
 		var no *unreachable
 		if errors.As(err, &no) {
-			return nil, c.unable(err)
+			return nil, nil, c.unable(err)
 		}
-		return nil, c.disbelieve("userinfo", err)
+		return nil, nil, c.disbelieve("userinfo", err)
 	}
 	raw, err := c.decrypted(string(b))
 	if err != nil {
-		return nil, c.disbelieve("userinfo", err)
+		return nil, nil, c.disbelieve("userinfo", err)
 	}
-	info, err := judgeUserInfo(raw, p, id.Sub, c.config.ClientID, c.deps.Now())
+	p, err = c.renewed(ctx, p, "userinfo", func(p *provider) (err error) {
+		info, err = judgeUserInfo(raw, p, id.Sub, c.config.ClientID, c.deps.Now())
+		return err
+	})
+	return info, p, err
+}
+
+// renewed judges a token of a provider. A key that is not known may be a new
+// one: the provider's configuration is read again, once.
+func (c *CIE) renewed(ctx context.Context, p *provider, what string, judge func(*provider) error) (*provider, error) {
+	err := judge(p)
+	if errors.Is(err, jwt.ErrUnknownKey) {
+		if p, err = c.resolve(ctx, p.id); err != nil {
+			return nil, c.unable(err)
+		}
+		err = judge(p)
+	}
 	if err != nil {
-		return nil, c.disbelieve("userinfo", err)
+		return nil, c.disbelieve(what, err)
 	}
-	return info, nil
+	return p, nil
 }
 
 // decrypted is the signed token within an encrypted one; others as they are.

@@ -2,7 +2,10 @@ package cie_test
 
 import (
 	"context"
+	"io"
+	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -115,6 +118,95 @@ func TestEntityConfiguration(t *testing.T) {
 	}
 }
 
+// What we know of a provider can be asked for, and nothing is fetched for that.
+func TestResolve(t *testing.T) {
+	w := newWorld(t)
+	ask := func(query string) (int, string) {
+		resp, err := http.Get(w.base + cie.ResolvePath + query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(b)
+	}
+	about := "?sub=" + url.QueryEscape(w.demo.ProviderID())
+	if status, _ := ask(about); status != http.StatusNotFound {
+		t.Errorf("before anybody asked for the provider: %d", status)
+	}
+	if _, _, _, err := w.journey(); err != nil {
+		t.Fatal(err)
+	}
+	status, body := ask(about + "&trust_anchor=" + url.QueryEscape(w.demo.AnchorID()))
+	if status != http.StatusOK {
+		t.Fatalf("status %d", status)
+	}
+	claims := payload(t, body)
+	if claims["sub"] != w.demo.ProviderID() || claims["iss"] != w.base || len(claims["trust_chain"].([]any)) != 3 || claims["metadata"].(map[string]any)["openid_provider"] == nil {
+		t.Errorf("claims %v", claims)
+	}
+	for _, query := range []string{"", "?sub=https://evil.example", about + "&trust_anchor=https://evil.example"} {
+		if status, _ := ask(query); status != http.StatusNotFound {
+			t.Errorf("%s: %d", query, status)
+		}
+	}
+}
+
+// A trust mark is published when its file is written.
+func TestNewTrustMark(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.Configuration(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(w.config.TrustMarks, []byte(`[{"id":"a","trust_mark":"x"},{"id":"b","trust_mark":"y"}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(w.config.TrustMarks, w.now, w.now.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.Configuration()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if marks := payload(t, s)["trust_marks"].([]any); len(marks) != 2 {
+		t.Errorf("%d trust marks", len(marks))
+	}
+}
+
+// A person can be picked, typed, and every page says what it is.
+func TestDemoPages(t *testing.T) {
+	w := newWorld(t)
+	d, err := w.Start(context.Background(), identify.Order{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{d.URL, w.demo.ProviderID() + "/authorize", w.demo.ProviderID() + "/authorize?request=x"} {
+		resp, err := http.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || !strings.Contains(string(b), "DEMO") || strings.Contains(string(b), "<script") {
+			t.Errorf("status %d, %v: %.80s", resp.StatusCode, err, b)
+		}
+	}
+	back := w.login(d, url.Values{"do": {"identify"}, "person": {"other"}, "given_name": {"Ada"}, "family_name": {"D'Amico"}, "fiscal_number": {"dmcdaa80a41h501x"}})
+	a, err := w.Finish(context.Background(), d.State, back)
+	if err != nil || a.Proof.Proven != (identify.Attributes{GivenName: "Ada", Surname: "D'Amico", FiscalCode: "DMCDAA80A41H501X"}) {
+		t.Errorf("%v, %+v", err, a)
+	}
+	d, err = w.Start(context.Background(), identify.Order{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Finish(context.Background(), d.State, w.login(d, url.Values{"do": {"identify"}, "person": {"other"}}))
+	refused(t, "nobody", err, "claims")
+}
+
 // Every error that a provider may answer with is a sentence, with or without iss.
 func TestErrors(t *testing.T) {
 	w := newWorld(t)
@@ -198,8 +290,24 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %s", f.Name, f.Detail)
 		}
 	}
-	w.now = w.now.Add(350 * 24 * time.Hour)
+	other := newWorld(t)
+	w.demo.Change = func(what string, claims map[string]any) {
+		if what == "about-client" {
+			claims["jwks"] = map[string]any{"keys": []any{other.demo.Federation.Public()}}
+		}
+	}
 	bad := ""
+	for _, f := range w.Check(context.Background()) {
+		if !f.OK {
+			bad += f.Name + ";"
+		}
+	}
+	if bad != "cie registration;" {
+		t.Errorf("the anchor knows another key: %s", bad)
+	}
+	w.demo.Change = nil
+	w.now = w.now.Add(350 * 24 * time.Hour)
+	bad = ""
 	for _, f := range w.Check(context.Background()) {
 		if !f.OK {
 			bad += f.Name + ";"

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,12 +28,16 @@ type world struct {
 	// rewrite, where it is set, replaces what the federation answers.
 	rewrite func(path string, status int, body string) (int, string)
 	hits    map[string]int // requests by path
+	mu      sync.Mutex
+	mux     *http.ServeMux
+	guard   *fetch.Guard
 }
 
 func newWorld(t *testing.T, change ...func(*cie.Config)) *world {
 	t.Helper()
 	w := &world{t: t, now: time.Now(), hits: map[string]int{}}
 	mux := http.NewServeMux()
+	w.mux = mux
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	w.base = server.URL
@@ -47,17 +52,19 @@ func newWorld(t *testing.T, change ...func(*cie.Config)) *world {
 	for _, c := range change {
 		c(&w.config)
 	}
-	guard, err := fetch.New(fetch.Config{AllowPrivate: []string{strings.TrimPrefix(w.base, "http://")}})
+	w.guard, err = fetch.New(fetch.Config{AllowPrivate: []string{strings.TrimPrefix(w.base, "http://")}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.CIE, err = cie.New(w.config, cie.Deps{Client: guard.Client(10 * time.Second), Plain: guard.Named, Now: now})
+	w.CIE, err = cie.New(w.config, cie.Deps{Client: w.client(), Plain: w.plain, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	inner := http.StripPrefix("/demo/cie", w.demo.Handler())
 	mux.HandleFunc("/demo/cie/", func(rw http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
 		w.hits[r.URL.Path]++
+		w.mu.Unlock()
 		rec := httptest.NewRecorder()
 		inner.ServeHTTP(rec, r)
 		status, body := rec.Code, rec.Body.String()
@@ -71,8 +78,13 @@ func newWorld(t *testing.T, change ...func(*cie.Config)) *world {
 		_, _ = rw.Write([]byte(body))
 	})
 	mux.Handle("GET /.well-known/openid-federation", w.Handler())
+	mux.Handle("GET /cie/resolve", w.Handler())
 	return w
 }
+
+func (w *world) client() *http.Client { return w.guard.Client(10 * time.Second) }
+
+func (w *world) plain(u *url.URL) bool { return w.guard.Named(u) }
 
 // login goes to the provider as a browser would, picks a person, and returns
 // what comes to the callback.

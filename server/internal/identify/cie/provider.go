@@ -14,7 +14,7 @@ import (
 
 // provider is an OpenID Provider with a trust chain that holds.
 type provider struct {
-	id, name                       string
+	id, name, anchor               string
 	authorization, token, userinfo string
 	keys                           jwt.Keys
 	idTokenAlgorithms              []string // that it announces; empty: it does not say
@@ -77,7 +77,7 @@ func (w *walk) provider(ctx context.Context, id string) (*provider, error) {
 		return nil, &broken{"policy", err}
 	}
 	p := &provider{
-		id: id, name: text(m, "organization_name"), until: until, metadata: m,
+		id: id, anchor: ch.anchor.Sub, name: text(m, "organization_name"), until: until, metadata: m,
 		authorization: text(m, "authorization_endpoint"), token: text(m, "token_endpoint"), userinfo: text(m, "userinfo_endpoint"),
 		idTokenAlgorithms:  list(m, "id_token_signing_alg_values_supported"),
 		userinfoAlgorithms: list(m, "userinfo_signing_alg_values_supported"),

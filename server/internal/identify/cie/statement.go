@@ -13,7 +13,7 @@ import (
 )
 
 // skew is how far apart two clocks may be.
-const skew = time.Minute
+const skew = 2 * time.Minute
 
 // seconds is a NumericDate (RFC 7519, section 2).
 type seconds float64

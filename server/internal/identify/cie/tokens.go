@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -172,10 +173,10 @@ func attributes(id, info map[string]any) (*identify.Attributes, error) {
 					continue
 				}
 				s, ok := v.(string)
-				if s = normal(strings.TrimSpace(s)); !ok || s != "" && !clean(s) || found != "" && s != "" && s != found {
+				if s = normal(strings.TrimSpace(s)); !ok || s != "" && !clean(s) || found != "" && s != "" && !strings.EqualFold(s, found) {
 					return "", refuse("claims")
 				}
-				if s != "" {
+				if found == "" {
 					found = s
 				}
 			}
@@ -217,9 +218,12 @@ func attributes(id, info map[string]any) (*identify.Attributes, error) {
 	return &a, nil
 }
 
-// clean says that a value is one line of text of a sensible length.
+// clean says that a value is one line of text of a sensible length, without
+// what changes how the rest is read (directions, joiners).
 func clean(s string) bool {
-	return len(s) <= 256 && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0xfffd })
+	return len(s) <= 256 && !strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
+	})
 }
 
 // printable says that a word has printable ASCII only, and not too much.

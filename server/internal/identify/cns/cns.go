@@ -51,6 +51,7 @@ type Deps struct {
 
 // CNS is the method.
 type CNS struct {
+	cert    string // file of the listener's
 	deps    Deps
 	anchors [][]byte
 	policy  *policy.Policy
@@ -60,7 +61,7 @@ var _ identify.Method = (*CNS)(nil)
 
 // New reads the issuers' files.
 func New(cfg Config, deps Deps, anchors ...[]byte) (*CNS, error) {
-	m := &CNS{deps: deps, anchors: anchors}
+	m := &CNS{cert: cfg.Cert, deps: deps, anchors: anchors}
 	if m.deps.Now == nil {
 		m.deps.Now = time.Now
 	}
@@ -288,6 +289,15 @@ func (m *CNS) Check(context.Context) []identify.Finding {
 	}
 	if m.deps.Client == nil {
 		out[1].Detail = "cannot be fetched (network.offline): no card will be accepted"
+	}
+	if b, err := os.ReadFile(m.cert); m.cert != "" {
+		f := identify.Finding{Name: "cns listener", Detail: fmt.Sprintf("its certificate cannot be read: %v", err)}
+		if ders := trust.Certificates(b); len(ders) > 0 {
+			if c, err := pkix.ParseCertificate(ders[0]); err == nil {
+				f.Detail, f.OK = "its certificate ends on "+c.NotAfter.Format(time.DateOnly), m.deps.Now().Before(c.NotAfter)
+			}
+		}
+		out = append(out, f)
 	}
 	for _, der := range m.anchors {
 		if c, err := pkix.ParseCertificate(der); err == nil && m.deps.Now().After(c.NotAfter) {

@@ -73,11 +73,17 @@ type loaded struct {
 // providers are those that count now. Where two sources name one entity, the
 // first counts.
 func (s *SPID) providers(ctx context.Context) []*provider {
+	read := make([]*loaded, len(s.sources))
+	var all sync.WaitGroup // one that hangs is waited for once, not one after the other
+	for i, src := range s.sources {
+		all.Go(func() { read[i] = s.load(ctx, src, false) })
+	}
+	all.Wait()
 	now := s.now()
 	var out []*provider
 	known := map[string]bool{}
-	for _, src := range s.sources {
-		for _, p := range s.load(ctx, src, false).providers {
+	for _, l := range read {
+		for _, p := range l.providers {
 			if p.usable(now) && !known[p.entity] {
 				known[p.entity] = true
 				out = append(out, p)
@@ -179,13 +185,16 @@ func (s *SPID) parseProviders(text []byte) ([]*provider, error) {
 	defer d.Release()
 	root := d.Root()
 	if sig := root.Children(xmldsig.Space, "Signature"); len(sig) > 0 {
+		if len(sig[0].Descendants(xmldsig.Space, "Reference")) != 1 {
+			return nil, errors.New("a signature that is not of one reference")
+		}
 		var certs []*pkix.Certificate
 		for _, der := range xmldsig.Certificates(sig[0].Child(xmldsig.Space, "KeyInfo")) {
 			if c, err := pkix.ParseCertificate(der); err == nil && len(certs) < maxCerts {
 				certs = append(certs, c)
 			}
 		}
-		if _, err := saml.CheckSigned(d, root, certs); err != nil && len(certs) > 0 {
+		if _, err := xmldsig.VerifyEnveloped(d, certs); errors.Is(err, xmldsig.ErrDigest) || errors.Is(err, pkix.ErrSignature) {
 			return nil, err
 		}
 	}
@@ -280,13 +289,21 @@ func (s *SPID) endpoints(role *xmldom.Node, service, attr string) map[string]str
 	return out
 }
 
-// displayName is what people are shown: Italian, else the first there is.
+// displayName is what people are shown: Italian, else the first there is. Some
+// have an address there.
 func displayName(e *xmldom.Node, entity string) string {
-	name := ""
-	for _, n := range e.Child(saml.Metadata, "Organization").Children(saml.Metadata, "OrganizationDisplayName") {
+	name, o := "", e.Child(saml.Metadata, "Organization")
+	for _, n := range append(o.Children(saml.Metadata, "OrganizationDisplayName"), o.Children(saml.Metadata, "OrganizationName")...) {
 		lang, _ := n.LookupAttr("http://www.w3.org/XML/1998/namespace", "lang")
-		if v, ok := saml.Value(n); ok && v != "" && len(v) <= 200 && (name == "" || lang == "it") {
-			name = strings.Clone(v)
+		v, ok := saml.Value(n)
+		if !ok || v == "" || len(v) > 200 || strings.Contains(v, "://") {
+			continue
+		}
+		if name == "" || lang == "it" {
+			name = strings.Join(strings.Fields(v), " ")
+		}
+		if lang == "it" {
+			break
 		}
 	}
 	if u, err := url.Parse(entity); name == "" && err == nil && u.Host != "" {

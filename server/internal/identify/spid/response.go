@@ -289,10 +289,24 @@ func (j *judged) checkSubject(n *xmldom.Node) error {
 	case data.Attr("InResponseTo") != j.st.ID:
 		return refuse("request")
 	}
-	if _, ok := data.LookupAttr("", "NotBefore"); ok { // SAML Profiles 4.1.4.2
-		return refuse("subject")
+	if _, ok := data.LookupAttr("", "NotBefore"); ok { // it should not be there (SAML Profiles 4.1.4.2), and counts if it is
+		if err := j.begins(data); err != nil {
+			return err
+		}
 	}
 	return j.ends(data)
+}
+
+// begins: NotBefore is there and has come.
+func (j *judged) begins(n *xmldom.Node) error {
+	t, err := saml.Time(n.Attr("NotBefore"))
+	switch {
+	case err != nil:
+		return refuse("malformed")
+	case t.After(j.now.Add(skew)):
+		return refuse("future")
+	}
+	return nil
 }
 
 // ends: NotOnOrAfter is there and still to come.
@@ -319,12 +333,8 @@ func (j *judged) checkConditions(n *xmldom.Node) error {
 	if err != nil {
 		return refuse("audience")
 	}
-	from, err := saml.Time(n.Attr("NotBefore"))
-	switch {
-	case err != nil:
-		return refuse("malformed")
-	case from.After(j.now.Add(skew)):
-		return refuse("future")
+	if err := j.begins(n); err != nil {
+		return err
 	}
 	if err := j.ends(n); err != nil {
 		return err

@@ -93,6 +93,15 @@ func TestGenuineVariants(t *testing.T) {
 		"one time use": func(q *demo.Request) []byte {
 			return signed(t, w.idp, q, swap(t, "</saml:Conditions>", "<saml:OneTimeUse/></saml:Conditions>"), nil)
 		},
+		"canonicalisation with comments": func(q *demo.Request) []byte {
+			return []byte(w.parts(t, q).info(`Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"></ds:Transform>`, `Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#WithComments"></ds:Transform>`))
+		},
+		"prefixes that count although unused": func(q *demo.Request) []byte {
+			return []byte(w.parts(t, q).info(`Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"></ds:Transform>`, `Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"><ec:InclusiveNamespaces xmlns:ec="http://www.w3.org/2001/10/xml-exc-c14n#" PrefixList="xsd"></ec:InclusiveNamespaces></ds:Transform>`))
+		},
+		"the subject has a beginning": func(q *demo.Request) []byte {
+			return signed(t, w.idp, q, swap(t, "<saml:SubjectConfirmationData ", `<saml:SubjectConfirmationData NotBefore="2020-01-01T00:00:00Z" `), nil)
+		},
 		"KeyInfo names a certificate made anew": func(q *demo.Request) []byte {
 			s := w.idp.Signer
 			w.idp.Signer.Certificate = w.other.Signer.Certificate
@@ -291,6 +300,18 @@ func TestMetadataAreReadAgain(t *testing.T) {
 	time0.t = time0.t.Add(time.Hour)
 	if n := count(); n != 0 || calls != 4 {
 		t.Errorf("after validUntil: %d providers, %d calls", n, calls)
+	}
+}
+
+// A certificate counts from its beginning to its end.
+func TestProvidersEndWithTheirCertificates(t *testing.T) {
+	now := &clock{time.Now()}
+	w := newWorld(t, func(_ *spid.Config, d *spid.Deps) { d.Now = now.now })
+	for _, c := range []struct{ years, want int }{{-1, 0}, {0, 2}, {2, 0}} {
+		now.t = time.Now().AddDate(c.years, 0, 0)
+		if got := len(w.sp.Providers(context.Background())); got != c.want {
+			t.Errorf("%d years on: %d providers, want %d", c.years, got, c.want)
+		}
 	}
 }
 

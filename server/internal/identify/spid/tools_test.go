@@ -58,7 +58,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func newWorld(t *testing.T, change ...func(*spid.Config, *spid.Deps)) *world {
+func newWorld(t testing.TB, change ...func(*spid.Config, *spid.Deps)) *world {
 	t.Helper()
 	k := keys()
 	if k.err != nil {
@@ -82,7 +82,7 @@ func newWorld(t *testing.T, change ...func(*spid.Config, *spid.Deps)) *world {
 	return w
 }
 
-func file(t *testing.T, content []byte) string {
+func file(t testing.TB, content []byte) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "metadata.xml")
 	if err := os.WriteFile(name, content, 0o600); err != nil {
@@ -92,7 +92,7 @@ func file(t *testing.T, content []byte) string {
 }
 
 // start sends a person to an identity provider, which reads the request.
-func (w *world) start(t *testing.T, idp *demo.IdP) (*identify.Departure, *demo.Request) {
+func (w *world) start(t testing.TB, idp *demo.IdP) (*identify.Departure, *demo.Request) {
 	t.Helper()
 	d, err := w.sp.Start(context.Background(), identify.Order{}, idp.Entity)
 	if err != nil {
@@ -132,7 +132,7 @@ func (w *world) finish(d *identify.Departure, message []byte) (*identify.Answer,
 }
 
 // refused wants a refusal, of that reason unless it is empty.
-func refused(t *testing.T, a *identify.Answer, err error, reason string) {
+func refused(t testing.TB, a *identify.Answer, err error, reason string) {
 	t.Helper()
 	var no *identify.Refusal
 	if !errors.As(err, &no) || a != nil {
@@ -147,7 +147,7 @@ func refused(t *testing.T, a *identify.Answer, err error, reason string) {
 }
 
 // signed is a Response of two signatures whose texts are changed before each.
-func signed(t *testing.T, i *demo.IdP, q *demo.Request, assertion, response func(string) string) []byte {
+func signed(t testing.TB, i *demo.IdP, q *demo.Request, assertion, response func(string) string) []byte {
 	t.Helper()
 	a := i.Assertion(q, demo.People[0])
 	if assertion != nil {
@@ -169,7 +169,7 @@ func signed(t *testing.T, i *demo.IdP, q *demo.Request, assertion, response func
 }
 
 // swap replaces what must be there.
-func swap(t *testing.T, old, now string) func(string) string {
+func swap(t testing.TB, old, now string) func(string) string {
 	return func(s string) string {
 		t.Helper()
 		if !strings.Contains(s, old) {

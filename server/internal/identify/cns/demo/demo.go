@@ -86,7 +86,9 @@ func (d *Demo) pick(w http.ResponseWriter, r *http.Request) {
 		d.Show(w, r, nil)
 		return
 	case "expired":
-		c.Change = func(t *x509.Certificate) { t.NotBefore, t.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour) }
+		c.Change = func(t *x509.Certificate) {
+			t.NotBefore, t.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
+		}
 	case "stranger":
 		by = d.stranger
 	}

@@ -68,7 +68,7 @@ func CheckQuery(rawQuery, param string, certs []*pkix.Certificate) error {
 		}
 		switch plain {
 		case "SAMLRequest", "SAMLResponse", "RelayState", "SigAlg", "Signature":
-			if _, twice := raw[plain]; twice || plain != name {
+			if _, twice := raw[plain]; twice {
 				return unsigned("a parameter of the query stands there twice")
 			}
 			raw[plain] = value

@@ -73,8 +73,9 @@ func wellFormed(s *xmldsig.Signature, n *xmldom.Node) error {
 	steps := r.Node.Child(xmldsig.Space, "Transforms")
 	i := 0
 	for t := range steps.Elements() {
-		want := []string{xmldsig.Enveloped, xmldsig.ExcC14N}
-		if i >= len(want) || !t.Is(xmldsig.Space, "Transform") || t.Attr("Algorithm") != want[i] {
+		// A reference to an ID takes no comments: the two forms are one here.
+		want, alg := []string{xmldsig.Enveloped, xmldsig.ExcC14N}, strings.TrimSuffix(t.Attr("Algorithm"), "WithComments")
+		if i >= len(want) || !t.Is(xmldsig.Space, "Transform") || alg != want[i] {
 			return unsigned("transforms")
 		}
 		i++

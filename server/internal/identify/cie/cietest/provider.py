@@ -1,7 +1,7 @@
 """A trust anchor and an OpenID Provider on loopback, of the PyPI package
 spid-cie-oidc, as the counterpart of the CIE tests.
 
-    cie_provider.py PORT FOLDER
+    provider.py PORT FOLDER
 
     GET /control/onboard?sub=URL   checks the entity and registers it; answers with its trust marks
     GET /control/tamper?KEY=VALUE  what the provider does wrong from now on; nothing: all is well
@@ -199,7 +199,6 @@ urlpatterns = [
 ]
 
 if __name__ == "__main__":
-    sys.modules["cie_provider"] = sys.modules["__main__"]
     call_command("migrate", verbosity=0)
     populate()
     print("ready", flush=True)
