@@ -123,8 +123,7 @@ type view struct {
 	QR          template.URL
 	ShownAt     string // when the credentials were shown before, and to which address
 	ShownTo     string
-	// LabelDiffers: the order's label is not the name that the certificate bears.
-	LabelDiffers bool
+	OtherName   string // that the certificate bears, where the order's label is not it
 	// Device that replaced another: when, by which factor, from which address.
 	DeviceAt, DeviceBy, DeviceFrom string
 	Problem                        string
@@ -184,7 +183,10 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 
 func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, browser enroll.Browsers) *view {
 	v := p.blank(r)
-	v.Owner, v.Kind, v.Seal, v.LabelDiffers = c.Owner, string(c.Kind), c.Kind == keys.ESeal, c.LabelDiffers()
+	v.Owner, v.Kind, v.Seal = c.Owner, string(c.Kind), c.Kind == keys.ESeal
+	if name, differs := c.LabelDiffers(); differs {
+		v.OtherName = name
+	}
 	v.Device = c.EnrolsDevice()
 	v.Step = "end"
 	if c.State == enroll.Working {

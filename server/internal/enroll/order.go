@@ -158,11 +158,11 @@ func (c *Certificate) identifyOrder() identify.Order {
 func (c *Certificate) Ordered() identify.Attributes { return c.identifyOrder().Ordered }
 
 // LabelDiffers says that the label that the buyer gave is not the name that was
-// ordered or that stands in the certificate.
-func (c *Certificate) LabelDiffers() bool {
+// ordered or that stands in the certificate, and what that is.
+func (c *Certificate) LabelDiffers() (name string, differs bool) {
 	o := c.identifyOrder()
 	o.Owner = c.Owner
-	return o.LabelDiffers()
+	return o.Named(), o.LabelDiffers()
 }
 
 // authorityOrder is what was proven, and nothing else.

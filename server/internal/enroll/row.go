@@ -101,6 +101,9 @@ func (s *Service) scan(row store.Row) (*Certificate, error) {
 		}
 	}
 	c.linkSecret, c.linkAt = at.Secret, at.At
+	if c.Serial != "" && c.Certified == nil && c.Provider != providerImport {
+		c.altered = true // what was proven was taken away, so that less is asked for next time
+	}
 	if c.linkSecret != "" {
 		c.Link = strings.TrimSuffix(s.config.PublicURL, "/") + "/enrol/" + c.ID + "/" + c.linkSecret
 	}

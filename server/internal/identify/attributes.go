@@ -169,19 +169,14 @@ func Plain(s string) bool {
 	marks := 3 // none may come first
 	for _, r := range norm.NFD.String(s) {
 		switch {
+		case unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Me) || r == 0x2800: // invisible, or around a letter
+			return false
 		case unicode.Is(unicode.M, r):
-			// Class 1 is for strokes through a letter; enclosing marks have a category.
-			if marks++; marks > 3 || norm.NFD.PropertiesString(string(r)).CCC() == 1 || unicode.Is(unicode.Me, r) || unicode.Is(unicode.Variation_Selector, r) || r == 0x034F {
+			if marks++; marks > 3 || norm.NFD.PropertiesString(string(r)).CCC() == 1 { // class 1: through a letter
 				return false
 			}
 			continue
-		case r == ' ':
-		case unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S):
-			if unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || r == 0x2800 {
-				return false
-			}
-		case unicode.Is(unicode.Zs, r) && r != 0x1680:
-		default: // Cc, Cf, Co, Cs, Cn, Zl, Zp
+		case !unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Zs): // so Cc, Cf, Co, Cs, Cn, Zl, Zp
 			return false
 		}
 		marks = 0

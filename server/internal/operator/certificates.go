@@ -29,7 +29,8 @@ type CertificateInfo struct {
 
 func (s *Commands) certificateInfo(ctx context.Context, c *enroll.Certificate) (*CertificateInfo, error) {
 	l := &CertificateInfo{ID: c.ID, Account: c.AccountID, Kind: string(c.Kind), State: string(c.State), Owner: c.Owner, Link: c.BuyersLink(), ExpireAt: c.ExpireAt}
-	l.Attributes, l.LabelDiffers, l.Identification = c.Ordered(), c.LabelDiffers(), c.Identification
+	l.Attributes, l.Identification = c.Ordered(), c.Identification
+	_, l.LabelDiffers = c.LabelDiffers()
 	cred, err := s.keys.ByID(ctx, c.ID)
 	if err == nil && cred != nil {
 		l.Username = cred.Username

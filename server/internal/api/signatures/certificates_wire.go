@@ -73,10 +73,11 @@ type CertificateSummary struct {
 }
 
 func certificateWire(c *enroll.Certificate) CertificateSummary {
+	_, differs := c.LabelDiffers()
 	return CertificateSummary{
 		ID: c.ID, CertificateOwner: c.Owner, CustomReference: c.Reference, CertificateType: c.Kind.CertificateType(),
 		CreatedAt: stamp(c.CreatedAt), ExpireAt: stamp(c.ExpireAt), State: string(c.State), CertificateLink: linkWire(c.BuyersLink()), SecurityLevel: c.Level,
-		LabelDiffers: c.LabelDiffers(),
+		LabelDiffers: differs,
 	}
 }
 
