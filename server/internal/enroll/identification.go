@@ -160,9 +160,15 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 		}
 		// What waits for an operator came from another browser, perhaps, and would
 		// take the place of this one.
-		if _, err := tx.Exec(ctx, `update identifications set state = 'REFUSED', reason = 'identified otherwise', decided_at = $1 where certificate_id = $2 and state = 'PENDING'`,
-			store.Millis(s.config.Now()), c.ID); err != nil {
+		waiting, err := evidenceRows(ctx, tx, `where certificate_id = $1 and state = 'PENDING'`, c.ID)
+		if err != nil {
 			return err
+		}
+		for _, r := range waiting {
+			r.state, r.reason, r.decided = refused, "identified otherwise", store.Millis(s.config.Now())
+			if err := s.decide(ctx, tx, c, r, "the holder was identified otherwise"); err != nil {
+				return err
+			}
 		}
 		if !first {
 			n, err := tx.Exec(ctx, `update certificates set browser = $1, statement = null where id = $2 and state = $3`, sealed, c.ID, string(Done))

@@ -79,6 +79,19 @@ func (w *Waiting) digest() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
+// decide writes down what was decided on evidence that waits.
+func (s *Service) decide(ctx context.Context, tx *store.Tx, c *Certificate, r *evidenceRow, text string, more ...map[string]any) error {
+	n, err := tx.Exec(ctx, `update identifications set state = $1, decided_by = $2, reason = $3, decided_at = $4, detail = $5 where id = $6 and state = 'PENDING'`,
+		r.state, r.decidedBy, r.reason, r.decided, r.detail, r.id)
+	if err == nil && n == 0 {
+		err = fault.New(fault.WrongState, "nothing was handed in that waits for a review")
+	}
+	if err != nil {
+		return err
+	}
+	return s.note(ctx, tx, c, "certificate-reviewed", text, append(more, map[string]any{"evidence": []mark{r.mark()}})...)
+}
+
 // Reviewer is who decides on what an applicant handed in. The operator at the
 // command line has no account.
 type Reviewer struct{ Account, Token string }
@@ -117,15 +130,7 @@ func (s *Service) Review(ctx context.Context, id string, by Reviewer, v Verdict)
 		return nil, err
 	}
 	decide := func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update identifications set state = $1, decided_by = $2, reason = $3, decided_at = $4, detail = $5 where id = $6 and state = 'PENDING'`,
-			r.state, r.decidedBy, r.reason, r.decided, r.detail, r.id)
-		if err == nil && n == 0 {
-			err = fault.New(fault.WrongState, "nothing was handed in that waits for a review")
-		}
-		if err != nil {
-			return err
-		}
-		return s.note(ctx, tx, c, "certificate-reviewed", word+" by an operator", map[string]any{"evidence": []mark{r.mark()}, "shown": w.Digest})
+		return s.decide(ctx, tx, c, &r, word+" by an operator", map[string]any{"shown": w.Digest})
 	}
 	if v.Approve {
 		return s.identified(ctx, c, w.proof, w.evidence.browser, "approved by an operator", decide)
