@@ -8,11 +8,11 @@ import (
 	"crypto"
 	"crypto/rand"
 	"crypto/sha256"
-	"syscall"
 	"testing"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/yardstick"
 )
 
 // BenchmarkRaw is the bare key operation, to set the others against.
@@ -88,13 +88,6 @@ func BenchmarkRead(b *testing.B) {
 // onCPU reports the processor time of an operation, which is what to compare
 // on a machine that has other work.
 func onCPU(b *testing.B) func() {
-	used := func() int64 {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			b.Fatal(err)
-		}
-		return u.Utime.Nano() + u.Stime.Nano()
-	}
-	start := used()
-	return func() { b.ReportMetric(float64(used()-start)/float64(b.N), "cpu-ns/op") }
+	start := yardstick.Processor()
+	return func() { b.ReportMetric(float64(yardstick.Processor()-start)/float64(b.N), "cpu-ns/op") }
 }

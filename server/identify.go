@@ -90,7 +90,7 @@ func (s *Server) identifications() (*identify.Methods, error) {
 		if s.demo.cards != nil {
 			more = append(more, s.demo.cards.Certificate.Raw)
 		}
-		one, err := cns.New(c.CNS, cns.Deps{Client: s.sig.trust.Client, Listed: func() [][]byte { return s.sig.lists.Recognised("IT", "IdV") }}, more...)
+		one, err := cns.New(c.CNS, cns.Deps{Client: s.sig.trust.Client, Offline: s.cfg.Network.Offline, Listed: func() [][]byte { return s.sig.lists.Recognised("IT", "IdV") }}, more...)
 		if err != nil {
 			return nil, err
 		}

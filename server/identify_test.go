@@ -490,3 +490,29 @@ func TestIdentifiedOtherwise(t *testing.T) {
 		t.Errorf("no credentials: %s", page)
 	}
 }
+
+// Video and signature leave evidence of the same form.
+func TestEvidenceOfEveryMethod(t *testing.T) {
+	s := newSite(t)
+	room := s.rooms()
+	c := s.ready("automatic", nil)
+	kept, err := room.Evidence(context.Background(), c.ID)
+	if err != nil || kept.Method != "video" || kept.At.IsZero() || len(kept.Files) != 2 || string(kept.Files[1].Content) != "moving" {
+		t.Errorf("video: %+v %v", kept, err)
+	}
+	signer := s.buy("automatic", m{"certificateOwner": "Elsa Prova"})
+	page := s.page(signer.CertificateLink, url_("action", "approve"))
+	user, pass := element(page, "certificate-username"), element(page, "certificate-password")
+	c = s.buy("automatic", m{"certificateOwner": "Elsa Prova", "identification": "signature"})
+	signed := s.signedBy(user, pass, s.statement(c.CertificateLink), m{})
+	if status, page := s.upload(c.CertificateLink, "signature", map[string][]byte{"document": signed}); status != 200 {
+		t.Fatalf("%d %s", status, page)
+	}
+	kept, err = room.Evidence(context.Background(), c.ID)
+	if err != nil || kept.Method != "signature" || kept.Issuer == "" || kept.Request == "" || len(kept.Files) != 1 || !bytes.Equal(kept.Files[0].Content, signed) {
+		t.Errorf("signature: %+v %v", kept, err)
+	}
+	if _, err := room.Evidence(context.Background(), signer.ID); !errors.Is(err, fault.NotFound) {
+		t.Errorf("the button of the sandbox proves nothing, and leaves nothing: %v", err)
+	}
+}

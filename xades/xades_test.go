@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
+	"rogito.dev/rogito/internal/yardstick"
 )
 
 var clock = func() time.Time { return time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC) }
@@ -400,24 +400,13 @@ func BenchmarkSign(b *testing.B) {
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
-			start := cpu(b)
+			start := yardstick.Processor()
 			for b.Loop() {
 				bench.do(b)
 			}
-			b.ReportMetric(float64(b.N)/(cpu(b)-start).Seconds(), "per-cpu-second")
+			b.ReportMetric(float64(b.N)/(yardstick.Processor()-start).Seconds(), "per-cpu-second")
 		})
 	}
-}
-
-// cpu is the processor time used so far, which other work on the machine
-// changes little.
-func cpu(t testing.TB) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // document is XML of about that many bytes.

@@ -166,6 +166,9 @@ func unopened(err error) (string, Finding) {
 	if strings.HasPrefix(err.Error(), "authority: ") {
 		return "authority", bad("bring the table authority_keys back from a backup (rogito restore), with the master key of its time", "cannot be opened: %v", err)
 	}
+	if strings.HasPrefix(err.Error(), "identify.") {
+		return "identification", bad("mend the configuration; docs/identification.md says what each method takes", "%v", err)
+	}
 	return "database", bad("see the message; rogito config --effective shows what is set", "cannot be opened: %v", err)
 }
 

@@ -76,7 +76,7 @@ func (s *Service) Begin(ctx context.Context, c *Certificate, method, provider st
 	}
 	d, err := m.Start(ctx, c.identifyOrder(), provider)
 	if err != nil {
-		return nil, s.asFault(err)
+		return nil, asFault(err)
 	}
 	row := digestOf(method, d.Request)
 	r := request{ID: d.Request, State: d.State}
@@ -89,7 +89,9 @@ func (s *Service) Begin(ctx context.Context, c *Certificate, method, provider st
 	}
 	return d, s.db.Write(ctx, func(tx *store.Tx) error {
 		if c.State == Ordered {
-			if err := s.step(ctx, tx, c, Registering, "identification by "+method+" begun"); err != nil {
+			// It may have been begun a moment ago; whether it still may be is asked when
+			// the answer comes.
+			if err := s.step(ctx, tx, c, Registering, "identification by "+method+" begun"); err != nil && !errors.Is(err, fault.WrongState) {
 				return err
 			}
 		}
@@ -114,7 +116,7 @@ func (r *Refused) Error() string { return r.Err.Error() }
 func (r *Refused) Unwrap() error { return r.Err }
 
 // asFault gives a refusal its code. Anything else stays what it is.
-func (s *Service) asFault(err error) error {
+func asFault(err error) error {
 	var r *identify.Refusal
 	var f *fault.Error
 	if errors.As(err, &r) && !errors.As(err, &f) {
@@ -151,14 +153,14 @@ func (s *Service) Answer(ctx context.Context, method string, values url.Values) 
 	}
 	asked, err := m.Request(values)
 	if err != nil {
-		return "", "", &Refused{Err: s.asFault(err)}
+		return "", "", &Refused{Err: asFault(err)}
 	}
 	row := digestOf(method, asked)
 	var sealed []byte
 	var until int64
 	err = s.db.Read().QueryRow(ctx, `select certificate_id, sealed, until from identification_requests where id = $1 and method = $2`, row, method).Scan(&order, &sealed, &until)
 	if errors.Is(err, store.ErrNoRows) {
-		return "", "", &Refused{Err: s.asFault(unsolicited)}
+		return "", "", &Refused{Err: asFault(unsolicited)}
 	}
 	if err != nil {
 		return "", "", err
@@ -234,7 +236,7 @@ func (s *Service) Return(ctx context.Context, order, token string, shown Browser
 	err := s.db.Read().QueryRow(ctx, `select id, method, sealed, answer, answered_at from identification_requests where token = $1 and certificate_id = $2 and answer is not null`,
 		digestOf("token", token), order).Scan(&row, &method, &sealed, &answer, &answered)
 	if errors.Is(err, store.ErrNoRows) {
-		return nil, &Refused{Err: s.asFault(replayed)}
+		return nil, &Refused{Err: asFault(replayed)}
 	}
 	if err != nil {
 		return nil, err
@@ -291,7 +293,7 @@ func (s *Service) Return(ctx context.Context, order, token string, shown Browser
 		s.drop(ctx, e)
 	}
 	if errors.Is(err, error(replayed)) {
-		return nil, &Refused{Certificate: c, Err: s.asFault(replayed)}
+		return nil, &Refused{Certificate: c, Err: asFault(replayed)}
 	}
 	return done, err
 }
@@ -299,7 +301,7 @@ func (s *Service) Return(ctx context.Context, order, token string, shown Browser
 // refuse writes down that an identification was refused, and ends the order at
 // the fifth. An accident of ours or of a provider's is none.
 func (s *Service) refuse(ctx context.Context, c *Certificate, method string, why error) error {
-	why = s.asFault(why)
+	why = asFault(why)
 	out := &Refused{Certificate: c, Err: why}
 	var f *fault.Error
 	if !errors.As(why, &f) || f.Code != fault.IdentityRefused && f.Code != fault.NotTheApplicant && f.Code != fault.BadField {

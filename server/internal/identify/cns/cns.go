@@ -43,6 +43,8 @@ type Config struct {
 type Deps struct {
 	// Client fetches revocation data, guarded; nil: none can be had.
 	Client *http.Client
+	// Offline: it reaches this server only.
+	Offline bool
 	// Listed returns the certificates (DER) of the recognised services of type
 	// IdV on the Italian trusted list, while that is good.
 	Listed func() [][]byte
@@ -228,11 +230,11 @@ func holder(subject pkix.Name) (a identify.Attributes, ok bool) {
 			return a, false // which of them the issuer has verified, nobody knows
 		}
 	}
-	code, slash := "", false
-	if code, _, slash = strings.Cut(subject.Get(oidCommonName), "/"); !slash {
+	code, _, slash := strings.Cut(strings.ToUpper(subject.Get(oidCommonName)), "/")
+	if !slash {
 		code = ""
 	}
-	if number, tin := strings.CutPrefix(subject.Get(oidSerialNumber), "TINIT-"); tin {
+	if number, tin := strings.CutPrefix(strings.ToUpper(subject.Get(oidSerialNumber)), "TINIT-"); tin {
 		if code != "" && code != number {
 			return a, false
 		}
@@ -285,9 +287,9 @@ func (m *CNS) Check(context.Context) []identify.Finding {
 	listed := m.listed()
 	out := []identify.Finding{
 		{Name: "cns issuers", Detail: fmt.Sprintf("%d on the Italian trusted list, %d in files", len(listed), len(m.anchors)), OK: len(listed)+len(m.anchors) > 0},
-		{Name: "cns revocation", Detail: "can be fetched", OK: m.deps.Client != nil},
+		{Name: "cns revocation", Detail: "can be fetched", OK: m.deps.Client != nil && !m.deps.Offline},
 	}
-	if m.deps.Client == nil {
+	if !out[1].OK {
 		out[1].Detail = "cannot be fetched (network.offline): no card will be accepted"
 	}
 	if b, err := os.ReadFile(m.cert); m.cert != "" {
