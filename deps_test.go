@@ -83,7 +83,7 @@ server/internal/identify/cie  server/internal/fault server/internal/fetch server
 server/internal/identify/cie/jwt
 server/internal/identify/cie/demo  server/internal/identify/cie server/internal/identify/cie/jwt
 server/internal/identify/cie/cietest  server/internal/identify/cie server/internal/identify/cie/jwt
-server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/fault server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/store
+server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/fault server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/master server/internal/store
 server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/disk server/internal/enroll server/internal/fault server/internal/fetch server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
 server/internal/pdfmerge    ades internal/limits internal/pdf
 server/internal/publication omi internal/atomicfile server/internal/blob server/internal/fault server/internal/store

@@ -23,7 +23,7 @@ type AuditResult = audit.Result
 func (s *Server) VerifyAudit(ctx context.Context) (*AuditResult, error) {
 	k := s.checkpointer()
 	live := &audit.Live{
-		Log: k.Log, Public: k.Public, File: k.File, Bucket: k.Bucket, Check: checkToken, Books: []audit.Book{signing.Book{}, enroll.Book{}},
+		Log: k.Log, Public: k.Public, File: k.File, Bucket: k.Bucket, Check: checkToken, Books: []audit.Book{signing.Book{}, enroll.Book{Service: s.sig.enroll}},
 	}
 	return live.Verify(ctx)
 }

@@ -36,7 +36,7 @@ type intruder struct {
 
 // stolen are the tables that an intruder puts back.
 var stolen = []string{
-	"audit_events", "audit_hashes", "audit_head", "audit_checkpoints", "signatures", "signature_files", "signing_intents", "certificates", "authority_keys",
+	"audit_events", "audit_hashes", "audit_head", "audit_checkpoints", "signatures", "signature_files", "signing_intents", "certificates", "identifications", "authority_issued", "authority_keys",
 }
 
 // newIntruder makes a store by real calls: signed, refused, deleted, waiting,

@@ -213,7 +213,7 @@ func TestModelAdministrator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := real.Review(ctx, c.ID, enroll.Reviewer{Account: buyer.AccountID}, true, ""); !errors.Is(err, fault.AdminOnly) {
+	if _, err := real.Review(ctx, c.ID, enroll.Reviewer{Account: buyer.AccountID}, enroll.Verdict{Approve: true}); !errors.Is(err, fault.AdminOnly) {
 		t.Errorf("buy: an administrator decides on an order of the own account: %v", err)
 	}
 }

@@ -70,6 +70,7 @@ func (s *Server) openSigning(ctx context.Context) (err error) {
 		return err
 	}
 	w.audit = audit.New(s.db, s.master, nil)
+	w.authority.Ledger = enroll.Ledger(w.audit)
 	if err := s.beginAudit(disk.Reclaiming(ctx)); err != nil {
 		return err
 	}

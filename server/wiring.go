@@ -57,6 +57,8 @@ type Server struct {
 type (
 	NewAccount      = operator.NewAccount
 	CertificateInfo = operator.CertificateInfo
+	// ReviewInfo is what an operator decides on.
+	ReviewInfo = operator.ReviewInfo
 )
 
 // Open opens the service without serving. A running server on the same data is

@@ -21,6 +21,7 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -325,6 +326,18 @@ func scanEntry(row store.Row) (*Entry, error) {
 // Of returns the events of a record, in order.
 func (l *Log) Of(ctx context.Context, record string) ([]*Entry, error) {
 	return entries(ctx, l.db.Read(), selectEntry+`where record_id = $1 `+inOrder, record)
+}
+
+// Told returns the events that fit a condition on their kind, of one record or,
+// where that is empty, of all, in order. One that this server did not write is
+// not among them.
+func (l *Log) Told(ctx context.Context, q store.Querier, record, condition string) ([]*Entry, error) {
+	var args []any
+	if record != "" {
+		condition, args = `record_id = $1 and `+condition, []any{record}
+	}
+	all, err := entries(ctx, q, selectEntry+`where `+condition+` `+inOrder, args...)
+	return slices.DeleteFunc(all, func(e *Entry) bool { return !l.authentic(e) || !bytes.Equal(digest(e.Salt, e.Payload), e.Digest) }), err
 }
 
 func entries(ctx context.Context, q store.Querier, query string, args ...any) ([]*Entry, error) {

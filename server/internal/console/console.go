@@ -19,6 +19,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -78,7 +79,7 @@ const policy = "default-src 'none'; style-src 'self'; img-src data:; form-action
 
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.headers(w)
-	p.mux.ServeHTTP(w, r)
+	p.mux.ServeHTTP(w, r.WithContext(enroll.WithActor(r.Context(), "holder")))
 }
 
 func (p *Pages) headers(w http.ResponseWriter) {
@@ -122,8 +123,11 @@ type view struct {
 	QR          template.URL
 	ShownAt     string // when the credentials were shown before, and to which address
 	ShownTo     string
-	Problem     string
-	Code        int // of the problem
+	OtherName   string // that the certificate bears, where the order's label is not it
+	// Device that replaced another: when, by which factor, from which address.
+	DeviceAt, DeviceBy, DeviceFrom string
+	Problem                        string
+	Code                           int // of the problem
 }
 
 // row is an attribute that was ordered.
@@ -133,18 +137,36 @@ type row struct{ Name, Value string }
 // went through the identification.
 const browserCookie = "rogito-holder"
 
-// browser returns the secret of the browser, and leaves one there where there
-// was none.
-func (p *Pages) browser(w http.ResponseWriter, r *http.Request) enroll.Browser {
-	if c, err := r.Cookie(browserCookie); err == nil && len(c.Value) >= 32 {
-		return enroll.Browser(c.Value)
+// shown are the secrets that the browser shows, of all cookies of the name:
+// another site of the same domain may have put some there, in front of ours.
+func shown(r *http.Request) (all enroll.Browsers) {
+	for _, c := range r.CookiesNamed(browserCookie) {
+		for value := range strings.SplitSeq(c.Value, ".") {
+			all = append(all, enroll.Browser(value))
+		}
 	}
-	value := rand.Text() + rand.Text()
+	return all
+}
+
+// keptBrowsers are the steps, each with a secret of its own, that a browser may
+// have under way: identifications begun in two windows, a video that waits.
+const keptBrowsers = 8
+
+// newBrowser makes a secret for a step that ties the browser, and leaves it
+// there in front of those of the steps before.
+func (p *Pages) newBrowser(w http.ResponseWriter, r *http.Request) enroll.Browser {
+	fresh := rand.Text() + rand.Text()
+	all := []string{fresh}
+	for _, b := range shown(r) {
+		if len(b) == len(fresh) && len(all) < keptBrowsers && !slices.Contains(all, string(b)) {
+			all = append(all, string(b))
+		}
+	}
 	http.SetCookie(w, &http.Cookie{
-		Name: browserCookie, Value: value, Path: "/enrol/" + r.PathValue("id"), MaxAge: 30 * 24 * 3600,
+		Name: browserCookie, Value: strings.Join(all, "."), Path: "/enrol/" + r.PathValue("id"), MaxAge: 30 * 24 * 3600,
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: p.secure || r.TLS != nil,
 	})
-	return enroll.Browser(value)
+	return enroll.Browser(fresh)
 }
 
 func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
@@ -153,12 +175,18 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, err)
 		return
 	}
-	p.render(w, r, http.StatusOK, p.viewOf(r, c, p.browser(w, r)))
+	if len(shown(r)) == 0 {
+		p.newBrowser(w, r) // tied to nothing yet: it tells browsers apart
+	}
+	p.render(w, r, http.StatusOK, p.viewOf(r, c, shown(r)))
 }
 
-func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, b enroll.Browser) *view {
+func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, browser enroll.Browsers) *view {
 	v := p.blank(r)
 	v.Owner, v.Kind, v.Seal = c.Owner, string(c.Kind), c.Kind == keys.ESeal
+	if name, differs := c.LabelDiffers(); differs {
+		v.OtherName = name
+	}
 	v.Device = c.EnrolsDevice()
 	v.Step = "end"
 	if c.State == enroll.Working {
@@ -166,6 +194,9 @@ func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, b enroll.Browser)
 	}
 	if !c.ShownAt.IsZero() && !v.Device {
 		v.ShownAt, v.ShownTo = c.ShownAt.Format("2006-01-02 15:04:05")+" UTC", c.ShownTo
+	}
+	if e, err := p.enroll.Enrolled(r.Context(), c); err == nil && e != nil {
+		v.DeviceAt, v.DeviceBy, v.DeviceFrom = e.At.Format("2006-01-02 15:04:05")+" UTC", v.T.Factors[e.Factor], e.Address
 	}
 	if !c.Identifies() {
 		return v
@@ -183,7 +214,7 @@ func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, b enroll.Browser)
 	c.Ordered().Each(func(name, value string) {
 		v.Attributes = append(v.Attributes, row{v.T.Attributes[name], value})
 	})
-	if c.Identified(b) {
+	if c.Identified(browser) {
 		if v.Step = "reveal"; v.Device {
 			v.Step = "device"
 		}
@@ -231,6 +262,7 @@ const (
 	maxUpload = 128 << 20
 	maxSigned = 16 << 20
 	maxField  = 4096
+	maxForm   = 16 << 10 // without files
 )
 
 // form is what a page posted, read as it comes: files go where they are kept,
@@ -244,17 +276,18 @@ type form struct {
 
 // openForm reads the fields before the first file.
 func openForm(w http.ResponseWriter, r *http.Request) (*form, error) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxUpload)
 	if !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		err := r.ParseForm()
 		return &form{values: r.PostForm}, err
 	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, err
 	}
 	f := &form{body: r.Body, values: url.Values{}, parts: parts}
-	for {
+	for range maxForm / maxField {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
 			return f, nil
@@ -272,6 +305,7 @@ func openForm(w http.ResponseWriter, r *http.Request) (*form, error) {
 		}
 		f.values.Add(part.FormName(), string(b))
 	}
+	return nil, errors.New("too many fields")
 }
 
 // next returns the next file of a form, or io.EOF.
@@ -310,10 +344,13 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, err)
 		return
 	}
-	b := p.browser(w, r)
+	browser := shown(r)
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
 		// Each may bring much. Who has the link only does not keep the holder waiting.
-		upload := c.ID + string(b)
+		upload := c.ID + rand.Text()
+		if len(browser) > 0 {
+			upload = c.ID + string(browser[0])
+		}
 		if _, busy := p.busy.LoadOrStore(upload, true); busy {
 			p.refused(w, r, fault.New(fault.WrongState, "files of this order are being taken in: wait a moment"))
 			return
@@ -325,28 +362,33 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 		p.again(w, r, c, p.blank(r).T.TooLarge)
 		return
 	}
+	tie := func() enroll.Browser { // a new secret, whatever was shown
+		b := p.newBrowser(w, r)
+		browser = append(browser, b)
+		return b
+	}
 	var cred *enroll.Credentials
 	switch f.values.Get("action") {
 	case "approve":
-		c, err = p.enroll.ApproveInSandbox(ctx, c, b)
+		c, err = p.enroll.ApproveInSandbox(ctx, c, tie())
 	case "signature":
-		c, err = p.bySignature(ctx, f, c, b)
+		c, err = p.bySignature(ctx, f, c, tie())
 	case "video":
-		c, err = p.byVideo(ctx, f, c, b)
+		c, err = p.byVideo(ctx, f, c, tie())
 	case "reveal":
 	case "device":
-		cred, err = p.enroll.EnrolDevice(ctx, c, f.values.Get("password"), f.values.Get("code"), b)
+		cred, err = p.enroll.EnrolDevice(ctx, c, f.values.Get("password"), f.values.Get("code"), browser, addressOf(r))
 	default:
 		err = fault.New(fault.BadField, "unknown action")
 	}
-	if err == nil && cred == nil && c.HasUnseen() && (f.values.Get("action") == "reveal" || c.Identified(b)) {
-		cred, err = p.enroll.Reveal(ctx, c, b, addressOf(r))
+	if err == nil && cred == nil && c.HasUnseen() && (f.values.Get("action") == "reveal" || c.Identified(browser)) {
+		cred, err = p.enroll.Reveal(ctx, c, browser, addressOf(r))
 	}
 	if err != nil {
 		p.refused(w, r, err)
 		return
 	}
-	v := p.viewOf(r, c, b)
+	v := p.viewOf(r, c, browser)
 	if cred != nil {
 		v.Step, v.Credentials, v.ShownAt = "shown", cred, ""
 		v.QR = p.qr(cred)
@@ -435,7 +477,7 @@ func (p *Pages) qr(c *enroll.Credentials) template.URL {
 }
 
 func (p *Pages) again(w http.ResponseWriter, r *http.Request, c *enroll.Certificate, problem string) {
-	v := p.viewOf(r, c, p.browser(w, r))
+	v := p.viewOf(r, c, shown(r))
 	v.Problem = problem
 	p.render(w, r, http.StatusUnprocessableEntity, v)
 }
@@ -451,7 +493,7 @@ func (p *Pages) refused(w http.ResponseWriter, r *http.Request, err error) {
 	v := p.blank(r)
 	v.Step = "end"
 	if lerr == nil {
-		v = p.viewOf(r, c, p.browser(w, r))
+		v = p.viewOf(r, c, shown(r))
 	}
 	v.Problem, v.Code = v.sentence(f), int(f.Code)
 	p.render(w, r, f.HTTP(), v)

@@ -59,7 +59,7 @@ func (p *Pages) begin(w http.ResponseWriter, r *http.Request) {
 	if method == "cie" {
 		provider = query.Get("provider")
 	}
-	d, err := p.enroll.Begin(r.Context(), c, method, provider, p.browser(w, r))
+	d, err := p.enroll.Begin(r.Context(), c, method, provider, p.newBrowser(w, r))
 	if err != nil {
 		p.turnedDown(w, r, &enroll.Refused{Certificate: c, Err: err})
 		return
@@ -112,7 +112,7 @@ func (p *Pages) answer(method string) http.HandlerFunc {
 // goBack is where the browser comes back to after an answer. Cookies of ours
 // come with it, which the answer from another site had not.
 func (p *Pages) goBack(w http.ResponseWriter, r *http.Request) {
-	c, err := p.enroll.Return(r.Context(), r.PathValue("id"), r.URL.Query().Get("token"), p.browser(w, r))
+	c, err := p.enroll.Return(r.Context(), r.PathValue("id"), r.URL.Query().Get("token"), shown(r), p.newBrowser(w, r))
 	if err != nil {
 		p.turnedDown(w, r, err)
 		return
@@ -138,6 +138,7 @@ func (k *Cards) Link(c *enroll.Certificate) string {
 // its own: elsewhere nobody is asked for a certificate.
 func (p *Pages) Card(w http.ResponseWriter, r *http.Request) {
 	p.headers(w)
+	r = r.WithContext(enroll.WithActor(r.Context(), "holder"))
 	p.Show(w, r, p.Cards.Shown(r))
 }
 

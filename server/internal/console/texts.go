@@ -27,6 +27,8 @@ type texts struct {
 	End, Problem, TooLarge, OnlyOnce, NotToOthers string
 	Back, Ended, NoProvider, Depart, DepartButton string
 	Differs, NotProven                            string
+	LabelDiffers, DeviceBefore, DeviceFrom        string
+	Factors                                       map[string]string // that allowed a new device
 	Kinds, Attributes                             map[string]string
 	Away                                          map[string][3]string  // title, help, what stands before a provider's name
 	Faults                                        map[fault.Code]string // that pages meet; in English they say it themselves
@@ -60,7 +62,10 @@ var translations = map[string]texts{
 			"cie":  {"With the electronic identity card (CIE)", "You need your card with its PIN, or the app CieID.", "Enter with CIE: "},
 			"cns":  {"With a smart card (CNS, TS-CNS)", "Insert the card into its reader first. Your browser asks which certificate to show, and for the PIN.", "Show the card"},
 		},
-		Kinds: map[string]string{"automatic": "automatic signature", "otp": "signature with one-time password", "eseal": "electronic seal"},
+		LabelDiffers: "The holder's name above is only a label of the order. The certificate is for:",
+		DeviceBefore: "A new device for one-time passwords was enrolled on", DeviceFrom: "from the address",
+		Factors: map[string]string{"code": "with the password and a code of the old device", "identification": "with the password, after another identification"},
+		Kinds:   map[string]string{"automatic": "automatic signature", "otp": "signature with one-time password", "eseal": "electronic seal"},
 		Attributes: map[string]string{
 			"fiscalCode": "Fiscal code", "organizationIdentifier": "Identifier of the organisation", "surname": "Surname", "givenName": "Given name",
 			"organization": "Organisation", "dateOfBirth": "Date of birth", "country": "Country", "email": "E-mail", "mobile": "Mobile",
@@ -99,7 +104,10 @@ var translations = map[string]texts{
 			fault.Unavailable:      "L'identificazione non può essere completata adesso: riprova tra poco.",
 			fault.NotFound:         "Il collegamento non è valido.",
 		},
-		Kinds: map[string]string{"automatic": "firma automatica", "otp": "firma con codice temporaneo", "eseal": "sigillo elettronico"},
+		LabelDiffers: "Il nome del titolare qui sopra è solo un'etichetta dell'ordine. Il certificato è per:",
+		DeviceBefore: "Un nuovo dispositivo per i codici temporanei è stato registrato il", DeviceFrom: "dall'indirizzo",
+		Factors: map[string]string{"code": "con la password e un codice del vecchio dispositivo", "identification": "con la password, dopo una nuova identificazione"},
+		Kinds:   map[string]string{"automatic": "firma automatica", "otp": "firma con codice temporaneo", "eseal": "sigillo elettronico"},
 		Attributes: map[string]string{
 			"fiscalCode": "Codice fiscale", "organizationIdentifier": "Identificativo dell'organizzazione", "surname": "Cognome", "givenName": "Nome",
 			"organization": "Organizzazione", "dateOfBirth": "Data di nascita", "country": "Paese", "email": "Posta elettronica", "mobile": "Cellulare",

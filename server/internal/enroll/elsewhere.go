@@ -5,14 +5,12 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
 	"time"
 
-	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/store"
@@ -229,8 +227,9 @@ func (s *Service) hold(ctx context.Context, c *Certificate, row string, a *ident
 }
 
 // Return takes the answer that a token is for, if the browser is the one that
-// began.
-func (s *Service) Return(ctx context.Context, order, token string, b Browser) (*Certificate, error) {
+// began: it shows the secret that was tied to the request. From now on b is tied
+// to the order.
+func (s *Service) Return(ctx context.Context, order, token string, shown Browsers, b Browser) (*Certificate, error) {
 	var row, method string
 	var sealed, answer []byte
 	var answered int64
@@ -262,7 +261,7 @@ func (s *Service) Return(ctx context.Context, order, token string, b Browser) (*
 	switch {
 	case a.Token != digestOf("token", token):
 		refusal = replayed
-	case r.Browser != nil && subtle.ConstantTimeCompare(r.Browser, b.hash()) != 1:
+	case r.Browser != nil && !shown.has(r.Browser):
 		refusal = otherBrowser
 	case s.config.Now().After(store.Time(answered).Add(returnTime)):
 		refusal = stale
@@ -276,7 +275,7 @@ func (s *Service) Return(ctx context.Context, order, token string, b Browser) (*
 	if err := s.allows(c, method); err != nil {
 		return nil, &Refused{Certificate: c, Err: err}
 	}
-	e := evidence{method: method, state: "APPROVED", browser: b.hash(), detail: detail{Proof: a.Proof, Files: map[string]string{}}}
+	e := evidence{method: method, state: approved, browser: b.hash(), detail: detail{Proof: a.Proof, Files: map[string]string{}}}
 	for _, f := range a.Files {
 		kept, err := s.blobs.Put(ctx, bytes.NewReader(f.Content))
 		if err != nil {
@@ -345,9 +344,7 @@ func (s *Service) noteMethod(ctx context.Context, tx *store.Tx, c *Certificate, 
 	if kind == "certificate-refused" {
 		text = "identification by " + method + " refused"
 	}
-	return s.audit.Append(ctx, tx, audit.Event{
-		Account: c.AccountID, Record: c.ID, Kind: kind, Log: text, Detail: map[string]any{"method": method, "reason": reason},
-	})
+	return s.note(ctx, tx, c, kind, text, map[string]any{"method": method, "reason": reason})
 }
 
 // forgetRequests drops requests and answers that nobody can use any more.

@@ -23,6 +23,7 @@ import (
 type Sealer interface {
 	SealFor(purpose, owner string, plaintext []byte) ([]byte, error)
 	UnsealFor(purpose, owner string, sealed []byte) ([]byte, error)
+	MAC(purpose string, data []byte) [32]byte
 }
 
 // Purse takes the price of a certificate and gives it back.

@@ -74,7 +74,7 @@ func (s *Service) Import(ctx context.Context, in Import) (*Certificate, *Credent
 		if err := s.keepIssued(ctx, tx, c, p12.Certificate, p12.Chain); err != nil {
 			return err
 		}
-		return s.note(ctx, tx, c, "certificate-imported", "certificate imported from a PKCS#12 file")
+		return s.note(ctx, tx, c, "certificate-imported", "certificate imported from a PKCS#12 file", map[string]any{"certificate": c.issuedDigest()})
 	})
 	if err != nil {
 		return nil, nil, err

@@ -1,8 +1,11 @@
 package identify
 
 import (
+	"cmp"
+	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -120,7 +123,79 @@ func (o Order) Settle(p *Proof) (*Certified, error) {
 			coded = coded || t.name == "fiscalCode"
 		}
 	}
-	return out, o.name(out, p, named)
+	if out.Country == "" {
+		out.Country = out.context()
+	}
+	if err := o.name(out, p, named); err != nil {
+		return nil, err
+	}
+	unreadable := ""
+	out.Each(func(name, value string) {
+		if !Plain(value) {
+			unreadable = name
+		}
+	})
+	if unreadable != "" || !Plain(out.CommonName) {
+		return nil, fault.New(fault.BadField, "%s has characters that nobody can read", cmp.Or(unreadable, "commonName"))
+	}
+	return out, nil
+}
+
+var (
+	italianCode = regexp.MustCompile(`^([A-Z]{6}[0-9LMNPQRSTUV]{2}[A-Z][0-9LMNPQRSTUV]{2}[A-Z][0-9LMNPQRSTUV]{3}[A-Z]|[0-9]{11})$`)
+	legalNumber = regexp.MustCompile(`^(?:[A-Z]{3}|[A-Z]{2}:)([A-Z]{2})-`)
+)
+
+// context is the country in which the attributes are to be read (EN 319 412-2,
+// 4.2.4) where none was proven by itself: that of the tax code, or of the number
+// of the organisation.
+func (a Attributes) context() string {
+	if m := legalNumber.FindStringSubmatch(a.OrganizationIdentifier); m != nil {
+		return m[1]
+	}
+	if italianCode.MatchString(strings.ToUpper(afterPrefix(a.FiscalCode))) {
+		return "IT"
+	}
+	return ""
+}
+
+// Plain says that people can read a text as it stands: nothing in it is
+// invisible, turns the direction of others, breaks the line, strikes letters
+// through, or has no meaning in Unicode. Accents stay, three on a letter at most.
+func Plain(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	marks := 3 // none may come first
+	for _, r := range norm.NFD.String(s) {
+		switch {
+		case unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Me) || r == 0x2800: // invisible, or around a letter
+			return false
+		case unicode.Is(unicode.M, r):
+			if marks++; marks > 3 || norm.NFD.PropertiesString(string(r)).CCC() == 1 { // class 1: through a letter
+				return false
+			}
+			continue
+		case !unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Zs): // so Cc, Cf, Co, Cs, Cn, Zl, Zp
+			return false
+		}
+		marks = 0
+	}
+	return true
+}
+
+// Named is the name that an order asks for; empty where the proof gives it.
+func (o Order) Named() string {
+	if o.Seal {
+		return o.Ordered.Organization
+	}
+	return strings.TrimSpace(o.Ordered.GivenName + " " + o.Ordered.Surname)
+}
+
+// LabelDiffers says that the label of the order is not the name that it asks for.
+func (o Order) LabelDiffers() bool {
+	named := o.Named()
+	return named != "" && !sameName(o.Owner, named) && !sameFullName(o.Owner, o.Ordered)
 }
 
 // Difference is why an order and a proof do not fit, for pages that say it in

@@ -125,3 +125,38 @@ func TestStatement(t *testing.T) {
 		t.Error("a statement is good for more than a day")
 	}
 }
+
+// A country stands where it was proven, by itself or by a number that is of one.
+func TestCountryWhereProven(t *testing.T) {
+	for name, c := range map[string]struct {
+		ordered, proven Attributes
+		want            string
+	}{
+		"nothing":               {Attributes{}, Attributes{}, ""},
+		"ordered alone":         {Attributes{Country: "DE"}, Attributes{}, ""},
+		"proven":                {Attributes{}, Attributes{Country: "FR"}, "FR"},
+		"an Italian code":       {Attributes{}, Attributes{FiscalCode: "RSSMRA80A01H501U"}, "IT"},
+		"a code with homocody":  {Attributes{}, Attributes{FiscalCode: "RSSMRA80A01H50MU"}, "IT"},
+		"another country's":     {Attributes{}, Attributes{FiscalCode: "1234567890123"}, ""},
+		"ordered, with a code":  {Attributes{Country: "DE"}, Attributes{FiscalCode: "RSSMRA80A01H501U"}, "IT"},
+		"a number of a company": {Attributes{}, Attributes{OrganizationIdentifier: "VATDE-123456789"}, "DE"},
+		"a register's":          {Attributes{}, Attributes{OrganizationIdentifier: "XX:FR-7"}, "FR"},
+	} {
+		p := &Proof{Method: "video", Name: "Elsa Prova", Proven: c.proven}
+		got, err := Order{Owner: "Elsa Prova", Ordered: c.ordered}.Settle(p)
+		if err != nil || got.Country != c.want {
+			t.Errorf("%s: %+v %v, want %q", name, got, err, c.want)
+		}
+	}
+}
+
+// What a proof brings in is held to the rule for names as what was ordered.
+func TestProvenNamesThatNobodyCanRead(t *testing.T) {
+	for _, x := range []string{"\u202e", "\u200b", "\u0336", "\u2028", "\ue000"} {
+		for _, p := range []Proof{{Name: "Elsa" + x + "Prova"}, {Proven: Attributes{GivenName: "El" + x + "sa", Surname: "Prova"}}} {
+			if got, err := (Order{Owner: "Elsa" + x + "Prova"}).Settle(&p); err == nil {
+				t.Errorf("%U: %+v", []rune(x), got)
+			}
+		}
+	}
+}

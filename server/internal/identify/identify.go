@@ -114,6 +114,9 @@ func ByOperator(o Order, organisation bool, at time.Time) *Proof {
 // InSandbox stands for every proof.
 func InSandbox(o Order, at time.Time) *Proof {
 	p := &Proof{Method: "sandbox", At: at, Proven: o.Ordered, Name: o.Owner}
+	if p.Proven.Country == "" {
+		p.Proven.Country = "IT"
+	}
 	if o.Seal && p.Proven.Organization == "" {
 		p.Proven.Organization = o.Owner
 	}

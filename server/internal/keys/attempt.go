@@ -14,8 +14,13 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// ErrOTP says that a one-time password is wrong, or was used before.
-var ErrOTP = errors.New("keys: wrong or used one-time password")
+var (
+	// ErrOTP says that a one-time password is wrong, or was used before.
+	ErrOTP = errors.New("keys: wrong or used one-time password")
+	// ErrEarly says that a one-time password is right, and older than it may be.
+	// It is used up.
+	ErrEarly = errors.New("keys: the one-time password is too old")
+)
 
 // Authenticate judges a username and password of an account. An unknown
 // username answers ErrPassword, takes as long, and locks just the same. A
@@ -78,6 +83,12 @@ func (s *Store) checkHeld(ctx context.Context, c *Credential, l *lock) error {
 // VerifyOTP judges a one-time password and uses it up: each code is good once,
 // in parallel too. A wrong or used one is ErrOTP and counts as a failure.
 func (s *Store) VerifyOTP(ctx context.Context, c *Credential, code string) error {
+	return s.VerifyLaterOTP(ctx, c, code, time.Time{})
+}
+
+// VerifyLaterOTP is VerifyOTP for codes that are not older than a time: one of a
+// time step that was over by then is ErrEarly.
+func (s *Store) VerifyLaterOTP(ctx context.Context, c *Credential, code string, after time.Time) error {
 	return s.attempt(ctx, c.holder(), true, func() error {
 		secret, err := s.TOTPSecret(c)
 		if err != nil {
@@ -90,8 +101,35 @@ func (s *Store) VerifyOTP(ctx context.Context, c *Credential, code string) error
 		if step == 0 {
 			return ErrOTP
 		}
-		return s.useStep(ctx, c.ID, step)
+		if err := s.useStep(ctx, c.ID, step); err != nil {
+			return err
+		}
+		if step < after.Unix()/totpPeriod {
+			return ErrEarly
+		}
+		return nil
 	})
+}
+
+// SpendOTP uses a one-time password up that came with a call which was refused
+// for something else: whoever saw it there cannot use it elsewhere.
+func (s *Store) SpendOTP(ctx context.Context, account, username, code string) error {
+	c, err := s.Find(ctx, account, username)
+	if err != nil || c == nil || !c.HasTOTP() {
+		return err
+	}
+	secret, err := s.TOTPSecret(c)
+	if err != nil {
+		return err
+	}
+	step, err := stepOf(secret, code, s.config.Now())
+	if err != nil || step == 0 {
+		return err
+	}
+	if err := s.useStep(context.WithoutCancel(ctx), c.ID, step); !errors.Is(err, ErrOTP) {
+		return err
+	}
+	return nil
 }
 
 // useStep is the compare-and-set that makes a code good once.

@@ -239,7 +239,8 @@ create table authority_issued (
 	not_after      bigint not null,
 	revoked_at     bigint not null default 0,
 	reason         bigint not null default 0,
-	created_at     bigint not null
+	created_at     bigint not null,
+	mac            bytea -- keyed digest of the row
 );
 create index authority_issued_revoked on authority_issued (revoked_at);
 
@@ -285,7 +286,8 @@ create table certificates (
 	certified        bytea, -- what identification proved, sealed
 	statement        bytea, -- that waits for a signature, sealed
 	browser          bytea, -- hash of the one that went through the identification, sealed
-	refusals         bigint not null default 0 -- of identifications; the fifth ends the order
+	refusals         bigint not null default 0, -- of identifications; the fifth ends the order
+	bound            bytea -- keyed digest of what was ordered
 );
 create index certificates_account on certificates (account_id, id);
 create index certificates_state on certificates (state, not_after);
@@ -436,6 +438,8 @@ create table audit_events (
 	n          bigint default nextval('audit_arrival') -- order of arrival, until it has a place
 );
 create index audit_events_record on audit_events (record_id, seq);
+-- What the authority holds its own table against.
+create index audit_events_standing on audit_events (record_id) where kind in ('certificate-revoked', 'certificate-suspended', 'certificate-resumed');
 create index audit_events_pending on audit_events (n) where seq is null;
 
 create table audit_hashes (

@@ -239,7 +239,8 @@ create table authority_issued (
 	not_after      bigint not null,
 	revoked_at     bigint not null default 0,
 	reason         bigint not null default 0,
-	created_at     bigint not null
+	created_at     bigint not null,
+	mac            blob -- keyed digest of the row
 );
 create index authority_issued_revoked on authority_issued (revoked_at);
 
@@ -285,7 +286,8 @@ create table certificates (
 	certified        blob, -- what identification proved, sealed
 	statement        blob, -- that waits for a signature, sealed
 	browser          blob, -- hash of the one that went through the identification, sealed
-	refusals         bigint not null default 0 -- of identifications; the fifth ends the order
+	refusals         bigint not null default 0, -- of identifications; the fifth ends the order
+	bound            blob -- keyed digest of what was ordered
 );
 create index certificates_account on certificates (account_id, id);
 create index certificates_state on certificates (state, not_after);
@@ -435,6 +437,8 @@ create table audit_events (
 	n          bigint -- of PostgreSQL alone
 );
 create index audit_events_record on audit_events (record_id, seq);
+-- What the authority holds its own table against.
+create index audit_events_standing on audit_events (record_id) where kind in ('certificate-revoked', 'certificate-suspended', 'certificate-resumed');
 
 create table audit_hashes (
 	position integer primary key,
