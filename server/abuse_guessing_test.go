@@ -76,7 +76,7 @@ func TestUnknownUserLooksLikeWrongPassword(t *testing.T) {
 	one := s.sign(b64(sampleTXT), m{"certificatePassword": "wrong"})
 	two := s.sign(b64(sampleTXT), m{"certificateUsername": "AHI0000000000000", "certificatePassword": "wrong"})
 	plain := func(r *record) string {
-		r.ID, r.CreatedAt = "", ""
+		r.ID, r.CreatedAt, r.UpdatedAt = "", "", ""
 		for i := range r.Document.InputDocuments {
 			r.Document.InputDocuments[i].ID, r.Document.InputDocuments[i].CreatedAt = "", ""
 		}
