@@ -32,6 +32,12 @@ type Credential struct {
 // for, it does not open.
 func Owner(id string, kind Kind, level int) string { return fmt.Sprintf("%s %s %d", id, kind, level) }
 
+// rowOf is the row that an Owner names.
+func rowOf(owner string) string {
+	row, _, _ := strings.Cut(owner, " ")
+	return row
+}
+
 func (c *Credential) owner() string { return Owner(c.ID, c.Kind, c.Level) }
 
 // HasTOTP says whether one-time passwords are enrolled.
@@ -119,7 +125,7 @@ func (s *Store) sealTOTP(id, secret string) ([]byte, error) {
 	if secret == "" {
 		return nil, nil
 	}
-	return s.master.Seal(totpPurpose, []byte(id+" "+secret))
+	return s.master.SealFor(totpPurpose, id, []byte(secret))
 }
 
 // Enrol replaces the secret of the one-time passwords: a lost device.
@@ -238,15 +244,11 @@ func (s *Store) ByUsername(ctx context.Context, username string) ([]*Credential,
 // TOTPSecret unseals the secret of the one-time passwords: for the sandbox,
 // where the command line prints codes.
 func (s *Store) TOTPSecret(c *Credential) (string, error) {
-	text, err := s.master.Unseal(totpPurpose, c.totp)
+	text, err := s.master.UnsealFor(totpPurpose, c.ID, c.totp)
 	if err != nil {
 		return "", fmt.Errorf("unseal one-time passwords: %w", err)
 	}
-	secret, mine := strings.CutPrefix(string(text), c.ID+" ")
-	if !mine {
-		return "", errors.New("the one-time passwords are those of another credential")
-	}
-	return secret, nil
+	return string(text), nil
 }
 
 // Drop erases a credential: the key is gone for good.
@@ -271,7 +273,7 @@ func (s *Store) Erase(ctx context.Context, tx *store.Tx, id string) error {
 	if err != nil || c == nil {
 		return err
 	}
-	sealed, err := s.vault.Erase(c.sealed)
+	sealed, err := s.vault.Erase(c.owner(), c.sealed)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ type Secrets struct {
 	Password           string `json:"password"`
 	EncryptionPassword string `json:"encryptionPassword,omitempty"`
 	TimestampPassword  string `json:"timestampPassword,omitempty"`
-	Inputs             string `json:"inputs"`           // the documents that they were given for
+	Bound              string `json:"bound"`            // digest of what they were given for
 	Level              int    `json:"level"`            // of security, that the request was judged by
 	Credential         string `json:"credential"`       // version of password and device that the request was judged by
 	Client             string `json:"client,omitempty"` // fingerprint of the client's certificate, where the level asks for one
@@ -90,19 +90,19 @@ const (
 	approvalPurpose = "signature-approval"
 )
 
-func (s *Service) seal(purpose string, v any) ([]byte, error) {
+func (s *Service) seal(purpose, owner string, v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	return s.master.Seal(purpose, b)
+	return s.master.SealFor(purpose, owner, b)
 }
 
-func (s *Service) unseal(purpose string, sealed []byte, v any) error {
+func (s *Service) unseal(purpose, owner string, sealed []byte, v any) error {
 	if len(sealed) == 0 {
 		return nil
 	}
-	b, err := s.master.Unseal(purpose, sealed)
+	b, err := s.master.UnsealFor(purpose, owner, sealed)
 	if err != nil {
 		return fmt.Errorf("signing: unseal: %w", err)
 	}
@@ -127,7 +127,7 @@ func (s *Service) scan(row store.Row) (*Record, error) {
 	if err := json.Unmarshal([]byte(options), &r.Options); err != nil {
 		return nil, fmt.Errorf("signing: options: %w", err)
 	}
-	return r, s.unseal(callbackPurpose, target, &r.callback)
+	return r, s.unseal(callbackPurpose, r.owner(), target, &r.callback)
 }
 
 // Find returns a record of an account with its files, or fault 140.
@@ -191,7 +191,7 @@ func (s *Service) insertRecord(ctx context.Context, tx *store.Tx, r *Record) err
 	}
 	var target []byte
 	if r.callback != nil {
-		if target, err = s.seal(callbackPurpose, r.callback); err != nil {
+		if target, err = s.seal(callbackPurpose, r.owner(), r.callback); err != nil {
 			return err
 		}
 	}
