@@ -205,7 +205,7 @@ func (s *Service) loadToken(ctx context.Context, secret string) (*entry, error) 
 	if strings.HasPrefix(secret, refreshPrefix) {
 		column = "refresh_hash"
 	}
-	f, err := readFamily(ctx, s.db.Read(), column, hash[:])
+	f, err := s.readFamily(ctx, s.db.Read(), column, hash[:])
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +262,7 @@ func (s *Service) loadKey(ctx context.Context, encoded string) (*entry, error) {
 	if err != nil && !errors.Is(err, store.ErrNoRows) {
 		return nil, err
 	}
-	hash := s.hash(key)
+	hash := s.keyHash(c.AccountID, key)
 	if subtle.ConstantTimeCompare(hash[:], stored) != 1 {
 		return nil, wrong
 	}
