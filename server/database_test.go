@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // field reads one value of the database.
@@ -194,4 +197,91 @@ func (s *Server) bytes(t *testing.T, query string, args ...any) (v []byte) {
 		t.Fatalf("%s: %v", query, err)
 	}
 	return v
+}
+
+// What was taken back stays taken back: a row of before, whole and with good
+// seals, is refused where it is used, since the log says otherwise.
+func TestDatabaseDoesNotBringBack(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		room := s.rooms()
+		call := func(method, path string, body any) {
+			t.Helper()
+			if a := s.do(method, path, body); a.Status != 200 {
+				t.Fatalf("%s: %d %s", path, a.Status, a.Message)
+			}
+		}
+		keep := func(h issued) func() {
+			sealed, totp := room.bytes(t, `select sealed from credentials where id = $1`, h.ID), room.bytes(t, `select totp from credentials where id = $1`, h.ID)
+			return func() {
+				room.exec(t, `update credentials set sealed = $1, totp = $2, totp_step = 0 where id = $3`, sealed, totp, h.ID)
+				room.exec(t, `update certificates set state = 'DONE' where id = $1`, h.ID)
+				room.exec(t, `update authority_issued set revoked_at = 0, reason = 0 where certificate_id = $1`, h.ID)
+			}
+		}
+		sign := func(h issued, kind, code string) int {
+			t.Helper()
+			a := s.do("POST", "/EU-QES_"+kind, m{"inputDocuments": b64(sampleTXT), "certificateUsername": h.user, "certificatePassword": h.pass, "certificateOtp": code})
+			if a.Status != 200 {
+				return a.Status
+			}
+			return s.record(a).number()
+		}
+		for name, change := range map[string]func(h issued){
+			"revoked":   func(h issued) { call("POST", "/certificates/"+h.ID+"/revoke", nil) },
+			"suspended": func(h issued) { call("POST", "/certificates/"+h.ID+"/suspend", nil) },
+			"suspended, then revoked": func(h issued) {
+				call("POST", "/certificates/"+h.ID+"/suspend", nil)
+				call("POST", "/certificates/"+h.ID+"/revoke", nil)
+			},
+			"a new password": func(h issued) {
+				call("POST", "/certificates/"+h.ID+"/password", m{"old": h.pass, "new": "another password"})
+			},
+			"suspended, a new password": func(h issued) {
+				call("POST", "/certificates/"+h.ID+"/suspend", nil)
+				call("POST", "/certificates/"+h.ID+"/password", m{"old": h.pass, "new": "another password"})
+			},
+		} {
+			h := s.issued("automatic", nil)
+			back := keep(h)
+			if n := sign(h, "automatic", ""); n != 0 {
+				t.Fatalf("%s: before: %d", name, n)
+			}
+			change(h)
+			back()
+			if n := sign(h, "automatic", ""); n != 112 {
+				t.Errorf("%s, and put back: %d", name, n)
+			}
+		}
+		// A device that was replaced, and a code that was used.
+		h := s.issued("otp", nil)
+		back := keep(h)
+		code := codeOf(t, h.secret, 0)
+		if n := sign(h, "otp", code); n != 0 {
+			t.Fatal(n)
+		}
+		back()
+		if n := sign(h, "otp", code); n != 116 {
+			t.Errorf("a used code: %d", n)
+		}
+		err := room.db.Write(context.Background(), func(tx *store.Tx) error {
+			return room.sig.keys.Enrol(context.Background(), tx, h.ID, keys.NewTOTPSecret())
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		back()
+		if n := sign(h, "otp", codeOf(t, h.secret, 1)); n != 112 {
+			t.Errorf("an old device: %d", n)
+		}
+		if a := s.do("POST", "/certificates/"+h.ID+"/password", m{"old": h.pass, "new": "another password"}); a.Status == 200 {
+			t.Error("the password of a row that was put back is changed")
+		}
+		// What was on hold and is not any more signs.
+		h = s.issued("automatic", nil)
+		call("POST", "/certificates/"+h.ID+"/suspend", nil)
+		call("POST", "/certificates/"+h.ID+"/resume", nil)
+		if n := sign(h, "automatic", ""); n != 0 {
+			t.Errorf("resumed: %d", n)
+		}
+	})
 }

@@ -102,21 +102,21 @@ func (s *Store) VerifyOTP(ctx context.Context, c *Credential, code string) error
 		if step == 0 {
 			return ErrOTP
 		}
-		return s.useStep(ctx, c.ID, step)
+		return s.useStep(ctx, c, step)
 	})
 }
 
 // useStep is the compare-and-set that makes a code good once.
-func (s *Store) useStep(ctx context.Context, id string, step int64) error {
+func (s *Store) useStep(ctx context.Context, c *Credential, step int64) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update credentials set totp_step = $1 where id = $2 and totp_step < $1`, step, id)
+		n, err := tx.Exec(ctx, `update credentials set totp_step = $1 where id = $2 and totp_step < $1`, step, c.ID)
 		if err != nil {
 			return fmt.Errorf("use one-time password: %w", err)
 		}
 		if n == 0 {
 			return ErrOTP
 		}
-		return nil
+		return s.spend(ctx, tx, c, step)
 	})
 }
 
@@ -275,7 +275,13 @@ func (s *Store) ChangePassword(ctx context.Context, c *Credential, before, after
 			if err == nil && n == 0 {
 				err = fault.New(fault.WrongState, "the password or the certificate was changed meanwhile")
 			}
-			return err
+			if err == nil {
+				err = s.checkTold(ctx, tx, c.ID, c.Version(), true)
+			}
+			if err != nil {
+				return err
+			}
+			return s.tell(ctx, tx, c.ID, nil)
 		})
 	})
 	if err != nil {

@@ -119,6 +119,9 @@ func (s *Service) authorize(ctx context.Context, req *Request, from Caller) (*ke
 		if errors.Is(err, keys.ErrOTP) {
 			return nil, nil, &refusal{number: fault.WrongOTP, text: "wrong or used one-time password"}
 		}
+		if errors.Is(err, keys.ErrStanding) {
+			return nil, nil, otherStanding(err)
+		}
 		if err != nil {
 			return nil, nil, err
 		}

@@ -112,13 +112,17 @@ func (s *Service) unseal(purpose, owner string, sealed []byte, v any) error {
 const columns = `id, account_id, token_id, request_id, caller_address, certificate_type, certificate_id, state, signature_type, options, title, description,
 	error_number, error_message, achieved_level, secret, callback, charge_id, approval, approved_by, approval_proof, approval_until, files_until, created_at, updated_at`
 
-func (s *Service) scan(row store.Row) (*Record, error) {
+// scan reads a row of columns, and more behind them. One whose callback was not
+// sealed for it comes with the error.
+func (s *Service) scan(row store.Row, more ...any) (*Record, error) {
 	r := &Record{stored: true}
 	var options string
 	var target []byte
 	var approval, files, created, updated int64
-	err := row.Scan(&r.ID, &r.AccountID, &r.TokenID, &r.RequestID, &r.Address, &r.CertificateType, &r.CertificateID, &r.State, &r.Type, &options, &r.Title, &r.Description,
-		&r.ErrorNumber, &r.ErrorMessage, &r.Achieved, &r.secret, &target, &r.chargeID, &r.Approval, &r.ApprovedBy, &r.approved, &approval, &files, &created, &updated)
+	err := row.Scan(append([]any{
+		&r.ID, &r.AccountID, &r.TokenID, &r.RequestID, &r.Address, &r.CertificateType, &r.CertificateID, &r.State, &r.Type, &options, &r.Title, &r.Description,
+		&r.ErrorNumber, &r.ErrorMessage, &r.Achieved, &r.secret, &target, &r.chargeID, &r.Approval, &r.ApprovedBy, &r.approved, &approval, &files, &created, &updated,
+	}, more...)...)
 	if err != nil {
 		return nil, fmt.Errorf("signing: read record: %w", err)
 	}
@@ -151,22 +155,21 @@ func (s *Service) find(ctx context.Context, where string, args ...any) (*Record,
 }
 
 func (s *Service) loadFiles(ctx context.Context, r *Record) error {
-	rows, err := s.db.Read().Query(ctx, `select id, role, position, source_type, source, label, mimetype, extension, size, md5, sha256, name, blob, deleted_at, created_at
-		from signature_files where signature_id = $1 order by role, position`, r.ID)
-	if err != nil {
-		return fmt.Errorf("signing: read files: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		f := &File{}
-		var deleted, created int64
-		if err := rows.Scan(&f.ID, &f.Role, &f.Position, &f.SourceType, &f.source, &f.Label, &f.MimeType, &f.Extension, &f.Size, &f.MD5, &f.SHA256, &f.Name, &f.blob, &deleted, &created); err != nil {
-			return fmt.Errorf("signing: read file: %w", err)
-		}
-		f.deleted, f.CreatedAt = deleted != 0, store.Time(created)
+	return each(ctx, s.db.Read(), func(row store.Rows) error {
+		_, f, err := scanFile(row)
 		r.place(f)
-	}
-	return rows.Err()
+		return err
+	}, selectFile+`where signature_id = $1 order by role, position`, r.ID)
+}
+
+const selectFile = `select signature_id, id, role, position, source_type, source, label, mimetype, extension, size, md5, sha256, name, blob, deleted_at, created_at from signature_files `
+
+func scanFile(row store.Row) (record string, f *File, err error) {
+	f = &File{}
+	var deleted, created int64
+	err = row.Scan(&record, &f.ID, &f.Role, &f.Position, &f.SourceType, &f.source, &f.Label, &f.MimeType, &f.Extension, &f.Size, &f.MD5, &f.SHA256, &f.Name, &f.blob, &deleted, &created)
+	f.deleted, f.CreatedAt = deleted != 0, store.Time(created)
+	return record, f, err
 }
 
 // place puts a file where it belongs. A validated document that is the only
