@@ -23,10 +23,7 @@ func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Recor
 	cred, cert, err := s.authorize(ctx, req, from)
 	var no *refusal
 	switch {
-	case errors.As(err, &no): // nothing is charged and nothing fetched
-		if err := x.takeInputs(ctx, req); err != nil {
-			return nil, err
-		}
+	case errors.As(err, &no): // nothing is charged, fetched or kept: anybody can be refused
 		return x.refuse(ctx, no)
 	case err != nil:
 		return nil, err
