@@ -1,7 +1,11 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -52,4 +56,33 @@ func TestRefusedCallsKeepNothing(t *testing.T) {
 		}
 		s.verifyAudit()
 	})
+}
+
+// Of a record that was deleted nothing is left in the file of the database, where
+// it could be found with an editor.
+func TestDeletedRecordLeavesNothing(t *testing.T) {
+	s := newSite(t)
+	r := s.sign(nil, m{"inputDocuments": []m{{"payload": b64(sampleTXT), "name": "canary-label.txt"}}, "title": "canary-title", "description": strings.Repeat("canary-text ", 500)})
+	if r.State != "DONE" {
+		t.Fatal(deref(r.ErrorMessage))
+	}
+	if a := s.do("DELETE", "/signatures/"+r.ID, nil); a.Status != 200 {
+		t.Fatal(a.Message)
+	}
+	s.run.stop() // folds the write-ahead log into the file
+	files, err := filepath.Glob(filepath.Join(s.cfg.Data, "rogito.db*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, canary := range []string{"canary-label", "canary-title", "canary-text"} {
+			if bytes.Contains(b, []byte(canary)) {
+				t.Errorf("%s is in %s", canary, filepath.Base(file))
+			}
+		}
+	}
 }
