@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,7 +82,7 @@ type certBuy struct {
 	Email          string `arg:"" help:"account that pays"`
 	Kind           string `arg:"" enum:"automatic,otp,eseal" help:"automatic, otp or eseal"`
 	Owner          string `arg:"" help:"name of the holder"`
-	Identification string `default:"video" help:"video or signature"`
+	Identification string `help:"video, spid, cie, cns or signature; absent: whatever the page offers"`
 	JSON           bool   `help:"print JSON"`
 }
 
@@ -142,14 +143,18 @@ type certReview struct {
 // Run shows the evidence or takes the decision.
 func (c *certReview) Run(s *session, srv *server.Server) error {
 	if c.Save != "" {
-		return srv.Evidence(s.ctx, c.ID, func(name string, r io.Reader) error {
-			path := filepath.Join(c.Save, filepath.Base(name))
-			if err := saveFile(path, r); err != nil {
+		kept, err := srv.Evidence(s.ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		for _, f := range kept.Files {
+			path := filepath.Join(c.Save, filepath.Base(f.Name))
+			if err := saveFile(path, bytes.NewReader(f.Content)); err != nil {
 				return err
 			}
 			s.printf("%s\n", path)
-			return nil
-		})
+		}
+		return nil
 	}
 	if c.Approve == c.Refuse {
 		return fmt.Errorf("say --approve or --refuse, or --save DIR to look at what was handed in")

@@ -154,7 +154,7 @@ func testPasswordAndDevice(t *testing.T, w *world) {
 	g.no(422, 310, "POST", path, m{"old": "wrong", "new": "a new password"}, "old")
 	g.no(400, 100, "POST", path, `{`)
 	if a := g.ok(nil, "POST", path, m{"old": c.Password, "new": "a new password"}); string(a.Data) != "null" {
-		t.Errorf("%s", a.raw)
+		t.Errorf("%s", a.Body)
 	}
 	old := c
 	c.Password = "a new password"

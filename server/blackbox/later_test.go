@@ -160,8 +160,8 @@ func testConfigured(t *testing.T, w *world) {
 	g.do("POST", "/EU-QES_automatic", g.body("aGk=", m{"certificatePassword": "wrong"})).wrong(t, 110)
 	time.Sleep(1100 * time.Millisecond)
 	a := g.do("POST", "/EU-QES_automatic", g.body("aGk="))
-	if a.refused(t, "fifty failures", 423, 111, "operator"); a.header.Get("Retry-After") != "" {
-		t.Errorf("Retry-After %s", a.header.Get("Retry-After"))
+	if a.refused(t, "fifty failures", 423, 111, "operator"); a.Header.Get("Retry-After") != "" {
+		t.Errorf("Retry-After %s", a.Header.Get("Retry-After"))
 	}
 	w.nodes[0].run("cert", "unlock", g.cert.Username)
 	if r := g.sign("aGk="); r.State != "DONE" {
@@ -184,7 +184,7 @@ func testHarm(t *testing.T, w *world) {
 	before := g.credit()
 	unavailable := func(what string, a *answer) {
 		t.Helper()
-		if a.refused(t, what, 503, 105); a.header.Get("Retry-After") == "" {
+		if a.refused(t, what, 503, 105); a.Header.Get("Retry-After") == "" {
 			t.Errorf("%s: no Retry-After", what)
 		}
 	}
@@ -208,7 +208,7 @@ func testHarm(t *testing.T, w *world) {
 	}
 	w.sql(t, fmt.Sprintf("update certificates set subject = 'no JSON' where id = '%s'", g.cert.ID))
 	a := g.do("GET", "/certificates/"+g.cert.ID, nil)
-	if a.refused(t, "a row that cannot be read", 500, 104, "internal error", a.header.Get("X-Request-Id")); strings.Contains(a.Message, "JSON") {
+	if a.refused(t, "a row that cannot be read", 500, 104, "internal error", a.Header.Get("X-Request-Id")); strings.Contains(a.Message, "JSON") {
 		t.Errorf("%s", a.Message)
 	}
 	if g.credit() != before {

@@ -196,7 +196,7 @@ func (s *Service) Find(ctx context.Context, email string) (Account, error) {
 // List is all accounts, oldest first.
 func (s *Service) List(ctx context.Context) ([]Account, error) {
 	rows, err := s.db.Read().Query(ctx, `select `+accountColumns+` from accounts order by id`)
-	return collect(rows, err, scanAccount)
+	return store.All("list accounts", rows, err, scanAccount)
 }
 
 // SandboxExists says whether this database has a sandbox's account.
@@ -221,23 +221,6 @@ func (s *Service) NewKey(ctx context.Context, accountID string) (string, error) 
 	})
 	s.entries.Clear()
 	return key, err
-}
-
-// collect reads all rows of an answer.
-func collect[T any](rows store.Rows, err error, scan func(store.Row) (T, error)) ([]T, error) {
-	list := []T{}
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	return list, rows.Err()
 }
 
 func hostOnly(host string) string {

@@ -87,7 +87,7 @@ func (s *Service) readFamily(ctx context.Context, q store.Querier, where string,
 			select t.id, t.parent_id, f.depth + 1 from tokens t join family f on t.id = f.parent_id where f.depth < 100)
 		select `+tokenRowColumns+`, a.admin, a.sandbox
 		from family f join tokens t on t.id = f.id join accounts a on a.id = t.account_id order by f.depth`, arg)
-	all, err := collect(rows, err, func(r store.Row) (m member, err error) {
+	all, err := store.All("read tokens", rows, err, func(r store.Row) (m member, err error) {
 		var mac []byte
 		if err := r.Scan(append(m.fields(&mac), &m.admin, &m.sandbox)...); err != nil {
 			return m, err
@@ -271,7 +271,7 @@ func (s *Service) SameLine(ctx context.Context, accountID, former, id string) (b
 // currentToken is the token that another one has become by being refreshed.
 func currentToken(ctx context.Context, q store.Querier, accountID, id string) (now string, found bool, err error) {
 	rows, err := q.Query(ctx, `select id from tokens where `+sameLine, accountID, id)
-	ids, err := collect(rows, err, func(r store.Row) (id string, err error) { return id, r.Scan(&id) })
+	ids, err := store.All("read token", rows, err, store.Column[string])
 	if err != nil || len(ids) == 0 {
 		return "", false, err
 	}

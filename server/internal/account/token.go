@@ -187,7 +187,7 @@ func (s *Service) Tokens(ctx context.Context, accountID string, f TokenFilter) (
 		where account_id = $1 and expire_at > $2 and ($3 = '' or ' ' || scopes || ' ' like '% ' || $3 || ' %')
 		order by id desc limit $4 offset $5`,
 		accountID, time.Now().UnixMilli(), strings.NewReplacer("%", "", "_", "_").Replace(f.Scope), f.Limit, f.Skip)
-	return collect(rows, err, scanToken)
+	return store.All("list tokens", rows, err, scanToken)
 }
 
 // FindToken is an account's token by itself or by its id; fault 140 or 141.

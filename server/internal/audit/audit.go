@@ -372,19 +372,7 @@ func (e *Entry) Before(other *Entry) bool {
 
 func entries(ctx context.Context, q store.Querier, query string, args ...any) ([]*Entry, error) {
 	rows, err := q.Query(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("audit: read entries: %w", err)
-	}
-	defer rows.Close()
-	var all []*Entry
-	for rows.Next() {
-		e, err := scanEntry(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, e)
-	}
-	return all, rows.Err()
+	return store.All("audit: read entries", rows, err, scanEntry)
 }
 
 // erasure is the detail of the event of an erasure.

@@ -279,15 +279,8 @@ func (a *Authority) openURLs(ctx context.Context) error {
 		}
 	}
 	rows, err := a.db.Read().Query(ctx, `select name from authority_keys where name like 'url:%' order by created_at desc limit 100`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return err
-		}
+	names, err := store.All("authority: read addresses", rows, err, store.Column[string])
+	for _, name := range names {
 		if u, err := url.Parse(strings.TrimPrefix(name, prefix)); err == nil {
 			a.former = append(a.former, u)
 		}
@@ -295,7 +288,7 @@ func (a *Authority) openURLs(ctx context.Context) error {
 	if a.config.PublicURL == "" && len(a.former) > 0 {
 		a.config.PublicURL = a.former[0].String() // a command beside the server
 	}
-	return rows.Err()
+	return err
 }
 
 // PublicURL is where certificates point to: the configured address, or the

@@ -184,21 +184,12 @@ func (a *Authority) newCRL(ctx context.Context, tx *store.Tx, name string, issue
 
 func revoked(ctx context.Context, q store.Querier) ([]ca.Revoked, error) {
 	rows, err := q.Query(ctx, `select serial, revoked_at, reason from authority_issued where revoked_at > 0 order by revoked_at`)
-	if err != nil {
-		return nil, fmt.Errorf("authority: read revoked: %w", err)
-	}
-	defer rows.Close()
-	var all []ca.Revoked
-	for rows.Next() {
+	return store.All("authority: read revoked", rows, err, func(row store.Row) (r ca.Revoked, err error) {
 		var serial string
 		var at int64
-		var r ca.Revoked
-		if err := rows.Scan(&serial, &at, &r.Reason); err != nil {
-			return nil, fmt.Errorf("authority: read revoked: %w", err)
-		}
+		err = row.Scan(&serial, &at, &r.Reason)
 		r.Serial, _ = new(big.Int).SetString(serial, 10)
 		r.At = store.Time(at)
-		all = append(all, r)
-	}
-	return all, rows.Err()
+		return r, err
+	})
 }

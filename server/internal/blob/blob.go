@@ -47,8 +47,6 @@ type Store interface {
 	// Open opens a blob for reading, or returns ErrNotFound. The context holds
 	// for as long as it is read.
 	Open(ctx context.Context, id string) (*Reader, error)
-	// Stat is what is known of a blob, or ErrNotFound.
-	Stat(ctx context.Context, id string) (Info, error)
 	// Delete removes a blob; one that is not there is not an error.
 	Delete(ctx context.Context, id string) error
 	// List calls fn for every blob put before a time, in no order, until fn
@@ -206,15 +204,6 @@ func (s *sealedBlobs) Open(ctx context.Context, id string) (*Reader, error) {
 	}
 	r.ID = id
 	return r, nil
-}
-
-func (s *sealedBlobs) Stat(ctx context.Context, id string) (Info, error) {
-	r, err := s.Open(ctx, id)
-	if err != nil {
-		return Info{}, err
-	}
-	defer r.Close()
-	return r.Info, nil
 }
 
 func (s *sealedBlobs) Delete(ctx context.Context, id string) error {

@@ -66,12 +66,12 @@ func TestBlobRoundTrip(t *testing.T) {
 			if b.Size != int64(size) || b.SHA256 != sha256.Sum256(want) || b.MD5 != md5.Sum(want) {
 				t.Errorf("%d bytes: put says %+v", size, b)
 			}
-			if s, err := blobs.Stat(ctx, b.ID); err != nil || s.ID != b.ID || s.Size != b.Size || s.SHA256 != b.SHA256 || s.MD5 != b.MD5 {
-				t.Errorf("%d bytes: stat %+v, %v", size, s, err)
-			}
 			r, err := blobs.Open(ctx, b.ID)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if r.ID != b.ID || r.Info.Size != b.Size || r.SHA256 != b.SHA256 || r.MD5 != b.MD5 {
+				t.Errorf("%d bytes: opened %+v", size, r.Info)
 			}
 			if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%d bytes: read %d, %v", size, len(got), err)
@@ -111,11 +111,12 @@ func TestBlobThatGrew(t *testing.T) {
 				}
 				r.Close()
 			}
-			read, err := blobs.Stat(ctx, from.ID)
+			r, err := blobs.Open(ctx, from.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if b, err := blobs.PutGrown(ctx, read, bytes.NewReader(want)); err != nil || b.SHA256 != sha256.Sum256(want) {
+			r.Close()
+			if b, err := blobs.PutGrown(ctx, r.Info, bytes.NewReader(want)); err != nil || b.SHA256 != sha256.Sum256(want) {
 				t.Errorf("%v: from one that was read: %+v, %v", sizes, b, err)
 			}
 		}

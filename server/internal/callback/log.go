@@ -52,19 +52,7 @@ func (s *Sender) load(ctx context.Context, id string) (*Delivery, error) {
 // List returns the deliveries of an account, newest first.
 func (s *Sender) List(ctx context.Context, account string, skip, limit int) ([]*Delivery, error) {
 	rows, err := s.db.Read().Query(ctx, selectDelivery+`where account_id = $1 order by id desc limit $2 offset $3`, account, limit, skip)
-	if err != nil {
-		return nil, fmt.Errorf("callback: list: %w", err)
-	}
-	defer rows.Close()
-	var all []*Delivery
-	for rows.Next() {
-		d, err := scanDelivery(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, d)
-	}
-	return all, rows.Err()
+	return store.All("callback: list", rows, err, scanDelivery)
 }
 
 // Find returns a delivery of an account, or fault 140.

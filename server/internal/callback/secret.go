@@ -93,24 +93,15 @@ func (s *Sender) addSecret(ctx context.Context, tx *store.Tx, account string) er
 func (s *Sender) readSecrets(ctx context.Context, q store.Querier, account string) ([]Secret, error) {
 	rows, err := q.Query(ctx, `select secret, created_at, expires_at from callback_secrets
 		where account_id = $1 and (expires_at = 0 or expires_at > $2) order by id desc`, account, store.Millis(s.now()))
-	if err != nil {
-		return nil, fmt.Errorf("callback: read secrets: %w", err)
-	}
-	defer rows.Close()
-	var all []Secret
-	for rows.Next() {
+	return store.All("callback: read secrets", rows, err, func(r store.Row) (Secret, error) {
 		var sealed []byte
 		var created, expires int64
-		if err := rows.Scan(&sealed, &created, &expires); err != nil {
-			return nil, fmt.Errorf("callback: read secret: %w", err)
+		if err := r.Scan(&sealed, &created, &expires); err != nil {
+			return Secret{}, err
 		}
 		text, err := s.master.UnsealFor(secretPurpose, account, sealed)
-		if err != nil {
-			return nil, fmt.Errorf("callback: unseal secret: %w", err)
-		}
-		all = append(all, Secret{string(text), store.Time(created), store.Time(expires)})
-	}
-	return all, rows.Err()
+		return Secret{string(text), store.Time(created), store.Time(expires)}, err
+	})
 }
 
 // sign adds the three headers of Standard Webhooks, with one signature for

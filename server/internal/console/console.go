@@ -24,6 +24,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/upload"
 )
@@ -33,7 +34,11 @@ var files embed.FS
 
 // Pages serves them.
 type Pages struct {
+	// Cards says how cards are seen here; nil: they are not.
+	Cards *Cards
+
 	enroll  *enroll.Service
+	public  string
 	sandbox bool
 	secure  bool   // people reach us by https, perhaps at a proxy
 	issuer  string // name in enrolment apps
@@ -47,7 +52,7 @@ type Pages struct {
 // New returns the pages of a server that people reach at publicURL. They are
 // mounted at /enrol/ and /pages/.
 func New(e *enroll.Service, publicURL string, sandbox bool, spool string, log *slog.Logger) *Pages {
-	p := &Pages{enroll: e, sandbox: sandbox, secure: strings.HasPrefix(strings.ToLower(publicURL), "https://"), issuer: "Rogito", spool: spool, log: log}
+	p := &Pages{enroll: e, public: strings.TrimSuffix(publicURL, "/"), sandbox: sandbox, secure: strings.HasPrefix(strings.ToLower(publicURL), "https://"), issuer: "Rogito", spool: spool, log: log}
 	if sandbox {
 		p.issuer = "Rogito SANDBOX"
 	}
@@ -56,21 +61,33 @@ func New(e *enroll.Service, publicURL string, sandbox bool, spool string, log *s
 	mux.HandleFunc("GET /enrol/{id}/{secret}", p.show)
 	mux.HandleFunc("POST /enrol/{id}/{secret}", p.act)
 	mux.HandleFunc("GET /enrol/{id}/{secret}/statement.pdf", p.statement)
+	mux.HandleFunc("GET /enrol/{id}/{secret}/{method}", p.begin)
+	mux.HandleFunc("GET /enrol/{id}/answer", p.goBack)
+	mux.HandleFunc("POST /spid/acs", p.answer("spid"))
+	mux.HandleFunc("GET /cie/callback", p.answer("cie"))
+	mux.HandleFunc("GET /cns/{id}/{secret}", p.Card)
 	mux.HandleFunc("GET /pages/style.css", p.style)
-	p.mux = http.NewCrossOriginProtection().Handler(mux)
+	mux.HandleFunc("GET /pages/depart.js", p.script)
+	protection := http.NewCrossOriginProtection()
+	protection.AddInsecureBypassPattern("POST /spid/acs") // providers post there, in the person's browser
+	p.mux = protection.Handler(mux)
 	return p
 }
 
 const policy = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.headers(w)
+	p.mux.ServeHTTP(w, r)
+}
+
+func (p *Pages) headers(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Frame-Options", "DENY")
-	p.mux.ServeHTTP(w, r)
 }
 
 func (p *Pages) style(w http.ResponseWriter, _ *http.Request) {
@@ -89,10 +106,14 @@ type view struct {
 	T           texts
 	Lang        string
 	Sandbox     bool
-	Step        string // identify, wait, reveal, shown, device, end
+	Step        string // identify, depart, wait, reveal, shown, device, end
 	Again       bool   // the holder is identified a second time
 	Device      bool   // for a new one-time-password device
 	Methods     map[string]bool
+	Away        []*away
+	Departure   *identify.Departure
+	Back        string // the page of the order
+	Ended       bool   // it was cancelled
 	Statement   string // where it is downloaded
 	Owner, Kind string
 	Seal        bool
@@ -154,6 +175,9 @@ func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, b enroll.Browser)
 	v.Methods = map[string]bool{}
 	for _, m := range p.enroll.Methods(c) {
 		v.Methods[m] = true
+		if a := p.awayOf(r, v, c, m); a != nil {
+			v.Away = append(v.Away, a)
+		}
 	}
 	v.Statement = r.URL.Path + "/statement.pdf"
 	c.Ordered().Each(func(name, value string) {
@@ -429,7 +453,7 @@ func (p *Pages) refused(w http.ResponseWriter, r *http.Request, err error) {
 	if lerr == nil {
 		v = p.viewOf(r, c, p.browser(w, r))
 	}
-	v.Problem, v.Code = f.Text, int(f.Code)
+	v.Problem, v.Code = v.sentence(f), int(f.Code)
 	p.render(w, r, f.HTTP(), v)
 }
 

@@ -102,6 +102,9 @@ func (s *Service) cancel(ctx context.Context, tx *store.Tx, c *Certificate, why 
 			return err
 		}
 	}
+	if _, err := tx.Exec(ctx, `delete from identification_requests where certificate_id = $1`, c.ID); err != nil {
+		return err
+	}
 	_, err := tx.Exec(ctx, `update certificates set link = null, credentials_once = null, browser = null, statement = null where id = $1`, c.ID)
 	return err
 }

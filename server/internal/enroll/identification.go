@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -78,15 +77,15 @@ func (c *Certificate) Identifies() bool {
 	return c.State == Ordered || c.State == Registering || c.HasUnseen() || c.EnrolsDevice() && c.State == Done
 }
 
+// Identifications are those that this server offers.
+func (s *Service) Identifications() []string { return s.identify.Offered() }
+
 // Methods are those that the order allows and this server offers.
 func (s *Service) Methods(c *Certificate) []string {
-	var all []string
-	for _, m := range identifications {
-		if (c.Identification == "" || c.Identification == m) && s.identify.Offers(m) {
-			all = append(all, m)
-		}
-	}
-	return all
+	return slices.DeleteFunc(s.identify.Offered(), func(m string) bool {
+		// SPID, CIE and cards know persons: none of them proves an organisation.
+		return c.Identification != m && (c.Identification != "" || c.Kind == keys.ESeal && s.identify.Method(m) != nil)
+	})
 }
 
 func (s *Service) allows(c *Certificate, method string) error {
@@ -138,6 +137,12 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 				return err
 			}
 		}
+		// What waits for an operator came from another browser, perhaps, and would
+		// take the place of this one.
+		if _, err := tx.Exec(ctx, `update identifications set state = 'REFUSED', reason = 'identified otherwise', decided_at = $1 where certificate_id = $2 and state = 'PENDING'`,
+			store.Millis(s.config.Now()), c.ID); err != nil {
+			return err
+		}
 		if !first {
 			n, err := tx.Exec(ctx, `update certificates set browser = $1, statement = null where id = $2 and state = $3`, sealed, c.ID, string(Done))
 			if err == nil && n == 0 {
@@ -146,7 +151,10 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 			if err != nil {
 				return err
 			}
-			return s.note(ctx, tx, c, "certificate-identified", "the holder was identified again: "+why)
+			return s.noteMethod(ctx, tx, c, "certificate-identified", proof.Method, "again")
+		}
+		if err := s.noteMethod(ctx, tx, c, "certificate-identified", proof.Method, ""); err != nil {
+			return err
 		}
 		if _, err := tx.Exec(ctx, `update certificates set certified = $1, browser = $2, statement = null where id = $3`, proven, sealed, c.ID); err != nil {
 			return err
@@ -194,10 +202,9 @@ func (s *Service) BySignature(ctx context.Context, c *Certificate, document ades
 		return nil, err
 	}
 	proof, _, err := s.identify.BySignature(ctx, document, c.statement, c.identifyOrder())
-	if err != nil {
-		return nil, err
+	if errors.Is(err, fault.NotTheApplicant) {
+		return nil, s.refuse(ctx, c, "signature", err)
 	}
-	detail, err := s.seal(evidencePurpose, c.ID, proof)
 	if err != nil {
 		return nil, err
 	}
@@ -205,6 +212,7 @@ func (s *Service) BySignature(ctx context.Context, c *Certificate, document ades
 	if err != nil {
 		return nil, fmt.Errorf("enroll: keep evidence: %w", err)
 	}
+	e := evidence{method: "signature", state: "APPROVED", detail: detail{proof, map[string]string{blob.ID: "statement"}}, browser: b.hash()}
 	return s.identified(ctx, c, proof, b.hash(), "identified by a signed statement", func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `update certificates set statement = null where id = $1 and statement is not null`, c.ID)
 		if err != nil {
@@ -213,11 +221,9 @@ func (s *Service) BySignature(ctx context.Context, c *Certificate, document ades
 		if n == 0 {
 			return fault.New(fault.WrongState, "the statement was used already")
 		}
-		return s.keepEvidence(ctx, tx, c, evidence{method: "signature", state: "APPROVED", detail: detail, blobs: []string{blob.ID}, browser: b.hash()})
+		return s.keepEvidence(ctx, tx, c, e)
 	})
 }
-
-const evidencePurpose = "identification"
 
 // Evidence is one file that the applicant handed in.
 type Evidence struct {
@@ -239,13 +245,11 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 	if waits, err := s.Pending(ctx, c); err != nil || waits {
 		return nil, errors.Join(err, fault.New(fault.WrongState, "what was handed in before is being looked at"))
 	}
-	var ids []string
 	names := map[string]string{}
+	e := evidence{method: "video", state: "PENDING", detail: detail{Files: names}, browser: b.hash()}
 	defer func() {
 		if err != nil { // nobody will look at them
-			for _, id := range ids {
-				_ = s.blobs.Delete(context.WithoutCancel(ctx), id)
-			}
+			s.drop(ctx, e)
 		}
 	}()
 	for {
@@ -260,14 +264,9 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 		if err != nil {
 			return nil, fmt.Errorf("enroll: keep evidence: %w", err)
 		}
-		ids = append(ids, blob.ID)
 		names[blob.ID] = f.Name
 	}
 	if err := complete(names, c.Kind == keys.ESeal); err != nil {
-		return nil, err
-	}
-	detail, err := s.seal(evidencePurpose, c.ID, names)
-	if err != nil {
 		return nil, err
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
@@ -276,7 +275,7 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 				return err
 			}
 		}
-		return s.keepEvidence(ctx, tx, c, evidence{method: "video", state: "PENDING", detail: detail, blobs: ids, browser: b.hash()})
+		return s.keepEvidence(ctx, tx, c, e)
 	})
 	if err != nil {
 		return nil, err
@@ -306,36 +305,6 @@ func anyNamed(names map[string]string, prefix string) bool {
 	return false
 }
 
-// evidence is a row of what was handed in.
-type evidence struct {
-	method, state string
-	detail        []byte // sealed
-	blobs         []string
-	browser       []byte
-}
-
-func (s *Service) keepEvidence(ctx context.Context, tx *store.Tx, c *Certificate, e evidence) error {
-	list, err := json.Marshal(e.blobs)
-	if err != nil {
-		return err
-	}
-	browser, err := s.seal(browserPurpose, c.ID, e.browser)
-	if err != nil {
-		return err
-	}
-	now := store.Millis(s.config.Now())
-	decided := int64(0)
-	if e.state != "PENDING" {
-		decided = now
-	}
-	_, err = tx.Exec(ctx, `insert into identifications (id, certificate_id, method, state, detail, blobs, browser, created_at, decided_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, store.NewID(), c.ID, e.method, e.state, e.detail, string(list), browser, now, decided)
-	if store.IsConflict(err) { // what an operator may be looking at is not replaced by what comes later
-		return fault.New(fault.WrongState, "what was handed in before is being looked at")
-	}
-	return err
-}
-
 // Reviewer is who decides on what an applicant handed in. The operator at the
 // command line has no account.
 type Reviewer struct{ Account, Token string }
@@ -357,28 +326,35 @@ func (s *Service) Review(ctx context.Context, id string, by Reviewer, approve bo
 	if approve {
 		state = "APPROVED"
 	}
-	names, browser, err := s.pendingEvidence(ctx, id)
+	e, err := s.pendingEvidence(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	proof := identify.ByOperator(c.identifyOrder(), anyNamed(e.detail.Files, organisationFile), s.config.Now())
+	if approve {
+		e.detail.Proof = proof
+	}
+	sealed, err := s.seal(evidencePurpose, id, e.detail)
 	if err != nil {
 		return nil, err
 	}
 	decide := func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update identifications set state = $1, decided_by = $2, reason = $3, decided_at = $4 where certificate_id = $5 and state = 'PENDING'`,
-			state, by.Token, reason, store.Millis(s.config.Now()), id)
+		n, err := tx.Exec(ctx, `update identifications set state = $1, decided_by = $2, reason = $3, decided_at = $4, detail = $5 where certificate_id = $6 and state = 'PENDING'`,
+			state, by.Token, reason, store.Millis(s.config.Now()), sealed, id)
 		if err == nil && n == 0 {
 			return fault.New(fault.WrongState, "nothing was handed in that waits for a review")
 		}
 		return err
 	}
 	if approve {
-		proof := identify.ByOperator(c.identifyOrder(), anyNamed(names, organisationFile), s.config.Now())
-		return s.identified(ctx, c, proof, browser, "approved by an operator", decide)
+		return s.identified(ctx, c, proof, e.browser, "approved by an operator", decide)
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
 		if err := decide(tx); err != nil {
 			return err
 		}
 		if c.State == Done { // an identification for other credentials: the certificate stays
-			return s.note(ctx, tx, c, "certificate-refused", "refused by an operator")
+			return s.noteMethod(ctx, tx, c, "certificate-refused", "video", "operator")
 		}
 		return s.cancel(ctx, tx, c, "refused by an operator")
 	})
@@ -388,40 +364,17 @@ func (s *Service) Review(ctx context.Context, id string, by Reviewer, approve bo
 	return s.ByID(ctx, id)
 }
 
-func (s *Service) pendingEvidence(ctx context.Context, id string) (names map[string]string, browser []byte, err error) {
-	var detail, sealed []byte
+func (s *Service) pendingEvidence(ctx context.Context, id string) (e evidence, err error) {
+	var sealed, browser []byte
 	err = s.db.Read().QueryRow(ctx, `select detail, browser from identifications where certificate_id = $1 and state = 'PENDING' order by id desc limit 1`, id).
-		Scan(&detail, &sealed)
+		Scan(&sealed, &browser)
 	if errors.Is(err, store.ErrNoRows) {
-		return nil, nil, fault.New(fault.WrongState, "nothing was handed in that waits for a review")
+		return e, fault.New(fault.WrongState, "nothing was handed in that waits for a review")
 	}
 	if err != nil {
-		return nil, nil, err
+		return e, err
 	}
-	err = errors.Join(s.open(evidencePurpose, id, detail, &names), s.open(browserPurpose, id, sealed, &browser))
-	return names, browser, err
-}
-
-// Files returns the evidence that waits for review: blob ids by file name.
-func (s *Service) Files(ctx context.Context, id string) (map[string]string, error) {
-	var detail []byte
-	err := s.db.Read().QueryRow(ctx, `select detail from identifications where certificate_id = $1 and method = 'video' order by id desc limit 1`, id).Scan(&detail)
-	if errors.Is(err, store.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	names := map[string]string{}
-	if err := s.open(evidencePurpose, id, detail, &names); err != nil {
-		return nil, err
-	}
-	return names, nil
-}
-
-// OpenEvidence reads a file of the evidence.
-func (s *Service) OpenEvidence(ctx context.Context, blob string) (io.ReadCloser, error) {
-	return s.blobs.Open(context.WithoutCancel(ctx), blob) // read after the call, at the pace of who reads
+	return e, errors.Join(s.open(evidencePurpose, id, sealed, &e.detail), s.open(browserPurpose, id, browser, &e.browser))
 }
 
 // EnrolDevice gives a certificate a new one-time-password secret. The password

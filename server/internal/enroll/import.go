@@ -156,10 +156,11 @@ type Expirer struct {
 	Service *Service
 }
 
-// Work marks certificates past their end, and destroys keys that a token kept
-// when their certificates were revoked.
+// Work marks certificates past their end, destroys keys that a token kept when
+// their certificates were revoked, and forgets what identifications left.
 func (w *Expirer) Work(ctx context.Context, _ *river.Job[ExpireArgs]) error {
-	return errors.Join(w.Service.Expire(ctx), w.Service.destroyKept(ctx))
+	s := w.Service
+	return errors.Join(s.Expire(ctx), s.destroyKept(ctx), s.forgetRequests(ctx), s.eraseOld(ctx))
 }
 
 // keptKeys are the revoked certificates whose keys are still in the token.

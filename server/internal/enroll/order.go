@@ -29,9 +29,6 @@ type Order struct {
 	Callback       *callback.Target
 }
 
-// Identifications by name. Those that are not configured are 311.
-var identifications = []string{"video", "spid", "cie", "cns", "signature"}
-
 var (
 	country  = regexp.MustCompile(`^[A-Za-z]{2}$`)
 	tax      = regexp.MustCompile(`^[A-Za-z0-9]{6,32}$`)
@@ -114,10 +111,10 @@ func (s *Service) checkIdentification(o *Order) error {
 	if o.Identification == "" {
 		return nil // the page offers all that this server has
 	}
-	if !slices.Contains(identifications, o.Identification) {
-		return fault.New(fault.BadField, "identification must be one of %s", strings.Join(identifications, ", "))
+	if !slices.Contains(identify.Names, o.Identification) {
+		return fault.New(fault.BadField, "identification must be one of %s", strings.Join(identify.Names, ", "))
 	}
-	if !s.identify.Offers(o.Identification) {
+	if !slices.Contains(s.identify.Offered(), o.Identification) {
 		return fault.New(fault.NoIdentification, "identification by %s is not configured on this server", o.Identification)
 	}
 	return nil

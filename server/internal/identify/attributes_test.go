@@ -43,7 +43,14 @@ func TestSettle(t *testing.T) {
 		{name: "no name at all", owner: "Mario Rossi", proven: Attributes{FiscalCode: "RSSMRA80A01H501U"}, fault: fault.BadField},
 
 		{name: "an address that is not proven", ordered: with(mario, func(a *Attributes) { a.Email, a.Mobile = "mario@bank.example", "+39 1" }), owner: "x", proven: mario, common: "Mario Rossi", left: []string{"email", "mobile"}},
-		{name: "another's address", ordered: with(mario, func(a *Attributes) { a.Email = "m@bank.example" }), owner: "x", proven: with(mario, func(a *Attributes) { a.Email = "m@home.example" }), fault: fault.NotTheApplicant},
+		{name: "another address", ordered: with(mario, func(a *Attributes) { a.Email = "m@bank.example" }), owner: "x", proven: with(mario, func(a *Attributes) { a.Email = "m@home.example" }), common: "Mario Rossi", left: []string{"email"}},
+		{name: "a number with its prefix", ordered: with(mario, func(a *Attributes) { a.Mobile = "333 1234567" }), owner: "x", proven: with(mario, func(a *Attributes) { a.Mobile = "+393331234567" }), common: "Mario Rossi"},
+		{name: "the first of several names", ordered: mario, owner: "x", proven: with(mario, func(a *Attributes) { a.GivenName = "MARIO LUIGI" }), common: "Mario Rossi"},
+		{name: "a name that is not among them", ordered: with(mario, func(a *Attributes) { a.GivenName = "Luigi" }), owner: "x", proven: with(mario, func(a *Attributes) { a.GivenName = "MARIO LUIGI" }), fault: fault.NotTheApplicant},
+		{name: "more names than were proven", ordered: with(mario, func(a *Attributes) { a.GivenName = "Mario Luigi" }), owner: "x", proven: mario, fault: fault.NotTheApplicant},
+		{name: "part of a name", ordered: with(mario, func(a *Attributes) { a.GivenName = "Mari" }), owner: "x", proven: mario, fault: fault.NotTheApplicant},
+		{name: "the first of several names, without a code", ordered: Attributes{GivenName: "Mario", Surname: "Rossi"}, owner: "x", proven: Attributes{GivenName: "Mario Luigi", Surname: "Rossi"}, fault: fault.NotTheApplicant},
+		{name: "an accent as an apostrophe", ordered: Attributes{GivenName: "Nicolò", Surname: "De Luca", FiscalCode: "X"}, owner: "x", proven: Attributes{GivenName: "NICOLO'", Surname: "DELUCA", FiscalCode: "X"}, common: "Nicolò De Luca"},
 		{name: "an organisation on a person's certificate", ordered: with(mario, func(a *Attributes) { a.Organization = "Bank" }), owner: "x", proven: mario, common: "Mario Rossi", left: []string{"organization"}},
 
 		{name: "a seal", ordered: acme, owner: "ACME", seal: true, proven: acme, common: "ACME S.r.l."},

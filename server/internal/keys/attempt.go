@@ -75,18 +75,6 @@ func (s *Store) checkHeld(ctx context.Context, c *Credential, l *lock) error {
 	return nil
 }
 
-// CheckLock refuses with fault 111 while a credential is locked.
-func (s *Store) CheckLock(ctx context.Context, c *Credential) error {
-	l, err := s.readLock(ctx, lockID(c.AccountID, c.Username))
-	if err != nil || l == nil {
-		return err
-	}
-	if now := store.Millis(s.config.Now()); l.hard || l.until > now {
-		return s.locked(l, now)
-	}
-	return nil
-}
-
 // VerifyOTP judges a one-time password and uses it up: each code is good once,
 // in parallel too. A wrong or used one is ErrOTP and counts as a failure.
 func (s *Store) VerifyOTP(ctx context.Context, c *Credential, code string) error {

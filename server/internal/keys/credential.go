@@ -237,19 +237,7 @@ func (s *Store) CheckIn(ctx context.Context, tx *store.Tx, c *Credential, versio
 // operator's command line.
 func (s *Store) ByUsername(ctx context.Context, username string) ([]*Credential, error) {
 	rows, err := s.db.Read().Query(ctx, selectCredential+`where username = $1`, username)
-	if err != nil {
-		return nil, fmt.Errorf("read credentials: %w", err)
-	}
-	defer rows.Close()
-	var all []*Credential
-	for rows.Next() {
-		c, err := scanCredential(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, c)
-	}
-	return all, rows.Err()
+	return store.All("read credentials", rows, err, scanCredential)
 }
 
 // TOTPSecret unseals the secret of the one-time passwords: for the sandbox,

@@ -40,19 +40,7 @@ const examinePage = 500
 
 func (s *Store) heldAfter(ctx context.Context, after string) ([]Held, error) {
 	rows, err := s.db.Read().Query(ctx, `select id, username, algorithm, public_key, sealed, totp from credentials where id > $1 order by id limit $2`, after, examinePage)
-	if err != nil {
-		return nil, fmt.Errorf("read credentials: %w", err)
-	}
-	defer rows.Close()
-	var page []Held
-	for rows.Next() {
-		h, err := s.examine(rows)
-		if err != nil {
-			return nil, err
-		}
-		page = append(page, h)
-	}
-	return page, rows.Err()
+	return store.All("read credentials", rows, err, s.examine)
 }
 
 func (s *Store) examine(row store.Row) (Held, error) {

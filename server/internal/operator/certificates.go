@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
@@ -80,7 +79,6 @@ func (s *Commands) BuyCertificate(ctx context.Context, email, kind, owner, ident
 // NewCertificate is what an import made; its credentials are shown once.
 type NewCertificate struct {
 	CertificateInfo
-	Password   string `json:"password,omitempty"`
 	TOTPSecret string `json:"totpSecret,omitempty"`
 }
 
@@ -133,23 +131,17 @@ func (s *Commands) ReviewCertificate(ctx context.Context, id string, approve boo
 	return s.certificateInfo(ctx, c)
 }
 
-// Evidence calls fn with each file that an applicant handed in.
-func (s *Commands) Evidence(ctx context.Context, id string, fn func(name string, r io.Reader) error) error {
-	files, err := s.enroll.Files(ctx, id)
-	if err != nil {
-		return err
-	}
-	for blob, name := range files {
-		r, err := s.enroll.OpenEvidence(ctx, blob)
-		if err != nil {
-			return err
-		}
-		err = errors.Join(fn(name, r), r.Close())
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// Evidence is what is kept of an identification.
+type Evidence = enroll.Kept
+
+// Evidence returns what is kept of the identification of an order.
+func (s *Commands) Evidence(ctx context.Context, id string) (*Evidence, error) {
+	return s.enroll.Evidence(ctx, id)
+}
+
+// EraseEvidence erases it.
+func (s *Commands) EraseEvidence(ctx context.Context, id string) error {
+	return s.enroll.EraseEvidence(ctx, id, "evidence erased by an operator")
 }
 
 // UnlockCertificate forgets the failures of a username, in every account that

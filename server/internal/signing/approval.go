@@ -3,7 +3,6 @@ package signing
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
@@ -23,19 +22,7 @@ const (
 func (s *Service) Approvals(ctx context.Context, account string, skip, limit int) ([]*Record, error) {
 	rows, err := s.db.Read().Query(ctx, `select `+columns+` from signatures where account_id = $1 and approval = 'WAITING' and deleted_at = 0
 		and `+isWaitSign+` order by id desc limit $2 offset $3`, account, limit, skip)
-	if err != nil {
-		return nil, fmt.Errorf("signing: approvals: %w", err)
-	}
-	defer rows.Close()
-	all := []*Record{}
-	for rows.Next() {
-		r, err := s.scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	return all, rows.Err()
+	return store.All("signing: approvals", rows, err, s.scan)
 }
 
 // approvable finds a record that an approval was asked for, for a caller who may

@@ -47,9 +47,9 @@ type usedIntent struct {
 func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int) ([]audit.Record, error) {
 	rows := map[string]*bookRow{}
 	var ids, certificates []any
-	err := each(ctx, q, func(row store.Rows) error {
+	err := each(ctx, q, func(row store.Row) error {
 		r := &bookRow{}
-		if r.Record, r.unreadable = b.Service.scan(row, &r.deleted); r.Record == nil {
+		if r.Record, r.unreadable = b.Service.scanWith(row, &r.deleted); r.Record == nil {
 			return r.unreadable
 		}
 		rows[r.ID], ids, certificates = r, append(ids, r.ID), append(certificates, r.CertificateID)
@@ -59,7 +59,7 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 		return nil, err
 	}
 	in := audit.In(len(ids))
-	err = each(ctx, q, func(row store.Rows) error {
+	err = each(ctx, q, func(row store.Row) error {
 		var i usedIntent
 		var id string
 		if err := row.Scan(&i.Intent, &id, &i.account, &i.Certificate, &i.Number, &i.Digest, &i.outcome); err != nil {
@@ -71,7 +71,7 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, q, func(row store.Rows) error {
+	err = each(ctx, q, func(row store.Row) error {
 		id, f, err := scanFile(row)
 		if err == nil {
 			rows[id].place(f)
@@ -94,18 +94,10 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 	return all, nil
 }
 
-func each(ctx context.Context, q store.Querier, scan func(store.Rows) error, query string, args ...any) error {
+// each has scan see the rows of a query.
+func each(ctx context.Context, q store.Querier, scan func(store.Row) error, query string, args ...any) error {
 	rows, err := q.Query(ctx, query, args...)
-	if err != nil {
-		return fmt.Errorf("signing: read records: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return fmt.Errorf("signing: read records: %w", err)
-		}
-	}
-	return rows.Err()
+	return store.Each("signing: read records", rows, err, scan)
 }
 
 // told is what the events of a record say.

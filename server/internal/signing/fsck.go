@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"rogito.dev/rogito/server/internal/blob"
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // kept is a file of a record, as its row has it.
@@ -55,18 +56,11 @@ func (s *Service) Check(ctx context.Context, quick bool, tell func(string)) (int
 func (s *Service) checkDone(ctx context.Context, tell func(string)) error {
 	rows, err := s.db.Read().Query(ctx, `select id from signatures r where `+stateIs(func(s State) bool { return s == Done })+` and deleted_at = 0
 		and not exists (select 1 from signature_files f where f.signature_id = r.id and f.role = 'signed') order by id`)
-	if err != nil {
-		return fmt.Errorf("signing: read records: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return fmt.Errorf("signing: read record: %w", err)
-		}
+	ids, err := store.All("signing: read records", rows, err, store.Column[string])
+	for _, id := range ids {
 		tell(fmt.Sprintf("record %s is DONE and has no signed document", id))
 	}
-	return rows.Err()
+	return err
 }
 
 const checkPage = 500
@@ -74,19 +68,10 @@ const checkPage = 500
 func (s *Service) keptAfter(ctx context.Context, after string) ([]kept, error) {
 	rows, err := s.db.Read().Query(ctx, `select f.row_id, r.account_id, r.id, f.role, f.blob, f.md5, f.sha256, f.size from signature_files f join signatures r on r.id = f.signature_id
 		where f.deleted_at = 0 and f.blob <> '' and f.row_id > $1 order by f.row_id limit $2`, after, checkPage)
-	if err != nil {
-		return nil, fmt.Errorf("signing: read files: %w", err)
-	}
-	defer rows.Close()
-	var page []kept
-	for rows.Next() {
-		var k kept
-		if err := rows.Scan(&k.row, &k.account, &k.record, &k.role, &k.blob, &k.md5, &k.sha256, &k.size); err != nil {
-			return nil, fmt.Errorf("signing: read file: %w", err)
-		}
-		page = append(page, k)
-	}
-	return page, rows.Err()
+	return store.All("signing: read files", rows, err, func(r store.Row) (k kept, err error) {
+		err = r.Scan(&k.row, &k.account, &k.record, &k.role, &k.blob, &k.md5, &k.sha256, &k.size)
+		return k, err
+	})
 }
 
 // damage says what is wrong with a file; the error is that the storage cannot

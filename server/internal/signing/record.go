@@ -112,9 +112,11 @@ func (s *Service) unseal(purpose, owner string, sealed []byte, v any) error {
 const columns = `id, account_id, token_id, request_id, caller_address, certificate_type, certificate_id, state, signature_type, options, title, description,
 	error_number, error_message, achieved_level, secret, callback, charge_id, approval, approved_by, approval_proof, approval_until, files_until, created_at, updated_at`
 
-// scan reads a row of columns, and more behind them. One whose callback was not
-// sealed for it comes with the error.
-func (s *Service) scan(row store.Row, more ...any) (*Record, error) {
+func (s *Service) scan(row store.Row) (*Record, error) { return s.scanWith(row) }
+
+// scanWith reads a row of columns, and more behind them. One whose callback was
+// not sealed for it comes with the error.
+func (s *Service) scanWith(row store.Row, more ...any) (*Record, error) {
 	r := &Record{stored: true}
 	var options string
 	var target []byte
@@ -155,7 +157,7 @@ func (s *Service) find(ctx context.Context, where string, args ...any) (*Record,
 }
 
 func (s *Service) loadFiles(ctx context.Context, r *Record) error {
-	return each(ctx, s.db.Read(), func(row store.Rows) error {
+	return each(ctx, s.db.Read(), func(row store.Row) error {
 		_, f, err := scanFile(row)
 		r.place(f)
 		return err
@@ -257,17 +259,5 @@ func (s *Service) List(ctx context.Context, account string, f Filter) ([]*Record
 	rows, err := s.db.Read().Query(ctx, `select `+columns+` from signatures
 		where account_id = $1 and deleted_at = 0 and ($2 = '' or state = $2) and ($3 = '' or certificate_type = $3) and ($4 = '' or signature_type = $4)
 		order by id desc limit $5 offset $6`, account, string(f.State), f.CertificateType, f.Type, f.Limit, f.Skip)
-	if err != nil {
-		return nil, fmt.Errorf("signing: list: %w", err)
-	}
-	defer rows.Close()
-	all := []*Record{}
-	for rows.Next() {
-		r, err := s.scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	return all, rows.Err()
+	return store.All("signing: list", rows, err, s.scan)
 }

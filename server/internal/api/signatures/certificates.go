@@ -37,6 +37,12 @@ func RegisterCertificates(a *api.API, c *Certificates) {
 		Summary: "Certificates, newest first", Errors: []fault.Code{160},
 	}, c.list)
 	api.Register(a, api.Op{
+		Method: http.MethodGet, Path: "/certificates/identifications", ID: "listIdentifications", Tag: certificateTag,
+		Summary: "The ways to identify a holder that this server offers",
+	}, func(context.Context, *struct{}) (api.Reply[[]string], error) {
+		return api.Found(c.Service.Identifications()), nil
+	})
+	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/certificates/{id}", ID: "getCertificate", Tag: certificateTag,
 		Summary: "One certificate", Errors: []fault.Code{140, 141},
 	}, c.get)

@@ -285,7 +285,8 @@ create table certificates (
 	expire_at        bigint not null,
 	certified        bytea, -- what identification proved, sealed
 	statement        bytea, -- that waits for a signature, sealed
-	browser          bytea -- hash of the one that went through the identification, sealed
+	browser          bytea, -- hash of the one that went through the identification, sealed
+	refusals         bigint not null default 0 -- of identifications; the fifth ends the order
 );
 create index certificates_account on certificates (account_id, id);
 create index certificates_state on certificates (state, not_after);
@@ -306,6 +307,29 @@ create table identifications (
 );
 create index identifications_certificate on identifications (certificate_id, id);
 create unique index identifications_pending on identifications (certificate_id) where state = 'PENDING';
+
+-- Requests to identity providers, each answered once. An answer that is believed
+-- waits, sealed, for the browser that began.
+create table identification_requests (
+	id             text primary key, -- hash of the request's id
+	certificate_id text not null,
+	method         text not null,
+	sealed         bytea not null, -- what the method keeps, and the browser that began
+	until          bigint not null,
+	answered_at    bigint not null default 0,
+	token          text not null default '', -- hash of what the way back carries
+	answer         bytea -- sealed, until it is taken
+);
+create index identification_requests_certificate on identification_requests (certificate_id);
+create index identification_requests_until on identification_requests (until);
+create unique index identification_requests_token on identification_requests (token) where token <> '';
+
+-- Assertions and tokens that were accepted, each once.
+create table identification_answers (
+	id    text primary key, -- hash
+	until bigint not null
+);
+create index identification_answers_until on identification_answers (until);
 
 -- Client certificates for mutual TLS.
 create table client_certificates (
