@@ -490,7 +490,7 @@ func manipulations() []manipulation {
 			x.exec(`update signatures set caller_address = '192.0.2.1' where id = $1`, x.signed.ID)
 		}},
 		{name: "a record was signed with another certificate", do: func(x *intruder) {
-			x.exec(`update signatures set certificate_id = (select id from credentials where kind = 'otp') where id = $1`, x.signed.ID)
+			x.exec(`update signatures set certificate_id = (select min(id) from credentials where kind = 'otp') where id = $1`, x.signed.ID)
 		}},
 		{name: "a record is deleted, its events are not", do: func(x *intruder) {
 			x.exec(`delete from signatures where id = $1`, x.signed.ID)

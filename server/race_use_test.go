@@ -262,7 +262,9 @@ func (x *raced) prepare(w way) *round {
 	x.exec(`delete from credential_locks`) // rounds with an old password count as failures
 	if r.cert.secret != "" {
 		r.cert.secret = keys.NewTOTPSecret() // with codes that are not used yet
-		x.credential(func(tx *store.Tx, k *keys.Store) error { return k.Enrol(context.Background(), tx, r.cert.id, r.cert.secret) })
+		x.credential(func(tx *store.Tx, k *keys.Store) error {
+			return k.Enrol(context.Background(), tx, r.cert.id, r.cert.secret)
+		})
 	}
 	if !w.async {
 		return r
