@@ -66,10 +66,10 @@ func (s *Server) openSigning(ctx context.Context) (err error) {
 	if err := s.openTrust(); err != nil {
 		return err
 	}
+	w.audit = audit.New(s.db, s.master, nil)
 	if err := s.openKeys(); err != nil {
 		return err
 	}
-	w.audit = audit.New(s.db, s.master, nil)
 	w.authority.Ledger = enroll.Ledger(w.audit)
 	if err := s.beginAudit(disk.Reclaiming(ctx)); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (s *Server) openKeys() error {
 	}
 	vault := keys.NewVault(s.master, keys.VaultConfig{Token: w.token, Hold: s.cfg.Signing.Hold, Dropped: func() { s.dropped.Store(true) }})
 	w.keys = keys.NewStore(s.db, vault, s.master, keys.Config{
-		LockAfter: s.cfg.Signing.LockFailures, LockFor: s.cfg.Signing.LockTime, Locked: s.noteLock,
+		LockAfter: s.cfg.Signing.LockFailures, LockFor: s.cfg.Signing.LockTime, Locked: s.noteLock, Log: w.audit,
 	})
 	return nil
 }

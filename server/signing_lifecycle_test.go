@@ -247,6 +247,12 @@ func TestBoundToken(t *testing.T) {
 		if a := s.do("POST", "/EU-QES_automatic", body); a.Status != 403 || a.code() != 129 {
 			t.Errorf("bound to none: %d/%d", a.Status, a.code())
 		}
+		for _, ip := range [][]string{{"0.0.0.0/0", "::/0"}, {"0.0.0.0/0"}, {"0.0.0.0/1", "128.0.0.0/1"}, {"127.0.0.1", "2000::/3", "0.0.0.0/4", "112.0.0.0/5"}, {"127.0.0.0/7"}} {
+			want := 129
+			if a := s.do("POST", "/EU-QES_automatic", body, "Authorization", "Bearer "+token(ip...)); a.code() != want {
+				t.Errorf("bound to %v: %d/%d", ip, a.Status, a.code())
+			}
+		}
 	})
 }
 

@@ -330,6 +330,8 @@ func TestRequestFaults(t *testing.T) {
 		}{
 			{"no documents", "", m{"certificateUsername": "a", "certificatePassword": "b"}, 615},
 			{"empty documents", "", s.body([]string{}), 615},
+			{"both spellings", "", s.body(doc, m{"inputDocument": b64(sampleTXT)}), 615},
+			{"both spellings, one document", "", s.body(doc, m{"inputDocument": doc}), 615},
 			{"not base64", "", s.body("!!!"), 615},
 			{"a number", "", s.body(7), 615},
 			{"second is bad", "", s.body([]any{doc, "%%%"}), 615},

@@ -266,12 +266,6 @@ func (c *comparison) resources(a, b *page, before, after pdf.Object) {
 	}
 }
 
-// defaultSpace: these colour spaces take the place of the device's own
-// (ISO 32000-2, 8.6.5.6); nothing asks for them by name.
-func defaultSpace(category, name pdf.Name) bool {
-	return category == "ColorSpace" && (name == "DefaultGray" || name == "DefaultRGB" || name == "DefaultCMYK")
-}
-
 func (c *comparison) isNull(m *model, o pdf.Object) bool {
 	v, err := m.doc.Resolve(o)
 	return err == nil && v == nil

@@ -420,12 +420,16 @@ func TestLineLife(t *testing.T) {
 			}
 			tok = next
 		}
-		storetest.Exec(t, r.db, `update tokens set line_until = $1 where id = $2`, time.Now().Add(10*time.Second).UnixMilli(), tok.ID)
+		if err := r.Rewrite(ctx, tok.ID, time.Now().Add(10*time.Second).UnixMilli()); err != nil {
+			t.Fatal(err)
+		}
 		next, err := r.RotateToken(ctx, r.caller(t, "Bearer "+tok.Refresh), tok.ID)
 		if err != nil || time.Until(next.ExpireAt) > 10*time.Second {
 			t.Fatalf("beyond the end of its line: %v, %v", next, err)
 		}
-		storetest.Exec(t, r.db, `update tokens set line_until = $1 where id = $2`, time.Now().Add(-time.Second).UnixMilli(), next.ID)
+		if err := r.Rewrite(ctx, next.ID, time.Now().Add(-time.Second).UnixMilli()); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := r.RotateToken(ctx, r.caller(t, "Bearer "+next.Refresh), next.ID); code(err) != 125 {
 			t.Errorf("after the end of its line: %v", err)
 		}

@@ -340,6 +340,49 @@ func (l *Log) Told(ctx context.Context, q store.Querier, record, condition strin
 	return slices.DeleteFunc(all, func(e *Entry) bool { return !l.authentic(e) || !bytes.Equal(digest(e.Salt, e.Payload), e.Digest) }), err
 }
 
+// errForged says that an event is not one that this server wrote.
+var errForged = errors.New("audit: an event is not the one that was written")
+
+// Last has the last event of a kind that a record has judged, inside a
+// transaction, with what the transaction asks next; nil where there is none.
+func (l *Log) Last(ctx context.Context, tx *store.Tx, record, kind string, judge func(*Entry) error) error {
+	return tx.Ask(ctx, func(row store.Row) error {
+		e, err := scanEntry(row)
+		switch {
+		case errors.Is(err, store.ErrNoRows):
+			return judge(nil)
+		case err != nil:
+			return err
+		case !l.authentic(e) || !hmac.Equal(digest(e.Salt, e.Payload), e.Digest):
+			return unavailable(fmt.Errorf("%w: %s", errForged, e.ID))
+		}
+		return judge(e)
+		// What has no place yet is newer than the rest; a null is the largest on
+		// PostgreSQL, and there is none on SQLite.
+	}, selectEntry+`where record_id = $1 and kind = $2 order by seq desc, n desc limit 1`, record, kind)
+}
+
+// OfKind returns the events of a kind that records have, in order.
+func OfKind(ctx context.Context, q store.Querier, kind string, records []any) (map[string][]*Entry, error) {
+	list, err := entries(ctx, q, selectEntry+`where record_id`+In(len(records))+` and kind = '`+kind+`' `+inOrder, records...)
+	of := map[string][]*Entry{}
+	for _, e := range list {
+		of[e.Record] = append(of[e.Record], e)
+	}
+	return of, err
+}
+
+// Before says that an event is ahead of another in the log.
+func (e *Entry) Before(other *Entry) bool {
+	switch {
+	case e.Seq >= 0 && other.Seq >= 0:
+		return e.Seq < other.Seq
+	case e.Seq < 0 && other.Seq < 0:
+		return e.n < other.n
+	}
+	return e.Seq >= 0
+}
+
 func entries(ctx context.Context, q store.Querier, query string, args ...any) ([]*Entry, error) {
 	rows, err := q.Query(ctx, query, args...)
 	return store.All("audit: read entries", rows, err, scanEntry)

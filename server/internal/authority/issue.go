@@ -80,6 +80,16 @@ func (a *Authority) statements(o Order) *ca.Statements {
 	}
 }
 
+// taxNumber is a tax code as a serial number, with its country where that is
+// known (EN 319 412-1, 5.1.3).
+func taxNumber(country, code string) string {
+	code = strings.ToUpper(code)
+	if code == "" || country == "" {
+		return code
+	}
+	return "TIN" + country + "-" + code
+}
+
 func (a *Authority) subject(o Order) ca.Name {
 	s := o.Subject
 	n := ca.Name{Country: strings.ToUpper(s.Country), DNQualifier: o.CertificateID, Email: s.Email}
@@ -97,12 +107,7 @@ func (a *Authority) subject(o Order) ca.Name {
 		}
 	} else {
 		n.GivenName, n.Surname = s.GivenName, s.Surname
-		if s.FiscalCode != "" {
-			n.SerialNumber = strings.ToUpper(s.FiscalCode)
-			if n.Country != "" { // EN 319 412-1, 5.1.3
-				n.SerialNumber = "TIN" + n.Country + "-" + n.SerialNumber
-			}
-		}
+		n.SerialNumber = taxNumber(n.Country, s.FiscalCode)
 		if full := strings.TrimSpace(s.GivenName + " " + s.Surname); common == "" {
 			common = full
 		}

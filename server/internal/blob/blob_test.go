@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/iotest"
@@ -349,4 +350,28 @@ func BenchmarkBlob1MiB(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// A blob opens for its owner and for nobody else who names it.
+func TestBlobsHaveOwners(t *testing.T) {
+	eachBlobs(t, func(t *testing.T, blobs blob.Store) {
+		ctx := context.Background()
+		b, err := blobs.For("signature a r").Put(ctx, strings.NewReader("a contract"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, owner := range []string{"", "signature a s", "signature b r", "signature a r ", "certificate r"} {
+			if r, err := blobs.For(owner).Open(ctx, b.ID); !errors.Is(err, blob.ErrCorrupt) {
+				t.Errorf("%q opens it: %v %v", owner, r, err)
+			}
+		}
+		r, err := blobs.For("signature a r").Open(ctx, b.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if got, err := io.ReadAll(r); err != nil || string(got) != "a contract" {
+			t.Errorf("%q %v", got, err)
+		}
+	})
 }

@@ -81,7 +81,7 @@ func (s *Sender) Rotate(ctx context.Context, account string) ([]Secret, error) {
 func (s *Sender) addSecret(ctx context.Context, tx *store.Tx, account string) error {
 	raw := make([]byte, 32)
 	_, _ = rand.Read(raw)
-	sealed, err := s.master.Seal(secretPurpose, []byte("whsec_"+base64.StdEncoding.EncodeToString(raw)))
+	sealed, err := s.master.SealFor(secretPurpose, account, []byte("whsec_"+base64.StdEncoding.EncodeToString(raw)))
 	if err != nil {
 		return fmt.Errorf("callback: seal secret: %w", err)
 	}
@@ -99,7 +99,7 @@ func (s *Sender) readSecrets(ctx context.Context, q store.Querier, account strin
 		if err := r.Scan(&sealed, &created, &expires); err != nil {
 			return Secret{}, err
 		}
-		text, err := s.master.Unseal(secretPurpose, sealed)
+		text, err := s.master.UnsealFor(secretPurpose, account, sealed)
 		return Secret{string(text), store.Time(created), store.Time(expires)}, err
 	})
 }

@@ -101,7 +101,7 @@ func (s *Store) VerifyLaterOTP(ctx context.Context, c *Credential, code string, 
 		if step == 0 {
 			return ErrOTP
 		}
-		if err := s.useStep(ctx, c.ID, step); err != nil {
+		if err := s.useStep(ctx, c, step); err != nil {
 			return err
 		}
 		if step < after.Unix()/totpPeriod {
@@ -126,23 +126,23 @@ func (s *Store) SpendOTP(ctx context.Context, account, username, code string) er
 	if err != nil || step == 0 {
 		return err
 	}
-	if err := s.useStep(context.WithoutCancel(ctx), c.ID, step); !errors.Is(err, ErrOTP) {
+	if err := s.useStep(context.WithoutCancel(ctx), c, step); !errors.Is(err, ErrOTP) {
 		return err
 	}
 	return nil
 }
 
 // useStep is the compare-and-set that makes a code good once.
-func (s *Store) useStep(ctx context.Context, id string, step int64) error {
+func (s *Store) useStep(ctx context.Context, c *Credential, step int64) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update credentials set totp_step = $1 where id = $2 and totp_step < $1`, step, id)
+		n, err := tx.Exec(ctx, `update credentials set totp_step = $1 where id = $2 and totp_step < $1`, step, c.ID)
 		if err != nil {
 			return fmt.Errorf("use one-time password: %w", err)
 		}
 		if n == 0 {
 			return ErrOTP
 		}
-		return nil
+		return s.spend(ctx, tx, c, step)
 	})
 }
 
@@ -301,7 +301,13 @@ func (s *Store) ChangePassword(ctx context.Context, c *Credential, before, after
 			if err == nil && n == 0 {
 				err = fault.New(fault.WrongState, "the password or the certificate was changed meanwhile")
 			}
-			return err
+			if err == nil {
+				err = s.checkTold(ctx, tx, c.ID, c.Version(), true)
+			}
+			if err != nil {
+				return err
+			}
+			return s.tell(ctx, tx, c.ID, nil)
 		})
 	})
 	if err != nil {

@@ -120,8 +120,8 @@ func TestKeyNeedsBothSecrets(t *testing.T) {
 
 type other struct{}
 
-func (other) Seal(string, []byte) ([]byte, error)   { return nil, errors.New("no") }
-func (other) Unseal(string, []byte) ([]byte, error) { return nil, errors.New("no") }
+func (other) SealFor(_, _ string, _ []byte) ([]byte, error)   { return nil, errors.New("no") }
+func (other) UnsealFor(_, _ string, _ []byte) ([]byte, error) { return nil, errors.New("no") }
 
 func TestHeldKeysExpire(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {

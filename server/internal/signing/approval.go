@@ -17,10 +17,11 @@ const (
 	approvalRefused = "REFUSED"
 )
 
-// Approvals lists the records of an account that wait for one, newest first.
+// Approvals lists the records of an account that an approval is wanted for, newest
+// first: what will be signed is known.
 func (s *Service) Approvals(ctx context.Context, account string, skip, limit int) ([]*Record, error) {
 	rows, err := s.db.Read().Query(ctx, `select `+columns+` from signatures where account_id = $1 and approval = 'WAITING' and deleted_at = 0
-		and `+isWaiting+` order by id desc limit $2 offset $3`, account, limit, skip)
+		and `+isWaitSign+` order by id desc limit $2 offset $3`, account, limit, skip)
 	return store.All("signing: approvals", rows, err, s.scan)
 }
 
@@ -47,8 +48,9 @@ func (s *Service) approvable(ctx context.Context, from Caller, id string) (*Reco
 var errDecided = fault.New(fault.WrongState, "the signature does not wait for an approval any more")
 
 // approval is what stands sealed beside an approval: the word in its column
-// alone could be written by whoever can write to the database.
-type approval struct{ Record, Token string }
+// alone could be written by whoever can write to the database. It is given for
+// what was bound, and good for nothing else.
+type approval struct{ Token, Bound string }
 
 // checkApproval refuses a record that asks for an approval and has none.
 func (x *run) checkApproval() error {
@@ -56,7 +58,7 @@ func (x *run) checkApproval() error {
 		return nil
 	}
 	var a approval
-	if err := x.unseal(approvalPurpose, x.record.approved, &a); err != nil || a.Token == "" || a != (approval{x.record.ID, x.record.ApprovedBy}) {
+	if err := x.unseal(approvalPurpose, x.record.owner(), x.record.approved, &a); err != nil || a.Token == "" || a != (approval{x.record.ApprovedBy, x.secrets.Bound}) {
 		return &refusal{number: fault.NotApproved, text: "the approval was not given", err: err}
 	}
 	return nil
@@ -68,14 +70,28 @@ func (s *Service) Approve(ctx context.Context, from Caller, id string) (*Record,
 	if err != nil {
 		return nil, err
 	}
+	if r.State == WaitValidation {
+		return nil, fault.New(fault.WrongState, "the documents are not validated yet: there is nothing to approve")
+	}
+	if r.State != WaitSign || r.Approval != approvalWaiting {
+		return nil, errDecided
+	}
+	secrets, err := s.openSecrets(r)
+	var no *refusal
+	if errors.As(err, &no) {
+		return nil, fault.New(fault.WrongState, "%s", no.text)
+	}
+	if err != nil {
+		return nil, err
+	}
 	x := &run{Service: s, record: r}
-	proof, err := s.seal(approvalPurpose, approval{r.ID, from.TokenID})
+	proof, err := s.seal(approvalPurpose, r.owner(), approval{from.TokenID, secrets.Bound})
 	if err != nil {
 		return nil, err
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `update signatures set approval = 'APPROVED', approved_by = $1, approval_proof = $4, updated_at = $2 where id = $3 and approval = 'WAITING' and approval_until > $2
-			and deleted_at = 0 and `+isWaiting, from.TokenID, store.Millis(s.config.Now()), id, proof)
+			and deleted_at = 0 and `+isWaitSign, from.TokenID, store.Millis(s.config.Now()), id, proof)
 		if err != nil {
 			return err
 		}

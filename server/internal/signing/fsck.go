@@ -15,8 +15,8 @@ import (
 
 // kept is a file of a record, as its row has it.
 type kept struct {
-	row, record, role, blob, md5, sha256 string
-	size                                 int64
+	row, account, record, role, blob, md5, sha256 string
+	size                                          int64
 }
 
 func (k *kept) String() string { return fmt.Sprintf("%s document of record %s", k.role, k.record) }
@@ -66,10 +66,10 @@ func (s *Service) checkDone(ctx context.Context, tell func(string)) error {
 const checkPage = 500
 
 func (s *Service) keptAfter(ctx context.Context, after string) ([]kept, error) {
-	rows, err := s.db.Read().Query(ctx, `select row_id, signature_id, role, blob, md5, sha256, size from signature_files
-		where deleted_at = 0 and blob <> '' and row_id > $1 order by row_id limit $2`, after, checkPage)
+	rows, err := s.db.Read().Query(ctx, `select f.row_id, r.account_id, r.id, f.role, f.blob, f.md5, f.sha256, f.size from signature_files f join signatures r on r.id = f.signature_id
+		where f.deleted_at = 0 and f.blob <> '' and f.row_id > $1 order by f.row_id limit $2`, after, checkPage)
 	return store.All("signing: read files", rows, err, func(r store.Row) (k kept, err error) {
-		err = r.Scan(&k.row, &k.record, &k.role, &k.blob, &k.md5, &k.sha256, &k.size)
+		err = r.Scan(&k.row, &k.account, &k.record, &k.role, &k.blob, &k.md5, &k.sha256, &k.size)
 		return k, err
 	})
 }
@@ -77,7 +77,8 @@ func (s *Service) keptAfter(ctx context.Context, after string) ([]kept, error) {
 // damage says what is wrong with a file; the error is that the storage cannot
 // be asked.
 func (s *Service) damage(ctx context.Context, k *kept, quick bool) (string, error) {
-	b, err := s.blobs.Open(ctx, k.blob)
+	r := Record{ID: k.record, AccountID: k.account}
+	b, err := s.blobs.For(r.owner()).Open(ctx, k.blob)
 	if err == nil {
 		defer b.Close()
 		got := [2]string{hex.EncodeToString(b.SHA256[:]), hex.EncodeToString(b.MD5[:])}
@@ -96,7 +97,7 @@ func (s *Service) damage(ctx context.Context, k *kept, quick bool) (string, erro
 	case errors.Is(err, blob.ErrNotFound):
 		return "it is not there", nil
 	case errors.Is(err, blob.ErrCorrupt):
-		return "it was changed in its storage", nil
+		return "it was changed in its storage, or is another record's", nil
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	}

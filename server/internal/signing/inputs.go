@@ -25,7 +25,7 @@ func (x *run) takeInputs(ctx context.Context, req *Request) error {
 		d := &document{file: f, src: in.Source, digest: in.From == fromDigest}
 		x.docs = append(x.docs, d)
 		if in.From == fromRemote {
-			sealed, err := x.seal(sourcePurpose, in.Remote)
+			sealed, err := x.seal(sourcePurpose, r.owner()+" "+f.ID, in.Remote)
 			if err != nil {
 				return err
 			}
@@ -108,7 +108,7 @@ func (d *document) media() media {
 // store puts a document among the blobs and fills in its file object. The name
 // is the digest's, as clients know it, unless the file has one.
 func (x *run) store(ctx context.Context, f *File, src ades.Source, m media) error {
-	b, err := x.blobs.PutGrown(ctx, x.beginning(src), io.NewSectionReader(src, 0, src.Size()))
+	b, err := x.blobs.For(x.record.owner()).PutGrown(ctx, x.beginning(src), io.NewSectionReader(src, 0, src.Size()))
 	if err != nil {
 		return fmt.Errorf("signing: store document: %w", err)
 	}
@@ -175,7 +175,7 @@ func (x *run) load(ctx context.Context) error {
 		}
 		if f.blob == "" {
 			d.remote = &fetch.Request{}
-			if err := x.unseal(sourcePurpose, f.source, d.remote); err != nil {
+			if err := x.unseal(sourcePurpose, x.record.owner()+" "+f.ID, f.source, d.remote); err != nil {
 				return err
 			}
 			continue
@@ -200,7 +200,7 @@ func (x *run) load(ctx context.Context) error {
 }
 
 func (x *run) open(ctx context.Context, f *File) (ades.Source, error) {
-	b, err := x.blobs.Open(ctx, f.blob)
+	b, err := x.blobs.For(x.record.owner()).Open(ctx, f.blob)
 	if err != nil {
 		return nil, fmt.Errorf("signing: open document: %w", err)
 	}

@@ -60,7 +60,8 @@ create table tokens (
 	wallet_requests       integer  not null default 0,
 	subscription_requests integer  not null default 0,
 	error_requests        integer  not null default 0,
-	wallet_amount         integer  not null default 0
+	wallet_amount         integer  not null default 0,
+	mac                   blob    not null -- keyed digest of what the token is and may do
 );
 create index tokens_account on tokens (account_id, id);
 create index tokens_parent on tokens (parent_id);
