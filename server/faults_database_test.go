@@ -145,7 +145,7 @@ func TestClockJumps(t *testing.T) {
 		// One-time passwords are counted in steps that only go up.
 		c := s.box.Certificates["otp"]
 		at := func(d time.Duration) *keys.Store {
-			return keys.NewStore(room.db, keys.NewVault(room.master, keys.VaultConfig{}), room.master, keys.Config{Now: after(d)})
+			return keys.NewStore(room.db, keys.NewVault(room.master, keys.VaultConfig{}), room.master, keys.Config{Now: after(d), Log: room.sig.audit})
 		}
 		account := room.sandboxAccount(t)
 		use := func(d time.Duration) error {

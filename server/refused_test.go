@@ -44,7 +44,10 @@ func TestRefusedCallsKeepNothing(t *testing.T) {
 			if r.State != "ERROR" || r.number() != c.want {
 				t.Errorf("%s: %s %d", name, r.State, r.number())
 			}
-			if n := room.field(t, `select cast(count(*) as text) from signature_files where signature_id = $1`, r.ID); n != "0" {
+			if len(r.Document.InputDocuments) != 2 || r.Document.InputDocuments[0].SHA256 == "" {
+				t.Errorf("%s: the record does not say what came", name)
+			}
+			if n := room.field(t, `select cast(count(*) as text) from signature_files where signature_id = $1 and blob <> ''`, r.ID); n != "0" {
 				t.Errorf("%s: %s files", name, n)
 			}
 			if a := s.do("GET", "/signatures/"+r.ID, nil); a.Status != 200 {

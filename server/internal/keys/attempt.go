@@ -111,27 +111,6 @@ func (s *Store) VerifyLaterOTP(ctx context.Context, c *Credential, code string, 
 	})
 }
 
-// SpendOTP uses a one-time password up that came with a call which was refused
-// for something else: whoever saw it there cannot use it elsewhere.
-func (s *Store) SpendOTP(ctx context.Context, account, username, code string) error {
-	c, err := s.Find(ctx, account, username)
-	if err != nil || c == nil || !c.HasTOTP() {
-		return err
-	}
-	secret, err := s.TOTPSecret(c)
-	if err != nil {
-		return err
-	}
-	step, err := stepOf(secret, code, s.config.Now())
-	if err != nil || step == 0 {
-		return err
-	}
-	if err := s.useStep(context.WithoutCancel(ctx), c, step); !errors.Is(err, ErrOTP) {
-		return err
-	}
-	return nil
-}
-
 // useStep is the compare-and-set that makes a code good once.
 func (s *Store) useStep(ctx context.Context, c *Credential, step int64) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error {

@@ -24,6 +24,9 @@ func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Recor
 	var no *refusal
 	switch {
 	case errors.As(err, &no): // nothing is charged, fetched or kept: anybody can be refused
+		if err := x.nameInputs(ctx, req); err != nil {
+			return nil, err
+		}
 		return x.refuse(ctx, no)
 	case err != nil:
 		return nil, err
@@ -88,16 +91,6 @@ func (r *Request) secrets() *Secrets {
 // first, then kind, state, and what the security level asks for. What of it may
 // change until the key is used is judged again in begin.
 func (s *Service) authorize(ctx context.Context, req *Request, from Caller) (*keys.Credential, *enroll.Certificate, error) {
-	cred, cert, err := s.judge(ctx, req, from)
-	if err != nil && req.OTP != "" {
-		if oops := s.keys.SpendOTP(ctx, from.AccountID, req.Username, req.OTP); oops != nil {
-			return nil, nil, oops
-		}
-	}
-	return cred, cert, err
-}
-
-func (s *Service) judge(ctx context.Context, req *Request, from Caller) (*keys.Credential, *enroll.Certificate, error) {
 	cred, err := s.keys.Authenticate(ctx, from.AccountID, req.Username, req.Password)
 	if errors.Is(err, keys.ErrPassword) {
 		return nil, nil, errCredentials

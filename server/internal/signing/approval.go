@@ -17,11 +17,10 @@ const (
 	approvalRefused = "REFUSED"
 )
 
-// Approvals lists the records of an account that an approval is wanted for, newest
-// first: what will be signed is known.
+// Approvals lists the records of an account that wait for one, newest first.
 func (s *Service) Approvals(ctx context.Context, account string, skip, limit int) ([]*Record, error) {
 	rows, err := s.db.Read().Query(ctx, `select `+columns+` from signatures where account_id = $1 and approval = 'WAITING' and deleted_at = 0
-		and `+isWaitSign+` order by id desc limit $2 offset $3`, account, limit, skip)
+		and `+isWaiting+` order by id desc limit $2 offset $3`, account, limit, skip)
 	return store.All("signing: approvals", rows, err, s.scan)
 }
 

@@ -22,7 +22,7 @@ func (x *run) requestEvents() []audit.Event {
 		"terms": r.terms(),
 	})}
 	for _, f := range r.Inputs {
-		if f.blob == "" {
+		if f.blob == "" && f.SHA256 == "" {
 			all = append(all, x.event("input", fmt.Sprintf("input document %d is remote", f.Position), map[string]any{"index": f.Position, "url": x.remotePlace(f.Position)}))
 			continue
 		}

@@ -3,6 +3,8 @@ package signing
 import (
 	"bytes"
 	"context"
+	"crypto/md5" //nolint:gosec // what clients know a document by
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -45,6 +47,31 @@ func (x *run) takeInputs(ctx context.Context, req *Request) error {
 			return imageFault(err)
 		}
 		return x.takeImage(ctx, src)
+	}
+	return nil
+}
+
+// nameInputs describes what a refused request brought, and keeps none of it.
+func (x *run) nameInputs(ctx context.Context, req *Request) error {
+	r := x.record
+	for i, in := range req.Inputs {
+		f := &File{ID: store.NewID(), Role: roleInput, Position: i, SourceType: sourceType(in.From), Label: in.Name, CreatedAt: r.CreatedAt}
+		r.Inputs = append(r.Inputs, f)
+		d := &document{file: f, src: in.Source, digest: in.From == fromDigest}
+		x.docs = append(x.docs, d)
+		if in.From == fromRemote {
+			d.remote = &in.Remote
+			continue
+		}
+		if err := x.look(ctx, d); err != nil {
+			return err
+		}
+		weak, strong := md5.New(), sha256.New() //nolint:gosec // MD5 is what clients know a document by
+		size, err := io.Copy(io.MultiWriter(weak, strong), io.NewSectionReader(in.Source, 0, in.Source.Size()))
+		if err != nil {
+			return fmt.Errorf("signing: read document: %w", err)
+		}
+		f.fill(size, weak.Sum(nil), strong.Sum(nil), d.media())
 	}
 	return nil
 }
@@ -112,13 +139,18 @@ func (x *run) store(ctx context.Context, f *File, src ades.Source, m media) erro
 	if err != nil {
 		return fmt.Errorf("signing: store document: %w", err)
 	}
-	f.blob, f.Size, f.MD5, f.SHA256 = b.ID, b.Size, hexOf(b.MD5[:]), hexOf(b.SHA256[:])
+	f.blob = b.ID
+	f.fill(b.Size, b.MD5[:], b.SHA256[:], m)
+	x.stored = append(x.stored, putBlob{b, src})
+	return nil
+}
+
+func (f *File) fill(size int64, md5, sha256 []byte, m media) {
+	f.Size, f.MD5, f.SHA256 = size, hexOf(md5), hexOf(sha256)
 	f.MimeType, f.Extension = m.mime, m.ext
 	if f.Name == "" {
 		f.Name = f.MD5 + "." + m.ext
 	}
-	x.stored = append(x.stored, putBlob{b, src})
-	return nil
 }
 
 // putBlob is a document that this run has stored.
