@@ -352,7 +352,7 @@ func (l *Log) Last(ctx context.Context, tx *store.Tx, record, kind string, judge
 		case errors.Is(err, store.ErrNoRows):
 			return judge(nil)
 		case err != nil:
-			return err
+			return unavailable(fmt.Errorf("audit: read: %w", err))
 		case !l.authentic(e) || !hmac.Equal(digest(e.Salt, e.Payload), e.Digest):
 			return unavailable(fmt.Errorf("%w: %s", errForged, e.ID))
 		}
