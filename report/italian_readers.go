@@ -3,9 +3,10 @@ package report
 // italianReaders are the texts of the readers and parsers: what they find wrong
 // with the form of a document. Texts are looked up in parts, at their colons.
 var italianReaders = map[string]string{
-	"the signed element stands in %s, which is not signed":                                       "l'elemento firmato si trova in %s, che non è firmato",
-	"values of the document use a prefix, and no signature covers what it stands for":            "valori del documento usano un prefisso, e nessuna firma copre ciò che esso indica",
-	"the manifest says another media type than the signature":                                    "il manifesto indica un tipo di contenuto diverso da quello della firma",
+	"the signed element stands in %s, which is not signed":                            "l'elemento firmato si trova in %s, che non è firmato",
+	"values of the document use a prefix, and no signature covers what it stands for": "valori del documento usano un prefisso, e nessuna firma copre ciò che esso indica",
+	"the manifest says another media type than the signature":                         "il manifesto indica un tipo di contenuto diverso da quello della firma",
+
 	"encoding %q is not read":                                                                    "la codifica %q non viene letta",
 	"readers take it in different ways, or not at all":                                           "i programmi la leggono in modi diversi, o non la leggono affatto",
 	"the byte 0x%02X at %d is another character, or none, to other readers of %s":                "il byte 0x%02X in posizione %d è un altro carattere, o nessuno, per altri lettori di %s",
