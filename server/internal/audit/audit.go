@@ -343,8 +343,9 @@ func (l *Log) Told(ctx context.Context, q store.Querier, record, condition strin
 // errForged says that an event is not one that this server wrote.
 var errForged = errors.New("audit: an event is not the one that was written")
 
-// Last has the last event of a kind that a record has judged, inside a
-// transaction, with what the transaction asks next; nil where there is none.
+// Last has the last event of a kind that a credential has judged, inside a
+// transaction, with what the transaction asks next; nil where there is none. The
+// kinds are those of the index audit_events_credential.
 func (l *Log) Last(ctx context.Context, tx *store.Tx, record, kind string, judge func(*Entry) error) error {
 	return tx.Ask(ctx, func(row store.Row) error {
 		e, err := scanEntry(row)
@@ -359,7 +360,7 @@ func (l *Log) Last(ctx context.Context, tx *store.Tx, record, kind string, judge
 		return judge(e)
 		// What has no place yet is newer than the rest; a null is the largest on
 		// PostgreSQL, and there is none on SQLite.
-	}, selectEntry+`where record_id = $1 and kind = $2 order by seq desc, n desc limit 1`, record, kind)
+	}, selectEntry+`where record_id = $1 and kind = $2 and kind in ('certificate-key', 'certificate-code') order by seq desc, n desc limit 1`, record, kind)
 }
 
 // OfKind returns the events of a kind that records have, in order.

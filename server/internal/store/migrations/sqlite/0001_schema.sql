@@ -440,6 +440,8 @@ create table audit_events (
 create index audit_events_record on audit_events (record_id, seq);
 -- What the authority holds its own table against.
 create index audit_events_standing on audit_events (record_id) where kind in ('certificate-revoked', 'certificate-suspended', 'certificate-resumed');
+-- The last that was said of a credential: one that signs every day has many codes.
+create index audit_events_credential on audit_events (record_id, kind, seq) where kind in ('certificate-key', 'certificate-code');
 
 create table audit_hashes (
 	position integer primary key,
