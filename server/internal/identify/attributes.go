@@ -142,9 +142,20 @@ func (o Order) Settle(p *Proof) (*Certified, error) {
 }
 
 var (
-	italianCode = regexp.MustCompile(`^([A-Z]{6}[0-9LMNPQRSTUV]{2}[A-Z][0-9LMNPQRSTUV]{2}[A-Z][0-9LMNPQRSTUV]{3}[A-Z]|[0-9]{11})$`)
-	legalNumber = regexp.MustCompile(`^(?:[A-Z]{3}|[A-Z]{2}:)([A-Z]{2})-`)
+	personalCode = regexp.MustCompile(`^[A-Z]{6}[0-9LMNP-V]{2}[A-Z][0-9LMNP-V]{2}[A-Z][0-9LMNP-V]{3}[A-Z]$`)
+	elevenDigits = regexp.MustCompile(`^[0-9]{11}$`)
+	legalNumber  = regexp.MustCompile(`^(?:[A-Z]{3}|[A-Z]{2}:)([A-Z]{2})-`)
 )
+
+// PersonalCode says that a text in capitals has the form of an Italian fiscal
+// code of a person. Letters stand for digits where two persons would have the
+// same code; the letter of the month is any, since the codes of test persons have
+// months that do not exist.
+func PersonalCode(s string) bool { return personalCode.MatchString(s) }
+
+// FiscalCode is PersonalCode, or says that the text has the eleven digits of an
+// organisation, or of a person who has a provisional code.
+func FiscalCode(s string) bool { return PersonalCode(s) || elevenDigits.MatchString(s) }
 
 // context is the country in which the attributes are to be read (EN 319 412-2,
 // 4.2.4) where none was proven by itself: that of the tax code, or of the number
@@ -153,7 +164,7 @@ func (a Attributes) context() string {
 	if m := legalNumber.FindStringSubmatch(a.OrganizationIdentifier); m != nil {
 		return m[1]
 	}
-	if italianCode.MatchString(strings.ToUpper(afterPrefix(a.FiscalCode))) {
+	if FiscalCode(strings.ToUpper(afterPrefix(a.FiscalCode))) {
 		return "IT"
 	}
 	return ""

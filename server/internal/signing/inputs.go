@@ -20,18 +20,15 @@ import (
 
 // takeInputs stores what the request brought: durable before the record is.
 func (x *run) takeInputs(ctx context.Context, req *Request) error {
-	r := x.record
 	for i, in := range req.Inputs {
-		f := &File{ID: store.NewID(), Role: roleInput, Position: i, SourceType: sourceType(in.From), Label: in.Name, CreatedAt: r.CreatedAt}
-		r.Inputs = append(r.Inputs, f)
-		d := &document{file: f, src: in.Source, digest: in.From == fromDigest}
-		x.docs = append(x.docs, d)
+		d := x.addInput(i, in)
+		f := d.file
 		if in.From == fromRemote {
-			sealed, err := x.seal(sourcePurpose, r.owner()+" "+f.ID, in.Remote)
+			sealed, err := x.seal(sourcePurpose, x.record.owner()+" "+f.ID, in.Remote)
 			if err != nil {
 				return err
 			}
-			f.source, d.remote = sealed, &in.Remote
+			f.source = sealed
 			continue
 		}
 		if err := x.look(ctx, d); err != nil {
@@ -53,14 +50,9 @@ func (x *run) takeInputs(ctx context.Context, req *Request) error {
 
 // nameInputs describes what a refused request brought, and keeps none of it.
 func (x *run) nameInputs(ctx context.Context, req *Request) error {
-	r := x.record
 	for i, in := range req.Inputs {
-		f := &File{ID: store.NewID(), Role: roleInput, Position: i, SourceType: sourceType(in.From), Label: in.Name, CreatedAt: r.CreatedAt}
-		r.Inputs = append(r.Inputs, f)
-		d := &document{file: f, src: in.Source, digest: in.From == fromDigest}
-		x.docs = append(x.docs, d)
+		d := x.addInput(i, in)
 		if in.From == fromRemote {
-			d.remote = &in.Remote
 			continue
 		}
 		if err := x.look(ctx, d); err != nil {
@@ -71,9 +63,20 @@ func (x *run) nameInputs(ctx context.Context, req *Request) error {
 		if err != nil {
 			return fmt.Errorf("signing: read document: %w", err)
 		}
-		f.fill(size, weak.Sum(nil), strong.Sum(nil), d.media())
+		d.file.fill(size, weak.Sum(nil), strong.Sum(nil), d.media())
 	}
 	return nil
+}
+
+// addInput gives the record a file for an input of the request.
+func (x *run) addInput(position int, in Input) *document {
+	f := &File{ID: store.NewID(), Role: roleInput, Position: position, SourceType: in.From, Label: in.Name, CreatedAt: x.record.CreatedAt}
+	d := &document{file: f, src: in.Source, digest: in.From == fromDigest}
+	if in.From == fromRemote {
+		d.remote = &in.Remote
+	}
+	x.record.Inputs, x.docs = append(x.record.Inputs, f), append(x.docs, d)
+	return d
 }
 
 // takeImage stores the image that is to be shown.
@@ -104,14 +107,6 @@ func (x *run) look(ctx context.Context, d *document) error {
 		return nil
 	}
 	return err
-}
-
-// sourceType is what a record shows: a digest came as base64 too.
-func sourceType(from string) string {
-	if from == fromDigest {
-		return fromDigest
-	}
-	return from
 }
 
 // document is an input while it is worked on.

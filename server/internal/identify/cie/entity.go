@@ -81,7 +81,7 @@ const ResolvePath = "/cie/resolve"
 // Handler serves GET /.well-known/openid-federation and GET /cie/resolve.
 func (c *CIE) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		media, make := "application/entity-statement+jwt", c.Configuration
+		media, sign := "application/entity-statement+jwt", c.Configuration
 		if strings.HasSuffix(r.URL.Path, ResolvePath) {
 			p := c.resolved(r.URL.Query().Get("sub"), r.URL.Query()["trust_anchor"])
 			if p == nil {
@@ -90,9 +90,9 @@ func (c *CIE) Handler() http.Handler {
 				_, _ = w.Write([]byte(`{"error":"not_found","error_description":"no trust chain of this entity is known here"}`))
 				return
 			}
-			media, make = "application/resolve-response+jwt", func() (string, error) { return c.resolution(p) }
+			media, sign = "application/resolve-response+jwt", func() (string, error) { return c.resolution(p) }
 		}
-		s, err := make()
+		s, err := sign()
 		if err != nil {
 			c.deps.Log.Error("sign a statement of the federation", "err", err)
 			http.Error(w, "the statement cannot be made", http.StatusServiceUnavailable)

@@ -110,7 +110,10 @@ func (c *CIE) Start(ctx context.Context, _ identify.Order, id string) (*identify
 	return &identify.Departure{Request: req.State, URL: to.String(), State: state, Until: req.Until}, nil
 }
 
-// random is a word of 43 characters that nobody can guess.
+// randomLength is the number of characters of 32 bytes in base64url.
+const randomLength = 43
+
+// random is a word of that length which nobody can guess.
 func random() string {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b) // never fails
@@ -120,7 +123,7 @@ func random() string {
 // Request names the request that an answer belongs to: its state.
 func (c *CIE) Request(answer url.Values) (string, error) {
 	state := answer["state"]
-	if len(state) != 1 || len(state[0]) != len(random()) {
+	if len(state) != 1 || len(state[0]) != randomLength {
 		return "", refuse("state")
 	}
 	return state[0], nil

@@ -1,6 +1,7 @@
 package cie
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,12 +26,7 @@ type trustMark struct {
 }
 
 func (t trustMark) kind() string {
-	for _, k := range []string{t.Type, t.OldID, t.ID} {
-		if k != "" {
-			return k
-		}
-	}
-	return ""
+	return cmp.Or(t.Type, t.OldID, t.ID)
 }
 
 // markClaims are what the issuer of a mark says.

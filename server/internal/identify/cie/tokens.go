@@ -156,10 +156,7 @@ func judgeUserInfo(raw string, p *provider, subject, clientID string, now time.T
 	return u, nil
 }
 
-var (
-	fiscalCode = regexp.MustCompile(`^[A-Z]{6}[0-9LMNPQRSTUV]{2}[A-Z][0-9LMNPQRSTUV]{2}[A-Z][0-9LMNPQRSTUV]{3}[A-Z]$|^[0-9]{11}$`)
-	day        = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
-)
+var day = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
 
 // attributes are what both tokens say of the person. Where they contradict each
 // other nothing is believed. Without a tax code and names there is no proof.
@@ -203,7 +200,7 @@ func attributes(id, info map[string]any) (*identify.Attributes, error) {
 			return nil, err
 		}
 	}
-	if !fiscalCode.MatchString(a.FiscalCode) || a.GivenName == "" || a.Surname == "" {
+	if !identify.FiscalCode(a.FiscalCode) || a.GivenName == "" || a.Surname == "" {
 		return nil, refuse("claims")
 	}
 	if !day.MatchString(a.DateOfBirth) {

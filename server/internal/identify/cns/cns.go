@@ -16,7 +16,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -202,19 +201,6 @@ func files(b ades.Bundle) []identify.File {
 	return out
 }
 
-// Attribute types of X.520.
-const (
-	oidCommonName   = "2.5.4.3"
-	oidSurname      = "2.5.4.4"
-	oidSerialNumber = "2.5.4.5"
-	oidCountry      = "2.5.4.6"
-	oidGivenName    = "2.5.4.42"
-)
-
-// fiscalCode is that of a person: digits may have become letters where two
-// persons would have had the same.
-var fiscalCode = regexp.MustCompile(`^[A-Z]{6}[0-9LMNP-V]{2}[A-EHLMPR-T][0-9LMNP-V]{2}[A-Z][0-9LMNP-V]{3}[A-Z]$`)
-
 // holder reads who a card is of. The fiscal code stands before the slash of the
 // common name, or after TINIT- in the serial number, and nowhere else; where it
 // stands in both it is the same.
@@ -225,24 +211,24 @@ func holder(subject pkix.Name) (a identify.Attributes, ok bool) {
 			all[one.OID] = append(all[one.OID], one.Value)
 		}
 	}
-	for _, values := range [][]string{all[oidCommonName], all[oidSerialNumber], all[oidSurname], all[oidGivenName]} {
+	for _, values := range [][]string{all[pkix.OIDCommonName], all[pkix.OIDSerialNumber], all[pkix.OIDSurname], all[pkix.OIDGivenName]} {
 		if len(values) > 1 {
 			return a, false // which of them the issuer has verified, nobody knows
 		}
 	}
-	code, _, slash := strings.Cut(strings.ToUpper(subject.Get(oidCommonName)), "/")
+	code, _, slash := strings.Cut(strings.ToUpper(subject.Get(pkix.OIDCommonName)), "/")
 	if !slash {
 		code = ""
 	}
-	if number, tin := strings.CutPrefix(strings.ToUpper(subject.Get(oidSerialNumber)), "TINIT-"); tin {
+	if number, tin := strings.CutPrefix(strings.ToUpper(subject.Get(pkix.OIDSerialNumber)), "TINIT-"); tin {
 		if code != "" && code != number {
 			return a, false
 		}
 		code = number
 	}
 	return identify.Attributes{
-		FiscalCode: code, GivenName: subject.Get(oidGivenName), Surname: subject.Get(oidSurname), Country: subject.Get(oidCountry),
-	}, fiscalCode.MatchString(code)
+		FiscalCode: code, GivenName: subject.Get(pkix.OIDGivenName), Surname: subject.Get(pkix.OIDSurname), Country: subject.Get(pkix.OIDCountry),
+	}, identify.PersonalCode(code)
 }
 
 var refusals = map[string]*identify.Refusal{}

@@ -382,11 +382,8 @@ func (j *judged) checkAuthn(n *xmldom.Node) error {
 	return refuse("level")
 }
 
-// Forms of AgID's table of attributes.
-var (
-	fiscal    = regexp.MustCompile(`^TINIT-([A-Z0-9]{16}|[0-9]{11})$`)
-	maxLength = 400
-)
+// maxLength limits the value of an attribute, in bytes.
+const maxLength = 400
 
 // person reads the attributes of the assertion: each once, with one value.
 func (j *judged) person() (identify.Attributes, error) {
@@ -412,12 +409,12 @@ func (j *judged) person() (identify.Attributes, error) {
 			return none, refuse("attributes")
 		}
 	}
-	code := fiscal.FindStringSubmatch(strings.ToUpper(values["fiscalNumber"]))
-	if _, err := time.Parse(time.DateOnly, values["dateOfBirth"]); err != nil || code == nil {
+	code, tin := strings.CutPrefix(strings.ToUpper(values["fiscalNumber"]), "TINIT-")
+	if _, err := time.Parse(time.DateOnly, values["dateOfBirth"]); err != nil || !tin || !identify.FiscalCode(code) {
 		return none, refuse("attributes")
 	}
 	return identify.Attributes{
-		GivenName: values["name"], Surname: values["familyName"], FiscalCode: code[1],
+		GivenName: values["name"], Surname: values["familyName"], FiscalCode: code,
 		DateOfBirth: values["dateOfBirth"], Email: values["email"], Mobile: values["mobilePhone"],
 	}, nil
 }
