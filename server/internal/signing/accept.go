@@ -118,7 +118,7 @@ func (s *Service) judge(ctx context.Context, req *Request, account string, level
 	if err := level(cert); err != nil {
 		return nil, nil, err
 	}
-	if s.enroll.Levels().Needs(cert.Level, enroll.NeedOTP) || cert.Kind == keys.OTP {
+	if s.NeedsOTP(cert) {
 		err := s.keys.VerifyOTP(ctx, cred, req.OTP)
 		if errors.Is(err, keys.ErrOTP) {
 			return nil, nil, &refusal{number: fault.WrongOTP, text: "wrong or used one-time password"}

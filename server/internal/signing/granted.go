@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
@@ -20,49 +21,48 @@ type Grant struct {
 	Version     string `json:"version"` // of password and device
 }
 
-// Word is what a holder gives.
-type Word struct {
-	Credential    *keys.Credential // nil: the username does not exist, and is judged as if it did
-	Username      string
-	Password, OTP string
-}
-
 // Grant judges a holder's word for a caller who will use it, as Submit does.
 // Faults carry the codes of records (110, 112, 116) too.
-func (s *Service) Grant(ctx context.Context, w Word, from Caller) (*Grant, error) {
-	return s.grant(ctx, w, from.AccountID, func(c *enroll.Certificate) error { return s.checkSecurityLevel(ctx, c, from) })
-}
-
-// GrantUnseen judges a holder's word before it is known who will use it. What
-// the security level asks of a caller is judged then, in SubmitGranted.
-func (s *Service) GrantUnseen(ctx context.Context, w Word) (*Grant, error) {
-	account := ""
-	if w.Credential != nil {
-		account = w.Credential.AccountID
-	}
-	return s.grant(ctx, w, account, func(*enroll.Certificate) error { return nil })
-}
-
-func (s *Service) grant(ctx context.Context, w Word, account string, level func(*enroll.Certificate) error) (*Grant, error) {
-	req := &Request{Username: w.Username, Password: w.Password, OTP: w.OTP}
-	if w.Credential != nil {
-		req.Kind, req.Username = w.Credential.Kind, w.Credential.Username
-	}
-	cred, _, err := s.judge(ctx, req, account, level)
+func (s *Service) Grant(ctx context.Context, certificate, password, otp string, from Caller) (*Grant, error) {
+	cred, err := s.keys.ByID(ctx, certificate)
 	if err != nil {
-		return nil, asFault(err)
+		return nil, err
 	}
-	return &Grant{Certificate: cred.ID, Password: w.Password, Version: cred.Version()}, nil
+	if cred == nil || cred.AccountID != from.AccountID {
+		return nil, fault.New(fault.NotFound, "no such certificate")
+	}
+	req := &Request{Kind: cred.Kind, Username: cred.Username, Password: password, OTP: otp}
+	return s.grant(ctx, req, cred.AccountID, func(c *enroll.Certificate) error { return s.checkSecurityLevel(ctx, c, from) })
 }
 
-// asFault makes of a refusal a fault with its number.
-func asFault(err error) error {
+// GrantUnseen judges the word of somebody who gives a username before it is known
+// who will use the key; nil where nobody has that username, who is judged as if
+// they existed. What the security level asks of a caller is judged in
+// SubmitGranted.
+func (s *Service) GrantUnseen(ctx context.Context, cred *keys.Credential, username, password, otp string) (*Grant, error) {
+	req, account := &Request{Username: username, Password: password, OTP: otp}, ""
+	if cred != nil {
+		req.Kind, account = cred.Kind, cred.AccountID
+	}
+	return s.grant(ctx, req, account, func(*enroll.Certificate) error { return nil })
+}
+
+func (s *Service) grant(ctx context.Context, req *Request, account string, level func(*enroll.Certificate) error) (*Grant, error) {
+	cred, _, err := s.judge(ctx, req, account, level)
 	var no *refusal
 	if errors.As(err, &no) {
-		return &fault.Error{Code: no.number, Text: no.text, Err: no.err}
+		return nil, no.fault()
 	}
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return &Grant{Certificate: cred.ID, Password: req.Password, Version: cred.Version()}, nil
 }
+
+func (r *refusal) fault() *fault.Error { return &fault.Error{Code: r.number, Text: r.text, Err: r.err} }
+
+// Fault is why a record ended in error.
+func (r *Record) Fault() *fault.Error { return &fault.Error{Code: r.ErrorNumber, Text: r.ErrorMessage} }
 
 // SubmitGranted is Submit on the strength of a grant. Whatever may have changed
 // since is judged again, as for every signature.
@@ -83,9 +83,6 @@ func (s *Service) recall(ctx context.Context, g *Grant, from Caller) (*keys.Cred
 	if cred == nil || cred.AccountID != from.AccountID || cred.Version() != g.Version {
 		return nil, nil, fault.New(fault.WrongCredentials, "the certificate's password or device was replaced after the authorisation")
 	}
-	if err := s.keys.CheckLock(ctx, cred); err != nil {
-		return nil, nil, err
-	}
 	cert, err := s.certificateOf(ctx, cred)
 	if err == nil {
 		err = s.checkSecurityLevel(ctx, cert, from)
@@ -96,8 +93,19 @@ func (s *Service) recall(ctx context.Context, g *Grant, from Caller) (*keys.Cred
 	return cred, cert, nil
 }
 
-// Digest is an input that is a digest of 32, 48 or 64 bytes.
-func Digest(b []byte) Input { return Input{From: fromDigest, Source: bytes.NewReader(b)} }
+// DigestInput is an input that is a digest of 32, 48 or 64 bytes, and the name of
+// its hash.
+func DigestInput(b []byte) (in Input, hash string) {
+	return Input{From: fromDigest, Source: bytes.NewReader(b)}, map[int]string{32: "SHA256", 48: "SHA384", 64: "SHA512"}[len(b)]
+}
+
+// DocumentInput is an input that came with the request.
+func DocumentInput(src ades.Source) Input { return Input{From: fromBase64, Source: src} }
+
+// NeedsOTP says whether a certificate is used with a one-time password.
+func (s *Service) NeedsOTP(c *enroll.Certificate) bool {
+	return s.enroll.Levels().Needs(c.Level, enroll.NeedOTP) || c.Kind == keys.OTP
+}
 
 // Signed is the signed document of a record, whole: at most limit bytes.
 func (s *Service) Signed(ctx context.Context, from Caller, id string, limit int64) ([]byte, error) {

@@ -525,7 +525,8 @@ create table csc_tokens (
 	hash           bytea not null unique,
 	client_id      text not null,
 	certificate_id text not null,
-	scope          text not null -- service, credential
+	scope          text not null, -- service, credential
+	mac            bytea not null
 );
 
 -- Authorisation requests that clients pushed, and codes that holders gave.
@@ -540,11 +541,10 @@ create index csc_requests_expires on csc_requests (expires_at);
 
 create table csc_codes (
 	hash           bytea    not null primary key,
-	client_id      text    not null,
 	account_id     text    not null,
+	client_id      text    not null,
 	certificate_id text    not null,
-	request        text    not null, -- what was consented to
-	sealed         bytea, -- the holder's word, under the code and the master key
+	sealed         bytea, -- what was consented to and the holder's word, under the code and the master key
 	token_id       text    not null default '', -- what it was exchanged for
 	used_at        bigint not null default 0,
 	expires_at     bigint not null
@@ -554,9 +554,10 @@ create index csc_codes_expires on csc_codes (expires_at);
 create table csc_refresh (
 	hash           bytea    not null primary key,
 	token_id       text    not null, -- the token it renews
-	client_id      text    not null,
 	account_id     text    not null,
+	client_id      text    not null,
 	certificate_id text    not null,
+	sealed         bytea    not null, -- the same, under the refresh token and the master key
 	used_at        bigint not null default 0,
 	expires_at     bigint not null
 );
@@ -570,7 +571,6 @@ create table csc_sads (
 	token_id       text    not null, -- the bearer that asked
 	client_id      text    not null,
 	certificate_id text    not null,
-	signatures     bigint not null,
 	sealed         bytea    not null, -- under the SAD and the master key
 	expires_at     bigint not null
 );

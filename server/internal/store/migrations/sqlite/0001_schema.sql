@@ -523,7 +523,8 @@ create table csc_tokens (
 	hash           blob not null unique,
 	client_id      text not null,
 	certificate_id text not null,
-	scope          text not null -- service, credential
+	scope          text not null, -- service, credential
+	mac            blob not null
 ) without rowid;
 
 -- Authorisation requests that clients pushed, and codes that holders gave.
@@ -538,11 +539,10 @@ create index csc_requests_expires on csc_requests (expires_at);
 
 create table csc_codes (
 	hash           blob    not null primary key,
-	client_id      text    not null,
 	account_id     text    not null,
+	client_id      text    not null,
 	certificate_id text    not null,
-	request        text    not null, -- what was consented to
-	sealed         blob, -- the holder's word, under the code and the master key
+	sealed         blob, -- what was consented to and the holder's word, under the code and the master key
 	token_id       text    not null default '', -- what it was exchanged for
 	used_at        integer not null default 0,
 	expires_at     integer not null
@@ -552,9 +552,10 @@ create index csc_codes_expires on csc_codes (expires_at);
 create table csc_refresh (
 	hash           blob    not null primary key,
 	token_id       text    not null, -- the token it renews
-	client_id      text    not null,
 	account_id     text    not null,
+	client_id      text    not null,
 	certificate_id text    not null,
+	sealed         blob    not null, -- the same, under the refresh token and the master key
 	used_at        integer not null default 0,
 	expires_at     integer not null
 ) without rowid;
@@ -568,7 +569,6 @@ create table csc_sads (
 	token_id       text    not null, -- the bearer that asked
 	client_id      text    not null,
 	certificate_id text    not null,
-	signatures     integer not null,
 	sealed         blob    not null, -- under the SAD and the master key
 	expires_at     integer not null
 ) without rowid;
