@@ -100,7 +100,7 @@ server/internal/logging     server/internal/api server/internal/fault
 server/internal/network     server/internal/api
 server/internal/monitor     report server/internal/api server/internal/fault server/internal/logging
 server/internal/memory
-server/internal/operator    server/internal/account server/internal/enroll server/internal/keys server/internal/store
+server/internal/operator    server/internal/account server/internal/cscauth server/internal/enroll server/internal/keys server/internal/store
 server/internal/doctor      tsl server/internal/audit server/internal/authority server/internal/blob server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/publication server/internal/signing server/internal/store
 server                      . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
 

@@ -139,17 +139,8 @@ type PKCS11Config struct {
 // CSCConfig is about the API of the Cloud Signature Consortium, by which others
 // sign with keys that are held here.
 type CSCConfig struct {
-	Name    string      `yaml:"name" doc:"name of the service that clients show"`
-	Region  string      `yaml:"region" doc:"country of the service, by its two letters (ISO 3166-1)"`
-	Clients []CSCClient `yaml:"clients" doc:"applications that may ask holders for their consent (OAuth): id, name, secret_file (none: a public client), redirects (compared as they are); a sandbox lets others in too"`
-}
-
-// CSCClient is one application.
-type CSCClient struct {
-	ID         string   `yaml:"id"`
-	Name       string   `yaml:"name"`
-	SecretFile string   `yaml:"secret_file"`
-	Redirects  []string `yaml:"redirects"`
+	Name   string `yaml:"name" doc:"name of the service that clients show"`
+	Region string `yaml:"region" doc:"country of the service, by its two letters (ISO 3166-1)"`
 }
 
 // RetentionConfig says how long things are kept.

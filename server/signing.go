@@ -184,49 +184,13 @@ func (s *Server) openRecords() error {
 		SpoolDir: s.spool, Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
 		Lease: s.cfg.Jobs.Lease, Hook: faultHook(),
 	})
-	clients, err := s.cfg.CSC.clients()
-	if err != nil {
-		return err
-	}
-	w.csc = cscauth.New(cscauth.Deps{DB: s.db, Master: s.master, Accounts: s.accounts, Keys: w.keys, Signing: w.signing, Audit: w.audit},
-		cscauth.Config{Clients: clients, Open: s.sandboxed})
+	w.csc = cscauth.New(cscauth.Deps{DB: s.db, Master: s.master, Accounts: s.accounts, Keys: w.keys, Signing: w.signing, Audit: w.audit}, cscauth.Config{})
 	return nil
 }
 
 // maxSignDoc bounds the documents of one signDoc in bytes: its answer holds them
 // all.
 const maxSignDoc = 64 << 20
-
-// clients reads the applications of the OAuth flow, and their secrets.
-func (c *CSCConfig) clients() (all []cscauth.Client, err error) {
-	seen := map[string]bool{}
-	for _, one := range c.Clients {
-		client := cscauth.Client{ID: one.ID, Name: one.Name, Redirects: one.Redirects}
-		if client.Name == "" {
-			client.Name = client.ID
-		}
-		if one.ID == "" || seen[one.ID] || len(one.Redirects) == 0 {
-			return nil, fmt.Errorf("csc.clients: %q: every client has an id of its own and at least one redirect URI", one.ID)
-		}
-		seen[one.ID] = true
-		for _, uri := range one.Redirects {
-			if !cscauth.CheckRedirect(uri) {
-				return nil, fmt.Errorf("csc.clients: %s: %q is no redirect URI: it is absolute, has no fragment, and is http only on this machine", one.ID, uri)
-			}
-		}
-		if one.SecretFile != "" {
-			b, err := os.ReadFile(one.SecretFile)
-			if err != nil {
-				return nil, fmt.Errorf("csc.clients: %s: secret_file: %w", one.ID, err)
-			}
-			if client.Secret = trimLine(string(b)); client.Secret == "" {
-				return nil, fmt.Errorf("csc.clients: %s: secret_file is empty", one.ID)
-			}
-		}
-		all = append(all, client)
-	}
-	return all, nil
-}
 
 // gatherer collects what the LT levels carry, and warns of documents that grow
 // much by it.

@@ -94,20 +94,9 @@ const (
 // nothing; it says that there must be a row of csc_tokens.
 const tokenScope = "POST:oauth/csc"
 
-// Client is an application that was registered.
-type Client struct {
-	ID, Name  string
-	Secret    string   // empty: a public client
-	Redirects []string // its redirect URIs, compared as they are
-}
-
 // Config of a Service.
 type Config struct {
-	Clients []Client
-	// Open lets clients in that are not registered, as public ones: for the
-	// sandbox.
-	Open bool
-	Now  func() time.Time
+	Now func() time.Time
 }
 
 // Service keeps them.

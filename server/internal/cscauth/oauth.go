@@ -7,14 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/audit"
-	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/store"
@@ -22,34 +20,13 @@ import (
 
 const pushedPrefix = "urn:ietf:params:oauth:request_uri:"
 
-// Login judges who a client says to be at the token endpoint. A public one has no
-// secret, and proves itself by PKCE alone.
-func (s *Service) Login(id, secret string) (*Client, error) {
-	refuse := func(text string) error {
-		f := fault.New(fault.WrongToken, "%s", text).Because(InvalidClient)
-		f.Status = http.StatusUnauthorized
-		return f
-	}
-	if id == "" {
-		return nil, Invalid("Missing parameter client_id")
-	}
-	c, err := s.Client(id)
-	if err != nil {
-		return nil, refuse("Invalid parameter client_id")
-	}
-	if !equal(c.Secret, secret) {
-		return nil, refuse("Invalid parameter client_secret")
-	}
-	return c, nil
-}
-
 // Push keeps an authorisation request of a client (RFC 9126).
 func (s *Service) Push(ctx context.Context, c *Client, v url.Values) (uri string, life time.Duration, err error) {
 	if v.Has("request_uri") {
 		return "", 0, Invalid("Invalid parameter request_uri")
 	}
 	v.Set("client_id", c.ID)
-	r, err := s.parse(v)
+	r, err := s.parse(ctx, v)
 	if err != nil {
 		return "", 0, err
 	}
@@ -78,7 +55,7 @@ func (s *Service) Push(ctx context.Context, c *Client, v url.Values) (uri string
 func (s *Service) Asked(ctx context.Context, v url.Values) (*Request, error) {
 	uri := v.Get("request_uri")
 	if uri == "" {
-		return s.parse(v)
+		return s.parse(ctx, v)
 	}
 	p, err := single(v)
 	if err != nil {

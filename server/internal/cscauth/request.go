@@ -1,10 +1,9 @@
 package cscauth
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
-	"net"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -52,67 +51,6 @@ func DecodeHash(text string) ([]byte, bool) {
 	return b, err == nil && len(b) > 0
 }
 
-// client finds the one that a request names, and judges where the answer may go.
-// What is wrong here is not told to that place.
-func (s *Service) client(id, redirect string) (*Client, error) {
-	if id == "" {
-		return nil, Invalid("Missing parameter client_id")
-	}
-	if redirect == "" {
-		return nil, Invalid("Missing parameter redirect_uri")
-	}
-	c, err := s.Client(id)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range c.Redirects {
-		if r == redirect {
-			return c, nil
-		}
-	}
-	if c.Redirects == nil && safeRedirect(redirect) {
-		return c, nil
-	}
-	return nil, Invalid("Invalid parameter redirect_uri")
-}
-
-// Client is one that is registered, or any where clients need not be.
-func (s *Service) Client(id string) (*Client, error) {
-	for i := range s.config.Clients {
-		if c := &s.config.Clients[i]; c.ID == id {
-			return c, nil
-		}
-	}
-	if s.config.Open && id != "" && len(id) <= 200 {
-		return &Client{ID: id, Name: id}, nil
-	}
-	return nil, Invalid("Invalid parameter client_id")
-}
-
-// safeRedirect judges the redirect URI of a client that is not registered: https,
-// this machine, or an application's own scheme (RFC 8252, 7.1 to 7.3).
-func safeRedirect(raw string) bool {
-	u, err := url.Parse(raw)
-	if err != nil || len(raw) > maxText || u.Fragment != "" || strings.Contains(raw, "#") || u.User != nil {
-		return false
-	}
-	switch u.Scheme {
-	case "https":
-		return u.Host != ""
-	case "http":
-		ip, err := netip.ParseAddr(u.Hostname())
-		return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
-	}
-	return strings.Contains(u.Scheme, ".")
-}
-
-// CheckRedirect judges a redirect URI that an operator registers.
-func CheckRedirect(raw string) bool {
-	u, err := url.Parse(raw)
-	return err == nil && u.IsAbs() && !strings.Contains(raw, "#") && u.User == nil && u.Scheme != "javascript" && u.Scheme != "data" &&
-		(u.Scheme != "http" || u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
-}
-
 // single are the values of parameters, each of which comes once.
 func single(v url.Values) (map[string]string, error) {
 	out := make(map[string]string, len(v))
@@ -134,12 +72,12 @@ func clip(s string) string {
 
 // parse reads an authorisation request. Where the client and its redirect URI are
 // good, a refusal comes with the request, and goes to that URI.
-func (s *Service) parse(v url.Values) (*Request, error) {
+func (s *Service) parse(ctx context.Context, v url.Values) (*Request, error) {
 	p, err := single(v)
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.client(p["client_id"], p["redirect_uri"])
+	c, err := s.returns(ctx, p["client_id"], p["redirect_uri"])
 	if err != nil {
 		return nil, err
 	}

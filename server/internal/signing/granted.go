@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/enroll"
@@ -81,7 +82,9 @@ func (s *Service) recall(ctx context.Context, g *Grant, from Caller) (*keys.Cred
 		return nil, nil, err
 	}
 	if cred == nil || cred.AccountID != from.AccountID || cred.Version() != g.Version {
-		return nil, nil, fault.New(fault.WrongCredentials, "the certificate's password or device was replaced after the authorisation")
+		f := fault.New(fault.CertificateNotUsable, "the certificate's password or device was replaced after the authorisation")
+		f.Status = http.StatusConflict
+		return nil, nil, f
 	}
 	cert, err := s.certificateOf(ctx, cred)
 	if err == nil {

@@ -174,6 +174,10 @@ func failure(version int, f *fault.Error) (int, any) {
 		status, text = http.StatusBadRequest, "The credential identified by credentialID is disabled: "+f.Text
 	case f.Code == fault.TimestampFailed, f.Code == fault.RevocationMissing:
 		status, word = http.StatusServiceUnavailable, cscauth.Unavailable
+	case f.Code == fault.NotApproved:
+		status, word = http.StatusBadRequest, cscauth.AccessDenied
+	case f.Code == fault.NotSignable, f.Code == fault.WrongCertificateKind:
+		status = http.StatusBadRequest
 	case f.Code == fault.SigningFailed:
 		status, word = http.StatusInternalServerError, cscauth.ServerError
 	case status == http.StatusUnauthorized:

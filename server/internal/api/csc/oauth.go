@@ -90,7 +90,7 @@ func (s *Service) client(w http.ResponseWriter, r *http.Request) (url.Values, *c
 		id, secret = user, password
 	}
 	form.Del("client_secret")
-	c, err := s.Auth.Login(id, secret)
+	c, err := s.Auth.Login(r.Context(), id, secret)
 	return form, c, err
 }
 

@@ -2,6 +2,7 @@ package csc
 
 import (
 	"bytes"
+	"context"
 	_ "embed"
 	"encoding/hex"
 	"errors"
@@ -87,7 +88,7 @@ func (s *Service) consent(a *api.API) http.HandlerFunc {
 			v.T = words[v.Lang]
 		}
 		h.Set("Content-Security-Policy", pagePolicy+" "+origin(req.Redirect))
-		s.describeRequest(v, req)
+		s.describeRequest(r.Context(), v, req)
 		if r.Method != http.MethodPost {
 			s.show(a, w, r, http.StatusOK, v, nil)
 			return
@@ -109,9 +110,9 @@ func origin(redirect string) string {
 }
 
 // describeRequest fills in what is asked for.
-func (s *Service) describeRequest(v *view, req *cscauth.Request) {
+func (s *Service) describeRequest(ctx context.Context, v *view, req *cscauth.Request) {
 	v.Request, v.Client, v.Host = req, req.Client, req.Redirect
-	if c, err := s.Auth.Client(req.Client); err == nil {
+	if c, err := s.Auth.Client(ctx, req.Client); err == nil {
 		v.Client = c.Name
 	}
 	if u, err := url.Parse(req.Redirect); err == nil && u.Host != "" {
@@ -184,9 +185,10 @@ func (s *Service) redirect(w http.ResponseWriter, r *http.Request, req *cscauth.
 // show writes the page, with what went wrong.
 func (s *Service) show(a *api.API, w http.ResponseWriter, r *http.Request, status int, v *view, err error) {
 	if err != nil {
-		v.Problem = v.T.Problems[problemOf(err)]
+		problem := problemOf(err)
+		v.Problem = v.T.Problems[problem]
 		var f *fault.Error
-		if !errors.As(err, &f) || f.HTTP() >= http.StatusInternalServerError {
+		if !errors.As(err, &f) || problem == "request" && f.HTTP() >= http.StatusInternalServerError {
 			a.Log().ErrorContext(r.Context(), "consent page", "error", err)
 			status, v.Problem = http.StatusInternalServerError, v.T.Problems["later"]
 		} else if v.Request == nil {

@@ -529,6 +529,16 @@ create table csc_tokens (
 	mac            bytea not null
 );
 
+-- Applications that may ask holders for their consent.
+create table csc_clients (
+	id         text not null primary key,
+	name       text not null,
+	redirects  text not null, -- a JSON array
+	secret     bytea, -- its hash; null: a public client
+	mac        bytea not null,
+	created_at bigint not null
+);
+
 -- Authorisation requests that clients pushed, and codes that holders gave.
 create table csc_requests (
 	hash       bytea    not null primary key,

@@ -527,6 +527,16 @@ create table csc_tokens (
 	mac            blob not null
 ) without rowid;
 
+-- Applications that may ask holders for their consent.
+create table csc_clients (
+	id         text not null primary key,
+	name       text not null,
+	redirects  text not null, -- a JSON array
+	secret     blob, -- its hash; null: a public client
+	mac        blob not null,
+	created_at integer not null
+) without rowid;
+
 -- Authorisation requests that clients pushed, and codes that holders gave.
 create table csc_requests (
 	hash       blob    not null primary key,
