@@ -43,6 +43,7 @@ type Config struct {
 	Signing   SigningConfig           `yaml:"signing"`
 	Identify  IdentifyConfig          `yaml:"identify"`
 	CSC       CSCConfig               `yaml:"csc"`
+	Console   ConsoleConfig           `yaml:"console"`
 	Retention RetentionConfig         `yaml:"retention"`
 	Audit     AuditConfig             `yaml:"audit"`
 	Sandbox   SandboxConfig           `yaml:"sandbox"`
@@ -214,6 +215,7 @@ func Defaults() Config {
 		},
 		Identify:  IdentifyConfig{SPID: spid.Config{Level: spid.DefaultLevel}, CIE: cie.Config{Level: 3}},
 		CSC:       CSCConfig{Name: "Rogito", Region: "IT"},
+		Console:   ConsoleConfig{Enabled: true, CheckPerMinute: 30},
 		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour, Evidence: 20 * 365 * 24 * time.Hour},
 		Audit:     AuditConfig{Lock: 365 * 24 * time.Hour},
 		Jobs:      JobsConfig{Lease: 15 * time.Second},
