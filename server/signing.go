@@ -229,7 +229,7 @@ func (s *Server) registerSigning(a *api.API) {
 	signatures.RegisterCallbacks(a, &signatures.Callbacks{Sender: w.callbacks, Domain: host})
 	csc.Register(a, &csc.Service{
 		Auth: w.csc, Signing: w.signing, Certificates: w.enroll, Stamper: s.stamper(s.cfg.Signing.TimestampURL), PublicURL: s.cfg.PublicURL,
-		Name: s.cfg.CSC.Name, Region: s.cfg.CSC.Region, Sandbox: s.sandboxed, MaxDocuments: min(s.cfg.Limits.Document, maxSignDoc),
+		Name: s.cfg.CSC.Name, Region: s.cfg.CSC.Region, MaxDocuments: min(s.cfg.Limits.Document, maxSignDoc),
 	})
 	api.MountPKI(a, w.authority.Handler())
 	s.mountPages(a)

@@ -36,7 +36,7 @@ func (s *Service) info(_ context.Context, c *call) (object, error) {
 	}
 	specs := map[int]string{1: "1.0.4.0", 2: "2.0.0.2"}[c.version]
 	o := object{
-		"specs": specs, "name": s.Name, "logo": s.PublicURL + "/csc/logo.png", "region": s.Region, "lang": lang, "description": words[lang].Service,
+		"specs": specs, "name": s.Name, "logo": s.PublicURL + "/pages/csc-logo.png", "region": s.Region, "lang": lang, "description": words[lang].Service,
 		"authType": []string{"external", "oauth2code"}, "oauth2": s.PublicURL + "/csc", "methods": methodsOf(c.version),
 	}
 	if c.version == 2 {

@@ -43,8 +43,7 @@ type Service struct {
 	Stamper      Stamper
 	PublicURL    string
 	Name, Region string // what info says
-	Sandbox      bool
-	MaxDocuments int64 // bytes of the documents of one signDoc, before and after
+	MaxDocuments int64  // bytes of the documents of one signDoc, before and after
 }
 
 // method is one of a version.

@@ -13,16 +13,14 @@ import (
 	"rogito.dev/rogito/server/internal/fault"
 )
 
-// mountOAuth mounts the OAuth flow (8.4) and the logo.
+// mountOAuth mounts what applications call in the OAuth flow (8.4). Its page,
+// /csc/oauth2/authorize, is for people, and stands with theirs.
 func (s *Service) mountOAuth(a *api.API) {
-	page := http.NewCrossOriginProtection().Handler(http.HandlerFunc(s.consent(a)))
-	a.Mount("/csc/oauth2/authorize", page, http.MethodGet, http.MethodHead, http.MethodPost)
 	for path, h := range map[string]func(r *http.Request, c *cscauth.Client, form url.Values) (int, any, error){
 		"/csc/oauth2/token": s.token, "/csc/oauth2/revoke": s.revokeToken, "/csc/oauth2/pushed_authorize": s.push,
 	} {
 		a.Mount(path, s.endpoint(a, h), http.MethodPost)
 	}
-	a.Mount("/csc/logo.png", http.HandlerFunc(logo))
 }
 
 // endpoint serves an application that says who it is, by HTTP Basic or in the
