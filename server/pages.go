@@ -7,6 +7,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/console/look"
+	"rogito.dev/rogito/server/internal/console/quotations"
 )
 
 // ConsoleConfig is about the pages for people.
@@ -53,4 +54,7 @@ func (s *Server) newSite(a *api.API) *look.Site {
 // mountConsole adds the pages that console.enabled is about, a line or two for
 // each package of them.
 func (s *Server) mountConsole(a *api.API, site *look.Site) {
+	quoted := quotations.New(site, s.publications)
+	a.Mount("/map", quoted)
+	a.Mount("/map/*", quoted)
 }

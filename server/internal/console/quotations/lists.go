@@ -85,9 +85,7 @@ func (v *request) overview() {
 		}
 	}
 	byRegion := map[string][]line{}
-	if v.draws {
-		v.Map = newFigure(frame(ix.Box()))
-	}
+	v.Map = newFigure(frame(ix.Box()))
 	for _, a := range ix.Provinces() {
 		l := line{Link: v.link("province", a.Province), Name: provinceName(a.Province), Price: v.price(a.Homes), Class: colour(a.Homes)}
 		byRegion[a.Region] = append(byRegion[a.Region], l)
@@ -149,13 +147,9 @@ func (v *request) province(code string) error {
 	for i := range v.Found {
 		v.Found[i].More = ""
 	}
-	if !v.draws {
-		v.Map = newFigure(frame(box))
-		return nil
-	}
 	v.Map = newFigure(frame(box))
 	for _, a := range here {
-		if a.Drawn {
+		if v.draws && a.Drawn {
 			v.Map.add(a.Outline(), shape{Link: v.link("municipality", a.CadastralCode), Title: properName(a.Name), Class: colour(a.Homes)})
 		}
 	}

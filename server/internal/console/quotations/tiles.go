@@ -16,7 +16,7 @@ import (
 // The levels of detail that the map loads, with the side of their tiles in
 // micro-degrees. Provinces come at once.
 var tiles = map[string]int32{
-	"municipalities": 2_000_000,
+	"municipalities": 1_000_000,
 	"zones":          250_000,
 	"detail":         100_000,
 }

@@ -9,7 +9,7 @@ const tip = map.querySelector(".tip");
 // Levels of detail: up to how many degrees a pixel shows, and the side of a tile.
 const levels = [
   { name: "provinces", below: Infinity, size: 0 },
-  { name: "municipalities", below: 0.0035, size: 2 },
+  { name: "municipalities", below: 0.0035, size: 1 },
   { name: "zones", below: 0.0009, size: 0.25 },
   { name: "detail", below: 0.0002, size: 0.1 },
 ];
