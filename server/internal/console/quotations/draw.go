@@ -13,9 +13,9 @@ import (
 )
 
 // steps are the limits of the colours, in euro per square metre.
-var steps = [...]int{600, 900, 1300, 1800, 2500, 3800}
+var steps = [...]int{600, 900, 1300, 1800, 2500, 3500, 5000}
 
-// colour is the class of a price in thousandths of a euro: 1 to 7; 0 is none.
+// colour is the class of a price in thousandths of a euro: 1 to 8; 0 is none.
 func colour(milli int32) int {
 	if milli <= 0 {
 		return 0

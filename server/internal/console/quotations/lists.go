@@ -193,7 +193,7 @@ func (v *request) town(a omi.Area, ix *omi.Index, chosen omi.Zone) {
 	name := properName(a.Name)
 	v.Heading = name
 	v.Title = look.T("%s: property values by zone", "%s: quotazioni immobiliari per zona").With(name)
-	v.Path = []line{v.italy(), {Link: v.link("province", a.Province), Name: provinceName(a.Province)}}
+	v.Path = []line{v.italy(), {Link: v.link("province", a.Province), Name: look.T("Province of %s", "Provincia di %s").With(provinceName(a.Province)).In(v.lang)}}
 	zones, _ := ix.ZonesOf(a.CadastralCode)
 	v.Map = newFigure(frame(a.Box))
 	if !a.Drawn {

@@ -101,7 +101,7 @@ type page struct {
 	Semester  string // that was asked for
 	Semesters []look.Option
 	Keep      []field // what forms send along
-	Tiles     string // the version of what the script loads
+	Tiles     string  // the version of what the script loads
 	Sample    bool
 	Source    string
 	Legend    []key
@@ -224,9 +224,9 @@ func (v *request) semesters() {
 	if v.Zone != nil {
 		now = v.Zone.Semester
 	}
-	for i, ix := range v.set.All() {
+	for _, ix := range v.set.All() {
 		s := ix.Semester().String()
-		v.Semesters = append(v.Semesters, look.Option{Value: s, Name: s, Selected: s == now || now == "" && i == 0 && ix == v.set.Active()})
+		v.Semesters = append(v.Semesters, look.Option{Value: s, Name: s, Selected: s == now})
 	}
 }
 

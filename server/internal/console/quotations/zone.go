@@ -137,7 +137,7 @@ func (v *request) zone(z omi.Zone, named bool, past []omi.Past, vs string) {
 		API:  "/IT-omi/zones/" + m.CadastralCode + "/" + z.Code() + "?semester=" + s.String(),
 	}
 	if area := z.Area(); area > 0 {
-		o.Area = look.Number(v.lang, strconv.FormatFloat(area/1e6, 'f', 2, 64))
+		o.Area = look.Number(v.lang, strconv.FormatFloat(area/1e6, 'f', 2, 64)) + " km²"
 	}
 	other, hasOther := v.beside(o, z, past, vs)
 	for i := range z.Values() {

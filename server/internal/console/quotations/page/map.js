@@ -13,7 +13,7 @@ const levels = [
   { name: "zones", below: 0.0009, size: 0.25 },
   { name: "detail", below: 0.0002, size: 0.1 },
 ];
-const steps = [600, 900, 1300, 1800, 2500, 3800];
+const steps = [600, 900, 1300, 1800, 2500, 3500, 5000];
 
 const mercator = (lat) => (Math.log(Math.tan(Math.PI / 4 + (lat * Math.PI) / 360)) * 180) / Math.PI;
 const latitude = (y) => (Math.atan(Math.exp((y * Math.PI) / 180)) * 360) / Math.PI - 90;
@@ -154,7 +154,7 @@ function load() {
 function readColours() {
   const style = getComputedStyle(document.documentElement);
   const of = (name) => style.getPropertyValue(name).trim();
-  colours = { border: of("--border"), rim: of("--rim"), here: of("--here"), card: of("--card"), fill: [0, 1, 2, 3, 4, 5, 6, 7].map((i) => of("--c" + i)) };
+  colours = { border: of("--border"), rim: of("--rim"), here: of("--here"), card: of("--card"), fill: [0, 1, 2, 3, 4, 5, 6, 7, 8].map((i) => of("--c" + i)) };
 }
 
 const meets = (a, b) => a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3];
@@ -200,9 +200,11 @@ function draw() {
     for (const f of t.features) {
       if (f.code + "/" + f.zone !== chosen) continue;
       place(t);
-      ctx.strokeStyle = colours.here;
-      ctx.lineWidth = 3 / view.scale;
-      ctx.stroke(f.path);
+      for (const [colour, wide] of [[colours.card, 6], [colours.here, 3]]) { // seen on any colour
+        ctx.strokeStyle = colour;
+        ctx.lineWidth = wide / view.scale;
+        ctx.stroke(f.path);
+      }
     }
   }
   if (shown.place) {
@@ -396,7 +398,6 @@ async function visit(address, { near = false, push = true, focus = false } = {})
   const url = new URL(answer.url);
   if (push) history.pushState(null, "", url.pathname + url.search);
   panel.innerHTML = html;
-  auto();
   adopt(near);
   document.title = shown.title + " · Rogito";
   said.textContent = panel.querySelector("h2")?.textContent ?? "";
@@ -412,7 +413,17 @@ function adopt(near) {
   }
   shown = next;
   const inView = shown.place && meets(bounds(), [shown.place[1], mercator(shown.place[0]), shown.place[1], mercator(shown.place[0])]);
-  if (near && inView) { load(); redraw(); } else { fit(shown.frame); load(); }
+  if (near && inView) { redraw(); } else { approach(); }
+  load();
+}
+
+// approach shows what the panel is about; a place as near as its zones are drawn.
+function approach() {
+  fit(shown.frame);
+  const least = 1.1 / levels[2].below;
+  if (!shown.place || !zoneShown() || view.scale >= least) return;
+  view = { x: shown.place[1], y: mercator(shown.place[0]), scale: least };
+  moved();
 }
 
 panel.addEventListener("click", (e) => {
@@ -427,20 +438,10 @@ function sent(form) {
   return "/map?" + q.toString().replaceAll("%2F", "/");
 }
 
-document.addEventListener("submit", (e) => {
-  if (e.target.getAttribute("action") !== "/map") return;
-  e.preventDefault();
-  visit(sent(e.target), { focus: e.target.id === "search" });
-});
 panel.addEventListener("change", (e) => {
   if (e.target.matches("select")) visit(sent(e.target.form), { near: true }).then(() => panel.querySelector("#" + e.target.id)?.focus());
 });
 addEventListener("popstate", () => visit(location.pathname + location.search, { push: false }));
-
-// auto hides the button of a form that sends itself.
-function auto() {
-  panel.querySelectorAll("form.semesters button").forEach((b) => { b.hidden = true; });
-}
 
 // ---- begin
 
@@ -461,9 +462,8 @@ map.setAttribute("aria-label", map.dataset.help);
 map.querySelector(".keys").hidden = false;
 readColours();
 size();
-auto();
 shown = state();
-fit(shown.frame);
+approach();
 load();
 draw();
 new ResizeObserver(() => { if (map.clientWidth !== width || map.clientHeight !== height) { size(); draw(); load(); } }).observe(map);
