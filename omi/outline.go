@@ -23,8 +23,8 @@ const (
 	areaSquare = 2000 // about 200 m: municipalities and provinces
 	mostGap    = 2    // squares between two areas that are taken for a gap, not a lake
 
-	tolerance         = 0.9 // squares
-	provinceTolerance = 4
+	tolerance         = 1.3 // halves of a square
+	provinceTolerance = 8
 
 	// rings of fewer squares are left out, unless the area has no other
 	leastIsland         = 3
@@ -259,7 +259,7 @@ func trace(m *geo.Mosaic, labels int, tolerance, least float64, wanted func(uint
 			r = append(r, small[l])
 		}
 		if len(r) > 0 {
-			coded[l] = appendOutline(nil, Outline{m.Size, r})
+			coded[l] = appendOutline(nil, Outline{m.Size / 2, r})
 		}
 	}
 	return coded
@@ -272,7 +272,7 @@ func squares(ring []geo.Point) float64 {
 		a, b := ring[i-1], ring[i]
 		twice += int64(a.X)*int64(b.Y) - int64(b.X)*int64(a.Y)
 	}
-	return float64(max(twice, -twice)) / 2
+	return float64(max(twice, -twice)) / 8 // the vertices count halves
 }
 
 // appendOutline codes an outline: the unit, the number of rings, and of each ring

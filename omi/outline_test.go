@@ -20,7 +20,7 @@ func TestOutlinesFitTheirNeighbours(t *testing.T) {
 	for _, k := range [][2]string{{"F205", "B1"}, {"F205", "C1"}, {"F206", "B1"}} {
 		z, _ := ix.Zone(k[0], k[1])
 		o := z.Outline()
-		if len(o.Rings) != 1 || o.Unit != zoneSquare {
+		if len(o.Rings) != 1 || o.Unit != zoneSquare/2 {
 			t.Fatalf("%v: %+v", k, o)
 		}
 		for i := 1; i < len(o.Rings[0]); i++ {

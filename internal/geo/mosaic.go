@@ -164,11 +164,12 @@ const (
 
 var steps = [...]Point{{1, 0}, {0, 1}, {-1, 0}, {0, -1}}
 
-// Outlines visits the border of every label as closed rings of lattice points, in
-// numbers of squares: outer rings counter-clockwise, holes clockwise. Vertices
-// within tolerance squares of the line they bend are left out. A ring that loses
-// its inside by that is visited as lost, with all its vertices: without it, its
-// neighbours fit one another. Labels that are not wanted are passed over.
+// Outlines visits the border of every label as closed rings, in halves of a square:
+// outer rings counter-clockwise, holes clockwise. Between junctions a border goes
+// through the middles of the squares' sides, which turns stairs into slopes, and
+// vertices within tolerance halves of the line they bend are left out. A ring that
+// loses its inside by that is visited as lost, with all its corners: without it,
+// its neighbours fit one another. Labels that are not wanted are passed over.
 func (m *Mosaic) Outlines(tolerance float64, wanted func(label uint16) bool, visit func(label uint16, ring []Point, lost bool)) {
 	m.seen = slices.Grow(m.seen[:0], len(m.labels)/64+1)[:len(m.labels)/64+1]
 	clear(m.seen)
@@ -181,11 +182,14 @@ func (m *Mosaic) Outlines(tolerance float64, wanted func(label uint16) bool, vis
 		out = m.simplify(out[:0], ring, tolerance)
 		lost := len(out) < 4
 		if lost {
-			out = append(out[:0], ring...)
+			out = out[:0]
+			for _, p := range ring {
+				out = append(out, Point{2 * p.X, 2 * p.Y})
+			}
 		}
 		for k := range out {
-			out[k].X += m.x0
-			out[k].Y += m.y0
+			out[k].X += 2 * m.x0
+			out[k].Y += 2 * m.y0
 		}
 		visit(l, out, lost)
 	}
@@ -259,19 +263,21 @@ func (m *Mosaic) simplify(out, ring []Point, tolerance float64) []Point {
 			from = i
 		}
 	}
-	return append(out, ring[0])
+	return append(out, Point{2 * ring[0].X, 2 * ring[0].Y})
 }
 
 // arc leaves out vertices of an arc, in the same way from either end.
-func arc(points []Point, tolerance float64) []Point {
-	if len(points) < 3 {
-		return points
+func arc(corners []Point, tolerance float64) []Point {
+	n := len(corners) + 1
+	points := make([]Point, 1, n)
+	points[0] = Point{2 * corners[0].X, 2 * corners[0].Y}
+	for i := 1; i < len(corners); i++ {
+		points = append(points, Point{corners[i-1].X + corners[i].X, corners[i-1].Y + corners[i].Y})
 	}
+	points = append(points, Point{2 * corners[n-2].X, 2 * corners[n-2].Y})
 	backward := func(a, b Point) bool { return a.Y > b.Y || a.Y == b.Y && a.X > b.X }
-	n := len(points)
 	turned := backward(points[0], points[n-1]) || points[0] == points[n-1] && backward(points[1], points[n-2])
 	if turned {
-		points = slices.Clone(points)
 		slices.Reverse(points)
 	}
 	keep := make([]bool, n)
@@ -284,7 +290,7 @@ func arc(points []Point, tolerance float64) []Point {
 	} else {
 		mark(points, keep, span{0, n - 1}, tolerance)
 	}
-	out := make([]Point, 0, n)
+	out := points[:0]
 	for i, k := range keep {
 		if k {
 			out = append(out, points[i])

@@ -72,7 +72,7 @@ func TestOutlinesEncloseTheirSquares(t *testing.T) {
 		for _, l := range m.labels {
 			count[l]++
 		}
-		for l, all := range rings(&m, 0) {
+		for l, all := range rings(&m, 0.01) {
 			area := int64(0)
 			for _, ring := range all {
 				if ring[0] != ring[len(ring)-1] {
@@ -80,8 +80,13 @@ func TestOutlinesEncloseTheirSquares(t *testing.T) {
 				}
 				area += twice(ring)
 			}
-			if area != 2*count[l] {
-				t.Errorf("seed %d: label %d encloses %d half squares, has %d squares", seed, l, area, count[l])
+			// twice the area in quarters of a square; every corner is cut by an eighth
+			corners := int64(0)
+			for _, ring := range all {
+				corners += int64(len(ring))
+			}
+			if off := area - 8*count[l]; off > corners || off < -corners {
+				t.Errorf("seed %d: label %d encloses %d eighths of a square, has %d squares", seed, l, area, count[l])
 			}
 		}
 	}
@@ -96,7 +101,7 @@ func TestNeighboursShareTheirBorder(t *testing.T) {
 		m.Reset(around, 500, 2)
 		scatter(&m, seed)
 		edges := map[edge]int{}
-		for _, all := range rings(&m, 2.5) {
+		for _, all := range rings(&m, 5) {
 			for _, ring := range all {
 				for i := 1; i < len(ring); i++ {
 					edges[edge{ring[i-1], ring[i]}]++
@@ -104,7 +109,7 @@ func TestNeighboursShareTheirBorder(t *testing.T) {
 			}
 		}
 		onFrame := func(p Point) bool {
-			return p.X == m.x0 || p.Y == m.y0 || p.X == m.x0+int32(m.nx) || p.Y == m.y0+int32(m.ny)
+			return p.X == 2*m.x0 || p.Y == 2*m.y0 || p.X == 2*(m.x0+int32(m.nx)) || p.Y == 2*(m.y0+int32(m.ny))
 		}
 		lone := 0
 		for e, n := range edges {
@@ -135,7 +140,7 @@ func TestWindowsAgree(t *testing.T) {
 			m.Paint([][]Point{polygon}, uint16(i+1))
 		}
 		m.Close(2)
-		return fmt.Sprint(rings(&m, 1))
+		return fmt.Sprint(rings(&m, 2))
 	}
 	if a, b := islands(around), islands(Box{8_950_000, 44_970_000, 9_020_000, 45_030_000}); a != b {
 		t.Errorf("two windows draw differently:\n%s\n%s", a, b)

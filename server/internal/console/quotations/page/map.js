@@ -11,7 +11,7 @@ const levels = [
   { name: "provinces", below: Infinity, size: 0 },
   { name: "municipalities", below: 0.0035, size: 1 },
   { name: "zones", below: 0.0009, size: 0.25 },
-  { name: "detail", below: 0.0002, size: 0.1 },
+  { name: "detail", below: 0.00022, size: 0.1 },
 ];
 const steps = [600, 900, 1300, 1800, 2500, 3500, 5000];
 
