@@ -1,7 +1,6 @@
 package omi
 
 import (
-	"cmp"
 	"encoding/binary"
 	"maps"
 	"runtime"
@@ -69,35 +68,41 @@ func (l *layout) outlines() {
 	provinces := provincesOf(len(l.pub.places), func(i int) Province {
 		return Province{l.pub.places[i].province, l.pub.places[i].region}
 	})
-	drawn := make([][]byte, len(l.pub.zones)+len(l.pub.places)+len(provinces))
-	d := &draughts{l: l, boxes: make([]geo.Box, len(l.pub.zones)), placeOf: make([]int, len(l.pub.zones))}
-	for i := range l.pub.places {
+	zones, places := len(l.pub.zones), len(l.pub.places)
+	d := &draughts{l: l, boxes: make([]geo.Box, zones), placeOf: make([]int, zones), provinceOf: make([]uint16, places), drawn: make([][]byte, zones+places+len(provinces))}
+	for i, p := range l.pub.places {
+		n, _ := slices.BinarySearchFunc(provinces, p.province, func(p Province, code string) int { return strings.Compare(p.Code, code) })
+		d.provinceOf[i] = uint16(n)
 		first := le.Uint32(l.sec[secPlaces][i*placeSize+placeZones:])
 		for k := range le.Uint32(l.sec[secPlaces][i*placeSize+placeZoneCount:]) {
 			d.placeOf[first+k] = i
 		}
 	}
+	byProvince := map[uint16][]int{}
 	for _, zone := range l.ranked {
 		d.boxes[zone] = boxOf(l.pub.zones[zone].outline)
+		in := d.provinceOf[d.placeOf[zone]]
+		byProvince[in] = append(byProvince[in], zone)
 	}
-	windows := d.windows()
 	var wg sync.WaitGroup
-	jobs := make(chan []int)
+	jobs := make(chan func(*geo.Mosaic))
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			var m geo.Mosaic
-			for zones := range jobs {
-				d.zones(&m, zones, drawn)
+			for job := range jobs {
+				job(&m)
 			}
 		})
 	}
-	for _, zones := range windows {
-		jobs <- zones
+	for province, zones := range byProvince {
+		jobs <- func(m *geo.Mosaic) { d.areas(m, zones, province, len(provinces)) }
+	}
+	for _, zones := range d.windows() {
+		jobs <- func(m *geo.Mosaic) { d.zones(m, zones) }
 	}
 	close(jobs)
 	wg.Wait()
-	d.areas(drawn[len(l.pub.zones):], provinces)
-	for _, b := range drawn {
+	for _, b := range d.drawn {
 		l.sec[secOutlines] = append(l.sec[secOutlines], b...)
 		l.sec[secOutlineEnds] = le.AppendUint32(l.sec[secOutlineEnds], uint32(len(l.sec[secOutlines])))
 	}
@@ -113,9 +118,11 @@ func boxOf(o *outline) geo.Box {
 
 // draughts draws the outlines of a publication.
 type draughts struct {
-	l       *layout
-	boxes   []geo.Box // of zones with ground
-	placeOf []int     // the municipality of each zone
+	l          *layout
+	boxes      []geo.Box // of zones with ground
+	placeOf    []int     // the municipality of each zone
+	provinceOf []uint16  // of each municipality
+	drawn      [][]byte  // zones, municipalities, provinces
 }
 
 // windows sorts the zones with ground by where their municipality lies, so that a
@@ -139,26 +146,39 @@ func (d *draughts) windows() [][]int {
 	return slices.Collect(maps.Values(sorted))
 }
 
-// lay puts all zones that reach into a box on a mosaic of squares of at least a size. Larger
-// zones come first, so that of two the smaller one has a square, as in a lookup.
-func (d *draughts) lay(m *geo.Mosaic, box geo.Box, size int32, label func(zone int) uint16) {
+// lay puts zones, and all others around them, on a mosaic of squares of at least a
+// size. Larger zones come first, so that of two the smaller one has a square, as in
+// a lookup. Those of the zones that hold the centre of no square get one.
+func (d *draughts) lay(m *geo.Mosaic, zones []int, size int32, label func(zone int) uint16) {
+	box := d.boxes[zones[0]]
+	for _, zone := range zones {
+		box = box.Union(d.boxes[zone])
+	}
 	for (int64(box.MaxX-box.MinX)/int64(size)+8)*(int64(box.MaxY-box.MinY)/int64(size)+8) > mostSquares {
 		size *= 2
 	}
 	m.Reset(box, size, mostGap+1)
 	window := m.Box()
+	has := map[uint16]bool{}
 	var points []geo.Point
 	var rings [][]geo.Point
-	for i := len(d.l.ranked) - 1; i >= 0; i-- {
-		zone := d.l.ranked[i]
+	for _, zone := range slices.Backward(d.l.ranked) {
 		if !window.Meets(d.boxes[zone]) {
 			continue
 		}
 		for _, p := range d.l.pub.zones[zone].outline.polygons {
 			if window.Meets(p.box) {
 				points, rings = p.decode(points[:0], rings[:0])
-				m.Paint(rings, label(zone))
+				l := label(zone)
+				has[l] = m.Paint(rings, l) || has[l]
 			}
+		}
+	}
+	m.Close(mostGap)
+	for _, zone := range zones {
+		if l := label(zone); !has[l] {
+			p := d.l.pub.zones[zone].outline.polygons[0]
+			m.Set(geo.Point{X: p.box.MinX/2 + p.box.MaxX/2, Y: p.box.MinY/2 + p.box.MaxY/2}, l)
 		}
 	}
 }
@@ -176,25 +196,8 @@ func (p *polygon) decode(points []geo.Point, rings [][]geo.Point) ([]geo.Point, 
 	return points, rings
 }
 
-// restore gives a square to areas that are too small to hold the centre of one.
-func (d *draughts) restore(m *geo.Mosaic, zones []int, label func(zone int) uint16) {
-	has := m.Has()
-	for _, zone := range zones {
-		if l := label(zone); l != 0 && !has[l] {
-			p := d.l.pub.zones[zone].outline.polygons[0]
-			m.Set(geo.Point{X: p.box.MinX/2 + p.box.MaxX/2, Y: p.box.MinY/2 + p.box.MaxY/2}, l)
-		}
-	}
-}
-
 // zones draws the zones of one window.
-func (d *draughts) zones(m *geo.Mosaic, zones []int, drawn [][]byte) {
-	box := d.boxes[zones[0]]
-	mine := map[int]bool{}
-	for _, zone := range zones {
-		box = box.Union(d.boxes[zone])
-		mine[zone] = true
-	}
+func (d *draughts) zones(m *geo.Mosaic, zones []int) {
 	labels, of := map[int]uint16{}, []int{-1}
 	label := func(zone int) uint16 {
 		n, known := labels[zone]
@@ -204,48 +207,48 @@ func (d *draughts) zones(m *geo.Mosaic, zones []int, drawn [][]byte) {
 		}
 		return n
 	}
-	d.lay(m, box, zoneSquare, label)
-	m.Close(mostGap)
-	d.restore(m, zones, label)
-	wanted := func(l uint16) bool { return mine[of[l]] }
-	for l, b := range trace(m, len(of), tolerance, leastIsland, wanted) {
-		if l > 0 && mine[of[l]] {
-			drawn[of[l]] = b
+	d.lay(m, zones, zoneSquare, label)
+	mine := make([]bool, len(of))
+	for _, zone := range zones {
+		mine[labels[zone]] = labels[zone] > 0
+	}
+	for l, b := range trace(m, mine, tolerance, leastIsland) {
+		if mine[l] {
+			d.drawn[of[l]] = b
 		}
 	}
 }
 
-// areas draws the municipalities and the provinces.
-func (d *draughts) areas(drawn [][]byte, provinces []Province) {
-	if len(d.l.ranked) == 0 {
-		return
-	}
-	box := d.boxes[d.l.ranked[0]]
-	for _, zone := range d.l.ranked {
-		box = box.Union(d.boxes[zone])
-	}
-	label := func(zone int) uint16 { return uint16(d.placeOf[zone] + 1) } // a cadastral code has 26,000 forms
-	var m geo.Mosaic
-	d.lay(&m, box, areaSquare, label)
-	m.Close(mostGap)
-	d.restore(&m, d.l.ranked, label)
-	every := func(uint16) bool { return true }
+// areas draws the municipalities of a province, and the province.
+func (d *draughts) areas(m *geo.Mosaic, zones []int, province uint16, provinces int) {
 	places := len(d.l.pub.places)
-	copy(drawn, trace(&m, places+1, tolerance, leastIsland, every)[1:])
+	drawn := d.drawn[len(d.l.pub.zones):]
+	label := func(zone int) uint16 { return uint16(d.placeOf[zone] + 1) } // a cadastral code has 26,000 forms
+	d.lay(m, zones, areaSquare, label)
+	mine := make([]bool, places+1)
+	for _, zone := range zones {
+		mine[label(zone)] = true
+	}
+	for l, b := range trace(m, mine, tolerance, leastIsland) {
+		if mine[l] {
+			drawn[l-1] = b
+		}
+	}
 	by := make([]uint16, places+1)
-	for i, p := range d.l.pub.places {
-		n, _ := slices.BinarySearchFunc(provinces, p.province, func(p Province, code string) int { return cmp.Compare(p.Code, code) })
-		by[i+1] = uint16(n + 1)
+	for i, p := range d.provinceOf {
+		by[i+1] = p + 1
 	}
 	m.Relabel(by)
-	copy(drawn[places:], trace(&m, len(provinces)+1, provinceTolerance, leastProvinceIsland, every)[1:])
+	mine = make([]bool, provinces+1)
+	mine[province+1] = true
+	drawn[places+int(province)] = trace(m, mine, provinceTolerance, leastProvinceIsland)[province+1]
 }
 
-// trace codes the outlines of a mosaic, by label. Rings of fewer than least squares
-// are left out where there is a larger one.
-func trace(m *geo.Mosaic, labels int, tolerance, least float64, wanted func(uint16) bool) [][]byte {
-	rings, coded := make([][][]geo.Point, labels), make([][]byte, labels)
-	small := make([][]geo.Point, labels) // the largest of those that are left out
+// trace codes the outlines of some labels of a mosaic. Rings of fewer than least
+// squares are left out where there is a larger one.
+func trace(m *geo.Mosaic, wanted []bool, tolerance, least float64) [][]byte {
+	rings, coded := make([][][]geo.Point, len(wanted)), make([][]byte, len(wanted))
+	small := make([][]geo.Point, len(wanted)) // the largest of those that are left out
 	m.Outlines(tolerance, wanted, func(l uint16, ring []geo.Point, lost bool) {
 		switch size := squares(ring); {
 		case !lost && size >= least:

@@ -54,8 +54,15 @@ func TestSmallAreasAreDrawn(t *testing.T) {
 	}
 }
 
+func ring(coordinates ...int32) (points []Point) {
+	for i := 0; i < len(coordinates); i += 2 {
+		points = append(points, Point{X: coordinates[i], Y: coordinates[i+1]})
+	}
+	return points
+}
+
 func TestOutlineKeepsItsVertices(t *testing.T) {
-	o := Outline{Unit: 500, Rings: [][]Point{{{1, 2}, {5, 2}, {5, 9}, {1, 2}}, {{-3, 7}, {2, 2}, {2, 3}, {-3, 7}}}}
+	o := Outline{Unit: 500, Rings: [][]Point{ring(1, 2, 5, 2, 5, 9, 1, 2), ring(-3, 7, 2, 2, 2, 3, -3, 7)}}
 	if got := readOutline(appendOutline(nil, o)); fmt.Sprint(got) != fmt.Sprint(o) {
 		t.Errorf("got %v, want %v", got, o)
 	}
@@ -65,7 +72,7 @@ func TestOutlineKeepsItsVertices(t *testing.T) {
 }
 
 func FuzzOutline(f *testing.F) {
-	f.Add(appendOutline(nil, Outline{Unit: 500, Rings: [][]Point{{{1, 2}, {5, 2}, {5, 9}, {1, 2}}}}))
+	f.Add(appendOutline(nil, Outline{Unit: 500, Rings: [][]Point{ring(1, 2, 5, 2, 5, 9, 1, 2)}}))
 	f.Add([]byte{1, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 3, 1, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		o := readOutline(b)

@@ -40,8 +40,9 @@ func (m *Mosaic) Box() Box {
 }
 
 // Paint gives the squares whose centre the polygon holds a label, whatever they
-// had. The rings are closed; holes follow from the even-odd rule.
-func (m *Mosaic) Paint(rings [][]Point, label uint16) {
+// had, and says whether there is one. The rings are closed; holes follow from the
+// even-odd rule.
+func (m *Mosaic) Paint(rings [][]Point, label uint16) (painted bool) {
 	m.crossings = m.crossings[:0]
 	for _, ring := range rings {
 		for i := 1; i < len(ring); i++ {
@@ -53,9 +54,10 @@ func (m *Mosaic) Paint(rings [][]Point, label uint16) {
 		a, b := m.crossings[i], m.crossings[i+1]
 		row := m.labels[int(a>>32)*m.nx:]
 		for x := uint32(a); x < uint32(b); x++ {
-			row[x] = label
+			row[x], painted = label, true
 		}
 	}
+	return painted
 }
 
 // cross notes the rows whose middle lies between the ends of an edge, the lower
@@ -82,17 +84,6 @@ func (m *Mosaic) Set(p Point, label uint16) {
 	if x >= 0 && y >= 0 && x < m.nx && y < m.ny && m.labels[y*m.nx+x] == 0 {
 		m.labels[y*m.nx+x] = label
 	}
-}
-
-// Has says which labels are there.
-func (m *Mosaic) Has() map[uint16]bool {
-	has, last := map[uint16]bool{}, uint16(0)
-	for _, l := range m.labels {
-		if l != last {
-			has[l], last = true, l
-		}
-	}
-	return has
 }
 
 // Relabel replaces every label by another.
@@ -170,12 +161,12 @@ var steps = [...]Point{{1, 0}, {0, 1}, {-1, 0}, {0, -1}}
 // vertices within tolerance halves of the line they bend are left out. A ring that
 // loses its inside by that is visited as lost, with all its corners: without it,
 // its neighbours fit one another. Labels that are not wanted are passed over.
-func (m *Mosaic) Outlines(tolerance float64, wanted func(label uint16) bool, visit func(label uint16, ring []Point, lost bool)) {
+func (m *Mosaic) Outlines(tolerance float64, wanted []bool, visit func(label uint16, ring []Point, lost bool)) {
 	m.seen = slices.Grow(m.seen[:0], len(m.labels)/64+1)[:len(m.labels)/64+1]
 	clear(m.seen)
 	var ring, out []Point
 	for i, l := range m.labels {
-		if l == 0 || i >= m.nx && m.labels[i-m.nx] == l || m.seen[i/64]>>(i%64)&1 != 0 || !wanted(l) {
+		if l == 0 || i >= m.nx && m.labels[i-m.nx] == l || m.seen[i/64]>>(i%64)&1 != 0 || !wanted[l] {
 			continue
 		}
 		ring = m.walk(ring[:0], i%m.nx, i/m.nx, l)

@@ -21,7 +21,7 @@ var around = Box{8_990_000, 44_990_000, 9_010_000, 45_010_000}
 
 func rings(m *Mosaic, tolerance float64) map[uint16][][]Point {
 	found := map[uint16][][]Point{}
-	m.Outlines(tolerance, func(uint16) bool { return true }, func(l uint16, ring []Point, lost bool) {
+	m.Outlines(tolerance, slices.Repeat([]bool{true}, 20), func(l uint16, ring []Point, lost bool) {
 		if !lost {
 			found[l] = append(found[l], slices.Clone(ring))
 		}
