@@ -417,12 +417,13 @@ function adopt(near) {
   load();
 }
 
-// approach shows what the panel is about; a place as near as its zones are drawn.
+// approach shows what the panel is about; zones as near as they are drawn.
 function approach() {
   fit(shown.frame);
-  const least = 1.1 / levels[2].below;
-  if (!shown.place || !zoneShown() || view.scale >= least) return;
-  view = { x: shown.place[1], y: mercator(shown.place[0]), scale: least };
+  const least = 1.05 / levels[2].below;
+  if (!panel.querySelector("[data-code]") || view.scale >= least) return;
+  view.scale = least;
+  if (shown.place) [view.x, view.y] = [shown.place[1], mercator(shown.place[0])];
   moved();
 }
 
