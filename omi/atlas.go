@@ -9,13 +9,19 @@ import (
 	"rogito.dev/rogito/internal/geo"
 )
 
-// Box is a rectangle in micro-degrees, its border included.
-type Box = geo.Box
+// Box is a rectangle in micro-degrees, its border included: X longitude, Y latitude.
+type Box struct{ MinX, MinY, MaxX, MaxY int32 }
+
+// Union is the smallest box around both.
+func (b Box) Union(o Box) Box { return Box(geo.Box(b).Union(geo.Box(o))) }
+
+// Meets says whether the boxes share a point.
+func (b Box) Meets(o Box) bool { return geo.Box(b).Meets(geo.Box(o)) }
 
 // atlas is what the map and the search know beyond the file. It is made when first
 // asked for.
 type atlas struct {
-	box        geo.Box
+	box        Box
 	areas      []Area // of municipalities, then of provinces
 	names      []string
 	provinceOf map[string]int
@@ -54,7 +60,7 @@ func (ix *Index) draw() *atlas {
 				prices = append(prices, price)
 			}
 			for p := range z.Polygons() {
-				area.reach(ix.polygonBox(z.field(zonePolygons) + uint32(p)))
+				area.reach(Box(ix.polygonBox(z.field(zonePolygons) + uint32(p))))
 			}
 		}
 		if area.Homes = median(prices); area.Homes > 0 {
@@ -76,7 +82,7 @@ func (ix *Index) draw() *atlas {
 	return a
 }
 
-func (a *Area) reach(box geo.Box) {
+func (a *Area) reach(box Box) {
 	if a.Drawn {
 		box = box.Union(a.Box)
 	}

@@ -35,7 +35,7 @@ const (
 )
 
 // Point is a vertex of an outline: X to the east, Y to the north.
-type Point = geo.Point
+type Point struct{ X, Y int32 }
 
 // Outline is the ground of an area as it is drawn: closed rings, whose inside
 // follows from the even-odd rule. One unit is so many micro-degrees.
@@ -262,7 +262,7 @@ func trace(m *geo.Mosaic, wanted []bool, tolerance, least float64) [][]byte {
 			r = append(r, small[l])
 		}
 		if len(r) > 0 {
-			coded[l] = appendOutline(nil, Outline{m.Size / 2, r})
+			coded[l] = appendOutline(nil, m.Size/2, r)
 		}
 	}
 	return coded
@@ -281,11 +281,11 @@ func squares(ring []geo.Point) float64 {
 // appendOutline codes an outline: the unit, the number of rings, and of each ring
 // the number of its vertices (the closing one left out) and their distances from
 // the vertex before. The first vertex of all counts from the origin.
-func appendOutline(b []byte, o Outline) []byte {
-	b = binary.AppendUvarint(b, uint64(o.Unit))
-	b = binary.AppendUvarint(b, uint64(len(o.Rings)))
+func appendOutline(b []byte, unit int32, rings [][]geo.Point) []byte {
+	b = binary.AppendUvarint(b, uint64(unit))
+	b = binary.AppendUvarint(b, uint64(len(rings)))
 	last := geo.Point{}
-	for _, ring := range o.Rings {
+	for _, ring := range rings {
 		ring = ring[:len(ring)-1]
 		b = binary.AppendUvarint(b, uint64(len(ring)))
 		for _, p := range ring {
@@ -312,15 +312,15 @@ func readOutline(b []byte) (o Outline) {
 		return int32(v>>1) ^ -int32(v&1)
 	}
 	o.Unit = int32(next())
-	last := geo.Point{}
+	last := Point{}
 	for n := next(); n > 0 && len(b) > 0; n-- {
 		vertices := next()
 		if vertices > uint64(len(b)/2) {
 			return o
 		}
-		ring := make([]geo.Point, 0, vertices+1)
+		ring := make([]Point, 0, vertices+1)
 		for range vertices {
-			last = geo.Point{X: last.X + step(), Y: last.Y + step()}
+			last = Point{X: last.X + step(), Y: last.Y + step()}
 			ring = append(ring, last)
 		}
 		if len(ring) > 2 {
@@ -349,11 +349,16 @@ func (z Zone) Outline() Outline { return z.ix.outline(int(z.i)) }
 func (z Zone) Detail(tolerance float64, box Box) Outline {
 	o := Outline{Unit: 1}
 	for p := range z.Polygons() {
-		if !z.ix.polygonBox(z.field(zonePolygons) + uint32(p)).Meets(box) {
+		if !z.ix.polygonBox(z.field(zonePolygons) + uint32(p)).Meets(geo.Box(box)) {
 			continue
 		}
 		z.eachRing(p, FullGeometry, func(_ int, ring []geo.Point) {
-			o.Rings = append(o.Rings, slices.Clone(geo.Simplify(ring, tolerance)))
+			ring = geo.Simplify(ring, tolerance)
+			points := make([]Point, len(ring))
+			for i, p := range ring {
+				points[i] = Point(p)
+			}
+			o.Rings = append(o.Rings, points)
 		})
 	}
 	return o
@@ -365,7 +370,7 @@ func (z Zone) Detail(tolerance float64, box Box) Outline {
 // before, that of the first ring from the origin; a ring is closed by itself.
 func (o Outline) AppendJSON(b []byte) []byte {
 	b = strconv.AppendInt(append(b, '['), int64(o.Unit), 10)
-	first := geo.Point{}
+	first := Point{}
 	for _, ring := range o.Rings {
 		b = append(b, ",["...)
 		last := first
