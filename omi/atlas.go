@@ -45,8 +45,8 @@ func (ix *Index) draw() *atlas {
 	n, zones := ix.Municipalities(), ix.count(secZones, zoneSize)
 	a := &atlas{areas: make([]Area, n+len(ix.provinces)), names: make([]string, n), provinceOf: map[string]int{}}
 	for i, p := range ix.provinces {
-		a.provinceOf[p.Code] = i
-		a.areas[n+i] = Area{Municipality: Municipality{Province: p.Code, Region: p.Region}, ix: ix, outline: zones + n + i}
+		a.provinceOf[p.code] = i
+		a.areas[n+i] = Area{Municipality: Municipality{Province: p.code, Region: p.region}, ix: ix, outline: zones + n + i}
 	}
 	homes := make([][]int32, len(ix.provinces))
 	for i := range n {
@@ -250,19 +250,9 @@ func (ix *Index) search(sought, province string) (found []Area, whole int) {
 	return found, whole
 }
 
-// Lookup is the zone at a place in the newest publication that has one there, from
-// the active one backwards: one of a single municipality may be newer than one of
-// the whole country.
-func (s *Set) Lookup(lat, lng float64) (Zone, bool) {
-	for _, ix := range s.Since() {
-		if z, ok := ix.Lookup(lat, lng); ok {
-			return z, true
-		}
-	}
-	return Zone{}, false
-}
-
-// Since are the publications from the active one backwards.
+// Since are the publications from the active one backwards. The first that has
+// perimeters of a place is the one to answer with: one of a single municipality may
+// be newer than one of the whole country.
 func (s *Set) Since() []*Index {
 	i := slices.Index(s.indexes, s.active)
 	if i < 0 {

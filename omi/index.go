@@ -30,7 +30,7 @@ type Index struct {
 	id       string
 	size     int64
 
-	provinces []Province
+	provinces []province
 	atlas     func() *atlas
 
 	warm   []atomic.Pointer[[]byte] // encoded zones
@@ -222,8 +222,8 @@ func (ix *Index) checkGrid() bool {
 
 // checkOutlines also gathers the provinces, which the file does not list.
 func (ix *Index) checkOutlines() bool {
-	ix.provinces = provincesOf(ix.Municipalities(), func(i int) Province {
-		return Province{Code: ix.text(ix.u32(secPlaces, placeSize, uint32(i), placeCadastral+8)), Region: ix.text(ix.u32(secPlaces, placeSize, uint32(i), placeCadastral+4))}
+	ix.provinces = provincesOf(ix.Municipalities(), func(i int) province {
+		return province{code: ix.text(ix.u32(secPlaces, placeSize, uint32(i), placeCadastral+8)), region: ix.text(ix.u32(secPlaces, placeSize, uint32(i), placeCadastral+4))}
 	})
 	return ix.count(secOutlineEnds, 4) == ix.count(secZones, zoneSize)+ix.Municipalities()+len(ix.provinces) &&
 		ix.ascends(secOutlineEnds, len(ix.sec[secOutlines]))

@@ -44,34 +44,34 @@ type Outline struct {
 	Rings [][]Point
 }
 
-// Province is a province as the tables have it.
-type Province struct {
-	Code   string // two letters
-	Region string
+// province is a province as the tables have it.
+type province struct {
+	code   string // two letters
+	region string
 }
 
 // provincesOf are the provinces of n municipalities, by their codes.
-func provincesOf(n int, of func(i int) Province) []Province {
-	byCode := map[string]Province{}
+func provincesOf(n int, of func(i int) province) []province {
+	byCode := map[string]province{}
 	for i := range n {
 		p := of(i)
-		if known, ok := byCode[p.Code]; !ok || known.Region == "" {
-			byCode[p.Code] = p
+		if known, ok := byCode[p.code]; !ok || known.region == "" {
+			byCode[p.code] = p
 		}
 	}
-	return slices.SortedFunc(maps.Values(byCode), func(a, b Province) int { return strings.Compare(a.Code, b.Code) })
+	return slices.SortedFunc(maps.Values(byCode), func(a, b province) int { return strings.Compare(a.code, b.code) })
 }
 
 // outlines draws zones, municipalities and provinces. What overflows a mosaic has
 // no outline; no real publication does.
 func (l *layout) outlines() {
-	provinces := provincesOf(len(l.pub.places), func(i int) Province {
-		return Province{l.pub.places[i].province, l.pub.places[i].region}
+	provinces := provincesOf(len(l.pub.places), func(i int) province {
+		return province{l.pub.places[i].province, l.pub.places[i].region}
 	})
 	zones, places := len(l.pub.zones), len(l.pub.places)
 	d := &draughts{l: l, boxes: make([]geo.Box, zones), placeOf: make([]int, zones), provinceOf: make([]uint16, places), drawn: make([][]byte, zones+places+len(provinces))}
 	for i, p := range l.pub.places {
-		n, _ := slices.BinarySearchFunc(provinces, p.province, func(p Province, code string) int { return strings.Compare(p.Code, code) })
+		n, _ := slices.BinarySearchFunc(provinces, p.province, func(p province, code string) int { return strings.Compare(p.code, code) })
 		d.provinceOf[i] = uint16(n)
 		first := le.Uint32(l.sec[secPlaces][i*placeSize+placeZones:])
 		for k := range le.Uint32(l.sec[secPlaces][i*placeSize+placeZoneCount:]) {
@@ -94,8 +94,8 @@ func (l *layout) outlines() {
 			}
 		})
 	}
-	for province, zones := range byProvince {
-		jobs <- func(m *geo.Mosaic) { d.areas(m, zones, province, len(provinces)) }
+	for in, zones := range byProvince {
+		jobs <- func(m *geo.Mosaic) { d.areas(m, zones, in, len(provinces)) }
 	}
 	for _, zones := range d.windows() {
 		jobs <- func(m *geo.Mosaic) { d.zones(m, zones) }

@@ -229,13 +229,15 @@ const toWorld = (px, py) => [(px - width / 2) / view.scale + view.x, (height / 2
 function label(level, box, whole) {
   const taken = [], words = [];
   if (whole) {
-    const all = visibleTiles(level, box).flatMap((t) => t.features).filter((f) => meets(f.box, box)).sort((a, b) => b.size - a.size);
-    for (const f of all.slice(0, 300)) {
+    const all = visibleTiles(level, box).flatMap((t) => t.features.map((f) => [f, t])).filter(([f]) => meets(f.box, box)).sort(([a], [b]) => b.size - a.size);
+    ctx.setTransform(1, 0, 0, 1, 0, 0);
+    for (const [f, t] of all.slice(0, 300)) {
       const text = f.zone || f.name, w = text.length * 7 + 4;
       if ((f.box[2] - f.box[0]) * view.scale < w * 0.8 || (f.box[3] - f.box[1]) * view.scale < 16) continue;
       const [x, y] = toScreen(...f.at);
       const r = [x - w / 2, y - 8, x + w / 2, y + 8];
       if (r[0] < 2 || r[2] > width - 2 || r[1] < 2 || r[3] > height - 2 || taken.some((o) => meets(o, r))) continue;
+      if (!ctx.isPointInPath(f.path, f.at[0] - t.x, f.at[1] - t.y, "evenodd")) continue; // around another
       taken.push(r);
       words.push([text, x, y]);
       if (words.length >= 70) break;
