@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/api/verification"
+	"rogito.dev/rogito/server/internal/console/check"
 	"rogito.dev/rogito/server/internal/console/look"
 )
 
@@ -53,4 +55,11 @@ func (s *Server) newSite(a *api.API) *look.Site {
 // mountConsole adds the pages that console.enabled is about, a line or two for
 // each package of them.
 func (s *Server) mountConsole(a *api.API, site *look.Site) {
+	pages := &check.Pages{Site: site, Public: s.publicCheck(), PerMinute: s.cfg.Console.CheckPerMinute, MaxDocument: s.cfg.Limits.Document}
+	pages.Mount(a, s.verification())
+}
+
+// verification is the service behind POST /verify and /check.
+func (s *Server) verification() *verification.Verify {
+	return &verification.Verify{Verifier: s.sig.verifier, MaxDocument: s.cfg.Limits.Document, Zone: s.zone(), Producer: "Rogito " + Version}
 }
