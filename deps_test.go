@@ -34,7 +34,8 @@ internal/message            internal/foreign
 internal/ers                ades tsp internal/cms internal/oid internal/xmldom internal/xmldsig
 internal/ca                 internal/cms internal/oid internal/pkix
 internal/pdf                ades internal/limits
-internal/appearance         internal/limits internal/pdf
+internal/typeface           internal/pdf
+internal/appearance         internal/limits internal/pdf internal/typeface
 internal/revision           ades internal/limits internal/pdf
 internal/hsm                ades internal/oid internal/pkix
 internal/hsm/hsmtest        internal/hsm
@@ -42,7 +43,7 @@ internal/keyfile            ades internal/cms internal/hsm internal/oid internal
 
 tsp                         ades internal/cms internal/foreign internal/limits internal/message internal/oid internal/pkix
 cades                       ades tsp internal/cms internal/ers internal/limits internal/message internal/oid internal/pkix
-pades                       ades cades tsp internal/appearance internal/cms internal/limits internal/oid internal/pdf internal/pkix internal/revision
+pades                       ades cades tsp internal/appearance internal/cms internal/limits internal/oid internal/pdf internal/pkix internal/revision internal/typeface
 xades                       ades tsp internal/cms internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 asic                        ades cades xades tsp internal/cms internal/ers internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 pkcs1                       ades internal/cms internal/oid internal/pkix

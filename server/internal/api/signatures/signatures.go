@@ -9,6 +9,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/console/look"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
@@ -53,7 +54,8 @@ func RegisterSignatures(a *api.API, s *Signatures) {
 }
 
 type signInput struct {
-	Body api.Upload[signatureRequest]
+	Language string `header:"Accept-Language" doc:"of the text of a visible signature"`
+	Body     api.Upload[signatureRequest]
 }
 
 func (s *Signatures) registerSigning(a *api.API, kind keys.Kind) {
@@ -93,7 +95,11 @@ func (s *Signatures) sign(ctx context.Context, kind keys.Kind, in *signInput) (a
 	if err != nil {
 		return api.Reply[signatureRecord]{}, err
 	}
-	r, err := s.Service.Submit(ctx, req, signer(ctx))
+	from := signer(ctx)
+	if in.Language != "" {
+		from.Language = string(look.Preferred(in.Language))
+	}
+	r, err := s.Service.Submit(ctx, req, from)
 	if err != nil {
 		return api.Reply[signatureRecord]{}, err
 	}
