@@ -35,6 +35,7 @@ internal/ers                ades tsp internal/cms internal/oid internal/xmldom i
 internal/ca                 internal/cms internal/oid internal/pkix
 internal/pdf                ades internal/limits
 internal/typeface           internal/pdf
+internal/sheet              internal/pdf internal/typeface
 internal/appearance         internal/limits internal/pdf internal/typeface
 internal/revision           ades internal/limits internal/pdf
 internal/hsm                ades internal/oid internal/pkix
@@ -93,7 +94,8 @@ server/internal/console     report internal/pdf server/internal/console/look ser
 server/internal/api         server/internal/account server/internal/fault server/internal/idempotency server/internal/store server/internal/upload
 server/internal/api/accounts    server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/store
 server/internal/api/quotations  ades omi server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/upload
-server/internal/api/signatures  internal/visible server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing
+server/internal/console/completion  . ades pades report internal/pkix internal/sheet server/internal/audit server/internal/console/look server/internal/enroll server/internal/fault server/internal/signing server/internal/upload
+server/internal/api/signatures  report internal/visible server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console/completion server/internal/console/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing
 server/internal/api/verification  . ades report internal/visible server/internal/api server/internal/fault server/internal/upload
 server/internal/console/check  report internal/visible server/internal/api server/internal/api/verification server/internal/console/look server/internal/fault
 server/internal/api/apitest
