@@ -111,6 +111,9 @@ func New() *Sheet {
 
 func (s *Sheet) page() *page { return s.pages[len(s.pages)-1] }
 
+// Page is the number of the page.
+func (s *Sheet) Page() int { return len(s.pages) }
+
 // Break begins a new page.
 func (s *Sheet) Break() {
 	s.pages = append(s.pages, new(page))

@@ -8,11 +8,14 @@ import (
 	"bytes"
 	"context"
 	"crypto"
+	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"sync"
 	"time"
 
 	"rogito.dev/rogito"
@@ -48,7 +51,22 @@ type Certificates struct {
 	Spool    string         // folder for documents on their way
 	Now      func() time.Time
 	Log      *slog.Logger
+
+	mu   sync.Mutex
+	kept map[string]sealed
 }
+
+// sealed is a PDF that is handed out again for a while: whoever asks twice does
+// not spend two time-stamps more, which an authority may charge for.
+type sealed struct {
+	pdf   []byte
+	until time.Time
+}
+
+const (
+	keepSealed = 10 * time.Minute
+	mostSealed = 32
+)
 
 // Certificate is what is known of a record, at a moment.
 type Certificate struct {
@@ -148,26 +166,51 @@ func (c *Certificate) verify(ctx context.Context) error {
 
 // Box of the seal on the first page, in points from the upper left corner.
 const (
-	sealX, sealY          = 336.0, 688.0
-	sealWidth, sealHeight = 203.0, 64.0
+	sealX, sealY          = 346.0, 690.0
+	sealWidth, sealHeight = 193.0, 50.0
 )
 
 // PDF writes the certificate, with the trail attached to it, and seals it: at
 // LTA, or, where time-stamps or revocation data cannot be had, at B.
 func (c *Certificate) PDF(ctx context.Context, lang report.Lang, trail []byte) ([]byte, error) {
-	b, err := c.view(lang).pdf(trail)
+	v := c.view(lang)
+	key := fmt.Sprintf("%s %s %s %x", c.record.AccountID, lang, v.Word, sha256.Sum256(trail))
+	if b := c.of.again(key); b != nil {
+		return b, nil
+	}
+	b, err := v.pdf(trail)
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := c.seal(ctx, b, lang, ades.LevelLTA)
+	out, err := c.seal(ctx, b, lang, ades.LevelLTA)
 	if err != nil && ctx.Err() == nil {
 		c.of.Log.WarnContext(ctx, "a certificate of completion is sealed without a time-stamp", "record", c.record.ID, "error", err)
-		sealed, err = c.seal(ctx, b, lang, ades.LevelB)
+		out, err = c.seal(ctx, b, lang, ades.LevelB)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("completion: seal: %w", err)
 	}
-	return sealed, nil
+	c.of.keep(key, out)
+	return out, nil
+}
+
+func (c *Certificates) again(key string) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s, ok := c.kept[key]; ok && c.Now().Before(s.until) {
+		return s.pdf
+	}
+	return nil
+}
+
+func (c *Certificates) keep(key string, pdf []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.kept, func(_ string, s sealed) bool { return !c.Now().Before(s.until) })
+	if c.kept == nil || len(c.kept) >= mostSealed {
+		c.kept = map[string]sealed{}
+	}
+	c.kept[key] = sealed{pdf, c.Now().Add(keepSealed)}
 }
 
 func (c *Certificate) seal(ctx context.Context, b []byte, lang report.Lang, level ades.Level) ([]byte, error) {

@@ -2,6 +2,7 @@ package completion
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/boombuler/barcode/qr"
 
@@ -19,7 +20,9 @@ const (
 	right  = sheet.Width - sheet.Margin
 	labels = 118.0 // column of labels
 
-	frontEnd = sealY - 42 // where the text of the first page ends
+	nameColumn = 254.0      // of documents
+	frontEnd   = sealY - 30 // where the text of the first page ends
+	frontLines = 2          // of a value on the first page
 )
 
 // pdf sets the certificate: the first page says it all, then come lists that do
@@ -76,24 +79,34 @@ type rest struct{ documents, parties bool }
 
 func (v *view) front(s *sheet.Sheet) (rest rest, err error) {
 	v.panel(s)
-	v.section(s, v.WhoTitle, v.Who, labels)
+	v.section(s, v.WhoTitle, v.Who, 2)
 	if len(v.Parties) > 1 || len(v.Who) == 0 && len(v.Parties) > 0 {
 		s.Space(3)
 		n := min(len(v.Parties), 3)
 		v.parties(s, n)
 		rest.parties = n < len(v.Parties)
 	}
-	v.section(s, v.WhatTitle, v.What, labels)
+	v.section(s, v.WhatTitle, v.What, 2)
 	if len(v.Documents) > 0 {
-		// Of a list that does not fit the beginning is shown.
-		n := len(v.Documents)
-		if most := max(1, int((frontEnd-s.Y-40)/32)); n > most {
-			n, rest.documents = most, true
-		}
+		n := v.fitting(frontEnd - s.Y)
+		rest.documents = n < len(v.Documents)
 		s.Space(3)
 		v.documents(s, n)
 	}
 	return rest, v.check(s)
+}
+
+// fitting is how many documents fit a height, with their heads and a line that
+// says how many are left out.
+func (v *view) fitting(height float64) int {
+	height -= 2*sheet.Small.Height() + 12
+	for n, d := range v.Documents {
+		lines := len(sheet.Body.Wrap(d.Name, nameColumn))
+		if height -= max(float64(min(lines, frontLines))*sheet.Body.Height(), 2*sheet.Body.Height()) + 7; height < 0 {
+			return n
+		}
+	}
+	return len(v.Documents)
 }
 
 // panel is the verdict on a coloured ground.
@@ -115,9 +128,9 @@ func (v *view) panel(s *sheet.Sheet) {
 	s.Y = top + height
 }
 
-// section is a heading with labels and values. Long values of the first page are
-// cut: they stand in the annex whole.
-func (v *view) section(s *sheet.Sheet, title string, pairs []Pair, column float64) {
+// section is a heading with labels and values, which are cut after some lines:
+// the annex has them whole.
+func (v *view) section(s *sheet.Sheet, title string, pairs []Pair, lines int) {
 	s.Section(title)
 	for i, p := range pairs {
 		st := sheet.Body
@@ -127,46 +140,61 @@ func (v *view) section(s *sheet.Sheet, title string, pairs []Pair, column float6
 		case p.Label == "SHA-256":
 			st = sheet.Code
 		}
-		s.Pairs(left, sheet.Measure, column, [2]sheet.Cell{{Text: p.Label, Style: sheet.Label}, {Text: clip(p.Value, st), Style: st}})
+		s.Pairs(left, sheet.Measure, labels, [2]sheet.Cell{{Text: p.Label, Style: sheet.Label}, {Text: clip(p.Value, st, sheet.Measure-labels, lines), Style: st}})
 	}
 }
 
-// clip keeps three lines of a value.
-func clip(text string, st sheet.Style) string {
-	lines := st.Wrap(text, sheet.Measure-labels)
-	if len(lines) <= 3 {
+// clip keeps some lines of a text.
+func clip(text string, st sheet.Style, width float64, most int) string {
+	lines := st.Wrap(text, width)
+	if len(lines) <= most {
 		return text
 	}
-	return lines[0] + " " + lines[1] + " " + st.Font().Clip(lines[2]+"…", (sheet.Measure-labels-st.Size)/st.Size)
+	lines[most-1] = st.Font().Clip(lines[most-1]+"…", width/st.Size)
+	return strings.Join(lines[:most], " ")
 }
 
+// documents lists the first n; all of them with their whole names.
 func (v *view) documents(s *sheet.Sheet, n int) {
-	if n == len(v.Documents) && n > 3 {
+	whole := n == len(v.Documents)
+	switch {
+	case n == 0:
+		s.Text(v.all.With(len(v.Documents)).In(v.Lang), sheet.Body)
+		return
+	case whole && s.Page() > 1:
 		s.Section(v.DocumentsTitle)
 	}
 	var rows [][]sheet.Cell
 	for _, d := range v.Documents[:n] {
+		if s.Page() == 1 {
+			d.Name = clip(d.Name, sheet.Body, nameColumn, frontLines)
+		}
 		rows = append(rows, []sheet.Cell{{Text: d.Number, Style: sheet.Label}, {Text: d.Name, Style: sheet.Body}, {Text: d.Size, Style: sheet.Label}, {Text: d.SHA256, Style: sheet.Code.Sized(6.8)}})
 	}
-	s.Table([]sheet.Column{{X: left, Width: 22, Name: "#"}, {X: left + 24, Width: 222, Name: v.NameColumn}, {X: left + 254, Width: 66, Name: v.SizeColumn}, {X: left + 324, Width: right - left - 324, Name: v.DigestColumn}}, rows)
-	if n < len(v.Documents) {
+	s.Table([]sheet.Column{{X: left, Width: 22, Name: "#"}, {X: left + 24, Width: nameColumn, Name: v.NameColumn}, {X: left + 286, Width: 58, Name: v.SizeColumn}, {X: left + 350, Width: right - left - 350, Name: v.DigestColumn}}, rows)
+	if !whole {
 		s.Text(v.more.With(len(v.Documents)-n).In(v.Lang), sheet.Small)
 	}
 }
 
+// parties lists the first n who signed; on the first page in one line each.
 func (v *view) parties(s *sheet.Sheet, n int) {
-	if n == len(v.Parties) && n > 3 {
+	const who = 240.0
+	if s.Page() > 1 {
 		s.Section(v.PartiesTitle)
 	}
 	var rows [][]sheet.Cell
 	for _, p := range v.Parties[:n] {
-		who := p.Name
+		name := p.Name
 		if p.Number != "" {
-			who += " · " + p.Number
+			name += " · " + p.Number
 		}
-		rows = append(rows, []sheet.Cell{{Text: who, Style: sheet.Body}, {Text: p.When, Style: sheet.Label}, {Text: p.Word, Style: sheet.Strong.In(colours[p.Class][0])}})
+		if s.Page() == 1 {
+			name = clip(name, sheet.Body, who, 1)
+		}
+		rows = append(rows, []sheet.Cell{{Text: name, Style: sheet.Body}, {Text: p.When, Style: sheet.Label}, {Text: p.Word, Style: sheet.Strong.In(colours[p.Class][0])}})
 	}
-	s.Table([]sheet.Column{{X: left, Width: 240, Name: v.SignerColumn}, {X: left + 248, Width: 150, Name: v.WhenColumn}, {X: left + 406, Width: right - left - 406, Name: v.VerdictColumn}}, rows)
+	s.Table([]sheet.Column{{X: left, Width: who, Name: v.SignerColumn}, {X: left + 248, Width: 150, Name: v.WhenColumn}, {X: left + 406, Width: right - left - 406, Name: v.VerdictColumn}}, rows)
 	if n < len(v.Parties) {
 		s.Text(v.more.With(len(v.Parties)-n).In(v.Lang), sheet.Small)
 	}
@@ -204,7 +232,7 @@ func (v *view) timeline(s *sheet.Sheet) {
 	s.Section(v.TimelineTitle)
 	const axis, x = left + 92, left + 110
 	day := ""
-	for _, e := range v.Timeline {
+	for i, e := range v.Timeline {
 		more := sheet.Small.Wrap(e.More, right-x)
 		what := sheet.Body.Wrap(e.What, right-x)
 		height := float64(len(what))*sheet.Body.Height() + float64(len(more))*sheet.Small.Height() + 8
@@ -219,7 +247,9 @@ func (v *view) timeline(s *sheet.Sheet) {
 			s.Space(18)
 			height -= 22
 		}
-		s.Stroke(sheet.Rule, 1, [2]float64{axis, s.Y}, [2]float64{axis, s.Y + height})
+		if i < len(v.Timeline)-1 {
+			s.Stroke(sheet.Rule, 1, [2]float64{axis, s.Y + 6.5}, [2]float64{axis, s.Y + height + 6.5})
+		}
 		s.Dot(axis, s.Y+6.5, 3.2, sheet.Accent)
 		s.At(left, s.Y+0.8, e.Time, sheet.Small)
 		y := s.Y
@@ -229,13 +259,28 @@ func (v *view) timeline(s *sheet.Sheet) {
 	}
 }
 
+// fewSections of a kind stand in the annex of the PDF; the attached file has all.
+const fewSections = 3
+
 // annex is for those who repeat every step.
 func (v *view) annex(s *sheet.Sheet) {
 	s.Break()
 	s.Text(v.AnnexTitle, sheet.Title.Sized(16))
 	s.Space(4)
 	s.Text(v.attached.With("audit-"+v.record+".json").In(v.Lang), sheet.Small.Sized(9))
+	shown := map[string]int{}
 	for _, sec := range v.Annex {
+		shown[sec.Title]++
+	}
+	met := map[string]int{}
+	for _, sec := range v.Annex {
+		if met[sec.Title]++; met[sec.Title] > fewSections {
+			if met[sec.Title] == shown[sec.Title] {
+				s.Space(6)
+				s.Text(v.others.With(shown[sec.Title]-fewSections).In(v.Lang), sheet.Small)
+			}
+			continue
+		}
 		s.Space(10)
 		s.Room(60)
 		s.Text(sec.Title, sheet.Strong.In(sheet.Accent))

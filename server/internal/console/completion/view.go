@@ -46,7 +46,8 @@ type view struct {
 	producer, record string
 	made             time.Time
 	zone             *time.Location
-	more             look.Text // documents that do not fit the first page
+	more, all        look.Text // documents that do not fit the first page
+	others           look.Text // sections that the annex leaves out
 	attached         look.Text
 }
 
@@ -85,6 +86,8 @@ func (c *Certificate) view(lang report.Lang) *view {
 		Check:     c.of.Check(r.ID), producer: c.of.Producer, record: r.ID, made: c.made, zone: c.of.Zone,
 		LogTitle: in(look.T("Audit data", "Dati del registro")), IDColumn: in(look.T("Operation ID", "Operazione")), AtColumn: in(look.T("Operation Timestamp", "Data e ora")), DetailColumn: in(look.T("Operation Detail", "Dettaglio")),
 		more:     look.T("and %d more, listed below", "e altri %d, elencati più avanti"),
+		all:      look.T("%d documents, listed below", "%d documenti, elencati più avanti"),
+		others:   look.T("and %d more of this kind in the attached file", "e altri %d di questo tipo nel file allegato"),
 		attached: look.T("The whole audit trail, with certificates, signed attributes, time-stamp tokens and revocation data, is attached to this PDF as %s.", "L'intero registro, con certificati, attributi firmati, marche temporali e dati di revoca, è allegato a questo PDF come %s."),
 	}
 	v.About = strings.Replace(v.About, "%s", r.ID, 1)
@@ -97,26 +100,47 @@ func (c *Certificate) view(lang report.Lang) *view {
 		v.What = append(v.What, Pair{in(look.T("Signed document", "Documento firmato")), f.Name + ", " + look.Size(lang, f.Size)}, Pair{"SHA-256", f.SHA256})
 	}
 	c.who(v, in)
-	for _, e := range c.entries {
+	for i, e := range c.entries {
 		at := time.UnixMilli(e.CreatedAt)
-		what, more := c.happened(e)
-		day, clock, _ := strings.Cut(lang.Date(at, c.of.Zone), ", ")
-		hours, zone, _ := strings.Cut(clock, " ")
-		if c.of.Zone != nil {
-			hours = at.In(c.of.Zone).Format("15:04:05")
-		} else {
-			hours = at.UTC().Format("15:04:05")
-		}
-		v.Timeline = append(v.Timeline, step{day, hours + " " + zone, what.In(lang), more})
 		log, _ := e.Text()
-		one := entry{ID: e.ID, At: at.UTC().Format("2006-01-02 15:04:05.000+00:00"), Log: log, Digest: hex.EncodeToString(e.Digest), Sequence: "–"}
+		one := entry{ID: e.ID, At: stamp(at), Log: log, Digest: hex.EncodeToString(e.Digest), Sequence: "–"}
 		if e.Seq >= 0 {
 			one.Sequence = strconv.FormatInt(e.Seq, 10)
 		}
 		v.Log = append(v.Log, one)
+		if i == 0 || e.Kind != c.entries[i-1].Kind {
+			v.Timeline = append(v.Timeline, c.steps(lang, i)...)
+		}
 	}
 	c.annex(v, in)
 	return v
+}
+
+// fewSteps of one kind in a row are told one by one; of more there is one, with
+// their number. The annex has them all.
+const fewSteps = 4
+
+// steps are the events from i on that are of one kind.
+func (c *Certificate) steps(lang report.Lang, i int) (all []step) {
+	n := 1
+	for i+n < len(c.entries) && c.entries[i+n].Kind == c.entries[i].Kind {
+		n++
+	}
+	zone := c.of.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	for _, e := range c.entries[i : i+n] {
+		at := time.UnixMilli(e.CreatedAt).In(zone)
+		what, more := c.happened(e, lang)
+		one := step{lang.Day(at, zone), at.Format("15:04:05 MST"), what.In(lang), more}
+		if n > fewSteps {
+			one.What, one.More = one.What+look.T(" (first of %d such steps)", " (primo di %d passi uguali)").With(n).In(lang), ""
+			return append(all, one)
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 // who is the signer of this record, as the certificate names them, and
@@ -128,10 +152,11 @@ func (c *Certificate) who(v *view, in func(look.Text) string) {
 	if c.signer == nil || len(c.signer.DER) == 0 {
 		return
 	}
-	name, number, when := c.signer.Owner, "", ""
+	name, number, when, worth := c.signer.Owner, "", "", ""
 	for _, p := range v.Parties {
 		if bytes.Equal(p.Certificate, c.signer.DER) {
-			name, number, when = p.Name, p.Number, p.When
+			name, number, when, worth = p.Name, strings.TrimSuffix(p.Number, v.Lang.T("test certificate")), p.When, p.Worth
+			number = strings.TrimSuffix(number, " · ")
 			if p.How != "" {
 				when += " (" + p.How + ")"
 			}
@@ -160,14 +185,9 @@ func (c *Certificate) who(v *view, in func(look.Text) string) {
 		{in(look.T("Identifiers", "Identificativi")), number},
 		{in(look.T("When", "Quando")), when},
 		{in(look.T("Kind", "Tipo")), kinds[c.record.CertificateType]},
+		{in(look.T("Worth in law", "Valore legale")), worth},
 		{in(look.T("Identified by", "Identificazione")), c.identified(v.Lang)},
 		{in(look.T("Certificate", "Certificato")), in(look.T("number", "numero")) + " " + c.signer.Serial + ", " + issuer},
-	}
-	for _, p := range v.Parties {
-		if bytes.Equal(p.Certificate, c.signer.DER) && p.Worth != "" {
-			v.Who[3].Value += "; " + p.Worth
-			break
-		}
 	}
 }
 

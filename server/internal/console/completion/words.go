@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/server/internal/audit"
@@ -48,7 +49,7 @@ func detailOf(e *audit.Entry) (log string, d detail) {
 
 // happened says what an event is in the words of people, and what else they may
 // want to know of it. A kind that has no words here is told as the log has it.
-func (c *Certificate) happened(e *audit.Entry) (what look.Text, more string) {
+func (c *Certificate) happened(e *audit.Entry, lang report.Lang) (what look.Text, more string) {
 	log, d := detailOf(e)
 	if log == "" {
 		return look.T("The details of this step were erased", "I dettagli di questo passo sono stati cancellati"), ""
@@ -78,7 +79,7 @@ func (c *Certificate) happened(e *audit.Entry) (what look.Text, more string) {
 		}
 		return look.T("The signature was made", "La firma è stata apposta"), how
 	case "timestamp":
-		return look.T("A time-stamp was added", "È stata aggiunta una marca temporale"), strings.TrimPrefix(log, "time-stamped at ")
+		return look.T("A time-stamp was added", "È stata aggiunta una marca temporale"), c.stamped(log, lang)
 	case "signed":
 		return look.T("The signed document was checked and stored", "Il documento firmato è stato controllato e conservato"), "SHA-256 " + d.SHA256
 	case "error":
@@ -101,6 +102,16 @@ func (c *Certificate) happened(e *audit.Entry) (what look.Text, more string) {
 		return look.T("The documents were deleted at the end of their retention", "I documenti sono stati cancellati alla fine del periodo di conservazione"), ""
 	}
 	return look.Same(log), ""
+}
+
+// stamped is the time of a time-stamp as people read it.
+func (c *Certificate) stamped(log string, lang report.Lang) string {
+	text := strings.TrimPrefix(log, "time-stamped at ")
+	at, err := time.Parse("2006-01-02 15:04:05.000-07:00", text)
+	if err != nil {
+		return text
+	}
+	return lang.Date(at, c.of.Zone)
 }
 
 // methods of identification.
@@ -148,6 +159,8 @@ func (c *Certificate) verdict(lang report.Lang) (class, word, text, term string)
 	}
 	signed := look.T("Signed", "Firmato")
 	switch {
+	case c.report != nil && c.record.Options.Batch:
+		return c.archive(lang)
 	case c.report != nil:
 		a := c.report.Answers(lang)
 		return a.Class, a.Word, a.Rely, string(a.Indication)
@@ -161,4 +174,33 @@ func (c *Certificate) verdict(lang report.Lang) (class, word, text, term string)
 		return say("undetermined", signed, look.T("The document is protected by a password, which is not kept, so it was not checked again. It was checked when it was made.", "Il documento è protetto da una password, che non viene conservata: non è stato verificato di nuovo. Era stato controllato al momento della firma."))
 	}
 	return say("undetermined", signed, look.T("These are signature values alone, without a certificate: they were checked when they were made.", "Sono soli valori di firma, senza certificato: sono stati controllati al momento della firma."))
+}
+
+// archive is the verdict on documents that were signed each on its own: the
+// archive that they come in is not signed as such.
+func (c *Certificate) archive(lang report.Lang) (class, word, text, term string) {
+	made, hold := 0, 0
+	for _, e := range c.entries {
+		if e.Kind == "signature" {
+			made++
+		}
+	}
+	parties := c.report.Parties(lang)
+	for _, p := range parties {
+		if p.Class == "valid" {
+			hold++
+		}
+	}
+	a := c.report.Answers(lang)
+	switch {
+	case hold < len(parties) || len(parties) < made || made == 0:
+		return a.Class, a.Word, a.Rely, string(a.Indication)
+	case made < len(c.record.Inputs):
+		return "undetermined", look.T("Signed in part", "Firmato in parte").In(lang), look.T("%d of %d documents were signed; their signatures hold.", "%d documenti su %d sono stati firmati; le loro firme sono valide.").With(made, len(c.record.Inputs)).In(lang), ""
+	}
+	sentence := look.T("Every one of the %d signatures in the archive holds.", "Ognuna delle %d firme nell'archivio è valida.").With(len(parties)).In(lang)
+	if c.of.Sandbox {
+		sentence = lang.T("Only as a trial: a test certificate binds nobody.") + " " + sentence
+	}
+	return "valid", lang.T("Valid"), sentence, string(report.TotalPassed)
 }
