@@ -9,7 +9,7 @@ import (
 // who do not know the standard: may I rely on it, who signed, when, why not, and
 // what now. The page and the PDF begin with them.
 type Answers struct {
-	Class      string // "valid", "invalid", "undetermined": a colour
+	Class      string // "valid", "trial", "invalid", "undetermined": a colour
 	Indication Indication
 	Word       string // the verdict: "Valid"
 	Rely       string // may I rely on it
@@ -24,6 +24,7 @@ type Answers struct {
 
 // Signer is who signed, or who time-stamped, and when.
 type Signer struct {
+	Label        string // what he is: "Signed by"; where nobody vouches for it, "Signer named"
 	Name, Number string // number: fiscal code, organisation, VAT number
 	When, How    string // how the time is known
 	Only         string // what of the document, where it is not all
@@ -32,10 +33,19 @@ type Signer struct {
 
 // Answers writes them.
 func (r *Report) Answers(lang Lang) Answers {
-	t := &page{r: r, l: lang}
+	t := &page{r: r, l: lang, bare: true}
 	c := r.Conclusions
 	a := Answers{Class: r.Summary(lang).Class, Indication: c.Indication, Why: t.plainWhy()}
 	a.Word, a.Rely = t.rely()
+	switch {
+	case r.Valid() && t.sandboxed():
+		a.Class = "trial"
+	case len(c.Signatures) == 0 && c.Indication != TotalFailed && !r.isTimestamp():
+		a.Class = "undetermined" // nobody signed: nothing in it is wrong
+		if t.failed() {
+			a.Class = "invalid"
+		}
+	}
 	a.Then = t.then()
 	switch {
 	case len(c.Signatures) > 0:
@@ -54,9 +64,8 @@ func (r *Report) Answers(lang Lang) Answers {
 		s := c.Signatures[0]
 		if s.Indication == TotalPassed {
 			a.Worth = t.l.qualification(s.Qualification, !s.TrustedList)
-			a.Until = t.l.dayOf(s.ValidUntil, r.Zone)
-			if s.ValidUntil.IsZero() {
-				a.Until = ""
+			if s.ValidUntil.After(r.at()) {
+				a.Until = t.l.dayOf(s.ValidUntil, r.Zone)
 			}
 		}
 	}
@@ -73,7 +82,10 @@ func (r *Report) Answers(lang Lang) Answers {
 
 // signedBy takes a signer's name apart.
 func (t *page) signedBy(c *Conclusion) Signer {
-	s := Signer{Name: t.l.T("an unknown signer"), Class: classOf(c.Indication)}
+	s := Signer{Label: "Signer named", Name: t.l.T("an unknown signer"), Class: classOf(c.Indication)}
+	if c.Indication == TotalPassed {
+		s.Label = "Signed by"
+	}
 	if cert := t.r.certificate(c); cert != nil {
 		n := cert.holder()
 		s.Name, s.Number = n.person(), strings.Join(t.l.numbers(n), ", ")
@@ -95,7 +107,7 @@ func (t *page) signedBy(c *Conclusion) Signer {
 
 // stamper is who issued a time-stamp of a document that nobody signed.
 func (t *page) stamper(c *Conclusion) Signer {
-	s := Signer{Name: t.l.T("an unknown authority"), When: t.date(c.Timestamp.Time), Class: classOf(c.Indication)}
+	s := Signer{Label: "Time-stamped by", Name: t.l.T("an unknown authority"), When: t.date(c.Timestamp.Time), Class: classOf(c.Indication)}
 	if cert := t.r.certificate(c); cert != nil {
 		s.Name = t.l.authority(cert.holder())
 	}
@@ -121,7 +133,7 @@ func (t *page) rely() (word, sentence string) {
 		return t.l.T("Not valid"), t.l.T("No, do not rely on it: the file claims to be signed, but it is broken.")
 	case n == 0 && t.r.isTimestamp() && c.TimestampsVerified:
 		return t.l.T("Valid time-stamp"), t.l.T("It proves that the content existed at this time, and not who made it: nobody signed.")
-	case n == 0 && len(c.Timestamps) > 0 && t.r.Outcome() == OutcomeUndetermined:
+	case n == 0 && len(c.Timestamps) > 0 && !c.TimestampsVerified && !t.failed():
 		return t.l.T("Cannot be determined"), t.l.T("Not yet: whether the time-stamp holds cannot be told, and nobody signed.")
 	case n == 0 && len(c.Timestamps) > 0 && !c.TimestampsVerified:
 		return t.l.T("Not valid"), t.l.T("No, do not rely on it: the time-stamp does not hold, and nobody signed.")
@@ -179,6 +191,12 @@ func (t *page) worst() *Conclusion {
 	return nil
 }
 
+// failed says that a time-stamp is not valid.
+func (t *page) failed() bool {
+	w := t.worst()
+	return w != nil && w.Indication == Failed
+}
+
 // then says what to do, where something is to be done.
 func (t *page) then() string {
 	c := t.r.Conclusions
@@ -222,6 +240,9 @@ func (t *page) advice(c *Conclusion) string {
 	case TryLater, CertificateChainGeneral, RevocationOutOfBoundsNoPOE:
 		return "Check again later. If it stays like this, ask the signer for a signature with a time-stamp."
 	case SignedDataNotFound:
+		if strings.HasPrefix(t.r.Format(), "ASiC") {
+			return "Something that was signed is missing from the file. Ask whoever sent it for the complete one."
+		}
 		return "The signature is a file of its own: check it again and choose the original document too."
 	case OutOfBoundsNoPOE, OutOfBoundsNotRevoked, RevokedNoPOE, RevokedCANoPOE, CryptoConstraintsFailureNoPOE, NoPOE:
 		return "If you know on which day it was signed, check it again as at that day. Otherwise ask the signer to sign again."

@@ -40,7 +40,7 @@ var phrases = regexp.MustCompile(`\.T "([^"]+)"`)
 // Every phrase of the template has its Italian.
 func TestPageIsTranslated(t *testing.T) {
 	found := phrases.FindAllStringSubmatch(htmlText, -1)
-	if len(found) < 10 {
+	if len(found) < 5 {
 		t.Fatalf("%d phrases", len(found))
 	}
 	for _, m := range found {

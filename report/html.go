@@ -37,7 +37,6 @@ type htmlPage struct {
 	Basis    htmlSection
 	Producer string
 	Style    template.CSS
-	signed   bool
 }
 
 // htmlCard is one signature or time-stamp.
@@ -66,9 +65,6 @@ func (h *htmlPage) T(phrase string) string { return h.Lang.T(phrase) }
 // Others says how many signers are left out of the first lines.
 func (h *htmlPage) Others(n int) string { return h.Lang.f("and %d more below", n) }
 
-// Signed says that there is a signature, whatever it is worth.
-func (h *htmlPage) Signed() bool { return h.signed }
-
 // WriteHTML writes a page that stands on its own.
 func (r *Report) WriteHTML(w io.Writer, name string, lang Lang) error {
 	return r.writeHTML(w, "page", name, lang)
@@ -96,7 +92,6 @@ func (r *Report) writeHTML(w io.Writer, template, name string, lang Lang) error 
 	for _, c := range r.Conclusions.Timestamps {
 		h.Cards = append(h.Cards, t.stampCard(c))
 	}
-	h.signed = len(r.Conclusions.Signatures) > 0
 	basis := t.basis()
 	h.Basis = htmlSection{basis.title, htmlRows(basis.rows)}
 	return htmlTemplate().ExecuteTemplate(w, template, h)

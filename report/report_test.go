@@ -98,7 +98,7 @@ func TestFirstThreeLines(t *testing.T) {
 		"own anchor": {
 			change(TotalPassed, "", func(*Report, *Conclusion) {}), OutcomeValid,
 			[]string{"VALID (PAdES", "[test certificate]", "certificate of your own", "(N/A): only a trusted list can say so"},
-			[]string{"certificato tuo"},
+			[]string{"certificato aggiunto qui"},
 		},
 		"no lists": {
 			change(Indeterminate, NoCertificateChainFound, func(*Report, *Conclusion) {}), OutcomeUndetermined,

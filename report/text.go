@@ -36,6 +36,8 @@ type page struct {
 	r *Report
 	l Lang
 	b strings.Builder
+
+	bare bool // the reason is told without advice
 }
 
 // section is a part of a report: what text, HTML and PDF have in common.
@@ -212,7 +214,7 @@ func (r *Report) certificate(c *Conclusion) *Certificate {
 // documentRows describe the document itself: its name, size and digest.
 func (t *page) documentRows(name string) ([]row, error) {
 	var s section
-	s.add(t.l.T("Document"), name, "")
+	s.add(t.l.T("Name of the file"), name, "")
 	if t.r.Source != nil {
 		sum, err := digest(t.r.Source)
 		if err != nil {
