@@ -215,14 +215,14 @@ func (s *Server) stamper(urls string) csc.Stamper {
 // registerSigning adds the operations of signatures and certificates.
 func (s *Server) registerSigning(a *api.API) {
 	w := &s.sig
-	records := &signatures.Signatures{Service: w.signing}
+	records := &signatures.Signatures{Service: w.signing, Completion: s.completion()}
 	certificates := &signatures.Certificates{Service: w.enroll, Guard: w.guard}
 	host := ""
 	if u, err := url.Parse(s.cfg.PublicURL); err == nil {
 		host = u.Hostname()
 	}
 	signatures.RegisterSignatures(a, records)
-	verification.RegisterVerify(a, &verification.Verify{Verifier: w.verifier, MaxDocument: s.cfg.Limits.Document, Zone: s.zone(), Producer: "Rogito " + Version})
+	verification.RegisterVerify(a, s.verification())
 	signatures.RegisterApprovals(a, records)
 	signatures.RegisterCertificates(a, certificates)
 	signatures.RegisterClientCertificates(a, certificates)
