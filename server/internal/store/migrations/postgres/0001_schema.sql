@@ -210,6 +210,8 @@ create table credentials (
 	totp_step  bigint not null default 0,
 	level      bigint not null default 0, -- of security; the key is bound to it
 	token_key  text not null default '', -- names the key in the PKCS#11 token, while it is there
+	remote       text not null default '', -- provider that has the key
+	remote_token bytea, -- of the holder there, sealed under what the password opens
 	created_at bigint not null,
 	unique (account_id, username)
 );
@@ -288,6 +290,16 @@ create table certificates (
 );
 create index certificates_account on certificates (account_id, id);
 create index certificates_state on certificates (state, not_after);
+
+-- Logins of holders at the provider of a remote key, on their way.
+create table remote_logins (
+	id             text primary key, -- hash of the state that the provider hands back
+	certificate_id text not null,
+	held           bigint not null default 0, -- the holder came back, and chooses
+	sealed         bytea not null,
+	created_at     bigint not null
+);
+create index remote_logins_certificate on remote_logins (certificate_id);
 
 -- Evidence of who the holder is.
 create table identifications (
