@@ -8,7 +8,7 @@ LDFLAGS := -s -w -X rogito.dev/rogito/server.Version=$(VERSION)
 LINT := go tool -modfile=tools/lint/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release test token race check lint fmt bench soak vulnerable interop corpus fuzz docs clean
+.PHONY: help run build release test token race check lint fmt bench soak vulnerable interop identify corpus fuzz docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -63,6 +63,10 @@ vulnerable: ## known faults of what we stand on (asks vuln.go.dev)
 interop: ## other implementations read ours, we read theirs
 	.ci/need qpdf pdfsig xmlsec1 xmllint openssl gs soffice
 	ROGITO_INTEROP=1 ROGITO_INTEROP_TABLE=$(CURDIR)/docs/interop.md go test -count=1 -timeout 30m -v ./test/interop/...
+
+identify: ## SPID and CIE against counterparts that others wrote, installed from PyPI
+	.ci/need xmlsec1 openssl python3
+	ROGITO_IDENTIFY=1 go test -count=1 -timeout 30m -v -run Counterpart ./server ./server/internal/identify/...
 
 corpus: ## verdicts over the given corpus (../shared or ROGITO_SHARED)
 	go test -timeout 60m -run Corpus -v ./...

@@ -67,7 +67,7 @@ type Form struct {
 }
 
 func prepareCAdES(ctx context.Context, d *Draft) (err error) {
-	o, c := &d.o, d.o.cades()
+	o, c := &d.o, d.o.CAdES
 	cms := (o.Parallel || o.Counter) && len(d.in.Files) > 0 && Detect(d.in.paying(ctx).Files[0].Source) == KindCMS
 	if d.in.Digest != nil || cms {
 		c.MimeType = "" // of content that is not looked at
@@ -76,7 +76,7 @@ func prepareCAdES(ctx context.Context, d *Draft) (err error) {
 	case d.in.Digest != nil && o.Level >= ades.LevelLTA:
 		return errors.New("a signature over a digest cannot reach LTA: its archive time-stamp needs the document")
 	case d.in.Digest != nil:
-		d.inner, err = cades.PrepareDigest(d.in.Digest, c)
+		d.inner, err = cades.PrepareDigest(d.in.Digest, o.SignParams, c)
 		return err
 	case o.Counter && !cms:
 		return fmt.Errorf("only a CMS file (.p7m) can be counter-signed: %w", ErrNotSigned)
@@ -88,7 +88,7 @@ func prepareCAdES(ctx context.Context, d *Draft) (err error) {
 		if d.raise.Detached = d.in.Files[1:]; len(d.raise.Detached) > 0 {
 			content = d.raise.Detached[0].Source
 		}
-		d.inner, err = cades.Parallel(d.in.paying(ctx).Files[0].Source, content, c)
+		d.inner, err = cades.Parallel(d.in.paying(ctx).Files[0].Source, content, o.SignParams, c)
 		return err
 	}
 	src, err := d.in.only()
@@ -98,7 +98,7 @@ func prepareCAdES(ctx context.Context, d *Draft) (err error) {
 	if c.Detached {
 		d.raise.Detached = d.in.Files
 	}
-	d.inner, err = cades.Prepare(src, c)
+	d.inner, err = cades.Prepare(src, o.SignParams, c)
 	return err
 }
 
@@ -113,7 +113,7 @@ func (d *Draft) prepareCounter(ctx context.Context, c cades.Options) error {
 		return ErrNotSigned
 	}
 	d.signers = len(doc.Signatures)
-	d.inner, err = cades.Counter(src, doc.Signatures[d.counter].ID, c)
+	d.inner, err = cades.Counter(src, doc.Signatures[d.counter].ID, d.o.SignParams, c)
 	return err
 }
 
@@ -130,8 +130,10 @@ func preparePAdES(ctx context.Context, d *Draft) error {
 	if err != nil {
 		return err
 	}
-	d.raise.Password = d.o.PAdES.Password
-	d.inner, err = pades.Prepare(ctx, src, d.o.pades())
+	o := d.o.PAdES
+	o.Stamped = o.Stamped || d.o.Level >= ades.LevelT
+	d.raise.Password = o.Password
+	d.inner, err = pades.Prepare(ctx, src, d.o.SignParams, o)
 	return err
 }
 
@@ -146,7 +148,7 @@ func prepareXAdES(ctx context.Context, d *Draft) (err error) {
 	if d.o.XAdES.Packaging == xades.Detached {
 		d.raise.Detached = d.in.Files
 	}
-	d.inner, err = xades.Prepare(ctx, d.in.Files, d.o.xades())
+	d.inner, err = xades.Prepare(ctx, d.in.Files, d.o.SignParams, d.o.XAdES)
 	return err
 }
 
@@ -160,12 +162,15 @@ func prepareASiC(ctx context.Context, d *Draft) (err error) {
 	if d.in.Digest != nil {
 		return errDigest
 	}
-	a := d.o.asic()
+	a := d.o.ASiC
+	if a.Simple && d.o.Format != ades.ASiCS {
+		return errors.New("ASiC.Simple goes with the format ASiC-S only")
+	}
 	a.Simple = d.o.Format == ades.ASiCS
 	if d.o.Parallel && len(d.in.Files) == 1 && Detect(d.in.paying(ctx).Files[0].Source) == KindASiC {
-		d.inner, err = asic.Parallel(ctx, d.in.Files[0].Source, a)
+		d.inner, err = asic.Parallel(ctx, d.in.Files[0].Source, d.o.SignParams, a)
 	} else {
-		d.inner, err = asic.Prepare(ctx, d.in.Files, a)
+		d.inner, err = asic.Prepare(ctx, d.in.Files, d.o.SignParams, a)
 	}
 	return err
 }
@@ -179,13 +184,13 @@ func formASiC(in Input, o *Options) Form {
 }
 
 func preparePKCS1(_ context.Context, d *Draft) error {
-	o := pkcs1.Options{SignParams: d.o.SignParams}
+	p := d.o.SignParams
 	d.format.read = func(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
-		return pkcs1.Read(ctx, src, r, o)
+		return pkcs1.Read(ctx, src, r, p)
 	}
 	if d.in.Digest != nil {
 		var err error
-		d.inner, err = pkcs1.PrepareDigest(d.in.Digest, o)
+		d.inner, err = pkcs1.PrepareDigest(d.in.Digest, p)
 		return err
 	}
 	src, err := d.in.only()
@@ -193,7 +198,7 @@ func preparePKCS1(_ context.Context, d *Draft) error {
 		return err
 	}
 	d.raise.Detached = d.in.Files
-	d.inner, err = pkcs1.Prepare(src, o)
+	d.inner, err = pkcs1.Prepare(src, p)
 	return err
 }
 

@@ -46,8 +46,7 @@ type Options struct {
 	// of them, one after the other. A Draft wants as many values.
 	Counter bool
 
-	// What only one format knows. Their own SignParams are for those who use a
-	// format without this package; here they stay zero, or Prepare refuses.
+	// What only one format knows. Those of the others are not looked at.
 	CAdES cades.Options
 	PAdES pades.Options
 	XAdES xades.Options
@@ -169,11 +168,6 @@ func prepare(ctx context.Context, in Input, o Options) (*Draft, error) {
 	}
 	if o.Certificate == nil {
 		return nil, errNoCertificate
-	}
-	for _, p := range []ades.SignParams{o.CAdES.SignParams, o.PAdES.SignParams, o.XAdES.SignParams, o.ASiC.SignParams} {
-		if p.Certificate != nil || p.Chain != nil || p.Hash != 0 || p.PSS || !p.Time.IsZero() {
-			return nil, errors.New("prepare: SignParams among the options of a format: give them once, in Options")
-		}
 	}
 	o.Format = o.format(in.paying(ctx))
 	d := &Draft{in: in, o: o, form: o.Form(in.paying(ctx)), format: formats[o.Format]}
@@ -483,25 +477,4 @@ func (o Options) format(in Input) ades.Format {
 		}
 	}
 	return ades.CAdES
-}
-
-func (o Options) cades() cades.Options {
-	o.CAdES.SignParams = o.SignParams
-	return o.CAdES
-}
-
-func (o Options) pades() pades.Options {
-	o.PAdES.SignParams = o.SignParams
-	o.PAdES.Stamped = o.PAdES.Stamped || o.Level >= ades.LevelT
-	return o.PAdES
-}
-
-func (o Options) xades() xades.Options {
-	o.XAdES.SignParams = o.SignParams
-	return o.XAdES
-}
-
-func (o Options) asic() asic.Options {
-	o.ASiC.SignParams = o.SignParams
-	return o.ASiC
 }

@@ -412,10 +412,10 @@ func TestSignRefuses(t *testing.T) {
 	if _, err := rogito.Sign(ctx, rogito.Input{}, io.Discard, a.Key, o); err == nil {
 		t.Error("nothing is signed")
 	}
-	twice := o
-	twice.CAdES.Hash = crypto.SHA512
-	if _, err := rogito.Sign(ctx, one("x"), io.Discard, a.Key, twice); err == nil {
-		t.Error("a hash among the options of a format is passed over")
+	simple := o
+	simple.Format, simple.ASiC.Simple = ades.ASiCE, true
+	if _, err := rogito.Sign(ctx, one("x"), io.Discard, a.Key, simple); err == nil {
+		t.Error("an option that contradicts the format is passed over")
 	}
 	o.Format = ades.PAdES
 	var malformed *ades.MalformedError

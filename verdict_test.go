@@ -90,22 +90,22 @@ func (s *stage) signContent(format string, a *adestest.Actor, signing ades.SignP
 	switch format {
 	case "asice-xades", "asice-cades", "asics-xades", "asics-cades":
 		files := []ades.File{{Name: "a.xml", Source: bytes.NewReader([]byte(sampleXML))}}
-		d, err = asic.Prepare(context.Background(), files, asic.Options{SignParams: signing, CAdES: format[6:] == "cades", Simple: format[4] == 's'})
+		d, err = asic.Prepare(context.Background(), files, signing, asic.Options{CAdES: format[6:] == "cades", Simple: format[4] == 's'})
 	case "cades":
 		if content == nil {
 			content = []byte("content")
 		}
-		d, err = cades.Prepare(bytes.NewReader(content), cades.Options{SignParams: signing})
+		d, err = cades.Prepare(bytes.NewReader(content), signing, cades.Options{})
 	case "pades":
 		if content == nil {
 			content = samplePDF()
 		}
-		d, err = pades.Prepare(context.Background(), bytes.NewReader(content), pades.Options{SignParams: signing, Stamped: level > ades.LevelB})
+		d, err = pades.Prepare(context.Background(), bytes.NewReader(content), signing, pades.Options{Stamped: level > ades.LevelB})
 	case "xades":
 		if content == nil {
 			content = []byte(sampleXML)
 		}
-		d, err = xades.Prepare(context.Background(), []ades.File{{Name: "a.xml", Source: bytes.NewReader(content)}}, xades.Options{SignParams: signing})
+		d, err = xades.Prepare(context.Background(), []ades.File{{Name: "a.xml", Source: bytes.NewReader(content)}}, signing, xades.Options{})
 	}
 	if err != nil {
 		s.t.Fatal(err)

@@ -168,6 +168,8 @@ type Reference struct {
 	Found  bool   `json:"found"`
 	Intact Tri    `json:"intact"`
 	Detail string `json:"detail,omitempty"`
+	// MediaType is what the signer says the data is, "" if nothing.
+	MediaType string `json:"mediaType,omitempty"`
 }
 
 // CertRef is one signed reference to the signing certificate

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// SignParams says who signs, with which algorithms, and when. Every format's
-// options embed it.
+// SignParams says who signs, with which algorithms, and when. Every format is
+// prepared with it, and with options of its own beside it.
 type SignParams struct {
 	// Certificate of the signer; required.
 	Certificate *x509.Certificate

@@ -1,8 +1,9 @@
 // Package asic makes and reads ASiC containers (EN 319 162-1 and -2): ZIP files
 // that hold documents beside the CAdES or XAdES signatures over them.
 //
-// Most callers want [Prepare] with the files to sign and [Options], have the
-// digest signed, and call Finish on the [Draft]. [Parallel] adds a signature to
+// Most callers want [Prepare] with the files to sign, who signs
+// ([ades.SignParams]) and [Options], have the digest signed, and call Finish on
+// the [Draft]. [Parallel] adds a signature to
 // a container that has some. [Augment] raises a container to T, LT or LTA,
 // again and again. [Read] states everything that can be found out about a
 // container without a clock, a network or an opinion: the signatures, the
@@ -21,10 +22,9 @@ import (
 	"rogito.dev/rogito/xades"
 )
 
-// Options say how a container is to be made.
+// Options are what a container has to choose from; the zero value is ASiC-E with
+// XAdES.
 type Options struct {
-	ades.SignParams
-
 	// Simple asks for ASiC-S (one data object; several files are zipped into
 	// one) in place of ASiC-E.
 	Simple bool

@@ -24,12 +24,12 @@ func file(name, content string) ades.File {
 
 func sign(t testing.TB, a *adestest.Actor, files []ades.File, o Options) []byte {
 	t.Helper()
-	o.SignParams = a.Signing(clock())
-	d, err := Prepare(t.Context(), files, o)
+	p := a.Signing(clock())
+	d, err := Prepare(t.Context(), files, p, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a.Finish(t, d, o.SignParams)
+	return a.Finish(t, d, p)
 }
 
 func raise(t testing.TB, p *adestest.PKI, b []byte, l ades.Level) []byte {
@@ -118,12 +118,12 @@ func TestParallel(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			b := sign(t, p.Actor(t, "good"), []ades.File{file("a.txt", "a")}, k.o)
 			second := p.Actor(t, "second")
-			o := Options{SignParams: second.Signing(clock())}
-			d, err := Parallel(t.Context(), bytes.NewReader(b), o)
+			params := second.Signing(clock())
+			d, err := Parallel(t.Context(), bytes.NewReader(b), params, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			b = second.Finish(t, d, o.SignParams)
+			b = second.Finish(t, d, params)
 			check(t, read(t, b), 2, k.prefix+"B")
 			check(t, read(t, raise(t, p, b, ades.LevelLTA)), 2, k.prefix+"LTA")
 		})
@@ -284,7 +284,7 @@ func TestRefuses(t *testing.T) {
 	p := adestest.Must(t, clock)
 	s := p.Actor(t, "p256").Signing(clock())
 	for _, name := range []string{"META-INF/x", "mimetype", "meta-inf/signatures.xml", "a\nb"} {
-		if _, err := Prepare(t.Context(), []ades.File{file(name, "x")}, Options{SignParams: s}); err == nil {
+		if _, err := Prepare(t.Context(), []ades.File{file(name, "x")}, s, Options{}); err == nil {
 			t.Errorf("name %q was taken", name)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -104,48 +106,94 @@ func (r *reader) foreign(src ades.Source) {
 
 // packageManifest holds META-INF/manifest.xml of a container against the files
 // that there are (EN 319 162-1 clause 4.4.3.2: as OpenDocument has it). One that
-// tells of others is no manifest of this container, and counts as a file.
+// tells of others, or says that a file is something else than its signer says,
+// is no manifest of this container, and counts as a file: readers open a file by
+// the type that they are told.
 func (r *reader) packageManifest() {
 	e := r.c.byName[metaInf+odfManifestName]
 	if e == nil || r.doc.Format == ades.ODF { // where it is a part anyway
 		return
 	}
-	if err := r.c.checkManifest(e); err != nil {
+	signed := map[*entry][]string{} // media types
+	for _, s := range r.doc.Signatures {
+		for _, ref := range s.References {
+			if f := r.c.lookup(ref.URI); f != nil && ref.MediaType != "" && s.Intact() == ades.Yes {
+				signed[f] = append(signed[f], ref.MediaType)
+			}
+		}
+	}
+	vague, err := r.c.checkManifest(e, signed)
+	if err != nil {
 		r.c.accident(err)
 		r.problem(false, e.name, "%v", err)
 		e.role = roleStray
+	} else if vague != "" {
+		r.problem(false, vague, "the manifest says another media type than the signature")
 	}
 }
 
-func (c *container) checkManifest(e *entry) error {
+// typeName is a media type less its parameters; "" is that of any data.
+func typeName(s string) string {
+	s, _, _ = strings.Cut(strings.ToLower(s), ";")
+	switch s = strings.TrimSpace(s); s {
+	case "application/octet-stream", "application/x-octet-stream", "application/binary":
+		return ""
+	case "text/xml":
+		return "application/xml"
+	}
+	return s
+}
+
+// rendering are types that a browser or a shell acts upon.
+var rendering = regexp.MustCompile(`html|svg|[/+]xml$|script|/pdf$|/rtf$|x-sh|msdownload|executable|java|flash`)
+
+// shows reports whether a media type decides how a file opens, against its name.
+func shows(mediaType, name string) bool {
+	ext := strings.TrimPrefix(strings.ToLower(path.Ext(name)), ".")
+	return rendering.MatchString(mediaType) && (ext == "" || !strings.Contains(mediaType, strings.TrimSuffix(ext, "m")) && !strings.Contains(mediaType, ext))
+}
+
+// checkManifest also names a file of which either the manifest or its signer
+// says what it is, and the other only that it is data.
+func (c *container) checkManifest(e *entry, signed map[*entry][]string) (vague string, err error) {
 	b, err := e.bytes()
 	if err != nil {
-		return err
+		return "", err
 	}
 	d, err := xmldom.ParseContext(e.c.ctx, b, xmldom.Limits{})
 	if err != nil {
-		return &ades.MalformedError{Format: "manifest", Where: e.name, Err: err}
+		return "", &ades.MalformedError{Format: "manifest", Where: e.name, Err: err}
 	}
 	root := d.Root()
 	if root.Name.Local != "manifest" || root.Name.Space != nsManifest {
-		return fmt.Errorf("root element is %s", root.Name.Local)
+		return "", fmt.Errorf("root element is %s", root.Name.Local)
 	}
 	for n := range root.Elements() {
 		name, _ := n.LookupAttr(nsManifest, "full-path")
 		mime, _ := n.LookupAttr(nsManifest, "media-type")
 		switch {
 		case n.Name.Local != "file-entry" || n.Name.Space != nsManifest:
-			return fmt.Errorf("the manifest holds other things than files")
+			return "", fmt.Errorf("the manifest holds other things than files")
 		case name == "/":
 			if mime != "" && c.mime != "" && mime != c.mime && mime != MimeE && mime != MimeS { // makers mix those up
-				return fmt.Errorf("the manifest says another media type than the container")
+				return "", fmt.Errorf("the manifest says another media type than the container")
 			}
 		case strings.HasSuffix(name, "/"):
 		case c.lookup(name) == nil:
-			return fmt.Errorf("the manifest lists files that are not in the container")
+			return "", fmt.Errorf("the manifest lists files that are not in the container")
+		default:
+			for _, said := range signed[c.lookup(name)] {
+				switch a, b := typeName(mime), typeName(said); {
+				case a == b || mime == "":
+				case a == "", b == "" && !shows(a, name):
+					vague = name
+				default:
+					return "", fmt.Errorf("the manifest says another media type than the signature")
+				}
+			}
 		}
 	}
-	return nil
+	return vague, nil
 }
 
 // coveredBy lists the entries that a signature covers: readers put there only

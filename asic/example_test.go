@@ -23,11 +23,10 @@ func Example() {
 	}
 
 	// One signature over two documents, in one file.
-	o := asic.Options{SignParams: signer.Signing(now())}
 	draft, err := asic.Prepare(context.Background(), []ades.File{
 		{Name: "contract.txt", Source: bytes.NewReader([]byte("We agree."))},
 		{Name: "annex.xml", Source: bytes.NewReader([]byte("<annex/>"))},
-	}, o)
+	}, signer.Signing(now()), asic.Options{})
 	if err != nil {
 		panic(err)
 	}

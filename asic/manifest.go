@@ -104,7 +104,7 @@ func loose(name string) string { return norm.NFC.String(name) }
 
 // check computes the digest of a manifest entry.
 func (c *container) check(r *xmldsig.Reference) ades.Reference {
-	ref := ades.Reference{Kind: "manifest-entry", Name: decodeName(r.URI), URI: r.URI, Digest: r.DigestURI, Value: r.Digest}
+	ref := ades.Reference{Kind: "manifest-entry", Name: decodeName(r.URI), URI: r.URI, Digest: r.DigestURI, Value: r.Digest, MediaType: r.Node.Attr("MimeType")}
 	h, ok := xmldsig.HashByURI(r.DigestURI)
 	if !ok {
 		ref.Detail = "digest method is not supported"

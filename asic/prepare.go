@@ -25,7 +25,13 @@ type Draft struct {
 	inner ades.Draft
 	write func(w *writer, signature []byte) error
 	mime  string
-	o     Options
+	o     settings
+}
+
+// settings are all that a container is made with.
+type settings struct {
+	ades.SignParams
+	Options
 }
 
 var _ ades.Draft = (*Draft)(nil)
@@ -56,7 +62,8 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 }
 
 // Prepare makes everything of a container but the signature value.
-func Prepare(ctx context.Context, files []ades.File, o Options) (*Draft, error) {
+func Prepare(ctx context.Context, files []ades.File, p ades.SignParams, opts Options) (*Draft, error) {
+	o := settings{p, opts}
 	if len(files) == 0 {
 		return nil, errors.New("asic: nothing to sign")
 	}
@@ -119,27 +126,27 @@ func (d *Draft) prepare(ctx context.Context, files []ades.File, n int) (s signat
 	switch {
 	case d.o.CAdES && d.o.Simple:
 		s.name = metaInf + "signature.p7s"
-		d.inner, err = cades.Prepare(files[0].Source, cades.Options{SignParams: d.o.SignParams, Detached: true})
+		d.inner, err = cades.Prepare(files[0].Source, d.o.SignParams, cades.Options{Detached: true})
 	case d.o.CAdES:
 		s.name = fmt.Sprintf("%ssignature%03d.p7s", metaInf, n)
 		s.manifestName = fmt.Sprintf("%sASiCManifest%03d.xml", metaInf, n)
 		if s.manifest, err = d.o.manifest(s.name, files); err != nil {
 			return s, err
 		}
-		d.inner, err = cades.Prepare(bytes.NewReader(s.manifest), cades.Options{SignParams: d.o.SignParams, Detached: true, MimeType: "text/xml"})
+		d.inner, err = cades.Prepare(bytes.NewReader(s.manifest), d.o.SignParams, cades.Options{Detached: true, MimeType: "text/xml"})
 	default:
 		s.wrap = true
 		s.name = fmt.Sprintf("%ssignatures%03d.xml", metaInf, n)
 		if d.o.Simple {
 			s.name = metaInf + "signatures.xml"
 		}
-		d.inner, err = xades.Prepare(ctx, files, xades.Options{SignParams: d.o.SignParams, Packaging: xades.Detached, MimeTypes: d.o.MimeTypes})
+		d.inner, err = xades.Prepare(ctx, files, d.o.SignParams, xades.Options{Packaging: xades.Detached, MimeTypes: d.o.MimeTypes})
 	}
 	return s, err
 }
 
 // manifest lists the files for a CAdES signature.
-func (o Options) manifest(sigName string, files []ades.File) ([]byte, error) {
+func (o settings) manifest(sigName string, files []ades.File) ([]byte, error) {
 	list := make([]listed, len(files))
 	for i, f := range files {
 		h := o.Digest().New()
@@ -151,7 +158,7 @@ func (o Options) manifest(sigName string, files []ades.File) ([]byte, error) {
 	return manifestXML(sigName, "application/pkcs7-signature", o.Digest(), list), nil
 }
 
-func (o Options) mime(f ades.File) string {
+func (o settings) mime(f ades.File) string {
 	if m := o.MimeTypes[f.Name]; m != "" {
 		return m
 	}
@@ -162,7 +169,7 @@ func (o Options) mime(f ades.File) string {
 }
 
 // one makes the single data object of an ASiC-S: several files become a ZIP.
-func (o Options) one(files []ades.File) ([]ades.File, error) {
+func (o settings) one(files []ades.File) ([]ades.File, error) {
 	if len(files) == 1 {
 		return files, nil
 	}
@@ -217,7 +224,8 @@ func cleanNames(files []ades.File) ([]ades.File, error) {
 // Parallel adds a signature over all files of a container to those that it
 // has, of the same kind as they. Options.Simple and Options.CAdES are taken
 // from the container.
-func Parallel(ctx context.Context, src ades.Source, o Options) (*Draft, error) {
+func Parallel(ctx context.Context, src ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
+	o := settings{p, opts}
 	c, err := open(ctx, src)
 	if err != nil {
 		return nil, err
@@ -260,10 +268,10 @@ func (d *Draft) parallelSimple(ctx context.Context, c *container) error {
 	var err error
 	merge := func(b []byte) ([]byte, error) { return b, nil }
 	if d.o.CAdES {
-		d.inner, err = cades.Parallel(limits.Paying(sigs[0], limits.BudgetOf(ctx)), data[0], cades.Options{SignParams: d.o.SignParams, Detached: true})
+		d.inner, err = cades.Parallel(limits.Paying(sigs[0], limits.BudgetOf(ctx)), data[0], d.o.SignParams, cades.Options{Detached: true})
 	} else {
 		file := ades.File{Name: data[0].name, Source: data[0]}
-		d.inner, err = xades.Prepare(ctx, []ades.File{file}, xades.Options{SignParams: d.o.SignParams, Packaging: xades.Detached, MimeTypes: d.o.MimeTypes})
+		d.inner, err = xades.Prepare(ctx, []ades.File{file}, d.o.SignParams, xades.Options{Packaging: xades.Detached, MimeTypes: d.o.MimeTypes})
 		merge = func(b []byte) ([]byte, error) { return appendXAdES(sigs[0], b) }
 	}
 	d.write = func(w *writer, signature []byte) error {

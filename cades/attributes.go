@@ -10,7 +10,7 @@ import (
 
 // signedAttributes encodes the SET OF that will be signed. Without a content
 // type it is that of a counter-signature.
-func signedAttributes(o Options, contentType string, digest []byte) ([]byte, error) {
+func signedAttributes(o settings, contentType string, digest []byte) ([]byte, error) {
 	attrs := [][]byte{
 		cms.NewAttribute(oid.AttrMessageDigest, cms.TLV(cms.TagOctetString, digest)),
 		cms.NewAttribute(oid.AttrSigningCertificateV2, cms.SigningCertificateV2(o.Certificate, Hash(o.SignParams))),

@@ -17,11 +17,11 @@ import (
 func benchmarkSign(b *testing.B, actor string) {
 	pki := adestest.Must(b, nil)
 	a := pki.Actor(b, actor)
-	o := cades.Options{SignParams: a.Signing(pki.Now())}
+	p := a.Signing(pki.Now())
 	src := bytes.NewReader(make([]byte, 100_000))
 	b.ReportAllocs()
 	for b.Loop() {
-		d, err := cades.Prepare(src, o)
+		d, err := cades.Prepare(src, p, cades.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -2,8 +2,8 @@
 // SignedData with the attributes that bind the signer's certificate, and, from
 // level T on, time-stamps and validation data.
 //
-// Most callers want [Prepare] with a document and [Options], have the digest
-// signed, and call Finish on the [Draft]. [PrepareDigest] does the same where
+// Most callers want [Prepare] with a document, who signs ([ades.SignParams])
+// and [Options], have the digest signed, and call Finish on the [Draft]. [PrepareDigest] does the same where
 // only a digest is at hand (a PDF's byte range, a document that stays at
 // home), [Parallel] adds a signer to an existing file and [Counter] signs a
 // signature. [Augment] raises a file to T, LT or LTA, again and again; [Read]
@@ -27,10 +27,8 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// Options say how a signature is to be made.
+// Options are what CAdES has to choose from; the zero value carries the content.
 type Options struct {
-	ades.SignParams
-
 	// Detached leaves the content out of the file.
 	Detached bool
 	// Embedded makes the CMS for another container that records the signing
@@ -66,7 +64,13 @@ func Hash(s ades.SignParams) crypto.Hash {
 	return s.Digest()
 }
 
-func (o Options) check() error {
+// settings are all that a signature is made with.
+type settings struct {
+	ades.SignParams
+	Options
+}
+
+func (o settings) check() error {
 	if o.Certificate == nil {
 		return errors.New("cades: no signing certificate")
 	}
@@ -87,7 +91,7 @@ func (o Options) check() error {
 	return nil
 }
 
-func certificates(o Options) [][]byte {
+func certificates(o settings) [][]byte {
 	out := [][]byte{o.Certificate.Raw}
 	for _, c := range o.Chain {
 		if !c.Equal(o.Certificate) && !isRoot(c) {

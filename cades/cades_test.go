@@ -31,17 +31,17 @@ func finished(t testing.TB, a *adestest.Actor, d ades.Draft, s ades.SignParams) 
 	return a.Finish(t, d, s)
 }
 
-func made(t testing.TB, a *adestest.Actor, content []byte, o cades.Options) []byte {
+func made(t testing.TB, a *adestest.Actor, content []byte, p ades.SignParams, o cades.Options) []byte {
 	t.Helper()
-	d, err := cades.Prepare(bytes.NewReader(content), o)
+	d, err := cades.Prepare(bytes.NewReader(content), p, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return finished(t, a, d, o.SignParams)
+	return finished(t, a, d, p)
 }
 
 func attached(t testing.TB, a *adestest.Actor, content []byte, pki *adestest.PKI) []byte {
-	return made(t, a, content, cades.Options{SignParams: a.Signing(pki.Now())})
+	return made(t, a, content, a.Signing(pki.Now()), cades.Options{})
 }
 
 func raised(t testing.TB, pki *adestest.PKI, signed []byte, level ades.Level, detached ...ades.File) []byte {
@@ -72,9 +72,9 @@ func TestSignAndRead(t *testing.T) {
 			for _, pss := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%d/%v", name, h, pss), func(t *testing.T) {
 					a := pki.Actor(t, name)
-					o := cades.Options{SignParams: a.Signing(at), MimeType: "text/plain"}
-					o.Hash, o.PSS = h, pss
-					doc := read(t, made(t, a, []byte("text"), o))
+					p := a.Signing(at)
+					p.Hash, p.PSS = h, pss
+					doc := read(t, made(t, a, []byte("text"), p, cades.Options{MimeType: "text/plain"}))
 					s := doc.Signatures[0]
 					if s.Intact() != ades.Yes || s.CertificateRefs[0].DigestMatch != ades.Yes || s.CertificateRefs[0].IssuerSerial != ades.Yes {
 						t.Fatalf("not intact: %+v", s)
@@ -139,12 +139,12 @@ func TestLevels(t *testing.T) {
 	want := map[ades.Level]int{ades.LevelT: 1, ades.LevelLT: 1, ades.LevelLTA: 2}
 	for level, stamps := range want {
 		for _, detached := range []bool{false, true} {
-			o := cades.Options{SignParams: a.Signing(at), Detached: detached}
+			o := cades.Options{Detached: detached}
 			var files []ades.File
 			if detached {
 				files = []ades.File{{Source: bytes.NewReader([]byte("other"))}, {Source: bytes.NewReader([]byte("text"))}}
 			}
-			doc := read(t, raised(t, pki, made(t, a, []byte("text"), o), level, files...), files...)
+			doc := read(t, raised(t, pki, made(t, a, []byte("text"), a.Signing(at), o), level, files...), files...)
 			s := doc.Signatures[0]
 			if s.Intact() != ades.Yes || len(s.Timestamps) != stamps {
 				t.Fatalf("%v: intact %v, %d time-stamps", level, s.Intact(), len(s.Timestamps))
@@ -191,7 +191,7 @@ func TestParallelKeepsTheOthers(t *testing.T) {
 	first, second := pki.Actor(t, "good"), pki.Actor(t, "second")
 	signed := raised(t, pki, attached(t, first, []byte("text"), pki), ades.LevelLTA)
 	before := read(t, signed).Signatures[0]
-	d, err := cades.Parallel(bytes.NewReader(signed), nil, cades.Options{SignParams: second.Signing(at)})
+	d, err := cades.Parallel(bytes.NewReader(signed), nil, second.Signing(at), cades.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestCounter(t *testing.T) {
 	pki := adestest.Must(t, clock)
 	a, b := pki.Actor(t, "good"), pki.Actor(t, "second")
 	signed := attached(t, a, []byte("text"), pki)
-	d, err := cades.Counter(bytes.NewReader(signed), "", cades.Options{SignParams: b.Signing(at)})
+	d, err := cades.Counter(bytes.NewReader(signed), "", b.Signing(at), cades.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestCounter(t *testing.T) {
 	if len(s.CounterSignatures) != 1 || s.CounterSignatures[0].Intact() != ades.Yes {
 		t.Fatalf("counter-signatures %+v", s.CounterSignatures)
 	}
-	if _, err := cades.Counter(bytes.NewReader(signed), "nobody", cades.Options{SignParams: b.Signing(at)}); !errors.Is(err, ades.ErrNotFound) {
+	if _, err := cades.Counter(bytes.NewReader(signed), "nobody", b.Signing(at), cades.Options{}); !errors.Is(err, ades.ErrNotFound) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -232,12 +232,12 @@ func TestDetached(t *testing.T) {
 	a := pki.Actor(t, "p256")
 	h := crypto.SHA256.New()
 	h.Write([]byte("kept at home"))
-	o := cades.Options{SignParams: a.Signing(at)}
-	d, err := cades.PrepareDigest(h.Sum(nil), o)
+	p := a.Signing(at)
+	d, err := cades.PrepareDigest(h.Sum(nil), p, cades.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed := finished(t, a, d, o.SignParams)
+	signed := finished(t, a, d, p)
 	if got := read(t, signed).Signatures[0].Intact(); got != ades.Unknown {
 		t.Errorf("without content: %v", got)
 	}
@@ -276,8 +276,8 @@ func TestArmour(t *testing.T) {
 func TestEmbeddedHasNoTime(t *testing.T) {
 	pki := adestest.Must(t, clock)
 	a := pki.Actor(t, "good")
-	o := cades.Options{SignParams: a.Signing(at), Embedded: true}
-	s := read(t, made(t, a, []byte("range"), o), ades.File{Source: strings.NewReader("range")}).Signatures[0]
+	o := cades.Options{Embedded: true}
+	s := read(t, made(t, a, []byte("range"), a.Signing(at), o), ades.File{Source: strings.NewReader("range")}).Signatures[0]
 	if s.Has("signing-time") || s.Intact() != ades.Yes || !cades.IsBaseline(s, true) {
 		t.Errorf("attributes %v", s.Attributes)
 	}
@@ -287,10 +287,10 @@ func TestPolicyAndCommitment(t *testing.T) {
 	pki := adestest.Must(t, clock)
 	a := pki.Actor(t, "good")
 	o := cades.Options{
-		SignParams: a.Signing(at), Commitments: []string{"1.2.840.113549.1.9.16.6.1"},
-		Policy: &cades.Policy{ID: "1.3.76.16.1", Hash: crypto.SHA256, Digest: make([]byte, 32), URI: "https://policy.example/p.pdf"},
+		Commitments: []string{"1.2.840.113549.1.9.16.6.1"},
+		Policy:      &cades.Policy{ID: "1.3.76.16.1", Hash: crypto.SHA256, Digest: make([]byte, 32), URI: "https://policy.example/p.pdf"},
 	}
-	s := read(t, made(t, a, []byte("text"), o)).Signatures[0]
+	s := read(t, made(t, a, []byte("text"), a.Signing(at), o)).Signatures[0]
 	if s.Policy == nil || s.Policy.ID != "1.3.76.16.1" || !s.Has("commitment-type-indication") || s.Intact() != ades.Yes {
 		t.Errorf("policy %+v", s.Policy)
 	}
@@ -312,7 +312,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%q: %v", junk[:min(8, len(junk))], err)
 		}
 	}
-	if _, err := cades.Prepare(strings.NewReader(""), cades.Options{}); err == nil {
+	if _, err := cades.Prepare(strings.NewReader(""), ades.SignParams{}, cades.Options{}); err == nil {
 		t.Error("no certificate, no error")
 	}
 	lacking := pki.Actor(t, "no-revocation")
@@ -373,10 +373,10 @@ func TestGigabyteStreams(t *testing.T) {
 	}
 	pki := adestest.Must(t, clock)
 	a := pki.Actor(t, "p256")
-	o := cades.Options{SignParams: a.Signing(at)}
+	p := a.Signing(at)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	d, err := cades.Prepare(zeros(1<<30), o)
+	d, err := cades.Prepare(zeros(1<<30), p, cades.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,10 +402,9 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	o := cades.Options{SignParams: signer.Signing(pki.Now())}
 
 	// Document to digest, digest to value, value to signed document.
-	draft, err := cades.Prepare(strings.NewReader("a contract"), o)
+	draft, err := cades.Prepare(strings.NewReader("a contract"), signer.Signing(pki.Now()), cades.Options{})
 	if err != nil {
 		panic(err)
 	}

@@ -18,7 +18,7 @@ func FuzzRead(f *testing.F) {
 	for _, level := range []ades.Level{ades.LevelT, ades.LevelLTA} {
 		f.Add(raised(f, pki, b, level))
 	}
-	c, err := cades.Counter(bytes.NewReader(b), "", cades.Options{SignParams: a.Signing(at)})
+	c, err := cades.Counter(bytes.NewReader(b), "", a.Signing(at), cades.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}

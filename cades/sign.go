@@ -13,7 +13,7 @@ import (
 
 // Draft is a signature that wants only its value. It implements [ades.Draft].
 type Draft struct {
-	opts   Options
+	opts   settings
 	attrs  []byte // SET OF signed attributes
 	digest []byte
 	base   *cms.SignedData
@@ -23,7 +23,8 @@ type Draft struct {
 // Prepare makes the draft of a signature over a document. The document is read
 // once now for its digest, and once more in Finish unless the signature is
 // detached.
-func Prepare(src ades.Source, o Options) (*Draft, error) {
+func Prepare(src ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
+	o := settings{p, opts}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -40,7 +41,8 @@ func Prepare(src ades.Source, o Options) (*Draft, error) {
 
 // PrepareDigest makes the draft of a detached signature over content of which
 // only the digest is known. The digest is made with [Hash].
-func PrepareDigest(digest []byte, o Options) (*Draft, error) {
+func PrepareDigest(digest []byte, p ades.SignParams, opts Options) (*Draft, error) {
+	o := settings{p, opts}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -53,7 +55,8 @@ func PrepareDigest(digest []byte, o Options) (*Draft, error) {
 // Parallel makes the draft of one more signature beside those in a file. The
 // signatures that are there keep their bytes. Content that the file does not
 // carry is given.
-func Parallel(src, content ades.Source, o Options) (*Draft, error) {
+func Parallel(src, content ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
+	o := settings{p, opts}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -79,7 +82,8 @@ func Parallel(src, content ades.Source, o Options) (*Draft, error) {
 
 // Counter makes the draft of a counter-signature over the signature with the
 // given id (as [Read] states it); an empty id means the only one.
-func Counter(src ades.Source, id string, o Options) (*Draft, error) {
+func Counter(src ades.Source, id string, p ades.SignParams, opts Options) (*Draft, error) {
+	o := settings{p, opts}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -140,7 +144,7 @@ func mayGrow(sd *cms.SignedData) error {
 	return nil
 }
 
-func draft(sd *cms.SignedData, contentType string, digest []byte, o Options) (*Draft, error) {
+func draft(sd *cms.SignedData, contentType string, digest []byte, o settings) (*Draft, error) {
 	attrs, err := signedAttributes(o, contentType, digest)
 	if err != nil {
 		return nil, fmt.Errorf("cades: signed attributes: %w", err)

@@ -114,7 +114,7 @@ func TestRefusals(t *testing.T) {
 		if _, err := lib.Refresh(); err != nil || lib.Current().Active().ID() != before {
 			t.Errorf("%s: what was served changed (%v)", name, err)
 		}
-		if left, _ := filepath.Glob(filepath.Join(lib.Dir(), ".new-*")); len(left) > 0 {
+		if left, _ := filepath.Glob(filepath.Join(lib.dir, ".new-*")); len(left) > 0 {
 			t.Errorf("%s: %v left behind", name, left)
 		}
 	}

@@ -58,9 +58,6 @@ func OpenLibrary(dir string) (*Library, error) {
 // Current is the publications as they are now.
 func (l *Library) Current() *Set { return l.current.Load() }
 
-// Dir is the folder of the library.
-func (l *Library) Dir() string { return l.dir }
-
 // Active is the publication that answers when none is asked for; nil if none is
 // there.
 func (s *Set) Active() *Index { return s.active }

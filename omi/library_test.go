@@ -57,7 +57,7 @@ func TestNewestIsActiveUnlessChosen(t *testing.T) {
 	if active() != "2018/1" || len(lib.Current().All()) != 3 {
 		t.Fatalf("a new one took over from a chosen one: %s", active())
 	}
-	again, err := OpenLibrary(lib.Dir())
+	again, err := OpenLibrary(lib.dir)
 	if err != nil || again.Current().Active().Semester().String() != "2018/1" {
 		t.Fatalf("the choice did not last: %v", err)
 	}
@@ -78,7 +78,7 @@ func TestNewestIsActiveUnlessChosen(t *testing.T) {
 func TestSameSemesterIsReplaced(t *testing.T) {
 	lib := libraryWith(t, village("2018/2", "F205", 9, 45))
 	lib.take(t, village("2018/2", "A001", 9, 45))
-	files, _ := filepath.Glob(filepath.Join(lib.Dir(), "*.omi"))
+	files, _ := filepath.Glob(filepath.Join(lib.dir, "*.omi"))
 	if len(files) != 1 || codeAt(lib.Current().Active(), 45.5, 9.5) != "A001/B1" {
 		t.Fatalf("%d files", len(files))
 	}
@@ -86,7 +86,7 @@ func TestSameSemesterIsReplaced(t *testing.T) {
 
 func TestAnotherProcessIsTakenOver(t *testing.T) {
 	lib := libraryWith(t, village("2018/1", "F205", 9, 45))
-	other, err := OpenLibrary(lib.Dir())
+	other, err := OpenLibrary(lib.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,12 +104,12 @@ func TestAnotherProcessIsTakenOver(t *testing.T) {
 
 func TestDamagedFileIsLeftOut(t *testing.T) {
 	lib := libraryWith(t, village("2018/1", "F205", 9, 45))
-	write(t, filepath.Join(lib.Dir(), fileName(semester("2018/2"), "0123456789ab")), []byte("RogitOMI and no more"))
+	write(t, filepath.Join(lib.dir, fileName(semester("2018/2"), "0123456789ab")), []byte("RogitOMI and no more"))
 	_, err := lib.Refresh()
 	if !errors.Is(err, ErrIndex) || lib.Current().Active().Semester().String() != "2018/1" {
 		t.Fatalf("%v", err)
 	}
-	if _, err := OpenLibrary(lib.Dir()); !errors.Is(err, ErrIndex) {
+	if _, err := OpenLibrary(lib.dir); !errors.Is(err, ErrIndex) {
 		t.Fatalf("%v", err)
 	}
 }
@@ -215,7 +215,7 @@ func TestWatchedFolder(t *testing.T) {
 	if out := poll(w); out != nil || codeAt(lib.Current().Active(), 45.5, 9.5) != "F205/B1" {
 		t.Fatalf("%+v", out)
 	}
-	if b, err := os.ReadFile(filepath.Join(lib.Dir(), handledFile)); err != nil || len(b) == 0 {
+	if b, err := os.ReadFile(filepath.Join(lib.dir, handledFile)); err != nil || len(b) == 0 {
 		t.Fatal(err)
 	}
 }

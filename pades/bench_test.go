@@ -8,11 +8,11 @@ import (
 	"crypto"
 	"crypto/rand"
 	"crypto/sha256"
-	"syscall"
 	"testing"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/yardstick"
 )
 
 // BenchmarkRaw is the bare key operation, to set the others against.
@@ -39,13 +39,13 @@ func BenchmarkSign(b *testing.B) {
 	doc := simplePDF(100 << 10)
 	for _, who := range []string{"good", "p256"} {
 		a := pki.Actor(b, who)
-		o := Options{SignParams: a.Signing(pki.Now()), Reason: "benchmark"}
+		p, o := a.Signing(pki.Now()), Options{Reason: "benchmark"}
 		b.Run(who, func(b *testing.B) {
 			b.ReportAllocs()
 			defer onCPU(b)()
 			b.SetBytes(int64(len(doc)))
 			for b.Loop() {
-				d, err := Prepare(context.Background(), bytes.NewReader(doc), o)
+				d, err := Prepare(context.Background(), bytes.NewReader(doc), p, o)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -68,7 +68,7 @@ func BenchmarkRead(b *testing.B) {
 	for _, level := range []ades.Level{ades.LevelB, ades.LevelLT} {
 		var out bytes.Buffer
 		r := ades.AugmentOptions{Level: level, Stamper: pki.Unit, Gatherer: pki}
-		err := sign(context.Background(), bytes.NewReader(simplePDF(200<<10)), &out, a.Key, Options{SignParams: a.Signing(pki.Now())}, r)
+		err := sign(context.Background(), bytes.NewReader(simplePDF(200<<10)), &out, a.Key, a.Signing(pki.Now()), Options{}, r)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -88,13 +88,6 @@ func BenchmarkRead(b *testing.B) {
 // onCPU reports the processor time of an operation, which is what to compare
 // on a machine that has other work.
 func onCPU(b *testing.B) func() {
-	used := func() int64 {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			b.Fatal(err)
-		}
-		return u.Utime.Nano() + u.Stime.Nano()
-	}
-	start := used()
-	return func() { b.ReportMetric(float64(used()-start)/float64(b.N), "cpu-ns/op") }
+	start := yardstick.Processor()
+	return func() { b.ReportMetric(float64(yardstick.Processor()-start)/float64(b.N), "cpu-ns/op") }
 }

@@ -104,8 +104,8 @@ func TestCorpusSignAgain(t *testing.T) {
 			continue
 		}
 		var out bytes.Buffer
-		o := Options{SignParams: a.Signing(pki.Now()), Password: c.Inputs.Password}
-		err = sign(ctx, c.Source(t), &out, a.Key, o, ades.AugmentOptions{Level: ades.LevelLT, Stamper: pki.Unit, Gatherer: pki})
+		o := Options{Password: c.Inputs.Password}
+		err = sign(ctx, c.Source(t), &out, a.Key, a.Signing(pki.Now()), o, ades.AugmentOptions{Level: ades.LevelLT, Stamper: pki.Unit, Gatherer: pki})
 		var malformed *ades.MalformedError
 		if errors.Is(err, ErrForbidden) || errors.As(err, &malformed) {
 			t.Logf("%s: %v", c.ID, err)

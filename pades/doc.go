@@ -3,7 +3,8 @@
 // level T on, document time-stamps and the Document Security Store.
 //
 // Most callers want rogito.Sign. Here the steps can be taken one by one:
-// [Prepare] with a document and [Options], have the draft signed, and call
+// [Prepare] with a document, who signs ([ades.SignParams]) and [Options], have
+// the draft signed, and call
 // Finish for level B or [Draft.Complete] for the levels above it. [Augment]
 // raises a document to T, LT or LTA, again and again.
 // [Read] states everything that can be found out about the signatures of a

@@ -30,8 +30,7 @@ func ExamplePrepare() {
 	if err != nil {
 		panic(err)
 	}
-	opts := pades.Options{SignParams: signer.Signing(pki.Now()), Reason: "Approved"}
-	draft, err := pades.Prepare(context.Background(), bytes.NewReader(doc), opts)
+	draft, err := pades.Prepare(context.Background(), bytes.NewReader(doc), signer.Signing(pki.Now()), pades.Options{Reason: "Approved"})
 	if err != nil {
 		panic(err)
 	}
@@ -54,7 +53,7 @@ func ExampleDraft_Complete() {
 	if err != nil {
 		panic(err)
 	}
-	draft, err := pades.Prepare(context.Background(), bytes.NewReader(doc), pades.Options{SignParams: signer.Signing(pki.Now()), Stamped: true})
+	draft, err := pades.Prepare(context.Background(), bytes.NewReader(doc), signer.Signing(pki.Now()), pades.Options{Stamped: true})
 	if err != nil {
 		panic(err)
 	}
@@ -83,7 +82,7 @@ func ExampleAugment() {
 		panic(err)
 	}
 	var b, lta bytes.Buffer
-	draft, err := pades.Prepare(context.Background(), bytes.NewReader(doc), pades.Options{SignParams: signer.Signing(pki.Now())})
+	draft, err := pades.Prepare(context.Background(), bytes.NewReader(doc), signer.Signing(pki.Now()), pades.Options{})
 	if err != nil {
 		panic(err)
 	}

@@ -16,7 +16,6 @@ type form struct {
 	perms  permissions
 
 	field string // full name of the field signed
-	notes []string
 }
 
 func openForm(u *pdf.Update) (*form, error) {
@@ -31,9 +30,6 @@ func openForm(u *pdf.Update) (*form, error) {
 	if err := mayAppend(f.doc, f.perms.signed); err != nil {
 		return nil, err
 	}
-	if f.doc.Repaired() != nil {
-		f.notes = append(f.notes, "the cross-reference table was broken and is written anew")
-	}
 	return f, nil
 }
 
@@ -47,7 +43,7 @@ func mayAppend(d *pdf.Document, signed int) error {
 }
 
 // sign puts a signature dictionary with open slots into a field.
-func (f *form) sign(o Options, s slots) error {
+func (f *form) sign(o settings, s slots) error {
 	target, err := f.choose(o)
 	if err != nil {
 		return err
@@ -72,7 +68,7 @@ func (f *form) sign(o Options, s slots) error {
 }
 
 // choose finds the empty field to sign into; nil means a new one.
-func (f *form) choose(o Options) (*field, error) {
+func (f *form) choose(o settings) (*field, error) {
 	if o.Field == "" && !o.AnyField {
 		return nil, nil
 	}
@@ -95,7 +91,7 @@ func (f *form) choose(o Options) (*field, error) {
 }
 
 // locks collects what the options and the field's own Lock entry lock.
-func (f *form) locks(o Options, target *field) []*pdf.Dict {
+func (f *form) locks(o settings, target *field) []*pdf.Dict {
 	var out []*pdf.Dict
 	if o.Lock != nil {
 		out = append(out, lockDict(*o.Lock))
@@ -127,7 +123,7 @@ func lockDict(l Lock) *pdf.Dict {
 }
 
 // dictionary is the signature dictionary (ISO 32000-2, table 255).
-func (f *form) dictionary(o Options, s slots, locks []*pdf.Dict) *pdf.Dict {
+func (f *form) dictionary(o settings, s slots, locks []*pdf.Dict) *pdf.Dict {
 	d := pdf.NewDict(
 		pdf.Name("Type"), pdf.Name("Sig"),
 		pdf.Name("Filter"), pdf.Name("Adobe.PPKLite"),
@@ -170,7 +166,7 @@ func reference(method pdf.Name, params *pdf.Dict) *pdf.Dict {
 }
 
 // fill signs into an existing field.
-func (f *form) fill(target *field, sig pdf.Ref, o Options) error {
+func (f *form) fill(target *field, sig pdf.Ref, o settings) error {
 	f.field = target.name
 	d, err := f.u.Edit(target.ref)
 	if err != nil {
@@ -211,7 +207,7 @@ func (f *form) pageOf(_ pdf.Ref, widget *pdf.Dict) (*pdf.Page, error) {
 }
 
 // add makes a new field that is its own widget.
-func (f *form) add(sig pdf.Ref, o Options, locks []*pdf.Dict) error {
+func (f *form) add(sig pdf.Ref, o settings, locks []*pdf.Dict) error {
 	var err error
 	if f.field, err = f.newName(o.NewField, "Signature"); err != nil {
 		return err
@@ -355,9 +351,6 @@ func (f *form) register(sig pdf.Ref, certify int) error {
 	err := f.withForm(func(d *pdf.Dict) error {
 		flags, _ := f.doc.Int(d.Get("SigFlags"))
 		d.Set("SigFlags", pdf.Integer(flags|signaturesExist|appendOnly))
-		if d.Has("XFA") {
-			f.notes = append(f.notes, "the document has an XFA form, which other software may show instead of the signed pages")
-		}
 		return nil
 	})
 	if err != nil || certify == 0 {

@@ -8,6 +8,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/yardstick"
 )
 
 // TestHostile changes bytes of signed documents at random: nothing may panic
@@ -29,10 +30,10 @@ func TestHostile(t *testing.T) {
 				}
 				b[at] = byte(rnd.IntN(256))
 			}
-			start := time.Now()
+			start := yardstick.Processor()
 			facts, err := Read(ctx, bytes.NewReader(b), ades.ReadOptions{})
-			if took := time.Since(start); took > 5*time.Second {
-				t.Errorf("took %v", took)
+			if took := yardstick.Processor() - start; took > time.Second && took > 5*yardstick.Second() {
+				t.Errorf("took %v of the processor", took)
 			}
 			if err == nil && len(facts.Signatures) == 1 {
 				Level(facts.Signatures[0], facts, always)
@@ -48,7 +49,7 @@ func TestPrefix(t *testing.T) {
 	a := pki.Actor(t, "p256")
 	var out bytes.Buffer
 	src := bytes.NewReader(append([]byte("junk\n"), simplePDF(1)...))
-	if err := sign(ctx, src, &out, a.Key, Options{SignParams: a.Signing(pki.Now())}, ades.AugmentOptions{}); err != nil {
+	if err := sign(ctx, src, &out, a.Key, a.Signing(pki.Now()), Options{}, ades.AugmentOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	doc := out.Bytes()

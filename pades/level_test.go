@@ -77,7 +77,7 @@ func TestStoreOfAnother(t *testing.T) {
 		var out bytes.Buffer
 		a := pki.Actor(t, "good")
 		r := ades.AugmentOptions{Level: level, Stamper: pki.Unit, Gatherer: sources}
-		if err := sign(t.Context(), bytes.NewReader(doc), &out, a.Key, Options{SignParams: a.Signing(pki.Now())}, r); err != nil {
+		if err := sign(t.Context(), bytes.NewReader(doc), &out, a.Key, a.Signing(pki.Now()), Options{}, r); err != nil {
 			t.Fatal(err)
 		}
 		return out.Bytes()

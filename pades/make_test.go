@@ -67,9 +67,9 @@ type sink struct{ n int }
 func (s *sink) Write(p []byte) (int, error) { s.n += len(p); return len(p), nil }
 
 // sign takes the steps of a signature one after the other.
-func sign(ctx context.Context, src ades.Source, w io.Writer, key crypto.Signer, o Options, r ades.AugmentOptions) error {
+func sign(ctx context.Context, src ades.Source, w io.Writer, key crypto.Signer, p ades.SignParams, o Options, r ades.AugmentOptions) error {
 	o.Stamped = r.Level >= ades.LevelT
-	d, err := Prepare(context.Background(), src, o)
+	d, err := Prepare(context.Background(), src, p, o)
 	if err != nil {
 		return err
 	}

@@ -9,11 +9,9 @@ import (
 	"rogito.dev/rogito/internal/oid"
 )
 
-// Options say how a PDF is to be signed. The zero value of everything but
-// Signing makes an invisible approval signature in a new field.
+// Options are what PAdES has to choose from. The zero value makes an invisible
+// approval signature in a new field.
 type Options struct {
-	ades.SignParams
-
 	// Password of an encrypted document, the user's or the owner's.
 	Password string
 
@@ -86,7 +84,13 @@ func (e *NoRoomError) Error() string {
 	return fmt.Sprintf("pades: a signature that needs %d bytes does not fit into the %d reserved", e.Need, e.Have)
 }
 
-func (o Options) check() error {
+// settings are all that a signature is made with.
+type settings struct {
+	ades.SignParams
+	Options
+}
+
+func (o settings) check() error {
 	switch {
 	case o.Certificate == nil:
 		return errors.New("pades: no certificate to sign with")

@@ -26,10 +26,9 @@ var ctx = context.Background()
 func signed(t testing.TB, pki *adestest.PKI, doc []byte, level ades.Level, o Options) []byte {
 	t.Helper()
 	a := pki.Actor(t, "p256")
-	o.SignParams = a.Signing(pki.Now())
 	var out bytes.Buffer
 	r := ades.AugmentOptions{Level: level, Stamper: pki.Unit, Gatherer: pki}
-	if err := sign(ctx, bytes.NewReader(doc), &out, a.Key, o, r); err != nil {
+	if err := sign(ctx, bytes.NewReader(doc), &out, a.Key, a.Signing(pki.Now()), o, r); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.HasPrefix(out.Bytes(), doc) {
@@ -40,8 +39,7 @@ func signed(t testing.TB, pki *adestest.PKI, doc []byte, level ades.Level, o Opt
 
 func prepare(t testing.TB, pki *adestest.PKI, doc []byte, o Options) error {
 	t.Helper()
-	o.SignParams = pki.Actor(t, "p256").Signing(pki.Now())
-	_, err := Prepare(t.Context(), bytes.NewReader(doc), o)
+	_, err := Prepare(t.Context(), bytes.NewReader(doc), pki.Actor(t, "p256").Signing(pki.Now()), o)
 	return err
 }
 
@@ -170,10 +168,10 @@ func TestAlgorithms(t *testing.T) {
 		a := pki.Actor(t, who)
 		for _, hash := range []crypto.Hash{crypto.SHA256, crypto.SHA384, crypto.SHA512} {
 			for _, pss := range []bool{false, true} {
-				o := Options{SignParams: a.Signing(pki.Now())}
-				o.Hash, o.PSS = hash, pss && strings.HasPrefix(a.Name, "rsa")
+				p := a.Signing(pki.Now())
+				p.Hash, p.PSS = hash, pss && strings.HasPrefix(a.Name, "rsa")
 				var out bytes.Buffer
-				if err := sign(ctx, bytes.NewReader(simplePDF(10)), &out, a.Key, o, ades.AugmentOptions{}); err != nil {
+				if err := sign(ctx, bytes.NewReader(simplePDF(10)), &out, a.Key, p, Options{}, ades.AugmentOptions{}); err != nil {
 					t.Fatalf("%s %v: %v", who, hash, err)
 				}
 				intact(t, readAll(t, out.Bytes(), ""), 1)
@@ -298,8 +296,7 @@ func (f fat) Stamp(ctx context.Context, h crypto.Hash, digest []byte) ([]byte, e
 func TestRoom(t *testing.T) {
 	pki := adestest.Must(t, nil)
 	a := pki.Actor(t, "p256")
-	o := Options{SignParams: a.Signing(pki.Now()), Reserve: 100}
-	d, err := Prepare(t.Context(), bytes.NewReader(simplePDF(10)), o)
+	d, err := Prepare(t.Context(), bytes.NewReader(simplePDF(10)), a.Signing(pki.Now()), Options{Reserve: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,12 +310,10 @@ func TestRoom(t *testing.T) {
 		t.Fatalf("%v, %d bytes written", err, out.Len())
 	}
 	r := ades.AugmentOptions{Level: ades.LevelLTA, Stamper: fat{pki.Unit}, Gatherer: pki}
-	o.Reserve = 0
-	if err := sign(ctx, bytes.NewReader(simplePDF(10)), &out, a.Key, o, r); !errors.As(err, &noRoom) || noRoom.Need < 20<<10 {
+	if err := sign(ctx, bytes.NewReader(simplePDF(10)), &out, a.Key, a.Signing(pki.Now()), Options{}, r); !errors.As(err, &noRoom) || noRoom.Need < 20<<10 {
 		t.Fatalf("a large time-stamp: %v", err)
 	}
-	o.Reserve = noRoom.Need
-	if err := sign(ctx, bytes.NewReader(simplePDF(10)), &out, a.Key, o, r); err != nil {
+	if err := sign(ctx, bytes.NewReader(simplePDF(10)), &out, a.Key, a.Signing(pki.Now()), Options{Reserve: noRoom.Need}, r); err != nil {
 		t.Fatal(err)
 	}
 	if s := readAll(t, out.Bytes(), "").Signatures[0]; s.Intact() != ades.Yes {
@@ -562,7 +557,7 @@ func TestHuge(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	var out sink
-	err := sign(ctx, newHuge(1<<30), &out, a.Key, Options{SignParams: a.Signing(pki.Now())}, ades.AugmentOptions{})
+	err := sign(ctx, newHuge(1<<30), &out, a.Key, a.Signing(pki.Now()), Options{}, ades.AugmentOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -621,12 +616,12 @@ func TestTools(t *testing.T) {
 			for n := 1; n <= 2; n++ {
 				a := pki.Actor(t, "good")
 				var out bytes.Buffer
-				o := Options{SignParams: a.Signing(pki.Now()), Password: password, Reason: "Perché"}
+				o := Options{Password: password, Reason: "Perché"}
 				if n == 2 {
 					o.Appearance = &Appearance{Page: -1, X: 20, Y: 20, Width: 164, Height: 45, Lines: []string{"Firmato"}}
 				}
 				r := ades.AugmentOptions{Level: ades.LevelLTA, Stamper: pki.Unit, Gatherer: pki}
-				if err := sign(ctx, bytes.NewReader(doc), &out, a.Key, o, r); err != nil {
+				if err := sign(ctx, bytes.NewReader(doc), &out, a.Key, a.Signing(pki.Now()), o, r); err != nil {
 					t.Fatal(err)
 				}
 				doc = out.Bytes()

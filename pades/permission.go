@@ -119,7 +119,7 @@ func readPermissions(d *pdf.Document, all []field) (permissions, error) {
 // mayPrepare refuses what the signatures in the document forbid. There is no
 // such question for validation data and document time-stamps, which every
 // certification permits (ISO 32000-2, 12.8.2.2.2).
-func (p permissions) mayPrepare(o Options, target *field) error {
+func (p permissions) mayPrepare(o settings, target *field) error {
 	if p.p == 1 {
 		return fmt.Errorf("pades: a signature in the document permits no changes: %w", ErrForbidden)
 	}

@@ -23,7 +23,6 @@ type Draft struct {
 	inc      *increment
 	password string
 	field    string
-	notes    []string
 }
 
 var _ ades.Draft = (*Draft)(nil)
@@ -54,7 +53,8 @@ func openToSign(ctx context.Context, src ades.Source, password string) (ades.Sou
 
 // Prepare makes the draft of a signed PDF. The document is read once now for
 // its digest, and once more in Finish.
-func Prepare(ctx context.Context, src ades.Source, o Options) (*Draft, error) {
+func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
+	o := settings{p, opts}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -75,22 +75,22 @@ func Prepare(ctx context.Context, src ades.Source, o Options) (*Draft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	digest, err := inc.digest(cades.Hash(o.SignParams))
+	digest, err := inc.digest(cades.Hash(p))
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	cms, err := cades.PrepareDigest(digest, cades.Options{SignParams: o.SignParams, Detached: true, Embedded: true})
+	cms, err := cades.PrepareDigest(digest, p, cades.Options{Detached: true, Embedded: true})
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	return &Draft{cms: cms, inc: inc, password: o.Password, field: form.field, notes: form.notes}, nil
+	return &Draft{cms: cms, inc: inc, password: o.Password, field: form.field}, nil
 }
 
 // stampRoom is reserved for a time-stamp token with its certificates.
 const stampRoom = 8 << 10
 
 // room estimates the size of the signature.
-func (o Options) room() int {
+func (o settings) room() int {
 	if o.Reserve > 0 {
 		return o.Reserve
 	}
@@ -125,10 +125,6 @@ func (d *Draft) Digest() []byte { return d.cms.Digest() }
 
 // Field is the full name of the field that is signed.
 func (d *Draft) Field() string { return d.field }
-
-// Notes say what the signer may want to know: that the document is repaired,
-// or has a dynamic form that other software may not show signed.
-func (d *Draft) Notes() []string { return d.notes }
 
 // Value has the key sign the draft.
 func (d *Draft) Value(key crypto.Signer) ([]byte, error) { return d.cms.Value(key) }

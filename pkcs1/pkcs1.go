@@ -25,11 +25,6 @@ const maxMessage = 64 << 20
 // maxValue is the largest signature value read.
 const maxValue = 16 << 10
 
-// Options say who signs and with which algorithm. The time plays no part.
-type Options struct {
-	ades.SignParams
-}
-
 // Draft is a value to be made. It implements [ades.Draft].
 type Draft struct {
 	params  ades.SignParams
@@ -38,19 +33,19 @@ type Draft struct {
 }
 
 // Prepare makes the draft of a value over a document.
-func Prepare(src ades.Source, o Options) (*Draft, error) {
-	if o.Certificate == nil {
+func Prepare(src ades.Source, p ades.SignParams) (*Draft, error) {
+	if p.Certificate == nil {
 		return nil, errors.New("pkcs1: no signing certificate")
 	}
-	if err := oid.CheckHash(o.Digest()); err != nil {
+	if err := oid.CheckHash(p.Digest()); err != nil {
 		return nil, fmt.Errorf("pkcs1: %w", err)
 	}
-	digest, err := cms.Digest(o.Digest(), src)
+	digest, err := cms.Digest(p.Digest(), src)
 	if err != nil {
 		return nil, fmt.Errorf("pkcs1: digest document: %w", err)
 	}
-	d := &Draft{params: o.SignParams, digest: digest}
-	if _, ok := o.Certificate.PublicKey.(ed25519.PublicKey); ok {
+	d := &Draft{params: p, digest: digest}
+	if _, ok := p.Certificate.PublicKey.(ed25519.PublicKey); ok {
 		if d.message, err = whole(src); err != nil {
 			return nil, err
 		}
@@ -66,20 +61,20 @@ func whole(src ades.Source) ([]byte, error) {
 }
 
 // PrepareDigest makes the draft of a value over a digest.
-func PrepareDigest(digest []byte, o Options) (*Draft, error) {
-	if o.Certificate == nil {
+func PrepareDigest(digest []byte, p ades.SignParams) (*Draft, error) {
+	if p.Certificate == nil {
 		return nil, errors.New("pkcs1: no signing certificate")
 	}
-	if _, ok := o.Certificate.PublicKey.(ed25519.PublicKey); ok {
+	if _, ok := p.Certificate.PublicKey.(ed25519.PublicKey); ok {
 		return nil, errors.New("pkcs1: Ed25519 signs documents, not digests")
 	}
-	if err := oid.CheckHash(o.Digest()); err != nil {
+	if err := oid.CheckHash(p.Digest()); err != nil {
 		return nil, fmt.Errorf("pkcs1: %w", err)
 	}
-	if len(digest) != o.Digest().Size() {
-		return nil, fmt.Errorf("pkcs1: digest of %d bytes is not one of %v", len(digest), o.Digest())
+	if len(digest) != p.Digest().Size() {
+		return nil, fmt.Errorf("pkcs1: digest of %d bytes is not one of %v", len(digest), p.Digest())
 	}
-	return &Draft{params: o.SignParams, digest: digest}, nil
+	return &Draft{params: p, digest: digest}, nil
 }
 
 // ToBeSigned is the document for Ed25519, which needs it whole. For all other
@@ -101,16 +96,17 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 }
 
 // Read checks a bare value, binary or base64, over the first detached file.
-// Certificate, hash and PSS of the options say what it should be.
-func Read(_ context.Context, src ades.Source, r ades.ReadOptions, o Options) (*ades.Document, error) {
-	if o.Certificate == nil {
+// The parameters say with what certificate, hash and algorithm it should be made;
+// the time plays no part.
+func Read(_ context.Context, src ades.Source, r ades.ReadOptions, p ades.SignParams) (*ades.Document, error) {
+	if p.Certificate == nil {
 		return nil, errors.New("pkcs1: no signing certificate")
 	}
 	value, err := readValue(src)
 	if err != nil {
 		return nil, err
 	}
-	alg, err := cms.SignatureAlgorithm(o.Certificate.PublicKey, o.Digest(), o.PSS)
+	alg, err := cms.SignatureAlgorithm(p.Certificate.PublicKey, p.Digest(), p.PSS)
 	if err != nil {
 		return nil, fmt.Errorf("pkcs1: %w", err)
 	}
@@ -118,17 +114,17 @@ func Read(_ context.Context, src ades.Source, r ades.ReadOptions, o Options) (*a
 	if err != nil {
 		return nil, fmt.Errorf("pkcs1: %w", err)
 	}
-	scheme, err := pkix.SchemeOf(id, o.Digest())
+	scheme, err := pkix.SchemeOf(id, p.Digest())
 	if err != nil {
 		return nil, fmt.Errorf("pkcs1: %w", err)
 	}
 	s := &ades.Signature{
-		ID: ades.FactID(value), Format: ades.PKCS1, Value: value, SigningCertificate: o.Certificate.Raw,
-		Algorithm: scheme.Algorithm(o.Certificate.PublicKey), ContentIsWhole: true, Content: r.Detached,
+		ID: ades.FactID(value), Format: ades.PKCS1, Value: value, SigningCertificate: p.Certificate.Raw,
+		Algorithm: scheme.Algorithm(p.Certificate.PublicKey), ContentIsWhole: true, Content: r.Detached,
 	}
-	ref := ades.Reference{Kind: "content", Digest: pkix.HashName(o.Digest()), Found: len(r.Detached) > 0}
+	ref := ades.Reference{Kind: "content", Digest: pkix.HashName(p.Digest()), Found: len(r.Detached) > 0}
 	if ref.Found {
-		if err := check(s, scheme, r.Detached[0].Source, o.Certificate.PublicKey); err != nil {
+		if err := check(s, scheme, r.Detached[0].Source, p.Certificate.PublicKey); err != nil {
 			return nil, err
 		}
 		ref.Name, ref.Intact = r.Detached[0].Name, s.ValueIntact

@@ -18,19 +18,19 @@ import (
 	"rogito.dev/rogito/pkcs1"
 )
 
-func sign(t testing.TB, a *adestest.Actor, content []byte, o pkcs1.Options) []byte {
+func sign(t testing.TB, a *adestest.Actor, content []byte, p ades.SignParams) []byte {
 	t.Helper()
-	d, err := pkcs1.Prepare(bytes.NewReader(content), o)
+	d, err := pkcs1.Prepare(bytes.NewReader(content), p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a.Finish(t, d, o.SignParams)
+	return a.Finish(t, d, p)
 }
 
-func verdict(t testing.TB, value, content []byte, o pkcs1.Options) ades.Tri {
+func verdict(t testing.TB, value, content []byte, p ades.SignParams) ades.Tri {
 	t.Helper()
 	r := ades.ReadOptions{Detached: []ades.File{{Source: bytes.NewReader(content)}}}
-	doc, err := pkcs1.Read(context.Background(), bytes.NewReader(value), r, o)
+	doc, err := pkcs1.Read(context.Background(), bytes.NewReader(value), r, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,21 +44,21 @@ func TestRoundTrip(t *testing.T) {
 		for _, pss := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/pss=%v", name, pss), func(t *testing.T) {
 				a := pki.Actor(t, name)
-				o := pkcs1.Options{SignParams: a.Signing(time.Now())}
-				o.PSS = pss
-				value := sign(t, a, content, o)
-				if verdict(t, value, content, o) != ades.Yes {
+				p := a.Signing(time.Now())
+				p.PSS = pss
+				value := sign(t, a, content, p)
+				if verdict(t, value, content, p) != ades.Yes {
 					t.Error("does not verify")
 				}
 				text := []byte(base64.StdEncoding.EncodeToString(value) + "\n")
-				if verdict(t, text, content, o) != ades.Yes {
+				if verdict(t, text, content, p) != ades.Yes {
 					t.Error("does not verify as base64")
 				}
-				if verdict(t, value, []byte("another document"), o) != ades.No {
+				if verdict(t, value, []byte("another document"), p) != ades.No {
 					t.Error("verifies over another document")
 				}
 				value[len(value)/2] ^= 1
-				if verdict(t, value, content, o) != ades.No {
+				if verdict(t, value, content, p) != ades.No {
 					t.Error("verifies with another value")
 				}
 			})
@@ -69,11 +69,11 @@ func TestRoundTrip(t *testing.T) {
 func TestDigest(t *testing.T) {
 	pki := adestest.Must(t, nil)
 	a := pki.Actor(t, "good")
-	o := pkcs1.Options{SignParams: a.Signing(time.Now())}
-	o.Hash = crypto.SHA384
+	p := a.Signing(time.Now())
+	p.Hash = crypto.SHA384
 	h := crypto.SHA384.New()
 	h.Write([]byte("kept at home"))
-	d, err := pkcs1.PrepareDigest(h.Sum(nil), o)
+	d, err := pkcs1.PrepareDigest(h.Sum(nil), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,10 +81,10 @@ func TestDigest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if verdict(t, value, []byte("kept at home"), o) != ades.Yes {
+	if verdict(t, value, []byte("kept at home"), p) != ades.Yes {
 		t.Error("does not verify")
 	}
-	if _, err := pkcs1.PrepareDigest([]byte("short"), o); err == nil {
+	if _, err := pkcs1.PrepareDigest([]byte("short"), p); err == nil {
 		t.Error("a digest of the wrong length is taken")
 	}
 }
@@ -98,10 +98,10 @@ func TestOpenSSL(t *testing.T) {
 	content := []byte("a document")
 	for _, name := range []string{"good", "p256", "p521"} {
 		a := pki.Actor(t, name)
-		o := pkcs1.Options{SignParams: a.Signing(time.Now())}
+		p := a.Signing(time.Now())
 		dir := t.TempDir()
 		files := map[string][]byte{
-			"doc": content, "sig": sign(t, a, content, o),
+			"doc": content, "sig": sign(t, a, content, p),
 			"cert": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Certificate.Raw}),
 		}
 		for f, b := range files {
@@ -133,8 +133,8 @@ func ExamplePrepare() {
 	if err != nil {
 		panic(err)
 	}
-	o := pkcs1.Options{SignParams: a.Signing(pki.Now())}
-	draft, err := pkcs1.Prepare(bytes.NewReader([]byte("hello")), o)
+	p := a.Signing(pki.Now())
+	draft, err := pkcs1.Prepare(bytes.NewReader([]byte("hello")), p)
 	if err != nil {
 		panic(err)
 	}

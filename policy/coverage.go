@@ -73,7 +73,7 @@ func cover(list []*report.Conclusion, d *ades.Document) {
 		case len(d.Parts) == 0: // its reader does not tell parts apart
 			c.CoversWhole = intact && s.ContentIsWhole
 		default:
-			c.CoversWhole = len(mine) == len(d.Parts)
+			c.CoversWhole = len(mine) == len(d.Parts) && s.ContentIsWhole
 		}
 		for i, p := range d.Parts {
 			covered := len(mine) > 0 && mine[0] == i

@@ -20,6 +20,7 @@ func TestCoverage(t *testing.T) {
 			ID: id, ValueIntact: ades.Yes, References: []ades.Reference{{Found: true, Intact: ades.Yes}},
 		}}
 	}
+	full := func(c *report.Conclusion) *report.Conclusion { c.Signature.ContentIsWhole = true; return c }
 	failed := func(c *report.Conclusion) *report.Conclusion { c.Indication = report.Indeterminate; return c }
 	pdf := func(c *report.Conclusion, changes ...ades.Change) *report.Conclusion {
 		c.Signature.PDF = &ades.PDFFacts{Changes: changes}
@@ -35,7 +36,8 @@ func TestCoverage(t *testing.T) {
 		whole     bool // of the first signature
 		uncovered int
 	}{
-		{"all files by one", []*report.Layer{layer(0, "", ades.ASiCE, part("a", "1"), part("b", "1"))}, []*report.Conclusion{sig("1", 0)}, true, 0},
+		{"all files by one", []*report.Layer{layer(0, "", ades.ASiCE, part("a", "1"), part("b", "1"))}, []*report.Conclusion{full(sig("1", 0))}, true, 0},
+		{"all of it, in an element that is not", []*report.Layer{layer(0, "", ades.XAdES, ades.Part{Kind: ades.XMLPart, Name: "/a/b", CoveredBy: []string{"1"}})}, []*report.Conclusion{sig("1", 0)}, false, 0},
 		{"all files by two together", []*report.Layer{layer(0, "", ades.ASiCE, part("a", "1"), part("b", "2"))}, []*report.Conclusion{sig("1", 0), sig("2", 0)}, false, 0},
 		{"one file by nobody", []*report.Layer{layer(0, "", ades.ASiCE, part("a", "1"), part("b"))}, []*report.Conclusion{sig("1", 0)}, false, 1},
 		{"one file by an invalid one", []*report.Layer{layer(0, "", ades.ASiCE, part("a", "1"), part("b", "2"))}, []*report.Conclusion{sig("1", 0), failed(sig("2", 0))}, false, 1},
@@ -47,13 +49,13 @@ func TestCoverage(t *testing.T) {
 		{
 			"a container inside a signed file",
 			[]*report.Layer{layer(0, "", ades.CAdES, ades.Part{Kind: ades.ContentPart, CoveredBy: []string{"1"}}), layer(1, "", ades.ASiCE, part("a"))},
-			[]*report.Conclusion{sig("1", 0), sig("2", 1)},
+			[]*report.Conclusion{full(sig("1", 0)), sig("2", 1)},
 			true, 0,
 		},
 		{
 			"a container inside a file that is signed invalidly",
 			[]*report.Layer{layer(0, "", ades.CAdES, ades.Part{Kind: ades.ContentPart, CoveredBy: []string{"1"}}), layer(1, "", ades.ASiCE, part("a"))},
-			[]*report.Conclusion{failed(sig("1", 0)), sig("2", 1)},
+			[]*report.Conclusion{failed(full(sig("1", 0))), sig("2", 1)},
 			true, 2,
 		},
 		{

@@ -38,6 +38,7 @@ var italianReasons = map[string]string{
 	"its appearance was taken away":               "il suo aspetto è stato tolto",
 	"its appearance covers what is below it":      "il suo aspetto copre ciò che sta sotto",
 	"its button is as large as a picture":         "il suo pulsante è grande come un'immagine",
+	"its marks cannot be told from a drawing":     "i suoi segni non si distinguono da un disegno",
 	"its value is no text":                        "il suo valore non è un testo",
 }
 
@@ -60,7 +61,7 @@ var italianChanges = map[string]string{
 	"signature-field-runs": "il nuovo campo di firma {field} porta con sé un'azione",
 	"signature-field-note": "il nuovo campo di firma {field} è disegnato come qualcos'altro ({name})",
 	"field-shared":         "l'aspetto che aveva il campo {field} è usato anche altrove",
-	"form-fill-again":      "il campo {field} aveva un valore al momento della firma, e gliene è stato dato un altro",
+	"form-fill-again":      "il campo {field} aveva o mostrava qualcosa al momento della firma, e ora ha o mostra altro",
 	"form-fill-locked":     "il campo {field} è stato compilato, benché sia di sola lettura",
 	"form-fill":            "il campo {field} è stato compilato",
 	"form-fill-other":      "il campo {field} mostra qualcosa di diverso dal suo valore",

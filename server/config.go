@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"rogito.dev/rogito"
+	"rogito.dev/rogito/server/internal/identify/cie"
+	"rogito.dev/rogito/server/internal/identify/spid"
 	"rogito.dev/rogito/server/internal/logging"
 	"rogito.dev/rogito/server/internal/monitor"
 	"rogito.dev/rogito/server/internal/network"
@@ -86,7 +88,7 @@ type LimitsConfig struct {
 	Header      int           `yaml:"header" doc:"bytes of a request's header"`
 	InFlight    int           `yaml:"in_flight" doc:"requests answered at once; more are told to come back (503)"`
 	Connections int           `yaml:"connections" doc:"connections open at once"`
-	PerAddress  int           `yaml:"per_address" doc:"connections open at once of one address (of IPv6: one /64); trusted_proxies have as many as they like, and each client behind them half of in_flight requests at once"`
+	PerAddress  int           `yaml:"per_address" doc:"connections open at once of one address (of IPv6: one /64); trusted_proxies have as many as they like, and each client behind them half of in_flight requests at once; a request that waits for its client is not counted"`
 	Timeout     time.Duration `yaml:"timeout" doc:"time one request may take"`
 	Drain       time.Duration `yaml:"drain" doc:"time that running requests have to end at shutdown"`
 	Depth       int           `yaml:"depth" doc:"nesting of a JSON body"`
@@ -133,21 +135,12 @@ type PKCS11Config struct {
 	Sessions int `yaml:"sessions" doc:"sessions with the token at once; 0: as many as it allows"`
 }
 
-// IdentifyConfig is about finding out who the holder of a certificate is.
-type IdentifyConfig struct {
-	Signature SignatureIdentifyConfig `yaml:"signature"`
-}
-
-// SignatureIdentifyConfig is about statements signed with a certificate that
-// the holder has already.
-type SignatureIdentifyConfig struct {
-	Accept string `yaml:"accept" doc:"certificates that may sign a statement: qualified, listed (of a service on a trusted list), trusted (any that this server trusts); empty: qualified, in the sandbox trusted"`
-}
-
 // RetentionConfig says how long things are kept.
 type RetentionConfig struct {
 	Files   time.Duration `yaml:"files" doc:"documents of a signature"`
 	Records time.Duration `yaml:"records" doc:"records and their audit"`
+
+	Evidence time.Duration `yaml:"evidence" doc:"evidence of who a holder is, after the certificate has ended (of cancelled orders: as files)"`
 }
 
 // AuditConfig says who outside the database witnesses the checkpoints of the
@@ -211,7 +204,8 @@ func Defaults() Config {
 			},
 			Providers: map[string]string{"local": "local"},
 		},
-		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour},
+		Identify:  IdentifyConfig{SPID: spid.Config{Level: spid.DefaultLevel}, CIE: cie.Config{Level: 3}},
+		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour, Evidence: 20 * 365 * 24 * time.Hour},
 		Audit:     AuditConfig{Lock: 365 * 24 * time.Hour},
 		Jobs:      JobsConfig{Lease: 15 * time.Second},
 		Telemetry: monitor.TelemetryConfig{Sample: 0.1},

@@ -77,6 +77,11 @@ func TestBadValuesNameTheKey(t *testing.T) {
 		{"no.such", "x"}:                 "no.such",
 		{"limits.no_such.deeper", "1"}:   "limits.no_such.deeper",
 		{"tls.client_ca", "no-cert.pem"}: "tls.client_ca",
+
+		{"identify.cns.listen", "127.0.0.1:1"}:   "identify.cns.cert",
+		{"identify.cns.cert", "only.pem"}:        "identify.cns.key",
+		{"identify.cns.header", "Client-Cert"}:   "identify.cns.url",
+		{"identify.signature.accept", "anybody"}: "identify.signature.accept",
 	} {
 		if _, _, err := Load("", nil, []Setting{setting}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", setting, err)

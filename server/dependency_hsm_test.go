@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -144,23 +143,12 @@ func TestRevokedKeyLeavesTheToken(t *testing.T) {
 	}
 }
 
-// A token that takes 200 ms for a signature slows signing, and nothing else.
+// A token that does not answer holds up signing, and nothing else.
 func TestTokenSlowReadsGoOn(t *testing.T) {
-	s, token, who := tokenSite(t, 4)
+	const sessions = 4
+	s, token, who := tokenSite(t, sessions)
 	r := s.sign(b64(samplePDF), who)
-	reads := func(n int) time.Duration {
-		var all []time.Duration
-		for range n {
-			begin := time.Now()
-			s.do("GET", "/signatures/"+r.ID, nil)
-			all = append(all, time.Since(begin))
-		}
-		slices.Sort(all)
-		return all[len(all)*95/100]
-	}
-	idle := reads(200)
-	token.SignDelay.Store(200)
-	begin := time.Now()
+	token.Hold.Store(1)
 	var wg sync.WaitGroup
 	for range 24 {
 		wg.Go(func() {
@@ -169,14 +157,15 @@ func TestTokenSlowReadsGoOn(t *testing.T) {
 			}
 		})
 	}
-	busy := reads(200)
-	wg.Wait()
-	took := time.Since(begin)
-	t.Logf("24 signatures with 4 sessions in %v; reads %v idle, %v busy (p95)", took, idle, busy)
-	if took < 24/4*200*time.Millisecond || took > 6*time.Second {
-		t.Errorf("24 signatures with 4 sessions of 200 ms took %v", took)
+	token.Await(t, sessions)
+	for range 200 {
+		if a := s.do("GET", "/signatures/"+r.ID, nil); a.Status != 200 {
+			t.Fatalf("a read while the token signs: %d", a.Status)
+		}
 	}
-	if busy > 2*idle+100*time.Millisecond { // two cores also sign and verify
-		t.Errorf("reads took %v, %v when idle", busy, idle)
+	token.Hold.Store(0)
+	wg.Wait()
+	if most := token.Most.Load(); most != sessions {
+		t.Errorf("%d signatures at a time, want %d", most, sessions)
 	}
 }

@@ -126,7 +126,7 @@ func TestTimestampFailover(t *testing.T) {
 			s := newSite(t, allow(first, good), func(c *Config) { c.Signing.TimestampURL = first + "," + good })
 			begin := time.Now()
 			r := s.sign(b64(samplePDF), optionsOf(m{"level": "T"}))
-			if took := time.Since(begin); r.State != "DONE" || r.Options["achievedLevel"] != "T" || took > 15*time.Second {
+			if took := time.Since(begin); r.State != "DONE" || r.Options["achievedLevel"] != "T" || took > time.Minute {
 				t.Errorf("%s %d %s after %v", r.State, r.number(), deref(r.ErrorMessage), took)
 			}
 			if n := asked.Load(); n != 1 {

@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"rogito.dev/rogito/server/internal/doctor"
 )
@@ -27,7 +29,27 @@ func Doctor(ctx context.Context, cfg Config, o DoctorOptions) []doctor.Finding {
 		return &doctor.Installation{
 			DB: s.db, Blobs: s.blobs, Authority: s.sig.authority, Enroll: s.sig.enroll, Signing: s.sig.signing, Lists: s.sig.lists,
 			Publications: s.publications, VerifyAudit: s.VerifyAudit,
-			FetchesLists: s.cfg.Trust.Lists && !s.cfg.Network.Offline, Sandboxed: s.sandboxed,
+			FetchesLists: s.cfg.Trust.Lists && !s.cfg.Network.Offline, Sandboxed: s.sandboxed, Identify: s.sig.identify,
 		}, s.Close, nil
 	}, o)
+}
+
+// CheckIdentification walks what a method depends on.
+func (s *Server) CheckIdentification(ctx context.Context, name string) ([]doctor.Finding, error) {
+	m := s.sig.identify.Method(name)
+	if m == nil {
+		return nil, fmt.Errorf("identification by %s is not configured: see identify.%s in the configuration", name, name)
+	}
+	if !s.sig.lists.Loaded() {
+		_ = s.sig.lists.Load(ctx) // without lists the check says what that means
+	}
+	return doctor.Method(ctx, m), nil
+}
+
+// SPIDMetadata are those of this server, signed.
+func (s *Server) SPIDMetadata() ([]byte, error) {
+	if one := s.spid(); one != nil {
+		return one.NewMetadata(), nil
+	}
+	return nil, errors.New("SPID is not configured: see identify.spid in the configuration")
 }

@@ -93,8 +93,8 @@ func TestDatabaseGoesAway(t *testing.T) {
 			if status, _ := p.tryPost(m{}, store.NewID()+"x"); status == 200 {
 				break
 			}
-			if time.Since(back) > 10*time.Second {
-				t.Fatal("not working again ten seconds after the database")
+			if time.Since(back) > time.Minute {
+				t.Fatal("not working again a minute after the database")
 			}
 			time.Sleep(50 * time.Millisecond)
 		}
@@ -145,7 +145,7 @@ func TestClockJumps(t *testing.T) {
 		// One-time passwords are counted in steps that only go up.
 		c := s.box.Certificates["otp"]
 		at := func(d time.Duration) *keys.Store {
-			return keys.NewStore(room.db, keys.NewVault(room.master, keys.VaultConfig{}), room.master, keys.Config{Now: after(d)})
+			return keys.NewStore(room.db, keys.NewVault(room.master, keys.VaultConfig{}), room.master, keys.Config{Now: after(d), Log: room.sig.audit})
 		}
 		account := room.sandboxAccount(t)
 		use := func(d time.Duration) error {

@@ -135,8 +135,8 @@ func TestPrivateAnswersAreNotStored(t *testing.T) {
 	r = s.sign(b64(samplePDF))
 	for _, path := range []string{"/signatures/" + r.ID + "/signedDocument", "/signatures/" + r.ID + "/audit", "/tokens", "/wallet", "/credit", "/callbacks/secret"} {
 		resp, _ := s.raw("GET", path, nil, "Accept", "text/html")
-		if got := resp.Header.Get("Cache-Control"); got != "no-store" || resp.StatusCode != 200 {
-			t.Errorf("%s: %d %q", path, resp.StatusCode, got)
+		if got := resp.Header.Get("Cache-Control"); got != "no-store" || resp.Status != 200 {
+			t.Errorf("%s: %d %q", path, resp.Status, got)
 		}
 	}
 	for _, path := range []string{"/docs/swagger-ui.css", "/openapi.json", "/pki/root.pem"} {

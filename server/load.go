@@ -229,6 +229,12 @@ func (c *Config) checkWords() error {
 	if !slices.Contains([]string{"", "qualified", "listed", "trusted"}, c.Identify.Signature.Accept) {
 		return fmt.Errorf("identify.signature.accept: %q is none of qualified, listed, trusted", c.Identify.Signature.Accept)
 	}
+	if c.Identify.Demo && c.Production {
+		return errors.New("identify.demo: made-up identity providers are for a sandbox, and production is set")
+	}
+	if err := c.Identify.check(); err != nil {
+		return err
+	}
 	if c.Limits.Memory < 8<<20 {
 		return errors.New("limits.memory is less than 8 MiB")
 	}

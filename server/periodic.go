@@ -2,15 +2,18 @@ package server
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/riverqueue/river"
 
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/keys"
 )
 
-// forgetKeys is the job that forgets idempotency keys past their day.
+// forgetKeys is the job that forgets idempotency keys past their day, and old
+// failures to sign in.
 type forgetKeys struct{}
 
 // Kind names the job in the queue.
@@ -18,15 +21,16 @@ func (forgetKeys) Kind() string { return "forget_idempotency_keys" }
 
 type forgetKeysWorker struct {
 	river.WorkerDefaults[forgetKeys]
-	keys *idempotency.Keys
+	keys  *idempotency.Keys
+	locks *keys.Store
 }
 
 func (w *forgetKeysWorker) Work(ctx context.Context, _ *river.Job[forgetKeys]) error {
-	return w.keys.Sweep(ctx)
+	return errors.Join(w.keys.Sweep(ctx), w.locks.ForgetLocks(ctx))
 }
 
 // registerPeriodicJobs registers what has to be done again and again.
 func (s *Server) registerPeriodicJobs() {
-	job.Register(s.jobs, &forgetKeysWorker{keys: s.idempotency})
+	job.Register(s.jobs, &forgetKeysWorker{keys: s.idempotency, locks: s.sig.keys})
 	s.jobs.Every(time.Hour, forgetKeys{})
 }

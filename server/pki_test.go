@@ -31,8 +31,8 @@ func TestTimestampAuthorityRefusals(t *testing.T) {
 			if err := json.Unmarshal(b, &a); err != nil || resp.Header.Get("Content-Type") != "application/json" {
 				t.Fatalf("%v: %s %q", err, resp.Header.Get("Content-Type"), b)
 			}
-			if resp.StatusCode != c.status || a.Error == nil || *a.Error != c.code || a.Success || a.Message == "" || resp.Header.Get("X-Request-Id") == "" {
-				t.Errorf("%d %s", resp.StatusCode, b)
+			if resp.Status != c.status || a.Error == nil || *a.Error != c.code || a.Success || a.Message == "" || resp.Header.Get("X-Request-Id") == "" {
+				t.Errorf("%d %s", resp.Status, b)
 			}
 		})
 	}
@@ -40,8 +40,8 @@ func TestTimestampAuthorityRefusals(t *testing.T) {
 		resp, b := s.raw("POST", "/tsa", body, "Content-Type", "application/timestamp-query; charset=x")
 		var status *tsp.StatusError
 		_, err := tsp.ParseResponse(b)
-		if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "application/timestamp-reply" || !errors.As(err, &status) || status.Failure != 5 {
-			t.Errorf("%q: %d %q: %v; want badDataFormat", body, resp.StatusCode, resp.Header.Get("Content-Type"), err)
+		if resp.Status != http.StatusOK || resp.Header.Get("Content-Type") != "application/timestamp-reply" || !errors.As(err, &status) || status.Failure != 5 {
+			t.Errorf("%q: %d %q: %v; want badDataFormat", body, resp.Status, resp.Header.Get("Content-Type"), err)
 		}
 	}
 }

@@ -49,7 +49,7 @@ type racedCert struct {
 
 // cheap keys open at once: the password is not what is tried here.
 func cheapKeys(s *Server) *keys.Store {
-	return keys.NewStore(s.db, keys.NewVault(s.master, keys.VaultConfig{Cost: keys.Cost{Time: 1, Memory: 64}}), s.master, keys.Config{})
+	return keys.NewStore(s.db, keys.NewVault(s.master, keys.VaultConfig{Cost: keys.Cost{Time: 1, Memory: 64}}), s.master, keys.Config{Log: s.sig.audit})
 }
 
 func newRaced(t *testing.T, database string) *raced {
@@ -115,6 +115,15 @@ func (x *raced) exec(query string, args ...any) {
 		return err
 	})
 	if err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// credential changes one, as the other server does it, with the word of it in the
+// log.
+func (x *raced) credential(change func(tx *store.Tx, k *keys.Store) error) {
+	x.t.Helper()
+	if err := x.there.db.Write(context.Background(), func(tx *store.Tx) error { return change(tx, cheapKeys(x.there.Server)) }); err != nil {
 		x.t.Fatal(err)
 	}
 }
@@ -190,6 +199,7 @@ var changes = []change{
 		undo: func(x *raced, r *round) {
 			x.exec(`update certificates set state = 'DONE' where id = $1`, r.cert.id)
 			x.exec(`update credentials set sealed = $1 where id = $2`, r.cert.sealed, r.cert.id)
+			x.credential(func(tx *store.Tx, k *keys.Store) error { return k.Hold(context.Background(), tx, r.cert.id, false) })
 			x.exec(`update authority_issued set revoked_at = 0, reason = 0 where serial = $1`, r.cert.serial)
 		},
 	},
@@ -212,6 +222,7 @@ var changes = []change{
 		},
 		undo: func(x *raced, r *round) {
 			x.exec(`update credentials set sealed = $1 where id = $2`, r.cert.sealed, r.cert.id)
+			x.credential(func(tx *store.Tx, k *keys.Store) error { return k.Hold(context.Background(), tx, r.cert.id, false) })
 		},
 	},
 	{
@@ -250,7 +261,10 @@ func (x *raced) prepare(w way) *round {
 	r := &round{cert: x.certs[w.cert], token: x.token()}
 	x.exec(`delete from credential_locks`) // rounds with an old password count as failures
 	if r.cert.secret != "" {
-		x.exec(`update credentials set totp_step = 0 where id = $1`, r.cert.id) // its code is good again
+		r.cert.secret = keys.NewTOTPSecret() // with codes that are not used yet
+		x.credential(func(tx *store.Tx, k *keys.Store) error {
+			return k.Enrol(context.Background(), tx, r.cert.id, r.cert.secret)
+		})
 	}
 	if !w.async {
 		return r

@@ -306,8 +306,8 @@ func TestStolenDatabase(t *testing.T) {
 // stranger is a master key that is not ours.
 type stranger struct{}
 
-func (stranger) Seal(_ string, b []byte) ([]byte, error)   { return b, nil }
-func (stranger) Unseal(_ string, b []byte) ([]byte, error) { return b, nil }
+func (stranger) SealFor(_, _ string, b []byte) ([]byte, error)   { return b, nil }
+func (stranger) UnsealFor(_, _ string, b []byte) ([]byte, error) { return b, nil }
 
 func copyFolder(t *testing.T, from, to string, but ...string) {
 	t.Helper()

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -88,6 +87,11 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 		return err
 	}
 	defer stopMetrics()
+	stopCards, err := s.serveCards(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer stopCards()
 	if err := s.start(ctx); err != nil {
 		return err
 	}
@@ -205,6 +209,3 @@ func (s *Server) serveMetrics(ctx context.Context) (stop func(), err error) {
 	go srv.Serve(network.Limit(ln, s.cfg.Limits.Connections, s.cfg.Limits.PerAddress, s.cfg.proxies()))
 	return func() { srv.Close() }, nil
 }
-
-// Logger is the server's log, for commands that do the server's work.
-func (s *Server) Logger() *slog.Logger { return s.log }

@@ -18,7 +18,6 @@ import (
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/callback"
-	"rogito.dev/rogito/server/internal/console"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fetch"
@@ -42,6 +41,7 @@ type signingParts struct {
 	keys      *keys.Store
 	audit     *audit.Log
 	callbacks *callback.Sender
+	identify  *identify.Methods
 	enroll    *enroll.Service
 	signing   *signing.Service
 	token     keys.Token
@@ -66,10 +66,11 @@ func (s *Server) openSigning(ctx context.Context) (err error) {
 	if err := s.openTrust(); err != nil {
 		return err
 	}
+	w.audit = audit.New(s.db, s.master, nil)
 	if err := s.openKeys(); err != nil {
 		return err
 	}
-	w.audit = audit.New(s.db, s.master, nil)
+	w.authority.Ledger = enroll.Ledger(w.audit)
 	if err := s.beginAudit(disk.Reclaiming(ctx)); err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (s *Server) openKeys() error {
 	}
 	vault := keys.NewVault(s.master, keys.VaultConfig{Token: w.token, Hold: s.cfg.Signing.Hold, Dropped: func() { s.dropped.Store(true) }})
 	w.keys = keys.NewStore(s.db, vault, s.master, keys.Config{
-		LockAfter: s.cfg.Signing.LockFailures, LockFor: s.cfg.Signing.LockTime, Locked: s.noteLock,
+		LockAfter: s.cfg.Signing.LockFailures, LockFor: s.cfg.Signing.LockTime, Locked: s.noteLock, Log: w.audit,
 	})
 	return nil
 }
@@ -162,11 +163,15 @@ func (s *Server) openRecords() error {
 	if err != nil {
 		return err
 	}
+	if w.identify, err = s.identifications(); err != nil {
+		return err
+	}
 	w.enroll = enroll.New(enroll.Parts{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks,
-		Purse: s.accounts, Identify: s.identifications(),
+		Purse: s.accounts, Identify: w.identify,
 	}, enroll.Config{
 		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: s.cfg.Signing.Providers, Levels: levels, Token: w.token, Log: s.log,
+		KeepEvidence: s.cfg.Retention.Evidence, KeepCancelled: s.cfg.Retention.Files,
 	})
 	w.signing = signing.New(signing.Deps{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Biller: s.accounts, Tokens: s.accounts, Guard: w.guard, Jobs: s.jobs,
@@ -178,16 +183,6 @@ func (s *Server) openRecords() error {
 		Lease: s.cfg.Jobs.Lease, Hook: faultHook(),
 	})
 	return nil
-}
-
-// identifications are the ways to find out who a holder is. In the sandbox any
-// certificate that the server trusts may sign a statement.
-func (s *Server) identifications() *identify.Methods {
-	accept := identify.Accept(s.cfg.Identify.Signature.Accept)
-	if accept == "" && s.sandboxed {
-		accept = identify.AcceptTrusted
-	}
-	return &identify.Methods{Verifier: s.sig.verifier, Accept: accept, Address: s.cfg.PublicURL, TextPDF: console.TextPDF}
 }
 
 // gatherer collects what the LT levels carry, and warns of documents that grow
@@ -227,7 +222,7 @@ func (s *Server) registerSigning(a *api.API) {
 	signatures.RegisterClientCertificates(a, certificates)
 	signatures.RegisterCallbacks(a, &signatures.Callbacks{Sender: w.callbacks, Domain: host})
 	api.MountPKI(a, w.authority.Handler())
-	api.MountPages(a, console.New(w.enroll, s.cfg.PublicURL, s.sandboxed, s.spool, s.log))
+	s.mountPages(a)
 }
 
 // Pauses between the rounds of work that comes back by itself.

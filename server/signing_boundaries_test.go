@@ -206,11 +206,11 @@ func TestRemoteDocuments(t *testing.T) {
 	defer web.Close()
 	eachEngine(t, func(t *testing.T, s *site) {
 		r := s.sign([]any{web.URL + "/doc.pdf"})
-		if r.State != "DONE" || r.SignatureType != "pades" || r.Document.InputDocuments[0].SourceType != "remote" || r.Document.InputDocuments[0].MD5 == "" {
+		if r.State != "DONE" || deref(r.SignatureType) != "pades" || r.Document.InputDocuments[0].SourceType != "remote" || r.Document.InputDocuments[0].MD5 == "" {
 			t.Errorf("%+v %s", r, deref(r.ErrorMessage))
 		}
 		r = s.sign(m{"sourceType": "remote", "url": web.URL + "/private", "method": "post", "postData": "a=b", "headers": []string{"Authorization: Bearer x"}, "payload": nil})
-		if r.State != "DONE" || r.SignatureType != "xades" {
+		if r.State != "DONE" || deref(r.SignatureType) != "xades" {
 			t.Errorf("%+v %s", r, deref(r.ErrorMessage))
 		}
 		for _, p := range []string{"/moved", "/private", "/none"} {
@@ -439,7 +439,7 @@ func TestTimestampAuthorityFaults(t *testing.T) {
 		if r.State != "ERROR" || r.number() != 114 {
 			t.Errorf("%s: %s %d %s", p, r.State, r.number(), deref(r.ErrorMessage))
 		}
-		if took := time.Since(begin); took > 25*time.Second {
+		if took := time.Since(begin); took > time.Minute {
 			t.Errorf("%s took %v", p, took)
 		}
 	}

@@ -24,8 +24,8 @@ func TestFormatByContent(t *testing.T) {
 		{`a < b`, "cades", "txt"},
 	} {
 		r := s.sign(b64([]byte(c.doc)))
-		if r.State != "DONE" || r.SignatureType != c.format || r.Document.InputDocuments[0].Extension != c.extension {
-			t.Errorf("%s: %s %s %s, want %s %s", c.doc, r.State, r.SignatureType, r.Document.InputDocuments[0].Extension, c.format, c.extension)
+		if r.State != "DONE" || deref(r.SignatureType) != c.format || r.Document.InputDocuments[0].Extension != c.extension {
+			t.Errorf("%s: %s %s %s, want %s %s", c.doc, r.State, deref(r.SignatureType), r.Document.InputDocuments[0].Extension, c.format, c.extension)
 		}
 	}
 }
@@ -40,12 +40,12 @@ func TestErrorNamesItsFormat(t *testing.T) {
 		if c.asked != "" {
 			more["signatureType"] = c.asked
 		}
-		if r := s.sign(b64([]byte(c.doc)), more); r.number() != 110 || r.SignatureType != c.want {
-			t.Errorf("%+v: error %d, type %q", c, r.number(), r.SignatureType)
+		if r := s.sign(b64([]byte(c.doc)), more); r.number() != 110 || deref(r.SignatureType) != c.want {
+			t.Errorf("%+v: error %d, type %q", c, r.number(), deref(r.SignatureType))
 		}
 	}
-	if r := s.sign("http://127.0.0.1:1/x", m{"signatureType": "pades"}); r.number() != 117 || r.SignatureType != "pades" {
-		t.Errorf("remote: error %d, type %q", r.number(), r.SignatureType)
+	if r := s.sign("http://127.0.0.1:1/x", m{"signatureType": "pades"}); r.number() != 117 || deref(r.SignatureType) != "pades" {
+		t.Errorf("remote: error %d, type %q", r.number(), deref(r.SignatureType))
 	}
 }
 
@@ -122,7 +122,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 // outside of PDF.
 func TestOptionsOfOtherFormats(t *testing.T) {
 	s := newSite(t)
-	if r := s.sign(b64(samplePDF), optionsOf(m{"packaging": "asic-e", "XPathQuery": "//x"})); r.SignatureType != "pades" || r.Document.SignedDocument.Extension != "pdf" {
+	if r := s.sign(b64(samplePDF), optionsOf(m{"packaging": "asic-e", "XPathQuery": "//x"})); deref(r.SignatureType) != "pades" || r.Document.SignedDocument.Extension != "pdf" {
 		t.Errorf("pades with packaging: %+v", r)
 	}
 	if r := s.sign(b64([]byte("text")), optionsOf(m{"level": "LTV"})); r.Options["achievedLevel"] != "LT" {
@@ -153,7 +153,7 @@ func TestBatchWithRemoteFailures(t *testing.T) {
 			before := s.credit()
 			r := s.sign(docs, optionsOf(o))
 			r = s.wait(r.ID, "DONE", "ERROR")
-			if r.State != "DONE" || r.SignatureType != "cades" {
+			if r.State != "DONE" || deref(r.SignatureType) != "cades" {
 				t.Fatalf("%v: %s %d", o, r.State, r.number())
 			}
 			if paid := before - s.credit(); paid < 0.099 || paid > 0.101 {

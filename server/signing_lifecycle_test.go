@@ -14,11 +14,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"software.sslmate.com/src/go-pkcs12"
 
+	"rogito.dev/rogito/server/internal/api/apitest"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
@@ -245,6 +247,12 @@ func TestBoundToken(t *testing.T) {
 		if a := s.do("POST", "/EU-QES_automatic", body); a.Status != 403 || a.code() != 129 {
 			t.Errorf("bound to none: %d/%d", a.Status, a.code())
 		}
+		for _, ip := range [][]string{{"0.0.0.0/0", "::/0"}, {"0.0.0.0/0"}, {"0.0.0.0/1", "128.0.0.0/1"}, {"127.0.0.1", "2000::/3", "0.0.0.0/4", "112.0.0.0/5"}, {"127.0.0.0/7"}} {
+			want := 129
+			if a := s.do("POST", "/EU-QES_automatic", body, "Authorization", "Bearer "+token(ip...)); a.code() != want {
+				t.Errorf("bound to %v: %d/%d", ip, a.Status, a.code())
+			}
+		}
 	})
 }
 
@@ -385,7 +393,7 @@ func TestCertificateCommands(t *testing.T) {
 	if order.State != "NEW" {
 		t.Errorf("%+v", order)
 	}
-	s := &site{t: t, url: "http://" + p.addr, box: box}
+	s := &site{t: t, url: "http://" + p.addr, box: box, contract: apitest.Fetch(t, "http://"+p.addr)}
 	if out, err := p.command("cert", "review", order.ID, "--approve"); err == nil {
 		t.Errorf("a review before anything was handed in: %s", out)
 	}
@@ -401,6 +409,36 @@ func TestCertificateCommands(t *testing.T) {
 	if order.State != "DONE" {
 		t.Errorf("%+v", order)
 	}
+	// The reviewer sees every attribute, and decides on that.
+	c := s.buy("automatic", m{"certificateOwner": "Eve Attacker", "subject": m{"givenName": "Sergio", "surname": "Bianchi", "fiscalCode": "BNCSRG41L23G273U"}})
+	s.upload(c.CertificateLink, "video", evidenceFiles)
+	shown, err := p.command("cert", "review", c.ID)
+	for _, want := range []string{"Eve Attacker", "Sergio", "Bianchi", "BNCSRG41L23G273U", "CN=SANDBOX Sergio Bianchi", "video-", "photo-", "THE LABEL IS NOT THE NAME"} {
+		if err != nil || !strings.Contains(string(shown), want) {
+			t.Errorf("no %s: %v\n%s", want, err, shown)
+		}
+	}
+	var waiting struct {
+		Digest, CertificateLink string
+		LabelDiffers            bool
+		Attributes              map[string]string
+	}
+	run(&waiting, "cert", "review", c.ID)
+	if waiting.Attributes["surname"] != "Bianchi" || !waiting.LabelDiffers || waiting.CertificateLink != "" {
+		t.Errorf("%+v", waiting)
+	}
+	var list []struct {
+		ID         string
+		Attributes map[string]string
+	}
+	run(&list, "cert", "list", "--state", "REGISTERING")
+	if len(list) != 1 || list[0].Attributes["fiscalCode"] != "BNCSRG41L23G273U" {
+		t.Errorf("%+v", list)
+	}
+	if out, err := p.command("cert", "review", c.ID, "--approve", "--digest", strings.Repeat("0", 64)); err == nil {
+		t.Errorf("something else is approved: %s", out)
+	}
+	run(nil, "cert", "review", c.ID, "--refuse", "--digest", waiting.Digest)
 	for _, c := range []struct{ verb, want string }{{"suspend", "SUSPENDED"}, {"resume", "DONE"}, {"revoke", "REVOKED"}} {
 		run(&order, "cert", c.verb, order.ID)
 		if order.State != c.want {

@@ -31,45 +31,13 @@ type site struct {
 	cfg      Config
 }
 
-// answer is an envelope.
-type answer struct {
-	Status  int
-	Header  http.Header
-	Data    json.RawMessage `json:"data"`
-	Success bool            `json:"success"`
-	Message string          `json:"message"`
-	Error   *int            `json:"error"`
-}
+// answer of the server, and a record in it, as a client reads them.
+type (
+	answer struct{ apitest.Answer }
+	record struct{ apitest.Record }
+)
 
-func (a *answer) code() int {
-	if a.Error == nil {
-		return 0
-	}
-	return *a.Error
-}
-
-// record as a client reads it.
-type record struct {
-	ID              string         `json:"id"`
-	CreatedAt       string         `json:"createdAt"`
-	CertificateType string         `json:"certificateType"`
-	State           string         `json:"state"`
-	SignatureType   string         `json:"signatureType"`
-	Options         map[string]any `json:"options"`
-	ErrorNumber     *int           `json:"errorNumber"`
-	ErrorMessage    *string        `json:"errorMessage"`
-	Document        struct {
-		Title             *string        `json:"title"`
-		InputDocuments    []recordedFile `json:"inputDocuments"`
-		ValidatedDocument *recordedFile  `json:"validatedDocument"`
-		SignedDocument    *recordedFile  `json:"signedDocument"`
-	} `json:"document"`
-}
-
-type recordedFile struct {
-	SourceType, Mimetype, Extension, ID, MD5, SHA256, Name, CreatedAt string
-	Size                                                              int64
-}
+func (a *answer) code() int { return a.Code() }
 
 func (r *record) number() int {
 	if r.ErrorNumber == nil {
@@ -111,10 +79,9 @@ func newSite(t *testing.T, change ...func(*Config)) *site {
 // do sends a request and holds the answer to the OpenAPI document.
 func (s *site) do(method, path string, body any, header ...string) *answer {
 	s.t.Helper()
-	resp, b := s.raw(method, path, body, header...)
-	a := &answer{Status: resp.StatusCode, Header: resp.Header}
-	if err := json.Unmarshal(b, a); err != nil {
-		s.t.Fatalf("%s %s: %d: %s", method, path, resp.StatusCode, b)
+	a, _ := s.raw(method, path, body, header...)
+	if err := a.Open(); err != nil {
+		s.t.Fatalf("%s %s: %v", method, path, err)
 	}
 	if a.Success != (a.Error == nil) || a.Success != (a.Status < 300) {
 		s.t.Errorf("%s %s: %d with success %v and error %v", method, path, a.Status, a.Success, a.Error)
@@ -122,42 +89,15 @@ func (s *site) do(method, path string, body any, header ...string) *answer {
 	return a
 }
 
-func (s *site) raw(method, path string, body any, header ...string) (*http.Response, []byte) {
+// raw is do for answers of any form.
+func (s *site) raw(method, path string, body any, header ...string) (*answer, []byte) {
 	s.t.Helper()
-	var rd io.Reader
-	switch b := body.(type) {
-	case nil:
-	case string:
-		rd = strings.NewReader(b)
-	default:
-		j, err := json.Marshal(b)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		rd = bytes.NewReader(j)
-	}
-	req, err := http.NewRequestWithContext(context.Background(), method, s.url+path, rd)
+	a, err := apitest.Send(context.Background(), http.DefaultClient, method, s.url+path, body, append([]string{"Authorization", "Bearer " + s.box.Token}, header...)...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+s.box.Token)
-	if rd != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.contract.Check(s.t, req, resp.StatusCode, resp.Header, b)
-	return resp, b
+	s.contract.Check(s.t, a.Request, a.Status, a.Header, a.Body)
+	return &answer{*a}, a.Body
 }
 
 func (s *site) record(a *answer) *record {
@@ -209,8 +149,8 @@ func (s *site) wait(id string, states ...string) *record {
 func (s *site) download(id, what string) []byte {
 	s.t.Helper()
 	resp, b := s.raw("GET", "/signatures/"+id+"/"+what, nil)
-	if resp.StatusCode != 200 {
-		s.t.Fatalf("download %s: %d %s", what, resp.StatusCode, b)
+	if resp.Status != 200 {
+		s.t.Fatalf("download %s: %d %s", what, resp.Status, b)
 	}
 	return b
 }
@@ -237,7 +177,7 @@ func optionsOf(o m) m { return m{"options": o} }
 func TestSignDownloadVerify(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *site) {
 		r := s.sign([]string{b64(samplePDF)})
-		if r.State != "DONE" || r.SignatureType != "pades" || r.Options["achievedLevel"] != "B" {
+		if r.State != "DONE" || deref(r.SignatureType) != "pades" || r.Options["achievedLevel"] != "B" {
 			t.Fatalf("%+v %v", r, deref(r.ErrorMessage))
 		}
 		in, val, out := r.Document.InputDocuments[0], r.Document.ValidatedDocument, r.Document.SignedDocument
@@ -299,8 +239,8 @@ func TestFormats(t *testing.T) {
 		} {
 			a := s.do("POST", "/EU-QES_automatic", s.body(c.docs, c.more))
 			r := s.record(a)
-			if r.State != "DONE" || r.SignatureType != c.typ || r.Document.SignedDocument.Extension != c.ext {
-				t.Errorf("%s: %s %s %+v: %s", c.name, r.State, r.SignatureType, r.Document.SignedDocument, deref(r.ErrorMessage))
+			if r.State != "DONE" || deref(r.SignatureType) != c.typ || r.Document.SignedDocument.Extension != c.ext {
+				t.Errorf("%s: %s %s %+v: %s", c.name, r.State, deref(r.SignatureType), r.Document.SignedDocument, deref(r.ErrorMessage))
 				continue
 			}
 			if want := any("B"); c.typ == "pkcs1" && r.Options["achievedLevel"] != nil || c.typ != "pkcs1" && r.Options["achievedLevel"] != want {
@@ -356,14 +296,14 @@ func TestOTPAndSeal(t *testing.T) {
 func TestAsynchronous(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *site) {
 		r := s.sign(b64(samplePDF), optionsOf(m{"asyncDocumentsValidation": true}))
-		if r.State != "WAIT_VALIDATION" || r.Document.Title != nil || r.Document.InputDocuments != nil || r.SignatureType != "" {
+		if r.State != "WAIT_VALIDATION" || r.Document.Title != nil || r.Document.InputDocuments != nil || deref(r.SignatureType) != "" {
 			t.Errorf("%+v", r)
 		}
 		if done := s.wait(r.ID, "DONE", "ERROR"); done.State != "DONE" || done.Document.SignedDocument == nil {
 			t.Errorf("%+v: %s", done, deref(done.ErrorMessage))
 		}
 		r = s.sign(b64(samplePDF), optionsOf(m{"asyncSignature": true}))
-		if r.State != "WAIT_SIGN" || r.Document.ValidatedDocument == nil || r.SignatureType != "pades" {
+		if r.State != "WAIT_SIGN" || r.Document.ValidatedDocument == nil || deref(r.SignatureType) != "pades" {
 			t.Errorf("%+v", r)
 		}
 		if done := s.wait(r.ID, "DONE", "ERROR"); done.State != "DONE" {
@@ -390,6 +330,8 @@ func TestRequestFaults(t *testing.T) {
 		}{
 			{"no documents", "", m{"certificateUsername": "a", "certificatePassword": "b"}, 615},
 			{"empty documents", "", s.body([]string{}), 615},
+			{"both spellings", "", s.body(doc, m{"inputDocument": b64(sampleTXT)}), 615},
+			{"both spellings, one document", "", s.body(doc, m{"inputDocument": doc}), 615},
 			{"not base64", "", s.body("!!!"), 615},
 			{"a number", "", s.body(7), 615},
 			{"second is bad", "", s.body([]any{doc, "%%%"}), 615},
@@ -583,8 +525,8 @@ func TestAuditTrail(t *testing.T) {
 		}
 		for accept, want := range map[string]string{"text/plain": "SignatureAuditReport:", "text/html": "Signature Data", "application/pdf": "%PDF-1."} {
 			resp, b := s.raw("GET", "/signatures/"+r.ID+"/auditTrail", nil, "Accept", accept)
-			if resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), accept) || !bytes.Contains(b, []byte(want)) {
-				t.Errorf("%s: %d %s %.60q", accept, resp.StatusCode, resp.Header.Get("Content-Type"), b)
+			if resp.Status != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), accept) || !bytes.Contains(b, []byte(want)) {
+				t.Errorf("%s: %d %s %.60q", accept, resp.Status, resp.Header.Get("Content-Type"), b)
 			}
 		}
 		s.verifyAudit()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -47,6 +48,8 @@ type Server struct {
 
 	publications *publication.Service
 	sig          signingParts
+	demo         demonstration
+	demoPages    http.Handler
 	dropped      atomic.Bool // a key or password has left its place in memory
 }
 
@@ -54,6 +57,8 @@ type Server struct {
 type (
 	NewAccount      = operator.NewAccount
 	CertificateInfo = operator.CertificateInfo
+	// ReviewInfo is what an operator decides on.
+	ReviewInfo = operator.ReviewInfo
 )
 
 // Open opens the service without serving. A running server on the same data is

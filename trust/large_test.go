@@ -286,7 +286,9 @@ func TestLargeListIsAnnounced(t *testing.T) {
 const largeListEnv = "ROGITO_TEST_LARGE_LIST"
 
 // A list of sixty megabytes: the process that judges by it grows by no more
-// than 32 MB, and the next look takes no more than 50 ms.
+// than 32 MB, and the next looks do not read the list again from its beginning
+// to its end: the same certificates are looked up in a fiftieth of the time that
+// the first look took (measured: 60 µs of 1.3 s), others in a third (16 ms).
 func TestSixtyMegabytesOfList(t *testing.T) {
 	if _, err := os.Stat("/proc/self/clear_refs"); err != nil {
 		t.Skip("SKIPPED: needs /proc to measure memory")
@@ -329,20 +331,23 @@ func TestSixtyMegabytesWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := peak(t)
+	begin := time.Now()
 	l.expect(t, s, 0)
+	first := time.Since(begin)
 	grown := peak(t) - before
 	t.Logf("grown by %d KB", grown)
 	if grown > 32<<10 {
 		t.Errorf("grown by %d KB", grown)
 	}
-	for i, name := range []string{"the same certificates", "others"} {
+	look := func(i int) time.Duration {
 		begin := time.Now()
 		judge(s, l.Good[i], nil, time.Now(), policy.Default())
-		took := time.Since(begin)
-		t.Logf("%s: %v", name, took)
-		if took > 50*time.Millisecond && i == 0 || took > 500*time.Millisecond {
-			t.Errorf("%s: %v", name, took)
-		}
+		return time.Since(begin)
+	}
+	same, others := min(look(0), look(0), look(0)), look(1)
+	t.Logf("the first look %v, the same certificates %v, others %v", first, same, others)
+	if same > first/50 || others > first/3 {
+		t.Errorf("the first look took %v, the same certificates %v, others %v", first, same, others)
 	}
 }
 

@@ -120,17 +120,6 @@ func Certificates(file []byte) [][]byte {
 	return out
 }
 
-// Anchors are the operator's, DER.
-func (s *Store) Anchors() [][]byte {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	out := make([][]byte, 0, len(s.anchors))
-	for _, c := range s.anchors {
-		out = append(out, c.Raw)
-	}
-	return out
-}
-
 // Signers are those of the operator's anchors that are no authorities, DER, at
 // most so many: each may be the certificate of a signer who left it out.
 func (s *Store) Signers(most int) [][]byte {

@@ -1,6 +1,9 @@
 package tsl
 
 import (
+	"bytes"
+	"encoding/xml"
+	"io"
 	"strconv"
 	"testing"
 	"time"
@@ -106,9 +109,11 @@ func TestCorpusPointers(t *testing.T) {
 	}
 }
 
+// A list is parsed and its signature checked in at most three times what
+// encoding/xml takes to find its tokens (measured: 0.75 times).
 func TestItalianListSpeed(t *testing.T) {
 	b := readList(t, "cache-IT.xml")
-	best := time.Hour
+	ours, tokens := time.Hour, time.Hour
 	for range 3 {
 		start := time.Now()
 		l, err := Parse(b)
@@ -118,11 +123,19 @@ func TestItalianListSpeed(t *testing.T) {
 		if _, err := l.Verify(ownSigners(t, l)); err != nil {
 			t.Fatal(err)
 		}
-		best = min(best, time.Since(start))
+		ours = min(ours, time.Since(start))
+		start = time.Now()
+		for d := xml.NewDecoder(bytes.NewReader(b)); err == nil; {
+			_, err = d.RawToken()
+		}
+		if err != io.EOF {
+			t.Fatal(err)
+		}
+		tokens = min(tokens, time.Since(start))
 	}
-	t.Logf("Italian list parsed and checked in %v", best)
-	if best > 300*time.Millisecond {
-		t.Errorf("Italian list takes %v, more than 300 ms", best)
+	t.Logf("parsed and checked in %v; the tokens alone, by encoding/xml, in %v", ours, tokens)
+	if ours > 3*tokens {
+		t.Errorf("parsed and checked in %v; the tokens alone, by encoding/xml, in %v", ours, tokens)
 	}
 }
 

@@ -10,11 +10,10 @@ import (
 // C/2026/1944 says.
 const EULOTL = "https://ec.europa.eu/tools/lotl/eu-lotl.xml"
 
-// Notice is the address of the notice of the Official Journal of the European
-// Union whose certificates come with this package, as the list of lists names
-// it: C/2026/1944 of 15 April 2026, which replaced C 276 of 16 August 2019.
-const Notice = "https://eur-lex.europa.eu/eli/C/2026/1944/oj"
-
+// The certificates of C/2026/1944 of 15 April 2026
+// (https://eur-lex.europa.eu/eli/C/2026/1944/oj), which replaced C 276 of 16
+// August 2019.
+//
 //go:embed journal.pem
 var journalPEM []byte
 

@@ -294,3 +294,22 @@ func (s *Set) State() []report.ListState {
 	}
 	return out
 }
+
+// Recognised returns the certificates (DER) of the services of a type that the
+// list of a territory recognises at national level now; none while that list is
+// not usable.
+func (s *Set) Recognised(territory, serviceType string) [][]byte {
+	h := s.current.Load().find(territory)
+	if h == nil || h.list == nil || h.list.NextUpdate.IsZero() || s.now().After(h.list.NextUpdate.Add(s.config.Grace)) {
+		return nil
+	}
+	var out [][]byte
+	for _, p := range h.list.Providers {
+		for _, service := range p.Services {
+			if service.Type == serviceType && service.Status == "recognisedatnationallevel" {
+				out = append(out, service.Identities...)
+			}
+		}
+	}
+	return out
+}

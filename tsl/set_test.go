@@ -165,6 +165,35 @@ func TestRefreshAndServices(t *testing.T) {
 	}
 }
 
+// Issuers of cards are those that Italy recognises now, while its list is good.
+func TestRecognised(t *testing.T) {
+	pki := testPKI(t)
+	p, _ := scheme(t, pki)
+	service := func(kind string, c *x509.Certificate, statuses ...string) adestest.ListService {
+		s := adestest.ListService{Type: kind, Name: "x", Identity: c}
+		for i, st := range statuses {
+			s.Statuses = append(s.Statuses, adestest.ListStatus{Status: st, From: now.AddDate(-1-i, 0, 0)})
+		}
+		return s
+	}
+	list := adestest.List{Territory: "IT", Sequence: 8, Issued: now.AddDate(0, -1, 0), Next: now.AddDate(0, 5, 0), Services: []adestest.ListService{
+		service("IdV", pki.Issuing, "recognisedatnationallevel"),
+		service("IdV", pki.Root, "deprecatedatnationallevel", "recognisedatnationallevel"),
+		service("CA/PKC", pki.Actor(t, "p256").Certificate, "recognisedatnationallevel"),
+	}}
+	p.put(t, "/it.xml", list, pki.Actor(t, "second"))
+	for at, want := range map[time.Time]int{now: 1, now.AddDate(1, 0, 0): 0} {
+		s := newSet(t, p, "", at, pki.Actor(t, "good"))
+		if err := s.Refresh(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		got := s.Recognised("IT", "IdV")
+		if len(got) != want || want == 1 && string(got[0]) != string(pki.Issuing.Raw) || len(s.Recognised("FR", "IdV")) != 0 {
+			t.Errorf("%s: %d", at, len(got))
+		}
+	}
+}
+
 func TestBrokenListFailsAlone(t *testing.T) {
 	pki := testPKI(t)
 	p, _ := scheme(t, pki)

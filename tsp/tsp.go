@@ -133,6 +133,3 @@ func parseAccuracy(e cms.Element) time.Duration {
 
 // Hash is the hash function of the imprint; false when it is not known.
 func (t *Token) Hash() (crypto.Hash, bool) { return oid.Hash(t.Algorithm) }
-
-// Certificates that the token carries.
-func (t *Token) Certificates() [][]byte { return t.data.X509() }

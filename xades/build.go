@@ -33,7 +33,7 @@ const (
 
 // builder writes the XML of one signature.
 type builder struct {
-	o    Options
+	o    settings
 	id   string
 	refs []reference
 	objs []object

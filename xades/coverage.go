@@ -44,7 +44,8 @@ type partition struct {
 	at   map[*xmldom.Node][]event
 	// holders have something covered, or a signature, below them.
 	holders map[*xmldom.Node]bool
-	// plain: no comments, instructions, CDATA sections or types in the document.
+	// plain: no comments, instructions, CDATA sections, or namespaces that the
+	// values of the document hang on.
 	plain bool
 	// subjects are the names in the certificates that the signatures carry.
 	subjects func() []pkix.Name
@@ -55,6 +56,7 @@ type partition struct {
 	now                 *sets // who covers what is being visited; nil when that changed
 	parted              bool  // the comment that is being visited stands between two pieces of text
 	steps               int
+	look                xmldsig.Lookup
 	err                 error
 
 	whole    collector
@@ -98,6 +100,7 @@ func newPartition(ctx context.Context, sigs []*ades.Signature, found []*xmldom.N
 		ctx: ctx, at: map[*xmldom.Node][]event{}, holders: map[*xmldom.Node]bool{}, infos: map[*xmldom.Node]int{},
 		full: make([]int, len(sigs)), text: make([]int, len(sigs)), comment: make([]int, len(sigs)),
 	}
+	p.look.Spend = p.spend
 	for _, s := range sigs {
 		p.ids = append(p.ids, s.ID)
 	}
@@ -151,7 +154,7 @@ func (p *partition) hold(n *xmldom.Node) {
 // Of a plain document the walk leaves out the others where all is covered: it
 // was 15 % of reading XAdES-B.
 func (p *partition) prepare(doc *xmldom.Document) {
-	p.plain = doc.Plain() && !doc.Uses(instanceSpace, "type")
+	p.plain = doc.Plain() && !p.loose(doc)
 	mark := func(n *xmldom.Node) {
 		for ; n != nil && !n.Mark; n = n.Parent {
 			n.Mark = true
@@ -445,7 +448,7 @@ func (p *partition) element(n *xmldom.Node) {
 		if !n.Mark && p.uniform() {
 			return // so is everything below it
 		}
-		p.types(n, by)
+		p.values(n, by, true)
 	case !p.holders[n]:
 		p.content(n.Path, set{}) // and everything below it
 		return
@@ -525,6 +528,8 @@ func (p *partition) part(n *xmldom.Node) {
 		return
 	case !covered && !countersigned(n):
 		p.attributes(n, s)
+	case covered && (!known || s.text == freeText && isXAdES(n.Name.Space)):
+		p.values(n, p.covering().nodes, !known)
 	}
 	p.children(n, false, p.structure)
 }

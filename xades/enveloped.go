@@ -161,7 +161,7 @@ func (p *preparation) addNode(id string, n *xmldom.Node) {
 			uri = "#xpointer(id('" + id + "'))"
 		}
 	}
-	method.Prefixes = typePrefixes(n)
+	method.Prefixes = valuePrefixes(n)
 	h := p.o.Digest().New()
 	_ = xmldsig.Canonicalize(h, set, method) // a hash does not fail
 	mime := p.o.MimeTypes[p.files[0].Name]
@@ -196,17 +196,21 @@ func partsText(top *xmldom.Node) bool {
 	return found
 }
 
-// typePrefixes are the prefixes in types that exclusive canonicalisation would
+// valuePrefixes are the prefixes in values that exclusive canonicalisation would
 // not write by itself.
-func typePrefixes(top *xmldom.Node) []string {
+func valuePrefixes(top *xmldom.Node) []string {
 	bare := &xmldsig.Region{Set: xmldsig.NodeSet{Apex: top}, Method: exclusive}
+	left := maxSteps
+	look := xmldsig.Lookup{Spend: func(steps int) bool { left -= steps; return left > 0 }}
 	var list []string
 	for n := range top.All() {
 		if n.Kind != xmldom.Element {
 			continue
 		}
-		if prefix, ok := typePrefix(n); ok && !slices.Contains(list, prefix) && !declares(bare, n, prefix) {
-			list = append(list, prefix)
+		for _, prefix := range look.Bound(n, true) {
+			if left -= len(list); !slices.Contains(list, prefix) && !look.Declared(bare, n, prefix) {
+				list = append(list, prefix)
+			}
 		}
 	}
 	return list
@@ -335,7 +339,7 @@ func (p *preparation) embedXML(i int) (string, error) {
 	if partsText(root) && IsID(id) {
 		method.Comments, uri = true, "#xpointer(id('"+id+"'))"
 	}
-	method.Prefixes = typePrefixes(root)
+	method.Prefixes = valuePrefixes(root)
 	h := p.o.Digest().New()
 	_ = xmldsig.Canonicalize(h, xmldsig.NodeSet{Apex: root, Comments: method.Comments}, method) // a hash does not fail
 	p.b.refs = append(p.b.refs, reference{

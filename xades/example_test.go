@@ -23,9 +23,9 @@ func Example() {
 	}
 
 	// Document → digest → signature value → signed document.
-	o := xades.Options{SignParams: signer.Signing(now()), Packaging: xades.Enveloped}
+	o := xades.Options{Packaging: xades.Enveloped}
 	doc := ades.File{Name: "order.xml", Source: bytes.NewReader([]byte("<order><item/></order>"))}
-	draft, err := xades.Prepare(context.Background(), []ades.File{doc}, o)
+	draft, err := xades.Prepare(context.Background(), []ades.File{doc}, signer.Signing(now()), o)
 	if err != nil {
 		panic(err)
 	}

@@ -40,6 +40,12 @@ func (r *reader) parts(element string) error {
 		return p.err
 	}
 	r.out.Parts = append(r.out.Parts, p.whole.all()...)
+	for _, part := range p.whole.uncovered {
+		if strings.Contains(part.Name, "/@xmlns") {
+			r.out.Problems = append(r.out.Problems, ades.Problem{Where: part.Name, Text: "values of the document use a prefix, and no signature covers what it stands for"})
+			break
+		}
+	}
 	switch wanted := p.wanted.all(); {
 	case element == "":
 	case missing != nil || len(wanted) == 0:
@@ -230,12 +236,48 @@ func (s *sigReader) holds(f *ades.File) bool {
 	return false
 }
 
-// wholes marks the signatures that cover every part.
+// wholes marks the signatures that cover every part, the elements around what
+// they sign included: those are no content (an element that only holds others
+// says nothing of its own), but their names can be exchanged.
 func (r *reader) wholes() {
 	parts := r.covered()
-	for _, s := range r.out.Signatures {
+	for i, s := range r.out.Signatures {
 		s.ContentIsWhole = s.Intact() == ades.Yes && len(r.out.Parts) > 0 && parts[s.ID] == len(r.out.Parts)
+		if around := r.tops[i].around(); around != nil && s.ContentIsWhole {
+			s.ContentIsWhole = false
+			r.tops[i].problem(false, around, "the signed element stands in %s, which is not signed", around.Path())
+		}
 	}
+}
+
+// around is an element around what a signature signs that it does not sign
+// itself, or nil. The root that only holds the parts of an internally detached
+// signature is none: it has one name everywhere.
+func (s *sigReader) around() *xmldom.Node {
+	covers := func(n *xmldom.Node) bool {
+		return slices.ContainsFunc(s.regions, func(g signedRegion) bool { return g.region.Holds(n) })
+	}
+	for _, g := range s.regions {
+		tops := g.region.Set.Keep
+		if tops == nil {
+			tops = []*xmldom.Node{g.region.Set.Apex}
+		}
+		for _, top := range tops {
+			if top.Kind != xmldom.Element {
+				continue
+			}
+			if _, own := shapeOf(top); own && !top.Is(ds, "Object") {
+				continue
+			}
+			for n := top.Parent; n != nil && n.Kind == xmldom.Element && !covers(n); n = n.Parent {
+				detached := n.Parent == s.doc.Node && n.Name.Local == "internally-detached" && n.Name.Space == ""
+				if _, own := shapeOf(n); !own && !detached {
+					return n
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // covered counts the parts that each signature covers.

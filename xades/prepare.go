@@ -80,7 +80,8 @@ func (d *Draft) writeObject(w io.Writer, o object) error {
 
 // Prepare makes everything of a signature but its value. It returns a
 // *ades.MalformedError for XML that is not well-formed or has a DTD.
-func Prepare(ctx context.Context, files []ades.File, o Options) (*Draft, error) {
+func Prepare(ctx context.Context, files []ades.File, params ades.SignParams, opts Options) (*Draft, error) {
+	o := settings{params, opts}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func Prepare(ctx context.Context, files []ades.File, o Options) (*Draft, error) 
 		return nil, fmt.Errorf("xades: %w", err)
 	}
 	return &Draft{
-		tbs: tbs, params: o.SignParams, files: files, objs: p.b.objs, place: p.place,
+		tbs: tbs, params: params, files: files, objs: p.b.objs, place: p.place,
 		before: fmt.Sprintf(`<ds:Signature xmlns:ds="%s" Id="%s">%s<ds:SignatureValue Id="value-%s">`, ds, p.b.id, info, p.b.id),
 		after: fmt.Sprintf(`</ds:SignatureValue>%s<ds:Object><xades:QualifyingProperties xmlns:xades="%s" Target="#%s">%s</xades:QualifyingProperties></ds:Object>`,
 			p.b.keyInfo(), ns132, p.b.id, properties),
@@ -117,7 +118,7 @@ func Prepare(ctx context.Context, files []ades.File, o Options) (*Draft, error) 
 type preparation struct {
 	ctx   context.Context
 	files []ades.File
-	o     Options
+	o     settings
 	b     builder
 	doc   *xmldom.Document // the one XML document, when there is one
 	host  *xmldom.Node     // the signature that the new one must stand in, if any

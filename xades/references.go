@@ -213,6 +213,9 @@ func (s *sigReader) hand(r *xmldsig.Reference, ref *ades.Reference) {
 	}
 	s.elsewhere = true
 	ref.Name = decodeURI(r.URI)
+	if f := s.formats[r.ID]; f != nil && r.ID != "" {
+		ref.MediaType = text(f.Child(s.space, "MimeType"))
+	}
 	f, err := s.files.find(r)
 	if err != nil {
 		ref.Intact, ref.Detail = ades.No, err.Error()

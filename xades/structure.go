@@ -206,7 +206,7 @@ func countersigned(n *xmldom.Node) bool {
 func (p *partition) attributes(n *xmldom.Node, s shape) {
 	for _, a := range n.Attrs() {
 		known := a.IsID() || a.Name.Space == "" && slices.Contains(s.attrs, a.Name.Local)
-		if a.Name.Space == instanceSpace && a.Name.Local == "schemaLocation" {
+		if a.Name.Space == "http://www.w3.org/2001/XMLSchema-instance" && a.Name.Local == "schemaLocation" {
 			continue
 		}
 		if !known || a.Name.Local != "PrefixList" && strings.ContainsAny(strings.TrimSpace(a.Value), " \t\r\n") {

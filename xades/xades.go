@@ -2,8 +2,9 @@
 // signatures with the properties that bind the signer's certificate, and, from
 // level T on, time-stamps and validation data.
 //
-// Most callers want [Prepare] with the files to sign and [Options], have the
-// digest signed, and call Finish on the [Draft]. [Augment] raises a signed
+// Most callers want [Prepare] with the files to sign, who signs
+// ([ades.SignParams]) and [Options], have the digest signed, and call Finish on
+// the [Draft]. [Augment] raises a signed
 // document to T, LT or LTA, again and again. [Read] states everything that can
 // be found out about a document without a clock, a network or an opinion, and
 // [Level] names the level that it has reached.
@@ -45,10 +46,8 @@ const (
 	InternallyDetached
 )
 
-// Options say how a signature is to be made.
+// Options are what XAdES has to choose from; the zero value is by content.
 type Options struct {
-	ades.SignParams
-
 	Packaging Packaging
 	// SignatureID is the Id of the new signature; empty for a fresh one.
 	SignatureID string
@@ -100,7 +99,13 @@ var exclusive = xmldsig.Method{Exclusive: true}
 
 func isXAdES(space string) bool { return space == ns132 || space == ns122 || space == ns111 }
 
-func (o Options) check() error {
+// settings are all that a signature is made with.
+type settings struct {
+	ades.SignParams
+	Options
+}
+
+func (o settings) check() error {
 	switch {
 	case o.Certificate == nil:
 		return errors.New("xades: no signing certificate")

@@ -14,6 +14,7 @@ import (
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
+	"rogito.dev/rogito/internal/yardstick"
 )
 
 var clock = func() time.Time { return time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC) }
@@ -33,16 +34,16 @@ func file(name, content string) ades.File {
 
 func sign(t testing.TB, a *adestest.Actor, files []ades.File, o Options) []byte {
 	t.Helper()
-	if o.Certificate == nil {
-		hash, pss := o.Hash, o.PSS
-		o.SignParams = a.Signing(clock())
-		o.Hash, o.PSS = hash, pss
-	}
-	d, err := Prepare(t.Context(), files, o)
+	return signWith(t, a, files, a.Signing(clock()), o)
+}
+
+func signWith(t testing.TB, a *adestest.Actor, files []ades.File, p ades.SignParams, o Options) []byte {
+	t.Helper()
+	d, err := Prepare(t.Context(), files, p, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a.Finish(t, d, o.SignParams)
+	return a.Finish(t, d, p)
 }
 
 func raise(t testing.TB, p *adestest.PKI, b []byte, level ades.Level, detached []ades.File) []byte {
@@ -137,7 +138,9 @@ func TestAlgorithms(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s %v pss=%v", name, h, pss), func(t *testing.T) {
-					b := sign(t, a, []ades.File{file("a.xml", invoice)}, Options{SignParams: ades.SignParams{Hash: h, PSS: pss}})
+					params := a.Signing(clock())
+					params.Hash, params.PSS = h, pss
+					b := signWith(t, a, []ades.File{file("a.xml", invoice)}, params, Options{})
 					check(t, readBack(t, b, nil), 1, "XAdES-BASELINE-B")
 				})
 			}
@@ -214,8 +217,8 @@ func TestSeveralSignatures(t *testing.T) {
 	b = sign(t, a, []ades.File{file("", string(b))}, Options{})
 	check(t, readBack(t, b, nil), 4, "")
 	// An Id cannot be added any more.
-	o := Options{SignParams: a.Signing(clock()), XPathQuery: "//Body"}
-	if _, err := Prepare(t.Context(), []ades.File{file("", string(b))}, o); !errors.Is(err, ErrBreaks) {
+	o := Options{XPathQuery: "//Body"}
+	if _, err := Prepare(t.Context(), []ades.File{file("", string(b))}, a.Signing(clock()), o); !errors.Is(err, ErrBreaks) {
 		t.Errorf("error %v, want ErrBreaks", err)
 	}
 }
@@ -297,8 +300,7 @@ func TestPrepareRefuses(t *testing.T) {
 		"id in use":        {invoice, Options{SignatureID: "head"}, false, nil},
 		"duplicate id":     {`<a><b Id="x"/><c Id="x"/></a>`, Options{SignElement: "x"}, false, xmldom.ErrDuplicate},
 	} {
-		tt.o.SignParams = s
-		_, err := Prepare(t.Context(), []ades.File{file("", tt.doc)}, tt.o)
+		_, err := Prepare(t.Context(), []ades.File{file("", tt.doc)}, s, tt.o)
 		var bad *ades.MalformedError
 		if err == nil || errors.As(err, &bad) != tt.malformed {
 			t.Errorf("%s: error %v", name, err)
@@ -398,11 +400,11 @@ func BenchmarkSign(b *testing.B) {
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
-			start := cpu(b)
+			start := yardstick.Processor()
 			for b.Loop() {
 				bench.do(b)
 			}
-			b.ReportMetric(float64(b.N)/(cpu(b)-start).Seconds(), "per-cpu-second")
+			b.ReportMetric(float64(b.N)/(yardstick.Processor()-start).Seconds(), "per-cpu-second")
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ type certCommand struct {
 	List    certList   `cmd:"" help:"list certificates"`
 	Buy     certBuy    `cmd:"" help:"order a certificate for an account"`
 	Import  certImport `cmd:"" help:"take in a key pair from a PKCS#12 file"`
-	Review  certReview `cmd:"" help:"approve or refuse an identification by video"`
+	Review  certReview `cmd:"" help:"show what an identification by video would certify, approve or refuse it"`
 	Suspend certChange `cmd:"" help:"put a certificate on hold"`
 	Resume  certChange `cmd:"" help:"take a certificate off hold"`
 	Revoke  certChange `cmd:"" help:"revoke a certificate for good"`
@@ -38,6 +39,7 @@ func (certCommand) Help() string {
 The operator's side of certificates. What a holder sees (credentials, the code
 to scan) is shown on the page behind the certificate's link, once.`,
 		"rogito cert list --account anna@example.org",
+		"rogito cert review 65c0ffee65c0ffee65c0ffee",
 		"rogito cert review 65c0ffee65c0ffee65c0ffee --approve",
 		"rogito cert otp RHI0123456789012")
 }
@@ -60,7 +62,11 @@ func (c *certList) Run(s *session, srv *server.Server) error {
 	}
 	w := tabwriter.NewWriter(s.text(), 0, 4, 2, ' ', 0)
 	for _, l := range list {
-		printRow(w, l.ID, l.Kind, l.State, l.Username, l.ExpireAt.Format(time.DateOnly), l.Owner)
+		owner := l.Owner
+		if l.LabelDiffers {
+			owner += " (a label: the certificate is for another name, see --json)"
+		}
+		printRow(w, l.ID, l.Kind, l.State, l.Username, l.ExpireAt.Format(time.DateOnly), owner)
 	}
 	return w.Flush()
 }
@@ -81,7 +87,7 @@ type certBuy struct {
 	Email          string `arg:"" help:"account that pays"`
 	Kind           string `arg:"" enum:"automatic,otp,eseal" help:"automatic, otp or eseal"`
 	Owner          string `arg:"" help:"name of the holder"`
-	Identification string `default:"video" help:"video or signature"`
+	Identification string `help:"video, spid, cie, cns or signature; absent: whatever the page offers"`
 	JSON           bool   `help:"print JSON"`
 }
 
@@ -135,6 +141,7 @@ type certReview struct {
 	Approve bool   `xor:"verdict" help:"the person is who they say"`
 	Refuse  bool   `xor:"verdict" help:"they are not: the order is cancelled"`
 	Reason  string `help:"why"`
+	Digest  string `placeholder:"HEX" help:"digest of what was shown: nothing else is decided on. Absent: what is shown now"`
 	Save    string `type:"path" placeholder:"DIR" help:"write the video and the photo into a folder, and decide nothing"`
 	JSON    bool   `help:"print JSON"`
 }
@@ -142,23 +149,68 @@ type certReview struct {
 // Run shows the evidence or takes the decision.
 func (c *certReview) Run(s *session, srv *server.Server) error {
 	if c.Save != "" {
-		return srv.Evidence(s.ctx, c.ID, func(name string, r io.Reader) error {
-			path := filepath.Join(c.Save, filepath.Base(name))
-			if err := saveFile(path, r); err != nil {
+		kept, err := srv.Evidence(s.ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		for _, f := range kept.Files {
+			path := filepath.Join(c.Save, filepath.Base(f.Name))
+			if err := saveFile(path, bytes.NewReader(f.Content)); err != nil {
 				return err
 			}
 			s.printf("%s\n", path)
-			return nil
-		})
+		}
+		return nil
 	}
-	if c.Approve == c.Refuse {
-		return fmt.Errorf("say --approve or --refuse, or --save DIR to look at what was handed in")
+	shown, err := srv.WaitingCertificate(s.ctx, c.ID)
+	if err != nil {
+		return err
 	}
-	l, err := srv.ReviewCertificate(s.ctx, c.ID, c.Approve, c.Reason)
+	decides := c.Approve || c.Refuse
+	if c.JSON && !decides {
+		return json.NewEncoder(s.stdout).Encode(shown)
+	}
+	if !c.JSON {
+		c.print(s, shown)
+	}
+	if !decides {
+		s.printf("\nLook at the files (--save DIR), then say --approve or --refuse.\n")
+		return nil
+	}
+	if c.Digest == "" {
+		c.Digest = shown.Digest
+	}
+	l, err := srv.ReviewCertificate(s.ctx, c.ID, c.Approve, c.Reason, c.Digest)
 	if err != nil {
 		return err
 	}
 	return printCertificate(s, l, c.JSON)
+}
+
+// print shows everything that an approval certifies, beside the evidence.
+func (c *certReview) print(s *session, w *server.ReviewInfo) {
+	t := tabwriter.NewWriter(s.text(), 0, 4, 2, ' ', 0)
+	printRow(t, "order", w.ID, w.Kind, w.State)
+	printRow(t, "account", w.Account)
+	printRow(t, "label", w.Owner)
+	printRow(t, "identified by", w.Method, "handed in "+w.HandedInAt.UTC().Format(time.DateTime)+" UTC")
+	for _, name := range w.Files {
+		printRow(t, "file", name)
+	}
+	printRow(t, "the certificate will say", w.SubjectDN)
+	printRow(t, "  commonName", w.CommonName)
+	w.Attributes.Each(func(name, value string) { printRow(t, "  "+name, value) })
+	for _, name := range w.LeftOut {
+		printRow(t, "left out", name)
+	}
+	printRow(t, "digest", w.Digest)
+	_ = t.Flush() // to a terminal or a pipe, which may be gone
+	if w.LabelDiffers {
+		s.printf("THE LABEL IS NOT THE NAME THAT IS CERTIFIED: hold the name above against the evidence.\n")
+	}
+	if w.Problem != "" {
+		s.printf("It cannot be approved: %s\n", w.Problem)
+	}
 }
 
 // saveFile makes a new file that only its owner reads.

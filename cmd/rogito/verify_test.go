@@ -32,7 +32,7 @@ func verifyFolder(t *testing.T) string {
 	sign := func(actor string, detached bool) []byte {
 		a := pki.Actor(t, actor)
 		signing := a.Signing(pki.Now())
-		d, err := cades.Prepare(strings.NewReader("hello"), cades.Options{SignParams: signing, Detached: detached})
+		d, err := cades.Prepare(strings.NewReader("hello"), signing, cades.Options{Detached: detached})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -141,7 +141,7 @@ func (r Request) template(usage x509.KeyUsage) (*x509.Certificate, error) {
 	if r.NotBefore.IsZero() || !r.NotAfter.After(r.NotBefore) {
 		return nil, errors.New("ca: no period of validity")
 	}
-	subject, err := r.Subject.encode()
+	subject, err := r.Subject.Encode()
 	if err != nil {
 		return nil, err
 	}

@@ -114,12 +114,12 @@ func TestTimestampUnit(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for _, bad := range []Name{{}, {Country: "IT", SerialNumber: "è"}, {Country: "IT", CommonName: "a\nb"}, {Country: "I*"}} {
-		if _, err := bad.encode(); err == nil {
+		if _, err := bad.Encode(); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}
 	}
 	n := Name{Country: "IT", Surname: "D'Annunzio & Società", CommonName: "Òla"}
-	if _, err := n.encode(); err != nil {
+	if _, err := n.Encode(); err != nil {
 		t.Error(err)
 	}
 }

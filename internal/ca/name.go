@@ -14,7 +14,7 @@ import (
 // Name is a distinguished name; the parts that are empty are left out. They
 // are written in the order of the fields, country first.
 type Name struct {
-	Country                string // two letters; required
+	Country                string // two letters
 	Organization           string
 	OrganizationIdentifier string // EN 319 412-1: "VATIT-01234567890"
 	Surname                string
@@ -48,9 +48,10 @@ func (n Name) fields() []nameField {
 	}
 }
 
-func (n Name) encode() ([]byte, error) {
-	if len(n.Country) != 2 {
-		return nil, errors.New("ca: name without a country")
+// Encode is the name in DER.
+func (n Name) Encode() ([]byte, error) {
+	if n == (Name{}) || n.Country != "" && len(n.Country) != 2 {
+		return nil, errors.New("ca: an empty name, or a country that is none")
 	}
 	var b cryptobyte.Builder
 	b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {

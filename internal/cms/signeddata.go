@@ -51,17 +51,9 @@ func malformed(where string, err error) error {
 // left alone (see Length).
 func Parse(src ades.Source) (*SignedData, error) {
 	s := scanner{src}
-	outer, off, err := s.contentInfo()
+	outer, explicit, seq, err := s.contentInfo()
 	if err != nil {
 		return nil, err
-	}
-	explicit, err := s.child(outer, off, 0xa0)
-	if err != nil {
-		return nil, malformed("ContentInfo/content", err)
-	}
-	seq, err := s.child(explicit, explicit.body, TagSequence)
-	if err != nil {
-		return nil, malformed("SignedData", err)
 	}
 	sd := &SignedData{source: src}
 	if err := s.signedData(sd, &seq); err != nil {
@@ -84,24 +76,30 @@ func (s scanner) close(off int64, wrappers ...*header) (int64, error) {
 	return off, nil
 }
 
-// contentInfo reads the outermost header and the content type.
-func (s scanner) contentInfo() (outer header, off int64, err error) {
-	outer, err = s.header(0, s.src.Size())
-	if err != nil || outer.tag != TagSequence {
-		return outer, 0, malformed("ContentInfo", errors.New("not a ContentInfo"))
+// contentInfo reads the headers on the way down to the fields of a SignedData:
+// ContentInfo, [0] of its content, SignedData.
+func (s scanner) contentInfo() (outer, explicit, seq header, err error) {
+	if outer, err = s.header(0, s.src.Size()); err != nil || outer.tag != TagSequence {
+		return outer, explicit, seq, malformed("ContentInfo", errors.New("not a ContentInfo"))
 	}
-	h, err := s.child(outer, outer.body, TagOID)
+	typ, err := s.child(outer, outer.body, TagOID)
+	var id string
+	if err == nil {
+		id, err = s.oid(&typ)
+	}
+	if err == nil && id != oid.SignedData {
+		err = fmt.Errorf("%s is not SignedData", id)
+	}
 	if err != nil {
-		return outer, 0, malformed("ContentInfo/contentType", err)
+		return outer, explicit, seq, malformed("ContentInfo/contentType", err)
 	}
-	id, err := s.oid(&h)
-	if err != nil {
-		return outer, 0, malformed("ContentInfo/contentType", err)
+	if explicit, err = s.child(outer, typ.next, 0xa0); err != nil {
+		return outer, explicit, seq, malformed("ContentInfo/content", err)
 	}
-	if id != oid.SignedData {
-		return outer, 0, malformed("ContentInfo/contentType", fmt.Errorf("%s is not SignedData", id))
+	if seq, err = s.child(explicit, explicit.body, TagSequence); err != nil {
+		return outer, explicit, seq, malformed("SignedData", err)
 	}
-	return outer, h.next, nil
+	return outer, explicit, seq, nil
 }
 
 func (s scanner) oid(h *header) (string, error) {

@@ -38,17 +38,9 @@ func (s *Shortened) Digest(h crypto.Hash) ([]byte, error) {
 // values goes, and so does the field without attributes: neither may be empty.
 func (sd *SignedData) WithoutUnsigned(drop func(value []byte) bool) (*Shortened, error) {
 	s := scanner{sd.source}
-	outer, off, err := s.contentInfo()
+	outer, explicit, seq, err := s.contentInfo()
 	if err != nil {
 		return nil, err
-	}
-	explicit, err := s.child(outer, off, 0xa0)
-	if err != nil {
-		return nil, malformed("ContentInfo/content", err)
-	}
-	seq, err := s.child(explicit, explicit.body, TagSequence)
-	if err != nil {
-		return nil, malformed("SignedData", err)
 	}
 	var infos header
 	for at := seq.body; ; at = infos.next { // the last field holds the signers

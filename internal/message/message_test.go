@@ -26,22 +26,50 @@ func TestParse(t *testing.T) {
 
 func TestAmbiguous(t *testing.T) {
 	for name, text := range map[string]string{
-		"text before":     strings.Replace(sample, "This is", "<html>This", 1),
-		"text after":      sample + strings.Repeat("x", 300),
-		"a second end":    sample + "--b--\r\n",
-		"boundary prefix": strings.Replace(sample, "hello", "hello\r\n--bx", 1),
-		"bare CR":         strings.Replace(sample, "MIME-Version", "X: a\rContent-Type: text/html\r\r<h1>\r\nMIME-Version", 1),
-		"CR before CRLF":  strings.Replace(sample, "MIME-Version", "X: a\r\r\nMIME-Version", 1),
-		"NUL":             strings.Replace(sample, "MIME-Version", "X: a\x00b\r\nMIME-Version", 1),
-		"blank line":      strings.Replace(sample, "MIME-Version", "X: a\r\n \r\nMIME-Version", 1),
-		"continues none":  " x\r\n" + sample,
-		"blank in a name": strings.Replace(sample, "Content-Type: m", "Content-Type : m", 1),
-		"encoded":         strings.Replace(sample, "MIME-Version", "Content-Transfer-Encoding: base64\r\nMIME-Version", 1),
-		"page in header":  strings.Replace(sample, "MIME-Version", "X: <HTML>\r\nMIME-Version", 1),
-		"two types":       strings.Replace(sample, "MIME-Version", "Content-Type: text/html\r\nMIME-Version", 1),
+		"text before":                      strings.Replace(sample, "This is", "<html>This", 1),
+		"text after":                       sample + strings.Repeat("x", 300),
+		"a second end":                     sample + "--b--\r\n",
+		"boundary prefix":                  strings.Replace(sample, "hello", "hello\r\n--bx", 1),
+		"bare CR":                          strings.Replace(sample, "MIME-Version", "X: a\rContent-Type: text/html\r\r<h1>\r\nMIME-Version", 1),
+		"CR before CRLF":                   strings.Replace(sample, "MIME-Version", "X: a\r\r\nMIME-Version", 1),
+		"NUL":                              strings.Replace(sample, "MIME-Version", "X: a\x00b\r\nMIME-Version", 1),
+		"blank line":                       strings.Replace(sample, "MIME-Version", "X: a\r\n \r\nMIME-Version", 1),
+		"continues none":                   " x\r\n" + sample,
+		"blank in a name":                  strings.Replace(sample, "Content-Type: m", "Content-Type : m", 1),
+		"encoded":                          strings.Replace(sample, "MIME-Version", "Content-Transfer-Encoding: base64\r\nMIME-Version", 1),
+		"page in header":                   strings.Replace(sample, "MIME-Version", "X: <HTML>\r\nMIME-Version", 1),
+		"two types":                        strings.Replace(sample, "MIME-Version", "Content-Type: text/html\r\nMIME-Version", 1),
+		"blank at the end of the boundary": strings.ReplaceAll(strings.Replace(sample, `"b"`, `"b "`, 1), "--b", "--b "),
+		"quoted pair":                      strings.Replace(sample, `"b"`, `"\b"`, 1),
+		"boundary twice":                   strings.Replace(sample, `"b"`, `"b"; boundary=c`, 1),
+		"boundary in pieces":               strings.Replace(sample, `boundary="b"`, `boundary*0=b; boundary="b"`, 1),
+		"boundary encoded":                 strings.ReplaceAll(sample, "b", "=?u?q?b?="),
+		"long boundary":                    strings.ReplaceAll(strings.Replace(sample, `"b"`, `"`+strings.Repeat("b", 71)+`"`, 1), "--b", "--"+strings.Repeat("b", 71)),
+		"comment beside the boundary":      strings.Replace(sample, `boundary="b"`, `boundary=b(c)`, 1),
+		"charset":                          strings.Replace(sample, `boundary="b"`, `boundary="b"; charset=utf-7`, 1),
+		"other delimiters before":          strings.Replace(sample, "This is", "--other\r\nThis is", 1),
+		"other delimiters after":           sample + "--other--\r\n",
+		"delimiter after CR":               strings.Replace(sample, "hello", "hello\r--b\rContent-Type: text/html", 1),
+		"delimiter with CR CR":             strings.Replace(sample, "--b\r\n", "--b\r\r\n", 1),
+		"nested boundary":                  strings.ReplaceAll(strings.Replace(sample, "text/plain", `multipart/mixed; boundary="q"`, 1), `b"`, `qb"`),
+		"no header":                        strings.Replace(sample, "Content-Type: text/plain\r\n\r\nhello", "hello\r\n\r\nbye", 1),
+		"nothing but a header":             strings.Replace(sample, "Content-Type: text/plain\r\n\r\nhello", "Pay: 900", 1),
 	} {
 		if m, err := Parse([]byte(text)); err == nil && m.Ambiguous == "" {
 			t.Errorf("%s: one meaning", name)
+		}
+	}
+	for name, text := range map[string]string{
+		"one line without a header": strings.Replace(sample, "Content-Type: text/plain\r\n\r\nhello", "hello", 1),
+		"no quotes":                 strings.Replace(sample, `"b"`, "b", 1),
+		"a semicolon at the end":    strings.Replace(sample, `"b"`, `"b";`, 1),
+		"padding":                   strings.Replace(sample, "--b\r\n", "--b \t\r\n", 1),
+		"a comment":                 strings.Replace(sample, "multipart/signed", "multipart/signed (clear text)", 1),
+		"a charset":                 strings.Replace(sample, `"b"`, `"b"; charset="utf-8"`, 1),
+		"an empty header":           strings.Replace(sample, "Content-Type: text/plain\r\n\r\nhello", "\r\nhello", 1),
+	} {
+		if m, err := Parse([]byte(text)); err != nil || m.Ambiguous != "" || len(m.Parts) != 2 {
+			t.Errorf("%s: %v %v", name, err, m)
 		}
 	}
 }

@@ -59,6 +59,8 @@ type auditor struct {
 	out       []Ambiguity
 	endMarker int64 // offset of the last startxref
 	spent     int64 // of the budget
+	drawn     int64 // bytes that may still be decoded, of streams that draw
+	bulk      int64 // and of others
 }
 
 // windows are kept: most documents need one of the usual size.
@@ -69,7 +71,7 @@ const usualWindow = 16 << 10
 // Ambiguities lists places where readers can differ, none for a file with one
 // meaning (ISO 32000-2, 7.5). The error is about reading, not about the file.
 func (d *Document) Ambiguities(ctx context.Context) ([]Ambiguity, error) {
-	a := &auditor{ctx: ctx, doc: d, last: max(1, len(d.revisions)), packed: map[int64][]int32{}}
+	a := &auditor{ctx: ctx, doc: d, last: max(1, len(d.revisions)), packed: map[int64][]int32{}, drawn: auditDrawn, bulk: auditBulk}
 	if d.repaired != nil {
 		a.note("the file", "has no valid cross-reference section at its end, so each reader rebuilds its own")
 		return a.out, nil
@@ -401,7 +403,7 @@ func (a *auditor) objectHeader(p place) error {
 // stream reads what follows the stream's dictionary: data of the stated
 // length, endstream and endobj.
 func (a *auditor) stream(p place, start, next int64) (end int64, err error) {
-	kind := string(a.skim.kind)
+	kind, coded, bulk := string(a.skim.kind), a.skim.coded, a.skim.bulk
 	n, ok, err := a.length(p, a.skim.length)
 	if err != nil {
 		return 0, err
@@ -434,8 +436,11 @@ func (a *auditor) stream(p place, start, next int64) (end int64, err error) {
 	if err != nil {
 		return end, err
 	}
-	if kind == "ObjStm" {
+	switch {
+	case kind == "ObjStm":
 		err = a.objectStream(p)
+	case coded && !p.trailer:
+		err = a.encoding(p, bulk, start, n)
 	}
 	return end, err
 }

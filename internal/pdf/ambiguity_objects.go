@@ -219,6 +219,9 @@ func (a *auditor) objectStream(p place) error {
 }
 
 func (a *auditor) contents(p place, os *objectStream) error {
+	if os.odd != "" {
+		return &skimError{fmt.Sprintf("is an object stream that readers decode in different ways: %s", os.odd)}
+	}
 	if len(os.index) != len(os.numbers) {
 		return &skimError{"is an object stream that holds a number twice"}
 	}

@@ -31,12 +31,35 @@ func (a *auditor) sections() error {
 			a.note(where, "refers to an earlier revision that stands behind it")
 		}
 	}
+	highest := 0 // number in use so far
 	for _, r := range d.revisions {
 		if r.EOF == 0 {
 			a.noteIn(r.Number, fmt.Sprintf("xref at %d", r.XRef), "is followed by no end of file")
 		}
+		sections := d.sections[r.first : r.first+r.count]
+		for _, s := range sections {
+			highest = max(highest, s.highest(), s.hybrid.highest())
+		}
+		if size, ok := sections[0].trailer.Get("Size").(Integer); ok && int64(size) <= int64(highest) && r.Number > 1 {
+			a.noteIn(r.Number, fmt.Sprintf("xref at %d", r.XRef), "has the Size %d, but there is an object %d", size, highest)
+		}
 	}
 	return nil
+}
+
+// highest is the largest number of an object that a section has in use.
+func (s *section) highest() int {
+	if s == nil {
+		return 0
+	}
+	for i := len(s.runs) - 1; i >= 0; i-- {
+		for k := len(s.runs[i].entries) - 1; k >= 0; k-- {
+			if s.runs[i].entries[k].kind != entryFree {
+				return s.runs[i].first + k
+			}
+		}
+	}
+	return 0
 }
 
 // pair reports whether a section and the next older one are the two of a

@@ -312,14 +312,16 @@ func (p *parser) streamStart(obj Object) (int64, error) {
 }
 
 // Resolve follows references to a direct object.
-func (d *Document) Resolve(o Object) (Object, error) {
+func (d *Document) Resolve(o Object) (Object, error) { return resolve(o, d.Get) }
+
+func resolve(o Object, get func(Ref) (Object, error)) (Object, error) {
 	for range 32 {
 		ref, ok := o.(Ref)
 		if !ok {
 			return o, nil
 		}
 		var err error
-		if o, err = d.Get(ref); err != nil {
+		if o, err = get(ref); err != nil {
 			return nil, err
 		}
 	}

@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"sync"
 
 	"rogito.dev/rogito/internal/limits"
 )
 
-// filter decodes one step of a filter chain.
-func (d *Document) filter(name Name, parms *Dict, data []byte) ([]byte, error) {
+// filter decodes one step of a filter chain. odd says what other readers may
+// decode to something else, "" where the data are written as the standard says.
+func (d *Document) filter(name Name, parms *Dict, data []byte) (out []byte, odd string, err error) {
 	switch name {
 	case "FlateDecode", "Fl":
 		return d.predicted(parms, data, d.work.inflate)
@@ -22,17 +24,28 @@ func (d *Document) filter(name Name, parms *Dict, data []byte) ([]byte, error) {
 		if n, ok := d.Int(parms.Get("EarlyChange")); ok {
 			early = n != 0
 		}
-		return d.predicted(parms, data, func(b []byte) ([]byte, error) { return d.work.lzw(b, early) })
+		return d.predicted(parms, data, func(b []byte) ([]byte, string, error) { return d.work.lzw(b, early) })
 	case "ASCIIHexDecode", "AHx":
 		return asciiHex(data)
 	case "ASCII85Decode", "A85":
 		return ascii85(data)
 	case "RunLengthDecode", "RL":
 		return d.work.runLength(data)
-	case "Crypt":
-		return data, nil // dealt with by the security handler
+	case "Crypt": // dealt with by the security handler
+		return data, oddCrypt, nil
 	}
-	return nil, errors.New("filter not supported")
+	return nil, "", errUnsupported
+}
+
+var errUnsupported = errors.New("filter not supported")
+
+// ended is what is odd about bytes behind the end of the data. A line end
+// belongs to what holds the data.
+func ended(rest []byte) string {
+	if len(rest) > 2 || len(bytes.Trim(rest, "\r\n")) > 0 {
+		return oddTail
+	}
+	return ""
 }
 
 var errTooLarge = fmt.Errorf("stream inflates to more than %d bytes", limits.PDFStream)
@@ -40,20 +53,20 @@ var errTooLarge = fmt.Errorf("stream inflates to more than %d bytes", limits.PDF
 // inflaters are kept: a new one costs more than most streams.
 var inflaters sync.Pool
 
-func inflater(data []byte) (io.ReadCloser, error) {
-	src := bytes.NewReader(data)
+func inflater(src *bytes.Reader) (io.ReadCloser, error) {
 	if r, ok := inflaters.Get().(io.ReadCloser); ok {
 		return r, r.(zlib.Resetter).Reset(src, nil)
 	}
 	return zlib.NewReader(src)
 }
 
-// inflate is lenient in one point: a stream cut before its checksum gives what
-// was there, as other readers do.
-func (w *work) inflate(data []byte) ([]byte, error) {
-	r, err := inflater(data)
+// inflate is lenient in one point: where the data are cut or damaged it gives
+// what came before, as other readers do. Those read on behind some damage.
+func (w *work) inflate(data []byte) ([]byte, string, error) {
+	src := bytes.NewReader(data)
+	r, err := inflater(src)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer inflaters.Put(r)
 	room := w.room()
@@ -68,40 +81,55 @@ func (w *work) inflate(data []byte) ([]byte, error) {
 		out = out[:len(out)+n]
 		switch {
 		case int64(len(out)) > bound:
-			return nil, w.tooLarge(room)
-		case errors.Is(err, io.EOF), err != nil && len(out) > 0:
-			return out, nil
+			return nil, "", w.tooLarge(room)
+		case errors.Is(err, io.EOF):
+			return out, ended(data[len(data)-src.Len():]), nil
+		case errors.Is(err, io.ErrUnexpectedEOF) && len(out) > 0:
+			return out, oddEnd, nil
+		case errors.Is(err, zlib.ErrChecksum):
+			return out, oddChecksum, nil
+		case err != nil && len(out) > 0:
+			return out, "damaged data", nil
 		case err != nil:
-			return nil, err
+			return nil, "", err
 		}
 		if len(out)-looked > lookEvery {
 			looked = len(out)
 			if err := w.ctx.Err(); err != nil {
-				return nil, err
+				return nil, "", err
 			}
 		}
 	}
 }
 
-func (d *Document) predicted(parms *Dict, data []byte, f func([]byte) ([]byte, error)) ([]byte, error) {
-	out, err := f(data)
+func (d *Document) predicted(parms *Dict, data []byte, f func([]byte) ([]byte, string, error)) ([]byte, string, error) {
+	out, odd, err := f(data)
 	if err != nil || parms == nil {
-		return out, err
+		return out, odd, err
 	}
 	p := d.intOr(parms, "Predictor", 1)
 	if p < 2 {
-		return out, nil
+		return out, odd, nil
 	}
 	colors, bits, columns := d.intOr(parms, "Colors", 1), d.intOr(parms, "BitsPerComponent", 8), d.intOr(parms, "Columns", 1)
 	if colors < 1 || colors > 256 || bits < 1 || bits > 16 || columns < 1 || columns > limits.PDFStream/512 {
-		return nil, errors.New("predictor parameters out of bounds")
+		return nil, "", errors.New("predictor parameters out of bounds")
 	}
-	pixel := max(1, colors*bits/8)
+	pixel := (colors*bits + 7) / 8
 	row := (colors*bits*columns + 7) / 8
+	tag := 1
 	if p == 2 {
-		return tiffPredictor(out, row, pixel, bits)
+		tag = 0
 	}
-	return pngPredictor(out, row, pixel)
+	if len(out)%(row+tag) != 0 {
+		odd = odder(odd, oddRow)
+	}
+	if p == 2 {
+		out, err = tiffPredictor(out, row, pixel, bits)
+	} else {
+		out, err = pngPredictor(out, row, pixel)
+	}
+	return out, odd, err
 }
 
 func (d *Document) intOr(dict *Dict, key Name, def int) int {
@@ -196,11 +224,15 @@ func abs(n int) int {
 	return n
 }
 
-func asciiHex(data []byte) ([]byte, error) {
-	out := make([]byte, 0, len(data)/2)
+func asciiHex(data []byte) (out []byte, odd string, err error) {
+	out = make([]byte, 0, len(data)/2)
 	high, half := byte(0), false
-	for _, c := range data {
+	odd = oddEnd
+	for i, c := range data {
 		if c == '>' {
+			if odd = ended(data[i+1:]); half {
+				odd = oddHalf
+			}
 			break
 		}
 		v := hexValue[c]
@@ -208,7 +240,7 @@ func asciiHex(data []byte) ([]byte, error) {
 			if class[c] == classSpace {
 				continue
 			}
-			return nil, fmt.Errorf("%q in hexadecimal data", c)
+			return nil, "", fmt.Errorf("%q in hexadecimal data", c)
 		}
 		if half {
 			out = append(out, high<<4|byte(v))
@@ -218,47 +250,70 @@ func asciiHex(data []byte) ([]byte, error) {
 	if half {
 		out = append(out, high<<4)
 	}
-	return out, nil
+	return out, odd, nil
 }
 
-func ascii85(data []byte) ([]byte, error) {
-	data = bytes.TrimPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("<~"))
-	out := make([]byte, 0, len(data)*4/5)
+// ascii85 skips the mark that PostScript tools write before the data; to
+// others its tilde is their end.
+func ascii85(data []byte) (out []byte, odd string, err error) {
+	if rest, marked := bytes.CutPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("<~")); marked {
+		data, odd = rest, "a mark before its data"
+	}
+	out = make([]byte, 0, len(data)*4/5)
 	var group uint64
 	n := 0
-	for _, c := range data {
+	for i, c := range data {
 		switch {
 		case c == '~':
-			return endGroup(out, group, n)
+			if i+1 == len(data) || data[i+1] != '>' {
+				odd = odder(odd, oddEnd)
+			} else {
+				odd = odder(odd, ended(data[i+2:]))
+			}
+			return endGroup(out, group, n, odd)
 		case class[c] == classSpace:
 			continue
 		case c == 'z' && n == 0:
 			out = append(out, 0, 0, 0, 0)
 			continue
 		case c < '!' || c > 'u':
-			return nil, fmt.Errorf("%q in ASCII85 data", c)
+			return nil, "", fmt.Errorf("%q in ASCII85 data", c)
 		}
 		group = group*85 + uint64(c-'!')
 		if n++; n == 5 {
+			if group > math.MaxUint32 {
+				odd = odder(odd, "a group that is no number of four bytes")
+			}
 			out = append(out, byte(group>>24), byte(group>>16), byte(group>>8), byte(group))
 			group, n = 0, 0
 		}
 	}
-	return endGroup(out, group, n)
+	return endGroup(out, group, n, odder(odd, oddEnd))
 }
 
-func endGroup(out []byte, group uint64, n int) ([]byte, error) {
+// endGroup decodes the last n characters. Readers fill such a group up in
+// different ways, which give the same bytes where it was written as the
+// standard says (ISO 32000-2, 7.4.3): as the first characters of a group that
+// ends in zeros.
+func endGroup(out []byte, group uint64, n int, odd string) ([]byte, string, error) {
 	if n == 0 {
-		return out, nil
+		return out, odd, nil
 	}
+	scale := uint64(1)
 	for i := n; i < 5; i++ {
-		group = group*85 + 84
+		scale *= 85
 	}
-	b := []byte{byte(group >> 24), byte(group >> 16), byte(group >> 8)}
-	return append(out, b[:n-1]...), nil
+	full := group*scale + scale - 1
+	kept := full &^ (1<<(8*(5-n)) - 1)
+	if n == 1 || full > math.MaxUint32 || kept/scale != group {
+		odd = odder(odd, "a last group that is not whole")
+	}
+	b := []byte{byte(full >> 24), byte(full >> 16), byte(full >> 8)}
+	return append(out, b[:n-1]...), odd, nil
 }
 
-func (w *work) runLength(data []byte) ([]byte, error) {
+func (w *work) runLength(data []byte) ([]byte, string, error) {
+	odd := ""
 	room := int(w.room())
 	out := make([]byte, 0, min(room, 2*len(data)))
 	looked := 0
@@ -266,16 +321,18 @@ func (w *work) runLength(data []byte) ([]byte, error) {
 		if len(out)-looked > lookEvery {
 			looked = len(out)
 			if err := w.ctx.Err(); err != nil {
-				return nil, err
+				return nil, "", err
 			}
 		}
 		n := int(data[0])
 		data = data[1:]
 		switch {
 		case n == 128:
-			return out, nil
+			return out, odder(odd, ended(data)), nil
 		case n < 128:
-			n = min(n+1, len(data))
+			if n++; n > len(data) {
+				odd, n = oddEnd, len(data)
+			}
 			out = append(out, data[:n]...)
 			data = data[n:]
 		default:
@@ -288,8 +345,11 @@ func (w *work) runLength(data []byte) ([]byte, error) {
 			out, data = out[:len(out)+n], data[1:]
 		}
 		if len(out) > room {
-			return nil, w.tooLarge(int64(room))
+			return nil, "", w.tooLarge(int64(room))
 		}
 	}
-	return out, nil
+	if len(data) != 1 || data[0] != 128 {
+		odd = oddEnd
+	}
+	return out, odd, nil
 }

@@ -26,7 +26,7 @@ type lzwDecoder struct {
 
 // lzw decodes the variable-width LZW of PDF, most significant bit first; early
 // means that the width grows one code before it must.
-func (w *work) lzw(data []byte, early bool) ([]byte, error) {
+func (w *work) lzw(data []byte, early bool) (out []byte, odd string, err error) {
 	d := &lzwDecoder{room: int(w.room())}
 	d.out = make([]byte, 0, min(d.room, 4*len(data)))
 	looked := 0
@@ -36,7 +36,8 @@ func (w *work) lzw(data []byte, early bool) ([]byte, error) {
 	d.reset()
 	var acc uint32
 	bits := 0
-	for _, b := range data { // codes are wider than a byte: one at most ends here
+	first := true
+	for i, b := range data { // codes are wider than a byte: one at most ends here
 		acc = acc<<8 | uint32(b)
 		bits += 8
 		if bits < d.width {
@@ -44,27 +45,34 @@ func (w *work) lzw(data []byte, early bool) ([]byte, error) {
 		}
 		bits -= d.width
 		code := int(acc >> bits & (1<<d.width - 1))
+		if first && code != lzwClear {
+			odd = oddClear
+		}
+		first = false
 		if code == lzwEnd {
-			break
+			return d.out, odder(odd, ended(data[i+1:])), nil
 		}
 		if code == lzwClear {
 			d.reset()
 			continue
 		}
+		if d.next == lzwCodes { // some readers begin a new table by themselves
+			odd = odder(odd, "a full table without a clear code")
+		}
 		if err := d.emit(code); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if len(d.out) > d.room {
-			return nil, w.tooLarge(int64(d.room))
+			return nil, "", w.tooLarge(int64(d.room))
 		}
 		if len(d.out)-looked > lookEvery {
 			looked = len(d.out)
 			if err := w.ctx.Err(); err != nil {
-				return nil, err
+				return nil, "", err
 			}
 		}
 	}
-	return d.out, nil
+	return d.out, odder(odd, oddEnd), nil
 }
 
 func (d *lzwDecoder) reset() { d.next, d.width, d.prev = lzwEnd+1, 9, lzwCode{} }

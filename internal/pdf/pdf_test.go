@@ -275,19 +275,19 @@ func TestFilters(t *testing.T) {
 	}
 	d := &Document{work: newWork(context.Background())}
 	for name, c := range cases {
-		got, err := d.filter(Name(name), c.parms, c.data)
+		got, _, err := d.filter(Name(name), c.parms, c.data)
 		if err != nil || !bytes.Equal(got, c.want) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
 	rows := []byte{0, 1, 2, 3, 1, 1, 1, 1, 2, 1, 1, 1, 3, 1, 1, 1, 4, 1, 1, 1}
 	parms := NewDict(Name("Predictor"), Integer(15), Name("Columns"), Integer(3))
-	got, err := d.filter("FlateDecode", parms, []byte(deflate(rows)))
+	got, _, err := d.filter("FlateDecode", parms, []byte(deflate(rows)))
 	if want := []byte{1, 2, 3, 1, 2, 3, 2, 3, 4, 2, 3, 4, 3, 4, 5}; err != nil || !bytes.Equal(got, want) {
 		t.Errorf("PNG predictors: %v, %v", got, err)
 	}
 	bomb := []byte(deflate(make([]byte, 200<<20)))
-	if _, err := d.filter("FlateDecode", nil, bomb); !errors.Is(err, errTooLarge) {
+	if _, _, err := d.filter("FlateDecode", nil, bomb); !errors.Is(err, errTooLarge) {
 		t.Errorf("bomb: %v", err)
 	}
 }
@@ -486,9 +486,9 @@ func TestLZW(t *testing.T) {
 			w := lzw.NewWriter(&packed, lzw.MSB, 8)
 			_, _ = w.Write(want)
 			w.Close()
-			got, err := newWork(t.Context()).lzw(packed.Bytes(), false)
-			if err != nil || !bytes.Equal(got, want) {
-				t.Errorf("%d bytes of %d values: %v", size, alphabet, err)
+			got, odd, err := newWork(t.Context()).lzw(packed.Bytes(), false)
+			if err != nil || odd != "" || !bytes.Equal(got, want) {
+				t.Errorf("%d bytes of %d values: %q, %v", size, alphabet, odd, err)
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package pdf
 import (
 	"bytes"
 	"errors"
+	"math"
+	"strconv"
 
 	"rogito.dev/rogito/internal/limits"
 )
@@ -16,10 +18,17 @@ type skimmer struct {
 	keys  []skimKey // of the dictionaries that are open, the innermost last
 	ref   func(Ref) error
 
+	// most is how large a number may be below the keys where more than 31 bits
+	// are usual: permissions of an encryption, which many write without their
+	// sign, and room for the extent of a signature.
+	most int64
+
 	// Of the outermost dictionary.
 	isDict bool
 	length Object // Integer or Ref
 	kind   []byte // value of Type
+	coded  bool   // there is a key about filters
+	bulk   bool   // it is a picture, a font or a file
 }
 
 // skimKey is a key of a dictionary, and where its value stands.
@@ -36,7 +45,7 @@ func (e *skimError) Error() string { return e.text }
 func (s *skimmer) reset(buf []byte, base int64, last bool) {
 	s.lexer = lexer{buf: buf, base: base, last: last}
 	s.depth, s.keys = 0, s.keys[:0]
-	s.isDict, s.length, s.kind = false, nil, nil
+	s.isDict, s.length, s.kind, s.most, s.coded, s.bulk = false, nil, nil, 0, false, false
 }
 
 // end is like that of the lexer: at the end of the file it is a finding.
@@ -141,7 +150,7 @@ func (s *skimmer) scalar() (Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n, ok := parseUint(w); ok {
+	if n, ok := parseUint(w); ok && n <= math.MaxInt32 {
 		return s.reference(n)
 	}
 	switch string(w) {
@@ -150,6 +159,12 @@ func (s *skimmer) scalar() (Object, error) {
 	}
 	if !plainNumber(w) {
 		return nil, &skimError{"has a word that readers take differently"}
+	}
+	if len(w) > 9 && bytes.IndexByte(w, '.') < 0 {
+		n, err := strconv.ParseInt(string(w), 10, 64)
+		if err != nil || n != int64(int32(n)) && (n < 0 || n > s.most) {
+			return nil, &skimError{"has a whole number of more than 32 bits, of which some readers take a part"}
+		}
 	}
 	return nil, nil
 }
@@ -292,6 +307,14 @@ func (s *skimmer) entry() error {
 		return s.end()
 	}
 	c, at := s.buf[s.pos], s.pos
+	switch string(key) {
+	case "P":
+		s.most = math.MaxUint32
+	case "ByteRange":
+		s.most = math.MaxInt64
+	default:
+		s.most = 0
+	}
 	switch {
 	case c == '>':
 		return &skimError{"has the key /" + printable(key) + " without a value"}
@@ -302,6 +325,18 @@ func (s *skimmer) entry() error {
 		s.kind = s.buf[at+1 : s.pos]
 	default:
 		err = s.value()
+	}
+	s.most = 0
+	if s.depth == 1 {
+		switch string(key) {
+		case "Filter", "DecodeParms", "F", "DP", "FFilter", "FDecodeParms":
+			s.coded = true
+		case "Subtype", "Type":
+			v := string(s.buf[at:s.pos])
+			s.bulk = s.bulk || v == "/Image" || v == "/EmbeddedFile"
+		case "Length1", "Length2", "Length3":
+			s.bulk = true
+		}
 	}
 	s.keys = append(s.keys, skimKey{key, at, s.pos})
 	return err

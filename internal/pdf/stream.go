@@ -60,11 +60,24 @@ func (d *Document) trimLineEnd(start, end int64) int64 {
 
 // Data returns the decoded data of a stream.
 func (d *Document) Data(s *Stream) ([]byte, error) {
-	data, err := d.decode(s, d.crypt)
+	data, _, err := d.decode(s, d.crypt)
 	if err != nil {
 		return nil, wrapMalformed("stream "+s.ref.String(), err)
 	}
 	return data, nil
+}
+
+// Strict returns the decoded data of a stream that every reader decodes to the
+// same bytes; for any other it is an error.
+func (d *Document) Strict(s *Stream) ([]byte, error) {
+	data, odd, err := d.decode(s, d.crypt)
+	if err == nil && odd == "" {
+		odd = d.oddlySealed(s)
+	}
+	if err == nil && odd != "" {
+		err = errMalformed("stream "+s.ref.String(), "readers decode it in different ways: %s", odd)
+	}
+	return data, wrapMalformed("stream "+s.ref.String(), err)
 }
 
 // Encoded returns the data of a stream before its filters, decrypted.
@@ -96,31 +109,37 @@ func (d *Document) encoded(s *Stream, c *crypt) ([]byte, error) {
 	return c.stream(raw, s)
 }
 
-// decode applies decryption, when c is there, and all filters.
-func (d *Document) decode(s *Stream, c *crypt) ([]byte, error) {
-	raw, err := d.encoded(s, c)
+// decode applies decryption, when c is there, and all filters. odd is that of
+// the first filter whose data other readers may decode to something else.
+func (d *Document) decode(s *Stream, c *crypt) (data []byte, odd string, err error) {
+	data, err = d.encoded(s, c)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	filters, parms, err := d.filters(s.Dict)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
+	odd = d.oddFilters(s.Dict)
 	for i, f := range filters {
-		held := int64(len(raw)) // while the next filter works
+		held := int64(len(data)) // while the next filter works
 		if err := d.work.budget.Spend(held); err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		raw, err = d.filter(f, parms[i], raw)
+		var flaw string
+		data, flaw, err = d.filter(f, parms[i], data)
 		d.work.budget.Return(held)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f, err)
+			return nil, odd, fmt.Errorf("%s: %w", f, err)
 		}
-		if err := d.work.decode(int64(len(raw))); err != nil {
-			return nil, err
+		if odd = odder(odd, flaw); f != "Crypt" {
+			odd = odder(odd, d.oddParameters(parms[i]))
+		}
+		if err := d.work.decode(int64(len(data))); err != nil {
+			return nil, "", err
 		}
 	}
-	return raw, nil
+	return data, odd, nil
 }
 
 // filters lists the filter chain with the parameters of each.
@@ -191,6 +210,7 @@ type objectStream struct {
 	numbers []int
 	offsets []int
 	index   map[int]int
+	odd     string // what other readers may decode to something else
 }
 
 const holdObjectStreams = 16 << 20
@@ -258,7 +278,7 @@ func (d *Document) objectStream(num int) (*objectStream, error) {
 }
 
 func (d *Document) openObjectStream(st *Stream) (*objectStream, error) {
-	data, err := d.decode(st, d.crypt)
+	data, odd, err := d.decode(st, d.crypt)
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +291,8 @@ func (d *Document) openObjectStream(st *Stream) (*objectStream, error) {
 		return nil, err
 	}
 	defer d.work.budget.Return(64 * n)
-	os := &objectStream{data: data, first: int(first), index: make(map[int]int, n)}
+	odd = odder(odd, d.oddlySealed(st), d.oddIntegers(st.Dict, "N", "First"))
+	os := &objectStream{odd: odd, data: data, first: int(first), index: make(map[int]int, n)}
 	os.numbers, os.offsets = make([]int, n), make([]int, n)
 	l := lexer{buf: data[:first], base: -1, last: true}
 	for i := range os.numbers {

@@ -77,19 +77,7 @@ func (u *Update) Get(ref Ref) (Object, error) {
 }
 
 // Resolve follows references as the update leaves them.
-func (u *Update) Resolve(o Object) (Object, error) {
-	for range 32 {
-		ref, ok := o.(Ref)
-		if !ok {
-			return o, nil
-		}
-		var err error
-		if o, err = u.Get(ref); err != nil {
-			return nil, err
-		}
-	}
-	return nil, errMalformed("", "chain of references too long")
-}
+func (u *Update) Resolve(o Object) (Object, error) { return resolve(o, u.Get) }
 
 // Edit returns the dictionary behind a reference for changing: a copy that the
 // update will write.

@@ -18,12 +18,15 @@ func (d *Document) xrefStream(off int64) (*section, error) {
 		return nil, fmt.Errorf("offset %d: neither a cross-reference table nor a stream", off)
 	}
 	d.work.most = 2*maxWidth*d.maxEntries() + 64<<10
-	data, err := d.decode(st, nil)
+	data, odd, err := d.decode(st, nil)
 	d.work.most = 0
 	if err != nil {
 		return nil, err
 	}
 	s := &section{offset: off, end: st.span.End, stream: true, trailer: st.Dict, ref: st.ref}
+	if odd = odder(odd, oddSection(st.Dict)); odd != "" {
+		s.flaw("is a stream that readers decode in different ways: %s", odd)
+	}
 	if s.runs, err = d.streamRuns(s, data); err != nil {
 		return nil, fmt.Errorf("cross-reference stream at %d: %w", off, err)
 	}
@@ -85,6 +88,9 @@ func (d *Document) streamRuns(s *section, data []byte) ([]run, error) {
 			runs = append(runs, r)
 		}
 	}
+	if len(data) > 0 {
+		s.flaw("has more entries than its Index names")
+	}
 	return runs, nil
 }
 
@@ -121,7 +127,7 @@ func fieldEntry(b []byte, w [3]int) (e entry, known bool) {
 	default: // 0 is free, anything else is null
 		e.offset = 0
 	}
-	return e, kind <= 2
+	return e, kind <= 2 && (kind == 0 || f2 < 1<<40 && f3 < 1<<31)
 }
 
 func bigEndian(b []byte) (n uint64) {

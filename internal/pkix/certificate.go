@@ -45,15 +45,14 @@ type BasicConstraints struct {
 
 // Certificate is an X.509 certificate as it was found.
 type Certificate struct {
-	Raw, RawTBS, RawSubject, RawIssuer, RawSPKI []byte
+	Raw, RawSubject, RawIssuer, RawSPKI []byte
+	signed
 
-	Version            int
-	SerialNumber       *big.Int
-	SignatureAlgorithm AlgorithmIdentifier
-	Signature          []byte
-	Subject, Issuer    Name
-	NotBefore          time.Time
-	NotAfter           time.Time
+	Version         int
+	SerialNumber    *big.Int
+	Subject, Issuer Name
+	NotBefore       time.Time
+	NotAfter        time.Time
 	// PublicKey is nil when the key is not understood; KeyError says why.
 	PublicKey    any
 	KeyAlgorithm AlgorithmIdentifier
@@ -118,34 +117,45 @@ func (c *Certificate) parse(der []byte) error {
 	}
 	c.Raw = whole.full
 	in := reader(whole.body)
-	tbs, ok := in.take(tagSequence)
-	if !ok {
-		return errDER
-	}
-	c.RawTBS = tbs.full
-	var err error
-	if c.SignatureAlgorithm, c.Signature, err = signature(&in); err != nil {
+	tbs, err := c.signed.read(&in)
+	if err != nil {
 		return err
 	}
-	return c.parseTBS(tbs.body)
+	return c.parseTBS(tbs)
 }
 
-// signature reads what follows the signed part of a certificate, list or
-// response: algorithm and value.
-func signature(in *reader) (alg AlgorithmIdentifier, value []byte, err error) {
+// signed is what certificates, lists and OCSP responses begin with: the signed
+// part, the algorithm and the value (RFC 5280, 4.1.1).
+type signed struct {
+	RawTBS             []byte
+	SignatureAlgorithm AlgorithmIdentifier
+	Signature          []byte
+}
+
+// read returns the content of the signed part.
+func (s *signed) read(in *reader) (body []byte, err error) {
+	tbs, ok := in.take(tagSequence)
+	if !ok {
+		return nil, errDER
+	}
+	s.RawTBS = tbs.full
+	return tbs.body, s.readSignature(in)
+}
+
+// readSignature reads what follows the signed part.
+func (s *signed) readSignature(in *reader) (err error) {
 	a, okA := in.take(tagSequence)
 	v, okV := in.take(tagBitString)
 	if !okA || !okV {
-		return alg, nil, errors.New("signature missing")
+		return errors.New("signature missing")
 	}
-	if alg, err = algorithmIdentifier(a); err != nil {
-		return alg, nil, fmt.Errorf("signatureAlgorithm: %w", err)
+	if s.SignatureAlgorithm, err = algorithmIdentifier(a); err != nil {
+		return fmt.Errorf("signatureAlgorithm: %w", err)
 	}
-	value, ok := bits(v.body)
-	if !ok {
-		return alg, nil, errors.New("signatureValue")
+	if s.Signature, okV = bits(v.body); !okV {
+		return errors.New("signatureValue")
 	}
-	return alg, value, nil
+	return nil
 }
 
 func (c *Certificate) parseTBS(body reader) error {

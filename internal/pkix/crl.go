@@ -16,10 +16,9 @@ import (
 // [OpenCRL] read stays where it is stored: Raw and RawTBS are nil, and Bytes
 // loads it.
 type CRL struct {
-	Raw, RawTBS, RawIssuer []byte
+	Raw, RawIssuer []byte
+	signed
 	Version                int
-	SignatureAlgorithm     AlgorithmIdentifier
-	Signature              []byte
 	Issuer                 Name
 	ThisUpdate, NextUpdate time.Time // NextUpdate is zero when absent
 	AuthorityKeyID         []byte
@@ -71,16 +70,11 @@ func (c *CRL) parse(der []byte) error {
 	}
 	c.Raw = whole.full
 	in := reader(whole.body)
-	tbs, ok := in.take(tagSequence)
-	if !ok {
-		return errDER
-	}
-	c.RawTBS = tbs.full
-	var err error
-	if c.SignatureAlgorithm, c.Signature, err = signature(&in); err != nil {
+	tbs, err := c.signed.read(&in)
+	if err != nil {
 		return err
 	}
-	return c.parseTBS(tbs.body)
+	return c.parseTBS(tbs)
 }
 
 func (c *CRL) parseTBS(in reader) error {

@@ -72,7 +72,7 @@ func (c *CRL) open() error {
 		return err
 	}
 	tail := reader(b)
-	if c.SignatureAlgorithm, c.Signature, err = signature(&tail); err != nil {
+	if err := c.readSignature(&tail); err != nil {
 		return err
 	}
 	small, err := s.withoutEntries()

@@ -27,17 +27,15 @@ const ReasonRemoveFromCRL = 8
 
 // OCSPResponse is a response of RFC 6960 with a basic response inside.
 type OCSPResponse struct {
-	Raw                []byte // the whole OCSPResponse
-	RawTBS             []byte // ResponseData
-	ResponderName      []byte // DER of the Name; nil when named by key
-	ResponderKeyHash   []byte
-	ProducedAt         time.Time
-	Responses          []SingleResponse
-	Nonce              []byte
-	SignatureAlgorithm AlgorithmIdentifier
-	Signature          []byte
-	Certificates       [][]byte
-	CriticalUnknown    bool // an unknown critical extension of the response
+	Raw              []byte // the whole OCSPResponse
+	signed                  // ResponseData
+	ResponderName    []byte // DER of the Name; nil when named by key
+	ResponderKeyHash []byte
+	ProducedAt       time.Time
+	Responses        []SingleResponse
+	Nonce            []byte
+	Certificates     [][]byte
+	CriticalUnknown  bool // an unknown critical extension of the response
 }
 
 // SingleResponse is the answer about one certificate.
@@ -111,13 +109,8 @@ func (o *OCSPResponse) parse(der []byte) error {
 }
 
 func (o *OCSPResponse) parseBasic(in reader) error {
-	tbs, ok := in.take(tagSequence)
-	if !ok {
-		return errDER
-	}
-	o.RawTBS = tbs.full
-	var err error
-	if o.SignatureAlgorithm, o.Signature, err = signature(&in); err != nil {
+	tbs, err := o.signed.read(&in)
+	if err != nil {
 		return err
 	}
 	if certs, ok := in.take(0xa0); ok {
@@ -129,7 +122,7 @@ func (o *OCSPResponse) parseBasic(in reader) error {
 			}
 		}
 	}
-	return o.parseData(tbs.body)
+	return o.parseData(tbs)
 }
 
 func (o *OCSPResponse) parseData(in reader) error {

@@ -30,18 +30,24 @@ type painter struct {
 	text     strings.Builder
 	wrote    bool
 	ground   [3]float64 // colour behind the text
-	grounded bool       // which was painted
+	grounds  []insets   // how much of the box was painted with it
+	edge     float64    // how far from the edges lines were painted
+	comb     float64    // width of a cell of a comb field, else 0
+	dividers int        // between the cells
 	decoders map[pdf.Name]*decoder
 	sketch   *sketch // what else may be drawn, for buttons and list boxes; nil for none
 }
 
 type point struct{ x, y float64 }
 
+// insets are the distances of a rectangle from the edges of the box.
+type insets struct{ left, bottom, right, top float64 }
+
 type graphics struct {
 	ctm            [6]float64
 	clip           pdf.Rect
 	fill, stroke   [3]float64
-	space          int
+	space, spaceS  int // components of a colour to fill and to stroke with
 	font           *decoder
 	name           pdf.Name // of the font
 	size, leading  float64
@@ -84,12 +90,12 @@ func (c *comparison) paintWith(m *model, s *pdf.Stream, w *widget, d *sketch) (*
 	if !ok || !ok2 || s.Dict.Has("OC") || s.Dict.Has("Ref") || s.Dict.Has("OPI") || m.dict(s.Dict.Get("Group")).Has("CS") {
 		return nil, whyAppearance
 	}
-	data, err := m.doc.Data(s)
-	if err != nil {
+	data, ok := m.data(s)
+	if !ok {
 		return nil, whyAppearance
 	}
 	code, ok := tokens(data)
-	if !ok {
+	if !ok || !m.work.take(len(data)) {
 		return nil, whyDrawing
 	}
 	if !fits(m, s, w, box, rect) {
@@ -101,11 +107,20 @@ func (c *comparison) paintWith(m *model, s *pdf.Stream, w *widget, d *sketch) (*
 		return nil, whyDrawing // it may give the device's colours another meaning
 	}
 	p.fonts, p.states = m.dict(res.Get("Font")), m.dict(res.Get("ExtGState"))
-	p.state = graphics{ctm: identity, clip: box, stretch: 1, width: 1}
+	p.state = graphics{ctm: identity, clip: box, stretch: 1, width: 1, space: 1, spaceS: 1}
+	cells := int64(0)
+	if w.field != nil && m.flags(w.field)&flagComb != 0 {
+		if cells, _ = m.doc.Int(w.field.attrs["MaxLen"]); cells > 0 {
+			p.comb = box.Width() / float64(cells)
+		}
+	}
 	for _, in := range code {
 		if why := p.run(in); why != "" {
 			return p, why
 		}
+	}
+	if int64(p.dividers) > 2*cells {
+		return p, whyDrawing
 	}
 	if p.lines > 1 && d == nil && w.field != nil && m.flags(w.field)&flagMultiline == 0 {
 		return p, whyPlace
@@ -174,14 +189,15 @@ func (p *painter) run(in instruction) string {
 			return whyDrawing
 		}
 		p.state.ctm = times([6]float64(v), p.state.ctm)
-	case "BMC", "EMC", "MP", "J", "j", "M", "d", "i", "ri":
-	case "G", "RG", "K":
-		if p.sketch == nil {
-			break
+	case "BMC", "EMC", "MP", "J", "j", "d", "i", "ri":
+	case "M": // a large limit makes spikes of corners
+		if v, ok := numbers(in.args, 1); !ok || v[0] > 10 {
+			return whyDrawing
 		}
-		fill := p.state.fill
-		why := p.colour(instruction{strings.ToLower(in.op), in.args})
-		p.state.fill, p.state.stroke = fill, p.state.fill
+	case "G", "RG", "K", "CS", "SC", "SCN": // the same for strokes
+		p.swapColours()
+		why := p.run(instruction{strings.ToLower(in.op), in.args})
+		p.swapColours()
 		return why
 	case "c", "v", "y":
 		return p.curve(in)
@@ -226,11 +242,17 @@ func (p *painter) setSpace(name pdf.Object) int {
 	return p.state.space
 }
 
+func (p *painter) swapColours() {
+	g := &p.state
+	g.fill, g.stroke, g.space, g.spaceS = g.stroke, g.fill, g.spaceS, g.space
+}
+
 func (p *painter) colour(in instruction) string {
 	v, ok := numbers(in.args, map[string]int{"g": 1, "rg": 3, "k": 4}[in.op])
 	if !ok || slices.ContainsFunc(v, func(n float64) bool { return n < 0 || n > 1 }) {
 		return whyDrawing
 	}
+	p.state.space = len(v)
 	switch in.op {
 	case "g":
 		p.state.fill = [3]float64{v[0], v[0], v[0]}
@@ -242,156 +264,6 @@ func (p *painter) colour(in instruction) string {
 		}
 	}
 	return ""
-}
-
-// draw takes backgrounds and borders.
-func (p *painter) draw(in instruction) string {
-	switch in.op {
-	case "re":
-		v, ok := numbers(in.args, 4)
-		if !ok {
-			return whyDrawing
-		}
-		p.starts = append(p.starts, len(p.path))
-		p.boxes++
-		p.straight = true
-		for _, c := range [][2]float64{{v[0], v[1]}, {v[0] + v[2], v[1]}, {v[0] + v[2], v[1] + v[3]}, {v[0], v[1] + v[3]}} {
-			p.path = append(p.path, at(p.state.ctm, c[0], c[1]))
-		}
-	case "m", "l":
-		v, ok := numbers(in.args, 2)
-		if !ok {
-			return whyDrawing
-		}
-		if in.op == "m" {
-			p.starts = append(p.starts, len(p.path))
-		} else {
-			p.straight = true
-		}
-		p.path = append(p.path, at(p.state.ctm, v[0], v[1]))
-	case "h":
-	case "W", "W*":
-		p.clipping = true
-	default:
-		return p.paint(in.op)
-	}
-	if len(p.path) > 4096 {
-		return whyDrawing
-	}
-	return ""
-}
-
-func (p *painter) paint(op string) string {
-	path, starts, boxes, clipped, round := p.path, p.starts, p.boxes, p.clipping, !p.straight
-	p.path, p.starts, p.boxes, p.clipping, p.straight = nil, nil, 0, false, false
-	if len(path) == 0 {
-		if clipped {
-			return whyPlace // nothing is left
-		}
-		return ""
-	}
-	if len(starts) == 0 || starts[0] != 0 {
-		return whyDrawing
-	}
-	ctm := p.state.ctm
-	if clipped {
-		if op != "n" || len(path) != 4 || boxes != 1 || ctm[1] != 0 || ctm[2] != 0 {
-			return whyDrawing
-		}
-		b := bounds(path)
-		p.state.clip = pdf.Rect{
-			LLX: max(p.state.clip.LLX, b.LLX), LLY: max(p.state.clip.LLY, b.LLY),
-			URX: min(p.state.clip.URX, b.URX), URY: min(p.state.clip.URY, b.URY),
-		}
-	}
-	if op == "n" {
-		return ""
-	}
-	const thick = 4
-	strokes := strings.ContainsAny(op, "SsBb")
-	if strokes && (p.state.width < 0 || p.state.width*max(math.Abs(ctm[0])+math.Abs(ctm[1]), math.Abs(ctm[2])+math.Abs(ctm[3])) > thick) {
-		return whyDrawing
-	}
-	for i, from := range starts {
-		part := path[from:]
-		if i+1 < len(starts) {
-			part = path[from:starts[i+1]]
-		}
-		why := p.paintPart(part, op, op == "s" || boxes > 0)
-		if why != "" && p.sketch != nil {
-			why = p.sketch.take(p, part, op, round)
-		}
-		if why != "" {
-			return why
-		}
-	}
-	return ""
-}
-
-// paintPart takes one part of a path: the ground, or a piece of the border. What
-// comes after the text may cover it, unless it is a line along the edge.
-func (p *painter) paintPart(part []point, op string, closed bool) string {
-	b := bounds(part)
-	if strings.ContainsAny(op, "fFBb") {
-		if p.wrote {
-			return whyDrawing
-		}
-		switch {
-		case len(part) == 4 && b.Width() >= 0.7*p.box.Width() && b.Height() >= 0.7*p.box.Height():
-			p.ground, p.grounded = p.state.fill, true
-			return ""
-		case area(part) > 4*(p.box.Width()+p.box.Height()) || !p.border(part, true, true):
-			return whyDrawing
-		case area(part) > 0.4*p.box.Width()*p.box.Height():
-			p.grounded = true
-		}
-		return ""
-	}
-	if !p.border(part, closed, !p.wrote) {
-		return whyDrawing
-	}
-	return ""
-}
-
-// area is the area of a polygon.
-func area(part []point) float64 {
-	var sum float64
-	for i, q := range part {
-		r := part[(i+1)%len(part)]
-		sum += q.x*r.y - r.x*q.y
-	}
-	return math.Abs(sum) / 2
-}
-
-func bounds(path []point) pdf.Rect {
-	r := pdf.Rect{LLX: path[0].x, LLY: path[0].y, URX: path[0].x, URY: path[0].y}
-	for _, q := range path {
-		r.LLX, r.URX = min(r.LLX, q.x), max(r.URX, q.x)
-		r.LLY, r.URY = min(r.LLY, q.y), max(r.URY, q.y)
-	}
-	return r
-}
-
-// border reports whether a path runs along the edges of the box, or, where that
-// is allowed, divides it from top to bottom as the cells of a comb field do.
-func (p *painter) border(path []point, closed, dividers bool) bool {
-	const wide = 4
-	near := func(a, b float64) bool { return math.Abs(a-b) <= wide }
-	along := func(q, r point) bool {
-		return near(q.x, p.box.LLX) && near(r.x, p.box.LLX) || near(q.x, p.box.URX) && near(r.x, p.box.URX) ||
-			near(q.y, p.box.LLY) && near(r.y, p.box.LLY) || near(q.y, p.box.URY) && near(r.y, p.box.URY)
-	}
-	for i, q := range path {
-		if i == 0 && !closed {
-			continue
-		}
-		r := path[(i+len(path)-1)%len(path)]
-		divides := dividers && math.Abs(r.x-q.x) < 0.01 && math.Abs(r.y-q.y) >= 0.8*p.box.Height()-2*wide && math.Abs(r.y-q.y) >= 0.4*p.box.Height()
-		if !along(q, r) && !divides {
-			return false
-		}
-	}
-	return true
 }
 
 // write takes the operators of text.
@@ -481,7 +353,7 @@ func (p *painter) write(in instruction) string { //nolint:gocyclo // one case fo
 			why := ""
 			if _, isText := e.(pdf.String); isText {
 				why = p.show([]pdf.Object{e})
-			} else if n, ok := numbers([]pdf.Object{e}, 1); ok && math.Abs(n[0]) <= 250 {
+			} else if n, ok := numbers([]pdf.Object{e}, 1); ok && math.Abs(n[0]) <= max(250, 1200*p.comb/max(p.state.size, 1)) {
 				p.tm = times([6]float64{1, 0, 0, 1, -n[0] / 1000 * p.state.size * p.state.stretch, 0}, p.tm)
 			} else {
 				why = whyPlace
@@ -534,7 +406,8 @@ func (p *painter) place(text string, wide float64) string {
 		return whyPlace
 	}
 	size, stretch := p.state.size*m[3], p.state.stretch*m[0]/m[3]
-	if size < 4 || size > 2*max(p.box.Height(), p.box.Width()) || stretch < 0.5 || stretch > 2 {
+	if size < 4 || size > 72 || // letters as large as a picture cover what is below them
+		size > 2*max(p.box.Height(), p.box.Width()) || stretch < 0.5 || stretch > 2 {
 		return whyPlace
 	}
 	if min(p.state.spread, p.state.words) < -0.1*p.state.size {
@@ -558,8 +431,8 @@ func (p *painter) place(text string, wide float64) string {
 	switch {
 	case !p.wrote || down >= 0.6*size:
 		p.lines++
-		p.sketch.row(p, point{from.x, from.y + 0.3*size})
-	case math.Abs(down) > 0.1*size || from.x < p.end.x-0.3*size || from.x > p.end.x+2.5*size:
+		p.sketch.row(p, point{from.x, from.y + 0.3*size}, size)
+	case math.Abs(down) > 0.1*size || from.x < p.end.x-0.3*size || from.x > p.end.x+max(2.5*size, 1.2*p.comb):
 		return whyPlace
 	}
 	p.wrote, p.end = true, to

@@ -256,44 +256,63 @@ func (c *comparison) sharedAppearance(was *field, keys []pdf.Name) {
 	}
 }
 
-// usedElsewhere walks the old revision for references to an object that are
-// not part of a widget's or another annotation's appearance.
+// usedElsewhere reports whether the old revision refers to an object in a place
+// that is not an appearance of an annotation.
 func (c *comparison) usedElsewhere(num int) bool {
-	seen := make(map[int]bool)
-	queue := []pdf.Object{c.old.doc.Trailer()}
-	for len(queue) > 0 {
-		o := queue[len(queue)-1]
+	if c.elsewhere == nil {
+		c.elsewhere = c.old.notAppearances()
+	}
+	return c.elsewhere[num]
+}
+
+// notAppearances walks a revision once. What a dictionary is taken for decides
+// what its keys mean: a resource may be called N, or AP.
+func (m *model) notAppearances() map[int]bool {
+	out := make(map[int]bool)
+	type item struct {
+		o  pdf.Object
+		as use
+	}
+	seen := make(map[visited]bool)
+	queue := []item{{m.doc.Trailer(), asAnything}}
+	for len(queue) > 0 && m.work.step() {
+		it := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		found := false
-		var look func(o pdf.Object, key, holder pdf.Name)
-		look = func(o pdf.Object, key, holder pdf.Name) {
-			switch v := o.(type) {
-			case pdf.Ref:
-				if v.Num == num && key != "AP" && key != "N" && key != "D" && holder != "N" && holder != "D" && holder != "R" {
-					found = true
+		switch v := it.o.(type) {
+		case pdf.Ref:
+			if it.as != asAppearance && it.as != asCategory {
+				out[v.Num] = true
+			}
+			if at := (visited{v.Num, it.as}); !seen[at] {
+				seen[at] = true
+				if t, err := m.doc.Resolve(v); err == nil {
+					queue = append(queue, item{t, it.as})
 				}
-				if !seen[v.Num] && !found {
-					seen[v.Num] = true
-					if t, err := c.old.doc.Resolve(v); err == nil {
-						queue = append(queue, t)
-					}
+			}
+		case pdf.Array:
+			for _, e := range v {
+				queue = append(queue, item{e, it.as})
+			}
+		case *pdf.Stream:
+			queue = append(queue, item{v.Dict, asAnything})
+		case *pdf.Dict:
+			for _, e := range v.Entries {
+				as := asAnything
+				switch {
+				case it.as == asAnything && e.Key == "AP":
+					as = asAppearance
+				case (it.as == asAnything || it.as == asObject) && (e.Key == "Resources" || e.Key == "DR"):
+					as = asResources
+				case it.as == asResources:
+					as = asFonts // any part: its keys are names
+				case it.as == asFonts:
+					as = asObject
+				case it.as == asAppearance && (e.Key == "N" || e.Key == "R" || e.Key == "D"), it.as == asCategory:
+					as = asCategory
 				}
-			case pdf.Array:
-				for _, e := range v {
-					look(e, key, holder)
-				}
-			case *pdf.Dict:
-				for _, e := range v.Entries {
-					look(e.Value, e.Key, key)
-				}
-			case *pdf.Stream:
-				look(v.Dict, key, holder)
+				queue = append(queue, item{e.Value, as})
 			}
 		}
-		look(o, "", "")
-		if found || len(seen) > 500_000 {
-			return true
-		}
 	}
-	return false
+	return out
 }

@@ -21,6 +21,7 @@ const (
 	whyGone       = "its appearance was taken away"
 	whyGround     = "its appearance covers what is below it"
 	whyLarge      = "its button is as large as a picture"
+	whyMark       = "its marks cannot be told from a drawing"
 )
 
 // Flags of fields (ISO 32000-2, tables 227, 229, 231, 233).
@@ -31,6 +32,7 @@ const (
 	flagRadio      = 1 << 15
 	flagPushbutton = 1 << 16
 	flagCombo      = 1 << 17
+	flagComb       = 1 << 24
 	flagRichText   = 1 << 25
 )
 
@@ -161,9 +163,13 @@ func (m *model) buttonAgrees(f *field) string {
 	}
 	lit := false
 	for _, w := range f.widgets {
-		states := m.dict(m.dict(w.dict.Get("AP")).Get("N"))
+		n, err := m.doc.Resolve(m.dict(w.dict.Get("AP")).Get("N"))
+		states, ok := n.(*pdf.Dict)
+		if err != nil || !ok && n != nil {
+			return whyAppearance // one appearance for all states
+		}
 		state := m.doc.Name(w.dict.Get("AS"))
-		if state == "" && len(states.Entries) > 0 {
+		if state == "" && value != "Off" && states != nil && len(states.Entries) > 0 {
 			return whyAppearance // readers choose for themselves what to show
 		}
 		if state == "" {
@@ -211,43 +217,54 @@ func (c *comparison) writable(was *field) bool {
 	return err == nil && (v == nil || whole && n&flagReadOnly == 0)
 }
 
-// hadValue reports whether a field held something else than it holds now.
+// hadValue reports whether a field held or showed something else than it does
+// now. What it showed counts also where that was not its value.
 func (c *comparison) hadValue(was, is *field) bool {
 	v, err := c.old.doc.Resolve(was.attrs["V"])
 	if err != nil {
 		return true
 	}
-	switch x := v.(type) {
-	case nil:
-		return c.hadText(was, is)
-	case pdf.Name:
-		return x != "" && x != "Off" && x != c.new.doc.Name(is.attrs["V"])
-	case pdf.Array:
-		return len(x) > 0 && !c.equal(was.attrs["V"], is.attrs["V"], "V")
+	if c.old.kind(was) == "Btn" {
+		name, _ := v.(pdf.Name)
+		return c.old.buttonAgrees(was) != "" || name != "" && name != "Off" && name != c.new.doc.Name(is.attrs["V"])
+	}
+	if c.old.kind(was) == "Ch" && c.old.flags(was)&flagCombo == 0 { // it shows its options, chosen or not
+		held := !c.isNull(c.old, was.attrs["V"])
+		if list, ok := v.(pdf.Array); ok {
+			held = len(list) > 0
+		}
+		return held && !c.equal(was.attrs["V"], is.attrs["V"], "V") || c.listAgrees(c.old, was) != ""
 	}
 	a, ok1 := c.old.textValue(was.attrs["V"])
 	b, ok2 := c.new.textValue(is.attrs["V"])
-	return !ok1 || !ok2 || squeeze(a) != "" && a != b || squeeze(a) == "" && c.hadText(was, is)
+	return !ok1 || !ok2 || squeeze(a) != "" && a != b || c.hadText(was, is, squeeze(a) != "")
 }
 
-// hadText reports whether a field without a value showed a text, which is now
-// another or cannot be told from it.
-func (c *comparison) hadText(was, is *field) bool {
-	switch {
-	case c.old.kind(was) == "Btn":
-		return false
-	case c.old.kind(was) == "Ch" && c.old.flags(was)&flagCombo == 0: // it shows its options, chosen or not
-		return c.listAgrees(c.old, was) != ""
-	}
-	value, _ := c.new.textValue(is.attrs["V"])
-	for _, w := range was.widgets {
-		v, err := c.old.doc.Resolve(c.old.dict(w.dict.Get("AP")).Get("N"))
-		s, ok := v.(*pdf.Stream)
-		if err != nil || !ok {
+// hadText reports whether a field showed another text than it shows now, one
+// that cannot be told from it, or none although it held a value.
+func (c *comparison) hadText(was, is *field, held bool) bool {
+	for i, w := range was.widgets {
+		before, after := c.old.dict(w.dict.Get("AP")).Get("N"), c.new.dict(is.widgets[i].dict.Get("AP")).Get("N")
+		v, err := c.old.doc.Resolve(before)
+		if v == nil && err == nil || c.equal(before, after, "N") {
 			continue
 		}
-		if shown, why := c.shownText(c.old, s, w); why != "" || squeeze(shown) != "" && squeeze(shown) != squeeze(value) {
+		s, ok := v.(*pdf.Stream)
+		if err != nil || !ok {
 			return true
+		}
+		shown, why := c.shownText(c.old, s, w)
+		if why != "" || squeeze(shown) == "" && held {
+			return true
+		}
+		now := ""
+		if v, err := c.new.doc.Resolve(after); err == nil && squeeze(shown) != "" {
+			if s, ok := v.(*pdf.Stream); ok {
+				now, _ = c.shownText(c.new, s, is.widgets[i])
+			}
+			if squeeze(now) != squeeze(shown) {
+				return true
+			}
 		}
 	}
 	return false
@@ -255,37 +272,119 @@ func (c *comparison) hadText(was, is *field) bool {
 
 // hides looks for appearances that were taken away, so that viewers draw
 // something of their own, that cover what the page has below them, or that are
-// too large for a mark.
+// no marks.
 func (c *comparison) hides(was, is *field) string {
-	const largest = 72
 	for i, w := range is.widgets {
-		old := was.widgets[i].dict
-		before := c.old.dict(old.Get("AP")).Get("N")
+		before, after := c.old.dict(was.widgets[i].dict.Get("AP")).Get("N"), c.new.dict(w.dict.Get("AP")).Get("N")
 		// What is no dictionary, or has no normal appearance, is none to readers.
-		if c.isNull(c.new, c.new.dict(w.dict.Get("AP")).Get("N")) && !c.isNull(c.old, before) {
+		if c.isNull(c.new, after) && !c.isNull(c.old, before) {
 			return whyGone
 		}
-		if c.new.kind(is) == "Btn" {
-			if r, ok := c.new.doc.Rect(w.dict.Get("Rect")); !ok || r.Width() > largest || r.Height() > largest {
-				return whyLarge
-			}
+		button := c.new.kind(is) == "Btn"
+		if button {
+			before, after = c.old.dict(before).Get(c.old.state(was.widgets[i])), c.new.dict(after).Get(c.new.state(w))
+		}
+		if c.equal(before, after, "N") && (!button || c.old.state(was.widgets[i]) == c.new.state(w)) {
 			continue
 		}
-		bg, _ := c.old.doc.Array(c.old.dict(old.Get("MK")).Get("BG"))
-		if len(bg) == 0 && c.opaque(c.new, c.new.dict(w.dict.Get("AP")).Get("N"), w) && !c.opaque(c.old, before, was.widgets[i]) {
+		old, _ := c.painted(c.old, before, was.widgets[i])
+		now, why := c.painted(c.new, after, w)
+		if button {
+			why = c.marks(was.widgets[i], w, old, now, why)
+		}
+		switch {
+		case button && why != "":
+			return why
+		case now != nil && c.covers(was.widgets[i], old, now):
 			return whyGround
 		}
 	}
 	return ""
 }
 
-// opaque reports whether an appearance fills its ground.
-func (c *comparison) opaque(m *model, o pdf.Object, w *widget) bool {
+// state is the state that a button shows.
+func (m *model) state(w *widget) pdf.Name {
+	if n := m.doc.Name(w.dict.Get("AS")); n != "" {
+		return n
+	}
+	return "Off"
+}
+
+// painted follows the appearance of a widget; nil where there is none.
+func (c *comparison) painted(m *model, o pdf.Object, w *widget) (*painter, string) {
 	v, err := m.doc.Resolve(o)
+	if v == nil && err == nil {
+		return nil, ""
+	}
 	s, ok := v.(*pdf.Stream)
 	if err != nil || !ok {
-		return false
+		return nil, whyAppearance
 	}
-	p, _ := c.paintAll(m, s, w)
-	return p != nil && p.grounded
+	var d *sketch
+	switch {
+	case m.kind(w.field) == "Btn":
+		d = &sketch{button: true}
+	case m.kind(w.field) == "Ch" && m.flags(w.field)&flagCombo == 0:
+		d = &sketch{}
+	}
+	return c.paintWith(m, s, w, d)
+}
+
+// marks looks at a button that shows another state than before. Whoever signed
+// may never have seen it, so it must be what a state is: a mark when it is on,
+// none when it is off. Many different marks may write something together.
+func (c *comparison) marks(was, is *widget, old, now *painter, why string) string {
+	const largest, mostShapes = 72, 4
+	if r, ok := c.new.doc.Rect(is.dict.Get("Rect")); !ok || r.Width() > largest || r.Height() > largest {
+		return whyLarge
+	}
+	if why != "" {
+		return why
+	}
+	marked := func(p *painter) bool { return p != nil && p.sketch.marks > 0 }
+	if marked(now) != (c.new.state(is) != "Off") || marked(old) != (c.old.state(was) != "Off") {
+		return whyMark
+	}
+	if now != nil && now.sketch.shape != "" {
+		c.shapes[now.sketch.shape] = true
+	}
+	if len(c.shapes) > mostShapes {
+		return whyMark
+	}
+	return ""
+}
+
+// covers reports whether an appearance paints over more of the page than the
+// one that was signed did: a ground where there was none, or a border that is
+// more than a line. Where there was no appearance at all viewers draw the border
+// and the ground that the field asks for (MK).
+func (c *comparison) covers(w *widget, old, now *painter) bool {
+	const line, near = 1, 1.5
+	if old == nil {
+		old = &painter{}
+		if mk := c.old.dict(w.dict.Get("MK")); c.isNull(c.old, c.old.dict(w.dict.Get("AP")).Get("N")) {
+			if bg, err := c.old.doc.Array(mk.Get("BG")); err == nil && len(bg) > 0 {
+				old.grounds = []insets{{}}
+			}
+			if bc, err := c.old.doc.Array(mk.Get("BC")); err == nil && len(bc) > 0 {
+				old.edge = 2 * line
+			}
+		}
+	}
+	inside := func(g insets) bool {
+		return slices.ContainsFunc(old.grounds, func(o insets) bool {
+			return g.left > o.left-near && g.bottom > o.bottom-near && g.right > o.right-near && g.top > o.top-near
+		})
+	}
+	if slices.ContainsFunc(now.grounds, func(g insets) bool { return !inside(g) }) {
+		return true
+	}
+	var bands float64
+	if now.sketch != nil {
+		for _, b := range now.sketch.bands {
+			bands += b.Height()
+		}
+	}
+	full := slices.ContainsFunc(old.grounds, func(o insets) bool { return max(o.left, o.bottom, o.right, o.top) < 2*near })
+	return !full && (now.edge > max(line, old.edge)+0.25 || bands > now.box.Height()/2)
 }

@@ -53,20 +53,37 @@ var latinFonts = []string{
 // that the signed revision has is what the signer saw; a new one must be one
 // that cannot lie about its glyphs, so it must not bring its own.
 func (c *comparison) decoder(m *model, o pdf.Object) *decoder {
+	ref, indirect := o.(pdf.Ref)
+	if known, ok := c.decoders[drawnFont{m, ref}]; ok && indirect {
+		return known
+	}
 	d, err := m.doc.Dict(o)
 	if err != nil || d == nil {
 		return nil
 	}
+	var out *decoder
 	signed := m == c.old || c.hadFont(o)
 	switch m.doc.Name(d.Get("Subtype")) {
 	case "Type1", "TrueType", "MMType1":
-		return m.simpleFont(d, signed)
+		out = m.simpleFont(d, signed)
 	case "Type0":
 		if signed {
-			return m.compositeFont(d)
+			out = m.compositeFont(d)
 		}
 	}
-	return nil
+	if indirect {
+		if c.decoders == nil {
+			c.decoders = make(map[drawnFont]*decoder)
+		}
+		c.decoders[drawnFont{m, ref}] = out
+	}
+	return out
+}
+
+// drawnFont is a font as one of the two revisions has it.
+type drawnFont struct {
+	m   *model
+	ref pdf.Ref
 }
 
 // hadFont reports whether the signed revision has that font, among the form's
@@ -77,24 +94,33 @@ func (c *comparison) hadFont(o pdf.Object) bool {
 			return true
 		}
 	}
-	has := func(fonts *pdf.Dict) bool {
-		return slices.ContainsFunc(fonts.Entries, func(e pdf.Entry) bool { return c.equal(e.Value, o, "Font") })
+	if c.fonts == nil {
+		c.fonts = c.old.formFonts()
 	}
-	if has(c.old.dict(c.old.dict(c.old.form.Get("DR")).Get("Font"))) {
-		return true
-	}
-	for i, f := range c.old.fields {
-		if i > 2000 {
-			break
-		}
-		for _, w := range f.widgets {
-			n := c.old.dict(c.old.dict(w.dict.Get("AP")).Get("N"))
-			if has(c.old.dict(c.old.dict(n.Get("Resources")).Get("Font"))) {
-				return true
+	return slices.ContainsFunc(c.fonts, func(f pdf.Object) bool { return c.equal(f, o, "Font") })
+}
+
+// formFonts are the fonts of a form and of its fields' appearances, objects once.
+func (m *model) formFonts() []pdf.Object {
+	out := []pdf.Object{}
+	seen := make(map[pdf.Ref]bool)
+	add := func(resources pdf.Object) {
+		for _, e := range m.dict(m.dict(resources).Get("Font")).Entries {
+			ref, indirect := e.Value.(pdf.Ref)
+			if indirect && seen[ref] || !m.work.step() {
+				continue
 			}
+			seen[ref] = true
+			out = append(out, e.Value)
 		}
 	}
-	return false
+	add(m.form.Get("DR"))
+	for _, f := range m.fields {
+		for _, w := range f.widgets {
+			add(m.dict(m.dict(w.dict.Get("AP")).Get("N")).Get("Resources"))
+		}
+	}
+	return out
 }
 
 func (m *model) simpleFont(d *pdf.Dict, signed bool) *decoder {

@@ -1,7 +1,6 @@
 package revision
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -82,10 +81,11 @@ func (m *model) drawn() []*field {
 }
 
 // formResources compares the default resources. Fonts that were there stay as
-// they are; nothing that a field asks for may be replaced, or supplied where it
-// was missing. Where no field is drawn with them they are without effect.
+// they are; nothing that a field or another annotation asks for may be replaced,
+// or supplied where it was missing. Where nothing is drawn with them they are
+// without effect.
 func (c *comparison) formResources(a, b *pdf.Dict) {
-	drawn := c.old.drawn()
+	drawn, asked, bare := len(c.old.drawn()) > 0, c.old.formRequests(), c.old.bare()
 	for _, category := range c.differing(a, b, "ProcSet", "Type") {
 		x, y := c.old.dict(a.Get(category)), c.new.dict(b.Get(category))
 		list := c.differing(x, y)
@@ -94,42 +94,48 @@ func (c *comparison) formResources(a, b *pdf.Dict) {
 		}
 		for _, name := range list {
 			full := string(category) + "/" + string(name)
-			kept := category == "Font" && !c.isNull(c.old, x.Get(name))
-			if len(drawn) > 0 && (kept || defaultSpace(category, name) || slices.ContainsFunc(drawn, func(f *field) bool { return c.asksForm(f, category, name) })) {
+			kept := category == "Font" && !c.isNull(c.old, c.get(x, name))
+			switch {
+			case drawn && (kept || strings.HasPrefix(string(name), "Default") && category == "ColorSpace"), asked.asks(category, name):
 				c.add(difference{what: "form-replaced", name: full})
-				continue
+			case bare && category == "Font" && c.new.ownGlyphs(c.get(y, name)):
+				c.add(difference{what: "form-odd", name: full})
+			default:
+				c.add(difference{what: "form-resources", name: full})
 			}
-			c.add(difference{what: "form-resources", name: full})
 		}
 	}
 }
 
-// asksForm reports whether a field takes a resource of that name from the form:
-// by its default appearance, or by an appearance that does not have it itself.
-func (c *comparison) asksForm(f *field, category, name pdf.Name) bool {
-	asks := func(o pdf.Object) bool {
-		if o == nil {
-			o = c.old.form.Get("DA")
-		}
-		return bytes.Contains(c.old.doc.StringBytes(o), []byte(name))
+// bare reports whether a viewer has to draw something from the form's defaults,
+// because it has no appearance. Some look there for a font of the right family.
+func (m *model) bare() bool {
+	without := func(d *pdf.Dict) bool { return m.dict(d.Get("AP")).Get("N") == nil }
+	on, err := m.doc.Resolve(m.form.Get("NeedAppearances"))
+	if err != nil || on != nil && on != pdf.Bool(false) {
+		return true
 	}
-	if len(f.widgets) == 0 {
-		return asks(f.attrs["DA"])
-	}
-	return slices.ContainsFunc(f.widgets, func(w *widget) bool {
-		s := &seeker{m: c.old, category: category, name: name, seen: make(map[int]bool), budget: 2000}
-		if s.asks(w.dict.Get("AP"), "AP", 0) {
+	for _, f := range m.drawn() {
+		if slices.ContainsFunc(f.widgets, func(w *widget) bool { return without(w.dict) }) {
 			return true
 		}
-		if o := w.dict.Get("DA"); o != nil {
-			return asks(o)
-		}
-		return asks(f.attrs["DA"])
+	}
+	return slices.ContainsFunc(m.pages, func(p *page) bool {
+		return slices.ContainsFunc(p.annots, func(a annot) bool {
+			return a.dict != nil && (m.widgets[a.num] == nil || a.num == 0) && m.writes(a.dict) && without(a.dict)
+		})
 	})
 }
 
-// formDA judges another default appearance string: it concerns the fields
-// that have none of their own.
+// ownGlyphs reports whether a font brings glyphs of its own.
+func (m *model) ownGlyphs(o pdf.Object) bool {
+	d := m.dict(o)
+	kind := m.doc.Name(d.Get("Subtype"))
+	return kind != "Type1" && kind != "TrueType" || m.embedded(m.dict(d.Get("FontDescriptor")))
+}
+
+// formDA judges another default appearance string: it concerns the fields and
+// the other annotations that have none of their own.
 func (c *comparison) formDA() {
 	a, b := c.old.doc.StringBytes(c.old.form.Get("DA")), c.new.doc.StringBytes(c.new.form.Get("DA"))
 	if sameDA(a, b) {
@@ -141,7 +147,11 @@ func (c *comparison) formDA() {
 		}
 		return len(f.widgets) == 0 || slices.ContainsFunc(f.widgets, func(w *widget) bool { return w.dict.Get("DA") == nil })
 	}
-	if slices.ContainsFunc(c.old.drawn(), leans) {
+	note := func(a annot) bool {
+		return a.dict != nil && (c.old.widgets[a.num] == nil || a.num == 0) && c.old.writes(a.dict) && a.dict.Get("DA") == nil
+	}
+	if slices.ContainsFunc(c.old.drawn(), leans) ||
+		slices.ContainsFunc(c.old.pages, func(p *page) bool { return slices.ContainsFunc(p.annots, note) }) {
 		c.add(difference{what: "form-replaced", name: "DA"})
 		return
 	}
@@ -291,14 +301,21 @@ func (m *model) decorated(w *widget) bool {
 
 // where finds the page of a field's visible widget.
 func (c *comparison) where(f *field) (number int, shows bool) {
+	if c.pageOf == nil {
+		c.pageOf = make(map[int]int)
+		for _, p := range slices.Backward(c.new.pages) {
+			for _, a := range p.annots {
+				c.pageOf[a.num] = p.number
+			}
+		}
+		delete(c.pageOf, 0)
+	}
 	for _, w := range f.widgets {
 		if !c.new.shows(w.dict) {
 			continue
 		}
-		for _, p := range c.new.pages {
-			if slices.ContainsFunc(p.annots, func(a annot) bool { return a.num == w.num && w.num != 0 }) {
-				return p.number, true
-			}
+		if n := c.pageOf[w.num]; n != 0 {
+			return n, true
 		}
 	}
 	return 0, false

@@ -27,7 +27,8 @@ type model struct {
 	byName  map[string][]*field
 	widgets map[int]*widget // by object number
 	work    *work
-	odd     bool // the form lists something that is no field
+	odd     bool                      // the form lists something that is no field
+	named   map[int]map[pdf.Name]bool // names in streams that were looked into
 }
 
 // page is a page with its inherited attributes resolved.
@@ -81,7 +82,7 @@ var (
 var errTooMuch = errors.New("too much to compare")
 
 func newModel(doc *view, rev int, w *work) (*model, error) {
-	m := &model{doc: doc, rev: rev, work: w, byName: make(map[string][]*field), widgets: make(map[int]*widget)}
+	m := &model{doc: doc, rev: rev, work: w, byName: make(map[string][]*field), widgets: make(map[int]*widget), named: make(map[int]map[pdf.Name]bool)}
 	var err error
 	if m.catalog, err = doc.Catalog(); err != nil {
 		return nil, err

@@ -56,13 +56,13 @@ func (c *comparison) reordered() bool {
 // untouched reports whether nothing that a page shows was written between the
 // two revisions. Widgets of the form are judged with their fields.
 func (c *comparison) untouched(a, b *page) bool {
-	if a.ref != b.ref || a.ref.Num == 0 || c.ages.of(a.ref.Num) > c.old.rev || len(a.annots) != len(b.annots) {
+	if a.ref != b.ref || a.ref.Num == 0 || c.ages.of(a.ref.Num, "") > c.old.rev || len(a.annots) != len(b.annots) {
 		return false
 	}
 	for _, k := range inheritedByPages {
 		for _, v := range [][2]pdf.Object{{a.attrs[k], b.attrs[k]}, {a.up[k], b.up[k]}} {
 			ref, ok := v[0].(pdf.Ref)
-			if !pdf.Equal(v[0], v[1]) || ok && c.ages.of(ref.Num) > c.old.rev {
+			if !pdf.Equal(v[0], v[1]) || ok && c.ages.of(ref.Num, k) > c.old.rev {
 				return false
 			}
 			if _, simple := v[0].(*pdf.Dict); simple && a.dict.Get(k) == nil {
@@ -71,7 +71,7 @@ func (c *comparison) untouched(a, b *page) bool {
 		}
 	}
 	for i, x := range a.annots {
-		if x.num != b.annots[i].num || x.num != 0 && c.old.widgets[x.num] == nil && c.ages.of(x.num) > c.old.rev {
+		if x.num != b.annots[i].num || x.num != 0 && c.old.widgets[x.num] == nil && c.ages.of(x.num, "") > c.old.rev {
 			return false
 		}
 	}
@@ -85,9 +85,8 @@ func (c *comparison) page(a, b *page) {
 	if !c.content(a.dict.Get("Contents"), b.dict.Get("Contents")) {
 		c.add(difference{what: "page-content", page: b.number})
 	}
-	if !c.equal(a.attrs["Resources"], b.attrs["Resources"], "Resources") {
-		c.resources(a, b)
-	}
+	c.resources(a, b, a.attrs["Resources"], b.attrs["Resources"])
+	c.resources(a, b, a.up["Resources"], b.up["Resources"])
 	for _, box := range []pdf.Name{"MediaBox", "CropBox", "BleedBox", "TrimBox", "ArtBox"} {
 		if !c.sameBox(a, b, box) {
 			c.add(difference{what: "page-box", page: b.number, name: string(box)})
@@ -126,12 +125,13 @@ func (c *comparison) sameType(a, b pdf.Object) bool {
 	return err1 == nil && err2 == nil && (page(x) && page(y) || pdf.Equal(x, y))
 }
 
-// sameRotation: none is 0, and a number that is no integer is none to some.
+// sameRotation: none is 0, a number that is no integer is none to some, and a
+// large one is cut to 32 bits by others.
 func (c *comparison) sameRotation(a, b map[pdf.Name]pdf.Object) bool {
 	turn := func(m *model, o pdf.Object) (int64, bool) {
 		v, err := m.doc.Resolve(o)
 		n, ok := v.(pdf.Integer)
-		return (int64(n)%360 + 360) % 360, err == nil && (ok || v == nil)
+		return (int64(n)%360 + 360) % 360, err == nil && (ok && n > -3600 && n < 3600 || v == nil)
 	}
 	r, ok1 := turn(c.old, a["Rotate"])
 	s, ok2 := turn(c.new, b["Rotate"])
@@ -145,8 +145,7 @@ func (c *comparison) sameRotation(a, b map[pdf.Name]pdf.Object) bool {
 func (c *comparison) climbed(a, b *page) {
 	x, y := *a, *b
 	x.attrs, y.attrs = a.up, b.up
-	if !c.sameBox(&x, &y, "MediaBox") || !c.sameBox(&x, &y, "CropBox") || !c.sameRotation(x.attrs, y.attrs) ||
-		!c.equal(a.up["Resources"], b.up["Resources"], "Resources") && c.equal(a.attrs["Resources"], b.attrs["Resources"], "Resources") {
+	if !c.sameBox(&x, &y, "MediaBox") || !c.sameBox(&x, &y, "CropBox") || !c.sameRotation(x.attrs, y.attrs) {
 		if !slices.ContainsFunc(c.diffs, func(d difference) bool { return d.page == b.number && d.what == "page-box" }) {
 			c.add(difference{what: "page-changed", page: b.number, name: "Parent"})
 		}
@@ -215,7 +214,7 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\
 
 // parts are the data of a page's content streams. It is false for what readers
 // take in different ways: a part that leads to nothing, for which some draw no
-// page at all, data in another file, and filters that are not plain.
+// page at all, data in another file, and data that they decode differently.
 func (c *comparison) parts(m *model, o pdf.Object) ([][]byte, bool) {
 	v, err := m.doc.Resolve(o)
 	if err != nil {
@@ -229,7 +228,7 @@ func (c *comparison) parts(m *model, o pdf.Object) ([][]byte, bool) {
 	for _, part := range list {
 		part, err := m.doc.Resolve(part)
 		s, ok := part.(*pdf.Stream)
-		if err != nil || !ok || s.Dict.Has("F") || s.Dict.Has("FFilter") || s.Dict.Has("FDecodeParms") || !plain(m, s) {
+		if err != nil || !ok {
 			return nil, false
 		}
 		data, err := m.doc.Data(s)
@@ -241,164 +240,33 @@ func (c *comparison) parts(m *model, o pdf.Object) ([][]byte, bool) {
 	return out, true
 }
 
-// joined is the content of a page as one stream; its parts are joined by a
-// line break (ISO 32000-2, 7.8.2). A part that leads to nothing is no part.
-func (c *comparison) joined(m *model, o pdf.Object) ([]byte, bool) {
-	v, err := m.doc.Resolve(o)
-	if err != nil {
-		return nil, false
-	}
-	list, ok := v.(pdf.Array)
-	if !ok {
-		list = pdf.Array{v}
-	}
-	var out []byte
-	for _, part := range list {
-		part, err := m.doc.Resolve(part)
-		if err != nil {
-			return nil, false
-		}
-		if part == nil {
-			continue
-		}
-		s, ok := part.(*pdf.Stream)
-		if !ok {
-			return nil, false
-		}
-		data, err := m.doc.Data(s)
-		if err != nil {
-			return nil, false
-		}
-		out = append(append(out, data...), '\n')
-	}
-	return out, true
-}
-
 // resources names what differs between the resources of two pages. A name
-// that was not there may be added when nothing on the page asks for it.
-func (c *comparison) resources(a, b *page) {
-	was, is := c.old.dict(a.attrs["Resources"]), c.new.dict(b.attrs["Resources"])
+// that was not there may be added when nothing that the page draws can ask for it.
+func (c *comparison) resources(a, b *page, before, after pdf.Object) {
+	if c.equal(before, after, "Resources") {
+		return
+	}
+	was, is := c.old.dict(before), c.new.dict(after)
+	asked := c.old.pageRequests(a)
 	for _, category := range c.differing(was, is, "ProcSet") {
 		x, y := c.old.dict(was.Get(category)), c.new.dict(is.Get(category))
-		for _, name := range c.differing(x, y) {
+		names := c.differing(x, y)
+		for _, name := range names {
 			full := string(category) + "/" + string(name)
 			switch {
-			case x.Get(name) != nil && !c.isNull(c.old, x.Get(name)):
-				c.add(difference{what: "page-resources", page: b.number, name: full})
-			case defaultSpace(category, name) || c.asksFor(a, category, name):
+			case !c.isNull(c.old, c.get(x, name)) || asked.asks(category, name):
 				c.add(difference{what: "page-resources", page: b.number, name: full})
 			default:
 				c.add(difference{what: "page-resources+", page: b.number, name: full})
 			}
 		}
-		if len(c.differing(x, y)) == 0 { // not a dictionary on one side
+		if len(names) == 0 { // not a dictionary on one side
 			c.add(difference{what: "page-resources", page: b.number, name: string(category)})
 		}
 	}
 }
 
-// defaultSpace: these colour spaces take the place of the device's own
-// (ISO 32000-2, 8.6.5.6); nothing asks for them by name.
-func defaultSpace(category, name pdf.Name) bool {
-	return category == "ColorSpace" && (name == "DefaultGray" || name == "DefaultRGB" || name == "DefaultCMYK")
-}
-
 func (c *comparison) isNull(m *model, o pdf.Object) bool {
 	v, err := m.doc.Resolve(o)
 	return err == nil && v == nil
-}
-
-// asksFor reports whether anything on the page may use a resource of that name
-// from the page's own dictionary: its content, or what it is drawn with. Where
-// that cannot be told it does.
-func (c *comparison) asksFor(p *page, category, name pdf.Name) bool {
-	data, ok := c.joined(c.old, p.dict.Get("Contents"))
-	if !ok || mayName(data, name) {
-		return true
-	}
-	s := &seeker{m: c.old, category: category, name: name, seen: make(map[int]bool), budget: 20_000}
-	if s.asks(p.attrs["Resources"], "Resources", 0) {
-		return true
-	}
-	return slices.ContainsFunc(p.annots, func(a annot) bool { return a.dict != nil && s.asks(a.dict.Get("AP"), "AP", 0) })
-}
-
-// mayName reports whether content may hold a name, spelt in one way or another.
-func mayName(data []byte, name pdf.Name) bool {
-	return bytes.Contains(data, []byte(name)) || bytes.IndexByte(data, '#') >= 0
-}
-
-// seeker looks through forms, patterns, glyphs and appearances for one that
-// names a resource which it does not have. Readers differ in where they look
-// for it then: nowhere, or in the resources of what uses it.
-type seeker struct {
-	m              *model
-	category, name pdf.Name
-	seen           map[int]bool
-	budget         int
-}
-
-// drawing are the keys below which streams are drawn, whatever they say of
-// themselves.
-var drawing = map[pdf.Name]bool{"AP": true, "XObject": true, "Pattern": true, "CharProcs": true}
-
-func (s *seeker) asks(o pdf.Object, key pdf.Name, depth int) bool {
-	if s.budget--; s.budget < 0 || depth > 100 {
-		return true
-	}
-	switch v := o.(type) {
-	case pdf.Ref:
-		if s.seen[v.Num] || pointing[key] {
-			return false
-		}
-		s.seen[v.Num] = true
-		o, err := s.m.doc.Resolve(o)
-		return err != nil || s.asks(o, key, depth+1)
-	case pdf.Array:
-		return slices.ContainsFunc(v, func(e pdf.Object) bool { return s.asks(e, key, depth+1) })
-	case *pdf.Dict:
-		if s.m.doc.Name(v.Get("Subtype")) == "Type3" && s.glyphs(v) {
-			return true
-		}
-		return slices.ContainsFunc(v.Entries, func(e pdf.Entry) bool {
-			if key == "AP" || key == "XObject" || key == "Pattern" {
-				return s.asks(e.Value, key, depth+1)
-			}
-			return e.Key != "CharProcs" && s.asks(e.Value, e.Key, depth+1)
-		})
-	case *pdf.Stream:
-		kind := s.m.doc.Name(v.Dict.Get("Subtype"))
-		if kind != "Image" && (drawing[key] || kind == "Form" || v.Dict.Has("PatternType")) && s.uses(v, v.Dict.Get("Resources")) {
-			return true
-		}
-		return s.asks(v.Dict, "", depth+1)
-	}
-	return false
-}
-
-// glyphs looks into a Type 3 font. A glyph may have resources of its own, or
-// those of the font.
-func (s *seeker) glyphs(font *pdf.Dict) bool {
-	procs, err := s.m.doc.Dict(font.Get("CharProcs"))
-	if err != nil {
-		return true
-	}
-	if procs == nil {
-		return false
-	}
-	return slices.ContainsFunc(procs.Entries, func(e pdf.Entry) bool {
-		v, err := s.m.doc.Resolve(e.Value)
-		g, ok := v.(*pdf.Stream)
-		return err != nil || ok && s.uses(g, font.Get("Resources"))
-	})
-}
-
-// uses reports whether a stream may name the resource without having it.
-func (s *seeker) uses(v *pdf.Stream, resources pdf.Object) bool {
-	own := s.m.dict(s.m.dict(resources).Get(s.category)).Get(s.name)
-	if o, err := s.m.doc.Resolve(own); err == nil && o != nil {
-		return false
-	}
-	data, err := s.m.doc.Data(v)
-	return err != nil || mayName(data, s.name)
 }

@@ -16,6 +16,7 @@ import (
 	"slices"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
 )
 
@@ -32,7 +33,7 @@ type Comparer struct {
 
 // New prepares the comparison of a document's revisions. Nothing is read yet.
 func New(ctx context.Context, doc *pdf.Document) *Comparer {
-	return &Comparer{doc: doc, models: make(map[int]*model), found: make(map[[2]int][]difference), shared: make(map[place]pdf.Object), work: &work{ctx: ctx}}
+	return &Comparer{doc: doc, models: make(map[int]*model), found: make(map[[2]int][]difference), shared: make(map[place]pdf.Object), work: newWork(ctx)}
 }
 
 // Compare lists what differs between revision signed and the last one. Each
@@ -51,9 +52,6 @@ func (c *Comparer) Compare(signed int, rules Rules) ([]ades.Change, error) {
 		seen[ch], seen[always] = true, true
 	}
 	for n := signed; n < last; n++ {
-		if err := c.work.ctx.Err(); err != nil {
-			return nil, err
-		}
 		diffs, err := c.between(n, n+1)
 		if err != nil {
 			return nil, err
@@ -105,7 +103,7 @@ func (c *Comparer) between(a, b int) ([]difference, error) {
 	var malformed *ades.MalformedError
 	var d []difference
 	switch {
-	case errors.Is(err, errTooMuch):
+	case errors.Is(err, errTooMuch) || errors.Is(err, limits.ErrBudget) || c.work.over || c.work.ctx.Err() != nil:
 		d = []difference{{what: "too-much"}}
 	case errors.As(err, &malformed):
 		d = []difference{{what: "unreadable", name: malformed.Error()}}
@@ -145,9 +143,21 @@ type comparison struct {
 	added    map[difference]bool
 	accepted map[int]bool // widgets of new fields, by object number
 	placed   map[int]int  // how often each of them was met on a page
+
+	// What is made once, when it is asked for.
+	elsewhere map[int]bool           // objects of the old revision that are used as something else than an appearance
+	fonts     []pdf.Object           // of the old form and its fields
+	decoders  map[drawnFont]*decoder // of fonts that are objects of their own
+	pageOf    map[int]int            // widgets of the new revision, by object number
+	shapes    map[string]bool        // of the marks that buttons show now and did not show before
 }
 
+// add notes a difference. What is found when the time is over is none: it may be
+// for want of time that two things are not equal.
 func (c *comparison) add(d difference) {
+	if (c.tired || c.work.over) && d.what != "too-much" {
+		return
+	}
 	if c.added == nil {
 		c.added = make(map[difference]bool)
 	}
@@ -158,14 +168,16 @@ func (c *comparison) add(d difference) {
 }
 
 func compare(old, now *model, ages *closures, w *work) []difference {
-	c := &comparison{matcher: newMatcher(old, now, ages, w), accepted: make(map[int]bool), placed: make(map[int]int)}
+	c := &comparison{
+		matcher: newMatcher(old, now, ages, w), accepted: make(map[int]bool), placed: make(map[int]int), shapes: make(map[string]bool),
+	}
 	c.anchorAll()
 	c.trailer()
 	c.catalog()
 	c.form()
 	c.pages()
 	c.structure()
-	if c.tired {
+	if c.tired || c.work.over {
 		c.add(difference{what: "too-much"})
 	}
 	return c.diffs

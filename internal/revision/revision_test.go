@@ -7,13 +7,14 @@ import (
 	"slices"
 	"testing"
 
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/pdf"
 )
 
 // base is a document of one page with a signed field, a text field and
 // metadata, as one revision.
 func base() []byte {
-	objects := []string{
+	return file(
 		"<< /Type /Catalog /Pages 2 0 R /AcroForm 5 0 R /Metadata 9 0 R >>",
 		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
 		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 100 100] /Contents 4 0 R /Annots [6 0 R 7 0 R] >>",
@@ -24,7 +25,11 @@ func base() []byte {
 		"<< /Type /Sig /ByteRange [0 1 2 3] /Contents <00> >>",
 		"<< /Length 1 >>\nstream\nm\nendstream",
 		"<< /Type /XObject /Subtype /Form /BBox [0 0 90 20] /Length 1 >>\nstream\nn\nendstream",
-	}
+	)
+}
+
+// file writes objects, numbered from 1, the first of which is the catalog.
+func file(objects ...string) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
 	xref := fmt.Sprintf("xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
@@ -208,5 +213,98 @@ func TestChanges(t *testing.T) {
 				t.Errorf("kinds %v, permitted %v; want %v, %v\n%+v", kinds, allowed, c.kinds, c.allowed, changes)
 			}
 		})
+	}
+}
+
+// formOf is a form of n text fields that was filled in, each with an appearance.
+func formOf(t *testing.T, n int) *pdf.Document {
+	t.Helper()
+	update := func(data []byte, do func(u *pdf.Update)) []byte {
+		d, err := pdf.Open(bytes.NewReader(data), pdf.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := d.Update()
+		do(u)
+		more, err := u.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(data, more...)
+	}
+	field := func(i int, more string) pdf.Raw {
+		return pdf.Raw(fmt.Sprintf("<</Type/Annot/Subtype/Widget/FT/Tx/T(f%d)/Rect[0 0 90 20]/DA(/Helv 8 Tf 0 g)/AP<</N %d 0 R>>%s>>", i, 12+2*i, more))
+	}
+	drawn := func(data string) *pdf.Stream {
+		return &pdf.Stream{
+			Dict: pdf.NewDict(pdf.Name("Subtype"), pdf.Name("Form"), pdf.Name("BBox"), pdf.Raw("[0 0 90 20]"),
+				pdf.Name("Resources"), pdf.Raw("<</Font<</Helv<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>>>>>")),
+			Data: []byte(data),
+		}
+	}
+	data := update(base(), func(u *pdf.Update) {
+		all := pdf.Array{ref(6), ref(7)}
+		for i := range n {
+			all = append(all, u.New(field(i, "")))
+			u.New(drawn("/Tx BMC EMC"))
+		}
+		edit(t, u, 5, pdf.Name("Fields"), all)
+		edit(t, u, 3, pdf.Name("Annots"), all)
+	})
+	data = update(data, func(u *pdf.Update) {
+		for i := range n {
+			u.Set(ref(11+2*i), field(i, "/V(x)"))
+			u.Set(ref(12+2*i), drawn("/Tx BMC BT /Helv 8 Tf 0 g 1 4 Td (x) Tj ET EMC"))
+		}
+	})
+	d, err := pdf.Open(bytes.NewReader(data), pdf.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// The work that a form costs grows with its fields, and not with their square.
+func TestCostOfFields(t *testing.T) {
+	cost := func(n int) int {
+		c := New(t.Context(), formOf(t, n))
+		changes, err := c.Compare(2, Rules{DocMDP: formFilling})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ch := range changes {
+			if ch.What != "form-fill" {
+				t.Fatalf("%d fields: %+v", n, ch)
+			}
+		}
+		if len(changes) != n {
+			t.Errorf("%d of %d fields are filled in", len(changes), n)
+		}
+		return c.work.steps
+	}
+	few, many := cost(500), cost(4000)
+	if many > 10*few {
+		t.Errorf("500 fields cost %d steps, and 4000 cost %d", few, many)
+	}
+}
+
+// Who runs out of time knows nothing: no change is called forbidden for it.
+func TestOutOfTime(t *testing.T) {
+	d := formOf(t, 50)
+	for steps := 1; steps < 4000; steps += 37 {
+		c := New(t.Context(), d)
+		c.work.steps = mostSteps - steps
+		changes, err := c.Compare(2, Rules{DocMDP: formFilling})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ch := range changes {
+			if !ch.Permitted && !ch.Unexplained {
+				t.Fatalf("after %d steps: %+v", steps, ch)
+			}
+		}
+		if !slices.ContainsFunc(changes, func(ch ades.Change) bool { return ch.What == "too-much" }) && len(changes) != 50 {
+			t.Fatalf("after %d steps: %d changes, and nothing says that it is not all", steps, len(changes))
+		}
 	}
 }

@@ -80,7 +80,7 @@ var table = map[string]rule{
 	"form-fill":        {"form-fill", "ynyy", true, "the field {field} was filled in"},
 	"form-fill-other":  {"form-fill", "nnnn", true, "the field {field} shows something else than its value"},
 	"form-fill-odd":    {"form-fill", "?n??", true, "it cannot be told whether the field {field} shows its value ({name})"},
-	"form-fill-again":  {"form-fill", "?n??", true, "the field {field} had a value when it was signed, and was given another"},
+	"form-fill-again":  {"form-fill", "?n??", true, "the field {field} had or showed something when it was signed, and now has or shows something else"},
 	"form-fill-locked": {"form-fill", "?n??", true, "the field {field} was filled in, although it is read-only"},
 	"form-resources":   {"form", "yyyy", false, "resources for the form were added ({name})"},
 	"form-replaced":    {"form", "nnnn", false, "resources that fields of the form are drawn with were changed ({name})"},

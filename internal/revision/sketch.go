@@ -1,6 +1,7 @@
 package revision
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -15,6 +16,8 @@ type sketch struct {
 	button bool
 	marks  int // in a colour that stands out
 	pieces int
+	points int
+	shape  string // of the marks that are drawn by lines
 	bands  []band
 	rows   []listRow
 }
@@ -28,6 +31,7 @@ type band struct {
 // listRow is a line of a list box.
 type listRow struct {
 	at     point
+	size   float64
 	text   string
 	chosen bool // it stands on a band
 	hidden bool // it lies below the edge
@@ -38,6 +42,7 @@ const (
 	largestButton = 40
 	mostPoints    = 64
 	mostPieces    = 8
+	mostMarks     = 2
 )
 
 // take takes a part of a path that is neither ground nor border.
@@ -57,10 +62,17 @@ func (d *sketch) take(p *painter, part []point, op string, round bool) string {
 	large := b.Width() >= 0.6*p.box.Width() && b.Height() >= 0.6*p.box.Height()
 	switch {
 	case round && large && fills && !p.wrote && d.marks == 0: // the ground of a radio button
-		p.ground = p.state.fill
+		p.paintGround(b)
 	case round && large && !fills: // its edge
 	case fills && standsOut(p.state.fill, p.ground), !fills && standsOut(p.state.stroke, p.ground):
 		d.marks++
+		if d.points += len(part); d.marks > mostMarks || d.points > mostPoints {
+			return whyDrawing // it may write something
+		}
+		for _, q := range part {
+			d.shape += fmt.Sprintf("%.0f %.0f ", 6*(q.x-p.box.LLX)/p.box.Width(), 6*(q.y-p.box.LLY)/p.box.Height())
+		}
+		d.shape += op
 	default:
 		return whyPlace // it cannot be seen
 	}
@@ -115,10 +127,10 @@ func (d *sketch) behind(p *painter, at point) ([3]float64, bool) {
 }
 
 // row begins a line of a list box, and write goes on with it.
-func (d *sketch) row(p *painter, at point) {
+func (d *sketch) row(p *painter, at point, size float64) {
 	if d != nil {
 		_, chosen := d.behind(p, at)
-		d.rows = append(d.rows, listRow{at: at, chosen: chosen, hidden: at.y < p.state.clip.LLY})
+		d.rows = append(d.rows, listRow{at: at, size: size, chosen: chosen, hidden: at.y < p.state.clip.LLY})
 	}
 }
 
@@ -281,6 +293,9 @@ func (d *sketch) shows(labels, values []string, chosen map[string]bool, w *work)
 		return other
 	}
 	seen, grounds := 0, 0
+	if len(d.bands) == 0 && len(chosen) > 0 {
+		return whyListBox // some products mark no choice
+	}
 	for i, r := range d.rows {
 		if r.chosen != chosen[values[from+i]] {
 			return other
@@ -295,8 +310,19 @@ func (d *sketch) shows(labels, values []string, chosen map[string]bool, w *work)
 	switch {
 	case len(chosen) > 0 && seen == 0:
 		return whyListBox // what is chosen lies out of sight
-	case len(d.bands) > grounds:
+	case len(d.bands) > grounds || slices.ContainsFunc(d.bands, d.tall):
 		return whyDrawing
 	}
 	return ""
+}
+
+// tall reports whether a band is higher than the lines on it.
+func (d *sketch) tall(b band) bool {
+	var sum float64
+	for _, r := range d.rows {
+		if r.at.y >= b.LLY && r.at.y <= b.URY {
+			sum += 2 * r.size
+		}
+	}
+	return b.Height() > sum
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -127,7 +128,8 @@ func (l *contentLexer) next(depth int) (o pdf.Object, op string, ok bool) {
 		return nil, "", false
 	}
 	if c := w[0]; c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' {
-		if _, err := strconv.ParseFloat(w, 64); err != nil {
+		// Digits and a point only: 1e3 is a number here and two words to others.
+		if f, err := strconv.ParseFloat(w, 64); err != nil || strings.Trim(w, "+-.0123456789") != "" || math.Abs(f) > math.MaxInt32 {
 			return nil, "", false
 		}
 		return pdf.Real(w), "", true

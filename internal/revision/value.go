@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"rogito.dev/rogito/internal/pdf"
 )
@@ -26,13 +27,14 @@ type matcher struct {
 	work     *work
 	tired    bool
 	moved    map[int]bool // memo of changed
+	large    map[*pdf.Dict]map[pdf.Name]pdf.Object
 }
 
-// pair is two objects, and whether they were met where pages, fields and
-// annotations are only named.
+// pair is two objects, whether they were met where pages, fields and annotations
+// are only named, and whether their keys are names that the author chose.
 type pair struct {
-	a, b  pdf.Ref
-	named bool
+	a, b        pdf.Ref
+	named, free bool
 }
 
 // mostSteps bounds all comparisons of a document.
@@ -44,18 +46,39 @@ const mostDepth = 20_000
 // work is what comparing the revisions of one document has cost.
 type work struct {
 	ctx   context.Context
+	until time.Time // zero for no end
 	steps int
+	over  bool
+}
+
+// newWork leaves some of the time that there is for the rest of the reading: a
+// comparison that is not finished is a finding, and not an accident.
+func newWork(ctx context.Context) *work {
+	w := &work{ctx: ctx}
+	if end, ok := ctx.Deadline(); ok {
+		w.until = time.Now().Add(time.Until(end) * 4 / 5)
+	}
+	return w
 }
 
 // step counts; it is false when there is no more time.
-func (w *work) step() bool {
-	w.steps++
-	return w.steps <= mostSteps && (w.steps%4096 != 0 || w.ctx.Err() == nil)
+func (w *work) step() bool { return w.take(1) }
+
+// take counts n steps.
+func (w *work) take(n int) bool {
+	const often = 4096
+	before := w.steps / often
+	w.steps += n
+	if w.steps > mostSteps || w.steps/often != before && (w.ctx.Err() != nil || !w.until.IsZero() && time.Now().After(w.until)) {
+		w.over = true
+	}
+	return !w.over
 }
 
 func newMatcher(old, new *model, ages *closures, w *work) *matcher {
 	return &matcher{
 		old: old, new: new, ages: ages, work: w, same: make(map[pair]bool), moved: make(map[int]bool),
+		large:   make(map[*pdf.Dict]map[pdf.Name]pdf.Object),
 		anchors: [2]map[int]int{make(map[int]int), make(map[int]int)},
 	}
 }
@@ -111,6 +134,8 @@ func under(holder, key pdf.Name) pdf.Name {
 	switch {
 	case holder == "Dests": // names of destinations
 		return holder
+	case holder == "AP": // N, R and D are alike
+		return "N"
 	case free[holder] && !free[key]:
 		return "*"
 	}
@@ -232,11 +257,11 @@ func (m *matcher) references(a, b pdf.Object, key pdf.Name, listed bool, depth i
 		return false
 	}
 	both := refA && refB
-	if both && x == y && m.ages.of(x.Num) <= m.old.rev {
+	if both && x == y && m.ages.of(x.Num, key) <= m.old.rev {
 		return true
 	}
 	if both {
-		p := pair{x, y, pointing[key] || listing[key]}
+		p := pair{x, y, pointing[key] || listing[key], free[key]}
 		if m.same[p] {
 			return true
 		}
@@ -281,15 +306,31 @@ func (m *matcher) dicts(a, b *pdf.Dict, holder pdf.Name, but []pdf.Name, depth i
 		return true
 	}
 	for _, e := range b.Entries {
-		if !a.Has(e.Key) && !slices.Contains(but, e.Key) && !m.entry(a, b, holder, e.Key, depth) {
+		if m.get(a, e.Key) == nil && !slices.Contains(but, e.Key) && !m.entry(a, b, holder, e.Key, depth) {
 			return false
 		}
 	}
 	return true
 }
 
+// get is the value of a key. Large dictionaries have an index.
+func (m *matcher) get(d *pdf.Dict, key pdf.Name) pdf.Object {
+	if d == nil || len(d.Entries) < 32 {
+		return d.Get(key)
+	}
+	index := m.large[d]
+	if index == nil {
+		index = make(map[pdf.Name]pdf.Object, len(d.Entries))
+		for _, e := range d.Entries {
+			index[e.Key] = e.Value
+		}
+		m.large[d] = index
+	}
+	return index[key]
+}
+
 func (m *matcher) entry(a, b *pdf.Dict, holder, key pdf.Name, depth int) bool {
-	x, y := a.Get(key), b.Get(key)
+	x, y := m.get(a, key), m.get(b, key)
 	if key == "Type" && (x == nil || y == nil) {
 		return optionalTypes[m.old.doc.Name(x)] || optionalTypes[m.new.doc.Name(y)] || x == nil && y == nil
 	}
@@ -328,86 +369,75 @@ func streamKey(holder pdf.Name) pdf.Name {
 	return holder
 }
 
-// data compares what two streams hold. Filters that are not decoded here
-// (pictures) must be the same over the same bytes.
+// Data returns the decoded data of a stream, where every reader decodes it to
+// the same bytes. Nothing that is judged here is read in any other way.
+func (v *view) Data(s *pdf.Stream) ([]byte, error) { return v.Strict(s) }
+
+// data compares what two streams hold. The same bytes under the same filters
+// are the same data, whatever readers make of them. Data that were encoded anew
+// are the same only where every reader decodes both to the same bytes; filters
+// of pictures are not decoded here.
 func (m *matcher) data(a, b *pdf.Stream) bool {
 	x, err1 := m.old.doc.Encoded(a)
 	y, err2 := m.new.doc.Encoded(b)
 	if err1 != nil || err2 != nil {
 		return false
 	}
-	if bytes.Equal(x, y) && m.compare(list(m.old, a, "Filter"), list(m.new, b, "Filter"), "Filter", false, 0) &&
-		m.compare(list(m.old, a, "DecodeParms"), list(m.new, b, "DecodeParms"), "DecodeParms", false, 0) {
+	if bytes.Equal(x, y) && m.sameFilters(a, b) {
 		return true
-	}
-	if !plain(m.old, a) || !plain(m.new, b) {
-		return false
 	}
 	x, err1 = m.old.doc.Data(a)
 	y, err2 = m.new.doc.Data(b)
 	return errors.Join(err1, err2) == nil && bytes.Equal(x, y)
 }
 
-// plain reports whether all readers decode a stream in the same way: its
-// filters are names, each with its own parameters, and those are integers.
-func plain(m *model, s *pdf.Stream) bool {
-	filter, err1 := m.doc.Resolve(s.Dict.Get("Filter"))
-	parms, err2 := m.doc.Resolve(s.Dict.Get("DecodeParms"))
-	if err1 != nil || err2 != nil {
-		return false
+// sameFilters compares the filters of two streams and their parameters. One
+// filter may stand alone or in an array; where it has parameters, many readers
+// take them only if both stand alone or both in an array.
+func (m *matcher) sameFilters(a, b *pdf.Stream) bool {
+	filters := m.compare(list(m.old, a, "Filter"), list(m.new, b, "Filter"), "Filter", false, 0)
+	x, y := list(m.old, a, "DecodeParms"), list(m.new, b, "DecodeParms")
+	if len(x)+len(y) == 0 {
+		return filters
 	}
-	filters, several := filter.(pdf.Array)
-	if !several && filter != nil {
-		filters = pdf.Array{filter}
+	same := func(key pdf.Name) bool {
+		_, p := resolved(m.old, a, key).(pdf.Array)
+		_, q := resolved(m.new, b, key).(pdf.Array)
+		return p == q
 	}
-	values, listed := parms.(pdf.Array)
-	if !listed && parms != nil {
-		values = pdf.Array{parms}
+	return filters && same("Filter") && same("DecodeParms") && m.compare(x, y, "DecodeParms", false, 0)
+}
+
+func resolved(m *model, s *pdf.Stream, key pdf.Name) pdf.Object {
+	v, err := m.doc.Resolve(s.Dict.Get(key))
+	if err != nil {
+		return nil
 	}
-	if len(values) > len(filters) && len(values) > 0 || listed != several && parms != nil && len(filters) > 1 {
-		return false
-	}
-	for _, f := range filters {
-		if f, err := m.doc.Resolve(f); err != nil || m.doc.Name(f) == "" {
-			return false
-		}
-	}
-	for _, p := range values {
-		p, err := m.doc.Resolve(p)
-		d, ok := p.(*pdf.Dict)
-		if err != nil || !ok && p != nil {
-			return false
-		}
-		for _, key := range []pdf.Name{"Predictor", "Colors", "BitsPerComponent", "Columns", "EarlyChange"} {
-			v, err := m.doc.Resolve(d.Get(key))
-			if _, ok := v.(pdf.Integer); err != nil || !ok && v != nil {
-				return false
-			}
-		}
-	}
-	return true
+	return v
 }
 
 // list is the value of a key that may stand alone or in an array.
-func list(m *model, s *pdf.Stream, key pdf.Name) pdf.Object {
-	v, err := m.doc.Resolve(s.Dict.Get(key))
-	if err != nil || v == nil {
-		return pdf.Array{}
+func list(m *model, s *pdf.Stream, key pdf.Name) pdf.Array {
+	switch v := resolved(m, s, key).(type) {
+	case nil:
+		return nil
+	case pdf.Array:
+		return v
+	default:
+		return pdf.Array{v}
 	}
-	if a, ok := v.(pdf.Array); ok {
-		return a
-	}
-	return pdf.Array{v}
 }
 
 // differing lists the keys whose values are not equal.
 func (m *matcher) differing(a, b *pdf.Dict, but ...pdf.Name) []pdf.Name {
 	var out []pdf.Name
+	seen := make(map[pdf.Name]bool)
 	look := func(key pdf.Name) {
-		if slices.Contains(but, key) || slices.Contains(out, key) {
+		if seen[key] || slices.Contains(but, key) {
 			return
 		}
-		x, y := a.Get(key), b.Get(key)
+		seen[key] = true
+		x, y := m.get(a, key), m.get(b, key)
 		if key == "Type" && (x == nil || y == nil) && (optionalTypes[m.old.doc.Name(x)] || optionalTypes[m.new.doc.Name(y)]) {
 			return
 		}

@@ -19,16 +19,7 @@ func written(t testing.TB, catalog string, objects ...string) *pdf.Document {
 		"<</Type/Catalog/Pages 2 0 R" + catalog + ">>", "<</Type/Pages/Kids[3 0 R]/Count 1>>",
 		"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>", "null", "null", "null", "null", "null", "null",
 	}, objects...)
-	var b bytes.Buffer
-	b.WriteString("%PDF-1.7\n")
-	xref := fmt.Sprintf("xref\n0 %d\n0000000000 65535 f \n", len(all)+1)
-	for i, o := range all {
-		xref += fmt.Sprintf("%010d 00000 n \n", b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
-	}
-	at := b.Len()
-	fmt.Fprintf(&b, "%strailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", xref, len(all)+1, at)
-	d, err := pdf.Open(bytes.NewReader(b.Bytes()), pdf.Options{})
+	d, err := pdf.Open(bytes.NewReader(file(all...)), pdf.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +72,7 @@ func TestEqual(t *testing.T) {
 		}
 		ages := newClosures(b, w)
 		for i := range 20 { // two files: nothing is the same object
-			ages.newest[i] = never
+			ages.newest[2*i], ages.newest[2*i+1] = never, never
 		}
 		m := newMatcher(a, b, ages, w)
 		for i := range 20 {

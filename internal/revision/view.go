@@ -140,45 +140,60 @@ const never = 1 << 30
 // deepest bounds the recursion; beyond it objects are compared one by one.
 const deepest = 3000
 
-// of is the newest revision that wrote anything in the closure of an object.
-func (c *closures) of(num int) int {
-	if n, ok := c.newest[num]; ok {
+// of is the newest revision that wrote anything in the closure of an object
+// that stands under a key.
+func (c *closures) of(num int, key pdf.Name) int {
+	at := node(num, key)
+	if n, ok := c.newest[at]; ok {
 		return n
 	}
-	c.visit(num, 0)
-	return c.newest[num]
+	c.visit(at, 0)
+	return c.newest[at]
+}
+
+// node tells an object whose keys are names that the author chose from the same
+// object where they are not.
+func node(num int, key pdf.Name) int {
+	if free[key] {
+		return 2*num + 1
+	}
+	return 2 * num
 }
 
 // visit is Tarjan's algorithm: objects that reach each other share the answer.
-func (c *closures) visit(num, depth int) {
+func (c *closures) visit(at, depth int) {
+	num, key := at/2, pdf.Name("")
+	if at%2 == 1 {
+		key = "Resources"
+	}
 	c.next++
-	c.index[num], c.low[num] = c.next, c.next
-	c.stack = append(c.stack, num)
-	c.onStack[num] = true
+	c.index[at], c.low[at] = c.next, c.next
+	c.stack = append(c.stack, at)
+	c.onStack[at] = true
 	best := c.v.DefinedIn(num)
-	if at, ok := c.v.Where(num); ok && at.Stream != 0 {
-		best = max(best, c.v.DefinedIn(at.Stream))
+	if where, ok := c.v.Where(num); ok && where.Stream != 0 {
+		best = max(best, c.v.DefinedIn(where.Stream))
 	}
 	o, err := c.v.Get(pdf.Ref{Num: num, Gen: c.generation(num)})
 	if err != nil || depth > deepest || !c.work.step() {
 		best = never
 	} else {
-		c.children(o, "", false, func(child int) {
+		c.children(o, key, false, func(child int) {
 			if _, seen := c.index[child]; !seen {
 				c.visit(child, depth+1)
-				c.low[num] = min(c.low[num], c.low[child])
+				c.low[at] = min(c.low[at], c.low[child])
 			} else if c.onStack[child] {
-				c.low[num] = min(c.low[num], c.index[child])
+				c.low[at] = min(c.low[at], c.index[child])
 			}
 			best = max(best, c.newest[child])
 		})
 	}
-	c.newest[num] = best
-	if c.low[num] != c.index[num] {
+	c.newest[at] = best
+	if c.low[at] != c.index[at] {
 		return
 	}
 	from := len(c.stack)
-	for from--; c.stack[from] != num; from-- {
+	for from--; c.stack[from] != at; from-- {
 		best = max(best, c.newest[c.stack[from]])
 	}
 	for _, n := range c.stack[from:] {
@@ -193,14 +208,14 @@ func (c *closures) generation(num int) int {
 	return at.Ref.Gen
 }
 
-// children calls f for every object that a value refers to.
+// children calls f for every object that a value refers to, as a node.
 func (c *closures) children(o pdf.Object, key pdf.Name, listed bool, f func(int)) {
 	switch v := o.(type) {
 	case pdf.Ref:
 		if c.anchors[v.Num] && (pointing[key] || listed && listing[key]) {
 			return
 		}
-		f(v.Num)
+		f(node(v.Num, key))
 	case pdf.Array:
 		for _, e := range v {
 			c.children(e, key, true, f)

@@ -12,8 +12,6 @@ import (
 
 	textenc "golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
-	"golang.org/x/text/encoding/htmlindex"
-	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/unicode"
 )
 
@@ -32,10 +30,13 @@ func decode(b []byte) (string, encoding, error) {
 		if err != nil {
 			return "", enc, err
 		}
-		if name := declaredEncoding([]byte(t[:min(len(t), maxDeclaration)])); name != "" && !strings.HasPrefix(strings.ToLower(name), "utf-16") {
-			return "", enc, fmt.Errorf("is UTF-16 but declares %q", clip(name))
+		name := declaredEncoding([]byte(t[:min(len(t), maxDeclaration)]))
+		ordered := map[binary.ByteOrder]string{binary.BigEndian: "utf-16be", binary.LittleEndian: "utf-16le"}[order]
+		switch strings.ToLower(name) {
+		case "", "utf-16", ordered:
+			return t, enc, nil
 		}
-		return t, enc, nil
+		return "", enc, fmt.Errorf("is UTF-16 but declares %q", clip(name))
 	}
 	big, little := unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)
 	switch {
@@ -59,7 +60,7 @@ func decode(b []byte) (string, encoding, error) {
 	switch strings.ToLower(name) {
 	case "", "utf-8", "utf8":
 		return text(b), encoding{}, nil
-	case "us-ascii", "ascii":
+	case "us-ascii", "ascii", "ansi_x3.4-1968", "iso-ir-6", "iso646-us", "csascii":
 		for _, c := range b {
 			if c >= 0x80 {
 				return "", encoding{}, errors.New("declares ASCII but is not")
@@ -76,42 +77,60 @@ const maxDeclaration = 1024
 // text looks at bytes that nobody will change as a string.
 func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// fromDeclared decodes one of the many single-byte and East Asian encodings.
+// fromDeclared decodes an encoding of one byte a character.
 func fromDeclared(b []byte, name string) (string, encoding, error) {
-	if l := strings.ToLower(name); strings.HasPrefix(l, "utf-16") || strings.HasPrefix(l, "ucs-2") {
+	label := strings.ToLower(name)
+	if strings.HasPrefix(label, "utf-16") || strings.HasPrefix(label, "ucs-2") {
 		return "", encoding{}, errors.New("declared UTF-16 but is not")
 	}
-	codec, err := codecOf(name)
-	if err != nil {
-		return "", encoding{}, fmt.Errorf("unknown encoding %q", clip(name))
+	codec := codecs[label]
+	if codec == nil {
+		return "", encoding{}, fmt.Errorf("encoding %q is not read: readers take it in different ways, or not at all", clip(name))
 	}
-	utf8, err := codec.NewDecoder().Bytes(b)
-	if err != nil {
-		return "", encoding{}, fmt.Errorf("decode %s: %w", clip(name), err)
+	var out strings.Builder
+	out.Grow(len(b) + len(b)/8)
+	for at, c := range b {
+		r := rune(c)
+		if c >= 0x80 {
+			r = codec.DecodeByte(c)
+		}
+		if r >= 0x80 && r < 0xa0 || r == utf8.RuneError || codec == charmap.Windows1255 && c == 0xca {
+			return "", encoding{}, fmt.Errorf("the byte 0x%02X at %d is another character, or none, to other readers of %s", c, at, clip(name))
+		}
+		out.WriteRune(r)
 	}
-	return text(utf8), encoding{codec: codec}, nil
+	return out.String(), encoding{codec: codec}, nil
 }
 
-// codecOf finds an encoding by its name. The index is that of HTML, which means
-// Windows code pages by the names of ISO ones: XML does not. Encodings that
-// switch between alphabets can hide markup and are not read.
-func codecOf(name string) (textenc.Encoding, error) {
-	switch strings.ToLower(name) {
-	case "iso-8859-1", "iso_8859-1", "iso8859-1", "latin1", "l1":
-		return charmap.ISO8859_1, nil
-	case "iso-8859-9", "iso_8859-9", "iso8859-9", "latin5", "l5":
-		return charmap.ISO8859_9, nil
+// codecs are the encodings of one byte a character that are read, by the names
+// that IANA registers. The parsers of XML (libxml2, expat, Xerces) and browsers
+// agree on the characters of these, but for the bytes from 0x80 to 0x9F of the
+// ISO ones, which browsers take for those of a Windows code page, and for those
+// that a table leaves out. East Asian encodings and KOI8-U differ from table to
+// table; alphabets that switch (ISO-2022) and UTF-7 can hide markup.
+var codecs = func() map[string]*charmap.Charmap {
+	m := map[string]*charmap.Charmap{"koi8-r": charmap.KOI8R, "cskoi8r": charmap.KOI8R}
+	for part, c := range map[string]*charmap.Charmap{
+		"1": charmap.ISO8859_1, "2": charmap.ISO8859_2, "3": charmap.ISO8859_3, "4": charmap.ISO8859_4, "5": charmap.ISO8859_5,
+		"6": charmap.ISO8859_6, "7": charmap.ISO8859_7, "8": charmap.ISO8859_8, "9": charmap.ISO8859_9, "10": charmap.ISO8859_10,
+		"13": charmap.ISO8859_13, "14": charmap.ISO8859_14, "15": charmap.ISO8859_15, "16": charmap.ISO8859_16,
+	} {
+		m["iso-8859-"+part], m["iso_8859-"+part], m["iso8859-"+part] = c, c, c
 	}
-	codec, err := htmlindex.Get(name)
-	if err != nil {
-		return nil, err
+	for i, c := range []*charmap.Charmap{
+		charmap.Windows1250, charmap.Windows1251, charmap.Windows1252, charmap.Windows1253, charmap.Windows1254,
+		charmap.Windows1255, charmap.Windows1256, charmap.Windows1257, charmap.Windows1258,
+	} {
+		m[fmt.Sprintf("windows-125%d", i)], m[fmt.Sprintf("cswindows125%d", i)] = c, c
 	}
-	switch codec {
-	case japanese.ISO2022JP, textenc.Replacement, charmap.XUserDefined:
-		return nil, errors.New("not supported")
+	for name, part := range map[string]string{
+		"latin1": "1", "l1": "1", "ibm819": "1", "cp819": "1", "iso-ir-100": "1", "csisolatin1": "1",
+		"latin2": "2", "l2": "2", "iso-ir-101": "2", "csisolatin2": "2", "latin5": "9", "l5": "9", "iso-ir-148": "9", "csisolatin5": "9", "latin-9": "15",
+	} {
+		m[name] = m["iso-8859-"+part]
 	}
-	return codec, nil
-}
+	return m
+}()
 
 func fromUTF16(b []byte, enc encoding, order binary.ByteOrder) (string, encoding, error) {
 	if len(b)%2 != 0 {

@@ -2,6 +2,7 @@ package xmldsig
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/subtle"
 	"errors"
 	"fmt"
@@ -105,19 +106,22 @@ func (s *Signature) Includes(r *Reference, node *xmldom.Node) bool {
 // WholeFile reports whether a reference out of the document takes in all of
 // the file that it is to. Canonicalisation does, but for comments and CDATA
 // sections: one that splits a text may change how it is read, and a comment may
-// hold a PDF.
+// hold a PDF; and but for namespaces that only values use.
 func (s *Signature) WholeFile(r *Reference, src Source) bool {
 	steps, err := transforms(r.Node)
 	if err != nil {
 		return false
 	}
-	comments := true
-	for _, t := range steps {
+	comments, method := true, Method{}
+	for i, t := range steps {
 		m, err := MethodOf(t)
 		if err != nil {
 			return false
 		}
-		comments = comments && m.Comments
+		if comments = comments && m.Comments; i == 0 {
+			method = m
+		}
+		method = method.then(m)
 	}
 	if len(steps) == 0 {
 		return true
@@ -129,6 +133,16 @@ func (s *Signature) WholeFile(r *Reference, src Source) bool {
 	defer d.doc.Release()
 	if !d.doc.Same() && foreign.PDFIn(d.doc.Bytes()) != "" {
 		return false
+	}
+	g := &Region{Set: *d.set, Method: method}
+	look := Lookup{Spend: func(steps int) bool {
+		err = cmp.Or(err, s.Charge(int64(steps)))
+		return err == nil
+	}}
+	for n := range d.doc.All() {
+		if n.Kind == xmldom.Element && method.Exclusive && slices.ContainsFunc(look.Bound(n, true), func(p string) bool { return !look.Declared(g, n, p) }) || err != nil {
+			return false
+		}
 	}
 	return !splitText(d.doc.Node, comments)
 }

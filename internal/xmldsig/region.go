@@ -15,7 +15,8 @@ type Region struct {
 	Text bool
 	// Comments: the comments of the set are digested.
 	Comments bool
-	// Method of canonicalisation that the octets are made with.
+	// Method of canonicalisation that the octets are made with; of several, what
+	// they leave of the namespaces.
 	Method Method
 }
 
@@ -39,7 +40,7 @@ func (s *Signature) Region(r *Reference) (*Region, error) {
 		case err == nil && i == 0:
 			g.Method, g.Comments = m, g.Set.Comments && m.Comments
 		case err == nil:
-			g.Comments = g.Comments && m.Comments
+			g.Method, g.Comments = g.Method.then(m), g.Comments && m.Comments
 		case t.Attr("Algorithm") == Base64:
 			g.Text = true
 		default: // a filter on octets that were parsed again, or something unknown
@@ -64,6 +65,12 @@ func (g *Region) Top() *xmldom.Node {
 		return g.Set.Keep[0]
 	}
 	return nil
+}
+
+// Holds reports whether an element itself is digested.
+func (g *Region) Holds(n *xmldom.Node) bool {
+	holds := func(top *xmldom.Node) bool { return top.Contains(n) }
+	return !g.Text && g.Set.Apex.Contains(n) && (g.Set.Keep == nil || slices.ContainsFunc(g.Set.Keep, holds)) && !slices.ContainsFunc(g.Set.Drop, holds)
 }
 
 // Complete reports whether nothing of the top is taken away, but perhaps one

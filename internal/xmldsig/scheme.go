@@ -60,6 +60,12 @@ func pss(h crypto.Hash) pkix.Scheme {
 	return pkix.Scheme{Kind: pkix.PSS, Hash: h, MGF: h, Salt: h.Size()}
 }
 
+// SchemeByURI is the signature method of an identifier that takes no parameters.
+func SchemeByURI(uri string) (pkix.Scheme, bool) {
+	s, ok := schemes[uri]
+	return s, ok
+}
+
 // schemeOf reads a SignatureMethod element.
 func schemeOf(n *xmldom.Node) (pkix.Scheme, error) {
 	uri := n.Attr("Algorithm")

@@ -152,7 +152,7 @@ func (s *bombed) post(path string, body m) (int, string) {
 		ErrorNumber int
 	}
 	_ = json.Unmarshal(a.Data, &r)
-	return a.status, fmt.Sprintf("%s %d %.200s", r.State, r.ErrorNumber, a.Message)
+	return a.Status, fmt.Sprintf("%s %d %.200s", r.State, r.ErrorNumber, a.Message)
 }
 
 // ways is every way by which a document comes in.
@@ -216,7 +216,7 @@ func (s *bombed) order(identification string) string {
 		err = json.Unmarshal(a.Data, &d)
 	}
 	if err != nil || d.CertificateLink == "" {
-		s.t.Fatalf("%v %s", err, a.raw)
+		s.t.Fatalf("%v %s", err, a.Body)
 	}
 	resp, err := s.client.Get(d.CertificateLink + "/statement.pdf")
 	if err != nil {

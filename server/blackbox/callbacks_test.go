@@ -71,7 +71,7 @@ func (g *guest) over(id string) *delivery {
 func testCallbacks(t *testing.T, w *world) {
 	g := w.tenant(t)
 	if a := g.ok(nil, "GET", "/callbacks", nil); string(a.Data) != "[]" {
-		t.Errorf("%s", a.raw)
+		t.Errorf("%s", a.Body)
 	}
 	for i, c := range []struct {
 		name   string
@@ -147,7 +147,7 @@ func (g *guest) deliveries(n int) {
 	if _, err := time.Parse(time.RFC3339, d.CreatedAt); err != nil {
 		g.Error(err)
 	}
-	if a := g.raw("GET", "/callbacks/"+list[0].ID, nil); strings.Contains(string(a.raw), "canary") {
+	if a := g.raw("GET", "/callbacks/"+list[0].ID, nil); strings.Contains(string(a.Body), "canary") {
 		g.Error("the log shows the value of a header")
 	}
 	if d := g.over(list[n-1].ID); d.Retry != 5 || d.Field != "data" || d.Method != "JSON" {
@@ -197,7 +197,7 @@ func testWebhookSecrets(t *testing.T, w *world) {
 	key := store.NewID()
 	g.ok(&two, "POST", "/callbacks/secret", nil, "Idempotency-Key", key)
 	var again secret
-	if a := g.ok(&again, "POST", "/callbacks/secret", nil, "Idempotency-Key", key); again.Secret != two.Secret || a.header.Get("Idempotent-Replayed") != "true" || a.Message != "Created" {
+	if a := g.ok(&again, "POST", "/callbacks/secret", nil, "Idempotency-Key", key); again.Secret != two.Secret || a.Header.Get("Idempotent-Replayed") != "true" || a.Message != "Created" {
 		t.Errorf("%+v, then %+v", two, again)
 	}
 	g.w.secret(one.Secret, two.Secret)
@@ -217,7 +217,7 @@ func testWebhookSecrets(t *testing.T, w *world) {
 	key = store.NewID()
 	a := g.ok(&sent, "POST", "/callbacks/"+list[0].ID+"/resend", nil, "Idempotency-Key", key)
 	if sent.ID == list[0].ID || a.Message != "Created" || sent.Record != list[0].recordOf(g) {
-		t.Errorf("%s", a.raw)
+		t.Errorf("%s", a.Body)
 	}
 	if g.ok(&replayed, "POST", "/callbacks/"+list[0].ID+"/resend", nil, "Idempotency-Key", key); replayed.ID != sent.ID {
 		t.Errorf("sent again twice: %+v", replayed)

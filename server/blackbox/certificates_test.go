@@ -80,7 +80,7 @@ func testPurchase(t *testing.T, w *world) {
 		reference, _ := c.body["customReference"].(string)
 		if a.Message != "Created" || !idForm.MatchString(b.ID) || b.CertificateType != "EU-QES_"+kind || b.State != "NEW" || b.SecurityLevel != c.level ||
 			b.CertificateOwner.Owner != body["certificateOwner"] || b.CertificateOwner.CustomReference != reference || b.CertificateLink == "" {
-			t.Errorf("%s: %s", c.path, a.raw)
+			t.Errorf("%s: %s", c.path, a.Body)
 		}
 		if made, until := moment(t, b.CreatedAt), moment(t, b.ExpireAt); !until.Equal(made.AddDate(c.years, 0, 0)) {
 			t.Errorf("%s: from %s to %s", c.path, b.CreatedAt, b.ExpireAt)
@@ -102,12 +102,12 @@ func testPurchase(t *testing.T, w *world) {
 		shownAgain := g.ok(&after, "GET", "/certificates/"+b.ID, nil)
 		if after.State != "DONE" || after.CertificateLink != nil || !regexp.MustCompile(`^\d+$`).MatchString(deref(after.SerialNumber)) ||
 			!strings.HasPrefix(deref(after.SubjectDN), "C=") || !strings.Contains(deref(after.IssuerDN), "SANDBOX") {
-			t.Errorf("%s: %s", c.path, shownAgain.raw)
+			t.Errorf("%s: %s", c.path, shownAgain.Body)
 		}
 		if life := moment(t, deref(after.NotAfter)).Sub(moment(t, deref(after.NotBefore))); life < time.Duration(c.years)*364*24*time.Hour || life > time.Duration(c.years)*367*24*time.Hour {
 			t.Errorf("%s lives %v", c.path, life)
 		}
-		if strings.Contains(string(shownAgain.raw), cert.Password) || strings.Contains(string(shownAgain.raw), cert.Username) {
+		if strings.Contains(string(shownAgain.Body), cert.Password) || strings.Contains(string(shownAgain.Body), cert.Username) {
 			t.Errorf("%s: the API shows credentials", c.path)
 		}
 		g.judgeCertificate(c.path, cert, after, c.alg, c.size, c.dn)
@@ -225,8 +225,8 @@ func testPurchaseRefusals(t *testing.T, w *world) {
 		g.do("POST", "/certificates/provider-automatic", m{"certificateOwner": "x", "callback": c.callback}).refused(t, c.name, 422, c.code, c.word)
 	}
 	a := g.raw("POST", "/certificates/provider-automatic", `certificateOwner=x`, "Content-Type", "application/x-www-form-urlencoded")
-	if a.status != http.StatusUnsupportedMediaType {
-		t.Errorf("a form: %d", a.status)
+	if a.Status != http.StatusUnsupportedMediaType {
+		t.Errorf("a form: %d", a.Status)
 	}
 	if got := g.credit(); got != 137 {
 		t.Errorf("refused orders cost %v", 137-got)
@@ -251,7 +251,7 @@ func testPurchaseOnce(t *testing.T, w *world) {
 	g.ok(&one, "POST", "/certificates/provider-automatic", body, "Idempotency-Key", key)
 	status, _ := g.post(one.CertificateLink, url.Values{"action": {"approve"}})
 	again := g.ok(&two, "POST", "/certificates/provider-automatic", body, "Idempotency-Key", key)
-	if status != 200 || one.ID != two.ID || two.State != "DONE" || again.header.Get("Idempotent-Replayed") != "true" {
+	if status != 200 || one.ID != two.ID || two.State != "DONE" || again.Header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("%+v, then %+v", one, two) // the same record, as it is now
 	}
 	if paid := before - g.credit(); paid != 137 {
@@ -268,7 +268,7 @@ func testCertificateList(t *testing.T, w *world) {
 	g := w.guest(t, w.account(t))
 	w.nodes[0].run("wallet", "credit", g.me.Email, "100000")
 	if a := g.ok(nil, "GET", "/certificates", nil); string(a.Data) != "[]" || a.Message != "" {
-		t.Errorf("an empty list: %s", a.raw)
+		t.Errorf("an empty list: %s", a.Body)
 	}
 	ordered := g.buy("otp", m{"customReference": "r"})
 	cancelled := g.buy("automatic", m{})
@@ -412,8 +412,8 @@ func testCertificateStates(t *testing.T, w *world) {
 	}
 	var d detail
 	a := g.ok(&d, "GET", "/certificates/"+b.ID, nil)
-	if d.Callback == nil || d.Callback.URL != h.url || d.Callback.Method != "JSON" || d.Callback.Field != "data" || d.Callback.Retry != 2 || strings.Contains(string(a.raw), "canary") {
-		t.Errorf("%s", a.raw)
+	if d.Callback == nil || d.Callback.URL != h.url || d.Callback.Method != "JSON" || d.Callback.Field != "data" || d.Callback.Retry != 2 || strings.Contains(string(a.Body), "canary") {
+		t.Errorf("%s", a.Body)
 	}
 	for _, verb := range []string{"suspend", "resume", "revoke", "cancel", "enrol", "review", "password"} {
 		g.no(400, 141, "POST", "/certificates/xyz/"+verb, bodies[verb])

@@ -39,6 +39,7 @@ func (e elsewhere) check(t *testing.T, code int) {
 // unreachable are the codes that no client and no operator can bring about.
 var unreachable = map[int]elsewhere{
 	312: {"it stands on a page, where the holder is identified", "enrol_test.go", "TestIdentificationBySignature"},
+	313: {"it stands on a page, where a provider's answer arrives", "identify_test.go", "TestRefusedIdentifications"},
 	285: {"a sample of quotations comes with the program and stands in where nothing else is loaded", "internal/api/quotations/omi_none_test.go", "TestNoPublicationIsLoaded"},
 }
 
@@ -51,6 +52,7 @@ var untried = []exemption{
 	{`^(buyCertificate|addClientCertificate|rotateCallbackSecret|resendCallback) fails with 150$`, "they are too quick to be met while they run; signing is: testSigningOnce"},
 	{`^answered Approval\.error(Number|Message)$`, "what waits for an approval has no error; the members are those of every list of records"},
 	{`^answered (ChangeCertificatePassword|DeleteSignature|RemoveClientCertificate)Response\.data`, "their data is always null"},
+	{`^answered (Attributes\.(email|mobile)|ReviewWire\.problem)$`, "a video proves no address and no number, and what it cannot prove is left out"},
 	{`^answered (AuditEntry\.detail|DeliveryDetail\.data) as (array|boolean|number|string)$`, "they are always objects, of a shape that is not described"},
 	{`^answered CallbackShown\.custom as (array|boolean|number|string)$`, "the same value is tried in all its shapes at DeliveryDetail.custom"},
 }

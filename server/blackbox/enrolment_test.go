@@ -3,7 +3,9 @@ package blackbox
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -42,6 +44,53 @@ func testEnrolmentPage(t *testing.T, w *world) {
 			}
 		}
 	}
+}
+
+// reviewed looks at what an operator is shown, of a person and of a seal whose
+// label is another's, and returns the price of both orders.
+func reviewed(t *testing.T, g, admin *guest, files map[string][]byte) float64 {
+	t.Helper()
+	before := g.credit()
+	var offered []string
+	if g.ok(&offered, "GET", "/certificates/identifications", nil); !slices.Contains(offered, "video") || !slices.Contains(offered, "signature") {
+		t.Errorf("offered: %v", offered)
+	}
+	all := map[string][]byte{"organization": []byte("extract")}
+	maps.Copy(all, files)
+	for kind, subject := range map[string]m{
+		"automatic": {
+			"givenName": "Mario", "surname": "Rossi", "fiscalCode": "RSSMRA80A01H501U", "country": "IT", "dateOfBirth": "1980-01-01",
+			"email": "mario@example.org", "mobile": "+390600000000",
+		},
+		"eseal": {"organization": "Prova srl", "organizationIdentifier": "VATIT-00000000000", "country": "IT"},
+	} {
+		b := g.buy(kind, m{"identification": "video", "certificateOwner": "Somebody Else", "subject": subject})
+		g.upload(b.CertificateLink, "video", all)
+		var d struct {
+			LabelDiffers bool
+			Review       struct {
+				Attributes        map[string]string
+				LeftOut, Files    []string
+				SubjectDN, Digest string
+			}
+		}
+		a := admin.ok(&d, "GET", "/certificates/"+b.ID, nil)
+		for name, value := range subject {
+			if slices.Contains(d.Review.LeftOut, name) != (name == "email" || name == "mobile") || d.Review.Attributes[name] != value && !slices.Contains(d.Review.LeftOut, name) {
+				t.Errorf("%s of %s: %s", name, kind, a.Body)
+			}
+		}
+		if !d.LabelDiffers || len(d.Review.Files) < 2 || d.Review.SubjectDN == "" {
+			t.Errorf("%s: %s", kind, a.Body)
+		}
+		admin.no(409, 145, "POST", "/certificates/"+b.ID+"/review", m{"approve": true, "digest": strings.Repeat("0", 64)}, "look at it again")
+		var done detail
+		if admin.ok(&done, "POST", "/certificates/"+b.ID+"/review", m{"approve": true, "digest": d.Review.Digest}); done.State != "DONE" {
+			t.Errorf("approved: %s", done.State)
+		}
+	}
+	g.ok(nil, "GET", "/certificates", nil)
+	return g.credit() - before
 }
 
 // Identification by video: handed in, looked at by an operator, approved or
@@ -84,6 +133,7 @@ func testIdentificationByVideo(t *testing.T, w *world) {
 	}
 	admin.no(409, 145, "POST", review, m{"approve": false})
 
+	before += reviewed(t, g, admin, both)
 	paid := before - g.credit()
 	b = g.buy("automatic", m{})
 	g.upload(b.CertificateLink, "video", both)
@@ -154,7 +204,7 @@ func testPasswordAndDevice(t *testing.T, w *world) {
 	g.no(422, 310, "POST", path, m{"old": "wrong", "new": "a new password"}, "old")
 	g.no(400, 100, "POST", path, `{`)
 	if a := g.ok(nil, "POST", path, m{"old": c.Password, "new": "a new password"}); string(a.Data) != "null" {
-		t.Errorf("%s", a.raw)
+		t.Errorf("%s", a.Body)
 	}
 	old := c
 	c.Password = "a new password"
@@ -180,7 +230,7 @@ func testPasswordAndDevice(t *testing.T, w *world) {
 	if old, c.Secret = c, element(page, "otp-secret"); c.Secret == "" || c.Secret == old.Secret || !strings.Contains(page, "data:image/png") || strings.Contains(page, c.Password) {
 		t.Fatalf("%s", page)
 	}
-	if status, _ := g.post(link, url.Values{"action": {"device"}, "password": {c.Password}}); status != 404 {
+	if status, _ := g.post(link, url.Values{"action": {"device"}, "password": {c.Password}}); status != 409 { // it only tells of the device now
 		t.Errorf("the link is good twice: %d", status)
 	}
 	if g.ok(r, "POST", "/EU-QES_otp", old.body(b64(sampleTXT))); r.number() != 116 {

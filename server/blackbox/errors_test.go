@@ -46,13 +46,13 @@ func testAccess(t *testing.T, w *world) {
 		if c.method == "POST" {
 			body = m{}
 		}
-		if a := right.do(c.method, c.path, body); a.status == 401 || a.status == 403 {
-			t.Errorf("%s %s with its scope: %d with %d", c.method, c.path, a.status, a.code())
+		if a := right.do(c.method, c.path, body); a.Status == 401 || a.Status == 403 {
+			t.Errorf("%s %s with its scope: %d with %d", c.method, c.path, a.Status, a.code())
 		}
 		wrong.do(c.method, c.path, body).refused(t, c.path+" without its scope", 403, 126, c.segment)
 		elsewhere.do(c.method, c.path, body).refused(t, c.path+" from elsewhere", 403, 127, "127.0.0.1")
 		a := g.do(c.method, c.path, body, "Authorization", "Bearer nonsense")
-		if a.refused(t, c.path+" with a wrong token", 401, 125); a.header.Get("WWW-Authenticate") == "" {
+		if a.refused(t, c.path+" with a wrong token", 401, 125); a.Header.Get("WWW-Authenticate") == "" {
 			t.Error("401 without WWW-Authenticate")
 		}
 		g.do(c.method, c.path, body, "Authorization", "").refused(t, c.path+" without a token", 401, 125)
@@ -60,7 +60,7 @@ func testAccess(t *testing.T, w *world) {
 	few := g.as(g.newToken(m{"limits": m{"totalRequests": 2}}).Token)
 	few.ok(nil, "GET", "/signatures", nil)
 	few.ok(nil, "GET", "/certificates", nil)
-	if a := few.do("GET", "/approvals", nil); a.header.Get("Retry-After") == "" {
+	if a := few.do("GET", "/approvals", nil); a.Header.Get("Retry-After") == "" {
 		t.Error("429 without Retry-After")
 	} else {
 		a.refused(t, "over its limit", 429, 130)
@@ -176,9 +176,9 @@ func testProblems(t *testing.T, w *world) {
 			Type, Title, Detail, RequestID string
 			Status, Code                   int
 		}
-		if err := json.Unmarshal(a.raw, &p); err != nil || a.header.Get("Content-Type") != "application/problem+json" || a.status != c.status || p.Status != c.status ||
-			p.Code != c.code || p.Detail == "" || p.Title != fault.Meaning(fault.Code(c.code)) || p.RequestID != a.header.Get("X-Request-Id") || !strings.HasSuffix(p.Type, fmt.Sprint(c.code)) {
-			t.Errorf("%s %s: %d %s", c.method, c.path, a.status, a.raw)
+		if err := json.Unmarshal(a.Body, &p); err != nil || a.Header.Get("Content-Type") != "application/problem+json" || a.Status != c.status || p.Status != c.status ||
+			p.Code != c.code || p.Detail == "" || p.Title != fault.Meaning(fault.Code(c.code)) || p.RequestID != a.Header.Get("X-Request-Id") || !strings.HasSuffix(p.Type, fmt.Sprint(c.code)) {
+			t.Errorf("%s %s: %d %s", c.method, c.path, a.Status, a.Body)
 		}
 	}
 }

@@ -86,13 +86,13 @@ func testFormats(t *testing.T, w *world) {
 		if c.ext == "pdf" {
 			mediaType = "application/pdf"
 		}
-		if a.header.Get("Content-Type") != mediaType || !strings.Contains(a.header.Get("Content-Disposition"), r.ID+"."+c.ext) || !r.Document.SignedDocument.of(a.raw) {
-			t.Errorf("%s: %v", c.name, a.header)
+		if a.Header.Get("Content-Type") != mediaType || !strings.Contains(a.Header.Get("Content-Disposition"), r.ID+"."+c.ext) || !r.Document.SignedDocument.Of(a.Body) {
+			t.Errorf("%s: %v", c.name, a.Header)
 		}
 		if c.verify == "" {
 			continue
 		}
-		v := g.verify(a.raw, c.given)
+		v := g.verify(a.Body, c.given)
 		if !v.OverallVerified || v.SignatureFormat != c.verify || v.NrOfSignatures != 1 || !strings.HasSuffix(v.Signatures[0].SignatureLevel, "-BASELINE-B") {
 			t.Errorf("%s: %+v", c.name, v)
 		}

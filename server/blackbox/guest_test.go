@@ -2,17 +2,12 @@ package blackbox
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/md5"  //nolint:gosec // records name files by it
+	"crypto/hmac" //nolint:gosec // records name files by it
 	"crypto/sha1" //nolint:gosec // what one-time passwords are made with
-	"crypto/sha256"
 	"encoding/base32"
 	big "encoding/binary"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"html"
-	"io"
 	"maps"
 	"mime/multipart"
 	"net/http"
@@ -22,6 +17,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"rogito.dev/rogito/server/internal/api/apitest"
 )
 
 // m is a JSON object.
@@ -75,57 +72,25 @@ func (g *guest) as(token string) *guest {
 
 func (g *guest) node() *node { return g.w.nodes[g.turn.Add(1)%int64(len(g.w.nodes))] }
 
-// raw sends a request to the next node. A body that is no string is sent as
-// JSON.
+// raw sends a request to the next node.
 func (g *guest) raw(method, path string, body any, header ...string) *answer {
 	g.Helper()
-	var rd io.Reader
-	switch b := body.(type) {
-	case nil:
-	case string:
-		rd = strings.NewReader(b)
-	case []byte:
-		rd = bytes.NewReader(b)
-	default:
-		text, err := json.Marshal(b)
-		if err != nil {
-			g.Fatal(err)
-		}
-		rd = bytes.NewReader(text)
-	}
-	req, err := http.NewRequestWithContext(during(g.Context(), g.T), method, g.node().url()+path, rd)
-	if err != nil {
-		g.Fatal(err)
-	}
 	if g.me.Token != "" {
-		req.Header.Set("Authorization", bearer(g.me.Token))
+		header = append([]string{"Authorization", bearer(g.me.Token)}, header...)
 	}
-	if rd != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i+1 < len(header); i += 2 {
-		if req.Header.Set(header[i], header[i+1]); header[i+1] == "" {
-			req.Header.Del(header[i])
-		}
-	}
-	resp, err := g.client.Do(req)
+	a, err := apitest.Send(during(g.Context(), g.T), g.client, method, g.node().url()+path, body, header...)
 	if err != nil {
 		g.Fatalf("%s %s: %v", method, path, err)
 	}
-	defer resp.Body.Close()
-	a := &answer{status: resp.StatusCode, header: resp.Header}
-	if a.raw, err = io.ReadAll(resp.Body); err != nil {
-		g.Fatal(err)
-	}
-	return a
+	return &answer{*a}
 }
 
 // do is raw for answers in the envelope.
 func (g *guest) do(method, path string, body any, header ...string) *answer {
 	g.Helper()
 	a := g.raw(method, path, body, header...)
-	if err := json.Unmarshal(a.raw, a); err != nil {
-		g.Fatalf("%s %s: %d %.300q: %v", method, path, a.status, a.raw, err)
+	if err := a.Open(); err != nil {
+		g.Fatalf("%s %s: %v", method, path, err)
 	}
 	return a
 }
@@ -134,8 +99,8 @@ func (g *guest) do(method, path string, body any, header ...string) *answer {
 func (g *guest) ok(v any, method, path string, body any, header ...string) *answer {
 	g.Helper()
 	a := g.do(method, path, body, header...)
-	if a.status != http.StatusOK {
-		g.Fatalf("%s %s: %d with %d: %s", method, path, a.status, a.code(), a.Message)
+	if a.Status != http.StatusOK {
+		g.Fatalf("%s %s: %d with %d: %s", method, path, a.Status, a.code(), a.Message)
 	}
 	if v != nil {
 		a.into(g.T, v)
@@ -153,8 +118,8 @@ func (g *guest) no(status, code int, method, path string, body any, words ...str
 
 func (a *answer) refused(t testing.TB, what string, status, code int, words ...string) {
 	t.Helper()
-	if a.status != status || a.code() != code {
-		t.Errorf("%s: %d with %d (%.200s), want %d with %d", what, a.status, a.code(), a.raw, status, code)
+	if a.Status != status || a.code() != code {
+		t.Errorf("%s: %d with %d (%.200s), want %d with %d", what, a.Status, a.code(), a.Body, status, code)
 		return
 	}
 	for _, w := range words {
@@ -165,36 +130,7 @@ func (a *answer) refused(t testing.TB, what string, status, code int, words ...s
 }
 
 // record as a client reads it.
-type record struct {
-	ID              string         `json:"id"`
-	CreatedAt       string         `json:"createdAt"`
-	UpdatedAt       string         `json:"updatedAt"`
-	CertificateType string         `json:"certificateType"`
-	State           string         `json:"state"`
-	SignatureType   *string        `json:"signatureType"`
-	Options         map[string]any `json:"options"`
-	ErrorNumber     *int           `json:"errorNumber"`
-	ErrorMessage    *string        `json:"errorMessage"`
-	DocumentTitle   string         `json:"documentTitle"` // of a list's element
-	Document        struct {
-		Title             *string `json:"title"`
-		Description       *string `json:"description"`
-		InputDocuments    []file  `json:"inputDocuments"`
-		ValidatedDocument *file   `json:"validatedDocument"`
-		SignedDocument    *file   `json:"signedDocument"`
-	} `json:"document"`
-}
-
-type file struct {
-	SourceType, CreatedAt, Mimetype, Extension, ID, MD5, SHA256, Name string
-	Size                                                              int64
-}
-
-// of says whether a file object is about these bytes.
-func (f *file) of(b []byte) bool {
-	sum, old := sha256.Sum256(b), md5.Sum(b) //nolint:gosec // as above
-	return f != nil && f.Size == int64(len(b)) && f.SHA256 == hex.EncodeToString(sum[:]) && f.MD5 == hex.EncodeToString(old[:])
-}
+type record struct{ apitest.Record }
 
 func (r *record) number() int { return deref(r.ErrorNumber) }
 
@@ -278,17 +214,17 @@ func (g *guest) wait(id string) *record {
 func (g *guest) download(r *record, which string) []byte {
 	g.Helper()
 	a := g.raw("GET", "/signatures/"+r.ID+"/"+which, nil)
-	if a.status != http.StatusOK {
-		g.Fatalf("%s: %d %.200s", which, a.status, a.raw)
+	if a.Status != http.StatusOK {
+		g.Fatalf("%s: %d %.200s", which, a.Status, a.Body)
 	}
 	f := r.Document.SignedDocument
 	if which == "validatedDocument" {
 		f = r.Document.ValidatedDocument
 	}
-	if !f.of(a.raw) {
-		g.Errorf("%s: %d bytes, the record says %+v", which, len(a.raw), f)
+	if !f.Of(a.Body) {
+		g.Errorf("%s: %d bytes, the record says %+v", which, len(a.Body), f)
 	}
-	return a.raw
+	return a.Body
 }
 
 // report of a verification.
@@ -405,7 +341,7 @@ func (g *guest) form(method, link, contentType string, body []byte) (int, string
 		}
 	}
 	a := g.raw(method, path, body, head...)
-	for _, line := range a.header.Values("Set-Cookie") {
+	for _, line := range a.Header.Values("Set-Cookie") {
 		if c, err := http.ParseSetCookie(line); err == nil {
 			if g.cookies == nil {
 				g.cookies = map[string]string{}
@@ -413,11 +349,11 @@ func (g *guest) form(method, link, contentType string, body []byte) (int, string
 			g.cookies[c.Path] = c.Name + "=" + c.Value
 		}
 	}
-	page := string(a.raw)
-	if csp := a.header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(page, "<script") {
+	page := string(a.Body)
+	if csp := a.Header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(page, "<script") {
 		g.Errorf("%s: policy %q", path, csp)
 	}
-	return a.status, page
+	return a.Status, page
 }
 
 // state of a certificate.

@@ -46,7 +46,7 @@ func testInputs(t *testing.T, w *world) {
 			continue
 		}
 		for i, in := range r.Document.InputDocuments {
-			if in.SourceType != c.from[i] || !in.of(c.data[i]) || in.Name != in.MD5+"."+in.Extension || !idForm.MatchString(in.ID) || moment(t, in.CreatedAt).IsZero() {
+			if in.SourceType != c.from[i] || !in.Of(c.data[i]) || in.Name != in.MD5+"."+in.Extension || !idForm.MatchString(in.ID) || moment(t, in.CreatedAt).IsZero() {
 				t.Errorf("%s: input %d: %+v", c.name, i, in)
 			}
 		}
@@ -54,7 +54,7 @@ func testInputs(t *testing.T, w *world) {
 		if out.Name != r.ID+"."+c.signed || out.SourceType != "" || out.Mimetype == "" || out.ID == r.Document.InputDocuments[0].ID {
 			t.Errorf("%s: %+v", c.name, out)
 		}
-		if v := r.Document.ValidatedDocument; len(c.data) == 1 && (v == nil || v.ID != r.Document.InputDocuments[0].ID || !v.of(c.data[0]) || !bytes.Equal(g.download(r, "validatedDocument"), c.data[0])) {
+		if v := r.Document.ValidatedDocument; len(c.data) == 1 && (v == nil || v.ID != r.Document.InputDocuments[0].ID || !v.Of(c.data[0]) || !bytes.Equal(g.download(r, "validatedDocument"), c.data[0])) {
 			t.Errorf("%s: validated %+v", c.name, v)
 		}
 		more := m{}
@@ -217,7 +217,7 @@ func testGuardedAddresses(t *testing.T, w *world) {
 	}
 	var report struct{ Message string }
 	a := g.do("POST", "/EU-QES_automatic", g.body(w.web.URL+"/broken"))
-	if err := json.Unmarshal(a.raw, &report); err != nil || !strings.Contains(report.Message, "inputDocuments[0]") {
-		t.Errorf("the message names no document: %s", a.raw)
+	if err := json.Unmarshal(a.Body, &report); err != nil || !strings.Contains(report.Message, "inputDocuments[0]") {
+		t.Errorf("the message names no document: %s", a.Body)
 	}
 }

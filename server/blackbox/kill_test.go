@@ -91,11 +91,11 @@ func (k *killer) post(stop <-chan struct{}) {
 func (k *killer) send(key string) {
 	a, err := callIn(during(context.Background(), k.t), k.client, "POST", k.n.url()+"/tokens", map[string]any{"scopes": []string{"*:*/*"}, "name": key},
 		"Authorization", bearer(k.me.Token), "Idempotency-Key", key)
-	if err != nil || a.status == http.StatusServiceUnavailable || a.status == http.StatusConflict {
+	if err != nil || a.Status == http.StatusServiceUnavailable || a.Status == http.StatusConflict {
 		return
 	}
-	if a.status != http.StatusOK {
-		k.t.Errorf("%d %s", a.status, a.raw)
+	if a.Status != http.StatusOK {
+		k.t.Errorf("%d %s", a.Status, a.Body)
 		return
 	}
 	var d tokenData
@@ -187,7 +187,7 @@ func BenchmarkDurableCreates(b *testing.B) {
 				for pb.Next() {
 					a, err := call(client, "POST", n.url()+"/tokens", map[string]any{"scopes": []string{"*:*/*"}},
 						"Authorization", bearer(me.Token), "Idempotency-Key", store.NewID())
-					if err != nil || a.status != http.StatusOK {
+					if err != nil || a.Status != http.StatusOK {
 						b.Error(err, a)
 						return
 					}

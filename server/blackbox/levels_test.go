@@ -19,8 +19,8 @@ func testSecurityLevels(t *testing.T, w *world) {
 	done := func(what string, a *answer) {
 		t.Helper()
 		var r record
-		if a.status != http.StatusOK {
-			t.Errorf("%s: %d with %d: %s", what, a.status, a.code(), a.Message)
+		if a.Status != http.StatusOK {
+			t.Errorf("%s: %d with %d: %s", what, a.Status, a.code(), a.Message)
 		} else if a.into(t, &r); r.State != "DONE" {
 			t.Errorf("%s: %s", what, r.says())
 		}
@@ -66,8 +66,8 @@ func testSecurityLevels(t *testing.T, w *world) {
 func (a *answer) wrong(t testing.TB, number int) {
 	t.Helper()
 	var r record
-	if a.status != http.StatusOK {
-		t.Errorf("%d with %d: %s", a.status, a.code(), a.Message)
+	if a.Status != http.StatusOK {
+		t.Errorf("%d with %d: %s", a.Status, a.code(), a.Message)
 	} else if a.into(t, &r); r.State != "ERROR" || r.number() != number || deref(r.ErrorMessage) == "" || a.Message != deref(r.ErrorMessage) {
 		t.Errorf("%s (%q), want %d", r.says(), a.Message, number)
 	}
@@ -80,7 +80,7 @@ func (g *guest) clientCertificates(text string) {
 	type client struct{ ID, Name, Fingerprint, Subject, NotAfter, CreatedAt string }
 	var list []client
 	if a := g.ok(nil, "GET", "/client-certificates", nil); string(a.Data) != "[]" {
-		g.Errorf("%s", a.raw)
+		g.Errorf("%s", a.Body)
 	}
 	for _, body := range []m{{}, {"certificate": "junk"}, {"certificate": strings.Replace(text, "MII", "XXX", 1)}, {"certificate": 7}, {"certificate": text, "name": strings.Repeat("x", 300)}} {
 		g.no(422, 310, "POST", "/client-certificates", body)
@@ -131,12 +131,12 @@ func testApprovals(t *testing.T, w *world) {
 		r := &record{}
 		a := g.ok(r, "POST", "/EU-QES_otp", c.body(b64(samplePDF), append(more, m{"callback": m{"url": h.url}, "title": "approve me"})...))
 		if a.Message != "Created" || r.State != "WAIT_SIGN" && r.State != "WAIT_VALIDATION" {
-			t.Fatalf("%s", a.raw)
+			t.Fatalf("%s", a.Body)
 		}
 		return r
 	}
 	if a := g.ok(nil, "GET", "/approvals", nil); string(a.Data) != "[]" {
-		t.Errorf("%s", a.raw)
+		t.Errorf("%s", a.Body)
 	}
 	before := g.credit()
 	one := submit()
@@ -147,7 +147,7 @@ func testApprovals(t *testing.T, w *world) {
 	a := g.ok(&list, "GET", "/approvals", nil)
 	if len(list) != 3 || list[0].ID != three.ID || list[2].ID != one.ID || list[2].State != "WAIT_SIGN" || list[0].Approval != "WAITING" ||
 		list[0].DocumentTitle != "approve me" || list[0].CertificateType != "EU-QES_otp" {
-		t.Fatalf("%s", a.raw)
+		t.Fatalf("%s", a.Body)
 	}
 	if waits := moment(t, list[0].WaitsUntil).Sub(moment(t, list[0].CreatedAt)); waits != 24*time.Hour {
 		t.Errorf("it waits %v", waits)

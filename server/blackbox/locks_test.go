@@ -86,8 +86,8 @@ func testLocks(t *testing.T, w *world) {
 	locked := func(what string, a *answer) {
 		t.Helper()
 		a.refused(t, what, 423, 111, "locked")
-		if after, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || after < 800 || after > 900 {
-			t.Errorf("%s: Retry-After %q", what, a.header.Get("Retry-After"))
+		if after, err := strconv.Atoi(a.Header.Get("Retry-After")); err != nil || after < 800 || after > 900 {
+			t.Errorf("%s: Retry-After %q", what, a.Header.Get("Retry-After"))
 		}
 	}
 	post := func(c certificate, more ...m) *answer { return g.do("POST", "/EU-QES_"+c.Kind, c.body(doc, more...)) }

@@ -25,7 +25,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -36,6 +35,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/server/internal/api/apitest"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
@@ -241,28 +241,14 @@ func sandbox(t testing.TB, data string) (c credentials) {
 }
 
 // answer is an answer of the server.
-type answer struct {
-	status int
-	header http.Header
-	raw    []byte
+type answer struct{ apitest.Answer }
 
-	Data    json.RawMessage `json:"data"`
-	Success bool            `json:"success"`
-	Message string          `json:"message"`
-	Error   *int            `json:"error"`
-}
-
-func (a *answer) code() int {
-	if a.Error == nil {
-		return 0
-	}
-	return *a.Error
-}
+func (a *answer) code() int { return a.Code() }
 
 func (a *answer) into(t testing.TB, v any) {
 	t.Helper()
 	if err := json.Unmarshal(a.Data, v); err != nil {
-		t.Fatalf("%s: %v", a.raw, err)
+		t.Fatalf("%s: %v", a.Body, err)
 	}
 }
 
@@ -274,37 +260,12 @@ func call(client *http.Client, method, url string, body any, header ...string) (
 // callIn is call for a client whose transport checks the answer: the context
 // says for which test.
 func callIn(ctx context.Context, client *http.Client, method, url string, body any, header ...string) (*answer, error) {
-	var r io.Reader
-	switch b := body.(type) {
-	case nil:
-	case string:
-		r = strings.NewReader(b)
-	default:
-		text, err := json.Marshal(b)
-		if err != nil {
-			return nil, err
-		}
-		r = bytes.NewReader(text)
+	a, err := apitest.Send(ctx, client, method, url, body, header...)
+	if err == nil {
+		err = a.Open()
 	}
-	req, err := http.NewRequestWithContext(ctx, method, url, r)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s %s: %w", method, url, err)
 	}
-	req.Header.Set("Content-Type", "application/json")
-	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	a := &answer{status: resp.StatusCode, header: resp.Header}
-	if a.raw, err = io.ReadAll(resp.Body); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(a.raw, a); err != nil {
-		return nil, fmt.Errorf("%s %s: %d %q: %w", method, url, resp.StatusCode, a.raw, err)
-	}
-	return a, nil
+	return &answer{*a}, nil
 }

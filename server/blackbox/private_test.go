@@ -105,7 +105,7 @@ func (p *keeper) json(path string, body m) int {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return a.status
+	return a.Status
 }
 
 func (p *keeper) order(identification string) string {

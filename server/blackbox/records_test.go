@@ -41,7 +41,7 @@ func testRecordStates(t *testing.T, w *world) {
 	a := g.ok(r, "POST", "/EU-QES_automatic", g.body(b64(samplePDF), words))
 	if a.Message != "Created" || !whole(r, "DONE") || r.CertificateType != "EU-QES_automatic" || !idForm.MatchString(r.ID) ||
 		moment(t, r.UpdatedAt).Before(moment(t, r.CreatedAt)) || time.Since(moment(t, r.CreatedAt)) > time.Minute {
-		t.Errorf("DONE: %s", a.raw)
+		t.Errorf("DONE: %s", a.Body)
 	}
 	same("DONE", a, r)
 
@@ -49,7 +49,7 @@ func testRecordStates(t *testing.T, w *world) {
 	r = &record{}
 	a = g.ok(r, "POST", "/EU-QES_automatic", g.body(b64(samplePDF), words, m{"certificatePassword": "wrong"}))
 	if r.State != "ERROR" || r.number() != 110 || a.Message != deref(r.ErrorMessage) || len(r.Document.InputDocuments) != 1 || r.Document.ValidatedDocument != nil {
-		t.Errorf("ERROR: %s", a.raw)
+		t.Errorf("ERROR: %s", a.Body)
 	}
 	if again := g.ok(nil, "GET", "/signatures/"+r.ID, nil); string(again.Data) != string(a.Data) {
 		t.Errorf("ERROR: %s, was %s", again.Data, a.Data)
@@ -59,13 +59,13 @@ func testRecordStates(t *testing.T, w *world) {
 	url, release := w.web.hold("/records.pdf", samplePDF)
 	r = &record{}
 	a = g.ok(r, "POST", "/EU-QES_automatic", g.body(url, words, options(m{"asyncDocumentsValidation": true})))
-	if a.Message != "Created" || r.State != "WAIT_VALIDATION" || r.SignatureType != nil || !bytes.Contains(a.raw, []byte(`"document":{}`)) || len(r.Options) != 2 {
-		t.Errorf("WAIT_VALIDATION: %s", a.raw)
+	if a.Message != "Created" || r.State != "WAIT_VALIDATION" || r.SignatureType != nil || !bytes.Contains(a.Body, []byte(`"document":{}`)) || len(r.Options) != 2 {
+		t.Errorf("WAIT_VALIDATION: %s", a.Body)
 	}
 	later := &record{}
 	a = g.ok(later, "GET", "/signatures/"+r.ID, nil)
 	if later.State != "WAIT_VALIDATION" || deref(later.Document.Title) != "a title" || later.Document.InputDocuments != nil || later.SignatureType != nil {
-		t.Errorf("WAIT_VALIDATION, in detail: %s", a.raw)
+		t.Errorf("WAIT_VALIDATION, in detail: %s", a.Body)
 	}
 	for _, which := range []string{"signedDocument", "validatedDocument"} {
 		g.no(409, 143, "GET", "/signatures/"+r.ID+"/"+which, nil, "WAIT_VALIDATION")
@@ -79,7 +79,7 @@ func testRecordStates(t *testing.T, w *world) {
 	r = &record{}
 	a = g.ok(r, "POST", "/EU-QES_automatic", g.body(b64(samplePDF), words, options(m{"asyncSignature": true})))
 	if a.Message != "Created" || !whole(r, "WAIT_SIGN") || deref(r.SignatureType) != "pades" || r.Options["achievedLevel"] != nil || r.Options["level"] != "B" {
-		t.Errorf("WAIT_SIGN: %s", a.raw)
+		t.Errorf("WAIT_SIGN: %s", a.Body)
 	}
 	if later = g.wait(r.ID); !whole(later, "DONE") {
 		t.Errorf("then: %s", later.says())
@@ -102,7 +102,7 @@ func testRecordStates(t *testing.T, w *world) {
 func testRecordList(t *testing.T, w *world) {
 	g := w.tenant(t)
 	if a := g.ok(nil, "GET", "/signatures", nil); string(a.Data) != "[]" || a.Message != "" {
-		t.Errorf("an empty list: %s", a.raw)
+		t.Errorf("an empty list: %s", a.Body)
 	}
 	otp, seal := g.issue("otp", m{}), g.issue("eseal", m{})
 	r := func(path string, body m) string {
@@ -147,8 +147,8 @@ func testRecordList(t *testing.T, w *world) {
 		name, _, _ := strings.Cut(query, "=")
 		g.no(422, 160, "GET", "/signatures?"+query, nil, name)
 	}
-	if a := g.do("GET", "/signatures", `{"a":`); a.status != 200 {
-		t.Errorf("a body on GET: %d", a.status) // it is ignored
+	if a := g.do("GET", "/signatures", `{"a":`); a.Status != 200 {
+		t.Errorf("a body on GET: %d", a.Status) // it is ignored
 	}
 	release()
 	g.wait(waits)
@@ -161,16 +161,16 @@ func testDownloads(t *testing.T, w *world) {
 	for _, accept := range []string{"", "application/json", "*/*", "application/octet-stream", "text/html", "application/pdf"} {
 		for which, want := range map[string][]byte{"signedDocument": signed, "validatedDocument": samplePDF} {
 			a := g.raw("GET", "/signatures/"+r.ID+"/"+which, nil, "Accept", accept)
-			if a.status != 200 || !bytes.Equal(a.raw, want) || a.header.Get("Content-Type") != "application/pdf" || a.header.Get("Content-Length") != fmt.Sprint(len(want)) || a.header.Get("X-Content-Type-Options") != "nosniff" {
-				t.Errorf("%s as %q: %d %v", which, accept, a.status, a.header)
+			if a.Status != 200 || !bytes.Equal(a.Body, want) || a.Header.Get("Content-Type") != "application/pdf" || a.Header.Get("Content-Length") != fmt.Sprint(len(want)) || a.Header.Get("X-Content-Type-Options") != "nosniff" {
+				t.Errorf("%s as %q: %d %v", which, accept, a.Status, a.Header)
 			}
 		}
 	}
-	if a := g.raw("GET", "/signatures/"+r.ID+"/validatedDocument", nil); !strings.Contains(a.header.Get("Content-Disposition"), "filename="+r.Document.InputDocuments[0].Name) {
-		t.Errorf("%v", a.header)
+	if a := g.raw("GET", "/signatures/"+r.ID+"/validatedDocument", nil); !strings.Contains(a.Header.Get("Content-Disposition"), "filename="+r.Document.InputDocuments[0].Name) {
+		t.Errorf("%v", a.Header)
 	}
-	if a := g.raw("HEAD", "/signatures/"+r.ID+"/signedDocument", nil); a.status != 200 || len(a.raw) != 0 || a.header.Get("Content-Length") != fmt.Sprint(len(signed)) {
-		t.Errorf("HEAD: %d %v", a.status, a.header)
+	if a := g.raw("HEAD", "/signatures/"+r.ID+"/signedDocument", nil); a.Status != 200 || len(a.Body) != 0 || a.Header.Get("Content-Length") != fmt.Sprint(len(signed)) {
+		t.Errorf("HEAD: %d %v", a.Status, a.Header)
 	}
 	if two, _ := g.signed([]string{b64(sampleTXT), b64(samplePDF)}); !bytes.HasPrefix(g.download(two, "validatedDocument"), []byte("PK")) {
 		t.Error("the one document to sign is no zip")
@@ -266,8 +266,8 @@ func testAuditTrail(t *testing.T, w *world) {
 			"text/html;q=0.1,application/pdf;q=.9": {"application/pdf", "%PDF-"},
 		} {
 			a := g.raw("GET", "/signatures/"+r.ID+path, nil, "Accept", accept)
-			if a.status != 200 || a.header.Get("Content-Type") != want.mediaType || !bytes.Contains(a.raw, []byte(want.has)) || bytes.Contains(a.raw, []byte("<script")) && strings.Contains(want.mediaType, "html") {
-				t.Errorf("%s as %q: %d %s %.80q", path, accept, a.status, a.header.Get("Content-Type"), a.raw)
+			if a.Status != 200 || a.Header.Get("Content-Type") != want.mediaType || !bytes.Contains(a.Body, []byte(want.has)) || bytes.Contains(a.Body, []byte("<script")) && strings.Contains(want.mediaType, "html") {
+				t.Errorf("%s as %q: %d %s %.80q", path, accept, a.Status, a.Header.Get("Content-Type"), a.Body)
 			}
 		}
 	}
@@ -318,7 +318,7 @@ func testDeletion(t *testing.T, w *world) {
 	g.no(404, 140, "DELETE", "/signatures/"+store.NewID(), nil)
 	w.guest(t, w.other).no(404, 140, "DELETE", "/signatures/"+r.ID, nil)
 	if a := g.ok(nil, "DELETE", "/signatures/"+r.ID, `{"ignored":`); string(a.Data) != "null" || a.Message != "Deleted" {
-		t.Errorf("%s", a.raw)
+		t.Errorf("%s", a.Body)
 	}
 	for _, path := range []string{"", "/detail", "/signedDocument", "/validatedDocument", "/audit"} {
 		g.no(404, 140, "GET", "/signatures/"+r.ID+path, nil)
@@ -363,7 +363,7 @@ func testSigningOnce(t *testing.T, w *world) {
 		}
 		for range w.nodes { // each of them knows
 			a := g.do("POST", path, body, "Idempotency-Key", key)
-			if a.refused(t, "the first still runs", 409, 150); a.header.Get("Retry-After") == "" {
+			if a.refused(t, "the first still runs", 409, 150); a.Header.Get("Retry-After") == "" {
 				t.Error("no Retry-After")
 			}
 		}
@@ -372,7 +372,7 @@ func testSigningOnce(t *testing.T, w *world) {
 		var one, two record
 		first.into(t, &one)
 		again := g.ok(&two, "POST", path, body, "Idempotency-Key", key)
-		if one.State != "DONE" || two.ID != one.ID || again.header.Get("Idempotent-Replayed") != "true" || first.header.Get("Idempotent-Replayed") != "" {
+		if one.State != "DONE" || two.ID != one.ID || again.Header.Get("Idempotent-Replayed") != "true" || first.Header.Get("Idempotent-Replayed") != "" {
 			t.Errorf("%s: %s, then %s", kind, one.says(), two.says())
 		}
 		g.do("POST", path, with(body, m{"title": "another"}), "Idempotency-Key", key).refused(t, "another body", 422, 151)
@@ -428,7 +428,7 @@ func testSigningCosts(t *testing.T, w *world) {
 	if g.state(certs["otp"].ID) != "DONE" {
 		t.Error("a certificate is lost")
 	}
-	if a := g.raw("GET", "/wallet/transactions?limit=2&skip=0", nil); a.status != http.StatusOK {
-		t.Errorf("%d", a.status)
+	if a := g.raw("GET", "/wallet/transactions?limit=2&skip=0", nil); a.Status != http.StatusOK {
+		t.Errorf("%d", a.Status)
 	}
 }

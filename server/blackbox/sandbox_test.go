@@ -27,10 +27,10 @@ func testSandbox(t *testing.T, w *world) {
 		t.Fatalf("%v: %v", err, box["base_url"])
 	}
 	root := g.raw("GET", "/pki/root.pem", nil, "Authorization", "")
-	if string(root.raw) != box["root_certificate"] {
-		t.Errorf("/pki/root.pem is another: %s", root.raw)
+	if string(root.Body) != box["root_certificate"] {
+		t.Errorf("/pki/root.pem is another: %s", root.Body)
 	}
-	if block, _ := pem.Decode(root.raw); block == nil || !bytes.Contains(block.Bytes, []byte("SANDBOX")) {
+	if block, _ := pem.Decode(root.Body); block == nil || !bytes.Contains(block.Bytes, []byte("SANDBOX")) {
 		t.Error("the root is not marked")
 	}
 	var now struct {
@@ -113,8 +113,8 @@ func production(t *testing.T, w *world) {
 		t.Error("the certificate says that it is qualified")
 	}
 	for domain, want := range map[string]int{"api.example.org": 200, n.addr: 200, "*": 200, "127.0.0.1": 200, "other.example.org": 422} {
-		if a := g.do("POST", "/tokens", m{"scopes": []string{"GET:" + domain + "/signatures"}}); a.status != want || want == 422 && a.code() != 90 {
-			t.Errorf("scopes of %s: %d with %d", domain, a.status, a.code())
+		if a := g.do("POST", "/tokens", m{"scopes": []string{"GET:" + domain + "/signatures"}}); a.Status != want || want == 422 && a.code() != 90 {
+			t.Errorf("scopes of %s: %d with %d", domain, a.Status, a.code())
 		}
 	}
 }

@@ -53,8 +53,8 @@ func (s *signer) sign(kind string, docs ...string) (id string, err error) {
 		return "", err
 	}
 	var record struct{ ID, State string }
-	if err := json.Unmarshal(a.Data, &record); err != nil || a.status != http.StatusOK || record.State != "DONE" {
-		return "", fmt.Errorf("%d: %.300s", a.status, a.raw)
+	if err := json.Unmarshal(a.Data, &record); err != nil || a.Status != http.StatusOK || record.State != "DONE" {
+		return "", fmt.Errorf("%d: %.300s", a.Status, a.Body)
 	}
 	return record.ID, nil
 }

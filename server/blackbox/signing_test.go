@@ -117,11 +117,11 @@ func (h *house) post(n *node, doc string, options map[string]any, header ...stri
 		"callback": map[string]any{"url": h.receiver.URL, "method": "JSON"},
 	}
 	a, err := h.call("POST", n.url()+"/EU-QES_automatic", body, header...)
-	if err != nil || a.status == http.StatusServiceUnavailable || a.status == http.StatusConflict {
+	if err != nil || a.Status == http.StatusServiceUnavailable || a.Status == http.StatusConflict {
 		return nil
 	}
-	if a.status != http.StatusOK {
-		h.t.Errorf("%d: %s", a.status, tail(string(a.raw)))
+	if a.Status != http.StatusOK {
+		h.t.Errorf("%d: %s", a.Status, tail(string(a.Body)))
 		return nil
 	}
 	s := &signature{}
@@ -135,7 +135,7 @@ func (h *house) get(n *node, path string, into any) *answer {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	if a.status == http.StatusOK {
+	if a.Status == http.StatusOK {
 		a.into(h.t, into)
 	}
 	return a
@@ -146,8 +146,8 @@ func (h *house) settle(n *node, id string) *signature {
 	h.t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		s := &signature{}
-		if a := h.get(n, "/signatures/"+id, s); a.status != http.StatusOK {
-			h.t.Fatalf("%s: %d %s", id, a.status, a.raw)
+		if a := h.get(n, "/signatures/"+id, s); a.Status != http.StatusOK {
+			h.t.Fatalf("%s: %d %s", id, a.Status, a.Body)
 		}
 		if s.State == "DONE" || s.State == "ERROR" {
 			return s
@@ -265,7 +265,7 @@ func TestSigningOnTwoNodes(t *testing.T) {
 	if s := other.post(b, document(1000), nil); s == nil || s.State != "DONE" {
 		t.Fatalf("%+v", s)
 	}
-	if gone, err := h.call("DELETE", a.url()+"/tokens/"+tok.ID, nil); err != nil || gone.status != 200 {
+	if gone, err := h.call("DELETE", a.url()+"/tokens/"+tok.ID, nil); err != nil || gone.Status != 200 {
 		t.Fatal(gone, err)
 	}
 	time.Sleep(5 * time.Second) // the promise
@@ -447,8 +447,8 @@ func TestMemoryOfSigning(t *testing.T) {
 	a, err := h.call("POST", n.url()+"/EU-QES_automatic", map[string]any{
 		"inputDocuments": many, "certificateUsername": c.Username, "certificatePassword": c.Password, "options": map[string]any{"batch": true},
 	})
-	if err != nil || !strings.Contains(string(a.raw), `"DONE"`) {
-		t.Fatalf("%v: %.300s", err, a.raw)
+	if err != nil || !strings.Contains(string(a.Body), `"DONE"`) {
+		t.Fatalf("%v: %.300s", err, a.Body)
 	}
 	t.Logf("peak %.0f MB with 1,000 documents in one request", (&signer{n: n}).peak(t))
 	large := document(10_000_000)

@@ -278,10 +278,10 @@ func (w *world) do(t *testing.T, auth, method, path string, body any, header ...
 
 func want(t *testing.T, a *answer, status, code int) *answer {
 	t.Helper()
-	if a.status != status || a.code() != code {
-		t.Errorf("got %d with %d (%s), want %d with %d", a.status, a.code(), tail(string(a.raw)), status, code)
+	if a.Status != status || a.code() != code {
+		t.Errorf("got %d with %d (%s), want %d with %d", a.Status, a.code(), tail(string(a.Body)), status, code)
 	}
-	if a.header.Get("X-Request-Id") == "" {
+	if a.Header.Get("X-Request-Id") == "" {
 		t.Error("no X-Request-Id")
 	}
 	return a
@@ -308,8 +308,8 @@ func testTokens(t *testing.T, w *world) {
 	host := w.nodes[0].addr
 	flat := w.do(t, basic(w.me), "POST", "/token", map[string]any{"scopes": []string{"GET:" + host + "/credit"}, "ttl": 3600})
 	var v1 tokenData
-	if err := json.Unmarshal(flat.raw, &v1); err != nil || !flat.Success || v1.Token == "" || flat.status != 200 {
-		t.Fatalf("POST /token: %s", flat.raw)
+	if err := json.Unmarshal(flat.Body, &v1); err != nil || !flat.Success || v1.Token == "" || flat.Status != 200 {
+		t.Fatalf("POST /token: %s", flat.Body)
 	}
 	if left := time.Until(time.Unix(v1.Expire, 0)); left < 59*time.Minute || left > time.Hour {
 		t.Errorf("expires in %v", left)
@@ -323,22 +323,22 @@ func testTokens(t *testing.T, w *world) {
 	}), 200, 0)
 	made.into(t, &v2)
 	if made.Message != "Created" || v2.Token == "" || v2.RefreshToken == nil {
-		t.Errorf("%s", made.raw)
+		t.Errorf("%s", made.Body)
 	}
 	for _, name := range []string{v2.ID, v2.Token} {
 		read := want(t, w.do(t, bearer(w.me.Token), "GET", "/tokens/"+name, nil), 200, 0)
-		if strings.Contains(string(read.raw), v2.Token) {
+		if strings.Contains(string(read.Body), v2.Token) {
 			t.Error("a token is shown again")
 		}
 	}
 	want(t, w.do(t, bearer(v2.Token), "GET", "/wallet", nil), 200, 0)
 	want(t, w.do(t, bearer(v2.Token), "GET", "/wallet", nil), 200, 0)
-	if over := want(t, w.do(t, bearer(v2.Token), "GET", "/wallet", nil), 429, 130); over.header.Get("Retry-After") == "" {
+	if over := want(t, w.do(t, bearer(v2.Token), "GET", "/wallet", nil), 429, 130); over.Header.Get("Retry-After") == "" {
 		t.Error("429 without Retry-After")
 	}
 	want(t, w.do(t, bearer(w.me.Token), "PATCH", "/tokens/"+v2.ID, map[string]any{"limits": map[string]any{}}), 200, 0)
 	for _, path := range []string{"/tokens", "/token"} {
-		if list := want(t, w.do(t, bearer(w.me.Token), "GET", path, nil), 200, 0); strings.Contains(string(list.raw), v1.Token) || strings.Contains(string(list.raw), v2.Token) {
+		if list := want(t, w.do(t, bearer(w.me.Token), "GET", path, nil), 200, 0); strings.Contains(string(list.Body), v1.Token) || strings.Contains(string(list.Body), v2.Token) {
 			t.Error("a list shows a token")
 		}
 	}
@@ -399,8 +399,8 @@ func testRefusals(t *testing.T, w *world) {
 		{"GET", "/nowhere", nil, 404, 102},
 		{"PUT", "/wallet", nil, 405, 102},
 	} {
-		if a := w.do(t, me, tc.method, tc.path, tc.body); a.status != tc.status || a.code() != tc.code {
-			t.Errorf("%s %s: %d with %d (%s), want %d with %d", tc.method, tc.path, a.status, a.code(), a.Message, tc.status, tc.code)
+		if a := w.do(t, me, tc.method, tc.path, tc.body); a.Status != tc.status || a.code() != tc.code {
+			t.Errorf("%s %s: %d with %d (%s), want %d with %d", tc.method, tc.path, a.Status, a.code(), a.Message, tc.status, tc.code)
 		}
 	}
 }
@@ -418,14 +418,14 @@ func testIdempotency(t *testing.T, w *world) {
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
-			case a.status == 200:
+			case a.Status == 200:
 				var d tokenData
 				a.into(t, &d)
 				ids[d.ID+d.Token]++
-			case a.status == 409 && a.code() == 150 && a.header.Get("Retry-After") != "":
+			case a.Status == 409 && a.code() == 150 && a.Header.Get("Retry-After") != "":
 				waits++
 			default:
-				t.Errorf("%d %s", a.status, a.raw)
+				t.Errorf("%d %s", a.Status, a.Body)
 			}
 		})
 	}
@@ -434,7 +434,7 @@ func testIdempotency(t *testing.T, w *world) {
 		t.Errorf("%d tokens from one key (%d told to wait)", len(ids), waits)
 	}
 	again := want(t, w.do(t, me, "POST", "/tokens", body, "Idempotency-Key", key), 200, 0)
-	if again.header.Get("Idempotent-Replayed") != "true" {
+	if again.Header.Get("Idempotent-Replayed") != "true" {
 		t.Error("a replay does not say so")
 	}
 	var d tokenData
@@ -445,7 +445,7 @@ func testIdempotency(t *testing.T, w *world) {
 	body["name"] = "twice"
 	want(t, w.do(t, me, "POST", "/tokens", body, "Idempotency-Key", key), 422, 151)
 	other := want(t, w.do(t, bearer(w.other.Token), "POST", "/tokens", body, "Idempotency-Key", key), 200, 0)
-	if other.header.Get("Idempotent-Replayed") != "" {
+	if other.Header.Get("Idempotent-Replayed") != "" {
 		t.Error("another account's key was replayed")
 	}
 	// What was refused may be tried again with the same key.
@@ -512,7 +512,7 @@ func testQuota(t *testing.T, w *world) {
 	if err := json.Unmarshal([]byte(w.nodes[0].run("account", "create", store.NewID()+"@example.org", "--json")), &poor); err != nil {
 		t.Fatal(err)
 	}
-	if a := w.do(t, bearer(poor.Token), "GET", "/IT-omi?latitude=0&longitude=0", nil); a.status == 503 {
+	if a := w.do(t, bearer(poor.Token), "GET", "/IT-omi?latitude=0&longitude=0", nil); a.Status == 503 {
 		t.Skip("SKIPPED, NOT TESTED: this build has no publication to look up in")
 	}
 	var got [600]atomic.Int64
@@ -528,7 +528,7 @@ func testQuota(t *testing.T, w *world) {
 					t.Error(err)
 					return
 				}
-				got[a.status].Add(1)
+				got[a.Status].Add(1)
 			}
 		})
 	}

@@ -92,16 +92,16 @@ func (s *stage) signing(d *documents) []work {
 		}}
 	}
 	onPDF := func(o ades.SignParams) (ades.Draft, error) {
-		return pades.Prepare(context.Background(), bytes.NewReader(d.pdf100), pades.Options{SignParams: o})
+		return pades.Prepare(context.Background(), bytes.NewReader(d.pdf100), o, pades.Options{})
 	}
 	return []work{
 		raw("raw RSA", s.rsa),
 		sign("sign PAdES-B RSA", s.rsa, onPDF),
 		sign("sign CAdES-B RSA", s.rsa, func(o ades.SignParams) (ades.Draft, error) {
-			return cades.Prepare(bytes.NewReader(d.bin), cades.Options{SignParams: o})
+			return cades.Prepare(bytes.NewReader(d.bin), o, cades.Options{})
 		}),
 		sign("sign XAdES-B RSA", s.rsa, func(o ades.SignParams) (ades.Draft, error) {
-			return xades.Prepare(context.Background(), []ades.File{{Source: bytes.NewReader(d.xml50)}}, xades.Options{SignParams: o, Packaging: xades.Enveloped})
+			return xades.Prepare(context.Background(), []ades.File{{Source: bytes.NewReader(d.xml50)}}, o, xades.Options{Packaging: xades.Enveloped})
 		}),
 		raw("raw P-256", s.p256),
 		sign("sign PAdES-B P-256", s.p256, onPDF),

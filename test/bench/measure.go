@@ -6,8 +6,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"rogito.dev/rogito/internal/yardstick"
 )
 
 // work is something that is done again and again.
@@ -39,7 +40,7 @@ func measure(budget time.Duration, works ...work) (map[string]figure, error) {
 			runtime.GC()
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			start, n := processorTime(), 0
+			start, n := yardstick.Processor(), 0
 			var spent time.Duration
 			for spent < budget/turns {
 				for range 8 {
@@ -48,7 +49,7 @@ func measure(budget time.Duration, works ...work) (map[string]figure, error) {
 					}
 				}
 				n += 8
-				spent = processorTime() - start
+				spent = yardstick.Processor() - start
 			}
 			runtime.ReadMemStats(&after)
 			if turn > 0 { // the first one warms up
@@ -64,15 +65,6 @@ func measure(budget time.Duration, works ...work) (map[string]figure, error) {
 		out[works[i].name] = figure{rate: s.rates[len(s.rates)/2], bytes: float64(s.bytes) / float64(s.n)}
 	}
 	return out, nil
-}
-
-// processorTime is that of the whole process: the collector's is ours too.
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // there is no other clock to go by
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // load is the load average of the last minute.

@@ -427,6 +427,13 @@ func xmlBombs(m *materials, out map[string][]byte) {
 	}
 	out["xml, namespaces"] = []byte("<doc" + spaces.String() + ">" + strings.Repeat(`<a Id="x"/>`, 1) + strings.Repeat("<b/>", 200_000) + signature(strings.Repeat(one("#x", `<ds:Transform Algorithm="http://www.w3.org/TR/2001/REC-xml-c14n-20010315"/>`), 900)) + "</doc>")
 	out["xml, deep"] = []byte("<doc" + spaces.String() + ">" + strings.Repeat("<a>", 900) + strings.Repeat("<b/>", 100_000) + strings.Repeat("</a>", 900) + signature(strings.Repeat(one("", envelopedTransform+c14nTransform), 900)) + "</doc>")
+	var values strings.Builder
+	for i := range 900 {
+		fmt.Fprintf(&values, "n%d:x ", i)
+	}
+	whole := signature(one("", envelopedTransform+c14nTransform))
+	out["xml, prefixes in values"] = []byte("<doc" + spaces.String() + ">" + strings.Repeat("<b>"+values.String()+"</b>", 2000) + whole + "</doc>")
+	out["xml, prefixes in values, deep"] = []byte("<doc" + spaces.String() + ">" + strings.Repeat("<a>", 900) + strings.Repeat("<c><b>n1:x</b></c>", 200_000) + strings.Repeat("</a>", 900) + whole + "</doc>")
 	out["xml, names of keys"] = []byte("<doc>" + strings.Replace(signature(one("", envelopedTransform)), "</ds:Signature>", "<ds:KeyInfo>"+strings.Repeat("<ds:KeyName>CN=A, O=B, C=IT</ds:KeyName>", 200_000)+"</ds:KeyInfo></ds:Signature>", 1) + "</doc>")
 	out["xml, marks of PDF"] = []byte("<doc>" + strings.Repeat("<p>%PDF- startxref 1 0 obj</p>", 200_000) + strings.Repeat(signature(one("", envelopedTransform+c14nTransform)), 100) + "</doc>")
 	var ids strings.Builder
@@ -536,6 +543,7 @@ func allBombs(m *materials) map[string][]byte {
 		cmsBombs(m, out)
 		xmlBombs(m, out)
 		pdfBombs(m, out)
+		formBombs(m, out)
 		out["cms, a huge list to be fetched"] = fetchedList(m)
 	})
 	return everyBomb

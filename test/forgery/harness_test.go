@@ -36,9 +36,12 @@ type specimen struct {
 	data     []byte
 	detached []byte // content given beside; nil if none
 	want     string // forged or genuine
-	// shows is a text that pdftotext or mutool must find in a forged PDF: what
-	// the forger wants somebody to read.
+	// shows is a text that pdftotext or mutool must find in a PDF: what the forger
+	// wants somebody to read.
 	shows string
+	// asks is the program that must print what shows says, in place of those;
+	// @ is the file.
+	asks []string
 	// anchors (PEM) are trusted in place of the PKI's root; such specimens do
 	// not go to the server, whose anchors are fixed.
 	anchors []byte
@@ -384,7 +387,12 @@ func shown(t *testing.T, sp specimen) {
 		t.Fatal(err)
 	}
 	asked := false
-	for _, reader := range [][]string{{"pdftotext", path, "-"}, {"mutool", "draw", "-F", "txt", path}} {
+	readers := [][]string{{"pdftotext", path, "-"}, {"mutool", "draw", "-F", "txt", path}}
+	if sp.asks != nil {
+		readers = [][]string{slices.Clone(sp.asks)}
+		readers[0][slices.Index(sp.asks, "@")] = path
+	}
+	for _, reader := range readers {
 		if _, err := exec.LookPath(reader[0]); err != nil {
 			continue
 		}
@@ -395,6 +403,6 @@ func shown(t *testing.T, sp specimen) {
 		}
 	}
 	if asked {
-		t.Errorf("%s: neither pdftotext nor mutool shows %q", sp.name, sp.shows)
+		t.Errorf("%s: none of %q shows %q", sp.name, readers, sp.shows)
 	}
 }

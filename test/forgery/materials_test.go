@@ -3,6 +3,8 @@ package forgery
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"os"
 	"os/exec"
@@ -141,7 +143,7 @@ func (m *materials) signUnchecked(content []byte) []byte {
 
 func (m *materials) tryUnchecked(content []byte) ([]byte, error) {
 	a := m.signer()
-	d, err := pades.Prepare(context.Background(), bytes.NewReader(content), pades.Options{SignParams: a.Signing(m.pki.Now())})
+	d, err := pades.Prepare(context.Background(), bytes.NewReader(content), a.Signing(m.pki.Now()), pades.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -152,4 +154,21 @@ func (m *materials) tryUnchecked(content []byte) ([]byte, error) {
 	var out bytes.Buffer
 	err = d.Finish(&out, value)
 	return out.Bytes(), err
+}
+
+// pemFiles writes the signer's key and certificate for other programs.
+func (m *materials) pemFiles(dir string) (key, cert string) {
+	m.t.Helper()
+	a := m.signer()
+	der, err := x509.MarshalPKCS8PrivateKey(a.Key)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	key, cert = filepath.Join(dir, "key.pem"), filepath.Join(dir, "cert.pem")
+	for path, block := range map[string]*pem.Block{key: {Type: "PRIVATE KEY", Bytes: der}, cert: {Type: "CERTIFICATE", Bytes: a.Certificate.Raw}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	return key, cert
 }

@@ -268,6 +268,8 @@ func pdfEdits() []edit {
 		}},
 		{"content with a part that is nothing", never, "", false, func(e *editor) { e.put(3, "Contents", "[null 4 0 R]") }},
 		{"content in another file", never, "", false, func(e *editor) { e.putStream(4, "/F(other.txt)") }},
+		{"page turned by a number that some cut to 32 bits", never, "", false, func(e *editor) { e.put(3, "Rotate", "4294967400") }},
+		{"page turned by nothing, in a large number", never, "", false, func(e *editor) { e.put(3, "Rotate", "1546188226560") }},
 		{"page turned by a real", never, "", false, func(e *editor) { e.put(3, "Rotate", "0.0") }},
 		{"default colours", never, "", false, func(e *editor) {
 			e.put(3, "Resources", "<</Font<</F1 5 0 R>>/ColorSpace<</DefaultGray[/CalGray<</WhitePoint[1 1 1]/Gamma 9>>]>>>>")

@@ -293,7 +293,7 @@ func (m *mutator) copied(num int) raw.Object {
 func (m *mutator) step() {
 	num := m.number()
 	ref := raw.Ref{Num: num}
-	switch m.r.IntN(12) {
+	switch m.r.IntN(13) {
 	case 0: // nothing
 		m.u.Set(ref, nil)
 	case 1: // written again
@@ -319,6 +319,8 @@ func (m *mutator) step() {
 		m.fill()
 	case 10: // an entry of a nested dictionary
 		m.nested(ref)
+	case 12: // a stream encoded in an odd way
+		m.recode(ref)
 	case 11: // two objects exchanged
 		other := m.number()
 		a, b := m.copied(num), m.copied(other)
@@ -386,6 +388,31 @@ func (m *mutator) key(ref raw.Ref) {
 		d.Set(key, v)
 	}
 	m.u.Set(ref, o)
+}
+
+// recode encodes a stream anew, in a way that some readers take differently.
+func (m *mutator) recode(ref raw.Ref) {
+	var streams []int
+	for _, num := range m.base.objects {
+		if _, ok := m.copied(num).(*raw.Stream); ok {
+			streams = append(streams, num)
+		}
+	}
+	ref.Num = pick(m.r, streams)
+	s, ok := m.copied(ref.Num).(*raw.Stream)
+	if !ok {
+		return
+	}
+	keys, data := pick(m.r, append(oddRecodings(), strictRecodings()...)).do(s.Data)
+	if m.r.IntN(4) == 0 && len(data) > 0 { // and damaged
+		data[m.r.IntN(len(data))] ^= 1 << m.r.IntN(8)
+	}
+	if keys != "" { // the first key takes the others with it
+		end := 1 + strings.IndexAny(keys[1:], "/[")
+		s.Dict.Set(raw.Name(keys[1:end]), raw.Raw(keys[end:]))
+	}
+	s.Data = data
+	m.u.Set(ref, s)
 }
 
 func (m *mutator) nested(ref raw.Ref) {

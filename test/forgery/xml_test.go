@@ -5,9 +5,7 @@ import (
 	"crypto"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/base64"
-	"encoding/pem"
 	"fmt"
 	"os"
 	"os/exec"
@@ -598,25 +596,15 @@ func (f *xmlForger) xmlsec() {
 
 func (f *xmlForger) byXMLSec(transforms string) string {
 	f.t.Helper()
-	a := f.signer()
 	dir := f.t.TempDir()
-	write := func(name string, b []byte) string {
-		p := filepath.Join(dir, name)
-		if err := os.WriteFile(p, b, 0o600); err != nil {
-			f.t.Fatal(err)
-		}
-		return p
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(a.Key)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	key := write("key.pem", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
-	cert := write("cert.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Certificate.Raw}))
+	key, cert := f.pemFiles(dir)
+	template, out := filepath.Join(dir, "template.xml"), filepath.Join(dir, "signed.xml")
 	doc := `<invoice><seller>Anna</seller><amount>100</amount><note>paid</note><ds:Signature xmlns:ds="` + dsNS + `"><ds:SignedInfo><ds:CanonicalizationMethod Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"/><ds:SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha256"/>` +
 		reference(ref{"", "", transforms}, "") + `</ds:SignedInfo><ds:SignatureValue/><ds:KeyInfo><ds:X509Data><ds:X509Certificate/></ds:X509Data></ds:KeyInfo></ds:Signature></invoice>`
-	out := filepath.Join(dir, "signed.xml")
-	c := exec.Command("xmlsec1", "--sign", "--privkey-pem", key+","+cert, "--output", out, write("template.xml", []byte(doc)))
+	if err := os.WriteFile(template, []byte(doc), 0o600); err != nil {
+		f.t.Fatal(err)
+	}
+	c := exec.Command("xmlsec1", "--sign", "--privkey-pem", key+","+cert, "--output", out, template)
 	if msg, err := c.CombinedOutput(); err != nil {
 		f.t.Fatalf("xmlsec1: %v\n%s", err, msg)
 	}

@@ -38,13 +38,11 @@ func TestASiC(t *testing.T) {
 		} {
 			for i, actor := range []string{"good", "p384"} {
 				a := pki.Actor(t, actor)
-				o := k.o
-				o.SignParams = a.Signing(pki.Now())
-				d, err := asic.Prepare(t.Context(), files, o)
+				d, err := asic.Prepare(t.Context(), files, a.Signing(pki.Now()), k.o)
 				if err != nil {
 					t.Fatal(err)
 				}
-				b := a.Finish(t, d, o.SignParams)
+				b := a.Finish(t, d, a.Signing(pki.Now()))
 				for level := ades.LevelB; level <= ades.LevelLTA; level++ {
 					if i > 0 && level != ades.LevelB {
 						continue
@@ -72,19 +70,16 @@ func TestASiCSeveral(t *testing.T) {
 	for _, k := range asicKinds {
 		t.Run(k.name, func(t *testing.T) {
 			a := pki.Actor(t, "good")
-			o := k.o
-			o.SignParams = a.Signing(pki.Now())
-			d, err := asic.Prepare(t.Context(), []ades.File{memory("a.txt", "a")}, o)
+			d, err := asic.Prepare(t.Context(), []ades.File{memory("a.txt", "a")}, a.Signing(pki.Now()), k.o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := a.Finish(t, d, o.SignParams)
+			b := a.Finish(t, d, a.Signing(pki.Now()))
 			second := pki.Actor(t, "second")
-			o.SignParams = second.Signing(pki.Now())
-			if d, err = asic.Parallel(t.Context(), bytes.NewReader(b), o); err != nil {
+			if d, err = asic.Parallel(t.Context(), bytes.NewReader(b), second.Signing(pki.Now()), k.o); err != nil {
 				t.Fatal(err)
 			}
-			b = second.Finish(t, d, o.SignParams)
+			b = second.Finish(t, d, second.Signing(pki.Now()))
 			for range 3 {
 				b = raiseASiC(t, b, ades.LevelLTA)
 			}

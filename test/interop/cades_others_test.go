@@ -34,14 +34,14 @@ func TestCAdESByOpenSSL(t *testing.T) {
 		for _, pss := range []bool{false, true} {
 			for _, level := range levels {
 				a := pki.Actor(t, actor)
-				o := cadesOptions(a)
-				o.PSS = pss
-				file := write(t, "a.p7m", raiseCAdES(t, signCAdES(t, a, content, o), level))
+				p := a.Signing(pki.Now())
+				p.PSS = pss
+				file := write(t, "a.p7m", raiseCAdES(t, signCAdES(t, a, content, p, cades.Options{}), level))
 				out := file + ".out"
 				args := []string{"cms", "-verify", "-binary", "-inform", "DER", "-in", file, "-out", out, "-CAfile", rootPEM, "-purpose", "any", "-cades"}
 				runTool(t, openssl, args...)
 				got, err := os.ReadFile(out)
-				table.add(row{"OpenSSL", "CAdES", "attached", level.String(), algorithm(o.SignParams)}, err == nil && bytes.Equal(got, content))
+				table.add(row{"OpenSSL", "CAdES", "attached", level.String(), algorithm(p)}, err == nil && bytes.Equal(got, content))
 				if err != nil || !bytes.Equal(got, content) {
 					t.Errorf("%s: content differs: %v", actor, err)
 				}
@@ -140,7 +140,7 @@ func TestCAdESOfDSS(t *testing.T) {
 		}
 	}
 
-	ours := write(t, "ours.p7m", signCAdES(t, a, someBytes(1000), cadesOptions(a)))
+	ours := write(t, "ours.p7m", signCAdES(t, a, someBytes(1000), a.Signing(pki.Now()), cades.Options{}))
 	out := filepath.Join(dir, "extended.p7m")
 	runTool(t, bin, "extend", "--level", "LTA", "--tsa", pki.TSA(), "--trust", rootPEM, "--out", out, ours)
 	dss.Passed(t, Ask{File: out}, "CAdES-BASELINE-LTA")
@@ -167,13 +167,13 @@ func TestCAdESPyHanko(t *testing.T) {
 		for _, pss := range []bool{false, true} {
 			for _, detached := range []bool{false, true} {
 				a := pki.Actor(t, actor)
-				o := cadesOptions(a)
-				o.PSS, o.Detached = pss, detached
+				p := a.Signing(pki.Now())
+				p.PSS = pss
 				args := []string{"validate", "--trust", rootPEM}
 				if detached {
 					args = append(args, "--detached", write(t, "content", content))
 				}
-				out := oracleRun(t, "pyhanko-oracle", append(args, write(t, "a.p7m", signCAdES(t, a, content, o)))...)
+				out := oracleRun(t, "pyhanko-oracle", append(args, write(t, "a.p7m", signCAdES(t, a, content, p, cades.Options{Detached: detached})))...)
 				var v struct {
 					Integrity string `json:"integrity"`
 					Valid     bool   `json:"valid"`
@@ -182,7 +182,7 @@ func TestCAdESPyHanko(t *testing.T) {
 					t.Fatalf("%v: %s", err, out)
 				}
 				ok := v.Integrity == "intact" && v.Valid
-				table.add(row{"pyHanko", "CAdES", map[bool]string{false: "attached", true: "detached"}[detached], "B", algorithm(o.SignParams)}, ok)
+				table.add(row{"pyHanko", "CAdES", map[bool]string{false: "attached", true: "detached"}[detached], "B", algorithm(p)}, ok)
 				if !ok {
 					t.Errorf("%s, pss %v, detached %v: %s", actor, pss, detached, out)
 				}

@@ -12,18 +12,12 @@ import (
 	"rogito.dev/rogito/cades"
 )
 
-// cadesOptions are the options of an actor.
-func cadesOptions(a *adestest.Actor) cades.Options {
-	return cades.Options{SignParams: a.Signing(pki.Now())}
-}
-
-func signCAdES(t testing.TB, a *adestest.Actor, content []byte, o cades.Options) []byte {
+func signCAdES(t testing.TB, a *adestest.Actor, content []byte, s ades.SignParams, o cades.Options) []byte {
 	t.Helper()
-	d, err := cades.Prepare(bytes.NewReader(content), o)
+	d, err := cades.Prepare(bytes.NewReader(content), s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := o.SignParams
 	s.Hash = cades.Hash(s)
 	return a.Finish(t, d, s)
 }
@@ -59,15 +53,15 @@ func TestCAdES(t *testing.T) {
 			for _, detached := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%v/%v/detached=%v", v, level, detached), func(t *testing.T) {
 					a := pki.Actor(t, v.actor)
-					o := cadesOptions(a)
-					o.Hash, o.PSS, o.Detached = v.hash, v.pss, detached
+					p := a.Signing(pki.Now())
+					p.Hash, p.PSS = v.hash, v.pss
 					ask := Ask{}
 					var files []ades.File
 					if detached {
 						ask.Detached = []any{write(t, "content.bin", content)}
 						files = []ades.File{{Source: bytes.NewReader(content)}}
 					}
-					signed := raiseCAdES(t, signCAdES(t, a, content, o), level, files...)
+					signed := raiseCAdES(t, signCAdES(t, a, content, p, cades.Options{Detached: detached}), level, files...)
 					ask.File = write(t, "a.p7m", signed)
 					dss.Passed(t, ask, "CAdES-BASELINE-"+level.String())
 				})
@@ -79,13 +73,13 @@ func TestCAdES(t *testing.T) {
 // TestCAdESEmpty signs nothing at all.
 func TestCAdESEmpty(t *testing.T) {
 	a := pki.Actor(t, "good")
-	signed := raiseCAdES(t, signCAdES(t, a, nil, cadesOptions(a)), ades.LevelLTA)
+	signed := raiseCAdES(t, signCAdES(t, a, nil, a.Signing(pki.Now()), cades.Options{}), ades.LevelLTA)
 	dss.Passed(t, Ask{File: write(t, "empty.p7m", signed), What: "attached, empty file"}, "CAdES-BASELINE-LTA")
 }
 
 func TestCAdESEd25519Intact(t *testing.T) {
 	a := pki.Actor(t, "ed25519")
-	v := dss.Validate(t, Ask{File: write(t, "a.p7m", signCAdES(t, a, []byte("x"), cadesOptions(a)))})
+	v := dss.Validate(t, Ask{File: write(t, "a.p7m", signCAdES(t, a, []byte("x"), a.Signing(pki.Now()), cades.Options{}))})
 	if len(v.Signatures) != 1 || v.Signatures[0].Intact == nil || !*v.Signatures[0].Intact {
 		t.Fatalf("not intact: %s", v.Raw)
 	}
@@ -96,8 +90,8 @@ func TestCAdESParallelAndCounter(t *testing.T) {
 	first, second, third := pki.Actor(t, "good"), pki.Actor(t, "second"), pki.Actor(t, "third")
 	for _, level := range levels {
 		t.Run(level.String(), func(t *testing.T) {
-			signed := raiseCAdES(t, signCAdES(t, first, content, cadesOptions(first)), level)
-			d, err := cades.Parallel(bytes.NewReader(signed), nil, cadesOptions(second))
+			signed := raiseCAdES(t, signCAdES(t, first, content, first.Signing(pki.Now()), cades.Options{}), level)
+			d, err := cades.Parallel(bytes.NewReader(signed), nil, second.Signing(pki.Now()), cades.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +104,7 @@ func TestCAdESParallelAndCounter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := cades.Counter(bytes.NewReader(signed), doc.Signatures[0].ID, cadesOptions(third))
+			c, err := cades.Counter(bytes.NewReader(signed), doc.Signatures[0].ID, third.Signing(pki.Now()), cades.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +119,7 @@ func TestCAdESParallelAndCounter(t *testing.T) {
 
 func TestCAdESAgainAndAgain(t *testing.T) {
 	a := pki.Actor(t, "good")
-	signed := signCAdES(t, a, []byte("again"), cadesOptions(a))
+	signed := signCAdES(t, a, []byte("again"), a.Signing(pki.Now()), cades.Options{})
 	for _, level := range []ades.Level{ades.LevelT, ades.LevelLT, ades.LevelLTA, ades.LevelLTA, ades.LevelLTA} {
 		signed = raiseCAdES(t, signed, level)
 		dss.Passed(t, Ask{File: write(t, "a.p7m", signed)}, "CAdES-BASELINE-"+level.String())

@@ -141,7 +141,7 @@ func TestLargeCMS(t *testing.T) {
 	}
 	openssl := tool(t, "openssl")
 	a := pki.Actor(t, "good")
-	file := write(t, "large.p7m", signCAdES(t, a, make([]byte, 128<<20), cadesOptions(a)))
+	file := write(t, "large.p7m", signCAdES(t, a, make([]byte, 128<<20), a.Signing(pki.Now()), cades.Options{}))
 	runTool(t, openssl, "cms", "-verify", "-binary", "-inform", "DER", "-in", file, "-out", os.DevNull, "-CAfile", rootPEM, "-purpose", "any")
 	f, err := os.Open(file)
 	if err != nil {

@@ -3,6 +3,7 @@ package interop
 import (
 	"bytes"
 	"context"
+	"crypto"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -72,6 +73,8 @@ func qpdfed(t testing.TB, doc []byte, args ...string) []byte {
 
 type padesCase struct {
 	actor string
+	hash  crypto.Hash
+	pss   bool
 	level ades.Level
 	vri   bool
 	opts  pades.Options
@@ -81,8 +84,7 @@ func signPAdES(t testing.TB, doc []byte, c padesCase) []byte {
 	t.Helper()
 	a := pki.Actor(t, c.actor)
 	s := a.Signing(pki.Now())
-	s.Hash, s.PSS = c.opts.Hash, c.opts.PSS
-	c.opts.SignParams = ades.SignParams{}
+	s.Hash, s.PSS = c.hash, c.pss
 	var out bytes.Buffer
 	o := rogito.Options{SignParams: s, Format: ades.PAdES, Level: c.level, Stamper: pki.Unit, Gatherer: pki, VRI: c.vri, PAdES: c.opts}
 	if _, err := rogito.Sign(context.Background(), rogito.File("", bytes.NewReader(doc)), &out, a.Key, o); err != nil {
@@ -155,8 +157,7 @@ func TestPAdES(t *testing.T) {
 	for _, v := range variants {
 		for _, level := range levels {
 			t.Run(fmt.Sprintf("%v/%v", v, level), func(t *testing.T) {
-				c := padesCase{actor: v.actor, level: level}
-				c.opts.Hash, c.opts.PSS = v.hash, v.pss
+				c := padesCase{actor: v.actor, hash: v.hash, pss: v.pss, level: level}
 				file := write(t, "a.pdf", signPAdES(t, doc, c))
 				noUndefinedChanges(t, dss.Passed(t, Ask{File: file, What: "one signature"}, "PAdES-BASELINE-"+level.String()))
 				a := pki.Actor(t, v.actor)

@@ -93,12 +93,12 @@ func xmlsec(t testing.TB, what row, file string, attrs ...string) {
 func TestXAdESPackagingsAndLevels(t *testing.T) {
 	a := pki.Actor(t, "good")
 	for _, c := range xadesCases() {
-		o := xades.Options{SignParams: a.Signing(pki.Now()), Packaging: c.packaging}
-		d, err := xades.Prepare(t.Context(), c.files, o)
+		o := xades.Options{Packaging: c.packaging}
+		d, err := xades.Prepare(t.Context(), c.files, a.Signing(pki.Now()), o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := a.Finish(t, d, o.SignParams)
+		b := a.Finish(t, d, a.Signing(pki.Now()))
 		for level := ades.LevelB; level <= ades.LevelLTA; level++ {
 			t.Run(fmt.Sprintf("%s-%s", c.name, level), func(t *testing.T) {
 				signed := b
@@ -125,13 +125,13 @@ func TestXAdESAlgorithms(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s-%s-pss=%v", actor, hash, pss), func(t *testing.T) {
-					o := xades.Options{SignParams: a.Signing(pki.Now())}
-					o.Hash, o.PSS = hash, pss
-					d, err := xades.Prepare(t.Context(), c.files, o)
+					p := a.Signing(pki.Now())
+					p.Hash, p.PSS = hash, pss
+					d, err := xades.Prepare(t.Context(), c.files, p, xades.Options{})
 					if err != nil {
 						t.Fatal(err)
 					}
-					signed := c.raise(t, a.Finish(t, d, o.SignParams), ades.LevelLTA)
+					signed := c.raise(t, a.Finish(t, d, p), ades.LevelLTA)
 					ask := c.ask(t, signed)
 					if actor == "ed25519" {
 						intact(t, ask)
@@ -139,7 +139,7 @@ func TestXAdESAlgorithms(t *testing.T) {
 					}
 					dss.Passed(t, ask, "XAdES-BASELINE-LTA")
 					if !pss { // xmlsec1 1.2 knows no PSS
-						xmlsec(t, row{"", "XAdES", c.name, "LTA", algorithm(o.SignParams)}, ask.File)
+						xmlsec(t, row{"", "XAdES", c.name, "LTA", algorithm(p)}, ask.File)
 					}
 				})
 			}
@@ -160,7 +160,7 @@ func intact(t testing.TB, ask Ask) {
 func TestXAdESEmpty(t *testing.T) {
 	a := pki.Actor(t, "p256")
 	c := xadesCase{name: "enveloping, empty file", packaging: xades.Enveloping, files: []ades.File{memory("empty", "")}}
-	d, err := xades.Prepare(t.Context(), c.files, xades.Options{SignParams: a.Signing(pki.Now()), Packaging: c.packaging})
+	d, err := xades.Prepare(t.Context(), c.files, a.Signing(pki.Now()), xades.Options{Packaging: c.packaging})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,24 +175,22 @@ func TestXAdESPartsAndSeveral(t *testing.T) {
 		"no-filter": {KeepSignatures: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o.SignParams = a.Signing(pki.Now())
-			d, err := xades.Prepare(t.Context(), []ades.File{memory("", invoiceXML)}, o)
+			d, err := xades.Prepare(t.Context(), []ades.File{memory("", invoiceXML)}, a.Signing(pki.Now()), o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			dss.Passed(t, Ask{File: write(t, "part.xml", a.Finish(t, d, o.SignParams))}, "XAdES-BASELINE-B")
+			dss.Passed(t, Ask{File: write(t, "part.xml", a.Finish(t, d, a.Signing(pki.Now())))}, "XAdES-BASELINE-B")
 		})
 	}
 	t.Run("two signatures", func(t *testing.T) {
 		doc := []byte(invoiceXML)
 		for _, who := range []string{"good", "second"} {
 			a := pki.Actor(t, who)
-			o := xades.Options{SignParams: a.Signing(pki.Now())}
-			d, err := xades.Prepare(t.Context(), []ades.File{memory("", string(doc))}, o)
+			d, err := xades.Prepare(t.Context(), []ades.File{memory("", string(doc))}, a.Signing(pki.Now()), xades.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			doc = a.Finish(t, d, o.SignParams)
+			doc = a.Finish(t, d, a.Signing(pki.Now()))
 		}
 		v := dss.Passed(t, Ask{File: write(t, "two.xml", xadesCase{}.raise(t, doc, ades.LevelLTA))}, "XAdES-BASELINE-LTA")
 		if len(v.Signatures) != 2 {
@@ -206,12 +204,12 @@ func TestXAdESRenewal(t *testing.T) {
 	for _, c := range xadesCases() {
 		t.Run(c.name, func(t *testing.T) {
 			a := pki.Actor(t, "crl")
-			o := xades.Options{SignParams: a.Signing(pki.Now()), Packaging: c.packaging}
-			d, err := xades.Prepare(t.Context(), c.files, o)
+			o := xades.Options{Packaging: c.packaging}
+			d, err := xades.Prepare(t.Context(), c.files, a.Signing(pki.Now()), o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := a.Finish(t, d, o.SignParams)
+			b := a.Finish(t, d, a.Signing(pki.Now()))
 			for range 3 {
 				b = c.raise(t, b, ades.LevelLTA)
 			}

@@ -66,28 +66,28 @@ func TestXMLOfDSS(t *testing.T) {
 		own                           func() (ades.Draft, error)
 	}{
 		{"xades", "enveloped", ".xml", "XAdES-BASELINE-", xadesFamily, func() (ades.Draft, error) {
-			return xades.Prepare(t.Context(), files, xades.Options{SignParams: a.Signing(pki.Now()), Packaging: xades.Enveloped})
+			return xades.Prepare(t.Context(), files, a.Signing(pki.Now()), xades.Options{Packaging: xades.Enveloped})
 		}},
 		{"xades", "enveloping", ".xml", "XAdES-BASELINE-", xadesFamily, func() (ades.Draft, error) {
-			return xades.Prepare(t.Context(), files, xades.Options{SignParams: a.Signing(pki.Now()), Packaging: xades.Enveloping})
+			return xades.Prepare(t.Context(), files, a.Signing(pki.Now()), xades.Options{Packaging: xades.Enveloping})
 		}},
 		{"xades", "detached", ".xml", "XAdES-BASELINE-", xadesFamily, func() (ades.Draft, error) {
-			return xades.Prepare(t.Context(), files, xades.Options{SignParams: a.Signing(pki.Now()), Packaging: xades.Detached})
+			return xades.Prepare(t.Context(), files, a.Signing(pki.Now()), xades.Options{Packaging: xades.Detached})
 		}},
 		{"xades", "internally-detached", ".xml", "XAdES-BASELINE-", xadesFamily, func() (ades.Draft, error) {
-			return xades.Prepare(t.Context(), files, xades.Options{SignParams: a.Signing(pki.Now()), Packaging: xades.InternallyDetached})
+			return xades.Prepare(t.Context(), files, a.Signing(pki.Now()), xades.Options{Packaging: xades.InternallyDetached})
 		}},
 		{"asice-xades", "", ".asice", "XAdES-BASELINE-", asicFamily, func() (ades.Draft, error) {
-			return asic.Prepare(t.Context(), files, asic.Options{SignParams: a.Signing(pki.Now())})
+			return asic.Prepare(t.Context(), files, a.Signing(pki.Now()), asic.Options{})
 		}},
 		{"asics-xades", "", ".asics", "XAdES-BASELINE-", asicFamily, func() (ades.Draft, error) {
-			return asic.Prepare(t.Context(), files, asic.Options{SignParams: a.Signing(pki.Now()), Simple: true})
+			return asic.Prepare(t.Context(), files, a.Signing(pki.Now()), asic.Options{Simple: true})
 		}},
 		{"asice-cades", "", ".asice", "CAdES-BASELINE-", asicFamily, func() (ades.Draft, error) {
-			return asic.Prepare(t.Context(), files, asic.Options{SignParams: a.Signing(pki.Now()), CAdES: true})
+			return asic.Prepare(t.Context(), files, a.Signing(pki.Now()), asic.Options{CAdES: true})
 		}},
 		{"asics-cades", "", ".asics", "CAdES-BASELINE-", asicFamily, func() (ades.Draft, error) {
-			return asic.Prepare(t.Context(), files, asic.Options{SignParams: a.Signing(pki.Now()), CAdES: true, Simple: true})
+			return asic.Prepare(t.Context(), files, a.Signing(pki.Now()), asic.Options{CAdES: true, Simple: true})
 		}},
 	} {
 		t.Run(c.format+c.packaging, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
 	"rogito.dev/rogito/internal/hsm"
@@ -24,10 +25,22 @@ var shim []byte
 // and what it was asked. Answers are return values of PKCS#11; zero is the
 // truth.
 type Board struct {
-	OpenAnswer, LoginAnswer, SignAnswer, SignDelay atomic.Uint64
-	SignFailures                                   atomic.Uint64 // so many get SignAnswer; zero: all
-	Opened, Closed, Logins, Signs, Inits, Finals   atomic.Uint64
-	DestroyAnswer                                  atomic.Uint64
+	OpenAnswer, LoginAnswer, SignAnswer          atomic.Uint64
+	Hold                                         atomic.Uint64 // signatures wait while it is not zero
+	SignFailures                                 atomic.Uint64 // so many get SignAnswer; zero: all
+	Opened, Closed, Logins, Signs, Inits, Finals atomic.Uint64
+	DestroyAnswer                                atomic.Uint64
+	Signing, Most                                atomic.Uint64 // signatures under way now, and at most
+}
+
+// Await waits until so many signatures are under way.
+func (b *Board) Await(t testing.TB, n uint64) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); b.Signing.Load() != n; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d signatures under way, want %d", b.Signing.Load(), n)
+		}
+	}
 }
 
 // Live is how many sessions are open now.

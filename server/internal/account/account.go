@@ -138,7 +138,7 @@ func (s *Service) Create(ctx context.Context, n NewAccount) (*Credentials, error
 		APIKey:  newSecret(keyPrefix),
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		hash := s.hash(c.APIKey)
+		hash := s.keyHash(c.Account.ID, c.APIKey)
 		_, err := tx.Exec(ctx, `insert into accounts (id, email, key_hash, admin, sandbox, created_at) values ($1, $2, $3, $4, $5, $6)`,
 			c.Account.ID, email, hash[:], n.Admin, n.Sandbox, now.UnixMilli())
 		if err != nil {
@@ -196,7 +196,7 @@ func (s *Service) Find(ctx context.Context, email string) (Account, error) {
 // List is all accounts, oldest first.
 func (s *Service) List(ctx context.Context) ([]Account, error) {
 	rows, err := s.db.Read().Query(ctx, `select `+accountColumns+` from accounts order by id`)
-	return collect(rows, err, scanAccount)
+	return store.All("list accounts", rows, err, scanAccount)
 }
 
 // SandboxExists says whether this database has a sandbox's account.
@@ -214,30 +214,13 @@ func (s *Service) Any(ctx context.Context) (some bool, err error) {
 // NewKey replaces the API key of an account and returns the new one.
 func (s *Service) NewKey(ctx context.Context, accountID string) (string, error) {
 	key := newSecret(keyPrefix)
-	hash := s.hash(key)
+	hash := s.keyHash(accountID, key)
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, `update accounts set key_hash = $1 where id = $2`, hash[:], accountID)
 		return err
 	})
 	s.entries.Clear()
 	return key, err
-}
-
-// collect reads all rows of an answer.
-func collect[T any](rows store.Rows, err error, scan func(store.Row) (T, error)) ([]T, error) {
-	list := []T{}
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-	return list, rows.Err()
 }
 
 func hostOnly(host string) string {

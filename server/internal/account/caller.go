@@ -13,7 +13,7 @@ type Caller struct {
 	Admin     bool
 	Sandbox   bool       // the sandbox's account: no rate limit applies
 	Address   netip.Addr // the client's, a trusted proxy's word taken into account
-	Bound     bool       // the token is bound to listed addresses
+	Bound     bool       // the token is bound to listed addresses, not to nearly all there are
 	Host      string     // by which the caller reached the server
 
 	// Refresh is set where the token's refresh token was given: good for

@@ -67,7 +67,7 @@ func (s *Service) payer(ctx context.Context, tx *store.Tx, accountID, tokenID st
 	if err != nil || !found {
 		return c, err
 	}
-	f, err := readFamily(ctx, tx, "id", id)
+	f, err := s.readFamily(ctx, tx, "id", id)
 	c.TokenID = id
 	c.family = f.ids(func(member) bool { return true })
 	c.limited = f.ids(func(m member) bool { return m.limited })

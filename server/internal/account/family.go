@@ -2,6 +2,9 @@ package account
 
 import (
 	"context"
+	"crypto/hmac"
+	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -25,7 +28,7 @@ const maxGenerations = 8
 type family []member
 
 type member struct {
-	id, account    string
+	tokenRow
 	scopes         []Scope
 	addresses      []netip.Prefix
 	expire         time.Time
@@ -33,27 +36,75 @@ type member struct {
 	admin, sandbox bool // its account
 }
 
+// tokenRow is what makes a token and its rights, as it stands in its row. The row
+// carries a keyed digest of it: one that was written or changed by anybody else
+// than this service, to name another account, secret or right, is no token.
+type tokenRow struct {
+	id, account     string
+	hash, refresh   []byte
+	parent          string // line of the token that made it; lines outlive their tokens
+	line            string
+	lineUntil, life int64
+	scopesText      string
+	addressesText   string
+	limits          [4]*int64 // total, wallet, subscription, amount
+	expireAt        int64
+}
+
+const tokenRowColumns = `t.id, t.account_id, t.hash, t.refresh_hash, coalesce((select p.line_id from tokens p where p.id = t.parent_id), ''), t.line_id, t.line_until, t.life,
+	t.scopes, t.addresses, t.total_limit, t.wallet_limit, t.subscription_limit, t.amount_limit, t.expire_at, t.mac`
+
+// fields are where tokenRowColumns go.
+func (r *tokenRow) fields(mac *[]byte) []any {
+	return []any{
+		&r.id, &r.account, &r.hash, &r.refresh, &r.parent, &r.line, &r.lineUntil, &r.life, &r.scopesText, &r.addressesText,
+		&r.limits[0], &r.limits[1], &r.limits[2], &r.limits[3], &r.expireAt, mac,
+	}
+}
+
+// mark is the keyed digest of a row.
+func (s *Service) mark(r *tokenRow) []byte {
+	text := fmt.Appendf(nil, "%q %q %x %x %q %q %d %d %q %q %d", r.id, r.account, r.hash, r.refresh, r.parent, r.line, r.lineUntil, r.life, r.scopesText, r.addressesText, r.expireAt)
+	for _, l := range r.limits {
+		if l == nil {
+			text = append(text, " -"...)
+		} else {
+			text = fmt.Appendf(text, " %d", *l)
+		}
+	}
+	sum := s.master.MAC("token", text)
+	return sum[:]
+}
+
 // readFamily reads a token by a condition on its row, and those it comes from.
-// An unknown token has none.
-func readFamily(ctx context.Context, q store.Querier, where string, arg any) (family, error) {
+// An unknown token has none, and neither has one with a row that is not ours, its
+// own or that of one it comes from.
+func (s *Service) readFamily(ctx context.Context, q store.Querier, where string, arg any) (family, error) {
+	forged := false
 	rows, err := q.Query(ctx, `with recursive family (id, parent_id, depth) as (
 			select id, parent_id, 0 from tokens where `+where+` = $1
 			union all
 			select t.id, t.parent_id, f.depth + 1 from tokens t join family f on t.id = f.parent_id where f.depth < 100)
-		select t.id, t.account_id, t.scopes, t.addresses, t.expire_at, t.total_limit is not null,
-			t.wallet_limit is not null or t.subscription_limit is not null or t.amount_limit is not null or t.total_limit is not null,
-			a.admin, a.sandbox
+		select `+tokenRowColumns+`, a.admin, a.sandbox
 		from family f join tokens t on t.id = f.id join accounts a on a.id = t.account_id order by f.depth`, arg)
-	return collect(rows, err, func(r store.Row) (m member, err error) {
-		var scopes, addresses string
-		var expire int64
-		if err := r.Scan(&m.id, &m.account, &scopes, &addresses, &expire, &m.total, &m.limited, &m.admin, &m.sandbox); err != nil {
+	all, err := store.All("read tokens", rows, err, func(r store.Row) (m member, err error) {
+		var mac []byte
+		if err := r.Scan(append(m.fields(&mac), &m.admin, &m.sandbox)...); err != nil {
 			return m, err
 		}
-		m.scopes, m.expire = parseScopes(strings.Fields(scopes)), store.Time(expire)
-		m.addresses, err = parsePrefixes(strings.Fields(addresses))
+		if !hmac.Equal(mac, s.mark(&m.tokenRow)) {
+			forged = true
+			s.cfg.Log.WarnContext(ctx, "the row of a token was not written by this service: it is no token", "token", m.id)
+		}
+		m.scopes, m.expire = parseScopes(strings.Fields(m.scopesText)), store.Time(m.expireAt)
+		m.total, m.limited = m.limits[0] != nil, m.limits != [4]*int64{}
+		m.addresses, err = parsePrefixes(strings.Fields(m.addressesText))
 		return m, err
 	})
+	if forged {
+		return nil, err
+	}
+	return all, err
 }
 
 func parseScopes(list []string) (out []Scope) {
@@ -119,11 +170,11 @@ func covers(own []Scope, asked Scope) bool {
 
 // giver is the family of the token that a caller presented, as it is now; nil
 // for the API key and for the operator, who may give anything.
-func giver(ctx context.Context, tx store.Querier, c *Caller) (family, error) {
+func (s *Service) giver(ctx context.Context, tx store.Querier, c *Caller) (family, error) {
 	if c.TokenID == "" {
 		return nil, nil
 	}
-	f, err := readFamily(ctx, tx, "id", c.TokenID)
+	f, err := s.readFamily(ctx, tx, "id", c.TokenID)
 	if err == nil && !f.alive() {
 		err = fault.New(fault.WrongToken, "wrong token")
 	}
@@ -180,7 +231,7 @@ func (f family) mayManage(target family) error {
 // MayHold judges whether a caller may be shown a token that was made before, as
 // at the replay of an idempotent call: only if it could make such a one now.
 func (s *Service) MayHold(ctx context.Context, c *Caller, scopes []string, expire time.Time) error {
-	f, err := giver(ctx, s.db.Read(), c)
+	f, err := s.giver(ctx, s.db.Read(), c)
 	if err != nil || f == nil {
 		return err
 	}
@@ -198,12 +249,14 @@ func (s *Service) MayHold(ctx context.Context, c *Caller, scopes []string, expir
 // what was asked in time is done.
 func (s *Service) HasToken(ctx context.Context, tx *store.Tx, accountID, id string, otherwise error) error {
 	return tx.Ask(ctx, func(row store.Row) error {
-		var found bool
-		if err := row.Scan(&found); err != nil || found {
-			return err
+		var r tokenRow
+		var mac []byte
+		err := row.Scan(r.fields(&mac)...)
+		if errors.Is(err, store.ErrNoRows) || err == nil && !hmac.Equal(mac, s.mark(&r)) {
+			return otherwise
 		}
-		return otherwise
-	}, `select exists (select 1 from tokens where `+sameLine+`)`, accountID, id)
+		return err
+	}, `select `+tokenRowColumns+` from tokens t where `+sameLine, accountID, id)
 }
 
 // sameLine finds the token that another one has become by being refreshed.
@@ -218,7 +271,7 @@ func (s *Service) SameLine(ctx context.Context, accountID, former, id string) (b
 // currentToken is the token that another one has become by being refreshed.
 func currentToken(ctx context.Context, q store.Querier, accountID, id string) (now string, found bool, err error) {
 	rows, err := q.Query(ctx, `select id from tokens where `+sameLine, accountID, id)
-	ids, err := collect(rows, err, func(r store.Row) (id string, err error) { return id, r.Scan(&id) })
+	ids, err := store.All("read token", rows, err, store.Column[string])
 	if err != nil || len(ids) == 0 {
 		return "", false, err
 	}

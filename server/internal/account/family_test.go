@@ -72,26 +72,29 @@ func TestNoTokenOutlivesItsParent(t *testing.T) {
 				t.Errorf("%s lives until %v, its parent until %v", name, tok.ExpireAt, limit)
 			}
 		}
-		for name, change := range map[string]func() (account.Token, error){
-			"itself":             func() (account.Token, error) { return r.ChangeToken(ctx, by, "h", short.ID, life(year)) },
-			"itself, by secret":  func() (account.Token, error) { return r.ChangeToken(ctx, by, "h", short.Secret, life(0)) },
-			"its child":          func() (account.Token, error) { return r.ChangeToken(ctx, by, "h", child.ID, life(year)) },
-			"a child, by itself": func() (account.Token, error) { return r.ChangeToken(ctx, r.as(t, child), "h", child.ID, life(year)) },
-			"a child, by the API key": func() (account.Token, error) {
+		for _, c := range []struct {
+			name   string
+			change func() (account.Token, error)
+		}{
+			{"itself", func() (account.Token, error) { return r.ChangeToken(ctx, by, "h", short.ID, life(year)) }},
+			{"itself, by secret", func() (account.Token, error) { return r.ChangeToken(ctx, by, "h", short.Secret, life(0)) }},
+			{"its child", func() (account.Token, error) { return r.ChangeToken(ctx, by, "h", child.ID, life(year)) }},
+			{"a child, by itself", func() (account.Token, error) {
+				return r.ChangeToken(ctx, r.as(t, child), "h", child.ID, life(year))
+			}},
+			{"a child, by the API key", func() (account.Token, error) {
 				return r.ChangeToken(ctx, key, "h", child.ID, life(year))
-			},
-			"a child, by its refresh token": func() (account.Token, error) {
+			}},
+			{"a child, by its refresh token", func() (account.Token, error) { // the last: it replaces the child
 				tok, err := r.RotateToken(ctx, r.caller(t, "Bearer "+child.Refresh), child.ID)
 				if err != nil {
 					return account.Token{}, err
 				}
 				return *tok, nil
-			},
+			}},
 		} {
-			tok, err := change()
-			if code(err) == 140 { // the child's refresh token came first
-				continue
-			}
+			name := c.name
+			tok, err := c.change()
 			if err != nil || tok.ExpireAt.After(limit.Add(time.Millisecond)) {
 				t.Errorf("%s: until %v, not after %v (%v)", name, tok.ExpireAt, limit, err)
 			}
@@ -258,8 +261,8 @@ func TestFamiliesEndTogether(t *testing.T) {
 			t.Errorf("%d tokens are left, want the first: %v", len(list), err)
 		}
 		for start := time.Now(); two.works(child.Secret) != 125; time.Sleep(50 * time.Millisecond) {
-			if time.Since(start) > 5*time.Second {
-				t.Fatal("the other node still lets the child in after 5 s")
+			if time.Since(start) > time.Minute {
+				t.Fatal("the other node still lets the child in after a minute")
 			}
 		}
 		err = db.Write(ctx, func(tx *store.Tx) error {
@@ -417,12 +420,16 @@ func TestLineLife(t *testing.T) {
 			}
 			tok = next
 		}
-		storetest.Exec(t, r.db, `update tokens set line_until = $1 where id = $2`, time.Now().Add(10*time.Second).UnixMilli(), tok.ID)
+		if err := r.Rewrite(ctx, tok.ID, time.Now().Add(10*time.Second).UnixMilli()); err != nil {
+			t.Fatal(err)
+		}
 		next, err := r.RotateToken(ctx, r.caller(t, "Bearer "+tok.Refresh), tok.ID)
 		if err != nil || time.Until(next.ExpireAt) > 10*time.Second {
 			t.Fatalf("beyond the end of its line: %v, %v", next, err)
 		}
-		storetest.Exec(t, r.db, `update tokens set line_until = $1 where id = $2`, time.Now().Add(-time.Second).UnixMilli(), next.ID)
+		if err := r.Rewrite(ctx, next.ID, time.Now().Add(-time.Second).UnixMilli()); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := r.RotateToken(ctx, r.caller(t, "Bearer "+next.Refresh), next.ID); code(err) != 125 {
 			t.Errorf("after the end of its line: %v", err)
 		}

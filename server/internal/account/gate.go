@@ -205,7 +205,7 @@ func (s *Service) loadToken(ctx context.Context, secret string) (*entry, error) 
 	if strings.HasPrefix(secret, refreshPrefix) {
 		column = "refresh_hash"
 	}
-	f, err := readFamily(ctx, s.db.Read(), column, hash[:])
+	f, err := s.readFamily(ctx, s.db.Read(), column, hash[:])
 	if err != nil {
 		return nil, err
 	}
@@ -230,12 +230,21 @@ func (s *Service) loadToken(ctx context.Context, secret string) (*entry, error) 
 			e.addresses = append(e.addresses, m.addresses)
 		}
 	}
-	c.Bound = len(e.addresses) > 0
+	c.Bound = slices.ContainsFunc(e.addresses, narrow)
 	if column == "refresh_hash" {
 		c.Refresh, e.total = true, nil
 	}
 	e.limiter = s.newLimiter(c.Sandbox)
 	return e, nil
+}
+
+// narrow says that a list binds a token to addresses: one with a network that is
+// wider than any that a single owner has (IPv4 /8, IPv6 /16) allows nearly
+// everybody. A list has at most 100 networks.
+func narrow(list []netip.Prefix) bool {
+	return !slices.ContainsFunc(list, func(p netip.Prefix) bool {
+		return p.Addr().Is4() && p.Bits() < 8 || p.Addr().Is6() && p.Bits() < 16
+	})
 }
 
 func (s *Service) newLimiter(sandbox bool) *rate.Limiter {
@@ -262,7 +271,7 @@ func (s *Service) loadKey(ctx context.Context, encoded string) (*entry, error) {
 	if err != nil && !errors.Is(err, store.ErrNoRows) {
 		return nil, err
 	}
-	hash := s.hash(key)
+	hash := s.keyHash(c.AccountID, key)
 	if subtle.ConstantTimeCompare(hash[:], stored) != 1 {
 		return nil, wrong
 	}

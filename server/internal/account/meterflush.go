@@ -129,7 +129,7 @@ func (m *meter) reap(ctx context.Context) error {
 		lease
 		account string
 	}
-	list, err := collect(rows, err, func(r store.Row) (d dead, err error) {
+	list, err := store.All("read leases", rows, err, func(r store.Row) (d dead, err error) {
 		err = r.Scan(&d.id, &d.account, &d.source, &d.sourceID, (*int64)(&d.price), &d.reserved, &d.used)
 		d.written = d.used
 		return d, err

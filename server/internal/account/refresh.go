@@ -31,7 +31,7 @@ func (s *Service) RotateToken(ctx context.Context, c *Caller, name string) (*Tok
 	var next Token
 	now := time.Now().UTC()
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		old, err := readFamily(ctx, tx, "id", c.TokenID)
+		old, err := s.readFamily(ctx, tx, "id", c.TokenID)
 		if err != nil {
 			return err
 		}
@@ -60,8 +60,10 @@ func (s *Service) RotateToken(ctx context.Context, c *Caller, name string) (*Tok
 		}
 		// The row stays, with its limits, what it has used of them, and its children.
 		hash, refreshHash := s.hash(secret), s.hash(refresh)
-		next, err = scanToken(tx.QueryRow(ctx, `update tokens set id = $2, hash = $3, refresh_hash = $4, last_four = $5, expire_at = $6, created_at = $7, updated_at = $7
-			where id = $1 returning `+tokenColumns, c.TokenID, id, hash[:], refreshHash[:], lastFour(secret), end.UnixMilli(), now.UnixMilli()))
+		row := old[0].tokenRow
+		row.id, row.hash, row.refresh, row.expireAt = id, hash[:], refreshHash[:], end.UnixMilli()
+		next, err = scanToken(tx.QueryRow(ctx, `update tokens set id = $2, hash = $3, refresh_hash = $4, last_four = $5, expire_at = $6, created_at = $7, updated_at = $7, mac = $8
+			where id = $1 returning `+tokenColumns, c.TokenID, id, hash[:], refreshHash[:], lastFour(secret), row.expireAt, now.UnixMilli(), s.mark(&row)))
 		if errors.Is(err, store.ErrNoRows) {
 			return errSpent
 		}

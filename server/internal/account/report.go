@@ -65,7 +65,7 @@ func (s *Service) Usage(ctx context.Context, accountID string, f UsageFilter) ([
 			cast(coalesce(sum(wallet), 0) as bigint), cast(coalesce(sum(amount), 0) as bigint)
 		from usage_days where account_id = $1 and day like $2 and ($3 = '' or domain = $3)
 		group by name order by name limit $4 offset $5`, accountID, f.Period+"%", strings.ToLower(hostOnly(f.Domain)), f.Limit, f.Skip)
-	return collect(rows, err, func(r store.Row) (c Count, err error) {
+	return store.All("count requests", rows, err, func(r store.Row) (c Count, err error) {
 		err = r.Scan(&c.Name, &c.Requests, &c.Errors, &c.Free, &c.Subscription, &c.Wallet, (*int64)(&c.Amount))
 		return c, err
 	})
@@ -74,7 +74,7 @@ func (s *Service) Usage(ctx context.Context, accountID string, f UsageFilter) ([
 func (s *Service) tokenAddresses(ctx context.Context, accountID, tokenID string) ([]string, error) {
 	rows, err := s.db.Read().Query(ctx, `select distinct address from usage_days
 		where account_id = $1 and token_id = $2 and address <> '' order by address limit 100`, accountID, tokenID)
-	return collect(rows, err, func(r store.Row) (a string, err error) { err = r.Scan(&a); return a, err })
+	return store.All("read addresses", rows, err, store.Column[string])
 }
 
 // Failure is a request that was refused.
@@ -89,7 +89,7 @@ type Failure struct {
 func (s *Service) Failures(ctx context.Context, accountID string, skip, limit int) ([]Failure, error) {
 	rows, err := s.db.Read().Query(ctx, `select id, scope, domain, status, code, message, address, created_at from request_errors
 		where account_id = $1 order by id desc limit $2 offset $3`, accountID, limit, skip)
-	return collect(rows, err, func(r store.Row) (f Failure, err error) {
+	return store.All("list errors", rows, err, func(r store.Row) (f Failure, err error) {
 		var at int64
 		err = r.Scan(&f.ID, &f.Scope, &f.Domain, &f.Status, &f.Code, &f.Message, &f.Address, &at)
 		f.At = store.Time(at)

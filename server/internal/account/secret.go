@@ -67,3 +67,9 @@ func lastFour(secret string) string { return secret[len(secret)-4:] }
 
 // hash is what is stored of a secret: useless without the master key.
 func (s *Service) hash(secret string) [32]byte { return s.master.MAC("secrets", []byte(secret)) }
+
+// keyHash is what is stored of an account's API key. In the row of another account
+// it is good for nothing.
+func (s *Service) keyHash(account, key string) [32]byte {
+	return s.master.MAC("api key", []byte(account+" "+key))
+}

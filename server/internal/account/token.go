@@ -105,7 +105,7 @@ func parsePrefixes(list []string) ([]netip.Prefix, error) {
 // CreateToken writes a checked token for a caller; it comes back with its
 // secrets. It lives at most as long as the token that asked for it.
 func (s *Service) CreateToken(ctx context.Context, tx *store.Tx, c *Caller, n NewToken) (*Token, error) {
-	parent, err := giver(ctx, tx, c)
+	parent, err := s.giver(ctx, tx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -123,21 +123,30 @@ func (s *Service) CreateToken(ctx context.Context, tx *store.Tx, c *Caller, n Ne
 	}
 	t.LastFour = lastFour(t.Secret)
 	hash, refresh := s.hash(t.Secret), s.hash(t.Refresh)
+	row := tokenRow{
+		id: t.ID, account: c.AccountID, hash: hash[:], refresh: refresh[:], line: t.ID, lineUntil: now.Add(maxLife).UnixMilli(), life: clampLife(n.Life).Milliseconds(),
+		expireAt: t.ExpireAt.UnixMilli(),
+	}
+	row.may(n)
 	var parentID *string
 	if parent != nil {
-		parentID = &parent[0].id
+		parentID, row.parent = &parent[0].id, parent[0].line
 	}
 	_, err = tx.Exec(ctx, `insert into tokens (id, account_id, hash, refresh_hash, parent_id, line_id, line_until, life, last_four, name, scopes, addresses,
-			total_limit, wallet_limit, subscription_limit, amount_limit, expire_at, created_at, updated_at)
-		values ($1, $2, $3, $4, $5, $1, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $17)`,
-		t.ID, c.AccountID, hash[:], refresh[:], parentID, now.Add(maxLife).UnixMilli(), clampLife(n.Life).Milliseconds(), t.LastFour, t.Name,
-		strings.Join(t.Scopes, " "), strings.Join(n.Limits.Addresses, " "),
-		n.Limits.TotalRequests, n.Limits.WalletRequests, n.Limits.SubscriptionRequests, (*int64)(n.Limits.WalletAmount),
-		t.ExpireAt.UnixMilli(), now.UnixMilli())
+			total_limit, wallet_limit, subscription_limit, amount_limit, expire_at, created_at, updated_at, mac)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18, $19)`,
+		row.id, row.account, row.hash, row.refresh, parentID, row.line, row.lineUntil, row.life, t.LastFour, t.Name,
+		row.scopesText, row.addressesText, row.limits[0], row.limits[1], row.limits[2], row.limits[3], row.expireAt, now.UnixMilli(), s.mark(&row))
 	if store.IsOrphan(err) {
 		err = fault.New(fault.WrongToken, "wrong token") // the parent was deleted meanwhile
 	}
 	return t, err
+}
+
+// may takes over the rights of a new token.
+func (r *tokenRow) may(n NewToken) {
+	r.scopesText, r.addressesText = strings.Join(n.Scopes, " "), strings.Join(n.Limits.Addresses, " ")
+	r.limits = [4]*int64{n.Limits.TotalRequests, n.Limits.WalletRequests, n.Limits.SubscriptionRequests, (*int64)(n.Limits.WalletAmount)}
 }
 
 // until is a time, or the end of the family if that is earlier.
@@ -178,7 +187,7 @@ func (s *Service) Tokens(ctx context.Context, accountID string, f TokenFilter) (
 		where account_id = $1 and expire_at > $2 and ($3 = '' or ' ' || scopes || ' ' like '% ' || $3 || ' %')
 		order by id desc limit $4 offset $5`,
 		accountID, time.Now().UnixMilli(), strings.NewReplacer("%", "", "_", "_").Replace(f.Scope), f.Limit, f.Skip)
-	return collect(rows, err, scanToken)
+	return store.All("list tokens", rows, err, scanToken)
 }
 
 // FindToken is an account's token by itself or by its id; fault 140 or 141.
@@ -237,13 +246,16 @@ func (s *Service) ChangeToken(ctx context.Context, c *Caller, host, name string,
 		if err != nil {
 			return err
 		}
-		by, err := giver(ctx, tx, c)
+		by, err := s.giver(ctx, tx, c)
 		if err != nil {
 			return err
 		}
-		target, err := readFamily(ctx, tx, "id", t.ID)
+		target, err := s.readFamily(ctx, tx, "id", t.ID)
 		if err != nil {
 			return err
+		}
+		if len(target) == 0 {
+			return noToken()
 		}
 		if err := by.mayManage(target); err != nil {
 			return err
@@ -265,20 +277,19 @@ func (s *Service) ChangeToken(ctx context.Context, c *Caller, host, name string,
 			return err
 		}
 		t.Name, t.Scopes, t.Limits = n.Name, n.Scopes, n.Limits
+		row := target[0].tokenRow
+		row.may(n)
 		if ch.Life != nil {
 			end := target[1:].until(now.Add(clampLife(*ch.Life)))
 			if by != nil && end.After(t.ExpireAt) {
 				end = by.until(end)
 			}
-			if _, err := tx.Exec(ctx, `update tokens set expire_at = $2, life = $3 where id = $1`, t.ID, end.UnixMilli(), end.Sub(now).Milliseconds()); err != nil {
-				return err
-			}
 			t.ExpireAt = end
+			row.expireAt, row.life = end.UnixMilli(), end.Sub(now).Milliseconds()
 		}
 		_, err = tx.Exec(ctx, `update tokens set name = $2, scopes = $3, addresses = $4, total_limit = $5, wallet_limit = $6,
-				subscription_limit = $7, amount_limit = $8 where id = $1`,
-			t.ID, n.Name, strings.Join(n.Scopes, " "), strings.Join(n.Limits.Addresses, " "),
-			n.Limits.TotalRequests, n.Limits.WalletRequests, n.Limits.SubscriptionRequests, (*int64)(n.Limits.WalletAmount))
+				subscription_limit = $7, amount_limit = $8, expire_at = $9, life = $10, mac = $11 where id = $1`,
+			t.ID, n.Name, row.scopesText, row.addressesText, row.limits[0], row.limits[1], row.limits[2], row.limits[3], row.expireAt, row.life, s.mark(&row))
 		return err
 	})
 	if err != nil {
@@ -312,11 +323,11 @@ func (s *Service) DeleteToken(ctx context.Context, c *Caller, name string) error
 		if err != nil {
 			return err
 		}
-		by, err := giver(ctx, tx, c)
+		by, err := s.giver(ctx, tx, c)
 		if err != nil {
 			return err
 		}
-		target, err := readFamily(ctx, tx, "id", id)
+		target, err := s.readFamily(ctx, tx, "id", id)
 		if err != nil {
 			return err
 		}

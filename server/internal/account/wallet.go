@@ -42,7 +42,7 @@ type Transaction struct {
 func (s *Service) Transactions(ctx context.Context, accountID string, skip, limit int) ([]Transaction, error) {
 	rows, err := s.db.Read().Query(ctx, `select id, amount, vat, description, created_at from wallet_transactions
 		where account_id = $1 order by id desc limit $2 offset $3`, accountID, limit, skip)
-	return collect(rows, err, func(r store.Row) (t Transaction, err error) {
+	return store.All("list transactions", rows, err, func(r store.Row) (t Transaction, err error) {
 		var at int64
 		err = r.Scan(&t.ID, (*int64)(&t.Amount), &t.VAT, &t.Description, &at)
 		t.CreatedAt = store.Time(at)
@@ -152,7 +152,7 @@ func scanSubscription(r store.Row) (u Subscription, err error) {
 func (s *Service) Subscriptions(ctx context.Context, accountID string, skip, limit int) ([]Subscription, error) {
 	rows, err := s.db.Read().Query(ctx, `select `+subscriptionColumns+` from subscriptions where account_id = $1
 		order by id desc limit $2 offset $3`, accountID, limit, skip)
-	return collect(rows, err, scanSubscription)
+	return store.All("list subscriptions", rows, err, scanSubscription)
 }
 
 // Subscription is one of an account's subscriptions; fault 140.

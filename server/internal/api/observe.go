@@ -346,17 +346,18 @@ func SafeMethod(m string) string {
 	return "…"
 }
 
-// requestID keeps the id a trusted neighbour gave, if it has a decent form,
-// so that one id follows a request through several machines.
+// requestID is 24 digits of our own making, and behind a tilde the id that the
+// caller gave, if it has a decent form: one id follows a request through several
+// machines, and nobody chooses what the log finds a request by.
 func requestID(r *http.Request) string {
-	if id := only(r.Header["X-Request-Id"]); id != "" && len(id) <= 64 && decent(id) && !account.LooksSecret(id) {
-		return id
-	}
 	var raw [12]byte
 	binary.BigEndian.PutUint64(raw[:], requestSeed^mrand.Uint64())
 	binary.BigEndian.PutUint32(raw[8:], mrand.Uint32())
 	var b [24]byte
 	hex.Encode(b[:], raw[:])
+	if id := only(r.Header["X-Request-Id"]); id != "" && len(id) <= 64 && decent(id) && !account.LooksSecret(id) {
+		return string(b[:]) + "~" + id
+	}
 	return string(b[:])
 }
 

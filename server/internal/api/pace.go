@@ -41,6 +41,8 @@ func waiterOf(r *http.Request) Waiter {
 
 // pace is how fast one request or answer passes.
 type pace struct {
+	api      *API
+	ctx      context.Context
 	rc       *http.ResponseController
 	waiter   Waiter
 	patience time.Duration
@@ -67,6 +69,18 @@ func (p *pace) deadline() time.Time {
 	return last
 }
 
+// meanwhile has a request give its place away while it waits for its client: else
+// as many who stand still as there are places would keep everybody else out.
+func (p *pace) meanwhile(wait func() (int, error)) (int, error) {
+	p.api.running.Add(-1)
+	n, err := wait()
+	for p.api.running.Add(1) > int64(p.api.opts.MaxInFlight) && p.ctx.Err() == nil {
+		p.api.running.Add(-1)
+		time.Sleep(5 * time.Millisecond)
+	}
+	return n, err
+}
+
 func (p *pace) over() {
 	if p.waiter != nil {
 		p.waiter.WaitsForClient(time.Time{})
@@ -82,7 +96,7 @@ type pacedBody struct {
 }
 
 func (a *API) pacedBody(w http.ResponseWriter, r *http.Request) *pacedBody {
-	p := pace{rc: http.NewResponseController(w), waiter: waiterOf(r), patience: a.opts.Patience, start: time.Now()}
+	p := pace{api: a, ctx: r.Context(), rc: http.NewResponseController(w), waiter: waiterOf(r), patience: a.opts.Patience, start: time.Now()}
 	return &pacedBody{ReadCloser: r.Body, pace: p, work: a.opts.Timeout + writePatience}
 }
 
@@ -94,7 +108,7 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 		b.rc.SetReadDeadline(by)
 		b.rc.SetWriteDeadline(by.Add(b.work))
 	}
-	n, err := b.ReadCloser.Read(p)
+	n, err := b.meanwhile(func() (int, error) { return b.ReadCloser.Read(p) })
 	b.n += int64(n)
 	if err != nil {
 		b.ended = errors.Is(err, io.EOF)
@@ -118,7 +132,7 @@ type pacedWriter struct {
 }
 
 func (a *API) pacedWriter(w http.ResponseWriter, r *http.Request) pacedWriter {
-	return pacedWriter{w, &pace{rc: http.NewResponseController(w), waiter: waiterOf(r), patience: a.opts.Patience, start: time.Now()}}
+	return pacedWriter{w, &pace{api: a, ctx: r.Context(), rc: http.NewResponseController(w), waiter: waiterOf(r), patience: a.opts.Patience, start: time.Now()}}
 }
 
 // Write sends pieces, so that a client that takes none is noticed.
@@ -128,7 +142,7 @@ func (w pacedWriter) Write(p []byte) (sent int, err error) {
 			w.rc.SetWriteDeadline(by)
 		}
 		var n int
-		n, err = w.ResponseWriter.Write(p[:min(len(p), 64<<10)])
+		n, err = w.meanwhile(func() (int, error) { return w.ResponseWriter.Write(p[:min(len(p), 64<<10)]) })
 		w.n += int64(n)
 		sent += n
 		p = p[n:]

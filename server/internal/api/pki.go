@@ -85,8 +85,10 @@ func (w *refusedWriter) Write(b []byte) (int, error) {
 
 func (w *refusedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// MountPages puts the pages for people in their place.
-func MountPages(a *API, h http.Handler) {
-	a.Mount("/enrol/*", h, http.MethodGet, http.MethodHead, http.MethodPost)
-	a.Mount("/pages/*", h, http.MethodGet, http.MethodHead, http.MethodPost)
+// MountPages puts the pages for people in their place, and those further
+// addresses of theirs that this server has.
+func MountPages(a *API, h http.Handler, more ...string) {
+	for _, pattern := range append(more, "/enrol/*", "/pages/*") {
+		a.Mount(pattern, h, http.MethodGet, http.MethodHead, http.MethodPost)
+	}
 }

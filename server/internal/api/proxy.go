@@ -11,8 +11,10 @@ import (
 type Proxies []netip.Prefix
 
 // client is the address of the client: the peer's, unless the peer is a
-// trusted proxy; then the last address of X-Forwarded-For (or Forwarded) that
-// is not a trusted proxy's. What stands before that one is hearsay.
+// trusted proxy; then the last address of X-Forwarded-For or Forwarded that
+// is not a trusted proxy's. What stands before that one is hearsay. A proxy
+// writes one of the two and may let the client's own other one pass: where both
+// are there and name different clients, neither is believed.
 func (p Proxies) client(r *http.Request) string {
 	if len(p) == 0 {
 		return r.RemoteAddr
@@ -21,7 +23,25 @@ func (p Proxies) client(r *http.Request) string {
 	if !ok || !p.Trusts(peer) {
 		return r.RemoteAddr
 	}
-	chain := forwarded(r.Header)
+	best := peer
+	for i, chain := range [][]string{forwardedChain(r.Header["X-Forwarded-For"], strings.TrimSpace), forwardedChain(r.Header["Forwarded"], forwardedFor)} {
+		if len(chain) == 0 {
+			continue
+		}
+		named := p.last(peer, chain)
+		if i == 1 && len(r.Header["X-Forwarded-For"]) > 0 && named != best {
+			return r.RemoteAddr
+		}
+		best = named
+	}
+	if best == peer {
+		return r.RemoteAddr
+	}
+	return netip.AddrPortFrom(best, 0).String()
+}
+
+// last is the last address of a chain that is not a trusted proxy's.
+func (p Proxies) last(peer netip.Addr, chain []string) netip.Addr {
 	best := peer
 	for i := len(chain) - 1; i >= 0; i-- {
 		addr, ok := parseAddr(chain[i])
@@ -33,10 +53,7 @@ func (p Proxies) client(r *http.Request) string {
 			break
 		}
 	}
-	if best == peer {
-		return r.RemoteAddr
-	}
-	return netip.AddrPortFrom(best, 0).String()
+	return best
 }
 
 // Trusts says whether an address is a trusted proxy's.
@@ -49,20 +66,11 @@ func (p Proxies) Trusts(a netip.Addr) bool {
 	return false
 }
 
-// forwarded lists the addresses that proxies wrote down, nearest last.
-func forwarded(h http.Header) []string {
-	var chain []string
-	for _, line := range h.Values("X-Forwarded-For") {
+// forwardedChain lists the addresses that proxies wrote down, nearest last.
+func forwardedChain(lines []string, address func(string) string) (chain []string) {
+	for _, line := range lines {
 		for part := range strings.SplitSeq(line, ",") {
-			chain = append(chain, strings.TrimSpace(part))
-		}
-	}
-	if chain != nil {
-		return chain
-	}
-	for _, line := range h.Values("Forwarded") {
-		for element := range strings.SplitSeq(line, ",") {
-			chain = append(chain, forwardedFor(element))
+			chain = append(chain, address(part))
 		}
 	}
 	return chain

@@ -3,6 +3,8 @@ package api
 import (
 	"net/http/httptest"
 	"net/netip"
+	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -32,6 +34,44 @@ func TestClientAddress(t *testing.T) {
 		}
 		if got := host(c.proxies.client(r)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.why, got, c.want)
+		}
+	}
+}
+
+// A proxy writes one header and lets the other pass as its client sent it.
+func TestOwnHeaderDoesNotWin(t *testing.T) {
+	trusted := Proxies{netip.MustParsePrefix("10.0.0.0/8")}
+	for _, c := range []struct{ why, xff, forwarded, want string }{
+		{"the proxy writes Forwarded", "192.0.2.9", "for=203.0.113.1", "10.0.0.1"},
+		{"the proxy writes X-Forwarded-For", "203.0.113.1", "for=192.0.2.9", "10.0.0.1"},
+		{"both say the same", "203.0.113.1", "for=203.0.113.1", "203.0.113.1"},
+		{"both, with hearsay", "192.0.2.9, 203.0.113.1", `for=192.0.2.8, for="203.0.113.1:99"`, "203.0.113.1"},
+		{"the other is rubbish", "203.0.113.1", "for=unknown", "10.0.0.1"},
+		{"the other is empty", "203.0.113.1", "", "10.0.0.1"},
+		{"the client's is empty", "", "for=203.0.113.1", "10.0.0.1"},
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr = "10.0.0.1:5"
+		r.Header.Set("X-Forwarded-For", c.xff)
+		r.Header.Set("Forwarded", c.forwarded)
+		if got := host(trusted.client(r)); got != c.want {
+			t.Errorf("%s: %s, want %s", c.why, got, c.want)
+		}
+	}
+}
+
+// An id that a caller gives stands behind our own, and never in its place.
+func TestRequestIDsAreOurs(t *testing.T) {
+	ours := regexp.MustCompile(`^[0-9a-f]{24}(~[-_.0-9A-Za-z]{1,64})?$`)
+	for given, kept := range map[string]bool{
+		"": false, "abc-1": true, "0123456789abcdef01234567": true, strings.Repeat("a", 64): true, strings.Repeat("a", 65): false,
+		"a b": false, "a~b": false, "a\"b": false, "à": false, "a\x00": false,
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header["X-Request-Id"] = []string{given}
+		id := requestID(r)
+		if !ours.MatchString(id) || strings.HasSuffix(id, "~"+given) != kept || id == given {
+			t.Errorf("%q: %q", given, id)
 		}
 	}
 }

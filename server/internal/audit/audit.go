@@ -21,6 +21,7 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -327,21 +328,65 @@ func (l *Log) Of(ctx context.Context, record string) ([]*Entry, error) {
 	return entries(ctx, l.db.Read(), selectEntry+`where record_id = $1 `+inOrder, record)
 }
 
+// Told returns the events that fit a condition on their kind, of one record or,
+// where that is empty, of all, in order. One that this server did not write is
+// not among them.
+func (l *Log) Told(ctx context.Context, q store.Querier, record, condition string) ([]*Entry, error) {
+	var args []any
+	if record != "" {
+		condition, args = `record_id = $1 and `+condition, []any{record}
+	}
+	all, err := entries(ctx, q, selectEntry+`where `+condition+` `+inOrder, args...)
+	return slices.DeleteFunc(all, func(e *Entry) bool { return !l.authentic(e) || !bytes.Equal(digest(e.Salt, e.Payload), e.Digest) }), err
+}
+
+// errForged says that an event is not one that this server wrote.
+var errForged = errors.New("audit: an event is not the one that was written")
+
+// Last has the last event of a kind that a credential has judged, inside a
+// transaction, with what the transaction asks next; nil where there is none. The
+// kinds are those of the index audit_events_credential.
+func (l *Log) Last(ctx context.Context, tx *store.Tx, record, kind string, judge func(*Entry) error) error {
+	return tx.Ask(ctx, func(row store.Row) error {
+		e, err := scanEntry(row)
+		switch {
+		case errors.Is(err, store.ErrNoRows):
+			return judge(nil)
+		case err != nil:
+			return unavailable(fmt.Errorf("audit: read: %w", err))
+		case !l.authentic(e) || !hmac.Equal(digest(e.Salt, e.Payload), e.Digest):
+			return unavailable(fmt.Errorf("%w: %s", errForged, e.ID))
+		}
+		return judge(e)
+		// What has no place yet is newer than the rest; a null is the largest on
+		// PostgreSQL, and there is none on SQLite.
+	}, selectEntry+`where record_id = $1 and kind = $2 and kind in ('certificate-key', 'certificate-code') order by seq desc, n desc limit 1`, record, kind)
+}
+
+// OfKind returns the events of a kind that records have, in order.
+func OfKind(ctx context.Context, q store.Querier, kind string, records []any) (map[string][]*Entry, error) {
+	list, err := entries(ctx, q, selectEntry+`where record_id`+In(len(records))+` and kind = '`+kind+`' `+inOrder, records...)
+	of := map[string][]*Entry{}
+	for _, e := range list {
+		of[e.Record] = append(of[e.Record], e)
+	}
+	return of, err
+}
+
+// Before says that an event is ahead of another in the log.
+func (e *Entry) Before(other *Entry) bool {
+	switch {
+	case e.Seq >= 0 && other.Seq >= 0:
+		return e.Seq < other.Seq
+	case e.Seq < 0 && other.Seq < 0:
+		return e.n < other.n
+	}
+	return e.Seq >= 0
+}
+
 func entries(ctx context.Context, q store.Querier, query string, args ...any) ([]*Entry, error) {
 	rows, err := q.Query(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("audit: read entries: %w", err)
-	}
-	defer rows.Close()
-	var all []*Entry
-	for rows.Next() {
-		e, err := scanEntry(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, e)
-	}
-	return all, rows.Err()
+	return store.All("audit: read entries", rows, err, scanEntry)
 }
 
 // erasure is the detail of the event of an erasure.

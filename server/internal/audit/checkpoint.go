@@ -312,17 +312,8 @@ func checkpointOf(ctx context.Context, q store.Querier, size int64) (*Checkpoint
 // checkpoints returns all checkpoints, oldest first.
 func checkpoints(ctx context.Context, q store.Querier) ([]Checkpoint, error) {
 	rows, err := q.Query(ctx, selectCheckpoint+`order by size`)
-	if err != nil {
-		return nil, fmt.Errorf("audit: read checkpoints: %w", err)
-	}
-	defer rows.Close()
-	var all []Checkpoint
-	for rows.Next() {
-		var c Checkpoint
-		if err := rows.Scan(&c.Size, &c.Note, &c.Token, &c.CreatedAt); err != nil {
-			return nil, fmt.Errorf("audit: read checkpoint: %w", err)
-		}
-		all = append(all, c)
-	}
-	return all, rows.Err()
+	return store.All("audit: read checkpoints", rows, err, func(r store.Row) (c Checkpoint, err error) {
+		err = r.Scan(&c.Size, &c.Note, &c.Token, &c.CreatedAt)
+		return c, err
+	})
 }

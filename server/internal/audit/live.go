@@ -134,20 +134,14 @@ func (s *Live) entries(ctx context.Context, q store.Querier, v *verification) er
 // hashes are the stored hashes that leaves have added.
 func (s *Live) hashes(ctx context.Context, q store.Querier, from, to int64) (map[int64][]byte, error) {
 	rows, err := q.Query(ctx, `select position, hash from audit_hashes where position >= $1 and position < $2`, tlog.StoredHashIndex(0, from), tlog.StoredHashIndex(0, min(to, from+page)))
-	if err != nil {
-		return nil, fmt.Errorf("audit: read hashes: %w", err)
-	}
-	defer rows.Close()
 	all := map[int64][]byte{}
-	for rows.Next() {
+	return all, store.Each("audit: read hashes", rows, err, func(r store.Row) error {
 		var at int64
 		var h []byte
-		if err := rows.Scan(&at, &h); err != nil {
-			return nil, fmt.Errorf("audit: read hashes: %w", err)
-		}
+		err := r.Scan(&at, &h)
 		all[at] = h
-	}
-	return all, rows.Err()
+		return err
+	})
 }
 
 // pending looks at entries without a place. On SQLite there are none.

@@ -84,20 +84,18 @@ func (l *Log) findLost(ctx context.Context) error {
 			return nil
 		}
 		rows, err := l.db.Read().Query(ctx, `select id, seq from audit_events where seq >= $1 order by seq limit $2`, from, page)
-		if err != nil {
-			return fmt.Errorf("audit: look for own entries: %w", err)
-		}
-		for n = 0; rows.Next(); n++ {
+		n = 0
+		err = store.Each("audit: look for own entries", rows, err, func(r store.Row) error {
 			var id string
 			var seq int64
-			if err := rows.Scan(&id, &seq); err != nil {
-				rows.Close()
+			if err := r.Scan(&id, &seq); err != nil {
 				return err
 			}
 			l.unseen.see(id, seq)
-		}
-		rows.Close()
-		if err := rows.Err(); err != nil {
+			n++
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -114,20 +113,9 @@ func (s *Live) known(ctx context.Context, q store.Querier, v *verification, list
 }
 
 // HasIn is Book.Has for a table with the column id.
-func HasIn(ctx context.Context, q store.Querier, table string, ids []any) (found []string, err error) {
+func HasIn(ctx context.Context, q store.Querier, table string, ids []any) ([]string, error) {
 	rows, err := q.Query(ctx, `select id from `+table+` where id`+In(len(ids)), ids...)
-	if err != nil {
-		return nil, fmt.Errorf("audit: look for records: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("audit: look for records: %w", err)
-		}
-		found = append(found, id)
-	}
-	return found, rows.Err()
+	return store.All("audit: look for records", rows, err, store.Column[string])
 }
 
 // In is the condition of SQL that a column has one of so many values.

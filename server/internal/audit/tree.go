@@ -204,11 +204,6 @@ func hashReader(ctx context.Context, q store.Querier) tlog.HashReader {
 	return tlog.HashReaderFunc(func(at []int64) ([]tlog.Hash, error) { return readHashes(ctx, q, at) })
 }
 
-// Proof is the inclusion proof (RFC 6962) of an entry in the tree of a size.
-func (l *Log) Proof(ctx context.Context, seq, size int64) (tlog.RecordProof, error) {
-	return tlog.ProveRecord(size, seq, hashReader(ctx, l.db.Read()))
-}
-
 // extends says whether a tree goes on from a smaller one, by a consistency proof
 // (RFC 6962, 2.1.2) over the stored hashes.
 func extends(ctx context.Context, q store.Querier, size int64, root tlog.Hash, from int64, was tlog.Hash) error {

@@ -27,10 +27,12 @@ import (
 	"rogito.dev/rogito/tsp"
 )
 
-// Sealer is the master key.
+// Sealer is the master key. A key is sealed for its name: in the row of another
+// it does not open.
 type Sealer interface {
-	Seal(purpose string, plaintext []byte) ([]byte, error)
-	Unseal(purpose string, sealed []byte) ([]byte, error)
+	SealFor(purpose, owner string, plaintext []byte) ([]byte, error)
+	UnsealFor(purpose, owner string, sealed []byte) ([]byte, error)
+	MAC(purpose string, data []byte) [32]byte
 }
 
 // Config of the authority.
@@ -43,6 +45,11 @@ type Config struct {
 
 // Authority issues certificates and answers for them.
 type Authority struct {
+	// Ledger returns the certificates that the audit log says are revoked or on
+	// hold, of one id or, where it is empty, all: they are served so, whatever the
+	// table says. It is set before the first answer; nil: the table alone counts.
+	Ledger func(ctx context.Context, q store.Querier, certificate string) ([]ca.Revoked, error)
+
 	db     *store.DB
 	master Sealer
 	config Config
@@ -173,7 +180,7 @@ func (a *Authority) load(ctx context.Context, name string) (ca.Issuer, error) {
 	if err != nil {
 		return ca.Issuer{}, fmt.Errorf("read %s: %w", name, err)
 	}
-	secret, err := a.master.Unseal(keyPurpose, sealed)
+	secret, err := a.master.UnsealFor(keyPurpose, name, sealed)
 	if err != nil {
 		return ca.Issuer{}, fmt.Errorf("unseal %s: %w", name, err)
 	}
@@ -193,7 +200,7 @@ func (a *Authority) keep(ctx context.Context, name string, m ca.Issuer) error {
 	if err != nil {
 		return err
 	}
-	sealed, err := a.master.Seal(keyPurpose, der)
+	sealed, err := a.master.SealFor(keyPurpose, name, der)
 	clear(der)
 	if err != nil {
 		return err
@@ -218,7 +225,7 @@ func (a *Authority) openAudit(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		sealed, err := a.master.Seal(auditPurpose, []byte(made+"\n"+public))
+		sealed, err := a.master.SealFor(auditPurpose, "audit", []byte(made+"\n"+public))
 		if err != nil {
 			return err
 		}
@@ -257,7 +264,7 @@ func (a *Authority) loadAudit(ctx context.Context) (pair string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("read audit key: %w", err)
 	}
-	plain, err := a.master.Unseal(auditPurpose, sealed)
+	plain, err := a.master.UnsealFor(auditPurpose, "audit", sealed)
 	if err != nil {
 		return "", fmt.Errorf("unseal audit key: %w", err)
 	}
@@ -279,15 +286,8 @@ func (a *Authority) openURLs(ctx context.Context) error {
 		}
 	}
 	rows, err := a.db.Read().Query(ctx, `select name from authority_keys where name like 'url:%' order by created_at desc limit 100`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return err
-		}
+	names, err := store.All("authority: read addresses", rows, err, store.Column[string])
+	for _, name := range names {
 		if u, err := url.Parse(strings.TrimPrefix(name, prefix)); err == nil {
 			a.former = append(a.former, u)
 		}
@@ -295,7 +295,7 @@ func (a *Authority) openURLs(ctx context.Context) error {
 	if a.config.PublicURL == "" && len(a.former) > 0 {
 		a.config.PublicURL = a.former[0].String() // a command beside the server
 	}
-	return rows.Err()
+	return err
 }
 
 // PublicURL is where certificates point to: the configured address, or the

@@ -62,7 +62,7 @@ func (a *Authority) examineList(ctx context.Context, name string, issuer ca.Issu
 
 // compareList holds the list against what was revoked before it was made.
 func (a *Authority) compareList(ctx context.Context, list *x509.RevocationList, tell func(string)) error {
-	all, err := revoked(ctx, a.db.Read())
+	all, err := a.revoked(ctx, a.db.Read())
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,11 @@
 package authority
 
 import (
+	"bytes"
 	"context"
 	"crypto"
+	"crypto/hmac"
+	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -11,13 +14,14 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/ca"
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/server/internal/store"
 )
 
 // Subject is who a certificate is for. Empty parts are left out.
 type Subject struct {
 	GivenName, Surname, FiscalCode       string
-	Country                              string // two letters; empty means IT
+	Country                              string // two letters; left out where nobody proved it
 	Organization, OrganizationIdentifier string
 	Email                                string
 	CommonName                           string // empty: made from the other parts
@@ -31,6 +35,16 @@ type Order struct {
 	Public        crypto.PublicKey
 	Years         int
 	Device        bool // the key lives in a token
+}
+
+// SubjectDN is the name that a certificate would bear.
+func (a *Authority) SubjectDN(o Order) (string, error) {
+	der, err := a.subject(o).Encode()
+	if err != nil {
+		return "", err
+	}
+	n, err := pkix.ParseName(der)
+	return n.String(), err
 }
 
 // Issue makes a certificate and remembers it, in the caller's transaction.
@@ -66,12 +80,19 @@ func (a *Authority) statements(o Order) *ca.Statements {
 	}
 }
 
+// taxNumber is a tax code as a serial number, with its country where that is
+// known (EN 319 412-1, 5.1.3).
+func taxNumber(country, code string) string {
+	code = strings.ToUpper(code)
+	if code == "" || country == "" {
+		return code
+	}
+	return "TIN" + country + "-" + code
+}
+
 func (a *Authority) subject(o Order) ca.Name {
 	s := o.Subject
 	n := ca.Name{Country: strings.ToUpper(s.Country), DNQualifier: o.CertificateID, Email: s.Email}
-	if n.Country == "" {
-		n.Country = "IT"
-	}
 	common := s.CommonName
 	if o.Seal {
 		n.Organization, n.OrganizationIdentifier = s.Organization, s.OrganizationIdentifier
@@ -79,16 +100,14 @@ func (a *Authority) subject(o Order) ca.Name {
 			n.Organization = common
 		}
 		if n.OrganizationIdentifier == "" {
-			n.OrganizationIdentifier = "XX:" + n.Country + "-" + o.CertificateID // EN 319 412-1, 5.1.4: a scheme of our own
+			n.OrganizationIdentifier = "XX:IT-" + o.CertificateID // EN 319 412-1, 5.1.4: a scheme of our own, and its country
 		}
 		if common == "" {
 			common = n.Organization
 		}
 	} else {
 		n.GivenName, n.Surname = s.GivenName, s.Surname
-		if s.FiscalCode != "" {
-			n.SerialNumber = "TIN" + n.Country + "-" + strings.ToUpper(s.FiscalCode)
-		}
+		n.SerialNumber = taxNumber(n.Country, s.FiscalCode)
 		if full := strings.TrimSpace(s.GivenName + " " + s.Surname); common == "" {
 			common = full
 		}
@@ -117,14 +136,64 @@ func splitName(given, surname, common string) (string, string) {
 	return strings.Join(words[:last], " "), words[last]
 }
 
+// issued is a row of the authority's table. The keyed digest is over all of it.
+type issued struct {
+	serial, id        string
+	der               []byte
+	notAfter, revoked int64
+	reason            int
+	created           int64
+	mac               []byte
+}
+
+func (a *Authority) macOf(r *issued) []byte {
+	sum := a.master.MAC("authority issued", fmt.Appendf(nil, "%s %s %x %d %d %d %d", r.serial, r.id, sha256.Sum256(r.der), r.notAfter, r.revoked, r.reason, r.created))
+	return sum[:]
+}
+
+const selectIssued = `select serial, coalesce(certificate_id, ''), certificate, not_after, revoked_at, reason, created_at, mac from authority_issued `
+
+// find reads a row; nil where there is none. Genuine says that this server wrote
+// it.
+func (a *Authority) find(ctx context.Context, q store.Querier, where string, arg string) (r *issued, genuine bool, err error) {
+	r = &issued{}
+	err = q.QueryRow(ctx, selectIssued+where, arg).Scan(&r.serial, &r.id, &r.der, &r.notAfter, &r.revoked, &r.reason, &r.created, &r.mac)
+	if errors.Is(err, store.ErrNoRows) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("authority: read certificate: %w", err)
+	}
+	return r, hmac.Equal(r.mac, a.macOf(r)), nil
+}
+
 func (a *Authority) record(ctx context.Context, tx *store.Tx, id string, cert *x509.Certificate) error {
-	_, err := tx.Exec(ctx, `insert into authority_issued (serial, certificate_id, certificate, not_after, created_at) values ($1, $2, $3, $4, $5)
-		on conflict (serial) do nothing`,
-		cert.SerialNumber.String(), id, cert.Raw, store.Millis(cert.NotAfter), store.Millis(a.config.Now()))
+	r := &issued{serial: cert.SerialNumber.String(), id: id, der: cert.Raw, notAfter: store.Millis(cert.NotAfter), created: store.Millis(a.config.Now())}
+	_, err := tx.Exec(ctx, `insert into authority_issued (serial, certificate_id, certificate, not_after, created_at, mac) values ($1, $2, $3, $4, $5, $6)
+		on conflict (serial) do nothing`, r.serial, r.id, r.der, r.notAfter, r.created, a.macOf(r))
 	if err != nil {
 		return fmt.Errorf("authority: record certificate: %w", err)
 	}
 	return nil
+}
+
+// Standing says what is wrong with what the authority's table has of a
+// certificate: it must be this one, and revoked, on hold or neither as told.
+func (a *Authority) Standing(ctx context.Context, q store.Querier, id string, der []byte, revoked, hold bool) (string, error) {
+	r, genuine, err := a.find(ctx, q, `where certificate_id = $1`, id)
+	switch {
+	case err != nil:
+		return "", err
+	case r == nil:
+		return "the authority has no record of having issued it", nil
+	case !genuine:
+		return "the authority's record of it was changed", nil
+	case !bytes.Equal(r.der, der):
+		return "the authority issued another certificate for it", nil
+	case (r.revoked > 0) != (revoked || hold) || revoked && r.reason == ReasonHold || hold && r.reason != ReasonHold:
+		return "the authority's record of its revocation is not what its events say", nil
+	}
+	return "", nil
 }
 
 // ReasonHold is the reason of RFC 5280, 5.3.1 that can be taken back.
@@ -141,26 +210,54 @@ func (a *Authority) Release(ctx context.Context, tx *store.Tx, serial string) er
 }
 
 // setRevoked never undoes a revocation that is not a hold, and keeps the date
-// of the hold when it becomes final.
+// of the hold when it becomes final. A row that somebody changed can be revoked,
+// and not released.
 func (a *Authority) setRevoked(ctx context.Context, tx *store.Tx, serial string, at int64, reason int) error {
-	n, err := tx.Exec(ctx, `update authority_issued set revoked_at = case when cast($2 as bigint) > 0 and revoked_at > 0 then revoked_at else cast($2 as bigint) end, reason = $3
-		where serial = $1 and (revoked_at = 0 or reason = $4)`, serial, at, reason, ReasonHold)
+	r, genuine, err := a.find(ctx, tx, `where serial = $1`, serial)
+	if err != nil {
+		return err
+	}
+	if r == nil || r.revoked > 0 && r.reason != ReasonHold || at == 0 && !genuine {
+		return errors.New("authority: no such certificate, or it is revoked for good")
+	}
+	before, held := r.revoked, r.reason
+	if at == 0 || r.revoked == 0 {
+		r.revoked = at
+	}
+	r.reason = reason
+	n, err := tx.Exec(ctx, `update authority_issued set revoked_at = $1, reason = $2, mac = $3 where serial = $4 and revoked_at = $5 and reason = $6`,
+		r.revoked, r.reason, a.macOf(r), serial, before, held)
+	if err == nil && n == 0 {
+		err = errors.New("it was changed meanwhile")
+	}
 	if err != nil {
 		return fmt.Errorf("authority: revoke: %w", err)
-	}
-	if n == 0 {
-		return errors.New("authority: no such certificate, or it is revoked for good")
 	}
 	_, err = tx.Exec(ctx, `update authority_crl set next_update = 0 where name = 'ca'`)
 	return err
 }
 
+// status of a serial number. What the log says was taken back is revoked; of a
+// row that somebody changed nothing else is said.
 func (a *Authority) status(ctx context.Context, serial *big.Int) (ca.Status, error) {
-	var at int64
-	var reason int
-	err := a.db.Read().QueryRow(ctx, `select revoked_at, reason from authority_issued where serial = $1`, serial.String()).Scan(&at, &reason)
-	if errors.Is(err, store.ErrNoRows) {
-		return ca.Status{Unknown: true}, nil
+	q := a.db.Read()
+	r, genuine, err := a.find(ctx, q, `where serial = $1`, serial.String())
+	if err != nil || r == nil {
+		return ca.Status{Unknown: true}, err
 	}
-	return ca.Status{RevokedAt: store.Time(at), Reason: reason}, err
+	if a.Ledger != nil && r.id != "" {
+		logged, err := a.Ledger(ctx, q, r.id)
+		if err != nil {
+			return ca.Status{}, err
+		}
+		for _, l := range logged {
+			if l.Serial.Cmp(serial) == 0 {
+				return ca.Status{RevokedAt: l.At, Reason: l.Reason}, nil
+			}
+		}
+	}
+	if !genuine {
+		return ca.Status{}, errors.New("authority: the record of the certificate was changed")
+	}
+	return ca.Status{RevokedAt: store.Time(r.revoked), Reason: r.reason}, nil
 }

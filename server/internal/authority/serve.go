@@ -150,7 +150,9 @@ func (a *Authority) crl(ctx context.Context, name string, issuer ca.Issuer) ([]b
 	}
 	now := a.config.Now()
 	if err == nil && next > store.Millis(now) && this > store.Millis(now.Add(-crlFresh)) {
-		return der, nil
+		if lacking, err := a.lacking(ctx, name, der); err != nil || len(lacking) == 0 {
+			return der, err
+		}
 	}
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
 		der, err = a.newCRL(ctx, tx, name, issuer)
@@ -170,7 +172,7 @@ func (a *Authority) newCRL(ctx context.Context, tx *store.Tx, name string, issue
 	}
 	list := ca.List{Number: big.NewInt(number), ThisUpdate: now, NextUpdate: now.Add(crlLife), KeepsExpired: a.root.Certificate.NotBefore}
 	if name == "ca" {
-		if list.Revoked, err = revoked(ctx, tx); err != nil {
+		if list.Revoked, err = a.revoked(ctx, tx); err != nil {
 			return nil, err
 		}
 	}
@@ -182,23 +184,60 @@ func (a *Authority) newCRL(ctx context.Context, tx *store.Tx, name string, issue
 	return der, err
 }
 
-func revoked(ctx context.Context, q store.Querier) ([]ca.Revoked, error) {
-	rows, err := q.Query(ctx, `select serial, revoked_at, reason from authority_issued where revoked_at > 0 order by revoked_at`)
-	if err != nil {
-		return nil, fmt.Errorf("authority: read revoked: %w", err)
+// lacking are the serial numbers that the audit log says were taken back, and
+// that a list kept in the database does not have: an older one was put there.
+func (a *Authority) lacking(ctx context.Context, name string, der []byte) ([]*big.Int, error) {
+	if a.Ledger == nil || name != "ca" {
+		return nil, nil
 	}
-	defer rows.Close()
-	var all []ca.Revoked
-	for rows.Next() {
+	logged, err := a.Ledger(ctx, a.db.Read(), "")
+	if err != nil {
+		return nil, err
+	}
+	list, err := x509.ParseRevocationList(der)
+	on := map[string]bool{}
+	if err == nil {
+		for _, e := range list.RevokedCertificateEntries {
+			on[e.SerialNumber.String()] = true
+		}
+	}
+	var missing []*big.Int
+	for _, l := range logged {
+		if !on[l.Serial.String()] {
+			missing = append(missing, l.Serial)
+		}
+	}
+	return missing, nil
+}
+
+// revoked are the certificates that the table or the audit log says were taken
+// back.
+func (a *Authority) revoked(ctx context.Context, q store.Querier) ([]ca.Revoked, error) {
+	all, err := tableRevoked(ctx, q)
+	if err != nil || a.Ledger == nil {
+		return all, err
+	}
+	logged, err := a.Ledger(ctx, q, "")
+	known := map[string]bool{}
+	for _, r := range all {
+		known[r.Serial.String()] = true
+	}
+	for _, l := range logged {
+		if !known[l.Serial.String()] {
+			all = append(all, l)
+		}
+	}
+	return all, err
+}
+
+func tableRevoked(ctx context.Context, q store.Querier) ([]ca.Revoked, error) {
+	rows, err := q.Query(ctx, `select serial, revoked_at, reason from authority_issued where revoked_at > 0 order by revoked_at`)
+	return store.All("authority: read revoked", rows, err, func(row store.Row) (r ca.Revoked, err error) {
 		var serial string
 		var at int64
-		var r ca.Revoked
-		if err := rows.Scan(&serial, &at, &r.Reason); err != nil {
-			return nil, fmt.Errorf("authority: read revoked: %w", err)
-		}
+		err = row.Scan(&serial, &at, &r.Reason)
 		r.Serial, _ = new(big.Int).SetString(serial, 10)
 		r.At = store.Time(at)
-		all = append(all, r)
-	}
-	return all, rows.Err()
+		return r, err
+	})
 }

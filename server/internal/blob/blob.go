@@ -34,6 +34,10 @@ type Info struct {
 // object wrapped under the data key, so that what is read is what was written,
 // bit for bit, or an error. A blob never changes; it is put, read and deleted.
 type Store interface {
+	// For is the store of one owner, such as a record with its account: what is put
+	// there is opened there and nowhere else, whoever else names the blob. Whose a
+	// blob is does not show on it: it is deleted and listed by anybody.
+	For(owner string) Store
 	// Put stores what r gives, to its end, and returns when it is durable. On
 	// an error nothing is left behind.
 	Put(ctx context.Context, r io.Reader) (Info, error)
@@ -43,8 +47,6 @@ type Store interface {
 	// Open opens a blob for reading, or returns ErrNotFound. The context holds
 	// for as long as it is read.
 	Open(ctx context.Context, id string) (*Reader, error)
-	// Stat is what is known of a blob, or ErrNotFound.
-	Stat(ctx context.Context, id string) (Info, error)
 	// Delete removes a blob; one that is not there is not an error.
 	Delete(ctx context.Context, id string) error
 	// List calls fn for every blob put before a time, in no order, until fn
@@ -115,6 +117,11 @@ type object interface {
 type sealedBlobs struct {
 	bucket bucket
 	master *master.Key
+	owner  string
+}
+
+func (s *sealedBlobs) For(owner string) Store {
+	return &sealedBlobs{bucket: s.bucket, master: s.master, owner: owner}
 }
 
 func (s *sealedBlobs) Put(ctx context.Context, r io.Reader) (Info, error) {
@@ -141,7 +148,7 @@ func (s *sealedBlobs) PutGrown(ctx context.Context, from Info, r io.Reader) (Inf
 
 // seal writes header, chunks and footer, and fills in what it learns of b.
 func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Info) error {
-	seal, header, err := newSealing(s.master, b.ID)
+	seal, header, err := newSealing(s.master, b.ID, s.owner)
 	if err != nil {
 		return err
 	}
@@ -190,22 +197,13 @@ func (s *sealedBlobs) Open(ctx context.Context, id string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := newReader(o, s.master, base)
+	r, err := newReader(o, s.master, base, s.owner)
 	if err != nil {
 		_ = o.Close()
 		return nil, err
 	}
 	r.ID = id
 	return r, nil
-}
-
-func (s *sealedBlobs) Stat(ctx context.Context, id string) (Info, error) {
-	r, err := s.Open(ctx, id)
-	if err != nil {
-		return Info{}, err
-	}
-	defer r.Close()
-	return r.Info, nil
 }
 
 func (s *sealedBlobs) Delete(ctx context.Context, id string) error {

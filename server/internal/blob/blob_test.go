@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/iotest"
@@ -65,12 +66,12 @@ func TestBlobRoundTrip(t *testing.T) {
 			if b.Size != int64(size) || b.SHA256 != sha256.Sum256(want) || b.MD5 != md5.Sum(want) {
 				t.Errorf("%d bytes: put says %+v", size, b)
 			}
-			if s, err := blobs.Stat(ctx, b.ID); err != nil || s.ID != b.ID || s.Size != b.Size || s.SHA256 != b.SHA256 || s.MD5 != b.MD5 {
-				t.Errorf("%d bytes: stat %+v, %v", size, s, err)
-			}
 			r, err := blobs.Open(ctx, b.ID)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if r.ID != b.ID || r.Info.Size != b.Size || r.SHA256 != b.SHA256 || r.MD5 != b.MD5 {
+				t.Errorf("%d bytes: opened %+v", size, r.Info)
 			}
 			if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, want) {
 				t.Errorf("%d bytes: read %d, %v", size, len(got), err)
@@ -110,11 +111,12 @@ func TestBlobThatGrew(t *testing.T) {
 				}
 				r.Close()
 			}
-			read, err := blobs.Stat(ctx, from.ID)
+			r, err := blobs.Open(ctx, from.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if b, err := blobs.PutGrown(ctx, read, bytes.NewReader(want)); err != nil || b.SHA256 != sha256.Sum256(want) {
+			r.Close()
+			if b, err := blobs.PutGrown(ctx, r.Info, bytes.NewReader(want)); err != nil || b.SHA256 != sha256.Sum256(want) {
 				t.Errorf("%v: from one that was read: %+v, %v", sizes, b, err)
 			}
 		}
@@ -348,4 +350,28 @@ func BenchmarkBlob1MiB(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// A blob opens for its owner and for nobody else who names it.
+func TestBlobsHaveOwners(t *testing.T) {
+	eachBlobs(t, func(t *testing.T, blobs blob.Store) {
+		ctx := context.Background()
+		b, err := blobs.For("signature a r").Put(ctx, strings.NewReader("a contract"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, owner := range []string{"", "signature a s", "signature b r", "signature a r ", "certificate r"} {
+			if r, err := blobs.For(owner).Open(ctx, b.ID); !errors.Is(err, blob.ErrCorrupt) {
+				t.Errorf("%q opens it: %v %v", owner, r, err)
+			}
+		}
+		r, err := blobs.For("signature a r").Open(ctx, b.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if got, err := io.ReadAll(r); err != nil || string(got) != "a contract" {
+			t.Errorf("%q %v", got, err)
+		}
+	})
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // The sealed form of a blob: a header (magic, chunk size, the object's key,
-// sealed by the master key for the blob's id and no other), the content in chunks of
+// sealed by the master key for the blob's id and owner and no other), the content in chunks of
 // 64 KiB each sealed under the object's key with its index as nonce, and a
 // footer with size and digests sealed in the same way. Chunks cannot be
 // changed, swapped, dropped or taken from another blob unnoticed, and any one
@@ -31,10 +31,10 @@ const (
 // sealing is the key of one object.
 type sealing struct{ aead cipher.AEAD }
 
-func newSealing(m *master.Key, id string) (sealing, []byte, error) {
+func newSealing(m *master.Key, id, owner string) (sealing, []byte, error) {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key)
-	wrapped, err := m.SealFor(blobPurpose(id), id, key)
+	wrapped, err := m.SealFor(blobPurpose(id), id+" "+owner, key)
 	if err != nil {
 		return sealing{}, nil, err
 	}
@@ -47,12 +47,12 @@ func newSealing(m *master.Key, id string) (sealing, []byte, error) {
 // random are good for 2³² uses of one key.
 func blobPurpose(id string) string { return "blob " + id[:6] }
 
-func openSealing(m *master.Key, id string, header []byte) (sealing, error) {
+func openSealing(m *master.Key, id, owner string, header []byte) (sealing, error) {
 	prefix := len(blobMagic) + 4
 	if string(header[:len(blobMagic)]) != blobMagic || !bytes.Equal(header[len(blobMagic):prefix], beUint32(chunkSize)) {
 		return sealing{}, ErrCorrupt
 	}
-	key, err := m.UnsealFor(blobPurpose(id), id, header[prefix:])
+	key, err := m.UnsealFor(blobPurpose(id), id+" "+owner, header[prefix:])
 	if errors.Is(err, master.ErrUnseal) {
 		return sealing{}, ErrCorrupt
 	}
@@ -118,7 +118,7 @@ const maxWindow = 128 // chunks: 8 MiB
 
 var chunkBuffers = sync.Pool{New: func() any { b := make([]byte, chunkSize+chunkOverhead); return &b }}
 
-func newReader(o object, m *master.Key, id string) (*Reader, error) {
+func newReader(o object, m *master.Key, id, owner string) (*Reader, error) {
 	if o.size() < int64(headerSize+footerSize) {
 		return nil, ErrCorrupt
 	}
@@ -129,7 +129,7 @@ func newReader(o object, m *master.Key, id string) (*Reader, error) {
 	if _, err := o.ReadAt(footer, o.size()-int64(footerSize)); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read blob: %w", err)
 	}
-	seal, err := openSealing(m, id, header)
+	seal, err := openSealing(m, id, owner, header)
 	if err != nil {
 		return nil, err
 	}

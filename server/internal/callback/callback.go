@@ -6,9 +6,11 @@ package callback
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"strings"
 
+	exact "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"rogito.dev/rogito/server/internal/fault"
@@ -56,7 +58,7 @@ func Parse(v jsontext.Value, guard Checker) (*Target, error) {
 		Custom  json.RawMessage `json:"custom"`
 		Retry   json.RawMessage `json:"retry"`
 	}
-	if json.Unmarshal(v, &raw) != nil {
+	if exact.Unmarshal(v, &raw) != nil { // Url is not url
 		return nil, fault.New(fault.CallbackURL, "callback must be an object with a url")
 	}
 	t := &Target{Method: methodJSON, Field: defaultField, Retry: defaultRetry}
@@ -120,6 +122,7 @@ func (t *Target) parseHeaders(v json.RawMessage) error {
 		return fault.New(fault.CallbackHeaders, "callback.headers must be an object")
 	}
 	t.Headers = map[string]string{}
+	seen := map[string]bool{}
 	total := 0
 	for k, v := range raw {
 		if len(k) > maxHeaderKey {
@@ -134,6 +137,11 @@ func (t *Target) parseHeaders(v json.RawMessage) error {
 		}
 		if strings.HasPrefix(strings.ToLower(k), "webhook-") {
 			return fault.New(fault.CallbackHeaderValue, "callback.headers: %q is set by the service", k)
+		}
+		if name := http.CanonicalHeaderKey(k); seen[name] {
+			return fault.New(fault.CallbackHeaderKey, "callback.headers: %q is there twice", k)
+		} else {
+			seen[name] = true
 		}
 		t.Headers[k] = s
 		total += len(k) + len(s)

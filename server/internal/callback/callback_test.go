@@ -101,6 +101,7 @@ func TestParse(t *testing.T) {
 		`{"url":"https://a.example/","retry":0,"method":"post","headers":[]}`: 0,
 		`null`: 0, ``: 0, `"x"`: 704, `{"url":7}`: 704, `{"url":"nothing"}`: 704, `{"url":"https://a/","method":"PUT"}`: 704,
 		`{"url":"https://a/","headers":{"Host":"x"}}`: 710, `{"url":"https://a/","headers":{"webhook-id":"x"}}`: 710,
+		`{"Url":"https://a/"}`: 704, `{"url":"https://a/","headers":{"A":"1","a":"2"}}`: 709,
 		`{"url":"https://a/","retry":1.5}`: 740, `{"url":"https://a/","custom":"` + strings.Repeat("x", 511) + `"}`: 730,
 	} {
 		_, err := Parse(jsontext.Value(text), anywhere{})
@@ -112,6 +113,21 @@ func TestParse(t *testing.T) {
 			}
 		} else if code != 0 {
 			t.Errorf("%s: %v, want %d", text, err, code)
+		}
+	}
+}
+
+// A member counts under its own name and no other: who reads a request by exact
+// names, as a proxy or a log does, sees the address that is called.
+func TestMembersByExactNames(t *testing.T) {
+	for _, text := range []string{
+		`{"url":"https://good.example/","Url":"https://evil.example/"}`, `{"URL":"https://evil.example/","url":"https://good.example/"}`,
+		`{"url":"https://good.example/","\u0055rl":"https://evil.example/"}`, `{"url":"https://good.example/","url ":"https://evil.example/"}`,
+		`{"url":"https://good.example/","uRL":null}`,
+	} {
+		target, err := Parse(jsontext.Value(text), anywhere{})
+		if err != nil || target.URL != "https://good.example/" {
+			t.Errorf("%s: %v %v", text, target, err)
 		}
 	}
 }

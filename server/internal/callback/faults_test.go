@@ -207,7 +207,7 @@ func TestEndlessAnswerIsCut(t *testing.T) {
 			if err := s.attempt(ctx, Args{ID: d.ID}); err != nil {
 				t.Fatal(err)
 			}
-			if took := time.Since(begin); took > 10*time.Second {
+			if took := time.Since(begin); took > time.Minute {
 				t.Errorf("%s took %v", path, took)
 			}
 			if d = s.newest(t, "a"); d.Problem != problem || d.Attempts != 1 {

@@ -52,19 +52,7 @@ func (s *Sender) load(ctx context.Context, id string) (*Delivery, error) {
 // List returns the deliveries of an account, newest first.
 func (s *Sender) List(ctx context.Context, account string, skip, limit int) ([]*Delivery, error) {
 	rows, err := s.db.Read().Query(ctx, selectDelivery+`where account_id = $1 order by id desc limit $2 offset $3`, account, limit, skip)
-	if err != nil {
-		return nil, fmt.Errorf("callback: list: %w", err)
-	}
-	defer rows.Close()
-	var all []*Delivery
-	for rows.Next() {
-		d, err := scanDelivery(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, d)
-	}
-	return all, rows.Err()
+	return store.All("callback: list", rows, err, scanDelivery)
 }
 
 // Find returns a delivery of an account, or fault 140.
@@ -78,7 +66,7 @@ func (s *Sender) Find(ctx context.Context, account, id string) (*Delivery, error
 
 // Data is the record that the delivery carries.
 func (s *Sender) Data(d *Delivery) (json.RawMessage, error) {
-	b, err := s.master.Unseal(bodyPurpose, d.body)
+	b, err := s.master.UnsealFor(bodyPurpose, d.owner(), d.body)
 	if err != nil {
 		return nil, fmt.Errorf("callback: unseal: %w", err)
 	}
@@ -86,7 +74,7 @@ func (s *Sender) Data(d *Delivery) (json.RawMessage, error) {
 }
 
 func (s *Sender) headersOf(d *Delivery) (map[string]string, error) {
-	b, err := s.master.Unseal(headerPurpose, d.headers)
+	b, err := s.master.UnsealFor(headerPurpose, d.owner(), d.headers)
 	if err != nil {
 		return nil, fmt.Errorf("callback: unseal: %w", err)
 	}
@@ -95,6 +83,27 @@ func (s *Sender) headersOf(d *Delivery) (map[string]string, error) {
 		return nil, fmt.Errorf("callback: headers: %w", err)
 	}
 	return h, nil
+}
+
+// owner is what headers and body are sealed for. The address is part of it: a row
+// that names another is not sent there.
+func (d *Delivery) owner() string {
+	return fmt.Sprintf("%s %s %q %q %q", d.Account, d.ID, d.URL, d.Method, d.Field)
+}
+
+// seal fills in what a delivery carries.
+func (s *Sender) seal(d *Delivery, headers map[string]string, data []byte) error {
+	text, err := json.Marshal(headers)
+	if err != nil {
+		return fmt.Errorf("callback: headers: %w", err)
+	}
+	if d.headers, err = s.master.SealFor(headerPurpose, d.owner(), text); err == nil {
+		d.body, err = s.master.SealFor(bodyPurpose, d.owner(), data)
+	}
+	if err != nil {
+		return fmt.Errorf("callback: seal: %w", err)
+	}
+	return nil
 }
 
 // HeaderNames are the names of the caller's headers; their values may be
@@ -120,6 +129,17 @@ func (s *Sender) Resend(ctx context.Context, account, id string) (*Delivery, err
 	}
 	again := *d
 	again.ID = store.NewID()
+	data, err := s.Data(d)
+	if err != nil {
+		return nil, err
+	}
+	headers, err := s.headersOf(d)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.seal(&again, headers, data); err != nil {
+		return nil, err
+	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error { return s.insert(ctx, tx, &again) })
 	if err != nil {
 		return nil, err

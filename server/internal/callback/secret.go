@@ -81,7 +81,7 @@ func (s *Sender) Rotate(ctx context.Context, account string) ([]Secret, error) {
 func (s *Sender) addSecret(ctx context.Context, tx *store.Tx, account string) error {
 	raw := make([]byte, 32)
 	_, _ = rand.Read(raw)
-	sealed, err := s.master.Seal(secretPurpose, []byte("whsec_"+base64.StdEncoding.EncodeToString(raw)))
+	sealed, err := s.master.SealFor(secretPurpose, account, []byte("whsec_"+base64.StdEncoding.EncodeToString(raw)))
 	if err != nil {
 		return fmt.Errorf("callback: seal secret: %w", err)
 	}
@@ -93,24 +93,15 @@ func (s *Sender) addSecret(ctx context.Context, tx *store.Tx, account string) er
 func (s *Sender) readSecrets(ctx context.Context, q store.Querier, account string) ([]Secret, error) {
 	rows, err := q.Query(ctx, `select secret, created_at, expires_at from callback_secrets
 		where account_id = $1 and (expires_at = 0 or expires_at > $2) order by id desc`, account, store.Millis(s.now()))
-	if err != nil {
-		return nil, fmt.Errorf("callback: read secrets: %w", err)
-	}
-	defer rows.Close()
-	var all []Secret
-	for rows.Next() {
+	return store.All("callback: read secrets", rows, err, func(r store.Row) (Secret, error) {
 		var sealed []byte
 		var created, expires int64
-		if err := rows.Scan(&sealed, &created, &expires); err != nil {
-			return nil, fmt.Errorf("callback: read secret: %w", err)
+		if err := r.Scan(&sealed, &created, &expires); err != nil {
+			return Secret{}, err
 		}
-		text, err := s.master.Unseal(secretPurpose, sealed)
-		if err != nil {
-			return nil, fmt.Errorf("callback: unseal secret: %w", err)
-		}
-		all = append(all, Secret{string(text), store.Time(created), store.Time(expires)})
-	}
-	return all, rows.Err()
+		text, err := s.master.UnsealFor(secretPurpose, account, sealed)
+		return Secret{string(text), store.Time(created), store.Time(expires)}, err
+	})
 }
 
 // sign adds the three headers of Standard Webhooks, with one signature for

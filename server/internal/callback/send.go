@@ -90,24 +90,15 @@ func (s *Sender) Queue(ctx context.Context, tx *store.Tx, m Message) error {
 	if err != nil {
 		return fmt.Errorf("callback: body: %w", err)
 	}
-	headers, err := json.Marshal(m.Target.Headers)
-	if err != nil {
-		return fmt.Errorf("callback: headers: %w", err)
-	}
-	sealedHeaders, err := s.master.Seal(headerPurpose, headers)
-	if err != nil {
-		return fmt.Errorf("callback: seal: %w", err)
-	}
-	sealedBody, err := s.master.Seal(bodyPurpose, data)
-	if err != nil {
-		return fmt.Errorf("callback: seal: %w", err)
-	}
 	id := store.NewID()
-	return s.insert(ctx, tx, &Delivery{
+	d := &Delivery{
 		ID: id, Account: m.Account, Scope: m.Scope, Record: m.Record, URL: m.Target.URL, Method: m.Target.Method,
-		Field: m.Target.Field, headers: sealedHeaders, Custom: string(m.Target.Custom), body: sealedBody,
-		Retry: m.Target.Retry, webhookID: "msg_" + id,
-	})
+		Field: m.Target.Field, Custom: string(m.Target.Custom), Retry: m.Target.Retry, webhookID: "msg_" + id,
+	}
+	if err := s.seal(d, m.Target.Headers, data); err != nil {
+		return err
+	}
+	return s.insert(ctx, tx, d)
 }
 
 func (s *Sender) insert(ctx context.Context, tx *store.Tx, d *Delivery) error {
@@ -211,9 +202,9 @@ func (s *Sender) post(ctx context.Context, d *Delivery) (outcome, error) {
 
 func (s *Sender) request(ctx context.Context, d *Delivery) (*http.Request, error) {
 	t := &Target{Method: d.Method, Field: d.Field, Custom: json.RawMessage(d.Custom)}
-	data, err := s.master.Unseal(bodyPurpose, d.body)
+	data, err := s.Data(d)
 	if err != nil {
-		return nil, fmt.Errorf("callback: unseal: %w", err)
+		return nil, err
 	}
 	body, contentType := t.body(data)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.URL, bytes.NewReader(body))

@@ -19,11 +19,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/upload"
 )
@@ -33,7 +35,11 @@ var files embed.FS
 
 // Pages serves them.
 type Pages struct {
+	// Cards says how cards are seen here; nil: they are not.
+	Cards *Cards
+
 	enroll  *enroll.Service
+	public  string
 	sandbox bool
 	secure  bool   // people reach us by https, perhaps at a proxy
 	issuer  string // name in enrolment apps
@@ -47,7 +53,7 @@ type Pages struct {
 // New returns the pages of a server that people reach at publicURL. They are
 // mounted at /enrol/ and /pages/.
 func New(e *enroll.Service, publicURL string, sandbox bool, spool string, log *slog.Logger) *Pages {
-	p := &Pages{enroll: e, sandbox: sandbox, secure: strings.HasPrefix(strings.ToLower(publicURL), "https://"), issuer: "Rogito", spool: spool, log: log}
+	p := &Pages{enroll: e, public: strings.TrimSuffix(publicURL, "/"), sandbox: sandbox, secure: strings.HasPrefix(strings.ToLower(publicURL), "https://"), issuer: "Rogito", spool: spool, log: log}
 	if sandbox {
 		p.issuer = "Rogito SANDBOX"
 	}
@@ -56,21 +62,33 @@ func New(e *enroll.Service, publicURL string, sandbox bool, spool string, log *s
 	mux.HandleFunc("GET /enrol/{id}/{secret}", p.show)
 	mux.HandleFunc("POST /enrol/{id}/{secret}", p.act)
 	mux.HandleFunc("GET /enrol/{id}/{secret}/statement.pdf", p.statement)
+	mux.HandleFunc("GET /enrol/{id}/{secret}/{method}", p.begin)
+	mux.HandleFunc("GET /enrol/{id}/answer", p.goBack)
+	mux.HandleFunc("POST /spid/acs", p.answer("spid"))
+	mux.HandleFunc("GET /cie/callback", p.answer("cie"))
+	mux.HandleFunc("GET /cns/{id}/{secret}", p.Card)
 	mux.HandleFunc("GET /pages/style.css", p.style)
-	p.mux = http.NewCrossOriginProtection().Handler(mux)
+	mux.HandleFunc("GET /pages/depart.js", p.script)
+	protection := http.NewCrossOriginProtection()
+	protection.AddInsecureBypassPattern("POST /spid/acs") // providers post there, in the person's browser
+	p.mux = protection.Handler(mux)
 	return p
 }
 
 const policy = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.headers(w)
+	p.mux.ServeHTTP(w, r.WithContext(enroll.WithActor(r.Context(), "holder")))
+}
+
+func (p *Pages) headers(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Frame-Options", "DENY")
-	p.mux.ServeHTTP(w, r)
 }
 
 func (p *Pages) style(w http.ResponseWriter, _ *http.Request) {
@@ -89,10 +107,14 @@ type view struct {
 	T           texts
 	Lang        string
 	Sandbox     bool
-	Step        string // identify, wait, reveal, shown, device, end
+	Step        string // identify, depart, wait, reveal, shown, device, end
 	Again       bool   // the holder is identified a second time
 	Device      bool   // for a new one-time-password device
 	Methods     map[string]bool
+	Away        []*away
+	Departure   *identify.Departure
+	Back        string // the page of the order
+	Ended       bool   // it was cancelled
 	Statement   string // where it is downloaded
 	Owner, Kind string
 	Seal        bool
@@ -101,8 +123,11 @@ type view struct {
 	QR          template.URL
 	ShownAt     string // when the credentials were shown before, and to which address
 	ShownTo     string
-	Problem     string
-	Code        int // of the problem
+	OtherName   string // that the certificate bears, where the order's label is not it
+	// Device that replaced another: when, by which factor, from which address.
+	DeviceAt, DeviceBy, DeviceFrom string
+	Problem                        string
+	Code                           int // of the problem
 }
 
 // row is an attribute that was ordered.
@@ -112,18 +137,36 @@ type row struct{ Name, Value string }
 // went through the identification.
 const browserCookie = "rogito-holder"
 
-// browser returns the secret of the browser, and leaves one there where there
-// was none.
-func (p *Pages) browser(w http.ResponseWriter, r *http.Request) enroll.Browser {
-	if c, err := r.Cookie(browserCookie); err == nil && len(c.Value) >= 32 {
-		return enroll.Browser(c.Value)
+// shown are the secrets that the browser shows, of all cookies of the name:
+// another site of the same domain may have put some there, in front of ours.
+func shown(r *http.Request) (all enroll.Browsers) {
+	for _, c := range r.CookiesNamed(browserCookie) {
+		for value := range strings.SplitSeq(c.Value, ".") {
+			all = append(all, enroll.Browser(value))
+		}
 	}
-	value := rand.Text() + rand.Text()
+	return all
+}
+
+// keptBrowsers are the steps, each with a secret of its own, that a browser may
+// have under way: identifications begun in two windows, a video that waits.
+const keptBrowsers = 8
+
+// newBrowser makes a secret for a step that ties the browser, and leaves it
+// there in front of those of the steps before.
+func (p *Pages) newBrowser(w http.ResponseWriter, r *http.Request) enroll.Browser {
+	fresh := rand.Text() + rand.Text()
+	all := []string{fresh}
+	for _, b := range shown(r) {
+		if len(b) == len(fresh) && len(all) < keptBrowsers && !slices.Contains(all, string(b)) {
+			all = append(all, string(b))
+		}
+	}
 	http.SetCookie(w, &http.Cookie{
-		Name: browserCookie, Value: value, Path: "/enrol/" + r.PathValue("id"), MaxAge: 30 * 24 * 3600,
+		Name: browserCookie, Value: strings.Join(all, "."), Path: "/enrol/" + r.PathValue("id"), MaxAge: 30 * 24 * 3600,
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: p.secure || r.TLS != nil,
 	})
-	return enroll.Browser(value)
+	return enroll.Browser(fresh)
 }
 
 func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
@@ -132,12 +175,18 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, err)
 		return
 	}
-	p.render(w, r, http.StatusOK, p.viewOf(r, c, p.browser(w, r)))
+	if len(shown(r)) == 0 {
+		p.newBrowser(w, r) // tied to nothing yet: it tells browsers apart
+	}
+	p.render(w, r, http.StatusOK, p.viewOf(r, c, shown(r)))
 }
 
-func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, b enroll.Browser) *view {
+func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, browser enroll.Browsers) *view {
 	v := p.blank(r)
 	v.Owner, v.Kind, v.Seal = c.Owner, string(c.Kind), c.Kind == keys.ESeal
+	if name, differs := c.LabelDiffers(); differs {
+		v.OtherName = name
+	}
 	v.Device = c.EnrolsDevice()
 	v.Step = "end"
 	if c.State == enroll.Working {
@@ -145,6 +194,9 @@ func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, b enroll.Browser)
 	}
 	if !c.ShownAt.IsZero() && !v.Device {
 		v.ShownAt, v.ShownTo = c.ShownAt.Format("2006-01-02 15:04:05")+" UTC", c.ShownTo
+	}
+	if e, err := p.enroll.Enrolled(r.Context(), c); err == nil && e != nil {
+		v.DeviceAt, v.DeviceBy, v.DeviceFrom = e.At.Format("2006-01-02 15:04:05")+" UTC", v.T.Factors[e.Factor], e.Address
 	}
 	if !c.Identifies() {
 		return v
@@ -154,12 +206,15 @@ func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, b enroll.Browser)
 	v.Methods = map[string]bool{}
 	for _, m := range p.enroll.Methods(c) {
 		v.Methods[m] = true
+		if a := p.awayOf(r, v, c, m); a != nil {
+			v.Away = append(v.Away, a)
+		}
 	}
 	v.Statement = r.URL.Path + "/statement.pdf"
 	c.Ordered().Each(func(name, value string) {
 		v.Attributes = append(v.Attributes, row{v.T.Attributes[name], value})
 	})
-	if c.Identified(b) {
+	if c.Identified(browser) {
 		if v.Step = "reveal"; v.Device {
 			v.Step = "device"
 		}
@@ -207,6 +262,7 @@ const (
 	maxUpload = 128 << 20
 	maxSigned = 16 << 20
 	maxField  = 4096
+	maxForm   = 16 << 10 // without files
 )
 
 // form is what a page posted, read as it comes: files go where they are kept,
@@ -220,17 +276,18 @@ type form struct {
 
 // openForm reads the fields before the first file.
 func openForm(w http.ResponseWriter, r *http.Request) (*form, error) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxUpload)
 	if !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		err := r.ParseForm()
 		return &form{values: r.PostForm}, err
 	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxUpload)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return nil, err
 	}
 	f := &form{body: r.Body, values: url.Values{}, parts: parts}
-	for {
+	for range maxForm / maxField {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
 			return f, nil
@@ -248,6 +305,7 @@ func openForm(w http.ResponseWriter, r *http.Request) (*form, error) {
 		}
 		f.values.Add(part.FormName(), string(b))
 	}
+	return nil, errors.New("too many fields")
 }
 
 // next returns the next file of a form, or io.EOF.
@@ -286,10 +344,13 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, err)
 		return
 	}
-	b := p.browser(w, r)
+	browser := shown(r)
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
 		// Each may bring much. Who has the link only does not keep the holder waiting.
-		upload := c.ID + string(b)
+		upload := c.ID + rand.Text()
+		if len(browser) > 0 {
+			upload = c.ID + string(browser[0])
+		}
 		if _, busy := p.busy.LoadOrStore(upload, true); busy {
 			p.refused(w, r, fault.New(fault.WrongState, "files of this order are being taken in: wait a moment"))
 			return
@@ -301,28 +362,33 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 		p.again(w, r, c, p.blank(r).T.TooLarge)
 		return
 	}
+	tie := func() enroll.Browser { // a new secret, whatever was shown
+		b := p.newBrowser(w, r)
+		browser = append(browser, b)
+		return b
+	}
 	var cred *enroll.Credentials
 	switch f.values.Get("action") {
 	case "approve":
-		c, err = p.enroll.ApproveInSandbox(ctx, c, b)
+		c, err = p.enroll.ApproveInSandbox(ctx, c, tie())
 	case "signature":
-		c, err = p.bySignature(ctx, f, c, b)
+		c, err = p.bySignature(ctx, f, c, tie())
 	case "video":
-		c, err = p.byVideo(ctx, f, c, b)
+		c, err = p.byVideo(ctx, f, c, tie())
 	case "reveal":
 	case "device":
-		cred, err = p.enroll.EnrolDevice(ctx, c, f.values.Get("password"), f.values.Get("code"), b)
+		cred, err = p.enroll.EnrolDevice(ctx, c, f.values.Get("password"), f.values.Get("code"), browser, addressOf(r))
 	default:
 		err = fault.New(fault.BadField, "unknown action")
 	}
-	if err == nil && cred == nil && c.HasUnseen() && (f.values.Get("action") == "reveal" || c.Identified(b)) {
-		cred, err = p.enroll.Reveal(ctx, c, b, addressOf(r))
+	if err == nil && cred == nil && c.HasUnseen() && (f.values.Get("action") == "reveal" || c.Identified(browser)) {
+		cred, err = p.enroll.Reveal(ctx, c, browser, addressOf(r))
 	}
 	if err != nil {
 		p.refused(w, r, err)
 		return
 	}
-	v := p.viewOf(r, c, b)
+	v := p.viewOf(r, c, browser)
 	if cred != nil {
 		v.Step, v.Credentials, v.ShownAt = "shown", cred, ""
 		v.QR = p.qr(cred)
@@ -411,7 +477,7 @@ func (p *Pages) qr(c *enroll.Credentials) template.URL {
 }
 
 func (p *Pages) again(w http.ResponseWriter, r *http.Request, c *enroll.Certificate, problem string) {
-	v := p.viewOf(r, c, p.browser(w, r))
+	v := p.viewOf(r, c, shown(r))
 	v.Problem = problem
 	p.render(w, r, http.StatusUnprocessableEntity, v)
 }
@@ -427,9 +493,9 @@ func (p *Pages) refused(w http.ResponseWriter, r *http.Request, err error) {
 	v := p.blank(r)
 	v.Step = "end"
 	if lerr == nil {
-		v = p.viewOf(r, c, p.browser(w, r))
+		v = p.viewOf(r, c, shown(r))
 	}
-	v.Problem, v.Code = f.Text, int(f.Code)
+	v.Problem, v.Code = v.sentence(f), int(f.Code)
 	p.render(w, r, f.HTTP(), v)
 }
 

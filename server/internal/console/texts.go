@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"golang.org/x/text/language"
+
+	"rogito.dev/rogito/server/internal/fault"
 )
 
 // texts of a page, in one language.
@@ -23,7 +25,13 @@ type texts struct {
 	DeviceCode, DeviceSend                        string
 	ShownBefore, ShownTo, ShownNotYou             string
 	End, Problem, TooLarge, OnlyOnce, NotToOthers string
+	Back, Ended, NoProvider, Depart, DepartButton string
+	Differs, NotProven                            string
+	LabelDiffers, DeviceBefore, DeviceFrom        string
+	Factors                                       map[string]string // that allowed a new device
 	Kinds, Attributes                             map[string]string
+	Away                                          map[string][3]string  // title, help, what stands before a provider's name
+	Faults                                        map[fault.Code]string // that pages meet; in English they say it themselves
 }
 
 var translations = map[string]texts{
@@ -45,7 +53,19 @@ var translations = map[string]texts{
 		ShownBefore: "The credentials of this certificate were shown on", ShownTo: "to the address", ShownNotYou: "If that was not you, somebody else has them: have the certificate revoked at once by whoever ordered it or by the operator of this service.",
 		End: "There is nothing to do here: the link was used, or it is not valid.", Problem: "That did not work",
 		TooLarge: "What you sent is too large.", OnlyOnce: "They are shown only now. Keep them safe.", NotToOthers: "Nobody will ever ask you for them.",
-		Kinds: map[string]string{"automatic": "automatic signature", "otp": "signature with one-time password", "eseal": "electronic seal"},
+		Back: "Back to your order", Ended: "It was the fifth attempt: the order is cancelled, and its price goes back to whoever paid.",
+		NoProvider: "Nobody can be asked at the moment. Try again later, or choose another way.",
+		Depart:     "You are being sent to your identity provider. Nothing happens? Press the button.", DepartButton: "Go on",
+		Differs: "The person identified is not the one that the order names. What differs:", NotProven: "Your identification does not prove something that the order names:",
+		Away: map[string][3]string{
+			"spid": {"With SPID", "Choose your identity provider. You need credentials of the second level or higher.", "Enter with SPID: "},
+			"cie":  {"With the electronic identity card (CIE)", "You need your card with its PIN, or the app CieID.", "Enter with CIE: "},
+			"cns":  {"With a smart card (CNS, TS-CNS)", "Insert the card into its reader first. Your browser asks which certificate to show, and for the PIN.", "Show the card"},
+		},
+		LabelDiffers: "The holder's name above is only a label of the order. The certificate is for:",
+		DeviceBefore: "A new device for one-time passwords was enrolled on", DeviceFrom: "from the address",
+		Factors: map[string]string{"code": "with the password and a code of the old device", "identification": "with the password, after another identification"},
+		Kinds:   map[string]string{"automatic": "automatic signature", "otp": "signature with one-time password", "eseal": "electronic seal"},
 		Attributes: map[string]string{
 			"fiscalCode": "Fiscal code", "organizationIdentifier": "Identifier of the organisation", "surname": "Surname", "givenName": "Given name",
 			"organization": "Organisation", "dateOfBirth": "Date of birth", "country": "Country", "email": "E-mail", "mobile": "Mobile",
@@ -69,7 +89,25 @@ var translations = map[string]texts{
 		ShownBefore: "Le credenziali di questo certificato sono state mostrate il", ShownTo: "all'indirizzo", ShownNotYou: "Se non eri tu, le ha qualcun altro: fai revocare subito il certificato da chi l'ha ordinato o dal gestore di questo servizio.",
 		End: "Qui non c'è nulla da fare: il collegamento è già stato usato o non è valido.", Problem: "Non ha funzionato",
 		TooLarge: "Ciò che hai inviato è troppo grande.", OnlyOnce: "Sono mostrate solo adesso. Conservale al sicuro.", NotToOthers: "Nessuno te le chiederà mai.",
-		Kinds: map[string]string{"automatic": "firma automatica", "otp": "firma con codice temporaneo", "eseal": "sigillo elettronico"},
+		Back: "Torna al tuo ordine", Ended: "Era il quinto tentativo: l'ordine è annullato e il prezzo torna a chi l'ha pagato.",
+		NoProvider: "In questo momento non si può chiedere a nessuno. Riprova più tardi, o scegli un altro modo.",
+		Depart:     "Stai andando dal tuo gestore di identità. Non succede nulla? Premi il pulsante.", DepartButton: "Prosegui",
+		Differs: "La persona identificata non è quella indicata nell'ordine. Non corrisponde:", NotProven: "La tua identificazione non dimostra un dato indicato nell'ordine:",
+		Away: map[string][3]string{
+			"spid": {"Con SPID", "Scegli il tuo gestore di identità. Servono credenziali di secondo livello o superiore.", "Entra con SPID: "},
+			"cie":  {"Con la carta d'identità elettronica (CIE)", "Servono la carta con il suo PIN, oppure l'app CieID.", "Entra con CIE: "},
+			"cns":  {"Con una carta (CNS, TS-CNS)", "Inserisci prima la carta nel lettore. Il browser chiede quale certificato mostrare, e il PIN.", "Mostra la carta"},
+		},
+		Faults: map[fault.Code]string{
+			fault.NoIdentification: "Questo modo di identificarsi non è attivo su questo server.",
+			fault.WrongState:       "L'ordine non lo permette più, o non ancora: torna alla sua pagina.",
+			fault.Unavailable:      "L'identificazione non può essere completata adesso: riprova tra poco.",
+			fault.NotFound:         "Il collegamento non è valido.",
+		},
+		LabelDiffers: "Il nome del titolare qui sopra è solo un'etichetta dell'ordine. Il certificato è per:",
+		DeviceBefore: "Un nuovo dispositivo per i codici temporanei è stato registrato il", DeviceFrom: "dall'indirizzo",
+		Factors: map[string]string{"code": "con la password e un codice del vecchio dispositivo", "identification": "con la password, dopo una nuova identificazione"},
+		Kinds:   map[string]string{"automatic": "firma automatica", "otp": "firma con codice temporaneo", "eseal": "sigillo elettronico"},
 		Attributes: map[string]string{
 			"fiscalCode": "Codice fiscale", "organizationIdentifier": "Identificativo dell'organizzazione", "surname": "Cognome", "givenName": "Nome",
 			"organization": "Organizzazione", "dateOfBirth": "Data di nascita", "country": "Paese", "email": "Posta elettronica", "mobile": "Cellulare",

@@ -4,11 +4,12 @@
 //
 // Everything before signatures/signHash can fail without harm. That one call is
 // different: when its answer does not come, the provider may have signed. So
-// errors are of three kinds, and a caller need not know anything else:
+// errors are of four kinds, and a caller need not know anything else:
 //
-//	Refused   the provider said no, or nothing was sent: nothing was signed
-//	Unusable  the credential is expired, suspended or revoked there
-//	Unknown   the provider may have signed; nothing is sent again
+//	Refused    the provider said no, or what it said is of no use
+//	Unreached  nothing was sent to it, or no answer came and nothing was to be signed
+//	Unusable   the credential is expired, suspended or revoked there
+//	Unknown    the provider may have signed; nothing is sent again
 package csc
 
 import (
@@ -20,8 +21,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"strconv"
@@ -65,6 +66,7 @@ type Kind int
 // The kinds.
 const (
 	Refused Kind = iota
+	Unreached
 	Unusable
 	Unknown
 )
@@ -82,6 +84,10 @@ func (e *Error) Unwrap() error { return e.Err }
 
 func refused(err error, format string, args ...any) *Error {
 	return &Error{Kind: Refused, Text: fmt.Sprintf(format, args...), Err: err}
+}
+
+func unreached(err error, method string) *Error {
+	return &Error{Kind: Unreached, Text: "the provider cannot be reached, or does not answer (" + method + ")", Err: err}
 }
 
 // Provider is a client of one provider.
@@ -172,9 +178,9 @@ func (p *Provider) Info(ctx context.Context) (*Info, error) {
 	switch {
 	case p.config.Version != "auto":
 		about.Version, _ = strconv.Atoi(p.config.Version)
-	case strings.HasPrefix(about.Specs, "1."):
+	case strings.HasPrefix(about.Specs, "1"):
 		about.Version = 1
-	case strings.HasPrefix(about.Specs, "2."):
+	case strings.HasPrefix(about.Specs, "2"):
 		about.Version = 2
 	default:
 		return nil, refused(nil, "the provider speaks version %.20q of the protocol, which is neither 1 nor 2: set its version", about.Specs)
@@ -220,19 +226,18 @@ func (p *Provider) post(ctx context.Context, address, contentType, token string,
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
+	sent := false
+	req = req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent = true }}))
 	resp, err := p.client.Do(req)
 	if err != nil {
-		var op *net.OpError
-		var no *fetch.Refused
-		var verify *tls.CertificateVerificationError
-		if errors.As(err, &no) || errors.As(err, &verify) || errors.As(err, &op) && op.Op == "dial" {
+		if !sent { // no connection came about: nothing left
 			err = fmt.Errorf("%w: %w", errNotSent, err)
 		}
 		return nil, err
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	if err != nil {
+	if err != nil && resp.StatusCode/100 == 2 { // what refuses needs no words
 		return nil, fmt.Errorf("the answer was cut short: %w", err)
 	}
 	a := &answer{status: resp.StatusCode, header: resp.Header, body: b}
@@ -253,7 +258,7 @@ func (p *Provider) ask(ctx context.Context, method, token string, in, out any) e
 	for waits := 0; ; waits++ {
 		a, err := p.post(ctx, p.config.URL+"/"+method, "application/json", token, body)
 		if err != nil {
-			return refused(err, "the provider cannot be reached (%s)", method)
+			return unreached(err, method)
 		}
 		if again, err := a.wait(ctx, waits); again || err != nil {
 			if err != nil {
@@ -315,7 +320,11 @@ func (a *answer) wait(ctx context.Context, before int) (bool, error) {
 	if a.status != http.StatusTooManyRequests && a.status != http.StatusServiceUnavailable {
 		return false, nil
 	}
-	pause, asks := retryAfter(a.header.Get("Retry-After"), time.Now())
+	now := time.Now()
+	if there, err := http.ParseTime(a.header.Get("Date")); err == nil {
+		now = there // clocks differ by minutes
+	}
+	pause, asks := retryAfter(a.header.Get("Retry-After"), now)
 	if !asks {
 		return false, nil
 	}

@@ -100,7 +100,7 @@ func (p *Provider) obtain(ctx context.Context, form url.Values) (Tokens, error) 
 	var a *answer
 	for waits := 0; ; waits++ {
 		if a, err = p.post(ctx, p.oauth(about)+"/token", "application/x-www-form-urlencoded", "", []byte(form.Encode())); err != nil {
-			return Tokens{}, refused(err, "the provider cannot be reached (oauth2/token)")
+			return Tokens{}, unreached(err, "oauth2/token")
 		}
 		again, err := a.wait(ctx, waits)
 		if err != nil {
@@ -142,6 +142,9 @@ type Session struct {
 	own    bool                                          // the tokens are a holder's
 	renew  func(context.Context, Tokens) (Tokens, error) // of a holder's
 }
+
+// Tokens that the session has now.
+func (s *Session) Tokens() Tokens { return s.tokens }
 
 // Session with the operator's tokens.
 func (p *Provider) Session() *Session { return &Session{p: p} }

@@ -84,7 +84,7 @@ func (s *Signer) Sign(ctx context.Context, r Request) ([]Value, error) {
 		a, err := s.p.post(context.WithoutCancel(ctx), s.p.config.URL+"/signatures/signHash", "application/json", token, body)
 		switch {
 		case errors.Is(err, errNotSent):
-			return nil, refused(err, "the provider cannot be reached (signatures/signHash)")
+			return nil, unreached(err, "signatures/signHash")
 		case err != nil:
 			return nil, unknown(err, "its answer did not come")
 		}

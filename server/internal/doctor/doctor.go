@@ -18,6 +18,7 @@ import (
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/logging"
 	"rogito.dev/rogito/server/internal/publication"
 	"rogito.dev/rogito/server/internal/signing"
@@ -73,6 +74,7 @@ type Installation struct {
 	Lists        *tsl.Set
 	Publications *publication.Service
 	VerifyAudit  func(context.Context) (*audit.Result, error)
+	Identify     *identify.Methods
 	FetchesLists bool
 	Sandboxed    bool
 }
@@ -138,13 +140,34 @@ func Examine(ctx context.Context, cfg Settings, open func(context.Context) (*Ins
 	for _, e := range examinations(o) {
 		say(e.part, e.look(s, ctx))
 	}
+	for _, m := range s.Identify.Elsewhere { // after the lists, which some of them need
+		for _, f := range Method(ctx, m) {
+			say(f.Part, f)
+		}
+	}
 	return found
+}
+
+// Method examines a way of identification: keys and certificates, providers.
+func Method(ctx context.Context, m identify.Method) (all []Finding) {
+	for _, f := range m.Check(ctx) {
+		one := fine("%s", f.Detail)
+		if !f.OK {
+			one = bad("rogito identify test "+m.Name()+" says it again; docs/identification.md says what it takes", "%s", f.Detail)
+		}
+		one.Part = f.Name
+		all = append(all, one)
+	}
+	return all
 }
 
 // unopened says which part kept an installation from being opened.
 func unopened(err error) (string, Finding) {
 	if strings.HasPrefix(err.Error(), "authority: ") {
 		return "authority", bad("bring the table authority_keys back from a backup (rogito restore), with the master key of its time", "cannot be opened: %v", err)
+	}
+	if strings.HasPrefix(err.Error(), "identify.") {
+		return "identification", bad("mend the configuration; docs/identification.md says what each method takes", "%v", err)
 	}
 	return "database", bad("see the message; rogito config --effective shows what is set", "cannot be opened: %v", err)
 }

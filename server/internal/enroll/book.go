@@ -3,16 +3,23 @@ package enroll
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 
+	"rogito.dev/rogito/internal/ca"
 	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/authority"
+	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// Book is the table of certificates, as the audit log is held against it.
-type Book struct{}
+// Book is the table of certificates with what belongs to them, the evidence of
+// identifications and the authority's own table, as the audit log is held
+// against it.
+type Book struct{ Service *Service }
 
 const eventPrefix = "certificate-"
 
@@ -24,44 +31,167 @@ func (Book) Has(ctx context.Context, q store.Querier, ids []any) ([]string, erro
 	return audit.HasIn(ctx, q, "certificates", ids)
 }
 
+// bookRow is a certificate with its evidence.
+type bookRow struct {
+	*Certificate
+	unreadable error
+	evidence   []*evidenceRow
+}
+
 // Page returns the certificates that follow an id.
-func (Book) Page(ctx context.Context, q store.Querier, after string, limit int) ([]audit.Record, error) {
-	rows, err := q.Query(ctx, `select id, account_id, state from certificates where id > $1 order by id limit $2`, after, limit)
+func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int) ([]audit.Record, error) {
+	list, err := b.read(ctx, q, after, limit)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	of, ids := map[string]*bookRow{}, []any{}
+	for _, r := range list {
+		of[r.ID] = r
+		ids = append(ids, r.ID)
+	}
+	evidence, err := evidenceRows(ctx, q, `where certificate_id`+audit.In(len(ids)), ids...)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range evidence {
+		of[e.certificate].evidence = append(of[e.certificate].evidence, e)
+	}
+	var all []audit.Record
+	for _, r := range list {
+		all = append(all, audit.Record{ID: r.ID, Account: r.AccountID, Fits: func(events []*audit.Entry) string {
+			why, err := b.fits(ctx, q, r, events)
+			if err != nil {
+				return "it cannot be held against its events: " + err.Error()
+			}
+			return why
+		}})
+	}
+	return all, nil
+}
+
+func (b Book) read(ctx context.Context, q store.Querier, after string, limit int) (list []*bookRow, err error) {
+	rows, err := q.Query(ctx, `select `+columns+` from certificates where id > $1 order by id limit $2`, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("enroll: read certificates: %w", err)
 	}
 	defer rows.Close()
-	var all []audit.Record
 	for rows.Next() {
-		var r audit.Record
-		var state State
-		if err := rows.Scan(&r.ID, &r.Account, &state); err != nil {
-			return nil, fmt.Errorf("enroll: read certificates: %w", err)
+		c, err := b.Service.scan(rows)
+		if c == nil {
+			return nil, err
 		}
-		r.Fits = func(events []*audit.Entry) string { return fits(state, events) }
-		all = append(all, r)
+		list = append(list, &bookRow{Certificate: c, unreadable: err})
 	}
-	return all, rows.Err()
+	return list, rows.Err()
 }
 
-// fits says what is wrong between the state of a certificate and its events: the
-// last one that tells of a step must tell of this state.
-func fits(state State, events []*audit.Entry) string {
-	last := State("")
+// told is what the events of a certificate say that its rows must be.
+type told struct {
+	State       State
+	Certificate string // digest of what was issued
+	Address     string // that the credentials were shown to
+	ShownAt     int64
+	Evidence    []mark
+}
+
+// fits says what is wrong between a certificate and its events.
+func (b Book) fits(ctx context.Context, q store.Querier, r *bookRow, events []*audit.Entry) (string, error) {
+	switch {
+	case errors.Is(r.unreadable, master.ErrUnseal):
+		return "something sealed in it was changed, or is another's", nil
+	case r.unreadable != nil:
+		return "it cannot be read: " + r.unreadable.Error(), nil
+	case r.altered:
+		return "it is not what was ordered", nil
+	}
+	var now told
+	marks := map[string]string{}
 	for _, e := range events {
-		step := strings.TrimPrefix(e.Kind, eventPrefix)
-		if !slices.Contains(States, State(step)) && !slices.Contains([]string{"ordered", "issued", "imported", "suspended", "resumed", "revoked"}, step) {
-			continue
-		}
-		var d struct{ State State }
+		var d told
 		_, detail := e.Text()
-		if json.Unmarshal(detail, &d) != nil || last != "" && last != d.State && !slices.Contains(next[last], d.State) {
-			return fmt.Sprintf("after %s its events say %s", last, d.State)
+		if err := json.Unmarshal(detail, &d); err != nil && detail != nil {
+			return "an event cannot be read", nil
 		}
-		last = d.State
+		step := strings.TrimPrefix(e.Kind, eventPrefix)
+		switch {
+		case slices.Contains(States, State(step)) || slices.Contains([]string{"ordered", "issued", "imported", "suspended", "resumed", "revoked"}, step):
+			if now.State != "" && now.State != d.State && !slices.Contains(next[now.State], d.State) {
+				return fmt.Sprintf("after %s its events say %s", now.State, d.State), nil
+			}
+			now.State = d.State
+			if d.Certificate != "" {
+				now.Certificate = d.Certificate
+			}
+		case step == "shown":
+			now.Address, now.ShownAt = d.Address, d.ShownAt
+		}
+		for _, m := range d.Evidence {
+			marks[m.ID] = m.Digest
+		}
 	}
-	if last != state {
-		return fmt.Sprintf("it is %s, and its events say %s", state, last)
+	switch {
+	case now.State != r.State:
+		return fmt.Sprintf("it is %s, and its events say %s", r.State, now.State), nil
+	case now.Certificate == "" && (r.DER != nil || r.Serial != "") || now.Certificate != "" && now.Certificate != r.issuedDigest():
+		return "the certificate, its number, its names or its dates are not those that were issued", nil
+	case now.Address != r.ShownTo || now.ShownAt != store.Millis(r.ShownAt):
+		return "its events say something else about when and to whom the credentials were shown", nil
 	}
-	return ""
+	for _, e := range r.evidence {
+		if marks[e.id] != e.mark().Digest {
+			return "evidence of an identification is not what its events say, or who decided on it", nil
+		}
+		delete(marks, e.id)
+	}
+	if len(marks) > 0 {
+		return "evidence of an identification is gone", nil
+	}
+	if now.Certificate == "" || r.Provider == providerImport {
+		return "", nil
+	}
+	// One that expired may have been on hold before.
+	if now.State == Expired {
+		return "", nil
+	}
+	return b.Service.authority.Standing(ctx, q, r.ID, r.DER, now.State == Revoked, now.State == Suspended)
+}
+
+// Ledger is what the authority serves its revocations by: certificates that the
+// log says were revoked, or suspended and not resumed.
+func Ledger(log *audit.Log) func(ctx context.Context, q store.Querier, id string) ([]ca.Revoked, error) {
+	return func(ctx context.Context, q store.Querier, id string) ([]ca.Revoked, error) {
+		events, err := log.Told(ctx, q, id, `kind in ('certificate-revoked', 'certificate-suspended', 'certificate-resumed')`)
+		if err != nil {
+			return nil, err
+		}
+		last := map[string]ca.Revoked{}
+		for _, e := range events {
+			var d struct{ Provider, SerialNumber string }
+			_, detail := e.Text()
+			if json.Unmarshal(detail, &d) != nil || d.Provider == providerImport {
+				continue
+			}
+			r := ca.Revoked{At: store.Time(e.CreatedAt)}
+			r.Serial, _ = new(big.Int).SetString(d.SerialNumber, 10)
+			before, held := last[e.Record]
+			switch {
+			case r.Serial == nil:
+				continue
+			case e.Kind == "certificate-resumed":
+				delete(last, e.Record)
+				continue
+			case e.Kind == "certificate-suspended":
+				r.Reason = authority.ReasonHold
+			case held:
+				r.At = before.At // RFC 5280, 5.3.1: the date of the hold stays
+			}
+			last[e.Record] = r
+		}
+		all := make([]ca.Revoked, 0, len(last))
+		for _, r := range last {
+			all = append(all, r)
+		}
+		slices.SortFunc(all, func(a, b ca.Revoked) int { return a.At.Compare(b.At) })
+		return all, nil
+	}
 }

@@ -3,7 +3,9 @@ package enroll
 import (
 	"context"
 	"fmt"
+	"maps"
 
+	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/fault"
@@ -15,16 +17,18 @@ import (
 
 // Buy takes an order: the price, the record and the idempotency key commit
 // together.
-func (s *Service) Buy(ctx context.Context, account string, o Order) (*Certificate, error) {
+func (s *Service) Buy(ctx context.Context, buyer string, o Order) (*Certificate, error) {
 	if err := s.check(&o); err != nil {
 		return nil, err
 	}
 	now := s.config.Now()
 	c := &Certificate{
-		ID: store.NewID(), AccountID: account, Provider: o.Provider, Kind: o.Kind, State: Ordered, Owner: o.Owner, Reference: o.Reference,
+		ID: store.NewID(), AccountID: buyer, Provider: o.Provider, Kind: o.Kind, State: Ordered, Owner: o.Owner, Reference: o.Reference,
 		Subject: o.Subject, Identification: o.Identification, Algorithm: o.Algorithm, Years: o.Years, Level: o.Level, Callback: o.Callback,
-		linkSecret: newLinkSecret(), CreatedAt: now, UpdatedAt: now, ExpireAt: now.AddDate(o.Years, 0, 0),
+		CreatedAt: now, UpdatedAt: now, ExpireAt: now.AddDate(o.Years, 0, 0),
 	}
+	link := s.newLink()
+	c.linkSecret, c.linkAt = link.Secret, link.At
 	err := s.db.Write(ctx, func(tx *store.Tx) (err error) {
 		if c.chargeID, err = s.purse.Charge(ctx, tx, "POST/certificates", c.ID); err != nil {
 			return err
@@ -43,11 +47,37 @@ func (s *Service) Buy(ctx context.Context, account string, o Order) (*Certificat
 	return s.ByID(ctx, c.ID)
 }
 
-func (s *Service) note(ctx context.Context, tx *store.Tx, c *Certificate, kind, text string) error {
-	return s.audit.Append(ctx, tx, audit.Event{
-		Account: c.AccountID, Record: c.ID, Kind: kind, Log: text,
-		Detail: map[string]any{"state": c.State, "kind": c.Kind, "serialNumber": c.Serial, "identification": c.Identification},
-	})
+type actorKey struct{}
+
+// WithActor says who acts where no token does: the holder at a page, the
+// operator at the command line.
+func WithActor(ctx context.Context, who string) context.Context {
+	return context.WithValue(ctx, actorKey{}, who)
+}
+
+// actor is who an event is about: a token of an account, or its key, or whoever
+// WithActor named; else the server by itself.
+func actor(ctx context.Context) string {
+	if who, ok := ctx.Value(actorKey{}).(string); ok {
+		return who
+	}
+	caller := account.CallerFrom(ctx)
+	switch {
+	case caller == nil:
+		return "server"
+	case caller.TokenID == "":
+		return "account " + caller.AccountID
+	}
+	return "token " + caller.TokenID
+}
+
+// note writes an event of a certificate: who did it, what it is now, and more.
+func (s *Service) note(ctx context.Context, tx *store.Tx, c *Certificate, kind, text string, more ...map[string]any) error {
+	detail := map[string]any{"actor": actor(ctx), "state": c.State, "kind": c.Kind, "provider": c.Provider, "serialNumber": c.Serial, "identification": c.Identification}
+	for _, m := range more {
+		maps.Copy(detail, m)
+	}
+	return s.audit.Append(ctx, tx, audit.Event{Account: c.AccountID, Record: c.ID, Kind: kind, Log: text, Detail: detail})
 }
 
 // tell queues a callback for the state a certificate has reached.
@@ -89,7 +119,11 @@ func (s *Service) change(ctx context.Context, account, id string, fn func(tx *st
 // back.
 func (s *Service) Cancel(ctx context.Context, account, id, why string) (*Certificate, error) {
 	return s.change(ctx, account, id, func(tx *store.Tx, c *Certificate) error {
-		return s.cancel(ctx, tx, c, why)
+		if err := s.cancel(ctx, tx, c, why); err != nil {
+			return err
+		}
+		// The price comes back, and nobody has looked: there is nothing to keep it for.
+		return s.eraseEvidence(ctx, tx, c, "evidence erased with the order", pending)
 	})
 }
 
@@ -102,7 +136,10 @@ func (s *Service) cancel(ctx context.Context, tx *store.Tx, c *Certificate, why 
 			return err
 		}
 	}
-	_, err := tx.Exec(ctx, `update certificates set link = null, credentials_once = null, browser = null, statement = null where id = $1`, c.ID)
+	if _, err := tx.Exec(ctx, `delete from identification_requests where certificate_id = $1`, c.ID); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `update certificates set link = null, credentials_once = null, browser = null, statement = null, certified = null where id = $1`, c.ID)
 	return err
 }
 
@@ -209,7 +246,7 @@ func (s *Service) Reenrol(ctx context.Context, account, id string) (*Certificate
 		if c.HasUnseen() { // they wait behind a link that is the holder's alone
 			return fault.New(fault.WrongState, "the holder has not seen the credentials yet: there is no device to replace")
 		}
-		link, err := s.seal(linkPurpose, c.ID, newLinkSecret())
+		link, err := s.seal(linkPurpose, c.ID, s.newLink())
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -81,15 +82,22 @@ func (s *Service) ClientCertificates(ctx context.Context, account, id string, sk
 }
 
 // RemoveClientCertificate takes one off the list; fault 140 when it is not
-// there.
+// there. No key is used on its strength any more when it returns.
 func (s *Service) RemoveClientCertificate(ctx context.Context, account, id string) error {
-	return s.db.Write(ctx, func(tx *store.Tx) error {
+	err := s.db.Write(ctx, func(tx *store.Tx) error {
+		if err := intent.Forbid(ctx, tx, intent.Account, account); err != nil {
+			return err
+		}
 		n, err := tx.Exec(ctx, `delete from client_certificates where account_id = $1 and id = $2`, account, id)
 		if err == nil && n == 0 {
 			return fault.New(fault.NotFound, "no such client certificate")
 		}
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	return intent.Wait(ctx, s.db, intent.Account, account)
 }
 
 // KnowsClientIn has a transaction fail with an error where a client certificate

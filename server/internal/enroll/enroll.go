@@ -23,6 +23,7 @@ import (
 type Sealer interface {
 	SealFor(purpose, owner string, plaintext []byte) ([]byte, error)
 	UnsealFor(purpose, owner string, sealed []byte) ([]byte, error)
+	MAC(purpose string, data []byte) [32]byte
 }
 
 // Purse takes the price of a certificate and gives it back.
@@ -44,6 +45,9 @@ type Config struct {
 	Token     keys.Token // where new keys are made; nil: the encrypted key store
 	Now       func() time.Time
 	Log       *slog.Logger
+	// Evidence of identifications is kept so long after the end of a certificate,
+	// and after an order was cancelled; zero means 20 years and 30 days.
+	KeepEvidence, KeepCancelled time.Duration
 }
 
 // Service is the whole of it.
@@ -85,6 +89,12 @@ func New(p Parts, c Config) *Service {
 	}
 	if len(c.Providers) == 0 {
 		c.Providers = map[string]string{"local": "local"}
+	}
+	if c.KeepEvidence == 0 {
+		c.KeepEvidence = 20 * 365 * 24 * time.Hour
+	}
+	if c.KeepCancelled == 0 {
+		c.KeepCancelled = 30 * 24 * time.Hour
 	}
 	if c.Levels == nil {
 		c.Levels = DefaultLevels()

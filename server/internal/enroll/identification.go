@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/fault"
@@ -27,6 +28,19 @@ type Browser string
 func (b Browser) hash() []byte {
 	h := sha256.Sum256([]byte(b))
 	return h[:]
+}
+
+// Browsers are all the secrets that a browser shows. Whoever can write cookies
+// there has put in what they like: a new one is made at each step that ties it,
+// and only those are ever tied.
+type Browsers []Browser
+
+func (all Browsers) has(hash []byte) bool {
+	found := 0
+	for _, b := range all {
+		found |= subtle.ConstantTimeCompare(hash, b.hash())
+	}
+	return found == 1
 }
 
 // ByLink returns the certificate that a link belongs to, or fault 140: a wrong
@@ -67,8 +81,8 @@ func (c *Certificate) EnrolsDevice() bool { return c.linkPurpose == "enrol" }
 func (c *Certificate) HasUnseen() bool { return c.State == Done && len(c.once) > 0 }
 
 // Identified says whether a browser went through the identification.
-func (c *Certificate) Identified(b Browser) bool {
-	return b != "" && len(c.browser) > 0 && subtle.ConstantTimeCompare(c.browser, b.hash()) == 1
+func (c *Certificate) Identified(shown Browsers) bool {
+	return len(c.browser) > 0 && shown.has(c.browser)
 }
 
 // Identifies says whether the holder may be identified now: before the
@@ -78,18 +92,21 @@ func (c *Certificate) Identifies() bool {
 	return c.State == Ordered || c.State == Registering || c.HasUnseen() || c.EnrolsDevice() && c.State == Done
 }
 
+// Identifications are those that this server offers.
+func (s *Service) Identifications() []string { return s.identify.Offered() }
+
 // Methods are those that the order allows and this server offers.
 func (s *Service) Methods(c *Certificate) []string {
-	var all []string
-	for _, m := range identifications {
-		if (c.Identification == "" || c.Identification == m) && s.identify.Offers(m) {
-			all = append(all, m)
-		}
-	}
-	return all
+	return slices.DeleteFunc(s.identify.Offered(), func(m string) bool {
+		// SPID, CIE and cards know persons: none of them proves an organisation.
+		return c.Identification != m && (c.Identification != "" || c.Kind == keys.ESeal && s.identify.Method(m) != nil)
+	})
 }
 
 func (s *Service) allows(c *Certificate, method string) error {
+	if err := c.genuine(); err != nil {
+		return err
+	}
 	if !c.Identifies() || !slices.Contains(s.Methods(c), method) {
 		return fault.New(fault.WrongState, "the certificate is %s: it is not identified by %s now", c.State, method)
 	}
@@ -119,6 +136,9 @@ func (s *Service) ApproveInSandbox(ctx context.Context, c *Certificate, b Browse
 // browser that proved it will see the credentials. more is done in the same
 // transaction.
 func (s *Service) identified(ctx context.Context, c *Certificate, proof *identify.Proof, browser []byte, why string, more func(tx *store.Tx) error) (*Certificate, error) {
+	if err := c.genuine(); err != nil {
+		return nil, err
+	}
 	certified, err := c.identifyOrder().Settle(proof)
 	if err != nil {
 		return nil, err
@@ -138,6 +158,18 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 				return err
 			}
 		}
+		// What waits for an operator came from another browser, perhaps, and would
+		// take the place of this one.
+		waiting, err := evidenceRows(ctx, tx, `where certificate_id = $1 and state = 'PENDING'`, c.ID)
+		if err != nil {
+			return err
+		}
+		for _, r := range waiting {
+			r.state, r.reason, r.decided = refused, "identified otherwise", store.Millis(s.config.Now())
+			if err := s.decide(ctx, tx, c, r, "the holder was identified otherwise"); err != nil {
+				return err
+			}
+		}
 		if !first {
 			n, err := tx.Exec(ctx, `update certificates set browser = $1, statement = null where id = $2 and state = $3`, sealed, c.ID, string(Done))
 			if err == nil && n == 0 {
@@ -146,7 +178,10 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 			if err != nil {
 				return err
 			}
-			return s.note(ctx, tx, c, "certificate-identified", "the holder was identified again: "+why)
+			return s.noteMethod(ctx, tx, c, "certificate-identified", proof.Method, "again")
+		}
+		if err := s.noteMethod(ctx, tx, c, "certificate-identified", proof.Method, ""); err != nil {
+			return err
 		}
 		if _, err := tx.Exec(ctx, `update certificates set certified = $1, browser = $2, statement = null where id = $3`, proven, sealed, c.ID); err != nil {
 			return err
@@ -194,10 +229,9 @@ func (s *Service) BySignature(ctx context.Context, c *Certificate, document ades
 		return nil, err
 	}
 	proof, _, err := s.identify.BySignature(ctx, document, c.statement, c.identifyOrder())
-	if err != nil {
-		return nil, err
+	if errors.Is(err, fault.NotTheApplicant) {
+		return nil, s.refuse(ctx, c, "signature", err)
 	}
-	detail, err := s.seal(evidencePurpose, c.ID, proof)
 	if err != nil {
 		return nil, err
 	}
@@ -205,6 +239,7 @@ func (s *Service) BySignature(ctx context.Context, c *Certificate, document ades
 	if err != nil {
 		return nil, fmt.Errorf("enroll: keep evidence: %w", err)
 	}
+	e := evidence{method: "signature", state: approved, detail: detail{Proof: proof, Files: map[string]string{blob.ID: "statement"}}, browser: b.hash()}
 	return s.identified(ctx, c, proof, b.hash(), "identified by a signed statement", func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `update certificates set statement = null where id = $1 and statement is not null`, c.ID)
 		if err != nil {
@@ -213,11 +248,9 @@ func (s *Service) BySignature(ctx context.Context, c *Certificate, document ades
 		if n == 0 {
 			return fault.New(fault.WrongState, "the statement was used already")
 		}
-		return s.keepEvidence(ctx, tx, c, evidence{method: "signature", state: "APPROVED", detail: detail, blobs: []string{blob.ID}, browser: b.hash()})
+		return s.keepEvidence(ctx, tx, c, e)
 	})
 }
-
-const evidencePurpose = "identification"
 
 // Evidence is one file that the applicant handed in.
 type Evidence struct {
@@ -239,13 +272,11 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 	if waits, err := s.Pending(ctx, c); err != nil || waits {
 		return nil, errors.Join(err, fault.New(fault.WrongState, "what was handed in before is being looked at"))
 	}
-	var ids []string
 	names := map[string]string{}
+	e := evidence{method: "video", state: pending, detail: detail{Files: names}, browser: b.hash()}
 	defer func() {
 		if err != nil { // nobody will look at them
-			for _, id := range ids {
-				_ = s.blobs.Delete(context.WithoutCancel(ctx), id)
-			}
+			s.drop(ctx, e)
 		}
 	}()
 	for {
@@ -260,14 +291,9 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 		if err != nil {
 			return nil, fmt.Errorf("enroll: keep evidence: %w", err)
 		}
-		ids = append(ids, blob.ID)
 		names[blob.ID] = f.Name
 	}
 	if err := complete(names, c.Kind == keys.ESeal); err != nil {
-		return nil, err
-	}
-	detail, err := s.seal(evidencePurpose, c.ID, names)
-	if err != nil {
 		return nil, err
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
@@ -276,7 +302,15 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 				return err
 			}
 		}
-		return s.keepEvidence(ctx, tx, c, evidence{method: "video", state: "PENDING", detail: detail, blobs: ids, browser: b.hash()})
+		// It may have been cancelled while the files came in.
+		n, err := tx.Exec(ctx, `update certificates set updated_at = updated_at where id = $1 and state = $2`, c.ID, string(c.State))
+		if err == nil && n == 0 {
+			err = fault.New(fault.WrongState, "the order is not %s any more", c.State)
+		}
+		if err != nil {
+			return err
+		}
+		return s.keepEvidence(ctx, tx, c, e)
 	})
 	if err != nil {
 		return nil, err
@@ -306,129 +340,11 @@ func anyNamed(names map[string]string, prefix string) bool {
 	return false
 }
 
-// evidence is a row of what was handed in.
-type evidence struct {
-	method, state string
-	detail        []byte // sealed
-	blobs         []string
-	browser       []byte
-}
-
-func (s *Service) keepEvidence(ctx context.Context, tx *store.Tx, c *Certificate, e evidence) error {
-	list, err := json.Marshal(e.blobs)
-	if err != nil {
-		return err
-	}
-	browser, err := s.seal(browserPurpose, c.ID, e.browser)
-	if err != nil {
-		return err
-	}
-	now := store.Millis(s.config.Now())
-	decided := int64(0)
-	if e.state != "PENDING" {
-		decided = now
-	}
-	_, err = tx.Exec(ctx, `insert into identifications (id, certificate_id, method, state, detail, blobs, browser, created_at, decided_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, store.NewID(), c.ID, e.method, e.state, e.detail, string(list), browser, now, decided)
-	if store.IsConflict(err) { // what an operator may be looking at is not replaced by what comes later
-		return fault.New(fault.WrongState, "what was handed in before is being looked at")
-	}
-	return err
-}
-
-// Reviewer is who decides on what an applicant handed in. The operator at the
-// command line has no account.
-type Reviewer struct{ Account, Token string }
-
-// Review is an operator's decision on what an applicant handed in. Outside the
-// sandbox nobody decides on an order of their own account.
-func (s *Service) Review(ctx context.Context, id string, by Reviewer, approve bool, reason string) (*Certificate, error) {
-	c, err := s.ByID(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if !c.Identifies() || c.State == Ordered {
-		return nil, fault.New(fault.WrongState, "the certificate is %s: there is nothing to review", c.State)
-	}
-	if by.Account == c.AccountID && !s.config.Sandbox {
-		return nil, fault.New(fault.AdminOnly, "an administrator of another account must look at this order")
-	}
-	state := "REFUSED"
-	if approve {
-		state = "APPROVED"
-	}
-	names, browser, err := s.pendingEvidence(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	decide := func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update identifications set state = $1, decided_by = $2, reason = $3, decided_at = $4 where certificate_id = $5 and state = 'PENDING'`,
-			state, by.Token, reason, store.Millis(s.config.Now()), id)
-		if err == nil && n == 0 {
-			return fault.New(fault.WrongState, "nothing was handed in that waits for a review")
-		}
-		return err
-	}
-	if approve {
-		proof := identify.ByOperator(c.identifyOrder(), anyNamed(names, organisationFile), s.config.Now())
-		return s.identified(ctx, c, proof, browser, "approved by an operator", decide)
-	}
-	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		if err := decide(tx); err != nil {
-			return err
-		}
-		if c.State == Done { // an identification for other credentials: the certificate stays
-			return s.note(ctx, tx, c, "certificate-refused", "refused by an operator")
-		}
-		return s.cancel(ctx, tx, c, "refused by an operator")
-	})
-	if err != nil {
-		return nil, err
-	}
-	return s.ByID(ctx, id)
-}
-
-func (s *Service) pendingEvidence(ctx context.Context, id string) (names map[string]string, browser []byte, err error) {
-	var detail, sealed []byte
-	err = s.db.Read().QueryRow(ctx, `select detail, browser from identifications where certificate_id = $1 and state = 'PENDING' order by id desc limit 1`, id).
-		Scan(&detail, &sealed)
-	if errors.Is(err, store.ErrNoRows) {
-		return nil, nil, fault.New(fault.WrongState, "nothing was handed in that waits for a review")
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	err = errors.Join(s.open(evidencePurpose, id, detail, &names), s.open(browserPurpose, id, sealed, &browser))
-	return names, browser, err
-}
-
-// Files returns the evidence that waits for review: blob ids by file name.
-func (s *Service) Files(ctx context.Context, id string) (map[string]string, error) {
-	var detail []byte
-	err := s.db.Read().QueryRow(ctx, `select detail from identifications where certificate_id = $1 and method = 'video' order by id desc limit 1`, id).Scan(&detail)
-	if errors.Is(err, store.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	names := map[string]string{}
-	if err := s.open(evidencePurpose, id, detail, &names); err != nil {
-		return nil, err
-	}
-	return names, nil
-}
-
-// OpenEvidence reads a file of the evidence.
-func (s *Service) OpenEvidence(ctx context.Context, blob string) (io.ReadCloser, error) {
-	return s.blobs.Open(context.WithoutCancel(ctx), blob) // read after the call, at the pace of who reads
-}
-
 // EnrolDevice gives a certificate a new one-time-password secret. The password
 // alone is not enough, since every signing call carries it: it takes a code of
 // the old device as well, or a browser that went through the identification
 // again.
-func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, code string, b Browser) (*Credentials, error) {
+func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, code string, shown Browsers, from string) (*Credentials, error) {
 	if !c.EnrolsDevice() || c.State != Done || c.Kind != keys.OTP {
 		return nil, fault.New(fault.WrongState, "this link is not for a new device")
 	}
@@ -439,21 +355,26 @@ func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, cod
 	if _, err := s.keys.Authenticate(ctx, cred.AccountID, cred.Username, password); err != nil {
 		return nil, wrongPassword(err, "password")
 	}
-	if !c.Identified(b) {
+	factor := "identification"
+	if !c.Identified(shown) {
+		factor = "code"
 		if code == "" {
 			return nil, fault.New(fault.BadField, "a code of the old device is missing: without the old device, be identified again")
 		}
-		err := s.keys.VerifyOTP(ctx, cred, code)
-		if errors.Is(err, keys.ErrOTP) {
+		// A code that somebody was given before there was a link was not meant for it.
+		err := s.keys.VerifyLaterOTP(ctx, cred, code, c.linkAt)
+		switch {
+		case errors.Is(err, keys.ErrOTP):
 			return nil, fault.New(fault.BadField, "the code of the old device is wrong or was used")
-		}
-		if err != nil {
+		case errors.Is(err, keys.ErrEarly):
+			return nil, fault.New(fault.BadField, "the code of the old device is from before this link was made: wait for the next code, half a minute at most")
+		case err != nil:
 			return nil, err
 		}
 	}
 	secret := keys.NewTOTPSecret()
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update certificates set link = null, link_purpose = 'identify', browser = null, statement = null
+		n, err := tx.Exec(ctx, `update certificates set link_purpose = 'identify', browser = null, statement = null
 			where id = $1 and link_purpose = 'enrol' and state = $2`, c.ID, string(Done))
 		if err != nil {
 			return err
@@ -464,7 +385,7 @@ func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, cod
 		if err := s.keys.Enrol(ctx, tx, c.ID, secret); err != nil {
 			return err
 		}
-		return s.note(ctx, tx, c, "certificate-enrolled", "a new one-time-password device was enrolled")
+		return s.note(ctx, tx, c, "certificate-enrolled", "a new one-time-password device was enrolled", map[string]any{"factor": factor, "address": from})
 	})
 	if err == nil {
 		err = intent.Wait(ctx, s.db, intent.Certificate, c.ID)
@@ -473,4 +394,32 @@ func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, cod
 		return nil, err
 	}
 	return &Credentials{Username: cred.Username, TOTPSecret: secret}, nil
+}
+
+// Enrolment is how a certificate got its one-time-password device.
+type Enrolment struct {
+	At      time.Time
+	Address string `json:"address"`
+	Factor  string `json:"factor"` // code, identification
+}
+
+// Enrolled returns the last enrolment of a new device, as the log has it; nil
+// where there was none.
+func (s *Service) Enrolled(ctx context.Context, c *Certificate) (*Enrolment, error) {
+	if c.Kind != keys.OTP {
+		return nil, nil
+	}
+	events, err := s.audit.Of(ctx, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range slices.Backward(events) {
+		if e.Kind != "certificate-enrolled" {
+			continue
+		}
+		out := &Enrolment{At: store.Time(e.CreatedAt)}
+		_, text := e.Text()
+		return out, json.Unmarshal(text, out)
+	}
+	return nil, nil
 }

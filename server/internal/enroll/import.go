@@ -74,7 +74,7 @@ func (s *Service) Import(ctx context.Context, in Import) (*Certificate, *Credent
 		if err := s.keepIssued(ctx, tx, c, p12.Certificate, p12.Chain); err != nil {
 			return err
 		}
-		return s.note(ctx, tx, c, "certificate-imported", "certificate imported from a PKCS#12 file")
+		return s.note(ctx, tx, c, "certificate-imported", "certificate imported from a PKCS#12 file", map[string]any{"certificate": c.issuedDigest()})
 	})
 	if err != nil {
 		return nil, nil, err
@@ -156,10 +156,11 @@ type Expirer struct {
 	Service *Service
 }
 
-// Work marks certificates past their end, and destroys keys that a token kept
-// when their certificates were revoked.
+// Work marks certificates past their end, destroys keys that a token kept when
+// their certificates were revoked, and forgets what identifications left.
 func (w *Expirer) Work(ctx context.Context, _ *river.Job[ExpireArgs]) error {
-	return errors.Join(w.Service.Expire(ctx), w.Service.destroyKept(ctx))
+	s := w.Service
+	return errors.Join(s.Expire(ctx), s.destroyKept(ctx), s.forgetRequests(ctx), s.eraseOld(ctx))
 }
 
 // keptKeys are the revoked certificates whose keys are still in the token.

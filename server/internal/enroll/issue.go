@@ -3,7 +3,9 @@ package enroll
 import (
 	"context"
 	"crypto"
+	"crypto/sha256"
 	"crypto/x509"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +14,6 @@ import (
 	"github.com/riverqueue/river"
 
 	"rogito.dev/rogito/internal/pkix"
-	"rogito.dev/rogito/server/internal/audit"
-	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
@@ -83,6 +83,9 @@ func (s *Service) Issue(ctx context.Context, id string) (*Certificate, error) {
 // issueAs issues under given credentials. once keeps them, sealed, until the
 // holder has seen them.
 func (s *Service) issueAs(ctx context.Context, c *Certificate, cred Credentials, once bool) error {
+	if err := c.genuine(); err != nil {
+		return fmt.Errorf("enroll: issue: %w", err)
+	}
 	if c.Certified == nil {
 		return errors.New("enroll: nothing was proven of the holder")
 	}
@@ -100,9 +103,9 @@ func (s *Service) issueAs(ctx context.Context, c *Certificate, cred Credentials,
 		if err := s.move(ctx, tx, c, Done); err != nil {
 			return err
 		}
-		cert, err := s.authority.Issue(ctx, tx, authority.Order{
-			CertificateID: c.ID, Seal: c.Kind == keys.ESeal, Subject: c.authoritySubject(), Public: public, Years: c.Years, Device: s.config.Token != nil,
-		})
+		order := c.authorityOrder(c.Certified)
+		order.Public, order.Device = public, s.config.Token != nil
+		cert, err := s.authority.Issue(ctx, tx, order)
 		if err != nil {
 			return err
 		}
@@ -117,7 +120,7 @@ func (s *Service) issueAs(ctx context.Context, c *Certificate, cred Credentials,
 		if _, err := tx.Exec(ctx, `update certificates set credentials_once = $1 where id = $2`, shown, c.ID); err != nil {
 			return err
 		}
-		if err := s.note(ctx, tx, c, "certificate-issued", "certificate issued"); err != nil {
+		if err := s.note(ctx, tx, c, "certificate-issued", "certificate issued", map[string]any{"certificate": c.issuedDigest()}); err != nil {
 			return err
 		}
 		return s.tell(ctx, tx, c)
@@ -166,33 +169,42 @@ func (s *Service) keepIssued(ctx context.Context, tx *store.Tx, c *Certificate, 
 	return nil
 }
 
+// issuedDigest is of everything that the row says of the issued certificate.
+func (c *Certificate) issuedDigest() string {
+	h := sha256.New()
+	for _, part := range append([][]byte{c.DER, []byte(c.Serial), []byte(c.SubjectDN), []byte(c.IssuerDN)}, c.Chain...) {
+		fmt.Fprintf(h, "%d %s ", len(part), part)
+	}
+	fmt.Fprintf(h, "%d %d %d", store.Millis(c.NotBefore), store.Millis(c.NotAfter), store.Millis(c.ExpireAt))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
 // Reveal hands out the credentials of a certificate, once, to the browser that
 // went through the identification. The link stays: from then on it says when
 // and to which address they were shown, which is how a holder who did not see
 // them finds out.
-func (s *Service) Reveal(ctx context.Context, c *Certificate, b Browser, from string) (*Credentials, error) {
+func (s *Service) Reveal(ctx context.Context, c *Certificate, shown Browsers, from string) (*Credentials, error) {
 	if c.State != Done || len(c.once) == 0 {
 		return nil, fault.New(fault.WrongState, "the credentials were shown already")
 	}
-	if !c.Identified(b) {
+	if !c.Identified(shown) {
 		return nil, fault.New(fault.WrongState, "the credentials show in the browser that went through the identification: be identified again in this one")
 	}
 	var cred Credentials
 	if err := s.open(oncePurpose, c.ID, c.once, &cred); err != nil {
 		return nil, err
 	}
+	now := store.Millis(s.config.Now())
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `update certificates set credentials_once = null, browser = null, statement = null, shown_at = $1, shown_to = $2
-			where id = $3 and shown_at = 0 and state = $4 and browser = $5`, store.Millis(s.config.Now()), from, c.ID, string(Done), c.browserSealed)
+			where id = $3 and shown_at = 0 and state = $4 and browser = $5`, now, from, c.ID, string(Done), c.browserSealed)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			return fault.New(fault.WrongState, "the credentials were shown already")
 		}
-		return s.audit.Append(ctx, tx, audit.Event{
-			Account: c.AccountID, Record: c.ID, Kind: "certificate-shown", Log: "credentials shown to the holder", Detail: map[string]any{"address": from},
-		})
+		return s.note(ctx, tx, c, "certificate-shown", "credentials shown to the holder", map[string]any{"address": from, "shownAt": now})
 	})
 	if err != nil {
 		return nil, err

@@ -29,17 +29,13 @@ type Order struct {
 	Callback       *callback.Target
 }
 
-// Identifications by name. Those that are not configured are 311.
-var identifications = []string{"video", "spid", "cie", "cns", "signature"}
-
 var (
-	country  = regexp.MustCompile(`^[A-Za-z]{2}$`)
-	tax      = regexp.MustCompile(`^[A-Za-z0-9]{6,32}$`)
-	email    = regexp.MustCompile(`^[^@\s]+@[^@\s]+$`)
-	mobile   = regexp.MustCompile(`^\+?[0-9 ().-]{5,24}$`)
-	legalID  = regexp.MustCompile(`^([A-Z]{3}[A-Z]{2}|[A-Z]{2}:[A-Z]{2})-[^\s].{0,60}$`)
-	date     = regexp.MustCompile(`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`)
-	controls = regexp.MustCompile(`[\x00-\x1f\x7f]`)
+	country = regexp.MustCompile(`^[A-Za-z]{2}$`)
+	tax     = regexp.MustCompile(`^[A-Za-z0-9]{6,32}$`)
+	email   = regexp.MustCompile(`^[^@\s]+@[^@\s]+$`)
+	mobile  = regexp.MustCompile(`^\+?[0-9 ().-]{5,24}$`)
+	legalID = regexp.MustCompile(`^([A-Z]{3}[A-Z]{2}|[A-Z]{2}:[A-Z]{2})-[^\s].{0,60}$`)
+	date    = regexp.MustCompile(`^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`)
 )
 
 // check fills in defaults and refuses what cannot be, with fault 305, 310 or
@@ -75,8 +71,8 @@ func (o *Order) checkOwner() error {
 	switch {
 	case o.Owner == "":
 		return fault.New(fault.BadField, "certificateOwner is required")
-	case len(o.Owner) > 200 || controls.MatchString(o.Owner):
-		return fault.New(fault.BadField, "certificateOwner is longer than 200 bytes or has control characters")
+	case len(o.Owner) > 200 || !identify.Plain(o.Owner):
+		return fault.New(fault.BadField, "certificateOwner is longer than 200 bytes or has characters that nobody can read")
 	case len(o.Reference) > 256:
 		return fault.New(fault.BadField, "customReference is longer than 256 bytes")
 	}
@@ -103,7 +99,7 @@ func checkSubject(s *Subject) error {
 		if r.value == "" {
 			continue
 		}
-		if len(r.value) > r.max || controls.MatchString(r.value) || r.form != nil && !r.form.MatchString(r.value) {
+		if len(r.value) > r.max || !identify.Plain(r.value) || r.form != nil && !r.form.MatchString(r.value) {
 			return fault.New(fault.BadField, "subject.%s is wrong or too long", r.name)
 		}
 	}
@@ -114,10 +110,10 @@ func (s *Service) checkIdentification(o *Order) error {
 	if o.Identification == "" {
 		return nil // the page offers all that this server has
 	}
-	if !slices.Contains(identifications, o.Identification) {
-		return fault.New(fault.BadField, "identification must be one of %s", strings.Join(identifications, ", "))
+	if !slices.Contains(identify.Names, o.Identification) {
+		return fault.New(fault.BadField, "identification must be one of %s", strings.Join(identify.Names, ", "))
 	}
-	if !s.identify.Offers(o.Identification) {
+	if !slices.Contains(s.identify.Offered(), o.Identification) {
 		return fault.New(fault.NoIdentification, "identification by %s is not configured on this server", o.Identification)
 	}
 	return nil
@@ -161,11 +157,18 @@ func (c *Certificate) identifyOrder() identify.Order {
 // Ordered is what the certificate was ordered for; once issued, what it names.
 func (c *Certificate) Ordered() identify.Attributes { return c.identifyOrder().Ordered }
 
-// authoritySubject is what was proven, and nothing else.
-func (c *Certificate) authoritySubject() authority.Subject {
-	s := c.Certified
-	return authority.Subject{
+// LabelDiffers says that the label that the buyer gave is not the name that was
+// ordered or that stands in the certificate, and what that is.
+func (c *Certificate) LabelDiffers() (name string, differs bool) {
+	o := c.identifyOrder()
+	o.Owner = c.Owner
+	return o.Named(), o.LabelDiffers()
+}
+
+// authorityOrder is what was proven, and nothing else.
+func (c *Certificate) authorityOrder(s *identify.Certified) authority.Order {
+	return authority.Order{CertificateID: c.ID, Seal: c.Kind == keys.ESeal, Years: c.Years, Subject: authority.Subject{
 		GivenName: s.GivenName, Surname: s.Surname, FiscalCode: s.FiscalCode, Country: s.Country, CommonName: s.CommonName,
 		Organization: s.Organization, OrganizationIdentifier: s.OrganizationIdentifier, Email: s.Email,
-	}
+	}}
 }

@@ -2,6 +2,7 @@ package enroll
 
 import (
 	"context"
+	"crypto/hmac"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,6 +39,8 @@ type Certificate struct {
 	ExpireAt              time.Time
 	linkPurpose, chargeID string
 	linkSecret            string
+	linkAt                time.Time           // when the link was made
+	altered               bool                // the row is not what was ordered
 	once                  []byte              // credentials not yet shown, sealed
 	ShownAt               time.Time           // when the credentials were shown
 	ShownTo               string              // and to which address
@@ -57,24 +60,26 @@ const (
 
 const columns = `id, account_id, provider, kind, state, owner, custom_reference, subject, identification, key_algorithm, validity_years,
 	security_level, callback, link, link_purpose, shown_at, shown_to, credentials_once, charge_id, serial, certificate, chain, subject_dn, issuer_dn,
-	not_before, not_after, created_at, updated_at, expire_at, certified, statement, browser`
+	not_before, not_after, created_at, updated_at, expire_at, certified, statement, browser, bound`
 
 func (s *Service) scan(row store.Row) (*Certificate, error) {
 	c := &Certificate{}
 	var subject string
-	var target, link, chain, statement, certified []byte
+	var target, link, chain, statement, certified, bound []byte
 	var shown, before, after, created, updated, expire int64
 	err := row.Scan(&c.ID, &c.AccountID, &c.Provider, &c.Kind, &c.State, &c.Owner, &c.Reference, &subject, &c.Identification, &c.Algorithm,
 		&c.Years, &c.Level, &target, &link, &c.linkPurpose, &shown, &c.ShownTo, &c.once, &c.chargeID, &c.Serial, &c.DER, &chain, &c.SubjectDN, &c.IssuerDN,
-		&before, &after, &created, &updated, &expire, &certified, &statement, &c.browserSealed)
+		&before, &after, &created, &updated, &expire, &certified, &statement, &c.browserSealed, &bound)
 	if err != nil {
 		return nil, fmt.Errorf("enroll: read certificate: %w", err)
 	}
 	c.NotBefore, c.NotAfter, c.ExpireAt = store.Time(before), store.Time(after), store.Time(expire)
 	c.CreatedAt, c.UpdatedAt, c.ShownAt = store.Time(created), store.Time(updated), store.Time(shown)
 	if err := json.Unmarshal([]byte(subject), &c.Subject); err != nil {
-		return nil, fmt.Errorf("enroll: subject: %w", err)
+		return c, fmt.Errorf("enroll: subject: %w", err)
 	}
+	c.altered = !hmac.Equal(bound, s.bound(c))
+	var at sealedLink
 	for _, x := range []struct {
 		purpose string
 		sealed  []byte
@@ -84,16 +89,20 @@ func (s *Service) scan(row store.Row) (*Certificate, error) {
 		{statePurpose, statement, &c.statement},
 		{browserPurpose, c.browserSealed, &c.browser},
 		{callbackPurpose, target, &c.Callback},
-		{linkPurpose, link, &c.linkSecret},
+		{linkPurpose, link, &at},
 	} {
 		if err := s.open(x.purpose, c.ID, x.sealed, x.to); err != nil {
-			return nil, err
+			return c, err
 		}
 	}
 	if len(chain) > 0 {
 		if err := json.Unmarshal(chain, &c.Chain); err != nil {
-			return nil, fmt.Errorf("enroll: chain: %w", err)
+			return c, fmt.Errorf("enroll: chain: %w", err)
 		}
+	}
+	c.linkSecret, c.linkAt = at.Secret, at.At
+	if c.Serial != "" && c.Certified == nil && c.Provider != providerImport {
+		c.altered = true // what was proven was taken away, so that less is asked for next time
 	}
 	if c.linkSecret != "" {
 		c.Link = strings.TrimSuffix(s.config.PublicURL, "/") + "/enrol/" + c.ID + "/" + c.linkSecret
@@ -122,8 +131,35 @@ func (s *Service) seal(purpose, id string, v any) ([]byte, error) {
 	return s.master.SealFor(purpose, id, b)
 }
 
-func newLinkSecret() string {
-	return strings.ToLower(keys.NewPassword() + keys.NewPassword())
+// sealedLink is the secret part of a link, and when it was made.
+type sealedLink struct {
+	Secret string    `json:"secret"`
+	At     time.Time `json:"at"`
+}
+
+func (s *Service) newLink() sealedLink {
+	return sealedLink{strings.ToLower(keys.NewPassword() + keys.NewPassword()), s.config.Now()}
+}
+
+// bound is the keyed digest of what was ordered. That never changes: a row that
+// says something else was changed by somebody who can write to the database.
+func (s *Service) bound(c *Certificate) []byte {
+	terms, err := json.Marshal([]any{
+		c.ID, c.AccountID, c.Provider, c.Kind, c.Owner, c.Reference, c.Subject, c.Identification, c.Algorithm, c.Years, c.Level, c.chargeID, store.Millis(c.CreatedAt),
+	})
+	if err != nil {
+		return nil // strings and numbers: it cannot be
+	}
+	sum := s.master.MAC("certificate order", terms)
+	return sum[:]
+}
+
+// genuine refuses an order that is not the one that was bought.
+func (c *Certificate) genuine() error {
+	if c.altered {
+		return fault.New(fault.WrongState, "the order is not the one that was bought: it was changed in the database")
+	}
+	return nil
 }
 
 func (s *Service) insert(ctx context.Context, tx *store.Tx, c *Certificate) error {
@@ -143,15 +179,15 @@ func (s *Service) insert(ctx context.Context, tx *store.Tx, c *Certificate) erro
 		}
 	}
 	if c.linkSecret != "" {
-		if link, err = s.seal(linkPurpose, c.ID, c.linkSecret); err != nil {
+		if link, err = s.seal(linkPurpose, c.ID, sealedLink{c.linkSecret, c.linkAt}); err != nil {
 			return err
 		}
 	}
 	_, err = tx.Exec(ctx, `insert into certificates (id, account_id, provider, kind, state, owner, custom_reference, subject, identification,
-			key_algorithm, validity_years, security_level, callback, link, charge_id, created_at, updated_at, expire_at, certified)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+			key_algorithm, validity_years, security_level, callback, link, charge_id, created_at, updated_at, expire_at, certified, bound)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
 		c.ID, c.AccountID, c.Provider, string(c.Kind), string(c.State), c.Owner, c.Reference, string(subject), c.Identification,
-		c.Algorithm, c.Years, c.Level, target, link, c.chargeID, store.Millis(c.CreatedAt), store.Millis(c.UpdatedAt), store.Millis(c.ExpireAt), certified)
+		c.Algorithm, c.Years, c.Level, target, link, c.chargeID, store.Millis(c.CreatedAt), store.Millis(c.UpdatedAt), store.Millis(c.ExpireAt), certified, s.bound(c))
 	if err != nil {
 		return fmt.Errorf("enroll: store certificate: %w", err)
 	}
@@ -160,21 +196,23 @@ func (s *Service) insert(ctx context.Context, tx *store.Tx, c *Certificate) erro
 
 // Find returns a certificate of an account, or fault 140.
 func (s *Service) Find(ctx context.Context, account, id string) (*Certificate, error) {
-	c, err := s.scan(s.db.Read().QueryRow(ctx, `select `+columns+` from certificates where id = $1 and account_id = $2`, id, account))
+	return found(s.scan(s.db.Read().QueryRow(ctx, `select `+columns+` from certificates where id = $1 and account_id = $2`, id, account)))
+}
+
+func found(c *Certificate, err error) (*Certificate, error) {
 	if errors.Is(err, store.ErrNoRows) {
 		return nil, fault.New(fault.NotFound, "no such certificate")
 	}
-	return c, err
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // ByID returns a certificate whosever it is: for administrators, and for a
 // holder's link. Fault 140 when there is none.
 func (s *Service) ByID(ctx context.Context, id string) (*Certificate, error) {
-	c, err := s.scan(s.db.Read().QueryRow(ctx, `select `+columns+` from certificates where id = $1`, id))
-	if errors.Is(err, store.ErrNoRows) {
-		return nil, fault.New(fault.NotFound, "no such certificate")
-	}
-	return c, err
+	return found(s.scan(s.db.Read().QueryRow(ctx, `select `+columns+` from certificates where id = $1`, id)))
 }
 
 // Standing is what of a certificate may change while it is used.

@@ -69,7 +69,10 @@ func (s *Service) moveFrom(ctx context.Context, tx *store.Tx, c *Certificate, to
 		}
 		if n == 1 {
 			c.State, c.UpdatedAt = to, now
-			return nil
+			if f != Suspended && to == Done { // it is new, and was never on hold
+				return nil
+			}
+			return s.keys.Hold(ctx, tx, c.ID, to != Done)
 		}
 	}
 	return fault.New(fault.WrongState, "the certificate is %s: it cannot become %s", c.State, to)

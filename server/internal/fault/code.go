@@ -60,6 +60,7 @@ const (
 	BadField             Code = 310
 	NoIdentification     Code = 311
 	NotTheApplicant      Code = 312
+	IdentityRefused      Code = 313
 	NoCredit             Code = 611
 	BadDocuments         Code = 615
 	BadSignatureType     Code = 622

@@ -4,14 +4,9 @@ import "context"
 
 type requestKey struct{}
 
-// RequestKey is the key under which a context carries the id of its request.
+// RequestKey is the key under which a context carries the id of its request,
+// which every answer and every log line repeats.
 func RequestKey() any { return requestKey{} }
-
-// WithRequestID returns a context that carries the id of the request, which
-// every answer and every log line repeats.
-func WithRequestID(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, requestKey{}, id)
-}
 
 // RequestID is the id of the request that ctx belongs to, or "".
 func RequestID(ctx context.Context) string {

@@ -61,6 +61,7 @@ var Table = []Row{
 	{BadField, 422, "a field of the purchase is wrong"},
 	{NoIdentification, 422, "this identification is not configured"},
 	{NotTheApplicant, 422, "the person identified is not the applicant"},
+	{IdentityRefused, 422, "the identity provider refused, or the person gave up"},
 	{NoCredit, 402, "insufficient credit in wallet"},
 	{BadDocuments, 422, "inputDocuments required, or one of them cannot be read"},
 	{BadSignatureType, 422, "invalid signatureType"},

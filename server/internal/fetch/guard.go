@@ -105,6 +105,12 @@ func (g *Guard) listed(host, port string) bool {
 	return false
 }
 
+// Named says that the operator let an address be reached by name, or that it
+// is the server's own: there plain http will do.
+func (g *Guard) Named(u *url.URL) bool {
+	return g.ownSiteOf(u) != nil || g.listed(u.Hostname(), portOf(u))
+}
+
 // Check refuses what can be judged without a look-up: the scheme, user
 // information, and a host that is an address or localhost. It returns
 // *Refused, or nil.
@@ -127,7 +133,7 @@ func (g *Guard) CheckURL(u *url.URL) error {
 	if u.User != nil {
 		return refuse("the address carries a user name")
 	}
-	if g.ownSiteOf(u) != nil || g.listed(u.Hostname(), portOf(u)) {
+	if g.Named(u) {
 		return nil
 	}
 	return g.checkHost(u.Hostname())

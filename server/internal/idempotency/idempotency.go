@@ -4,10 +4,7 @@ package idempotency
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -63,16 +60,6 @@ type Claim struct {
 	key     string
 	digest  []byte
 	locked  bool // among the processes, too
-}
-
-// Digest is what makes two requests the same: method, path and body.
-func Digest(method, path string, body io.Reader) ([]byte, error) {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s %q\n", method, path)
-	if _, err := io.Copy(h, body); err != nil {
-		return nil, err
-	}
-	return h.Sum(nil), nil
 }
 
 // Begin asks for a key of an account. It returns a claim, to be ended by End

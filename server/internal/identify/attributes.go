@@ -1,8 +1,11 @@
 package identify
 
 import (
+	"cmp"
+	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -32,20 +35,25 @@ type attribute struct {
 	// person and seal: an order that names it is refused while it is not
 	// proven. Elsewhere what is not proven is left out.
 	person, seal bool
+	// address: one that differs from the proven one is left out.
+	address bool
+	// among says that a value is among those proven: where the tax code is the
+	// same, it need not be written the same.
+	among func(ordered, proven string) bool
 }
 
 // table has every attribute once, the strongest proof of identity first, so
 // that a difference is named by what matters most.
 var table = []attribute{
-	{"fiscalCode", func(a *Attributes) *string { return &a.FiscalCode }, sameCode, true, true},
-	{"organizationIdentifier", func(a *Attributes) *string { return &a.OrganizationIdentifier }, sameText, false, true},
-	{"surname", func(a *Attributes) *string { return &a.Surname }, sameName, true, true},
-	{"givenName", func(a *Attributes) *string { return &a.GivenName }, sameName, true, true},
-	{"organization", func(a *Attributes) *string { return &a.Organization }, sameName, false, true},
-	{"dateOfBirth", func(a *Attributes) *string { return &a.DateOfBirth }, sameText, false, false},
-	{"country", func(a *Attributes) *string { return &a.Country }, sameText, false, false},
-	{"email", func(a *Attributes) *string { return &a.Email }, sameText, false, false},
-	{"mobile", func(a *Attributes) *string { return &a.Mobile }, sameNumber, false, false},
+	{name: "fiscalCode", of: func(a *Attributes) *string { return &a.FiscalCode }, equal: sameCode, person: true, seal: true},
+	{name: "organizationIdentifier", of: func(a *Attributes) *string { return &a.OrganizationIdentifier }, equal: sameText, seal: true},
+	{name: "surname", of: func(a *Attributes) *string { return &a.Surname }, equal: sameName, person: true, seal: true, among: sameLetters},
+	{name: "givenName", of: func(a *Attributes) *string { return &a.GivenName }, equal: sameName, person: true, seal: true, among: amongNames},
+	{name: "organization", of: func(a *Attributes) *string { return &a.Organization }, equal: sameName, seal: true},
+	{name: "dateOfBirth", of: func(a *Attributes) *string { return &a.DateOfBirth }, equal: sameText},
+	{name: "country", of: func(a *Attributes) *string { return &a.Country }, equal: sameText},
+	{name: "email", of: func(a *Attributes) *string { return &a.Email }, equal: sameText, address: true},
+	{name: "mobile", of: func(a *Attributes) *string { return &a.Mobile }, equal: sameNumber, address: true},
 }
 
 // Each calls visit for every attribute that has a value, in the table's order.
@@ -91,7 +99,7 @@ type Certified struct {
 // what the order left empty and never overwrites it.
 func (o Order) Settle(p *Proof) (*Certified, error) {
 	out := &Certified{Attributes: o.Ordered}
-	named := false
+	named, coded := false, false // something, and the tax code, is as ordered
 	for _, t := range table {
 		want, got := t.of(&out.Attributes), *t.of(&p.Proven)
 		needed := t.person && !o.Seal || t.seal && o.Seal
@@ -101,17 +109,117 @@ func (o Order) Settle(p *Proof) (*Certified, error) {
 		case got == "" && needed && (t.name == "givenName" || t.name == "surname") && sameFullName(p.Name, o.Ordered):
 			named = true // a certificate that has the names in one
 		case got == "" && needed:
-			return nil, fault.New(fault.BadField, "subject.%s was ordered, and identification by %s did not prove it", t.name, p.Method)
+			return nil, fault.New(fault.BadField, "subject.%s was ordered, and identification by %s did not prove it", t.name, p.Method).Because(&Difference{t.name, true})
 		case got == "":
 			out.LeftOut = append(out.LeftOut, t.name)
 			*want = ""
-		case !t.equal(*want, got):
-			return nil, fault.New(fault.NotTheApplicant, "the person identified is not the applicant: %s differs", t.name)
+		case !t.equal(*want, got) && t.address: // people have several
+			out.LeftOut = append(out.LeftOut, t.name)
+			*want = ""
+		case !t.equal(*want, got) && !(coded && t.among != nil && t.among(*want, got)):
+			return nil, differs(t.name)
 		default:
 			named = named || t.name != "country"
+			coded = coded || t.name == "fiscalCode"
 		}
 	}
-	return out, o.name(out, p, named)
+	if out.Country == "" {
+		out.Country = out.context()
+	}
+	if err := o.name(out, p, named); err != nil {
+		return nil, err
+	}
+	unreadable := ""
+	out.Each(func(name, value string) {
+		if !Plain(value) {
+			unreadable = name
+		}
+	})
+	if unreadable != "" || !Plain(out.CommonName) {
+		return nil, fault.New(fault.BadField, "%s has characters that nobody can read", cmp.Or(unreadable, "commonName"))
+	}
+	return out, nil
+}
+
+var (
+	personalCode = regexp.MustCompile(`^[A-Z]{6}[0-9LMNP-V]{2}[A-Z][0-9LMNP-V]{2}[A-Z][0-9LMNP-V]{3}[A-Z]$`)
+	elevenDigits = regexp.MustCompile(`^[0-9]{11}$`)
+	legalNumber  = regexp.MustCompile(`^(?:[A-Z]{3}|[A-Z]{2}:)([A-Z]{2})-`)
+)
+
+// PersonalCode says that a text in capitals has the form of an Italian fiscal
+// code of a person. Letters stand for digits where two persons would have the
+// same code; the letter of the month is any, since the codes of test persons have
+// months that do not exist.
+func PersonalCode(s string) bool { return personalCode.MatchString(s) }
+
+// FiscalCode is PersonalCode, or says that the text has the eleven digits of an
+// organisation, or of a person who has a provisional code.
+func FiscalCode(s string) bool { return PersonalCode(s) || elevenDigits.MatchString(s) }
+
+// context is the country in which the attributes are to be read (EN 319 412-2,
+// 4.2.4) where none was proven by itself: that of the tax code, or of the number
+// of the organisation.
+func (a Attributes) context() string {
+	if m := legalNumber.FindStringSubmatch(a.OrganizationIdentifier); m != nil {
+		return m[1]
+	}
+	if FiscalCode(strings.ToUpper(afterPrefix(a.FiscalCode))) {
+		return "IT"
+	}
+	return ""
+}
+
+// Plain says that people can read a text as it stands: nothing in it is
+// invisible, turns the direction of others, breaks the line, strikes letters
+// through, or has no meaning in Unicode. Accents stay, three on a letter at most.
+func Plain(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	marks := 3 // none may come first
+	for _, r := range norm.NFD.String(s) {
+		switch {
+		case unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Me) || r == 0x2800: // invisible, or around a letter
+			return false
+		case unicode.Is(unicode.M, r):
+			if marks++; marks > 3 || norm.NFD.PropertiesString(string(r)).CCC() == 1 { // class 1: through a letter
+				return false
+			}
+			continue
+		case !unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Zs): // so Cc, Cf, Co, Cs, Cn, Zl, Zp
+			return false
+		}
+		marks = 0
+	}
+	return true
+}
+
+// Named is the name that an order asks for; empty where the proof gives it.
+func (o Order) Named() string {
+	if o.Seal {
+		return o.Ordered.Organization
+	}
+	return strings.TrimSpace(o.Ordered.GivenName + " " + o.Ordered.Surname)
+}
+
+// LabelDiffers says that the label of the order is not the name that it asks for.
+func (o Order) LabelDiffers() bool {
+	named := o.Named()
+	return named != "" && !sameName(o.Owner, named) && !sameFullName(o.Owner, o.Ordered)
+}
+
+// Difference is why an order and a proof do not fit, for pages that say it in
+// the language of the person.
+type Difference struct {
+	Attribute string
+	Missing   bool // it was not proven
+}
+
+func (d *Difference) Error() string { return d.Attribute }
+
+func differs(name string) error {
+	return fault.New(fault.NotTheApplicant, "the person identified is not the applicant: %s differs", name).Because(&Difference{Attribute: name})
 }
 
 // name decides on the common name. The display name is a label of the buyer's:
@@ -126,7 +234,7 @@ func (o Order) name(out *Certified, p *Proof, compared bool) error {
 		return fault.New(fault.BadField, "identification by %s proved no name", p.Method)
 	}
 	if !compared && !sameName(o.Owner, proven) && !sameFullName(o.Owner, p.Proven) {
-		return fault.New(fault.NotTheApplicant, "the person identified is not the applicant: certificateOwner differs")
+		return differs("certificateOwner")
 	}
 	out.CommonName = proven
 	if !o.Seal && out.GivenName != "" && out.Surname != "" {
@@ -169,7 +277,11 @@ func sameNumber(a, b string) bool {
 			return -1
 		}, s)
 	}
-	return digits(a) != "" && digits(a) == digits(b)
+	a, b = digits(a), digits(b)
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	return len(b) > 0 && (a == b || len(b) > 8 && strings.HasSuffix(a, b)) // with the country's prefix or without
 }
 
 // sameName compares names as people do: case, accents, apostrophes and spaces
@@ -177,6 +289,18 @@ func sameNumber(a, b string) bool {
 func sameName(a, b string) bool {
 	a, b = fold(a), fold(b)
 	return a != "" && a == b
+}
+
+// sameLetters is sameName where De Luca and DeLuca are one.
+func sameLetters(a, b string) bool {
+	letters := func(s string) string { return strings.ReplaceAll(fold(s), " ", "") }
+	return letters(a) != "" && letters(a) == letters(b)
+}
+
+// amongNames says that given names are the first of those that were proven, or
+// all of them.
+func amongNames(ordered, proven string) bool {
+	return sameLetters(ordered, proven) || fold(ordered) != "" && strings.HasPrefix(fold(proven)+" ", fold(ordered)+" ")
 }
 
 func fold(s string) string {

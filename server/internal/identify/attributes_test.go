@@ -43,7 +43,14 @@ func TestSettle(t *testing.T) {
 		{name: "no name at all", owner: "Mario Rossi", proven: Attributes{FiscalCode: "RSSMRA80A01H501U"}, fault: fault.BadField},
 
 		{name: "an address that is not proven", ordered: with(mario, func(a *Attributes) { a.Email, a.Mobile = "mario@bank.example", "+39 1" }), owner: "x", proven: mario, common: "Mario Rossi", left: []string{"email", "mobile"}},
-		{name: "another's address", ordered: with(mario, func(a *Attributes) { a.Email = "m@bank.example" }), owner: "x", proven: with(mario, func(a *Attributes) { a.Email = "m@home.example" }), fault: fault.NotTheApplicant},
+		{name: "another address", ordered: with(mario, func(a *Attributes) { a.Email = "m@bank.example" }), owner: "x", proven: with(mario, func(a *Attributes) { a.Email = "m@home.example" }), common: "Mario Rossi", left: []string{"email"}},
+		{name: "a number with its prefix", ordered: with(mario, func(a *Attributes) { a.Mobile = "333 1234567" }), owner: "x", proven: with(mario, func(a *Attributes) { a.Mobile = "+393331234567" }), common: "Mario Rossi"},
+		{name: "the first of several names", ordered: mario, owner: "x", proven: with(mario, func(a *Attributes) { a.GivenName = "MARIO LUIGI" }), common: "Mario Rossi"},
+		{name: "a name that is not among them", ordered: with(mario, func(a *Attributes) { a.GivenName = "Luigi" }), owner: "x", proven: with(mario, func(a *Attributes) { a.GivenName = "MARIO LUIGI" }), fault: fault.NotTheApplicant},
+		{name: "more names than were proven", ordered: with(mario, func(a *Attributes) { a.GivenName = "Mario Luigi" }), owner: "x", proven: mario, fault: fault.NotTheApplicant},
+		{name: "part of a name", ordered: with(mario, func(a *Attributes) { a.GivenName = "Mari" }), owner: "x", proven: mario, fault: fault.NotTheApplicant},
+		{name: "the first of several names, without a code", ordered: Attributes{GivenName: "Mario", Surname: "Rossi"}, owner: "x", proven: Attributes{GivenName: "Mario Luigi", Surname: "Rossi"}, fault: fault.NotTheApplicant},
+		{name: "an accent as an apostrophe", ordered: Attributes{GivenName: "Nicolò", Surname: "De Luca", FiscalCode: "X"}, owner: "x", proven: Attributes{GivenName: "NICOLO'", Surname: "DELUCA", FiscalCode: "X"}, common: "Nicolò De Luca"},
 		{name: "an organisation on a person's certificate", ordered: with(mario, func(a *Attributes) { a.Organization = "Bank" }), owner: "x", proven: mario, common: "Mario Rossi", left: []string{"organization"}},
 
 		{name: "a seal", ordered: acme, owner: "ACME", seal: true, proven: acme, common: "ACME S.r.l."},
@@ -116,5 +123,40 @@ func TestStatement(t *testing.T) {
 	now = now.Add(25 * time.Hour)
 	if m.Again(o, s) != nil {
 		t.Error("a statement is good for more than a day")
+	}
+}
+
+// A country stands where it was proven, by itself or by a number that is of one.
+func TestCountryWhereProven(t *testing.T) {
+	for name, c := range map[string]struct {
+		ordered, proven Attributes
+		want            string
+	}{
+		"nothing":               {Attributes{}, Attributes{}, ""},
+		"ordered alone":         {Attributes{Country: "DE"}, Attributes{}, ""},
+		"proven":                {Attributes{}, Attributes{Country: "FR"}, "FR"},
+		"an Italian code":       {Attributes{}, Attributes{FiscalCode: "RSSMRA80A01H501U"}, "IT"},
+		"a code with homocody":  {Attributes{}, Attributes{FiscalCode: "RSSMRA80A01H50MU"}, "IT"},
+		"another country's":     {Attributes{}, Attributes{FiscalCode: "1234567890123"}, ""},
+		"ordered, with a code":  {Attributes{Country: "DE"}, Attributes{FiscalCode: "RSSMRA80A01H501U"}, "IT"},
+		"a number of a company": {Attributes{}, Attributes{OrganizationIdentifier: "VATDE-123456789"}, "DE"},
+		"a register's":          {Attributes{}, Attributes{OrganizationIdentifier: "XX:FR-7"}, "FR"},
+	} {
+		p := &Proof{Method: "video", Name: "Elsa Prova", Proven: c.proven}
+		got, err := Order{Owner: "Elsa Prova", Ordered: c.ordered}.Settle(p)
+		if err != nil || got.Country != c.want {
+			t.Errorf("%s: %+v %v, want %q", name, got, err, c.want)
+		}
+	}
+}
+
+// What a proof brings in is held to the rule for names as what was ordered.
+func TestProvenNamesThatNobodyCanRead(t *testing.T) {
+	for _, x := range []string{"\u202e", "\u200b", "\u0336", "\u2028", "\ue000"} {
+		for _, p := range []Proof{{Name: "Elsa" + x + "Prova"}, {Proven: Attributes{GivenName: "El" + x + "sa", Surname: "Prova"}}} {
+			if got, err := (Order{Owner: "Elsa" + x + "Prova"}).Settle(&p); err == nil {
+				t.Errorf("%U: %+v", []rune(x), got)
+			}
+		}
 	}
 }

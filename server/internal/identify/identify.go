@@ -2,9 +2,9 @@
 // order that proves. Each method ends in a [Proof]; [Order.Settle] is the one
 // place where what was ordered meets what was proven.
 //
-// Two methods work: a statement made for the order and signed with a
-// certificate that the person has already, and a video that an operator looks
-// at. SPID, CIE and CNS are not configured.
+// A statement made for the order and signed with a certificate that the person
+// has already, and a video that an operator looks at, come from the order's own
+// page. SPID, CIE and CNS send the person elsewhere: each is a [Method].
 package identify
 
 import (
@@ -34,18 +34,33 @@ type Methods struct {
 	// TextPDF sets a text as PDF.
 	TextPDF func(title, text string) []byte
 	Now     func() time.Time
+	// Elsewhere are the methods that send the person away, as configured.
+	Elsewhere []Method
 }
 
-// Offers says whether a method can be had. SPID, CIE and CNS need an agreement
-// with their federation and a relying party's keys.
-func (m *Methods) Offers(method string) bool {
-	switch method {
-	case "video":
-		return true
-	case "signature":
-		return m.Verifier != nil
+// Names of all identifications there are. What this server does not offer is
+// fault 311.
+var Names = []string{"video", "spid", "cie", "cns", "signature"}
+
+// Offered are the names of those that this server offers.
+func (m *Methods) Offered() []string {
+	all := []string{}
+	for _, name := range Names {
+		if name == "video" || name == "signature" && m.Verifier != nil || m.Method(name) != nil {
+			all = append(all, name)
+		}
 	}
-	return false
+	return all
+}
+
+// Method that sends the person elsewhere; nil: it is not configured.
+func (m *Methods) Method(name string) Method {
+	for _, e := range m.Elsewhere {
+		if e.Name() == name {
+			return e
+		}
+	}
+	return nil
 }
 
 func (m *Methods) now() time.Time {
@@ -99,6 +114,9 @@ func ByOperator(o Order, organisation bool, at time.Time) *Proof {
 // InSandbox stands for every proof.
 func InSandbox(o Order, at time.Time) *Proof {
 	p := &Proof{Method: "sandbox", At: at, Proven: o.Ordered, Name: o.Owner}
+	if p.Proven.Country == "" {
+		p.Proven.Country = "IT"
+	}
 	if o.Seal && p.Proven.Organization == "" {
 		p.Proven.Organization = o.Owner
 	}

@@ -1,7 +1,6 @@
 package identify
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -30,28 +29,20 @@ func (m *Methods) BySignature(ctx context.Context, document ades.Source, s *Stat
 	if s == nil || m.now().After(s.MadeAt.Add(statementLife)) {
 		return nil, nil, fault.New(fault.BadField, "no statement of this order waits for a signature: download it again")
 	}
-	statement := m.Again(o, s)
-	if statement == nil {
+	if m.Again(o, s) == nil {
 		return nil, nil, fault.New(fault.BadField, "the statement of this order has changed: download it again")
 	}
-	var given rogito.VerifyOptions
-	var kind rogito.Kind
-	err := m.bounded(ctx, func(ctx context.Context) error {
-		kind = rogito.Detect(limits.Paying(document, limits.BudgetOf(ctx)))
-		return nil
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	if kind == rogito.KindCMS { // which may not carry what it signs
-		given.Detached = []ades.File{{Name: "statement.pdf", Source: bytes.NewReader(statement)}}
-	}
-	r, err := m.Verifier.Verify(ctx, document, given)
+	r, err := m.Verifier.Verify(ctx, document, rogito.VerifyOptions{})
 	if err != nil {
 		return nil, nil, unreadable(err)
 	}
 	if !r.Valid() {
 		return nil, nil, fault.New(fault.BadField, "the document is not signed, or its signature is not valid")
+	}
+	switch r.Facts.Layers[0].Document.Format {
+	case ades.PAdES, ades.CAdES, ades.PKCS7, ades.XAdES, ades.XMLDSig:
+	default:
+		return nil, nil, fault.New(fault.BadField, "the statement must be signed by itself, as PDF, .p7m or enveloping XML: not in a container")
 	}
 	var refusal error
 	for _, c := range r.Conclusions.Signatures {
@@ -120,12 +111,12 @@ func (m *Methods) prove(ctx context.Context, c *report.Conclusion, s *Statement,
 	if err != nil {
 		return nil, fault.New(fault.BadField, "the signer's certificate cannot be read").Because(err)
 	}
-	if cert.Subject.Get(oidPseudonym) != "" {
+	if cert.Subject.Get(pkix.OIDPseudonym) != "" {
 		return nil, fault.New(fault.BadField, "the signer's certificate has a pseudonym: it proves no name")
 	}
 	// A certificate of a person may name the organisation that the person works
 	// for (EN 319 412-2, 4.2.4): that is no right to its seal.
-	if o.Seal && (cert.Subject.Get(oidGivenName) != "" || cert.Subject.Get(oidSurname) != "") {
+	if o.Seal && (cert.Subject.Get(pkix.OIDGivenName) != "" || cert.Subject.Get(pkix.OIDSurname) != "") {
 		return nil, fault.New(fault.BadField, "the certificate of a person does not prove that the person may act for the organisation: sign with a seal of the organisation, or be identified by video with an extract of its register")
 	}
 	p := &Proof{
@@ -165,23 +156,21 @@ func (m *Methods) wanted(seal bool) string {
 	return "a qualified certificate"
 }
 
-// isStatement says whether a signature is over the statement, byte by byte. A
-// signed PDF begins with it, and nothing but signatures and their validation
-// data may follow: text that an update puts over the statement would make
-// somebody sign what they never read.
+// isStatement says whether a signature is over the statement, byte by byte, and
+// over nothing else: who signs it among other documents may not know that it is
+// there. It must carry the statement: a digest alone is signed unread, and a
+// container is put around such a signature by anybody. A signed PDF begins with
+// it, and nothing but signatures and their validation data may follow: text that
+// an update puts over the statement would make somebody sign what they never
+// read.
 func isStatement(ctx context.Context, s *ades.Signature, st *Statement) (bool, error) {
-	if s.PDF == nil {
-		for _, f := range s.Content {
-			if f.Source != nil && digestOf(f.Source, f.Source.Size()) == string(st.Digest) {
-				return true, nil
-			}
-		}
-		return false, nil
-	}
 	if len(s.Content) != 1 || s.Content[0].Source == nil {
 		return false, nil
 	}
 	signed := s.Content[0].Source
+	if s.PDF == nil {
+		return s.ContentIsWhole && digestOf(signed, signed.Size()) == string(st.Digest), nil
+	}
 	doc, err := pdf.Open(signed, pdf.Options{Context: ctx})
 	if err != nil {
 		return false, unreadable(err)
@@ -217,27 +206,16 @@ func digestOf(src ades.Source, n int64) string {
 	return string(h.Sum(nil))
 }
 
-// Attribute types of X.520 and, for the address, PKCS #9.
-const (
-	oidSurname        = "2.5.4.4"
-	oidSerialNumber   = "2.5.4.5"
-	oidCountry        = "2.5.4.6"
-	oidOrganization   = "2.5.4.10"
-	oidGivenName      = "2.5.4.42"
-	oidPseudonym      = "2.5.4.65"
-	oidOrganizationID = "2.5.4.97"
-)
-
 // fromCertificate reads the attributes that the issuer of a certificate has
 // verified. A serial number is a tax code only where its prefix says so
 // (EN 319 412-1, 5.1.3); older Italian certificates write IT:.
 func fromCertificate(c *pkix.Certificate) Attributes {
 	get := c.Subject.Get
 	a := Attributes{
-		GivenName: get(oidGivenName), Surname: get(oidSurname), Country: get(oidCountry),
-		Organization: get(oidOrganization), OrganizationIdentifier: get(oidOrganizationID),
+		GivenName: get(pkix.OIDGivenName), Surname: get(pkix.OIDSurname), Country: get(pkix.OIDCountry),
+		Organization: get(pkix.OIDOrganization), OrganizationIdentifier: get(pkix.OIDOrganizationIdentifier),
 	}
-	if n := get(oidSerialNumber); strings.HasPrefix(n, "TIN") || strings.HasPrefix(n, "IT:") {
+	if n := get(pkix.OIDSerialNumber); strings.HasPrefix(n, "TIN") || strings.HasPrefix(n, "IT:") {
 		a.FiscalCode = afterPrefix(n)
 	}
 	return a

@@ -134,17 +134,10 @@ func Wait(ctx context.Context, db *store.DB, of Of, id string) error {
 // open returns the ids of intents that are not settled.
 func open(ctx context.Context, db *store.DB, of Of, id string) (map[string]bool, error) {
 	rows, err := db.Read().Query(ctx, `select id from signing_intents where outcome = '' and `+string(of), id)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	all := map[string]bool{}
-	for rows.Next() {
-		var i string
-		if err := rows.Scan(&i); err != nil {
-			return nil, err
-		}
+	ids, err := store.All("read intents", rows, err, store.Column[string])
+	all := make(map[string]bool, len(ids))
+	for _, i := range ids {
 		all[i] = true
 	}
-	return all, rows.Err()
+	return all, err
 }

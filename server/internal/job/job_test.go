@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/riverdriver/riversqlite"
 
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/master"
@@ -68,7 +66,7 @@ func (w *worker) Work(ctx context.Context, j *river.Job[workArgs]) error {
 		if n == 1 {
 			tx.OnCommit(func() { w.done.Add(1) })
 		}
-		return complete(ctx, tx, j)
+		return nil
 	})
 }
 
@@ -263,15 +261,4 @@ func TestStopIsQuiet(t *testing.T) {
 			t.Errorf("a clean stop says: %s", said.String())
 		}
 	})
-}
-
-// complete marks a job as done in the transaction that ends its record's work.
-func complete[T river.JobArgs](ctx context.Context, tx *store.Tx, j *river.Job[T]) error {
-	var err error
-	if tx.Pgx() != nil {
-		_, err = river.JobCompleteTx[*riverpgxv5.Driver](ctx, tx.Pgx(), j)
-	} else {
-		_, err = river.JobCompleteTx[*riversqlite.Driver](ctx, tx.SQL(), j)
-	}
-	return err
 }

@@ -24,21 +24,12 @@ func (q *Queue) Depths(ctx context.Context) ([]Depth, error) {
 	}
 	rows, err := q.db.Read().Query(ctx, `select cast(state as text), count(*), coalesce(`+age+`, 0.0) from river_job
 		where state in ('available', 'running', 'retryable', 'scheduled', 'discarded') group by state order by 1`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var list []Depth
-	for rows.Next() {
-		var d Depth
+	return store.All("read the queue", rows, err, func(r store.Row) (d Depth, err error) {
 		var seconds float64
-		if err := rows.Scan(&d.State, &d.Jobs, &seconds); err != nil {
-			return nil, err
-		}
+		err = r.Scan(&d.State, &d.Jobs, &seconds)
 		d.Oldest = max(0, time.Duration(seconds*float64(time.Second)))
-		list = append(list, d)
-	}
-	return list, rows.Err()
+		return d, err
+	})
 }
 
 var (

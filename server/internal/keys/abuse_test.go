@@ -3,9 +3,13 @@ package keys_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/master"
@@ -86,6 +90,53 @@ func TestLockIsTold(t *testing.T) {
 		}
 		if _, err := b.store.Authenticate(context.Background(), "acc", "AHI2", "pw"); !isLocked(err) {
 			t.Errorf("is none: %v", err)
+		}
+	})
+}
+
+// An account that guesses many names at once keeps another waiting for no more
+// than what is being derived at the moment.
+func TestAccountsTakeTurns(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
+		c := newClock()
+		v := keys.NewVault(m, keys.VaultConfig{Cost: keys.Cost{Time: 3, Memory: 32 << 10}, Now: c.now, Hold: -1})
+		b := &bench{db, keys.NewStore(db, v, m, keys.Config{Now: c.now}), v, c}
+		b.add(t, keys.Automatic, "AHI1", "pw", "")
+		const crowd = 40
+		var guessed atomic.Int64
+		var all sync.WaitGroup
+		for i := range crowd {
+			all.Go(func() {
+				if _, err := b.store.Authenticate(context.Background(), "crowd", fmt.Sprint("nobody", i), "pw"); !errors.Is(err, keys.ErrPassword) {
+					t.Error(err)
+				}
+				guessed.Add(1)
+			})
+		}
+		for guessed.Load() == 0 { // the crowd is at work
+			time.Sleep(time.Millisecond)
+		}
+		before := guessed.Load()
+		if _, err := b.store.Authenticate(context.Background(), "acc", "AHI1", "pw"); err != nil {
+			t.Fatal(err)
+		}
+		if n := guessed.Load() - before; n > crowd/4 {
+			t.Errorf("%d guesses of another account came first", n)
+		}
+		all.Wait()
+		left := func() (n int) {
+			t.Helper()
+			if err := db.Read().QueryRow(context.Background(), `select count(*) from credential_locks`).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if err := b.store.ForgetLocks(context.Background()); err != nil || left() < crowd {
+			t.Errorf("failures of today: %d, %v", left(), err)
+		}
+		c.advance(32 * 24 * time.Hour)
+		if err := b.store.ForgetLocks(context.Background()); err != nil || left() != 0 {
+			t.Errorf("%d old failures are kept: %v", left(), err)
 		}
 	})
 }

@@ -14,8 +14,13 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// ErrOTP says that a one-time password is wrong, or was used before.
-var ErrOTP = errors.New("keys: wrong or used one-time password")
+var (
+	// ErrOTP says that a one-time password is wrong, or was used before.
+	ErrOTP = errors.New("keys: wrong or used one-time password")
+	// ErrEarly says that a one-time password is right, and older than it may be.
+	// It is used up.
+	ErrEarly = errors.New("keys: the one-time password is too old")
+)
 
 // Authenticate judges a username and password of an account. An unknown
 // username answers ErrPassword, takes as long, and locks just the same. A
@@ -35,13 +40,18 @@ func (s *Store) Authenticate(ctx context.Context, account, username, password st
 		who.certificate = cred.ID
 	}
 	err = s.attempt(ctx, who, final, func() error {
+		leave, err := s.gates.enter(ctx, turnOf(account))
+		if err != nil {
+			return err
+		}
+		defer leave()
 		if cred == nil {
 			if err := s.vault.Pretend(ctx, password); err != nil {
 				return err
 			}
 			return ErrPassword
 		}
-		_, err := s.vault.Open(ctx, cred.owner(), cred.sealed, password)
+		_, err = s.vault.Open(ctx, cred.owner(), cred.sealed, password)
 		if errors.Is(err, ErrErased) {
 			return nil // the password is right; the certificate's state says the rest
 		}
@@ -70,21 +80,15 @@ func (s *Store) checkHeld(ctx context.Context, c *Credential, l *lock) error {
 	return nil
 }
 
-// CheckLock refuses with fault 111 while a credential is locked.
-func (s *Store) CheckLock(ctx context.Context, c *Credential) error {
-	l, err := s.readLock(ctx, lockID(c.AccountID, c.Username))
-	if err != nil || l == nil {
-		return err
-	}
-	if now := store.Millis(s.config.Now()); l.hard || l.until > now {
-		return s.locked(l, now)
-	}
-	return nil
-}
-
 // VerifyOTP judges a one-time password and uses it up: each code is good once,
 // in parallel too. A wrong or used one is ErrOTP and counts as a failure.
 func (s *Store) VerifyOTP(ctx context.Context, c *Credential, code string) error {
+	return s.VerifyLaterOTP(ctx, c, code, time.Time{})
+}
+
+// VerifyLaterOTP is VerifyOTP for codes that are not older than a time: one of a
+// time step that was over by then is ErrEarly.
+func (s *Store) VerifyLaterOTP(ctx context.Context, c *Credential, code string, after time.Time) error {
 	return s.attempt(ctx, c.holder(), true, func() error {
 		secret, err := s.TOTPSecret(c)
 		if err != nil {
@@ -97,21 +101,27 @@ func (s *Store) VerifyOTP(ctx context.Context, c *Credential, code string) error
 		if step == 0 {
 			return ErrOTP
 		}
-		return s.useStep(ctx, c.ID, step)
+		if err := s.useStep(ctx, c, step); err != nil {
+			return err
+		}
+		if step < after.Unix()/totpPeriod {
+			return ErrEarly
+		}
+		return nil
 	})
 }
 
 // useStep is the compare-and-set that makes a code good once.
-func (s *Store) useStep(ctx context.Context, id string, step int64) error {
+func (s *Store) useStep(ctx context.Context, c *Credential, step int64) error {
 	return s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update credentials set totp_step = $1 where id = $2 and totp_step < $1`, step, id)
+		n, err := tx.Exec(ctx, `update credentials set totp_step = $1 where id = $2 and totp_step < $1`, step, c.ID)
 		if err != nil {
 			return fmt.Errorf("use one-time password: %w", err)
 		}
 		if n == 0 {
 			return ErrOTP
 		}
-		return nil
+		return s.spend(ctx, tx, c, step)
 	})
 }
 
@@ -251,6 +261,11 @@ func (s *Store) Unlock(ctx context.Context, account, username string) error {
 // in any attempt. It returns when no use under the old one is under way.
 func (s *Store) ChangePassword(ctx context.Context, c *Credential, before, after string) error {
 	err := s.attempt(ctx, c.holder(), !c.codeFollows(), func() error {
+		leave, err := s.gates.enter(ctx, turnOf(c.AccountID))
+		if err != nil {
+			return err
+		}
+		defer leave()
 		sealed, err := s.vault.Reprotect(ctx, c.owner(), c.sealed, before, after)
 		if err != nil {
 			return err
@@ -265,7 +280,13 @@ func (s *Store) ChangePassword(ctx context.Context, c *Credential, before, after
 			if err == nil && n == 0 {
 				err = fault.New(fault.WrongState, "the password or the certificate was changed meanwhile")
 			}
-			return err
+			if err == nil {
+				err = s.checkTold(ctx, tx, c.ID, c.Version(), true)
+			}
+			if err != nil {
+				return err
+			}
+			return s.tell(ctx, tx, c.ID, nil)
 		})
 	})
 	if err != nil {
@@ -287,6 +308,21 @@ func (c *Credential) holder() holder { return holder{c.AccountID, c.Username, c.
 func lockID(account, username string) string {
 	h := sha256.Sum256([]byte(account + "\x00" + username))
 	return hex.EncodeToString(h[:])
+}
+
+// turnOf names the gate of an account before the derivations of the vault, which
+// are dear and few at a time: an account that guesses a hundred names at once
+// takes one place of them, and the others have theirs.
+func turnOf(account string) string { return "account " + account }
+
+// ForgetLocks drops the counts of failures that are a month old. Names that do
+// not exist have them too, as many as somebody cares to type.
+func (s *Store) ForgetLocks(ctx context.Context) error {
+	now := store.Millis(s.config.Now())
+	return s.db.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(ctx, `delete from credential_locks where hard = 0 and day < $1 and locked_until < $2`, now/dayMillis-30, now)
+		return err
+	})
 }
 
 // gates let one attempt on a credential pass at a time.

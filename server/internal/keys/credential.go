@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/store"
@@ -33,6 +34,12 @@ type Credential struct {
 // for, it does not open.
 func Owner(id string, kind Kind, level int) string { return fmt.Sprintf("%s %s %d", id, kind, level) }
 
+// rowOf is the row that an Owner names.
+func rowOf(owner string) string {
+	row, _, _ := strings.Cut(owner, " ")
+	return row
+}
+
 func (c *Credential) owner() string { return Owner(c.ID, c.Kind, c.Level) }
 
 // codeFollows says that a one-time password of ours is judged after the
@@ -48,6 +55,9 @@ type Config struct {
 	LockFor   time.Duration // zero means 15 minutes
 	DayLimit  int           // failures in a day that lock until unlocked; zero means 50
 	Now       func() time.Time
+	// Log is the audit log, which credentials are held against; nil: none is, as in
+	// tests of this package.
+	Log *audit.Log
 	// Locked, where set, is told in the transaction that locks a credential;
 	// certificate is empty where the username does not exist.
 	Locked func(ctx context.Context, tx *store.Tx, account, certificate string) error
@@ -119,14 +129,14 @@ func (s *Store) Add(ctx context.Context, tx *store.Tx, n New) error {
 	if err != nil {
 		return fmt.Errorf("add credential: %w", err)
 	}
-	return nil
+	return s.tell(ctx, tx, n.ID, nil)
 }
 
 func (s *Store) sealTOTP(id, secret string) ([]byte, error) {
 	if secret == "" {
 		return nil, nil
 	}
-	return s.master.Seal(totpPurpose, []byte(id+" "+secret))
+	return s.master.SealFor(totpPurpose, id, []byte(secret))
 }
 
 // Enrol replaces the secret of the one-time passwords: a lost device.
@@ -138,8 +148,10 @@ func (s *Store) Enrol(ctx context.Context, tx *store.Tx, id, secret string) erro
 	if err := intent.Forbid(ctx, tx, intent.Certificate, id); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `update credentials set totp = $1, totp_step = 0 where id = $2`, totp, id)
-	return err
+	if _, err = tx.Exec(ctx, `update credentials set totp = $1, totp_step = 0 where id = $2`, totp, id); err != nil {
+		return err
+	}
+	return s.tell(ctx, tx, id, nil)
 }
 
 const totpPurpose = "totp"
@@ -200,9 +212,10 @@ func (c *Credential) Version() string {
 
 // CheckIn has a credential judged once more inside a transaction, with what the
 // transaction asks next: fault 111 while it is locked, ErrPassword when it is of
-// another version than the request was made with, or gone.
+// another version than the request was made with, or gone, and ErrStanding when
+// the log tells of another version or of a hold.
 func (s *Store) CheckIn(ctx context.Context, tx *store.Tx, c *Credential, version string) error {
-	return tx.Ask(ctx, func(row store.Row) error {
+	err := tx.Ask(ctx, func(row store.Row) error {
 		var now Credential
 		var l lock
 		var hard int64
@@ -221,39 +234,27 @@ func (s *Store) CheckIn(ctx context.Context, tx *store.Tx, c *Credential, versio
 		return nil
 	}, `select c.sealed, c.totp, coalesce(l.locked_until, 0), coalesce(l.hard, 0)
 		from credentials c left join credential_locks l on l.id = $2 where c.id = $1`, c.ID, lockID(c.AccountID, c.Username))
+	if err != nil {
+		return err
+	}
+	return s.checkTold(ctx, tx, c.ID, version, false)
 }
 
 // ByUsername returns every credential of a username, whosever it is: for the
 // operator's command line.
 func (s *Store) ByUsername(ctx context.Context, username string) ([]*Credential, error) {
 	rows, err := s.db.Read().Query(ctx, selectCredential+`where username = $1`, username)
-	if err != nil {
-		return nil, fmt.Errorf("read credentials: %w", err)
-	}
-	defer rows.Close()
-	var all []*Credential
-	for rows.Next() {
-		c, err := scanCredential(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, c)
-	}
-	return all, rows.Err()
+	return store.All("read credentials", rows, err, scanCredential)
 }
 
 // TOTPSecret unseals the secret of the one-time passwords: for the sandbox,
 // where the command line prints codes.
 func (s *Store) TOTPSecret(c *Credential) (string, error) {
-	text, err := s.master.Unseal(totpPurpose, c.totp)
+	text, err := s.master.UnsealFor(totpPurpose, c.ID, c.totp)
 	if err != nil {
 		return "", fmt.Errorf("unseal one-time passwords: %w", err)
 	}
-	secret, mine := strings.CutPrefix(string(text), c.ID+" ")
-	if !mine {
-		return "", errors.New("the one-time passwords are those of another credential")
-	}
-	return secret, nil
+	return string(text), nil
 }
 
 // Drop erases a credential: the key is gone for good.
@@ -278,7 +279,7 @@ func (s *Store) Erase(ctx context.Context, tx *store.Tx, id string) error {
 	if err != nil || c == nil {
 		return err
 	}
-	sealed, err := s.vault.Erase(c.sealed)
+	sealed, err := s.vault.Erase(c.owner(), c.sealed)
 	if err != nil {
 		return err
 	}
@@ -286,7 +287,7 @@ func (s *Store) Erase(ctx context.Context, tx *store.Tx, id string) error {
 		return fmt.Errorf("erase key: %w", err)
 	}
 	tx.OnCommit(func() { s.vault.Forget(id) })
-	return nil
+	return s.tell(ctx, tx, id, nil)
 }
 
 // DestroyErased destroys the key of an erased credential in the token, where it

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
-	"strings"
 
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -41,19 +40,7 @@ const examinePage = 500
 
 func (s *Store) heldAfter(ctx context.Context, after string) ([]Held, error) {
 	rows, err := s.db.Read().Query(ctx, `select id, username, algorithm, public_key, sealed, totp from credentials where id > $1 order by id limit $2`, after, examinePage)
-	if err != nil {
-		return nil, fmt.Errorf("read credentials: %w", err)
-	}
-	defer rows.Close()
-	var page []Held
-	for rows.Next() {
-		h, err := s.examine(rows)
-		if err != nil {
-			return nil, err
-		}
-		page = append(page, h)
-	}
-	return page, rows.Err()
+	return store.All("read credentials", rows, err, s.examine)
 }
 
 func (s *Store) examine(row store.Row) (Held, error) {
@@ -63,7 +50,7 @@ func (s *Store) examine(row store.Row) (Held, error) {
 	if err := row.Scan(&h.ID, &h.Username, &algorithm, &h.Public, &sealed, &totp); err != nil {
 		return h, fmt.Errorf("read credential: %w", err)
 	}
-	switch inner, err := s.master.Unseal(keyPurpose, sealed); {
+	switch inner, err := s.master.UnsealFor(keyPurpose, h.ID, sealed); {
 	case err != nil:
 		h.Fault = "the private key does not open under the master key"
 	case !wellFormed(inner):
@@ -77,8 +64,8 @@ func (s *Store) examine(row store.Row) (Held, error) {
 		return h, nil
 	}
 	if len(totp) > 0 {
-		text, err := s.master.Unseal(totpPurpose, totp)
-		if err != nil || !strings.HasPrefix(string(text), h.ID+" ") {
+		text, err := s.master.UnsealFor(totpPurpose, h.ID, totp)
+		if err != nil {
 			h.Fault = "the one-time passwords do not open under the master key"
 		}
 		clear(text)

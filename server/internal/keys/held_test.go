@@ -68,7 +68,7 @@ func TestErase(t *testing.T) {
 		if err := db.Read().QueryRow(ctx, `select sealed from credentials where id = $1`, c.ID).Scan(&sealed); err != nil {
 			t.Fatal(err)
 		}
-		if inner, err := m.Unseal("signing-key", sealed); err != nil || len(inner) != 37+48 {
+		if inner, err := m.UnsealFor("signing-key", c.ID, sealed); err != nil || len(inner) != 37+48 {
 			t.Errorf("%d bytes are left of the key: %v", len(inner), err)
 		}
 	})

@@ -120,8 +120,8 @@ func TestKeyNeedsBothSecrets(t *testing.T) {
 
 type other struct{}
 
-func (other) Seal(string, []byte) ([]byte, error)   { return nil, errors.New("no") }
-func (other) Unseal(string, []byte) ([]byte, error) { return nil, errors.New("no") }
+func (other) SealFor(_, _ string, _ []byte) ([]byte, error)   { return nil, errors.New("no") }
+func (other) UnsealFor(_, _ string, _ []byte) ([]byte, error) { return nil, errors.New("no") }
 
 func TestHeldKeysExpire(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
@@ -421,10 +421,8 @@ func TestPKCS12Iterations(t *testing.T) {
 		0x30, 0x19, 0x30, 0x0d, 0x30, 0x09, 0x06, 0x05, 0x2b, 0x0e, 0x03, 0x02, 0x1a, 0x05, 0x00, 0x04, 0x00,
 		0x04, 0x02, 0x01, 0x02, 0x02, 0x04, 0x40, 0x00, 0x00, 0x00,
 	}
-	start := time.Now()
-	_, err := keys.ReadPKCS12(pfx, "pw")
-	if err == nil || !strings.Contains(err.Error(), "iterations") || time.Since(start) > time.Second {
-		t.Errorf("%v after %v", err, time.Since(start))
+	if _, err := keys.ReadPKCS12(pfx, "pw"); err == nil || !strings.Contains(err.Error(), "iterations") {
+		t.Error(err)
 	}
 }
 

@@ -81,7 +81,7 @@ func (s *Store) SealToken(id string, r *Remote, token any) ([]byte, error) {
 	}
 	nonce := make([]byte, nonceLength)
 	_, _ = rand.Read(nonce)
-	return s.master.Seal(remoteTokenPurpose, aead.Seal(nonce, nonce, b, []byte(id)))
+	return s.master.SealFor(remoteTokenPurpose, id, aead.Seal(nonce, nonce, b, []byte(id)))
 }
 
 // RemoteToken reads the holder's token into a value; sealed names what was read.
@@ -92,7 +92,7 @@ func (s *Store) RemoteToken(ctx context.Context, id string, r *Remote, token any
 	if len(sealed) == 0 {
 		return nil, nil
 	}
-	b, err := s.master.Unseal(remoteTokenPurpose, sealed)
+	b, err := s.master.UnsealFor(remoteTokenPurpose, id, sealed)
 	if err != nil {
 		return nil, fmt.Errorf("keys: unseal: %w", err)
 	}

@@ -39,8 +39,8 @@ func newToken(t *testing.T) keys.TokenConfig {
 
 type plainMaster struct{}
 
-func (plainMaster) Seal(_ string, b []byte) ([]byte, error)   { return append([]byte{}, b...), nil }
-func (plainMaster) Unseal(_ string, b []byte) ([]byte, error) { return b, nil }
+func (plainMaster) SealFor(_, _ string, b []byte) ([]byte, error)   { return append([]byte{}, b...), nil }
+func (plainMaster) UnsealFor(_, _ string, b []byte) ([]byte, error) { return b, nil }
 
 func TestToken(t *testing.T) {
 	token, err := keys.OpenToken(newToken(t))

@@ -12,7 +12,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,10 +21,11 @@ import (
 	"rogito.dev/rogito/server/internal/fault"
 )
 
-// Sealer is the master key: it seals small secrets for one purpose each.
+// Sealer is the master key: it seals small secrets for one purpose and one owner
+// each. In another row than its owner's a sealed value does not open.
 type Sealer interface {
-	Seal(purpose string, plaintext []byte) ([]byte, error)
-	Unseal(purpose string, sealed []byte) ([]byte, error)
+	SealFor(purpose, owner string, plaintext []byte) ([]byte, error)
+	UnsealFor(purpose, owner string, sealed []byte) ([]byte, error)
 }
 
 // Cost of turning a password into a key (RFC 9106). It is stored with every
@@ -167,13 +167,13 @@ func (v *Vault) protect(ctx context.Context, id string, secret []byte, password 
 	nonce := make([]byte, nonceLength)
 	_, _ = rand.Read(nonce)
 	inner = aead.Seal(append(inner, nonce...), nonce, secret, []byte(id))
-	return v.master.Seal(keyPurpose, inner)
+	return v.master.SealFor(keyPurpose, rowOf(id), inner)
 }
 
 // Erase takes the key out of what protect made and leaves what a password is
 // judged by.
-func (v *Vault) Erase(sealed []byte) ([]byte, error) {
-	inner, err := v.master.Unseal(keyPurpose, sealed)
+func (v *Vault) Erase(id string, sealed []byte) ([]byte, error) {
+	inner, err := v.master.UnsealFor(keyPurpose, rowOf(id), sealed)
 	if err != nil {
 		return nil, fmt.Errorf("keys: unseal: %w", err)
 	}
@@ -181,7 +181,7 @@ func (v *Vault) Erase(sealed []byte) ([]byte, error) {
 		return nil, errors.New("keys: sealed key has an unknown form")
 	}
 	defer clear(inner)
-	return v.master.Seal(keyPurpose, inner[:headLength+wrappedLength])
+	return v.master.SealFor(keyPurpose, rowOf(id), inner[:headLength+wrappedLength])
 }
 
 // destroy removes a key from the token.
@@ -198,8 +198,7 @@ func (v *Vault) Reprotect(ctx context.Context, id string, sealed []byte, before,
 	if err != nil {
 		return nil, err
 	}
-	row, _, _ := strings.Cut(id, " ")
-	v.Forget(row)
+	v.Forget(rowOf(id))
 	return v.protect(ctx, id, secret, after)
 }
 
@@ -250,7 +249,7 @@ func (v *Vault) signer(secret []byte) (crypto.Signer, error) {
 }
 
 func (v *Vault) reveal(ctx context.Context, id string, sealed []byte, password string) ([]byte, error) {
-	inner, err := v.master.Unseal(keyPurpose, sealed)
+	inner, err := v.master.UnsealFor(keyPurpose, rowOf(id), sealed)
 	if err != nil {
 		return nil, fmt.Errorf("keys: unseal: %w", err)
 	}
@@ -374,7 +373,7 @@ func (v *Vault) Forget(credential string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for id := range v.open {
-		if row, _, _ := strings.Cut(id, " "); row == credential {
+		if rowOf(id) == credential {
 			delete(v.open, id)
 		}
 	}

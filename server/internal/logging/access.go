@@ -11,8 +11,9 @@ import (
 )
 
 // AccessLog writes the line that every request leaves: the same JSON that slog
-// would write (a test compares them). Through slog a lookup over HTTP cost 12 %
-// more processor time. It is nil where the log is text.
+// would write (a test compares them). Through slog a lookup over HTTP cost 10 %
+// more processor time, client included (median of eight rounds in turn). It is nil
+// where the log is text.
 func AccessLog(log *slog.Logger) func(api.Access) {
 	h, ok := log.Handler().(requestHandler)
 	if !ok || h.text {

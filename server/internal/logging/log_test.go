@@ -2,6 +2,7 @@ package logging
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -64,7 +65,7 @@ func TestAccessLineIsSlogs(t *testing.T) {
 func TestLogNamesTheRequest(t *testing.T) {
 	var b bytes.Buffer
 	log, flush := New(Config{Level: "info", Format: "json"}, &b)
-	log.With("a", 1).InfoContext(fault.WithRequestID(t.Context(), "abc"), "hello", "token_id", "kept")
+	log.With("a", 1).InfoContext(context.WithValue(t.Context(), fault.RequestKey(), "abc"), "hello", "token_id", "kept")
 	flush()
 	if !strings.Contains(b.String(), `"request":"abc"`) || !strings.Contains(b.String(), `"kept"`) {
 		t.Error(b.String())

@@ -29,7 +29,6 @@ var ErrUnseal = errors.New("master: sealed value cannot be opened")
 type Key struct {
 	id      uint32
 	data    []byte   // the data key
-	keyID   string   // of the master key that opened it
 	sealers sync.Map // purpose → cipher.AEAD
 	macs    sync.Map // purpose → []byte
 }
@@ -59,7 +58,7 @@ func Open(ctx context.Context, db *store.DB, cfg Config) (*Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("master: open data key: %w", err)
 	}
-	return &Key{id: firstDataKey, data: data, keyID: masterID}, nil
+	return &Key{id: firstDataKey, data: data}, nil
 }
 
 // WantedID names the master key that a database wants.
@@ -89,9 +88,6 @@ func makeDataKey(ctx context.Context, db *store.DB, cfg Config) error {
 		return err
 	})
 }
-
-// ID names the master key in use; it says nothing about it.
-func (m *Key) ID() string { return m.keyID }
 
 // Seal seals a small secret (AES-256-GCM). Only Unseal with the same purpose
 // opens it: a value copied into another column stays shut. Purposes are few:

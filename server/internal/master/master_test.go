@@ -73,6 +73,10 @@ func TestRotateMasterKey(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			was, err := master.WantedID(ctx, db)
+			if err != nil {
+				t.Fatal(err)
+			}
 			id, err := master.Rotate(ctx, db, cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -81,8 +85,8 @@ func TestRotateMasterKey(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if after.ID() != id || id == m.ID() {
-				t.Errorf("key %s after the rotation to %s from %s", after.ID(), id, m.ID())
+			if now, err := master.WantedID(ctx, db); err != nil || now != id || id == was {
+				t.Errorf("key %s after the rotation to %s from %s: %v", now, id, was, err)
 			}
 			if plain, err := after.Unseal("x", sealed); err != nil || string(plain) != "before" {
 				t.Errorf("sealed before: %q, %v", plain, err)

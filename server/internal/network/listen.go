@@ -24,6 +24,7 @@ type Config struct {
 	TLS     TLSConfig
 	Limits  Limits
 	Proxies api.Proxies // networks of trusted_proxies
+	AskCard bool        // ask for a client's certificate, whoever issued it, anew in every connection
 }
 
 // Limits bound what one client can take.
@@ -57,6 +58,9 @@ func Listen(ctx context.Context, cfg *Config) (net.Listener, error) {
 	if err != nil {
 		ln.Close()
 		return nil, err
+	}
+	if cfg.AskCard {
+		tc.ClientAuth, tc.SessionTicketsDisabled = tls.RequestClientCert, true
 	}
 	return tls.NewListener(ln, tc), nil
 }

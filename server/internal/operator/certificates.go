@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
@@ -14,18 +13,24 @@ import (
 
 // CertificateInfo is a certificate as the operator sees it.
 type CertificateInfo struct {
-	ID       string    `json:"id"`
-	Account  string    `json:"account"`
-	Kind     string    `json:"kind"`
-	State    string    `json:"state"`
-	Owner    string    `json:"owner"`
-	Username string    `json:"username,omitempty"`
-	Link     string    `json:"certificateLink,omitempty"`
-	ExpireAt time.Time `json:"expireAt"`
+	ID      string `json:"id"`
+	Account string `json:"account"`
+	Kind    string `json:"kind"`
+	State   string `json:"state"`
+	Owner   string `json:"owner"` // a label of the buyer's
+	// Attributes ordered or, once known, certified.
+	Attributes     enroll.Subject `json:"attributes"`
+	LabelDiffers   bool           `json:"labelDiffers,omitempty"` // Owner is not the name among them
+	Identification string         `json:"identification,omitempty"`
+	Username       string         `json:"username,omitempty"`
+	Link           string         `json:"certificateLink,omitempty"`
+	ExpireAt       time.Time      `json:"expireAt"`
 }
 
 func (s *Commands) certificateInfo(ctx context.Context, c *enroll.Certificate) (*CertificateInfo, error) {
 	l := &CertificateInfo{ID: c.ID, Account: c.AccountID, Kind: string(c.Kind), State: string(c.State), Owner: c.Owner, Link: c.BuyersLink(), ExpireAt: c.ExpireAt}
+	l.Attributes, l.Identification = c.Ordered(), c.Identification
+	_, l.LabelDiffers = c.LabelDiffers()
 	cred, err := s.keys.ByID(ctx, c.ID)
 	if err == nil && cred != nil {
 		l.Username = cred.Username
@@ -69,7 +74,7 @@ func (s *Commands) BuyCertificate(ctx context.Context, email, kind, owner, ident
 	if err != nil {
 		return nil, err
 	}
-	ctx = account.WithCaller(ctx, &account.Caller{AccountID: id, Admin: true})
+	ctx = account.WithCaller(enroll.WithActor(ctx, "operator"), &account.Caller{AccountID: id, Admin: true})
 	c, err := s.enroll.Buy(ctx, id, enroll.Order{Provider: "provider", Kind: keys.Kind(kind), Owner: owner, Identification: identification})
 	if err != nil {
 		return nil, err
@@ -80,7 +85,6 @@ func (s *Commands) BuyCertificate(ctx context.Context, email, kind, owner, ident
 // NewCertificate is what an import made; its credentials are shown once.
 type NewCertificate struct {
 	CertificateInfo
-	Password   string `json:"password,omitempty"`
 	TOTPSecret string `json:"totpSecret,omitempty"`
 }
 
@@ -90,7 +94,7 @@ func (s *Commands) ImportCertificate(ctx context.Context, email, kind string, pf
 	if err != nil {
 		return nil, err
 	}
-	c, cred, err := s.enroll.Import(ctx, enroll.Import{
+	c, cred, err := s.enroll.Import(enroll.WithActor(ctx, "operator"), enroll.Import{
 		Account: id, Kind: keys.Kind(kind), Username: username, Password: password, PFX: pfx, PFXPass: pfxPassword,
 	})
 	if err != nil {
@@ -118,38 +122,67 @@ func (s *Commands) ChangeCertificate(ctx context.Context, id, verb string) (*Cer
 	if change == nil {
 		return nil, fmt.Errorf("%s is nothing that can be done with a certificate", verb)
 	}
-	if c, err = change(ctx, c.AccountID, id); err != nil {
+	if c, err = change(enroll.WithActor(ctx, "operator"), c.AccountID, id); err != nil {
 		return nil, err
 	}
 	return s.certificateInfo(ctx, c)
 }
 
-// ReviewCertificate approves or refuses what an applicant handed in.
-func (s *Commands) ReviewCertificate(ctx context.Context, id string, approve bool, reason string) (*CertificateInfo, error) {
-	c, err := s.enroll.Review(ctx, id, enroll.Reviewer{Token: "operator"}, approve, reason)
+// ReviewInfo is what an operator decides on.
+type ReviewInfo struct {
+	CertificateInfo
+	Method     string    `json:"method"`
+	HandedInAt time.Time `json:"handedInAt"`
+	Files      []string  `json:"files"`
+	CommonName string    `json:"commonName,omitempty"`
+	LeftOut    []string  `json:"leftOut,omitempty"` // ordered, and not certified
+	SubjectDN  string    `json:"subjectDN,omitempty"`
+	Problem    string    `json:"problem,omitempty"` // why it cannot be approved
+	Digest     string    `json:"digest"`            // of all of it
+}
+
+// WaitingCertificate shows what an approval would certify, and on what evidence.
+func (s *Commands) WaitingCertificate(ctx context.Context, id string) (*ReviewInfo, error) {
+	w, err := s.enroll.Waiting(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.certificateInfo(ctx, w.Certificate)
+	if err != nil {
+		return nil, err
+	}
+	out := &ReviewInfo{CertificateInfo: *l, Method: w.Method, HandedInAt: w.HandedInAt, Files: w.Files, SubjectDN: w.SubjectDN, Digest: w.Digest}
+	out.Link = ""
+	if w.Problem != nil {
+		out.Problem = w.Problem.Error()
+	}
+	if w.Certified != nil {
+		out.Attributes, out.CommonName, out.LeftOut = w.Certified.Attributes, w.Certified.CommonName, w.Certified.LeftOut
+	}
+	return out, nil
+}
+
+// ReviewCertificate approves or refuses what an applicant handed in, as it was
+// shown under a digest.
+func (s *Commands) ReviewCertificate(ctx context.Context, id string, approve bool, reason, digest string) (*CertificateInfo, error) {
+	c, err := s.enroll.Review(enroll.WithActor(ctx, "operator"), id, enroll.Reviewer{Token: "operator"}, enroll.Verdict{Approve: approve, Reason: reason, Digest: digest})
 	if err != nil {
 		return nil, err
 	}
 	return s.certificateInfo(ctx, c)
 }
 
-// Evidence calls fn with each file that an applicant handed in.
-func (s *Commands) Evidence(ctx context.Context, id string, fn func(name string, r io.Reader) error) error {
-	files, err := s.enroll.Files(ctx, id)
-	if err != nil {
-		return err
-	}
-	for blob, name := range files {
-		r, err := s.enroll.OpenEvidence(ctx, blob)
-		if err != nil {
-			return err
-		}
-		err = errors.Join(fn(name, r), r.Close())
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// Evidence is what is kept of an identification.
+type Evidence = enroll.Kept
+
+// Evidence returns what is kept of the identification of an order.
+func (s *Commands) Evidence(ctx context.Context, id string) (*Evidence, error) {
+	return s.enroll.Evidence(ctx, id)
+}
+
+// EraseEvidence erases it.
+func (s *Commands) EraseEvidence(ctx context.Context, id string) error {
+	return s.enroll.EraseEvidence(enroll.WithActor(ctx, "operator"), id, "evidence erased by an operator")
 }
 
 // UnlockCertificate forgets the failures of a username, in every account that

@@ -429,7 +429,7 @@ func TestMergeOfWhatIsRepeated(t *testing.T) {
 		at := time.Now()
 		var out countWriter
 		err := Merge(t.Context(), &out, "", bytes.NewReader(doc))
-		if d := time.Since(at); d > 20*time.Second {
+		if d := time.Since(at); d > time.Minute {
 			t.Errorf("%s: took %v", name, d)
 		}
 		if most := mostOf(bytes.NewReader(doc)); int64(out) > most {

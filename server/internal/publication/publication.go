@@ -63,9 +63,6 @@ func Open(cfg Config) (*Service, error) {
 // Current is the publications as they are now.
 func (k *Service) Current() *omi.Set { return k.library.Current() }
 
-// Library is the folder of publications.
-func (k *Service) Library() *omi.Library { return k.library }
-
 // Run keeps the publications up to date until the context ends.
 func (k *Service) Run(ctx context.Context) {
 	var wg sync.WaitGroup

@@ -23,8 +23,8 @@ func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Recor
 	cred, cert, err := s.authorize(ctx, req, from)
 	var no *refusal
 	switch {
-	case errors.As(err, &no): // nothing is charged and nothing fetched
-		if err := x.takeInputs(ctx, req); err != nil {
+	case errors.As(err, &no): // nothing is charged, fetched or kept: anybody can be refused
+		if err := x.nameInputs(ctx, req); err != nil {
 			return nil, err
 		}
 		return x.refuse(ctx, no)
@@ -38,24 +38,23 @@ func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Recor
 	if err := x.takeInputs(ctx, req); err != nil {
 		return nil, err
 	}
-	x.secrets.Inputs, x.secrets.Level, x.secrets.Credential = inputDigest(r), cert.Level, cred.Version()
+	x.secrets.Level, x.secrets.Credential = cert.Level, cred.Version()
 	if len(from.ClientCertificate) > 0 {
 		x.secrets.Client = enroll.Fingerprint(from.ClientCertificate)
 	}
-	if r.secret, err = s.seal(secretPurpose, x.secrets); err != nil {
-		return nil, err
-	}
-	if req.Options.AsyncValidation {
-		return r, x.queue(ctx)
-	}
-	if err := x.validate(ctx); err != nil {
-		if errors.As(err, &no) {
-			return x.refuse(ctx, no)
+	if !req.Options.AsyncValidation {
+		if err := x.validate(ctx); err != nil {
+			if errors.As(err, &no) {
+				return x.refuse(ctx, no)
+			}
+			return nil, err
 		}
+		r.State = WaitSign
+	}
+	if err := x.bind(); err != nil {
 		return nil, err
 	}
-	r.State = WaitSign
-	if req.Options.AsyncSignature || r.Approval != "" {
+	if req.Options.AsyncValidation || req.Options.AsyncSignature || r.Approval != "" {
 		return r, x.queue(ctx)
 	}
 	return x.signInCall(ctx)
@@ -119,6 +118,9 @@ func (s *Service) authorize(ctx context.Context, req *Request, from Caller) (*ke
 		err := s.keys.VerifyOTP(ctx, cred, req.OTP)
 		if errors.Is(err, keys.ErrOTP) {
 			return nil, nil, &refusal{number: fault.WrongOTP, text: "wrong or used one-time password"}
+		}
+		if errors.Is(err, keys.ErrStanding) {
+			return nil, nil, otherStanding(err)
 		}
 		if err != nil {
 			return nil, nil, err

@@ -50,7 +50,9 @@ func (x *run) fetchImage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return x.takeImage(ctx, w.Source())
+	err = x.takeImage(ctx, w.Source())
+	x.picture = x.record.image
+	return err
 }
 
 // padesOptions is one for each field that is to be signed, mostly one.

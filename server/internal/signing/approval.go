@@ -3,7 +3,6 @@ package signing
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
@@ -22,19 +21,7 @@ const (
 func (s *Service) Approvals(ctx context.Context, account string, skip, limit int) ([]*Record, error) {
 	rows, err := s.db.Read().Query(ctx, `select `+columns+` from signatures where account_id = $1 and approval = 'WAITING' and deleted_at = 0
 		and `+isWaiting+` order by id desc limit $2 offset $3`, account, limit, skip)
-	if err != nil {
-		return nil, fmt.Errorf("signing: approvals: %w", err)
-	}
-	defer rows.Close()
-	all := []*Record{}
-	for rows.Next() {
-		r, err := s.scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	return all, rows.Err()
+	return store.All("signing: approvals", rows, err, s.scan)
 }
 
 // approvable finds a record that an approval was asked for, for a caller who may
@@ -60,8 +47,9 @@ func (s *Service) approvable(ctx context.Context, from Caller, id string) (*Reco
 var errDecided = fault.New(fault.WrongState, "the signature does not wait for an approval any more")
 
 // approval is what stands sealed beside an approval: the word in its column
-// alone could be written by whoever can write to the database.
-type approval struct{ Record, Token string }
+// alone could be written by whoever can write to the database. It is given for
+// what was bound, and good for nothing else.
+type approval struct{ Token, Bound string }
 
 // checkApproval refuses a record that asks for an approval and has none.
 func (x *run) checkApproval() error {
@@ -69,7 +57,7 @@ func (x *run) checkApproval() error {
 		return nil
 	}
 	var a approval
-	if err := x.unseal(approvalPurpose, x.record.approved, &a); err != nil || a.Token == "" || a != (approval{x.record.ID, x.record.ApprovedBy}) {
+	if err := x.unseal(approvalPurpose, x.record.owner(), x.record.approved, &a); err != nil || a.Token == "" || a != (approval{x.record.ApprovedBy, x.secrets.Bound}) {
 		return &refusal{number: fault.NotApproved, text: "the approval was not given", err: err}
 	}
 	return nil
@@ -81,14 +69,28 @@ func (s *Service) Approve(ctx context.Context, from Caller, id string) (*Record,
 	if err != nil {
 		return nil, err
 	}
+	if r.State == WaitValidation {
+		return nil, fault.New(fault.WrongState, "the documents are not validated yet: there is nothing to approve")
+	}
+	if r.State != WaitSign || r.Approval != approvalWaiting {
+		return nil, errDecided
+	}
+	secrets, err := s.openSecrets(r)
+	var no *refusal
+	if errors.As(err, &no) {
+		return nil, fault.New(fault.WrongState, "%s", no.text)
+	}
+	if err != nil {
+		return nil, err
+	}
 	x := &run{Service: s, record: r}
-	proof, err := s.seal(approvalPurpose, approval{r.ID, from.TokenID})
+	proof, err := s.seal(approvalPurpose, r.owner(), approval{from.TokenID, secrets.Bound})
 	if err != nil {
 		return nil, err
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `update signatures set approval = 'APPROVED', approved_by = $1, approval_proof = $4, updated_at = $2 where id = $3 and approval = 'WAITING' and approval_until > $2
-			and deleted_at = 0 and `+isWaiting, from.TokenID, store.Millis(s.config.Now()), id, proof)
+			and deleted_at = 0 and `+isWaitSign, from.TokenID, store.Millis(s.config.Now()), id, proof)
 		if err != nil {
 			return err
 		}

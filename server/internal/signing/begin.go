@@ -30,13 +30,13 @@ func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
 		x.committed()
 	}
 	r, now, started := x.record, x.config.Now(), time.Now()
-	use := x.event("key-use", "private key used", map[string]any{
-		"digest": hex.EncodeToString(digest), "certificateSerialNumber": x.cert.Serial, "number": x.intents,
-	})
 	to := intent.Intent{
 		ID: store.NewID(), Account: r.AccountID, Record: r.ID, Certificate: x.cert.ID,
 		Position: x.intents, Digest: hex.EncodeToString(digest), At: now,
 	}
+	use := x.event("key-use", "private key used", keyUse{
+		Intent: to.ID, Digest: to.Digest, Serial: x.cert.Serial, Number: to.Position, Certificate: to.Certificate, Credential: x.secrets.Credential,
+	})
 	paid := x.paid
 	err := x.db.Write(ctx, func(tx *store.Tx) (err error) {
 		if err := x.authorizeAgain(ctx, tx); err != nil {
@@ -143,6 +143,8 @@ func (x *run) authorizeAgain(ctx context.Context, tx *store.Tx) error {
 		return &refusal{number: fault.CertificateNotUsable, text: "the certificate is gone"}
 	case errors.Is(err, keys.ErrPassword):
 		return errCredentials
+	case errors.Is(err, keys.ErrStanding):
+		return otherStanding(err)
 	case errors.Is(err, fault.CertificateLocked) && errors.As(err, &f):
 		return &refusal{number: f.Code, text: f.Text}
 	}
@@ -153,6 +155,11 @@ var (
 	errTokenGone  = &refusal{number: fault.CertificateNotUsable, text: "the token that asked for the signature, or that approved it, was deleted"}
 	errClientGone = &refusal{number: fault.CertificateNotUsable, text: "the client certificate that the request came with is not registered any more"}
 )
+
+// otherStanding is the end of a record whose certificate is not what the log says.
+func otherStanding(err error) error {
+	return &refusal{number: fault.CertificateNotUsable, text: keys.ErrStanding.Text, err: errors.New(err.Error())} // not the fault that other calls answer with
+}
 
 // judgeStanding judges a certificate as it is now.
 func (x *run) judgeStanding(now enroll.Standing) error {

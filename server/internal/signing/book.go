@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
 
 // Book is the table of signature records, as the audit log is held against it.
-type Book struct{}
+type Book struct{ Service *Service }
 
 // Owns says that an event of a kind is about a signature.
 func (Book) Owns(kind string) bool {
@@ -26,141 +27,171 @@ func (Book) Has(ctx context.Context, q store.Querier, ids []any) ([]string, erro
 	return audit.HasIn(ctx, q, "signatures", ids)
 }
 
-// bookRow is what a record says of itself.
+// bookRow is what a record says of itself, with what the log tells of the key
+// that it was signed with.
 type bookRow struct {
-	id, account, certificate, certificateType, request, address string
-	state                                                       State
-	approval                                                    string
-	number, deleted                                             int64
-	intents                                                     []string    // digests
-	files                                                       [][2]string // role and SHA-256
+	*Record
+	unreadable error
+	deleted    int64
+	intents    []usedIntent
+	keys       []*audit.Entry
+}
+
+// usedIntent is a row of the intents, in the order of their ids.
+type usedIntent struct {
+	keyUse
+	account, outcome string
 }
 
 // Page returns the records that follow an id.
-func (Book) Page(ctx context.Context, q store.Querier, after string, limit int) ([]audit.Record, error) {
+func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int) ([]audit.Record, error) {
 	rows := map[string]*bookRow{}
-	var ids []any
-	err := each(ctx, q, func(r store.Rows) error {
-		b := &bookRow{}
-		err := r.Scan(&b.id, &b.account, &b.certificate, &b.certificateType, &b.request, &b.address, &b.state, &b.approval, &b.number, &b.deleted)
-		rows[b.id], ids = b, append(ids, b.id)
-		return err
-	}, `select id, account_id, certificate_id, certificate_type, request_id, caller_address, state, approval, error_number, deleted_at
-		from signatures where id > $1 order by id limit $2`, after, limit)
+	var ids, certificates []any
+	err := each(ctx, q, func(row store.Row) error {
+		r := &bookRow{}
+		if r.Record, r.unreadable = b.Service.scanWith(row, &r.deleted); r.Record == nil {
+			return r.unreadable
+		}
+		rows[r.ID], ids, certificates = r, append(ids, r.ID), append(certificates, r.CertificateID)
+		return nil
+	}, `select `+columns+`, deleted_at from signatures where id > $1 order by id limit $2`, after, limit)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
 	in := audit.In(len(ids))
-	err = each(ctx, q, func(r store.Rows) error {
-		var id, digest string
-		if err := r.Scan(&id, &digest); err != nil {
+	err = each(ctx, q, func(row store.Row) error {
+		var i usedIntent
+		var id string
+		if err := row.Scan(&i.Intent, &id, &i.account, &i.Certificate, &i.Number, &i.Digest, &i.outcome); err != nil {
 			return err
 		}
-		rows[id].intents = append(rows[id].intents, digest)
+		rows[id].intents = append(rows[id].intents, i)
 		return nil
-	}, `select signature_id, digest from signing_intents where signature_id`+in, ids...)
+	}, `select id, signature_id, account_id, certificate_id, position, digest, outcome from signing_intents where signature_id`+in+` order by id`, ids...)
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, q, func(r store.Rows) error {
-		var id, role, sum string
-		if err := r.Scan(&id, &role, &sum); err != nil {
-			return err
+	err = each(ctx, q, func(row store.Row) error {
+		id, f, err := scanFile(row)
+		if err == nil {
+			rows[id].place(f)
 		}
-		rows[id].files = append(rows[id].files, [2]string{role, sum})
-		return nil
-	}, `select signature_id, role, sha256 from signature_files where signature_id`+in, ids...)
+		return err
+	}, selectFile+`where signature_id`+in+` order by role, position`, ids...)
+	if err != nil {
+		return nil, err
+	}
+	known, err := audit.OfKind(ctx, q, keys.KindKey, certificates)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]audit.Record, len(ids))
 	for i, id := range ids {
-		b := rows[id.(string)]
-		all[i] = audit.Record{ID: b.id, Account: b.account, Fits: b.fits}
+		r := rows[id.(string)]
+		r.keys = known[r.CertificateID]
+		all[i] = audit.Record{ID: r.ID, Account: r.AccountID, Fits: r.fits}
 	}
 	return all, nil
 }
 
-func each(ctx context.Context, q store.Querier, scan func(store.Rows) error, query string, args ...any) error {
+// each has scan see the rows of a query.
+func each(ctx context.Context, q store.Querier, scan func(store.Row) error, query string, args ...any) error {
 	rows, err := q.Query(ctx, query, args...)
-	if err != nil {
-		return fmt.Errorf("signing: read records: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return fmt.Errorf("signing: read records: %w", err)
-		}
-	}
-	return rows.Err()
+	return store.Each("signing: read records", rows, err, scan)
 }
 
 // told is what the events of a record say.
 type told struct {
-	kinds   map[string]int
-	digests []string            // of key uses; without those whose text is gone
-	sums    map[string][]string // kind of event → SHA-256 of documents
-	request struct{ Address, RequestID, CertificateType, Certificate string }
-	error   string // line of the last error
-	order   string // what stands where it cannot
+	kinds    map[string]int
+	uses     []keyUse // of the key; without those whose text is gone
+	request  struct{ Terms string }
+	approval struct{ Token string }
+	ending
+	error string // line of the last error
+	wrong string // what cannot be
 }
 
-func tell(events []*audit.Entry) *told {
-	t := &told{kinds: map[string]int{}, sums: map[string][]string{}}
+func (b *bookRow) tell(events []*audit.Entry) *told {
+	t := &told{kinds: map[string]int{}}
 	for i, e := range events {
 		if t.kinds[e.Kind]++; (e.Kind == "request") != (i == 0) || t.kinds["signed"] > 0 && slices.Contains([]string{"input", "validation", "key-use", "signature"}, e.Kind) ||
 			e.Kind == "key-use" && t.kinds["validation"] == 0 {
-			t.order = e.Kind
+			t.wrong = fmt.Sprintf("its events are not in the order in which they can happen (%s)", e.Kind)
 		}
 		log, detail := e.Text()
-		var d struct{ Digest, SHA256 string }
-		_ = json.Unmarshal(detail, &d) // of our own making, or erased
-		switch e.Kind {
+		switch e.Kind { // of our own making, or erased
 		case "request":
 			_ = json.Unmarshal(detail, &t.request)
+		case "approval":
+			_ = json.Unmarshal(detail, &t.approval)
 		case "key-use":
-			t.digests = append(t.digests, d.Digest)
-		case "error":
+			var use keyUse
+			_ = json.Unmarshal(detail, &use)
+			if wrong := keys.Used(e, use.Credential, b.keys); wrong != "" {
+				t.wrong = wrong
+			}
+			use.Serial, use.Credential = "", ""
+			t.uses = append(t.uses, use)
+		case "signed", "error":
+			_ = json.Unmarshal(detail, &t.ending)
 			t.error = log
 		}
-		t.sums[e.Kind] = append(t.sums[e.Kind], d.SHA256)
 	}
 	return t
 }
 
 // fits says what is wrong between a record and its events.
 func (b *bookRow) fits(events []*audit.Entry) string {
-	t := tell(events)
+	t := b.tell(events)
 	has := func(kind string) bool { return t.kinds[kind] > 0 }
-	validated := b.state == WaitSign || b.state == Done
+	validated := b.State == WaitSign || b.State == Done
 	switch {
+	case b.unreadable != nil:
+		return "something sealed in it was changed, or is another's"
 	case t.kinds["request"] != 1:
 		return fmt.Sprintf("%d requests for it are in the log", t.kinds["request"])
-	case t.order != "":
-		return fmt.Sprintf("its events are not in the order in which they can happen (%s)", t.order)
-	case has("signed") != (b.state == Done), has("error") != (b.state == Error):
-		return fmt.Sprintf("it is %s, and its events say otherwise", b.state)
-	case validated && !has("validation"), b.state == WaitValidation && has("validation"):
-		return fmt.Sprintf("it is %s, and its events say otherwise", b.state)
+	case t.wrong != "":
+		return t.wrong
+	case has("signed") != (b.State == Done), has("error") != (b.State == Error):
+		return fmt.Sprintf("it is %s, and its events say otherwise", b.State)
+	case validated && !has("validation"), b.State == WaitValidation && has("validation"):
+		return fmt.Sprintf("it is %s, and its events say otherwise", b.State)
 	case has(audit.KindErased) != (b.deleted != 0):
 		return "its tombstone and the erasures in the log do not agree"
 	case len(b.intents) != t.kinds["key-use"]:
 		return fmt.Sprintf("the key was used %d times for it, and the log says %d", len(b.intents), t.kinds["key-use"])
 	case b.deleted != 0:
 		return ""
-	case !b.approvalFits(has("approval"), t.error):
-		return "it was approved, or not, and its events say otherwise"
-	case t.request.Certificate != b.certificate || t.request.CertificateType != b.certificateType || t.request.RequestID != b.request || t.request.Address != b.address:
-		return "it names another certificate, request or caller than its events"
-	case b.state == Error && !strings.HasPrefix(t.error, fmt.Sprintf("ended in error %d: ", b.number)):
-		return "its error is another than in its events"
+	case !b.approvalFits(has("approval"), t.error) || b.ApprovedBy != t.approval.Token:
+		return "it was approved, or not, or by another, and its events say otherwise"
+	case t.request.Terms != b.terms():
+		return "it names another certificate, request, caller, title, time or other options than its events"
+	case b.State.Final() && t.Ended != b.ended():
+		return "its documents, its format, its level, its error or its time are other than in its events"
 	}
-	slices.Sort(b.intents)
-	slices.Sort(t.digests)
-	if !slices.Equal(b.intents, t.digests) {
-		return "the key was used for another digest than its events say"
+	for _, f := range b.files() {
+		if f.deleted != has("retention") {
+			return "its documents were deleted, or not, and its events say otherwise"
+		}
 	}
-	return b.documents(t)
+	return b.usesFit(t)
+}
+
+// usesFit holds the intents against the uses of the key that the log tells of. Of
+// a record that was signed the last ones led to its document.
+func (b *bookRow) usesFit(t *told) string {
+	slices.SortFunc(t.uses, func(a, b keyUse) int { return strings.Compare(a.Intent, b.Intent) })
+	for i, use := range b.intents {
+		if use.keyUse != t.uses[i] || use.Certificate != b.CertificateID || use.account != b.AccountID {
+			return "the key was used for another digest, certificate or account than its events say"
+		}
+		last := i >= len(b.intents)-t.Uses
+		if b.State == Done && (last && use.outcome != "SIGNED" || use.outcome == "" || use.outcome == "USED") ||
+			b.State == Error && use.outcome != "FAILED" || !b.State.Final() && use.outcome == "SIGNED" {
+			return fmt.Sprintf("it is %s, and a use of its key %s", b.State, use.outcome)
+		}
+	}
+	return ""
 }
 
 // approvalFits holds the approval against the event of one and the error that
@@ -168,31 +199,10 @@ func (b *bookRow) fits(events []*audit.Entry) string {
 // refusal and the end of the record nothing can be said.
 func (b *bookRow) approvalFits(given bool, ended string) bool {
 	switch {
-	case b.approval != approvalRefused:
-		return given == (b.approval == approvalGiven)
-	case b.state == Error:
+	case b.Approval != approvalRefused:
+		return given == (b.Approval == approvalGiven)
+	case b.State == Error:
 		return given == strings.HasSuffix(ended, approvalWithdrawn)
 	}
-	return b.state != Done
-}
-
-// documents holds the digests of the documents of a record that was signed
-// against its events.
-func (b *bookRow) documents(t *told) string {
-	if b.state != Done {
-		return ""
-	}
-	kinds := map[string]string{roleInput: "input", roleValidated: "validation", roleSigned: "signed"}
-	signed := false
-	for _, f := range b.files {
-		// A picture is in the signed document, and has no event of its own.
-		if f[0] != roleImage && !slices.Contains(t.sums[kinds[f[0]]], f[1]) {
-			return fmt.Sprintf("its %s document is another than in its events", f[0])
-		}
-		signed = signed || f[0] == roleSigned
-	}
-	if !signed {
-		return "its signed document is gone"
-	}
-	return ""
+	return b.State != Done
 }

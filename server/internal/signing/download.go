@@ -44,7 +44,7 @@ func (s *Service) Open(ctx context.Context, from Caller, id, which string) (*Dow
 		return nil, fault.New(fault.Deleted, "the document was deleted at the end of its retention")
 	}
 	// It is read after the call's own time is over: at the pace of who reads.
-	b, err := s.blobs.Open(context.WithoutCancel(ctx), f.blob)
+	b, err := s.blobs.For(r.owner()).Open(context.WithoutCancel(ctx), f.blob)
 	if err != nil {
 		return nil, fmt.Errorf("signing: open document %s of %s: %w", which, r.ID, err)
 	}

@@ -141,7 +141,7 @@ func (x *run) settled(ctx context.Context, tx *store.Tx, outcome string, events 
 }
 
 func (x *run) errorEvent(no *refusal) audit.Event {
-	return x.event("error", fmt.Sprintf("ended in error %d: %s", no.number, no.text), nil)
+	return x.event("error", fmt.Sprintf("ended in error %d: %s", no.number, no.text), ending{Ended: x.record.ended()})
 }
 
 // achieved is the level that a record shows: LTV is LT with what Acrobat wants

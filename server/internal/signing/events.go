@@ -8,6 +8,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // Events carry what is needed to repeat each step by technical means: digests,
@@ -18,9 +19,10 @@ func (x *run) requestEvents() []audit.Event {
 	all := []audit.Event{x.event("request", fmt.Sprintf("new signature request from %s", r.Address), map[string]any{
 		"address": r.Address, "token": r.TokenID, "requestId": r.RequestID, "certificateType": r.CertificateType,
 		"certificate": r.CertificateID, "documents": len(r.Inputs), "options": &r.Options, // without what is secret
+		"terms": r.terms(),
 	})}
 	for _, f := range r.Inputs {
-		if f.blob == "" {
+		if f.blob == "" && f.SHA256 == "" {
 			all = append(all, x.event("input", fmt.Sprintf("input document %d is remote", f.Position), map[string]any{"index": f.Position, "url": x.remotePlace(f.Position)}))
 			continue
 		}
@@ -74,6 +76,34 @@ func (x *run) validationEvents() []audit.Event {
 	return append(all, x.event("validation", fmt.Sprintf("%d documents validated", len(x.docs)), nil))
 }
 
+// keyUse is the detail of the event of one use of a key.
+type keyUse struct {
+	Intent      string `json:"intent"`
+	Digest      string `json:"digest"`
+	Serial      string `json:"certificateSerialNumber"`
+	Number      int    `json:"number"`
+	Certificate string `json:"certificate"`
+	Credential  string `json:"credential"` // version of password and device
+}
+
+// ending is what the log tells of a record that has ended, beside its text.
+type ending struct {
+	Ended string `json:"ended"` // digest of what the record is from then on
+	Uses  int    `json:"uses"`  // of the key that led to it: the last ones
+}
+
+// ended is the digest of what never changes after the end of a record. One in
+// ERROR may keep more or fewer of its documents.
+func (r *Record) ended() string {
+	all := []any{string(r.State), r.Type, r.Achieved, r.ErrorNumber, r.ErrorMessage, store.Millis(r.UpdatedAt)}
+	if r.State == Done {
+		for _, f := range r.files() {
+			all = append(all, f.traits())
+		}
+	}
+	return digestOf(all...)
+}
+
 func (x *run) signedEvents(out *signedDocument) []audit.Event {
 	r := x.record
 	all := out.parts
@@ -81,7 +111,13 @@ func (x *run) signedEvents(out *signedDocument) []audit.Event {
 		all = x.signatureEvents(out, 0)
 	}
 	s := r.Signed
-	return append(all, x.event("signed", fmt.Sprintf("signed document with MD5 %s and SHA-256 %s", s.MD5, s.SHA256), detailOf(s)))
+	return append(all, x.event("signed", fmt.Sprintf("signed document with MD5 %s and SHA-256 %s", s.MD5, s.SHA256), signedDetail{detailOf(s), ending{r.ended(), x.intents}}))
+}
+
+// signedDetail is what the log tells of a signed document.
+type signedDetail struct {
+	fileDetail
+	ending
 }
 
 // signatureEvents tell of the signature over one document and its time-stamps.

@@ -10,12 +10,13 @@ import (
 	"io"
 
 	"rogito.dev/rogito/server/internal/blob"
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // kept is a file of a record, as its row has it.
 type kept struct {
-	row, record, role, blob, md5, sha256 string
-	size                                 int64
+	row, account, record, role, blob, md5, sha256 string
+	size                                          int64
 }
 
 func (k *kept) String() string { return fmt.Sprintf("%s document of record %s", k.role, k.record) }
@@ -55,44 +56,29 @@ func (s *Service) Check(ctx context.Context, quick bool, tell func(string)) (int
 func (s *Service) checkDone(ctx context.Context, tell func(string)) error {
 	rows, err := s.db.Read().Query(ctx, `select id from signatures r where `+stateIs(func(s State) bool { return s == Done })+` and deleted_at = 0
 		and not exists (select 1 from signature_files f where f.signature_id = r.id and f.role = 'signed') order by id`)
-	if err != nil {
-		return fmt.Errorf("signing: read records: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return fmt.Errorf("signing: read record: %w", err)
-		}
+	ids, err := store.All("signing: read records", rows, err, store.Column[string])
+	for _, id := range ids {
 		tell(fmt.Sprintf("record %s is DONE and has no signed document", id))
 	}
-	return rows.Err()
+	return err
 }
 
 const checkPage = 500
 
 func (s *Service) keptAfter(ctx context.Context, after string) ([]kept, error) {
-	rows, err := s.db.Read().Query(ctx, `select row_id, signature_id, role, blob, md5, sha256, size from signature_files
-		where deleted_at = 0 and blob <> '' and row_id > $1 order by row_id limit $2`, after, checkPage)
-	if err != nil {
-		return nil, fmt.Errorf("signing: read files: %w", err)
-	}
-	defer rows.Close()
-	var page []kept
-	for rows.Next() {
-		var k kept
-		if err := rows.Scan(&k.row, &k.record, &k.role, &k.blob, &k.md5, &k.sha256, &k.size); err != nil {
-			return nil, fmt.Errorf("signing: read file: %w", err)
-		}
-		page = append(page, k)
-	}
-	return page, rows.Err()
+	rows, err := s.db.Read().Query(ctx, `select f.row_id, r.account_id, r.id, f.role, f.blob, f.md5, f.sha256, f.size from signature_files f join signatures r on r.id = f.signature_id
+		where f.deleted_at = 0 and f.blob <> '' and f.row_id > $1 order by f.row_id limit $2`, after, checkPage)
+	return store.All("signing: read files", rows, err, func(r store.Row) (k kept, err error) {
+		err = r.Scan(&k.row, &k.account, &k.record, &k.role, &k.blob, &k.md5, &k.sha256, &k.size)
+		return k, err
+	})
 }
 
 // damage says what is wrong with a file; the error is that the storage cannot
 // be asked.
 func (s *Service) damage(ctx context.Context, k *kept, quick bool) (string, error) {
-	b, err := s.blobs.Open(ctx, k.blob)
+	r := Record{ID: k.record, AccountID: k.account}
+	b, err := s.blobs.For(r.owner()).Open(ctx, k.blob)
 	if err == nil {
 		defer b.Close()
 		got := [2]string{hex.EncodeToString(b.SHA256[:]), hex.EncodeToString(b.MD5[:])}
@@ -111,7 +97,7 @@ func (s *Service) damage(ctx context.Context, k *kept, quick bool) (string, erro
 	case errors.Is(err, blob.ErrNotFound):
 		return "it is not there", nil
 	case errors.Is(err, blob.ErrCorrupt):
-		return "it was changed in its storage", nil
+		return "it was changed in its storage, or is another record's", nil
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	}

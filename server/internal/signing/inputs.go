@@ -3,6 +3,8 @@ package signing
 import (
 	"bytes"
 	"context"
+	"crypto/md5" //nolint:gosec // what clients know a document by
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -18,18 +20,15 @@ import (
 
 // takeInputs stores what the request brought: durable before the record is.
 func (x *run) takeInputs(ctx context.Context, req *Request) error {
-	r := x.record
 	for i, in := range req.Inputs {
-		f := &File{ID: store.NewID(), Role: roleInput, Position: i, SourceType: sourceType(in.From), Label: in.Name, CreatedAt: r.CreatedAt}
-		r.Inputs = append(r.Inputs, f)
-		d := &document{file: f, src: in.Source, digest: in.From == fromDigest}
-		x.docs = append(x.docs, d)
+		d := x.addInput(i, in)
+		f := d.file
 		if in.From == fromRemote {
-			sealed, err := x.seal(sourcePurpose, in.Remote)
+			sealed, err := x.seal(sourcePurpose, x.record.owner()+" "+f.ID, in.Remote)
 			if err != nil {
 				return err
 			}
-			f.source, d.remote = sealed, &in.Remote
+			f.source = sealed
 			continue
 		}
 		if err := x.look(ctx, d); err != nil {
@@ -47,6 +46,37 @@ func (x *run) takeInputs(ctx context.Context, req *Request) error {
 		return x.takeImage(ctx, src)
 	}
 	return nil
+}
+
+// nameInputs describes what a refused request brought, and keeps none of it.
+func (x *run) nameInputs(ctx context.Context, req *Request) error {
+	for i, in := range req.Inputs {
+		d := x.addInput(i, in)
+		if in.From == fromRemote {
+			continue
+		}
+		if err := x.look(ctx, d); err != nil {
+			return err
+		}
+		weak, strong := md5.New(), sha256.New() //nolint:gosec // MD5 is what clients know a document by
+		size, err := io.Copy(io.MultiWriter(weak, strong), io.NewSectionReader(in.Source, 0, in.Source.Size()))
+		if err != nil {
+			return fmt.Errorf("signing: read document: %w", err)
+		}
+		d.file.fill(size, weak.Sum(nil), strong.Sum(nil), d.media())
+	}
+	return nil
+}
+
+// addInput gives the record a file for an input of the request.
+func (x *run) addInput(position int, in Input) *document {
+	f := &File{ID: store.NewID(), Role: roleInput, Position: position, SourceType: in.From, Label: in.Name, CreatedAt: x.record.CreatedAt}
+	d := &document{file: f, src: in.Source, digest: in.From == fromDigest}
+	if in.From == fromRemote {
+		d.remote = &in.Remote
+	}
+	x.record.Inputs, x.docs = append(x.record.Inputs, f), append(x.docs, d)
+	return d
 }
 
 // takeImage stores the image that is to be shown.
@@ -79,14 +109,6 @@ func (x *run) look(ctx context.Context, d *document) error {
 	return err
 }
 
-// sourceType is what a record shows: a digest came as base64 too.
-func sourceType(from string) string {
-	if from == fromDigest {
-		return fromDigest
-	}
-	return from
-}
-
 // document is an input while it is worked on.
 type document struct {
 	file   *File
@@ -108,17 +130,22 @@ func (d *document) media() media {
 // store puts a document among the blobs and fills in its file object. The name
 // is the digest's, as clients know it, unless the file has one.
 func (x *run) store(ctx context.Context, f *File, src ades.Source, m media) error {
-	b, err := x.blobs.PutGrown(ctx, x.beginning(src), io.NewSectionReader(src, 0, src.Size()))
+	b, err := x.blobs.For(x.record.owner()).PutGrown(ctx, x.beginning(src), io.NewSectionReader(src, 0, src.Size()))
 	if err != nil {
 		return fmt.Errorf("signing: store document: %w", err)
 	}
-	f.blob, f.Size, f.MD5, f.SHA256 = b.ID, b.Size, hexOf(b.MD5[:]), hexOf(b.SHA256[:])
+	f.blob = b.ID
+	f.fill(b.Size, b.MD5[:], b.SHA256[:], m)
+	x.stored = append(x.stored, putBlob{b, src})
+	return nil
+}
+
+func (f *File) fill(size int64, md5, sha256 []byte, m media) {
+	f.Size, f.MD5, f.SHA256 = size, hexOf(md5), hexOf(sha256)
 	f.MimeType, f.Extension = m.mime, m.ext
 	if f.Name == "" {
 		f.Name = f.MD5 + "." + m.ext
 	}
-	x.stored = append(x.stored, putBlob{b, src})
-	return nil
 }
 
 // putBlob is a document that this run has stored.
@@ -175,7 +202,7 @@ func (x *run) load(ctx context.Context) error {
 		}
 		if f.blob == "" {
 			d.remote = &fetch.Request{}
-			if err := x.unseal(sourcePurpose, f.source, d.remote); err != nil {
+			if err := x.unseal(sourcePurpose, x.record.owner()+" "+f.ID, f.source, d.remote); err != nil {
 				return err
 			}
 			continue
@@ -200,7 +227,7 @@ func (x *run) load(ctx context.Context) error {
 }
 
 func (x *run) open(ctx context.Context, f *File) (ades.Source, error) {
-	b, err := x.blobs.Open(ctx, f.blob)
+	b, err := x.blobs.For(x.record.owner()).Open(ctx, f.blob)
 	if err != nil {
 		return nil, fmt.Errorf("signing: open document: %w", err)
 	}

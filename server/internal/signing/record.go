@@ -77,7 +77,7 @@ type Secrets struct {
 	Password           string `json:"password"`
 	EncryptionPassword string `json:"encryptionPassword,omitempty"`
 	TimestampPassword  string `json:"timestampPassword,omitempty"`
-	Inputs             string `json:"inputs"`           // the documents that they were given for
+	Bound              string `json:"bound"`            // digest of what they were given for
 	Level              int    `json:"level"`            // of security, that the request was judged by
 	Credential         string `json:"credential"`       // version of password and device that the request was judged by
 	Client             string `json:"client,omitempty"` // fingerprint of the client's certificate, where the level asks for one
@@ -90,19 +90,19 @@ const (
 	approvalPurpose = "signature-approval"
 )
 
-func (s *Service) seal(purpose string, v any) ([]byte, error) {
+func (s *Service) seal(purpose, owner string, v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	return s.master.Seal(purpose, b)
+	return s.master.SealFor(purpose, owner, b)
 }
 
-func (s *Service) unseal(purpose string, sealed []byte, v any) error {
+func (s *Service) unseal(purpose, owner string, sealed []byte, v any) error {
 	if len(sealed) == 0 {
 		return nil
 	}
-	b, err := s.master.Unseal(purpose, sealed)
+	b, err := s.master.UnsealFor(purpose, owner, sealed)
 	if err != nil {
 		return fmt.Errorf("signing: unseal: %w", err)
 	}
@@ -112,13 +112,19 @@ func (s *Service) unseal(purpose string, sealed []byte, v any) error {
 const columns = `id, account_id, token_id, request_id, caller_address, certificate_type, certificate_id, state, signature_type, options, title, description,
 	error_number, error_message, achieved_level, secret, callback, charge_id, approval, approved_by, approval_proof, approval_until, files_until, created_at, updated_at`
 
-func (s *Service) scan(row store.Row) (*Record, error) {
+func (s *Service) scan(row store.Row) (*Record, error) { return s.scanWith(row) }
+
+// scanWith reads a row of columns, and more behind them. One whose callback was
+// not sealed for it comes with the error.
+func (s *Service) scanWith(row store.Row, more ...any) (*Record, error) {
 	r := &Record{stored: true}
 	var options string
 	var target []byte
 	var approval, files, created, updated int64
-	err := row.Scan(&r.ID, &r.AccountID, &r.TokenID, &r.RequestID, &r.Address, &r.CertificateType, &r.CertificateID, &r.State, &r.Type, &options, &r.Title, &r.Description,
-		&r.ErrorNumber, &r.ErrorMessage, &r.Achieved, &r.secret, &target, &r.chargeID, &r.Approval, &r.ApprovedBy, &r.approved, &approval, &files, &created, &updated)
+	err := row.Scan(append([]any{
+		&r.ID, &r.AccountID, &r.TokenID, &r.RequestID, &r.Address, &r.CertificateType, &r.CertificateID, &r.State, &r.Type, &options, &r.Title, &r.Description,
+		&r.ErrorNumber, &r.ErrorMessage, &r.Achieved, &r.secret, &target, &r.chargeID, &r.Approval, &r.ApprovedBy, &r.approved, &approval, &files, &created, &updated,
+	}, more...)...)
 	if err != nil {
 		return nil, fmt.Errorf("signing: read record: %w", err)
 	}
@@ -127,7 +133,7 @@ func (s *Service) scan(row store.Row) (*Record, error) {
 	if err := json.Unmarshal([]byte(options), &r.Options); err != nil {
 		return nil, fmt.Errorf("signing: options: %w", err)
 	}
-	return r, s.unseal(callbackPurpose, target, &r.callback)
+	return r, s.unseal(callbackPurpose, r.owner(), target, &r.callback)
 }
 
 // Find returns a record of an account with its files, or fault 140.
@@ -151,22 +157,21 @@ func (s *Service) find(ctx context.Context, where string, args ...any) (*Record,
 }
 
 func (s *Service) loadFiles(ctx context.Context, r *Record) error {
-	rows, err := s.db.Read().Query(ctx, `select id, role, position, source_type, source, label, mimetype, extension, size, md5, sha256, name, blob, deleted_at, created_at
-		from signature_files where signature_id = $1 order by role, position`, r.ID)
-	if err != nil {
-		return fmt.Errorf("signing: read files: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		f := &File{}
-		var deleted, created int64
-		if err := rows.Scan(&f.ID, &f.Role, &f.Position, &f.SourceType, &f.source, &f.Label, &f.MimeType, &f.Extension, &f.Size, &f.MD5, &f.SHA256, &f.Name, &f.blob, &deleted, &created); err != nil {
-			return fmt.Errorf("signing: read file: %w", err)
-		}
-		f.deleted, f.CreatedAt = deleted != 0, store.Time(created)
+	return each(ctx, s.db.Read(), func(row store.Row) error {
+		_, f, err := scanFile(row)
 		r.place(f)
-	}
-	return rows.Err()
+		return err
+	}, selectFile+`where signature_id = $1 order by role, position`, r.ID)
+}
+
+const selectFile = `select signature_id, id, role, position, source_type, source, label, mimetype, extension, size, md5, sha256, name, blob, deleted_at, created_at from signature_files `
+
+func scanFile(row store.Row) (record string, f *File, err error) {
+	f = &File{}
+	var deleted, created int64
+	err = row.Scan(&record, &f.ID, &f.Role, &f.Position, &f.SourceType, &f.source, &f.Label, &f.MimeType, &f.Extension, &f.Size, &f.MD5, &f.SHA256, &f.Name, &f.blob, &deleted, &created)
+	f.deleted, f.CreatedAt = deleted != 0, store.Time(created)
+	return record, f, err
 }
 
 // place puts a file where it belongs. A validated document that is the only
@@ -191,7 +196,7 @@ func (s *Service) insertRecord(ctx context.Context, tx *store.Tx, r *Record) err
 	}
 	var target []byte
 	if r.callback != nil {
-		if target, err = s.seal(callbackPurpose, r.callback); err != nil {
+		if target, err = s.seal(callbackPurpose, r.owner(), r.callback); err != nil {
 			return err
 		}
 	}
@@ -254,17 +259,5 @@ func (s *Service) List(ctx context.Context, account string, f Filter) ([]*Record
 	rows, err := s.db.Read().Query(ctx, `select `+columns+` from signatures
 		where account_id = $1 and deleted_at = 0 and ($2 = '' or state = $2) and ($3 = '' or certificate_type = $3) and ($4 = '' or signature_type = $4)
 		order by id desc limit $5 offset $6`, account, string(f.State), f.CertificateType, f.Type, f.Limit, f.Skip)
-	if err != nil {
-		return nil, fmt.Errorf("signing: list: %w", err)
-	}
-	defer rows.Close()
-	all := []*Record{}
-	for rows.Next() {
-		r, err := s.scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	return all, rows.Err()
+	return store.All("signing: list", rows, err, s.scan)
 }

@@ -82,8 +82,10 @@ func (s *Service) Parse(kind keys.Kind, members map[string]jsontext.Value, spool
 func (p *parser) parse(m map[string]jsontext.Value) (*Request, error) {
 	r := &Request{Kind: p.kind}
 	docs := m["inputDocuments"]
-	if absent(docs) {
-		docs = m["inputDocument"]
+	if other := m["inputDocument"]; absent(docs) {
+		docs = other
+	} else if !absent(other) {
+		return nil, fault.New(fault.BadDocuments, "inputDocuments and inputDocument are two names of one member: give one")
 	}
 	if absent(docs) {
 		return nil, fault.New(fault.BadDocuments, "inputDocuments is required")

@@ -146,19 +146,7 @@ func (s *Service) reenter(ctx context.Context, condition string, arg any) error 
 
 func (s *Service) ids(ctx context.Context, query string, args ...any) ([]string, error) {
 	rows, err := s.db.Read().Query(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("signing: sweep: %w", err)
-	}
-	defer rows.Close()
-	var ids []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
+	return store.All("signing: sweep", rows, err, store.Column[string])
 }
 
 func (s *Service) expireApprovals(ctx context.Context) error {

@@ -33,6 +33,7 @@ type run struct {
 	items   []*item
 	image   ades.Source
 	fetched []*File   // inputs whose rows must be filled in
+	picture *File     // that was fetched, and has no row yet
 	stored  []putBlob // to be taken back if nothing comes of it
 	intents int
 	paid    int           // signatures that the charge is known to pay for
@@ -158,7 +159,7 @@ func isGone(err error) bool {
 // proceed takes a stored record from where it is to its end.
 func (x *run) proceed(ctx context.Context) (err error) {
 	r := x.record
-	if err := x.unseal(secretPurpose, r.secret, x.secrets); err != nil {
+	if x.secrets, err = x.openSecrets(r); err != nil {
 		return err
 	}
 	if x.cert, err = x.enroll.ByID(ctx, r.CertificateID); err != nil {
@@ -169,9 +170,6 @@ func (x *run) proceed(ctx context.Context) (err error) {
 	}
 	if x.cred == nil {
 		return &refusal{number: fault.CertificateNotUsable, text: "the certificate's key is gone"}
-	}
-	if err := x.checkInputs(); err != nil {
-		return err
 	}
 	if err := x.load(ctx); err != nil {
 		return err
@@ -193,7 +191,10 @@ func (x *run) proceed(ctx context.Context) (err error) {
 func (x *run) validated(ctx context.Context) error {
 	r, before := x.record, *x.record
 	r.State, r.UpdatedAt = WaitSign, x.config.Now()
-	set, args := `signature_type = $5`, []any{r.Type}
+	if err := x.bind(); err != nil { // what was fetched and built is known from here on
+		return err
+	}
+	set, args := `signature_type = $5, secret = $6`, []any{r.Type, r.secret}
 	if r.Approval == approvalWaiting {
 		set += `, lease_by = '', lease_until = 0`
 	}
@@ -206,8 +207,11 @@ func (x *run) validated(ctx context.Context) error {
 				return err
 			}
 		}
-		if v := r.Validated; v != nil {
-			if err := x.insertFile(ctx, tx, r.ID, v); err != nil {
+		for _, f := range []*File{r.Validated, x.picture} {
+			if f == nil {
+				continue
+			}
+			if err := x.insertFile(ctx, tx, r.ID, f); err != nil {
 				return err
 			}
 		}

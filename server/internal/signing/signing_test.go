@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/server/internal/callback"
 )
 
 // The conditions of SQL say what the table of states says.
@@ -63,22 +65,42 @@ func TestMedia(t *testing.T) {
 	}
 }
 
-// A record that waits is signed only if it holds the documents that it was made
-// with.
-func TestInputDigest(t *testing.T) {
-	r := &Record{ID: "r", Inputs: []*File{{SourceType: fromBase64, SHA256: "aa"}, {SourceType: fromRemote}}}
-	x := &run{record: r, secrets: &Secrets{Inputs: inputDigest(r)}}
-	r.Inputs[1].SHA256 = "fetched"
-	if err := x.checkInputs(); err != nil {
-		t.Errorf("a document was fetched: %v", err)
+// Secrets are good for what they were given for: whatever of it changes in the
+// rows of a record, it is signed no more.
+func TestBound(t *testing.T) {
+	file := func(id, role string) *File {
+		return &File{ID: id, Role: role, Label: "a.pdf", MimeType: "application/pdf", Extension: "pdf", Size: 1, MD5: "m", SHA256: "s", Name: "n", blob: "b", CreatedAt: time.UnixMilli(5)}
 	}
-	r.Inputs[0].SHA256 = "bb"
-	if x.checkInputs() == nil {
-		t.Error("another document is signed")
+	made := func() *Record {
+		return &Record{
+			ID: "r", AccountID: "a", TokenID: "t", Options: Options{SignerImage: &SignerImage{Reason: "seen"}}, Inputs: []*File{file("1", roleInput), file("2", roleInput)},
+			Validated: file("3", roleValidated), image: file("4", roleImage), callback: &callback.Target{URL: "https://a.example"}, CreatedAt: time.UnixMilli(5), ApprovalUntil: time.UnixMilli(6),
+		}
 	}
-	x.secrets.Inputs = ""
-	if x.checkInputs() == nil {
-		t.Error("documents that nothing was given for are signed")
+	before := made().bound()
+	if made().bound() != before {
+		t.Fatal("the same record is bound twice")
+	}
+	variants := map[string]func(r *Record){
+		"id": func(r *Record) { r.ID = "x" }, "account": func(r *Record) { r.AccountID = "x" }, "token": func(r *Record) { r.TokenID = "x" },
+		"request": func(r *Record) { r.RequestID = "x" }, "address": func(r *Record) { r.Address = "x" }, "kind": func(r *Record) { r.CertificateType = "x" },
+		"certificate": func(r *Record) { r.CertificateID = "x" }, "title": func(r *Record) { r.Title = "x" }, "description": func(r *Record) { r.Description = "x" },
+		"time": func(r *Record) { r.CreatedAt = time.UnixMilli(7) }, "approval until": func(r *Record) { r.ApprovalUntil = time.UnixMilli(7) },
+		"level": func(r *Record) { r.Options.Level = "LTA" }, "format": func(r *Record) { r.Options.Asked = "cades" }, "batch": func(r *Record) { r.Options.Batch = true },
+		"reason": func(r *Record) { r.Options.SignerImage.Reason = "approved" }, "no appearance": func(r *Record) { r.Options.SignerImage = nil },
+		"fields": func(r *Record) { r.Options.SignerImage.Fields = []string{"f"} }, "authority": func(r *Record) { r.Options.TimestampURL = "https://b.example" },
+		"callback": func(r *Record) { r.callback.URL = "https://b.example" }, "callback's headers": func(r *Record) { r.callback.Headers = map[string]string{"a": "b"} }, "no callback": func(r *Record) { r.callback = nil },
+		"picture": func(r *Record) { r.image.SHA256 = "x" }, "no picture": func(r *Record) { r.image = nil }, "picture's blob": func(r *Record) { r.image.blob = "x" },
+		"document": func(r *Record) { r.Inputs[0].SHA256 = "x" }, "blob": func(r *Record) { r.Inputs[1].blob = "x" }, "name": func(r *Record) { r.Inputs[0].Label = "b.pdf" },
+		"order": func(r *Record) { r.Inputs[0], r.Inputs[1] = r.Inputs[1], r.Inputs[0] }, "one less": func(r *Record) { r.Inputs = r.Inputs[:1] },
+		"one more": func(r *Record) { r.Inputs = append(r.Inputs, file("5", roleInput)) }, "source": func(r *Record) { r.Inputs[0].source = []byte("x") },
+		"validated": func(r *Record) { r.Validated.blob = "x" }, "not validated": func(r *Record) { r.Validated = nil },
+	}
+	for name, change := range variants {
+		r := made()
+		if change(r); r.bound() == before {
+			t.Errorf("%s: another record is bound to the same", name)
+		}
 	}
 }
 

@@ -50,8 +50,10 @@ func stateIs(has func(State) bool) string {
 var (
 	isWaiting = stateIs(func(s State) bool { return !s.Final() })
 	isEnded   = stateIs(State.Final)
+	// isWaitSign: what will be signed is known.
+	isWaitSign = stateIs(func(s State) bool { return s == WaitSign })
 	// workable: it waits, and for nobody's approval.
-	workable = isWaiting + ` and deleted_at = 0 and not (` + stateIs(func(s State) bool { return s == WaitSign }) + ` and approval = 'WAITING')`
+	workable = isWaiting + ` and deleted_at = 0 and not (` + isWaitSign + ` and approval = 'WAITING')`
 )
 
 // transition moves a record along the table, if it is still ours: whoever took

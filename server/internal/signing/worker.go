@@ -136,7 +136,7 @@ func (x *run) once(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	x.record, x.secrets = r, &Secrets{}
+	x.record = r
 	if x.starts > maxStarts {
 		return x.end(ctx, nil, x.internal(fmt.Errorf("begun %d times and never ended", x.starts-1)))
 	}

@@ -18,8 +18,8 @@ const maxStatements = 160
 const maxStatement = 4 << 10
 
 // openSQL opens a pool whose connections keep their statements. Without that a
-// signature with a durable record cost 22 % more processor time (9.6 ms against
-// 7.9 ms on SQLite, key operation included).
+// signature over HTTP with a durable record cost 31 % more processor time (P-256
+// on SQLite, 500 at a time, in turn with and without: 1.31, 1.31, 1.38).
 func openSQL(dsn string) (*sql.DB, error) {
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {

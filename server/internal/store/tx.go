@@ -119,9 +119,6 @@ func (t *Tx) Pgx() pgx.Tx {
 	return riverTx{tx: t.postgres}
 }
 
-// SQL is the transaction as River's SQLite driver wants it; nil on PostgreSQL.
-func (t *Tx) SQL() *sql.Tx { return t.sql }
-
 func (t *Tx) committed() {
 	for _, fn := range t.after {
 		fn()

@@ -41,9 +41,6 @@ func (t Text) Len() int64 {
 // Name is the file name a multipart part came with.
 func (t Text) Name() string { return t.name }
 
-// Raw reports that the text is a file's bytes rather than base64.
-func (t Text) Raw() bool { return t.raw }
-
 // Reader reads the text as it was sent.
 func (t Text) Reader() io.Reader {
 	if t.src == nil {

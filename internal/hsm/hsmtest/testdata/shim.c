@@ -12,10 +12,11 @@ typedef unsigned long rv;
 
 // The board is shared with the test: what to answer, and what was asked.
 struct board {
-	unsigned long open_answer, login_answer, sign_answer, sign_delay_ms;
+	unsigned long open_answer, login_answer, sign_answer, hold;
 	unsigned long sign_failures; // so many signatures get sign_answer; 0: all
 	unsigned long opened, closed, logins, signs, inits, finals;
 	unsigned long destroy_answer;
+	unsigned long signing, most; // signatures under way now, and at most
 };
 static struct board *board;
 
@@ -74,9 +75,13 @@ static rv my_destroy(unsigned long session, unsigned long object) {
 static rv my_sign(unsigned long session, unsigned char *data, unsigned long n, unsigned char *sig, unsigned long *len) {
 	if (sig) // without it only the length is asked for
 		__sync_fetch_and_add(&board->signs, 1);
-	if (sig && board->sign_delay_ms)
-		usleep(board->sign_delay_ms * 1000);
+	unsigned long now = __sync_add_and_fetch(&board->signing, sig != 0);
+	for (unsigned long most = board->most; now > most && !__sync_bool_compare_and_swap(&board->most, most, now);)
+		most = board->most;
+	while (sig && *(volatile unsigned long *)&board->hold)
+		usleep(1000);
 	rv r = ((rv(*)(unsigned long, unsigned char *, unsigned long, unsigned char *, unsigned long *))real.f[SIGN])(session, data, n, sig, len);
+	__sync_sub_and_fetch(&board->signing, sig != 0);
 	if (!board->sign_answer)
 		return r;
 	if (board->sign_failures && __sync_sub_and_fetch(&board->sign_failures, 1) == 0) {

@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"encoding/json"
 	"strconv"
 	"time"
 
@@ -50,7 +51,7 @@ func (t textOrFalse) MarshalJSON() ([]byte, error) {
 	if t == "" {
 		return []byte("false"), nil
 	}
-	return strconv.AppendQuote(nil, string(t)), nil
+	return json.Marshal(string(t))
 }
 
 // Schema describes it.

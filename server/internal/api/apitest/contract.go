@@ -203,32 +203,3 @@ func brief(s string) string {
 	}
 	return s
 }
-
-// Transport checks every answer that passes through it.
-func (c *Contract) Transport(t T, next http.RoundTripper) http.RoundTripper {
-	if next == nil {
-		next = http.DefaultTransport
-	}
-	return checking{t, c, next}
-}
-
-type checking struct {
-	t    T
-	c    *Contract
-	next http.RoundTripper
-}
-
-func (r checking) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := r.next.RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	body, err := io.ReadAll(resp.Body)
-	resp.Body.Close()
-	if err != nil {
-		return nil, fmt.Errorf("read the answer: %w", err)
-	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	r.c.Check(r.t, req, resp.StatusCode, resp.Header, body)
-	return resp, nil
-}

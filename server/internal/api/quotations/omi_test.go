@@ -57,18 +57,20 @@ func (p *omiPurse) SpendLookups(_ context.Context, _ *account.Caller, n int) (in
 type omiServer struct {
 	*httptest.Server
 	meter  *omiPurse
+	folder string // of the publications
 	keeper *publication.Service
 }
 
 func newOMIServer(t testing.TB) *omiServer {
 	t.Helper()
-	k, err := publication.Open(publication.Config{Dir: filepath.Join(t.TempDir(), "omi")})
+	folder := filepath.Join(t.TempDir(), "omi")
+	k, err := publication.Open(publication.Config{Dir: folder})
 	if err != nil {
 		t.Fatal(err)
 	}
 	db, m := storetest.Open(t, store.Config{Data: t.TempDir(), Reserve: -1})
 	a := api.New(api.Options{Gate: omiGate{}, Idempotency: idempotency.New(db, m)})
-	s := &omiServer{meter: &omiPurse{}, keeper: k}
+	s := &omiServer{meter: &omiPurse{}, folder: folder, keeper: k}
 	s.meter.left.Store(1440)
 	RegisterOMI(a, &OMI{Publications: k, Meter: s.meter})
 	s.Server = httptest.NewServer(a.Handler())
@@ -574,9 +576,18 @@ func TestOMIPublicationOnce(t *testing.T) {
 	if a := s.uploadOnce(t, "admin", "k", first); json.Unmarshal(a.Data, &p) != nil || p.Semester != "2018/2" || p.Active {
 		t.Errorf("%s", a.body)
 	}
-	if err := s.keeper.Library().Remove(omi.Semester{Year: 2018, Half: 2}); err != nil {
+	// The command line removes it from the same folder; the service sees that
+	// at its next look, which Run does at least once.
+	library, err := omi.OpenLibrary(s.folder)
+	if err == nil {
+		err = library.Remove(omi.Semester{Year: 2018, Half: 2})
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
+	once, cancel := context.WithCancel(t.Context())
+	cancel()
+	s.keeper.Run(once)
 	if a := s.uploadOnce(t, "admin", "k", first); a.status != 404 || *a.Error != 140 {
 		t.Errorf("%d %s", a.status, a.body)
 	}

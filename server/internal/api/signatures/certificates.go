@@ -2,6 +2,7 @@ package signatures
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -37,8 +38,15 @@ func RegisterCertificates(a *api.API, c *Certificates) {
 		Summary: "Certificates, newest first", Errors: []fault.Code{160},
 	}, c.list)
 	api.Register(a, api.Op{
+		Method: http.MethodGet, Path: "/certificates/identifications", ID: "listIdentifications", Tag: certificateTag,
+		Summary: "The ways to identify a holder that this server offers",
+	}, func(context.Context, *struct{}) (api.Reply[[]string], error) {
+		return api.Found(c.Service.Identifications()), nil
+	})
+	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/certificates/{id}", ID: "getCertificate", Tag: certificateTag,
 		Summary: "One certificate", Errors: []fault.Code{140, 141},
+		Text: "An administrator is also shown what of any account waits for a decision, with everything that it would certify.",
 	}, c.get)
 	c.registerChanges(a)
 }
@@ -158,7 +166,24 @@ func (c *Certificates) list(ctx context.Context, in *certificateListInput) (api.
 }
 
 func (c *Certificates) get(ctx context.Context, in *idInput) (api.Reply[certificateDetail], error) {
-	return foundCertificate(c.Service.Find(ctx, account.CallerFrom(ctx).AccountID, string(in.ID)))
+	caller := account.CallerFrom(ctx)
+	reply, err := foundCertificate(c.Service.Find(ctx, caller.AccountID, string(in.ID)))
+	if !caller.Admin || err != nil && !errors.Is(err, fault.NotFound) {
+		return reply, err
+	}
+	// What waits for an administrator's decision can be looked at by any of them.
+	w, none := c.Service.Waiting(ctx, string(in.ID))
+	switch {
+	case errors.Is(none, fault.NotFound) || errors.Is(none, fault.WrongState):
+		return reply, err
+	case none != nil:
+		return reply, none
+	}
+	if err != nil {
+		reply = api.Found(othersWire(w.Certificate))
+	}
+	reply.Data.Review = reviewOf(w)
+	return reply, nil
 }
 
 func foundCertificate(x *enroll.Certificate, err error) (api.Reply[certificateDetail], error) {
@@ -189,6 +214,7 @@ type reviewInput struct {
 	Body struct {
 		Approve *bool  `json:"approve"`
 		Reason  string `json:"reason,omitempty"`
+		Digest  string `json:"digest,omitempty" doc:"that of review in GET /certificates/{id}: the decision is refused if something else waits by now"`
 	}
 }
 
@@ -198,7 +224,9 @@ func (c *Certificates) review(ctx context.Context, in *reviewInput) (api.Reply[c
 	}
 	caller := account.CallerFrom(ctx)
 	by := enroll.Reviewer{Account: caller.AccountID, Token: caller.TokenID}
-	reply, err := foundCertificate(c.Service.Review(ctx, string(in.ID), by, *in.Body.Approve, in.Body.Reason))
-	reply.Data.CertificateLink = nil // the order may be anybody's, and its link is not the reviewer's
-	return reply, err
+	x, err := c.Service.Review(ctx, string(in.ID), by, enroll.Verdict{Approve: *in.Body.Approve, Reason: in.Body.Reason, Digest: in.Body.Digest})
+	if err != nil {
+		return api.Reply[certificateDetail]{}, err
+	}
+	return api.Found(othersWire(x)), nil
 }

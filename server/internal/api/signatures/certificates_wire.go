@@ -69,12 +69,15 @@ type CertificateSummary struct {
 	State            string  `json:"state"`
 	CertificateLink  *string `json:"certificateLink"`
 	SecurityLevel    int     `json:"securityLevel"`
+	LabelDiffers     bool    `json:"labelDiffers,omitzero" doc:"certificateOwner is not the name that was ordered or certified"`
 }
 
 func certificateWire(c *enroll.Certificate) CertificateSummary {
+	_, differs := c.LabelDiffers()
 	return CertificateSummary{
 		ID: c.ID, CertificateOwner: c.Owner, CustomReference: c.Reference, CertificateType: c.Kind.CertificateType(),
 		CreatedAt: stamp(c.CreatedAt), ExpireAt: stamp(c.ExpireAt), State: string(c.State), CertificateLink: linkWire(c.BuyersLink()), SecurityLevel: c.Level,
+		LabelDiffers: differs,
 	}
 }
 
@@ -86,6 +89,40 @@ type certificateDetail struct {
 	IssuerDN     *string        `json:"issuerDN,omitzero"`
 	NotBefore    *string        `json:"notBefore,omitzero"`
 	NotAfter     *string        `json:"notAfter,omitzero"`
+	Review       *reviewWire    `json:"review,omitzero" doc:"for administrators, while a decision is waited for"`
+}
+
+// reviewWire is what an administrator decides on. The files are read with the
+// operator's command.
+type reviewWire struct {
+	Method     string         `json:"method"`
+	HandedInAt string         `json:"handedInAt"`
+	Files      []string       `json:"files"`
+	CommonName string         `json:"commonName,omitempty"`
+	Attributes enroll.Subject `json:"attributes" doc:"what an approval certifies"`
+	LeftOut    []string       `json:"leftOut,omitempty" doc:"ordered, and not proven by this method"`
+	SubjectDN  string         `json:"subjectDN,omitempty" doc:"as it would stand in the certificate"`
+	Problem    string         `json:"problem,omitempty" doc:"why it cannot be approved"`
+	Digest     string         `json:"digest" doc:"of all of this, for the decision"`
+}
+
+func reviewOf(w *enroll.Waiting) *reviewWire {
+	out := &reviewWire{Method: w.Method, HandedInAt: stamp(w.HandedInAt), Files: w.Files, SubjectDN: w.SubjectDN, Digest: w.Digest}
+	if w.Problem != nil {
+		out.Problem = w.Problem.Error()
+	}
+	if w.Certified != nil {
+		out.CommonName, out.Attributes, out.LeftOut = w.Certified.CommonName, w.Certified.Attributes, w.Certified.LeftOut
+	}
+	return out
+}
+
+// othersWire is an order as administrators of any account see it: without its
+// link and what its buyer keeps with it.
+func othersWire(c *enroll.Certificate) certificateDetail {
+	d := detailWire(c)
+	d.CertificateLink, d.Callback, d.CustomReference = nil, nil, ""
+	return d
 }
 
 // callbackShown is a callback without the values of its headers, which may be

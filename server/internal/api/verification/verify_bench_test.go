@@ -9,13 +9,13 @@ import (
 	"mime/multipart"
 	"net/http"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/internal/yardstick"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/trust"
@@ -54,7 +54,7 @@ func benchSign(b *testing.B, pki *adestest.PKI, store *trust.Store, level ades.L
 	b.Helper()
 	a := pki.Actor(b, "good")
 	signing := a.Signing(pki.Now())
-	d, err := pades.Prepare(context.Background(), bytes.NewReader(benchPDF(200<<10)), pades.Options{SignParams: signing, Stamped: level > ades.LevelB})
+	d, err := pades.Prepare(context.Background(), bytes.NewReader(benchPDF(200<<10)), signing, pades.Options{Stamped: level > ades.LevelB})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -126,21 +126,12 @@ func BenchmarkVerifyHTTP(b *testing.B) {
 				}
 				once()
 				b.ReportAllocs()
-				start := processorTime(b)
+				start := yardstick.Processor()
 				for b.Loop() {
 					once()
 				}
-				b.ReportMetric(float64(b.N)/(processorTime(b)-start).Seconds(), "verifications/cpu-s")
+				b.ReportMetric(float64(b.N)/(yardstick.Processor()-start).Seconds(), "verifications/cpu-s")
 			})
 		}
 	}
-}
-
-// processorTime is the figure to take when the machine has other work.
-func processorTime(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -60,7 +60,8 @@ create table tokens (
 	wallet_requests       bigint  not null default 0,
 	subscription_requests bigint  not null default 0,
 	error_requests        bigint  not null default 0,
-	wallet_amount         bigint  not null default 0
+	wallet_amount         bigint  not null default 0,
+	mac                   bytea    not null -- keyed digest of what the token is and may do
 );
 create index tokens_account on tokens (account_id, id);
 create index tokens_parent on tokens (parent_id);
@@ -241,7 +242,8 @@ create table authority_issued (
 	not_after      bigint not null,
 	revoked_at     bigint not null default 0,
 	reason         bigint not null default 0,
-	created_at     bigint not null
+	created_at     bigint not null,
+	mac            bytea -- keyed digest of the row
 );
 create index authority_issued_revoked on authority_issued (revoked_at);
 
@@ -286,7 +288,9 @@ create table certificates (
 	expire_at        bigint not null,
 	certified        bytea, -- what identification proved, sealed
 	statement        bytea, -- that waits for a signature, sealed
-	browser          bytea -- hash of the one that went through the identification, sealed
+	browser          bytea, -- hash of the one that went through the identification, sealed
+	refusals         bigint not null default 0, -- of identifications; the fifth ends the order
+	bound            bytea -- keyed digest of what was ordered
 );
 create index certificates_account on certificates (account_id, id);
 create index certificates_state on certificates (state, not_after);
@@ -317,6 +321,29 @@ create table identifications (
 );
 create index identifications_certificate on identifications (certificate_id, id);
 create unique index identifications_pending on identifications (certificate_id) where state = 'PENDING';
+
+-- Requests to identity providers, each answered once. An answer that is believed
+-- waits, sealed, for the browser that began.
+create table identification_requests (
+	id             text primary key, -- hash of the request's id
+	certificate_id text not null,
+	method         text not null,
+	sealed         bytea not null, -- what the method keeps, and the browser that began
+	until          bigint not null,
+	answered_at    bigint not null default 0,
+	token          text not null default '', -- hash of what the way back carries
+	answer         bytea -- sealed, until it is taken
+);
+create index identification_requests_certificate on identification_requests (certificate_id);
+create index identification_requests_until on identification_requests (until);
+create unique index identification_requests_token on identification_requests (token) where token <> '';
+
+-- Assertions and tokens that were accepted, each once.
+create table identification_answers (
+	id    text primary key, -- hash
+	until bigint not null
+);
+create index identification_answers_until on identification_answers (until);
 
 -- Client certificates for mutual TLS.
 create table client_certificates (
@@ -424,6 +451,10 @@ create table audit_events (
 	n          bigint default nextval('audit_arrival') -- order of arrival, until it has a place
 );
 create index audit_events_record on audit_events (record_id, seq);
+-- What the authority holds its own table against.
+create index audit_events_standing on audit_events (record_id) where kind in ('certificate-revoked', 'certificate-suspended', 'certificate-resumed');
+-- The last that was said of a credential: one that signs every day has many codes.
+create index audit_events_credential on audit_events (record_id, kind, seq) where kind in ('certificate-key', 'certificate-code');
 create index audit_events_pending on audit_events (n) where seq is null;
 
 create table audit_hashes (

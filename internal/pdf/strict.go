@@ -1,0 +1,261 @@
+package pdf
+
+import (
+	"errors"
+
+	"rogito.dev/rogito/internal/limits"
+)
+
+// What a stream says of its encoding, as far as readers take it in different
+// ways (ISO 32000-2, 7.3.8.2 and 7.4). What is odd about the data themselves is
+// found where they are decoded, in filter.go and lzw.go.
+
+// These are slips of real producers. What was encoded anew after signing has
+// none of them; in what nobody touched they are no reason for doubt, since the
+// usual readers show the same.
+const (
+	oddTail     = "bytes behind the end of its data"
+	oddEnd      = "data without an end"
+	oddChecksum = "a wrong checksum"
+	oddRow      = "a last row that is not whole"
+	oddHalf     = "half a byte"
+	oddClear    = "data that do not begin with a clear code"
+	oddCrypt    = "a crypt filter of its own"
+	oddFilter   = "the short name of a filter"
+)
+
+var slips = map[string]bool{
+	oddTail: true, oddEnd: true, oddChecksum: true, oddRow: true, oddHalf: true, oddClear: true, oddCrypt: true, oddFilter: true,
+}
+
+// odder is the first of what is odd that is no slip, or else the first.
+func odder(list ...string) string {
+	out := ""
+	for _, odd := range list {
+		if odd != "" && (out == "" || slips[out] && !slips[odd]) {
+			out = odd
+		}
+	}
+	return out
+}
+
+// oddFilters is what is odd about the filters of a stream: each is a name in
+// full, its parameters have the same shape, and the data stand in the file.
+func (d *Document) oddFilters(dict *Dict) string {
+	if len(dict.Entries) == 0 {
+		return ""
+	}
+	for _, key := range []Name{"F", "DP", "FFilter", "FDecodeParms"} {
+		if dict.Has(key) {
+			return "the key /" + string(key)
+		}
+	}
+	filter, err1 := d.Resolve(dict.Get("Filter"))
+	parms, err2 := d.Resolve(dict.Get("DecodeParms"))
+	if err1 != nil || err2 != nil {
+		return "filters that cannot be read"
+	}
+	filters, several := filter.(Array)
+	if !several && filter != nil {
+		filters = Array{filter}
+	}
+	short := ""
+	for _, f := range filters {
+		switch d.Name(f) {
+		case "FlateDecode", "LZWDecode", "ASCIIHexDecode", "ASCII85Decode", "RunLengthDecode", "Crypt":
+		case "DCTDecode", "JPXDecode", "JBIG2Decode", "CCITTFaxDecode":
+		case "Fl", "LZW", "AHx", "A85", "RL", "CCF", "DCT":
+			short = oddFilter
+		default: // some readers take the data as they stand, some take none
+			return "a filter that is not one of the standard's"
+		}
+	}
+	// A dictionary beside an array of filters, and an array beside a name, are
+	// nothing to many readers.
+	switch p := parms.(type) {
+	case nil:
+	case *Dict:
+		if (several || filter == nil) && len(p.Entries) > 0 {
+			return "parameters that do not match its filters"
+		}
+	case Array:
+		for i, o := range p {
+			o, err := d.Resolve(o)
+			dict, ok := o.(*Dict)
+			if err != nil || !ok && o != nil {
+				return "parameters that are no dictionary"
+			}
+			if dict != nil && len(dict.Entries) > 0 && (!several || i >= len(filters)) {
+				return "parameters that do not match its filters"
+			}
+		}
+	default:
+		return "parameters that are no dictionary"
+	}
+	return short
+}
+
+// oddParameters is what is odd about the parameters of a filter: those of
+// FlateDecode and LZWDecode (ISO 32000-2, table 8) in their bounds, and no
+// other.
+func (d *Document) oddParameters(parms *Dict) string {
+	if parms == nil {
+		return ""
+	}
+	for _, e := range parms.Entries {
+		v, err := d.Resolve(e.Value)
+		if err == nil && v == nil {
+			continue
+		}
+		n, whole := v.(Integer)
+		ok := false
+		switch e.Key {
+		case "Predictor":
+			ok = n == 1 || n == 2 || n >= 10 && n <= 15
+		case "Colors":
+			ok = n >= 1 && n <= 32
+		case "BitsPerComponent":
+			ok = n == 1 || n == 2 || n == 4 || n == 8 || n == 16
+		case "Columns":
+			ok = n >= 1 && n < 1<<24
+		case "EarlyChange":
+			ok = n == 0 || n == 1
+		}
+		if err != nil || !whole || !ok {
+			return "the parameter /" + printable([]byte(e.Key))
+		}
+	}
+	return ""
+}
+
+// oddIntegers names a key whose value is no whole number.
+func (d *Document) oddIntegers(dict *Dict, keys ...Name) string {
+	for _, key := range keys {
+		v, err := d.Resolve(dict.Get(key))
+		if _, ok := v.(Integer); err != nil || !ok {
+			return "an odd /" + string(key)
+		}
+	}
+	return ""
+}
+
+// oddSection is what is odd about the dictionary of a cross-reference stream.
+// Nothing in it can be a reference: no reader can follow one yet.
+func oddSection(dict *Dict) string {
+	for _, key := range []Name{"Filter", "DecodeParms", "Index", "W", "Size", "Length"} {
+		if holdsReference(dict.Get(key)) {
+			return "a reference in /" + string(key)
+		}
+	}
+	if w, _ := dict.Get("W").(Array); len(w) != 3 {
+		return "an odd /W"
+	}
+	if index := dict.Get("Index"); index != nil {
+		if a, ok := index.(Array); !ok || len(a)%2 != 0 {
+			return "an odd /Index"
+		}
+	}
+	return ""
+}
+
+func holdsReference(o Object) bool {
+	switch v := o.(type) {
+	case Ref:
+		return true
+	case Array:
+		for _, e := range v {
+			if holdsReference(e) {
+				return true
+			}
+		}
+	case *Dict:
+		for _, e := range v.Entries {
+			if holdsReference(e.Value) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// oddlySealed is what is odd about the encryption of a stream: some readers cut
+// a padding that is none, some leave it, and a stream that says it is a
+// cross-reference stream is not encrypted to some.
+func (d *Document) oddlySealed(s *Stream) string {
+	if d.crypt == nil || s.span.End == 0 {
+		return ""
+	}
+	if kind := s.Dict.Get("Type"); kind == Name("XRef") || holdsReference(kind) || holdsReference(s.Dict.Get("Filter")) {
+		return "an encryption that depends on its Type"
+	}
+	m := d.crypt.streamMethod(s.Dict)
+	if m == methodIdentity || m == methodRC4 {
+		return ""
+	}
+	sealed, err := d.encoded(s, nil)
+	if err != nil || len(sealed) == 0 {
+		return ""
+	}
+	open, err := d.crypt.stream(sealed, s)
+	if pad := len(sealed) - 16 - len(open); err != nil || pad < 1 || pad > 16 {
+		return "a padding of its encryption that is none"
+	}
+	return ""
+}
+
+// auditDrawn and auditBulk bound what the audit decodes: of streams that draw,
+// and of pictures, fonts and files.
+const (
+	auditDrawn = 64 << 20
+	auditBulk  = 16 << 20
+)
+
+// encoding looks at the encoding of a stream that is neither an object stream
+// nor a cross-reference stream: every reader shall decode it to the same bytes.
+func (a *auditor) encoding(p place, bulk bool, start, n int64) error {
+	left := &a.drawn
+	if bulk {
+		left = &a.bulk
+	}
+	if *left <= 0 || n > limits.PDFStream/4 {
+		return nil
+	}
+	d, w := a.doc, a.doc.work
+	parsed, decoded := w.parsed, w.decoded
+	o, err := d.indirect(p.offset, Ref{int(p.num), int(p.gen)})
+	s, ok := o.(*Stream)
+	if err != nil || !ok {
+		return nil // what is wrong with an object is found where it is read
+	}
+	if holdsReference(s.Dict.Get("Filter")) || holdsReference(s.Dict.Get("DecodeParms")) {
+		if d, err = a.as(int(p.rev)); err != nil {
+			return err
+		}
+	}
+	s.span = Span{start, start + n}
+	w.most = *left
+	_, odd, err := d.decode(s, d.crypt)
+	w.most = 0
+	*left -= max(w.decoded-decoded, n)
+	w.parsed, w.decoded = parsed, decoded // the audit has bounds of its own
+	if odd == "" && err == nil {
+		return nil
+	}
+	if interrupted(err) {
+		return err
+	}
+	switch {
+	case errors.Is(err, errTooLarge) || errors.Is(err, limits.ErrBudget):
+		*left = 0
+	case errors.Is(err, errUnsupported):
+		if !bulk && !s.Dict.Has("Width") { // a thumbnail says no more of itself
+			odd = odder(odd, "a filter of pictures")
+		}
+	case err != nil && !bulk && n > 0:
+		odd = odder(odd, "damaged data")
+	}
+	if odd != "" && !slips[odd] && a.reachable(int(p.num), int(p.rev)) {
+		a.noteIn(a.until-1, placeName(p), "is a stream that readers decode in different ways: %s", odd)
+	}
+	return nil
+}

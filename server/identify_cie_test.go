@@ -1,0 +1,60 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"rogito.dev/rogito/server/internal/identify/cie/cietest"
+)
+
+// A whole journey with the Django provider: from the order's page over the
+// provider's own pages to the credentials, and not where the provider cheats.
+func TestCounterpartCIE(t *testing.T) {
+	django := cietest.Start(t)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln.Close()
+	us := "http://" + ln.Addr().String()
+	settings := django.Settings(us)
+	s := newSite(t, allow(django.URL, us), func(c *Config) {
+		c.Listen, c.PublicURL, c.Identify.CIE = ln.Addr().String(), us, settings
+		c.Identify.CIE.Level = 2
+	})
+	django.Onboard(settings)
+	start := func(c bought) (*http.Client, string) {
+		browser := aBrowser(t)
+		browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		resp, err := browser.Get(c.CertificateLink + "/cie?provider=" + url.QueryEscape(django.Entity()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != 302 {
+			t.Fatalf("%d", resp.StatusCode)
+		}
+		return browser, resp.Header.Get("Location")
+	}
+	for _, one := range []struct{ code, tamper, state, page string }{
+		{"RSSMRA80A01H501U", "", "DONE", `id="reveal"`},
+		{"BNCGRG80A41H501X", "", "REGISTERING", `data-code="312"`},
+		{"RSSMRA80A01H501U", "id_token_nonce=another", "REGISTERING", `data-code="313"`},
+	} {
+		c := s.buy("automatic", m{"identification": "cie", "subject": m{"fiscalCode": one.code}})
+		browser, departure := start(c)
+		django.Tamper(one.tamper)
+		back := django.Login(browser, departure).String()
+		browser.CheckRedirect = nil
+		status, page := s.read(browser, back, "Accept-Language", "en")
+		if !strings.Contains(page, one.page) || s.certificateState(c.ID) != one.state {
+			t.Errorf("%+v: %d, it is %s: %s", one, status, s.certificateState(c.ID), page)
+		}
+		if status, page := s.read(browser, back); status != 422 || !strings.Contains(page, `data-code="313"`) {
+			t.Errorf("the answer again: %d %s", status, page)
+		}
+	}
+}

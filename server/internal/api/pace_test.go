@@ -1,0 +1,83 @@
+package api
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestWaitingTakesNoPlace: clients who stand still in the middle of a body keep
+// nobody out, and when they go on they are served.
+func TestWaitingTakesNoPlace(t *testing.T) {
+	a := testAPI(Options{MaxInFlight: 2, Timeout: time.Minute, Patience: time.Minute})
+	h := a.Handler()
+	var wg sync.WaitGroup
+	var bodies []*io.PipeWriter
+	answers := make(chan int, 8)
+	for range 8 {
+		r, w := io.Pipe()
+		bodies = append(bodies, w)
+		wg.Go(func() {
+			req := httptest.NewRequest("POST", "/things", r)
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Authorization", "Bearer good")
+			rec := httptest.NewRecorder()
+			h.ServeHTTP(rec, req)
+			r.Close()
+			answers <- rec.Code
+		})
+		if _, err := io.WriteString(w, `{"name":`); err != nil { // returns when it was read
+			t.Fatal(err)
+		}
+		for a.running.Load() > 0 { // until it waits for more
+			time.Sleep(time.Millisecond)
+		}
+	}
+	if w, _ := ask(t, h, "GET", "/things", ""); w.Code != 200 {
+		t.Errorf("eight who wait keep others out: %d %s", w.Code, w.Body)
+	}
+	for _, w := range bodies {
+		if _, err := io.WriteString(w, `"a"}`); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+	}
+	wg.Wait()
+	close(answers)
+	for code := range answers {
+		if code != 201 && code != 200 {
+			t.Errorf("one who waited got %d", code)
+		}
+	}
+	if n := a.running.Load(); n != 0 {
+		t.Errorf("%d places are lost", n)
+	}
+}
+
+// TestHangingUpGivesThePlaceBack: places are counted exactly, however a request
+// ends.
+func TestHangingUpGivesThePlaceBack(t *testing.T) {
+	a := testAPI(Options{MaxInFlight: 2, Timeout: time.Minute, Patience: time.Minute})
+	s := httptest.NewServer(a.Handler())
+	defer s.Close()
+	for range 20 {
+		c, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(c, "POST /things HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{")
+		c.Close()
+	}
+	for range 1000 {
+		if a.running.Load() == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%d places are lost", a.running.Load())
+}

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Whoever is refused leaves no documents behind: they were not paid for.
+func TestRefusedCallsKeepNothing(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		room := s.rooms()
+		blobs := func() (n int) {
+			if err := room.blobs.List(context.Background(), time.Now().Add(time.Hour), func(string) error { n++; return nil }); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		h := s.issued("automatic", nil)
+		if a := s.do("POST", "/certificates/"+h.ID+"/suspend", nil); a.Status != 200 {
+			t.Fatal(a.Message)
+		}
+		before := blobs()
+		picture := optionsOf(m{"signerImage": m{"image": b64(samplePDF), "reason": "x"}})
+		for name, c := range map[string]struct {
+			path string
+			body m
+			want int
+		}{
+			"an unknown name":      {"automatic", m{"certificateUsername": "nobody", "certificatePassword": "nothing"}, 110},
+			"a wrong password":     {"automatic", m{"certificateUsername": s.box.Certificates["automatic"].Username, "certificatePassword": "wrong"}, 110},
+			"another kind":         {"eseal", m{"certificateUsername": s.box.Certificates["automatic"].Username, "certificatePassword": s.box.Certificates["automatic"].Password}, 118},
+			"a suspended one":      {"automatic", m{"certificateUsername": h.user, "certificatePassword": h.pass}, 112},
+			"a wrong code":         {"otp", m{"certificateUsername": s.box.Certificates["otp"].Username, "certificatePassword": s.box.Certificates["otp"].Password, "certificateOtp": "000000"}, 116},
+			"with a picture":       {"automatic", m{"certificateUsername": "nobody", "certificatePassword": "nothing", "options": picture["options"]}, 110},
+			"an asynchronous call": {"automatic", m{"certificateUsername": "nobody", "certificatePassword": "nothing", "options": m{"asyncDocumentsValidation": true}}, 110},
+		} {
+			c.body["inputDocuments"] = []string{b64(samplePDF), b64(samplePDF)}
+			r := s.record(s.do("POST", "/EU-QES_"+c.path, c.body))
+			if r.State != "ERROR" || r.number() != c.want {
+				t.Errorf("%s: %s %d", name, r.State, r.number())
+			}
+			if len(r.Document.InputDocuments) != 2 || r.Document.InputDocuments[0].SHA256 == "" {
+				t.Errorf("%s: the record does not say what came", name)
+			}
+			if n := room.field(t, `select cast(count(*) as text) from signature_files where signature_id = $1 and blob <> ''`, r.ID); n != "0" {
+				t.Errorf("%s: %s files", name, n)
+			}
+			if a := s.do("GET", "/signatures/"+r.ID, nil); a.Status != 200 {
+				t.Errorf("%s: the record: %d", name, a.Status)
+			}
+		}
+		if n := blobs(); n != before {
+			t.Errorf("%d documents are kept", n-before)
+		}
+		s.verifyAudit()
+	})
+}
+
+// Of a record that was deleted nothing is left in the file of the database, where
+// it could be found with an editor.
+func TestDeletedRecordLeavesNothing(t *testing.T) {
+	s := newSite(t)
+	r := s.sign(nil, m{"inputDocuments": []m{{"payload": b64(sampleTXT), "name": "canary-label.txt"}}, "title": "canary-title", "description": strings.Repeat("canary-text ", 500)})
+	if r.State != "DONE" {
+		t.Fatal(deref(r.ErrorMessage))
+	}
+	if a := s.do("DELETE", "/signatures/"+r.ID, nil); a.Status != 200 {
+		t.Fatal(a.Message)
+	}
+	s.run.stop() // folds the write-ahead log into the file
+	files, err := filepath.Glob(filepath.Join(s.cfg.Data, "rogito.db*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, canary := range []string{"canary-label", "canary-title", "canary-text"} {
+			if bytes.Contains(b, []byte(canary)) {
+				t.Errorf("%s is in %s", canary, filepath.Base(file))
+			}
+		}
+	}
+}
