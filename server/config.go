@@ -122,7 +122,7 @@ type SigningConfig struct {
 	LockTime     time.Duration     `yaml:"lock_time" doc:"how long it stays locked"`
 	Hold         time.Duration     `yaml:"hold" doc:"how long a key that a password has opened may stay in memory, at most 1m; -1s: not at all"`
 	Levels       map[int][]string  `yaml:"levels" doc:"what each security level asks for: password, address, client-certificate, otp, approval"`
-	Providers    map[string]string `yaml:"providers" doc:"names of certificate providers, each with its kind: local or import"`
+	Providers    map[string]Provider `yaml:"providers" doc:"names of certificate providers, each with its kind, local or import; of kind csc (keys at a remote provider): {kind, url, version, flow, client_id, client_secret_file, token_file, ca, timeout}"`
 	PKCS11       PKCS11Config      `yaml:"pkcs11"`
 }
 
@@ -202,7 +202,7 @@ func Defaults() Config {
 				4: {"password", "otp"},
 				5: {"password", "otp", "approval"},
 			},
-			Providers: map[string]string{"local": "local"},
+			Providers: map[string]Provider{"local": {Kind: "local"}},
 		},
 		Identify:  IdentifyConfig{SPID: spid.Config{Level: spid.DefaultLevel}, CIE: cie.Config{Level: 3}},
 		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour, Evidence: 20 * 365 * 24 * time.Hour},

@@ -18,6 +18,7 @@ import (
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/csc"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fetch"
@@ -45,6 +46,7 @@ type signingParts struct {
 	enroll    *enroll.Service
 	signing   *signing.Service
 	token     keys.Token
+	providers map[string]*csc.Provider // of remote keys
 }
 
 // openSigning opens what signs and verifies, and connects its parts.
@@ -166,11 +168,20 @@ func (s *Server) openRecords() error {
 	if w.identify, err = s.identifications(); err != nil {
 		return err
 	}
+	kinds := map[string]string{}
+	for name, p := range s.cfg.Signing.Providers {
+		kinds[name] = p.Kind
+	}
+	remote, err := s.cfg.providers()
+	if err != nil {
+		return err
+	}
+	w.providers = remote
 	w.enroll = enroll.New(enroll.Parts{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks,
 		Purse: s.accounts, Identify: w.identify,
 	}, enroll.Config{
-		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: s.cfg.Signing.Providers, Levels: levels, Token: w.token, Log: s.log,
+		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: kinds, Remote: remote, Chain: s.chain, Levels: levels, Token: w.token, Log: s.log,
 		KeepEvidence: s.cfg.Retention.Evidence, KeepCancelled: s.cfg.Retention.Files,
 	})
 	w.signing = signing.New(signing.Deps{
@@ -180,7 +191,7 @@ func (s *Server) openRecords() error {
 		Memory:    s.cfg.Limits.Memory,
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
 		SpoolDir: s.spool, Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
-		Lease: s.cfg.Jobs.Lease, Hook: faultHook(),
+		Providers: remote, Lease: s.cfg.Jobs.Lease, Hook: faultHook(),
 	})
 	return nil
 }

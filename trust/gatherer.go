@@ -54,6 +54,41 @@ func (g *Gatherer) Gather(ctx context.Context, leaves [][]byte, carried ades.Bun
 	return w.out, nil
 }
 
+// Chain puts the certificates that came with a leaf in the order of a path,
+// each issued by the next. Where one is missing, what authority information
+// access points to is fetched; it ends with a self-signed one, or where nobody
+// knows the issuer.
+func (s *Store) Chain(ctx context.Context, leaf *pkix.Certificate, others [][]byte, now time.Time) []*pkix.Certificate {
+	g := s.gathering(ctx, now, new(report.Facts))
+	for _, der := range others {
+		g.add(der)
+	}
+	signer := func(c *pkix.Certificate) *pkix.Certificate {
+		for _, i := range s.issuers(c, g.pool) {
+			if i.ID() != c.ID() && s.signed(c, i, g.pool.work) {
+				return i
+			}
+		}
+		return nil
+	}
+	var path []*pkix.Certificate
+	for c := leaf; len(path) < maxDepth && !s.selfSigned(c, g.pool.work); c = path[len(path)-1] {
+		i := signer(c)
+		if i == nil && !s.Offline {
+			fetched, _ := s.fetchIssuers(ctx, c, now) // the path ends here then
+			for _, f := range fetched {
+				g.pool.add(f)
+			}
+			i = signer(c)
+		}
+		if i == nil {
+			break
+		}
+		path = append(path, i)
+	}
+	return path
+}
+
 // largeEvidence is what Gatherer.Large is told of.
 const largeEvidence = 1 << 20
 

@@ -33,6 +33,9 @@ type Credential struct {
 	HashesBefore bool // SCAL 2: authorized are these hashes and no others
 }
 
+// ModeOAuth is the mode of a credential whose holder logs in for each signature.
+const ModeOAuth = "oauth2code"
+
 // Factor is a secret that an authorization takes.
 type Factor struct {
 	Need bool   // without it nothing is authorized

@@ -147,6 +147,9 @@ func New(c Config) (*Provider, error) {
 // Name of the provider in the configuration.
 func (p *Provider) Name() string { return p.config.Name }
 
+// Redirect is where the provider sends holders back to.
+func (p *Provider) Redirect() string { return p.config.Redirect }
+
 // Flow by which its tokens are had.
 func (p *Provider) Flow() string { return p.config.Flow }
 
@@ -294,14 +297,14 @@ func (a *answer) refusal(method string) *Error {
 			words += ": " + said.Description
 		}
 	}
-	if words = clean(words); words == "" {
+	if words = Clean(words); words == "" {
 		words = fmt.Sprintf("status %d", a.status)
 	}
 	return refused(StatusError(a.status), "the provider refused (%s): %s", method, words)
 }
 
-// clean keeps of a provider's words what can be shown.
-func clean(s string) string {
+// Clean keeps of a provider's words what can be shown.
+func Clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\uFFFD' {
 			return ' '

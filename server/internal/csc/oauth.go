@@ -36,7 +36,7 @@ type Login struct {
 }
 
 // NewLogin begins a login for the service scope.
-func (p *Provider) NewLogin(ctx context.Context, lang string) (*Login, error) {
+func (p *Provider) NewLogin(ctx context.Context) (*Login, error) {
 	about, err := p.Info(ctx)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (p *Provider) NewLogin(ctx context.Context, lang string) (*Login, error) {
 	sum := sha256.Sum256([]byte(l.Verifier))
 	q := url.Values{
 		"response_type": {"code"}, "client_id": {p.config.ClientID}, "redirect_uri": {p.config.Redirect}, "scope": {"service"}, "state": {l.State},
-		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"}, "lang": {lang},
+		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"},
 	}
 	base := p.oauth(about) + "/authorize"
 	u, err := url.Parse(base)
@@ -148,6 +148,12 @@ func (s *Session) Tokens() Tokens { return s.tokens }
 
 // Session with the operator's tokens.
 func (p *Provider) Session() *Session { return &Session{p: p} }
+
+// Login makes sure that there is a token.
+func (s *Session) Login(ctx context.Context) error {
+	_, err := s.access(ctx, false)
+	return err
+}
 
 // SessionOf a holder: renew is called when the tokens are no longer good, and
 // keeps what it returns.

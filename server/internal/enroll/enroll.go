@@ -8,10 +8,12 @@ import (
 	"log/slog"
 	"time"
 
+	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/csc"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
@@ -38,9 +40,13 @@ type Purse interface {
 type Config struct {
 	PublicURL string
 	Sandbox   bool
-	// Providers maps names and aliases to "local" or "import". Empty means
+	// Providers maps names and aliases to "local", "import" or "csc". Empty means
 	// local, provider and namirial, all of them the embedded authority.
 	Providers map[string]string
+	Remote    map[string]*csc.Provider // of kind csc
+	// Chain puts the certificates that came with one in order and gets those that
+	// are missing.
+	Chain func(ctx context.Context, leaf *pkix.Certificate, others [][]byte) [][]byte
 	Levels    Levels
 	Token     keys.Token // where new keys are made; nil: the encrypted key store
 	Now       func() time.Time

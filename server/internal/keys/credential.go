@@ -283,7 +283,8 @@ func (s *Store) Erase(ctx context.Context, tx *store.Tx, id string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `update credentials set sealed = $1 where id = $2`, sealed, id); err != nil {
+	// A key at a provider can be taken into use again, with a new certificate here.
+	if _, err := tx.Exec(ctx, `update credentials set sealed = $1, remote = case when remote = '' then '' else '-' end, remote_token = null where id = $2`, sealed, id); err != nil {
 		return fmt.Errorf("erase key: %w", err)
 	}
 	tx.OnCommit(func() { s.vault.Forget(id) })

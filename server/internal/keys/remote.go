@@ -84,6 +84,12 @@ func (s *Store) SealToken(id string, r *Remote, token any) ([]byte, error) {
 	return s.master.SealFor(remoteTokenPurpose, id, aead.Seal(nonce, nonce, b, []byte(id)))
 }
 
+// RemoteTurn waits until nobody else in this process renews the token of a
+// credential.
+func (s *Store) RemoteTurn(ctx context.Context, id string) (leave func(), err error) {
+	return s.gates.enter(ctx, "remote "+id)
+}
+
 // RemoteToken reads the holder's token into a value; sealed names what was read.
 func (s *Store) RemoteToken(ctx context.Context, id string, r *Remote, token any) (sealed []byte, err error) {
 	if err := s.db.Read().QueryRow(ctx, `select remote_token from credentials where id = $1`, id).Scan(&sealed); err != nil {

@@ -39,6 +39,9 @@ func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Recor
 		return nil, err
 	}
 	x.secrets.Level, x.secrets.Credential = cert.Level, cred.Version()
+	if cred.Remote != "" {
+		x.secrets.OTP = req.OTP
+	}
 	if len(from.ClientCertificate) > 0 {
 		x.secrets.Client = enroll.Fingerprint(from.ClientCertificate)
 	}
@@ -114,7 +117,8 @@ func (s *Service) authorize(ctx context.Context, req *Request, from Caller) (*ke
 	if err := s.checkSecurityLevel(ctx, cert, from); err != nil {
 		return nil, nil, err
 	}
-	if s.enroll.Levels().Needs(cert.Level, enroll.NeedOTP) || cert.Kind == keys.OTP {
+	// A one-time password for a key at a provider is judged there.
+	if cred.Remote == "" && (s.enroll.Levels().Needs(cert.Level, enroll.NeedOTP) || cert.Kind == keys.OTP) {
 		err := s.keys.VerifyOTP(ctx, cred, req.OTP)
 		if errors.Is(err, keys.ErrOTP) {
 			return nil, nil, &refusal{number: fault.WrongOTP, text: "wrong or used one-time password"}
@@ -202,11 +206,11 @@ func (x *run) insert(ctx context.Context, tx *store.Tx, more ...audit.Event) (er
 // cover has the record pay for one more signature before it is made, where the
 // price taken at first was for fewer: a PDF is signed once for each field, and
 // every signer of a file is counter-signed.
-func (x *run) cover(ctx context.Context, tx *store.Tx) (paid int, err error) {
-	if x.intents < max(x.paid, 1) { // a record that is stored has paid for one
+func (x *run) cover(ctx context.Context, tx *store.Tx, n int) (paid int, err error) {
+	if x.intents+n <= max(x.paid, 1) { // a record that is stored has paid for one
 		return x.paid, nil
 	}
-	return x.biller.Cover(ctx, tx, "POST/"+x.record.CertificateType, x.record.chargeID, x.intents+1)
+	return x.biller.Cover(ctx, tx, "POST/"+x.record.CertificateType, x.record.chargeID, x.intents+n)
 }
 
 // unpaid is the end of a stored record for which there is no more money.

@@ -7,6 +7,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/store"
@@ -53,7 +54,7 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *refusal) error {
 		}
 		return err
 	}
-	r.stored, x.uses = true, nil
+	r.stored, x.uses, x.closing = true, nil, nil
 	return nil
 }
 
@@ -104,7 +105,11 @@ func (x *run) storeError(ctx context.Context, tx *store.Tx, no *refusal) error {
 			return err
 		}
 	}
-	return x.settled(ctx, tx, "FAILED", x.errorEvent(no))
+	outcome := intent.Failed
+	if no.number == fault.OutcomeUnknown {
+		outcome = intent.Unknown
+	}
+	return x.settled(ctx, tx, outcome, x.errorEvent(no))
 }
 
 // storeDone ends a stored record with its signed document.
@@ -122,12 +127,15 @@ func (x *run) storeDone(ctx context.Context, tx *store.Tx, out *signedDocument) 
 			return err
 		}
 	}
-	return x.settled(ctx, tx, "SIGNED", x.signedEvents(out)...)
+	return x.settled(ctx, tx, intent.Signed, x.signedEvents(out)...)
 }
 
 // settled closes what the work on a record left open: its intents, the claim of
 // its request; and tells of it.
 func (x *run) settled(ctx context.Context, tx *store.Tx, outcome string, events ...audit.Event) error {
+	if err := x.closeIntents(ctx, tx); err != nil {
+		return err
+	}
 	if err := intent.Settle(ctx, tx, x.record.ID, outcome, x.record.UpdatedAt); err != nil {
 		return fmt.Errorf("signing: settle intents: %w", err)
 	}

@@ -84,6 +84,7 @@ type keyUse struct {
 	Number      int    `json:"number"`
 	Certificate string `json:"certificate"`
 	Credential  string `json:"credential"` // version of password and device
+	Provider    string `json:"provider,omitempty"`
 }
 
 // ending is what the log tells of a record that has ended, beside its text.

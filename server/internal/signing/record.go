@@ -75,6 +75,7 @@ type File struct {
 // Secrets wait with a record until it is signed, sealed under the master key.
 type Secrets struct {
 	Password           string `json:"password"`
+	OTP                string `json:"otp,omitempty"` // for the provider of a remote key
 	EncryptionPassword string `json:"encryptionPassword,omitempty"`
 	TimestampPassword  string `json:"timestampPassword,omitempty"`
 	Bound              string `json:"bound"`            // digest of what they were given for

@@ -24,6 +24,7 @@ import (
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/csc"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/fetch"
@@ -68,6 +69,7 @@ type Config struct {
 	Stamper      ades.Stamper  // configured or embedded time-stamp authority
 	Gatherer     ades.Gatherer // for LT and above
 	Sandbox      bool
+	Providers    map[string]*csc.Provider // of remote keys
 	Now          func() time.Time
 	Log          *slog.Logger
 	// Hook, in tests, is called at named points of a run (before-sign, intended,

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/server/internal/csc"
+	"rogito.dev/rogito/server/internal/enroll"
+)
+
+// Provider of certificates, by its name in the configuration. Only one of kind
+// csc has more than its kind.
+type Provider struct {
+	Kind             string        `yaml:"kind"`
+	URL              string        `yaml:"url,omitempty"`     // base of the API
+	Version          string        `yaml:"version,omitempty"` // auto, 1, 2
+	Flow             string        `yaml:"flow,omitempty"`    // code, client_credentials, token
+	ClientID         string        `yaml:"client_id,omitempty"`
+	ClientSecretFile string        `yaml:"client_secret_file,omitempty"`
+	TokenFile        string        `yaml:"token_file,omitempty"`
+	CA               string        `yaml:"ca,omitempty"` // PEM file
+	Timeout          time.Duration `yaml:"timeout,omitempty"`
+}
+
+// UnmarshalYAML takes a kind alone as well.
+func (p *Provider) UnmarshalYAML(n *yaml.Node) error {
+	*p = Provider{}
+	if n.Kind == yaml.ScalarNode {
+		return n.Decode(&p.Kind)
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 { // a decoder of our own does not know that unknown keys are refused
+		switch key := n.Content[i].Value; key {
+		case "kind", "url", "version", "flow", "client_id", "client_secret_file", "token_file", "ca", "timeout":
+		default:
+			return fmt.Errorf("line %d: field %s not found in a provider", n.Content[i].Line, key)
+		}
+	}
+	type plain Provider
+	return n.Decode((*plain)(p))
+}
+
+// MarshalYAML writes a kind alone where there is no more.
+func (p Provider) MarshalYAML() (any, error) {
+	if p == (Provider{Kind: p.Kind}) {
+		return p.Kind, nil
+	}
+	type plain Provider
+	return plain(p), nil
+}
+
+// providers are the clients of those that have remote keys.
+func (c *Config) providers() (map[string]*csc.Provider, error) {
+	all := map[string]*csc.Provider{}
+	for name, p := range c.Signing.Providers {
+		switch p.Kind {
+		case enroll.KindRemote:
+		case "local", "import":
+			if p != (Provider{Kind: p.Kind}) {
+				return nil, fmt.Errorf("signing.providers.%s: the kind %s takes no settings", name, p.Kind)
+			}
+			continue
+		default:
+			return nil, fmt.Errorf("signing.providers.%s: the kind %q is none of local, import, csc", name, p.Kind)
+		}
+		one, err := p.client(name, c)
+		if err != nil {
+			return nil, fmt.Errorf("signing.providers.%s: %w", name, err)
+		}
+		all[name] = one
+	}
+	return all, nil
+}
+
+func (p Provider) client(name string, c *Config) (*csc.Provider, error) {
+	conf := csc.Config{
+		Name: name, URL: p.URL, Version: p.Version, Flow: p.Flow, ClientID: p.ClientID, Timeout: p.Timeout,
+		AllowPrivate: c.Network.AllowPrivate, Redirect: strings.TrimSuffix(c.PublicURL, "/") + "/remote/callback",
+	}
+	if p.ClientSecretFile != "" {
+		conf.Secret = func() (string, error) { return secretIn(p.ClientSecretFile) }
+	}
+	conf.Token = func() (string, error) { return secretIn(p.TokenFile) }
+	if p.Flow == csc.FlowToken && p.TokenFile == "" {
+		return nil, errors.New("token_file is missing: the flow token needs one")
+	}
+	if p.CA != "" {
+		b, err := os.ReadFile(p.CA)
+		if err != nil {
+			return nil, fmt.Errorf("ca: %w", err)
+		}
+		conf.CA = b
+	}
+	return csc.New(conf)
+}
+
+// secretIn reads a secret that stands alone in a file.
+func secretIn(file string) (string, error) {
+	b, err := os.ReadFile(file)
+	return strings.TrimSpace(string(b)), err
+}
+
+// chain puts the certificates of a remote key in order and gets those that are
+// missing.
+func (s *Server) chain(ctx context.Context, leaf *pkix.Certificate, others [][]byte) (all [][]byte) {
+	for _, c := range s.sig.trust.Chain(ctx, leaf, others, time.Now()) {
+		all = append(all, c.Raw)
+	}
+	return all
+}
