@@ -114,11 +114,11 @@ type view struct {
 	Methods     map[string]bool
 	Away        []*away
 	Departure   *identify.Departure
-	Back        string // the page of the order
-	Ended       bool   // it was cancelled
-	Provider    string // of a remote key
+	Back        string   // the page of the order
+	Ended       bool     // it was cancelled
+	Provider    string   // of a remote key
 	Choices     []string // credentials there
-	Statement   string // where it is downloaded
+	Statement   string   // where it is downloaded
 	Owner, Kind string
 	Seal        bool
 	Attributes  []row

@@ -46,11 +46,11 @@ type Config struct {
 	Remote    map[string]*csc.Provider // of kind csc
 	// Chain puts the certificates that came with one in order and gets those that
 	// are missing.
-	Chain func(ctx context.Context, leaf *pkix.Certificate, others [][]byte) [][]byte
-	Levels    Levels
-	Token     keys.Token // where new keys are made; nil: the encrypted key store
-	Now       func() time.Time
-	Log       *slog.Logger
+	Chain  func(ctx context.Context, leaf *pkix.Certificate, others [][]byte) [][]byte
+	Levels Levels
+	Token  keys.Token // where new keys are made; nil: the encrypted key store
+	Now    func() time.Time
+	Log    *slog.Logger
 	// Evidence of identifications is kept so long after the end of a certificate,
 	// and after an order was cancelled; zero means 20 years and 30 days.
 	KeepEvidence, KeepCancelled time.Duration

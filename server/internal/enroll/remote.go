@@ -222,7 +222,9 @@ func (s *Service) loggedIn(ctx context.Context, c *Certificate, tokens []byte, b
 }
 
 // holderSession calls a provider for a holder whose tokens are not stored yet.
-func (s *Service) holderSession(p *csc.Provider, t csc.Tokens) *csc.Session { return p.SessionOf(t, p.Renew) }
+func (s *Service) holderSession(p *csc.Provider, t csc.Tokens) *csc.Session {
+	return p.SessionOf(t, p.Renew)
+}
 
 // ByCredential takes the key that a holder has named into use.
 func (s *Service) ByCredential(ctx context.Context, c *Certificate, credential, pin string, shown Browsers, b Browser) (*Certificate, error) {

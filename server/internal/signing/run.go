@@ -30,12 +30,12 @@ type run struct {
 	secrets *Secrets
 	lease   string // ours; empty while the record is not stored
 
-	docs    []*document
-	items   []*item
-	image   ades.Source
-	fetched []*File   // inputs whose rows must be filled in
-	picture *File     // that was fetched, and has no row yet
-	stored  []putBlob // to be taken back if nothing comes of it
+	docs     []*document
+	items    []*item
+	image    ades.Source
+	fetched  []*File       // inputs whose rows must be filled in
+	picture  *File         // that was fetched, and has no row yet
+	stored   []putBlob     // to be taken back if nothing comes of it
 	intents  int           // uses of the key that count
 	position int           // of the next intent; more, where a provider refused some
 	paid     int           // signatures that the charge is known to pay for
