@@ -1,6 +1,7 @@
 package csc
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -131,21 +132,20 @@ func (s *Signer) authorize(ctx context.Context, about *Info, r Request) (*author
 	}
 	in := hashes(about.Version, r, true)
 	in["numSignatures"] = number
-	if about.Version == 1 {
-		if r.PIN != "" {
-			in["PIN"] = r.PIN
+	data := []map[string]string{}
+	for _, f := range []struct {
+		Factor
+		name, value string
+	}{{r.Credential.PIN, "PIN", r.PIN}, {r.Credential.OTP, "OTP", r.OTP}} {
+		if f.value == "" || !f.Ask {
+			continue
 		}
-		if r.OTP != "" {
-			in["OTP"] = r.OTP
+		if about.Version == 1 {
+			in[f.name] = f.value
 		}
-	} else {
-		data := []map[string]string{}
-		if r.PIN != "" {
-			data = append(data, map[string]string{"id": idOr(r.Credential.PIN.ID, "PIN"), "value": r.PIN})
-		}
-		if r.OTP != "" {
-			data = append(data, map[string]string{"id": idOr(r.Credential.OTP.ID, "OTP"), "value": r.OTP})
-		}
+		data = append(data, map[string]string{"id": cmp.Or(f.ID, f.name), "value": f.value})
+	}
+	if about.Version == 2 {
 		in["authData"] = data
 	}
 	var out struct {
@@ -162,13 +162,6 @@ func (s *Signer) authorize(ctx context.Context, about *Info, r Request) (*author
 		s.once = a
 	}
 	return a, nil
-}
-
-func idOr(id, usual string) string {
-	if id == "" {
-		return usual
-	}
-	return id
 }
 
 // extend has an authorization cover digests that were not known when it was

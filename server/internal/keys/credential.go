@@ -123,6 +123,9 @@ func (s *Store) Add(ctx context.Context, tx *store.Tx, n New) error {
 	_, err = tx.Exec(ctx, `insert into credentials (id, account_id, username, kind, level, algorithm, public_key, sealed, token_key, totp, created_at, remote, remote_token)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		n.ID, n.AccountID, n.Username, string(n.Kind), n.Level, AlgorithmOf(n.Public), pub, n.Sealed, n.TokenKey, totp, store.Millis(s.config.Now()), n.Remote, n.RemoteToken)
+	if store.IsConflict(err) && n.Remote != "" {
+		return fault.New(fault.BadField, "the key is in use already, by another certificate here: revoke that one first")
+	}
 	if store.IsConflict(err) {
 		return fault.New(fault.BadField, "the key pair or the username is in use already: one key pair serves one kind")
 	}
