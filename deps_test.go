@@ -102,7 +102,7 @@ server/internal/monitor     report server/internal/api server/internal/fault ser
 server/internal/memory
 server/internal/operator    server/internal/account server/internal/enroll server/internal/keys server/internal/store
 server/internal/doctor      tsl server/internal/audit server/internal/authority server/internal/blob server/internal/csc server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/publication server/internal/signing server/internal/store
-server                      . ades omi report trust tsl tsp policy internal/atomicfile internal/limits internal/pkix server/internal/*
+server                      . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
 
 cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/visible
 `

@@ -134,6 +134,7 @@ func (t *page) signature(title string, c *Conclusion) section {
 			places = append(places, t.l.country(p))
 		}
 		s.add(t.l.T("On an EU trusted list"), strings.Join(places, ", "), "")
+		s.add(t.l.T("Trust service provider"), c.Provider, "")
 	}
 	s.add(t.l.T("Algorithm"), sig.Algorithm.Name, "")
 	s.add(t.l.T("Evidence lasts until"), t.date(c.ValidUntil), "")

@@ -10,9 +10,11 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/policy"
 	"rogito.dev/rogito/server/internal/csc"
 	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/signing"
 )
 
 // Provider of certificates, by its name in the configuration. Only one of kind
@@ -106,11 +108,35 @@ func secretIn(file string) (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
+// signerFor is how long it is believed what lists say of a certificate.
+const signerFor = 10 * time.Minute
+
+// signer says what certificate and trusted lists tell of who signs. Those who
+// sign are few, and met again with every signature.
+func (s *Server) signer(ctx context.Context, c *enroll.Certificate) *signing.Signer {
+	s.sig.signersMu.Lock()
+	defer s.sig.signersMu.Unlock()
+	now := time.Now()
+	if now.Sub(s.sig.signersAt) > signerFor || len(s.sig.signers) > 1000 {
+		s.sig.signers, s.sig.signersAt = map[string]*signing.Signer{}, now
+	}
+	if known := s.sig.signers[c.ID]; known != nil {
+		return known
+	}
+	out := &signing.Signer{Provider: c.Provider, QC: "UNKNOWN", SSCD: "UNKNOWN"}
+	if facts, err := s.sig.trust.Known(ctx, c.DER, c.Chain, now); err == nil {
+		v := policy.Certificate(facts, policy.Default(), ades.FactID(c.DER), now)
+		out.QC, out.SSCD = v.QC, v.SSCD
+		if v.Provider != "" {
+			out.TrustProvider = &v.Provider
+		}
+	}
+	s.sig.signers[c.ID] = out
+	return out
+}
+
 // chain puts the certificates of a remote key in order and gets those that are
 // missing.
-func (s *Server) chain(ctx context.Context, leaf *pkix.Certificate, others [][]byte) (all [][]byte) {
-	for _, c := range s.sig.trust.Chain(ctx, leaf, others, time.Now()) {
-		all = append(all, c.Raw)
-	}
-	return all
+func (s *Server) chain(ctx context.Context, leaf []byte, others [][]byte) ([][]byte, error) {
+	return s.sig.trust.Chain(ctx, leaf, others, time.Now())
 }

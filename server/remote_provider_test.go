@@ -56,11 +56,14 @@ type farProvider struct {
 }
 
 func newProvider(t testing.TB, version string) *farProvider {
+	return newProviderOf(t, version, adestest.Start(t, time.Now))
+}
+
+func newProviderOf(t testing.TB, version string, pki *adestest.PKI) *farProvider {
 	p := &farProvider{
 		t: t, version: version, keys: map[string]*farKey{}, access: []string{"token-0"}, refresh: "refresh-0", codes: map[string]string{}, sads: map[string][]string{},
 		calls: map[string]int{},
 	}
-	pki := adestest.Start(t, time.Now)
 	p.pki = pki
 	for name, k := range map[string]*farKey{
 		"rsa": {actor: pki.Actor(t, "good"), pin: "1234"}, "p256": {actor: pki.Actor(t, "p256"), pin: "1234"}, "seal": {actor: pki.Actor(t, "eseal"), raw: true},
@@ -93,7 +96,7 @@ func (p *farProvider) configure(flow string) func(*Config) {
 			Kind: "csc", URL: p.URL + "/csc", Flow: flow, ClientID: "rogito", ClientSecretFile: write("secret", "s3cret\n"), TokenFile: write("token", "token-0\n"), Timeout: 2 * time.Second,
 		}}
 		c.Trust.Anchors = []string{write("root.pem", string(p.pki.RootPEM()))}
-		c.Network.AllowPrivate = []string{"127.0.0.1"}
+		c.Network.AllowPrivate = append(c.Network.AllowPrivate, "127.0.0.1")
 	}
 }
 

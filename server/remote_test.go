@@ -364,3 +364,49 @@ func TestRemoteKilled(t *testing.T) {
 	x.kill()
 	x.account("")
 }
+
+// With a certificate of a listed provider the signature is qualified, and record
+// and report say so.
+func TestRemoteQualified(t *testing.T) {
+	e := newEurope(t, "IT")
+	p := newProviderOf(t, "2", e.pki)
+	s := newSite(t, func(c *Config) { e.configure(c.Data)(c) }, p.configure("client_credentials"), func(c *Config) { c.Trust.Anchors = nil })
+	c := s.remote("automatic", "p256", "1234")
+	type signature struct {
+		Qualification, QCComplianceStatus, QCSSCDStatus string
+		TrustServiceProvider                            *string
+	}
+	var v struct {
+		Signatures []signature `json:"signatureReportList"`
+	}
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		a := s.do("POST", "/verify", m{"inputDocument": b64(e.signed())})
+		if json.Unmarshal(a.Data, &v) == nil && len(v.Signatures) == 1 && v.Signatures[0].Qualification == "QESig" {
+			break // the lists are loaded
+		}
+	}
+	r := s.signFar("automatic", c, b64(samplePDF), m{"options": m{"level": "LT"}})
+	if r.State != "DONE" {
+		t.Fatalf("%d %s", r.number(), deref(r.ErrorMessage))
+	}
+	var told struct {
+		Signer struct {
+			Provider string
+			signature
+		}
+	}
+	if err := json.Unmarshal(s.do("GET", "/signatures/"+r.ID, nil).Data, &told); err != nil {
+		t.Fatal(err)
+	}
+	if x := told.Signer; x.Provider != "far" || x.QCComplianceStatus != "VALID" || x.QCSSCDStatus != "VALID" || deref(x.TrustServiceProvider) == "" {
+		t.Errorf("the record says %+v", told)
+	}
+	a := s.do("POST", "/verify", m{"inputDocument": b64(s.download(r.ID, "signedDocument"))})
+	if err := json.Unmarshal(a.Data, &v); err != nil || len(v.Signatures) != 1 {
+		t.Fatalf("%v %s", err, a.Data)
+	}
+	if x := v.Signatures[0]; x.Qualification != "QESig" || x.QCSSCDStatus != "VALID" || deref(x.TrustServiceProvider) == "" {
+		t.Errorf("the report says %+v", x)
+	}
+	s.verifyAudit()
+}

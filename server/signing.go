@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"rogito.dev/rogito"
@@ -47,6 +48,10 @@ type signingParts struct {
 	signing   *signing.Service
 	token     keys.Token
 	providers map[string]*csc.Provider // of remote keys
+
+	signersMu sync.Mutex
+	signers   map[string]*signing.Signer // by certificate
+	signersAt time.Time
 }
 
 // openSigning opens what signs and verifies, and connects its parts.
@@ -191,7 +196,7 @@ func (s *Server) openRecords() error {
 		Memory:    s.cfg.Limits.Memory,
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
 		SpoolDir: s.spool, Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
-		Providers: remote, Lease: s.cfg.Jobs.Lease, Hook: faultHook(),
+		Providers: remote, Signer: s.signer, Lease: s.cfg.Jobs.Lease, Hook: faultHook(),
 	})
 	return nil
 }

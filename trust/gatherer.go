@@ -55,38 +55,46 @@ func (g *Gatherer) Gather(ctx context.Context, leaves [][]byte, carried ades.Bun
 }
 
 // Chain puts the certificates that came with a leaf in the order of a path,
-// each issued by the next. Where one is missing, what authority information
-// access points to is fetched; it ends with a self-signed one, or where nobody
-// knows the issuer.
-func (s *Store) Chain(ctx context.Context, leaf *pkix.Certificate, others [][]byte, now time.Time) []*pkix.Certificate {
+// each issued by the next. What is missing is fetched from where the
+// certificates say that their issuers are.
+func (s *Store) Chain(ctx context.Context, leaf []byte, others [][]byte, now time.Time) (path [][]byte, err error) {
 	g := s.gathering(ctx, now, new(report.Facts))
+	c, err := g.start(leaf, others)
+	if err != nil {
+		return nil, err
+	}
+	for _, issuer := range g.paths(c)[0].certs[1:] {
+		path = append(path, issuer.Raw)
+	}
+	return path, nil
+}
+
+// Known is what is known of a certificate without asking anybody: its paths, and
+// what trusted lists say of those on them.
+func (s *Store) Known(ctx context.Context, leaf []byte, others [][]byte, now time.Time) (*report.Facts, error) {
+	facts := new(report.Facts)
+	g := s.gathering(ctx, now, facts)
+	c, err := g.start(leaf, others)
+	if err != nil {
+		return nil, err
+	}
+	g.network = false
+	g.leaf(c, 0)
+	facts.TrustState = s.State()
+	return facts, nil
+}
+
+// start puts a certificate and those that came with it into the pool.
+func (g *gathering) start(leaf []byte, others [][]byte) (*pkix.Certificate, error) {
+	c, err := pkix.ParseCertificate(leaf)
+	if err != nil {
+		return nil, err
+	}
+	g.pool.add(c)
 	for _, der := range others {
 		g.add(der)
 	}
-	signer := func(c *pkix.Certificate) *pkix.Certificate {
-		for _, i := range s.issuers(c, g.pool) {
-			if i.ID() != c.ID() && s.signed(c, i, g.pool.work) {
-				return i
-			}
-		}
-		return nil
-	}
-	var path []*pkix.Certificate
-	for c := leaf; len(path) < maxDepth && !s.selfSigned(c, g.pool.work); c = path[len(path)-1] {
-		i := signer(c)
-		if i == nil && !s.Offline {
-			fetched, _ := s.fetchIssuers(ctx, c, now) // the path ends here then
-			for _, f := range fetched {
-				g.pool.add(f)
-			}
-			i = signer(c)
-		}
-		if i == nil {
-			break
-		}
-		path = append(path, i)
-	}
-	return path
+	return c, nil
 }
 
 // largeEvidence is what Gatherer.Large is told of.

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/blob"
@@ -46,7 +45,7 @@ type Config struct {
 	Remote    map[string]*csc.Provider // of kind csc
 	// Chain puts the certificates that came with one in order and gets those that
 	// are missing.
-	Chain  func(ctx context.Context, leaf *pkix.Certificate, others [][]byte) [][]byte
+	Chain  func(ctx context.Context, leaf []byte, others [][]byte) ([][]byte, error)
 	Levels Levels
 	Token  keys.Token // where new keys are made; nil: the encrypted key store
 	Now    func() time.Time

@@ -359,7 +359,8 @@ func (s *Service) remoteKey(ctx context.Context, c *Certificate, at *csc.Credent
 			return n, nil, err
 		}
 	}
-	return n, s.config.Chain(ctx, at.Certificate, at.Others), nil
+	chain, err = s.config.Chain(ctx, at.Certificate.Raw, at.Others)
+	return n, chain, err
 }
 
 // keepRemote writes key and certificate of a remote key into their rows.

@@ -2,6 +2,7 @@ package signing
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -36,7 +37,7 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *refusal) error {
 			return err
 		}
 		x.config.Hook("stored", r.ID)
-		r.State, r.Achieved, r.Signed = Done, x.achieved(out), f
+		r.State, r.Achieved, r.Signed, r.Signer = Done, x.achieved(out), f, x.config.Signer(ctx, x.cert)
 	}
 	err := x.db.Write(ctx, func(tx *store.Tx) error {
 		switch {
@@ -115,7 +116,11 @@ func (x *run) storeError(ctx context.Context, tx *store.Tx, no *refusal) error {
 // storeDone ends a stored record with its signed document.
 func (x *run) storeDone(ctx context.Context, tx *store.Tx, out *signedDocument) error {
 	r := x.record
-	err := x.transition(ctx, tx, Done, `signature_type = $5, achieved_level = $6, secret = null, lease_by = '', lease_until = 0`, r.Type, r.Achieved)
+	signer, err := json.Marshal(r.Signer)
+	if err != nil {
+		return err
+	}
+	err = x.transition(ctx, tx, Done, `signature_type = $5, achieved_level = $6, signer = $7, secret = null, lease_by = '', lease_until = 0`, r.Type, r.Achieved, string(signer))
 	if err != nil {
 		return err
 	}

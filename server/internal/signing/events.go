@@ -98,6 +98,7 @@ type ending struct {
 func (r *Record) ended() string {
 	all := []any{string(r.State), r.Type, r.Achieved, r.ErrorNumber, r.ErrorMessage, store.Millis(r.UpdatedAt)}
 	if r.State == Done {
+		all = append(all, r.Signer)
 		for _, f := range r.files() {
 			all = append(all, f.traits())
 		}

@@ -70,8 +70,10 @@ type Config struct {
 	Gatherer     ades.Gatherer // for LT and above
 	Sandbox      bool
 	Providers    map[string]*csc.Provider // of remote keys
-	Now          func() time.Time
-	Log          *slog.Logger
+	// Signer says what is known of a certificate that signs.
+	Signer func(context.Context, *enroll.Certificate) *Signer
+	Now    func() time.Time
+	Log    *slog.Logger
 	// Hook, in tests, is called at named points of a run (before-sign, intended,
 	// using, used, signed, stored) and may end the process there.
 	Hook func(point, record string)
@@ -99,6 +101,11 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Signer == nil {
+		c.Signer = func(_ context.Context, c *enroll.Certificate) *Signer {
+			return &Signer{Provider: c.Provider, QC: "UNKNOWN", SSCD: "UNKNOWN"}
+		}
 	}
 	if c.Hook == nil {
 		c.Hook = func(string, string) {}

@@ -367,6 +367,7 @@ create table signatures (
 	error_number     bigint not null default 0,
 	error_message    text not null default '',
 	achieved_level   text not null default '',
+	signer           text not null default '', -- what is known of the certificate that signed, as JSON
 	secret           blob, -- password and what else must wait, sealed; gone at the end
 	callback         blob, -- sealed
 	charge_id        text not null default '',
