@@ -57,9 +57,12 @@ func (p Provider) MarshalYAML() (any, error) {
 	return plain(p), nil
 }
 
-// providers are the clients of those that have remote keys.
-func (c *Config) providers() (map[string]*csc.Provider, error) {
-	all := map[string]*csc.Provider{}
+// remoteProviders are the clients of providers that have remote keys, by name.
+type remoteProviders = map[string]*csc.Provider
+
+// providers are those of the configuration.
+func (c *Config) providers() (remoteProviders, error) {
+	all := remoteProviders{}
 	for name, p := range c.Signing.Providers {
 		switch p.Kind {
 		case enroll.KindRemote:
