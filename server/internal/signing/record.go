@@ -49,8 +49,8 @@ type Record struct {
 type Signer struct {
 	Provider      string  `json:"provider" doc:"that issued the certificate, by its name on this server; a remote key is there"`
 	TrustProvider *string `json:"trustServiceProvider" doc:"as a European trusted list names it"`
-	QC            string  `json:"qcComplianceStatus" enum:"VALID,NOT_VALID,UNKNOWN" doc:"whether the certificate is qualified, by certificate and trusted list"`
-	SSCD          string  `json:"qcSSCDStatus" enum:"VALID,NOT_VALID,UNKNOWN" doc:"whether its key is in a qualified device"`
+	QC            string  `json:"qcComplianceStatus" doc:"VALID, NOT_VALID or UNKNOWN: whether the certificate is qualified, by certificate and trusted list"`
+	SSCD          string  `json:"qcSSCDStatus" doc:"likewise: whether its key is in a qualified device"`
 }
 
 // Roles of a file.
