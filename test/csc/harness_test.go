@@ -112,6 +112,7 @@ type server struct {
 	done    chan struct{}
 	log     *buffer
 	sandbox sandbox
+	secure  *http.Client // of a server that speaks TLS
 }
 
 type sandbox struct {
@@ -140,7 +141,7 @@ func (l *buffer) String() string {
 }
 
 // newServer starts a server with a configuration; {addr} in it is its address.
-func newServer(t testing.TB, config string) *server {
+func newServer(t testing.TB, config string, change ...func(*server)) *server {
 	t.Helper()
 	asked(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -151,7 +152,15 @@ func newServer(t testing.TB, config string) *server {
 	l.Close()
 	s.config = filepath.Join(s.data, "rogito.yaml")
 	s.write("rogito.yaml", strings.ReplaceAll(config, "{addr}", s.addr))
-	s.env = append(os.Environ(), "ROGITO_TRUST_LISTS=false", "ROGITO_LIMITS_RESERVE=-1", "ROGITO_LOG_FORMAT=json")
+	for _, c := range change {
+		c(s)
+	}
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "ROGITO_CSC") { // it would be taken for a setting
+			s.env = append(s.env, v)
+		}
+	}
+	s.env = append(s.env, "ROGITO_TRUST_LISTS=false", "ROGITO_LIMITS_RESERVE=-1", "ROGITO_LOG_FORMAT=json")
 	t.Cleanup(func() {
 		s.kill()
 		if t.Failed() {
@@ -178,7 +187,20 @@ func (s *server) write(name, text string) string {
 	return path
 }
 
-func (s *server) url() string { return "http://" + s.addr }
+func (s *server) url() string {
+	if s.secure != nil {
+		return "https://" + s.addr
+	}
+	return "http://" + s.addr
+}
+
+// http is the client that reaches the server.
+func (s *server) http() *http.Client {
+	if s.secure != nil {
+		return s.secure
+	}
+	return http.DefaultClient
+}
 
 func (s *server) start() {
 	s.t.Helper()
@@ -190,7 +212,7 @@ func (s *server) start() {
 	s.done = make(chan struct{})
 	go func(cmd *exec.Cmd, done chan struct{}) { _ = cmd.Wait(); close(done) }(s.cmd, s.done)
 	for range 3000 {
-		if resp, err := http.Get(s.url() + "/readyz"); err == nil {
+		if resp, err := s.http().Get(s.url() + "/readyz"); err == nil {
 			resp.Body.Close()
 			if resp.StatusCode == http.StatusOK {
 				return
@@ -259,7 +281,7 @@ func (s *server) call(method, path, token string, body any) (*reply, error) {
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := s.http().Do(req)
 	if err != nil {
 		return nil, err
 	}
