@@ -81,39 +81,53 @@ func (c *client) order(name, kind string) (id, link string) {
 	return o.ID, o.CertificateLink
 }
 
-// take takes a credential into use through the pages of an order.
-func (c *client) take(name, kind, credential string) (*holder, error) {
+// another is a credential of its own for each that is taken into use: a key
+// serves one certificate here.
+func (c *client) another(like string) string {
 	c.t.Helper()
+	id, err := c.p.Another(like)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return id
+}
+
+// take takes a credential like the one named into use through the pages of an
+// order.
+func (c *client) take(name, kind, like string) (*holder, error) {
+	c.t.Helper()
+	credential := c.another(like)
 	id, link := c.order(name, kind)
 	u, p, err := newBrowser(c.t, c.p.Browser()).enrol(link, credential, credential, c.p.Credential(credential).PIN)
 	if err != nil {
 		return nil, fmt.Errorf("%s-%s with %s: %w", name, kind, credential, err)
 	}
-	h := &holder{kind: kind, username: u, password: p, id: id}
+	return c.holder(kind, credential, id, u, p), nil
+}
+
+func (c *client) holder(kind, credential, id, username, password string) *holder {
+	h := &holder{kind: kind, username: username, password: password, id: id, credential: credential}
 	if kind == "otp" {
 		h.otp = func() string { return c.p.Code(credential) }
 	}
-	return h, nil
+	return h
 }
 
-// command takes a credential into use by `rogito cert remote`.
-func (c *client) command(name, kind, credential string) (*holder, error) {
+// command takes a credential like the one named into use by `rogito cert
+// remote`.
+func (c *client) command(name, kind, like string) (*holder, error) {
 	c.t.Helper()
+	credential := c.another(like)
 	pin := c.write("pin", c.p.Credential(credential).PIN+"\n")
 	out, err := c.run("cert", "remote", name, credential, "--kind", kind, "--account", c.sandbox.Email, "--pin-file", pin, "--json")
 	if err != nil {
 		return nil, err
 	}
-	h := &holder{kind: kind}
 	var got struct{ ID, Username, Password string }
 	if err := json.Unmarshal([]byte(out), &got); err != nil || got.Username == "" {
 		return nil, fmt.Errorf("rogito cert remote prints %q: %w", out, err)
 	}
-	h.username, h.password, h.id = got.Username, got.Password, got.ID
-	if kind == "otp" {
-		h.otp = func() string { return c.p.Code(credential) }
-	}
-	return h, nil
+	return c.holder(kind, credential, got.ID, got.Username, got.Password), nil
 }
 
 // ready is a holder that must come into being: by the pages for the code flow,
@@ -239,7 +253,7 @@ func TestFormats(t *testing.T) {
 			h := get(flows[i].name, "automatic", key)
 			doc := paper("v.bin", t.Name())
 			value := c.signed(c.sign(h, []string{b64(doc)}, "pkcs1", nil))
-			if err := verifies(p.Credential(key).Actor.Certificate, doc, value); err != nil {
+			if err := verifies(p.Credential(h.credential).Actor.Certificate, doc, value); err != nil {
 				t.Error(err)
 			}
 			signed++
@@ -343,7 +357,7 @@ func TestBatch(t *testing.T) {
 			t.Errorf("%d files", len(files))
 		}
 		// The same code again: refused there, with its words, and no lock here.
-		code := p.Code("p256-otp")
+		code := p.Code(h.credential)
 		h.otp = func() string { return code }
 		if r := c.sign(h, []string{b64(pdf("first"))}, "pades", nil); r.State != "DONE" {
 			t.Errorf("%s %s", r.end(), r.says())
@@ -353,7 +367,7 @@ func TestBatch(t *testing.T) {
 				t.Errorf("%s %s", r.end(), r.says())
 			}
 		}
-		h.otp = func() string { return p.Code("p256-otp") }
+		h.otp = func() string { return p.Code(h.credential) }
 		if r := c.sign(h, []string{b64(pdf("last"))}, "pades", nil); r.State != "DONE" {
 			t.Errorf("after refusals there: %s %s", r.end(), r.says())
 		}
@@ -402,7 +416,7 @@ func TestEnrolment(t *testing.T) {
 			}
 			var d struct{ State, SerialNumber, SubjectDN, IssuerDN, NotAfter string }
 			c.must(&d, "GET", "/certificates/"+h.id, nil)
-			if leaf := p.Credential("rsa").Actor.Certificate; d.State != "DONE" || d.SerialNumber == "" || !strings.Contains(d.SubjectDN, leaf.Subject.CommonName) {
+			if leaf := p.Credential(h.credential).Actor.Certificate; d.State != "DONE" || d.SerialNumber == "" || !strings.Contains(d.SubjectDN, leaf.Subject.CommonName) {
 				t.Errorf("%+v", d)
 			}
 			wrong := *h

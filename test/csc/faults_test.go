@@ -249,7 +249,7 @@ func BenchmarkThousand(b *testing.B) {
 	c := newClient(b, p)
 	p.Change("rsa", func(c *provider.Credential) { c.Multisign = 100 })
 	defer p.Change("rsa", func(c *provider.Credential) { c.Multisign = 10 })
-	remote := c.ready("twoclient", "automatic", "rsa")
+	remote := c.ready("twoclient", "automatic", "rsa") // as many at once as its like
 	box := c.sandbox.Certificates["automatic"]
 	local := &holder{kind: "automatic", username: box.Username, password: box.Password}
 	var spent [2]time.Duration

@@ -350,6 +350,7 @@ func (r *record) says() string {
 type holder struct {
 	kind, username, password string
 	id                       string
+	credential               string        // at the provider
 	otp                      func() string // nil for kinds without
 }
 

@@ -107,6 +107,7 @@ type Provider struct {
 	calls       []*Call
 	complaints  []string
 	faults      []*active
+	extra       int                   // credentials made by Another
 	saved       map[string]Credential // before the first fault was switched on
 }
 
@@ -184,6 +185,20 @@ func (p *Provider) Add(id, actor string, change func(*Credential)) error {
 	p.credentials[id] = c
 	p.order = append(p.order, id)
 	return nil
+}
+
+// Another makes a credential like one that is there, with a key, a PIN and a
+// user of its own, and returns its identifier.
+func (p *Provider) Another(like string) (string, error) {
+	p.mu.Lock()
+	old := *p.credentials[like]
+	p.extra++
+	id, actor := fmt.Sprintf("%s-%d", like, p.extra), fmt.Sprintf("%s#%d", old.Actor.Name, p.extra)
+	p.mu.Unlock()
+	err := p.Add(id, actor, func(c *Credential) {
+		c.Mode, c.OTP, c.SCAL, c.Multisign, c.Algorithms, c.SADLife = old.Mode, old.OTP, old.SCAL, old.Multisign, old.Algorithms, old.SADLife
+	})
+	return id, err
 }
 
 // Credential is one by its identifier; Change changes it.
