@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"math/big"
 	"os"
@@ -118,8 +119,11 @@ func (c *client) holder(kind, credential, id, username, password string) *holder
 func (c *client) command(name, kind, like string) (*holder, error) {
 	c.t.Helper()
 	credential := c.another(like)
-	pin := c.write("pin", c.p.Credential(credential).PIN+"\n")
-	out, err := c.run("cert", "remote", name, credential, "--kind", kind, "--account", c.sandbox.Email, "--pin-file", pin, "--json")
+	args := []string{"cert", "remote", name, credential, "--kind", kind, "--account", c.sandbox.Email, "--json"}
+	if cred := c.p.Credential(credential); cred.Mode == "explicit" {
+		args = append(args, "--pin-file", c.write("pin", cred.PIN+"\n"))
+	}
+	out, err := c.run(args...)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +183,7 @@ func paper(name, words string) []byte {
 	case ".pdf":
 		return pdf(words)
 	case ".xml":
-		return []byte(`<?xml version="1.0" encoding="UTF-8"?><invoice><note>` + words + `</note></invoice>`)
+		return []byte(`<?xml version="1.0" encoding="UTF-8"?><invoice><note>` + html.EscapeString(words) + `</note></invoice>`)
 	}
 	return []byte("plain words: " + words)
 }
