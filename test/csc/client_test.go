@@ -66,6 +66,10 @@ func newClient(t testing.TB, p *provider.Provider) *client {
 		}
 		config += fmt.Sprintf("      client_id: %s\n      client_secret_file: %s\n", p.Client.ID, secret)
 	}
+	// Named versions, a version that the address does not have, and one whose TLS nobody trusts.
+	for name, rest := range map[string]string{"fixedone": fmt.Sprintf("url: %s\n      version: 1\n      ca: %s", p.URL(1), ca), "fixedtwo": fmt.Sprintf("url: %s\n      version: 2\n      ca: %s", p.URL(2), ca), "untrusted": "url: " + p.URL(2)} {
+		config += fmt.Sprintf("    %s:\n      kind: csc\n      %s\n      flow: token\n      token_file: %s\n      timeout: 3s\n", name, rest, token)
+	}
 	s := newServer(t, config)
 	p.Client.Redirects = []string{s.url() + "/remote/callback"}
 	return &client{s, p}
@@ -121,7 +125,7 @@ func (c *client) command(name, kind, like string) (*holder, error) {
 	credential := c.another(like)
 	args := []string{"cert", "remote", name, credential, "--kind", kind, "--account", c.sandbox.Email, "--json"}
 	if cred := c.p.Credential(credential); cred.Mode == "explicit" {
-		args = append(args, "--pin-file", c.write("pin", cred.PIN+"\n"))
+		args = append(args, "--pin-file", c.outside("pin", cred.PIN+"\n"))
 	}
 	out, err := c.run(args...)
 	if err != nil {
@@ -132,6 +136,16 @@ func (c *client) command(name, kind, like string) (*holder, error) {
 		return nil, fmt.Errorf("rogito cert remote prints %q: %w", out, err)
 	}
 	return c.holder(kind, credential, got.ID, got.Username, got.Password), nil
+}
+
+// outside writes a file that is not in the data folder.
+func (c *client) outside(name, text string) string {
+	c.t.Helper()
+	path := filepath.Join(c.t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	return path
 }
 
 // ready is a holder that must come into being: by the pages for the code flow,
@@ -430,6 +444,19 @@ func TestEnrolment(t *testing.T) {
 			}
 		})
 	}
+	for _, name := range []string{"fixedone", "fixedtwo"} {
+		t.Run(name, func(t *testing.T) {
+			h := c.ready(name, "eseal", "seal")
+			if r := c.sign(h, []string{b64(pdf(t.Name()))}, "pades", nil); r.State != "DONE" || !strings.HasPrefix(h.username, "SHI") {
+				t.Errorf("%s: %s %s", h.username, r.end(), r.says())
+			}
+		})
+	}
+	t.Run("TLS that nobody trusts", func(t *testing.T) {
+		if _, err := c.command("untrusted", "automatic", "p256"); err == nil {
+			t.Error("a key was taken into use")
+		}
+	})
 	t.Run("given up at the provider", func(t *testing.T) {
 		id, link := c.order("twocode", "automatic")
 		if u, _, err := newBrowser(t, p.Browser()).enrol(link, "deny", "", ""); err == nil {

@@ -133,10 +133,14 @@ func (l *buffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-func (l *buffer) String() string {
+func (l *buffer) whole() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.b.String()
+	return l.b.String()
+}
+
+func (l *buffer) String() string {
+	s := l.whole()
 	return s[max(0, len(s)-6000):]
 }
 
@@ -403,6 +407,14 @@ func (s *server) valid(doc, detached []byte) json.RawMessage {
 		s.t.Errorf("our own verdict is %s: %.1500s", report.Indication, a.Data)
 	}
 	return a.Data
+}
+
+// jsonInto is json.Unmarshal with the text in its error.
+func jsonInto(b []byte, v any) error {
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("%w: %.300s", err, b)
+	}
+	return nil
 }
 
 func b64(b []byte) string { return base64.StdEncoding.EncodeToString(b) }

@@ -42,6 +42,22 @@ func (p *Provider) end(token string) {
 	}
 }
 
+// Secrets are the tokens and the activation data that were given out.
+func (p *Provider) Secrets() (out []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for s := range p.bearers {
+		out = append(out, s)
+	}
+	for s := range p.refreshes {
+		out = append(out, s)
+	}
+	for s := range p.sads {
+		out = append(out, s)
+	}
+	return out
+}
+
 // Expire ends all access tokens; refresh tokens stay good.
 func (p *Provider) Expire() {
 	p.mu.Lock()
