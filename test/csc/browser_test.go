@@ -139,6 +139,18 @@ func (b *browser) form(field string) *html.Node {
 	return nil
 }
 
+// button finds the form of the button with an id.
+func (b *browser) button(id string) *html.Node {
+	for _, f := range elements(b.page, "form") {
+		for _, button := range elements(f, "button") {
+			if attribute(button, "id") == id {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
 // submit fills a form and sends it.
 func (b *browser) submit(form *html.Node, fill map[string]string) {
 	b.t.Helper()
@@ -186,6 +198,8 @@ func (b *browser) enrol(link, user, credential, pin string) (username, password 
 			b.submit(key, map[string]string{"credential": credential, "pin": pin})
 		case b.form("pin") != nil:
 			b.submit(b.form("pin"), map[string]string{"pin": pin})
+		case b.button("approve") != nil: // the sandbox's proof of identity
+			b.submit(b.button("approve"), map[string]string{"action": "approve"})
 		case b.form("") != nil:
 			b.submit(b.form(""), nil)
 		default:

@@ -3,6 +3,7 @@ package csc
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -154,6 +155,7 @@ func TestKill(t *testing.T) {
 	known, documents := map[string]bool{}, 0
 	ends := map[string]int{}
 	for round := range kills() {
+		before := len(p.Calls("signatures/signHash"))
 		p.Delay = time.Duration(rand.IntN(120)) * time.Millisecond
 		var load sync.WaitGroup
 		for i := range 4 {
@@ -161,14 +163,24 @@ func TestKill(t *testing.T) {
 			load.Go(func() {
 				for j := range 30 {
 					options := m{"asyncSignature": j%2 == 0, "batch": true}
-					_, err := c.call("POST", "/EU-QES_automatic", c.sandbox.Token, h.body(batch(fmt.Sprintf("kill %d %d %d", round, i, j), 1+j%4), "pades", options))
+					a, err := c.call("POST", "/EU-QES_automatic", c.sandbox.Token, h.body(batch(fmt.Sprintf("kill %d %d %d", round, i, j), 1+j%4), "pades", options))
 					if err != nil {
+						return
+					}
+					if a.Status != http.StatusOK {
+						t.Errorf("round %d: %d %.300s", round, a.Status, a.Body)
 						return
 					}
 				}
 			})
 		}
-		time.Sleep(time.Duration(100+rand.IntN(700)) * time.Millisecond)
+		for range 3000 { // until the provider is asked: then it is the middle
+			if len(p.Calls("signatures/signHash")) > before {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(time.Duration(rand.IntN(500)) * time.Millisecond)
 		c.kill()
 		load.Wait()
 		c.start()
@@ -196,6 +208,9 @@ func TestKill(t *testing.T) {
 	}
 	if paid, want := credit-c.credit(), price*float64(documents); fmt.Sprintf("%.3f", paid) != fmt.Sprintf("%.3f", want) {
 		t.Errorf("paid %.3f for %d documents that are signed, want %.3f", paid, documents, want)
+	}
+	if p.Signed() < kills() || ends["DONE"] == 0 {
+		t.Errorf("%d values in %d rounds", p.Signed(), kills())
 	}
 	t.Logf("%d rounds, %d values made, records: %v", kills(), p.Signed(), ends)
 }
