@@ -3,6 +3,7 @@ package csc
 import (
 	"archive/zip"
 	"bufio"
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -13,6 +14,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/big"
 	"net"
 	"net/http"
@@ -45,22 +47,28 @@ func kotlin(t testing.TB) string {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(cache, "rogito-csc", "kotlin-0.3.0")
-	if err := os.MkdirAll(filepath.Join(dir, "src"), 0o700); err != nil {
-		t.Fatal(err)
-	}
 	changed := false
-	for _, name := range []string{"pom.xml", filepath.Join("src", "Main.kt")} {
-		text, err := os.ReadFile(filepath.Join("testdata", "kotlin", name))
+	from := filepath.Join("testdata", "kotlin")
+	err = filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		if old, err := os.ReadFile(filepath.Join(dir, name)); err == nil && string(old) == string(text) {
-			continue
+		to := filepath.Join(dir, strings.TrimPrefix(path, from))
+		if d.IsDir() {
+			return os.MkdirAll(to, 0o700)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if old, err := os.ReadFile(to); err == nil && bytes.Equal(old, text) {
+			return nil
 		}
 		changed = true
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		return os.WriteFile(to, text, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	list, err := os.ReadFile(filepath.Join(dir, "classpath.txt"))
 	if err != nil || changed {
