@@ -70,6 +70,9 @@ func newClient(t testing.TB, p *provider.Provider) *client {
 	for name, rest := range map[string]string{"fixedone": fmt.Sprintf("url: %s\n      version: 1\n      ca: %s", p.URL(1), ca), "fixedtwo": fmt.Sprintf("url: %s\n      version: 2\n      ca: %s", p.URL(2), ca), "untrusted": "url: " + p.URL(2)} {
 		config += fmt.Sprintf("    %s:\n      kind: csc\n      %s\n      flow: token\n      token_file: %s\n      timeout: 3s\n", name, rest, token)
 	}
+	for version, name := range map[int]string{1: "plainone", 2: "plaintwo"} {
+		config += fmt.Sprintf("    %s:\n      kind: csc\n      url: %s\n      ca: %s\n      flow: client_credentials\n      client_id: %s\n      client_secret_file: %s\n", name, p.PlainURL(version), ca, p.Client.ID, secret)
+	}
 	s := newServer(t, config)
 	p.Client.Redirects = []string{s.url() + "/remote/callback"}
 	return &client{s, p}
@@ -390,6 +393,36 @@ func TestBatch(t *testing.T) {
 			t.Errorf("after refusals there: %s %s", r.end(), r.says())
 		}
 	})
+	t.Run("one that cannot be signed", func(t *testing.T) {
+		h := c.ready("oneclient", "automatic", "p256")
+		docs, credit := batch(t.Name(), 12), c.credit()
+		docs[5] = b64([]byte("%PDF-1.7 this is none"))
+		before := len(p.Calls("signatures/signHash"))
+		r := c.sign(h, docs, "pades", m{"batch": true})
+		if files := unzipped(t, c.signed(r)); len(files) != 11 {
+			t.Errorf("%d files", len(files))
+		}
+		if paid := credit - c.credit(); fmt.Sprintf("%.3f", paid) != fmt.Sprintf("%.3f", 11*price) {
+			t.Errorf("paid %.3f for 11", paid)
+		}
+		if n := len(p.Calls("signatures/signHash")) - before; n != 2 {
+			t.Errorf("%d calls for 11 documents", n)
+		}
+	})
+	t.Run("states here", func(t *testing.T) {
+		h, err := c.take("twoclient", "automatic", "p256")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range [][2]string{{"suspend", "112"}, {"resume", "DONE"}, {"revoke", "112"}} {
+			c.must(nil, "POST", "/certificates/"+h.id+"/"+step[0], m{})
+			before := p.Signed()
+			r := c.sign(h, []string{b64(pdf(t.Name() + step[0]))}, "pades", nil)
+			if r.end() != step[1] || p.Signed()-before != map[bool]int{true: 1}[step[1] == "DONE"] {
+				t.Errorf("after %s: %s %s, %d values", step[0], r.end(), r.says(), p.Signed()-before)
+			}
+		}
+	})
 	t.Run("asynchronous", func(t *testing.T) {
 		h := c.ready("twoclient", "eseal", "seal")
 		r := c.sign(h, batch(t.Name(), 3), "pades", m{"batch": true, "asyncSignature": true})
@@ -444,7 +477,7 @@ func TestEnrolment(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{"fixedone", "fixedtwo"} {
+	for _, name := range []string{"fixedone", "fixedtwo", "plainone", "plaintwo"} {
 		t.Run(name, func(t *testing.T) {
 			h := c.ready(name, "eseal", "seal")
 			if r := c.sign(h, []string{b64(pdf(t.Name()))}, "pades", nil); r.State != "DONE" || !strings.HasPrefix(h.username, "SHI") {

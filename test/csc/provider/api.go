@@ -23,11 +23,20 @@ func (p *Provider) info(c *Call) *answer {
 		"oauth2":  p.api.URL + "/as",
 		"methods": []string{"auth/revoke", "credentials/list", "credentials/info", "credentials/authorize", "credentials/extendTransaction", "signatures/signHash", "oauth2/authorize", "oauth2/token", "oauth2/revoke"},
 	}
+	if c.plain { // as others spell it
+		a["oauth2"] = p.api.URL + "/as/"
+	}
 	if c.Version == 1 {
 		a["specs"] = "1.0.4.0"
+		if c.plain {
+			a["specs"] = "1.0.3.0"
+		}
 		return ok(a)
 	}
 	a["specs"] = "2.0.0.2"
+	if c.plain {
+		a["specs"] = "2.1.0.1"
+	}
 	a["asynchronousOperationMode"] = false
 	a["methods"] = append(a["methods"].([]string), "oauth2/pushed_authorize")
 	a["signAlgorithms"] = map[string]any{"algos": []string{oidRSASHA256, oidRSASHA384, oidRSASHA512, oidECSHA256, oidECSHA384, oidECSHA512}}

@@ -22,6 +22,7 @@ type Fault struct {
 	About string
 	At    string // the endpoint whose answers change; "" for none
 	Times int    // how many answers; 0: all
+	Skip  int    // answers before that are left alone
 	// Want is what the contract lets a signature end as: DONE, or the code of
 	// the record; words where it leaves open which.
 	Want string
@@ -39,6 +40,7 @@ type Fault struct {
 type active struct {
 	*Fault
 	left int // -1: for ever
+	skip int
 }
 
 // Switch switches a fault on.
@@ -53,7 +55,7 @@ func (p *Provider) Switch(name string) {
 	if left == 0 {
 		left = -1
 	}
-	p.faults = append(p.faults, &active{f, left})
+	p.faults = append(p.faults, &active{f, left, f.Skip})
 	if p.saved == nil {
 		p.saved = map[string]Credential{}
 		for id, c := range p.credentials {
@@ -74,7 +76,17 @@ func (p *Provider) on(name string) bool {
 func (p *Provider) hit(c *Call) []*active {
 	var out []*active
 	for _, a := range p.faults {
-		if a.At == c.Endpoint && a.At != "" && a.left != 0 {
+		if a.At == "" || a.At != c.Endpoint || a.left == 0 {
+			continue
+		}
+		if a.skip > 0 {
+			if c.Fault == "" {
+				a.skip--
+				c.Fault = "later: " + a.Name // counted once, though looked at before and after
+			}
+			continue
+		}
+		if c.Fault != "later: "+a.Name {
 			out = append(out, a)
 		}
 	}

@@ -225,6 +225,12 @@ func (p *Provider) Close() {
 // URL is the base of the API in version 1 or 2.
 func (p *Provider) URL(version int) string { return fmt.Sprintf("%s/csc/v%d", p.api.URL, version) }
 
+// PlainURL is a base whose version only info tells, in another release of the
+// specification; the address of its OAuth ends with a slash.
+func (p *Provider) PlainURL(version int) string {
+	return p.api.URL + map[int]string{1: "/one", 2: "/two"}[version]
+}
+
 // PKIAddress is the host and port of revocation data and time-stamps.
 func (p *Provider) PKIAddress() string { return p.pki.Listener.Addr().String() }
 

@@ -103,6 +103,19 @@ var Faults = []Fault{
 	{Name: "hang", About: "signed, and never an answer", At: signing, Want: "122", after: with(func(a *answer) { a.hang = true })},
 	{Name: "drip", About: "a byte now and then, beyond the time-out", At: signing, Want: "122", after: with(func(a *answer) { a.drip = true })},
 
+	// In the middle of a batch.
+	{Name: "second-401", About: "the token ends between two calls to sign", At: signing, Skip: 1, Times: 1, Docs: 25, Want: "DONE", before: status(http.StatusUnauthorized)},
+	{Name: "second-429", About: "429 with Retry-After at the second call", At: signing, Skip: 1, Times: 1, Docs: 25, Want: "DONE", before: status(http.StatusTooManyRequests, "Retry-After", "1")},
+	{Name: "second-500", About: "500 at the second call", At: signing, Skip: 1, Times: 1, Docs: 25, Want: "DONE 122", before: status(http.StatusInternalServerError)},
+	{Name: "second-cut", About: "signed and cut at the second call", At: signing, Skip: 1, Times: 1, Docs: 25, Want: "DONE 122", after: with(func(a *answer) { a.cut = "body" })},
+	{Name: "second-400", About: "refused at the second call", At: signing, Skip: 1, Times: 1, Docs: 25, Want: "DONE 121", before: says("invalid_request", "No more today")},
+	{Name: "second-swapped", About: "values swapped at the second call", At: signing, Skip: 1, Times: 1, Docs: 25, Want: "DONE 121", after: values(func(_ *Provider, _ *Call, v []string) any {
+		slices.Reverse(v)
+		return v
+	})},
+	{Name: "second-authorize", About: "authorize refuses the second time", At: approving, Skip: 1, Times: 1, Docs: 25, Want: "DONE 121", before: says("invalid_request", "No more today")},
+	{Name: "second-suspended", About: "suspended after the first group", At: signing, Times: 1, Docs: 25, Want: "DONE 112 121", after: become("suspended")},
+
 	// Authorisation.
 	{Name: "authorize-500", About: "500 in authorize", At: approving, Want: "121", before: status(http.StatusInternalServerError)},
 	{Name: "authorize-503", About: "503 without Retry-After in authorize", At: approving, Want: "121", before: status(http.StatusServiceUnavailable)},

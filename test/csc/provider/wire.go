@@ -23,6 +23,7 @@ type Call struct {
 	Fault    string   // the switch that changed the answer
 	Signed   []string // hashes for which a value was made
 	token    string
+	plain    bool // at an address that does not name the version
 	refused  bool // the answer says for certain that nothing was signed and to come again
 }
 
@@ -144,6 +145,10 @@ func (p *Provider) serve(w http.ResponseWriter, r *http.Request) {
 		c.Version, c.Endpoint = 1, path[len("/csc/v1/"):]
 	case strings.HasPrefix(path, "/csc/v2/"):
 		c.Version, c.Endpoint = 2, path[len("/csc/v2/"):]
+	case strings.HasPrefix(path, "/one/"): // addresses that do not name the version
+		c.Version, c.Endpoint, c.plain = 1, path[len("/one/"):], true
+	case strings.HasPrefix(path, "/two/"):
+		c.Version, c.Endpoint, c.plain = 2, path[len("/two/"):], true
 	case strings.HasPrefix(path, "/as/oauth2/"):
 		c.Endpoint = path[len("/as/"):]
 	default:
