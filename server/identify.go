@@ -14,6 +14,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/console"
+	"rogito.dev/rogito/server/internal/console/consent"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/identify/cie"
 	ciedemo "rogito.dev/rogito/server/internal/identify/cie/demo"
@@ -168,7 +169,8 @@ func (s *Server) spid() *spid.SPID {
 // mountPages mounts the pages for people, with the addresses that the methods
 // have.
 func (s *Server) mountPages(a *api.API) {
-	p := console.New(s.sig.enroll, s.cfg.PublicURL, s.sandboxed, s.spool, s.log)
+	site := s.newSite(a)
+	p := console.New(site, s.sig.enroll, s.cfg.PublicURL, s.sandboxed, s.spool, s.log)
 	var more []string
 	for _, one := range s.sig.identify.Elsewhere {
 		switch one := one.(type) {
@@ -197,6 +199,10 @@ func (s *Server) mountPages(a *api.API) {
 		}
 	}
 	api.MountPages(a, p, more...)
+	a.Mount("/csc/oauth2/authorize", consent.New(site, s.sig.csc, s.cfg.PublicURL+"/csc"), http.MethodGet, http.MethodHead, http.MethodPost)
+	if s.cfg.Console.Enabled {
+		s.mountConsole(a, site)
+	}
 }
 
 // cardURL is where people show their cards.
