@@ -506,9 +506,9 @@ func TestServerOnce(t *testing.T) {
 
 // oauth is a client of ours in the code flow.
 type oauth struct {
-	r                     *remote
-	id, secret, redirect  string
-	verifier, state, kind string
+	r                    *remote
+	id, secret, redirect string
+	verifier, state      string
 }
 
 func (r *remote) client(name string) *oauth {
