@@ -44,7 +44,7 @@ type client struct {
 }
 
 // newClient starts a server with the provider under every name of flows.
-func newClient(t testing.TB, p *provider.Provider) *client {
+func newClient(t testing.TB, p *provider.Provider, change ...func(*server)) *client {
 	t.Helper()
 	asked(t)
 	dir := t.TempDir()
@@ -73,7 +73,7 @@ func newClient(t testing.TB, p *provider.Provider) *client {
 	for version, name := range map[int]string{1: "plainone", 2: "plaintwo"} {
 		config += fmt.Sprintf("    %s:\n      kind: csc\n      url: %s\n      ca: %s\n      flow: client_credentials\n      client_id: %s\n      client_secret_file: %s\n", name, p.PlainURL(version), ca, p.Client.ID, secret)
 	}
-	s := newServer(t, config)
+	s := newServer(t, config, change...)
 	p.Client.Redirects = []string{s.url() + "/remote/callback"}
 	return &client{s, p}
 }

@@ -151,13 +151,15 @@ func kills() int {
 func TestKill(t *testing.T) {
 	asked(t)
 	p := aProvider(t)
-	c := newClient(t, p)
+	// A check of a password that a kill cuts short is counted as a failure: five
+	// would lock, and so would fifty in a day.
+	c := newClient(t, p, func(s *server) { s.env = append(s.env, "ROGITO_SIGNING_LOCK_FAILURES=1000") })
 	var one, two *holder
 	credit := c.credit()
 	known, documents := map[string]bool{}, 0
 	ends := map[string]int{}
 	for round := range kills() {
-		if round%10 == 0 { // a check of a password that is cut short counts as a failure, and fifty lock
+		if round%10 == 0 {
 			one, two = c.ready("oneclient", "automatic", "rsa"), c.ready("twoclient", "automatic", "p256")
 		}
 		before := len(p.Calls("signatures/signHash"))
