@@ -34,7 +34,9 @@ internal/message            internal/foreign
 internal/ers                ades tsp internal/cms internal/oid internal/xmldom internal/xmldsig
 internal/ca                 internal/cms internal/oid internal/pkix
 internal/pdf                ades internal/limits
-internal/appearance         internal/limits internal/pdf
+internal/typeface           internal/pdf
+internal/sheet              internal/pdf internal/typeface
+internal/appearance         internal/limits internal/pdf internal/typeface
 internal/revision           ades internal/limits internal/pdf
 internal/hsm                ades internal/oid internal/pkix
 internal/hsm/hsmtest        internal/hsm
@@ -42,7 +44,7 @@ internal/keyfile            ades internal/cms internal/hsm internal/oid internal
 
 tsp                         ades internal/cms internal/foreign internal/limits internal/message internal/oid internal/pkix
 cades                       ades tsp internal/cms internal/ers internal/limits internal/message internal/oid internal/pkix
-pades                       ades cades tsp internal/appearance internal/cms internal/limits internal/oid internal/pdf internal/pkix internal/revision
+pades                       ades cades tsp internal/appearance internal/cms internal/limits internal/oid internal/pdf internal/pkix internal/revision internal/typeface
 xades                       ades tsp internal/cms internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 asic                        ades cades xades tsp internal/cms internal/ers internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 pkcs1                       ades internal/cms internal/oid internal/pkix
@@ -91,11 +93,13 @@ server/internal/publication omi internal/atomicfile server/internal/blob server/
 server/internal/console/look  report internal/visible server/internal/fault
 server/internal/console/consent  server/internal/console/look server/internal/cscauth server/internal/fault
 server/internal/console     report internal/pdf server/internal/console/look server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
+server/internal/console/quotations  omi report server/internal/console/look server/internal/fault
 server/internal/api         server/internal/account server/internal/fault server/internal/idempotency server/internal/store server/internal/upload
 server/internal/api/accounts    server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/store
 server/internal/api/csc     ades server/internal/account server/internal/api server/internal/cscauth server/internal/enroll server/internal/fault server/internal/keys server/internal/signing server/internal/store server/internal/upload
 server/internal/api/quotations  ades omi server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/upload
-server/internal/api/signatures  internal/visible server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing
+server/internal/console/completion  . ades pades report internal/pkix internal/sheet server/internal/audit server/internal/console/look server/internal/enroll server/internal/fault server/internal/signing server/internal/upload
+server/internal/api/signatures  report internal/visible server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console/completion server/internal/console/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing
 server/internal/api/verification  . ades report internal/visible server/internal/api server/internal/fault server/internal/upload
 server/internal/console/check  report internal/visible server/internal/api server/internal/api/verification server/internal/console/look server/internal/fault
 server/internal/api/apitest

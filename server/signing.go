@@ -215,7 +215,7 @@ func (s *Server) stamper(urls string) csc.Stamper {
 // registerSigning adds the operations of signatures and certificates.
 func (s *Server) registerSigning(a *api.API) {
 	w := &s.sig
-	records := &signatures.Signatures{Service: w.signing}
+	records := &signatures.Signatures{Service: w.signing, Completion: s.completion()}
 	certificates := &signatures.Certificates{Service: w.enroll, Guard: w.guard}
 	host := ""
 	if u, err := url.Parse(s.cfg.PublicURL); err == nil {

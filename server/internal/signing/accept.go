@@ -37,6 +37,7 @@ func (s *Service) submit(ctx context.Context, req *Request, from Caller, cred *k
 		return nil, err
 	}
 	x.cred, x.cert, r.CertificateID = cred, cert, cert.ID
+	r.Options.chooseLanguage(from, cert)
 	if s.enroll.Levels().Needs(cert.Level, enroll.NeedApproval) {
 		r.Approval, r.ApprovalUntil = approvalWaiting, r.CreatedAt.Add(s.config.ApprovalTime)
 	}

@@ -157,6 +157,7 @@ type Caller struct {
 	Address            string
 	Bound              bool   // the token is bound to addresses
 	ClientCertificate  []byte // DER, of mutual TLS
+	Language           string // "en", "it", or empty where the caller named none
 }
 
 // refusal is what a record ends in: a row of the table of errors that stands

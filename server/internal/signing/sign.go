@@ -152,7 +152,7 @@ func (x *run) libraryOptions(ctx context.Context, it *item, params ades.SignPara
 	}
 	switch container := strings.HasPrefix(o.Packaging, "asic-") || it.files != nil; {
 	case out.Format == ades.PAdES:
-		all, err := x.padesOptions(ctx, it.src, params)
+		all, err := x.padesOptions(ctx, it.src)
 		options := make([]rogito.Options, len(all))
 		for i, p := range all {
 			options[i] = out

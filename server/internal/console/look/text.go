@@ -135,7 +135,12 @@ func Language(r *http.Request) report.Lang {
 	if c, err := r.Cookie(langCookie); err == nil && (c.Value == "it" || c.Value == "en") {
 		return report.Lang(c.Value)
 	}
-	_, i := language.MatchStrings(languages, r.Header.Get("Accept-Language"))
+	return Preferred(r.Header.Get("Accept-Language"))
+}
+
+// Preferred is the language that a header Accept-Language asks for.
+func Preferred(header string) report.Lang {
+	_, i := language.MatchStrings(languages, header)
 	return []report.Lang{report.English, report.Italian}[i]
 }
 
