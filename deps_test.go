@@ -36,6 +36,7 @@ internal/ca                 internal/cms internal/oid internal/pkix
 internal/pdf                ades internal/limits
 internal/appearance         internal/limits internal/pdf
 internal/revision           ades internal/limits internal/pdf
+internal/sketch             ades internal/pdf internal/revision
 internal/hsm                ades internal/oid internal/pkix
 internal/hsm/hsmtest        internal/hsm
 internal/keyfile            ades internal/cms internal/hsm internal/oid internal/pkix
