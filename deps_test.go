@@ -88,7 +88,8 @@ server/internal/enroll      . ades internal/* server/internal/account server/int
 server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/disk server/internal/enroll server/internal/fault server/internal/fetch server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
 server/internal/pdfmerge    ades internal/limits internal/pdf
 server/internal/publication omi internal/atomicfile server/internal/blob server/internal/fault server/internal/store
-server/internal/console     report internal/pdf server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
+server/internal/console/look  report internal/visible server/internal/fault
+server/internal/console     report internal/pdf server/internal/console/look server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
 server/internal/api         server/internal/account server/internal/fault server/internal/idempotency server/internal/store server/internal/upload
 server/internal/api/accounts    server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/store
 server/internal/api/quotations  ades omi server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/upload

@@ -14,6 +14,12 @@ import (
 //go:embed report.html
 var htmlText string
 
+// Style is the style sheet of a report for people. Pages that show one, or that
+// want to look like one, begin theirs with it.
+//
+//go:embed report.css
+var Style string
+
 var htmlTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Parse(htmlText))
 })

@@ -175,6 +175,13 @@ var templates = sync.OnceValue(func() []recognizer {
 // Months in Italian; Go knows the English ones.
 var months = [...]string{"gennaio", "febbraio", "marzo", "aprile", "maggio", "giugno", "luglio", "agosto", "settembre", "ottobre", "novembre", "dicembre"}
 
+// Date writes a day and a time of it as people read them, in a zone; nil means
+// UTC.
+func (l Lang) Date(t time.Time, zone *time.Location) string { return l.date(t, zone) }
+
+// Day writes a day as people read it.
+func (l Lang) Day(t time.Time, zone *time.Location) string { return l.dayOf(t, zone) }
+
 // date writes a day and a time of it as people read them, and says of which
 // zone: "15 November 2026, 04:46 Europe/Rome".
 func (l Lang) date(t time.Time, zone *time.Location) string {

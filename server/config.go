@@ -42,6 +42,7 @@ type Config struct {
 	OMI       OMIConfig               `yaml:"omi"`
 	Signing   SigningConfig           `yaml:"signing"`
 	Identify  IdentifyConfig          `yaml:"identify"`
+	Console   ConsoleConfig           `yaml:"console"`
 	Retention RetentionConfig         `yaml:"retention"`
 	Audit     AuditConfig             `yaml:"audit"`
 	Sandbox   SandboxConfig           `yaml:"sandbox"`
@@ -205,6 +206,7 @@ func Defaults() Config {
 			Providers: map[string]string{"local": "local"},
 		},
 		Identify:  IdentifyConfig{SPID: spid.Config{Level: spid.DefaultLevel}, CIE: cie.Config{Level: 3}},
+		Console:   ConsoleConfig{Enabled: true, CheckPerMinute: 30},
 		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour, Evidence: 20 * 365 * 24 * time.Hour},
 		Audit:     AuditConfig{Lock: 365 * 24 * time.Hour},
 		Jobs:      JobsConfig{Lease: 15 * time.Second},

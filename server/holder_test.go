@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/console"
+	"rogito.dev/rogito/server/internal/console/look"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
@@ -266,7 +267,7 @@ func TestHolderCookieIsSecure(t *testing.T) {
 	path := strings.TrimPrefix(c.CertificateLink, s.url)
 	for public, want := range map[string]bool{"https://sign.example": true, "HTTPS://sign.example/base": true, "http://127.0.0.1:8080": false} {
 		w := httptest.NewRecorder()
-		console.New(room.sig.enroll, public, true, t.TempDir(), quiet()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		console.New(look.NewSite(look.Options{}), room.sig.enroll, public, true, t.TempDir(), quiet()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		cookies := w.Result().Cookies()
 		if len(cookies) != 1 || cookies[0].Secure != want || !cookies[0].HttpOnly || cookies[0].Path != "/enrol/"+c.ID {
 			t.Errorf("%s: %v", public, cookies)

@@ -168,7 +168,8 @@ func (s *Server) spid() *spid.SPID {
 // mountPages mounts the pages for people, with the addresses that the methods
 // have.
 func (s *Server) mountPages(a *api.API) {
-	p := console.New(s.sig.enroll, s.cfg.PublicURL, s.sandboxed, s.spool, s.log)
+	site := s.newSite(a)
+	p := console.New(site, s.sig.enroll, s.cfg.PublicURL, s.sandboxed, s.spool, s.log)
 	var more []string
 	for _, one := range s.sig.identify.Elsewhere {
 		switch one := one.(type) {
@@ -197,6 +198,9 @@ func (s *Server) mountPages(a *api.API) {
 		}
 	}
 	api.MountPages(a, p, more...)
+	if s.cfg.Console.Enabled {
+		s.mountConsole(a, site)
+	}
 }
 
 // cardURL is where people show their cards.

@@ -347,7 +347,7 @@ func TestDeparture(t *testing.T) {
 	if !strings.Contains(policy, "form-action https://idp.example https:") || !strings.Contains(policy, "script-src 'self'") || !strings.Contains(policy, "default-src 'none'") {
 		t.Errorf("%s", policy)
 	}
-	for _, want := range []string{`action="https://idp.example/sso"`, `name="RelayState" value="x"`, `<button type="submit"`, `src="/pages/depart.js"`} {
+	for _, want := range []string{`action="https://idp.example/sso"`, `name="RelayState" value="x"`, `<button type="submit"`, `/depart.js"></script>`} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("no %s in %s", want, page)
 		}

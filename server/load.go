@@ -171,7 +171,7 @@ func kindName(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[time.Duration]():
 		return "duration (such as 30s or 24h)"
-	case reflect.TypeFor[bool]():
+	case reflect.TypeFor[bool](), reflect.TypeFor[*bool]():
 		return "truth value (true or false)"
 	case reflect.TypeFor[int](), reflect.TypeFor[int64]():
 		return "whole number"

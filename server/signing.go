@@ -215,8 +215,7 @@ func (s *Server) registerSigning(a *api.API) {
 		host = u.Hostname()
 	}
 	signatures.RegisterSignatures(a, records)
-	zone, _ := time.LoadLocation(s.cfg.Timezone) // the configuration was checked
-	verification.RegisterVerify(a, &verification.Verify{Verifier: w.verifier, MaxDocument: s.cfg.Limits.Document, Zone: zone, Producer: "Rogito " + Version})
+	verification.RegisterVerify(a, &verification.Verify{Verifier: w.verifier, MaxDocument: s.cfg.Limits.Document, Zone: s.zone(), Producer: "Rogito " + Version})
 	signatures.RegisterApprovals(a, records)
 	signatures.RegisterCertificates(a, certificates)
 	signatures.RegisterClientCertificates(a, certificates)

@@ -28,6 +28,10 @@ type problem struct {
 	RequestID string     `json:"requestId" doc:"as in X-Request-Id"`
 }
 
+// Fail answers an error as an operation does, for pages whose client asked for
+// JSON.
+func (a *API) Fail(w http.ResponseWriter, r *http.Request, err error) { a.fail(w, r, err) }
+
 // fail answers an error. What is no fault is an accident: the client learns
 // the request id, the log learns the rest.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {

@@ -88,7 +88,7 @@ func (w *refusedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // MountPages puts the pages for people in their place, and those further
 // addresses of theirs that this server has.
 func MountPages(a *API, h http.Handler, more ...string) {
-	for _, pattern := range append(more, "/enrol/*", "/pages/*") {
+	for _, pattern := range append(more, "/enrol/*") {
 		a.Mount(pattern, h, http.MethodGet, http.MethodHead, http.MethodPost)
 	}
 }

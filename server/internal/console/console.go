@@ -23,6 +23,7 @@ import (
 	"strings"
 	"sync"
 
+	"rogito.dev/rogito/server/internal/console/look"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/identify"
@@ -38,6 +39,8 @@ type Pages struct {
 	// Cards says how cards are seen here; nil: they are not.
 	Cards *Cards
 
+	site    *look.Site
+	set     *look.Set
 	enroll  *enroll.Service
 	public  string
 	sandbox bool
@@ -45,19 +48,17 @@ type Pages struct {
 	issuer  string // name in enrolment apps
 	spool   string // folder for uploads on their way
 	log     *slog.Logger
-	tmpl    *template.Template
 	mux     http.Handler
 	busy    sync.Map // certificates and browsers of which files are being taken in
 }
 
 // New returns the pages of a server that people reach at publicURL. They are
-// mounted at /enrol/ and /pages/.
-func New(e *enroll.Service, publicURL string, sandbox bool, spool string, log *slog.Logger) *Pages {
-	p := &Pages{enroll: e, public: strings.TrimSuffix(publicURL, "/"), sandbox: sandbox, secure: strings.HasPrefix(strings.ToLower(publicURL), "https://"), issuer: "Rogito", spool: spool, log: log}
+// mounted at /enrol/.
+func New(site *look.Site, e *enroll.Service, publicURL string, sandbox bool, spool string, log *slog.Logger) *Pages {
+	p := &Pages{site: site, set: site.Set(files), enroll: e, public: strings.TrimSuffix(publicURL, "/"), sandbox: sandbox, secure: strings.HasPrefix(strings.ToLower(publicURL), "https://"), issuer: "Rogito", spool: spool, log: log}
 	if sandbox {
 		p.issuer = "Rogito SANDBOX"
 	}
-	p.tmpl = template.Must(template.ParseFS(files, "page/*.html"))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /enrol/{id}/{secret}", p.show)
 	mux.HandleFunc("POST /enrol/{id}/{secret}", p.act)
@@ -67,46 +68,20 @@ func New(e *enroll.Service, publicURL string, sandbox bool, spool string, log *s
 	mux.HandleFunc("POST /spid/acs", p.answer("spid"))
 	mux.HandleFunc("GET /cie/callback", p.answer("cie"))
 	mux.HandleFunc("GET /cns/{id}/{secret}", p.Card)
-	mux.HandleFunc("GET /pages/style.css", p.style)
-	mux.HandleFunc("GET /pages/depart.js", p.script)
-	protection := http.NewCrossOriginProtection()
-	protection.AddInsecureBypassPattern("POST /spid/acs") // providers post there, in the person's browser
-	p.mux = protection.Handler(mux)
+	mux.HandleFunc("/", site.NotFound)
+	p.mux = site.Protect(mux, "POST /spid/acs") // providers post there, in the person's browser
 	return p
 }
 
-const policy = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p.headers(w)
+	look.Headers(w)
 	p.mux.ServeHTTP(w, r.WithContext(enroll.WithActor(r.Context(), "holder")))
-}
-
-func (p *Pages) headers(w http.ResponseWriter) {
-	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Frame-Options", "DENY")
-}
-
-func (p *Pages) style(w http.ResponseWriter, _ *http.Request) {
-	b, err := files.ReadFile("page/style.css")
-	if err != nil {
-		http.Error(w, "not found", http.StatusNotFound)
-		return
-	}
-	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	w.Header().Set("Cache-Control", "max-age=3600")
-	_, _ = w.Write(b) // the client may be gone
 }
 
 // view is what a page shows.
 type view struct {
+	look.Head
 	T           texts
-	Lang        string
-	Sandbox     bool
 	Step        string // identify, depart, wait, reveal, shown, device, end
 	Again       bool   // the holder is identified a second time
 	Device      bool   // for a new one-time-password device
@@ -127,7 +102,6 @@ type view struct {
 	// Device that replaced another: when, by which factor, from which address.
 	DeviceAt, DeviceBy, DeviceFrom string
 	Problem                        string
-	Code                           int // of the problem
 }
 
 // row is an attribute that was ordered.
@@ -235,8 +209,8 @@ func addressOf(r *http.Request) string {
 }
 
 func (p *Pages) blank(r *http.Request) *view {
-	lang := pickLanguage(r)
-	return &view{T: translations[lang], Lang: lang, Sandbox: p.sandbox}
+	lang := look.Language(r)
+	return &view{Head: look.Head{Title: look.T("Your signing certificate", "Il tuo certificato di firma"), Lang: lang}, T: translations[string(lang)]}
 }
 
 // statement hands out the document that the holder signs.
@@ -512,14 +486,5 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (p *Pages) render(w http.ResponseWriter, r *http.Request, status int, v *view) {
-	var b bytes.Buffer
-	if err := p.tmpl.ExecuteTemplate(&b, "enrol.html", v); err != nil {
-		p.log.ErrorContext(r.Context(), "render page", "error", err)
-		http.Error(w, "internal error", http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Language", v.Lang)
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the client may be gone
+	p.set.Render(w, r, status, "enrol", v)
 }

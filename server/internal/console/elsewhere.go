@@ -1,12 +1,12 @@
 package console
 
 import (
-	"bytes"
 	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"rogito.dev/rogito/server/internal/console/look"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/identify"
@@ -74,8 +74,9 @@ func (p *Pages) begin(w http.ResponseWriter, r *http.Request) {
 	if u, err := url.Parse(d.URL); err == nil && !strings.ContainsAny(u.Host, ";, '") {
 		target = u.Scheme + "://" + u.Host + " https:"
 	}
-	w.Header().Set("Content-Security-Policy", strings.Replace(policy, "form-action 'self'", "script-src 'self'; form-action "+target, 1))
+	w.Header().Set("Content-Security-Policy", strings.Replace(look.Policy, "form-action 'self'", "form-action "+target, 1))
 	v := p.blank(r)
+	v.Scripts = []string{"depart.js"}
 	v.Step, v.Departure = "depart", d
 	p.render(w, r, http.StatusOK, v)
 }
@@ -137,7 +138,7 @@ func (k *Cards) Link(c *enroll.Certificate) string {
 // Card serves the address where a card is asked for. It stands on a listener of
 // its own: elsewhere nobody is asked for a certificate.
 func (p *Pages) Card(w http.ResponseWriter, r *http.Request) {
-	p.headers(w)
+	look.Headers(w)
 	r = r.WithContext(enroll.WithActor(r.Context(), "holder"))
 	p.Show(w, r, p.Cards.Shown(r))
 }
@@ -216,16 +217,4 @@ func (v *view) sentence(f *fault.Error) string {
 		return v.T.Faults[f.Code]
 	}
 	return f.Text
-}
-
-// script is what submits the form to a provider where scripts run.
-func (p *Pages) script(w http.ResponseWriter, r *http.Request) {
-	b, err := files.ReadFile("page/depart.js")
-	if err != nil {
-		http.NotFound(w, r)
-		return
-	}
-	w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
-	w.Header().Set("Cache-Control", "max-age=3600")
-	_, _ = bytes.NewReader(b).WriteTo(w) // the client may be gone
 }

@@ -1,10 +1,6 @@
 package console
 
 import (
-	"net/http"
-
-	"golang.org/x/text/language"
-
 	"rogito.dev/rogito/server/internal/fault"
 )
 
@@ -113,11 +109,4 @@ var translations = map[string]texts{
 			"organization": "Organizzazione", "dateOfBirth": "Data di nascita", "country": "Paese", "email": "Posta elettronica", "mobile": "Cellulare",
 		},
 	},
-}
-
-var languages = language.NewMatcher([]language.Tag{language.English, language.Italian})
-
-func pickLanguage(r *http.Request) string {
-	_, i := language.MatchStrings(languages, r.Header.Get("Accept-Language"))
-	return []string{"en", "it"}[i]
 }

@@ -1,0 +1,56 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/console/look"
+)
+
+// ConsoleConfig is about the pages for people.
+type ConsoleConfig struct {
+	Enabled        bool  `yaml:"enabled" doc:"pages for people: /, /check, /map and /console; false: only those of enrolment"`
+	PublicCheck    *bool `yaml:"public_check" doc:"anybody may verify a document at /check; null: in a sandbox only"`
+	CheckPerMinute int   `yaml:"check_per_minute" doc:"documents that one address (of IPv6: one /64) may have verified at /check in a minute; 0: no limit"`
+}
+
+// publicCheck says whether anybody may use /check.
+func (s *Server) publicCheck() bool {
+	if p := s.cfg.Console.PublicCheck; p != nil {
+		return *p
+	}
+	return s.sandboxed
+}
+
+// zone is that of times on pages and in reports for people.
+func (s *Server) zone() *time.Location {
+	zone, _ := time.LoadLocation(s.cfg.Timezone) // the configuration was checked
+	return zone
+}
+
+// doors are the entrances of the pages.
+var doors = []look.Door{
+	{Path: "/check", Name: look.T("Check a signature", "Verifica una firma"), About: look.T("Drop a signed file and read whether you can rely on it, who signed and when. Nothing is kept.", "Trascina un file firmato e leggi se puoi fidarti, chi ha firmato e quando. Nulla viene conservato.")},
+	{Path: "/map", Name: look.T("Quotations", "Quotazioni"), About: look.T("Real-estate values of the Agenzia delle Entrate (OMI) by zone, on a map, semester by semester.", "I valori immobiliari dell'Agenzia delle Entrate (OMI) per zona, sulla mappa, semestre per semestre.")},
+	{Path: "/console/", Name: look.T("Console", "Console di lavoro"), About: look.T("Sign documents, find your records, look after certificates and tokens.", "Firma documenti, ritrova le pratiche, gestisci certificati e token.")},
+	{Path: "/docs", Name: look.T("API", "API e documentazione"), About: look.T("Everything that the pages do, for your own programs.", "Tutto ciò che fanno le pagine, per i tuoi programmi.")},
+}
+
+// newSite is what all pages stand on.
+func (s *Server) newSite(a *api.API) *look.Site {
+	site := look.NewSite(look.Options{
+		Sandbox: s.sandboxed, Version: Version, Zone: s.zone(), Secure: strings.HasPrefix(s.cfg.PublicURL, "https:"), Log: s.log, JSON: a.Fail,
+	})
+	if s.cfg.Console.Enabled {
+		site.Doors = doors
+	}
+	a.Mount("/pages/*", http.HandlerFunc(site.Static))
+	return site
+}
+
+// mountConsole adds the pages that console.enabled is about, a line or two for
+// each package of them.
+func (s *Server) mountConsole(a *api.API, site *look.Site) {
+}
