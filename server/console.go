@@ -4,9 +4,61 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"strings"
+	"sync"
 	"time"
+
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/console/desk"
+	"rogito.dev/rogito/server/internal/console/look"
+	"rogito.dev/rogito/server/internal/doctor"
+	"rogito.dev/rogito/server/internal/upload"
 )
+
+// newDesk makes the pages under /console.
+func (s *Server) newDesk(a *api.API, site *look.Site) http.Handler {
+	h := &healthReport{server: s}
+	return desk.New(desk.Parts{
+		Site: site, Accounts: s.accounts, Signing: s.sig.signing, Enroll: s.sig.enroll, Keys: s.sig.keys, Callbacks: s.sig.callbacks, Idempotency: s.idempotency,
+		Spool: s.spool, Limits: upload.Limits{Body: s.cfg.Limits.Body}, Memory: s.cfg.Limits.Memory, Document: s.cfg.Limits.Document,
+		Send: a.Send, Health: h.read,
+	})
+}
+
+// healthReport is what administrators see of the server. The doctor is asked at
+// most once a minute, however many look.
+type healthReport struct {
+	server *Server
+	mu     sync.Mutex
+	at     time.Time
+	found  []desk.Finding
+}
+
+func (h *healthReport) read(ctx context.Context) (*desk.Health, error) {
+	s := h.server
+	out := &desk.Health{Version: Version, Wrong: s.health.Wrong(ctx)}
+	depths, err := s.jobs.Depths(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range depths {
+		out.Queue = append(out.Queue, desk.Depth(d))
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if time.Since(h.at) > time.Minute {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		h.at, h.found = time.Now(), nil
+		open := func(context.Context) (*doctor.Installation, func(), error) { return s.installation(), func() {}, nil }
+		for _, f := range doctor.Examine(ctx, s.cfg.settings(), open, doctor.Options{Quick: true}) {
+			h.found = append(h.found, desk.Finding(f))
+		}
+	}
+	out.At, out.Findings = h.at, h.found
+	return out, nil
+}
 
 // ConsoleLink logs a browser in to the console, once.
 type ConsoleLink struct {
@@ -55,6 +107,9 @@ func (s *Server) reachedAt() string {
 	}
 	cfg := s.cfg
 	if addr, err := net.ResolveTCPAddr("tcp", cfg.Listen); err == nil {
+		if addr.IP == nil {
+			addr.IP = net.IPv6unspecified
+		}
 		cfg.defaultPublicURL(addr)
 	}
 	return cfg.PublicURL

@@ -12,6 +12,9 @@ import (
 // need nothing but their own style.
 const contentPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+// Send answers with a file as an operation does, for pages.
+func (a *API) Send(w http.ResponseWriter, r *http.Request, c *Content) { a.writeContent(w, r, c) }
+
 // writeContent sends a file, in whole or, where it can be read at any place,
 // the range that was asked for.
 func (a *API) writeContent(w http.ResponseWriter, r *http.Request, c *Content) {

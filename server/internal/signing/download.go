@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -66,6 +67,16 @@ func (s *Service) Open(ctx context.Context, from Caller, id, which string) (*Dow
 		return nil, err
 	}
 	return &Download{File: f, Data: b}, nil
+}
+
+// Peek opens the signed document of a record to look into it: none of it is to
+// leave the server.
+func (s *Service) Peek(ctx context.Context, r *Record) (*blob.Reader, error) {
+	b, err := s.blobs.For(r.owner()).Open(ctx, r.Signed.blob)
+	if err != nil {
+		return nil, fmt.Errorf("signing: open signed document of %s: %w", r.ID, err)
+	}
+	return b, nil
 }
 
 // whole reads a document to its end, where every piece is held against its seal,
