@@ -1,0 +1,197 @@
+package browser
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if started.c != nil {
+		started.c.stop()
+	}
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+var built struct {
+	sync.Once
+	path, dir string
+	err       error
+}
+
+// binary is rogito, built once for all tests.
+func binary(t testing.TB) string {
+	t.Helper()
+	built.Do(func() {
+		if built.path = os.Getenv("ROGITO_TEST_BINARY"); built.path != "" {
+			return
+		}
+		if built.dir, built.err = os.MkdirTemp("", "rogito-browser"); built.err != nil {
+			return
+		}
+		built.path = filepath.Join(built.dir, "rogito")
+		if out, err := exec.Command("go", "build", "-o", built.path, "rogito.dev/rogito/cmd/rogito").CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("%w: %s", err, out)
+		}
+	})
+	if built.err != nil {
+		t.Fatalf("build: %v", built.err)
+	}
+	return built.path
+}
+
+// server is a process of the real binary.
+type server struct {
+	URL  string
+	Data string
+	// Sandbox is what the first start wrote down.
+	Sandbox struct {
+		Token        string `json:"token"`
+		Certificates map[string]struct {
+			Username   string `json:"username"`
+			Password   string `json:"password"`
+			TOTPSecret string `json:"totpSecret"`
+		} `json:"certificates"`
+	}
+	PID int
+}
+
+// startServer starts a sandbox with an empty folder; env are further settings
+// (ROGITO_…=…).
+func startServer(t testing.TB, env ...string) *server {
+	t.Helper()
+	return startServerIn(t, t.TempDir(), env...)
+}
+
+// startServerIn starts a server on a folder.
+func startServerIn(t testing.TB, data string, env ...string) *server {
+	t.Helper()
+	theBrowser(t) // without one there is nothing to serve
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	var log bytes.Buffer
+	cmd := exec.Command(binary(t), "serve", "--listen", addr, "--data", data)
+	cmd.Env = append(append(os.Environ(), "ROGITO_TRUST_LISTS=false", "ROGITO_LIMITS_RESERVE=-1"), env...)
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(done) }()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		select {
+		case <-done:
+		case <-time.After(20 * time.Second):
+			_ = cmd.Process.Kill()
+			<-done
+		}
+		if t.Failed() {
+			t.Logf("the server said: %s", log.String()[max(0, log.Len()-3000):])
+		}
+	})
+	s := &server{URL: "http://" + addr, Data: data, PID: cmd.Process.Pid}
+	for end := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		resp, err := http.Get(s.URL + "/readyz")
+		if err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				break
+			}
+		}
+		select {
+		case <-done:
+			t.Fatalf("the server ended: %s", log.String())
+		default:
+		}
+		if time.Now().After(end) {
+			t.Fatal("the server is not ready")
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(data, "sandbox.json")); err == nil {
+		if err := json.Unmarshal(b, &s.Sandbox); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// axeVersion is the version of axe-core that the pages are held to.
+const axeVersion = "4.14.0"
+
+var axe struct {
+	sync.Once
+	source string
+	err    error
+}
+
+// axeSource is axe-core, fetched from npm once and kept in the user's cache.
+func axeSource() (string, error) {
+	axe.Do(func() {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			axe.err = err
+			return
+		}
+		cache = filepath.Join(cache, "rogito-test")
+		tgz := filepath.Join(cache, "axe-core-"+axeVersion+".tgz")
+		if _, err := os.Stat(tgz); err != nil {
+			if err := os.MkdirAll(cache, 0o755); err != nil {
+				axe.err = err
+				return
+			}
+			cmd := exec.Command("npm", "pack", "--silent", "--pack-destination", cache, "axe-core@"+axeVersion)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				axe.err = fmt.Errorf("npm pack axe-core: %w: %s", err, out)
+				return
+			}
+		}
+		axe.source, axe.err = fileInTgz(tgz, "package/axe.min.js")
+	})
+	return axe.source, axe.err
+}
+
+func fileInTgz(path, name string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return "", err
+	}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return "", fmt.Errorf("%s is not in %s", name, path)
+		}
+		if err != nil {
+			return "", err
+		}
+		if h.Name == name {
+			b, err := io.ReadAll(r)
+			return string(b), err
+		}
+	}
+}
