@@ -37,7 +37,7 @@ type healthReport struct {
 
 func (h *healthReport) read(ctx context.Context) (*desk.Health, error) {
 	s := h.server
-	out := &desk.Health{Version: Version, Wrong: s.health.Wrong(ctx)}
+	out := &desk.Health{Wrong: s.health.Wrong(ctx)}
 	depths, err := s.jobs.Depths(ctx)
 	if err != nil {
 		return nil, err

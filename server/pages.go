@@ -53,6 +53,7 @@ func (s *Server) newSite(a *api.API) *look.Site {
 // mountConsole adds the pages that console.enabled is about, a line or two for
 // each package of them.
 func (s *Server) mountConsole(a *api.API, site *look.Site) {
+	a.Know("login/logout/sign/sketch/records/signed/callbacks/resend/approve/refuse/certificates/suspend/resume/revoke/cancel/review/evidence/account/tokens/health")
 	a.Mount("/console/*", s.newDesk(a, site), http.MethodGet, http.MethodHead, http.MethodPost)
 	a.Mount("/console", http.RedirectHandler("/console/", http.StatusSeeOther))
 }

@@ -96,7 +96,6 @@ func (d *Desk) revokeToken(v *visit) error {
 
 // Health is how the server is, for its administrators.
 type Health struct {
-	Version  string
 	At       time.Time // when the findings were made
 	Findings []Finding
 	Queue    []Depth
