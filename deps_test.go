@@ -96,6 +96,7 @@ server/internal/api/accounts    server/internal/account server/internal/api serv
 server/internal/api/quotations  ades omi server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/upload
 server/internal/api/signatures  internal/visible server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing
 server/internal/api/verification  . ades report internal/visible server/internal/api server/internal/fault server/internal/upload
+server/internal/console/check  report internal/visible server/internal/api server/internal/api/verification server/internal/console/look server/internal/fault
 server/internal/api/apitest
 server/internal/logging     server/internal/api server/internal/fault
 server/internal/network     server/internal/api

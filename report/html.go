@@ -20,18 +20,33 @@ var htmlText string
 //go:embed report.css
 var Style string
 
+var style = template.CSS(Style) //nolint:gosec // our own
+
 var htmlTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Parse(htmlText))
 })
 
 // htmlPage is what the page shows.
 type htmlPage struct {
+	Answers
 	Lang     Lang
 	Title    string
-	Summary  Summary
-	Document htmlSection
-	Sections []htmlSection
+	Name     string
+	Document []htmlRow
+	Cards    []htmlCard
+	Basis    htmlSection
 	Producer string
+	Style    template.CSS
+}
+
+// htmlCard is one signature or time-stamp.
+type htmlCard struct {
+	Signer
+	Class, Word, Label string
+	Indication         Indication
+	Sub                SubIndication
+	Nested             int
+	Rows, More         []htmlRow
 }
 
 type htmlSection struct {
@@ -39,27 +54,53 @@ type htmlSection struct {
 	Rows  []htmlRow
 }
 
-type htmlRow struct{ Label, Value, Class string }
+type htmlRow struct {
+	Label, Value, Class string
+	Fold                bool
+}
+
+// T translates the words of the template.
+func (h *htmlPage) T(phrase string) string { return h.Lang.T(phrase) }
+
+// Others says how many signers are left out of the first lines.
+func (h *htmlPage) Others(n int) string { return h.Lang.f("and %d more below", n) }
 
 // WriteHTML writes a page that stands on its own.
 func (r *Report) WriteHTML(w io.Writer, name string, lang Lang) error {
+	return r.writeHTML(w, "page", name, lang)
+}
+
+// WriteFragment writes what stands in the middle of such a page, for a page
+// around it that has the style sheet of [Style]: the verdict as an element
+// #verdict, and every signature as an element .signature, both with the
+// indication as data-indication.
+func (r *Report) WriteFragment(w io.Writer, name string, lang Lang) error {
+	return r.writeHTML(w, "fragment", name, lang)
+}
+
+func (r *Report) writeHTML(w io.Writer, template, name string, lang Lang) error {
 	t := &page{r: r, l: lang}
-	h := htmlPage{Lang: lang, Title: lang.T("Verification report"), Summary: r.Summary(lang), Producer: r.Producer}
+	h := &htmlPage{Answers: r.Answers(lang), Lang: lang, Title: lang.T("Verification report"), Name: name, Producer: r.Producer, Style: style}
 	rows, err := t.documentRows(name)
 	if err != nil {
 		return err
 	}
-	h.Document = htmlSection{name, htmlRows(rows)}
-	for _, s := range t.sections() {
-		h.Sections = append(h.Sections, htmlSection{s.title, htmlRows(s.rows)})
+	h.Document = htmlRows(rows)
+	for i, c := range r.Conclusions.Signatures {
+		h.Cards = append(h.Cards, t.card(i, c))
 	}
-	return htmlTemplate().Execute(w, h)
+	for _, c := range r.Conclusions.Timestamps {
+		h.Cards = append(h.Cards, t.stampCard(c))
+	}
+	basis := t.basis()
+	h.Basis = htmlSection{basis.title, htmlRows(basis.rows)}
+	return htmlTemplate().ExecuteTemplate(w, template, h)
 }
 
 func htmlRows(rows []row) []htmlRow {
 	out := make([]htmlRow, len(rows))
 	for i, r := range rows {
-		out[i] = htmlRow{r.label, r.value, r.class}
+		out[i] = htmlRow{r.label, r.value, r.class, r.fold}
 	}
 	return out
 }

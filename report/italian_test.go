@@ -21,7 +21,7 @@ var speakers = []string{
 // calls are the functions whose literal arguments are said to people.
 var calls = map[string]bool{
 	"add": true, "problem": true, "fatal": true, "note": true, "bad": true, "Malformed": true, "New": true, "Errorf": true,
-	"T": true, "f": true, "count": true, "noteIn": true, "Sprintf": true,
+	"T": true, "f": true, "count": true, "noteIn": true, "Sprintf": true, "advise": true,
 }
 
 // talkative are files whose every literal is a text.
@@ -71,7 +71,7 @@ func said(t *testing.T, dir string) map[string]string {
 				}
 			case *ast.CallExpr:
 				name := calledName(n)
-				if !calls[name] || dir == "report" && name != "T" && name != "f" && name != "count" {
+				if !calls[name] || dir == "report" && name != "T" && name != "f" && name != "count" && name != "advise" {
 					return true
 				}
 				for _, a := range n.Args {

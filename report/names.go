@@ -103,8 +103,17 @@ func (n Name) organizationNumber() (kind, number string) {
 
 // describe writes name, number and organisation.
 func (l Lang) describe(n Name) string {
+	more := l.numbers(n)
+	if len(more) == 0 {
+		return n.person()
+	}
+	return n.person() + " (" + strings.Join(more, ", ") + ")"
+}
+
+// numbers are what tells a holder from others of the name: fiscal code,
+// organisation and its number.
+func (l Lang) numbers(n Name) (more []string) {
 	who := n.person()
-	var more []string
 	switch {
 	case n.fiscal() != "":
 		more = append(more, l.f("fiscal code %s", n.fiscal()))
@@ -123,10 +132,7 @@ func (l Lang) describe(n Name) string {
 			more = append(more, l.f("organisation number %s", n.OrgID))
 		}
 	}
-	if len(more) == 0 {
-		return who
-	}
-	return who + " (" + strings.Join(more, ", ") + ")"
+	return more
 }
 
 // authority writes the name of an issuer: its common name, and the

@@ -116,6 +116,15 @@ func (t *page) reason() string {
 	return ""
 }
 
+// advise says what to do, in the words of the command line and the API. A page
+// has words of its own.
+func (t *page) advise(text string) string {
+	if t.bare {
+		return ""
+	}
+	return t.l.T(text)
+}
+
 // because says why one signature or time-stamp does not hold.
 func (t *page) because(c *Conclusion) string {
 	first := ""
@@ -136,9 +145,9 @@ func (t *page) because(c *Conclusion) string {
 	case TryLater, CertificateChainGeneral:
 		return t.unknownStatus(c, first)
 	case HashFailure:
-		return join(t.l.f("Why: %s", first), t.l.T("Somebody has changed it: ask whoever sent it for the original."))
+		return join(t.l.f("Why: %s", first), t.advise("Somebody has changed it: ask whoever sent it for the original."))
 	case SignedDataNotFound:
-		return join(t.l.f("Why: %s", first), t.l.T("Give the signed file too (detachedContent, --detached)."))
+		return join(t.l.f("Why: %s", first), t.advise("Give the signed file too (detachedContent, --detached)."))
 	case FormatFailure:
 		switch {
 		case t.tooMuch(first):
@@ -148,7 +157,7 @@ func (t *page) because(c *Conclusion) string {
 		}
 		return join(t.l.f("Why: %s", first), t.l.T("A genuine document does not have this form."))
 	case OutOfBoundsNoPOE, OutOfBoundsNotRevoked, RevokedNoPOE, RevokedCANoPOE, CryptoConstraintsFailureNoPOE, NoPOE, NoCertificateChainFoundNoPOE, RevocationOutOfBoundsNoPOE:
-		return join(t.l.f("Why: %s", first), t.l.T("A time-stamp from before that would prove it. If you know when it was signed, ask for the verdict as at that day (verifyOnDate, --at)."))
+		return join(t.l.f("Why: %s", first), t.advise("A time-stamp from before that would prove it. If you know when it was signed, ask for the verdict as at that day (verifyOnDate, --at)."))
 	}
 	if first == "" {
 		first = sentence(t.l.T(meanings[c.SubIndication]))
@@ -160,12 +169,12 @@ func (t *page) because(c *Conclusion) string {
 func (t *page) changed(changes []ades.Change, c *Conclusion) string {
 	for _, ch := range changes {
 		if !ch.Permitted && !ch.Unexplained && c.Indication == TotalFailed {
-			return join(t.l.f("Why: after signing, a change was made that the signature does not allow: %s", sentence(t.l.Change(ch))), t.l.T("Ask whoever sent it for the document as it was signed."))
+			return join(t.l.f("Why: after signing, a change was made that the signature does not allow: %s", sentence(t.l.Change(ch))), t.advise("Ask whoever sent it for the document as it was signed."))
 		}
 	}
 	for _, ch := range changes {
 		if ch.Unexplained && c.SubIndication == SigConstraintsFailure {
-			return join(t.l.f("Why: after signing, a change was made of which nothing shows that it is harmless: %s", sentence(t.l.Change(ch))), t.l.T("Compare it with the document as it was signed (rogito extract)."))
+			return join(t.l.f("Why: after signing, a change was made of which nothing shows that it is harmless: %s", sentence(t.l.Change(ch))), t.advise("Compare it with the document as it was signed (rogito extract)."))
 		}
 	}
 	return ""
@@ -213,7 +222,7 @@ func (t *page) uncovered() string {
 	if len(names) > 5 {
 		names, more = names[:5], ", …"
 	}
-	return join(t.l.f("Why: nobody signed %s.", strings.Join(names, ", ")+more), t.l.T("Where only what is signed counts, say so (expectFile, expectElement, --file, --element)."))
+	return join(t.l.f("Why: nobody signed %s.", strings.Join(names, ", ")+more), t.advise("Where only what is signed counts, say so (expectFile, expectElement, --file, --element)."))
 }
 
 // untrusted says why a chain leads nowhere: for want of lists, or because the
@@ -225,21 +234,21 @@ func (t *page) untrusted(c *Conclusion, first string) string {
 		return t.l.f("Why: %s", first)
 	case state.Lists == "none":
 		return join(t.l.T("Whether the signer can be trusted cannot be told: no European trusted list is loaded."),
-			t.l.T(`To load them: "rogito trust update", or "rogito trust import" on a machine without network; then verify again.`))
+			t.advise(`To load them: "rogito trust update", or "rogito trust import" on a machine without network; then verify again.`))
 	case state.Lists == "stale":
 		return join(t.l.f("The issuer, %s, is on none of the trusted lists that are loaded, and these are old (of %s).", t.issuerName(c), t.l.dayOf(t.r.lotl().Issued, t.r.Zone)),
-			t.l.T(`To renew them: "rogito trust update", or "rogito trust import" on a machine without network.`))
+			t.advise(`To renew them: "rogito trust update", or "rogito trust import" on a machine without network.`))
 	}
 	if cert := t.r.certificate(c); cert != nil {
 		for _, l := range t.r.Facts.TrustState.Lists {
 			if !l.Verified && l.Territory != "" && l.Territory == cert.Country {
 				return join(t.l.f("Whether the signer can be trusted cannot be told: the trusted list of %s could not be had.", t.l.country(l.Territory)),
-					t.l.T(`To try again: "rogito trust update".`))
+					t.advise(`To try again: "rogito trust update".`))
 			}
 		}
 	}
 	return join(t.l.f("The issuer, %s, is on no European trusted list and not among your own trusted certificates.", t.issuerName(c)),
-		t.l.T("If you trust it, add its certificate (trust.anchors, --trust)."))
+		t.advise("If you trust it, add its certificate (trust.anchors, --trust)."))
 }
 
 // unknownStatus says why revocation or lists left a verdict open.
@@ -248,11 +257,11 @@ func (t *page) unknownStatus(c *Conclusion, first string) string {
 	switch {
 	case state.Lists == "stale" && c.TrustedList && c.SubIndication == TryLater:
 		return join(t.l.f("The trusted lists that are loaded are old (of %s), so the issuer cannot be judged by them.", t.l.dayOf(t.r.lotl().Issued, t.r.Zone)),
-			t.l.T(`To renew them: "rogito trust update", or "rogito trust import" on a machine without network.`))
+			t.advise(`To renew them: "rogito trust update", or "rogito trust import" on a machine without network.`))
 	case t.r.Facts.TrustState.Offline:
 		return join(t.l.f("Why: %s", first), t.l.T("It could not be asked for, because fetching is forbidden (--no-network, network.offline)."))
 	}
-	return join(t.l.f("Why: %s", first), t.l.T("Try again later; the notes say what could not be fetched."))
+	return join(t.l.f("Why: %s", first), t.advise("Try again later; the notes say what could not be fetched."))
 }
 
 // TrustView says by which lists and anchors a verdict was reached.

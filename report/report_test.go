@@ -93,12 +93,12 @@ func TestFirstThreeLines(t *testing.T) {
 				crt.Holder, crt.Sandbox, crt.Authority = holder, false, Name{Common: "InfoCert Firma 4", Organization: "INFOCERT S.P.A."}
 			}), OutcomeValid,
 			[]string{"f.pdf: VALID (PAdES, 1 signature). The content is intact.\nSigned by MARIO ROSSI (fiscal code RSSMRA80A01H501U) on 15 November 2026, 03:46 UTC", "InfoCert Firma 4 (INFOCERT S.P.A.), is on the trusted list of Italy.", "handwritten"},
-			[]string{"f.pdf: VALIDO (PAdES, 1 firma). Il contenuto è integro.\nFirmato da MARIO ROSSI (codice fiscale RSSMRA80A01H501U) il 15 novembre 2026, 03:46 UTC", "firma elettronica qualificata"},
+			[]string{"f.pdf: VALIDA (PAdES, 1 firma). Il contenuto è integro.\nFirmato da MARIO ROSSI (codice fiscale RSSMRA80A01H501U) il 15 novembre 2026, 03:46 UTC", "firma elettronica qualificata"},
 		},
 		"own anchor": {
 			change(TotalPassed, "", func(*Report, *Conclusion) {}), OutcomeValid,
 			[]string{"VALID (PAdES", "[test certificate]", "certificate of your own", "(N/A): only a trusted list can say so"},
-			[]string{"certificato vostro"},
+			[]string{"certificato aggiunto qui"},
 		},
 		"no lists": {
 			change(Indeterminate, NoCertificateChainFound, func(*Report, *Conclusion) {}), OutcomeUndetermined,
@@ -134,7 +134,7 @@ func TestFirstThreeLines(t *testing.T) {
 		"changed content": {
 			change(TotalFailed, HashFailure, func(_ *Report, c *Conclusion) { c.Signature.References[0].Intact = ades.No }), OutcomeInvalid,
 			[]string{"NOT VALID (PAdES, 1 signature). The content is NOT intact."},
-			[]string{"NON VALIDO", "Il contenuto NON è integro."},
+			[]string{"NON VALIDA", "Il contenuto NON è integro."},
 		},
 		"forbidden change": {
 			sample(TotalFailed, FormatFailure), OutcomeInvalid,
@@ -170,7 +170,7 @@ func TestFirstThreeLines(t *testing.T) {
 				r.Conclusions.Indication, r.Conclusions.Partial, r.Conclusions.Uncovered = Indeterminate, true, []string{"extra.txt"}
 			}), OutcomeUndetermined,
 			[]string{"VALID FOR A PART (PAdES, 1 signature). What is signed is intact.", "nobody signed extra.txt", "expectFile"},
-			[]string{"VALIDO PER UNA PARTE", "nessuno ha firmato extra.txt"},
+			[]string{"VALIDA SOLO IN PARTE", "nessuno ha firmato extra.txt"},
 		},
 		"detached content missing": {
 			change(Indeterminate, SignedDataNotFound, func(_ *Report, c *Conclusion) { c.Signature.References[0].Intact = ades.Unknown }), OutcomeUndetermined,
@@ -205,7 +205,7 @@ func TestFirstThreeLines(t *testing.T) {
 		"time-stamp alone, undetermined": {
 			none(stampFacts(ades.TST), &Conclusions{Indication: Indeterminate, Timestamps: []*Conclusion{{Indication: Indeterminate, SubIndication: NoCertificateChainFound, Timestamp: token}}}), OutcomeUndetermined,
 			[]string{"TIME-STAMP UNDETERMINED", "no European trusted list is loaded"},
-			[]string{"MARCA TEMPORALE INDETERMINATA"},
+			[]string{"MARCA TEMPORALE NON DETERMINABILE"},
 		},
 		"time-stamps in a PDF": {
 			none(stampFacts(ades.PAdES), &Conclusions{Indication: Indeterminate, TimestampsVerified: true, Timestamps: []*Conclusion{{Indication: Passed, Timestamp: token}}}), OutcomeInvalid,

@@ -162,7 +162,7 @@ func (t *page) broken() words {
 		w.sentence = t.l.T("This document asks for more than one verification may spend, so it was not read to its end.")
 		w.headline = t.l.T("NOT VALID") + ", " + t.l.T("too large to be read")
 	} else {
-		w.why = join(w.why, t.l.T("Ask whoever sent it for the original."))
+		w.why = join(w.why, t.advise("Ask whoever sent it for the original."))
 	}
 	return w
 }

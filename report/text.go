@@ -36,6 +36,8 @@ type page struct {
 	r *Report
 	l Lang
 	b strings.Builder
+
+	bare bool // the reason is told without advice
 }
 
 // section is a part of a report: what text, HTML and PDF have in common.
@@ -47,11 +49,19 @@ type section struct {
 type row struct {
 	label, value string
 	class        string // "error", "warning" or ""
+	fold         bool   // a page shows it on demand
+}
+
+// detail adds what only some ask for.
+func (s *section) detail(label, value string) {
+	if value != "" {
+		s.rows = append(s.rows, row{label: label, value: value, fold: true})
+	}
 }
 
 func (s *section) add(label, value, class string) {
 	if value != "" {
-		s.rows = append(s.rows, row{label, value, class})
+		s.rows = append(s.rows, row{label: label, value: value, class: class})
 	}
 }
 
@@ -116,8 +126,8 @@ func (t *page) signature(title string, c *Conclusion) section {
 	if cert := t.r.certificate(c); cert != nil {
 		s.add(t.l.T("Signer"), t.signer(c), "")
 		s.add(t.l.T("Issuer"), t.issuerName(c), "")
-		s.add(t.l.T("Certificate"), t.l.f("number %s, valid from %s to %s", cert.SerialNumber, t.l.dayOf(cert.NotBefore, t.r.Zone), t.l.dayOf(cert.NotAfter, t.r.Zone)), "")
-		s.add(t.l.T("Certificate status"), t.status(c), "")
+		s.detail(t.l.T("Certificate"), t.l.f("number %s, valid from %s to %s", cert.SerialNumber, t.l.dayOf(cert.NotBefore, t.r.Zone), t.l.dayOf(cert.NotAfter, t.r.Zone)))
+		s.detail(t.l.T("Certificate status"), t.status(c))
 	}
 	intact := map[ades.Tri]string{ades.Yes: "yes", ades.No: "no", ades.Unknown: "cannot be told"}[sig.Intact()]
 	if ades.Fatal(sig.Problems) {
@@ -126,25 +136,25 @@ func (t *page) signature(title string, c *Conclusion) section {
 	s.add(t.l.T("Content intact"), t.l.T(intact), "")
 	s.add(t.l.T("Covers only"), t.scope(c), "")
 	s.add(t.l.T("Time"), t.when(c), "")
-	s.add(t.l.T("Level"), c.Level, "")
+	s.detail(t.l.T("Level"), c.Level)
 	s.add(t.l.T("Qualification"), t.l.qualification(c.Qualification, c.Indication == TotalPassed && !c.TrustedList), "")
 	if c.TrustedList {
 		var places []string
 		for _, p := range territoriesOf(c) {
 			places = append(places, t.l.country(p))
 		}
-		s.add(t.l.T("On an EU trusted list"), strings.Join(places, ", "), "")
+		s.detail(t.l.T("On an EU trusted list"), strings.Join(places, ", "))
 	}
-	s.add(t.l.T("Algorithm"), sig.Algorithm.Name, "")
+	s.detail(t.l.T("Algorithm"), sig.Algorithm.Name)
 	s.add(t.l.T("Evidence lasts until"), t.date(c.ValidUntil), "")
 	for _, ts := range c.Timestamps {
-		s.add(t.l.T("Time-stamp"), t.stampedBy(ts)+" "+t.l.indication(ts.Indication, optional(ts.SubIndication)), "")
+		s.detail(t.l.T("Time-stamp"), t.stampedBy(ts)+" "+t.l.indication(ts.Indication, optional(ts.SubIndication)))
 	}
 	if sig.PDF != nil {
 		for _, ch := range sig.PDF.Changes {
 			switch {
 			case ch.Permitted:
-				s.add(t.l.T("Change after signing"), t.l.Change(ch), "")
+				s.detail(t.l.T("Change after signing"), t.l.Change(ch))
 			case ch.Unexplained:
 				s.add(t.l.T("UNEXPLAINED CHANGE"), t.l.Change(ch), "warning")
 			default:
@@ -204,7 +214,7 @@ func (r *Report) certificate(c *Conclusion) *Certificate {
 // documentRows describe the document itself: its name, size and digest.
 func (t *page) documentRows(name string) ([]row, error) {
 	var s section
-	s.add(t.l.T("Document"), name, "")
+	s.add(t.l.T("Name of the file"), name, "")
 	if t.r.Source != nil {
 		sum, err := digest(t.r.Source)
 		if err != nil {

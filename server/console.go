@@ -16,14 +16,17 @@ import (
 	"rogito.dev/rogito/server/internal/upload"
 )
 
-// newDesk makes the pages under /console.
-func (s *Server) newDesk(a *api.API, site *look.Site) http.Handler {
+// mountDesk mounts the pages under /console.
+func (s *Server) mountDesk(a *api.API, site *look.Site) {
 	h := &healthReport{server: s}
-	return desk.New(desk.Parts{
+	pages := desk.New(desk.Parts{
 		Site: site, Accounts: s.accounts, Signing: s.sig.signing, Enroll: s.sig.enroll, Keys: s.sig.keys, Callbacks: s.sig.callbacks, Idempotency: s.idempotency,
 		Spool: s.spool, Limits: upload.Limits{Body: s.cfg.Limits.Body}, Memory: s.cfg.Limits.Memory, Document: s.cfg.Limits.Document,
 		Send: a.Send, Health: h.read,
 	})
+	a.Know("login/logout/sign/sketch/records/signed/callbacks/resend/approve/refuse/certificates/suspend/resume/revoke/cancel/review/evidence/account/tokens/health")
+	a.Mount("/console/*", pages, http.MethodGet, http.MethodHead, http.MethodPost)
+	a.Mount("/console", http.RedirectHandler("/console/", http.StatusSeeOther))
 }
 
 // healthReport is what administrators see of the server. The doctor is asked at

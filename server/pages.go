@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/api/verification"
+	"rogito.dev/rogito/server/internal/console/check"
 	"rogito.dev/rogito/server/internal/console/look"
 )
 
@@ -34,8 +36,8 @@ func (s *Server) zone() *time.Location {
 var doors = []look.Door{
 	{Path: "/check", Name: look.T("Check a signature", "Verifica una firma"), About: look.T("Drop a signed file and read whether you can rely on it, who signed and when. Nothing is kept.", "Trascina un file firmato e leggi se puoi fidarti, chi ha firmato e quando. Nulla viene conservato.")},
 	{Path: "/map", Name: look.T("Quotations", "Quotazioni"), About: look.T("Real-estate values of the Agenzia delle Entrate (OMI) by zone, on a map, semester by semester.", "I valori immobiliari dell'Agenzia delle Entrate (OMI) per zona, sulla mappa, semestre per semestre.")},
-	{Path: "/console/", Name: look.T("Console", "Console di lavoro"), About: look.T("Sign documents, find your records, look after certificates and tokens.", "Firma documenti, ritrova le pratiche, gestisci certificati e token.")},
-	{Path: "/docs", Name: look.T("API", "API e documentazione"), About: look.T("Everything that the pages do, for your own programs.", "Tutto ciò che fanno le pagine, per i tuoi programmi.")},
+	{Path: "/console/", Name: look.Same("Console"), About: look.T("Sign documents, find your records, look after certificates and tokens.", "Firma documenti, ritrova le pratiche, gestisci certificati e token.")},
+	{Path: "/docs", Name: look.Same("API"), About: look.T("Everything that the pages do, for your own programs.", "Tutto ciò che fanno le pagine, per i tuoi programmi.")},
 }
 
 // newSite is what all pages stand on.
@@ -53,7 +55,12 @@ func (s *Server) newSite(a *api.API) *look.Site {
 // mountConsole adds the pages that console.enabled is about, a line or two for
 // each package of them.
 func (s *Server) mountConsole(a *api.API, site *look.Site) {
-	a.Know("login/logout/sign/sketch/records/signed/callbacks/resend/approve/refuse/certificates/suspend/resume/revoke/cancel/review/evidence/account/tokens/health")
-	a.Mount("/console/*", s.newDesk(a, site), http.MethodGet, http.MethodHead, http.MethodPost)
-	a.Mount("/console", http.RedirectHandler("/console/", http.StatusSeeOther))
+	s.mountDesk(a, site)
+	pages := &check.Pages{Site: site, Public: s.publicCheck(), PerMinute: s.cfg.Console.CheckPerMinute, MaxDocument: s.cfg.Limits.Document}
+	pages.Mount(a, s.verification())
+}
+
+// verification is the service behind POST /verify and /check.
+func (s *Server) verification() *verification.Verify {
+	return &verification.Verify{Verifier: s.sig.verifier, MaxDocument: s.cfg.Limits.Document, Zone: s.zone(), Producer: "Rogito " + Version}
 }

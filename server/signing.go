@@ -215,7 +215,7 @@ func (s *Server) registerSigning(a *api.API) {
 		host = u.Hostname()
 	}
 	signatures.RegisterSignatures(a, records)
-	verification.RegisterVerify(a, &verification.Verify{Verifier: w.verifier, MaxDocument: s.cfg.Limits.Document, Zone: s.zone(), Producer: "Rogito " + Version})
+	verification.RegisterVerify(a, s.verification())
 	signatures.RegisterApprovals(a, records)
 	signatures.RegisterCertificates(a, certificates)
 	signatures.RegisterClientCertificates(a, certificates)

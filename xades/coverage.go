@@ -448,7 +448,9 @@ func (p *partition) element(n *xmldom.Node) {
 		if !n.Mark && p.uniform() {
 			return // so is everything below it
 		}
-		p.values(n, by, true)
+		if !p.plain { // else no value anywhere hangs on what is left out
+			p.values(n, by, true)
+		}
 	case !p.holders[n]:
 		p.content(n.Path, set{}) // and everything below it
 		return

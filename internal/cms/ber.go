@@ -3,6 +3,7 @@ package cms
 import (
 	"bytes"
 	"errors"
+	"math/bits"
 	"slices"
 
 	"rogito.dev/rogito/internal/limits"
@@ -175,7 +176,40 @@ func DER(raw []byte) ([]byte, error) {
 	if len(rest) > 0 {
 		return nil, errTrailing
 	}
+	if isDER(e, 0) {
+		return raw, nil
+	}
 	return appendDER(nil, e, 0)
+}
+
+// isDER reports whether appendDER would write a value as it stands. Most are DER
+// from the beginning, and to encode the signed attributes of a signature anew
+// was 5 % of reading it.
+func isDER(e Element, depth int) bool {
+	if depth > limits.ASN1Depth || e.Indefinite || e.Tag == TagOctetString|constructed || len(e.Raw) != sizeTLV(len(identifier(e)), len(e.Body)) {
+		return false
+	}
+	if !e.Constructed() {
+		return true
+	}
+	var last []byte
+	for in := e.Body; len(in) > 0; {
+		c, rest, err := ReadElement(in)
+		if err != nil || !isDER(c, depth+1) || e.Tag == TagSet && bytes.Compare(last, c.Raw) > 0 {
+			return false
+		}
+		last, in = c.Raw, rest
+	}
+	return true
+}
+
+// sizeTLV is the number of octets that appendTLV writes.
+func sizeTLV(id, body int) int {
+	n := id + 1 + body
+	if body >= 0x80 {
+		n += (bits.Len(uint(body)) + 7) / 8
+	}
+	return n
 }
 
 func appendDER(out []byte, e Element, depth int) ([]byte, error) {

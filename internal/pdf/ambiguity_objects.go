@@ -208,7 +208,7 @@ func (a *auditor) objectStream(p place) error {
 			return &skimError{"is an object stream without data"}
 		}
 		var os *objectStream
-		if os, err = d.openObjectStream(st); err == nil {
+		if os, _, err = d.keptObjectStream(st); err == nil {
 			return a.contents(p, os)
 		}
 	}

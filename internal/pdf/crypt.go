@@ -64,7 +64,7 @@ func (d *Document) unlock(password string) error {
 	}
 	d.crypt = c
 	clear(d.cache) // what was read until now was not decrypted
-	d.streams = objectStreams{}
+	d.streams = nil
 	return nil
 }
 

@@ -42,9 +42,9 @@ type Document struct {
 
 	cache   map[int]Object
 	loading map[int]bool
-	weighs  int64 // bytes in the cache, about
-	paid    int64 // bytes of them that the budget knows of
-	streams objectStreams
+	weighs  int64                 // bytes in the cache, about
+	paid    int64                 // bytes of them that the budget knows of
+	streams map[int]*objectStream // by number
 	work    *work
 }
 

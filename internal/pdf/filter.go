@@ -18,7 +18,11 @@ import (
 func (d *Document) filter(name Name, parms *Dict, data []byte) (out []byte, odd string, err error) {
 	switch name {
 	case "FlateDecode", "Fl":
-		return d.predicted(parms, data, d.work.inflate)
+		if d.work.judged {
+			odd, err = d.judgeFlate(parms, data)
+			return nil, odd, err
+		}
+		return d.predicted(parms, data, func(b []byte) ([]byte, string, error) { return d.work.inflate(b, nil) })
 	case "LZWDecode", "LZW":
 		early := true
 		if n, ok := d.Int(parms.Get("EarlyChange")); ok {
@@ -62,75 +66,154 @@ func inflater(src *bytes.Reader) (io.ReadCloser, error) {
 
 // inflate is lenient in one point: where the data are cut or damaged it gives
 // what came before, as other readers do. Those read on behind some damage.
-func (w *work) inflate(data []byte) ([]byte, string, error) {
+//
+// A stream that is only judged is not kept: look sees it piece by piece.
+func (w *work) inflate(data []byte, look func(piece []byte)) ([]byte, string, error) {
 	src := bytes.NewReader(data)
 	r, err := inflater(src)
 	if err != nil {
 		return nil, "", err
 	}
 	defer inflaters.Put(r)
-	room := w.room()
-	bound := min(room, int64(len(data))*limits.PDFRatio+1024)
-	out := make([]byte, 0, min(bound+1, int64(len(data))*2+512))
-	looked := 0
+	most := int64(len(data))*limits.PDFRatio + 1024
+	room := w.room(8 * int64(len(data))) // few streams need more, and for those the caches go later
+	bound := min(room, most)
+	want := min(bound+1, int64(len(data))*2+512)
+	if look != nil {
+		room = w.largest()
+		bound = min(room, most)
+		want = min(bound+1, 32<<10)
+	}
+	out := make([]byte, 0, want)
+	var before, looked int64 // bytes that were let go, and at the last look at the context
 	for {
-		if len(out) == cap(out) {
+		if look != nil {
+			look(out)
+			before, out = before+int64(len(out)), out[:0]
+		} else if len(out) == cap(out) {
 			out = append(out, 0)[:len(out)]
 		}
-		n, err := r.Read(out[len(out):min(int64(cap(out)), bound+1)])
+		n, err := r.Read(out[len(out):min(int64(cap(out)), bound+1-before)])
 		out = out[:len(out)+n]
+		total := before + int64(len(out))
+		if total > bound && look == nil {
+			room = w.room(most)
+			bound = min(room, most)
+		}
 		switch {
-		case int64(len(out)) > bound:
+		case total > bound:
 			return nil, "", w.tooLarge(room)
+		case err == nil:
+			if total-looked > lookEvery {
+				looked = total
+				if err := w.ctx.Err(); err != nil {
+					return nil, "", err
+				}
+			}
+			continue
+		}
+		if look != nil {
+			look(out)
+		}
+		switch {
 		case errors.Is(err, io.EOF):
 			return out, ended(data[len(data)-src.Len():]), nil
-		case errors.Is(err, io.ErrUnexpectedEOF) && len(out) > 0:
+		case errors.Is(err, io.ErrUnexpectedEOF) && total > 0:
 			return out, oddEnd, nil
 		case errors.Is(err, zlib.ErrChecksum):
 			return out, oddChecksum, nil
-		case err != nil && len(out) > 0:
+		case total > 0:
 			return out, "damaged data", nil
-		case err != nil:
-			return nil, "", err
 		}
-		if len(out)-looked > lookEvery {
-			looked = len(out)
-			if err := w.ctx.Err(); err != nil {
-				return nil, "", err
-			}
-		}
+		return nil, "", err
 	}
+}
+
+// predictor is what the parameters of a filter say about one. row is the number
+// of bytes of a row, without its tag.
+type predictor struct{ kind, row, tag, pixel, bits int }
+
+func (d *Document) predictor(parms *Dict) (p predictor, err error) {
+	if parms == nil {
+		return p, nil
+	}
+	if p.kind = d.intOr(parms, "Predictor", 1); p.kind < 2 {
+		return predictor{}, nil
+	}
+	colors, bits, columns := d.intOr(parms, "Colors", 1), d.intOr(parms, "BitsPerComponent", 8), d.intOr(parms, "Columns", 1)
+	if colors < 1 || colors > 256 || bits < 1 || bits > 16 || columns < 1 || columns > limits.PDFStream/512 {
+		return p, errors.New("predictor parameters out of bounds")
+	}
+	p.bits = bits
+	p.pixel = (colors*bits + 7) / 8
+	p.row = (colors*bits*columns + 7) / 8
+	if p.kind != 2 {
+		p.tag = 1
+	}
+	return p, nil
 }
 
 func (d *Document) predicted(parms *Dict, data []byte, f func([]byte) ([]byte, string, error)) ([]byte, string, error) {
 	out, odd, err := f(data)
-	if err != nil || parms == nil {
+	if err != nil {
+		return nil, odd, err
+	}
+	p, err := d.predictor(parms)
+	if err != nil || p.kind == 0 {
 		return out, odd, err
 	}
-	p := d.intOr(parms, "Predictor", 1)
-	if p < 2 {
-		return out, odd, nil
-	}
-	colors, bits, columns := d.intOr(parms, "Colors", 1), d.intOr(parms, "BitsPerComponent", 8), d.intOr(parms, "Columns", 1)
-	if colors < 1 || colors > 256 || bits < 1 || bits > 16 || columns < 1 || columns > limits.PDFStream/512 {
-		return nil, "", errors.New("predictor parameters out of bounds")
-	}
-	pixel := (colors*bits + 7) / 8
-	row := (colors*bits*columns + 7) / 8
-	tag := 1
-	if p == 2 {
-		tag = 0
-	}
-	if len(out)%(row+tag) != 0 {
+	if len(out)%(p.row+p.tag) != 0 {
 		odd = odder(odd, oddRow)
 	}
-	if p == 2 {
-		out, err = tiffPredictor(out, row, pixel, bits)
+	if p.kind == 2 {
+		out, err = tiffPredictor(out, p.row, p.pixel, p.bits)
 	} else {
-		out, err = pngPredictor(out, row, pixel)
+		out, err = pngPredictor(out, p.row, p.pixel)
 	}
 	return out, odd, err
 }
+
+// judgeFlate is what filter says of a deflated stream, without what it decodes
+// to: to make room for that was two thirds of the time that a picture takes.
+func (d *Document) judgeFlate(parms *Dict, data []byte) (odd string, err error) {
+	p, err := d.predictor(parms)
+	if err != nil {
+		return "", err
+	}
+	if p.kind == 2 && p.bits != 8 {
+		err = errTIFF(p.bits)
+	}
+	var size int64
+	var kind byte // the first tag that none of the PNG filters has
+	at := int64(-1)
+	_, odd, flaw := d.work.inflate(data, func(piece []byte) {
+		if p.tag == 1 { // the tags of the rows that begin in this piece
+			for i := -size % int64(p.row+1); i < int64(len(piece)); i += int64(p.row + 1) {
+				if i >= 0 && piece[i] > 4 && at < 0 {
+					kind, at = piece[i], size+i
+				}
+			}
+		}
+		size += int64(len(piece))
+	})
+	if flaw != nil {
+		return odd, flaw
+	}
+	if at >= 0 && at+1 < size { // a tag without a row counts for nothing
+		err = errPredictor(kind)
+	}
+	if p.kind != 0 && size%int64(p.row+p.tag) != 0 {
+		odd = odder(odd, oddRow)
+	}
+	if e := d.work.decode(size); e != nil {
+		return "", e
+	}
+	return odd, err
+}
+
+func errPredictor(kind byte) error { return fmt.Errorf("PNG predictor %d", kind) }
+
+func errTIFF(bits int) error { return fmt.Errorf("TIFF predictor with %d bits", bits) }
 
 func (d *Document) intOr(dict *Dict, key Name, def int) int {
 	if n, ok := d.Int(dict.Get(key)); ok && n >= -1<<31 && n < 1<<31 {
@@ -141,7 +224,7 @@ func (d *Document) intOr(dict *Dict, key Name, def int) int {
 
 func tiffPredictor(data []byte, row, pixel, bits int) ([]byte, error) {
 	if bits != 8 {
-		return nil, fmt.Errorf("TIFF predictor with %d bits", bits)
+		return nil, errTIFF(bits)
 	}
 	for start := 0; start+row <= len(data); start += row {
 		line := data[start : start+row]
@@ -200,7 +283,7 @@ func unfilter(kind byte, line, prior []byte, pixel int) error {
 			line[i] += paeth(left, int(prior[i]), upLeft)
 		}
 	default:
-		return fmt.Errorf("PNG predictor %d", kind)
+		return errPredictor(kind)
 	}
 	return nil
 }
@@ -314,7 +397,7 @@ func endGroup(out []byte, group uint64, n int, odd string) ([]byte, string, erro
 
 func (w *work) runLength(data []byte) ([]byte, string, error) {
 	odd := ""
-	room := int(w.room())
+	room := int(w.room(64 * int64(len(data)))) // two bytes become 128
 	out := make([]byte, 0, min(room, 2*len(data)))
 	looked := 0
 	for len(data) > 1 {

@@ -25,7 +25,8 @@ func (d *Document) repair(password string) error {
 	broken := d.repaired
 	d.sections, d.revisions, d.trailer, d.crypt = nil, nil, nil, nil
 	clear(d.cache)
-	d.streams = objectStreams{}
+	d.streams = nil
+	d.work.forgetStreams()
 	objects, trailers, err := d.scan()
 	if err != nil {
 		return err

@@ -96,8 +96,8 @@ func (d *Document) encoded(s *Stream, c *crypt) ([]byte, error) {
 	if err := d.work.parse(n); err != nil {
 		return nil, err
 	}
-	if n > d.work.room() {
-		return nil, d.work.tooLarge(d.work.room())
+	if room := d.work.room(n); n > room {
+		return nil, d.work.tooLarge(room)
 	}
 	raw := make([]byte, n)
 	if got, err := d.ReadAt(raw, s.span.Start); got < len(raw) {
@@ -197,12 +197,6 @@ func first(dict *Dict, long, short Name) Object {
 	return nil
 }
 
-// objectStreams keeps decoded object streams, as many as fit.
-type objectStreams struct {
-	open map[int]*objectStream
-	held int
-}
-
 type objectStream struct {
 	data    []byte
 	first   int
@@ -213,7 +207,28 @@ type objectStream struct {
 	odd     string // what other readers may decode to something else
 }
 
+// holdObjectStreams bounds what is kept of all revisions together.
 const holdObjectStreams = 16 << 20
+
+// streamKey is what an object stream decodes by. All revisions that see the same
+// bytes share it, unless a reference stands in the way that may mean another
+// object in each: a large form was decoded four times.
+type streamKey struct {
+	span  Span
+	ref   Ref
+	crypt *crypt
+	doc   *Document // nil: any
+}
+
+func (d *Document) streamKey(st *Stream) streamKey {
+	key := streamKey{span: st.span, ref: st.ref, crypt: d.crypt}
+	for _, name := range []Name{"Filter", "F", "DecodeParms", "DP", "N", "First", "Length"} {
+		if holdsReference(st.Dict.Get(name)) {
+			key.doc = d
+		}
+	}
+	return key
+}
 
 // fromStream reads an object out of an object stream.
 func (d *Document) fromStream(ref Ref, stream, index int) (Object, error) {
@@ -240,7 +255,7 @@ func (d *Document) fromStream(ref Ref, stream, index int) (Object, error) {
 }
 
 func (d *Document) objectStream(num int) (*objectStream, error) {
-	if os := d.streams.open[num]; os != nil {
+	if os := d.streams[num]; os != nil {
 		return os, nil
 	}
 	e, ok := d.lookup(num)
@@ -255,26 +270,47 @@ func (d *Document) objectStream(num int) (*objectStream, error) {
 	if !ok {
 		return nil, fmt.Errorf("object %d is no stream", num)
 	}
-	os, err := d.openObjectStream(st)
+	os, kept, err := d.keptObjectStream(st)
 	if err != nil {
 		return nil, fmt.Errorf("object stream %d: %w", num, err)
 	}
-	weight := int64(len(os.data)) + 32*int64(len(os.numbers))
-	if d.streams.open == nil || d.streams.held+len(os.data) > holdObjectStreams {
-		d.streams.open, d.streams.held = make(map[int]*objectStream), 0
+	if kept {
+		if d.weighs == 0 {
+			d.work.owners = append(d.work.owners, d)
+		}
+		d.weighs++ // so that it is known to have a cache
+		if d.streams == nil {
+			d.streams = make(map[int]*objectStream)
+		}
+		d.streams[num] = os
 	}
-	if d.weighs == 0 {
-		d.work.owners = append(d.work.owners, d)
-	}
-	d.weighs++ // so that it is known to have a cache
-	if !d.work.budget.Try(weight) {
-		d.work.forget()
-		return os, nil
-	}
-	d.work.cached += weight
-	d.streams.open[num] = os
-	d.streams.held += len(os.data)
 	return os, nil
+}
+
+// keptObjectStream decodes an object stream once, if what it holds may be kept.
+func (d *Document) keptObjectStream(st *Stream) (os *objectStream, kept bool, err error) {
+	key, w := d.streamKey(st), d.work
+	if os = w.streams[key]; os != nil {
+		return os, true, nil
+	}
+	if os, err = d.openObjectStream(st); err != nil {
+		return nil, false, err
+	}
+	weight := int64(len(os.data)) + 32*int64(len(os.numbers))
+	if w.streamed+weight > holdObjectStreams {
+		w.forgetStreams()
+	}
+	if !w.budget.Try(weight) {
+		w.forget()
+		return os, false, nil
+	}
+	w.cached += weight
+	w.streamed += weight
+	if w.streams == nil {
+		w.streams = make(map[streamKey]*objectStream)
+	}
+	w.streams[key] = os
+	return os, true, nil
 }
 
 func (d *Document) openObjectStream(st *Stream) (*objectStream, error) {

@@ -233,9 +233,12 @@ func (a *auditor) encoding(p place, bulk bool, start, n int64) error {
 		}
 	}
 	s.span = Span{start, start + n}
-	w.most = *left
+	// A filter behind another needs what that one decodes to.
+	filter := first(s.Dict, "Filter", "F")
+	chain, _ := filter.(Array)
+	w.most, w.judged = *left, len(chain) < 2 && !holdsReference(filter)
 	_, odd, err := d.decode(s, d.crypt)
-	w.most = 0
+	w.most, w.judged = 0, false
 	*left -= max(w.decoded-decoded, n)
 	w.parsed, w.decoded = parsed, decoded // the audit has bounds of its own
 	if odd == "" && err == nil {

@@ -19,11 +19,15 @@ type work struct {
 	looked  int64 // bytes of both when the context was last looked at
 
 	most   int64  // bound on a stream that is being decoded, where it is known; 0: none
+	judged bool   // it is only judged: nobody looks at what it decodes to
 	win    []byte // what was read last
 	winOff int64
 	weight int64       // of the object that was parsed last
 	cached int64       // bytes of the budget that caches have
 	owners []*Document // of the caches, the document and its earlier revisions
+
+	streams  map[streamKey]*objectStream
+	streamed int64 // bytes of cached that they have
 }
 
 func newWork(ctx context.Context) *work {
@@ -87,18 +91,23 @@ func (w *work) decode(n int64) error {
 	return w.look()
 }
 
-// room is the largest stream that may be decoded now: two copies of it must
-// fit while it grows.
-func (w *work) room() int64 {
-	most := int64(limits.PDFStream)
+// largest is the largest stream that may be decoded, whatever memory there is.
+func (w *work) largest() int64 {
 	if w.most > 0 {
-		most = min(most, w.most)
+		return min(limits.PDFStream, w.most)
 	}
+	return limits.PDFStream
+}
+
+// room is the largest stream that may be decoded now: two copies of it must
+// fit while it grows. Caches make room for so much.
+func (w *work) room(want int64) int64 {
+	most := w.largest()
 	left := w.budget.Left()
 	if left < 0 {
 		return most
 	}
-	if left/2 < most && w.cached > 0 {
+	if left/2 < min(most, want) && w.cached > 0 {
 		w.forget()
 		left = w.budget.Left()
 	}
@@ -150,10 +159,21 @@ func (d *Document) keep(num int, o Object, weight int64) {
 func (w *work) forget() {
 	for _, d := range w.owners {
 		clear(d.cache)
-		d.streams = objectStreams{}
+		d.streams = nil
 		d.weighs, d.paid = 0, 0
 	}
 	w.owners = w.owners[:0]
+	w.streams, w.streamed = nil, 0
 	w.budget.Return(w.cached)
 	w.cached = 0
+}
+
+// forgetStreams empties that of the object streams.
+func (w *work) forgetStreams() {
+	for _, d := range w.owners {
+		d.streams = nil
+	}
+	w.budget.Return(w.streamed)
+	w.cached -= w.streamed
+	w.streams, w.streamed = nil, 0
 }

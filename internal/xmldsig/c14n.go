@@ -197,8 +197,9 @@ func (c *canonicalizer) procInst(n *xmldom.Node) {
 
 func (c *canonicalizer) element(n *xmldom.Node, in bool) {
 	scope, rendered := len(c.scope), len(c.rendered)
-	bindings := n.Bindings()
-	c.scope = append(c.scope, bindings...)
+	if bindings := n.Bindings(); len(bindings) > 0 {
+		c.scope = append(c.scope, bindings...)
+	}
 	if in {
 		c.startTag(n)
 	}
@@ -209,7 +210,9 @@ func (c *canonicalizer) element(n *xmldom.Node, in bool) {
 		c.buf = append(append(append(c.buf, "</"...), n.Name.QName...), '>')
 		c.spill()
 	}
-	c.scope, c.rendered = c.scope[:scope], c.rendered[:rendered]
+	if len(c.scope) > scope || len(c.rendered) > rendered {
+		c.scope, c.rendered = c.scope[:scope], c.rendered[:rendered]
+	}
 }
 
 // orphan reports whether the element is in the set and its parent is not.
@@ -226,11 +229,13 @@ func (c *canonicalizer) startTag(n *xmldom.Node) {
 	} else {
 		c.inclusive(n, orphan)
 	}
-	slices.SortFunc(c.out, func(a, b xmldom.Binding) int { return strings.Compare(a.Prefix, b.Prefix) })
-	for _, b := range c.out {
-		c.binding(b)
+	if len(c.out) > 0 {
+		slices.SortFunc(c.out, func(a, b xmldom.Binding) int { return strings.Compare(a.Prefix, b.Prefix) })
+		for _, b := range c.out {
+			c.binding(b)
+		}
+		c.rendered = append(c.rendered, c.out...)
 	}
-	c.rendered = append(c.rendered, c.out...)
 	c.attributes(n, orphan)
 	c.buf = append(c.buf, '>')
 }
@@ -361,10 +366,28 @@ var (
 func (e *escapes) append(buf []byte, s string) []byte {
 	last := 0
 	for i := 0; i < len(s); i++ {
+		// Eight bytes at once that need nothing: one by one they were 5 % of reading
+		// XAdES-B. What is escaped is below 0x40 and no letter, digit or mark in base64.
+		for i+8 <= len(s) && plain(uint64(s[i])|uint64(s[i+1])<<8|uint64(s[i+2])<<16|uint64(s[i+3])<<24|
+			uint64(s[i+4])<<32|uint64(s[i+5])<<40|uint64(s[i+6])<<48|uint64(s[i+7])<<56) {
+			i += 8
+		}
+		if i == len(s) {
+			break
+		}
 		if with := e[s[i]]; with != "" {
 			buf = append(append(buf, s[last:i]...), with...)
 			last = i + 1
 		}
 	}
 	return append(buf, s[last:]...)
+}
+
+// plain reports whether none of eight bytes is &, <, >, ", or a control
+// character. It may say no of others.
+func plain(x uint64) bool {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	amp, quote, angle := x^ones*'&', x^ones*'"', x&^(ones*2)^ones*'<'
+	low := x - ones*' ' // a borrow goes upwards only, and only from a byte that is low itself
+	return ((amp-ones)&^amp|(quote-ones)&^quote|(angle-ones)&^angle|low&^x)&high == 0
 }

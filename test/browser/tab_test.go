@@ -438,6 +438,10 @@ func (b *tab) axe(name string) {
 		b.t.Logf("SKIPPED, NOT TESTED: axe-core on %s: %v", name, err)
 		return
 	}
+	if b.how.NoScripts { // the page has run none, axe-core has to
+		b.do("Emulation.setScriptExecutionDisabled", map[string]any{"value": false}, nil)
+		defer b.do("Emulation.setScriptExecutionDisabled", map[string]any{"value": true}, nil)
+	}
 	if b.eval("typeof axe") == "undefined" {
 		b.eval(source + "\n; ''")
 	}

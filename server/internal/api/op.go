@@ -151,6 +151,9 @@ func (a *API) Operations() []Op { return slices.Clone(a.ops) }
 // Segment is the first segment of the path, which scopes name.
 func (o *Op) Segment() string { return firstSegment(o.Path) }
 
+// Timeout is what one request may take, once its body is there.
+func (a *API) Timeout() time.Duration { return a.opts.Timeout }
+
 func (a *API) timeout(op *Op) time.Duration {
 	if op.Timeout > 0 {
 		return op.Timeout

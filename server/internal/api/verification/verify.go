@@ -77,15 +77,24 @@ func (v *Verify) verify(ctx context.Context, in *verifyInput) (api.Reply[*report
 	if err != nil {
 		return api.Reply[*report.View]{}, err
 	}
-	r, err := v.Verifier.Verify(ctx, req.src, req.o)
-	if errors.Is(err, ades.ErrPassword) {
-		return api.Reply[*report.View]{}, fault.New(fault.BadPDFPassword, "pdfEncryptionPassword is wrong or missing")
-	}
+	r, err := v.judge(ctx, req)
 	if err != nil {
 		return api.Reply[*report.View]{}, err
 	}
-	r.Zone, r.Producer = v.Zone, v.Producer
 	return req.answer(r, in.Accept)
+}
+
+// judge verifies the document of a request.
+func (v *Verify) judge(ctx context.Context, req *verification) (*report.Report, error) {
+	r, err := v.Verifier.Verify(ctx, req.src, req.o)
+	if errors.Is(err, ades.ErrPassword) {
+		return nil, fault.New(fault.BadPDFPassword, "pdfEncryptionPassword is wrong or missing")
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Zone, r.Producer = v.Zone, v.Producer
+	return r, nil
 }
 
 // answer writes the report in the form that Accept asks for.
@@ -304,13 +313,18 @@ func (v *Verify) fromForm(q *verification, body *api.Upload[verifyRequest]) erro
 	if q.src, err = v.document(docs[0].Text, fault.BadVerifyDocument, "inputDocument"); err != nil {
 		return err
 	}
+	if q.src.Size() == 0 && !docs[0].File {
+		return fault.New(fault.BadVerifyDocument, "inputDocument is required: choose a file")
+	}
 	q.name = docs[0].Text.Name()
 	for _, p := range body.Form("detachedContent") {
 		src, err := v.document(p.Text, fault.BadDetachedContent, "detachedContent")
 		if err != nil {
 			return err
 		}
-		q.o.Detached = append(q.o.Detached, ades.File{Name: p.Text.Name(), Source: src})
+		if src.Size() > 0 || p.File { // browsers send a field without a file, too
+			q.o.Detached = append(q.o.Detached, ades.File{Name: p.Text.Name(), Source: src})
+		}
 	}
 	strs := map[string]string{}
 	for _, name := range []string{"pdfEncryptionPassword", "verifyOnDate", "language", "recursive", "withPlainDocument", "expectElement", "expectFile"} {

@@ -19,12 +19,17 @@ type accountPage struct {
 	Tokens        []tokenRow
 	MayWallet     bool
 	Credit        string
-	Movements     []account.Transaction
+	Movements     []walletRow
 	Subscriptions []account.Subscription
 	MayUsage      bool
 	Month         string
 	Usage         []account.Count
 	Until         time.Time // end of the session
+}
+
+type walletRow struct {
+	account.Transaction
+	For look.Text
 }
 
 type tokenRow struct {
@@ -34,7 +39,7 @@ type tokenRow struct {
 
 func (d *Desk) account(v *visit) error {
 	p := &accountPage{Head: d.head(v, look.T("Account", "Conto e token")), As: v.accountID(), Until: v.Until}
-	p.Notice, p.Wide = notices[v.r.URL.Query().Get("done")], true
+	p.Notice = notices[v.r.URL.Query().Get("done")]
 	p.MayTokens, p.MayWallet, p.MayUsage = d.may(v, http.MethodGet, "tokens"), d.may(v, http.MethodGet, "wallet"), d.may(v, http.MethodGet, "stats")
 	p.MayRevoke = d.may(v, http.MethodDelete, "tokens")
 	if !p.MayTokens && !p.MayWallet && !p.MayUsage {
@@ -55,8 +60,12 @@ func (d *Desk) account(v *visit) error {
 			return err
 		}
 		p.Credit = w.Credit.String()
-		if p.Movements, err = d.Accounts.Transactions(v.ctx(), v.accountID(), 0, 20); err != nil {
+		movements, err := d.Accounts.Transactions(v.ctx(), v.accountID(), 0, 20)
+		if err != nil {
 			return err
+		}
+		for _, m := range movements {
+			p.Movements = append(p.Movements, walletRow{m, movement(m.Description)})
 		}
 		if d.may(v, http.MethodGet, "subscriptions") {
 			if p.Subscriptions, err = d.Accounts.Subscriptions(v.ctx(), v.accountID(), 0, 20); err != nil {
@@ -157,7 +166,6 @@ func (d *Desk) health(v *visit) error {
 		return err
 	}
 	p := &healthPage{Head: d.head(v, look.T("Health of the server", "Stato del server")), Health: h, Worst: findingStates["ok"]}
-	p.Wide = true
 	for _, f := range h.Findings {
 		if f.State == "bad" || f.State == "warning" && p.Worst.Class == "valid" {
 			p.Worst = f.Chip()

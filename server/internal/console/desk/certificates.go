@@ -64,7 +64,7 @@ func (d *Desk) certificates(v *visit) error {
 		return err
 	}
 	p := &certificatesPage{Head: d.head(v, look.T("Certificates", "Certificati")), As: v.accountID(), Change: d.may(v, http.MethodPost, "certificates")}
-	p.Notice, p.Wide = notices[v.r.URL.Query().Get("done")], true
+	p.Notice = notices[v.r.URL.Query().Get("done")]
 	skip, err := strconv.Atoi(v.r.URL.Query().Get("skip"))
 	if err != nil || skip < 0 || skip > 1_000_000 {
 		skip = 0
@@ -182,7 +182,6 @@ func (d *Desk) showReview(v *visit) error {
 		Head: d.head(v, look.T("Review of an identification", "Esame di un'identificazione")), As: v.accountID(), W: w, Kind: kindNames[w.Certificate.Kind],
 		Change: d.may(v, http.MethodPost, "certificates"),
 	}
-	p.Wide = true
 	if w.Problem != nil {
 		p.Problem = look.Sentence(w.Problem)
 	}

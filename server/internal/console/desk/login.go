@@ -60,9 +60,11 @@ func (d *Desk) askLogin(w http.ResponseWriter, r *http.Request, why string) {
 	back, kept := "/console/", url.Values{}
 	if r.URL.Path == "/console/sign" {
 		back = "/console/sign"
-		if why != account.SessionUnknown { // who never was logged in is not listened to
-			kept = typed(w, r)
+		most := d.Limits.Body
+		if why == account.SessionUnknown {
+			most = 16 << 20
 		}
+		kept = typed(w, r, most)
 	} else if i := strings.Index(strings.TrimPrefix(r.URL.Path, "/console/"), "/"); i > 0 {
 		back += strings.TrimPrefix(r.URL.Path, "/console/")[:i]
 	}

@@ -131,7 +131,7 @@ type part struct {
 type event struct {
 	At     time.Time
 	Name   look.Text
-	Log    string
+	Log    look.Text
 	Detail string
 }
 
@@ -278,7 +278,7 @@ func (d *Desk) record(v *visit) error {
 		if !ok {
 			name = look.Same(e.Kind)
 		}
-		one := event{At: time.UnixMilli(e.CreatedAt), Name: name, Log: log}
+		one := event{At: time.UnixMilli(e.CreatedAt), Name: name, Log: logged(log)}
 		var b bytes.Buffer
 		if len(detail) > 0 && string(detail) != "null" && json.Indent(&b, detail, "", "  ") == nil {
 			one.Detail = b.String()
@@ -299,7 +299,6 @@ func (d *Desk) record(v *visit) error {
 	if p.Waits {
 		v.w.Header().Set("Refresh", "10")
 	}
-	p.Wide = true
 	d.pages.Render(v.w, v.r, http.StatusOK, "record", p)
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ type signPage struct {
 	Place     place
 	Documents int64 // bytes of one document, of all
 	Body      int64
+	Most      int64 // megabytes of one document, in round figures
 }
 
 // signer is a certificate in the list of the form.
@@ -109,9 +111,12 @@ func (d *Desk) signPage(v *visit, f values) (*signPage, error) {
 	}
 	p := &signPage{
 		Head: d.head(v, look.T("Sign documents", "Firma documenti")), As: v.accountID(), Key: rand.Text(), F: f, Place: placeOf(nil, f),
-		Documents: d.Document, Body: d.Limits.Body,
+		Documents: d.Document, Body: d.Limits.Body, Most: d.Document / 1_000_000,
 	}
-	p.Scripts, p.Wide = []string{"sign.js"}, true
+	if p.Most > 50 {
+		p.Most -= p.Most % 10
+	}
+	p.Scripts = []string{"sign.js"}
 	for _, name := range kept {
 		f[name] += "" // templates want all of them
 	}
@@ -154,6 +159,7 @@ func (d *Desk) signers(v *visit, chosen string) ([]signer, error) {
 	if err != nil {
 		return nil, err
 	}
+	slices.SortStableFunc(all, func(a, b *enroll.Certificate) int { return slices.Index(kinds, a.Kind) - slices.Index(kinds, b.Kind) })
 	var good, bad []signer
 	for _, c := range all {
 		s := signer{Username: names[c.ID], Owner: owner(c), Kind: kindNames[c.Kind], OTP: c.Kind == keys.OTP}
@@ -185,10 +191,11 @@ func owner(c *enroll.Certificate) string {
 	return c.Owner
 }
 
-// typed reads the fields of a form whose session has ended, files left aside.
-func typed(w http.ResponseWriter, r *http.Request) url.Values {
+// typed reads the fields of a form whose session has ended, files left aside: to
+// whom was logged in before more is listened than to a stranger.
+func typed(w http.ResponseWriter, r *http.Request, most int64) url.Values {
 	out := url.Values{}
-	r.Body = http.MaxBytesReader(w, r.Body, 256<<20)
+	r.Body = http.MaxBytesReader(w, r.Body, most)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return out
@@ -274,7 +281,8 @@ func (d *Desk) read(v *visit) (*posted, error) {
 			p.close()
 			return nil, err
 		}
-		p.files = append(p.files, signing.Document{Name: clip(part.Text.Name(), 200), Source: src})
+		name := strings.ReplaceAll(part.Text.Name(), "%22", `"`) // as browsers write a quotation mark there
+		p.files = append(p.files, signing.Document{Name: clip(name, 200), Source: src})
 	}
 	p.digest = sum.Sum(nil)
 	return p, nil

@@ -1,6 +1,9 @@
 package desk
 
 import (
+	"regexp"
+	"strings"
+
 	"rogito.dev/rogito/server/internal/console/look"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
@@ -96,4 +99,46 @@ var attributes = map[string]look.Text{
 	"fiscalCode": look.T("Fiscal code", "Codice fiscale"), "organizationIdentifier": look.T("Identifier of the organisation", "Identificativo dell'organizzazione"),
 	"surname": look.T("Surname", "Cognome"), "givenName": look.T("Given name", "Nome"), "organization": look.T("Organisation", "Organizzazione"),
 	"dateOfBirth": look.T("Date of birth", "Data di nascita"), "country": look.T("Country", "Paese"), "email": look.T("E-mail", "Posta elettronica"), "mobile": look.T("Mobile", "Cellulare"),
+}
+
+// logs are the sentences of the audit log, which are English, as people read
+// them.
+var logs = []struct {
+	form *regexp.Regexp
+	text look.Text
+}{
+	{regexp.MustCompile(`^new signature request from (.*)$`), look.T("From the address %s", "Dall'indirizzo %s")},
+	{regexp.MustCompile(`^input document \d+ with MD5 \w+ and SHA-256 (\w+)$`), look.T("SHA-256 %s", "Impronta SHA-256 %s")},
+	{regexp.MustCompile(`^validated document with MD5 \w+ and SHA-256 (\w+)$`), look.T("To be signed: SHA-256 %s", "Da firmare: impronta SHA-256 %s")},
+	{regexp.MustCompile(`^signed document with MD5 \w+ and SHA-256 (\w+)$`), look.T("Signed document: SHA-256 %s", "Documento firmato: impronta SHA-256 %s")},
+	{regexp.MustCompile(`^(\d+) documents validated$`), look.T("%s documents", "%s documenti")},
+	{regexp.MustCompile(`^private key used$`), look.T("The private key was used once", "La chiave privata è stata usata una volta")},
+	{regexp.MustCompile(`^signed with (\w+), level (\w+)$`), look.T("With %s, level %s", "Con %s, livello %s")},
+	{regexp.MustCompile(`^\w+ downloaded from (.*)$`), look.T("To the address %s", "All'indirizzo %s")},
+	{regexp.MustCompile(`^input document \d+ is remote$`), look.T("To be fetched", "Da scaricare")},
+	{regexp.MustCompile(`^time-stamped at (.*)$`), look.T("At %s", "Il %s")},
+	{regexp.MustCompile(`^callback attempt (\d+): (.*)$`), look.T("Attempt %s: %s", "Tentativo %s: %s")},
+	{regexp.MustCompile(`^approved by another token$`), look.T("By another token", "Da un altro token")},
+	{regexp.MustCompile(`^documents deleted at the end of their retention$`), look.T("At the end of their retention", "Alla fine della conservazione")},
+}
+
+// logged is a sentence of the audit log in both languages.
+func logged(log string) look.Text {
+	for _, l := range logs {
+		if m := l.form.FindStringSubmatch(log); m != nil {
+			args := []any{}
+			for _, v := range m[1:] {
+				args = append(args, v)
+			}
+			return l.text.With(args...)
+		}
+	}
+	return look.Same(log)
+}
+
+var products = strings.NewReplacer("test money", "denaro di prova", "refund: ", "rimborso: ", "signature", "firma", "certificate", "certificato", "lookup", "quotazione", "credit", "ricarica")
+
+// movement is what a movement of the wallet is for.
+func movement(text string) look.Text {
+	return look.Text{English: text, Italian: products.Replace(text)}
 }

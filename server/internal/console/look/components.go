@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"rogito.dev/rogito/report"
@@ -162,12 +163,12 @@ func Number(l report.Lang, n any) string {
 // Size writes a number of bytes.
 func Size(l report.Lang, n int64) string {
 	switch {
-	case n < 1000:
+	case n < 1<<10:
 		return strconv.FormatInt(n, 10) + " byte" + map[bool]string{true: "s"}[l != report.Italian && n != 1]
-	case n < 1000_000:
-		return Number(l, fmt.Sprintf("%.0f", float64(n)/1e3)) + " kB"
+	case n < 1<<20:
+		return Number(l, fmt.Sprintf("%.0f", float64(n)/(1<<10))) + " kB"
 	}
-	return Number(l, fmt.Sprintf("%.1f", float64(n)/1e6)) + " MB"
+	return Number(l, strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/(1<<20)), ".0")) + " MB"
 }
 
 func digest(files map[string][]byte) string {
