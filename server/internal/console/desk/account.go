@@ -97,7 +97,7 @@ func (d *Desk) revokeToken(v *visit) error {
 	}
 	if id == v.Caller.TokenID {
 		d.setCookie(v.w, v.r, "")
-		http.Redirect(v.w, v.r, "/console/login?ended="+account.SessionToken, http.StatusSeeOther)
+		seeOther(v.w, v.r, "/console/login?ended="+account.SessionToken)
 		return nil
 	}
 	return d.done(v, "/console/account", "token")

@@ -219,7 +219,7 @@ func (d *Desk) home(v *visit) error {
 		return look.Refusal(fault.ScopeLacking, look.T("The token that you logged in with has no scope that a page of the console needs. Log in with another.",
 			"Il token con cui sei entrato non ha permessi per nessuna pagina della console. Accedi con un altro."))
 	}
-	http.Redirect(v.w, v.r, doors[0].Path, http.StatusSeeOther)
+	seeOther(v.w, v.r, doors[0].Path)
 	return nil
 }
 
@@ -233,6 +233,12 @@ func local(address string) string {
 		return ""
 	}
 	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).RequestURI()
+}
+
+// seeOther sends a browser to another page, with the headers of all pages.
+func seeOther(w http.ResponseWriter, r *http.Request, address string) {
+	look.Headers(w)
+	http.Redirect(w, r, address, http.StatusSeeOther)
 }
 
 // form reads a short form that has no files.

@@ -54,7 +54,7 @@ func (d *Desk) askLogin(w http.ResponseWriter, r *http.Request, why string) {
 		if len(q) > 0 {
 			address += "?" + q.Encode()
 		}
-		http.Redirect(w, r, address, http.StatusSeeOther)
+		seeOther(w, r, address)
 		return
 	}
 	back, kept := "/console/", url.Values{}
@@ -108,7 +108,7 @@ func (d *Desk) showLogin(w http.ResponseWriter, r *http.Request) {
 			next = "/console/"
 		}
 		_ = s
-		http.Redirect(w, r, next, http.StatusSeeOther)
+		seeOther(w, r, next)
 		return
 	}
 	p := d.newLogin(q.Get("next"), q.Get("ended"))
@@ -159,8 +159,7 @@ func (d *Desk) login(w http.ResponseWriter, r *http.Request) {
 	if next == "" {
 		next = "/console/"
 	}
-	look.Headers(w)
-	http.Redirect(w, r, next, http.StatusSeeOther)
+	seeOther(w, r, next)
 }
 
 // endOthers ends the sessions whose cookies a request brought.
@@ -175,6 +174,5 @@ func (d *Desk) endOthers(r *http.Request) {
 func (d *Desk) logout(w http.ResponseWriter, r *http.Request) {
 	d.endOthers(r)
 	d.setCookie(w, r, "")
-	look.Headers(w)
-	http.Redirect(w, r, "/console/login?ended="+account.SessionLeft, http.StatusSeeOther)
+	seeOther(w, r, "/console/login?ended="+account.SessionLeft)
 }

@@ -419,7 +419,7 @@ func (d *Desk) resend(v *visit) error {
 // done shows a page again after something was done, so that loading it again
 // does nothing.
 func (d *Desk) done(v *visit, address, what string) error {
-	http.Redirect(v.w, v.r, address+"?done="+what, http.StatusSeeOther)
+	seeOther(v.w, v.r, address+"?done="+what)
 	return nil
 }
 

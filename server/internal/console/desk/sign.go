@@ -308,7 +308,7 @@ func (d *Desk) sign(v *visit) error {
 	if r.State == signing.Error && correctable(r.ErrorNumber) {
 		return d.signAgain(v, p.values, refusalOf(r))
 	}
-	http.Redirect(v.w, v.r, "/console/sign/"+r.ID, http.StatusSeeOther)
+	seeOther(v.w, v.r, "/console/sign/"+r.ID)
 	return nil
 }
 
@@ -341,9 +341,21 @@ func (d *Desk) signAgain(v *visit, f values, err error) error {
 		return oops
 	}
 	p.Alert, p.Code = look.Sentence(err), int(no.Code)
+	if t, ok := missing[no.Code]; ok {
+		p.Alert = t
+	}
 	p.Alert.English, p.Alert.Italian = sentence(p.Alert.English), sentence(p.Alert.Italian)
 	d.pages.Render(v.w, v.r, no.HTTP(), "sign", p)
 	return nil
+}
+
+// missing are fields that the form needs, as people call them.
+var missing = map[fault.Code]look.Text{
+	fault.NoUsername:       look.T("Choose the certificate to sign with.", "Scegli il certificato con cui firmare."),
+	fault.NoPassword:       look.T("Enter the password of the certificate.", "Inserisci la password del certificato."),
+	fault.NoOTP:            look.T("Enter the one-time password of your app.", "Inserisci il codice temporaneo della tua app."),
+	fault.WrongCredentials: look.T("The password of the certificate is wrong. After five wrong ones in a row it is locked for a while.", "La password del certificato è errata. Dopo cinque errori di fila il certificato si blocca per un po'."),
+	fault.WrongOTP:         look.T("The one-time password is wrong, or was used already. Wait for the next one.", "Il codice temporaneo è errato o già usato. Aspetta il prossimo."),
 }
 
 // sentence begins with a capital and ends with a full stop.
@@ -478,7 +490,7 @@ func placed(f values, options map[string]any) error {
 		}
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return look.Refusal(fault.BadOption, look.T("%s must be a number of points from the corner of the page.", "%s deve essere un numero di punti dall'angolo della pagina.").With(name))
+			return look.Refusal(fault.BadOption, look.T("The place %s must be a number of points from the corner of the page.", "La posizione %s deve essere un numero di punti dall'angolo della pagina.").With(name))
 		}
 		options[name] = n
 	}
