@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -369,6 +370,10 @@ func TestDeskScopesAndTenants(t *testing.T) {
 	if page := seal.get("/console/sign").Text; !strings.Contains(page, "your token may not use it") {
 		t.Error("a certificate that the token may not use can be chosen")
 	}
+	blind := s.loggedIn(token("POST:*/EU-QES_automatic"))
+	if p := blind.submit(blind.fields(nil), named{"a.pdf", samplePDF}); p.Status != 200 || signedRef.FindString(p.Text) != "" || !strings.Contains(p.Text, "but not download") {
+		t.Errorf("signing by who may only sign: %d %s", p.Status, alertOf(p.Text))
+	}
 	unlisted := s.loggedIn(token("POST:*/EU-QES_automatic", "GET:*/signatures"))
 	if page := unlisted.get("/console/sign").Text; strings.Contains(page, s.box.Certificates["automatic"].Username) {
 		t.Error("usernames are shown to a token that may not read certificates")
@@ -487,11 +492,93 @@ func TestDeskSessions(t *testing.T) {
 	})
 }
 
+// An administrator reviews a video in the page: every attribute, the files, and a
+// decision of exactly what was shown. Callbacks are sent again, approvals given.
+func TestDeskReviewsAndResends(t *testing.T) {
+	s := newSite(t)
+	admin := s.loggedIn(strings.TrimPrefix(s.reviewer()[1], "Bearer "))
+	mp4 := []byte("\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00moving")
+	c := s.buy("automatic", m{"certificateOwner": "Elsa <b>Prova</b>", "subject": m{"givenName": "Elsa", "surname": "Rossi", "fiscalCode": "RSSLSE80A41H501Z"}})
+	if status, page := s.upload(c.CertificateLink, "video", map[string][]byte{"video": mp4, "photo": []byte("\x89PNG\r\n\x1a\nstill")}); status != 200 {
+		t.Fatal(status, page)
+	}
+	if list := admin.get("/console/certificates").Text; !strings.Contains(list, `data-review="`+c.ID+`"`) || strings.Contains(list, c.CertificateLink) {
+		t.Error("what waits is not in the list, or with its link")
+	}
+	page := admin.get("/console/certificates/" + c.ID + "/review")
+	for _, want := range []string{"Elsa Rossi", "RSSLSE80A41H501Z", "<video controls", "<img src="} {
+		if !strings.Contains(page.Text, want) {
+			t.Errorf("the review does not show %q", want)
+		}
+	}
+	harmlessDesk(t, "review", &shownPage{Text: strings.ReplaceAll(page.Text, "<img src=", "")})
+	src := regexp.MustCompile(`<video [^>]*src="([^"]+)"`).FindStringSubmatch(page.Text)[1]
+	if f := admin.get(src); f.Text != string(mp4) || f.Header.Get("Content-Type") != "video/mp4" || !strings.Contains(f.Header.Get("Content-Security-Policy"), "sandbox") {
+		t.Errorf("the video: %d %v", f.Status, f.Header)
+	}
+	if f := admin.get(src, "Range", "bytes=4-7"); f.Status != 206 || f.Text != "ftyp" {
+		t.Errorf("a part of the video: %d %q", f.Status, f.Text)
+	}
+	stranger := s.loggedIn(s.stranger())
+	if f := stranger.get(src); f.Status != 403 {
+		t.Errorf("the video for another account: %d", f.Status)
+	}
+	if f := admin.get(src[:len(src)-4] + "0000"); f.Status != 409 {
+		t.Errorf("a file of another review: %d", f.Status)
+	}
+	digest := regexp.MustCompile(`name="digest" value="([0-9a-f]{64})"`).FindStringSubmatch(page.Text)[1]
+	for _, f := range []url.Values{{"approve": {"true"}}, {"digest": {digest}}, {"approve": {"true"}, "digest": {strings.Repeat("0", 64)}}} {
+		if p := admin.post("/console/certificates/"+c.ID+"/review", f); p.Status < 400 || alertOf(p.Text) == "" {
+			t.Errorf("%v: %d", f, p.Status)
+		}
+	}
+	if p := stranger.post("/console/certificates/"+c.ID+"/review", url.Values{"approve": {"true"}, "digest": {digest}}); p.Status != 403 {
+		t.Errorf("a decision by who is no administrator: %d", p.Status)
+	}
+	if p := admin.post("/console/certificates/"+c.ID+"/review", url.Values{"approve": {"true"}, "digest": {digest}, "reason": {"seen"}}); p.Status != 200 || !strings.Contains(p.Text, "decision is written down") {
+		t.Errorf("%d %s", p.Status, alertOf(p.Text))
+	}
+	for end := time.Now().Add(20 * time.Second); s.certificateState(c.ID) != "DONE" && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	}
+	own := s.loggedIn(s.box.Token)
+	for _, step := range [][2]string{{"suspend", "SUSPENDED"}, {"resume", "DONE"}, {"revoke", "REVOKED"}} {
+		if !strings.Contains(own.get("/console/certificates").Text, `action="/console/certificates/`+c.ID+"/"+step[0]+`"`) {
+			t.Errorf("%s is not offered", step[0])
+		}
+		if p := own.post("/console/certificates/"+c.ID+"/"+step[0], nil); p.Status != 200 || s.certificateState(c.ID) != step[1] {
+			t.Errorf("%s: %d %s", step[0], p.Status, s.certificateState(c.ID))
+		}
+	}
+	if p := own.post("/console/certificates/"+c.ID+"/resume", nil); p.Status != 409 || alertOf(p.Text) == "" {
+		t.Errorf("resume what is revoked: %d", p.Status)
+	}
+
+	id := s.waiting()
+	other := s.do("POST", "/tokens", m{"scopes": []string{"*:*/*"}})
+	var made struct{ Token string }
+	if err := json.Unmarshal(other.Data, &made); err != nil {
+		t.Fatal(err)
+	}
+	if p := own.post("/console/records/"+id+"/approve", nil); p.Status != 403 || alertOf(p.Text) == "" {
+		t.Errorf("approved by the token that asked: %d", p.Status)
+	}
+	if p := s.loggedIn(made.Token).post("/console/records/"+id+"/approve", nil); p.Status != 200 || !strings.Contains(p.Text, "Approved") {
+		t.Errorf("approved: %d %s", p.Status, alertOf(p.Text))
+	}
+	s.wait(id, "DONE")
+}
+
 // Where people come by https the cookie is for https and this host only.
 func TestDeskSecureCookie(t *testing.T) {
 	dir := t.TempDir()
-	r := start(t, func(c *Config) { c.Data, c.PublicURL = dir, "https://rogito.example" })
-	s := &site{t: t, url: "http://" + r.addr, box: readSandbox(dir), run: r}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	ln.Close()
+	r := start(t, func(c *Config) { c.Data, c.Listen, c.PublicURL = dir, addr, "https://rogito.example" })
+	s := &site{t: t, url: "http://" + addr, box: readSandbox(dir), run: r}
 	v := s.visitor()
 	v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	p := v.post("/console/login", url.Values{"token": {s.box.Token}})

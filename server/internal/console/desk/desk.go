@@ -144,7 +144,7 @@ func (d *Desk) in(h page) http.HandlerFunc {
 // another site of the same domain may have put some there, in front of ours.
 func (d *Desk) session(r *http.Request) (*account.Session, error) {
 	var best error = &account.SessionEnded{Why: account.SessionUnknown}
-	for _, c := range slices.Concat(r.CookiesNamed(secureCookie), r.CookiesNamed(plainCookie)) {
+	for _, c := range cookies(r) {
 		s, err := d.Accounts.Session(r.Context(), r, c.Value)
 		if err == nil {
 			return s, nil
@@ -270,6 +270,13 @@ const (
 	secureCookie = "__Host-rogito-console"
 	plainCookie  = "rogito-console"
 )
+
+// cookies are those of sessions that a request brought, not more than a browser
+// can have by accident.
+func cookies(r *http.Request) []*http.Cookie {
+	all := slices.Concat(r.CookiesNamed(secureCookie), r.CookiesNamed(plainCookie))
+	return all[:min(len(all), 4)]
+}
 
 func (d *Desk) secure(r *http.Request) bool { return d.Site.Secure || r.TLS != nil }
 

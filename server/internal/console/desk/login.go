@@ -1,10 +1,10 @@
 package desk
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"rogito.dev/rogito/server/internal/account"
@@ -102,13 +102,8 @@ func (d *Desk) showLogin(w http.ResponseWriter, r *http.Request) {
 		d.pages.Render(w, r, status, "login", p)
 		return
 	}
-	if s, err := d.session(r); err == nil && q.Get("ended") == "" {
-		next := local(q.Get("next"))
-		if next == "" {
-			next = "/console/"
-		}
-		_ = s
-		seeOther(w, r, next)
+	if _, err := d.session(r); err == nil && q.Get("ended") == "" {
+		seeOther(w, r, cmp.Or(local(q.Get("next")), "/console/"))
 		return
 	}
 	p := d.newLogin(q.Get("next"), q.Get("ended"))
@@ -155,16 +150,12 @@ func (d *Desk) login(w http.ResponseWriter, r *http.Request) {
 	}
 	d.endOthers(r) // of this browser: nobody is left logged in unseen
 	d.setCookie(w, r, secret)
-	next := local(f.Get("next"))
-	if next == "" {
-		next = "/console/"
-	}
-	seeOther(w, r, next)
+	seeOther(w, r, cmp.Or(local(f.Get("next")), "/console/"))
 }
 
 // endOthers ends the sessions whose cookies a request brought.
 func (d *Desk) endOthers(r *http.Request) {
-	for _, c := range slices.Concat(r.CookiesNamed(secureCookie), r.CookiesNamed(plainCookie)) {
+	for _, c := range cookies(r) {
 		if err := d.Accounts.LogOut(r.Context(), c.Value); err != nil {
 			d.Site.Log.WarnContext(r.Context(), "end a session", "error", err)
 		}

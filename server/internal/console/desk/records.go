@@ -105,6 +105,7 @@ type recordPage struct {
 	SignedName string
 	Parts      []part
 	Gone       bool // the files were deleted
+	Locked     bool // the token may not read them
 	Waits      bool
 	Approval   bool // somebody else must approve
 	MayApprove bool
@@ -143,12 +144,17 @@ type delivery struct {
 	Problem         string
 }
 
-// find reads a record of the account, with what both of its pages show.
-func (d *Desk) find(v *visit) (*recordPage, error) {
-	if err := d.need(v, http.MethodGet, "signatures"); err != nil {
-		return nil, err
+// find reads a record of the account, with what both of its pages show. The
+// answer to a request may be seen by the token that asked, whatever its scopes.
+func (d *Desk) find(v *visit, answer bool) (*recordPage, error) {
+	lacks := d.need(v, http.MethodGet, "signatures")
+	if lacks != nil && !answer {
+		return nil, lacks
 	}
 	r, err := d.Signing.Find(v.ctx(), v.accountID(), v.r.PathValue("id"))
+	if err != nil && lacks != nil || err == nil && lacks != nil && r.TokenID != v.Caller.TokenID {
+		return nil, lacks // what a call answers, its own token may see
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +174,8 @@ func (d *Desk) find(v *visit) (*recordPage, error) {
 		p.Problem.English, p.Problem.Italian = sentence(p.Problem.English), sentence(p.Problem.Italian)
 	}
 	if r.Signed != nil {
-		if p.Gone = r.Signed.Deleted(); !p.Gone {
+		p.Gone, p.Locked = r.Signed.Deleted(), lacks != nil
+		if !p.Gone && !p.Locked {
 			p.Signed, p.SignedName = "/console/records/"+r.ID+"/signed", signedName(r)
 			p.Parts, err = d.parts(v, r)
 		}
@@ -239,7 +246,7 @@ func (d *Desk) unzip(v *visit, r *signing.Record, look func(*zip.Reader) error) 
 // outcome is the page after signing: it waits, says what became of it, and hands
 // the signed document out.
 func (d *Desk) outcome(v *visit) error {
-	p, err := d.find(v)
+	p, err := d.find(v, true)
 	if err != nil {
 		return err
 	}
@@ -261,7 +268,7 @@ func (d *Desk) outcome(v *visit) error {
 }
 
 func (d *Desk) record(v *visit) error {
-	p, err := d.find(v)
+	p, err := d.find(v, false)
 	if err != nil {
 		return err
 	}
