@@ -21,8 +21,9 @@ type Verifier struct {
 	Trust *trust.Store
 	// Policy to judge by; nil means policy.Default.
 	Policy *policy.Policy
-	// Timeout bounds the reading of one document; zero means 4 seconds, so that
-	// none costs more than five seconds of processor with what is judged then.
+	// Timeout bounds the processor time of reading one document; zero means 4
+	// seconds, so that none costs more than five with what is judged then. By the
+	// clock it may take eight times as long, on a machine that is busy.
 	Timeout time.Duration
 	// Memory bounds what reading one document may hold or unpack beyond the
 	// document itself, in bytes; zero means DefaultMemory. One that needs more
@@ -101,9 +102,9 @@ func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (
 	}
 	leave, err = limits.Lanes(ctx, memory, func(ctx context.Context) (bool, error) {
 		facts, plain = nil, nil
-		begun := time.Now()
-		facts, plain, err = v.readWith(ctx, left, src, o)
-		left -= time.Since(begun)
+		ctx, done := limits.WithTime(ctx, left)
+		facts, plain, err = v.readWith(ctx, src, o)
+		left -= done()
 		return weight(facts) > limits.Small(limits.Small(memory)), err
 	})
 	return facts, plain, leave, err
@@ -111,9 +112,7 @@ func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (
 
 // readWith turns bytes into facts, layer by layer. A parser that panics is a
 // bug, but not one that may take a server down with it.
-func (v *Verifier) readWith(ctx context.Context, timeout time.Duration, src ades.Source, o VerifyOptions) (facts *report.Facts, plain ades.Source, err error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+func (v *Verifier) readWith(ctx context.Context, src ades.Source, o VerifyOptions) (facts *report.Facts, plain ades.Source, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("internal error while reading: %v\n%s", p, debug.Stack())

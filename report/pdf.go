@@ -48,6 +48,7 @@ func (p *pdfWriter) answers(a Answers) {
 		p.space(12)
 		p.font = "F3"
 		p.put(a.Word, 26, true, c.ink)
+		p.space(-8)
 		p.font = ""
 		p.put(a.Rely, 11.5, true, black)
 		if a.Kind != "" {

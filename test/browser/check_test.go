@@ -89,7 +89,7 @@ func TestCheckPages(t *testing.T) {
 	signed := keep(t, "atto.pdf", s.sign(t, aPDF("Atto", "Compravendita"), "pades"))
 	changed := append(bytes.Clone(read(t, signed)), "\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R /X 1 >>\nendobj\n"...)
 	broken := keep(t, "cambiato.pdf", changed)
-	for _, h := range ways {
+	for i, h := range ways {
 		b := open(t, s, h)
 		b.goTo("/")
 		for _, door := range []string{"/check", "/map", "/console/", "/docs"} {
@@ -126,8 +126,10 @@ func TestCheckPages(t *testing.T) {
 			t.Errorf("%+v: not what to do", h)
 		}
 		b.sound("verdict-changed")
-		b.goTo("/check/nowhere")
-		b.sound("404")
+		if i%3 == 0 { // all refusals are one page
+			b.goTo("/check/nowhere")
+			b.sound("404")
+		}
 	}
 }
 

@@ -13,6 +13,13 @@ var ways = []how{
 	{Lang: "en", Forced: true},
 }
 
+// Where axe-core cannot be had, that is said by a test that is skipped.
+func TestAxeIsThere(t *testing.T) {
+	if _, err := axeSource(); err != nil {
+		t.Skipf("SKIPPED, NOT TESTED: the pages are not held to axe-core: %v", err)
+	}
+}
+
 // The harness finds what it is there for: a broken rule of accessibility, and a
 // page that is too wide.
 func TestHarnessFinds(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 // texts of a page, in one language.
 type texts struct {
-	Title, Sandbox, Holder, KindName              string
+	Holder, KindName                              string
 	Approve, ApproveHelp                          string
 	WillStand, OnlyProven, AgainReveal            string
 	AgainDevice                                   string
@@ -32,7 +32,7 @@ type texts struct {
 
 var translations = map[string]texts{
 	"en": {
-		Title: "Your signing certificate", Sandbox: "SANDBOX: for trying out. Nothing here binds anybody.", Holder: "Holder", KindName: "Kind",
+		Holder: "Holder", KindName: "Kind",
 		Approve: "Approve", ApproveHelp: "In the sandbox nobody is identified: this button is enough.",
 		WillStand: "What the certificate will say", OnlyProven: "Only what your identification proves will stand in the certificate. What is missing is taken from there; an e-mail address or a telephone number that it does not prove is left out.",
 		AgainReveal:    "Your certificate is ready. The credentials show only in the browser in which you were identified. Is this another one? Then be identified again.",
@@ -68,7 +68,7 @@ var translations = map[string]texts{
 		},
 	},
 	"it": {
-		Title: "Il tuo certificato di firma", Sandbox: "SANDBOX: ambiente di prova. Nulla di ciò che fai qui ha valore legale.", Holder: "Titolare", KindName: "Tipo",
+		Holder: "Titolare", KindName: "Tipo",
 		Approve: "Approva", ApproveHelp: "Nella sandbox nessuno viene identificato: basta questo pulsante.",
 		WillStand: "Che cosa dirà il certificato", OnlyProven: "Nel certificato starà solo ciò che la tua identificazione dimostra. Ciò che manca si ricava da lì; un indirizzo di posta o un numero di telefono che non dimostra resta fuori.",
 		AgainReveal:    "Il tuo certificato è pronto. Le credenziali si vedono solo nel browser in cui sei stato identificato. Questo è un altro? Allora fatti identificare di nuovo.",

@@ -60,6 +60,7 @@ type Field struct {
 	Problem           string // what is wrong with the value
 	Autocomplete      string // "off" when empty
 	Inputmode, Accept string
+	Capture           string // which camera a telephone offers
 	ID                string // the name when empty
 	Required, Checked bool
 	Multiple, Focus   bool
