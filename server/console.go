@@ -73,6 +73,9 @@ type ConsoleLink struct {
 // ConsoleLogin makes a link that logs a browser in to an account; without an
 // e-mail to the sandbox's, or to the only one that there is.
 func (s *Server) ConsoleLogin(ctx context.Context, email string) (*ConsoleLink, error) {
+	if !s.cfg.Console.Enabled {
+		return nil, errors.New("the console is switched off (console.enabled)")
+	}
 	all, err := s.accounts.List(ctx)
 	if err != nil {
 		return nil, err

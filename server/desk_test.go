@@ -10,10 +10,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -566,6 +568,45 @@ func TestDeskReviewsAndResends(t *testing.T) {
 		t.Errorf("approved: %d %s", p.Status, alertOf(p.Text))
 	}
 	s.wait(id, "DONE")
+}
+
+// A notice that was not delivered is sent again from the record's page.
+func TestDeskResends(t *testing.T) {
+	got := make(chan string, 10)
+	var status atomic.Int32
+	status.Store(500)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(int(status.Load()))
+		got <- r.Header.Get("webhook-id")
+	}))
+	defer receiver.Close()
+	s := newSite(t, func(c *Config) { c.Network.AllowPrivate = []string{strings.TrimPrefix(receiver.URL, "http://")} })
+	r := s.sign(b64(samplePDF), m{"callback": m{"url": receiver.URL + "/<b>", "retry": 0}})
+	first := <-got
+	v := s.loggedIn(s.box.Token)
+	action := regexp.MustCompile(`action="(/console/records/` + r.ID + `/callbacks/[0-9a-f]{24}/resend)"`)
+	var page *shownPage
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if page = v.get("/console/records/" + r.ID); strings.Contains(page.Text, "Not delivered") {
+			break
+		}
+	}
+	form := action.FindStringSubmatch(page.Text)
+	if form == nil || !strings.Contains(page.Text, "Not delivered") {
+		t.Fatalf("no way to send it again: %s", page.Text)
+	}
+	harmlessDesk(t, "record", page)
+	other := s.loggedIn(s.stranger())
+	if p := other.post(form[1], nil); p.Status != 404 {
+		t.Errorf("resent by another account: %d", p.Status)
+	}
+	status.Store(200)
+	if p := v.post(form[1], nil); p.Status != 200 || !strings.Contains(p.Text, "being sent again") {
+		t.Errorf("%d %s", p.Status, alertOf(p.Text))
+	}
+	if again := <-got; again != first {
+		t.Errorf("sent again as %s, before as %s", again, first)
+	}
 }
 
 // Where people come by https the cookie is for https and this host only.
