@@ -51,7 +51,7 @@ func (s *Server) setEndpoints(a *api.API) {
 	var list []account.Endpoint
 	for _, op := range a.Operations() {
 		e := account.Endpoint{Method: op.Method, Segment: op.Segment()}
-		if !op.Public && !op.Hidden && !seen[e] {
+		if !op.Public && !seen[e] {
 			seen[e] = true
 			list = append(list, e)
 		}

@@ -42,6 +42,7 @@ type Config struct {
 	OMI       OMIConfig               `yaml:"omi"`
 	Signing   SigningConfig           `yaml:"signing"`
 	Identify  IdentifyConfig          `yaml:"identify"`
+	CSC       CSCConfig               `yaml:"csc"`
 	Console   ConsoleConfig           `yaml:"console"`
 	Retention RetentionConfig         `yaml:"retention"`
 	Audit     AuditConfig             `yaml:"audit"`
@@ -136,6 +137,13 @@ type PKCS11Config struct {
 	Sessions int `yaml:"sessions" doc:"sessions with the token at once; 0: as many as it allows"`
 }
 
+// CSCConfig is about the API of the Cloud Signature Consortium, by which others
+// sign with keys that are held here.
+type CSCConfig struct {
+	Name   string `yaml:"name" doc:"name of the service that clients show"`
+	Region string `yaml:"region" doc:"country of the service, by its two letters (ISO 3166-1)"`
+}
+
 // RetentionConfig says how long things are kept.
 type RetentionConfig struct {
 	Files   time.Duration `yaml:"files" doc:"documents of a signature"`
@@ -206,6 +214,7 @@ func Defaults() Config {
 			Providers: map[string]string{"local": "local"},
 		},
 		Identify:  IdentifyConfig{SPID: spid.Config{Level: spid.DefaultLevel}, CIE: cie.Config{Level: 3}},
+		CSC:       CSCConfig{Name: "Rogito", Region: "IT"},
 		Console:   ConsoleConfig{Enabled: true, CheckPerMinute: 30, SessionIdle: 30 * time.Minute, SessionLife: 12 * time.Hour},
 		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour, Evidence: 20 * 365 * 24 * time.Hour},
 		Audit:     AuditConfig{Lock: 365 * 24 * time.Hour},

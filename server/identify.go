@@ -14,6 +14,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/console"
+	"rogito.dev/rogito/server/internal/console/consent"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/identify/cie"
 	ciedemo "rogito.dev/rogito/server/internal/identify/cie/demo"
@@ -198,6 +199,7 @@ func (s *Server) mountPages(a *api.API) {
 		}
 	}
 	api.MountPages(a, p, more...)
+	a.Mount("/csc/oauth2/authorize", consent.New(site, s.sig.csc, s.cfg.PublicURL+"/csc"), http.MethodGet, http.MethodHead, http.MethodPost)
 	if s.cfg.Console.Enabled {
 		s.mountConsole(a, site)
 	}

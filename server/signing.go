@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"rogito.dev/rogito"
-	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/api/csc"
 	"rogito.dev/rogito/server/internal/api/signatures"
 	"rogito.dev/rogito/server/internal/api/verification"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/cscauth"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fetch"
@@ -44,6 +45,7 @@ type signingParts struct {
 	identify  *identify.Methods
 	enroll    *enroll.Service
 	signing   *signing.Service
+	csc       *cscauth.Service
 	token     keys.Token
 }
 
@@ -182,8 +184,13 @@ func (s *Server) openRecords() error {
 		SpoolDir: s.spool, Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
 		Lease: s.cfg.Jobs.Lease, Hook: faultHook(),
 	})
+	w.csc = cscauth.New(cscauth.Deps{DB: s.db, Master: s.master, Accounts: s.accounts, Keys: w.keys, Signing: w.signing, Audit: w.audit}, cscauth.Config{})
 	return nil
 }
+
+// maxSignDoc bounds the documents of one signDoc in bytes: its answer holds them
+// all.
+const maxSignDoc = 64 << 20
 
 // gatherer collects what the LT levels carry, and warns of documents that grow
 // much by it.
@@ -194,7 +201,7 @@ func (s *Server) gatherer() *trust.Gatherer {
 }
 
 // stamper is the time-stamp authorities of a setting, or the embedded one.
-func (s *Server) stamper(urls string) ades.Stamper {
+func (s *Server) stamper(urls string) csc.Stamper {
 	if urls == "" {
 		return s.sig.authority.Stamper()
 	}
@@ -220,6 +227,10 @@ func (s *Server) registerSigning(a *api.API) {
 	signatures.RegisterCertificates(a, certificates)
 	signatures.RegisterClientCertificates(a, certificates)
 	signatures.RegisterCallbacks(a, &signatures.Callbacks{Sender: w.callbacks, Domain: host})
+	csc.Register(a, &csc.Service{
+		Auth: w.csc, Signing: w.signing, Certificates: w.enroll, Stamper: s.stamper(s.cfg.Signing.TimestampURL), PublicURL: s.cfg.PublicURL,
+		Name: s.cfg.CSC.Name, Region: s.cfg.CSC.Region, MaxDocuments: min(s.cfg.Limits.Document, maxSignDoc),
+	})
 	api.MountPKI(a, w.authority.Handler())
 	s.mountPages(a)
 }

@@ -116,13 +116,16 @@ func (c *comparison) newAnnot(is annot, p *page) {
 	case kind == "Widget" || is.dict.Has("FT") || is.dict.Has("T") && is.dict.Has("Kids"):
 		c.add(difference{what: "widget-added", page: p.number})
 	default:
-		c.comment("annotation-added", is.dict, kind, p)
+		c.comment("annotation-added", nil, is.dict, kind, p)
 	}
 }
 
 // comment judges what may be added to or changed in a comment.
-func (c *comparison) comment(what string, d *pdf.Dict, kind pdf.Name, p *page) {
+func (c *comparison) comment(what string, was, d *pdf.Dict, kind pdf.Name, p *page) {
+	_, odd := c.mistyped(was, d, annotTypes)
 	switch {
+	case odd:
+		c.add(difference{what: "annotation-odd", page: p.number})
 	case !slices.Contains(comments, kind):
 		c.add(difference{what: "annotation-other", page: p.number, name: string(kind)})
 	case d.Get("A") != nil || d.Get("AA") != nil:
@@ -156,7 +159,7 @@ func (c *comparison) changedAnnot(was, is annot, p *page) {
 	case kind != old:
 		c.add(difference{what: "annotation-other", page: p.number, name: string(kind)})
 	default:
-		c.comment("annotation-changed", is.dict, kind, p)
+		c.comment("annotation-changed", was.dict, is.dict, kind, p)
 	}
 }
 

@@ -31,6 +31,9 @@ func (c *comparison) field(was, is *field) {
 		return
 	}
 	c.parents(was, is)
+	if key, odd := c.mistypedField(was, is); odd {
+		c.add(difference{what: "field-odd", field: is.name, name: string(key)})
+	}
 	keys := c.fieldKeys(was, is)
 	if len(keys) == 0 {
 		return
@@ -79,6 +82,22 @@ func (c *comparison) field(was, is *field) {
 		}
 	}
 	c.add(c.filledAs(was, is))
+}
+
+// mistypedField is mistyped for a field and its widgets.
+func (c *comparison) mistypedField(was, is *field) (pdf.Name, bool) {
+	if key, odd := c.mistyped(was.dict, is.dict, annotTypes); odd {
+		return key, true
+	}
+	for i, w := range is.widgets {
+		if w.merged {
+			continue
+		}
+		if key, odd := c.mistyped(was.widgets[i].dict, w.dict, annotTypes); odd {
+			return key, true
+		}
+	}
+	return "", false
 }
 
 // parents looks at the way up from a field and its widgets. It must lead where

@@ -26,6 +26,9 @@ func (c *comparison) form() {
 			c.add(difference{what: "form-odd", name: string(key)})
 		}
 	}
+	if key, odd := c.mistyped(a, b, formTypes); odd {
+		c.add(difference{what: "form-odd", name: string(key)})
+	}
 	if c.new.odd && !c.old.odd {
 		c.add(difference{what: "form-odd", name: "Fields"})
 	}
@@ -86,6 +89,9 @@ func (m *model) drawn() []*field {
 // without effect.
 func (c *comparison) formResources(a, b *pdf.Dict) {
 	drawn, asked, bare := len(c.old.drawn()) > 0, c.old.formRequests(), c.old.bare()
+	if key, odd := c.mistyped(a, b, resourceTypes); odd {
+		c.add(difference{what: "form-odd", name: string(key)})
+	}
 	for _, category := range c.differing(a, b, "ProcSet", "Type") {
 		x, y := c.old.dict(a.Get(category)), c.new.dict(b.Get(category))
 		list := c.differing(x, y)
@@ -98,7 +104,8 @@ func (c *comparison) formResources(a, b *pdf.Dict) {
 			switch {
 			case drawn && (kept || strings.HasPrefix(string(name), "Default") && category == "ColorSpace"), asked.asks(category, name):
 				c.add(difference{what: "form-replaced", name: full})
-			case bare && category == "Font" && c.new.ownGlyphs(c.get(y, name)):
+			case categoryTypes[category] != 0 && !c.new.isOf(c.get(y, name), categoryTypes[category]),
+				bare && category == "Font" && c.new.ownGlyphs(c.get(y, name)):
 				c.add(difference{what: "form-odd", name: full})
 			default:
 				c.add(difference{what: "form-resources", name: full})
@@ -258,6 +265,9 @@ func (c *comparison) addedField(f *field) {
 		}
 	}
 	for _, d := range parts {
+		if key, odd := c.mistyped(nil, d, annotTypes); odd {
+			c.add(difference{what: "signature-field-odd", field: f.name, name: string(key)})
+		}
 		for _, e := range d.Entries {
 			switch {
 			case e.Value == nil || slices.Contains(signatureKeys, e.Key):

@@ -13,7 +13,7 @@ import (
 )
 
 // pagePolicy lets a page use what the server itself serves and nothing else.
-const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 	"connect-src 'self'; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 const docsPage = `<!doctype html>
@@ -45,12 +45,12 @@ const docsScript = `SwaggerUIBundle({
 
 var errorsPage = template.Must(template.New("errors").Parse(`<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><title>Rogito: error codes</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem}td,th{text-align:left;padding:.2rem 1rem .2rem 0;vertical-align:top}tr:target{background:#ff8}</style></head>
-<body><h1>Error codes</h1>
-<table><tr><th>code<th>HTTP<th>meaning</tr>
-{{range .}}<tr id="{{.Code}}"><td>{{.Code}}<td>{{if .Status}}{{.Status}}{{else}}in a record{{end}}<td>{{.Meaning}}</tr>
-{{end}}</table></body></html>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Rogito: error codes</title>
+<link rel="stylesheet" href="/pages/style.css"></head>
+<body><main><h1>Error codes</h1>
+<div class="scroll" tabindex="0"><table class="list"><thead><tr><th scope="col">code</th><th scope="col">HTTP</th><th scope="col">meaning</th></tr></thead><tbody>
+{{range .}}<tr id="{{.Code}}"><td>{{.Code}}</td><td>{{if .Status}}{{.Status}}{{else}}in a record{{end}}</td><td>{{.Meaning}}</td></tr>
+{{end}}</tbody></table></div></main></body></html>
 `))
 
 // registerDocs serves the OpenAPI document and the pages about it. They load

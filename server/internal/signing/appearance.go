@@ -55,10 +55,16 @@ func (x *run) fetchImage(ctx context.Context) error {
 	return err
 }
 
+// certifyForms is the DocMDP permission that leaves room for further signatures.
+const certifyForms = 2
+
 // padesOptions is one for each field that is to be signed, mostly one.
 func (x *run) padesOptions(ctx context.Context, src ades.Source, params ades.SignParams) ([]pades.Options, error) {
 	o := &x.record.Options
 	base := pades.Options{Password: x.secrets.EncryptionPassword, AnyField: o.WithField}
+	if o.Certify {
+		base.Certify = certifyForms
+	}
 	if len(o.LockFields) > 0 {
 		base.Lock = &pades.Lock{Fields: o.LockFields}
 	}

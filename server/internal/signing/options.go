@@ -58,7 +58,9 @@ type Options struct {
 	Timezone        string       `json:"timezone" for:"pades" max:"64" rule:"zone" default:"UTC" doc:"IANA name: of the times shown in a visible signature"`
 	Batch           bool         `json:"batch" for:"cades pades xades pkcs1" doc:"sign each document on its own: a zip in input order with report.json"`
 
-	Asked string `json:"askedType" option:"-"` // signatureType of the request; never shown
+	Asked    string `json:"askedType" option:"-"`          // signatureType of the request; never shown
+	Certify  bool   `json:"certify,omitempty" option:"-"`  // pades: the first signature certifies the document (DocMDP, 2)
+	Embedded bool   `json:"embedded,omitempty" option:"-"` // cades over a digest: a CMS that a PDF will hold
 }
 
 // SignerImage is how a visible signature looks; a table like Options.

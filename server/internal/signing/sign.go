@@ -144,7 +144,7 @@ func (x *run) libraryOptions(ctx context.Context, it *item, params ades.SignPara
 	out := rogito.Options{
 		SignParams: params, Memory: x.config.Memory, Format: libraryFormats[it.format], Level: o.level(), StampHash: hashOf(o.TimestampHash), VRI: o.Level == "LTV",
 		Stamper: x.stamper(), Gatherer: x.config.Gatherer, Spool: func() rogito.Spool { return x.spool().Write() },
-		CAdES: cades.Options{Detached: o.Detached, MimeType: it.media.mime},
+		CAdES: cades.Options{Detached: o.Detached, Embedded: o.Embedded, MimeType: it.media.mime},
 		XAdES: xades.Options{
 			Packaging: xadesPackaging[o.Packaging], SignatureID: o.SignatureID, SignElement: o.SignElement, XPathQuery: o.XPathQuery,
 			KeepSignatures: o.KeepSignatures, MimeTypes: map[string]string{name: it.media.mime},

@@ -517,3 +517,79 @@ create table job_line (
 );
 create index job_line_turn on job_line (turn, id);
 create index job_line_account on job_line (account_id, ends);
+
+-- The Cloud Signature Consortium API. A token of its OAuth flow is a token of
+-- the account; here stands what it was given for.
+create table csc_tokens (
+	token_id       text not null primary key references tokens (id) on delete cascade on update cascade,
+	hash           bytea not null unique,
+	client_id      text not null,
+	certificate_id text not null,
+	scope          text not null, -- service, credential
+	mac            bytea not null
+);
+
+-- Applications that may ask holders for their consent.
+create table csc_clients (
+	id         text not null primary key,
+	name       text not null,
+	redirects  text not null, -- a JSON array
+	secret     bytea, -- its hash; null: a public client
+	mac        bytea not null,
+	created_at bigint not null
+);
+
+-- Authorisation requests that clients pushed, and codes that holders gave.
+create table csc_requests (
+	hash       bytea    not null primary key,
+	client_id  text    not null,
+	query      text    not null,
+	used_at    bigint not null default 0,
+	expires_at bigint not null
+);
+create index csc_requests_expires on csc_requests (expires_at);
+
+create table csc_codes (
+	hash           bytea    not null primary key,
+	account_id     text    not null,
+	client_id      text    not null,
+	certificate_id text    not null,
+	sealed         bytea, -- what was consented to and the holder's word, under the code and the master key
+	token_id       text    not null default '', -- what it was exchanged for
+	used_at        bigint not null default 0,
+	expires_at     bigint not null
+);
+create index csc_codes_expires on csc_codes (expires_at);
+
+create table csc_refresh (
+	hash           bytea    not null primary key,
+	token_id       text    not null, -- the token it renews
+	account_id     text    not null,
+	client_id      text    not null,
+	certificate_id text    not null,
+	sealed         bytea    not null, -- the same, under the refresh token and the master key
+	used_at        bigint not null default 0,
+	expires_at     bigint not null
+);
+create index csc_refresh_expires on csc_refresh (expires_at);
+
+-- Signature activation data, and the use of each hash that it authorises.
+create table csc_sads (
+	id             text    not null primary key,
+	hash           bytea    not null unique,
+	account_id     text    not null,
+	token_id       text    not null, -- the bearer that asked
+	client_id      text    not null,
+	certificate_id text    not null,
+	sealed         bytea    not null, -- under the SAD and the master key
+	expires_at     bigint not null
+);
+create index csc_sads_expires on csc_sads (expires_at);
+
+create table csc_hashes (
+	sad_id    text    not null references csc_sads (id) on delete cascade,
+	position  bigint not null,
+	state     text    not null default '', -- then RESERVED, WAITING for an approval, USED
+	record_id text    not null default '',
+	primary key (sad_id, position)
+);

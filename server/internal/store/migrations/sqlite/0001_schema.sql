@@ -515,3 +515,79 @@ create table job_line (
 ) without rowid;
 create index job_line_turn on job_line (turn, id);
 create index job_line_account on job_line (account_id, ends);
+
+-- The Cloud Signature Consortium API. A token of its OAuth flow is a token of
+-- the account; here stands what it was given for.
+create table csc_tokens (
+	token_id       text not null primary key references tokens (id) on delete cascade on update cascade,
+	hash           blob not null unique,
+	client_id      text not null,
+	certificate_id text not null,
+	scope          text not null, -- service, credential
+	mac            blob not null
+) without rowid;
+
+-- Applications that may ask holders for their consent.
+create table csc_clients (
+	id         text not null primary key,
+	name       text not null,
+	redirects  text not null, -- a JSON array
+	secret     blob, -- its hash; null: a public client
+	mac        blob not null,
+	created_at integer not null
+) without rowid;
+
+-- Authorisation requests that clients pushed, and codes that holders gave.
+create table csc_requests (
+	hash       blob    not null primary key,
+	client_id  text    not null,
+	query      text    not null,
+	used_at    integer not null default 0,
+	expires_at integer not null
+) without rowid;
+create index csc_requests_expires on csc_requests (expires_at);
+
+create table csc_codes (
+	hash           blob    not null primary key,
+	account_id     text    not null,
+	client_id      text    not null,
+	certificate_id text    not null,
+	sealed         blob, -- what was consented to and the holder's word, under the code and the master key
+	token_id       text    not null default '', -- what it was exchanged for
+	used_at        integer not null default 0,
+	expires_at     integer not null
+) without rowid;
+create index csc_codes_expires on csc_codes (expires_at);
+
+create table csc_refresh (
+	hash           blob    not null primary key,
+	token_id       text    not null, -- the token it renews
+	account_id     text    not null,
+	client_id      text    not null,
+	certificate_id text    not null,
+	sealed         blob    not null, -- the same, under the refresh token and the master key
+	used_at        integer not null default 0,
+	expires_at     integer not null
+) without rowid;
+create index csc_refresh_expires on csc_refresh (expires_at);
+
+-- Signature activation data, and the use of each hash that it authorises.
+create table csc_sads (
+	id             text    not null primary key,
+	hash           blob    not null unique,
+	account_id     text    not null,
+	token_id       text    not null, -- the bearer that asked
+	client_id      text    not null,
+	certificate_id text    not null,
+	sealed         blob    not null, -- under the SAD and the master key
+	expires_at     integer not null
+) without rowid;
+create index csc_sads_expires on csc_sads (expires_at);
+
+create table csc_hashes (
+	sad_id    text    not null references csc_sads (id) on delete cascade,
+	position  integer not null,
+	state     text    not null default '', -- then RESERVED, WAITING for an approval, USED
+	record_id text    not null default '',
+	primary key (sad_id, position)
+) without rowid;
