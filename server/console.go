@@ -17,7 +17,7 @@ import (
 )
 
 // mountDesk mounts the pages under /console.
-func (s *Server) mountDesk(a *api.API, site *look.Site) {
+func (s *Server) mountDesk(a *api.API, site *look.Site) *desk.Desk {
 	h := &healthReport{server: s}
 	pages := desk.New(desk.Parts{
 		Site: site, Accounts: s.accounts, Signing: s.sig.signing, Enroll: s.sig.enroll, Keys: s.sig.keys, Callbacks: s.sig.callbacks, Idempotency: s.idempotency,
@@ -27,6 +27,7 @@ func (s *Server) mountDesk(a *api.API, site *look.Site) {
 	a.Know("login/logout/sign/sketch/records/signed/callbacks/resend/approve/refuse/certificates/suspend/resume/revoke/cancel/review/evidence/account/tokens/health")
 	a.Mount("/console/*", pages, http.MethodGet, http.MethodHead, http.MethodPost)
 	a.Mount("/console", http.RedirectHandler("/console/", http.StatusSeeOther))
+	return pages
 }
 
 // healthReport is what administrators see of the server. The doctor is asked at

@@ -609,6 +609,25 @@ func TestDeskResends(t *testing.T) {
 	}
 }
 
+// Where /check is not for everybody, it is for who is logged in and may verify.
+func TestDeskOpensCheck(t *testing.T) {
+	no := false
+	s := newSite(t, func(c *Config) { c.Console.PublicCheck = &no })
+	if p := s.visitor().get("/check"); p.Status != 403 {
+		t.Errorf("a stranger: %d", p.Status)
+	}
+	if p := s.loggedIn(s.box.Token).get("/check"); p.Status != 200 {
+		t.Errorf("logged in: %d", p.Status)
+	}
+	var made struct{ Token string }
+	if err := json.Unmarshal(s.do("POST", "/tokens", m{"scopes": []string{"GET:*/signatures"}}).Data, &made); err != nil {
+		t.Fatal(err)
+	}
+	if p := s.loggedIn(made.Token).get("/check"); p.Status != 403 {
+		t.Errorf("logged in without the scope: %d", p.Status)
+	}
+}
+
 // Where people come by https the cookie is for https and this host only.
 func TestDeskSecureCookie(t *testing.T) {
 	dir := t.TempDir()

@@ -58,8 +58,8 @@ func (s *Server) newSite(a *api.API) *look.Site {
 // mountConsole adds the pages that console.enabled is about, a line or two for
 // each package of them.
 func (s *Server) mountConsole(a *api.API, site *look.Site) {
-	s.mountDesk(a, site)
-	pages := &check.Pages{Site: site, Public: s.publicCheck(), PerMinute: s.cfg.Console.CheckPerMinute, MaxDocument: s.cfg.Limits.Document}
+	console := s.mountDesk(a, site)
+	pages := &check.Pages{Site: site, Public: s.publicCheck(), SignedIn: console.SignedIn, PerMinute: s.cfg.Console.CheckPerMinute, MaxDocument: s.cfg.Limits.Document}
 	pages.Mount(a, s.verification())
 }
 

@@ -49,12 +49,13 @@ type Parts struct {
 
 // Desk serves the pages.
 type Desk struct {
+	http.Handler
 	Parts
 	pages *look.Set
 }
 
 // New returns the pages. They are mounted at /console/.
-func New(p Parts) http.Handler {
+func New(p Parts) *Desk {
 	d := &Desk{Parts: p, pages: p.Site.Set(files)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /console/login", d.showLogin)
@@ -88,7 +89,15 @@ func New(p Parts) http.Handler {
 		mux.HandleFunc(pattern, d.in(h))
 	}
 	mux.HandleFunc("/console/", p.Site.NotFound)
-	return p.Site.Protect(mux)
+	d.Handler = p.Site.Protect(mux)
+	return d
+}
+
+// SignedIn says whether a request comes from a browser that is logged in with a
+// token that may verify documents.
+func (d *Desk) SignedIn(r *http.Request) bool {
+	s, err := d.session(r)
+	return err == nil && d.Accounts.Allows(s.Caller, http.MethodPost, r.Host, "verify")
 }
 
 // visit is a request of somebody who is logged in.
