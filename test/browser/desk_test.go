@@ -6,6 +6,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
+	"mime/multipart"
 	"net/http"
 	"os"
 	"os/exec"
@@ -99,11 +102,62 @@ func TestDeskLooks(t *testing.T) {
 				b.goTo(address)
 				b.sound(name)
 			}
+			b.goTo("/console/records")
 			b.loading(func() { b.click("header.site form button") })
 			b.sound("desk-left")
 		})
 	}
 }
+
+// An administrator looks at what was handed in, and approves of it.
+func TestDeskReview(t *testing.T) {
+	s := startServer(t)
+	var order struct {
+		Data struct{ ID, CertificateLink string }
+	}
+	body := `{"certificateOwner":"Elsa Prova","subject":{"givenName":"Elsa","surname":"Prova","fiscalCode":"PRVLSE80A41H501X","email":"elsa@example.org"}}`
+	if err := json.Unmarshal(s.api(t, http.MethodPost, "/certificates/provider-automatic", []byte(body)), &order); err != nil {
+		t.Fatal(err)
+	}
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	_ = w.WriteField("action", "video")
+	for name, content := range map[string]string{"video": "\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00", "photo": onePixel} {
+		f, err := w.CreateFormFile(name, name+".bin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = f.Write([]byte(content))
+	}
+	w.Close()
+	resp, err := http.Post(order.Data.CertificateLink, w.FormDataContentType(), &form)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(resp, err)
+	}
+	resp.Body.Close()
+	for _, h := range []how{{Lang: "it", Width: 320, Height: 640}, {Lang: "it"}} {
+		b := open(t, s, h)
+		b.enter(s)
+		b.goTo("/console/certificates")
+		b.sound("desk-certificates-waiting")
+		b.loading(func() { b.click("[data-review] a") })
+		b.sound("desk-review")
+		if h.Width == 0 {
+			b.typeIn("#reason", "vista la persona e il documento")
+			b.loading(func() { b.click("button[value=true]") })
+			if got := b.text(".alert.good"); got != "La tua decisione è registrata." {
+				t.Errorf("after the decision: %q", got)
+			}
+		}
+	}
+}
+
+// onePixel is a picture.
+var onePixel = func() string {
+	var b bytes.Buffer
+	_ = png.Encode(&b, image.NewGray(image.Rect(0, 0, 160, 100)))
+	return b.String()
+}()
 
 // verified has the server verify a document, as anybody can.
 func verified(t testing.TB, s *server, document []byte) string {
