@@ -138,6 +138,22 @@ var findingStates = map[string]chip{
 // Chip is the state in a word.
 func (f Finding) Chip() chip { return findingStates[f.State] }
 
+// parts that the doctor examines.
+var parts = map[string]look.Text{
+	"configuration": look.T("Configuration", "Configurazione"), "data folder": look.T("Data folder", "Cartella dei dati"), "disk space": look.T("Disk space", "Spazio su disco"),
+	"clock": look.T("Clock", "Orologio"), "master key": look.T("Master key", "Chiave principale"), "database": look.T("Database", "Base di dati"), "blobs": look.T("Stored documents", "Archivio dei documenti"),
+	"authority": look.T("Authority", "Autorità di certificazione"), "certificates": look.T("Certificates", "Certificati"), "signing keys": look.T("Signing keys", "Chiavi di firma"),
+	"records": look.T("Records", "Pratiche"), "audit": look.T("Audit log", "Registro degli eventi"), "publications": look.T("Quotations", "Quotazioni"), "trusted lists": look.T("Trusted lists", "Elenchi di fiducia"),
+}
+
+// Name of the part.
+func (f Finding) Name() look.Text {
+	if t, ok := parts[f.Part]; ok {
+		return t
+	}
+	return look.Same(f.Part)
+}
+
 var jobStates = map[string]look.Text{
 	"available": look.T("Due", "Da eseguire"), "running": look.T("Running", "In esecuzione"), "retryable": look.T("To be tried again", "Da ritentare"),
 	"scheduled": look.T("For later", "Per dopo"), "discarded": look.T("Given up", "Abbandonati"),
