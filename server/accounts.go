@@ -18,6 +18,7 @@ func (s *Server) openAccounts() error {
 	s.accounts = account.New(s.db, s.master, account.Config{
 		Domains: s.cfg.Scopes.Domains, PublicURL: s.cfg.PublicURL, AnyDomain: !s.cfg.Production,
 		Prices: prices, Rate: s.cfg.Limits.Rate, Burst: s.cfg.Limits.Burst, Log: s.log,
+		SessionIdle: s.cfg.Console.SessionIdle, SessionLife: s.cfg.Console.SessionLife,
 	})
 	s.onClose(s.accounts.Close)
 	return nil

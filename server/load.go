@@ -241,6 +241,9 @@ func (c *Config) checkWords() error {
 	if c.Limits.Memory < 8<<20 {
 		return errors.New("limits.memory is less than 8 MiB")
 	}
+	if c.Console.SessionIdle <= 0 || c.Console.SessionLife <= 0 {
+		return errors.New("console.session_idle and console.session_life must be positive")
+	}
 	if c.Jobs.Lease < time.Second {
 		return errors.New("jobs.lease is less than a second")
 	}

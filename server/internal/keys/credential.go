@@ -243,6 +243,18 @@ func (s *Store) CheckIn(ctx context.Context, tx *store.Tx, c *Credential, versio
 	return s.checkTold(ctx, tx, c.ID, version, false)
 }
 
+// Usernames of an account's certificates, by their ids.
+func (s *Store) Usernames(ctx context.Context, account string) (map[string]string, error) {
+	names := map[string]string{}
+	rows, err := s.db.Read().Query(ctx, `select id, username from credentials where account_id = $1`, account)
+	return names, store.Each("read usernames", rows, err, func(r store.Row) error {
+		var id, name string
+		err := r.Scan(&id, &name)
+		names[id] = name
+		return err
+	})
+}
+
 // ByUsername returns every credential of a username, whosever it is: for the
 // operator's command line.
 func (s *Store) ByUsername(ctx context.Context, username string) ([]*Credential, error) {

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -88,6 +89,16 @@ func (s *Service) Copy(ctx context.Context, r *Record, f *File, w io.Writer) (bo
 	}
 	_, err = io.Copy(w, b)
 	return true, errors.Join(err, b.Close())
+}
+
+// Peek opens the signed document of a record to look into it: none of it is to
+// leave the server.
+func (s *Service) Peek(ctx context.Context, r *Record) (*blob.Reader, error) {
+	b, err := s.blobs.For(r.owner()).Open(ctx, r.Signed.blob)
+	if err != nil {
+		return nil, fmt.Errorf("signing: open signed document of %s: %w", r.ID, err)
+	}
+	return b, nil
 }
 
 // whole reads a document to its end, where every piece is held against its seal,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"rogito.dev/rogito/server/internal/callback"
@@ -80,6 +81,9 @@ type File struct {
 	source  []byte // sealed fetch.Request of a remote one not fetched yet
 	deleted bool
 }
+
+// Deleted says that its time is over.
+func (f *File) Deleted() bool { return f.deleted }
 
 // Secrets wait with a record until it is signed, sealed under the master key.
 type Secrets struct {
@@ -266,6 +270,8 @@ type Filter struct {
 	State           State
 	CertificateType string
 	Type            string
+	Search          string // in titles, names of documents and ids
+	After           string // only what comes behind this record in the list
 	Skip, Limit     int
 }
 
@@ -273,6 +279,13 @@ type Filter struct {
 func (s *Service) List(ctx context.Context, account string, f Filter) ([]*Record, error) {
 	rows, err := s.db.Read().Query(ctx, `select `+columns+` from signatures
 		where account_id = $1 and deleted_at = 0 and ($2 = '' or state = $2) and ($3 = '' or certificate_type = $3) and ($4 = '' or signature_type = $4)
-		order by id desc limit $5 offset $6`, account, string(f.State), f.CertificateType, f.Type, f.Limit, f.Skip)
+			and ($7 = '' or id < $7) and ($8 = '' or id = $8 or lower(title) like $9 escape '!'
+				or exists (select 1 from signature_files f where f.signature_id = signatures.id and lower(f.label) like $9 escape '!'))
+		order by id desc limit $5 offset $6`, account, string(f.State), f.CertificateType, f.Type, f.Limit, f.Skip, f.After, f.Search, like(f.Search))
 	return store.All("signing: list", rows, err, s.scan)
+}
+
+// like is a pattern of SQL for texts that hold a piece.
+func like(piece string) string {
+	return "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(piece)) + "%"
 }
