@@ -11,16 +11,16 @@ import (
 )
 
 // Layout is how text and picture of a visible signature share its box.
-type Layout = appearance.Layout
+type Layout string
 
 // The layouts. Without a picture all but Compact are the same.
 const (
-	Beside  = appearance.Beside  // the picture stands left of the text
-	Above   = appearance.Above   // the picture stands over the text
-	Behind  = appearance.Behind  // the picture lies under the text, pale
-	Text    = appearance.Text    // no picture
-	Compact = appearance.Compact // all text in one paragraph, no picture
-	Picture = appearance.Picture // no text
+	Beside  Layout = "beside"  // the picture stands left of the text
+	Above   Layout = "above"   // the picture stands over the text
+	Behind  Layout = "behind"  // the picture lies under the text, pale
+	Text    Layout = "text"    // no picture
+	Compact Layout = "compact" // all text in one paragraph, no picture
+	Picture Layout = "picture" // no text
 )
 
 // Appearance is what a visible signature shows, and where.
@@ -62,7 +62,7 @@ func (a *Appearance) box(page *pdf.Page) pdf.Rect {
 // appearance draws into a rectangle of the page's user space, upright for a viewer.
 func (o settings) appearance(u *pdf.Update, page *pdf.Page, rect pdf.Rect) (pdf.Ref, error) {
 	a := o.Appearance
-	b := appearance.Box{Width: rect.Width(), Height: rect.Height(), Layout: a.Layout, Lines: o.lines()}
+	b := appearance.Box{Width: rect.Width(), Height: rect.Height(), Layout: appearance.Layout(a.Layout), Lines: o.lines()}
 	if page.Rotate%180 == 90 {
 		b.Width, b.Height = b.Height, b.Width
 	}
