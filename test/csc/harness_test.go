@@ -113,6 +113,7 @@ type server struct {
 	log     *buffer
 	sandbox sandbox
 	secure  *http.Client // of a server that speaks TLS
+	lists   bool         // it fetches trusted lists, from loopback
 }
 
 type sandbox struct {
@@ -164,7 +165,7 @@ func newServer(t testing.TB, config string, change ...func(*server)) *server {
 			s.env = append(s.env, v)
 		}
 	}
-	s.env = append(s.env, "ROGITO_TRUST_LISTS=false", "ROGITO_LIMITS_RESERVE=-1", "ROGITO_LOG_FORMAT=json")
+	s.env = append(s.env, fmt.Sprintf("ROGITO_TRUST_LISTS=%v", s.lists), "ROGITO_LIMITS_RESERVE=-1", "ROGITO_LOG_FORMAT=json")
 	t.Cleanup(func() {
 		s.kill()
 		if t.Failed() {
