@@ -34,7 +34,7 @@ var italianWords = map[string]string{
 	"%s signed the whole document": "Firma di %s: l'intero documento", "%s signed only %s": "Firma di %s: solo %s", "an unknown signer": "un firmatario sconosciuto",
 	"an unknown authority": "un'autorità sconosciuta", "test certificate": "certificato di prova",
 	"fiscal code %s": "codice fiscale %s", "identifier %s": "identificativo %s", "VAT number %s": "partita IVA %s", "organisation number %s": "identificativo dell'organizzazione %s",
-	"Signature": "Firma", "Signer": "Firmatario", "Issuer": "Emittente", "Level": "Livello", "Qualification": "Qualifica",
+	"Signature": "Firma", "Signer": "Firmatario", "Issuer": "Emittente", "Level": "Livello", "Qualification": "Qualifica", "Trust service provider": "Prestatore di servizi fiduciari",
 	"Algorithm": "Algoritmo", "Certificate": "Certificato", "Certificate status": "Stato del certificato",
 	"number %s, valid from %s to %s": "numero %s, valido dal %s al %s",
 	"Time":                           "Momento", "Evidence lasts until": "Le prove valgono fino al", "Time-stamp": "Marca temporale",

@@ -77,7 +77,7 @@ func (v *request) italy() line {
 
 // overview is the whole country, by region and province.
 func (v *request) overview() {
-	ix := v.shown.broadest()
+	ix, drawn := v.shown.broadest(), v.drawn.broadest()
 	if v.Heading == "" {
 		v.Heading = v.italy().Name
 		if ix.Report().Sample {
@@ -85,19 +85,20 @@ func (v *request) overview() {
 		}
 	}
 	byRegion := map[string][]line{}
-	v.Map = newFigure(frame(ix.Box()))
 	for _, a := range ix.Provinces() {
-		l := line{Link: v.link("province", a.Province), Name: provinceName(a.Province), Price: v.price(a.Homes), Class: colour(a.Homes)}
-		byRegion[a.Region] = append(byRegion[a.Region], l)
-		if v.draws && a.Drawn {
-			v.Map.add(a.Outline(), shape{Link: l.Link, Title: l.Name, Class: l.Class})
-		}
+		byRegion[a.Region] = append(byRegion[a.Region], line{Link: v.link("province", a.Province), Name: provinceName(a.Province), Price: v.price(a.Homes), Class: colour(a.Homes)})
 	}
 	for region, lines := range byRegion {
 		slices.SortFunc(lines, func(a, b line) int { return cmp.Compare(a.Name, b.Name) })
 		v.Regions = append(v.Regions, group{properName(region), lines})
 	}
 	slices.SortFunc(v.Regions, func(a, b group) int { return cmp.Compare(a.Name, b.Name) })
+	v.Map = newFigure(frame(drawn.Box()))
+	for _, a := range drawn.Provinces() {
+		if v.draws && a.Drawn {
+			v.Map.add(a.Outline(), shape{Link: v.link("province", a.Province), Title: provinceName(a.Province), Class: colour(v.drawn.province(a))})
+		}
+	}
 }
 
 // frame is a box that is not empty.
@@ -110,8 +111,8 @@ func frame(box omi.Box) omi.Box {
 
 // province shows the municipalities of a province.
 func (v *request) province(code string) error {
-	var here []omi.Area
-	box, drawn := omi.Box{}, false
+	var here, drawn []omi.Area
+	var box omi.Box
 	seen := map[string]bool{}
 	for _, ix := range v.shown {
 		for _, a := range ix.Areas() {
@@ -119,15 +120,14 @@ func (v *request) province(code string) error {
 				continue
 			}
 			seen[a.CadastralCode] = true
-			if best, _, ok := v.shown.find(a.CadastralCode); ok {
-				a = best
-			}
+			a, _, _ = v.shown.find(a.CadastralCode)
 			here = append(here, a)
-			switch {
-			case a.Drawn && drawn:
-				box = box.Union(a.Box)
-			case a.Drawn:
-				box, drawn = a.Box, true
+			if on, _, _ := v.drawn.find(a.CadastralCode); on.Drawn {
+				if len(drawn) == 0 {
+					box = on.Box
+				}
+				box = box.Union(on.Box)
+				drawn = append(drawn, on)
 			}
 		}
 	}
@@ -139,18 +139,13 @@ func (v *request) province(code string) error {
 	v.Title = look.T("Province of %s: property values", "Provincia di %s: quotazioni immobiliari").With(provinceName(code))
 	v.Path = []line{v.italy()}
 	v.Keep = []field{{"province", code}}
-	v.list(here)
-	v.More = 0
-	for _, a := range here[len(v.Found):] { // a province is listed whole
+	for _, a := range here {
 		v.Found = append(v.Found, line{Link: v.link("municipality", a.CadastralCode), Name: properName(a.Name), Price: v.price(a.Homes), Class: colour(a.Homes)})
 	}
-	for i := range v.Found {
-		v.Found[i].More = ""
-	}
 	v.Map = newFigure(frame(box))
-	for _, a := range here {
-		if v.draws && a.Drawn {
-			v.Map.add(a.Outline(), shape{Link: v.link("municipality", a.CadastralCode), Title: properName(a.Name), Class: colour(a.Homes)})
+	for _, a := range drawn {
+		if v.draws {
+			v.Map.add(a.Outline(), shape{Link: v.link("municipality", a.CadastralCode), Title: properName(a.Name), Class: colour(v.drawn.town(a))})
 		}
 	}
 	return nil
@@ -188,37 +183,53 @@ func (v *request) municipality(cadastral, code, vs string) error {
 	return nil
 }
 
-// town lists and draws the zones of a municipality.
+// town lists the zones of a municipality, and draws them.
 func (v *request) town(a omi.Area, ix *omi.Index, chosen omi.Zone) {
 	name := properName(a.Name)
 	v.Heading = name
 	v.Title = look.T("%s: property values by zone", "%s: quotazioni immobiliari per zona").With(name)
 	v.Path = []line{v.italy(), {Link: v.link("province", a.Province), Name: look.T("Province of %s", "Provincia di %s").With(provinceName(a.Province)).In(v.lang)}}
-	zones, _ := ix.ZonesOf(a.CadastralCode)
-	v.Map = newFigure(frame(a.Box))
-	if !a.Drawn {
+	if !a.Drawn && chosen == (omi.Zone{}) {
 		v.Note = look.T("This semester has no perimeters of this municipality: its zones are known by their names only.", "Di questo comune il semestre non ha i perimetri: le zone si conoscono solo per nome.")
 	}
-	links := map[omi.Zone]string{}
+	drawn, in, _ := v.drawn.find(a.CadastralCode)
+	links := map[string]string{} // by code
+	zones, _ := ix.ZonesOf(a.CadastralCode)
 	for _, z := range zones {
 		to := v.link("municipality", a.CadastralCode, "zone", z.Code())
-		if p, ok := inside(z); ok {
-			to = v.link("lat", degrees(p.Lat), "lng", degrees(p.Lng))
+		if ground, ok := sameZone(in, z); ok {
+			if p, ok := inside(ground); ok {
+				to = v.link("lat", degrees(p.Lat), "lng", degrees(p.Lng))
+			}
 		}
-		links[z] = to
+		links[z.Code()] = to
 		v.Zones = append(v.Zones, zoneLine{
 			line: line{Link: to, Name: cmp.Or(sentence(z.Description()), z.Code()), Price: v.price(z.Homes()), Class: colour(z.Homes()), Current: z == chosen},
 			Code: z.Code(), Band: bands[z.Band()].In(v.lang),
 		})
 	}
-	if !v.draws {
+	v.Map = newFigure(frame(drawn.Box))
+	if !v.draws || in == nil {
 		return
 	}
+	zones, _ = in.ZonesOf(a.CadastralCode)
 	// the smaller zone, which a lookup answers with, is drawn last
 	slices.SortStableFunc(zones, func(a, b omi.Zone) int { return cmp.Compare(b.Area(), a.Area()) })
 	for _, z := range zones {
-		v.Map.add(z.Detail(v.Map.unit()*0.7, a.Box), shape{Link: links[z], Title: z.Code() + " " + sentence(z.Description()), Class: colour(z.Homes()), Current: z == chosen})
+		v.Map.add(z.Detail(v.Map.unit()*0.7, drawn.Box), shape{
+			Link: links[z.Code()], Title: z.Code() + " " + sentence(z.Description()), Class: colour(v.drawn.zone(z)),
+			Current: chosen != (omi.Zone{}) && z.Code() == chosen.Code(),
+		})
 	}
+}
+
+// sameZone is a zone in another publication: of the same code and description.
+func sameZone(ix *omi.Index, z omi.Zone) (omi.Zone, bool) {
+	if ix == nil || ix == z.Index() {
+		return z, ix != nil
+	}
+	same, ok := ix.Zone(z.Municipality().CadastralCode, z.Code())
+	return same, ok && same.Description() == z.Description()
 }
 
 // bands are what the first letter of a code says.

@@ -79,8 +79,7 @@ func (z *zipped) Write(b []byte) (int, error) {
 
 // layers are the publications that answer: that of a semester, or all from the
 // active one backwards.
-func (p *Pages) layers(semester string) (layers, error) {
-	set := p.publications.Current()
+func layersOf(set *omi.Set, semester string) (layers, error) {
 	if set.Active() == nil {
 		return nil, fault.New(fault.NoPublication, "no publication is loaded")
 	}
@@ -136,7 +135,8 @@ type group struct {
 type request struct {
 	*page
 	set   *omi.Set
-	shown layers
+	shown layers  // the publications that answer
+	drawn drawing // those that are drawn
 	lang  report.Lang
 	draws bool // the answer has a drawing
 }
@@ -156,7 +156,8 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 	v.Legend = legend(v.lang)
 	status := http.StatusOK
 	var err error
-	if v.shown, err = p.layers(v.Semester); err == nil {
+	if v.shown, err = layersOf(set, v.Semester); err == nil {
+		v.drawn = drawingOf(set, v.shown)
 		var to string
 		if to, err = v.answer(q); to != "" {
 			http.Redirect(w, r, to, http.StatusSeeOther)
@@ -166,10 +167,11 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		status = http.StatusUnprocessableEntity
 		v.Alert, v.Semester, v.shown = look.Sentence(err), "", set.Since()
+		v.drawn = drawingOf(set, v.shown)
 		v.Regions, v.Found, v.Zones, v.Zone, v.Path, v.Map = nil, nil, nil, nil, nil, nil
 		v.overview()
 	}
-	v.Sample, v.Tiles = v.shown[0].Report().Sample, v.shown.version()
+	v.Sample, v.Tiles = v.shown[0].Report().Sample, v.drawn.version()
 	v.semesters()
 	w.Header().Set("X-Data-Source", omi.Attribution)
 	name := "map"

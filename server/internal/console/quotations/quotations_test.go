@@ -258,6 +258,22 @@ func TestListsAndDrawingsAgree(t *testing.T) {
 	}
 }
 
+// A semester without perimeters is drawn on the ground of one that has them, in its
+// own colours.
+func TestSemesterWithoutPerimetersIsDrawn(t *testing.T) {
+	_, h := country(t)
+	for _, path := range []string{"/map?semester=2017/1", "/map?province=TO&semester=2017/1", "/map?municipality=A001&semester=2017/1", "/map?lat=45.45&lng=7.15&semester=2017/1"} {
+		_, body := ask(h, path)
+		if !strings.Contains(body, `<path class="c1`) { // 495 euro
+			t.Errorf("%s is not drawn", path)
+		}
+	}
+	_, body := ask(h, "/map/areas?level=zones&x=28&y=181&semester=2017/1")
+	if !strings.Contains(body, `["B1",495,`) {
+		t.Errorf("the zone is not loaded: %.200s", body)
+	}
+}
+
 func TestNamesAreNoMarkup(t *testing.T) {
 	_, h := country(t)
 	for _, path := range []string{"/map?municipality=A004", "/map?province=MI", "/map?lat=45.45&lng=9.45"} {

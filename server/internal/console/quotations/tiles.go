@@ -29,11 +29,64 @@ const detailTolerance = 30
 // deciding.
 type layers []*omi.Index
 
+// drawing is where areas are drawn: in the publications that are shown or, where
+// those have no perimeters, in all that are loaded.
+type drawing struct {
+	layers
+	values *omi.Index // that prices come from, where it is not the one that is drawn
+}
+
+func drawingOf(set *omi.Set, shown layers) drawing {
+	for _, ix := range shown {
+		if ix.Box() != (omi.Box{}) {
+			return drawing{layers: shown}
+		}
+	}
+	return drawing{set.All(), shown[0]}
+}
+
+// zone is the price of a zone. In another publication it is the one of the same
+// code and description: a code alone may be given to another place.
+func (d drawing) zone(z omi.Zone) int32 {
+	if d.values == nil {
+		return z.Homes()
+	}
+	other, ok := sameZone(d.values, z)
+	if !ok {
+		return 0
+	}
+	return other.Homes()
+}
+
+// town is the price of a municipality.
+func (d drawing) town(a omi.Area) int32 {
+	if d.values == nil {
+		return a.Homes
+	}
+	other, _ := d.values.AreaOf(a.CadastralCode)
+	return other.Homes
+}
+
+// province is the price of a province.
+func (d drawing) province(a omi.Area) int32 {
+	if d.values == nil {
+		return a.Homes
+	}
+	for _, other := range d.values.Provinces() {
+		if other.Province == a.Province {
+			return other.Homes
+		}
+	}
+	return 0
+}
+
 // version names what is shown: addresses of tiles hold it, so that they may be kept.
-func (l layers) version() string {
+func (d drawing) version() string {
 	h := sha256.New()
-	for _, ix := range l {
-		h.Write([]byte(ix.ID()))
+	for _, ix := range append(slices.Clone(d.layers), d.values) {
+		if ix != nil {
+			h.Write([]byte(ix.ID()))
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil))[:12]
 }
@@ -85,11 +138,13 @@ func (l layers) find(cadastral string) (found omi.Area, in *omi.Index, ok bool) 
 // tile answers GET /map/areas: the areas of one level in one square, as JSON.
 func (p *Pages) tile(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	shown, err := p.layers(q.Get("semester"))
+	set := p.publications.Current()
+	answering, err := layersOf(set, q.Get("semester"))
 	if err != nil {
 		p.site.Fail(w, r, err)
 		return
 	}
+	shown := drawingOf(set, answering)
 	var b []byte
 	if level := q.Get("level"); level == "provinces" {
 		b = provinceTile(shown)
@@ -116,28 +171,28 @@ func (p *Pages) tile(w http.ResponseWriter, r *http.Request) {
 
 // Every tile is {"areas": [[name, province, code, price, [zone, price, outline]…]…]}
 // with prices in whole euro, 0 for none. A province or a municipality is drawn as a
-// zone without a code.
+// zone without a code, with the price of the area.
 
-func provinceTile(shown layers) []byte {
+func provinceTile(shown drawing) []byte {
 	b := []byte(`{"areas":[`)
 	for _, a := range shown.broadest().Provinces() {
 		if a.Drawn {
-			b = openArea(b, provinceName(a.Province), a, "")
-			b = append(appendShape(b, "", a.Homes, a.Outline()), ']')
+			b = openArea(b, provinceName(a.Province), a.Province, "", shown.province(a))
+			b = append(appendShape(b, "", 0, a.Outline()), ']')
 		}
 	}
 	return append(b, `]}`...)
 }
 
-func areaTile(shown layers, level string, box omi.Box) []byte {
+func areaTile(shown drawing, level string, box omi.Box) []byte {
 	b := []byte(`{"areas":[`)
 	shown.areas(func(a omi.Area, ix *omi.Index) {
 		if !a.Box.Meets(box) {
 			return
 		}
-		b = openArea(b, properName(a.Name), a, a.CadastralCode)
+		b = openArea(b, properName(a.Name), a.Province, a.CadastralCode, shown.town(a))
 		if level == "municipalities" {
-			b = append(appendShape(b, "", a.Homes, a.Outline()), ']')
+			b = append(appendShape(b, "", 0, a.Outline()), ']')
 			return
 		}
 		zones, _ := ix.ZonesOf(a.CadastralCode)
@@ -149,7 +204,7 @@ func areaTile(shown layers, level string, box omi.Box) []byte {
 				o = z.Detail(detailTolerance, box)
 			}
 			if len(o.Rings) > 0 {
-				b = appendShape(b, z.Code(), z.Homes(), o)
+				b = appendShape(b, z.Code(), shown.zone(z), o)
 			}
 		}
 		b = append(b, ']')
@@ -157,14 +212,14 @@ func areaTile(shown layers, level string, box omi.Box) []byte {
 	return append(b, `]}`...)
 }
 
-func openArea(b []byte, name string, a omi.Area, code string) []byte {
+func openArea(b []byte, name, province, code string, price int32) []byte {
 	if b[len(b)-1] != '[' {
 		b = append(b, ',')
 	}
 	b = appendText(append(b, '['), name)
-	b = appendText(append(b, ','), a.Province)
+	b = appendText(append(b, ','), province)
 	b = appendText(append(b, ','), code)
-	return strconv.AppendInt(append(b, ','), int64(a.Homes/1000), 10)
+	return strconv.AppendInt(append(b, ','), int64(price/1000), 10)
 }
 
 func appendShape(b []byte, code string, price int32, o omi.Outline) []byte {

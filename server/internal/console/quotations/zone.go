@@ -60,9 +60,6 @@ func (v *request) at(at point, vs string) {
 		z := past[i].Zone
 		a, in, _ := v.shown.find(z.Municipality().CadastralCode)
 		v.town(a, in, z)
-		if past[i].Named { // drawn where the zone lay when there were perimeters
-			v.ground(at, past)
-		}
 		v.Map.mark(at)
 		v.zone(z, past[i].Named, past, vs)
 		v.Zone.Lat, v.Zone.Lng = degrees(at.Lat), degrees(at.Lng)
@@ -71,21 +68,6 @@ func (v *request) at(at point, vs string) {
 		return
 	}
 	v.nowhere(at, past)
-}
-
-// ground draws the municipality of the semester next to it that has perimeters.
-func (v *request) ground(at point, past []omi.Past) {
-	for _, p := range past {
-		if !p.Named {
-			a, _ := p.Zone.Index().AreaOf(p.Zone.Municipality().CadastralCode)
-			v.Map = newFigure(frame(a.Box))
-			if v.draws {
-				v.Map.add(p.Zone.Detail(v.Map.unit()*0.7, a.Box), shape{Title: p.Zone.Code(), Current: true})
-			}
-			v.Note = look.Text{}
-			return
-		}
-	}
 }
 
 // nowhere says that a place has no zone, and what may have been meant.
@@ -116,7 +98,7 @@ func (v *request) nowhere(at point, past []omi.Past) {
 			}
 		}
 	}
-	box := v.shown.broadest().Box()
+	box := v.drawn.broadest().Box()
 	reach := int32(60_000) // show where it is, if that is near anything
 	around := omi.Box{MinX: int32(at.Lng*1e6) - reach, MinY: int32(at.Lat*1e6) - reach, MaxX: int32(at.Lng*1e6) + reach, MaxY: int32(at.Lat*1e6) + reach}
 	if around.Meets(box) && v.Map != nil {
@@ -167,6 +149,9 @@ func (v *request) zone(z omi.Zone, named bool, past []omi.Past, vs string) {
 // beside chooses the semester that is shown beside a zone: the one that is asked
 // for, else the next older one that has the zone.
 func (v *request) beside(o *zoneView, z omi.Zone, past []omi.Past, vs string) (other omi.Zone, ok bool) {
+	if vs == o.Semester {
+		vs = ""
+	}
 	for _, p := range past {
 		s := p.Zone.Index().Semester()
 		if s == z.Index().Semester() {
@@ -181,9 +166,6 @@ func (v *request) beside(o *zoneView, z omi.Zone, past []omi.Past, vs string) (o
 	}
 	for i := range o.Others {
 		o.Others[i].Selected = o.Others[i].Value == o.Other
-	}
-	if ok && vs == o.Other {
-		v.Keep = append(v.Keep, field{"vs", vs})
 	}
 	return other, ok
 }
