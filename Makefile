@@ -8,7 +8,7 @@ LDFLAGS := -s -w -X rogito.dev/rogito/server.Version=$(VERSION)
 LINT := go tool -modfile=tools/lint/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release test token race check lint fmt bench soak vulnerable interop identify corpus fuzz docs clean
+.PHONY: help run build release test token race check lint fmt bench soak vulnerable browser interop identify corpus fuzz docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -59,6 +59,10 @@ soak: ## long faults, half an hour: kill -9 two hundred times under load on each
 vulnerable: ## known faults of what we stand on (asks vuln.go.dev)
 	go mod verify
 	go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...
+
+browser: ## the pages in a real Chromium; ROGITO_TEST_SCREENSHOTS=DIR keeps pictures
+	.ci/need chromium npm
+	go test -count=1 -timeout 20m -v ./test/browser
 
 interop: ## other implementations read ours, we read theirs
 	.ci/need qpdf pdfsig xmlsec1 xmllint openssl gs soffice
