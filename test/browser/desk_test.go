@@ -87,11 +87,15 @@ func TestDeskLooks(t *testing.T) {
 			}
 			b.fill(s, file, second)
 			b.typeIn("#certificatePassword", "wrong")
-			b.click("#send")
+			if h.NoScripts {
+				b.loading(func() { b.click("#send") })
+			} else {
+				b.click("#send") // it stays on the page
+			}
 			b.wait("[role=alert][data-code='110']")
 			b.sound("desk-sign-refused")
 			b.fill(s, file, second)
-			b.click("#send")
+			b.loading(func() { b.click("#send") })
 			b.wait("a#signed")
 			b.sound("desk-signed")
 			id := strings.TrimPrefix(b.path(), "/console/sign/")
@@ -204,7 +208,7 @@ func TestDeskSigns(t *testing.T) {
 	if x != "298" && x != "297" || y != "421" && y != "420" || b.eval("document.querySelector('#visible').checked") != "true" {
 		t.Errorf("the middle of the page is %s, %s", x, y)
 	}
-	b.eval("document.querySelector('#send').click(); document.querySelector('#send').click(); ''")
+	b.loading(func() { b.eval("document.querySelector('#send').click(); document.querySelector('#send').click(); ''") })
 	b.wait("a#signed")
 	if name := b.attr("a#signed", "download"); name != "preliminare-signed.pdf" {
 		t.Errorf("the signed document is called %q", name)
@@ -251,7 +255,7 @@ func TestDeskSignsPlainly(t *testing.T) {
 		b.tabTo("#y")
 		b.do("Input.insertText", map[string]any{"text": "600"}, nil)
 		b.tabTo("#send")
-		b.key("Enter")
+		b.loading(func() { b.key("Enter") })
 		b.wait("a#signed")
 		if got := verified(t, s, b.download("a#signed")); got != "TOTAL-PASSED" {
 			t.Errorf("%+v: %s", h, got)
@@ -266,7 +270,7 @@ func TestDeskSignsSeveral(t *testing.T) {
 	b := open(t, s, how{Lang: "en"})
 	b.enter(s)
 	b.fill(s, letter(t, "one.pdf"), letter(t, "two.pdf"), letter(t, "three.pdf"))
-	b.click("#send")
+	b.loading(func() { b.click("#send") })
 	b.wait("a#signed")
 	all := b.download("a#signed")
 	z, err := zip.NewReader(bytes.NewReader(all), int64(len(all)))
@@ -319,7 +323,7 @@ func TestDeskSessionEnds(t *testing.T) {
 	}
 	again, _ := json.Marshal(s.Sandbox.Token)
 	b.eval("fetch('/console/login', {method: 'POST', body: new URLSearchParams({token: " + string(again) + "})}).then(() => '')") // in that other tab
-	b.click("#send")
+	b.loading(func() { b.click("#send") })
 	b.wait("a#signed")
 
 	b = open(t, s, how{Lang: "en", NoScripts: true})
