@@ -71,6 +71,7 @@ server/internal/backup      server/internal/blob server/internal/disk server/int
 server/internal/job         server/internal/disk server/internal/fault server/internal/store
 server/internal/account     server/internal/disk server/internal/fault server/internal/intent server/internal/job server/internal/master server/internal/store
 server/internal/fetch       server/internal/fault ades
+server/internal/csc         internal/* server/internal/fetch
 server/internal/audit       ades tsp server/internal/disk server/internal/fault server/internal/store
 server/internal/keys        ades internal/* server/internal/audit server/internal/fault server/internal/intent server/internal/store
 server/internal/callback    server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/store
@@ -85,14 +86,15 @@ server/internal/identify/cie  server/internal/fault server/internal/fetch server
 server/internal/identify/cie/jwt
 server/internal/identify/cie/demo  server/internal/identify/cie server/internal/identify/cie/jwt
 server/internal/identify/cie/cietest  server/internal/identify/cie server/internal/identify/cie/jwt
-server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/fault server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/master server/internal/store
-server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/disk server/internal/enroll server/internal/fault server/internal/fetch server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
+server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc server/internal/fault server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/master server/internal/store
+server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc server/internal/disk server/internal/enroll server/internal/fault server/internal/fetch server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
 server/internal/cscauth     server/internal/account server/internal/audit server/internal/fault server/internal/intent server/internal/keys server/internal/master server/internal/signing server/internal/store
 server/internal/pdfmerge    ades internal/limits internal/pdf
 server/internal/publication omi internal/atomicfile server/internal/blob server/internal/fault server/internal/store
 server/internal/console/look  report internal/visible server/internal/fault
 server/internal/console/consent  server/internal/console/look server/internal/cscauth server/internal/fault
 server/internal/console     report internal/pdf server/internal/console/look server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
+server/internal/console/quotations  omi report server/internal/console/look server/internal/fault
 server/internal/api         server/internal/account server/internal/fault server/internal/idempotency server/internal/store server/internal/upload
 server/internal/api/accounts    server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/store
 server/internal/api/csc     ades server/internal/account server/internal/api server/internal/cscauth server/internal/enroll server/internal/fault server/internal/keys server/internal/signing server/internal/store server/internal/upload
@@ -107,7 +109,7 @@ server/internal/network     server/internal/api
 server/internal/monitor     report server/internal/api server/internal/fault server/internal/logging
 server/internal/memory
 server/internal/operator    server/internal/account server/internal/cscauth server/internal/enroll server/internal/keys server/internal/store
-server/internal/doctor      tsl server/internal/audit server/internal/authority server/internal/blob server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/publication server/internal/signing server/internal/store
+server/internal/doctor      tsl server/internal/audit server/internal/authority server/internal/blob server/internal/csc server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/publication server/internal/signing server/internal/store
 server                      . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
 
 cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/visible

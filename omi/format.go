@@ -1,6 +1,6 @@
 package omi
 
-// The index file, version 1, little-endian throughout:
+// The index file, version 2, little-endian throughout:
 //
 //	magic, version, semester, grid, section table   header
 //	the sections, in the order of the constants below
@@ -9,7 +9,7 @@ package omi
 // The same publication gives the same bytes, so the digest is also its name.
 const (
 	magic         = "RogitOMI"
-	formatVersion = 1
+	formatVersion = 2
 	gridStart     = 16
 	tableStart    = 40
 	headerSize    = tableStart + sections*16
@@ -18,18 +18,20 @@ const (
 
 // The sections of the file.
 const (
-	secReport   = iota // the import's report, JSON
-	secText            // all texts, end to end
-	secTextEnds        // u32: where each text ends
-	secPlaces          // municipalities by cadastral code
-	secZones           // zones by cadastral code and zone code
-	secValues          // values by zone, in the order of the source
-	secPolygons        // polygons by rank of their zone: the smaller zone first
-	secRings           // rings by polygon, the outer one first
-	secBlocks          // block records of package geo
-	secDeltas          // coordinates of package geo
-	secCells           // u32: where the entries of each square of the grid begin, and where all end
-	secEntries         // u32: polygon << 1 | 1 if it fills the square; by square, then polygon
+	secReport      = iota // the import's report, JSON
+	secText               // all texts, end to end
+	secTextEnds           // u32: where each text ends
+	secPlaces             // municipalities by cadastral code
+	secZones              // zones by cadastral code and zone code
+	secValues             // values by zone, in the order of the source
+	secPolygons           // polygons by rank of their zone: the smaller zone first
+	secRings              // rings by polygon, the outer one first
+	secBlocks             // block records of package geo
+	secDeltas             // coordinates of package geo
+	secCells              // u32: where the entries of each square of the grid begin, and where all end
+	secEntries            // u32: polygon << 1 | 1 if it fills the square; by square, then polygon
+	secOutlines           // outlines of zones, then municipalities, then provinces, as appendOutline codes them
+	secOutlineEnds        // u32: where each outline ends
 	sections
 )
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,9 @@ type Index struct {
 	report   Report
 	id       string
 	size     int64
+
+	provinces []province
+	atlas     func() *atlas
 
 	warm   []atomic.Pointer[[]byte] // encoded zones
 	warmed atomic.Int64             // bytes of them
@@ -90,6 +94,7 @@ func parseBody(b []byte, id string) (*Index, error) {
 	if at := ix.check(); at != "" {
 		return nil, fmt.Errorf("%w: its %s do not hold together", ErrIndex, at)
 	}
+	ix.atlas = sync.OnceValue(ix.draw)
 	ix.warm = make([]atomic.Pointer[[]byte], ix.count(secZones, zoneSize))
 	return ix, nil
 }
@@ -99,7 +104,7 @@ func parseBody(b []byte, id string) (*Index, error) {
 func (ix *Index) check() string {
 	sizes := map[int]int{
 		secTextEnds: 4, secPlaces: placeSize, secZones: zoneSize, secValues: valueSize, secPolygons: polygonSize,
-		secRings: ringSize, secBlocks: geo.BlockSize, secCells: 4, secEntries: 4,
+		secRings: ringSize, secBlocks: geo.BlockSize, secCells: 4, secEntries: 4, secOutlineEnds: 4,
 	}
 	for sec, size := range sizes {
 		if len(ix.sec[sec])%size != 0 {
@@ -117,6 +122,8 @@ func (ix *Index) check() string {
 		return "polygons"
 	case !ix.checkGrid():
 		return "grid"
+	case !ix.checkOutlines():
+		return "outlines"
 	}
 	return ""
 }
@@ -211,6 +218,15 @@ func (ix *Index) checkGrid() bool {
 		}
 	}
 	return true
+}
+
+// checkOutlines also gathers the provinces, which the file does not list.
+func (ix *Index) checkOutlines() bool {
+	ix.provinces = provincesOf(ix.Municipalities(), func(i int) province {
+		return province{code: ix.text(ix.u32(secPlaces, placeSize, uint32(i), placeCadastral+8)), region: ix.text(ix.u32(secPlaces, placeSize, uint32(i), placeCadastral+4))}
+	})
+	return ix.count(secOutlineEnds, 4) == ix.count(secZones, zoneSize)+ix.Municipalities()+len(ix.provinces) &&
+		ix.ascends(secOutlineEnds, len(ix.sec[secOutlines]))
 }
 
 // ring is the i-th ring of the file.

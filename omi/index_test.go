@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -94,7 +95,7 @@ func FuzzIndex(f *testing.F) {
 	good := encoded(f, terrain())
 	body := good[:len(good)-trailerSize]
 	f.Add(body, 0, uint32(0))
-	for _, at := range []int{gridStart, gridStart + 8, tableStart, tableStart + 16*secZones, tableStart + 16*secEntries + 8, headerSize + 900} {
+	for _, at := range []int{gridStart, gridStart + 8, tableStart, tableStart + 16*secZones, tableStart + 16*secEntries + 8, tableStart + 16*secOutlines + 8, tableStart + 16*secOutlineEnds, headerSize + 900} {
 		f.Add(body, at, uint32(0xFFFF_FFFF))
 	}
 	f.Fuzz(func(_ *testing.T, body []byte, at int, v uint32) {
@@ -127,4 +128,12 @@ func exercise(ix *Index) {
 		ix.Nearest(p[0], p[1], 1000)
 	}
 	ix.Within(9, 45, 9.5, 45.5)
+	for _, a := range slices.Concat(ix.Areas(), ix.Provinces())[:min(ix.Municipalities(), 50)] {
+		a.Outline().AppendJSON(nil)
+	}
+	for i := range uint32(min(ix.count(secZones, zoneSize), 50)) {
+		Zone{ix, i}.Outline().AppendJSON(nil)
+		Zone{ix, i}.Detail(10, ix.Box())
+	}
+	ix.Search("comune")
 }

@@ -356,3 +356,49 @@ func TestOlderNationalTables(t *testing.T) {
 		}
 	}
 }
+
+// Neighbours have one border: an edge between two municipalities, of whatever
+// window, is there from both sides.
+func TestNationalOutlinesFit(t *testing.T) {
+	ix := national(t)
+	type edge struct{ a, b Point }
+	edges := map[edge]string{}
+	for _, a := range ix.Areas() {
+		o := a.Outline()
+		if a.Drawn != (len(o.Rings) > 0) {
+			t.Errorf("%s has %d rings", a.CadastralCode, len(o.Rings))
+		}
+		for _, ring := range o.Rings {
+			for i := 1; i < len(ring); i++ {
+				edges[edge{ring[i-1], ring[i]}] = a.CadastralCode
+			}
+		}
+	}
+	// what lies two squares to the side of an edge; specks that were left out have one side only
+	beside := func(e edge, side float64) string {
+		x, y := float64(e.a.X+e.b.X)/2, float64(e.a.Y+e.b.Y)/2
+		dx, dy := float64(e.b.X-e.a.X), float64(e.b.Y-e.a.Y)
+		n := side * 4 / math.Hypot(dx, dy)
+		const unit = areaSquare / 2 / 1e6
+		z, ok := ix.Lookup((y+dx*n)*unit, (x-dy*n)*unit)
+		if !ok {
+			return ""
+		}
+		return z.Municipality().CadastralCode
+	}
+	inner, torn := 0, 0
+	for e, own := range edges {
+		left, right := beside(e, 1), beside(e, -1)
+		if left != own || right == "" || right == own {
+			continue // a coast, a lake, an edge of less than two squares' ground
+		}
+		inner++
+		if edges[edge{e.b, e.a}] == "" {
+			torn++
+		}
+	}
+	t.Logf("%d edges between municipalities, %d from one side only", inner, torn)
+	if inner < 50_000 || torn*100 > inner {
+		t.Errorf("%d of %d edges are from one side only", torn, inner)
+	}
+}

@@ -59,6 +59,7 @@ func (l *layout) build() error {
 	l.places()
 	l.zones(first)
 	l.cells()
+	l.outlines()
 	for i, s := range l.sec {
 		if len(s) > 0 {
 			l.sizes[i] = uint64(len(s))

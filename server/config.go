@@ -118,14 +118,14 @@ type OMIConfig struct {
 
 // SigningConfig is about signatures and the certificates they are made with.
 type SigningConfig struct {
-	AllowSHA1    bool              `yaml:"allow_sha1" doc:"let clients ask for SHA1"`
-	TimestampURL string            `yaml:"timestamp_url" doc:"time-stamp authority, or several with commas between them, asked in turn; empty: the embedded one"`
-	LockFailures int               `yaml:"lock_failures" doc:"wrong passwords in a row that lock a certificate"`
-	LockTime     time.Duration     `yaml:"lock_time" doc:"how long it stays locked"`
-	Hold         time.Duration     `yaml:"hold" doc:"how long a key that a password has opened may stay in memory, at most 1m; -1s: not at all"`
-	Levels       map[int][]string  `yaml:"levels" doc:"what each security level asks for: password, address, client-certificate, otp, approval"`
-	Providers    map[string]string `yaml:"providers" doc:"names of certificate providers, each with its kind: local or import"`
-	PKCS11       PKCS11Config      `yaml:"pkcs11"`
+	AllowSHA1    bool                `yaml:"allow_sha1" doc:"let clients ask for SHA1"`
+	TimestampURL string              `yaml:"timestamp_url" doc:"time-stamp authority, or several with commas between them, asked in turn; empty: the embedded one"`
+	LockFailures int                 `yaml:"lock_failures" doc:"wrong passwords in a row that lock a certificate"`
+	LockTime     time.Duration       `yaml:"lock_time" doc:"how long it stays locked"`
+	Hold         time.Duration       `yaml:"hold" doc:"how long a key that a password has opened may stay in memory, at most 1m; -1s: not at all"`
+	Levels       map[int][]string    `yaml:"levels" doc:"what each security level asks for: password, address, client-certificate, otp, approval"`
+	Providers    map[string]Provider `yaml:"providers" doc:"names of certificate providers, each with its kind, local or import; of kind csc (keys at a remote provider): {kind, url, version, flow, client_id, client_secret_file, token_file, ca, timeout}"`
+	PKCS11       PKCS11Config        `yaml:"pkcs11"`
 }
 
 // PKCS11Config is a token that holds keys.
@@ -211,7 +211,7 @@ func Defaults() Config {
 				4: {"password", "otp"},
 				5: {"password", "otp", "approval"},
 			},
-			Providers: map[string]string{"local": "local"},
+			Providers: map[string]Provider{"local": {Kind: "local"}},
 		},
 		Identify:  IdentifyConfig{SPID: spid.Config{Level: spid.DefaultLevel}, CIE: cie.Config{Level: 3}},
 		CSC:       CSCConfig{Name: "Rogito", Region: "IT"},

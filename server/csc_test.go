@@ -539,6 +539,25 @@ func TestCSCChangedSince(t *testing.T) {
 	}
 }
 
+// Without credit nothing is signed, and the hash is not used up.
+func TestCSCMoney(t *testing.T) {
+	s := newSite(t)
+	ids, c, room := s.credentials(), s.csc("v2"), s.rooms()
+	id := ids["automatic"]
+	algo, hashes := c.algoOf(id), digestsOf("a", "b", "c")
+	sad := c.sad(id, s.box.Certificates["automatic"].Password, "", hashes)
+	storetest.Exec(t, room.db, `update wallets set credit = 60000`) // one signature
+	c.must("signatures/signHash", c.signBody(id, sad, algo, hashes[:1]))
+	if status, out := c.post("signatures/signHash", c.signBody(id, sad, algo, hashes[1:])); status != 402 || out["error"] != "access_denied" {
+		t.Errorf("%d %v", status, out)
+	}
+	storetest.Exec(t, room.db, `update wallets set credit = 60000000`)
+	c.must("signatures/signHash", c.signBody(id, sad, algo, hashes[1:]))
+	if n := len(s.records()); n != 3 {
+		t.Errorf("%d records", n)
+	}
+}
+
 // What a security level asks for is asked for here too.
 func TestCSCSecurityLevels(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *site) {

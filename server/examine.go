@@ -11,6 +11,9 @@ import (
 // DoctorOptions say how closely to look.
 type DoctorOptions = doctor.Options
 
+// Finding is what is said of one part.
+type Finding = doctor.Finding
+
 // FindingBad is the state of what has to be mended.
 const FindingBad = doctor.FindingBad
 
@@ -29,7 +32,7 @@ func Doctor(ctx context.Context, cfg Config, o DoctorOptions) []doctor.Finding {
 		return &doctor.Installation{
 			DB: s.db, Blobs: s.blobs, Authority: s.sig.authority, Enroll: s.sig.enroll, Signing: s.sig.signing, Lists: s.sig.lists,
 			Publications: s.publications, VerifyAudit: s.VerifyAudit,
-			FetchesLists: s.cfg.Trust.Lists && !s.cfg.Network.Offline, Sandboxed: s.sandboxed, Identify: s.sig.identify,
+			FetchesLists: s.cfg.Trust.Lists && !s.cfg.Network.Offline, Sandboxed: s.sandboxed, Identify: s.sig.identify, Providers: s.sig.providers,
 		}, s.Close, nil
 	}, o)
 }
@@ -44,6 +47,15 @@ func (s *Server) CheckIdentification(ctx context.Context, name string) ([]doctor
 		_ = s.sig.lists.Load(ctx) // without lists the check says what that means
 	}
 	return doctor.Method(ctx, m), nil
+}
+
+// CheckProvider walks what a provider of remote keys offers.
+func (s *Server) CheckProvider(ctx context.Context, name string) ([]Finding, error) {
+	p := s.sig.providers[name]
+	if p == nil {
+		return nil, fmt.Errorf("%s is no provider of remote keys: see signing.providers in the configuration", name)
+	}
+	return doctor.Provider(ctx, p), nil
 }
 
 // SPIDMetadata are those of this server, signed.

@@ -183,6 +183,9 @@ func (s *Server) mountPages(a *api.API) {
 		}
 		more = append(more, map[string]string{"spid": "/spid/acs", "cie": "/cie/callback", "cns": "/cns/*"}[one.Name()])
 	}
+	if len(s.sig.providers) > 0 {
+		more = append(more, "/remote/callback")
+	}
 	p.Cards = &console.Cards{URL: s.cfg.cardURL(), Shown: s.card}
 	if s.demoPages != nil {
 		s.log.Warn("made-up identity providers answer under /demo/ (identify.demo): whoever reaches this server can be anybody here")

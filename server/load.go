@@ -235,6 +235,9 @@ func (c *Config) checkWords() error {
 	if err := c.Identify.check(); err != nil {
 		return err
 	}
+	if _, err := c.providers(); err != nil {
+		return err
+	}
 	if c.Limits.Memory < 8<<20 {
 		return errors.New("limits.memory is less than 8 MiB")
 	}

@@ -9,6 +9,7 @@ import (
 	"rogito.dev/rogito/server/internal/api/verification"
 	"rogito.dev/rogito/server/internal/console/check"
 	"rogito.dev/rogito/server/internal/console/look"
+	"rogito.dev/rogito/server/internal/console/quotations"
 )
 
 // ConsoleConfig is about the pages for people.
@@ -55,6 +56,9 @@ func (s *Server) newSite(a *api.API) *look.Site {
 // mountConsole adds the pages that console.enabled is about, a line or two for
 // each package of them.
 func (s *Server) mountConsole(a *api.API, site *look.Site) {
+	quoted := quotations.New(site, s.publications)
+	a.Mount("/map", quoted)
+	a.Mount("/map/*", quoted)
 	pages := &check.Pages{Site: site, Public: s.publicCheck(), PerMinute: s.cfg.Console.CheckPerMinute, MaxDocument: s.cfg.Limits.Document}
 	pages.Mount(a, s.verification())
 }

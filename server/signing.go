@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"rogito.dev/rogito"
@@ -47,6 +48,11 @@ type signingParts struct {
 	signing   *signing.Service
 	csc       *cscauth.Service
 	token     keys.Token
+	providers remoteProviders
+
+	signersMu sync.Mutex
+	signers   map[string]*signing.Signer // by certificate
+	signersAt time.Time
 }
 
 // openSigning opens what signs and verifies, and connects its parts.
@@ -168,11 +174,20 @@ func (s *Server) openRecords() error {
 	if w.identify, err = s.identifications(); err != nil {
 		return err
 	}
+	kinds := map[string]string{}
+	for name, p := range s.cfg.Signing.Providers {
+		kinds[name] = p.Kind
+	}
+	remote, err := s.cfg.providers()
+	if err != nil {
+		return err
+	}
+	w.providers = remote
 	w.enroll = enroll.New(enroll.Parts{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks,
 		Purse: s.accounts, Identify: w.identify,
 	}, enroll.Config{
-		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: s.cfg.Signing.Providers, Levels: levels, Token: w.token, Log: s.log,
+		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: kinds, Remote: remote, Chain: s.chain, Levels: levels, Token: w.token, Log: s.log,
 		KeepEvidence: s.cfg.Retention.Evidence, KeepCancelled: s.cfg.Retention.Files,
 	})
 	w.signing = signing.New(signing.Deps{
@@ -182,7 +197,7 @@ func (s *Server) openRecords() error {
 		Memory:    s.cfg.Limits.Memory,
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
 		SpoolDir: s.spool, Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
-		Lease: s.cfg.Jobs.Lease, Hook: faultHook(),
+		Providers: remote, Signer: s.signer, Lease: s.cfg.Jobs.Lease, Hook: faultHook(),
 	})
 	w.csc = cscauth.New(cscauth.Deps{DB: s.db, Master: s.master, Accounts: s.accounts, Keys: w.keys, Signing: w.signing, Audit: w.audit}, cscauth.Config{})
 	return nil

@@ -117,7 +117,7 @@ func mark(ring []Point, keep []bool, s span, tolerance float64) {
 	for len(todo) > 0 {
 		s = todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		at, most := 0, tolerance
+		at, most := 0, tolerance*tolerance
 		for i := s.from + 1; i < s.to; i++ {
 			if d := offLine(ring[i], ring[s.from], ring[s.to]); d > most {
 				at, most = i, d
@@ -141,14 +141,18 @@ func farthest(ring []Point) int {
 	return at
 }
 
-// offLine is the distance of p from the segment between a and b in micro-degrees.
+// offLine is the square of the distance of p from the segment between a and b.
 func offLine(p, a, b Point) float64 {
 	dx, dy := float64(b.X-a.X), float64(b.Y-a.Y)
 	px, py := float64(p.X-a.X), float64(p.Y-a.Y)
 	l := dx*dx + dy*dy
-	if l == 0 {
-		return math.Hypot(px, py)
+	along := px*dx + py*dy
+	switch {
+	case along <= 0:
+		return px*px + py*py
+	case along >= l:
+		return (px-dx)*(px-dx) + (py-dy)*(py-dy)
 	}
-	t := min(1, max(0, (px*dx+py*dy)/l))
-	return math.Hypot(px-t*dx, py-t*dy)
+	off := px*dy - py*dx
+	return off * off / l
 }

@@ -23,8 +23,10 @@ func TestMain(m *testing.M) {
 	if started.c != nil {
 		started.c.stop()
 	}
-	if built.dir != "" {
-		_ = os.RemoveAll(built.dir)
+	for _, dir := range []string{built.dir, italy.dir} {
+		if dir != "" {
+			_ = os.RemoveAll(dir)
+		}
 	}
 	os.Exit(code)
 }

@@ -45,6 +45,9 @@ func (s *Service) submit(ctx context.Context, req *Request, from Caller, cred *k
 		return nil, err
 	}
 	x.secrets.Level, x.secrets.Credential = cert.Level, cred.Version()
+	if cred.Remote != "" {
+		x.secrets.OTP = req.OTP
+	}
 	if len(from.ClientCertificate) > 0 {
 		x.secrets.Client = enroll.Fingerprint(from.ClientCertificate)
 	}
@@ -119,7 +122,7 @@ func (s *Service) judge(ctx context.Context, req *Request, account string, level
 	if err := level(cert); err != nil {
 		return nil, nil, err
 	}
-	if s.NeedsOTP(cert) {
+	if cred.Remote == "" && s.NeedsOTP(cert) { // one for a key at a provider is judged there
 		err := s.keys.VerifyOTP(ctx, cred, req.OTP)
 		if errors.Is(err, keys.ErrOTP) {
 			return nil, nil, &refusal{number: fault.WrongOTP, text: "wrong or used one-time password"}
@@ -219,11 +222,11 @@ func (x *run) insert(ctx context.Context, tx *store.Tx, more ...audit.Event) (er
 // cover has the record pay for one more signature before it is made, where the
 // price taken at first was for fewer: a PDF is signed once for each field, and
 // every signer of a file is counter-signed.
-func (x *run) cover(ctx context.Context, tx *store.Tx) (paid int, err error) {
-	if x.intents < max(x.paid, 1) { // a record that is stored has paid for one
+func (x *run) cover(ctx context.Context, tx *store.Tx, n int) (paid int, err error) {
+	if x.intents+n <= max(x.paid, 1) { // a record that is stored has paid for one
 		return x.paid, nil
 	}
-	return x.biller.Cover(ctx, tx, "POST/"+x.record.CertificateType, x.record.chargeID, x.intents+1)
+	return x.biller.Cover(ctx, tx, "POST/"+x.record.CertificateType, x.record.chargeID, x.intents+n)
 }
 
 // unpaid is the end of a stored record for which there is no more money.

@@ -49,7 +49,10 @@ func (s *Service) GrantUnseen(ctx context.Context, cred *keys.Credential, userna
 }
 
 func (s *Service) grant(ctx context.Context, req *Request, account string, level func(*enroll.Certificate) error) (*Grant, error) {
-	cred, _, err := s.judge(ctx, req, account, level)
+	cred, cert, err := s.judge(ctx, req, account, level)
+	if err == nil && cred.Remote != "" && s.NeedsOTP(cert) { // which only its provider can judge, when it signs
+		err = &refusal{number: fault.WrongCertificateKind, text: "the certificate's one-time passwords are those of its provider: it signs by a call that carries one"}
+	}
 	var no *refusal
 	if errors.As(err, &no) {
 		return nil, no.fault()

@@ -25,7 +25,8 @@ type Record struct {
 	Title, Description   string
 	ErrorNumber          fault.Code
 	ErrorMessage         string
-	Achieved             string // level reached
+	Achieved             string  // level reached
+	Signer               *Signer // of a signed one
 	Inputs               []*File
 	Validated, Signed    *File
 	Approval             string // "", WAITING, APPROVED, REFUSED
@@ -42,6 +43,14 @@ type Record struct {
 	stored     bool
 	leaseBy    string // of a record that is being signed when it is stored
 	leaseUntil time.Time
+}
+
+// Signer is whose certificate signed, and what is known of it.
+type Signer struct {
+	Provider      string  `json:"provider" doc:"that issued the certificate, by its name on this server; a remote key is there"`
+	TrustProvider *string `json:"trustServiceProvider" doc:"as a European trusted list names it"`
+	QC            string  `json:"qcComplianceStatus" doc:"VALID, NOT_VALID or UNKNOWN: whether the certificate is qualified, by certificate and trusted list"`
+	SSCD          string  `json:"qcSSCDStatus" doc:"likewise: whether its key is in a qualified device"`
 }
 
 // Roles of a file.
@@ -75,6 +84,7 @@ type File struct {
 // Secrets wait with a record until it is signed, sealed under the master key.
 type Secrets struct {
 	Password           string `json:"password"`
+	OTP                string `json:"otp,omitempty"` // for the provider of a remote key
 	EncryptionPassword string `json:"encryptionPassword,omitempty"`
 	TimestampPassword  string `json:"timestampPassword,omitempty"`
 	Bound              string `json:"bound"`            // digest of what they were given for
@@ -110,7 +120,7 @@ func (s *Service) unseal(purpose, owner string, sealed []byte, v any) error {
 }
 
 const columns = `id, account_id, token_id, request_id, caller_address, certificate_type, certificate_id, state, signature_type, options, title, description,
-	error_number, error_message, achieved_level, secret, callback, charge_id, approval, approved_by, approval_proof, approval_until, files_until, created_at, updated_at`
+	error_number, error_message, achieved_level, signer, secret, callback, charge_id, approval, approved_by, approval_proof, approval_until, files_until, created_at, updated_at`
 
 func (s *Service) scan(row store.Row) (*Record, error) { return s.scanWith(row) }
 
@@ -118,12 +128,12 @@ func (s *Service) scan(row store.Row) (*Record, error) { return s.scanWith(row) 
 // not sealed for it comes with the error.
 func (s *Service) scanWith(row store.Row, more ...any) (*Record, error) {
 	r := &Record{stored: true}
-	var options string
+	var options, signer string
 	var target []byte
 	var approval, files, created, updated int64
 	err := row.Scan(append([]any{
 		&r.ID, &r.AccountID, &r.TokenID, &r.RequestID, &r.Address, &r.CertificateType, &r.CertificateID, &r.State, &r.Type, &options, &r.Title, &r.Description,
-		&r.ErrorNumber, &r.ErrorMessage, &r.Achieved, &r.secret, &target, &r.chargeID, &r.Approval, &r.ApprovedBy, &r.approved, &approval, &files, &created, &updated,
+		&r.ErrorNumber, &r.ErrorMessage, &r.Achieved, &signer, &r.secret, &target, &r.chargeID, &r.Approval, &r.ApprovedBy, &r.approved, &approval, &files, &created, &updated,
 	}, more...)...)
 	if err != nil {
 		return nil, fmt.Errorf("signing: read record: %w", err)
@@ -132,6 +142,11 @@ func (s *Service) scanWith(row store.Row, more ...any) (*Record, error) {
 	r.CreatedAt, r.UpdatedAt = store.Time(created), store.Time(updated)
 	if err := json.Unmarshal([]byte(options), &r.Options); err != nil {
 		return nil, fmt.Errorf("signing: options: %w", err)
+	}
+	if signer != "" {
+		if err := json.Unmarshal([]byte(signer), &r.Signer); err != nil {
+			return nil, fmt.Errorf("signing: signer: %w", err)
+		}
 	}
 	return r, s.unseal(callbackPurpose, r.owner(), target, &r.callback)
 }

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"math/big"
 	"net/http"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -95,8 +96,9 @@ type publicInput struct {
 	Body api.Upload[object] `required:"false"`
 }
 
-// Segment is the first of the paths, which scopes name.
-const Segment = "csc"
+// timeout of a call: a hundred signatures with time-stamps and revocation data
+// take longer than most.
+const timeout = 10 * time.Minute
 
 // Register adds the operations of both versions, and mounts the OAuth flow.
 func Register(a *api.API, s *Service) {
@@ -107,7 +109,7 @@ func Register(a *api.API, s *Service) {
 			}
 			op := api.Op{
 				Method: http.MethodPost, Path: base + m.name, Hidden: true, NoEnvelope: true, NoContent: m.empty, Public: m.public,
-				Refuse: func(f *fault.Error) (int, any) { return failure(version, f) },
+				Timeout: timeout, Refuse: func(f *fault.Error) (int, any) { return failure(version, f) },
 			}
 			if m.public {
 				api.Register(a, op, func(ctx context.Context, in *publicInput) (api.Reply[object], error) {

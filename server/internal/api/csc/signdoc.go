@@ -205,7 +205,8 @@ func (d *docRequest) jobs(c *call, key string, digests bool, left *int64) ([]doc
 	}
 	o.Asked = signatureTypes[d.Format]
 	req := &signing.Request{Inputs: []signing.Input{signing.DocumentInput(src)}, Type: o.Asked, Options: o}
-	return []docJob{{job{req, digestOf(src)}, e.detached}}, nil
+	wanted, err := digestOf(src)
+	return []docJob{{job{req, wanted}, e.detached}}, err
 }
 
 // check judges the algorithms of an element; the size of its digests is zero where
@@ -319,24 +320,27 @@ func (d *docRequest) digestJobs(c *call, o signing.Options, size int) ([]docJob,
 	return all, nil
 }
 
+// hashSizes are the hash functions by the length of their digests.
+var hashSizes = map[int]crypto.Hash{32: crypto.SHA256, 48: crypto.SHA384, 64: crypto.SHA512}
+
 // digestOf says whether an authorised hash is a document's, by whichever function
-// it was made.
-func digestOf(src ades.Source) cscauth.Wanted {
+// it was made. SHA-256 is made at once, since hashes are compared while a
+// transaction is open; the others only where they were authorised.
+func digestOf(src ades.Source) (cscauth.Wanted, error) {
 	made := map[int][]byte{}
+	digest := func(size int) error {
+		sum := hashSizes[size].New()
+		_, err := io.Copy(sum, io.NewSectionReader(src, 0, src.Size()))
+		made[size] = sum.Sum(nil)
+		return err
+	}
 	return func(authorised []byte) bool {
-		h := map[int]crypto.Hash{32: crypto.SHA256, 48: crypto.SHA384, 64: crypto.SHA512}[len(authorised)]
-		if h == 0 {
+		size := len(authorised)
+		if hashSizes[size] == 0 || made[size] == nil && digest(size) != nil {
 			return false
 		}
-		if made[len(authorised)] == nil {
-			sum := h.New()
-			if _, err := io.Copy(sum, io.NewSectionReader(src, 0, src.Size())); err != nil {
-				return false
-			}
-			made[len(authorised)] = sum.Sum(nil)
-		}
-		return slices.Equal(made[len(authorised)], authorised)
-	}
+		return slices.Equal(made[size], authorised)
+	}, digest(32)
 }
 
 // timestamp gives a time-stamp over a digest (11.13).
@@ -364,8 +368,7 @@ func (s *Service) timestamp(ctx context.Context, c *call) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	hash := map[int]crypto.Hash{32: crypto.SHA256, 48: crypto.SHA384, 64: crypto.SHA512}[size]
-	token, err := s.Stamper.StampNonce(ctx, hash, digest, nonce)
+	token, err := s.Stamper.StampNonce(ctx, hashSizes[size], digest, nonce)
 	if err != nil {
 		f := fault.New(fault.TimestampFailed, "the time-stamp authority failed").Because(err)
 		f.Status = http.StatusServiceUnavailable

@@ -51,15 +51,8 @@ func (in *municipalitiesInput) wants(m omi.Municipality) bool {
 		return false
 	}
 	return in.Q == "" || strings.EqualFold(in.Q, m.CadastralCode) || in.Q == m.ISTATCode ||
-		strings.Contains(plain(m.Name), plain(in.Q))
+		strings.Contains(omi.Plain(m.Name), omi.Plain(in.Q))
 }
-
-var plainer = strings.NewReplacer(
-	"`", "", "'", "", "’", "", "À", "A", "Á", "A", "Â", "A", "È", "E", "É", "E", "Ê", "E", "Ì", "I", "Í", "I", "Î", "I",
-	"Ò", "O", "Ó", "O", "Ô", "O", "Ö", "O", "Ù", "U", "Ú", "U", "Û", "U", "Ü", "U", "Ä", "A", "Ç", "C",
-)
-
-func plain(s string) string { return plainer.Replace(strings.ToUpper(s)) }
 
 type municipalityInput struct {
 	Code     string `path:"cadastral_code" doc:"cadastral (Belfiore) code" example:"F205"`

@@ -31,7 +31,17 @@ type Pages struct {
 // New returns the page of a site. The issuer is named in every answer to an
 // application.
 func New(site *look.Site, auth *cscauth.Service, issuer string) http.Handler {
-	return site.Protect(&Pages{site, site.Set(files), auth, issuer})
+	protected := site.Protect(&Pages{site, site.Set(files), auth, issuer})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { protected.ServeHTTP(popup{w}, r) })
+}
+
+// popup leaves out the header that would cut a window from the page that opened
+// it: applications open this page in one, and wait for it to come back.
+type popup struct{ http.ResponseWriter }
+
+func (w popup) WriteHeader(status int) {
+	w.Header().Del("Cross-Origin-Opener-Policy")
+	w.ResponseWriter.WriteHeader(status)
 }
 
 // view is what the page shows.

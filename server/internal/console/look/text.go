@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"golang.org/x/text/language"
 
@@ -153,5 +154,5 @@ func chosen(r *http.Request) (report.Lang, bool) {
 func otherLanguage(u *url.URL, l report.Lang) string {
 	q := u.Query()
 	q.Set("lang", string(l))
-	return (&url.URL{Path: u.Path, RawQuery: q.Encode()}).String()
+	return (&url.URL{Path: "/" + strings.TrimLeft(u.Path, "/"), RawQuery: q.Encode()}).String() // two slashes would name another host
 }

@@ -205,15 +205,19 @@ create table credentials (
 	username   text not null,
 	kind       text not null,
 	algorithm  text not null,
-	public_key blob not null unique, -- one key pair serves one kind
+	public_key blob not null,
 	sealed     blob not null,
 	totp       blob,
 	totp_step  bigint not null default 0,
 	level      bigint not null default 0, -- of security; the key is bound to it
 	token_key  text not null default '', -- names the key in the PKCS#11 token, while it is there
+	remote     text not null default '', -- provider that has the key; '-': it has it no more for us
+	remote_token blob, -- of the holder there, sealed under what the password opens
 	created_at bigint not null,
 	unique (account_id, username)
 );
+-- One key pair serves one kind. One at a provider may be taken into use again.
+create unique index credentials_public_key on credentials (public_key) where remote <> '-';
 
 -- Failures by account and username, known or not.
 create table credential_locks (
@@ -287,6 +291,7 @@ create table certificates (
 	certified        blob, -- what identification proved, sealed
 	statement        blob, -- that waits for a signature, sealed
 	browser          blob, -- hash of the one that went through the identification, sealed
+	login            blob, -- of the holder at the provider of a remote key, sealed, until a credential is chosen
 	refusals         bigint not null default 0, -- of identifications; the fifth ends the order
 	bound            blob -- keyed digest of what was ordered
 );
@@ -362,6 +367,7 @@ create table signatures (
 	error_number     bigint not null default 0,
 	error_message    text not null default '',
 	achieved_level   text not null default '',
+	signer           text not null default '', -- what is known of the certificate that signed, as JSON
 	secret           blob, -- password and what else must wait, sealed; gone at the end
 	callback         blob, -- sealed
 	charge_id        text not null default '',
@@ -413,7 +419,7 @@ create table signing_intents (
 	certificate_id text not null,
 	position       bigint not null,
 	digest         text not null,
-	outcome        text not null default '', -- '', USED, SIGNED, FAILED
+	outcome        text not null default '', -- '', USED, SIGNED, FAILED, UNKNOWN
 	created_at     bigint not null,
 	finished_at    bigint not null default 0
 );

@@ -1,0 +1,389 @@
+package omi
+
+import (
+	"encoding/binary"
+	"maps"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"rogito.dev/rogito/internal/geo"
+)
+
+// Outlines are for drawing. The published perimeters do not fit one another: a
+// border is digitised once for each of its sides, with gaps and overlaps of some
+// metres, so that simplifying them one by one tears them apart. They are laid on a
+// mosaic instead, in which every square belongs to one zone, and the borders of its
+// areas are simplified (see [geo.Mosaic]). Lookups never use them.
+const (
+	zoneSquare = 500  // micro-degrees: about 50 m
+	areaSquare = 2000 // about 200 m: municipalities and provinces
+	mostGap    = 2    // squares between two areas that are taken for a gap, not a lake
+
+	tolerance         = 1.3 // halves of a square
+	provinceTolerance = 8
+
+	// rings of fewer squares are left out, unless the area has no other
+	leastIsland         = 3
+	leastProvinceIsland = 60
+
+	mostSquares = 48 << 20      // in one mosaic
+	windowSize  = geo.Micro / 2 // zones are laid out window by window
+	mostLabels  = 1<<16 - 1     // of one mosaic
+)
+
+// Point is a vertex of an outline: X to the east, Y to the north.
+type Point struct{ X, Y int32 }
+
+// Outline is the ground of an area as it is drawn: closed rings, whose inside
+// follows from the even-odd rule. One unit is so many micro-degrees.
+type Outline struct {
+	Unit  int32
+	Rings [][]Point
+}
+
+// province is a province as the tables have it.
+type province struct {
+	code   string // two letters
+	region string
+}
+
+// provincesOf are the provinces of n municipalities, by their codes.
+func provincesOf(n int, of func(i int) province) []province {
+	byCode := map[string]province{}
+	for i := range n {
+		p := of(i)
+		if known, ok := byCode[p.code]; !ok || known.region == "" {
+			byCode[p.code] = p
+		}
+	}
+	return slices.SortedFunc(maps.Values(byCode), func(a, b province) int { return strings.Compare(a.code, b.code) })
+}
+
+// outlines draws zones, municipalities and provinces. What overflows a mosaic has
+// no outline; no real publication does.
+func (l *layout) outlines() {
+	provinces := provincesOf(len(l.pub.places), func(i int) province {
+		return province{l.pub.places[i].province, l.pub.places[i].region}
+	})
+	zones, places := len(l.pub.zones), len(l.pub.places)
+	d := &draughts{l: l, boxes: make([]geo.Box, zones), placeOf: make([]int, zones), provinceOf: make([]uint16, places), drawn: make([][]byte, zones+places+len(provinces))}
+	for i, p := range l.pub.places {
+		n, _ := slices.BinarySearchFunc(provinces, p.province, func(p province, code string) int { return strings.Compare(p.code, code) })
+		d.provinceOf[i] = uint16(n)
+		first := le.Uint32(l.sec[secPlaces][i*placeSize+placeZones:])
+		for k := range le.Uint32(l.sec[secPlaces][i*placeSize+placeZoneCount:]) {
+			d.placeOf[first+k] = i
+		}
+	}
+	byProvince := map[uint16][]int{}
+	for _, zone := range l.ranked {
+		d.boxes[zone] = boxOf(l.pub.zones[zone].outline)
+		in := d.provinceOf[d.placeOf[zone]]
+		byProvince[in] = append(byProvince[in], zone)
+	}
+	var wg sync.WaitGroup
+	jobs := make(chan func(*geo.Mosaic))
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			var m geo.Mosaic
+			for job := range jobs {
+				job(&m)
+			}
+		})
+	}
+	for in, zones := range byProvince {
+		jobs <- func(m *geo.Mosaic) { d.areas(m, zones, in, len(provinces)) }
+	}
+	for _, zones := range d.windows() {
+		jobs <- func(m *geo.Mosaic) { d.zones(m, zones) }
+	}
+	close(jobs)
+	wg.Wait()
+	for _, b := range d.drawn {
+		l.sec[secOutlines] = append(l.sec[secOutlines], b...)
+		l.sec[secOutlineEnds] = le.AppendUint32(l.sec[secOutlineEnds], uint32(len(l.sec[secOutlines])))
+	}
+}
+
+func boxOf(o *outline) geo.Box {
+	box := o.polygons[0].box
+	for _, p := range o.polygons[1:] {
+		box = box.Union(p.box)
+	}
+	return box
+}
+
+// draughts draws the outlines of a publication.
+type draughts struct {
+	l          *layout
+	boxes      []geo.Box // of zones with ground
+	placeOf    []int     // the municipality of each zone
+	provinceOf []uint16  // of each municipality
+	drawn      [][]byte  // zones, municipalities, provinces
+}
+
+// windows sorts the zones with ground by where their municipality lies, so that a
+// municipality is drawn whole, with what is around it.
+func (d *draughts) windows() [][]int {
+	boxes := map[int]geo.Box{}
+	for _, zone := range d.l.ranked {
+		place := d.placeOf[zone]
+		box, known := boxes[place]
+		if !known {
+			box = d.boxes[zone]
+		}
+		boxes[place] = box.Union(d.boxes[zone])
+	}
+	sorted := map[geo.Point][]int{}
+	for _, zone := range d.l.ranked {
+		box := boxes[d.placeOf[zone]]
+		at := geo.Point{X: (box.MinX/2 + box.MaxX/2) / windowSize, Y: (box.MinY/2 + box.MaxY/2) / windowSize}
+		sorted[at] = append(sorted[at], zone)
+	}
+	return slices.Collect(maps.Values(sorted))
+}
+
+// lay puts zones, and all others around them, on a mosaic of squares of at least a
+// size. Larger zones come first, so that of two the smaller one has a square, as in
+// a lookup. Those of the zones that hold the centre of no square get one.
+func (d *draughts) lay(m *geo.Mosaic, zones []int, size int32, label func(zone int) uint16) {
+	box := d.boxes[zones[0]]
+	for _, zone := range zones {
+		box = box.Union(d.boxes[zone])
+	}
+	for (int64(box.MaxX-box.MinX)/int64(size)+8)*(int64(box.MaxY-box.MinY)/int64(size)+8) > mostSquares {
+		size *= 2
+	}
+	m.Reset(box, size, mostGap+1)
+	window := m.Box()
+	has := map[uint16]bool{}
+	var points []geo.Point
+	var rings [][]geo.Point
+	for _, zone := range slices.Backward(d.l.ranked) {
+		if !window.Meets(d.boxes[zone]) {
+			continue
+		}
+		for _, p := range d.l.pub.zones[zone].outline.polygons {
+			if window.Meets(p.box) {
+				points, rings = p.decode(points[:0], rings[:0])
+				l := label(zone)
+				has[l] = m.Paint(rings, l) || has[l]
+			}
+		}
+	}
+	m.Close(mostGap)
+	for _, zone := range zones {
+		if l := label(zone); !has[l] {
+			p := d.l.pub.zones[zone].outline.polygons[0]
+			m.Set(geo.Point{X: p.box.MinX/2 + p.box.MaxX/2, Y: p.box.MinY/2 + p.box.MaxY/2}, l)
+		}
+	}
+}
+
+// decode appends the rings of a polygon, which share the space of points.
+func (p *polygon) decode(points []geo.Point, rings [][]geo.Point) ([]geo.Point, [][]geo.Point) {
+	points = slices.Grow(points, p.points+1)
+	at := uint32(0)
+	for _, n := range p.rings {
+		from := len(points)
+		points = geo.Ring{Blocks: p.blocks[at*geo.BlockSize : (at+n)*geo.BlockSize], Deltas: p.deltas}.AppendPoints(points)
+		rings = append(rings, points[from:])
+		at += n
+	}
+	return points, rings
+}
+
+// zones draws the zones of one window.
+func (d *draughts) zones(m *geo.Mosaic, zones []int) {
+	labels, of := map[int]uint16{}, []int{-1}
+	label := func(zone int) uint16 {
+		n, known := labels[zone]
+		if !known && len(of) <= mostLabels {
+			n = uint16(len(of))
+			labels[zone], of = n, append(of, zone)
+		}
+		return n
+	}
+	d.lay(m, zones, zoneSquare, label)
+	mine := make([]bool, len(of))
+	for _, zone := range zones {
+		mine[labels[zone]] = labels[zone] > 0
+	}
+	for l, b := range trace(m, mine, tolerance, leastIsland) {
+		if mine[l] {
+			d.drawn[of[l]] = b
+		}
+	}
+}
+
+// areas draws the municipalities of a province, and the province.
+func (d *draughts) areas(m *geo.Mosaic, zones []int, province uint16, provinces int) {
+	places := len(d.l.pub.places)
+	drawn := d.drawn[len(d.l.pub.zones):]
+	label := func(zone int) uint16 { return uint16(d.placeOf[zone] + 1) } // a cadastral code has 26,000 forms
+	d.lay(m, zones, areaSquare, label)
+	mine := make([]bool, places+1)
+	for _, zone := range zones {
+		mine[label(zone)] = true
+	}
+	for l, b := range trace(m, mine, tolerance, leastIsland) {
+		if mine[l] {
+			drawn[l-1] = b
+		}
+	}
+	by := make([]uint16, places+1)
+	for i, p := range d.provinceOf {
+		by[i+1] = p + 1
+	}
+	m.Relabel(by)
+	mine = make([]bool, provinces+1)
+	mine[province+1] = true
+	drawn[places+int(province)] = trace(m, mine, provinceTolerance, leastProvinceIsland)[province+1]
+}
+
+// trace codes the outlines of some labels of a mosaic. Rings of fewer than least
+// squares are left out where there is a larger one.
+func trace(m *geo.Mosaic, wanted []bool, tolerance, least float64) [][]byte {
+	rings, coded := make([][][]geo.Point, len(wanted)), make([][]byte, len(wanted))
+	small := make([][]geo.Point, len(wanted)) // the largest of those that are left out
+	m.Outlines(tolerance, wanted, func(l uint16, ring []geo.Point, lost bool) {
+		switch size := squares(ring); {
+		case !lost && size >= least:
+			rings[l] = append(rings[l], slices.Clone(ring))
+		case size > squares(small[l]):
+			small[l] = slices.Clone(ring)
+		}
+	})
+	for l, r := range rings {
+		if len(r) == 0 && len(small[l]) > 0 {
+			r = append(r, small[l])
+		}
+		if len(r) > 0 {
+			coded[l] = appendOutline(nil, m.Size/2, r)
+		}
+	}
+	return coded
+}
+
+// squares is the area of a ring in squares.
+func squares(ring []geo.Point) float64 {
+	twice := int64(0)
+	for i := 1; i < len(ring); i++ {
+		a, b := ring[i-1], ring[i]
+		twice += int64(a.X)*int64(b.Y) - int64(b.X)*int64(a.Y)
+	}
+	return float64(max(twice, -twice)) / 8 // the vertices count halves
+}
+
+// appendOutline codes an outline: the unit, the number of rings, and of each ring
+// the number of its vertices (the closing one left out) and their distances from
+// the vertex before. The first vertex of all counts from the origin.
+func appendOutline(b []byte, unit int32, rings [][]geo.Point) []byte {
+	b = binary.AppendUvarint(b, uint64(unit))
+	b = binary.AppendUvarint(b, uint64(len(rings)))
+	last := geo.Point{}
+	for _, ring := range rings {
+		ring = ring[:len(ring)-1]
+		b = binary.AppendUvarint(b, uint64(len(ring)))
+		for _, p := range ring {
+			b = binary.AppendVarint(b, int64(p.X-last.X))
+			b = binary.AppendVarint(b, int64(p.Y-last.Y))
+			last = p
+		}
+	}
+	return b
+}
+
+// readOutline decodes an outline. Of bytes that are none it gives what it can.
+func readOutline(b []byte) (o Outline) {
+	next := func() (v uint64) {
+		v, n := binary.Uvarint(b)
+		b = b[max(0, min(n, len(b))):]
+		if n <= 0 {
+			b = nil
+		}
+		return v
+	}
+	step := func() int32 {
+		v := next()
+		return int32(v>>1) ^ -int32(v&1)
+	}
+	o.Unit = int32(next())
+	last := Point{}
+	for n := next(); n > 0 && len(b) > 0; n-- {
+		vertices := next()
+		if vertices > uint64(len(b)/2) {
+			return o
+		}
+		ring := make([]Point, 0, vertices+1)
+		for range vertices {
+			last = Point{X: last.X + step(), Y: last.Y + step()}
+			ring = append(ring, last)
+		}
+		if len(ring) > 2 {
+			o.Rings = append(o.Rings, append(ring, ring[0]))
+		}
+	}
+	return o
+}
+
+// outline is the i-th outline of the file.
+func (ix *Index) outline(i int) Outline {
+	from := uint32(0)
+	if i > 0 {
+		from = ix.u32(secOutlineEnds, 4, uint32(i-1), 0)
+	}
+	return readOutline(ix.sec[secOutlines][from:ix.u32(secOutlineEnds, 4, uint32(i), 0)])
+}
+
+// Outline is the zone's ground, simplified so that it fits its neighbours; empty
+// without a perimeter.
+func (z Zone) Outline() Outline { return z.ix.outline(int(z.i)) }
+
+// Detail is the zone's ground as published, without the vertices that lie within so
+// many micro-degrees of the line they bend, and without the polygons that do not
+// reach into a box.
+func (z Zone) Detail(tolerance float64, box Box) Outline {
+	o := Outline{Unit: 1}
+	for p := range z.Polygons() {
+		if !z.ix.polygonBox(z.field(zonePolygons) + uint32(p)).Meets(geo.Box(box)) {
+			continue
+		}
+		z.eachRing(p, FullGeometry, func(_ int, ring []geo.Point) {
+			ring = geo.Simplify(ring, tolerance)
+			points := make([]Point, len(ring))
+			for i, p := range ring {
+				points[i] = Point(p)
+			}
+			o.Rings = append(o.Rings, points)
+		})
+	}
+	return o
+}
+
+// AppendJSON appends the outline as a list: the unit in micro-degrees, then a list
+// of numbers for each ring, the distances of its vertices from the vertex before,
+// east and north. The first vertex of a ring counts from the first of the ring
+// before, that of the first ring from the origin; a ring is closed by itself.
+func (o Outline) AppendJSON(b []byte) []byte {
+	b = strconv.AppendInt(append(b, '['), int64(o.Unit), 10)
+	first := Point{}
+	for _, ring := range o.Rings {
+		b = append(b, ",["...)
+		last := first
+		for i, p := range ring[:len(ring)-1] {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = strconv.AppendInt(b, int64(p.X-last.X), 10)
+			b = strconv.AppendInt(append(b, ','), int64(p.Y-last.Y), 10)
+			last = p
+		}
+		first = ring[0]
+		b = append(b, ']')
+	}
+	return append(b, ']')
+}

@@ -1,0 +1,178 @@
+package browser
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var italy struct {
+	sync.Once
+	dir string
+	err error
+}
+
+// country is the folder of a server with all of Italy in one semester and two
+// others: the official files, where they are there.
+func country(t *testing.T) string {
+	t.Helper()
+	files := os.Getenv("ROGITO_SHARED")
+	if files == "" {
+		files = filepath.Join("..", "..", "..", "shared")
+	}
+	files = filepath.Join(files, "omi")
+	if _, err := os.Stat(files); err != nil {
+		t.Skip("SKIPPED, NOT TESTED: the map of Italy: the official files are not there; set ROGITO_SHARED to their folder")
+	}
+	theBrowser(t)
+	italy.Do(func() {
+		if italy.dir, italy.err = os.MkdirTemp("", "rogito-italy"); italy.err != nil {
+			return
+		}
+		for _, paths := range [][]string{
+			{filepath.Join(files, "csv", "2018-2.zip"), filepath.Join(files, "kmz-2018-2")}, {filepath.Join(files, "csv", "2017-1.zip")}, {filepath.Join(files, "csv", "2016-1.zip")},
+		} {
+			cmd := exec.Command(binary(t), append([]string{"omi", "import", "--data", italy.dir}, paths...)...)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				// a publication without perimeters may need to be allowed
+				if out, err = exec.Command(binary(t), append([]string{"omi", "import", "--allow-partial", "--data", italy.dir}, paths...)...).CombinedOutput(); err != nil {
+					italy.err = err
+					t.Logf("%s", out)
+				}
+			}
+		}
+	})
+	if italy.err != nil {
+		t.Fatal(italy.err)
+	}
+	return italy.dir
+}
+
+var picked = regexp.MustCompile(`^/map\?lat=(-?\d+\.?\d*)&lng=(-?\d+\.?\d*)`)
+
+// The sample island, in every way that a page is looked at.
+func TestMapInEveryWay(t *testing.T) {
+	s := startServer(t)
+	for _, h := range ways {
+		b := open(t, s, h)
+		for name, path := range map[string]string{"map": "/map", "map-town": "/map?municipality=Z999", "map-zone": "/map?lat=38.6&lng=17.6", "map-nowhere": "/map?lat=17.6&lng=38.6", "map-none": "/map?q=nowhere"} {
+			b.goTo(path)
+			if h.NoScripts {
+				if !b.has("#map svg path") {
+					t.Errorf("%s has no drawing without scripts", path)
+				}
+			} else if name != "map-nowhere" {
+				b.wait("#map.drawn canvas")
+			}
+			if !strings.Contains(b.text("#map .source"), "Agenzia Entrate - OMI") {
+				t.Errorf("%s: the source is not named", path)
+			}
+			b.sound(name)
+		}
+		b.goTo("/map?lat=38.6&lng=17.6")
+		if got := b.attr("#zone", "data-code"); got != "B1" {
+			t.Errorf("%+v: zone %q", h, got)
+		}
+		if n := b.count("#values tr"); n != "4" {
+			t.Errorf("%+v: %s values", h, n)
+		}
+	}
+}
+
+// A click anywhere writes the place into the address and shows its zone; back and
+// forward find it again.
+func TestMapClick(t *testing.T) {
+	b := open(t, startServer(t), how{Lang: "it"})
+	b.goTo("/map")
+	b.wait("#map.drawn")
+	b.clickAt("#map", .5, .5)
+	b.until("the address has a place", func() bool { return picked.MatchString(b.path()) })
+	b.wait("#zone")
+	first := b.path()
+	code := b.attr("#zone", "data-code")
+	b.clickAt("#map", .5, .15)
+	b.until("the address has another place", func() bool { return picked.MatchString(b.path()) && b.path() != first })
+	b.eval("history.back()")
+	b.until("back is back", func() bool { return b.path() == first && b.has(`#zone[data-code="`+code+`"]`) })
+	b.goTo(first) // a permanent link
+	if got := b.attr("#zone", "data-code"); got != code {
+		t.Errorf("the link leads to %q, the click to %q", got, code)
+	}
+}
+
+func TestMapByKeyboard(t *testing.T) {
+	b := open(t, startServer(t), how{Lang: "en"})
+	b.goTo("/map")
+	b.wait("#map.drawn")
+	b.tabTo("#map")
+	b.key("ArrowLeft")
+	b.key("ArrowRight")
+	b.key("Enter")
+	b.until("the address has a place", func() bool { return picked.MatchString(b.path()) })
+	b.wait("#zone")
+	b.goTo("/map?municipality=Z999")
+	b.tabTo(`a[data-code="C1"]`)
+	b.key("Enter")
+	b.wait(`#zone[data-code="C1"]`)
+	if got := b.eval("document.activeElement.tagName"); got != "H2" {
+		t.Errorf("the focus is on %s", got)
+	}
+}
+
+// All of Italy: what is loaded for the first view, and from the search to a zone in
+// two semesters.
+func TestMapOfItaly(t *testing.T) {
+	s := startServerIn(t, country(t))
+	b := open(t, s, how{Lang: "it"})
+	b.goTo("/map")
+	b.wait("#map.drawn")
+	const sum = `performance.getEntriesByType("resource").concat(performance.getEntriesByType("navigation")).reduce((n, e) => n + e.decodedBodySize, 0)`
+	t.Logf("first view: %s bytes unpacked, %s transferred; ready after %s ms", b.eval(sum), b.eval(strings.Replace(sum, "decodedBodySize", "transferSize", 1)), b.eval("Math.round(performance.now())"))
+	if b.eval(sum+" <= 300000") != "true" {
+		t.Errorf("the first view loads %s bytes", b.eval(sum))
+	}
+	b.sound("italy")
+	b.typeIn("[name=q]", "forlì")
+	b.loading(func() { b.key("Enter") })
+	if got := b.path(); got != "/map?municipality=D704" {
+		t.Errorf("Forlì is at %s", got)
+	}
+	b.typeIn("[name=q]", "samone")
+	b.loading(func() { b.key("Enter") })
+	if n := b.count("#panel .places li"); n != "2" {
+		t.Errorf("%s places are called Samone", n)
+	}
+	b.typeIn("[name=q]", "roma")
+	b.loading(func() { b.key("Enter") })
+	b.wait("#map.drawn")
+	b.sound("roma")
+	if n := b.count("a[data-code]"); n != "234" {
+		t.Errorf("Roma has %s zones", n)
+	}
+	b.typeIn("[name=q]", "45,4642; 9,19")
+	b.loading(func() { b.key("Enter") })
+	if got := b.attr("#zone", "data-code"); got != "B12" {
+		t.Errorf("zone %q in the middle of Milano", got)
+	}
+	b.wait("#map.drawn")
+	b.sound("milano")
+	before := b.text("#values")
+	b.set("select[name=semester]", "2017/1")
+	b.until("the other semester is shown", func() bool { return strings.Contains(b.path(), "semester=2017/1") && b.has("#zone") })
+	if b.text("#values") == before {
+		t.Error("both semesters have the same values")
+	}
+	b.sound("milano-2017")
+	phone := open(t, s, how{Lang: "it", Width: 360, Height: 760})
+	phone.goTo("/map?lat=40.8518&lng=14.2681")
+	phone.wait("#map.drawn")
+	phone.sound("napoli")
+	phone.click("[data-zoom=out]")
+	phone.click("[data-zoom=in]")
+	phone.clickAt("#map", .3, .3)
+	phone.until("the address has a place", func() bool { return picked.MatchString(phone.path()) })
+}
