@@ -362,7 +362,7 @@ func testVisibleSignature(t *testing.T, w *world) {
 		{"by default in the upper left corner", m{"signerImage": m{}}, "20 777 184 822", nil, []string{"Ada Prova", "+00:00"}, nil},
 		{"in Italian", m{"signerImage": m{"language": "it", "reason": "Accettazione"}}, "20 777 184 822", nil, []string{"Firmato digitalmente da", "Motivo: Accettazione"}, nil},
 		{"in English", m{"signerImage": m{"language": "en", "layout": "text", "location": "Bari"}}, "20 777 184 822", nil, []string{"Digitally signed by", "Place: Bari"}, nil},
-		{"compact", m{"signerImage": m{"language": "en", "layout": "compact"}}, "20 777 184 822", nil, []string{"Digitally signed by SANDBOX Ada"}, nil},
+		{"compact", m{"signerImage": m{"language": "en", "layout": "compact"}}, "20 777 184 822", nil, []string{"Digitally signed by SANDBOX", "Ada Prova ·"}, nil},
 		{"an image above", m{"signerImage": m{"image": b64(samplePNG), "layout": "above"}}, "20 777 184 822", []string{"/Image"}, []string{"Ada Prova"}, nil},
 		{"an image behind", m{"signerImage": m{"image": b64(samplePNG), "layout": "behind"}}, "20 777 184 822", []string{"/Image"}, []string{"Ada Prova"}, nil},
 		{"an image beside", m{"signerImage": m{"image": b64(samplePNG), "layout": "beside"}}, "20 777 184 822", []string{"/Image"}, []string{"Ada Prova"}, nil},
