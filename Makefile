@@ -8,7 +8,7 @@ LDFLAGS := -s -w -X rogito.dev/rogito/server.Version=$(VERSION)
 LINT := go tool -modfile=tools/lint/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release test token race check lint fmt bench soak vulnerable interop identify corpus fuzz docs clean
+.PHONY: help run build release test token race check lint fmt bench soak vulnerable browser interop identify csc corpus fuzz docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -60,6 +60,10 @@ vulnerable: ## known faults of what we stand on (asks vuln.go.dev)
 	go mod verify
 	go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...
 
+browser: ## the pages in a real Chromium; ROGITO_TEST_SCREENSHOTS=DIR keeps pictures
+	.ci/need chromium npm
+	go test -count=1 -timeout 20m -v ./test/browser
+
 interop: ## other implementations read ours, we read theirs
 	.ci/need qpdf pdfsig xmlsec1 xmllint openssl gs soffice
 	ROGITO_INTEROP=1 ROGITO_INTEROP_TABLE=$(CURDIR)/docs/interop.md go test -count=1 -timeout 30m -v ./test/interop/...
@@ -67,6 +71,11 @@ interop: ## other implementations read ours, we read theirs
 identify: ## SPID and CIE against counterparts that others wrote, installed from PyPI
 	.ci/need xmlsec1 openssl python3
 	ROGITO_IDENTIFY=1 go test -count=1 -timeout 30m -v -run Counterpart ./server ./server/internal/identify/...
+
+# CSC=all tries every format with every key and version; ROGITO_CSC_KILLS=50 kills fifty times.
+csc: ## remote keys: our client against a provider of the tests, our server against pyHanko (PyPI) and the EU's library (Maven)
+	.ci/need python3
+	ROGITO_CSC=$(or $(CSC),1) go test -count=1 -timeout 90m -v -bench Thousand -benchtime 1x ./test/csc/...
 
 corpus: ## verdicts over the given corpus (../shared or ROGITO_SHARED)
 	go test -timeout 60m -run Corpus -v ./...

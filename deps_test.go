@@ -34,15 +34,18 @@ internal/message            internal/foreign
 internal/ers                ades tsp internal/cms internal/oid internal/xmldom internal/xmldsig
 internal/ca                 internal/cms internal/oid internal/pkix
 internal/pdf                ades internal/limits
-internal/appearance         internal/limits internal/pdf
+internal/typeface           internal/pdf
+internal/sheet              internal/pdf internal/typeface
+internal/appearance         internal/limits internal/pdf internal/typeface
 internal/revision           ades internal/limits internal/pdf
+internal/sketch             ades internal/pdf internal/revision
 internal/hsm                ades internal/oid internal/pkix
 internal/hsm/hsmtest        internal/hsm
 internal/keyfile            ades internal/cms internal/hsm internal/oid internal/pkix
 
 tsp                         ades internal/cms internal/foreign internal/limits internal/message internal/oid internal/pkix
 cades                       ades tsp internal/cms internal/ers internal/limits internal/message internal/oid internal/pkix
-pades                       ades cades tsp internal/appearance internal/cms internal/limits internal/oid internal/pdf internal/pkix internal/revision
+pades                       ades cades tsp internal/appearance internal/cms internal/limits internal/oid internal/pdf internal/pkix internal/revision internal/typeface
 xades                       ades tsp internal/cms internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 asic                        ades cades xades tsp internal/cms internal/ers internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
 pkcs1                       ades internal/cms internal/oid internal/pkix
@@ -69,6 +72,7 @@ server/internal/backup      server/internal/blob server/internal/disk server/int
 server/internal/job         server/internal/disk server/internal/fault server/internal/store
 server/internal/account     server/internal/disk server/internal/fault server/internal/intent server/internal/job server/internal/master server/internal/store
 server/internal/fetch       server/internal/fault ades
+server/internal/csc         internal/* server/internal/fetch
 server/internal/audit       ades tsp server/internal/disk server/internal/fault server/internal/store
 server/internal/keys        ades internal/* server/internal/audit server/internal/fault server/internal/intent server/internal/store
 server/internal/callback    server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/store
@@ -83,17 +87,22 @@ server/internal/identify/cie  server/internal/fault server/internal/fetch server
 server/internal/identify/cie/jwt
 server/internal/identify/cie/demo  server/internal/identify/cie server/internal/identify/cie/jwt
 server/internal/identify/cie/cietest  server/internal/identify/cie server/internal/identify/cie/jwt
-server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/fault server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/master server/internal/store
-server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/disk server/internal/enroll server/internal/fault server/internal/fetch server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
+server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc server/internal/fault server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/master server/internal/store
+server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc server/internal/disk server/internal/enroll server/internal/fault server/internal/fetch server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
+server/internal/cscauth     server/internal/account server/internal/audit server/internal/fault server/internal/intent server/internal/keys server/internal/master server/internal/signing server/internal/store
 server/internal/pdfmerge    ades internal/limits internal/pdf
 server/internal/publication omi internal/atomicfile server/internal/blob server/internal/fault server/internal/store
 server/internal/console/look  report internal/visible server/internal/fault
+server/internal/console/consent  server/internal/console/look server/internal/cscauth server/internal/fault
 server/internal/console     report internal/pdf server/internal/console/look server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
 server/internal/console/quotations  omi report server/internal/console/look server/internal/fault
+server/internal/console/desk  internal/limits internal/sketch server/internal/account server/internal/api server/internal/callback server/internal/console/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing server/internal/upload
 server/internal/api         server/internal/account server/internal/fault server/internal/idempotency server/internal/store server/internal/upload
 server/internal/api/accounts    server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/store
+server/internal/api/csc     ades server/internal/account server/internal/api server/internal/cscauth server/internal/enroll server/internal/fault server/internal/keys server/internal/signing server/internal/store server/internal/upload
 server/internal/api/quotations  ades omi server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/upload
-server/internal/api/signatures  internal/visible server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing
+server/internal/console/completion  . ades pades report internal/pkix internal/sheet server/internal/audit server/internal/console/look server/internal/enroll server/internal/fault server/internal/signing server/internal/upload
+server/internal/api/signatures  report internal/visible server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console/completion server/internal/console/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing
 server/internal/api/verification  . ades report internal/visible server/internal/api server/internal/fault server/internal/upload
 server/internal/console/check  report internal/visible server/internal/api server/internal/api/verification server/internal/console/look server/internal/fault
 server/internal/api/apitest
@@ -101,8 +110,8 @@ server/internal/logging     server/internal/api server/internal/fault
 server/internal/network     server/internal/api
 server/internal/monitor     report server/internal/api server/internal/fault server/internal/logging
 server/internal/memory
-server/internal/operator    server/internal/account server/internal/enroll server/internal/keys server/internal/store
-server/internal/doctor      tsl server/internal/audit server/internal/authority server/internal/blob server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/publication server/internal/signing server/internal/store
+server/internal/operator    server/internal/account server/internal/cscauth server/internal/enroll server/internal/keys server/internal/store
+server/internal/doctor      tsl server/internal/audit server/internal/authority server/internal/blob server/internal/csc server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/publication server/internal/signing server/internal/store
 server                      . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
 
 cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/visible

@@ -8,6 +8,7 @@ require (
 	github.com/ThalesGroup/crypto11 v1.5.0
 	github.com/alecthomas/kong v1.16.1
 	github.com/antchfx/xpath v1.3.9
+	github.com/boombuler/barcode v1.0.1-0.20190219062509-6c824513bacc
 	github.com/danielgtaylor/huma/v2 v2.39.0
 	github.com/getkin/kin-openapi v0.152.0
 	github.com/go-chi/chi/v5 v5.5.0
@@ -51,7 +52,6 @@ require (
 
 require (
 	github.com/beorn7/perks v1.0.1 // indirect
-	github.com/boombuler/barcode v1.0.1-0.20190219062509-6c824513bacc // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect

@@ -421,6 +421,9 @@ func (d *Draft) checkLevel(name string) error {
 	if baseline && reached >= int(d.raise.Level) || d.raise.Level == ades.LevelB && (!baseline || d.o.Counter) {
 		return nil
 	}
+	if d.o.CAdES.Embedded && d.raise.Level == ades.LevelT && name == "CAdES-T" { // the signing time stands in the PDF that will hold it
+		return nil
+	}
 	return fmt.Errorf("%w: its level is %q, not %v", ErrSelfCheck, name, d.raise.Level)
 }
 

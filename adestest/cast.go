@@ -3,6 +3,7 @@ package adestest
 import (
 	"crypto/x509"
 	"fmt"
+	"strings"
 	"testing"
 
 	"rogito.dev/rogito/internal/ca"
@@ -69,14 +70,16 @@ func (p *PKI) Actor(t testing.TB, name string) *Actor {
 	return a
 }
 
-// Enter is Actor for callers that are no tests.
+// Enter is Actor for callers that are no tests. "good#2" is another one like
+// "good", with a key of its own.
 func (p *PKI) Enter(name string) (*Actor, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if a, ok := p.actors[name]; ok {
 		return a, nil
 	}
-	r, ok := cast[name]
+	role, _, _ := strings.Cut(name, "#")
+	r, ok := cast[role]
 	if !ok {
 		return nil, fmt.Errorf("adestest: nobody is called %q", name)
 	}

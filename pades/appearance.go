@@ -2,9 +2,25 @@ package pades
 
 import (
 	"fmt"
+	"time"
 
 	"rogito.dev/rogito/internal/appearance"
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/pkix"
+	"rogito.dev/rogito/internal/typeface"
+)
+
+// Layout is how text and picture of a visible signature share its box.
+type Layout string
+
+// The layouts. Without a picture all but Compact are the same.
+const (
+	Beside  Layout = "beside"  // the picture stands left of the text
+	Above   Layout = "above"   // the picture stands over the text
+	Behind  Layout = "behind"  // the picture lies under the text, pale
+	Text    Layout = "text"    // no picture
+	Compact Layout = "compact" // all text in one paragraph, no picture
+	Picture Layout = "picture" // no text
 )
 
 // Appearance is what a visible signature shows, and where.
@@ -15,8 +31,15 @@ type Appearance struct {
 	// X and Y are the distance of the box from the upper left corner of the
 	// page as a viewer shows it, in points; Width and Height its size.
 	X, Y, Width, Height float64
-	// Lines of text.
+	// Layout of the box; empty means Beside.
+	Layout Layout
+	// Lines of text. Where there are none, the box says who signed, when, and,
+	// where Options have them, why and where.
 	Lines []string
+	// Language of that text: "en" or "it"; empty means English.
+	Language string
+	// Zone of the time in it; nil means UTC.
+	Zone *time.Location
 	// Image is a PNG or JPEG; nil for none.
 	Image []byte
 }
@@ -36,28 +59,29 @@ func (a *Appearance) box(page *pdf.Page) pdf.Rect {
 	return pdf.Rect{LLX: a.X, LLY: top - a.Height, URX: a.X + a.Width, URY: top}
 }
 
-// form draws into a rectangle of the page's user space, upright for a viewer.
-func (a *Appearance) form(u *pdf.Update, page *pdf.Page, rect pdf.Rect) (pdf.Ref, error) {
-	b := appearance.Box{Width: rect.Width(), Height: rect.Height(), Lines: a.Lines}
+// appearance draws into a rectangle of the page's user space, upright for a viewer.
+func (o settings) appearance(u *pdf.Update, page *pdf.Page, rect pdf.Rect) (pdf.Ref, error) {
+	a := o.Appearance
+	b := appearance.Box{Width: rect.Width(), Height: rect.Height(), Layout: appearance.Layout(a.Layout), Lines: o.lines()}
 	if page.Rotate%180 == 90 {
 		b.Width, b.Height = b.Height, b.Width
 	}
 	if len(a.Image) > 0 {
-		img, err := appearance.ReadImage(a.Image, false, u.Document().Budget())
+		img, err := appearance.ReadImage(a.Image, a.Layout == Behind, u.Document().Budget())
 		if err != nil {
 			return pdf.Ref{}, fmt.Errorf("signature image: %w", err)
 		}
 		b.Image = img
 	}
-	ref, err := appearance.Form(u, b)
-	if err != nil || page.Rotate == 0 {
-		return ref, err
+	ref := appearance.Form(u, b)
+	if page.Rotate == 0 {
+		return ref, nil
 	}
-	o, err := u.Get(ref)
+	made, err := u.Get(ref)
 	if err != nil {
 		return ref, err
 	}
-	if s, ok := o.(*pdf.Stream); ok {
+	if s, ok := made.(*pdf.Stream); ok {
 		s.Dict.Set("Matrix", turned(page.Rotate))
 	}
 	return ref, nil
@@ -80,4 +104,78 @@ func turned(rotate int) pdf.Array {
 		return n(-1, 0, 0, -1, 0, 0)
 	}
 	return n(0, -1, 1, 0, 0, 0)
+}
+
+// words of a visible signature.
+type words struct{ signed, sealed, reason, place, date string }
+
+var languages = map[string]words{
+	"":   {"Digitally signed by", "Electronically sealed by", "Reason: ", "Place: ", "2006-01-02 15:04:05"},
+	"it": {"Firmato digitalmente da", "Sigillo elettronico di", "Motivo: ", "Luogo: ", "02/01/2006 15:04:05"},
+}
+
+// lines are those given, or who signed, when, why and where.
+func (o settings) lines() (lines []appearance.Line) {
+	a := o.Appearance
+	if len(a.Lines) > 0 {
+		for _, text := range a.Lines {
+			lines = append(lines, appearance.Line{Text: text})
+		}
+		return lines
+	}
+	say, ok := languages[a.Language]
+	if !ok {
+		say = languages[""]
+	}
+	name, organisation, seal := o.signer()
+	caption := say.signed
+	if seal {
+		caption = say.sealed
+	}
+	lines = []appearance.Line{{Text: caption, Kind: appearance.Caption}, {Text: name, Kind: appearance.Name}, {Text: localTime(o.Time, a.Zone, say.date)}}
+	for _, l := range []struct{ before, text string }{{"", organisation}, {say.reason, o.Reason}, {say.place, o.Location}, {"", o.ContactInfo}} {
+		if l.text != "" {
+			lines = append(lines, appearance.Line{Text: l.before + l.text, Kind: appearance.Detail})
+		}
+	}
+	return lines
+}
+
+// signer is the name to show, and of a seal also the name that the organisation
+// gave to it. Where the fonts lack letters of the name that the certificate
+// bears, another one of the certificate is taken that they have.
+func (o settings) signer() (name, organisation string, seal bool) {
+	subject := o.Certificate.Subject
+	c, err := pkix.ParseCertificate(o.Certificate.Raw)
+	var n pkix.Name
+	if err == nil {
+		n, _ = pkix.ParseName(o.Certificate.RawSubject)
+		person := n.Get(pkix.OIDGivenName) + n.Get(pkix.OIDSurname) + n.Get(pkix.OIDPseudonym)
+		seal = c.QcStatements.HasType("eseal") || person == "" && n.Get(pkix.OIDOrganizationIdentifier) != ""
+	}
+	if organisation = n.Get(pkix.OIDOrganization); !seal || organisation == subject.CommonName {
+		organisation = ""
+	}
+	if o.Name != "" && o.Name != subject.CommonName {
+		return o.Name, organisation, seal
+	}
+	for _, name := range []string{subject.CommonName, n.Get(pkix.OIDGivenName) + " " + n.Get(pkix.OIDSurname), n.Get(pkix.OIDPseudonym), n.Get(pkix.OIDOrganization), n.Get(pkix.OIDSerialNumber)} {
+		if name = typeface.Clean(name); name != "" && typeface.Bold().Has(name) {
+			return name, organisation, seal
+		}
+	}
+	return subject.CommonName, organisation, seal
+}
+
+// localTime writes a time with the name of its zone, where it has one, and the
+// distance from UTC.
+func localTime(t time.Time, zone *time.Location, layout string) string {
+	if zone == nil {
+		zone = time.UTC
+	}
+	t = t.In(zone)
+	if name, _ := t.Zone(); name != "" && name[0] >= 'A' {
+		return t.Format(layout + " MST (-07:00)")
+	}
+	return t.Format(layout + " -07:00")
 }

@@ -188,7 +188,7 @@ func (f *form) fill(target *field, sig pdf.Ref, o settings) error {
 	if err != nil {
 		return err
 	}
-	normal, err := o.Appearance.form(f.u, page, rect)
+	normal, err := o.appearance(f.u, page, rect)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (f *form) add(sig pdf.Ref, o settings, locks []*pdf.Dict) error {
 	var normal pdf.Ref
 	if o.Appearance != nil {
 		rect = page.Place(o.Appearance.box(page))
-		normal, err = o.Appearance.form(f.u, page, rect)
+		normal, err = o.appearance(f.u, page, rect)
 	} else {
 		normal = f.u.New(emptyForm())
 	}

@@ -36,6 +36,9 @@ func (j *judge) qualify(c *report.Conclusion, ch chainVerdict) {
 		return
 	}
 	services := j.listed(leaf.ID)
+	if len(services) > 0 {
+		c.Provider = services[0].Provider
+	}
 	atIssue, okIssue := consistent(services, leaf, leaf.NotBefore, leaf.NotBefore)
 	atBest, okBest := consistent(services, leaf, c.BestTime, leaf.NotBefore)
 	qc := okIssue && okBest && atIssue.qc && atBest.qc && atBest.kind != "web"

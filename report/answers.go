@@ -232,9 +232,9 @@ func (t *page) advice(c *Conclusion) string {
 	case NoCertificateChainFound, NoCertificateChainFoundNoPOE:
 		switch t.r.Trust().Lists {
 		case "none":
-			return "Ask whoever runs this service to load the European trusted lists, then check again. Until then do not rely on the signature."
+			return "Ask whoever runs this service to load the European trusted lists, then check again. Until then do not rely on it."
 		case "stale":
-			return "Ask whoever runs this service to renew the European trusted lists, then check again. Until then do not rely on the signature."
+			return "Ask whoever runs this service to renew the European trusted lists, then check again. Until then do not rely on it."
 		}
 		return "Ask the signer who issued the certificate. If you need a qualified signature, ask for one whose issuer is on a European trusted list."
 	case TryLater, CertificateChainGeneral, RevocationOutOfBoundsNoPOE:

@@ -112,6 +112,8 @@ type Conclusion struct {
 	// QC and SSCD: "VALID", "NOT_VALID", "UNKNOWN".
 	QC   string `json:"qc,omitempty"`
 	SSCD string `json:"sscd,omitempty"`
+	// Provider is the trust service provider that a trusted list names.
+	Provider string `json:"provider,omitempty"`
 	// Path chosen for the signer, leaf first, and where it ends.
 	Path        []string `json:"path,omitempty"`
 	Anchor      *Anchor  `json:"anchor,omitempty"`

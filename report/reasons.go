@@ -232,6 +232,9 @@ func (t *page) untrusted(c *Conclusion, first string) string {
 	switch {
 	case c.Anchor != nil: // on a list, and not granted at that time
 		return t.l.f("Why: %s", first)
+	case state.Lists == "none" && c.Timestamp != nil:
+		return join(t.l.T("Whether the time-stamp authority can be trusted cannot be told: no European trusted list is loaded."),
+			t.advise(`To load them: "rogito trust update", or "rogito trust import" on a machine without network; then verify again.`))
 	case state.Lists == "none":
 		return join(t.l.T("Whether the signer can be trusted cannot be told: no European trusted list is loaded."),
 			t.advise(`To load them: "rogito trust update", or "rogito trust import" on a machine without network; then verify again.`))

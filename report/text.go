@@ -144,6 +144,7 @@ func (t *page) signature(title string, c *Conclusion) section {
 			places = append(places, t.l.country(p))
 		}
 		s.detail(t.l.T("On an EU trusted list"), strings.Join(places, ", "))
+		s.detail(t.l.T("Trust service provider"), c.Provider)
 	}
 	s.detail(t.l.T("Algorithm"), sig.Algorithm.Name)
 	s.add(t.l.T("Evidence lasts until"), t.date(c.ValidUntil), "")

@@ -69,6 +69,7 @@ type SignatureView struct {
 	BestSignatureTime  *string         `json:"bestSignatureTime"`
 	ValidUntil         *string         `json:"validUntil"`
 	IssuerTrustedList  bool            `json:"issuerTrustedList"`
+	TrustProvider      *string         `json:"trustServiceProvider"`
 	Qualification      Qualification   `json:"qualification"`
 	QCComplianceStatus string          `json:"qcComplianceStatus"`
 	QCSSCDStatus       string          `json:"qcSSCDStatus"`
@@ -210,7 +211,7 @@ func (r *Report) signatureView(c *Conclusion) SignatureView {
 		SignerStatus: optional(c.SignerStatus), IssuerStatus: optional(c.IssuerStatus),
 		SignerRevokedAt: stamp(c.RevokedAt), IssuerRevokedAt: stamp(c.IssuerRevAt),
 		TrustedDate: c.Proven, SignatureDate: stamp(s.ClaimedTime), BestSignatureTime: stamp(c.BestTime), ValidUntil: stamp(c.ValidUntil),
-		IssuerTrustedList: c.TrustedList, Qualification: c.Qualification, QCComplianceStatus: c.QC, QCSSCDStatus: c.SSCD,
+		IssuerTrustedList: c.TrustedList, TrustProvider: optional(c.Provider), Qualification: c.Qualification, QCComplianceStatus: c.QC, QCSSCDStatus: c.SSCD,
 		Level:   r.Facts.Layers[c.Layer].Level,
 		Changes: []ades.Change{}, Timestamps: []TimestampView{}, CounterSignatures: []SignatureView{},
 		CoversWhole: c.CoversWhole, SignedFiles: list(c.SignedFiles), UnsignedFiles: list(c.UnsignedFiles), SignedElements: list(c.SignedElements),

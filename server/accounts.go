@@ -18,6 +18,7 @@ func (s *Server) openAccounts() error {
 	s.accounts = account.New(s.db, s.master, account.Config{
 		Domains: s.cfg.Scopes.Domains, PublicURL: s.cfg.PublicURL, AnyDomain: !s.cfg.Production,
 		Prices: prices, Rate: s.cfg.Limits.Rate, Burst: s.cfg.Limits.Burst, Log: s.log,
+		SessionIdle: s.cfg.Console.SessionIdle, SessionLife: s.cfg.Console.SessionLife,
 	})
 	s.onClose(s.accounts.Close)
 	return nil
@@ -50,7 +51,7 @@ func (s *Server) setEndpoints(a *api.API) {
 	var list []account.Endpoint
 	for _, op := range a.Operations() {
 		e := account.Endpoint{Method: op.Method, Segment: op.Segment()}
-		if !op.Public && !op.Hidden && !seen[e] {
+		if !op.Public && !seen[e] {
 			seen[e] = true
 			list = append(list, e)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/blob"
+	"rogito.dev/rogito/server/internal/console/completion"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
@@ -116,4 +117,21 @@ func checkToken(token, digest []byte) error {
 		return fmt.Errorf("imprint algorithm %s is not known", t.Algorithm)
 	}
 	return t.Check(&tsp.Request{Hash: h, Digest: digest})
+}
+
+// completion writes the audit of a record for people.
+func (s *Server) completion() *completion.Certificates {
+	w := &s.sig
+	check := func(record string) string { return s.cfg.PublicURL + "/signatures/" + record + "/audit" }
+	switch {
+	case s.cfg.Console.Enabled && s.publicCheck():
+		check = func(string) string { return s.cfg.PublicURL + "/check" }
+	case s.cfg.Console.Enabled:
+		check = func(record string) string { return s.cfg.PublicURL + "/console/records/" + record }
+	}
+	return &completion.Certificates{
+		Signing: w.signing, Enroll: w.enroll, Verifier: w.verifier, Seal: w.authority.Seal, Chain: w.authority.Chain(),
+		Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), AuditKey: w.authority.AuditKey(), Check: check,
+		Producer: "Rogito " + Version, Sandbox: s.sandboxed, Zone: s.zone(), Spool: s.spool, Now: time.Now, Log: s.log,
+	}
 }

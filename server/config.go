@@ -42,6 +42,7 @@ type Config struct {
 	OMI       OMIConfig               `yaml:"omi"`
 	Signing   SigningConfig           `yaml:"signing"`
 	Identify  IdentifyConfig          `yaml:"identify"`
+	CSC       CSCConfig               `yaml:"csc"`
 	Console   ConsoleConfig           `yaml:"console"`
 	Retention RetentionConfig         `yaml:"retention"`
 	Audit     AuditConfig             `yaml:"audit"`
@@ -117,14 +118,14 @@ type OMIConfig struct {
 
 // SigningConfig is about signatures and the certificates they are made with.
 type SigningConfig struct {
-	AllowSHA1    bool              `yaml:"allow_sha1" doc:"let clients ask for SHA1"`
-	TimestampURL string            `yaml:"timestamp_url" doc:"time-stamp authority, or several with commas between them, asked in turn; empty: the embedded one"`
-	LockFailures int               `yaml:"lock_failures" doc:"wrong passwords in a row that lock a certificate"`
-	LockTime     time.Duration     `yaml:"lock_time" doc:"how long it stays locked"`
-	Hold         time.Duration     `yaml:"hold" doc:"how long a key that a password has opened may stay in memory, at most 1m; -1s: not at all"`
-	Levels       map[int][]string  `yaml:"levels" doc:"what each security level asks for: password, address, client-certificate, otp, approval"`
-	Providers    map[string]string `yaml:"providers" doc:"names of certificate providers, each with its kind: local or import"`
-	PKCS11       PKCS11Config      `yaml:"pkcs11"`
+	AllowSHA1    bool                `yaml:"allow_sha1" doc:"let clients ask for SHA1"`
+	TimestampURL string              `yaml:"timestamp_url" doc:"time-stamp authority, or several with commas between them, asked in turn; empty: the embedded one"`
+	LockFailures int                 `yaml:"lock_failures" doc:"wrong passwords in a row that lock a certificate"`
+	LockTime     time.Duration       `yaml:"lock_time" doc:"how long it stays locked"`
+	Hold         time.Duration       `yaml:"hold" doc:"how long a key that a password has opened may stay in memory, at most 1m; -1s: not at all"`
+	Levels       map[int][]string    `yaml:"levels" doc:"what each security level asks for: password, address, client-certificate, otp, approval"`
+	Providers    map[string]Provider `yaml:"providers" doc:"names of certificate providers, each with its kind, local or import; of kind csc (keys at a remote provider): {kind, url, version, flow, client_id, client_secret_file, token_file, ca, timeout}"`
+	PKCS11       PKCS11Config        `yaml:"pkcs11"`
 }
 
 // PKCS11Config is a token that holds keys.
@@ -134,6 +135,13 @@ type PKCS11Config struct {
 	PINFile string `yaml:"pin_file" doc:"file with the PIN"`
 	// Sessions bound how many signatures the token makes at once.
 	Sessions int `yaml:"sessions" doc:"sessions with the token at once; 0: as many as it allows"`
+}
+
+// CSCConfig is about the API of the Cloud Signature Consortium, by which others
+// sign with keys that are held here.
+type CSCConfig struct {
+	Name   string `yaml:"name" doc:"name of the service that clients show"`
+	Region string `yaml:"region" doc:"country of the service, by its two letters (ISO 3166-1)"`
 }
 
 // RetentionConfig says how long things are kept.
@@ -203,10 +211,11 @@ func Defaults() Config {
 				4: {"password", "otp"},
 				5: {"password", "otp", "approval"},
 			},
-			Providers: map[string]string{"local": "local"},
+			Providers: map[string]Provider{"local": {Kind: "local"}},
 		},
 		Identify:  IdentifyConfig{SPID: spid.Config{Level: spid.DefaultLevel}, CIE: cie.Config{Level: 3}},
-		Console:   ConsoleConfig{Enabled: true, CheckPerMinute: 30},
+		CSC:       CSCConfig{Name: "Rogito", Region: "IT"},
+		Console:   ConsoleConfig{Enabled: true, CheckPerMinute: 30, SessionIdle: 30 * time.Minute, SessionLife: 12 * time.Hour},
 		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour, Evidence: 20 * 365 * 24 * time.Hour},
 		Audit:     AuditConfig{Lock: 365 * 24 * time.Hour},
 		Jobs:      JobsConfig{Lease: 15 * time.Second},

@@ -11,27 +11,38 @@ import (
 // DoctorOptions say how closely to look.
 type DoctorOptions = doctor.Options
 
+// Finding is what is said of one part.
+type Finding = doctor.Finding
+
 // FindingBad is the state of what has to be mended.
 const FindingBad = doctor.FindingBad
 
 // Doctor examines an installation and says what to do. It works beside a
 // running server and changes nothing but a probe that it removes again.
 func Doctor(ctx context.Context, cfg Config, o DoctorOptions) []doctor.Finding {
-	settings := doctor.Settings{
-		Problem: cfg.check(), Production: cfg.Production, Listen: cfg.Listen, PublicURL: cfg.PublicURL, Data: cfg.Data,
-		MasterKeyGiven: cfg.MasterKey != "", MasterKeyPath: cfg.masterKey().Path(),
-	}
-	return doctor.Examine(ctx, settings, func(ctx context.Context) (*doctor.Installation, func(), error) {
+	return doctor.Examine(ctx, cfg.settings(), func(ctx context.Context) (*doctor.Installation, func(), error) {
 		s, err := Open(ctx, cfg)
 		if err != nil {
 			return nil, nil, err
 		}
-		return &doctor.Installation{
-			DB: s.db, Blobs: s.blobs, Authority: s.sig.authority, Enroll: s.sig.enroll, Signing: s.sig.signing, Lists: s.sig.lists,
-			Publications: s.publications, VerifyAudit: s.VerifyAudit,
-			FetchesLists: s.cfg.Trust.Lists && !s.cfg.Network.Offline, Sandboxed: s.sandboxed, Identify: s.sig.identify,
-		}, s.Close, nil
+		return s.installation(), s.Close, nil
 	}, o)
+}
+
+// settings are what the doctor is told of the configuration.
+func (c *Config) settings() doctor.Settings {
+	return doctor.Settings{
+		Problem: c.check(), Production: c.Production, Listen: c.Listen, PublicURL: c.PublicURL, Data: c.Data,
+		MasterKeyGiven: c.MasterKey != "", MasterKeyPath: c.masterKey().Path(),
+	}
+}
+
+func (s *Server) installation() *doctor.Installation {
+	return &doctor.Installation{
+		DB: s.db, Blobs: s.blobs, Authority: s.sig.authority, Enroll: s.sig.enroll, Signing: s.sig.signing, Lists: s.sig.lists,
+		Publications: s.publications, VerifyAudit: s.VerifyAudit,
+		FetchesLists: s.cfg.Trust.Lists && !s.cfg.Network.Offline, Sandboxed: s.sandboxed, Identify: s.sig.identify, Providers: s.sig.providers,
+	}
 }
 
 // CheckIdentification walks what a method depends on.
@@ -44,6 +55,15 @@ func (s *Server) CheckIdentification(ctx context.Context, name string) ([]doctor
 		_ = s.sig.lists.Load(ctx) // without lists the check says what that means
 	}
 	return doctor.Method(ctx, m), nil
+}
+
+// CheckProvider walks what a provider of remote keys offers.
+func (s *Server) CheckProvider(ctx context.Context, name string) ([]Finding, error) {
+	p := s.sig.providers[name]
+	if p == nil {
+		return nil, fmt.Errorf("%s is no provider of remote keys: see signing.providers in the configuration", name)
+	}
+	return doctor.Provider(ctx, p), nil
 }
 
 // SPIDMetadata are those of this server, signed.

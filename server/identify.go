@@ -14,6 +14,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/console"
+	"rogito.dev/rogito/server/internal/console/consent"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/identify/cie"
 	ciedemo "rogito.dev/rogito/server/internal/identify/cie/demo"
@@ -182,6 +183,9 @@ func (s *Server) mountPages(a *api.API) {
 		}
 		more = append(more, map[string]string{"spid": "/spid/acs", "cie": "/cie/callback", "cns": "/cns/*"}[one.Name()])
 	}
+	if len(s.sig.providers) > 0 {
+		more = append(more, "/remote/callback")
+	}
 	p.Cards = &console.Cards{URL: s.cfg.cardURL(), Shown: s.card}
 	if s.demoPages != nil {
 		s.log.Warn("made-up identity providers answer under /demo/ (identify.demo): whoever reaches this server can be anybody here")
@@ -198,6 +202,7 @@ func (s *Server) mountPages(a *api.API) {
 		}
 	}
 	api.MountPages(a, p, more...)
+	a.Mount("/csc/oauth2/authorize", consent.New(site, s.sig.csc, s.cfg.PublicURL+"/csc"), http.MethodGet, http.MethodHead, http.MethodPost)
 	if s.cfg.Console.Enabled {
 		s.mountConsole(a, site)
 	}

@@ -235,8 +235,14 @@ func (c *Config) checkWords() error {
 	if err := c.Identify.check(); err != nil {
 		return err
 	}
+	if _, err := c.providers(); err != nil {
+		return err
+	}
 	if c.Limits.Memory < 8<<20 {
 		return errors.New("limits.memory is less than 8 MiB")
+	}
+	if c.Console.SessionIdle <= 0 || c.Console.SessionLife <= 0 {
+		return errors.New("console.session_idle and console.session_life must be positive")
 	}
 	if c.Jobs.Lease < time.Second {
 		return errors.New("jobs.lease is less than a second")

@@ -17,6 +17,9 @@ type ConsoleConfig struct {
 	Enabled        bool  `yaml:"enabled" doc:"pages for people: /, /check, /map and /console; false: only those of enrolment"`
 	PublicCheck    *bool `yaml:"public_check" doc:"anybody may verify a document at /check; null: in a sandbox only"`
 	CheckPerMinute int   `yaml:"check_per_minute" doc:"documents that one address (of IPv6: one /64) may have verified at /check in a minute; 0: no limit"`
+
+	SessionIdle time.Duration `yaml:"session_idle" doc:"a browser that is logged in to /console and does nothing for so long is logged out"`
+	SessionLife time.Duration `yaml:"session_life" doc:"a browser is logged in for no longer than this, and than its token lives"`
 }
 
 // publicCheck says whether anybody may use /check.
@@ -59,7 +62,8 @@ func (s *Server) mountConsole(a *api.API, site *look.Site) {
 	quoted := quotations.New(site, s.publications)
 	a.Mount("/map", quoted)
 	a.Mount("/map/*", quoted)
-	pages := &check.Pages{Site: site, Public: s.publicCheck(), PerMinute: s.cfg.Console.CheckPerMinute, MaxDocument: s.cfg.Limits.Document}
+	console := s.mountDesk(a, site)
+	pages := &check.Pages{Site: site, Public: s.publicCheck(), SignedIn: console.SignedIn, PerMinute: s.cfg.Console.CheckPerMinute, MaxDocument: s.cfg.Limits.Document}
 	pages.Mount(a, s.verification())
 }
 

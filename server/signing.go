@@ -8,16 +8,18 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"rogito.dev/rogito"
-	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/api/csc"
 	"rogito.dev/rogito/server/internal/api/signatures"
 	"rogito.dev/rogito/server/internal/api/verification"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/cscauth"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fetch"
@@ -44,7 +46,13 @@ type signingParts struct {
 	identify  *identify.Methods
 	enroll    *enroll.Service
 	signing   *signing.Service
+	csc       *cscauth.Service
 	token     keys.Token
+	providers remoteProviders
+
+	signersMu sync.Mutex
+	signers   map[string]*signing.Signer // by certificate
+	signersAt time.Time
 }
 
 // openSigning opens what signs and verifies, and connects its parts.
@@ -166,11 +174,20 @@ func (s *Server) openRecords() error {
 	if w.identify, err = s.identifications(); err != nil {
 		return err
 	}
+	kinds := map[string]string{}
+	for name, p := range s.cfg.Signing.Providers {
+		kinds[name] = p.Kind
+	}
+	remote, err := s.cfg.providers()
+	if err != nil {
+		return err
+	}
+	w.providers = remote
 	w.enroll = enroll.New(enroll.Parts{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Authority: w.authority, Audit: w.audit, Callbacks: w.callbacks,
 		Purse: s.accounts, Identify: w.identify,
 	}, enroll.Config{
-		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: s.cfg.Signing.Providers, Levels: levels, Token: w.token, Log: s.log,
+		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: kinds, Remote: remote, Chain: s.chain, Levels: levels, Token: w.token, Log: s.log,
 		KeepEvidence: s.cfg.Retention.Evidence, KeepCancelled: s.cfg.Retention.Files,
 	})
 	w.signing = signing.New(signing.Deps{
@@ -180,10 +197,15 @@ func (s *Server) openRecords() error {
 		Memory:    s.cfg.Limits.Memory,
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
 		SpoolDir: s.spool, Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
-		Lease: s.cfg.Jobs.Lease, Hook: faultHook(),
+		Providers: remote, Signer: s.signer, Lease: s.cfg.Jobs.Lease, Hook: faultHook(),
 	})
+	w.csc = cscauth.New(cscauth.Deps{DB: s.db, Master: s.master, Accounts: s.accounts, Keys: w.keys, Signing: w.signing, Audit: w.audit}, cscauth.Config{})
 	return nil
 }
+
+// maxSignDoc bounds the documents of one signDoc in bytes: its answer holds them
+// all.
+const maxSignDoc = 64 << 20
 
 // gatherer collects what the LT levels carry, and warns of documents that grow
 // much by it.
@@ -194,7 +216,7 @@ func (s *Server) gatherer() *trust.Gatherer {
 }
 
 // stamper is the time-stamp authorities of a setting, or the embedded one.
-func (s *Server) stamper(urls string) ades.Stamper {
+func (s *Server) stamper(urls string) csc.Stamper {
 	if urls == "" {
 		return s.sig.authority.Stamper()
 	}
@@ -208,7 +230,7 @@ func (s *Server) stamper(urls string) ades.Stamper {
 // registerSigning adds the operations of signatures and certificates.
 func (s *Server) registerSigning(a *api.API) {
 	w := &s.sig
-	records := &signatures.Signatures{Service: w.signing}
+	records := &signatures.Signatures{Service: w.signing, Completion: s.completion()}
 	certificates := &signatures.Certificates{Service: w.enroll, Guard: w.guard}
 	host := ""
 	if u, err := url.Parse(s.cfg.PublicURL); err == nil {
@@ -220,6 +242,10 @@ func (s *Server) registerSigning(a *api.API) {
 	signatures.RegisterCertificates(a, certificates)
 	signatures.RegisterClientCertificates(a, certificates)
 	signatures.RegisterCallbacks(a, &signatures.Callbacks{Sender: w.callbacks, Domain: host})
+	csc.Register(a, &csc.Service{
+		Auth: w.csc, Signing: w.signing, Certificates: w.enroll, Stamper: s.stamper(s.cfg.Signing.TimestampURL), PublicURL: s.cfg.PublicURL,
+		Name: s.cfg.CSC.Name, Region: s.cfg.CSC.Region, MaxDocuments: min(s.cfg.Limits.Document, maxSignDoc),
+	})
 	api.MountPKI(a, w.authority.Handler())
 	s.mountPages(a)
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/yardstick"
+	"rogito.dev/rogito/server/internal/api/apitest"
 	"rogito.dev/rogito/server/internal/console"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store/storetest"
@@ -113,5 +115,77 @@ func benchLibrary(b *testing.B, alg string, pdf []byte) (rate float64) {
 	rate = float64(b.N) / b.Elapsed().Seconds()
 	b.ReportMetric(rate, "signatures/s")
 	b.ReportMetric(float64((yardstick.Processor()-before).Microseconds())/float64(b.N)/1000, "cpu-ms")
+	return rate
+}
+
+// A batch of 1,000 documents with a key at a provider on loopback, 100 in a call,
+// beside one with a key of the same kind that is here; of-local is the ratio of
+// the rates.
+func BenchmarkRemoteBatch(b *testing.B) {
+	for _, alg := range []string{"RSA2048", "P256"} {
+		p := newProvider(b, "1")
+		local := 0.0
+		b.Run(alg+"/local", func(b *testing.B) { local = benchBatch(b, alg, nil) })
+		b.Run(alg+"/remote", func(b *testing.B) {
+			if rate := benchBatch(b, alg, p); local > 0 {
+				b.ReportMetric(rate/local, "of-local")
+			}
+		})
+	}
+}
+
+func benchBatch(b *testing.B, alg string, p *farProvider) (rate float64) {
+	cfg := testDefaults()
+	cfg.Listen, cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = "127.0.0.1:0", b.TempDir(), -1, "error"
+	if p != nil {
+		p.configure("client_credentials")(&cfg)
+	}
+	kind := map[string]string{"RSA2048": "automatic", "P256": "eseal"}[alg]
+	ready, ended := make(chan string, 1), make(chan error, 1)
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		ended <- Run(ctx, cfg, Streams{Out: io.Discard, Err: io.Discard, Ready: func(u string) { ready <- u }})
+	}()
+	defer func() { stop(); <-ended }()
+	var url string
+	select {
+	case url = <-ready:
+	case err := <-ended:
+		b.Fatal(err)
+	}
+	box := readSandbox(cfg.Data)
+	c := box.Certificates[kind]
+	if p != nil {
+		room, err := Open(ctx, cfg)
+		if err != nil {
+			b.Fatal(err)
+		}
+		far, err := room.TakeRemote(ctx, box.Email, "far", kind, map[string]string{"RSA2048": "rsa", "P256": "seal"}[alg], "1234")
+		room.Close()
+		if err != nil {
+			b.Fatal(err)
+		}
+		c.Username, c.Password = far.Username, far.Password
+	}
+	docs := make([]string, 1000)
+	for i := range docs {
+		docs[i] = b64(fmt.Appendf(nil, "%d %s", i, strings.Repeat("text ", 2000)))
+	}
+	sign := func(docs []string) {
+		body := m{"inputDocuments": docs, "certificateUsername": c.Username, "certificatePassword": c.Password, "options": m{"batch": true}}
+		a, err := apitest.Send(ctx, http.DefaultClient, "POST", url+"/EU-QES_"+kind, body, "Authorization", "Bearer "+box.Token)
+		if err != nil || !bytes.Contains(a.Body, []byte(`"state":"DONE"`)) {
+			b.Fatalf("%v %.300s", err, a.Body)
+		}
+	}
+	sign(docs[:1]) // the key is derived once
+	before := yardstick.Processor()
+	b.ResetTimer()
+	for range b.N {
+		sign(docs)
+	}
+	rate = float64(b.N*len(docs)) / b.Elapsed().Seconds()
+	b.ReportMetric(float64((yardstick.Processor()-before).Microseconds())/float64(b.N*len(docs))/1000, "cpu-ms")
+	b.ReportMetric(rate, "signatures/s")
 	return rate
 }

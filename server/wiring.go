@@ -113,7 +113,7 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	if err := s.openSigning(ctx); err != nil {
 		return nil, err
 	}
-	s.Commands = operator.New(s.db, s.accounts, s.sig.keys, s.sig.enroll, s.sandboxed)
+	s.Commands = operator.New(s.db, s.accounts, s.sig.keys, s.sig.enroll, s.sig.csc, s.sandboxed)
 	if s.publications, err = s.openPublications(); err != nil {
 		return nil, err
 	}

@@ -54,6 +54,49 @@ func (g *Gatherer) Gather(ctx context.Context, leaves [][]byte, carried ades.Bun
 	return w.out, nil
 }
 
+// Chain puts the certificates that came with a leaf in the order of a path,
+// each issued by the next. What is missing is fetched from where the
+// certificates say that their issuers are.
+func (s *Store) Chain(ctx context.Context, leaf []byte, others [][]byte, now time.Time) (path [][]byte, err error) {
+	g := s.gathering(ctx, now, new(report.Facts))
+	c, err := g.start(leaf, others)
+	if err != nil {
+		return nil, err
+	}
+	for _, issuer := range g.paths(c)[0].certs[1:] {
+		path = append(path, issuer.Raw)
+	}
+	return path, nil
+}
+
+// Known is what is known of a certificate without asking anybody: its paths, and
+// what trusted lists say of those on them.
+func (s *Store) Known(ctx context.Context, leaf []byte, others [][]byte, now time.Time) (*report.Facts, error) {
+	facts := new(report.Facts)
+	g := s.gathering(ctx, now, facts)
+	c, err := g.start(leaf, others)
+	if err != nil {
+		return nil, err
+	}
+	g.network = false
+	g.leaf(c, 0)
+	facts.TrustState = s.State()
+	return facts, nil
+}
+
+// start puts a certificate and those that came with it into the pool.
+func (g *gathering) start(leaf []byte, others [][]byte) (*pkix.Certificate, error) {
+	c, err := pkix.ParseCertificate(leaf)
+	if err != nil {
+		return nil, err
+	}
+	g.pool.add(c)
+	for _, der := range others {
+		g.add(der)
+	}
+	return c, nil
+}
+
 // largeEvidence is what Gatherer.Large is told of.
 const largeEvidence = 1 << 20
 

@@ -54,6 +54,12 @@ type Client struct {
 // Stamp obtains a token over a digest, from the first server that gives a good
 // one. The error names what each of them did.
 func (c *Client) Stamp(ctx context.Context, hash crypto.Hash, digest []byte) ([]byte, error) {
+	return c.StampNonce(ctx, hash, digest, nil)
+}
+
+// StampNonce is Stamp with a nonce of the caller's that the token will hold; nil
+// means a random one for each try.
+func (c *Client) StampNonce(ctx context.Context, hash crypto.Hash, digest []byte, nonce *big.Int) ([]byte, error) {
 	if len(c.Servers) == 0 {
 		return nil, errors.New("tsp: no time-stamping authority")
 	}
@@ -67,7 +73,7 @@ func (c *Client) Stamp(ctx context.Context, hash crypto.Hash, digest []byte) ([]
 		left[i] = i
 	}
 	for round := 0; ; round++ {
-		token, again := c.round(ctx, left, errs, hash, digest)
+		token, again := c.round(ctx, left, errs, Request{Hash: hash, Digest: digest, Nonce: nonce, Certificates: true})
 		if token != nil {
 			return token, nil
 		}
@@ -87,9 +93,9 @@ func (c *Client) Stamp(ctx context.Context, hash crypto.Hash, digest []byte) ([]
 
 // round asks each server that is left once, until the context ends, and says
 // which to ask again: one that would say the same is not among them.
-func (c *Client) round(ctx context.Context, left []int, errs []error, hash crypto.Hash, digest []byte) (token []byte, again []int) {
+func (c *Client) round(ctx context.Context, left []int, errs []error, req Request) (token []byte, again []int) {
 	for _, i := range left {
-		token, retry, err := c.once(ctx, c.Servers[i], hash, digest)
+		token, retry, err := c.once(ctx, c.Servers[i], req)
 		if err == nil {
 			return token, nil
 		}
@@ -104,15 +110,16 @@ func (c *Client) round(ctx context.Context, left []int, errs []error, hash crypt
 	return nil, again
 }
 
-func (c *Client) once(ctx context.Context, s Server, hash crypto.Hash, digest []byte) (token []byte, again bool, err error) {
+func (c *Client) once(ctx context.Context, s Server, req Request) (token []byte, again bool, err error) {
 	if s.Policy != "" && !oid.Valid(s.Policy) {
 		return nil, false, fmt.Errorf("policy %q is not an object identifier", s.Policy)
 	}
-	nonce, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 64))
-	if err != nil {
-		return nil, false, err
+	req.Policy = s.Policy
+	if req.Nonce == nil {
+		if req.Nonce, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 64)); err != nil {
+			return nil, false, err
+		}
 	}
-	req := &Request{Hash: hash, Digest: digest, Policy: s.Policy, Nonce: nonce, Certificates: true}
 	der, err := req.Encode()
 	if err != nil {
 		return nil, false, err
@@ -125,7 +132,7 @@ func (c *Client) once(ctx context.Context, s Server, hash crypto.Hash, digest []
 	if err != nil {
 		return nil, false, err
 	}
-	return token, false, c.check(token, req)
+	return token, false, c.check(token, &req)
 }
 
 func (c *Client) check(token []byte, req *Request) error {

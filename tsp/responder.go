@@ -57,8 +57,13 @@ const (
 )
 
 // Stamp issues a token in process.
-func (r *Responder) Stamp(_ context.Context, hash crypto.Hash, digest []byte) ([]byte, error) {
-	token, failure, err := r.issue(&Request{Hash: hash, Digest: digest, Certificates: true})
+func (r *Responder) Stamp(ctx context.Context, hash crypto.Hash, digest []byte) ([]byte, error) {
+	return r.StampNonce(ctx, hash, digest, nil)
+}
+
+// StampNonce is Stamp with a nonce that the token will hold; nil: none.
+func (r *Responder) StampNonce(_ context.Context, hash crypto.Hash, digest []byte, nonce *big.Int) ([]byte, error) {
+	token, failure, err := r.issue(&Request{Hash: hash, Digest: digest, Nonce: nonce, Certificates: true})
 	if err != nil {
 		return nil, fmt.Errorf("tsp: issue token (failure %d): %w", failure, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -17,13 +18,14 @@ import (
 )
 
 func init() {
-	add(groupPeople, "cert", "certificates: buy, list, import, review, suspend, revoke, unlock, otp", func() any { return &certCommand{} })
+	add(groupPeople, "cert", "certificates: buy, list, import, remote, review, suspend, revoke, unlock, otp", func() any { return &certCommand{} })
 }
 
 type certCommand struct {
 	List    certList   `cmd:"" help:"list certificates"`
 	Buy     certBuy    `cmd:"" help:"order a certificate for an account"`
 	Import  certImport `cmd:"" help:"take in a key pair from a PKCS#12 file"`
+	Remote  certRemote `cmd:"" help:"take a key at a remote provider into use"`
 	Review  certReview `cmd:"" help:"show what an identification by video would certify, approve or refuse it"`
 	Suspend certChange `cmd:"" help:"put a certificate on hold"`
 	Resume  certChange `cmd:"" help:"take a certificate off hold"`
@@ -41,6 +43,7 @@ to scan) is shown on the page behind the certificate's link, once.`,
 		"rogito cert list --account anna@example.org",
 		"rogito cert review 65c0ffee65c0ffee65c0ffee",
 		"rogito cert review 65c0ffee65c0ffee65c0ffee --approve",
+		"rogito cert remote trust-provider 1b2c3d --kind eseal --account anna@example.org --pin-file pin",
 		"rogito cert otp RHI0123456789012")
 }
 
@@ -132,6 +135,37 @@ func (c *certImport) Run(s *session, srv *server.Server) error {
 	if made.TOTPSecret != "" {
 		s.printf("secret for one-time passwords, shown once: %s\n", made.TOTPSecret)
 	}
+	return nil
+}
+
+type certRemote struct {
+	dataFlags
+	Provider   string `arg:"" help:"name of the provider in the configuration (signing.providers)"`
+	Credential string `arg:"" help:"credential as the provider knows it (credentialID); rogito provider test lists them"`
+	Kind       string `required:"" enum:"automatic,otp,eseal" help:"automatic, otp or eseal"`
+	Account    string `required:"" placeholder:"EMAIL" help:"account that the certificate will belong to"`
+	PINFile    string `name:"pin-file" type:"existingfile" placeholder:"FILE" help:"file with the PIN of the credential, where it has one"`
+	JSON       bool   `help:"print JSON"`
+}
+
+// Run takes the key into use.
+func (c *certRemote) Run(s *session, srv *server.Server) error {
+	pin := ""
+	if c.PINFile != "" {
+		b, err := os.ReadFile(c.PINFile)
+		if err != nil {
+			return err
+		}
+		pin = strings.TrimRight(string(b), "\r\n")
+	}
+	made, err := srv.TakeRemote(s.ctx, c.Account, c.Provider, c.Kind, c.Credential, pin)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(s.stdout).Encode(made)
+	}
+	s.printf("%s  %s  username %s\npassword, shown once: %s\n", made.ID, made.Kind, made.Username, made.Password)
 	return nil
 }
 

@@ -98,10 +98,15 @@ func (c *identifyTest) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
+	return printFindings(s, found, c.JSON)
+}
+
+// printFindings prints what a check found; something bad is exit code 1.
+func printFindings(s *session, found []server.Finding, asJSON bool) error {
 	sick := false
 	for _, f := range found {
 		sick = sick || f.State == server.FindingBad
-		if c.JSON {
+		if asJSON {
 			if err := json.NewEncoder(s.stdout).Encode(f); err != nil {
 				return err
 			}

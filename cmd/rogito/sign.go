@@ -185,7 +185,7 @@ func (c *signCommand) options(s *session, id *identity) (rogito.Options, error) 
 		o.Gatherer = sources
 	}
 	var err error
-	if o.PAdES, err = c.pdf(id.cert.Subject.CommonName, time.Now()); err != nil {
+	if o.PAdES, err = c.pdf(id.cert.Subject.CommonName); err != nil {
 		return o, err
 	}
 	if o.PAdES.Password, err = c.password(); err != nil {
@@ -263,7 +263,9 @@ func (c *augmentCommand) Run(s *session) error {
 type visibleFlags struct {
 	Visible  string   `placeholder:"PAGE[,X,Y[,W,H]]" help:"show the signature on a page (-1: the last), points from the top left corner"`
 	Image    string   `type:"path" placeholder:"FILE" help:"PNG or JPEG in a visible signature"`
-	Text     []string `placeholder:"LINE" help:"lines of a visible signature (default: name, reason, location, time)"`
+	Layout   string   `enum:"beside,above,behind,text,compact,picture" default:"beside" help:"where the picture stands to the text of a visible signature: ${enum}"`
+	Text     []string `placeholder:"LINE" help:"lines of a visible signature (default: name, time, reason, location)"`
+	Lang     string   `enum:"en,it" default:"en" help:"language of the text of a visible signature: ${enum}"`
 	Reason   string   `placeholder:"TEXT" help:"reason, in the signature"`
 	Location string   `placeholder:"TEXT" help:"location, in the signature"`
 	Contact  string   `placeholder:"TEXT" help:"contact, in the signature"`
@@ -273,7 +275,7 @@ type visibleFlags struct {
 	Lock     []string `placeholder:"NAME" help:"fields that may not change any more"`
 }
 
-func (v visibleFlags) pdf(name string, now time.Time) (pades.Options, error) {
+func (v visibleFlags) pdf(name string) (pades.Options, error) {
 	o := pades.Options{Name: name, Reason: v.Reason, Location: v.Location, ContactInfo: v.Contact, Field: v.Field, Certify: v.Certify}
 	if len(v.Lock) > 0 {
 		o.Lock = &pades.Lock{Fields: v.Lock}
@@ -281,16 +283,13 @@ func (v visibleFlags) pdf(name string, now time.Time) (pades.Options, error) {
 	if v.Visible == "" {
 		return o, nil
 	}
-	a := &pades.Appearance{X: 36, Y: 36, Width: 164, Height: 45}
+	a := &pades.Appearance{X: 36, Y: 36, Width: 164, Height: 45, Layout: pades.Layout(v.Layout), Language: v.Lang, Lines: v.Text}
 	if n, err := fmt.Sscanf(v.Visible, "%d,%f,%f,%f,%f", &a.Page, &a.X, &a.Y, &a.Width, &a.Height); n == 0 {
 		return o, fmt.Errorf("--visible %s: %w", v.Visible, err)
 	}
-	zone, err := time.LoadLocation(v.Timezone)
-	if err != nil {
+	var err error
+	if a.Zone, err = time.LoadLocation(v.Timezone); err != nil {
 		return o, err
-	}
-	if a.Lines = v.Text; a.Lines == nil {
-		a.Lines = []string{name, v.Reason, v.Location, now.In(zone).Format("2006-01-02 15:04:05 MST")}
 	}
 	if v.Image != "" {
 		if a.Image, err = os.ReadFile(v.Image); err != nil {

@@ -79,7 +79,7 @@ func TestVerifyExitCodes(t *testing.T) {
 		{"--trust DIR/root.pem --detached doc.txt=DIR/content.txt DIR/detached.p7s", 0, "VALID"},
 		{"--trust DIR/root.pem DIR/detached.p7s", 2, "SIGNED_DATA_NOT_FOUND"},
 		{"--trust DIR/root.pem --at 2001-01-01 DIR/good.p7m", 1, "NOT_YET_VALID"},
-		{"--trust DIR/root.pem --lang it DIR/good.p7m", 0, "VALIDO (CAdES, 1 firma). Il contenuto è integro.\nFirmato da Tester p256"},
+		{"--trust DIR/root.pem --lang it DIR/good.p7m", 0, "VALIDA (CAdES, 1 firma). Il contenuto è integro.\nFirmato da Tester p256"},
 		{"--trust DIR/root.pem --etsi DIR/good.p7m", 0, "urn:etsi:019102:mainindication:total-passed"},
 		{"--trust DIR/root.pem --html DIR/good.p7m", 0, "<!DOCTYPE html>"},
 	} {

@@ -114,11 +114,7 @@ func picture(t *testing.T, kind string) []byte {
 func render(t *testing.T, box Box) (doc []byte, text string) {
 	t.Helper()
 	var p page
-	form, err := Form(&p, box)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc = p.bytes(form, box.Width, box.Height)
+	doc = p.bytes(Form(&p, box), box.Width, box.Height)
 	tool, err := exec.LookPath("pdftotext")
 	if err != nil {
 		t.Skip("SKIPPED: pdftotext is not installed")
@@ -140,8 +136,15 @@ func render(t *testing.T, box Box) (doc []byte, text string) {
 	return doc, string(out)
 }
 
+func plain(texts ...string) (lines []Line) {
+	for _, text := range texts {
+		lines = append(lines, Line{Text: text})
+	}
+	return lines
+}
+
 func TestTextCanBeReadBack(t *testing.T) {
-	_, text := render(t, Box{Width: 164, Height: 45, Lines: []string{"Firmato da: José Ñuñez Đorđević", "Αθήνα, Москва: città", "2026-11-15 04:05:06 CET"}})
+	_, text := render(t, Box{Width: 164, Height: 45, Lines: plain("Firmato da: José Ñuñez Đorđević", "Αθήνα, Москва: città", "2026-11-15 04:05:06 CET")})
 	for _, want := range []string{"José Ñuñez Đorđević", "Αθήνα, Москва: città", "2026-11-15"} {
 		if !strings.Contains(strings.ReplaceAll(text, "\n", " "), want) {
 			t.Errorf("%q is not in %q", want, text)
@@ -156,7 +159,7 @@ func TestImagesStandBesideText(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, text := render(t, Box{Width: 164, Height: 45, Lines: []string{"Signed by Ada"}, Image: img})
+			_, text := render(t, Box{Width: 164, Height: 45, Lines: plain("Signed by Ada"), Image: img})
 			if !strings.Contains(text, "Ada") {
 				t.Errorf("text lost: %q", text)
 			}
@@ -166,7 +169,7 @@ func TestImagesStandBesideText(t *testing.T) {
 
 func TestHostileTextIsTamed(t *testing.T) {
 	long := strings.Repeat("very long reason ", 100_000)
-	doc, text := render(t, Box{Width: 100, Height: 30, Lines: []string{"a\u202egnp.exe\x00\x07) Tj ET", long, "漢字"}})
+	doc, text := render(t, Box{Width: 100, Height: 30, Lines: plain("a\u202egnp.exe\x00\x07) Tj ET", long, "漢字")})
 	if strings.ContainsRune(text, '\u202e') || !strings.Contains(text, "agnp.exe") {
 		t.Errorf("text: %q", text)
 	}
@@ -186,17 +189,21 @@ func TestImageBombsAreRefused(t *testing.T) {
 	}
 }
 
-func TestFlatImageHasNoMask(t *testing.T) {
+func TestPaleImageKeepsItsMask(t *testing.T) {
 	soft, err := ReadImage(picture(t, "png"), false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	flat, err := ReadImage(picture(t, "png"), true, nil)
+	pale, err := ReadImage(picture(t, "png"), true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if soft.alpha == nil || flat.alpha != nil {
-		t.Errorf("masks: soft %d bytes, flat %d bytes", len(soft.alpha), len(flat.alpha))
+	if !bytes.Equal(soft.alpha, pale.alpha) || bytes.Equal(soft.rgb, pale.rgb) {
+		t.Error("a pale picture has the colours, or not the mask, of the other")
+	}
+	jpeg, err := ReadImage(picture(t, "jpeg"), true, nil)
+	if err != nil || jpeg.jpeg != nil {
+		t.Errorf("a pale JPEG is embedded as it is: %v", err)
 	}
 }
 

@@ -1,52 +1,97 @@
 // Package appearance draws what a visible signature shows: a few lines of text
 // and a picture in a box, as a PDF form XObject (ISO 32000-2, 8.10).
 //
-// Fonts are embedded as subsets and colours are given with a profile, so that
-// a PDF/A document stays one. The package only makes objects; where the box
-// stands on the page is the caller's business.
+// The package only makes objects; where the box stands on the page is the
+// caller's business.
 package appearance
 
 import (
 	"bytes"
-	"compress/zlib"
 	"fmt"
-	"sync"
-
-	"golang.org/x/image/font/gofont/goregular"
 
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/typeface"
 )
 
-// Adder takes new objects into a document.
-type Adder interface {
-	New(o pdf.Object) pdf.Ref
-}
-
-// Box is what a visible signature shows. Text stands right of the image, or
-// fills the box where there is none.
+// Box is what a visible signature shows.
 type Box struct {
 	Width, Height float64 // points
-	Lines         []string
+	Layout        Layout
+	Lines         []Line
 	Image         *Image
 }
 
-var regular = sync.OnceValues(func() (*font, error) { return parseFont(goregular.TTF) })
+// Layout is how text and picture share a box.
+type Layout string
+
+// The layouts. Without a picture all but Compact are the same.
+const (
+	Beside  Layout = "beside"  // the picture stands left of the text
+	Above   Layout = "above"   // the picture stands over the text
+	Behind  Layout = "behind"  // the picture lies under the text, pale
+	Text    Layout = "text"    // no picture
+	Compact Layout = "compact" // all text in one paragraph, no picture
+	Picture Layout = "picture" // no text
+)
+
+// Layouts are the names there are.
+var Layouts = []Layout{Beside, Above, Behind, Text, Compact, Picture}
+
+// Line of text. What cannot be shown in a small box is left out from the last
+// line on.
+type Line struct {
+	Text string
+	Kind Kind
+}
+
+// Kind is what a line is for.
+type Kind int
+
+// The kinds.
+const (
+	Plain   Kind = iota
+	Caption      // small and grey: what the name below it has done
+	Name         // large and bold
+	Detail       // a little smaller than plain text
+)
+
+// Colours, as operands of sRGB: those of the pages and reports.
+const (
+	ink    = "0.09 0.125 0.18"
+	soft   = "0.30 0.345 0.42"
+	accent = "0.07 0.30 0.55"
+)
+
+// area is a part of the box.
+type area struct{ x, y, width, height float64 }
 
 // Form adds the appearance to a document and returns its form XObject.
-func Form(to Adder, b Box) (pdf.Ref, error) {
-	f, err := regular()
-	if err != nil {
-		return pdf.Ref{}, err
+func Form(to typeface.Adder, b Box) pdf.Ref {
+	lines := shown(b.Lines)
+	if b.Layout == Compact {
+		lines = joined(lines)
+	}
+	if b.Layout == Text || b.Layout == Compact {
+		b.Image = nil
+	}
+	if b.Layout == Picture && b.Image != nil {
+		lines = nil
 	}
 	resources := pdf.NewDict()
-	space := to.New(compressed(pdf.NewDict(pdf.Name("N"), pdf.Integer(3)), srgb()))
+	space := to.New(typeface.Compressed(pdf.NewDict(pdf.Name("N"), pdf.Integer(3)), typeface.SRGB()))
 	resources.Set("ColorSpace", pdf.NewDict(pdf.Name("CS0"), pdf.Array{pdf.Name("ICCBased"), space}))
 	var content bytes.Buffer
-	left := b.drawImage(&content, resources, func() pdf.Ref { return b.Image.add(to, space) })
-	if lines := shown(b.Lines); len(lines) > 0 {
-		s := newSubset(f)
-		b.drawText(&content, s, lines, left)
-		resources.Set("Font", pdf.NewDict(pdf.Name("F0"), s.embed(to)))
+	whole := area{0, 0, b.Width, b.Height}
+	picture, text := b.divide(whole, len(lines) > 0)
+	if b.Image != nil {
+		b.drawImage(&content, picture)
+		resources.Set("XObject", pdf.NewDict(pdf.Name("Im0"), b.Image.add(to, space)))
+	}
+	if len(lines) > 0 {
+		fonts := &fonts{}
+		text = b.drawRule(&content, text)
+		fonts.draw(&content, lines, text)
+		resources.Set("Font", fonts.embed(to))
 	}
 	dict := pdf.NewDict(
 		pdf.Name("Type"), pdf.Name("XObject"),
@@ -54,64 +99,60 @@ func Form(to Adder, b Box) (pdf.Ref, error) {
 		pdf.Name("BBox"), pdf.Array{pdf.Integer(0), pdf.Integer(0), number(b.Width), number(b.Height)},
 		pdf.Name("Resources"), resources,
 	)
-	return to.New(compressed(dict, content.Bytes())), nil
+	return to.New(typeface.Compressed(dict, content.Bytes()))
 }
 
 // shown keeps the lines that have something to show.
-func shown(lines []string) []string {
-	var out []string
+func shown(lines []Line) []Line {
+	var out []Line
 	for _, l := range lines {
-		if l = clean(l); l != "" {
+		if l.Text = typeface.Clean(l.Text); l.Text != "" {
 			out = append(out, l)
 		}
 	}
 	return out
 }
 
-// drawImage puts the image into the left half, or into the whole box when
-// there is no text, and returns where the text may begin.
-func (b Box) drawImage(w *bytes.Buffer, resources *pdf.Dict, add func() pdf.Ref) float64 {
-	if b.Image == nil {
-		return 0
+// divide gives picture and text their parts of the box.
+func (b Box) divide(whole area, hasText bool) (picture, text area) {
+	picture, text = whole, whole
+	if b.Image == nil || !hasText {
+		return picture, text
 	}
-	room := b.Width
-	if len(shown(b.Lines)) > 0 {
-		room = min(b.Width/2, b.Height*float64(b.Image.Width)/float64(b.Image.Height))
+	ratio := float64(b.Image.Width) / float64(b.Image.Height)
+	switch b.Layout {
+	case Behind:
+	case Above:
+		picture.height = min(whole.height*0.5, whole.width/ratio)
+		picture.y = whole.height - picture.height
+		text.height = whole.height - picture.height
+	default:
+		picture.width = min(whole.width*0.4, whole.height*ratio)
+		text.x = picture.width
+		text.width = whole.width - picture.width
 	}
-	scale := min(room/float64(b.Image.Width), b.Height/float64(b.Image.Height))
-	width, height := scale*float64(b.Image.Width), scale*float64(b.Image.Height)
-	fmt.Fprintf(w, "q %.3f 0 0 %.3f %.3f %.3f cm /Im0 Do Q\n", width, height, (room-width)/2, (b.Height-height)/2)
-	resources.Set("XObject", pdf.NewDict(pdf.Name("Im0"), add()))
-	return room
+	return picture, text
 }
 
-func (b Box) drawText(w *bytes.Buffer, s *subset, lines []string, left float64) {
-	const margin = 2
-	size, lines := s.font.fit(lines, max(1, b.Width-left-2*margin), max(1, b.Height-2*margin))
-	block := float64(len(lines)) * size * leading
-	top := (b.Height+block)/2 - size*leading + size*0.25
-	fmt.Fprintf(w, "q /CS0 cs 0 0 0 sc BT /F0 %.2f Tf %.3f %.3f Td\n", size, left+margin, top)
-	for i, line := range lines {
-		if i > 0 {
-			fmt.Fprintf(w, "0 %.3f Td\n", -size*leading)
-		}
-		w.WriteByte('<')
-		for _, r := range line {
-			fmt.Fprintf(w, "%04X", s.glyph(r))
-		}
-		w.WriteString("> Tj\n")
+// drawImage puts the picture into the middle of its part, as large as it can be.
+func (b Box) drawImage(w *bytes.Buffer, at area) {
+	scale := min(at.width/float64(b.Image.Width), at.height/float64(b.Image.Height))
+	width, height := scale*float64(b.Image.Width), scale*float64(b.Image.Height)
+	fmt.Fprintf(w, "q %.3f 0 0 %.3f %.3f %.3f cm /Im0 Do Q\n", width, height, at.x+(at.width-width)/2, at.y+(at.height-height)/2)
+}
+
+// drawRule draws the thin bar left of the text and returns where the text may
+// stand.
+func (b Box) drawRule(w *bytes.Buffer, at area) area {
+	margin := min(2, at.width/20, at.height/10)
+	at.x, at.y, at.width, at.height = at.x+margin, at.y+margin, at.width-2*margin, at.height-2*margin
+	if b.Layout == Above && b.Image != nil || at.width < 40 {
+		return at
 	}
-	w.WriteString("ET Q\n")
+	const bar, gap = 1.2, 4.0
+	fmt.Fprintf(w, "q /CS0 cs %s sc %.3f %.3f %.3f %.3f re f Q\n", accent, at.x, at.y, bar, at.height)
+	at.x, at.width = at.x+bar+gap, at.width-bar-gap
+	return at
 }
 
 func number(v float64) pdf.Object { return pdf.Real(fmt.Sprintf("%.3f", v)) }
-
-// compressed makes a stream object with FlateDecode.
-func compressed(dict *pdf.Dict, data []byte) *pdf.Stream {
-	var b bytes.Buffer
-	z := zlib.NewWriter(&b)
-	z.Write(data)
-	z.Close()
-	dict.Set("Filter", pdf.Name("FlateDecode"))
-	return &pdf.Stream{Dict: dict, Data: b.Bytes()}
-}

@@ -12,6 +12,7 @@ import (
 
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/typeface"
 )
 
 // ErrImage says that a picture is neither PNG nor JPEG, or is broken.
@@ -26,9 +27,10 @@ type Image struct {
 }
 
 // ReadImage reads a PNG or JPEG. Its size is known, and refused if it is too
-// large, before any pixel is decoded. With flat, transparency is laid on white.
-// Its pixels are paid for out of the budget.
-func ReadImage(b []byte, flat bool, budget *limits.Budget) (*Image, error) {
+// large, before any pixel is decoded. With pale, its colours are mixed with much
+// white, so that text can be read over it. Its pixels are paid for out of the
+// budget.
+func ReadImage(b []byte, pale bool, budget *limits.Budget) (*Image, error) {
 	config, kind, err := image.DecodeConfig(bytes.NewReader(b))
 	if err != nil || (kind != "png" && kind != "jpeg") {
 		return nil, ErrImage
@@ -42,7 +44,7 @@ func ReadImage(b []byte, flat bool, budget *limits.Budget) (*Image, error) {
 	}
 	defer budget.Return(pixels)
 	out := &Image{Width: config.Width, Height: config.Height}
-	if kind == "jpeg" && config.ColorModel == color.YCbCrModel {
+	if kind == "jpeg" && config.ColorModel == color.YCbCrModel && !pale {
 		// The whole file is decoded once, so that a broken one is not embedded.
 		if _, err := jpeg.Decode(bytes.NewReader(b)); err != nil {
 			return nil, ErrImage
@@ -58,7 +60,7 @@ func ReadImage(b []byte, flat bool, budget *limits.Budget) (*Image, error) {
 	if err != nil {
 		return nil, ErrImage
 	}
-	out.samples(img, flat)
+	out.samples(img, pale)
 	return out, nil
 }
 
@@ -74,7 +76,7 @@ func bytesOf(m color.Model) int64 {
 }
 
 // samples takes the picture apart row by row into colours and transparency.
-func (m *Image) samples(img image.Image, flat bool) {
+func (m *Image) samples(img image.Image, pale bool) {
 	var rgb, alpha bytes.Buffer
 	colours, masks := zlib.NewWriter(&rgb), zlib.NewWriter(&alpha)
 	opaque := true
@@ -85,8 +87,8 @@ func (m *Image) samples(img image.Image, flat bool) {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
 			c := color.NRGBAModel.Convert(img.At(x, y)).(color.NRGBA)
 			opaque = opaque && c.A == 255
-			if flat {
-				c = onWhite(c)
+			if pale {
+				c.R, c.G, c.B = lighter(c.R), lighter(c.G), lighter(c.B)
 			}
 			line, mask = append(line, c.R, c.G, c.B), append(mask, c.A)
 		}
@@ -96,18 +98,16 @@ func (m *Image) samples(img image.Image, flat bool) {
 	colours.Close()
 	masks.Close()
 	m.rgb = rgb.Bytes()
-	if !opaque && !flat {
+	if !opaque {
 		m.alpha = alpha.Bytes()
 	}
 }
 
-func onWhite(c color.NRGBA) color.NRGBA {
-	mix := func(v uint8) uint8 { return uint8((int(v)*int(c.A) + 255*(255-int(c.A))) / 255) }
-	return color.NRGBA{R: mix(c.R), G: mix(c.G), B: mix(c.B), A: 255}
-}
+// lighter mixes a colour with three parts of white.
+func lighter(v uint8) uint8 { return uint8(255 - (255-int(v))/4) }
 
 // add writes the picture's objects and returns its XObject.
-func (m *Image) add(to Adder, space pdf.Ref) pdf.Ref {
+func (m *Image) add(to typeface.Adder, space pdf.Ref) pdf.Ref {
 	dict := m.dict(pdf.Array{pdf.Name("ICCBased"), space})
 	if m.jpeg != nil {
 		dict.Set("Filter", pdf.Name("DCTDecode"))

@@ -1,101 +1,139 @@
 package appearance
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
-	"unicode"
+
+	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/typeface"
 )
 
-// Bounds of the text: smaller cannot be read, larger shouts.
+// Bounds of the text: smaller cannot be read, larger shouts. Lines are left out
+// before the text gets smaller than readable.
 const (
-	largestType  = 10.0
+	largestType  = 14.0
+	readableType = 4.5
 	smallestType = 3.5
-	leading      = 1.2
-	lineRunes    = 256 // what one entry may hold before it is cut
+	leading      = 1.22
 )
 
-// clean makes a string fit to be shown: no control or direction characters, no
-// line breaks, and an end.
-func clean(s string) string {
+// style is how a kind of line is set, beside the size of a name.
+var styles = map[Kind]struct {
+	scale float64
+	bold  bool
+	color string
+}{
+	Plain: {0.85, false, ink}, Caption: {0.7, false, soft}, Name: {1, true, ink}, Detail: {0.75, false, soft},
+}
+
+func (k Kind) font() *typeface.Font {
+	if styles[k].bold {
+		return typeface.Bold()
+	}
+	return typeface.Regular()
+}
+
+// joined makes one paragraph: the caption and the name are one sentence.
+func joined(lines []Line) []Line {
 	var b strings.Builder
-	n := 0
-	for _, r := range s {
+	for i, l := range lines {
 		switch {
-		case unicode.IsSpace(r):
-			r = ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == unicode.ReplacementChar:
-			continue
+		case i == 0:
+		case lines[i-1].Kind == Caption:
+			b.WriteString(" ")
+		default:
+			b.WriteString(" · ")
 		}
-		if n++; n > lineRunes {
-			b.WriteRune('…')
+		b.WriteString(l.Text)
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return []Line{{Text: b.String()}}
+}
+
+// fit finds the largest size at which the lines fit a part of the box, and the
+// lines as they are broken at that size. In a box too small for all of them the
+// last ones are left out; what does not fit even so is cut.
+func fit(lines []Line, width, height float64) (float64, []Line) {
+	for n := len(lines); n > 0; n-- {
+		smallest := readableType
+		if n <= 3 { // who and when
+			smallest = smallestType
+		}
+		for size := min(largestType, max(smallest, height/2)); size >= smallest; size -= 0.25 {
+			if broken := breakLines(lines[:n], width, size); high(broken, size) <= height {
+				return size, broken
+			}
+		}
+		if n <= 3 {
 			break
 		}
-		b.WriteRune(r)
 	}
-	return strings.Join(strings.Fields(b.String()), " ")
+	broken := breakLines(lines[:min(len(lines), 3)], width, smallestType)
+	for len(broken) > 1 && high(broken, smallestType) > height {
+		broken = broken[:len(broken)-1]
+	}
+	last := &broken[len(broken)-1]
+	last.Text = last.Kind.font().Clip(last.Text+"…", width/(smallestType*styles[last.Kind].scale))
+	return smallestType, broken
 }
 
-// width of a text at size one.
-func (f *font) width(s string) float64 {
-	w := 0
-	for _, r := range s {
-		g, ok := f.runes[r]
-		if !ok {
-			g = f.runes['?']
+func breakLines(lines []Line, width, size float64) (all []Line) {
+	for _, l := range lines {
+		for _, part := range l.Kind.font().Wrap(l.Text, width/(size*styles[l.Kind].scale)) {
+			all = append(all, Line{part, l.Kind})
 		}
-		w += f.advance(g)
 	}
-	return float64(w) / float64(f.unitsPerEm)
+	return all
 }
 
-// wrap breaks a text into lines no wider than a measure, between words where
-// it can.
-func (f *font) wrap(s string, measure float64) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(s) {
-		if next := strings.TrimSpace(line + " " + word); f.width(next) <= measure {
-			line = next
-			continue
-		}
-		if line != "" {
-			lines = append(lines, line)
-		}
-		pieces := f.split(word, measure)
-		lines = append(lines, pieces[:len(pieces)-1]...)
-		line = pieces[len(pieces)-1]
+// high is how much room lines take: the last needs none below its descent.
+func high(lines []Line, size float64) (h float64) {
+	for _, l := range lines {
+		h += size * styles[l.Kind].scale * leading
 	}
-	if line != "" {
-		lines = append(lines, line)
-	}
-	return lines
+	return h
 }
 
-// split cuts a word that is wider than a line; there is always at least one piece.
-func (f *font) split(word string, measure float64) []string {
-	var pieces []string
-	piece := ""
-	for _, r := range word {
-		if piece != "" && f.width(piece+string(r)) > measure {
-			pieces, piece = append(pieces, piece), ""
-		}
-		piece += string(r)
+// fonts are those that a box uses.
+type fonts struct{ regular, bold *typeface.Subset }
+
+func (f *fonts) of(k Kind) (name string, s *typeface.Subset) {
+	at, name := &f.regular, "F0"
+	if styles[k].bold {
+		at, name = &f.bold, "F1"
 	}
-	return append(pieces, piece)
+	if *at == nil {
+		*at = k.font().Subset()
+	}
+	return name, *at
 }
 
-// fit finds the largest size at which the lines fit a box, and the lines as
-// they are broken at that size. What does not fit at the smallest is cut.
-func (f *font) fit(lines []string, width, height float64) (float64, []string) {
-	for size := largestType; ; size -= 0.25 {
-		var broken []string
-		for _, l := range lines {
-			broken = append(broken, f.wrap(l, width/size)...)
-		}
-		if float64(len(broken))*size*leading <= height {
-			return size, broken
-		}
-		if size <= smallestType {
-			return size, broken[:min(len(broken), max(1, int(height/(size*leading))))]
-		}
+func (f *fonts) embed(to typeface.Adder) *pdf.Dict {
+	d := pdf.NewDict()
+	if f.regular != nil {
+		d.Set("F0", f.regular.Embed(to))
 	}
+	if f.bold != nil {
+		d.Set("F1", f.bold.Embed(to))
+	}
+	return d
+}
+
+// draw sets the lines into the middle of the height.
+func (f *fonts) draw(w *bytes.Buffer, lines []Line, at area) {
+	size, lines := fit(lines, max(1, at.width), max(1, at.height))
+	y := at.y + (at.height+high(lines, size))/2
+	w.WriteString("q /CS0 cs BT\n")
+	x := at.x
+	for _, l := range lines {
+		s := styles[l.Kind]
+		name, subset := f.of(l.Kind)
+		y -= size * s.scale * leading
+		// The ascent of the Go fonts is 0.95 of the size, their descent 0.21.
+		fmt.Fprintf(w, "%s sc /%s %.3f Tf 1 0 0 1 %.3f %.3f Tm %s Tj\n", s.color, name, size*s.scale, x, y+size*s.scale*0.25, subset.Show(l.Text))
+	}
+	w.WriteString("ET Q\n")
 }

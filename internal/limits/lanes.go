@@ -2,6 +2,7 @@ package limits
 
 import (
 	"context"
+	"errors"
 	"runtime"
 )
 
@@ -155,8 +156,25 @@ func placesFor(bytes int64) int {
 	return int(min(max(1, (bytes+keepPlace-1)/keepPlace), keepAll/keepPlace))
 }
 
+// ErrCrowded says that there is no room to keep something more now.
+var ErrCrowded = errors.New("there is no room to keep a document more")
+
+type impatientKey struct{}
+
+// Impatient has Keep fail with ErrCrowded where it would wait for room. Who has
+// something kept and waits for more would make others wait who do the same.
+func Impatient(ctx context.Context) context.Context {
+	return context.WithValue(ctx, impatientKey{}, true)
+}
+
 // take waits for places, as long as the context allows.
 func take(ctx context.Context, n int) error {
+	if ctx.Value(impatientKey{}) != nil {
+		if !tryTake(n) {
+			return ErrCrowded
+		}
+		return nil
+	}
 	select {
 	case turn <- struct{}{}:
 	case <-ctx.Done():

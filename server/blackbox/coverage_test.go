@@ -38,6 +38,8 @@ func (e elsewhere) check(t *testing.T, code int) {
 
 // unreachable are the codes that no client and no operator can bring about.
 var unreachable = map[int]elsewhere{
+	121: {"it takes a provider of remote keys that refuses", "remote_test.go", "TestRemoteFaults"},
+	122: {"it takes a provider of remote keys that does not answer", "remote_test.go", "TestRemoteFaults"},
 	312: {"it stands on a page, where the holder is identified", "enrol_test.go", "TestIdentificationBySignature"},
 	313: {"it stands on a page, where a provider's answer arrives", "identify_test.go", "TestRefusedIdentifications"},
 	285: {"a sample of quotations comes with the program and stands in where nothing else is loaded", "internal/api/quotations/omi_none_test.go", "TestNoPublicationIsLoaded"},
@@ -53,6 +55,7 @@ var untried = []exemption{
 	{`^answered Approval\.error(Number|Message)$`, "what waits for an approval has no error; the members are those of every list of records"},
 	{`^answered (ChangeCertificatePassword|DeleteSignature|RemoveClientCertificate)Response\.data`, "their data is always null"},
 	{`^answered (Attributes\.(email|mobile)|ReviewWire\.problem)$`, "a video proves no address and no number, and what it cannot prove is left out"},
+	{`^answered Signer\.trustServiceProvider$`, "the sandbox's authority is on no trusted list: TestRemoteQualified"},
 	{`^answered (AuditEntry\.detail|DeliveryDetail\.data) as (array|boolean|number|string)$`, "they are always objects, of a shape that is not described"},
 	{`^answered CallbackShown\.custom as (array|boolean|number|string)$`, "the same value is tried in all its shapes at DeliveryDetail.custom"},
 }

@@ -111,23 +111,28 @@ func streams(pdf []byte) string {
 
 var (
 	glyphForm = regexp.MustCompile(`<([0-9A-Fa-f]{4})> <([0-9A-Fa-f]{4})>`)
-	shownForm = regexp.MustCompile(`<([0-9A-Fa-f]+)> Tj`)
+	shownForm = regexp.MustCompile(`/F([0-9])[^<]*<([0-9A-Fa-f]+)> Tj`)
 )
 
 // drawn is the text that a PDF shows in fonts of its own, by their tables of
 // characters.
 func drawn(pdf []byte) string {
 	content := streams(pdf)
-	char := map[string]rune{}
-	for _, g := range glyphForm.FindAllStringSubmatch(content, -1) {
-		if r, err := strconv.ParseUint(g[2], 16, 16); err == nil {
-			char[strings.ToUpper(g[1])] = rune(r)
+	var fonts []map[string]rune // in the order of their names
+	for _, table := range strings.Split(content, "begincmap")[1:] {
+		char := map[string]rune{}
+		for _, g := range glyphForm.FindAllStringSubmatch(table, -1) {
+			if r, err := strconv.ParseUint(g[2], 16, 16); err == nil {
+				char[strings.ToUpper(g[1])] = rune(r)
+			}
 		}
+		fonts = append(fonts, char)
 	}
 	var text strings.Builder
 	for _, s := range shownForm.FindAllStringSubmatch(content, -1) {
-		for glyphs := strings.ToUpper(s[1]); len(glyphs) >= 4; glyphs = glyphs[4:] {
-			text.WriteRune(char[glyphs[:4]])
+		n, _ := strconv.Atoi(s[1])
+		for glyphs := strings.ToUpper(s[2]); len(glyphs) >= 4 && n < len(fonts); glyphs = glyphs[4:] {
+			text.WriteRune(fonts[n][glyphs[:4]])
 		}
 		text.WriteByte('\n')
 	}

@@ -123,6 +123,10 @@ func testOptionRefusals(t *testing.T, w *world) {
 			m{"height": 1.5},
 			m{"fieldsNameList": "a"},
 			m{"signAllFields": 1},
+			m{"layout": "round"},
+			m{"layout": ""},
+			m{"language": "fr"},
+			m{"language": 1},
 		},
 	}
 	for _, name := range []string{
@@ -356,6 +360,13 @@ func testVisibleSignature(t *testing.T, w *world) {
 	}{
 		{"invisible", m{}, "0 0 0 0", nil, nil, []string{"/Image"}},
 		{"by default in the upper left corner", m{"signerImage": m{}}, "20 777 184 822", nil, []string{"Ada Prova", "+00:00"}, nil},
+		{"in Italian", m{"signerImage": m{"language": "it", "reason": "Accettazione"}}, "20 777 184 822", nil, []string{"Firmato digitalmente da", "Motivo: Accettazione"}, nil},
+		{"in English", m{"signerImage": m{"language": "en", "layout": "text", "location": "Bari"}}, "20 777 184 822", nil, []string{"Digitally signed by", "Place: Bari"}, nil},
+		{"compact", m{"signerImage": m{"language": "en", "layout": "compact"}}, "20 777 184 822", nil, []string{"Digitally signed by SANDBOX Ada"}, nil},
+		{"an image above", m{"signerImage": m{"image": b64(samplePNG), "layout": "above"}}, "20 777 184 822", []string{"/Image"}, []string{"Ada Prova"}, nil},
+		{"an image behind", m{"signerImage": m{"image": b64(samplePNG), "layout": "behind"}}, "20 777 184 822", []string{"/Image"}, []string{"Ada Prova"}, nil},
+		{"an image beside", m{"signerImage": m{"image": b64(samplePNG), "layout": "beside"}}, "20 777 184 822", []string{"/Image"}, []string{"Ada Prova"}, nil},
+		{"an image alone", m{"signerImage": m{"image": b64(samplePNG), "layout": "picture"}}, "20 777 184 822", []string{"/Image"}, nil, []string{"Ada"}},
 		{"at a place", m{"x": 100, "y": 50.5, "signerImage": m{}}, "100 746.5 264 791.5", nil, nil, nil},
 		{"of a size", m{"x": 0, "y": 0, "signerImage": m{"width": 300, "height": 100}}, "0 742 300 842", nil, nil, nil},
 		{"x and y alone place nothing", m{"x": 10, "y": 10}, "0 0 0 0", nil, nil, nil},
@@ -374,7 +385,7 @@ func testVisibleSignature(t *testing.T, w *world) {
 		{"to be seen, as by default", m{"signerImage": m{"imageVisible": true}}, "20 777 184 822", nil, nil, nil},
 		{"with an image", m{"signerImage": m{"image": b64(samplePNG)}}, "20 777 184 822", []string{"/Image", "/Width 8", "/Height 4"}, nil, nil},
 		{"with an image from elsewhere", m{"signerImage": m{"imageUrl": w.web.URL + "/image.png"}}, "20 777 184 822", []string{"/Image", "/Width 8"}, nil, nil},
-		{"in a zone", m{"timezone": "Asia/Kolkata", "signerImage": m{}}, "20 777 184 822", nil, []string{"+05:30", time.Now().UTC().Add(330 * time.Minute).Format("2006-01-02")}, []string{"+00:00"}},
+		{"in a zone", m{"timezone": "Asia/Kolkata", "signerImage": m{"language": "en"}}, "20 777 184 822", nil, []string{"+05:30", time.Now().UTC().Add(330 * time.Minute).Format("2006-01-02")}, []string{"+00:00"}},
 	} {
 		r, signed := g.signed(b64(twoPages), options(c.o))
 		if got := rect(signed); got != c.rect {
@@ -400,13 +411,24 @@ func testVisibleSignature(t *testing.T, w *world) {
 			t.Errorf("%s: %+v", c.name, v)
 		}
 		if image, ok := c.o["signerImage"].(m); ok {
-			want := with(m{"imageUrl": "", "signerName": "", "location": "", "reason": "", "signerEmail": "", "imageVisible": true, "width": 164.0, "height": 45.0, "fieldsNameList": nil, "signAllFields": false}, image)
+			want := with(m{"imageUrl": "", "signerName": "", "location": "", "reason": "", "signerEmail": "", "imageVisible": true, "width": 164.0, "height": 45.0, "fieldsNameList": nil, "signAllFields": false, "layout": "beside"}, image)
 			shown, _ := r.Options["signerImage"].(m)
 			for k, v := range want {
 				if k != "image" && fmt.Sprint(shown[k]) != fmt.Sprint(v) {
 					t.Errorf("%s: signerImage.%s is shown as %v", c.name, k, shown[k])
 				}
 			}
+		}
+	}
+}
+
+// Without a language of its own a visible signature speaks that of the request.
+func testVisibleLanguage(t *testing.T, w *world) {
+	g := w.sandboxed(t)
+	for header, want := range map[string]string{"it": "it", "en-GB, it;q=0.5": "en", "": "it"} {
+		a := g.raw("POST", "/EU-QES_automatic", g.body(b64(samplePDF), options(m{"signerImage": m{}})), "Accept-Language", header)
+		if a.Status != 200 && a.Status != 201 || !bytes.Contains(a.Body, []byte(`"language":"`+want+`"`)) {
+			t.Errorf("%q: %d %s", header, a.Status, a.Body)
 		}
 	}
 }

@@ -271,6 +271,15 @@ func testAuditTrail(t *testing.T, w *world) {
 			}
 		}
 	}
+	for lang, want := range map[string]string{"it": "Certificato di completamento", "en": "Certificate of completion"} {
+		if a := g.raw("GET", "/signatures/"+r.ID+"/audit", nil, "Accept", "text/html", "Accept-Language", lang); !bytes.Contains(a.Body, []byte(want)) {
+			t.Errorf("in %s: %.200q", lang, a.Body)
+		}
+	}
+	sealed := g.raw("GET", "/signatures/"+r.ID+"/audit", nil, "Accept", "application/pdf")
+	if v := g.verify(sealed.Body); !v.OverallVerified {
+		t.Errorf("the seal: %+v", v)
+	}
 	w.nodes[0].run("audit", "verify")
 }
 

@@ -117,6 +117,7 @@ var nouns = map[string]func(*testing.T, *world){
 	"signatures on signatures":    testSignaturesOnSignatures,
 	"XML selection":               testXMLSelection,
 	"visible signature":           testVisibleSignature,
+	"visible language":            testVisibleLanguage,
 	"signature fields":            testSignatureFields,
 	"encryption":                  testEncryption,
 	"record states":               testRecordStates,

@@ -194,6 +194,8 @@ func TestCheckKeyboard(t *testing.T) {
 	b.upload("#inputDocument", signed)
 	b.tabTo("summary")
 	b.key("Enter")
+	b.tabTo("#pdfEncryptionPassword")
+	b.typeIn("#pdfEncryptionPassword", "inutile")
 	b.tabTo("#verifyOnDate")
 	b.tabTo("#check button[type=submit]")
 	b.key("Enter")

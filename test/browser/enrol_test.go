@@ -10,7 +10,7 @@ import (
 // the credentials once, and a link that leads nowhere.
 func TestEnrolPages(t *testing.T) {
 	s := startServer(t, "ROGITO_IDENTIFY_DEMO=true")
-	for i, h := range []how{{Lang: "en"}, {Lang: "it", NoScripts: true, Width: 320}, {Lang: "it", Dark: true}, {Lang: "en", Forced: true, Zoom: 4, Width: 1280, Height: 1024}} {
+	for i, h := range []how{{Lang: "en"}, {Lang: "it", Width: 320}, {Lang: "it", Dark: true}, {Lang: "en", NoScripts: true, Forced: true, Same: true, Zoom: 4, Width: 1280, Height: 1024}} {
 		var made struct {
 			Data struct{ CertificateLink string }
 		}

@@ -32,7 +32,10 @@ type Config struct {
 	Prices    Prices
 	Rate      float64 // requests a second of a token; 0: no limit
 	Burst     int     // at once; 0 means 100
-	Log       *slog.Logger
+	// A session of the console ends when nothing is done for so long, and after
+	// so long in any case; zero means half an hour and twelve.
+	SessionIdle, SessionLife time.Duration
+	Log                      *slog.Logger
 }
 
 // Service knows accounts, tokens, quotas and wallets.
@@ -43,6 +46,8 @@ type Service struct {
 	domains   []string
 	endpoints atomic.Pointer[[]Endpoint]
 	entries   sync.Map // hash of a secret → *entry
+	limiters  sync.Map // id of a token → *rate.Limiter
+	now       func() time.Time
 	usage     usage
 	meter     meter
 	quit      chan struct{}
@@ -58,7 +63,13 @@ func New(db *store.DB, m *master.Key, cfg Config) *Service {
 	if cfg.Burst <= 0 {
 		cfg.Burst = 100
 	}
-	s := &Service{db: db, master: m, cfg: cfg, quit: make(chan struct{})}
+	if cfg.SessionIdle <= 0 {
+		cfg.SessionIdle = sessionIdle
+	}
+	if cfg.SessionLife <= 0 {
+		cfg.SessionLife = sessionLife
+	}
+	s := &Service{db: db, master: m, cfg: cfg, quit: make(chan struct{}), now: time.Now}
 	for _, d := range cfg.Domains {
 		s.domains = append(s.domains, strings.ToLower(strings.TrimSpace(d)))
 	}

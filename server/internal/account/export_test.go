@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"time"
 
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -19,3 +20,6 @@ func (s *Service) Rewrite(ctx context.Context, id string, lineUntil int64) error
 		return err
 	})
 }
+
+// SetClock has sessions begin and end by another clock.
+func (s *Service) SetClock(now func() time.Time) { s.now = now }

@@ -205,13 +205,18 @@ func (s *Service) loadToken(ctx context.Context, secret string) (*entry, error) 
 	if strings.HasPrefix(secret, refreshPrefix) {
 		column = "refresh_hash"
 	}
-	f, err := s.readFamily(ctx, s.db.Read(), column, hash[:])
+	return s.loadEntry(ctx, column, hash[:])
+}
+
+// loadEntry reads a token by a column of its row.
+func (s *Service) loadEntry(ctx context.Context, column string, value any) (*entry, error) {
+	f, err := s.readFamily(ctx, s.db.Read(), column, value)
 	if err != nil {
 		return nil, err
 	}
 	if len(f) == 0 {
 		if column == "refresh_hash" {
-			err = s.spent(ctx, hash[:])
+			err = s.spent(ctx, value.([]byte))
 		}
 		return nil, errors.Join(err, fault.New(fault.WrongToken, "wrong token"))
 	}
@@ -234,7 +239,10 @@ func (s *Service) loadToken(ctx context.Context, secret string) (*entry, error) 
 	if column == "refresh_hash" {
 		c.Refresh, e.total = true, nil
 	}
-	e.limiter = s.newLimiter(c.Sandbox)
+	if e.limiter = s.newLimiter(c.Sandbox); e.limiter != nil { // one for the token, however it is presented
+		one, _ := s.limiters.LoadOrStore(c.TokenID, e.limiter)
+		e.limiter = one.(*rate.Limiter)
+	}
 	return e, nil
 }
 
@@ -294,9 +302,19 @@ func (s *Service) dropEntries(tokenID string) {
 
 // forget drops entries that are too old to be used.
 func (s *Service) forget() {
+	used := map[string]bool{}
 	s.entries.Range(func(k, v any) bool {
-		if time.Since(v.(*entry).loaded) > time.Minute {
+		e := v.(*entry)
+		if time.Since(e.loaded) > time.Minute {
 			s.entries.Delete(k)
+			return true
+		}
+		used[e.caller.TokenID] = true
+		return true
+	})
+	s.limiters.Range(func(id, _ any) bool {
+		if !used[id.(string)] {
+			s.limiters.Delete(id)
 		}
 		return true
 	})

@@ -55,7 +55,7 @@ func wellFormed(s, prefix string) bool {
 
 // LooksSecret says whether a text holds what looks like a secret of ours.
 func LooksSecret(s string) bool {
-	for _, p := range []string{tokenPrefix, refreshPrefix, keyPrefix, "whsec_"} {
+	for _, p := range []string{tokenPrefix, refreshPrefix, keyPrefix, sessionPrefix, linkPrefix, "whsec_"} {
 		if strings.Contains(s, p) {
 			return true
 		}

@@ -23,6 +23,9 @@ func contentPolicy(page []byte) string {
 	return "default-src 'none'; style-src " + style + "; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
+// Send answers with a file as an operation does, for pages.
+func (a *API) Send(w http.ResponseWriter, r *http.Request, c *Content) { a.writeContent(w, r, c) }
+
 // writeContent sends a file, in whole or, where it can be read at any place,
 // the range that was asked for.
 func (a *API) writeContent(w http.ResponseWriter, r *http.Request, c *Content) {

@@ -34,7 +34,10 @@ func (a *API) Fail(w http.ResponseWriter, r *http.Request, err error) { a.fail(w
 
 // fail answers an error. What is no fault is an accident: the client learns
 // the request id, the log learns the rest.
-func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) { a.failAs(w, r, nil, err) }
+
+// failAs is fail in the form of an operation.
+func (a *API) failAs(w http.ResponseWriter, r *http.Request, op *Op, err error) {
 	f := a.refusal(r, err)
 	if c := callFrom(r.Context()); c != nil {
 		c.code, c.message = f.Code, f.Text
@@ -43,12 +46,22 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if f.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
 	}
-	status := f.HTTP()
+	status, foreign := f.HTTP(), any(nil)
+	if op != nil && op.Refuse != nil {
+		status, foreign = op.Refuse(f)
+	}
 	if status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="rogito"`)
 	}
 	h.Del("ETag")
 	h.Set("Cache-Control", "no-store")
+	if foreign != nil {
+		b, _ := json.Marshal(foreign)
+		h["Content-Type"] = jsonType
+		w.WriteHeader(status)
+		w.Write(b)
+		return
+	}
 	if strings.Contains(r.Header.Get("Accept"), "application/problem+json") {
 		writeProblem(w, r, f, status)
 		return

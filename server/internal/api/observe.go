@@ -107,6 +107,15 @@ func callFrom(ctx context.Context) *call {
 	return c
 }
 
+// SetCaller says whose the request that ctx belongs to is, for a page that asks in
+// a way of its own: for the log, the statistics, and those who ask for the
+// caller.
+func SetCaller(ctx context.Context, caller *account.Caller) {
+	if c := callFrom(ctx); c != nil {
+		c.caller = caller
+	}
+}
+
 // SetHeader sets a header of the answer to the request that ctx belongs to,
 // whether it will be a reply or a refusal.
 func SetHeader(ctx context.Context, name, value string) {

@@ -28,6 +28,7 @@ type Op struct {
 	Multipart  bool // a multipart body is as good as a JSON one
 	FormOnly   bool // the body is multipart, and JSON will not do
 	NoEnvelope bool // the data is the whole answer: no envelope
+	NoContent  bool // there is no data: 204
 	Gzip       bool // large answers are compressed for those who accept it
 	Hidden     bool // not in the document
 
@@ -38,6 +39,9 @@ type Op struct {
 	Produces   []string      // media types of Reply.Content, for the document
 	Errors     []fault.Code  // codes of the table it may answer, for the document
 	Deprecated bool
+
+	// Refuse says a refusal in the form of another protocol; nil: the envelope.
+	Refuse func(*fault.Error) (status int, body any)
 }
 
 // Handler is a whole operation: what was asked in, what is answered out.
@@ -118,14 +122,18 @@ func (a *API) add(op Op, run runner) {
 			c.Header()["Cache-Control"] = noStore
 			caller, err := a.admit(r, &op, segment)
 			if err != nil {
-				a.fail(c, r, err)
+				a.failAs(c, r, &op, err)
 				return
 			}
 			c.caller = caller
 		}
 		ans, err := run(c, r)
 		if err != nil {
-			a.fail(c, r, err)
+			a.failAs(c, r, &op, err)
+			return
+		}
+		if op.NoContent {
+			c.WriteHeader(http.StatusNoContent)
 			return
 		}
 		a.write(c, r, &op, ans)

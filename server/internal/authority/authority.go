@@ -13,6 +13,7 @@ import (
 	"context"
 	"crypto"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -54,11 +55,11 @@ type Authority struct {
 	master Sealer
 	config Config
 
-	root, issuing, responder, unit ca.Issuer
-	stamper                        *tsp.Responder
-	auditSigner                    note.Signer
-	auditKey                       string
-	former                         []*url.URL
+	root, issuing, responder, unit, seal ca.Issuer
+	stamper                              *tsp.Responder
+	auditSigner                          note.Signer
+	auditKey                             string
+	former                               []*url.URL
 }
 
 const (
@@ -83,7 +84,7 @@ func Open(ctx context.Context, db *store.DB, master Sealer, c Config) (*Authorit
 		c.Name += sandboxMark
 	}
 	a := &Authority{db: db, master: master, config: c}
-	for _, step := range []func(context.Context) error{a.openURLs, a.openKind, a.openRoot, a.openIssuing, a.openResponder, a.openUnit, a.openAudit} {
+	for _, step := range []func(context.Context) error{a.openURLs, a.openKind, a.openRoot, a.openIssuing, a.openResponder, a.openUnit, a.openSeal, a.openAudit} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("authority: %w", err)
 		}
@@ -144,6 +145,26 @@ func (a *Authority) openUnit(ctx context.Context) (err error) {
 		return err
 	}
 	return a.db.Write(ctx, func(tx *store.Tx) error { return a.record(ctx, tx, "", a.unit.Certificate) })
+}
+
+// openSeal opens the key that the server seals its own statements with, such as
+// certificates of completion. Nobody supervises it: it is never qualified.
+func (a *Authority) openSeal(ctx context.Context) (err error) {
+	made := false
+	a.seal, err = a.member(ctx, "seal", "P-256", func(key crypto.Signer) (*x509.Certificate, error) {
+		now := a.config.Now()
+		made = true
+		sum := sha256.Sum256(a.root.Certificate.RawSubjectPublicKeyInfo)
+		name := ca.Name{Country: "IT", Organization: a.config.Name, CommonName: a.config.Name, OrganizationIdentifier: fmt.Sprintf("XX:IT-%X", sum[:8])}
+		return a.issuing.Signer(ca.Request{
+			Subject: name, PublicKey: key.Public(), NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(5, 0, 0), Policies: []string{policySeal},
+			OCSP: a.url("/pki/ocsp"), IssuerCertificate: a.url("/pki/ca.crt"), CRL: a.url("/pki/ca.crl"), CPS: a.url("/pki/cps"),
+		}, &ca.Statements{Seal: true, NotQualified: true, Retention: 20, Disclosures: a.statements(Order{}).Disclosures})
+	})
+	if err != nil || !made {
+		return err
+	}
+	return a.db.Write(ctx, func(tx *store.Tx) error { return a.record(ctx, tx, "", a.seal.Certificate) })
 }
 
 // member loads a key and its certificate, or makes them. A certificate that
@@ -313,6 +334,9 @@ func (a *Authority) Root() *x509.Certificate { return a.root.Certificate }
 func (a *Authority) Chain() []*x509.Certificate {
 	return []*x509.Certificate{a.issuing.Certificate, a.root.Certificate}
 }
+
+// Seal is the certificate and key of the server's own seal.
+func (a *Authority) Seal() (*x509.Certificate, crypto.Signer) { return a.seal.Certificate, a.seal.Key }
 
 // Stamper is the time-stamping unit, in process and over HTTP.
 func (a *Authority) Stamper() *tsp.Responder { return a.stamper }

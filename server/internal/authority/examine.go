@@ -17,7 +17,7 @@ func (a *Authority) Examine(ctx context.Context, tell func(string)) error {
 		name      string
 		of, under ca.Issuer
 	}{
-		{"root", a.root, a.root}, {"issuing", a.issuing, a.root}, {"ocsp", a.responder, a.issuing}, {"tsa", a.unit, a.issuing},
+		{"root", a.root, a.root}, {"issuing", a.issuing, a.root}, {"ocsp", a.responder, a.issuing}, {"tsa", a.unit, a.issuing}, {"seal", a.seal, a.issuing},
 	} {
 		c := m.of.Certificate
 		pub, ok := m.of.Key.Public().(interface{ Equal(crypto.PublicKey) bool })

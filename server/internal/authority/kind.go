@@ -47,7 +47,7 @@ func (a *Authority) openKind(ctx context.Context) error {
 			return nil // its certificates stay, wherever they point
 		}
 		for _, sql := range []string{
-			`delete from authority_keys where name in ('root', 'issuing', 'ocsp', 'tsa')`,
+			`delete from authority_keys where name in ('root', 'issuing', 'ocsp', 'tsa', 'seal')`,
 			`delete from authority_issued`,
 			`delete from authority_crl`,
 		} {

@@ -55,6 +55,12 @@ func (s *Sender) List(ctx context.Context, account string, skip, limit int) ([]*
 	return store.All("callback: list", rows, err, scanDelivery)
 }
 
+// ListRecord returns the deliveries of one record of an account, newest first.
+func (s *Sender) ListRecord(ctx context.Context, account, record string, limit int) ([]*Delivery, error) {
+	rows, err := s.db.Read().Query(ctx, selectDelivery+`where account_id = $1 and record_id = $2 order by id desc limit $3`, account, record, limit)
+	return store.All("callback: list", rows, err, scanDelivery)
+}
+
 // Find returns a delivery of an account, or fault 140.
 func (s *Sender) Find(ctx context.Context, account, id string) (*Delivery, error) {
 	d, err := scanDelivery(s.db.Read().QueryRow(ctx, selectDelivery+`where id = $1 and account_id = $2`, id, account))

@@ -67,6 +67,7 @@ func New(site *look.Site, e *enroll.Service, publicURL string, sandbox bool, spo
 	mux.HandleFunc("GET /enrol/{id}/answer", p.goBack)
 	mux.HandleFunc("POST /spid/acs", p.answer("spid"))
 	mux.HandleFunc("GET /cie/callback", p.answer("cie"))
+	mux.HandleFunc("GET /remote/callback", p.answer("remote"))
 	mux.HandleFunc("GET /cns/{id}/{secret}", p.Card)
 	mux.HandleFunc("/", site.NotFound)
 	p.mux = site.Protect(mux, "POST /spid/acs") // providers post there, in the person's browser
@@ -82,15 +83,17 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type view struct {
 	look.Head
 	T           texts
-	Step        string // identify, depart, wait, reveal, shown, device, end
+	Step        string // identify, login, credential, depart, wait, reveal, shown, device, end
 	Again       bool   // the holder is identified a second time
 	Device      bool   // for a new one-time-password device
 	Methods     map[string]bool
 	Away        []*away
 	Departure   *identify.Departure
-	Back        string // the page of the order
-	Ended       bool   // it was cancelled
-	Statement   string // where it is downloaded
+	Back        string   // the page of the order
+	Ended       bool     // it was cancelled
+	Provider    string   // of a remote key
+	Choices     []string // credentials there
+	Statement   string   // where it is downloaded
 	Owner, Kind string
 	Seal        bool
 	Attributes  []row
@@ -149,6 +152,10 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, err)
 		return
 	}
+	if step, _ := p.enroll.RemoteStep(c, shown(r)); step == "login" {
+		p.toProvider(w, r, c)
+		return
+	}
 	if len(shown(r)) == 0 {
 		p.newBrowser(w, r) // tied to nothing yet: it tells browsers apart
 	}
@@ -171,6 +178,14 @@ func (p *Pages) viewOf(r *http.Request, c *enroll.Certificate, browser enroll.Br
 	}
 	if e, err := p.enroll.Enrolled(r.Context(), c); err == nil && e != nil {
 		v.DeviceAt, v.DeviceBy, v.DeviceFrom = e.At.Format("2006-01-02 15:04:05")+" UTC", v.T.Factors[e.Factor], e.Address
+	}
+	if step, choices := p.enroll.RemoteStep(c, browser); step != "" {
+		v.Step, v.Choices, v.Provider = step, choices, c.Provider
+		return v
+	}
+	if c.Remote() && c.HasUnseen() && c.Identified(browser) {
+		v.Step = "reveal"
+		return v
 	}
 	if !c.Identifies() {
 		return v
@@ -349,6 +364,8 @@ func (p *Pages) act(w http.ResponseWriter, r *http.Request) {
 		c, err = p.bySignature(ctx, f, c, tie())
 	case "video":
 		c, err = p.byVideo(ctx, f, c, tie())
+	case "credential":
+		c, err = p.enroll.ByCredential(ctx, c, f.values.Get("credential"), f.values.Get("pin"), browser, tie())
 	case "reveal":
 	case "device":
 		cred, err = p.enroll.EnrolDevice(ctx, c, f.values.Get("password"), f.values.Get("code"), browser, addressOf(r))

@@ -81,6 +81,16 @@ func (p *Pages) begin(w http.ResponseWriter, r *http.Request) {
 	p.render(w, r, http.StatusOK, v)
 }
 
+// toProvider sends the holder to the provider of the key.
+func (p *Pages) toProvider(w http.ResponseWriter, r *http.Request, c *enroll.Certificate) {
+	address, err := p.enroll.DepartToProvider(r.Context(), c, p.newBrowser(w, r))
+	if err != nil {
+		p.turnedDown(w, r, &enroll.Refused{Certificate: c, Err: err})
+		return
+	}
+	http.Redirect(w, r, address, http.StatusFound)
+}
+
 // maxAnswer bounds what a provider sends: an assertion with its signature and
 // certificates.
 const maxAnswer = 1 << 20

@@ -23,6 +23,8 @@ type texts struct {
 	End, Problem, TooLarge, OnlyOnce, NotToOthers string
 	Back, Ended, NoProvider, Depart, DepartButton string
 	Differs, NotProven                            string
+	LoginHelp, CredentialTitle, CredentialHelp    string
+	Credential, PIN                               string
 	LabelDiffers, DeviceBefore, DeviceFrom        string
 	Factors                                       map[string]string // that allowed a new device
 	Kinds, Attributes                             map[string]string
@@ -51,7 +53,10 @@ var translations = map[string]texts{
 		TooLarge: "What you sent is too large.", OnlyOnce: "They are shown only now. Keep them safe.", NotToOthers: "Nobody will ever ask you for them.",
 		Back: "Back to your order", Ended: "It was the fifth attempt: the order is cancelled, and its price goes back to whoever paid.",
 		NoProvider: "Nobody can be asked at the moment. Try again later, or choose another way.",
-		Depart:     "You are being sent to your identity provider. Nothing happens? Press the button.", DepartButton: "Go on",
+		LoginHelp:  "You log in at the provider that has your key:", CredentialTitle: "Your key at the provider",
+		CredentialHelp: "Name the credential as the provider knows it, and its PIN where it has one. The PIN is kept sealed under the password that you will see next, and goes to the provider when you sign.",
+		Credential:     "Credential", PIN: "PIN, where the credential has one",
+		Depart: "You are being sent to your identity provider. Nothing happens? Press the button.", DepartButton: "Go on",
 		Differs: "The person identified is not the one that the order names. What differs:", NotProven: "Your identification does not prove something that the order names:",
 		Away: map[string][3]string{
 			"spid": {"With SPID", "Choose your identity provider. You need credentials of the second level or higher.", "Enter with SPID: "},
@@ -87,7 +92,10 @@ var translations = map[string]texts{
 		TooLarge: "Ciò che hai inviato è troppo grande.", OnlyOnce: "Sono mostrate solo adesso. Conservale al sicuro.", NotToOthers: "Nessuno te le chiederà mai.",
 		Back: "Torna al tuo ordine", Ended: "Era il quinto tentativo: l'ordine è annullato e il prezzo torna a chi l'ha pagato.",
 		NoProvider: "In questo momento non si può chiedere a nessuno. Riprova più tardi, o scegli un altro modo.",
-		Depart:     "Stai andando dal tuo gestore di identità. Non succede nulla? Premi il pulsante.", DepartButton: "Prosegui",
+		LoginHelp:  "Accedi presso il fornitore che custodisce la tua chiave:", CredentialTitle: "La tua chiave presso il fornitore",
+		CredentialHelp: "Indica la credenziale come la conosce il fornitore, e il suo PIN se ne ha uno. Il PIN resta sigillato sotto la password che vedrai tra poco, e va al fornitore quando firmi.",
+		Credential:     "Credenziale", PIN: "PIN, se la credenziale ne ha uno",
+		Depart: "Stai andando dal tuo gestore di identità. Non succede nulla? Premi il pulsante.", DepartButton: "Prosegui",
 		Differs: "La persona identificata non è quella indicata nell'ordine. Non corrisponde:", NotProven: "La tua identificazione non dimostra un dato indicato nell'ordine:",
 		Away: map[string][3]string{
 			"spid": {"Con SPID", "Scegli il tuo gestore di identità. Servono credenziali di secondo livello o superiore.", "Entra con SPID: "},

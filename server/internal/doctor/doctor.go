@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/blob"
+	"rogito.dev/rogito/server/internal/csc"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/identify"
@@ -75,6 +77,7 @@ type Installation struct {
 	Publications *publication.Service
 	VerifyAudit  func(context.Context) (*audit.Result, error)
 	Identify     *identify.Methods
+	Providers    map[string]*csc.Provider
 	FetchesLists bool
 	Sandboxed    bool
 }
@@ -144,6 +147,9 @@ func Examine(ctx context.Context, cfg Settings, open func(context.Context) (*Ins
 		for _, f := range Method(ctx, m) {
 			say(f.Part, f)
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
+		say("provider "+name, answers(ctx, s.Providers[name]))
 	}
 	return found
 }

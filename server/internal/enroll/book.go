@@ -146,7 +146,7 @@ func (b Book) fits(ctx context.Context, q store.Querier, r *bookRow, events []*a
 	if len(marks) > 0 {
 		return "evidence of an identification is gone", nil
 	}
-	if now.Certificate == "" || r.Provider == providerImport {
+	if now.Certificate == "" || r.foreign() {
 		return "", nil
 	}
 	// One that expired may have been on hold before.
@@ -166,9 +166,9 @@ func Ledger(log *audit.Log) func(ctx context.Context, q store.Querier, id string
 		}
 		last := map[string]ca.Revoked{}
 		for _, e := range events {
-			var d struct{ Provider, SerialNumber string }
+			var d struct{ Identification, SerialNumber string }
 			_, detail := e.Text()
-			if json.Unmarshal(detail, &d) != nil || d.Provider == providerImport {
+			if json.Unmarshal(detail, &d) != nil || foreign(d.Identification) {
 				continue
 			}
 			r := ca.Revoked{At: store.Time(e.CreatedAt)}

@@ -139,7 +139,7 @@ func (s *Service) cancel(ctx context.Context, tx *store.Tx, c *Certificate, why 
 	if _, err := tx.Exec(ctx, `delete from identification_requests where certificate_id = $1`, c.ID); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, `update certificates set link = null, credentials_once = null, browser = null, statement = null, certified = null where id = $1`, c.ID)
+	_, err := tx.Exec(ctx, `update certificates set link = null, credentials_once = null, browser = null, statement = null, certified = null, login = null where id = $1`, c.ID)
 	return err
 }
 
@@ -201,7 +201,7 @@ func (s *Service) destroyErased(ctx context.Context, c *Certificate, kind string
 // settle has the authority follow, where the certificate is its own, and says
 // what happened.
 func (s *Service) settle(ctx context.Context, tx *store.Tx, c *Certificate, what string, follow func() error) error {
-	if c.Provider != providerImport {
+	if !c.foreign() {
 		if err := follow(); err != nil {
 			return err
 		}
@@ -240,6 +240,9 @@ func (s *Service) ChangePassword(ctx context.Context, account, id, before, after
 // Reenrol makes a new link, for a lost one-time-password device.
 func (s *Service) Reenrol(ctx context.Context, account, id string) (*Certificate, error) {
 	return s.change(ctx, account, id, func(tx *store.Tx, c *Certificate) error {
+		if c.Remote() {
+			return fault.New(fault.WrongState, "the one-time passwords of this certificate are its provider's")
+		}
 		if c.Kind != keys.OTP || c.State != Done {
 			return fault.New(fault.WrongState, "only a certificate of the kind otp that is DONE can be enrolled again")
 		}

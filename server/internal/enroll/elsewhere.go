@@ -67,7 +67,7 @@ func (s *Service) Providers(ctx context.Context, method string) []identify.Provi
 
 // Begin makes a request to a provider, for the browser that asks.
 func (s *Service) Begin(ctx context.Context, c *Certificate, method, provider string, b Browser) (*identify.Departure, error) {
-	m := s.identify.Method(method)
+	m := s.method(method)
 	if m == nil {
 		return nil, fault.New(fault.NoIdentification, "identification by %s is not configured on this server", method)
 	}
@@ -147,7 +147,7 @@ var (
 // Answer judges what came back from a provider. One that is believed waits for
 // the browser that began: the token is for the way there.
 func (s *Service) Answer(ctx context.Context, method string, values url.Values) (order, token string, err error) {
-	m := s.identify.Method(method)
+	m := s.method(method)
 	if m == nil {
 		return "", "", fault.New(fault.NoIdentification, "identification by %s is not configured on this server", method)
 	}
@@ -195,7 +195,7 @@ func (s *Service) Answer(ctx context.Context, method string, values url.Values) 
 		return "", "", s.refuse(ctx, c, method, err)
 	}
 	a.Proof.Method, a.Proof.Request = method, r.ID
-	if _, err := c.identifyOrder().Settle(a.Proof); err != nil {
+	if _, err := c.identifyOrder().Settle(a.Proof); err != nil && method != byProvider {
 		return "", "", s.refuse(ctx, c, method, err)
 	}
 	token, err = s.hold(ctx, c, row, a)
@@ -274,6 +274,9 @@ func (s *Service) Return(ctx context.Context, order, token string, shown Browser
 	}
 	if err := s.allows(c, method); err != nil {
 		return nil, &Refused{Certificate: c, Err: err}
+	}
+	if method == byProvider {
+		return s.loggedIn(ctx, c, a.Files[0].Content, b, take)
 	}
 	e := evidence{method: method, state: approved, browser: b.hash(), detail: detail{Proof: a.Proof, Files: map[string]string{}}}
 	for _, f := range a.Files {

@@ -12,6 +12,7 @@ import (
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/csc"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
@@ -38,13 +39,17 @@ type Purse interface {
 type Config struct {
 	PublicURL string
 	Sandbox   bool
-	// Providers maps names and aliases to "local" or "import". Empty means
+	// Providers maps names and aliases to "local", "import" or "csc". Empty means
 	// local, provider and namirial, all of them the embedded authority.
 	Providers map[string]string
-	Levels    Levels
-	Token     keys.Token // where new keys are made; nil: the encrypted key store
-	Now       func() time.Time
-	Log       *slog.Logger
+	Remote    map[string]*csc.Provider // of kind csc
+	// Chain puts the certificates that came with one in order and gets those that
+	// are missing.
+	Chain  func(ctx context.Context, leaf []byte, others [][]byte) ([][]byte, error)
+	Levels Levels
+	Token  keys.Token // where new keys are made; nil: the encrypted key store
+	Now    func() time.Time
+	Log    *slog.Logger
 	// Evidence of identifications is kept so long after the end of a certificate,
 	// and after an order was cancelled; zero means 20 years and 30 days.
 	KeepEvidence, KeepCancelled time.Duration

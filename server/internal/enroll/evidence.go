@@ -150,26 +150,41 @@ type KeptFile struct {
 	Content []byte `json:"content"`
 }
 
-// Evidence returns what is kept of the last identification of an order that
-// succeeded, or waits for an operator.
-func (s *Service) Evidence(ctx context.Context, id string) (*Kept, error) {
+// Identification returns what is kept of the last identification of an order
+// that succeeded, or waits for an operator, without its files; nil where nothing
+// is kept.
+func (s *Service) Identification(ctx context.Context, id string) (*Kept, error) {
+	k, _, err := s.kept(ctx, id)
+	return k, err
+}
+
+func (s *Service) kept(ctx context.Context, id string) (*Kept, map[string]string, error) {
 	rows, err := evidenceRows(ctx, s.db.Read(), `where certificate_id = $1 and state <> 'REFUSED' and detail is not null order by id desc limit 1`, id)
-	if err != nil {
-		return nil, err
-	}
-	if len(rows) == 0 {
-		return nil, fault.New(fault.NotFound, "no evidence is kept of this order")
+	if err != nil || len(rows) == 0 {
+		return nil, nil, err
 	}
 	r := rows[0]
 	var d detail
 	if err := s.open(evidencePurpose, r.owner(), r.detail, &d); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	k := &Kept{Method: r.method, At: store.Time(r.created), Files: []KeptFile{}, Approved: d.Approved}
 	if p := d.Proof; p != nil {
 		k.Issuer, k.Level, k.At, k.Request = p.Issuer, p.Level, p.At, p.Request
 	}
-	for blob, name := range d.Files {
+	return k, d.Files, nil
+}
+
+// Evidence is Identification with the files.
+func (s *Service) Evidence(ctx context.Context, id string) (*Kept, error) {
+	k, files, err := s.kept(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if k == nil {
+		return nil, fault.New(fault.NotFound, "no evidence is kept of this order")
+	}
+	for blob, name := range files {
 		r, err := s.OpenEvidence(ctx, blob)
 		if err != nil {
 			return nil, err

@@ -89,6 +89,9 @@ func (c *Certificate) Identified(shown Browsers) bool {
 // certificate is issued, and again for credentials that another browser was to
 // see or for a device that was lost.
 func (c *Certificate) Identifies() bool {
+	if c.Remote() { // its provider has done that
+		return false
+	}
 	return c.State == Ordered || c.State == Registering || c.HasUnseen() || c.EnrolsDevice() && c.State == Done
 }
 
@@ -106,6 +109,9 @@ func (s *Service) Methods(c *Certificate) []string {
 func (s *Service) allows(c *Certificate, method string) error {
 	if err := c.genuine(); err != nil {
 		return err
+	}
+	if method == byProvider && c.awaits() {
+		return nil
 	}
 	if !c.Identifies() || !slices.Contains(s.Methods(c), method) {
 		return fault.New(fault.WrongState, "the certificate is %s: it is not identified by %s now", c.State, method)

@@ -18,6 +18,14 @@ import (
 
 const providerImport = "import"
 
+// foreign says of a certificate, by how its holder was identified, that another
+// authority has issued it.
+func foreign(identification string) bool {
+	return identification == providerImport || identification == byProvider
+}
+
+func (c *Certificate) foreign() bool { return foreign(c.Identification) }
+
 // equal compares secrets in constant time; an empty one equals nothing.
 func equal(a, b string) bool {
 	return a != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
@@ -71,7 +79,7 @@ func (s *Service) Import(ctx context.Context, in Import) (*Certificate, *Credent
 		}); err != nil {
 			return err
 		}
-		if err := s.keepIssued(ctx, tx, c, p12.Certificate, p12.Chain); err != nil {
+		if err := s.keepIssued(ctx, tx, c, p12.Certificate.Raw, rawOf(p12.Chain)); err != nil {
 			return err
 		}
 		return s.note(ctx, tx, c, "certificate-imported", "certificate imported from a PKCS#12 file", map[string]any{"certificate": c.issuedDigest()})

@@ -114,7 +114,7 @@ func (s *Service) issueAs(ctx context.Context, c *Certificate, cred Credentials,
 		}); err != nil {
 			return err
 		}
-		if err := s.keepIssued(ctx, tx, c, cert, s.authority.Chain()); err != nil {
+		if err := s.keepIssued(ctx, tx, c, cert.Raw, rawOf(s.authority.Chain())); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `update certificates set credentials_once = $1 where id = $2`, shown, c.ID); err != nil {
@@ -147,16 +147,13 @@ func (s *Service) newKey(ctx context.Context, c *Certificate, password string) (
 }
 
 // keepIssued writes the certificate into its row.
-func (s *Service) keepIssued(ctx context.Context, tx *store.Tx, c *Certificate, cert *x509.Certificate, chain []*x509.Certificate) error {
-	read, err := pkix.ParseCertificate(cert.Raw)
+func (s *Service) keepIssued(ctx context.Context, tx *store.Tx, c *Certificate, der []byte, chain [][]byte) error {
+	cert, err := pkix.ParseCertificate(der)
 	if err != nil {
 		return fmt.Errorf("enroll: read issued certificate: %w", err)
 	}
-	c.DER, c.Serial, c.SubjectDN, c.IssuerDN = cert.Raw, cert.SerialNumber.String(), read.SubjectDN(), read.IssuerDN()
+	c.DER, c.Chain, c.Serial, c.SubjectDN, c.IssuerDN = cert.Raw, chain, cert.SerialNumber.String(), cert.SubjectDN(), cert.IssuerDN()
 	c.NotBefore, c.NotAfter, c.ExpireAt = cert.NotBefore, cert.NotAfter, cert.NotAfter
-	for _, x := range chain {
-		c.Chain = append(c.Chain, x.Raw)
-	}
 	list, err := json.Marshal(c.Chain)
 	if err != nil {
 		return err
@@ -167,6 +164,13 @@ func (s *Service) keepIssued(ctx context.Context, tx *store.Tx, c *Certificate, 
 		return fmt.Errorf("enroll: store issued certificate: %w", err)
 	}
 	return nil
+}
+
+func rawOf(chain []*x509.Certificate) (all [][]byte) {
+	for _, c := range chain {
+		all = append(all, c.Raw)
+	}
+	return all
 }
 
 // issuedDigest is of everything that the row says of the issued certificate.

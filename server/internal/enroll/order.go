@@ -45,7 +45,7 @@ func (s *Service) check(o *Order) error {
 	if !ok || !o.Kind.Known() {
 		return fault.New(fault.NoProduct, "there is no certificate product %s-%s", o.Provider, o.Kind)
 	}
-	if kind != "local" {
+	if kind != "local" && kind != KindRemote {
 		return fault.New(fault.NoProduct, "the provider %s issues nothing: its certificates are imported", o.Provider)
 	}
 	if err := o.checkOwner(); err != nil {
@@ -54,7 +54,9 @@ func (s *Service) check(o *Order) error {
 	if err := checkSubject(&o.Subject); err != nil {
 		return err
 	}
-	if err := s.checkIdentification(o); err != nil {
+	if kind == KindRemote { // whatever the order says, the provider knows its holders
+		o.Identification = byProvider
+	} else if err := s.checkIdentification(o); err != nil {
 		return err
 	}
 	return s.checkProduct(o)

@@ -1,10 +1,14 @@
 package enroll
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"io"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,6 +29,7 @@ type Waiting struct {
 	Problem     error               // why it cannot be approved
 	Digest      string              // of all of it: what an approval is of
 
+	blobs    []string // of Files
 	row      *evidenceRow
 	evidence evidence
 	proof    *identify.Proof
@@ -58,16 +63,43 @@ func (s *Service) Waiting(ctx context.Context, id string) (*Waiting, error) {
 		return nil, err
 	}
 	files := w.evidence.detail.Files
-	for _, name := range files {
-		w.Files = append(w.Files, name)
+	w.blobs = slices.SortedFunc(maps.Keys(files), func(a, b string) int { return cmp.Or(cmp.Compare(files[a], files[b]), cmp.Compare(a, b)) })
+	for _, id := range w.blobs {
+		w.Files = append(w.Files, files[id])
 	}
-	slices.Sort(w.Files)
 	w.proof = identify.ByOperator(c.identifyOrder(), anyNamed(files, organisationFile), s.config.Now())
 	if w.Certified, w.Problem = c.identifyOrder().Settle(w.proof); w.Problem == nil {
 		w.SubjectDN, w.Problem = s.authority.SubjectDN(c.authorityOrder(w.Certified))
 	}
 	w.Digest, err = w.digest()
 	return w, err
+}
+
+// AllWaiting are the orders of all accounts that wait for an operator, oldest
+// first.
+func (s *Service) AllWaiting(ctx context.Context, limit int) ([]*Waiting, error) {
+	rows, err := s.db.Read().Query(ctx, `select certificate_id from identifications where state = 'PENDING' order by id limit $1`, limit)
+	ids, err := store.All("enroll: what waits", rows, err, store.Column[string])
+	var all []*Waiting
+	for _, id := range ids {
+		w, oops := s.Waiting(ctx, id)
+		if errors.Is(oops, fault.WrongState) {
+			continue // it was decided on meanwhile, or the order has ended
+		}
+		if oops != nil {
+			return nil, oops
+		}
+		all = append(all, w)
+	}
+	return all, err
+}
+
+// File opens one of the files that were handed in, by its place in Files.
+func (s *Service) File(ctx context.Context, w *Waiting, n int) (io.ReadSeekCloser, error) {
+	if n < 0 || n >= len(w.blobs) {
+		return nil, fault.New(fault.NotFound, "there is no such file")
+	}
+	return s.blobs.Open(context.WithoutCancel(ctx), w.blobs[n]) // read after the call, at the pace of who reads
 }
 
 func (w *Waiting) digest() (string, error) {

@@ -47,6 +47,7 @@ type Certificate struct {
 	statement             *identify.Statement // waiting for a signature; nil where none was made
 	browser               []byte              // hash of the browser that went through the identification
 	browserSealed         []byte              // as it stands in the row
+	login                 *login              // at the provider of a remote key; nil where none is needed, or none was made
 }
 
 const (
@@ -56,20 +57,21 @@ const (
 	statePurpose    = "certificate-statement"
 	provenPurpose   = "certificate-proven"
 	browserPurpose  = "certificate-browser"
+	loginPurpose    = "certificate-login"
 )
 
 const columns = `id, account_id, provider, kind, state, owner, custom_reference, subject, identification, key_algorithm, validity_years,
 	security_level, callback, link, link_purpose, shown_at, shown_to, credentials_once, charge_id, serial, certificate, chain, subject_dn, issuer_dn,
-	not_before, not_after, created_at, updated_at, expire_at, certified, statement, browser, bound`
+	not_before, not_after, created_at, updated_at, expire_at, certified, statement, browser, login, bound`
 
 func (s *Service) scan(row store.Row) (*Certificate, error) {
 	c := &Certificate{}
 	var subject string
-	var target, link, chain, statement, certified, bound []byte
+	var target, link, chain, statement, certified, entered, bound []byte
 	var shown, before, after, created, updated, expire int64
 	err := row.Scan(&c.ID, &c.AccountID, &c.Provider, &c.Kind, &c.State, &c.Owner, &c.Reference, &subject, &c.Identification, &c.Algorithm,
 		&c.Years, &c.Level, &target, &link, &c.linkPurpose, &shown, &c.ShownTo, &c.once, &c.chargeID, &c.Serial, &c.DER, &chain, &c.SubjectDN, &c.IssuerDN,
-		&before, &after, &created, &updated, &expire, &certified, &statement, &c.browserSealed, &bound)
+		&before, &after, &created, &updated, &expire, &certified, &statement, &c.browserSealed, &entered, &bound)
 	if err != nil {
 		return nil, fmt.Errorf("enroll: read certificate: %w", err)
 	}
@@ -89,6 +91,7 @@ func (s *Service) scan(row store.Row) (*Certificate, error) {
 		{statePurpose, statement, &c.statement},
 		{browserPurpose, c.browserSealed, &c.browser},
 		{callbackPurpose, target, &c.Callback},
+		{loginPurpose, entered, &c.login},
 		{linkPurpose, link, &at},
 	} {
 		if err := s.open(x.purpose, c.ID, x.sealed, x.to); err != nil {
@@ -101,7 +104,7 @@ func (s *Service) scan(row store.Row) (*Certificate, error) {
 		}
 	}
 	c.linkSecret, c.linkAt = at.Secret, at.At
-	if c.Serial != "" && c.Certified == nil && c.Provider != providerImport {
+	if c.Serial != "" && c.Certified == nil && !c.foreign() {
 		c.altered = true // what was proven was taken away, so that less is asked for next time
 	}
 	if c.linkSecret != "" {

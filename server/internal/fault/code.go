@@ -31,6 +31,8 @@ const (
 	WrongCertificateKind Code = 118
 	SigningFailed        Code = 119
 	NotApproved          Code = 120
+	ProviderRefused      Code = 121
+	OutcomeUnknown       Code = 122
 	WrongToken           Code = 125
 	ScopeLacking         Code = 126
 	AddressNotAllowed    Code = 127

@@ -32,6 +32,8 @@ var Table = []Row{
 	{WrongCertificateKind, 0, "certificate kind does not fit the endpoint"},
 	{SigningFailed, 0, "internal failure; the message carries the request id"},
 	{NotApproved, 0, "approval refused, or not given in time"},
+	{ProviderRefused, 0, "the remote key's provider refused"},
+	{OutcomeUnknown, 0, "outcome unknown at the remote key's provider: it may have signed, nothing is repeated"},
 	{WrongToken, 401, "wrong token"},
 	{ScopeLacking, 403, "token lacks the scope"},
 	{AddressNotAllowed, 403, "address not allowed for this token"},

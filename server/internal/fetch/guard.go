@@ -9,6 +9,7 @@ package fetch
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -204,8 +205,13 @@ func (g *Guard) judge(network, address string, c syscall.RawConn) error {
 
 // Client returns an HTTP client that stays within the guard: no proxy, no
 // redirects, no transparent decompression, and a limit on the whole exchange.
-func (g *Guard) Client(timeout time.Duration) *http.Client {
+func (g *Guard) Client(timeout time.Duration) *http.Client { return g.ClientTLS(timeout, nil) }
+
+// ClientTLS is Client with a configuration of TLS, for a server whose
+// certificate is of an authority of its own.
+func (g *Guard) ClientTLS(timeout time.Duration, c *tls.Config) *http.Client {
 	t := &http.Transport{
+		TLSClientConfig:        c,
 		DialContext:            g.DialContext,
 		DisableCompression:     true,
 		ForceAttemptHTTP2:      true,

@@ -78,16 +78,23 @@ func Used(ctx context.Context, tx *store.Tx, ids ...string) error {
 	return nil
 }
 
+// Outcomes of intents.
+const (
+	Signed  = "SIGNED"
+	Failed  = "FAILED"
+	Unknown = "UNKNOWN" // a provider may have used the key
+)
+
 // Settle closes the intents of a record: the work on it is over.
 func Settle(ctx context.Context, tx *store.Tx, record, outcome string, at time.Time) error {
 	return tx.Later(ctx, `update signing_intents set outcome = $1, finished_at = $2 where signature_id = $3 and outcome in ('', 'USED')`, outcome, store.Millis(at), record)
 }
 
-// Fail closes intents of work that was broken off; other work on the record may
-// go on.
-func Fail(ctx context.Context, tx *store.Tx, ids []string, at time.Time) error {
+// Close closes intents whose key was not used, or of which that is not known;
+// other work on the record may go on.
+func Close(ctx context.Context, tx *store.Tx, ids []string, outcome string, at time.Time) error {
 	for _, id := range ids {
-		if err := tx.Later(ctx, `update signing_intents set outcome = 'FAILED', finished_at = $1 where id = $2 and outcome = ''`, store.Millis(at), id); err != nil {
+		if err := tx.Later(ctx, `update signing_intents set outcome = $1, finished_at = $2 where id = $3 and outcome = ''`, outcome, store.Millis(at), id); err != nil {
 			return err
 		}
 	}

@@ -92,7 +92,9 @@ func TestWait(t *testing.T) {
 			settle func(tx *store.Tx, id string) error
 		}{
 			{intent.Certificate, "c-", func(tx *store.Tx, id string) error { return intent.Settle(ctx, tx, "r-"+id, "SIGNED", time.Now()) }},
-			{intent.Account, "a-", func(tx *store.Tx, id string) error { return intent.Fail(ctx, tx, []string{id}, time.Now()) }},
+			{intent.Account, "a-", func(tx *store.Tx, id string) error {
+				return intent.Close(ctx, tx, []string{id}, intent.Failed, time.Now())
+			}},
 			{intent.Account, "a-", func(tx *store.Tx, id string) error { return intent.Used(ctx, tx, id) }},
 			{intent.Record, "r-", func(tx *store.Tx, id string) error { return intent.Settle(ctx, tx, "r-"+id, "FAILED", time.Now()) }},
 		} {

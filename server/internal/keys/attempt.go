@@ -34,7 +34,7 @@ func (s *Store) Authenticate(ctx context.Context, account, username, password st
 	if cred != nil && s.vault.Held(cred.owner(), cred.sealed, password) != nil {
 		return cred, s.checkHeld(ctx, cred, lock)
 	}
-	final := cred == nil || cred.Kind != OTP
+	final := cred == nil || !cred.codeFollows()
 	who := holder{account: account, username: username}
 	if cred != nil {
 		who.certificate = cred.ID
@@ -71,7 +71,7 @@ func (s *Store) checkHeld(ctx context.Context, c *Credential, l *lock) error {
 	if l.hard || l.until > now {
 		return s.locked(l, now)
 	}
-	if l.failures > 0 && c.Kind != OTP {
+	if l.failures > 0 && !c.codeFollows() {
 		return s.db.Write(ctx, func(tx *store.Tx) error {
 			_, err := tx.Exec(ctx, `update credential_locks set failures = 0, locked_until = 0 where id = $1 and locked_until <= $2`, id, now)
 			return err
@@ -260,7 +260,7 @@ func (s *Store) Unlock(ctx context.Context, account, username string) error {
 // ChangePassword seals the key under a new password. The old one is judged as
 // in any attempt. It returns when no use under the old one is under way.
 func (s *Store) ChangePassword(ctx context.Context, c *Credential, before, after string) error {
-	err := s.attempt(ctx, c.holder(), c.Kind != OTP, func() error {
+	err := s.attempt(ctx, c.holder(), !c.codeFollows(), func() error {
 		leave, err := s.gates.enter(ctx, turnOf(c.AccountID))
 		if err != nil {
 			return err

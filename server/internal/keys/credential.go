@@ -24,6 +24,7 @@ type Credential struct {
 	Kind      Kind
 	Level     int // of security
 	Algorithm string
+	Remote    string // provider that has the key; empty: it is here
 	sealed    []byte
 	totp      []byte // sealed; nil where there is none
 }
@@ -40,6 +41,10 @@ func rowOf(owner string) string {
 }
 
 func (c *Credential) owner() string { return Owner(c.ID, c.Kind, c.Level) }
+
+// codeFollows says that a one-time password of ours is judged after the
+// password. One for a key at a provider is judged there.
+func (c *Credential) codeFollows() bool { return c.Kind == OTP && c.Remote == "" }
 
 // HasTOTP says whether one-time passwords are enrolled.
 func (c *Credential) HasTOTP() bool { return len(c.totp) > 0 }
@@ -100,6 +105,8 @@ type New struct {
 	Sealed                  []byte
 	TokenKey                string // names the key in the token; empty: it is in Sealed
 	TOTPSecret              string // empty: none
+	Remote                  string // provider that has the key
+	RemoteToken             []byte // of the holder there, from Remote.SealToken
 }
 
 // Add stores a credential. A key pair that is there already, in whatever kind,
@@ -113,9 +120,12 @@ func (s *Store) Add(ctx context.Context, tx *store.Tx, n New) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `insert into credentials (id, account_id, username, kind, level, algorithm, public_key, sealed, token_key, totp, created_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		n.ID, n.AccountID, n.Username, string(n.Kind), n.Level, AlgorithmOf(n.Public), pub, n.Sealed, n.TokenKey, totp, store.Millis(s.config.Now()))
+	_, err = tx.Exec(ctx, `insert into credentials (id, account_id, username, kind, level, algorithm, public_key, sealed, token_key, totp, created_at, remote, remote_token)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		n.ID, n.AccountID, n.Username, string(n.Kind), n.Level, AlgorithmOf(n.Public), pub, n.Sealed, n.TokenKey, totp, store.Millis(s.config.Now()), n.Remote, n.RemoteToken)
+	if store.IsConflict(err) && n.Remote != "" {
+		return fault.New(fault.BadField, "the key is in use already, by another certificate here: revoke that one first")
+	}
 	if store.IsConflict(err) {
 		return fault.New(fault.BadField, "the key pair or the username is in use already: one key pair serves one kind")
 	}
@@ -149,11 +159,11 @@ func (s *Store) Enrol(ctx context.Context, tx *store.Tx, id, secret string) erro
 
 const totpPurpose = "totp"
 
-const selectCredential = `select id, account_id, username, kind, level, algorithm, sealed, totp from credentials `
+const selectCredential = `select id, account_id, username, kind, level, algorithm, sealed, totp, remote from credentials `
 
 func scanCredential(row store.Row) (*Credential, error) {
 	c := &Credential{}
-	err := row.Scan(&c.ID, &c.AccountID, &c.Username, &c.Kind, &c.Level, &c.Algorithm, &c.sealed, &c.totp)
+	err := row.Scan(&c.ID, &c.AccountID, &c.Username, &c.Kind, &c.Level, &c.Algorithm, &c.sealed, &c.totp, &c.Remote)
 	if errors.Is(err, store.ErrNoRows) {
 		return nil, nil
 	}
@@ -167,11 +177,11 @@ func scanCredential(row store.Row) (*Credential, error) {
 func (s *Store) findWithLock(ctx context.Context, account, username string) (*Credential, *lock, error) {
 	c, l := &Credential{}, &lock{}
 	var hard int64
-	err := s.db.Read().QueryRow(ctx, `select c.id, c.account_id, c.username, c.kind, c.level, c.algorithm, c.sealed, c.totp,
+	err := s.db.Read().QueryRow(ctx, `select c.id, c.account_id, c.username, c.kind, c.level, c.algorithm, c.sealed, c.totp, c.remote,
 			coalesce(l.failures, 0), coalesce(l.locked_until, 0), coalesce(l.hard, 0)
 		from credentials c left join credential_locks l on l.id = $3
 		where c.account_id = $1 and c.username = $2`, account, username, lockID(account, username)).
-		Scan(&c.ID, &c.AccountID, &c.Username, &c.Kind, &c.Level, &c.Algorithm, &c.sealed, &c.totp, &l.failures, &l.until, &hard)
+		Scan(&c.ID, &c.AccountID, &c.Username, &c.Kind, &c.Level, &c.Algorithm, &c.sealed, &c.totp, &c.Remote, &l.failures, &l.until, &hard)
 	if errors.Is(err, store.ErrNoRows) {
 		return nil, nil, nil
 	}
@@ -233,6 +243,18 @@ func (s *Store) CheckIn(ctx context.Context, tx *store.Tx, c *Credential, versio
 	return s.checkTold(ctx, tx, c.ID, version, false)
 }
 
+// Usernames of an account's certificates, by their ids.
+func (s *Store) Usernames(ctx context.Context, account string) (map[string]string, error) {
+	names := map[string]string{}
+	rows, err := s.db.Read().Query(ctx, `select id, username from credentials where account_id = $1`, account)
+	return names, store.Each("read usernames", rows, err, func(r store.Row) error {
+		var id, name string
+		err := r.Scan(&id, &name)
+		names[id] = name
+		return err
+	})
+}
+
 // ByUsername returns every credential of a username, whosever it is: for the
 // operator's command line.
 func (s *Store) ByUsername(ctx context.Context, username string) ([]*Credential, error) {
@@ -276,7 +298,8 @@ func (s *Store) Erase(ctx context.Context, tx *store.Tx, id string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `update credentials set sealed = $1 where id = $2`, sealed, id); err != nil {
+	// A key at a provider can be taken into use again, with a new certificate here.
+	if _, err := tx.Exec(ctx, `update credentials set sealed = $1, remote = case when remote = '' then '' else '-' end, remote_token = null where id = $2`, sealed, id); err != nil {
 		return fmt.Errorf("erase key: %w", err)
 	}
 	tx.OnCommit(func() { s.vault.Forget(id) })

@@ -100,10 +100,12 @@ func NewVault(master Sealer, c VaultConfig) *Vault {
 	return v
 }
 
-// What the password opens: a PKCS#8 key, or the label of a key in the token.
+// What the password opens: a PKCS#8 key, the label of a key in the token, or
+// what a key at a provider is used with.
 const (
-	holdsPKCS8 = 1
-	holdsLabel = 2
+	holdsPKCS8  = 1
+	holdsLabel  = 2
+	holdsRemote = 3
 )
 
 // Bounds on the cost that a sealed key may name.
@@ -230,6 +232,8 @@ func (v *Vault) signer(secret []byte) (crypto.Signer, error) {
 			return nil, &fault.Error{Code: fault.Unavailable, Text: "the token that holds the key is not available", RetryAfter: 5 * time.Second, Err: err}
 		}
 		return key, err
+	case holdsRemote:
+		return readRemote(secret[1:])
 	case holdsPKCS8:
 		k, err := x509.ParsePKCS8PrivateKey(secret[1:])
 		if err != nil {

@@ -117,7 +117,7 @@ var (
 	userinfo    = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/@\s"']+@`)
 	credentials = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]+`)
 	parameter   = regexp.MustCompile(`(?i)\b(password|token|secret|api_?key|otp)=[^&\s"']+`)
-	ourSecret   = regexp.MustCompile(`(rg[trk]_|whsec_)[A-Za-z0-9+/=]+`)
+	ourSecret   = regexp.MustCompile(`(rg[trksl]_|whsec_)[A-Za-z0-9+/=]+`)
 )
 
 // Redact cuts credentials out of a text: those inside URLs, of Authorization

@@ -66,7 +66,7 @@ func (h *Health) Healthy(w http.ResponseWriter, _ *http.Request) {
 
 // Ready says whether to send requests here, and if not, what is missing.
 func (h *Health) Ready(w http.ResponseWriter, r *http.Request) {
-	wrong := h.wrong(r.Context())
+	wrong := h.Wrong(r.Context())
 	if len(wrong) == 0 {
 		writeHealth(w, http.StatusOK, h.shown())
 		return
@@ -75,8 +75,8 @@ func (h *Health) Ready(w http.ResponseWriter, r *http.Request) {
 	writeHealth(w, http.StatusServiceUnavailable, map[string]any{"ready": false, "reasons": wrong})
 }
 
-// wrong runs the checks, at most once a second however often it is asked.
-func (h *Health) wrong(ctx context.Context) map[string]string {
+// Wrong runs the checks, at most once a second however often it is asked.
+func (h *Health) Wrong(ctx context.Context) map[string]string {
 	if h.Draining.Load() {
 		return map[string]string{"server": "shutting down"}
 	}

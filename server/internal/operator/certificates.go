@@ -107,6 +107,30 @@ func (s *Commands) ImportCertificate(ctx context.Context, email, kind string, pf
 	return &NewCertificate{CertificateInfo: *l, TOTPSecret: cred.TOTPSecret}, nil
 }
 
+// RemoteCertificate is what taking a remote key into use made; its credentials
+// are shown once.
+type RemoteCertificate struct {
+	CertificateInfo
+	Password string `json:"password"`
+}
+
+// TakeRemote takes a key at a remote provider into use, for an account.
+func (s *Commands) TakeRemote(ctx context.Context, email, provider, kind, credential, pin string) (*RemoteCertificate, error) {
+	id, err := s.accountID(ctx, email)
+	if err != nil {
+		return nil, err
+	}
+	c, cred, err := s.enroll.TakeRemote(enroll.WithActor(ctx, "operator"), id, provider, keys.Kind(kind), credential, pin)
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.certificateInfo(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &RemoteCertificate{CertificateInfo: *l, Password: cred.Password}, nil
+}
+
 // ChangeCertificate suspends, resumes, revokes or cancels a certificate.
 func (s *Commands) ChangeCertificate(ctx context.Context, id, verb string) (*CertificateInfo, error) {
 	c, err := s.enroll.ByID(ctx, id)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/cscauth"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
@@ -20,12 +21,13 @@ type Commands struct {
 	accounts  *account.Service
 	keys      *keys.Store
 	enroll    *enroll.Service
+	csc       *cscauth.Service
 	sandboxed bool
 }
 
 // New returns the commands of an installation.
-func New(db *store.DB, accounts *account.Service, keys *keys.Store, enroll *enroll.Service, sandboxed bool) Commands {
-	return Commands{db, accounts, keys, enroll, sandboxed}
+func New(db *store.DB, accounts *account.Service, keys *keys.Store, enroll *enroll.Service, csc *cscauth.Service, sandboxed bool) Commands {
+	return Commands{db, accounts, keys, enroll, csc, sandboxed}
 }
 
 // NewAccount is what was made for a new account: secrets that are shown once.
@@ -185,4 +187,31 @@ func (s *Commands) Subscribe(ctx context.Context, email, scope string, requests 
 	}
 	u, err := s.accounts.Subscribe(ctx, a.ID, scope, requests, price)
 	return u.ID, err
+}
+
+// CSCClient is an application that may ask holders for their consent (OAuth). Its
+// secret is there only when it was made.
+type CSCClient struct {
+	ID     string `json:"client_id"`
+	Secret string `json:"client_secret,omitempty"`
+	*cscauth.Client
+}
+
+// AddCSCClient registers an application.
+func (s *Commands) AddCSCClient(ctx context.Context, name string, redirects []string, public bool) (*CSCClient, error) {
+	c, secret, err := s.csc.AddClient(ctx, name, redirects, public)
+	if err != nil {
+		return nil, err
+	}
+	return &CSCClient{c.ID, secret, c}, nil
+}
+
+// CSCClients lists the applications.
+func (s *Commands) CSCClients(ctx context.Context) ([]*cscauth.Client, error) {
+	return s.csc.Clients(ctx)
+}
+
+// RemoveCSCClient ends an application and whatever it was given.
+func (s *Commands) RemoveCSCClient(ctx context.Context, id string) error {
+	return s.csc.RemoveClient(ctx, id)
 }

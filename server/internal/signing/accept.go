@@ -17,10 +17,15 @@ import (
 // after a synchronous call, and waits after an asynchronous one. Faults (101,
 // 111, 129, 402, 105) leave no record behind.
 func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Record, error) {
+	cred, cert, err := s.authorize(ctx, req, from)
+	return s.submit(ctx, req, from, cred, cert, err)
+}
+
+// submit takes in a request whose caller was judged.
+func (s *Service) submit(ctx context.Context, req *Request, from Caller, cred *keys.Credential, cert *enroll.Certificate, err error) (*Record, error) {
 	r := s.newRecord(req, from)
 	x := &run{Service: s, record: r, secrets: req.secrets()}
 	defer x.close()
-	cred, cert, err := s.authorize(ctx, req, from)
 	var no *refusal
 	switch {
 	case errors.As(err, &no): // nothing is charged, fetched or kept: anybody can be refused
@@ -32,6 +37,7 @@ func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Recor
 		return nil, err
 	}
 	x.cred, x.cert, r.CertificateID = cred, cert, cert.ID
+	r.Options.chooseLanguage(from, cert)
 	if s.enroll.Levels().Needs(cert.Level, enroll.NeedApproval) {
 		r.Approval, r.ApprovalUntil = approvalWaiting, r.CreatedAt.Add(s.config.ApprovalTime)
 	}
@@ -39,6 +45,9 @@ func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Recor
 		return nil, err
 	}
 	x.secrets.Level, x.secrets.Credential = cert.Level, cred.Version()
+	if cred.Remote != "" {
+		x.secrets.OTP = req.OTP
+	}
 	if len(from.ClientCertificate) > 0 {
 		x.secrets.Client = enroll.Fingerprint(from.ClientCertificate)
 	}
@@ -91,7 +100,12 @@ func (r *Request) secrets() *Secrets {
 // first, then kind, state, and what the security level asks for. What of it may
 // change until the key is used is judged again in begin.
 func (s *Service) authorize(ctx context.Context, req *Request, from Caller) (*keys.Credential, *enroll.Certificate, error) {
-	cred, err := s.keys.Authenticate(ctx, from.AccountID, req.Username, req.Password)
+	return s.judge(ctx, req, from.AccountID, func(c *enroll.Certificate) error { return s.checkSecurityLevel(ctx, c, from) })
+}
+
+// judge is authorize with another look at the security level.
+func (s *Service) judge(ctx context.Context, req *Request, account string, level func(*enroll.Certificate) error) (*keys.Credential, *enroll.Certificate, error) {
+	cred, err := s.keys.Authenticate(ctx, account, req.Username, req.Password)
 	if errors.Is(err, keys.ErrPassword) {
 		return nil, nil, errCredentials
 	}
@@ -101,20 +115,14 @@ func (s *Service) authorize(ctx context.Context, req *Request, from Caller) (*ke
 	if cred.Kind != req.Kind {
 		return nil, nil, &refusal{number: fault.WrongCertificateKind, text: fmt.Sprintf("the certificate is of the kind %s and cannot be used for %s", cred.Kind, req.Kind.CertificateType())}
 	}
-	cert, err := s.enroll.ByID(ctx, cred.ID)
+	cert, err := s.certificateOf(ctx, cred)
 	if err != nil {
 		return nil, nil, err
 	}
-	if cert.Kind != cred.Kind || cert.Level != cred.Level {
-		return nil, nil, &refusal{number: fault.CertificateNotUsable, text: "the certificate's kind or security level is not the one that its key was made for"}
-	}
-	if err := s.usable(cert.Standing()); err != nil {
+	if err := level(cert); err != nil {
 		return nil, nil, err
 	}
-	if err := s.checkSecurityLevel(ctx, cert, from); err != nil {
-		return nil, nil, err
-	}
-	if s.enroll.Levels().Needs(cert.Level, enroll.NeedOTP) || cert.Kind == keys.OTP {
+	if cred.Remote == "" && s.NeedsOTP(cert) { // one for a key at a provider is judged there
 		err := s.keys.VerifyOTP(ctx, cred, req.OTP)
 		if errors.Is(err, keys.ErrOTP) {
 			return nil, nil, &refusal{number: fault.WrongOTP, text: "wrong or used one-time password"}
@@ -127,6 +135,18 @@ func (s *Service) authorize(ctx context.Context, req *Request, from Caller) (*ke
 		}
 	}
 	return cred, cert, nil
+}
+
+// certificateOf is the certificate of a credential, if it may be used now.
+func (s *Service) certificateOf(ctx context.Context, cred *keys.Credential) (*enroll.Certificate, error) {
+	cert, err := s.enroll.ByID(ctx, cred.ID)
+	if err != nil {
+		return nil, err
+	}
+	if cert.Kind != cred.Kind || cert.Level != cred.Level {
+		return nil, &refusal{number: fault.CertificateNotUsable, text: "the certificate's kind or security level is not the one that its key was made for"}
+	}
+	return cert, s.usable(cert.Standing())
 }
 
 func (s *Service) usable(c enroll.Standing) error {
@@ -202,11 +222,11 @@ func (x *run) insert(ctx context.Context, tx *store.Tx, more ...audit.Event) (er
 // cover has the record pay for one more signature before it is made, where the
 // price taken at first was for fewer: a PDF is signed once for each field, and
 // every signer of a file is counter-signed.
-func (x *run) cover(ctx context.Context, tx *store.Tx) (paid int, err error) {
-	if x.intents < max(x.paid, 1) { // a record that is stored has paid for one
+func (x *run) cover(ctx context.Context, tx *store.Tx, n int) (paid int, err error) {
+	if x.intents+n <= max(x.paid, 1) { // a record that is stored has paid for one
 		return x.paid, nil
 	}
-	return x.biller.Cover(ctx, tx, "POST/"+x.record.CertificateType, x.record.chargeID, x.intents+1)
+	return x.biller.Cover(ctx, tx, "POST/"+x.record.CertificateType, x.record.chargeID, x.intents+n)
 }
 
 // unpaid is the end of a stored record for which there is no more money.

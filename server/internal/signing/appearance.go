@@ -8,11 +8,13 @@ import (
 	"image"
 	_ "image/jpeg" // the two kinds of images that are taken
 	_ "image/png"
+	"strings"
 	"time"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/pades"
+	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/fetch"
 	"rogito.dev/rogito/server/internal/upload"
@@ -55,10 +57,16 @@ func (x *run) fetchImage(ctx context.Context) error {
 	return err
 }
 
+// certifyForms is the DocMDP permission that leaves room for further signatures.
+const certifyForms = 2
+
 // padesOptions is one for each field that is to be signed, mostly one.
-func (x *run) padesOptions(ctx context.Context, src ades.Source, params ades.SignParams) ([]pades.Options, error) {
+func (x *run) padesOptions(ctx context.Context, src ades.Source) ([]pades.Options, error) {
 	o := &x.record.Options
 	base := pades.Options{Password: x.secrets.EncryptionPassword, AnyField: o.WithField}
+	if o.Certify {
+		base.Certify = certifyForms
+	}
 	if len(o.LockFields) > 0 {
 		base.Lock = &pades.Lock{Fields: o.LockFields}
 	}
@@ -68,7 +76,7 @@ func (x *run) padesOptions(ctx context.Context, src ades.Source, params ades.Sig
 	}
 	base.Name, base.Reason, base.Location, base.ContactInfo = si.SignerName, si.Reason, si.Location, si.Email
 	if si.Visible {
-		a, err := x.appearance(si, params)
+		a, err := x.appearance(si)
 		if err != nil {
 			return nil, err
 		}
@@ -95,12 +103,31 @@ func (x *run) padesOptions(ctx context.Context, src ades.Source, params ades.Sig
 	return all, nil
 }
 
+// chooseLanguage fills in that of a visible signature: the caller's, else that of
+// the country in the certificate.
+func (o *Options) chooseLanguage(from Caller, cert *enroll.Certificate) {
+	si := o.SignerImage
+	switch {
+	case si == nil || si.Language != "":
+	case from.Language != "":
+		si.Language = from.Language
+	case strings.HasPrefix(cert.SubjectDN, "C=IT,"):
+		si.Language = "it"
+	default:
+		si.Language = "en"
+	}
+}
+
 // margin from the upper left corner, where the caller says nothing.
 const margin = 20
 
-func (x *run) appearance(si *SignerImage, params ades.SignParams) (*pades.Appearance, error) {
+func (x *run) appearance(si *SignerImage) (*pades.Appearance, error) {
 	o := &x.record.Options
-	a := &pades.Appearance{Page: o.Page, X: margin, Y: margin, Width: float64(si.Width), Height: float64(si.Height)}
+	a := &pades.Appearance{Page: o.Page, X: margin, Y: margin, Width: float64(si.Width), Height: float64(si.Height), Layout: pades.Layout(si.Layout), Language: si.Language}
+	var err error
+	if a.Zone, err = time.LoadLocation(o.Timezone); err != nil {
+		return nil, err // the request was checked
+	}
 	if o.X != nil {
 		a.X = *o.X
 	}
@@ -117,7 +144,6 @@ func (x *run) appearance(si *SignerImage, params ades.SignParams) (*pades.Appear
 		}
 		a.Image = b
 	}
-	a.Lines = x.lines(si, params)
 	return a, nil
 }
 
@@ -130,23 +156,4 @@ func checkImage(b []byte) error {
 		return fmt.Errorf("has %d × %d pixels, more than %d", c.Width, c.Height, maxPixels)
 	}
 	return nil
-}
-
-// lines of a visible signature: who, when, and, if given, why and where.
-func (x *run) lines(si *SignerImage, params ades.SignParams) []string {
-	name := si.SignerName
-	if name == "" {
-		name = params.Certificate.Subject.CommonName
-	}
-	at := params.Time
-	if zone, err := time.LoadLocation(x.record.Options.Timezone); err == nil {
-		at = at.In(zone)
-	}
-	lines := []string{name, at.Format("2006-01-02 15:04:05 -07:00")}
-	for _, s := range []string{si.Reason, si.Location, si.Email} {
-		if s != "" {
-			lines = append(lines, s)
-		}
-	}
-	return lines
 }

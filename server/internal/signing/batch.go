@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/server/internal/fault"
 )
 
@@ -26,33 +27,35 @@ type reportEntry struct {
 	SHA256       *string     `json:"sha256"`
 }
 
-// signAll signs items one by one into a zip, in their order. In a batch a
-// failure does not stop the rest, and a report goes along; the several values
-// of pkcs1 are all or nothing.
+// signAll signs items into a zip, in their order. In a batch a failure does not
+// stop the rest, and a report goes along; the several values of pkcs1 are all or
+// nothing.
 func (x *run) signAll(ctx context.Context, params ades.SignParams) (*signedDocument, error) {
 	batch := x.record.Options.Batch
 	w := x.spool().Write()
 	z := zip.NewWriter(w)
 	var report []reportEntry
 	out := &signedDocument{media: mediaZip}
-	for _, it := range x.items {
+	err := x.signEach(ctx, params, func(it *item, signed *signedDocument, uses int, err error) error {
 		e := reportEntry{Index: it.index, Name: it.label, State: Error}
-		before := x.intents
-		signed, err := x.signOne(ctx, it, params)
 		var no *refusal
 		switch {
 		case errors.As(err, &no) && batch && !ends(no):
 			e.ErrorNumber, e.ErrorMessage = &no.number, &no.text
 		case err != nil:
-			return nil, err
+			return err
 		default:
 			if err := addSigned(z, it, signed, &e, params.Time); err != nil {
-				return nil, err
+				return err
 			}
-			out.count += x.intents - before
+			out.count += uses
 			out.level, out.parts = lowest(out.level, signed.level), append(out.parts, x.signatureEvents(signed, it.index)...)
 		}
 		report = append(report, e)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if out.count == 0 {
 		return nil, allFailed(report)
@@ -76,14 +79,14 @@ func ends(no *refusal) bool {
 
 // signOne signs an item of several. What goes wrong with one document of a
 // batch, and is not ours, is that document's error.
-func (x *run) signOne(ctx context.Context, it *item, params ades.SignParams) (*signedDocument, error) {
+func (x *run) signOne(ctx context.Context, it *item, params ades.SignParams, value valueFunc) (*signedDocument, error) {
 	if it.no != nil {
 		return nil, it.no
 	}
-	out, err := x.signItem(ctx, it, params)
+	out, err := x.signItem(ctx, it, params, value)
 	var no *refusal
 	var f *fault.Error
-	if err == nil || errors.As(err, &no) || errors.As(err, &f) || errors.Is(err, errLost) || ctx.Err() != nil || x.intents == 0 || !x.record.Options.Batch {
+	if err == nil || errors.As(err, &no) || errors.As(err, &f) || errors.Is(err, errLost) || errors.Is(err, limits.ErrCrowded) || ctx.Err() != nil || x.intents == 0 || !x.record.Options.Batch {
 		return out, err
 	}
 	x.config.Log.WarnContext(ctx, "a document of a batch", "record", x.record.ID, "index", it.index, "error", err)

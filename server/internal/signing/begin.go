@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
@@ -25,36 +26,40 @@ import (
 // A synchronous call stores its record here and not before, under a lease: a
 // process that dies later leaves a lease that runs out, and a worker takes the
 // record over.
-func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
+//
+// A key at a provider was opened before, since the provider had to be asked for
+// the authorization; its use is the sending of the digests.
+func (x *run) begin(ctx context.Context, digests ...[]byte) (crypto.Signer, error) {
 	if x.committed != nil {
 		x.committed()
 	}
 	r, now, started := x.record, x.config.Now(), time.Now()
-	to := intent.Intent{
-		ID: store.NewID(), Account: r.AccountID, Record: r.ID, Certificate: x.cert.ID,
-		Position: x.intents, Digest: hex.EncodeToString(digest), At: now,
+	all, ids, uses := make([]intent.Intent, len(digests)), make([]string, len(digests)), make([]audit.Event, len(digests))
+	for i, digest := range digests {
+		to := intent.Intent{
+			ID: store.NewID(), Account: r.AccountID, Record: r.ID, Certificate: x.cert.ID,
+			Position: x.position + i, Digest: hex.EncodeToString(digest), At: now,
+		}
+		all[i], ids[i], uses[i] = to, to.ID, x.keyUsed(to)
 	}
-	use := x.event("key-use", "private key used", keyUse{
-		Intent: to.ID, Digest: to.Digest, Serial: x.cert.Serial, Number: to.Position, Certificate: to.Certificate, Credential: x.secrets.Credential,
-	})
 	paid := x.paid
 	err := x.db.Write(ctx, func(tx *store.Tx) (err error) {
 		if err := x.authorizeAgain(ctx, tx); err != nil {
 			return err
 		}
 		if r.stored {
-			if paid, err = x.cover(ctx, tx); err != nil {
+			if paid, err = x.cover(ctx, tx, len(digests)); err != nil {
 				return err
 			}
 			if err := x.keepLease(ctx, tx); err != nil {
 				return err
 			}
-			if err := x.audit.Append(ctx, tx, use); err != nil {
+			if err := x.audit.Append(ctx, tx, uses...); err != nil {
 				return err
 			}
 		} else {
 			r.leaseBy, r.leaseUntil = x.lease, now.Add(x.config.Lease)
-			if err := x.insert(ctx, tx, append(x.validationEvents(), use)...); err != nil {
+			if err := x.insert(ctx, tx, append(x.validationEvents(), uses...)...); err != nil {
 				return err
 			}
 			if err := idempotency.ClaimFrom(ctx).Record(ctx, tx, r.ID, x.config.Lease); err != nil {
@@ -64,8 +69,13 @@ func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
 		if err := intent.Used(ctx, tx, x.uses...); err != nil {
 			return err
 		}
-		if err := intent.Write(ctx, tx, to); err != nil {
-			return fmt.Errorf("signing: store intent: %w", err)
+		if err := x.closeIntents(ctx, tx); err != nil {
+			return err
+		}
+		for _, to := range all {
+			if err := intent.Write(ctx, tx, to); err != nil {
+				return fmt.Errorf("signing: store intent: %w", err)
+			}
 		}
 		return nil
 	})
@@ -75,8 +85,8 @@ func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
 		}
 		return nil, err
 	}
-	x.intents++
-	x.uses, x.paid = []string{to.ID}, paid
+	x.intents, x.position = x.intents+len(digests), x.position+len(digests)
+	x.uses, x.closing, x.paid = ids, nil, paid
 	r.stored = true
 	x.config.Hook("intended", r.ID)
 	if x.key == nil {
@@ -92,6 +102,18 @@ func (x *run) begin(ctx context.Context, digest []byte) (crypto.Signer, error) {
 		return nil, fmt.Errorf("signing: the key was ready %v after its use was permitted, which is too late", late)
 	}
 	return x.key, nil
+}
+
+// keyUsed is the event of one use of a key.
+func (x *run) keyUsed(to intent.Intent) audit.Event {
+	text := "private key used"
+	if x.cred.Remote != "" {
+		text = "digest sent to the provider " + x.cred.Remote + " to be signed"
+	}
+	return x.event("key-use", text, keyUse{
+		Intent: to.ID, Digest: to.Digest, Serial: x.cert.Serial, Number: to.Position, Certificate: to.Certificate,
+		Credential: x.secrets.Credential, Provider: x.cred.Remote,
+	})
 }
 
 // leastPermit leaves a slow machine the time to open a key.

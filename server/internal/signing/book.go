@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -130,7 +131,7 @@ func (b *bookRow) tell(events []*audit.Entry) *told {
 			if wrong := keys.Used(e, use.Credential, b.keys); wrong != "" {
 				t.wrong = wrong
 			}
-			use.Serial, use.Credential = "", ""
+			use.Serial, use.Credential, use.Provider = "", "", ""
 			t.uses = append(t.uses, use)
 		case "signed", "error":
 			_ = json.Unmarshal(detail, &t.ending)
@@ -178,18 +179,25 @@ func (b *bookRow) fits(events []*audit.Entry) string {
 }
 
 // usesFit holds the intents against the uses of the key that the log tells of. Of
-// a record that was signed the last ones led to its document.
+// a record that was signed as many led to its document as its end says; those
+// before, of work that was broken off, may say either.
 func (b *bookRow) usesFit(t *told) string {
+	signed := 0
 	slices.SortFunc(t.uses, func(a, b keyUse) int { return strings.Compare(a.Intent, b.Intent) })
 	for i, use := range b.intents {
 		if use.keyUse != t.uses[i] || use.Certificate != b.CertificateID || use.account != b.AccountID {
 			return "the key was used for another digest, certificate or account than its events say"
 		}
-		last := i >= len(b.intents)-t.Uses
-		if b.State == Done && (last && use.outcome != "SIGNED" || use.outcome == "" || use.outcome == "USED") ||
-			b.State == Error && use.outcome != "FAILED" || !b.State.Final() && use.outcome == "SIGNED" {
+		if use.outcome == intent.Signed {
+			signed++
+		}
+		closed := use.outcome == intent.Failed || use.outcome == intent.Unknown
+		if b.State == Done && use.outcome != intent.Signed && !closed || b.State == Error && !closed || !b.State.Final() && use.outcome == intent.Signed {
 			return fmt.Sprintf("it is %s, and a use of its key %s", b.State, use.outcome)
 		}
+	}
+	if b.State == Done && signed < t.Uses {
+		return fmt.Sprintf("its end tells of %d uses of the key, and %d signed", t.Uses, signed)
 	}
 	return ""
 }

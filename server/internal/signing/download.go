@@ -2,10 +2,12 @@ package signing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
 	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -43,16 +45,8 @@ func (s *Service) Open(ctx context.Context, from Caller, id, which string) (*Dow
 	case f.deleted:
 		return nil, fault.New(fault.Deleted, "the document was deleted at the end of its retention")
 	}
-	// It is read after the call's own time is over: at the pace of who reads.
-	b, err := s.blobs.For(r.owner()).Open(context.WithoutCancel(ctx), f.blob)
+	b, err := s.content(ctx, r, f)
 	if err != nil {
-		return nil, fmt.Errorf("signing: open document %s of %s: %w", which, r.ID, err)
-	}
-	if err := whole(b); err != nil {
-		_ = b.Close()
-		return nil, fmt.Errorf("signing: %s of %s is not what was stored: %w", which, r.ID, err)
-	}
-	if err := f.holds(b); err != nil {
 		return nil, err
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
@@ -66,6 +60,45 @@ func (s *Service) Open(ctx context.Context, from Caller, id, which string) (*Dow
 		return nil, err
 	}
 	return &Download{File: f, Data: b}, nil
+}
+
+// content opens a document of a record, after all of it was held against its
+// seal and digest.
+func (s *Service) content(ctx context.Context, r *Record, f *File) (io.ReadSeekCloser, error) {
+	// It is read after the call's own time is over: at the pace of who reads.
+	b, err := s.blobs.For(r.owner()).Open(context.WithoutCancel(ctx), f.blob)
+	if err != nil {
+		return nil, fmt.Errorf("signing: open the %s document of %s: %w", f.Role, r.ID, err)
+	}
+	if err := whole(b); err != nil {
+		_ = b.Close()
+		return nil, fmt.Errorf("signing: the %s document of %s is not what was stored: %w", f.Role, r.ID, err)
+	}
+	return b, f.holds(b)
+}
+
+// Copy writes a document of a record for the server's own use, which is no
+// download. It says whether the document is still there.
+func (s *Service) Copy(ctx context.Context, r *Record, f *File, w io.Writer) (bool, error) {
+	if f == nil || f.deleted || f.blob == "" {
+		return false, nil
+	}
+	b, err := s.content(ctx, r, f)
+	if err != nil {
+		return false, err
+	}
+	_, err = io.Copy(w, b)
+	return true, errors.Join(err, b.Close())
+}
+
+// Peek opens the signed document of a record to look into it: none of it is to
+// leave the server.
+func (s *Service) Peek(ctx context.Context, r *Record) (*blob.Reader, error) {
+	b, err := s.blobs.For(r.owner()).Open(ctx, r.Signed.blob)
+	if err != nil {
+		return nil, fmt.Errorf("signing: open signed document of %s: %w", r.ID, err)
+	}
+	return b, nil
 }
 
 // whole reads a document to its end, where every piece is held against its seal,

@@ -2,11 +2,13 @@ package signing
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/intent"
 	"rogito.dev/rogito/server/internal/store"
@@ -35,7 +37,7 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *refusal) error {
 			return err
 		}
 		x.config.Hook("stored", r.ID)
-		r.State, r.Achieved, r.Signed = Done, x.achieved(out), f
+		r.State, r.Achieved, r.Signed, r.Signer = Done, x.achieved(out), f, x.config.Signer(ctx, x.cert)
 	}
 	err := x.db.Write(ctx, func(tx *store.Tx) error {
 		switch {
@@ -53,7 +55,7 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *refusal) error {
 		}
 		return err
 	}
-	r.stored, x.uses = true, nil
+	r.stored, x.uses, x.closing = true, nil, nil
 	return nil
 }
 
@@ -104,13 +106,21 @@ func (x *run) storeError(ctx context.Context, tx *store.Tx, no *refusal) error {
 			return err
 		}
 	}
-	return x.settled(ctx, tx, "FAILED", x.errorEvent(no))
+	outcome := intent.Failed
+	if no.number == fault.OutcomeUnknown {
+		outcome = intent.Unknown
+	}
+	return x.settled(ctx, tx, outcome, x.errorEvent(no))
 }
 
 // storeDone ends a stored record with its signed document.
 func (x *run) storeDone(ctx context.Context, tx *store.Tx, out *signedDocument) error {
 	r := x.record
-	err := x.transition(ctx, tx, Done, `signature_type = $5, achieved_level = $6, secret = null, lease_by = '', lease_until = 0`, r.Type, r.Achieved)
+	signer, err := json.Marshal(r.Signer)
+	if err != nil {
+		return err
+	}
+	err = x.transition(ctx, tx, Done, `signature_type = $5, achieved_level = $6, signer = $7, secret = null, lease_by = '', lease_until = 0`, r.Type, r.Achieved, string(signer))
 	if err != nil {
 		return err
 	}
@@ -122,12 +132,15 @@ func (x *run) storeDone(ctx context.Context, tx *store.Tx, out *signedDocument) 
 			return err
 		}
 	}
-	return x.settled(ctx, tx, "SIGNED", x.signedEvents(out)...)
+	return x.settled(ctx, tx, intent.Signed, x.signedEvents(out)...)
 }
 
 // settled closes what the work on a record left open: its intents, the claim of
 // its request; and tells of it.
 func (x *run) settled(ctx context.Context, tx *store.Tx, outcome string, events ...audit.Event) error {
+	if err := x.closeIntents(ctx, tx); err != nil {
+		return err
+	}
 	if err := intent.Settle(ctx, tx, x.record.ID, outcome, x.record.UpdatedAt); err != nil {
 		return fmt.Errorf("signing: settle intents: %w", err)
 	}

@@ -84,6 +84,7 @@ type keyUse struct {
 	Number      int    `json:"number"`
 	Certificate string `json:"certificate"`
 	Credential  string `json:"credential"` // version of password and device
+	Provider    string `json:"provider,omitempty"`
 }
 
 // ending is what the log tells of a record that has ended, beside its text.
@@ -97,6 +98,7 @@ type ending struct {
 func (r *Record) ended() string {
 	all := []any{string(r.State), r.Type, r.Achieved, r.ErrorNumber, r.ErrorMessage, store.Millis(r.UpdatedAt)}
 	if r.State == Done {
+		all = append(all, r.Signer)
 		for _, f := range r.files() {
 			all = append(all, f.traits())
 		}

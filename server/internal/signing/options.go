@@ -58,7 +58,9 @@ type Options struct {
 	Timezone        string       `json:"timezone" for:"pades" max:"64" rule:"zone" default:"UTC" doc:"IANA name: of the times shown in a visible signature"`
 	Batch           bool         `json:"batch" for:"cades pades xades pkcs1" doc:"sign each document on its own: a zip in input order with report.json"`
 
-	Asked string `json:"askedType" option:"-"` // signatureType of the request; never shown
+	Asked    string `json:"askedType" option:"-"`          // signatureType of the request; never shown
+	Certify  bool   `json:"certify,omitempty" option:"-"`  // pades: the first signature certifies the document (DocMDP, 2)
+	Embedded bool   `json:"embedded,omitempty" option:"-"` // cades over a digest: a CMS that a PDF will hold
 }
 
 // SignerImage is how a visible signature looks; a table like Options.
@@ -70,6 +72,8 @@ type SignerImage struct {
 	Reason     string      `json:"reason" max:"1024" doc:"why it was signed"`
 	Email      string      `json:"signerEmail" max:"1024" doc:"how to reach the signer"`
 	Visible    bool        `json:"imageVisible" default:"true" doc:"false: an invisible signature with these texts"`
+	Layout     string      `json:"layout" enum:"beside,above,behind,text,compact,picture" default:"beside" doc:"where the picture stands to the text: beside it, above it, behind it and pale, or left out (text; compact: all text in one paragraph); picture: no text"`
+	Language   string      `json:"language" enum:"en,it" doc:"of the text; absent: by Accept-Language, else Italian for a certificate of Italy, else English"`
 	Width      int         `json:"width" rule:"size" default:"164" doc:"points"`
 	Height     int         `json:"height" rule:"size" default:"45" doc:"points"`
 	Fields     []string    `json:"fieldsNameList" rule:"list" doc:"names of the fields to sign into"`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"rogito.dev/rogito/server/internal/callback"
@@ -25,7 +26,8 @@ type Record struct {
 	Title, Description   string
 	ErrorNumber          fault.Code
 	ErrorMessage         string
-	Achieved             string // level reached
+	Achieved             string  // level reached
+	Signer               *Signer // of a signed one
 	Inputs               []*File
 	Validated, Signed    *File
 	Approval             string // "", WAITING, APPROVED, REFUSED
@@ -42,6 +44,14 @@ type Record struct {
 	stored     bool
 	leaseBy    string // of a record that is being signed when it is stored
 	leaseUntil time.Time
+}
+
+// Signer is whose certificate signed, and what is known of it.
+type Signer struct {
+	Provider      string  `json:"provider" doc:"that issued the certificate, by its name on this server; a remote key is there"`
+	TrustProvider *string `json:"trustServiceProvider" doc:"as a European trusted list names it"`
+	QC            string  `json:"qcComplianceStatus" doc:"VALID, NOT_VALID or UNKNOWN: whether the certificate is qualified, by certificate and trusted list"`
+	SSCD          string  `json:"qcSSCDStatus" doc:"likewise: whether its key is in a qualified device"`
 }
 
 // Roles of a file.
@@ -72,9 +82,13 @@ type File struct {
 	deleted bool
 }
 
+// Deleted says that its time is over.
+func (f *File) Deleted() bool { return f.deleted }
+
 // Secrets wait with a record until it is signed, sealed under the master key.
 type Secrets struct {
 	Password           string `json:"password"`
+	OTP                string `json:"otp,omitempty"` // for the provider of a remote key
 	EncryptionPassword string `json:"encryptionPassword,omitempty"`
 	TimestampPassword  string `json:"timestampPassword,omitempty"`
 	Bound              string `json:"bound"`            // digest of what they were given for
@@ -110,7 +124,7 @@ func (s *Service) unseal(purpose, owner string, sealed []byte, v any) error {
 }
 
 const columns = `id, account_id, token_id, request_id, caller_address, certificate_type, certificate_id, state, signature_type, options, title, description,
-	error_number, error_message, achieved_level, secret, callback, charge_id, approval, approved_by, approval_proof, approval_until, files_until, created_at, updated_at`
+	error_number, error_message, achieved_level, signer, secret, callback, charge_id, approval, approved_by, approval_proof, approval_until, files_until, created_at, updated_at`
 
 func (s *Service) scan(row store.Row) (*Record, error) { return s.scanWith(row) }
 
@@ -118,12 +132,12 @@ func (s *Service) scan(row store.Row) (*Record, error) { return s.scanWith(row) 
 // not sealed for it comes with the error.
 func (s *Service) scanWith(row store.Row, more ...any) (*Record, error) {
 	r := &Record{stored: true}
-	var options string
+	var options, signer string
 	var target []byte
 	var approval, files, created, updated int64
 	err := row.Scan(append([]any{
 		&r.ID, &r.AccountID, &r.TokenID, &r.RequestID, &r.Address, &r.CertificateType, &r.CertificateID, &r.State, &r.Type, &options, &r.Title, &r.Description,
-		&r.ErrorNumber, &r.ErrorMessage, &r.Achieved, &r.secret, &target, &r.chargeID, &r.Approval, &r.ApprovedBy, &r.approved, &approval, &files, &created, &updated,
+		&r.ErrorNumber, &r.ErrorMessage, &r.Achieved, &signer, &r.secret, &target, &r.chargeID, &r.Approval, &r.ApprovedBy, &r.approved, &approval, &files, &created, &updated,
 	}, more...)...)
 	if err != nil {
 		return nil, fmt.Errorf("signing: read record: %w", err)
@@ -132,6 +146,11 @@ func (s *Service) scanWith(row store.Row, more ...any) (*Record, error) {
 	r.CreatedAt, r.UpdatedAt = store.Time(created), store.Time(updated)
 	if err := json.Unmarshal([]byte(options), &r.Options); err != nil {
 		return nil, fmt.Errorf("signing: options: %w", err)
+	}
+	if signer != "" {
+		if err := json.Unmarshal([]byte(signer), &r.Signer); err != nil {
+			return nil, fmt.Errorf("signing: signer: %w", err)
+		}
 	}
 	return r, s.unseal(callbackPurpose, r.owner(), target, &r.callback)
 }
@@ -251,6 +270,8 @@ type Filter struct {
 	State           State
 	CertificateType string
 	Type            string
+	Search          string // in titles, names of documents and ids
+	After           string // only what comes behind this record in the list
 	Skip, Limit     int
 }
 
@@ -258,6 +279,13 @@ type Filter struct {
 func (s *Service) List(ctx context.Context, account string, f Filter) ([]*Record, error) {
 	rows, err := s.db.Read().Query(ctx, `select `+columns+` from signatures
 		where account_id = $1 and deleted_at = 0 and ($2 = '' or state = $2) and ($3 = '' or certificate_type = $3) and ($4 = '' or signature_type = $4)
-		order by id desc limit $5 offset $6`, account, string(f.State), f.CertificateType, f.Type, f.Limit, f.Skip)
+			and ($7 = '' or id < $7) and ($8 = '' or id = $8 or lower(title) like $9 escape '!'
+				or exists (select 1 from signature_files f where f.signature_id = signatures.id and lower(f.label) like $9 escape '!'))
+		order by id desc limit $5 offset $6`, account, string(f.State), f.CertificateType, f.Type, f.Limit, f.Skip, f.After, f.Search, like(f.Search))
 	return store.All("signing: list", rows, err, s.scan)
+}
+
+// like is a pattern of SQL for texts that hold a piece.
+func like(piece string) string {
+	return "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(piece)) + "%"
 }

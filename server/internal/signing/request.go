@@ -63,8 +63,15 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+// Document is one that came as a file.
+type Document struct {
+	Name   string
+	Source ades.Source
+}
+
 // parser reads one request.
 type parser struct {
+	files     []Document // in place of the member inputDocuments
 	spool     *upload.Spool
 	limits    Limits
 	guard     *fetch.Guard
@@ -79,6 +86,13 @@ func (s *Service) Parse(kind keys.Kind, members map[string]jsontext.Value, spool
 	return p.parse(members)
 }
 
+// ParseFiles is Parse for documents that came as files, in place of the member
+// inputDocuments.
+func (s *Service) ParseFiles(kind keys.Kind, members map[string]jsontext.Value, files []Document, spool *upload.Spool) (*Request, error) {
+	p := parser{spool: spool, limits: s.config.Limits, guard: s.guard, allowSHA1: s.config.AllowSHA1, kind: kind, files: files}
+	return p.parse(members)
+}
+
 func (p *parser) parse(m map[string]jsontext.Value) (*Request, error) {
 	r := &Request{Kind: p.kind}
 	docs := m["inputDocuments"]
@@ -87,7 +101,7 @@ func (p *parser) parse(m map[string]jsontext.Value) (*Request, error) {
 	} else if !absent(other) {
 		return nil, fault.New(fault.BadDocuments, "inputDocuments and inputDocument are two names of one member: give one")
 	}
-	if absent(docs) {
+	if absent(docs) && len(p.files) == 0 {
 		return nil, fault.New(fault.BadDocuments, "inputDocuments is required")
 	}
 	if err := p.credentials(r, m); err != nil {
@@ -104,7 +118,12 @@ func (p *parser) parse(m map[string]jsontext.Value) (*Request, error) {
 	if r.Callback, err = callback.Parse(m["callback"], p.guard); err != nil {
 		return nil, err
 	}
-	if r.Inputs, err = p.inputs(docs); err != nil {
+	if len(p.files) > 0 {
+		r.Inputs, err = p.fromFiles()
+	} else {
+		r.Inputs, err = p.inputs(docs)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return r, r.checkDigests()
@@ -182,6 +201,25 @@ func (p *parser) inputs(v jsontext.Value) ([]Input, error) {
 			return nil, err
 		}
 		out[i] = in
+	}
+	return out, nil
+}
+
+func (p *parser) fromFiles() ([]Input, error) {
+	if len(p.files) > p.limits.Documents {
+		return nil, fault.New(fault.TooLarge, "inputDocuments has %d documents; at most %d are taken", len(p.files), p.limits.Documents)
+	}
+	out := make([]Input, len(p.files))
+	for i, f := range p.files {
+		switch n := f.Source.Size(); {
+		case n == 0:
+			return nil, fault.New(fault.BadDocuments, "inputDocuments[%d] is empty", i)
+		case n > p.limits.Document:
+			return nil, fault.New(fault.TooLarge, "a document is larger than %d bytes", p.limits.Document)
+		case len(f.Name) > 255:
+			return nil, fault.New(fault.BadDocuments, "inputDocuments[%d] has a name of more than 255 bytes", i)
+		}
+		out[i] = Input{From: fromBase64, Name: f.Name, Source: f.Source}
 	}
 	return out, nil
 }

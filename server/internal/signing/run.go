@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -29,17 +30,20 @@ type run struct {
 	secrets *Secrets
 	lease   string // ours; empty while the record is not stored
 
-	docs    []*document
-	items   []*item
-	image   ades.Source
-	fetched []*File   // inputs whose rows must be filled in
-	picture *File     // that was fetched, and has no row yet
-	stored  []putBlob // to be taken back if nothing comes of it
-	intents int
-	paid    int           // signatures that the charge is known to pay for
-	key     crypto.Signer // handed out after the first intent
+	docs     []*document
+	items    []*item
+	image    ades.Source
+	fetched  []*File       // inputs whose rows must be filled in
+	picture  *File         // that was fetched, and has no row yet
+	stored   []putBlob     // to be taken back if nothing comes of it
+	intents  int           // uses of the key that count
+	position int           // of the next intent; more, where a provider refused some
+	paid     int           // signatures that the charge is known to pay for
+	key      crypto.Signer // handed out after the first intent
+	remote   *remoteKey    // nil: the key is here
 
-	uses      []string    // the intent that is open, by its id; none: the work is settled
+	uses      []string    // intents that are open, by their ids; none: the work is settled
+	closing   []closing   // intents whose outcome is known, and not stored yet
 	committed func() bool // the caller cannot end the work any more; nil in a worker
 
 	starts, failures int // of the work on the record, this one counted as started
@@ -59,10 +63,18 @@ func (x *run) spool() *upload.Spool {
 // to nothing, since the record was taken over or deleted, are over: a change may
 // be waiting for them.
 func (x *run) close() {
-	if len(x.uses) > 0 {
+	if len(x.uses)+len(x.closing) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), settleLimit)
 		defer cancel()
-		err := x.db.Write(disk.Reclaiming(ctx), func(tx *store.Tx) error { return intent.Fail(ctx, tx, x.uses, x.config.Now()) })
+		err := x.db.Write(disk.Reclaiming(ctx), func(tx *store.Tx) error {
+			if err := x.closeIntents(ctx, tx); err != nil {
+				return err
+			}
+			if x.remote != nil && x.remote.sent { // used they are, and never again
+				return intent.Used(ctx, tx, x.uses...)
+			}
+			return intent.Close(ctx, tx, x.uses, intent.Failed, x.config.Now())
+		})
 		if err != nil {
 			x.config.Log.ErrorContext(ctx, "settle intents", "record", x.record.ID, "error", err)
 		}
@@ -73,6 +85,22 @@ func (x *run) close() {
 	if x.temp != nil {
 		_ = x.temp.Close() // files without a name: nothing is left behind
 	}
+}
+
+// closing is what became of intents.
+type closing struct {
+	ids     []string
+	outcome string
+}
+
+// closeIntents stores it.
+func (x *run) closeIntents(ctx context.Context, tx *store.Tx) error {
+	for _, c := range x.closing {
+		if err := intent.Close(ctx, tx, c.ids, c.outcome, x.config.Now()); err != nil {
+			return fmt.Errorf("signing: close intents: %w", err)
+		}
+	}
+	return nil
 }
 
 func hexOf(b []byte) string { return hex.EncodeToString(b) }
@@ -170,6 +198,9 @@ func (x *run) proceed(ctx context.Context) (err error) {
 	}
 	if x.cred == nil {
 		return &refusal{number: fault.CertificateNotUsable, text: "the certificate's key is gone"}
+	}
+	if err := x.checkUnsent(ctx); err != nil {
+		return err
 	}
 	if err := x.load(ctx); err != nil {
 		return err

@@ -24,6 +24,7 @@ import (
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/csc"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/fetch"
@@ -68,8 +69,11 @@ type Config struct {
 	Stamper      ades.Stamper  // configured or embedded time-stamp authority
 	Gatherer     ades.Gatherer // for LT and above
 	Sandbox      bool
-	Now          func() time.Time
-	Log          *slog.Logger
+	Providers    map[string]*csc.Provider // of remote keys
+	// Signer says what is known of a certificate that signs.
+	Signer func(context.Context, *enroll.Certificate) *Signer
+	Now    func() time.Time
+	Log    *slog.Logger
 	// Hook, in tests, is called at named points of a run (before-sign, intended,
 	// using, used, signed, stored) and may end the process there.
 	Hook func(point, record string)
@@ -97,6 +101,11 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Signer == nil {
+		c.Signer = func(_ context.Context, c *enroll.Certificate) *Signer {
+			return &Signer{Provider: c.Provider, QC: "UNKNOWN", SSCD: "UNKNOWN"}
+		}
 	}
 	if c.Hook == nil {
 		c.Hook = func(string, string) {}
@@ -157,6 +166,7 @@ type Caller struct {
 	Address            string
 	Bound              bool   // the token is bound to addresses
 	ClientCertificate  []byte // DER, of mutual TLS
+	Language           string // "en", "it", or empty where the caller named none
 }
 
 // refusal is what a record ends in: a row of the table of errors that stands

@@ -64,18 +64,25 @@ func (x *run) signAndEnd(ctx context.Context) error {
 
 // sign signs every item.
 func (x *run) sign(ctx context.Context) (*signedDocument, error) {
+	if err := x.openRemote(ctx); err != nil {
+		return nil, err
+	}
 	params, err := x.signParams()
 	if err != nil {
 		return nil, err
 	}
 	if len(x.items) == 1 && !x.record.Options.Batch {
-		return x.signItem(ctx, x.items[0], params)
+		return x.signItem(ctx, x.items[0], params, x.useKey)
 	}
 	return x.signAll(ctx, params)
 }
 
 func (x *run) signParams() (ades.SignParams, error) {
 	p := ades.SignParams{Hash: hashOf(x.record.Options.Hash), Time: x.config.Now().UTC().Truncate(time.Second)}
+	if x.remote != nil {
+		p.PSS = x.remote.credential.NeedsPSS()
+		x.remote.hash, x.remote.pss = p.Digest(), p.PSS
+	}
 	cert, err := x.certificates.parse(x.cert.DER)
 	if err != nil {
 		return p, fmt.Errorf("signing: certificate: %w", err)
@@ -91,12 +98,15 @@ func (x *run) signParams() (ades.SignParams, error) {
 	return p, nil
 }
 
+// valueFunc gets the signature value of a draft.
+type valueFunc = func(context.Context, *rogito.Draft) ([]byte, error)
+
 // signatureSize is what a signature without much evidence adds to a document.
 const signatureSize = 48 << 10
 
 // signItem signs one item through the front door of the library, which reads
 // and checks what it made. A PDF is signed once for each field asked for.
-func (x *run) signItem(ctx context.Context, it *item, params ades.SignParams) (*signedDocument, error) {
+func (x *run) signItem(ctx context.Context, it *item, params ades.SignParams, value valueFunc) (*signedDocument, error) {
 	in, options, err := x.libraryOptions(ctx, it, params)
 	if err != nil {
 		return nil, unsignable(it.index, err)
@@ -111,7 +121,7 @@ func (x *run) signItem(ctx context.Context, it *item, params ades.SignParams) (*
 			size += out.src.Size()
 		}
 		w := x.spool().WriteSized(size)
-		out.Signed, err = rogito.SignWith(ctx, in, w, o, x.useKey)
+		out.Signed, err = rogito.SignWith(ctx, in, w, o, value)
 		if err != nil {
 			return nil, unsignable(it.index, raisingRefusal(err))
 		}
@@ -144,7 +154,7 @@ func (x *run) libraryOptions(ctx context.Context, it *item, params ades.SignPara
 	out := rogito.Options{
 		SignParams: params, Memory: x.config.Memory, Format: libraryFormats[it.format], Level: o.level(), StampHash: hashOf(o.TimestampHash), VRI: o.Level == "LTV",
 		Stamper: x.stamper(), Gatherer: x.config.Gatherer, Spool: func() rogito.Spool { return x.spool().Write() },
-		CAdES: cades.Options{Detached: o.Detached, MimeType: it.media.mime},
+		CAdES: cades.Options{Detached: o.Detached, Embedded: o.Embedded, MimeType: it.media.mime},
 		XAdES: xades.Options{
 			Packaging: xadesPackaging[o.Packaging], SignatureID: o.SignatureID, SignElement: o.SignElement, XPathQuery: o.XPathQuery,
 			KeepSignatures: o.KeepSignatures, MimeTypes: map[string]string{name: it.media.mime},
@@ -152,7 +162,7 @@ func (x *run) libraryOptions(ctx context.Context, it *item, params ades.SignPara
 	}
 	switch container := strings.HasPrefix(o.Packaging, "asic-") || it.files != nil; {
 	case out.Format == ades.PAdES:
-		all, err := x.padesOptions(ctx, it.src, params)
+		all, err := x.padesOptions(ctx, it.src)
 		options := make([]rogito.Options, len(all))
 		for i, p := range all {
 			options[i] = out
@@ -178,6 +188,13 @@ func (x *run) libraryOptions(ctx context.Context, it *item, params ades.SignPara
 
 // useKey signs a draft with the key of the record's certificate.
 func (x *run) useKey(ctx context.Context, d *rogito.Draft) ([]byte, error) {
+	if x.remote != nil {
+		values, err := x.askProvider(ctx, []*rogito.Draft{d}, 1)
+		if err != nil {
+			return nil, err
+		}
+		return values[0].Value, providerRefusal(values[0].Err)
+	}
 	key, err := x.begin(ctx, d.Digest())
 	if err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ func (x *run) stamper() ades.Stamper {
 
 // NewStamper asks authorities over a guarded client: five seconds a try, three
 // tries, a clock within a minute of ours.
-func NewStamper(client *http.Client, servers ...tsp.Server) ades.Stamper {
+func NewStamper(client *http.Client, servers ...tsp.Server) *tsp.Client {
 	return &tsp.Client{Servers: servers, HTTP: client, Timeout: stampTimeout, Retries: 2, Skew: stampSkew}
 }
 

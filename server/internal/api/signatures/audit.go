@@ -5,15 +5,17 @@ import (
 	"context"
 	"encoding/hex"
 	stdjson "encoding/json"
-	"html/template"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
 
 	"rogito.dev/rogito/internal/visible"
+	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
-	"rogito.dev/rogito/server/internal/console"
+	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/console/look"
+	"rogito.dev/rogito/server/internal/signing"
 )
 
 func hexText(b []byte) string { return hex.EncodeToString(b) }
@@ -26,17 +28,17 @@ func (s *Signatures) audit(ctx context.Context, in *partInput) (api.Reply[signat
 	}
 	trail := trailWire(r, entries)
 	c := &api.Content{Name: "audit-" + r.ID, Inline: true}
+	lang := look.Preferred(in.Language)
 	switch trailForm(in.Accept) {
 	case "text/plain":
 		c.Type, c.Name = "text/plain; charset=utf-8", c.Name+".yaml"
 		c.Bytes, err = trailYAML(trail)
 	case "text/html":
 		c.Type, c.Name = "text/html; charset=utf-8", c.Name+".html"
-		c.Bytes, err = trailHTML(trail)
+		c.Bytes, err = s.certificateHTML(ctx, r, entries, lang)
 	case "application/pdf":
 		c.Type, c.Name = "application/pdf", c.Name+".pdf"
-		text, yerr := trailYAML(trail)
-		c.Bytes, err = console.TextPDF("Signature audit "+r.ID, string(text)), yerr
+		c.Bytes, err = s.certificatePDF(ctx, r, entries, lang, trail)
 	default:
 		return api.Found(signaturePart{trail: trail}), nil
 	}
@@ -44,6 +46,30 @@ func (s *Signatures) audit(ctx context.Context, in *partInput) (api.Reply[signat
 		return api.Reply[signaturePart]{}, err
 	}
 	return api.Reply[signaturePart]{Content: c}, nil
+}
+
+// certificateHTML is the certificate of completion as a page.
+func (s *Signatures) certificateHTML(ctx context.Context, r *signing.Record, entries []*audit.Entry, lang report.Lang) ([]byte, error) {
+	c, err := s.Completion.Of(ctx, r, entries)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = c.HTML(visible.Writer(&b), lang)
+	return b.Bytes(), err
+}
+
+// certificatePDF is the sealed one, with the trail attached.
+func (s *Signatures) certificatePDF(ctx context.Context, r *signing.Record, entries []*audit.Entry, lang report.Lang, trail *auditTrail) ([]byte, error) {
+	c, err := s.Completion.Of(ctx, r, entries)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := stdjson.MarshalIndent(trail, "", " ")
+	if err != nil {
+		return nil, err
+	}
+	return c.PDF(ctx, lang, whole)
 }
 
 // trailForm picks the most wanted form of Accept that there is; JSON for
@@ -106,49 +132,4 @@ func yamlNodes(d *jsontext.Decoder, n *yaml.Node) (*yaml.Node, error) {
 	}
 	_, err := d.ReadToken()
 	return n, err
-}
-
-var trailPage = template.Must(template.New("trail").Funcs(template.FuncMap{"json": func(v any) string {
-	b, err := stdjson.MarshalIndent(v, "", " ")
-	if err != nil {
-		return ""
-	}
-	return string(b)
-}}).Parse(`{{define "file"}}<table>{{with .SourceType}}<tr><th>sourceType</th><td>{{.}}</td></tr>{{end}}
-<tr><th>id</th><td>{{.ID}}</td></tr><tr><th>name</th><td>{{.Name}}</td></tr><tr><th>mimetype</th><td>{{.MimeType}}</td></tr>
-<tr><th>extension</th><td>{{.Extension}}</td></tr><tr><th>size</th><td>{{.Size}}</td></tr><tr><th>createdAt</th><td>{{.CreatedAt}}</td></tr>
-<tr><th>md5</th><td>{{.MD5}}</td></tr><tr><th>sha256</th><td>{{.SHA256}}</td></tr></table>{{end -}}
-<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Signature Data</title>
-<style>
-body { font: 15px/1.45 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem }
-table { border-collapse: collapse; margin: 0 0 1rem }
-th, td { border: 1px solid #999; padding: .25rem .6rem; text-align: left; vertical-align: top; overflow-wrap: anywhere }
-th { font-weight: 600 }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: .5rem 0 0 }
-</style></head><body>
-<h1>Signature Data</h1>
-{{with .SignatureData}}
-<h2>General information</h2>
-<table><tr><th>id</th><td>{{.ID}}</td></tr><tr><th>createdAt</th><td>{{.CreatedAt}}</td></tr><tr><th>updatedAt</th><td>{{.UpdatedAt}}</td></tr>
-<tr><th>certificateType</th><td>{{.CertificateType}}</td></tr><tr><th>state</th><td>{{.State}}</td></tr>
-{{with .SignatureType}}<tr><th>signatureType</th><td>{{.}}</td></tr>{{end}}
-{{with .ErrorNumber}}<tr><th>errorNumber</th><td>{{.}}</td></tr>{{end}}{{with .ErrorMessage}}<tr><th>errorMessage</th><td>{{.}}</td></tr>{{end}}</table>
-<h2>Options</h2><table>{{range $k, $v := .Options}}<tr><th>{{$k}}</th><td>{{json $v}}</td></tr>{{end}}</table>
-<h2>Document</h2><table>{{with .Document.Title}}<tr><th>title</th><td>{{.}}</td></tr>{{end}}{{with .Document.Description}}<tr><th>description</th><td>{{.}}</td></tr>{{end}}</table>
-{{with .Document.SignedDocument}}<h2>Signed document</h2>{{template "file" .}}{{end}}
-{{with .Document.ValidatedDocument}}<h2>Validated document</h2>{{template "file" .}}{{end}}
-{{with .Document.InputDocuments}}<h2>Input documents</h2>{{range .}}{{template "file" .}}{{end}}{{end}}
-{{end}}
-<h2>Audit data</h2>
-<table><tr><th>Operation ID</th><th>Operation Timestamp</th><th>Operation Detail</th></tr>
-{{range .AuditData}}<tr><td>{{.ID}}</td><td>{{.CreatedAt}}</td><td>{{.Log}}{{with .Detail}}<details><summary>detail</summary><pre>{{json .}}</pre></details>{{end}}</td></tr>
-{{end}}</table>
-</body></html>
-`))
-
-func trailHTML(t *auditTrail) ([]byte, error) {
-	var b bytes.Buffer
-	err := trailPage.Execute(visible.Writer(&b), t)
-	return b.Bytes(), err
 }

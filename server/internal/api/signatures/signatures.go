@@ -9,6 +9,8 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/console/completion"
+	"rogito.dev/rogito/server/internal/console/look"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
@@ -18,6 +20,8 @@ import (
 // Signatures serves signing and its records.
 type Signatures struct {
 	Service *signing.Service
+	// Completion writes the audit for people.
+	Completion *completion.Certificates
 }
 
 const signatureTag = "Signatures"
@@ -41,7 +45,8 @@ func RegisterSignatures(a *api.API, s *Signatures) {
 		Method: http.MethodGet, Path: "/signatures/{id}/{actionType}", ID: "getSignaturePart", Tag: signatureTag,
 		Summary: "The record, a document or the audit trail of a signature",
 		Text: "`actionType` is `detail` (the record), `signedDocument` or `validatedDocument` (the bytes, whatever `Accept` says; where each document is signed on its own, in a batch or as pkcs1, there is no one validated document: 143), " +
-			"`audit` or `auditTrail` (by `Accept`: JSON, `text/plain` as YAML, `text/html`, `application/pdf`).",
+			"`audit` or `auditTrail` (by `Accept`: JSON, `text/plain` as YAML; `text/html` and `application/pdf` are the certificate of completion for people, in Italian or English by `Accept-Language`. " +
+			"The PDF has the JSON attached and is sealed by the server, at LTA where time-stamps can be had).",
 		Produces: []string{"application/octet-stream", "application/pdf", "text/plain", "text/html"},
 		Errors:   []fault.Code{140, 141, 142, 143, 144},
 	}, s.part)
@@ -53,7 +58,8 @@ func RegisterSignatures(a *api.API, s *Signatures) {
 }
 
 type signInput struct {
-	Body api.Upload[signatureRequest]
+	Language string `header:"Accept-Language" doc:"of the text of a visible signature"`
+	Body     api.Upload[signatureRequest]
 }
 
 func (s *Signatures) registerSigning(a *api.API, kind keys.Kind) {
@@ -93,7 +99,11 @@ func (s *Signatures) sign(ctx context.Context, kind keys.Kind, in *signInput) (a
 	if err != nil {
 		return api.Reply[signatureRecord]{}, err
 	}
-	r, err := s.Service.Submit(ctx, req, signer(ctx))
+	from := signer(ctx)
+	if in.Language != "" {
+		from.Language = string(look.Preferred(in.Language))
+	}
+	r, err := s.Service.Submit(ctx, req, from)
 	if err != nil {
 		return api.Reply[signatureRecord]{}, err
 	}
@@ -160,6 +170,8 @@ type partInput struct {
 	ID     api.ID   `path:"id"`
 	Action string   `path:"actionType" doc:"detail, signedDocument, validatedDocument, audit or auditTrail"`
 	Accept []string `header:"Accept"`
+	// Language of the page and the PDF.
+	Language string `header:"Accept-Language" doc:"of the audit as a page or PDF"`
 }
 
 func (s *Signatures) part(ctx context.Context, in *partInput) (api.Reply[signaturePart], error) {

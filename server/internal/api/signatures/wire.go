@@ -57,6 +57,7 @@ type signatureRecord struct {
 	Options         recordOptions     `json:"options"`
 	ErrorNumber     *fault.Code       `json:"errorNumber"`
 	ErrorMessage    *string           `json:"errorMessage"`
+	Signer          *signing.Signer   `json:"signer,omitzero" doc:"once signed: who issued the certificate, and whether it is qualified"`
 	Document        signatureDocument `json:"document"`
 }
 
@@ -94,6 +95,7 @@ func recordWire(r *signing.Record, answer bool) signatureRecord {
 		w.SignatureType = &format
 	}
 	w.Options = r.Options.Echo(format, r.Achieved)
+	w.Signer = r.Signer
 	if r.ErrorNumber != 0 {
 		w.ErrorNumber, w.ErrorMessage = &r.ErrorNumber, &r.ErrorMessage
 	}

@@ -115,6 +115,7 @@ type Head struct {
 	Styles  []string // further style sheets
 	Nav     []Link   // a second row, for pages behind a door
 	Who     string   // who is signed in
+	Leave   string   // where one logs out
 	Alert   Text     // what went wrong, or was refused
 	Code    int      // of the fault, for tests and telephone calls
 	Wide    bool     // a map, a table: as wide as the window

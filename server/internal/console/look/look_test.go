@@ -82,6 +82,15 @@ func TestRender(t *testing.T) {
 			t.Errorf("%v: cookie %q", c, res.Header.Get("Set-Cookie"))
 		}
 	}
+	for _, path := range []string{"//evil.example/check", "/\\\\evil.example", "///evil.example"} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.URL.Path = path
+		w := httptest.NewRecorder()
+		serve(w, r)
+		if strings.Contains(w.Body.String(), `href="//`) {
+			t.Errorf("%s leads elsewhere", path)
+		}
+	}
 	page := body(t, get(serve, "/hello?x=1&lang=it"))
 	if !strings.Contains(page, `href="/hello?lang=en&amp;x=1" hreflang="en"`) {
 		t.Error("the link to the other language is missing")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"golang.org/x/text/language"
 
@@ -134,7 +135,12 @@ func Language(r *http.Request) report.Lang {
 	if c, err := r.Cookie(langCookie); err == nil && (c.Value == "it" || c.Value == "en") {
 		return report.Lang(c.Value)
 	}
-	_, i := language.MatchStrings(languages, r.Header.Get("Accept-Language"))
+	return Preferred(r.Header.Get("Accept-Language"))
+}
+
+// Preferred is the language that a header Accept-Language asks for.
+func Preferred(header string) report.Lang {
+	_, i := language.MatchStrings(languages, header)
 	return []report.Lang{report.English, report.Italian}[i]
 }
 
@@ -148,5 +154,5 @@ func chosen(r *http.Request) (report.Lang, bool) {
 func otherLanguage(u *url.URL, l report.Lang) string {
 	q := u.Query()
 	q.Set("lang", string(l))
-	return (&url.URL{Path: u.Path, RawQuery: q.Encode()}).String()
+	return (&url.URL{Path: "/" + strings.TrimLeft(u.Path, "/"), RawQuery: q.Encode()}).String() // two slashes would name another host
 }

@@ -205,15 +205,19 @@ create table credentials (
 	username   text not null,
 	kind       text not null,
 	algorithm  text not null,
-	public_key bytea not null unique, -- one key pair serves one kind
+	public_key bytea not null,
 	sealed     bytea not null,
 	totp       bytea,
 	totp_step  bigint not null default 0,
 	level      bigint not null default 0, -- of security; the key is bound to it
 	token_key  text not null default '', -- names the key in the PKCS#11 token, while it is there
+	remote     text not null default '', -- provider that has the key; '-': it has it no more for us
+	remote_token bytea, -- of the holder there, sealed under what the password opens
 	created_at bigint not null,
 	unique (account_id, username)
 );
+-- One key pair serves one kind. One at a provider may be taken into use again.
+create unique index credentials_public_key on credentials (public_key) where remote <> '-';
 
 -- Failures by account and username, known or not.
 create table credential_locks (
@@ -287,6 +291,7 @@ create table certificates (
 	certified        bytea, -- what identification proved, sealed
 	statement        bytea, -- that waits for a signature, sealed
 	browser          bytea, -- hash of the one that went through the identification, sealed
+	login            bytea, -- of the holder at the provider of a remote key, sealed, until a credential is chosen
 	refusals         bigint not null default 0, -- of identifications; the fifth ends the order
 	bound            bytea -- keyed digest of what was ordered
 );
@@ -362,6 +367,7 @@ create table signatures (
 	error_number     bigint not null default 0,
 	error_message    text not null default '',
 	achieved_level   text not null default '',
+	signer           text not null default '', -- what is known of the certificate that signed, as JSON
 	secret           bytea, -- password and what else must wait, sealed; gone at the end
 	callback         bytea, -- sealed
 	charge_id        text not null default '',
@@ -413,7 +419,7 @@ create table signing_intents (
 	certificate_id text not null,
 	position       bigint not null,
 	digest         text not null,
-	outcome        text not null default '', -- '', USED, SIGNED, FAILED
+	outcome        text not null default '', -- '', USED, SIGNED, FAILED, UNKNOWN
 	created_at     bigint not null,
 	finished_at    bigint not null default 0
 );
@@ -517,3 +523,79 @@ create table job_line (
 );
 create index job_line_turn on job_line (turn, id);
 create index job_line_account on job_line (account_id, ends);
+
+-- The Cloud Signature Consortium API. A token of its OAuth flow is a token of
+-- the account; here stands what it was given for.
+create table csc_tokens (
+	token_id       text not null primary key references tokens (id) on delete cascade on update cascade,
+	hash           bytea not null unique,
+	client_id      text not null,
+	certificate_id text not null,
+	scope          text not null, -- service, credential
+	mac            bytea not null
+);
+
+-- Applications that may ask holders for their consent.
+create table csc_clients (
+	id         text not null primary key,
+	name       text not null,
+	redirects  text not null, -- a JSON array
+	secret     bytea, -- its hash; null: a public client
+	mac        bytea not null,
+	created_at bigint not null
+);
+
+-- Authorisation requests that clients pushed, and codes that holders gave.
+create table csc_requests (
+	hash       bytea    not null primary key,
+	client_id  text    not null,
+	query      text    not null,
+	used_at    bigint not null default 0,
+	expires_at bigint not null
+);
+create index csc_requests_expires on csc_requests (expires_at);
+
+create table csc_codes (
+	hash           bytea    not null primary key,
+	account_id     text    not null,
+	client_id      text    not null,
+	certificate_id text    not null,
+	sealed         bytea, -- what was consented to and the holder's word, under the code and the master key
+	token_id       text    not null default '', -- what it was exchanged for
+	used_at        bigint not null default 0,
+	expires_at     bigint not null
+);
+create index csc_codes_expires on csc_codes (expires_at);
+
+create table csc_refresh (
+	hash           bytea    not null primary key,
+	token_id       text    not null, -- the token it renews
+	account_id     text    not null,
+	client_id      text    not null,
+	certificate_id text    not null,
+	sealed         bytea    not null, -- the same, under the refresh token and the master key
+	used_at        bigint not null default 0,
+	expires_at     bigint not null
+);
+create index csc_refresh_expires on csc_refresh (expires_at);
+
+-- Signature activation data, and the use of each hash that it authorises.
+create table csc_sads (
+	id             text    not null primary key,
+	hash           bytea    not null unique,
+	account_id     text    not null,
+	token_id       text    not null, -- the bearer that asked
+	client_id      text    not null,
+	certificate_id text    not null,
+	sealed         bytea    not null, -- under the SAD and the master key
+	expires_at     bigint not null
+);
+create index csc_sads_expires on csc_sads (expires_at);
+
+create table csc_hashes (
+	sad_id    text    not null references csc_sads (id) on delete cascade,
+	position  bigint not null,
+	state     text    not null default '', -- then RESERVED, WAITING for an approval, USED
+	record_id text    not null default '',
+	primary key (sad_id, position)
+);

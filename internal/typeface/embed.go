@@ -1,19 +1,20 @@
-package appearance
+package typeface
 
 import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"unicode/utf16"
 
 	"rogito.dev/rogito/internal/pdf"
 )
 
-// embed adds the subset as a composite font (ISO 32000-2, 9.7): glyph numbers
+// Embed adds the subset as a composite font (ISO 32000-2, 9.7): glyph numbers
 // are the character codes, so that any text can be shown.
-func (s *subset) embed(to Adder) pdf.Ref {
+func (s *Subset) Embed(to Adder) pdf.Ref {
 	program := s.program() // first: it may add components of composites
-	file := compressed(pdf.NewDict(pdf.Name("Length1"), pdf.Integer(len(program))), program)
+	file := Compressed(pdf.NewDict(pdf.Name("Length1"), pdf.Integer(len(program))), program)
 	name := s.name(program)
 	descriptor := to.New(s.descriptor(to.New(file), to.New(s.cidSet()), name))
 	descendant := to.New(pdf.NewDict(
@@ -34,22 +35,22 @@ func (s *subset) embed(to Adder) pdf.Ref {
 		pdf.Name("BaseFont"), name,
 		pdf.Name("Encoding"), pdf.Name("Identity-H"),
 		pdf.Name("DescendantFonts"), pdf.Array{descendant},
-		pdf.Name("ToUnicode"), to.New(compressed(pdf.NewDict(), s.toUnicode())),
+		pdf.Name("ToUnicode"), to.New(Compressed(pdf.NewDict(), s.toUnicode())),
 	))
 }
 
 // name has the tag of six letters that marks a subset, made from its bytes so
 // that equal subsets have equal names.
-func (s *subset) name(program []byte) pdf.Name {
+func (s *Subset) name(program []byte) pdf.Name {
 	sum := sha256.Sum256(program)
 	tag := make([]byte, 6)
 	for i := range tag {
 		tag[i] = 'A' + sum[i]%26
 	}
-	return pdf.Name(string(tag) + "+GoRegular")
+	return pdf.Name(string(tag) + "+" + s.font.name)
 }
 
-func (s *subset) descriptor(file, set pdf.Ref, name pdf.Name) *pdf.Dict {
+func (s *Subset) descriptor(file, set pdf.Ref, name pdf.Name) *pdf.Dict {
 	f := s.font
 	box := make(pdf.Array, 4)
 	for i, v := range f.bbox {
@@ -72,18 +73,18 @@ func (s *subset) descriptor(file, set pdf.Ref, name pdf.Name) *pdf.Dict {
 }
 
 // thousandths turns font units into the thousandths of an em that PDF counts in.
-func (f *font) thousandths(v int) int { return v * 1000 / f.unitsPerEm }
+func (f *Font) thousandths(v int) int { return v * 1000 / f.unitsPerEm }
 
 // cidSet marks every glyph of the subset as present, as PDF/A-1 wants.
-func (s *subset) cidSet() *pdf.Stream {
+func (s *Subset) cidSet() *pdf.Stream {
 	bits := make([]byte, (len(s.old)+7)/8)
 	for i := range s.old {
 		bits[i/8] |= 0x80 >> (i % 8)
 	}
-	return compressed(pdf.NewDict(), bits)
+	return Compressed(pdf.NewDict(), bits)
 }
 
-func (s *subset) widths() pdf.Array {
+func (s *Subset) widths() pdf.Array {
 	all := make(pdf.Array, len(s.old))
 	for i, g := range s.old {
 		all[i] = pdf.Real(fmt.Sprintf("%.3f", float64(s.font.advance(g))*1000/float64(s.font.unitsPerEm)))
@@ -92,7 +93,7 @@ func (s *subset) widths() pdf.Array {
 }
 
 // toUnicode lets readers copy and search the text.
-func (s *subset) toUnicode() []byte {
+func (s *Subset) toUnicode() []byte {
 	var b bytes.Buffer
 	b.WriteString("/CIDInit /ProcSet findresource begin\n12 dict begin\nbegincmap\n" +
 		"/CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def\n" +
@@ -106,10 +107,18 @@ func (s *subset) toUnicode() []byte {
 	for chunk := range slices.Chunk(codes, 100) {
 		fmt.Fprintf(&b, "%d beginbfchar\n", len(chunk))
 		for _, c := range chunk {
-			fmt.Fprintf(&b, "<%04X> <%04X>\n", c, s.text[c])
+			fmt.Fprintf(&b, "<%04X> <%s>\n", c, utf16Hex(s.text[c]))
 		}
 		b.WriteString("endbfchar\n")
 	}
 	b.WriteString("endcmap\nCMapName currentdict /CMap defineresource pop\nend\nend\n")
 	return b.Bytes()
+}
+
+func utf16Hex(r rune) string {
+	text := ""
+	for _, u := range utf16.Encode([]rune{r}) {
+		text += fmt.Sprintf("%04X", u)
+	}
+	return text
 }

@@ -1,12 +1,12 @@
-package appearance
+package typeface
 
 import "encoding/binary"
 
-// srgb builds a small ICC profile (version 2) of the sRGB colour space: three
-// primaries and a gamma of 2.2. With a profile of its own the appearance says
+// SRGB builds a small ICC profile (version 2) of the sRGB colour space: three
+// primaries and a gamma of 2.2. With a profile of its own an appearance says
 // which colours it means whatever the document's output intent is, which is
 // what PDF/A asks for.
-func srgb() []byte {
+func SRGB() []byte {
 	tags := []struct {
 		name string
 		data []byte

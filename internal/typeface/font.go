@@ -1,15 +1,18 @@
-package appearance
+package typeface
 
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"sort"
+	"strings"
 )
 
-// font is a TrueType font taken apart far enough to measure text and to write
+// Font is a TrueType font taken apart far enough to measure text and to write
 // a subset of its glyphs. It is only ever given fonts that come with the
 // binary, so it checks bounds but forgives nothing.
-type font struct {
+type Font struct {
+	name       string
 	tables     map[string][]byte
 	unitsPerEm int
 	ascent     int
@@ -22,10 +25,10 @@ type font struct {
 	runes      map[rune]uint16
 }
 
-var errFont = errors.New("appearance: unreadable font")
+var errFont = errors.New("typeface: unreadable font")
 
 // parseFont reads the table directory and the tables that measuring needs.
-func parseFont(b []byte) (*font, error) {
+func parseFont(name string, b []byte) (*Font, error) {
 	if len(b) < 12 {
 		return nil, errFont
 	}
@@ -33,7 +36,7 @@ func parseFont(b []byte) (*font, error) {
 	if len(b) < 12+16*n {
 		return nil, errFont
 	}
-	f := &font{tables: make(map[string][]byte, n)}
+	f := &Font{name: name, tables: make(map[string][]byte, n)}
 	for i := range n {
 		e := b[12+16*i:]
 		off, size := int(binary.BigEndian.Uint32(e[8:])), int(binary.BigEndian.Uint32(e[12:]))
@@ -45,7 +48,7 @@ func parseFont(b []byte) (*font, error) {
 	return f, f.measure()
 }
 
-func (f *font) measure() error {
+func (f *Font) measure() error {
 	head, hhea, maxp := f.tables["head"], f.tables["hhea"], f.tables["maxp"]
 	if len(head) < 54 || len(hhea) < 36 || len(maxp) < 6 {
 		return errFont
@@ -72,7 +75,7 @@ func int16at(b []byte, i int) int { return int(int16(binary.BigEndian.Uint16(b[i
 
 // readCmap reads the Unicode mapping of format 4: the basic plane, which is all
 // that the fonts we carry have.
-func (f *font) readCmap() error {
+func (f *Font) readCmap() error {
 	cmap := f.tables["cmap"]
 	if len(cmap) < 4 {
 		return errFont
@@ -89,7 +92,7 @@ func (f *font) readCmap() error {
 	return errFont
 }
 
-func (f *font) readSegments(t []byte) error {
+func (f *Font) readSegments(t []byte) error {
 	n := int(binary.BigEndian.Uint16(t[6:])) / 2
 	if len(t) < 16+8*n {
 		return errFont
@@ -120,13 +123,13 @@ func (f *font) readSegments(t []byte) error {
 }
 
 // advance is the width of a glyph in font units.
-func (f *font) advance(g uint16) int {
+func (f *Font) advance(g uint16) int {
 	i := min(int(g), f.metrics-1)
 	return int(binary.BigEndian.Uint16(f.tables["hmtx"][4*i:]))
 }
 
 // bearing is the left side bearing of a glyph.
-func (f *font) bearing(g uint16) uint16 {
+func (f *Font) bearing(g uint16) uint16 {
 	hmtx := f.tables["hmtx"]
 	if int(g) < f.metrics {
 		return binary.BigEndian.Uint16(hmtx[4*int(g)+2:])
@@ -138,7 +141,7 @@ func (f *font) bearing(g uint16) uint16 {
 }
 
 // outline returns the glyf entry of a glyph, empty for a blank.
-func (f *font) outline(g uint16) []byte {
+func (f *Font) outline(g uint16) []byte {
 	loca, glyf := f.tables["loca"], f.tables["glyf"]
 	var from, to int
 	if f.longLoca {
@@ -158,38 +161,47 @@ func (f *font) outline(g uint16) []byte {
 	return glyf[from:to]
 }
 
-// subset is a font reduced to the glyphs in use, numbered anew from zero
+// Subset is a font reduced to the glyphs in use, numbered anew from zero
 // (.notdef), so that every glyph in it is one that the text may show.
-type subset struct {
-	font *font
-	old  []uint16          // new number → number in the font
-	new  map[uint16]uint16 // and back
-	text map[uint16]rune   // new number → what it stands for
+type Subset struct {
+	font *Font
+	old  []uint16         // new number → number in the font
+	new  map[shown]uint16 // and back
+	text map[uint16]rune  // new number → what it stands for
 }
 
-func newSubset(f *font) *subset {
-	return &subset{font: f, old: []uint16{0}, new: map[uint16]uint16{0: 0}, text: make(map[uint16]rune)}
+// shown is a glyph and the character that it stands for; zero for a part of
+// another glyph. A glyph that stands for two characters is there twice.
+type shown struct {
+	glyph uint16
+	text  rune
 }
 
-// glyph returns the number of a rune's glyph in the subset; what the font
-// lacks is shown as a question mark, since PDF/A forbids .notdef.
-func (s *subset) glyph(r rune) uint16 {
-	g, ok := s.font.runes[r]
-	if !ok {
-		r, g = '?', s.font.runes['?']
+// Subset returns an empty one.
+func (f *Font) Subset() *Subset {
+	return &Subset{font: f, old: []uint16{0}, new: map[shown]uint16{{}: 0}, text: make(map[uint16]rune)}
+}
+
+// Show is the operand that shows a text.
+func (s *Subset) Show(text string) string {
+	var b strings.Builder
+	b.WriteByte('<')
+	for _, c := range s.font.glyphsOf(text) {
+		n := s.add(c)
+		s.text[n] = c.text
+		fmt.Fprintf(&b, "%04X", n)
 	}
-	n := s.add(g)
-	s.text[n] = r
-	return n
+	b.WriteByte('>')
+	return b.String()
 }
 
-func (s *subset) add(g uint16) uint16 {
-	if n, ok := s.new[g]; ok {
+func (s *Subset) add(c shown) uint16 {
+	if n, ok := s.new[c]; ok {
 		return n
 	}
 	n := uint16(len(s.old))
-	s.old = append(s.old, g)
-	s.new[g] = n
+	s.old = append(s.old, c.glyph)
+	s.new[c] = n
 	return n
 }
 
@@ -203,7 +215,7 @@ const (
 )
 
 // program writes the subset as a TrueType font.
-func (s *subset) program() []byte {
+func (s *Subset) program() []byte {
 	var glyf, loca, hmtx []byte
 	// Components are added while their composites are written, so the list
 	// grows under the loop.
@@ -237,14 +249,14 @@ func (s *subset) program() []byte {
 
 // renumber copies a glyph's outline; the components of a composite get their
 // numbers in the subset.
-func (s *subset) renumber(outline []byte) []byte {
+func (s *Subset) renumber(outline []byte) []byte {
 	out := append([]byte(nil), outline...)
 	if len(out) < 10 || int16at(out, 0) >= 0 {
 		return out
 	}
 	for at := 10; at+4 <= len(out); {
 		flags := binary.BigEndian.Uint16(out[at:])
-		binary.BigEndian.PutUint16(out[at+2:], s.add(binary.BigEndian.Uint16(out[at+2:])))
+		binary.BigEndian.PutUint16(out[at+2:], s.add(shown{glyph: binary.BigEndian.Uint16(out[at+2:])}))
 		if flags&moreComponent == 0 {
 			break
 		}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"rogito.dev/rogito/server"
+)
+
+func init() {
+	add(groupPeople, "csc", "applications that sign with our keys over the CSC API: add, list, remove", func() any { return &cscCommand{} })
+}
+
+type cscCommand struct {
+	Client cscClientCommand `cmd:"" help:"applications that may ask holders for their consent"`
+}
+
+// Help is the page of the command.
+func (cscCommand) Help() string {
+	return example(`
+Others sign with the keys that this server holds over the API of the Cloud
+Signature Consortium (/csc/v1, /csc/v2). A token of an account with the scope
+POST:*/csc is enough for that. An application that is to ask a holder for
+consent in the browser (OAuth) is registered here first. Its secret is printed
+once and stored only as a digest.`,
+		"rogito csc client add Contracts --redirect https://app.example.org/callback --json")
+}
+
+type cscClientCommand struct {
+	Add    cscClientAdd    `cmd:"" help:"register an application"`
+	List   cscClientList   `cmd:"" help:"list the applications"`
+	Remove cscClientRemove `cmd:"" help:"end an application and whatever it was given"`
+}
+
+type cscClientAdd struct {
+	dataFlags
+	Name     string   `arg:"" help:"name that holders read"`
+	Redirect []string `required:"" placeholder:"URI" sep:"none" help:"where the browser goes back to, compared as it is; may be given several times"`
+	Public   bool     `help:"an application that cannot keep a secret: it gets none"`
+	JSON     bool     `help:"print JSON"`
+}
+
+// Run registers the application.
+func (c *cscClientAdd) Run(s *session, srv *server.Server) error {
+	made, err := srv.AddCSCClient(s.ctx, c.Name, c.Redirect, c.Public)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(s.stdout).Encode(made)
+	}
+	w := s.text()
+	fmt.Fprintf(w, "client_id      %s\n", made.ID)
+	if made.Secret != "" {
+		fmt.Fprintf(w, "client_secret  %s\n", made.Secret)
+	}
+	return nil
+}
+
+type cscClientList struct {
+	dataFlags
+	JSON bool `help:"print JSON"`
+}
+
+// Run lists the applications.
+func (c *cscClientList) Run(s *session, srv *server.Server) error {
+	list, err := srv.CSCClients(s.ctx)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(s.stdout).Encode(list)
+	}
+	w := tabwriter.NewWriter(s.text(), 0, 8, 2, ' ', 0)
+	for _, one := range list {
+		printRow(w, one.ID, one.Name, one.CreatedAt.Format(time.DateOnly), strings.Join(one.Redirects, " "))
+	}
+	return w.Flush()
+}
+
+type cscClientRemove struct {
+	dataFlags
+	ID string `arg:"" help:"client_id of the application"`
+}
+
+// Run ends the application.
+func (c *cscClientRemove) Run(s *session, srv *server.Server) error {
+	return srv.RemoveCSCClient(s.ctx, c.ID)
+}

@@ -1,0 +1,171 @@
+// Package typeface measures text and embeds the fonts that it is shown in: the
+// Go fonts, which come with the binary and have the Latin, Greek and Cyrillic
+// alphabets. Fonts are embedded as subsets and colours are given with a profile,
+// so that a PDF/A document stays one.
+package typeface
+
+import (
+	"bytes"
+	"compress/zlib"
+	"strings"
+	"sync"
+	"unicode"
+
+	"golang.org/x/image/font/gofont/gobold"
+	"golang.org/x/image/font/gofont/gomono"
+	"golang.org/x/image/font/gofont/goregular"
+	"golang.org/x/text/unicode/norm"
+
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// Adder takes new objects into a document.
+type Adder interface {
+	New(o pdf.Object) pdf.Ref
+}
+
+// The fonts.
+var (
+	Regular = opened("GoRegular", goregular.TTF)
+	Bold    = opened("GoBold", gobold.TTF)
+	Mono    = opened("GoMono", gomono.TTF)
+)
+
+func opened(name string, b []byte) func() *Font {
+	return sync.OnceValue(func() *Font {
+		f, err := parseFont(name, b)
+		if err != nil {
+			panic(err) // it comes with the binary
+		}
+		return f
+	})
+}
+
+// lineRunes is what one entry may hold before it is cut.
+const lineRunes = 1024
+
+// Clean makes a string fit to be shown: no control or direction characters, no
+// line breaks, letters composed with their marks, and an end.
+func Clean(s string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range norm.NFC.String(s) {
+		switch {
+		case unicode.IsSpace(r):
+			r = ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == unicode.ReplacementChar:
+			continue
+		}
+		if n++; n > lineRunes {
+			b.WriteRune('…')
+			break
+		}
+		b.WriteRune(r)
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// lacking is shown for a character that the font lacks, since PDF/A forbids
+// .notdef. Who copies the text gets the character.
+const lacking = '□'
+
+// glyphsOf are the glyphs of a text. A letter with a mark that the font lacks is
+// shown without the mark.
+func (f *Font) glyphsOf(s string) []shown {
+	all := make([]shown, 0, len(s))
+	for _, r := range s {
+		g, ok := f.runes[r]
+		if !ok {
+			g = f.runes[lacking]
+			if base := []rune(norm.NFD.String(string(r)))[0]; f.runes[base] != 0 {
+				g = f.runes[base]
+			}
+		}
+		all = append(all, shown{g, r})
+	}
+	return all
+}
+
+// Has says that the font has every character of a text, or its letter without
+// the mark.
+func (f *Font) Has(s string) bool {
+	for _, c := range f.glyphsOf(s) {
+		if c.glyph == f.runes[lacking] && c.text != lacking {
+			return false
+		}
+	}
+	return true
+}
+
+// Width of a text at size one.
+func (f *Font) Width(s string) float64 {
+	w := 0
+	for _, c := range f.glyphsOf(s) {
+		w += f.advance(c.glyph)
+	}
+	return float64(w) / float64(f.unitsPerEm)
+}
+
+// Wrap breaks a text into lines no wider than a measure, between words where
+// it can.
+func (f *Font) Wrap(s string, measure float64) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(s) {
+		if next := strings.TrimSpace(line + " " + word); f.Width(next) <= measure {
+			line = next
+			continue
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		pieces := f.split(word, measure)
+		lines = append(lines, pieces[:len(pieces)-1]...)
+		line = pieces[len(pieces)-1]
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// split cuts a word that is wider than a line; there is always at least one piece.
+func (f *Font) split(word string, measure float64) []string {
+	var pieces []string
+	var piece strings.Builder
+	width := 0.0
+	for _, r := range word {
+		w := f.Width(string(r))
+		if piece.Len() > 0 && width+w > measure {
+			pieces = append(pieces, piece.String())
+			piece.Reset()
+			width = 0
+		}
+		piece.WriteRune(r)
+		width += w
+	}
+	return append(pieces, piece.String())
+}
+
+// Clip is a text that is no wider than a measure, with an ellipsis where it was
+// cut.
+func (f *Font) Clip(s string, measure float64) string {
+	if f.Width(s) <= measure {
+		return s
+	}
+	r := []rune(s)
+	for len(r) > 0 && f.Width(string(r)+"…") > measure {
+		r = r[:len(r)-1]
+	}
+	return strings.TrimSpace(string(r)) + "…"
+}
+
+// Compressed makes a stream object with FlateDecode.
+func Compressed(dict *pdf.Dict, data []byte) *pdf.Stream {
+	var b bytes.Buffer
+	z := zlib.NewWriter(&b)
+	z.Write(data)
+	z.Close()
+	dict.Set("Filter", pdf.Name("FlateDecode"))
+	return &pdf.Stream{Dict: dict, Data: b.Bytes()}
+}

@@ -1,0 +1,729 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// visitor is a browser at the console.
+type visitor struct {
+	*site
+	client *http.Client
+}
+
+// shownPage is what a browser got.
+type shownPage struct {
+	Status int
+	Header http.Header
+	Text   string
+	Path   string // where it ended
+}
+
+func (s *site) visitor() *visitor {
+	s.t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return &visitor{s, &http.Client{Jar: jar}}
+}
+
+// loggedIn is a browser that has logged in with a token.
+func (s *site) loggedIn(token string) *visitor {
+	s.t.Helper()
+	v := s.visitor()
+	p := v.post("/console/login", url.Values{"token": {token}})
+	if p.Status != 200 && p.Status != 403 || strings.HasPrefix(p.Path, "/console/login") {
+		s.t.Fatalf("login: %d at %s: %s", p.Status, p.Path, alertOf(p.Text))
+	}
+	return v
+}
+
+func (v *visitor) send(req *http.Request) *shownPage {
+	v.t.Helper()
+	if req.Header.Get("Accept") == "" {
+		req.Header.Set("Accept", "text/html")
+	}
+	resp, err := v.client.Do(req)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	if ct := resp.Header.Get("Content-Type"); strings.HasPrefix(ct, "text/html") {
+		csp := resp.Header.Get("Content-Security-Policy")
+		if !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") || !strings.Contains(csp, "frame-ancestors 'none'") ||
+			resp.Header.Get("X-Content-Type-Options") != "nosniff" || resp.Header.Get("Cache-Control") != "no-store" || resp.Header.Get("Referrer-Policy") != "no-referrer" {
+			v.t.Errorf("%s: headers %v", req.URL, resp.Header)
+		}
+		if strings.Contains(string(b), v.box.Token) {
+			v.t.Errorf("%s: the token stands in the page", req.URL)
+		}
+	}
+	return &shownPage{resp.StatusCode, resp.Header, string(b), resp.Request.URL.RequestURI()}
+}
+
+func (v *visitor) request(method, path string, body io.Reader, header ...string) *http.Request {
+	v.t.Helper()
+	req, err := http.NewRequest(method, v.url+path, body)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	return req
+}
+
+func (v *visitor) get(path string, header ...string) *shownPage {
+	v.t.Helper()
+	return v.send(v.request(http.MethodGet, path, nil, header...))
+}
+
+func (v *visitor) post(path string, f url.Values, header ...string) *shownPage {
+	v.t.Helper()
+	return v.send(v.request(http.MethodPost, path, strings.NewReader(f.Encode()), append([]string{"Content-Type", "application/x-www-form-urlencoded"}, header...)...))
+}
+
+// named is a file of a form.
+type named struct {
+	name string
+	data []byte
+}
+
+// formOf is a form with files.
+func formOf(t *testing.T, fields map[string]string, files ...named) (body []byte, kind string) {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for k, v := range fields {
+		_ = w.WriteField(k, v)
+	}
+	for _, f := range files {
+		part, err := w.CreateFormFile("inputDocuments", f.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = part.Write(f.data)
+	}
+	w.Close()
+	return b.Bytes(), w.FormDataContentType()
+}
+
+// fields are those of the form that signs, with a fresh key.
+func (v *visitor) fields(more map[string]string) map[string]string {
+	v.t.Helper()
+	c := v.box.Certificates["automatic"]
+	f := map[string]string{"certificateUsername": c.Username, "certificatePassword": c.Password, "level": "B"}
+	for k, value := range more {
+		f[k] = value
+	}
+	if _, ok := f["key"]; !ok {
+		f["key"] = keyOf(v.get("/console/sign").Text)
+	}
+	return f
+}
+
+var keyField = regexp.MustCompile(`name="key" value="([^"]+)"`)
+
+func keyOf(page string) string {
+	if m := keyField.FindStringSubmatch(page); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+func (v *visitor) submit(fields map[string]string, files ...named) *shownPage {
+	v.t.Helper()
+	b, kind := formOf(v.t, fields, files...)
+	return v.send(v.request(http.MethodPost, "/console/sign", bytes.NewReader(b), "Content-Type", kind))
+}
+
+var (
+	alertText = regexp.MustCompile(`(?s)role="alert"[^>]*>(.*?)</div>`)
+	signedRef = regexp.MustCompile(`<a id="signed"[^>]*href="([^"]+)"`)
+)
+
+func alertOf(page string) string {
+	if m := alertText.FindStringSubmatch(page); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+func (v *visitor) recordCount() int {
+	v.t.Helper()
+	return strings.Count(v.get("/console/records").Text, "<tr data-id=")
+}
+
+// A person signs in the pages, once however often the form is sent, and the
+// signed document is valid.
+func TestDeskSigns(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		v := s.loggedIn(s.box.Token)
+		f := v.fields(map[string]string{"visible": "true", "page": "1", "x": "100", "y": "150,5", "level": "T"})
+		b, kind := formOf(t, f, named{"contract.pdf", samplePDF})
+		var wg sync.WaitGroup
+		pages := make([]*shownPage, 4)
+		for i := range pages {
+			wg.Go(func() {
+				pages[i] = v.send(v.request(http.MethodPost, "/console/sign", bytes.NewReader(b), "Content-Type", kind))
+			})
+		}
+		wg.Wait()
+		for _, p := range pages {
+			if p.Status != 200 || p.Path != pages[0].Path || !strings.HasPrefix(p.Path, "/console/sign/") {
+				t.Errorf("%d at %s: %s", p.Status, p.Path, alertOf(p.Text))
+			}
+		}
+		if n := v.recordCount(); n != 1 {
+			t.Fatalf("sent four times at once: %d records", n)
+		}
+		ref := signedRef.FindStringSubmatch(pages[0].Text)
+		if ref == nil {
+			t.Fatal(pages[0].Text)
+		}
+		signed := v.get(ref[1])
+		if got := s.indication([]byte(signed.Text)); got != "TOTAL-PASSED" {
+			t.Errorf("the signed document is %s", got)
+		}
+		if d := signed.Header.Get("Content-Disposition"); d != `attachment; filename=contract-signed.pdf` {
+			t.Errorf("it comes as %s", d)
+		}
+		// The same form with other files signs nothing more, and says so.
+		p := v.submit(f, named{"other.pdf", samplePDF})
+		if p.Status != 422 || !strings.Contains(alertOf(p.Text), "sent before") || v.recordCount() != 1 {
+			t.Errorf("%d %s", p.Status, alertOf(p.Text))
+		}
+		if next := keyOf(p.Text); next == "" || next == f["key"] {
+			t.Error("the form shown again has the old key")
+		}
+		// What the API shows of it is what a call would have made.
+		id := strings.TrimPrefix(pages[0].Path, "/console/sign/")
+		r := s.record(s.do("GET", "/signatures/"+id, nil))
+		if r.State != "DONE" || r.SignatureType == nil || *r.SignatureType != "pades" || r.Options["achievedLevel"] != "T" || r.Options["x"] != 100.0 || r.Options["y"] != 150.5 {
+			t.Errorf("%+v", r.Options)
+		}
+		page := v.get("/console/records/" + id)
+		for _, want := range []string{"contract.pdf", "Downloaded", "Asked for", "127.0.0.1"} {
+			if !strings.Contains(page.Text, want) {
+				t.Errorf("the record does not show %q", want)
+			}
+		}
+	})
+}
+
+// Several files are one record; with together they become one document.
+func TestDeskSignsSeveral(t *testing.T) {
+	s := newSite(t)
+	v := s.loggedIn(s.box.Token)
+	p := v.submit(v.fields(nil), named{"a.pdf", samplePDF}, named{"b.txt", sampleTXT}, named{"32.bin", bytes.Repeat([]byte("x"), 32)})
+	ref := signedRef.FindStringSubmatch(p.Text)
+	if ref == nil {
+		t.Fatalf("%d %s", p.Status, alertOf(p.Text))
+	}
+	files := unzip(t, []byte(v.get(ref[1]).Text))
+	if len(files) != 4 || files["0000_a.pdf"] == nil || files["0001_b.txt.p7m"] == nil || files["0002_32.bin.p7m"] == nil {
+		t.Errorf("%d files in the zip", len(files))
+	}
+	if one := v.get(ref[1] + "/1"); one.Text != string(files["0001_b.txt.p7m"]) || !strings.Contains(one.Header.Get("Content-Disposition"), "b.txt.p7m") {
+		t.Errorf("one of them: %d %v", one.Status, one.Header)
+	}
+	for _, n := range []string{"/3", "/4", "/-1", "/x"} { // the report, and what there is not
+		if one := v.get(ref[1] + n); one.Status != 404 {
+			t.Errorf("%s: %d", n, one.Status)
+		}
+	}
+	if n := v.recordCount(); n != 1 {
+		t.Errorf("%d records", n)
+	}
+	p = v.submit(v.fields(map[string]string{"together": "true"}), named{"a.pdf", samplePDF}, named{"b.pdf", samplePDF})
+	if ref = signedRef.FindStringSubmatch(p.Text); ref == nil || !strings.HasPrefix(v.get(ref[1]).Text, "%PDF-") {
+		t.Errorf("together: %d %s", p.Status, alertOf(p.Text))
+	}
+	var many []named
+	for i := range 12 {
+		many = append(many, named{fmt.Sprintf("%d.txt", i), sampleTXT})
+	}
+	p = v.submit(v.fields(nil), many...)
+	for end := time.Now().Add(30 * time.Second); signedRef.FindString(p.Text) == "" && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if p.Header.Get("Refresh") == "" {
+			t.Fatalf("it waits and does not look again: %d %s", p.Status, alertOf(p.Text))
+		}
+		p = v.get(p.Path)
+	}
+	if signedRef.FindString(p.Text) == "" {
+		t.Errorf("twelve files: %s", p.Text)
+	}
+}
+
+// What is refused is said in words, in the form, in both languages; the
+// certificate's lock holds as for calls.
+func TestDeskRefusals(t *testing.T) {
+	s := newSite(t)
+	v := s.loggedIn(s.box.Token)
+	good := named{"a.pdf", samplePDF}
+	for name, c := range map[string]struct {
+		fields  map[string]string
+		files   []named
+		status  int
+		english string
+		italian string
+	}{
+		"no file":        {nil, nil, 422, "Choose at least one file", "Scegli almeno un file"},
+		"empty file":     {nil, []named{{"a.pdf", nil}}, 422, "empty", "non si può leggere"},
+		"no password":    {map[string]string{"certificatePassword": ""}, []named{good}, 422, "Enter the password", "Inserisci la password"},
+		"no certificate": {map[string]string{"certificateUsername": ""}, []named{good}, 422, "Choose the certificate", "Scegli il certificato"},
+		"wrong type":     {map[string]string{"signatureType": "x"}, []named{good}, 422, "SignatureType must be", "tipo di firma"},
+		"wrong level":    {map[string]string{"level": "X"}, []named{good}, 422, "level must be one of", "opzione"},
+		"wrong place":    {map[string]string{"visible": "true", "x": "left"}, []named{good}, 422, "place x must be a number", "posizione x deve essere un numero"},
+		"wrong page":     {map[string]string{"visible": "true", "page": "two"}, []named{good}, 422, "page must be a number", "pagina deve essere"},
+		"no such page":   {map[string]string{"visible": "true", "page": "9"}, []named{good}, 422, "page", "non si può firmare"},
+		"no PDF":         {map[string]string{"signatureType": "pades"}, []named{{"a.txt", sampleTXT}}, 422, "PDF", "non si può firmare"},
+		"wrong password": {map[string]string{"certificatePassword": "wrong"}, []named{good}, 422, "password of the certificate is wrong", "password del certificato è errata"},
+		"other account":  {map[string]string{"as": store.NewID()}, []named{good}, 409, "another account", "altro conto"},
+	} {
+		for lang, want := range map[string]string{"en": c.english, "it": c.italian} {
+			b, kind := formOf(t, v.fields(c.fields), c.files...)
+			p := v.send(v.request(http.MethodPost, "/console/sign", bytes.NewReader(b), "Content-Type", kind, "Accept-Language", lang))
+			if p.Status != c.status || !strings.Contains(alertOf(p.Text), want) || !strings.Contains(p.Text, `id="sign"`) || strings.Contains(p.Text, v.box.Certificates["automatic"].Password) {
+				t.Errorf("%s in %s: %d %s", name, lang, p.Status, alertOf(p.Text))
+			}
+		}
+	}
+	p := v.submit(v.fields(nil), good) // the failures in a row end here
+	if signedRef.FindString(p.Text) == "" {
+		t.Fatalf("%d %s", p.Status, alertOf(p.Text))
+	}
+	for range 5 {
+		v.submit(v.fields(map[string]string{"certificatePassword": "wrong"}), good)
+	}
+	if p = v.submit(v.fields(nil), good); p.Status != 423 || !strings.Contains(alertOf(p.Text), "locked") {
+		t.Errorf("after five failures: %d %s", p.Status, alertOf(p.Text))
+	}
+}
+
+// Every page and action asks the token for the scope of the operation, and an
+// account sees nothing of another.
+func TestDeskScopesAndTenants(t *testing.T) {
+	s := newSite(t)
+	own := s.loggedIn(s.box.Token)
+	p := own.submit(own.fields(nil), named{"mine.pdf", samplePDF})
+	id := strings.TrimPrefix(p.Path, "/console/sign/")
+	cert := s.buy("automatic", nil).ID
+	token := func(scopes ...string) string {
+		var made struct{ Token string }
+		if err := json.Unmarshal(s.do("POST", "/tokens", m{"scopes": scopes}).Data, &made); err != nil {
+			t.Fatal(err)
+		}
+		return made.Token
+	}
+	pages := map[string]string{ // page → scope that opens it
+		"/console/sign": "POST:*/EU-QES_automatic", "/console/records": "GET:*/signatures", "/console/records/" + id: "GET:*/signatures",
+		"/console/records/" + id + "/signed": "GET:*/signatures", "/console/sign/" + id: "GET:*/signatures", "/console/certificates": "GET:*/certificates", "/console/account": "GET:*/wallet",
+	}
+	for path, scope := range pages {
+		with, without := s.loggedIn(token(scope)), s.loggedIn(token("GET:*/IT-omi"))
+		if p := with.get(path); p.Status != 200 {
+			t.Errorf("%s with %s: %d %s", path, scope, p.Status, alertOf(p.Text))
+		}
+		if p := without.get(path); p.Status != 403 || alertOf(p.Text) == "" {
+			t.Errorf("%s without %s: %d", path, scope, p.Status)
+		}
+	}
+	actions := []string{
+		"/console/certificates/" + cert + "/cancel", "/console/certificates/" + cert + "/review", "/console/records/" + id + "/approve", "/console/records/" + id + "/refuse",
+		"/console/records/" + id + "/callbacks/" + store.NewID() + "/resend", "/console/account/tokens/" + store.NewID() + "/revoke",
+	}
+	reader := s.loggedIn(token("GET:*/*"))
+	for _, path := range actions {
+		if p := reader.post(path, nil); p.Status != 403 || alertOf(p.Text) == "" {
+			t.Errorf("%s by who may only read: %d", path, p.Status)
+		}
+	}
+	if p := reader.submit(map[string]string{"certificateUsername": s.box.Certificates["automatic"].Username, "certificatePassword": s.box.Certificates["automatic"].Password}, named{"a.pdf", samplePDF}); p.Status != 403 {
+		t.Errorf("signing by who may only read: %d", p.Status)
+	}
+	seal := s.loggedIn(token("POST:*/EU-QES_eseal", "GET:*/certificates"))
+	if p := seal.submit(map[string]string{"certificateUsername": s.box.Certificates["automatic"].Username, "certificatePassword": s.box.Certificates["automatic"].Password}, named{"a.pdf", samplePDF}); p.Status != 403 {
+		t.Errorf("an automatic signature by who may only seal: %d", p.Status)
+	}
+	if page := seal.get("/console/sign").Text; !strings.Contains(page, "your token may not use it") {
+		t.Error("a certificate that the token may not use can be chosen")
+	}
+	blind := s.loggedIn(token("POST:*/EU-QES_automatic"))
+	if p := blind.submit(blind.fields(nil), named{"a.pdf", samplePDF}); p.Status != 200 || signedRef.FindString(p.Text) != "" || !strings.Contains(p.Text, "but not download") {
+		t.Errorf("signing by who may only sign: %d %s", p.Status, alertOf(p.Text))
+	}
+	unlisted := s.loggedIn(token("POST:*/EU-QES_automatic", "GET:*/signatures"))
+	if page := unlisted.get("/console/sign").Text; strings.Contains(page, s.box.Certificates["automatic"].Username) {
+		t.Error("usernames are shown to a token that may not read certificates")
+	}
+
+	other := s.loggedIn(s.stranger())
+	for path := range pages {
+		if !strings.Contains(path, id) {
+			continue
+		}
+		if p := other.get(path); p.Status != 404 || strings.Contains(p.Text, "mine.pdf") {
+			t.Errorf("%s by another account: %d", path, p.Status)
+		}
+	}
+	for _, path := range []string{"/console/records", "/console/certificates", "/console/sign", "/console/account"} {
+		if page := other.get(path).Text; strings.Contains(page, "mine.pdf") || strings.Contains(page, s.box.Certificates["automatic"].Username) || strings.Contains(page, cert) {
+			t.Errorf("%s shows something of another account", path)
+		}
+	}
+	for _, what := range []string{"suspend", "resume", "revoke", "cancel"} {
+		if p := other.post("/console/certificates/"+cert+"/"+what, nil); p.Status != 404 {
+			t.Errorf("%s by another account: %d", what, p.Status)
+		}
+	}
+	if p := other.get("/console/health"); p.Status != 403 || alertOf(p.Text) == "" {
+		t.Errorf("health for who is no administrator: %d", p.Status)
+	}
+	if p := s.loggedIn(token("GET:*/IT-omi")).get("/console/health"); p.Status != 403 {
+		t.Errorf("health for a narrow token: %d", p.Status)
+	}
+	if p := own.get("/console/health"); p.Status != 200 || !strings.Contains(p.Text, `data-part="disk space"`) || !strings.Contains(p.Text, `data-part="trusted lists"`) || !strings.Contains(p.Text, `data-part="database"`) {
+		t.Errorf("health: %d", p.Status)
+	}
+}
+
+// A session is a cookie that scripts and other sites do not get, good as long as
+// its token; who logs out, is idle or is revoked is told so and led back.
+func TestDeskSessions(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		v := s.visitor()
+		v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		p := v.get("/console/records?q=x")
+		if p.Status != 303 || p.Header.Get("Location") != "/console/login?next=%2Fconsole%2Frecords%3Fq%3Dx" {
+			t.Errorf("%d %s", p.Status, p.Header.Get("Location"))
+		}
+		p = v.post("/console/login", url.Values{"token": {s.box.Token}, "next": {"/console/records?q=x"}})
+		cookie := p.Header.Get("Set-Cookie")
+		if p.Header.Get("Location") != "/console/records?q=x" || !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Strict") || strings.Contains(cookie, "rgt_") || strings.Contains(cookie, "Expires") {
+			t.Errorf("%d to %s with %s", p.Status, p.Header.Get("Location"), cookie)
+		}
+		for _, evil := range []string{
+			"https://evil.example/", "//evil.example/console/", "/\\evil.example", "/console/../check", "javascript:alert(1)", "/console/\nhttps://evil.example", "/console/login", "http:/console/x",
+			"/console//evil.example", "console/x", "/consolex", "",
+		} {
+			p := v.post("/console/login", url.Values{"token": {s.box.Token}, "next": {evil}})
+			if to := p.Header.Get("Location"); to != "/console/" {
+				t.Errorf("%q leads to %q", evil, to)
+			}
+		}
+		for _, wrong := range []string{"", "x", "rgt_" + strings.Repeat("0", 49), s.box.APIKey} {
+			if p := v.post("/console/login", url.Values{"token": {wrong}}); p.Status != 401 || alertOf(p.Text) == "" || strings.Contains(p.Text, wrong) && wrong != "" && wrong != "x" {
+				t.Errorf("token %q: %d", wrong, p.Status)
+			}
+		}
+
+		room := s.rooms()
+		write := func(query string) {
+			err := room.db.Write(context.Background(), func(tx *store.Tx) error { _, err := tx.Exec(context.Background(), query); return err })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		idle := s.loggedIn(s.box.Token)
+		write(`update console_sessions set seen_at = seen_at - 1800000`)
+		if p := idle.get("/console/records"); !strings.HasPrefix(p.Path, "/console/login?ended=idle&next=%2Fconsole%2Frecords") || !strings.Contains(alertOf(p.Text), "nothing was done for a while") {
+			t.Errorf("idle: %s %s", p.Path, alertOf(p.Text))
+		}
+		f := map[string]string{"certificateUsername": "AHI1", "certificatePassword": "secret word", "certificateOtp": "123456", "level": "LT", "x": "77", "signatureType": "cades"}
+		p = idle.submit(f, named{"a.pdf", samplePDF})
+		if p.Status != 401 || !strings.Contains(alertOf(p.Text), "Nothing was done yet") || !strings.Contains(p.Text, "level=LT") || !strings.Contains(p.Text, "x=77") || strings.Contains(p.Text, "secret word") || strings.Contains(p.Text, "123456") {
+			t.Errorf("a form without a session: %d %s", p.Status, p.Text)
+		}
+		next := regexp.MustCompile(`name="next" value="([^"]*)"`).FindStringSubmatch(p.Text)[1]
+		p = idle.post("/console/login", url.Values{"token": {s.box.Token}, "next": {strings.ReplaceAll(next, "&amp;", "&")}})
+		if !strings.HasPrefix(p.Path, "/console/sign?") || !strings.Contains(p.Text, `<option value="LT" selected>`) || !strings.Contains(p.Text, `name="x" value="77"`) {
+			t.Errorf("back in the form: %s", p.Path)
+		}
+
+		var made struct{ ID, Token string }
+		if err := json.Unmarshal(s.do("POST", "/tokens", m{"scopes": []string{"*:*/*"}}).Data, &made); err != nil {
+			t.Fatal(err)
+		}
+		revoked := s.loggedIn(made.Token)
+		s.do("DELETE", "/tokens/"+made.ID, nil)
+		if p := revoked.get("/console/account"); !strings.Contains(p.Path, "ended=token") || !strings.Contains(alertOf(p.Text), "revoked") {
+			t.Errorf("revoked: %s", p.Path)
+		}
+		for _, path := range []string{"/console/certificates/" + store.NewID() + "/revoke", "/console/account/tokens/" + store.NewID() + "/revoke", "/console/sketch"} {
+			if p := revoked.post(path, nil); p.Status != 401 || !strings.Contains(alertOf(p.Text), "Nothing was done yet") {
+				t.Errorf("%s without a session: %d %s", path, p.Status, alertOf(p.Text))
+			}
+		}
+		left := s.loggedIn(s.box.Token)
+		u, _ := url.Parse(s.url + "/console/")
+		before := left.client.Jar.Cookies(u)
+		if p := left.post("/console/logout", nil); !strings.Contains(p.Text, "logged out") {
+			t.Errorf("logged out: %s", p.Path)
+		}
+		left.client.Jar.SetCookies(u, before) // somebody kept a copy
+		if p := left.get("/console/records"); !strings.HasPrefix(p.Path, "/console/login?ended=left") {
+			t.Errorf("after logging out: %s", p.Path)
+		}
+		if p := left.get("/console/logout"); p.Status != 404 && p.Status != 405 {
+			t.Errorf("a link logs out: %d", p.Status)
+		}
+	})
+}
+
+// An administrator reviews a video in the page: every attribute, the files, and a
+// decision of exactly what was shown. Callbacks are sent again, approvals given.
+func TestDeskReviewsAndResends(t *testing.T) {
+	s := newSite(t)
+	admin := s.loggedIn(strings.TrimPrefix(s.reviewer()[1], "Bearer "))
+	mp4 := []byte("\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00moving")
+	c := s.buy("automatic", m{"certificateOwner": "Elsa <b>Prova</b>", "subject": m{"givenName": "Elsa", "surname": "Rossi", "fiscalCode": "RSSLSE80A41H501Z"}})
+	if status, page := s.upload(c.CertificateLink, "video", map[string][]byte{"video": mp4, "photo": []byte("\x89PNG\r\n\x1a\nstill")}); status != 200 {
+		t.Fatal(status, page)
+	}
+	if list := admin.get("/console/certificates").Text; !strings.Contains(list, `data-review="`+c.ID+`"`) || strings.Contains(list, c.CertificateLink) {
+		t.Error("what waits is not in the list, or with its link")
+	}
+	page := admin.get("/console/certificates/" + c.ID + "/review")
+	for _, want := range []string{"Elsa Rossi", "RSSLSE80A41H501Z", "<video controls", "<img src="} {
+		if !strings.Contains(page.Text, want) {
+			t.Errorf("the review does not show %q", want)
+		}
+	}
+	harmlessDesk(t, "review", &shownPage{Text: strings.ReplaceAll(page.Text, "<img src=", "")})
+	src := regexp.MustCompile(`<video [^>]*src="([^"]+)"`).FindStringSubmatch(page.Text)[1]
+	if f := admin.get(src); f.Text != string(mp4) || f.Header.Get("Content-Type") != "video/mp4" || !strings.Contains(f.Header.Get("Content-Security-Policy"), "sandbox") {
+		t.Errorf("the video: %d %v", f.Status, f.Header)
+	}
+	if f := admin.get(src, "Range", "bytes=4-7"); f.Status != 206 || f.Text != "ftyp" {
+		t.Errorf("a part of the video: %d %q", f.Status, f.Text)
+	}
+	stranger := s.loggedIn(s.stranger())
+	if f := stranger.get(src); f.Status != 403 {
+		t.Errorf("the video for another account: %d", f.Status)
+	}
+	if f := admin.get(src[:len(src)-4] + "0000"); f.Status != 409 {
+		t.Errorf("a file of another review: %d", f.Status)
+	}
+	digest := regexp.MustCompile(`name="digest" value="([0-9a-f]{64})"`).FindStringSubmatch(page.Text)[1]
+	for _, f := range []url.Values{{"approve": {"true"}}, {"digest": {digest}}, {"approve": {"true"}, "digest": {strings.Repeat("0", 64)}}} {
+		if p := admin.post("/console/certificates/"+c.ID+"/review", f); p.Status < 400 || alertOf(p.Text) == "" {
+			t.Errorf("%v: %d", f, p.Status)
+		}
+	}
+	if p := stranger.post("/console/certificates/"+c.ID+"/review", url.Values{"approve": {"true"}, "digest": {digest}}); p.Status != 403 {
+		t.Errorf("a decision by who is no administrator: %d", p.Status)
+	}
+	if p := admin.post("/console/certificates/"+c.ID+"/review", url.Values{"approve": {"true"}, "digest": {digest}, "reason": {"seen"}}); p.Status != 200 || !strings.Contains(p.Text, "decision is written down") {
+		t.Errorf("%d %s", p.Status, alertOf(p.Text))
+	}
+	for end := time.Now().Add(20 * time.Second); s.certificateState(c.ID) != "DONE" && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	}
+	own := s.loggedIn(s.box.Token)
+	for _, step := range [][2]string{{"suspend", "SUSPENDED"}, {"resume", "DONE"}, {"revoke", "REVOKED"}} {
+		if !strings.Contains(own.get("/console/certificates").Text, `action="/console/certificates/`+c.ID+"/"+step[0]+`"`) {
+			t.Errorf("%s is not offered", step[0])
+		}
+		if p := own.post("/console/certificates/"+c.ID+"/"+step[0], nil); p.Status != 200 || s.certificateState(c.ID) != step[1] {
+			t.Errorf("%s: %d %s", step[0], p.Status, s.certificateState(c.ID))
+		}
+	}
+	if p := own.post("/console/certificates/"+c.ID+"/resume", nil); p.Status != 409 || alertOf(p.Text) == "" {
+		t.Errorf("resume what is revoked: %d", p.Status)
+	}
+
+	id := s.waiting()
+	other := s.do("POST", "/tokens", m{"scopes": []string{"*:*/*"}})
+	var made struct{ Token string }
+	if err := json.Unmarshal(other.Data, &made); err != nil {
+		t.Fatal(err)
+	}
+	if p := own.post("/console/records/"+id+"/approve", nil); p.Status != 403 || alertOf(p.Text) == "" {
+		t.Errorf("approved by the token that asked: %d", p.Status)
+	}
+	if p := s.loggedIn(made.Token).post("/console/records/"+id+"/approve", nil); p.Status != 200 || !strings.Contains(p.Text, "Approved") {
+		t.Errorf("approved: %d %s", p.Status, alertOf(p.Text))
+	}
+	s.wait(id, "DONE")
+}
+
+// A notice that was not delivered is sent again from the record's page.
+func TestDeskResends(t *testing.T) {
+	got := make(chan string, 10)
+	var status atomic.Int32
+	status.Store(500)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(int(status.Load()))
+		got <- r.Header.Get("webhook-id")
+	}))
+	defer receiver.Close()
+	s := newSite(t, func(c *Config) { c.Network.AllowPrivate = []string{strings.TrimPrefix(receiver.URL, "http://")} })
+	r := s.sign(b64(samplePDF), m{"callback": m{"url": receiver.URL + "/<b>", "retry": 0}})
+	first := <-got
+	v := s.loggedIn(s.box.Token)
+	action := regexp.MustCompile(`action="(/console/records/` + r.ID + `/callbacks/[0-9a-f]{24}/resend)"`)
+	var page *shownPage
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if page = v.get("/console/records/" + r.ID); strings.Contains(page.Text, "Not delivered") {
+			break
+		}
+	}
+	form := action.FindStringSubmatch(page.Text)
+	if form == nil || !strings.Contains(page.Text, "Not delivered") {
+		t.Fatalf("no way to send it again: %s", page.Text)
+	}
+	harmlessDesk(t, "record", page)
+	other := s.loggedIn(s.stranger())
+	if p := other.post(form[1], nil); p.Status != 404 {
+		t.Errorf("resent by another account: %d", p.Status)
+	}
+	status.Store(200)
+	if p := v.post(form[1], nil); p.Status != 200 || !strings.Contains(p.Text, "being sent again") {
+		t.Errorf("%d %s", p.Status, alertOf(p.Text))
+	}
+	if again := <-got; again != first {
+		t.Errorf("sent again as %s, before as %s", again, first)
+	}
+}
+
+// Where /check is not for everybody, it is for who is logged in and may verify.
+func TestDeskOpensCheck(t *testing.T) {
+	no := false
+	s := newSite(t, func(c *Config) { c.Console.PublicCheck = &no })
+	if p := s.visitor().get("/check"); p.Status != 403 {
+		t.Errorf("a stranger: %d", p.Status)
+	}
+	if p := s.loggedIn(s.box.Token).get("/check"); p.Status != 200 {
+		t.Errorf("logged in: %d", p.Status)
+	}
+	var made struct{ Token string }
+	if err := json.Unmarshal(s.do("POST", "/tokens", m{"scopes": []string{"GET:*/signatures"}}).Data, &made); err != nil {
+		t.Fatal(err)
+	}
+	if p := s.loggedIn(made.Token).get("/check"); p.Status != 403 {
+		t.Errorf("logged in without the scope: %d", p.Status)
+	}
+}
+
+// Where people come by https the cookie is for https and this host only.
+func TestDeskSecureCookie(t *testing.T) {
+	dir := t.TempDir()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	ln.Close()
+	r := start(t, func(c *Config) { c.Data, c.Listen, c.PublicURL = dir, addr, "https://rogito.example" })
+	s := &site{t: t, url: "http://" + addr, box: readSandbox(dir), run: r}
+	v := s.visitor()
+	v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	p := v.post("/console/login", url.Values{"token": {s.box.Token}})
+	if c := p.Header.Get("Set-Cookie"); !strings.HasPrefix(c, "__Host-rogito-console=rgs_") || !strings.Contains(c, "Secure") || !strings.Contains(c, "Path=/;") || strings.Contains(c, "Domain") {
+		t.Errorf("cookie %s", c)
+	}
+}
+
+// Another site can neither act nor frame.
+func TestDeskOtherSitesCannotAct(t *testing.T) {
+	s := newSite(t)
+	v := s.loggedIn(s.box.Token)
+	cert := s.box.Certificates["automatic"]
+	b, kind := formOf(t, v.fields(nil), named{"a.pdf", samplePDF})
+	for name, header := range map[string][]string{
+		"fetch metadata": {"Sec-Fetch-Site", "cross-site"}, "same site": {"Sec-Fetch-Site", "same-site"}, "origin": {"Origin", "https://evil.example"}, "opaque": {"Origin", "null"},
+	} {
+		for _, path := range []string{"/console/login", "/console/logout", "/console/sketch", "/console/certificates/" + store.NewID() + "/revoke"} {
+			if p := v.post(path, nil, header...); p.Status != 403 || alertOf(p.Text) == "" {
+				t.Errorf("%s to %s: %d", name, path, p.Status)
+			}
+		}
+		if p := v.send(v.request(http.MethodPost, "/console/sign", bytes.NewReader(b), append([]string{"Content-Type", kind}, header...)...)); p.Status != 403 {
+			t.Errorf("%s signs: %d", name, p.Status)
+		}
+	}
+	if n := v.recordCount(); n != 0 {
+		t.Errorf("%d records for %s", n, cert.Username)
+	}
+}
+
+// Names of files, titles, holders, callbacks and what a PDF says of itself are
+// shown, and run nowhere.
+func TestDeskMarkup(t *testing.T) {
+	s := newSite(t)
+	v := s.loggedIn(s.box.Token)
+	for _, text := range hostileTexts {
+		title := pdf.WinAnsi(text)
+		doc := pdf.Build([]string{
+			"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [5 0 R] >> >>", "<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
+			"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F 6 0 R >> >> /Contents 4 0 R /Annots [5 0 R] >>",
+			fmt.Sprintf("<< /Length %d >>\nstream\nBT /F 12 Tf 60 700 Td (%s) Tj ET\nendstream", len("BT /F 12 Tf 60 700 Td () Tj ET")+len(title), title),
+			fmt.Sprintf("<< /Type /Annot /Subtype /Widget /FT /Sig /F 4 /T (%s) /Rect [60 120 260 180] /P 3 0 R >>", strings.ReplaceAll(title, ".", " ")),
+			"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>", fmt.Sprintf("<< /Title (%s) /Author (%s) >>", title, title),
+		}, "/Info 7 0 R ")
+		b, kind := formOf(t, map[string]string{"page": text, "x": text}, named{text + ".pdf", doc})
+		p := v.send(v.request(http.MethodPost, "/console/sketch", bytes.NewReader(b), "Content-Type", kind))
+		if p.Status != 200 || !strings.Contains(p.Text, `class="waiting"`) {
+			t.Errorf("sketch of %q: %d", text, p.Status)
+		}
+		harmlessDesk(t, "sketch", p)
+		p = v.submit(v.fields(map[string]string{"title": text}), named{text + ".pdf", doc})
+		harmlessDesk(t, "outcome", p)
+		id := strings.TrimPrefix(p.Path, "/console/sign/")
+		harmlessDesk(t, "record", v.get("/console/records/"+id))
+		harmlessDesk(t, "records", v.get("/console/records?q="+url.QueryEscape(text)+"&lang="+url.QueryEscape(text)))
+		harmlessDesk(t, "sign", v.get("/console/sign?"+url.Values{"x": {text}, "level": {text}, "certificateUsername": {text}}.Encode()))
+		harmlessDesk(t, "login", s.visitor().get("/console/login?"+url.Values{"next": {text}, "ended": {text}, "link": {text}}.Encode()))
+		c := s.buy("automatic", m{"certificateOwner": text, "customReference": text})
+		harmlessDesk(t, "certificates", v.get("/console/certificates?done="+url.QueryEscape(text)))
+		harmlessDesk(t, "review", v.get("/console/certificates/"+c.ID+"/review"))
+		made, err := s.rooms().CreateToken(context.Background(), s.box.Email, text, []string{"*:*/*"}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		harmlessDesk(t, "account", v.get("/console/account"))
+		s.do("DELETE", "/tokens/"+made.ID, nil)
+	}
+	if n := len(hostileTexts); v.recordCount() != n {
+		t.Errorf("%d records, want %d", v.recordCount(), n)
+	}
+}
+
+var (
+	ownScript = regexp.MustCompile(`<script type="module" src="/pages/[0-9a-f]+/[a-z]+\.js"></script>|<svg id="place"`)
+	quoted    = regexp.MustCompile(`="[^"]*"`) // what stands in quotation marks stays there
+	address   = regexp.MustCompile(`(?i)(href|src|action)="\s*javascript`)
+)
+
+func harmlessDesk(t *testing.T, name string, p *shownPage) {
+	t.Helper()
+	if found := runs.FindString(quoted.ReplaceAllString(ownScript.ReplaceAllString(p.Text, ""), `=""`)) + address.FindString(p.Text); found != "" {
+		t.Errorf("%s: %q would run", name, found)
+	}
+	if strings.Contains(p.Text, "ZgotmplZ") {
+		t.Errorf("%s: a text stands where it cannot", name)
+	}
+}

@@ -1,0 +1,136 @@
+package signing
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/keys"
+)
+
+// Grant is the holder's word, judged once and used a little later: the password
+// was right, and so was the one-time password where one is asked for. It is
+// secret, and good while neither of them is replaced.
+type Grant struct {
+	Certificate string `json:"certificate"`
+	Password    string `json:"password"`
+	Version     string `json:"version"` // of password and device
+}
+
+// Grant judges a holder's word for a caller who will use it, as Submit does.
+// Faults carry the codes of records (110, 112, 116) too.
+func (s *Service) Grant(ctx context.Context, certificate, password, otp string, from Caller) (*Grant, error) {
+	cred, err := s.keys.ByID(ctx, certificate)
+	if err != nil {
+		return nil, err
+	}
+	if cred == nil || cred.AccountID != from.AccountID {
+		return nil, fault.New(fault.NotFound, "no such certificate")
+	}
+	req := &Request{Kind: cred.Kind, Username: cred.Username, Password: password, OTP: otp}
+	return s.grant(ctx, req, cred.AccountID, func(c *enroll.Certificate) error { return s.checkSecurityLevel(ctx, c, from) })
+}
+
+// GrantUnseen judges the word of somebody who gives a username before it is known
+// who will use the key; nil where nobody has that username, who is judged as if
+// they existed. What the security level asks of a caller is judged in
+// SubmitGranted.
+func (s *Service) GrantUnseen(ctx context.Context, cred *keys.Credential, username, password, otp string) (*Grant, error) {
+	req, account := &Request{Username: username, Password: password, OTP: otp}, ""
+	if cred != nil {
+		req.Kind, account = cred.Kind, cred.AccountID
+	}
+	return s.grant(ctx, req, account, func(*enroll.Certificate) error { return nil })
+}
+
+func (s *Service) grant(ctx context.Context, req *Request, account string, level func(*enroll.Certificate) error) (*Grant, error) {
+	cred, cert, err := s.judge(ctx, req, account, level)
+	if err == nil && cred.Remote != "" && s.NeedsOTP(cert) { // which only its provider can judge, when it signs
+		err = &refusal{number: fault.WrongCertificateKind, text: "the certificate's one-time passwords are those of its provider: it signs by a call that carries one"}
+	}
+	var no *refusal
+	if errors.As(err, &no) {
+		return nil, no.fault()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Grant{Certificate: cred.ID, Password: req.Password, Version: cred.Version()}, nil
+}
+
+func (r *refusal) fault() *fault.Error { return &fault.Error{Code: r.number, Text: r.text, Err: r.err} }
+
+// Fault is why a record ended in error.
+func (r *Record) Fault() *fault.Error { return &fault.Error{Code: r.ErrorNumber, Text: r.ErrorMessage} }
+
+// SubmitGranted is Submit on the strength of a grant. Whatever may have changed
+// since is judged again, as for every signature.
+func (s *Service) SubmitGranted(ctx context.Context, req *Request, g *Grant, from Caller) (*Record, error) {
+	cred, cert, err := s.recall(ctx, g, from)
+	if cred != nil {
+		req.Kind, req.Username = cred.Kind, cred.Username
+	}
+	req.Password = g.Password
+	return s.submit(ctx, req, from, cred, cert, err)
+}
+
+func (s *Service) recall(ctx context.Context, g *Grant, from Caller) (*keys.Credential, *enroll.Certificate, error) {
+	cred, err := s.keys.ByID(ctx, g.Certificate)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cred == nil || cred.AccountID != from.AccountID || cred.Version() != g.Version {
+		f := fault.New(fault.CertificateNotUsable, "the certificate's password or device was replaced after the authorisation")
+		f.Status = http.StatusConflict
+		return nil, nil, f
+	}
+	cert, err := s.certificateOf(ctx, cred)
+	if err == nil {
+		err = s.checkSecurityLevel(ctx, cert, from)
+	}
+	if err != nil {
+		return cred, nil, err
+	}
+	return cred, cert, nil
+}
+
+// DigestInput is an input that is a digest of 32, 48 or 64 bytes, and the name of
+// its hash.
+func DigestInput(b []byte) (in Input, hash string) {
+	return Input{From: fromDigest, Source: bytes.NewReader(b)}, map[int]string{32: "SHA256", 48: "SHA384", 64: "SHA512"}[len(b)]
+}
+
+// DocumentInput is an input that came with the request.
+func DocumentInput(src ades.Source) Input { return Input{From: fromBase64, Source: src} }
+
+// NeedsOTP says whether a certificate is used with a one-time password.
+func (s *Service) NeedsOTP(c *enroll.Certificate) bool {
+	return s.enroll.Levels().Needs(c.Level, enroll.NeedOTP) || c.Kind == keys.OTP
+}
+
+// Signed is the signed document of a record, whole: at most limit bytes.
+func (s *Service) Signed(ctx context.Context, from Caller, id string, limit int64) ([]byte, error) {
+	d, err := s.Open(ctx, from, id, SignedDocument)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Data.Close()
+	if d.File.Size > limit {
+		return nil, fault.New(fault.TooLarge, "the signed document has more than %d bytes", limit)
+	}
+	return io.ReadAll(d.Data)
+}
+
+// DefaultOptions are those of a request that names none.
+func DefaultOptions() Options {
+	o, _ := parseOptions(nil, optionParser{}) // nothing to refuse
+	return o
+}
+
+// Waits says that a record is signed only once another token has approved it.
+func (r *Record) Waits() bool { return r.Approval == approvalWaiting && !r.State.Final() }

@@ -1,0 +1,367 @@
+package browser
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/png"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// letter is a PDF that looks like one: text, a picture, a table and a field for
+// a signature.
+func letter(t testing.TB, name string) string {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("q 90 0 0 60 450 745 cm /I Do Q\nBT /F 20 Tf 60 770 Td (Preliminare di compravendita) Tj ET\nBT /F 11 Tf 15 TL 60 735 Td\n")
+	for i := range 18 {
+		fmt.Fprintf(&text, "(%d. Il promittente venditore si obbliga a vendere l'immobile descritto in allegato.) Tj T*\n", i+1)
+	}
+	text.WriteString("ET\n")
+	for i := range 5 {
+		fmt.Fprintf(&text, "60 %d 475 18 re S BT /F 9 Tf 66 %d Td (Rata %d) Tj 300 0 Td (12.500,00 EUR) Tj ET\n", 400-18*i, 406-18*i, i+1)
+	}
+	content := text.String()
+	b := pdf.Build([]string{
+		"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [8 0 R] >> >>",
+		"<< /Type /Pages /Count 1 /Kids [5 0 R] >>",
+		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+		"<< /Title (<script>alert\\(1\\)</script>) >>",
+		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F 3 0 R >> /XObject << /I 7 0 R >> >> /Contents 6 0 R /Annots [8 0 R] >>",
+		fmt.Sprintf("<< /Length %d >>\nstream\n%sendstream", len(content), content),
+		"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8 /Length 1 >>\nstream\n\xc8\nendstream",
+		"<< /Type /Annot /Subtype /Widget /FT /Sig /F 4 /T (Firma del venditore) /Rect [60 120 260 180] /P 5 0 R >>",
+	}, "/Info 4 0 R ")
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// enter logs a tab in with the sandbox's token.
+func (b *tab) enter(s *server) {
+	b.t.Helper()
+	b.goTo("/console/login")
+	b.typeIn("#login [name=token]", s.Sandbox.Token)
+	b.loading(func() { b.click("#login button") })
+}
+
+// fill fills in the form that signs, but for the place.
+func (b *tab) fill(s *server, files ...string) {
+	b.t.Helper()
+	c := s.Sandbox.Certificates["automatic"]
+	b.upload("#sign [name=inputDocuments]", files...)
+	b.set("#certificateUsername", c.Username)
+	b.typeIn("#certificatePassword", c.Password)
+}
+
+// Every page of the console, in every way: nothing is too wide, axe-core finds
+// nothing, and a picture is kept.
+func TestDeskLooks(t *testing.T) {
+	s := startServer(t)
+	file, second := letter(t, "preliminare.pdf"), letter(t, "allegato \"A\" <b>.pdf")
+	for _, h := range ways {
+		t.Run(fmt.Sprintf("%+v", h), func(t *testing.T) {
+			b := open(t, s, h)
+			b.goTo("/console/login")
+			b.sound("desk-login")
+			b.enter(s)
+			b.sound("desk-sign-empty")
+			b.upload("#sign [name=inputDocuments]", file)
+			if !h.NoScripts {
+				b.wait("#place .waiting")
+				b.clickAt("#place", .2, .8)
+				b.sound("desk-sign")
+			}
+			b.fill(s, file, second)
+			b.typeIn("#certificatePassword", "wrong")
+			b.click("#send")
+			b.wait("[role=alert][data-code='110']")
+			b.sound("desk-sign-refused")
+			b.fill(s, file, second)
+			b.click("#send")
+			b.wait("a#signed")
+			b.sound("desk-signed")
+			id := strings.TrimPrefix(b.path(), "/console/sign/")
+			for name, address := range map[string]string{
+				"desk-record": "/console/records/" + id, "desk-records": "/console/records", "desk-records-none": "/console/records?q=nothing+has+this",
+				"desk-certificates": "/console/certificates", "desk-account": "/console/account", "desk-health": "/console/health", "desk-404": "/console/nowhere",
+			} {
+				b.goTo(address)
+				b.sound(name)
+			}
+			b.goTo("/console/records")
+			b.loading(func() { b.click("header.site form button") })
+			b.sound("desk-left")
+		})
+	}
+}
+
+// An administrator looks at what was handed in, and approves of it.
+func TestDeskReview(t *testing.T) {
+	s := startServer(t)
+	var order struct {
+		Data struct{ ID, CertificateLink string }
+	}
+	body := `{"certificateOwner":"Elsa Prova","subject":{"givenName":"Elsa","surname":"Prova","fiscalCode":"PRVLSE80A41H501X","email":"elsa@example.org"}}`
+	if err := json.Unmarshal(s.api(t, http.MethodPost, "/certificates/provider-automatic", []byte(body)), &order); err != nil {
+		t.Fatal(err)
+	}
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	_ = w.WriteField("action", "video")
+	for name, content := range map[string]string{"video": "\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00", "photo": onePixel} {
+		f, err := w.CreateFormFile(name, name+".bin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = f.Write([]byte(content))
+	}
+	w.Close()
+	resp, err := http.Post(order.Data.CertificateLink, w.FormDataContentType(), &form)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(resp, err)
+	}
+	resp.Body.Close()
+	for _, h := range []how{{Lang: "it", Width: 320, Height: 640}, {Lang: "it"}} {
+		b := open(t, s, h)
+		b.enter(s)
+		b.goTo("/console/certificates")
+		b.sound("desk-certificates-waiting")
+		b.loading(func() { b.click("[data-review] a") })
+		b.sound("desk-review")
+		if h.Width == 0 {
+			b.typeIn("#reason", "vista la persona e il documento")
+			b.loading(func() { b.click("button[value=true]") })
+			if got := b.text(".alert.good"); got != "La tua decisione è registrata." {
+				t.Errorf("after the decision: %q", got)
+			}
+		}
+	}
+}
+
+// onePixel is a picture.
+var onePixel = func() string {
+	var b bytes.Buffer
+	_ = png.Encode(&b, image.NewGray(image.Rect(0, 0, 160, 100)))
+	return b.String()
+}()
+
+// verified has the server verify a document, as anybody can.
+func verified(t testing.TB, s *server, document []byte) string {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"inputDocument": base64.StdEncoding.EncodeToString(document), "withPlainDocument": false})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Data struct{ Indication string } }
+	if err := json.Unmarshal(s.api(t, http.MethodPost, "/verify", body), &got); err != nil {
+		t.Fatal(err)
+	}
+	return got.Data.Indication
+}
+
+func (b *tab) records() string {
+	b.t.Helper()
+	b.goTo("/console/records")
+	return b.count("tr[data-id]")
+}
+
+// A person logs in, chooses a place on the page by a click, signs, downloads, and
+// what came out is valid. Clicking twice, going back and loading again sign once.
+func TestDeskSigns(t *testing.T) {
+	s := startServer(t)
+	file := letter(t, "preliminare.pdf")
+	b := open(t, s, how{Lang: "it"})
+	b.goTo("/console/records")
+	if got := b.path(); got != "/console/login?next=%2Fconsole%2Frecords" {
+		t.Errorf("without a session: %s", got)
+	}
+	b.typeIn("#login [name=token]", s.Sandbox.Token)
+	b.loading(func() { b.click("#login button") })
+	if got := b.path(); got != "/console/records" {
+		t.Errorf("after logging in: %s", got)
+	}
+	b.goTo("/console/sign")
+	b.drop("#drop", file)
+	b.wait("#place .waiting")
+	b.set("#certificateUsername", s.Sandbox.Certificates["automatic"].Username)
+	b.typeIn("#certificatePassword", s.Sandbox.Certificates["automatic"].Password)
+	b.clickAt("#place", .5, .5)
+	x, y := b.eval("document.querySelector('#x').value"), b.eval("document.querySelector('#y').value")
+	if x != "298" && x != "297" || y != "421" && y != "420" || b.eval("document.querySelector('#visible').checked") != "true" {
+		t.Errorf("the middle of the page is %s, %s", x, y)
+	}
+	b.eval("document.querySelector('#send').click(); document.querySelector('#send').click(); ''")
+	b.wait("a#signed")
+	if name := b.attr("a#signed", "download"); name != "preliminare-signed.pdf" {
+		t.Errorf("the signed document is called %q", name)
+	}
+	signed := b.download("a#signed")
+	if got := verified(t, s, signed); got != "TOTAL-PASSED" {
+		t.Errorf("the signed document is %s", got)
+	}
+	if !bytes.Contains(signed, []byte("/Rect [")) {
+		t.Error("nothing shows on the page")
+	}
+	b.loading(func() { b.eval("location.reload(); ''") })
+	b.loading(func() { b.eval("history.back(); ''") })
+	b.wait("#sign")
+	b.eval("document.querySelector('#send').click(); ''") // with the files of before, or none
+	if got := b.records(); got != "1" {
+		t.Errorf("%s records", got)
+	}
+	b.loading(func() { b.click("tr[data-id] a") })
+	if !strings.Contains(b.text(".history"), "Firmato") {
+		t.Errorf("the history is %q", b.text(".history"))
+	}
+}
+
+// The same without scripts, and by keyboard alone.
+func TestDeskSignsPlainly(t *testing.T) {
+	s := startServer(t)
+	file := letter(t, "preliminare.pdf")
+	for _, h := range []how{{Lang: "it", NoScripts: true}, {Lang: "en"}} {
+		b := open(t, s, h)
+		b.goTo("/console/login")
+		b.tabTo("#token")
+		b.do("Input.insertText", map[string]any{"text": s.Sandbox.Token}, nil)
+		b.loading(func() { b.key("Enter") })
+		b.upload("#sign [name=inputDocuments]", file) // what a file manager does
+		b.tabTo("#certificateUsername")
+		b.tabTo("#certificatePassword")
+		b.do("Input.insertText", map[string]any{"text": s.Sandbox.Certificates["automatic"].Password}, nil)
+		b.set("#certificateUsername", s.Sandbox.Certificates["automatic"].Username)
+		b.tabTo("#visible")
+		b.key(" ")
+		b.tabTo("#x")
+		b.do("Input.insertText", map[string]any{"text": "100"}, nil)
+		b.tabTo("#y")
+		b.do("Input.insertText", map[string]any{"text": "600"}, nil)
+		b.tabTo("#send")
+		b.key("Enter")
+		b.wait("a#signed")
+		if got := verified(t, s, b.download("a#signed")); got != "TOTAL-PASSED" {
+			t.Errorf("%+v: %s", h, got)
+		}
+	}
+}
+
+// Several files become one record: each is signed, and comes by itself or with
+// all.
+func TestDeskSignsSeveral(t *testing.T) {
+	s := startServer(t)
+	b := open(t, s, how{Lang: "en"})
+	b.enter(s)
+	b.fill(s, letter(t, "one.pdf"), letter(t, "two.pdf"), letter(t, "three.pdf"))
+	b.click("#send")
+	b.wait("a#signed")
+	all := b.download("a#signed")
+	z, err := zip.NewReader(bytes.NewReader(all), int64(len(all)))
+	if err != nil || len(z.File) != 4 {
+		t.Fatalf("the zip: %v %v", z, err)
+	}
+	if got := b.count(".downloads a"); got != "3" {
+		t.Errorf("%s documents are offered one by one", got)
+	}
+	if got := verified(t, s, b.download(".downloads li:nth-child(2) a")); got != "TOTAL-PASSED" {
+		t.Errorf("the second: %s", got)
+	}
+	if got := b.records(); got != "1" {
+		t.Errorf("%s records", got)
+	}
+}
+
+// A session that ends in the middle of the form says so; nothing is lost: with
+// scripts the form waits, without them what was chosen comes back.
+func TestDeskSessionEnds(t *testing.T) {
+	s := startServer(t)
+	file := letter(t, "preliminare.pdf")
+	token := func() (secret, id string) {
+		var made struct {
+			Data struct{ ID, Token string }
+		}
+		b := s.api(t, http.MethodPost, "/tokens", []byte(`{"scopes":["*:*/*"]}`))
+		if err := json.Unmarshal(b, &made); err != nil {
+			t.Fatal(err)
+		}
+		return made.Data.Token, made.Data.ID
+	}
+	login := func(b *tab, secret string) {
+		b.goTo("/console/login")
+		b.typeIn("#login [name=token]", secret)
+		b.loading(func() { b.click("#login button") })
+	}
+	b := open(t, s, how{Lang: "it"})
+	secret, id := token()
+	login(b, secret)
+	b.fill(s, file)
+	s.api(t, http.MethodDelete, "/tokens/"+id, nil)
+	b.click("#send")
+	if got := b.text("[role=alert]"); !strings.Contains(got, "Accedi in un'altra scheda") {
+		t.Errorf("the form says %q", got)
+	}
+	b.shot("desk-ended")
+	if got := b.eval("document.querySelector('#inputDocuments').files.length"); got != "1" {
+		t.Errorf("%s files are left", got)
+	}
+	again, _ := json.Marshal(s.Sandbox.Token)
+	b.eval("fetch('/console/login', {method: 'POST', body: new URLSearchParams({token: " + string(again) + "})}).then(() => '')") // in that other tab
+	b.click("#send")
+	b.wait("a#signed")
+
+	b = open(t, s, how{Lang: "en", NoScripts: true})
+	secret, id = token()
+	login(b, secret)
+	b.fill(s, file)
+	b.set("#level", "T")
+	b.typeIn("#x", "123")
+	s.api(t, http.MethodDelete, "/tokens/"+id, nil)
+	b.loading(func() { b.click("#send") })
+	if got := b.text("[role=alert]"); !strings.Contains(got, "was revoked") {
+		t.Errorf("the page says %q", got)
+	}
+	b.sound("desk-ended")
+	b.typeIn("#login [name=token]", s.Sandbox.Token)
+	b.loading(func() { b.click("#login button") })
+	if x, l := b.eval("document.querySelector('#x').value"), b.eval("document.querySelector('#level').value"); x != "123" || l != "T" || b.eval("document.querySelector('#certificatePassword').value") != "" {
+		t.Errorf("after logging in again: x %q, level %q at %s", x, l, b.path())
+	}
+}
+
+// The link that the command prints logs in, once.
+func TestDeskLink(t *testing.T) {
+	s := startServer(t)
+	out, err := exec.Command(binary(t), "console", "login", "--data", s.Data).Output()
+	link := strings.TrimSpace(string(out))
+	if err != nil || !strings.HasPrefix(link, s.URL+"/console/login?link=") {
+		t.Fatalf("%s %v", out, err)
+	}
+	b := open(t, s, how{Lang: "it"})
+	b.goTo(link)
+	b.sound("desk-link")
+	b.loading(func() { b.click("main form button") })
+	if got := b.path(); got != "/console/sign" {
+		t.Errorf("the link leads to %s", got)
+	}
+	if got := b.eval("document.cookie"); strings.Contains(got, "rgs_") {
+		t.Errorf("a script sees %q", got)
+	}
+	b = open(t, s, how{Lang: "it"})
+	b.goTo(link)
+	if got := b.text("[role=alert]"); !strings.Contains(got, "già stato usato") {
+		t.Errorf("a second time: %q", got)
+	}
+}
