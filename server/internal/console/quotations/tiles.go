@@ -42,7 +42,12 @@ func drawingOf(set *omi.Set, shown layers) drawing {
 			return drawing{layers: shown}
 		}
 	}
-	return drawing{set.All(), shown[0]}
+	all, now := slices.Clone(set.All()), number(shown[0].Semester())
+	slices.SortStableFunc(all, func(a, b *omi.Index) int { // the perimeters of a semester near by fit best
+		x, y := number(a.Semester())-now, number(b.Semester())-now
+		return x*x - y*y
+	})
+	return drawing{all, shown[0]}
 }
 
 // zone is the price of a zone. In another publication it is the one of the same
