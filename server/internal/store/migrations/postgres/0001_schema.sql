@@ -599,3 +599,23 @@ create table csc_hashes (
 	record_id text    not null default '',
 	primary key (sad_id, position)
 );
+
+-- Browsers that are logged in to the console, and links that log one in.
+create table console_sessions (
+	hash       bytea   not null primary key,
+	account_id text    not null,
+	token_id   text    not null, -- that the session came from, and ends with
+	own        boolean not null, -- the token was made for the session
+	created_at bigint not null,
+	seen_at    bigint not null,
+	ended_at   bigint not null default 0,
+	mac        bytea   not null -- keyed digest of what does not change
+);
+create index console_sessions_created on console_sessions (created_at);
+
+create table console_links (
+	hash       bytea   not null primary key,
+	account_id text    not null,
+	expire_at  bigint not null,
+	mac        bytea   not null
+);
