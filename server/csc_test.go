@@ -347,8 +347,8 @@ func (s *site) cscRefusals(v, stranger, strangersID string) {
 	auto, seal := ids["automatic"], ids["eseal"]
 	pin, sealPIN := s.box.Certificates["automatic"].Password, s.box.Certificates["eseal"].Password
 	algo, sealAlgo := c.algoOf(auto), c.algoOf(seal)
-	other := algo
-	if other = oidECDSA256; algo == oidECDSA256 {
+	other := oidECDSA256
+	if algo == oidECDSA256 {
 		other = oidRSA256
 	}
 	mine, yours := digestsOf("mine "+v), digestsOf("yours "+v)

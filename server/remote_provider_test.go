@@ -148,9 +148,7 @@ func (p *farProvider) api(w http.ResponseWriter, r *http.Request) {
 	n, odd := p.calls[method], p.odd
 	known := slices.Contains(p.access, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 	if method == "signatures/signHash" {
-		for _, h := range p.list(body) {
-			p.hashes = append(p.hashes, h)
-		}
+		p.hashes = append(p.hashes, p.list(body)...)
 	}
 	p.mu.Unlock()
 	switch {

@@ -253,7 +253,7 @@ func (r Request) values(a *answer) ([]Value, error) {
 func verified(pub crypto.PublicKey, h crypto.Hash, pss bool, digest, v []byte) []byte {
 	switch k := pub.(type) {
 	case *rsa.PublicKey:
-		err := rsa.ErrVerification
+		var err error
 		if pss {
 			err = rsa.VerifyPSS(k, h, digest, v, &rsa.PSSOptions{SaltLength: h.Size(), Hash: h})
 		} else {

@@ -12,7 +12,7 @@ import (
 
 // colours of a verdict: text and ground.
 var colours = map[string][2]string{
-	"valid": {sheet.Good, sheet.GoodBg}, "invalid": {sheet.Bad, sheet.BadBg}, "undetermined": {sheet.Doubt, sheet.DoubtBg},
+	"valid": {sheet.Good, sheet.GoodBg}, "trial": {sheet.Doubt, sheet.DoubtBg}, "invalid": {sheet.Bad, sheet.BadBg}, "undetermined": {sheet.Doubt, sheet.DoubtBg},
 }
 
 const (

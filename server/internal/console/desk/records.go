@@ -251,10 +251,10 @@ func (d *Desk) outcome(v *visit) error {
 		return err
 	}
 	p.Title = look.T("Signing", "Firma in corso")
-	switch {
-	case p.R.State == signing.Done:
+	switch p.R.State {
+	case signing.Done:
 		p.Title = look.T("Signed", "Firmato")
-	case p.R.State == signing.Error:
+	case signing.Error:
 		p.Title = look.T("Not signed", "Non firmato")
 	default:
 		wait := "2"
