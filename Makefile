@@ -62,7 +62,7 @@ vulnerable: ## known faults of what we stand on (asks vuln.go.dev)
 
 browser: ## the pages in a real Chromium; ROGITO_TEST_SCREENSHOTS=DIR keeps pictures
 	.ci/need chromium npm
-	go test -count=1 -timeout 20m -v ./test/browser
+	ROGITO_BROWSER=1 go test -count=1 -timeout 20m -v ./test/browser
 
 interop: ## other implementations read ours, we read theirs
 	.ci/need qpdf pdfsig xmlsec1 xmllint openssl gs soffice

@@ -113,6 +113,7 @@ func has(t *testing.T, where, text string, all ...string) {
 // they were identified, when, and what it is worth; then what happened; then
 // what is needed to repeat it.
 func TestCertificateOfCompletion(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	r := s.sign(m{"sourceType": "base64", "payload": b64(samplePDF), "name": "Contratto di compravendita.pdf"}, m{"title": "Compravendita di via Garibaldi 12", "description": "Contratto preliminare con due allegati"}, optionsOf(m{"level": "LTA"}))
 	s.download(r.ID, "signedDocument")
@@ -145,6 +146,7 @@ func TestCertificateOfCompletion(t *testing.T) {
 // Many documents, many signers, long and foreign names: the first page stays
 // one, and what does not fit it is listed further on.
 func TestCertificateOfMuch(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	long := strings.Repeat("Atto notarile rep. 12345 con allegati planimetrie e visure catastali ", 3)
 	var docs []any
@@ -181,6 +183,7 @@ func TestCertificateOfMuch(t *testing.T) {
 
 // What cannot be checked again is not called valid, and what failed says so.
 func TestCertificateOfLittle(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	failed := s.sign(b64([]byte("%PDF-1.4 broken")), m{"signatureType": "pades"})
 	_, pages := s.certificateOf(failed.ID, "it")

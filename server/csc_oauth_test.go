@@ -150,6 +150,7 @@ func (o *oauth) credentialQuery(id string, hashes []string, more m) url.Values {
 // that is its own SAD or the SAD of a service token, pushed requests, renewal and
 // the end of it all.
 func TestCSCOAuth(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		ids, o := s.credentials(), s.oauth(cscRedirect)
 		auto, hashes := ids["automatic"], digestsOf("one", "two")
@@ -272,6 +273,7 @@ func hexText(b []byte) string {
 // What is wrong with a request goes to the client where client and redirect URI
 // are right, and to the person where they are not.
 func TestCSCOAuthRequests(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	ids, o := s.credentials(), s.oauth(cscRedirect)
 	hashes := digestsOf("one")
@@ -344,6 +346,7 @@ func TestCSCOAuthRequests(t *testing.T) {
 // A code is good once, for its client, its redirect URI and its verifier; who
 // shows it again ends what it was given for.
 func TestCSCOAuthCodes(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		o, other := s.oauth(cscRedirect), s.oauth(cscRedirect)
 		code := func() string { return o.consent(o.query(nil), s.word("automatic", nil)) }
@@ -421,6 +424,7 @@ func TestCSCOAuthCodes(t *testing.T) {
 
 // A credential token is good for its client and its certificate only.
 func TestCSCOAuthMixUps(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	ids, o, other := s.credentials(), s.oauth(cscRedirect), s.oauth(cscRedirect)
 	auto, seal, hashes := ids["automatic"], ids["eseal"], digestsOf("one")

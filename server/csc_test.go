@@ -216,6 +216,7 @@ func (c *cscCaller) algoOf(id string) string {
 
 // Every field of a version is filled, and no token is asked for.
 func TestCSCInfo(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	for v, more := range map[string][]string{
 		"v1": {},
@@ -252,6 +253,7 @@ func TestCSCInfo(t *testing.T) {
 // Both versions sign with every kind, in either version's names, and each value
 // is a record of its own at its price.
 func TestCSCSignHash(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		ids := s.credentials()
 		before := s.wallet()
@@ -330,6 +332,7 @@ type cscCase struct {
 // Replays, mix-ups, foreign credentials and whatever else is wrong: refused in the
 // form of the specification, and nothing is signed.
 func TestCSCRefusals(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		stranger, strangersID := s.strangers()
 		for _, v := range []string{"v1", "v2"} {
@@ -486,6 +489,7 @@ func (s *site) strangers() (token, credential string) {
 
 // Wrong PINs lock a certificate, whoever counts them, and a locked one is 400.
 func TestCSCLock(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	ids, c := s.credentials(), s.csc("v2")
 	for range 5 {
@@ -504,6 +508,7 @@ func TestCSCLock(t *testing.T) {
 
 // A SAD dies with the certificate's password, its state and its token.
 func TestCSCChangedSince(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	c := s.csc("v2")
 	for name, change := range map[string]func(h issued, bearer string){
@@ -541,6 +546,7 @@ func TestCSCChangedSince(t *testing.T) {
 
 // Without credit nothing is signed, and the hash is not used up.
 func TestCSCMoney(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	ids, c, room := s.credentials(), s.csc("v2"), s.rooms()
 	id := ids["automatic"]
@@ -560,6 +566,7 @@ func TestCSCMoney(t *testing.T) {
 
 // What a security level asks for is asked for here too.
 func TestCSCSecurityLevels(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		c := s.csc("v2")
 		for _, level := range []int{2, 3} {
@@ -602,6 +609,7 @@ func TestCSCSecurityLevels(t *testing.T) {
 // Documents are signed in every format and at every level, and what comes back is
 // valid.
 func TestCSCSignDoc(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	ids, c := s.credentials(), s.csc("v2")
 	id, pin := ids["automatic"], s.box.Certificates["automatic"].Password
@@ -727,6 +735,7 @@ func (s *site) cscDigests(c *cscCaller, id, pin, algo string) {
 // Two servers on one database, asked at once with one SAD: each hash is signed
 // once.
 func TestCSCTwoServers(t *testing.T) {
+	t.Parallel()
 	db := storetest.Postgres(t)
 	s := newSite(t, func(c *Config) { c.Database = db })
 	ids := s.credentials()
@@ -778,6 +787,7 @@ func TestCSCTwoServers(t *testing.T) {
 // A process that is killed in signHash leaves a hash that nobody signs again: not
 // after the restart, with the same SAD. What was begun is one record with one end.
 func TestCSCKilled(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("SKIPPED: long")
 	}

@@ -180,6 +180,7 @@ func (v *visitor) recordCount() int {
 // A person signs in the pages, once however often the form is sent, and the
 // signed document is valid.
 func TestDeskSigns(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		v := s.loggedIn(s.box.Token)
 		f := v.fields(map[string]string{"visible": "true", "page": "1", "x": "100", "y": "150,5", "level": "T"})
@@ -236,6 +237,7 @@ func TestDeskSigns(t *testing.T) {
 
 // Several files are one record; with together they become one document.
 func TestDeskSignsSeveral(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	v := s.loggedIn(s.box.Token)
 	p := v.submit(v.fields(nil), named{"a.pdf", samplePDF}, named{"b.txt", sampleTXT}, named{"32.bin", bytes.Repeat([]byte("x"), 32)})
@@ -281,6 +283,7 @@ func TestDeskSignsSeveral(t *testing.T) {
 // What is refused is said in words, in the form, in both languages; the
 // certificate's lock holds as for calls.
 func TestDeskRefusals(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	v := s.loggedIn(s.box.Token)
 	good := named{"a.pdf", samplePDF}
@@ -327,6 +330,7 @@ func TestDeskRefusals(t *testing.T) {
 // Every page and action asks the token for the scope of the operation, and an
 // account sees nothing of another.
 func TestDeskScopesAndTenants(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	own := s.loggedIn(s.box.Token)
 	p := own.submit(own.fields(nil), named{"mine.pdf", samplePDF})
@@ -414,6 +418,7 @@ func TestDeskScopesAndTenants(t *testing.T) {
 // A session is a cookie that scripts and other sites do not get, good as long as
 // its token; who logs out, is idle or is revoked is told so and led back.
 func TestDeskSessions(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		v := s.visitor()
 		v.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -497,6 +502,7 @@ func TestDeskSessions(t *testing.T) {
 // An administrator reviews a video in the page: every attribute, the files, and a
 // decision of exactly what was shown. Callbacks are sent again, approvals given.
 func TestDeskReviewsAndResends(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	admin := s.loggedIn(strings.TrimPrefix(s.reviewer()[1], "Bearer "))
 	mp4 := []byte("\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00moving")
@@ -572,6 +578,7 @@ func TestDeskReviewsAndResends(t *testing.T) {
 
 // A notice that was not delivered is sent again from the record's page.
 func TestDeskResends(t *testing.T) {
+	t.Parallel()
 	got := make(chan string, 10)
 	var status atomic.Int32
 	status.Store(500)
@@ -611,6 +618,7 @@ func TestDeskResends(t *testing.T) {
 
 // Where /check is not for everybody, it is for who is logged in and may verify.
 func TestDeskOpensCheck(t *testing.T) {
+	t.Parallel()
 	no := false
 	s := newSite(t, func(c *Config) { c.Console.PublicCheck = &no })
 	if p := s.visitor().get("/check"); p.Status != 403 {
@@ -630,6 +638,7 @@ func TestDeskOpensCheck(t *testing.T) {
 
 // Where people come by https the cookie is for https and this host only.
 func TestDeskSecureCookie(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -649,6 +658,7 @@ func TestDeskSecureCookie(t *testing.T) {
 
 // Another site can neither act nor frame.
 func TestDeskOtherSitesCannotAct(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	v := s.loggedIn(s.box.Token)
 	cert := s.box.Certificates["automatic"]
@@ -673,6 +683,7 @@ func TestDeskOtherSitesCannotAct(t *testing.T) {
 // Names of files, titles, holders, callbacks and what a PDF says of itself are
 // shown, and run nowhere.
 func TestDeskMarkup(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	v := s.loggedIn(s.box.Token)
 	for _, text := range hostileTexts {

@@ -23,6 +23,7 @@ import (
 // Every format and level with keys at a provider, in both versions of the
 // protocol.
 func TestRemoteFormats(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"1", "2"} {
 		t.Run("v"+version, func(t *testing.T) {
 			p := newProvider(t, version)
@@ -65,6 +66,7 @@ func TestRemoteFormats(t *testing.T) {
 // What a provider does wrong ends as the contract says; no hash is sent twice,
 // and what failed costs nothing.
 func TestRemoteFaults(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t, "1")
 	s := newSite(t, p.configure("client_credentials"))
 	c := s.remote("automatic", "p256", "1234")
@@ -153,6 +155,7 @@ func TestRemoteFaults(t *testing.T) {
 // A batch goes out in as few calls as the provider allows. What fails with some
 // of its documents is theirs alone, and they are not paid for.
 func TestRemoteBatch(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t, "2")
 	s := newSite(t, p.configure("client_credentials"))
 	c := s.remote("eseal", "seal", "")
@@ -236,6 +239,7 @@ func TestRemoteBatch(t *testing.T) {
 // The holder logs in at the provider; tokens are renewed, and stand nowhere in
 // the clear.
 func TestRemoteLogin(t *testing.T) {
+	t.Parallel()
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) { testRemoteLogin(t, engine) })
 	}
@@ -306,6 +310,7 @@ func testRemoteLogin(t *testing.T, engine string) {
 // A server that dies after digests were sent does not send them again, and says
 // that it does not know.
 func TestRemoteKilled(t *testing.T) {
+	t.Parallel()
 	p := newProvider(t, "1")
 	cfg := testDefaults()
 	p.configure("client_credentials")(&cfg)
@@ -368,6 +373,7 @@ func TestRemoteKilled(t *testing.T) {
 // With a certificate of a listed provider the signature is qualified, and record
 // and report say so.
 func TestRemoteQualified(t *testing.T) {
+	t.Parallel()
 	e := newEurope(t, "IT")
 	p := newProviderOf(t, "2", e.pki)
 	s := newSite(t, func(c *Config) { e.configure(c.Data)(c) }, p.configure("client_credentials"), func(c *Config) { c.Trust.Anchors = nil })

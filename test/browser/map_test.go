@@ -126,6 +126,9 @@ func TestMapByKeyboard(t *testing.T) {
 // All of Italy: what is loaded for the first view, and from the search to a zone in
 // two semesters.
 func TestMapOfItaly(t *testing.T) {
+	if os.Getenv("ROGITO_BROWSER") == "" {
+		t.Skip("SKIPPED, NOT TESTED: the map of all Italy, which takes minutes to import; make browser does")
+	}
 	s := startServerIn(t, country(t))
 	b := open(t, s, how{Lang: "it"})
 	b.goTo("/map")
