@@ -366,8 +366,8 @@ var (
 func (e *escapes) append(buf []byte, s string) []byte {
 	last := 0
 	for i := 0; i < len(s); i++ {
-		// Eight bytes at once that need nothing: one by one they were 5 % of reading
-		// XAdES-B. What is escaped is below 0x40 and no letter, digit or mark in base64.
+		// Bytes that need nothing, eight at once: one by one they were 5 % of reading
+		// XAdES-B.
 		for i+8 <= len(s) && plain(uint64(s[i])|uint64(s[i+1])<<8|uint64(s[i+2])<<16|uint64(s[i+3])<<24|
 			uint64(s[i+4])<<32|uint64(s[i+5])<<40|uint64(s[i+6])<<48|uint64(s[i+7])<<56) {
 			i += 8
@@ -383,8 +383,8 @@ func (e *escapes) append(buf []byte, s string) []byte {
 	return append(buf, s[last:]...)
 }
 
-// plain reports whether none of eight bytes is &, <, >, ", or a control
-// character. It may say no of others.
+// plain reports whether none of eight bytes is one that text or attributes
+// escape. It may be false for others, too: all control characters.
 func plain(x uint64) bool {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	amp, quote, angle := x^ones*'&', x^ones*'"', x&^(ones*2)^ones*'<'
