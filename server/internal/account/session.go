@@ -137,7 +137,7 @@ func (s *Service) Session(ctx context.Context, r *http.Request, secret string) (
 	if e.caller.AccountID != account || !e.expire.IsZero() && !now.Before(e.expire) {
 		return nil, &SessionEnded{SessionToken}
 	}
-	if out.Until.After(e.expire) {
+	if !e.expire.IsZero() && out.Until.After(e.expire) {
 		out.Until = e.expire
 	}
 	if now.Sub(store.Time(seen)) > seenEvery {
