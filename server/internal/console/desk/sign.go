@@ -79,7 +79,7 @@ var blank = sketch.Page{Number: 1, Count: 1, Width: 595, Height: 842}
 func placeOf(p *sketch.Page, f values) place {
 	at := func(name string) float64 {
 		n, err := strconv.ParseFloat(strings.Replace(f[name], ",", ".", 1), 64)
-		if err != nil || n < -20000 || n > 20000 {
+		if err != nil || !onSheet(n) {
 			return boxMargin
 		}
 		return n
@@ -90,6 +90,10 @@ func placeOf(p *sketch.Page, f values) place {
 	}
 	return place{p, at("x"), at("y"), boxWidth, boxHeight, known}
 }
+
+// onSheet says that a place can be on some page: no page is wider than 14,400
+// points (ISO 32000-1, C.2), and "NaN" and "Inf" are no numbers for a request.
+func onSheet(n float64) bool { return n >= -20000 && n <= 20000 }
 
 func (d *Desk) showSign(v *visit) error {
 	f := values{}
@@ -489,7 +493,7 @@ func placed(f values, options map[string]any) error {
 			continue
 		}
 		n, err := strconv.ParseFloat(text, 64)
-		if err != nil {
+		if err != nil || !onSheet(n) {
 			return look.Refusal(fault.BadOption, look.T("The place %s must be a number of points from the corner of the page.", "La posizione %s deve essere un numero di punti dall'angolo della pagina.").With(name))
 		}
 		options[name] = n
