@@ -475,3 +475,31 @@ func TestCSCOAuthMixUps(t *testing.T) {
 		}
 	}
 }
+
+// Whoever knows a username and a client, and nothing else, locks the page for it
+// and not the certificate. The page says what it does not know: which documents
+// the client may add to those it names.
+func TestConsentIsForItsHolder(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		o, auto, hashes := s.oauth(cscRedirect), s.credentials()["automatic"], digestsOf("one")
+		for more, want := range map[string]bool{"1": false, "2": true} {
+			_, page, _ := o.visit(o.credentialQuery(auto, hashes, m{"numSignatures": more}), nil)
+			if got := strings.Contains(page, "Of 1 of them the application does not say yet"); got != want {
+				t.Errorf("%s signatures of one digest: warned is %v", more, got)
+			}
+		}
+		for i := range 12 {
+			status, page, _ := o.visit(o.query(nil), s.word("automatic", m{"password": "wrong"}))
+			if locked := strings.Contains(page, "is locked"); status != 403 || locked != (i >= 5) {
+				t.Fatalf("guess %d: %d, locked is %v", i+1, status, locked)
+			}
+		}
+		if status, _, to := o.visit(o.query(nil), s.word("automatic", nil)); status != 403 || to != nil {
+			t.Errorf("the right password on a page that is locked: %d %v", status, to)
+		}
+		if r := s.sign(b64(sampleTXT)); r.State != "DONE" {
+			t.Errorf("a stranger on the page locks the holder out: %s %d", r.State, r.number())
+		}
+		s.csc("v2").sad(auto, s.box.Certificates["automatic"].Password, "", hashes)
+	})
+}
