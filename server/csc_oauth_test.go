@@ -3,12 +3,14 @@ package server
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"html"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -502,4 +504,35 @@ func TestConsentIsForItsHolder(t *testing.T) {
 		}
 		s.csc("v2").sad(auto, s.box.Certificates["automatic"].Password, "", hashes)
 	})
+}
+
+// Who knows the name of a client without a secret fills no database with requests
+// that nobody will come for.
+func TestPushedRequestsAreFew(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	room := s.rooms()
+	made, err := room.AddCSCClient(t.Context(), "An application", []string{cscRedirect}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &oauth{s: s, id: made.ID, redirect: cscRedirect}
+	push := func() int {
+		status, _ := o.form("pushed_authorize", o.query(nil))
+		return status
+	}
+	fill := func(n int, expires int64) {
+		storetest.Exec(t, room.db, fmt.Sprintf(`with recursive n(i) as (select 1 union all select i + 1 from n where i < %d)
+			insert into csc_requests (hash, client_id, query, expires_at) select randomblob(32), '%s', '{}', %d from n`, n, made.ID, expires))
+	}
+	fill(998, time.Now().Add(time.Minute).UnixMilli())
+	fill(500, time.Now().Add(-time.Minute).UnixMilli()) // over
+	for i, want := range []int{201, 201, 503} {
+		if got := push(); got != want {
+			t.Errorf("push %d: %d, want %d", i+1, got, want)
+		}
+	}
+	if status, _ := s.oauth(cscRedirect).form("pushed_authorize", s.oauth(cscRedirect).query(m{"client_id": nil})); status != 201 {
+		t.Errorf("another client: %d", status)
+	}
 }
