@@ -129,9 +129,14 @@ func TestOAuthBase(t *testing.T) {
 		url, oauth string
 		good       bool
 	}{
-		{"https://a.example/csc", "", true}, {"https://a.example/csc", "https://b.example", true}, {"https://a.example/csc", "http://a.example", false},
-		{"http://a.example/csc", "http://b.example", true}, {"https://a.example", "ftp://a.example", false}, {"https://a.example", "https://x:y@a.example", false},
-		{"https://a.example", "/relative", false}, {"https://a.example", "https://a.example/?x=", false},
+		{"https://a.example/csc", "", true},
+		{"https://a.example/csc", "https://b.example", true},
+		{"https://a.example/csc", "http://a.example", false},
+		{"http://a.example/csc", "http://b.example", true},
+		{"https://a.example", "ftp://a.example", false},
+		{"https://a.example", "https://x:y@a.example", false},
+		{"https://a.example", "/relative", false},
+		{"https://a.example", "https://a.example/?x=", false},
 	} {
 		p, err := New(Config{URL: c.url, Flow: FlowCode, ClientID: "us"})
 		if err != nil {
