@@ -181,6 +181,20 @@ func TestCertificateOfMuch(t *testing.T) {
 	s.inMargins(file)
 }
 
+// Of an archive with more than a verification opens it is said what was checked
+// again, and not that something in it is not signed.
+func TestCertificateOfVeryMuch(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var docs []any
+	for i := range 260 {
+		docs = append(docs, m{"sourceType": "base64", "payload": b64(fmt.Appendf(nil, "document %d", i)), "name": fmt.Sprintf("%d.txt", i)})
+	}
+	batch := s.sign(docs, m{"signatureType": "cades"}, optionsOf(m{"batch": true}))
+	_, pages := s.certificateOf(batch.ID, "en")
+	has(t, "the first page", pages[0], "Signed", "of the 260 signatures in the archive were checked again, and hold. Each was checked when it was made.")
+}
+
 // What cannot be checked again is not called valid, and what failed says so.
 func TestCertificateOfLittle(t *testing.T) {
 	t.Parallel()

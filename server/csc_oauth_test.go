@@ -3,12 +3,14 @@ package server
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"html"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -473,5 +475,64 @@ func TestCSCOAuthMixUps(t *testing.T) {
 		if status, out := victim.post("credentials/list", m{}); status != 401 {
 			t.Errorf("%s: %d %v", sql, status, out)
 		}
+	}
+}
+
+// Whoever knows a username and a client, and nothing else, locks the page for it
+// and not the certificate. The page says what it does not know: which documents
+// the client may add to those it names.
+func TestConsentIsForItsHolder(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *site) {
+		o, auto, hashes := s.oauth(cscRedirect), s.credentials()["automatic"], digestsOf("one")
+		for more, want := range map[string]bool{"1": false, "2": true} {
+			_, page, _ := o.visit(o.credentialQuery(auto, hashes, m{"numSignatures": more}), nil)
+			if got := strings.Contains(page, "Of 1 of them the application does not say yet"); got != want {
+				t.Errorf("%s signatures of one digest: warned is %v", more, got)
+			}
+		}
+		for i := range 12 {
+			status, page, _ := o.visit(o.query(nil), s.word("automatic", m{"password": "wrong"}))
+			if locked := strings.Contains(page, "is locked"); status != 403 || locked != (i >= 5) {
+				t.Fatalf("guess %d: %d, locked is %v", i+1, status, locked)
+			}
+		}
+		if status, _, to := o.visit(o.query(nil), s.word("automatic", nil)); status != 403 || to != nil {
+			t.Errorf("the right password on a page that is locked: %d %v", status, to)
+		}
+		if r := s.sign(b64(sampleTXT)); r.State != "DONE" {
+			t.Errorf("a stranger on the page locks the holder out: %s %d", r.State, r.number())
+		}
+		s.csc("v2").sad(auto, s.box.Certificates["automatic"].Password, "", hashes)
+	})
+}
+
+// Who knows the name of a client without a secret fills no database with requests
+// that nobody will come for.
+func TestPushedRequestsAreFew(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	room := s.rooms()
+	made, err := room.AddCSCClient(t.Context(), "An application", []string{cscRedirect}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &oauth{s: s, id: made.ID, redirect: cscRedirect}
+	push := func() int {
+		status, _ := o.form("pushed_authorize", o.query(nil))
+		return status
+	}
+	fill := func(n int, expires int64) {
+		storetest.Exec(t, room.db, fmt.Sprintf(`with recursive n(i) as (select 1 union all select i + 1 from n where i < %d)
+			insert into csc_requests (hash, client_id, query, expires_at) select randomblob(32), '%s', '{}', %d from n`, n, made.ID, expires))
+	}
+	fill(998, time.Now().Add(time.Minute).UnixMilli())
+	fill(500, time.Now().Add(-time.Minute).UnixMilli()) // over
+	for i, want := range []int{201, 201, 503} {
+		if got := push(); got != want {
+			t.Errorf("push %d: %d, want %d", i+1, got, want)
+		}
+	}
+	if status, _ := s.oauth(cscRedirect).form("pushed_authorize", s.oauth(cscRedirect).query(m{"client_id": nil})); status != 201 {
+		t.Errorf("another client: %d", status)
 	}
 }

@@ -840,6 +840,30 @@ func TestCSCKilled(t *testing.T) {
 	})
 }
 
+// What panics while a hash is signed ends the call and not the server, and the
+// hash is nobody's again.
+func TestCSCPanics(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, "")
+	p.start("ROGITO_TEST_PANIC_AT=using")
+	box := p.box()
+	c := &cscCaller{t, "http://" + p.addr, "v2", box.Token}
+	id := ""
+	for _, one := range c.must("credentials/list", m{"credentialInfo": true})["credentialInfos"].([]any) {
+		if one.(m)["description"] == "automatic signature" {
+			id = one.(m)["credentialID"].(string)
+		}
+	}
+	hashes := digestsOf("one")
+	body := c.signBody(id, c.sad(id, box.Certificates["automatic"].Password, "", hashes), c.algoOf(id), hashes)
+	if status, out := c.post("signatures/signHash", body); status != 500 || out["error"] != "server_error" {
+		t.Fatalf("%d %v", status, out)
+	}
+	if status, out := c.post("signatures/signHash", body); status != 400 {
+		t.Errorf("again: %d %v", status, out)
+	}
+}
+
 // done is how many records have their signature.
 func (p *program) done() (n int) {
 	p.t.Helper()

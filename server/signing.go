@@ -150,10 +150,13 @@ func (s *Server) openKeys() error {
 }
 
 // noteLock writes down that a certificate was locked after wrong passwords.
-func (s *Server) noteLock(ctx context.Context, tx *store.Tx, account, certificate string) error {
+func (s *Server) noteLock(ctx context.Context, tx *store.Tx, account, certificate string, public bool) error {
 	e := audit.Event{Account: account, Record: certificate, Kind: "certificate-locked", Log: "locked after wrong passwords or one-time passwords"}
-	if certificate == "" {
+	switch {
+	case certificate == "":
 		e.Log = "a certificate that does not exist was guessed at too often"
+	case public:
+		e.Log = "locked on the page of consent, after wrong passwords or one-time passwords there"
 	}
 	return s.sig.audit.Append(ctx, tx, e)
 }

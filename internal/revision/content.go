@@ -387,7 +387,7 @@ func (p *painter) show(args []pdf.Object) string {
 		return whyFont
 	}
 	text, ok := p.state.font.decode(s.Bytes)
-	if !ok {
+	if !ok || p.text.Len()+len(text) > mostText {
 		return whyFont
 	}
 	wide, ok := p.state.font.advance(s.Bytes, text)
@@ -447,6 +447,9 @@ func luminance(c [3]float64) float64 { return 0.3*c[0] + 0.59*c[1] + 0.11*c[2] }
 func (p *painter) font(name pdf.Name) *decoder {
 	if d, ok := p.decoders[name]; ok {
 		return d
+	}
+	if !p.m.work.take(len(p.fonts.Entries)) {
+		return nil
 	}
 	d := p.c.decoder(p.m, p.fonts.Get(name))
 	p.decoders[name] = d

@@ -17,6 +17,10 @@ type decoder struct {
 	wide   map[uint16]string // two-byte codes
 }
 
+// mostText bounds what one appearance may show, in bytes: a code may stand for a
+// long text, and come a million times.
+const mostText = 1 << 20
+
 func (d *decoder) decode(b []byte) (string, bool) {
 	var out strings.Builder
 	if d.simple != nil {
@@ -34,7 +38,7 @@ func (d *decoder) decode(b []byte) (string, bool) {
 	}
 	for i := 0; i < len(b); i += 2 {
 		s, ok := d.wide[uint16(b[i])<<8|uint16(b[i+1])]
-		if !ok {
+		if !ok || out.Len() > mostText {
 			return "", false
 		}
 		out.WriteString(s)
@@ -205,14 +209,31 @@ func (m *model) compositeFont(d *pdf.Dict) *decoder {
 	return &decoder{wide: wide}
 }
 
-// toUnicode reads the bfchar and bfrange sections of a CMap.
+// Bounds of a CMap, in bytes: what one code may stand for (Adobe Technical Note
+// 5014, 1.4), and all of them together. A range of 65,536 codes for a long text
+// would fill the memory.
+const (
+	mostTarget = 512
+	mostMapped = 1 << 18
+)
+
+// toUnicode reads the bfchar and bfrange sections of a CMap. One beyond the bounds
+// is none: of half a map nobody could tell which half.
 func toUnicode(b []byte) map[uint16]string {
 	out := make(map[uint16]string)
-	left := 1 << 18
-	more := func() bool { left--; return left > 0 }
+	left := mostMapped
+	put := func(code int, text string) bool {
+		left -= max(1, len(text))
+		out[uint16(code)] = text
+		return left >= 0
+	}
 	code, _ := tokens(b)
 	text := func(o pdf.Object) string {
 		s, _ := o.(pdf.String)
+		if len(s.Bytes) > mostTarget {
+			left = -1
+			return ""
+		}
 		var units []uint16
 		for i := 0; i+1 < len(s.Bytes); i += 2 {
 			units = append(units, uint16(s.Bytes[i])<<8|uint16(s.Bytes[i+1]))
@@ -231,7 +252,7 @@ func toUnicode(b []byte) map[uint16]string {
 		case "endbfchar":
 			for i := 0; i+1 < len(in.args); i += 2 {
 				if n, ok := number(in.args[i]); ok {
-					out[uint16(n)] = text(in.args[i+1])
+					put(n, text(in.args[i+1]))
 				}
 			}
 		case "endbfrange":
@@ -243,16 +264,17 @@ func toUnicode(b []byte) map[uint16]string {
 				}
 				if list, ok := in.args[i+2].(pdf.Array); ok {
 					for k := 0; k < len(list) && from+k <= to; k++ {
-						out[uint16(from+k)] = text(list[k])
+						put(from+k, text(list[k]))
 					}
 					continue
 				}
 				start := []rune(text(in.args[i+2]))
-				for k := 0; len(start) > 0 && from+k <= to && more(); k++ {
-					last := start[len(start)-1] + rune(k)
-					out[uint16(from+k)] = string(start[:len(start)-1]) + string(last)
+				for k := 0; len(start) > 0 && from+k <= to && put(from+k, string(start[:len(start)-1])+string(start[len(start)-1]+rune(k))); k++ {
 				}
 			}
+		}
+		if left < 0 {
+			return nil
 		}
 	}
 	return out

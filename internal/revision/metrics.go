@@ -96,7 +96,7 @@ func (p *painter) plainState(args []pdf.Object) bool {
 	}
 	name, _ := args[0].(pdf.Name)
 	d, err := p.m.doc.Dict(p.states.Get(name))
-	if err != nil || d == nil {
+	if err != nil || d == nil || !p.m.work.take(len(p.states.Entries)+len(d.Entries)) {
 		return false
 	}
 	return !slices.ContainsFunc(d.Entries, func(e pdf.Entry) bool {

@@ -97,6 +97,9 @@ func standsOut(a, b [3]float64) bool { return math.Abs(luminance(a)-luminance(b)
 // glyph takes a mark of ZapfDingbats, which every reader has: a check, a cross,
 // a circle, a square, a diamond, a star (ISO 32000-2, table 192, CA).
 func (d *sketch) glyph(p *painter, b []byte) string {
+	if !p.m.work.take(len(p.fonts.Entries)) {
+		return whyFont
+	}
 	font := p.m.dict(p.fonts.Get(p.state.name))
 	plain := strings.EqualFold(string(p.m.doc.Name(font.Get("BaseFont"))), "ZapfDingbats") && p.m.doc.Name(font.Get("Subtype")) == "Type1" &&
 		!font.Has("FontDescriptor") && !font.Has("Encoding") && !font.Has("Widths")

@@ -113,6 +113,7 @@ func (l *contentLexer) next(depth int) (o pdf.Object, op string, ok bool) {
 		}
 		end := bytes.IndexByte(l.b[l.at:], '>')
 		if end < 0 {
+			l.at = len(l.b) // nor does any other string end behind it
 			return nil, "", false
 		}
 		text := strings.Join(strings.Fields(string(l.b[l.at+1:l.at+end])), "")
@@ -143,9 +144,13 @@ func (l *contentLexer) next(depth int) (o pdf.Object, op string, ok bool) {
 	return nil, w, true
 }
 
+// mostEntries bounds a dictionary within a content stream: each is looked for
+// among those before it.
+const mostEntries = 256
+
 func (l *contentLexer) dict(depth int) (pdf.Object, string, bool) {
 	d := &pdf.Dict{}
-	for {
+	for len(d.Entries) < mostEntries {
 		l.space()
 		if l.at+1 >= len(l.b) {
 			return nil, "", false
@@ -169,6 +174,7 @@ func (l *contentLexer) dict(depth int) (pdf.Object, string, bool) {
 		}
 		d.Set(name, v)
 	}
+	return nil, "", false
 }
 
 func (l *contentLexer) literal() (pdf.Object, string, bool) {

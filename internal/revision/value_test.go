@@ -148,6 +148,37 @@ func TestShownText(t *testing.T) {
 	}
 }
 
+// A map whose codes stand for more than it may is none, and a dictionary that is
+// longer than any in a content stream is not read.
+func TestContentBounds(t *testing.T) {
+	for text, want := range map[string]int{
+		"<0000> <00FF> <0041> endbfrange":                                          256,
+		"<0000> <FFFF> <0041> endbfrange":                                          65536,
+		"<0000> <FFFF> <" + strings.Repeat("0041", 9) + "> endbfrange":             0,
+		"<0001> <" + strings.Repeat("0041", 256) + "> endbfchar":                   1,
+		"<0001> <" + strings.Repeat("0041", 257) + "> endbfchar":                   0,
+		"<0001> <0002> [<41> <" + strings.Repeat("0041", 257) + ">] endbfrange":    0,
+		strings.Repeat("<0001> <"+strings.Repeat("0041", 99)+"> endbfchar ", 9999): 0,
+	} {
+		if got := len(toUnicode([]byte(text))); got != want {
+			t.Errorf("%.40s…: %d codes, want %d", text, got, want)
+		}
+	}
+	d := &decoder{wide: toUnicode([]byte("<0001> <" + strings.Repeat("0041", 255) + "> endbfchar"))}
+	if text, ok := d.decode(bytes.Repeat([]byte{0, 1}, 1<<20)); ok {
+		t.Errorf("two megabytes of codes are %d bytes of text", len(text))
+	}
+	for n, want := range map[int]bool{mostEntries - 1: true, mostEntries + 1: false} {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "/A%d 1 ", i)
+		}
+		if _, ok := tokens([]byte("/P << " + b.String() + ">> BDC")); ok != want {
+			t.Errorf("a dictionary of %d entries: %v", n, ok)
+		}
+	}
+}
+
 func FuzzTokens(f *testing.F) {
 	f.Add([]byte("/Tx BMC q BT /F 10 Tf 0 g 2 4 Td [(1)-20<30>] TJ ET Q EMC << /A [1 2] >> BDC"))
 	f.Add([]byte("1 begincodespacerange <0000> <ffff> endcodespacerange 1 beginbfrange <0000> <0005> <0041> endbfrange"))

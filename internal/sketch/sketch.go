@@ -55,7 +55,11 @@ const (
 	mostContent = 8 << 20
 	deepest     = 6 // forms within forms
 	mostForms   = 200
-	mostSteps   = 400_000 // operators of the page and its forms
+	mostWork    = 20_000_000 // see pay
+	often       = 4096       // work between two looks at the context
+	streamWork  = 256        // to find and decode a stream, beside its bytes
+	entryWork   = 32         // to keep what a code of a font stands for, or how wide it is
+	mostName    = 320        // bytes of a name that are read
 )
 
 // Draw sketches a page, counted from 1 and, below 0, from the end. A document
@@ -83,8 +87,8 @@ func Draw(ctx context.Context, src ades.Source, page int, password string) (*Pag
 	}
 	out := &Page{Number: number, Count: count}
 	out.Width, out.Height = p.Visible()
-	a := &artist{ctx: ctx, doc: doc, out: out, base: shown(p), fonts: map[pdf.Object]*font{}}
-	a.paint(contents(doc, p.Dict), resources(doc, p.Dict), a.base, 0)
+	a := &artist{ctx: ctx, doc: doc, out: out, base: shown(p), fonts: map[any]*font{}}
+	a.paint(a.contents(p.Dict), resources(doc, p.Dict), a.base, 0)
 	a.endLine()
 	a.annotations(p.Dict)
 	return out, ctx.Err()
@@ -133,25 +137,39 @@ func shown(p *pdf.Page) matrix {
 }
 
 // contents are the content streams of a page, one after the other.
-func contents(doc *pdf.Document, page *pdf.Dict) []byte {
-	o, _ := doc.Resolve(page.Get("Contents"))
+func (a *artist) contents(page *pdf.Dict) []byte {
+	o, _ := a.doc.Resolve(page.Get("Contents"))
 	list, several := o.(pdf.Array)
 	if !several {
 		list = pdf.Array{o}
 	}
 	var all []byte
 	for _, one := range list {
-		o, _ := doc.Resolve(one)
-		if s, ok := o.(*pdf.Stream); ok {
-			if b, err := doc.Data(s); err == nil {
-				all = append(append(all, b...), '\n')
-			}
-		}
-		if len(all) > mostContent {
+		if all = append(append(all, a.data(one)...), '\n'); len(all) > mostContent {
 			return all[:mostContent]
+		}
+		if a.over {
+			break
 		}
 	}
 	return all
+}
+
+// data is what a stream holds; nothing where it cannot be read, or is too much.
+func (a *artist) data(o pdf.Object) []byte {
+	if !a.pay(streamWork) {
+		return nil
+	}
+	o, _ = a.doc.Resolve(o)
+	s, ok := o.(*pdf.Stream)
+	if !ok {
+		return nil
+	}
+	b, err := a.doc.Data(s)
+	if err != nil || !a.pay(len(b)) {
+		return nil
+	}
+	return b
 }
 
 // resources of a page, its own or inherited.
@@ -178,15 +196,45 @@ func dict(doc *pdf.Document, o pdf.Object) *pdf.Dict {
 // artist follows the content of a page.
 type artist struct {
 	ctx   context.Context
-	steps int
+	work  int
+	over  bool // nothing more is looked at
 	doc   *pdf.Document
 	out   *Page
 	base  matrix // user space of the page to what is shown
-	fonts map[pdf.Object]*font
+	fonts map[any]*font
 	forms int
 	text  int
 	line  *Line // under way
 	end   [2]float64
+}
+
+// pay counts work: an operator, a byte of a stream, an entry that is passed over
+// on the way to another. It is false once there was enough of it, whatever the
+// document would have us do how often.
+func (a *artist) pay(n int) bool {
+	before := a.work / often
+	a.work += n
+	if a.work > mostWork || a.work/often != before && a.ctx.Err() != nil {
+		a.over = true
+	}
+	return !a.over
+}
+
+// names are the entries of a dictionary of resources that were asked for.
+type names struct {
+	*pdf.Dict
+	known map[pdf.Name]pdf.Object
+}
+
+// find is an entry; a dictionary is gone through once for each of its names.
+func (a *artist) find(n names, o pdf.Object) pdf.Object {
+	name, _ := o.(pdf.Name)
+	found, ok := n.known[name]
+	if !ok && n.Dict != nil && a.pay(len(n.Entries)) {
+		found = n.Get(name)
+		n.known[name] = found
+	}
+	return found
 }
 
 // state is what a content stream can save and bring back.
@@ -204,7 +252,7 @@ type state struct {
 func (a *artist) paint(content []byte, res *pdf.Dict, ctm matrix, depth int) {
 	now := state{ctm: ctm, stretch: 1}
 	var stack []state
-	fonts, objects := dict(a.doc, res.Get("Font")), dict(a.doc, res.Get("XObject"))
+	fonts, objects := names{dict(a.doc, res.Get("Font")), map[pdf.Name]pdf.Object{}}, names{dict(a.doc, res.Get("XObject")), map[pdf.Name]pdf.Object{}}
 	revision.Instructions(content, func(op string, args []pdf.Object) bool {
 		n := a.numbers(args)
 		switch op {
@@ -221,14 +269,12 @@ func (a *artist) paint(content []byte, res *pdf.Dict, ctm matrix, depth int) {
 				now.ctm = matrix(n).times(now.ctm)
 			}
 		case "Do":
-			if len(args) == 1 && objects != nil {
-				name, _ := args[0].(pdf.Name)
-				a.object(objects.Get(name), res, now.ctm, depth)
+			if len(args) == 1 {
+				a.object(a.find(objects, args[0]), res, now.ctm, depth)
 			}
 		case "Tf":
-			if len(args) == 2 && fonts != nil {
-				name, _ := args[0].(pdf.Name)
-				now.font = a.font(fonts.Get(name))
+			if len(args) == 2 {
+				now.font = a.font(a.find(fonts, args[0]))
 				now.size, _ = a.doc.Number(args[1])
 			}
 		default:
@@ -236,8 +282,7 @@ func (a *artist) paint(content []byte, res *pdf.Dict, ctm matrix, depth int) {
 				a.drawing(&now, op, n)
 			}
 		}
-		a.steps++
-		return a.steps < mostSteps && (a.steps%1024 != 0 || a.ctx.Err() == nil) && len(a.out.Lines) < mostLines && a.text < mostText
+		return a.pay(1+len(args)) && len(a.out.Lines) < mostLines && a.text < mostText
 	})
 }
 
@@ -258,8 +303,8 @@ func (a *artist) object(o pdf.Object, outer *pdf.Dict, ctm matrix, depth int) {
 	if a.forms++; depth >= deepest || a.forms > mostForms || a.doc.Name(s.Dict.Get("Subtype")) != "Form" {
 		return
 	}
-	data, err := a.doc.Data(s)
-	if err != nil || len(data) > mostContent {
+	data := a.data(s)
+	if len(data) == 0 || len(data) > mostContent {
 		return
 	}
 	if m, _ := a.doc.Array(s.Dict.Get("Matrix")); len(m) == 6 {
@@ -332,8 +377,11 @@ func (a *artist) drawing(s *state, op string, n []float64) {
 func (a *artist) annotations(page *pdf.Dict) {
 	list, _ := a.doc.Array(page.Get("Annots"))
 	for _, o := range list {
+		if !a.pay(1) || len(a.out.Fields) >= mostFields {
+			return
+		}
 		d := dict(a.doc, o)
-		if d == nil || a.doc.Name(d.Get("Subtype")) != "Widget" || len(a.out.Fields) >= mostFields {
+		if d == nil || !a.pay(len(d.Entries)) || a.doc.Name(d.Get("Subtype")) != "Widget" {
 			continue
 		}
 		r, ok := a.doc.Rect(d.Get("Rect"))
@@ -344,8 +392,8 @@ func (a *artist) annotations(page *pdf.Dict) {
 		f := Field{Box: b}
 		var names []string
 		kind, value := pdf.Name(""), pdf.Object(nil)
-		for node, depth := d, 0; node != nil && depth < 16; node, depth = dict(a.doc, node.Get("Parent")), depth+1 {
-			if t := a.doc.Text(node.Get("T")); t != "" {
+		for node, depth := d, 0; node != nil && depth < 16 && a.pay(len(node.Entries)); node, depth = dict(a.doc, node.Get("Parent")), depth+1 {
+			if t := a.name(node.Get("T")); t != "" {
 				names = append([]string{t}, names...)
 			}
 			if kind == "" {
@@ -358,11 +406,17 @@ func (a *artist) annotations(page *pdf.Dict) {
 		f.Name = clip(strings.Join(names, "."), 80)
 		if f.Signature = kind == "Sig"; f.Signature {
 			if v := dict(a.doc, value); v != nil {
-				f.Signed, f.Signer = true, clip(a.doc.Text(v.Get("Name")), 80)
+				f.Signed, f.Signer = true, clip(a.name(v.Get("Name")), 80)
 			}
 		}
 		a.out.Fields = append(a.out.Fields, f)
 	}
+}
+
+// name is the beginning of a text.
+func (a *artist) name(o pdf.Object) string {
+	b := a.doc.StringBytes(o)
+	return pdf.DecodeText(b[:min(len(b), mostName)])
 }
 
 func clip(s string, most int) string {

@@ -2,11 +2,13 @@ package sketch_test
 
 import (
 	"bytes"
+	"compress/zlib"
 	"context"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -117,6 +119,51 @@ func TestHostilePages(t *testing.T) {
 	}
 	if _, err := sketch.Draw(context.Background(), bytes.NewReader(onePage(0, "")), 2, ""); err == nil {
 		t.Error("a page that is not there has a sketch")
+	}
+}
+
+// zipped is a stream object.
+func zipped(content string) string {
+	var b bytes.Buffer
+	z := zlib.NewWriter(&b)
+	_, _ = z.Write([]byte(content))
+	_ = z.Close()
+	return fmt.Sprintf("<< /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream", b.Len(), b.String())
+}
+
+// A small document neither fills the memory nor keeps us busy, whatever its fonts
+// and names say: codes that stand for long texts, maps and widths that are read at
+// each use, fields whose names are long.
+func TestSmallPagesCostLittle(t *testing.T) {
+	page := func(content, fonts string, more ...string) []byte {
+		return pdf.Build(append([]string{
+			"<< /Type /Catalog /Pages 2 0 R >>",
+			"<< /Type /Pages /Count 1 /Kids [3 0 R] /MediaBox [0 0 600 800] >>",
+			"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Annots [" + strings.Repeat("8 0 R ", 400) + "] /Resources << /Font << " + fonts + " >> >> >>",
+			zipped(content),
+		}, more...), "")
+	}
+	composite := "<< /Type /Font /Subtype /Type0 /ToUnicode 6 0 R /DescendantFonts [ << /W 7 0 R >> ] >>"
+	var several strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&several, "/F%d %s ", i, composite)
+	}
+	long := "(" + strings.Repeat("x", 100_000) + ")"
+	for name, b := range map[string][]byte{
+		"a range for a long text": page("BT /F 10 Tf (a) Tj ET", "/F 5 0 R", composite, zipped("<0000> <FFFF> <"+strings.Repeat("0041", 2000)+"> endbfrange"), "[]"),
+		"a range for some text":   page("BT /F 10 Tf (a) Tj ET", "/F 5 0 R", composite, zipped("<0000> <FFFF> <"+strings.Repeat("0041", 255)+"> endbfrange"), "[]"),
+		"a long text often":       page("BT /F 10 Tf 9 9 Td ("+strings.Repeat("\\000\\001", 200_000)+") Tj ET", "/F 5 0 R", composite, zipped("<0001> <"+strings.Repeat("0041", 255)+"> endbfchar"), "[]"),
+		"a font of no object":     page(strings.Repeat("/F 1 Tf ", 60_000), "/F "+composite, "null", zipped("<0000> <00FF> <0041> endbfrange"), "["+strings.Repeat("0 9999 5 ", 100)+"]"),
+		"many fonts":              page(strings.ReplaceAll(several.String(), composite, "1 Tf"), several.String(), "null", zipped("<0000> <FFFF> <0041> endbfrange"), "["+strings.Repeat("0 9999 5 ", 100)+"]"),
+		"long names":              page("", "", "null", "null", "<< /FT /Sig /T "+long+" /V << /Name "+long+" >> /Parent 7 0 R >>", "<< /Subtype /Widget /Rect [0 0 9 9] /T "+long+" /Parent 7 0 R >>"),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		draw(t, b)
+		runtime.ReadMemStats(&after)
+		if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 160 {
+			t.Errorf("%s: %d bytes cost %d MB", name, len(b), got)
+		}
 	}
 }
 

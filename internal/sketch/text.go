@@ -81,7 +81,7 @@ func (a *artist) show(s *state, list []pdf.Object) {
 			}
 			continue
 		}
-		if s.font == nil || len(str.Bytes) == 0 {
+		if s.font == nil || len(str.Bytes) == 0 || !a.pay(len(str.Bytes)) {
 			continue
 		}
 		text, wide, codes := s.font.read(str.Bytes)
@@ -103,7 +103,7 @@ func (a *artist) write(s *state, text string, step float64) {
 	if s.size < 0 {
 		size = -size
 	}
-	if !(size > 0.5 && size < 2000) || !a.visible(Box{x, y - size, math.Abs(ex-x) + 1, size + 1}) && angle == 0 || math.Abs(x)+math.Abs(y) > 1e5 {
+	if !(size > 0.5 && size < 2000) || !a.visible(Box{x, y - size, math.Abs(ex-x) + 1, size + 1}) && angle == 0 || !(math.Abs(x)+math.Abs(y)+math.Abs(ex)+math.Abs(ey) < 1e6) {
 		return
 	}
 	text = strings.Map(func(r rune) rune {
@@ -153,8 +153,16 @@ type font struct {
 // unknown stands for a character that cannot be told.
 const unknown = "▯"
 
+// mostPiece is what one string shows: a code may stand for a long text.
+const mostPiece = 4096
+
 func (f *font) read(b []byte) (text string, wide float64, codes int) {
 	var out strings.Builder
+	write := func(s string) {
+		if out.Len() < mostPiece {
+			out.WriteString(s)
+		}
+	}
 	width := func(code int, r rune) {
 		codes++
 		w, ok := f.widths[code]
@@ -172,7 +180,7 @@ func (f *font) read(b []byte) (text string, wide float64, codes int) {
 			if s == "" {
 				s = unknown
 			}
-			out.WriteString(s)
+			write(s)
 			width(code, 'n')
 		}
 		return out.String(), wide, codes
@@ -181,35 +189,40 @@ func (f *font) read(b []byte) (text string, wide float64, codes int) {
 		s, r := f.wide[uint16(c)], f.simple[c]
 		switch {
 		case s != "":
-			out.WriteString(s)
+			write(s)
 		case r != 0:
-			out.WriteRune(r)
+			write(string(r))
 		default:
-			out.WriteString(unknown)
+			write(unknown)
 		}
 		width(int(c), r)
 	}
 	return out.String(), wide, codes
 }
 
+// font reads a font, an object of its own or not, once.
 func (a *artist) font(o pdf.Object) *font {
-	_, indirect := o.(pdf.Ref)
-	if f, ok := a.fonts[ref(o)]; ok && indirect {
+	var key any
+	switch x := o.(type) {
+	case pdf.Ref, *pdf.Dict:
+		key = x
+	default:
+		return nil
+	}
+	if f, ok := a.fonts[key]; ok {
 		return f
 	}
 	d := dict(a.doc, o)
-	if d == nil {
+	if d == nil || !a.pay(streamWork+len(d.Entries)) {
 		return nil
 	}
 	f := &font{
 		family: strings.ToLower(strings.NewReplacer(" ", "", "-", "").Replace(string(a.doc.Name(d.Get("BaseFont"))))),
 		simple: revision.Characters("WinAnsiEncoding"), widths: map[int]float64{},
 	}
-	if s, _ := a.doc.Resolve(d.Get("ToUnicode")); s != nil {
-		if stream, ok := s.(*pdf.Stream); ok {
-			if b, err := a.doc.Data(stream); err == nil && len(b) < 1<<20 {
-				f.wide = revision.ToUnicode(b)
-			}
+	if b := a.data(d.Get("ToUnicode")); len(b) > 0 && len(b) < 1<<20 {
+		if f.wide = revision.ToUnicode(b); !a.pay(entryWork * len(f.wide)) {
+			return nil
 		}
 	}
 	if f.two = a.doc.Name(d.Get("Subtype")) == "Type0"; f.two {
@@ -217,16 +230,8 @@ func (a *artist) font(o pdf.Object) *font {
 	} else {
 		a.simpleFont(f, d)
 	}
-	if indirect && len(a.fonts) < 500 {
-		a.fonts[ref(o)] = f
-	}
+	a.fonts[key] = f
 	return f
-}
-
-// ref is an object as the key of a map: only references are one.
-func ref(o pdf.Object) pdf.Object {
-	r, _ := o.(pdf.Ref)
-	return r
 }
 
 func (a *artist) simpleFont(f *font, d *pdf.Dict) {
@@ -241,6 +246,9 @@ func (a *artist) simpleFont(f *font, d *pdf.Dict) {
 		code := 0
 		list, _ := a.doc.Array(e.Get("Differences"))
 		for _, o := range list {
+			if !a.pay(1) {
+				return
+			}
 			if n, ok := a.doc.Int(o); ok {
 				code = int(n)
 				continue
@@ -253,9 +261,9 @@ func (a *artist) simpleFont(f *font, d *pdf.Dict) {
 	}
 	first, _ := a.doc.Int(d.Get("FirstChar"))
 	list, _ := a.doc.Array(d.Get("Widths"))
-	for i, o := range list {
-		if n, ok := a.doc.Number(o); ok && i < 256 {
-			f.widths[int(first)+i] = n
+	for i, o := range list[:min(len(list), 256)] {
+		if n, ok := a.doc.Number(o); ok {
+			a.setWidth(f, first+int64(i), n)
 		}
 	}
 }
@@ -275,17 +283,16 @@ func (a *artist) compositeWidths(f *font, d *pdf.Dict) {
 		f.usual = n
 	}
 	w, _ := a.doc.Array(cid.Get("W"))
-	left := 1 << 17 // widths that are looked at, however often they are repeated
-	for i := 0; i+1 < len(w) && left > 0; {
+	for i := 0; i+1 < len(w) && a.pay(1); {
 		first, _ := a.doc.Int(w[i])
 		o, _ := a.doc.Resolve(w[i+1])
 		if each, ok := o.(pdf.Array); ok {
-			for k, o := range each[:min(len(each), left)] {
+			for k, o := range each[:min(len(each), 1<<16)] {
 				if n, ok := a.doc.Number(o); ok {
-					f.widths[int(first)+k] = n
+					a.setWidth(f, first+int64(k), n)
 				}
 			}
-			i, left = i+2, left-len(each)-1
+			i += 2
 			continue
 		}
 		last, ok := a.doc.Int(w[i+1])
@@ -293,10 +300,16 @@ func (a *artist) compositeWidths(f *font, d *pdf.Dict) {
 			return
 		}
 		n, _ := a.doc.Number(w[i+2])
-		for c := first; c <= last && left > 0; c++ {
-			f.widths[int(c)] = n
-			left--
+		for c := max(first, 0); c <= min(last, 0xffff) && !a.over; c++ {
+			a.setWidth(f, c, n)
 		}
-		i, left = i+3, left-1
+		i += 3
+	}
+}
+
+// setWidth keeps the width of a code, of which there are 65,536.
+func (a *artist) setWidth(f *font, code int64, width float64) {
+	if a.pay(entryWork) && code >= 0 && code <= 0xffff {
+		f.widths[int(code)] = width
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"unicode"
 )
 
 // Font is a TrueType font taken apart far enough to measure text and to write
@@ -187,21 +188,32 @@ func (s *Subset) Show(text string) string {
 	var b strings.Builder
 	b.WriteByte('<')
 	for _, c := range s.font.glyphsOf(text) {
-		n := s.add(c)
-		s.text[n] = c.text
-		fmt.Fprintf(&b, "%04X", n)
+		fmt.Fprintf(&b, "%04X", s.add(c))
 	}
 	b.WriteByte('>')
 	return b.String()
 }
 
+// mostShown is how many characters a subset tells apart, since numbers have two
+// bytes and glyphs of our fonts come to some thousand. Those beyond look as they
+// should, and copy as a character that nobody knows.
+const mostShown = 60_000
+
 func (s *Subset) add(c shown) uint16 {
-	if n, ok := s.new[c]; ok {
+	n, ok := s.new[c]
+	if !ok && len(s.old) >= mostShown && c.text != 0 {
+		c.text = unicode.ReplacementChar
+		n, ok = s.new[c]
+	}
+	if ok {
 		return n
 	}
-	n := uint16(len(s.old))
+	n = uint16(len(s.old))
 	s.old = append(s.old, c.glyph)
 	s.new[c] = n
+	if c.text != 0 {
+		s.text[n] = c.text
+	}
 	return n
 }
 

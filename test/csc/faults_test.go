@@ -151,9 +151,7 @@ func kills() int {
 func TestKill(t *testing.T) {
 	asked(t)
 	p := aProvider(t)
-	// A check of a password that a kill cuts short is counted as a failure: five
-	// would lock, and so would fifty in a day.
-	c := newClient(t, p, func(s *server) { s.env = append(s.env, "ROGITO_SIGNING_LOCK_FAILURES=1000") })
+	c := newClient(t, p)
 	var one, two *holder
 	credit := c.credit()
 	known, documents := map[string]bool{}, 0

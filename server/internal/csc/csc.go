@@ -210,14 +210,16 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	framed bool // its length was told: all of it is here
+	framed bool     // its length was told: all of it is here
+	hidden []string // secrets of the request, which the provider may repeat
 }
 
 // errNotSent says that a request did not leave: no connection came about.
 var errNotSent = errors.New("the provider cannot be reached")
 
-// post sends one request and reads the answer whole.
-func (p *Provider) post(ctx context.Context, address, contentType, token string, body []byte) (*answer, error) {
+// post sends one request and reads the answer whole. What is hidden, and the token,
+// is not told to anybody where the answer repeats it.
+func (p *Provider) post(ctx context.Context, address, contentType, token string, body []byte, hidden []string) (*answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.config.Timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
@@ -243,7 +245,7 @@ func (p *Provider) post(ctx context.Context, address, contentType, token string,
 	if err != nil && resp.StatusCode/100 == 2 { // what refuses needs no words
 		return nil, fmt.Errorf("the answer was cut short: %w", err)
 	}
-	a := &answer{status: resp.StatusCode, header: resp.Header, body: b}
+	a := &answer{status: resp.StatusCode, header: resp.Header, body: b, hidden: append(hidden, token)}
 	a.framed = resp.ContentLength >= 0 || slices.Contains(resp.TransferEncoding, "chunked") || resp.ProtoMajor > 1
 	if len(b) > maxAnswer {
 		a.body, a.framed = nil, true // not read, and never will be
@@ -259,7 +261,7 @@ func (p *Provider) ask(ctx context.Context, method, token string, in, out any) e
 		return err
 	}
 	for waits := 0; ; waits++ {
-		a, err := p.post(ctx, p.config.URL+"/"+method, "application/json", token, body)
+		a, err := p.post(ctx, p.config.URL+"/"+method, "application/json", token, body, secretsOf(in))
 		if err != nil {
 			return unreached(err, method)
 		}
@@ -297,10 +299,37 @@ func (a *answer) refusal(method string) *Error {
 			words += ": " + said.Description
 		}
 	}
-	if words = Clean(words); words == "" {
+	if words = Clean(a.hide(words)); words == "" {
 		words = fmt.Sprintf("status %d", a.status)
 	}
 	return refused(StatusError(a.status), "the provider refused (%s): %s", method, words)
+}
+
+// hide takes the secrets of the request out of a provider's words: those are shown
+// to whoever asked, and stored with the record.
+func (a *answer) hide(words string) string {
+	for _, secret := range a.hidden {
+		if len(secret) >= 4 { // less would take letters out of words
+			words = strings.NewReplacer(secret, "…", url.QueryEscape(secret), "…").Replace(words)
+		}
+	}
+	return words
+}
+
+// secretsOf are the values of a request that only its provider may read.
+func secretsOf(in any) (all []string) {
+	body, _ := in.(map[string]any)
+	for _, name := range []string{"PIN", "OTP", "SAD"} {
+		if s, ok := body[name].(string); ok {
+			all = append(all, s)
+		}
+	}
+	if data, ok := body["authData"].([]map[string]string); ok {
+		for _, d := range data {
+			all = append(all, d["value"])
+		}
+	}
+	return all
 }
 
 // Clean keeps of a provider's words what can be shown.

@@ -8,8 +8,11 @@ import (
 	"crypto/sha256"
 	"encoding/asn1"
 	"encoding/json"
+	"io"
 	"math/big"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 )
@@ -85,4 +88,62 @@ func FuzzAnswers(f *testing.F) {
 		}
 		_ = (&answer{status: http.StatusBadRequest, body: b}).refusal("fuzz")
 	})
+}
+
+// A provider that repeats what it was sent shows nobody a secret by that.
+func TestRepeatedSecrets(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/info") {
+			_, _ = io.WriteString(w, `{"specs": "2.0.0.2"}`)
+			return
+		}
+		b, _ := io.ReadAll(r.Body)
+		w.WriteHeader(http.StatusBadRequest)
+		_ = json.NewEncoder(w).Encode(map[string]string{"error": "invalid_request", "error_description": "no: " + r.Header.Get("Authorization") + " " + string(b)})
+	}))
+	defer srv.Close()
+	p, err := New(Config{URL: srv.URL, Flow: FlowCode, ClientID: "us", Secret: func() (string, error) { return "client/secret", nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer := &Signer{Session: p.SessionOf(Tokens{Access: "access-token"}, nil)}
+	_, byCode := p.Finish(t.Context(), "the-code", "the-verifier")
+	_, byRefresh := p.Renew(t.Context(), Tokens{Refresh: "refresh-token"})
+	_, byPIN := signer.authorize(t.Context(), &Info{Version: 2}, Request{Credential: &Credential{PIN: Factor{Ask: true}, OTP: Factor{Ask: true}}, PIN: "9876", OTP: "654321", Hash: crypto.SHA256, Digests: [][]byte{{1}}})
+	for name, err := range map[string]error{"code": byCode, "refresh": byRefresh, "PIN": byPIN} {
+		if err == nil || !strings.Contains(err.Error(), "no: ") {
+			t.Errorf("%s: the provider's words are gone: %v", name, err)
+			continue
+		}
+		for _, secret := range []string{"client%2Fsecret", "the-code", "the-verifier", "refresh-token", "access-token", "9876", "654321"} {
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("%s: %s is in %q", name, secret, err)
+			}
+		}
+	}
+}
+
+// What goes to a provider by https goes nowhere without.
+func TestOAuthBase(t *testing.T) {
+	for _, c := range []struct {
+		url, oauth string
+		good       bool
+	}{
+		{"https://a.example/csc", "", true},
+		{"https://a.example/csc", "https://b.example", true},
+		{"https://a.example/csc", "http://a.example", false},
+		{"http://a.example/csc", "http://b.example", true},
+		{"https://a.example", "ftp://a.example", false},
+		{"https://a.example", "https://x:y@a.example", false},
+		{"https://a.example", "/relative", false},
+		{"https://a.example", "https://a.example/?x=", false},
+	} {
+		p, err := New(Config{URL: c.url, Flow: FlowCode, ClientID: "us"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if base, err := p.oauth(&Info{OAuth2: c.oauth}); (err == nil) != c.good {
+			t.Errorf("%+v: %q %v", c, base, err)
+		}
+	}
 }

@@ -47,22 +47,26 @@ func (p *Provider) NewLogin(ctx context.Context) (*Login, error) {
 		"response_type": {"code"}, "client_id": {p.config.ClientID}, "redirect_uri": {p.config.Redirect}, "scope": {"service"}, "state": {l.State},
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"},
 	}
-	base := p.oauth(about) + "/authorize"
-	u, err := url.Parse(base)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, refused(err, "the provider's address for logging in cannot be used")
+	base, err := p.oauth(about)
+	if err != nil {
+		return nil, err
 	}
-	l.Address = base + "?" + q.Encode()
+	l.Address = base + "/authorize?" + q.Encode()
 	return l, nil
 }
 
-// oauth is the base of the provider's OAuth endpoints.
-func (p *Provider) oauth(about *Info) string {
+// oauth is the base of the provider's OAuth endpoints. It may be elsewhere, but
+// what goes to a provider by https goes nowhere without.
+func (p *Provider) oauth(about *Info) (string, error) {
 	base := strings.TrimSuffix(about.OAuth2, "/")
 	if base == "" {
 		base = p.config.URL
 	}
-	return base + "/oauth2"
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && (u.Scheme != "http" || strings.HasPrefix(p.config.URL, "https:")) {
+		return "", refused(err, "the provider's address for logging in cannot be used")
+	}
+	return base + "/oauth2", nil
 }
 
 // Finish exchanges the code that the holder came back with.
@@ -96,10 +100,15 @@ func (p *Provider) obtain(ctx context.Context, form url.Values) (Tokens, error) 
 		}
 		form.Set("client_secret", secret)
 	}
+	base, err := p.oauth(about)
+	if err != nil {
+		return Tokens{}, err
+	}
 	asked := p.config.Now()
 	var a *answer
+	hidden := []string{form.Get("client_secret"), form.Get("code"), form.Get("code_verifier"), form.Get("refresh_token")}
 	for waits := 0; ; waits++ {
-		if a, err = p.post(ctx, p.oauth(about)+"/token", "application/x-www-form-urlencoded", "", []byte(form.Encode())); err != nil {
+		if a, err = p.post(ctx, base+"/token", "application/x-www-form-urlencoded", "", []byte(form.Encode()), hidden); err != nil {
 			return Tokens{}, unreached(err, "oauth2/token")
 		}
 		again, err := a.wait(ctx, waits)

@@ -70,7 +70,8 @@ func (s *Signer) Sign(ctx context.Context, r Request) ([]Value, error) {
 	}
 	renewed := false
 	for waits := 0; ; waits++ {
-		body, err := json.Marshal(signHash(about.Version, r, auth.sad, sign, hash, params))
+		in := signHash(about.Version, r, auth.sad, sign, hash, params)
+		body, err := json.Marshal(in)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +83,7 @@ func (s *Signer) Sign(ctx context.Context, r Request) ([]Value, error) {
 			return nil, err
 		}
 		// Whoever waits may hang up: what was sent is sent, and its end is wanted.
-		a, err := s.p.post(context.WithoutCancel(ctx), s.p.config.URL+"/signatures/signHash", "application/json", token, body)
+		a, err := s.p.post(context.WithoutCancel(ctx), s.p.config.URL+"/signatures/signHash", "application/json", token, body, secretsOf(in))
 		switch {
 		case errors.Is(err, errNotSent):
 			return nil, unreached(err, "signatures/signHash")

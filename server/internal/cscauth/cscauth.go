@@ -295,9 +295,9 @@ func (s *Service) endAll(ctx context.Context, g grantOf) error {
 	return intent.Wait(ctx, s.db, intent.Account, g.account)
 }
 
-// sweep deletes what is over for a day.
-func (s *Service) sweep(ctx context.Context, tx *store.Tx, table string) error {
-	_, err := tx.Exec(ctx, `delete from `+table+` where expires_at < $1`, store.Millis(s.config.Now().Add(-keptFor)))
+// sweep deletes what has been over for some time.
+func (s *Service) sweep(ctx context.Context, tx *store.Tx, table string, kept time.Duration) error {
+	_, err := tx.Exec(ctx, `delete from `+table+` where expires_at < $1`, store.Millis(s.config.Now().Add(-kept)))
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -19,6 +20,23 @@ import (
 )
 
 const pushedPrefix = "urn:ietf:params:oauth:request_uri:"
+
+// maxPushed is how many requests of a client without a secret are kept at a time:
+// whoever knows its name can push some.
+const maxPushed = 1000
+
+func mayPush(ctx context.Context, tx *store.Tx, c *Client) error {
+	if !c.Public {
+		return nil
+	}
+	var open int
+	if err := tx.QueryRow(ctx, `select count(*) from csc_requests where client_id = $1`, c.ID).Scan(&open); err != nil || open < maxPushed {
+		return err
+	}
+	f := Refuse(Unavailable, "Too many requests of the client wait for their holders: try again in a minute")
+	f.Status = http.StatusServiceUnavailable
+	return f
+}
 
 // Push keeps an authorisation request of a client (RFC 9126).
 func (s *Service) Push(ctx context.Context, c *Client, v url.Values) (uri string, life time.Duration, err error) {
@@ -36,7 +54,10 @@ func (s *Service) Push(ctx context.Context, c *Client, v url.Values) (uri string
 	}
 	uri = newSecret(pushedPrefix)
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		if err := s.sweep(ctx, tx, "csc_requests"); err != nil {
+		if err := s.sweep(ctx, tx, "csc_requests", 0); err != nil {
+			return err
+		}
+		if err := mayPush(ctx, tx, c); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `insert into csc_requests (hash, client_id, query, expires_at) values ($1, $2, $3, $4)`,
@@ -138,7 +159,7 @@ func (s *Service) Consent(ctx context.Context, r *Request, username, password, o
 		if err := s.use(ctx, tx, r); err != nil {
 			return err
 		}
-		if err := s.sweep(ctx, tx, "csc_codes"); err != nil {
+		if err := s.sweep(ctx, tx, "csc_codes", keptFor); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `insert into csc_codes (hash, account_id, client_id, certificate_id, sealed, expires_at) values ($1, $2, $3, $4, $5, $6)`,
@@ -276,7 +297,7 @@ func (s *Service) renewable(ctx context.Context, tx *store.Tx, b *Bearer) (*Toke
 	if err != nil {
 		return nil, err
 	}
-	if err := s.sweep(ctx, tx, "csc_refresh"); err != nil {
+	if err := s.sweep(ctx, tx, "csc_refresh", keptFor); err != nil {
 		return nil, err
 	}
 	_, err = tx.Exec(ctx, `insert into csc_refresh (hash, token_id, account_id, client_id, certificate_id, sealed, expires_at) values ($1, $2, $3, $4, $5, $6, $7)`,

@@ -36,7 +36,7 @@ func (s *Service) insertSAD(ctx context.Context, tx *store.Tx, secret string, b 
 	if err != nil {
 		return err
 	}
-	if err := s.sweep(ctx, tx, "csc_sads"); err != nil {
+	if err := s.sweep(ctx, tx, "csc_sads", keptFor); err != nil {
 		return err
 	}
 	_, err = tx.Exec(ctx, `insert into csc_sads (id, hash, account_id, token_id, client_id, certificate_id, sealed, expires_at) values ($1, $2, $3, $4, $5, $6, $7, $8)`,

@@ -61,7 +61,7 @@ func TestLockIsTold(t *testing.T) {
 		v := keys.NewVault(m, keys.VaultConfig{Cost: cheap, Now: c.now})
 		var told []string
 		var trouble error
-		b := &bench{db, keys.NewStore(db, v, m, keys.Config{Now: c.now, Locked: func(_ context.Context, _ *store.Tx, account, certificate string) error {
+		b := &bench{db, keys.NewStore(db, v, m, keys.Config{Now: c.now, Locked: func(_ context.Context, _ *store.Tx, account, certificate string, _ bool) error {
 			if trouble == nil {
 				told = append(told, account+" "+certificate)
 			}

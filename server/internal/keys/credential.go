@@ -58,9 +58,10 @@ type Config struct {
 	// Log is the audit log, which credentials are held against; nil: none is, as in
 	// tests of this package.
 	Log *audit.Log
-	// Locked, where set, is told in the transaction that locks a credential;
-	// certificate is empty where the username does not exist.
-	Locked func(ctx context.Context, tx *store.Tx, account, certificate string) error
+	// Locked, where set, is told in the transaction that locks a credential, or
+	// the public page for it; certificate is empty where the username does not
+	// exist.
+	Locked func(ctx context.Context, tx *store.Tx, account, certificate string, public bool) error
 }
 
 func (c Config) withDefaults() Config {
@@ -85,12 +86,26 @@ type Store struct {
 	vault  *Vault
 	master Sealer
 	config Config
-	gates  gates
+	gates  *gates
+	door   string // see Public
 }
 
 // NewStore returns the store of credentials.
 func NewStore(db *store.DB, vault *Vault, master Sealer, c Config) *Store {
-	return &Store{db: db, vault: vault, master: master, config: c.withDefaults(), gates: gates{m: map[string]*gate{}}}
+	return &Store{db: db, vault: vault, master: master, config: c.withDefaults(), gates: &gates{m: map[string]*gate{}}}
+}
+
+// publicDoor marks the failures of Public. No account is called so.
+const publicDoor = "public "
+
+// Public is the store for a page that anybody may open. Failures there are
+// counted apart, and lock the page: whoever knows a username, and has no token of
+// its account, cannot keep the holder from signing. A lock of the certificate
+// holds there too.
+func (s *Store) Public() *Store {
+	out := *s
+	out.door = publicDoor
+	return &out
 }
 
 // Vault that the store opens keys with.
@@ -180,7 +195,7 @@ func (s *Store) findWithLock(ctx context.Context, account, username string) (*Cr
 	err := s.db.Read().QueryRow(ctx, `select c.id, c.account_id, c.username, c.kind, c.level, c.algorithm, c.sealed, c.totp, c.remote,
 			coalesce(l.failures, 0), coalesce(l.locked_until, 0), coalesce(l.hard, 0)
 		from credentials c left join credential_locks l on l.id = $3
-		where c.account_id = $1 and c.username = $2`, account, username, lockID(account, username)).
+		where c.account_id = $1 and c.username = $2`, account, username, lockID("", account, username)).
 		Scan(&c.ID, &c.AccountID, &c.Username, &c.Kind, &c.Level, &c.Algorithm, &c.sealed, &c.totp, &c.Remote, &l.failures, &l.until, &hard)
 	if errors.Is(err, store.ErrNoRows) {
 		return nil, nil, nil
@@ -236,7 +251,7 @@ func (s *Store) CheckIn(ctx context.Context, tx *store.Tx, c *Credential, versio
 		}
 		return nil
 	}, `select c.sealed, c.totp, coalesce(l.locked_until, 0), coalesce(l.hard, 0)
-		from credentials c left join credential_locks l on l.id = $2 where c.id = $1`, c.ID, lockID(c.AccountID, c.Username))
+		from credentials c left join credential_locks l on l.id = $2 where c.id = $1`, c.ID, lockID("", c.AccountID, c.Username))
 	if err != nil {
 		return err
 	}

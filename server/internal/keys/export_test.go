@@ -1,7 +1,17 @@
 package keys
 
+import "context"
+
 // Holds says whether the key of a credential, as its row was read, is in memory
 // for a password.
 func (s *Store) Holds(c *Credential, password string) bool {
 	return s.vault.Held(c.owner(), c.sealed, password) != nil
+}
+
+// Abandon begins an attempt as a process does that dies before it is settled. Late
+// counts it as a failure after all.
+func (s *Store) Abandon(ctx context.Context, account, username string) (late func() error, err error) {
+	who := holder{door: s.door, account: account, username: username}
+	id, err := s.begin(ctx, who)
+	return func() error { return s.settleFailure(ctx, who, id) }, err
 }

@@ -100,12 +100,13 @@ func (r *Request) secrets() *Secrets {
 // first, then kind, state, and what the security level asks for. What of it may
 // change until the key is used is judged again in begin.
 func (s *Service) authorize(ctx context.Context, req *Request, from Caller) (*keys.Credential, *enroll.Certificate, error) {
-	return s.judge(ctx, req, from.AccountID, func(c *enroll.Certificate) error { return s.checkSecurityLevel(ctx, c, from) })
+	return s.judge(ctx, s.keys, req, from.AccountID, func(c *enroll.Certificate) error { return s.checkSecurityLevel(ctx, c, from) })
 }
 
-// judge is authorize with another look at the security level.
-func (s *Service) judge(ctx context.Context, req *Request, account string, level func(*enroll.Certificate) error) (*keys.Credential, *enroll.Certificate, error) {
-	cred, err := s.keys.Authenticate(ctx, account, req.Username, req.Password)
+// judge is authorize with another look at the security level, and where failures
+// are counted.
+func (s *Service) judge(ctx context.Context, at *keys.Store, req *Request, account string, level func(*enroll.Certificate) error) (*keys.Credential, *enroll.Certificate, error) {
+	cred, err := at.Authenticate(ctx, account, req.Username, req.Password)
 	if errors.Is(err, keys.ErrPassword) {
 		return nil, nil, errCredentials
 	}
@@ -123,7 +124,7 @@ func (s *Service) judge(ctx context.Context, req *Request, account string, level
 		return nil, nil, err
 	}
 	if cred.Remote == "" && s.NeedsOTP(cert) { // one for a key at a provider is judged there
-		err := s.keys.VerifyOTP(ctx, cred, req.OTP)
+		err := at.VerifyOTP(ctx, cred, req.OTP)
 		if errors.Is(err, keys.ErrOTP) {
 			return nil, nil, &refusal{number: fault.WrongOTP, text: "wrong or used one-time password"}
 		}

@@ -33,7 +33,7 @@ func (s *Service) Grant(ctx context.Context, certificate, password, otp string, 
 		return nil, fault.New(fault.NotFound, "no such certificate")
 	}
 	req := &Request{Kind: cred.Kind, Username: cred.Username, Password: password, OTP: otp}
-	return s.grant(ctx, req, cred.AccountID, func(c *enroll.Certificate) error { return s.checkSecurityLevel(ctx, c, from) })
+	return s.grant(ctx, s.keys, req, cred.AccountID, func(c *enroll.Certificate) error { return s.checkSecurityLevel(ctx, c, from) })
 }
 
 // GrantUnseen judges the word of somebody who gives a username before it is known
@@ -45,11 +45,11 @@ func (s *Service) GrantUnseen(ctx context.Context, cred *keys.Credential, userna
 	if cred != nil {
 		req.Kind, account = cred.Kind, cred.AccountID
 	}
-	return s.grant(ctx, req, account, func(*enroll.Certificate) error { return nil })
+	return s.grant(ctx, s.keys.Public(), req, account, func(*enroll.Certificate) error { return nil })
 }
 
-func (s *Service) grant(ctx context.Context, req *Request, account string, level func(*enroll.Certificate) error) (*Grant, error) {
-	cred, cert, err := s.judge(ctx, req, account, level)
+func (s *Service) grant(ctx context.Context, at *keys.Store, req *Request, account string, level func(*enroll.Certificate) error) (*Grant, error) {
+	cred, cert, err := s.judge(ctx, at, req, account, level)
 	if err == nil && cred.Remote != "" && s.NeedsOTP(cert) { // which only its provider can judge, when it signs
 		err = &refusal{number: fault.WrongCertificateKind, text: "the certificate's one-time passwords are those of its provider: it signs by a call that carries one"}
 	}

@@ -3,7 +3,9 @@ package csc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -136,7 +138,7 @@ func (s *Service) sign(ctx context.Context, c *call, certificate, secret string,
 				errs[i] = context.Cause(stop)
 				return
 			}
-			outcomes[i], values[i], errs[i] = s.one(ctx, from, r, i, jobs[i], most)
+			outcomes[i], values[i], errs[i] = s.guarded(ctx, from, r, i, jobs[i], most)
 			if errs[i] != nil && !outcomes[i].Waiting {
 				cancel()
 			}
@@ -153,6 +155,20 @@ func (s *Service) sign(ctx context.Context, c *call, certificate, secret string,
 	}
 	return values, ctx.Err()
 }
+
+// guarded is one, of which a panic ends the call and not the server: it runs beside
+// the goroutine that the API watches over. What became of the hash nobody knows.
+func (s *Service) guarded(ctx context.Context, from signing.Caller, r *cscauth.Reservation, i int, j job, most int64) (out cscauth.Outcome, value []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			out, value, err = cscauth.Outcome{Record: lost}, nil, fmt.Errorf("csc: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return s.one(ctx, from, r, i, j, most)
+}
+
+// lost stands for a record whose id is not known.
+const lost = "unknown"
 
 // one makes a record of a job, or looks at the one that waited for an approval.
 func (s *Service) one(ctx context.Context, from signing.Caller, r *cscauth.Reservation, i int, j job, most int64) (cscauth.Outcome, []byte, error) {
@@ -175,7 +191,7 @@ func (s *Service) one(ctx context.Context, from signing.Caller, r *cscauth.Reser
 	case errors.As(err, &f) && f.HTTP() < http.StatusInternalServerError:
 		return cscauth.Outcome{}, nil, err // no record, no use of the key
 	case err != nil:
-		return cscauth.Outcome{Record: "unknown"}, nil, err
+		return cscauth.Outcome{Record: lost}, nil, err
 	}
 	done := cscauth.Outcome{Record: record.ID}
 	switch {

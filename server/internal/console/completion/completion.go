@@ -65,7 +65,7 @@ type sealed struct {
 
 const (
 	keepSealed = 10 * time.Minute
-	mostSealed = 32
+	mostSealed = 32 << 20 // bytes of all of them
 )
 
 // Certificate is what is known of a record, at a moment.
@@ -207,10 +207,16 @@ func (c *Certificates) keep(key string, pdf []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	maps.DeleteFunc(c.kept, func(_ string, s sealed) bool { return !c.Now().Before(s.until) })
-	if c.kept == nil || len(c.kept) >= mostSealed {
+	size := len(pdf)
+	for _, s := range c.kept {
+		size += len(s.pdf)
+	}
+	if c.kept == nil || size > mostSealed {
 		c.kept = map[string]sealed{}
 	}
-	c.kept[key] = sealed{pdf, c.Now().Add(keepSealed)}
+	if len(pdf) <= mostSealed {
+		c.kept[key] = sealed{pdf, c.Now().Add(keepSealed)}
+	}
 }
 
 func (c *Certificate) seal(ctx context.Context, b []byte, lang report.Lang, level ades.Level) ([]byte, error) {

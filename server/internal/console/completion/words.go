@@ -193,6 +193,8 @@ func (c *Certificate) archive(lang report.Lang) (class, word, text, term string)
 	}
 	a := c.report.Answers(lang)
 	switch {
+	case hold == len(parties) && hold > 0 && hold < made: // more than a verification opens
+		return "undetermined", look.T("Signed", "Firmato").In(lang), look.T("%d of the %d signatures in the archive were checked again, and hold. Each was checked when it was made.", "%d delle %d firme nell'archivio sono state verificate di nuovo e sono valide. Ognuna era stata controllata al momento della firma.").With(hold, made).In(lang), ""
 	case hold < len(parties) || len(parties) < made || made == 0:
 		return a.Class, a.Word, a.Rely, string(a.Indication)
 	case made < len(c.record.Inputs):

@@ -50,6 +50,7 @@ type view struct {
 	Client, Host string // who asks, and where the answer goes
 	Request      *cscauth.Request
 	Digests      []digest
+	Unnamed      int    // signatures for which there is no digest yet
 	Username     string // as it was typed
 }
 
@@ -119,6 +120,7 @@ func (p *Pages) describe(ctx context.Context, v *view, req *cscauth.Request) {
 		}
 		v.Digests = append(v.Digests, d)
 	}
+	v.Unnamed = req.Signatures - len(req.Hashes)
 }
 
 // decide takes the holder's word.
