@@ -182,17 +182,39 @@ func (f *Font) Subset() *Subset {
 	return &Subset{font: f, old: []uint16{0}, new: map[shown]uint16{{}: 0}, text: make(map[uint16]rune)}
 }
 
-// Show is the operand that shows a text.
+// Show are the operators that show a text, for the inside of a text object. Who
+// copies what is spelled by its number gets the character (ISO 32000-2, 14.9.4).
 func (s *Subset) Show(text string) string {
 	var b strings.Builder
-	b.WriteByte('<')
-	for _, c := range s.font.glyphsOf(text) {
-		n := s.add(c)
-		s.text[n] = c.text
-		fmt.Fprintf(&b, "%04X", n)
+	plain := false // a string of plain characters is open
+	end := func() {
+		if plain {
+			b.WriteString("> Tj ")
+		}
+		plain = false
 	}
-	b.WriteByte('>')
-	return b.String()
+	for _, r := range text {
+		glyphs, spelled := s.font.glyphsOf(r)
+		if spelled {
+			end()
+			fmt.Fprintf(&b, "/Span << /ActualText <FEFF%s> >> BDC ", utf16Hex(r))
+		}
+		if !plain {
+			b.WriteByte('<')
+			plain = true
+		}
+		for _, c := range glyphs {
+			n := s.add(c)
+			s.text[n] = c.text
+			fmt.Fprintf(&b, "%04X", n)
+		}
+		if spelled {
+			end()
+			b.WriteString("EMC ")
+		}
+	}
+	end()
+	return strings.TrimSuffix(b.String(), " ")
 }
 
 func (s *Subset) add(c shown) uint16 {
