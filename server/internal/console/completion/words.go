@@ -100,6 +100,10 @@ func (c *Certificate) happened(e *audit.Entry, lang report.Lang) (what look.Text
 		}, ""
 	case "retention":
 		return look.T("The documents were deleted at the end of their retention", "I documenti sono stati cancellati alla fine del periodo di conservazione"), ""
+	case audit.KindErased:
+		return look.T("The details of earlier steps were erased", "I dettagli dei passi precedenti sono stati cancellati"), ""
+	case audit.KindLost:
+		return look.T("An entry of the log was taken away before it had its place", "Una voce del registro è stata tolta prima che avesse il suo posto"), ""
 	}
 	return look.Same(log), ""
 }
