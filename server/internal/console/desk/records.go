@@ -347,6 +347,22 @@ func (d *Desk) download(v *visit) error {
 	return nil
 }
 
+// certificate is the certificate of completion, as a page of its own or as PDF.
+func (d *Desk) certificate(v *visit) error    { return d.sendCertificate(v, "text/html") }
+func (d *Desk) certificatePDF(v *visit) error { return d.sendCertificate(v, "application/pdf") }
+
+func (d *Desk) sendCertificate(v *visit, form string) error {
+	if err := d.need(v, http.MethodGet, "signatures"); err != nil {
+		return err
+	}
+	c, err := d.Certificate(v.ctx(), v.accountID(), v.r.PathValue("id"), form, look.Language(v.r))
+	if err != nil {
+		return err
+	}
+	d.send(v, c)
+	return nil
+}
+
 // mediaOf is what a document is sent as: nothing that a browser would run.
 func mediaOf(mime string) string {
 	if mime == "application/pdf" {
