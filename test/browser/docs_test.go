@@ -18,6 +18,7 @@ func TestDocsPages(t *testing.T) {
 	b.wait(".swagger-ui .opblock")
 	b.shot("docs")
 	for _, h := range ways {
+		h.Lang = "en" // as all of the reference
 		b := open(t, s, h)
 		b.goTo("/docs/errors#130")
 		b.sound("errors")

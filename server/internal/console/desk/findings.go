@@ -2,6 +2,7 @@ package desk
 
 import (
 	"regexp"
+	"strings"
 
 	"rogito.dev/rogito/server/internal/console/look"
 )
@@ -64,7 +65,20 @@ var findings = said(map[string]string{
 	"%d entries verify, and the %s holds no checkpoint: a database that was put back would not be noticed":   "%s voci sono integre, ma in %s non c'è alcun checkpoint: una base di dati riportata indietro non si noterebbe",
 	"start the server: it witnesses a checkpoint within a minute; else check the data folder and the bucket": "avvia il server: entro un minuto deposita un checkpoint; altrimenti controlla la cartella dei dati e il bucket",
 	"%d entries and %d checkpoints verify; not proved: %s":                                                   "%s voci e %s checkpoint sono integri; non dimostrato: %s",
-	"check the folder or bucket":                     "controlla la cartella o il bucket",
+	"check the folder or bucket": "controlla la cartella o il bucket",
+	"%s: not configured":         "%s: non configurato",
+	"%s: it cannot be asked: %s": "%s: non si può interrogare: %s",
+	"%s: it holds no checkpoint: a database that was put back whole would not be noticed by it":                        "%s: non contiene alcun checkpoint: una base di dati riportata indietro per intero gli sfuggirebbe",
+	"%s: the last %d entries are newer than its last checkpoint":                                                       "%s: le ultime %s voci sono più recenti del suo ultimo checkpoint",
+	"%s: %d lines or objects cannot be read (torn by a power cut, or changed)":                                         "%s: %s righe o oggetti non si possono leggere (interrotti da un calo di corrente, o cambiati)",
+	"time-stamps of an outside authority: none":                                                                        "marche temporali di un'autorità esterna: nessuna",
+	"%d entries are written and wait for their place":                                                                  "%s voci sono scritte e attendono il loro posto",
+	"%d entries are dated more than ten minutes before one ahead of them, the first is entry %d: a clock was set back": "%s voci sono datate più di dieci minuti prima di una precedente, la prima è la voce %s: un orologio è stato portato indietro",
+	"%d of %d checkpoints have no time-stamp":                                                                          "%s checkpoint su %s non hanno marca temporale",
+	"witness file":                                   "file testimone",
+	"witness in a bucket":                            "testimone in un bucket",
+	"missing or not to be believed: %s":              "mancanti o non attendibili: %s",
+	"past their next update: %s":                     "oltre la data del prossimo aggiornamento: %s",
 	"%d files are what they were":                    "%s file sono come erano",
 	"%d files are there (their bytes were not read)": "%s file ci sono (il contenuto non è stato letto)",
 	"bring the blobs back from a backup: what cannot be had again is lost, and its record says what it was":          "riporta i documenti da un backup: ciò che non si può riavere è perduto, e la sua pratica dice che cos'era",
@@ -121,9 +135,14 @@ func (all sentences) in(text string) look.Text {
 	if best < 0 {
 		return look.Same(text)
 	}
-	values := make([]any, len(args))
-	for i, v := range args {
-		values[i] = v
+	english, italian := make([]any, len(args)), make([]any, len(args))
+	for i, v := range args { // a value may be a list of sentences
+		english[i] = v
+		parts := strings.Split(v, "; ")
+		for k, part := range parts {
+			parts[k] = all.in(part).Italian
+		}
+		italian[i] = strings.Join(parts, "; ")
 	}
-	return all[best].text.With(values...)
+	return look.Text{English: all[best].text.With(english...).English, Italian: all[best].text.With(italian...).Italian}
 }
