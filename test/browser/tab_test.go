@@ -363,6 +363,7 @@ func (b *tab) drop(selector string, files ...string) {
 	var at [2]float64
 	where := b.eval("(r => JSON.stringify([r.x + r.width / 2, r.y + r.height / 2]))((e => { e.scrollIntoView({block: 'center', behavior: 'instant'}); return e.getBoundingClientRect() })(document.querySelector(" + quote(selector) + ")))")
 	b.must(json.Unmarshal([]byte(where), &at))
+	b.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(''))))") // what comes before a page is painted is thrown away
 	for _, kind := range []string{"dragEnter", "dragOver", "drop"} {
 		b.do("Input.dispatchDragEvent", map[string]any{"type": kind, "x": at[0], "y": at[1], "data": map[string]any{"items": []any{}, "files": files, "dragOperationsMask": 1}}, nil)
 	}
