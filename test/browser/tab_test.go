@@ -361,7 +361,8 @@ func (b *tab) drop(selector string, files ...string) {
 	b.t.Helper()
 	b.wait(selector)
 	var at [2]float64
-	where := b.eval("(r => JSON.stringify([r.x + r.width / 2, r.y + r.height / 2]))((e => { e.scrollIntoView({block: 'center', behavior: 'instant'}); return e.getBoundingClientRect() })(document.querySelector(" + quote(selector) + ")))")
+	// Near its corner: what lies in the middle may move when the zone lights up.
+	where := b.eval("(r => JSON.stringify([r.x + 12, r.y + 12]))((e => { e.scrollIntoView({block: 'center', behavior: 'instant'}); return e.getBoundingClientRect() })(document.querySelector(" + quote(selector) + ")))")
 	b.must(json.Unmarshal([]byte(where), &at))
 	b.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(''))))") // what comes before a page is painted is thrown away
 	for _, kind := range []string{"dragEnter", "dragOver", "drop"} {
