@@ -95,6 +95,21 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
+// Before any page is looked at, all are missing, in every way.
+func TestUnvisited(t *testing.T) {
+	visited.Lock()
+	kept := visited.ways
+	visited.ways = map[string]map[string]bool{"/console/records/0123": {"English": true}, "/console/records/0123/signed": {"Italian": true}}
+	visited.Unlock()
+	missing := unvisited(t)
+	visited.Lock()
+	visited.ways = kept
+	visited.Unlock()
+	if want := (len(routes(t))-len(notPages))*len(demanded) - 1; len(missing) != want {
+		t.Errorf("%d are missing, not %d: %v", len(missing), want, missing)
+	}
+}
+
 // ways that every page has to be looked at in, by the tests together.
 var demanded = []string{"English", "Italian", "scripts", "no scripts", "320 px", "400 %", "light", "dark", "forced colours", "axe-core"}
 
