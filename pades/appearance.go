@@ -15,12 +15,12 @@ type Layout string
 
 // The layouts. Without a picture all but Compact are the same.
 const (
-	Beside  Layout = "beside"  // the picture stands left of the text
-	Above   Layout = "above"   // the picture stands over the text
-	Behind  Layout = "behind"  // the picture lies under the text, pale
-	Text    Layout = "text"    // no picture
-	Compact Layout = "compact" // all text in one paragraph, no picture
-	Picture Layout = "picture" // no text
+	Beside  = Layout(appearance.Beside)  // the picture stands left of the text
+	Above   = Layout(appearance.Above)   // the picture stands over the text
+	Behind  = Layout(appearance.Behind)  // the picture lies under the text, pale
+	Text    = Layout(appearance.Text)    // no picture
+	Compact = Layout(appearance.Compact) // all text in one paragraph, no picture
+	Picture = Layout(appearance.Picture) // no text
 )
 
 // Appearance is what a visible signature shows, and where.

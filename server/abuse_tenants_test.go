@@ -111,6 +111,7 @@ func example(defs map[string]json.RawMessage, schema json.RawMessage, depth int)
 // openParams are the parts of a path that name nothing of a tenant's.
 var openParams = map[string][]string{
 	"actionType": {"detail", "signedDocument", "validatedDocument", "audit", "auditTrail"},
+	"file":       {"0"},
 	"provider":   {"provider"}, "kind": {"otp"}, "cadastral_code": {"H501"}, "omi_zone": {"B1"}, "date": {"2026"}, "domain": {"a.example"},
 }
 

@@ -215,7 +215,7 @@ func Defaults() Config {
 		},
 		Identify:  IdentifyConfig{SPID: spid.Config{Level: spid.DefaultLevel}, CIE: cie.Config{Level: 3}},
 		CSC:       CSCConfig{Name: "Rogito", Region: "IT"},
-		Console:   ConsoleConfig{Enabled: true, CheckPerMinute: 30, SessionIdle: 30 * time.Minute, SessionLife: 12 * time.Hour},
+		Console:   ConsoleConfig{Enabled: true, CheckPerMinute: 30, MapPerMinute: 600, SessionIdle: 30 * time.Minute, SessionLife: 12 * time.Hour},
 		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour, Evidence: 20 * 365 * 24 * time.Hour},
 		Audit:     AuditConfig{Lock: 365 * 24 * time.Hour},
 		Jobs:      JobsConfig{Lease: 15 * time.Second},

@@ -22,9 +22,9 @@ func (s *Server) mountDesk(a *api.API, site *look.Site) *desk.Desk {
 	pages := desk.New(desk.Parts{
 		Site: site, Accounts: s.accounts, Signing: s.sig.signing, Enroll: s.sig.enroll, Keys: s.sig.keys, Callbacks: s.sig.callbacks, Idempotency: s.idempotency,
 		Spool: s.spool, Limits: upload.Limits{Body: s.cfg.Limits.Body}, Memory: s.cfg.Limits.Memory, Document: s.cfg.Limits.Document,
-		Send: a.Send, Health: h.read,
+		Send: a.Send, Health: h.read, Certificate: s.sig.records.Certificate,
 	})
-	a.Know("login/logout/sign/sketch/records/signed/callbacks/resend/approve/refuse/certificates/suspend/resume/revoke/cancel/review/evidence/account/tokens/health")
+	a.Know("login/logout/sign/sketch/records/signed/certificate/callbacks/resend/approve/refuse/certificates/suspend/resume/revoke/cancel/review/evidence/account/tokens/health")
 	a.Mount("/console/*", pages, http.MethodGet, http.MethodHead, http.MethodPost)
 	a.Mount("/console", http.RedirectHandler("/console/", http.StatusSeeOther))
 	return pages

@@ -46,6 +46,7 @@ type signingParts struct {
 	identify  *identify.Methods
 	enroll    *enroll.Service
 	signing   *signing.Service
+	records   *signatures.Signatures
 	csc       *cscauth.Service
 	token     keys.Token
 	providers remoteProviders
@@ -234,6 +235,7 @@ func (s *Server) stamper(urls string) csc.Stamper {
 func (s *Server) registerSigning(a *api.API) {
 	w := &s.sig
 	records := &signatures.Signatures{Service: w.signing, Completion: s.completion()}
+	w.records = records
 	certificates := &signatures.Certificates{Service: w.enroll, Guard: w.guard}
 	host := ""
 	if u, err := url.Parse(s.cfg.PublicURL); err == nil {

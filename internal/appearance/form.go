@@ -34,9 +34,6 @@ const (
 	Picture Layout = "picture" // no text
 )
 
-// Layouts are the names there are.
-var Layouts = []Layout{Beside, Above, Behind, Text, Compact, Picture}
-
 // Line of text. What cannot be shown in a small box is left out from the last
 // line on.
 type Line struct {

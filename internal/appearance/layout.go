@@ -133,7 +133,7 @@ func (f *fonts) draw(w *bytes.Buffer, lines []Line, at area) {
 		name, subset := f.of(l.Kind)
 		y -= size * s.scale * leading
 		// The ascent of the Go fonts is 0.95 of the size, their descent 0.21.
-		fmt.Fprintf(w, "%s sc /%s %.3f Tf 1 0 0 1 %.3f %.3f Tm %s Tj\n", s.color, name, size*s.scale, x, y+size*s.scale*0.25, subset.Show(l.Text))
+		fmt.Fprintf(w, "%s sc /%s %.3f Tf 1 0 0 1 %.3f %.3f Tm %s\n", s.color, name, size*s.scale, x, y+size*s.scale*0.25, subset.Show(l.Text))
 	}
 	w.WriteString("ET Q\n")
 }

@@ -113,7 +113,8 @@ type span struct{ from, to int }
 // mark keeps the vertices of a span that matter. The stack is explicit, so that no
 // ring is deep enough to exhaust the goroutine's.
 func mark(ring []Point, keep []bool, s span, tolerance float64) {
-	todo := []span{s}
+	var space [32]span
+	todo := append(space[:0], s)
 	for len(todo) > 0 {
 		s = todo[len(todo)-1]
 		todo = todo[:len(todo)-1]

@@ -5,11 +5,13 @@ import "slices"
 // Mosaic is a window of a grid whose squares carry labels; 0 is none. It turns
 // polygons that nearly fit, with gaps and overlaps between neighbours, into ones
 // that fit exactly: every square has one label, so two neighbours have one border,
-// and [Mosaic.Outline] simplifies it for both in the same way. Windows of one
-// square size lie on one lattice, so this holds across windows too.
+// and [Mosaic.Outlines] simplifies it for both in the same way. Windows of one
+// square size lie on one lattice, so this holds across windows too. Around the
+// window lies a frame of squares that never get a label, so that whoever follows a
+// border need not ask where the window ends.
 type Mosaic struct {
 	Size   int32 // side of a square in micro-degrees
-	x0, y0 int32 // number of the first square
+	x0, y0 int32 // number of the first square, one of the frame
 	nx, ny int
 	labels []uint16
 	seen   []uint64 // one bit a square: its south side was walked along
@@ -18,11 +20,17 @@ type Mosaic struct {
 	// half the first square whose centre is to the right
 	crossings []uint64
 	last      []int // while gaps are closed: the last row with a label, by column
+
+	// of the border that is followed, from ring to ring
+	ring, out, arc []Point
+	junctions      []int // places in the ring
+	keep           []bool
 }
 
 // Reset makes an empty window around a box, with a margin of so many squares. It
 // reuses the space of the window before.
 func (m *Mosaic) Reset(box Box, size, margin int32) {
+	margin++ // the frame
 	m.Size, m.x0, m.y0 = size, CellOf(box.MinX, size)-margin, CellOf(box.MinY, size)-margin
 	m.nx = int(CellOf(box.MaxX, size)+margin-m.x0) + 1
 	m.ny = int(CellOf(box.MaxY, size)+margin-m.y0) + 1
@@ -36,7 +44,7 @@ func (m *Mosaic) Reset(box Box, size, margin int32) {
 
 // Box is what the window covers.
 func (m *Mosaic) Box() Box {
-	return Box{m.x0 * m.Size, m.y0 * m.Size, (m.x0 + int32(m.nx)) * m.Size, (m.y0 + int32(m.ny)) * m.Size}
+	return Box{(m.x0 + 1) * m.Size, (m.y0 + 1) * m.Size, (m.x0 + int32(m.nx) - 1) * m.Size, (m.y0 + int32(m.ny) - 1) * m.Size}
 }
 
 // Paint gives the squares whose centre the polygon holds a label, whatever they
@@ -45,8 +53,15 @@ func (m *Mosaic) Box() Box {
 func (m *Mosaic) Paint(rings [][]Point, label uint16) (painted bool) {
 	m.crossings = m.crossings[:0]
 	for _, ring := range rings {
+		from := m.middle(ring[0].Y)
 		for i := 1; i < len(ring); i++ {
-			m.cross(ring[i-1], ring[i])
+			to := m.middle(ring[i].Y)
+			if from < to {
+				m.cross(ring[i-1], ring[i], from, to)
+			} else if to < from {
+				m.cross(ring[i], ring[i-1], to, from)
+			}
+			from = to
 		}
 	}
 	slices.Sort(m.crossings)
@@ -60,28 +75,27 @@ func (m *Mosaic) Paint(rings [][]Point, label uint16) (painted bool) {
 	return painted
 }
 
+// middle is the first row whose middle lies at a height or above it.
+func (m *Mosaic) middle(y int32) int32 { return -CellOf(m.Size/2-y, m.Size) }
+
 // cross notes the rows whose middle lies between the ends of an edge, the lower
 // end included.
-func (m *Mosaic) cross(a, b Point) {
-	if a.Y > b.Y {
-		a, b = b, a
-	}
-	half := m.Size / 2
-	from := max(-CellOf(-(a.Y-half), m.Size), m.y0) // the first middle at a.Y or above
-	to := min(-CellOf(-(b.Y-half), m.Size), m.y0+int32(m.ny))
-	for row := from; row < to; row++ {
-		y := int64(row)*int64(m.Size) + int64(half)
+func (m *Mosaic) cross(low, high Point, from, to int32) {
+	half := int64(m.Size / 2)
+	to = min(to, m.y0+int32(m.ny)-1)
+	for row := max(from, m.y0+1); row < to; row++ {
+		y := int64(row)*int64(m.Size) + half
 		// rounded down; the centres to the right of it are those of the squares from here on
-		x := int64(a.X) + CellOf(int64(b.X-a.X)*(y-int64(a.Y)), int64(b.Y-a.Y))
-		square := -CellOf(-(x-int64(half)), int64(m.Size)) - int64(m.x0)
-		m.crossings = append(m.crossings, uint64(row-m.y0)<<32|uint64(min(max(square, 0), int64(m.nx))))
+		x := int64(low.X) + CellOf(int64(high.X-low.X)*(y-int64(low.Y)), int64(high.Y-low.Y))
+		square := -CellOf(half-x, int64(m.Size)) - int64(m.x0)
+		m.crossings = append(m.crossings, uint64(row-m.y0)<<32|uint64(min(max(square, 1), int64(m.nx)-1)))
 	}
 }
 
 // Set labels the square that holds a point, where it has no label yet.
 func (m *Mosaic) Set(p Point, label uint16) {
 	x, y := int(CellOf(p.X, m.Size)-m.x0), int(CellOf(p.Y, m.Size)-m.y0)
-	if x >= 0 && y >= 0 && x < m.nx && y < m.ny && m.labels[y*m.nx+x] == 0 {
+	if x > 0 && y > 0 && x < m.nx-1 && y < m.ny-1 && m.labels[y*m.nx+x] == 0 {
 		m.labels[y*m.nx+x] = label
 	}
 }
@@ -137,14 +151,6 @@ func (m *Mosaic) fill(before, step, gap int) {
 	}
 }
 
-// at is the label of a square; outside the window there is none.
-func (m *Mosaic) at(x, y int) uint16 {
-	if x < 0 || y < 0 || x >= m.nx || y >= m.ny {
-		return 0
-	}
-	return m.labels[y*m.nx+x]
-}
-
 // The four directions along the lattice, and the steps they make.
 const (
 	east = iota
@@ -160,70 +166,69 @@ var steps = [...]Point{{1, 0}, {0, 1}, {-1, 0}, {0, -1}}
 // through the middles of the squares' sides, which turns stairs into slopes, and
 // vertices within tolerance halves of the line they bend are left out. A ring that
 // loses its inside by that is visited as lost, with all its corners: without it,
-// its neighbours fit one another. Labels that are not wanted are passed over.
+// its neighbours fit one another. Labels that are not wanted are passed over. The
+// ring is the visitor's until he returns.
 func (m *Mosaic) Outlines(tolerance float64, wanted []bool, visit func(label uint16, ring []Point, lost bool)) {
 	m.seen = slices.Grow(m.seen[:0], len(m.labels)/64+1)[:len(m.labels)/64+1]
 	clear(m.seen)
-	var ring, out []Point
 	for i, l := range m.labels {
-		if l == 0 || i >= m.nx && m.labels[i-m.nx] == l || m.seen[i/64]>>(i%64)&1 != 0 || !wanted[l] {
+		if l == 0 || m.labels[i-m.nx] == l || m.seen[i/64]>>(i%64)&1 != 0 || !wanted[l] {
 			continue
 		}
-		ring = m.walk(ring[:0], i%m.nx, i/m.nx, l)
-		out = m.simplify(out[:0], ring, tolerance)
-		lost := len(out) < 4
+		m.walk(i, l)
+		m.simplify(tolerance)
+		lost := len(m.out) < 4
 		if lost {
-			out = out[:0]
-			for _, p := range ring {
-				out = append(out, Point{2 * p.X, 2 * p.Y})
+			m.out = m.out[:0]
+			for _, p := range m.ring {
+				m.out = append(m.out, Point{2 * p.X, 2 * p.Y})
 			}
 		}
-		for k := range out {
-			out[k].X += 2 * m.x0
-			out[k].Y += 2 * m.y0
+		for k := range m.out {
+			m.out[k].X += 2 * m.x0
+			m.out[k].Y += 2 * m.y0
 		}
-		visit(l, out, lost)
+		visit(l, m.out, lost)
 	}
 }
 
 // walk follows a border from the south side of a square, the label on its left,
-// and gives the corners of the lattice it passes. At a corner where two squares of
-// the label meet diagonally it turns left, so that no ring touches itself.
-func (m *Mosaic) walk(ring []Point, x, y int, l uint16) []Point {
-	start, p, dir := Point{int32(x), int32(y)}, Point{int32(x), int32(y)}, east
+// and notes the corners of the lattice it passes, and which of them are junctions.
+// At a corner where two squares of the label meet diagonally it turns left, so that
+// no ring touches itself.
+func (m *Mosaic) walk(start int, l uint16) {
+	m.ring, m.junctions = m.ring[:0], m.junctions[:0]
+	// of a corner, the square on the left when one goes on east, north, west, south,
+	// and the corner that one comes to
+	left, next := [4]int{0, -1, -m.nx - 1, -m.nx}, [4]int{1, m.nx, -1, -m.nx}
+	p, at, dir := Point{int32(start % m.nx), int32(start / m.nx)}, start, east
 	for {
 		if dir == east {
-			i := int(p.Y)*m.nx + int(p.X)
-			m.seen[i/64] |= 1 << (i % 64)
+			m.seen[at/64] |= 1 << (at % 64)
 		}
-		ring = append(ring, p)
+		if m.isJunction(at) {
+			m.junctions = append(m.junctions, len(m.ring))
+		}
+		m.ring = append(m.ring, p)
 		p = Point{p.X + steps[dir].X, p.Y + steps[dir].Y}
-		if p == start && m.turn(p, dir, l) == east {
-			return append(ring, p)
+		at += next[dir]
+		switch {
+		case m.labels[at+left[dir]] != l:
+			dir = (dir + 1) % 4
+		case m.labels[at+left[(dir+3)%4]] == l:
+			dir = (dir + 3) % 4
 		}
-		dir = m.turn(p, dir, l)
+		if at == start && dir == east {
+			m.ring = append(m.ring, p)
+			return
+		}
 	}
-}
-
-// turn is the direction in which the border of a label goes on from a corner.
-func (m *Mosaic) turn(p Point, dir int, l uint16) int {
-	x, y := int(p.X), int(p.Y)
-	ahead := [...][2]int{{x, y}, {x - 1, y}, {x - 1, y - 1}, {x, y - 1}} // the square on the left when one goes on east, north, west, south
-	left, right := ahead[dir], ahead[(dir+3)%4]
-	switch {
-	case m.at(left[0], left[1]) != l:
-		return (dir + 1) % 4
-	case m.at(right[0], right[1]) != l:
-		return dir
-	}
-	return (dir + 3) % 4
 }
 
 // isJunction says whether borders of more than two areas meet at a corner. Arcs
 // between junctions are simplified alike from both sides.
-func (m *Mosaic) isJunction(p Point) bool {
-	x, y := int(p.X), int(p.Y)
-	a, b, c, d := m.at(x-1, y-1), m.at(x, y-1), m.at(x, y), m.at(x-1, y)
+func (m *Mosaic) isJunction(at int) bool {
+	a, b, c, d := m.labels[at-m.nx-1], m.labels[at-m.nx], m.labels[at], m.labels[at-1]
 	changes := 0
 	for _, different := range [...]bool{a != b, b != c, c != d, d != a} {
 		if different {
@@ -233,45 +238,50 @@ func (m *Mosaic) isJunction(p Point) bool {
 	return changes > 2
 }
 
-// simplify cuts a ring into arcs at its junctions and leaves out vertices of each.
-func (m *Mosaic) simplify(out, ring []Point, tolerance float64) []Point {
-	ring = ring[:len(ring)-1]
-	first := slices.IndexFunc(ring, m.isJunction)
-	if first < 0 { // one loop between two areas: both begin it at its lowest corner
-		first = 0
-		for i, p := range ring {
-			if q := ring[first]; p.Y < q.Y || p.Y == q.Y && p.X < q.X {
+// simplify cuts the ring into arcs at its junctions and leaves out vertices of each.
+func (m *Mosaic) simplify(tolerance float64) {
+	n := len(m.ring) - 1
+	if len(m.junctions) == 0 { // one loop between two areas: both begin it at its lowest corner
+		first := 0
+		for i, p := range m.ring {
+			if q := m.ring[first]; p.Y < q.Y || p.Y == q.Y && p.X < q.X {
 				first = i
 			}
 		}
+		m.junctions = append(m.junctions, first)
 	}
-	ring = append(slices.Concat(ring[first:], ring[:first]), ring[first])
-	from := 0
-	for i := 1; i < len(ring); i++ {
-		if i == len(ring)-1 || m.isJunction(ring[i]) {
-			out = append(out, arc(ring[from:i+1], tolerance)...)
-			out = out[:len(out)-1] // the next arc begins with it
-			from = i
+	first := m.junctions[0]
+	m.ring = append(m.ring[:n], m.ring[:first+1]...) // so that the first junction comes again
+	m.out = m.out[:0]
+	for i, from := range m.junctions {
+		to := first + n
+		if i+1 < len(m.junctions) {
+			to = m.junctions[i+1]
 		}
+		m.addArc(m.ring[from:to+1], tolerance)
+		m.out = m.out[:len(m.out)-1] // the next arc begins with it
 	}
-	return append(out, Point{2 * ring[0].X, 2 * ring[0].Y})
+	m.out = append(m.out, Point{2 * m.ring[first].X, 2 * m.ring[first].Y})
+	m.ring = m.ring[:n+1]
 }
 
-// arc leaves out vertices of an arc, in the same way from either end.
-func arc(corners []Point, tolerance float64) []Point {
+// addArc leaves out vertices of an arc, in the same way from either end.
+func (m *Mosaic) addArc(corners []Point, tolerance float64) {
 	n := len(corners) + 1
-	points := make([]Point, 1, n)
-	points[0] = Point{2 * corners[0].X, 2 * corners[0].Y}
+	points := append(m.arc[:0], Point{2 * corners[0].X, 2 * corners[0].Y})
 	for i := 1; i < len(corners); i++ {
 		points = append(points, Point{corners[i-1].X + corners[i].X, corners[i-1].Y + corners[i].Y})
 	}
 	points = append(points, Point{2 * corners[n-2].X, 2 * corners[n-2].Y})
+	m.arc = points
 	backward := func(a, b Point) bool { return a.Y > b.Y || a.Y == b.Y && a.X > b.X }
 	turned := backward(points[0], points[n-1]) || points[0] == points[n-1] && backward(points[1], points[n-2])
 	if turned {
 		slices.Reverse(points)
 	}
-	keep := make([]bool, n)
+	keep := slices.Grow(m.keep[:0], n)[:n]
+	m.keep = keep
+	clear(keep)
 	keep[0], keep[n-1] = true, true
 	if points[0] == points[n-1] {
 		far := farthest(points)
@@ -281,14 +291,13 @@ func arc(corners []Point, tolerance float64) []Point {
 	} else {
 		mark(points, keep, span{0, n - 1}, tolerance)
 	}
-	out := points[:0]
+	from := len(m.out)
 	for i, k := range keep {
 		if k {
-			out = append(out, points[i])
+			m.out = append(m.out, points[i])
 		}
 	}
 	if turned {
-		slices.Reverse(out)
+		slices.Reverse(m.out[from:])
 	}
-	return out
 }

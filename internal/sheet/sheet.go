@@ -148,7 +148,7 @@ func (s *Sheet) on(p *page, x, y float64, text string, st Style) {
 		f = &font{fmt.Sprintf("F%d", len(s.order)), st.Font().Subset()}
 		s.fonts[st.Font()], s.order = f, append(s.order, f)
 	}
-	fmt.Fprintf(&p.content, "BT %s rg /%s %.2f Tf 1 0 0 1 %.2f %.2f Tm %s Tj ET\n", st.Color, f.name, st.Size, x, Height-y-st.Size*1.02, f.subset.Show(text))
+	fmt.Fprintf(&p.content, "BT %s rg /%s %.2f Tf 1 0 0 1 %.2f %.2f Tm %s ET\n", st.Color, f.name, st.Size, x, Height-y-st.Size*1.02, f.subset.Show(text))
 }
 
 // Right writes one line that ends at x.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sort"
 	"strings"
-	"unicode"
 )
 
 // Font is a TrueType font taken apart far enough to measure text and to write
@@ -183,37 +182,48 @@ func (f *Font) Subset() *Subset {
 	return &Subset{font: f, old: []uint16{0}, new: map[shown]uint16{{}: 0}, text: make(map[uint16]rune)}
 }
 
-// Show is the operand that shows a text.
+// Show are the operators that show a text, for the inside of a text object. Who
+// copies what is spelled by its number gets the character (ISO 32000-2, 14.9.4).
 func (s *Subset) Show(text string) string {
 	var b strings.Builder
-	b.WriteByte('<')
-	for _, c := range s.font.glyphsOf(text) {
-		fmt.Fprintf(&b, "%04X", s.add(c))
+	plain := false // a string of plain characters is open
+	end := func() {
+		if plain {
+			b.WriteString("> Tj ")
+		}
+		plain = false
 	}
-	b.WriteByte('>')
-	return b.String()
+	for _, r := range text {
+		glyphs, spelled := s.font.glyphsOf(r)
+		if spelled {
+			end()
+			fmt.Fprintf(&b, "/Span << /ActualText <FEFF%s> >> BDC ", utf16Hex(r))
+		}
+		if !plain {
+			b.WriteByte('<')
+			plain = true
+		}
+		for _, c := range glyphs {
+			n := s.add(c)
+			s.text[n] = c.text
+			fmt.Fprintf(&b, "%04X", n)
+		}
+		if spelled {
+			end()
+			b.WriteString("EMC ")
+		}
+	}
+	end()
+	return strings.TrimSuffix(b.String(), " ")
 }
 
-// mostShown is how many characters a subset tells apart, since numbers have two
-// bytes and glyphs of our fonts come to some thousand. Those beyond look as they
-// should, and copy as a character that nobody knows.
-const mostShown = 60_000
-
 func (s *Subset) add(c shown) uint16 {
-	n, ok := s.new[c]
-	if !ok && len(s.old) >= mostShown && c.text != 0 {
-		c.text = unicode.ReplacementChar
-		n, ok = s.new[c]
-	}
-	if ok {
+	if n, ok := s.new[c]; ok {
 		return n
 	}
-	n = uint16(len(s.old))
+	n := uint16(len(s.old))
 	s.old = append(s.old, c.glyph)
 	s.new[c] = n
-	if c.text != 0 {
-		s.text[n] = c.text
-	}
 	return n
 }
 

@@ -7,6 +7,7 @@ package typeface
 import (
 	"bytes"
 	"compress/zlib"
+	"fmt"
 	"strings"
 	"sync"
 	"unicode"
@@ -65,32 +66,27 @@ func Clean(s string) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// lacking is shown for a character that the font lacks, since PDF/A forbids
-// .notdef. Who copies the text gets the character.
-const lacking = '□'
-
-// glyphsOf are the glyphs of a text. A letter with a mark that the font lacks is
-// shown without the mark.
-func (f *Font) glyphsOf(s string) []shown {
-	all := make([]shown, 0, len(s))
-	for _, r := range s {
-		g, ok := f.runes[r]
-		if !ok {
-			g = f.runes[lacking]
-			if base := []rune(norm.NFD.String(string(r)))[0]; f.runes[base] != 0 {
-				g = f.runes[base]
-			}
-		}
-		all = append(all, shown{g, r})
+// glyphsOf are the glyphs that a character is shown by. A letter with a mark that
+// the font lacks is shown without the mark; any other character that it lacks by
+// its number, as "[U+6797]": two names never look alike, as they would as boxes.
+func (f *Font) glyphsOf(r rune) (glyphs []shown, spelled bool) {
+	if g, ok := f.runes[r]; ok {
+		return []shown{{g, r}}, false
 	}
-	return all
+	if base := []rune(norm.NFD.String(string(r)))[0]; f.runes[base] != 0 {
+		return []shown{{f.runes[base], r}}, false
+	}
+	for _, c := range fmt.Sprintf("[U+%04X]", r) {
+		glyphs = append(glyphs, shown{f.runes[c], c})
+	}
+	return glyphs, true
 }
 
 // Has says that the font has every character of a text, or its letter without
 // the mark.
 func (f *Font) Has(s string) bool {
-	for _, c := range f.glyphsOf(s) {
-		if c.glyph == f.runes[lacking] && c.text != lacking {
+	for _, r := range s {
+		if _, spelled := f.glyphsOf(r); spelled {
 			return false
 		}
 	}
@@ -100,8 +96,11 @@ func (f *Font) Has(s string) bool {
 // Width of a text at size one.
 func (f *Font) Width(s string) float64 {
 	w := 0
-	for _, c := range f.glyphsOf(s) {
-		w += f.advance(c.glyph)
+	for _, r := range s {
+		glyphs, _ := f.glyphsOf(r)
+		for _, c := range glyphs {
+			w += f.advance(c.glyph)
+		}
 	}
 	return float64(w) / float64(f.unitsPerEm)
 }

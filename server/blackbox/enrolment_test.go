@@ -83,6 +83,22 @@ func reviewed(t *testing.T, g, admin *guest, files map[string][]byte) float64 {
 		if !d.LabelDiffers || len(d.Review.Files) < 2 || d.Review.SubjectDN == "" {
 			t.Errorf("%s: %s", kind, a.Body)
 		}
+		var waiting []struct{ ID string }
+		if admin.ok(&waiting, "GET", "/certificates/reviews", nil); !slices.ContainsFunc(waiting, func(one struct{ ID string }) bool { return one.ID == b.ID }) {
+			t.Errorf("%s is not among those that wait: %v", b.ID, waiting)
+		}
+		evidence := "/certificates/" + b.ID + "/evidence/"
+		for i, name := range d.Review.Files {
+			field, _, _ := strings.Cut(name, "-")
+			if a := admin.raw("GET", fmt.Sprint(evidence, i, "?digest=", d.Review.Digest), nil); a.Status != 200 || string(a.Body) != string(all[field]) {
+				t.Errorf("%s: %d %s", name, a.Status, a.Body)
+			}
+		}
+		g.no(403, 131, "GET", evidence+"0", nil)
+		g.no(403, 131, "GET", "/certificates/reviews", nil)
+		admin.no(404, 140, "GET", evidence+"9", nil)
+		admin.no(422, 160, "GET", evidence+"-1", nil, "file")
+		admin.no(409, 145, "GET", evidence+"0?digest=00", nil, "look at it again")
 		admin.no(409, 145, "POST", "/certificates/"+b.ID+"/review", m{"approve": true, "digest": strings.Repeat("0", 64)}, "look at it again")
 		var done detail
 		if admin.ok(&done, "POST", "/certificates/"+b.ID+"/review", m{"approve": true, "digest": d.Review.Digest}); done.State != "DONE" {

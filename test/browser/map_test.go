@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -130,13 +131,10 @@ func TestMapOfItaly(t *testing.T) {
 		t.Skip("SKIPPED, NOT TESTED: the map of all Italy, which takes minutes to import; make browser does")
 	}
 	s := startServerIn(t, country(t))
-	b := open(t, s, how{Lang: "it"})
-	b.goTo("/map")
-	b.wait("#map.drawn")
-	const sum = `performance.getEntriesByType("resource").concat(performance.getEntriesByType("navigation")).reduce((n, e) => n + e.decodedBodySize, 0)`
-	t.Logf("first view: %s bytes unpacked, %s transferred; ready after %s ms", b.eval(sum), b.eval(strings.Replace(sum, "decodedBodySize", "transferSize", 1)), b.eval("Math.round(performance.now())"))
-	if b.eval(sum+" <= 300000") != "true" {
-		t.Errorf("the first view loads %s bytes", b.eval(sum))
+	var b *tab
+	for range 3 { // the first time the server looks into the publication, later ones are as people meet it
+		b = open(t, s, how{Lang: "it"})
+		b.firstView("/map")
 	}
 	b.sound("italy")
 	b.typeIn("[name=q]", "forlì")
@@ -178,4 +176,54 @@ func TestMapOfItaly(t *testing.T) {
 	phone.click("[data-zoom=in]")
 	phone.clickAt("#map", .3, .3)
 	phone.until("the address has a place", func() bool { return picked.MatchString(phone.path()) })
+}
+
+// firstView opens a map in a tab that has shown nothing yet, and tells what that
+// takes: bytes, requests, the time from the beginning of the navigation until the
+// map can be used, and how long the page's own thread computed for it. The latter
+// is processor time, and so the same on a machine that does much else.
+func (b *tab) firstView(address string) {
+	b.t.Helper()
+	b.do("Performance.enable", map[string]any{"timeDomain": "threadTicks"}, nil)
+	b.do("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `new MutationObserver((_, o) => {
+		if (document.querySelector("#map.drawn")) { o.disconnect(); requestAnimationFrame(() => setTimeout(() => { window.usable = performance.now(); })); }
+	}).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ["class"] });`}, nil)
+	b.goTo(address)
+	b.until("the map can be used", func() bool { return b.eval("'usable' in window") == "true" })
+	busy := b.busy() // since its process began, which is a little more
+	var took struct {
+		Usable             float64
+		Unpacked, Packed   int
+		Requests, Elements int
+	}
+	b.must(json.Unmarshal([]byte(b.eval(`(() => { const all = performance.getEntriesByType("resource").concat(performance.getEntriesByType("navigation"));
+		const sum = (k) => all.reduce((n, e) => n + e[k], 0);
+		return JSON.stringify({ Usable: usable, Unpacked: sum("decodedBodySize"), Packed: sum("transferSize"), Requests: all.length, Elements: document.querySelectorAll("*").length }) })()`)), &took))
+	b.t.Logf("%s: usable %.0f ms after the navigation began, of which its thread computed %.0f ms; %d requests, %d bytes (%d packed), %d elements",
+		address, took.Usable, busy*1000, took.Requests, took.Unpacked, took.Packed, took.Elements)
+	if took.Unpacked > 300_000 {
+		b.t.Errorf("the first view loads %d bytes", took.Unpacked)
+	}
+	if busy > .3 {
+		b.t.Errorf("the page computes %.0f ms for its first view: on a busy machine or a telephone it is not usable within a second", busy*1000)
+	}
+}
+
+// busy is the processor time of the page's own thread so far, in seconds.
+func (b *tab) busy() float64 {
+	b.t.Helper()
+	var r struct {
+		Metrics []struct {
+			Name  string
+			Value float64
+		}
+	}
+	b.do("Performance.getMetrics", nil, &r)
+	for _, m := range r.Metrics {
+		if m.Name == "TaskDuration" {
+			return m.Value
+		}
+	}
+	b.t.Fatal("the browser does not say how long it computed")
+	return 0
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +23,10 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	if started.c != nil {
 		started.c.stop()
+	}
+	if missing := everyPage(); code == 0 && len(missing) > 0 {
+		fmt.Printf("FAIL: pages that no test has looked at in every way:\n%s\n", strings.Join(missing, "\n"))
+		code = 1
 	}
 	for _, dir := range []string{built.dir, italy.dir} {
 		if dir != "" {

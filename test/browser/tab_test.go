@@ -54,10 +54,23 @@ func open(t testing.TB, s *server, h how) *tab {
 	if h.Lang == "" {
 		h.Lang = "en"
 	}
-	b := &tab{t: t, c: c, origin: s.URL, how: h, dir: t.TempDir(), ended: map[string]string{}}
-	var made struct{ BrowserContextID, TargetID, SessionID string }
-	b.must(c.call("", "Target.createBrowserContext", map[string]any{}, &made))
-	b.context = made.BrowserContextID
+	var made struct{ BrowserContextID string }
+	if err := c.call("", "Target.createBrowserContext", map[string]any{}, &made); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.call("", "Target.disposeBrowserContext", map[string]any{"browserContextId": made.BrowserContextID}, nil)
+	})
+	return openIn(t, c, made.BrowserContextID, s.URL, h)
+}
+
+// beside opens a second tab of the same browser: with the same cookies.
+func (b *tab) beside() *tab { return openIn(b.t, b.c, b.context, b.origin, b.how) }
+
+func openIn(t testing.TB, c *chromium, context, origin string, h how) *tab {
+	t.Helper()
+	b := &tab{t: t, c: c, context: context, origin: origin, how: h, dir: t.TempDir(), ended: map[string]string{}}
+	var made struct{ TargetID, SessionID string }
 	b.must(c.call("", "Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": b.context}, &made))
 	b.must(c.call("", "Target.attachToTarget", map[string]any{"targetId": made.TargetID, "flatten": true}, &made))
 	b.session = made.SessionID
@@ -65,7 +78,6 @@ func open(t testing.TB, s *server, h how) *tab {
 	c.tabs[b.session] = b
 	c.mu.Unlock()
 	t.Cleanup(func() {
-		_ = c.call("", "Target.disposeBrowserContext", map[string]any{"browserContextId": b.context}, nil)
 		c.mu.Lock()
 		delete(c.tabs, b.session)
 		c.mu.Unlock()
@@ -349,8 +361,10 @@ func (b *tab) drop(selector string, files ...string) {
 	b.t.Helper()
 	b.wait(selector)
 	var at [2]float64
-	where := b.eval("(r => JSON.stringify([r.x + r.width / 2, r.y + r.height / 2]))((e => { e.scrollIntoView({block: 'center', behavior: 'instant'}); return e.getBoundingClientRect() })(document.querySelector(" + quote(selector) + ")))")
+	// Near its corner: what lies in the middle may move when the zone lights up.
+	where := b.eval("(r => JSON.stringify([r.x + 12, r.y + 12]))((e => { e.scrollIntoView({block: 'center', behavior: 'instant'}); return e.getBoundingClientRect() })(document.querySelector(" + quote(selector) + ")))")
 	b.must(json.Unmarshal([]byte(where), &at))
+	b.eval("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(''))))") // what comes before a page is painted is thrown away
 	for _, kind := range []string{"dragEnter", "dragOver", "drop"} {
 		b.do("Input.dispatchDragEvent", map[string]any{"type": kind, "x": at[0], "y": at[1], "data": map[string]any{"items": []any{}, "files": files, "dragOperationsMask": 1}}, nil)
 	}
@@ -419,6 +433,7 @@ func (b *tab) shot(name string) {
 func (b *tab) sound(name string) {
 	b.t.Helper()
 	b.shot(name)
+	b.visit()
 	if wide := b.eval(`(() => { const w = document.documentElement.clientWidth; if (document.documentElement.scrollWidth <= w) return ""; return [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > w + 1 && !e.closest(".scroll, .skip, .hide")).map(e => e.tagName + "." + e.className).slice(0, 5).join(" ") || "something" })()`); wide != "" {
 		b.t.Errorf("%s at %d px: wider than the window: %s", name, b.how.Width, wide)
 	}

@@ -94,10 +94,18 @@ func (s *Service) AllWaiting(ctx context.Context, limit int) ([]*Waiting, error)
 	return all, err
 }
 
-// File opens one of the files that were handed in, by its place in Files.
-func (s *Service) File(ctx context.Context, w *Waiting, n int) (io.ReadSeekCloser, error) {
+// File opens one of the files that were handed in, by its place in Files, for who
+// is to decide on them. The log says who had it, each time.
+func (s *Service) File(ctx context.Context, w *Waiting, n int, by Reviewer) (io.ReadSeekCloser, error) {
 	if n < 0 || n >= len(w.blobs) {
 		return nil, fault.New(fault.NotFound, "there is no such file")
+	}
+	err := s.db.Write(ctx, func(tx *store.Tx) error {
+		return s.note(ctx, tx, w.Certificate, "certificate-evidence-read", "evidence of an identification shown to a reviewer",
+			map[string]any{"file": w.Files[n], "account": by.Account, "token": by.Token, "shown": w.Digest})
+	})
+	if err != nil {
+		return nil, err
 	}
 	return s.blobs.Open(context.WithoutCancel(ctx), w.blobs[n]) // read after the call, at the pace of who reads
 }

@@ -83,25 +83,27 @@ func official(t *testing.T) string {
 func (b *bench) imports(t *testing.T) {
 	archives, _ := filepath.Glob(filepath.Join(b.dir, "kmz-2018-2", "*.kmz"))
 	archives = append(archives, filepath.Join(b.dir, "csv", "2018-2.zip"))
-	var unzip time.Duration
+	// In processor time: that of a clock depends on who else computes.
+	var unzip, took time.Duration
+	spent := func(c *exec.Cmd) time.Duration { return c.ProcessState.UserTime() + c.ProcessState.SystemTime() }
 	if _, err := exec.LookPath("unzip"); err == nil {
-		start := time.Now()
 		for _, a := range archives {
-			if err := exec.Command("unzip", "-p", a).Run(); err != nil {
+			c := exec.Command("unzip", "-p", a)
+			if err := c.Run(); err != nil {
 				t.Fatal(err)
 			}
+			unzip += spent(c)
 		}
-		unzip = time.Since(start)
 	}
 	start := time.Now()
 	c := exec.Command(b.binary, "omi", "import", "--data", b.work, filepath.Join(b.dir, "csv", "2018-2.zip"), filepath.Join(b.dir, "kmz-2018-2"))
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("import: %v\n%s", err, out)
 	}
-	took := time.Since(start)
-	b.row("import of all Italy, 2018/2", "%.1f s (%d processors), peak memory %d MB", took.Seconds(), runtime.NumCPU(), peakMB(c))
+	took = spent(c)
+	b.row("import of all Italy, 2018/2", "%.1f s of a processor (%.1f s by the clock, on %d), peak memory %d MB", took.Seconds(), time.Since(start).Seconds(), runtime.NumCPU(), peakMB(c))
 	if unzip > 0 {
-		b.row("  unzip -p of the same files", "%.1f s: the import takes %.2f of it (goal 3)", unzip.Seconds(), took.Seconds()/unzip.Seconds())
+		b.row("  unzip -p of the same files", "%.1f s of a processor: the import takes %.2f of it (goal 3)", unzip.Seconds(), took.Seconds()/unzip.Seconds())
 	}
 }
 

@@ -16,12 +16,13 @@ import (
 // Book is the table of signature records, as the audit log is held against it.
 type Book struct{ Service *Service }
 
-// Owns says that an event of a kind is about a signature.
-func (Book) Owns(kind string) bool {
-	return slices.Contains([]string{
-		"request", "input", "validation", "approval", "key-use", "signature", "timestamp", "signed", "error", "retention", "download", audit.KindErased,
-	}, kind)
+// Kinds are those of the events of a signature.
+var Kinds = []string{
+	"request", "input", "validation", "approval", "key-use", "signature", "timestamp", "signed", "error", "retention", "download", audit.KindErased,
 }
+
+// Owns says that an event of a kind is about a signature.
+func (Book) Owns(kind string) bool { return slices.Contains(Kinds, kind) }
 
 // Has returns those of the ids that are records.
 func (Book) Has(ctx context.Context, q store.Querier, ids []any) ([]string, error) {

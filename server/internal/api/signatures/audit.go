@@ -26,26 +26,42 @@ func (s *Signatures) audit(ctx context.Context, in *partInput) (api.Reply[signat
 	if err != nil {
 		return api.Reply[signaturePart]{}, err
 	}
-	trail := trailWire(r, entries)
-	c := &api.Content{Name: "audit-" + r.ID, Inline: true}
-	lang := look.Preferred(in.Language)
-	switch trailForm(in.Accept) {
+	form := trailForm(in.Accept)
+	if form == "" {
+		return api.Found(signaturePart{trail: trailWire(r, entries)}), nil
+	}
+	c, err := s.written(ctx, r, entries, form, look.Preferred(in.Language))
+	return api.Reply[signaturePart]{Content: c}, err
+}
+
+// Certificate is the audit of a record for people: text/html or application/pdf.
+func (s *Signatures) Certificate(ctx context.Context, accountID, id, form string, lang report.Lang) (*api.Content, error) {
+	r, entries, err := s.Service.Trail(ctx, accountID, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.written(ctx, r, entries, form, lang)
+}
+
+// written is the audit of a record in one of its forms.
+func (s *Signatures) written(ctx context.Context, r *signing.Record, entries []*audit.Entry, form string, lang report.Lang) (*api.Content, error) {
+	c := &api.Content{Type: form, Name: "audit-" + r.ID, Inline: true}
+	var err error
+	switch form {
 	case "text/plain":
 		c.Type, c.Name = "text/plain; charset=utf-8", c.Name+".yaml"
-		c.Bytes, err = trailYAML(trail)
+		c.Bytes, err = trailYAML(trailWire(r, entries))
 	case "text/html":
 		c.Type, c.Name = "text/html; charset=utf-8", c.Name+".html"
 		c.Bytes, err = s.certificateHTML(ctx, r, entries, lang)
 	case "application/pdf":
-		c.Type, c.Name = "application/pdf", c.Name+".pdf"
-		c.Bytes, err = s.certificatePDF(ctx, r, entries, lang, trail)
-	default:
-		return api.Found(signaturePart{trail: trail}), nil
+		c.Name += ".pdf"
+		c.Bytes, err = s.certificatePDF(ctx, r, entries, lang, trailWire(r, entries))
 	}
 	if err != nil {
-		return api.Reply[signaturePart]{}, err
+		return nil, err
 	}
-	return api.Reply[signaturePart]{Content: c}, nil
+	return c, nil
 }
 
 // certificateHTML is the certificate of completion as a page.

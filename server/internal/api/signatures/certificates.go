@@ -43,6 +43,7 @@ func RegisterCertificates(a *api.API, c *Certificates) {
 	}, func(context.Context, *struct{}) (api.Reply[[]string], error) {
 		return api.Found(c.Service.Identifications()), nil
 	})
+	c.registerReviews(a)
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/certificates/{id}", ID: "getCertificate", Tag: certificateTag,
 		Summary: "One certificate", Errors: []fault.Code{140, 141},
@@ -77,10 +78,6 @@ func (c *Certificates) registerChanges(a *api.API) {
 		Method: http.MethodPost, Path: "/certificates/{id}/password", ID: "changeCertificatePassword", Tag: certificateTag, BadField: 310,
 		Summary: "Change the password of a certificate", Errors: []fault.Code{111, 140, 141, 145, 310},
 	}, c.password)
-	api.Register(a, api.Op{
-		Method: http.MethodPost, Path: "/certificates/{id}/review", ID: "reviewCertificate", Tag: certificateTag, Admin: true, BadField: 310,
-		Summary: "Approve or refuse what an applicant handed in", Errors: []fault.Code{131, 140, 141, 145, 310},
-	}, c.review)
 }
 
 // orderBody is the body of a purchase.
@@ -207,26 +204,4 @@ func (c *Certificates) password(ctx context.Context, in *passwordInput) (api.Rep
 	}
 	err := c.Service.ChangePassword(ctx, account.CallerFrom(ctx).AccountID, string(in.ID), in.Body.Old, in.Body.New)
 	return api.Reply[*struct{}]{Message: "Password changed"}, err
-}
-
-type reviewInput struct {
-	ID   api.ID `path:"id"`
-	Body struct {
-		Approve *bool  `json:"approve"`
-		Reason  string `json:"reason,omitempty"`
-		Digest  string `json:"digest,omitempty" doc:"that of review in GET /certificates/{id}: the decision is refused if something else waits by now"`
-	}
-}
-
-func (c *Certificates) review(ctx context.Context, in *reviewInput) (api.Reply[certificateDetail], error) {
-	if in.Body.Approve == nil {
-		return api.Reply[certificateDetail]{}, fault.New(fault.BadField, "approve is required: true or false")
-	}
-	caller := account.CallerFrom(ctx)
-	by := enroll.Reviewer{Account: caller.AccountID, Token: caller.TokenID}
-	x, err := c.Service.Review(ctx, string(in.ID), by, enroll.Verdict{Approve: *in.Body.Approve, Reason: in.Body.Reason, Digest: in.Body.Digest})
-	if err != nil {
-		return api.Reply[certificateDetail]{}, err
-	}
-	return api.Found(othersWire(x)), nil
 }

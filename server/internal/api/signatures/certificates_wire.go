@@ -92,12 +92,11 @@ type certificateDetail struct {
 	Review       *reviewWire    `json:"review,omitzero" doc:"for administrators, while a decision is waited for"`
 }
 
-// reviewWire is what an administrator decides on. The files are read with the
-// operator's command.
+// reviewWire is what an administrator decides on.
 type reviewWire struct {
 	Method     string         `json:"method"`
 	HandedInAt string         `json:"handedInAt"`
-	Files      []string       `json:"files"`
+	Files      []string       `json:"files" doc:"GET /certificates/{id}/evidence/{file} has each, by its place"`
 	CommonName string         `json:"commonName,omitempty"`
 	Attributes enroll.Subject `json:"attributes" doc:"what an approval certifies"`
 	LeftOut    []string       `json:"leftOut,omitempty" doc:"ordered, and not proven by this method"`

@@ -11,9 +11,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
-	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"rogito.dev/rogito/internal/visible"
@@ -40,7 +38,7 @@ type Pages struct {
 
 	set    *look.Set
 	verify http.HandlerFunc
-	limit  limiter
+	limit  api.PerMinute
 }
 
 // Mount puts the pages in their place.
@@ -111,7 +109,7 @@ func (p *Pages) check(w http.ResponseWriter, r *http.Request) {
 	if !p.allowed(w, r) {
 		return
 	}
-	if wait := p.limit.take(r.RemoteAddr, p.PerMinute, time.Now()); wait > 0 {
+	if wait := p.limit.Take(r.RemoteAddr, p.PerMinute, time.Now()); wait > 0 {
 		f := look.Refusal(fault.LimitReached, look.T("Too many documents were checked from your address in the last minute. Wait a moment and try again; nothing was read.", "Dal tuo indirizzo sono stati verificati troppi documenti nell'ultimo minuto. Aspetta un momento e riprova; nulla è stato letto."))
 		f.RetryAfter = wait
 		p.Site.FailTo(w, r, f, look.Link{Path: "/check", Name: look.T("Back to the form", "Torna al modulo")})
@@ -183,30 +181,4 @@ func (p *Pages) words(f *fault.Error) look.Text {
 		return look.T("The file is too large: this server reads up to %d MB. For larger ones there is the command line (rogito verify).", "Il file è troppo grande: questo server legge fino a %d MB. Per file più grandi c'è la riga di comando (rogito verify).").With(p.MaxDocument >> 20)
 	}
 	return look.Sentence(f)
-}
-
-// limiter counts what each address has had verified, minute by minute.
-type limiter struct {
-	mu    sync.Mutex
-	since time.Time
-	had   map[netip.Addr]int
-}
-
-// take counts one; it returns how long to wait where the address had enough.
-func (l *limiter) take(remote string, most int, now time.Time) time.Duration {
-	addr, err := netip.ParseAddrPort(remote)
-	if most <= 0 || err != nil {
-		return 0
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now.Sub(l.since) >= time.Minute || l.had == nil {
-		l.since, l.had = now, map[netip.Addr]int{}
-	}
-	from := api.Network(addr.Addr())
-	if l.had[from] >= most {
-		return max(time.Second, l.since.Add(time.Minute).Sub(now))
-	}
-	l.had[from]++
-	return 0
 }

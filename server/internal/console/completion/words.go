@@ -100,6 +100,10 @@ func (c *Certificate) happened(e *audit.Entry, lang report.Lang) (what look.Text
 		}, ""
 	case "retention":
 		return look.T("The documents were deleted at the end of their retention", "I documenti sono stati cancellati alla fine del periodo di conservazione"), ""
+	case audit.KindErased:
+		return look.T("The details of earlier steps were erased", "I dettagli dei passi precedenti sono stati cancellati"), ""
+	case audit.KindLost:
+		return look.T("An entry of the log was taken away before it had its place", "Una voce del registro è stata tolta prima che avesse il suo posto"), ""
 	}
 	return look.Same(log), ""
 }
@@ -200,9 +204,10 @@ func (c *Certificate) archive(lang report.Lang) (class, word, text, term string)
 	case made < len(c.record.Inputs):
 		return "undetermined", look.T("Signed in part", "Firmato in parte").In(lang), look.T("%d of %d documents were signed; their signatures hold.", "%d documenti su %d sono stati firmati; le loro firme sono valide.").With(made, len(c.record.Inputs)).In(lang), ""
 	}
+	class, word = "valid", lang.T("Valid")
 	sentence := look.T("Every one of the %d signatures in the archive holds.", "Ognuna delle %d firme nell'archivio è valida.").With(len(parties)).In(lang)
 	if c.of.Sandbox {
-		sentence = lang.T("Only as a trial: a test certificate binds nobody.") + " " + sentence
+		class, sentence = "trial", lang.T("Only as a trial: a test certificate binds nobody.")+" "+sentence
 	}
-	return "valid", lang.T("Valid"), sentence, string(report.TotalPassed)
+	return class, word, sentence, string(report.TotalPassed)
 }

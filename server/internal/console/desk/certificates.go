@@ -225,7 +225,7 @@ func (d *Desk) evidence(v *visit) error {
 	if err != nil {
 		n = -1
 	}
-	b, err := d.Enroll.File(v.ctx(), w, n)
+	b, err := d.Enroll.File(v.ctx(), w, n, v.reviewer())
 	if err != nil {
 		return err
 	}
@@ -240,6 +240,11 @@ func (d *Desk) evidence(v *visit) error {
 	return nil
 }
 
+// reviewer is who decides on what others handed in.
+func (v *visit) reviewer() enroll.Reviewer {
+	return enroll.Reviewer{Account: v.accountID(), Token: v.Caller.TokenID}
+}
+
 // review writes a decision down. It is of what the page showed: the digest says
 // which.
 func (d *Desk) review(v *visit, id, approve, reason, digest string) error {
@@ -249,8 +254,7 @@ func (d *Desk) review(v *visit, id, approve, reason, digest string) error {
 	if digest == "" || !slices.Contains([]string{"true", "false"}, approve) {
 		return fault.New(fault.BadField, "the form is not complete")
 	}
-	by := enroll.Reviewer{Account: v.accountID(), Token: v.Caller.TokenID}
-	_, err := d.Enroll.Review(v.ctx(), id, by, enroll.Verdict{Approve: approve == "true", Reason: clip(reason, 1000), Digest: digest})
+	_, err := d.Enroll.Review(v.ctx(), id, v.reviewer(), enroll.Verdict{Approve: approve == "true", Reason: clip(reason, 1000), Digest: digest})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/callback"
@@ -45,6 +46,9 @@ type Parts struct {
 	Document    int64         // bytes of one document
 	Send        func(http.ResponseWriter, *http.Request, *api.Content)
 	Health      func(context.Context) (*Health, error)
+	// Certificate is that of completion of a record, as text/html or
+	// application/pdf.
+	Certificate func(ctx context.Context, account, id, form string, lang report.Lang) (*api.Content, error)
 }
 
 // Desk serves the pages.
@@ -73,6 +77,8 @@ func New(p Parts) *Desk {
 		"GET /console/records/{id}":                              d.record,
 		"GET /console/records/{id}/signed":                       d.download,
 		"GET /console/records/{id}/signed/{n}":                   d.downloadOne,
+		"GET /console/records/{id}/certificate":                  d.certificate,
+		"GET /console/records/{id}/certificate.pdf":              d.certificatePDF,
 		"POST /console/records/{id}/callbacks/{callback}/resend": d.resend,
 		"POST /console/records/{id}/approve":                     d.approve,
 		"POST /console/records/{id}/refuse":                      d.refuse,

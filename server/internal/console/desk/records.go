@@ -285,7 +285,7 @@ func (d *Desk) record(v *visit) error {
 		if !ok {
 			name = look.Same(e.Kind)
 		}
-		one := event{At: time.UnixMilli(e.CreatedAt), Name: name, Log: logged(log)}
+		one := event{At: time.UnixMilli(e.CreatedAt), Name: name, Log: logs.in(log)}
 		var b bytes.Buffer
 		if len(detail) > 0 && string(detail) != "null" && json.Indent(&b, detail, "", "  ") == nil {
 			one.Detail = b.String()
@@ -344,6 +344,22 @@ func (d *Desk) download(v *visit) error {
 		return err
 	}
 	d.send(v, &api.Content{Type: mediaOf(got.File.MimeType), Name: signedName(r), Reader: got.Data, Size: got.File.Size, Modified: got.File.CreatedAt})
+	return nil
+}
+
+// certificate is the certificate of completion, as a page of its own or as PDF.
+func (d *Desk) certificate(v *visit) error    { return d.sendCertificate(v, "text/html") }
+func (d *Desk) certificatePDF(v *visit) error { return d.sendCertificate(v, "application/pdf") }
+
+func (d *Desk) sendCertificate(v *visit, form string) error {
+	if err := d.need(v, http.MethodGet, "signatures"); err != nil {
+		return err
+	}
+	c, err := d.Certificate(v.ctx(), v.accountID(), v.r.PathValue("id"), form, look.Language(v.r))
+	if err != nil {
+		return err
+	}
+	d.send(v, c)
 	return nil
 }
 

@@ -77,13 +77,12 @@ var formats = map[string]look.Text{
 	"pkcs1": look.T("Raw value (PKCS#1)", "Valore grezzo (PKCS#1)"),
 }
 
-// events of the audit log, as far as people know them by name.
+// events of the audit log of a record.
 var events = map[string]look.Text{
 	"request":    look.T("Asked for", "Richiesta"),
 	"input":      look.T("Document received", "Documento ricevuto"),
 	"validation": look.T("Document checked", "Documento controllato"),
 	"key-use":    look.T("Key used", "Chiave usata"),
-	"time-stamp": look.T("Time-stamp", "Marca temporale"),
 	"timestamp":  look.T("Time-stamp", "Marca temporale"),
 	"signed":     look.T("Signed", "Firmato"),
 	"signature":  look.T("Signature made", "Firma apposta"),
@@ -92,6 +91,8 @@ var events = map[string]look.Text{
 	"approval":   look.T("Approved", "Approvato"),
 	"error":      look.T("Failed", "Non riuscita"),
 	"retention":  look.T("Files deleted", "File cancellati"),
+	"erased":     look.T("Details erased", "Dettagli cancellati"),
+	"audit-lost": look.T("An entry is missing", "Manca una voce"),
 }
 
 // attributes of a person, as a review shows them.
@@ -103,10 +104,7 @@ var attributes = map[string]look.Text{
 
 // logs are the sentences of the audit log, which are English, as people read
 // them.
-var logs = []struct {
-	form *regexp.Regexp
-	text look.Text
-}{
+var logs = sentences{
 	{regexp.MustCompile(`^new signature request from (.*)$`), look.T("From the address %s", "Dall'indirizzo %s")},
 	{regexp.MustCompile(`^input document \d+ with MD5 \w+ and SHA-256 (\w+)$`), look.T("SHA-256 %s", "Impronta SHA-256 %s")},
 	{regexp.MustCompile(`^validated document with MD5 \w+ and SHA-256 (\w+)$`), look.T("To be signed: SHA-256 %s", "Da firmare: impronta SHA-256 %s")},
@@ -119,21 +117,8 @@ var logs = []struct {
 	{regexp.MustCompile(`^time-stamped at (.*)$`), look.T("At %s", "Il %s")},
 	{regexp.MustCompile(`^callback attempt (\d+): (.*)$`), look.T("Attempt %s: %s", "Tentativo %s: %s")},
 	{regexp.MustCompile(`^approved by another token$`), look.T("By another token", "Da un altro token")},
+	{regexp.MustCompile(`^an entry was taken away before it had its place$`), look.T("It was taken away before it had its place in the log", "È stata tolta prima che avesse un posto nel registro")},
 	{regexp.MustCompile(`^documents deleted at the end of their retention$`), look.T("At the end of their retention", "Alla fine della conservazione")},
-}
-
-// logged is a sentence of the audit log in both languages.
-func logged(log string) look.Text {
-	for _, l := range logs {
-		if m := l.form.FindStringSubmatch(log); m != nil {
-			args := []any{}
-			for _, v := range m[1:] {
-				args = append(args, v)
-			}
-			return l.text.With(args...)
-		}
-	}
-	return look.Same(log)
 }
 
 var products = strings.NewReplacer("test money", "denaro di prova", "refund: ", "rimborso: ", "signature", "firma", "certificate", "certificato", "lookup", "quotazione", "credit", "ricarica")

@@ -14,9 +14,11 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"rogito.dev/rogito/omi"
 	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/console/look"
 	"rogito.dev/rogito/server/internal/fault"
 )
@@ -32,16 +34,33 @@ type Pages struct {
 	site         *look.Site
 	set          *look.Set
 	publications Publications
+	limit        api.PerMinute
+	perMinute    int
 }
 
-// New returns the handler of /map and what is below it.
-func New(site *look.Site, publications Publications) http.Handler {
-	p := &Pages{site: site, set: site.Set(files), publications: publications}
+// New returns the handler of /map and what is below it. An address may ask for so
+// many pages and tiles a minute; 0: no limit.
+func New(site *look.Site, publications Publications, perMinute int) http.Handler {
+	p := &Pages{site: site, set: site.Set(files), publications: publications, perMinute: perMinute}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /map", compressed(p.show))
-	mux.HandleFunc("GET /map/areas", compressed(p.tile))
+	mux.HandleFunc("GET /map", p.limited(compressed(p.show)))
+	mux.HandleFunc("GET /map/areas", p.limited(compressed(p.tile)))
 	mux.HandleFunc("/", site.NotFound)
 	return mux
+}
+
+// limited keeps one address from having the map drawn without end: a page of a
+// province takes some ten milliseconds of a processor.
+func (p *Pages) limited(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if wait := p.limit.Take(r.RemoteAddr, p.perMinute, time.Now()); wait > 0 {
+			f := look.Refusal(fault.LimitReached, look.T("Your address asked for too much of the map in the last minute. Wait a moment and try again.", "Dal tuo indirizzo è stata chiesta troppa mappa nell'ultimo minuto. Aspetta un momento e riprova."))
+			f.RetryAfter = wait
+			p.site.FailTo(w, r, f, look.Link{Path: "/map", Name: look.T("Back to the map", "Torna alla mappa")})
+			return
+		}
+		h(w, r)
+	}
 }
 
 // compressed lets a handler answer in gzip to those who take it. Nothing on these

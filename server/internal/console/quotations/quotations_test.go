@@ -82,7 +82,7 @@ func country(t *testing.T) (*omi.Library, http.Handler) {
 	}
 	publish(t, lib, "2017/1", ground...)
 	publish(t, lib, "2025/2", area{"F205", "MILANO", "MI", "B1", [4]float64{9.1, 45.4, 9.2, 45.5}, 4000, 5000})
-	return lib, New(look.NewSite(look.Options{}), keeper{lib})
+	return lib, New(look.NewSite(look.Options{}), keeper{lib}, 0)
 }
 
 type keeper struct{ *omi.Library }
@@ -343,7 +343,7 @@ func TestSampleIsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := New(look.NewSite(look.Options{Sandbox: true}), keeper{lib})
+	h := New(look.NewSite(look.Options{Sandbox: true}), keeper{lib}, 0)
 	_, body := ask(h, "/map")
 	if !strings.Contains(body, "isola inventata") || !strings.Contains(body, "<path") {
 		t.Error("the sample is not shown, or not told")
@@ -358,7 +358,7 @@ func TestSampleIsShown(t *testing.T) {
 }
 
 func TestNothingIsLoaded(t *testing.T) {
-	h := New(look.NewSite(look.Options{}), none{})
+	h := New(look.NewSite(look.Options{}), none{}, 0)
 	for _, path := range []string{"/map", "/map/areas?level=provinces"} {
 		if resp, body := ask(h, path); resp.StatusCode != 503 || !alert.MatchString(body) {
 			t.Errorf("%s: %d", path, resp.StatusCode)
@@ -376,7 +376,7 @@ func FuzzAddress(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	h := New(look.NewSite(look.Options{}), keeper{lib})
+	h := New(look.NewSite(look.Options{}), keeper{lib}, 0)
 	for _, q := range []string{"lat=38.6&lng=17.6&vs=2018/2", "q=isola", "municipality=Z999&zone=B1", "province=XX", "semester=2026/1", "lat=-90&lng=180", "q=1e5,3"} {
 		f.Add(q)
 	}
@@ -389,4 +389,28 @@ func FuzzAddress(f *testing.F) {
 			t.Errorf("%q: %d", q, w.Code)
 		}
 	})
+}
+
+// An address that asks without end is asked to wait, with a page; others are not.
+func TestMapIsLimited(t *testing.T) {
+	lib, _ := country(t)
+	h := New(look.NewSite(look.Options{}), keeper{lib}, 2)
+	ask := func(from, path string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.RemoteAddr = from
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	for _, path := range []string{"/map", "/map/areas?level=provinces"} {
+		if w := ask("192.0.2.1:1", path); w.Code != http.StatusOK {
+			t.Fatalf("%s: %d", path, w.Code)
+		}
+	}
+	if w := ask("192.0.2.1:2", "/map"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `role="alert"`) {
+		t.Errorf("a third time: %d %v", w.Code, w.Header())
+	}
+	if w := ask("192.0.2.2:1", "/map"); w.Code != http.StatusOK {
+		t.Errorf("somebody else: %d", w.Code)
+	}
 }

@@ -7,6 +7,7 @@ package demo
 import (
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/asn1"
@@ -333,12 +334,17 @@ func (i *IdP) Assertion(q *Request, who map[string]string) string {
 	return b.String()
 }
 
+// style of the page; its policy allows this one and no other.
+const style = `body{font:16px/1.5 sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem}.demo{background:#ffd;border:2px solid #b00;padding:.5rem 1rem}button{font:inherit;padding:.4rem 1rem;margin:.2rem 0}`
+
+var styleDigest = sha256.Sum256([]byte(style))
+
 func page(w http.ResponseWriter, status int, action, body string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action "+action)
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(styleDigest[:])+"'; frame-ancestors 'none'; base-uri 'none'; form-action "+action)
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>DEMO SPID</title>` +
-		`<style>body{font:16px/1.5 sans-serif;max-width:40rem;margin:2rem auto;padding:0 1rem}.demo{background:#ffd;border:2px solid #b00;padding:.5rem 1rem}button{font:inherit;padding:.4rem 1rem;margin:.2rem 0}</style></head>` +
+		`<style>` + style + `</style></head>` +
 		`<body><p class="demo"><strong>DEMO</strong>: this page identifies nobody. / questa pagina non identifica nessuno.</p><main><h1>DEMO SPID</h1>` + body + `</main></body></html>`))
 }
