@@ -1,7 +1,12 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -40,8 +45,10 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"ready": waitReady,
-			"keep":  keep,
+			"ready":  waitReady,
+			"keep":   keep,
+			"armour": armour,
+			"pack":   pack,
 		},
 	})
 }
@@ -72,6 +79,34 @@ func TestOwnVariablesAreKnown(t *testing.T) {
 	if found < 5 {
 		t.Errorf("only %d variables found", found)
 	}
+}
+
+// armour writes a file as base64, between the lines of PEM where a label is given.
+func armour(ts *testscript.TestScript, _ bool, args []string) {
+	label := ""
+	if len(args) == 3 {
+		label, args = args[0], args[1:]
+	}
+	b := []byte(ts.ReadFile(args[0]))
+	text := []byte(base64.StdEncoding.EncodeToString(b))
+	if label != "" {
+		text = pem.EncodeToMemory(&pem.Block{Type: label, Bytes: b})
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), text, 0o600))
+}
+
+// pack makes a zip of files.
+func pack(ts *testscript.TestScript, _ bool, args []string) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, name := range args[1:] {
+		w, err := z.Create(name)
+		ts.Check(err)
+		_, err = io.WriteString(w, ts.ReadFile(name))
+		ts.Check(err)
+	}
+	ts.Check(z.Close())
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o600))
 }
 
 // keep puts what a pattern finds in the last output into a variable.
