@@ -3,7 +3,11 @@
 SHELL := /bin/bash
 export CGO_ENABLED ?= 0
 export GOFLAGS ?= -mod=readonly -buildvcs=false
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# Semver: the tag, or the release to come with the commit behind a plus.
+TAG := $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null | sed s/^v//)
+NEXT := $(shell sed -n 's/^var Version = "\(.*\)"/\1/p' server/server.go)
+COMMIT := $(shell git describe --always --dirty --exclude '*' 2>/dev/null)
+VERSION ?= $(or $(TAG),$(NEXT)$(addprefix +,$(COMMIT)))
 LDFLAGS := -s -w -X rogito.dev/rogito/server.Version=$(VERSION)
 LINT := go tool -modfile=tools/lint/go.mod
 

@@ -23,7 +23,7 @@ type container struct {
 	byName  map[string]*entry // the first of each name
 	mime    string
 	comment string
-	budget  atomic.Int64 // files of an archive may be read side by side
+	budget  atomic.Int64        // files of an archive may be read side by side
 	twice   []string            // names that occur more than once
 	spelt   map[string][]*entry // see lookup
 	// failed is why reading has to end: too much inflation, or a caller who has

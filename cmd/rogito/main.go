@@ -120,8 +120,12 @@ func main() {
 
 // run is the whole program but for the process around it.
 func run(s *session, args []string) int {
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		args = []string{"help"}
+	case len(args) == 1 && args[0] == "--version":
+		s.printf("rogito %s\n", server.Version)
+		return exitOK
 	}
 	exited := -1
 	parser, err := newParser(s, func(code int) { exited = code; panic(parserExit{}) })
