@@ -89,7 +89,9 @@ func (c *extractCommand) single(s *session, path string, in ades.ReadOptions) er
 		return fmt.Errorf("%s: %w", path, err)
 	case len(content) > 1:
 		made, err := c.several(cmp.Or(c.Out, "."), content)
-		c.tell(s, made)
+		if !c.Quiet {
+			c.made(s, path, made, nil)
+		}
 		return err
 	case c.Out == "-" || c.Out == "" && (!s.terminal || isText(content[0].Source)):
 		return pour(s.bytesOut(c.Out == "-"), content[0].Source)
@@ -119,9 +121,10 @@ func (c *extractCommand) all(s *session, files []found, in ades.ReadOptions) err
 			unsigned++
 		case e.err != nil:
 			failed++
-			s.notef("%s: %v", e.name, e.err)
+			c.made(s, e.name, nil, e.err)
+		case !c.Quiet:
+			c.made(s, e.name, e.to, nil)
 		}
-		c.tell(s, e.to)
 		bar.at(done, max(done, int64(len(files))))
 	})
 	bar.end()
@@ -137,14 +140,6 @@ func (c *extractCommand) all(s *session, files []found, in ades.ReadOptions) err
 	}
 	s.notef("%s", text)
 	return nil
-}
-
-func (c *extractCommand) tell(s *session, made []string) {
-	for _, to := range made {
-		if !c.Quiet {
-			s.printf("%s\n", to)
-		}
-	}
 }
 
 // one takes the content out of an item; others are at work at the same time.

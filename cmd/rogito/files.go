@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -57,6 +58,30 @@ func writeFile(path string, force bool, write func(io.Writer) error) error {
 type output struct {
 	Out   string `placeholder:"PATH" help:"file, or folder for several results (default: beside the input); - is standard output"`
 	Force bool   `help:"replace files that are there"`
+	JSON  bool   `help:"print one JSON object a file: file, and out or error"`
+}
+
+// made says what became of a file.
+func (o output) made(s *session, file string, out []string, err error) {
+	if !o.JSON {
+		for _, to := range out {
+			s.printf("%s\n", to)
+		}
+		if err != nil {
+			s.notef("%s: %v", file, err)
+		}
+		return
+	}
+	line := struct {
+		File  string   `json:"file"`
+		Out   []string `json:"out"`
+		Error *string  `json:"error"`
+	}{File: file, Out: append([]string{}, out...)}
+	if err != nil {
+		text := err.Error()
+		line.Error = &text
+	}
+	_ = json.NewEncoder(s.stdout).Encode(line) // a reader who has gone needs no more
 }
 
 // place is the path of one result. Only a single result may name a file.
@@ -109,9 +134,9 @@ func (o output) each(s *session, paths []string, make_ maker) error {
 		}
 		if err != nil {
 			failed++
-			s.notef("%s: %v", p.path, err)
+			o.made(s, p.path, nil, err)
 		} else {
-			s.printf("%s\n", to)
+			o.made(s, p.path, []string{to}, nil)
 		}
 		if !single {
 			bar.at(int64(i+1), int64(len(files)))

@@ -147,7 +147,12 @@ func (c *signCommand) together(s *session, id *identity, o rogito.Options) error
 	if err != nil {
 		return err
 	}
-	s.printf("%s\n", to)
+	if !c.JSON {
+		files = files[:1] // its place is told once
+	}
+	for _, f := range files {
+		c.made(s, f.path, []string{to}, nil)
+	}
 	return nil
 }
 
