@@ -47,7 +47,8 @@ func TestOMIFallsBack(t *testing.T) {
 		Found   bool
 		Message string
 		Result  struct{ Year int }
-	}) {
+	},
+	) {
 		t.Helper()
 		r, err := http.NewRequest(http.MethodPost, s.URL+"/IT-omi/batch", strings.NewReader(`{"points":[{"latitude":41.5,"longitude":12.5},{"latitude":45.5,"longitude":9.5},{"latitude":"45,5","longitude":9.5}]`+more+`}`))
 		if err != nil {
