@@ -48,13 +48,17 @@ type verifyCommand struct {
 
 // Help says what the exit codes mean.
 func (*verifyCommand) Help() string {
-	return "Exits 0 if everything is valid, 1 if something is invalid or not signed, 2 if validity cannot be determined, 3 on an error; of several files the worst counts. " +
-		"Signatures that are valid for a part of a document only leave it undetermined, unless --element or --file names that part. " +
-		"A file that is itself a time-stamp is valid when it verifies over the content given. A zip archive that is no container is a folder: one verdict a file. " +
-		"Files are verified side by side, on all processors, and told in their order.\n\n" +
-		"The table of --csv has the columns path, verdict (valid, invalid, not signed, undetermined, error), format, level, signers, qualification, time and reason. " +
-		"A cell that a spreadsheet would take for a formula begins with an apostrophe.\n\n" +
-		"Examples:\n\n    rogito verify contract.pdf\n    rogito verify --summary archive.zip\n    rogito verify invoices/ --csv verdicts.csv"
+	return example(`Exits 0 if everything is valid, 1 if something is invalid or not signed, 2 if validity cannot be determined, 3 on an error;
+of several files the worst counts. Signatures that are valid for a part of a document only leave it undetermined, unless
+--element or --file names that part. A file that is itself a time-stamp is valid when it verifies over the content given. A zip
+archive that is no container is a folder: one verdict a file. Files are verified side by side, on all processors, and told in
+their order.
+
+The table of --csv has the columns path, verdict (valid, invalid, not signed, undetermined, error), format, level, signers,
+qualification, time and reason. A cell that a spreadsheet would take for a formula begins with an apostrophe.`,
+		"rogito verify contract.pdf",
+		"rogito verify --summary archive.zip",
+		"rogito verify invoices/ --csv verdicts.csv")
 }
 
 // Verdicts as exit codes; of several, the worst.
