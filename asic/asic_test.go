@@ -246,7 +246,7 @@ func TestBomb(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.budget = 1 << 20
+	c.budget.Store(1 << 20)
 	if _, err := c.entries[0].digest(crypto.SHA256); !errors.Is(err, errBomb) {
 		t.Errorf("error %v, want errBomb", err)
 	}

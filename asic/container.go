@@ -8,6 +8,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync/atomic"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
@@ -22,7 +23,7 @@ type container struct {
 	byName  map[string]*entry // the first of each name
 	mime    string
 	comment string
-	budget  int64
+	budget  atomic.Int64        // files of an archive may be read side by side
 	twice   []string            // names that occur more than once
 	spelt   map[string][]*entry // see lookup
 	// failed is why reading has to end: too much inflation, or a caller who has
@@ -49,7 +50,7 @@ func open(ctx context.Context, src ades.Source) (*container, error) {
 		return nil, err
 	}
 	c := &container{ctx: ctx, byName: map[string]*entry{}, comment: l.comment, problems: l.problems}
-	c.budget = limits.ZIPInflate + limits.ZIPInflateTimes*src.Size()
+	c.budget.Store(limits.ZIPInflate + limits.ZIPInflateTimes*src.Size())
 	for _, r := range l.records {
 		e := &entry{source: newSource(c, src, r), name: r.name, role: roleOf(r.name), marked: r.flags&flagUTF8 != 0}
 		if e.role == roleMeta && r.size > 0 && !strings.EqualFold(r.name, metaInf+odfManifestName) {
@@ -97,7 +98,7 @@ func (c *container) spend(n int64) error {
 	if limits.ReadingOver(c.ctx) {
 		return nil
 	}
-	if c.budget -= n; c.budget < 0 {
+	if c.budget.Add(-n) < 0 {
 		return errBomb
 	}
 	return nil

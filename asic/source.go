@@ -145,7 +145,7 @@ func (s *source) read(p []byte) (int, error) {
 		return 0, s.fail(errors.New("the checksum does not match"))
 	}
 	s.r.Close()
-	s.r = nil
+	s.r, s.in, s.sum = nil, nil, nil // an archive keeps its entries, and may have thousands
 	return n, nil
 }
 

@@ -19,6 +19,9 @@ import (
 type ImportOptions struct {
 	// AllowMixed takes files of different semesters; that of the values rules.
 	AllowMixed bool
+	// AllowPartial takes a publication in which less than half of the zones have a
+	// perimeter, or of which files were left out for their names.
+	AllowPartial bool
 	// Workers is how many files are read at once; 0 is one per processor.
 	Workers int
 	// Progress, if set, is told how many bytes of how many have been unpacked. It is
@@ -35,6 +38,7 @@ type found struct {
 	table     *table
 	perimeter *perimeter
 	err       error // why a perimeter was left out
+	leftOut   bool  // a table or a perimeter that is not taken for its name
 }
 
 // gatherer reads the files of a supply side by side.
@@ -114,6 +118,10 @@ func (g *gatherer) one(src source, buf []byte, scratch *scratch, depth int) ([]b
 	}
 	f := found{order: src.order, name: src.name, err: err}
 	switch {
+	case src.hidden && (err != nil || !isArchive(buf)):
+		if f.leftOut = err == nil && (isTable(buf) || isKML(buf)); !f.leftOut {
+			return buf, nil
+		}
 	case err != nil:
 	case isArchive(buf):
 		return nil, g.nested(src, buf, scratch, depth+1) // the buffer stays with the archive
@@ -143,7 +151,7 @@ func (g *gatherer) nested(src source, b []byte, scratch *scratch, depth int) err
 		return refuse("archives nest more than %d deep", limits.OMINesting)
 	}
 	inner := &fileSet{}
-	if err := inner.archive(bytes.NewReader(b), int64(len(b))); err != nil {
+	if err := inner.archive(bytes.NewReader(b), int64(len(b)), src.hidden); err != nil {
 		return err
 	}
 	var buf []byte

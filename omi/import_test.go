@@ -59,7 +59,7 @@ func TestEveryPackagingGivesTheSameIndex(t *testing.T) {
 
 func (m *made) publication(t testing.TB) *Publication {
 	t.Helper()
-	pub, err := ReadPublication(context.Background(), []string{m.folder(t)}, ImportOptions{})
+	pub, err := ReadPublication(context.Background(), []string{m.folder(t)}, ImportOptions{AllowPartial: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func libraryWith(t testing.TB, m *made) *Library {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lib.Import(context.Background(), []string{m.folder(t)}, ImportOptions{}); err != nil {
+	if _, err := lib.Import(context.Background(), []string{m.folder(t)}, ImportOptions{AllowPartial: true}); err != nil {
 		t.Fatal(err)
 	}
 	return lib
@@ -267,5 +267,65 @@ func TestProgressReachesTheEnd(t *testing.T) {
 	}
 	if last != all || all == 0 {
 		t.Errorf("%d of %d", last, all)
+	}
+}
+
+// A supply that answers for less than it seems to is refused, unless that is
+// allowed: it would take the place of one that answers for all of it.
+func TestPartialSupplies(t *testing.T) {
+	files := func(change func(map[string]string)) map[string]string {
+		all := two().files()
+		change(all)
+		return all
+	}
+	kml := func(all map[string]string) string { return all["A001.kml"] + all["F205.kml"] }
+	if kml(two().files()) == "" {
+		t.Fatal("the supply has no perimeters")
+	}
+	rename := func(to string) map[string]string {
+		return files(func(all map[string]string) {
+			for name, content := range all {
+				if strings.HasSuffix(name, ".kml") {
+					delete(all, name)
+					all[to+name] = content
+				}
+			}
+		})
+	}
+	third := newMade("2018/2").zone("A001", "B1").zone("A001", "C1").zone("A001", "D1").value("A001", "B1", dwelling).perimeter("A001", "B1", box([4]float64{9, 45, 10, 46}))
+	for name, c := range map[string]struct {
+		files  map[string]string
+		reason string // empty: it is taken
+	}{
+		"whole":                  {two().files(), ""},
+		"a stray text":           {files(func(all map[string]string) { all[".notes"], all["__MACOSX/._A001.kml"] = "hello", "\x00\x05\x16\x07" }), ""},
+		"no perimeters":          {files(func(all map[string]string) { delete(all, "A001.kml"); delete(all, "F205.kml") }), "no zone has a perimeter"},
+		"one of three":           {third.files(), "only 1 of 3 zones"},
+		"hidden files":           {rename("."), "hidden by their names"},
+		"hidden by their folder": {rename(".x/"), "hidden by their names"},
+		"hidden, and there too": {files(func(all map[string]string) {
+			for name, content := range rename("__MACOSX/") {
+				all[name] = content
+			}
+		}), "hidden by their names"},
+		"a hidden archive": {files(func(all map[string]string) { all[".more.zip"] = string(zipped(t, two().files())) }), "hidden by their names"},
+	} {
+		dir := t.TempDir()
+		for file, content := range c.files {
+			write(t, filepath.Join(dir, file), []byte(content))
+		}
+		for form, path := range map[string]string{"folder": dir, "archive": write(t, filepath.Join(t.TempDir(), owner), zipped(t, c.files))} {
+			_, err := ReadPublication(t.Context(), []string{path}, ImportOptions{})
+			var refused *RefusedError
+			switch {
+			case c.reason == "" && err != nil:
+				t.Errorf("%s, %s: %v", name, form, err)
+			case c.reason != "" && (!errors.As(err, &refused) || !refused.Partial || !strings.Contains(refused.Reason, c.reason)):
+				t.Errorf("%s, %s: %v, want %q", name, form, err, c.reason)
+			}
+			if _, err := ReadPublication(t.Context(), []string{path}, ImportOptions{AllowPartial: true}); err != nil {
+				t.Errorf("%s, %s, allowed: %v", name, form, err)
+			}
+		}
 	}
 }

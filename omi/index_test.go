@@ -13,7 +13,7 @@ import (
 func encoded(t testing.TB, m *made) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	pub, err := ReadPublication(t.Context(), []string{m.folder(t)}, ImportOptions{})
+	pub, err := ReadPublication(t.Context(), []string{m.folder(t)}, ImportOptions{AllowPartial: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,6 +65,9 @@ func (s *Set) Active() *Index { return s.active }
 // All are the publications, the newest first.
 func (s *Set) All() []*Index { return s.indexes }
 
+// Sample says that the made-up publication stands in for official ones.
+func (s *Set) Sample() bool { return s.active != nil && s.active.report.Sample }
+
 // Pinned is the semester chosen by Use; the zero Semester stands for the newest.
 func (s *Set) Pinned() Semester { return s.pinned }
 

@@ -138,7 +138,7 @@ func (m *made) index(t testing.TB) *Index {
 
 func indexOf(t testing.TB, paths ...string) *Index {
 	t.Helper()
-	pub, err := ReadPublication(context.Background(), paths, ImportOptions{})
+	pub, err := ReadPublication(context.Background(), paths, ImportOptions{AllowPartial: true})
 	if err != nil {
 		t.Fatal(err)
 	}

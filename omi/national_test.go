@@ -251,7 +251,7 @@ func TestMilanoInTodaysForm(t *testing.T) {
 	}
 	var ids []string
 	for _, paths := range [][]string{supplies[:1], supplies[1:], supplies} {
-		pub, err := ReadPublication(t.Context(), paths, ImportOptions{})
+		pub, err := ReadPublication(t.Context(), paths, ImportOptions{AllowPartial: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,7 +286,7 @@ func TestSamePlaceBeforeAndAfterARefresh(t *testing.T) {
 		}
 		return z.Value(0).Sale.Min
 	}
-	if _, err := lib.Import(t.Context(), []string{filepath.Join(dir, "csv", "2018-2.zip"), first}, ImportOptions{}); err != nil {
+	if _, err := lib.Import(t.Context(), []string{filepath.Join(dir, "csv", "2018-2.zip"), first}, ImportOptions{AllowPartial: true}); err != nil {
 		t.Fatal(err)
 	}
 	before := value()
@@ -330,7 +330,7 @@ func TestHistoryOfNapoliIsManySemesters(t *testing.T) {
 		t.Fatalf("%d semesters", len(bySemester))
 	}
 	for sem, paths := range bySemester {
-		pub, err := ReadPublication(t.Context(), paths, ImportOptions{})
+		pub, err := ReadPublication(t.Context(), paths, ImportOptions{AllowPartial: true})
 		if err != nil {
 			t.Fatalf("%s: %v", sem, err)
 		}

@@ -57,7 +57,10 @@ func (s Semester) Compare(o Semester) int {
 // RefusedError says why a publication was refused whole. What was there before is
 // untouched. Its text names no file of the caller's: the official archive's name
 // holds the tax code of the person who asked for it.
-type RefusedError struct{ Reason string }
+type RefusedError struct {
+	Reason  string
+	Partial bool // [ImportOptions.AllowPartial] would take it all the same
+}
 
 func (e *RefusedError) Error() string { return "omi: publication refused: " + e.Reason }
 

@@ -41,7 +41,7 @@ func (k zoneKey) compare(o zoneKey) int {
 
 // ReadPublication reads a supply from files, archives and folders, whatever their
 // names. A bad row or perimeter is counted in the report; a bad header, different
-// semesters or a damaged archive is a [*RefusedError].
+// semesters, a damaged archive or a partial supply is a [*RefusedError].
 func ReadPublication(ctx context.Context, paths []string, opts ImportOptions) (*Publication, error) {
 	s, err := openFileSet(ctx, paths)
 	if err != nil {
@@ -74,7 +74,13 @@ func readFileSet(ctx context.Context, s *fileSet, opts ImportOptions) (*Publicat
 	j.tables(j.zoneTables)
 	j.tables(j.valueTables)
 	j.perimeters()
-	return j.finish(), nil
+	pub := j.finish()
+	if !opts.AllowPartial {
+		if err := pub.Report.partial(); err != nil {
+			return nil, err
+		}
+	}
+	return pub, nil
 }
 
 // builder brings tables and perimeters together.
@@ -92,6 +98,9 @@ type builder struct {
 func (j *builder) sort(files []found) {
 	for _, f := range files {
 		switch {
+		case f.leftOut:
+			j.report.FilesLeftOut++
+			j.report.problem("%s: left out for its name", f.name)
 		case f.err != nil:
 			j.report.FilesUnreadable++
 			j.report.problem("%s: %v", f.name, f.err)

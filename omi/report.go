@@ -29,6 +29,7 @@ type Report struct {
 	FilesRead       int `json:"filesRead"`
 	FilesIgnored    int `json:"filesIgnored"`    // neither table nor perimeter
 	FilesUnreadable int `json:"filesUnreadable"` // perimeters that could not be read
+	FilesLeftOut    int `json:"filesLeftOut"`    // tables and perimeters that were not taken for their names
 	RowsSkipped     int `json:"rowsSkipped"`
 	RowsDuplicate   int `json:"rowsDuplicate"`   // rows that repeat another
 	RowsSuperseded  int `json:"rowsSuperseded"`  // rows of an older supply of the same municipality
@@ -45,4 +46,22 @@ func (r *Report) problem(format string, args ...any) {
 	if len(r.Problems) < limits.OMIProblems {
 		r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
 	}
+}
+
+// partial refuses a publication that would answer for less than it seems to: by
+// default it would take the place of one that answers for all of it.
+func (r *Report) partial() error {
+	const leads = "coordinates would lead nowhere, while the publication would count as the newest"
+	refuse := func(format string, args ...any) error {
+		return &RefusedError{Reason: fmt.Sprintf(format, args...), Partial: true}
+	}
+	switch {
+	case r.FilesLeftOut > 0:
+		return refuse("%d tables or perimeters in it are hidden by their names: rename them", r.FilesLeftOut)
+	case r.ZonesWithGeometry == 0:
+		return refuse("no zone has a perimeter: %s. Import tables and perimeters together", leads)
+	case 2*r.ZonesWithGeometry < r.Zones:
+		return refuse("only %d of %d zones have a perimeter: for the others %s. Import all perimeters with the tables", r.ZonesWithGeometry, r.Zones, leads)
+	}
+	return nil
 }

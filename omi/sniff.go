@@ -24,6 +24,9 @@ func SniffSemester(ctx context.Context, path string) (Semester, bool, error) {
 	}
 	defer s.Close()
 	for _, src := range s.sources {
+		if src.hidden {
+			continue
+		}
 		if sem, ok, err := s.sniff(src, 0); ok || err != nil {
 			return sem, ok, err
 		}
@@ -69,10 +72,13 @@ func (s *fileSet) sniffNested(src source, depth int) (Semester, bool, error) {
 		return Semester{}, false, err
 	}
 	inner := &fileSet{}
-	if err := inner.archive(bytes.NewReader(b), int64(len(b))); err != nil {
+	if err := inner.archive(bytes.NewReader(b), int64(len(b)), src.hidden); err != nil {
 		return Semester{}, false, err
 	}
 	for _, src := range inner.sources {
+		if src.hidden {
+			continue
+		}
 		if sem, ok, err := s.sniff(src, depth); ok || err != nil {
 			return sem, ok, err
 		}

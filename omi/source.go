@@ -27,6 +27,10 @@ type source struct {
 	size  int64  // as declared
 	open  func() (io.ReadCloser, error)
 	zip   bool // an entry of an archive: reading badly means the archive is damaged
+
+	// hidden: its name, or that of a folder around it, says that it is not part of
+	// the supply. It is looked at all the same, to tell what is left out.
+	hidden bool
 }
 
 // fileSet is all the files of a publication.
@@ -53,12 +57,16 @@ func openFileSet(ctx context.Context, paths []string) (*fileSet, error) {
 				return err
 			case ctx.Err() != nil:
 				return ctx.Err()
-			case p != path && strings.HasPrefix(e.Name(), "."), e.Name() == "__MACOSX":
-				return skip(e)
+			case e.IsDir() && e.Name() == ".git":
+				return fs.SkipDir
 			case e.IsDir():
 				return nil
 			}
-			return s.add(p)
+			below, err := filepath.Rel(path, p)
+			if err != nil {
+				return err
+			}
+			return s.add(p, p != path && hidden(filepath.ToSlash(below)))
 		})
 		if err != nil {
 			s.Close()
@@ -82,7 +90,7 @@ func inputFileSet(inputs []Input) (*fileSet, error) {
 		n, _ := in.Content.ReadAt(magic[:], 0)
 		var err error
 		if isArchive(magic[:min(n, 4)]) {
-			err = s.archive(in.Content, in.Size)
+			err = s.archive(in.Content, in.Size, false)
 		} else {
 			open := func() (io.ReadCloser, error) { return io.NopCloser(io.NewSectionReader(in.Content, 0, in.Size)), nil }
 			err = s.append(source{name: "file " + strconv.Itoa(i+1), size: min(in.Size, limits.OMIFile), open: open})
@@ -92,13 +100,6 @@ func inputFileSet(inputs []Input) (*fileSet, error) {
 		}
 	}
 	return s, nil
-}
-
-func skip(e fs.DirEntry) error {
-	if e.IsDir() {
-		return fs.SkipDir
-	}
-	return nil
 }
 
 // unnamed takes the file's name out of an error: it may hold a tax code.
@@ -114,7 +115,7 @@ func unnamed(i int, err error) error {
 	return refuse("path %d cannot be read", i+1)
 }
 
-func (s *fileSet) add(path string) error {
+func (s *fileSet) add(path string, hidden bool) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return err
@@ -127,10 +128,10 @@ func (s *fileSet) add(path string) error {
 	n, _ := f.ReadAt(magic[:], 0)
 	if !isArchive(magic[:n]) {
 		f.Close()
-		return s.append(source{name: printable(path), size: info.Size(), open: func() (io.ReadCloser, error) { return os.Open(path) }})
+		return s.append(source{name: printable(path), size: info.Size(), hidden: hidden, open: func() (io.ReadCloser, error) { return os.Open(path) }})
 	}
 	s.closers = append(s.closers, f)
-	return s.archive(f, info.Size())
+	return s.archive(f, info.Size(), hidden)
 }
 
 func (s *fileSet) append(src source) error {
@@ -142,18 +143,18 @@ func (s *fileSet) append(src source) error {
 	return nil
 }
 
-// archive lists the files in an archive.
-func (s *fileSet) archive(r io.ReaderAt, size int64) error {
+// archive lists the files in an archive, which may itself be hidden.
+func (s *fileSet) archive(r io.ReaderAt, size int64, within bool) error {
 	z, err := zip.NewReader(r, size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
 		return refuse("an archive is damaged or cut short")
 	}
 	z.RegisterDecompressor(zip.Deflate, inflater)
 	for _, f := range z.File {
-		if hidden(f.Name) {
+		if strings.HasSuffix(f.Name, "/") {
 			continue
 		}
-		src := source{name: printable(f.Name), size: int64(min(f.UncompressedSize64, limits.OMIFile)), open: f.Open, zip: true}
+		src := source{name: printable(f.Name), size: int64(min(f.UncompressedSize64, limits.OMIFile)), open: f.Open, zip: true, hidden: within || hidden(f.Name)}
 		if err := s.append(src); err != nil {
 			return err
 		}
@@ -189,8 +190,14 @@ func isArchive(b []byte) bool {
 	return bytes.HasPrefix(b, []byte("PK\x03\x04")) || bytes.HasPrefix(b, []byte("PK\x05\x06"))
 }
 
+// hidden says that a name, or that of a folder above it, is for machines only.
 func hidden(name string) bool {
-	return strings.HasSuffix(name, "/") || strings.HasPrefix(filepath.Base(name), ".") || strings.HasPrefix(name, "__MACOSX/")
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.HasPrefix(part, ".") && part != "." && part != ".." || part == "__MACOSX" {
+			return true
+		}
+	}
+	return false
 }
 
 var taxCode = regexp.MustCompile(`(?i)[A-Z]{6}[0-9A-Z]{2}[A-Z][0-9A-Z]{2}[A-Z][0-9A-Z]{3}[A-Z]|\d{11}`)

@@ -23,6 +23,8 @@ import (
 type Watcher struct {
 	Dir     string
 	Library *Library
+	// AllowPartial takes partial publications too, see [ImportOptions].
+	AllowPartial bool
 
 	seen    map[string]string // name → stamp at the last poll
 	handled map[string]string // digest of name → stamp that was imported or refused
@@ -81,7 +83,7 @@ func (w *Watcher) take(ctx context.Context, now map[string]string) []Outcome {
 	}
 	for _, sem := range slices.SortedFunc(maps.Keys(fresh), Semester.Compare) {
 		if fresh[sem] {
-			report, err := w.Library.Import(ctx, paths[sem], ImportOptions{})
+			report, err := w.Library.Import(ctx, paths[sem], ImportOptions{AllowPartial: w.AllowPartial})
 			outcomes = append(outcomes, Outcome{Semester: sem, Report: report, Err: err})
 		}
 	}

@@ -114,6 +114,8 @@ type MoneyConfig struct {
 type OMIConfig struct {
 	FreePerDay int    `yaml:"free_per_day" doc:"free quotations of an account in a day (UTC); -1: all are free"`
 	WatchDir   string `yaml:"watch_dir" doc:"folder whose publications are imported as they appear"`
+	// AllowPartial rules the watched folder only: whoever imports otherwise says so.
+	AllowPartial bool `yaml:"allow_partial" doc:"import from watch_dir also what lacks perimeters for half of its zones, or files"`
 }
 
 // SigningConfig is about signatures and the certificates they are made with.

@@ -14,8 +14,11 @@ type DoctorOptions = doctor.Options
 // Finding is what is said of one part.
 type Finding = doctor.Finding
 
-// FindingBad is the state of what has to be mended.
-const FindingBad = doctor.FindingBad
+// FindingBad is the state of what has to be mended, FindingWarning of what may.
+const (
+	FindingBad     = doctor.FindingBad
+	FindingWarning = doctor.FindingWarning
+)
 
 // Doctor examines an installation and says what to do. It works beside a
 // running server and changes nothing but a probe that it removes again.

@@ -14,7 +14,7 @@ func (c *Config) PublicationsDir() string { return filepath.Join(c.Data, "omi") 
 // openPublications opens the real-estate quotations. Servers share them through
 // the database only where the database is one that servers share.
 func (s *Server) openPublications() (*publication.Service, error) {
-	cfg := publication.Config{Dir: s.cfg.PublicationsDir(), WatchDir: s.cfg.OMI.WatchDir, Log: s.log}
+	cfg := publication.Config{Dir: s.cfg.PublicationsDir(), WatchDir: s.cfg.OMI.WatchDir, Partial: s.cfg.OMI.AllowPartial, Official: !s.sandboxed, Log: s.log}
 	if s.db.Dialect() == store.PostgreSQL {
 		cfg.DB, cfg.Blobs = s.db, s.blobs
 	}

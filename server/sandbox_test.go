@@ -111,6 +111,9 @@ func TestInitThenProduction(t *testing.T) {
 	if code, _ := call(t, "GET", r.url+"/IT-omi/publications", made.Token, ""); code != 200 {
 		t.Errorf("%d", code)
 	}
+	if code, m := call(t, "GET", r.url+"/IT-omi?latitude=38.6&longitude=17.6", made.Token, ""); code != 503 || m["error"] != 285.0 {
+		t.Errorf("production without an import: %d %v", code, m)
+	}
 	if readSandbox(dir) != nil || strings.Contains(r.out.String(), made.Token) {
 		t.Error("production made a sandbox or printed a secret")
 	}

@@ -61,6 +61,7 @@ func (c *accountList) Run(s *session, srv *server.Server) error {
 		return json.NewEncoder(s.stdout).Encode(list)
 	}
 	w := tabwriter.NewWriter(s.text(), 0, 8, 2, ' ', 0)
+	printRow(w, "ID", "E-MAIL", "CREDIT", "CREATED", "ROLE")
 	for _, a := range list {
 		role := ""
 		if a.Admin {

@@ -64,6 +64,7 @@ func (c *certList) Run(s *session, srv *server.Server) error {
 		return json.NewEncoder(s.stdout).Encode(list)
 	}
 	w := tabwriter.NewWriter(s.text(), 0, 4, 2, ' ', 0)
+	printRow(w, "ID", "KIND", "STATE", "USERNAME", "EXPIRES", "HOLDER")
 	for _, l := range list {
 		owner := l.Owner
 		if l.LabelDiffers {
@@ -208,7 +209,7 @@ func (c *certReview) Run(s *session, srv *server.Server) error {
 		c.print(s, shown)
 	}
 	if !decides {
-		s.printf("\nLook at the files (--save DIR), then say --approve or --refuse.\n")
+		s.printf("\nLook at the files (--save DIR, or in a browser: rogito console login), then say --approve or --refuse.\n")
 		return nil
 	}
 	if c.Digest == "" {
@@ -293,6 +294,7 @@ func (c *certUnlock) Run(s *session, srv *server.Server) error {
 type certOTP struct {
 	dataFlags
 	Username string `arg:"" help:"username of the certificate"`
+	JSON     bool   `help:"print JSON"`
 }
 
 // Run prints the code.
@@ -300,6 +302,9 @@ func (c *certOTP) Run(s *session, srv *server.Server) error {
 	code, err := srv.OneTimePassword(s.ctx, c.Username)
 	if err != nil {
 		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(s.stdout).Encode(map[string]string{"username": c.Username, "otp": code})
 	}
 	s.printf("%s\n", code)
 	return nil

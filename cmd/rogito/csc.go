@@ -75,6 +75,7 @@ func (c *cscClientList) Run(s *session, srv *server.Server) error {
 		return json.NewEncoder(s.stdout).Encode(list)
 	}
 	w := tabwriter.NewWriter(s.text(), 0, 8, 2, ' ', 0)
+	printRow(w, "CLIENT_ID", "NAME", "CREATED", "REDIRECTS")
 	for _, one := range list {
 		printRow(w, one.ID, one.Name, one.CreatedAt.Format(time.DateOnly), strings.Join(one.Redirects, " "))
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"rogito.dev/rogito/omi"
 )
 
 // degrees is a coordinate as an argument. A minus sign may be the hyphen of
@@ -22,7 +24,15 @@ func (d *degrees) Decode(ctx *kong.DecodeContext) error {
 		return err
 	}
 	f, err := strconv.ParseFloat(strings.Replace(text, minus, "-", 1), 64)
-	if err != nil {
+	point, comma := omi.DecimalPoint(strings.Replace(text, minus, "-", 1))
+	lat, lng, both := strings.Cut(text, ",")
+	switch {
+	case err == nil:
+	case comma:
+		return fmt.Errorf("%q is not a number of degrees: decimals come after a point, %s", text, point)
+	case both:
+		return fmt.Errorf("%q is not a number of degrees: latitude and longitude are two arguments, %s %s", text, lat, strings.TrimSpace(lng))
+	default:
 		return fmt.Errorf("%q is not a number of degrees", text)
 	}
 	*d = degrees(f)

@@ -45,7 +45,8 @@ func (c *doctorCommand) Run(s *session) error {
 			}
 			continue
 		}
-		s.printf("%-8s %-14s %s\n", f.State, f.Part, f.Text)
+		s.state(f)
+		s.printf("%-14s %s\n", f.Part, f.Text)
 		if f.Advice != "" {
 			s.printf("%-8s %-14s → %s\n", "", "", f.Advice)
 		}

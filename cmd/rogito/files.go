@@ -2,10 +2,10 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,36 +43,7 @@ func openFile(path string) (*sourceFile, error) {
 	return &sourceFile{io.NewSectionReader(bytes.NewReader(b), 0, int64(len(b))), f}, nil
 }
 
-// expand replaces folders by the regular files in them, the hidden ones only
-// if that is asked for.
-func expand(paths []string, hidden bool) ([]string, error) {
-	var out []string
-	for _, p := range paths {
-		if info, err := os.Stat(p); err != nil || !info.IsDir() {
-			out = append(out, p) // what cannot be opened is told where it is
-			continue
-		}
-		root := p + string(filepath.Separator) // a link to a folder is followed
-		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			switch skip := !hidden && path != root && strings.HasPrefix(d.Name(), "."); {
-			case err != nil:
-				return err
-			case d.IsDir() && skip:
-				return fs.SkipDir
-			case d.Type().IsRegular() && !skip:
-				out = append(out, path)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	if len(out) == 0 {
-		return nil, errors.New("there are no files: name one, or a folder of them")
-	}
-	return out, nil
-}
+var errNoFiles = errors.New("there are no files: name one, or a folder of them")
 
 // writeFile makes a file whole or not at all, and never over another one
 // unless that was asked for.
@@ -85,8 +56,32 @@ func writeFile(path string, force bool, write func(io.Writer) error) error {
 
 // output is where results go: beside the input, into a folder, or to one file.
 type output struct {
-	Out   string `placeholder:"PATH" help:"file, or folder for several results (default: beside the input)"`
+	Out   string `placeholder:"PATH" help:"file, or folder for several results (default: beside the input); - is standard output"`
 	Force bool   `help:"replace files that are there"`
+	JSON  bool   `help:"print one JSON object a file: file, and out or error"`
+}
+
+// made says what became of a file.
+func (o output) made(s *session, file string, out []string, err error) {
+	if !o.JSON {
+		for _, to := range out {
+			s.printf("%s\n", to)
+		}
+		if err != nil {
+			s.notef("%s: %v", file, err)
+		}
+		return
+	}
+	line := struct {
+		File  string   `json:"file"`
+		Out   []string `json:"out"`
+		Error *string  `json:"error"`
+	}{File: file, Out: append([]string{}, out...)}
+	if err != nil {
+		text := err.Error()
+		line.Error = &text
+	}
+	_ = json.NewEncoder(s.stdout).Encode(line) // a reader who has gone needs no more
 }
 
 // place is the path of one result. Only a single result may name a file.
@@ -100,47 +95,54 @@ func (o output) place(input, name string, single bool) string {
 	return o.Out
 }
 
+// maker says what the result of a file is called, and how it is written.
+type maker func(name string, f *sourceFile) (to string, write func(io.Writer) error)
+
 // each makes a new file of every file, with a progress bar on a terminal; one
-// failure does not stop the rest, and the exit code tells. make_ says what the
-// new file is called, and how it is written.
-func (o output) each(s *session, paths []string, make_ func(name string, f *sourceFile) (string, func(io.Writer) error)) error {
+// failure does not stop the rest, and the exit code tells.
+func (o output) each(s *session, paths []string, make_ maker) error {
 	files, err := expand(paths, false)
 	if err != nil {
 		return err
 	}
 	single := len(files) == 1
-	if o.Out != "" && !single {
+	switch {
+	case o.Out == "-" && single:
+		return o.toStdout(s, files[0].path, make_)
+	case o.Out == "-":
+		return errors.New("--out - is for one file")
+	case o.Out != "" && !single:
 		if err := os.MkdirAll(o.Out, 0o755); err != nil {
 			return err
 		}
 	}
-	p := newProgress(s.stderr, "done")
-	p.size = false
+	bar := newProgress(s.stderr, "done")
+	bar.size = false
 	failed := 0
-	for i, path := range files {
+	for i, p := range files {
 		if s.ctx.Err() != nil {
 			return s.ctx.Err()
 		}
 		to, err := "", error(nil)
-		if f, errOpen := openFile(path); errOpen != nil {
+		if f, errOpen := openFile(p.path); errOpen != nil {
 			err = errOpen
 		} else {
-			name, write := make_(filepath.Base(path), f)
-			to = o.place(path, name, single)
+			name, write := make_(filepath.Base(p.path), f)
+			to = o.place(p.path, name, single)
 			err = writeFile(to, o.Force, write)
 			f.Close()
 		}
 		if err != nil {
 			failed++
-			s.notef("%s: %v", path, err)
+			o.made(s, p.path, nil, err)
 		} else {
-			s.printf("%s\n", to)
+			o.made(s, p.path, []string{to}, nil)
 		}
 		if !single {
-			p.at(int64(i+1), int64(len(files)))
+			bar.at(int64(i+1), int64(len(files)))
 		}
 	}
-	p.end()
+	bar.end()
 	switch {
 	case failed == 0:
 		return nil
@@ -148,6 +150,20 @@ func (o output) each(s *session, paths []string, make_ func(name string, f *sour
 		return exit{code: exitError}
 	}
 	return exit{exitError, fmt.Errorf("%d of %d files failed", failed, len(files))}
+}
+
+// toStdout writes the one result there.
+func (o output) toStdout(s *session, path string, make_ maker) error {
+	f, err := openFile(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, write := make_(filepath.Base(path), f)
+	if err := write(s.bytesOut(true)); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }
 
 // secret is a password: from a file, from the environment, or asked for.

@@ -14,8 +14,10 @@ const outro = `
 Start with "rogito serve": the first start in an empty folder makes a sandbox
 with an account, a token and test certificates, and prints a curl to copy.
 
-"rogito help COMMAND" tells more. Commands that touch the data folder take
---data DIR (default ./data, or ROGITO_DATA) and work beside a running server.
+"rogito help COMMAND" tells more, "rogito man COMMAND" as a manual page;
+"rogito --version" says which version this is. Commands that touch the data
+folder take --data DIR (default ./data, or ROGITO_DATA) and work beside a
+running server.
 `
 
 func init() {

@@ -101,6 +101,12 @@ func (c *identifyTest) Run(s *session, srv *server.Server) error {
 	return printFindings(s, found, c.JSON)
 }
 
+// state prints how bad a finding is, and makes it a column.
+func (s *session) state(f server.Finding) {
+	s.colour(map[string]int{server.FindingBad: exitInvalid, server.FindingWarning: exitUndetermined}[f.State], f.State)
+	s.printf("%*s", 9-len(f.State), "")
+}
+
 // printFindings prints what a check found; something bad is exit code 1.
 func printFindings(s *session, found []server.Finding, asJSON bool) error {
 	sick := false
@@ -112,7 +118,8 @@ func printFindings(s *session, found []server.Finding, asJSON bool) error {
 			}
 			continue
 		}
-		s.printf("%-8s %-24s %s\n", f.State, f.Part, f.Text)
+		s.state(f)
+		s.printf("%-24s %s\n", f.Part, f.Text)
 	}
 	if sick {
 		return exit{code: 1}

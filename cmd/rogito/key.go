@@ -17,7 +17,7 @@ import (
 
 // keyFlags say with what to sign.
 type keyFlags struct {
-	Key          string `required:"" placeholder:"KEY" help:"PKCS#12 file, PEM file, or pkcs11:token=…;object=…?module-path=… (RFC 7512)"`
+	Key          string `required:"" placeholder:"FILE|URI" help:"PKCS#12 file, PEM file, or pkcs11:token=…;object=…?module-path=… (RFC 7512)"`
 	PasswordFile string `type:"path" placeholder:"FILE" help:"file with the key's password or PIN (else ROGITO_KEY_PASSWORD, else asked for)"`
 	Cert         string `type:"path" placeholder:"FILE" help:"certificate and chain (PEM), where the key does not bring them"`
 }

@@ -30,6 +30,9 @@ const (
 	exitError = 3
 )
 
+// Colours of a terminal (ECMA-48 8.3.117).
+const red, green, yellow = 31, 32, 33
+
 // session is what a command may use of the world.
 type session struct {
 	ctx    context.Context
@@ -39,6 +42,8 @@ type session struct {
 	env    []string
 
 	terminal bool           // a person reads standard output
+	screen   io.Writer      // that terminal, as it is; else nil
+	coloured bool           // verdicts are
 	server   *server.Server // the installation that the command has open
 }
 
@@ -48,6 +53,28 @@ func (s *session) printf(format string, args ...any) { fmt.Fprintf(s.text(), for
 // text is where text for people goes: names and titles that strangers wrote
 // must not command the terminal.
 func (s *session) text() io.Writer { return visible.Writer(s.stdout) }
+
+// colour prints a verdict, on a terminal in the colour of its exit code. Colours
+// go by the filter of hidden characters; the text does not.
+func (s *session) colour(code int, text string) {
+	if !s.coloured {
+		s.printf("%s", text)
+		return
+	}
+	ink := map[int]int{exitOK: green, exitUndetermined: yellow, exitInvalid: red, exitError: red}[code]
+	fmt.Fprintf(s.screen, "\x1b[1;%dm", ink)
+	s.printf("%s", text)
+	fmt.Fprint(s.screen, "\x1b[0m")
+}
+
+// bytesOut is standard output for content, which passes as it is where that is
+// not a terminal, or was insisted on.
+func (s *session) bytesOut(insisted bool) io.Writer {
+	if insisted && s.screen != nil {
+		return s.screen
+	}
+	return s.stdout
+}
 
 // notef writes what is good to know beside it.
 func (s *session) notef(format string, args ...any) {
@@ -83,7 +110,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	s := &session{ctx: ctx, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, env: os.Environ()}
 	if term.IsTerminal(int(os.Stdout.Fd())) {
-		s.stdout, s.terminal = s.text(), true // JSON as well: it leaves some of them as they are
+		s.stdout, s.terminal, s.screen = s.text(), true, os.Stdout              // JSON as well: it leaves some of them as they are
+		s.coloured = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" // no-color.org
 	}
 	code := run(s, os.Args[1:])
 	stop()
@@ -92,8 +120,12 @@ func main() {
 
 // run is the whole program but for the process around it.
 func run(s *session, args []string) int {
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		args = []string{"help"}
+	case len(args) == 1 && args[0] == "--version":
+		s.printf("rogito %s\n", server.Version)
+		return exitOK
 	}
 	exited := -1
 	parser, err := newParser(s, func(code int) { exited = code; panic(parserExit{}) })

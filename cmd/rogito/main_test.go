@@ -1,11 +1,17 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,8 +46,11 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"ready": waitReady,
-			"keep":  keep,
+			"ready":  waitReady,
+			"keep":   keep,
+			"armour": armour,
+			"pack":   pack,
+			"readme": readme,
 		},
 	})
 }
@@ -71,6 +80,61 @@ func TestOwnVariablesAreKnown(t *testing.T) {
 	}
 	if found < 5 {
 		t.Errorf("only %d variables found", found)
+	}
+}
+
+// armour writes a file as base64, between the lines of PEM where a label is given.
+func armour(ts *testscript.TestScript, _ bool, args []string) {
+	label := ""
+	if len(args) == 3 {
+		label, args = args[0], args[1:]
+	}
+	b := []byte(ts.ReadFile(args[0]))
+	text := []byte(base64.StdEncoding.EncodeToString(b))
+	if label != "" {
+		text = pem.EncodeToMemory(&pem.Block{Type: label, Bytes: b})
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), text, 0o600))
+}
+
+// pack makes a zip of files.
+func pack(ts *testscript.TestScript, _ bool, args []string) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, name := range args[1:] {
+		w, err := z.Create(name)
+		ts.Check(err)
+		_, err = io.WriteString(w, ts.ReadFile(name))
+		ts.Check(err)
+	}
+	ts.Check(z.Close())
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o600))
+}
+
+// readme writes a block of shell out of the README into a file: as it stands, but
+// for the building, which was done, and the address of the server. The sample and
+// the binary are beside it, as in a checkout.
+func readme(ts *testscript.TestScript, _ bool, args []string) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	ts.Check(err)
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	blocks := regexp.MustCompile("(?s)\n```sh\n(.*?)```\n").FindAllStringSubmatch(string(text), -1)
+	if len(blocks) < n {
+		ts.Fatalf("the README has %d blocks", len(blocks))
+	}
+	block := strings.Replace(blocks[n-1][1], "go build -o bin/rogito ./cmd/rogito\n", "", 1)
+	if url := ts.Getenv("URL"); url != "" {
+		block = strings.ReplaceAll(block, "http://127.0.0.1:8080", url)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(block), 0o600))
+	ts.Check(os.Chmod(ts.MkAbs("bin/rogito"), 0o700)) //nolint:gosec // it is run
+	if _, err := os.Stat(ts.MkAbs("sample")); err != nil {
+		for _, name := range []string{"contract.pdf", "key.p12", "password.txt", "signer.pem"} {
+			b := ts.ReadFile(filepath.Join(ts.Getenv("SAMPLE"), name))
+			ts.Check(os.MkdirAll(ts.MkAbs("sample"), 0o700))
+			ts.Check(os.WriteFile(ts.MkAbs(filepath.Join("sample", name)), []byte(b), 0o600))
+		}
 	}
 }
 

@@ -110,6 +110,7 @@ func printJSON(s *session, v any) error {
 type omiUse struct {
 	dataFlags
 	Semester string `arg:"" placeholder:"SEMESTER" help:"like 2018/2, or newest"`
+	JSON     bool   `help:"print JSON"`
 }
 
 func (c *omiUse) Run(s *session) error {
@@ -126,13 +127,16 @@ func (c *omiUse) Run(s *session) error {
 	if err := l.Use(sem); err != nil {
 		return named(err, c.Semester)
 	}
-	s.printf("active: %s\n", l.Current().Active().Semester())
+	if err := told(s, c.JSON, "active", l.Current().Active().Semester()); err != nil {
+		return err
+	}
 	return c.share(s, cfg)
 }
 
 type omiRemove struct {
 	dataFlags
 	Semester string `arg:"" placeholder:"SEMESTER" help:"like 2018/2"`
+	JSON     bool   `help:"print JSON"`
 }
 
 func (c *omiRemove) Run(s *session) error {
@@ -147,8 +151,19 @@ func (c *omiRemove) Run(s *session) error {
 	if err := l.Remove(sem); err != nil {
 		return named(err, c.Semester)
 	}
-	s.printf("removed: %s\n", sem)
+	if err := told(s, c.JSON, "removed", sem); err != nil {
+		return err
+	}
 	return c.share(s, cfg)
+}
+
+// told says what became of a semester.
+func told(s *session, asJSON bool, what string, sem omi.Semester) error {
+	if asJSON {
+		return printJSON(s, map[string]string{what: sem.String()})
+	}
+	s.printf("%s: %s\n", what, sem)
+	return nil
 }
 
 // named says which semester is unknown.

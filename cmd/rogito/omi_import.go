@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -11,14 +12,17 @@ import (
 
 type omiImport struct {
 	dataFlags
-	AllowMixed bool     `help:"take files of different semesters: that of the values rules"`
-	JSON       bool     `help:"print the report as JSON"`
-	Paths      []string `arg:"" name:"path" help:"archives (zip, kmz), files or folders of one publication, whatever their names"`
+	AllowMixed   bool     `help:"take files of different semesters: that of the values rules"`
+	AllowPartial bool     `name:"allow-partial" help:"take a publication in which less than half of the zones have a perimeter, or with files that their names hide"`
+	JSON         bool     `help:"print the report as JSON"`
+	Paths        []string `arg:"" name:"path" help:"archives (zip, kmz), files or folders of one publication, whatever their names"`
 }
 
 func (omiImport) Help() string {
 	return "All paths together are one publication: the tables VALORI and ZONE, and the perimeters if there are any. " +
-		"It is built beside what is served and swapped in whole, or refused whole."
+		"It is built beside what is served and swapped in whole, or refused whole (exit 3). " +
+		"One in which less than half of the zones have a perimeter, or with tables or perimeters whose names begin with a dot, is taken only with --allow-partial: " +
+		"no coordinates would lead there, while it counts as the newest."
 }
 
 func (c *omiImport) Run(s *session) error {
@@ -27,8 +31,12 @@ func (c *omiImport) Run(s *session) error {
 		return err
 	}
 	p := newProgress(s.stderr, "reading")
-	report, err := l.Import(s.ctx, c.Paths, omi.ImportOptions{AllowMixed: c.AllowMixed, Progress: p.at})
+	report, err := l.Import(s.ctx, c.Paths, omi.ImportOptions{AllowMixed: c.AllowMixed, AllowPartial: c.AllowPartial, Progress: p.at})
 	p.end()
+	var refused *omi.RefusedError
+	if errors.As(err, &refused) && refused.Partial {
+		return fmt.Errorf("%w\n--allow-partial takes it all the same", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -60,6 +68,7 @@ func printReport(out io.Writer, r omi.Report) error {
 	line(r.FilesRead, "files read")
 	line(r.FilesIgnored, "files ignored")
 	line(r.FilesUnreadable, "files unreadable")
+	line(r.FilesLeftOut, "files left out for their names")
 	line(r.PolygonsDropped, "polygons dropped")
 	line(r.ZonesRepeated, "perimeters delivered twice")
 	line(r.RowsSkipped, "rows skipped")

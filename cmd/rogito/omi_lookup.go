@@ -18,7 +18,8 @@ type omiLookup struct {
 	dataFlags
 	Latitude  degrees `arg:"" name:"lat" help:"degrees north; negative ones are south"`
 	Longitude degrees `arg:"" name:"lng" help:"degrees east; negative ones are west"`
-	Semester  string  `placeholder:"SEMESTER" help:"like 2018/2; the active one by default"`
+	Semester  string  `placeholder:"SEMESTER" help:"like 2018/2; by default the newest, from the active one backwards, that has a zone there"`
+	Strict    bool    `help:"look into the active publication only"`
 	Nearest   float64 `placeholder:"METRES" help:"outside every zone, the nearest within so many metres (at most 1000)"`
 	Geometry  string  `enum:"full,simplified,none" default:"full" help:"how much of the perimeter, with --json and --geojson: ${enum}"`
 	JSON      bool    `xor:"form" help:"print the zone as JSON"`
@@ -33,11 +34,11 @@ func (c *omiLookup) Run(s *session) error {
 	if !(c.Nearest >= 0 && c.Nearest <= 1000) {
 		return errors.New("--nearest must be from 0 to 1000 metres")
 	}
-	ix, err := c.index(s)
+	publications, err := c.publications(s)
 	if err != nil {
 		return err
 	}
-	z, distance, found := ix.Nearest(lat, lng, c.Nearest)
+	z, distance, found := omi.Lookup(publications, lat, lng, c.Nearest)
 	ans := omi.Answer{Zone: z, Lat: lat, Lng: lng, Placed: true, Near: distance > 0, Distance: distance}
 	g := map[string]omi.Geometry{"full": omi.FullGeometry, "simplified": omi.SimplifiedGeometry, "none": omi.NoGeometry}[c.Geometry]
 	switch {
@@ -45,8 +46,15 @@ func (c *omiLookup) Run(s *session) error {
 		if c.JSON || c.GeoJSON {
 			s.printf("{}\n")
 		}
-		s.notef("no OMI zone at latitude %g, longitude %g in %s", lat, lng, ix.Semester())
-		return nil
+		s.notef("no OMI zone at latitude %g, longitude %g in %s", lat, lng, publications[0].Semester())
+		if omi.Swapped(lat, lng) {
+			s.notef("they look swapped: rogito omi lookup %g %g", lng, lat)
+		}
+		return exit{code: exitNotFound}
+	case z.Index() != publications[0]:
+		s.notef("publication %s does not cover this place: the answer is from %s", publications[0].Semester(), z.Index().Semester())
+	}
+	switch {
 	case c.JSON:
 		return printJSON(s, json.RawMessage(ans.AppendJSON(nil, g)))
 	case c.GeoJSON:
@@ -55,14 +63,27 @@ func (c *omiLookup) Run(s *session) error {
 	return printZone(s.text(), ans)
 }
 
-func (c *omiLookup) index(s *session) (*omi.Index, error) {
+// exitNotFound: nothing is wrong, and nothing there.
+const exitNotFound = 1
+
+// Help tells exit codes.
+func (omiLookup) Help() string {
+	return example("Exits 0 if there is a zone, 1 if there is none, 3 on an error. Degrees are written with a point.",
+		"rogito omi lookup 45.4642 9.19", "rogito omi lookup 45.4642 9.19 --semester 2018/2 --json")
+}
+
+// publications are those that may answer.
+func (c *omiLookup) publications(s *session) ([]*omi.Index, error) {
 	l, _, err := c.library(s)
 	if err != nil {
 		return nil, err
 	}
 	set := l.Current()
-	if c.Semester == "" {
-		return set.Active(), nil
+	switch {
+	case c.Semester == "" && c.Strict:
+		return []*omi.Index{set.Active()}, nil
+	case c.Semester == "":
+		return set.Since(), nil
 	}
 	sem, err := omi.ParseSemester(c.Semester)
 	if err != nil {
@@ -72,7 +93,7 @@ func (c *omiLookup) index(s *session) (*omi.Index, error) {
 	if !ok {
 		return nil, named(omi.ErrUnknownSemester, c.Semester)
 	}
-	return ix, nil
+	return []*omi.Index{ix}, nil
 }
 
 // printZone is for people.

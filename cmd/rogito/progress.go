@@ -42,6 +42,9 @@ func (p *progress) at(done, total int64) {
 		}
 		return
 	}
+	if !p.size && total < 100 {
+		return // the files themselves are told
+	}
 	if total > 0 && done*100/total >= p.next {
 		p.next = done * 100 / total
 		if p.size {

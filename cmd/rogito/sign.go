@@ -130,16 +130,16 @@ func (c *signCommand) together(s *session, id *identity, o rogito.Options) error
 		return err
 	}
 	var in rogito.Input
-	for _, path := range files {
-		f, err := openFile(path)
+	for _, p := range files {
+		f, err := openFile(p.path)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		in.Files = append(in.Files, ades.File{Name: filepath.Base(path), Source: f})
+		in.Files = append(in.Files, ades.File{Name: filepath.Base(p.path), Source: f})
 	}
 	o.Format, o.Time = ades.ASiCE, time.Now()
-	to := c.place(files[0], "signed.asice", true)
+	to := c.place(files[0].path, "signed.asice", true)
 	err = writeFile(to, c.Force, func(w io.Writer) error {
 		_, err := rogito.Sign(s.ctx, in, w, id.key, o)
 		return err
@@ -147,7 +147,12 @@ func (c *signCommand) together(s *session, id *identity, o rogito.Options) error
 	if err != nil {
 		return err
 	}
-	s.printf("%s\n", to)
+	if !c.JSON {
+		files = files[:1] // its place is told once
+	}
+	for _, f := range files {
+		c.made(s, f.path, []string{to}, nil)
+	}
 	return nil
 }
 

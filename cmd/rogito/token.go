@@ -67,6 +67,7 @@ func (c *tokenList) Run(s *session, srv *server.Server) error {
 		return json.NewEncoder(s.stdout).Encode(list)
 	}
 	w := tabwriter.NewWriter(s.text(), 0, 8, 2, ' ', 0)
+	printRow(w, "ID", "TOKEN", "EXPIRES", "NAME", "SCOPES")
 	for _, t := range list {
 		printRow(w, t.ID, "…"+t.LastFour, t.ExpireAt.Format(time.DateOnly), t.Name, strings.Join(t.Scopes, " "))
 	}

@@ -127,21 +127,31 @@ The server fetches them by itself (trust.lists), and "rogito verify" does so onc
 		"rogito trust update", "rogito trust list", "rogito trust export lists.zip      # here", "rogito trust import lists.zip      # on a machine without network")
 }
 
-type trustUpdate struct{ listFlags }
+type trustUpdate struct {
+	listFlags
+	listForm
+}
+
+// listForm is how lists are shown.
+type listForm struct {
+	JSON bool `help:"print an array: territory, sequence, issued, nextUpdate, verified"`
+}
 
 func (c *trustUpdate) Run(s *session) error {
 	set, err := c.set(true)
 	if err != nil {
 		return err
 	}
-	return taken(s, set, set.Refresh(s.ctx))
+	return c.taken(s, set, set.Refresh(s.ctx))
 }
 
 // taken shows what is held after an update. Lists that failed are named, and
 // hurt nobody else; without a list of lists that is believed it is an error.
-func taken(s *session, set *tsl.Set, err error) error {
+func (c listForm) taken(s *session, set *tsl.Set, err error) error {
 	if set.Loaded() {
-		printLists(s, set.State())
+		if err := c.print(s, set.State()); err != nil {
+			return err
+		}
 	}
 	var lotl *tsl.LOTLError
 	switch {
@@ -158,6 +168,7 @@ func taken(s *session, set *tsl.Set, err error) error {
 
 type trustImport struct {
 	listFlags
+	listForm
 	Path string `arg:"" help:"folder or zip with lists; their names do not matter"`
 }
 
@@ -179,7 +190,7 @@ func (c *trustImport) Run(s *session) error {
 		defer z.Close()
 		from = z
 	}
-	return taken(s, set, set.Import(s.ctx, from))
+	return c.taken(s, set, set.Import(s.ctx, from))
 }
 
 type trustExport struct {
@@ -204,7 +215,7 @@ func (c *trustExport) Run(s *session) error {
 
 type trustList struct {
 	listFlags
-	JSON bool `help:"print an array: territory, sequence, issued, nextUpdate, verified"`
+	listForm
 }
 
 func (c *trustList) Run(s *session) error {
@@ -213,14 +224,10 @@ func (c *trustList) Run(s *session) error {
 		return err
 	}
 	_ = set.Load(s.ctx)
-	if c.JSON {
-		return json.NewEncoder(s.stdout).Encode(listsJSON(set.State()))
-	}
-	if !set.Loaded() {
+	if !set.Loaded() && !c.JSON {
 		s.notef("no lists are there yet; see: rogito trust update, rogito trust import")
 	}
-	printLists(s, set.State())
-	return nil
+	return c.print(s, set.State())
 }
 
 // listJSON is a list in the words of the contract; what is not known is null.
@@ -252,7 +259,10 @@ func rfc3339(t time.Time) *string {
 	return &text
 }
 
-func printLists(s *session, lists []report.ListState) {
+func (c listForm) print(s *session, lists []report.ListState) error {
+	if c.JSON {
+		return json.NewEncoder(s.stdout).Encode(listsJSON(lists))
+	}
 	w := tabwriter.NewWriter(s.text(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "LIST\tSEQUENCE\tISSUED\tNEXT UPDATE\tSERVICES\tSTATE")
 	for _, l := range lists {
@@ -271,7 +281,7 @@ func printLists(s *session, lists []report.ListState) {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", l.Territory, sequence, date(l.Issued), date(l.NextUpdate), l.Services, state)
 	}
-	w.Flush()
+	return w.Flush()
 }
 
 func firstLine(s string) string {

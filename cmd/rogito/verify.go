@@ -1,19 +1,18 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"os"
-	"path/filepath"
 	"time"
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
-	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/policy"
 	"rogito.dev/rogito/report"
-	"rogito.dev/rogito/server"
 )
 
 func init() {
@@ -31,6 +30,9 @@ type verifyCommand struct {
 	At           string   `placeholder:"DATE" help:"the verdict as at the end of that day (YYYY-MM-DD) or at that time (RFC 3339)"`
 	Recursive    bool     `short:"r" help:"open signed documents inside signed documents"`
 	PolicyFile   string   `name:"policy" placeholder:"FILE" help:"judge by this policy (YAML or JSON) in place of the default one"`
+	Summary      bool     `xor:"form" help:"print one line a file, and a count"`
+	Quiet        bool     `short:"q" xor:"form" help:"print nothing: the exit code tells"`
+	CSV          string   `name:"csv" placeholder:"OUT" help:"write a table of the verdicts to this file (- is standard output); the reports are not printed unless asked for"`
 	JSON         bool     `xor:"form" help:"print the report of POST /verify, one object a line"`
 	Plain        bool     `default:"true" negatable:"" help:"with --json: plainDocument, the signed content"`
 	ETSI         bool     `name:"etsi" xor:"form" help:"print the report of ETSI TS 119 102-2 as XML"`
@@ -46,9 +48,17 @@ type verifyCommand struct {
 
 // Help says what the exit codes mean.
 func (*verifyCommand) Help() string {
-	return "Exits 0 if everything is valid, 1 if something is invalid or not signed, 2 if validity cannot be determined, 3 on an error; of several files the worst counts. " +
-		"Signatures that are valid for a part of a document only leave it undetermined, unless --element or --file names that part. " +
-		"A file that is itself a time-stamp is valid when it verifies over the content given. A zip archive that is no container is a folder: one verdict a file."
+	return example(`Exits 0 if everything is valid, 1 if something is invalid or not signed, 2 if validity cannot be determined, 3 on an error;
+of several files the worst counts. Signatures that are valid for a part of a document only leave it undetermined, unless
+--element or --file names that part. A file that is itself a time-stamp is valid when it verifies over the content given. A zip
+archive that is no container is a folder: one verdict a file. Files are verified side by side, on all processors, and told in
+their order.
+
+The table of --csv has the columns path, verdict (valid, invalid, not signed, undetermined, error), format, level, signers,
+qualification, time and reason. A cell that a spreadsheet would take for a formula begins with an apostrophe.`,
+		"rogito verify contract.pdf",
+		"rogito verify --summary archive.zip",
+		"rogito verify invoices/ --csv verdicts.csv")
 }
 
 // Verdicts as exit codes; of several, the worst.
@@ -78,19 +88,20 @@ func (c *verifyCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	code := exitOK
-	for _, f := range files {
-		one, err := c.path(s, v, o, f)
-		if err != nil {
-			s.notef("%s: %v", f, err)
-			one = exitError
-		}
-		code = worse(code, one)
+	show, err := c.form(s, len(files))
+	if err != nil {
+		return err
 	}
-	if code == exitOK {
+	// What an expectation names is in the container itself.
+	items := numbered(s.walk(files, o.Expect == (ades.Expectation{})))
+	inOrder(items, func(it numberedItem) judged { return c.one(s, v, o, it) }, show.take)
+	if err := cmp.Or(s.ctx.Err(), show.end()); err != nil {
+		return err
+	}
+	if show.code == exitOK {
 		return nil
 	}
-	return exit{code: code}
+	return exit{code: show.code}
 }
 
 func (c *verifyCommand) prepare(s *session) (*rogito.Verifier, rogito.VerifyOptions, error) {
@@ -139,56 +150,56 @@ func parseAt(text string) (time.Time, error) {
 	return t, nil
 }
 
-// path verifies the file at a path; of a plain zip, the files inside it.
-func (c *verifyCommand) path(s *session, v *rogito.Verifier, o rogito.VerifyOptions, path string) (int, error) {
-	f, err := openFile(path)
-	if err != nil {
-		return exitError, err
-	}
-	defer f.Close()
-	return c.file(s, v, o, ades.File{Name: path, Source: f}, 0)
+// numberedItem is an item and how many came before it.
+type numberedItem struct {
+	item
+	n int
 }
 
-// maxZips is how deep plain zips inside each other are opened.
-const maxZips = 4
-
-func (c *verifyCommand) file(s *session, v *rogito.Verifier, o rogito.VerifyOptions, f ades.File, depth int) (int, error) {
-	if depth < maxZips && o.Expect == (ades.Expectation{}) && rogito.Detect(f.Source) == rogito.KindZIP {
-		files, problems, err := asic.Files(s.ctx, f.Source)
-		broken := ades.Fatal(problems)
-		if err == nil && !broken && len(files) > 0 {
-			code := exitOK
-			for _, in := range files {
-				in.Name = f.Name + "/" + in.Name
-				one, err := c.file(s, v, o, in, depth+1)
-				if err != nil {
-					s.notef("%s: %v", in.Name, err)
-					one = exitError
-				}
-				code = worse(code, one)
+func numbered(items iter.Seq[item]) iter.Seq[numberedItem] {
+	return func(yield func(numberedItem) bool) {
+		n := 0
+		for it := range items {
+			if !yield(numberedItem{it, n}) {
+				return
 			}
-			return code, nil
+			n++
 		}
-		o.Recursive = o.Recursive || broken // to be told what is wrong with it
 	}
-	return c.one(s, v, o, f)
 }
 
-func (c *verifyCommand) one(s *session, v *rogito.Verifier, o rogito.VerifyOptions, f ades.File) (int, error) {
-	r, err := v.Verify(s.ctx, f.Source, o)
+// one verifies an item; others are verified at the same time.
+func (c *verifyCommand) one(s *session, v *rogito.Verifier, o rogito.VerifyOptions, it numberedItem) judged {
+	defer it.release()
+	j := judged{name: it.Name, code: exitError, verdict: "error"}
+	switch {
+	case it.err != nil:
+		j.err = it.err
+		return j
+	case it.n > 0 && (c.PDF != "" || c.SaveFacts != ""):
+		j.err = errors.New("--pdf and --save-facts are for one file, and there are several")
+		return j
+	}
+	o.Recursive = o.Recursive || it.broken // to be told what is wrong with it
+	if j.err = it.load(); j.err != nil {
+		return j
+	}
+	r, err := v.Verify(s.ctx, it.Source, o)
 	if err != nil {
-		return exitError, err
+		j.err = err
+		return j
 	}
 	if c.SaveFacts != "" {
 		b, err := json.MarshalIndent(r.Facts, "", "  ")
-		if err != nil {
-			return exitError, err
+		if err == nil {
+			err = os.WriteFile(c.SaveFacts, b, 0o600)
 		}
-		if err := os.WriteFile(c.SaveFacts, b, 0o600); err != nil {
-			return exitError, err
+		if err != nil {
+			j.err = err
+			return j
 		}
 	}
-	return codeOf(r), c.print(s, r, f.Name)
+	return c.judged(r, it.Name)
 }
 
 // replay judges stored facts again.
@@ -205,14 +216,15 @@ func (c *verifyCommand) replay(s *session, v *rogito.Verifier, o rogito.VerifyOp
 	if at.IsZero() {
 		at = facts.GatheredAt
 	}
-	r := v.Judge(facts, at)
-	if err := c.print(s, r, c.Facts); err != nil {
+	show, err := c.form(s, 1)
+	if err != nil {
 		return err
 	}
-	if code := codeOf(r); code != exitOK {
-		return exit{code: code}
+	show.take(c.judged(v.Judge(facts, at), c.Facts))
+	if err := show.end(); err != nil || show.code == exitOK {
+		return err
 	}
-	return nil
+	return exit{code: show.code}
 }
 
 // codeOf turns an outcome into an exit code.
@@ -224,38 +236,6 @@ func codeOf(r *report.Report) int {
 		return exitInvalid
 	}
 	return exitUndetermined
-}
-
-func (c *verifyCommand) print(s *session, r *report.Report, name string) error {
-	lang := report.Lang(c.Lang)
-	r.Zone, r.Producer = c.zone, "Rogito "+server.Version
-	if c.PDF != "" {
-		var b bytes.Buffer
-		if err := r.WritePDF(&b, filepath.Base(name), lang); err != nil {
-			return err
-		}
-		if err := os.WriteFile(c.PDF, b.Bytes(), 0o644); err != nil {
-			return err
-		}
-	}
-	switch {
-	case c.JSON:
-		view, err := r.View(c.Plain)
-		if err != nil {
-			return err
-		}
-		view.File = name
-		return json.NewEncoder(s.stdout).Encode(view)
-	case c.ETSI:
-		return r.WriteETSI(s.stdout)
-	case c.HTML:
-		return r.WriteHTML(s.text(), filepath.Base(name), lang)
-	}
-	if err := r.WriteText(s.text(), name, lang); err != nil {
-		return err
-	}
-	s.printf("\n")
-	return nil
 }
 
 // commandMemory is what reading one document may take on the command line,

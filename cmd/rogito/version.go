@@ -11,17 +11,31 @@ func init() {
 	add(groupCare, "version", "which build this is", func() any { return &versionCommand{} })
 }
 
-type versionCommand struct{}
+type versionCommand struct {
+	JSON bool `help:"print JSON"`
+}
 
 // Run prints the version and what it was built from.
-func (versionCommand) Run(s *session) error {
-	s.printf("rogito %s (%s, %s/%s", server.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+func (c *versionCommand) Run(s *session) error {
+	build := struct {
+		Version  string `json:"version"`
+		Go       string `json:"go"`
+		Platform string `json:"platform"`
+		Revision string `json:"revision,omitempty"`
+	}{server.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, ""}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, kv := range info.Settings {
-			if kv.Key == "vcs.revision" && len(kv.Value) >= 12 {
-				s.printf(", %s", kv.Value[:12])
+			if kv.Key == "vcs.revision" {
+				build.Revision = kv.Value
 			}
 		}
+	}
+	if c.JSON {
+		return printJSON(s, build)
+	}
+	s.printf("rogito %s (%s, %s", build.Version, build.Go, build.Platform)
+	if len(build.Revision) >= 12 {
+		s.printf(", %s", build.Revision[:12])
 	}
 	s.printf(")\n")
 	return nil

@@ -1,6 +1,10 @@
 package main
 
-import "rogito.dev/rogito/server"
+import (
+	"encoding/json"
+
+	"rogito.dev/rogito/server"
+)
 
 type walletCommand struct {
 	Credit walletCredit `cmd:"" help:"put money into a wallet"`
@@ -10,6 +14,7 @@ type walletCredit struct {
 	dataFlags
 	Email string `arg:"" help:"e-mail of the account"`
 	EUR   string `arg:"" name:"eur" help:"amount, such as 50 or 0.05"`
+	JSON  bool   `help:"print JSON"`
 }
 
 // Run puts the money in.
@@ -17,6 +22,9 @@ func (c *walletCredit) Run(s *session, srv *server.Server) error {
 	credit, err := srv.CreditWallet(s.ctx, c.Email, c.EUR)
 	if err != nil {
 		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(s.stdout).Encode(map[string]string{"email": c.Email, "credit": credit})
 	}
 	s.printf("credit: %s EUR\n", credit)
 	return nil
@@ -32,6 +40,7 @@ type subscriptionCreate struct {
 	Scope    string `arg:"" help:"what the requests are for, such as POST:*/EU-QES_automatic"`
 	Requests int64  `arg:"" help:"how many"`
 	EUR      string `arg:"" name:"eur" help:"price of all"`
+	JSON     bool   `help:"print JSON"`
 }
 
 // Run makes the subscription.
@@ -39,6 +48,9 @@ func (c *subscriptionCreate) Run(s *session, srv *server.Server) error {
 	id, err := srv.Subscribe(s.ctx, c.Email, c.Scope, c.Requests, c.EUR)
 	if err != nil {
 		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(s.stdout).Encode(map[string]string{"email": c.Email, "subscription": id})
 	}
 	s.printf("subscription: %s\n", id)
 	return nil

@@ -42,7 +42,7 @@ var unreachable = map[int]elsewhere{
 	122: {"it takes a provider of remote keys that does not answer", "remote_test.go", "TestRemoteFaults"},
 	312: {"it stands on a page, where the holder is identified", "enrol_test.go", "TestIdentificationBySignature"},
 	313: {"it stands on a page, where a provider's answer arrives", "identify_test.go", "TestRefusedIdentifications"},
-	285: {"a sample of quotations comes with the program and stands in where nothing else is loaded", "internal/api/quotations/omi_none_test.go", "TestNoPublicationIsLoaded"},
+	285: {"in a sandbox a sample of quotations stands in where nothing is imported", "internal/api/quotations/omi_none_test.go", "TestNoPublicationIsLoaded"},
 }
 
 // untried is what the document describes and the suite need not try, with the

@@ -7,6 +7,7 @@ package publication
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -21,6 +22,8 @@ import (
 type Config struct {
 	Dir      string        // of the index files
 	WatchDir string        // imported from; empty: none
+	Partial  bool          // partial publications are taken from there too
+	Official bool          // the sample does not stand in where nothing is imported
 	Interval time.Duration // between looks; zero: two seconds
 	Log      *slog.Logger
 
@@ -55,13 +58,22 @@ func Open(cfg Config) (*Service, error) {
 	}
 	k := &Service{cfg: cfg, library: library}
 	if cfg.WatchDir != "" {
-		k.watcher = &omi.Watcher{Dir: cfg.WatchDir, Library: library}
+		k.watcher = &omi.Watcher{Dir: cfg.WatchDir, Library: library, AllowPartial: cfg.Partial}
 	}
 	return k, nil
 }
 
-// Current is the publications as they are now.
-func (k *Service) Current() *omi.Set { return k.library.Current() }
+// Current is the publications as they are now; where only official ones are to
+// answer, there may be none.
+func (k *Service) Current() *omi.Set {
+	set := k.library.Current()
+	if k.cfg.Official && set.Sample() {
+		return none
+	}
+	return set
+}
+
+var none = &omi.Set{}
 
 // Run keeps the publications up to date until the context ends.
 func (k *Service) Run(ctx context.Context) {
@@ -95,8 +107,8 @@ func (k *Service) refresh(ctx context.Context) {
 	if err := k.Share(ctx); err != nil && ctx.Err() == nil {
 		k.cfg.Log.Error("share publications", "error", err)
 	}
-	if changed {
-		k.cfg.Log.Info("publications changed", "active", k.Current().Active().Semester().String(), "loaded", len(k.Current().All()))
+	if set := k.Current(); changed && set.Active() != nil {
+		k.cfg.Log.Info("publications changed", "active", set.Active().Semester().String(), "loaded", len(set.All()))
 	}
 }
 
@@ -113,6 +125,10 @@ func (k *Service) watch(ctx context.Context) {
 		k.trouble = err.Error()
 	}
 	for _, o := range outcomes {
+		var refused *omi.RefusedError
+		if errors.As(o.Err, &refused) && refused.Partial {
+			o.Err = fmt.Errorf("%w (omi.allow_partial takes it all the same)", o.Err)
+		}
 		if o.Err != nil {
 			k.cfg.Log.Error("publication in the watched folder refused", "error", o.Err)
 			continue
@@ -122,13 +138,17 @@ func (k *Service) watch(ctx context.Context) {
 }
 
 // Import imports what an administrator sent. What is refused is fault 287.
-func (k *Service) Import(ctx context.Context, inputs []omi.Input, mixed bool) (omi.Report, error) {
+func (k *Service) Import(ctx context.Context, inputs []omi.Input, o omi.ImportOptions) (omi.Report, error) {
 	k.importing.Lock()
 	defer k.importing.Unlock()
-	pub, err := omi.ReadInputs(ctx, inputs, omi.ImportOptions{AllowMixed: mixed})
+	pub, err := omi.ReadInputs(ctx, inputs, o)
 	var refused *omi.RefusedError
 	if errors.As(err, &refused) {
-		return omi.Report{}, fault.New(fault.PublicationRefused, "publication refused: %s", refused.Reason)
+		text := "publication refused: " + refused.Reason
+		if refused.Partial {
+			text += ". With allowPartial=true it is taken all the same"
+		}
+		return omi.Report{}, fault.New(fault.PublicationRefused, "%s", text)
 	}
 	if err != nil {
 		return omi.Report{}, err

@@ -55,7 +55,7 @@ func supply(t testing.TB, semester, cadastral string) []byte {
 func (k *Service) take(t testing.TB, semester, cadastral string) {
 	t.Helper()
 	b := supply(t, semester, cadastral)
-	if _, err := k.Import(t.Context(), []omi.Input{{Content: bytes.NewReader(b), Size: int64(len(b))}}, false); err != nil {
+	if _, err := k.Import(t.Context(), []omi.Input{{Content: bytes.NewReader(b), Size: int64(len(b))}}, omi.ImportOptions{AllowPartial: true}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -166,7 +166,7 @@ func await(t *testing.T, what string, is func() bool) {
 func TestRunTakesOverAndWatches(t *testing.T) {
 	dir, watched := t.TempDir(), t.TempDir()
 	log := &logged{}
-	k, err := Open(Config{Dir: dir, WatchDir: watched, Interval: 20 * time.Millisecond, Log: slog.New(slog.NewTextHandler(log, nil))})
+	k, err := Open(Config{Dir: dir, WatchDir: watched, Partial: true, Interval: 20 * time.Millisecond, Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,8 @@ const mostPoints = 1000
 // batchBody is the body of POST /IT-omi/batch.
 type batchBody struct {
 	Points   []batchPoint `json:"points" doc:"up to 1000 places"`
-	Semester string       `json:"semester,omitempty" example:"2018/2" doc:"a loaded semester; the active one by default"`
+	Semester string       `json:"semester,omitempty" example:"2018/2" doc:"a loaded semester; by default, for each point, the newest, from the active one backwards, that has a zone there"`
+	Strict   bool         `json:"strict,omitempty" doc:"look into the active publication only"`
 	Geometry string       `json:"geometry,omitempty" enum:"full,simplified,none" doc:"how much of the perimeters; full by default"`
 }
 
@@ -44,7 +45,7 @@ func (o *OMI) batch(ctx context.Context, in *batchInput, out *api.Encoded) error
 	if err != nil {
 		return err
 	}
-	ix, err := o.index(q.semester)
+	publications, err := q.publications(o)
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (o *OMI) batch(ctx context.Context, in *batchInput, out *api.Encoded) error
 		if i > 0 {
 			out.Buf = append(out.Buf, ',')
 		}
-		out.Buf = results[i].append(out.Buf, ix, f.geometry)
+		out.Buf = results[i].append(out.Buf, publications, f.geometry)
 	}
 	out.Buf = append(out.Buf, `]`+api.EnvelopeMessage+`""`+api.EnvelopeEnd...)
 	return nil
@@ -86,6 +87,13 @@ func readBatch(in *batchInput) (points []jsontext.Value, q lookupQuery, err erro
 	}
 	if q.geometry, err = optionalText(body["geometry"]); err != nil {
 		return nil, q, fault.New(fault.BadLookup, "geometry must be full, simplified or none")
+	}
+	switch v := body["strict"]; {
+	case len(v) == 0 || v.Kind() == 'n':
+	case v.Kind() == 't' || v.Kind() == 'f':
+		q.strict = string(v)
+	default:
+		return nil, q, fault.New(fault.BadLookup, "strict must be true or false")
 	}
 	return points, q, nil
 }
@@ -141,7 +149,7 @@ func scalar(values ...jsontext.Value) string {
 }
 
 // append writes the result of the point.
-func (p *pointResult) append(b []byte, ix *omi.Index, g omi.Geometry) []byte {
+func (p *pointResult) append(b []byte, publications []*omi.Index, g omi.Geometry) []byte {
 	b = append(b, `{"id":`...)
 	if len(p.id) > 0 {
 		b = append(b, p.id...)
@@ -151,7 +159,7 @@ func (p *pointResult) append(b []byte, ix *omi.Index, g omi.Geometry) []byte {
 	if p.err != nil {
 		return appendRefusal(append(b, `,"found":false,"result":{},"error":`...), p.err)
 	}
-	z, found := ix.Lookup(p.lat, p.lng)
+	z, _, found := omi.Lookup(publications, p.lat, p.lng, 0)
 	if !found {
 		b = append(b, `,"found":false,"result":{},"error":null,"message":`...)
 		b, _ = jsontext.AppendQuote(b, noZone(p.lat, p.lng))
@@ -159,7 +167,11 @@ func (p *pointResult) append(b []byte, ix *omi.Index, g omi.Geometry) []byte {
 	}
 	b = append(b, `,"found":true,"result":`...)
 	b = omi.Answer{Zone: z, Lat: p.lat, Lng: p.lng, Placed: true}.AppendJSON(b, g)
-	return append(b, `,"error":null,"message":""}`...)
+	message := ""
+	if z.Index() != publications[0] {
+		message = older(z.Index(), publications[0])
+	}
+	return append(strconv.AppendQuote(append(b, `,"error":null,"message":`...), message), '}')
 }
 
 func appendRefusal(b []byte, err error) []byte {

@@ -33,26 +33,34 @@ func (o *OMI) lookup(ctx context.Context, r *http.Request, out *api.Encoded) err
 	if err != nil {
 		return err
 	}
-	ix, err := o.index(q.semester)
+	publications, err := q.publications(o)
 	if err != nil {
 		return err
 	}
-	if out.NotModified(etag(ix.ID(), lat, lng, f, metres)) {
+	ans := omi.Answer{Lat: lat, Lng: lng, Placed: true}
+	found := false
+	if ans.Zone, ans.Distance, found = omi.Lookup(publications, lat, lng, metres); found {
+		ans.Near = ans.Distance > 0
+	}
+	id, newest, message := publications[0].ID(), publications[0], ""
+	switch {
+	case !found:
+		message = noZone(lat, lng)
+	case ans.Zone.Index() != newest:
+		id += ans.Zone.Index().ID()
+		message = older(ans.Zone.Index(), newest)
+	}
+	if out.NotModified(etag(id, lat, lng, f, metres)) {
 		return nil
 	}
 	if err := o.spend(ctx, 1); err != nil {
 		return err
 	}
-	ans := omi.Answer{Lat: lat, Lng: lng, Placed: true}
-	found := false
-	if ans.Zone, ans.Distance, found = ix.Nearest(lat, lng, metres); found {
-		ans.Near = ans.Distance > 0
-	}
-	writeAnswer(out, ans, found, f)
+	writeAnswer(out, ans, found, f, message)
 	return nil
 }
 
-// etag names an answer: the publication, the point and the form. It is weak, since
+// etag names an answer: the publications it rests on, the point and the form. It is weak, since
 // the same answer may be compressed.
 func etag(id string, lat, lng float64, f form, metres float64) string {
 	var b [25]byte
@@ -68,7 +76,7 @@ func etag(id string, lat, lng float64, f form, metres float64) string {
 	}
 	h := fnv.New128a()
 	h.Write(b[:])
-	tag := append(make([]byte, 0, 52), `W/"`...)
+	tag := append(make([]byte, 0, 64), `W/"`...)
 	tag = append(append(tag, id...), '-')
 	var sum [16]byte
 	tag = hex.AppendEncode(tag, h.Sum(sum[:0]))
@@ -76,7 +84,7 @@ func etag(id string, lat, lng float64, f form, metres float64) string {
 }
 
 // writeAnswer writes a zone, or that there is none, in the form asked for.
-func writeAnswer(out *api.Encoded, ans omi.Answer, found bool, f form) {
+func writeAnswer(out *api.Encoded, ans omi.Answer, found bool, f form, message string) {
 	switch {
 	case f.geojson && found:
 		out.Type, out.Buf = geoJSON, ans.AppendGeoJSON(out.Buf, f.geometry)
@@ -86,15 +94,24 @@ func writeAnswer(out *api.Encoded, ans omi.Answer, found bool, f form) {
 	case found:
 		out.Buf = append(out.Buf, api.EnvelopeData...)
 		out.Buf = ans.AppendJSON(out.Buf, f.geometry)
-		out.Buf = append(out.Buf, api.EnvelopeMessage+`""`+api.EnvelopeEnd...)
+		out.Buf = append(strconv.AppendQuote(append(out.Buf, api.EnvelopeMessage...), message), api.EnvelopeEnd...)
 	default:
-		out.Buf = api.AppendEnvelope(out.Buf, []byte(`{}`), noZone(ans.Lat, ans.Lng))
+		out.Buf = api.AppendEnvelope(out.Buf, []byte(`{}`), message)
 	}
 }
 
 func noZone(lat, lng float64) string {
-	return "No OMI zone found for latitude " + strconv.FormatFloat(lat, 'f', -1, 64) +
-		" and longitude " + strconv.FormatFloat(lng, 'f', -1, 64)
+	y, x := strconv.FormatFloat(lat, 'f', -1, 64), strconv.FormatFloat(lng, 'f', -1, 64)
+	text := "No OMI zone found for latitude " + y + " and longitude " + x
+	if omi.Swapped(lat, lng) {
+		text += ". They look swapped: latitude " + x + " and longitude " + y + " is in Italy"
+	}
+	return text
+}
+
+// older says that the active publication has nothing at the place.
+func older(answered, active *omi.Index) string {
+	return "Publication " + active.Semester().String() + " does not cover this place: the answer is from " + answered.Semester().String()
 }
 
 // spend pays for lookups and says what is left of the free ones.

@@ -23,7 +23,7 @@ type LookupMeter interface {
 // Publications are those that are loaded, and take in new ones.
 type Publications interface {
 	Current() *omi.Set
-	Import(ctx context.Context, inputs []omi.Input, mixed bool) (omi.Report, error)
+	Import(ctx context.Context, inputs []omi.Input, o omi.ImportOptions) (omi.Report, error)
 }
 
 // OMI answers real-estate quotations.
@@ -48,7 +48,7 @@ func (o *OMI) registerLookup(a *api.API) {
 	api.RegisterEncoded[omiQuery, Quotation](a, api.Op{
 		Method: http.MethodGet, Path: "/IT-omi", ID: "lookupQuotation", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary:  "The OMI zone at a place, with its quotations and its perimeter",
-		Text:     "Outside every zone `data` is an empty object and `message` says so. A side that is not quoted is `null`. Edges and vertices belong to a zone; of several zones the smallest is answered. Source of the data: " + omi.Attribution + ".",
+		Text:     "Outside every zone `data` is an empty object and `message` says so. A side that is not quoted is `null`. Edges and vertices belong to a zone; of several zones the smallest is answered. Without `semester`, the newest publication from the active one backwards whose perimeters contain the place answers; `message` names the active one where it lacks the place. Source of the data: " + omi.Attribution + ".",
 		Produces: []string{geoJSON}, Errors: []fault.Code{281, 282, 283, 284, 285, 286, 611},
 	}, o.lookup)
 	api.RegisterEncoded[historyQuery, quotationHistory](a, api.Op{
@@ -94,7 +94,7 @@ func (o *OMI) registerPublications(a *api.API) {
 	api.RegisterReplayable(a, api.Op{
 		Method: http.MethodPost, Path: "/IT-omi/publications", ID: "importPublication", Tag: omiTag, Source: dataSource,
 		Summary: "Import a publication of the Agenzia delle Entrate",
-		Text:    "Multipart, field `file`, repeatable: the official archives, or the files in them. All files together are one publication. It is swapped in whole, or refused whole with the reason.",
+		Text:    "Multipart, field `file`, repeatable: the official archives, or the files in them. All files together are one publication. It is swapped in whole, or refused whole with the reason; one in which less than half of the zones have a perimeter, or with tables or perimeters that their names hide, only with `allowPartial`.",
 		Admin:   true, Idempotent: true, FormOnly: true, MaxBody: 1 << 30, Timeout: 10 * time.Minute,
 		Errors: []fault.Code{140, 287},
 	}, o.importPublication, o.importedPublication)
@@ -105,6 +105,18 @@ const geoJSON = "application/geo+json"
 
 // dataSource is the attribution every answer carries.
 var dataSource = []string{omi.Attribution}
+
+// publicationsFor are those that may answer for a place: of a semester, the active
+// one alone, or all from that backwards.
+func (o *OMI) publicationsFor(semester string, strict bool) ([]*omi.Index, error) {
+	if semester == "" && !strict {
+		if all := o.Publications.Current().Since(); len(all) > 0 {
+			return all, nil
+		}
+	}
+	ix, err := o.index(semester)
+	return []*omi.Index{ix}, err
+}
 
 // index is the publication that is asked for: of a semester, or the active one.
 func (o *OMI) index(semester string) (*omi.Index, error) {

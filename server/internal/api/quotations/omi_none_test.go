@@ -7,24 +7,19 @@ import (
 	"strings"
 	"testing"
 
-	"rogito.dev/rogito/omi"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/publication"
 )
 
-// nothing is a keeper with no publication, not even the sample.
-type nothing struct{ *publication.Service }
-
-func (nothing) Current() *omi.Set { return &omi.Set{} }
-
-// Where no publication is loaded every lookup says so; the list is empty.
+// Where no publication is imported, and the sample may not stand in, every lookup
+// says so; the list is empty.
 func TestNoPublicationIsLoaded(t *testing.T) {
-	k, err := publication.Open(publication.Config{Dir: t.TempDir()})
+	k, err := publication.Open(publication.Config{Dir: t.TempDir(), Official: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := api.New(api.Options{Gate: omiGate{}})
-	RegisterOMI(a, &OMI{Publications: nothing{k}})
+	RegisterOMI(a, &OMI{Publications: k})
 	s := httptest.NewServer(a.Handler())
 	defer s.Close()
 	for _, c := range []struct{ method, path, body string }{
@@ -40,6 +35,9 @@ func TestNoPublicationIsLoaded(t *testing.T) {
 		if got := askOMI(t, s.URL, c.method, c.path, c.body); !strings.HasPrefix(got, "503") || !strings.HasSuffix(got, `"error":285}`) {
 			t.Errorf("%s %s: %s", c.method, c.path, got)
 		}
+	}
+	if got := askOMI(t, s.URL, "GET", "/IT-omi/publications", ""); !strings.HasPrefix(got, `200 OK {"data":[],`) {
+		t.Errorf("publications: %s", got)
 	}
 }
 

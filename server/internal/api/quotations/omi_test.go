@@ -433,12 +433,19 @@ func (s *omiServer) upload(t testing.TB, token string, files ...[]byte) omiAnswe
 	return s.uploadOnce(t, token, "", files...)
 }
 
+// partial, among the files of an upload, is the field that allows it.
+var partial = []byte("partial")
+
 // uploadOnce uploads under an idempotency key.
 func (s *omiServer) uploadOnce(t testing.TB, token, key string, files ...[]byte) omiAnswer {
 	t.Helper()
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)
 	for _, f := range files {
+		if bytes.Equal(f, partial) {
+			_ = form.WriteField("allowPartial", "true")
+			continue
+		}
 		w, err := form.CreateFormFile("file", "QIP1_RSSMRA80A01H501U.zip")
 		if err != nil {
 			t.Fatal(err)
@@ -530,7 +537,12 @@ func TestOMIPublications(t *testing.T) {
 	// a semester without perimeters, by the name of its zone
 	bare := tinyPublication("2017/2", "A001")
 	delete(bare, "k.kml")
-	s.importArchive(t, bare, 200)
+	if a := s.importArchive(t, bare, 422); *a.Error != 287 || !strings.Contains(a.Message, "no zone has a perimeter") || !strings.Contains(a.Message, "allowPartial=true") {
+		t.Errorf("%s", a.body)
+	}
+	if a := s.upload(t, "admin", archive(t, bare), partial); a.status != 200 {
+		t.Errorf("%s", a.body)
+	}
 	var past struct {
 		History []struct {
 			Year, Semester int

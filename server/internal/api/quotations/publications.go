@@ -36,8 +36,9 @@ func publicationOf(r omi.Report, active bool) publicationWire {
 
 // publicationForm describes the form of POST /IT-omi/publications.
 type publicationForm struct {
-	File       []string `json:"file" format:"binary" doc:"archives of the official supply, or the files in them"`
-	AllowMixed bool     `json:"allow_mixed,omitempty" doc:"take files of different semesters: that of the values rules"`
+	File         []string `json:"file" format:"binary" doc:"archives of the official supply, or the files in them"`
+	AllowMixed   bool     `json:"allow_mixed,omitempty" doc:"take files of different semesters: that of the values rules"`
+	AllowPartial bool     `json:"allowPartial,omitempty" doc:"take a publication in which less than half of the zones have a perimeter, or with files that their names hide"`
 }
 
 type publicationInput struct {
@@ -59,7 +60,7 @@ func (o *OMI) importPublication(ctx context.Context, in *publicationInput) (api.
 	if len(inputs) == 0 {
 		return api.Reply[publicationWire]{}, fault.New(fault.PublicationRefused, "publication refused: send it as multipart/form-data in the field file")
 	}
-	report, err := o.Publications.Import(ctx, inputs, in.mixed())
+	report, err := o.Publications.Import(ctx, inputs, omi.ImportOptions{AllowMixed: in.says("allow_mixed"), AllowPartial: in.says("allowPartial")})
 	if err != nil {
 		return api.Reply[publicationWire]{}, err
 	}
@@ -95,8 +96,9 @@ func content(p upload.Part) (ades.Source, error) {
 	return src, err
 }
 
-func (in *publicationInput) mixed() bool {
-	for _, p := range in.Body.Form("allow_mixed") {
+// says reads a field that allows something.
+func (in *publicationInput) says(name string) bool {
+	for _, p := range in.Body.Form(name) {
 		if s, err := p.Text.String(16); err == nil && (s == "true" || s == "1") {
 			return true
 		}

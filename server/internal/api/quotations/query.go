@@ -18,6 +18,7 @@ type lookupQuery struct {
 	geometry, format    string
 	nearest             string
 	bbox                string
+	strict              string
 }
 
 // parseLookupQuery takes the parameters it knows and ignores the others.
@@ -59,6 +60,8 @@ func (q *lookupQuery) field(key string) *string {
 		return &q.nearest
 	case "bbox":
 		return &q.bbox
+	case "strict":
+		return &q.strict
 	}
 	return nil
 }
@@ -105,6 +108,9 @@ func coordinate(name, s string) (float64, error) {
 	}
 	for i := range len(s) {
 		if c := s[i]; (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			if point, ok := omi.DecimalPoint(s); ok {
+				return 0, fault.New(fault.BadCoordinate, "%s is not a number: decimals come after a point, %s", name, point)
+			}
 			return 0, fault.New(fault.BadCoordinate, "%s is not a number", name)
 		}
 	}
@@ -147,6 +153,15 @@ func geometryOf(s string, byDefault omi.Geometry) (omi.Geometry, error) {
 		return omi.NoGeometry, nil
 	}
 	return 0, fault.New(fault.BadLookup, "geometry must be full, simplified or none")
+}
+
+// publications are those that the query is about.
+func (q *lookupQuery) publications(o *OMI) ([]*omi.Index, error) {
+	switch q.strict {
+	case "", "false", "true":
+		return o.publicationsFor(q.semester, q.strict == "true")
+	}
+	return nil, fault.New(fault.BadLookup, "strict must be true or false")
 }
 
 // mostMetres is how far the nearest zone may be looked for.

@@ -77,10 +77,11 @@ type batchResult struct {
 type omiQuery struct {
 	Latitude  float64 `query:"latitude" required:"true" minimum:"-90" maximum:"90" example:"45.4642" doc:"degrees north; also lat"`
 	Longitude float64 `query:"longitude" required:"true" minimum:"-180" maximum:"180" example:"9.19" doc:"degrees east; also lng"`
-	Semester  string  `query:"semester" example:"2018/2" doc:"a loaded semester; the active one by default"`
+	Semester  string  `query:"semester" example:"2018/2" doc:"a loaded semester; by default the newest, from the active one backwards, that has a zone at the place"`
 	Geometry  string  `query:"geometry" enum:"full,simplified,none" default:"full" doc:"how much of the perimeter"`
 	Format    string  `query:"format" enum:"json,geojson" default:"json" doc:"geojson: a bare Feature"`
 	Nearest   float64 `query:"nearest" minimum:"0" maximum:"1000" doc:"metres: outside every zone, answer the nearest within them"`
+	Strict    bool    `query:"strict" doc:"look into the active publication only, not into older ones where it lacks the place"`
 }
 
 type historyQuery struct {

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"rogito.dev/rogito/omi"
 )
 
 // point is a place in degrees.
@@ -15,9 +17,7 @@ func (p point) onEarth() bool { return math.Abs(p.Lat) <= 90 && math.Abs(p.Lng) 
 
 // swapped says that the place is none in Italy, and would be one with latitude and
 // longitude the other way round.
-func (p point) swapped() bool {
-	return p.Lat >= 6 && p.Lat <= 19 && p.Lng >= 35 && p.Lng <= 48
-}
+func (p point) swapped() bool { return omi.Swapped(p.Lat, p.Lng) }
 
 // degrees writes a coordinate as addresses have it: six decimals at most, about
 // ten centimetres.

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/visible"
+	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/server"
+)
+
+// judged is what became of one file: no more of it than is printed, since there
+// may be thousands.
+type judged struct {
+	name    string
+	code    int
+	verdict string   // a word of the table
+	line    string   // the verdict in capitals: it is coloured
+	text    []byte   // what is printed behind it
+	row     []string // of the table, behind path and verdict
+	err     error
+}
+
+// judged renders a report in the form that was asked for.
+func (c *verifyCommand) judged(r *report.Report, name string) judged {
+	j := judged{name: name, code: codeOf(r), verdict: word(r)}
+	r.Zone, r.Producer = c.zone, "Rogito "+server.Version
+	lang := report.Lang(c.Lang)
+	var b bytes.Buffer
+	if c.PDF != "" {
+		if j.err = r.WritePDF(&b, filepath.Base(name), lang); j.err == nil {
+			j.err = os.WriteFile(c.PDF, b.Bytes(), 0o644)
+		}
+		b.Reset()
+	}
+	if c.CSV != "" {
+		j.row = row(r, lang)
+	}
+	switch {
+	case j.err != nil || c.Quiet:
+	case c.JSON:
+		var view *report.View
+		if view, j.err = r.View(c.Plain); j.err == nil {
+			view.File = name
+			j.err = json.NewEncoder(&b).Encode(view)
+		}
+	case c.ETSI:
+		j.err = r.WriteETSI(&b)
+	case c.HTML:
+		j.err = r.WriteHTML(visible.Writer(&b), filepath.Base(name), lang)
+	case c.Summary:
+		lines := r.Summary(lang).Lines
+		j.line = strings.TrimSuffix(lines[0], ".") + "."
+		for _, more := range []string{lines[1], r.Answers(lang).Why} {
+			if more != "" && (j.code != exitOK || more == lines[1]) {
+				b.WriteString(" " + more)
+			}
+		}
+		b.WriteByte('\n')
+	case c.CSV == "":
+		if j.err = r.WriteText(&b, "", lang); j.err == nil {
+			j.line, _, _ = strings.Cut(b.String(), "\n")
+			b.Next(len(j.line))
+			b.WriteByte('\n')
+		}
+	}
+	if j.text = b.Bytes(); j.err != nil {
+		j.code, j.verdict = exitError, "error"
+	}
+	return j
+}
+
+// word is the verdict in the table.
+func word(r *report.Report) string {
+	switch c := r.Conclusions; {
+	case codeOf(r) == exitOK:
+		return "valid"
+	case codeOf(r) == exitUndetermined:
+		return "undetermined"
+	case len(c.Signatures) == 0 && c.Indication != report.TotalFailed && r.Format() != string(ades.TST):
+		return "not signed"
+	}
+	return "invalid"
+}
+
+var columns = []string{"path", "verdict", "format", "level", "signers", "qualification", "time", "reason"}
+
+// row is what the table says of a report, behind path and verdict. Of several
+// signatures every cell has something of each.
+func row(r *report.Report, lang report.Lang) []string {
+	var levels, signers, worth, times []string
+	a := r.Answers(lang)
+	for _, s := range a.Signers {
+		name := s.Name
+		if s.Number != "" {
+			name += " (" + s.Number + ")"
+		}
+		signers = append(signers, name)
+	}
+	if a.More > 0 {
+		signers = append(signers, fmt.Sprintf("+%d", a.More))
+	}
+	at := func(t time.Time) {
+		if !t.IsZero() {
+			times = append(times, t.UTC().Format(time.RFC3339))
+		}
+	}
+	for _, c := range r.Conclusions.Signatures {
+		levels, worth = append(levels, c.Level), append(worth, string(c.Qualification))
+		if c.Proven {
+			at(c.BestTime)
+		} else {
+			at(c.Signature.ClaimedTime)
+		}
+	}
+	if len(r.Conclusions.Signatures) == 0 {
+		for _, c := range r.Conclusions.Timestamps {
+			at(c.Timestamp.Time)
+		}
+	}
+	reason := a.Why
+	if reason == "" {
+		reason = r.Summary(lang).Lines[1]
+	}
+	list := func(of []string) string { return strings.Join(of, "; ") }
+	return []string{r.Format(), list(levels), list(signers), list(worth), list(times), reason}
+}
+
+// shown is how the verdicts of a run are told, one after another.
+type shown struct {
+	s       *session
+	summary bool // a count ends it
+	table   *os.File
+	csv     io.Writer
+	err     error // of the first write that failed
+	done    *progress
+	files   int
+	code    int
+	counts  map[string]int
+}
+
+// form opens the table, and counts aloud where nothing else is printed.
+func (c *verifyCommand) form(s *session, files int) (*shown, error) {
+	v := &shown{s: s, summary: c.Summary || c.CSV != "" && !c.Quiet && !c.JSON && !c.ETSI && !c.HTML, files: files, counts: map[string]int{}}
+	if files > 1 && (c.CSV != "" || c.Quiet) && !c.JSON && !c.Summary {
+		v.done = newProgress(s.stderr, "verified")
+		v.done.size = false
+	}
+	switch c.CSV {
+	case "":
+		return v, nil
+	case "-":
+		v.csv = s.stdout
+	default:
+		f, err := os.Create(c.CSV)
+		if err != nil {
+			return nil, err
+		}
+		v.table, v.csv = f, f
+	}
+	v.line(columns...)
+	return v, nil
+}
+
+// take tells one verdict.
+func (v *shown) take(j judged) {
+	v.code = worse(v.code, j.code)
+	v.counts[j.verdict]++
+	if j.err != nil {
+		v.s.notef("%s: %v", j.name, j.err)
+		j.line, j.text, j.row = "", nil, []string{"", "", "", "", "", j.err.Error()}
+	}
+	if v.csv != nil {
+		v.line(append([]string{j.name, j.verdict}, j.row...)...)
+	}
+	if j.line != "" {
+		v.s.printf("%s: ", j.name)
+		v.s.colour(j.code, j.line)
+		v.s.printf("%s", j.text)
+	} else if len(j.text) > 0 {
+		v.write(v.s.stdout, string(j.text))
+	}
+	if v.done != nil {
+		n := 0
+		for _, k := range v.counts {
+			n += k
+		}
+		v.done.at(int64(n), int64(max(n, v.files)))
+	}
+}
+
+// end counts, and says whether the table is whole.
+func (v *shown) end() error {
+	if v.done != nil {
+		v.done.end()
+	}
+	if v.table != nil {
+		v.err = errors.Join(v.err, v.table.Close())
+	}
+	if v.err != nil || !v.summary {
+		return v.err
+	}
+	n, parts := 0, []string{}
+	for _, word := range []string{"valid", "undetermined", "not signed", "invalid", "error"} {
+		if k := v.counts[word]; k > 0 {
+			n += k
+			parts = append(parts, fmt.Sprintf("%d %s", k, word))
+		}
+	}
+	text := fmt.Sprintf("%d files: %s", n, strings.Join(parts, ", "))
+	if n == 1 {
+		text = "1 file: " + parts[0][2:]
+	}
+	if v.csv == v.s.stdout {
+		v.s.notef("%s", text)
+	} else {
+		v.s.printf("%s\n", text)
+	}
+	return nil
+}
+
+// line writes a line of the table (RFC 4180). Every cell is in quotes, so that
+// one stays one where the list separator is another, as in Italy.
+func (v *shown) line(cells ...string) {
+	var b strings.Builder
+	for i, c := range cells {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + strings.ReplaceAll(inert(visible.Line(c)), `"`, `""`) + `"`)
+	}
+	b.WriteString("\r\n")
+	v.write(v.csv, b.String())
+}
+
+func (v *shown) write(to io.Writer, text string) {
+	if _, err := io.WriteString(to, text); err != nil && v.err == nil {
+		v.err = err
+	}
+}
+
+// inert puts an apostrophe before what a spreadsheet would take for a formula:
+// names of files and signers are a stranger's.
+func inert(cell string) string {
+	if strings.IndexAny(strings.TrimLeft(cell, " \u00a0\u3000"), "=+-@\uff1d\uff0b\uff0d\uff20|%") == 0 {
+		return "'" + cell
+	}
+	return cell
+}
