@@ -27,8 +27,9 @@ import (
 	"rogito.dev/rogito/server/internal/upload"
 )
 
-// Version is what the binary calls itself; the build sets it.
-var Version = "dev"
+// Version is what the binary calls itself (semver.org); the build sets it. This
+// is the release to come.
+var Version = "0.1.0-dev"
 
 // Streams are where a command talks to: what was asked for goes to Out,
 // everything else to Err.
@@ -183,6 +184,7 @@ func (s *Server) newAPI() *api.API {
 		Proxies:     s.cfg.proxies(),
 		Observe:     s.observe,
 		Access:      logging.AccessLog(s.log),
+		Words:       s.exampleWords,
 	})
 	a.Mount("/healthz", http.HandlerFunc(s.health.Healthy))
 	a.Mount("/readyz", http.HandlerFunc(s.health.Ready))

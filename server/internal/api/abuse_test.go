@@ -66,7 +66,7 @@ type uploadInput struct {
 
 func uploadServer(t *testing.T, opts Options) *httptest.Server {
 	a := New(opts)
-	Register(a, Op{Method: "POST", Path: "/upload", ID: "upload", Public: true, Multipart: true},
+	Register(a, Op{Method: "POST", Path: "/upload", ID: "upload", Public: true, Form: struct{}{}},
 		func(ctx context.Context, in *uploadInput) (Reply[int64], error) {
 			if parts := in.Body.Form("doc"); len(parts) > 0 {
 				doc, err := parts[0].Text.Document(0)

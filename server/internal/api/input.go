@@ -170,11 +170,11 @@ func mediaType(r *http.Request, op *Op) (form bool, boundary string, err error) 
 	switch {
 	case json && !op.FormOnly:
 		return false, "", nil
-	case mt == "multipart/form-data" && (op.Multipart || op.FormOnly) && params["boundary"] != "":
+	case mt == "multipart/form-data" && (op.Form != nil || op.FormOnly) && params["boundary"] != "":
 		return true, params["boundary"], nil
 	case op.FormOnly:
 		return false, "", fault.New(fault.UnsupportedMedia, "Content-Type %q is not supported: send multipart/form-data", mt)
-	case op.Multipart:
+	case op.Form != nil:
 		return false, "", fault.New(fault.UnsupportedMedia, "Content-Type %q is not supported: send application/json or multipart/form-data", mt)
 	}
 	return false, "", fault.New(fault.UnsupportedMedia, "Content-Type %q is not supported: send application/json", mt)

@@ -25,7 +25,6 @@ type Op struct {
 	Basic      bool // e-mail and API key are as good as a token
 	Admin      bool // administrators only: else 131
 	Idempotent bool // an Idempotency-Key is honoured
-	Multipart  bool // a multipart body is as good as a JSON one
 	FormOnly   bool // the body is multipart, and JSON will not do
 	NoEnvelope bool // the data is the whole answer: no envelope
 	NoContent  bool // there is no data: 204
@@ -36,6 +35,8 @@ type Op struct {
 	Timeout    time.Duration // zero takes the server's
 	BadField   fault.Code    // the code for a member of the wrong type; 100
 	Source     []string      // X-Data-Source of every answer, refusals too
+	Form       any           // a multipart body is as good as a JSON one: a struct whose members are its parts
+	Examples   []Example     // bodies that the sandbox takes, the simplest first
 	Produces   []string      // media types of Reply.Content, for the document
 	Errors     []fault.Code  // codes of the table it may answer, for the document
 	Deprecated bool

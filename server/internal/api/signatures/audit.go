@@ -21,10 +21,10 @@ import (
 func hexText(b []byte) string { return hex.EncodeToString(b) }
 
 // audit answers the trail in the form that Accept asks for.
-func (s *Signatures) audit(ctx context.Context, in *partInput) (api.Reply[signaturePart], error) {
+func (s *Signatures) audit(ctx context.Context, in *auditInput) (api.Reply[*auditTrail], error) {
 	r, entries, err := s.Service.Trail(ctx, account.CallerFrom(ctx).AccountID, string(in.ID))
 	if err != nil {
-		return api.Reply[signaturePart]{}, err
+		return api.Reply[*auditTrail]{}, err
 	}
 	trail := trailWire(r, entries)
 	c := &api.Content{Name: "audit-" + r.ID, Inline: true}
@@ -40,12 +40,12 @@ func (s *Signatures) audit(ctx context.Context, in *partInput) (api.Reply[signat
 		c.Type, c.Name = "application/pdf", c.Name+".pdf"
 		c.Bytes, err = s.certificatePDF(ctx, r, entries, lang, trail)
 	default:
-		return api.Found(signaturePart{trail: trail}), nil
+		return api.Found(trail), nil
 	}
 	if err != nil {
-		return api.Reply[signaturePart]{}, err
+		return api.Reply[*auditTrail]{}, err
 	}
-	return api.Reply[signaturePart]{Content: c}, nil
+	return api.Reply[*auditTrail]{Content: c}, nil
 }
 
 // certificateHTML is the certificate of completion as a page.
