@@ -112,6 +112,11 @@ func (b *binding) body(a *API, c *call, r *http.Request, op *Op, in any) ([]byte
 	if err != nil {
 		return nil, readError(err)
 	}
+	if b.known != nil && form {
+		b.known.strangersInForm(c, up.Parts)
+	} else if b.known != nil {
+		b.known.strangersIn(c, up.Value)
+	}
 	dst := reflect.ValueOf(in).Elem().FieldByIndex(b.index)
 	if b.input.raw {
 		*dst.Addr().Interface().(interface{ upload() *uploaded }).upload() = up

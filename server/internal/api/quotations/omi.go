@@ -50,17 +50,17 @@ func (o *OMI) registerLookup(a *api.API) {
 		Method: http.MethodGet, Path: "/IT-omi", ID: "lookupQuotation", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary:  "The OMI zone at a place, with its quotations and its perimeter",
 		Text:     "Outside every zone `data` is an empty object and `message` says so. A side that is not quoted is `null`. Edges and vertices belong to a zone; of several zones the smallest is answered. Source of the data: " + omi.Attribution + ".",
-		Produces: []string{geoJSON}, Errors: []fault.Code{281, 282, 283, 284, 285, 286, 611},
+		Produces: []string{geoJSON}, Errors: []fault.Code{281, 282, 283, 284, 285, 286, 611}, Aliases: placeAliases,
 	}, o.lookup)
 	api.RegisterEncoded[historyQuery, quotationHistory](a, api.Op{
 		Method: http.MethodGet, Path: "/IT-omi/history", ID: "quotationHistory", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "The zone at a place in every loaded semester, the newest first",
 		Text:    "`matched_by` says how the zone of an older semester was found: by its perimeter, or by its code where the semester has none.",
-		Errors:  []fault.Code{281, 282, 283, 285, 286, 611},
+		Errors:  []fault.Code{281, 282, 283, 285, 286, 611}, Aliases: placeAliases,
 	}, o.history)
 	api.RegisterEncodedBody[batchInput, []batchResult](a, api.Op{
 		Method: http.MethodPost, Path: "/IT-omi/batch", ID: "lookupQuotations", Tag: omiTag, Source: dataSource, Gzip: true,
-		Summary: "The zones at up to a thousand places", MaxBody: 4 << 20, BadField: 286, Examples: batchExamples,
+		Summary: "The zones at up to a thousand places", MaxBody: 4 << 20, BadField: 286, Examples: batchExamples, Aliases: placeAliases,
 		Text:   "Answers come in the order of the points; a bad point fails alone and costs nothing.",
 		Errors: []fault.Code{284, 285, 286, 611},
 	}, o.batch)
@@ -103,6 +103,9 @@ func (o *OMI) registerPublications(a *api.API) {
 		Errors: []fault.Code{140, 287},
 	}, o.importPublication, o.importedPublication)
 }
+
+// placeAliases are as good as latitude and longitude.
+var placeAliases = []string{"lat", "lng"}
 
 // geoJSON is the media type of RFC 7946.
 const geoJSON = "application/geo+json"

@@ -57,7 +57,7 @@ func (o *OMI) importPublication(ctx context.Context, in *publicationInput) (api.
 		inputs = append(inputs, omi.Input{Content: src, Size: src.Size()})
 	}
 	if len(inputs) == 0 {
-		return api.Reply[publicationWire]{}, fault.New(fault.PublicationRefused, "publication refused: send it as multipart/form-data in the field file")
+		return api.Reply[publicationWire]{}, fault.New(fault.PublicationRefused, "publication refused: send it as multipart/form-data in the field file: -F file=@FILE")
 	}
 	report, err := o.Publications.Import(ctx, inputs, in.mixed())
 	if err != nil {

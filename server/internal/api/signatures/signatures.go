@@ -130,7 +130,7 @@ func (s *Signatures) registerSigning(a *api.API, kind keys.Kind) {
 	}
 	api.RegisterReplayable(a, api.Op{
 		Method: http.MethodPost, Path: "/" + kind.CertificateType(), ID: "sign" + strings.ToUpper(string(kind[:1])) + string(kind[1:]), Tag: signatureTag,
-		Summary: summary, Idempotent: true, Errors: errs, Timeout: signTimeout, Examples: signExamples(kind),
+		Summary: summary, Idempotent: true, Errors: errs, Timeout: signTimeout, Examples: signExamples(kind), Aliases: []string{"inputDocument"},
 		Text: "Answers with the record: DONE or ERROR, or waiting where `options` asks for asynchronous work. " +
 			"A record in ERROR comes in a successful envelope; `errorNumber` says what went wrong.",
 	}, handler, replay)

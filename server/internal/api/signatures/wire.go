@@ -62,8 +62,8 @@ type signatureDocument struct {
 	Title             *string          `json:"title,omitzero" doc:"as it was given"`
 	Description       *string          `json:"description,omitzero" doc:"as it was given"`
 	InputDocuments    *[]signatureFile `json:"inputDocuments,omitzero" doc:"what was sent or fetched"`
-	ValidatedDocument *signatureFile   `json:"validatedDocument,omitzero" doc:"what was signed; null where each document is signed on its own"`
-	SignedDocument    *signatureFile   `json:"signedDocument,omitzero" doc:"the result; null until DONE"`
+	ValidatedDocument *signatureFile   `json:"validatedDocument,omitzero" doc:"what was signed; absent before, and where each document is signed on its own"`
+	SignedDocument    *signatureFile   `json:"signedDocument,omitzero" doc:"the result; absent until DONE"`
 }
 
 type signatureFile struct {

@@ -315,7 +315,7 @@ func (v *Verify) document(t upload.Text, code fault.Code, name string) (ades.Sou
 	case errors.Is(err, upload.ErrTooLong):
 		return nil, fault.New(fault.TooLarge, "%s is larger than %d bytes", name, v.MaxDocument)
 	case errors.Is(err, upload.ErrBase64):
-		return nil, fault.New(code, "%s is not base64", name)
+		return nil, fault.New(code, "%s %s", name, t.NotBase64())
 	}
 	return src, err
 }
@@ -323,7 +323,7 @@ func (v *Verify) document(t upload.Text, code fault.Code, name string) (ades.Sou
 func (v *Verify) fromForm(q *verification, body *api.Upload[verifyRequest]) error {
 	docs := body.Form("inputDocument")
 	if len(docs) != 1 {
-		return fault.New(fault.BadVerifyDocument, "inputDocument is required, once")
+		return fault.New(fault.BadVerifyDocument, "inputDocument is required, once: -F inputDocument=@FILE")
 	}
 	var err error
 	if q.src, err = v.document(docs[0].Text, fault.BadVerifyDocument, "inputDocument"); err != nil {
