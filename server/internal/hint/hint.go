@@ -5,11 +5,10 @@ package hint
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
-// mostListed is how many words are listed where none is near.
+// mostListed is how many words are worth listing where none is near.
 const mostListed = 12
 
 // OneOf says that a value is none of the words it may be, and which was meant.
@@ -29,10 +28,8 @@ func Unknown(word string, known []string) string {
 	switch {
 	case near != "":
 		return text + ": did you mean " + near + "?"
-	case len(known) == 0:
+	case len(known) == 0 || len(known) > mostListed:
 		return text
-	case len(known) > mostListed:
-		return text + ": known are " + strings.Join(known[:mostListed], ", ") + " and others"
 	}
 	return text + ": known are " + strings.Join(known, ", ")
 }
@@ -98,11 +95,4 @@ func Clip(s string) string {
 		s = s[:longest] + "…"
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
-}
-
-// Sorted is a list of words without repetition, in order.
-func Sorted(words []string) []string {
-	words = slices.Clone(words)
-	slices.Sort(words)
-	return slices.Compact(words)
 }
