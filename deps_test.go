@@ -55,6 +55,7 @@ tsl                         ades report internal/atomicfile internal/limits inte
 trust                       ades report tsl internal/cms internal/limits internal/oid internal/pkix
 .                           ades asic cades pades xades pkcs1 policy report trust tsl tsp internal/*
 adestest                    ades tsp tsl internal/*
+client                      report
 
 internal/yardstick
 omi                         internal/atomicfile internal/geo internal/limits
