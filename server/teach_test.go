@@ -38,6 +38,7 @@ func TestErrorsTeach(t *testing.T) {
 		{"a word of a parameter", "GET", "/signatures?state=done", "", "", 422, "did you mean DONE?"},
 		{"a member in place of another", "POST", "/EU-QES_automatic", "", sign(`"documents":["` + text + `"]`), 422, "inputDocuments is required (ignored: documents is unknown: did you mean inputDocuments?)"},
 		{"a member outside of options", "POST", "/EU-QES_automatic", "", sign(`"inputDocuments":["` + text + `"],"level":"B"`), 200, "Created (ignored: level is unknown: did you mean options.level?)"},
+		{"a member of another service", "POST", "/EU-QES_automatic", "", sign(`"inputDocuments":["` + text + `"],"shippingZip":"00100"`), 200, `"message":"Created"`},
 		{"the other name", "POST", "/EU-QES_automatic", "", sign(`"inputDocument":["` + text + `"]`), 200, `"message":"Created"`},
 		{"a member within", "POST", "/EU-QES_automatic", "", sign(`"inputDocuments":[{"payload":"` + text + `","filename":"a.txt"}]`), 200, "ignored: inputDocuments.filename is unknown: did you mean inputDocuments.name?"},
 		{"an option", "POST", "/EU-QES_automatic", "", sign(`"inputDocuments":["` + text + `"],"options":{"leevl":"B"}`), 422, `"message":"options.leevl is unknown: did you mean options.level?"`},

@@ -43,7 +43,7 @@ func (a *API) failAs(w http.ResponseWriter, r *http.Request, op *Op, err error) 
 	if c := callFrom(r.Context()); c != nil {
 		if f.HTTP() == http.StatusUnprocessableEntity || f.HTTP() == http.StatusBadRequest {
 			taught := *f // the fault may be a value that others share
-			taught.Text = c.taught(f.Text)
+			taught.Text = c.taught(f.Text, true)
 			f = &taught
 		}
 		c.code, c.message = f.Code, f.Text

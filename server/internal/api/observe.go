@@ -66,7 +66,7 @@ type call struct {
 	code    fault.Code
 	message string
 	size    int64
-	ignored []string // what the client sent and nobody reads, in words
+	ignored []stranger
 	spool   *upload.Spool
 	routing *chi.Context // nil where no router was needed
 

@@ -16,8 +16,10 @@ import (
 )
 
 // Members and parameters that an operation does not know are ignored, as the
-// contract has it, but never silently: an answer names them in its message, or
-// in its header, and says what may have been meant.
+// contract has it, but never silently: the header of an answer names them. The
+// message of a refusal says what may have been meant, and so does that of a
+// success where one is near enough to be a slip: clients of other services send
+// members of their own, and their success is "Created".
 
 // mostStrangers is how many an answer names.
 const mostStrangers = 5
@@ -25,10 +27,15 @@ const mostStrangers = 5
 // ignoredHeader names what was ignored, for answers that have no message too.
 const ignoredHeader = "X-Ignored"
 
-// ignore remembers that a client sent something that nobody reads.
+// stranger is something that a client sent and nobody reads.
+type stranger struct {
+	text string // says so
+	slip bool   // something that is known is near
+}
+
 func (c *call) ignore(name string, known []string) {
 	if len(c.ignored) < mostStrangers {
-		c.ignored = append(c.ignored, hint.Unknown(name, known))
+		c.ignored = append(c.ignored, stranger{hint.Unknown(name, known), hint.Near(name, known) != ""})
 		c.Header().Add(ignoredHeader, strings.Map(visibleASCII, hint.Clip(name)))
 	}
 }
@@ -41,12 +48,14 @@ func visibleASCII(r rune) rune {
 	return r
 }
 
-// taught is a message with what was ignored.
-func (c *call) taught(message string) string {
-	if c == nil || len(c.ignored) == 0 {
-		return message
+// taught is a message with what was ignored: all of it, or slips only.
+func (c *call) taught(message string, all bool) string {
+	var news []string
+	for _, s := range c.ignored {
+		if (all || s.slip) && !strings.Contains(message, s.text) {
+			news = append(news, s.text)
+		}
 	}
-	news := slices.DeleteFunc(slices.Clone(c.ignored), func(s string) bool { return strings.Contains(message, s) })
 	if len(news) == 0 {
 		return message
 	}
