@@ -53,6 +53,7 @@ func describe(doc *huma.OpenAPI) (d description) {
 	if info, ok := old["info"].(map[string]any); ok {
 		if l, ok := info["license"].(map[string]any); ok {
 			delete(l, "identifier")
+			l["url"] = "https://www.apache.org/licenses/LICENSE-2.0"
 		}
 	}
 	if raw, d.err = json.Marshal(old); d.err != nil {

@@ -3,6 +3,7 @@ package quotations
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/omi"
@@ -97,7 +98,8 @@ func content(p upload.Part) (ades.Source, error) {
 
 func (in *publicationInput) mixed() bool {
 	for _, p := range in.Body.Form("allow_mixed") {
-		if s, err := p.Text.String(16); err == nil && (s == "true" || s == "1") {
+		s, err := p.Text.String(16)
+		if on, bad := strconv.ParseBool(s); err == nil && bad == nil && on {
 			return true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -235,15 +236,14 @@ func (q *verification) options(strs map[string]string) error {
 	q.o.Password = strs["pdfEncryptionPassword"]
 	q.o.Expect = ades.Expectation{Element: strs["expectElement"], File: strs["expectFile"]}
 	for name, dst := range map[string]*bool{"recursive": &q.o.Recursive, "withPlainDocument": &q.plain} {
-		switch strs[name] {
-		case "true", "1":
-			*dst = true
-		case "false", "0":
-			*dst = false
-		case "":
-		default:
+		if strs[name] == "" {
+			continue
+		}
+		on, err := strconv.ParseBool(strs[name]) // True is what Python writes into forms
+		if err != nil {
 			return fault.New(fault.BadBody, "%s must be true or false", name)
 		}
+		*dst = on
 	}
 	switch strs["language"] {
 	case "it":
