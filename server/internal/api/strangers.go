@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"maps"
 	"net/url"
 	"reflect"
@@ -34,8 +35,9 @@ type stranger struct {
 }
 
 func (c *call) ignore(name string, known []string) {
-	if len(c.ignored) < mostStrangers {
-		c.ignored = append(c.ignored, stranger{hint.Unknown(name, known), hint.Near(name, known) != ""})
+	s := stranger{hint.Unknown(name, known), hint.Near(name, known) != ""}
+	if len(c.ignored) < mostStrangers && !slices.Contains(c.ignored, s) {
+		c.ignored = append(c.ignored, s)
 		c.Header().Add(ignoredHeader, strings.Map(visibleASCII, hint.Clip(name)))
 	}
 }
@@ -185,12 +187,18 @@ func (k *knowledge) look(c *call, s *shape, v jsontext.Value, path string) {
 			}
 		}
 	case v.Kind() == '[' && s.items != nil:
-		var list []jsontext.Value
-		if json.Unmarshal(v, &list) != nil {
+		// The first few: whoever misspells a member misspells it everywhere, and a
+		// batch has a thousand elements.
+		d := jsontext.NewDecoder(bytes.NewReader(v))
+		if _, err := d.ReadToken(); err != nil {
 			return
 		}
-		for _, one := range list {
-			k.look(c, s.items, one, path)
+		for i := 0; i < mostStrangers && d.PeekKind() != ']'; i++ {
+			one, err := d.ReadValue()
+			if err != nil {
+				return
+			}
+			k.look(c, s.items, one.Clone(), path)
 		}
 	}
 }
