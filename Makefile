@@ -9,7 +9,7 @@ LDFLAGS := -s -w -X rogito.dev/rogito/server.Version=$(VERSION)
 LINT := go tool -modfile=tools/lint/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release test token race check lint fmt bench soak vulnerable browser interop identify csc corpus fuzz docs clean
+.PHONY: help run build release test token race check lint fmt bench soak vulnerable browser interop identify csc openapi clients corpus fuzz docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -77,6 +77,14 @@ identify: ## SPID and CIE against counterparts that others wrote, installed from
 csc: ## remote keys: our client against a provider of the tests, our server against pyHanko (PyPI) and the EU's library (Maven)
 	.ci/need python3
 	ROGITO_CSC=$(or $(CSC),1) go test -count=1 -timeout 90m -v -bench Thousand -benchtime 1x ./test/csc/...
+
+openapi: ## the OpenAPI document: Spectral and Redocly (npm) have nothing to say
+	.ci/need npm
+	ROGITO_KITS=1 go test -count=1 -timeout 10m -v -run TestDocument ./test/clients
+
+clients: ## the clients of Go, TypeScript and Python, three generators (npm, PyPI) and docs/requests.http, against the binary
+	.ci/need npm python3
+	ROGITO_KITS=1 go test -count=1 -timeout 15m -v -skip TestDocument ./test/clients
 
 corpus: ## verdicts over the given corpus (../shared or ROGITO_SHARED)
 	go test -timeout 60m -run Corpus -v ./...

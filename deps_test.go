@@ -55,11 +55,13 @@ tsl                         ades report internal/atomicfile internal/limits inte
 trust                       ades report tsl internal/cms internal/limits internal/oid internal/pkix
 .                           ades asic cades pades xades pkcs1 policy report trust tsl tsp internal/*
 adestest                    ades tsp tsl internal/*
+client                      report
 
 internal/yardstick
 omi                         internal/atomicfile internal/geo internal/limits
 
 server/internal/fault
+server/internal/hint
 server/internal/upload      ades
 server/internal/disk        server/internal/fault
 server/internal/store       server/internal/disk server/internal/fault
@@ -75,7 +77,7 @@ server/internal/fetch       server/internal/fault ades
 server/internal/csc         internal/* server/internal/fetch
 server/internal/audit       ades tsp server/internal/disk server/internal/fault server/internal/store
 server/internal/keys        ades internal/* server/internal/audit server/internal/fault server/internal/intent server/internal/store
-server/internal/callback    server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/store
+server/internal/callback    server/internal/fault server/internal/fetch server/internal/hint server/internal/job server/internal/keys server/internal/store
 server/internal/authority   ades tsp internal/* server/internal/fault server/internal/keys server/internal/store
 server/internal/identify    . ades report internal/limits internal/pdf internal/pkix internal/revision server/internal/fault
 server/internal/identify/cns  ades policy report trust internal/pkix server/internal/identify
@@ -87,8 +89,8 @@ server/internal/identify/cie  server/internal/fault server/internal/fetch server
 server/internal/identify/cie/jwt
 server/internal/identify/cie/demo  server/internal/identify/cie server/internal/identify/cie/jwt
 server/internal/identify/cie/cietest  server/internal/identify/cie server/internal/identify/cie/jwt
-server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc server/internal/fault server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/master server/internal/store
-server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc server/internal/disk server/internal/enroll server/internal/fault server/internal/fetch server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
+server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc server/internal/fault server/internal/hint server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/master server/internal/store
+server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc server/internal/disk server/internal/enroll server/internal/fault server/internal/fetch server/internal/hint server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
 server/internal/cscauth     server/internal/account server/internal/audit server/internal/fault server/internal/intent server/internal/keys server/internal/master server/internal/signing server/internal/store
 server/internal/pdfmerge    ades internal/limits internal/pdf
 server/internal/publication omi internal/atomicfile server/internal/blob server/internal/fault server/internal/store
@@ -98,11 +100,14 @@ server/internal/console     report internal/pdf server/internal/console/look ser
 server/internal/console/desk  report internal/limits internal/sketch server/internal/account server/internal/api server/internal/callback server/internal/console/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing server/internal/upload
 server/internal/console/quotations  omi report server/internal/api server/internal/console/look server/internal/fault
 server/internal/api         server/internal/account server/internal/fault server/internal/idempotency server/internal/store server/internal/upload
+server/internal/console/desk  internal/limits internal/sketch server/internal/account server/internal/api server/internal/callback server/internal/console/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing server/internal/upload
+server/internal/console/quotations  omi report server/internal/console/look server/internal/fault
+server/internal/api         server/internal/account server/internal/fault server/internal/hint server/internal/idempotency server/internal/store server/internal/upload
 server/internal/api/accounts    server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/store
 server/internal/api/csc     ades server/internal/account server/internal/api server/internal/cscauth server/internal/enroll server/internal/fault server/internal/keys server/internal/signing server/internal/store server/internal/upload
-server/internal/api/quotations  ades omi server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/upload
+server/internal/api/quotations  ades omi server/internal/account server/internal/api server/internal/fault server/internal/hint server/internal/idempotency server/internal/upload
 server/internal/console/completion  . ades pades report internal/pkix internal/sheet server/internal/audit server/internal/console/look server/internal/enroll server/internal/fault server/internal/signing server/internal/upload
-server/internal/api/signatures  report internal/visible server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console/completion server/internal/console/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing
+server/internal/api/signatures  report internal/visible server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console/completion server/internal/console/look server/internal/enroll server/internal/fault server/internal/hint server/internal/idempotency server/internal/keys server/internal/signing
 server/internal/api/verification  . ades report internal/visible server/internal/api server/internal/fault server/internal/upload
 server/internal/console/check  report internal/visible server/internal/api server/internal/api/verification server/internal/console/look server/internal/fault
 server/internal/api/apitest

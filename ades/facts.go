@@ -305,18 +305,18 @@ type PDFFacts struct {
 // Change is something that differs between the signed revision and the file.
 // It is permitted, forbidden, or unexplained.
 type Change struct {
-	Kind      string `json:"kind"` // "dss", "document-timestamp", "signature", "form-fill", "annotation", "page", "content", "trailing-data", "undefined", …
-	Permitted bool   `json:"permitted"`
+	Kind      string `json:"kind" doc:"such as dss, document-timestamp, signature, form-fill, annotation, page, content, trailing-data, undefined"` // "dss", "document-timestamp", "signature", "form-fill", "annotation", "page", "content", "trailing-data", "undefined", …
+	Permitted bool   `json:"permitted" doc:"a signature allows it"`
 	// Unexplained: nothing shows that the change is harmless, and nothing that it
 	// is not. It is not permitted, and the verdict is INDETERMINATE.
-	Unexplained bool   `json:"unexplained,omitempty"`
-	Description string `json:"description"`
-	Revision    int    `json:"revision"`
+	Unexplained bool   `json:"unexplained,omitempty" doc:"nothing shows that it is harmless, and nothing that it is not"`
+	Description string `json:"description" doc:"in a sentence"`
+	Revision    int    `json:"revision" doc:"of the file in which it was made, from 1"`
 	// What is the kind in detail, a word of the table of package revision; Page
 	// (from 1), Field and Name (a key, a type) say where. Translations start
 	// from them.
-	What  string `json:"what,omitempty"`
-	Page  int    `json:"page,omitempty"`
-	Field string `json:"field,omitempty"`
-	Name  string `json:"name,omitempty"`
+	What  string `json:"what,omitempty" doc:"the kind in detail"`
+	Page  int    `json:"page,omitempty" doc:"where, from 1"`
+	Field string `json:"field,omitempty" doc:"of the form, where it is about one"`
+	Name  string `json:"name,omitempty" doc:"a key or type, where it is about one"`
 }

@@ -269,9 +269,9 @@ func (t *page) unknownStatus(c *Conclusion, first string) string {
 
 // TrustView says by which lists and anchors a verdict was reached.
 type TrustView struct {
-	Lists   string  `json:"lists" enum:"loaded,stale,none"`
-	Issued  *string `json:"issued"`
-	Anchors int     `json:"anchors"`
+	Lists   string  `json:"lists" enum:"loaded,stale,none" doc:"European trusted lists: loaded; stale, past their next update; none"`
+	Issued  *string `json:"issued" doc:"when the list of lists was issued"`
+	Anchors int     `json:"anchors" doc:"certificates that the operator trusts"`
 }
 
 // Trust is the state of the trusted lists at the time of the verdict.

@@ -25,94 +25,94 @@ func stamp(t time.Time) *string {
 // prints. Fields that are not known are null; PlainDocument alone is left out
 // where nobody asked for it, and null where there is none.
 type View struct {
-	File             string     `json:"file,omitempty"`
-	CheckDate        *string    `json:"checkDate"`
-	VerificationDate *string    `json:"verificationDate"`
-	SignatureFormat  string     `json:"signatureFormat"`
-	NrOfSignatures   int        `json:"nrOfSignatures"`
-	OverallVerified  bool       `json:"overallVerified"`
-	Indication       Indication `json:"indication"`
+	File             string     `json:"file,omitempty" doc:"name of the file; on the command line only"`
+	CheckDate        *string    `json:"checkDate" doc:"the time that the verdict is for"`
+	VerificationDate *string    `json:"verificationDate" doc:"when the verdict was made"`
+	SignatureFormat  string     `json:"signatureFormat" doc:"of the outermost layer: PAdES, CAdES, XAdES, ASiC-E, ASiC-S, PKCS7, XMLDSig, ODF, TST; empty where nothing is signed"`
+	NrOfSignatures   int        `json:"nrOfSignatures" doc:"length of signatureReportList"`
+	OverallVerified  bool       `json:"overallVerified" doc:"there is a signature, every one is TOTAL-PASSED, and together they cover what counts"`
+	Indication       Indication `json:"indication" doc:"TOTAL-PASSED, TOTAL-FAILED or INDETERMINATE: of the document as a whole"`
 	// TimestampsVerified: nobody signed, and all time-stamps pass.
-	TimestampsVerified bool            `json:"timestampsVerified"`
-	SignedFiles        []string        `json:"signedFiles"`
-	UnsignedFiles      []string        `json:"unsignedFiles"`
-	PlainDocument      **string        `json:"plainDocument,omitzero"`
-	Signatures         []SignatureView `json:"signatureReportList"`
-	Notes              []NoteView      `json:"noteReportList"`
-	Timestamps         []TimestampView `json:"timestamps"`
-	Trust              TrustView       `json:"trust"`
+	TimestampsVerified bool            `json:"timestampsVerified" doc:"nobody signed, and all time-stamps pass"`
+	SignedFiles        []string        `json:"signedFiles" doc:"of a container: files that a signature covers"`
+	UnsignedFiles      []string        `json:"unsignedFiles" doc:"of a container: files that none covers"`
+	PlainDocument      **string        `json:"plainDocument,omitzero" doc:"the signed content, base64; null where there is none, absent where it was not wanted"`
+	Signatures         []SignatureView `json:"signatureReportList" doc:"the report on each signature, of all layers that were opened"`
+	Notes              []NoteView      `json:"noteReportList" doc:"remarks on the signatures and the document"`
+	Timestamps         []TimestampView `json:"timestamps" doc:"of a document that is only time-stamped"`
+	Trust              TrustView       `json:"trust" doc:"by which lists and anchors the verdict was reached"`
 }
 
 // SignatureView is the report on one signature.
 type SignatureView struct {
-	ID                 string          `json:"id"`
-	Integrity          bool            `json:"integrity"`
-	Indication         Indication      `json:"indication"`
-	SubIndication      *string         `json:"subIndication"`
-	SignatureLevel     *string         `json:"signatureLevel"`
-	AlgorithmName      *string         `json:"signatureAlgorithmName"`
-	DigestAlgorithm    *string         `json:"digestAlgorithm"`
-	KeySize            *int            `json:"keySize"`
-	SubjectDN          *string         `json:"subjectDN"`
-	IssuerDN           *string         `json:"issuerDN"`
-	SubjectCN          *string         `json:"subjectCN"`
-	IssuerCN           *string         `json:"issuerCN"`
-	SerialNumber       *string         `json:"serialNumber"`
-	SignerStatus       *string         `json:"signerCertificateStatus"`
-	SignerNotBefore    *string         `json:"signerCertificateNotBefore"`
-	SignerNotAfter     *string         `json:"signerCertificateNotAfter"`
-	SignerRevokedAt    *string         `json:"signerCertificateRevocationDate"`
-	IssuerStatus       *string         `json:"issuerCertificateStatus"`
-	IssuerRevokedAt    *string         `json:"issuerCertificateRevocationDate"`
-	TrustedDate        bool            `json:"trustedSignatureDate"`
-	SignatureDate      *string         `json:"signatureDate"`
-	BestSignatureTime  *string         `json:"bestSignatureTime"`
-	ValidUntil         *string         `json:"validUntil"`
-	IssuerTrustedList  bool            `json:"issuerTrustedList"`
-	TrustProvider      *string         `json:"trustServiceProvider"`
-	Qualification      Qualification   `json:"qualification"`
-	QCComplianceStatus string          `json:"qcComplianceStatus"`
-	QCSSCDStatus       string          `json:"qcSSCDStatus"`
-	Sandbox            bool            `json:"sandbox"`
-	Certificate        *string         `json:"derEncodedSignerCert"`
-	Level              int             `json:"level"`
-	CoversWhole        bool            `json:"coversWholeDocument"`
-	SignedFiles        []string        `json:"signedFiles"`
-	UnsignedFiles      []string        `json:"unsignedFiles"`
-	SignedElements     []string        `json:"signedElements"`
-	Changes            []ades.Change   `json:"changesAfterSigning"`
-	Timestamps         []TimestampView `json:"timestamps"`
-	CounterSignatures  []SignatureView `json:"counterSignatures"`
-	Errors             []string        `json:"errors"`
-	Warnings           []string        `json:"warnings"`
+	ID                 string          `json:"id" doc:"of the signature in this report"`
+	Integrity          bool            `json:"integrity" doc:"digest and signature value are right, whatever the certificate is worth"`
+	Indication         Indication      `json:"indication" doc:"TOTAL-PASSED, TOTAL-FAILED or INDETERMINATE (EN 319 102-1)"`
+	SubIndication      *string         `json:"subIndication" doc:"why not TOTAL-PASSED, in the words of EN 319 102-1; null where it is"`
+	SignatureLevel     *string         `json:"signatureLevel" doc:"such as PAdES-BASELINE-LT"`
+	AlgorithmName      *string         `json:"signatureAlgorithmName" doc:"such as SHA256withRSA"`
+	DigestAlgorithm    *string         `json:"digestAlgorithm" doc:"such as SHA256"`
+	KeySize            *int            `json:"keySize" doc:"of the signer, in bits"`
+	SubjectDN          *string         `json:"subjectDN" doc:"of the certificate, as RFC 4514 writes it"`
+	IssuerDN           *string         `json:"issuerDN" doc:"of its issuer, likewise"`
+	SubjectCN          *string         `json:"subjectCN" doc:"common name of the certificate"`
+	IssuerCN           *string         `json:"issuerCN" doc:"common name of its issuer"`
+	SerialNumber       *string         `json:"serialNumber" doc:"of the certificate, decimal"`
+	SignerStatus       *string         `json:"signerCertificateStatus" doc:"VALID, EXPIRED, NOT_YET_VALID, REVOKED, SUSPENDED or UNKNOWN: the certificate at the time of the verdict"`
+	SignerNotBefore    *string         `json:"signerCertificateNotBefore" doc:"from when the certificate is good"`
+	SignerNotAfter     *string         `json:"signerCertificateNotAfter" doc:"until when the certificate is good"`
+	SignerRevokedAt    *string         `json:"signerCertificateRevocationDate" doc:"when it was revoked; null where it was not"`
+	IssuerStatus       *string         `json:"issuerCertificateStatus" doc:"the same of the issuer"`
+	IssuerRevokedAt    *string         `json:"issuerCertificateRevocationDate" doc:"when the issuer was revoked; null where it was not"`
+	TrustedDate        bool            `json:"trustedSignatureDate" doc:"a time-stamp proves the time of signing"`
+	SignatureDate      *string         `json:"signatureDate" doc:"as the signer claims it"`
+	BestSignatureTime  *string         `json:"bestSignatureTime" doc:"the earliest time at which the signature is proven to have existed"`
+	ValidUntil         *string         `json:"validUntil" doc:"until when its own evidence carries it"`
+	IssuerTrustedList  bool            `json:"issuerTrustedList" doc:"the issuer is on a European trusted list"`
+	TrustProvider      *string         `json:"trustServiceProvider" doc:"the provider, as that list names it"`
+	Qualification      Qualification   `json:"qualification" doc:"QESig, QESeal, AdESig-QC, AdESeal-QC, AdESig, AdESeal or N/A"`
+	QCComplianceStatus string          `json:"qcComplianceStatus" doc:"VALID, NOT_VALID or UNKNOWN: whether the certificate is qualified"`
+	QCSSCDStatus       string          `json:"qcSSCDStatus" doc:"likewise: whether the key is in a qualified device"`
+	Sandbox            bool            `json:"sandbox" doc:"made by a sandbox: it binds nobody"`
+	Certificate        *string         `json:"derEncodedSignerCert" doc:"the certificate, base64 of DER"`
+	Level              int             `json:"level" doc:"how deep the layer is nested, from 0"`
+	CoversWhole        bool            `json:"coversWholeDocument" doc:"it covers all of the document, with only permitted changes after it"`
+	SignedFiles        []string        `json:"signedFiles" doc:"of a container: files that this signature covers"`
+	UnsignedFiles      []string        `json:"unsignedFiles" doc:"of a container: files that it does not"`
+	SignedElements     []string        `json:"signedElements" doc:"of an XML document: elements that it covers, where not all"`
+	Changes            []ades.Change   `json:"changesAfterSigning" doc:"of a PDF: what was changed after it"`
+	Timestamps         []TimestampView `json:"timestamps" doc:"time-stamps of the signature"`
+	CounterSignatures  []SignatureView `json:"counterSignatures" doc:"signatures over this one"`
+	Errors             []string        `json:"errors" doc:"what makes it fail"`
+	Warnings           []string        `json:"warnings" doc:"what a reader should know"`
 }
 
 // TimestampView is the report on one time-stamp.
 type TimestampView struct {
-	ID              string     `json:"id"`
-	Kind            string     `json:"kind"`
-	Time            *string    `json:"time"`
-	Indication      Indication `json:"indication"`
-	SubIndication   *string    `json:"subIndication"`
-	Integrity       bool       `json:"integrity"`
-	DigestAlgorithm *string    `json:"digestAlgorithm"`
-	SubjectDN       *string    `json:"subjectDN"`
-	IssuerDN        *string    `json:"issuerDN"`
-	SubjectCN       *string    `json:"subjectCN"`
-	SerialNumber    *string    `json:"serialNumber"` // of the token
-	Policy          *string    `json:"policy"`
-	ValidUntil      *string    `json:"validUntil"`
-	IssuerTrusted   bool       `json:"issuerTrustedList"`
-	Errors          []string   `json:"errors"`
+	ID              string     `json:"id" doc:"of the time-stamp in this report"`
+	Kind            string     `json:"kind" doc:"what it is over: content, signature, archive, document and so on"`
+	Time            *string    `json:"time" doc:"that it proves"`
+	Indication      Indication `json:"indication" doc:"PASSED, FAILED or INDETERMINATE"`
+	SubIndication   *string    `json:"subIndication" doc:"why not TOTAL-PASSED, in the words of EN 319 102-1; null where it is"`
+	Integrity       bool       `json:"integrity" doc:"digest and signature value are right"`
+	DigestAlgorithm *string    `json:"digestAlgorithm" doc:"such as SHA256"`
+	SubjectDN       *string    `json:"subjectDN" doc:"of the certificate, as RFC 4514 writes it"`
+	IssuerDN        *string    `json:"issuerDN" doc:"of its issuer, likewise"`
+	SubjectCN       *string    `json:"subjectCN" doc:"common name of the certificate"`
+	SerialNumber    *string    `json:"serialNumber" doc:"of the token, decimal"` // of the token
+	Policy          *string    `json:"policy" doc:"of the authority, an object identifier"`
+	ValidUntil      *string    `json:"validUntil" doc:"end of the authority's certificate"`
+	IssuerTrusted   bool       `json:"issuerTrustedList" doc:"the authority is on a European trusted list"`
+	Errors          []string   `json:"errors" doc:"what makes it fail"`
 }
 
 // NoteView is a note of the contract.
 type NoteView struct {
-	Policy      int    `json:"policy"`
-	About       int    `json:"about"`
-	Type        int    `json:"type"`
-	Synopsis    string `json:"synopsis"`
-	Description string `json:"description"`
+	Policy      int    `json:"policy" doc:"0 the default policy, 1 the operator's"`
+	About       int    `json:"about" doc:"index of the signature, -1 the document"`
+	Type        int    `json:"type" doc:"0 information, 1 warning, 2 error"`
+	Synopsis    string `json:"synopsis" doc:"in a few words"`
+	Description string `json:"description" doc:"in a sentence"`
 }
 
 // View writes the report in the words of the contract; withPlain includes the

@@ -8,9 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"text/template"
+	"time"
 
 	"rogito.dev/rogito/internal/atomicfile"
 	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -119,6 +122,29 @@ func (w *welcome) print(std Streams) {
 	}
 	w.Secrets = std.Terminal
 	_ = welcomeText.Execute(std.Out, w)
+}
+
+// exampleWords are what the examples of the reference leave open: the sandbox's
+// test certificates, which sign nothing without its token. Nil outside a
+// sandbox, and where another server on its database has the file.
+func (s *Server) exampleWords() map[string]string {
+	if !s.sandboxed {
+		return nil
+	}
+	b := readSandbox(s.cfg.Data)
+	if b == nil {
+		return nil
+	}
+	automatic, otp, seal := b.Certificates["automatic"], b.Certificates["otp"], b.Certificates["eseal"]
+	code, err := keys.Code(otp.TOTPSecret, time.Now())
+	if err != nil || automatic.Username == "" {
+		return nil
+	}
+	return map[string]string{
+		api.AutomaticUsername: automatic.Username, api.AutomaticPassword: automatic.Password,
+		api.OTPUsername: otp.Username, api.OTPPassword: otp.Password, api.OTPCode: code,
+		api.SealUsername: seal.Username, api.SealPassword: seal.Password,
+	}
 }
 
 // firstStart makes the sandbox where there is none and none is forbidden.

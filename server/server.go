@@ -184,6 +184,7 @@ func (s *Server) newAPI() *api.API {
 		Proxies:     s.cfg.proxies(),
 		Observe:     s.observe,
 		Access:      logging.AccessLog(s.log),
+		Words:       s.exampleWords,
 	})
 	a.Mount("/healthz", http.HandlerFunc(s.health.Healthy))
 	a.Mount("/readyz", http.HandlerFunc(s.health.Ready))

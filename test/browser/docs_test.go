@@ -57,6 +57,37 @@ func TestDocsPages(t *testing.T) {
 	alone.sound("report-unsigned")
 }
 
+// "Try it out" signs as the page stands: with the sandbox's token, and nothing
+// else put in.
+func TestDocsTryItOut(t *testing.T) {
+	s := startServer(t)
+	b := open(t, s, how{})
+	b.goTo("/docs")
+	b.wait(".swagger-ui .auth-wrapper .authorize")
+	b.click(".swagger-ui .auth-wrapper .authorize")
+	b.wait("#auth-bearer-value")
+	b.typeIn("#auth-bearer-value", s.Sandbox.Token)
+	b.click(".modal-ux form:has(#auth-bearer-value) .authorize")
+	b.wait(".modal-ux .btn-done")
+	b.click(".modal-ux .btn-done")
+	for _, one := range []struct{ operation, want string }{
+		{"Signatures-signAutomatic", `"state": "DONE"`},
+		{"Verification-verify", `"integrity": true`},
+	} {
+		block := "#operations-" + one.operation
+		b.click(block + " .opblock-summary-control")
+		b.wait(block + " .try-out__btn")
+		b.click(block + " .try-out__btn")
+		b.wait(block + " .execute")
+		b.click(block + " .execute")
+		b.wait(block + " .live-responses-table tbody .response-col_status")
+		if status, text := b.text(block+" .live-responses-table tbody .response-col_status"), b.text(block+" .live-responses-table"); !strings.HasPrefix(status, "200") || !strings.Contains(text, one.want) {
+			t.Errorf("%s: %s\n%.1500s", one.operation, status, text)
+		}
+		b.click(block + " .opblock-summary-control")
+	}
+}
+
 // serveOnce serves a page under a policy.
 func serveOnce(t *testing.T, policy, page string) string {
 	t.Helper()

@@ -65,6 +65,10 @@ func (s *Service) Authenticate(ctx context.Context, r *http.Request, basic bool)
 		return s.admit(ctx, r, e)
 	case strings.EqualFold(kind, "Basic"):
 		return nil, fault.New(fault.WrongToken, "this call wants a token: send Authorization: Bearer TOKEN")
+	case wellFormed(kind, tokenPrefix) || wellFormed(kind, refreshPrefix):
+		return nil, fault.New(fault.WrongToken, "the word Bearer is missing before the token: send Authorization: Bearer TOKEN")
+	case strings.EqualFold(kind, "Bearer") && wellFormed(value, keyPrefix):
+		return nil, fault.New(fault.WrongToken, "this is an API key and no token: with the e-mail address it makes tokens (HTTP Basic, POST /token)")
 	case kind == "":
 		return nil, fault.New(fault.WrongToken, "a token is missing: send Authorization: Bearer TOKEN")
 	}

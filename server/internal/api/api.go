@@ -53,6 +53,9 @@ type Options struct {
 	Proxies     Proxies       // whose word on the client's address is believed
 	Observe     func(Observation)
 	Access      func(Access) // writes what the log tells of a request; nil: as Log does
+	// Words are what examples in the document leave open, by name (as
+	// AutomaticUsername), as they are now; nil outside a sandbox.
+	Words func() map[string]string
 }
 
 // API routes requests to operations and describes them.

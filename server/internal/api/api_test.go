@@ -142,6 +142,7 @@ func TestEnvelope(t *testing.T) {
 	for _, c := range []struct{ method, path, body, want string }{
 		{"GET", "/things", "", `{"data":[],"success":true,"message":"","error":null}`},
 		{"POST", "/things", `{"name":"x","count":2,"more":[1]}`, `{"data":{"id":"x","note":null,"part":null,"count":2},"success":true,"message":"Created","error":null}`},
+		{"POST", "/things", `{"name":"x","cuont":2}`, `{"data":{"id":"x","note":null,"part":null,"count":0},"success":true,"message":"Created (ignored: cuont is unknown: did you mean count?)","error":null}`},
 		{"GET", "/fast", "", `{"data":{"id":"f","note":null,"part":null,"count":0},"success":true,"message":"","error":null}`},
 	} {
 		w, _ := ask(t, h, c.method, c.path, c.body)

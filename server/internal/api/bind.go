@@ -12,6 +12,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/hint"
 )
 
 // ID is a record's id in a path or query: 24 lower-case hex characters, else
@@ -34,7 +35,9 @@ func (id ID) valid() bool {
 type binding struct {
 	fields []field
 	input  inputKind
-	index  []int // of Body
+	index  []int      // of Body
+	query  []string   // names of the parameters that a query may have
+	known  *knowledge // of the members of Body; nil where nothing is said of what is not
 }
 
 type field struct {
@@ -178,7 +181,7 @@ func (f *field) set(v reflect.Value, given []string) error {
 
 func (f *field) scalar(v reflect.Value, s string) error {
 	if f.enum != nil && !slices.Contains(f.enum, s) {
-		return fault.New(fault.BadQuery, "%s must be one of %s", f.name, strings.Join(f.enum, ", "))
+		return fault.New(fault.BadQuery, "%s", hint.OneOf(f.name, s, f.enum))
 	}
 	if id, ok := v.Addr().Interface().(*ID); ok {
 		if *id = ID(s); !id.valid() {

@@ -48,9 +48,12 @@ func describe(doc *huma.OpenAPI) (d description) {
 	}
 	old := downgrade(tree).(map[string]any)
 	old["openapi"] = "3.0.3"
+	delete(old, "webhooks") // they came with 3.1
+	prune(old)
 	if info, ok := old["info"].(map[string]any); ok {
 		if l, ok := info["license"].(map[string]any); ok {
 			delete(l, "identifier")
+			l["url"] = "https://www.apache.org/licenses/LICENSE-2.0"
 		}
 	}
 	if raw, d.err = json.Marshal(old); d.err != nil {
@@ -58,6 +61,33 @@ func describe(doc *huma.OpenAPI) (d description) {
 	}
 	d.json30, d.err = arrange(raw)
 	return d
+}
+
+// prune takes out the schemas that nothing refers to any more.
+func prune(doc map[string]any) {
+	components, _ := doc["components"].(map[string]any)
+	schemas, _ := components["schemas"].(map[string]any)
+	used := map[string]bool{}
+	var mark func(v any)
+	mark = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, one := range v {
+				mark(one)
+			}
+		case map[string]any:
+			ref, _ := v["$ref"].(string)
+			if name := strings.TrimPrefix(ref, schemaPrefix); name != ref && !used[name] {
+				used[name] = true
+				mark(schemas[name])
+			}
+			for _, one := range v {
+				mark(one)
+			}
+		}
+	}
+	mark(doc["paths"])
+	maps.DeleteFunc(schemas, func(name string, _ any) bool { return !used[name] })
 }
 
 // arrange puts application/json before the other media types of an answer:
@@ -192,7 +222,7 @@ func downgradeAny(m map[string]any) {
 	}
 	if len(rest) == 1 && m["nullable"] == true {
 		delete(m, "anyOf")
-		m["allOf"] = rest
+		m["type"], m["allOf"] = "object", rest // nullable is a word about a type, and what has a name is an object
 		return
 	}
 	m["anyOf"] = rest
@@ -203,6 +233,11 @@ func downgradeWords(m map[string]any) {
 		m["example"] = ex[0]
 		delete(m, "examples")
 	}
+	if ref, ok := m["$ref"]; ok && len(m) > 1 { // nothing may stand beside it
+		delete(m, "$ref")
+		m["allOf"] = []any{map[string]any{"$ref": ref}}
+	}
+	delete(m, "contentMediaType")
 	if m["contentEncoding"] == "base64" {
 		delete(m, "contentEncoding")
 		m["format"] = "byte"

@@ -97,6 +97,7 @@ func (a *API) spell(mediaType string, form func(*description) []byte) http.Handl
 		}
 		w.Header().Set("Content-Type", mediaType)
 		w.Header().Set("Access-Control-Allow-Origin", "*")
-		w.Write(form(d))
+		w.Header().Set("Cache-Control", "no-cache") // a sandbox's examples have a code of the moment
+		w.Write(a.fill(form(d)))
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/hint"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -40,6 +41,11 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) { a.failAs
 func (a *API) failAs(w http.ResponseWriter, r *http.Request, op *Op, err error) {
 	f := a.refusal(r, err)
 	if c := callFrom(r.Context()); c != nil {
+		if f.HTTP() == http.StatusUnprocessableEntity || f.HTTP() == http.StatusBadRequest {
+			taught := *f // the fault may be a value that others share
+			taught.Text = c.taught(f.Text, true)
+			f = &taught
+		}
 		c.code, c.message = f.Code, f.Text
 	}
 	h := w.Header()
@@ -148,9 +154,47 @@ func fromBody(err error) *fault.Error {
 	return nil
 }
 
-// NotFound answers that there is no such route.
+// NotFound answers that there is no such route, and which one is near.
 func (a *API) NotFound(w http.ResponseWriter, r *http.Request) {
-	a.fail(w, r, fault.New(fault.NoRoute, "no such route: %s %s", r.Method, shortPath(r.URL.Path)))
+	text := "no such route: " + r.Method + " " + shortPath(r.URL.Path)
+	if near := a.nearRoute(r.URL.Path); near != "" {
+		text += "; did you mean " + near + "?"
+	}
+	a.fail(w, r, fault.New(fault.NoRoute, "%s", text))
+}
+
+// nearRoute is the operation whose path is nearest to one that is none: as many
+// segments, fixed ones alike.
+func (a *API) nearRoute(path string) string {
+	asked := strings.Split(strings.Trim(path, "/"), "/")
+	if len(path) > 512 {
+		return ""
+	}
+	best, most := "", 0
+	for i := range a.ops {
+		op := &a.ops[i]
+		segments := strings.Split(strings.Trim(op.Path, "/"), "/")
+		if op.Refuse != nil || len(segments) != len(asked) {
+			continue
+		}
+		score := 0
+		for j, s := range segments {
+			switch {
+			case s == asked[j]:
+				score += 4
+			case strings.Contains(s, "{"):
+				score++
+			case hint.Near(asked[j], []string{s}) != "":
+				score += 3
+			default:
+				score = -100
+			}
+		}
+		if score > most && score >= 3 {
+			best, most = op.Method+" "+op.Path, score
+		}
+	}
+	return best
 }
 
 func (a *API) methodNotAllowed(w http.ResponseWriter, r *http.Request) {

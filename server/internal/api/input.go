@@ -112,6 +112,11 @@ func (b *binding) body(a *API, c *call, r *http.Request, op *Op, in any) ([]byte
 	if err != nil {
 		return nil, readError(err)
 	}
+	if b.known != nil && form {
+		b.known.strangersInForm(c, up.Parts)
+	} else if b.known != nil {
+		b.known.strangersIn(c, up.Value)
+	}
 	dst := reflect.ValueOf(in).Elem().FieldByIndex(b.index)
 	if b.input.raw {
 		*dst.Addr().Interface().(interface{ upload() *uploaded }).upload() = up
@@ -170,11 +175,11 @@ func mediaType(r *http.Request, op *Op) (form bool, boundary string, err error) 
 	switch {
 	case json && !op.FormOnly:
 		return false, "", nil
-	case mt == "multipart/form-data" && (op.Multipart || op.FormOnly) && params["boundary"] != "":
+	case mt == "multipart/form-data" && (op.Form != nil || op.FormOnly) && params["boundary"] != "":
 		return true, params["boundary"], nil
 	case op.FormOnly:
 		return false, "", fault.New(fault.UnsupportedMedia, "Content-Type %q is not supported: send multipart/form-data", mt)
-	case op.Multipart:
+	case op.Form != nil:
 		return false, "", fault.New(fault.UnsupportedMedia, "Content-Type %q is not supported: send application/json or multipart/form-data", mt)
 	}
 	return false, "", fault.New(fault.UnsupportedMedia, "Content-Type %q is not supported: send application/json", mt)

@@ -66,6 +66,7 @@ type call struct {
 	code    fault.Code
 	message string
 	size    int64
+	ignored []stranger
 	spool   *upload.Spool
 	routing *chi.Context // nil where no router was needed
 
@@ -189,7 +190,7 @@ func (a *API) observe(next http.Handler) http.Handler {
 		if r.Body != nil && r.Body != http.NoBody {
 			body := a.pacedBody(w, r)
 			r.Body = body // of this copy: the server looks after its own
-			defer body.leave()
+			defer body.leave(c, r)
 		}
 		peer := r.RemoteAddr
 		r.RemoteAddr = a.opts.Proxies.client(r)

@@ -25,7 +25,6 @@ type Op struct {
 	Basic      bool // e-mail and API key are as good as a token
 	Admin      bool // administrators only: else 131
 	Idempotent bool // an Idempotency-Key is honoured
-	Multipart  bool // a multipart body is as good as a JSON one
 	FormOnly   bool // the body is multipart, and JSON will not do
 	NoEnvelope bool // the data is the whole answer: no envelope
 	NoContent  bool // there is no data: 204
@@ -36,6 +35,9 @@ type Op struct {
 	Timeout    time.Duration // zero takes the server's
 	BadField   fault.Code    // the code for a member of the wrong type; 100
 	Source     []string      // X-Data-Source of every answer, refusals too
+	Form       any           // a multipart body is as good as a JSON one: a struct whose members are its parts
+	Aliases    []string      // members and parameters that are known and not in the document
+	Examples   []Example     // bodies that the sandbox takes, the simplest first
 	Produces   []string      // media types of Reply.Content, for the document
 	Errors     []fault.Code  // codes of the table it may answer, for the document
 	Deprecated bool
@@ -61,8 +63,10 @@ func Register[In, D any](a *API, op Op, h Handler[In, D]) {
 // Idempotency-Key comes again, replay shows the record as it is now.
 func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay Replay[D]) {
 	bind := bindingOf[In]()
+	bind.known, bind.query = knowledgeOf[In](a, &op), bind.queryNames(&op)
 	run := func(c *call, r *http.Request) (Answer, error) {
 		in := new(In)
+		strangersInQuery(c, r.URL.RawQuery, bind.query)
 		if err := bind.params(r, in); err != nil {
 			return Answer{}, err
 		}
@@ -95,8 +99,9 @@ type EncodedHandler func(ctx context.Context, r *http.Request, out *Encoded) err
 // reflection; In and D only describe it. It is meant for what is answered from
 // memory: no time limit is set on it.
 func RegisterEncoded[In, D any](a *API, op Op, h EncodedHandler) {
-	bindingOf[In]() // refuses a bad In at start, as Register does
+	query := bindingOf[In]().queryNames(&op)
 	run := func(c *call, r *http.Request) (Answer, error) {
+		strangersInQuery(c, r.URL.RawQuery, query)
 		out := newEncoded(c, r)
 		if err := h(r.Context(), r, out); err != nil {
 			out.free()
@@ -199,8 +204,10 @@ func firstSegment(path string) string {
 // RegisterEncodedBody is RegisterEncoded for an operation with a body.
 func RegisterEncodedBody[In, D any](a *API, op Op, h func(ctx context.Context, in *In, out *Encoded) error) {
 	bind := bindingOf[In]()
+	bind.known, bind.query = knowledgeOf[In](a, &op), bind.queryNames(&op)
 	a.add(op, func(c *call, r *http.Request) (Answer, error) {
 		in := new(In)
+		strangersInQuery(c, r.URL.RawQuery, bind.query)
 		if err := bind.params(r, in); err != nil {
 			return Answer{}, err
 		}

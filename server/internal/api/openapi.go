@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,10 +29,14 @@ func newDocument(opts Options) *huma.OpenAPI {
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
 			Title:   "Rogito",
-			Version: opts.Version,
+			Version: semver(opts.Version),
 			Description: "Electronic signatures, their verification, and Italian real-estate quotations.\n\n" +
-				"Every JSON answer is the envelope `data`, `success`, `message`, `error`. The error codes are listed at [/docs/errors](/docs/errors).",
-			License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+				"Every JSON answer is the envelope `data`, `success`, `message`, `error`. The error codes are listed at [/docs/errors](/docs/errors); " +
+				"with `Accept: application/problem+json` a failure comes as RFC 9457 has it, with the same code. Every answer has `X-Request-Id`.\n\n" +
+				"A member or parameter that an operation does not know is ignored; `X-Ignored` names it, and `message` what may have been meant.",
+			Contact:    &huma.Contact{Name: "Rogito", URL: "https://rogito.dev"},
+			License:    &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+			Extensions: map[string]any{"x-build": opts.Version},
 		},
 		Paths: map[string]*huma.PathItem{},
 		Components: &huma.Components{
@@ -46,8 +51,23 @@ func newDocument(opts Options) *huma.OpenAPI {
 		doc.Servers = []*huma.Server{{URL: opts.PublicURL}}
 	}
 	reg.Map()["Failure"] = failureSchema()
-	reg.Schema(reflect.TypeFor[problem](), true, "Problem")
 	return doc
+}
+
+var semantic = regexp.MustCompile(`^v?((?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-[0-9A-Za-z.-]+)?)(?:\+[0-9A-Za-z.-]+)?$`)
+
+// semver is the version of a build as package managers want it, without what
+// names the very build; that of a build without one is before all others.
+func semver(build string) string {
+	if m := semantic.FindStringSubmatch(build); m != nil {
+		return m[1]
+	}
+	return "0.0.0-dev"
+}
+
+// Tag says what the operations of a group are about.
+func (a *API) Tag(name, text string) {
+	a.doc.Tags = append(a.doc.Tags, &huma.Tag{Name: name, Description: text})
 }
 
 // schemaName names a schema after its Go type, with a capital.
@@ -62,8 +82,8 @@ func failureSchema() *huma.Schema {
 		Description: "What a call that failed answers.",
 		Required:    []string{"data", "success", "message", "error"},
 		Properties: map[string]*huma.Schema{
-			"data":    {Type: "null"},
-			"success": {Type: huma.TypeBoolean, Enum: []any{false}},
+			"data":    {Type: "null", Description: "there is none"},
+			"success": {Type: huma.TypeBoolean, Enum: []any{false}, Description: "false"},
 			"message": {Type: huma.TypeString, Description: "names the problem and the field"},
 			"error":   {Type: huma.TypeInteger, Description: "a code of the table at /docs/errors"},
 		},
@@ -104,19 +124,22 @@ func security(op Op) []map[string][]string {
 	return []map[string][]string{{"token": {}}}
 }
 
-// success describes the envelope around D, under the name of the operation.
+// success describes what a call that succeeds answers: the envelope around D
+// under the name of the operation or, where there is no D, bytes. Only one of
+// both stands in the document, since generators make one type of all that an
+// answer may be; the forms that Accept asks for beside JSON are told in words.
 func success[D any](reg huma.Registry, op Op) *huma.Response {
 	t := reflect.TypeFor[D]()
 	res := &huma.Response{Description: "Success", Content: map[string]*huma.MediaType{}}
-	for _, mt := range op.Produces {
-		s := &huma.Schema{Type: huma.TypeString, Format: "binary"}
-		if strings.HasSuffix(mt, "+json") {
-			s = &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
-		}
-		res.Content[mt] = &huma.MediaType{Schema: s}
-	}
 	if t == reflect.TypeFor[None]() {
+		for _, mt := range op.Produces {
+			res.Content[mt] = &huma.MediaType{Schema: bare(mt)}
+		}
 		return res
+	}
+	if len(op.Produces) > 0 {
+		res.Description = "Success. Also as `" + strings.Join(op.Produces, "`, `") + "`, for those who ask for it."
+		res.Extensions = map[string]any{AlsoProduces: op.Produces}
 	}
 	upper := strings.ToUpper(op.ID[:1]) + op.ID[1:]
 	data := nullable(reg, t, reg.Schema(t, true, upper+"Data"))
@@ -129,18 +152,33 @@ func success[D any](reg huma.Registry, op Op) *huma.Response {
 	return res
 }
 
+// AlsoProduces is the member of an answer's description that lists its media
+// types beside JSON.
+const AlsoProduces = "x-also-produces"
+
+// bare is the schema of an answer that is no envelope.
+func bare(mediaType string) *huma.Schema {
+	if strings.HasSuffix(mediaType, "+json") {
+		return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
+	}
+	return &huma.Schema{Type: huma.TypeString, Format: "binary"}
+}
+
 // None is the data of an operation that never answers in the envelope.
 type None struct{}
 
 func envelopeSchema(data *huma.Schema) *huma.Schema {
+	if data.Description == "" {
+		data.Description = "what was asked for"
+	}
 	return &huma.Schema{
 		Type:     huma.TypeObject,
 		Required: []string{"data", "success", "message", "error"},
 		Properties: map[string]*huma.Schema{
 			"data":    data,
-			"success": {Type: huma.TypeBoolean, Enum: []any{true}},
-			"message": {Type: huma.TypeString, Description: "may be empty"},
-			"error":   {Type: "null"},
+			"success": {Type: huma.TypeBoolean, Enum: []any{true}, Description: "true"},
+			"message": {Type: huma.TypeString, Description: "a sentence about it; may be empty"},
+			"error":   {Type: "null", Description: "there is none"},
 		},
 	}
 }
@@ -197,17 +235,17 @@ func requestBody(reg huma.Registry, op Op, f reflect.StructField) *huma.RequestB
 	if m, ok := reflect.PointerTo(t).MethodByName("Decode"); ok {
 		t = m.Type.Out(0) // of an Upload[T]: T
 	}
-	s := reg.Schema(t, true, strings.ToUpper(op.ID[:1])+op.ID[1:]+"Request")
-	body := &huma.RequestBody{
-		Required: f.Tag.Get("required") != "false",
-		Content:  map[string]*huma.MediaType{"application/json": {Schema: s}},
-	}
-	if op.Multipart || op.FormOnly {
+	name := strings.ToUpper(op.ID[:1]) + op.ID[1:]
+	s := reg.Schema(t, true, name+"Request")
+	body := &huma.RequestBody{Required: f.Tag.Get("required") != "false", Content: map[string]*huma.MediaType{}}
+	switch {
+	case op.FormOnly:
 		body.Content["multipart/form-data"] = &huma.MediaType{Schema: s}
+		return body
+	case op.Form != nil:
+		body.Content["multipart/form-data"] = &huma.MediaType{Schema: reg.Schema(reflect.TypeOf(op.Form), true, name+"Form")}
 	}
-	if op.FormOnly {
-		delete(body.Content, "application/json")
-	}
+	body.Content["application/json"] = &huma.MediaType{Schema: s, Examples: examples(op.Examples)}
 	return body
 }
 
@@ -247,10 +285,7 @@ func addFailures(o *huma.Operation, op Op) {
 	for st, lines := range byStatus {
 		o.Responses[strconv.Itoa(st)] = &huma.Response{
 			Description: strings.Join(lines, "; "),
-			Content: map[string]*huma.MediaType{
-				"application/json":         {Schema: &huma.Schema{Ref: schemaPrefix + "Failure"}},
-				"application/problem+json": {Schema: &huma.Schema{Ref: schemaPrefix + "Problem"}},
-			},
+			Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Ref: schemaPrefix + "Failure"}}},
 		}
 	}
 }

@@ -15,7 +15,8 @@ import (
 const (
 	minRate       = 16 << 10        // bytes a second, on the average, after the first patience
 	longestBody   = time.Hour       // for a whole body
-	drainTime     = 2 * time.Second // for the rest of a body that nobody wants, so that the connection can be used again
+	drainTime     = 2 * time.Second // for the rest of a body that nobody wants: a client that is still sending reads the answer only then
+	drainBytes    = 64 << 20        // of it
 	writePatience = time.Minute     // beyond the time that the rate gives, for the answer
 )
 
@@ -117,12 +118,19 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// leave has the server read no more than a moment from a body that its handler
-// has not read to the end: a refusal needs none of it.
-func (b *pacedBody) leave() {
-	if !b.ended {
-		b.rc.SetReadDeadline(time.Now().Add(drainTime))
+// leave reads a part of what its handler has not read of a body, for a moment. A
+// refusal needs none of it; but a connection that is closed on a client that
+// still sends is reset, and the client never reads why.
+func (b *pacedBody) leave(c *call, r *http.Request) {
+	if b.ended {
+		return
 	}
+	b.rc.SetReadDeadline(time.Now().Add(drainTime))
+	if r.ProtoMajor != 1 || c.status < http.StatusBadRequest || b.n == 0 && r.Header.Get("Expect") != "" {
+		return // on HTTP/2 nothing is reset, and who waits for a word to go on sends nothing
+	}
+	c.Flush()
+	_, _ = io.CopyN(io.Discard, b.ReadCloser, drainBytes)
 }
 
 // pacedWriter gives a client time for an answer by its length.

@@ -15,6 +15,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/fetch"
+	"rogito.dev/rogito/server/internal/hint"
 )
 
 // Target is where a caller wants to be told, and how.
@@ -103,7 +104,7 @@ func (t *Target) parseForm(method, field json.RawMessage) error {
 	if !absent(method) {
 		var m string
 		if json.Unmarshal(method, &m) != nil || !strings.EqualFold(m, methodJSON) && !strings.EqualFold(m, methodForm) {
-			return fault.New(fault.CallbackURL, "callback.method must be JSON or POST")
+			return fault.New(fault.CallbackURL, "%s", hint.OneOf("callback.method", m, []string{methodJSON, methodForm}))
 		}
 		t.Method = strings.ToUpper(m)
 	}

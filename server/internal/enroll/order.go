@@ -8,6 +8,7 @@ import (
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/hint"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
 )
@@ -81,28 +82,33 @@ func (o *Order) checkOwner() error {
 	return nil
 }
 
+// checkSubject says which attribute is wrong, and why.
 func checkSubject(s *Subject) error {
 	rules := []struct {
 		name, value string
 		form        *regexp.Regexp
+		want        string // what the form asks for
 		max         int
 	}{
-		{"givenName", s.GivenName, nil, 64},
-		{"surname", s.Surname, nil, 40},
-		{"fiscalCode", s.FiscalCode, tax, 32},
-		{"country", s.Country, country, 2},
-		{"organization", s.Organization, nil, 64},
-		{"organizationIdentifier", s.OrganizationIdentifier, legalID, 64},
-		{"email", s.Email, email, 128},
-		{"mobile", s.Mobile, mobile, 25},
-		{"dateOfBirth", s.DateOfBirth, date, 10},
+		{"givenName", s.GivenName, nil, "", 64},
+		{"surname", s.Surname, nil, "", 40},
+		{"fiscalCode", s.FiscalCode, tax, "must be 6 to 32 letters and digits without spaces: of an Italian person RSSMRA80A01H501U", 32},
+		{"country", s.Country, country, "must be two letters (ISO 3166-1), as IT", 2},
+		{"organization", s.Organization, nil, "", 64},
+		{"organizationIdentifier", s.OrganizationIdentifier, legalID, "must be a kind, a country and a number (EN 319 412-1), as VATIT-01234567890", 64},
+		{"email", s.Email, email, "must be an e-mail address", 128},
+		{"mobile", s.Mobile, mobile, "must be a telephone number, as +39 333 1234567", 25},
+		{"dateOfBirth", s.DateOfBirth, date, "must be a day, as 1980-01-31", 10},
 	}
 	for _, r := range rules {
-		if r.value == "" {
-			continue
-		}
-		if len(r.value) > r.max || !identify.Plain(r.value) || r.form != nil && !r.form.MatchString(r.value) {
-			return fault.New(fault.BadField, "subject.%s is wrong or too long", r.name)
+		switch {
+		case r.value == "":
+		case r.form != nil && !r.form.MatchString(r.value):
+			return fault.New(fault.BadField, "subject.%s %s", r.name, r.want)
+		case len(r.value) > r.max:
+			return fault.New(fault.BadField, "subject.%s is longer than %d bytes", r.name, r.max)
+		case !identify.Plain(r.value):
+			return fault.New(fault.BadField, "subject.%s has characters that nobody can read", r.name)
 		}
 	}
 	return nil
@@ -113,7 +119,7 @@ func (s *Service) checkIdentification(o *Order) error {
 		return nil // the page offers all that this server has
 	}
 	if !slices.Contains(identify.Names, o.Identification) {
-		return fault.New(fault.BadField, "identification must be one of %s", strings.Join(identify.Names, ", "))
+		return fault.New(fault.BadField, "%s", hint.OneOf("identification", o.Identification, identify.Names))
 	}
 	if !slices.Contains(s.identify.Offered(), o.Identification) {
 		return fault.New(fault.NoIdentification, "identification by %s is not configured on this server", o.Identification)
@@ -126,7 +132,7 @@ func (s *Service) checkProduct(o *Order) error {
 		o.Algorithm = "P256"
 	}
 	if !slices.Contains(keys.Algorithms, o.Algorithm) {
-		return fault.New(fault.BadField, "keyAlgorithm must be one of %s", strings.Join(keys.Algorithms, ", "))
+		return fault.New(fault.BadField, "%s", hint.OneOf("keyAlgorithm", o.Algorithm, keys.Algorithms))
 	}
 	if o.Years == 0 {
 		o.Years = 3

@@ -27,14 +27,14 @@ func normalHost(host string) string {
 func (g *Guard) checkHost(host string) error {
 	plain := normalHost(host)
 	if plain == "localhost" || strings.HasSuffix(plain, ".localhost") {
-		return refuse("the host is this machine")
+		return &Refused{Why: "the host is this machine", private: true}
 	}
 	if plain == "" || strings.ContainsAny(plain, " %\x00") {
 		return refuse("the host cannot be read")
 	}
 	if a, err := netip.ParseAddr(plain); err == nil {
 		if g.guardian.SafeAddr(a) != nil || embedsSpecial(g.guardian, a) {
-			return refuse("the host is an address that may not be reached")
+			return &Refused{Why: "the host is an address that may not be reached", private: true}
 		}
 		return nil
 	}

@@ -27,12 +27,16 @@ type Config struct {
 	// AllowPrivate lists what the operator lets be reached although it is
 	// private: HOST or HOST:PORT, a name or an address.
 	AllowPrivate []string
+	// Teach has a refusal say how the operator lets the address be reached: in a
+	// sandbox the caller is the operator.
+	Teach bool
 }
 
 // Refused says that an address may not be reached, and why. Its text may be
 // shown to the caller: it says nothing that the caller did not write.
 type Refused struct {
-	Why string
+	Why     string
+	private bool // the operator could list it
 }
 
 func (r *Refused) Error() string { return r.Why }
@@ -47,6 +51,7 @@ type Guard struct {
 	own      []ownSite
 	guardian *ssrf.Guardian
 	resolver *net.Resolver
+	teach    bool
 	// dialled, where a test sets it, sees an address that passed the guard and
 	// decides instead of the network.
 	dialled func(network, address string) error
@@ -66,7 +71,7 @@ type ownSite struct {
 // New returns a guard, or an error when an entry of the configuration cannot
 // be read.
 func New(c Config) (*Guard, error) {
-	g := &Guard{guardian: ssrf.New(ssrf.WithAnyPort(), ssrf.WithNetworks("tcp4", "tcp6"))}
+	g := &Guard{teach: c.Teach, guardian: ssrf.New(ssrf.WithAnyPort(), ssrf.WithNetworks("tcp4", "tcp6"))}
 	for _, entry := range c.AllowPrivate {
 		e, err := parseEndpoint(strings.TrimSpace(entry))
 		if err != nil {
@@ -136,7 +141,11 @@ func (g *Guard) CheckURL(u *url.URL) error {
 	if g.Named(u) {
 		return nil
 	}
-	return g.checkHost(u.Hostname())
+	err := g.checkHost(u.Hostname())
+	if no := (*Refused)(nil); g.teach && errors.As(err, &no) && no.private {
+		return refuse("%s; to let it be reached, start the server with --allow-private %s", no.Why, net.JoinHostPort(u.Hostname(), portOf(u)))
+	}
+	return err
 }
 
 func portOf(u *url.URL) string {

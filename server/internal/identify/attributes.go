@@ -15,15 +15,15 @@ import (
 // Attributes are what can be said about the holder of a certificate: as the
 // buyer orders it, as an identification proves it, as it is certified.
 type Attributes struct {
-	GivenName              string `json:"givenName,omitempty"`
-	Surname                string `json:"surname,omitempty"`
-	FiscalCode             string `json:"fiscalCode,omitempty"`
+	GivenName              string `json:"givenName,omitempty" doc:"of the person"`
+	Surname                string `json:"surname,omitempty" doc:"of the person"`
+	FiscalCode             string `json:"fiscalCode,omitempty" doc:"Italian codice fiscale, or the number of another country"`
 	DateOfBirth            string `json:"dateOfBirth,omitempty" doc:"YYYY-MM-DD"`
-	Country                string `json:"country,omitempty"`
-	Organization           string `json:"organization,omitempty"`
-	OrganizationIdentifier string `json:"organizationIdentifier,omitempty"`
-	Email                  string `json:"email,omitempty"`
-	Mobile                 string `json:"mobile,omitempty"`
+	Country                string `json:"country,omitempty" doc:"two letters (ISO 3166-1)"`
+	Organization           string `json:"organization,omitempty" doc:"of a seal, or that the person belongs to"`
+	OrganizationIdentifier string `json:"organizationIdentifier,omitempty" doc:"such as VATIT-01234567890 (EN 319 412-1)"`
+	Email                  string `json:"email,omitempty" doc:"of the holder"`
+	Mobile                 string `json:"mobile,omitempty" doc:"of the holder, with +"`
 }
 
 // attribute is one of them: how to reach it, when two values are the same, and

@@ -16,6 +16,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/hint"
 	"rogito.dev/rogito/server/internal/upload"
 	"rogito.dev/rogito/xades"
 )
@@ -198,7 +199,7 @@ func (p *optionParser) object(path string, v jsontext.Value, table []Option, int
 	for _, name := range names {
 		i := slices.IndexFunc(table, func(o Option) bool { return o.Name == name })
 		if i < 0 {
-			return fmt.Sprintf("%s.%s is unknown", path, clipTo(name, 64))
+			return hint.Unknown(path+"."+name, tableNames(path, table))
 		}
 		if v := members[name]; !absent(v) {
 			if why := p.member(path+"."+name, v, &table[i], into.Field(table[i].field)); why != "" {
@@ -207,6 +208,15 @@ func (p *optionParser) object(path string, v jsontext.Value, table []Option, int
 		}
 	}
 	return ""
+}
+
+// tableNames are the options of a table by their paths.
+func tableNames(path string, table []Option) []string {
+	names := make([]string, len(table))
+	for i, o := range table {
+		names[i] = path + "." + o.Name
+	}
+	return names
 }
 
 // member reads one option by its line of the table.
@@ -230,7 +240,7 @@ func (p *optionParser) member(path string, v jsontext.Value, o *Option, into ref
 	}
 	switch {
 	case words != nil && !slices.Contains(words, into.String()):
-		return path + " must be one of " + strings.Join(words, ", ")
+		return hint.OneOf(path, into.String(), words)
 	case o.most > 0 && into.Len() > o.most:
 		return fmt.Sprintf("%s is longer than %d bytes", path, o.most)
 	case rules[o.rule] != nil:

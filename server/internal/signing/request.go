@@ -13,6 +13,7 @@ import (
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/fetch"
+	"rogito.dev/rogito/server/internal/hint"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/upload"
 )
@@ -171,7 +172,7 @@ func (p *parser) words(r *Request, m map[string]jsontext.Value) error {
 	}
 	if v := m["signatureType"]; !absent(v) {
 		if p.spool.Unmarshal(v, &r.Type) != nil || libraryFormats[r.Type] == "" {
-			return fault.New(fault.BadSignatureType, "signatureType must be one of cades, pades, xades, pkcs1")
+			return fault.New(fault.BadSignatureType, "%s", hint.OneOf("signatureType", r.Type, []string{"cades", "pades", "xades", "pkcs1"}))
 		}
 	}
 	return nil
@@ -341,7 +342,7 @@ func (p *parser) decode(t upload.Text) (ades.Source, error) {
 	case errors.Is(err, upload.ErrTooLong):
 		return nil, fault.New(fault.TooLarge, "a document is larger than %d bytes", p.limits.Document)
 	case errors.Is(err, upload.ErrBase64):
-		return nil, errors.New("is not base64")
+		return nil, errors.New(t.NotBase64())
 	case err != nil:
 		return nil, fault.New(fault.Internal, "internal error").Because(err)
 	case src.Size() == 0:

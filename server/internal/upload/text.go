@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -64,8 +65,53 @@ func (t Text) Content() io.Reader {
 	if t.raw {
 		return t.Reader()
 	}
-	return NewBase64Reader(t.Reader())
+	skip := dataURL(t.head())
+	return NewBase64Reader(io.NewSectionReader(t.src, skip, t.src.Size()-skip))
 }
+
+// headLength is how much of a text tells what it is.
+const headLength = 256
+
+func (t Text) head() string {
+	if t.src == nil {
+		return ""
+	}
+	b := make([]byte, min(headLength, t.src.Size()))
+	n, _ := t.src.ReadAt(b, 0)
+	return string(b[:n])
+}
+
+// dataURL is the length of what stands before the base64 in a data: URL (RFC
+// 2397), as browsers make them of files; 0 where a text is none.
+func dataURL(head string) int64 {
+	if len(head) < 5 || !strings.EqualFold(head[:5], "data:") {
+		return 0
+	}
+	before, _, found := strings.Cut(head, ",")
+	if !found || !strings.HasSuffix(strings.ToLower(before), ";base64") {
+		return 0
+	}
+	return int64(len(before)) + 1
+}
+
+// NotBase64 says why a text that is not base64 is none, as far as it shows.
+func (t Text) NotBase64() string {
+	head := strings.TrimSpace(t.head())
+	switch {
+	case strings.HasPrefix(head, "data:"):
+		return "is a data: URL without base64: it must begin as data:application/pdf;base64,"
+	case strings.HasPrefix(head, "%PDF") || strings.HasPrefix(head, "<") || strings.HasPrefix(head, "-----BEGIN"):
+		return "is not base64: it seems to be the document itself; send base64 of it"
+	case strings.Contains(head, "://"):
+		return "is not base64: it seems to be an address; send base64 of what is there"
+	case t.Len() < headLength && aPath.MatchString(head):
+		return "is not base64: it seems to be the name of a file; send base64 of what is in the file"
+	}
+	return "is not base64"
+}
+
+// aPath is what names of files look like: a path, or an extension at the end.
+var aPath = regexp.MustCompile(`^@?(~?/|\.{1,2}[/\\]|[A-Za-z]:[/\\]|file:)|^[^,;{}\n]+\.[A-Za-z0-9]{1,5}$`)
 
 // Document is the content as a source of at most limit bytes (0: no limit),
 // decoded once, on disk when it is large. It lives as long as the spool.

@@ -31,6 +31,9 @@ const (
 // RegisterAccounts adds the operations on accounts. All of them take e-mail
 // and API key as well as a token.
 func RegisterAccounts(a *api.API, s *Accounts) {
+	a.Tag(tokensTag, "Tokens and the scopes that they have. The operations of the first version (`/token`) are kept for the clients of it.")
+	a.Tag(moneyTag, "The wallet, subscriptions and what was charged.")
+	a.Tag(statsTag, "How much was asked, and what was refused.")
 	s.registerTokens(a)
 	s.registerFirstTokens(a)
 	s.registerScopes(a)
@@ -103,41 +106,41 @@ func (s *Accounts) deleteToken(ctx context.Context, in *tokenPath) (api.Reply[de
 	return api.Reply[deleted]{Data: deleted{1}, Message: "1 token deleted"}, err
 }
 
-func (s *Accounts) op(method, path, id, tag, summary string) api.Op {
-	return api.Op{Method: method, Path: path, ID: id, Tag: tag, Summary: summary, Basic: true, Errors: []fault.Code{125, 126, 127, 128, 130}}
+func (s *Accounts) op(method, path, id, tag, summary, text string) api.Op {
+	return api.Op{Method: method, Path: path, ID: id, Tag: tag, Summary: summary, Text: text, Basic: true, Errors: []fault.Code{125, 126, 127, 128, 130}}
 }
 
 // registerTokens adds the second version of the operations on tokens.
 func (s *Accounts) registerTokens(a *api.API) {
-	op := s.op(http.MethodPost, "/tokens", "createToken", tokensTag, "Make a token")
-	op.Text = "The token and its refresh token are shown in this answer only."
-	op.Idempotent, op.BadField = true, 80
+	op := s.op(http.MethodPost, "/tokens", "createToken", tokensTag, "Make a token",
+		"The token and its refresh token are shown in this answer only.")
+	op.Idempotent, op.BadField, op.Examples = true, 80, tokenExamples
 	op.Errors = append(op.Errors, 70, 80, 90)
 	api.RegisterReplayable(a, op, func(ctx context.Context, in *struct{ Body tokenRequest }) (api.Reply[token], error) {
 		return createToken(ctx, s, in.Body.asked(), newToken)
 	}, sameToken[token](s))
 
-	api.Register(a, s.op(http.MethodGet, "/tokens", "listTokens", tokensTag, "Tokens of the account, newest first"),
+	api.Register(a, s.op(http.MethodGet, "/tokens", "listTokens", tokensTag, "Tokens of the account, newest first", "Ids and last characters, never a token."),
 		func(ctx context.Context, in *listSpan) (api.Reply[[]token], error) {
 			list, err := s.Service.Tokens(ctx, callerID(ctx), account.TokenFilter{Skip: in.Skip, Limit: in.Limit})
 			return api.Found(each(list, shownToken)), err
 		})
 
-	op = s.op(http.MethodGet, "/tokens/{token}", "readToken", tokensTag, "One token")
+	op = s.op(http.MethodGet, "/tokens/{token}", "readToken", tokensTag, "One token", "By the token or its id: scopes, limits and what it was used for.")
 	op.Errors = append(op.Errors, 140, 141)
 	api.Register(a, op, func(ctx context.Context, in *tokenPath) (api.Reply[token], error) {
 		t, err := s.Service.FindToken(ctx, callerID(ctx), in.Token)
 		return api.Found(shownToken(t)), err
 	})
 
-	op = s.op(http.MethodPatch, "/tokens/{token}", "changeToken", tokensTag, "Change a token, or renew it with its refresh token")
-	op.Text = "With the refresh token as Bearer the token is replaced: the old one is void, and the answer shows the new pair. A refresh token works once and while its token lives; " +
-		"shown again it ends the token that it led to. Else what the body names is changed; a token that may do more than the one that asks cannot be."
-	op.BadField = 80
+	op = s.op(http.MethodPatch, "/tokens/{token}", "changeToken", tokensTag, "Change a token, or renew it with its refresh token",
+		"With the refresh token as Bearer the token is replaced: the old one is void, and the answer shows the new pair. A refresh token works once and while its token lives; "+
+			"shown again it ends the token that it led to. Else what the body names is changed; a token that may do more than the one that asks cannot be.")
+	op.BadField, op.Examples = 80, renameExamples
 	op.Errors = append(op.Errors, 80, 90, 140, 141)
 	api.Register(a, op, s.patchToken)
 
-	op = s.op(http.MethodDelete, "/tokens/{token}", "deleteToken", tokensTag, "Revoke a token and all that it made")
+	op = s.op(http.MethodDelete, "/tokens/{token}", "deleteToken", tokensTag, "Revoke a token and all that it made", "By the token or its id; those made with it end with it.")
 	op.Errors = append(op.Errors, 140, 141)
 	api.Register(a, op, s.deleteToken)
 }

@@ -15,33 +15,33 @@ type credit struct {
 
 type wallet struct {
 	Credit    euro   `json:"credit" doc:"EUR in the wallet"`
-	CreatedAt string `json:"createdAt" format:"date-time"`
-	UpdatedAt string `json:"updatedAt" format:"date-time"`
+	CreatedAt string `json:"createdAt" format:"date-time" doc:"when it was opened"`
+	UpdatedAt string `json:"updatedAt" format:"date-time" doc:"when it last changed"`
 }
 
 type walletTransaction struct {
-	ID          string `json:"id"`
+	ID          string `json:"id" doc:"of the movement"`
 	Amount      euro   `json:"amount" doc:"EUR, net; negative is spent"`
 	VAT         int64  `json:"vat" doc:"percent of value added tax that an invoice adds"`
-	CreatedAt   string `json:"createdAt" format:"date-time"`
-	Description string `json:"description"`
+	CreatedAt   string `json:"createdAt" format:"date-time" doc:"when it was"`
+	Description string `json:"description" doc:"what for"`
 }
 
 type subscription struct {
-	ID                string `json:"id"`
-	Scope             string `json:"scope"`
-	Domain            string `json:"domain"`
-	Active            bool   `json:"active"`
-	StartsAt          string `json:"startsAt" format:"date-time"`
-	ExpiresAt         string `json:"expiresAt" format:"date-time"`
+	ID                string `json:"id" doc:"of the subscription"`
+	Scope             string `json:"scope" doc:"the calls that it pays for"`
+	Domain            string `json:"domain" doc:"of the scope"`
+	Active            bool   `json:"active" doc:"it pays now"`
+	StartsAt          string `json:"startsAt" format:"date-time" doc:"from when"`
+	ExpiresAt         string `json:"expiresAt" format:"date-time" doc:"until when"`
 	TotalRequests     string `json:"totalRequests" doc:"a number, as text"`
 	AvailableRequests string `json:"availableRequests" doc:"a number, as text"`
-	PricePerRequest   euro   `json:"pricePerRequest"`
-	Type              string `json:"type"`
-	Autorenew         bool   `json:"autorenew"`
-	CreatedAt         string `json:"createdAt" format:"date-time"`
-	UpdatedAt         string `json:"updatedAt" format:"date-time"`
-	Price             euro   `json:"price"`
+	PricePerRequest   euro   `json:"pricePerRequest" doc:"EUR, net"`
+	Type              string `json:"type" doc:"prepaid"`
+	Autorenew         bool   `json:"autorenew" doc:"false: it ends"`
+	CreatedAt         string `json:"createdAt" format:"date-time" doc:"when it was made"`
+	UpdatedAt         string `json:"updatedAt" format:"date-time" doc:"when it last changed"`
+	Price             euro   `json:"price" doc:"EUR, net, for all"`
 }
 
 func shownSubscription(u account.Subscription) subscription {
@@ -55,32 +55,32 @@ func shownSubscription(u account.Subscription) subscription {
 }
 
 func (s *Accounts) registerMoney(a *api.API) {
-	api.Register(a, s.op(http.MethodGet, "/credit", "readCredit", moneyTag, "Money in the wallet (first version)"),
+	api.Register(a, s.op(http.MethodGet, "/credit", "readCredit", moneyTag, "Money in the wallet (first version)", "EUR in the wallet, and nothing else."),
 		func(ctx context.Context, _ *struct{}) (api.Reply[credit], error) {
 			w, err := s.Service.Wallet(ctx, callerID(ctx))
 			return api.Found(credit{euro(w.Credit)}), err
 		})
-	api.Register(a, s.op(http.MethodGet, "/wallet", "readWallet", moneyTag, "The wallet"),
+	api.Register(a, s.op(http.MethodGet, "/wallet", "readWallet", moneyTag, "The wallet", "What is in it, and since when."),
 		func(ctx context.Context, _ *struct{}) (api.Reply[wallet], error) {
 			w, err := s.Service.Wallet(ctx, callerID(ctx))
 			return api.Found(wallet{euro(w.Credit), isoTime(w.CreatedAt), isoTime(w.UpdatedAt)}), err
 		})
-	api.Register(a, s.op(http.MethodGet, "/wallet/transactions", "listTransactions", moneyTag, "Movements of the wallet, newest first"),
+	api.Register(a, s.op(http.MethodGet, "/wallet/transactions", "listTransactions", moneyTag, "Movements of the wallet, newest first", "Charges, refunds and credits, in EUR without value added tax."),
 		func(ctx context.Context, in *listSpan) (api.Reply[[]walletTransaction], error) {
 			list, err := s.Service.Transactions(ctx, callerID(ctx), in.Skip, in.Limit)
 			return api.Found(each(list, func(t account.Transaction) walletTransaction {
 				return walletTransaction{t.ID, euro(t.Amount), t.VAT, isoTime(t.CreatedAt), t.Description}
 			})), err
 		})
-	api.Register(a, s.op(http.MethodGet, "/subscriptions", "listSubscriptions", moneyTag, "Subscriptions, newest first"),
+	api.Register(a, s.op(http.MethodGet, "/subscriptions", "listSubscriptions", moneyTag, "Subscriptions, newest first", "Requests paid for in advance: what is left of them."),
 		func(ctx context.Context, in *listSpan) (api.Reply[[]subscription], error) {
 			list, err := s.Service.Subscriptions(ctx, callerID(ctx), in.Skip, in.Limit)
 			return api.Found(each(list, shownSubscription)), err
 		})
-	op := s.op(http.MethodGet, "/subscriptions/{id}", "readSubscription", moneyTag, "One subscription")
+	op := s.op(http.MethodGet, "/subscriptions/{id}", "readSubscription", moneyTag, "One subscription", "By its id.")
 	op.Errors = append(op.Errors, 140, 141)
 	api.Register(a, op, func(ctx context.Context, in *struct {
-		ID api.ID `path:"id"`
+		ID api.ID `path:"id" doc:"of the subscription"`
 	},
 	) (api.Reply[subscription], error) {
 		u, err := s.Service.Subscription(ctx, callerID(ctx), string(in.ID))

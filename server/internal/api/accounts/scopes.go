@@ -11,26 +11,26 @@ import (
 
 // ScopeItem is a scope that a token can have.
 type ScopeItem struct {
-	ID       string `json:"id"`
+	ID       string `json:"id" doc:"of the scope"`
 	Scope    string `json:"scope" doc:"METHOD:domain/segment"`
-	Method   string `json:"method"`
+	Method   string `json:"method" doc:"GET, POST, PUT, PATCH or DELETE"`
 	Endpoint string `json:"endpoint" doc:"the first segment of the path"`
-	Domain   string `json:"domain"`
-	Enabled  bool   `json:"enabled"`
+	Domain   string `json:"domain" doc:"of the server"`
+	Enabled  bool   `json:"enabled" doc:"it can be asked for"`
 }
 
 type freeLimits struct {
-	DayLimit   countOrFalse `json:"dayLimit"`
-	MonthLimit countOrFalse `json:"monthLimit"`
-	YearLimit  countOrFalse `json:"yearLimit"`
-	TotalLimit countOrFalse `json:"totalLimit"`
+	DayLimit   countOrFalse `json:"dayLimit" doc:"free requests a day"`
+	MonthLimit countOrFalse `json:"monthLimit" doc:"free requests a month"`
+	YearLimit  countOrFalse `json:"yearLimit" doc:"free requests a year"`
+	TotalLimit countOrFalse `json:"totalLimit" doc:"free requests in all"`
 }
 
 type scopeDetail struct {
 	ScopeItem
-	RateLimit    textOrFalse       `json:"rateLimit"`
-	FreeLimits   freeLimits        `json:"freeLimits"`
-	Requirements map[string]string `json:"requirements"`
+	RateLimit    textOrFalse       `json:"rateLimit" doc:"requests in a time"`
+	FreeLimits   freeLimits        `json:"freeLimits" doc:"what costs nothing"`
+	Requirements map[string]string `json:"requirements" doc:"none"`
 	Prices       map[string]euro   `json:"prices" doc:"EUR a request: wallet, subscription; none for free calls"`
 }
 
@@ -39,12 +39,12 @@ func shownScope(i account.ScopeInfo) ScopeItem {
 }
 
 type scopesPage struct {
-	Skip  int `query:"skip" minimum:"0" default:"0"`
+	Skip  int `query:"skip" minimum:"0" default:"0" doc:"elements to leave out"`
 	Limit int `query:"limit" minimum:"0" default:"0" doc:"elements to show; 0 or 1: all, as older clients mean it"`
 }
 
 func (s *Accounts) registerScopes(a *api.API) {
-	api.Register(a, s.op(http.MethodGet, "/scopes", "listScopes", tokensTag, "Scopes that a token can have"),
+	api.Register(a, s.op(http.MethodGet, "/scopes", "listScopes", tokensTag, "Scopes that a token can have", "All that tokens of this account may be given. The first segment of a path counts: `GET:*/signatures` covers `/signatures/{id}/detail`."),
 		func(_ context.Context, in *scopesPage) (api.Reply[[]ScopeItem], error) {
 			list := s.Service.Catalogue()
 			list = list[min(in.Skip, len(list)):]
@@ -53,10 +53,10 @@ func (s *Accounts) registerScopes(a *api.API) {
 			}
 			return api.Found(each(list, shownScope)), nil
 		})
-	op := s.op(http.MethodGet, "/scopes/{id}", "readScope", tokensTag, "One scope, with what its calls cost")
+	op := s.op(http.MethodGet, "/scopes/{id}", "readScope", tokensTag, "One scope, with what its calls cost", "Prices and free requests of the calls that it covers.")
 	op.Errors = append(op.Errors, 140, 141)
 	api.Register(a, op, func(_ context.Context, in *struct {
-		ID api.ID `path:"id"`
+		ID api.ID `path:"id" doc:"of the scope"`
 	},
 	) (api.Reply[scopeDetail], error) {
 		for _, i := range s.Service.Catalogue() {

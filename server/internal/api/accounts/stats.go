@@ -17,12 +17,12 @@ type counter struct {
 
 // UsageStats is what was used in a time.
 type UsageStats struct {
-	TotalRequests        int64 `json:"totalRequests"`
-	FreeRequests         int64 `json:"freeRequests"`
-	WalletRequests       int64 `json:"walletRequests"`
-	SubscriptionRequests int64 `json:"subscriptionRequests"`
-	ErrorRequests        int64 `json:"errorRequests"`
-	WalletAmount         euro  `json:"walletAmount"`
+	TotalRequests        int64 `json:"totalRequests" doc:"in all"`
+	FreeRequests         int64 `json:"freeRequests" doc:"that cost nothing"`
+	WalletRequests       int64 `json:"walletRequests" doc:"paid from the wallet"`
+	SubscriptionRequests int64 `json:"subscriptionRequests" doc:"paid from a subscription"`
+	ErrorRequests        int64 `json:"errorRequests" doc:"refused"`
+	WalletAmount         euro  `json:"walletAmount" doc:"EUR spent from the wallet"`
 }
 
 func shownUsage(c account.Count) UsageStats {
@@ -30,29 +30,29 @@ func shownUsage(c account.Count) UsageStats {
 }
 
 type addressStats struct {
-	IP string `json:"ip"`
+	IP string `json:"ip" doc:"that called"`
 	UsageStats
 }
 
 type domainStats struct {
-	Domain string `json:"domain"`
+	Domain string `json:"domain" doc:"that was called"`
 	UsageStats
 }
 
 type scopeStats struct {
-	Scope string `json:"scope"`
+	Scope string `json:"scope" doc:"that was used"`
 	UsageStats
 }
 
 type requestError struct {
-	ID               string `json:"id"`
-	Scope            string `json:"scope"`
-	Domain           string `json:"domain"`
-	ErrorAt          string `json:"errorAt" format:"date-time"`
-	HTTPResponseCode int    `json:"httpResponseCode"`
-	ErrorCode        int    `json:"errorCode"`
-	Message          string `json:"message"`
-	IP               string `json:"ip"`
+	ID               string `json:"id" doc:"the request's"`
+	Scope            string `json:"scope" doc:"that was used"`
+	Domain           string `json:"domain" doc:"that was called"`
+	ErrorAt          string `json:"errorAt" format:"date-time" doc:"when"`
+	HTTPResponseCode int    `json:"httpResponseCode" doc:"HTTP status"`
+	ErrorCode        int    `json:"errorCode" doc:"a code of the table at /docs/errors"`
+	Message          string `json:"message" doc:"what the caller was told"`
+	IP               string `json:"ip" doc:"that called"`
 }
 
 type statsQuery struct {
@@ -66,7 +66,7 @@ func (q *statsQuery) filter(by string) account.UsageFilter {
 
 func (s *Accounts) registerStats(a *api.API) {
 	s.registerCounters(a)
-	api.Register(a, s.op(http.MethodGet, "/stats", "readStats", statsTag, "Requests of the account"),
+	api.Register(a, s.op(http.MethodGet, "/stats", "readStats", statsTag, "Requests of the account", "How many calls, how they were paid, how many were refused."),
 		func(ctx context.Context, in *struct {
 			Date string `query:"date" doc:"YYYY, YYYY-MM or YYYY-MM-DD; all time without"`
 		},
@@ -77,20 +77,20 @@ func (s *Accounts) registerStats(a *api.API) {
 			}
 			return api.Found(shownUsage(list[0])), nil
 		})
-	api.Register(a, s.op(http.MethodGet, "/stats/ips", "listStatsByAddress", statsTag, "Requests by address"),
+	api.Register(a, s.op(http.MethodGet, "/stats/ips", "listStatsByAddress", statsTag, "Requests by address", "Where calls came from."),
 		func(ctx context.Context, in *statsQuery) (api.Reply[[]addressStats], error) {
 			list, err := s.Service.Usage(ctx, callerID(ctx), in.filter(account.ByAddress))
 			return api.Found(each(list, func(c account.Count) addressStats { return addressStats{c.Name, shownUsage(c)} })), err
 		})
-	api.Register(a, s.op(http.MethodGet, "/stats/apis", "listStatsByDomain", statsTag, "Requests by domain"),
+	api.Register(a, s.op(http.MethodGet, "/stats/apis", "listStatsByDomain", statsTag, "Requests by domain", "By the domain of the scope that was used."),
 		func(ctx context.Context, in *statsQuery) (api.Reply[[]domainStats], error) {
 			list, err := s.Service.Usage(ctx, callerID(ctx), in.filter(account.ByDomain))
 			return api.Found(each(list, func(c account.Count) domainStats { return domainStats{c.Name, shownUsage(c)} })), err
 		})
-	api.Register(a, s.op(http.MethodGet, "/stats/apis/{domain}", "listStatsOfDomain", statsTag, "Requests of a domain, by scope"),
+	api.Register(a, s.op(http.MethodGet, "/stats/apis/{domain}", "listStatsOfDomain", statsTag, "Requests of a domain, by scope", "By the scope that was used."),
 		func(ctx context.Context, in *struct {
 			statsQuery
-			Domain string `path:"domain"`
+			Domain string `path:"domain" doc:"of the scopes"`
 		},
 		) (api.Reply[[]scopeStats], error) {
 			f := in.filter(account.ByScope)
@@ -98,7 +98,7 @@ func (s *Accounts) registerStats(a *api.API) {
 			list, err := s.Service.Usage(ctx, callerID(ctx), f)
 			return api.Found(each(list, func(c account.Count) scopeStats { return scopeStats{c.Name, shownUsage(c)} })), err
 		})
-	api.Register(a, s.op(http.MethodGet, "/errors", "listErrors", statsTag, "Refused requests of the last 30 days, newest first"),
+	api.Register(a, s.op(http.MethodGet, "/errors", "listErrors", statsTag, "Refused requests of the last 30 days, newest first", "What callers were told, to find out why a client fails."),
 		func(ctx context.Context, in *listSpan) (api.Reply[[]requestError], error) {
 			list, err := s.Service.Failures(ctx, callerID(ctx), in.Skip, in.Limit)
 			return api.Found(each(list, func(f account.Failure) requestError {
@@ -108,15 +108,16 @@ func (s *Accounts) registerStats(a *api.API) {
 }
 
 func (s *Accounts) registerCounters(a *api.API) {
-	api.Register(a, s.op(http.MethodGet, "/counters/total", "countersTotal", statsTag, "Requests by scope, all time"),
+	api.Register(a, s.op(http.MethodGet, "/counters/total", "countersTotal", statsTag, "Requests by scope, all time", "By scope: how many requests, and how many were paid."),
 		func(ctx context.Context, _ *struct{}) (api.Reply[map[string]counter], error) {
 			return s.counters(ctx, "")
 		})
 	for unit, layout := range map[string]int{"day": 10, "month": 7, "year": 4} {
-		op := s.op(http.MethodGet, "/counters/"+unit+"/{date}", "counters"+capital(unit), statsTag, "Requests by scope in a "+unit)
+		op := s.op(http.MethodGet, "/counters/"+unit+"/{date}", "counters"+capital(unit), statsTag, "Requests by scope in a "+unit,
+			"By scope: how many requests, and how many were paid.")
 		op.Errors = append(op.Errors, 160)
 		api.Register(a, op, func(ctx context.Context, in *struct {
-			Date string `path:"date"`
+			Date string `path:"date" doc:"YYYY, YYYY-MM or YYYY-MM-DD, as the path asks for"`
 		},
 		) (api.Reply[map[string]counter], error) {
 			if len(in.Date) != layout {

@@ -34,18 +34,18 @@ func (r firstRequest) life() (time.Duration, error) {
 
 // flatToken is the one answer without an envelope.
 type flatToken struct {
-	Scopes  []string `json:"scopes"`
+	Scopes  []string `json:"scopes" doc:"METHOD:domain/segment"`
 	Expire  int64    `json:"expire" doc:"unix seconds"`
 	Token   string   `json:"token" doc:"shown in this answer only"`
-	Success bool     `json:"success"`
-	Message string   `json:"message"`
-	Error   *int     `json:"error"`
+	Success bool     `json:"success" doc:"true"`
+	Message string   `json:"message" doc:"Created"`
+	Error   *int     `json:"error" doc:"null"`
 }
 
 func (t flatToken) grants() ([]string, time.Time) { return t.Scopes, time.Unix(t.Expire, 0) }
 
 type tokenV1 struct {
-	Scopes   []string `json:"scopes"`
+	Scopes   []string `json:"scopes" doc:"METHOD:domain/segment"`
 	Expire   int64    `json:"expire" doc:"unix seconds"`
 	Token    string   `json:"token" doc:"the token's id, as good in paths as the token"`
 	LastFour string   `json:"lastFour" doc:"the token's last characters, to tell it by"`
@@ -66,8 +66,8 @@ type firstChange struct {
 }
 
 func (s *Accounts) registerFirstTokens(a *api.API) {
-	op := s.op(http.MethodPost, "/token", "createTokenV1", tokensTag, "Make a token (first version: a flat answer)")
-	op.Idempotent, op.NoEnvelope, op.BadField = true, true, 80
+	op := s.op(http.MethodPost, "/token", "createTokenV1", tokensTag, "Make a token (first version: a flat answer)", "The one answer without an envelope: scopes, expiry and the token, which is shown in this answer only.")
+	op.Idempotent, op.NoEnvelope, op.BadField, op.Examples = true, true, 80, firstExamples
 	op.Errors = append(op.Errors, 70, 80, 90)
 	api.RegisterReplayable(a, op, func(ctx context.Context, in *struct{ Body firstRequest }) (api.Reply[flatToken], error) {
 		life, err := in.Body.life()
@@ -79,21 +79,21 @@ func (s *Accounts) registerFirstTokens(a *api.API) {
 		})
 	}, sameToken[flatToken](s))
 
-	api.Register(a, s.op(http.MethodGet, "/token", "listTokensV1", tokensTag, "Tokens of the account (first version)"),
+	api.Register(a, s.op(http.MethodGet, "/token", "listTokensV1", tokensTag, "Tokens of the account (first version)", "Ids in the place of tokens, which are shown only when they are made."),
 		func(ctx context.Context, in *firstFilter) (api.Reply[[]tokenV1], error) {
 			list, err := s.Service.Tokens(ctx, callerID(ctx), account.TokenFilter{Scope: in.Scope, Skip: in.Skip, Limit: in.Limit})
 			return api.Found(each(list, shownFirst)), err
 		})
 
-	op = s.op(http.MethodGet, "/token/{token}", "readTokenV1", tokensTag, "One token (first version)")
+	op = s.op(http.MethodGet, "/token/{token}", "readTokenV1", tokensTag, "One token (first version)", "A list of one.")
 	op.Errors = append(op.Errors, 140, 141)
 	api.Register(a, op, func(ctx context.Context, in *tokenPath) (api.Reply[[]tokenV1], error) {
 		t, err := s.Service.FindToken(ctx, callerID(ctx), in.Token)
 		return api.Found([]tokenV1{shownFirst(t)}), err
 	})
 
-	op = s.op(http.MethodPut, "/token/{token}", "replaceTokenV1", tokensTag, "Replace a token's scopes and expiry (first version)")
-	op.BadField, op.Errors = 80, append(op.Errors, 70, 80, 90, 140, 141)
+	op = s.op(http.MethodPut, "/token/{token}", "replaceTokenV1", tokensTag, "Replace a token's scopes and expiry (first version)", "Both are set; what is left out has its default.")
+	op.BadField, op.Examples, op.Errors = 80, firstExamples, append(op.Errors, 70, 80, 90, 140, 141)
 	api.Register(a, op, func(ctx context.Context, in *firstChange) (api.Reply[[]tokenV1], error) {
 		if len(in.Body.Scopes) == 0 {
 			return api.Reply[[]tokenV1]{}, fault.New(fault.ScopesMissing, "scopes are missing")
@@ -101,13 +101,13 @@ func (s *Accounts) registerFirstTokens(a *api.API) {
 		return s.changeFirst(ctx, in, true)
 	})
 
-	op = s.op(http.MethodPatch, "/token/{token}", "changeTokenV1", tokensTag, "Change a token's scopes or expiry (first version)")
-	op.BadField, op.Errors = 80, append(op.Errors, 80, 90, 140, 141)
+	op = s.op(http.MethodPatch, "/token/{token}", "changeTokenV1", tokensTag, "Change a token's scopes or expiry (first version)", "What the body names is changed.")
+	op.BadField, op.Examples, op.Errors = 80, firstExamples, append(op.Errors, 80, 90, 140, 141)
 	api.Register(a, op, func(ctx context.Context, in *firstChange) (api.Reply[[]tokenV1], error) {
 		return s.changeFirst(ctx, in, in.Body.TTL != 0 || in.Body.Expire != 0)
 	})
 
-	op = s.op(http.MethodDelete, "/token/{token}", "deleteTokenV1", tokensTag, "Revoke a token (first version)")
+	op = s.op(http.MethodDelete, "/token/{token}", "deleteTokenV1", tokensTag, "Revoke a token (first version)", "By the token or its id; those made with it end with it.")
 	op.Errors = append(op.Errors, 140, 141)
 	api.Register(a, op, s.deleteToken)
 }

@@ -84,19 +84,19 @@ func (l *tokenLimits) limits() account.Limits {
 }
 
 type tokenStats struct {
-	TotalRequests        int64    `json:"totalRequests"`
-	WalletRequests       int64    `json:"walletRequests"`
-	SubscriptionRequests int64    `json:"subscriptionRequests"`
-	ErrorRequests        int64    `json:"errorRequests"`
-	WalletAmount         euro     `json:"walletAmount"`
+	TotalRequests        int64    `json:"totalRequests" doc:"requests in all"`
+	WalletRequests       int64    `json:"walletRequests" doc:"paid from the wallet"`
+	SubscriptionRequests int64    `json:"subscriptionRequests" doc:"paid from a subscription"`
+	ErrorRequests        int64    `json:"errorRequests" doc:"refused"`
+	WalletAmount         euro     `json:"walletAmount" doc:"EUR spent from the wallet"`
 	IP                   []string `json:"ip" doc:"addresses it was used from"`
 }
 
 type tokenRequest struct {
 	Scopes []string     `json:"scopes" required:"false" doc:"METHOD:domain/segment; * stands for any"`
-	Name   string       `json:"name" required:"false"`
+	Name   string       `json:"name" required:"false" doc:"a label"`
 	TTL    int64        `json:"ttl" required:"false" doc:"seconds; 0 or less, or over a year: a year; never beyond the end of the token that asks"`
-	Limits *tokenLimits `json:"limits" required:"false"`
+	Limits *tokenLimits `json:"limits" required:"false" doc:"of the token itself; none by default"`
 }
 
 func (r tokenRequest) asked() account.NewToken {
@@ -109,8 +109,8 @@ func seconds(n int64) time.Duration {
 }
 
 type tokenPatch struct {
-	Scopes []string     `json:"scopes" required:"false"`
-	Name   *string      `json:"name" required:"false"`
+	Scopes []string     `json:"scopes" required:"false" doc:"METHOD:domain/segment; * stands for any"`
+	Name   *string      `json:"name" required:"false" doc:"a label"`
 	TTL    *int64       `json:"ttl" required:"false" doc:"seconds from now; a token cannot prolong itself, nor another beyond its own end"`
 	Limits *tokenLimits `json:"limits" required:"false" doc:"all limits; those left out are lifted"`
 }
@@ -129,17 +129,17 @@ func (p tokenPatch) change() account.TokenChange {
 }
 
 type token struct {
-	ID           string      `json:"id"`
+	ID           string      `json:"id" doc:"of the token, as good in paths as the token"`
 	Token        string      `json:"token" doc:"the token when it is made; its id ever after"`
 	LastFour     string      `json:"lastFour" doc:"the token's last characters, to tell it by"`
-	Name         string      `json:"name"`
-	CreatedAt    string      `json:"createdAt" format:"date-time"`
-	ExpireAt     string      `json:"expireAt" format:"date-time"`
-	UpdatedAt    string      `json:"updatedAt" format:"date-time"`
-	Scopes       []string    `json:"scopes"`
+	Name         string      `json:"name" doc:"a label"`
+	CreatedAt    string      `json:"createdAt" format:"date-time" doc:"when it was made"`
+	ExpireAt     string      `json:"expireAt" format:"date-time" doc:"when it ends"`
+	UpdatedAt    string      `json:"updatedAt" format:"date-time" doc:"when it last changed"`
+	Scopes       []string    `json:"scopes" doc:"METHOD:domain/segment; * stands for any"`
 	RefreshToken *string     `json:"refreshToken" doc:"when the token is made, else null"`
-	Limits       tokenLimits `json:"limits"`
-	Stats        tokenStats  `json:"stats"`
+	Limits       tokenLimits `json:"limits" doc:"its own; null where there is none"`
+	Stats        tokenStats  `json:"stats" doc:"what it was used for"`
 }
 
 func (t token) grants() ([]string, time.Time) {

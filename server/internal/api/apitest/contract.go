@@ -75,6 +75,9 @@ func New(t T, spec []byte) *Contract {
 	return c
 }
 
+// problemJSON is RFC 9457's form of a refusal.
+const problemJSON = "application/problem+json"
+
 // documentURL is what the document is called among schemas; nobody fetches it.
 const documentURL = "https://openapi.invalid/openapi.json"
 
@@ -152,9 +155,15 @@ func (c *Contract) judge(op *openapi3.Operation, path, method, status string, he
 	if r == nil {
 		return errors.New("there is no such status")
 	}
+	if header.Get("Content-Type") == problemJSON && status[0] != '2' {
+		return nil // every refusal can be had so, the document says
+	}
 	mediaType, _, err := mime.ParseMediaType(header.Get("Content-Type"))
 	if err != nil {
 		return fmt.Errorf("media type %q: %w", header.Get("Content-Type"), err)
+	}
+	if slices.Contains(alsoProduced(r.Value), mediaType) {
+		return nil // bytes, or a form of another's making
 	}
 	if r.Value.Content[mediaType] == nil {
 		return fmt.Errorf("there is no media type %s", mediaType)
@@ -171,6 +180,16 @@ func (c *Contract) judge(op *openapi3.Operation, path, method, status string, he
 		return err
 	}
 	return s.Validate(x)
+}
+
+// alsoProduced are the media types of an answer that are named beside its own.
+func alsoProduced(r *openapi3.Response) []string {
+	var all []string
+	list, _ := r.Extensions["x-also-produces"].([]any)
+	for _, one := range list {
+		all = append(all, fmt.Sprint(one))
+	}
+	return all
 }
 
 // Knows says whether the document describes a call.

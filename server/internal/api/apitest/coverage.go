@@ -235,6 +235,9 @@ func expect(all map[string]bool, item *openapi3.PathItem, op *openapi3.Operation
 			}
 			continue
 		}
+		for _, mediaType := range alsoProduced(r.Value) {
+			all[op.OperationID+" as "+mediaType] = true
+		}
 		for mediaType, mt := range r.Value.Content {
 			all[op.OperationID+" as "+mediaType] = true
 			if mediaType == "application/json" {

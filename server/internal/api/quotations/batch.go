@@ -31,6 +31,16 @@ type batchPoint struct {
 	Longitude jsontext.Value `json:"longitude" doc:"degrees"`
 }
 
+// batchExamples are bodies that the sandbox takes: the places are on the sample's
+// island, and off it.
+var batchExamples = []api.Example{{
+	Name: "places", Summary: "Two places, without perimeters",
+	Value: map[string]any{"geometry": "none", "points": []any{
+		map[string]any{"id": "island", "latitude": 38.6, "longitude": 17.6},
+		map[string]any{"id": "open sea", "latitude": 38.0, "longitude": 17.0},
+	}},
+}}
+
 type batchInput struct {
 	Body api.Upload[batchBody]
 }

@@ -17,8 +17,8 @@ type municipalitiesInput struct {
 	Semester string `query:"semester" doc:"a loaded semester; the active one by default" example:"2018/2"`
 	Province string `query:"province" doc:"two letters of the cadastral province"`
 	Q        string `query:"q" doc:"part of the name, or a cadastral or ISTAT code"`
-	Skip     int    `query:"skip" minimum:"0" default:"0"`
-	Limit    int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+	Skip     int    `query:"skip" minimum:"0" default:"0" doc:"municipalities to leave out"`
+	Limit    int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"municipalities at most"`
 }
 
 func (o *OMI) municipalities(ctx context.Context, in *municipalitiesInput) (api.Reply[[]municipality], error) {

@@ -39,6 +39,7 @@ const omiTag = "Quotations"
 // RegisterOMI adds the operations on real-estate quotations.
 func RegisterOMI(a *api.API, o *OMI) {
 	o.log = a.Log()
+	a.Tag(omiTag, "Italian real-estate quotations by coordinates. Source of the data: "+omi.Attribution+".")
 	o.registerLookup(a)
 	o.registerLists(a)
 	o.registerPublications(a)
@@ -49,16 +50,17 @@ func (o *OMI) registerLookup(a *api.API) {
 		Method: http.MethodGet, Path: "/IT-omi", ID: "lookupQuotation", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary:  "The OMI zone at a place, with its quotations and its perimeter",
 		Text:     "Outside every zone `data` is an empty object and `message` says so. A side that is not quoted is `null`. Edges and vertices belong to a zone; of several zones the smallest is answered. Without `semester`, the newest publication from the active one backwards whose perimeters contain the place answers; `message` names the active one where it lacks the place. Source of the data: " + omi.Attribution + ".",
-		Produces: []string{geoJSON}, Errors: []fault.Code{281, 282, 283, 284, 285, 286, 611},
+		Produces: []string{geoJSON}, Errors: []fault.Code{281, 282, 283, 284, 285, 286, 611}, Aliases: placeAliases,
 	}, o.lookup)
 	api.RegisterEncoded[historyQuery, quotationHistory](a, api.Op{
 		Method: http.MethodGet, Path: "/IT-omi/history", ID: "quotationHistory", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "The zone at a place in every loaded semester, the newest first",
-		Errors:  []fault.Code{281, 282, 283, 285, 286, 611},
+		Text:    "`matched_by` says how the zone of an older semester was found: by its perimeter, or by its code where the semester has none.",
+		Errors:  []fault.Code{281, 282, 283, 285, 286, 611}, Aliases: placeAliases,
 	}, o.history)
 	api.RegisterEncodedBody[batchInput, []batchResult](a, api.Op{
 		Method: http.MethodPost, Path: "/IT-omi/batch", ID: "lookupQuotations", Tag: omiTag, Source: dataSource, Gzip: true,
-		Summary: "The zones at up to a thousand places", MaxBody: 4 << 20, BadField: 286,
+		Summary: "The zones at up to a thousand places", MaxBody: 4 << 20, BadField: 286, Examples: batchExamples, Aliases: placeAliases,
 		Text:   "Answers come in the order of the points; a bad point fails alone and costs nothing.",
 		Errors: []fault.Code{284, 285, 286, 611},
 	}, o.batch)
@@ -67,15 +69,16 @@ func (o *OMI) registerLookup(a *api.API) {
 func (o *OMI) registerLists(a *api.API) {
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/IT-omi/municipalities", ID: "listMunicipalities", Tag: omiTag, Source: dataSource, Gzip: true,
-		Summary: "Municipalities of a publication", Errors: []fault.Code{284, 285},
+		Summary: "Municipalities of a publication", Text: "In the order of the source, filtered by province, name or code.", Errors: []fault.Code{284, 285},
 	}, o.municipalities)
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/IT-omi/municipalities/{cadastral_code}", ID: "getMunicipality", Tag: omiTag, Source: dataSource, Gzip: true,
-		Summary: "A municipality and its zones", Errors: []fault.Code{140, 284, 285},
+		Summary: "A municipality and its zones", Text: "By its cadastral (Belfiore) code: F205 is Milano, H501 Roma.", Errors: []fault.Code{140, 284, 285},
 	}, o.municipality)
 	api.RegisterEncoded[zoneQuery, Quotation](a, api.Op{
 		Method: http.MethodGet, Path: "/IT-omi/zones/{cadastral_code}/{omi_zone}", ID: "getZone", Tag: omiTag, Source: dataSource, Gzip: true,
 		Summary: "A zone by its code, with its quotations and its perimeter", Produces: []string{geoJSON},
+		Text:   "As a lookup answers, without coordinates. With `format=geojson` a bare Feature.",
 		Errors: []fault.Code{140, 284, 285, 286},
 	}, o.zone)
 	api.RegisterEncoded[zonesQuery, api.None](a, api.Op{
@@ -90,6 +93,7 @@ func (o *OMI) registerPublications(a *api.API) {
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/IT-omi/publications", ID: "listPublications", Tag: omiTag, Source: dataSource,
 		Summary: "The publications that are loaded, the newest first",
+		Text:    "Which semesters can be asked for, which one answers by default, and what each import found.",
 	}, o.publications)
 	api.RegisterReplayable(a, api.Op{
 		Method: http.MethodPost, Path: "/IT-omi/publications", ID: "importPublication", Tag: omiTag, Source: dataSource,
@@ -99,6 +103,9 @@ func (o *OMI) registerPublications(a *api.API) {
 		Errors: []fault.Code{140, 287},
 	}, o.importPublication, o.importedPublication)
 }
+
+// placeAliases are as good as latitude and longitude.
+var placeAliases = []string{"lat", "lng"}
 
 // geoJSON is the media type of RFC 7946.
 const geoJSON = "application/geo+json"

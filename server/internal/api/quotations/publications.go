@@ -3,6 +3,7 @@ package quotations
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/omi"
@@ -58,7 +59,7 @@ func (o *OMI) importPublication(ctx context.Context, in *publicationInput) (api.
 		inputs = append(inputs, omi.Input{Content: src, Size: src.Size()})
 	}
 	if len(inputs) == 0 {
-		return api.Reply[publicationWire]{}, fault.New(fault.PublicationRefused, "publication refused: send it as multipart/form-data in the field file")
+		return api.Reply[publicationWire]{}, fault.New(fault.PublicationRefused, "publication refused: send it as multipart/form-data in the field file: -F file=@FILE")
 	}
 	report, err := o.Publications.Import(ctx, inputs, omi.ImportOptions{AllowMixed: in.says("allow_mixed"), AllowPartial: in.says("allowPartial")})
 	if err != nil {
@@ -99,7 +100,8 @@ func content(p upload.Part) (ades.Source, error) {
 // says reads a field that allows something.
 func (in *publicationInput) says(name string) bool {
 	for _, p := range in.Body.Form(name) {
-		if s, err := p.Text.String(16); err == nil && (s == "true" || s == "1") {
+		s, err := p.Text.String(16)
+		if on, bad := strconv.ParseBool(s); err == nil && bad == nil && on {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"rogito.dev/rogito/omi"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/hint"
 )
 
 // lookupQuery is what a lookup asks, read from the query string without a map: this
@@ -136,7 +137,7 @@ func (q *lookupQuery) form(byDefault omi.Geometry) (f form, err error) {
 	case "geojson":
 		f.geojson = true
 	default:
-		return f, fault.New(fault.BadLookup, "format must be json or geojson")
+		return f, fault.New(fault.BadLookup, "%s", hint.OneOf("format", q.format, []string{"json", "geojson"}))
 	}
 	return f, nil
 }
@@ -152,7 +153,7 @@ func geometryOf(s string, byDefault omi.Geometry) (omi.Geometry, error) {
 	case "none":
 		return omi.NoGeometry, nil
 	}
-	return 0, fault.New(fault.BadLookup, "geometry must be full, simplified or none")
+	return 0, fault.New(fault.BadLookup, "%s", hint.OneOf("geometry", s, []string{"full", "simplified", "none"}))
 }
 
 // publications are those that the query is about.

@@ -7,56 +7,56 @@ import "rogito.dev/rogito/omi"
 
 // Quotation is the answer to a lookup; an empty object where no zone is.
 type Quotation struct {
-	Year          int            `json:"year,omitempty" example:"2018"`
-	Semester      int            `json:"semester,omitempty" enum:"1,2"`
+	Year          int            `json:"year,omitempty" example:"2018" doc:"of the publication"`
+	Semester      int            `json:"semester,omitempty" enum:"1,2" doc:"of the publication"`
 	Location      *latLng        `json:"location,omitempty" doc:"the place that was asked for"`
 	Distance      float64        `json:"distance,omitempty" doc:"metres to the zone, where the place is outside and the nearest one was asked for"`
-	Region        string         `json:"region,omitempty" example:"LOMBARDIA"`
-	ProvinceCode  string         `json:"province_code,omitempty" example:"MI"`
-	Municipality  string         `json:"municipality,omitempty" example:"MILANO"`
+	Region        string         `json:"region,omitempty" example:"LOMBARDIA" doc:"in capitals, as the source has it"`
+	ProvinceCode  string         `json:"province_code,omitempty" example:"MI" doc:"two letters"`
+	Municipality  string         `json:"municipality,omitempty" example:"MILANO" doc:"name, in capitals"`
 	ISTATCode     string         `json:"istat_code,omitempty" example:"015146" doc:"empty where the source has none"`
-	CadastralCode string         `json:"cadastral_code,omitempty" example:"F205"`
-	OMIZone       string         `json:"omi_zone,omitempty" example:"B12"`
-	Zone          *zoneDetails   `json:"zone,omitempty"`
+	CadastralCode string         `json:"cadastral_code,omitempty" example:"F205" doc:"Belfiore code of the municipality"`
+	OMIZone       string         `json:"omi_zone,omitempty" example:"B12" doc:"code of the zone in its municipality"`
+	Zone          *zoneDetails   `json:"zone,omitempty" doc:"what the source says of the zone"`
 	Values        []valuation    `json:"values,omitempty" doc:"one entry for each property type and condition"`
 	Geometry      []polygonRings `json:"geometry,omitempty" doc:"absent with geometry=none"`
 }
 
 type latLng struct {
-	Lat float64 `json:"lat"`
-	Lng float64 `json:"lng"`
+	Lat float64 `json:"lat" doc:"degrees north"`
+	Lng float64 `json:"lng" doc:"degrees east"`
 }
 
 type zoneDetails struct {
-	Description           string  `json:"description"`
-	PrevalentPropertyType string  `json:"prevalent_property_type"`
+	Description           string  `json:"description" doc:"streets and places"`
+	PrevalentPropertyType string  `json:"prevalent_property_type" doc:"as the source names it"`
 	Band                  string  `json:"band" doc:"B central, C semi-central, D peripheral, E suburban, R rural"`
-	PrevalentCondition    *string `json:"prevalent_condition"`
-	Microzone             *int    `json:"microzone"`
+	PrevalentCondition    *string `json:"prevalent_condition" doc:"as the source names it; null where it says none"`
+	Microzone             *int    `json:"microzone" doc:"cadastral microzone; null where there is none"`
 }
 
 type valuation struct {
-	PropertyType     string      `json:"property_type" example:"Abitazioni civili"`
-	PropertyTypeCode int         `json:"property_type_code" example:"20"`
-	Condition        string      `json:"condition" example:"NORMALE"`
+	PropertyType     string      `json:"property_type" example:"Abitazioni civili" doc:"as the source names it"`
+	PropertyTypeCode int         `json:"property_type_code" example:"20" doc:"of the source"`
+	Condition        string      `json:"condition" example:"NORMALE" doc:"OTTIMO, NORMALE or SCADENTE"`
 	Prevalent        bool        `json:"prevalent" doc:"the condition is the prevalent one of the type in the zone"`
 	Sale             *priceRange `json:"sale" doc:"euro per square metre; null: not quoted"`
 	Rent             *priceRange `json:"rent" doc:"euro per square metre and month; null: not quoted"`
 }
 
 type priceRange struct {
-	Min     float64 `json:"min"`
-	Max     float64 `json:"max"`
+	Min     float64 `json:"min" doc:"lowest"`
+	Max     float64 `json:"max" doc:"highest"`
 	Surface *string `json:"surface" enum:"gross,net" doc:"what the square metres measure"`
 }
 
 type polygonRings struct {
 	Exterior []latLng   `json:"exterior" doc:"a closed ring: the last point is the first"`
-	Holes    [][]latLng `json:"holes"`
+	Holes    [][]latLng `json:"holes" doc:"closed rings"`
 }
 
 type quotationHistory struct {
-	Location latLng          `json:"location"`
+	Location latLng          `json:"location" doc:"the place that was asked for"`
 	History  []pastQuotation `json:"history" doc:"the newest first"`
 }
 
@@ -67,10 +67,10 @@ type pastQuotation struct {
 
 type batchResult struct {
 	ID      any       `json:"id" doc:"as it was given"`
-	Found   bool      `json:"found"`
-	Result  Quotation `json:"result"`
-	Error   *int      `json:"error"`
-	Message string    `json:"message"`
+	Found   bool      `json:"found" doc:"a zone is there"`
+	Result  Quotation `json:"result" doc:"as a single lookup answers; empty where nothing was found"`
+	Error   *int      `json:"error" doc:"code of a point that is wrong; else null"`
+	Message string    `json:"message" doc:"what is wrong with it, or that there is no zone"`
 }
 
 // omiQuery describes the query of GET /IT-omi.
@@ -91,8 +91,8 @@ type historyQuery struct {
 }
 
 type zoneQuery struct {
-	CadastralCode string `path:"cadastral_code" example:"F205"`
-	OMIZone       string `path:"omi_zone" example:"B12"`
+	CadastralCode string `path:"cadastral_code" example:"F205" doc:"cadastral (Belfiore) code of the municipality"`
+	OMIZone       string `path:"omi_zone" example:"B12" doc:"code of the zone"`
 	Semester      string `query:"semester" example:"2018/2" doc:"a loaded semester; the active one by default"`
 	Geometry      string `query:"geometry" enum:"full,simplified,none" default:"full" doc:"how much of the perimeter"`
 	Format        string `query:"format" enum:"json,geojson" default:"json" doc:"geojson: a bare Feature"`
@@ -105,12 +105,12 @@ type zonesQuery struct {
 }
 
 type municipality struct {
-	CadastralCode string `json:"cadastral_code"`
-	Municipality  string `json:"municipality"`
-	ProvinceCode  string `json:"province_code"`
-	Region        string `json:"region"`
-	ISTATCode     string `json:"istat_code"`
-	ZoneCount     int    `json:"zone_count"`
+	CadastralCode string `json:"cadastral_code" doc:"Belfiore code of the municipality"`
+	Municipality  string `json:"municipality" doc:"name, in capitals"`
+	ProvinceCode  string `json:"province_code" doc:"two letters"`
+	Region        string `json:"region" doc:"in capitals, as the source has it"`
+	ISTATCode     string `json:"istat_code" doc:"empty where the source has none"`
+	ZoneCount     int    `json:"zone_count" doc:"zones of the municipality"`
 }
 
 func municipalityOf(m omi.Municipality, zones int) municipality {
@@ -122,14 +122,14 @@ func municipalityOf(m omi.Municipality, zones int) municipality {
 
 type municipalityZones struct {
 	municipality
-	Zones []zoneSummary `json:"zones"`
+	Zones []zoneSummary `json:"zones" doc:"in the order of their codes"`
 }
 
 type zoneSummary struct {
-	OMIZone     string      `json:"omi_zone"`
-	Zone        zoneDetails `json:"zone"`
-	ValueCount  int         `json:"value_count"`
-	HasGeometry bool        `json:"has_geometry"`
+	OMIZone     string      `json:"omi_zone" doc:"code of the zone in its municipality"`
+	Zone        zoneDetails `json:"zone" doc:"what the source says of it"`
+	ValueCount  int         `json:"value_count" doc:"its quotations"`
+	HasGeometry bool        `json:"has_geometry" doc:"it has a perimeter"`
 }
 
 func zoneSummaryOf(z omi.Zone) zoneSummary {
@@ -145,11 +145,11 @@ func zoneSummaryOf(z omi.Zone) zoneSummary {
 }
 
 type publicationWire struct {
-	Semester       string     `json:"semester" example:"2018/2"`
+	Semester       string     `json:"semester" example:"2018/2" doc:"that it is of"`
 	ProcessedAt    *string    `json:"processedAt" example:"2019-04-27" doc:"the day the Agenzia processed it"`
-	Municipalities int        `json:"municipalities"`
-	Zones          int        `json:"zones"`
-	Values         int        `json:"values"`
+	Municipalities int        `json:"municipalities" doc:"in it"`
+	Zones          int        `json:"zones" doc:"in it"`
+	Values         int        `json:"values" doc:"in it"`
 	Active         bool       `json:"active" doc:"answers where no semester is asked for"`
 	Sample         bool       `json:"sample" doc:"made up; steps aside when anything is imported"`
 	Report         omi.Report `json:"report" doc:"what the import found"`

@@ -14,7 +14,8 @@ import (
 func RegisterApprovals(a *api.API, s *Signatures) {
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/approvals", ID: "listApprovals", Tag: signatureTag,
-		Summary: "Signatures that wait for an approval, newest first", Errors: []fault.Code{160},
+		Summary: "Signatures that wait for an approval, newest first",
+		Text:    "Those of the account whose certificates have a security level with `approval`.", Errors: []fault.Code{160},
 	}, s.approvals)
 	api.Register(a, api.Op{
 		Method: http.MethodPost, Path: "/approvals/{id}", ID: "approveSignature", Tag: signatureTag,
@@ -24,7 +25,7 @@ func RegisterApprovals(a *api.API, s *Signatures) {
 	})
 	api.Register(a, api.Op{
 		Method: http.MethodDelete, Path: "/approvals/{id}", ID: "refuseSignature", Tag: signatureTag,
-		Summary: "Refuse a signature", Errors: []fault.Code{129, 140, 141, 145},
+		Summary: "Refuse a signature", Text: "The record ends in ERROR with 120, also where an approval was given and the key not used yet.", Errors: []fault.Code{129, 140, 141, 145},
 	}, func(ctx context.Context, in *idInput) (api.Reply[signatureRecord], error) {
 		return recordReply(s.Service.Refuse(ctx, signer(ctx), string(in.ID)))
 	})
@@ -40,7 +41,7 @@ func recordReply(r *signing.Record, err error) (api.Reply[signatureRecord], erro
 type approval struct {
 	SignatureSummary
 	Approval  string `json:"approval" doc:"WAITING"`
-	WaitsTill string `json:"waitsUntil"`
+	WaitsTill string `json:"waitsUntil" doc:"then it ends in ERROR with 120"`
 }
 
 func (s *Signatures) approvals(ctx context.Context, in *pageInput) (api.Reply[[]approval], error) {

@@ -21,17 +21,17 @@ import (
 func hexText(b []byte) string { return hex.EncodeToString(b) }
 
 // audit answers the trail in the form that Accept asks for.
-func (s *Signatures) audit(ctx context.Context, in *partInput) (api.Reply[signaturePart], error) {
+func (s *Signatures) audit(ctx context.Context, in *auditInput) (api.Reply[*auditTrail], error) {
 	r, entries, err := s.Service.Trail(ctx, account.CallerFrom(ctx).AccountID, string(in.ID))
 	if err != nil {
-		return api.Reply[signaturePart]{}, err
+		return api.Reply[*auditTrail]{}, err
 	}
 	form := trailForm(in.Accept)
 	if form == "" {
-		return api.Found(signaturePart{trail: trailWire(r, entries)}), nil
+		return api.Found(trailWire(r, entries)), nil
 	}
 	c, err := s.written(ctx, r, entries, form, look.Preferred(in.Language))
-	return api.Reply[signaturePart]{Content: c}, err
+	return api.Reply[*auditTrail]{Content: c}, err
 }
 
 // Certificate is the audit of a record for people: text/html or application/pdf.

@@ -22,54 +22,57 @@ const callbackTag = "Callbacks"
 
 // RegisterCallbacks adds the operations on callbacks.
 func RegisterCallbacks(a *api.API, c *Callbacks) {
+	a.Tag(callbackTag, "Deliveries of callbacks, and the secret that signs them.")
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/callbacks", ID: "listCallbacks", Tag: callbackTag, Basic: true,
-		Summary: "Deliveries, newest first", Errors: []fault.Code{160},
+		Summary: "Deliveries, newest first", Text: "One for each message to a callback, however often it was tried.", Errors: []fault.Code{160},
 	}, c.list)
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/callbacks/secret", ID: "getCallbackSecret", Tag: callbackTag, Basic: true,
-		Summary: "The secrets that sign callbacks (Standard Webhooks), the current one first",
+		Summary: "The secrets that sign callbacks (Standard Webhooks)",
+		Text:    "The current one, and the one before while it is good.",
 	}, c.secret)
 	api.Register(a, api.Op{
 		Method: http.MethodPost, Path: "/callbacks/secret", ID: "rotateCallbackSecret", Tag: callbackTag, Basic: true, Idempotent: true,
-		Summary: "A new secret; the one before stays good for a day",
+		Summary: "A new secret for callbacks",
+		Text:    "The one before stays good for a day, and no other: rotate twice to be rid of one at once.",
 	}, c.rotate)
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/callbacks/{id}", ID: "getCallback", Tag: callbackTag, Basic: true,
-		Summary: "One delivery", Errors: []fault.Code{140, 141},
+		Summary: "One delivery", Text: "What was sent, how often, and what the receiver answered last.", Errors: []fault.Code{140, 141},
 	}, c.get)
 	api.Register(a, api.Op{
 		Method: http.MethodPost, Path: "/callbacks/{id}/resend", ID: "resendCallback", Tag: callbackTag, Basic: true, Idempotent: true,
-		Summary: "Send a delivery again", Errors: []fault.Code{140, 141},
+		Summary: "Send a delivery again", Text: "Under the same `webhook-id`, at once, whatever became of it before.", Errors: []fault.Code{140, 141},
 	}, c.resend)
 }
 
 // DeliverySummary is an element of the list; times are ISO 8601 here, as in the rest
 // of the accounts' area.
 type DeliverySummary struct {
-	ID               string  `json:"id"`
-	Scope            string  `json:"scope"`
-	URL              string  `json:"url"`
+	ID               string  `json:"id" doc:"of the delivery"`
+	Scope            string  `json:"scope" doc:"of the call that asked for it"`
+	URL              string  `json:"url" doc:"where it is sent"`
 	HTTPResponseCode string  `json:"httpResponseCode" doc:"of the last attempt; empty where there was no answer"`
-	StartedAt        *string `json:"startedAt"`
-	CompletedAt      *string `json:"completedAt"`
+	StartedAt        *string `json:"startedAt" doc:"of the last attempt; null before the first"`
+	CompletedAt      *string `json:"completedAt" doc:"when the last attempt ended"`
 }
 
 type deliveryDetail struct {
 	DeliverySummary
-	Domain      string   `json:"domain"`
-	Record      string   `json:"record"`
+	Domain      string   `json:"domain" doc:"of the scope"`
+	Record      string   `json:"record" doc:"id of the signature or certificate it is about"`
 	Active      bool     `json:"active" doc:"further attempts will follow"`
-	CreatedAt   string   `json:"createdAt"`
-	Data        anyJSON  `json:"data"`
-	Custom      anyJSON  `json:"custom"`
+	CreatedAt   string   `json:"createdAt" doc:"when the message was made"`
+	Data        anyJSON  `json:"data" doc:"what is sent as data"`
+	Custom      anyJSON  `json:"custom" doc:"what is sent as custom"`
 	Headers     []string `json:"headers" doc:"names only: values may be secrets"`
 	ElapsedTime int64    `json:"elapsedTime" doc:"milliseconds"`
-	Attempt     int      `json:"attempt"`
-	Retry       int      `json:"retry"`
-	Field       string   `json:"field"`
-	Method      string   `json:"method"`
-	Problem     *string  `json:"problem"`
+	Attempt     int      `json:"attempt" doc:"attempts so far"`
+	Retry       int      `json:"retry" doc:"attempts after the first, at most"`
+	Field       string   `json:"field" doc:"name of the form field, for the method POST"`
+	Method      string   `json:"method" doc:"JSON or POST"`
+	Problem     *string  `json:"problem" doc:"why the last attempt failed; null where it did not"`
 }
 
 func isoOrNull(t time.Time) *string {
@@ -136,10 +139,10 @@ func (c *Callbacks) detail(d *callback.Delivery, err error) (api.Reply[deliveryD
 }
 
 type webhookSecret struct {
-	Secret    string  `json:"secret"`
-	CreatedAt string  `json:"createdAt"`
+	Secret    string  `json:"secret" doc:"whsec_ and base64"`
+	CreatedAt string  `json:"createdAt" doc:"since when it signs"`
 	Previous  *string `json:"previous" doc:"still good until previousExpiresAt"`
-	ExpiresAt *string `json:"previousExpiresAt"`
+	ExpiresAt *string `json:"previousExpiresAt" doc:"when the previous one ends; null where there is none"`
 }
 
 func (c *Callbacks) secret(ctx context.Context, _ *struct{}) (api.Reply[webhookSecret], error) {

@@ -26,20 +26,35 @@ const certificateTag = "Certificates"
 // RegisterCertificates adds the operations on certificates.
 func RegisterCertificates(a *api.API, c *Certificates) {
 	c.Service.Render = func(x *enroll.Certificate) any { return certificateWire(x) }
-	api.RegisterReplayable(a, api.Op{
-		Method: http.MethodPost, Path: "/certificates/{provider}-{kind}", ID: "buyCertificate", Tag: certificateTag, Idempotent: true, BadField: 310,
-		Summary: "Buy a signing certificate or an electronic seal",
-		Text: "`kind` is `automatic`, `otp` or `eseal`; `provider` a configured name, or `provider` for the default one. " +
-			"The holder is identified at `certificateLink` and sees the credentials there, once.",
+	a.Tag(certificateTag, "Signing certificates and seals: buying them, and their life.")
+	// A path of its own for each kind is what the document has: in one with two
+	// variables no client could tell a purchase from an order's id.
+	buy := api.Op{
+		Method: http.MethodPost, Path: "/certificates/{provider}-{kind}", ID: "buyCertificate", Tag: certificateTag, Idempotent: true, BadField: 310, Hidden: true,
+		Text:   "The holder is identified at `certificateLink` and sees the credentials there, once. `provider` in the path stands for the default provider; the name of another one can be put in its place.",
 		Errors: []fault.Code{305, 310, 311, 611, 704, 706, 708, 709, 710, 711, 730, 740, 150, 151},
-	}, c.buy, c.bought)
+	}
+	api.RegisterReplayable(a, buy, c.buy, c.bought)
+	for _, kind := range []keys.Kind{keys.Automatic, keys.OTP, keys.ESeal} {
+		buy.Path, buy.ID, buy.Hidden = "/certificates/provider-"+string(kind), "buy"+strings.ToUpper(string(kind[:1]))+string(kind[1:])+"Certificate", false
+		buy.Summary, buy.Examples = buySummary[kind], buyExamples(kind)
+		api.RegisterReplayable(a, buy, func(ctx context.Context, in *struct{ Body orderBody }) (api.Reply[certificateBought], error) {
+			return c.buy(ctx, &buyInput{Provider: "provider", Kind: string(kind), Body: in.Body})
+		}, c.bought)
+	}
+	api.Webhook[CertificateSummary](a, "certificate", api.Op{
+		ID: "certificateChanged", Tag: certificateTag, Summary: "An order or a certificate reached a state",
+		Text: "Sent to the `callback` of a purchase for every state that is reached after its answer: repeated until it is answered with 2xx, at most `callback.retry` times.",
+	})
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/certificates", ID: "listCertificates", Tag: certificateTag,
 		Summary: "Certificates, newest first", Errors: []fault.Code{160},
+		Text: "Orders and certificates of the account, in any state; the sandbox's own are among them. An empty list is an empty array.",
 	}, c.list)
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/certificates/identifications", ID: "listIdentifications", Tag: certificateTag,
 		Summary: "The ways to identify a holder that this server offers",
+		Text:    "What `identification` of a purchase may name here. The page behind `certificateLink` offers all of them where a purchase names none.",
 	}, func(context.Context, *struct{}) (api.Reply[[]string], error) {
 		return api.Found(c.Service.Identifications()), nil
 	})
@@ -55,20 +70,20 @@ func RegisterCertificates(a *api.API, c *Certificates) {
 func (c *Certificates) registerChanges(a *api.API) {
 	type change = func(ctx context.Context, account, id string) (*enroll.Certificate, error)
 	for _, one := range []struct {
-		verb, summary string
-		do            change
+		verb, summary, text string
+		do                  change
 	}{
-		{"suspend", "Put a certificate on hold", c.Service.Suspend},
-		{"resume", "Take a certificate off hold", c.Service.Resume},
-		{"revoke", "Revoke a certificate for good", c.Service.Revoke},
-		{"cancel", "Give an order up before the certificate is issued; the price comes back", func(ctx context.Context, account, id string) (*enroll.Certificate, error) {
+		{"suspend", "Put a certificate on hold", "DONE becomes SUSPENDED: the key signs nothing until `resume`, and revocation data says so.", c.Service.Suspend},
+		{"resume", "Take a certificate off hold", "SUSPENDED becomes DONE.", c.Service.Resume},
+		{"revoke", "Revoke a certificate for good", "DONE or SUSPENDED becomes REVOKED, and the key is erased. There is no way back.", c.Service.Revoke},
+		{"cancel", "Give an order up before the certificate is issued", "The order becomes CANCELLED, and its price comes back.", func(ctx context.Context, account, id string) (*enroll.Certificate, error) {
 			return c.Service.Cancel(ctx, account, id, "cancelled by its buyer")
 		}},
-		{"enrol", "A new link for a lost one-time-password device", c.Service.Reenrol},
+		{"enrol", "A new link for a lost one-time-password device", "`certificateLink` of the answer leads the holder to a new device, with a code of the old one or another identification.", c.Service.Reenrol},
 	} {
 		api.Register(a, api.Op{
 			Method: http.MethodPost, Path: "/certificates/{id}/" + one.verb, ID: one.verb + "Certificate", Tag: certificateTag,
-			Summary: one.summary, Errors: []fault.Code{140, 141, 145},
+			Summary: one.summary, Text: one.text, Errors: []fault.Code{140, 141, 145},
 		}, func(ctx context.Context, in *idInput) (api.Reply[certificateDetail], error) {
 			x, err := one.do(ctx, account.CallerFrom(ctx).AccountID, string(in.ID))
 			return foundCertificate(x, err)
@@ -77,15 +92,23 @@ func (c *Certificates) registerChanges(a *api.API) {
 	api.Register(a, api.Op{
 		Method: http.MethodPost, Path: "/certificates/{id}/password", ID: "changeCertificatePassword", Tag: certificateTag, BadField: 310,
 		Summary: "Change the password of a certificate", Errors: []fault.Code{111, 140, 141, 145, 310},
+		Text:     "Wants the old one; a wrong one counts towards the lock. Signatures that wait with the old password fail.",
+		Examples: passwordExamples,
 	}, c.password)
+}
+
+var buySummary = map[keys.Kind]string{
+	keys.Automatic: "Buy a certificate that signs automatically",
+	keys.OTP:       "Buy a certificate that signs with a one-time password",
+	keys.ESeal:     "Buy an electronic seal",
 }
 
 // orderBody is the body of a purchase.
 type orderBody struct {
 	CertificateOwner string         `json:"certificateOwner" doc:"display name of the holder"`
-	CustomReference  string         `json:"customReference,omitempty"`
-	Callback         rawValue       `json:"callback,omitempty"`
-	Subject          enroll.Subject `json:"subject,omitempty"`
+	CustomReference  string         `json:"customReference,omitempty" doc:"yours; given back"`
+	Callback         rawValue       `json:"callback,omitempty" doc:"where to tell each state that is reached"`
+	Subject          enroll.Subject `json:"subject,omitempty" doc:"what is to stand in the certificate, as far as it is known"`
 	Identification   string         `json:"identification,omitempty" doc:"video, spid, cie, cns or signature; absent: the page offers all that this server has"`
 	KeyAlgorithm     string         `json:"keyAlgorithm,omitempty" doc:"P256 (default), P384, RSA2048, RSA3072, RSA4096"`
 	ValidityYears    *int           `json:"validityYears,omitempty" doc:"1 to 3; default 3"`
@@ -93,8 +116,8 @@ type orderBody struct {
 }
 
 type buyInput struct {
-	Provider string `path:"provider"`
-	Kind     string `path:"kind"`
+	Provider string `path:"provider" doc:"a configured name, or provider for the default one"`
+	Kind     string `path:"kind" doc:"automatic, otp or eseal"`
 	Body     orderBody
 }
 
@@ -144,8 +167,8 @@ func boughtReply(x *enroll.Certificate) api.Reply[certificateBought] {
 
 type certificateListInput struct {
 	pageInput
-	CertificateType string `query:"certificateType" enum:"EU-QES_automatic,EU-QES_otp,EU-QES_eseal"`
-	State           string `query:"state" enum:"NEW,REGISTERING,WORKING,DONE,SUSPENDED,EXPIRED,REVOKED,CANCELLED"`
+	CertificateType string `query:"certificateType" enum:"EU-QES_automatic,EU-QES_otp,EU-QES_eseal" doc:"only certificates of this kind"`
+	State           string `query:"state" enum:"NEW,REGISTERING,WORKING,DONE,SUSPENDED,EXPIRED,REVOKED,CANCELLED" doc:"only certificates in this state"`
 }
 
 func (c *Certificates) list(ctx context.Context, in *certificateListInput) (api.Reply[[]CertificateSummary], error) {
@@ -191,10 +214,10 @@ func foundCertificate(x *enroll.Certificate, err error) (api.Reply[certificateDe
 }
 
 type passwordInput struct {
-	ID   api.ID `path:"id"`
+	ID   api.ID `path:"id" doc:"of the certificate"`
 	Body struct {
-		Old string `json:"old"`
-		New string `json:"new"`
+		Old string `json:"old" doc:"the password so far"`
+		New string `json:"new" doc:"the password from now on"`
 	}
 }
 

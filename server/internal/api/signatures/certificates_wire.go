@@ -26,20 +26,20 @@ func (rawValue) Schema(r huma.Registry) *huma.Schema {
 }
 
 type certificateOwner struct {
-	Owner           string `json:"owner"`
-	CustomReference string `json:"customReference"`
+	Owner           string `json:"owner" doc:"display name of the holder"`
+	CustomReference string `json:"customReference" doc:"the buyer's own"`
 }
 
 // certificateBought is the answer to a purchase.
 type certificateBought struct {
-	ID               string           `json:"id"`
-	CertificateType  string           `json:"certificateType"`
-	State            string           `json:"state"`
-	CertificateLink  *string          `json:"certificateLink"`
-	CertificateOwner certificateOwner `json:"certificateOwner"`
-	SecurityLevel    int              `json:"securityLevel"`
-	CreatedAt        string           `json:"createdAt"`
-	ExpireAt         string           `json:"expireAt"`
+	ID               string           `json:"id" doc:"of the order and the certificate"`
+	CertificateType  string           `json:"certificateType" doc:"EU-QES_automatic, EU-QES_otp or EU-QES_eseal"`
+	State            string           `json:"state" doc:"NEW, REGISTERING, WORKING, DONE; CANCELLED, SUSPENDED, EXPIRED, REVOKED"`
+	CertificateLink  *string          `json:"certificateLink" doc:"where the holder is identified; null once credentials wait behind it"`
+	CertificateOwner certificateOwner `json:"certificateOwner" doc:"who it is for"`
+	SecurityLevel    int              `json:"securityLevel" doc:"1 to 5: what a signing call must present"`
+	CreatedAt        string           `json:"createdAt" doc:"when it was ordered"`
+	ExpireAt         string           `json:"expireAt" doc:"when the certificate ends"`
 }
 
 func boughtWire(c *enroll.Certificate) certificateBought {
@@ -60,15 +60,15 @@ func linkWire(link string) *string {
 
 // CertificateSummary is an element of the list.
 type CertificateSummary struct {
-	ID               string  `json:"id"`
-	CertificateOwner string  `json:"certificateOwner"`
-	CustomReference  string  `json:"customReference"`
-	CertificateType  string  `json:"certificateType"`
-	CreatedAt        string  `json:"createdAt"`
-	ExpireAt         string  `json:"expireAt"`
-	State            string  `json:"state"`
-	CertificateLink  *string `json:"certificateLink"`
-	SecurityLevel    int     `json:"securityLevel"`
+	ID               string  `json:"id" doc:"of the order and the certificate"`
+	CertificateOwner string  `json:"certificateOwner" doc:"display name of the holder"`
+	CustomReference  string  `json:"customReference" doc:"the buyer's own"`
+	CertificateType  string  `json:"certificateType" doc:"EU-QES_automatic, EU-QES_otp or EU-QES_eseal"`
+	CreatedAt        string  `json:"createdAt" doc:"when it was ordered"`
+	ExpireAt         string  `json:"expireAt" doc:"when the certificate ends"`
+	State            string  `json:"state" doc:"NEW, REGISTERING, WORKING, DONE; CANCELLED, SUSPENDED, EXPIRED, REVOKED"`
+	CertificateLink  *string `json:"certificateLink" doc:"where the holder is identified; null once credentials wait behind it"`
+	SecurityLevel    int     `json:"securityLevel" doc:"1 to 5: what a signing call must present"`
 	LabelDiffers     bool    `json:"labelDiffers,omitzero" doc:"certificateOwner is not the name that was ordered or certified"`
 }
 
@@ -83,21 +83,21 @@ func certificateWire(c *enroll.Certificate) CertificateSummary {
 
 type certificateDetail struct {
 	CertificateSummary
-	Callback     *callbackShown `json:"callback"`
+	Callback     *callbackShown `json:"callback" doc:"where states are told; null where none was asked for"`
 	SerialNumber *string        `json:"serialNumber,omitzero" doc:"decimal; once issued"`
-	SubjectDN    *string        `json:"subjectDN,omitzero"`
-	IssuerDN     *string        `json:"issuerDN,omitzero"`
-	NotBefore    *string        `json:"notBefore,omitzero"`
-	NotAfter     *string        `json:"notAfter,omitzero"`
+	SubjectDN    *string        `json:"subjectDN,omitzero" doc:"as RFC 4514 writes it; once issued"`
+	IssuerDN     *string        `json:"issuerDN,omitzero" doc:"likewise; once issued"`
+	NotBefore    *string        `json:"notBefore,omitzero" doc:"from when it is good; once issued"`
+	NotAfter     *string        `json:"notAfter,omitzero" doc:"until when it is good; once issued"`
 	Review       *reviewWire    `json:"review,omitzero" doc:"for administrators, while a decision is waited for"`
 }
 
 // reviewWire is what an administrator decides on.
 type reviewWire struct {
-	Method     string         `json:"method"`
-	HandedInAt string         `json:"handedInAt"`
-	Files      []string       `json:"files" doc:"GET /certificates/{id}/evidence/{file} has each, by its place"`
-	CommonName string         `json:"commonName,omitempty"`
+	Method     string         `json:"method" doc:"of the identification"`
+	HandedInAt string         `json:"handedInAt" doc:"when the applicant handed it in"`
+	Files      []string       `json:"files" doc:"names of what was handed in; GET /certificates/{id}/evidence/{file} has each, by its place"`
+	CommonName string         `json:"commonName,omitempty" doc:"as an approval certifies it"`
 	Attributes enroll.Subject `json:"attributes" doc:"what an approval certifies"`
 	LeftOut    []string       `json:"leftOut,omitempty" doc:"ordered, and not proven by this method"`
 	SubjectDN  string         `json:"subjectDN,omitempty" doc:"as it would stand in the certificate"`
@@ -127,11 +127,11 @@ func othersWire(c *enroll.Certificate) certificateDetail {
 // callbackShown is a callback without the values of its headers, which may be
 // secrets.
 type callbackShown struct {
-	URL    string  `json:"url"`
-	Method string  `json:"method"`
-	Field  string  `json:"field"`
-	Custom anyJSON `json:"custom,omitzero"`
-	Retry  int     `json:"retry"`
+	URL    string  `json:"url" doc:"where it is sent"`
+	Method string  `json:"method" doc:"JSON or POST"`
+	Field  string  `json:"field" doc:"name of the form field"`
+	Custom anyJSON `json:"custom,omitzero" doc:"echoed back"`
+	Retry  int     `json:"retry" doc:"attempts after the first"`
 }
 
 func callbackWire(t *callback.Target) *callbackShown {

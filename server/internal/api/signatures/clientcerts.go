@@ -15,39 +15,41 @@ import (
 // account's callers may present in mutual TLS.
 func RegisterClientCertificates(a *api.API, c *Certificates) {
 	const tag = "Client certificates"
+	a.Tag(tag, "Certificates that callers present in mutual TLS, for security levels that ask for it.")
 	api.RegisterReplayable(a, api.Op{
 		Method: http.MethodPost, Path: "/client-certificates", ID: "addClientCertificate", Tag: tag, Idempotent: true, BadField: 310,
-		Summary: "Register a certificate for mutual TLS", Errors: []fault.Code{310, 150, 151},
+		Summary: "Register a certificate for mutual TLS", Errors: []fault.Code{310, 150, 151}, Examples: clientExamples,
+		Text: "A call that presents it satisfies `client-certificate` of a security level.",
 	}, c.addClient, func(ctx context.Context, again idempotency.Replay) (api.Reply[clientCertificate], error) {
 		return c.oneClient(ctx, again.RecordID)
 	})
 	api.Register(a, api.Op{
-		Method: http.MethodGet, Path: "/client-certificates", ID: "listClientCertificates", Tag: tag, Summary: "Registered certificates, newest first", Errors: []fault.Code{160},
+		Method: http.MethodGet, Path: "/client-certificates", ID: "listClientCertificates", Tag: tag, Summary: "Registered certificates, newest first", Text: "Those of the account; an empty list is an empty array.", Errors: []fault.Code{160},
 	}, c.listClients)
 	api.Register(a, api.Op{
-		Method: http.MethodGet, Path: "/client-certificates/{id}", ID: "getClientCertificate", Tag: tag, Summary: "One registered certificate", Errors: []fault.Code{140, 141},
+		Method: http.MethodGet, Path: "/client-certificates/{id}", ID: "getClientCertificate", Tag: tag, Summary: "One registered certificate", Text: "What was registered, by its id.", Errors: []fault.Code{140, 141},
 	}, func(ctx context.Context, in *idInput) (api.Reply[clientCertificate], error) {
 		return c.oneClient(ctx, string(in.ID))
 	})
 	api.Register(a, api.Op{
-		Method: http.MethodDelete, Path: "/client-certificates/{id}", ID: "removeClientCertificate", Tag: tag, Summary: "Take a certificate off the list", Errors: []fault.Code{140, 141},
+		Method: http.MethodDelete, Path: "/client-certificates/{id}", ID: "removeClientCertificate", Tag: tag, Summary: "Take a certificate off the list", Text: "Calls that present it count as calls without one from now on.", Errors: []fault.Code{140, 141},
 	}, c.removeClient)
 }
 
 type clientInput struct {
 	Body struct {
-		Name        string `json:"name,omitempty"`
+		Name        string `json:"name,omitempty" doc:"a label; at most 256 bytes"`
 		Certificate string `json:"certificate" doc:"PEM"`
 	}
 }
 
 type clientCertificate struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
+	ID          string `json:"id" doc:"of the entry"`
+	Name        string `json:"name" doc:"the label it was given"`
 	Fingerprint string `json:"fingerprint" doc:"SHA-256, hexadecimal"`
-	Subject     string `json:"subject"`
-	NotAfter    string `json:"notAfter"`
-	CreatedAt   string `json:"createdAt"`
+	Subject     string `json:"subject" doc:"RFC 4514"`
+	NotAfter    string `json:"notAfter" doc:"until when it is good"`
+	CreatedAt   string `json:"createdAt" doc:"when it was registered"`
 }
 
 func clientWire(c *enroll.ClientCertificate) clientCertificate {

@@ -26,7 +26,7 @@ type recordOptions map[string]any
 // Schema names them all; a record shows those of its format.
 func (recordOptions) Schema(r huma.Registry) *huma.Schema {
 	s := optionSchema(r, signing.OptionTable, true)
-	s.Properties["achievedLevel"] = &huma.Schema{Type: "string", Nullable: true}
+	s.Properties["achievedLevel"] = &huma.Schema{Type: "string", Nullable: true, Description: "B, T, LT or LTA; null until DONE, and for pkcs1"}
 	return s
 }
 
@@ -40,7 +40,7 @@ func named(r huma.Registry, name string, table []signing.Option, shown bool) *hu
 func optionSchema(r huma.Registry, table []signing.Option, shown bool) *huma.Schema {
 	out := &huma.Schema{Type: "object", AdditionalProperties: false, Properties: map[string]*huma.Schema{}}
 	for _, o := range table {
-		s := &huma.Schema{Type: o.Type, Nullable: shown}
+		s := &huma.Schema{Type: o.Type, Nullable: shown, Description: optionText(o)}
 		if o.Type == "array" {
 			s.Items = &huma.Schema{Type: "string"}
 		}
@@ -54,10 +54,10 @@ func optionSchema(r huma.Registry, table []signing.Option, shown bool) *huma.Sch
 		case shown:
 		case o.Type == "object":
 			s = named(r, "SignerImage", signing.ImageTable, false)
+			s.Description = optionText(o)
 		case o.List:
 			s = &huma.Schema{OneOf: []*huma.Schema{{Type: "string"}, s}, Description: optionText(o)}
 		default:
-			s.Description = optionText(o)
 			for _, w := range o.Enum {
 				s.Enum = append(s.Enum, w)
 			}

@@ -29,6 +29,8 @@ func (c *Certificates) registerReviews(a *api.API) {
 	api.Register(a, api.Op{
 		Method: http.MethodPost, Path: "/certificates/{id}/review", ID: "reviewCertificate", Tag: certificateTag, Admin: true, BadField: 310,
 		Summary: "Approve or refuse what an applicant handed in", Errors: []fault.Code{131, 140, 141, 145, 310},
+		Text:     "For administrators, on an order of any account whose video or documents wait for a decision. `review` of `GET /certificates/{id}` shows what an approval would certify.",
+		Examples: reviewExamples,
 	}, c.review)
 }
 
@@ -49,7 +51,7 @@ func (c *Certificates) reviews(ctx context.Context, _ *struct{}) (api.Reply[[]ce
 }
 
 type evidenceInput struct {
-	ID     api.ID `path:"id"`
+	ID     api.ID `path:"id" doc:"of the certificate"`
 	File   int    `path:"file" doc:"its place in files, from 0" minimum:"0"`
 	Digest string `query:"digest" doc:"that of review in GET /certificates/{id}: refused if something else waits by now"`
 }
@@ -76,10 +78,10 @@ func reviewer(ctx context.Context) enroll.Reviewer {
 }
 
 type reviewInput struct {
-	ID   api.ID `path:"id"`
+	ID   api.ID `path:"id" doc:"of the certificate"`
 	Body struct {
-		Approve *bool  `json:"approve"`
-		Reason  string `json:"reason,omitempty"`
+		Approve *bool  `json:"approve" doc:"false refuses"`
+		Reason  string `json:"reason,omitempty" doc:"why; the applicant reads it where it is a refusal"`
 		Digest  string `json:"digest,omitempty" doc:"that of review in GET /certificates/{id}: the decision is refused if something else waits by now"`
 	}
 }

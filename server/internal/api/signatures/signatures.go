@@ -12,6 +12,7 @@ import (
 	"rogito.dev/rogito/server/internal/console/completion"
 	"rogito.dev/rogito/server/internal/console/look"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/hint"
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
@@ -28,7 +29,7 @@ const signatureTag = "Signatures"
 
 // RegisterSignatures adds the operations on signatures.
 func RegisterSignatures(a *api.API, s *Signatures) {
-	a.Know("detail/signedDocument/validatedDocument/audit/auditTrail")
+	a.Tag(signatureTag, "Signing documents, and the records of what was signed.")
 	s.Service.Render = func(r *signing.Record) any { return recordWire(r, false) }
 	for _, kind := range []keys.Kind{keys.Automatic, keys.OTP, keys.ESeal} {
 		s.registerSigning(a, kind)
@@ -36,25 +37,70 @@ func RegisterSignatures(a *api.API, s *Signatures) {
 	api.Register(a, api.Op{
 		Method: http.MethodGet, Path: "/signatures", ID: "listSignatures", Tag: signatureTag,
 		Summary: "Signature records, newest first", Errors: []fault.Code{160},
+		Text: "The records of the account that asks, in short. An empty list is an empty array.",
 	}, s.list)
-	api.Register(a, api.Op{
-		Method: http.MethodGet, Path: "/signatures/{id}", ID: "getSignature", Tag: signatureTag,
-		Summary: "One signature record", Errors: []fault.Code{140, 141},
-	}, s.detail)
-	api.Register(a, api.Op{
-		Method: http.MethodGet, Path: "/signatures/{id}/{actionType}", ID: "getSignaturePart", Tag: signatureTag,
-		Summary: "The record, a document or the audit trail of a signature",
-		Text: "`actionType` is `detail` (the record), `signedDocument` or `validatedDocument` (the bytes, whatever `Accept` says; where each document is signed on its own, in a batch or as pkcs1, there is no one validated document: 143), " +
-			"`audit` or `auditTrail` (by `Accept`: JSON, `text/plain` as YAML; `text/html` and `application/pdf` are the certificate of completion for people, in Italian or English by `Accept-Language`. " +
-			"The PDF has the JSON attached and is sealed by the server, at LTA where time-stamps can be had).",
-		Produces: []string{"application/octet-stream", "application/pdf", "text/plain", "text/html"},
-		Errors:   []fault.Code{140, 141, 142, 143, 144},
-	}, s.part)
+	for path, id := range map[string]string{"/signatures/{id}": "getSignature", "/signatures/{id}/detail": "getSignatureDetail"} {
+		api.Register(a, api.Op{
+			Method: http.MethodGet, Path: path, ID: id, Tag: signatureTag,
+			Summary: "One signature record", Errors: []fault.Code{140, 141},
+			Text: "The record with its documents, the options that had an effect and, in ERROR, what went wrong. `/signatures/{id}` and `/signatures/{id}/detail` answer the same.",
+		}, s.detail)
+	}
 	api.Register(a, api.Op{
 		Method: http.MethodDelete, Path: "/signatures/{id}", ID: "deleteSignature", Tag: signatureTag,
 		Summary: "Delete the files, details and personal data of a signature",
 		Text:    "A tombstone keeps the audit log verifiable; afterwards the record is 404.", Errors: []fault.Code{140, 141},
 	}, s.remove)
+	s.registerDownloads(a)
+	api.Webhook[signatureRecord](a, "signature", api.Op{
+		ID: "signatureChanged", Tag: signatureTag, Summary: "A signature reached a state",
+		Text: "Sent to the `callback` of a signing request for every state that is reached after its answer, and once for the final one: repeated until it is answered with 2xx, at most `callback.retry` times.",
+	})
+}
+
+// registerDownloads adds what of a record is no record: its documents and its
+// audit trail.
+func (s *Signatures) registerDownloads(a *api.API) {
+	for _, one := range []struct{ name, id, summary, text string }{
+		{
+			signing.SignedDocument, "downloadSignedDocument", "The signed document",
+			"The bytes, whatever `Accept` says: `application/pdf` for a PDF, else `application/octet-stream`, with a file name. 143 while the record is not DONE.",
+		},
+		{
+			signing.ValidatedDocument, "downloadValidatedDocument", "The document as it was before it was signed",
+			"The bytes, whatever `Accept` says: what was fetched, merged or zipped for signing. Where each document is signed on its own, in a batch or as pkcs1, there is no one validated document: 143.",
+		},
+	} {
+		api.Register(a, api.Op{
+			Method: http.MethodGet, Path: "/signatures/{id}/" + one.name, ID: one.id, Tag: signatureTag, Summary: one.summary, Text: one.text,
+			Produces: []string{"application/octet-stream", "application/pdf"}, Errors: []fault.Code{140, 141, 143, 144},
+		}, func(ctx context.Context, in *idInput) (api.Reply[api.None], error) {
+			return s.download(ctx, string(in.ID), one.name)
+		})
+	}
+	for _, name := range []string{"audit", "auditTrail"} {
+		api.Register(a, api.Op{
+			Method: http.MethodGet, Path: "/signatures/{id}/" + name, ID: "getSignature" + strings.ToUpper(name[:1]) + name[1:], Tag: signatureTag,
+			Summary: "The audit trail of a signature", Hidden: name != "audit",
+			Text: "Who asked, from where, for what; each document with its digests; the use of the key, time-stamps, callbacks and downloads, in order. By `Accept` also `text/plain` (YAML), and as " +
+				"`text/html` and `application/pdf` the certificate of completion for people, in Italian or English by `Accept-Language`. " +
+				"The PDF has the JSON attached and is sealed by the server, at LTA where time-stamps can be had. `/auditTrail` answers the same.",
+			Produces: []string{"text/plain", "text/html", "application/pdf"}, Errors: []fault.Code{140, 141},
+		}, s.audit)
+	}
+	api.Register(a, api.Op{
+		Method: http.MethodGet, Path: "/signatures/{id}/{actionType}", ID: "getSignaturePart", Tag: signatureTag, Hidden: true,
+	}, func(_ context.Context, in *unknownPart) (api.Reply[api.None], error) {
+		return api.Reply[api.None]{}, fault.New(fault.UnknownAction, "%s", hint.OneOf("actionType", in.Action, parts))
+	})
+}
+
+// parts are what can be asked for of a signature.
+var parts = []string{"detail", signing.SignedDocument, signing.ValidatedDocument, "audit", "auditTrail"}
+
+type unknownPart struct {
+	ID     api.ID `path:"id"`
+	Action string `path:"actionType"`
 }
 
 type signInput struct {
@@ -84,7 +130,7 @@ func (s *Signatures) registerSigning(a *api.API, kind keys.Kind) {
 	}
 	api.RegisterReplayable(a, api.Op{
 		Method: http.MethodPost, Path: "/" + kind.CertificateType(), ID: "sign" + strings.ToUpper(string(kind[:1])) + string(kind[1:]), Tag: signatureTag,
-		Summary: summary, Idempotent: true, Errors: errs, Timeout: signTimeout,
+		Summary: summary, Idempotent: true, Errors: errs, Timeout: signTimeout, Examples: signExamples(kind), Aliases: []string{"inputDocument"},
 		Text: "Answers with the record: DONE or ERROR, or waiting where `options` asks for asynchronous work. " +
 			"A record in ERROR comes in a successful envelope; `errorNumber` says what went wrong.",
 	}, handler, replay)
@@ -135,9 +181,9 @@ type pageInput struct {
 
 type signatureList struct {
 	pageInput
-	State           string `query:"state" enum:"WAIT_VALIDATION,WAIT_SIGN,WAIT_SIGNER,DONE,ERROR"`
-	CertificateType string `query:"certificateType" enum:"EU-QES_automatic,EU-QES_otp,EU-QES_eseal"`
-	SignatureType   string `query:"signatureType" enum:"cades,pades,xades,pkcs1"`
+	State           string `query:"state" enum:"WAIT_VALIDATION,WAIT_SIGN,WAIT_SIGNER,DONE,ERROR" doc:"only records in this state"`
+	CertificateType string `query:"certificateType" enum:"EU-QES_automatic,EU-QES_otp,EU-QES_eseal" doc:"only records of this kind of certificate"`
+	SignatureType   string `query:"signatureType" enum:"cades,pades,xades,pkcs1" doc:"only signatures of this format"`
 }
 
 func (s *Signatures) list(ctx context.Context, in *signatureList) (api.Reply[[]SignatureSummary], error) {
@@ -155,7 +201,7 @@ func (s *Signatures) list(ctx context.Context, in *signatureList) (api.Reply[[]S
 }
 
 type idInput struct {
-	ID api.ID `path:"id"`
+	ID api.ID `path:"id" doc:"of the record"`
 }
 
 func (s *Signatures) detail(ctx context.Context, in *idInput) (api.Reply[signatureRecord], error) {
@@ -166,42 +212,24 @@ func (s *Signatures) detail(ctx context.Context, in *idInput) (api.Reply[signatu
 	return api.Found(recordWire(r, false)), nil
 }
 
-type partInput struct {
-	ID     api.ID   `path:"id"`
-	Action string   `path:"actionType" doc:"detail, signedDocument, validatedDocument, audit or auditTrail"`
-	Accept []string `header:"Accept"`
-	// Language of the page and the PDF.
-	Language string `header:"Accept-Language" doc:"of the audit as a page or PDF"`
-}
-
-func (s *Signatures) part(ctx context.Context, in *partInput) (api.Reply[signaturePart], error) {
-	switch in.Action {
-	case "detail":
-		r, err := s.Service.Find(ctx, account.CallerFrom(ctx).AccountID, string(in.ID))
-		if err != nil {
-			return api.Reply[signaturePart]{}, err
-		}
-		return api.Found(signaturePart{record: ptr(recordWire(r, false))}), nil
-	case signing.SignedDocument, signing.ValidatedDocument:
-		return s.download(ctx, in)
-	case "audit", "auditTrail":
-		return s.audit(ctx, in)
-	}
-	return api.Reply[signaturePart]{}, fault.New(fault.UnknownAction, "actionType must be one of detail, signedDocument, validatedDocument, audit")
+type auditInput struct {
+	ID       api.ID   `path:"id" doc:"of the record"`
+	Accept   []string `header:"Accept"`
+	Language string   `header:"Accept-Language" doc:"of the page and the PDF: it or en"`
 }
 
 func ptr[T any](v T) *T { return &v }
 
-func (s *Signatures) download(ctx context.Context, in *partInput) (api.Reply[signaturePart], error) {
-	d, err := s.Service.Open(ctx, signer(ctx), string(in.ID), in.Action)
+func (s *Signatures) download(ctx context.Context, id, name string) (api.Reply[api.None], error) {
+	d, err := s.Service.Open(ctx, signer(ctx), id, name)
 	if err != nil {
-		return api.Reply[signaturePart]{}, err
+		return api.Reply[api.None]{}, err
 	}
 	kind := "application/octet-stream"
 	if d.File.MimeType == "application/pdf" {
 		kind = d.File.MimeType
 	}
-	return api.Reply[signaturePart]{Content: &api.Content{
+	return api.Reply[api.None]{Content: &api.Content{
 		Type: kind, Name: d.File.Name, Reader: d.Data, Size: d.File.Size, Modified: d.File.CreatedAt,
 	}}, nil
 }

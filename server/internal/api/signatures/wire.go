@@ -3,9 +3,6 @@ package signatures
 import (
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/signing"
@@ -26,59 +23,59 @@ func stampOrNull(t time.Time) *string {
 
 // signatureRequest describes the body; it is read member by member.
 type signatureRequest struct {
-	InputDocuments      inputDocuments    `json:"inputDocuments"`
-	CertificateUsername string            `json:"certificateUsername"`
-	CertificatePassword string            `json:"certificatePassword"`
+	InputDocuments      inputDocuments    `json:"inputDocuments" doc:"the documents to sign"`
+	CertificateUsername string            `json:"certificateUsername" doc:"of the certificate"`
+	CertificatePassword string            `json:"certificatePassword" doc:"of the certificate"`
 	CertificateOtp      string            `json:"certificateOtp,omitempty" doc:"EU-QES_otp only: the current code"`
-	CertificateIDOtp    int               `json:"certificateIdOtp,omitempty"`
-	Title               string            `json:"title,omitempty"`
-	Description         string            `json:"description,omitempty"`
+	CertificateIDOtp    int               `json:"certificateIdOtp,omitempty" doc:"which device, where there are several; accepted for older clients"`
+	Title               string            `json:"title,omitempty" doc:"a label for the record"`
+	Description         string            `json:"description,omitempty" doc:"a longer one"`
 	SignatureType       string            `json:"signatureType,omitempty" enum:"cades,pades,xades,pkcs1" doc:"absent: by content"`
-	Options             *signatureOptions `json:"options,omitempty"`
-	Callback            *callbackTarget   `json:"callback,omitempty"`
+	Options             *signatureOptions `json:"options,omitempty" doc:"how to sign; null and absent members have their defaults"`
+	Callback            *callbackTarget   `json:"callback,omitempty" doc:"where to tell each state that is reached"`
 }
 
 type callbackTarget struct {
-	URL     string            `json:"url"`
-	Method  string            `json:"method,omitempty" enum:"JSON,POST"`
+	URL     string            `json:"url" doc:"where to send it: http or https"`
+	Method  string            `json:"method,omitempty" enum:"JSON,POST" doc:"JSON (default): a JSON body; POST: a form"`
 	Field   string            `json:"field,omitempty" doc:"name of the form field; default data"`
-	Headers map[string]string `json:"headers,omitempty"`
+	Headers map[string]string `json:"headers,omitempty" doc:"sent along; at most 2 kB in all"`
 	Custom  any               `json:"custom,omitempty" doc:"echoed back; at most 512 bytes"`
 	Retry   int               `json:"retry,omitempty" minimum:"0" maximum:"5" doc:"attempts after the first; default 5"`
 }
 
 type signatureRecord struct {
-	ID              string            `json:"id"`
-	CreatedAt       string            `json:"createdAt"`
-	UpdatedAt       string            `json:"updatedAt"`
-	CertificateType string            `json:"certificateType"`
-	State           string            `json:"state" enum:"WAIT_VALIDATION,WAIT_SIGN,DONE,ERROR"`
-	SignatureType   *string           `json:"signatureType,omitzero"`
-	Options         recordOptions     `json:"options"`
-	ErrorNumber     *fault.Code       `json:"errorNumber"`
-	ErrorMessage    *string           `json:"errorMessage"`
+	ID              string            `json:"id" doc:"of the record"`
+	CreatedAt       string            `json:"createdAt" doc:"when it was made, UTC"`
+	UpdatedAt       string            `json:"updatedAt" doc:"when it last changed, UTC"`
+	CertificateType string            `json:"certificateType" doc:"EU-QES_automatic, EU-QES_otp or EU-QES_eseal"`
+	State           string            `json:"state" enum:"WAIT_VALIDATION,WAIT_SIGN,DONE,ERROR" doc:"WAIT_VALIDATION, then WAIT_SIGN, then DONE; ERROR from either. DONE and ERROR are final"`
+	SignatureType   *string           `json:"signatureType,omitzero" doc:"the format; absent until it is known"`
+	Options         recordOptions     `json:"options" doc:"those that had an effect, defaults included and passwords left out"`
+	ErrorNumber     *fault.Code       `json:"errorNumber" doc:"what went wrong, in ERROR; else null"`
+	ErrorMessage    *string           `json:"errorMessage" doc:"the same in words"`
 	Signer          *signing.Signer   `json:"signer,omitzero" doc:"once signed: who issued the certificate, and whether it is qualified"`
-	Document        signatureDocument `json:"document"`
+	Document        signatureDocument `json:"document" doc:"what is signed; empty in the answer to a request whose validation is still to come"`
 }
 
 type signatureDocument struct {
-	Title             *string          `json:"title,omitzero"`
-	Description       *string          `json:"description,omitzero"`
-	InputDocuments    *[]signatureFile `json:"inputDocuments,omitzero"`
-	ValidatedDocument *signatureFile   `json:"validatedDocument,omitzero"`
-	SignedDocument    *signatureFile   `json:"signedDocument,omitzero"`
+	Title             *string          `json:"title,omitzero" doc:"as it was given"`
+	Description       *string          `json:"description,omitzero" doc:"as it was given"`
+	InputDocuments    *[]signatureFile `json:"inputDocuments,omitzero" doc:"what was sent or fetched"`
+	ValidatedDocument *signatureFile   `json:"validatedDocument,omitzero" doc:"what was signed; absent before, and where each document is signed on its own"`
+	SignedDocument    *signatureFile   `json:"signedDocument,omitzero" doc:"the result; absent until DONE"`
 }
 
 type signatureFile struct {
 	SourceType *string `json:"sourceType,omitzero" doc:"of inputs: remote, base64 or base64Hash"`
-	CreatedAt  string  `json:"createdAt"`
-	MimeType   string  `json:"mimetype"`
-	Extension  string  `json:"extension"`
-	Size       int64   `json:"size"`
-	ID         string  `json:"id"`
-	MD5        string  `json:"md5"`
-	SHA256     string  `json:"sha256"`
-	Name       string  `json:"name"`
+	CreatedAt  string  `json:"createdAt" doc:"when it was made, UTC"`
+	MimeType   string  `json:"mimetype" doc:"media type"`
+	Extension  string  `json:"extension" doc:"of the name"`
+	Size       int64   `json:"size" doc:"in bytes"`
+	ID         string  `json:"id" doc:"of the file"`
+	MD5        string  `json:"md5" doc:"hexadecimal"`
+	SHA256     string  `json:"sha256" doc:"hexadecimal"`
+	Name       string  `json:"name" doc:"under which it is downloaded"`
 }
 
 // recordWire writes a record. The answer to a request whose validation is
@@ -127,15 +124,15 @@ func fileWire(f *signing.File) *signatureFile {
 
 // SignatureSummary is an element of the list of records.
 type SignatureSummary struct {
-	ID              string      `json:"id"`
-	ErrorNumber     *fault.Code `json:"errorNumber"`
-	ErrorMessage    *string     `json:"errorMessage"`
-	UpdatedAt       string      `json:"updatedAt"`
-	CreatedAt       string      `json:"createdAt"`
-	CertificateType string      `json:"certificateType"`
-	State           string      `json:"state"`
-	SignatureType   *string     `json:"signatureType,omitzero"`
-	DocumentTitle   string      `json:"documentTitle"`
+	ID              string      `json:"id" doc:"of the record"`
+	ErrorNumber     *fault.Code `json:"errorNumber" doc:"what went wrong, in ERROR; else null"`
+	ErrorMessage    *string     `json:"errorMessage" doc:"the same in words"`
+	UpdatedAt       string      `json:"updatedAt" doc:"when it last changed, UTC"`
+	CreatedAt       string      `json:"createdAt" doc:"when it was made, UTC"`
+	CertificateType string      `json:"certificateType" doc:"EU-QES_automatic, EU-QES_otp or EU-QES_eseal"`
+	State           string      `json:"state" doc:"as of the record"`
+	SignatureType   *string     `json:"signatureType,omitzero" doc:"the format; absent until it is known"`
+	DocumentTitle   string      `json:"documentTitle" doc:"title of the request"`
 }
 
 func summaryWire(r *signing.Record) SignatureSummary {
@@ -151,30 +148,16 @@ func summaryWire(r *signing.Record) SignatureSummary {
 	return w
 }
 
-// signaturePart is the record or its audit trail, by actionType.
-type signaturePart struct {
-	record *signatureRecord
-	trail  *auditTrail
-}
-
-// MarshalJSONTo writes whichever was asked for.
-func (p signaturePart) MarshalJSONTo(enc *jsontext.Encoder) error {
-	if p.trail != nil {
-		return json.MarshalEncode(enc, p.trail)
-	}
-	return json.MarshalEncode(enc, p.record)
-}
-
 type auditTrail struct {
-	SignatureData signatureRecord `json:"SignatureData" yaml:"SignatureData"`
-	AuditData     []auditEntry    `json:"AuditData" yaml:"AuditData"`
+	SignatureData signatureRecord `json:"SignatureData" yaml:"SignatureData" doc:"the record"`
+	AuditData     []auditEntry    `json:"AuditData" yaml:"AuditData" doc:"what happened, in order"`
 }
 
 type auditEntry struct {
-	ID        string  `json:"id" yaml:"id"`
-	CreatedAt string  `json:"createdAt" yaml:"createdAt"`
-	Log       string  `json:"log" yaml:"log"`
-	Kind      string  `json:"kind" yaml:"kind"`
+	ID        string  `json:"id" yaml:"id" doc:"of the entry"`
+	CreatedAt string  `json:"createdAt" yaml:"createdAt" doc:"when it was made, UTC"`
+	Log       string  `json:"log" yaml:"log" doc:"what happened, in words"`
+	Kind      string  `json:"kind" yaml:"kind" doc:"what happened, as a word"`
 	Sequence  *int64  `json:"sequence" yaml:"sequence" doc:"place in the audit log's tree; null for the moment before it has one"`
 	Digest    string  `json:"digest" yaml:"digest" doc:"salted SHA-256 that the tree holds, in hexadecimal"`
 	Detail    anyJSON `json:"detail,omitzero" yaml:"detail,omitempty" doc:"what is needed to repeat the step technically"`

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,7 +37,7 @@ type Verify struct {
 type verifyRequest struct {
 	InputDocument   string `json:"inputDocument" doc:"the signed document, base64"`
 	DetachedContent any    `json:"detachedContent,omitempty" doc:"what a detached signature is over: base64, or an array of base64 or of {name, payload}"`
-	Password        string `json:"pdfEncryptionPassword,omitempty"`
+	Password        string `json:"pdfEncryptionPassword,omitempty" doc:"opens an encrypted PDF"`
 	Recursive       bool   `json:"recursive,omitempty" doc:"open signed documents inside signed documents"`
 	ExpectElement   string `json:"expectElement,omitempty" doc:"what counts in an XML document: an Id, or an XPath that selects one element"`
 	ExpectFile      string `json:"expectFile,omitempty" doc:"what counts in a container: the name of a file"`
@@ -45,17 +46,33 @@ type verifyRequest struct {
 	Language        string `json:"language,omitempty" enum:"en,it" doc:"of the page and the PDF"`
 }
 
+// verifyParts describes the same as a form.
+type verifyParts struct {
+	InputDocument   string   `json:"inputDocument" format:"binary" doc:"the signed document, a file"`
+	DetachedContent []string `json:"detachedContent,omitempty" format:"binary" doc:"what a detached signature is over: files, with their names"`
+	Password        string   `json:"pdfEncryptionPassword,omitempty" doc:"opens an encrypted PDF"`
+	Recursive       bool     `json:"recursive,omitempty" doc:"open signed documents inside signed documents"`
+	ExpectElement   string   `json:"expectElement,omitempty" doc:"what counts in an XML document: an Id, or an XPath that selects one element"`
+	ExpectFile      string   `json:"expectFile,omitempty" doc:"what counts in a container: the name of a file"`
+	VerifyOnDate    string   `json:"verifyOnDate,omitempty" doc:"YYYY-MM-DD: the verdict as at the end of that day, UTC"`
+	WithPlainDoc    *bool    `json:"withPlainDocument,omitempty" doc:"false leaves plainDocument out"`
+	Language        string   `json:"language,omitempty" enum:"en,it" doc:"of the page and the PDF"`
+}
+
+const verificationTag = "Verification"
+
 type verifyInput struct {
 	Accept   []string `header:"Accept"`
-	Language string   `header:"Accept-Language"`
+	Language string   `header:"Accept-Language" doc:"of message, and of the page and the PDF: it or en"`
 	Body     api.Upload[verifyRequest]
 }
 
 // RegisterVerify adds POST /verify.
 func RegisterVerify(a *api.API, v *Verify) {
+	a.Tag(verificationTag, "What signatures are worth.")
 	api.Register(a, api.Op{
-		Method: http.MethodPost, Path: "/verify", ID: "verify", Tag: "Verification",
-		Summary: "Verify a signed document", Multipart: true, Errors: []fault.Code{101, 650, 651, 652, 653},
+		Method: http.MethodPost, Path: "/verify", ID: "verify", Tag: verificationTag,
+		Summary: "Verify a signed document", Form: verifyParts{}, Examples: verifyExamples, Errors: []fault.Code{101, 650, 651, 652, 653},
 		Text: "The verdict of ETSI EN 319 102-1 on every signature in the document. By `Accept` also as the XML of ETSI TS 119 102-2 " +
 			"(`application/xml`), as a page (`text/html`) or as PDF (`application/pdf`). As `multipart/form-data` the fields " +
 			"`inputDocument` and `detachedContent` (repeatable) are files. Nothing that is sent is kept.",
@@ -219,15 +236,14 @@ func (q *verification) options(strs map[string]string) error {
 	q.o.Password = strs["pdfEncryptionPassword"]
 	q.o.Expect = ades.Expectation{Element: strs["expectElement"], File: strs["expectFile"]}
 	for name, dst := range map[string]*bool{"recursive": &q.o.Recursive, "withPlainDocument": &q.plain} {
-		switch strs[name] {
-		case "true", "1":
-			*dst = true
-		case "false", "0":
-			*dst = false
-		case "":
-		default:
+		if strs[name] == "" {
+			continue
+		}
+		on, err := strconv.ParseBool(strs[name]) // True is what Python writes into forms
+		if err != nil {
 			return fault.New(fault.BadBody, "%s must be true or false", name)
 		}
+		*dst = on
 	}
 	switch strs["language"] {
 	case "it":
@@ -299,7 +315,7 @@ func (v *Verify) document(t upload.Text, code fault.Code, name string) (ades.Sou
 	case errors.Is(err, upload.ErrTooLong):
 		return nil, fault.New(fault.TooLarge, "%s is larger than %d bytes", name, v.MaxDocument)
 	case errors.Is(err, upload.ErrBase64):
-		return nil, fault.New(code, "%s is not base64", name)
+		return nil, fault.New(code, "%s %s", name, t.NotBase64())
 	}
 	return src, err
 }
@@ -307,7 +323,7 @@ func (v *Verify) document(t upload.Text, code fault.Code, name string) (ades.Sou
 func (v *Verify) fromForm(q *verification, body *api.Upload[verifyRequest]) error {
 	docs := body.Form("inputDocument")
 	if len(docs) != 1 {
-		return fault.New(fault.BadVerifyDocument, "inputDocument is required, once")
+		return fault.New(fault.BadVerifyDocument, "inputDocument is required, once: -F inputDocument=@FILE")
 	}
 	var err error
 	if q.src, err = v.document(docs[0].Text, fault.BadVerifyDocument, "inputDocument"); err != nil {

@@ -1,0 +1,95 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// Quotation is the OMI zone at a place in Italy, with what property costs there.
+type Quotation struct {
+	Year          int              `json:"year"`
+	Semester      int              `json:"semester"`
+	Location      LatLng           `json:"location"`
+	Distance      float64          `json:"distance"` // metres, where the nearest zone was asked for
+	Region        string           `json:"region"`
+	ProvinceCode  string           `json:"province_code"`
+	Municipality  string           `json:"municipality"`
+	ISTATCode     string           `json:"istat_code"`
+	CadastralCode string           `json:"cadastral_code"`
+	OMIZone       string           `json:"omi_zone"`
+	Zone          QuotationZone    `json:"zone"`
+	Values        []QuotationValue `json:"values"`
+	Geometry      []Polygon        `json:"geometry"` // where it was asked for
+}
+
+// LatLng is a place, in degrees.
+type LatLng struct {
+	Lat float64 `json:"lat"`
+	Lng float64 `json:"lng"`
+}
+
+// QuotationZone is what the source says of a zone.
+type QuotationZone struct {
+	Description           string `json:"description"`
+	PrevalentPropertyType string `json:"prevalent_property_type"`
+	Band                  string `json:"band"`
+	PrevalentCondition    string `json:"prevalent_condition"`
+	Microzone             int    `json:"microzone"`
+}
+
+// QuotationValue is the quotation of a type of property in a condition.
+type QuotationValue struct {
+	PropertyType     string      `json:"property_type"`
+	PropertyTypeCode int         `json:"property_type_code"`
+	Condition        string      `json:"condition"`
+	Prevalent        bool        `json:"prevalent"`
+	Sale             *PriceRange `json:"sale"` // euro per square metre; nil: not quoted
+	Rent             *PriceRange `json:"rent"` // euro per square metre and month; nil: not quoted
+}
+
+// PriceRange is from and to.
+type PriceRange struct {
+	Min     float64 `json:"min"`
+	Max     float64 `json:"max"`
+	Surface string  `json:"surface"` // gross or net
+}
+
+// Polygon is a part of a perimeter.
+type Polygon struct {
+	Exterior []LatLng   `json:"exterior"`
+	Holes    [][]LatLng `json:"holes"`
+}
+
+// Place asks for a quotation.
+type Place struct {
+	Latitude, Longitude float64
+	Semester            string // such as 2018/2; empty: the active one
+	Geometry            string // full, simplified or none; empty: none
+	Nearest             int    // metres: outside every zone, the nearest within them
+}
+
+// Quotation looks a place up; nil where no zone is. Source of the data: Agenzia
+// Entrate - OMI.
+func (c *Client) Quotation(ctx context.Context, p Place) (*Quotation, error) {
+	q := url.Values{
+		"latitude":  {strconv.FormatFloat(p.Latitude, 'f', -1, 64)},
+		"longitude": {strconv.FormatFloat(p.Longitude, 'f', -1, 64)},
+		"geometry":  {"none"},
+	}
+	if p.Geometry != "" {
+		q.Set("geometry", p.Geometry)
+	}
+	if p.Semester != "" {
+		q.Set("semester", p.Semester)
+	}
+	if p.Nearest > 0 {
+		q.Set("nearest", strconv.Itoa(p.Nearest))
+	}
+	found, _, err := ask[*Quotation](ctx, c, &call{method: http.MethodGet, path: "/IT-omi", query: q})
+	if err != nil || found == nil || found.OMIZone == "" {
+		return nil, err
+	}
+	return found, nil
+}

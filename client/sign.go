@@ -1,0 +1,305 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Kind of a certificate, and of the signatures made with it.
+type Kind string
+
+// The kinds.
+const (
+	Automatic Kind = "automatic" // password only
+	OTP       Kind = "otp"       // password and a one-time password
+	Seal      Kind = "eseal"     // of a legal person
+)
+
+// States of a record. Done and Failed are final.
+const (
+	WaitValidation = "WAIT_VALIDATION"
+	WaitSign       = "WAIT_SIGN"
+	Done           = "DONE"
+	Failed         = "ERROR"
+)
+
+// SignRequest asks for a signature. Documents, Username and Password are
+// needed, for the kind OTP the code as well.
+type SignRequest struct {
+	Documents []Document // several are merged, zipped or put into a container, unless Options.Batch
+	Username  string     // of the certificate
+	Password  string
+	OTP       string
+
+	Title       string
+	Description string
+	Type        string // cades, pades, xades or pkcs1; empty: by content
+	Options     Options
+	Callback    *Callback
+
+	// IdempotencyKey of the request; empty: one is made. With the same key the
+	// same request gives the same record, for a day.
+	IdempotencyKey string
+}
+
+// Options of a signature. The zero value of a field takes the server's default.
+type Options struct {
+	AsyncValidation  bool         `json:"asyncDocumentsValidation,omitzero"` // answer at once, validate later
+	AsyncSignature   bool         `json:"asyncSignature,omitzero"`           // answer at once, sign later
+	Level            string       `json:"level,omitzero"`                    // B, T, LT, LTA; LTV of a PDF
+	HashAlgorithm    string       `json:"hashAlgorithm,omitzero"`            // SHA256, SHA384, SHA512
+	Encrypt          bool         `json:"encryptInAnyCase,omitzero"`
+	DocumentPassword string       `json:"encryptionPassword,omitzero"`
+	Page             int          `json:"page,omitzero"` // -1: the last
+	X                *float64     `json:"x,omitzero"`    // points from the left
+	Y                *float64     `json:"y,omitzero"`    // points from the top
+	SignerImage      *SignerImage `json:"signerImage,omitzero"`
+	LockFields       []string     `json:"lockFields,omitzero"`
+	WithField        bool         `json:"withSignatureField,omitzero"`
+	Packaging        string       `json:"packaging,omitzero"`
+	Detached         bool         `json:"detached,omitzero"`
+	CounterSign      bool         `json:"counterSignature,omitzero"`
+	Parallel         *bool        `json:"parallelSignature,omitzero"` // nil: true
+	KeepSignatures   bool         `json:"withoutSignatureExclusion,omitzero"`
+	XPathQuery       string       `json:"XPathQuery,omitzero"`
+	SignElement      string       `json:"signElement,omitzero"`
+	SignatureID      string       `json:"signatureId,omitzero"`
+	WithTimestamp    bool         `json:"withTimestamp,omitzero"`
+	TimestampURL     string       `json:"timestampUrl,omitzero"`
+	TimestampUser    string       `json:"timestampUsername,omitzero"`
+	TimestampPass    string       `json:"timestampPassword,omitzero"`
+	TimestampHash    string       `json:"timestampHashAlgo,omitzero"`
+	Timezone         string       `json:"timezone,omitzero"`
+	Batch            bool         `json:"batch,omitzero"` // each document on its own, in a zip
+}
+
+// SignerImage is how a visible signature looks.
+type SignerImage struct {
+	Image      []byte   `json:"image,omitzero"` // PNG or JPEG
+	ImageURL   string   `json:"imageUrl,omitzero"`
+	SignerName string   `json:"signerName,omitzero"`
+	Location   string   `json:"location,omitzero"`
+	Reason     string   `json:"reason,omitzero"`
+	Email      string   `json:"signerEmail,omitzero"`
+	Visible    *bool    `json:"imageVisible,omitzero"` // nil: true
+	Layout     string   `json:"layout,omitzero"`
+	Language   string   `json:"language,omitzero"`
+	Width      int      `json:"width,omitzero"`
+	Height     int      `json:"height,omitzero"`
+	Fields     []string `json:"fieldsNameList,omitzero"`
+	AllFields  bool     `json:"signAllFields,omitzero"`
+}
+
+// Callback is where the server tells the states that a record reaches.
+type Callback struct {
+	URL     string            `json:"url"`
+	Method  string            `json:"method,omitzero"` // JSON (default) or POST
+	Field   string            `json:"field,omitzero"`
+	Headers map[string]string `json:"headers,omitzero"`
+	Custom  any               `json:"custom,omitzero"`
+	Retry   *int              `json:"retry,omitzero"` // nil: 5
+}
+
+// Record is a signature: what was asked, and what became of it.
+type Record struct {
+	ID              string         `json:"id"`
+	CreatedAt       Time           `json:"createdAt"`
+	UpdatedAt       Time           `json:"updatedAt"`
+	CertificateType string         `json:"certificateType"`
+	State           string         `json:"state"`
+	SignatureType   string         `json:"signatureType"`
+	Options         map[string]any `json:"options"` // those that had an effect
+	ErrorNumber     int            `json:"errorNumber"`
+	ErrorMessage    string         `json:"errorMessage"`
+	Signer          *Signer        `json:"signer"`
+	Document        RecordDocument `json:"document"`
+}
+
+// Signer is who issued the certificate that signed.
+type Signer struct {
+	Provider             string `json:"provider"`
+	TrustServiceProvider string `json:"trustServiceProvider"`
+	QCComplianceStatus   string `json:"qcComplianceStatus"`
+	QCSSCDStatus         string `json:"qcSSCDStatus"`
+}
+
+// RecordDocument is what was signed.
+type RecordDocument struct {
+	Title             string       `json:"title"`
+	Description       string       `json:"description"`
+	InputDocuments    []RecordFile `json:"inputDocuments"`
+	ValidatedDocument *RecordFile  `json:"validatedDocument"`
+	SignedDocument    *RecordFile  `json:"signedDocument"`
+}
+
+// RecordFile is one file of a record.
+type RecordFile struct {
+	ID         string `json:"id"`
+	SourceType string `json:"sourceType"`
+	CreatedAt  Time   `json:"createdAt"`
+	MimeType   string `json:"mimetype"`
+	Extension  string `json:"extension"`
+	Size       int64  `json:"size"`
+	MD5        string `json:"md5"`
+	SHA256     string `json:"sha256"`
+	Name       string `json:"name"`
+}
+
+// Final says that a record will not change any more.
+func (r *Record) Final() bool { return r.State == Done || r.State == Failed }
+
+// SignError says that a signature was taken and failed.
+type SignError struct {
+	Record  *Record
+	Number  int // of the table at /docs/errors
+	Message string
+}
+
+// Error says what went wrong.
+func (e *SignError) Error() string {
+	return fmt.Sprintf("rogito: signature %s failed: %s (code %d)", e.Record.ID, e.Message, e.Number)
+}
+
+// Err is a *SignError where the record ended in ERROR, else nil.
+func (r *Record) Err() error {
+	if r.State != Failed {
+		return nil
+	}
+	return &SignError{r, r.ErrorNumber, r.ErrorMessage}
+}
+
+// Sign asks for a signature. The record that comes back is DONE, or waits where
+// the options ask for asynchronous work or a person must approve: then see
+// [Client.Wait]. A signature that failed is a *SignError, beside the record.
+func (c *Client) Sign(ctx context.Context, kind Kind, r SignRequest) (*Record, error) {
+	members := map[string]any{"certificateUsername": r.Username, "certificatePassword": r.Password, "options": r.Options}
+	for name, value := range map[string]string{"certificateOtp": r.OTP, "title": r.Title, "description": r.Description, "signatureType": r.Type} {
+		if value != "" {
+			members[name] = value
+		}
+	}
+	if r.Callback != nil {
+		members["callback"] = r.Callback
+	}
+	o := &call{
+		method: http.MethodPost, path: "/EU-QES_" + string(kind), contentType: "application/json", key: newKey(r.IdempotencyKey),
+		body: func() (io.Reader, error) { return signBody(maps.Clone(members), r.Documents) },
+	}
+	return result(ask[*Record](ctx, c, o))
+}
+
+func result(r *Record, _ string, err error) (*Record, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Err()
+}
+
+// Signature is the record of a signature as it is now. One that failed is a
+// *SignError, beside the record.
+func (c *Client) Signature(ctx context.Context, id string) (*Record, error) {
+	return result(ask[*Record](ctx, c, &call{method: http.MethodGet, path: "/signatures/" + url.PathEscape(id)}))
+}
+
+// Wait asks for a record until it is final: DONE, or a *SignError. It asks soon
+// and then less and less often, at most every five seconds; end it with the
+// context. A callback costs less where many wait.
+func (c *Client) Wait(ctx context.Context, id string) (*Record, error) {
+	for pause := 100 * time.Millisecond; ; pause = min(pause*3/2, 5*time.Second) {
+		r, err := c.Signature(ctx, id)
+		if err != nil || r.Final() {
+			return r, err
+		}
+		select {
+		case <-ctx.Done():
+			return r, fmt.Errorf("rogito: wait for signature %s (%s): %w", id, r.State, ctx.Err())
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Download writes the signed document of a record that is DONE.
+func (c *Client) Download(ctx context.Context, id string, to io.Writer) error {
+	return c.download(ctx, id, "signedDocument", "", to)
+}
+
+// AuditPDF writes the certificate of completion of a record, sealed by the
+// server.
+func (c *Client) AuditPDF(ctx context.Context, id string, to io.Writer) error {
+	return c.download(ctx, id, "audit", "application/pdf", to)
+}
+
+func (c *Client) download(ctx context.Context, id, what, accept string, to io.Writer) error {
+	resp, err := c.send(ctx, &call{method: http.MethodGet, path: "/signatures/" + url.PathEscape(id) + "/" + what, accept: accept})
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(to, resp.Body); err != nil {
+		return fmt.Errorf("rogito: download %s of %s: %w", what, id, err)
+	}
+	return nil
+}
+
+// Delete removes the files, details and personal data of a record.
+func (c *Client) Delete(ctx context.Context, id string) error {
+	resp, err := c.send(ctx, &call{method: http.MethodDelete, path: "/signatures/" + url.PathEscape(id)})
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// Summary is a record in a list.
+type Summary struct {
+	ID              string `json:"id"`
+	ErrorNumber     int    `json:"errorNumber"`
+	ErrorMessage    string `json:"errorMessage"`
+	UpdatedAt       Time   `json:"updatedAt"`
+	CreatedAt       Time   `json:"createdAt"`
+	CertificateType string `json:"certificateType"`
+	State           string `json:"state"`
+	SignatureType   string `json:"signatureType"`
+	DocumentTitle   string `json:"documentTitle"`
+}
+
+// Signatures are the records of the account, newest first, asked for as they are
+// taken. State filters them; empty: all.
+func (c *Client) Signatures(ctx context.Context, state string) iter.Seq2[Summary, error] {
+	return pages[Summary](ctx, c, "/signatures", state)
+}
+
+// perPage is the longest part of a list that a server answers with.
+const perPage = 100
+
+func pages[E any](ctx context.Context, c *Client, path, state string) iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) {
+		var none E
+		for skip := 0; ; skip += perPage {
+			q := url.Values{"limit": {strconv.Itoa(perPage)}, "skip": {strconv.Itoa(skip)}}
+			if state != "" {
+				q.Set("state", state)
+			}
+			list, _, err := ask[[]E](ctx, c, &call{method: http.MethodGet, path: path, query: q})
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			for _, one := range list {
+				if !yield(one, nil) {
+					return
+				}
+			}
+			if len(list) < perPage {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package api
+
+import (
+	"bytes"
+	"maps"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"rogito.dev/rogito/server/internal/hint"
+	"rogito.dev/rogito/server/internal/upload"
+)
+
+// Members and parameters that an operation does not know are ignored, as the
+// contract has it, but never silently: the header of an answer names them. The
+// message of a refusal says what may have been meant, and so does that of a
+// success where one is near enough to be a slip: clients of other services send
+// members of their own, and their success is "Created".
+
+// mostStrangers is how many an answer names.
+const mostStrangers = 5
+
+// ignoredHeader names what was ignored, for answers that have no message too.
+const ignoredHeader = "X-Ignored"
+
+// stranger is something that a client sent and nobody reads.
+type stranger struct {
+	text string // says so
+	slip bool   // something that is known is near
+}
+
+func (c *call) ignore(name string, known []string) {
+	s := stranger{hint.Unknown(name, known), hint.Near(name, known) != ""}
+	if len(c.ignored) < mostStrangers && !slices.Contains(c.ignored, s) {
+		c.ignored = append(c.ignored, s)
+		c.Header().Add(ignoredHeader, strings.Map(visibleASCII, hint.Clip(name)))
+	}
+}
+
+// visibleASCII keeps what a header may hold.
+func visibleASCII(r rune) rune {
+	if r < 0x21 || r > 0x7e {
+		return '?'
+	}
+	return r
+}
+
+// taught is a message with what was ignored: all of it, or slips only.
+func (c *call) taught(message string, all bool) string {
+	var news []string
+	for _, s := range c.ignored {
+		if (all || s.slip) && !strings.Contains(message, s.text) {
+			news = append(news, s.text)
+		}
+	}
+	if len(news) == 0 {
+		return message
+	}
+	what := "ignored: " + strings.Join(news, "; ")
+	if message == "" {
+		return what
+	}
+	return message + " (" + what + ")"
+}
+
+// queryNames are the parameters that a query may have.
+func (b *binding) queryNames(op *Op) []string {
+	names := slices.Clone(op.Aliases)
+	for _, f := range b.fields {
+		if f.in == "query" {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// strangersInQuery looks through a query without taking it apart: the busiest
+// operation of the service has one.
+func strangersInQuery(c *call, query string, known []string) {
+	for query != "" {
+		var pair string
+		pair, query, _ = strings.Cut(query, "&")
+		name, _, _ := strings.Cut(pair, "=")
+		if name == "" || slices.Contains(known, name) {
+			continue
+		}
+		if u, err := url.QueryUnescape(name); err == nil {
+			name = u
+		}
+		if !slices.Contains(known, name) {
+			c.ignore(name, known)
+		}
+	}
+}
+
+// shape is what the document says of a body: the members that an object has,
+// and the elements of a list. One without members may have any.
+type shape struct {
+	members map[string]*shape
+	items   *shape
+}
+
+// knowledge is what an operation knows of its body, studied when it is
+// registered.
+type knowledge struct {
+	body, form *shape
+	aliases    []string
+}
+
+func knowledgeOf[In any](a *API, op *Op) *knowledge {
+	f, ok := reflect.TypeFor[In]().FieldByName("Body")
+	if !ok || op.Refuse != nil {
+		return nil
+	}
+	reg := a.doc.Components.Schemas
+	k := &knowledge{aliases: op.Aliases}
+	for name, mt := range requestBody(reg, *op, f).Content {
+		if name == "application/json" {
+			k.body = shapeOf(reg, mt.Schema)
+		} else {
+			k.form = shapeOf(reg, mt.Schema)
+		}
+	}
+	return k
+}
+
+// shapeOf is the shape of a schema; of one with several forms, of all of them.
+func shapeOf(reg huma.Registry, s *huma.Schema) *shape {
+	out := &shape{members: map[string]*shape{}}
+	for _, one := range slices.Concat([]*huma.Schema{s}, s.OneOf, s.AnyOf) {
+		if one.Ref != "" {
+			one = reg.SchemaFromRef(one.Ref)
+		}
+		for name, p := range one.Properties {
+			out.members[name] = shapeOf(reg, p)
+		}
+		if one.Items != nil {
+			out.items = shapeOf(reg, one.Items)
+		}
+	}
+	return out
+}
+
+// names are the members of an object by their paths, and those of the objects in
+// it: level is a member of options.
+func (s *shape) names(path string) []string {
+	var names, inner []string
+	for _, name := range slices.Sorted(maps.Keys(s.members)) {
+		names = append(names, path+name)
+		for _, n := range slices.Sorted(maps.Keys(s.members[name].members)) {
+			inner = append(inner, path+name+"."+n)
+		}
+	}
+	return append(names, inner...)
+}
+
+// strangersInForm looks through the parts of a form.
+func (k *knowledge) strangersInForm(c *call, parts []upload.Part) {
+	for _, p := range parts {
+		if k.form.members[p.Field] == nil {
+			c.ignore(p.Field, k.form.names(""))
+		}
+	}
+}
+
+// strangersIn looks through a JSON body: everywhere where the document lists
+// the members that there are.
+func (k *knowledge) strangersIn(c *call, v jsontext.Value) { k.look(c, k.body, v, "") }
+
+func (k *knowledge) look(c *call, s *shape, v jsontext.Value, path string) {
+	switch {
+	case v.Kind() == '{' && len(s.members) > 0:
+		var members map[string]jsontext.Value
+		if json.Unmarshal(v, &members) != nil {
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			if inner := s.members[name]; inner != nil {
+				k.look(c, inner, members[name], path+name+".")
+			} else if !slices.Contains(k.aliases, name) {
+				c.ignore(path+name, s.names(path))
+			}
+		}
+	case v.Kind() == '[' && s.items != nil:
+		// The first few: whoever misspells a member misspells it everywhere, and a
+		// batch has a thousand elements.
+		d := jsontext.NewDecoder(bytes.NewReader(v))
+		if _, err := d.ReadToken(); err != nil {
+			return
+		}
+		for i := 0; i < mostStrangers && d.PeekKind() != ']'; i++ {
+			one, err := d.ReadValue()
+			if err != nil {
+				return
+			}
+			k.look(c, s.items, one.Clone(), path)
+		}
+	}
+}
