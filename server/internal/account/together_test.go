@@ -1,0 +1,59 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// Nobody is told less than what was so when he asked, and a crowd reads less
+// often than it asks.
+func TestTogetherIsNeverOld(t *testing.T) {
+	t.Parallel()
+	var g together[int64]
+	var state, readings atomic.Int64
+	var crowd sync.WaitGroup
+	const clients, each = 32, 200
+	for range clients {
+		crowd.Go(func() {
+			for range each {
+				before := state.Add(1) // what this caller wrote
+				got, err := g.read(t.Context(), "a", func(context.Context) (int64, error) { readings.Add(1); return state.Load(), nil })
+				if err != nil || got < before {
+					t.Errorf("%d was written and %d read: %v", before, got, err)
+				}
+			}
+		})
+	}
+	crowd.Wait()
+	if n := readings.Load(); n >= clients*each {
+		t.Errorf("%d readings for %d callers: none was shared", n, clients*each)
+	}
+	if len(g.waiting) > 0 {
+		t.Errorf("%d are remembered", len(g.waiting))
+	}
+}
+
+// A caller who goes takes nobody with him; keys do not mix.
+func TestTogetherWithoutTheFirst(t *testing.T) {
+	t.Parallel()
+	var g together[string]
+	gone, cancel := context.WithCancel(t.Context())
+	r := &reading[string]{done: make(chan struct{}), err: errNotRead}
+	g.waiting = map[string]*reading[string]{"a": r}
+	load := func(ctx context.Context) (string, error) { return "read", ctx.Err() }
+	cancel()
+	if _, err := g.read(gone, "a", load); !errors.Is(err, context.Canceled) {
+		t.Errorf("one who has gone: %v", err)
+	}
+	if v, err := g.read(t.Context(), "b", load); v != "read" || err != nil {
+		t.Errorf("another key: %q, %v", v, err)
+	}
+	r.err = context.Canceled
+	close(r.done)
+	if v, err := g.read(t.Context(), "a", load); v != "read" || err != nil {
+		t.Errorf("after the first has gone: %q, %v", v, err)
+	}
+}
