@@ -24,6 +24,8 @@ type Name struct {
 	Prefix string
 	Local  string
 	QName  string // as written
+
+	bit uint32 // of the prefix; 0 where there are too many
 }
 
 // Attr is an attribute that is not a namespace declaration, with its value
@@ -54,13 +56,40 @@ type Node struct {
 	Kind                        Kind
 	// Mark is free for one walk over the tree.
 	Mark bool
+
+	written bool   // see AsWritten
+	uses    uint32 // prefixes of names in the element, as bits
 }
 
-// extra is what only some elements have.
+// extra is what only some elements have, and the document node.
 type extra struct {
 	attrs    []Attr
 	bindings []Binding
+	origin   *Origin // of the document node
 }
+
+// Origin is what a tree was read from.
+type Origin struct {
+	Text string
+	// Prefixes of names of elements and attributes, by the bits of AsWritten.
+	Prefixes []string
+	// Declared are the prefixes that some element declares.
+	Declared []string
+}
+
+// Origin of the tree that a node is in.
+func (n *Node) Origin() *Origin {
+	for n.Parent != nil {
+		n = n.Parent
+	}
+	return n.extra.origin
+}
+
+// AsWritten reports whether an element and all in it are spelled as canonical
+// XML spells them, with elements and text only and no declaration of a
+// namespace: then its text is its canonical form, but for the declarations that
+// canonicalisation adds for the prefixes in use.
+func (n *Node) AsWritten() (uses uint32, ok bool) { return n.uses, n.written }
 
 // Attrs are the attributes in the order of the text.
 func (n *Node) Attrs() []Attr {

@@ -64,9 +64,15 @@ func (l *Lookup) ask(q question, step func(n *xmldom.Node) (answer, done bool)) 
 //
 // The types of XML Schema itself, which SAML writes everywhere, are left out.
 func (l *Lookup) Bound(n *xmldom.Node, words bool) []string {
-	var list []string
+	var list, declared []string
 	note := func(prefix string) {
 		if prefix == "xml" || !l.Spend(1+len(list)) || slices.Contains(list, prefix) {
+			return
+		}
+		if declared == nil { // most words are no prefix at all
+			declared = n.Origin().Declared
+		}
+		if !slices.Contains(declared, prefix) {
 			return
 		}
 		if l.ask(question{nil, n, prefix}, func(n *xmldom.Node) (bool, bool) {
@@ -114,7 +120,7 @@ var schemaTypes = regexp.MustCompile(`^(?:any(?:Type|SimpleType|AtomicType|URI)|
 // alone. A word without a colon is one in the default namespace.
 func prefixesIn(value string, words bool, note func(string)) {
 	if words {
-		if word := strings.Trim(value, " \t\r\n"); word != "" && nameEnd(word) == len(word) && isNameStart(word[0]) {
+		if word := trim(value); word != "" && isNameStart(word[0]) && nameEnd(word) == len(word) {
 			note("")
 			return
 		}
@@ -141,6 +147,19 @@ func prefixesIn(value string, words bool, note func(string)) {
 		}
 	}
 }
+
+// trim takes the white space of XML off.
+func trim(s string) string {
+	for s != "" && isSpace(s[0]) {
+		s = s[1:]
+	}
+	for s != "" && isSpace(s[len(s)-1]) {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 func nameEnd(s string) int {
 	i := 0
