@@ -89,7 +89,7 @@ func (p *parser) open(n *Node, qname string) error {
 }
 
 func isXMLNS(qname string) bool {
-	return strings.HasPrefix(qname, "xmlns") && (len(qname) == 5 || qname[5] == ':')
+	return len(qname) >= 5 && qname[:5] == "xmlns" && (len(qname) == 5 || qname[5] == ':')
 }
 
 func (p *parser) declare(a rawAttr) error {
@@ -173,6 +173,16 @@ func uniqueAttrs(attrs []Attr) error {
 // resolve finds the namespace of a qualified name. Names of one spelling
 // mostly mean the same throughout a document, so the last meaning is kept.
 func (p *parser) resolve(qname string, element bool) (*Name, error) {
+	slot := &p.recent[(len(qname)*29+int(qname[0])+int(qname[len(qname)-1])*7)%len(p.recent)]
+	if n := *slot; n != nil && n.QName == qname { // as nearly always
+		if n.Prefix == "" && !element {
+			if n.Space == "" {
+				return n, nil
+			}
+		} else if uri, ok := p.lookup(n.Prefix); ok && uri == n.Space {
+			return n, nil
+		}
+	}
 	colon := strings.IndexByte(qname, ':')
 	prefix, local := "", qname
 	if colon >= 0 {
@@ -187,10 +197,6 @@ func (p *parser) resolve(qname string, element bool) (*Name, error) {
 		if uri, ok = p.lookup(prefix); !ok {
 			return nil, fmt.Errorf("prefix %s is not declared", clip(prefix))
 		}
-	}
-	slot := &p.recent[(len(qname)*29+int(qname[0])+int(qname[len(qname)-1])*7)%len(p.recent)]
-	if n := *slot; n != nil && n.QName == qname && n.Space == uri {
-		return n, nil
 	}
 	n := p.names[qname]
 	if n == nil || n.Space != uri {
