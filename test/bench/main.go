@@ -30,7 +30,7 @@ func run() error {
 	strangers := flag.Bool("strangers", true, "measure DSS and pyHanko too")
 	server := flag.Bool("server", true, "measure the server and the quotations too")
 	write := flag.String("write", "", "also put the tables between the marks of this file")
-	only := flag.String("only", "", "measure only the works of the library whose names match this pattern (or HTTP), print their rates, and end")
+	only := flag.String("only", "", "measure only the works of the library whose names match this pattern (or HTTP, or DSS: files that it makes), print their rates, and end")
 	profile := flag.String("cpuprofile", "", "write a profile of the works of -only to this file")
 	serve := flag.Int("bare", 0, "be the yardstick of HTTP at the address that follows: answer with so many bytes")
 	flag.Parse()
@@ -44,7 +44,7 @@ func run() error {
 		return err
 	}
 	defer os.RemoveAll(docs.dir)
-	b := &bench{docs: docs, budget: time.Duration(*seconds * float64(time.Second))}
+	b := &bench{docs: docs, budget: time.Duration(*seconds * float64(time.Second)), rates: map[string]float64{}}
 	if *only != "" {
 		return b.some(*only, *profile)
 	}

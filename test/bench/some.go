@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime/pprof"
 	"slices"
@@ -11,9 +12,18 @@ import (
 // some measures the works of the library whose names match a pattern, and
 // writes a profile of them where one is asked for: the way to look at one figure.
 func (b *bench) some(pattern, profile string) error {
-	if pattern == "HTTP" {
+	switch pattern {
+	case "HTTP":
 		b.overHTTP()
 		fmt.Print(b.out.String())
+		return nil
+	case "DSS":
+		if err := b.alike(filepath.Join(oracles(), "bin", "dss")); err != nil {
+			return err
+		}
+		for name, rate := range b.rates {
+			fmt.Println(name, rate)
+		}
 		return nil
 	}
 	wanted, err := regexp.Compile(pattern)
