@@ -64,15 +64,32 @@ func (l *Lookup) ask(q question, step func(n *xmldom.Node) (answer, done bool)) 
 //
 // The types of XML Schema itself, which SAML writes everywhere, are left out.
 func (l *Lookup) Bound(n *xmldom.Node, words bool) []string {
-	var list, declared []string
+	declared := n.Origin().Declared
+	words = words && slices.Contains(declared, "")
+	if !words && !hasColon(n) { // as in most elements: this was a fifth of preparing a signature over XML
+		return nil
+	}
+	return l.bound(n, words, declared)
+}
+
+// hasColon reports whether a value of an element has a colon.
+func hasColon(n *xmldom.Node) bool {
+	for _, a := range n.Attrs() {
+		if strings.IndexByte(a.Value, ':') >= 0 {
+			return true
+		}
+	}
+	for c := n.First; c != nil; c = c.Next {
+		if (c.Kind == xmldom.Text || c.Kind == xmldom.ProcInst) && strings.IndexByte(c.Data, ':') >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Lookup) bound(n *xmldom.Node, words bool, declared []string) (list []string) {
 	note := func(prefix string) {
-		if prefix == "xml" || !l.Spend(1+len(list)) || slices.Contains(list, prefix) {
-			return
-		}
-		if declared == nil { // most words are no prefix at all
-			declared = n.Origin().Declared
-		}
-		if !slices.Contains(declared, prefix) {
+		if prefix == "xml" || !l.Spend(1+len(list)) || slices.Contains(list, prefix) || !slices.Contains(declared, prefix) {
 			return
 		}
 		if l.ask(question{nil, n, prefix}, func(n *xmldom.Node) (bool, bool) {
