@@ -43,8 +43,10 @@ func FuzzAsWritten(f *testing.F) {
 		for _, m := range written {
 			for i, apex := range append(elements, d.Node) {
 				for _, set := range []NodeSet{
-					{Apex: apex, Comments: true}, {Apex: apex},
-					{Apex: apex, Drop: elements[i/2 : min(i/2+1, len(elements))]}, {Apex: apex, Keep: elements[i/2 : min(i/2+1, len(elements))]},
+					{Apex: apex, Comments: true},
+					{Apex: apex},
+					{Apex: apex, Drop: elements[i/2 : min(i/2+1, len(elements))]},
+					{Apex: apex, Keep: elements[i/2 : min(i/2+1, len(elements))]},
 				} {
 					var fast, slow bytes.Buffer
 					if err := Canonicalize(&fast, set, m); err != nil {

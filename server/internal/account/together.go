@@ -28,7 +28,7 @@ func (g *together[T]) read(ctx context.Context, key string, load func(context.Co
 	g.mu.Lock()
 	if r := g.waiting[key]; r != nil {
 		g.mu.Unlock()
-		<-r.done // as long as that caller's limit allows; a limit of one's own would cost a timer
+		<-r.done          // as long as that caller's limit allows; a limit of one's own would cost a timer
 		if r.err != nil { // perhaps only because that caller has gone
 			return load(ctx)
 		}
