@@ -93,7 +93,7 @@ func (t Text) Decoded(limit int64) (src ades.Source, letters []byte, err error) 
 	w := spool.WriteSized(t.Len() / 4 * 3)
 	if t.decodeWhole(w) {
 		letters = t.src.(memory).all
-		if len(letters) != base64.StdEncoding.EncodedLen(int(w.size)) { // it has line breaks
+		if int64(len(letters)) != (w.size+2)/3*4 { // it has line breaks
 			letters = nil
 		}
 	} else {
