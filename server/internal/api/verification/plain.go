@@ -32,7 +32,7 @@ func (q *verification) answerWith(view *report.View, plain ades.Source, message 
 	size := int64(len(before)+len(after)) + (plain.Size()+2)/3*4
 	known := q.known(plain)
 	done := int64(len(known) / 4 * 3)
-	content := &base64Reader{src: io.NewSectionReader(plain, done, plain.Size()-done)}
+	content := newBase64Reader(io.NewSectionReader(plain, done, plain.Size()-done))
 	return &api.Content{
 		Type: "application/json", Size: size,
 		Reader: io.MultiReader(bytes.NewReader(before), bytes.NewReader(known), content, bytes.NewReader(after)),
@@ -61,10 +61,12 @@ type base64Reader struct {
 	out  []byte
 }
 
+func newBase64Reader(src *io.SectionReader) *base64Reader {
+	groups := int(min(src.Size()/3+1, 8<<10)) // of three; one at least, or the end is not met
+	return &base64Reader{src: src, in: make([]byte, 3*groups), room: make([]byte, 0, 4*groups)}
+}
+
 func (r *base64Reader) Read(p []byte) (int, error) {
-	if r.in == nil {
-		r.in, r.room = make([]byte, 24<<10), make([]byte, 0, 32<<10) // whole groups of three
-	}
 	if len(r.out) == 0 {
 		n, err := io.ReadFull(r.src, r.in)
 		if n == 0 || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
