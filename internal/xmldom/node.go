@@ -3,6 +3,7 @@ package xmldom
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -73,8 +74,16 @@ type Origin struct {
 	Text string
 	// Prefixes of names of elements and attributes, by the bits of AsWritten.
 	Prefixes []string
-	// Declared are the prefixes that some element declares.
-	Declared []string
+	declared []string // prefixes that some element declares,
+	more     bool     // and more than are worth a list
+}
+
+// maxDeclared bounds the list of declared prefixes: it is searched for each.
+const maxDeclared = 64
+
+// Declares reports whether some element may declare a prefix.
+func (o *Origin) Declares(prefix string) bool {
+	return o.more || slices.Contains(o.declared, prefix)
 }
 
 // Origin of the tree that a node is in.

@@ -106,8 +106,10 @@ func (p *parser) declare(a rawAttr) error {
 		return fmt.Errorf("%w: more than %d namespaces in scope", ErrLimit, p.lim.Bindings)
 	}
 	p.scope = append(p.scope, Binding{Prefix: prefix, URI: a.value})
-	if !slices.Contains(p.origin.Declared, prefix) {
-		p.origin.Declared = append(p.origin.Declared, prefix)
+	if o := p.origin; !o.Declares(prefix) {
+		if o.more = len(o.declared) == maxDeclared; !o.more {
+			o.declared = append(o.declared, prefix)
+		}
 	}
 	return nil
 }

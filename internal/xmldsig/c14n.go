@@ -168,7 +168,7 @@ func (c *canonicalizer) node(n *xmldom.Node, in bool) {
 // (50 KB: 20 µs, not 130).
 func (c *canonicalizer) asWritten(n *xmldom.Node) bool {
 	uses, ok := n.AsWritten()
-	if !ok || c.origin == nil || c.set.Keep != nil || c.orphan(n) || c.dropped != nil {
+	if !ok || bits.OnesCount32(uses) > fewPrefixes || c.origin == nil || c.set.Keep != nil || c.orphan(n) || c.dropped != nil {
 		return false
 	}
 	for _, d := range c.set.Drop {
@@ -183,6 +183,10 @@ func (c *canonicalizer) asWritten(n *xmldom.Node) bool {
 	}
 	return true
 }
+
+// fewPrefixes are looked for in an element; each costs a walk over the
+// declarations in force, of which a hostile document has many.
+const fewPrefixes = 4
 
 // declared reports whether a prefix needs no declaration at this place: what is
 // in force is what was written, or nothing is and nothing was.

@@ -64,12 +64,12 @@ func (l *Lookup) ask(q question, step func(n *xmldom.Node) (answer, done bool)) 
 //
 // The types of XML Schema itself, which SAML writes everywhere, are left out.
 func (l *Lookup) Bound(n *xmldom.Node, words bool) []string {
-	declared := n.Origin().Declared
-	words = words && slices.Contains(declared, "")
+	origin := n.Origin()
+	words = words && origin.Declares("")
 	if !words && !hasColon(n) { // as in most elements: this was a fifth of preparing a signature over XML
 		return nil
 	}
-	return l.bound(n, words, declared)
+	return l.bound(n, words, origin)
 }
 
 // hasColon reports whether a value of an element has a colon.
@@ -87,9 +87,9 @@ func hasColon(n *xmldom.Node) bool {
 	return false
 }
 
-func (l *Lookup) bound(n *xmldom.Node, words bool, declared []string) (list []string) {
+func (l *Lookup) bound(n *xmldom.Node, words bool, origin *xmldom.Origin) (list []string) {
 	note := func(prefix string) {
-		if prefix == "xml" || !l.Spend(1+len(list)) || slices.Contains(list, prefix) || !slices.Contains(declared, prefix) {
+		if prefix == "xml" || !l.Spend(1+len(list)) || slices.Contains(list, prefix) || !origin.Declares(prefix) {
 			return
 		}
 		if l.ask(question{nil, n, prefix}, func(n *xmldom.Node) (bool, bool) {
