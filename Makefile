@@ -46,7 +46,7 @@ fmt: ## format every file
 	$(LINT) gofumpt -w $$(git ls-files '*.go')
 
 bench: ## rates beside a yardstick, in one run
-	.ci/need postgres
+	.ci/need postgres wrk
 	go run ./test/bench $(BENCHFLAGS)
 
 # Where it is root and has loop devices, it also cuts the power.

@@ -169,13 +169,9 @@ func appendMilli(b []byte, v int32) []byte {
 // appendMicro appends micro-degrees as degrees, always with six decimals, as the
 // source has them.
 func appendMicro(b []byte, v int32) []byte {
-	var w [12]byte
+	var w [wordRoom]byte
 	return append(b, w[:putMicro(w[:], v)]...)
 }
-
-// pairs holds the two digits of 0 to 99.
-const pairs = "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849" +
-	"5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899"
 
 // appendText appends a JSON string.
 func appendText(b []byte, s string) []byte {
@@ -250,46 +246,63 @@ func (z Zone) appendPolygons(b []byte, g Geometry) []byte {
 	return append(b, ']')
 }
 
-// appendLatLng appends a ring. It makes room once and fills it by index: this loop
-// writes most of the bytes the service sends.
+// appendLatLng appends a ring. It makes room once and fills it by whole words: this
+// loop writes most of the bytes the service sends.
 func appendLatLng(b []byte, ring []geo.Point) []byte {
 	const most = len(`},{"lat":-123.456789,"lng":-123.456789`)
-	b = slices.Grow(append(b, '['), most*len(ring)+2)
+	b = slices.Grow(append(b, '['), most*len(ring)+wordRoom)
+	n, w := len(b), b[:cap(b)]
 	for i, p := range ring {
-		n := len(b)
-		w := b[n : n+most]
-		lead := `},{"lat":`
 		if i == 0 {
-			lead = `{"lat":`
+			n += copy(w[n:], `{"lat":`)
+		} else {
+			le.PutUint64(w[n:], leadLat)
+			w[n+8] = ':'
+			n += 9
 		}
-		n = copy(w, lead)
 		n += putMicro(w[n:], p.Y)
-		n += copy(w[n:], `,"lng":`)
-		n += putMicro(w[n:], p.X)
-		b = b[:len(b)+n]
+		le.PutUint64(w[n:], leadLng)
+		n += putMicro(w[n+7:], p.X) + 7
 	}
-	return append(b, `}]`...)
+	return append(w[:n], `}]`...)
 }
 
+// The words around the numbers of a vertex; the last letter of the second is
+// written over.
+var (
+	leadLat = le.Uint64([]byte(`},{"lat"`))
+	leadLng = le.Uint64([]byte(`,"lng": `))
+)
+
+// wordRoom is what words may write beyond the end.
+const wordRoom = 16
+
+// thousands are the three digits of 0 to 999, in a word.
+var thousands = func() (t [1000]uint32) {
+	for i := range t {
+		t[i] = le.Uint32([]byte{byte('0' + i/100), byte('0' + i/10%10), byte('0' + i%10), 0})
+	}
+	return t
+}()
+
 // putMicro writes micro-degrees, less than a thousand degrees of them, into a space
-// that is large enough, and tells how many bytes they took.
+// that has wordRoom, and tells how many bytes they took.
 func putMicro(w []byte, v int32) int {
 	n := 0
 	if v < 0 {
 		w[0], n, v = '-', 1, -v
 	}
-	whole, f := v/geo.Micro, v%geo.Micro
+	whole, f := uint32(v)/geo.Micro, uint32(v)%geo.Micro
+	digits := 1
 	if whole >= 100 {
-		w[n] = byte('0' + whole/100)
-		n++
+		digits = 3
+	} else if whole >= 10 {
+		digits = 2
 	}
-	if whole >= 10 {
-		w[n] = byte('0' + whole/10%10)
-		n++
-	}
-	x, y, z := f/10000*2, f/100%100*2, f%100*2
-	d := w[n : n+8 : n+8]
-	d[0], d[1] = byte('0'+whole%10), '.'
-	d[2], d[3], d[4], d[5], d[6], d[7] = pairs[x], pairs[x+1], pairs[y], pairs[y+1], pairs[z], pairs[z+1]
-	return n + 8
+	w = w[n : n+wordRoom-4]
+	le.PutUint32(w, thousands[whole]>>(24-8*digits))
+	w[digits] = '.'
+	le.PutUint32(w[digits+1:], thousands[f/1000])
+	le.PutUint32(w[digits+4:], thousands[f%1000])
+	return n + digits + 7
 }

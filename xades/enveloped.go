@@ -154,7 +154,7 @@ func (p *preparation) addNode(id string, n *xmldom.Node) {
 	}
 	// A comment that parts a text is content (see partition), and a bare
 	// reference leaves comments out.
-	if partsText(n) && IsID(id+"_") {
+	if !p.doc.Plain() && partsText(n) && IsID(id+"_") {
 		method.Comments, set.Comments = true, true
 		uri = "#xpointer(/)"
 		if id != "" {
@@ -336,7 +336,7 @@ func (p *preparation) embedXML(i int) (string, error) {
 		root = d.Root()
 	}
 	method, uri := exclusive, "#"+url.PathEscape(id)
-	if partsText(root) && IsID(id) {
+	if !d.Plain() && partsText(root) && IsID(id) {
 		method.Comments, uri = true, "#xpointer(id('"+id+"'))"
 	}
 	method.Prefixes = valuePrefixes(root)

@@ -3,6 +3,7 @@ package xmldom
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -24,6 +25,8 @@ type Name struct {
 	Prefix string
 	Local  string
 	QName  string // as written
+
+	bit uint32 // of the prefix; 0 where there are too many
 }
 
 // Attr is an attribute that is not a namespace declaration, with its value
@@ -54,13 +57,48 @@ type Node struct {
 	Kind                        Kind
 	// Mark is free for one walk over the tree.
 	Mark bool
+
+	written bool   // see AsWritten
+	uses    uint32 // prefixes of names in the element, as bits
 }
 
-// extra is what only some elements have.
+// extra is what only some elements have, and the document node.
 type extra struct {
 	attrs    []Attr
 	bindings []Binding
+	origin   *Origin // of the document node
 }
+
+// Origin is what a tree was read from.
+type Origin struct {
+	Text string
+	// Prefixes of names of elements and attributes, by the bits of AsWritten.
+	Prefixes []string
+	declared []string // prefixes that some element declares,
+	more     bool     // and more than are worth a list
+}
+
+// maxDeclared bounds the list of declared prefixes: it is searched for each.
+const maxDeclared = 64
+
+// Declares reports whether some element may declare a prefix.
+func (o *Origin) Declares(prefix string) bool {
+	return o.more || slices.Contains(o.declared, prefix)
+}
+
+// Origin of the tree that a node is in.
+func (n *Node) Origin() *Origin {
+	for n.Parent != nil {
+		n = n.Parent
+	}
+	return n.extra.origin
+}
+
+// AsWritten reports whether an element and all in it are spelled as canonical
+// XML spells them, with elements and text only and no declaration of a
+// namespace: then its text is its canonical form, but for the declarations that
+// canonicalisation adds for the prefixes in use.
+func (n *Node) AsWritten() (uses uint32, ok bool) { return n.uses, n.written }
 
 // Attrs are the attributes in the order of the text.
 func (n *Node) Attrs() []Attr {

@@ -32,7 +32,8 @@ func ParseContext(ctx context.Context, b []byte, lim Limits) (*Document, error) 
 	}
 	p := parser{ctx: ctx, s: text, lim: lim, names: make(map[string]*Name, min(64, len(text)/32))}
 	p.d = &Document{text: text, enc: enc, raw: b, ids: map[string][]*Node{}, budget: limits.BudgetOf(ctx)}
-	p.d.Node = &Node{Kind: DocumentNode, End: uint32(len(text)), InnerEnd: uint32(len(text))}
+	p.origin = &Origin{Text: text}
+	p.d.Node = &Node{Kind: DocumentNode, End: uint32(len(text)), InnerEnd: uint32(len(text)), extra: &extra{origin: p.origin}}
 	err = nil
 	if enc.codec != nil { // a second copy of the text
 		err = p.d.spend(len(text))
@@ -67,6 +68,8 @@ type parser struct {
 	weight    int  // of attributes that are not paid for yet
 	noCR      bool // the text has no carriage return
 	noCDEnd   bool // the text has no ]]> outside CDATA sections, as far as is known
+	canonical bool // the start tag at hand is spelled as canonical XML would
+	origin    *Origin
 
 	names  map[string]*Name
 	recent [64]*Name // a cheaper look at names first
@@ -152,10 +155,10 @@ func (p *parser) markup() error {
 	case '/':
 		return p.endTag()
 	case '?':
-		p.d.marked = p.d.marked || p.cur != p.d.Node
+		p.d.marked, p.cur.written = p.d.marked || p.cur != p.d.Node, false
 		return p.procInst()
 	case '!':
-		p.d.marked = p.d.marked || p.cur != p.d.Node
+		p.d.marked, p.cur.written = p.d.marked || p.cur != p.d.Node, false
 		return p.bang()
 	}
 	return p.startTag()
@@ -286,6 +289,9 @@ func (p *parser) text() error {
 		return err
 	}
 	n.Data = data
+	if len(data) != len(raw) || !p.noCR || strings.IndexByte(raw, '>') >= 0 { // a reference is longer than what it stands for
+		p.cur.written = false
+	}
 	p.i += end
 	return nil
 }

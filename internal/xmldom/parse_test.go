@@ -349,3 +349,19 @@ func TestClaims(t *testing.T) {
 		}
 	}
 }
+
+// A list of declared prefixes that grows with the document would cost its square.
+func TestDeclares(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, maxDeclared, maxDeclared + 1, 5000} {
+		var b strings.Builder
+		b.WriteString("<r>")
+		for i := range n {
+			fmt.Fprintf(&b, `<a xmlns:p%d="u"/>`, i)
+		}
+		o := parse(t, b.String()+"</r>").Root().Origin()
+		if !o.Declares(fmt.Sprintf("p%d", n-1)) || o.Declares("q") != (n > maxDeclared) || len(o.declared) > maxDeclared {
+			t.Errorf("%d prefixes: %d are listed, more %t", n, len(o.declared), o.more)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package xmldom
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -31,9 +32,11 @@ func (p *parser) startTag() error {
 	n.Inner, n.InnerEnd = uint32(p.i), uint32(p.i)
 	if empty {
 		n.Inner, n.InnerEnd = uint32(p.i-2), uint32(p.i-2)
+		n.written, p.cur.written = false, false // canonical XML has an end tag
 		p.leave()
 		return nil
 	}
+	n.written = n.written && p.canonical
 	if p.depth++; p.depth > p.lim.Depth {
 		return fmt.Errorf("%w: nested deeper than %d", ErrLimit, p.lim.Depth)
 	}
@@ -61,6 +64,7 @@ func (p *parser) open(n *Node, qname string) error {
 	if n.Name, err = p.resolve(qname, true); err != nil {
 		return err
 	}
+	n.uses, n.written = n.Name.bit, n.Name.bit != 0 && declared == 0
 	if len(p.raw) == 0 {
 		return nil
 	}
@@ -85,7 +89,7 @@ func (p *parser) open(n *Node, qname string) error {
 }
 
 func isXMLNS(qname string) bool {
-	return strings.HasPrefix(qname, "xmlns") && (len(qname) == 5 || qname[5] == ':')
+	return len(qname) >= 5 && qname[:5] == "xmlns" && (len(qname) == 5 || qname[5] == ':')
 }
 
 func (p *parser) declare(a rawAttr) error {
@@ -102,6 +106,11 @@ func (p *parser) declare(a rawAttr) error {
 		return fmt.Errorf("%w: more than %d namespaces in scope", ErrLimit, p.lim.Bindings)
 	}
 	p.scope = append(p.scope, Binding{Prefix: prefix, URI: a.value})
+	if o := p.origin; !o.Declares(prefix) {
+		if o.more = len(o.declared) == maxDeclared; !o.more {
+			o.declared = append(o.declared, prefix)
+		}
+	}
 	return nil
 }
 
@@ -117,6 +126,10 @@ func (p *parser) attrNames(n *Node) error {
 			return err
 		}
 		n.extra.attrs[k] = Attr{Name: name, Value: a.value}
+		if name.Prefix != "" { // its place among several hangs on its namespace
+			n.written = n.written && name.bit != 0 && len(p.raw) == 1
+			n.uses |= name.bit
+		}
 		k++
 		if mayBeID(name) {
 			p.index(strings.Trim(a.value, " \t\r\n"), n)
@@ -162,6 +175,16 @@ func uniqueAttrs(attrs []Attr) error {
 // resolve finds the namespace of a qualified name. Names of one spelling
 // mostly mean the same throughout a document, so the last meaning is kept.
 func (p *parser) resolve(qname string, element bool) (*Name, error) {
+	slot := &p.recent[(len(qname)*29+int(qname[0])+int(qname[len(qname)-1])*7)%len(p.recent)]
+	if n := *slot; n != nil && n.QName == qname { // as nearly always
+		if n.Prefix == "" && !element {
+			if n.Space == "" {
+				return n, nil
+			}
+		} else if uri, ok := p.lookup(n.Prefix); ok && uri == n.Space {
+			return n, nil
+		}
+	}
 	colon := strings.IndexByte(qname, ':')
 	prefix, local := "", qname
 	if colon >= 0 {
@@ -177,18 +200,27 @@ func (p *parser) resolve(qname string, element bool) (*Name, error) {
 			return nil, fmt.Errorf("prefix %s is not declared", clip(prefix))
 		}
 	}
-	slot := &p.recent[(len(qname)*29+int(qname[0])+int(qname[len(qname)-1])*7)%len(p.recent)]
-	if n := *slot; n != nil && n.QName == qname && n.Space == uri {
-		return n, nil
-	}
 	n := p.names[qname]
 	if n == nil || n.Space != uri {
-		n = &Name{Space: uri, Prefix: prefix, Local: local, QName: qname}
+		n = &Name{Space: uri, Prefix: prefix, Local: local, QName: qname, bit: p.bit(prefix)}
 		p.names[qname] = n
 		p.d.names = append(p.d.names, n)
 	}
 	*slot = n
 	return n, nil
+}
+
+// bit of a prefix; 0 where there are too many of them.
+func (p *parser) bit(prefix string) uint32 {
+	i := slices.Index(p.origin.Prefixes, prefix)
+	if i < 0 {
+		if len(p.origin.Prefixes) == 32 {
+			return 0
+		}
+		i = len(p.origin.Prefixes)
+		p.origin.Prefixes = append(p.origin.Prefixes, prefix)
+	}
+	return 1 << i
 }
 
 func (p *parser) lookup(prefix string) (string, bool) {
@@ -230,23 +262,28 @@ func (p *parser) endTag() error {
 		return fmt.Errorf("end tag of %s expected", clip(q))
 	}
 	p.i++
-	p.cur.InnerEnd, p.cur.End = uint32(start), uint32(p.i)
+	n, up := p.cur, p.cur.Parent
+	n.InnerEnd, n.End = uint32(start), uint32(p.i)
+	n.written = n.written && p.i-start == len(q)+3
+	up.written, up.uses = up.written && n.written, up.uses|n.uses
 	p.leave()
 	p.depth--
-	p.last, p.cur = p.cur, p.cur.Parent
+	p.last, p.cur = n, up
 	return nil
 }
 
 // attributes scans up to the end of a start tag into p.raw.
 func (p *parser) attributes() (empty bool, err error) {
-	p.raw = p.raw[:0]
+	p.raw, p.canonical = p.raw[:0], true
 	for {
+		from := p.i
 		spaced := p.skipSpace()
 		if p.i >= len(p.s) {
 			return false, errors.New("start tag does not end")
 		}
 		switch c := p.s[p.i]; {
 		case c == '>':
+			p.canonical = p.canonical && !spaced
 			p.i++
 			return false, p.uniqueQNames()
 		case c == '/':
@@ -258,6 +295,7 @@ func (p *parser) attributes() (empty bool, err error) {
 		case !spaced:
 			return false, errors.New("white space expected in start tag")
 		}
+		p.canonical = p.canonical && p.i == from+1 && p.s[from] == ' '
 		if err := p.attribute(); err != nil {
 			return false, err
 		}
@@ -270,22 +308,26 @@ func (p *parser) attribute() error {
 	if err != nil {
 		return err
 	}
-	p.skipSpace()
+	spaced := p.skipSpace()
 	if p.i >= len(p.s) || p.s[p.i] != '=' {
 		return fmt.Errorf("attribute %s has no value", clip(qname))
 	}
 	p.i++
-	p.skipSpace()
+	spaced = p.skipSpace() || spaced
 	if p.i >= len(p.s) || p.s[p.i] != '"' && p.s[p.i] != '\'' {
 		return fmt.Errorf("value of attribute %s is not quoted", clip(qname))
 	}
-	end := strings.IndexByte(p.s[p.i+1:], p.s[p.i])
+	quote := p.s[p.i]
+	end := strings.IndexByte(p.s[p.i+1:], quote)
 	if end < 0 {
 		return fmt.Errorf("value of attribute %s does not end", clip(qname))
 	}
-	value, err := p.attrValue(p.s[p.i+1 : p.i+1+end])
-	if err != nil {
-		return err
+	value := p.s[p.i+1 : p.i+1+end]
+	if spaced || quote != '"' || !plainValue(value) || len(p.raw) > 0 && p.raw[len(p.raw)-1].qname >= qname {
+		p.canonical = false
+		if value, err = p.attrValue(value); err != nil {
+			return err
+		}
 	}
 	p.i += end + 2
 	if len(p.raw) >= p.lim.Attributes {
@@ -317,17 +359,20 @@ func (p *parser) uniqueQNames() error {
 	return nil
 }
 
+// plainValue reports whether a value stands for itself.
+func plainValue(raw string) bool {
+	for i := range len(raw) {
+		if c := raw[i]; c < 0x20 || c == '&' || c == '<' {
+			return false
+		}
+	}
+	return true
+}
+
 // attrValue normalises: literal white space becomes a space (CR LF one), then
 // references are replaced, whose white space stays.
 func (p *parser) attrValue(raw string) (string, error) {
-	plain := true
-	for i := 0; i < len(raw); i++ {
-		if c := raw[i]; c < 0x20 || c == '&' || c == '<' {
-			plain = false
-			break
-		}
-	}
-	if plain {
+	if plainValue(raw) {
 		return raw, nil
 	}
 	if strings.IndexByte(raw, '<') >= 0 {

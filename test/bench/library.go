@@ -43,7 +43,6 @@ func (b *bench) library() error {
 	if err != nil {
 		return err
 	}
-	b.rates = map[string]float64{}
 	say("signing with the library")
 	if err := b.add(s.signing(b.docs)); err != nil {
 		return err

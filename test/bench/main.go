@@ -30,7 +30,13 @@ func run() error {
 	strangers := flag.Bool("strangers", true, "measure DSS and pyHanko too")
 	server := flag.Bool("server", true, "measure the server and the quotations too")
 	write := flag.String("write", "", "also put the tables between the marks of this file")
+	only := flag.String("only", "", "measure only the works of the library whose names match this pattern (or HTTP, or DSS: files that it makes), print their rates, and end")
+	profile := flag.String("cpuprofile", "", "write a profile of the works of -only to this file")
+	serve := flag.Int("bare", 0, "be the yardstick of HTTP at the address that follows: answer with so many bytes")
 	flag.Parse()
+	if *serve > 0 {
+		return bare(flag.Arg(0), *serve)
+	}
 
 	begun := time.Now()
 	docs, err := newDocuments()
@@ -38,7 +44,10 @@ func run() error {
 		return err
 	}
 	defer os.RemoveAll(docs.dir)
-	b := &bench{docs: docs, budget: time.Duration(*seconds * float64(time.Second))}
+	b := &bench{docs: docs, budget: time.Duration(*seconds * float64(time.Second)), rates: map[string]float64{}}
+	if *only != "" {
+		return b.some(*only, *profile)
+	}
 	if err := b.library(); err != nil {
 		return err
 	}
@@ -48,6 +57,7 @@ func run() error {
 	b.libraryTables()
 	if *server {
 		b.server()
+		b.overHTTP()
 		b.quotations()
 	}
 	text := fmt.Sprintf("%s, %d processors, %s, load %s at the start and %s at the end; %.0f seconds.\n%s",

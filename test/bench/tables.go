@@ -102,13 +102,13 @@ func (b *bench) libraryTables() {
 	}{
 		{"sign PAdES-B RSA", "raw RSA", len(b.docs.pdf100), 0.85, "PAdES-B of 100 KB, RSA-2048"},
 		{"sign CAdES-B RSA", "raw RSA", len(b.docs.bin), 0.85, "CAdES-B of 100 KB, attached, RSA-2048"},
-		{"sign XAdES-B RSA", "raw RSA", len(b.docs.xml50), 0.5, "XAdES-B of 50 KB, enveloped, RSA-2048"},
+		{"sign XAdES-B RSA", "raw RSA", len(b.docs.xml50), 0.75, "XAdES-B of 50 KB, enveloped, RSA-2048"},
 		{"sign PAdES-B P-256", "raw P-256", len(b.docs.pdf100), 0, "PAdES-B of 100 KB, P-256"},
 	} {
 		b.row(row{w.label, r[w.name], r[w.key], w.goal})
 		b.allocated(r[w.name+" bytes"]/float64(w.size), w.name != "sign XAdES-B RSA")
 	}
-	b.atLeast("PAdES-B of 100 KB, P-256", "a second", r["sign PAdES-B P-256"], 4000)
+	b.atLeast("PAdES-B of 100 KB, P-256", "a second", r["sign PAdES-B P-256"], 9000)
 
 	b.heading("Signing beside others, a second and core", "Rogito", "the other")
 	b.row(row{"PAdES-B of 100 KB, DSS", r["sign PAdES-B RSA"], r["DSS 100.pdf PAdES-B sign"], 0})
@@ -122,13 +122,16 @@ func (b *bench) libraryTables() {
 	b.row(row{"PAdES-B of 200 KB, DSS", r["verify PAdES-B"], r["DSS 200.pdf PAdES-B validate"], 100})
 	b.row(row{"PAdES-B of 200 KB, pyHanko", r["verify PAdES-B"], r["pyHanko 200.pdf validate"], 0})
 	b.row(row{"PAdES-LT of 200 KB, DSS", r["verify PAdES-LT"], r["DSS 200.pdf PAdES-LT validate"], 50})
-	b.row(row{"PAdES-LT of 200 KB, nothing remembered, DSS", r["verify PAdES-LT anew"], r["DSS 200.pdf PAdES-LT validate"], 0})
+	b.row(row{"PAdES-LT of 200 KB, nothing remembered, DSS", r["verify PAdES-LT anew"], r["DSS 200.pdf PAdES-LT validate"], 100})
+	b.row(row{"… a file as DSS measures itself by, RSA-2048 throughout", r["verify PAdES-LT of DSS anew"], r["DSS 200.pdf PAdES-LT validate"], 100})
 	b.row(row{"CAdES-B of 100 KB, DSS", r["verify CAdES-B"], r["DSS 100.bin CAdES-B validate"], 20})
 	b.row(row{"CAdES-LT of 100 KB, DSS", r["verify CAdES-LT"], r["DSS 100.bin CAdES-LT validate"], 0})
-	b.row(row{"CAdES-LT of 100 KB, nothing remembered, DSS", r["verify CAdES-LT anew"], r["DSS 100.bin CAdES-LT validate"], 0})
+	b.row(row{"CAdES-LT of 100 KB, nothing remembered, DSS", r["verify CAdES-LT anew"], r["DSS 100.bin CAdES-LT validate"], 25})
+	b.row(row{"… a file as DSS measures itself by, RSA-2048 throughout", r["verify CAdES-LT of DSS anew"], r["DSS 100.bin CAdES-LT validate"], 25})
 	b.row(row{"XAdES-B of 50 KB, DSS", r["verify XAdES-B"], r["DSS 50.xml XAdES-B validate"], 50})
 	b.row(row{"XAdES-LT of 50 KB, DSS", r["verify XAdES-LT"], r["DSS 50.xml XAdES-LT validate"], 0})
-	b.row(row{"XAdES-LT of 50 KB, nothing remembered, DSS", r["verify XAdES-LT anew"], r["DSS 50.xml XAdES-LT validate"], 0})
+	b.row(row{"XAdES-LT of 50 KB, nothing remembered, DSS", r["verify XAdES-LT anew"], r["DSS 50.xml XAdES-LT validate"], 50})
+	b.row(row{"… a file as DSS measures itself by, RSA-2048 throughout", r["verify XAdES-LT of DSS anew"], r["DSS 50.xml XAdES-LT validate"], 50})
 	if len(b.notes) > 0 {
 		fmt.Fprintf(&b.out, "\nLeft out: %s.\n", strings.Join(b.notes, "; "))
 		b.notes = nil

@@ -50,6 +50,7 @@ type Service struct {
 	now       func() time.Time
 	usage     usage
 	meter     meter
+	wallets   together[Wallet]
 	quit      chan struct{}
 	end       sync.Once
 	done      sync.WaitGroup

@@ -34,21 +34,26 @@ func ParseEuro(s string) (Micro, error) {
 
 // String is the amount in EUR, with as many decimals as it needs and at least
 // two.
-func (m Micro) String() string {
-	sign := ""
+func (m Micro) String() string { return string(m.AppendJSON(nil)) }
+
+// AppendJSON appends it as a number, exact.
+func (m Micro) AppendJSON(b []byte) []byte {
 	n := int64(m)
 	if n < 0 {
-		sign, n = "-", -n
+		b, n = append(b, '-'), -n
 	}
-	s := fmt.Sprintf("%s%d.%06d", sign, n/1_000_000, n%1_000_000)
-	for strings.HasSuffix(s, "0") && s[len(s)-3] != '.' {
-		s = s[:len(s)-1]
+	b = strconv.AppendInt(b, n/1_000_000, 10)
+	point := len(b)
+	b = strconv.AppendInt(b, n%1_000_000+1_000_000, 10) // all six digits
+	b[point] = '.'
+	for b[len(b)-1] == '0' && len(b) > point+3 {
+		b = b[:len(b)-1]
 	}
-	return s
+	return b
 }
 
 // MarshalJSON writes a number, exact.
-func (m Micro) MarshalJSON() ([]byte, error) { return []byte(m.String()), nil }
+func (m Micro) MarshalJSON() ([]byte, error) { return m.AppendJSON(nil), nil }
 
 // UnmarshalJSON reads a number of euro.
 func (m *Micro) UnmarshalJSON(b []byte) (err error) {

@@ -17,7 +17,11 @@ type Wallet struct {
 }
 
 // Wallet reads an account's wallet.
-func (s *Service) Wallet(ctx context.Context, accountID string) (w Wallet, err error) {
+func (s *Service) Wallet(ctx context.Context, accountID string) (Wallet, error) {
+	return s.wallets.read(ctx, accountID, func(ctx context.Context) (Wallet, error) { return s.readWallet(ctx, accountID) })
+}
+
+func (s *Service) readWallet(ctx context.Context, accountID string) (w Wallet, err error) {
 	var created, updated int64
 	err = s.db.Read().QueryRow(ctx, `select credit + coalesce((select sum((l.reserved - l.used) * l.price) from meter_leases l
 			where l.account_id = w.account_id and l.source = 'wallet'), 0), created_at, updated_at

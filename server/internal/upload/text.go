@@ -117,11 +117,18 @@ var aPath = regexp.MustCompile(`^@?(~?/|\.{1,2}[/\\]|[A-Za-z]:[/\\]|file:)|^[^,;
 // decoded once, on disk when it is large. It lives as long as the spool.
 // The error wraps ErrBase64, ErrTooLong, or is an accident.
 func (t Text) Document(limit int64) (ades.Source, error) {
+	src, _, err := t.Decoded(limit)
+	return src, err
+}
+
+// Decoded is Document and its base64, where the text is in memory and is just
+// what encoding the document again would give, letter for letter; else nil.
+func (t Text) Decoded(limit int64) (src ades.Source, letters []byte, err error) {
 	if t.raw {
 		if limit > 0 && t.Len() > limit {
-			return nil, ErrTooLong
+			return nil, nil, ErrTooLong
 		}
-		return t.src, nil
+		return t.src, nil, nil
 	}
 	spool := t.spool
 	if spool == nil {
@@ -130,19 +137,24 @@ func (t Text) Document(limit int64) (ades.Source, error) {
 	turns <- struct{}{}
 	defer func() { <-turns }()
 	w := spool.WriteSized(t.Len() / 4 * 3)
-	if !t.decodeWhole(w) {
+	if t.decodeWhole(w) {
+		letters = t.src.(memory).all
+		if int64(len(letters)) != (w.size+2)/3*4 { // it has line breaks
+			letters = nil
+		}
+	} else {
 		r := t.Content()
 		if limit > 0 {
 			r = io.LimitReader(r, limit+1)
 		}
 		if _, err := io.CopyBuffer(w, r, make([]byte, 64<<10)); err != nil {
-			return nil, fmt.Errorf("decode: %w", err)
+			return nil, nil, fmt.Errorf("decode: %w", err)
 		}
 	}
 	if limit > 0 && w.size > limit {
-		return nil, ErrTooLong
+		return nil, nil, ErrTooLong
 	}
-	return w.Source(), nil
+	return w.Source(), letters, nil
 }
 
 // decodeWhole decodes padded base64 of the standard alphabet that is in memory

@@ -453,3 +453,42 @@ func TestSmallValuesShareMemory(t *testing.T) {
 		t.Errorf("%d bytes are still held", held.Load()-before)
 	}
 }
+
+// The letters of a document are those that encoding it again gives, or none.
+func TestDecodedLetters(t *testing.T) {
+	t.Parallel()
+	document := bytes.Repeat([]byte("\xfb\xff\xfe"), 40_000)
+	std := base64.StdEncoding.EncodeToString(document)
+	for name, c := range map[string]struct {
+		text string
+		same bool
+	}{
+		"standard":     {std, true},
+		"padded":       {base64.StdEncoding.EncodeToString(document[1:]), true},
+		"line breaks":  {std[:76] + `\n` + std[76:], false},
+		"URL-safe":     {base64.URLEncoding.EncodeToString(document), false},
+		"a space":      {base64.StdEncoding.EncodeToString(document[1:])[:4] + " " + strings.TrimSuffix(base64.StdEncoding.EncodeToString(document[1:])[4:], "="), false},
+		"short letter": {base64.RawStdEncoding.EncodeToString(document[1:]), false},
+	} {
+		s := New(t.TempDir(), Limits{})
+		body := `{"d":"` + c.text + `"}`
+		s.Expect(int64(len(body)))
+		v, err := s.ReadJSON(strings.NewReader(body))
+		var m struct{ D Text }
+		if err == nil {
+			err = s.Unmarshal(bytes.ReplaceAll(v, []byte(`"d"`), []byte(`"D"`)), &m)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, letters, err := m.D.Decoded(0)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		content, _ := io.ReadAll(io.NewSectionReader(src, 0, src.Size()))
+		if same := string(letters) == base64.StdEncoding.EncodeToString(content); same != c.same || !same && letters != nil {
+			t.Errorf("%s: %d letters of %d bytes", name, len(letters), len(content))
+		}
+		s.Close()
+	}
+}

@@ -19,6 +19,17 @@ type wallet struct {
 	UpdatedAt string `json:"updatedAt" format:"date-time" doc:"when it last changed"`
 }
 
+// AppendJSON implements api.Appender: clients ask for this one often.
+func (w wallet) AppendJSON(b []byte) []byte {
+	b = append(b, `{"credit":`...)
+	b = account.Micro(w.Credit).AppendJSON(b)
+	b = append(b, `,"createdAt":"`...)
+	b = append(b, w.CreatedAt...)
+	b = append(b, `","updatedAt":"`...)
+	b = append(b, w.UpdatedAt...)
+	return append(b, `"}`...)
+}
+
 type walletTransaction struct {
 	ID          string `json:"id" doc:"of the movement"`
 	Amount      euro   `json:"amount" doc:"EUR, net; negative is spent"`

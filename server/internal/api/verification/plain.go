@@ -12,14 +12,15 @@ import (
 	"rogito.dev/rogito/server/internal/api"
 )
 
-// largePlain is the size from which signed content is encoded while it is sent:
+// sentPlain is the size from which signed content is encoded while it is sent:
 // an answer in memory takes four times its size, for as long as its client takes
-// to read it.
-const largePlain = 1 << 20
+// to read it, and JSON looks at every letter of it (200 KB: 0.9 ms of processor
+// for all of a verification, not 1.5).
+const sentPlain = 16 << 10
 
-// largeAnswer is the answer to a verification with large content. It is encoded
-// with a mark in the place of the content.
-func largeAnswer(view *report.View, plain ades.Source, message string) (*api.Content, error) {
+// answerWith is the answer to a verification with its signed content. It is
+// encoded with a mark in the place of the content.
+func (q *verification) answerWith(view *report.View, plain ades.Source, message string) (*api.Content, error) {
 	mark := rand.Text()
 	text := &mark
 	view.PlainDocument = &text
@@ -29,25 +30,49 @@ func largeAnswer(view *report.View, plain ades.Source, message string) (*api.Con
 	}
 	before, after, _ := bytes.Cut(b.Bytes(), []byte(mark))
 	size := int64(len(before)+len(after)) + (plain.Size()+2)/3*4
-	content := &base64Reader{src: io.NewSectionReader(plain, 0, plain.Size())}
-	return &api.Content{Type: "application/json", Reader: io.MultiReader(bytes.NewReader(before), content, bytes.NewReader(after)), Size: size}, nil
+	known := q.known(plain)
+	done := int64(len(known) / 4 * 3)
+	content := newBase64Reader(io.NewSectionReader(plain, done, plain.Size()-done))
+	return &api.Content{
+		Type: "application/json", Size: size,
+		Reader: io.MultiReader(bytes.NewReader(before), bytes.NewReader(known), content, bytes.NewReader(after)),
+	}, nil
+}
+
+// known is the beginning of the content's base64 that the client has sent: what
+// a PDF's signature covers begins where the document does. Only the last
+// letters, which say where it ends, may be others.
+func (q *verification) known(plain ades.Source) []byte {
+	section, ok := plain.(*io.SectionReader)
+	if !ok || q.letters == nil {
+		return nil
+	}
+	if outer, at, n := section.Outer(); outer == io.ReaderAt(q.src) && at == 0 {
+		return q.letters[:n/3*4]
+	}
+	return nil
 }
 
 // base64Reader encodes what it reads.
 type base64Reader struct {
 	src  io.Reader
-	in   [24 << 10]byte // a multiple of three
-	room [32 << 10]byte
+	in   []byte
+	room []byte
 	out  []byte
+}
+
+func newBase64Reader(src *io.SectionReader) *base64Reader {
+	groups := int(min(src.Size()/3+1, 8<<10)) // of three; one at least, or the end is not met
+	return &base64Reader{src: src, in: make([]byte, 3*groups), room: make([]byte, 0, 4*groups)}
 }
 
 func (r *base64Reader) Read(p []byte) (int, error) {
 	if len(r.out) == 0 {
-		n, err := io.ReadFull(r.src, r.in[:])
+		n, err := io.ReadFull(r.src, r.in)
 		if n == 0 || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return 0, err
 		}
-		r.out = base64.StdEncoding.AppendEncode(r.room[:0], r.in[:n])
+		r.out = base64.StdEncoding.AppendEncode(r.room, r.in[:n])
 	}
 	n := copy(p, r.out)
 	r.out = r.out[n:]

@@ -82,11 +82,12 @@ func RegisterVerify(a *api.API, v *Verify) {
 
 // verification is a request taken apart.
 type verification struct {
-	src   ades.Source
-	name  string // of the file, where the client says it
-	o     rogito.VerifyOptions
-	plain bool
-	lang  report.Lang
+	src     ades.Source
+	letters []byte // its base64, where the client sent it so
+	name    string // of the file, where the client says it
+	o       rogito.VerifyOptions
+	plain   bool
+	lang    report.Lang
 }
 
 func (v *Verify) verify(ctx context.Context, in *verifyInput) (api.Reply[*report.View], error) {
@@ -130,10 +131,10 @@ func (q *verification) answer(r *report.Report, accept []string) (api.Reply[*rep
 		c.Type, c.Name = "application/pdf", "verification.pdf"
 		err = r.WritePDF(&b, q.name, q.lang)
 	default:
-		large := q.plain && r.Plain != nil && r.Plain.Size() > largePlain
+		large := q.plain && r.Plain != nil && r.Plain.Size() > sentPlain
 		view, err := r.View(q.plain && !large)
 		if err == nil && large {
-			c, err := largeAnswer(view, r.Plain, r.Message(q.lang))
+			c, err := q.answerWith(view, r.Plain, r.Message(q.lang))
 			return api.Reply[*report.View]{Content: c}, err
 		}
 		return api.Reply[*report.View]{Data: view, Message: r.Message(q.lang)}, err
@@ -178,7 +179,7 @@ func (v *Verify) fromJSON(q *verification, body *api.Upload[verifyRequest]) erro
 	if !ok || text.Len() == 0 {
 		return fault.New(fault.BadVerifyDocument, "inputDocument is required: base64 of the signed document")
 	}
-	if q.src, err = v.document(text, fault.BadVerifyDocument, "inputDocument"); err != nil {
+	if q.src, q.letters, err = v.document(text, fault.BadVerifyDocument, "inputDocument"); err != nil {
 		return err
 	}
 	if err := v.detached(q, body.Spool, m["detachedContent"]); err != nil {
@@ -298,7 +299,7 @@ func (v *Verify) detachedOne(q *verification, s *upload.Spool, value jsontext.Va
 	if !ok {
 		return fault.New(fault.BadDetachedContent, "detachedContent must be base64, or {name, payload}, or an array of them")
 	}
-	src, err := v.document(text, fault.BadDetachedContent, "detachedContent")
+	src, _, err := v.document(text, fault.BadDetachedContent, "detachedContent")
 	if err != nil {
 		return err
 	}
@@ -308,16 +309,17 @@ func (v *Verify) detachedOne(q *verification, s *upload.Spool, value jsontext.Va
 	return nil
 }
 
-// document decodes a document, on disk when it is large.
-func (v *Verify) document(t upload.Text, code fault.Code, name string) (ades.Source, error) {
-	src, err := t.Document(v.MaxDocument)
+// document decodes a document, on disk when it is large, and tells its base64
+// where that is at hand.
+func (v *Verify) document(t upload.Text, code fault.Code, name string) (src ades.Source, letters []byte, err error) {
+	src, letters, err = t.Decoded(v.MaxDocument)
 	switch {
 	case errors.Is(err, upload.ErrTooLong):
-		return nil, fault.New(fault.TooLarge, "%s is larger than %d bytes", name, v.MaxDocument)
+		return nil, nil, fault.New(fault.TooLarge, "%s is larger than %d bytes", name, v.MaxDocument)
 	case errors.Is(err, upload.ErrBase64):
-		return nil, fault.New(code, "%s %s", name, t.NotBase64())
+		return nil, nil, fault.New(code, "%s %s", name, t.NotBase64())
 	}
-	return src, err
+	return src, letters, err
 }
 
 func (v *Verify) fromForm(q *verification, body *api.Upload[verifyRequest]) error {
@@ -326,7 +328,7 @@ func (v *Verify) fromForm(q *verification, body *api.Upload[verifyRequest]) erro
 		return fault.New(fault.BadVerifyDocument, "inputDocument is required, once: -F inputDocument=@FILE")
 	}
 	var err error
-	if q.src, err = v.document(docs[0].Text, fault.BadVerifyDocument, "inputDocument"); err != nil {
+	if q.src, q.letters, err = v.document(docs[0].Text, fault.BadVerifyDocument, "inputDocument"); err != nil {
 		return err
 	}
 	if q.src.Size() == 0 && !docs[0].File {
@@ -334,7 +336,7 @@ func (v *Verify) fromForm(q *verification, body *api.Upload[verifyRequest]) erro
 	}
 	q.name = docs[0].Text.Name()
 	for _, p := range body.Form("detachedContent") {
-		src, err := v.document(p.Text, fault.BadDetachedContent, "detachedContent")
+		src, _, err := v.document(p.Text, fault.BadDetachedContent, "detachedContent")
 		if err != nil {
 			return err
 		}
