@@ -85,12 +85,12 @@ type Store struct {
 	vault  *Vault
 	master Sealer
 	config Config
-	gates  gates
+	gates  *gates
 }
 
 // NewStore returns the store of credentials.
 func NewStore(db *store.DB, vault *Vault, master Sealer, c Config) *Store {
-	return &Store{db: db, vault: vault, master: master, config: c.withDefaults(), gates: gates{m: map[string]*gate{}}}
+	return &Store{db: db, vault: vault, master: master, config: c.withDefaults(), gates: newGates()}
 }
 
 // Vault that the store opens keys with.
