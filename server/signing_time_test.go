@@ -34,7 +34,9 @@ import (
 // a process of its own with a profile; servers and library take turns, so that
 // what disturbs one disturbs all.
 //
-// ROGITO_BENCH_SIGNATURES is how many are made on each engine with each key.
+// ROGITO_BENCH_SIGNATURES is how many are made on each engine with each key,
+// ROGITO_BENCH_ENGINES which engines are measured, and ROGITO_BENCH_AGAINST the
+// test binary of other code (go test -c) that takes its turns too.
 func TestSigningTime(t *testing.T) {
 	if os.Getenv("ROGITO_BENCH") == "" {
 		t.Skip("SKIPPED: set ROGITO_BENCH=1 to measure")
@@ -53,12 +55,21 @@ func TestSigningTime(t *testing.T) {
 	var all []*measured
 	alone := map[string]*spent{"RSA-2048": {}, "P-256": {}}
 	for _, engine := range engines {
-		s := startMeasured(t, engine, pdf)
-		for _, key := range []string{"RSA-2048", "P-256"} {
-			all = append(all, &measured{server: s, engine: engine, key: key, parts: map[string]spent{}})
+		for _, bin := range []string{os.Args[0], os.Getenv("ROGITO_BENCH_AGAINST")} {
+			if bin == "" {
+				continue
+			}
+			name := engine
+			if bin != os.Args[0] {
+				name += ", other code"
+			}
+			s := startMeasured(t, bin, engine, pdf)
+			for _, key := range []string{"RSA-2048", "P-256"} {
+				all = append(all, &measured{server: s, engine: name, key: key, parts: map[string]spent{}})
+			}
 		}
 	}
-	const turns = 4
+	const turns = 10
 	for range turns {
 		for key, sum := range alone {
 			sum.add(signAlone(t, key, pdf))
@@ -66,6 +77,9 @@ func TestSigningTime(t *testing.T) {
 		for _, m := range all {
 			m.turn(t, times/turns)
 		}
+	}
+	for _, m := range all {
+		m.attribute(t)
 	}
 	printTimes(all, alone)
 }
@@ -128,7 +142,7 @@ func signAlone(t *testing.T, name string, pdf []byte) (s spent) {
 		}
 		u, y := used()
 		s.n, s.user, s.system = s.n+8, u-user, y-system
-		if s.user+s.system > 250*time.Millisecond {
+		if s.user+s.system > 100*time.Millisecond {
 			return s
 		}
 	}
@@ -142,9 +156,9 @@ type measuredServer struct {
 	requests   map[string][]byte // by key
 }
 
-func startMeasured(t *testing.T, engine string, pdf []byte) *measuredServer {
+func startMeasured(t *testing.T, bin, engine string, pdf []byte) *measuredServer {
 	s := &measuredServer{data: t.TempDir(), requests: map[string][]byte{}}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestMeasuredServer$", "-test.timeout=20m")
+	cmd := exec.Command(bin, "-test.run=^TestMeasuredServer$", "-test.timeout=20m")
 	cmd.Env = append(os.Environ(), "ROGITO_BENCH_DATA="+s.data)
 	if engine == "postgres" {
 		cmd.Env = append(cmd.Env, "ROGITO_BENCH_DATABASE="+storetest.Postgres(t))
@@ -239,28 +253,39 @@ type measured struct {
 	server      *measuredServer
 	engine, key string
 	spent
-	parts map[string]spent
+	profiles []string
+	parts    map[string]spent
 }
 
 // turn makes some more signatures.
 func (m *measured) turn(t *testing.T, times int) {
-	send(t, m.server.addr, m.server.requests[m.key], `"state":"DONE"`, 32) // keys are open, connections warm
+	request := m.server.requests[m.key]
+	send(t, m.server.addr, request, `"state":"DONE"`, 8) // the key is open
 	path := filepath.Join(t.TempDir(), "profile")
-	if keep := os.Getenv("ROGITO_BENCH_PROFILES"); keep != "" {
-		path = filepath.Join(keep, fmt.Sprintf("%s-%s-%d", m.engine, m.key, m.n))
-	}
 	m.server.say(t, "begin "+path)
-	send(t, m.server.addr, m.server.requests[m.key], `"state":"DONE"`, times)
+	send(t, m.server.addr, request, `"state":"DONE"`, times)
 	now := spent{n: times}
 	if _, err := fmt.Sscan(m.server.say(t, "end"), &now.user, &now.system); err != nil {
 		t.Fatal(err)
 	}
 	m.add(now)
-	out, err := exec.Command("go", "tool", "pprof", "-traces", "-unit=us", path).Output()
-	if err != nil {
-		t.Fatalf("go tool pprof: %v", err)
+	m.profiles = append(m.profiles, path)
+}
+
+// attribute finds out by the profiles what the time was taken for. With
+// ROGITO_BENCH_PROFILES they are kept, as one, in that folder.
+func (m *measured) attribute(t *testing.T) {
+	pprof := func(args ...string) []byte {
+		out, err := exec.Command("go", append(append([]string{"tool", "pprof"}, args...), m.profiles...)...).Output()
+		if err != nil {
+			t.Fatalf("go tool pprof: %v", err)
+		}
+		return out
 	}
-	for _, s := range stacksOf(out) {
+	if dir := os.Getenv("ROGITO_BENCH_PROFILES"); dir != "" {
+		pprof("-proto", "-output", filepath.Join(dir, m.engine+"-"+m.key+".pprof"))
+	}
+	for _, s := range stacksOf(pprof("-traces", "-unit=us")) {
 		part, system := s.part()
 		p := m.parts[part]
 		if system {
