@@ -124,7 +124,7 @@ func (x *run) storeDone(ctx context.Context, tx *store.Tx, out *signedDocument) 
 	if err != nil {
 		return err
 	}
-	if err := x.insertFile(ctx, tx, r.ID, r.Signed); err != nil {
+	if err := x.insertFiles(ctx, tx, r.ID, r.Signed); err != nil {
 		return err
 	}
 	if r.Options.Batch { // what could not be signed is not paid for

@@ -242,7 +242,7 @@ func (x *run) validated(ctx context.Context) error {
 			if f == nil {
 				continue
 			}
-			if err := x.insertFile(ctx, tx, r.ID, f); err != nil {
+			if err := x.insertFiles(ctx, tx, r.ID, f); err != nil {
 				return err
 			}
 		}
