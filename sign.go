@@ -70,6 +70,15 @@ type Spool interface {
 	Source() ades.Source
 }
 
+// Keeper is a Spool that can keep a document which was given with something
+// appended to it, as a signed PDF is, without a copy.
+type Keeper interface {
+	Spool
+	// Keep is given the signed document, which is good while what was given to be
+	// signed is, and says whether it keeps it; else it is written as usual.
+	Keep(signed ades.Source) bool
+}
+
 // Signed is what was made. It was read again and checked: the signature is
 // there, intact, over what it should be over, and at the level asked for.
 type Signed struct {
@@ -287,6 +296,9 @@ func (d *Draft) complete(ctx context.Context, w io.Writer, value []byte) (*Signe
 		return nil, err
 	}
 	if again && written {
+		return signed, nil
+	}
+	if k, ok := w.(Keeper); ok && k.Keep(src) {
 		return signed, nil
 	}
 	if _, err := io.Copy(w, io.NewSectionReader(src, 0, src.Size())); err != nil {

@@ -537,3 +537,58 @@ func TestSigningStops(t *testing.T) {
 		}
 	}
 }
+
+// keeper keeps signed documents as they lie, if it likes to.
+type keeper struct {
+	bytes.Buffer
+	likes bool
+	kept  ades.Source
+}
+
+func (k *keeper) Source() ades.Source { return bytes.NewReader(k.Bytes()) }
+
+func (k *keeper) Keep(signed ades.Source) bool {
+	if k.likes {
+		k.kept = signed
+	}
+	return k.likes
+}
+
+// Who can keep a signed PDF as it lies is not given a copy; who does not, or
+// whose format cannot, is.
+func TestKeeper(t *testing.T) {
+	t.Parallel()
+	pki, err := adestest.New(signClock, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := pki.Enter("good")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readers := map[rogito.Kind]func(context.Context, ades.Source, ades.ReadOptions) (*ades.Document, error){rogito.KindPDF: pades.Read, rogito.KindCMS: cades.Read}
+	for _, c := range []struct {
+		doc         rogito.Input
+		likes, kept bool
+	}{
+		{rogito.File("a.pdf", bytes.NewReader(smallPDF())), true, true},
+		{rogito.File("a.pdf", bytes.NewReader(smallPDF())), false, false},
+		{one("text"), true, false},
+	} {
+		k := &keeper{likes: c.likes}
+		if _, err := rogito.Sign(t.Context(), c.doc, k, signer.Key, rogito.Options{SignParams: signer.Signing(signedAt)}); err != nil {
+			t.Fatal(err)
+		}
+		if kept := k.kept != nil; kept != c.kept || kept == (k.Len() > 0) {
+			t.Errorf("%s: kept %v, and %d bytes written", c.doc.Files[0].Name, kept, k.Len())
+		}
+		signed := k.Source()
+		if k.kept != nil {
+			signed = k.kept
+		}
+		read, err := readers[rogito.Detect(signed)](t.Context(), signed, ades.ReadOptions{})
+		if err != nil || len(read.Signatures) != 1 || read.Signatures[0].Intact() != ades.Yes {
+			t.Errorf("%s: %+v, %v", c.doc.Files[0].Name, read, err)
+		}
+	}
+}

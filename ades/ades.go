@@ -12,7 +12,9 @@
 package ades
 
 import (
+	"crypto"
 	"fmt"
+	"hash"
 	"io"
 )
 
@@ -21,6 +23,15 @@ import (
 type Source interface {
 	io.ReaderAt
 	Size() int64
+}
+
+// Digested is a Source whose digest is known up to its end, so that whoever signs
+// it with something behind it need not read it again for that.
+type Digested interface {
+	Source
+	// DigestState is a hash that was given all of the source, to go on with; nil
+	// where that is not known.
+	DigestState(crypto.Hash) hash.Hash
 }
 
 // File is a named source: a document to sign, or the content of a detached

@@ -63,7 +63,7 @@ func (d *digester) sum(h crypto.Hash, b [4]int64) ([]byte, error) {
 func (d *digester) upTo(h crypto.Hash, n int64) (hash.Hash, error) {
 	p := d.common[h]
 	if p == nil || p.pos > n {
-		p = &prefix{state: h.New()}
+		p = d.begin(h, n)
 		d.common[h] = p
 	}
 	if err := d.feed(p.state, p.pos, n); err != nil {
@@ -82,6 +82,17 @@ func (d *digester) upTo(h crypto.Hash, n int64) (hash.Hash, error) {
 		return p.state, nil // not clonable, as above
 	}
 	return clone, nil
+}
+
+// begin is where the digest of the first n bytes begins: at the end of what was
+// signed just now, where its state is known, else at the start.
+func (d *digester) begin(h crypto.Hash, n int64) *prefix {
+	if g, ok := d.src.(*grown); ok && g.src.Size() <= n {
+		if state := stateOf(g.src, h); state != nil {
+			return &prefix{state: state, pos: g.src.Size()}
+		}
+	}
+	return &prefix{state: h.New()}
 }
 
 func (d *digester) feed(w hash.Hash, from, to int64) error {

@@ -3,6 +3,7 @@ package pades
 import (
 	"crypto"
 	"fmt"
+	"hash"
 	"io"
 
 	"rogito.dev/rogito/ades"
@@ -53,13 +54,24 @@ func lay(src ades.Source, u *pdf.Update, s slots) (*increment, error) {
 
 // digest of the document without the gap.
 func (r *increment) digest(h crypto.Hash) ([]byte, error) {
-	d := h.New()
-	if err := stream(d, r.src, 0, r.src.Size()); err != nil {
-		return nil, fmt.Errorf("digest document: %w", err)
+	d := stateOf(r.src, h)
+	if d == nil {
+		d = h.New()
+		if err := stream(d, r.src, 0, r.src.Size()); err != nil {
+			return nil, fmt.Errorf("digest document: %w", err)
+		}
 	}
 	d.Write(r.update[:r.from])
 	d.Write(r.update[r.to:])
 	return d.Sum(nil), nil
+}
+
+// stateOf is the state of a hash at the end of a source that knows it, else nil.
+func stateOf(src ades.Source, h crypto.Hash) hash.Hash {
+	if known, ok := src.(ades.Digested); ok {
+		return known.DigestState(h)
+	}
+	return nil
 }
 
 // room is the number of bytes that fit into Contents.

@@ -76,20 +76,26 @@ func benchGet(b *testing.B, addr, path, token string) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
 }
 
-// drive sends a request a number of times over 32 connections, with a client
-// that does next to nothing, since both share the processors. Every answer must
-// be a 200 with the text in it.
+// drive times a request that is sent a number of times. Every answer must be a
+// 200 with the text in it.
 func drive(b *testing.B, addr string, request []byte, text string, times int) {
+	b.ResetTimer()
+	b.StartTimer()
+	send(b, addr, request, text, times)
+	b.StopTimer()
+}
+
+// send sends a request a number of times over 32 connections, with a client
+// that does next to nothing, since both share the processors.
+func send(t testing.TB, addr string, request []byte, text string, times int) {
 	var left atomic.Int64
 	left.Store(int64(times))
 	var wg sync.WaitGroup
-	b.ResetTimer()
-	b.StartTimer()
 	for range 32 {
 		wg.Go(func() {
 			conn, err := net.Dial("tcp", addr)
 			if err != nil {
-				b.Error(err)
+				t.Error(err)
 				return
 			}
 			defer conn.Close()
@@ -97,14 +103,13 @@ func drive(b *testing.B, addr string, request []byte, text string, times int) {
 			for left.Add(-1) >= 0 {
 				conn.Write(request)
 				if err := checkAnswer(r, text); err != nil {
-					b.Error(err)
+					t.Error(err)
 					return
 				}
 			}
 		})
 	}
 	wg.Wait()
-	b.StopTimer()
 }
 
 // checkAnswer reads one answer with a Content-Length.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"strings"
 	"time"
@@ -27,7 +28,21 @@ type Info struct {
 	SHA256 [32]byte
 	MD5    [16]byte
 
-	digests *digests // as they stood at its end; nil where it was only read
+	digests *digests // as they stand at its end; nil where that is not known
+	base    base     // what it begins with, stored as a blob of its own; zero: nothing
+}
+
+// Grows says whether a blob can be stored as one that begins with this one: all
+// that is digested of it is known, and it stands alone.
+func (b Info) Grows() bool { return b.digests != nil && b.base.id == "" }
+
+// SHA256State is a hash that was given all of the content, to go on with; nil
+// where that is not known.
+func (b Info) SHA256State() hash.Hash {
+	if b.digests == nil {
+		return nil
+	}
+	return b.digests.goOn().sha
 }
 
 // Store keeps documents, sealed at rest: AES-256-GCM in chunks, a key for each
@@ -41,8 +56,10 @@ type Store interface {
 	// Put stores what r gives, to its end, and returns when it is durable. On
 	// an error nothing is left behind.
 	Put(ctx context.Context, r io.Reader) (Info, error)
-	// PutGrown is Put for content that begins with all of a blob, as a document
-	// with a signature appended does: its digests go on from that one's.
+	// PutGrown is Put for content that begins with all of a blob of this owner
+	// that Grows, as a document with a signature appended does. r gives what comes
+	// behind it, which is all that is stored: the content is there for as long as
+	// that blob is.
 	PutGrown(ctx context.Context, from Info, r io.Reader) (Info, error)
 	// Open opens a blob for reading, or returns ErrNotFound. The context holds
 	// for as long as it is read.
@@ -125,11 +142,17 @@ func (s *sealedBlobs) For(owner string) Store {
 }
 
 func (s *sealedBlobs) Put(ctx context.Context, r io.Reader) (Info, error) {
-	return s.PutGrown(ctx, Info{}, r)
+	return s.put(ctx, Info{ID: store.NewID(), digests: newDigests()}, r)
 }
 
 func (s *sealedBlobs) PutGrown(ctx context.Context, from Info, r io.Reader) (Info, error) {
-	b := Info{ID: store.NewID(), digests: from.digests.goOn()}
+	if !from.Grows() {
+		return Info{}, fmt.Errorf("store blob: %s cannot be grown from", from.ID)
+	}
+	return s.put(ctx, Info{ID: store.NewID(), Size: from.Size, digests: from.digests.goOn(), base: base{from.ID, from.Size}}, r)
+}
+
+func (s *sealedBlobs) put(ctx context.Context, b Info, r io.Reader) (Info, error) {
 	w, err := s.bucket.create(ctx, b.ID)
 	if err != nil {
 		return Info{}, err
@@ -148,7 +171,7 @@ func (s *sealedBlobs) PutGrown(ctx context.Context, from Info, r io.Reader) (Inf
 
 // seal writes header, chunks and footer, and fills in what it learns of b.
 func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Info) error {
-	seal, header, err := newSealing(s.master, b.ID, s.owner)
+	seal, header, err := newSealing(s.master, b, s.owner)
 	if err != nil {
 		return err
 	}
@@ -161,7 +184,7 @@ func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Inf
 	for index := uint64(0); ; index++ {
 		n, err := io.ReadFull(r, buf)
 		if n > 0 {
-			b.digests.write(b.Size, buf[:n])
+			b.digests.write(buf[:n])
 			b.Size += int64(n)
 			if _, err := w.Write(seal.chunk(index, buf[:n])); err != nil {
 				return fault.Storage(fmt.Errorf("write blob: %w", err))
@@ -180,16 +203,31 @@ func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Inf
 			return fault.New(fault.TooLarge, "document over the limit")
 		}
 	}
-	if b.Size < b.digests.size {
-		return fmt.Errorf("store blob: %d bytes did not grow from %d", b.Size, b.digests.size)
-	}
 	b.digests.sum(b)
 	_, err = w.Write(seal.footer(b))
 	return fault.Storage(err)
 }
 
 func (s *sealedBlobs) Open(ctx context.Context, id string) (*Reader, error) {
-	base, _, _, ok := splitID(id)
+	r, err := s.open(ctx, id)
+	if err != nil || r.Info.base.id == "" {
+		return r, err
+	}
+	if r.base, err = s.open(ctx, r.Info.base.id); err == nil && (r.base.Info.Size != r.Info.base.size || r.base.Info.base.id != "") {
+		_ = r.base.Close()
+		err = ErrCorrupt
+	}
+	if err != nil {
+		r.base = nil
+		_ = r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// open opens one object.
+func (s *sealedBlobs) open(ctx context.Context, id string) (*Reader, error) {
+	name, _, _, ok := splitID(id)
 	if !ok {
 		return nil, ErrNotFound
 	}
@@ -197,7 +235,7 @@ func (s *sealedBlobs) Open(ctx context.Context, id string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := newReader(o, s.master, base, s.owner)
+	r, err := newReader(o, s.master, name, s.owner)
 	if err != nil {
 		_ = o.Close()
 		return nil, err

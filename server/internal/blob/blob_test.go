@@ -84,18 +84,34 @@ func TestBlobRoundTrip(t *testing.T) {
 	})
 }
 
-// A blob that begins with another has the digests of its own content.
+// A blob that begins with another has the digests of its own content, and only
+// what is new is stored.
 func TestBlobThatGrew(t *testing.T) {
 	eachBlobs(t, func(t *testing.T, blobs blob.Store) {
 		ctx := context.Background()
-		for _, sizes := range [][]int{{0, 10}, {1, 1}, {100, 65536}, {65536, 65537}, {70_000, 150_000}, {131072, 400_000}} {
+		for _, sizes := range [][]int{{0, 10}, {1, 1}, {100, 65536}, {65536, 65537}, {70_000, 150_000}, {131072, 400_000}, {400_000, 431_072}} {
 			want := content(sizes[1])
 			from, err := blobs.Put(ctx, bytes.NewReader(want[:sizes[0]]))
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // one may grow into many
-				b, err := blobs.PutGrown(ctx, from, bytes.NewReader(want))
+			opened, err := blobs.Open(ctx, from.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if opened.Grows() {
+				t.Error("one that was not read has digests to go on with")
+			}
+			read, err := opened.Digested()
+			if err != nil || read.SHA256 != from.SHA256 || !opened.Grows() {
+				t.Fatalf("digested: %+v, %v", read, err)
+			}
+			opened.Close()
+			for _, from := range []blob.Info{from, from, read} { // one may grow into many
+				if state := from.SHA256State().Sum(nil); !bytes.Equal(state, from.SHA256[:]) {
+					t.Errorf("%v: its state is %x", sizes, state)
+				}
+				b, err := blobs.PutGrown(ctx, from, bytes.NewReader(want[sizes[0]:]))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -106,28 +122,84 @@ func TestBlobThatGrew(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, want) {
+				if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, want) || r.SHA256 != b.SHA256 || r.MD5 != b.MD5 || r.Size() != b.Size {
 					t.Errorf("%v: read %d, %v", sizes, len(got), err)
+				}
+				checkRandomAccess(t, r, want)
+				if again, err := r.Digested(); err != nil || again.Grows() {
+					t.Errorf("%v: grows %v, %v", sizes, again.Grows(), err)
+				}
+				if _, err := blobs.PutGrown(ctx, b, bytes.NewReader(nil)); err == nil {
+					t.Error("one that grew was grown from")
 				}
 				r.Close()
 			}
-			r, err := blobs.Open(ctx, from.ID)
-			if err != nil {
+			if err := blobs.Delete(ctx, from.ID); err != nil {
 				t.Fatal(err)
 			}
-			r.Close()
-			if b, err := blobs.PutGrown(ctx, r.Info, bytes.NewReader(want)); err != nil || b.SHA256 != sha256.Sum256(want) {
-				t.Errorf("%v: from one that was read: %+v, %v", sizes, b, err)
-			}
 		}
-		from, err := blobs.Put(ctx, bytes.NewReader(content(100)))
+	})
+}
+
+// What a blob begins with is that blob and no other: not there it is not found,
+// changed it is corrupt, and every changed byte of the rest is noticed.
+func TestGrownBlobTampering(t *testing.T) {
+	cfg := blob.Config{Data: t.TempDir(), Reserve: -1}
+	blobs := openBlobs(t, cfg)
+	ctx := context.Background()
+	want := content(900_000)
+	from, err := blobs.Put(ctx, bytes.NewReader(want[:400_000])) // a file for each, not a pack
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := blobs.PutGrown(ctx, from, bytes.NewReader(want[400_000:]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdict := func() error {
+		r, err := blobs.Open(ctx, b.ID)
+		if err == nil {
+			_, err = io.ReadAll(r)
+			r.Close()
+		}
+		return err
+	}
+	if err := verdict(); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{from.ID, b.ID} {
+		path := blobFile(t, cfg, id)
+		good, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := blobs.PutGrown(ctx, from, bytes.NewReader(content(99))); err == nil {
-			t.Error("99 bytes grew from 100")
+		last := []int{len(good) - 1, len(good) - 40, len(good) - 100, len(good) - 130, 0, 7}
+		for i := 0; i < len(good); i += 1 + len(good)/60 {
+			last = append(last, i)
 		}
-	})
+		for _, i := range last {
+			bad := bytes.Clone(good)
+			bad[i] ^= 1
+			if i == 7 { // the other magic
+				bad[i] = good[i] ^ '1' ^ '2'
+			}
+			if err := os.WriteFile(path, bad, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := verdict(); !errors.Is(err, blob.ErrCorrupt) {
+				t.Errorf("bit flip at %d of %d: %v", i, len(good), err)
+			}
+		}
+		if err := os.WriteFile(path, good, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := blobs.Delete(ctx, from.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := verdict(); !errors.Is(err, blob.ErrNotFound) {
+		t.Errorf("without what it begins with: %v", err)
+	}
 }
 
 func checkRandomAccess(t *testing.T, r *blob.Reader, want []byte) {
@@ -250,13 +322,19 @@ func TestBlobReaderKeepsTheRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := blobs.Open(context.Background(), b.ID)
+	grown, err := blobs.PutGrown(context.Background(), b, bytes.NewReader(want))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
-	if err := iotest.TestReader(r, want); err != nil {
-		t.Error(err)
+	for id, want := range map[string][]byte{b.ID: want, grown.ID: append(bytes.Clone(want), want...)} {
+		r, err := blobs.Open(context.Background(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := iotest.TestReader(r, want); err != nil {
+			t.Error(err)
+		}
+		r.Close()
 	}
 }
 

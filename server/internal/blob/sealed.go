@@ -19,28 +19,48 @@ import (
 // footer with size and digests sealed in the same way. Chunks cannot be
 // changed, swapped, dropped or taken from another blob unnoticed, and any one
 // can be read alone.
+//
+// One that begins with another blob is sealed in the same way under a magic of
+// its own: its chunks are what comes behind that blob, and its footer, whose
+// size and digests are of the whole, also has that one's id and size.
 const (
 	blobMagic     = "rogblob1"
+	grownMagic    = "rogblob2"
 	chunkSize     = 64 << 10
 	chunkOverhead = 16
 	sealedKeySize = 5 + 12 + 32 + 16
 	headerSize    = len(blobMagic) + 4 + sealedKeySize
 	footerSize    = 8 + 32 + 16 + chunkOverhead
+	baseSize      = 8 + maxID
+	maxID         = 24 + 1 + 24 + 1 + 16 // with the place in a pack
 )
 
-// sealing is the key of one object.
-type sealing struct{ aead cipher.AEAD }
+// base is the blob that another begins with.
+type base struct {
+	id   string
+	size int64
+}
 
-func newSealing(m *master.Key, id, owner string) (sealing, []byte, error) {
+// sealing is the key of one object.
+type sealing struct {
+	aead  cipher.AEAD
+	grown bool // it begins with another blob
+}
+
+func newSealing(m *master.Key, b *Info, owner string) (sealing, []byte, error) {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key)
-	wrapped, err := m.SealFor(blobPurpose(id), id+" "+owner, key)
+	wrapped, err := m.SealFor(blobPurpose(b.ID), b.ID+" "+owner, key)
 	if err != nil {
 		return sealing{}, nil, err
 	}
 	aead, err := master.NewGCM(key)
-	header := append([]byte(blobMagic), beUint32(chunkSize)...)
-	return sealing{aead}, append(header, wrapped...), err
+	magic := blobMagic
+	if b.base.id != "" {
+		magic = grownMagic
+	}
+	header := append([]byte(magic), beUint32(chunkSize)...)
+	return sealing{aead, b.base.id != ""}, append(header, wrapped...), err
 }
 
 // blobPurpose changes every five hours, with the time in the id: nonces that are
@@ -48,8 +68,8 @@ func newSealing(m *master.Key, id, owner string) (sealing, []byte, error) {
 func blobPurpose(id string) string { return "blob " + id[:6] }
 
 func openSealing(m *master.Key, id, owner string, header []byte) (sealing, error) {
-	prefix := len(blobMagic) + 4
-	if string(header[:len(blobMagic)]) != blobMagic || !bytes.Equal(header[len(blobMagic):prefix], beUint32(chunkSize)) {
+	prefix, magic := len(blobMagic)+4, string(header[:len(blobMagic)])
+	if magic != blobMagic && magic != grownMagic || !bytes.Equal(header[len(blobMagic):prefix], beUint32(chunkSize)) {
 		return sealing{}, ErrCorrupt
 	}
 	key, err := m.UnsealFor(blobPurpose(id), id+" "+owner, header[prefix:])
@@ -60,7 +80,7 @@ func openSealing(m *master.Key, id, owner string, header []byte) (sealing, error
 		return sealing{}, err
 	}
 	aead, err := master.NewGCM(key)
-	return sealing{aead}, err
+	return sealing{aead, magic == grownMagic}, err
 }
 
 // chunk seals in place; plain has room for the tag behind it.
@@ -76,20 +96,44 @@ func (s sealing) openChunk(index uint64, sealed []byte) ([]byte, error) {
 	return plain, nil
 }
 
+// footerSize is how long the footer is.
+func (s sealing) footerSize() int {
+	if s.grown {
+		return footerSize + baseSize
+	}
+	return footerSize
+}
+
+// footerNonce tells the two kinds of footers apart.
+func (s sealing) footerNonce() []byte {
+	if s.grown {
+		return chunkNonce('g', 0)
+	}
+	return chunkNonce('f', 0)
+}
+
 func (s sealing) footer(b *Info) []byte {
-	plain := binary.BigEndian.AppendUint64(nil, uint64(b.Size))
+	plain := binary.BigEndian.AppendUint64(make([]byte, 0, s.footerSize()), uint64(b.Size))
 	plain = append(append(plain, b.SHA256[:]...), b.MD5[:]...)
-	return s.aead.Seal(nil, chunkNonce('f', 0), plain, nil)
+	if s.grown {
+		plain = binary.BigEndian.AppendUint64(plain, uint64(b.base.size))
+		plain = append(plain, b.base.id...)
+		plain = append(plain, make([]byte, maxID-len(b.base.id))...)
+	}
+	return s.aead.Seal(plain[:0], s.footerNonce(), plain, nil)
 }
 
 func (s sealing) openFooter(sealed []byte, b *Info) error {
-	plain, err := s.aead.Open(nil, chunkNonce('f', 0), sealed, nil)
+	plain, err := s.aead.Open(nil, s.footerNonce(), sealed, nil)
 	if err != nil {
 		return ErrCorrupt
 	}
 	b.Size = int64(binary.BigEndian.Uint64(plain))
 	copy(b.SHA256[:], plain[8:])
 	copy(b.MD5[:], plain[40:])
+	if s.grown {
+		b.base = base{string(bytes.TrimRight(plain[64:], "\x00")), int64(binary.BigEndian.Uint64(plain[56:]))}
+	}
 	return nil
 }
 
@@ -103,6 +147,7 @@ func chunkNonce(kind byte, index uint64) []byte {
 // and Seek from one.
 type Reader struct {
 	Info
+	base   *Reader // what its content begins with; nil: nothing
 	object object
 	seal   sealing
 	at     int64
@@ -119,26 +164,32 @@ const maxWindow = 128 // chunks: 8 MiB
 var chunkBuffers = sync.Pool{New: func() any { b := make([]byte, chunkSize+chunkOverhead); return &b }}
 
 func newReader(o object, m *master.Key, id, owner string) (*Reader, error) {
+	header := make([]byte, headerSize)
 	if o.size() < int64(headerSize+footerSize) {
 		return nil, ErrCorrupt
 	}
-	header, footer := make([]byte, headerSize), make([]byte, footerSize)
 	if _, err := o.ReadAt(header, 0); err != nil {
-		return nil, fmt.Errorf("read blob: %w", err)
-	}
-	if _, err := o.ReadAt(footer, o.size()-int64(footerSize)); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read blob: %w", err)
 	}
 	seal, err := openSealing(m, id, owner, header)
 	if err != nil {
 		return nil, err
 	}
+	footer := make([]byte, seal.footerSize())
+	end := o.size() - int64(len(footer))
+	if end < int64(headerSize) {
+		return nil, ErrCorrupt
+	}
+	if _, err := o.ReadAt(footer, end); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read blob: %w", err)
+	}
 	r := &Reader{Info: Info{ID: id}, object: o, seal: seal, ahead: 1}
 	if err := seal.openFooter(footer, &r.Info); err != nil {
 		return nil, err
 	}
-	chunks := (r.Info.Size + chunkSize - 1) / chunkSize
-	if o.size() != int64(headerSize+footerSize)+r.Info.Size+chunks*chunkOverhead {
+	own := r.Info.Size - r.Info.base.size
+	chunks := (own + chunkSize - 1) / chunkSize
+	if own < 0 || end != int64(headerSize)+own+chunks*chunkOverhead {
 		return nil, ErrCorrupt
 	}
 	return r, nil
@@ -148,23 +199,61 @@ func newReader(o object, m *master.Key, id, owner string) (*Reader, error) {
 func (r *Reader) Size() int64 { return r.Info.Size }
 
 // Close ends the reading.
-func (r *Reader) Close() error { return r.object.Close() }
+func (r *Reader) Close() error {
+	if r.base != nil {
+		return errors.Join(r.base.Close(), r.object.Close())
+	}
+	return r.object.Close()
+}
+
+// Digested is what is known of the content, with the state of its digests: all
+// of it is read for that, and must be what its footer says.
+func (r *Reader) Digested() (Info, error) {
+	if r.digests != nil {
+		return r.Info, nil
+	}
+	b := r.Info
+	b.digests = newDigests()
+	buf := chunkBuffers.Get().(*[]byte)
+	defer chunkBuffers.Put(buf)
+	for off := int64(0); off < b.Size; {
+		n, err := r.ReadAt((*buf)[:min(chunkSize, b.Size-off)], off)
+		if err != nil {
+			return Info{}, err
+		}
+		b.digests.write((*buf)[:n])
+		off += int64(n)
+	}
+	b.digests.sum(&b)
+	if b.SHA256 != r.SHA256 || b.MD5 != r.MD5 {
+		return Info{}, ErrCorrupt
+	}
+	r.digests = b.digests
+	return b, nil
+}
 
 // ReadAt reads content at random, a chunk at a time.
 func (r *Reader) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errors.New("blob: negative offset")
 	}
+	n, from := 0, r.Info.base.size
+	if off < from {
+		var err error
+		if n, err = r.base.ReadAt(p[:min(int64(len(p)), from-off)], off); err != nil {
+			return n, err
+		}
+		off += int64(n)
+	}
 	buf := chunkBuffers.Get().(*[]byte)
 	defer chunkBuffers.Put(buf)
-	n := 0
 	for n < len(p) && off < r.Info.Size {
-		index := off / chunkSize
+		index := (off - from) / chunkSize
 		plain, err := r.chunks(*buf, index, 1)
 		if err != nil {
 			return n, err
 		}
-		c := copy(p[n:], plain[off-index*chunkSize:])
+		c := copy(p[n:], plain[off-from-index*chunkSize:])
 		n, off = n+c, off+int64(c)
 	}
 	if n < len(p) {
@@ -177,6 +266,12 @@ func (r *Reader) ReadAt(p []byte, off int64) (int, error) {
 func (r *Reader) Read(p []byte) (int, error) {
 	if r.at >= r.Info.Size {
 		return 0, io.EOF
+	}
+	if r.at < r.Info.base.size {
+		r.base.at = r.at
+		n, err := r.base.Read(p)
+		r.at += int64(n)
+		return n, err
 	}
 	if r.at < r.start || r.at >= r.start+int64(len(r.window)) {
 		if err := r.fill(); err != nil {
@@ -194,13 +289,14 @@ func (r *Reader) fill() error {
 	} else {
 		r.ahead = 1
 	}
-	index := r.at / chunkSize
-	count := min(r.ahead, (r.Info.Size-1)/chunkSize-index+1)
+	from := r.Info.base.size
+	index := (r.at - from) / chunkSize
+	count := min(r.ahead, (r.Info.Size-from-1)/chunkSize-index+1)
 	plain, err := r.chunks(make([]byte, count*(chunkSize+chunkOverhead)), index, count)
 	if err != nil {
 		return err
 	}
-	r.window, r.start = plain, index*chunkSize
+	r.window, r.start = plain, from+index*chunkSize
 	return nil
 }
 
@@ -223,7 +319,7 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 func (r *Reader) chunks(buf []byte, index, count int64) ([]byte, error) {
 	const step = chunkSize + chunkOverhead
 	from := int64(headerSize) + index*step
-	n := min(count*step, r.object.size()-int64(footerSize)-from)
+	n := min(count*step, r.object.size()-int64(r.seal.footerSize())-from)
 	if _, err := r.object.ReadAt(buf[:n], from); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read blob: %w", err)
 	}

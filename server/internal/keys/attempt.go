@@ -205,6 +205,8 @@ type gates struct {
 	m  map[string]*gate
 }
 
+func newGates() *gates { return &gates{m: map[string]*gate{}} }
+
 type gate struct {
 	turn chan struct{}
 	wait int

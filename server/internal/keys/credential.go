@@ -92,7 +92,7 @@ type Store struct {
 
 // NewStore returns the store of credentials.
 func NewStore(db *store.DB, vault *Vault, master Sealer, c Config) *Store {
-	return &Store{db: db, vault: vault, master: master, config: c.withDefaults(), gates: &gates{m: map[string]*gate{}}}
+	return &Store{db: db, vault: vault, master: master, config: c.withDefaults(), gates: newGates()}
 }
 
 // publicDoor marks the failures of Public. No account is called so.

@@ -3,6 +3,8 @@ package keys_test
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"rogito.dev/rogito/server/internal/keys"
@@ -72,4 +74,47 @@ func TestErase(t *testing.T) {
 			t.Errorf("%d bytes are left of the key: %v", len(inner), err)
 		}
 	})
+}
+
+// counting counts how often something is unsealed: once for each derivation.
+type counting struct {
+	keys.Sealer
+	n atomic.Int64
+}
+
+func (c *counting) UnsealFor(purpose, owner string, sealed []byte) ([]byte, error) {
+	c.n.Add(1)
+	return c.Sealer.UnsealFor(purpose, owner, sealed)
+}
+
+// A crowd that finds its key just dropped from memory has it opened once.
+func TestCrowdOpensOnce(t *testing.T) {
+	t.Parallel()
+	_, m := storetest.Open(t, store.Config{Data: t.TempDir(), Reserve: -1})
+	c := &counting{Sealer: m}
+	vault := keys.NewVault(c, keys.VaultConfig{Cost: keys.Cost{Time: 1, Memory: 8 << 10}})
+	key, err := keys.Generate("P256")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, id := t.Context(), keys.Owner("c1", keys.Automatic, 0)
+	sealed, err := vault.Protect(ctx, id, key, "pw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var crowd sync.WaitGroup
+	for range 16 {
+		crowd.Go(func() {
+			if _, err := vault.Open(ctx, id, sealed, "pw"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	crowd.Wait()
+	if n := c.n.Load(); n != 1 {
+		t.Errorf("opened %d times", n)
+	}
+	if _, err := vault.Open(ctx, id, sealed, "wrong"); !errors.Is(err, keys.ErrPassword) {
+		t.Errorf("a wrong password beside a key in memory: %v", err)
+	}
 }

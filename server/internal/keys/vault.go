@@ -55,8 +55,9 @@ type Vault struct {
 	now    func() time.Time
 	drop   func()
 
-	slots chan struct{} // derivations in parallel
-	mac   []byte        // of this process: the cache holds no password
+	slots   chan struct{} // derivations in parallel
+	opening *gates        // one at a time for each key
+	mac     []byte        // of this process: the cache holds no password
 
 	mu   sync.Mutex
 	open map[string]*opened
@@ -94,7 +95,7 @@ func NewVault(master Sealer, c VaultConfig) *Vault {
 	}
 	v := &Vault{
 		drop: c.Dropped, master: master, token: c.Token, cost: c.Cost.orDefault(), hold: c.Hold, now: c.Now,
-		slots: make(chan struct{}, c.Parallel), mac: make([]byte, 32), open: map[string]*opened{},
+		slots: make(chan struct{}, c.Parallel), mac: make([]byte, 32), open: map[string]*opened{}, opening: newGates(),
 	}
 	_, _ = rand.Read(v.mac)
 	return v
@@ -203,10 +204,21 @@ func (v *Vault) Reprotect(ctx context.Context, id string, sealed []byte, before,
 }
 
 // Open returns the key, or ErrPassword. It takes as long for a wrong password
-// as for a right one that is not in memory.
+// as for a right one that is not in memory. A crowd that finds its key just
+// dropped has the password derived once: who waited for a turn looks again.
 func (v *Vault) Open(ctx context.Context, id string, sealed []byte, password string) (crypto.Signer, error) {
 	if key := v.Held(id, sealed, password); key != nil {
 		return key, nil
+	}
+	if v.hold >= 0 {
+		leave, err := v.opening.enter(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		if key := v.Held(id, sealed, password); key != nil {
+			return key, nil
+		}
 	}
 	secret, err := v.reveal(ctx, id, sealed, password)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // errLost.
 func (x *run) end(ctx context.Context, out *signedDocument, no *refusal) error {
 	ctx = context.WithoutCancel(ctx) // a caller that hangs up does not undo a signature
-	r, before, blobs := x.record, *x.record, len(x.stored)
+	r, before, blobs := x.record, *x.record, len(x.contents)
 	r.UpdatedAt, r.secret = x.config.Now(), nil
 	if no != nil {
 		r.State, r.ErrorNumber, r.ErrorMessage = Error, no.number, no.text
@@ -32,7 +32,7 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *refusal) error {
 		}
 	} else {
 		f := &File{ID: store.NewID(), Role: roleSigned, Name: r.ID + "." + out.media.ext, CreatedAt: r.UpdatedAt}
-		if err := x.store(ctx, f, out.src, out.media); err != nil {
+		if _, err := x.store(ctx, f, out.src, out.media); err != nil {
 			*r = before
 			return err
 		}
@@ -50,8 +50,8 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *refusal) error {
 	})
 	if err != nil {
 		*r = before
-		for _, b := range x.stored[blobs:] {
-			_ = x.blobs.Delete(ctx, b.ID) // the sweep of blobs would find it later
+		for _, c := range x.contents[blobs:] {
+			_ = x.blobs.Delete(ctx, c.stored.ID) // the sweep of blobs would find it later
 		}
 		return err
 	}
@@ -124,7 +124,7 @@ func (x *run) storeDone(ctx context.Context, tx *store.Tx, out *signedDocument) 
 	if err != nil {
 		return err
 	}
-	if err := x.insertFile(ctx, tx, r.ID, r.Signed); err != nil {
+	if err := x.insertFiles(ctx, tx, r.ID, r.Signed); err != nil {
 		return err
 	}
 	if r.Options.Batch { // what could not be signed is not paid for

@@ -1,18 +1,15 @@
 package signing
 
 import (
-	"bytes"
 	"context"
 	"crypto/md5" //nolint:gosec // what clients know a document by
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
-	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/fetch"
 	"rogito.dev/rogito/server/internal/store"
@@ -34,7 +31,8 @@ func (x *run) takeInputs(ctx context.Context, req *Request) error {
 		if err := x.look(ctx, d); err != nil {
 			return err
 		}
-		if err := x.store(ctx, f, in.Source, d.media()); err != nil {
+		var err error
+		if d.src, err = x.store(ctx, f, in.Source, d.media()); err != nil {
 			return err
 		}
 	}
@@ -83,12 +81,13 @@ func (x *run) addInput(position int, in Input) *document {
 func (x *run) takeImage(ctx context.Context, src ades.Source) error {
 	r := x.record
 	r.image = &File{ID: store.NewID(), Role: roleImage, CreatedAt: x.config.Now()}
-	x.image = src
 	d := &document{file: r.image, src: src}
 	if err := x.look(ctx, d); err != nil {
 		return err
 	}
-	return x.store(ctx, r.image, src, d.media())
+	var err error
+	x.image, err = x.store(ctx, r.image, src, d.media())
+	return err
 }
 
 // look finds out what a document is. Of one that takes too much for that, only
@@ -127,68 +126,12 @@ func (d *document) media() media {
 	return d.seen
 }
 
-// store puts a document among the blobs and fills in its file object. The name
-// is the digest's, as clients know it, unless the file has one.
-func (x *run) store(ctx context.Context, f *File, src ades.Source, m media) error {
-	b, err := x.blobs.For(x.record.owner()).PutGrown(ctx, x.beginning(src), io.NewSectionReader(src, 0, src.Size()))
-	if err != nil {
-		return fmt.Errorf("signing: store document: %w", err)
-	}
-	f.blob = b.ID
-	f.fill(b.Size, b.MD5[:], b.SHA256[:], m)
-	x.stored = append(x.stored, putBlob{b, src})
-	return nil
-}
-
 func (f *File) fill(size int64, md5, sha256 []byte, m media) {
 	f.Size, f.MD5, f.SHA256 = size, hexOf(md5), hexOf(sha256)
 	f.MimeType, f.Extension = m.mime, m.ext
 	if f.Name == "" {
 		f.Name = f.MD5 + "." + m.ext
 	}
-}
-
-// putBlob is a document that this run has stored.
-type putBlob struct {
-	blob.Info
-	src ades.Source
-}
-
-// beginning is the largest of the documents stored so far that a new one begins
-// with: a PDF begins with what was signed. Comparing costs a fraction of
-// digesting, but not with many.
-func (x *run) beginning(src ades.Source) (longest blob.Info) {
-	if len(x.stored) > 3 {
-		return longest
-	}
-	for _, b := range x.stored {
-		if b.Size > longest.Size && begins(src, b.src) {
-			longest = b.Info
-		}
-	}
-	return longest
-}
-
-var compareBuffers = sync.Pool{New: func() any { return new([2][16 << 10]byte) }}
-
-// begins tells whether a document begins with all of another.
-func begins(whole, part ades.Source) bool {
-	if whole.Size() < part.Size() {
-		return false
-	}
-	room := compareBuffers.Get().(*[2][16 << 10]byte)
-	defer compareBuffers.Put(room)
-	a, b := &room[0], &room[1]
-	for at := int64(0); at < part.Size(); at += int64(len(a)) {
-		n := min(int64(len(a)), part.Size()-at)
-		if k, _ := part.ReadAt(a[:n], at); k < int(n) {
-			return false
-		}
-		if k, _ := whole.ReadAt(b[:n], at); k < int(n) || !bytes.Equal(a[:n], b[:n]) {
-			return false
-		}
-	}
-	return true
 }
 
 // load opens the inputs of a record that was stored before.
@@ -226,18 +169,6 @@ func (x *run) load(ctx context.Context) error {
 	return nil
 }
 
-func (x *run) open(ctx context.Context, f *File) (ades.Source, error) {
-	b, err := x.blobs.For(x.record.owner()).Open(ctx, f.blob)
-	if err != nil {
-		return nil, fmt.Errorf("signing: open document: %w", err)
-	}
-	if err := f.holds(b); err != nil {
-		return nil, &refusal{number: fault.SigningFailed, text: "a stored document is not the one that the record names", err: err}
-	}
-	x.closers = append(x.closers, b)
-	return b, nil
-}
-
 // fetchAll gets the remote documents, one after the other. In a batch one that
 // cannot be had does not stop the rest.
 func (x *run) fetchAll(ctx context.Context) error {
@@ -268,7 +199,8 @@ func (x *run) fetch(ctx context.Context, d *document) error {
 	if err := x.look(ctx, d); err != nil {
 		return err
 	}
-	if err := x.store(ctx, d.file, d.src, d.media()); err != nil {
+	var err error
+	if d.src, err = x.store(ctx, d.file, d.src, d.media()); err != nil {
 		return err
 	}
 	d.file.source = nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -228,12 +229,7 @@ func (s *Service) insertRecord(ctx context.Context, tx *store.Tx, r *Record) err
 	if err != nil {
 		return fmt.Errorf("signing: store record: %w", err)
 	}
-	for _, f := range r.files() {
-		if err := s.insertFile(ctx, tx, r.ID, f); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.insertFiles(ctx, tx, r.ID, r.files()...)
 }
 
 func (r *Record) files() []*File {
@@ -250,15 +246,23 @@ func (r *Record) files() []*File {
 // on the wire, and has a row of its own.
 func (f *File) rowID() string { return f.Role[:1] + f.ID }
 
-func (s *Service) insertFile(ctx context.Context, tx *store.Tx, record string, f *File) error {
-	err := tx.Later(ctx, `insert into signature_files (row_id, id, signature_id, role, position, source_type, source, label, mimetype, extension, size, md5, sha256, name, blob, created_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-		f.rowID(), f.ID, record, f.Role, f.Position, f.SourceType, f.source, f.Label, f.MimeType, f.Extension, f.Size, f.MD5, f.SHA256, f.Name, f.blob, store.Millis(f.CreatedAt))
-	if err != nil {
-		return fmt.Errorf("signing: store file: %w", err)
+// insertFiles stores the rows of files, those of one request in one statement.
+func (s *Service) insertFiles(ctx context.Context, tx *store.Tx, record string, files ...*File) error {
+	for part := range slices.Chunk(files, 50) {
+		args := make([]any, 0, fileColumns*len(part))
+		for _, f := range part {
+			args = append(args, f.rowID(), f.ID, record, f.Role, f.Position, f.SourceType, f.source, f.Label, f.MimeType, f.Extension, f.Size, f.MD5, f.SHA256, f.Name, f.blob, store.Millis(f.CreatedAt))
+		}
+		err := tx.Later(ctx, `insert into signature_files (row_id, id, signature_id, role, position, source_type, source, label, mimetype, extension, size, md5, sha256, name, blob, created_at)
+			values `+store.Values(len(part), fileColumns), args...)
+		if err != nil {
+			return fmt.Errorf("signing: store files: %w", err)
+		}
 	}
 	return nil
 }
+
+const fileColumns = 16
 
 func (s *Service) updateFile(ctx context.Context, tx *store.Tx, f *File) error {
 	return tx.Later(ctx, `update signature_files set source = null, mimetype = $1, extension = $2, size = $3, md5 = $4, sha256 = $5, name = $6, blob = $7 where row_id = $8`,

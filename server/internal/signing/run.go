@@ -35,7 +35,7 @@ type run struct {
 	image    ades.Source
 	fetched  []*File       // inputs whose rows must be filled in
 	picture  *File         // that was fetched, and has no row yet
-	stored   []putBlob     // to be taken back if nothing comes of it
+	contents []*content    // documents of the record that are stored, by this run or before
 	intents  int           // uses of the key that count
 	position int           // of the next intent; more, where a provider refused some
 	paid     int           // signatures that the charge is known to pay for
@@ -242,7 +242,7 @@ func (x *run) validated(ctx context.Context) error {
 			if f == nil {
 				continue
 			}
-			if err := x.insertFile(ctx, tx, r.ID, f); err != nil {
+			if err := x.insertFiles(ctx, tx, r.ID, f); err != nil {
 				return err
 			}
 		}

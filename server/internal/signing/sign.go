@@ -101,9 +101,6 @@ func (x *run) signParams() (ades.SignParams, error) {
 // valueFunc gets the signature value of a draft.
 type valueFunc = func(context.Context, *rogito.Draft) ([]byte, error)
 
-// signatureSize is what a signature without much evidence adds to a document.
-const signatureSize = 48 << 10
-
 // signItem signs one item through the front door of the library, which reads
 // and checks what it made. A PDF is signed once for each field asked for.
 func (x *run) signItem(ctx context.Context, it *item, params ades.SignParams, value valueFunc) (*signedDocument, error) {
@@ -116,11 +113,7 @@ func (x *run) signItem(ctx context.Context, it *item, params ades.SignParams, va
 		if i > 0 {
 			in = rogito.File("", out.src)
 		}
-		size := int64(signatureSize)
-		if out.src != nil {
-			size += out.src.Size()
-		}
-		w := x.spool().WriteSized(size)
+		w := &room{run: x, of: out.src}
 		out.Signed, err = rogito.SignWith(ctx, in, w, o, value)
 		if err != nil {
 			return nil, unsignable(it.index, raisingRefusal(err))

@@ -129,9 +129,9 @@ func (x *run) build(ctx context.Context, it *item, m media, make func(context.Co
 	if err != nil {
 		return &refusal{number: fault.NotSignable, text: fmt.Sprintf("the document to sign could not be built: %v", plain(err)), err: err}
 	}
-	it.src, it.media = w.Source(), m
-	r.Validated = &File{ID: store.NewID(), Role: roleValidated, CreatedAt: x.config.Now()}
-	return x.store(ctx, r.Validated, it.src, m)
+	it.media, r.Validated = m, &File{ID: store.NewID(), Role: roleValidated, CreatedAt: x.config.Now()}
+	it.src, err = x.store(ctx, r.Validated, w.Source(), m)
+	return err
 }
 
 // plain keeps the innermost text of an error from a library: the first line,

@@ -1,6 +1,9 @@
 package store
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Each has fn see every row of an answer, in order, until fn returns an error.
 // It takes what Query returned; an error begins with what was read.
@@ -38,4 +41,21 @@ func All[T any](what string, rows Rows, err error, scan func(Row) (T, error)) ([
 func Column[T any](r Row) (v T, err error) {
 	err = r.Scan(&v)
 	return v, err
+}
+
+// Values writes the placeholders of several rows: ($1,$2),($3,$4).
+func Values(rows, columns int) string {
+	b := make([]byte, 0, 5*rows*columns)
+	for i := range rows * columns {
+		switch {
+		case i == 0:
+			b = append(b, '(')
+		case i%columns == 0:
+			b = append(b, "),("...)
+		default:
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(append(b, '$'), int64(i+1), 10)
+	}
+	return string(append(b, ')'))
 }

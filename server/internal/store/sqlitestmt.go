@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"strconv"
+	"strings"
 
 	"modernc.org/sqlite"
 )
@@ -84,7 +86,7 @@ func (c *keepingConn) stmt(ctx context.Context, query string) *keptStmt {
 	if len(query) > maxStatement {
 		return nil
 	}
-	p, err := c.sqliteConn.PrepareContext(ctx, query)
+	p, err := c.sqliteConn.PrepareContext(ctx, unnamed(query))
 	if err != nil {
 		return nil // whoever runs it sees why
 	}
@@ -97,6 +99,29 @@ func (c *keepingConn) stmt(ctx context.Context, query string) *keptStmt {
 	s := &keptStmt{sqliteStmt: inner}
 	c.kept[query] = s
 	return s
+}
+
+// unnamed writes ? for $1, $2 and so on where each stands once, in their order. The
+// driver asks SQLite for the name of every parameter each time it is bound, a
+// tenth of the binding and stepping of an insert; one that has none is quicker.
+func unnamed(query string) string {
+	var b strings.Builder
+	rest := query
+	for n := 1; ; n++ {
+		i := strings.IndexByte(rest, '$')
+		if i < 0 {
+			b.WriteString(rest)
+			return b.String()
+		}
+		name := "$" + strconv.Itoa(n)
+		after, ok := strings.CutPrefix(rest[i:], name)
+		if !ok || after != "" && after[0] >= '0' && after[0] <= '9' || strings.ContainsAny(query, "?'") {
+			return query
+		}
+		b.WriteString(rest[:i])
+		b.WriteByte('?')
+		rest = after
+	}
 }
 
 // makeRoom drops any statement that is not being read; what is often used is

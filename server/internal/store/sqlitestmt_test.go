@@ -75,3 +75,22 @@ func TestKeptStatements(t *testing.T) {
 		return nil
 	})
 }
+
+func TestUnnamed(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]string{
+		"select 1":                             "select 1",
+		"insert into t (a, b) values ($1, $2)": "insert into t (a, b) values (?, ?)",
+		"insert into t values ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11)":             "insert into t values (?,?,?,?,?,?,?,?,?,?,?)",
+		"update t set a = $2 where b = $1":                                      "update t set a = $2 where b = $1",
+		"update t set a = a + $1 where a + $1 < $2":                             "update t set a = a + $1 where a + $1 < $2",
+		"select $1 where a = $12":                                               "select $1 where a = $12",
+		"select a from t where a = '$1' and b = $1":                             "select a from t where a = '$1' and b = $1",
+		"update t set a = $1 where b = ?":                                       "update t set a = $1 where b = ?",
+		"select a from t where a = $1 order by a limit $2 offset $3 -- no more": "select a from t where a = ? order by a limit ? offset ? -- no more",
+	} {
+		if got := unnamed(query); got != want {
+			t.Errorf("%s: %s", query, got)
+		}
+	}
+}

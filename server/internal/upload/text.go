@@ -1,7 +1,6 @@
 package upload
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -166,8 +165,8 @@ func (t Text) decodeWhole(w *Writer) bool {
 	if !ok || cap(w.mem) < size {
 		return false
 	}
-	n, err := base64.StdEncoding.Decode(w.mem[:size], m.all)
-	if err != nil {
+	n, ok := decodeStandard(w.mem[:size], m.all)
+	if !ok {
 		return false
 	}
 	w.mem, w.size = w.mem[:n], int64(n)

@@ -1,0 +1,176 @@
+package signing
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"fmt"
+	"hash"
+	"io"
+	"sync"
+
+	"rogito.dev/rogito"
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/server/internal/blob"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/upload"
+)
+
+// content is a document that is among the blobs. What is signed is what is
+// stored: the digest that a signature goes on from is that of the stored bytes,
+// which are not digested again.
+type content struct {
+	ades.Source
+	stored blob.Info
+	opened *blob.Reader // nil: this run has stored it
+}
+
+var _ ades.Digested = (*content)(nil)
+
+// DigestState is that of SHA-256, and of no other hash.
+func (c *content) DigestState(h crypto.Hash) hash.Hash {
+	if h != crypto.SHA256 || c.digested() != nil {
+		return nil
+	}
+	return c.stored.SHA256State()
+}
+
+// digested has the digests of the content known up to its end.
+func (c *content) digested() (err error) {
+	if c.opened != nil {
+		c.stored, err = c.opened.Digested()
+	}
+	return err
+}
+
+// store puts a document among the blobs and fills in its file object. The name
+// is the digest's, as clients know it, unless the file has one. Of a document
+// that begins with one that is stored, as a signed PDF does, only the rest is:
+// they belong to one record and go together.
+func (x *run) store(ctx context.Context, f *File, src ades.Source, m media) (ades.Source, error) {
+	blobs := x.blobs.For(x.record.owner())
+	from, err := x.beginning(src)
+	if err != nil {
+		return nil, fmt.Errorf("signing: read document: %w", err)
+	}
+	var b blob.Info
+	if from == nil {
+		b, err = blobs.Put(ctx, io.NewSectionReader(src, 0, src.Size()))
+	} else {
+		b, err = blobs.PutGrown(ctx, from.stored, io.NewSectionReader(src, from.Size(), src.Size()-from.Size()))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("signing: store document: %w", err)
+	}
+	f.blob = b.ID
+	f.fill(b.Size, b.MD5[:], b.SHA256[:], m)
+	c := &content{Source: src, stored: b}
+	x.contents = append(x.contents, c)
+	return c, nil
+}
+
+// open opens a document that was stored before.
+func (x *run) open(ctx context.Context, f *File) (ades.Source, error) {
+	b, err := x.blobs.For(x.record.owner()).Open(ctx, f.blob)
+	if err != nil {
+		return nil, fmt.Errorf("signing: open document: %w", err)
+	}
+	if err := f.holds(b); err != nil {
+		return nil, &refusal{number: fault.SigningFailed, text: "a stored document is not the one that the record names", err: err}
+	}
+	x.closers = append(x.closers, b)
+	c := &content{Source: b, stored: b.Info, opened: b}
+	x.contents = append(x.contents, c)
+	return c, nil
+}
+
+// beginning is the largest of the documents stored so far that a new one begins
+// with; nil where there is none. Comparing costs a fraction of digesting, but
+// not with many.
+func (x *run) beginning(src ades.Source) (longest *content, err error) {
+	if len(x.contents) > 3 {
+		return nil, nil
+	}
+	for _, c := range x.contents {
+		if (longest == nil || c.Size() > longest.Size()) && begins(src, c.Source) {
+			if err := c.digested(); err != nil {
+				return nil, err
+			}
+			if c.stored.Grows() {
+				longest = c
+			}
+		}
+	}
+	return longest, nil
+}
+
+var compareBuffers = sync.Pool{New: func() any { return new([2][16 << 10]byte) }}
+
+// begins tells whether a document begins with all of another.
+func begins(whole, part ades.Source) bool {
+	if whole.Size() < part.Size() {
+		return false
+	}
+	room := compareBuffers.Get().(*[2][16 << 10]byte)
+	defer compareBuffers.Put(room)
+	a, b := &room[0], &room[1]
+	for at := int64(0); at < part.Size(); at += int64(len(a)) {
+		n := min(int64(len(a)), part.Size()-at)
+		if k, _ := part.ReadAt(a[:n], at); k < int(n) {
+			return false
+		}
+		if k, _ := whole.ReadAt(b[:n], at); k < int(n) || !bytes.Equal(a[:n], b[:n]) {
+			return false
+		}
+	}
+	return true
+}
+
+// room takes a signed document from the library: as it lies, where it is the
+// document that was signed with little behind it, else in the spool of the run.
+type room struct {
+	*run
+	of    ades.Source // what is signed; nil where there is only a digest
+	kept  ades.Source
+	spool *upload.Writer
+}
+
+var _ rogito.Keeper = (*room)(nil)
+
+// signatureSize is what a signature without much evidence adds to a document;
+// maxKept bounds what stands in memory behind one.
+const (
+	signatureSize = 48 << 10
+	maxKept       = 256 << 10
+)
+
+// Keep implements rogito.Keeper.
+func (r *room) Keep(signed ades.Source) bool {
+	if r.of == nil || signed.Size()-r.of.Size() > maxKept {
+		return false
+	}
+	r.kept = signed
+	return true
+}
+
+func (r *room) writer() *upload.Writer {
+	if r.spool == nil {
+		size := int64(signatureSize)
+		if r.of != nil {
+			size += r.of.Size()
+		}
+		r.spool = r.run.spool().WriteSized(size)
+	}
+	return r.spool
+}
+
+// Write implements io.Writer.
+func (r *room) Write(p []byte) (int, error) { return r.writer().Write(p) }
+
+// Source is the signed document.
+func (r *room) Source() ades.Source {
+	if r.kept != nil {
+		return r.kept
+	}
+	return r.writer().Source()
+}

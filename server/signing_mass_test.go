@@ -1,0 +1,108 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/internal/yardstick"
+)
+
+// Mass signing, on both engines: a thousand requests, a thousand that are answered
+// at once and signed later, and how long another account waits for its signature
+// while one has a hundred thousand documents waiting. Client and server are one
+// process, and so is their processor time.
+func TestMassSigning(t *testing.T) {
+	if os.Getenv("ROGITO_BENCH") == "" {
+		t.Skip("SKIPPED: set ROGITO_BENCH=1 to measure")
+	}
+	eachEngine(t, func(t *testing.T, s *site) {
+		engine := t.Name()[strings.LastIndexByte(t.Name(), '/')+1:]
+		row := func(what, format string, args ...any) {
+			fmt.Printf("mass: | %s, %s | %s |\n", what, engine, fmt.Sprintf(format, args...))
+		}
+		const many = 1000
+		now, later := s.massRequest(1, m{}), s.massRequest(1, m{"asyncSignature": true})
+		addr := strings.TrimPrefix(s.url, "http://")
+		send(t, addr, now, `"state":"DONE"`, 32)
+
+		took := stopwatch()
+		send(t, addr, now, `"state":"DONE"`, many)
+		clock, used := took()
+		row("1,000 requests", "%.0f a second of processor, %.0f by the clock", many/used, many/clock)
+
+		took = stopwatch()
+		send(t, addr, later, `"state":"WAIT_SIGN"`, many)
+		accepted, _ := took()
+		for s.unsigned(1) > 0 {
+			time.Sleep(200 * time.Millisecond) // asking is work too
+		}
+		clock, used = took()
+		row("1,000 to be signed later", "taken in at %.0f a second by the clock; all signed at %.0f a second of processor, %.0f by the clock", many/accepted, many/used, many/clock)
+
+		other := s.tenant()
+		mine := other.massRequest(1, m{"asyncSignature": true})
+		const asked = 20
+		idle := other.latencies(mine, asked)
+		large := s.massRequest(many, m{"asyncSignature": true, "batch": true})
+		for range 100 { // one after the other: a crowd of them would be told to come again
+			send(t, addr, large, `"state":"WAIT_SIGN"`, 1)
+		}
+		beside, left := other.latencies(mine, asked), s.unsigned(100)
+		if left < 50 {
+			t.Errorf("only %d of 100 requests of 1,000 documents were still waiting", left)
+		}
+		row("another account's signature, nothing waiting", "median %.0f ms, longest %.0f ms", idle[asked/2], idle[asked-1])
+		row(fmt.Sprintf("… while %d of 100 requests of 1,000 documents wait", left), "median %.0f ms, longest %.0f ms", beside[asked/2], beside[asked-1])
+	})
+}
+
+// stopwatch returns the seconds since it was started, of the clock and of the
+// processor.
+func stopwatch() func() (clock, used float64) {
+	began, before := time.Now(), yardstick.Processor()
+	return func() (float64, float64) {
+		return time.Since(began).Seconds(), (yardstick.Processor() - before).Seconds()
+	}
+}
+
+// massRequest is a request to sign so many copies of a small PDF.
+func (s *site) massRequest(copies int, options m) []byte {
+	docs := slices.Repeat([]string{b64(samplePDF)}, copies)
+	body, err := json.Marshal(s.body(docs, optionsOf(options)))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return fmt.Appendf(nil, "POST /EU-QES_automatic HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		s.box.Token, len(body), body)
+}
+
+// unsigned is how many records of the account wait to be signed, up to so many.
+func (s *site) unsigned(most int) int {
+	_, body := s.raw(http.MethodGet, fmt.Sprintf("/signatures?state=WAIT_SIGN&limit=%d", most), nil)
+	if !bytes.Contains(body, []byte(`"success":true`)) {
+		s.t.Fatalf("%s", body)
+	}
+	return bytes.Count(body, []byte(`"state":"WAIT_SIGN"`))
+}
+
+// latencies has signatures made later, one after the other, and says how long
+// each took in milliseconds, the shortest first.
+func (s *site) latencies(request []byte, times int) (all []float64) {
+	for range times {
+		began := time.Now()
+		send(s.t, strings.TrimPrefix(s.url, "http://"), request, `"state":"WAIT_SIGN"`, 1)
+		for s.unsigned(1) > 0 {
+			time.Sleep(2 * time.Millisecond)
+		}
+		all = append(all, float64(time.Since(began).Microseconds())/1000)
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,62 @@
+package server
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"rogito.dev/rogito/server/internal/console"
+)
+
+// stored is the size of the documents in the data folder.
+func (s *site) stored() (size int64) {
+	s.t.Helper()
+	err := filepath.WalkDir(filepath.Join(s.cfg.Data, "blobs"), func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			info, infoErr := d.Info()
+			size, err = size+info.Size(), infoErr
+		}
+		return err
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return size
+}
+
+// A signed PDF takes the room of its signature beside the document that was
+// signed, signed at once or later, in a pack and in a file of its own; it is read
+// as a whole, found whole by the doctor, and deleted with its record.
+func TestSignedPDFIsStoredAsItsTail(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, size := range []int{60_000, 400_000} {
+		noise := make([]byte, size/2)
+		_, _ = rand.Read(noise)
+		pdf := console.TextPDF("Tail", strings.ReplaceAll(fmt.Sprintf("%x", noise), "00", "\n"))
+		for _, options := range []m{{}, {"asyncSignature": true}} {
+			before := s.stored()
+			r := s.wait(s.sign(b64(pdf), optionsOf(options)).ID, "DONE")
+			if grew := s.stored() - before; grew > int64(len(pdf))*5/4+60_000 {
+				t.Errorf("%d bytes, %v: %d bytes are stored", len(pdf), options, grew)
+			}
+			signed := s.download(r.ID, "signedDocument")
+			if !bytes.HasPrefix(signed, pdf) || len(signed) == len(pdf) {
+				t.Errorf("%d bytes, %v: the signed document has %d bytes and does not begin with what was signed", len(pdf), options, len(signed))
+			}
+			if n, err := s.rooms().sig.signing.Check(t.Context(), false, func(what string) { t.Error(what) }); err != nil || n == 0 {
+				t.Errorf("%d files, %v", n, err)
+			}
+			if a := s.do("DELETE", "/signatures/"+r.ID, nil); a.Status != 200 {
+				t.Errorf("delete: %s", a.Body)
+			}
+			if resp, _ := s.raw("GET", "/signatures/"+r.ID+"/signedDocument", nil); resp.Status != 404 {
+				t.Errorf("after its end: %d", resp.Status)
+			}
+		}
+	}
+}
