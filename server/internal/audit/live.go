@@ -115,8 +115,8 @@ func (s *Live) entries(ctx context.Context, q store.Querier, v *verification) er
 			at := v.tree.size
 			fresh := v.entry(e)
 			place := tlog.StoredHashIndex(0, at)
-			for i, h := range fresh {
-				if !bytes.Equal(hashes[place+int64(i)], h[:]) {
+			for level, h := range fresh {
+				if level >= storedLevel && !bytes.Equal(hashes[place+int64(level)], h[:]) {
 					v.bad(at, e, "it is not the entry that was written in this place, or a hash was changed")
 				}
 			}
@@ -189,8 +189,8 @@ func (s *Live) head(ctx context.Context, q store.Querier, v *verification, h *he
 		v.bad(-1, nil, "the entries are not those of the head of the log")
 	case h.checkpoint != v.points[len(v.points)-1].Size || !bytes.Equal(h.last, v.before):
 		v.bad(v.sure, nil, "the last checkpoint, of %d entries, is gone or was changed", h.checkpoint)
-	case hashes != tlog.StoredHashIndex(0, v.tree.size):
-		v.bad(-1, nil, "there are %d hashes in the tree, and not %d", hashes, tlog.StoredHashIndex(0, v.tree.size))
+	case hashes != storedHashes(v.tree.size):
+		v.bad(-1, nil, "there are %d hashes in the tree, and not %d", hashes, storedHashes(v.tree.size))
 	case twice != "":
 		v.bad(-1, nil, "entry %s stands twice in the log", twice)
 	}

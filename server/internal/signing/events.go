@@ -14,6 +14,19 @@ import (
 // Events carry what is needed to repeat each step by technical means: digests,
 // certificates, algorithms, tokens. They never carry a secret.
 
+// recurring is what the events of all records of a certificate repeat: 4 of the
+// 6 kB that a record has to tell.
+func (x *run) recurring() *audit.Recurring {
+	if x.alike == nil && x.cert != nil && len(x.cert.DER) > 0 {
+		text := fmt.Appendf(nil, `"certificateSerialNumber":"%s","number":0,"certificate":"%s","credential":"`, x.cert.Serial, x.cert.ID)
+		for _, der := range append([][]byte{x.cert.DER}, x.cert.Chain...) {
+			text = append(base64.StdEncoding.AppendEncode(text, der), `","`...)
+		}
+		x.alike = audit.NewRecurring(text)
+	}
+	return x.alike
+}
+
 func (x *run) requestEvents() []audit.Event {
 	r := x.record
 	all := []audit.Event{x.event("request", fmt.Sprintf("new signature request from %s", r.Address), map[string]any{
