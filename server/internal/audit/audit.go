@@ -392,7 +392,7 @@ func (l *Log) Last(ctx context.Context, tx *store.Tx, record, kind string, judge
 
 // OfKind returns the events of a kind that records have, in order.
 func OfKind(ctx context.Context, q store.Querier, kind string, records []any) (map[string][]*Entry, error) {
-	list, err := entries(ctx, q, selectEntry+`where record_id`+In(len(records))+` and kind = '`+kind+`' `+inOrder, records...)
+	list, err := entries(ctx, q, selectEntry+`where record_id`+store.In(len(records))+` and kind = '`+kind+`' `+inOrder, records...)
 	of := map[string][]*Entry{}
 	for _, e := range list {
 		of[e.Record] = append(of[e.Record], e)

@@ -55,7 +55,7 @@ func (s *Live) fit(ctx context.Context, q store.Querier, v *verification, list [
 	for i, r := range list {
 		ids[i] = r.ID
 	}
-	events, err := entries(ctx, q, withoutEvidence+`where record_id`+In(len(ids))+` `+inOrder, ids...)
+	events, err := entries(ctx, q, withoutEvidence+`where record_id`+store.In(len(ids))+` `+inOrder, ids...)
 	if err != nil {
 		return err
 	}
@@ -114,9 +114,6 @@ func (s *Live) known(ctx context.Context, q store.Querier, v *verification, list
 
 // HasIn is Book.Has for a table with the column id.
 func HasIn(ctx context.Context, q store.Querier, table string, ids []any) ([]string, error) {
-	rows, err := q.Query(ctx, `select id from `+table+` where id`+In(len(ids)), ids...)
+	rows, err := q.Query(ctx, `select id from `+table+` where id`+store.In(len(ids)), ids...)
 	return store.All("audit: look for records", rows, err, store.Column[string])
 }
-
-// In is the condition of SQL that a column has one of so many values.
-func In(n int) string { return ` in ` + rowsOf(1, n) }

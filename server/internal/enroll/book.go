@@ -49,7 +49,7 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 		of[r.ID] = r
 		ids = append(ids, r.ID)
 	}
-	evidence, err := evidenceRows(ctx, q, `where certificate_id`+audit.In(len(ids)), ids...)
+	evidence, err := evidenceRows(ctx, q, `where certificate_id`+store.In(len(ids)), ids...)
 	if err != nil {
 		return nil, err
 	}

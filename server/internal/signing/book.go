@@ -59,7 +59,7 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	in := audit.In(len(ids))
+	in := store.In(len(ids))
 	err = each(ctx, q, func(row store.Row) error {
 		var i usedIntent
 		var id string

@@ -150,8 +150,7 @@ func (s *Service) ids(ctx context.Context, query string, args ...any) ([]string,
 }
 
 func (s *Service) expireApprovals(ctx context.Context) error {
-	ids, err := s.ids(ctx, `select id from signatures where approval = 'WAITING' and deleted_at = 0 and `+isWaiting+` and approval_until < $1 limit 1000`,
-		store.Millis(s.config.Now()))
+	ids, err := s.ids(ctx, lateApprovals+` limit 1000`, store.Millis(s.config.Now()))
 	if err != nil {
 		return err
 	}
@@ -167,6 +166,14 @@ func (s *Service) expireApprovals(ctx context.Context) error {
 	}
 	return nil
 }
+
+// What sweeps look for, each out of an index of its own.
+var (
+	lost          = `select id from signatures where ` + workable + ` and lease_until = 0 and updated_at < $1 and not exists (select 1 from job_line where job_line.id = signatures.id)`
+	lateApprovals = `select id from signatures where approval = 'WAITING' and deleted_at = 0 and ` + isWaiting + ` and approval_until < $1`
+	oldFiles      = `select id from signatures where files_until > 0 and files_until < $1 and ` + isEnded + ` and deleted_at = 0`
+	oldRecords    = `select id from signatures where created_at < $1 and ` + isEnded + ` and deleted_at = 0`
+)
 
 // RetainArgs ask for files and records past their time to be removed.
 type RetainArgs struct{}

@@ -66,15 +66,15 @@ func (s *Accounts) registerMoney(a *api.API) {
 			return api.Found(wallet{euro(w.Credit), isoTime(w.CreatedAt), isoTime(w.UpdatedAt)}), err
 		})
 	api.Register(a, s.op(http.MethodGet, "/wallet/transactions", "listTransactions", moneyTag, "Movements of the wallet, newest first"),
-		func(ctx context.Context, in *listSpan) (api.Reply[[]walletTransaction], error) {
-			list, err := s.Service.Transactions(ctx, callerID(ctx), in.Skip, in.Limit)
+		func(ctx context.Context, in *idSpan) (api.Reply[[]walletTransaction], error) {
+			list, err := s.Service.Transactions(ctx, callerID(ctx), string(in.After), in.Skip, in.Limit)
 			return api.Found(each(list, func(t account.Transaction) walletTransaction {
 				return walletTransaction{t.ID, euro(t.Amount), t.VAT, isoTime(t.CreatedAt), t.Description}
 			})), err
 		})
 	api.Register(a, s.op(http.MethodGet, "/subscriptions", "listSubscriptions", moneyTag, "Subscriptions, newest first"),
-		func(ctx context.Context, in *listSpan) (api.Reply[[]subscription], error) {
-			list, err := s.Service.Subscriptions(ctx, callerID(ctx), in.Skip, in.Limit)
+		func(ctx context.Context, in *idSpan) (api.Reply[[]subscription], error) {
+			list, err := s.Service.Subscriptions(ctx, callerID(ctx), string(in.After), in.Skip, in.Limit)
 			return api.Found(each(list, shownSubscription)), err
 		})
 	op := s.op(http.MethodGet, "/subscriptions/{id}", "readSubscription", moneyTag, "One subscription")
