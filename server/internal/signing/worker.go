@@ -81,7 +81,7 @@ func (s *Service) claim(ctx context.Context, j *river.Job[WorkArgs], ok bool) (*
 	err := s.db.Write(ctx, func(tx *store.Tx) (err error) {
 		x = nil
 		if j.Queue != job.Reserved {
-			x, err = s.claimHead(ctx, tx)
+			x, err = s.claimHead(ctx, tx, j.Args)
 			return err
 		}
 		mine, err := job.Take(ctx, tx, j.Args.ID, ok, j.Args)
@@ -95,9 +95,9 @@ func (s *Service) claim(ctx context.Context, j *river.Job[WorkArgs], ok bool) (*
 }
 
 // claimHead skips what needs no work any more.
-func (s *Service) claimHead(ctx context.Context, tx *store.Tx) (*run, error) {
+func (s *Service) claimHead(ctx context.Context, tx *store.Tx, permit WorkArgs) (*run, error) {
 	for {
-		id, err := job.Pop(ctx, tx)
+		id, err := job.Pop(ctx, tx, permit)
 		if err != nil || id == "" {
 			return nil, err
 		}
