@@ -75,3 +75,12 @@ func In(n int) string {
 	}
 	return ` in (` + strings.TrimPrefix(b.String(), ", ") + `)`
 }
+
+// Args are values as the arguments of a query.
+func Args[T any](values []T) []any {
+	all := make([]any, len(values))
+	for i, v := range values {
+		all[i] = v
+	}
+	return all
+}
