@@ -442,7 +442,7 @@ func TestCover(t *testing.T) {
 		if err := write(func(tx *store.Tx) error { return r.Refund(ctx, tx, id) }); err != nil {
 			t.Fatal(err)
 		}
-		list, err := r.Subscriptions(ctx, a.Account.ID, 0, 1)
+		list, err := r.Subscriptions(ctx, a.Account.ID, "", 0, 1)
 		if w, werr := r.Wallet(ctx, a.Account.ID); err != nil || werr != nil || w.Credit != account.Euro || list[0].Available != 2 {
 			t.Errorf("after the refund: %v, %d requests", w.Credit, list[0].Available)
 		}

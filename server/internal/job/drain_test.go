@@ -68,7 +68,6 @@ func TestFourProcessesDrain(t *testing.T) {
 				t.Fatalf("run %d: %d of %d stay in the line", run, want-log.len(), items)
 			}
 		}
-		t.Logf("run %d: %d items drained in %s, %d permits were passed on", run, items, time.Since(begun).Round(time.Millisecond),
-			storetest.Count(t, dbs[0], `select count(*) from river_job where queue in ('shared', 'reserved')`)-int64(want))
+		t.Logf("run %d: %d items drained in %s", run, items, time.Since(begun).Round(time.Millisecond))
 	}
 }

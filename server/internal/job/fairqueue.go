@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -67,11 +68,29 @@ func (q *Queue) Enqueue(ctx context.Context, tx *store.Tx, item Item, permit riv
 	return tx.Enqueue(ctx, permit, &river.InsertOpts{Queue: queue})
 }
 
-// Pop takes the first item out of the fair queue; "" when there is none to be
-// had. Then the permit is either used up, because the queue is empty, or passed
-// on: others may be taking what this one sees, while what their permits were
-// issued for was not there yet when it looked.
-func Pop(ctx context.Context, tx *store.Tx, permit river.JobArgs) (id string, err error) {
+// Claim runs a transaction that takes work with Pop or Take, again while all
+// that waits is being taken by others.
+func Claim(ctx context.Context, db *store.DB, take func(tx *store.Tx) error) error {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		err := db.Write(ctx, take)
+		if !errors.Is(err, errBusy) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause/2 + rand.N(pause)):
+		}
+	}
+}
+
+// errBusy says that others are taking what waits. Their permits may have been
+// issued for what was not there yet when this one looked, so that who gives up
+// now may leave something behind.
+var errBusy = errors.New("job: others are taking what waits")
+
+// Pop takes the first item out of the fair queue; "" when it is empty.
+func Pop(ctx context.Context, tx *store.Tx) (id string, err error) {
 	if tx.Pgx() == nil {
 		return popFirst(ctx, tx, "")
 	}
@@ -80,7 +99,10 @@ func Pop(ctx context.Context, tx *store.Tx, permit river.JobArgs) (id string, er
 			return id, err
 		}
 	}
-	return "", passOn(ctx, tx, permit)
+	if some, err := waiting(ctx, tx); err != nil || !some {
+		return "", err
+	}
+	return "", errBusy
 }
 
 // popFirst with a lock has two at once take the first two.
@@ -95,13 +117,10 @@ func popFirst(ctx context.Context, tx *store.Tx, lock string) (id string, err er
 	return id, nil
 }
 
-// passOn makes a permit a shared one for another worker, unless nothing waits.
-func passOn(ctx context.Context, tx *store.Tx, permit river.JobArgs) error {
-	var some bool
-	if err := tx.QueryRow(ctx, `select exists (select 1 from job_line)`).Scan(&some); err != nil || !some {
-		return err
-	}
-	return tx.Enqueue(ctx, permit, &river.InsertOpts{Queue: Shared})
+// waiting says whether anything waits, taken by somebody at this moment or not.
+func waiting(ctx context.Context, tx *store.Tx) (some bool, err error) {
+	err = tx.QueryRow(ctx, `select exists (select 1 from job_line)`).Scan(&some)
+	return some, err
 }
 
 // Take takes the item that a reserved permit was issued for, and says whether it
@@ -117,7 +136,10 @@ func Take(ctx context.Context, tx *store.Tx, id string, may bool, permit river.J
 			return true, nil
 		}
 	}
-	return false, passOn(ctx, tx, permit)
+	if some, err := waiting(ctx, tx); err != nil || !some {
+		return false, err
+	}
+	return false, tx.Enqueue(ctx, permit, &river.InsertOpts{Queue: Shared})
 }
 
 // busyWorkers counts the workers of this process that serve the fair queue.

@@ -179,8 +179,8 @@ func (b *bookRow) fits(events []*audit.Entry) string {
 }
 
 // usesFit holds the intents against the uses of the key that the log tells of. Of
-// a record that was signed as many led to its document as its end says; those
-// before, of work that was broken off, may say either.
+// a record that was signed as many led to its document as its end says, and where it
+// was taken over those that it names.
 func (b *bookRow) usesFit(t *told) string {
 	signed := 0
 	slices.SortFunc(t.uses, func(a, b keyUse) int { return strings.Compare(a.Intent, b.Intent) })
@@ -190,6 +190,9 @@ func (b *bookRow) usesFit(t *told) string {
 		}
 		if use.outcome == intent.Signed {
 			signed++
+		}
+		if named := slices.Contains(t.Intents, use.Intent); len(t.Intents) > 0 && b.State == Done && named != (use.outcome == intent.Signed) {
+			return "another use of the key led to its document than its events say"
 		}
 		closed := use.outcome == intent.Failed || use.outcome == intent.Unknown
 		if b.State == Done && use.outcome != intent.Signed && !closed || b.State == Error && !closed || !b.State.Final() && use.outcome == intent.Signed {

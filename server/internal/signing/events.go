@@ -103,7 +103,10 @@ type keyUse struct {
 // ending is what the log tells of a record that has ended, beside its text.
 type ending struct {
 	Ended string `json:"ended"` // digest of what the record is from then on
-	Uses  int    `json:"uses"`  // of the key that led to it: the last ones
+	Uses  int    `json:"uses"`  // of the key that led to it
+	// Intents of them, where others had the record before and may have used the key
+	// too; else they are the last ones.
+	Intents []string `json:"intents,omitempty"`
 }
 
 // ended is the digest of what never changes after the end of a record. One in
@@ -126,7 +129,15 @@ func (x *run) signedEvents(out *signedDocument) []audit.Event {
 		all = x.signatureEvents(out, 0)
 	}
 	s := r.Signed
-	return append(all, x.event("signed", fmt.Sprintf("signed document with MD5 %s and SHA-256 %s", s.MD5, s.SHA256), signedDetail{detailOf(s), ending{r.ended(), x.intents}}))
+	return append(all, x.event("signed", fmt.Sprintf("signed document with MD5 %s and SHA-256 %s", s.MD5, s.SHA256), signedDetail{detailOf(s), x.ending()}))
+}
+
+func (x *run) ending() ending {
+	e := ending{Ended: x.record.ended(), Uses: x.intents}
+	if x.tookOver {
+		e.Intents = x.made
+	}
+	return e
 }
 
 // signedDetail is what the log tells of a signed document.

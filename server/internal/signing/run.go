@@ -43,6 +43,8 @@ type run struct {
 	key      crypto.Signer // handed out after the first intent
 	remote   *remoteKey    // nil: the key is here
 
+	tookOver  bool        // from somebody who may have used the key
+	made      []string    // intents of this run that count, by their ids
 	uses      []string    // intents that are open, by their ids; none: the work is settled
 	closing   []closing   // intents whose outcome is known, and not stored yet
 	committed func() bool // the caller cannot end the work any more; nil in a worker

@@ -78,10 +78,10 @@ const maxStarts = 20
 // come first take the very record that they were asked for, or pass on.
 func (s *Service) claim(ctx context.Context, j *river.Job[WorkArgs], ok bool) (*run, error) {
 	var x *run
-	err := s.db.Write(ctx, func(tx *store.Tx) (err error) {
+	err := job.Claim(ctx, s.db, func(tx *store.Tx) (err error) {
 		x = nil
 		if j.Queue != job.Reserved {
-			x, err = s.claimHead(ctx, tx, j.Args)
+			x, err = s.claimHead(ctx, tx)
 			return err
 		}
 		mine, err := job.Take(ctx, tx, j.Args.ID, ok, j.Args)
@@ -95,9 +95,9 @@ func (s *Service) claim(ctx context.Context, j *river.Job[WorkArgs], ok bool) (*
 }
 
 // claimHead skips what needs no work any more.
-func (s *Service) claimHead(ctx context.Context, tx *store.Tx, permit WorkArgs) (*run, error) {
+func (s *Service) claimHead(ctx context.Context, tx *store.Tx) (*run, error) {
 	for {
-		id, err := job.Pop(ctx, tx, permit)
+		id, err := job.Pop(ctx, tx)
 		if err != nil || id == "" {
 			return nil, err
 		}
