@@ -289,6 +289,8 @@ type Entry struct {
 
 	hash   tlog.Hash // of the leaf
 	hashed bool
+
+	looked, genuine, whole bool // what look found
 }
 
 // Text is the line for people and the technical detail; empty once erased.
@@ -412,12 +414,16 @@ func (e *Entry) Before(other *Entry) bool {
 }
 
 func entries(ctx context.Context, q store.Querier, query string, args ...any) ([]*Entry, error) {
+	return dictionaries.entries(ctx, q, query, args...)
+}
+
+func (c *dictionaryCache) entries(ctx context.Context, q store.Querier, query string, args ...any) ([]*Entry, error) {
 	rows, err := q.Query(ctx, query, args...)
 	all, err := store.All("audit: read entries", rows, err, scanEntry)
 	if err != nil {
 		return nil, err
 	}
-	return all, unpack(ctx, q, all)
+	return all, c.unpack(ctx, q, all)
 }
 
 // erasure is the detail of the event of an erasure.

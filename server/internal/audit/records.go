@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -26,45 +27,25 @@ type Record struct {
 	Fits func(events []*Entry) string
 }
 
-// records holds every record of every book against its events.
-func (s *Live) records(ctx context.Context, q store.Querier, v *verification) error {
-	for _, b := range s.Books {
-		for after := ""; v.res.Bad == nil; {
-			list, err := b.Page(ctx, q, after, 200)
-			if err != nil {
-				return err
-			}
-			if len(list) == 0 {
-				break
-			}
-			after = list[len(list)-1].ID
-			if err := s.fit(ctx, q, v, list); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // withoutEvidence leaves out texts that may be large (certificates, revocation
 // data, tokens) and that no record repeats.
 var withoutEvidence = strings.Replace(selectEntry, "payload", "case when kind in ('signature', 'timestamp') then null else payload end", 1)
 
-func (s *Live) fit(ctx context.Context, q store.Querier, v *verification, list []Record) error {
+// fit says what is wrong between records and their events, or nothing.
+func (s *Live) fit(ctx context.Context, q store.Querier, list []Record) (string, error) {
 	ids := make([]any, len(list))
 	for i, r := range list {
 		ids[i] = r.ID
 	}
 	events, err := entries(ctx, q, withoutEvidence+`where record_id`+store.In(len(ids))+` `+inOrder, ids...)
 	if err != nil {
-		return err
+		return "", err
 	}
 	of := map[string][]*Entry{}
 	for _, e := range events {
 		of[e.Record] = append(of[e.Record], e)
 	}
 	for _, r := range list {
-		v.res.Records++
 		why := r.Fits(of[r.ID])
 		for _, e := range of[r.ID] {
 			if e.Account != r.Account {
@@ -72,11 +53,10 @@ func (s *Live) fit(ctx context.Context, q store.Querier, v *verification, list [
 			}
 		}
 		if why != "" {
-			v.bad(-1, nil, "record %s: %s", r.ID, why)
-			return nil
+			return fmt.Sprintf("record %s: %s", r.ID, why), nil
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // known looks for entries whose record is not there.

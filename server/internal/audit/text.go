@@ -32,7 +32,11 @@ type dictionaryID [16]byte
 
 // dictionaries are those in use. What one says follows from its id, whichever
 // database it came from.
-var dictionaries = dictionaryCache{known: map[dictionaryID]*s2.Dict{}}
+var dictionaries = newDictionaryCache()
+
+func newDictionaryCache() *dictionaryCache {
+	return &dictionaryCache{known: map[dictionaryID]*s2.Dict{}}
+}
 
 type dictionaryCache struct {
 	mu    sync.Mutex
@@ -130,20 +134,20 @@ var errText = errors.New("audit: a text cannot be read")
 
 // unpack turns the stored texts of entries into the texts. One that cannot be
 // read becomes something that does not have its digest.
-func unpack(ctx context.Context, q store.Querier, list []*Entry) error {
+func (c *dictionaryCache) unpack(ctx context.Context, q store.Querier, list []*Entry) error {
 	for _, e := range list {
 		id, difference, ok := split(e.Payload)
 		if !ok {
 			continue
 		}
-		d := dictionaries.get(id)
+		d := c.get(id)
 		if d == nil {
 			recurring, err := readDictionary(ctx, q, id)
 			if err != nil && !errors.Is(err, errText) {
 				return err
 			}
 			if err == nil {
-				d = dictionaries.add(id, recurring)
+				d = c.add(id, recurring)
 			}
 		}
 		e.unpackWith(d, difference)

@@ -326,7 +326,7 @@ func TestListsAtScale(t *testing.T) {
 		}
 		g.planned(t)
 		begun := time.Now()
-		res, err := live.Verify(t.Context())
+		res, err := live.Verify(t.Context(), audit.Whole)
 		if err != nil || res.Bad != nil {
 			t.Fatalf("%+v, %v", res, err)
 		}
