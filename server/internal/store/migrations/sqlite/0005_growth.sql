@@ -26,3 +26,6 @@ create index certificates_all on certificates (kind, state, id);
 -- A blob is found by its id, without its place in a pack.
 drop index signature_files_blob;
 create index signature_files_blob on signature_files (substr(blob, 1, 24)) where blob <> '';
+
+-- Whether the authority has read all of them.
+create index audit_events_standing_seq on audit_events (seq) where kind in ('certificate-revoked', 'certificate-suspended', 'certificate-resumed');
