@@ -23,8 +23,9 @@ type Book interface {
 // Record is one row of a book.
 type Record struct {
 	ID, Account string
-	// Fits says what is wrong between the row and its events, or nothing.
-	Fits func(events []*Entry) string
+	// Fits says what is wrong between the row and its events, or nothing. What else
+	// it must look at it reads from q: pages are judged beside one another.
+	Fits func(q store.Querier, events []*Entry) string
 }
 
 // withoutEvidence leaves out texts that may be large (certificates, revocation
@@ -46,7 +47,7 @@ func (s *Live) fit(ctx context.Context, q store.Querier, list []Record) (string,
 		of[e.Record] = append(of[e.Record], e)
 	}
 	for _, r := range list {
-		why := r.Fits(of[r.ID])
+		why := r.Fits(q, of[r.ID])
 		for _, e := range of[r.ID] {
 			if e.Account != r.Account {
 				why = "it belongs to another account than its events"

@@ -59,7 +59,7 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 	}
 	var all []audit.Record
 	for _, r := range list {
-		all = append(all, audit.Record{ID: r.ID, Account: r.AccountID, Fits: func(events []*audit.Entry) string {
+		all = append(all, audit.Record{ID: r.ID, Account: r.AccountID, Fits: func(q store.Querier, events []*audit.Entry) string {
 			why, err := b.fits(ctx, q, r, events)
 			if err != nil {
 				return "it cannot be held against its events: " + err.Error()

@@ -142,7 +142,7 @@ func (b *bookRow) tell(events []*audit.Entry) *told {
 }
 
 // fits says what is wrong between a record and its events.
-func (b *bookRow) fits(events []*audit.Entry) string {
+func (b *bookRow) fits(_ store.Querier, events []*audit.Entry) string {
 	t := b.tell(events)
 	has := func(kind string) bool { return t.kinds[kind] > 0 }
 	validated := b.State == WaitSign || b.State == Done
