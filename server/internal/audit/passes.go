@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -240,20 +242,27 @@ func (s *Live) pages(ctx context.Context, r *readers, v *verification, judge fun
 	return nil
 }
 
-// touched gives the records of a book among some ids, one by one.
+// touched gives the records of a book among some ids. Those of new entries are
+// mostly new themselves, and stand side by side.
 func touched(ctx context.Context, r *readers, b Book, ids map[string]bool, judge func([]Record) bool) error {
-	for id := range ids {
+	sorted := slices.Sorted(maps.Keys(ids))
+	for i := 0; i < len(sorted); {
+		id := sorted[i]
 		if id == "" {
+			i++
 			continue
 		}
-		list, err := r.page(ctx, b, id[:len(id)-1], 16) // at most so many ids differ in their last digit alone
-		if err != nil {
+		list, err := r.page(ctx, b, id[:len(id)-1], 50) // of which at most 16 are before it
+		if err != nil || len(list) == 0 {
 			return err
 		}
-		for _, one := range list {
-			if one.ID == id && !judge([]Record{one}) {
-				return nil
-			}
+		last := max(id, list[len(list)-1].ID)
+		list = slices.DeleteFunc(list, func(one Record) bool { return !ids[one.ID] })
+		if len(list) > 0 && !judge(list) {
+			return nil
+		}
+		for i < len(sorted) && sorted[i] <= last {
+			i++
 		}
 	}
 	return nil
