@@ -75,7 +75,7 @@ server/internal/job         server/internal/disk server/internal/fault server/in
 server/internal/account     server/internal/disk server/internal/fault server/internal/intent server/internal/job server/internal/master server/internal/store
 server/internal/fetch       server/internal/fault ades
 server/internal/csc         internal/* server/internal/fetch
-server/internal/audit       ades tsp server/internal/disk server/internal/fault server/internal/store
+server/internal/audit       ades tsp internal/atomicfile server/internal/disk server/internal/fault server/internal/store
 server/internal/keys        ades internal/* server/internal/audit server/internal/fault server/internal/intent server/internal/store
 server/internal/callback    server/internal/fault server/internal/fetch server/internal/hint server/internal/job server/internal/keys server/internal/store
 server/internal/authority   ades tsp internal/* server/internal/fault server/internal/keys server/internal/store

@@ -21,13 +21,24 @@ import (
 // AuditResult is what a verification of the audit log found.
 type AuditResult = audit.Result
 
-// VerifyAudit verifies the audit log of this installation.
+// VerifyAudit verifies the audit log of this installation, all of it.
 func (s *Server) VerifyAudit(ctx context.Context) (*AuditResult, error) {
+	return s.verifyAudit(ctx, audit.Whole)
+}
+
+// ContinueAudit verifies what was added to the audit log since it was last found
+// good here, and says so.
+func (s *Server) ContinueAudit(ctx context.Context) (*AuditResult, error) {
+	return s.verifyAudit(ctx, audit.SinceProved)
+}
+
+func (s *Server) verifyAudit(ctx context.Context, extent audit.Extent) (*AuditResult, error) {
 	k := s.checkpointer()
 	live := &audit.Live{
 		Log: k.Log, Public: k.Public, File: k.File, Bucket: k.Bucket, Check: checkToken, Books: []audit.Book{signing.Book{Service: s.sig.signing}, enroll.Book{Service: s.sig.enroll}, keys.Book{}},
+		Proof: filepath.Join(s.cfg.Data, "audit", "proved"),
 	}
-	return live.Verify(ctx)
+	return live.Verify(ctx, extent)
 }
 
 // ExportAudit writes the audit log, for verification elsewhere.

@@ -40,7 +40,7 @@ type intruder struct {
 
 // stolen are the tables that an intruder puts back.
 var stolen = []string{
-	"audit_events", "audit_hashes", "audit_head", "audit_checkpoints", "signatures", "signature_files", "signing_intents", "certificates", "identifications", "authority_issued", "authority_keys", "credentials",
+	"audit_events", "audit_hashes", "audit_head", "audit_checkpoints", "audit_dictionaries", "signatures", "signature_files", "signing_intents", "certificates", "identifications", "authority_issued", "authority_keys", "credentials",
 }
 
 // newIntruder makes a store by real calls: signed, refused, deleted, waiting,
@@ -65,6 +65,7 @@ func newIntruder(t *testing.T, database string) *intruder {
 	if r := s.record(s.do("POST", "/EU-QES_otp", otp)); r.State != "DONE" {
 		t.Fatal(deref(r.ErrorMessage))
 	}
+	x.lengthen()
 	x.checkpoint()
 	x.keep("old")
 	if a := s.do("POST", "/certificates/"+x.otp.ID+"/password", m{"old": x.otp.pass, "new": "another password"}); a.Status != 200 {
@@ -90,6 +91,20 @@ func newIntruder(t *testing.T, database string) *intruder {
 	}
 	x.keep("new")
 	return x
+}
+
+// lengthen makes the log so long that hashes of its tree are stored.
+func (x *intruder) lengthen() {
+	x.Helper()
+	ctx := context.Background()
+	events := make([]audit.Event, 260)
+	for i := range events {
+		events[i] = audit.Event{Kind: "lengthened", Log: fmt.Sprint("event ", i)}
+	}
+	err := x.room.db.Write(ctx, func(tx *store.Tx) error { return x.room.sig.audit.Append(ctx, tx, events...) })
+	if err != nil {
+		x.Fatal(err)
+	}
 }
 
 func (x *intruder) checkpoint() {
@@ -217,6 +232,9 @@ func (x *intruder) recompute() {
 	rows.Close()
 	x.exec(`delete from audit_hashes`)
 	for i, h := range all {
+		if level, _ := tlog.SplitStoredHashIndex(int64(i)); level < 8 {
+			continue
+		}
 		x.exec(`insert into audit_hashes (position, hash) values ($1, $2)`, i, h[:])
 	}
 	var edge []byte
@@ -464,6 +482,8 @@ func manipulations() []manipulation {
 			x.exec(`update audit_checkpoints set token = (select token from audit_checkpoints where size = 0) where size > 0`)
 		}},
 		{name: "the checkpoints have no time-stamps", do: func(x *intruder) { x.exec(`update audit_checkpoints set token = null`) }},
+		{name: "a dictionary is changed", do: func(x *intruder) { x.exec(`update audit_dictionaries set text = id`) }},
+		{name: "the dictionaries are deleted", do: func(x *intruder) { x.exec(`delete from audit_dictionaries`) }},
 		{name: "all hashes are deleted", do: func(x *intruder) { x.exec(`delete from audit_hashes`) }},
 		{name: "there are more hashes than the tree has", do: func(x *intruder) {
 			x.exec(`insert into audit_hashes (position, hash) select position + 100000, hash from audit_hashes`)

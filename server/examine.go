@@ -43,7 +43,7 @@ func (c *Config) settings() doctor.Settings {
 func (s *Server) installation() *doctor.Installation {
 	return &doctor.Installation{
 		DB: s.db, Blobs: s.blobs, Authority: s.sig.authority, Enroll: s.sig.enroll, Signing: s.sig.signing, Lists: s.sig.lists,
-		Publications: s.publications, VerifyAudit: s.VerifyAudit,
+		Publications: s.publications, VerifyAudit: s.verifyAudit,
 		FetchesLists: s.cfg.Trust.Lists && !s.cfg.Network.Offline, Sandboxed: s.sandboxed, Identify: s.sig.identify, Providers: s.sig.providers,
 	}
 }

@@ -135,9 +135,21 @@ func TestTwoWorkersOneResult(t *testing.T) {
 		if n := room.one(t, `select count(*) from signatures where starts = 2`); n != trials {
 			t.Errorf("%d of %d records were taken over once", n, trials)
 		}
+		// Who was too late used the key for nothing, and the log says which use counted.
+		if n := room.one(t, `select count(*) from signing_intents where outcome = 'SIGNED'`); n != trials {
+			t.Errorf("%d uses of the key led to %d documents", n, trials)
+		}
+		if n := room.one(t, `select count(*) from signing_intents where outcome = 'UNKNOWN'`); n == 0 {
+			t.Error("no use of the key was for nothing")
+		}
 		res, err := room.VerifyAudit(context.Background())
 		if err != nil || res.Bad != nil {
 			t.Errorf("audit: %v %v", err, res)
+		}
+		room.exec(t, `update signing_intents set outcome = case outcome when 'SIGNED' then 'UNKNOWN' else 'SIGNED' end where outcome in ('SIGNED', 'UNKNOWN')
+			and signature_id = (select signature_id from signing_intents where outcome = 'UNKNOWN' limit 1)`)
+		if res, err := room.VerifyAudit(context.Background()); err != nil || res.Bad == nil {
+			t.Errorf("the uses of a key were exchanged, and nobody noticed: %v", err)
 		}
 	})
 }

@@ -27,16 +27,19 @@ authority. Verification recomputes it from its entries, holds it against the
 witnesses and the records, names the first entry that was changed, removed, moved
 or added, and says what it could prove and what not. It exits 1 if anything is
 wrong. An export is verified without the server; who distrusts the key inside
-gives the one they know with --key (it is at /pki/audit.pub). See docs/audit.md.`,
-		"rogito audit verify",
+gives the one they know with --key (it is at /pki/audit.pub). With --continue
+it begins at the last checkpoint that it proved before, and says so: what somebody
+changed behind that since is then not found. See docs/audit.md.`,
+		"rogito audit verify", "rogito audit verify --continue",
 		"rogito audit export audit.jsonl && rogito audit verify audit.jsonl")
 }
 
 type auditVerify struct {
 	dataFlags
-	Export string `arg:"" optional:"" type:"existingfile" help:"an export; absent: the live log"`
-	Key    string `help:"public key that must have signed the checkpoints of an export"`
-	JSON   bool   `help:"print JSON"`
+	Export   string `arg:"" optional:"" type:"existingfile" help:"an export; absent: the live log"`
+	Key      string `help:"public key that must have signed the checkpoints of an export"`
+	JSON     bool   `help:"print JSON"`
+	Continue bool   `help:"read only what was added since the log was last found good here, and the records it tells of"`
 }
 
 // Run verifies; a bad entry is exit status 1.
@@ -77,6 +80,9 @@ func (c *auditVerify) verify(s *session) (*server.AuditResult, error) {
 	srv, err := c.ProvideServer(s)
 	if err != nil {
 		return nil, err
+	}
+	if c.Continue {
+		return srv.ContinueAudit(s.ctx)
 	}
 	return srv.VerifyAudit(s.ctx)
 }

@@ -154,6 +154,9 @@ func (g *guest) deliveries(n int) {
 		g.Errorf("by default: %+v", d)
 	}
 	var page []delivery
+	if g.ok(&page, "GET", "/callbacks?limit=2&after="+list[0].ID, nil); len(page) != 2 || page[0].ID != list[1].ID {
+		g.Errorf("behind the first: %+v", page)
+	}
 	if g.ok(&page, "GET", "/callbacks?skip=1&limit=2", nil); len(page) != 2 || page[0].ID != list[1].ID {
 		g.Errorf("%+v", page)
 	}

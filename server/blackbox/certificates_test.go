@@ -286,6 +286,7 @@ func testCertificateList(t *testing.T, w *world) {
 		"?limit=2":                          all[:2],
 		"?skip=1&limit=2":                   all[1:3],
 		"?skip=6":                           {},
+		"?after=" + all[1] + "&limit=2":     all[2:4],
 		"?limit=100":                        all,
 		"?state=NEW":                        {ordered.ID},
 		"?state=REGISTERING":                {registering.ID},

@@ -56,6 +56,9 @@ func testSecurityLevels(t *testing.T, w *world) {
 	}
 	done("level 4", try(g, g.issue("otp", m{"securityLevel": 4})))
 	var list []record
+	for _, path := range []string{"/signatures", "/tokens", "/wallet/transactions", "/subscriptions", "/errors", "/token"} {
+		g.ok(nil, "GET", path+"?limit=1&after="+store.NewID(), nil)
+	}
 	g.ok(&list, "GET", "/signatures?state=DONE", nil)
 	if len(list) != 6 {
 		t.Errorf("%d records of 6 signatures", len(list))
@@ -104,6 +107,9 @@ func (g *guest) clientCertificates(text string) {
 		if g.ok(&list, "GET", "/client-certificates"+query, nil); len(list) != want || query == "" && list[0] != other {
 			g.Errorf("%s: %+v", query, list)
 		}
+	}
+	if g.ok(&list, "GET", "/client-certificates?after="+other.ID, nil); len(list) != 1 || list[0] != one {
+		g.Errorf("behind the newest: %+v", list)
 	}
 	g.no(422, 160, "GET", "/client-certificates?limit=0", nil, "limit")
 	if g.ok(&again, "GET", "/client-certificates/"+one.ID, nil); again != one {
@@ -155,7 +161,11 @@ func testApprovals(t *testing.T, w *world) {
 	if g.ok(&list, "GET", "/approvals?skip=1&limit=1", nil); len(list) != 1 || list[0].ID != two.ID {
 		t.Errorf("%+v", list)
 	}
+	if g.ok(&list, "GET", "/approvals?limit=1&after="+list[0].ID, nil); len(list) == 1 && list[0].ID >= two.ID {
+		g.Errorf("behind the second: %+v", list)
+	}
 	g.no(422, 160, "GET", "/approvals?skip=x", nil, "skip")
+	g.no(422, 160, "GET", "/approvals?after=x", nil, "after")
 	stranger.no(404, 140, "POST", "/approvals/"+one.ID, nil)
 	if a := stranger.ok(nil, "GET", "/approvals", nil); string(a.Data) != "[]" {
 		t.Errorf("a stranger sees %s", a.Data)

@@ -251,7 +251,7 @@ func TestTenantWalls(t *testing.T) {
 		if list, err := r.Tokens(ctx, cb.AccountID, account.TokenFilter{Limit: 100}); err != nil || len(list) != 1 {
 			t.Errorf("%d tokens, %v", len(list), err)
 		}
-		if list, err := r.Transactions(ctx, cb.AccountID, 0, 100); err != nil || len(list) != 0 {
+		if list, err := r.Transactions(ctx, cb.AccountID, "", 0, 100); err != nil || len(list) != 0 {
 			t.Errorf("%d transactions, %v", len(list), err)
 		}
 		if w, err := r.Wallet(ctx, cb.AccountID); err != nil || w.Credit != 0 {
@@ -432,7 +432,7 @@ func TestUsage(t *testing.T) {
 				t.Errorf("of the domain %s: %+v, %v", domain, list, err)
 			}
 		}
-		if list, err := r.Failures(ctx, c.AccountID, 0, 10); err != nil || len(list) != 1 || list[0].Code != 281 || list[0].Address != "192.0.2.7" {
+		if list, err := r.Failures(ctx, c.AccountID, "", 0, 10); err != nil || len(list) != 1 || list[0].Code != 281 || list[0].Address != "192.0.2.7" {
 			t.Errorf("%+v, %v", list, err)
 		}
 		tok, err := r.FindToken(ctx, c.AccountID, c.TokenID)

@@ -40,7 +40,7 @@ func TestKeep(t *testing.T) {
 				t.Fatal(err)
 			}
 			w, _ := r.Wallet(ctx, c.AccountID)
-			subs, _ := r.Subscriptions(ctx, c.AccountID, 0, 1)
+			subs, _ := r.Subscriptions(ctx, c.AccountID, "", 0, 1)
 			if w.Credit != step.credit || int64(subs[0].Available) != step.available {
 				t.Errorf("keep %d: wallet %v, subscription %d; want %v, %d", step.keep, w.Credit, subs[0].Available, step.credit, step.available)
 			}
@@ -49,7 +49,7 @@ func TestKeep(t *testing.T) {
 		if err := r.db.Write(ctx, func(tx *store.Tx) error { return r.Refund(ctx, tx, id) }); err != nil {
 			t.Fatal(err)
 		}
-		if subs, _ := r.Subscriptions(ctx, c.AccountID, 0, 1); subs[0].Available != 4 {
+		if subs, _ := r.Subscriptions(ctx, c.AccountID, "", 0, 1); subs[0].Available != 4 {
 			t.Errorf("subscription has %d after all was given back", subs[0].Available)
 		}
 		balance(t, r, c.AccountID)

@@ -112,7 +112,7 @@ func TestLookupsFromEverySource(t *testing.T) {
 		if w, err := nodes[0].Wallet(ctx, c.AccountID); err != nil || w.Credit != 0 || !w.UpdatedAt.After(before) {
 			t.Errorf("wallet %v of %v, %v", w.Credit, w.UpdatedAt, err)
 		}
-		subs, err := nodes[0].Subscriptions(ctx, c.AccountID, 0, 10)
+		subs, err := nodes[0].Subscriptions(ctx, c.AccountID, "", 0, 10)
 		if err != nil || len(subs) != 1 || subs[0].Available != 0 {
 			t.Errorf("%+v, %v", subs, err)
 		}
@@ -257,7 +257,7 @@ func TestChargeRace(t *testing.T) {
 		if w, _ := r.Wallet(ctx, c.AccountID); w.Credit != 5*account.Euro {
 			t.Errorf("wallet %v after all was given back", w.Credit)
 		}
-		if subs, _ := r.Subscriptions(ctx, c.AccountID, 0, 1); subs[0].Available != 40 {
+		if subs, _ := r.Subscriptions(ctx, c.AccountID, "", 0, 1); subs[0].Available != 40 {
 			t.Errorf("subscription has %d after all was given back", subs[0].Available)
 		}
 		balance(t, r, c.AccountID)
@@ -442,7 +442,7 @@ func TestCover(t *testing.T) {
 		if err := write(func(tx *store.Tx) error { return r.Refund(ctx, tx, id) }); err != nil {
 			t.Fatal(err)
 		}
-		list, err := r.Subscriptions(ctx, a.Account.ID, 0, 1)
+		list, err := r.Subscriptions(ctx, a.Account.ID, "", 0, 1)
 		if w, werr := r.Wallet(ctx, a.Account.ID); err != nil || werr != nil || w.Credit != account.Euro || list[0].Available != 2 {
 			t.Errorf("after the refund: %v, %d requests", w.Credit, list[0].Available)
 		}

@@ -86,9 +86,9 @@ type Failure struct {
 
 // Failures lists an account's refused requests of the last 30 days, newest
 // first.
-func (s *Service) Failures(ctx context.Context, accountID string, skip, limit int) ([]Failure, error) {
-	rows, err := s.db.Read().Query(ctx, `select id, scope, domain, status, code, message, address, created_at from request_errors
-		where account_id = $1 order by id desc limit $2 offset $3`, accountID, limit, skip)
+func (s *Service) Failures(ctx context.Context, accountID, after string, skip, limit int) ([]Failure, error) {
+	tail, args := store.Page{After: after, Skip: skip, Limit: limit}.Of(accountID)
+	rows, err := s.db.Read().Query(ctx, `select id, scope, domain, status, code, message, address, created_at from request_errors where account_id = $1`+tail, args...)
 	return store.All("list errors", rows, err, func(r store.Row) (f Failure, err error) {
 		var at int64
 		err = r.Scan(&f.ID, &f.Scope, &f.Domain, &f.Status, &f.Code, &f.Message, &f.Address, &at)

@@ -176,17 +176,20 @@ func scanToken(row store.Row) (t Token, err error) {
 
 // TokenFilter selects tokens of an account.
 type TokenFilter struct {
-	Scope string // "" is any; else one that the token has
-	Skip  int
-	Limit int
+	Scope       string // "" is any; else one that the token has
+	After       string // only what comes behind it in the list
+	Skip, Limit int
+}
+
+func (f TokenFilter) page() store.Page {
+	return store.Page{After: f.After, Skip: f.Skip, Limit: f.Limit}
 }
 
 // Tokens lists an account's tokens that have not expired, newest first.
 func (s *Service) Tokens(ctx context.Context, accountID string, f TokenFilter) ([]Token, error) {
+	tail, args := f.page().Of(accountID, time.Now().UnixMilli(), strings.NewReplacer("%", "", "_", "_").Replace(f.Scope))
 	rows, err := s.db.Read().Query(ctx, `select `+tokenColumns+` from tokens
-		where account_id = $1 and expire_at > $2 and ($3 = '' or ' ' || scopes || ' ' like '% ' || $3 || ' %')
-		order by id desc limit $4 offset $5`,
-		accountID, time.Now().UnixMilli(), strings.NewReplacer("%", "", "_", "_").Replace(f.Scope), f.Limit, f.Skip)
+		where account_id = $1 and expire_at > $2 and ($3 = '' or ' ' || scopes || ' ' like '% ' || $3 || ' %')`+tail, args...)
 	return store.All("list tokens", rows, err, scanToken)
 }
 

@@ -43,9 +43,9 @@ type Transaction struct {
 }
 
 // Transactions lists an account's movements, newest first.
-func (s *Service) Transactions(ctx context.Context, accountID string, skip, limit int) ([]Transaction, error) {
-	rows, err := s.db.Read().Query(ctx, `select id, amount, vat, description, created_at from wallet_transactions
-		where account_id = $1 order by id desc limit $2 offset $3`, accountID, limit, skip)
+func (s *Service) Transactions(ctx context.Context, accountID, after string, skip, limit int) ([]Transaction, error) {
+	tail, args := store.Page{After: after, Skip: skip, Limit: limit}.Of(accountID)
+	rows, err := s.db.Read().Query(ctx, `select id, amount, vat, description, created_at from wallet_transactions where account_id = $1`+tail, args...)
 	return store.All("list transactions", rows, err, func(r store.Row) (t Transaction, err error) {
 		var at int64
 		err = r.Scan(&t.ID, (*int64)(&t.Amount), &t.VAT, &t.Description, &at)
@@ -153,9 +153,9 @@ func scanSubscription(r store.Row) (u Subscription, err error) {
 }
 
 // Subscriptions lists an account's subscriptions, newest first.
-func (s *Service) Subscriptions(ctx context.Context, accountID string, skip, limit int) ([]Subscription, error) {
-	rows, err := s.db.Read().Query(ctx, `select `+subscriptionColumns+` from subscriptions where account_id = $1
-		order by id desc limit $2 offset $3`, accountID, limit, skip)
+func (s *Service) Subscriptions(ctx context.Context, accountID, after string, skip, limit int) ([]Subscription, error) {
+	tail, args := store.Page{After: after, Skip: skip, Limit: limit}.Of(accountID)
+	rows, err := s.db.Read().Query(ctx, `select `+subscriptionColumns+` from subscriptions where account_id = $1`+tail, args...)
 	return store.All("list subscriptions", rows, err, scanSubscription)
 }
 

@@ -15,8 +15,8 @@ import (
 	"rogito.dev/rogito/server/internal/hint"
 )
 
-// ID is a record's id in a path or query: 24 lower-case hex characters, else
-// 400 with 141.
+// ID is a record's id: 24 lower-case hex characters, else 400 with 141 in a path
+// and 422 with 160 in a query.
 type ID string
 
 func (id ID) valid() bool {
@@ -185,7 +185,11 @@ func (f *field) scalar(v reflect.Value, s string) error {
 	}
 	if id, ok := v.Addr().Interface().(*ID); ok {
 		if *id = ID(s); !id.valid() {
-			return fault.New(fault.MalformedID, "%s is not an id: 24 lower-case hexadecimal characters", f.name)
+			code := fault.MalformedID
+			if f.in == "query" {
+				code = fault.BadQuery
+			}
+			return fault.New(code, "%s is not an id: 24 lower-case hexadecimal characters", f.name)
 		}
 		return nil
 	}

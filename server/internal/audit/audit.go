@@ -34,6 +34,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -52,6 +53,8 @@ type Event struct {
 	// Detail is what is needed to repeat the step technically; it is written
 	// as JSON. It never holds a secret.
 	Detail any
+	// Recurring is what of the Detail is in many events; nil: nothing.
+	Recurring *Recurring
 }
 
 // KindErased marks the erasure of a record's payloads.
@@ -68,7 +71,8 @@ type Log struct {
 	keyed  Keyed
 	now    func() time.Time
 	known  atomic.Pointer[known]
-	unseen unseen // what this process wrote and has not seen in the tree yet
+	stored sync.Map // dictionaries that are in the database
+	unseen unseen   // what this process wrote and has not seen in the tree yet
 }
 
 // known is the largest tree that a process has seen committed, and when it last
@@ -111,7 +115,7 @@ func (l *Log) Append(ctx context.Context, tx *store.Tx, events ...Event) error {
 	}
 	list := make([]*Entry, len(events))
 	for i, e := range events {
-		if list[i], err = l.entry(e, base); err != nil {
+		if list[i], err = l.entry(ctx, tx, e, base); err != nil {
 			return unavailable(err)
 		}
 	}
@@ -170,8 +174,12 @@ func unavailable(err error) error {
 }
 
 // entry is an event as it will stand in the log, without a place yet.
-func (l *Log) entry(e Event, base int64) (*Entry, error) {
+func (l *Log) entry(ctx context.Context, tx *store.Tx, e Event, base int64) (*Entry, error) {
 	text, err := e.payload()
+	if err != nil {
+		return nil, err
+	}
+	id, dictionary, err := l.dictionary(ctx, tx, e.Recurring)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +187,7 @@ func (l *Log) entry(e Event, base int64) (*Entry, error) {
 	_, _ = rand.Read(salt)
 	entry := &Entry{
 		ID: store.NewID(), Account: e.Account, Record: e.Record, Kind: e.Kind, CreatedAt: store.Millis(l.now()),
-		Salt: salt, Payload: text, Digest: digest(salt, text), Seq: -1, base: base,
+		Salt: salt, Payload: pack(text, id, dictionary), Digest: digest(salt, text), Seq: -1, base: base,
 	}
 	entry.mac = l.macOf(entry)
 	return entry, nil
@@ -281,6 +289,8 @@ type Entry struct {
 
 	hash   tlog.Hash // of the leaf
 	hashed bool
+
+	looked, genuine, whole bool // what look found
 }
 
 // Text is the line for people and the technical detail; empty once erased.
@@ -323,6 +333,25 @@ func scanEntry(row store.Row) (*Entry, error) {
 	return e, nil
 }
 
+// scanWord reads an entry whose text has no dictionary of its own.
+func scanWord(row store.Row) (*Entry, error) {
+	e, err := scanEntry(row)
+	if err != nil {
+		return nil, err
+	}
+	if id, difference, ok := split(e.Payload); ok {
+		d := dictionaries.get(dictionaryID{})
+		if d == nil {
+			d = dictionaries.add(dictionaryID{}, nil)
+		}
+		if id != (dictionaryID{}) {
+			d = nil
+		}
+		e.unpackWith(d, difference)
+	}
+	return e, nil
+}
+
 // Of returns the events of a record, in order.
 func (l *Log) Of(ctx context.Context, record string) ([]*Entry, error) {
 	return entries(ctx, l.db.Read(), selectEntry+`where record_id = $1 `+inOrder, record)
@@ -348,7 +377,7 @@ var errForged = errors.New("audit: an event is not the one that was written")
 // kinds are those of the index audit_events_credential.
 func (l *Log) Last(ctx context.Context, tx *store.Tx, record, kind string, judge func(*Entry) error) error {
 	return tx.Ask(ctx, func(row store.Row) error {
-		e, err := scanEntry(row)
+		e, err := scanWord(row)
 		switch {
 		case errors.Is(err, store.ErrNoRows):
 			return judge(nil)
@@ -365,7 +394,7 @@ func (l *Log) Last(ctx context.Context, tx *store.Tx, record, kind string, judge
 
 // OfKind returns the events of a kind that records have, in order.
 func OfKind(ctx context.Context, q store.Querier, kind string, records []any) (map[string][]*Entry, error) {
-	list, err := entries(ctx, q, selectEntry+`where record_id`+In(len(records))+` and kind = '`+kind+`' `+inOrder, records...)
+	list, err := entries(ctx, q, selectEntry+`where record_id`+store.In(len(records))+` and kind = '`+kind+`' `+inOrder, records...)
 	of := map[string][]*Entry{}
 	for _, e := range list {
 		of[e.Record] = append(of[e.Record], e)
@@ -385,8 +414,16 @@ func (e *Entry) Before(other *Entry) bool {
 }
 
 func entries(ctx context.Context, q store.Querier, query string, args ...any) ([]*Entry, error) {
+	return dictionaries.entries(ctx, q, query, args...)
+}
+
+func (c *dictionaryCache) entries(ctx context.Context, q store.Querier, query string, args ...any) ([]*Entry, error) {
 	rows, err := q.Query(ctx, query, args...)
-	return store.All("audit: read entries", rows, err, scanEntry)
+	all, err := store.All("audit: read entries", rows, err, scanEntry)
+	if err != nil {
+		return nil, err
+	}
+	return all, c.unpack(ctx, q, all)
 }
 
 // erasure is the detail of the event of an erasure.

@@ -90,7 +90,7 @@ func (b *logbook) exec(t *testing.T, query string, args ...any) {
 
 func (b *logbook) verify(t *testing.T) *audit.Result {
 	t.Helper()
-	r, err := b.live.Verify(context.Background())
+	r, err := b.live.Verify(context.Background(), audit.Whole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,6 +333,78 @@ func TestParallelAppends(t *testing.T) {
 		b.checkpoint(t)
 		if r := b.verify(t); r.Bad != nil || r.Entries != 200 {
 			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// A verification goes on from the last checkpoint that one before it has proved,
+// or from the last there is: it finds what is wrong behind it, says that it did
+// not read what is before, and all of it is read on demand.
+func TestGoingOn(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
+		b := open(t, db, m)
+		ctx := context.Background()
+		b.live.Proof = filepath.Join(t.TempDir(), "proved")
+		b.live.File = b.keeper.File
+		verify := func(extent audit.Extent) *audit.Result {
+			t.Helper()
+			r, err := b.live.Verify(ctx, extent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		b.fill(t, 600) // with hashes that are stored
+		if r := verify(audit.SinceProved); r.Bad != nil || r.From != 0 || r.Entries != 600 {
+			t.Fatalf("nothing was proved yet: %+v", r)
+		}
+		b.fill(t, 25)
+		if err := db.Write(ctx, func(tx *store.Tx) error { return b.log.Erase(ctx, tx, "a", "r1", "deleted by its owner") }); err != nil {
+			t.Fatal(err)
+		}
+		b.checkpoint(t)
+		b.fill(t, 5)
+		if r := verify(audit.SinceCheckpoint); r.Bad != nil || r.From != 626 || r.Entries != 5 {
+			t.Errorf("since the last checkpoint: %+v, %v", r, r.Bad)
+		}
+		r := verify(audit.SinceProved)
+		if r.Bad != nil || r.From != 600 || r.Entries != 31 || !strings.Contains(strings.Join(r.Unproved, "\n"), "600 entries and their records were not read again") {
+			t.Errorf("since the last proof: %+v, %v", r, r.Bad)
+		}
+		if r := verify(audit.SinceProved); r.Bad != nil || r.From != 626 {
+			t.Errorf("the last proof was that of %d entries, %v", r.From, r.Bad)
+		}
+		for _, c := range []struct {
+			name, query string
+			since       bool // found behind the last checkpoint
+		}{
+			{"an entry is changed", `update audit_events set created_at = created_at - 1 where seq = 5`, false},
+			{"an entry behind the checkpoint is changed", `update audit_events set created_at = created_at - 1 where seq = 628`, true},
+			{"an entry behind the checkpoint is gone", `delete from audit_events where seq = 630`, true},
+			{"a hash that the edge is made of", `update audit_hashes set hash = (select hash from audit_hashes order by position limit 1) where position = (select max(position) from audit_hashes)`, true},
+			{"the checkpoint", `update audit_checkpoints set note = (select note from audit_checkpoints where size = 600) where size = 626`, true},
+			{"an entry that the edge is computed of", `update audit_events set digest = mac where seq = 620`, true},
+		} {
+			for _, table := range []string{"audit_events", "audit_hashes", "audit_checkpoints"} {
+				b.exec(t, `create table kept_`+table+` as select * from `+table)
+			}
+			b.exec(t, c.query)
+			if r := verify(audit.Whole); r.Bad == nil {
+				t.Errorf("%s: not found", c.name)
+			}
+			for _, extent := range []audit.Extent{audit.SinceProved, audit.SinceCheckpoint} {
+				if r := verify(extent); (r.Bad != nil) != c.since {
+					t.Errorf("%s: %v, extent %d", c.name, r.Bad, extent)
+				}
+			}
+			for _, table := range []string{"audit_events", "audit_hashes", "audit_checkpoints"} {
+				b.exec(t, `delete from `+table)
+				b.exec(t, `insert into `+table+` select * from kept_`+table)
+				b.exec(t, `drop table kept_`+table)
+			}
+		}
+		if r := verify(audit.Whole); r.Bad != nil {
+			t.Errorf("put back: %v", r.Bad)
 		}
 	})
 }

@@ -130,6 +130,9 @@ func (k *Checkpointer) warn(ctx context.Context, what string, err error) {
 
 // Begin makes the checkpoint of the empty tree, where there is none.
 func (k *Checkpointer) Begin(ctx context.Context) error {
+	if err := k.Log.forgetLowHashes(ctx); err != nil {
+		return err
+	}
 	var last int64
 	err := k.Log.db.Read().QueryRow(ctx, `select checkpoint from audit_head where id = 1`).Scan(&last)
 	if err == nil && last < 0 {

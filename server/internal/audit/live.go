@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"runtime"
 	"slices"
-
-	"golang.org/x/mod/sumdb/tlog"
 
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -20,52 +20,68 @@ type Live struct {
 	Bucket Bucket // nil: no witness in a bucket
 	Books  []Book // records that must fit their events
 	Check  TokenCheck
+	Proof  string // file of the last proof; empty: none is kept
 }
 
-// Verify verifies the log. The error means that no result could be had.
-func (s *Live) Verify(ctx context.Context) (*Result, error) {
+// Verify verifies the log, with as many readers as there are processors. The
+// error means that no result could be had.
+func (s *Live) Verify(ctx context.Context, extent Extent) (*Result, error) {
 	witnesses, err := Witnesses(ctx, s.File, s.Bucket)
 	if err != nil {
 		return nil, err
 	}
+	last, err := s.proved()
+	if err != nil {
+		return nil, err
+	}
 	var v *verification
-	err = s.Log.db.View(ctx, func(q store.Querier) error {
-		points, err := checkpoints(ctx, q)
+	err = s.Log.db.Views(ctx, runtime.GOMAXPROCS(0)+1, func(all []store.Querier) error {
+		r := &readers{first: all[0], others: all[min(1, len(all)-1):], texts: newDictionaryCache()}
+		points, err := checkpoints(ctx, r.first)
 		if err != nil {
 			return err
 		}
 		v = newVerification(s.Public, points, s.Check)
 		v.res.Witnesses, v.judge = witnesses, s.judge(v)
-		if err := s.verify(ctx, q, v); err != nil {
+		v.erasedBefore = func(record string) (int64, error) { return erasedBefore(ctx, r.first, record, v.from) }
+		if err := s.verify(ctx, r, v, map[Extent]int64{SinceProved: last.Size, SinceCheckpoint: math.MaxInt64}[extent]); err != nil {
 			return err
 		}
 		if v.res.Bad == nil {
-			s.tell(v)
+			s.tell(v, extent, last)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &v.res, nil
+	if v.res.Bad == nil && extent != SinceCheckpoint {
+		err = s.prove(v.sure)
+	}
+	return &v.res, err
 }
 
-func (s *Live) verify(ctx context.Context, q store.Querier, v *verification) error {
-	h, err := s.Log.scanHead(q.QueryRow(ctx, readHead))
+// verify begins at the newest checkpoint of at most so many entries.
+func (s *Live) verify(ctx context.Context, r *readers, v *verification, from int64) error {
+	h, err := s.Log.scanHead(r.first.QueryRow(ctx, readHead))
 	changed := errors.Is(err, errHead) || errors.Is(err, store.ErrNoRows)
 	if err != nil && !changed {
 		return err
 	}
-	v.begin()
-	if err := s.entries(ctx, q, v); err != nil || v.res.Bad != nil {
+	if later, err := v.beginAt(ctx, r.first, from); err != nil || v.res.Bad != nil {
+		return err
+	} else if !later {
+		v.begin()
+	}
+	if err := s.entries(ctx, r, v); err != nil || v.res.Bad != nil {
 		return err
 	}
-	if err := s.pending(ctx, q, v); err != nil || v.res.Bad != nil {
+	if err := s.pending(ctx, r.first, v); err != nil || v.res.Bad != nil {
 		return err
 	}
 	there := func(id string) (bool, error) {
 		var n int64
-		err := q.QueryRow(ctx, `select count(*) from audit_events where id = $1`, id).Scan(&n)
+		err := r.first.QueryRow(ctx, `select count(*) from audit_events where id = $1`, id).Scan(&n)
 		return n > 0, err
 	}
 	if err := v.end(there); err != nil || v.res.Bad != nil {
@@ -75,17 +91,18 @@ func (s *Live) verify(ctx context.Context, q store.Querier, v *verification) err
 		v.bad(-1, nil, "the head of the log was not written by this server")
 		return nil
 	}
-	if err := s.head(ctx, q, v, h); err != nil || v.res.Bad != nil {
+	if err := s.head(ctx, r.first, v, h); err != nil || v.res.Bad != nil {
 		return err
 	}
-	return s.records(ctx, q, v)
+	return s.records(ctx, r, v)
 }
 
 // judge says what is wrong with an entry that has, or wants, a place.
 func (s *Live) judge(v *verification) func(e *Entry, at int64) string {
 	return func(e *Entry, at int64) string {
+		e.look(s.Log)
 		switch {
-		case !s.Log.authentic(e) || e.Seq >= 0 && e.n >= 0:
+		case !e.genuine || e.Seq >= 0 && e.n >= 0:
 			return "it is not the entry that was written"
 		case e.base > at:
 			return fmt.Sprintf("when it was written there were %d entries before it: some were removed, or the log was put back", e.base)
@@ -94,54 +111,6 @@ func (s *Live) judge(v *verification) func(e *Entry, at int64) string {
 		}
 		return ""
 	}
-}
-
-// page is how many entries are in memory at once; with revocation data one may
-// have megabytes.
-const page = 200
-
-// entries reads the tree, in pages, so that a long log needs no memory.
-func (s *Live) entries(ctx context.Context, q store.Querier, v *verification) error {
-	for v.res.Bad == nil {
-		list, err := entries(ctx, q, selectEntry+`where seq >= $1 order by seq limit $2`, v.tree.size, page)
-		if err != nil || len(list) == 0 {
-			return err
-		}
-		hashes, err := s.hashes(ctx, q, v.tree.size, list[len(list)-1].Seq+1)
-		if err != nil {
-			return err
-		}
-		for _, e := range list {
-			at := v.tree.size
-			fresh := v.entry(e)
-			place := tlog.StoredHashIndex(0, at)
-			for i, h := range fresh {
-				if !bytes.Equal(hashes[place+int64(i)], h[:]) {
-					v.bad(at, e, "it is not the entry that was written in this place, or a hash was changed")
-				}
-			}
-			if v.res.Bad != nil {
-				return nil
-			}
-		}
-		if err := s.known(ctx, q, v, list); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// hashes are the stored hashes that leaves have added.
-func (s *Live) hashes(ctx context.Context, q store.Querier, from, to int64) (map[int64][]byte, error) {
-	rows, err := q.Query(ctx, `select position, hash from audit_hashes where position >= $1 and position < $2`, tlog.StoredHashIndex(0, from), tlog.StoredHashIndex(0, min(to, from+page)))
-	all := map[int64][]byte{}
-	return all, store.Each("audit: read hashes", rows, err, func(r store.Row) error {
-		var at int64
-		var h []byte
-		err := r.Scan(&at, &h)
-		all[at] = h
-		return err
-	})
 }
 
 // pending looks at entries without a place. On SQLite there are none.
@@ -175,10 +144,9 @@ func (s *Live) head(ctx context.Context, q store.Querier, v *verification, h *he
 	if err := q.QueryRow(ctx, `select count(*) from audit_hashes`).Scan(&hashes); err != nil {
 		return fmt.Errorf("audit: count hashes: %w", err)
 	}
-	var twice string
-	err := q.QueryRow(ctx, `select id from audit_events group by id having count(*) > 1 limit 1`).Scan(&twice)
-	if err != nil && !errors.Is(err, store.ErrNoRows) {
-		return fmt.Errorf("audit: look for entries that stand twice: %w", err)
+	twice, err := s.twice(ctx, q, v)
+	if err != nil {
+		return err
 	}
 	switch {
 	case h.size > v.tree.size:
@@ -189,17 +157,37 @@ func (s *Live) head(ctx context.Context, q store.Querier, v *verification, h *he
 		v.bad(-1, nil, "the entries are not those of the head of the log")
 	case h.checkpoint != v.points[len(v.points)-1].Size || !bytes.Equal(h.last, v.before):
 		v.bad(v.sure, nil, "the last checkpoint, of %d entries, is gone or was changed", h.checkpoint)
-	case hashes != tlog.StoredHashIndex(0, v.tree.size):
-		v.bad(-1, nil, "there are %d hashes in the tree, and not %d", hashes, tlog.StoredHashIndex(0, v.tree.size))
+	case hashes != storedHashes(v.tree.size):
+		v.bad(-1, nil, "there are %d hashes in the tree, and not %d", hashes, storedHashes(v.tree.size))
 	case twice != "":
 		v.bad(-1, nil, "entry %s stands twice in the log", twice)
 	}
 	return nil
 }
 
+// twice finds an entry that stands twice in the log. On SQLite an entry has its
+// place from the transaction that wrote it, and no other gets one; on PostgreSQL
+// a copy that waited would.
+func (s *Live) twice(ctx context.Context, q store.Querier, v *verification) (id string, err error) {
+	if s.Log.db.Dialect() == store.SQLite || v.from > 0 {
+		return "", nil
+	}
+	err = q.QueryRow(ctx, `select id from audit_events group by id having count(*) > 1 limit 1`).Scan(&id)
+	if err != nil && !errors.Is(err, store.ErrNoRows) {
+		return "", fmt.Errorf("audit: look for entries that stand twice: %w", err)
+	}
+	return id, nil
+}
+
 // tell says what a good result stands on, and what it does not reach.
-func (s *Live) tell(v *verification) {
+func (s *Live) tell(v *verification, extent Extent, last proof) {
 	r := &v.res
+	switch {
+	case v.from > 0 && extent == SinceProved:
+		v.unproved("the first %d entries and their records were not read again: they were proved up to entry %d on %s (without --continue they are)", v.from, last.Size, ago(last.Time))
+	case v.from > 0:
+		v.unproved("the first %d entries and their records were not read: their tree has the root that the checkpoint says", v.from)
+	}
 	v.proved("%d entries were written by this server, are unchanged and in their order (keyed digests and tree under the master key)", r.Entries)
 	v.proved("%d checkpoints are signed, chained and complete; %d are time-stamped", r.Checkpoints, r.Stamped)
 	if len(s.Books) > 0 {

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -22,61 +23,41 @@ type Book interface {
 // Record is one row of a book.
 type Record struct {
 	ID, Account string
-	// Fits says what is wrong between the row and its events, or nothing.
-	Fits func(events []*Entry) string
-}
-
-// records holds every record of every book against its events.
-func (s *Live) records(ctx context.Context, q store.Querier, v *verification) error {
-	for _, b := range s.Books {
-		for after := ""; v.res.Bad == nil; {
-			list, err := b.Page(ctx, q, after, 200)
-			if err != nil {
-				return err
-			}
-			if len(list) == 0 {
-				break
-			}
-			after = list[len(list)-1].ID
-			if err := s.fit(ctx, q, v, list); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	// Fits says what is wrong between the row and its events, or nothing. What else
+	// it must look at it reads from q: pages are judged beside one another.
+	Fits func(q store.Querier, events []*Entry) string
 }
 
 // withoutEvidence leaves out texts that may be large (certificates, revocation
 // data, tokens) and that no record repeats.
 var withoutEvidence = strings.Replace(selectEntry, "payload", "case when kind in ('signature', 'timestamp') then null else payload end", 1)
 
-func (s *Live) fit(ctx context.Context, q store.Querier, v *verification, list []Record) error {
+// fit says what is wrong between records and their events, or nothing.
+func (s *Live) fit(ctx context.Context, q store.Querier, list []Record) (string, error) {
 	ids := make([]any, len(list))
 	for i, r := range list {
 		ids[i] = r.ID
 	}
-	events, err := entries(ctx, q, withoutEvidence+`where record_id`+In(len(ids))+` `+inOrder, ids...)
+	events, err := entries(ctx, q, withoutEvidence+`where record_id`+store.In(len(ids))+` `+inOrder, ids...)
 	if err != nil {
-		return err
+		return "", err
 	}
 	of := map[string][]*Entry{}
 	for _, e := range events {
 		of[e.Record] = append(of[e.Record], e)
 	}
 	for _, r := range list {
-		v.res.Records++
-		why := r.Fits(of[r.ID])
+		why := r.Fits(q, of[r.ID])
 		for _, e := range of[r.ID] {
 			if e.Account != r.Account {
 				why = "it belongs to another account than its events"
 			}
 		}
 		if why != "" {
-			v.bad(-1, nil, "record %s: %s", r.ID, why)
-			return nil
+			return fmt.Sprintf("record %s: %s", r.ID, why), nil
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // known looks for entries whose record is not there.
@@ -114,9 +95,6 @@ func (s *Live) known(ctx context.Context, q store.Querier, v *verification, list
 
 // HasIn is Book.Has for a table with the column id.
 func HasIn(ctx context.Context, q store.Querier, table string, ids []any) ([]string, error) {
-	rows, err := q.Query(ctx, `select id from `+table+` where id`+In(len(ids)), ids...)
+	rows, err := q.Query(ctx, `select id from `+table+` where id`+store.In(len(ids)), ids...)
 	return store.All("audit: look for records", rows, err, store.Column[string])
 }
-
-// In is the condition of SQL that a column has one of so many values.
-func In(n int) string { return ` in ` + rowsOf(1, n) }

@@ -49,7 +49,7 @@ func (l *Log) sequence(ctx context.Context, tx *store.Tx, after int64) (placed i
 		return 0, after, false, err
 	}
 	tx.OnCommit(func() { l.saw(t.size) })
-	pending, err := entries(ctx, tx, strings.Replace(selectEntry, "salt, payload", "null, null", 1)+`where seq is null and n > $1 order by n limit $2`, after, sequenceBatch)
+	pending, err := entries(ctx, tx, withoutTexts+`where seq is null and n > $1 order by n limit $2`, after, sequenceBatch)
 	if err != nil || len(pending) == 0 {
 		return 0, after, false, err
 	}
@@ -68,6 +68,9 @@ func (l *Log) sequence(ctx context.Context, tx *store.Tx, after int64) (placed i
 	}
 	return len(pending), last, more, t.store()
 }
+
+// withoutTexts leaves out what a leaf has only the digest of.
+var withoutTexts = strings.Replace(selectEntry, "salt, payload", "null, null", 1)
 
 // number writes the places of entries that were written before. From then on
 // the order of arrival says nothing, and goes.
@@ -163,13 +166,27 @@ func (l *Log) openTree(ctx context.Context, tx *store.Tx, query string) (*growin
 	return &growing{head: h, log: l, ctx: ctx, tx: tx}, nil
 }
 
+// storedLevel is the lowest level of the tree whose hashes are stored: what is
+// below is computed from at most 255 entries. All levels were two rows an entry.
+const storedLevel = 8
+
 // append gives an entry its place.
 func (t *growing) append(e *Entry) {
 	e.Seq = t.size
 	place := tlog.StoredHashIndex(0, t.size)
-	for i, h := range t.add(e.leaf()) {
-		t.rows = append(t.rows, place+int64(i), bytes.Clone(h[:]))
+	for level, h := range t.add(e.leaf()) {
+		if level >= storedLevel {
+			t.rows = append(t.rows, place+int64(level), bytes.Clone(h[:]))
+		}
 	}
+}
+
+// storedHashes is how many hashes of a tree are stored.
+func storedHashes(size int64) (n int64) {
+	for blocks := size >> storedLevel; blocks > 0; blocks >>= 1 {
+		n += blocks
+	}
+	return n
 }
 
 // store writes the new hashes and the new head.
@@ -185,23 +202,44 @@ func (t *growing) store() error {
 	return t.log.storeHead(t.ctx, t.tx, t.head)
 }
 
-func readHashes(ctx context.Context, q store.Querier, at []int64) ([]tlog.Hash, error) {
-	out := make([]tlog.Hash, len(at))
-	for i, p := range at {
-		var b []byte
-		if err := q.QueryRow(ctx, `select hash from audit_hashes where position = $1`, p).Scan(&b); err != nil {
-			return nil, fmt.Errorf("audit: hash %d: %w", p, err)
+// readHash is a hash of the tree: one that is stored, or the fold of the entries
+// below it.
+func readHash(ctx context.Context, q store.Querier, position int64) (tlog.Hash, error) {
+	level, n := tlog.SplitStoredHashIndex(position)
+	if level < storedLevel {
+		list, err := entries(ctx, q, withoutTexts+`where seq >= $1 and seq < $2 order by seq`, n<<level, (n+1)<<level)
+		if err == nil && len(list) != 1<<level {
+			err = fmt.Errorf("%d entries of %d", len(list), 1<<level)
 		}
-		if len(b) != tlog.HashSize {
-			return nil, fmt.Errorf("audit: hash %d has %d bytes", p, len(b))
+		if err != nil {
+			return tlog.Hash{}, fmt.Errorf("audit: hash %d: %w", position, err)
 		}
-		out[i] = tlog.Hash(b)
+		var r roots
+		for _, e := range list {
+			r.add(e.leaf())
+		}
+		return r.root(), nil
 	}
-	return out, nil
+	var b []byte
+	if err := q.QueryRow(ctx, `select hash from audit_hashes where position = $1`, position).Scan(&b); err != nil {
+		return tlog.Hash{}, fmt.Errorf("audit: hash %d: %w", position, err)
+	}
+	if len(b) != tlog.HashSize {
+		return tlog.Hash{}, fmt.Errorf("audit: hash %d has %d bytes", position, len(b))
+	}
+	return tlog.Hash(b), nil
 }
 
 func hashReader(ctx context.Context, q store.Querier) tlog.HashReader {
-	return tlog.HashReaderFunc(func(at []int64) ([]tlog.Hash, error) { return readHashes(ctx, q, at) })
+	return tlog.HashReaderFunc(func(at []int64) (out []tlog.Hash, err error) {
+		out = make([]tlog.Hash, len(at))
+		for i, p := range at {
+			if out[i], err = readHash(ctx, q, p); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	})
 }
 
 // extends says whether a tree goes on from a smaller one, by a consistency proof
@@ -260,4 +298,34 @@ func (r *roots) root() tlog.Hash {
 		h = tlog.NodeHash(r.stack[i], h)
 	}
 	return h
+}
+
+// forgetLowHashes removes the hashes below storedLevel from a store that has
+// them from before; the first of them is that of entry 0.
+func (l *Log) forgetLowHashes(ctx context.Context) error {
+	var old bool
+	if err := l.db.Read().QueryRow(ctx, `select exists (select 1 from audit_hashes where position = 0)`).Scan(&old); err != nil || !old {
+		return err
+	}
+	const blocks = 1000 // of 256 entries, in one transaction
+	var size int64
+	if err := l.db.Read().QueryRow(ctx, `select size from audit_head where id = 1`).Scan(&size); err != nil {
+		return fmt.Errorf("audit: tree head: %w", err)
+	}
+	// From the end to the beginning: the hash of entry 0 says that it is not done.
+	for block := size >> storedLevel; block >= 0; block -= blocks {
+		err := l.db.Write(ctx, func(tx *store.Tx) error {
+			for b := block; b > block-blocks && b >= 0; b-- {
+				from, to := tlog.StoredHashIndex(0, b<<storedLevel), tlog.StoredHashIndex(storedLevel, b)
+				if err := tx.Later(ctx, `delete from audit_hashes where position >= $1 and position < $2`, from, to); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("audit: forget hashes: %w", err)
+		}
+	}
+	return nil
 }

@@ -20,7 +20,8 @@ type TokenCheck func(token, digest []byte) error
 // Unproved says what could not be looked at, or by nobody.
 type Result struct {
 	Entries     int64      `json:"entries"`
-	Pending     int64      `json:"pending"` // not in the tree yet
+	From        int64      `json:"from,omitempty"` // entries before it were not read
+	Pending     int64      `json:"pending"`        // not in the tree yet
 	Erased      int64      `json:"erased"`
 	Records     int64      `json:"records"` // held against their events
 	Checkpoints int        `json:"checkpoints"`
@@ -63,6 +64,11 @@ type verification struct {
 	back   int64            // entries dated long before one ahead of them
 	backAt int64
 	times  []pointTime
+
+	from         int64                              // entries before this one are not read
+	touched      map[string]bool                    // records that the entries tell of, where not all are read
+	erasedBefore func(record string) (int64, error) // texts that are gone before from
+	trouble      error                              // why something could not be asked
 }
 
 // gap is a run of a record's entries without payload.
@@ -72,7 +78,7 @@ type gap struct{ first, n int64 }
 type pointTime struct{ size, time int64 }
 
 func newVerification(key string, points []Checkpoint, check TokenCheck) *verification {
-	return &verification{key: key, points: points, check: check, erased: map[string]*gap{}, lost: map[string]int64{}}
+	return &verification{key: key, points: points, check: check, erased: map[string]*gap{}, lost: map[string]int64{}, touched: map[string]bool{}}
 }
 
 func (v *verification) bad(seq int64, e *Entry, format string, args ...any) {
@@ -93,7 +99,7 @@ func (v *verification) entry(e *Entry) []tlog.Hash {
 		v.bad(at, nil, "is missing (the next one found is %d)", e.Seq)
 	case e.Seq < at:
 		v.bad(at, e, "stands twice in the log")
-	case e.Payload != nil && !bytes.Equal(digest(e.Salt, e.Payload), e.Digest):
+	case !e.intact():
 		v.bad(at, e, "its text is not the one that was written")
 	}
 	if v.judge != nil {
@@ -111,6 +117,14 @@ func (v *verification) entry(e *Entry) []tlog.Hash {
 	return fresh
 }
 
+// intact says that an entry has the text of its digest, or none any more.
+func (e *Entry) intact() bool {
+	if e.looked {
+		return e.whole
+	}
+	return e.Payload == nil || bytes.Equal(digest(e.Salt, e.Payload), e.Digest)
+}
+
 // clockStep is how far a clock may go back unnoticed: several servers, and
 // transactions that overlap.
 const clockStep = int64(10 * time.Minute / time.Millisecond)
@@ -125,13 +139,21 @@ func (v *verification) note(e *Entry, at int64) {
 	}
 	v.latest = max(v.latest, e.CreatedAt)
 	g := v.erased[e.Record]
+	if v.from > 0 {
+		v.touched[e.Record] = true
+	}
 	switch {
 	case e.Kind == KindErased && e.Payload != nil:
 		var d erasure
 		_, detail := e.Text()
 		n := int64(0)
+		if v.from > 0 {
+			if n, v.trouble = v.erasedBefore(e.Record); v.trouble != nil {
+				v.bad(at, e, "what it erased cannot be asked for")
+			}
+		}
 		if g != nil {
-			n = g.n
+			n += g.n
 		}
 		if json.Unmarshal(detail, &d) != nil || d.Events != n {
 			v.bad(at, e, "it erased the text of %d entries, and that of %d is gone", d.Events, n)

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/mod/sumdb/note"
@@ -54,6 +55,9 @@ type Authority struct {
 	db     *store.DB
 	master Sealer
 	config Config
+
+	listing sync.Mutex // held to read or make a list
+	listed  listed
 
 	root, issuing, responder, unit, seal ca.Issuer
 	stamper                              *tsp.Responder

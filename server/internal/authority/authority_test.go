@@ -258,3 +258,45 @@ func TestAuthorityFitsTheInstallation(t *testing.T) {
 		}
 	})
 }
+
+// A list is made outside of any transaction. Of those that several processes make
+// at once, one counts: no number stands on two lists.
+func TestListsAtOnce(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
+		var handlers []http.Handler
+		for range 4 {
+			a, err := authority.Open(t.Context(), db, m, authority.Config{PublicURL: "http://pki.example"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			handlers = append(handlers, a.Handler())
+		}
+		lists := map[string]string{} // by number
+		for range 5 {
+			storetest.Exec(t, db, `update authority_crl set next_update = 0`)
+			answers := make(chan []byte, 2*len(handlers))
+			for i := range cap(answers) {
+				go func() {
+					w := httptest.NewRecorder()
+					handlers[i%len(handlers)].ServeHTTP(w, httptest.NewRequest("GET", "/pki/ca.crl", nil))
+					answers <- w.Body.Bytes()
+				}()
+			}
+			for range cap(answers) {
+				der := <-answers
+				list, err := x509.ParseRevocationList(der)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := list.Number.String(); lists[n] != "" && lists[n] != string(der) {
+					t.Errorf("two lists have the number %s", n)
+				} else {
+					lists[n] = string(der)
+				}
+			}
+		}
+		if len(lists) < 5 {
+			t.Errorf("%d lists were made of 5", len(lists))
+		}
+	})
+}

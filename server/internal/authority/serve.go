@@ -2,6 +2,7 @@ package authority
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
@@ -11,6 +12,7 @@ import (
 	"math/big"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,74 +142,93 @@ func (a *Authority) crlHandler(name string, issuer ca.Issuer) http.HandlerFunc {
 }
 
 // crl returns the list, made anew when an hour has passed or something was
-// revoked since.
+// revoked since. One call makes it, and others wait for that one.
 func (a *Authority) crl(ctx context.Context, name string, issuer ca.Issuer) ([]byte, error) {
-	var der []byte
-	var this, next int64
-	err := a.db.Read().QueryRow(ctx, `select crl, this_update, next_update from authority_crl where name = $1`, name).Scan(&der, &this, &next)
-	if err != nil && !errors.Is(err, store.ErrNoRows) {
-		return nil, fmt.Errorf("authority: read list: %w", err)
-	}
-	now := a.config.Now()
-	if err == nil && next > store.Millis(now) && this > store.Millis(now.Add(-crlFresh)) {
-		if lacking, err := a.lacking(ctx, name, der); err != nil || len(lacking) == 0 {
+	a.listing.Lock()
+	defer a.listing.Unlock()
+	for {
+		var der []byte
+		var number, this, next int64
+		err := a.db.Read().QueryRow(ctx, `select number, crl, this_update, next_update from authority_crl where name = $1`, name).Scan(&number, &der, &this, &next)
+		if err != nil && !errors.Is(err, store.ErrNoRows) {
+			return nil, fmt.Errorf("authority: read list: %w", err)
+		}
+		now := a.config.Now()
+		if err == nil && next > store.Millis(now) && this > store.Millis(now.Add(-crlFresh)) {
+			if lacking, err := a.lacking(ctx, name, der); err != nil || !lacking {
+				return der, err
+			}
+		}
+		if der, err = a.newCRL(ctx, name, issuer, number); !errors.Is(err, errListed) {
 			return der, err
 		}
 	}
+}
+
+// errListed says that another process has made a list meanwhile.
+var errListed = errors.New("authority: somebody else made a list")
+
+// newCRL reads and signs outside of any transaction: with forty thousand revoked
+// that takes a second, in which everybody else writes. What is revoked meanwhile
+// is lacking, which the next call finds; a list that another process made
+// meanwhile stays.
+func (a *Authority) newCRL(ctx context.Context, name string, issuer ca.Issuer, number int64) (der []byte, err error) {
+	now := a.config.Now().Truncate(time.Second)
+	list := ca.List{Number: big.NewInt(number + 1), ThisUpdate: now, NextUpdate: now.Add(crlLife), KeepsExpired: a.root.Certificate.NotBefore}
+	if name == "ca" {
+		if list.Revoked, err = a.revoked(ctx, a.db.Read()); err != nil {
+			return nil, err
+		}
+	}
+	if der, err = issuer.CRL(list); err != nil {
+		return nil, fmt.Errorf("authority: sign list: %w", err)
+	}
 	err = a.db.Write(ctx, func(tx *store.Tx) error {
-		der, err = a.newCRL(ctx, tx, name, issuer)
+		n, err := tx.Exec(ctx, `insert into authority_crl (name, number, crl, this_update, next_update) values ($1, $2, $3, $4, $5)
+			on conflict (name) do update set number = $2, crl = $3, this_update = $4, next_update = $5 where authority_crl.number = $2 - 1`,
+			name, number+1, der, store.Millis(now), store.Millis(now.Add(crlLife)))
+		if err == nil && n == 0 {
+			err = errListed
+		}
 		return err
 	})
 	return der, err
 }
 
-func (a *Authority) newCRL(ctx context.Context, tx *store.Tx, name string, issuer ca.Issuer) ([]byte, error) {
-	now := a.config.Now().Truncate(time.Second)
-	var number int64
-	err := tx.QueryRow(ctx, `insert into authority_crl (name, number, crl, this_update, next_update) values ($1, 1, $2, $3, $4)
-		on conflict (name) do update set number = authority_crl.number + 1, this_update = $3, next_update = $4 returning number`,
-		name, []byte{}, store.Millis(now), store.Millis(now.Add(crlLife))).Scan(&number)
-	if err != nil {
-		return nil, fmt.Errorf("authority: number list: %w", err)
-	}
-	list := ca.List{Number: big.NewInt(number), ThisUpdate: now, NextUpdate: now.Add(crlLife), KeepsExpired: a.root.Certificate.NotBefore}
-	if name == "ca" {
-		if list.Revoked, err = a.revoked(ctx, tx); err != nil {
-			return nil, err
-		}
-	}
-	der, err := issuer.CRL(list)
-	if err != nil {
-		return nil, fmt.Errorf("authority: sign list: %w", err)
-	}
-	_, err = tx.Exec(ctx, `update authority_crl set crl = $2 where name = $1`, name, der)
-	return der, err
-}
-
-// lacking are the serial numbers that the audit log says were taken back, and
-// that a list kept in the database does not have: an older one was put there.
-func (a *Authority) lacking(ctx context.Context, name string, der []byte) ([]*big.Int, error) {
+// lacking says that the audit log has certificates taken back that a list kept in
+// the database does not have: an older one was put there.
+func (a *Authority) lacking(ctx context.Context, name string, der []byte) (bool, error) {
 	if a.Ledger == nil || name != "ca" {
-		return nil, nil
+		return false, nil
 	}
 	logged, err := a.Ledger(ctx, a.db.Read(), "")
 	if err != nil {
-		return nil, err
+		return false, err
+	}
+	on := a.listed.of(der)
+	return slices.ContainsFunc(logged, func(l ca.Revoked) bool { return !on[l.Serial.String()] }), nil
+}
+
+// listed are the serial numbers on the list that was read last: to read one of
+// forty thousand again takes longer than to send it.
+type listed struct {
+	digest [sha256.Size]byte
+	on     map[string]bool
+}
+
+func (l *listed) of(der []byte) map[string]bool {
+	digest := sha256.Sum256(der)
+	if l.on != nil && l.digest == digest {
+		return l.on
 	}
 	list, err := x509.ParseRevocationList(der)
-	on := map[string]bool{}
+	l.digest, l.on = digest, map[string]bool{}
 	if err == nil {
 		for _, e := range list.RevokedCertificateEntries {
-			on[e.SerialNumber.String()] = true
+			l.on[e.SerialNumber.String()] = true
 		}
 	}
-	var missing []*big.Int
-	for _, l := range logged {
-		if !on[l.Serial.String()] {
-			missing = append(missing, l.Serial)
-		}
-	}
-	return missing, nil
+	return l.on
 }
 
 // revoked are the certificates that the table or the audit log says were taken

@@ -46,7 +46,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, err := s.List(ctx, "a", 0, 1)
+			list, err := s.List(ctx, "a", "", 0, 1)
 			if err != nil || len(list) != 1 {
 				t.Fatal(err)
 			}

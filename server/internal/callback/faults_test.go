@@ -52,7 +52,7 @@ func (s *Sender) queueOne(t *testing.T, account, record, url string, retry int) 
 
 func (s *Sender) newest(t *testing.T, account string) *Delivery {
 	t.Helper()
-	list, err := s.List(context.Background(), account, 0, 1)
+	list, err := s.List(context.Background(), account, "", 0, 1)
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}

@@ -50,8 +50,9 @@ func (s *Sender) load(ctx context.Context, id string) (*Delivery, error) {
 }
 
 // List returns the deliveries of an account, newest first.
-func (s *Sender) List(ctx context.Context, account string, skip, limit int) ([]*Delivery, error) {
-	rows, err := s.db.Read().Query(ctx, selectDelivery+`where account_id = $1 order by id desc limit $2 offset $3`, account, limit, skip)
+func (s *Sender) List(ctx context.Context, account, after string, skip, limit int) ([]*Delivery, error) {
+	tail, args := store.Page{After: after, Skip: skip, Limit: limit}.Of(account)
+	rows, err := s.db.Read().Query(ctx, selectDelivery+`where account_id = $1`+tail, args...)
 	return store.All("callback: list", rows, err, scanDelivery)
 }
 

@@ -75,7 +75,7 @@ type Installation struct {
 	Signing      *signing.Service
 	Lists        *tsl.Set
 	Publications *publication.Service
-	VerifyAudit  func(context.Context) (*audit.Result, error)
+	VerifyAudit  func(context.Context, audit.Extent) (*audit.Result, error)
 	Identify     *identify.Methods
 	Providers    map[string]*csc.Provider
 	FetchesLists bool
@@ -97,7 +97,7 @@ func examinations(o Options) []examination {
 		{"certificates", (*Installation).examineCertificates},
 		{"signing keys", (*Installation).examineKeys},
 		{"records", func(s *Installation, ctx context.Context) Finding { return s.examineRecords(ctx, o.Quick) }},
-		{"audit", (*Installation).examineAudit},
+		{"audit", func(s *Installation, ctx context.Context) Finding { return s.examineAudit(ctx, o.Quick) }},
 		{"publications", (*Installation).examinePublications},
 		{"trusted lists", (*Installation).examineLists},
 	}
@@ -105,7 +105,7 @@ func examinations(o Options) []examination {
 
 // Options say how closely to look.
 type Options struct {
-	Quick bool // do not read the bytes of every stored document
+	Quick bool // do not read the bytes of every stored document, nor all of the audit log
 }
 
 // Examine examines an installation and says what to do. It works beside a

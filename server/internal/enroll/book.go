@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"sync"
 
 	"rogito.dev/rogito/internal/ca"
 	"rogito.dev/rogito/server/internal/audit"
@@ -49,7 +50,7 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 		of[r.ID] = r
 		ids = append(ids, r.ID)
 	}
-	evidence, err := evidenceRows(ctx, q, `where certificate_id`+audit.In(len(ids)), ids...)
+	evidence, err := evidenceRows(ctx, q, `where certificate_id`+store.In(len(ids)), ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 	}
 	var all []audit.Record
 	for _, r := range list {
-		all = append(all, audit.Record{ID: r.ID, Account: r.AccountID, Fits: func(events []*audit.Entry) string {
+		all = append(all, audit.Record{ID: r.ID, Account: r.AccountID, Fits: func(q store.Querier, events []*audit.Entry) string {
 			why, err := b.fits(ctx, q, r, events)
 			if err != nil {
 				return "it cannot be held against its events: " + err.Error()
@@ -157,41 +158,70 @@ func (b Book) fits(ctx context.Context, q store.Querier, r *bookRow, events []*a
 }
 
 // Ledger is what the authority serves its revocations by: certificates that the
-// log says were revoked, or suspended and not resumed.
+// log says were revoked, or suspended and not resumed. All of them are read again
+// only when there are other such events than the last time.
 func Ledger(log *audit.Log) func(ctx context.Context, q store.Querier, id string) ([]ca.Revoked, error) {
+	type mark struct{ events, placed, last int64 }
+	var mu sync.Mutex
+	var at mark
+	var known []ca.Revoked
 	return func(ctx context.Context, q store.Querier, id string) ([]ca.Revoked, error) {
-		events, err := log.Told(ctx, q, id, `kind in ('certificate-revoked', 'certificate-suspended', 'certificate-resumed')`)
+		if id != "" {
+			return takenBack(ctx, log, q, id)
+		}
+		var now mark
+		err := q.QueryRow(ctx, `select count(*), count(seq), coalesce(max(seq), -1) from audit_events where `+standingKinds).Scan(&now.events, &now.placed, &now.last)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("enroll: read revocations: %w", err)
 		}
-		last := map[string]ca.Revoked{}
-		for _, e := range events {
-			var d struct{ Identification, SerialNumber string }
-			_, detail := e.Text()
-			if json.Unmarshal(detail, &d) != nil || foreign(d.Identification) {
-				continue
-			}
-			r := ca.Revoked{At: store.Time(e.CreatedAt)}
-			r.Serial, _ = new(big.Int).SetString(d.SerialNumber, 10)
-			before, held := last[e.Record]
-			switch {
-			case r.Serial == nil:
-				continue
-			case e.Kind == "certificate-resumed":
-				delete(last, e.Record)
-				continue
-			case e.Kind == "certificate-suspended":
-				r.Reason = authority.ReasonHold
-			case held:
-				r.At = before.At // RFC 5280, 5.3.1: the date of the hold stays
-			}
-			last[e.Record] = r
+		mu.Lock()
+		defer mu.Unlock()
+		if known != nil && now == at {
+			return known, nil
 		}
-		all := make([]ca.Revoked, 0, len(last))
-		for _, r := range last {
-			all = append(all, r)
+		all, err := takenBack(ctx, log, q, "")
+		if err == nil {
+			at, known = now, all
 		}
-		slices.SortFunc(all, func(a, b ca.Revoked) int { return a.At.Compare(b.At) })
-		return all, nil
+		return all, err
 	}
+}
+
+// standingKinds is the condition of the index audit_events_standing.
+const standingKinds = `kind in ('certificate-revoked', 'certificate-suspended', 'certificate-resumed')`
+
+func takenBack(ctx context.Context, log *audit.Log, q store.Querier, id string) ([]ca.Revoked, error) {
+	events, err := log.Told(ctx, q, id, standingKinds)
+	if err != nil {
+		return nil, err
+	}
+	last := map[string]ca.Revoked{}
+	for _, e := range events {
+		var d struct{ Identification, SerialNumber string }
+		_, detail := e.Text()
+		if json.Unmarshal(detail, &d) != nil || foreign(d.Identification) {
+			continue
+		}
+		r := ca.Revoked{At: store.Time(e.CreatedAt)}
+		r.Serial, _ = new(big.Int).SetString(d.SerialNumber, 10)
+		before, held := last[e.Record]
+		switch {
+		case r.Serial == nil:
+			continue
+		case e.Kind == "certificate-resumed":
+			delete(last, e.Record)
+			continue
+		case e.Kind == "certificate-suspended":
+			r.Reason = authority.ReasonHold
+		case held:
+			r.At = before.At // RFC 5280, 5.3.1: the date of the hold stays
+		}
+		last[e.Record] = r
+	}
+	all := make([]ca.Revoked, 0, len(last))
+	for _, r := range last {
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b ca.Revoked) int { return a.At.Compare(b.At) })
+	return all, nil
 }

@@ -62,8 +62,9 @@ func (s *Service) AddClientCertificate(ctx context.Context, account, name, text 
 const selectClient = `select id, name, fingerprint, subject, not_after, created_at from client_certificates `
 
 // ClientCertificates of an account, newest first; only one when id is given.
-func (s *Service) ClientCertificates(ctx context.Context, account, id string, skip, limit int) ([]ClientCertificate, error) {
-	rows, err := s.db.Read().Query(ctx, selectClient+`where account_id = $1 and ($2 = '' or id = $2) order by id desc limit $3 offset $4`, account, id, limit, skip)
+func (s *Service) ClientCertificates(ctx context.Context, account, id, after string, skip, limit int) ([]ClientCertificate, error) {
+	tail, args := store.Page{After: after, Skip: skip, Limit: limit}.Of(account, id)
+	rows, err := s.db.Read().Query(ctx, selectClient+`where account_id = $1 and ($2 = '' or id = $2)`+tail, args...)
 	if err != nil {
 		return nil, fmt.Errorf("enroll: client certificates: %w", err)
 	}

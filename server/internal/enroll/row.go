@@ -250,18 +250,29 @@ func (s *Service) StandingIn(ctx context.Context, tx *store.Tx, id string, judge
 
 // Filter narrows a list; empty fields do not.
 type Filter struct {
-	Kind  keys.Kind
-	State State
-	Skip  int
-	Limit int
+	Kind        keys.Kind
+	State       State
+	After       string // only what comes behind it in the list
+	Skip, Limit int
 }
+
+func (f Filter) page() store.Page { return store.Page{After: f.After, Skip: f.Skip, Limit: f.Limit} }
 
 // List returns certificates of an account, newest first. An empty account
 // means all: for the operator.
 func (s *Service) List(ctx context.Context, account string, f Filter) ([]*Certificate, error) {
-	return s.all(ctx, `select `+columns+` from certificates
-		where ($1 = '' or account_id = $1) and ($2 = '' or kind = $2) and ($3 = '' or state = $3)
-		order by id desc limit $4 offset $5`, account, string(f.Kind), string(f.State), f.Limit, f.Skip)
+	kinds := []string{string(keys.Automatic), string(keys.OTP), string(keys.ESeal)}
+	from, args := `certificates where account_id = $1`, []any{account}
+	if account == "" {
+		from, args = `certificates where id > ''`, nil
+	}
+	query, args := f.page().IDs(from, args, store.Facet{Column: "kind", Is: string(f.Kind), Words: kinds}, store.Facet{Column: "state", Is: string(f.State), Words: stateWords()})
+	rows, err := s.db.Read().Query(ctx, query, args...)
+	ids, err := store.All("enroll: list", rows, err, store.Column[any])
+	if err != nil || len(ids) == 0 {
+		return []*Certificate{}, err
+	}
+	return s.all(ctx, `select `+columns+` from certificates where id`+store.In(len(ids))+` order by id desc`, ids...)
 }
 
 // all reads the certificates of a query.

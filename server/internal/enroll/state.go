@@ -28,6 +28,13 @@ const (
 // States in the order of a life.
 var States = []State{Ordered, Registering, Working, Done, Suspended, Expired, Revoked, Cancelled}
 
+func stateWords() (words []string) {
+	for _, s := range States {
+		words = append(words, string(s))
+	}
+	return words
+}
+
 // next holds every step that is allowed; docs/lifecycle.md is the same table.
 var next = map[State][]State{
 	Ordered:     {Registering, Cancelled},

@@ -19,6 +19,7 @@ package intent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -82,12 +83,27 @@ func Used(ctx context.Context, tx *store.Tx, ids ...string) error {
 const (
 	Signed  = "SIGNED"
 	Failed  = "FAILED"
-	Unknown = "UNKNOWN" // a provider may have used the key
+	Unknown = "UNKNOWN" // a provider, or a process that died, may have used the key
 )
 
 // Settle closes the intents of a record: the work on it is over.
 func Settle(ctx context.Context, tx *store.Tx, record, outcome string, at time.Time) error {
 	return tx.Later(ctx, `update signing_intents set outcome = $1, finished_at = $2 where signature_id = $3 and outcome in ('', 'USED')`, outcome, store.Millis(at), record)
+}
+
+// Abandon closes the open intents of a record that was taken over, before there
+// are new ones: its key may have been used for them. Found says later whether
+// there were any; it comes with what the transaction asks next.
+func Abandon(ctx context.Context, tx *store.Tx, record string, at time.Time, found *bool) error {
+	return tx.Ask(ctx, func(row store.Row) error {
+		var id string
+		err := row.Scan(&id)
+		*found = *found || err == nil
+		if err != nil && !errors.Is(err, store.ErrNoRows) {
+			return fmt.Errorf("abandon intents: %w", err)
+		}
+		return nil
+	}, `update signing_intents set outcome = '`+Unknown+`', finished_at = $1 where signature_id = $2 and outcome in ('', 'USED') returning id`, store.Millis(at), record)
 }
 
 // Close closes intents whose key was not used, or of which that is not known;

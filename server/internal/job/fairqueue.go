@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -26,8 +27,9 @@ import (
 // permit of an account that has nothing waiting goes to the reserved ones, and
 // one account never has two of them in one process.
 //
-// Permits may be lost, and there may be too many. One too many finds nothing to
-// do; lost ones are replaced by Refill.
+// A permit is used up by what it takes, or by an empty queue, and by nothing else.
+// There may be too many: one too many finds nothing to do. Those that a dead
+// process or an error took along are replaced by Refill.
 
 // Queues of permits.
 const (
@@ -66,13 +68,46 @@ func (q *Queue) Enqueue(ctx context.Context, tx *store.Tx, item Item, permit riv
 	return tx.Enqueue(ctx, permit, &river.InsertOpts{Queue: queue})
 }
 
+// Claim runs a transaction that takes work with Pop or Take, again while all
+// that waits is being taken by others.
+func Claim(ctx context.Context, db *store.DB, take func(tx *store.Tx) error) error {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		err := db.Write(ctx, take)
+		if !errors.Is(err, errBusy) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause/2 + rand.N(pause)):
+		}
+	}
+}
+
+// errBusy says that others are taking what waits. Their permits may have been
+// issued for what was not there yet when this one looked, so that who gives up
+// now may leave something behind.
+var errBusy = errors.New("job: others are taking what waits")
+
 // Pop takes the first item out of the fair queue; "" when it is empty.
 func Pop(ctx context.Context, tx *store.Tx) (id string, err error) {
-	skip := ""
-	if tx.Pgx() != nil {
-		skip = " for update skip locked" // two at once take the first two
+	if tx.Pgx() == nil {
+		return popFirst(ctx, tx, "")
 	}
-	err = tx.QueryRow(ctx, `delete from job_line where id = (select id from job_line order by turn, id limit 1`+skip+`) returning id`).Scan(&id)
+	for range 2 { // the second statement sees what was committed since the first
+		if id, err = popFirst(ctx, tx, " for update skip locked"); err != nil || id != "" {
+			return id, err
+		}
+	}
+	if some, err := waiting(ctx, tx); err != nil || !some {
+		return "", err
+	}
+	return "", errBusy
+}
+
+// popFirst with a lock has two at once take the first two.
+func popFirst(ctx context.Context, tx *store.Tx, lock string) (id string, err error) {
+	err = tx.QueryRow(ctx, `delete from job_line where id = (select id from job_line order by turn, id limit 1`+lock+`) returning id`).Scan(&id)
 	if errors.Is(err, store.ErrNoRows) {
 		return "", nil
 	}
@@ -80,6 +115,12 @@ func Pop(ctx context.Context, tx *store.Tx) (id string, err error) {
 		return "", fmt.Errorf("job: pop: %w", err)
 	}
 	return id, nil
+}
+
+// waiting says whether anything waits, taken by somebody at this moment or not.
+func waiting(ctx context.Context, tx *store.Tx) (some bool, err error) {
+	err = tx.QueryRow(ctx, `select exists (select 1 from job_line)`).Scan(&some)
+	return some, err
 }
 
 // Take takes the item that a reserved permit was issued for, and says whether it
@@ -95,8 +136,7 @@ func Take(ctx context.Context, tx *store.Tx, id string, may bool, permit river.J
 			return true, nil
 		}
 	}
-	var some bool
-	if err := tx.QueryRow(ctx, `select exists (select 1 from job_line)`).Scan(&some); err != nil || !some {
+	if some, err := waiting(ctx, tx); err != nil || !some {
 		return false, err
 	}
 	return false, tx.Enqueue(ctx, permit, &river.InsertOpts{Queue: Shared})
@@ -145,8 +185,8 @@ func (q *Queue) full() bool {
 // refillAtOnce bounds the permits that are added together.
 const refillAtOnce = 1000
 
-// Refill adds permits when items have waited for longer than the patience and no
-// permit is left.
+// Refill adds permits when more items have waited for longer than the patience
+// than there are permits that nobody has taken up.
 func Refill(ctx context.Context, db *store.DB, patience time.Duration, permit river.JobArgs) error {
 	var waiting int
 	err := db.Read().QueryRow(ctx, `select count(*) from (select id from job_line where created_at < $1 limit $2) as overdue`,
@@ -155,13 +195,13 @@ func Refill(ctx context.Context, db *store.DB, patience time.Duration, permit ri
 		return err
 	}
 	return db.Write(ctx, func(tx *store.Tx) error {
-		var left bool
-		err := tx.QueryRow(ctx, `select exists (select 1 from river_job where state in ('available', 'running', 'retryable', 'scheduled') and queue in ($1, $2))`,
-			Shared, Reserved).Scan(&left)
-		if err != nil || left {
+		var left int
+		err := tx.QueryRow(ctx, `select count(*) from (select id from river_job where state in ('available', 'retryable', 'scheduled') and queue in ($1, $2) limit $3) as permits`,
+			Shared, Reserved, refillAtOnce).Scan(&left)
+		if err != nil {
 			return err
 		}
-		for range waiting {
+		for range waiting - left {
 			if err := tx.Enqueue(ctx, permit, &river.InsertOpts{Queue: Shared}); err != nil {
 				return err
 			}

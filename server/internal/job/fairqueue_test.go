@@ -62,7 +62,7 @@ func (w *turner) Work(ctx context.Context, j *river.Job[permitArgs]) error {
 	leave, ok := w.q.Occupy(j.Queue, j.Args.Account)
 	defer leave()
 	id := ""
-	err := w.db.Write(ctx, func(tx *store.Tx) (err error) {
+	err := job.Claim(ctx, w.db, func(tx *store.Tx) (err error) {
 		id = ""
 		if j.Queue != job.Reserved {
 			id, err = job.Pop(ctx, tx)
@@ -321,7 +321,7 @@ func TestHeadIsTakenOnce(t *testing.T) {
 			all.Go(func() {
 				for {
 					var id string
-					err := db.Write(ctx, func(tx *store.Tx) (err error) { id, err = job.Pop(ctx, tx); return err })
+					err := job.Claim(ctx, db, func(tx *store.Tx) (err error) { id, err = job.Pop(ctx, tx); return err })
 					if err != nil {
 						t.Error(err)
 						return

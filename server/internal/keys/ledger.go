@@ -178,7 +178,7 @@ func (Book) Page(ctx context.Context, q store.Querier, after string, limit int) 
 		if err := rows.Scan(&c.ID, &c.AccountID, &c.sealed, &c.totp, &step); err != nil {
 			return nil, fmt.Errorf("keys: read credentials: %w", err)
 		}
-		all = append(all, audit.Record{ID: c.ID, Account: c.AccountID, Fits: func(events []*audit.Entry) string { return fits(c, step, events) }})
+		all = append(all, audit.Record{ID: c.ID, Account: c.AccountID, Fits: func(_ store.Querier, events []*audit.Entry) string { return fits(c, step, events) }})
 	}
 	return all, rows.Err()
 }

@@ -45,19 +45,23 @@ func (s *Commands) Certificates(ctx context.Context, email, state string) ([]*Ce
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.enroll.List(ctx, owner, enroll.Filter{State: enroll.State(state), Limit: 10_000})
-	if err != nil {
-		return nil, err
-	}
 	lines := []*CertificateInfo{}
-	for _, c := range list {
-		l, err := s.certificateInfo(ctx, c)
+	for page := (enroll.Filter{State: enroll.State(state), Limit: listPage}); ; {
+		list, err := s.enroll.List(ctx, owner, page)
 		if err != nil {
 			return nil, err
 		}
-		lines = append(lines, l)
+		for _, c := range list {
+			l, err := s.certificateInfo(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			lines, page.After = append(lines, l), c.ID
+		}
+		if len(list) < listPage {
+			return lines, nil
+		}
 	}
-	return lines, nil
 }
 
 func (s *Commands) accountID(ctx context.Context, email string) (string, error) {

@@ -133,18 +133,26 @@ func (s *Commands) CreateToken(ctx context.Context, email, name string, scopes [
 	return &line, nil
 }
 
+// listPage is how many rows of a list are read at once.
+const listPage = 1000
+
 // Tokens lists the tokens of an account.
 func (s *Commands) Tokens(ctx context.Context, email string) ([]TokenInfo, error) {
 	a, err := s.accounts.Find(ctx, email)
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.accounts.Tokens(ctx, a.ID, account.TokenFilter{Limit: 10_000})
 	lines := []TokenInfo{}
-	for _, t := range list {
-		lines = append(lines, tokenInfo(t))
+	for page := (account.TokenFilter{Limit: listPage}); ; {
+		list, err := s.accounts.Tokens(ctx, a.ID, page)
+		for _, t := range list {
+			lines = append(lines, tokenInfo(t))
+			page.After = t.ID
+		}
+		if err != nil || len(list) < listPage {
+			return lines, err
+		}
 	}
-	return lines, err
 }
 
 // RevokeToken deletes a token of an account, by itself or by its id.

@@ -262,3 +262,10 @@ func (k *Service) agree(before, next shared) error {
 	}
 	return atomicfile.WriteBytes(filepath.Join(k.cfg.Dir, sharedFile), 0o640, b)
 }
+
+// HoldsBlobs returns those of some blobs that are publications; it is a
+// blob.Holder.
+func HoldsBlobs(ctx context.Context, q store.Querier, ids []string) ([]string, error) {
+	rows, err := q.Query(ctx, `select substr(blob_id, 1, 24) from omi_publications where substr(blob_id, 1, 24)`+store.In(len(ids)), store.Args(ids)...)
+	return store.All("look for publications", rows, err, store.Column[string])
+}

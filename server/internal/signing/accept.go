@@ -255,5 +255,5 @@ func (x *run) count() int {
 }
 
 func (x *run) event(kind, text string, detail any) audit.Event {
-	return audit.Event{Account: x.record.AccountID, Record: x.record.ID, Kind: kind, Log: text, Detail: detail}
+	return audit.Event{Account: x.record.AccountID, Record: x.record.ID, Kind: kind, Log: text, Detail: detail, Recurring: x.recurring()}
 }

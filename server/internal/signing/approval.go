@@ -18,9 +18,9 @@ const (
 )
 
 // Approvals lists the records of an account that wait for one, newest first.
-func (s *Service) Approvals(ctx context.Context, account string, skip, limit int) ([]*Record, error) {
-	rows, err := s.db.Read().Query(ctx, `select `+columns+` from signatures where account_id = $1 and approval = 'WAITING' and deleted_at = 0
-		and `+isWaiting+` order by id desc limit $2 offset $3`, account, limit, skip)
+func (s *Service) Approvals(ctx context.Context, account, after string, skip, limit int) ([]*Record, error) {
+	tail, args := store.Page{After: after, Skip: skip, Limit: limit}.Of(account)
+	rows, err := s.db.Read().Query(ctx, `select `+columns+` from signatures where account_id = $1 and approval = 'WAITING' and deleted_at = 0 and `+isWaiting+tail, args...)
 	return store.All("signing: approvals", rows, err, s.scan)
 }
 

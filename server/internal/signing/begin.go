@@ -44,6 +44,11 @@ func (x *run) begin(ctx context.Context, digests ...[]byte) (crypto.Signer, erro
 	}
 	paid := x.paid
 	err := x.db.Write(ctx, func(tx *store.Tx) (err error) {
+		if r.stored && len(x.made) == 0 {
+			if err := intent.Abandon(ctx, tx, r.ID, now, &x.tookOver); err != nil {
+				return err
+			}
+		}
 		if err := x.authorizeAgain(ctx, tx); err != nil {
 			return err
 		}
@@ -87,6 +92,7 @@ func (x *run) begin(ctx context.Context, digests ...[]byte) (crypto.Signer, erro
 	}
 	x.intents, x.position = x.intents+len(digests), x.position+len(digests)
 	x.uses, x.closing, x.paid = ids, nil, paid
+	x.made = append(x.made, ids...)
 	r.stored = true
 	x.config.Hook("intended", r.ID)
 	if x.key == nil {

@@ -60,7 +60,7 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	in := audit.In(len(ids))
+	in := store.In(len(ids))
 	err = each(ctx, q, func(row store.Row) error {
 		var i usedIntent
 		var id string
@@ -143,7 +143,7 @@ func (b *bookRow) tell(events []*audit.Entry) *told {
 }
 
 // fits says what is wrong between a record and its events.
-func (b *bookRow) fits(events []*audit.Entry) string {
+func (b *bookRow) fits(_ store.Querier, events []*audit.Entry) string {
 	t := b.tell(events)
 	has := func(kind string) bool { return t.kinds[kind] > 0 }
 	validated := b.State == WaitSign || b.State == Done
@@ -180,8 +180,8 @@ func (b *bookRow) fits(events []*audit.Entry) string {
 }
 
 // usesFit holds the intents against the uses of the key that the log tells of. Of
-// a record that was signed as many led to its document as its end says; those
-// before, of work that was broken off, may say either.
+// a record that was signed as many led to its document as its end says, and where it
+// was taken over those that it names.
 func (b *bookRow) usesFit(t *told) string {
 	signed := 0
 	slices.SortFunc(t.uses, func(a, b keyUse) int { return strings.Compare(a.Intent, b.Intent) })
@@ -191,6 +191,9 @@ func (b *bookRow) usesFit(t *told) string {
 		}
 		if use.outcome == intent.Signed {
 			signed++
+		}
+		if named := slices.Contains(t.Intents, use.Intent); len(t.Intents) > 0 && b.State == Done && named != (use.outcome == intent.Signed) {
+			return "another use of the key led to its document than its events say"
 		}
 		closed := use.outcome == intent.Failed || use.outcome == intent.Unknown
 		if b.State == Done && use.outcome != intent.Signed && !closed || b.State == Error && !closed || !b.State.Final() && use.outcome == intent.Signed {

@@ -14,6 +14,19 @@ import (
 // Events carry what is needed to repeat each step by technical means: digests,
 // certificates, algorithms, tokens. They never carry a secret.
 
+// recurring is what the events of all records of a certificate repeat: 4 of the
+// 6 kB that a record has to tell.
+func (x *run) recurring() *audit.Recurring {
+	if x.alike == nil && x.cert != nil && len(x.cert.DER) > 0 {
+		text := fmt.Appendf(nil, `"certificateSerialNumber":"%s","number":0,"certificate":"%s","credential":"`, x.cert.Serial, x.cert.ID)
+		for _, der := range append([][]byte{x.cert.DER}, x.cert.Chain...) {
+			text = append(base64.StdEncoding.AppendEncode(text, der), `","`...)
+		}
+		x.alike = audit.NewRecurring(text)
+	}
+	return x.alike
+}
+
 func (x *run) requestEvents() []audit.Event {
 	r := x.record
 	all := []audit.Event{x.event("request", fmt.Sprintf("new signature request from %s", r.Address), map[string]any{
@@ -90,7 +103,10 @@ type keyUse struct {
 // ending is what the log tells of a record that has ended, beside its text.
 type ending struct {
 	Ended string `json:"ended"` // digest of what the record is from then on
-	Uses  int    `json:"uses"`  // of the key that led to it: the last ones
+	Uses  int    `json:"uses"`  // of the key that led to it
+	// Intents of them, where others had the record before and may have used the key
+	// too; else they are the last ones.
+	Intents []string `json:"intents,omitempty"`
 }
 
 // ended is the digest of what never changes after the end of a record. One in
@@ -113,7 +129,15 @@ func (x *run) signedEvents(out *signedDocument) []audit.Event {
 		all = x.signatureEvents(out, 0)
 	}
 	s := r.Signed
-	return append(all, x.event("signed", fmt.Sprintf("signed document with MD5 %s and SHA-256 %s", s.MD5, s.SHA256), signedDetail{detailOf(s), ending{r.ended(), x.intents}}))
+	return append(all, x.event("signed", fmt.Sprintf("signed document with MD5 %s and SHA-256 %s", s.MD5, s.SHA256), signedDetail{detailOf(s), x.ending()}))
+}
+
+func (x *run) ending() ending {
+	e := ending{Ended: x.record.ended(), Uses: x.intents}
+	if x.tookOver {
+		e.Intents = x.made
+	}
+	return e
 }
 
 // signedDetail is what the log tells of a signed document.

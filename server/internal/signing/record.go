@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
 
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/fault"
@@ -210,7 +213,8 @@ func (r *Record) place(f *File) {
 }
 
 func (s *Service) insertRecord(ctx context.Context, tx *store.Tx, r *Record) error {
-	options, err := json.Marshal(&r.Options)
+	// Without what is false, empty or null: half a kilobyte of every record was.
+	options, err := jsonv2.Marshal(&r.Options, jsonv2.OmitZeroStructFields(true))
 	if err != nil {
 		return err
 	}
@@ -275,18 +279,49 @@ type Filter struct {
 	CertificateType string
 	Type            string
 	Search          string // in titles, names of documents and ids
-	After           string // only what comes behind this record in the list
+	After           string // only what comes behind it in the list
 	Skip, Limit     int
 }
 
+func (f Filter) page() store.Page { return store.Page{After: f.After, Skip: f.Skip, Limit: f.Limit} }
+
+// What a record may say of its format and its certificate.
+var (
+	recordTypes      = append([]string{""}, slices.Sorted(maps.Keys(libraryFormats))...)
+	certificateTypes = []string{"EU-QES_automatic", "EU-QES_otp", "EU-QES_eseal"}
+)
+
 // List returns records of an account, newest first, without their files.
 func (s *Service) List(ctx context.Context, account string, f Filter) ([]*Record, error) {
+	if f.Search != "" {
+		return s.search(ctx, account, f)
+	}
+	query, args := f.page().IDs(`signatures where account_id = $1 and deleted_at = 0`, []any{account},
+		store.Facet{Column: "certificate_type", Is: f.CertificateType, Words: certificateTypes},
+		store.Facet{Column: "signature_type", Is: f.Type, Words: recordTypes},
+		store.Facet{Column: "state", Is: string(f.State), Words: stateWords()})
+	return s.listed(ctx, query, args...)
+}
+
+// listed reads the records whose ids a query gives, newest first.
+func (s *Service) listed(ctx context.Context, query string, args ...any) ([]*Record, error) {
+	rows, err := s.db.Read().Query(ctx, query, args...)
+	ids, err := store.All("signing: list", rows, err, store.Column[any])
+	if err != nil || len(ids) == 0 {
+		return []*Record{}, err
+	}
+	rows, err = s.db.Read().Query(ctx, `select `+columns+` from signatures where id`+store.In(len(ids))+` and deleted_at = 0 order by id desc`, ids...)
+	return store.All("signing: list", rows, err, s.scan)
+}
+
+// search looks into every record, the newest first, until the page is full.
+func (s *Service) search(ctx context.Context, account string, f Filter) ([]*Record, error) {
+	tail, args := f.page().Of(account, string(f.State), f.CertificateType, f.Type, f.Search, like(f.Search))
 	rows, err := s.db.Read().Query(ctx, `select `+columns+` from signatures
 		where account_id = $1 and deleted_at = 0 and ($2 = '' or state = $2) and ($3 = '' or certificate_type = $3) and ($4 = '' or signature_type = $4)
-			and ($7 = '' or id < $7) and ($8 = '' or id = $8 or lower(title) like $9 escape '!'
-				or exists (select 1 from signature_files f where f.signature_id = signatures.id and lower(f.label) like $9 escape '!'))
-		order by id desc limit $5 offset $6`, account, string(f.State), f.CertificateType, f.Type, f.Limit, f.Skip, f.After, f.Search, like(f.Search))
-	return store.All("signing: list", rows, err, s.scan)
+			and (id = $5 or lower(title) like $6 escape '!'
+				or exists (select 1 from signature_files f where f.signature_id = signatures.id and lower(f.label) like $6 escape '!'))`+tail, args...)
+	return store.All("signing: search", rows, err, s.scan)
 }
 
 // like is a pattern of SQL for texts that hold a piece.

@@ -164,6 +164,7 @@ func (x *run) askProvider(ctx context.Context, drafts []*rogito.Draft, expect in
 func (x *run) take(outcome string) {
 	x.closing = append(x.closing, closing{x.uses, outcome})
 	x.intents -= len(x.uses)
+	x.made = x.made[:len(x.made)-len(x.uses)]
 	x.uses = nil
 }
 

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/riverqueue/river"
+	"golang.org/x/sync/errgroup"
 
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/fault"
@@ -103,7 +107,7 @@ const patience = 2 * time.Minute
 // rescue finds what got lost between the record, the line and the queue.
 func (s *Service) rescue(ctx context.Context) error {
 	now := s.config.Now()
-	err := s.reenter(ctx, `lease_until = 0 and updated_at < $1 and not exists (select 1 from job_line where job_line.id = signatures.id)`, store.Millis(now.Add(-patience)))
+	err := s.reenter(ctx, lostInBetween, store.Millis(now.Add(-patience)))
 	return errors.Join(err, s.rescueLeased(ctx), job.Refill(ctx, s.db, patience, WorkArgs{}))
 }
 
@@ -150,8 +154,7 @@ func (s *Service) ids(ctx context.Context, query string, args ...any) ([]string,
 }
 
 func (s *Service) expireApprovals(ctx context.Context) error {
-	ids, err := s.ids(ctx, `select id from signatures where approval = 'WAITING' and deleted_at = 0 and `+isWaiting+` and approval_until < $1 limit 1000`,
-		store.Millis(s.config.Now()))
+	ids, err := s.ids(ctx, lateApprovals+` limit 1000`, store.Millis(s.config.Now()))
 	if err != nil {
 		return err
 	}
@@ -168,6 +171,17 @@ func (s *Service) expireApprovals(ctx context.Context) error {
 	return nil
 }
 
+// lostInBetween is a record with neither a lease nor a place in the line.
+const lostInBetween = `lease_until = 0 and updated_at < $1 and not exists (select 1 from job_line where job_line.id = signatures.id)`
+
+// What sweeps look for, each out of an index of its own.
+var (
+	lost          = `select id from signatures where ` + workable + ` and ` + lostInBetween
+	lateApprovals = `select id from signatures where approval = 'WAITING' and deleted_at = 0 and ` + isWaiting + ` and approval_until < $1`
+	oldFiles      = `select id from signatures where files_until > 0 and files_until < $1 and ` + isEnded + ` and deleted_at = 0`
+	oldRecords    = `select id from signatures where created_at < $1 and ` + isEnded + ` and deleted_at = 0`
+)
+
 // RetainArgs ask for files and records past their time to be removed.
 type RetainArgs struct{}
 
@@ -180,51 +194,75 @@ type Retainer struct {
 	Service *Service
 }
 
+// Timeout leaves it the time for a backlog.
+func (w *Retainer) Timeout(*river.Job[RetainArgs]) time.Duration { return 50 * time.Minute }
+
 // Work removes what is past its time.
 func (w *Retainer) Work(ctx context.Context, _ *river.Job[RetainArgs]) error {
 	return w.Service.Retain(ctx)
 }
 
-// Retain removes files after their retention, and records after theirs.
+// Retain removes files after their retention, and records after theirs, until
+// none is left.
 func (s *Service) Retain(ctx context.Context) error {
 	ctx = disk.Reclaiming(ctx)
 	now := s.config.Now()
-	files, err := s.ids(ctx, `select id from signatures where files_until > 0 and files_until < $1 and `+isEnded+` and deleted_at = 0 limit 5000`, store.Millis(now))
-	if err != nil {
-		return err
-	}
-	for _, id := range files {
-		if err := s.dropFiles(ctx, id); err != nil {
-			return err
-		}
-	}
-	old, err := s.ids(ctx, `select id from signatures where created_at < $1 and `+isEnded+` and deleted_at = 0 limit 5000`, store.Millis(now.Add(-s.config.KeepRecords)))
-	if err != nil {
-		return err
-	}
-	for _, id := range old {
-		r, err := s.byID(ctx, id)
-		if err == nil {
-			err = s.erase(ctx, r, "record removed at the end of its retention")
-		}
-		if err != nil && !isGone(err) {
-			return err
-		}
-	}
-	return nil
+	err := s.untilNone(ctx, oldFiles, store.Millis(now), s.dropFiles)
+	return errors.Join(err, s.untilNone(ctx, oldRecords, store.Millis(now.Add(-s.config.KeepRecords)), func(ctx context.Context, r *Record) error {
+		return s.erase(ctx, r, "record removed at the end of its retention")
+	}))
 }
 
-func (s *Service) dropFiles(ctx context.Context, id string) error {
-	r, err := s.byID(ctx, id)
-	if err != nil {
-		return err
-	}
-	x := &run{Service: s, record: r}
-	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		if _, err := tx.Exec(ctx, `update signatures set files_until = 0 where id = $1`, id); err != nil {
+// retainedAtOnce is how many records are worked on together: they share commits,
+// and removing is as quick as signing.
+const retainedAtOnce = 16
+
+// untilNone has every record of a query worked on, which then is not in it any
+// more. One that cannot be is passed over, and told of.
+func (s *Service) untilNone(ctx context.Context, query string, arg any, do func(context.Context, *Record) error) error {
+	failed := map[string]error{}
+	var mu sync.Mutex
+	for {
+		ids, err := s.ids(ctx, fmt.Sprintf(`%s limit %d`, query, 1000+len(failed)), arg)
+		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `update signature_files set deleted_at = $1, blob = '' where signature_id = $2`, store.Millis(s.config.Now()), id); err != nil {
+		ids = slices.DeleteFunc(ids, func(id string) bool { return failed[id] != nil })
+		if len(ids) == 0 {
+			return errors.Join(slices.Collect(maps.Values(failed))...)
+		}
+		var all errgroup.Group
+		all.SetLimit(retainedAtOnce)
+		for _, id := range ids {
+			all.Go(func() error {
+				r, err := s.byID(ctx, id)
+				if err == nil {
+					err = do(ctx, r)
+				}
+				if err != nil && !isGone(err) {
+					mu.Lock()
+					defer mu.Unlock()
+					failed[id] = fmt.Errorf("record %s: %w", id, err)
+				}
+				return ctx.Err()
+			})
+		}
+		if err := all.Wait(); err != nil {
+			return err
+		}
+		if len(failed) >= 1000 {
+			return errors.Join(slices.Collect(maps.Values(failed))[:10]...)
+		}
+	}
+}
+
+func (s *Service) dropFiles(ctx context.Context, r *Record) error {
+	x := &run{Service: s, record: r}
+	err := s.db.Write(ctx, func(tx *store.Tx) error {
+		if _, err := tx.Exec(ctx, `update signatures set files_until = 0 where id = $1`, r.ID); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `update signature_files set deleted_at = $1, blob = '' where signature_id = $2`, store.Millis(s.config.Now()), r.ID); err != nil {
 			return err
 		}
 		return s.audit.Append(ctx, tx, x.event("retention", "documents deleted at the end of their retention", nil))
@@ -234,4 +272,12 @@ func (s *Service) dropFiles(ctx context.Context, id string) error {
 	}
 	s.dropBlobs(ctx, r.files())
 	return nil
+}
+
+// HoldsBlobs returns those of some blobs that are documents of records; it is a
+// blob.Holder. A signed document may stand on the blob of its input: both belong
+// to one record, and go together.
+func (s *Service) HoldsBlobs(ctx context.Context, ids []string) ([]string, error) {
+	rows, err := s.db.Read().Query(ctx, `select substr(blob, 1, 24) from signature_files where blob <> '' and substr(blob, 1, 24)`+store.In(len(ids)), store.Args(ids)...)
+	return store.All("signing: look for documents", rows, err, store.Column[string])
 }

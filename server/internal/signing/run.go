@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
@@ -42,9 +43,13 @@ type run struct {
 	key      crypto.Signer // handed out after the first intent
 	remote   *remoteKey    // nil: the key is here
 
+	tookOver  bool        // from somebody who may have used the key
+	made      []string    // intents of this run that count, by their ids
 	uses      []string    // intents that are open, by their ids; none: the work is settled
 	closing   []closing   // intents whose outcome is known, and not stored yet
 	committed func() bool // the caller cannot end the work any more; nil in a worker
+
+	alike *audit.Recurring // what the events of a certificate repeat; nil until one is written
 
 	starts, failures int // of the work on the record, this one counted as started
 

@@ -29,6 +29,13 @@ var next = map[State][]State{
 // States in the order of a life.
 var States = []State{WaitValidation, WaitSign, Done, Error}
 
+func stateWords() (words []string) {
+	for _, s := range States {
+		words = append(words, string(s))
+	}
+	return words
+}
+
 // Next returns the states that may follow; none follow an end.
 func (s State) Next() []State { return next[s] }
 

@@ -78,7 +78,7 @@ const maxStarts = 20
 // come first take the very record that they were asked for, or pass on.
 func (s *Service) claim(ctx context.Context, j *river.Job[WorkArgs], ok bool) (*run, error) {
 	var x *run
-	err := s.db.Write(ctx, func(tx *store.Tx) (err error) {
+	err := job.Claim(ctx, s.db, func(tx *store.Tx) (err error) {
 		x = nil
 		if j.Queue != job.Reserved {
 			x, err = s.claimHead(ctx, tx)

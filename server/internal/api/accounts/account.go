@@ -47,6 +47,12 @@ type listSpan struct {
 	Limit int `query:"limit" minimum:"1" maximum:"100" default:"100" doc:"elements to show"`
 }
 
+// idSpan is listSpan of a list whose elements have ids.
+type idSpan struct {
+	listSpan
+	After api.ID `query:"after" doc:"only what comes behind this element in the order of the list: quick, however long the list"`
+}
+
 func callerID(ctx context.Context) string { return account.CallerFrom(ctx).AccountID }
 
 // createToken makes a token under the call's idempotency key: token and kept
@@ -121,8 +127,8 @@ func (s *Accounts) registerTokens(a *api.API) {
 	}, sameToken[token](s))
 
 	api.Register(a, s.op(http.MethodGet, "/tokens", "listTokens", tokensTag, "Tokens of the account, newest first", "Ids and last characters, never a token."),
-		func(ctx context.Context, in *listSpan) (api.Reply[[]token], error) {
-			list, err := s.Service.Tokens(ctx, callerID(ctx), account.TokenFilter{Skip: in.Skip, Limit: in.Limit})
+		func(ctx context.Context, in *idSpan) (api.Reply[[]token], error) {
+			list, err := s.Service.Tokens(ctx, callerID(ctx), account.TokenFilter{After: string(in.After), Skip: in.Skip, Limit: in.Limit})
 			return api.Found(each(list, shownToken)), err
 		})
 

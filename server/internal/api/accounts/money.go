@@ -77,15 +77,15 @@ func (s *Accounts) registerMoney(a *api.API) {
 			return api.Found(wallet{euro(w.Credit), isoTime(w.CreatedAt), isoTime(w.UpdatedAt)}), err
 		})
 	api.Register(a, s.op(http.MethodGet, "/wallet/transactions", "listTransactions", moneyTag, "Movements of the wallet, newest first", "Charges, refunds and credits, in EUR without value added tax."),
-		func(ctx context.Context, in *listSpan) (api.Reply[[]walletTransaction], error) {
-			list, err := s.Service.Transactions(ctx, callerID(ctx), in.Skip, in.Limit)
+		func(ctx context.Context, in *idSpan) (api.Reply[[]walletTransaction], error) {
+			list, err := s.Service.Transactions(ctx, callerID(ctx), string(in.After), in.Skip, in.Limit)
 			return api.Found(each(list, func(t account.Transaction) walletTransaction {
 				return walletTransaction{t.ID, euro(t.Amount), t.VAT, isoTime(t.CreatedAt), t.Description}
 			})), err
 		})
 	api.Register(a, s.op(http.MethodGet, "/subscriptions", "listSubscriptions", moneyTag, "Subscriptions, newest first", "Requests paid for in advance: what is left of them."),
-		func(ctx context.Context, in *listSpan) (api.Reply[[]subscription], error) {
-			list, err := s.Service.Subscriptions(ctx, callerID(ctx), in.Skip, in.Limit)
+		func(ctx context.Context, in *idSpan) (api.Reply[[]subscription], error) {
+			list, err := s.Service.Subscriptions(ctx, callerID(ctx), string(in.After), in.Skip, in.Limit)
 			return api.Found(each(list, shownSubscription)), err
 		})
 	op := s.op(http.MethodGet, "/subscriptions/{id}", "readSubscription", moneyTag, "One subscription", "By its id.")

@@ -99,8 +99,8 @@ func (s *Accounts) registerStats(a *api.API) {
 			return api.Found(each(list, func(c account.Count) scopeStats { return scopeStats{c.Name, shownUsage(c)} })), err
 		})
 	api.Register(a, s.op(http.MethodGet, "/errors", "listErrors", statsTag, "Refused requests of the last 30 days, newest first", "What callers were told, to find out why a client fails."),
-		func(ctx context.Context, in *listSpan) (api.Reply[[]requestError], error) {
-			list, err := s.Service.Failures(ctx, callerID(ctx), in.Skip, in.Limit)
+		func(ctx context.Context, in *idSpan) (api.Reply[[]requestError], error) {
+			list, err := s.Service.Failures(ctx, callerID(ctx), string(in.After), in.Skip, in.Limit)
 			return api.Found(each(list, func(f account.Failure) requestError {
 				return requestError{f.ID, f.Scope, f.Domain, isoTime(f.At), f.Status, f.Code, f.Message, f.Address}
 			})), err

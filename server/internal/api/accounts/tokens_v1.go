@@ -56,7 +56,7 @@ func shownFirst(t account.Token) tokenV1 {
 }
 
 type firstFilter struct {
-	listSpan
+	idSpan
 	Scope string `query:"scope" doc:"only tokens with this scope"`
 }
 
@@ -81,7 +81,7 @@ func (s *Accounts) registerFirstTokens(a *api.API) {
 
 	api.Register(a, s.op(http.MethodGet, "/token", "listTokensV1", tokensTag, "Tokens of the account (first version)", "Ids in the place of tokens, which are shown only when they are made."),
 		func(ctx context.Context, in *firstFilter) (api.Reply[[]tokenV1], error) {
-			list, err := s.Service.Tokens(ctx, callerID(ctx), account.TokenFilter{Scope: in.Scope, Skip: in.Skip, Limit: in.Limit})
+			list, err := s.Service.Tokens(ctx, callerID(ctx), account.TokenFilter{Scope: in.Scope, After: string(in.After), Skip: in.Skip, Limit: in.Limit})
 			return api.Found(each(list, shownFirst)), err
 		})
 

@@ -162,14 +162,15 @@ func (s *Service) page(ctx context.Context, c *call, after string, most int, onl
 		}
 		return []*enroll.Certificate{cert}, "", nil
 	}
-	for skip := 0; ; skip += listPage {
-		some, err := s.Certificates.List(ctx, c.bearer.Account, enroll.Filter{Skip: skip, Limit: listPage})
+	for page := (enroll.Filter{After: after, Limit: listPage}); ; {
+		some, err := s.Certificates.List(ctx, c.bearer.Account, page)
 		if err != nil {
 			return nil, "", err
 		}
 		for _, cert := range some {
 			status := statusOf(cert, now)
-			if status == "" || onlyValid && status != "valid" || after != "" && cert.ID >= after {
+			page.After = cert.ID
+			if status == "" || onlyValid && status != "valid" {
 				continue
 			}
 			if len(all) == most {

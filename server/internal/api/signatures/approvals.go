@@ -45,7 +45,7 @@ type approval struct {
 }
 
 func (s *Signatures) approvals(ctx context.Context, in *pageInput) (api.Reply[[]approval], error) {
-	all, err := s.Service.Approvals(ctx, account.CallerFrom(ctx).AccountID, in.Skip, in.Limit)
+	all, err := s.Service.Approvals(ctx, account.CallerFrom(ctx).AccountID, string(in.After), in.Skip, in.Limit)
 	if err != nil {
 		return api.Reply[[]approval]{}, err
 	}

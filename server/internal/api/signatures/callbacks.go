@@ -91,7 +91,7 @@ func deliveryWire(d *callback.Delivery) DeliverySummary {
 }
 
 func (c *Callbacks) list(ctx context.Context, in *pageInput) (api.Reply[[]DeliverySummary], error) {
-	all, err := c.Sender.List(ctx, account.CallerFrom(ctx).AccountID, in.Skip, in.Limit)
+	all, err := c.Sender.List(ctx, account.CallerFrom(ctx).AccountID, string(in.After), in.Skip, in.Limit)
 	if err != nil {
 		return api.Reply[[]DeliverySummary]{}, err
 	}

@@ -173,7 +173,7 @@ type certificateListInput struct {
 
 func (c *Certificates) list(ctx context.Context, in *certificateListInput) (api.Reply[[]CertificateSummary], error) {
 	all, err := c.Service.List(ctx, account.CallerFrom(ctx).AccountID, enroll.Filter{
-		Kind: keys.Kind(strings.TrimPrefix(in.CertificateType, "EU-QES_")), State: enroll.State(in.State), Skip: in.Skip, Limit: in.Limit,
+		Kind: keys.Kind(strings.TrimPrefix(in.CertificateType, "EU-QES_")), State: enroll.State(in.State), After: string(in.After), Skip: in.Skip, Limit: in.Limit,
 	})
 	if err != nil {
 		return api.Reply[[]CertificateSummary]{}, err

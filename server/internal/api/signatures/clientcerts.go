@@ -68,7 +68,7 @@ func (c *Certificates) addClient(ctx context.Context, in *clientInput) (api.Repl
 }
 
 func (c *Certificates) oneClient(ctx context.Context, id string) (api.Reply[clientCertificate], error) {
-	all, err := c.Service.ClientCertificates(ctx, account.CallerFrom(ctx).AccountID, id, 0, 1)
+	all, err := c.Service.ClientCertificates(ctx, account.CallerFrom(ctx).AccountID, id, "", 0, 1)
 	if err != nil {
 		return api.Reply[clientCertificate]{}, err
 	}
@@ -79,7 +79,7 @@ func (c *Certificates) oneClient(ctx context.Context, id string) (api.Reply[clie
 }
 
 func (c *Certificates) listClients(ctx context.Context, in *pageInput) (api.Reply[[]clientCertificate], error) {
-	all, err := c.Service.ClientCertificates(ctx, account.CallerFrom(ctx).AccountID, "", in.Skip, in.Limit)
+	all, err := c.Service.ClientCertificates(ctx, account.CallerFrom(ctx).AccountID, "", string(in.After), in.Skip, in.Limit)
 	if err != nil {
 		return api.Reply[[]clientCertificate]{}, err
 	}

@@ -175,8 +175,9 @@ func signer(ctx context.Context) signing.Caller {
 }
 
 type pageInput struct {
-	Skip  int `query:"skip" minimum:"0" default:"0" doc:"records to leave out"`
-	Limit int `query:"limit" minimum:"1" maximum:"100" default:"100" doc:"records at most"`
+	Skip  int    `query:"skip" minimum:"0" default:"0" doc:"records to leave out"`
+	Limit int    `query:"limit" minimum:"1" maximum:"100" default:"100" doc:"records at most"`
+	After api.ID `query:"after" doc:"only what comes behind this record in the order of the list: quick, however long the list"`
 }
 
 type signatureList struct {
@@ -188,7 +189,7 @@ type signatureList struct {
 
 func (s *Signatures) list(ctx context.Context, in *signatureList) (api.Reply[[]SignatureSummary], error) {
 	all, err := s.Service.List(ctx, account.CallerFrom(ctx).AccountID, signing.Filter{
-		State: signing.State(in.State), CertificateType: in.CertificateType, Type: in.SignatureType, Skip: in.Skip, Limit: in.Limit,
+		State: signing.State(in.State), CertificateType: in.CertificateType, Type: in.SignatureType, After: string(in.After), Skip: in.Skip, Limit: in.Limit,
 	})
 	if err != nil {
 		return api.Reply[[]SignatureSummary]{}, err

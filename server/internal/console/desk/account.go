@@ -60,7 +60,7 @@ func (d *Desk) account(v *visit) error {
 			return err
 		}
 		p.Credit = w.Credit.String()
-		movements, err := d.Accounts.Transactions(v.ctx(), v.accountID(), 0, 20)
+		movements, err := d.Accounts.Transactions(v.ctx(), v.accountID(), "", 0, 20)
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (d *Desk) account(v *visit) error {
 			p.Movements = append(p.Movements, walletRow{m, movement(m.Description)})
 		}
 		if d.may(v, http.MethodGet, "subscriptions") {
-			if p.Subscriptions, err = d.Accounts.Subscriptions(v.ctx(), v.accountID(), 0, 20); err != nil {
+			if p.Subscriptions, err = d.Accounts.Subscriptions(v.ctx(), v.accountID(), "", 0, 20); err != nil {
 				return err
 			}
 		}

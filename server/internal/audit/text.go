@@ -1,0 +1,208 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/klauspost/compress/s2"
+
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// The text of an event is mostly words that every event of its kind has, and
+// certificates that every signature with them has: six kilobytes a signature,
+// of which one is its own. What is stored is the difference from a dictionary
+// (S2, which costs 5 µs a text; entropy coding would save a fifth more and cost
+// 25). The digests are over the text itself, so whoever changes a dictionary
+// changes texts, and that shows.
+//
+// A stored text that begins with a brace is the text itself; any other is a mark,
+// the digest of its dictionary, and the difference.
+
+// packed marks a difference from the words of this version.
+const packed = 1
+
+// dictionaryID is the digest of what a dictionary has beyond the words that all
+// events share; zero: nothing.
+type dictionaryID [16]byte
+
+// dictionaries are those in use. What one says follows from its id, whichever
+// database it came from.
+var dictionaries = newDictionaryCache()
+
+func newDictionaryCache() *dictionaryCache {
+	return &dictionaryCache{known: map[dictionaryID]*s2.Dict{}}
+}
+
+type dictionaryCache struct {
+	mu    sync.Mutex
+	known map[dictionaryID]*s2.Dict
+}
+
+// mostDictionaries bounds them: one has 70 kB of tables.
+const mostDictionaries = 128
+
+// mostRecurring bounds what a dictionary holds beyond the common words: S2 reads
+// the last 64 kB.
+const mostRecurring = 48 << 10
+
+func (c *dictionaryCache) get(id dictionaryID) *s2.Dict {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known[id]
+}
+
+func (c *dictionaryCache) add(id dictionaryID, recurring []byte) *s2.Dict {
+	d := s2.MakeDictManual(append([]byte(commonWords), recurring...), 0)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.known) >= mostDictionaries {
+		clear(c.known)
+	}
+	c.known[id] = d
+	return d
+}
+
+// pack is a text as it is stored.
+func pack(text []byte, id dictionaryID, d *s2.Dict) []byte {
+	small := append(make([]byte, 0, len(text)/2+64), packed)
+	small = append(small, id[:]...)
+	if id == (dictionaryID{}) {
+		small = append(small[:0], packed+1)
+	}
+	head := len(small)
+	small = append(small, d.Encode(nil, text)...)
+	if len(small) >= len(text) || len(small) == head {
+		return text
+	}
+	return small
+}
+
+// split takes a stored text apart; ok is false for one that stands as it is.
+func split(stored []byte) (id dictionaryID, difference []byte, ok bool) {
+	switch {
+	case len(stored) > 0 && stored[0] == packed+1:
+		return id, stored[1:], true
+	case len(stored) > len(id) && stored[0] == packed:
+		return dictionaryID(stored[1 : 1+len(id)]), stored[1+len(id):], true
+	}
+	return id, nil, false
+}
+
+// Recurring is text that is in many events, such as certificates. It is kept
+// once for all of them, and longer than any: it belongs to none of their records.
+type Recurring struct {
+	id   dictionaryID
+	text []byte
+}
+
+// NewRecurring takes a text as it will stand in the JSON of the events.
+func NewRecurring(text []byte) *Recurring {
+	sum := sha256.Sum256(text)
+	r := &Recurring{text: text}
+	if len(text) > 0 && len(text) <= mostRecurring {
+		r.id = dictionaryID(sum[:len(r.id)])
+	}
+	return r
+}
+
+// dictionary is what the text of an event is packed with. The recurring text is
+// stored with the first event that has it: in the transaction, by each process
+// once.
+func (l *Log) dictionary(ctx context.Context, tx *store.Tx, r *Recurring) (id dictionaryID, d *s2.Dict, err error) {
+	var text []byte
+	if r != nil {
+		id, text = r.id, r.text
+	}
+	if d = dictionaries.get(id); d == nil {
+		d = dictionaries.add(id, text)
+	}
+	if _, stored := l.stored.Load(id); stored || id == (dictionaryID{}) {
+		return id, d, nil
+	}
+	tx.OnCommit(func() { l.stored.Store(id, true) })
+	return id, d, tx.LaterOr(ctx, unwritten, `insert into audit_dictionaries (id, text) values ($1, $2) on conflict do nothing`, id[:], text)
+}
+
+// errText says that a stored text cannot be read: somebody changed it, or its
+// dictionary.
+var errText = errors.New("audit: a text cannot be read")
+
+// unpack turns the stored texts of entries into the texts. One that cannot be
+// read becomes something that does not have its digest.
+func (c *dictionaryCache) unpack(ctx context.Context, q store.Querier, list []*Entry) error {
+	for _, e := range list {
+		id, difference, ok := split(e.Payload)
+		if !ok {
+			continue
+		}
+		d := c.get(id)
+		if d == nil {
+			recurring, err := readDictionary(ctx, q, id)
+			if err != nil && !errors.Is(err, errText) {
+				return err
+			}
+			if err == nil {
+				d = c.add(id, recurring)
+			}
+		}
+		e.unpackWith(d, difference)
+	}
+	return nil
+}
+
+// unreadable stands for a text that is not there any more.
+var unreadable = []byte(`{"log":""}`)
+
+func (e *Entry) unpackWith(d *s2.Dict, difference []byte) {
+	e.Payload = unreadable
+	if d == nil {
+		return
+	}
+	if text, err := d.Decode(nil, difference); err == nil {
+		e.Payload = text
+	}
+}
+
+// readDictionary reads what a dictionary has beyond the common words.
+func readDictionary(ctx context.Context, q store.Querier, id dictionaryID) (recurring []byte, err error) {
+	if id == (dictionaryID{}) {
+		return nil, nil
+	}
+	err = q.QueryRow(ctx, `select text from audit_dictionaries where id = $1`, id[:]).Scan(&recurring)
+	if errors.Is(err, store.ErrNoRows) {
+		return nil, errText
+	}
+	if err != nil {
+		return nil, fmt.Errorf("audit: read dictionary: %w", err)
+	}
+	if sum := sha256.Sum256(recurring); !bytes.Equal(sum[:len(id)], id[:]) {
+		return nil, errText
+	}
+	return recurring, nil
+}
+
+// commonWords is what events share: one of each kind that a signature has. It
+// never changes: what is stored was made with it. Other words would be another
+// mark.
+const commonWords = `{"log":"ended in error 117: ","detail":{"ended":"` +
+	`{"log":"approved by another token","detail":{"address":"127.0.0.1","token":"` +
+	`{"log":"documents deleted at the end of their retention"}` +
+	`{"log":"record removed at the end of its retention","detail":{"events":6}}` +
+	`{"log":"record deleted by its owner","detail":{"events":` +
+	`{"log":"signed document downloaded by 127.0.0.1","detail":{"address":"127.0.0.1","token":"` +
+	`{"log":"callback delivered to ","detail":{"attempt":1,"status":200,"url":"https://` +
+	`{"log":"certificate issued","detail":{"certificate":"","subject":"","issuer":"","notBefore":"","notAfter":"","serialNumber":"` +
+	`{"log":"time-stamped at 2026-01-01 00:00:00.000+00:00","detail":{"imprint":"","index":0,"kind":"signature-time-stamp","serialNumber":"","token":"MII` +
+	`{"log":"new signature request from 127.0.0.1","detail":{"address":"127.0.0.1","certificate":"","certificateType":"EU-QES_automatic","EU-QES_otp","EU-QES_eseal","documents":1,"options":{"asyncDocumentsValidation":false,"asyncSignature":false,"level":"B","hashAlgorithm":"SHA256","encryptInAnyCase":false,"page":1,"x":null,"y":null,"signerImage":null,"lockFields":null,"withSignatureField":false,"packaging":"","detached":false,"counterSignature":false,"parallelSignature":true,"withoutSignatureExclusion":false,"XPathQuery":"","signElement":"","signatureId":"","withTimestamp":false,"timestampUrl":"","timestampUsername":"","timestampHashAlgo":"SHA256","timezone":"UTC","batch":false,"askedType":""},"requestId":"","terms":"","token":"` +
+	`{"log":"input document 0 with MD5 and SHA-256 ","detail":{"id":"","index":0,"md5":"","mimetype":"application/pdf","sha256":"","size":` +
+	`{"log":"validated document with MD5 and SHA-256 ","detail":{"id":"","index":0,"md5":"` +
+	`{"log":"private key used","detail":{"intent":"","digest":"","certificateSerialNumber":"","number":0,"certificate":"","credential":"` +
+	`{"log":"signed with SHA256withRSA, level B","detail":{"algorithm":{"name":"SHA256withECDSA","key":"EC","digest":"SHA256","content":"SHA256","keySize":256,"oid":"1.2.840.10045.4.3.2"},` +
+	`"algorithm":{"name":"SHA256withRSA","key":"RSA","digest":"SHA256","content":"SHA256","keySize":2048,"oid":"1.2.840.113549.1.1.11"},"certificates":["MII` +
+	`"],"index":0,"level":"B","revocation":null,"toBeSigned":"MYHtMBgGCSqGSIb3DQEJAzELBgkqhkiG9w0BBwEwLwYJKoZIhvcNAQkEMSIEI","toBeSignedDigest":"","value":"` +
+	`{"log":"signed document with MD5 and SHA-256 ","detail":{"id":"","index":0,"md5":"","mimetype":"application/pdf","sha256":"","size":1,"ended":"","uses":1}}`

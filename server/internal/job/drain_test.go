@@ -1,0 +1,73 @@
+package job_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/store/storetest"
+)
+
+// Four processes with connections of their own drain what four others enter, an
+// item in each transaction, and nothing stays behind without a permit: nobody
+// refills. ROGITO_TEST_DRAIN=20 does it twenty times with 20,000 items.
+func TestFourProcessesDrain(t *testing.T) {
+	runs, _ := strconv.Atoi(os.Getenv("ROGITO_TEST_DRAIN"))
+	items := 20_000
+	if runs == 0 {
+		runs, items = 1, 1500
+	}
+	const processes = 4
+	ctx := t.Context()
+	url := storetest.Postgres(t)
+	log := &journal{}
+	var enter []*job.Queue
+	var dbs []*store.DB
+	for range processes {
+		db, err := store.Open(ctx, store.Config{Database: url, Data: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(db.Close)
+		q := job.New(db, job.Config{Workers: 8})
+		job.Register(q, &turner{db: db, q: q, log: log})
+		enter, dbs = append(enter, q), append(dbs, db)
+	}
+	open(t, enter)
+	for run := range runs {
+		begun, want := time.Now(), (run+1)*items
+		var clients sync.WaitGroup
+		for c := range 2 * processes {
+			clients.Go(func() {
+				for i := c; i < items; i += 2 * processes {
+					account := fmt.Sprintf("a%d", rand.N(5))
+					id := fmt.Sprintf("%d-%s-%06d", run, account, i)
+					err := dbs[c%processes].Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+						return enter[c%processes].Enqueue(ctx, tx, job.Item{ID: id, Account: account}, permitArgs{id, account})
+					})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		clients.Wait()
+		for last, at := log.len(), time.Now(); log.len() < want; time.Sleep(50 * time.Millisecond) {
+			if n := log.len(); n != last {
+				last, at = n, time.Now()
+			}
+			if time.Since(at) > 20*time.Second {
+				t.Fatalf("run %d: %d of %d stay in the line", run, want-log.len(), items)
+			}
+		}
+		t.Logf("run %d: %d items drained in %s", run, items, time.Since(begun).Round(time.Millisecond))
+	}
+}

@@ -1,0 +1,482 @@
+package signing
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/yardstick"
+	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/intent"
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/master"
+	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/store/storetest"
+)
+
+// grown fills a store with records as the service writes them, but for the
+// signing: rows, intents, events with their texts, money.
+type grown struct {
+	*Service
+	db             *store.DB
+	account, token string
+	cert           *enroll.Certificate
+	credential     string
+	options        Options
+}
+
+// newGrown is for a store of its own or, where it has records, for one that a
+// server made: then what is added belongs to the newest one's account.
+func newGrown(t *testing.T, db *store.DB, m *master.Key) *grown {
+	t.Helper()
+	ctx := context.Background()
+	log := audit.New(db, m, nil)
+	g := &grown{Service: New(Deps{DB: db, Master: m, Audit: log}, Config{}), db: db}
+	err := db.Read().QueryRow(ctx, `select account_id, token_id, certificate_id from signatures where state = 'DONE' order by id desc limit 1`).Scan(&g.account, &g.token, new(string))
+	if err == nil {
+		g.adopt(t, log)
+		return g
+	}
+	g.account, g.token, g.credential = store.NewID(), store.NewID(), hex.EncodeToString(noise(32))
+	g.cert = &enroll.Certificate{ID: store.NewID(), DER: noise(1144), Chain: [][]byte{noise(660), noise(530)}}
+	g.cert.Serial = "138315617197844993728350439371263255860"
+	if g.options, err = parsed(t, `{}`); err != nil {
+		t.Fatal(err)
+	}
+	err = db.Write(ctx, func(tx *store.Tx) error {
+		if _, err := tx.Exec(ctx, `insert into accounts (id, email, key_hash, created_at) values ($1, 'growth@example.com', $2, 1)`, g.account, noise(32)); err != nil {
+			return err
+		}
+		return log.Append(ctx, tx, audit.Event{Account: g.account, Record: g.cert.ID, Kind: keys.KindKey, Log: "the key, its password or its device is new", Detail: keys.Standing{Credential: g.credential}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// adopt takes the certificate and credential of the newest record.
+func (g *grown) adopt(t testing.TB, log *audit.Log) {
+	t.Helper()
+	ctx := context.Background()
+	r, err := g.find(ctx, `where state = 'DONE' order by id desc limit 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := log.Of(ctx, r.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var use keyUse
+	var signature signatureDetail
+	for _, e := range events {
+		_, detail := e.Text()
+		switch e.Kind {
+		case "key-use":
+			err = json.Unmarshal(detail, &use)
+		case "signature":
+			err = json.Unmarshal(detail, &signature)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.options, g.credential = r.Options, use.Credential
+	g.cert = &enroll.Certificate{ID: r.CertificateID, Serial: use.Serial, DER: signature.Certificates[0], Chain: signature.Certificates[1:]}
+}
+
+func noise(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b)
+	return b
+}
+
+// fill adds n records, of which one in fifty ended in error, one in a thousand
+// waits for an approval, and one in a thousand is of each rarer kind.
+func (g *grown) fill(t testing.TB, n int) {
+	t.Helper()
+	ctx := context.Background()
+	const together = 200
+	begun := time.Now()
+	for i := 0; i < n; i += together {
+		err := g.db.Write(ctx, func(tx *store.Tx) error {
+			for k := i; k < min(i+together, n); k++ {
+				if err := g.add(ctx, tx, k); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n >= 100_000 && i%50_000 == 0 {
+			t.Logf("%d records after %s", i, time.Since(begun).Round(time.Second))
+			fmt.Fprintln(os.Stderr, i, "records after", time.Since(begun).Round(time.Second))
+		}
+	}
+}
+
+func (g *grown) add(ctx context.Context, tx *store.Tx, k int) error {
+	now := time.Now()
+	r := &Record{
+		ID: store.NewID(), AccountID: g.account, TokenID: g.token, RequestID: hex.EncodeToString(noise(12)), Address: "127.0.0.1", CertificateType: "EU-QES_automatic",
+		CertificateID: g.cert.ID, State: WaitSign, Type: "pades", Options: g.options, CreatedAt: now, UpdatedAt: now, filesUntil: now.Add(30 * 24 * time.Hour), chargeID: store.NewID(),
+	}
+	switch k % 1000 {
+	case 7:
+		r.CertificateType = "EU-QES_otp"
+	case 8:
+		r.Type = "xades"
+	case 9:
+		r.CertificateType, r.Type = "EU-QES_eseal", "cades"
+	case 10:
+		r.Approval, r.ApprovalUntil = approvalWaiting, now.Add(24*time.Hour)
+	}
+	document := &File{
+		ID: store.NewID(), Role: roleInput, SourceType: "base64", MimeType: "application/pdf", Extension: "pdf", Size: 100_000, MD5: hexOf(md5Of(r.ID)), SHA256: hexOf(shaOf(r.ID)),
+		blob: store.NewID() + "." + store.NewID() + ".ba645d", CreatedAt: now,
+	}
+	document.Name = document.MD5 + ".pdf"
+	validated := *document
+	validated.Role = roleValidated
+	r.Inputs, r.Validated = []*File{document}, &validated
+	x := &run{Service: g.Service, record: r, cert: g.cert, secrets: &Secrets{Credential: g.credential}, cred: &keys.Credential{}}
+	if err := g.insertRecord(ctx, tx, r); err != nil {
+		return err
+	}
+	if err := g.audit.Append(ctx, tx, append(x.requestEvents(), x.validationEvents()...)...); err != nil {
+		return err
+	}
+	if r.Approval != "" {
+		return nil
+	}
+	if err := g.pay(ctx, tx, r); err != nil {
+		return err
+	}
+	r.stored, x.lease = true, ""
+	if k%50 == 1 {
+		return x.endIn(ctx, tx, nil)
+	}
+	to := intent.Intent{ID: store.NewID(), Account: r.AccountID, Record: r.ID, Certificate: g.cert.ID, Digest: hexOf(shaOf(r.ID + "digest")), At: now}
+	if err := intent.Write(ctx, tx, to); err != nil {
+		return err
+	}
+	if err := g.audit.Append(ctx, tx, x.keyUsed(to)); err != nil {
+		return err
+	}
+	x.intents, x.uses = 1, []string{to.ID}
+	return x.endIn(ctx, tx, &to)
+}
+
+func md5Of(s string) []byte { sum := md5.Sum([]byte(s)); return sum[:] }
+
+func shaOf(s string) []byte { sum := sha256.Sum256([]byte(s)); return sum[:] }
+
+// pay writes what a signature costs.
+func (g *grown) pay(ctx context.Context, tx *store.Tx, r *Record) error {
+	at := store.Millis(r.CreatedAt)
+	err := tx.Later(ctx, `insert into charges (id, account_id, token_id, product, count, day, free, subscribed, paid, amount, record_id, created_at) values ($1, $2, $3, 'signature', 1, '2026-11-16', 0, '', 1, 50000, $4, $5)`,
+		r.chargeID, r.AccountID, r.TokenID, r.ID, at)
+	if err == nil {
+		err = tx.Later(ctx, `insert into wallet_transactions (id, account_id, amount, vat, description, charge_id, created_at) values ($1, $2, -50000, 22, 'signature', $3, $4)`,
+			store.NewID(), r.AccountID, r.chargeID, at)
+	}
+	return err
+}
+
+// endIn ends the record: signed, or in error where no key was used.
+func (x *run) endIn(ctx context.Context, tx *store.Tx, to *intent.Intent) error {
+	r := x.record
+	if to == nil {
+		r.State, r.ErrorNumber, r.ErrorMessage = Error, fault.WrongCredentials, "wrong certificate credentials"
+		no := &refusal{number: r.ErrorNumber, text: r.ErrorMessage}
+		if err := x.transition(ctx, tx, Error, `error_number = $5, error_message = $6, signature_type = $7, secret = null, lease_until = 0`, no.number, no.text, r.Type); err != nil {
+			return err
+		}
+		return x.audit.Append(ctx, tx, x.errorEvent(no))
+	}
+	r.State, r.Achieved, r.Signer = Done, "B", &Signer{Provider: "local", QC: "UNKNOWN", SSCD: "NOT_VALID"}
+	r.Signed = &File{
+		ID: store.NewID(), Role: roleSigned, MimeType: "application/pdf", Extension: "pdf", Size: 109_000, MD5: hexOf(md5Of(to.ID)), SHA256: hexOf(shaOf(to.ID)),
+		Name: r.ID + ".pdf", blob: store.NewID() + "." + store.NewID() + ".ba645d", CreatedAt: r.UpdatedAt,
+	}
+	signer, err := json.Marshal(r.Signer)
+	if err != nil {
+		return err
+	}
+	if err := x.transition(ctx, tx, Done, `signature_type = $5, achieved_level = 'B', signer = $6, secret = null, lease_until = 0`, r.Type, string(signer)); err != nil {
+		return err
+	}
+	if err := x.insertFiles(ctx, tx, r.ID, r.Signed); err != nil {
+		return err
+	}
+	if err := intent.Settle(ctx, tx, r.ID, intent.Signed, r.UpdatedAt); err != nil {
+		return err
+	}
+	signature := x.event("signature", "signed with SHA256withRSA, level B", signatureDetail{
+		Algorithm: ades.Algorithm{Name: "SHA256withRSA", Key: "RSA", Digest: "SHA256", Content: "SHA256", KeySize: 2048, OID: "1.2.840.113549.1.1.11"}, Level: "B",
+		Certificates: append([][]byte{x.cert.DER}, x.cert.Chain...), ToBeSigned: append(slices.Clone(tbsHead), shaOf(to.Digest)...), ToBeSignedDigest: to.Digest, Value: noise(256),
+	})
+	return x.audit.Append(ctx, tx, x.signedEvents(&signedDocument{parts: []audit.Event{signature}})...)
+}
+
+// tbsHead is as long as signed attributes are.
+var tbsHead = noise(200)
+
+// keeper makes the checkpoints of a filled store.
+func keeper(t testing.TB, db *store.DB, m *master.Key) (*audit.Checkpointer, *audit.Live) {
+	t.Helper()
+	log := audit.New(db, m, nil)
+	skey, vkey, err := note.GenerateKey(rand.Reader, "rogito.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := note.NewSigner(skey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &audit.Checkpointer{Log: log, Signer: signer, Public: vkey}, &audit.Live{Log: log, Public: vkey}
+}
+
+// plan is how an engine would answer a query.
+func plan(t testing.TB, db *store.DB, query string, args ...any) string {
+	t.Helper()
+	explain := "explain query plan "
+	if db.Dialect() == store.PostgreSQL {
+		explain = "explain "
+	}
+	rows, err := db.Read().Query(context.Background(), explain+query, args...)
+	lines, err := store.All("explain", rows, err, func(r store.Row) (line string, err error) {
+		if db.Dialect() == store.PostgreSQL {
+			err = r.Scan(&line)
+			return line, err
+		}
+		err = r.Scan(new(int), new(int), new(int), &line)
+		return line, err
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// filters are all ways to narrow the list of signatures.
+func filters() (all []Filter) {
+	for _, s := range append([]State{""}, States...) {
+		for _, c := range append([]string{""}, certificateTypes...) {
+			for _, k := range recordTypes {
+				all = append(all, Filter{State: s, CertificateType: c, Type: k})
+			}
+		}
+	}
+	return all
+}
+
+// Whatever a list is narrowed by, it shows what it should, page by page, and no
+// row is looked at that is not shown. ROGITO_TEST_GROWTH=1000000 fills so many
+// rows and tells the times; ROGITO_TEST_GROWTH_DATA names the data folder of a
+// server, to be filled and kept, with ROGITO_TEST_GROWTH_DATABASE where it has
+// one.
+func TestListsAtScale(t *testing.T) {
+	n, err := strconv.Atoi(os.Getenv("ROGITO_TEST_GROWTH"))
+	if err != nil {
+		n = 2000
+	}
+	if data := os.Getenv("ROGITO_TEST_GROWTH_DATA"); data != "" {
+		db, m := storetest.Open(t, store.Config{Data: data, Database: os.Getenv("ROGITO_TEST_GROWTH_DATABASE")})
+		g := newGrown(t, db, m)
+		g.fill(t, n)
+		g.time(t, n)
+		return
+	}
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
+		keeper, live := keeper(t, db, m)
+		if err := keeper.Begin(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		g := newGrown(t, db, m)
+		live.Books = []audit.Book{Book{Service: g.Service}, keys.Book{}}
+		g.fill(t, n)
+		if _, err := g.audit.Sequence(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := keeper.Make(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n == 2000 {
+			g.complete(t)
+		} else {
+			g.time(t, n)
+		}
+		g.planned(t)
+		begun := time.Now()
+		res, err := live.Verify(t.Context(), audit.Whole)
+		if err != nil || res.Bad != nil {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		t.Logf("audit verify: %d entries, %d records in %s", res.Entries, res.Records, time.Since(begun).Round(time.Millisecond))
+	})
+}
+
+// complete holds every filter, in pages, against a look at every row.
+func (g *grown) complete(t *testing.T) {
+	ctx := t.Context()
+	every, err := g.listed(ctx, `select id from signatures order by id desc limit 5000`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range filters() {
+		var want, got []string
+		for _, r := range every {
+			if (f.State == "" || r.State == f.State) && (f.CertificateType == "" || r.CertificateType == f.CertificateType) && (f.Type == "" || r.Type == f.Type) {
+				want = append(want, r.ID)
+			}
+		}
+		f.Limit = 700
+		for {
+			page, err := g.List(ctx, g.account, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range page {
+				got, f.After = append(got, r.ID), r.ID
+			}
+			if len(page) < f.Limit {
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%+v: %d of %d records", f, len(got), len(want))
+		}
+		f.After, f.Skip, f.Limit = "", 1, 2
+		page, err := g.List(ctx, g.account, f)
+		if err != nil || len(page) != max(0, min(2, len(want)-1)) || len(page) > 0 && page[0].ID != want[1] {
+			t.Errorf("%+v: %d records, %v", f, len(page), err)
+		}
+	}
+}
+
+// planned asks the engines how they find rows: never by looking at all.
+func (g *grown) planned(t *testing.T) {
+	if g.db.Dialect() == store.PostgreSQL {
+		storetest.Exec(t, g.db, `analyze`)
+	}
+	check := func(what, query string, args ...any) {
+		t.Helper()
+		how := plan(t, g.db, query, args...)
+		for line := range strings.Lines(how) {
+			if strings.Contains(line, "SCAN signatures") || strings.Contains(line, "Seq Scan on signatures") || strings.Contains(line, "TEMP B-TREE FOR ORDER BY") && !strings.Contains(query, "union all") {
+				t.Errorf("%s:\n%s\n%s", what, query, how)
+			}
+		}
+	}
+	for _, f := range filters() {
+		f.Limit, f.After = 100, store.NewID()
+		query, args := f.page().IDs(`signatures where account_id = $1 and deleted_at = 0`, []any{g.account},
+			store.Facet{Column: "certificate_type", Is: f.CertificateType, Words: certificateTypes},
+			store.Facet{Column: "signature_type", Is: f.Type, Words: recordTypes},
+			store.Facet{Column: "state", Is: string(f.State), Words: stateWords()})
+		check(fmt.Sprintf("%+v", f), query, args...)
+	}
+	now := store.Millis(time.Now())
+	tail, args := store.Page{Limit: 100}.Of(g.account)
+	check("approvals", `select id from signatures where account_id = $1 and approval = 'WAITING' and deleted_at = 0 and `+isWaiting+tail, args...)
+	for what, query := range map[string]string{"files past their time": oldFiles, "old records": oldRecords, "approvals that never came": lateApprovals, "lost": lost} {
+		check(what, query+` limit 100`, now-int64(400*24*time.Hour/time.Millisecond))
+	}
+	check("blobs", `select 1 from signature_files where blob <> '' and substr(blob, 1, 24) = $1`, store.NewID())
+}
+
+// time tells how long each list takes, the slowest of three.
+func (g *grown) time(t *testing.T, n int) {
+	ctx := context.Background()
+	slowest, what := time.Duration(0), ""
+	try := func(name string, list func() (int, error)) {
+		t.Helper()
+		best := time.Hour
+		rows := 0
+		for range 10 {
+			begun, used := time.Now(), yardstick.Processor()
+			var err error
+			if rows, err = list(); err != nil {
+				t.Fatal(err)
+			}
+			took := time.Since(begun)
+			if g.db.Dialect() == store.SQLite { // all of the work is in this process
+				took = yardstick.Processor() - used
+			}
+			best = min(best, took)
+		}
+		if best > slowest {
+			slowest, what = best, name
+		}
+		if best > 5*time.Millisecond {
+			t.Logf("%-60s %8.2f ms, %d rows", name, float64(best.Microseconds())/1000, rows)
+		}
+	}
+	if g.db.Dialect() == store.PostgreSQL {
+		storetest.Exec(t, g.db, `analyze`)
+	}
+	for _, f := range filters() {
+		f.Limit = 100
+		try(fmt.Sprintf("%q %q %q", f.State, f.CertificateType, f.Type), func() (int, error) { l, err := g.List(ctx, g.account, f); return len(l), err })
+	}
+	var middle string
+	if err := g.db.Read().QueryRow(ctx, `select id from signatures order by id limit 1 offset $1`, n/3).Scan(&middle); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []Filter{{After: middle}, {After: middle, State: Error}, {After: middle, CertificateType: "EU-QES_otp"}, {Skip: 1000}, {Skip: 900_000}} {
+		f.Limit = 100
+		try(fmt.Sprintf("%+v", f), func() (int, error) { l, err := g.List(ctx, g.account, f); return len(l), err })
+	}
+	try("approvals", func() (int, error) { l, err := g.Approvals(ctx, g.account, "", 0, 100); return len(l), err })
+	now := store.Millis(time.Now())
+	for what, query := range map[string]string{"files past their time": oldFiles, "old records": oldRecords, "approvals that never came": lateApprovals, "lost": lost} {
+		try(what, func() (int, error) {
+			l, err := g.ids(ctx, query+` limit 100`, now-int64(time.Hour/time.Millisecond))
+			return len(l), err
+		})
+	}
+	t.Logf("%d records: the slowest list takes %.2f ms: %s", n, float64(slowest.Microseconds())/1000, what)
+}
+
+// Options are stored without what is zero, and are the same when they are read.
+func TestStoredOptions(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
+		g := newGrown(t, db, m)
+		for _, text := range []string{
+			`{}`, `{"level": "LTA", "parallelSignature": false, "lockFields": ["a", "b"], "x": 0, "y": 12.5}`,
+			`{"signerImage": {"imageVisible": false, "fieldsNameList": ["a"], "location": "Padova"}}`, `{"batch": true, "packaging": "asic-e", "timezone": "Europe/Rome"}`,
+		} {
+			o, err := parsed(t, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.options = o
+			g.fill(t, 1)
+			all, err := g.List(t.Context(), g.account, Filter{Limit: 1})
+			if err != nil || len(all) != 1 {
+				t.Fatal(err)
+			}
+			if got, want := digestOf(&all[0].Options), digestOf(&o); got != want {
+				t.Errorf("%s: %+v", text, all[0].Options)
+			}
+		}
+	})
+}
