@@ -78,7 +78,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 }
 
 func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err error) {
-	s := &Server{cfg: cfg, log: log, metrics: monitor.NewMetrics(), health: &monitor.Health{}}
+	s := &Server{cfg: cfg, log: log, metrics: monitor.NewMetrics(Version), health: &monitor.Health{}}
 	defer func() {
 		if err != nil {
 			s.Close()
@@ -103,7 +103,6 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	}
 	s.idempotency = idempotency.New(s.db, s.master)
 	s.jobs = job.New(s.db, job.Config{Workers: cfg.Jobs.Workers, DeadAfter: cfg.Jobs.Lease, Log: log})
-	s.metrics.Registry.MustRegister(s.jobs)
 	if err := s.openAccounts(); err != nil {
 		return nil, err
 	}
@@ -117,6 +116,8 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	if s.publications, err = s.openPublications(); err != nil {
 		return nil, err
 	}
+	s.expect()
+	s.watch()
 	s.health.Add("database", s.db.Ready)
 	s.health.Add("blobs", s.blobs.Ready)
 	return s, nil

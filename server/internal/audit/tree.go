@@ -261,3 +261,17 @@ func (r *roots) root() tlog.Hash {
 	}
 	return h
 }
+
+// Lag says how many events no checkpoint covers: those without a place in the
+// tree, of which only PostgreSQL has any, and those after the last checkpoint.
+func (l *Log) Lag(ctx context.Context) (int64, error) {
+	var after, pending int64
+	err := l.db.Read().QueryRow(ctx, `select size - case when checkpoint < 0 then 0 else checkpoint end from audit_head where id = 1`).Scan(&after)
+	if err == nil && l.db.Dialect() != store.SQLite {
+		err = l.db.Read().QueryRow(ctx, `select count(*) from audit_events where seq is null`).Scan(&pending)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("audit: lag: %w", err)
+	}
+	return after + pending, nil
+}
