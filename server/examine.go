@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"rogito.dev/rogito/server/internal/doctor"
+	"rogito.dev/rogito/server/internal/logging"
 )
 
 // DoctorOptions say how closely to look.
@@ -28,6 +29,10 @@ func Doctor(ctx context.Context, cfg Config, o DoctorOptions) []doctor.Finding {
 		return s.installation(), s.Close, nil
 	}, o)
 }
+
+// Explain is the text of an error for who operates the server: with causes that
+// clients are not told, and without credentials.
+func Explain(err error) string { return logging.Explain(err) }
 
 // settings are what the doctor is told of the configuration.
 func (c *Config) settings() doctor.Settings {

@@ -8,6 +8,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -62,7 +63,7 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 	}
 	defer ln.Close()
 	cfg.defaultPublicURL(ln.Addr())
-	s, err := open(ctx, cfg, log)
+	s, err := open(ctx, cfg, log, true)
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (c *Config) defaultPublicURL(addr net.Addr) {
 		return
 	}
 	scheme := "http"
-	if c.TLS.Cert != "" {
+	if c.TLS.On() {
 		scheme = "https"
 	}
 	host, port, err := net.SplitHostPort(addr.String())
@@ -127,6 +128,22 @@ func (c *Config) defaultPublicURL(addr net.Addr) {
 		}
 		c.PublicURL = scheme + "://" + net.JoinHostPort(host, port)
 	}
+}
+
+// OwnAddress is where a server of this configuration answers on its own machine,
+// and a client for it. The certificate is for the name that others use, and who
+// listens on the configured port of this machine is not in doubt: it is not
+// compared.
+func OwnAddress(cfg Config) (string, *http.Client) {
+	host, port, err := net.SplitHostPort(cfg.Listen)
+	if ip, bad := netip.ParseAddr(host); err == nil && (host == "" || bad == nil && ip.IsUnspecified()) {
+		host = "localhost"
+	}
+	scheme, transport := "http", &http.Transport{DisableKeepAlives: true}
+	if cfg.TLS.On() {
+		scheme, transport.TLSClientConfig = "https", &tls.Config{InsecureSkipVerify: true} //nolint:gosec // said above
+	}
+	return scheme + "://" + net.JoinHostPort(host, port), &http.Client{Transport: transport}
 }
 
 // readSecrets replaces the names of secret files by what is in them.

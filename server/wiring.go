@@ -68,7 +68,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	log, flush := logging.New(cfg.Log, os.Stderr)
-	s, err := open(ctx, cfg, log)
+	s, err := open(ctx, cfg, log, false)
 	if err != nil {
 		flush()
 		return nil, err
@@ -77,8 +77,8 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err error) {
-	s := &Server{cfg: cfg, log: log, metrics: monitor.NewMetrics(Version), health: &monitor.Health{}}
+func open(ctx context.Context, cfg Config, log *slog.Logger, serving bool) (_ *Server, err error) {
+	s := &Server{cfg: cfg, log: log, metrics: monitor.NewMetrics(Version), health: &monitor.Health{Log: log}}
 	defer func() {
 		if err != nil {
 			s.Close()
@@ -91,6 +91,11 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 		return nil, err
 	}
 	s.onClose(s.db.Close)
+	if serving && cfg.Production {
+		if err := initialised(ctx, s.db); err != nil {
+			return nil, err
+		}
+	}
 	if s.master, err = master.Open(ctx, s.db, cfg.masterKey()); err != nil {
 		return nil, err
 	}

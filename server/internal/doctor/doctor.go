@@ -44,15 +44,25 @@ const (
 )
 
 func fine(format string, args ...any) Finding {
-	return Finding{State: FindingOK, Text: fmt.Sprintf(format, args...)}
+	return Finding{State: FindingOK, Text: explain(format, args)}
 }
 
 func warn(advice, format string, args ...any) Finding {
-	return Finding{State: FindingWarning, Text: fmt.Sprintf(format, args...), Advice: advice}
+	return Finding{State: FindingWarning, Text: explain(format, args), Advice: advice}
 }
 
 func bad(advice, format string, args ...any) Finding {
-	return Finding{State: FindingBad, Text: fmt.Sprintf(format, args...), Advice: advice}
+	return Finding{State: FindingBad, Text: explain(format, args), Advice: advice}
+}
+
+// explain is a sentence in which errors stand with their causes.
+func explain(format string, args []any) string {
+	for i, a := range args {
+		if err, ok := a.(error); ok {
+			args[i] = logging.Explain(err)
+		}
+	}
+	return fmt.Sprintf(format, args...)
 }
 
 // Settings are what the configuration says of an installation.
@@ -169,6 +179,12 @@ func Method(ctx context.Context, m identify.Method) (all []Finding) {
 
 // unopened says which part kept an installation from being opened.
 func unopened(err error) (string, Finding) {
+	if strings.HasPrefix(err.Error(), "blob: ") {
+		return "blobs", bad("check the folder or bucket that blobs names, and its credentials; a bucket has to be made before the first start", "cannot be opened: %v", err)
+	}
+	if strings.HasPrefix(err.Error(), "master: ") {
+		return "master key", bad("bring back the key that the database was made with (master_key_file, master.key in the data folder, or ROGITO_MASTER_KEY)", "cannot be opened: %v", err)
+	}
 	if strings.HasPrefix(err.Error(), "authority: ") {
 		return "authority", bad("bring the table authority_keys back from a backup (rogito restore), with the master key of its time", "cannot be opened: %v", err)
 	}

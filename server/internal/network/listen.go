@@ -42,6 +42,9 @@ type TLSConfig struct {
 	ClientCA string `yaml:"client_ca" doc:"file with the authorities of client certificates (PEM); with it clients may present one, which security levels can ask for"`
 }
 
+// On says whether the server speaks TLS.
+func (c TLSConfig) On() bool { return c.Cert != "" }
+
 // Listen opens the port, with TLS where the configuration has it and a bound
 // on the connections open at once.
 func Listen(ctx context.Context, cfg *Config) (net.Listener, error) {
@@ -51,7 +54,7 @@ func Listen(ctx context.Context, cfg *Config) (net.Listener, error) {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	ln = Limit(ln, cfg.Limits.Connections, cfg.Limits.PerAddress, cfg.Proxies)
-	if cfg.TLS.Cert == "" {
+	if !cfg.TLS.On() {
 		return ln, nil
 	}
 	tc, err := tlsConfig(cfg.TLS)

@@ -37,10 +37,13 @@ type NewAccount struct {
 	Token  string `json:"token"`
 }
 
+// Initialised says whether the installation has an account.
+func (s *Commands) Initialised(ctx context.Context) (bool, error) { return s.accounts.Any(ctx) }
+
 // Init makes the first administrator of a production installation; the master
 // key was made when the service was opened.
 func (s *Commands) Init(ctx context.Context, email string) (*NewAccount, error) {
-	some, err := s.accounts.Any(ctx)
+	some, err := s.Initialised(ctx)
 	if err != nil {
 		return nil, err
 	}
