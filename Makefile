@@ -8,7 +8,7 @@ LDFLAGS := -s -w -X rogito.dev/rogito/server.Version=$(VERSION)
 LINT := go tool -modfile=tools/lint/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release test token race check lint fmt bench soak vulnerable browser interop identify csc corpus fuzz docs clean
+.PHONY: help run build release image packages test token race check lint fmt bench soak vulnerable browser interop identify csc corpus fuzz docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -16,8 +16,20 @@ help: ## this list
 build: ## the binary, in bin/rogito
 	go build -ldflags '$(LDFLAGS)' -o bin/rogito ./cmd/rogito
 
-release: ## the binary for others: the same bytes from every machine
-	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/rogito ./cmd/rogito
+# MINISIGN_KEY=FILE (and MINISIGN_PASSWORD) signs; RELEASE=1.2.3 overrides the version of the changelog.
+release: ## archives, deb, rpm, bill of materials and checksums in dist/: the same bytes from every machine
+	go run -C tools/release -mod=readonly . -root $(CURDIR) $(if $(RELEASE),-version $(RELEASE))
+
+# IMAGE names it; BUILDER='podman build' or 'docker build' build it as well.
+image: ## the container image, by buildah
+	rm -rf build/image && mkdir -p build/image && install -d -m 700 build/image/data
+	go build -trimpath -ldflags '$(LDFLAGS)' -o build/image/rogito ./cmd/rogito
+	cp $(or $(CA),/etc/ssl/certs/ca-certificates.crt) build/image/ca-certificates.crt
+	$(or $(BUILDER),buildah build --format docker) -f deploy/Containerfile -t $(or $(IMAGE),rogito) build/image
+
+# Where it is root and has mmdebstrap, it installs, upgrades and purges the package in a fresh Debian.
+packages: release ## tries the packages of dist/
+	.ci/packages dist
 
 run: build ## the server on 127.0.0.1:8080 with ./data
 	bin/rogito serve --listen 127.0.0.1:8080 --data ./data

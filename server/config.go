@@ -33,6 +33,7 @@ type Config struct {
 	TrustedProxies []string `yaml:"trusted_proxies" doc:"networks (CIDR) whose X-Forwarded-For is believed"`
 
 	TLS       network.TLSConfig       `yaml:"tls"`
+	CORS      network.CORSConfig      `yaml:"cors"`
 	S3        S3Config                `yaml:"s3"`
 	Network   NetworkConfig           `yaml:"network"`
 	Trust     TrustConfig             `yaml:"trust"`

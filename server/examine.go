@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 
@@ -36,10 +37,14 @@ func Explain(err error) string { return logging.Explain(err) }
 
 // settings are what the doctor is told of the configuration.
 func (c *Config) settings() doctor.Settings {
-	return doctor.Settings{
+	out := doctor.Settings{
 		Problem: c.check(), Production: c.Production, Listen: c.Listen, PublicURL: c.PublicURL, Data: c.Data,
 		MasterKeyGiven: c.MasterKey != "", MasterKeyPath: c.masterKey().Path(),
 	}
+	if c.TLS.On() {
+		out.Certificate = func(context.Context) (*x509.Certificate, error) { return c.TLS.Certificate(c.acmeDir()) }
+	}
+	return out
 }
 
 func (s *Server) installation() *doctor.Installation {

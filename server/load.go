@@ -183,11 +183,8 @@ func kindName(t reflect.Type) string {
 
 // check finds what cannot work, before anything is opened.
 func (c *Config) check() error {
-	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
-		return errors.New("tls.cert and tls.key belong together: set both or none")
-	}
-	if c.TLS.ClientCA != "" && c.TLS.Cert == "" {
-		return errors.New("tls.client_ca needs tls.cert and tls.key: client certificates exist only with TLS")
+	if err := errors.Join(c.TLS.Check(), c.CORS.Check()); err != nil {
+		return err
 	}
 	for _, p := range c.TrustedProxies {
 		n, err := prefix(p)

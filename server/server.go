@@ -57,7 +57,9 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 	log, flush := logging.New(cfg.Log, std.Err)
 	defer flush()
 	memory.NoCoreDumps(log)
-	ln, err := network.Listen(ctx, cfg.network())
+	listening := cfg.network()
+	listening.Log = log
+	ln, err := network.Listen(ctx, listening)
 	if err != nil {
 		return err
 	}
@@ -103,7 +105,7 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 	if std.Ready != nil {
 		std.Ready(cfg.PublicURL)
 	}
-	err = network.Serve(ctx, network.NewServer(cfg.network(), wrap(api.Peer(a.Handler())), log), ln, func() {
+	err = network.Serve(ctx, network.NewServer(listening, network.AllowOrigins(cfg.CORS, wrap(api.Peer(a.Handler()))), log), ln, func() {
 		s.health.Draining.Store(true)
 		log.Info("draining")
 	}, cfg.Limits.Drain)
@@ -142,6 +144,9 @@ func OwnAddress(cfg Config) (string, *http.Client) {
 	scheme, transport := "http", &http.Transport{DisableKeepAlives: true}
 	if cfg.TLS.On() {
 		scheme, transport.TLSClientConfig = "https", &tls.Config{InsecureSkipVerify: true} //nolint:gosec // said above
+	}
+	if names := cfg.TLS.ACME.Domains; len(names) > 0 { // a certificate is chosen by the name
+		transport.TLSClientConfig.ServerName = names[0]
 	}
 	return scheme + "://" + net.JoinHostPort(host, port), &http.Client{Transport: transport}
 }

@@ -4,6 +4,7 @@ package doctor
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -74,6 +75,8 @@ type Settings struct {
 	Data           string // folder
 	MasterKeyGiven bool   // in the environment
 	MasterKeyPath  string // where it lies if it was not given
+	// Certificate is the one that the server shows in TLS; nil where it speaks none.
+	Certificate func(context.Context) (*x509.Certificate, error)
 }
 
 // Installation is what was opened to be examined.
@@ -131,6 +134,9 @@ func Examine(ctx context.Context, cfg Settings, open func(context.Context) (*Ins
 	say("disk space", examineDisk(&cfg))
 	say("clock", examineClock(cfg.Data))
 	say("master key", examineMasterKey(&cfg))
+	if cfg.Certificate != nil {
+		say("TLS", examineTLS(ctx, &cfg))
+	}
 	if slices.ContainsFunc(found, func(f Finding) bool { return f.State == FindingBad }) {
 		return found // opening would only say the same, less clearly
 	}
@@ -276,6 +282,27 @@ func examineMasterKey(cfg *Settings) Finding {
 		return warn("keep it elsewhere (master_key_file), and a copy in a safe place", "it lies in the data folder: whoever has a backup has both")
 	}
 	return fine("%s", path)
+}
+
+// soonRenewed is how long before its end a certificate of TLS should have been
+// renewed: ACME does so after two thirds of its life, 30 days of 90.
+const soonRenewed = 14 * 24 * time.Hour
+
+func examineTLS(ctx context.Context, cfg *Settings) Finding {
+	c, err := cfg.Certificate(ctx)
+	left := time.Duration(0)
+	if err == nil {
+		left = time.Until(c.NotAfter)
+	}
+	switch {
+	case err != nil:
+		return warn("see tls.cert and tls.key, or the log for what the ACME authority said", "the server has no certificate: %v", err)
+	case left < 0:
+		return bad("renew it: a new file is taken over by itself", "the certificate of %s ended on %s", strings.Join(c.DNSNames, ", "), c.NotAfter.UTC().Format(time.DateOnly))
+	case left < soonRenewed:
+		return warn("renew it: a new file is taken over by itself; of ACME, look into the log", "the certificate of %s ends on %s", strings.Join(c.DNSNames, ", "), c.NotAfter.UTC().Format(time.DateOnly))
+	}
+	return fine("the certificate of %s is good until %s", strings.Join(c.DNSNames, ", "), c.NotAfter.UTC().Format(time.DateOnly))
 }
 
 func (s *Installation) examineDatabase(ctx context.Context) Finding {
