@@ -16,9 +16,10 @@ help: ## this list
 build: ## the binary, in bin/rogito
 	go build -ldflags '$(LDFLAGS)' -o bin/rogito ./cmd/rogito
 
-# MINISIGN_KEY=FILE (and MINISIGN_PASSWORD) signs; RELEASE=1.2.3 overrides the version of the changelog.
+# MINISIGN_KEY=FILE (and MINISIGN_PASSWORD) signs; RELEASE=1.2.3 overrides the version of the changelog;
+# PLATFORM=linux/amd64 builds for one platform only, to try.
 release: ## archives, deb, rpm, bill of materials and checksums in dist/: the same bytes from every machine
-	go run -C tools/release -mod=readonly . -root $(CURDIR) $(if $(RELEASE),-version $(RELEASE))
+	go run -C tools/release -mod=readonly . -root $(CURDIR) $(if $(RELEASE),-version $(RELEASE)) $(if $(PLATFORM),-only $(PLATFORM))
 
 # IMAGE names it; BUILDER='podman build' or 'docker build' build it as well.
 image: ## the container image, by buildah

@@ -7,6 +7,7 @@ import (
 	"rogito.dev/rogito/server/internal/identify/cie"
 	"rogito.dev/rogito/server/internal/identify/spid"
 	"rogito.dev/rogito/server/internal/logging"
+	"rogito.dev/rogito/server/internal/mail"
 	"rogito.dev/rogito/server/internal/monitor"
 	"rogito.dev/rogito/server/internal/network"
 )
@@ -47,6 +48,7 @@ type Config struct {
 	Console   ConsoleConfig           `yaml:"console"`
 	Retention RetentionConfig         `yaml:"retention"`
 	Audit     AuditConfig             `yaml:"audit"`
+	Mail      mail.Config             `yaml:"mail"`
 	Sandbox   SandboxConfig           `yaml:"sandbox"`
 	Jobs      JobsConfig              `yaml:"jobs"`
 	Metrics   MetricsConfig           `yaml:"metrics"`
@@ -219,6 +221,7 @@ func Defaults() Config {
 		Console:   ConsoleConfig{Enabled: true, CheckPerMinute: 30, SessionIdle: 30 * time.Minute, SessionLife: 12 * time.Hour},
 		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour, Evidence: 20 * 365 * 24 * time.Hour},
 		Audit:     AuditConfig{Lock: 365 * 24 * time.Hour},
+		Mail:      mail.Config{Security: "starttls"},
 		Jobs:      JobsConfig{Lease: 15 * time.Second},
 		Telemetry: monitor.TelemetryConfig{Sample: 0.1},
 		Log:       logging.Config{Level: "info"},

@@ -183,7 +183,7 @@ func kindName(t reflect.Type) string {
 
 // check finds what cannot work, before anything is opened.
 func (c *Config) check() error {
-	if err := errors.Join(c.TLS.Check(), c.CORS.Check()); err != nil {
+	if err := errors.Join(c.TLS.Check(), c.CORS.Check(), c.Mail.Check()); err != nil {
 		return err
 	}
 	for _, p := range c.TrustedProxies {

@@ -18,6 +18,7 @@ import (
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/logging"
+	"rogito.dev/rogito/server/internal/mail"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/monitor"
 	"rogito.dev/rogito/server/internal/network"
@@ -47,6 +48,7 @@ type Server struct {
 	sandboxed   bool // this is a sandbox, or will be one
 
 	publications *publication.Service
+	mail         *mail.Sender // nil: none is sent
 	sig          signingParts
 	demo         demonstration
 	demoPages    http.Handler
@@ -112,6 +114,9 @@ func open(ctx context.Context, cfg Config, log *slog.Logger, serving bool) (_ *S
 		return nil, err
 	}
 	if err := s.openKind(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.openMail(); err != nil {
 		return nil, err
 	}
 	if err := s.openSigning(ctx); err != nil {
@@ -184,6 +189,7 @@ func (s *Server) Close() {
 func (s *Server) start(ctx context.Context) error {
 	s.startPublications(ctx)
 	s.startSigning(ctx)
+	s.startMail()
 	s.registerPeriodicJobs()
 	if err := s.jobs.Start(ctx); err != nil {
 		return err

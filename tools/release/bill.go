@@ -15,7 +15,7 @@ import (
 // bill writes the bill of materials: every module that is linked into the
 // program, as the program itself tells it, with the sums of go.sum.
 func (r *release) bill() error {
-	info, err := buildinfo.ReadFile(r.binary(platforms[0]))
+	info, err := buildinfo.ReadFile(r.binary(r.wanted()[0]))
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,16 @@ var platforms = []platform{
 	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
 }
 
+// wanted are the platforms of this run.
+func (r *release) wanted() (list []platform) {
+	for _, p := range platforms {
+		if r.only == "" || r.only == p.String() {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
 // binary is where the program for a platform is built.
 func (r *release) binary(p platform) string {
 	name := "rogito"

@@ -26,6 +26,7 @@ type release struct {
 	version string    // without a v
 	date    time.Time // of every file
 	key     string    // minisign key file; empty: no signature
+	only    string    // the one platform to build for; empty: all
 }
 
 func main() {
@@ -34,6 +35,7 @@ func main() {
 	flag.StringVar(&r.out, "out", "dist", "folder that is written, below the sources")
 	flag.StringVar(&r.version, "version", "", "version; empty: the newest of CHANGELOG.md")
 	flag.StringVar(&r.key, "key", os.Getenv("MINISIGN_KEY"), "file of a minisign key, opened by MINISIGN_PASSWORD; empty: nothing is signed")
+	flag.StringVar(&r.only, "only", "", "build for one platform, e.g. linux/amd64, to try the packages; empty: for all")
 	flag.Parse()
 	if err := r.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
@@ -44,6 +46,9 @@ func main() {
 func (r *release) run() (err error) {
 	if r.root, err = filepath.Abs(r.root); err != nil {
 		return err
+	}
+	if len(r.wanted()) == 0 {
+		return fmt.Errorf("%s is none of %v", r.only, platforms)
 	}
 	if err := r.readChangelog(); err != nil {
 		return err
@@ -61,7 +66,7 @@ func (r *release) run() (err error) {
 	if err := r.writePages(); err != nil {
 		return err
 	}
-	for _, p := range platforms {
+	for _, p := range r.wanted() {
 		fmt.Println("building for", p)
 		if err := r.build(p, r.binary(p)); err != nil {
 			return err

@@ -64,19 +64,19 @@ func (r *release) describe(p platform, kind string) *nfpm.Info {
 		}
 	}
 	plain := func(from, to string) *files.Content { return at(from, to, "", 0o644) }
-	zsh, depends := "/usr/share/zsh/vendor-completions/_rogito", []string{"ca-certificates"}
+	zsh := "/usr/share/zsh/vendor-completions/_rogito"
 	if kind == "rpm" {
 		zsh = "/usr/share/zsh/site-functions/_rogito"
 	}
 	info := &nfpm.Info{
-		Name: "rogito", Arch: p.machine, Platform: p.system, Version: r.version, Release: "1", Section: "net", Priority: "optional",
+		Name: "rogito", Arch: p.machine, Platform: p.system, Version: r.version, Section: "net", Priority: "optional",
 		Maintainer: "The Rogito authors <maintainers@rogito.dev>", Homepage: "https://rogito.dev/rogito", License: "Apache-2.0", MTime: r.date,
 		Description: "electronic signatures and real-estate quotations\n" +
 			"Signs documents (CAdES, PAdES, XAdES, ASiC, PKCS#1 up to LTA), verifies\n" +
 			"signatures with the European trusted lists, and answers Italian real-estate\n" +
 			"quotations: a server with an HTTP API, and commands for files.",
 	}
-	info.Depends = depends
+	info.Depends = []string{"ca-certificates"}
 	info.Scripts = nfpm.Scripts{
 		PostInstall: deploy("package/postinstall.sh"), PreRemove: deploy("package/preremove.sh"), PostRemove: deploy("package/postremove.sh"),
 	}
@@ -96,6 +96,7 @@ func (r *release) describe(p platform, kind string) *nfpm.Info {
 		plain(deploy("grafana/rogito.json"), "/usr/share/doc/rogito/examples/grafana.json"),
 	}
 	if kind == "rpm" {
+		info.Release = "1"
 		info.Contents = append(info.Contents, at(filepath.Join(r.root, "LICENSE"), "/usr/share/licenses/rogito/LICENSE", files.TypeRPMLicense, 0o644))
 	}
 	return info

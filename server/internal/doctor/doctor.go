@@ -23,6 +23,7 @@ import (
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/logging"
+	"rogito.dev/rogito/server/internal/mail"
 	"rogito.dev/rogito/server/internal/publication"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/store"
@@ -91,6 +92,7 @@ type Installation struct {
 	VerifyAudit  func(context.Context) (*audit.Result, error)
 	Identify     *identify.Methods
 	Providers    map[string]*csc.Provider
+	Mail         *mail.Sender // nil: none is sent
 	FetchesLists bool
 	Sandboxed    bool
 }
@@ -163,6 +165,9 @@ func Examine(ctx context.Context, cfg Settings, open func(context.Context) (*Ins
 		for _, f := range Method(ctx, m) {
 			say(f.Part, f)
 		}
+	}
+	if s.Mail != nil {
+		say("mail", s.examineMail(ctx))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
 		say("provider "+name, answers(ctx, s.Providers[name]))
@@ -330,6 +335,13 @@ func (s *Installation) examineBlobs(ctx context.Context) Finding {
 		return bad(advice, "what was stored came back different")
 	}
 	return fine("a probe was stored, read and removed")
+}
+
+func (s *Installation) examineMail(ctx context.Context) Finding {
+	if err := s.Mail.Try(ctx); err != nil {
+		return bad("check mail.server, mail.security and the password there: nobody is told of what waits", "%v", err)
+	}
+	return fine("the server takes it")
 }
 
 func (s *Installation) examinePublications(context.Context) Finding {

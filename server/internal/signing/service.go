@@ -73,6 +73,9 @@ type Config struct {
 	Providers    map[string]*csc.Provider // of remote keys
 	// Signer says what is known of a certificate that signs.
 	Signer func(context.Context, *enroll.Certificate) *Signer
+	// Waits is told, in the same transaction, of a record that waits for an
+	// approval from there on.
+	Waits func(context.Context, *store.Tx, *Record) error
 	// Ended is told of every record that reached its end here; nil: nobody is.
 	Ended func(*Record)
 	// OwnStamp is told of every request to a time-stamp authority that a caller
@@ -112,6 +115,9 @@ func (c Config) withDefaults() Config {
 		c.Signer = func(_ context.Context, c *enroll.Certificate) *Signer {
 			return &Signer{Provider: c.Provider, QC: "UNKNOWN", SSCD: "UNKNOWN"}
 		}
+	}
+	if c.Waits == nil {
+		c.Waits = func(context.Context, *store.Tx, *Record) error { return nil }
 	}
 	if c.Ended == nil {
 		c.Ended = func(*Record) {}
