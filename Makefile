@@ -8,7 +8,7 @@ LDFLAGS := -s -w -X rogito.dev/rogito/server.Version=$(VERSION)
 LINT := go tool -modfile=tools/lint/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release image packages test token race check lint fmt bench soak vulnerable browser interop identify csc corpus fuzz docs clean
+.PHONY: help run build release image chart packages upgrade test token race check lint fmt bench soak vulnerable browser interop identify csc corpus fuzz docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -27,6 +27,12 @@ image: ## the container image, by buildah
 	go build -trimpath -ldflags '$(LDFLAGS)' -o build/image/rogito ./cmd/rogito
 	cp $(or $(CA),/etc/ssl/certs/ca-certificates.crt) build/image/ca-certificates.crt
 	$(or $(BUILDER),buildah build --format docker) -f deploy/Containerfile -t $(or $(IMAGE),rogito) build/image
+
+HELM := go run -C tools/chart -mod=readonly helm.sh/helm/v3/cmd/helm
+chart: ## the Helm chart, checked and packed, in dist/
+	$(HELM) lint --strict $(CURDIR)/deploy/chart --set config.public_url=https://sign.example.org,administrator=you@example.org
+	go test -C tools/chart -count=1 .
+	mkdir -p dist && $(HELM) package $(CURDIR)/deploy/chart -d $(CURDIR)/dist
 
 # Where it is root and has mmdebstrap, it installs, upgrades and purges the package in a fresh Debian.
 packages: release ## tries the packages of dist/

@@ -52,7 +52,7 @@ func (s *Server) installation() *doctor.Installation {
 		DB: s.db, Blobs: s.blobs, Authority: s.sig.authority, Enroll: s.sig.enroll, Signing: s.sig.signing, Lists: s.sig.lists,
 		Publications: s.publications, VerifyAudit: s.VerifyAudit,
 		FetchesLists: s.cfg.Trust.Lists && !s.cfg.Network.Offline, Sandboxed: s.sandboxed, Identify: s.sig.identify, Providers: s.sig.providers,
-		Mail: s.mail,
+		Mail: s.mail, Exported: s.newestExport(), ExportEvery: s.cfg.Audit.ExportEvery,
 	}
 }
 

@@ -241,6 +241,12 @@ func (c *Config) checkWords() error {
 	if c.Console.SessionIdle <= 0 || c.Console.SessionLife <= 0 {
 		return errors.New("console.session_idle and console.session_life must be positive")
 	}
+	if c.Audit.Export != "" && c.Audit.ExportEvery < time.Minute {
+		return errors.New("audit.export_every is less than a minute")
+	}
+	if c.Audit.Export != "" && c.Audit.Export == c.Audit.Bucket {
+		return errors.New("audit.export and audit.bucket are one place: give them different prefixes")
+	}
 	if c.Jobs.Lease < time.Second {
 		return errors.New("jobs.lease is less than a second")
 	}

@@ -35,4 +35,5 @@ func (w *forgetKeysWorker) Work(ctx context.Context, _ *river.Job[forgetKeys]) e
 func (s *Server) registerPeriodicJobs() {
 	job.Register(s.jobs, &forgetKeysWorker{keys: s.idempotency, locks: s.sig.keys, sessions: s.accounts})
 	s.jobs.Every(time.Hour, forgetKeys{})
+	s.startExports()
 }

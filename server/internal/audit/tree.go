@@ -275,3 +275,11 @@ func (l *Log) Lag(ctx context.Context) (int64, error) {
 	}
 	return after + pending, nil
 }
+
+// Size is how many events have their place in the tree.
+func (l *Log) Size(ctx context.Context) (size int64, err error) {
+	if err = l.db.Read().QueryRow(ctx, `select size from audit_head where id = 1`).Scan(&size); err != nil {
+		return 0, fmt.Errorf("audit: size: %w", err)
+	}
+	return size, nil
+}

@@ -93,6 +93,9 @@ type Installation struct {
 	Identify     *identify.Methods
 	Providers    map[string]*csc.Provider
 	Mail         *mail.Sender // nil: none is sent
+	// Exported is when the audit log was last exported; nil: it is not.
+	Exported     func(context.Context) (time.Time, error)
+	ExportEvery  time.Duration
 	FetchesLists bool
 	Sandboxed    bool
 }
@@ -165,6 +168,9 @@ func Examine(ctx context.Context, cfg Settings, open func(context.Context) (*Ins
 		for _, f := range Method(ctx, m) {
 			say(f.Part, f)
 		}
+	}
+	if s.Exported != nil {
+		say("audit export", s.examineExport(ctx))
 	}
 	if s.Mail != nil {
 		say("mail", s.examineMail(ctx))
@@ -335,6 +341,19 @@ func (s *Installation) examineBlobs(ctx context.Context) Finding {
 		return bad(advice, "what was stored came back different")
 	}
 	return fine("a probe was stored, read and removed")
+}
+
+func (s *Installation) examineExport(ctx context.Context) Finding {
+	at, err := s.Exported(ctx)
+	switch {
+	case err != nil:
+		return bad("check the folder or bucket that audit.export names, and that the bucket has object lock", "%v", err)
+	case at.IsZero():
+		return warn("a running server writes one within a minute; its log says what fails", "there is none yet")
+	case time.Since(at) > 2*s.ExportEvery:
+		return warn("the log of the server says what fails; where nothing happened since, there is nothing to write", "the last is of %s", at.UTC().Format(time.RFC3339))
+	}
+	return fine("the last is of %s", at.UTC().Format(time.RFC3339))
 }
 
 func (s *Installation) examineMail(ctx context.Context) Finding {

@@ -190,7 +190,9 @@ func TestACME(t *testing.T) {
 	roots.AddCert(a.root)
 	client := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: roots},
-		DialContext:     func(ctx context.Context, _, _ string) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", a.target) },
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", a.target)
+		},
 	}}
 	defer client.CloseIdleConnections()
 	resp, err := client.Get("https://sign.example.org/")

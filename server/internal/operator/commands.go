@@ -89,6 +89,27 @@ func (s *Commands) Accounts(ctx context.Context) ([]AccountInfo, error) {
 	return lines, nil
 }
 
+// AccountQuota bounds what an account may have made.
+type AccountQuota = account.Quota
+
+// Quota is that of an account.
+func (s *Commands) Quota(ctx context.Context, email string) (AccountQuota, error) {
+	a, err := s.accounts.Find(ctx, email)
+	if err != nil {
+		return AccountQuota{}, err
+	}
+	return s.accounts.Quota(ctx, a.ID)
+}
+
+// SetQuota bounds what an account may have made.
+func (s *Commands) SetQuota(ctx context.Context, email string, q AccountQuota) error {
+	a, err := s.accounts.Find(ctx, email)
+	if err != nil {
+		return err
+	}
+	return s.accounts.SetQuota(ctx, a.ID, q)
+}
+
 // NewKey replaces the API key of an account.
 func (s *Commands) NewKey(ctx context.Context, email string) (string, error) {
 	a, err := s.accounts.Find(ctx, email)
