@@ -96,6 +96,10 @@ csc: ## remote keys: our client against a provider of the tests, our server agai
 	.ci/need python3
 	ROGITO_CSC=$(or $(CSC),1) go test -count=1 -timeout 90m -v -bench Thousand -benchtime 1x ./test/csc/...
 
+# FROM=COMMIT upgrades from another than the last release.
+upgrade: ## an installation of the last release, taken over by this program
+	ROGITO_UPGRADE=1 ROGITO_UPGRADE_FROM=$(FROM) go test -count=1 -timeout 30m -v ./test/upgrade
+
 corpus: ## verdicts over the given corpus (../shared or ROGITO_SHARED)
 	go test -timeout 60m -run Corpus -v ./...
 
