@@ -119,8 +119,10 @@ func TestMailServers(t *testing.T) {
 		t.Errorf("mail went out in the clear: %v", err)
 	}
 	for _, bad := range []posting.Config{
-		{Server: "mail.example.org", From: "a@b.c", Security: "tls"}, {Server: "mail.example.org:25", From: "a@b.c", Security: "none"},
-		{Server: "mail.example.org:25", From: "nobody", Security: "tls"}, {Server: "mail.example.org:25", From: "a@b.c", Security: "ssl"},
+		{Server: "mail.example.org", From: "a@b.c", Security: "tls"},
+		{Server: "mail.example.org:25", From: "a@b.c", Security: "none"},
+		{Server: "mail.example.org:25", From: "nobody", Security: "tls"},
+		{Server: "mail.example.org:25", From: "a@b.c", Security: "ssl"},
 	} {
 		if bad.Check() == nil {
 			t.Errorf("%+v is let through", bad)

@@ -40,7 +40,11 @@ func (r *release) binary(p platform) string {
 var goVersion = regexp.MustCompile(`(?m)^go (\S+)$`)
 
 // build builds the program. What the environment could change in it is set here.
-func (r *release) build(p platform, to string) error {
+func (r *release) build(p platform) error {
+	to := r.binary(p)
+	if _, err := os.Stat(to); err == nil {
+		return nil // the one of this machine, which has written the pages
+	}
 	mod, err := os.ReadFile(filepath.Join(r.root, "go.mod"))
 	if err != nil {
 		return err
@@ -75,7 +79,7 @@ func (r *release) page(name string) string { return filepath.Join(r.work, "pages
 // writePages has the program of this machine write them.
 func (r *release) writePages() error {
 	own := platform{runtime.GOOS, runtime.GOARCH}
-	if err := r.build(own, r.binary(own)); err != nil {
+	if err := r.build(own); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(r.page(""), 0o755); err != nil {

@@ -68,7 +68,7 @@ func (r *release) run() (err error) {
 	}
 	for _, p := range r.wanted() {
 		fmt.Println("building for", p)
-		if err := r.build(p, r.binary(p)); err != nil {
+		if err := r.build(p); err != nil {
 			return err
 		}
 		if err := r.archive(p); err != nil {

@@ -176,9 +176,15 @@ func (s *Sender) format(from *mail.Address, m Message) []byte {
 	var b bytes.Buffer
 	_, domain, _ := strings.Cut(from.Address, "@")
 	for _, h := range [][2]string{
-		{"From", from.String()}, {"To", strings.Join(m.To, ", ")}, {"Subject", mime.QEncoding.Encode("utf-8", m.Subject)},
-		{"Date", s.now().Format(time.RFC1123Z)}, {"Message-ID", "<" + m.ID + "@" + domain + ">"},
-		{"Auto-Submitted", "auto-generated"}, {"MIME-Version", "1.0"}, {"Content-Type", "text/plain; charset=utf-8"}, {"Content-Transfer-Encoding", "quoted-printable"},
+		{"From", from.String()},
+		{"To", strings.Join(m.To, ", ")},
+		{"Subject", mime.QEncoding.Encode("utf-8", m.Subject)},
+		{"Date", s.now().Format(time.RFC1123Z)},
+		{"Message-ID", "<" + m.ID + "@" + domain + ">"},
+		{"Auto-Submitted", "auto-generated"},
+		{"MIME-Version", "1.0"},
+		{"Content-Type", "text/plain; charset=utf-8"},
+		{"Content-Transfer-Encoding", "quoted-printable"},
 	} {
 		fmt.Fprintf(&b, "%s: %s\r\n", h[0], strings.NewReplacer("\r", " ", "\n", " ").Replace(h[1]))
 	}
