@@ -43,7 +43,16 @@ func (r *release) sign(path, text string) error {
 		fmt.Println("not signed: give a minisign key with MINISIGN_KEY=FILE (and MINISIGN_PASSWORD)")
 		return nil
 	}
-	key, err := minisign.PrivateKeyFromFile(os.Getenv("MINISIGN_PASSWORD"), r.key)
+	stored, err := os.ReadFile(r.key)
+	if err != nil {
+		return err
+	}
+	var key minisign.PrivateKey
+	if minisign.IsEncrypted(stored) {
+		key, err = minisign.DecryptKey(os.Getenv("MINISIGN_PASSWORD"), stored)
+	} else {
+		err = key.UnmarshalText(stored)
+	}
 	if err != nil {
 		return errors.New("the minisign key cannot be opened: is MINISIGN_PASSWORD right?")
 	}
