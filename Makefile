@@ -8,7 +8,7 @@ LDFLAGS := -s -w -X rogito.dev/rogito/server.Version=$(VERSION)
 LINT := go tool -modfile=tools/lint/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release image chart packages upgrade test token race check lint fmt bench soak vulnerable browser interop identify csc corpus fuzz docs clean
+.PHONY: help run build release reproducible image chart packages upgrade test token race check lint fmt bench soak vulnerable browser interop identify csc corpus fuzz docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -20,6 +20,9 @@ build: ## the binary, in bin/rogito
 # PLATFORM=linux/amd64 builds for one platform only, to try.
 release: ## archives, deb, rpm, bill of materials and checksums in dist/: the same bytes from every machine
 	go run -C tools/release -mod=readonly . -root $(CURDIR) $(if $(RELEASE),-version $(RELEASE)) $(if $(PLATFORM),-only $(PLATFORM))
+
+reproducible: ## the release twice, in two folders: equal
+	.ci/reproducible $(PLATFORM)
 
 # IMAGE names it; BUILDER='podman build' or 'docker build' build it as well.
 image: ## the container image, by buildah
