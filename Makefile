@@ -31,11 +31,9 @@ image: ## the container image, by buildah
 	cp $(or $(CA),/etc/ssl/certs/ca-certificates.crt) build/image/ca-certificates.crt
 	$(or $(BUILDER),buildah build --format docker) -f deploy/Containerfile -t $(or $(IMAGE),rogito) build/image
 
-HELM := go run -C tools/chart -mod=readonly helm.sh/helm/v3/cmd/helm
-chart: ## the Helm chart, checked and packed, in dist/
-	$(HELM) lint --strict $(CURDIR)/deploy/chart --set config.public_url=https://sign.example.org,administrator=you@example.org
+chart: ## the Helm chart, checked and packed, in build/
 	go test -C tools/chart -count=1 .
-	mkdir -p dist && $(HELM) package $(CURDIR)/deploy/chart -d $(CURDIR)/dist
+	mkdir -p build && go run -C tools/chart -mod=readonly . $(CURDIR)/deploy/chart $(CURDIR)/build
 
 # Where it is root and has mmdebstrap, it installs, upgrades and purges the package in a fresh Debian.
 packages: release ## tries the packages of dist/

@@ -1,5 +1,4 @@
-// Package chart holds the Helm chart to what Kubernetes reads.
-package chart
+package main
 
 import (
 	"bufio"
