@@ -9,7 +9,7 @@ LDFLAGS := -s -w -X rogito.dev/rogito/server.Version=$(VERSION)
 LINT := go tool -modfile=tools/lint/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release test token race check lint fmt bench soak vulnerable browser interop identify csc openapi clients corpus fuzz docs clean
+.PHONY: help run build release reproducible image chart packages upgrade test token race check lint fmt bench soak vulnerable browser interop identify csc openapi clients corpus fuzz docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -17,8 +17,28 @@ help: ## this list
 build: ## the binary, in bin/rogito
 	go build -ldflags '$(LDFLAGS)' -o bin/rogito ./cmd/rogito
 
-release: ## the binary for others: the same bytes from every machine
-	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/rogito ./cmd/rogito
+# MINISIGN_KEY=FILE (and MINISIGN_PASSWORD) signs; RELEASE=1.2.3 overrides the version of the changelog;
+# PLATFORM=linux/amd64 builds for one platform only, to try.
+release: ## archives, deb, rpm, bill of materials and checksums in dist/: the same bytes from every machine
+	go run -C tools/release -mod=readonly . -root $(CURDIR) $(if $(RELEASE),-version $(RELEASE)) $(if $(PLATFORM),-only $(PLATFORM))
+
+reproducible: ## the release twice, in two folders: equal
+	.ci/reproducible $(PLATFORM)
+
+# IMAGE names it; BUILDER='podman build' or 'docker build' build it as well.
+image: ## the container image, by buildah
+	rm -rf build/image && mkdir -p build/image && install -d -m 700 build/image/data
+	go build -trimpath -ldflags '$(LDFLAGS)' -o build/image/rogito ./cmd/rogito
+	cp $(or $(CA),/etc/ssl/certs/ca-certificates.crt) build/image/ca-certificates.crt
+	$(or $(BUILDER),buildah build --format docker) -f deploy/Containerfile -t $(or $(IMAGE),rogito) build/image
+
+chart: ## the Helm chart, checked and packed, in build/
+	go test -C tools/chart -count=1 .
+	mkdir -p build && go run -C tools/chart -mod=readonly . $(CURDIR)/deploy/chart $(CURDIR)/build
+
+# Where it is root and has mmdebstrap, it installs, upgrades and purges the package in a fresh Debian.
+packages: release ## tries the packages of dist/
+	.ci/packages dist
 
 run: build ## the server on 127.0.0.1:8080 with ./data
 	bin/rogito serve --listen 127.0.0.1:8080 --data ./data
@@ -85,6 +105,10 @@ openapi: ## the OpenAPI document: Spectral and Redocly (npm) have nothing to say
 clients: ## the clients of Go, TypeScript and Python, three generators (npm, PyPI) and docs/requests.http, against the binary
 	.ci/need npm python3
 	ROGITO_KITS=1 go test -count=1 -timeout 15m -v -skip TestDocument ./test/clients
+
+# FROM=COMMIT upgrades from another than the last release.
+upgrade: ## an installation of the last release, taken over by this program
+	ROGITO_UPGRADE=1 ROGITO_UPGRADE_FROM=$(FROM) go test -count=1 -timeout 30m -v ./test/upgrade
 
 corpus: ## verdicts over the given corpus (../shared or ROGITO_SHARED)
 	go test -timeout 60m -run Corpus -v ./...

@@ -78,6 +78,9 @@ server/internal/csc         internal/* server/internal/fetch
 server/internal/audit       ades tsp internal/atomicfile server/internal/disk server/internal/fault server/internal/store
 server/internal/keys        ades internal/* server/internal/audit server/internal/fault server/internal/intent server/internal/store
 server/internal/callback    server/internal/fault server/internal/fetch server/internal/hint server/internal/job server/internal/keys server/internal/store
+server/internal/mail
+server/internal/mail/mailtest
+server/internal/callback    server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/store
 server/internal/authority   ades tsp internal/* server/internal/fault server/internal/keys server/internal/store
 server/internal/identify    . ades report internal/limits internal/pdf internal/pkix internal/revision server/internal/fault
 server/internal/identify/cns  ades policy report trust internal/pkix server/internal/identify
@@ -116,7 +119,7 @@ server/internal/network     server/internal/api
 server/internal/monitor     report server/internal/api server/internal/fault server/internal/logging
 server/internal/memory
 server/internal/operator    server/internal/account server/internal/cscauth server/internal/enroll server/internal/keys server/internal/store
-server/internal/doctor      tsl server/internal/audit server/internal/authority server/internal/blob server/internal/csc server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/publication server/internal/signing server/internal/store
+server/internal/doctor      tsl server/internal/audit server/internal/authority server/internal/blob server/internal/csc server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/mail server/internal/publication server/internal/signing server/internal/store
 server                      . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
 
 cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/visible
@@ -224,7 +227,7 @@ func TestPureRoomsStayPure(t *testing.T) {
 }
 
 // testRooms serve tests and are linked into nothing else.
-var testRooms = []string{"internal/corpus", "internal/hsm/hsmtest", "server/internal/store/storetest", "server/internal/api/apitest"}
+var testRooms = []string{"internal/corpus", "internal/hsm/hsmtest", "server/internal/store/storetest", "server/internal/api/apitest", "server/internal/mail/mailtest"}
 
 func TestTestRoomsStayInTests(t *testing.T) {
 	for pkg, deps := range imports(t) {

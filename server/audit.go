@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bufio"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -46,10 +48,18 @@ func (s *Server) ExportAudit(ctx context.Context, w io.Writer) error {
 	return s.checkpointer().Export(ctx, w)
 }
 
-// VerifyExport verifies an export of an audit log. Where a key is given, the
-// export must be signed by it.
+// VerifyExport verifies an export of an audit log, compressed or not. Where a
+// key is given, the export must be signed by it.
 func VerifyExport(r io.Reader, key string) (*AuditResult, error) {
-	return audit.VerifyExport(r, key, checkToken)
+	in := bufio.NewReader(r)
+	if start, err := in.Peek(2); err == nil && start[0] == 0x1f && start[1] == 0x8b {
+		unpacked, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, fmt.Errorf("audit: export: %w", err)
+		}
+		return audit.VerifyExport(unpacked, key, checkToken)
+	}
+	return audit.VerifyExport(in, key, checkToken)
 }
 
 // checkpointer makes the checkpoints of the audit log and has them witnessed.

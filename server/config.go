@@ -7,6 +7,7 @@ import (
 	"rogito.dev/rogito/server/internal/identify/cie"
 	"rogito.dev/rogito/server/internal/identify/spid"
 	"rogito.dev/rogito/server/internal/logging"
+	"rogito.dev/rogito/server/internal/mail"
 	"rogito.dev/rogito/server/internal/monitor"
 	"rogito.dev/rogito/server/internal/network"
 )
@@ -33,6 +34,7 @@ type Config struct {
 	TrustedProxies []string `yaml:"trusted_proxies" doc:"networks (CIDR) whose X-Forwarded-For is believed"`
 
 	TLS       network.TLSConfig       `yaml:"tls"`
+	CORS      network.CORSConfig      `yaml:"cors"`
 	S3        S3Config                `yaml:"s3"`
 	Network   NetworkConfig           `yaml:"network"`
 	Trust     TrustConfig             `yaml:"trust"`
@@ -46,6 +48,7 @@ type Config struct {
 	Console   ConsoleConfig           `yaml:"console"`
 	Retention RetentionConfig         `yaml:"retention"`
 	Audit     AuditConfig             `yaml:"audit"`
+	Mail      mail.Config             `yaml:"mail"`
 	Sandbox   SandboxConfig           `yaml:"sandbox"`
 	Jobs      JobsConfig              `yaml:"jobs"`
 	Metrics   MetricsConfig           `yaml:"metrics"`
@@ -160,6 +163,10 @@ type AuditConfig struct {
 	Bucket       string        `yaml:"bucket" doc:"bucket with object lock that gets a checkpoint every hour: s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION, with the credentials of s3; empty: none"`
 	Lock         time.Duration `yaml:"lock" doc:"how long nobody can delete a checkpoint from that bucket (compliance mode)"`
 	TimestampURL string        `yaml:"timestamp_url" doc:"outside time-stamp authority for a checkpoint every hour, or several with commas between them; empty: only the embedded one"`
+
+	Export      string        `yaml:"export" doc:"where the whole log, checkpoints and events, is written again and again for verification elsewhere: a folder, or a bucket with object lock as in bucket, under another prefix; empty: nowhere"`
+	ExportEvery time.Duration `yaml:"export_every" doc:"how often, if there is anything new"`
+	ExportKeep  int           `yaml:"export_keep" doc:"how many exports stay in a folder; 0: all. In a bucket they stay for as long as lock says"`
 }
 
 // SandboxConfig is what the first start of a sandbox makes beside its own.
@@ -219,7 +226,8 @@ func Defaults() Config {
 		CSC:       CSCConfig{Name: "Rogito", Region: "IT"},
 		Console:   ConsoleConfig{Enabled: true, CheckPerMinute: 30, MapPerMinute: 600, SessionIdle: 30 * time.Minute, SessionLife: 12 * time.Hour},
 		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour, Evidence: 20 * 365 * 24 * time.Hour},
-		Audit:     AuditConfig{Lock: 365 * 24 * time.Hour},
+		Audit:     AuditConfig{Lock: 365 * 24 * time.Hour, ExportEvery: 24 * time.Hour, ExportKeep: 7},
+		Mail:      mail.Config{Security: "starttls"},
 		Jobs:      JobsConfig{Lease: 15 * time.Second},
 		Telemetry: monitor.TelemetryConfig{Sample: 0.1},
 		Log:       logging.Config{Level: "info"},

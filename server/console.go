@@ -13,6 +13,7 @@ import (
 	"rogito.dev/rogito/server/internal/console/desk"
 	"rogito.dev/rogito/server/internal/console/look"
 	"rogito.dev/rogito/server/internal/doctor"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -46,8 +47,16 @@ func (h *healthReport) read(ctx context.Context) (*desk.Health, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range depths {
-		out.Queue = append(out.Queue, desk.Depth(d))
+	for _, state := range job.States {
+		one := desk.Depth{State: state}
+		for _, d := range depths {
+			if d.State == state {
+				one.Jobs, one.Oldest = one.Jobs+d.Jobs, max(one.Oldest, d.Oldest)
+			}
+		}
+		if one.Jobs > 0 {
+			out.Queue = append(out.Queue, one)
+		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -2,10 +2,12 @@ package server
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 
 	"rogito.dev/rogito/server/internal/doctor"
+	"rogito.dev/rogito/server/internal/logging"
 )
 
 // DoctorOptions say how closely to look.
@@ -32,12 +34,20 @@ func Doctor(ctx context.Context, cfg Config, o DoctorOptions) []doctor.Finding {
 	}, o)
 }
 
+// Explain is the text of an error for who operates the server: with causes that
+// clients are not told, and without credentials.
+func Explain(err error) string { return logging.Explain(err) }
+
 // settings are what the doctor is told of the configuration.
 func (c *Config) settings() doctor.Settings {
-	return doctor.Settings{
+	out := doctor.Settings{
 		Problem: c.check(), Production: c.Production, Listen: c.Listen, PublicURL: c.PublicURL, Data: c.Data,
 		MasterKeyGiven: c.MasterKey != "", MasterKeyPath: c.masterKey().Path(),
 	}
+	if c.TLS.On() {
+		out.Certificate = func(context.Context) (*x509.Certificate, error) { return c.TLS.Certificate(c.acmeDir()) }
+	}
+	return out
 }
 
 func (s *Server) installation() *doctor.Installation {
@@ -45,6 +55,7 @@ func (s *Server) installation() *doctor.Installation {
 		DB: s.db, Blobs: s.blobs, Authority: s.sig.authority, Enroll: s.sig.enroll, Signing: s.sig.signing, Lists: s.sig.lists,
 		Publications: s.publications, VerifyAudit: s.verifyAudit,
 		FetchesLists: s.cfg.Trust.Lists && !s.cfg.Network.Offline, Sandboxed: s.sandboxed, Identify: s.sig.identify, Providers: s.sig.providers,
+		Mail: s.mail, Exported: s.newestExport(), ExportEvery: s.cfg.Audit.ExportEvery,
 	}
 }
 

@@ -21,7 +21,7 @@ func BenchmarkLookupHandler(b *testing.B) {
 	cfg.Data, cfg.Limits.Reserve = b.TempDir(), -1
 	logger, flush := logging.New(cfg.Log, log)
 	defer flush()
-	s, err := open(context.Background(), cfg, logger)
+	s, err := open(context.Background(), cfg, logger, false)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -183,11 +183,8 @@ func kindName(t reflect.Type) string {
 
 // check finds what cannot work, before anything is opened.
 func (c *Config) check() error {
-	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
-		return errors.New("tls.cert and tls.key belong together: set both or none")
-	}
-	if c.TLS.ClientCA != "" && c.TLS.Cert == "" {
-		return errors.New("tls.client_ca needs tls.cert and tls.key: client certificates exist only with TLS")
+	if err := errors.Join(c.TLS.Check(), c.CORS.Check(), c.Mail.Check()); err != nil {
+		return err
 	}
 	for _, p := range c.TrustedProxies {
 		n, err := prefix(p)
@@ -243,6 +240,12 @@ func (c *Config) checkWords() error {
 	}
 	if c.Console.SessionIdle <= 0 || c.Console.SessionLife <= 0 {
 		return errors.New("console.session_idle and console.session_life must be positive")
+	}
+	if c.Audit.Export != "" && c.Audit.ExportEvery < time.Minute {
+		return errors.New("audit.export_every is less than a minute")
+	}
+	if c.Audit.Export != "" && c.Audit.Export == c.Audit.Bucket {
+		return errors.New("audit.export and audit.bucket are one place: give them different prefixes")
 	}
 	if c.Jobs.Lease < time.Second {
 		return errors.New("jobs.lease is less than a second")

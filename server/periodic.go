@@ -68,4 +68,5 @@ func (s *Server) registerPeriodicJobs() {
 	s.jobs.Every(time.Hour, forgetKeys{})
 	job.Register(s.jobs, &blobSweeper{s: s})
 	s.jobs.Every(24*time.Hour, sweepBlobs{})
+	s.startExports()
 }

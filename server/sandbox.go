@@ -172,6 +172,18 @@ const sandboxCredit = 1_000_000
 
 var errSandbox = errors.New("this installation is a sandbox: --production refuses its keys and certificates; start with an empty database and data folder (rogito init)")
 
+// errUninitialised keeps --production from making a master key that nobody has
+// a copy of, for a server that nobody can enter.
+var errUninitialised = errors.New("there is no account here yet: make the installation with \"rogito init EMAIL\" (with the same --data, --database and --config), and start again; without --production the first start makes a sandbox")
+
+func initialised(ctx context.Context, db *store.DB) error {
+	some, err := account.Any(ctx, db)
+	if err == nil && !some {
+		err = errUninitialised
+	}
+	return err
+}
+
 // openKind decides whether this is a sandbox. The database rules: a command
 // beside a production server knows nothing of its flags, and must neither show
 // nor issue what only a sandbox may.

@@ -8,6 +8,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -57,13 +58,15 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 	log, flush := logging.New(cfg.Log, std.Err)
 	defer flush()
 	memory.NoCoreDumps(log)
-	ln, err := network.Listen(ctx, cfg.network())
+	listening := cfg.network()
+	listening.Log = log
+	ln, err := network.Listen(ctx, listening)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
 	cfg.defaultPublicURL(ln.Addr())
-	s, err := open(ctx, cfg, log)
+	s, err := open(ctx, cfg, log, true)
 	if err != nil {
 		return err
 	}
@@ -103,7 +106,7 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 	if std.Ready != nil {
 		std.Ready(cfg.PublicURL)
 	}
-	err = network.Serve(ctx, network.NewServer(cfg.network(), wrap(api.Peer(a.Handler())), log), ln, func() {
+	err = network.Serve(ctx, network.NewServer(listening, network.AllowOrigins(cfg.CORS, wrap(api.Peer(a.Handler()))), log), ln, func() {
 		s.health.Draining.Store(true)
 		log.Info("draining")
 	}, cfg.Limits.Drain)
@@ -118,7 +121,7 @@ func (c *Config) defaultPublicURL(addr net.Addr) {
 		return
 	}
 	scheme := "http"
-	if c.TLS.Cert != "" {
+	if c.TLS.On() {
 		scheme = "https"
 	}
 	host, port, err := net.SplitHostPort(addr.String())
@@ -128,6 +131,25 @@ func (c *Config) defaultPublicURL(addr net.Addr) {
 		}
 		c.PublicURL = scheme + "://" + net.JoinHostPort(host, port)
 	}
+}
+
+// OwnAddress is where a server of this configuration answers on its own machine,
+// and a client for it. The certificate is for the name that others use, and who
+// listens on the configured port of this machine is not in doubt: it is not
+// compared.
+func OwnAddress(cfg Config) (string, *http.Client) {
+	host, port, err := net.SplitHostPort(cfg.Listen)
+	if ip, bad := netip.ParseAddr(host); err == nil && (host == "" || bad == nil && ip.IsUnspecified()) {
+		host = "localhost"
+	}
+	scheme, transport := "http", &http.Transport{DisableKeepAlives: true}
+	if cfg.TLS.On() {
+		scheme, transport.TLSClientConfig = "https", &tls.Config{InsecureSkipVerify: true} //nolint:gosec // said above
+	}
+	if names := cfg.TLS.ACME.Domains; len(names) > 0 { // a certificate is chosen by the name
+		transport.TLSClientConfig.ServerName = names[0]
+	}
+	return scheme + "://" + net.JoinHostPort(host, port), &http.Client{Transport: transport}
 }
 
 // readSecrets replaces the names of secret files by what is in them.
@@ -144,6 +166,9 @@ func (c *Config) readSecrets() error {
 		return nil
 	}
 	if err := read("s3.secret_key_file", c.S3.SecretKeyFile, &c.S3.SecretKey); err != nil {
+		return err
+	}
+	if err := read("mail.password_file", c.Mail.PasswordFile, &c.Mail.Password); err != nil {
 		return err
 	}
 	var password string

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -84,7 +83,7 @@ func (s *Server) openSigning(ctx context.Context) (err error) {
 		return err
 	}
 	w.callbacks = callback.New(s.db, s.master, w.guard, nil)
-	w.callbacks.Sent = s.callbackSent
+	w.callbacks.Sent, w.callbacks.Settled = s.callbackSent, s.metrics.CalledBack
 	return s.openRecords()
 }
 
@@ -193,6 +192,7 @@ func (s *Server) openRecords() error {
 	}, enroll.Config{
 		PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed, Providers: kinds, Remote: remote, Chain: s.chain, Levels: levels, Token: w.token, Log: s.log,
 		KeepEvidence: s.cfg.Retention.Evidence, KeepCancelled: s.cfg.Retention.Files,
+		HandedIn: s.reviewWaits,
 	})
 	w.signing = signing.New(signing.Deps{
 		DB: s.db, Master: s.master, Blobs: s.blobs, Keys: w.keys, Enroll: w.enroll, Audit: w.audit, Callbacks: w.callbacks, Biller: s.accounts, Tokens: s.accounts, Guard: w.guard, Jobs: s.jobs,
@@ -201,7 +201,8 @@ func (s *Server) openRecords() error {
 		Memory:    s.cfg.Limits.Memory,
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
 		SpoolDir: s.spool, Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
-		Providers: remote, Signer: s.signer, Lease: s.cfg.Jobs.Lease, Hook: faultHook(),
+		Providers: remote, Signer: s.signer, Lease: s.cfg.Jobs.Lease, Hook: faultHook(), Ended: s.ended, Waits: s.approvalWaits,
+		OwnStamp: func(_ tsp.Server, took time.Duration, err error) { s.metrics.Stamped(callersAuthority, took, err) },
 	})
 	w.csc = cscauth.New(cscauth.Deps{DB: s.db, Master: s.master, Accounts: s.accounts, Keys: w.keys, Signing: w.signing, Audit: w.audit}, cscauth.Config{})
 	return nil
@@ -217,18 +218,6 @@ func (s *Server) gatherer() *trust.Gatherer {
 	return &trust.Gatherer{Store: s.sig.trust, Large: func(ctx context.Context, _ string, size int64) {
 		s.log.WarnContext(ctx, "a revocation list makes the signed document grow", "bytes", size)
 	}}
-}
-
-// stamper is the time-stamp authorities of a setting, or the embedded one.
-func (s *Server) stamper(urls string) csc.Stamper {
-	if urls == "" {
-		return s.sig.authority.Stamper()
-	}
-	var servers []tsp.Server
-	for _, u := range strings.FieldsFunc(urls, func(r rune) bool { return r == ',' || r == ' ' }) {
-		servers = append(servers, tsp.Server{URL: u})
-	}
-	return signing.NewStamper(s.sig.guard.Client(5*time.Second), servers...)
 }
 
 // registerSigning adds the operations of signatures and certificates.

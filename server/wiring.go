@@ -18,6 +18,7 @@ import (
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/logging"
+	"rogito.dev/rogito/server/internal/mail"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/monitor"
 	"rogito.dev/rogito/server/internal/network"
@@ -47,6 +48,7 @@ type Server struct {
 	sandboxed   bool // this is a sandbox, or will be one
 
 	publications *publication.Service
+	mail         *mail.Sender // nil: none is sent
 	sig          signingParts
 	demo         demonstration
 	demoPages    http.Handler
@@ -68,7 +70,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	log, flush := logging.New(cfg.Log, os.Stderr)
-	s, err := open(ctx, cfg, log)
+	s, err := open(ctx, cfg, log, false)
 	if err != nil {
 		flush()
 		return nil, err
@@ -77,8 +79,8 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err error) {
-	s := &Server{cfg: cfg, log: log, metrics: monitor.NewMetrics(), health: &monitor.Health{}}
+func open(ctx context.Context, cfg Config, log *slog.Logger, serving bool) (_ *Server, err error) {
+	s := &Server{cfg: cfg, log: log, metrics: monitor.NewMetrics(Version), health: &monitor.Health{Log: log}}
 	defer func() {
 		if err != nil {
 			s.Close()
@@ -91,6 +93,11 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 		return nil, err
 	}
 	s.onClose(s.db.Close)
+	if serving && cfg.Production {
+		if err := initialised(ctx, s.db); err != nil {
+			return nil, err
+		}
+	}
 	if s.master, err = master.Open(ctx, s.db, cfg.masterKey()); err != nil {
 		return nil, err
 	}
@@ -103,11 +110,13 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	}
 	s.idempotency = idempotency.New(s.db, s.master)
 	s.jobs = job.New(s.db, job.Config{Workers: cfg.Jobs.Workers, DeadAfter: cfg.Jobs.Lease, Log: log})
-	s.metrics.Registry.MustRegister(s.jobs)
 	if err := s.openAccounts(); err != nil {
 		return nil, err
 	}
 	if err := s.openKind(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.openMail(); err != nil {
 		return nil, err
 	}
 	if err := s.openSigning(ctx); err != nil {
@@ -117,6 +126,8 @@ func open(ctx context.Context, cfg Config, log *slog.Logger) (_ *Server, err err
 	if s.publications, err = s.openPublications(); err != nil {
 		return nil, err
 	}
+	s.expect()
+	s.watch()
 	s.health.Add("database", s.db.Ready)
 	s.health.Add("blobs", s.blobs.Ready)
 	return s, nil
@@ -153,10 +164,13 @@ func (c *Config) blobs(spool string) blob.Config {
 	}
 }
 
+// acmeDir is where certificates that ACME obtained lie, with their keys.
+func (c *Config) acmeDir() string { return filepath.Join(c.Data, "acme") }
+
 func (c *Config) network() *network.Config {
 	l := c.Limits
 	return &network.Config{
-		Listen: c.Listen, TLS: c.TLS, Limits: network.Limits{Connections: l.Connections, PerAddress: l.PerAddress, Header: l.Header, Timeout: l.Timeout}, Proxies: c.proxies(),
+		Listen: c.Listen, TLS: c.TLS, ACMEDir: c.acmeDir(), Limits: network.Limits{Connections: l.Connections, PerAddress: l.PerAddress, Header: l.Header, Timeout: l.Timeout}, Proxies: c.proxies(),
 	}
 }
 
@@ -175,6 +189,7 @@ func (s *Server) Close() {
 func (s *Server) start(ctx context.Context) error {
 	s.startPublications(ctx)
 	s.startSigning(ctx)
+	s.startMail()
 	s.registerPeriodicJobs()
 	if err := s.jobs.Start(ctx); err != nil {
 		return err

@@ -49,6 +49,9 @@ type Client struct {
 	// Accept may refuse a token that is otherwise good, for example because its
 	// authority is not trusted; nil accepts.
 	Accept func(*Token) error
+	// Observe is told how long each request to a server took and what came of it,
+	// nil for a good token; nil tells nobody.
+	Observe func(s Server, took time.Duration, err error)
 }
 
 // Stamp obtains a token over a digest, from the first server that gives a good
@@ -95,7 +98,11 @@ func (c *Client) StampNonce(ctx context.Context, hash crypto.Hash, digest []byte
 // which to ask again: one that would say the same is not among them.
 func (c *Client) round(ctx context.Context, left []int, errs []error, req Request) (token []byte, again []int) {
 	for _, i := range left {
+		begin := time.Now()
 		token, retry, err := c.once(ctx, c.Servers[i], req)
+		if c.Observe != nil {
+			c.Observe(c.Servers[i], time.Since(begin), err)
+		}
 		if err == nil {
 			return token, nil
 		}

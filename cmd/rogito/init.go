@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
 
 	"rogito.dev/rogito/server"
 )
@@ -15,13 +17,16 @@ type initCommand struct {
 	dataFlags
 	Email string `arg:"" help:"e-mail of the first administrator"`
 	JSON  bool   `help:"print JSON"`
+	IfNew bool   `name:"if-new" help:"do nothing where the installation is made already, instead of refusing"`
+	Out   string `placeholder:"FILE" help:"write the secrets to a new file that only you can read, as JSON, and print none"`
 }
 
 // Help is the page of the command.
 func (c *initCommand) Help() string {
 	return example(`
 Makes the master key and the first administrator of a production installation,
-and prints the administrator's API key and token. They are shown this once.
+and prints the administrator's API key and token. They are shown this once. With
+--out they go to a file: where standard output is a log, others read it.
 
 Keep a copy of the master key apart from the backups of the data: without it
 nothing that is sealed can be read.`,
@@ -31,11 +36,29 @@ nothing that is sealed can be read.`,
 
 // Run makes the installation.
 func (c *initCommand) Run(s *session, srv *server.Server) error {
+	if c.IfNew {
+		if some, err := srv.Initialised(s.ctx); some || err != nil {
+			return err
+		}
+	}
+	var out *os.File
+	if c.Out != "" { // before anything is made whose secrets would have no place
+		var err error
+		if out, err = os.OpenFile(c.Out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err != nil {
+			return err
+		}
+	}
 	made, err := srv.Init(s.ctx, c.Email)
 	if err != nil {
+		if out != nil {
+			err = errors.Join(err, out.Close(), os.Remove(c.Out))
+		}
 		return err
 	}
 	s.notef("the master key is %s: keep a copy in a safe place", srv.MasterKeyPath())
+	if out != nil {
+		return errors.Join(json.NewEncoder(out).Encode(made), out.Close())
+	}
 	return printAccount(s, made, c.JSON)
 }
 

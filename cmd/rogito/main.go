@@ -184,10 +184,10 @@ func (s *session) fail(err error) int {
 	var e exit
 	if errors.As(err, &e) {
 		if e.err != nil {
-			s.notef("%v", e.err)
+			s.notef("%s", server.Explain(e.err))
 		}
 		return e.code
 	}
-	s.notef("%v", err)
+	s.notef("%s", server.Explain(err))
 	return exitError
 }

@@ -172,6 +172,7 @@ func waitReady(ts *testscript.TestScript, _ bool, args []string) {
 		resp.Body.Close()
 		if resp.StatusCode == http.StatusOK {
 			ts.Setenv("URL", b.BaseURL)
+			ts.Setenv("ADDR", strings.TrimPrefix(b.BaseURL, "http://"))
 			return
 		}
 	}

@@ -218,8 +218,11 @@ func (s *Service) SandboxExists(ctx context.Context) (some bool, err error) {
 }
 
 // Any says whether there is any account.
-func (s *Service) Any(ctx context.Context) (some bool, err error) {
-	err = s.db.Read().QueryRow(ctx, `select exists (select 1 from accounts)`).Scan(&some)
+func (s *Service) Any(ctx context.Context) (bool, error) { return Any(ctx, s.db) }
+
+// Any says whether a database has an account.
+func Any(ctx context.Context, db *store.DB) (some bool, err error) {
+	err = db.Read().QueryRow(ctx, `select exists (select 1 from accounts)`).Scan(&some)
 	return some, err
 }
 

@@ -24,6 +24,7 @@ type Caller struct {
 	scopes  []Scope
 	family  []string // the token and those it comes from
 	limited []string // those of them that have limits
+	quota   Quota    // of the account
 }
 
 type callerKey struct{}

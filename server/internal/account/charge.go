@@ -72,7 +72,10 @@ func (s *Service) charge(ctx context.Context, tx *store.Tx, o order) (*bill, err
 func (s *Service) take(ctx context.Context, tx *store.Tx, id string, o order) (*bill, error) {
 	b := &bill{id: id}
 	day := time.Now().UTC().Format(time.DateOnly)
-	var err error
+	err := takeAllowance(ctx, tx, o)
+	if err != nil {
+		return nil, err
+	}
 	if o.product.FreePerDay < 0 {
 		b.free, b.left = o.count, -1
 	} else if b.free, b.left, err = takeQuota(ctx, tx, o, day); err != nil {

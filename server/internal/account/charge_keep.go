@@ -73,6 +73,9 @@ func (c *taken) shrink(n int64) bill {
 // giveBack returns a bill to where it was taken from.
 func (s *Service) giveBack(ctx context.Context, tx *store.Tx, c *taken, b bill) error {
 	now := time.Now().UnixMilli()
+	if err := returnAllowance(ctx, tx, c, b.free+b.subscriptions()+b.paid); err != nil {
+		return err
+	}
 	if b.free > 0 {
 		if _, err := tx.Exec(ctx, `update quota_days set used = used - $4 where account_id = $1 and product = $2 and day = $3 and used >= $4`,
 			c.account, c.product, c.day, b.free); err != nil {

@@ -71,5 +71,8 @@ func (s *Service) payer(ctx context.Context, tx *store.Tx, accountID, tokenID st
 	c.TokenID = id
 	c.family = f.ids(func(member) bool { return true })
 	c.limited = f.ids(func(m member) bool { return m.limited })
+	if len(f) > 0 {
+		c.quota = f[0].quota
+	}
 	return c, err
 }

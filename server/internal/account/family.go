@@ -34,6 +34,7 @@ type member struct {
 	expire         time.Time
 	limited, total bool // it has limits of any kind; of its requests
 	admin, sandbox bool // its account
+	quota          Quota
 }
 
 // tokenRow is what makes a token and its rights, as it stands in its row. The row
@@ -85,11 +86,15 @@ func (s *Service) readFamily(ctx context.Context, q store.Querier, where string,
 			select id, parent_id, 0 from tokens where `+where+` = $1
 			union all
 			select t.id, t.parent_id, f.depth + 1 from tokens t join family f on t.id = f.parent_id where f.depth < 100)
-		select `+tokenRowColumns+`, a.admin, a.sandbox
+		select `+tokenRowColumns+`, a.admin, a.sandbox, a.quota
 		from family f join tokens t on t.id = f.id join accounts a on a.id = t.account_id order by f.depth`, arg)
 	all, err := store.All("read tokens", rows, err, func(r store.Row) (m member, err error) {
 		var mac []byte
-		if err := r.Scan(append(m.fields(&mac), &m.admin, &m.sandbox)...); err != nil {
+		var quota string
+		if err := r.Scan(append(m.fields(&mac), &m.admin, &m.sandbox, &quota)...); err != nil {
+			return m, err
+		}
+		if m.quota, err = parseQuota(quota); err != nil {
 			return m, err
 		}
 		if !hmac.Equal(mac, s.mark(&m.tokenRow)) {

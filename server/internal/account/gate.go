@@ -227,7 +227,7 @@ func (s *Service) loadEntry(ctx context.Context, column string, value any) (*ent
 	own := f[0]
 	e := &entry{expire: f.expire(), total: f.ids(func(m member) bool { return m.total })}
 	c := &e.caller
-	c.TokenID, c.AccountID, c.Admin, c.Sandbox = own.id, own.account, own.admin, own.sandbox
+	c.TokenID, c.AccountID, c.Admin, c.Sandbox, c.quota = own.id, own.account, own.admin, own.sandbox, own.quota
 	c.scopes = f.scopes()
 	for _, sc := range c.scopes {
 		c.Scopes = append(c.Scopes, sc.String())
@@ -278,9 +278,13 @@ func (s *Service) loadKey(ctx context.Context, encoded string) (*entry, error) {
 	var e entry
 	var stored []byte
 	c := &e.caller
-	err = s.db.Read().QueryRow(ctx, `select id, key_hash, admin, sandbox from accounts where email = $1`, strings.ToLower(email)).
-		Scan(&c.AccountID, &stored, &c.Admin, &c.Sandbox)
+	var quota string
+	err = s.db.Read().QueryRow(ctx, `select id, key_hash, admin, sandbox, quota from accounts where email = $1`, strings.ToLower(email)).
+		Scan(&c.AccountID, &stored, &c.Admin, &c.Sandbox, &quota)
 	if err != nil && !errors.Is(err, store.ErrNoRows) {
+		return nil, err
+	}
+	if c.quota, err = parseQuota(quota); err != nil {
 		return nil, err
 	}
 	hash := s.keyHash(c.AccountID, key)

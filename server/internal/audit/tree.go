@@ -329,3 +329,25 @@ func (l *Log) forgetLowHashes(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Lag says how many events no checkpoint covers: those without a place in the
+// tree, of which only PostgreSQL has any, and those after the last checkpoint.
+func (l *Log) Lag(ctx context.Context) (int64, error) {
+	var after, pending int64
+	err := l.db.Read().QueryRow(ctx, `select size - case when checkpoint < 0 then 0 else checkpoint end from audit_head where id = 1`).Scan(&after)
+	if err == nil && l.db.Dialect() != store.SQLite {
+		err = l.db.Read().QueryRow(ctx, `select count(*) from audit_events where seq is null`).Scan(&pending)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("audit: lag: %w", err)
+	}
+	return after + pending, nil
+}
+
+// Size is how many events have their place in the tree.
+func (l *Log) Size(ctx context.Context) (size int64, err error) {
+	if err = l.db.Read().QueryRow(ctx, `select size from audit_head where id = 1`).Scan(&size); err != nil {
+		return 0, fmt.Errorf("audit: size: %w", err)
+	}
+	return size, nil
+}

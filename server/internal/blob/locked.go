@@ -30,7 +30,12 @@ func OpenLocked(ctx context.Context, cfg Config) (*Locked, error) {
 
 // Put stores an object in compliance mode.
 func (l *Locked) Put(ctx context.Context, name string, data []byte, until time.Time) error {
-	_, err := l.bucket.client.PutObject(ctx, l.bucket.bucket, path.Join(l.bucket.prefix, name), bytes.NewReader(data), int64(len(data)), minio.PutObjectOptions{
+	return l.PutFrom(ctx, name, bytes.NewReader(data), int64(len(data)), until)
+}
+
+// PutFrom is Put for what is too large to be held in memory.
+func (l *Locked) PutFrom(ctx context.Context, name string, data io.Reader, size int64, until time.Time) error {
+	_, err := l.bucket.client.PutObject(ctx, l.bucket.bucket, path.Join(l.bucket.prefix, name), data, size, minio.PutObjectOptions{
 		ContentType: "application/json", Mode: minio.Compliance, RetainUntilDate: until.UTC(), SendContentMd5: true,
 	})
 	return s3Error(err)
@@ -59,6 +64,23 @@ func (l *Locked) Each(ctx context.Context, fn func(name string, data []byte) err
 		if err := fn(strings.TrimPrefix(info.Key, prefix), data); err != nil {
 			return err
 		}
+	}
+	return ctx.Err()
+}
+
+// List calls fn with the name of every object and when it was stored.
+func (l *Locked) List(ctx context.Context, fn func(name string, at time.Time)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	prefix := l.bucket.prefix
+	if prefix != "" {
+		prefix += "/"
+	}
+	for info := range l.bucket.client.ListObjects(ctx, l.bucket.bucket, minio.ListObjectsOptions{Prefix: prefix, Recursive: true}) {
+		if info.Err != nil {
+			return s3Error(info.Err)
+		}
+		fn(strings.TrimPrefix(info.Key, prefix), info.LastModified)
 	}
 	return ctx.Err()
 }

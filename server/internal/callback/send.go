@@ -46,7 +46,19 @@ type Sender struct {
 	// Sent is told of each attempt in the transaction that records it, so that
 	// the record's audit trail can show it; nil: nobody is.
 	Sent func(ctx context.Context, tx *store.Tx, d *Delivery) error
+	// Settled is told what came of each attempt, one of Results; nil: nobody is.
+	Settled func(result string)
 }
+
+// Results are what an attempt may come to: the receiver took it, it will be
+// tried again, or it was the last.
+var Results = []string{delivered, retried, givenUp}
+
+const (
+	delivered = "delivered"
+	retried   = "retried"
+	givenUp   = "given_up"
+)
 
 // New returns a sender that dials through the guard. A nil clock is the
 // system's.
@@ -256,11 +268,12 @@ func (s *Sender) settle(ctx context.Context, d *Delivery, out outcome) error {
 		d.CompletedAt = s.now()
 	}
 	ctx = context.WithoutCancel(ctx) // the request went out: that must be written down
-	return s.db.Write(ctx, func(tx *store.Tx) error {
+	mine := false
+	err := s.db.Write(ctx, func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `update callbacks set settled = settled + 1, active = $1, status = $2, problem = $3, elapsed = $4, started_at = $5, completed_at = $6
 			where id = $7 and settled = $8 and active = 1`,
 			flag(d.Active), d.Status, d.Problem, d.Elapsed.Milliseconds(), store.Millis(d.StartedAt), store.Millis(d.CompletedAt), d.ID, d.Attempts)
-		if err != nil || n == 0 {
+		if mine = n == 1; err != nil || !mine {
 			return err // 0 rows: somebody else settled it
 		}
 		told := *d
@@ -276,6 +289,20 @@ func (s *Sender) settle(ctx context.Context, d *Delivery, out outcome) error {
 		at := s.now().Add(max(s.pause(d.Attempts), out.after))
 		return tx.Enqueue(ctx, Args{ID: d.ID, Attempt: d.Attempts + 1}, &river.InsertOpts{Queue: QueueName, ScheduledAt: at, MaxAttempts: 25})
 	})
+	if err == nil && mine && s.Settled != nil {
+		s.Settled(result(taken, d.Active))
+	}
+	return err
+}
+
+func result(taken, again bool) string {
+	switch {
+	case taken:
+		return delivered
+	case again:
+		return retried
+	}
+	return givenUp
 }
 
 func flag(b bool) int64 {

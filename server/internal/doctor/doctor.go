@@ -4,6 +4,7 @@ package doctor
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/logging"
+	"rogito.dev/rogito/server/internal/mail"
 	"rogito.dev/rogito/server/internal/publication"
 	"rogito.dev/rogito/server/internal/signing"
 	"rogito.dev/rogito/server/internal/store"
@@ -44,15 +46,25 @@ const (
 )
 
 func fine(format string, args ...any) Finding {
-	return Finding{State: FindingOK, Text: fmt.Sprintf(format, args...)}
+	return Finding{State: FindingOK, Text: explain(format, args)}
 }
 
 func warn(advice, format string, args ...any) Finding {
-	return Finding{State: FindingWarning, Text: fmt.Sprintf(format, args...), Advice: advice}
+	return Finding{State: FindingWarning, Text: explain(format, args), Advice: advice}
 }
 
 func bad(advice, format string, args ...any) Finding {
-	return Finding{State: FindingBad, Text: fmt.Sprintf(format, args...), Advice: advice}
+	return Finding{State: FindingBad, Text: explain(format, args), Advice: advice}
+}
+
+// explain is a sentence in which errors stand with their causes.
+func explain(format string, args []any) string {
+	for i, a := range args {
+		if err, ok := a.(error); ok {
+			args[i] = logging.Explain(err)
+		}
+	}
+	return fmt.Sprintf(format, args...)
 }
 
 // Settings are what the configuration says of an installation.
@@ -64,6 +76,8 @@ type Settings struct {
 	Data           string // folder
 	MasterKeyGiven bool   // in the environment
 	MasterKeyPath  string // where it lies if it was not given
+	// Certificate is the one that the server shows in TLS; nil where it speaks none.
+	Certificate func(context.Context) (*x509.Certificate, error)
 }
 
 // Installation is what was opened to be examined.
@@ -78,6 +92,10 @@ type Installation struct {
 	VerifyAudit  func(context.Context, audit.Extent) (*audit.Result, error)
 	Identify     *identify.Methods
 	Providers    map[string]*csc.Provider
+	Mail         *mail.Sender // nil: none is sent
+	// Exported is when the audit log was last exported; nil: it is not.
+	Exported     func(context.Context) (time.Time, error)
+	ExportEvery  time.Duration
 	FetchesLists bool
 	Sandboxed    bool
 }
@@ -121,6 +139,9 @@ func Examine(ctx context.Context, cfg Settings, open func(context.Context) (*Ins
 	say("disk space", examineDisk(&cfg))
 	say("clock", examineClock(cfg.Data))
 	say("master key", examineMasterKey(&cfg))
+	if cfg.Certificate != nil {
+		say("TLS", examineTLS(ctx, &cfg))
+	}
 	if slices.ContainsFunc(found, func(f Finding) bool { return f.State == FindingBad }) {
 		return found // opening would only say the same, less clearly
 	}
@@ -148,6 +169,12 @@ func Examine(ctx context.Context, cfg Settings, open func(context.Context) (*Ins
 			say(f.Part, f)
 		}
 	}
+	if s.Exported != nil {
+		say("audit export", s.examineExport(ctx))
+	}
+	if s.Mail != nil {
+		say("mail", s.examineMail(ctx))
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Providers)) {
 		say("provider "+name, answers(ctx, s.Providers[name]))
 	}
@@ -169,6 +196,12 @@ func Method(ctx context.Context, m identify.Method) (all []Finding) {
 
 // unopened says which part kept an installation from being opened.
 func unopened(err error) (string, Finding) {
+	if strings.HasPrefix(err.Error(), "blob: ") {
+		return "blobs", bad("check the folder or bucket that blobs names, and its credentials; a bucket has to be made before the first start", "cannot be opened: %v", err)
+	}
+	if strings.HasPrefix(err.Error(), "master: ") {
+		return "master key", bad("bring back the key that the database was made with (master_key_file, master.key in the data folder, or ROGITO_MASTER_KEY)", "cannot be opened: %v", err)
+	}
 	if strings.HasPrefix(err.Error(), "authority: ") {
 		return "authority", bad("bring the table authority_keys back from a backup (rogito restore), with the master key of its time", "cannot be opened: %v", err)
 	}
@@ -262,6 +295,27 @@ func examineMasterKey(cfg *Settings) Finding {
 	return fine("%s", path)
 }
 
+// soonRenewed is how long before its end a certificate of TLS should have been
+// renewed: ACME does so after two thirds of its life, 30 days of 90.
+const soonRenewed = 14 * 24 * time.Hour
+
+func examineTLS(ctx context.Context, cfg *Settings) Finding {
+	c, err := cfg.Certificate(ctx)
+	left := time.Duration(0)
+	if err == nil {
+		left = time.Until(c.NotAfter)
+	}
+	switch {
+	case err != nil:
+		return warn("see tls.cert and tls.key, or the log for what the ACME authority said", "the server has no certificate: %v", err)
+	case left < 0:
+		return bad("renew it: a new file is taken over by itself", "the certificate of %s ended on %s", strings.Join(c.DNSNames, ", "), c.NotAfter.UTC().Format(time.DateOnly))
+	case left < soonRenewed:
+		return warn("renew it: a new file is taken over by itself; of ACME, look into the log", "the certificate of %s ends on %s", strings.Join(c.DNSNames, ", "), c.NotAfter.UTC().Format(time.DateOnly))
+	}
+	return fine("the certificate of %s is good until %s", strings.Join(c.DNSNames, ", "), c.NotAfter.UTC().Format(time.DateOnly))
+}
+
 func (s *Installation) examineDatabase(ctx context.Context) Finding {
 	if err := s.DB.Ready(ctx); err != nil {
 		return bad("check that the database runs and the disk has room", "%v", err)
@@ -287,6 +341,26 @@ func (s *Installation) examineBlobs(ctx context.Context) Finding {
 		return bad(advice, "what was stored came back different")
 	}
 	return fine("a probe was stored, read and removed")
+}
+
+func (s *Installation) examineExport(ctx context.Context) Finding {
+	at, err := s.Exported(ctx)
+	switch {
+	case err != nil:
+		return bad("check the folder or bucket that audit.export names, and that the bucket has object lock", "%v", err)
+	case at.IsZero():
+		return warn("a running server writes one within a minute; its log says what fails", "there is none yet")
+	case time.Since(at) > 2*s.ExportEvery:
+		return warn("the log of the server says what fails; where nothing happened since, there is nothing to write", "the last is of %s", at.UTC().Format(time.RFC3339))
+	}
+	return fine("the last is of %s", at.UTC().Format(time.RFC3339))
+}
+
+func (s *Installation) examineMail(ctx context.Context) Finding {
+	if err := s.Mail.Try(ctx); err != nil {
+		return bad("check mail.server, mail.security and the password there: nobody is told of what waits", "%v", err)
+	}
+	return fine("the server takes it")
 }
 
 func (s *Installation) examinePublications(context.Context) Finding {

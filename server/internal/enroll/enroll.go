@@ -48,8 +48,11 @@ type Config struct {
 	Chain  func(ctx context.Context, leaf []byte, others [][]byte) ([][]byte, error)
 	Levels Levels
 	Token  keys.Token // where new keys are made; nil: the encrypted key store
-	Now    func() time.Time
-	Log    *slog.Logger
+	// HandedIn is told, in the same transaction, of an order whose evidence waits
+	// for a review from there on; nil: nobody is.
+	HandedIn func(context.Context, *store.Tx, *Certificate) error
+	Now      func() time.Time
+	Log      *slog.Logger
 	// Evidence of identifications is kept so long after the end of a certificate,
 	// and after an order was cancelled; zero means 20 years and 30 days.
 	KeepEvidence, KeepCancelled time.Duration

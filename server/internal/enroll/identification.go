@@ -316,7 +316,10 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 		if err != nil {
 			return err
 		}
-		return s.keepEvidence(ctx, tx, c, e)
+		if err := s.keepEvidence(ctx, tx, c, e); err != nil || s.config.HandedIn == nil {
+			return err
+		}
+		return s.config.HandedIn(ctx, tx, c)
 	})
 	if err != nil {
 		return nil, err

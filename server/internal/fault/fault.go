@@ -47,6 +47,17 @@ func Storage(err error) error {
 	return f
 }
 
+// Explain is the text of an error with what faults in it keep to themselves: for
+// operators, in the log and at a terminal.
+func Explain(err error) string {
+	text := err.Error()
+	var f *Error
+	if errors.As(err, &f) && f.Err != nil {
+		text += ": " + Explain(f.Err)
+	}
+	return text
+}
+
 // HTTP is the status of the answer that carries the fault.
 func (e *Error) HTTP() int {
 	if e.Status != 0 {

@@ -116,7 +116,7 @@ func states(t *testing.T, q *job.Queue) map[string]int64 {
 	}
 	m := map[string]int64{}
 	for _, d := range list {
-		m[d.State] = d.Jobs
+		m[d.State] += d.Jobs
 	}
 	return m
 }

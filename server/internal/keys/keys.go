@@ -34,6 +34,9 @@ const (
 	ESeal     Kind = "eseal"     // SHI
 )
 
+// Kinds are all of them.
+var Kinds = []Kind{Automatic, OTP, ESeal}
+
 // Prefix of the usernames of a kind.
 func (k Kind) Prefix() string {
 	switch k {
@@ -49,7 +52,7 @@ func (k Kind) Prefix() string {
 func (k Kind) CertificateType() string { return "EU-QES_" + string(k) }
 
 // Known says whether the kind is one of the three.
-func (k Kind) Known() bool { return k == Automatic || k == OTP || k == ESeal }
+func (k Kind) Known() bool { return slices.Contains(Kinds, k) }
 
 // Algorithms that a key pair can be made for.
 var Algorithms = hsm.Algorithms

@@ -101,7 +101,7 @@ func redact(_ []string, a slog.Attr) slog.Attr {
 	case string:
 		return slog.String(a.Key, Redact(v))
 	case error:
-		return slog.String(a.Key, Redact(v.Error()))
+		return slog.String(a.Key, Explain(v))
 	case *url.URL:
 		return slog.String(a.Key, Redact(v.String()))
 	default:
@@ -119,6 +119,9 @@ var (
 	parameter   = regexp.MustCompile(`(?i)\b(password|token|secret|api_?key|otp)=[^&\s"']+`)
 	ourSecret   = regexp.MustCompile(`(rg[trksl]_|whsec_)[A-Za-z0-9+/=]+`)
 )
+
+// Explain is the text of an error with its causes and without credentials.
+func Explain(err error) string { return Redact(fault.Explain(err)) }
 
 // Redact cuts credentials out of a text: those inside URLs, of Authorization
 // headers, parameters named like secrets, and what looks like a secret of ours.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,7 @@ type Health struct {
 	checks   []check
 	Started  atomic.Bool
 	Draining atomic.Bool
+	Log      *slog.Logger // told why the server is not ready any more, with causes; nil: nobody is
 
 	facts  map[string]func() any // shown beside "ready", and no reason against it
 	last   map[string]string     // what was wrong when last looked
@@ -94,7 +96,13 @@ func (h *Health) Wrong(ctx context.Context) map[string]string {
 	for _, c := range h.checks {
 		if err := c.run(ctx); err != nil {
 			wrong[c.name] = reason(err)
+			if h.Log != nil && h.last[c.name] == "" {
+				h.Log.WarnContext(ctx, "not ready", "part", c.name, "error", err)
+			}
 		}
+	}
+	if h.Log != nil && len(wrong) == 0 && len(h.last) > 0 {
+		h.Log.InfoContext(ctx, "ready again")
 	}
 	h.last, h.looked = wrong, time.Now()
 	return wrong

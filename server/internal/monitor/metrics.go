@@ -3,6 +3,7 @@
 package monitor
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net"
@@ -18,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/fault"
 )
 
 // Metrics are the figures of the whole server; packages register theirs.
@@ -25,6 +27,7 @@ type Metrics struct {
 	Registry *prometheus.Registry
 	requests *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
+	work     work
 
 	// Looking a series up by its labels costs more than observing: those that
 	// were seen are in a map that is never written to, only replaced.
@@ -49,7 +52,7 @@ type series struct {
 }
 
 // NewMetrics returns the metrics that every server has.
-func NewMetrics() *Metrics {
+func NewMetrics(version string) *Metrics {
 	m := &Metrics{
 		Registry: prometheus.NewRegistry(),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -61,10 +64,20 @@ func NewMetrics() *Metrics {
 			Name: "rogito_http_errors_total",
 			Help: "Refusals by the code in the envelope.",
 		}, []string{"code"}),
+		work: newWork(),
 	}
 	m.known.Store(&map[series]prometheus.Observer{})
 	m.Registry.MustRegister(m.requests, m.errors, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.work.register(m.Registry)
+	m.Watch("rogito_build_info", "Which version this is; always 1.", []string{"version"}, func(_ context.Context, set Set) error {
+		set(1, version)
+		return nil
+	})
+	m.learn(series{http.MethodGet, "/metrics", http.StatusOK}) // asked before it was ever answered
+	for _, row := range fault.Table {
+		m.errors.WithLabelValues(row.Code.Error())
+	}
 	return m
 }
 

@@ -15,6 +15,8 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/crypto/acme"
+
 	"rogito.dev/rogito/server/internal/api"
 )
 
@@ -24,7 +26,9 @@ type Config struct {
 	TLS     TLSConfig
 	Limits  Limits
 	Proxies api.Proxies // networks of trusted_proxies
-	AskCard bool        // ask for a client's certificate, whoever issued it, anew in every connection
+	ACMEDir string      // folder of the certificates that ACME obtains
+	Log     *slog.Logger
+	AskCard bool // ask for a client's certificate, whoever issued it, anew in every connection
 }
 
 // Limits bound what one client can take.
@@ -40,6 +44,24 @@ type TLSConfig struct {
 	Cert     string `yaml:"cert" doc:"file with the certificate chain (PEM); empty: no TLS"`
 	Key      string `yaml:"key" doc:"file with the private key (PEM)"`
 	ClientCA string `yaml:"client_ca" doc:"file with the authorities of client certificates (PEM); with it clients may present one, which security levels can ask for"`
+
+	ACME ACMEConfig `yaml:"acme"`
+}
+
+// On says whether the server speaks TLS.
+func (c TLSConfig) On() bool { return c.Cert != "" || len(c.ACME.Domains) > 0 }
+
+// Check finds what contradicts itself.
+func (c TLSConfig) Check() error {
+	switch {
+	case (c.Cert == "") != (c.Key == ""):
+		return errors.New("tls.cert and tls.key belong together: set both or none")
+	case c.Cert != "" && len(c.ACME.Domains) > 0:
+		return errors.New("tls.cert and tls.acme.domains exclude one another: a certificate of yours, or one by ACME")
+	case c.ClientCA != "" && !c.On():
+		return errors.New("tls.client_ca needs tls.cert and tls.key, or tls.acme: client certificates exist only with TLS")
+	}
+	return nil
 }
 
 // Listen opens the port, with TLS where the configuration has it and a bound
@@ -51,10 +73,10 @@ func Listen(ctx context.Context, cfg *Config) (net.Listener, error) {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	ln = Limit(ln, cfg.Limits.Connections, cfg.Limits.PerAddress, cfg.Proxies)
-	if cfg.TLS.Cert == "" {
+	if !cfg.TLS.On() {
 		return ln, nil
 	}
-	tc, err := tlsConfig(cfg.TLS)
+	tc, err := tlsConfig(ctx, cfg)
 	if err != nil {
 		ln.Close()
 		return nil, err
@@ -65,15 +87,27 @@ func Listen(ctx context.Context, cfg *Config) (net.Listener, error) {
 	return tls.NewListener(ln, tc), nil
 }
 
-func tlsConfig(cfg TLSConfig) (*tls.Config, error) {
-	pair := &reloading{cfg: cfg}
-	if _, err := pair.get(nil); err != nil {
-		return nil, err
-	}
-	tc := &tls.Config{
-		MinVersion:     tls.VersionTLS12,
-		GetCertificate: pair.get,
-		NextProtos:     []string{"h2", "http/1.1"},
+func tlsConfig(ctx context.Context, all *Config) (*tls.Config, error) {
+	cfg := all.TLS
+	tc := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	if len(cfg.ACME.Domains) > 0 {
+		m, err := cfg.ACME.manager(all.ACMEDir)
+		if err != nil {
+			return nil, err
+		}
+		if cfg.ACME.HTTP != "" {
+			if err := serveHTTP01(ctx, cfg.ACME.HTTP, m); err != nil {
+				return nil, err
+			}
+		}
+		tc.GetCertificate = (&reporting{Manager: m, domains: cfg.ACME.Domains, log: all.Log}).get
+		tc.NextProtos = append(tc.NextProtos, acme.ALPNProto)
+	} else {
+		pair := &reloading{cfg: cfg}
+		if _, err := pair.get(nil); err != nil {
+			return nil, err
+		}
+		tc.GetCertificate = pair.get
 	}
 	if cfg.ClientCA == "" {
 		return tc, nil

@@ -37,10 +37,13 @@ type NewAccount struct {
 	Token  string `json:"token"`
 }
 
+// Initialised says whether the installation has an account.
+func (s *Commands) Initialised(ctx context.Context) (bool, error) { return s.accounts.Any(ctx) }
+
 // Init makes the first administrator of a production installation; the master
 // key was made when the service was opened.
 func (s *Commands) Init(ctx context.Context, email string) (*NewAccount, error) {
-	some, err := s.accounts.Any(ctx)
+	some, err := s.Initialised(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +87,27 @@ func (s *Commands) Accounts(ctx context.Context) ([]AccountInfo, error) {
 		lines = append(lines, AccountInfo{a.ID, a.Email, a.Admin, a.Sandbox, w.Credit.String(), a.CreatedAt})
 	}
 	return lines, nil
+}
+
+// AccountQuota bounds what an account may have made.
+type AccountQuota = account.Quota
+
+// Quota is that of an account.
+func (s *Commands) Quota(ctx context.Context, email string) (AccountQuota, error) {
+	a, err := s.accounts.Find(ctx, email)
+	if err != nil {
+		return AccountQuota{}, err
+	}
+	return s.accounts.Quota(ctx, a.ID)
+}
+
+// SetQuota bounds what an account may have made.
+func (s *Commands) SetQuota(ctx context.Context, email string, q AccountQuota) error {
+	a, err := s.accounts.Find(ctx, email)
+	if err != nil {
+		return err
+	}
+	return s.accounts.SetQuota(ctx, a.ID, q)
 }
 
 // NewKey replaces the API key of an account.

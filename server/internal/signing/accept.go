@@ -199,7 +199,7 @@ func (x *run) queue(ctx context.Context) error {
 			return err
 		}
 		if r.State == WaitSign && r.Approval == approvalWaiting {
-			return nil // the approval will bring the job
+			return x.config.Waits(ctx, tx, r) // the approval will bring the job
 		}
 		return x.enter(ctx, tx, r)
 	})

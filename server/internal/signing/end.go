@@ -56,6 +56,7 @@ func (x *run) end(ctx context.Context, out *signedDocument, no *refusal) error {
 		return err
 	}
 	r.stored, x.uses, x.closing = true, nil, nil
+	x.config.Ended(r)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -48,6 +49,11 @@ type Record struct {
 	stored     bool
 	leaseBy    string // of a record that is being signed when it is stored
 	leaseUntil time.Time
+}
+
+// Kind is that of the certificate which a record is signed with.
+func (r *Record) Kind() keys.Kind {
+	return keys.Kind(strings.TrimPrefix(r.CertificateType, keys.Kind("").CertificateType()))
 }
 
 // Signer is whose certificate signed, and what is known of it.

@@ -254,6 +254,11 @@ func (x *run) validated(ctx context.Context) error {
 		if err := x.audit.Append(ctx, tx, x.validationEvents()...); err != nil {
 			return err
 		}
+		if r.Approval == approvalWaiting {
+			if err := x.config.Waits(ctx, tx, r); err != nil {
+				return err
+			}
+		}
 		return x.tell(ctx, tx, r)
 	})
 	if err != nil {

@@ -31,6 +31,7 @@ import (
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/tsp"
 )
 
 // Biller takes the price of signatures and gives it back.
@@ -72,8 +73,16 @@ type Config struct {
 	Providers    map[string]*csc.Provider // of remote keys
 	// Signer says what is known of a certificate that signs.
 	Signer func(context.Context, *enroll.Certificate) *Signer
-	Now    func() time.Time
-	Log    *slog.Logger
+	// Waits is told, in the same transaction, of a record that waits for an
+	// approval from there on.
+	Waits func(context.Context, *store.Tx, *Record) error
+	// Ended is told of every record that reached its end here; nil: nobody is.
+	Ended func(*Record)
+	// OwnStamp is told of every request to a time-stamp authority that a caller
+	// chose; nil: nobody is.
+	OwnStamp func(tsp.Server, time.Duration, error)
+	Now      func() time.Time
+	Log      *slog.Logger
 	// Hook, in tests, is called at named points of a run (before-sign, intended,
 	// using, used, signed, stored) and may end the process there.
 	Hook func(point, record string)
@@ -106,6 +115,12 @@ func (c Config) withDefaults() Config {
 		c.Signer = func(_ context.Context, c *enroll.Certificate) *Signer {
 			return &Signer{Provider: c.Provider, QC: "UNKNOWN", SSCD: "UNKNOWN"}
 		}
+	}
+	if c.Waits == nil {
+		c.Waits = func(context.Context, *store.Tx, *Record) error { return nil }
+	}
+	if c.Ended == nil {
+		c.Ended = func(*Record) {}
 	}
 	if c.Hook == nil {
 		c.Hook = func(string, string) {}

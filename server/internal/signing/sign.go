@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,6 +132,9 @@ func (x *run) signItem(ctx context.Context, it *item, params ades.SignParams, va
 
 // libraryFormats are the formats by their names on the wire.
 var libraryFormats = map[string]ades.Format{"cades": ades.CAdES, "pades": ades.PAdES, "xades": ades.XAdES, "pkcs1": ades.PKCS1}
+
+// Formats lists their names.
+func Formats() []string { return slices.Sorted(maps.Keys(libraryFormats)) }
 
 var xadesPackaging = map[string]xades.Packaging{
 	"enveloped": xades.Enveloped, "enveloping": xades.Enveloping, "detached": xades.Detached, "internally-detached": xades.InternallyDetached,

@@ -52,7 +52,9 @@ func (x *run) stamper() ades.Stamper {
 	if o.TimestampURL == "" {
 		return markedStamper{x.config.Stamper}
 	}
-	return markedStamper{NewStamper(x.guard.Client(stampTimeout), tsp.Server{URL: o.TimestampURL, Username: o.TimestampUser, Password: x.secrets.TimestampPassword})}
+	own := NewStamper(x.guard.Client(stampTimeout), tsp.Server{URL: o.TimestampURL, Username: o.TimestampUser, Password: x.secrets.TimestampPassword})
+	own.Observe = x.config.OwnStamp
+	return markedStamper{own}
 }
 
 // NewStamper asks authorities over a guarded client: five seconds a try, three

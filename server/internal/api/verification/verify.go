@@ -30,6 +30,8 @@ type Verify struct {
 	Zone *time.Location
 	// Producer is the program and its version, for the foot of a PDF.
 	Producer string
+	// Judged is told of every verdict; nil: nobody is.
+	Judged func(report.Indication)
 }
 
 // verifyRequest describes the body; it is read member by member, since long
@@ -112,6 +114,9 @@ func (v *Verify) judge(ctx context.Context, req *verification) (*report.Report, 
 		return nil, err
 	}
 	r.Zone, r.Producer = v.Zone, v.Producer
+	if v.Judged != nil {
+		v.Judged(r.Conclusions.Indication)
+	}
 	return r, nil
 }
 

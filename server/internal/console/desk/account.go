@@ -148,6 +148,7 @@ var parts = map[string]look.Text{
 	"clock": look.T("Clock", "Orologio"), "master key": look.T("Master key", "Chiave principale"), "database": look.T("Database", "Base di dati"), "blobs": look.T("Stored documents", "Archivio dei documenti"),
 	"authority": look.T("Authority", "Autorità di certificazione"), "certificates": look.T("Certificates", "Certificati"), "signing keys": look.T("Signing keys", "Chiavi di firma"),
 	"records": look.T("Records", "Pratiche"), "audit": look.T("Audit log", "Registro degli eventi"), "publications": look.T("Quotations", "Quotazioni"), "trusted lists": look.T("Trusted lists", "Elenchi di fiducia"),
+	"mail": look.T("Mail", "Posta"), "audit export": look.T("Export of the audit log", "Esportazione del registro"),
 }
 
 // Name of the part.

@@ -1,0 +1,199 @@
+package server
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"rogito.dev/rogito/internal/atomicfile"
+	"rogito.dev/rogito/server/internal/blob"
+	"rogito.dev/rogito/server/internal/job"
+)
+
+// archive is where exports of the audit log are kept.
+type archive interface {
+	// list says which there are, and when each was written.
+	list(ctx context.Context) (map[string]time.Time, error)
+	put(ctx context.Context, name string, data *os.File) error
+}
+
+// exports is the archive that the configuration names; nil: none.
+func (s *Server) exports() archive {
+	switch where := s.cfg.Audit.Export; {
+	case where == "":
+		return nil
+	case strings.HasPrefix(where, "s3://"):
+		config := s.cfg.blobs(s.spool)
+		config.Location = where
+		return &bucketArchive{lockedBucket{config: config}, s.cfg.Audit.Lock}
+	default:
+		return &folderArchive{strings.TrimPrefix(where, "file://"), s.cfg.Audit.ExportKeep}
+	}
+}
+
+// newestExport says when the last export was written; nil where none are.
+func (s *Server) newestExport() func(context.Context) (time.Time, error) {
+	where := s.exports()
+	if where == nil {
+		return nil
+	}
+	return func(ctx context.Context) (newest time.Time, err error) {
+		all, err := where.list(ctx)
+		for _, at := range all {
+			if at.After(newest) {
+				newest = at
+			}
+		}
+		return newest, err
+	}
+}
+
+// exportName has how many events the export holds at least, so that names are in
+// the order of time.
+func exportName(size int64) string { return fmt.Sprintf("audit-%020d.jsonl.gz", size) }
+
+// exportArgs is the job that exports the audit log.
+type exportArgs struct{}
+
+// Kind names the job in the queue.
+func (exportArgs) Kind() string { return "export_audit" }
+
+type exportWorker struct {
+	river.WorkerDefaults[exportArgs]
+	server *Server
+	to     archive
+}
+
+// Timeout leaves a long log its time.
+func (w *exportWorker) Timeout(*river.Job[exportArgs]) time.Duration { return 14 * time.Minute }
+
+func (w *exportWorker) Work(ctx context.Context, _ *river.Job[exportArgs]) error {
+	return w.server.exportTo(ctx, w.to)
+}
+
+func (s *Server) startExports() {
+	if to := s.exports(); to != nil {
+		job.Register(s.jobs, &exportWorker{server: s, to: to})
+		s.jobs.Every(s.cfg.Audit.ExportEvery, exportArgs{})
+	}
+}
+
+// exportTo writes the log to an archive, unless it has one of this size.
+func (s *Server) exportTo(ctx context.Context, to archive) error {
+	size, err := s.sig.audit.Size(ctx)
+	if err != nil {
+		return err
+	}
+	have, err := to.list(ctx)
+	if err != nil {
+		return fmt.Errorf("audit.export: %w", err)
+	}
+	if _, there := have[exportName(size)]; there {
+		return nil
+	}
+	f, err := os.CreateTemp(s.spool, "audit-*")
+	if err != nil {
+		return err
+	}
+	defer func() { f.Close(); os.Remove(f.Name()) }()
+	packed := gzip.NewWriter(f)
+	if err := errors.Join(s.ExportAudit(ctx, packed), packed.Close()); err != nil {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if err := to.put(ctx, exportName(size), f); err != nil {
+		return fmt.Errorf("audit.export: %w", err)
+	}
+	return nil
+}
+
+// folderArchive keeps the newest exports in a folder.
+type folderArchive struct {
+	dir  string
+	keep int // 0: all
+}
+
+func (a *folderArchive) list(context.Context) (map[string]time.Time, error) {
+	entries, err := os.ReadDir(a.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	all := map[string]time.Time{}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && isExport(e.Name()) {
+			all[e.Name()] = info.ModTime()
+		}
+	}
+	return all, err
+}
+
+func isExport(name string) bool {
+	ok, _ := filepath.Match("audit-*.jsonl.gz", name)
+	return ok
+}
+
+func (a *folderArchive) put(ctx context.Context, name string, data *os.File) error {
+	if err := os.MkdirAll(a.dir, 0o700); err != nil {
+		return err
+	}
+	err := atomicfile.Write(filepath.Join(a.dir, name), 0o600, func(w io.Writer) error {
+		_, err := io.Copy(w, data)
+		return err
+	})
+	if err != nil || a.keep == 0 {
+		return err
+	}
+	all, err := a.list(ctx)
+	var names []string
+	for n := range all {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	for _, old := range names[:max(0, len(names)-a.keep)] {
+		err = errors.Join(err, os.Remove(filepath.Join(a.dir, old)))
+	}
+	return err
+}
+
+// bucketArchive keeps exports where nobody can take them back for a time.
+type bucketArchive struct {
+	lockedBucket
+	lock time.Duration
+}
+
+func (a *bucketArchive) list(ctx context.Context) (map[string]time.Time, error) {
+	all := map[string]time.Time{}
+	b, err := a.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = b.List(ctx, func(name string, at time.Time) {
+		if isExport(name) {
+			all[name] = at
+		}
+	})
+	return all, err
+}
+
+func (a *bucketArchive) put(ctx context.Context, name string, data *os.File) error {
+	info, err := data.Stat()
+	if err != nil {
+		return err
+	}
+	var b *blob.Locked
+	if b, err = a.open(ctx); err != nil {
+		return err
+	}
+	return b.PutFrom(ctx, name, data, info.Size(), time.Now().Add(a.lock))
+}

@@ -1,0 +1,89 @@
+package server
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/server/internal/doctor"
+	"rogito.dev/rogito/server/internal/store/storetest"
+)
+
+// TestAuditIsExported: a server leaves its log where it can be verified without
+// it, again when there is something new, and keeps as many as it is told to.
+func TestAuditIsExported(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "exports")
+	s := newSite(t, func(c *Config) { c.Audit.Export, c.Audit.ExportKeep = dir, 2 })
+	room := s.rooms()
+	to := room.exports()
+	var first string
+	for end := time.Now().Add(30 * time.Second); first == "" && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if all, _ := to.list(t.Context()); len(all) > 0 {
+			first = slices.Sorted(maps.Keys(all))[0]
+		}
+	}
+	if first == "" {
+		t.Fatalf("nothing was exported\n%s", s.run.log)
+	}
+	for range 2 {
+		s.sign(b64(sampleTXT))
+		if err := room.exportTo(t.Context(), to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := to.list(t.Context())
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%v %v", all, err)
+	}
+	newest := slices.Max(slices.Collect(maps.Keys(all)))
+	if err := room.exportTo(t.Context(), to); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := to.list(t.Context()); len(again) != 2 || again[newest].IsZero() {
+		t.Errorf("nothing happened, and something was written: %v", again)
+	}
+	f, err := os.Open(filepath.Join(dir, newest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	assertMode(t, f.Name(), 0o600)
+	if res, err := VerifyExport(f, room.checkpointer().Public); err != nil || res.Bad != nil || res.Entries < 8 {
+		t.Errorf("%+v %v", res, err)
+	}
+	p := &patient{s, room}
+	if f := p.examine(true)["audit export"]; f.State != doctor.FindingOK {
+		t.Errorf("%+v", f)
+	}
+}
+
+// In a bucket with object lock nobody takes an export back; in one without, the
+// operator is told.
+func TestAuditIsExportedToABucket(t *testing.T) {
+	t.Parallel()
+	bucket := storetest.LockedS3(t)
+	at := strings.Replace(bucket.URL, "/test?", "/exports?", 1)
+	s := newSite(t, func(c *Config) {
+		c.Audit.Export, c.S3.AccessKey, c.S3.SecretKey = at, bucket.AccessKey, bucket.SecretKey
+	})
+	room := s.rooms()
+	if err := room.exportTo(t.Context(), room.exports()); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := room.exports().list(t.Context()); err != nil || len(all) == 0 {
+		t.Errorf("%v %v", all, err)
+	}
+	p := &patient{s, room}
+	if f := p.examine(true)["audit export"]; f.State != doctor.FindingOK {
+		t.Errorf("%+v", f)
+	}
+	p.cfg.Audit.Export = strings.Replace(at, "s3://", "s3://no-such-", 1)
+	if f := p.examine(true)["audit export"]; f.State != doctor.FindingBad || !strings.Contains(f.Text, "no-such-") {
+		t.Errorf("%+v", f)
+	}
+}

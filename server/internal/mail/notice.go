@@ -1,0 +1,69 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"net/textproto"
+
+	"github.com/riverqueue/river"
+)
+
+// Kinds of notices.
+const (
+	Approval       = "approval"       // a signature waits for another token's approval
+	Identification = "identification" // a video waits for an operator
+)
+
+// Notice is the job that tells somebody of something. It names what waits, and
+// nobody's name or address: those are looked up when it is sent.
+type Notice struct {
+	About   string `json:"about"`
+	ID      string `json:"id"`
+	Account string `json:"account"`
+}
+
+// Kind names the job in the queue.
+func (Notice) Kind() string { return "mail" }
+
+// InsertOpts bound the tries: about a quarter of an hour in all.
+func (Notice) InsertOpts() river.InsertOpts { return river.InsertOpts{MaxAttempts: 6} }
+
+// Worker sends notices.
+type Worker struct {
+	river.WorkerDefaults[Notice]
+	Sender *Sender
+	// To says who is told; nobody is no error.
+	To func(context.Context, Notice) ([]string, error)
+	// Link leads to what waits.
+	Link func(Notice) string
+}
+
+// Work sends one. What the server refuses for good (RFC 5321, 4.2.1) is not tried again.
+func (w *Worker) Work(ctx context.Context, job *river.Job[Notice]) error {
+	n := job.Args
+	to, err := w.To(ctx, n)
+	if err != nil || len(to) == 0 {
+		return err
+	}
+	t := texts[n.About]
+	err = w.Sender.Send(ctx, Message{ID: n.About + "-" + n.ID, To: to, Subject: t.subject, Text: t.text + "\n" + w.Link(n) + "\n"})
+	var said *textproto.Error
+	if errors.As(err, &said) && said.Code >= 500 {
+		return river.JobCancel(err)
+	}
+	return err
+}
+
+// texts are in both languages: nobody has told us which one is theirs.
+var texts = map[string]struct{ subject, text string }{
+	Approval: {
+		"A signature waits for your approval / Una firma attende la tua approvazione",
+		"A signature was asked for that needs the approval of a second token.\nWithout it, it ends in an error after a day.\n\n" +
+			"È stata richiesta una firma che necessita dell'approvazione di un secondo token.\nSenza approvazione, dopo un giorno termina in errore.\n",
+	},
+	Identification: {
+		"An identification waits for review / Un'identificazione attende la revisione",
+		"A video and documents were handed in for a certificate, and wait for an operator's decision.\n\n" +
+			"Sono stati consegnati un video e i documenti per un certificato: attendono la decisione di un operatore.\n",
+	},
+}

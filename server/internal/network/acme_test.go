@@ -1,0 +1,228 @@
+package network
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/crypto/acme"
+)
+
+// acmeServer is an authority as RFC 8555 has it, for one order at a time. It
+// looks at what TLS-ALPN-01 (RFC 8737) shows on the listener under test; the
+// signatures of requests it believes.
+type acmeServer struct {
+	*httptest.Server
+	target string // the listener under test
+	key    *ecdsa.PrivateKey
+	root   *x509.Certificate
+	nonces atomic.Int64
+	domain string
+	valid  bool
+	issued []byte
+}
+
+func newACMEServer(t *testing.T) *acmeServer {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &acmeServer{key: key, root: &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "a root of the tests"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageCertSign,
+	}}
+	der, err := x509.CreateCertificate(rand.Reader, a.root, a.root, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.root, err = x509.ParseCertificate(der); err != nil {
+		t.Fatal(err)
+	}
+	a.Server = httptest.NewTLSServer(a)
+	t.Cleanup(a.Close)
+	return a
+}
+
+func (a *acmeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Replay-Nonce", fmt.Sprint("nonce-", a.nonces.Add(1)))
+	var jws struct{ Payload string }
+	_ = json.NewDecoder(r.Body).Decode(&jws)
+	payload, _ := base64.RawURLEncoding.DecodeString(jws.Payload)
+	answer := func(status int, location string, v any) {
+		if location != "" {
+			w.Header().Set("Location", a.URL+location)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(v)
+	}
+	state := map[bool]string{false: "pending", true: "valid"}[a.valid]
+	challenge := map[string]any{"type": "tls-alpn-01", "url": a.URL + "/challenge", "token": "a-token", "status": state}
+	order := map[string]any{
+		"status": map[bool]string{false: "pending", true: "ready"}[a.valid], "authorizations": []string{a.URL + "/authorization"},
+		"identifiers": []any{map[string]string{"type": "dns", "value": a.domain}}, "finalize": a.URL + "/finalize",
+	}
+	if a.issued != nil {
+		order["status"], order["certificate"] = "valid", a.URL+"/certificate"
+	}
+	switch r.URL.Path {
+	case "/directory":
+		answer(200, "", map[string]string{"newNonce": a.URL + "/nonce", "newAccount": a.URL + "/account", "newOrder": a.URL + "/orders"})
+	case "/nonce":
+	case "/account":
+		answer(201, "/account/1", map[string]string{"status": "valid"})
+	case "/orders":
+		var asked struct{ Identifiers []struct{ Value string } }
+		_ = json.Unmarshal(payload, &asked)
+		a.domain, a.valid, a.issued = asked.Identifiers[0].Value, false, nil
+		order["identifiers"], order["status"] = asked.Identifiers, "pending"
+		delete(order, "certificate")
+		answer(201, "/order", order)
+	case "/authorization":
+		answer(200, "", map[string]any{"status": state, "identifier": map[string]string{"type": "dns", "value": a.domain}, "challenges": []any{challenge}})
+	case "/challenge":
+		if err := a.look(); err != nil {
+			answer(403, "", map[string]string{"type": "urn:ietf:params:acme:error:tls", "detail": err.Error()})
+			return
+		}
+		a.valid, challenge["status"] = true, "valid"
+		answer(200, "", challenge)
+	case "/finalize":
+		var asked struct{ CSR string }
+		_ = json.Unmarshal(payload, &asked)
+		if err := a.issue(asked.CSR); err != nil {
+			answer(403, "", map[string]string{"type": "urn:ietf:params:acme:error:badCSR", "detail": err.Error()})
+			return
+		}
+		order["status"], order["certificate"] = "valid", a.URL+"/certificate"
+		answer(200, "/order", order)
+	case "/order":
+		answer(200, "/order", order)
+	case "/certificate":
+		_, _ = w.Write(a.issued)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// look asks the listener for the certificate that proves the domain.
+func (a *acmeServer) look() error {
+	conn, err := tls.Dial("tcp", a.target, &tls.Config{ServerName: a.domain, NextProtos: []string{acme.ALPNProto}, InsecureSkipVerify: true}) //nolint:gosec // as RFC 8737 wants it
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	for _, e := range conn.ConnectionState().PeerCertificates[0].Extensions {
+		if e.Id.Equal(asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 1, 31}) {
+			return nil
+		}
+	}
+	return errors.New("the certificate has no acmeIdentifier")
+}
+
+func (a *acmeServer) issue(encoded string) error {
+	der, _ := base64.RawURLEncoding.DecodeString(encoded)
+	csr, err := x509.ParseCertificateRequest(der)
+	if err != nil || !a.valid {
+		return fmt.Errorf("not valid: %v", err)
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		SerialNumber: big.NewInt(2), DNSNames: csr.DNSNames, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}, a.root, csr.PublicKey, a.key)
+	a.issued = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})
+	return err
+}
+
+// TestACME: a server that knows only its name obtains a certificate for it, keeps
+// it, and shows it to nobody who asks for another name.
+func TestACME(t *testing.T) {
+	a := newACMEServer(t)
+	dir := t.TempDir()
+	ca := filepath.Join(dir, "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := &Config{
+		Listen: "127.0.0.1:0", Limits: Limits{Connections: 100, PerAddress: 100, Header: 1 << 14, Timeout: time.Minute}, ACMEDir: filepath.Join(dir, "acme"),
+		TLS: TLSConfig{ACME: ACMEConfig{Domains: []string{"sign.example.org"}, Directory: a.URL + "/directory", CA: ca, HTTP: "127.0.0.1:0"}},
+	}
+	var said strings.Builder
+	cfg.Log = slog.New(slog.NewTextHandler(&said, nil))
+	if _, err := cfg.TLS.Certificate(cfg.ACMEDir); err == nil {
+		t.Error("there is a certificate before there is one")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ln, err := Listen(ctx, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.target = ln.Addr().String()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+		_ = Serve(ctx, NewServer(cfg, h, slog.New(slog.DiscardHandler)), ln, func() {}, time.Second)
+	}()
+	defer func() { cancel(); <-done }()
+	roots := x509.NewCertPool()
+	roots.AddCert(a.root)
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: roots},
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", a.target)
+		},
+	}}
+	defer client.CloseIdleConnections()
+	resp, err := client.Get("https://sign.example.org/")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &said)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusTeapot {
+		t.Error(resp.StatusCode)
+	}
+	if c, err := cfg.TLS.Certificate(cfg.ACMEDir); err != nil || c.DNSNames[0] != "sign.example.org" {
+		t.Errorf("not kept: %v", err)
+	}
+	asked := a.nonces.Load()
+	if _, err := client.Get("https://other.example.org/"); err == nil {
+		t.Error("another name has a certificate")
+	}
+	if now := a.nonces.Load(); now != asked {
+		t.Errorf("a stranger's name made %d requests to the authority", now-asked)
+	}
+}
+
+func TestTLSContradictions(t *testing.T) {
+	both := TLSConfig{Cert: "c", Key: "k", ACME: ACMEConfig{Domains: []string{"x.example.org"}}}
+	for name, c := range map[string]TLSConfig{"half a pair": {Cert: "c"}, "two sources": both, "clients without TLS": {ClientCA: "c"}} {
+		if c.Check() == nil {
+			t.Errorf("%s is let through", name)
+		}
+	}
+	if err := (TLSConfig{ClientCA: "c", ACME: both.ACME}).Check(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,70 @@
+package server
+
+import (
+	"context"
+
+	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/mail"
+	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// openMail makes what sends mail; nil where none is configured.
+func (s *Server) openMail() (err error) {
+	if s.cfg.Mail.On() {
+		s.mail, err = mail.New(s.cfg.Mail, nil)
+	}
+	return err
+}
+
+// notify has somebody told of what waits, once the transaction commits.
+func (s *Server) notify(ctx context.Context, tx *store.Tx, n mail.Notice) error {
+	if s.mail == nil {
+		return nil
+	}
+	return tx.Enqueue(ctx, n, nil)
+}
+
+func (s *Server) approvalWaits(ctx context.Context, tx *store.Tx, r *signing.Record) error {
+	return s.notify(ctx, tx, mail.Notice{About: mail.Approval, ID: r.ID, Account: r.AccountID})
+}
+
+func (s *Server) reviewWaits(ctx context.Context, tx *store.Tx, c *enroll.Certificate) error {
+	return s.notify(ctx, tx, mail.Notice{About: mail.Identification, ID: c.ID, Account: c.AccountID})
+}
+
+// startMail registers the job that sends.
+func (s *Server) startMail() {
+	if s.mail != nil {
+		job.Register(s.jobs, &mail.Worker{Sender: s.mail, To: s.told, Link: s.waitingAt})
+	}
+}
+
+// told are the addresses of who decides: the account whose signature waits; for
+// an identification the reviewers, or all administrators.
+func (s *Server) told(ctx context.Context, n mail.Notice) (to []string, err error) {
+	if n.About == mail.Identification && len(s.cfg.Mail.Reviewers) > 0 {
+		return s.cfg.Mail.Reviewers, nil
+	}
+	all, err := s.accounts.List(ctx)
+	for _, a := range all {
+		if n.About == mail.Approval && a.ID == n.Account || n.About == mail.Identification && a.Admin {
+			to = append(to, a.Email)
+		}
+	}
+	return to, err
+}
+
+// waitingAt is the page, or the call, where it is decided.
+func (s *Server) waitingAt(n mail.Notice) string {
+	switch {
+	case n.About == mail.Approval && s.cfg.Console.Enabled:
+		return s.cfg.PublicURL + "/console/records/" + n.ID
+	case n.About == mail.Approval:
+		return s.cfg.PublicURL + "/approvals/" + n.ID
+	case s.cfg.Console.Enabled:
+		return s.cfg.PublicURL + "/console/certificates/" + n.ID + "/review"
+	}
+	return "rogito cert review " + n.ID
+}
