@@ -18,6 +18,7 @@ import (
 // in itself: the checkpoints that lie beside it tell what is missing, and from
 // where.
 func TestWholeLogPutBack(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	run := func(n int) *site {
 		s := newSite(t, func(c *Config) { c.Data = dir })
@@ -69,6 +70,7 @@ func verifyClosed(t *testing.T, cfg Config) (entries int64, bad string) {
 // An export that was replaced by that of another log is sound in itself; who
 // knows the key is not taken in.
 func TestExportReplaced(t *testing.T) {
+	t.Parallel()
 	one, two := newSite(t), newSite(t)
 	var ours, theirs bytes.Buffer
 	ctx := context.Background()

@@ -42,6 +42,7 @@ func outcome(a *answer) string {
 // Guesses at full rate from many addresses: five are judged, the rest are told
 // that the certificate is locked; the lock is in the audit log, once.
 func TestPasswordGuessing(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		var got tally
 		var wg sync.WaitGroup
@@ -72,6 +73,7 @@ func TestPasswordGuessing(t *testing.T) {
 
 // A wrong password and an unknown username cannot be told apart by the answer.
 func TestUnknownUserLooksLikeWrongPassword(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	one := s.sign(b64(sampleTXT), m{"certificatePassword": "wrong"})
 	two := s.sign(b64(sampleTXT), m{"certificateUsername": "AHI0000000000000", "certificatePassword": "wrong"})
@@ -91,6 +93,7 @@ func TestUnknownUserLooksLikeWrongPassword(t *testing.T) {
 // Who has no token of the account locks nobody out: strangers, people without
 // a token, tokens that are void, and tokens without the scope.
 func TestStrangersLockNobodyOut(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		stranger := "Bearer " + s.stranger()
 		void := s.otherToken()
@@ -123,6 +126,7 @@ func (s *site) otpBody(docs any, code string, more ...m) m {
 // A hundred uses of one code at once: one signature, or none where the lock
 // that the others bring about comes before its key is used.
 func TestOneCodeOneSignature(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		code := s.otp()
 		var got tally
@@ -142,6 +146,7 @@ func TestOneCodeOneSignature(t *testing.T) {
 // Five wrong codes void the chance: the sixth is not looked at, not even the
 // right one.
 func TestCodeGuessing(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	for i := range 5 {
 		code := "000000"
@@ -161,6 +166,7 @@ func TestCodeGuessing(t *testing.T) {
 // call, not in a larger batch, not under the key of the first call, and not by
 // somebody who reaches into the database while the record waits.
 func TestCodeIsForItsDocuments(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		code := s.otp()
 		first := s.otpBody(b64([]byte("A")), code)
@@ -217,6 +223,7 @@ func TestCodeIsForItsDocuments(t *testing.T) {
 
 // A key pair of one kind serves no other: every certificate at every endpoint.
 func TestKindsDoNotMix(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	for kind, c := range s.box.Certificates {
 		for _, at := range []string{"automatic", "otp", "eseal"} {

@@ -65,6 +65,7 @@ func hostileSigner(t *testing.T, name string) []byte {
 // Names of holders and signers, titles, file names and what a PDF says of
 // itself are text on every page.
 func TestPagesShowText(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	for _, text := range hostileTexts {
 		c := s.buy("automatic", m{"certificateOwner": text, "subject": m{"givenName": text, "surname": "x", "organization": text}})
@@ -114,6 +115,7 @@ func TestPagesShowText(t *testing.T) {
 // has happened; a browser is never asked for a password that it would then send
 // along by itself.
 func TestOtherSitesCannotAct(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	c := s.buy("automatic", nil)
 	for name, headers := range map[string][]string{
@@ -156,6 +158,7 @@ func TestOtherSitesCannotAct(t *testing.T) {
 
 // What is sent to be verified is not kept: no blob, no row, no file.
 func TestVerifiedIsNotKept(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	doc := s.download(s.sign(b64(append(bytes.Repeat([]byte("canary-of-verification "), 100_000), sampleTXT...))).ID, "signedDocument")
 	room := s.rooms()

@@ -70,6 +70,7 @@ func smugglingCorpus() map[string]string {
 // Requests that two readers may take differently are refused, or the
 // connection ends with their answer: what hides behind them is never served.
 func TestSmugglingCorpus(t *testing.T) {
+	t.Parallel()
 	r := start(t, nil)
 	corpus := smugglingCorpus()
 	if len(corpus) < 50 {

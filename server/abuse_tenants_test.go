@@ -188,6 +188,7 @@ func (s *site) waiting() string {
 // another: the answer is the one for an id that does not exist, to the letter,
 // and nothing of the owner's has changed. Ten thousand ids in the long version.
 func TestTenantSweep(t *testing.T) {
+	t.Parallel()
 	records := 5
 	if soaking() {
 		records = 10_000
@@ -311,6 +312,7 @@ func (s *site) nothingShows(ids map[string][]string, token string) {
 
 // An id of another account takes as long to refuse as one that does not exist.
 func TestTenantTiming(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	r := s.sign(b64(samplePDF))
 	stranger := "Bearer " + s.stranger()
@@ -341,6 +343,7 @@ func TestTenantTiming(t *testing.T) {
 // Every operation that wants a token refuses a call without a good one: none,
 // cut short, altered, of another kind, revoked, or in the address.
 func TestTokenSweep(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	revoked := s.otherToken()
 	if a := s.do("DELETE", "/tokens/"+revoked, nil); a.Status != 200 {

@@ -5,6 +5,7 @@ import "testing"
 // A text with U+0000, which PostgreSQL cannot keep, is the client's fault and
 // not ours, in every field and on every engine.
 func TestNULIsRefused(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		const nul = "a\x00b"
 		for name, c := range map[string]struct {

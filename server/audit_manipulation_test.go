@@ -638,6 +638,7 @@ func (x *intruder) swapSeq() {
 // and after the server went on; the database put back whole is found by the
 // witness.
 func TestAuditManipulations(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		x := newIntruder(t, database)
 		if bad := x.verify(); bad != nil {

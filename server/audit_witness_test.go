@@ -13,6 +13,7 @@ import (
 // The whole data folder is put back, the witness file with it: the bucket with
 // object lock still knows, with the time-stamps of an outside authority.
 func TestAuditBucketWitness(t *testing.T) {
+	t.Parallel()
 	bucket := storetest.LockedS3(t)
 	dir := t.TempDir()
 	set := func(c *Config) {
@@ -83,6 +84,7 @@ func verifyAll(t *testing.T, cfg Config) *AuditResult {
 // What is no tampering raises no alarm: a new master key, a new node with a
 // witness of its own, retention, a start after a kill.
 func TestAuditControls(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		set := func(c *Config) { c.Database = database }
 		s := newSite(t, set)

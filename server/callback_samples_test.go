@@ -47,6 +47,7 @@ func (s sample) code(t *testing.T) string {
 // The verifiers of docs/callbacks.md take what was sent, under either secret of a
 // rotation, and refuse what was forged, altered or is old; so does the library.
 func TestSampleVerifiers(t *testing.T) {
+	t.Parallel()
 	r := newReceiver(t, nil)
 	site := newSite(t, allow(r.URL))
 	site.sign(b64(samplePDF), m{"callback": m{"url": r.URL}})
@@ -141,6 +142,7 @@ func TestSampleVerifiers(t *testing.T) {
 // A receiver that fails for ever leaves little behind: a row for each delivery,
 // and less than a kilobyte in log and audit for each attempt.
 func TestFailingReceiverLeavesLittle(t *testing.T) {
+	t.Parallel()
 	r := newReceiver(t, func(_ int, w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) })
 	eachEngine(t, func(t *testing.T, s *site) {
 		const n = 10

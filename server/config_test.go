@@ -21,6 +21,7 @@ func writeConfig(t *testing.T, text string) string {
 }
 
 func TestFlagsWinOverEnvironmentOverFileOverDefaults(t *testing.T) {
+	t.Parallel()
 	path := writeConfig(t, "listen: file:1\ndata: file\ndatabase: sqlite\nomi:\n  free_per_day: 7\n")
 	env := []string{"ROGITO_DATA=env", "ROGITO_LISTEN=env:1", "PATH=x"}
 	cfg, unknown, err := Load(path, env, []Setting{{"listen", "flag:1"}})
@@ -33,6 +34,7 @@ func TestFlagsWinOverEnvironmentOverFileOverDefaults(t *testing.T) {
 }
 
 func TestEnvironmentNames(t *testing.T) {
+	t.Parallel()
 	cfg, _, err := Load("", []string{
 		"ROGITO_OMI_WATCH_DIR=/in", "ROGITO_OMI_FREE_PER_DAY=-1", "ROGITO_NETWORK_ALLOW_PRIVATE=a:1, b",
 		"ROGITO_LIMITS_DRAIN=5s", "ROGITO_NETWORK_OFFLINE=true",
@@ -54,6 +56,7 @@ func TestEnvironmentNames(t *testing.T) {
 }
 
 func TestUnknownKeysAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{"lisen: x\n", "omi:\n  watchdir: x\n", "listen: a\nlisten: b\n", "limits: 3\n"} {
 		if _, _, err := Load(writeConfig(t, text), nil, nil); err == nil {
 			t.Errorf("accepted %q", text)
@@ -65,6 +68,7 @@ func TestUnknownKeysAreRefused(t *testing.T) {
 }
 
 func TestBadValuesNameTheKey(t *testing.T) {
+	t.Parallel()
 	for setting, want := range map[Setting]string{
 		{"limits.timeout", "soon"}:       "limits.timeout",
 		{"limits.body", "much"}:          "limits.body",
@@ -90,6 +94,7 @@ func TestBadValuesNameTheKey(t *testing.T) {
 }
 
 func TestManualIsAConfiguration(t *testing.T) {
+	t.Parallel()
 	var b bytes.Buffer
 	if err := Manual(&b, Defaults()); err != nil {
 		t.Fatal(err)
@@ -106,6 +111,7 @@ func TestManualIsAConfiguration(t *testing.T) {
 }
 
 func TestManualHoldsNoSecret(t *testing.T) {
+	t.Parallel()
 	cfg := Defaults()
 	cfg.MasterKey, cfg.S3.SecretKey = "canary", "canary"
 	var b bytes.Buffer
@@ -115,6 +121,7 @@ func TestManualHoldsNoSecret(t *testing.T) {
 }
 
 func TestEveryKeyIsDocumented(t *testing.T) {
+	t.Parallel()
 	var b bytes.Buffer
 	Manual(&b, Defaults())
 	if strings.Contains(b.String(), "# \n") {
@@ -123,6 +130,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 }
 
 func TestSecretsAreFiles(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "password")
 	if err := os.WriteFile(path, []byte("p@ss\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -239,6 +239,7 @@ func soakRounds(few int) int {
 // lost, nothing gets two results, nothing stays stuck, and the audit verifies
 // after each kill.
 func TestKillNineUnderLoad(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("SKIPPED: long")
 	}
@@ -309,6 +310,7 @@ func (p *program) loadUntilKilled() (ids []string) {
 // A process that dies between key use and storing leaves an intent behind, and
 // the record is finished by the next.
 func TestKilledBetweenSigningAndStoring(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("SKIPPED: long")
 	}
@@ -342,6 +344,7 @@ func (p *program) ended() {
 // A record that kills the process each time it is worked on does not do so for
 // ever.
 func TestPoisonThatKills(t *testing.T) {
+	t.Parallel()
 	if testing.Short() || !soaking() {
 		t.Skip("SKIPPED: long; run with ROGITO_TEST_SOAK=1")
 	}
@@ -373,6 +376,7 @@ func TestPoisonThatKills(t *testing.T) {
 // A synchronous call whose server dies: the client's retry under the same key
 // finds the same record, signed once.
 func TestKilledDuringSynchronousCall(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("SKIPPED: long")
 	}

@@ -482,6 +482,7 @@ func TestCSCOAuthMixUps(t *testing.T) {
 // and not the certificate. The page says what it does not know: which documents
 // the client may add to those it names.
 func TestConsentIsForItsHolder(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		o, auto, hashes := s.oauth(cscRedirect), s.credentials()["automatic"], digestsOf("one")
 		for more, want := range map[string]bool{"1": false, "2": true} {

@@ -24,6 +24,7 @@ func (s *Server) field(t *testing.T, query string, args ...any) (v string) {
 // given for what was asked for, and a record that is something else now is
 // neither approved nor signed.
 func TestDatabaseDoesNotChangeWhatIsSigned(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		room, other := s.rooms(), "Bearer "+s.otherToken()
 		options := func(set m) func(id string) {
@@ -98,6 +99,7 @@ func TestDatabaseDoesNotChangeWhatIsSigned(t *testing.T) {
 // putting them into rows of an account of their own, nor by moving that account's
 // tokens and keys.
 func TestDatabaseDoesNotRead(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		room := s.rooms()
 		made, err := room.CreateAccount(context.Background(), "other@example.org", false)
@@ -202,6 +204,7 @@ func (s *Server) bytes(t *testing.T, query string, args ...any) (v []byte) {
 // What was taken back stays taken back: a row of before, whole and with good
 // seals, is refused where it is used, since the log says otherwise.
 func TestDatabaseDoesNotBringBack(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		room := s.rooms()
 		call := func(method, path string, body any) {

@@ -38,6 +38,7 @@ func (s *site) verdict(doc []byte) verdictView {
 // the report names the time. What was time-stamped before stays valid, what was
 // not does not.
 func TestRevokedCertificate(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		c := s.buy("automatic", nil)
 		page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
@@ -74,6 +75,7 @@ func TestRevokedCertificate(t *testing.T) {
 // An approval that comes twice, from the holder, an operator and a job at once,
 // issues one certificate; no state is ever left for one before it.
 func TestIssuedOnce(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		room := s.rooms()
 		ctx := context.Background()
@@ -132,6 +134,7 @@ func (s *site) watch(id, last string) (seen []string) {
 // A purchase that is sent many times under one key is one certificate and one
 // charge.
 func TestPurchaseOnce(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		before := s.credit()
 		s.buy("automatic", nil)
@@ -168,6 +171,7 @@ func TestPurchaseOnce(t *testing.T) {
 // An authority that cannot issue leaves the certificate WORKING; when it can
 // again, it is issued, once.
 func TestAuthorityAway(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	room := s.rooms()
 	exec := func(query string) {

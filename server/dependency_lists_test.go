@@ -153,6 +153,7 @@ func (s *site) indication(doc []byte) string {
 // all the same, with the last good lists and their age; with none, or with old
 // ones, nothing is valid by them.
 func TestListsUnreachableAtStart(t *testing.T) {
+	t.Parallel()
 	e := newEurope(t, "IT")
 	doc, dir := e.signed(), t.TempDir()
 	first := newSite(t, e.configure(dir))
@@ -192,6 +193,7 @@ func TestListsUnreachableAtStart(t *testing.T) {
 // that another process puts there while it runs; the metric is declared before
 // there are any.
 func TestListsWithoutFetching(t *testing.T) {
+	t.Parallel()
 	e := newEurope(t, "IT")
 	doc, dir := e.signed(), t.TempDir()
 	with := e.configure(dir)
@@ -226,6 +228,7 @@ func TestListsWithoutFetching(t *testing.T) {
 
 // Lists past their next update are not believed, and the server says so.
 func TestStaleListsAreNotBelieved(t *testing.T) {
+	t.Parallel()
 	e := newEurope(t, "IT")
 	e.country("IT", "IT", time.Now().AddDate(0, 0, -1))
 	s := newSite(t, e.configure(t.TempDir()))
@@ -242,6 +245,7 @@ func TestStaleListsAreNotBelieved(t *testing.T) {
 // one, one that is not there, one of another country, one of a stranger. Each
 // shows in the metrics. Greece is EL there and GR elsewhere.
 func TestBrokenListsFailAlone(t *testing.T) {
+	t.Parallel()
 	countries := []string{"AT", "BE", "DE", "EL", "ES", "FR", "IT", "PL"}
 	e := newEurope(t, countries...)
 	e.country("DE", "DE", time.Now().AddDate(0, 0, -1))

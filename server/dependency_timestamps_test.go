@@ -46,6 +46,7 @@ func stampServer(t *testing.T, unit *tsp.Responder, change func(*tsp.Request)) (
 // embedded: the record is in ERROR with 114 and has no signed document, and the
 // price comes back.
 func TestLyingTimestamps(t *testing.T) {
+	t.Parallel()
 	pki := adestest.Must(t, time.Now)
 	unit := func(change func(*tsp.Responder)) *tsp.Responder {
 		u := *pki.Unit
@@ -102,6 +103,7 @@ func TestLyingTimestamps(t *testing.T) {
 // Of the configured authorities the next is asked when one is down, broken,
 // slow or lies: within fifteen seconds the document is stamped.
 func TestTimestampFailover(t *testing.T) {
+	t.Parallel()
 	pki := adestest.Must(t, time.Now)
 	plain := func(*tsp.Request) {}
 	lying, _ := stampServer(t, pki.Unit, func(r *tsp.Request) { r.Nonce = big.NewInt(1) })
@@ -139,6 +141,7 @@ func TestTimestampFailover(t *testing.T) {
 // What the operator lists as private hosts works for documents, time-stamps
 // and callbacks, sent anew or again; what is not listed works for none of them.
 func TestAllowListIsOneForAll(t *testing.T) {
+	t.Parallel()
 	pki := adestest.Must(t, time.Now)
 	host := func() (string, *atomic.Int64) {
 		var n atomic.Int64

@@ -72,6 +72,7 @@ func garbage([]byte) []byte { return []byte("garbage") }
 
 // Every damage is named: in its part, and so that one can find it.
 func TestDoctorNamesEveryDamage(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		p := &patient{s, s.rooms()}
 		small := s.sign(b64(sampleTXT))

@@ -69,6 +69,7 @@ func (s *site) certificateState(id string) string {
 }
 
 func TestIdentificationByVideo(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		c := s.buy("automatic", nil)
 		if a := s.do("POST", "/certificates/"+c.ID+"/review", m{"approve": true}); a.Status != 409 || a.code() != 145 {
@@ -125,6 +126,7 @@ func (s *site) signedBy(user, pass string, doc []byte, options m) []byte {
 // The statement of an order, signed by its applicant, identifies; nothing else
 // that the applicant ever signed does, and nobody else's signature.
 func TestIdentificationBySignature(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		person := m{"givenName": "Mario", "surname": "Rossi", "fiscalCode": "RSSMRA80A01H501U"}
 		c := s.buy("automatic", m{"certificateOwner": "Mario Rossi", "subject": person})
@@ -217,6 +219,7 @@ func covered(t *testing.T, doc []byte) []byte {
 // The link alone, which the buyer has, is worth nothing once credentials wait
 // behind it, and no answer shows it any more.
 func TestCredentialsReachTheHolderAlone(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		files := map[string][]byte{"video": []byte("moving"), "photo": []byte("still")}
 		c := s.buy("automatic", m{"identification": "video"})
@@ -251,6 +254,7 @@ func TestCredentialsReachTheHolderAlone(t *testing.T) {
 }
 
 func TestPurchaseFaults(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		for _, c := range []struct {
 			path string
@@ -294,6 +298,7 @@ func TestPurchaseFaults(t *testing.T) {
 }
 
 func TestNewPasswordAndNewDevice(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		c := s.buy("otp", nil)
 		page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
@@ -340,6 +345,7 @@ func TestNewPasswordAndNewDevice(t *testing.T) {
 
 // Level 3: mutual TLS with a certificate registered for the account.
 func TestMutualTLS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	certFile, keyFile := selfSigned(t, dir)
 	trusting := http.DefaultTransport.(*http.Transport)
@@ -379,6 +385,7 @@ func TestMutualTLS(t *testing.T) {
 
 // When the audit cannot be written nothing is signed; the rest goes on.
 func TestSigningStopsWithoutAudit(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		room, err := Open(context.Background(), s.cfg)
 		if err != nil {

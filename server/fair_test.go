@@ -60,6 +60,7 @@ func (l *library) requests() []string {
 // A backlog of one account, of slow work at that, does not delay another's: of
 // the backlog no more is begun before it than there are workers.
 func TestBacklogDelaysNobodyElse(t *testing.T) {
+	t.Parallel()
 	backlog, trickle := 40, 5
 	if soaking() {
 		backlog, trickle = 400, 40

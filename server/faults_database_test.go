@@ -48,6 +48,7 @@ func outage(t *testing.T, database string) (over func()) {
 // so (503, 105) or can be repeated under their key, the process recovers by
 // itself within seconds, and each key has one record, signed once.
 func TestDatabaseGoesAway(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("SKIPPED: long")
 	}
@@ -138,6 +139,7 @@ func TestDatabaseGoesAway(t *testing.T) {
 // nor revokes the order of the audit log, nor makes a certificate usable before
 // its time.
 func TestClockJumps(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := standing(t, database)
 		room, ctx := s.rooms(), context.Background()

@@ -142,6 +142,7 @@ func (p *program) signBody(doc []byte, o m) m {
 // with a code, nothing half written can be seen, reading goes on, and when there
 // is room again the same process works as before.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("SKIPPED: long")
 	}

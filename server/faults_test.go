@@ -95,6 +95,7 @@ func sweep(s *signing.Service) error {
 // for dead, with a clock that is right, minutes or a day ahead: never two
 // results.
 func TestTwoWorkersOneResult(t *testing.T) {
+	t.Parallel()
 	trials := 24
 	if soaking() {
 		trials = 1000
@@ -157,6 +158,7 @@ func TestTwoWorkersOneResult(t *testing.T) {
 // A record whose work panics ends in ERROR after three tries; the process lives
 // and the queue moves on.
 func TestPoison(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("SKIPPED: long")
 	}
@@ -213,6 +215,7 @@ func (s *site) blobPath(id string) string {
 // even in part; others are, the figures show it, and the audit has the digest
 // that it should have.
 func TestDamagedDocuments(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	large := bytes.Repeat([]byte("more of it\n"), 300_000)
 	flipped, unreadable, good, packed := s.sign(b64(large)), s.sign(b64(large)), s.sign(b64(large)), s.sign(b64(samplePDF))
@@ -298,6 +301,7 @@ func (s *site) tryDownload(id string) (status, code int) {
 // One key, a hundred calls at once: one record, one signature, and everybody is
 // shown it or told to wait. Another body is refused, another account is apart.
 func TestOneKeyHundredCalls(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		other, room := s.tenant(), s.rooms()
 		body := s.body(b64(samplePDF))
@@ -337,6 +341,7 @@ func TestOneKeyHundredCalls(t *testing.T) {
 // process ends well within its time and says nothing of errors, and what was
 // acknowledged is done by the next.
 func TestTermUnderLoad(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("SKIPPED: long")
 	}
@@ -403,6 +408,7 @@ func TestTermUnderLoad(t *testing.T) {
 // A backup taken under load, restored elsewhere: whatever was acknowledged
 // before it began is there, every document has its digest, the audit verifies.
 func TestBackupOfSignatures(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	var before []string
 	for range 5 {
@@ -463,6 +469,7 @@ func TestBackupOfSignatures(t *testing.T) {
 // that it does not know, a migration it has not heard of, and jobs of a kind
 // that it cannot do.
 func TestNextSchema(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		set := func(c *Config) { c.Database = database }
 		s := newSite(t, set)
@@ -509,6 +516,7 @@ func (nextArgs) Kind() string { return "of-the-next-release" }
 // Two processes on one database, restarted one after the other under load: no
 // call fails but for its connection, and what was acknowledged is done.
 func TestRollingRestart(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("SKIPPED: long")
 	}

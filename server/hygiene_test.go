@@ -21,6 +21,7 @@ import (
 // A token that a client puts where it does not belong, on a route or on none,
 // stays out of log and traces.
 func TestMisplacedSecretsAreNotLogged(t *testing.T) {
+	t.Parallel()
 	traces := newCollector(t)
 	s := newSite(t, func(c *Config) {
 		c.Log.Level, c.Log.Format = "debug", "json"
@@ -90,6 +91,7 @@ func TestMisplacedSecretsAreNotLogged(t *testing.T) {
 // What a proxy may take for a length or an encoding ends the connection, also
 // where there is no body.
 func TestSmugglingWithoutABody(t *testing.T) {
+	t.Parallel()
 	r := start(t, nil)
 	for _, head := range []string{
 		"POST /verify HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nTransfer_Encoding: chunked",
@@ -112,6 +114,7 @@ func TestSmugglingWithoutABody(t *testing.T) {
 // Nothing that a token was needed for stays in a cache, refusals and files
 // included.
 func TestPrivateAnswersAreNotStored(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	r := s.sign(b64(samplePDF))
 	swept := 0
@@ -165,6 +168,7 @@ func shownBy(t *testing.T, b []byte) string {
 
 // Names and titles that strangers chose do nothing to whoever looks at them.
 func TestHiddenCharacters(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	evil := []string{"invoice\u202egpj.exe", "a\u2066b\u2069", "\x1b[2J\x1b]0;x\x07", "a\u009b31mb", "..\u200b/\u200e..", "con\r\nX: y", "\u061cx", strings.Repeat("à", 120)}
 	var docs []any
@@ -225,6 +229,7 @@ func hasHidden(s string, name bool) bool {
 // Whoever cannot see the terminal is told where the secrets are, not what they
 // are.
 func TestWelcomeShowsSecretsToATerminalOnly(t *testing.T) {
+	t.Parallel()
 	b := &Sandbox{Token: "rgt_canary", APIKey: "rgk_canary", Certificates: map[string]SandboxCredentials{"automatic": {Username: "AHI1", Password: "canary-password"}}}
 	for _, first := range []bool{true, false} {
 		var dumb, seen bytes.Buffer
@@ -242,6 +247,7 @@ func TestWelcomeShowsSecretsToATerminalOnly(t *testing.T) {
 
 // Money and trust in the configuration have bounds.
 func TestImpossibleConfigurations(t *testing.T) {
+	t.Parallel()
 	for _, bad := range [][2]string{
 		{"money.signature", "-0.05"},
 		{"money.signature_subscription", "-1"},
@@ -282,6 +288,7 @@ func TestImpossibleConfigurations(t *testing.T) {
 
 // After a rotation two secrets sign, whatever came before.
 func TestRotatedSecretsStopSigning(t *testing.T) {
+	t.Parallel()
 	hook := newReceiver(t, nil)
 	eachEngine(t, func(t *testing.T, s *site) {
 		for range 4 {
@@ -316,6 +323,7 @@ func TestRotatedSecretsStopSigning(t *testing.T) {
 // Outside the sandbox nobody approves an order of their own account, with
 // whatever token of it.
 func TestNobodyReviewsTheirOwnOrder(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cfg := testDefaults()
 	cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = dir, -1, "error"

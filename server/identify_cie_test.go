@@ -13,6 +13,7 @@ import (
 // A whole journey with the Django provider: from the order's page over the
 // provider's own pages to the credentials, and not where the provider cheats.
 func TestCounterpartCIE(t *testing.T) {
+	t.Parallel()
 	django := cietest.Start(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -89,6 +89,7 @@ func (s *site) cardLink(browser *http.Client, c bought) string {
 }
 
 func TestCardIdentifies(t *testing.T) {
+	t.Parallel()
 	s, authority := cardSite(t)
 	for _, inSerial := range []bool{false, true} {
 		card, err := authority.Issue(demo.Card{Code: "PRVLSE80A41H501X", GivenName: "ELSA", Surname: "PROVA", InSerial: inSerial})
@@ -114,6 +115,7 @@ func TestCardIdentifies(t *testing.T) {
 // No card is no try; the wrong one is; a header from whoever likes to send it is
 // neither.
 func TestCardRefused(t *testing.T) {
+	t.Parallel()
 	s, authority := cardSite(t)
 	issue := func(c demo.Card) *tls.Certificate {
 		card, err := authority.Issue(c)
@@ -171,6 +173,7 @@ func TestCardRefused(t *testing.T) {
 // Behind a proxy the certificate comes in a header, in either form, and is judged
 // as a card is.
 func TestCardBehindProxy(t *testing.T) {
+	t.Parallel()
 	s, authority := cardSite(t, func(c *Config) { c.TrustedProxies = []string{"127.0.0.1/32"} })
 	for _, one := range []struct{ code, state string }{{"PRVLSE80A41H501X", "DONE"}, {"BNCGRG80A41H501X", "REGISTERING"}} {
 		card, err := authority.Issue(demo.Card{Code: one.code, GivenName: "ELSA", Surname: "PROVA"})

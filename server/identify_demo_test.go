@@ -49,6 +49,7 @@ func submit(t *testing.T, browser *http.Client, page string, at *url.URL) (*http
 
 // In a sandbox with made-up providers each journey leads to the credentials.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, func(c *Config) { c.Identify.Demo = true })
 	if a := s.do("GET", "/certificates/identifications", nil); string(a.Data) != `["video","spid","cie","cns","signature"]` {
 		t.Fatalf("%s", a.Data)

@@ -151,6 +151,7 @@ var elsa = m{"subject": m{"givenName": "Elsa", "surname": "Prova", "fiscalCode":
 // An identification is begun at one server and ended at another; what comes a
 // second time is refused everywhere.
 func TestIdentifiedAcrossServers(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		w := newTwins(t, s, pretend{time.Minute})
 		c := s.buy("otp", elsa)
@@ -205,6 +206,7 @@ func (s *site) pageOf(browser *http.Client, link string, form url.Values) string
 // An answer counts in the browser that began and in no other: whoever is lured
 // to a provider by somebody else's request identifies nobody.
 func TestAnswerInAnotherBrowser(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	w := newTwins(t, s, pretend{time.Minute})
 	c := s.buy("automatic", elsa)
@@ -243,6 +245,7 @@ func TestAnswerInAnotherBrowser(t *testing.T) {
 // way on; five end the order, and the money comes back. Neither log nor audit
 // has anything of the person.
 func TestRefusedIdentifications(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	w := newTwins(t, s, pretend{time.Minute})
 	browser := aBrowser(t)
@@ -316,6 +319,7 @@ func TestRefusedIdentifications(t *testing.T) {
 // An answer that comes too late is refused, and what nobody can use any more is
 // forgotten.
 func TestLateAnswer(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	w := newTwins(t, s, pretend{-time.Second})
 	c := s.buy("automatic", elsa)
@@ -334,6 +338,7 @@ func TestLateAnswer(t *testing.T) {
 // The page that sends a person away works without scripts, and may send a form
 // to the provider; that is the only page that may.
 func TestDeparture(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	w := newTwins(t, s, pretend{time.Minute})
 	c := s.buy("automatic", nil)
@@ -385,6 +390,7 @@ func (w *twins) stays(browser *http.Client, answer url.Values) string {
 // Who can write to the database, and has no master key, cannot take another's
 // answer for an order of their own.
 func TestDatabaseDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		w := newTwins(t, s, pretend{time.Minute})
 		victims, attackers := s.buy("automatic", elsa), s.buy("automatic", elsa)
@@ -417,6 +423,7 @@ func TestDatabaseDoesNotAnswer(t *testing.T) {
 // Evidence goes when its time is over or an operator says so, files and all, and
 // the audit log still verifies.
 func TestEvidenceIsErased(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	w := newTwins(t, s, pretend{time.Minute})
 	ctx := context.Background()
@@ -469,6 +476,7 @@ func TestEvidenceIsErased(t *testing.T) {
 // What somebody handed in for an operator is void once the holder was identified
 // otherwise: approving it would give the credentials to another browser.
 func TestIdentifiedOtherwise(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	w := newTwins(t, s, pretend{time.Minute})
 	c := s.buy("automatic", elsa)
@@ -493,6 +501,7 @@ func TestIdentifiedOtherwise(t *testing.T) {
 
 // Video and signature leave evidence of the same form.
 func TestEvidenceOfEveryMethod(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	room := s.rooms()
 	c := s.ready("automatic", nil)

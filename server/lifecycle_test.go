@@ -12,6 +12,7 @@ import (
 
 // The tables of docs/lifecycle.md are the ones that the code follows.
 func TestLifecycleIsDocumented(t *testing.T) {
+	t.Parallel()
 	b, err := os.ReadFile("../docs/lifecycle.md")
 	if err != nil {
 		t.Fatal(err)

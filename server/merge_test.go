@@ -12,6 +12,7 @@ import (
 // PDFs that a viewer shows are merged, encrypted and signed, be their forms,
 // versions or cross-references not as they should be.
 func TestImperfectPDFs(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	off := bytes.Replace(samplePDF, []byte("\n"), []byte("\n\n"), 1)
 	form := bytes.Replace(samplePDF, []byte("/Type/Catalog"), []byte("/AcroForm<</Fields[77 0 R]>>/Type/Catalog"), 1)

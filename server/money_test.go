@@ -15,6 +15,7 @@ import (
 
 // Every signature that a key makes is paid for, on whatever way it is asked for.
 func TestEverySignatureIsPaidFor(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		one := s.sign(b64(sampleTXT))
 		twice := s.sign(b64(s.download(one.ID, "signedDocument")), m{"signatureType": "cades"})
@@ -79,6 +80,7 @@ func TestEverySignatureIsPaidFor(t *testing.T) {
 
 // Who cannot pay for all signatures gets none, and pays for none.
 func TestNoSignatureOnCredit(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		room := s.rooms()
 		storetest.Exec(t, room.db, `update wallets set credit = 120000`) // two signatures
@@ -106,6 +108,7 @@ func TestNoSignatureOnCredit(t *testing.T) {
 // Whether a deleted record's price comes back is decided by the state that it
 // has when it is deleted, not by the one that somebody has read before.
 func TestRefundOfADeletedRecord(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		room := s.rooms()
 		ctx := context.Background()

@@ -65,6 +65,7 @@ func (s *site) ask(method, path, kind string, body io.Reader, header ...string) 
 // A browser reads pages, a program JSON: at "/", at /check, and where either is
 // refused. Nothing of what was dropped is left behind.
 func TestCheckPage(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, func(c *Config) { c.Console.CheckPerMinute = 0 })
 	if resp, page := s.ask(http.MethodGet, "/", "", nil); resp.StatusCode != 200 || !strings.Contains(page, `href="/check"`) || !strings.Contains(page, `<html lang="it">`) {
 		t.Errorf("/: %d", resp.StatusCode)
@@ -119,6 +120,7 @@ func TestCheckPage(t *testing.T) {
 
 // Detached content, a date, nesting and a password reach the verification.
 func TestCheckFields(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, func(c *Config) { c.Console.CheckPerMinute = 0 })
 	detached := s.download(s.sign(b64([]byte("il contenuto")), m{"signatureType": "cades"}, optionsOf(m{"detached": true})).ID, "signedDocument")
 	for content, want := range map[string]string{"": "INDETERMINATE", "il contenuto": "TOTAL-PASSED", "un altro": "TOTAL-FAILED"} {
@@ -147,6 +149,7 @@ func TestCheckFields(t *testing.T) {
 // proxy only. Another site's form is refused, and so is everybody where the page
 // is closed.
 func TestCheckRefused(t *testing.T) {
+	t.Parallel()
 	text := []byte("testo")
 	open := newSite(t, func(c *Config) { c.Console.CheckPerMinute = 2 })
 	for i, want := range []int{200, 200, 429, 429} {

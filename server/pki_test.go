@@ -13,6 +13,7 @@ import (
 // What fails before a protocol is spoken is refused in the envelope; what is
 // spoken badly gets the protocol's own refusal.
 func TestTimestampAuthorityRefusals(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	for name, c := range map[string]struct {
 		method, mediaType, body string

@@ -12,6 +12,7 @@ import (
 
 // Whoever is refused leaves no documents behind: they were not paid for.
 func TestRefusedCallsKeepNothing(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		room := s.rooms()
 		blobs := func() (n int) {
@@ -64,6 +65,7 @@ func TestRefusedCallsKeepNothing(t *testing.T) {
 // Of a record that was deleted nothing is left in the file of the database, where
 // it could be found with an editor.
 func TestDeletedRecordLeavesNothing(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	r := s.sign(nil, m{"inputDocuments": []m{{"payload": b64(sampleTXT), "name": "canary-label.txt"}}, "title": "canary-title", "description": strings.Repeat("canary-text ", 500)})
 	if r.State != "DONE" {

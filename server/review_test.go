@@ -43,6 +43,7 @@ func (s *site) reviewer() []string {
 // Whoever decides sees every attribute that an approval certifies, beside the
 // evidence, in the API and at the command line, whatever the label says.
 func TestReviewerSeesWhatIsCertified(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		room, admin := s.rooms(), s.reviewer()
 		seal := map[string][]byte{"video": []byte("moving"), "photo": []byte("still"), "organization": []byte("extract")}
@@ -128,6 +129,7 @@ func (s *site) buyWaiting(more m) bought {
 // what was handed in, is not decided on; nor is an order that is not the one that
 // was bought, wherever it is looked at.
 func TestApprovalIsOfWhatWasShown(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		ctx, room := context.Background(), s.rooms()
 		admin := s.reviewer()
@@ -192,6 +194,7 @@ func TestApprovalIsOfWhatWasShown(t *testing.T) {
 
 // What one column has sealed opens in no other, and in no other row.
 func TestSealedForOneColumn(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		room := s.rooms()
 		victim := s.ready("automatic", nil) // credentials wait in the holder's browser
@@ -220,6 +223,7 @@ func TestSealedForOneColumn(t *testing.T) {
 // A secret that somebody else put into the holder's browser is tied to nothing:
 // each step that ties one makes a new one.
 func TestFixedBrowserRevealsNothing(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	w := newTwins(t, s, pretend{1 << 40})
 	planted := strings.Repeat("ATTACKER", 8)[:52]
@@ -300,6 +304,7 @@ func TestFixedBrowserRevealsNothing(t *testing.T) {
 // The statement counts by itself: not among other documents, not in a container,
 // and not where the signature carries only its digest.
 func TestStatementAndNothingElse(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	person := m{"givenName": "Mario", "surname": "Rossi", "fiscalCode": "RSSMRA80A01H501U"}
 	signer := s.issued("automatic", m{"certificateOwner": "Mario Rossi", "subject": person})
@@ -351,6 +356,7 @@ func TestStatementAndNothingElse(t *testing.T) {
 // What was handed in for an order that its buyer gives up is erased with it; what
 // was refused after a time; and the log counts both.
 func TestEvidenceOfEndedOrdersIsErased(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		ctx, room := context.Background(), s.rooms()
 		kept := func(id string) (rows, files int) {
@@ -406,6 +412,7 @@ func TestEvidenceOfEndedOrdersIsErased(t *testing.T) {
 // Whoever can write to the database changes nothing of a certificate, its
 // evidence or the authority's table that a verification does not find.
 func TestCertificateManipulations(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		ctx, room := context.Background(), s.rooms()
 		shown, revoked, held := s.issued("otp", nil), s.issued("automatic", nil), s.issued("automatic", nil)
@@ -558,6 +565,7 @@ func (s *site) revocation(room *Server, id string) (reason *int, listed bool) {
 
 // Every event of a certificate names who did it: a token, the holder, the operator.
 func TestCertificateEventsNameTheActor(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	ctx, room, admin := context.Background(), s.rooms(), s.reviewer()
 	o := s.buyWaiting(nil)
@@ -596,6 +604,7 @@ func TestCertificateEventsNameTheActor(t *testing.T) {
 // Names are what people can read: whatever turns, hides, breaks or strikes
 // through is refused, in every attribute and in the label.
 func TestNamesThatNobodyCanRead(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	bad := []string{"\u202e", "\u200b", "\u0336", "\u2028", "\u0085", "\u2029", "\u00ad", "\u2066", "\ufeff", "\u200d", "\ue000", "\u0378", "\u034f", "\ufe0f", "\u3164", "\u20dd", "\u0301\u0301\u0301\u0301", "\U000e0041"}
 	for _, x := range bad {
@@ -620,6 +629,7 @@ func TestNamesThatNobodyCanRead(t *testing.T) {
 
 // A page takes small forms: what is large is not read into memory.
 func TestLargeFormsOnPages(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	o := s.buy("automatic", nil)
 	for name, form := range map[string]string{
@@ -654,6 +664,7 @@ func TestLargeFormsOnPages(t *testing.T) {
 // A code that was used to sign enrols no device; nor does one from before the
 // link was made. Log and page tell of a device that was enrolled.
 func TestCodesOfSigningCallsEnrolNothing(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		link := func(h issued) string {
 			t.Helper()

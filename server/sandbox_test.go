@@ -36,6 +36,7 @@ func call(t *testing.T, method, url, token, body string) (int, map[string]any) {
 }
 
 func TestFirstStartMakesASandboxOnce(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	r := start(t, func(c *Config) { c.Data = dir })
 	first := readSandbox(dir)
@@ -65,6 +66,7 @@ func TestFirstStartMakesASandboxOnce(t *testing.T) {
 // TestSandboxIsMended: a first start that was cut off before sandbox.json was
 // written leaves no installation that nobody can enter.
 func TestSandboxIsMended(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	start(t, func(c *Config) { c.Data = dir }).stop()
 	if err := os.Remove(SandboxFile(dir)); err != nil {
@@ -81,6 +83,7 @@ func TestSandboxIsMended(t *testing.T) {
 }
 
 func TestProductionRefusesASandbox(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	start(t, func(c *Config) { c.Data = dir }).stop()
 	cfg := testDefaults()
@@ -92,6 +95,7 @@ func TestProductionRefusesASandbox(t *testing.T) {
 }
 
 func TestInitThenProduction(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cfg := testDefaults()
 	cfg.Data, cfg.Limits.Reserve, cfg.Log.Level = dir, -1, "error"
@@ -159,6 +163,7 @@ func fetchCertificate(t *testing.T, url string) *x509.Certificate {
 }
 
 func TestMasterKeyIsRotatedBesideARunningServer(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	r := start(t, func(c *Config) { c.Data = dir })
 	before, err := os.ReadFile(filepath.Join(dir, "master.key"))
@@ -191,6 +196,7 @@ func TestMasterKeyIsRotatedBesideARunningServer(t *testing.T) {
 }
 
 func TestLostMasterKeyIsRefused(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	start(t, func(c *Config) { c.Data = dir }).stop()
 	if err := os.Remove(filepath.Join(dir, "master.key")); err != nil {
@@ -204,6 +210,7 @@ func TestLostMasterKeyIsRefused(t *testing.T) {
 }
 
 func TestBadPriceIsNamed(t *testing.T) {
+	t.Parallel()
 	cfg := testDefaults()
 	cfg.Money.Lookup = "cheap"
 	if _, err := cfg.prices(); err == nil || !strings.Contains(err.Error(), "money.lookup") {

@@ -78,6 +78,7 @@ func newCollector(t *testing.T) *collector {
 // log, the traces, the metrics, the database, the files, the audit in any form,
 // the callbacks or the answers.
 func TestCanaries(t *testing.T) {
+	t.Parallel()
 	traces := newCollector(t)
 	hook := newReceiver(t, nil)
 	eachEngine(t, func(t *testing.T, s *site) {
@@ -254,6 +255,7 @@ func (s *site) dump() []byte {
 // sign: not with a key of their own, not with the holder's password. Who has
 // the master key as well still lacks the password.
 func TestStolenDatabase(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		ctx, room := context.Background(), s.rooms()
 		auto := s.box.Certificates["automatic"]

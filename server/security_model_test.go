@@ -22,6 +22,7 @@ import (
 // The model says of everybody whether they may do everything, and names tests
 // that there are.
 func TestSecurityModel(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "docs", "security-model.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -107,6 +108,7 @@ func (s *site) withoutToken(method, path string, body any) int {
 
 // The holder has a link, a browser, a password and a device, and no token.
 func TestModelHolder(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	c := s.issued("otp", nil)
 	if c.pass == "" || c.secret == "" {
@@ -135,6 +137,7 @@ func TestModelHolder(t *testing.T) {
 // The buyer's token may do everything in its account, and has neither the
 // holder's browser nor the password.
 func TestModelBuyer(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	c := s.ready("otp", nil)
 	s.holder = nil // the buyer's browser
@@ -175,6 +178,7 @@ func TestModelBuyer(t *testing.T) {
 // An administrator of another account looks at evidence, and gets nothing of
 // what it is about; nobody decides on an order of their own.
 func TestModelAdministrator(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	ctx, room := context.Background(), s.rooms()
 	made, err := room.CreateAccount(ctx, "admin@example.org", true)
@@ -221,6 +225,7 @@ func TestModelAdministrator(t *testing.T) {
 // Who can write to the database, without the master key, can do harm and be
 // found out; signing is not among it.
 func TestModelDatabase(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		ctx, room := context.Background(), s.rooms()
 		victim, own := s.issued("otp", nil), s.issued("otp", nil)
@@ -281,6 +286,7 @@ func TestModelDatabase(t *testing.T) {
 // Who has the master key too can read, and opens the credentials that nobody has
 // seen yet. After that the password is the holder's.
 func TestModelMasterKey(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	ctx, room := context.Background(), s.rooms()
 	once := func(id string) []byte {
@@ -324,6 +330,7 @@ func TestModelMasterKey(t *testing.T) {
 
 // A stranger, with or without an account elsewhere, gets nowhere.
 func TestModelStranger(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	h := s.issued("automatic", nil)
 	c := s.buy("automatic", nil)

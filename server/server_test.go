@@ -83,6 +83,7 @@ func get(t *testing.T, url string) (int, string) {
 }
 
 func TestStartsReady(t *testing.T) {
+	t.Parallel()
 	r := start(t, nil)
 	for path, want := range map[string]int{"/healthz": 200, "/readyz": 200, "/metrics": 200, "/openapi.json": 200, "/docs": 200, "/nowhere": 404} {
 		if code, body := get(t, r.url+path); code != want {
@@ -100,6 +101,7 @@ func TestStartsReady(t *testing.T) {
 // TestDrain: a request that is running when the server is told to end gets its
 // answer; the server is unready at once and takes no new connection.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	inside, release := make(chan struct{}), make(chan struct{})
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		close(inside)
@@ -153,6 +155,7 @@ func TestDrain(t *testing.T) {
 }
 
 func TestDrainHasAnEnd(t *testing.T) {
+	t.Parallel()
 	inside := make(chan struct{})
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { close(inside); <-r.Context().Done() })
 	cfg := testDefaults()
@@ -181,6 +184,7 @@ func TestDrainHasAnEnd(t *testing.T) {
 }
 
 func TestMetricsAreForThisMachine(t *testing.T) {
+	t.Parallel()
 	r := start(t, func(c *Config) { c.TrustedProxies = []string{"127.0.0.0/8"} })
 	get(t, r.url+"/nowhere")
 	if code, body := get(t, r.url+"/metrics"); code != 200 || !strings.Contains(body, `rogito_http_errors_total{code="102"}`) {
@@ -199,6 +203,7 @@ func TestMetricsAreForThisMachine(t *testing.T) {
 }
 
 func TestMetricsOnTheirOwnListener(t *testing.T) {
+	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -215,6 +220,7 @@ func TestMetricsOnTheirOwnListener(t *testing.T) {
 }
 
 func TestHeaderLimit(t *testing.T) {
+	t.Parallel()
 	r := start(t, nil)
 	req, _ := http.NewRequest("GET", r.url+"/healthz", nil)
 	req.Header.Set("X-Large", strings.Repeat("x", 200<<10))
@@ -230,6 +236,7 @@ func TestHeaderLimit(t *testing.T) {
 
 // TestSmuggling: requests that two readers may take differently are refused.
 func TestSmuggling(t *testing.T) {
+	t.Parallel()
 	r := start(t, nil)
 	for name, raw := range map[string]string{
 		"two lengths":        "POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
@@ -254,6 +261,7 @@ func TestSmuggling(t *testing.T) {
 }
 
 func TestTLSWithClientCertificates(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	certFile, keyFile := selfSigned(t, dir)
 	r := start(t, func(c *Config) { c.TLS = network.TLSConfig{Cert: certFile, Key: keyFile, ClientCA: certFile} })
@@ -282,6 +290,7 @@ func TestTLSWithClientCertificates(t *testing.T) {
 }
 
 func TestSandboxFileIsPrivate(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	b := Sandbox{BaseURL: "u", Token: "t"}
 	if err := b.write(dir); err != nil {

@@ -13,6 +13,7 @@ import (
 // the intent, for every document of a batch: what changes after the second
 // document is signed stops the third, and no intent is written for it.
 func TestJudgedAtEveryUse(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := standing(t, database)
 		room := s.rooms()

@@ -77,6 +77,7 @@ func allow(hosts ...string) func(*Config) {
 }
 
 func TestCallbacks(t *testing.T) {
+	t.Parallel()
 	r := newReceiver(t, nil)
 	eachEngine(t, func(t *testing.T, s *site) {
 		r.mu.Lock()
@@ -159,6 +160,7 @@ func (s *site) rotateAndResend(r *receiver, old *webhooks.Webhook) {
 
 // A receiver that is gone is told nothing more; a redirect is a failure.
 func TestCallbackRefusals(t *testing.T) {
+	t.Parallel()
 	gone := newReceiver(t, func(_ int, w http.ResponseWriter) { w.WriteHeader(http.StatusGone) })
 	moved := newReceiver(t, func(_ int, w http.ResponseWriter) {
 		w.Header().Set("Location", gone.URL)
@@ -188,6 +190,7 @@ func TestCallbackRefusals(t *testing.T) {
 }
 
 func TestRemoteDocuments(t *testing.T) {
+	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		switch r.URL.Path {
@@ -228,6 +231,7 @@ func TestRemoteDocuments(t *testing.T) {
 // Security levels: each asks for what it says, and a call that presents less
 // is refused and leaves nothing.
 func TestSecurityLevels(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		buy := func(kind string, level int) (user, pass, secret string) {
 			t.Helper()
@@ -297,6 +301,7 @@ func (s *site) otherToken() string {
 // Nothing of one account can be seen from another: every id is as unknown as
 // one that does not exist.
 func TestTenantWalls(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		r := s.sign(b64(samplePDF))
 		var certs []struct{ ID string }
@@ -357,6 +362,7 @@ func (s *site) stranger() string {
 // Secrets that went through the server are nowhere in clear: not in its log,
 // not in its files, not in its answers.
 func TestSecretsStaySecret(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := newSite(t, func(c *Config) { c.Data = dir; c.Log.Level = "debug" })
 	c := s.box.Certificates["otp"]
@@ -395,6 +401,7 @@ func TestSecretsStaySecret(t *testing.T) {
 // Time-stamp authorities that are down, slow, or lie: the record is in ERROR
 // with 114, and no bad token is ever embedded.
 func TestTimestampAuthorityFaults(t *testing.T) {
+	t.Parallel()
 	var good http.Handler
 	tsa := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

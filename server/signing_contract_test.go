@@ -13,6 +13,7 @@ import (
 
 // XML is XML without a declaration too, whatever its elements are called.
 func TestFormatByContent(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	for _, c := range []struct{ doc, format, extension string }{
 		{`<a><b>1</b></a>`, "xades", "xml"},
@@ -32,6 +33,7 @@ func TestFormatByContent(t *testing.T) {
 
 // A record in ERROR says which format it was about.
 func TestErrorNamesItsFormat(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	for _, c := range []struct {
 		doc, asked, want string
@@ -52,6 +54,7 @@ func TestErrorNamesItsFormat(t *testing.T) {
 // The part that is asked for may be empty: clients of the hosted service send
 // it so.
 func TestEmptyActionType(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	r := s.sign(b64(sampleTXT))
 	resp, err := s.get("/signatures/" + r.ID + "/")
@@ -75,6 +78,7 @@ func (s *site) get(path string) (*http.Response, error) {
 
 // The trail as a page shows what callers wrote as text, and runs nothing.
 func TestTrailPage(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	r := s.sign(b64(sampleTXT), m{"title": "<script>alert(1)</script>"})
 	resp, page := s.raw(http.MethodGet, "/signatures/"+r.ID+"/audit", nil, "Accept", "text/html")
@@ -89,6 +93,7 @@ func TestTrailPage(t *testing.T) {
 // What is wrong with an option is said before anything is signed, and never as
 // a failure of ours.
 func TestOptionsThatCannotBe(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	xml := b64([]byte(`<a><b Id="b1">1</b></a>`))
 	for _, o := range []m{
@@ -121,6 +126,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 // An option of another format is without effect, and so is the level LTV
 // outside of PDF.
 func TestOptionsOfOtherFormats(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	if r := s.sign(b64(samplePDF), optionsOf(m{"packaging": "asic-e", "XPathQuery": "//x"})); deref(r.SignatureType) != "pades" || r.Document.SignedDocument.Extension != "pdf" {
 		t.Errorf("pades with packaging: %+v", r)
@@ -139,6 +145,7 @@ func TestOptionsOfOtherFormats(t *testing.T) {
 
 // A document of a batch that cannot be fetched fails alone, and is not paid.
 func TestBatchWithRemoteFailures(t *testing.T) {
+	t.Parallel()
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/good" {
 			w.WriteHeader(http.StatusNotFound)
@@ -192,6 +199,7 @@ func (s *site) credit() float64 {
 // A receiver hears of the states of a record in their order, however slow it
 // is.
 func TestCallbackOrder(t *testing.T) {
+	t.Parallel()
 	r := newReceiver(t, func(n int, _ http.ResponseWriter) {
 		if n == 1 {
 			time.Sleep(time.Second)
@@ -216,6 +224,7 @@ func TestCallbackOrder(t *testing.T) {
 
 // Every field that is signed is stamped, not only the last.
 func TestAllFieldsReachTheLevel(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	r := s.sign(b64(samplePDF), optionsOf(m{"level": "T", "signerImage": m{"fieldsNameList": []string{"One", "Two"}}}))
 	if r.State != "DONE" {
@@ -237,6 +246,7 @@ func TestAllFieldsReachTheLevel(t *testing.T) {
 
 // A PDF is encrypted as ISO 32000-2 has it.
 func TestEncryptInAnyCase(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	r := s.sign(b64(samplePDF), optionsOf(m{"encryptInAnyCase": true, "encryptionPassword": "segreta"}))
 	if r.State != "DONE" {
@@ -253,6 +263,7 @@ func TestEncryptInAnyCase(t *testing.T) {
 // Test pairs that are configured later are made at the next start, and the
 // sandbox's file follows the address.
 func TestTestPairsLater(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := start(t, func(c *Config) { c.Data = dir })
 	before := readSandbox(dir)

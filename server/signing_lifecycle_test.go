@@ -61,6 +61,7 @@ const day = 24 * time.Hour
 // Files go after thirty days, records after a year, and not a day before; the
 // audit log still verifies.
 func TestRetention(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		ctx, room := context.Background(), s.rooms()
 		blobs := func() (n int) {
@@ -108,6 +109,7 @@ func TestRetention(t *testing.T) {
 
 // A certificate past its end is EXPIRED, and signs no more.
 func TestExpiry(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		ctx, room := context.Background(), s.rooms()
 		list, err := room.Certificates(ctx, s.box.Email, "DONE")
@@ -170,6 +172,7 @@ func pfx(t *testing.T, alg, password string) ([]byte, *x509.Certificate) {
 // A key pair from a PKCS#12 file signs; what its authority does not publish
 // makes a level that needs it error 115, and the price comes back.
 func TestImportedKeyPair(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		ctx, room := context.Background(), s.rooms()
 		file, _ := pfx(t, "RSA2048", "file-secret")
@@ -208,6 +211,7 @@ func TestImportedKeyPair(t *testing.T) {
 
 // LTV in a PDF files the validation data under the signature as well.
 func TestLTVFilesEvidence(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	r := s.sign(b64(samplePDF), optionsOf(m{"level": "LTV"}))
 	if r.State != "DONE" || r.Options["achievedLevel"] != "LTV" {
@@ -225,6 +229,7 @@ func TestLTVFilesEvidence(t *testing.T) {
 // A certificate of level 2 wants a token that is bound to addresses; bound to
 // ours it signs, bound to others it is refused.
 func TestBoundToken(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		c := s.buy("automatic", m{"securityLevel": 2})
 		page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
@@ -258,6 +263,7 @@ func TestBoundToken(t *testing.T) {
 
 // A disk below its reserve takes nothing in, and goes on handing out.
 func TestReserve(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := newSite(t, func(c *Config) { c.Data = dir })
 	r := first.sign(b64(samplePDF))
@@ -289,6 +295,7 @@ func TestReserve(t *testing.T) {
 // A certificate that is locked while its record waits is found locked by the
 // job: error 111, and the price comes back.
 func TestLockedWhileWaiting(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -318,6 +325,7 @@ func TestLockedWhileWaiting(t *testing.T) {
 // Trouble of our own that does not pass ends a record in error 119, which says
 // nothing but the request's id; the price comes back.
 func TestOwnTrouble(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		ctx, room := context.Background(), s.rooms()
 		before := s.credit()
@@ -364,6 +372,7 @@ func writeFile(t *testing.T, name string, b []byte) string {
 
 // The commands do what the calls do, beside a running server.
 func TestCertificateCommands(t *testing.T) {
+	t.Parallel()
 	p := newProgram(t, "")
 	p.start()
 	box := p.box()

@@ -175,6 +175,7 @@ func b64(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
 func optionsOf(o m) m { return m{"options": o} }
 
 func TestSignDownloadVerify(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		r := s.sign([]string{b64(samplePDF)})
 		if r.State != "DONE" || deref(r.SignatureType) != "pades" || r.Options["achievedLevel"] != "B" {
@@ -203,6 +204,7 @@ func deref(s *string) string {
 
 // Every format, from the strings and objects that clients send.
 func TestFormats(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		digest := b64(bytes.Repeat([]byte{7}, 32))
 		for _, c := range []struct {
@@ -251,6 +253,7 @@ func TestFormats(t *testing.T) {
 }
 
 func TestLevels(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		for i, doc := range [][]byte{samplePDF, sampleXML, sampleTXT} {
 			ltv := []string{"LTV", "LT", "LT"}[i] // there is LTV in PDF only
@@ -275,6 +278,7 @@ func TestLevels(t *testing.T) {
 }
 
 func TestOTPAndSeal(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		c := s.box.Certificates["otp"]
 		body := m{"inputDocuments": b64(samplePDF), "certificateUsername": c.Username, "certificatePassword": c.Password, "certificateOtp": s.otp(), "certificateIdOtp": -1}
@@ -294,6 +298,7 @@ func TestOTPAndSeal(t *testing.T) {
 }
 
 func TestAsynchronous(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		r := s.sign(b64(samplePDF), optionsOf(m{"asyncDocumentsValidation": true}))
 		if r.State != "WAIT_VALIDATION" || r.Document.Title != nil || r.Document.InputDocuments != nil || deref(r.SignatureType) != "" {
@@ -318,6 +323,7 @@ func TestAsynchronous(t *testing.T) {
 
 // Faults of the request, each with its status and code.
 func TestRequestFaults(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		doc := b64(samplePDF)
 		cb := func(c any) m { return s.body(doc, m{"callback": c}) }
@@ -388,6 +394,7 @@ func TestRequestFaults(t *testing.T) {
 
 // Errors that stand in a record.
 func TestRecordErrors(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		doc := b64(samplePDF)
 		otp := s.box.Certificates["otp"]
@@ -418,6 +425,7 @@ func TestRecordErrors(t *testing.T) {
 }
 
 func TestLockedCertificate(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		for i := range 5 {
 			if r := s.sign(b64(samplePDF), m{"certificatePassword": "wrong"}); r.number() != 110 {
@@ -432,6 +440,7 @@ func TestLockedCertificate(t *testing.T) {
 }
 
 func TestRecordsAndDeletion(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		one := s.sign(b64(samplePDF))
 		two := s.sign(b64(sampleTXT))
@@ -497,6 +506,7 @@ func (s *site) verifyAudit() {
 }
 
 func TestAuditTrail(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		r := s.sign(b64(samplePDF), optionsOf(m{"level": "T"}))
 		s.download(r.ID, "signedDocument")
@@ -534,6 +544,7 @@ func TestAuditTrail(t *testing.T) {
 }
 
 func TestIdempotentSigning(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		body := s.body(b64(samplePDF))
 		one := s.record(s.do("POST", "/EU-QES_automatic", body, "Idempotency-Key", "k1"))
@@ -548,6 +559,7 @@ func TestIdempotentSigning(t *testing.T) {
 }
 
 func TestBatch(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		docs := []any{m{"payload": b64(samplePDF), "name": "one.pdf"}, m{"payload": b64([]byte("%PDF-1.4 broken")), "name": "two.pdf"}, b64(sampleXML), b64(make([]byte, 32))}
 		r := s.sign(docs, optionsOf(m{"batch": true}))
@@ -580,6 +592,7 @@ func TestBatch(t *testing.T) {
 }
 
 func TestCertificateLifeOverHTTP(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		for _, kind := range []string{"automatic", "otp", "eseal"} {
 			a := s.do("POST", "/certificates/provider-"+kind, m{"certificateOwner": "Carla Prova", "customReference": "ref", "subject": m{"givenName": "Carla", "surname": "Prova", "fiscalCode": "PRVCRL80A41H501X"}})

@@ -52,7 +52,7 @@ func TestSigningTime(t *testing.T) {
 		engines = strings.Fields(text)
 	}
 	pdf := hundredKB()
-	var all []*measured
+	var all []*timed
 	alone := map[string]*spent{"RSA-2048": {}, "P-256": {}}
 	for _, engine := range engines {
 		for _, bin := range []string{os.Args[0], os.Getenv("ROGITO_BENCH_AGAINST")} {
@@ -65,7 +65,7 @@ func TestSigningTime(t *testing.T) {
 			}
 			s := startMeasured(t, bin, engine, pdf)
 			for _, key := range []string{"RSA-2048", "P-256"} {
-				all = append(all, &measured{server: s, engine: name, key: key, parts: map[string]spent{}})
+				all = append(all, &timed{server: s, engine: name, key: key, parts: map[string]spent{}})
 			}
 		}
 	}
@@ -248,8 +248,8 @@ func TestMeasuredServer(t *testing.T) {
 	}
 }
 
-// measured is what one engine with one key takes.
-type measured struct {
+// timed is what one engine with one key takes.
+type timed struct {
 	server      *measuredServer
 	engine, key string
 	spent
@@ -258,7 +258,7 @@ type measured struct {
 }
 
 // turn makes some more signatures.
-func (m *measured) turn(t *testing.T, times int) {
+func (m *timed) turn(t *testing.T, times int) {
 	request := m.server.requests[m.key]
 	send(t, m.server.addr, request, `"state":"DONE"`, 8) // the key is open
 	path := filepath.Join(t.TempDir(), "profile")
@@ -274,7 +274,7 @@ func (m *measured) turn(t *testing.T, times int) {
 
 // attribute finds out by the profiles what the time was taken for. With
 // ROGITO_BENCH_PROFILES they are kept, as one, in that folder.
-func (m *measured) attribute(t *testing.T) {
+func (m *timed) attribute(t *testing.T) {
 	pprof := func(args ...string) []byte {
 		out, err := exec.Command("go", append(append([]string{"tool", "pprof"}, args...), m.profiles...)...).Output()
 		if err != nil {
@@ -368,14 +368,14 @@ func (s seen) part() (name string, system bool) {
 
 // printTimes prints the table: milliseconds of the server's own time and, behind
 // a plus, of the system's.
-func printTimes(all []*measured, alone map[string]*spent) {
+func printTimes(all []*timed, alone map[string]*spent) {
 	var head, line strings.Builder
 	for _, m := range all {
 		fmt.Fprintf(&head, " | %s, %s", m.engine, m.key)
 		line.WriteString("|---")
 	}
 	fmt.Printf("account: | what%s |\naccount: |---%s|\n", head.String(), line.String())
-	row := func(name string, cell func(*measured) string) {
+	row := func(name string, cell func(*timed) string) {
 		fmt.Printf("account: | %s", name)
 		for _, m := range all {
 			fmt.Printf(" | %s", cell(m))
@@ -401,16 +401,16 @@ func printTimes(all []*measured, alone map[string]*spent) {
 		return at(a) - at(b)
 	})
 	for _, name := range order {
-		row(name, func(m *measured) string {
+		row(name, func(m *timed) string {
 			user, system := m.parts[name].each()
 			return fmt.Sprintf("%.2f + %.2f", user, system)
 		})
 	}
-	row("all, by getrusage", func(m *measured) string {
+	row("all, by getrusage", func(m *timed) string {
 		user, system := m.each()
 		return fmt.Sprintf("**%.2f + %.2f**", user, system)
 	})
-	row("library alone", func(m *measured) string { return fmt.Sprintf("%.2f", alone[m.key].total()) })
-	row("beyond the library", func(m *measured) string { return fmt.Sprintf("**%.2f**", m.total()-alone[m.key].total()) })
-	row("a second and core", func(m *measured) string { return fmt.Sprintf("%.0f", 1000/m.total()) })
+	row("library alone", func(m *timed) string { return fmt.Sprintf("%.2f", alone[m.key].total()) })
+	row("beyond the library", func(m *timed) string { return fmt.Sprintf("**%.2f**", m.total()-alone[m.key].total()) })
+	row("a second and core", func(m *timed) string { return fmt.Sprintf("%.0f", 1000/m.total()) })
 }

@@ -41,6 +41,7 @@ func (s *site) apiKey() string {
 // An answer that shows a token is replayed to whoever could have asked for it,
 // and to nobody else.
 func TestTokenReplaysAreJudged(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		all := m{"scopes": []string{"*:*/*"}, "name": "replayed"}
 		first, made := s.newToken("Bearer "+s.box.Token, all, "Idempotency-Key", "k")
@@ -84,6 +85,7 @@ func TestTokenReplaysAreJudged(t *testing.T) {
 
 // A request to sign that is repeated must present what the first one had to.
 func TestSigningReplaysAreJudged(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	c := s.buy("automatic", m{"securityLevel": 2})
 	page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
@@ -100,6 +102,7 @@ func TestSigningReplaysAreJudged(t *testing.T) {
 
 // The rules on tokens as a client meets them, in both versions of the calls.
 func TestTokenRulesOverHTTP(t *testing.T) {
+	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		short := s.mustToken(m{"scopes": []string{"*:*/*"}, "ttl": 60})
 		limit := time.Now().Add(61 * time.Second)
@@ -189,6 +192,7 @@ func (s *site) firstToken() string {
 // A token that asked for a signature cannot approve it after a refresh, and what
 // it asked for goes on.
 func TestRefreshedTokenDoesNotApprove(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	tok := s.mustToken(m{"scopes": []string{"*:*/*"}})
 	asker := *s

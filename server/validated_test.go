@@ -8,6 +8,7 @@ import (
 // Where one signature is over several documents, what it is over can be had;
 // where each is signed on its own, there is no such document.
 func TestValidatedDocumentOfSeveral(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	text := m{"payload": b64(sampleTXT), "name": "a.txt"}
 	for name, c := range map[string]struct {
