@@ -19,7 +19,6 @@ import (
 // while one has a hundred thousand documents waiting. Client and server are one
 // process, and so is their processor time.
 func TestMassSigning(t *testing.T) {
-	t.Parallel()
 	if os.Getenv("ROGITO_BENCH") == "" {
 		t.Skip("SKIPPED: set ROGITO_BENCH=1 to measure")
 	}
