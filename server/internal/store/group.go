@@ -71,29 +71,11 @@ func (e *sqliteEngine) loop() {
 	}
 }
 
-// errApart says that a write failed, and that it and its neighbours are to be
-// run again, each by itself.
-var errApart = errors.New("store: writes must be kept apart")
-
-// keepApart is for how many groups writes are kept apart after one has failed:
-// who has many refused must not have the work of all done twice.
-const keepApart = 64
-
-// group runs first and whatever else is waiting in one transaction. A refusal of
-// one leaves the others untouched: nearly always there is none, so that it is
-// rolled back as a whole and run again, each write under a savepoint of its own.
-// A savepoint for each write cost a tenth of what SQLite takes for a signature:
-// every page that is changed behind one is copied first.
+// group runs first and whatever else is waiting in one transaction, each under
+// its own savepoint, so that a refusal of one leaves the others untouched.
 func (e *sqliteEngine) group(first *groupWrite) {
-	batch, err := []*groupWrite{first}, errApart
-	if e.apart == 0 {
-		err = e.runGroup(&batch, false)
-	} else {
-		e.apart--
-	}
-	if errors.Is(err, errApart) {
-		err = e.runGroup(&batch, true)
-	}
+	batch := []*groupWrite{first}
+	err := e.runGroup(&batch)
 	for _, w := range batch {
 		if err != nil && w.err == nil && w.panicked == nil {
 			w.err = err
@@ -102,15 +84,15 @@ func (e *sqliteEngine) group(first *groupWrite) {
 	}
 }
 
-func (e *sqliteEngine) runGroup(batch *[]*groupWrite, apart bool) error {
+func (e *sqliteEngine) runGroup(batch *[]*groupWrite) error {
 	tx, err := e.writes.BeginTx(context.Background(), nil)
 	if err != nil {
 		return sqliteError(err)
 	}
 	for i := 0; i < len(*batch); i++ {
-		if err := e.runOne(tx, (*batch)[i], apart); err != nil {
+		if err := e.runOne(tx, (*batch)[i]); err != nil {
 			_ = tx.Rollback()
-			return err
+			return fault.Storage(err)
 		}
 		if len(*batch) < maxGroup {
 			select {
@@ -129,33 +111,25 @@ func (e *sqliteEngine) runGroup(batch *[]*groupWrite, apart bool) error {
 
 // runOne runs one write. Its own error stays with it; the error returned is
 // of the transaction, which is lost to all who share it.
-func (e *sqliteEngine) runOne(tx *sql.Tx, w *groupWrite, apart bool) error {
+func (e *sqliteEngine) runOne(tx *sql.Tx, w *groupWrite) error {
 	if w.err = w.ctx.Err(); w.err != nil {
 		return nil
 	}
-	w.tx = &Tx{Querier: sqlTxQuerier{sqlQuerier{tx}}, engine: e, sql: tx}
-	if !apart {
-		if w.run(); w.failed() {
-			e.apart = keepApart
-			return errApart
-		}
-		return nil
-	}
 	if _, err := tx.Exec(savepoint); err != nil {
-		return fault.Storage(fmt.Errorf("savepoint: %w", err))
+		return fmt.Errorf("savepoint: %w", err)
 	}
-	if w.run(); w.failed() {
+	w.tx = &Tx{Querier: sqlTxQuerier{sqlQuerier{tx}}, engine: e, sql: tx}
+	w.run()
+	if w.err != nil || w.panicked != nil {
 		if _, err := tx.Exec(backToIt); err != nil {
-			return fault.Storage(fmt.Errorf("roll back: %w", err))
+			return fmt.Errorf("roll back: %w", err)
 		}
 	}
 	if _, err := tx.Exec(release); err != nil {
-		return fault.Storage(fmt.Errorf("release: %w", err))
+		return fmt.Errorf("release: %w", err)
 	}
 	return nil
 }
-
-func (w *groupWrite) failed() bool { return w.err != nil || w.panicked != nil }
 
 func (w *groupWrite) run() {
 	defer func() { w.panicked = recover() }()

@@ -31,7 +31,6 @@ type sqliteEngine struct {
 	pending chan *groupWrite
 	quit    chan struct{}
 	stopped sync.WaitGroup
-	apart   int          // of loop: groups to come whose writes are kept apart
 	mu      sync.RWMutex // held to hand in a write; taken whole to close
 	closed  bool
 }

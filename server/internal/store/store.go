@@ -156,8 +156,7 @@ func (d *DB) View(ctx context.Context, fn func(q Querier) error) error {
 //
 // fn must be quick (on SQLite every other writer waits for it), must not call
 // Write again, and must have no effect but through tx, since it is run again
-// when PostgreSQL asks for a retry, and on SQLite when it or another that shares
-// its commit is refused. Effects that follow belong in tx.OnCommit.
+// when PostgreSQL asks for a retry. Effects that follow belong in tx.OnCommit.
 // Writes that arrive together on SQLite are committed together, with one sync
 // of the disk for all.
 func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
