@@ -80,7 +80,6 @@ server/internal/keys        ades internal/* server/internal/audit server/interna
 server/internal/callback    server/internal/fault server/internal/fetch server/internal/hint server/internal/job server/internal/keys server/internal/store
 server/internal/mail
 server/internal/mail/mailtest
-server/internal/callback    server/internal/fault server/internal/fetch server/internal/job server/internal/keys server/internal/store
 server/internal/authority   ades tsp internal/* server/internal/fault server/internal/keys server/internal/store
 server/internal/identify    . ades report internal/limits internal/pdf internal/pkix internal/revision server/internal/fault
 server/internal/identify/cns  ades policy report trust internal/pkix server/internal/identify
@@ -102,9 +101,6 @@ server/internal/console/consent  server/internal/console/look server/internal/cs
 server/internal/console     report internal/pdf server/internal/console/look server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
 server/internal/console/desk  report internal/limits internal/sketch server/internal/account server/internal/api server/internal/callback server/internal/console/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing server/internal/upload
 server/internal/console/quotations  omi report server/internal/api server/internal/console/look server/internal/fault
-server/internal/api         server/internal/account server/internal/fault server/internal/idempotency server/internal/store server/internal/upload
-server/internal/console/desk  internal/limits internal/sketch server/internal/account server/internal/api server/internal/callback server/internal/console/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing server/internal/upload
-server/internal/console/quotations  omi report server/internal/console/look server/internal/fault
 server/internal/api         server/internal/account server/internal/fault server/internal/hint server/internal/idempotency server/internal/store server/internal/upload
 server/internal/api/accounts    server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/store
 server/internal/api/csc     ades server/internal/account server/internal/api server/internal/cscauth server/internal/enroll server/internal/fault server/internal/keys server/internal/signing server/internal/store server/internal/upload
