@@ -93,12 +93,13 @@ Its account, keys and test certificates are in {{.File}}.
 Try it:
 {{- if not $.Secrets}}
 
-  curl -H "Authorization: Bearer $(jq -r .token {{$.File}})" {{$.URL}}/credit
+  value() { sed -n "s/^ *\"$1\": \"\(.*\)\".*/\1/p" {{$.File}} | head -n 1; }
+  curl -H "Authorization: Bearer $(value token)" {{$.URL}}/credit
 {{- with .Certificates}}{{with .automatic}}
 
-  jq --rawfile document <(base64 -w0 FILE.pdf) '{certificateUsername: .certificates.automatic.username,
-    certificatePassword: .certificates.automatic.password, title: "first", inputDocuments: [$document]}' {{$.File}} |
-    curl -H "Authorization: Bearer $(jq -r .token {{$.File}})" -H 'Content-Type: application/json' -d @- {{$.URL}}/EU-QES_automatic
+  echo '{"certificateUsername": "'"$(value username)"'", "certificatePassword": "'"$(value password)"'", "title": "first",
+    "inputDocuments": ["'"$(base64 < FILE.pdf | tr -d '\n')"'"]}' |
+    curl -H "Authorization: Bearer $(value token)" -H 'Content-Type: application/json' -d @- {{$.URL}}/EU-QES_automatic
 {{- end}}{{end}}
 {{- else}}
 
@@ -106,7 +107,7 @@ Try it:
 {{- with .Certificates}}{{with .automatic}}
 
   echo '{"certificateUsername": "{{.Username}}", "certificatePassword": "{{.Password}}", "title": "first",
-    "inputDocuments": ["'"$(base64 -w0 FILE.pdf)"'"]}' |
+    "inputDocuments": ["'"$(base64 < FILE.pdf | tr -d '\n')"'"]}' |
     curl -H 'Authorization: Bearer {{$.Sandbox.Token}}' -H 'Content-Type: application/json' -d @- {{$.URL}}/EU-QES_automatic
 {{- end}}{{end}}{{end}}
 {{- end}}
