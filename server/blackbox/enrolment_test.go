@@ -99,6 +99,7 @@ func reviewed(t *testing.T, g, admin *guest, files map[string][]byte) float64 {
 		admin.no(404, 140, "GET", evidence+"9", nil)
 		admin.no(422, 160, "GET", evidence+"-1", nil, "file")
 		admin.no(409, 145, "GET", evidence+"0?digest=00", nil, "look at it again")
+		admin.no(400, 141, "GET", "/certificates/xyz/evidence/0", nil)
 		admin.no(409, 145, "POST", "/certificates/"+b.ID+"/review", m{"approve": true, "digest": strings.Repeat("0", 64)}, "look at it again")
 		var done detail
 		if admin.ok(&done, "POST", "/certificates/"+b.ID+"/review", m{"approve": true, "digest": d.Review.Digest}); done.State != "DONE" {

@@ -269,10 +269,10 @@ func addFailures(o *huma.Operation, op Op) {
 		codes = append(codes, 100, 101, 103)
 	}
 	for _, p := range o.Parameters {
-		if p.In == "query" {
+		switch {
+		case p.In == "query":
 			codes = append(codes, 160)
-		}
-		if p.Schema.Pattern == idPattern {
+		case p.Schema.Pattern == idPattern:
 			codes = append(codes, 141)
 		}
 	}

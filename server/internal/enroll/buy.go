@@ -105,7 +105,7 @@ func (s *Service) change(ctx context.Context, account, id string, fn func(tx *st
 	if err != nil {
 		return nil, err
 	}
-	if err := s.db.Write(ctx, func(tx *store.Tx) error { return fn(tx, c) }); err != nil {
+	if err := s.write(ctx, c, func(tx *store.Tx) error { return fn(tx, c) }); err != nil {
 		return nil, err
 	}
 	s.keys.Vault().Forget(c.ID)

@@ -87,7 +87,7 @@ func (s *Service) Begin(ctx context.Context, c *Certificate, method, provider st
 	if err != nil {
 		return nil, err
 	}
-	return d, s.db.Write(ctx, func(tx *store.Tx) error {
+	return d, s.write(ctx, c, func(tx *store.Tx) error {
 		if c.State == Ordered {
 			// It may have been begun a moment ago; whether it still may be is asked when
 			// the answer comes.

@@ -264,7 +264,7 @@ func (s *Service) eraseOld(ctx context.Context) error {
 		done[r.certificate] = true
 		c, oops := s.ByID(ctx, r.certificate)
 		if oops == nil {
-			oops = s.db.Write(ctx, func(tx *store.Tx) error {
+			oops = s.write(ctx, c, func(tx *store.Tx) error {
 				state := ""
 				if c.State != Cancelled && c.State != Expired && c.State != Revoked {
 					state = refused

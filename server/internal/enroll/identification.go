@@ -158,7 +158,7 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 		return nil, err
 	}
 	first := c.State == Ordered || c.State == Registering
-	err = s.db.Write(ctx, func(tx *store.Tx) error {
+	err = s.write(ctx, c, func(tx *store.Tx) error {
 		if more != nil {
 			if err := more(tx); err != nil {
 				return err
@@ -218,7 +218,7 @@ func (s *Service) Statement(ctx context.Context, c *Certificate) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	err = s.db.Write(ctx, func(tx *store.Tx) error {
+	err = s.write(ctx, c, func(tx *store.Tx) error {
 		if _, err := tx.Exec(ctx, `update certificates set statement = $1 where id = $2`, sealed, c.ID); err != nil {
 			return err
 		}
@@ -302,7 +302,7 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 	if err := complete(names, c.Kind == keys.ESeal); err != nil {
 		return nil, err
 	}
-	err = s.db.Write(ctx, func(tx *store.Tx) error {
+	err = s.write(ctx, c, func(tx *store.Tx) error {
 		if c.State == Ordered {
 			if err := s.step(ctx, tx, c, Registering, "video and document handed in"); err != nil {
 				return err
@@ -382,7 +382,7 @@ func (s *Service) EnrolDevice(ctx context.Context, c *Certificate, password, cod
 		}
 	}
 	secret := keys.NewTOTPSecret()
-	err = s.db.Write(ctx, func(tx *store.Tx) error {
+	err = s.write(ctx, c, func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `update certificates set link_purpose = 'identify', browser = null, statement = null
 			where id = $1 and link_purpose = 'enrol' and state = $2`, c.ID, string(Done))
 		if err != nil {

@@ -67,7 +67,7 @@ func (s *Service) Import(ctx context.Context, in Import) (*Certificate, *Credent
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.db.Write(ctx, func(tx *store.Tx) error {
+	err = s.write(ctx, c, func(tx *store.Tx) error {
 		if err := s.insert(ctx, tx, c); err != nil {
 			return err
 		}
@@ -190,7 +190,7 @@ func (s *Service) Expire(ctx context.Context) error {
 		return err
 	}
 	for _, c := range past {
-		if err := s.db.Write(ctx, func(tx *store.Tx) error { return s.step(ctx, tx, c, Expired, "certificate expired") }); err != nil {
+		if err := s.write(ctx, c, func(tx *store.Tx) error { return s.step(ctx, tx, c, Expired, "certificate expired") }); err != nil {
 			return err
 		}
 	}

@@ -99,7 +99,7 @@ func (s *Service) issueAs(ctx context.Context, c *Certificate, cred Credentials,
 			return err
 		}
 	}
-	return s.db.Write(ctx, func(tx *store.Tx) error {
+	return s.write(ctx, c, func(tx *store.Tx) error {
 		if err := s.move(ctx, tx, c, Done); err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func (s *Service) Reveal(ctx context.Context, c *Certificate, shown Browsers, fr
 		return nil, err
 	}
 	now := store.Millis(s.config.Now())
-	err := s.db.Write(ctx, func(tx *store.Tx) error {
+	err := s.write(ctx, c, func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `update certificates set credentials_once = null, browser = null, statement = null, shown_at = $1, shown_to = $2
 			where id = $3 and shown_at = 0 and state = $4 and browser = $5`, now, from, c.ID, string(Done), c.browserSealed)
 		if err != nil {

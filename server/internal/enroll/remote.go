@@ -310,7 +310,7 @@ func (s *Service) adopt(ctx context.Context, c *Certificate, at *csc.Credential,
 	if err != nil {
 		return nil, err
 	}
-	err = s.db.Write(ctx, func(tx *store.Tx) error {
+	err = s.write(ctx, c, func(tx *store.Tx) error {
 		if a.more != nil {
 			if err := a.more(tx); err != nil {
 				return err
@@ -423,7 +423,7 @@ func (s *Service) TakeRemote(ctx context.Context, account, provider string, kind
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.db.Write(ctx, func(tx *store.Tx) error {
+	err = s.write(ctx, c, func(tx *store.Tx) error {
 		if err := s.insert(ctx, tx, c); err != nil {
 			return err
 		}

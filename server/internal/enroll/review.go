@@ -175,7 +175,7 @@ func (s *Service) Review(ctx context.Context, id string, by Reviewer, v Verdict)
 	if v.Approve {
 		return s.identified(ctx, c, w.proof, w.evidence.browser, "approved by an operator", decide)
 	}
-	err = s.db.Write(ctx, func(tx *store.Tx) error {
+	err = s.write(ctx, c, func(tx *store.Tx) error {
 		if err := decide(tx); err != nil {
 			return err
 		}

@@ -58,6 +58,21 @@ func from(to State) []State {
 	return all
 }
 
+// write runs fn in a transaction. What fn does to the certificate in memory is
+// undone with it: PostgreSQL may ask for a second run, which must find the
+// certificate as the first one did.
+func (s *Service) write(ctx context.Context, c *Certificate, fn func(tx *store.Tx) error) error {
+	before := *c
+	err := s.db.Write(ctx, func(tx *store.Tx) error {
+		*c = before
+		return fn(tx)
+	})
+	if err != nil {
+		*c = before
+	}
+	return err
+}
+
 // move takes a certificate to a state, if its own allows that: else fault 145.
 func (s *Service) move(ctx context.Context, tx *store.Tx, c *Certificate, to State) error {
 	return s.moveFrom(ctx, tx, c, to, from(to)...)
