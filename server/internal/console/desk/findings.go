@@ -11,6 +11,23 @@ import (
 // them: their forms as package doctor writes them, and in Italian. What an error
 // says stays as it is.
 var findings = said(map[string]string{
+	"check the folder or bucket that blobs names, and its credentials; a bucket has to be made before the first start":          "controlla la cartella o il bucket indicato da blobs e le sue credenziali; un bucket va creato prima del primo avvio",
+	"bring back the key that the database was made with (master_key_file, master.key in the data folder, or ROGITO_MASTER_KEY)": "riporta la chiave con cui è stata creata la base di dati (master_key_file, master.key nella cartella dei dati o ROGITO_MASTER_KEY)",
+	"see tls.cert and tls.key, or the log for what the ACME authority said":                                                     "controlla tls.cert e tls.key, o leggi nel log la risposta dell'autorità ACME",
+	"the server has no certificate: %v":                                                       "il server non ha un certificato: %s",
+	"renew it: a new file is taken over by itself":                                            "rinnovalo: un file nuovo viene preso da solo",
+	"the certificate of %s ended on %s":                                                       "il certificato di %s è scaduto il %s",
+	"renew it: a new file is taken over by itself; of ACME, look into the log":                "rinnovalo: un file nuovo viene preso da solo; con ACME, guarda nel log",
+	"the certificate of %s is good until %s":                                                  "il certificato di %s vale fino al %s",
+	"check the folder or bucket that audit.export names, and that the bucket has object lock": "controlla la cartella o il bucket indicato da audit.export, e che il bucket abbia l'object lock",
+	"a running server writes one within a minute; its log says what fails":                    "un server in funzione ne scrive una entro un minuto; il suo log dice che cosa non riesce",
+	"there is none yet": "non ce n'è ancora nessuna",
+	"the log of the server says what fails; where nothing happened since, there is nothing to write": "il log del server dice che cosa non riesce; se da allora non è successo nulla, non c'è nulla da scrivere",
+	"the last is of %s": "l'ultima è del %s",
+	"check mail.server, mail.security and the password there: nobody is told of what waits": "controlla mail.server, mail.security e la password: nessuno viene avvisato di ciò che attende",
+	"the server takes it": "il server di posta la accetta",
+	"the first %d entries and their records were not read again: they were proved up to entry %d on %s (without --continue they are)": "le prime %s voci e le loro pratiche non sono state rilette: sono state provate fino alla voce %s il %s (senza --continue lo sono)",
+	"the first %d entries and their records were not read: their tree has the root that the checkpoint says":                          "le prime %s voci e le loro pratiche non sono state lette: il loro albero ha la radice indicata dal checkpoint",
 	"nothing contradicts itself":                                            "nulla si contraddice",
 	"mend the configuration; rogito config prints every key":                "correggi la configurazione; rogito config elenca tutte le chiavi",
 	"public_url is not set: links in certificates would name %s":            "public_url non è impostato: i collegamenti nei certificati indicherebbero %s",
