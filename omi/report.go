@@ -9,34 +9,34 @@ import (
 // Report says what an import found. It is kept in the index.
 type Report struct {
 	Semester    string `json:"semester" doc:"such as 2018/2"`
-	ProcessedAt string `json:"processedAt" doc:"day of the title line, YYYY-MM-DD; empty where it has none"` // day of the title line, YYYY-MM-DD; empty where it has none
-	Sample      bool   `json:"sample" doc:"the made-up publication that comes with the program"`             // the made-up publication that comes with the program
+	ProcessedAt string `json:"processedAt" doc:"day of the title line, YYYY-MM-DD; empty where it has none"`
+	Sample      bool   `json:"sample" doc:"the made-up publication that comes with the program"`
 
 	Municipalities int `json:"municipalities" doc:"of the publication"`
-	Zones          int `json:"zones" doc:"rows of ZONE"` // rows of ZONE
+	Zones          int `json:"zones" doc:"rows of ZONE"`
 	Values         int `json:"values" doc:"rows of VALORI"`
 
-	ZonesWithGeometry    int `json:"zonesWithGeometry" doc:"in ZONE and with a perimeter"`                                    // in ZONE and with a perimeter
-	ZonesWithValues      int `json:"zonesWithValues" doc:"of those, quoted"`                                                  // of those, quoted
-	ZonesWithoutValues   int `json:"zonesWithoutValues" doc:"of those, not quoted"`                                           // of those, not quoted
-	ZonesGeometryOnly    int `json:"zonesGeometryOnly" doc:"a perimeter without a row of ZONE"`                               // a perimeter without a row of ZONE
-	ZonesWithoutGeometry int `json:"zonesWithoutGeometry" doc:"a row of ZONE without a perimeter: no coordinates lead there"` // a row of ZONE without a perimeter: no coordinates lead there
+	ZonesWithGeometry    int `json:"zonesWithGeometry" doc:"in ZONE and with a perimeter"`
+	ZonesWithValues      int `json:"zonesWithValues" doc:"of those, quoted"`
+	ZonesWithoutValues   int `json:"zonesWithoutValues" doc:"of those, not quoted"`
+	ZonesGeometryOnly    int `json:"zonesGeometryOnly" doc:"a perimeter without a row of ZONE"`
+	ZonesWithoutGeometry int `json:"zonesWithoutGeometry" doc:"a row of ZONE without a perimeter: no coordinates lead there"`
 
 	Polygons int `json:"polygons" doc:"of all perimeters"`
 	Holes    int `json:"holes" doc:"in them"`
 	Vertices int `json:"vertices" doc:"of them"`
 
 	FilesRead       int `json:"filesRead" doc:"tables and perimeters"`
-	FilesIgnored    int `json:"filesIgnored" doc:"neither table nor perimeter"`                               // neither table nor perimeter
-	FilesUnreadable int `json:"filesUnreadable" doc:"perimeters that could not be read"`                      // perimeters that could not be read
-	FilesLeftOut    int `json:"filesLeftOut" doc:"tables and perimeters that were not taken for their names"` // tables and perimeters that were not taken for their names
+	FilesIgnored    int `json:"filesIgnored" doc:"neither table nor perimeter"`
+	FilesUnreadable int `json:"filesUnreadable" doc:"perimeters that could not be read"`
+	FilesLeftOut    int `json:"filesLeftOut" doc:"tables and perimeters that were not taken for their names"`
 	RowsSkipped     int `json:"rowsSkipped" doc:"rows that could not be read"`
-	RowsDuplicate   int `json:"rowsDuplicate" doc:"rows that repeat another"`                          // rows that repeat another
-	RowsSuperseded  int `json:"rowsSuperseded" doc:"rows of an older supply of the same municipality"` // rows of an older supply of the same municipality
-	PolygonsDropped int `json:"polygonsDropped" doc:"outside Italy, or unreadable"`                    // outside Italy, or unreadable
-	ZonesRepeated   int `json:"zonesRepeated" doc:"perimeters delivered more than once"`               // perimeters delivered more than once
+	RowsDuplicate   int `json:"rowsDuplicate" doc:"rows that repeat another"`
+	RowsSuperseded  int `json:"rowsSuperseded" doc:"rows of an older supply of the same municipality"`
+	PolygonsDropped int `json:"polygonsDropped" doc:"outside Italy, or unreadable"`
+	ZonesRepeated   int `json:"zonesRepeated" doc:"perimeters delivered more than once"`
 
-	Mixed    []string `json:"mixed,omitempty" doc:"the semesters found, where they were allowed to differ"` // the semesters found, where they were allowed to differ
+	Mixed    []string `json:"mixed,omitempty" doc:"the semesters found, where they were allowed to differ"`
 	Problems []string `json:"problems,omitempty" doc:"what was left out or mended, in words"`
 }
 
