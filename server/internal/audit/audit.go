@@ -33,7 +33,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -235,7 +234,7 @@ func insert(ctx context.Context, tx *store.Tx, list []*Entry) error {
 			}
 			args = append(args, e.ID, e.Account, e.Record, e.Kind, e.CreatedAt, e.Salt, []byte(e.Payload), e.Digest, e.base, e.mac, seq)
 		}
-		err := tx.LaterOr(ctx, unwritten, `insert into audit_events (id, account_id, record_id, kind, created_at, salt, payload, digest, base, mac, seq) values `+rowsOf(len(part), 11), args...)
+		err := tx.LaterOr(ctx, unwritten, `insert into audit_events (id, account_id, record_id, kind, created_at, salt, payload, digest, base, mac, seq) values `+store.Values(len(part), 11), args...)
 		if err != nil {
 			return err
 		}
@@ -244,25 +243,6 @@ func insert(ctx context.Context, tx *store.Tx, list []*Entry) error {
 }
 
 func unwritten(err error) error { return unavailable(fmt.Errorf("audit: append: %w", err)) }
-
-// rowsOf writes the placeholders of several rows: ($1,$2),($3,$4).
-func rowsOf(rows, columns int) string {
-	var b strings.Builder
-	for i := range rows * columns {
-		switch {
-		case i == 0:
-			b.WriteByte('(')
-		case i%columns == 0:
-			b.WriteString("),(")
-		default:
-			b.WriteByte(',')
-		}
-		b.WriteByte('$')
-		b.WriteString(strconv.Itoa(i + 1))
-	}
-	b.WriteByte(')')
-	return b.String()
-}
 
 func digest(salt, text []byte) []byte {
 	h := sha256.New()

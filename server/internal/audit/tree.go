@@ -194,7 +194,7 @@ func (t *growing) store() error {
 	for len(t.rows) > 0 {
 		part := t.rows[:min(len(t.rows), 400)]
 		t.rows = t.rows[len(part):]
-		_, err := t.tx.Exec(t.ctx, `insert into audit_hashes (position, hash) values `+rowsOf(len(part)/2, 2), part...)
+		_, err := t.tx.Exec(t.ctx, `insert into audit_hashes (position, hash) values `+store.Values(len(part)/2, 2), part...)
 		if err != nil {
 			return fmt.Errorf("audit: store hashes: %w", err)
 		}
