@@ -62,7 +62,10 @@ func TestRequestsFile(t *testing.T) {
 		}
 		answer, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err != nil || resp.StatusCode != http.StatusOK || resp.Header.Get("X-Ignored") != "" || strings.Contains(string(answer), `"state":"ERROR"`) {
+		// A list may hold records of the other tests, which fail on purpose.
+		list := method == http.MethodGet && strings.HasPrefix(string(answer), `{"data":[`)
+		failed := !list && strings.Contains(string(answer), `"state":"ERROR"`)
+		if err != nil || resp.StatusCode != http.StatusOK || resp.Header.Get("X-Ignored") != "" || failed {
 			t.Errorf("%s: %d %v %.500s", title, resp.StatusCode, err, answer)
 		}
 		if name != "" {

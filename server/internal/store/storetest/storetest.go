@@ -45,6 +45,9 @@ func Open(t testing.TB, cfg store.Config) (*store.DB, *master.Key) {
 	if cfg.Reserve == 0 {
 		cfg.Reserve = -1 // a test machine's full disk is not what is tested
 	}
+	if cfg.Data == "" {
+		cfg.Data = t.TempDir() // never the folder of the package: its master key was committed once
+	}
 	db, err := store.Open(ctx, cfg)
 	if err != nil {
 		t.Fatal(err)
