@@ -3,6 +3,7 @@ package blackbox
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -76,7 +77,7 @@ func testTimePasses(t *testing.T, w *world) {
 	if r := g.wait(asks.ID); r.number() != 120 || !strings.Contains(deref(r.ErrorMessage), "time") {
 		t.Errorf("an approval that never came: %s", r.says())
 	}
-	for end := time.Now().Add(20 * time.Second); g.do("GET", "/signatures/"+files.ID+"/signedDocument", nil).code() != 144 && time.Now().Before(end); {
+	for end := time.Now().Add(20 * time.Second); g.raw("GET", "/signatures/"+files.ID+"/signedDocument", nil).Status != http.StatusGone && time.Now().Before(end); {
 		time.Sleep(50 * time.Millisecond)
 	}
 	for _, which := range []string{"signedDocument", "validatedDocument"} {
