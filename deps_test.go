@@ -23,6 +23,9 @@ internal/oid
 internal/limits
 internal/atomicfile
 internal/visible
+internal/version
+internal/redact
+internal/fetch
 internal/corpus             ades
 internal/foreign            ades
 internal/geo                internal/limits
@@ -73,11 +76,10 @@ server/internal/idempotency server/internal/disk server/internal/fault server/in
 server/internal/backup      server/internal/blob server/internal/disk server/internal/master server/internal/store
 server/internal/job         server/internal/disk server/internal/fault server/internal/store
 server/internal/account     server/internal/disk server/internal/fault server/internal/intent server/internal/job server/internal/master server/internal/store
-server/internal/fetch       server/internal/fault ades
-server/internal/csc         internal/* server/internal/fetch
+server/internal/csc         internal/*
 server/internal/audit       ades tsp internal/atomicfile server/internal/disk server/internal/fault server/internal/store
 server/internal/keys        ades internal/* server/internal/audit server/internal/fault server/internal/intent server/internal/store
-server/internal/callback    server/internal/fault server/internal/fetch server/internal/hint server/internal/job server/internal/keys server/internal/store
+server/internal/callback    server/internal/fault internal/fetch server/internal/hint server/internal/job server/internal/keys server/internal/store
 server/internal/mail
 server/internal/mail/mailtest
 server/internal/authority   ades tsp internal/* server/internal/fault server/internal/keys server/internal/store
@@ -87,12 +89,12 @@ server/internal/identify/cns/demo
 server/internal/identify/spid/saml  internal/pkix internal/xmldom internal/xmldsig
 server/internal/identify/spid       internal/pkix internal/xmldom internal/xmldsig server/internal/identify server/internal/identify/spid/saml
 server/internal/identify/spid/demo  internal/pkix internal/xmldom server/internal/identify/spid server/internal/identify/spid/saml
-server/internal/identify/cie  server/internal/fault server/internal/fetch server/internal/identify server/internal/identify/cie/jwt
+server/internal/identify/cie  server/internal/fault internal/fetch server/internal/identify server/internal/identify/cie/jwt
 server/internal/identify/cie/jwt
 server/internal/identify/cie/demo  server/internal/identify/cie server/internal/identify/cie/jwt
 server/internal/identify/cie/cietest  server/internal/identify/cie server/internal/identify/cie/jwt
 server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc server/internal/fault server/internal/hint server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/master server/internal/store
-server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc server/internal/disk server/internal/enroll server/internal/fault server/internal/fetch server/internal/hint server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
+server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc server/internal/disk server/internal/enroll server/internal/fault internal/fetch server/internal/hint server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
 server/internal/cscauth     server/internal/account server/internal/audit server/internal/fault server/internal/intent server/internal/keys server/internal/master server/internal/signing server/internal/store
 server/internal/pdfmerge    ades internal/limits internal/pdf
 server/internal/publication omi internal/atomicfile server/internal/blob server/internal/fault server/internal/store
@@ -110,15 +112,15 @@ server/internal/api/signatures  report internal/visible server/internal/account 
 server/internal/api/verification  . ades report internal/visible server/internal/api server/internal/fault server/internal/upload
 server/internal/console/check  report internal/visible server/internal/api server/internal/api/verification server/internal/console/look server/internal/fault
 server/internal/api/apitest
-server/internal/logging     server/internal/api server/internal/fault
+server/internal/logging     internal/redact server/internal/api server/internal/fault
 server/internal/network     server/internal/api
-server/internal/monitor     report server/internal/api server/internal/fault server/internal/logging
+server/internal/monitor     report internal/redact server/internal/api server/internal/fault server/internal/logging
 server/internal/memory
 server/internal/operator    server/internal/account server/internal/cscauth server/internal/enroll server/internal/keys server/internal/store
-server/internal/doctor      tsl server/internal/audit server/internal/authority server/internal/blob server/internal/csc server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/mail server/internal/publication server/internal/signing server/internal/store
-server                      . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
+server/internal/doctor      tsl internal/redact server/internal/audit server/internal/authority server/internal/blob server/internal/csc server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/mail server/internal/publication server/internal/signing server/internal/store
+server                      internal/fetch internal/version . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
 
-cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/visible
+cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/visible internal/version internal/redact internal/fetch
 `
 
 // pure are the packages that know neither clock, disk nor network.

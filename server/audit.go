@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"rogito.dev/rogito/internal/version"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/console/completion"
@@ -153,6 +154,6 @@ func (s *Server) completion() *completion.Certificates {
 	return &completion.Certificates{
 		Signing: w.signing, Enroll: w.enroll, Verifier: w.verifier, Seal: w.authority.Seal, Chain: w.authority.Chain(),
 		Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), AuditKey: w.authority.AuditKey(), Check: check,
-		Producer: "Rogito " + Version, Sandbox: s.sandboxed, Zone: s.zone(), Spool: s.spool, Now: time.Now, Log: s.log,
+		Producer: "Rogito " + version.Number, Sandbox: s.sandboxed, Zone: s.zone(), Spool: s.spool, Now: time.Now, Log: s.log,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"rogito.dev/rogito/internal/version"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/api/verification"
 	"rogito.dev/rogito/server/internal/console/check"
@@ -48,7 +49,7 @@ var doors = []look.Door{
 // newSite is what all pages stand on.
 func (s *Server) newSite(a *api.API) *look.Site {
 	site := look.NewSite(look.Options{
-		Sandbox: s.sandboxed, Version: Version, Zone: s.zone(), Secure: strings.HasPrefix(s.cfg.PublicURL, "https:"), Log: s.log, JSON: a.Fail,
+		Sandbox: s.sandboxed, Version: version.Number, Zone: s.zone(), Secure: strings.HasPrefix(s.cfg.PublicURL, "https:"), Log: s.log, JSON: a.Fail,
 	})
 	if s.cfg.Console.Enabled {
 		site.Doors = doors
@@ -70,5 +71,5 @@ func (s *Server) mountConsole(a *api.API, site *look.Site) {
 
 // verification is the service behind POST /verify and /check.
 func (s *Server) verification() *verification.Verify {
-	return &verification.Verify{Verifier: s.sig.verifier, MaxDocument: s.cfg.Limits.Document, Zone: s.zone(), Producer: "Rogito " + Version, Judged: s.metrics.Verified}
+	return &verification.Verify{Verifier: s.sig.verifier, MaxDocument: s.cfg.Limits.Document, Zone: s.zone(), Producer: "Rogito " + version.Number, Judged: s.metrics.Verified}
 }

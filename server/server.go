@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"rogito.dev/rogito/internal/version"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/logging"
 	"rogito.dev/rogito/server/internal/memory"
@@ -27,10 +28,6 @@ import (
 	"rogito.dev/rogito/server/internal/network"
 	"rogito.dev/rogito/server/internal/upload"
 )
-
-// Version is what the binary calls itself (semver.org); the build sets it. This
-// is the release to come.
-var Version = "0.1.0-dev"
 
 // Streams are where a command talks to: what was asked for goes to Out,
 // everything else to Err.
@@ -77,7 +74,7 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 		return err
 	}
 	a := s.newAPI()
-	wrap, stopTelemetry, err := monitor.StartTelemetry(ctx, cfg.Telemetry, Version, a.SafePath)
+	wrap, stopTelemetry, err := monitor.StartTelemetry(ctx, cfg.Telemetry, version.Number, a.SafePath)
 	if err != nil {
 		return err
 	}
@@ -101,7 +98,7 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 	}
 	go memory.Release(ctx, &s.dropped)
 	s.health.Started.Store(true)
-	log.Info("ready", "listen", ln.Addr().String(), "url", cfg.PublicURL, "version", Version)
+	log.Info("ready", "listen", ln.Addr().String(), "url", cfg.PublicURL, "version", version.Number)
 	welcome.print(std)
 	if std.Ready != nil {
 		std.Ready(cfg.PublicURL)
@@ -197,7 +194,7 @@ func (c *Config) proxies() (all api.Proxies) {
 // newAPI puts every operation in its place.
 func (s *Server) newAPI() *api.API {
 	a := api.New(api.Options{
-		Version:     Version,
+		Version:     version.Number,
 		PublicURL:   s.cfg.PublicURL,
 		Log:         s.log,
 		Gate:        s.accounts,

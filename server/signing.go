@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito"
+	"rogito.dev/rogito/internal/fetch"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/api/csc"
 	"rogito.dev/rogito/server/internal/api/signatures"
@@ -21,7 +22,6 @@ import (
 	"rogito.dev/rogito/server/internal/cscauth"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
-	"rogito.dev/rogito/server/internal/fetch"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"

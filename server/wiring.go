@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
+	"rogito.dev/rogito/internal/version"
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/api/accounts"
@@ -80,7 +81,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 }
 
 func open(ctx context.Context, cfg Config, log *slog.Logger, serving bool) (_ *Server, err error) {
-	s := &Server{cfg: cfg, log: log, metrics: monitor.NewMetrics(Version), health: &monitor.Health{Log: log}}
+	s := &Server{cfg: cfg, log: log, metrics: monitor.NewMetrics(version.Number), health: &monitor.Health{Log: log}}
 	defer func() {
 		if err != nil {
 			s.Close()

@@ -1,6 +1,18 @@
+//go:build !files
+
 package main
 
 import "rogito.dev/rogito/server"
+
+func init() {
+	explain = server.Explain // the errors of an installation keep their causes to themselves
+	start = `
+Start with "rogito serve": the first start in an empty folder makes a sandbox
+with an account, a token and test certificates, and prints a curl to copy.
+Commands that touch the data folder take --data DIR (default ./data, or
+ROGITO_DATA) and work beside a running server.
+`
+}
 
 // dataFlags are for commands that touch an installation: embed it.
 type dataFlags struct {
@@ -35,6 +47,9 @@ func (f *dataFlags) ProvideServer(s *session) (*server.Server, error) {
 	if cfg.Log.Level == "info" {
 		cfg.Log.Level = "warn" // a command speaks when something is the matter
 	}
-	s.server, err = server.Open(s.ctx, cfg)
-	return s.server, err
+	installation, err := server.Open(s.ctx, cfg)
+	if err == nil {
+		s.close = installation.Close
+	}
+	return installation, err
 }

@@ -10,14 +10,15 @@ import (
 const intro = `Rogito signs documents, verifies signatures and looks up Italian real-estate
 quotations: on files, without a server, or as a service over HTTP.`
 
-const outro = `
-Start with "rogito serve": the first start in an empty folder makes a sandbox
-with an account, a token and test certificates, and prints a curl to copy.
+// start says where to begin; a build for files only says what it is.
+var start = `
+This build works on files (-tags files). The server, accounts, certificates and
+quotations are in the whole program: go build ./cmd/rogito.
+`
 
+const more = `
 "rogito help COMMAND" tells more, "rogito man COMMAND" as a manual page;
-"rogito --version" says which version this is. Commands that touch the data
-folder take --data DIR (default ./data, or ROGITO_DATA) and work beside a
-running server.
+"rogito --version" says which version this is.
 `
 
 func init() {
@@ -44,7 +45,7 @@ func (c *helpCommand) Run(s *session) error {
 		}
 		s.printf("  %-14s %s\n", cmd.name, cmd.summary)
 	}
-	s.printf("%s", outro)
+	s.printf("%s%s", start, more)
 	return nil
 }
 

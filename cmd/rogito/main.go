@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,8 +21,9 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
+	"rogito.dev/rogito/internal/redact"
+	"rogito.dev/rogito/internal/version"
 	"rogito.dev/rogito/internal/visible"
-	"rogito.dev/rogito/server"
 )
 
 // Exit codes. Verification gives 0, 1 and 2 a meaning of its own.
@@ -41,10 +43,10 @@ type session struct {
 	stderr io.Writer
 	env    []string
 
-	terminal bool           // a person reads standard output
-	screen   io.Writer      // that terminal, as it is; else nil
-	coloured bool           // verdicts are
-	server   *server.Server // the installation that the command has open
+	terminal bool      // a person reads standard output
+	screen   io.Writer // that terminal, as it is; else nil
+	coloured bool      // verdicts are
+	close    func()    // of the installation that the command has open; else nil
 }
 
 // printf writes what was asked for.
@@ -74,6 +76,14 @@ func (s *session) bytesOut(insisted bool) io.Writer {
 		return s.screen
 	}
 	return s.stdout
+}
+
+// printJSON writes a value for programs.
+func printJSON(s *session, v any) error {
+	enc := json.NewEncoder(s.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }
 
 // notef writes what is good to know beside it.
@@ -124,7 +134,7 @@ func run(s *session, args []string) int {
 	case len(args) == 0:
 		args = []string{"help"}
 	case len(args) == 1 && args[0] == "--version":
-		s.printf("rogito %s\n", server.Version)
+		s.printf("rogito %s\n", version.Number)
 		return exitOK
 	}
 	exited := -1
@@ -140,8 +150,8 @@ func run(s *session, args []string) int {
 		return s.fail(fmt.Errorf("%w\nsee: rogito help", err))
 	}
 	err = command.Run(s)
-	if s.server != nil {
-		s.server.Close()
+	if s.close != nil {
+		s.close()
 	}
 	return s.fail(err)
 }
@@ -176,6 +186,9 @@ func newParser(s *session, quit func(int)) (*kong.Kong, error) {
 	return kong.New(&struct{}{}, opts...)
 }
 
+// explain is the text of an error, without credentials.
+var explain = func(err error) string { return redact.Text(err.Error()) }
+
 // fail prints an error and says what to exit with.
 func (s *session) fail(err error) int {
 	if err == nil {
@@ -184,10 +197,10 @@ func (s *session) fail(err error) int {
 	var e exit
 	if errors.As(err, &e) {
 		if e.err != nil {
-			s.notef("%s", server.Explain(e.err))
+			s.notef("%s", explain(e.err))
 		}
 		return e.code
 	}
-	s.notef("%s", server.Explain(err))
+	s.notef("%s", explain(err))
 	return exitError
 }

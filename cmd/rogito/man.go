@@ -7,7 +7,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"rogito.dev/rogito/server"
+	"rogito.dev/rogito/internal/version"
 )
 
 func init() {
@@ -52,7 +52,7 @@ type manPage struct{ b strings.Builder }
 
 func (p *manPage) write(n *kong.Node, path []string) {
 	title := strings.Join(path, "-")
-	p.line(".TH %s 1 %s %q Rogito", strings.ToUpper(title), manDate, "Rogito "+server.Version)
+	p.line(".TH %s 1 %s %q Rogito", strings.ToUpper(title), manDate, "Rogito "+version.Number)
 	p.line(".SH NAME")
 	summary := n.Help
 	if len(path) == 1 {
@@ -75,7 +75,7 @@ func (p *manPage) write(n *kong.Node, path []string) {
 	p.line(".SH DESCRIPTION")
 	switch {
 	case len(path) == 1:
-		p.prose(intro + "\n" + outro)
+		p.prose(intro + "\n" + start + more)
 		p.commands(n)
 	case n.Detail == "":
 		p.prose(strings.ToUpper(n.Help[:1]) + n.Help[1:] + ".")

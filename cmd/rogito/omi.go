@@ -1,7 +1,8 @@
+//go:build !files
+
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"text/tabwriter"
@@ -98,13 +99,6 @@ func mark(p listed) string {
 		marks = append(marks, "sample: not official data")
 	}
 	return strings.Join(marks, ", ")
-}
-
-func printJSON(s *session, v any) error {
-	enc := json.NewEncoder(s.stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }
 
 type omiUse struct {

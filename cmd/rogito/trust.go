@@ -14,8 +14,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"rogito.dev/rogito/internal/fetch"
 	"rogito.dev/rogito/report"
-	"rogito.dev/rogito/server"
 	"rogito.dev/rogito/trust"
 	"rogito.dev/rogito/tsl"
 )
@@ -305,7 +305,11 @@ type networkFlags struct {
 // client reaches public addresses and the private ones that were allowed, and
 // follows no redirect, as the server's does.
 func (f networkFlags) client() (*http.Client, error) {
-	return server.GuardedClient(f.AllowPrivate, 30*time.Second)
+	guard, err := fetch.New(fetch.Config{AllowPrivate: f.AllowPrivate})
+	if err != nil {
+		return nil, err
+	}
+	return guard.Client(30 * time.Second), nil
 }
 
 // listClient fetches lists: the address of the list of lists is the

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/version"
 	"rogito.dev/rogito/internal/visible"
 	"rogito.dev/rogito/report"
-	"rogito.dev/rogito/server"
 )
 
 // judged is what became of one file: no more of it than is printed, since there
@@ -32,7 +32,7 @@ type judged struct {
 // judged renders a report in the form that was asked for.
 func (c *verifyCommand) judged(r *report.Report, name string) judged {
 	j := judged{name: name, code: codeOf(r), verdict: word(r)}
-	r.Zone, r.Producer = c.zone, "Rogito "+server.Version
+	r.Zone, r.Producer = c.zone, "Rogito "+version.Number
 	lang := report.Lang(c.Lang)
 	var b bytes.Buffer
 	if c.PDF != "" {

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"rogito.dev/rogito/server"
+	"rogito.dev/rogito/internal/version"
 )
 
 func init() {
@@ -22,7 +22,7 @@ func (c *versionCommand) Run(s *session) error {
 		Go       string `json:"go"`
 		Platform string `json:"platform"`
 		Revision string `json:"revision,omitempty"`
-	}{server.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, ""}
+	}{version.Number, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, ""}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, kv := range info.Settings {
 			if kv.Key == "vcs.revision" {

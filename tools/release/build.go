@@ -53,7 +53,7 @@ func (r *release) build(p platform) error {
 	if v == nil {
 		return fmt.Errorf("go.mod names no Go version")
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X rogito.dev/rogito/server.Version="+r.version, "-o", to, "./cmd/rogito")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X rogito.dev/rogito/internal/version.Number="+r.version, "-o", to, "./cmd/rogito")
 	cmd.Dir = r.root
 	cmd.Env = append(os.Environ(), "GOOS="+p.system, "GOARCH="+p.machine, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off",
 		"GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GODEBUG=", "GOTOOLCHAIN=go"+string(v[1]))

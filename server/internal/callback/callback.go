@@ -13,8 +13,8 @@ import (
 	exact "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"rogito.dev/rogito/internal/fetch"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/fetch"
 	"rogito.dev/rogito/server/internal/hint"
 )
 

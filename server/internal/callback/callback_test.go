@@ -13,8 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"rogito.dev/rogito/internal/fetch"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/fetch"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"

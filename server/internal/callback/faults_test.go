@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"rogito.dev/rogito/server/internal/fetch"
+	"rogito.dev/rogito/internal/fetch"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"

@@ -14,7 +14,7 @@ import (
 
 	"github.com/riverqueue/river"
 
-	"rogito.dev/rogito/server/internal/fetch"
+	"rogito.dev/rogito/internal/fetch"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )

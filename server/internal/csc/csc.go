@@ -30,7 +30,7 @@ import (
 	"sync"
 	"time"
 
-	"rogito.dev/rogito/server/internal/fetch"
+	"rogito.dev/rogito/internal/fetch"
 )
 
 // Flows by which a token is had.

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"rogito.dev/rogito/internal/redact"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/blob"
@@ -131,7 +132,7 @@ type Options struct {
 func Examine(ctx context.Context, cfg Settings, open func(context.Context) (*Installation, func(), error), o Options) []Finding {
 	var found []Finding
 	say := func(part string, f Finding) {
-		f.Part, f.Text = part, logging.Redact(f.Text)
+		f.Part, f.Text = part, redact.Text(f.Text)
 		found = append(found, f)
 	}
 	say("configuration", examineConfig(&cfg))
@@ -156,7 +157,7 @@ func Examine(ctx context.Context, cfg Settings, open func(context.Context) (*Ins
 		again := map[string]Finding{"configuration": examineConfig(&cfg), "master key": examineMasterKey(&cfg)}
 		for i, f := range found {
 			if now, ok := again[f.Part]; ok {
-				now.Part, now.Text = f.Part, logging.Redact(now.Text)
+				now.Part, now.Text = f.Part, redact.Text(now.Text)
 				found[i] = now
 			}
 		}

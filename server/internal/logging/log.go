@@ -9,11 +9,11 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 
 	"golang.org/x/term"
 
+	"rogito.dev/rogito/internal/redact"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/fault"
 )
@@ -44,7 +44,7 @@ func New(cfg Config, w io.Writer) (*slog.Logger, func()) {
 		}
 		return slog.NewJSONHandler(out, opts)
 	}
-	return slog.New(requestHandler{Handler: make(redact), access: make(nil), out: out, text: text}), out.flush
+	return slog.New(requestHandler{Handler: make(hide), access: make(nil), out: out, text: text}), out.flush
 }
 
 // requestHandler names the request a line belongs to. Lines of the access log
@@ -82,55 +82,34 @@ func (h requestHandler) WithGroup(name string) slog.Handler {
 // secretWords in the name of an attribute hide its value.
 var secretWords = []string{"password", "token", "secret", "authorization", "api_key", "apikey", "otp", "pin", "master_key"}
 
-const redacted = "[redacted]"
-
-// redact is the last guard: an attribute named like a secret is hidden
+// hide is the last guard: an attribute named like a secret is hidden
 // whatever it holds, and credentials inside URLs and headers are cut out of
 // any text.
-func redact(_ []string, a slog.Attr) slog.Attr {
+func hide(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() != slog.KindString && a.Value.Kind() != slog.KindAny {
 		return a
 	}
 	name := strings.ToLower(a.Key)
 	for _, w := range secretWords {
 		if name == w || strings.HasSuffix(name, "_"+w) || strings.HasPrefix(name, w+"_") && !strings.HasSuffix(name, "_id") {
-			return slog.String(a.Key, redacted)
+			return slog.String(a.Key, redact.Mark)
 		}
 	}
 	switch v := a.Value.Any().(type) {
 	case string:
-		return slog.String(a.Key, Redact(v))
+		return slog.String(a.Key, redact.Text(v))
 	case error:
 		return slog.String(a.Key, Explain(v))
 	case *url.URL:
-		return slog.String(a.Key, Redact(v.String()))
+		return slog.String(a.Key, redact.Text(v.String()))
 	default:
 		text := fmt.Sprintf("%+v", v)
-		if clean := Redact(text); clean != text {
+		if clean := redact.Text(text); clean != text {
 			return slog.String(a.Key, clean)
 		}
 	}
 	return a
 }
 
-var (
-	userinfo    = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/@\s"']+@`)
-	credentials = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]+`)
-	parameter   = regexp.MustCompile(`(?i)\b(password|token|secret|api_?key|otp)=[^&\s"']+`)
-	ourSecret   = regexp.MustCompile(`(rg[trksl]_|whsec_)[A-Za-z0-9+/=]+`)
-)
-
 // Explain is the text of an error with its causes and without credentials.
-func Explain(err error) string { return Redact(fault.Explain(err)) }
-
-// Redact cuts credentials out of a text: those inside URLs, of Authorization
-// headers, parameters named like secrets, and what looks like a secret of ours.
-func Redact(s string) string {
-	if !strings.ContainsAny(s, "@= _") {
-		return s
-	}
-	s = ourSecret.ReplaceAllString(s, "$1"+redacted)
-	s = userinfo.ReplaceAllString(s, "${1}"+redacted+"@")
-	s = credentials.ReplaceAllString(s, "$1 "+redacted)
-	return parameter.ReplaceAllString(s, "$1="+redacted)
-}
+func Explain(err error) string { return redact.Text(fault.Explain(err)) }

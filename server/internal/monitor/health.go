@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rogito.dev/rogito/internal/redact"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/logging"
 )
 
 // check is one thing that must work before the server is ready.
@@ -114,7 +114,7 @@ func reason(err error) string {
 	if errors.As(err, &f) {
 		return f.Text
 	}
-	return logging.Redact(err.Error())
+	return redact.Text(err.Error())
 }
 
 func writeHealth(w http.ResponseWriter, status int, v any) {

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/fetch"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/fetch"
 	"rogito.dev/rogito/server/internal/upload"
 )
 

@@ -9,9 +9,9 @@ import (
 	"io"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/fetch"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/fetch"
 	"rogito.dev/rogito/server/internal/store"
 )
 

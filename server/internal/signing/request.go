@@ -10,9 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/fetch"
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/fetch"
 	"rogito.dev/rogito/server/internal/hint"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/upload"

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"rogito.dev/rogito/server/internal/fetch"
+	"rogito.dev/rogito/internal/fetch"
 	"rogito.dev/rogito/server/internal/identify/cie/jwt"
 )
 

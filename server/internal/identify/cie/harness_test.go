@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"rogito.dev/rogito/server/internal/fetch"
+	"rogito.dev/rogito/internal/fetch"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/identify/cie"
 	"rogito.dev/rogito/server/internal/identify/cie/demo"

@@ -1,0 +1,6 @@
+// Package version says what this program calls itself.
+package version
+
+// Number is a version by semver.org; the build sets it. This is the release to
+// come.
+var Number = "0.1.0-dev"
