@@ -109,8 +109,8 @@ func printJSON(s *session, v any) error {
 
 type omiUse struct {
 	dataFlags
+	outcome
 	Semester string `arg:"" placeholder:"SEMESTER" help:"like 2018/2, or newest"`
-	JSON     bool   `help:"print JSON"`
 }
 
 func (c *omiUse) Run(s *session) error {
@@ -127,7 +127,8 @@ func (c *omiUse) Run(s *session) error {
 	if err := l.Use(sem); err != nil {
 		return named(err, c.Semester)
 	}
-	if err := told(s, c.JSON, "active", l.Current().Active().Semester()); err != nil {
+	active := l.Current().Active().Semester().String()
+	if err := c.told(s, map[string]any{"active": active}, "active: %s", active); err != nil {
 		return err
 	}
 	return c.share(s, cfg)
@@ -135,8 +136,8 @@ func (c *omiUse) Run(s *session) error {
 
 type omiRemove struct {
 	dataFlags
+	outcome
 	Semester string `arg:"" placeholder:"SEMESTER" help:"like 2018/2"`
-	JSON     bool   `help:"print JSON"`
 }
 
 func (c *omiRemove) Run(s *session) error {
@@ -151,19 +152,10 @@ func (c *omiRemove) Run(s *session) error {
 	if err := l.Remove(sem); err != nil {
 		return named(err, c.Semester)
 	}
-	if err := told(s, c.JSON, "removed", sem); err != nil {
+	if err := c.told(s, map[string]any{"removed": sem.String()}, "removed: %s", sem); err != nil {
 		return err
 	}
 	return c.share(s, cfg)
-}
-
-// told says what became of a semester.
-func told(s *session, asJSON bool, what string, sem omi.Semester) error {
-	if asJSON {
-		return printJSON(s, map[string]string{what: sem.String()})
-	}
-	s.printf("%s: %s\n", what, sem)
-	return nil
 }
 
 // named says which semester is unknown.
