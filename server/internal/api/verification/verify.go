@@ -18,6 +18,7 @@ import (
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/hint"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -251,11 +252,14 @@ func (q *verification) options(strs map[string]string) error {
 		}
 		*dst = on
 	}
-	switch strs["language"] {
+	switch lang := strs["language"]; lang {
+	case "":
 	case "it":
 		q.lang = report.Italian
 	case "en":
 		q.lang = report.English
+	default:
+		return fault.New(fault.BadBody, "%s", hint.OneOf("language", lang, []string{"en", "it"}))
 	}
 	if text := strs["verifyOnDate"]; text != "" {
 		day, err := time.Parse(time.DateOnly, text)
