@@ -70,5 +70,8 @@ func (s *Server) mountConsole(a *api.API, site *look.Site) {
 
 // verification is the service behind POST /verify and /check.
 func (s *Server) verification() *verification.Verify {
-	return &verification.Verify{Verifier: s.sig.verifier, MaxDocument: s.cfg.Limits.Document, Zone: s.zone(), Producer: "Rogito " + Version, Judged: s.metrics.Verified}
+	return &verification.Verify{
+		Verifier: s.sig.verifier, MaxDocument: s.cfg.Limits.Document, Zone: s.zone(), Producer: "Rogito " + Version,
+		Seal: s.completion().SealReport, Judged: s.metrics.Verified,
+	}
 }
