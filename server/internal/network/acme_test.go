@@ -1,6 +1,7 @@
 package network
 
 import (
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -23,12 +24,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
 )
 
 // acmeServer is an authority as RFC 8555 has it, for one order at a time. It
@@ -220,6 +223,60 @@ func freePort(t *testing.T) string {
 	return ln.Addr().String()
 }
 
+// backwards is a master key that anybody sees through, but not in a file.
+type backwards struct{}
+
+func (backwards) SealFor(_, owner string, b []byte) ([]byte, error) {
+	b = append([]byte(owner+"\n"), b...)
+	slices.Reverse(b)
+	return b, nil
+}
+
+func (backwards) UnsealFor(_, owner string, b []byte) ([]byte, error) {
+	b = slices.Clone(b)
+	slices.Reverse(b)
+	plain, ok := bytes.CutPrefix(b, []byte(owner+"\n"))
+	if !ok {
+		return nil, errors.New("of another")
+	}
+	return plain, nil
+}
+
+// keptSealed looks at all that lies in the folder: certificates in clear, keys not;
+// a file that was put in the place of another counts for nothing.
+func keptSealed(t *testing.T, folder string) {
+	t.Helper()
+	files, err := os.ReadDir(folder)
+	if err != nil || len(files) < 3 { // the account's key, the certificate's, the certificate
+		t.Errorf("%v %v", files, err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(filepath.Join(folder, f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(b, []byte("PRIVATE KEY")) || bytes.Contains(b, []byte("CERTIFICATE")) != strings.HasSuffix(f.Name(), ".pem") {
+			t.Errorf("%s is in clear:\n%s", f.Name(), b)
+		}
+	}
+	cache := NewACMECache(folder)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := cache.Get(ctx, "sign.example.org"); !errors.Is(err, context.Canceled) {
+		t.Errorf("before the master key: %v", err)
+	}
+	cache.Open(backwards{})
+	if b, err := cache.Get(t.Context(), "sign.example.org"); err != nil || !bytes.Contains(b, []byte("PRIVATE KEY")) {
+		t.Errorf("kept: %q %v", b, err)
+	}
+	if err := os.Rename(filepath.Join(folder, "sign.example.org"), filepath.Join(folder, "other.example.org")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cache.Get(t.Context(), "other.example.org"); !errors.Is(err, autocert.ErrCacheMiss) {
+		t.Errorf("another's key: %v", err)
+	}
+}
+
 func obtains(t *testing.T, kind string) {
 	a := newACMEServer(t, kind)
 	a.beside = freePort(t)
@@ -229,16 +286,17 @@ func obtains(t *testing.T, kind string) {
 		t.Fatal(err)
 	}
 	cfg := &Config{
-		Listen: "127.0.0.1:0", Limits: Limits{Connections: 100, PerAddress: 100, Header: 1 << 14, Timeout: time.Minute}, ACMEDir: filepath.Join(dir, "acme"),
+		Listen: "127.0.0.1:0", Limits: Limits{Connections: 100, PerAddress: 100, Header: 1 << 14, Timeout: time.Minute}, ACME: NewACMECache(filepath.Join(dir, "acme")),
 		TLS: TLSConfig{ACME: ACMEConfig{Domains: []string{"sign.example.org"}, Directory: a.URL + "/directory", CA: ca, HTTP: a.beside}},
 	}
 	var said strings.Builder
 	cfg.Log = slog.New(slog.NewTextHandler(&said, nil))
-	if _, err := cfg.TLS.Certificate(cfg.ACMEDir); err == nil {
+	if _, err := cfg.TLS.Certificate(cfg.ACME); err == nil {
 		t.Error("there is a certificate before there is one")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ln, err := Listen(ctx, cfg)
+	cfg.ACME.Open(backwards{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +325,7 @@ func obtains(t *testing.T, kind string) {
 	if resp.StatusCode != http.StatusTeapot {
 		t.Error(resp.StatusCode)
 	}
-	if c, err := cfg.TLS.Certificate(cfg.ACMEDir); err != nil || c.DNSNames[0] != "sign.example.org" {
+	if c, err := cfg.TLS.Certificate(cfg.ACME); err != nil || c.DNSNames[0] != "sign.example.org" {
 		t.Errorf("not kept: %v", err)
 	}
 	if resp, err = a.plain("http://sign.example.org/docs?x=1"); err != nil {
@@ -283,6 +341,7 @@ func obtains(t *testing.T, kind string) {
 	if err != nil || resp.StatusCode != http.StatusNotFound {
 		t.Errorf("a challenge that nobody set: %v %v", resp, err)
 	}
+	keptSealed(t, filepath.Join(dir, "acme"))
 	asked := a.nonces.Load()
 	if _, err := client.Get("https://other.example.org/"); err == nil {
 		t.Error("another name has a certificate")
