@@ -232,7 +232,8 @@ func TestReportIsSealed(t *testing.T) {
 			SignatureLevel      string
 			CoversWholeDocument bool
 		}
-	}) {
+	},
+	) {
 		if err := json.Unmarshal(s.do(http.MethodPost, "/verify", m{"inputDocument": b64(b), "withPlainDocument": false}).Data, &v); err != nil {
 			t.Fatal(err)
 		}
