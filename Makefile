@@ -9,7 +9,7 @@ LDFLAGS := -s -w -X rogito.dev/rogito/internal/version.Number=$(VERSION)
 LINT := go tool -modfile=tools/lint/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release reproducible image chart packages upgrade test token race check lint fmt bench soak vulnerable browser interop identify csc openapi clients corpus fuzz docs clean
+.PHONY: help run build release reproducible image container chart packages upgrade test token race check lint fmt bench soak vulnerable browser interop identify csc openapi clients corpus fuzz docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -31,6 +31,10 @@ image: ## the container image, by buildah
 	go build -trimpath -ldflags '$(LDFLAGS)' -o build/image/rogito ./cmd/rogito
 	cp $(or $(CA),/etc/ssl/certs/ca-certificates.crt) build/image/ca-certificates.crt
 	$(or $(BUILDER),buildah build --format docker) -f deploy/Containerfile -t $(or $(IMAGE),rogito) build/image
+
+# As root, with buildah and runc; no daemon is needed.
+container: image ## tries the image: read-only, as its user, its health check, a signature
+	.ci/container $(or $(IMAGE),rogito)
 
 chart: ## the Helm chart, checked and packed, in build/
 	go test -C tools/chart -count=1 .

@@ -109,7 +109,7 @@ server/internal/api/csc     ades server/internal/account server/internal/api ser
 server/internal/api/quotations  ades omi server/internal/account server/internal/api server/internal/fault server/internal/hint server/internal/idempotency server/internal/upload
 server/internal/console/completion  . ades pades report internal/pkix internal/sheet server/internal/audit server/internal/console/look server/internal/enroll server/internal/fault server/internal/signing server/internal/upload
 server/internal/api/signatures  report internal/visible server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console/completion server/internal/console/look server/internal/enroll server/internal/fault server/internal/hint server/internal/idempotency server/internal/keys server/internal/signing
-server/internal/api/verification  . ades report internal/visible server/internal/api server/internal/fault server/internal/upload
+server/internal/api/verification  . ades report internal/visible server/internal/api server/internal/fault server/internal/hint server/internal/upload
 server/internal/console/check  report internal/visible server/internal/api server/internal/api/verification server/internal/console/look server/internal/fault
 server/internal/api/apitest
 server/internal/logging     internal/redact server/internal/api server/internal/fault

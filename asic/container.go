@@ -73,7 +73,7 @@ func open(ctx context.Context, src ades.Source) (*container, error) {
 		c.byName[r.name] = e
 	}
 	for name, other := range collisions(c.entries) {
-		c.problem(true, name, "is the same file as %q on some systems", other)
+		c.problem(true, name, "%q is the same file as %q on some systems", name, other)
 	}
 	return c, c.readMime()
 }

@@ -243,10 +243,10 @@ func (r *reader) form() error {
 			return err
 		}
 		if role := roleOf(name); same || role == roleXML || role == roleCMS || role == roleTimestamp {
-			r.problem(false, name, "two entries of one name") // equal, or all of them read
+			r.problem(false, name, "two entries are named %q", name) // equal, or all of them read
 			continue
 		}
-		r.c.problem(true, name, "two entries of one name with different content")
+		r.c.problem(true, name, "two entries are named %q, with different content", name)
 	}
 	for _, m := range r.manifests {
 		if e := r.c.lookup(m.sigURI); m.entry.role != roleRecordManifest && (e == nil || e.role != roleCMS && e.role != roleTimestamp) {
@@ -258,7 +258,7 @@ func (r *reader) form() error {
 		r.c.problem(true, data[1].name, "an ASiC-S container holds one file, this one %d", len(data))
 	}
 	if first := r.c.entries; len(first) > 0 && (first[0].role != roleMimetype || !first[0].stored) {
-		r.problem(false, "mimetype", "is not first, or not stored without compression")
+		r.problem(false, "mimetype", "the file mimetype is not first, or not stored without compression")
 	}
 	r.doc.Problems = append(r.doc.Problems, r.c.problems...)
 	for _, s := range r.doc.Signatures {

@@ -155,7 +155,7 @@ func (r *reader) readV3(st *stamp, si *cms.SignerInfo) (*ades.Timestamp, error) 
 		return imprintV3(h, r.sd, si, content, index.value), nil
 	}, r.certs...)
 	if err == nil && !index.complete(r.sd, si) {
-		fact.Problems = append(fact.Problems, ades.Problem{Where: "ats-hash-index", Text: "names something that is not in the file"})
+		fact.Problems = append(fact.Problems, ades.Problem{Where: "ats-hash-index", Text: "the index of an archive time-stamp names something that is not in the file"})
 	}
 	return fact, err
 }

@@ -82,7 +82,7 @@ func (c *Client) Certificate(ctx context.Context, id string) (*Certificate, erro
 // Certificates are those of the account, newest first, asked for as they are
 // taken. State filters them; empty: all.
 func (c *Client) Certificates(ctx context.Context, state string) iter.Seq2[Certificate, error] {
-	return pages[Certificate](ctx, c, "/certificates", state)
+	return pages(ctx, c, "/certificates", state, func(k Certificate) string { return k.ID })
 }
 
 // Suspend puts a certificate on hold.

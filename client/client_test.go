@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -150,5 +151,39 @@ func TestTime(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &at); err != nil || at.UTC().Format(time.RFC3339Nano) != want {
 			t.Errorf("%s: %v %v", text, at, err)
 		}
+	}
+}
+
+// A list is read to its end, each element once, while others come in before it.
+func TestListsGoOnBehindAnElement(t *testing.T) {
+	var all []string
+	add := func() { all = append([]string{fmt.Sprintf("%024x", len(all))}, all...) }
+	for range 250 {
+		add()
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		list := all
+		if after := r.URL.Query().Get("after"); after != "" {
+			list = all[slices.Index(all, after)+1:]
+		}
+		var page []Summary
+		for _, id := range list[:min(100, len(list))] {
+			page = append(page, Summary{ID: id})
+		}
+		add()
+		b, _ := json.Marshal(page)
+		fmt.Fprintf(w, `{"data":%s,"success":true,"message":"","error":null}`, b)
+	}))
+	defer s.Close()
+	want := slices.Clone(all)
+	var got []string
+	for r, err := range New(s.URL, "t").Signatures(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, r.ID)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%d elements, want %d", len(got), len(want))
 	}
 }

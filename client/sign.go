@@ -273,20 +273,23 @@ type Summary struct {
 // Signatures are the records of the account, newest first, asked for as they are
 // taken. State filters them; empty: all.
 func (c *Client) Signatures(ctx context.Context, state string) iter.Seq2[Summary, error] {
-	return pages[Summary](ctx, c, "/signatures", state)
+	return pages(ctx, c, "/signatures", state, func(s Summary) string { return s.ID })
 }
 
 // perPage is the longest part of a list that a server answers with.
 const perPage = 100
 
-func pages[E any](ctx context.Context, c *Client, path, state string) iter.Seq2[E, error] {
+// pages asks for a list part by part, each behind the last element of the one
+// before: what comes in meanwhile moves nothing, and the end costs no more than the
+// beginning.
+func pages[E any](ctx context.Context, c *Client, path, state string, id func(E) string) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		var none E
-		for skip := 0; ; skip += perPage {
-			q := url.Values{"limit": {strconv.Itoa(perPage)}, "skip": {strconv.Itoa(skip)}}
-			if state != "" {
-				q.Set("state", state)
-			}
+		q := url.Values{"limit": {strconv.Itoa(perPage)}}
+		if state != "" {
+			q.Set("state", state)
+		}
+		for {
 			list, _, err := ask[[]E](ctx, c, &call{method: http.MethodGet, path: path, query: q})
 			if err != nil {
 				yield(none, err)
@@ -300,6 +303,7 @@ func pages[E any](ctx context.Context, c *Client, path, state string) iter.Seq2[
 			if len(list) < perPage {
 				return
 			}
+			q.Set("after", id(list[len(list)-1]))
 		}
 	}
 }

@@ -186,6 +186,9 @@ func (t *page) findings(s *section, c *Conclusion) {
 // status is the state of the signer's certificate at the time judged at.
 func (t *page) status(c *Conclusion) string {
 	text := t.l.T(c.SignerStatus)
+	if t.l == Italian && c.SignerStatus == "VALID" {
+		text = "VALIDO" // un certificato; the word of the table is of una firma
+	}
 	if !c.RevokedAt.IsZero() {
 		text += ", " + t.date(c.RevokedAt)
 	}

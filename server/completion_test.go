@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -211,4 +212,40 @@ func TestCertificateOfLittle(t *testing.T) {
 	detached := s.sign(b64(sampleTXT), optionsOf(m{"detached": true}))
 	_, pages = s.certificateOf(detached.ID, "en")
 	has(t, "of a detached one", pages[0], "Valid", "TOTAL-PASSED")
+}
+
+// The report of a verification says in the person's language what was verified,
+// by what, and is sealed: who changes it breaks the seal.
+func TestReportIsSealed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	id := s.sign(b64([]byte("a text"))).ID
+	_, signed := s.raw(http.MethodGet, "/signatures/"+id+"/signedDocument", nil)
+	resp, pdf := s.raw(http.MethodPost, "/verify", m{"inputDocument": b64(signed), "language": "it"}, "Accept", "application/pdf")
+	if resp.Status != 200 {
+		t.Fatalf("%d %s", resp.Status, pdf)
+	}
+	verdict := func(b []byte) (v struct {
+		OverallVerified     bool
+		SignatureReportList []struct {
+			SubjectDN           string `json:"signerSubjectDN"`
+			SignatureLevel      string
+			CoversWholeDocument bool
+		}
+	},
+	) {
+		if err := json.Unmarshal(s.do(http.MethodPost, "/verify", m{"inputDocument": b64(b), "withPlainDocument": false}).Data, &v); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	v := verdict(pdf)
+	if !v.OverallVerified || len(v.SignatureReportList) != 1 || v.SignatureReportList[0].SignatureLevel != "PAdES-BASELINE-B" || !v.SignatureReportList[0].CoversWholeDocument {
+		t.Errorf("the seal: %+v", v)
+	}
+	if i := bytes.Index(pdf, []byte("/MediaBox")); i < 0 {
+		t.Error("no page to change")
+	} else if pdf[i+1] ^= 1; verdict(pdf).OverallVerified {
+		t.Error("a changed report is valid")
+	}
 }

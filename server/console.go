@@ -5,10 +5,13 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/console/desk"
 	"rogito.dev/rogito/server/internal/console/look"
@@ -83,12 +86,29 @@ type ConsoleLink struct {
 // ConsoleLogin makes a link that logs a browser in to an account; without an
 // e-mail to the sandbox's, or to the only one that there is.
 func (s *Server) ConsoleLogin(ctx context.Context, email string) (*ConsoleLink, error) {
-	if !s.cfg.Console.Enabled {
-		return nil, errors.New("the console is switched off (console.enabled)")
-	}
 	all, err := s.accounts.List(ctx)
 	if err != nil {
 		return nil, err
+	}
+	return s.consoleLink(ctx, all, email, "")
+}
+
+// ReviewLink makes a link that shows an administrator's browser the video and the
+// photo of an order beside what they would certify; without an e-mail it is for
+// the sandbox's account, or the only administrator that there is.
+func (s *Server) ReviewLink(ctx context.Context, order, email string) (*ConsoleLink, error) {
+	all, err := s.accounts.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(a account.Account) bool { return !a.Admin })
+	return s.consoleLink(ctx, all, email, "&next="+url.QueryEscape("/console/certificates/"+order+"/review"))
+}
+
+// consoleLink logs a browser in to one of these accounts.
+func (s *Server) consoleLink(ctx context.Context, all []account.Account, email, next string) (*ConsoleLink, error) {
+	if !s.cfg.Console.Enabled {
+		return nil, errors.New("the console is switched off (console.enabled)")
 	}
 	found := -1
 	for i, a := range all {
@@ -98,8 +118,12 @@ func (s *Server) ConsoleLogin(ctx context.Context, email string) (*ConsoleLink, 
 		}
 	}
 	switch {
+	case found < 0 && email != "" && next != "":
+		return nil, errors.New("there is no administrator " + email)
 	case found < 0 && email != "":
 		return nil, errors.New("there is no account " + email)
+	case found < 0 && len(all) == 0 && next != "":
+		return nil, errors.New("there is no administrator yet: make one with rogito account create EMAIL --admin")
 	case found < 0 && len(all) == 0:
 		return nil, errors.New("there is no account yet: make one with rogito account create EMAIL")
 	case found < 0:
@@ -109,7 +133,7 @@ func (s *Server) ConsoleLogin(ctx context.Context, email string) (*ConsoleLink, 
 	if err != nil {
 		return nil, err
 	}
-	return &ConsoleLink{all[found].Email, s.reachedAt() + "/console/login?link=" + secret, until}, nil
+	return &ConsoleLink{all[found].Email, s.reachedAt() + "/console/login?link=" + secret + next, until}, nil
 }
 
 // reachedAt is where people reach the server, as far as a command beside it can

@@ -520,6 +520,7 @@ func TestDeskReviewsAndResends(t *testing.T) {
 		}
 	}
 	harmlessDesk(t, "review", &shownPage{Text: strings.ReplaceAll(page.Text, "<img src=", "")})
+	s.watched(c.ID)
 	src := regexp.MustCompile(`<video [^>]*src="([^"]+)"`).FindStringSubmatch(page.Text)[1]
 	if f := admin.get(src); f.Text != string(mp4) || f.Header.Get("Content-Type") != "video/mp4" || !strings.Contains(f.Header.Get("Content-Security-Policy"), "sandbox") {
 		t.Errorf("the video: %d %v", f.Status, f.Header)
@@ -574,6 +575,28 @@ func TestDeskReviewsAndResends(t *testing.T) {
 		t.Errorf("approved: %d %s", p.Status, alertOf(p.Text))
 	}
 	s.wait(id, "DONE")
+}
+
+// watched opens the link of rogito cert review --watch: it leads an administrator,
+// and nobody else, to the video.
+func (s *site) watched(order string) {
+	s.t.Helper()
+	link, err := s.rooms().ReviewLink(s.t.Context(), order, "reviewer@example.org")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	v := s.visitor()
+	page := v.get(strings.TrimPrefix(link.URL, s.box.BaseURL)).Text
+	f := url.Values{}
+	for _, m := range regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]+)">`).FindAllStringSubmatch(page, -1) {
+		f.Set(m[1], m[2])
+	}
+	if p := v.post("/console/login", f); p.Path != "/console/certificates/"+order+"/review" || !strings.Contains(p.Text, "<video controls") {
+		s.t.Errorf("the link led to %s: %d", p.Path, p.Status)
+	}
+	if _, err := s.rooms().ReviewLink(s.t.Context(), order, "other@example.org"); err == nil {
+		s.t.Error("a link for who is no administrator")
+	}
 }
 
 // A notice that was not delivered is sent again from the record's page.

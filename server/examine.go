@@ -45,7 +45,7 @@ func (c *Config) settings() doctor.Settings {
 		MasterKeyGiven: c.MasterKey != "", MasterKeyPath: c.masterKey().Path(),
 	}
 	if c.TLS.On() {
-		out.Certificate = func(context.Context) (*x509.Certificate, error) { return c.TLS.Certificate(c.acmeDir()) }
+		out.Certificate = func(context.Context) (*x509.Certificate, error) { return c.TLS.Certificate(c.acmeCache()) }
 	}
 	return out
 }

@@ -71,5 +71,8 @@ func (s *Server) mountConsole(a *api.API, site *look.Site) {
 
 // verification is the service behind POST /verify and /check.
 func (s *Server) verification() *verification.Verify {
-	return &verification.Verify{Verifier: s.sig.verifier, MaxDocument: s.cfg.Limits.Document, Zone: s.zone(), Producer: "Rogito " + version.Number, Judged: s.metrics.Verified}
+	return &verification.Verify{
+		Verifier: s.sig.verifier, MaxDocument: s.cfg.Limits.Document, Zone: s.zone(), Producer: "Rogito " + version.Number,
+		Seal: s.completion().SealReport, Judged: s.metrics.Verified,
+	}
 }

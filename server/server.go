@@ -68,6 +68,7 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 		return err
 	}
 	defer s.Close()
+	listening.ACME.Open(s.master)
 	s.sweepSpool()
 	welcome, err := s.firstStart(ctx)
 	if err != nil {

@@ -51,6 +51,7 @@ func TestErrorsTeach(t *testing.T) {
 		{"a data URL to verify", "POST", "/verify", "", `{"inputDocument":"data:text/plain;base64,` + text + `"}`, 200, `"nrOfSignatures":0`},
 		{"a path to verify", "POST", "/verify", "", `{"inputDocument":"/home/ada/contract.pdf"}`, 422, "inputDocument is not base64: it seems to be the name of a file"},
 		{"the document itself", "POST", "/verify", "", `{"inputDocument":"%PDF-1.7 …"}`, 422, "it seems to be the document itself"},
+		{"a language", "POST", "/verify", "", `{"inputDocument":"` + text + `","language":"italiano"}`, 400, "language must be one of en, it"},
 		{"a fiscal code", "POST", "/certificates/provider-automatic", "", buy(`"fiscalCode":"RSS MRA"`), 422, "subject.fiscalCode must be 6 to 32 letters and digits"},
 		{"a date", "POST", "/certificates/provider-automatic", "", buy(`"dateOfBirth":"31/01/1980"`), 422, "subject.dateOfBirth must be a day, as 1980-01-31"},
 		{"an attribute", "POST", "/certificates/provider-automatic", "", buy(`"fiscalcode":"RSSMRA80A01H501U","country":"Italia"`), 422, "subject.country must be two letters (ISO 3166-1), as IT (ignored: subject.fiscalcode is unknown: did you mean subject.fiscalCode?)"},
@@ -93,7 +94,7 @@ func TestErrorsTeach(t *testing.T) {
 	}
 	req.Header.Set("Authorization", "Bearer "+box.Token)
 	req.Header.Set("Content-Type", w.FormDataContentType())
-	if status, body := answered(t, req); status != 422 || !strings.Contains(body, "-F inputDocument=@FILE") || !strings.Contains(body, "file is unknown") {
+	if status, body := answered(t, req); status != 422 || !strings.Contains(body, "-F inputDocument=@FILE") || !strings.Contains(body, "file is unknown: known are detachedContent, inputDocument") {
 		t.Errorf("a part of another name: %d %s", status, body)
 	}
 }

@@ -165,13 +165,15 @@ func (c *Config) blobs(spool string) blob.Config {
 	}
 }
 
-// acmeDir is where certificates that ACME obtained lie, with their keys.
-func (c *Config) acmeDir() string { return filepath.Join(c.Data, "acme") }
+// acmeCache is where certificates that ACME obtained lie, with their keys.
+func (c *Config) acmeCache() *network.ACMECache {
+	return network.NewACMECache(filepath.Join(c.Data, "acme"))
+}
 
 func (c *Config) network() *network.Config {
 	l := c.Limits
 	return &network.Config{
-		Listen: c.Listen, TLS: c.TLS, ACMEDir: c.acmeDir(), Limits: network.Limits{Connections: l.Connections, PerAddress: l.PerAddress, Header: l.Header, Timeout: l.Timeout}, Proxies: c.proxies(),
+		Listen: c.Listen, TLS: c.TLS, ACME: c.acmeCache(), Limits: network.Limits{Connections: l.Connections, PerAddress: l.PerAddress, Header: l.Header, Timeout: l.Timeout}, Proxies: c.proxies(),
 	}
 }
 

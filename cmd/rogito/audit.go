@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 
 	"rogito.dev/rogito/server"
@@ -92,6 +93,7 @@ func (c *auditVerify) verify(s *session) (*server.AuditResult, error) {
 type auditExport struct {
 	dataFlags
 	File string `arg:"" optional:"" type:"path" help:"where to; absent: standard output"`
+	JSON bool   `help:"print where it is as JSON; the log itself is JSON in any case, one object a line"`
 }
 
 // Run writes the export.
@@ -103,9 +105,8 @@ func (c *auditExport) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	if err := srv.ExportAudit(s.ctx, f); err != nil {
-		_ = f.Close()
+	if err := errors.Join(srv.ExportAudit(s.ctx, f), f.Close()); err != nil {
 		return err
 	}
-	return f.Close()
+	return outcome{c.JSON}.told(s, map[string]any{"file": c.File}, "%s", c.File)
 }

@@ -18,6 +18,7 @@ func init() {
 
 type backupCommand struct {
 	dataFlags
+	outcome
 	File string `arg:"" help:"archive to write (tar)"`
 }
 
@@ -44,13 +45,13 @@ func (c *backupCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	s.printf("%s\n", c.File)
 	s.notef("the master key is not in it: keep a copy of it in another place")
-	return nil
+	return c.told(s, map[string]any{"file": c.File}, "%s", c.File)
 }
 
 type restoreCommand struct {
 	dataFlags
+	outcome
 	File string `arg:"" help:"archive that rogito backup wrote"`
 }
 
@@ -78,9 +79,10 @@ func (c *restoreCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	s.printf("restored into %s\n", cfg.Data)
-	if _, err := os.Stat(path); err != nil {
+	_, missing := os.Stat(path)
+	if missing != nil {
 		s.notef("now put the master key %s at %s (chmod 600)", id, path)
 	}
-	return nil
+	return c.told(s, map[string]any{"data": cfg.Data, "masterKey": map[string]any{"id": id, "file": path, "there": missing == nil}},
+		"restored into %s", cfg.Data)
 }

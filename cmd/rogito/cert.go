@@ -44,6 +44,7 @@ The operator's side of certificates. What a holder sees (credentials, the code
 to scan) is shown on the page behind the certificate's link, once.`,
 		"rogito cert list --account anna@example.org",
 		"rogito cert review 65c0ffee65c0ffee65c0ffee",
+		"rogito cert review 65c0ffee65c0ffee65c0ffee --watch",
 		"rogito cert review 65c0ffee65c0ffee65c0ffee --approve",
 		"rogito cert remote trust-provider 1b2c3d --kind eseal --account anna@example.org --pin-file pin",
 		"rogito cert otp RHI0123456789012")
@@ -179,6 +180,8 @@ type certReview struct {
 	Refuse  bool   `xor:"verdict" help:"they are not: the order is cancelled"`
 	Reason  string `help:"why"`
 	Digest  string `placeholder:"HEX" help:"digest of what was shown: nothing else is decided on. Absent: what is shown now"`
+	Watch   bool   `xor:"verdict" help:"print a link that shows the video and the photo in a browser, once, and decide nothing"`
+	As      string `placeholder:"EMAIL" help:"administrator that --watch logs in (default: the only one)"`
 	Save    string `type:"path" placeholder:"DIR" help:"write the video and the photo into a folder, and decide nothing"`
 	JSON    bool   `help:"print JSON"`
 }
@@ -186,22 +189,18 @@ type certReview struct {
 // Run shows the evidence or takes the decision.
 func (c *certReview) Run(s *session, srv *server.Server) error {
 	if c.Save != "" {
-		kept, err := srv.Evidence(s.ctx, c.ID)
-		if err != nil {
-			return err
-		}
-		for _, f := range kept.Files {
-			path := filepath.Join(c.Save, filepath.Base(f.Name))
-			if err := saveFile(path, bytes.NewReader(f.Content)); err != nil {
-				return err
-			}
-			s.printf("%s\n", path)
-		}
-		return nil
+		return c.save(s, srv)
 	}
 	shown, err := srv.WaitingCertificate(s.ctx, c.ID)
 	if err != nil {
 		return err
+	}
+	if c.Watch {
+		link, err := srv.ReviewLink(s.ctx, c.ID, c.As)
+		if err != nil {
+			return err
+		}
+		return printLink(s, link, c.JSON)
 	}
 	decides := c.Approve || c.Refuse
 	if c.JSON && !decides {
@@ -211,7 +210,7 @@ func (c *certReview) Run(s *session, srv *server.Server) error {
 		c.print(s, shown)
 	}
 	if !decides {
-		s.printf("\nLook at the files (--save DIR, or in a browser: rogito console login), then say --approve or --refuse.\n")
+		s.printf("\nLook at the files (--watch: in a browser; --save DIR), then say --approve or --refuse.\n")
 		return nil
 	}
 	if c.Digest == "" {
@@ -222,6 +221,23 @@ func (c *certReview) Run(s *session, srv *server.Server) error {
 		return err
 	}
 	return printCertificate(s, l, c.JSON)
+}
+
+// save writes the evidence into a folder.
+func (c *certReview) save(s *session, srv *server.Server) error {
+	kept, err := srv.Evidence(s.ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	paths := []string{}
+	for _, f := range kept.Files {
+		path := filepath.Join(c.Save, filepath.Base(f.Name))
+		if err := saveFile(path, bytes.NewReader(f.Content)); err != nil {
+			return err
+		}
+		paths = append(paths, path)
+	}
+	return outcome{c.JSON}.told(s, map[string]any{"files": paths}, "%s", strings.Join(paths, "\n"))
 }
 
 // print shows everything that an approval certifies, beside the evidence.
@@ -277,6 +293,7 @@ func (c *certChange) Run(s *session, srv *server.Server, k *kong.Context) error 
 
 type certUnlock struct {
 	dataFlags
+	outcome
 	Username string `arg:"" help:"username of the certificate"`
 }
 
@@ -289,8 +306,7 @@ func (c *certUnlock) Run(s *session, srv *server.Server) error {
 	if n == 0 {
 		return fmt.Errorf("no certificate has the username %s", c.Username)
 	}
-	s.printf("unlocked\n")
-	return nil
+	return c.told(s, map[string]any{"username": c.Username, "unlocked": true}, "unlocked")
 }
 
 type certOTP struct {

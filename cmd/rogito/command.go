@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -21,6 +22,20 @@ type command struct {
 }
 
 var commands []command
+
+// outcome is for commands that do something and tell what: embed it.
+type outcome struct {
+	JSON bool `help:"print JSON"`
+}
+
+// told says what was done: as an object for programs, else in words.
+func (o outcome) told(s *session, object map[string]any, format string, args ...any) error {
+	if o.JSON {
+		return json.NewEncoder(s.stdout).Encode(object)
+	}
+	s.printf(format+"\n", args...)
+	return nil
+}
 
 // add makes a command known; files call it from init. The struct that build
 // returns may have a method Help() string with the prose of its help page.

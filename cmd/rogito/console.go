@@ -41,7 +41,11 @@ func (c *consoleLogin) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
+	return printLink(s, link, c.JSON)
+}
+
+func printLink(s *session, link *server.ConsoleLink, asJSON bool) error {
+	if asJSON {
 		return json.NewEncoder(s.stdout).Encode(link)
 	}
 	s.printf("%s\n", link.URL)

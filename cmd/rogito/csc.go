@@ -86,10 +86,14 @@ func (c *cscClientList) Run(s *session, srv *server.Server) error {
 
 type cscClientRemove struct {
 	dataFlags
+	outcome
 	ID string `arg:"" help:"client_id of the application"`
 }
 
 // Run ends the application.
 func (c *cscClientRemove) Run(s *session, srv *server.Server) error {
-	return srv.RemoveCSCClient(s.ctx, c.ID)
+	if err := srv.RemoveCSCClient(s.ctx, c.ID); err != nil {
+		return err
+	}
+	return c.told(s, map[string]any{"removed": c.ID}, "removed: %s", c.ID)
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,6 +21,7 @@ func init() {
 type healthCommand struct {
 	dataFlags
 	Live bool `help:"only whether the process answers, whatever it waits for"`
+	JSON bool `help:"print JSON where nobody answers, too"`
 }
 
 // Help is the page of the command.
@@ -42,9 +44,9 @@ func (c *healthCommand) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	path := "/readyz"
+	path, good := "/readyz", "ready"
 	if c.Live {
-		path = "/healthz"
+		path, good = "/healthz", "healthy"
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, healthTime)
 	defer cancel()
@@ -55,7 +57,13 @@ func (c *healthCommand) Run(s *session) error {
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return exit{code: 1, err: fmt.Errorf("the server does not answer: %w", err)}
+		err = fmt.Errorf("the server does not answer: %w", err)
+		if c.JSON {
+			if err := json.NewEncoder(s.stdout).Encode(map[string]any{good: false, "error": err.Error()}); err != nil {
+				return err
+			}
+		}
+		return exit{code: 1, err: err}
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))

@@ -60,6 +60,7 @@ func (c *identifyEvidence) Run(s *session, srv *server.Server) error {
 
 type identifyErase struct {
 	dataFlags
+	outcome
 	Order string `arg:"" help:"id of the certificate that was ordered"`
 }
 
@@ -68,8 +69,7 @@ func (c *identifyErase) Run(s *session, srv *server.Server) error {
 	if err := srv.EraseEvidence(s.ctx, c.Order); err != nil {
 		return err
 	}
-	s.printf("erased\n")
-	return nil
+	return c.told(s, map[string]any{"erased": c.Order}, "erased")
 }
 
 type identifySPID struct {

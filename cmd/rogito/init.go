@@ -86,7 +86,10 @@ before its next start. Old backups need the old key: keep it with them.`,
 		"rogito master-key rotate --data ./data")
 }
 
-type masterKeyRotateCommand struct{ dataFlags }
+type masterKeyRotateCommand struct {
+	dataFlags
+	outcome
+}
 
 // Run rotates the key.
 func (c *masterKeyRotateCommand) Run(s *session, srv *server.Server) error {
@@ -94,6 +97,6 @@ func (c *masterKeyRotateCommand) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	s.printf("the master key is now %s, in %s\n", id, srv.MasterKeyPath())
-	return nil
+	file := srv.MasterKeyPath()
+	return c.told(s, map[string]any{"id": id, "file": file}, "the master key is now %s, in %s", id, file)
 }

@@ -103,8 +103,8 @@ func mark(p listed) string {
 
 type omiUse struct {
 	dataFlags
+	outcome
 	Semester string `arg:"" placeholder:"SEMESTER" help:"like 2018/2, or newest"`
-	JSON     bool   `help:"print JSON"`
 }
 
 func (c *omiUse) Run(s *session) error {
@@ -121,7 +121,8 @@ func (c *omiUse) Run(s *session) error {
 	if err := l.Use(sem); err != nil {
 		return named(err, c.Semester)
 	}
-	if err := told(s, c.JSON, "active", l.Current().Active().Semester()); err != nil {
+	active := l.Current().Active().Semester().String()
+	if err := c.told(s, map[string]any{"active": active}, "active: %s", active); err != nil {
 		return err
 	}
 	return c.share(s, cfg)
@@ -129,8 +130,8 @@ func (c *omiUse) Run(s *session) error {
 
 type omiRemove struct {
 	dataFlags
+	outcome
 	Semester string `arg:"" placeholder:"SEMESTER" help:"like 2018/2"`
-	JSON     bool   `help:"print JSON"`
 }
 
 func (c *omiRemove) Run(s *session) error {
@@ -145,19 +146,10 @@ func (c *omiRemove) Run(s *session) error {
 	if err := l.Remove(sem); err != nil {
 		return named(err, c.Semester)
 	}
-	if err := told(s, c.JSON, "removed", sem); err != nil {
+	if err := c.told(s, map[string]any{"removed": sem.String()}, "removed: %s", sem); err != nil {
 		return err
 	}
 	return c.share(s, cfg)
-}
-
-// told says what became of a semester.
-func told(s *session, asJSON bool, what string, sem omi.Semester) error {
-	if asJSON {
-		return printJSON(s, map[string]string{what: sem.String()})
-	}
-	s.printf("%s: %s\n", what, sem)
-	return nil
 }
 
 // named says which semester is unknown.

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 	_ "time/tzdata" // time zones where the machine has none
@@ -289,8 +291,8 @@ func (v visibleFlags) pdf(name string) (pades.Options, error) {
 		return o, nil
 	}
 	a := &pades.Appearance{X: 36, Y: 36, Width: 164, Height: 45, Layout: pades.Layout(v.Layout), Language: v.Lang, Lines: v.Text}
-	if n, err := fmt.Sscanf(v.Visible, "%d,%f,%f,%f,%f", &a.Page, &a.X, &a.Y, &a.Width, &a.Height); n == 0 {
-		return o, fmt.Errorf("--visible %s: %w", v.Visible, err)
+	if err := place(a, v.Visible); err != nil {
+		return o, err
 	}
 	var err error
 	if a.Zone, err = time.LoadLocation(v.Timezone); err != nil {
@@ -303,4 +305,27 @@ func (v visibleFlags) pdf(name string) (pades.Options, error) {
 	}
 	o.Appearance = a
 	return o, nil
+}
+
+// place reads where a signature shows: a page; and a point; and how large.
+func place(a *pades.Appearance, text string) error {
+	wrong := fmt.Errorf("--visible %s: want PAGE, PAGE,X,Y or PAGE,X,Y,WIDTH,HEIGHT, such as 1,50,700", text)
+	page, rest, more := strings.Cut(text, ",")
+	var err error
+	if a.Page, err = strconv.Atoi(page); err != nil {
+		return wrong
+	}
+	if !more {
+		return nil
+	}
+	numbers := strings.Split(rest, ",")
+	if len(numbers) != 2 && len(numbers) != 4 {
+		return wrong
+	}
+	for i, into := range []*float64{&a.X, &a.Y, &a.Width, &a.Height}[:len(numbers)] {
+		if *into, err = strconv.ParseFloat(numbers[i], 64); err != nil || math.IsNaN(*into) || math.IsInf(*into, 0) {
+			return wrong
+		}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
+	"rogito.dev/rogito/pades"
 )
 
 // minimalPDF is the smallest document with a page.
@@ -160,6 +162,20 @@ func TestSignRefusals(t *testing.T) {
 	} {
 		if code, _, notes := d.run(words...); code != exitError || !strings.Contains(notes, want) {
 			t.Errorf("%v: exit %d: %s", words, code, notes)
+		}
+	}
+}
+
+// A place that is written otherwise is refused, and not taken for another one.
+func TestPlaceOfASignature(t *testing.T) {
+	for text, want := range map[string]string{
+		"2": "2 36 36 164 45", "-1": "-1 36 36 164 45", "1,50,700": "1 50 700 164 45", "1,50.5,700,200,60": "1 50.5 700 200 60",
+		"": "", "x": "", "1:50,700": "", "1,50": "", "1,50,700,200": "", "1,50,700,200,60,7": "", "1,50,700 px": "", "1,NaN,700": "", "1,,": "",
+	} {
+		a := &pades.Appearance{X: 36, Y: 36, Width: 164, Height: 45}
+		err := place(a, text)
+		if got := fmt.Sprint(a.Page, a.X, a.Y, a.Width, a.Height); (err == nil) != (want != "") || err == nil && got != want {
+			t.Errorf("%q: %s %v, want %q", text, got, err, want)
 		}
 	}
 }

@@ -78,6 +78,7 @@ func (c *tokenList) Run(s *session, srv *server.Server) error {
 
 type tokenRevoke struct {
 	dataFlags
+	outcome
 	Email string `arg:"" help:"e-mail of the account"`
 	Token string `arg:"" help:"the token's id (or the token itself)"`
 }
@@ -87,6 +88,5 @@ func (c *tokenRevoke) Run(s *session, srv *server.Server) error {
 	if err := srv.RevokeToken(s.ctx, c.Email, c.Token); err != nil {
 		return err
 	}
-	s.printf("revoked\n")
-	return nil
+	return c.told(s, map[string]any{"email": c.Email, "revoked": true}, "revoked")
 }

@@ -195,6 +195,7 @@ func (c *trustImport) Run(s *session) error {
 
 type trustExport struct {
 	listFlags
+	outcome
 	File string `arg:"" help:"the zip to write"`
 }
 
@@ -210,7 +211,10 @@ func (c *trustExport) Run(s *session) error {
 	if err := set.Export(&b); err != nil {
 		return err
 	}
-	return os.WriteFile(c.File, b.Bytes(), 0o644)
+	if err := os.WriteFile(c.File, b.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return c.told(s, map[string]any{"file": c.File, "lists": len(set.State())}, "%s", c.File)
 }
 
 type trustList struct {

@@ -88,7 +88,7 @@ func TestTrustCommands(t *testing.T) {
 		t.Errorf("update: exit %d\n%s%s", code, out, notes)
 	}
 	file := filepath.Join(here, "lists.zip")
-	if code, _, notes := e.rogito(here, "trust", "export", file); code != exitOK {
+	if code, out, notes := e.rogito(here, "trust", "export", file, "--json"); code != exitOK || !strings.Contains(out, `"lists":`) {
 		t.Errorf("export: exit %d %s", code, notes)
 	}
 	e.Close()

@@ -2,11 +2,7 @@
 
 package main
 
-import (
-	"encoding/json"
-
-	"rogito.dev/rogito/server"
-)
+import "rogito.dev/rogito/server"
 
 type walletCommand struct {
 	Credit walletCredit `cmd:"" help:"put money into a wallet"`
@@ -15,8 +11,8 @@ type walletCommand struct {
 type walletCredit struct {
 	dataFlags
 	Email string `arg:"" help:"e-mail of the account"`
-	EUR   string `arg:"" name:"eur" help:"amount, such as 50 or 0.05"`
-	JSON  bool   `help:"print JSON"`
+	outcome
+	EUR string `arg:"" name:"eur" help:"amount, such as 50 or 0.05"`
 }
 
 // Run puts the money in.
@@ -25,11 +21,7 @@ func (c *walletCredit) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(s.stdout).Encode(map[string]string{"email": c.Email, "credit": credit})
-	}
-	s.printf("credit: %s EUR\n", credit)
-	return nil
+	return c.told(s, map[string]any{"email": c.Email, "credit": credit}, "credit: %s EUR", credit)
 }
 
 type subscriptionCommand struct {
@@ -42,7 +34,7 @@ type subscriptionCreate struct {
 	Scope    string `arg:"" help:"what the requests are for, such as POST:*/EU-QES_automatic"`
 	Requests int64  `arg:"" help:"how many"`
 	EUR      string `arg:"" name:"eur" help:"price of all"`
-	JSON     bool   `help:"print JSON"`
+	outcome
 }
 
 // Run makes the subscription.
@@ -51,9 +43,5 @@ func (c *subscriptionCreate) Run(s *session, srv *server.Server) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return json.NewEncoder(s.stdout).Encode(map[string]string{"email": c.Email, "subscription": id})
-	}
-	s.printf("subscription: %s\n", id)
-	return nil
+	return c.told(s, map[string]any{"email": c.Email, "subscription": id}, "subscription: %s", id)
 }

@@ -10,9 +10,9 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// importPair takes a key pair in from a file, as the operator does. Its
-// authority is unknown and publishes nothing.
-func (w *world) importPair(t testing.TB, email, username, password string) {
+// pairFile is a PKCS#12 file of a key pair whose authority is unknown and publishes
+// nothing.
+func pairFile(t testing.TB, password string) []byte {
 	t.Helper()
 	silent := &lines{}
 	silent.ca, silent.authority = silent.issue(t, &x509.Certificate{
@@ -23,8 +23,14 @@ func (w *world) importPair(t testing.TB, email, username, password string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return b
+}
+
+// importPair takes such a key pair in, as the operator does.
+func (w *world) importPair(t testing.TB, email, username, password string) {
+	t.Helper()
 	dir := t.TempDir()
-	for name, data := range map[string][]byte{"key.p12": b, "password": []byte(password + "\n")} {
+	for name, data := range map[string][]byte{"key.p12": pairFile(t, password), "password": []byte(password + "\n")} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -53,6 +53,10 @@ type Access struct {
 	Address string
 }
 
+// Milliseconds that the answer took: a number that names its unit, since a log is
+// read by people and by programs.
+func (a *Access) Milliseconds() float64 { return float64(a.Elapsed.Microseconds()) / 1000 }
+
 // call is what is known of one request while it is answered. It is the
 // request's context and the response's writer as well, because one allocation
 // for all of it is what a request in ten microseconds can afford.
@@ -309,7 +313,7 @@ func (a *API) finish(c *call, r *http.Request, start time.Time) {
 		slog.Int("status", line.Status),
 		slog.Int("code", int(line.Code)),
 		slog.Int64("bytes", line.Bytes),
-		slog.Duration("elapsed", line.Elapsed),
+		slog.Float64("elapsed_ms", line.Milliseconds()),
 		slog.String("account", line.Account),
 		slog.String("address", line.Address))
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"rogito.dev/rogito/server/internal/hint"
@@ -30,16 +29,19 @@ const ignoredHeader = "X-Ignored"
 
 // stranger is something that a client sent and nobody reads.
 type stranger struct {
+	name string
 	text string // says so
 	slip bool   // something that is known is near
 }
 
-func (c *call) ignore(name string, known []string) {
-	s := stranger{hint.Unknown(name, known), hint.Near(name, known) != ""}
-	if len(c.ignored) < mostStrangers && !slices.Contains(c.ignored, s) {
-		c.ignored = append(c.ignored, s)
-		c.Header().Add(ignoredHeader, strings.Map(visibleASCII, hint.Clip(name)))
+// ignore takes down a stranger, once: known are the names that it may be a slip of.
+func (c *call) ignore(name string, known func() []string) {
+	if len(c.ignored) == mostStrangers || slices.ContainsFunc(c.ignored, func(s stranger) bool { return s.name == name }) {
+		return
 	}
+	names := known()
+	c.ignored = append(c.ignored, stranger{name, hint.Unknown(name, names), hint.Near(name, names) != ""})
+	c.Header().Add(ignoredHeader, strings.Map(visibleASCII, hint.Clip(name)))
 }
 
 // visibleASCII keeps what a header may hold.
@@ -93,7 +95,7 @@ func strangersInQuery(c *call, query string, known []string) {
 			name = u
 		}
 		if !slices.Contains(known, name) {
-			c.ignore(name, known)
+			c.ignore(name, func() []string { return known })
 		}
 	}
 }
@@ -103,6 +105,7 @@ func strangersInQuery(c *call, query string, known []string) {
 type shape struct {
 	members map[string]*shape
 	items   *shape
+	file    bool // or files: of a form
 }
 
 // knowledge is what an operation knows of its body, studied when it is
@@ -142,6 +145,7 @@ func shapeOf(reg huma.Registry, s *huma.Schema) *shape {
 		if one.Items != nil {
 			out.items = shapeOf(reg, one.Items)
 		}
+		out.file = out.file || one.Format == "binary" || out.items != nil && out.items.file
 	}
 	return out
 }
@@ -159,46 +163,75 @@ func (s *shape) names(path string) []string {
 	return append(names, inner...)
 }
 
-// strangersInForm looks through the parts of a form.
+// strangersInForm looks through the parts of a form. By a file another file was
+// meant.
 func (k *knowledge) strangersInForm(c *call, parts []upload.Part) {
 	for _, p := range parts {
 		if k.form.members[p.Field] == nil {
-			c.ignore(p.Field, k.form.names(""))
+			c.ignore(p.Field, func() []string {
+				return slices.DeleteFunc(k.form.names(""), func(name string) bool {
+					m := k.form.members[name]
+					return p.File && (m == nil || !m.file)
+				})
+			})
 		}
 	}
 }
 
 // strangersIn looks through a JSON body: everywhere where the document lists
-// the members that there are.
-func (k *knowledge) strangersIn(c *call, v jsontext.Value) { k.look(c, k.body, v, "") }
+// the members that there are. It is read once, token by token: a batch has a
+// thousand elements, and the one misspelt member may be in the last.
+func (k *knowledge) strangersIn(c *call, v jsontext.Value) {
+	if v.Kind() == '{' || v.Kind() == '[' {
+		// What is malformed was refused when it came in: there is no error to tell.
+		d := jsontext.NewDecoder(bytes.NewBuffer(v), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		_ = k.look(c, d, k.body, "")
+	}
+}
 
-func (k *knowledge) look(c *call, s *shape, v jsontext.Value, path string) {
-	switch {
-	case v.Kind() == '{' && len(s.members) > 0:
-		var members map[string]jsontext.Value
-		if json.Unmarshal(v, &members) != nil {
-			return
+// look reads the next value, of which s is the shape.
+func (k *knowledge) look(c *call, d *jsontext.Decoder, s *shape, path string) error {
+	kind := d.PeekKind()
+	if len(c.ignored) == mostStrangers || (kind != '{' || len(s.members) == 0) && (kind != '[' || s.items == nil) {
+		return d.SkipValue()
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for next := d.PeekKind(); next != '}' && next != ']'; next = d.PeekKind() {
+		err := error(nil)
+		if kind == '[' {
+			err = k.look(c, d, s.items, path)
+		} else {
+			err = k.lookMember(c, d, s, path)
 		}
-		for _, name := range slices.Sorted(maps.Keys(members)) {
-			if inner := s.members[name]; inner != nil {
-				k.look(c, inner, members[name], path+name+".")
-			} else if !slices.Contains(k.aliases, name) {
-				c.ignore(path+name, s.names(path))
-			}
-		}
-	case v.Kind() == '[' && s.items != nil:
-		// The first few: whoever misspells a member misspells it everywhere, and a
-		// batch has a thousand elements.
-		d := jsontext.NewDecoder(bytes.NewReader(v))
-		if _, err := d.ReadToken(); err != nil {
-			return
-		}
-		for i := 0; i < mostStrangers && d.PeekKind() != ']'; i++ {
-			one, err := d.ReadValue()
-			if err != nil {
-				return
-			}
-			k.look(c, s.items, one.Clone(), path)
+		if err != nil {
+			return err
 		}
 	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// lookMember reads a name and its value. Names that are known are not copied.
+func (k *knowledge) lookMember(c *call, d *jsontext.Decoder, s *shape, path string) error {
+	quoted, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	inner := s.members[string(quoted[1:len(quoted)-1])]
+	if inner != nil && (len(inner.members) == 0 && inner.items == nil) {
+		return d.SkipValue()
+	}
+	name, err := jsontext.AppendUnquote(nil, quoted)
+	if err != nil {
+		return err
+	}
+	if inner = s.members[string(name)]; inner != nil {
+		return k.look(c, d, inner, path+string(name)+".")
+	}
+	if !slices.Contains(k.aliases, string(name)) {
+		c.ignore(path+string(name), func() []string { return s.names(path) })
+	}
+	return d.SkipValue()
 }

@@ -27,6 +27,7 @@ func TestStrangersWithin(t *testing.T) {
 		`{"points":[{"latitude":1,"latitud":2}]}`:                                               "ignored: points.latitud is unknown: did you mean points.latitude?",
 		`{"points":[],"level":"B"}`:                                                             "ignored: level is unknown: did you mean options.level?",
 		`{"points":[` + strings.Repeat(`{"latitude":1,"latitud":2},`, 999) + `{"latitude":1}]}`: "ignored: points.latitud is unknown: did you mean points.latitude?",
+		`{"points":[` + strings.Repeat(`{"latitude":1},`, 999) + `{"latitude":1,"latitud":2}]}`: "ignored: points.latitud is unknown: did you mean points.latitude?",
 	} {
 		w, e := ask(t, a.Handler(), "POST", "/ask", body)
 		if w.Code != 200 || !strings.HasPrefix(e.Message, want) || want == "" && e.Message != "" || strings.Count(e.Message, "unknown") > 1 {

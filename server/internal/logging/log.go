@@ -86,6 +86,9 @@ var secretWords = []string{"password", "token", "secret", "authorization", "api_
 // whatever it holds, and credentials inside URLs and headers are cut out of
 // any text.
 func hide(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration { // with its unit: JSON would have bare nanoseconds
+		return slog.String(a.Key, a.Value.Duration().String())
+	}
 	if a.Value.Kind() != slog.KindString && a.Value.Kind() != slog.KindAny {
 		return a
 	}

@@ -41,11 +41,11 @@ func TestAccessLineIsSlogs(t *testing.T) {
 	log, flush := New(Config{Level: "info", Format: "json"}, &b)
 	a := api.Access{
 		Time: time.Now().Round(0), Level: slog.LevelError, ID: "id", Method: "G\"T", Path: "/a\"\n\x7f<ü>\u2028", Status: 500, Code: 104,
-		Bytes: 12, Elapsed: 3 * time.Millisecond, Account: "acc", Address: "::1",
+		Bytes: 12, Elapsed: 3456789 * time.Nanosecond, Account: "acc", Address: "::1",
 	}
 	r := slog.NewRecord(a.Time, a.Level, api.AccessLine, 0)
 	r.AddAttrs(slog.String("request", a.ID), slog.String("method", a.Method), slog.String("path", a.Path),
-		slog.Int("status", a.Status), slog.Int("code", int(a.Code)), slog.Int64("bytes", a.Bytes), slog.Duration("elapsed", a.Elapsed),
+		slog.Int("status", a.Status), slog.Int("code", int(a.Code)), slog.Int64("bytes", a.Bytes), slog.Float64("elapsed_ms", a.Milliseconds()),
 		slog.String("account", a.Account), slog.String("address", a.Address))
 	if err := log.Handler().Handle(t.Context(), r); err != nil {
 		t.Fatal(err)
@@ -57,6 +57,9 @@ func TestAccessLineIsSlogs(t *testing.T) {
 	if json.Unmarshal([]byte(long), &x) != nil || json.Unmarshal([]byte(short), &y) != nil || !reflect.DeepEqual(x, y) {
 		t.Errorf("%s\n%s", long, short)
 	}
+	if !strings.Contains(short, `"elapsed_ms":3.456,`) {
+		t.Errorf("the time taken: %s", short)
+	}
 	if text, _ := New(Config{Format: "text"}, &b); AccessLog(text) != nil {
 		t.Error("JSON among text")
 	}
@@ -65,9 +68,9 @@ func TestAccessLineIsSlogs(t *testing.T) {
 func TestLogNamesTheRequest(t *testing.T) {
 	var b bytes.Buffer
 	log, flush := New(Config{Level: "info", Format: "json"}, &b)
-	log.With("a", 1).InfoContext(context.WithValue(t.Context(), fault.RequestKey(), "abc"), "hello", "token_id", "kept")
+	log.With("a", 1, "pause", 90*time.Second).InfoContext(context.WithValue(t.Context(), fault.RequestKey(), "abc"), "hello", "token_id", "kept")
 	flush()
-	if !strings.Contains(b.String(), `"request":"abc"`) || !strings.Contains(b.String(), `"kept"`) {
+	if !strings.Contains(b.String(), `"request":"abc"`) || !strings.Contains(b.String(), `"kept"`) || !strings.Contains(b.String(), `"pause":"1m30s"`) {
 		t.Error(b.String())
 	}
 }

@@ -4,13 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -30,8 +28,8 @@ type ACMEConfig struct {
 
 const acmeTime = 30 * time.Second // for one request to the authority
 
-// manager obtains the certificates and keeps them, with their keys, in a folder.
-func (c *ACMEConfig) manager(folder string) (*autocert.Manager, error) {
+// manager obtains the certificates and keeps them, with their keys.
+func (c *ACMEConfig) manager(kept *ACMECache) (*autocert.Manager, error) {
 	client := &acme.Client{DirectoryURL: c.Directory, UserAgent: "rogito", HTTPClient: &http.Client{Timeout: acmeTime}}
 	if c.Directory == "" {
 		client.DirectoryURL = autocert.DefaultACMEDirectory
@@ -48,7 +46,7 @@ func (c *ACMEConfig) manager(folder string) (*autocert.Manager, error) {
 		client.HTTPClient.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true}
 	}
 	return &autocert.Manager{
-		Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(folder), HostPolicy: autocert.HostWhitelist(c.Domains...), Email: c.Email, Client: client,
+		Prompt: autocert.AcceptTOS, Cache: kept, HostPolicy: autocert.HostWhitelist(c.Domains...), Email: c.Email, Client: client,
 	}, nil
 }
 
@@ -91,22 +89,13 @@ func serveHTTP01(ctx context.Context, addr string, m *autocert.Manager) error {
 
 // Certificate is the one that the server shows: of the file, or the one of a
 // domain that ACME has obtained.
-func (c TLSConfig) Certificate(folder string) (*x509.Certificate, error) {
-	if c.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
-		if err != nil {
-			return nil, err
-		}
-		return pair.Leaf, nil
+func (c TLSConfig) Certificate(kept *ACMECache) (*x509.Certificate, error) {
+	if c.Cert == "" {
+		return kept.certificate(c.ACME.Domains[0])
 	}
-	for _, name := range []string{c.ACME.Domains[0], c.ACME.Domains[0] + "+rsa"} {
-		pair, err := tls.LoadX509KeyPair(filepath.Join(folder, name), filepath.Join(folder, name)) // as autocert keeps it: key and chain in one file
-		if err == nil {
-			return pair.Leaf, nil
-		}
-		if !errors.Is(err, os.ErrNotExist) {
-			return nil, err
-		}
+	pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("none was obtained yet for %s", c.ACME.Domains[0])
+	return pair.Leaf, nil
 }

@@ -26,7 +26,7 @@ type Config struct {
 	TLS     TLSConfig
 	Limits  Limits
 	Proxies api.Proxies // networks of trusted_proxies
-	ACMEDir string      // folder of the certificates that ACME obtains
+	ACME    *ACMECache  // keeps the certificates that ACME obtains
 	Log     *slog.Logger
 	AskCard bool // ask for a client's certificate, whoever issued it, anew in every connection
 }
@@ -91,7 +91,7 @@ func tlsConfig(ctx context.Context, all *Config) (*tls.Config, error) {
 	cfg := all.TLS
 	tc := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	if len(cfg.ACME.Domains) > 0 {
-		m, err := cfg.ACME.manager(all.ACMEDir)
+		m, err := cfg.ACME.manager(all.ACME)
 		if err != nil {
 			return nil, err
 		}

@@ -35,7 +35,7 @@ func (v *Verify) Form(a *api.API, lang func(*http.Request) report.Lang, show fun
 		case wantsPage(in.Accept):
 			show(w, r, q.name, verdict)
 		default:
-			reply, err := q.answer(verdict, in.Accept)
+			reply, err := v.answer(ctx, q, verdict, in.Accept)
 			api.Write(a, w, r, reply, err)
 		}
 	}

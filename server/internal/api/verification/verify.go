@@ -18,6 +18,7 @@ import (
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/hint"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -30,6 +31,8 @@ type Verify struct {
 	Zone *time.Location
 	// Producer is the program and its version, for the foot of a PDF.
 	Producer string
+	// Seal signs a report, a PDF, in the name of the server; nil: it goes unsealed.
+	Seal func(ctx context.Context, pdf []byte) ([]byte, error)
 	// Judged is told of every verdict; nil: nobody is.
 	Judged func(report.Indication)
 }
@@ -76,7 +79,7 @@ func RegisterVerify(a *api.API, v *Verify) {
 		Method: http.MethodPost, Path: "/verify", ID: "verify", Tag: verificationTag,
 		Summary: "Verify a signed document", Form: verifyParts{}, Examples: verifyExamples, Errors: []fault.Code{101, 650, 651, 652, 653},
 		Text: "The verdict of ETSI EN 319 102-1 on every signature in the document. By `Accept` also as the XML of ETSI TS 119 102-2 " +
-			"(`application/xml`), as a page (`text/html`) or as PDF (`application/pdf`). As `multipart/form-data` the fields " +
+			"(`application/xml`), as a page (`text/html`) or as PDF (`application/pdf`), sealed by the server. As `multipart/form-data` the fields " +
 			"`inputDocument` and `detachedContent` (repeatable) are files. Nothing that is sent is kept.",
 		Produces: []string{"application/xml", "text/html", "application/pdf"},
 	}, v.verify)
@@ -101,7 +104,16 @@ func (v *Verify) verify(ctx context.Context, in *verifyInput) (api.Reply[*report
 	if err != nil {
 		return api.Reply[*report.View]{}, err
 	}
-	return req.answer(r, in.Accept)
+	return v.answer(ctx, req, r, in.Accept)
+}
+
+// PDF is a report as a PDF that shows who made it, and any change since.
+func (v *Verify) PDF(ctx context.Context, r *report.Report, name string, lang report.Lang) ([]byte, error) {
+	var b bytes.Buffer
+	if err := r.WritePDF(&b, name, lang); err != nil || v.Seal == nil {
+		return b.Bytes(), err
+	}
+	return v.Seal(ctx, b.Bytes())
 }
 
 // judge verifies the document of a request.
@@ -121,7 +133,7 @@ func (v *Verify) judge(ctx context.Context, req *verification) (*report.Report, 
 }
 
 // answer writes the report in the form that Accept asks for.
-func (q *verification) answer(r *report.Report, accept []string) (api.Reply[*report.View], error) {
+func (v *Verify) answer(ctx context.Context, q *verification, r *report.Report, accept []string) (api.Reply[*report.View], error) {
 	var b bytes.Buffer
 	var err error
 	c := &api.Content{Inline: true}
@@ -134,7 +146,8 @@ func (q *verification) answer(r *report.Report, accept []string) (api.Reply[*rep
 		err = r.WriteHTML(visible.Writer(&b), q.name, q.lang)
 	case "application/pdf":
 		c.Type, c.Name = "application/pdf", "verification.pdf"
-		err = r.WritePDF(&b, q.name, q.lang)
+		c.Bytes, err = v.PDF(ctx, r, q.name, q.lang)
+		return api.Reply[*report.View]{Content: c}, err
 	default:
 		large := q.plain && r.Plain != nil && r.Plain.Size() > sentPlain
 		view, err := r.View(q.plain && !large)
@@ -251,11 +264,14 @@ func (q *verification) options(strs map[string]string) error {
 		}
 		*dst = on
 	}
-	switch strs["language"] {
+	switch lang := strs["language"]; lang {
+	case "":
 	case "it":
 		q.lang = report.Italian
 	case "en":
 		q.lang = report.English
+	default:
+		return fault.New(fault.BadBody, "%s", hint.OneOf("language", lang, []string{"en", "it"}))
 	}
 	if text := strs["verifyOnDate"]; text != "" {
 		day, err := time.Parse(time.DateOnly, text)

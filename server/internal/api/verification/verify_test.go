@@ -213,6 +213,7 @@ func TestVerifyRefusals(t *testing.T) {
 		{map[string]any{"inputDocument": 7}, 650},
 		{map[string]any{"inputDocument": "aGk=", "verifyOnDate": "tomorrow"}, 651},
 		{map[string]any{"inputDocument": "aGk=", "verifyOnDate": 20260101}, 651},
+		{map[string]any{"inputDocument": "aGk=", "language": "fr"}, 100},
 		{map[string]any{"inputDocument": "aGk=", "pdfEncryptionPassword": 7}, 652},
 		{map[string]any{"inputDocument": "aGk=", "detachedContent": "§"}, 653},
 		{map[string]any{"inputDocument": "aGk=", "detachedContent": 3}, 653},

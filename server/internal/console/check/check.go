@@ -6,6 +6,7 @@ package check
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"encoding/base64"
 	"errors"
@@ -38,12 +39,14 @@ type Pages struct {
 
 	set    *look.Set
 	verify http.HandlerFunc
+	pdf    func(context.Context, *report.Report, string, report.Lang) ([]byte, error)
 	limit  api.PerMinute
 }
 
 // Mount puts the pages in their place.
 func (p *Pages) Mount(a *api.API, v *verification.Verify) {
 	p.set = p.Site.Set(files)
+	p.pdf = v.PDF
 	p.verify = v.Form(a, look.Language, p.show, p.refuse)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /check", p.form)
@@ -130,10 +133,11 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, name string, verdic
 	if f.File = strings.TrimSuffix(visible.Name(name), "."); f.File == "" {
 		f.File = "document"
 	}
-	var page, pdf, xml bytes.Buffer
+	var page, xml bytes.Buffer
+	var pdf []byte
 	err := verdict.WriteFragment(&page, name, lang)
 	if err == nil {
-		err = verdict.WritePDF(&pdf, name, lang)
+		pdf, err = p.pdf(r.Context(), verdict, name, lang)
 	}
 	if err == nil {
 		err = verdict.WriteETSI(&xml)
@@ -144,7 +148,7 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, name string, verdic
 	}
 	f.Title = look.T("Result of the check", "Esito della verifica")
 	f.Report = template.HTML(page.String()) //nolint:gosec // escaped by the report's own template
-	f.PDF, f.XML = carried("application/pdf", pdf.Bytes()), carried("application/xml", xml.Bytes())
+	f.PDF, f.XML = carried("application/pdf", pdf), carried("application/xml", xml.Bytes())
 	p.set.Render(w, r, http.StatusOK, "check", f)
 }
 

@@ -220,14 +220,29 @@ func (c *Certificates) keep(key string, pdf []byte) {
 }
 
 func (c *Certificate) seal(ctx context.Context, b []byte, lang report.Lang, level ades.Level) ([]byte, error) {
-	cert, key := c.of.Seal()
+	return c.of.seal(ctx, b, c.made, level, &pades.Appearance{
+		Page: 1, X: sealX, Y: sealY, Width: sealWidth, Height: sealHeight, Language: string(lang), Zone: c.of.Zone,
+	})
+}
+
+// SealReport puts the seal on the report of a verification: at B, for a time-stamp
+// may cost money, and anybody can have the document verified again.
+func (c *Certificates) SealReport(ctx context.Context, pdf []byte) ([]byte, error) {
+	out, err := c.seal(ctx, pdf, c.Now(), ades.LevelB, nil)
+	if err != nil {
+		return nil, fmt.Errorf("seal a report: %w", err)
+	}
+	return out, nil
+}
+
+// seal signs a PDF of the server's own, which nobody may change from then on.
+func (c *Certificates) seal(ctx context.Context, pdf []byte, at time.Time, level ades.Level, look *pades.Appearance) ([]byte, error) {
+	cert, key := c.Seal()
 	var out bytes.Buffer
-	_, err := rogito.Sign(ctx, rogito.Input{Files: []ades.File{{Name: "audit.pdf", Source: bytes.NewReader(b)}}}, &out, key, rogito.Options{
-		SignParams: ades.SignParams{Certificate: cert, Chain: c.of.Chain, Time: c.made},
-		Format:     ades.PAdES, Level: level, Stamper: c.of.Stamper, Gatherer: c.of.Gatherer,
-		PAdES: pades.Options{Certify: 1, Appearance: &pades.Appearance{
-			Page: 1, X: sealX, Y: sealY, Width: sealWidth, Height: sealHeight, Language: string(lang), Zone: c.of.Zone,
-		}},
+	_, err := rogito.Sign(ctx, rogito.File("report.pdf", bytes.NewReader(pdf)), &out, key, rogito.Options{
+		SignParams: ades.SignParams{Certificate: cert, Chain: c.Chain, Time: at},
+		Format:     ades.PAdES, Level: level, Stamper: c.Stamper, Gatherer: c.Gatherer,
+		PAdES: pades.Options{Certify: 1, Appearance: look},
 	})
 	return out.Bytes(), err
 }

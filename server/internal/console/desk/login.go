@@ -87,7 +87,7 @@ var nothingDone = look.T("Nothing was done yet.", "Nulla è stato ancora fatto."
 func (d *Desk) showLogin(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if link := q.Get("link"); link != "" {
-		p := d.newLogin("", "")
+		p := d.newLogin(q.Get("next"), "")
 		email, err := d.Accounts.LinkGood(r.Context(), link)
 		if err != nil {
 			d.Site.Fail(w, r, err)
