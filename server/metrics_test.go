@@ -46,7 +46,7 @@ func TestMetricsAreThereFromTheStart(t *testing.T) {
 	s := newSite(t, func(c *Config) { c.Signing.TimestampURL = "https://user:canary@tsa.example.org:4433/canary?canary" })
 	found := s.scrape()
 	for name, want := range map[string]float64{
-		`rogito_build_info{version="` + version.Number + `"}`:                                         1,
+		`rogito_build_info{version="` + version.Number + `"}`:                                  1,
 		`rogito_jobs{queue="callbacks",state="available"}`:                                     0,
 		`rogito_jobs{queue="shared",state="discarded"}`:                                        0,
 		`rogito_job_oldest_seconds{queue="callbacks"}`:                                         0,
