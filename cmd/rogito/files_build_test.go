@@ -2,6 +2,7 @@ package main
 
 import (
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -19,7 +20,18 @@ func TestFilesBuild(t *testing.T) {
 			t.Errorf("it has %s", path)
 		}
 	}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "files", "-o", t.TempDir(), ".").CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
+	program, signed := filepath.Join(t.TempDir(), "rogito"), filepath.Join(t.TempDir(), "signed.pdf")
+	sample := func(name string) string { return filepath.Join("..", "..", "sample", name) }
+	for _, command := range [][]string{
+		{"go", "build", "-tags", "files", "-o", program, "."},
+		{program, "sign", "--key", sample("key.p12"), "--password-file", sample("password.txt"), "--out", signed, sample("contract.pdf")},
+		{program, "verify", "--trust", sample("signer.pem"), "--no-network", signed},
+	} {
+		if out, err = exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v: %s", command, err, out)
+		}
+	}
+	if !strings.Contains(string(out), ": VALID (PAdES, 1 signature)") {
+		t.Errorf("%s", out)
 	}
 }
