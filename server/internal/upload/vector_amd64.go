@@ -18,3 +18,9 @@ func decodeBlocks(dst, src []byte) int
 //
 //go:noescape
 func ordinaryBlocks(b []byte) int
+
+// indexEnds is where a byte stands first that has another so far behind it; near
+// the end, where the last block of 32 does not fit any more, it is where to look on.
+//
+//go:noescape
+func indexEnds(b []byte, first, last byte, apart int) int

@@ -135,3 +135,36 @@ done:
 	VZEROUPPER
 	MOVQ AX, ret+24(FP)
 	RET
+
+// func indexEnds(b []byte, first, last byte, apart int) int
+TEXT ·indexEnds(SB), NOSPLIT, $0-48
+	MOVQ b_base+0(FP), SI
+	MOVQ b_len+8(FP), CX
+	MOVQ apart+32(FP), BX
+	XORQ AX, AX
+	VPBROADCASTB first+24(FP), Y8
+	VPBROADCASTB last+25(FP), Y9
+	ADDQ SI, BX
+	SUBQ apart+32(FP), CX
+	SUBQ $32, CX
+
+ends:
+	CMPQ AX, CX
+	JGT  none
+	VPCMPEQB  (SI)(AX*1), Y8, Y0
+	VPCMPEQB  (BX)(AX*1), Y9, Y1
+	VPAND     Y0, Y1, Y0
+	VPMOVMSKB Y0, DX
+	TESTL     DX, DX
+	JNZ       both
+	ADDQ $32, AX
+	JMP  ends
+
+both:
+	BSFL DX, DX
+	ADDQ DX, AX
+
+none:
+	VZEROUPPER
+	MOVQ AX, ret+40(FP)
+	RET
