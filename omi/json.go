@@ -1,6 +1,7 @@
 package omi
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -252,27 +253,62 @@ func appendLatLng(b []byte, ring []geo.Point) []byte {
 	const most = len(`},{"lat":-123.456789,"lng":-123.456789`)
 	b = slices.Grow(append(b, '['), most*len(ring)+wordRoom)
 	n, w := len(b), b[:cap(b)]
+	lat, lng := newAxis(`},{"lat":`), newAxis(`,"lng":`)
 	for i, p := range ring {
 		if i == 0 {
 			n += copy(w[n:], `{"lat":`)
+			n += putMicro(w[n:], p.Y)
 		} else {
-			le.PutUint64(w[n:], leadLat)
-			w[n+8] = ':'
-			n += 9
+			n += lat.put(w[n:], p.Y)
 		}
-		n += putMicro(w[n:], p.Y)
-		le.PutUint64(w[n:], leadLng)
-		n += putMicro(w[n+7:], p.X) + 7
+		n += lng.put(w[n:], p.X)
 	}
 	return append(w[:n], `}]`...)
 }
 
-// The words around the numbers of a vertex; the last letter of the second is
-// written over.
-var (
-	leadLat = le.Uint64([]byte(`},{"lat"`))
-	leadLng = le.Uint64([]byte(`,"lng": `))
-)
+// axis writes one of the numbers of vertices, with what stands before it. Neighbours
+// mostly lie in the same degree, so that all up to the point is in words made
+// once: a vertex takes two thirds of the time that both numbers took by themselves.
+type axis struct {
+	name string
+	from int32 // micro-degrees of the degree
+	lead [2]uint64
+	n    int // bytes of lead
+}
+
+func newAxis(name string) axis { return axis{name: name, from: math.MinInt32} }
+
+// put writes into a space that has wordRoom, and tells how many bytes it took.
+func (a *axis) put(w []byte, v int32) int {
+	f := uint32(v - a.from)
+	if f >= geo.Micro {
+		if v < 0 {
+			n := copy(w, a.name)
+			return n + putMicro(w[n:], v)
+		}
+		f = a.enter(v)
+	}
+	w = w[:axisRoom]
+	le.PutUint64(w, a.lead[0])
+	le.PutUint64(w[8:], a.lead[1])
+	le.PutUint64(w[a.n&15:], uint64(thousands[f/1000])|uint64(thousands[f%1000])<<24)
+	return a.n + 6
+}
+
+// enter goes over to the degree of a number, and returns what is beyond it.
+func (a *axis) enter(v int32) uint32 {
+	whole := v / geo.Micro
+	var lead [16]byte
+	a.n = len(strconv.AppendInt(append(lead[:0], a.name...), int64(whole), 10))
+	lead[a.n] = '.'
+	a.n++
+	a.lead = [2]uint64{le.Uint64(lead[:]), le.Uint64(lead[8:])}
+	a.from = whole * geo.Micro
+	return uint32(v - a.from)
+}
+
+// axisRoom is what put may write: a lead of two words, and a word that begins in it.
+const axisRoom = 15 + 8
 
 // wordRoom is what words may write beyond the end.
 const wordRoom = 16
