@@ -253,62 +253,63 @@ func appendLatLng(b []byte, ring []geo.Point) []byte {
 	const most = len(`},{"lat":-123.456789,"lng":-123.456789`)
 	b = slices.Grow(append(b, '['), most*len(ring)+wordRoom)
 	n, w := len(b), b[:cap(b)]
-	lat, lng := newAxis(`},{"lat":`), newAxis(`,"lng":`)
+	lat, lng := axis{name: `},{"lat":`, from: nowhere}, axis{name: `,"lng":`, from: nowhere}
 	for i, p := range ring {
-		if i == 0 {
-			n += copy(w[n:], `{"lat":`)
+		y, x := uint32(p.Y-lat.from), uint32(p.X-lng.from)
+		if i == 0 || y >= geo.Micro || x >= geo.Micro {
+			lead := lat.name
+			if i == 0 {
+				lead = lead[2:]
+			}
+			n += copy(w[n:], lead)
 			n += putMicro(w[n:], p.Y)
-		} else {
-			n += lat.put(w[n:], p.Y)
+			n += copy(w[n:], lng.name)
+			n += putMicro(w[n:], p.X)
+			lat.enter(p.Y)
+			lng.enter(p.X)
+			continue
 		}
-		n += lng.put(w[n:], p.X)
+		v := w[n : n+vertexRoom]
+		le.PutUint64(v, lat.lead[0])
+		le.PutUint64(v[8:], lat.lead[1])
+		le.PutUint64(v[lat.n&15:], uint64(thousands[y/1000])|uint64(thousands[y%1000])<<24)
+		v = v[lat.n&15+6:]
+		le.PutUint64(v, lng.lead[0])
+		le.PutUint64(v[8:], lng.lead[1])
+		le.PutUint64(v[lng.n&15:], uint64(thousands[x/1000])|uint64(thousands[x%1000])<<24)
+		n += lat.n + lng.n + 2*6
 	}
 	return append(w[:n], `}]`...)
 }
 
-// axis writes one of the numbers of vertices, with what stands before it. Neighbours
-// mostly lie in the same degree, so that all up to the point is in words made
-// once: a vertex takes two thirds of the time that both numbers took by themselves.
+// axis is one of the numbers of a vertex, with what stands before it. Neighbours mostly
+// lie in the same degree, so that all up to the point is in words made once (6 ns
+// of processor for a vertex, not 16).
 type axis struct {
 	name string
-	from int32 // micro-degrees of the degree
-	lead [2]uint64
-	n    int // bytes of lead
+	from int32     // micro-degrees of the degree; nowhere: each number is written by itself
+	lead [2]uint64 // the name, the degree and the point
+	n    int       // bytes of lead
 }
 
-func newAxis(name string) axis { return axis{name: name, from: math.MinInt32} }
+// nowhere is far from all numbers.
+const nowhere = math.MinInt32
 
-// put writes into a space that has wordRoom, and tells how many bytes it took.
-func (a *axis) put(w []byte, v int32) int {
-	f := uint32(v - a.from)
-	if f >= geo.Micro {
-		if v < 0 {
-			n := copy(w, a.name)
-			return n + putMicro(w[n:], v)
-		}
-		f = a.enter(v)
+// enter goes over to the degree of a number.
+func (a *axis) enter(v int32) {
+	if a.from = nowhere; v < 0 {
+		return
 	}
-	w = w[:axisRoom]
-	le.PutUint64(w, a.lead[0])
-	le.PutUint64(w[8:], a.lead[1])
-	le.PutUint64(w[a.n&15:], uint64(thousands[f/1000])|uint64(thousands[f%1000])<<24)
-	return a.n + 6
-}
-
-// enter goes over to the degree of a number, and returns what is beyond it.
-func (a *axis) enter(v int32) uint32 {
 	whole := v / geo.Micro
 	var lead [16]byte
-	a.n = len(strconv.AppendInt(append(lead[:0], a.name...), int64(whole), 10))
-	lead[a.n] = '.'
-	a.n++
+	a.n = len(append(strconv.AppendInt(append(lead[:0], a.name...), int64(whole), 10), '.'))
 	a.lead = [2]uint64{le.Uint64(lead[:]), le.Uint64(lead[8:])}
 	a.from = whole * geo.Micro
-	return uint32(v - a.from)
 }
 
-// axisRoom is what put may write: a lead of two words, and a word that begins in it.
-const axisRoom = 15 + 8
+// vertexRoom is what a vertex may write: twice a lead of at most 13 bytes and six
+// digits, the last of them in a word.
+const vertexRoom = 2*(13+6) + 2
 
 // wordRoom is what words may write beyond the end.
 const wordRoom = 16
