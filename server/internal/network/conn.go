@@ -69,7 +69,7 @@ func (l *limitListener) admit(c net.Conn) *clientConn {
 		l.room.Wait()
 		look.Stop()
 	}
-	cc := &clientConn{Conn: c, Listen: l, reads: deadline{set: c.SetReadDeadline}, writes: deadline{set: c.SetWriteDeadline}}
+	cc := &clientConn{Conn: c, Listen: l}
 	if counted {
 		cc.from = addr
 		l.from[addr]++
@@ -121,8 +121,6 @@ type clientConn struct {
 	Listen *limitListener
 	from   netip.Addr
 	waits  atomic.Int64 // since when, in Unix nanoseconds; 0: it does not
-
-	reads, writes deadline
 }
 
 // connState is for http.Server: a connection waits for its client when it is new
