@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -41,15 +43,33 @@ type Index struct {
 // back when nothing refers to the index any more. Errors wrap [ErrIndex] where the
 // file is at fault.
 func OpenIndex(path string) (*Index, error) {
+	ix, err := mapIndex(path)
+	if err == nil {
+		err = checkDigest(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ix, nil
+}
+
+// mapIndex is OpenIndex without the checksum: nothing leads astray in what it
+// opens, but what is said of a zone may have been changed.
+func mapIndex(path string) (*Index, error) {
 	b, unmap, err := mapFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("omi: open index: %w", err)
 	}
-	ix, err := ParseIndex(b)
+	body, trailer, err := frame(b)
+	var ix *Index
+	if err == nil {
+		ix, err = parseBody(body, idOf(trailer))
+	}
 	if err != nil {
 		unmap()
 		return nil, err
 	}
+	leave(b) // of several publications most are never asked
 	// Not at once: a method whose last use of the index is behind it may still be
 	// reading from the file.
 	runtime.AddCleanup(ix, func(unmap func()) { time.AfterFunc(time.Minute, unmap) }, unmap)
@@ -58,17 +78,56 @@ func OpenIndex(path string) (*Index, error) {
 
 // ParseIndex reads an index from memory, which must not change afterwards.
 func ParseIndex(b []byte) (*Index, error) {
+	body, trailer, err := frame(b)
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], trailer) {
+		return nil, errDigest
+	}
+	return parseBody(body, idOf(trailer))
+}
+
+var errDigest = fmt.Errorf("%w: its checksum is wrong", ErrIndex)
+
+// frame takes a file apart into what its checksum is over, and that.
+func frame(b []byte) (body, trailer []byte, err error) {
 	if len(b) < headerSize+trailerSize || string(b[:len(magic)]) != magic {
-		return nil, fmt.Errorf("%w: it does not begin as one", ErrIndex)
+		return nil, nil, fmt.Errorf("%w: it does not begin as one", ErrIndex)
 	}
 	if v := le.Uint32(b[8:]); v != formatVersion {
-		return nil, fmt.Errorf("%w: version %d, this program reads %d", ErrIndex, v, formatVersion)
+		return nil, nil, fmt.Errorf("%w: version %d, this program reads %d", ErrIndex, v, formatVersion)
 	}
-	body, trailer := b[:len(b)-trailerSize], b[len(b)-trailerSize:]
-	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], trailer) {
-		return nil, fmt.Errorf("%w: its checksum is wrong", ErrIndex)
+	return b[:len(b)-trailerSize], b[len(b)-trailerSize:], nil
+}
+
+func idOf(trailer []byte) string { return hex.EncodeToString(trailer[:6]) }
+
+// checkDigest checks the checksum of a file. It reads the file piece by piece:
+// through a mapping all of it would be in the memory of the process.
+func checkDigest(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("omi: open index: %w", err)
 	}
-	return parseBody(body, hex.EncodeToString(trailer[:6]))
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("omi: open index: %w", err)
+	}
+	sum := sha256.New()
+	trailer := make([]byte, trailerSize)
+	_, err = io.CopyBuffer(sum, io.LimitReader(f, info.Size()-trailerSize), make([]byte, 256<<10))
+	if err == nil {
+		_, err = io.ReadFull(f, trailer)
+	}
+	if err != nil {
+		return fmt.Errorf("omi: read index: %w", err)
+	}
+	if !bytes.Equal(sum.Sum(nil), trailer) {
+		return errDigest
+	}
+	return nil
 }
 
 // parseBody reads everything but the checksum.

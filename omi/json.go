@@ -1,6 +1,7 @@
 package omi
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"sync"
@@ -252,27 +253,63 @@ func appendLatLng(b []byte, ring []geo.Point) []byte {
 	const most = len(`},{"lat":-123.456789,"lng":-123.456789`)
 	b = slices.Grow(append(b, '['), most*len(ring)+wordRoom)
 	n, w := len(b), b[:cap(b)]
+	lat, lng := axis{name: `},{"lat":`, from: nowhere}, axis{name: `,"lng":`, from: nowhere}
 	for i, p := range ring {
-		if i == 0 {
-			n += copy(w[n:], `{"lat":`)
-		} else {
-			le.PutUint64(w[n:], leadLat)
-			w[n+8] = ':'
-			n += 9
+		y, x := uint32(p.Y-lat.from), uint32(p.X-lng.from)
+		if i == 0 || y >= geo.Micro || x >= geo.Micro {
+			lead := lat.name
+			if i == 0 {
+				lead = lead[2:]
+			}
+			n += copy(w[n:], lead)
+			n += putMicro(w[n:], p.Y)
+			n += copy(w[n:], lng.name)
+			n += putMicro(w[n:], p.X)
+			lat.enter(p.Y)
+			lng.enter(p.X)
+			continue
 		}
-		n += putMicro(w[n:], p.Y)
-		le.PutUint64(w[n:], leadLng)
-		n += putMicro(w[n+7:], p.X) + 7
+		v := w[n : n+vertexRoom]
+		le.PutUint64(v, lat.lead[0])
+		le.PutUint64(v[8:], lat.lead[1])
+		le.PutUint64(v[lat.n&15:], uint64(thousands[y/1000])|uint64(thousands[y%1000])<<24)
+		v = v[lat.n&15+6:]
+		le.PutUint64(v, lng.lead[0])
+		le.PutUint64(v[8:], lng.lead[1])
+		le.PutUint64(v[lng.n&15:], uint64(thousands[x/1000])|uint64(thousands[x%1000])<<24)
+		n += lat.n + lng.n + 2*6
 	}
 	return append(w[:n], `}]`...)
 }
 
-// The words around the numbers of a vertex; the last letter of the second is
-// written over.
-var (
-	leadLat = le.Uint64([]byte(`},{"lat"`))
-	leadLng = le.Uint64([]byte(`,"lng": `))
-)
+// axis is one of the numbers of a vertex, with what stands before it. Neighbours mostly
+// lie in the same degree, so that all up to the point is in words made once (6 ns
+// of processor for a vertex, not 16).
+type axis struct {
+	name string
+	from int32     // micro-degrees of the degree; nowhere: each number is written by itself
+	lead [2]uint64 // the name, the degree and the point
+	n    int       // bytes of lead
+}
+
+// nowhere is far from all numbers.
+const nowhere = math.MinInt32
+
+// enter goes over to the degree of a number.
+func (a *axis) enter(v int32) {
+	if a.from = nowhere; v < 0 {
+		return
+	}
+	whole := v / geo.Micro
+	var lead [16]byte
+	a.n = len(append(strconv.AppendInt(append(lead[:0], a.name...), int64(whole), 10), '.'))
+	a.lead = [2]uint64{le.Uint64(lead[:]), le.Uint64(lead[8:])}
+	a.from = whole * geo.Micro
+}
+
+// vertexRoom is what a vertex may write: twice a lead of at most 13 bytes and six
+// digits, the last of them in a word.
+const vertexRoom = 2*(13+6) + 2
 
 // wordRoom is what words may write beyond the end.
 const wordRoom = 16

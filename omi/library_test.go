@@ -1,6 +1,7 @@
 package omi
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -248,5 +249,40 @@ func TestSampleShowsWhatTheFormatCanDo(t *testing.T) {
 	}
 	if !unquoted {
 		t.Error("every side is quoted")
+	}
+}
+
+// Opening a library does not compute checksums; Check does, once, and leaves out
+// what is damaged.
+func TestCheckLeavesOutWhatIsDamaged(t *testing.T) {
+	lib := libraryWith(t, village("2018/1", "F205", 9, 45))
+	lib.take(t, village("2018/2", "A001", 9, 45))
+	path := lib.Path(lib.Current().Active())
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(b, []byte("A001"))
+	b[at+3] = '2' // another municipality, and nothing that leads astray
+	write(t, path, b)
+	other, err := OpenLibrary(lib.dir)
+	if err != nil || other.Current().Active().Semester().String() != "2018/2" {
+		t.Fatalf("%v", err)
+	}
+	for i, want := range []error{ErrIndex, nil} { // it is said once
+		if err := other.Check(); !errors.Is(err, want) || other.Current().Active().Semester().String() != "2018/1" {
+			t.Errorf("look %d: %v", i, err)
+		}
+	}
+	if _, err := other.Refresh(); err != nil || len(other.Current().All()) != 1 {
+		t.Errorf("it is back: %v", err)
+	}
+	// a good one in its place is taken again
+	if err := other.Remove(semester("2018/2")); err != nil {
+		t.Fatal(err)
+	}
+	other.take(t, village("2018/2", "A001", 9, 45))
+	if err := other.Check(); err != nil || other.Current().Active().Semester().String() != "2018/2" {
+		t.Errorf("%v", err)
 	}
 }

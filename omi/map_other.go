@@ -9,3 +9,6 @@ func mapFile(path string) (b []byte, unmap func(), err error) {
 	b, err = os.ReadFile(path)
 	return b, func() {}, err
 }
+
+// leave does nothing: the file is in the memory of the process.
+func leave([]byte) {}

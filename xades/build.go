@@ -127,10 +127,10 @@ func digestXML(h crypto.Hash, digest []byte) string {
 }
 
 func (b *builder) keyInfo() string {
-	var s strings.Builder
-	s.WriteString(`<ds:KeyInfo><ds:X509Data>`)
+	s := []byte(`<ds:KeyInfo><ds:X509Data>`)
 	writeCert := func(der []byte) {
-		s.WriteString(`<ds:X509Certificate>` + base64.StdEncoding.EncodeToString(der) + `</ds:X509Certificate>`)
+		s = base64.StdEncoding.AppendEncode(append(s, `<ds:X509Certificate>`...), der)
+		s = append(s, `</ds:X509Certificate>`...)
 	}
 	writeCert(b.o.Certificate.Raw)
 	for _, c := range b.o.Chain {
@@ -138,8 +138,7 @@ func (b *builder) keyInfo() string {
 			writeCert(c.Raw)
 		}
 	}
-	s.WriteString(`</ds:X509Data></ds:KeyInfo>`)
-	return s.String()
+	return string(append(s, `</ds:X509Data></ds:KeyInfo>`...))
 }
 
 // canonicalPart is the exclusive canonical form that a fragment will have in

@@ -49,8 +49,10 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 		return fmt.Errorf("xades: %w", err)
 	}
 	return d.place(w, func(w io.Writer) error {
-		if _, err := io.WriteString(w, d.before+base64.StdEncoding.EncodeToString(value)+d.after); err != nil {
-			return err
+		for _, part := range []string{d.before, base64.StdEncoding.EncodeToString(value), d.after} {
+			if _, err := io.WriteString(w, part); err != nil {
+				return err
+			}
 		}
 		for _, o := range d.objs {
 			if err := d.writeObject(w, o); err != nil {
@@ -108,9 +110,9 @@ func Prepare(ctx context.Context, files []ades.File, params ades.SignParams, opt
 	}
 	return &Draft{
 		tbs: tbs, params: params, files: files, objs: p.b.objs, place: p.place,
-		before: fmt.Sprintf(`<ds:Signature xmlns:ds="%s" Id="%s">%s<ds:SignatureValue Id="value-%s">`, ds, p.b.id, info, p.b.id),
-		after: fmt.Sprintf(`</ds:SignatureValue>%s<ds:Object><xades:QualifyingProperties xmlns:xades="%s" Target="#%s">%s</xades:QualifyingProperties></ds:Object>`,
-			p.b.keyInfo(), ns132, p.b.id, properties),
+		before: `<ds:Signature xmlns:ds="` + ds + `" Id="` + p.b.id + `">` + info + `<ds:SignatureValue Id="value-` + p.b.id + `">`,
+		after: `</ds:SignatureValue>` + p.b.keyInfo() + `<ds:Object><xades:QualifyingProperties xmlns:xades="` + ns132 + `" Target="#` + p.b.id + `">` +
+			properties + `</xades:QualifyingProperties></ds:Object>`,
 	}, nil
 }
 

@@ -76,6 +76,9 @@ type Origin struct {
 	Prefixes []string
 	declared []string // prefixes that some element declares,
 	more     bool     // and more than are worth a list
+	// NoColon: no text, instruction or value of an attribute has a colon. Without
+	// it they may.
+	NoColon bool
 }
 
 // maxDeclared bounds the list of declared prefixes: it is searched for each.

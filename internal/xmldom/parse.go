@@ -68,6 +68,7 @@ type parser struct {
 	weight    int  // of attributes that are not paid for yet
 	noCR      bool // the text has no carriage return
 	noCDEnd   bool // the text has no ]]> outside CDATA sections, as far as is known
+	colons    int  // in names and declarations
 	canonical bool // the start tag at hand is spelled as canonical XML would
 	origin    *Origin
 
@@ -119,6 +120,8 @@ func (p *parser) run() error {
 	if p.d.Root() == nil {
 		return errors.New("no root element")
 	}
+	// Those of the text that stand in names and declarations, and none by its number.
+	p.origin.NoColon = strings.Count(p.s, ":") == p.colons && !strings.Contains(p.s, "&#")
 	return nil
 }
 

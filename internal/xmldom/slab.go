@@ -10,8 +10,8 @@ import (
 // and would else be the most of what there is to collect.
 type memory struct {
 	nodes  [4096]Node
-	extras [1024]extra
-	attrs  [1024]Attr
+	extras [2048]extra // every second node, if all are elements with text in them
+	attrs  [2048]Attr
 	binds  [128]Binding
 
 	used struct{ nodes, extras, attrs, binds int }

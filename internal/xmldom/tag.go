@@ -65,6 +65,7 @@ func (p *parser) open(n *Node, qname string) error {
 		return err
 	}
 	n.uses, n.written = n.Name.bit, n.Name.bit != 0 && declared == 0
+	p.colons += colons(n.Name)
 	if len(p.raw) == 0 {
 		return nil
 	}
@@ -105,6 +106,7 @@ func (p *parser) declare(a rawAttr) error {
 	if len(p.scope) >= p.lim.Bindings {
 		return fmt.Errorf("%w: more than %d namespaces in scope", ErrLimit, p.lim.Bindings)
 	}
+	p.colons += strings.Count(a.qname, ":") + strings.Count(a.value, ":")
 	p.scope = append(p.scope, Binding{Prefix: prefix, URI: a.value})
 	if o := p.origin; !o.Declares(prefix) {
 		if o.more = len(o.declared) == maxDeclared; !o.more {
@@ -126,6 +128,7 @@ func (p *parser) attrNames(n *Node) error {
 			return err
 		}
 		n.extra.attrs[k] = Attr{Name: name, Value: a.value}
+		p.colons += colons(name)
 		if name.Prefix != "" { // its place among several hangs on its namespace
 			n.written = n.written && name.bit != 0 && len(p.raw) == 1
 			n.uses |= name.bit
@@ -210,6 +213,14 @@ func (p *parser) resolve(qname string, element bool) (*Name, error) {
 	return n, nil
 }
 
+// colons in a name as it is written.
+func colons(n *Name) int {
+	if n.Prefix == "" {
+		return 0
+	}
+	return 1
+}
+
 // bit of a prefix; 0 where there are too many of them.
 func (p *parser) bit(prefix string) uint32 {
 	i := slices.Index(p.origin.Prefixes, prefix)
@@ -266,6 +277,7 @@ func (p *parser) endTag() error {
 	n.InnerEnd, n.End = uint32(start), uint32(p.i)
 	n.written = n.written && p.i-start == len(q)+3
 	up.written, up.uses = up.written && n.written, up.uses|n.uses
+	p.colons += colons(n.Name)
 	p.leave()
 	p.depth--
 	p.last, p.cur = n, up

@@ -94,6 +94,9 @@ func (b *binding) body(a *API, c *call, r *http.Request, op *Op, in any) ([]byte
 		rd.sum = nil // nobody will ask, or the parts are digested
 	}
 	c.spool.Expect(r.ContentLength)
+	if op.Passing && r.ProtoMajor == 1 { // HTTP/2 may be writing from it yet when an answer was broken off
+		c.spool.Lend()
+	}
 	up := uploaded{Spool: c.spool}
 	if form {
 		up.Parts, err = c.spool.ReadForm(rd, boundary)

@@ -30,6 +30,7 @@ type Op struct {
 	NoContent  bool // there is no data: 204
 	Gzip       bool // large answers are compressed for those who accept it
 	Hidden     bool // not in the document
+	Passing    bool // nothing of the body is used once it is answered: its memory serves the next
 
 	MaxBody    int64         // bytes; zero takes the server's limit
 	Timeout    time.Duration // zero takes the server's

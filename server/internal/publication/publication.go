@@ -104,6 +104,9 @@ func (k *Service) refresh(ctx context.Context) {
 	if err != nil {
 		k.cfg.Log.Error("a publication cannot be read", "error", err)
 	}
+	if err := k.library.Check(); err != nil {
+		k.cfg.Log.Error("a publication is damaged", "error", err)
+	}
 	if err := k.Share(ctx); err != nil && ctx.Err() == nil {
 		k.cfg.Log.Error("share publications", "error", err)
 	}

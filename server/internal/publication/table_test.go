@@ -214,15 +214,15 @@ func (b *bench) beside(t *testing.T, server process, token, name string, paths [
 	}
 	size /= len(paths)
 	yard := b.bareServer(t, size)
-	var ours, theirs, ratios, ourTime, theirTime []float64
+	var ours, theirs, ratios, ourTime, theirTime, timeRatios []float64
 	for range 7 {
 		y, yt := load(t, b.work, yard, token, paths)
 		o, ot := load(t, b.work, server, token, paths)
 		ours, theirs, ratios = append(ours, o), append(theirs, y), append(ratios, o/y)
-		ourTime, theirTime = append(ourTime, ot), append(theirTime, yt)
+		ourTime, theirTime, timeRatios = append(ourTime, ot), append(theirTime, yt), append(timeRatios, yt/ot)
 	}
-	b.row("HTTP, "+name, "%.0f/s, %.1f µs of processor; bare handler, %d bytes: %.0f/s, %.1f µs; ratio %.2f",
-		median(ours), median(ourTime), size, median(theirs), median(theirTime), median(ratios))
+	b.row("HTTP, "+name, "%.0f/s, %.1f µs of processor; bare handler, %d bytes: %.0f/s, %.1f µs; ratio %.2f, by processor time %.2f",
+		median(ours), median(ourTime), size, median(theirs), median(theirTime), median(ratios), median(timeRatios))
 }
 
 func median(v []float64) float64 {

@@ -3,6 +3,7 @@ package upload
 import (
 	"bytes"
 	"encoding/base64"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ func FuzzDecodeStandard(f *testing.F) {
 		f.Add([]byte(base64.RawStdEncoding.EncodeToString(b)))
 		f.Add([]byte(base64.URLEncoding.EncodeToString(b)))
 	}
-	long := strings.Repeat("QUJD", 10)
+	long := strings.Repeat("QUJD", 26)
 	for i := range len(long) {
 		for _, c := range []string{"=", "\n", " ", "-", "\x00", "\xff", "*", "\r\n"} {
 			f.Add([]byte(long[:i] + c + long[i+1:]))
@@ -33,16 +34,54 @@ func FuzzDecodeStandard(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		want := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
 		m, err := base64.StdEncoding.Decode(want, text)
-		got := make([]byte, len(text)/4*3)
-		n, ok := decodeStandard(got, text)
 		plain := err == nil && !bytes.ContainsAny(text, "\r\n")
-		if ok != plain {
-			t.Fatalf("%q: taken %v, and by the library %v", text, ok, err)
-		}
-		if ok && !bytes.Equal(got[:n], want[:m]) {
-			t.Fatalf("%q: %q, and by the library %q", text, got[:n], want[:m])
-		}
+		eachWay(func() {
+			room := bytes.Repeat([]byte{0xa5}, len(text)/4*3+64)
+			got, beyond := room[:len(text)/4*3], room[len(text)/4*3:]
+			n, ok := decodeStandard(got, text)
+			if ok != plain {
+				t.Fatalf("%q: taken %v, and by the library %v (vectors %v)", text, ok, err, vectors)
+			}
+			if ok && !bytes.Equal(got[:n], want[:m]) {
+				t.Fatalf("%q: %q, and by the library %q (vectors %v)", text, got[:n], want[:m], vectors)
+			}
+			if len(bytes.Trim(beyond, "\xa5")) > 0 {
+				t.Fatalf("%q: written beyond its room (vectors %v)", text, vectors)
+			}
+		})
 	})
+}
+
+// FuzzOrdinary holds the quick search against one byte by byte.
+func FuzzOrdinary(f *testing.F) {
+	for n := range 70 {
+		for _, c := range []string{"", "\"", "\\", "\x1f", "\x00", "\x7f", "\x80", "\xff", " "} {
+			f.Add([]byte(strings.Repeat("a", n) + c + strings.Repeat("~", 40)))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		want := bytes.IndexFunc(text, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r > 0x7f })
+		if want < 0 {
+			want = len(text)
+		}
+		eachWay(func() {
+			if got := ordinary(text); got != want {
+				t.Fatalf("%q: %d, not %d (vectors %v)", text, got, want, vectors)
+			}
+		})
+	})
+}
+
+// eachWay does something without vectors, and with them where there are some.
+func eachWay(do func()) {
+	has := vectors
+	defer func() { vectors = has }()
+	vectors = false
+	do()
+	if has {
+		vectors = true
+		do()
+	}
 }
 
 func BenchmarkDecodeStandard(b *testing.B) {
@@ -54,10 +93,12 @@ func BenchmarkDecodeStandard(b *testing.B) {
 			_, _ = base64.StdEncoding.Decode(dst, text)
 		}
 	})
-	b.Run("own", func(b *testing.B) {
-		b.SetBytes(int64(len(text)))
-		for b.Loop() {
-			decodeStandard(dst, text)
-		}
+	eachWay(func() {
+		b.Run(fmt.Sprintf("own, vectors %v", vectors), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				decodeStandard(dst, text)
+			}
+		})
 	})
 }

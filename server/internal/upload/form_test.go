@@ -59,6 +59,27 @@ func FuzzForm(f *testing.F) {
 	})
 }
 
+// FuzzCut: where a delimiter is found is where bytes.Cut finds it.
+func FuzzCut(f *testing.F) {
+	for n := range 100 {
+		before := strings.Repeat("\r\n--", n)[:n]
+		f.Add(before+"\r\n--boundary"+strings.Repeat("y", 100-n), "\r\n--boundary")
+		f.Add(before+"\r\n--boundarz"+before, "\r\n--boundary")
+		f.Add(before+"b", "b")
+	}
+	f.Fuzz(func(t *testing.T, body, delimiter string) {
+		if delimiter == "" {
+			return
+		}
+		before, after, found := strings.Cut(body, delimiter)
+		eachWay(func() {
+			if b, a, ok := cut([]byte(body), []byte(delimiter)); string(b) != before || string(a) != after || ok != found {
+				t.Errorf("%q at %q: %q, %q, %v (vectors %v)", body, delimiter, b, a, ok, vectors)
+			}
+		})
+	})
+}
+
 // Both ways to read a form are taken, and a body of known length is not copied.
 func TestFormInMemory(t *testing.T) {
 	t.Parallel()

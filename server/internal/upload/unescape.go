@@ -83,10 +83,13 @@ func (u *unescaper) plain() error {
 
 // ordinary is how many bytes at the start of b are ASCII that a JSON string has
 // as it is: no control character, quote, backslash or part of a rune. Eight are
-// looked at together.
+// looked at together, or as many as a vector has.
 func ordinary(b []byte) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	n := 0
+	if vectors {
+		n = ordinaryBlocks(b)
+	}
 	for ; n+8 <= len(b); n += 8 {
 		v := binary.LittleEndian.Uint64(b[n:])
 		quote, slash := v^ones*'"', v^ones*'\\'

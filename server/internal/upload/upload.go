@@ -95,6 +95,8 @@ type Spool struct {
 	short  int   // bytes of memory for what is short
 	held   int64 // of the shared memory
 	expect int64 // bytes of the body, where they are known
+	lends  bool
+	lent   []*[]byte // rooms that others had and will have
 }
 
 // New returns an empty spool whose files are made in dir; the empty string
@@ -110,6 +112,7 @@ func (s *Spool) Close() (err error) {
 	}
 	s.file, s.texts = nil, nil
 	s.giveBack(s.held)
+	s.leave()
 	return err
 }
 
@@ -215,7 +218,7 @@ func (w *Writer) grow(n int) bool {
 	} else {
 		w.spool.short += room
 	}
-	w.mem = append(make([]byte, 0, room), w.mem...)
+	w.mem = append(w.spool.room(room)[:0], w.mem...)
 	return true
 }
 

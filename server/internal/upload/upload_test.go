@@ -492,3 +492,40 @@ func TestDecodedLetters(t *testing.T) {
 		s.Close()
 	}
 }
+
+// What one body leaves another takes, and finds nothing of it there.
+func TestLend(t *testing.T) {
+	body := func(letter string, n int) string { return `{"a":"` + strings.Repeat(letter, n) + `"}` }
+	for i, c := range []struct {
+		letter string
+		n      int
+	}{{"QQQQ", 50_000}, {"YYYY", 49_000}, {"QQQQ", 30_000}, {"YYYY", 20_000}} {
+		text := body(c.letter, c.n)
+		s := New(t.TempDir(), Limits{})
+		s.Lend()
+		s.Expect(int64(len(text)))
+		v, err := s.ReadJSON(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct{ A Text }
+		if err := s.Unmarshal(jsontext.Value(bytes.Replace(v, []byte(`"a"`), []byte(`"A"`), 1)), &got); err != nil {
+			t.Fatal(err)
+		}
+		src, letters, err := got.A.Decoded(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(io.NewSectionReader(src, 0, src.Size()))
+		if want, _ := base64.StdEncoding.DecodeString(strings.Repeat(c.letter, c.n)); err != nil || !bytes.Equal(content, want) {
+			t.Errorf("body %d: %d bytes, %v", i, len(content), err)
+		}
+		if string(letters) != strings.Repeat(c.letter, c.n) {
+			t.Errorf("body %d: its letters are others", i)
+		}
+		if len(s.lent) == 0 {
+			t.Errorf("body %d took no room of others", i)
+		}
+		s.Close()
+	}
+}

@@ -82,6 +82,7 @@ func RegisterVerify(a *api.API, v *Verify) {
 			"(`application/xml`), as a page (`text/html`) or as PDF (`application/pdf`), sealed by the server. As `multipart/form-data` the fields " +
 			"`inputDocument` and `detachedContent` (repeatable) are files. Nothing that is sent is kept.",
 		Produces: []string{"application/xml", "text/html", "application/pdf"},
+		Passing:  true,
 	}, v.verify)
 }
 

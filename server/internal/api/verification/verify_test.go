@@ -11,11 +11,13 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"rogito.dev/rogito"
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/report"
@@ -348,3 +350,37 @@ func TestVerifyForm(t *testing.T) {
 		}
 	}
 }
+
+// The memory of a body serves the next: what was found in one, and is remembered of
+// its certificates, is its own.
+func TestBodiesShareMemory(t *testing.T) {
+	t.Parallel()
+	s := newVerifyServer(t)
+	signed := func(actor, content string) []byte {
+		a := s.pki.Actor(t, actor)
+		var out bytes.Buffer
+		o := rogito.Options{SignParams: a.Signing(s.pki.Now()), Format: ades.CAdES}
+		if _, err := rogito.Sign(t.Context(), rogito.File("a", strings.NewReader(content)), &out, a.Key, o); err != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	one, other := signed("p256", strings.Repeat("one ", 20_000)), signed("good", strings.Repeat("two ", 20_000))
+	broken := bytes.Replace(one, []byte("one one"), []byte("one two"), 1)
+	first := map[string]string{}
+	for range 3 {
+		for name, doc := range map[string][]byte{"one": one, "other": other, "broken": broken} {
+			_, b := s.ask(map[string]any{"inputDocument": b64(doc)})
+			text := madeAt.ReplaceAllString(string(b), "")
+			if first[name] == "" {
+				first[name] = text
+			}
+			if text != first[name] || strings.Contains(text, `"TOTAL-PASSED"`) != (name != "broken") {
+				t.Errorf("%s: %.400s", name, text)
+			}
+		}
+	}
+}
+
+// madeAt are the times that another answer to the same has.
+var madeAt = regexp.MustCompile(`"\d{4}-\d\d-\d\d [^"]*"`)

@@ -1,0 +1,42 @@
+package upload
+
+import "sync"
+
+// Rooms of memory that one body leaves and the next takes, by their length in
+// steps. Memory that is made anew for every body is cleared, and is most of what
+// the collector has to look for: a form of 200 KB took a tenth less of processor
+// without it.
+const (
+	roomStep  = 64 << 10
+	roomLeast = 16 << 10 // less is not worth it
+)
+
+var rooms [(1 << 20) / roomStep]sync.Pool
+
+// Lend has the memory of what is read from here on serve another body once the
+// spool is closed. It is for who keeps no source of this one, and has nobody
+// that writes from it, by then.
+func (s *Spool) Lend() { s.lends = true }
+
+// room is n bytes of memory. What is in them is not said.
+func (s *Spool) room(n int) []byte {
+	step := (n - 1) / roomStep
+	if !s.lends || n < roomLeast || step >= len(rooms) {
+		return make([]byte, n)
+	}
+	room, ok := rooms[step].Get().(*[]byte)
+	if !ok {
+		fresh := make([]byte, (step+1)*roomStep)
+		room = &fresh
+	}
+	s.lent = append(s.lent, room)
+	return (*room)[:n:n]
+}
+
+// leave gives the rooms back.
+func (s *Spool) leave() {
+	for _, room := range s.lent {
+		rooms[len(*room)/roomStep-1].Put(room)
+	}
+	s.lent = nil
+}
