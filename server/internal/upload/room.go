@@ -18,7 +18,7 @@ var rooms [(1 << 20) / roomStep]sync.Pool
 // that writes from it, by then.
 func (s *Spool) Lend() { s.lends = true }
 
-// room is n bytes of memory. What is in them is not said.
+// room is n bytes of cleared memory.
 func (s *Spool) room(n int) []byte {
 	step := (n - 1) / roomStep
 	if !s.lends || n < roomLeast || step >= len(rooms) {
@@ -33,9 +33,10 @@ func (s *Spool) room(n int) []byte {
 	return (*room)[:n:n]
 }
 
-// leave gives the rooms back.
+// leave gives the rooms back, cleared: a body holds what is its sender's alone.
 func (s *Spool) leave() {
 	for _, room := range s.lent {
+		clear(*room)
 		rooms[len(*room)/roomStep-1].Put(room)
 	}
 	s.lent = nil
