@@ -67,8 +67,14 @@ func (c *dictionaryCache) add(id dictionaryID, recurring []byte) *s2.Dict {
 	return d
 }
 
+// mostText bounds what is stored as a difference: a longer text stands as it is.
+const mostText = 64 << 20
+
 // pack is a text as it is stored.
 func pack(text []byte, id dictionaryID, d *s2.Dict) []byte {
+	if len(text) > mostText {
+		return text
+	}
 	small := append(make([]byte, 0, len(text)/2+64), packed)
 	small = append(small, id[:]...)
 	if id == (dictionaryID{}) {
@@ -132,12 +138,15 @@ func (l *Log) dictionary(ctx context.Context, tx *store.Tx, r *Recurring) (id di
 // dictionary.
 var errText = errors.New("audit: a text cannot be read")
 
-// unpack turns the stored texts of entries into the texts. One that cannot be
-// read becomes something that does not have its digest.
-func (c *dictionaryCache) unpack(ctx context.Context, q store.Querier, list []*Entry) error {
-	for _, e := range list {
-		id, difference, ok := split(e.Payload)
+// unpack turns the stored texts of rows into those of their events. One that
+// cannot be read becomes something that does not have its digest.
+func (c *dictionaryCache) unpack(ctx context.Context, q store.Querier, list []*row) error {
+	for _, r := range list {
+		id, difference, ok := split(r.text)
 		if !ok {
+			if len(r.text) > 0 {
+				r.tell(r.text)
+			}
 			continue
 		}
 		d := c.get(id)
@@ -150,22 +159,43 @@ func (c *dictionaryCache) unpack(ctx context.Context, q store.Querier, list []*E
 				d = c.add(id, recurring)
 			}
 		}
-		e.unpackWith(d, difference)
+		r.tell(undo(d, difference))
 	}
 	return nil
+}
+
+// unpackWords is unpack for a row whose text has no dictionary of its own.
+func (r *row) unpackWords() {
+	text := r.text
+	if id, difference, ok := split(text); ok {
+		var d *s2.Dict
+		if id == (dictionaryID{}) {
+			if d = dictionaries.get(id); d == nil {
+				d = dictionaries.add(id, nil)
+			}
+		}
+		text = undo(d, difference)
+	}
+	if len(text) > 0 {
+		r.tell(text)
+	}
 }
 
 // unreadable stands for a text that is not there any more.
 var unreadable = []byte(`{"log":""}`)
 
-func (e *Entry) unpackWith(d *s2.Dict, difference []byte) {
-	e.Payload = unreadable
-	if d == nil {
-		return
+// undo is the text that a difference was made of. How long it is the difference
+// itself says, which anybody may have written: what is longer than any text of
+// ours is not made room for.
+func undo(d *s2.Dict, difference []byte) []byte {
+	if n, err := s2.DecodedLen(difference); d == nil || err != nil || n > mostText {
+		return unreadable
 	}
-	if text, err := d.Decode(nil, difference); err == nil {
-		e.Payload = text
+	text, err := d.Decode(nil, difference)
+	if err != nil {
+		return unreadable
 	}
+	return text
 }
 
 // readDictionary reads what a dictionary has beyond the common words.
