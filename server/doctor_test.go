@@ -127,10 +127,10 @@ func TestDoctorNamesEveryDamage(t *testing.T) {
 			{"a document that was changed on disk", "records", "input document of record " + large.ID + ": it", func() func() { return p.spoilLargest() }},
 
 			{"an audit entry that was changed", "audit", "entry ", func() func() {
-				return swap(p, "audit_events", "payload", "record_id = '"+small.ID+"' and kind = 'request'", flip)
+				return swap(p, "audit_events", "payload", "record_id = '"+small.ID+"' and "+holding("request"), flip)
 			}},
 			{"an audit entry that was moved", "audit", "entry ", func() func() {
-				return swap(p, "audit_events", "digest", "record_id = '"+small.ID+"' and kind = 'request'", flip)
+				return swap(p, "audit_events", "mac", "record_id = '"+small.ID+"' and "+holding("request"), flip)
 			}},
 		}
 		// The entries stand in the tree before they are changed.

@@ -153,9 +153,7 @@ func (g *grown) add(ctx context.Context, tx *store.Tx, k int) error {
 		blob: store.NewID() + "." + store.NewID() + ".ba645d", CreatedAt: now,
 	}
 	document.Name = document.MD5 + ".pdf"
-	validated := *document
-	validated.Role = roleValidated
-	r.Inputs, r.Validated = []*File{document}, &validated
+	r.Inputs, r.Validated = []*File{document}, document.asValidated()
 	x := &run{Service: g.Service, record: r, cert: g.cert, secrets: &Secrets{Credential: g.credential}, cred: &keys.Credential{}}
 	if err := g.insertRecord(ctx, tx, r); err != nil {
 		return err
@@ -173,7 +171,7 @@ func (g *grown) add(ctx context.Context, tx *store.Tx, k int) error {
 	if k%50 == 1 {
 		return x.endIn(ctx, tx, nil)
 	}
-	to := intent.Intent{ID: store.NewID(), Account: r.AccountID, Record: r.ID, Certificate: g.cert.ID, Digest: hexOf(shaOf(r.ID + "digest")), At: now}
+	to := intent.Intent{ID: store.NewID(), Account: r.AccountID, Record: r.ID, Certificate: g.cert.ID, Digest: shaOf(r.ID + "digest"), At: now}
 	if err := intent.Write(ctx, tx, to); err != nil {
 		return err
 	}
@@ -216,11 +214,7 @@ func (x *run) endIn(ctx context.Context, tx *store.Tx, to *intent.Intent) error 
 		ID: store.NewID(), Role: roleSigned, MimeType: "application/pdf", Extension: "pdf", Size: 109_000, MD5: hexOf(md5Of(to.ID)), SHA256: hexOf(shaOf(to.ID)),
 		Name: r.ID + ".pdf", blob: store.NewID() + "." + store.NewID() + ".ba645d", CreatedAt: r.UpdatedAt,
 	}
-	signer, err := json.Marshal(r.Signer)
-	if err != nil {
-		return err
-	}
-	if err := x.transition(ctx, tx, Done, `signature_type = $5, achieved_level = 'B', signer = $6, secret = null, lease_until = 0`, r.Type, string(signer)); err != nil {
+	if err := x.transition(ctx, tx, Done, `signature_type = $5, achieved_level = 'B', signer = $6, secret = null, lease_until = 0`, r.Type, storedSigner(r.Signer)); err != nil {
 		return err
 	}
 	if err := x.insertFiles(ctx, tx, r.ID, r.Signed); err != nil {
@@ -231,7 +225,7 @@ func (x *run) endIn(ctx context.Context, tx *store.Tx, to *intent.Intent) error 
 	}
 	signature := x.event("signature", "signed with SHA256withRSA, level B", signatureDetail{
 		Algorithm: ades.Algorithm{Name: "SHA256withRSA", Key: "RSA", Digest: "SHA256", Content: "SHA256", KeySize: 2048, OID: "1.2.840.113549.1.1.11"}, Level: "B",
-		Certificates: append([][]byte{x.cert.DER}, x.cert.Chain...), ToBeSigned: append(slices.Clone(tbsHead), shaOf(to.Digest)...), ToBeSignedDigest: to.Digest, Value: noise(256),
+		Certificates: append([][]byte{x.cert.DER}, x.cert.Chain...), ToBeSigned: append(slices.Clone(tbsHead), shaOf(to.ID)...), ToBeSignedDigest: hexOf(to.Digest), Value: noise(256),
 	})
 	return x.audit.Append(ctx, tx, x.signedEvents(&signedDocument{parts: []audit.Event{signature}})...)
 }
@@ -453,7 +447,36 @@ func (g *grown) time(t *testing.T, n int) {
 			return len(l), err
 		})
 	}
+	g.sizes(t, n)
 	t.Logf("%d records: the slowest list takes %.2f ms: %s", n, float64(slowest.Microseconds())/1000, what)
+}
+
+// sizes tells what a record takes in each table and index.
+func (g *grown) sizes(t *testing.T, n int) {
+	query := `select name, cast(sum(pgsize) as bigint) from dbstat group by name order by 2 desc`
+	if g.db.Dialect() == store.PostgreSQL {
+		query = `select relname, pg_relation_size(oid) from pg_class where relkind in ('r', 'i', 't') order by 2 desc`
+		for _, table := range []string{"audit_events", "signatures", "signature_files", "signing_intents", "charges", "wallet_transactions"} {
+			if _, err := g.db.Pool().Exec(t.Context(), `vacuum `+table); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rows, err := g.db.Read().Query(t.Context(), query)
+	total := int64(0)
+	err = store.Each("sizes", rows, err, func(r store.Row) error {
+		var name string
+		var size int64
+		err := r.Scan(&name, &size)
+		if total += size; size/int64(n) > 0 {
+			t.Logf("%-40s %5d bytes a record", name, size/int64(n))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%-40s %5d bytes a record", "all", total/int64(n))
 }
 
 // Options are stored without what is zero, and are the same when they are read.
