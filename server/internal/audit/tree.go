@@ -142,13 +142,28 @@ func (l *Log) headMAC(h *head) []byte {
 	return sum[:]
 }
 
+// storeHead writes the head, where writes share a commit once for all of them. It
+// is not changed any more.
 func (l *Log) storeHead(ctx context.Context, tx *store.Tx, h *head) error {
-	_, err := tx.Exec(ctx, `update audit_head set size = $1, edge = $2, checkpoint = $3, last = $4, mac = $5 where id = 1`,
-		h.size, h.edge(), h.checkpoint, h.last, l.headMAC(h))
-	if err != nil {
-		return fmt.Errorf("audit: tree head: %w", err)
+	return tx.Carry(h, func(tx *store.Tx) error {
+		_, err := tx.Exec(context.WithoutCancel(ctx), `update audit_head set size = $1, edge = $2, checkpoint = $3, last = $4, mac = $5 where id = 1`,
+			h.size, h.edge(), h.checkpoint, h.last, l.headMAC(h))
+		if err != nil {
+			return fmt.Errorf("audit: tree head: %w", err)
+		}
+		return nil
+	})
+}
+
+// openHead is the head as this transaction may change it: that of the write before,
+// where they share a commit, else the one that the query reads.
+func (l *Log) openHead(ctx context.Context, tx *store.Tx, query string) (*head, error) {
+	if h, ok := tx.Carried().(*head); ok {
+		own := *h
+		own.stack = slices.Clone(h.stack)
+		return &own, nil
 	}
-	return nil
+	return l.scanHead(tx.QueryRow(ctx, query))
 }
 
 // growing is the tree while leaves are added to it.
@@ -162,7 +177,7 @@ type growing struct {
 
 // openTree reads the head with a query.
 func (l *Log) openTree(ctx context.Context, tx *store.Tx, query string) (*growing, error) {
-	h, err := l.scanHead(tx.QueryRow(ctx, query))
+	h, err := l.openHead(ctx, tx, query)
 	if err != nil {
 		return nil, err
 	}
