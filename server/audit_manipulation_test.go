@@ -546,15 +546,15 @@ func manipulations() []manipulation {
 				select 'forged', account_id, certificate_type, certificate_id, 'DONE', created_at, updated_at from signatures where id = $1`, x.signed.ID)
 		}},
 		{name: "the signed document is another", do: func(x *intruder) {
-			x.exec(`update signature_files set sha256 = $1 where signature_id = $2 and role = 'signed'`, strings.Repeat("0", 64), x.signed.ID)
+			x.exec(`update signature_files set sha256 = $1 where signature_id = $2 and role = 'signed'`, make([]byte, 32), x.signed.ID)
 		}},
 		{name: "the input document is another", do: func(x *intruder) {
-			x.exec(`update signature_files set sha256 = $1 where signature_id = $2 and role = 'input'`, strings.Repeat("0", 64), x.signed.ID)
+			x.exec(`update signature_files set sha256 = $1 where signature_id = $2 and role = 'input'`, make([]byte, 32), x.signed.ID)
 		}},
 		{name: "the signed document's row is deleted", do: func(x *intruder) { x.exec(`delete from signature_files where signature_id = $1`, x.signed.ID) }},
 		{name: "a use of a key is deleted", do: func(x *intruder) { x.exec(`delete from signing_intents where signature_id = $1`, x.signed.ID) }},
 		{name: "a use of a key is of another digest", do: func(x *intruder) {
-			x.exec(`update signing_intents set digest = $1 where signature_id = $2`, strings.Repeat("0", 64), x.signed.ID)
+			x.exec(`update signing_intents set digest = $1 where signature_id = $2`, make([]byte, 32), x.signed.ID)
 		}},
 		{name: "a signed record was refused", do: func(x *intruder) {
 			x.exec(`update signatures set approval = 'REFUSED' where id = $1`, x.signed.ID)
@@ -628,7 +628,7 @@ func manipulations() []manipulation {
 			x.exec(`delete from signature_files where signature_id = $1 and role = 'input'`, x.signed.ID)
 		}},
 		{name: "the validated document's row is deleted", do: func(x *intruder) {
-			x.exec(`delete from signature_files where signature_id = $1 and role = 'validated'`, x.signed.ID)
+			x.exec(`update signature_files set validated = false where signature_id = $1`, x.signed.ID)
 		}},
 		{name: "a document has another name", do: func(x *intruder) {
 			x.exec(`update signature_files set label = 'another' where signature_id = $1 and role = 'input'`, x.signed.ID)

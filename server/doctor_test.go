@@ -116,7 +116,7 @@ func TestDoctorNamesEveryDamage(t *testing.T) {
 			}},
 
 			{"a digest that was changed", "records", "signed document of record " + small.ID + ": its digests", func() func() {
-				return swap(p, "signature_files", "sha256", "role = 'signed' and signature_id = '"+small.ID+"'", func(s string) string { return strings.Repeat("0", 64) })
+				return swap(p, "signature_files", "sha256", "role = 'signed' and signature_id = '"+small.ID+"'", func([]byte) []byte { return make([]byte, 32) })
 			}},
 			{"a document that is gone", "records", "signed document of record " + small.ID + ": it is not there", func() func() {
 				return swap(p, "signature_files", "blob", "role = 'signed' and signature_id = '"+small.ID+"'", func(string) string { return store.NewID() })
