@@ -108,8 +108,12 @@ func noise(n int) []byte {
 
 // fill adds n records, of which one in fifty ended in error, one in a thousand
 // waits for an approval, and one in a thousand is of each rarer kind.
-func (g *grown) fill(t testing.TB, n int) {
+//
+// ROGITO_TEST_GROWTH_FOR=30m has it end after that time; it returns how many there
+// are.
+func (g *grown) fill(t testing.TB, n int) int {
 	t.Helper()
+	most, _ := time.ParseDuration(os.Getenv("ROGITO_TEST_GROWTH_FOR"))
 	ctx := context.Background()
 	const together = 200
 	begun := time.Now()
@@ -131,7 +135,11 @@ func (g *grown) fill(t testing.TB, n int) {
 		if n >= 100_000 && i%50_000 == 0 {
 			fmt.Fprintln(os.Stderr, g.db.Dialect(), i, "records after", time.Since(begun).Round(time.Second), "with", yardstick.Processor().Round(time.Second), "of processor")
 		}
+		if most > 0 && time.Since(begun) > most {
+			return i + together
+		}
 	}
+	return n
 }
 
 func (g *grown) add(ctx context.Context, tx *store.Tx, k int) error {
@@ -228,13 +236,21 @@ func (x *run) endIn(ctx context.Context, tx *store.Tx, to *intent.Intent) error 
 	}
 	signature := x.event("signature", "signed with SHA256withRSA, level B", signatureDetail{
 		Algorithm: ades.Algorithm{Name: "SHA256withRSA", Key: "RSA", Digest: "SHA256", Content: "SHA256", KeySize: 2048, OID: "1.2.840.113549.1.1.11"}, Level: "B",
-		Certificates: append([][]byte{x.cert.DER}, x.cert.Chain...), ToBeSigned: append(slices.Clone(tbsHead), shaOf(to.ID)...), ToBeSignedDigest: hexOf(to.Digest), Value: noise(256),
+		Certificates: append([][]byte{x.cert.DER}, x.cert.Chain...), ToBeSigned: x.attributes(to), ToBeSignedDigest: hexOf(to.Digest), Value: noise(256),
 	})
 	return x.audit.Append(ctx, tx, x.signedEvents(&signedDocument{parts: []audit.Event{signature}})...)
 }
 
-// tbsHead is as long as signed attributes are.
-var tbsHead = noise(200)
+// attributes are what signed attributes are made of, as long: object identifiers,
+// the document's digest, that of the certificate, its issuer and number.
+func (x *run) attributes(to *intent.Intent) []byte {
+	identifiers, err := hex.DecodeString("3181ed301806092a864886f70d010903310b06092a864886f70d010701302f06092a864886f70d01090431220420")
+	if err != nil {
+		panic(err)
+	}
+	cert := sha256.Sum256(x.cert.DER)
+	return slices.Concat(identifiers, shaOf(to.ID), cert[:], x.cert.DER[:130])
+}
 
 // keeper makes the checkpoints of a filled store.
 func keeper(t testing.TB, db *store.DB, m *master.Key) (*audit.Checkpointer, *audit.Live) {
@@ -298,8 +314,7 @@ func TestListsAtScale(t *testing.T) {
 	if data := os.Getenv("ROGITO_TEST_GROWTH_DATA"); data != "" {
 		db, m := storetest.Open(t, store.Config{Data: data, Database: os.Getenv("ROGITO_TEST_GROWTH_DATABASE")})
 		g := newGrown(t, db, m)
-		g.fill(t, n)
-		g.time(t, n)
+		g.time(t, g.fill(t, n))
 		return
 	}
 	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
@@ -309,7 +324,7 @@ func TestListsAtScale(t *testing.T) {
 		}
 		g := newGrown(t, db, m)
 		live.Books = []audit.Book{Book{Service: g.Service}, keys.Book{}}
-		g.fill(t, n)
+		n := g.fill(t, n)
 		if _, err := g.audit.Sequence(t.Context()); err != nil {
 			t.Fatal(err)
 		}
