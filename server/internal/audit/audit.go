@@ -69,6 +69,7 @@ type Log struct {
 	known  atomic.Pointer[known]
 	stored sync.Map // dictionaries that are in the database
 	unseen unseen   // what this process wrote and has not seen in the tree yet
+	judged judged   // what Last has read
 }
 
 // known is the largest tree that a process has seen committed, and when it last
@@ -274,31 +275,6 @@ func (l *Log) Told(ctx context.Context, q store.Querier, record, condition strin
 	}
 	all, err := dictionaries.entries(ctx, q, selectRow+`where `+condition+` `+inOrder, args...)
 	return slices.DeleteFunc(all, func(e *Entry) bool { return !l.written(e) }), err
-}
-
-// errForged says that an event is not one that this server wrote.
-var errForged = errors.New("audit: an event is not the one that was written")
-
-// Last has the last event of a kind that a credential has judged, inside a
-// transaction, with what the transaction asks next; nil where there is none. The
-// kinds are those of the index audit_events_credential.
-func (l *Log) Last(ctx context.Context, tx *store.Tx, record, kind string, judge func(*Entry) error) error {
-	return tx.Ask(ctx, func(from store.Row) error {
-		r, err := scanRow(from)
-		switch {
-		case errors.Is(err, store.ErrNoRows):
-			return judge(nil)
-		case err != nil:
-			return unavailable(err)
-		}
-		r.unpackWords()
-		if e := r.entries[0]; l.written(e) {
-			return judge(e)
-		}
-		return unavailable(fmt.Errorf("%w: one about %s", errForged, record))
-		// What has no place yet is newer than the rest; a null is the largest on
-		// PostgreSQL, and there is none on SQLite.
-	}, selectRow+`where record_id = $1 and kind = $2 and kind in ('certificate-key', 'certificate-code') order by seq desc, n desc limit 1`, record, kind)
 }
 
 // OfKind returns the events of a kind that records have, in order. The kind is

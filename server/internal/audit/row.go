@@ -157,7 +157,10 @@ func (r *row) sums() []byte {
 	return all
 }
 
-const selectRow = `select id, account_id, record_id, kind, created_at, salt, payload, digest, coalesce(seq, -1), coalesce(n, -1), base, mac from audit_events `
+const (
+	rowColumns = `select id, account_id, record_id, kind, created_at, salt, payload, digest, coalesce(seq, -1), coalesce(n, -1), base, mac`
+	selectRow  = rowColumns + ` from audit_events `
+)
 
 // inOrder is the order of the tree, and behind it that of arrival.
 const inOrder = `order by coalesce(seq, 9223372036854775807), n`

@@ -198,3 +198,49 @@ func TestHostileDifference(t *testing.T) {
 		t.Errorf("%d bytes were made room for", after.TotalAlloc-before.TotalAlloc)
 	}
 }
+
+// The last event about a credential is found whoever wrote it, though it is read
+// once; one that somebody else wrote is refused.
+func TestLast(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
+		b := open(t, db, m)
+		ctx := context.Background()
+		other := audit.New(db, m, nil) // another server
+		last := func() (text string, err error) {
+			err = db.Write(ctx, func(tx *store.Tx) error {
+				return b.log.Last(ctx, tx, "c", "certificate-key", func(e *audit.Entry) error {
+					if e != nil {
+						text, _ = e.Text()
+					}
+					return nil
+				})
+			})
+			return text, err
+		}
+		if text, err := last(); text != "" || err != nil {
+			t.Error(text, err)
+		}
+		for i, log := range []*audit.Log{b.log, other, other, b.log} {
+			want := fmt.Sprint("event ", i)
+			if err := db.Write(ctx, func(tx *store.Tx) error {
+				return log.Append(ctx, tx, audit.Event{Account: "a", Record: "c", Kind: "certificate-key", Log: want})
+			}); err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				if text, err := last(); text != want || err != nil {
+					t.Errorf("%q, want %q, %v", text, want, err)
+				}
+			}
+		}
+		b.checkpoint(t)
+		b.exec(t, `delete from audit_events where seq = 3`)
+		if text, err := last(); text != "event 2" || err != nil { // audit verify tells
+			t.Error(text, err)
+		}
+		b.exec(t, `update audit_events set mac = digest, created_at = 1 where seq = 2`)
+		if text, err := last(); err == nil {
+			t.Errorf("%q", text)
+		}
+	})
+}

@@ -162,3 +162,40 @@ func TestCarry(t *testing.T) {
 		}
 	})
 }
+
+// What a judge asks further is judged before anything is committed.
+func TestAskFurther(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
+		ctx := context.Background()
+		storetest.Exec(t, db, `create table counted (n bigint)`)
+		for _, answered := range []bool{false, true} {
+			judged := 0
+			err := db.Write(ctx, func(tx *store.Tx) error {
+				if err := tx.Later(ctx, `insert into counted values (1)`); err != nil {
+					return err
+				}
+				var ask func(row store.Row) error
+				ask = func(row store.Row) error {
+					var n int
+					if err := row.Scan(&n); err != nil {
+						return err
+					}
+					if judged++; judged == 3 {
+						return errUnmet
+					}
+					return tx.Ask(ctx, ask, `select 1`)
+				}
+				if err := tx.Ask(ctx, ask, `select 1`); err != nil || !answered {
+					return err
+				}
+				return tx.Answered(ctx)
+			})
+			if !errors.Is(err, errUnmet) || judged != 3 {
+				t.Errorf("%v after %d", err, judged)
+			}
+		}
+		if n := storetest.Count(t, db, `select count(*) from counted`); n != 0 {
+			t.Errorf("%d rows", n)
+		}
+	})
+}

@@ -94,7 +94,7 @@ func (t *Tx) Expect(ctx context.Context, rows int64, otherwise error, query stri
 // Ask is Later for a query of one row, which judge reads. Where judge does not
 // like it, the transaction fails with its error: at the latest before anything
 // is committed. Several that follow one another are one conversation on
-// PostgreSQL; Answered has them judged now.
+// PostgreSQL; Answered has them judged now. Judge may ask further.
 func (t *Tx) Ask(ctx context.Context, judge func(Row) error, query string, args ...any) error {
 	if t.postgres != nil {
 		t.postgres.asked = true
@@ -109,7 +109,7 @@ func (t *Tx) Answered(ctx context.Context) error {
 	if t.postgres == nil {
 		return nil
 	}
-	return postgresError(t.postgres.flush(ctx))
+	return postgresError(t.postgres.answered(ctx))
 }
 
 // Share takes a lock of that name until the transaction ends, beside others who
