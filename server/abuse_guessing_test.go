@@ -195,7 +195,8 @@ func TestCodeIsForItsDocuments(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var blob, digest string
+		var blob string
+		var digest []byte
 		b := s.sign(b64([]byte("B")))
 		row := room.db.Read().QueryRow(context.Background(), `select blob, sha256 from signature_files where signature_id = $1 and role = 'input'`, b.ID)
 		if err := row.Scan(&blob, &digest); err != nil {

@@ -116,7 +116,7 @@ func TestDoctorNamesEveryDamage(t *testing.T) {
 			}},
 
 			{"a digest that was changed", "records", "signed document of record " + small.ID + ": its digests", func() func() {
-				return swap(p, "signature_files", "sha256", "role = 'signed' and signature_id = '"+small.ID+"'", func(s string) string { return strings.Repeat("0", 64) })
+				return swap(p, "signature_files", "sha256", "role = 'signed' and signature_id = '"+small.ID+"'", func([]byte) []byte { return make([]byte, 32) })
 			}},
 			{"a document that is gone", "records", "signed document of record " + small.ID + ": it is not there", func() func() {
 				return swap(p, "signature_files", "blob", "role = 'signed' and signature_id = '"+small.ID+"'", func(string) string { return store.NewID() })
@@ -127,10 +127,10 @@ func TestDoctorNamesEveryDamage(t *testing.T) {
 			{"a document that was changed on disk", "records", "input document of record " + large.ID + ": it", func() func() { return p.spoilLargest() }},
 
 			{"an audit entry that was changed", "audit", "entry ", func() func() {
-				return swap(p, "audit_events", "payload", "record_id = '"+small.ID+"' and kind = 'request'", flip)
+				return swap(p, "audit_events", "payload", "record_id = '"+small.ID+"' and "+holding("request"), flip)
 			}},
 			{"an audit entry that was moved", "audit", "entry ", func() func() {
-				return swap(p, "audit_events", "digest", "record_id = '"+small.ID+"' and kind = 'request'", flip)
+				return swap(p, "audit_events", "mac", "record_id = '"+small.ID+"' and "+holding("request"), flip)
 			}},
 		}
 		// The entries stand in the tree before they are changed.

@@ -130,7 +130,7 @@ func TestTwoWorkersOneResult(t *testing.T) {
 		if n := room.one(t, `select count(*) from signature_files where role = 'signed'`); n != trials {
 			t.Errorf("%d signed documents of %d records", n, trials)
 		}
-		if n := room.one(t, `select count(*) from audit_events where kind = 'signed'`); n != trials {
+		if n := room.one(t, `select count(*) from audit_events where `+holding("signed")); n != trials {
 			t.Errorf("%d ends in the audit log of %d records", n, trials)
 		}
 		if n := room.one(t, `select count(*) from signatures where starts = 2`); n != trials {

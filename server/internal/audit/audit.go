@@ -21,12 +21,9 @@
 package audit
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -72,6 +69,7 @@ type Log struct {
 	known  atomic.Pointer[known]
 	stored sync.Map // dictionaries that are in the database
 	unseen unseen   // what this process wrote and has not seen in the tree yet
+	judged judged   // what Last has read
 }
 
 // known is the largest tree that a process has seen committed, and when it last
@@ -112,11 +110,9 @@ func (l *Log) Append(ctx context.Context, tx *store.Tx, events ...Event) error {
 	if tree != nil {
 		base = max(base, tree.size)
 	}
-	list := make([]*Entry, len(events))
-	for i, e := range events {
-		if list[i], err = l.entry(ctx, tx, e, base); err != nil {
-			return unavailable(err)
-		}
+	list, err := l.rows(ctx, tx, events, base)
+	if err != nil {
+		return unavailable(err)
 	}
 	if tree == nil {
 		tx.OnCommit(func() { l.unseen.add(list, base) })
@@ -124,8 +120,8 @@ func (l *Log) Append(ctx context.Context, tx *store.Tx, events ...Event) error {
 	}
 	// On SQLite there is one writer: entries have their places before they are
 	// written, and nothing is ever pending.
-	for _, e := range list {
-		tree.append(e)
+	for _, r := range list {
+		tree.append(r)
 	}
 	tx.OnCommit(func() { l.saw(tree.size) })
 	if err := tree.store(); err != nil {
@@ -172,36 +168,6 @@ func unavailable(err error) error {
 	return f
 }
 
-// entry is an event as it will stand in the log, without a place yet.
-func (l *Log) entry(ctx context.Context, tx *store.Tx, e Event, base int64) (*Entry, error) {
-	text, err := e.payload()
-	if err != nil {
-		return nil, err
-	}
-	id, dictionary, err := l.dictionary(ctx, tx, e.Recurring)
-	if err != nil {
-		return nil, err
-	}
-	salt := make([]byte, 16)
-	_, _ = rand.Read(salt)
-	entry := &Entry{
-		ID: store.NewID(), Account: e.Account, Record: e.Record, Kind: e.Kind, CreatedAt: store.Millis(l.now()),
-		Salt: salt, Payload: pack(text, id, dictionary), Digest: digest(salt, text), Seq: -1, base: base,
-	}
-	entry.mac = l.macOf(entry)
-	return entry, nil
-}
-
-// macOf authenticates an entry: it was written by a server with the master key,
-// when the tree had so many leaves.
-func (l *Log) macOf(e *Entry) []byte {
-	leaf := e.leaf()
-	sum := l.keyed.MAC("audit event", binary.BigEndian.AppendUint64(leaf[:], uint64(e.base)))
-	return sum[:]
-}
-
-func (l *Log) authentic(e *Entry) bool { return hmac.Equal(e.mac, l.macOf(e)) }
-
 // payload is put together by hand: the detail may be large, and to marshal it
 // inside another value would have it read twice more.
 func (e *Event) payload() ([]byte, error) {
@@ -221,29 +187,6 @@ func (e *Event) payload() ([]byte, error) {
 	return append(text, '}'), nil
 }
 
-// insert writes entries in one statement.
-func insert(ctx context.Context, tx *store.Tx, list []*Entry) error {
-	for len(list) > 0 {
-		part := list[:min(len(list), 100)]
-		list = list[len(part):]
-		args := make([]any, 0, 11*len(part))
-		for _, e := range part {
-			var seq any
-			if e.Seq >= 0 {
-				seq = e.Seq
-			}
-			args = append(args, e.ID, e.Account, e.Record, e.Kind, e.CreatedAt, e.Salt, []byte(e.Payload), e.Digest, e.base, e.mac, seq)
-		}
-		err := tx.LaterOr(ctx, unwritten, `insert into audit_events (id, account_id, record_id, kind, created_at, salt, payload, digest, base, mac, seq) values `+store.Values(len(part), 11), args...)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func unwritten(err error) error { return unavailable(fmt.Errorf("audit: append: %w", err)) }
-
 func digest(salt, text []byte) []byte {
 	h := sha256.New()
 	h.Write(salt)
@@ -251,7 +194,8 @@ func digest(salt, text []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Entry is an event as it stands in the log.
+// Entry is an event as it stands in the log. Its id and digest may follow from
+// its text: leaf fills them in.
 type Entry struct {
 	ID        string          `json:"id"`
 	Account   string          `json:"account"`
@@ -263,14 +207,11 @@ type Entry struct {
 	Digest    []byte          `json:"digest"`
 	Seq       int64           `json:"seq"` // place in the tree; -1 when it has none yet
 
-	n    int64  // order of arrival, until it has a place; -1 then
-	base int64  // size of the tree that its writer knew of
-	mac  []byte // of leaf and base, under the master key
-
+	row    *row      // nil in an export
 	hash   tlog.Hash // of the leaf
 	hashed bool
-
-	looked, genuine, whole bool // what look found
+	looked bool // for whether the text is that of the digest
+	whole  bool // it is, or is gone
 }
 
 // Text is the line for people and the technical detail; empty once erased.
@@ -285,6 +226,12 @@ func (e *Entry) Text() (log string, detail json.RawMessage) {
 // leaf is the hash that the tree holds of an entry.
 func (e *Entry) leaf() tlog.Hash {
 	if !e.hashed {
+		if e.Digest == nil {
+			e.Digest, e.looked, e.whole = digest(e.Salt, e.Payload), true, true
+		}
+		if e.ID == "" {
+			e.ID = hex.EncodeToString(e.Digest[:12]) // as unlike any other as the salt is
+		}
 		text := make([]byte, 0, 256)
 		for _, part := range []string{"rogito-audit/1", e.ID, e.Account, e.Record, e.Kind, strconv.FormatInt(e.CreatedAt, 10)} {
 			text = append(append(text, part...), '\n')
@@ -295,86 +242,45 @@ func (e *Entry) leaf() tlog.Hash {
 	return e.hash
 }
 
-const selectEntry = `select id, account_id, record_id, kind, created_at, salt, payload, digest, coalesce(seq, -1), coalesce(n, -1), base, mac from audit_events `
-
-// inOrder is the order of the tree, and behind it that of arrival.
-const inOrder = `order by coalesce(seq, 9223372036854775807), n`
-
-func scanEntry(row store.Row) (*Entry, error) {
-	e := &Entry{}
-	var payload []byte
-	err := row.Scan(&e.ID, &e.Account, &e.Record, &e.Kind, &e.CreatedAt, &e.Salt, &payload, &e.Digest, &e.Seq, &e.n, &e.base, &e.mac)
-	if err != nil {
-		return nil, fmt.Errorf("audit: read entry: %w", err)
+// intact says that an entry has the text of its digest, or none any more.
+func (e *Entry) intact() bool {
+	if e.leaf(); !e.looked {
+		e.looked, e.whole = true, e.Payload == nil || hmac.Equal(digest(e.Salt, e.Payload), e.Digest)
 	}
-	if len(payload) > 0 {
-		e.Payload = payload
-	}
-	return e, nil
+	return e.whole
 }
 
-// scanWord reads an entry whose text has no dictionary of its own.
-func scanWord(row store.Row) (*Entry, error) {
-	e, err := scanEntry(row)
-	if err != nil {
-		return nil, err
-	}
-	if id, difference, ok := split(e.Payload); ok {
-		d := dictionaries.get(dictionaryID{})
-		if d == nil {
-			d = dictionaries.add(dictionaryID{}, nil)
-		}
-		if id != (dictionaryID{}) {
-			d = nil
-		}
-		e.unpackWith(d, difference)
-	}
-	return e, nil
+// written says that an entry that is there with its text is one that this server
+// wrote.
+func (l *Log) written(e *Entry) bool {
+	return e.Payload != nil && e.intact() && l.authentic(e.row)
 }
 
 // Of returns the events of a record, in order.
 func (l *Log) Of(ctx context.Context, record string) ([]*Entry, error) {
-	return entries(ctx, l.db.Read(), selectEntry+`where record_id = $1 `+inOrder, record)
+	all, err := dictionaries.entries(ctx, l.db.Read(), selectRow+`where record_id = $1 `+inOrder, record)
+	for _, e := range all {
+		e.leaf()
+	}
+	return all, err
 }
 
 // Told returns the events that fit a condition on their kind, of one record or,
 // where that is empty, of all, in order. One that this server did not write is
-// not among them.
+// not among them. The kinds are some of those that are sought.
 func (l *Log) Told(ctx context.Context, q store.Querier, record, condition string) ([]*Entry, error) {
 	var args []any
 	if record != "" {
 		condition, args = `record_id = $1 and `+condition, []any{record}
 	}
-	all, err := entries(ctx, q, selectEntry+`where `+condition+` `+inOrder, args...)
-	return slices.DeleteFunc(all, func(e *Entry) bool { return !l.authentic(e) || !bytes.Equal(digest(e.Salt, e.Payload), e.Digest) }), err
+	all, err := dictionaries.entries(ctx, q, selectRow+`where `+condition+` `+inOrder, args...)
+	return slices.DeleteFunc(all, func(e *Entry) bool { return !l.written(e) }), err
 }
 
-// errForged says that an event is not one that this server wrote.
-var errForged = errors.New("audit: an event is not the one that was written")
-
-// Last has the last event of a kind that a credential has judged, inside a
-// transaction, with what the transaction asks next; nil where there is none. The
-// kinds are those of the index audit_events_credential.
-func (l *Log) Last(ctx context.Context, tx *store.Tx, record, kind string, judge func(*Entry) error) error {
-	return tx.Ask(ctx, func(row store.Row) error {
-		e, err := scanWord(row)
-		switch {
-		case errors.Is(err, store.ErrNoRows):
-			return judge(nil)
-		case err != nil:
-			return unavailable(fmt.Errorf("audit: read: %w", err))
-		case !l.authentic(e) || !hmac.Equal(digest(e.Salt, e.Payload), e.Digest):
-			return unavailable(fmt.Errorf("%w: %s", errForged, e.ID))
-		}
-		return judge(e)
-		// What has no place yet is newer than the rest; a null is the largest on
-		// PostgreSQL, and there is none on SQLite.
-	}, selectEntry+`where record_id = $1 and kind = $2 and kind in ('certificate-key', 'certificate-code') order by seq desc, n desc limit 1`, record, kind)
-}
-
-// OfKind returns the events of a kind that records have, in order.
+// OfKind returns the events of a kind that records have, in order. The kind is
+// one of those that are sought.
 func OfKind(ctx context.Context, q store.Querier, kind string, records []any) (map[string][]*Entry, error) {
-	list, err := entries(ctx, q, selectEntry+`where record_id`+store.In(len(records))+` and kind = '`+kind+`' `+inOrder, records...)
+	list, err := dictionaries.entries(ctx, q, selectRow+`where record_id`+store.In(len(records))+` and kind = '`+kind+`' `+inOrder, records...)
 	of := map[string][]*Entry{}
 	for _, e := range list {
 		of[e.Record] = append(of[e.Record], e)
@@ -388,34 +294,7 @@ func (e *Entry) Before(other *Entry) bool {
 	case e.Seq >= 0 && other.Seq >= 0:
 		return e.Seq < other.Seq
 	case e.Seq < 0 && other.Seq < 0:
-		return e.n < other.n
+		return e.row.n < other.row.n
 	}
 	return e.Seq >= 0
-}
-
-func entries(ctx context.Context, q store.Querier, query string, args ...any) ([]*Entry, error) {
-	return dictionaries.entries(ctx, q, query, args...)
-}
-
-func (c *dictionaryCache) entries(ctx context.Context, q store.Querier, query string, args ...any) ([]*Entry, error) {
-	rows, err := q.Query(ctx, query, args...)
-	all, err := store.All("audit: read entries", rows, err, scanEntry)
-	if err != nil {
-		return nil, err
-	}
-	return all, c.unpack(ctx, q, all)
-}
-
-// erasure is the detail of the event of an erasure.
-type erasure struct {
-	Events int64 `json:"events"` // whose payload went
-}
-
-// Erase removes the payloads of a record and says so in the log.
-func (l *Log) Erase(ctx context.Context, tx *store.Tx, account, record, why string) error {
-	n, err := tx.Exec(ctx, `update audit_events set salt = null, payload = null where record_id = $1 and kind <> $2`, record, KindErased)
-	if err != nil {
-		return unavailable(fmt.Errorf("audit: erase: %w", err))
-	}
-	return l.Append(ctx, tx, Event{Account: account, Record: record, Kind: KindErased, Log: why, Detail: erasure{Events: n}})
 }

@@ -148,7 +148,7 @@ func (k *Checkpointer) Make(ctx context.Context) (*Checkpoint, error) {
 	var made, newest *Checkpoint
 	err := k.Log.db.Write(ctx, func(tx *store.Tx) (err error) {
 		made = nil
-		h, err := k.Log.scanHead(tx.QueryRow(ctx, lockHead))
+		h, err := k.Log.openHead(ctx, tx, lockHead)
 		if err != nil {
 			return err
 		}
@@ -245,7 +245,7 @@ func (k *Checkpointer) stamp(ctx context.Context, c *Checkpoint) {
 	token, err := k.Stamper.Stamp(ctx, crypto.SHA256, d[:])
 	if err == nil {
 		err = k.Log.db.Write(ctx, func(tx *store.Tx) error {
-			h, err := k.Log.scanHead(tx.QueryRow(ctx, lockHead))
+			h, err := k.Log.openHead(ctx, tx, lockHead)
 			if err != nil || h.checkpoint != c.Size {
 				return err
 			}

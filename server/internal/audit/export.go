@@ -81,7 +81,7 @@ func (k *Checkpointer) export(ctx context.Context, q store.Querier, w io.Writer)
 		}
 	}
 	for next := int64(0); ; {
-		list, err := entries(ctx, q, selectEntry+`where seq >= $1 order by seq limit $2`, next, page)
+		list, err := dictionaries.entries(ctx, q, selectRow+`where seq >= $1 order by seq limit $2`, next, page)
 		if err != nil {
 			return err
 		}
@@ -89,6 +89,7 @@ func (k *Checkpointer) export(ctx context.Context, q store.Querier, w io.Writer)
 			return buf.Flush()
 		}
 		for _, e := range list {
+			e.leaf()
 			if err := enc.Encode(exportLine{Entry: e}); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -81,7 +82,8 @@ func (s *Live) verify(ctx context.Context, r *readers, v *verification, from int
 	}
 	there := func(id string) (bool, error) {
 		var n int64
-		err := r.first.QueryRow(ctx, `select count(*) from audit_events where id = $1`, id).Scan(&n)
+		mac, _ := hex.DecodeString(id) // or the id of an entry from before
+		err := r.first.QueryRow(ctx, `select count(*) from audit_events where id = $1 or mac = $2`, id, mac).Scan(&n)
 		return n > 0, err
 	}
 	if err := v.end(there); err != nil || v.res.Bad != nil {
@@ -100,14 +102,14 @@ func (s *Live) verify(ctx context.Context, r *readers, v *verification, from int
 // judge says what is wrong with an entry that has, or wants, a place.
 func (s *Live) judge(v *verification) func(e *Entry, at int64) string {
 	return func(e *Entry, at int64) string {
-		e.look(s.Log)
+		base := e.row.base
 		switch {
-		case !e.genuine || e.Seq >= 0 && e.n >= 0:
+		case !s.Log.authentic(e.row) || e.Seq >= 0 && e.row.n >= 0:
 			return "it is not the entry that was written"
-		case e.base > at:
-			return fmt.Sprintf("when it was written there were %d entries before it: some were removed, or the log was put back", e.base)
-		case v.heldBack(e, at):
-			return fmt.Sprintf("it was held back: it was written when the log had %d entries", e.base)
+		case base > at:
+			return fmt.Sprintf("when it was written there were %d entries before it: some were removed, or the log was put back", base)
+		case v.heldBack(base, at):
+			return fmt.Sprintf("it was held back: it was written when the log had %d entries", base)
 		}
 		return ""
 	}
@@ -115,14 +117,14 @@ func (s *Live) judge(v *verification) func(e *Entry, at int64) string {
 
 // pending looks at entries without a place. On SQLite there are none.
 func (s *Live) pending(ctx context.Context, q store.Querier, v *verification) error {
-	list, err := entries(ctx, q, selectEntry+`where seq is null or seq < 0 order by n limit 100000`)
+	list, err := dictionaries.entries(ctx, q, selectRow+`where seq is null or seq < 0 order by n limit 100000`)
 	if err != nil {
 		return err
 	}
 	for _, e := range list {
 		v.res.Pending++
 		why := v.judge(e, v.tree.size)
-		if e.Payload != nil && !bytes.Equal(digest(e.Salt, e.Payload), e.Digest) {
+		if !e.intact() {
 			why = "its text is not the one that was written"
 		}
 		if s.Log.db.Dialect() == store.SQLite {
@@ -160,7 +162,7 @@ func (s *Live) head(ctx context.Context, q store.Querier, v *verification, h *he
 	case hashes != storedHashes(v.tree.size):
 		v.bad(-1, nil, "there are %d hashes in the tree, and not %d", hashes, storedHashes(v.tree.size))
 	case twice != "":
-		v.bad(-1, nil, "entry %s stands twice in the log", twice)
+		v.bad(-1, nil, "an entry of record %s stands twice in the log", twice)
 	}
 	return nil
 }
@@ -168,15 +170,15 @@ func (s *Live) head(ctx context.Context, q store.Querier, v *verification, h *he
 // twice finds an entry that stands twice in the log. On SQLite an entry has its
 // place from the transaction that wrote it, and no other gets one; on PostgreSQL
 // a copy that waited would.
-func (s *Live) twice(ctx context.Context, q store.Querier, v *verification) (id string, err error) {
+func (s *Live) twice(ctx context.Context, q store.Querier, v *verification) (record string, err error) {
 	if s.Log.db.Dialect() == store.SQLite || v.from > 0 {
 		return "", nil
 	}
-	err = q.QueryRow(ctx, `select id from audit_events group by id having count(*) > 1 limit 1`).Scan(&id)
+	err = q.QueryRow(ctx, `select max(record_id) from audit_events group by mac having count(*) > 1 limit 1`).Scan(&record)
 	if err != nil && !errors.Is(err, store.ErrNoRows) {
 		return "", fmt.Errorf("audit: look for entries that stand twice: %w", err)
 	}
-	return id, nil
+	return record, nil
 }
 
 // tell says what a good result stands on, and what it does not reach.

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"sync"
 	"time"
@@ -18,8 +19,8 @@ const KindLost = "audit-lost"
 // tree; the process that wrote it remembers.
 type unseen struct {
 	mu   sync.Mutex
-	rows map[string]written
-	from int64 // leaves before this one were looked at
+	rows map[string]written // by their keyed digests
+	from int64              // leaves before this one were looked at
 }
 
 type written struct {
@@ -34,24 +35,24 @@ const mostUnseen = 100_000
 // sequencing takes a second.
 var lostAfter = 30 * time.Second
 
-func (u *unseen) add(list []*Entry, base int64) {
+func (u *unseen) add(list []*row, base int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.rows) == 0 {
 		u.rows, u.from = map[string]written{}, base
 	}
-	for _, e := range list {
+	for _, r := range list {
 		if len(u.rows) < mostUnseen {
-			u.rows[e.ID] = written{account: e.Account, record: e.Record, kind: e.Kind, at: time.Now()}
+			u.rows[string(r.mac)] = written{account: r.account, record: r.record, kind: r.kinds, at: time.Now()}
 		}
 	}
 }
 
 // see forgets what has a place.
-func (u *unseen) see(id string, seq int64) {
+func (u *unseen) see(mac string, seq int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	delete(u.rows, id)
+	delete(u.rows, mac)
 	u.from = max(u.from, seq+1)
 }
 
@@ -66,9 +67,9 @@ func (u *unseen) overdue() map[string]written {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	late := map[string]written{}
-	for id, w := range u.rows {
+	for mac, w := range u.rows {
 		if time.Since(w.at) > lostAfter {
-			late[id] = w
+			late[mac] = w
 		}
 	}
 	return late
@@ -83,15 +84,15 @@ func (l *Log) findLost(ctx context.Context) error {
 		if !some {
 			return nil
 		}
-		rows, err := l.db.Read().Query(ctx, `select id, seq from audit_events where seq >= $1 order by seq limit $2`, from, page)
+		rows, err := l.db.Read().Query(ctx, `select mac, seq from audit_events where seq >= $1 order by seq limit $2`, from, page)
 		n = 0
 		err = store.Each("audit: look for own entries", rows, err, func(r store.Row) error {
-			var id string
+			var mac []byte
 			var seq int64
-			if err := r.Scan(&id, &seq); err != nil {
+			if err := r.Scan(&mac, &seq); err != nil {
 				return err
 			}
-			l.unseen.see(id, seq)
+			l.unseen.see(string(mac), seq)
 			n++
 			return nil
 		})
@@ -99,23 +100,25 @@ func (l *Log) findLost(ctx context.Context) error {
 			return err
 		}
 	}
-	for id, w := range l.unseen.overdue() {
+	from, _ := l.unseen.start()
+	for mac, w := range l.unseen.overdue() {
 		var there int64
-		if err := l.db.Read().QueryRow(ctx, `select count(*) from audit_events where id = $1`, id).Scan(&there); err != nil {
+		err := l.db.Read().QueryRow(ctx, `select count(*) from audit_events where (seq is null or seq >= $1) and mac = $2`, from, []byte(mac)).Scan(&there)
+		if err != nil {
 			return fmt.Errorf("audit: look for own entries: %w", err)
 		}
 		if there == 0 {
 			err := l.db.Write(ctx, func(tx *store.Tx) error {
 				return l.Append(ctx, tx, Event{
 					Account: w.account, Record: w.record, Kind: KindLost, Log: "an entry was taken away before it had its place",
-					Detail: map[string]string{"id": id, "kind": w.kind, "record": w.record},
+					Detail: map[string]string{"id": hex.EncodeToString([]byte(mac)), "kind": w.kind, "record": w.record},
 				})
 			})
 			if err != nil {
 				return err
 			}
 		}
-		l.unseen.see(id, -1)
+		l.unseen.see(mac, -1)
 	}
 	return nil
 }

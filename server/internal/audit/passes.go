@@ -51,7 +51,8 @@ const page = 200
 
 // part is a page of the tree, with what can be said of its entries alone.
 type part struct {
-	list   []*Entry
+	from   int64
+	list   []*Entry // of the rows that begin on it
 	hashes map[int64][]byte
 	err    error
 }
@@ -108,30 +109,21 @@ func (s *Live) parts(ctx context.Context, r *readers, all *sync.WaitGroup, from,
 	return order
 }
 
-// read reads one page, and looks at each of its entries.
-func (s *Live) read(ctx context.Context, texts *dictionaryCache, q store.Querier, from int64) (p part) {
-	if p.list, p.err = texts.entries(ctx, q, selectEntry+`where seq >= $1 and seq < $2 order by seq`, from, from+page); p.err != nil {
+// read reads the rows that begin on one page, and looks at each.
+func (s *Live) read(ctx context.Context, texts *dictionaryCache, q store.Querier, from int64) part {
+	p := part{from: from}
+	if p.list, p.err = texts.entries(ctx, q, selectRow+`where seq >= $1 and seq < $2 order by seq`, from, from+page); p.err != nil {
 		return p
 	}
 	for _, e := range p.list {
-		e.look(s.Log)
+		_, _ = s.Log.authentic(e.row), e.intact() // remembered
 	}
-	p.hashes, p.err = s.hashes(ctx, q, from, from+page)
+	p.hashes, p.err = s.hashes(ctx, q, from, from+page+mostTogether)
 	return p
-}
-
-// look judges what an entry says of itself.
-func (e *Entry) look(l *Log) {
-	if !e.looked {
-		e.genuine = l.authentic(e)
-		e.whole = e.Payload == nil || bytes.Equal(digest(e.Salt, e.Payload), e.Digest)
-		e.looked = true
-	}
 }
 
 // take puts a page behind the tree.
 func (s *Live) take(ctx context.Context, q store.Querier, v *verification, p part) error {
-	begin := v.tree.size
 	for _, e := range p.list {
 		at := v.tree.size
 		for level, h := range v.entry(e) {
@@ -143,7 +135,7 @@ func (s *Live) take(ctx context.Context, q store.Querier, v *verification, p par
 			return v.trouble
 		}
 	}
-	if v.tree.size < begin+page {
+	if v.tree.size < p.from+page {
 		var next int64
 		err := q.QueryRow(ctx, `select coalesce(min(seq), -1) from audit_events where seq >= $1`, v.tree.size).Scan(&next)
 		if err != nil {

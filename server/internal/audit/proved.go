@@ -146,7 +146,7 @@ func edgeAt(ctx context.Context, q store.Querier, size int64) (r roots, err erro
 // erasedBefore counts the texts of a record that are gone, of the entries that a
 // verification did not read.
 func erasedBefore(ctx context.Context, q store.Querier, record string, from int64) (n int64, err error) {
-	err = q.QueryRow(ctx, `select count(*) from audit_events where record_id = $1 and seq < $2 and payload is null and kind <> $3`, record, from, KindErased).Scan(&n)
+	err = q.QueryRow(ctx, `select coalesce(sum(`+events+`), 0) from audit_events where record_id = $1 and seq < $2 and payload is null and kind <> $3`, record, from, KindErased).Scan(&n)
 	return n, err
 }
 

@@ -29,8 +29,8 @@ type Record struct {
 }
 
 // withoutEvidence leaves out texts that may be large (certificates, revocation
-// data, tokens) and that no record repeats.
-var withoutEvidence = strings.Replace(selectEntry, "payload", "case when kind in ('signature', 'timestamp') then null else payload end", 1)
+// data, tokens) and that no record repeats, where they have a row of their own.
+var withoutEvidence = strings.Replace(selectRow, "payload", "case when kind in ('signature', 'timestamp') then null else payload end", 1)
 
 // fit says what is wrong between records and their events, or nothing.
 func (s *Live) fit(ctx context.Context, q store.Querier, list []Record) (string, error) {
@@ -38,7 +38,7 @@ func (s *Live) fit(ctx context.Context, q store.Querier, list []Record) (string,
 	for i, r := range list {
 		ids[i] = r.ID
 	}
-	events, err := entries(ctx, q, withoutEvidence+`where record_id`+store.In(len(ids))+` `+inOrder, ids...)
+	events, err := dictionaries.entries(ctx, q, withoutEvidence+`where record_id`+store.In(len(ids))+` `+inOrder, ids...)
 	if err != nil {
 		return "", err
 	}

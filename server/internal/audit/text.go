@@ -13,34 +13,43 @@ import (
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// The text of an event is mostly words that every event of its kind has, and
+// The texts of events are mostly words that every event of its kind has, and
 // certificates that every signature with them has: six kilobytes a signature,
 // of which one is its own. What is stored is the difference from a dictionary
 // (S2, which costs 5 µs a text; entropy coding would save a fifth more and cost
-// 25). The digests are over the text itself, so whoever changes a dictionary
-// changes texts, and that shows.
+// 25), both condensed. The digests are over the texts themselves, so whoever
+// changes a dictionary changes texts, and that shows.
 //
-// A stored text that begins with a brace is the text itself; any other is a mark,
-// the digest of its dictionary, and the difference.
-
-// packed marks a difference from the words of this version.
-const packed = 1
+// What begins with a brace is the text itself; any other begins with a mark, the
+// digest of its dictionary where it has one, and the difference.
+const (
+	plainWith     = 1 + iota // from before: not condensed
+	plainWords               // the same, without a dictionary of its own
+	condensedWith            //
+	condensedWords
+)
 
 // dictionaryID is the digest of what a dictionary has beyond the words that all
 // events share; zero: nothing.
 type dictionaryID [16]byte
+
+// dictionaryKey is which dictionary, and in which form.
+type dictionaryKey struct {
+	id        dictionaryID
+	condensed bool
+}
 
 // dictionaries are those in use. What one says follows from its id, whichever
 // database it came from.
 var dictionaries = newDictionaryCache()
 
 func newDictionaryCache() *dictionaryCache {
-	return &dictionaryCache{known: map[dictionaryID]*s2.Dict{}}
+	return &dictionaryCache{known: map[dictionaryKey]*s2.Dict{}}
 }
 
 type dictionaryCache struct {
 	mu    sync.Mutex
-	known map[dictionaryID]*s2.Dict
+	known map[dictionaryKey]*s2.Dict
 }
 
 // mostDictionaries bounds them: one has 70 kB of tables.
@@ -50,32 +59,45 @@ const mostDictionaries = 128
 // the last 64 kB.
 const mostRecurring = 48 << 10
 
-func (c *dictionaryCache) get(id dictionaryID) *s2.Dict {
+func (c *dictionaryCache) get(key dictionaryKey) *s2.Dict {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.known[id]
+	return c.known[key]
 }
 
-func (c *dictionaryCache) add(id dictionaryID, recurring []byte) *s2.Dict {
-	d := s2.MakeDictManual(append([]byte(commonWords), recurring...), 0)
+func (c *dictionaryCache) add(key dictionaryKey, recurring []byte) *s2.Dict {
+	words := append([]byte(commonWords), recurring...)
+	if key.condensed {
+		words, _ = condense(words) // of our own making, and without marks
+		words = append(words, signedAttributes...)
+	}
+	d := s2.MakeDictManual(words, 0)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.known) >= mostDictionaries {
 		clear(c.known)
 	}
-	c.known[id] = d
+	c.known[key] = d
 	return d
 }
 
-// pack is a text as it is stored.
+// mostText bounds what is stored as a difference: a longer text stands as it is.
+const mostText = 64 << 20
+
+// pack is a text as it is stored. One that cannot be condensed, which no JSON of
+// ours is, stands as it is.
 func pack(text []byte, id dictionaryID, d *s2.Dict) []byte {
-	small := append(make([]byte, 0, len(text)/2+64), packed)
+	condensed, ok := condense(text)
+	if !ok || len(text) > mostText {
+		return text
+	}
+	small := append(make([]byte, 0, len(condensed)/2+64), condensedWith)
 	small = append(small, id[:]...)
 	if id == (dictionaryID{}) {
-		small = append(small[:0], packed+1)
+		small = append(small[:0], condensedWords)
 	}
 	head := len(small)
-	small = append(small, d.Encode(nil, text)...)
+	small = append(small, d.Encode(nil, condensed)...)
 	if len(small) >= len(text) || len(small) == head {
 		return text
 	}
@@ -83,14 +105,19 @@ func pack(text []byte, id dictionaryID, d *s2.Dict) []byte {
 }
 
 // split takes a stored text apart; ok is false for one that stands as it is.
-func split(stored []byte) (id dictionaryID, difference []byte, ok bool) {
-	switch {
-	case len(stored) > 0 && stored[0] == packed+1:
-		return id, stored[1:], true
-	case len(stored) > len(id) && stored[0] == packed:
-		return dictionaryID(stored[1 : 1+len(id)]), stored[1+len(id):], true
+func split(stored []byte) (key dictionaryKey, difference []byte, ok bool) {
+	if len(stored) == 0 || stored[0] > condensedWords {
+		return key, nil, false
 	}
-	return id, nil, false
+	mark, difference := stored[0], stored[1:]
+	key.condensed = mark >= condensedWith
+	if mark == plainWith || mark == condensedWith {
+		if len(difference) < len(key.id) {
+			return key, nil, true // which nobody can read
+		}
+		key.id, difference = dictionaryID(difference[:len(key.id)]), difference[len(key.id):]
+	}
+	return key, difference, true
 }
 
 // Recurring is text that is in many events, such as certificates. It is kept
@@ -118,8 +145,9 @@ func (l *Log) dictionary(ctx context.Context, tx *store.Tx, r *Recurring) (id di
 	if r != nil {
 		id, text = r.id, r.text
 	}
-	if d = dictionaries.get(id); d == nil {
-		d = dictionaries.add(id, text)
+	key := dictionaryKey{id, true}
+	if d = dictionaries.get(key); d == nil {
+		d = dictionaries.add(key, text)
 	}
 	if _, stored := l.stored.Load(id); stored || id == (dictionaryID{}) {
 		return id, d, nil
@@ -132,40 +160,67 @@ func (l *Log) dictionary(ctx context.Context, tx *store.Tx, r *Recurring) (id di
 // dictionary.
 var errText = errors.New("audit: a text cannot be read")
 
-// unpack turns the stored texts of entries into the texts. One that cannot be
-// read becomes something that does not have its digest.
-func (c *dictionaryCache) unpack(ctx context.Context, q store.Querier, list []*Entry) error {
-	for _, e := range list {
-		id, difference, ok := split(e.Payload)
+// unpack turns the stored texts of rows into those of their events. One that
+// cannot be read becomes something that does not have its digest.
+func (c *dictionaryCache) unpack(ctx context.Context, q store.Querier, list []*row) error {
+	for _, r := range list {
+		key, difference, ok := split(r.text)
 		if !ok {
+			if len(r.text) > 0 {
+				r.tell(r.text)
+			}
 			continue
 		}
-		d := c.get(id)
+		d := c.get(key)
 		if d == nil {
-			recurring, err := readDictionary(ctx, q, id)
+			recurring, err := readDictionary(ctx, q, key.id)
 			if err != nil && !errors.Is(err, errText) {
 				return err
 			}
 			if err == nil {
-				d = c.add(id, recurring)
+				d = c.add(key, recurring)
 			}
 		}
-		e.unpackWith(d, difference)
+		r.tell(undo(key, d, difference))
 	}
 	return nil
+}
+
+// unpackWords is unpack for a row whose text has no dictionary of its own.
+func (r *row) unpackWords() {
+	text := r.text
+	if key, difference, ok := split(text); ok {
+		var d *s2.Dict
+		if key.id == (dictionaryID{}) {
+			if d = dictionaries.get(key); d == nil {
+				d = dictionaries.add(key, nil)
+			}
+		}
+		text = undo(key, d, difference)
+	}
+	if len(text) > 0 {
+		r.tell(text)
+	}
 }
 
 // unreadable stands for a text that is not there any more.
 var unreadable = []byte(`{"log":""}`)
 
-func (e *Entry) unpackWith(d *s2.Dict, difference []byte) {
-	e.Payload = unreadable
-	if d == nil {
-		return
+// undo is the text that a difference was made of. How long it is the difference
+// itself says, which anybody may have written: what is longer than any text of
+// ours is not made room for.
+func undo(key dictionaryKey, d *s2.Dict, difference []byte) []byte {
+	if n, err := s2.DecodedLen(difference); d == nil || err != nil || n > mostText {
+		return unreadable
 	}
-	if text, err := d.Decode(nil, difference); err == nil {
-		e.Payload = text
+	text, err := d.Decode(nil, difference)
+	if err == nil && key.condensed {
+		text, err = expand(text)
 	}
+	if err != nil {
+		return unreadable
+	}
+	return text
 }
 
 // readDictionary reads what a dictionary has beyond the common words.
@@ -206,3 +261,10 @@ const commonWords = `{"log":"ended in error 117: ","detail":{"ended":"` +
 	`"algorithm":{"name":"SHA256withRSA","key":"RSA","digest":"SHA256","content":"SHA256","keySize":2048,"oid":"1.2.840.113549.1.1.11"},"certificates":["MII` +
 	`"],"index":0,"level":"B","revocation":null,"toBeSigned":"MYHtMBgGCSqGSIb3DQEJAzELBgkqhkiG9w0BBwEwLwYJKoZIhvcNAQkEMSIEI","toBeSignedDigest":"","value":"` +
 	`{"log":"signed document with MD5 and SHA-256 ","detail":{"id":"","index":0,"md5":"","mimetype":"application/pdf","sha256":"","size":1,"ended":"","uses":1}}`
+
+// signedAttributes is how the signed attributes of a PAdES signature begin, and
+// what stands around the digests in them: content-type, message-digest,
+// signing-certificate-v2 (RFC 5652, 11; RFC 5035, 3). It never changes either.
+const signedAttributes = "\x30\x18\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x09\x03\x31\x0b\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x01" +
+	"\x30\x2f\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x09\x04\x31\x22\x04\x20" +
+	"\x06\x0b\x2a\x86\x48\x86\xf7\x0d\x01\x09\x10\x02\x2f\x31"

@@ -41,52 +41,55 @@ func (l *Log) Sequence(ctx context.Context) (int, error) {
 	return total, l.findLost(ctx)
 }
 
-// sequence takes the head row first: whoever else sequences waits for it. The
-// text of an event is not read: its digest is authenticated.
+// sequence takes the head row first: whoever else sequences waits for it. Texts
+// are not read: their digests are there, and authenticated.
 func (l *Log) sequence(ctx context.Context, tx *store.Tx, after int64) (placed int, last int64, more bool, err error) {
 	t, err := l.openTree(ctx, tx, lockHead)
 	if err != nil {
 		return 0, after, false, err
 	}
 	tx.OnCommit(func() { l.saw(t.size) })
-	pending, err := entries(ctx, tx, withoutTexts+`where seq is null and n > $1 order by n limit $2`, after, sequenceBatch)
+	found, err := tx.Query(ctx, withoutTexts+`where seq is null and n > $1 order by n limit $2`, after, sequenceBatch)
+	pending, err := store.All("audit: read what waits", found, err, scanRow)
 	if err != nil || len(pending) == 0 {
 		return 0, after, false, err
 	}
 	last, more = pending[len(pending)-1].n, len(pending) == sequenceBatch
-	pending = slices.DeleteFunc(pending, func(e *Entry) bool { return !l.authentic(e) })
+	pending = slices.DeleteFunc(pending, func(r *row) bool { return !l.authentic(r) })
 	if len(pending) == 0 {
 		return 0, last, more, nil
 	}
-	for _, e := range pending {
-		t.append(e)
+	for _, r := range pending {
+		t.append(r)
+		placed += len(r.entries)
 	}
 	for part := range slices.Chunk(pending, 100) {
 		if err := number(ctx, tx, part); err != nil {
 			return 0, after, false, err
 		}
 	}
-	return len(pending), last, more, t.store()
+	return placed, last, more, t.store()
 }
 
 // withoutTexts leaves out what a leaf has only the digest of.
-var withoutTexts = strings.Replace(selectEntry, "salt, payload", "null, null", 1)
+var withoutTexts = strings.Replace(selectRow, "salt, payload", "null, null", 1)
 
-// number writes the places of entries that were written before. From then on
-// the order of arrival says nothing, and goes.
-func number(ctx context.Context, tx *store.Tx, list []*Entry) error {
+// number writes the places of rows that were written before. From then on the
+// order of arrival says nothing, and goes; so do digests that follow from texts.
+func number(ctx context.Context, tx *store.Tx, list []*row) error {
 	var places strings.Builder
 	args := make([]any, 0, 2*len(list))
-	for i, e := range list {
+	for i, r := range list {
 		if i > 0 {
 			places.WriteString(", ")
 		}
-		fmt.Fprintf(&places, "(cast($%d as text), cast($%d as bigint))", 2*i+1, 2*i+2)
-		args = append(args, e.ID, e.Seq)
+		fmt.Fprintf(&places, "(cast($%d as bigint), cast($%d as bigint))", 2*i+1, 2*i+2)
+		args = append(args, r.n, r.seq)
 	}
 	// VALUES, and no UNION: from that PostgreSQL loses rows that somebody erases
 	// at the same time.
-	n, err := tx.Exec(ctx, `update audit_events set seq = p.column2, n = null from (values `+places.String()+`) p where audit_events.id = p.column1 and audit_events.seq is null`, args...)
+	n, err := tx.Exec(ctx, `update audit_events set seq = p.column2, n = null, digest = case when payload is null or id <> '' then digest else '' end
+		from (values `+places.String()+`) p where audit_events.n = p.column1 and audit_events.seq is null`, args...)
 	if err == nil && n != int64(len(list)) {
 		err = fmt.Errorf("%d rows of %d", n, len(list))
 	}
@@ -139,13 +142,28 @@ func (l *Log) headMAC(h *head) []byte {
 	return sum[:]
 }
 
+// storeHead writes the head, where writes share a commit once for all of them. It
+// is not changed any more.
 func (l *Log) storeHead(ctx context.Context, tx *store.Tx, h *head) error {
-	_, err := tx.Exec(ctx, `update audit_head set size = $1, edge = $2, checkpoint = $3, last = $4, mac = $5 where id = 1`,
-		h.size, h.edge(), h.checkpoint, h.last, l.headMAC(h))
-	if err != nil {
-		return fmt.Errorf("audit: tree head: %w", err)
+	return tx.Carry(h, func(tx *store.Tx) error {
+		_, err := tx.Exec(context.WithoutCancel(ctx), `update audit_head set size = $1, edge = $2, checkpoint = $3, last = $4, mac = $5 where id = 1`,
+			h.size, h.edge(), h.checkpoint, h.last, l.headMAC(h))
+		if err != nil {
+			return fmt.Errorf("audit: tree head: %w", err)
+		}
+		return nil
+	})
+}
+
+// openHead is the head as this transaction may change it: that of the write before,
+// where they share a commit, else the one that the query reads.
+func (l *Log) openHead(ctx context.Context, tx *store.Tx, query string) (*head, error) {
+	if h, ok := tx.Carried().(*head); ok {
+		own := *h
+		own.stack = slices.Clone(h.stack)
+		return &own, nil
 	}
-	return nil
+	return l.scanHead(tx.QueryRow(ctx, query))
 }
 
 // growing is the tree while leaves are added to it.
@@ -159,7 +177,7 @@ type growing struct {
 
 // openTree reads the head with a query.
 func (l *Log) openTree(ctx context.Context, tx *store.Tx, query string) (*growing, error) {
-	h, err := l.scanHead(tx.QueryRow(ctx, query))
+	h, err := l.openHead(ctx, tx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -170,13 +188,16 @@ func (l *Log) openTree(ctx context.Context, tx *store.Tx, query string) (*growin
 // below is computed from at most 255 entries. All levels were two rows an entry.
 const storedLevel = 8
 
-// append gives an entry its place.
-func (t *growing) append(e *Entry) {
-	e.Seq = t.size
-	place := tlog.StoredHashIndex(0, t.size)
-	for level, h := range t.add(e.leaf()) {
-		if level >= storedLevel {
-			t.rows = append(t.rows, place+int64(level), bytes.Clone(h[:]))
+// append gives the events of a row their places.
+func (t *growing) append(r *row) {
+	r.seq = t.size
+	for _, e := range r.entries {
+		e.Seq = t.size
+		place := tlog.StoredHashIndex(0, t.size)
+		for level, h := range t.add(e.leaf()) {
+			if level >= storedLevel {
+				t.rows = append(t.rows, place+int64(level), bytes.Clone(h[:]))
+			}
 		}
 	}
 }
@@ -207,7 +228,7 @@ func (t *growing) store() error {
 func readHash(ctx context.Context, q store.Querier, position int64) (tlog.Hash, error) {
 	level, n := tlog.SplitStoredHashIndex(position)
 	if level < storedLevel {
-		list, err := entries(ctx, q, withoutTexts+`where seq >= $1 and seq < $2 order by seq`, n<<level, (n+1)<<level)
+		list, err := span(ctx, q, n<<level, (n+1)<<level)
 		if err == nil && len(list) != 1<<level {
 			err = fmt.Errorf("%d entries of %d", len(list), 1<<level)
 		}
@@ -336,7 +357,7 @@ func (l *Log) Lag(ctx context.Context) (int64, error) {
 	var after, pending int64
 	err := l.db.Read().QueryRow(ctx, `select size - case when checkpoint < 0 then 0 else checkpoint end from audit_head where id = 1`).Scan(&after)
 	if err == nil && l.db.Dialect() != store.SQLite {
-		err = l.db.Read().QueryRow(ctx, `select count(*) from audit_events where seq is null`).Scan(&pending)
+		err = l.db.Read().QueryRow(ctx, `select coalesce(sum(`+events+`), 0) from audit_events where seq is null`).Scan(&pending)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("audit: lag: %w", err)

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -115,14 +114,6 @@ func (v *verification) entry(e *Entry) []tlog.Hash {
 	v.res.Entries++
 	v.pass()
 	return fresh
-}
-
-// intact says that an entry has the text of its digest, or none any more.
-func (e *Entry) intact() bool {
-	if e.looked {
-		return e.whole
-	}
-	return e.Payload == nil || bytes.Equal(digest(e.Salt, e.Payload), e.Digest)
 }
 
 // clockStep is how far a clock may go back unnoticed: several servers, and
@@ -275,11 +266,11 @@ func (v *verification) end(there func(id string) (bool, error)) error {
 // heldBack finds an entry that got its place long after it was written: its
 // writer knew of base leaves, and checkpoints far apart lie between these and its
 // place.
-func (v *verification) heldBack(e *Entry, at int64) bool {
+func (v *verification) heldBack(base, at int64) bool {
 	larger := func(than int64) int {
 		return sort.Search(len(v.times), func(i int) bool { return v.times[i].size > than })
 	}
-	first, last := larger(e.base), larger(at)
+	first, last := larger(base), larger(at)
 	return last > first && v.times[last-1].time-v.times[first].time > clockStep
 }
 

@@ -58,7 +58,7 @@ type Intent struct {
 	Record      string
 	Certificate string
 	Position    int    // among those of the record
-	Digest      string // to be signed, in hex
+	Digest      []byte // to be signed
 	At          time.Time
 }
 
@@ -68,11 +68,11 @@ func Write(ctx context.Context, tx *store.Tx, i Intent) error {
 		i.ID, i.Account, i.Record, i.Certificate, i.Position, i.Digest, store.Millis(i.At))
 }
 
-// Used notes that the keys of intents were used, while the work on their record
+// Used notes that the keys of a record's intents were used, while the work on their record
 // goes on: nobody waits for them any more.
-func Used(ctx context.Context, tx *store.Tx, ids ...string) error {
+func Used(ctx context.Context, tx *store.Tx, record string, ids ...string) error {
 	for _, id := range ids {
-		if err := tx.Later(ctx, `update signing_intents set outcome = 'USED' where id = $1 and outcome = ''`, id); err != nil {
+		if err := tx.Later(ctx, `update signing_intents set outcome = 'USED' where signature_id = $1 and id = $2 and outcome = ''`, record, id); err != nil {
 			return err
 		}
 	}
@@ -106,11 +106,11 @@ func Abandon(ctx context.Context, tx *store.Tx, record string, at time.Time, fou
 	}, `update signing_intents set outcome = '`+Unknown+`', finished_at = $1 where signature_id = $2 and outcome in ('', 'USED') returning id`, store.Millis(at), record)
 }
 
-// Close closes intents whose key was not used, or of which that is not known;
+// Close closes intents of a record whose key was not used, or of which that is not known;
 // other work on the record may go on.
-func Close(ctx context.Context, tx *store.Tx, ids []string, outcome string, at time.Time) error {
+func Close(ctx context.Context, tx *store.Tx, record string, ids []string, outcome string, at time.Time) error {
 	for _, id := range ids {
-		if err := tx.Later(ctx, `update signing_intents set outcome = $1, finished_at = $2 where id = $3 and outcome = ''`, outcome, store.Millis(at), id); err != nil {
+		if err := tx.Later(ctx, `update signing_intents set outcome = $1, finished_at = $2 where signature_id = $3 and id = $4 and outcome = ''`, outcome, store.Millis(at), record, id); err != nil {
 			return err
 		}
 	}

@@ -82,7 +82,7 @@ func TestWait(t *testing.T) {
 		add := func(id string) {
 			t.Helper()
 			write(func(tx *store.Tx) error {
-				return intent.Write(ctx, tx, intent.Intent{ID: id, Record: "r-" + id, Certificate: "c-" + id, Account: "a-" + id, At: time.Now()})
+				return intent.Write(ctx, tx, intent.Intent{ID: id, Record: "r-" + id, Certificate: "c-" + id, Account: "a-" + id, Digest: []byte{1}, At: time.Now()})
 			})
 		}
 		add("other")
@@ -93,9 +93,9 @@ func TestWait(t *testing.T) {
 		}{
 			{intent.Certificate, "c-", func(tx *store.Tx, id string) error { return intent.Settle(ctx, tx, "r-"+id, "SIGNED", time.Now()) }},
 			{intent.Account, "a-", func(tx *store.Tx, id string) error {
-				return intent.Close(ctx, tx, []string{id}, intent.Failed, time.Now())
+				return intent.Close(ctx, tx, "r-"+id, []string{id}, intent.Failed, time.Now())
 			}},
-			{intent.Account, "a-", func(tx *store.Tx, id string) error { return intent.Used(ctx, tx, id) }},
+			{intent.Account, "a-", func(tx *store.Tx, id string) error { return intent.Used(ctx, tx, "r-"+id, id) }},
 			{intent.Record, "r-", func(tx *store.Tx, id string) error { return intent.Settle(ctx, tx, "r-"+id, "FAILED", time.Now()) }},
 		} {
 			id := store.NewID()
@@ -106,7 +106,7 @@ func TestWait(t *testing.T) {
 			go func() { over <- intent.Wait(gone, db, c.of, c.prefix+id) }()
 			time.Sleep(50 * time.Millisecond)
 			write(func(tx *store.Tx) error { // one that comes later, under the same names
-				return intent.Write(ctx, tx, intent.Intent{ID: "later-" + id, Record: "r-later", Certificate: "c-" + id, Account: "a-" + id, At: time.Now()})
+				return intent.Write(ctx, tx, intent.Intent{ID: "later-" + id, Record: "r-later", Certificate: "c-" + id, Account: "a-" + id, Digest: []byte{1}, At: time.Now()})
 			})
 			time.Sleep(50 * time.Millisecond)
 			select {

@@ -3,7 +3,6 @@ package signing
 import (
 	"context"
 	"crypto"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -38,7 +37,7 @@ func (x *run) begin(ctx context.Context, digests ...[]byte) (crypto.Signer, erro
 	for i, digest := range digests {
 		to := intent.Intent{
 			ID: store.NewID(), Account: r.AccountID, Record: r.ID, Certificate: x.cert.ID,
-			Position: x.position + i, Digest: hex.EncodeToString(digest), At: now,
+			Position: x.position + i, Digest: digest, At: now,
 		}
 		all[i], ids[i], uses[i] = to, to.ID, x.keyUsed(to)
 	}
@@ -71,7 +70,7 @@ func (x *run) begin(ctx context.Context, digests ...[]byte) (crypto.Signer, erro
 				return err
 			}
 		}
-		if err := intent.Used(ctx, tx, x.uses...); err != nil {
+		if err := intent.Used(ctx, tx, r.ID, x.uses...); err != nil {
 			return err
 		}
 		if err := x.closeIntents(ctx, tx); err != nil {
@@ -117,7 +116,7 @@ func (x *run) keyUsed(to intent.Intent) audit.Event {
 		text = "digest sent to the provider " + x.cred.Remote + " to be signed"
 	}
 	return x.event("key-use", text, keyUse{
-		Intent: to.ID, Digest: to.Digest, Serial: x.cert.Serial, Number: to.Position, Certificate: to.Certificate,
+		Intent: to.ID, Digest: hexOf(to.Digest), Serial: x.cert.Serial, Number: to.Position, Certificate: to.Certificate,
 		Credential: x.secrets.Credential, Provider: x.cred.Remote,
 	})
 }

@@ -64,9 +64,11 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 	err = each(ctx, q, func(row store.Row) error {
 		var i usedIntent
 		var id string
-		if err := row.Scan(&i.Intent, &id, &i.account, &i.Certificate, &i.Number, &i.Digest, &i.outcome); err != nil {
+		var digest []byte
+		if err := row.Scan(&i.Intent, &id, &i.account, &i.Certificate, &i.Number, &digest, &i.outcome); err != nil {
 			return err
 		}
+		i.Digest = hexOf(digest)
 		rows[id].intents = append(rows[id].intents, i)
 		return nil
 	}, `select id, signature_id, account_id, certificate_id, position, digest, outcome from signing_intents where signature_id`+in+` order by id`, ids...)

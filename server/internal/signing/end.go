@@ -2,7 +2,6 @@ package signing
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -103,7 +102,7 @@ func (x *run) storeError(ctx context.Context, tx *store.Tx, no *refusal) error {
 		}
 	}
 	for _, f := range x.fetched {
-		if err := x.updateFile(ctx, tx, f); err != nil {
+		if err := x.updateFile(ctx, tx, r.ID, f); err != nil {
 			return err
 		}
 	}
@@ -117,11 +116,7 @@ func (x *run) storeError(ctx context.Context, tx *store.Tx, no *refusal) error {
 // storeDone ends a stored record with its signed document.
 func (x *run) storeDone(ctx context.Context, tx *store.Tx, out *signedDocument) error {
 	r := x.record
-	signer, err := json.Marshal(r.Signer)
-	if err != nil {
-		return err
-	}
-	err = x.transition(ctx, tx, Done, `signature_type = $5, achieved_level = $6, signer = $7, secret = null, lease_by = '', lease_until = 0`, r.Type, r.Achieved, string(signer))
+	err := x.transition(ctx, tx, Done, `signature_type = $5, achieved_level = $6, signer = $7, secret = null, lease_by = '', lease_until = 0`, r.Type, r.Achieved, storedSigner(r.Signer))
 	if err != nil {
 		return err
 	}

@@ -15,11 +15,11 @@ import (
 
 // kept is a file of a record, as its row has it.
 type kept struct {
-	row, account, record, role, blob, md5, sha256 string
-	size                                          int64
+	account, record string
+	*File
 }
 
-func (k *kept) String() string { return fmt.Sprintf("%s document of record %s", k.role, k.record) }
+func (k *kept) String() string { return fmt.Sprintf("%s document of record %s", k.Role, k.record) }
 
 // Check looks at the files of every record and tells of those that are
 // missing or not what they were. Quick only asks whether they are there, with
@@ -29,9 +29,9 @@ func (s *Service) Check(ctx context.Context, quick bool, tell func(string)) (int
 	if err := s.checkDone(ctx, tell); err != nil {
 		return 0, err
 	}
-	n, after := 0, ""
+	n, after := 0, kept{File: &File{}}
 	for {
-		page, err := s.keptAfter(ctx, after)
+		page, err := s.keptAfter(ctx, &after)
 		if err != nil {
 			return n, err
 		}
@@ -39,7 +39,7 @@ func (s *Service) Check(ctx context.Context, quick bool, tell func(string)) (int
 			return n, nil
 		}
 		for _, k := range page {
-			after = k.row
+			after = k
 			n++
 			what, err := s.damage(ctx, &k, quick)
 			if err != nil {
@@ -65,11 +65,15 @@ func (s *Service) checkDone(ctx context.Context, tell func(string)) error {
 
 const checkPage = 500
 
-func (s *Service) keptAfter(ctx context.Context, after string) ([]kept, error) {
-	rows, err := s.db.Read().Query(ctx, `select f.row_id, r.account_id, r.id, f.role, f.blob, f.md5, f.sha256, f.size from signature_files f join signatures r on r.id = f.signature_id
-		where f.deleted_at = 0 and f.blob <> '' and f.row_id > $1 order by f.row_id limit $2`, after, checkPage)
-	return store.All("signing: read files", rows, err, func(r store.Row) (k kept, err error) {
-		err = r.Scan(&k.row, &k.account, &k.record, &k.role, &k.blob, &k.md5, &k.sha256, &k.size)
+func (s *Service) keptAfter(ctx context.Context, after *kept) ([]kept, error) {
+	rows, err := s.db.Read().Query(ctx, `select r.account_id, r.id, f.role, f.position, f.blob, f.md5, f.sha256, f.size from signature_files f join signatures r on r.id = f.signature_id
+		where f.deleted_at = 0 and f.blob <> '' and (f.signature_id, f.role, f.position) > ($1, $2, $3) order by f.signature_id, f.role, f.position limit $4`,
+		after.record, after.Role, after.Position, checkPage)
+	return store.All("signing: read files", rows, err, func(r store.Row) (kept, error) {
+		k := kept{File: &File{}}
+		var md5, sha256 []byte
+		err := r.Scan(&k.account, &k.record, &k.Role, &k.Position, &k.blob, &md5, &sha256, &k.Size)
+		k.MD5, k.SHA256 = hexOf(md5), hexOf(sha256)
 		return k, err
 	})
 }
@@ -87,7 +91,7 @@ func (s *Service) damage(ctx context.Context, k *kept, quick bool) (string, erro
 			_, err = io.Copy(io.MultiWriter(sha, sum), b)
 			got = [2]string{hex.EncodeToString(sha.Sum(nil)), hex.EncodeToString(sum.Sum(nil))}
 		}
-		if err == nil && (got != [2]string{k.sha256, k.md5} || b.Info.Size != k.size) {
+		if err == nil && (got != [2]string{k.SHA256, k.MD5} || b.Info.Size != k.Size) {
 			return "its digests are not those of its record", nil
 		}
 	}
@@ -108,6 +112,6 @@ func (s *Service) damage(ctx context.Context, k *kept, quick bool) (string, erro
 // have come to its end meanwhile.
 func (s *Service) still(ctx context.Context, k *kept) bool {
 	var deleted int64
-	err := s.db.Read().QueryRow(ctx, `select deleted_at from signature_files where row_id = $1`, k.row).Scan(&deleted)
+	err := s.db.Read().QueryRow(ctx, `select deleted_at from signature_files where signature_id = $1 and role = $2 and position = $3`, k.record, k.Role, k.Position).Scan(&deleted)
 	return err == nil && deleted == 0
 }

@@ -108,8 +108,12 @@ func noise(n int) []byte {
 
 // fill adds n records, of which one in fifty ended in error, one in a thousand
 // waits for an approval, and one in a thousand is of each rarer kind.
-func (g *grown) fill(t testing.TB, n int) {
+//
+// ROGITO_TEST_GROWTH_FOR=30m has it end after that time; it returns how many there
+// are.
+func (g *grown) fill(t testing.TB, n int) int {
 	t.Helper()
+	most, _ := time.ParseDuration(os.Getenv("ROGITO_TEST_GROWTH_FOR"))
 	ctx := context.Background()
 	const together = 200
 	begun := time.Now()
@@ -122,14 +126,20 @@ func (g *grown) fill(t testing.TB, n int) {
 			}
 			return nil
 		})
+		if err == nil { // as a server does it all the time: what has its place is written anew
+			_, err = g.audit.Sequence(ctx)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		if n >= 100_000 && i%50_000 == 0 {
-			t.Logf("%d records after %s", i, time.Since(begun).Round(time.Second))
-			fmt.Fprintln(os.Stderr, i, "records after", time.Since(begun).Round(time.Second))
+			fmt.Fprintln(os.Stderr, g.db.Dialect(), i, "records after", time.Since(begun).Round(time.Second), "with", yardstick.Processor().Round(time.Second), "of processor")
+		}
+		if most > 0 && time.Since(begun) > most {
+			return i + together
 		}
 	}
+	return n
 }
 
 func (g *grown) add(ctx context.Context, tx *store.Tx, k int) error {
@@ -153,34 +163,33 @@ func (g *grown) add(ctx context.Context, tx *store.Tx, k int) error {
 		blob: store.NewID() + "." + store.NewID() + ".ba645d", CreatedAt: now,
 	}
 	document.Name = document.MD5 + ".pdf"
-	validated := *document
-	validated.Role = roleValidated
-	r.Inputs, r.Validated = []*File{document}, &validated
+	r.Inputs, r.Validated = []*File{document}, document.asValidated()
 	x := &run{Service: g.Service, record: r, cert: g.cert, secrets: &Secrets{Credential: g.credential}, cred: &keys.Credential{}}
 	if err := g.insertRecord(ctx, tx, r); err != nil {
 		return err
 	}
-	if err := g.audit.Append(ctx, tx, append(x.requestEvents(), x.validationEvents()...)...); err != nil {
-		return err
-	}
+	asked := append(x.requestEvents(), x.validationEvents()...)
 	if r.Approval != "" {
-		return nil
+		return g.audit.Append(ctx, tx, asked...)
 	}
 	if err := g.pay(ctx, tx, r); err != nil {
 		return err
 	}
-	r.stored, x.lease = true, ""
 	if k%50 == 1 {
+		r.stored, x.lease = true, ""
+		if err := g.audit.Append(ctx, tx, asked...); err != nil {
+			return err
+		}
 		return x.endIn(ctx, tx, nil)
 	}
-	to := intent.Intent{ID: store.NewID(), Account: r.AccountID, Record: r.ID, Certificate: g.cert.ID, Digest: hexOf(shaOf(r.ID + "digest")), At: now}
+	to := intent.Intent{ID: store.NewID(), Account: r.AccountID, Record: r.ID, Certificate: g.cert.ID, Digest: shaOf(r.ID + "digest"), At: now}
 	if err := intent.Write(ctx, tx, to); err != nil {
 		return err
 	}
-	if err := g.audit.Append(ctx, tx, x.keyUsed(to)); err != nil {
+	if err := g.audit.Append(ctx, tx, append(asked, x.keyUsed(to))...); err != nil { // as begin does
 		return err
 	}
-	x.intents, x.uses = 1, []string{to.ID}
+	r.stored, x.lease, x.intents, x.uses = true, "", 1, []string{to.ID}
 	return x.endIn(ctx, tx, &to)
 }
 
@@ -216,11 +225,7 @@ func (x *run) endIn(ctx context.Context, tx *store.Tx, to *intent.Intent) error 
 		ID: store.NewID(), Role: roleSigned, MimeType: "application/pdf", Extension: "pdf", Size: 109_000, MD5: hexOf(md5Of(to.ID)), SHA256: hexOf(shaOf(to.ID)),
 		Name: r.ID + ".pdf", blob: store.NewID() + "." + store.NewID() + ".ba645d", CreatedAt: r.UpdatedAt,
 	}
-	signer, err := json.Marshal(r.Signer)
-	if err != nil {
-		return err
-	}
-	if err := x.transition(ctx, tx, Done, `signature_type = $5, achieved_level = 'B', signer = $6, secret = null, lease_until = 0`, r.Type, string(signer)); err != nil {
+	if err := x.transition(ctx, tx, Done, `signature_type = $5, achieved_level = 'B', signer = $6, secret = null, lease_until = 0`, r.Type, storedSigner(r.Signer)); err != nil {
 		return err
 	}
 	if err := x.insertFiles(ctx, tx, r.ID, r.Signed); err != nil {
@@ -231,13 +236,21 @@ func (x *run) endIn(ctx context.Context, tx *store.Tx, to *intent.Intent) error 
 	}
 	signature := x.event("signature", "signed with SHA256withRSA, level B", signatureDetail{
 		Algorithm: ades.Algorithm{Name: "SHA256withRSA", Key: "RSA", Digest: "SHA256", Content: "SHA256", KeySize: 2048, OID: "1.2.840.113549.1.1.11"}, Level: "B",
-		Certificates: append([][]byte{x.cert.DER}, x.cert.Chain...), ToBeSigned: append(slices.Clone(tbsHead), shaOf(to.Digest)...), ToBeSignedDigest: to.Digest, Value: noise(256),
+		Certificates: append([][]byte{x.cert.DER}, x.cert.Chain...), ToBeSigned: x.attributes(to), ToBeSignedDigest: hexOf(to.Digest), Value: noise(256),
 	})
 	return x.audit.Append(ctx, tx, x.signedEvents(&signedDocument{parts: []audit.Event{signature}})...)
 }
 
-// tbsHead is as long as signed attributes are.
-var tbsHead = noise(200)
+// attributes are what signed attributes are made of, as long: object identifiers,
+// the document's digest, that of the certificate, its issuer and number.
+func (x *run) attributes(to *intent.Intent) []byte {
+	identifiers, err := hex.DecodeString("3181ed301806092a864886f70d010903310b06092a864886f70d010701302f06092a864886f70d01090431220420")
+	if err != nil {
+		panic(err)
+	}
+	cert := sha256.Sum256(x.cert.DER)
+	return slices.Concat(identifiers, shaOf(to.ID), cert[:], x.cert.DER[:130])
+}
 
 // keeper makes the checkpoints of a filled store.
 func keeper(t testing.TB, db *store.DB, m *master.Key) (*audit.Checkpointer, *audit.Live) {
@@ -301,8 +314,7 @@ func TestListsAtScale(t *testing.T) {
 	if data := os.Getenv("ROGITO_TEST_GROWTH_DATA"); data != "" {
 		db, m := storetest.Open(t, store.Config{Data: data, Database: os.Getenv("ROGITO_TEST_GROWTH_DATABASE")})
 		g := newGrown(t, db, m)
-		g.fill(t, n)
-		g.time(t, n)
+		g.time(t, g.fill(t, n))
 		return
 	}
 	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
@@ -312,7 +324,7 @@ func TestListsAtScale(t *testing.T) {
 		}
 		g := newGrown(t, db, m)
 		live.Books = []audit.Book{Book{Service: g.Service}, keys.Book{}}
-		g.fill(t, n)
+		n := g.fill(t, n)
 		if _, err := g.audit.Sequence(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -325,12 +337,12 @@ func TestListsAtScale(t *testing.T) {
 			g.time(t, n)
 		}
 		g.planned(t)
-		begun := time.Now()
+		begun, used := time.Now(), yardstick.Processor()
 		res, err := live.Verify(t.Context(), audit.Whole)
 		if err != nil || res.Bad != nil {
 			t.Fatalf("%+v, %v", res, err)
 		}
-		t.Logf("audit verify: %d entries, %d records in %s", res.Entries, res.Records, time.Since(begun).Round(time.Millisecond))
+		t.Logf("audit verify: %d entries, %d records in %s, %s of this process's processor time", res.Entries, res.Records, time.Since(begun).Round(time.Millisecond), (yardstick.Processor() - used).Round(time.Millisecond))
 	})
 }
 
@@ -453,7 +465,36 @@ func (g *grown) time(t *testing.T, n int) {
 			return len(l), err
 		})
 	}
+	g.sizes(t, n)
 	t.Logf("%d records: the slowest list takes %.2f ms: %s", n, float64(slowest.Microseconds())/1000, what)
+}
+
+// sizes tells what a record takes in each table and index.
+func (g *grown) sizes(t *testing.T, n int) {
+	query := `select name, cast(sum(pgsize) as bigint) from dbstat group by name order by 2 desc`
+	if g.db.Dialect() == store.PostgreSQL {
+		query = `select relname, pg_relation_size(oid) from pg_class where relkind in ('r', 'i', 't') order by 2 desc`
+		for _, table := range []string{"audit_events", "signatures", "signature_files", "signing_intents", "charges", "wallet_transactions"} {
+			if _, err := g.db.Pool().Exec(t.Context(), `vacuum `+table); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rows, err := g.db.Read().Query(t.Context(), query)
+	total := int64(0) // with the catalogue
+	err = store.Each("sizes", rows, err, func(r store.Row) error {
+		var name string
+		var size int64
+		err := r.Scan(&name, &size)
+		if total += size; size/int64(n) > 0 && !strings.HasPrefix(name, "pg_") {
+			t.Logf("%-40s %5d bytes a record", name, size/int64(n))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%-40s %5d bytes a record", "all", total/int64(n))
 }
 
 // Options are stored without what is zero, and are the same when they are read.

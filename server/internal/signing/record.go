@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	jsonv2 "github.com/go-json-experiment/json"
-
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
@@ -87,9 +85,10 @@ type File struct {
 	Name       string
 	CreatedAt  time.Time
 
-	blob    string
-	source  []byte // sealed fetch.Request of a remote one not fetched yet
-	deleted bool
+	blob      string
+	source    []byte // sealed fetch.Request of a remote one not fetched yet
+	validated bool   // an input that is the document to sign too, as it is
+	deleted   bool
 }
 
 // Deleted says that its time is over.
@@ -154,13 +153,11 @@ func (s *Service) scanWith(row store.Row, more ...any) (*Record, error) {
 	}
 	r.ApprovalUntil, r.filesUntil = store.Time(approval), store.Time(files)
 	r.CreatedAt, r.UpdatedAt = store.Time(created), store.Time(updated)
-	if err := json.Unmarshal([]byte(options), &r.Options); err != nil {
+	if r.Options, err = readOptions(options); err != nil {
 		return nil, fmt.Errorf("signing: options: %w", err)
 	}
-	if signer != "" {
-		if err := json.Unmarshal([]byte(signer), &r.Signer); err != nil {
-			return nil, fmt.Errorf("signing: signer: %w", err)
-		}
+	if r.Signer, err = readSigner(signer); err != nil {
+		return nil, fmt.Errorf("signing: signer: %w", err)
 	}
 	return r, s.unseal(callbackPurpose, r.owner(), target, &r.callback)
 }
@@ -193,34 +190,8 @@ func (s *Service) loadFiles(ctx context.Context, r *Record) error {
 	}, selectFile+`where signature_id = $1 order by role, position`, r.ID)
 }
 
-const selectFile = `select signature_id, id, role, position, source_type, source, label, mimetype, extension, size, md5, sha256, name, blob, deleted_at, created_at from signature_files `
-
-func scanFile(row store.Row) (record string, f *File, err error) {
-	f = &File{}
-	var deleted, created int64
-	err = row.Scan(&record, &f.ID, &f.Role, &f.Position, &f.SourceType, &f.source, &f.Label, &f.MimeType, &f.Extension, &f.Size, &f.MD5, &f.SHA256, &f.Name, &f.blob, &deleted, &created)
-	f.deleted, f.CreatedAt = deleted != 0, store.Time(created)
-	return record, f, err
-}
-
-// place puts a file where it belongs. A validated document that is the only
-// input, unchanged, stands in both places under one id.
-func (r *Record) place(f *File) {
-	switch f.Role {
-	case roleInput:
-		r.Inputs = append(r.Inputs, f)
-	case roleValidated:
-		r.Validated = f
-	case roleSigned:
-		r.Signed = f
-	case roleImage:
-		r.image = f
-	}
-}
-
 func (s *Service) insertRecord(ctx context.Context, tx *store.Tx, r *Record) error {
-	// Without what is false, empty or null: half a kilobyte of every record was.
-	options, err := jsonv2.Marshal(&r.Options, jsonv2.OmitZeroStructFields(true))
+	options, err := storedOptions(&r.Options)
 	if err != nil {
 		return err
 	}
@@ -234,12 +205,12 @@ func (s *Service) insertRecord(ctx context.Context, tx *store.Tx, r *Record) err
 			options, title, description, error_number, error_message, secret, callback, charge_id, approval, approval_until, files_until, lease_by, lease_until, created_at, updated_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`,
 		r.ID, r.AccountID, r.TokenID, r.RequestID, r.Address, r.CertificateType, r.CertificateID, string(r.State), r.Type,
-		string(options), r.Title, r.Description, r.ErrorNumber, r.ErrorMessage, r.secret, target, r.chargeID, r.Approval,
+		options, r.Title, r.Description, r.ErrorNumber, r.ErrorMessage, r.secret, target, r.chargeID, r.Approval,
 		store.Millis(r.ApprovalUntil), store.Millis(r.filesUntil), r.leaseBy, store.Millis(r.leaseUntil), store.Millis(r.CreatedAt), store.Millis(r.UpdatedAt))
 	if err != nil {
 		return fmt.Errorf("signing: store record: %w", err)
 	}
-	return s.insertFiles(ctx, tx, r.ID, r.files()...)
+	return s.insertFiles(ctx, tx, r.ID, r.rows()...)
 }
 
 func (r *Record) files() []*File {
@@ -250,33 +221,6 @@ func (r *Record) files() []*File {
 		}
 	}
 	return all
-}
-
-// rowID of a file: a validated document that is an input keeps that one's id
-// on the wire, and has a row of its own.
-func (f *File) rowID() string { return f.Role[:1] + f.ID }
-
-// insertFiles stores the rows of files, those of one request in one statement.
-func (s *Service) insertFiles(ctx context.Context, tx *store.Tx, record string, files ...*File) error {
-	for part := range slices.Chunk(files, 50) {
-		args := make([]any, 0, fileColumns*len(part))
-		for _, f := range part {
-			args = append(args, f.rowID(), f.ID, record, f.Role, f.Position, f.SourceType, f.source, f.Label, f.MimeType, f.Extension, f.Size, f.MD5, f.SHA256, f.Name, f.blob, store.Millis(f.CreatedAt))
-		}
-		err := tx.Later(ctx, `insert into signature_files (row_id, id, signature_id, role, position, source_type, source, label, mimetype, extension, size, md5, sha256, name, blob, created_at)
-			values `+store.Values(len(part), fileColumns), args...)
-		if err != nil {
-			return fmt.Errorf("signing: store files: %w", err)
-		}
-	}
-	return nil
-}
-
-const fileColumns = 16
-
-func (s *Service) updateFile(ctx context.Context, tx *store.Tx, f *File) error {
-	return tx.Later(ctx, `update signature_files set source = null, mimetype = $1, extension = $2, size = $3, md5 = $4, sha256 = $5, name = $6, blob = $7 where row_id = $8`,
-		f.MimeType, f.Extension, f.Size, f.MD5, f.SHA256, f.Name, f.blob, f.rowID())
 }
 
 // Filter narrows a list; empty fields do not.

@@ -76,9 +76,9 @@ func (x *run) close() {
 				return err
 			}
 			if x.remote != nil && x.remote.sent { // used they are, and never again
-				return intent.Used(ctx, tx, x.uses...)
+				return intent.Used(ctx, tx, x.record.ID, x.uses...)
 			}
-			return intent.Close(ctx, tx, x.uses, intent.Failed, x.config.Now())
+			return intent.Close(ctx, tx, x.record.ID, x.uses, intent.Failed, x.config.Now())
 		})
 		if err != nil {
 			x.config.Log.ErrorContext(ctx, "settle intents", "record", x.record.ID, "error", err)
@@ -101,7 +101,7 @@ type closing struct {
 // closeIntents stores it.
 func (x *run) closeIntents(ctx context.Context, tx *store.Tx) error {
 	for _, c := range x.closing {
-		if err := intent.Close(ctx, tx, c.ids, c.outcome, x.config.Now()); err != nil {
+		if err := intent.Close(ctx, tx, x.record.ID, c.ids, c.outcome, x.config.Now()); err != nil {
 			return fmt.Errorf("signing: close intents: %w", err)
 		}
 	}
@@ -239,15 +239,15 @@ func (x *run) validated(ctx context.Context) error {
 			return err
 		}
 		for _, f := range x.fetched {
-			if err := x.updateFile(ctx, tx, f); err != nil {
+			if err := x.updateFile(ctx, tx, r.ID, f); err != nil {
 				return err
 			}
 		}
-		for _, f := range []*File{r.Validated, x.picture} {
-			if f == nil {
-				continue
-			}
-			if err := x.insertFiles(ctx, tx, r.ID, f); err != nil {
+		if err := x.insertValidated(ctx, tx, r); err != nil {
+			return err
+		}
+		if x.picture != nil {
+			if err := x.insertFiles(ctx, tx, r.ID, x.picture); err != nil {
 				return err
 			}
 		}

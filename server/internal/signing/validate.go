@@ -103,9 +103,7 @@ func (x *run) validateOne(ctx context.Context) error {
 		}
 	}
 	if r.Validated == nil {
-		f := *d.file // the same document under the same id
-		f.Role, f.Position, f.SourceType = roleValidated, 0, ""
-		r.Validated = &f
+		r.Validated = d.file.asValidated()
 	}
 	return nil
 }

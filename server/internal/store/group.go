@@ -89,8 +89,9 @@ func (e *sqliteEngine) runGroup(batch *[]*groupWrite) error {
 	if err != nil {
 		return sqliteError(err)
 	}
+	var hand carried
 	for i := 0; i < len(*batch); i++ {
-		if err := e.runOne(tx, (*batch)[i]); err != nil {
+		if err := e.runOne(tx, (*batch)[i], &hand); err != nil {
 			_ = tx.Rollback()
 			return fault.Storage(err)
 		}
@@ -102,28 +103,42 @@ func (e *sqliteEngine) runGroup(batch *[]*groupWrite) error {
 			}
 		}
 	}
-	if err := tx.Commit(); err != nil {
+	if hand.settle != nil {
+		err = hand.settle(e.newTx(tx))
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
+	if err != nil {
 		_ = tx.Rollback()
 		return fault.Storage(err)
 	}
 	return nil
 }
 
-// runOne runs one write. Its own error stays with it; the error returned is
-// of the transaction, which is lost to all who share it.
-func (e *sqliteEngine) runOne(tx *sql.Tx, w *groupWrite) error {
+func (e *sqliteEngine) newTx(tx *sql.Tx) *Tx {
+	return &Tx{Querier: sqlTxQuerier{sqlQuerier{tx}}, engine: e, sql: tx}
+}
+
+// runOne runs one write, which gets what those before it hand on. Its own error
+// stays with it; the error returned is of the transaction, which is lost to all who
+// share it.
+func (e *sqliteEngine) runOne(tx *sql.Tx, w *groupWrite, hand *carried) error {
 	if w.err = w.ctx.Err(); w.err != nil {
 		return nil
 	}
 	if _, err := tx.Exec(savepoint); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
 	}
-	w.tx = &Tx{Querier: sqlTxQuerier{sqlQuerier{tx}}, engine: e, sql: tx}
+	w.tx = e.newTx(tx)
+	w.tx.carried = *hand
 	w.run()
 	if w.err != nil || w.panicked != nil {
 		if _, err := tx.Exec(backToIt); err != nil {
 			return fmt.Errorf("roll back: %w", err)
 		}
+	} else {
+		*hand = w.tx.carried
 	}
 	if _, err := tx.Exec(release); err != nil {
 		return fmt.Errorf("release: %w", err)

@@ -3,7 +3,9 @@ package store_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
+	"time"
 
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
@@ -100,3 +102,100 @@ func TestLater(t *testing.T) {
 }
 
 var errConflict = errors.New("conflict")
+
+// What is carried goes on to the writes that share a commit, is stored once, and
+// of a write that is rolled back nothing is left.
+func TestCarry(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
+		ctx := context.Background()
+		storetest.Exec(t, db, `create table counted (n bigint)`)
+		storetest.Exec(t, db, `insert into counted values (0)`)
+		settled := 0
+		add := func(tx *store.Tx) error {
+			n, ok := tx.Carried().(int64)
+			if !ok {
+				if err := tx.QueryRow(ctx, `select n from counted`).Scan(&n); err != nil {
+					return err
+				}
+			}
+			n++
+			return tx.Carry(n, func(tx *store.Tx) error {
+				settled++
+				_, err := tx.Exec(ctx, `update counted set n = $1`, n)
+				return err
+			})
+		}
+		no := errors.New("no")
+		var all sync.WaitGroup
+		begun, filled := make(chan struct{}), make(chan struct{})
+		write := func(fn func(tx *store.Tx) error, want error) {
+			all.Go(func() {
+				if err := db.Write(ctx, fn); !errors.Is(err, want) {
+					t.Error(err)
+				}
+			})
+		}
+		if db.Dialect() == store.PostgreSQL { // one after the other: they would read the same
+			for range 9 {
+				write(add, nil)
+				all.Wait()
+			}
+		} else {
+			write(func(tx *store.Tx) error { close(begun); <-filled; return add(tx) }, nil)
+			<-begun
+			for i := range 16 {
+				if i%2 == 0 {
+					write(add, nil)
+				} else {
+					write(func(tx *store.Tx) error { return errors.Join(add(tx), no) }, no)
+				}
+			}
+			time.Sleep(50 * time.Millisecond) // for all to wait: they share the commit, or do not
+			close(filled)
+			all.Wait()
+		}
+		if n := storetest.Count(t, db, `select n from counted`); n != 9 {
+			t.Errorf("%d", n)
+		}
+		if settled > 9 || db.Dialect() == store.SQLite && settled > 3 {
+			t.Errorf("stored %d times", settled)
+		}
+	})
+}
+
+// What a judge asks further is judged before anything is committed.
+func TestAskFurther(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
+		ctx := context.Background()
+		storetest.Exec(t, db, `create table counted (n bigint)`)
+		for _, answered := range []bool{false, true} {
+			judged := 0
+			err := db.Write(ctx, func(tx *store.Tx) error {
+				if err := tx.Later(ctx, `insert into counted values (1)`); err != nil {
+					return err
+				}
+				var ask func(row store.Row) error
+				ask = func(row store.Row) error {
+					var n int
+					if err := row.Scan(&n); err != nil {
+						return err
+					}
+					if judged++; judged == 3 {
+						return errUnmet
+					}
+					return tx.Ask(ctx, ask, `select 1`)
+				}
+				if err := tx.Ask(ctx, ask, `select 1`); err != nil || !answered {
+					return err
+				}
+				return tx.Answered(ctx)
+			})
+			if !errors.Is(err, errUnmet) || judged != 3 {
+				t.Errorf("%v after %d", err, judged)
+			}
+		}
+		if n := storetest.Count(t, db, `select count(*) from counted`); n != 0 {
+			t.Errorf("%d rows", n)
+		}
+	})
+}

@@ -20,7 +20,8 @@ import (
 
 // Migrations only go forward and only add: a column with a default, a table,
 // an index. What a release no longer reads is dropped two releases later, so
-// that the binary of the release before runs on the new schema.
+// that the binary of the release before runs on the new schema. 0008 and 0009,
+// which make tables anew, are older than the first release.
 //
 //go:embed migrations
 var migrations embed.FS

@@ -138,15 +138,24 @@ func (r postgresTxRow) Scan(dest ...any) error {
 	return postgresError(r.tx.flush(r.ctx, statement{query: r.query, args: r.args, take: scan}))
 }
 
+// answered returns when everything that was asked has been judged. Whoever judges
+// may ask further.
+func (t *postgresTx) answered(ctx context.Context) error {
+	for t.asked {
+		if err := t.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // commit ends the transaction.
 func (t *postgresTx) commit(ctx context.Context) error {
 	if !t.begun && len(t.waiting) == 0 {
 		return nil
 	}
-	if t.asked {
-		if err := t.flush(ctx); err != nil {
-			return err
-		}
+	if err := t.answered(ctx); err != nil {
+		return err
 	}
 	err := t.flush(ctx, statement{query: "commit", take: committed})
 	if err == nil {

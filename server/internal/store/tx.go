@@ -18,6 +18,13 @@ type Tx struct {
 	postgres *postgresTx // nil on SQLite
 	sql      *sql.Tx     // nil on PostgreSQL
 	after    []func()
+	carried  carried
+}
+
+// carried is a value that writes which share a commit hand on, and what stores it.
+type carried struct {
+	value  any
+	settle func(tx *Tx) error
 }
 
 // MaxAttempts bounds the attempts of a job whose options do not.
@@ -32,6 +39,22 @@ func (t *Tx) Enqueue(ctx context.Context, args river.JobArgs, opts *river.Insert
 // OnCommit has fn called after the transaction is durable, in order; never if
 // it is rolled back.
 func (t *Tx) OnCommit(fn func()) { t.after = append(t.after, fn) }
+
+// Carry hands a value on to the writes that share this one's commit and come after
+// it, and has settle store it before the commit, once for all of them: that of the
+// last value. Whoever needs it asks Carried before the database, and must not
+// change it: a write that is rolled back leaves the value of before. On PostgreSQL,
+// where no writes share a commit, settle is called at once.
+func (t *Tx) Carry(value any, settle func(tx *Tx) error) error {
+	if t.postgres != nil {
+		return settle(t)
+	}
+	t.carried = carried{value, settle}
+	return nil
+}
+
+// Carried is the value that was carried last; nil where there is none.
+func (t *Tx) Carried() any { return t.carried.value }
 
 // Later runs a statement whose outcome is not needed at once. On PostgreSQL it
 // travels with those after it, at the latest with the commit; where it fails,
@@ -71,7 +94,7 @@ func (t *Tx) Expect(ctx context.Context, rows int64, otherwise error, query stri
 // Ask is Later for a query of one row, which judge reads. Where judge does not
 // like it, the transaction fails with its error: at the latest before anything
 // is committed. Several that follow one another are one conversation on
-// PostgreSQL; Answered has them judged now.
+// PostgreSQL; Answered has them judged now. Judge may ask further.
 func (t *Tx) Ask(ctx context.Context, judge func(Row) error, query string, args ...any) error {
 	if t.postgres != nil {
 		t.postgres.asked = true
@@ -86,7 +109,7 @@ func (t *Tx) Answered(ctx context.Context) error {
 	if t.postgres == nil {
 		return nil
 	}
-	return postgresError(t.postgres.flush(ctx))
+	return postgresError(t.postgres.answered(ctx))
 }
 
 // Share takes a lock of that name until the transaction ends, beside others who
