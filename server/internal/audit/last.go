@@ -22,8 +22,9 @@ const lastOf = ` from audit_events where record_id = $1 and kind = $2 and kind i
 // transaction, with what the transaction asks next; nil where there is none.
 //
 // The database is asked each time which event that is. Where it is the one that was
-// read before, by its keyed digest, it is not read again: that is a quarter of the
-// cost, for every signature.
+// read before, by its keyed digest and its place, it is not read again: that is a
+// quarter of the cost, for every signature. A newer one that was given the digest of
+// the older has another place, is read, and refused.
 func (l *Log) Last(ctx context.Context, tx *store.Tx, record, kind string, judge func(*Entry) error) error {
 	known := l.judged.get(record, kind)
 	if known == nil {
@@ -31,15 +32,16 @@ func (l *Log) Last(ctx context.Context, tx *store.Tx, record, kind string, judge
 	}
 	return tx.Ask(ctx, func(from store.Row) error {
 		var mac []byte
-		if err := from.Scan(&mac); err != nil && !errors.Is(err, store.ErrNoRows) {
+		seq, n := int64(-1), int64(-1)
+		if err := from.Scan(&mac, &seq, &n); err != nil && !errors.Is(err, store.ErrNoRows) {
 			return unavailable(fmt.Errorf("audit: read: %w", err))
 		}
-		if bytes.Equal(mac, known.row.mac) {
+		if bytes.Equal(mac, known.row.mac) && seq == known.row.seq && n == known.row.n {
 			return judge(known)
 		}
 		l.judged.set(record, kind, nil) // a one-time password is another each time, and not worth remembering
 		return l.readLast(ctx, tx, record, kind, judge, func(*Entry) {})
-	}, `select mac`+lastOf, record, kind)
+	}, `select mac, coalesce(seq, -1), coalesce(n, -1)`+lastOf, record, kind)
 }
 
 func (l *Log) readLast(ctx context.Context, tx *store.Tx, record, kind string, judge func(*Entry) error, remember func(*Entry)) error {
