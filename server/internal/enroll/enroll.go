@@ -70,6 +70,7 @@ type Service struct {
 	purse     Purse
 	identify  *identify.Methods
 	config    Config
+	issued    issuedCache
 	// Render turns a certificate into what callbacks carry.
 	Render func(*Certificate) any
 }
