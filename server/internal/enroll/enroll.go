@@ -71,6 +71,7 @@ type Service struct {
 	identify  *identify.Methods
 	config    Config
 	issued    issuedCache
+	standings store.Together[Standing]
 	// Render turns a certificate into what callbacks carry.
 	Render func(*Certificate) any
 }

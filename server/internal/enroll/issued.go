@@ -42,11 +42,11 @@ func (i *issuedCache) put(c *Certificate) {
 func (s *Service) Issued(ctx context.Context, id string) (*Certificate, error) {
 	if known := s.issued.get(id); known != nil {
 		c := *known
-		row := s.db.Read().QueryRow(ctx, selectStanding, id)
-		err := scanStanding(row, func(now Standing) error {
-			c.State, c.Level, c.NotBefore, c.NotAfter = now.State, now.Level, now.NotBefore, now.NotAfter
-			return nil
+		now, err := s.standings.Read(ctx, id, func(ctx context.Context) (now Standing, err error) {
+			err = scanStanding(s.db.Read().QueryRow(ctx, selectStanding, id), func(read Standing) error { now = read; return nil })
+			return now, err
 		})
+		c.State, c.Level, c.NotBefore, c.NotAfter = now.State, now.Level, now.NotBefore, now.NotAfter
 		return &c, err
 	}
 	c, err := s.ByID(ctx, id)
