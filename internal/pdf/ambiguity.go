@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 )
@@ -76,11 +75,7 @@ const usualWindow = 16 << 10
 // meaning (ISO 32000-2, 7.5). The error is about reading, not about the file.
 func (d *Document) Ambiguities(ctx context.Context) ([]Ambiguity, error) {
 	a := &auditor{ctx: ctx, doc: d, last: max(1, len(d.revisions)), packed: map[int64][]int32{}, drawn: auditDrawn, bulk: auditBulk}
-	if d.audited != nil && d.repaired == nil && d.audited.updates(d) {
-		a.before = d.audited
-		a.depends, a.packed = maps.Clone(a.before.depends), maps.Clone(a.before.packed)
-	}
-	d.audited = nil
+	a.goOn()
 	if d.repaired != nil {
 		a.note("the file", "has no valid cross-reference section at its end, so each reader rebuilds its own")
 		return a.out, nil
@@ -258,11 +253,7 @@ func (a *auditor) entries(s, part *section, rev int) {
 // layout reads the file from the beginning to the end, or what stands behind
 // what was audited before.
 func (a *auditor) layout() error {
-	at, first := int64(0), 0
-	if k := a.before; k != nil {
-		at = k.end
-		first, _ = slices.BinarySearchFunc(a.places, k.size, func(p place, size int64) int { return cmp.Compare(p.offset, size) })
-	}
+	at, first := a.begin()
 	for i := first; i < len(a.places) && len(a.out) < maxAmbiguities; i++ {
 		p := a.places[i]
 		for i+1 < len(a.places) && a.places[i+1].offset == p.offset {

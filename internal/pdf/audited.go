@@ -1,5 +1,11 @@
 package pdf
 
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
 // Audited is what an audit without findings leaves for that of the same file
 // with updates behind it, such as a signature: its bytes are the same, so that
 // only the updates are read, and what they do to the rest is told by what the
@@ -21,6 +27,24 @@ const maxAudited = 4096
 
 // Audited is what Ambiguities leaves where it found none; else nil.
 func (d *Document) Audited() *Audited { return d.audited }
+
+// goOn takes over what is known of the document that this one begins with.
+func (a *auditor) goOn() {
+	k := a.doc.audited
+	a.doc.audited = nil
+	if k != nil && a.doc.repaired == nil && k.updates(a.doc) {
+		a.before, a.depends, a.packed = k, maps.Clone(k.depends), maps.Clone(k.packed)
+	}
+}
+
+// begin is where the layout is to be read from, and the first place there.
+func (a *auditor) begin() (at int64, first int) {
+	if a.before == nil {
+		return 0, 0
+	}
+	first, _ = slices.BinarySearchFunc(a.places, a.before.size, func(p place, size int64) int { return cmp.Compare(p.offset, size) })
+	return a.before.end, first
+}
 
 // depend notes that what was read depends on what the tables say of a number.
 func (a *auditor) depend(num int) {
