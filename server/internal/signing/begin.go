@@ -141,20 +141,12 @@ var errCredentials = &refusal{number: fault.WrongCredentials, text: "wrong certi
 
 // authorizeAgain judges, in the transaction that stores an intent, whatever may
 // have changed since authorize: between a request and its signature may lie
-// months, and the documents of a batch are many. Records that share the
-// transaction, and whatever is judged here, are judged once. A change in the same
-// transaction waits for the intents of all of them.
+// months, and the documents of a batch are many.
 func (x *run) authorizeAgain(ctx context.Context, tx *store.Tx) error {
+	r := x.record
 	if err := x.checkApproval(); err != nil {
 		return err
 	}
-	r, s := x.record, x.secrets
-	key := fmt.Sprintf("sign %s %s %s %s %s %d %s", r.AccountID, x.cert.ID, r.TokenID, r.ApprovedBy, s.Credential, s.Level, s.Client)
-	return tx.Judged(key, func() error { return x.judgeAgain(ctx, tx) })
-}
-
-func (x *run) judgeAgain(ctx context.Context, tx *store.Tx) error {
-	r := x.record
 	err := intent.Permit(ctx, tx, r.AccountID, x.cert.ID)
 	if err == nil {
 		err = x.enroll.StandingIn(ctx, tx, x.cert.ID, x.judgeStanding)

@@ -91,14 +91,12 @@ func (e *sqliteEngine) runGroup(batch *[]*groupWrite) error {
 	if err != nil {
 		return sqliteError(err)
 	}
-	judged := map[string]bool{}
 	for i := 0; i < len(*batch); i++ {
 		w := (*batch)[i]
-		w.tx = &Tx{Querier: sqlTxQuerier{sqlQuerier{tx}}, engine: e, sql: tx, judged: judged}
 		if i > 0 {
-			err = runOne(tx, w)
+			err = e.runOne(tx, w)
 		} else {
-			w.run()
+			w.runIn(e, tx)
 		}
 		if err != nil || i == 0 && w.failed() {
 			_ = tx.Rollback()
@@ -121,11 +119,11 @@ func (e *sqliteEngine) runGroup(batch *[]*groupWrite) error {
 
 // runOne runs one write. Its own error stays with it; the error returned is
 // of the transaction, which is lost to all who share it.
-func runOne(tx *sql.Tx, w *groupWrite) error {
+func (e *sqliteEngine) runOne(tx *sql.Tx, w *groupWrite) error {
 	if _, err := tx.Exec(savepoint); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
 	}
-	if w.run(); w.failed() {
+	if w.runIn(e, tx); w.failed() {
 		if _, err := tx.Exec(backToIt); err != nil {
 			return fmt.Errorf("roll back: %w", err)
 		}
@@ -138,10 +136,11 @@ func runOne(tx *sql.Tx, w *groupWrite) error {
 
 func (w *groupWrite) failed() bool { return w.err != nil || w.panicked != nil }
 
-func (w *groupWrite) run() {
+func (w *groupWrite) runIn(e *sqliteEngine, tx *sql.Tx) {
 	if w.err = w.ctx.Err(); w.err != nil {
 		return
 	}
 	defer func() { w.panicked = recover() }()
+	w.tx = &Tx{Querier: sqlTxQuerier{sqlQuerier{tx}}, engine: e, sql: tx}
 	w.err = w.fn(w.tx)
 }

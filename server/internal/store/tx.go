@@ -18,7 +18,6 @@ type Tx struct {
 	postgres *postgresTx // nil on SQLite
 	sql      *sql.Tx     // nil on PostgreSQL
 	after    []func()
-	judged   map[string]bool // of all who share the transaction; nil on PostgreSQL
 }
 
 // MaxAttempts bounds the attempts of a job whose options do not.
@@ -88,20 +87,6 @@ func (t *Tx) Answered(ctx context.Context) error {
 		return nil
 	}
 	return postgresError(t.postgres.flush(ctx))
-}
-
-// Judged has something judged that only reads, once for all writes that share the
-// transaction: what they do is seen by others at one moment, whichever was first. A
-// judgement that fails is not remembered. The key says what is judged and by what.
-func (t *Tx) Judged(key string, judge func() error) error {
-	if t.judged[key] {
-		return nil
-	}
-	err := judge()
-	if err == nil && t.judged != nil {
-		t.judged[key] = true
-	}
-	return err
 }
 
 // Share takes a lock of that name until the transaction ends, beside others who
