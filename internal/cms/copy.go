@@ -16,15 +16,8 @@ var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 // CopyRange streams a stretch of a source to a writer. What is in memory
 // already is written as it stands, without a copy.
 func CopyRange(w io.Writer, src io.ReaderAt, from, to int64) error {
-	switch m := src.(type) {
-	case *bytes.Reader:
-		if 0 <= from && from <= to && to <= m.Size() {
-			return copyMemory(w, *m, from, to)
-		}
-	case interface {
-		WriteRange(w io.Writer, from, to int64) error
-	}:
-		return m.WriteRange(w, from, to)
+	if r, ok := src.(*bytes.Reader); ok && 0 <= from && from <= to && to <= r.Size() {
+		return copyMemory(w, *r, from, to)
 	}
 	buf := buffers.Get().(*[32 << 10]byte)
 	defer buffers.Put(buf)

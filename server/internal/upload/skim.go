@@ -98,7 +98,7 @@ func (k *skimmer) byte(c byte) error {
 func (k *skimmer) string() error {
 	start := len(k.out)
 	if text := k.r.lend(k.long); text != nil {
-		k.mark(start, k.spool.lent(text))
+		k.mark(start, inMemory(text))
 		return nil
 	}
 	if len(k.out) > k.spool.limits.Memory/2 {
@@ -163,7 +163,7 @@ func (k *skimmer) spill(start int) error {
 	if err := u.w.Flush(); err != nil {
 		return err
 	}
-	k.mark(start, w.Source())
+	k.mark(start, w.text())
 	return nil
 }
 

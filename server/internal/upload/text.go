@@ -137,7 +137,7 @@ func (t Text) Decoded(limit int64) (src ades.Source, letters []byte, err error) 
 	defer func() { <-turns }()
 	w := spool.WriteSized(t.Len() / 4 * 3)
 	if t.decodeWhole(w) {
-		letters = t.src.(*piece).bytes()
+		letters = t.src.(memory).all
 		if int64(len(letters)) != (w.size+2)/3*4 { // it has line breaks
 			letters = nil
 		}
@@ -160,16 +160,12 @@ func (t Text) Decoded(limit int64) (src ades.Source, letters []byte, err error) 
 // into the room of a writer; false says that the text is not that simple or the
 // room not there, and leaves the writer as it was.
 func (t Text) decodeWhole(w *Writer) bool {
-	p, ok := t.src.(*piece)
-	if !ok {
+	m, ok := t.src.(memory)
+	size := len(m.all) / 4 * 3
+	if !ok || cap(w.mem) < size {
 		return false
 	}
-	text := p.bytes()
-	size := len(text) / 4 * 3
-	if cap(w.mem) < size {
-		return false
-	}
-	n, ok := decodeStandard(w.mem[:size], text)
+	n, ok := decodeStandard(w.mem[:size], m.all)
 	if !ok {
 		return false
 	}

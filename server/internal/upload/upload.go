@@ -10,6 +10,7 @@
 package upload
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/rand"
 	"encoding/hex"
@@ -94,8 +95,6 @@ type Spool struct {
 	short  int   // bytes of memory for what is short
 	held   int64 // of the shared memory
 	expect int64 // bytes of the body, where they are known
-	rooms  [][]byte
-	pieces []*piece // handed out of memory
 }
 
 // New returns an empty spool whose files are made in dir; the empty string
@@ -110,7 +109,6 @@ func (s *Spool) Close() (err error) {
 		err = s.file.Close()
 	}
 	s.file, s.texts = nil, nil
-	s.takeBack()
 	s.giveBack(s.held)
 	return err
 }
@@ -217,7 +215,7 @@ func (w *Writer) grow(n int) bool {
 	} else {
 		w.spool.short += room
 	}
-	w.mem = append(w.spool.room(room)[:0], w.mem...)
+	w.mem = append(make([]byte, 0, room), w.mem...)
 	return true
 }
 
@@ -237,11 +235,19 @@ func (w *Writer) toDisk(p []byte) error {
 func (w *Writer) Source() ades.Source {
 	switch {
 	case !w.disk:
-		return w.spool.lent(w.mem)
+		return bytes.NewReader(w.mem)
 	case len(w.parts) == 1:
 		return io.NewSectionReader(w.spool.file, w.parts[0].at, w.size)
 	}
 	return io.NewSectionReader(&scattered{w.spool.file, slices.Clone(w.parts)}, 0, w.size)
+}
+
+// text is the same for a text that is still to be decoded.
+func (w *Writer) text() ades.Source {
+	if w.disk {
+		return w.Source()
+	}
+	return inMemory(w.mem)
 }
 
 // scattered reads a piece that others were written between.
@@ -266,6 +272,14 @@ func (s *scattered) ReadAt(p []byte, off int64) (n int, err error) {
 	}
 	return n, err
 }
+
+// memory is a source whose bytes are at hand.
+type memory struct {
+	*bytes.Reader
+	all []byte
+}
+
+func inMemory(b []byte) memory { return memory{bytes.NewReader(b), b} }
 
 // marker is the mark of this spool, made when first needed. A client cannot
 // guess it, so no string of a body can be taken for one.

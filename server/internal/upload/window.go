@@ -21,7 +21,7 @@ func (s *Spool) newWindow(r io.Reader) *window {
 	w := &window{src: r}
 	if n := s.expect; n > 0 && n <= int64(s.limits.Held) && hold(n) {
 		s.held += n
-		w.room, w.held = s.room(int(n)), true
+		w.room, w.held = make([]byte, n), true
 		w.fillWhole()
 	}
 	return w
