@@ -4,10 +4,12 @@ package pades
 
 import (
 	"bytes"
+	"compress/zlib"
 	"context"
 	"crypto"
 	"crypto/rand"
 	"crypto/sha256"
+	"fmt"
 	"testing"
 
 	"rogito.dev/rogito/ades"
@@ -90,4 +92,65 @@ func BenchmarkRead(b *testing.B) {
 func onCPU(b *testing.B) func() {
 	start := yardstick.Processor()
 	return func() { b.ReportMetric(float64(yardstick.Processor()-start)/float64(b.N), "cpu-ns/op") }
+}
+
+// BenchmarkReadBack reads what was just signed, with and without an examination
+// of what it begins with.
+func BenchmarkReadBack(b *testing.B) {
+	pki, err := adestest.New(nil, "http://pki.test")
+	if err != nil {
+		b.Fatal(err)
+	}
+	signer, err := pki.Enter("good")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, pdf := range map[string][]byte{"plain": simplePDF(100_000), "compressed": deflatedPDF(100_000)} {
+		found, err := Examine(b.Context(), bytes.NewReader(pdf), "")
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, src := range []ades.Source{bytes.NewReader(pdf), &examined{Reader: bytes.NewReader(pdf), found: found}} {
+			draft, err := Prepare(b.Context(), src, signer.Signing(pki.Now()), Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			value, err := draft.Value(signer.Key)
+			if err != nil {
+				b.Fatal(err)
+			}
+			out, err := draft.Complete(b.Context(), value, ades.AugmentOptions{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Run(fmt.Sprintf("%s/%T", name, src), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := Read(b.Context(), out, ades.ReadOptions{}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// deflatedPDF is a document of about n bytes of compressed content.
+func deflatedPDF(n int) []byte {
+	var z bytes.Buffer
+	w := zlib.NewWriter(&z)
+	for i := 0; z.Len() < n; i++ {
+		fmt.Fprintf(w, "BT /F1 %d Tf %d %d Td (%x) Tj ET\n", i%13, i*31%577, i*77%801, sha256.Sum256([]byte{byte(i), byte(i >> 8)}))
+		if i%100 == 0 {
+			_ = w.Flush()
+		}
+	}
+	_ = w.Close()
+	b := newBuilder()
+	b.object(1, "<</Type/Catalog/Pages 2 0 R>>")
+	b.object(2, "<</Type/Pages/Kids[3 0 R]/Count 1>>")
+	b.object(3, "<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>")
+	b.stream(4, "/Filter/FlateDecode", z.String())
+	b.object(5, "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>")
+	return b.table("/Root 1 0 R/ID[<01020304><05060708>]")
 }

@@ -35,8 +35,9 @@ import (
 // what disturbs one disturbs all.
 //
 // ROGITO_BENCH_SIGNATURES is how many are made on each engine with each key,
-// ROGITO_BENCH_ENGINES which engines are measured, and ROGITO_BENCH_AGAINST the
-// test binary of other code (go test -c) that takes its turns too.
+// ROGITO_BENCH_ENGINES and ROGITO_BENCH_KEYS which engines and keys are measured,
+// and ROGITO_BENCH_AGAINST the test binary of other code (go test -c) that takes
+// its turns too.
 func TestSigningTime(t *testing.T) {
 	if os.Getenv("ROGITO_BENCH") == "" {
 		t.Skip("SKIPPED: set ROGITO_BENCH=1 to measure")
@@ -47,10 +48,13 @@ func TestSigningTime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	engines := []string{"sqlite", "postgres"}
-	if text := os.Getenv("ROGITO_BENCH_ENGINES"); text != "" {
-		engines = strings.Fields(text)
+	chosen := func(name string, all ...string) []string {
+		if text := os.Getenv(name); text != "" {
+			return strings.Fields(text)
+		}
+		return all
 	}
+	engines, keys := chosen("ROGITO_BENCH_ENGINES", "sqlite", "postgres"), chosen("ROGITO_BENCH_KEYS", "RSA-2048", "P-256")
 	pdf := hundredKB()
 	var all []*timed
 	alone := map[string]*spent{"RSA-2048": {}, "P-256": {}}
@@ -64,7 +68,7 @@ func TestSigningTime(t *testing.T) {
 				name += ", other code"
 			}
 			s := startMeasured(t, bin, engine, pdf)
-			for _, key := range []string{"RSA-2048", "P-256"} {
+			for _, key := range keys {
 				all = append(all, &timed{server: s, engine: name, key: key, parts: map[string]spent{}})
 			}
 		}

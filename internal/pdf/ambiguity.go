@@ -61,6 +61,9 @@ type auditor struct {
 	spent     int64 // of the budget
 	drawn     int64 // bytes that may still be decoded, of streams that draw
 	bulk      int64 // and of others
+	end       int64 // of the last object or table
+	depends   map[int]bool
+	before    *Audited // what the file begins with; nil: everything is to be read
 }
 
 // windows are kept: most documents need one of the usual size.
@@ -72,6 +75,7 @@ const usualWindow = 16 << 10
 // meaning (ISO 32000-2, 7.5). The error is about reading, not about the file.
 func (d *Document) Ambiguities(ctx context.Context) ([]Ambiguity, error) {
 	a := &auditor{ctx: ctx, doc: d, last: max(1, len(d.revisions)), packed: map[int64][]int32{}, drawn: auditDrawn, bulk: auditBulk}
+	a.goOn()
 	if d.repaired != nil {
 		a.note("the file", "has no valid cross-reference section at its end, so each reader rebuilds its own")
 		return a.out, nil
@@ -85,6 +89,7 @@ func (d *Document) Ambiguities(ctx context.Context) ([]Ambiguity, error) {
 	if err != nil && err != errEnough { // it is never wrapped
 		return nil, fmt.Errorf("look for ambiguities: %w", err)
 	}
+	d.audited = a.audited()
 	return a.out, nil
 }
 
@@ -245,10 +250,11 @@ func (a *auditor) entries(s, part *section, rev int) {
 	}
 }
 
-// layout reads the file from the beginning to the end.
+// layout reads the file from the beginning to the end, or what stands behind
+// what was audited before.
 func (a *auditor) layout() error {
-	at := int64(0)
-	for i := 0; i < len(a.places) && len(a.out) < maxAmbiguities; i++ {
+	at, first := a.begin()
+	for i := first; i < len(a.places) && len(a.out) < maxAmbiguities; i++ {
 		p := a.places[i]
 		for i+1 < len(a.places) && a.places[i+1].offset == p.offset {
 			i++ // listed again by a later section
@@ -286,6 +292,7 @@ func (a *auditor) layout() error {
 			return err
 		}
 	}
+	a.end = at
 	return a.gap(at, a.doc.size)
 }
 
@@ -452,6 +459,7 @@ func (a *auditor) length(p place, o Object) (int64, bool, error) {
 	case Integer:
 		return int64(x), true, nil
 	case Ref:
+		a.depend(x.Num)
 		n, ok := a.doc.Int(x)
 		if states := a.statesOf(x.Num); len(states) > 1 {
 			old, err := a.as(int(p.rev))

@@ -81,6 +81,9 @@ func (a *auditor) reference(r Ref) error {
 	if len(states) == 1 && states[0].rev <= a.from.rev && states[0].entry.kind == entryInFile && int(states[0].entry.gen) == r.Gen {
 		return nil // by far the most
 	}
+	if !a.usedAs(states, r) {
+		a.depend(r.Num)
+	}
 	from, until := int(a.from.rev), a.until
 	used := 0 // the revision since which the target is in use
 	for i := -1; i < len(states); i++ {
@@ -122,6 +125,20 @@ func (a *auditor) reference(r Ref) error {
 		}
 	}
 	return nil
+}
+
+// usedAs says whether the newest state of an object is the one referred to.
+func (a *auditor) usedAs(states []state, r Ref) bool {
+	if len(states) == 0 {
+		return false
+	}
+	switch e := states[len(states)-1].entry; e.kind {
+	case entryInFile:
+		return int(e.gen) == r.Gen
+	case entryInStream:
+		return r.Gen == 0
+	}
+	return false
 }
 
 // filled is the first revision, from a state on, in which the object is in use.

@@ -22,6 +22,9 @@ type Options struct {
 	// document (see limits.Budget); nil never ends. Without a budget the
 	// document has one of its own, of limits.PDFMemory.
 	Context context.Context
+	// Audited is of a document that this one begins with, byte for byte; nil: none
+	// is known. What was found there is not looked for again.
+	Audited *Audited
 }
 
 // Document is an open PDF file. It reads lazily from its source and is not
@@ -46,6 +49,7 @@ type Document struct {
 	paid    int64                 // bytes of them that the budget knows of
 	streams map[int]*objectStream // by number
 	work    *work
+	audited *Audited // of this one, or of one that it begins with
 }
 
 // errMalformed builds the error for bad input.
@@ -68,7 +72,7 @@ func wrapMalformed(where string, err error) error {
 // Open reads the structure of a document: header, cross-reference chain and
 // encryption dictionary.
 func Open(src ades.Source, opts Options) (*Document, error) {
-	d := &Document{src: src, cache: make(map[int]Object), work: newWork(opts.Context)}
+	d := &Document{src: src, cache: make(map[int]Object), work: newWork(opts.Context), audited: opts.Audited}
 	if err := d.header(); err != nil {
 		return nil, err
 	}

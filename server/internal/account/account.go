@@ -50,7 +50,7 @@ type Service struct {
 	now       func() time.Time
 	usage     usage
 	meter     meter
-	wallets   together[Wallet]
+	wallets   store.Together[Wallet]
 	quit      chan struct{}
 	end       sync.Once
 	done      sync.WaitGroup

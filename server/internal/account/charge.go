@@ -139,17 +139,9 @@ func takeQuota(ctx context.Context, tx *store.Tx, o order, day string) (taken, l
 func takeSubscriptions(ctx context.Context, tx *store.Tx, o order, n int64) (taken []share, err error) {
 	now := time.Now().UnixMilli()
 	for n > 0 {
-		var one share
-		err := tx.QueryRow(ctx, `select id, available from subscriptions
-			where account_id = $1 and available > 0 and starts_at <= $2 and expires_at > $2
-				and (method = '*' or method = $3) and (segment = '*' or segment = $4)
-			order by expires_at, id limit 1`, o.caller.AccountID, now, o.endpoint.Method, o.endpoint.Segment).
-			Scan(&one.subscription, &one.count)
-		if errors.Is(err, store.ErrNoRows) {
-			return taken, nil
-		}
-		if err != nil {
-			return nil, err
+		one, err := endsFirst(ctx, tx, o, now)
+		if err != nil || one.subscription == "" {
+			return taken, err
 		}
 		one.count = min(one.count, n)
 		done, err := tx.Exec(ctx, `update subscriptions set available = available - $2, updated_at = $3 where id = $1 and available >= $2`,
@@ -162,6 +154,28 @@ func takeSubscriptions(ctx context.Context, tx *store.Tx, o order, n int64) (tak
 		}
 	}
 	return taken, nil
+}
+
+// endsFirst is the subscription that ends first, with all that it has; zero where
+// there is none. Nearly always there is none, and to have none put in order the
+// database would make a table.
+func endsFirst(ctx context.Context, tx *store.Tx, o order, now int64) (first share, err error) {
+	rows, err := tx.Query(ctx, `select id, available, expires_at from subscriptions
+		where account_id = $1 and available > 0 and starts_at <= $2 and expires_at > $2
+			and (method = '*' or method = $3) and (segment = '*' or segment = $4)`, o.caller.AccountID, now, o.endpoint.Method, o.endpoint.Segment)
+	var end int64
+	err = store.Each("account: read subscriptions", rows, err, func(r store.Row) error {
+		var one share
+		var ends int64
+		if err := r.Scan(&one.subscription, &one.count, &ends); err != nil {
+			return err
+		}
+		if first.subscription == "" || ends < end || ends == end && one.subscription < first.subscription {
+			first, end = one, ends
+		}
+		return nil
+	})
+	return first, err
 }
 
 func (s *Service) takeWallet(ctx context.Context, tx *store.Tx, o order, b *bill) error {

@@ -18,7 +18,7 @@ type Wallet struct {
 
 // Wallet reads an account's wallet.
 func (s *Service) Wallet(ctx context.Context, accountID string) (Wallet, error) {
-	return s.wallets.read(ctx, accountID, func(ctx context.Context) (Wallet, error) { return s.readWallet(ctx, accountID) })
+	return s.wallets.Read(ctx, accountID, func(ctx context.Context) (Wallet, error) { return s.readWallet(ctx, accountID) })
 }
 
 func (s *Service) readWallet(ctx context.Context, accountID string) (w Wallet, err error) {

@@ -70,6 +70,8 @@ type Service struct {
 	purse     Purse
 	identify  *identify.Methods
 	config    Config
+	issued    issuedCache
+	standings store.Together[Standing]
 	// Render turns a certificate into what callbacks carry.
 	Render func(*Certificate) any
 }

@@ -233,19 +233,7 @@ func (c *Certificate) Standing() Standing {
 // StandingIn has the standing of a certificate judged inside a transaction, with
 // what the transaction asks next; fault 140 when there is none.
 func (s *Service) StandingIn(ctx context.Context, tx *store.Tx, id string, judge func(Standing) error) error {
-	return tx.Ask(ctx, func(row store.Row) error {
-		var now Standing
-		var before, after int64
-		err := row.Scan(&now.State, &now.Level, &before, &after)
-		if errors.Is(err, store.ErrNoRows) {
-			return fault.New(fault.NotFound, "no such certificate")
-		}
-		if err != nil {
-			return fmt.Errorf("enroll: read certificate: %w", err)
-		}
-		now.NotBefore, now.NotAfter = store.Time(before), store.Time(after)
-		return judge(now)
-	}, `select state, security_level, not_before, not_after from certificates where id = $1`, id)
+	return tx.Ask(ctx, func(row store.Row) error { return scanStanding(row, judge) }, selectStanding, id)
 }
 
 // Filter narrows a list; empty fields do not.

@@ -87,12 +87,13 @@ type Store struct {
 	master Sealer
 	config Config
 	gates  *gates
+	found  *store.Together[*withLock]
 	door   string // see Public
 }
 
 // NewStore returns the store of credentials.
 func NewStore(db *store.DB, vault *Vault, master Sealer, c Config) *Store {
-	return &Store{db: db, vault: vault, master: master, config: c.withDefaults(), gates: newGates()}
+	return &Store{db: db, vault: vault, master: master, config: c.withDefaults(), gates: newGates(), found: new(store.Together[*withLock])}
 }
 
 // publicDoor marks the failures of Public. No account is called so.
@@ -188,23 +189,39 @@ func scanCredential(row store.Row) (*Credential, error) {
 	return c, nil
 }
 
-// findWithLock is Find and what is known of failures, in one look.
+// withLock is a credential and what is known of failures.
+type withLock struct {
+	Credential
+	lock
+}
+
+// findWithLock is Find and what is known of failures, in one look; those who ask
+// at the same time share it.
 func (s *Store) findWithLock(ctx context.Context, account, username string) (*Credential, *lock, error) {
-	c, l := &Credential{}, &lock{}
+	found, err := s.found.Read(ctx, account+"\x00"+username, func(ctx context.Context) (*withLock, error) { return s.readWithLock(ctx, account, username) })
+	if err != nil || found == nil {
+		return nil, nil, err
+	}
+	own := *found
+	return &own.Credential, &own.lock, nil
+}
+
+func (s *Store) readWithLock(ctx context.Context, account, username string) (*withLock, error) {
+	c := &withLock{}
 	var hard int64
 	err := s.db.Read().QueryRow(ctx, `select c.id, c.account_id, c.username, c.kind, c.level, c.algorithm, c.sealed, c.totp, c.remote,
 			coalesce(l.failures, 0), coalesce(l.locked_until, 0), coalesce(l.hard, 0)
 		from credentials c left join credential_locks l on l.id = $3
 		where c.account_id = $1 and c.username = $2`, account, username, lockID("", account, username)).
-		Scan(&c.ID, &c.AccountID, &c.Username, &c.Kind, &c.Level, &c.Algorithm, &c.sealed, &c.totp, &c.Remote, &l.failures, &l.until, &hard)
+		Scan(&c.ID, &c.AccountID, &c.Username, &c.Kind, &c.Level, &c.Algorithm, &c.sealed, &c.totp, &c.Remote, &c.failures, &c.until, &hard)
 	if errors.Is(err, store.ErrNoRows) {
-		return nil, nil, nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("read credential: %w", err)
+		return nil, fmt.Errorf("read credential: %w", err)
 	}
-	l.hard = hard != 0
-	return c, l, nil
+	c.hard = hard != 0
+	return c, nil
 }
 
 // Find returns a credential of an account by its username, nil when there is

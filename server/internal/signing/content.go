@@ -11,6 +11,7 @@ import (
 
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/upload"
@@ -21,11 +22,18 @@ import (
 // which are not digested again.
 type content struct {
 	ades.Source
-	stored blob.Info
-	opened *blob.Reader // nil: this run has stored it
+	stored   blob.Info
+	opened   *blob.Reader       // nil: this run has stored it
+	examined *pades.Examination // nil: not yet, or it is no PDF
 }
 
-var _ ades.Digested = (*content)(nil)
+var (
+	_ ades.Digested  = (*content)(nil)
+	_ pades.Examined = (*content)(nil)
+)
+
+// Examination is what was found before the document was signed.
+func (c *content) Examination() *pades.Examination { return c.examined }
 
 // DigestState is that of SHA-256, and of no other hash.
 func (c *content) DigestState(h crypto.Hash) hash.Hash {

@@ -195,7 +195,7 @@ func (x *run) proceed(ctx context.Context) (err error) {
 	if x.secrets, err = x.openSecrets(r); err != nil {
 		return err
 	}
-	if x.cert, err = x.enroll.ByID(ctx, r.CertificateID); err != nil {
+	if x.cert, err = x.enroll.Issued(ctx, r.CertificateID); err != nil {
 		return err
 	}
 	if x.cred, err = x.keys.ByID(ctx, x.cert.ID); err != nil {

@@ -183,24 +183,22 @@ func unsignable(index int, err error) error {
 // and may be written anew. One that is signed or encrypted may not: it is
 // refused, since no signature on it would be valid.
 func (x *run) twofold(ctx context.Context, index int, d *document) (bool, error) {
-	var found []pdf.Ambiguity
-	isEncrypted := false
-	err := x.bounded(ctx, func(ctx context.Context) error {
-		if _, err := pades.EmptyFields(ctx, d.src, x.secrets.EncryptionPassword); err != nil {
-			return err
-		}
-		doc, err := pdf.Open(d.src, pdf.Options{Password: x.secrets.EncryptionPassword, Repair: true, Context: ctx})
-		if err == nil {
-			isEncrypted = doc.Encrypted()
-			found, err = doc.Ambiguities(ctx)
-		}
+	var found *pades.Examination
+	err := x.bounded(ctx, func(ctx context.Context) (err error) {
+		found, err = pades.Examine(ctx, d.src, x.secrets.EncryptionPassword)
 		return err
 	})
-	if err != nil || len(found) == 0 {
+	if err != nil {
 		return false, unsignable(index, err)
 	}
-	if isEncrypted {
-		return false, &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] can be read in two ways, and is encrypted: %v", index, found[0])}
+	if len(found.Twofold) == 0 {
+		if c, ok := d.src.(*content); ok {
+			c.examined = found
+		}
+		return false, nil
+	}
+	if found.Encrypted {
+		return false, &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] can be read in two ways, and is encrypted: %s", index, found.Twofold[0])}
 	}
 	return true, x.unsigned(ctx, index, d, "repairing")
 }

@@ -71,8 +71,10 @@ func (e *sqliteEngine) loop() {
 	}
 }
 
-// group runs first and whatever else is waiting in one transaction, each under
-// its own savepoint, so that a refusal of one leaves the others untouched.
+// group runs first and whatever else is waiting in one transaction, so that a
+// refusal of one leaves the others untouched: the others under savepoints of their
+// own, and first before there are any. Behind a savepoint every page that is
+// changed is copied: with it, 3.6 % of a signature by the profile.
 func (e *sqliteEngine) group(first *groupWrite) {
 	batch := []*groupWrite{first}
 	err := e.runGroup(&batch)
@@ -91,7 +93,13 @@ func (e *sqliteEngine) runGroup(batch *[]*groupWrite) error {
 	}
 	var hand carried
 	for i := 0; i < len(*batch); i++ {
-		if err := e.runOne(tx, (*batch)[i], &hand); err != nil {
+		w := (*batch)[i]
+		if i > 0 {
+			err = e.runOne(tx, w, &hand)
+		} else {
+			w.runIn(e, tx, &hand)
+		}
+		if err != nil || i == 0 && w.failed() {
 			_ = tx.Rollback()
 			return fault.Storage(err)
 		}
@@ -120,25 +128,16 @@ func (e *sqliteEngine) newTx(tx *sql.Tx) *Tx {
 	return &Tx{Querier: sqlTxQuerier{sqlQuerier{tx}}, engine: e, sql: tx}
 }
 
-// runOne runs one write, which gets what those before it hand on. Its own error
-// stays with it; the error returned is of the transaction, which is lost to all who
-// share it.
+// runOne runs one write, which can be undone by itself. Its own error stays with
+// it; the error returned is of the transaction, which is lost to all who share it.
 func (e *sqliteEngine) runOne(tx *sql.Tx, w *groupWrite, hand *carried) error {
-	if w.err = w.ctx.Err(); w.err != nil {
-		return nil
-	}
 	if _, err := tx.Exec(savepoint); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
 	}
-	w.tx = e.newTx(tx)
-	w.tx.carried = *hand
-	w.run()
-	if w.err != nil || w.panicked != nil {
+	if w.runIn(e, tx, hand); w.failed() {
 		if _, err := tx.Exec(backToIt); err != nil {
 			return fmt.Errorf("roll back: %w", err)
 		}
-	} else {
-		*hand = w.tx.carried
 	}
 	if _, err := tx.Exec(release); err != nil {
 		return fmt.Errorf("release: %w", err)
@@ -146,7 +145,18 @@ func (e *sqliteEngine) runOne(tx *sql.Tx, w *groupWrite, hand *carried) error {
 	return nil
 }
 
-func (w *groupWrite) run() {
+func (w *groupWrite) failed() bool { return w.err != nil || w.panicked != nil }
+
+// runIn runs a write in a transaction. It gets what those before it hand on, and
+// hands that on to the next unless it fails.
+func (w *groupWrite) runIn(e *sqliteEngine, tx *sql.Tx, hand *carried) {
+	if w.err = w.ctx.Err(); w.err != nil {
+		return
+	}
 	defer func() { w.panicked = recover() }()
-	w.err = w.fn(w.tx)
+	w.tx = e.newTx(tx)
+	w.tx.carried = *hand
+	if w.err = w.fn(w.tx); w.err == nil {
+		*hand = w.tx.carried
+	}
 }

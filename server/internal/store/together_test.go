@@ -1,4 +1,4 @@
-package account
+package store
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 // often than it asks.
 func TestTogetherIsNeverOld(t *testing.T) {
 	t.Parallel()
-	var g together[int64]
+	var g Together[int64]
 	var state, readings atomic.Int64
 	var crowd sync.WaitGroup
 	const clients, each = 32, 200
@@ -19,7 +19,7 @@ func TestTogetherIsNeverOld(t *testing.T) {
 		crowd.Go(func() {
 			for range each {
 				before := state.Add(1) // what this caller wrote
-				got, err := g.read(t.Context(), "a", func(context.Context) (int64, error) { readings.Add(1); return state.Load(), nil })
+				got, err := g.Read(t.Context(), "a", func(context.Context) (int64, error) { readings.Add(1); return state.Load(), nil })
 				if err != nil || got < before {
 					t.Errorf("%d was written and %d read: %v", before, got, err)
 				}
@@ -39,13 +39,13 @@ func TestTogetherIsNeverOld(t *testing.T) {
 func TestTogetherWithoutTheFirst(t *testing.T) {
 	t.Parallel()
 	r := &reading[string]{done: make(chan struct{}), err: context.Canceled}
-	g := together[string]{waiting: map[string]*reading[string]{"a": r}}
+	g := Together[string]{waiting: map[string]*reading[string]{"a": r}}
 	load := func(ctx context.Context) (string, error) { return "read", ctx.Err() }
-	if v, err := g.read(t.Context(), "b", load); v != "read" || err != nil {
+	if v, err := g.Read(t.Context(), "b", load); v != "read" || err != nil {
 		t.Errorf("another key: %q, %v", v, err)
 	}
 	close(r.done)
-	if v, err := g.read(t.Context(), "a", load); v != "read" || err != nil {
+	if v, err := g.Read(t.Context(), "a", load); v != "read" || err != nil {
 		t.Errorf("after the first has gone: %q, %v", v, err)
 	}
 }

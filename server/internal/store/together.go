@@ -1,4 +1,4 @@
-package account
+package store
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// together has all who ask for the same at the same time share one reading. It
+// Together has all who ask for the same at the same time share one reading. It
 // remembers nothing: a reading begins after the last of those has asked, so that
 // nobody is told less than what was so when he asked.
-type together[T any] struct {
+type Together[T any] struct {
 	mu      sync.Mutex
 	waiting map[string]*reading[T] // not begun yet
 }
@@ -23,8 +23,8 @@ type reading[T any] struct {
 
 var errNotRead = errors.New("the reading was broken off")
 
-// read reads what a key stands for, or waits for another who is about to.
-func (g *together[T]) read(ctx context.Context, key string, load func(context.Context) (T, error)) (T, error) {
+// Read reads what a key stands for, or waits for another who is about to.
+func (g *Together[T]) Read(ctx context.Context, key string, load func(context.Context) (T, error)) (T, error) {
 	g.mu.Lock()
 	if r := g.waiting[key]; r != nil {
 		g.mu.Unlock()

@@ -1,0 +1,60 @@
+package pades
+
+import (
+	"context"
+	"fmt"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// Examination is what there is to know of a document before it is signed.
+type Examination struct {
+	// Twofold are the places that readers can take in two ways: no signature over
+	// them would be valid.
+	Twofold []string
+	// Encrypted says that the document is.
+	Encrypted bool
+
+	audited *pdf.Audited
+}
+
+// Examined is a source whose examination is known. What was found there is not
+// looked for again when the document is read with a signature behind it: its
+// bytes are the same.
+type Examined interface {
+	ades.Source
+	Examination() *Examination
+}
+
+// Examine looks whether a document can be signed. The error is that of Read.
+func Examine(ctx context.Context, src ades.Source, password string) (*Examination, error) {
+	d, err := pdf.Open(src, pdf.Options{Password: password, Repair: true, Context: ctx})
+	if err != nil {
+		return nil, fmt.Errorf("pades: %w", err)
+	}
+	if _, _, err := fields(d); err != nil {
+		return nil, fmt.Errorf("pades: %w", err)
+	}
+	list, err := d.Ambiguities(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("pades: %w", err)
+	}
+	out := &Examination{Encrypted: d.Encrypted(), audited: d.Audited()}
+	for _, a := range list {
+		out.Twofold = append(out.Twofold, a.String())
+	}
+	return out, nil
+}
+
+// auditedOf is what is known of the document that a new one begins with.
+func auditedOf(src ades.Source) *pdf.Audited {
+	g, ok := src.(*grown)
+	if !ok {
+		return nil
+	}
+	if e, ok := g.src.(Examined); ok && e.Examination() != nil {
+		return e.Examination().audited
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package pades
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/adestest"
+)
+
+// examined is a source whose examination is known.
+type examined struct {
+	*bytes.Reader
+	found *Examination
+	asked int
+}
+
+func (e *examined) Examination() *Examination { e.asked++; return e.found }
+
+// said is what reading a document says of its last signature.
+func said(t *testing.T, src ades.Source) string {
+	doc, err := Read(t.Context(), src, ades.ReadOptions{})
+	if err != nil {
+		return "error"
+	}
+	if len(doc.Signatures) == 0 {
+		return "none"
+	}
+	s := doc.Signatures[len(doc.Signatures)-1]
+	return fmt.Sprint(s.Intact(), s.ValueIntact, s.ContentIsWhole, s.Problems, s.PDF.Changes)
+}
+
+// A document whose beginning was examined is read as one that was not, whatever
+// is wrong with what was written behind it.
+func TestExaminedReadBack(t *testing.T) {
+	t.Parallel()
+	pki, err := adestest.New(nil, "http://pki.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := pki.Enter("good")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pdf := simplePDF(2000)
+	found, err := Examine(t.Context(), bytes.NewReader(pdf), "")
+	if err != nil || len(found.Twofold) > 0 || found.audited == nil {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	src := &examined{Reader: bytes.NewReader(pdf), found: found}
+	draft, err := Prepare(t.Context(), src, signer.Signing(pki.Now()), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := draft.Value(signer.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := draft.Complete(t.Context(), value, ades.AugmentOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := out.(*grown)
+	if text := said(t, g); !strings.HasPrefix(text, fmt.Sprint(ades.Yes, ades.Yes, true)+" []") || src.asked == 0 {
+		t.Fatalf("%s, asked %d times", text, src.asked)
+	}
+	contents := bytes.Index(g.tail, []byte("/Contents<")) // long, and all alike
+	tried := 0
+	for i := range g.tail {
+		if i > contents+300 && i < contents+int(draft.inc.to-draft.inc.from) && i%97 > 0 {
+			continue
+		}
+		tail := bytes.Clone(g.tail)
+		tail[i] = []byte{tail[i] ^ 1, ' ', '9'}[i%3]
+		tried++
+		short := said(t, &grown{src: src, tail: tail})
+		whole := said(t, bytes.NewReader(append(bytes.Clone(pdf), tail...)))
+		if short != whole {
+			t.Fatalf("byte %d of the update is %q: going on says %s, the whole %s", i, tail[i], short, whole)
+		}
+	}
+	for _, more := range []string{"4 0 obj null endobj\n", "% 9 0 obj\n", "startxref\n9\n%%EOF\n", " "} {
+		tail := append(bytes.Clone(g.tail), more...)
+		if short, whole := said(t, &grown{src: src, tail: tail}), said(t, bytes.NewReader(append(bytes.Clone(pdf), tail...))); short != whole {
+			t.Errorf("%q behind it: going on says %s, the whole %s", more, short, whole)
+		}
+	}
+	if tried < 1000 {
+		t.Errorf("%d updates are few", tried)
+	}
+}
+
+// What can be read in two ways is told, and not gone on from.
+func TestExamineTwofold(t *testing.T) {
+	t.Parallel()
+	pdf := bytes.Replace(simplePDF(100), []byte("/Count 1"), []byte("/Count 1%"), 1)
+	found, err := Examine(t.Context(), bytes.NewReader(pdf), "")
+	if err != nil || len(found.Twofold) == 0 || found.audited != nil {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
