@@ -49,6 +49,13 @@ func (l *journal) len() int {
 	return len(l.starts)
 }
 
+// distinct is how many different things happened.
+func (l *journal) distinct() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.at)
+}
+
 // turner works on the head of the line as the signing room does.
 type turner struct {
 	river.WorkerDefaults[permitArgs]
