@@ -66,7 +66,7 @@ type turner struct {
 }
 
 func (w *turner) Work(ctx context.Context, j *river.Job[permitArgs]) error {
-	leave, ok := w.q.Occupy(j.Queue, j.Args.Account)
+	leave, ok := w.q.Occupy(ctx, j.Queue, j.Args.Account)
 	defer leave()
 	id := ""
 	err := job.Claim(ctx, w.db, func(tx *store.Tx) (err error) {
