@@ -113,3 +113,46 @@ func TestBesideABacklog(t *testing.T) {
 		})
 	}
 }
+
+// Four processes on one PostgreSQL and one bucket take in 20,000 records that are
+// signed later, and sign each once, with none left behind: while any is, the line
+// never stands still for so long that a sweep would have to find it.
+// server/internal/job TestFourProcessesDrain does it twenty times with the line alone.
+func TestServersDrain(t *testing.T) {
+	if os.Getenv("ROGITO_TEST_DRAIN") == "" {
+		t.Skip("SKIPPED: set ROGITO_TEST_DRAIN=1 to sign 20,000 documents")
+	}
+	const records = 20_000
+	s := startServers(t, storage{Bucket: storetest.S3(t), Database: storetest.Postgres(t)}, 4)
+	begun := time.Now()
+	s.send("eseal", s.request("eseal", document(1000), map[string]any{"asyncSignature": true}), "WAIT_SIGN", records)
+	taken := time.Since(begun)
+	count := func(query string) (n int) {
+		if err := s.db.QueryRow(t.Context(), query).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	done, at := 0, time.Now()
+	for done < records {
+		time.Sleep(500 * time.Millisecond) // asking is work too
+		if n := count(`select count(*) from signatures where state = 'DONE'`); n > done {
+			done, at = n, time.Now()
+		}
+		if time.Since(at) > 30*time.Second {
+			t.Fatalf("%d of %d records stay behind, %d of them in the line", records-done, records, count(`select count(*) from job_line`))
+		}
+	}
+	t.Logf("%d records taken in in %s, signed after %s", records, taken.Round(time.Second), time.Since(begun).Round(time.Second))
+	for what, n := range map[string]int{
+		"records":                            count(`select count(*) from signatures`) - records,
+		"uses of keys":                       count(`select count(*) from signing_intents`) - records,
+		"in the line":                        count(`select count(*) from job_line`),
+		"records whose work was begun again": count(`select count(*) from signatures where starts <> 1 or failures <> 0`),
+	} {
+		if n != 0 {
+			t.Errorf("%s: %d too many", what, n)
+		}
+	}
+	s.nodes[0].run("audit", "verify")
+}
