@@ -120,7 +120,7 @@ func TestBesideABacklog(t *testing.T) {
 // server/internal/job TestFourProcessesDrain does it twenty times with the line alone.
 func TestServersDrain(t *testing.T) {
 	if os.Getenv("ROGITO_TEST_DRAIN") == "" {
-		t.Skip("SKIPPED: set ROGITO_TEST_DRAIN=1 to sign 20,000 documents")
+		t.Skip("SKIPPED: make drain signs 20,000 documents")
 	}
 	const records = 20_000
 	s := startServers(t, storage{Bucket: storetest.S3(t), Database: storetest.Postgres(t)}, 4)
