@@ -9,7 +9,7 @@ LDFLAGS := -s -w -X rogito.dev/rogito/internal/version.Number=$(VERSION)
 LINT := go tool -modfile=tools/lint/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release reproducible image container chart packages upgrade test token race check lint fmt bench soak vulnerable browser interop identify csc openapi clients corpus fuzz docs clean
+.PHONY: help run build release reproducible image container chart packages upgrade test token race check lint fmt bench soak drain vulnerable browser interop identify csc openapi clients corpus fuzz docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -80,6 +80,10 @@ soak: ## long faults, half an hour: kill -9 two hundred times under load on each
 		-run 'Kill|PowerCut|Backlog|Poison|TwoWorkers|DatabaseGoesAway|SlowReceivers' ./server/... \
 		| grep -v -e '^=== ' -e 'no test files' -e 'no tests to run'
 	ROGITO_TEST_SOAK=1 go test -timeout 60m -v -run 'TenantSweep|IdleConnections|SlowLoris|RapidReset|Reproducible' . ./server
+
+drain: ## four processes empty a line of 20,000 twenty times, and four servers sign 20,000 records that wait: half an hour
+	.ci/need postgres
+	ROGITO_TEST_DRAIN=20 go test -count=1 -p 1 -timeout 60m -v -run '^Test(FourProcesses|Servers)Drain$$' ./server/internal/job ./server/blackbox
 
 vulnerable: ## known faults of what we stand on (asks vuln.go.dev)
 	go mod verify

@@ -98,10 +98,13 @@ func (s *signer) signedIn(b *testing.B, id string) int {
 }
 
 // used is the processor time of the server; the database of its own is not in it.
-func (s *signer) used(b *testing.B) time.Duration {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.n.cmd.Process.Pid))
+func (s *signer) used(b *testing.B) time.Duration { return processorOf(b, s.n.cmd.Process.Pid) }
+
+// processorOf is the processor time of a process so far.
+func processorOf(t testing.TB, pid int) time.Duration {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		b.Skip("SKIPPED: no /proc to read processor times from")
+		t.Skip("SKIPPED: no /proc to read processor times from")
 	}
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	user, _ := strconv.Atoi(fields[11])

@@ -68,6 +68,9 @@ func TestFourProcessesDrain(t *testing.T) {
 				t.Fatalf("run %d: %d of %d stay in the line", run, want-log.len(), items)
 			}
 		}
+		if n := log.distinct(); n != want || log.len() != want {
+			t.Fatalf("run %d: %d starts of %d items, want %d of each", run, log.len(), n, want)
+		}
 		t.Logf("run %d: %d items drained in %s", run, items, time.Since(begun).Round(time.Millisecond))
 	}
 }

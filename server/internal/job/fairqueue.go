@@ -149,19 +149,21 @@ type busyWorkers struct {
 	reserved map[string]bool // accounts that have a reserved one
 }
 
-// Occupy marks a worker of one of the two queues as busy, until leave is called.
-// It is false where the account has a reserved worker already.
-func (q *Queue) Occupy(queue, account string) (leave func(), ok bool) {
+// Occupy marks a worker of one of the two queues as busy, until leave is called; a
+// shared one waits there until the processors have time for it, or the context
+// ends. It is false where the account has a reserved worker already.
+func (q *Queue) Occupy(ctx context.Context, queue, account string) (leave func(), ok bool) {
 	if q == nil {
 		return func() {}, true
 	}
 	l := &q.busy
+	if queue != Reserved {
+		l.count(1)
+		leave := q.pace.enter(ctx)
+		return func() { leave(); l.count(-1) }, true
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if queue != Reserved {
-		l.shared++
-		return func() { l.mu.Lock(); defer l.mu.Unlock(); l.shared-- }, true
-	}
 	if l.reserved[account] {
 		return func() {}, false
 	}
@@ -170,6 +172,12 @@ func (q *Queue) Occupy(queue, account string) (leave func(), ok bool) {
 	}
 	l.reserved[account] = true
 	return func() { l.mu.Lock(); defer l.mu.Unlock(); delete(l.reserved, account) }, true
+}
+
+func (l *busyWorkers) count(shared int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shared += shared
 }
 
 // full says that no shared worker of this process is free.

@@ -49,6 +49,13 @@ func (l *journal) len() int {
 	return len(l.starts)
 }
 
+// distinct is how many different things happened.
+func (l *journal) distinct() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.at)
+}
+
 // turner works on the head of the line as the signing room does.
 type turner struct {
 	river.WorkerDefaults[permitArgs]
@@ -59,7 +66,7 @@ type turner struct {
 }
 
 func (w *turner) Work(ctx context.Context, j *river.Job[permitArgs]) error {
-	leave, ok := w.q.Occupy(j.Queue, j.Args.Account)
+	leave, ok := w.q.Occupy(ctx, j.Queue, j.Args.Account)
 	defer leave()
 	id := ""
 	err := job.Claim(ctx, w.db, func(tx *store.Tx) (err error) {

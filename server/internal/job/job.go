@@ -72,6 +72,7 @@ type Queue struct {
 	periodic []*river.PeriodicJob
 	client   client
 	busy     busyWorkers
+	pace     pace
 	quit     chan struct{}
 	beating  chan struct{}
 }
@@ -85,7 +86,8 @@ type client interface {
 
 // New returns a queue that works on nothing yet.
 func New(db *store.DB, cfg Config) *Queue {
-	return &Queue{db: db, cfg: cfg.filled(), node: "rogito-" + store.NewID(), workers: river.NewWorkers()}
+	cfg = cfg.filled()
+	return &Queue{db: db, cfg: cfg, node: "rogito-" + store.NewID(), workers: river.NewWorkers(), pace: pace{most: cfg.Workers}}
 }
 
 // Register has w work on the jobs of its kind; to be called before Start.

@@ -184,10 +184,18 @@ func (s *Service) checkSecurityLevel(ctx context.Context, c *enroll.Certificate,
 	return nil
 }
 
-// queue stores a record that waits, with the job that will work on it.
+// queue stores a record that waits, with the job that will work on it. The place in
+// the line comes first: the price locks the account's wallet for all servers until the
+// commit, and behind it nothing is asked of the database any more.
 func (x *run) queue(ctx context.Context) error {
 	r := x.record
+	unapproved := r.State == WaitSign && r.Approval == approvalWaiting
 	return x.db.Write(ctx, func(tx *store.Tx) error {
+		if !unapproved { // else the approval will bring the job
+			if err := x.enter(ctx, tx, r); err != nil {
+				return err
+			}
+		}
 		var more []audit.Event
 		if r.State == WaitSign {
 			more = x.validationEvents()
@@ -198,10 +206,10 @@ func (x *run) queue(ctx context.Context) error {
 		if err := idempotency.ClaimFrom(ctx).Record(ctx, tx, r.ID, 0); err != nil {
 			return err
 		}
-		if r.State == WaitSign && r.Approval == approvalWaiting {
-			return x.config.Waits(ctx, tx, r) // the approval will bring the job
+		if unapproved {
+			return x.config.Waits(ctx, tx, r)
 		}
-		return x.enter(ctx, tx, r)
+		return nil
 	})
 }
 

@@ -48,7 +48,7 @@ const storagePause = 5 * time.Second
 
 // Work takes the next record of the line as far as it can go.
 func (w *Worker) Work(ctx context.Context, j *river.Job[WorkArgs]) error {
-	leave, ok := w.Service.jobs.Occupy(j.Queue, j.Args.Account)
+	leave, ok := w.Service.jobs.Occupy(ctx, j.Queue, j.Args.Account)
 	defer leave()
 	x, err := w.Service.claim(ctx, j, ok)
 	if unavailable(err) {
