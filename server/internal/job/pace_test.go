@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -19,13 +20,16 @@ func TestPace(t *testing.T) {
 	for range least {
 		leave = append(leave, p.enter(ctx))
 	}
+	waiting := func() int {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.waiting)
+	}
 	come := func(ctx context.Context) chan func() {
-		in, before := make(chan func(), 1), len(p.waiting)
+		in, before := make(chan func(), 1), waiting()
 		go func() { in <- p.enter(ctx) }()
-		for waiting := before; waiting == before; time.Sleep(time.Millisecond) {
-			p.mu.Lock()
-			waiting = len(p.waiting)
-			p.mu.Unlock()
+		for waiting() == before {
+			time.Sleep(time.Millisecond)
 		}
 		return in
 	}
@@ -70,20 +74,16 @@ func TestPace(t *testing.T) {
 func TestWaitForProcessor(t *testing.T) {
 	var w waitForProcessor
 	w.mean()
-	stop := make(chan struct{})
+	var stop atomic.Bool
 	for range 8 * runtime.GOMAXPROCS(0) {
 		go func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
+			for n := 0; !stop.Load(); n++ {
+				_ = n * n
 			}
 		}()
 	}
 	time.Sleep(300 * time.Millisecond)
-	close(stop)
+	stop.Store(true)
 	if wait := w.mean(); wait < longWait {
 		t.Errorf("goroutines waited for %s", wait)
 	}
