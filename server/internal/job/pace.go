@@ -12,10 +12,10 @@ import (
 // Work that waits for others, for a database or a time-stamp, wants many workers;
 // work that computes, as signing does, wants as many as there are processors. More
 // of them get nothing done sooner, and everybody waits for a processor behind
-// them: with sixteen on two, another account's signature took 489 ms in the call
-// and 740 later beside a backlog, paced 5 and 107. So the shared workers that are at work become
-// more while goroutines of this process hardly wait for a processor, and fewer
-// while they do.
+// them: with sixteen on two, another account's signature took 151 ms in the call
+// and 269 later beside a backlog, paced 22 and 83. So the shared workers that are
+// at work become more while goroutines of this process hardly wait for a processor,
+// and fewer while they do.
 type pace struct {
 	most int // at work at once, however idle the processors are
 
