@@ -365,6 +365,9 @@ func (s *Installation) examineMail(ctx context.Context) Finding {
 }
 
 func (s *Installation) examinePublications(context.Context) Finding {
+	if err := s.Publications.Check(); err != nil {
+		return bad("import the publication again: rogito omi import PUBLICATION.zip", "%v", err)
+	}
 	n := len(s.Publications.Current().All())
 	if n == 0 {
 		return warn("rogito omi import PUBLICATION.zip", "none is loaded: quotations answer 503")

@@ -63,6 +63,9 @@ func Open(cfg Config) (*Service, error) {
 	return k, nil
 }
 
+// Check names publications whose files are damaged.
+func (k *Service) Check() error { return k.library.Check() }
+
 // Current is the publications as they are now; where only official ones are to
 // answer, there may be none.
 func (k *Service) Current() *omi.Set {
