@@ -5,6 +5,7 @@ package main
 import "rogito.dev/rogito/server"
 
 func init() {
+	elsewhere = ""
 	explain = server.Explain // the errors of an installation keep their causes to themselves
 	start = `
 Start with "rogito serve": the first start in an empty folder makes a sandbox

@@ -34,4 +34,7 @@ func TestFilesBuild(t *testing.T) {
 	if !strings.Contains(string(out), ": VALID (PAdES, 1 signature)") {
 		t.Errorf("%s", out)
 	}
+	if out, err = exec.CommandContext(t.Context(), program, "serve").CombinedOutput(); err == nil || !strings.Contains(string(out), "works on files only") {
+		t.Errorf("serve: %v: %s", err, out)
+	}
 }

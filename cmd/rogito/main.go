@@ -147,7 +147,7 @@ func run(s *session, args []string) int {
 		return exited
 	}
 	if err != nil {
-		return s.fail(fmt.Errorf("%w\nsee: rogito help", err))
+		return s.fail(fmt.Errorf("%w\nsee: rogito help%s", err, elsewhere))
 	}
 	err = command.Run(s)
 	if s.close != nil {
@@ -185,6 +185,9 @@ func newParser(s *session, quit func(int)) (*kong.Kong, error) {
 	}
 	return kong.New(&struct{}{}, opts...)
 }
+
+// elsewhere says, in a build for files only, where the other commands are.
+var elsewhere = " (this build works on files only; the whole program: go build ./cmd/rogito)"
 
 // explain is the text of an error, without credentials.
 var explain = func(err error) string { return redact.Text(err.Error()) }
