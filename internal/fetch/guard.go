@@ -1,6 +1,6 @@
-// Package fetch is the only way by which the service reaches addresses that a
-// caller chose: remote documents, callbacks, time-stamp authorities, images,
-// and the revocation data that certificates point to.
+// Package fetch is the only way by which the service and the commands reach
+// addresses that a stranger chose: remote documents, callbacks, time-stamp
+// authorities, images, and the revocation data that certificates point to.
 //
 // The guard judges the address that is dialled, after the look-up and for
 // every connection, so a name that changes its mind gains nothing. What can be

@@ -221,7 +221,7 @@ func (c *dictionaryCache) entries(ctx context.Context, q store.Querier, query st
 	return all, err
 }
 
-// between two places are these entries.
+// span are the entries from one place up to another.
 func span(ctx context.Context, q store.Querier, from, to int64) ([]*Entry, error) {
 	all, err := dictionaries.entries(ctx, q, selectRow+`where seq > $1 and seq < $2 order by seq`, from-mostTogether, to)
 	return slices.DeleteFunc(all, func(e *Entry) bool { return e.Seq < from || e.Seq >= to }), err

@@ -40,8 +40,8 @@ func (g *Together[T]) Read(ctx context.Context, key string, load func(context.Co
 	r := &reading[T]{done: make(chan struct{}), err: errNotRead}
 	g.waiting[key] = r
 	g.mu.Unlock()
-	// Whoever has a request at hand gets to ask: of 32 clients about ten share
-	// a reading, which takes a third of what their requests cost otherwise.
+	// Whoever has a request at hand gets to ask: of 32 clients four to ten
+	// share a reading, which takes up to a third of what their requests cost otherwise.
 	runtime.Gosched()
 	g.mu.Lock()
 	delete(g.waiting, key)
