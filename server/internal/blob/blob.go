@@ -2,6 +2,7 @@
 package blob
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -119,6 +120,9 @@ type bucket interface {
 // sink takes a new object; it is there after commit, whole, and not before.
 type sink interface {
 	io.Writer
+	// room is an empty slice with space for n bytes that will be written next: what
+	// is put there need not be copied.
+	room(n int) []byte
 	// commit returns what the place of the object adds to its id.
 	commit(ctx context.Context) (place string, err error)
 	abort() // no effect after commit
@@ -170,7 +174,7 @@ func (s *sealedBlobs) put(ctx context.Context, b Info, r io.Reader) (Info, error
 }
 
 // seal writes header, chunks and footer, and fills in what it learns of b.
-func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Info) error {
+func (s *sealedBlobs) seal(ctx context.Context, w sink, r io.Reader, b *Info) error {
 	seal, header, err := newSealing(s.master, b, s.owner)
 	if err != nil {
 		return err
@@ -178,15 +182,14 @@ func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Inf
 	if _, err := w.Write(header); err != nil {
 		return fault.Storage(fmt.Errorf("write blob: %w", err))
 	}
-	pooled := chunkBuffers.Get().(*[]byte)
-	defer chunkBuffers.Put(pooled)
-	buf := (*pooled)[:chunkSize]
+	next, done := chunksOf(r)
+	defer done()
 	for index := uint64(0); ; index++ {
-		n, err := io.ReadFull(r, buf)
-		if n > 0 {
-			b.digests.write(buf[:n])
-			b.Size += int64(n)
-			if _, err := w.Write(seal.chunk(index, buf[:n])); err != nil {
+		plain, err := next()
+		if len(plain) > 0 {
+			b.digests.write(plain)
+			b.Size += int64(len(plain))
+			if _, err := w.Write(seal.chunk(w.room(len(plain)+chunkOverhead), index, plain)); err != nil {
 				return fault.Storage(fmt.Errorf("write blob: %w", err))
 			}
 		}
@@ -206,6 +209,37 @@ func (s *sealedBlobs) seal(ctx context.Context, w io.Writer, r io.Reader, b *Inf
 	b.digests.sum(b)
 	_, err = w.Write(seal.footer(b))
 	return fault.Storage(err)
+}
+
+// chunksOf gives the chunks of what is read, the last with io.EOF or
+// io.ErrUnexpectedEOF. What is in memory is given as it lies.
+func chunksOf(r io.Reader) (next func() ([]byte, error), done func()) {
+	if m, ok := r.(*bytes.Reader); ok {
+		var all inPlace
+		_, _ = m.WriteTo(&all) // never fails
+		return func() ([]byte, error) {
+			if len(all) < chunkSize {
+				return all, io.EOF
+			}
+			chunk := all[:chunkSize]
+			all = all[chunkSize:]
+			return chunk, nil
+		}, func() {}
+	}
+	pooled := chunkBuffers.Get().(*[]byte)
+	buf := (*pooled)[:chunkSize]
+	return func() ([]byte, error) {
+		n, err := io.ReadFull(r, buf)
+		return buf[:n], err
+	}, func() { chunkBuffers.Put(pooled) }
+}
+
+// inPlace is all that a bytes.Reader has left, which it writes at once.
+type inPlace []byte
+
+func (b *inPlace) Write(p []byte) (int, error) {
+	*b = p
+	return len(p), nil
 }
 
 func (s *sealedBlobs) Open(ctx context.Context, id string) (*Reader, error) {

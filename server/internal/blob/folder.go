@@ -67,8 +67,11 @@ func (f *folder) makeShard(shard string) error {
 	return disk.SyncDir(f.dir)
 }
 
-// sinkBuffers hold sealed bytes only.
-var sinkBuffers = sync.Pool{New: func() any { return bytes.NewBuffer(make([]byte, 0, maxPacked+frameHead)) }}
+// sinkBuffers hold sealed bytes only: an object that fits into a pack, and room for
+// the chunk that is too much.
+var sinkBuffers = sync.Pool{New: func() any {
+	return bytes.NewBuffer(make([]byte, 0, frameHead+maxPacked+chunkSize+chunkOverhead))
+}}
 
 // folderSink gathers a small object in memory, for a pack, and writes a large
 // one to a file of its own, in large pieces.
@@ -88,6 +91,9 @@ func (s *folderSink) Write(p []byte) (int, error) {
 	}
 	return s.buf.Write(p)
 }
+
+// room is behind what was gathered.
+func (s *folderSink) room(int) []byte { return s.buf.AvailableBuffer() }
 
 // spill writes what was gathered to the object's file.
 func (s *folderSink) spill() (err error) {

@@ -123,6 +123,14 @@ func (s *s3Sink) Write(p []byte) (int, error) {
 	return s.file.Write(p)
 }
 
+// room is behind what is in memory, which is nothing once there is a file.
+func (s *s3Sink) room(n int) []byte {
+	if s.mem.Available() < n {
+		s.mem.Grow(n)
+	}
+	return s.mem.AvailableBuffer()
+}
+
 func (s *s3Sink) commit(ctx context.Context) (string, error) {
 	var r io.Reader = bytes.NewReader(s.mem.Bytes())
 	if s.file != nil {

@@ -83,9 +83,9 @@ func openSealing(m *master.Key, id, owner string, header []byte) (sealing, error
 	return sealing{aead, magic == grownMagic}, err
 }
 
-// chunk seals in place; plain has room for the tag behind it.
-func (s sealing) chunk(index uint64, plain []byte) []byte {
-	return s.aead.Seal(plain[:0], chunkNonce('c', index), plain, nil)
+// chunk seals to the end of dst.
+func (s sealing) chunk(dst []byte, index uint64, plain []byte) []byte {
+	return s.aead.Seal(dst, chunkNonce('c', index), plain, nil)
 }
 
 func (s sealing) openChunk(index uint64, sealed []byte) ([]byte, error) {

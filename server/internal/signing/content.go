@@ -63,7 +63,7 @@ func (x *run) store(ctx context.Context, f *File, src ades.Source, m media) (ade
 	}
 	var b blob.Info
 	if from == nil {
-		b, err = blobs.Put(ctx, io.NewSectionReader(src, 0, src.Size()))
+		b, err = blobs.Put(ctx, reading(src))
 	} else {
 		b, err = blobs.PutGrown(ctx, from.stored, io.NewSectionReader(src, from.Size(), src.Size()-from.Size()))
 	}
@@ -75,6 +75,17 @@ func (x *run) store(ctx context.Context, f *File, src ades.Source, m media) (ade
 	c := &content{Source: src, stored: b}
 	x.contents = append(x.contents, c)
 	return c, nil
+}
+
+// reading reads a document from its beginning. What is in memory can be taken from
+// there without a copy.
+func reading(src ades.Source) io.Reader {
+	if m, ok := src.(*bytes.Reader); ok {
+		own := *m // whose place is its own
+		_, _ = own.Seek(0, io.SeekStart)
+		return &own
+	}
+	return io.NewSectionReader(src, 0, src.Size())
 }
 
 // open opens a document that was stored before.
