@@ -81,7 +81,7 @@ func (b *bench) quotations() {
 	cmd.Env = append(os.Environ(), "ROGITO_BENCH=1")
 	out, err := cmd.CombinedOutput()
 	fmt.Fprintf(&b.out, "\n### Real-estate quotations\n\n")
-	if err != nil || bytes.Contains(out, []byte("--- SKIP")) {
+	if err != nil || bytes.Contains(out, []byte("--- SKIP: TestBenchTable (")) { // without PostGIS only its row is left out
 		say("SKIPPED: quotations: %v\n%s", err, out)
 		fmt.Fprintf(&b.out, "Not measured: the official files are not there, or the measurement ended with an error.\n")
 		return
