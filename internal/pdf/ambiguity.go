@@ -126,8 +126,8 @@ func (a *auditor) noteIn(until int, where, format string, args ...any) {
 // header wants the offsets to be counted from %PDF-, as all readers do that
 // look for it, and one header only where they look.
 func (a *auditor) header() error {
-	head := make([]byte, min(1024, a.doc.src.Size()))
-	if n, err := a.doc.src.ReadAt(head, 0); n < len(head) {
+	head, err := a.head()
+	if err != nil {
 		return err
 	}
 	if at := indexHeader(head); int64(at) != a.doc.base {
@@ -137,6 +137,18 @@ func (a *auditor) header() error {
 		a.note("the header", "has an object before it")
 	}
 	return nil
+}
+
+// head is where the header is looked for, from the first byte of the file on.
+func (a *auditor) head() ([]byte, error) {
+	if a.doc.base == 0 {
+		return a.window(0, 1024)
+	}
+	head := make([]byte, min(1024, a.doc.src.Size()))
+	if n, err := a.doc.src.ReadAt(head, 0); n < len(head) {
+		return nil, err
+	}
+	return head, nil
 }
 
 // tail wants the end of the file to be found where all readers look for it:

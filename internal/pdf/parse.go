@@ -37,6 +37,11 @@ type parser struct {
 	lexer
 	depth int
 
+	// Members of the dictionaries and arrays that are open, the innermost last:
+	// each takes the memory that it needs when it is closed, and no more.
+	entries []Entry
+	items   []Object
+
 	work  *work
 	built int64 // bytes of the objects built, about
 	limit int64 // where the budget is asked again
@@ -191,7 +196,7 @@ func (p *parser) array() (Object, error) {
 	}
 	defer func() { p.depth-- }()
 	p.pos++
-	a := Array{}
+	first := len(p.items)
 	for {
 		c, err := p.peek()
 		if err != nil {
@@ -199,13 +204,16 @@ func (p *parser) array() (Object, error) {
 		}
 		if c == ']' {
 			p.pos++
+			a := make(Array, len(p.items)-first)
+			copy(a, p.items[first:])
+			p.items = p.items[:first]
 			return a, nil
 		}
 		o, err := p.object()
 		if err != nil {
 			return nil, err
 		}
-		a = append(a, o)
+		p.items = append(p.items, o)
 	}
 }
 
@@ -218,7 +226,7 @@ func (p *parser) dict() (Object, error) {
 	if err := p.build(400); err != nil {
 		return nil, err
 	}
-	d := &Dict{Entries: make([]Entry, 0, 8)}
+	first := len(p.entries)
 	for {
 		c, err := p.peek()
 		if err != nil {
@@ -232,15 +240,18 @@ func (p *parser) dict() (Object, error) {
 				return nil, p.errorf("unexpected '>' in a dictionary")
 			}
 			p.pos += 2
+			d := &Dict{Entries: make([]Entry, len(p.entries)-first)}
+			copy(d.Entries, p.entries[first:])
+			p.entries = p.entries[:first]
 			return d, nil
 		}
-		if err := p.entry(d, c); err != nil {
+		if err := p.entry(c); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func (p *parser) entry(d *Dict, c byte) error {
+func (p *parser) entry(c byte) error {
 	if c != '/' {
 		return p.errorf("name expected as key, found %q", c)
 	}
@@ -257,7 +268,7 @@ func (p *parser) entry(d *Dict, c byte) error {
 	}
 	// "/Key >>": some producers leave the value out; it reads as null.
 	if c == '>' {
-		d.Entries = append(d.Entries, Entry{Key: key})
+		p.entries = append(p.entries, Entry{Key: key})
 		return nil
 	}
 	start := p.pos
@@ -269,7 +280,7 @@ func (p *parser) entry(d *Dict, c byte) error {
 	if p.base >= 0 {
 		e.Span = Span{p.base + int64(start), p.base + int64(p.pos)}
 	}
-	d.Entries = append(d.Entries, e)
+	p.entries = append(p.entries, e)
 	return nil
 }
 

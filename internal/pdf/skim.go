@@ -126,7 +126,8 @@ func (s *skimmer) skipHex() error {
 	if n < 0 {
 		return s.end()
 	}
-	for _, c := range s.buf[s.pos+1 : s.pos+n] {
+	body := s.buf[s.pos+1 : s.pos+n]
+	for _, c := range body[8*hexWords(body):] {
 		if !inHex[c] {
 			return &skimError{"has a hexadecimal string with other characters"}
 		}
@@ -384,6 +385,9 @@ func printable(b []byte) string {
 
 // findingOf is the text of a finding about syntax; ok is false for accidents.
 func findingOf(err error) (string, bool) {
+	if err == nil {
+		return "", false
+	}
 	var f *skimError
 	if errors.As(err, &f) {
 		return f.text, true
