@@ -33,6 +33,7 @@ func Examine(ctx context.Context, src ades.Source, password string) (*Examinatio
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
+	defer d.Close()
 	if _, _, err := fields(d); err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}

@@ -62,6 +62,7 @@ type auditor struct {
 	drawn     int64 // bytes that may still be decoded, of streams that draw
 	bulk      int64 // and of others
 	end       int64 // of the last object or table
+	stated    int64 // length of the file that a linearisation states
 	depends   map[int]bool
 	before    *Audited // what the file begins with; nil: everything is to be read
 }
@@ -70,6 +71,12 @@ type auditor struct {
 var windows = sync.Pool{New: func() any { return make([]byte, 0, usualWindow) }}
 
 const usualWindow = 16 << 10
+
+func putWindow(b []byte) {
+	if cap(b) >= usualWindow && cap(b) <= 4*usualWindow {
+		windows.Put(b[:0]) //nolint:staticcheck // three words once a document
+	}
+}
 
 // Ambiguities lists places where readers can differ, none for a file with one
 // meaning (ISO 32000-2, 7.5). The error is about reading, not about the file.
@@ -82,9 +89,7 @@ func (d *Document) Ambiguities(ctx context.Context) ([]Ambiguity, error) {
 	}
 	a.win = windows.Get().([]byte)[:0]
 	err := a.audit()
-	if cap(a.win) <= 64<<10 {
-		windows.Put(a.win[:0]) //nolint:staticcheck // three words once a document
-	}
+	putWindow(a.win)
 	d.work.budget.Return(a.spent)
 	if err != nil && err != errEnough { // it is never wrapped
 		return nil, fmt.Errorf("look for ambiguities: %w", err)

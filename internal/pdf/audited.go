@@ -14,6 +14,7 @@ type Audited struct {
 	size, startxref int64
 	revisions       int
 	end             int64 // of its last object or table
+	stated          int64 // length that a linearisation states; 0: none
 	// depends are numbers of objects that are referred to and not there, or not
 	// with that generation, and those of lengths of streams: what an update says
 	// of them changes the meaning of what refers to them.
@@ -59,7 +60,7 @@ func (a *auditor) depend(num int) {
 // audited is what a search that came to its end leaves.
 func (a *auditor) audited() *Audited {
 	d := a.doc
-	out := &Audited{size: d.size, startxref: d.startxref, revisions: len(d.revisions), end: a.end, depends: a.depends, packed: a.packed}
+	out := &Audited{size: d.size, startxref: d.startxref, revisions: len(d.revisions), end: a.end, stated: a.stated, depends: a.depends, packed: a.packed}
 	for _, numbers := range a.packed {
 		out.kept += len(numbers)
 	}

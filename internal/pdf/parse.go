@@ -6,9 +6,9 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// common names are shared instead of allocated.
-var common = func() map[string]Name {
-	m := make(map[string]Name)
+// common names are shared instead of allocated, as values too.
+var common = func() map[string]Object {
+	m := make(map[string]Object)
 	for _, s := range []string{
 		"Type", "Subtype", "Catalog", "Pages", "Page", "Kids", "Count", "Parent", "Resources", "MediaBox", "CropBox",
 		"Rotate", "Contents", "Annots", "Length", "Filter", "FlateDecode", "DecodeParms", "Size", "Root", "Info", "ID",
@@ -27,7 +27,7 @@ var common = func() map[string]Name {
 
 func intern(w []byte) Name {
 	if n, ok := common[string(w)]; ok {
-		return n
+		return n.(Name)
 	}
 	return Name(w)
 }
@@ -84,7 +84,11 @@ func (p *parser) object() (Object, error) {
 	}
 	switch c {
 	case '/':
-		return p.name()
+		n, err := p.name()
+		if o, ok := common[string(n)]; ok {
+			return o, err
+		}
+		return n, err
 	case '(':
 		s, err := p.literal()
 		if err == nil {
