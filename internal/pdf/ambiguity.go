@@ -243,7 +243,10 @@ func (a *auditor) index() error {
 	}
 	slices.SortStableFunc(a.places, func(x, y place) int { return cmp.Compare(x.offset, y.offset) })
 	slices.SortStableFunc(a.states, func(x, y state) int {
-		return cmp.Or(cmp.Compare(x.num, y.num), cmp.Compare(x.rev, y.rev))
+		if d := cmp.Compare(x.num, y.num); d != 0 {
+			return d
+		}
+		return cmp.Compare(x.rev, y.rev)
 	})
 	return nil
 }
