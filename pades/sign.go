@@ -31,7 +31,7 @@ var _ ades.Draft = (*Draft)(nil)
 // are left out: some readers count a byte range from the header, and some from
 // the first byte. Where that is not possible the document is refused.
 func openToSign(ctx context.Context, src ades.Source, password string) (ades.Source, *pdf.Document, error) {
-	doc, err := pdf.Open(src, pdf.Options{Password: password, Repair: true, Context: ctx})
+	doc, err := pdf.Open(src, pdf.Options{Password: password, Repair: true, Context: ctx, Audited: examinationOf(src).audited})
 	if err != nil || doc.Prefix() == 0 {
 		return src, doc, err
 	}

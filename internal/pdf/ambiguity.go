@@ -217,15 +217,15 @@ const entryCost = 64
 func (a *auditor) index() error {
 	n := 0
 	for _, s := range a.doc.sections {
-		n += s.count()
-		if s.hybrid != nil {
-			n += s.hybrid.count()
-		}
+		n += s.count() + s.hybrid.count()
 	}
 	if err := a.spend(int64(n) * entryCost); err != nil {
 		return err
 	}
-	a.places, a.states = make([]place, 0, n+2*len(a.doc.sections)), make([]state, 0, n)
+	a.states = make([]state, 0, n)
+	if a.before == nil {
+		a.places = make([]place, 0, n+2*len(a.doc.sections))
+	}
 	for i, r := range a.doc.revisions {
 		for _, s := range a.doc.sections[r.first : r.first+r.count] {
 			for _, part := range []*section{s, s.hybrid} {
@@ -233,9 +233,9 @@ func (a *auditor) index() error {
 					continue
 				}
 				if part.stream {
-					a.places = append(a.places, place{part.offset, int32(part.ref.Num), int32(part.ref.Gen), int32(i + 1), nil, true})
+					a.place(place{part.offset, int32(part.ref.Num), int32(part.ref.Gen), int32(i + 1), nil, true})
 				} else {
-					a.places = append(a.places, place{offset: part.offset, rev: int32(i + 1), table: part})
+					a.place(place{offset: part.offset, rev: int32(i + 1), table: part})
 				}
 				a.entries(s, part, i+1)
 			}
@@ -251,6 +251,13 @@ func (a *auditor) index() error {
 	return nil
 }
 
+// place adds one that is to be read.
+func (a *auditor) place(p place) {
+	if a.before == nil || p.offset >= a.before.size {
+		a.places = append(a.places, p)
+	}
+}
+
 // entries adds those of a table or stream that count: what a table hides is
 // in the stream beside it.
 func (a *auditor) entries(s, part *section, rev int) {
@@ -258,7 +265,7 @@ func (a *auditor) entries(s, part *section, rev int) {
 		for k, e := range run.entries {
 			num := run.first + k
 			if e.kind == entryInFile {
-				a.places = append(a.places, place{offset: e.offset, num: int32(num), gen: int32(e.gen), rev: int32(rev)})
+				a.place(place{offset: e.offset, num: int32(num), gen: int32(e.gen), rev: int32(rev)})
 			}
 			if s.hybrid != nil {
 				if got, _ := s.lookup(num); got != e {
@@ -273,8 +280,8 @@ func (a *auditor) entries(s, part *section, rev int) {
 // layout reads the file from the beginning to the end, or what stands behind
 // what was audited before.
 func (a *auditor) layout() error {
-	at, first := a.begin()
-	for i := first; i < len(a.places) && len(a.out) < maxAmbiguities; i++ {
+	at := a.begin()
+	for i := 0; i < len(a.places) && len(a.out) < maxAmbiguities; i++ {
 		p := a.places[i]
 		for i+1 < len(a.places) && a.places[i+1].offset == p.offset {
 			i++ // listed again by a later section

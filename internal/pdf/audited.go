@@ -1,10 +1,6 @@
 package pdf
 
-import (
-	"cmp"
-	"maps"
-	"slices"
-)
+import "maps"
 
 // Audited is what an audit without findings leaves for that of the same file
 // with updates behind it, such as a signature: its bytes are the same, so that
@@ -21,10 +17,29 @@ type Audited struct {
 	depends map[int]bool
 	packed  map[int64][]int32
 	kept    int // numbers in packed
+	// sections are those of its cross-reference chain, which are not read again.
+	// Documents share them, and none changes them.
+	sections []*section
 }
 
-// maxAudited bounds what is kept of one audit, in numbers of objects.
-const maxAudited = 4096
+// maxAudited bounds what is kept of one audit, in numbers of objects;
+// maxSections what is kept of its sections, in entries.
+const (
+	maxAudited  = 4096
+	maxSections = 4 * maxAudited
+)
+
+// section is the one at an offset, nil where it is not known.
+func (k *Audited) section(off int64) *section {
+	if k != nil {
+		for _, s := range k.sections {
+			if s.offset == off {
+				return s
+			}
+		}
+	}
+	return nil
+}
 
 // Audited is what Ambiguities leaves where it found none; else nil.
 func (d *Document) Audited() *Audited { return d.audited }
@@ -38,13 +53,12 @@ func (a *auditor) goOn() {
 	}
 }
 
-// begin is where the layout is to be read from, and the first place there.
-func (a *auditor) begin() (at int64, first int) {
+// begin is where the layout is to be read from.
+func (a *auditor) begin() int64 {
 	if a.before == nil {
-		return 0, 0
+		return 0
 	}
-	first, _ = slices.BinarySearchFunc(a.places, a.before.size, func(p place, size int64) int { return cmp.Compare(p.offset, size) })
-	return a.before.end, first
+	return a.before.end
 }
 
 // depend notes that what was read depends on what the tables say of a number.
@@ -66,6 +80,9 @@ func (a *auditor) audited() *Audited {
 	}
 	if len(a.out) > 0 || d.base > 0 || len(a.depends)+out.kept > maxAudited {
 		return nil
+	}
+	if len(a.states) <= maxSections {
+		out.sections = d.sections
 	}
 	return out
 }

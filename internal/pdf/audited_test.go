@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 )
 
@@ -38,7 +39,7 @@ func sameVerdict(t *testing.T, whole []byte, before *Audited) (wentOn, clean boo
 	if err1 != nil || err2 != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Fatalf("%v, %v: the whole has %v, going on finds %v\n%q", err1, err2, want, got, whole)
 	}
-	if a, b := full.Audited(), short.Audited(); (a == nil) != (b == nil) || a != nil && fmt.Sprint(*a) != fmt.Sprint(*b) {
+	if a, b := full.Audited(), short.Audited(); !reflect.DeepEqual(a, b) {
 		t.Fatalf("what is left is %v, and %v", a, b)
 	}
 	return wentOn, len(want) == 0
