@@ -301,7 +301,7 @@ func (d *Draft) complete(ctx context.Context, w io.Writer, value []byte) (*Signe
 	if k, ok := w.(Keeper); ok && k.Keep(src) {
 		return signed, nil
 	}
-	if _, err := io.Copy(w, io.NewSectionReader(src, 0, src.Size())); err != nil {
+	if err := cms.Copy(w, src); err != nil {
 		return nil, fmt.Errorf("complete: write document: %w", err)
 	}
 	return signed, nil

@@ -221,7 +221,7 @@ func (a *augmenter) complete(token []byte, ts *ades.Timestamp) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("asic: validation data: %w", err)
 	}
-	sd, err := cms.Parse(bytes.NewReader(token))
+	sd, err := cms.ParseBytes(token)
 	if err != nil {
 		return nil, err
 	}

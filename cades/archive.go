@@ -10,7 +10,6 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/oid"
-	"rogito.dev/rogito/tsp"
 )
 
 // hashIndex is an ats-hash-index of any of its three versions.
@@ -23,7 +22,7 @@ type hashIndex struct {
 
 // parseIndex finds the hash index in the unsigned attributes of a token.
 func parseIndex(token []byte) (*hashIndex, error) {
-	sd, err := cms.Parse(bytes.NewReader(token))
+	sd, err := cms.ParseBytes(token)
 	if err != nil {
 		return nil, err
 	}
@@ -140,20 +139,20 @@ func imprintV3(h crypto.Hash, sd *cms.SignedData, si *cms.SignerInfo, content, i
 func (r *reader) readV3(st *stamp, si *cms.SignerInfo) (*ades.Timestamp, error) {
 	index, err := parseIndex(st.token)
 	if err != nil {
-		fact, rerr := tsp.Read(st.token, nil, r.certs...)
+		fact, rerr := st.facts(nil, r.certs)
 		if rerr == nil {
 			fact.ImprintIntact = ades.No
 			fact.Problems = append(fact.Problems, ades.Problem{Fatal: true, Where: "ats-hash-index", Text: err.Error()})
 		}
 		return fact, rerr
 	}
-	fact, err := tsp.Read(st.token, func(h crypto.Hash) ([]byte, error) {
+	fact, err := st.facts(func(h crypto.Hash) ([]byte, error) {
 		content, err := r.contentDigest(h)
 		if err != nil || content == nil {
 			return nil, err
 		}
 		return imprintV3(h, r.sd, si, content, index.value), nil
-	}, r.certs...)
+	}, r.certs)
 	if err == nil && !index.complete(r.sd, si) {
 		fact.Problems = append(fact.Problems, ades.Problem{Where: "ats-hash-index", Text: "the index of an archive time-stamp names something that is not in the file"})
 	}
@@ -232,7 +231,7 @@ func (r *reader) readV2(st *stamp, before []*stamp, si *cms.SignerInfo) (*ades.T
 	var fact *ades.Timestamp
 	for _, unsigned := range unsignedForms(st, before, si) {
 		var err error
-		fact, err = tsp.Read(st.token, func(h crypto.Hash) ([]byte, error) { return r.imprintV2(h, si, unsigned) }, r.certs...)
+		fact, err = st.facts(func(h crypto.Hash) ([]byte, error) { return r.imprintV2(h, si, unsigned) }, r.certs)
 		if err != nil || fact.ImprintIntact != ades.No {
 			return fact, err
 		}

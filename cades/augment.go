@@ -165,7 +165,7 @@ func (a *raiser) addToToken(i int, b ades.Bundle) error {
 	if last == nil {
 		return errors.New("an archive-time-stamp-v2 of another signer covers the certificates")
 	}
-	token, err := cms.Parse(bytes.NewReader(last.token))
+	token, err := cms.ParseBytes(last.token)
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func newIndex(h crypto.Hash, sd *cms.SignedData, si *cms.SignerInfo) []byte {
 
 // withIndex puts the hash index into the token's unsigned attributes.
 func withIndex(token, index []byte) ([]byte, error) {
-	sd, err := cms.Parse(bytes.NewReader(token))
+	sd, err := cms.ParseBytes(token)
 	if err != nil {
 		return nil, err
 	}

@@ -201,14 +201,30 @@ type Surroundings struct {
 	Cancelled func() error
 }
 
-// ReadSignedData states the facts of every signer of a SignedData that another
-// format carries: a PDF, a container.
-func ReadSignedData(src ades.Source, in Surroundings) ([]*ades.Signature, error) {
-	sd, err := cms.Parse(src)
+// SignedData is one that another format carries, such as a PDF.
+type SignedData struct {
+	// Signers are so many.
+	Signers int
+	// Content that it carries; nil when it is detached.
+	Content ades.Source
+	// Length of it; what follows is not CMS.
+	Length int64
+
+	sd *cms.SignedData
+}
+
+// ParseSignedData reads one that is in memory. Its bytes must not change.
+func ParseSignedData(b []byte) (*SignedData, error) {
+	sd, err := cms.ParseBytes(b)
 	if err != nil {
 		return nil, err
 	}
-	return readSignedData(sd, in)
+	return &SignedData{Signers: len(sd.SignerInfos), Content: sd.Content, Length: sd.Length, sd: sd}, nil
+}
+
+// Read states the facts of every signer.
+func (s *SignedData) Read(in Surroundings) ([]*ades.Signature, error) {
+	return readSignedData(s.sd, in)
 }
 
 func readSignedData(sd *cms.SignedData, in Surroundings) ([]*ades.Signature, error) {

@@ -28,9 +28,19 @@ var timestampAttrs = map[string]ades.TimestampKind{
 
 // stamp is a token in an attribute of a signer.
 type stamp struct {
-	attr  cms.Attribute
-	token []byte
-	fact  *ades.Timestamp
+	attr   cms.Attribute
+	token  []byte
+	parsed *tsp.Token // nil when it cannot be
+	fact   *ades.Timestamp
+}
+
+// facts of a token, which is parsed once: that was a twentieth of judging a
+// CAdES-LT anew.
+func (st *stamp) facts(imprint func(crypto.Hash) ([]byte, error), more [][]byte) (*ades.Timestamp, error) {
+	if st.parsed == nil {
+		return tsp.Read(st.token, imprint, more...)
+	}
+	return st.parsed.Facts(imprint, more...)
 }
 
 // timestamps reads the tokens of a signer: the archive ones last, and oldest
@@ -38,10 +48,9 @@ type stamp struct {
 func (r *reader) timestamps(s *ades.Signature, si *cms.SignerInfo) error {
 	stamps := collect(si)
 	for _, st := range stamps {
+		st.fact = &ades.Timestamp{}
 		if t, err := tsp.Parse(st.token); err == nil {
-			st.fact = &ades.Timestamp{Time: t.Time}
-		} else {
-			st.fact = &ades.Timestamp{}
+			st.parsed, st.fact.Time = t, t.Time
 		}
 	}
 	slices.SortStableFunc(stamps, func(a, b *stamp) int {
@@ -104,14 +113,14 @@ func rank(id string) int {
 func (r *reader) read(st *stamp, before []*stamp, si *cms.SignerInfo) (*ades.Timestamp, error) {
 	switch st.attr.OID {
 	case oid.AttrContentTimestamp:
-		return tsp.Read(st.token, r.in.Digest, r.certs...)
+		return st.facts(r.in.Digest, r.certs)
 	case oid.AttrSignatureTimestamp, oid.AttrEntrustTimestamp:
-		return tsp.Read(st.token, digestOf(si.Signature), r.certs...)
+		return st.facts(digestOf(si.Signature), r.certs)
 	case oid.AttrEscTimestamp:
 		parts := append([][]byte{si.Signature}, attributeFields(si, oid.AttrSignatureTimestamp)...)
-		return tsp.Read(st.token, digestOf(append(parts, references(si)...)...), r.certs...)
+		return st.facts(digestOf(append(parts, references(si)...)...), r.certs)
 	case oid.AttrCertCRLTimestamp:
-		return tsp.Read(st.token, digestOf(references(si)...), r.certs...)
+		return st.facts(digestOf(references(si)...), r.certs)
 	case oid.AttrArchiveTimestampV3:
 		return r.readV3(st, si)
 	}

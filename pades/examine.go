@@ -16,7 +16,8 @@ type Examination struct {
 	// Encrypted says that the document is.
 	Encrypted bool
 
-	audited *pdf.Audited
+	audited   *pdf.Audited
+	storeless bool // it has one revision, and no Document Security Store
 }
 
 // Examined is a source whose examination is known. What was found there is not
@@ -33,6 +34,7 @@ func Examine(ctx context.Context, src ades.Source, password string) (*Examinatio
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
+	defer d.Close()
 	if _, _, err := fields(d); err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
@@ -40,21 +42,26 @@ func Examine(ctx context.Context, src ades.Source, password string) (*Examinatio
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
+	cat, err := d.Catalog()
+	if err != nil {
+		return nil, fmt.Errorf("pades: %w", err)
+	}
 	out := &Examination{Encrypted: d.Encrypted(), audited: d.Audited()}
+	out.storeless = d.Repaired() == nil && len(d.Revisions()) == 1 && cat.Get("DSS") == nil
 	for _, a := range list {
 		out.Twofold = append(out.Twofold, a.String())
 	}
 	return out, nil
 }
 
-// auditedOf is what is known of the document that a new one begins with.
-func auditedOf(src ades.Source) *pdf.Audited {
-	g, ok := src.(*grown)
-	if !ok {
-		return nil
+// examinationOf is what is known of a document, or of the one that it begins
+// with; the zero value where nothing is.
+func examinationOf(src ades.Source) Examination {
+	if g, ok := src.(*grown); ok {
+		src = g.src
 	}
-	if e, ok := g.src.(Examined); ok && e.Examination() != nil {
-		return e.Examination().audited
+	if e, ok := src.(Examined); ok && e.Examination() != nil {
+		return *e.Examination()
 	}
-	return nil
+	return Examination{}
 }

@@ -29,7 +29,7 @@ func said(t *testing.T, src ades.Source) string {
 		return "none"
 	}
 	s := doc.Signatures[len(doc.Signatures)-1]
-	return fmt.Sprint(s.Intact(), s.ValueIntact, s.ContentIsWhole, s.Problems, s.PDF.Changes)
+	return fmt.Sprint(s.Intact(), s.ValueIntact, s.ContentIsWhole, s.Problems, s.PDF.Changes, doc.Problems, doc.StoreRevision, doc.Evidence)
 }
 
 // A document whose beginning was examined is read as one that was not, whatever
@@ -99,5 +99,59 @@ func TestExamineTwofold(t *testing.T) {
 	found, err := Examine(t.Context(), bytes.NewReader(pdf), "")
 	if err != nil || len(found.Twofold) == 0 || found.audited != nil {
 		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// What is known of a document is true of it: stores in it are read, and so are
+// its sections where they are streams, and where it was updated before.
+func TestExaminedStores(t *testing.T) {
+	t.Parallel()
+	pki := adestest.Must(t, nil)
+	signer := pki.Actor(t, "good")
+	raised := func(level ades.Level) []byte {
+		var out bytes.Buffer
+		r := ades.AugmentOptions{Level: level, Stamper: pki.Unit, Gatherer: pki}
+		if err := sign(t.Context(), bytes.NewReader(simplePDF(2000)), &out, signer.Key, signer.Signing(pki.Now()), Options{}, r); err != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	stored := newBuilder()
+	stored.object(1, "<</Type/Catalog/Pages 2 0 R/DSS<</Certs[6 0 R]>>>>")
+	stored.object(2, "<</Type/Pages/Kids[3 0 R]/Count 1>>")
+	stored.object(3, "<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]>>")
+	stored.stream(6, "", string(pki.Root.Raw))
+	for name, c := range map[string]struct {
+		pdf       []byte
+		storeless bool
+		evidence  bool
+	}{
+		"plain":    {simplePDF(2000), true, false},
+		"deflated": {deflatedPDF(2000), true, false},
+		"signed":   {raised(ades.LevelB), false, false},
+		"raised":   {raised(ades.LevelLTA), false, true},
+		"stored":   {stored.table("/Root 1 0 R/ID[<01020304><05060708>]"), false, true},
+	} {
+		found, err := Examine(t.Context(), bytes.NewReader(c.pdf), "")
+		if err != nil || found.audited == nil || found.storeless != c.storeless {
+			t.Fatalf("%s: %+v, %v", name, found, err)
+		}
+		draft, err := Prepare(t.Context(), &examined{Reader: bytes.NewReader(c.pdf), found: found}, signer.Signing(pki.Now()), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, err := draft.Value(signer.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := draft.Complete(t.Context(), value, ades.AugmentOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := append(bytes.Clone(c.pdf), out.(*grown).tail...)
+		short, full := said(t, out), said(t, bytes.NewReader(whole))
+		if short != full || strings.Contains(full, "certificate") != c.evidence {
+			t.Errorf("%s: going on says %s, the whole %s", name, short, full)
+		}
 	}
 }

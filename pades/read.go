@@ -73,10 +73,11 @@ func Read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*ades.Docu
 }
 
 func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, error) {
-	doc, err := pdf.Open(src, pdf.Options{Password: in.Password, Repair: true, Context: ctx, Audited: auditedOf(src)})
+	doc, err := pdf.Open(src, pdf.Options{Password: in.Password, Repair: true, Context: ctx, Audited: examinationOf(src).audited})
 	if err != nil {
 		return nil, err
 	}
+	defer doc.Close()
 	r := &reader{ctx: ctx, src: src, doc: doc, out: &ades.Document{Format: ades.PAdES}, streams: map[storedStream]bool{}, pieces: map[piece]int{}}
 	r.digests = newDigester(ctx, src)
 	if err := doc.Repaired(); err != nil {

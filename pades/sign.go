@@ -31,7 +31,7 @@ var _ ades.Draft = (*Draft)(nil)
 // are left out: some readers count a byte range from the header, and some from
 // the first byte. Where that is not possible the document is refused.
 func openToSign(ctx context.Context, src ades.Source, password string) (ades.Source, *pdf.Document, error) {
-	doc, err := pdf.Open(src, pdf.Options{Password: password, Repair: true, Context: ctx})
+	doc, err := pdf.Open(src, pdf.Options{Password: password, Repair: true, Context: ctx, Audited: examinationOf(src).audited})
 	if err != nil || doc.Prefix() == 0 {
 		return src, doc, err
 	}
@@ -62,6 +62,7 @@ func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Optio
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
+	defer doc.Close()
 	u := doc.Update()
 	form, err := openForm(u)
 	if err != nil {
@@ -132,12 +133,12 @@ func (d *Draft) Value(key crypto.Signer) ([]byte, error) { return d.cms.Value(ke
 // Finish writes the signed document at level B. A signature that does not fit
 // the room reserved for it is a *NoRoomError, and nothing is written.
 func (d *Draft) Finish(w io.Writer, value []byte) error {
-	out, err := d.Complete(context.Background(), value, ades.AugmentOptions{})
+	out, err := d.complete(context.Background(), value, ades.AugmentOptions{})
 	if err != nil {
 		return err
 	}
-	if err := stream(w, out, 0, out.Size()); err != nil {
-		return fmt.Errorf("pades: write document: %w", err)
+	if err := out.writeTo(w); err != nil {
+		return fmt.Errorf("pades: %w", err)
 	}
 	return nil
 }
@@ -149,6 +150,14 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 // leave the others in the document as they are. A signature that does not fit
 // the room reserved for it is a *NoRoomError.
 func (d *Draft) Complete(ctx context.Context, value []byte, r ades.AugmentOptions) (ades.Source, error) {
+	g, err := d.complete(ctx, value, r)
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+func (d *Draft) complete(ctx context.Context, value []byte, r ades.AugmentOptions) (*grown, error) {
 	r.Password = d.password
 	var b bytes.Buffer
 	b.Grow(d.inc.room())

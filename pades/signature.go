@@ -54,8 +54,8 @@ func unread(f *found) *ades.Signature {
 // readCMS reads a CMS signature. With embedded, its content is the SHA-1 of
 // the byte range (adbe.pkcs7.sha1).
 func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
-	sd, err := cms.Parse(bytes.NewReader(f.contents))
-	if err != nil || len(sd.SignerInfos) == 0 {
+	sd, err := cades.ParseSignedData(f.contents)
+	if err != nil || sd.Signers == 0 {
 		if err == nil {
 			err = errors.New("no signer")
 		}
@@ -67,7 +67,7 @@ func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
 	if embedded {
 		in = cades.Surroundings{Content: sd.Content}
 	}
-	s, err := r.signer(f, in)
+	s, err := r.signer(f, sd, in)
 	if err != nil || s == nil {
 		return unread(f), err
 	}
@@ -76,7 +76,7 @@ func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
 			Where: f.path + "/Contents", Text: "data that nothing signs after the end of the signature",
 		})
 	}
-	if len(sd.SignerInfos) > 1 {
+	if sd.Signers > 1 {
 		// EN 319 142-1 clause 4.1: a PDF signature has one. The others would be
 		// shown by some readers and judged by none.
 		s.Problems = append(s.Problems, ades.Problem{Fatal: true, Where: whereSigners, Text: "more than one signer"})
@@ -94,9 +94,9 @@ func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
 
 // signer reads the only signer of a PDF signature; nil when it is malformed.
 // Certificates of the DSS are looked at only where the signature lacks one.
-func (r *reader) signer(f *found, in cades.Surroundings) (*ades.Signature, error) {
+func (r *reader) signer(f *found, sd *cades.SignedData, in cades.Surroundings) (*ades.Signature, error) {
 	for {
-		all, err := cades.ReadSignedData(bytes.NewReader(f.contents), in)
+		all, err := sd.Read(in)
 		var malformed *ades.MalformedError
 		if errors.As(err, &malformed) {
 			f.fatal(f.path+"/Contents", "%v", err)
@@ -137,7 +137,7 @@ func (r *reader) storedCertificates() [][]byte {
 }
 
 // embedded compares the carried SHA-1 with the byte range.
-func (r *reader) embedded(f *found, s *ades.Signature, sd *cms.SignedData) error {
+func (r *reader) embedded(f *found, s *ades.Signature, sd *cades.SignedData) error {
 	ref := ades.Reference{Kind: "byte-range", Name: f.path, Digest: "SHA1"}
 	if digest := r.digests.of(f); digest != nil && sd.Content != nil && sd.Content.Size() == 20 {
 		sum, err := digest(crypto.SHA1)

@@ -1,7 +1,6 @@
 package pades
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +14,7 @@ var errNoStamper = errors.New("no time-stamp authority given")
 
 // stampSignature adds a signature time-stamp to a CMS signature.
 func stampSignature(ctx context.Context, signature []byte, r ades.AugmentOptions) ([]byte, error) {
-	sd, err := cms.Parse(bytes.NewReader(signature))
+	sd, err := cms.ParseBytes(signature)
 	if err != nil {
 		return nil, err
 	}

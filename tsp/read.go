@@ -15,15 +15,23 @@ import (
 // that cannot be parsed comes back with a fatal problem. An error means that
 // the imprint function returned one.
 func Read(raw []byte, imprint func(crypto.Hash) ([]byte, error), more ...[]byte) (*ades.Timestamp, error) {
-	ts := &ades.Timestamp{ID: ades.FactID(raw), Token: raw}
 	t, err := Parse(raw)
 	if err != nil {
-		ts.Problems = append(ts.Problems, ades.Problem{Fatal: true, Text: err.Error()})
-		ts.Signature = &ades.Signature{ID: ts.ID, Format: ades.TST}
-		return ts, nil
+		id := ades.FactID(raw)
+		return &ades.Timestamp{
+			ID: id, Token: raw, Signature: &ades.Signature{ID: id, Format: ades.TST},
+			Problems: []ades.Problem{{Fatal: true, Text: err.Error()}},
+		}, nil
 	}
-	ts.Time, ts.Policy, ts.SerialNumber = t.Time, t.Policy, t.Serial.String()
-	ts.ImprintDigest, ts.Imprint = oid.DigestName(t.Algorithm), t.Imprint
+	return t.Facts(imprint, more...)
+}
+
+// Facts are those that Read states of a token that is not parsed yet.
+func (t *Token) Facts(imprint func(crypto.Hash) ([]byte, error), more ...[]byte) (ts *ades.Timestamp, err error) {
+	ts = &ades.Timestamp{
+		ID: ades.FactID(t.given), Token: t.given, Time: t.Time, Policy: t.Policy, SerialNumber: t.Serial.String(),
+		ImprintDigest: oid.DigestName(t.Algorithm), Imprint: t.Imprint,
+	}
 	if h, ok := t.Hash(); ok && imprint != nil {
 		digest, err := imprint(h)
 		if err != nil {

@@ -6,7 +6,6 @@
 package tsp
 
 import (
-	"bytes"
 	"crypto"
 	"errors"
 	"math/big"
@@ -30,7 +29,8 @@ type Token struct {
 	Ordering  bool
 	Nonce     *big.Int // nil when absent
 
-	data *cms.SignedData
+	given []byte // to Parse: what follows the ContentInfo included
+	data  *cms.SignedData
 }
 
 // Parse reads a token. It is malformed when it is not a SignedData with one
@@ -39,7 +39,7 @@ func Parse(raw []byte) (*Token, error) {
 	if len(raw) > limits.Token {
 		return nil, ades.Malformed("TST", "", "token of %d bytes is too large", len(raw))
 	}
-	sd, err := cms.Parse(bytes.NewReader(raw))
+	sd, err := cms.ParseBytes(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func Parse(raw []byte) (*Token, error) {
 	if _, err := sd.Content.ReadAt(info, 0); err != nil && len(info) > 0 {
 		return nil, ades.Malformed("TST", "TSTInfo", "%v", err)
 	}
-	t := &Token{Raw: raw[:sd.Length], data: sd}
+	t := &Token{Raw: raw[:sd.Length], given: raw, data: sd}
 	if err := t.parseInfo(info); err != nil {
 		return nil, &ades.MalformedError{Format: "TST", Where: "TSTInfo", Err: err}
 	}

@@ -3,7 +3,9 @@ package cms
 import (
 	"bytes"
 	"crypto"
+	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -194,8 +196,16 @@ func FuzzParse(f *testing.F) {
 	f.Add(sample(f, ""))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		sd, err := Parse(bytes.NewReader(b))
+		mem, merr := ParseBytes(b)
+		if fmt.Sprint(err) != fmt.Sprint(merr) {
+			t.Fatalf("from a source: %v; in memory: %v", err, merr)
+		}
 		if err != nil {
 			return
+		}
+		if !reflect.DeepEqual(sd.SignerInfos, mem.SignerInfos) || !reflect.DeepEqual(sd.Certificates, mem.Certificates) ||
+			!reflect.DeepEqual(sd.Revocations, mem.Revocations) || sd.ContentType != mem.ContentType || sd.Length != mem.Length {
+			t.Fatalf("from a source: %+v; in memory: %+v", sd, mem)
 		}
 		for _, si := range sd.SignerInfos {
 			_ = si.ToBeSigned()

@@ -148,6 +148,7 @@ func (c *Content) ReadAt(p []byte, off int64) (int, error) {
 // scanner walks the outer values of a document without loading it.
 type scanner struct {
 	src ades.Source
+	mem []byte // all of it, where it is in memory
 }
 
 // header of a value in a source; end is -1 while an indefinite length has not
@@ -160,12 +161,11 @@ type header struct {
 }
 
 func (s scanner) header(off, limit int64) (header, error) {
-	var buf [20]byte
-	n, err := s.src.ReadAt(buf[:min(int64(len(buf)), max(0, limit-off))], off)
-	if err != nil && err != io.EOF {
+	buf, err := s.read(off, min(off+20, limit))
+	if err != nil {
 		return header{}, err
 	}
-	head, length, err := readHeader(buf[:n])
+	head, length, err := readHeader(buf)
 	if err != nil {
 		return header{}, err
 	}
@@ -180,6 +180,20 @@ func (s scanner) header(off, limit int64) (header, error) {
 	h.end = h.body + length
 	h.next = h.end
 	return h, nil
+}
+
+// read returns the octets from one offset up to another, fewer at the end.
+func (s scanner) read(from, to int64) ([]byte, error) {
+	if s.mem != nil {
+		size := int64(len(s.mem))
+		return s.mem[min(from, size):max(min(from, size), min(to, size))], nil
+	}
+	buf := make([]byte, max(0, to-from))
+	n, err := s.src.ReadAt(buf, from)
+	if err == io.EOF {
+		err = nil
+	}
+	return buf[:n], err
 }
 
 // finish finds the end of a value of indefinite length.
@@ -212,14 +226,11 @@ func (s scanner) finish(h *header, depth int) error {
 }
 
 func (s scanner) endOfContents(off, limit int64) (bool, error) {
-	var b [2]byte
 	if limit-off < 2 {
 		return false, errTruncated
 	}
-	if _, err := s.src.ReadAt(b[:], off); err != nil && err != io.EOF {
-		return false, err
-	}
-	return b[0] == 0 && b[1] == 0, nil
+	b, err := s.read(off, off+2)
+	return err == nil && len(b) == 2 && b[0] == 0 && b[1] == 0, err
 }
 
 // more reports whether another value follows at off inside parent, and closes
@@ -257,6 +268,9 @@ func (s scanner) load(h *header) ([]byte, error) {
 	}
 	if h.next-h.off > limits.CMSElement {
 		return nil, errors.New("element too large")
+	}
+	if s.mem != nil {
+		return s.mem[h.off:h.next:h.next], nil
 	}
 	if err := limits.Pay(s.src, h.next-h.off); err != nil {
 		return nil, err

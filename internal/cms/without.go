@@ -37,7 +37,7 @@ func (s *Shortened) Digest(h crypto.Hash) ([]byte, error) {
 // that the coding stays as it is (RFC 4998, appendix A). An attribute without
 // values goes, and so does the field without attributes: neither may be empty.
 func (sd *SignedData) WithoutUnsigned(drop func(value []byte) bool) (*Shortened, error) {
-	s := scanner{sd.source}
+	s := scanner{src: sd.source}
 	outer, explicit, seq, err := s.contentInfo()
 	if err != nil {
 		return nil, err

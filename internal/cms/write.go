@@ -19,7 +19,10 @@ func (sd *SignedData) WriteTo(w io.Writer) (int64, error) {
 	}
 	pre := sd.preamble()
 	post := sd.postamble()
-	inner := int64(len(pre)+len(head)+len(post)) + size
+	inner := int64(len(pre)+len(head)) + size
+	for _, p := range post {
+		inner += int64(len(p))
+	}
 	seq := appendLength([]byte{TagSequence}, inner)
 	explicit := appendLength([]byte{0xa0}, inner+int64(len(seq)))
 	typ := TLV(TagOID, oid.Content(oid.SignedData))
@@ -29,7 +32,9 @@ func (sd *SignedData) WriteTo(w io.Writer) (int64, error) {
 	if encap != nil && c.err == nil {
 		c.err = Copy(c, encap)
 	}
-	c.write(post)
+	for _, p := range post {
+		c.write(p)
+	}
 	return c.n, c.err
 }
 
@@ -107,13 +112,13 @@ func (sd *SignedData) version() int {
 	return max(v, sd.Version)
 }
 
-func (sd *SignedData) postamble() []byte {
-	out := append(field(0xa0, sd.RawCertificates, sd.Certificates), field(0xa1, sd.RawCRLs, sd.Revocations)...)
+// postamble is what follows encapContentInfo: certificates, crls, signerInfos.
+func (sd *SignedData) postamble() [3][]byte {
 	infos := make([][]byte, len(sd.SignerInfos))
 	for i, si := range sd.SignerInfos {
 		infos[i] = si.Raw
 	}
-	return append(out, TLV(TagSet, infos...)...)
+	return [3][]byte{field(0xa0, sd.RawCertificates, sd.Certificates), field(0xa1, sd.RawCRLs, sd.Revocations), TLV(TagSet, infos...)}
 }
 
 // field encodes a SET OF, or gives it back as it stood when nothing was added:

@@ -2,6 +2,7 @@ package oid
 
 import (
 	"bytes"
+	"crypto/x509"
 	"testing"
 )
 
@@ -50,4 +51,14 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%x: %s, then %s, %v", b, dotted, again, err)
 		}
 	})
+}
+
+// What is looked up is what would be decoded.
+func TestKnown(t *testing.T) {
+	for content, dotted := range known {
+		var id x509.OID
+		if err := id.UnmarshalBinary([]byte(content)); err != nil || id.String() != dotted {
+			t.Errorf("%x is known as %s, but is %s (%v)", content, dotted, id, err)
+		}
+	}
 }

@@ -62,6 +62,7 @@ type auditor struct {
 	drawn     int64 // bytes that may still be decoded, of streams that draw
 	bulk      int64 // and of others
 	end       int64 // of the last object or table
+	stated    int64 // length of the file that a linearisation states
 	depends   map[int]bool
 	before    *Audited // what the file begins with; nil: everything is to be read
 }
@@ -70,6 +71,12 @@ type auditor struct {
 var windows = sync.Pool{New: func() any { return make([]byte, 0, usualWindow) }}
 
 const usualWindow = 16 << 10
+
+func putWindow(b []byte) {
+	if cap(b) >= usualWindow && cap(b) <= 4*usualWindow {
+		windows.Put(b[:0]) //nolint:staticcheck // three words once a document
+	}
+}
 
 // Ambiguities lists places where readers can differ, none for a file with one
 // meaning (ISO 32000-2, 7.5). The error is about reading, not about the file.
@@ -82,9 +89,7 @@ func (d *Document) Ambiguities(ctx context.Context) ([]Ambiguity, error) {
 	}
 	a.win = windows.Get().([]byte)[:0]
 	err := a.audit()
-	if cap(a.win) <= 64<<10 {
-		windows.Put(a.win[:0]) //nolint:staticcheck // three words once a document
-	}
+	putWindow(a.win)
 	d.work.budget.Return(a.spent)
 	if err != nil && err != errEnough { // it is never wrapped
 		return nil, fmt.Errorf("look for ambiguities: %w", err)
@@ -126,8 +131,8 @@ func (a *auditor) noteIn(until int, where, format string, args ...any) {
 // header wants the offsets to be counted from %PDF-, as all readers do that
 // look for it, and one header only where they look.
 func (a *auditor) header() error {
-	head := make([]byte, min(1024, a.doc.src.Size()))
-	if n, err := a.doc.src.ReadAt(head, 0); n < len(head) {
+	head, err := a.head()
+	if err != nil {
 		return err
 	}
 	if at := indexHeader(head); int64(at) != a.doc.base {
@@ -137,6 +142,18 @@ func (a *auditor) header() error {
 		a.note("the header", "has an object before it")
 	}
 	return nil
+}
+
+// head is where the header is looked for, from the first byte of the file on.
+func (a *auditor) head() ([]byte, error) {
+	if a.doc.base == 0 {
+		return a.window(0, 1024)
+	}
+	head := make([]byte, min(1024, a.doc.src.Size()))
+	if n, err := a.doc.src.ReadAt(head, 0); n < len(head) {
+		return nil, err
+	}
+	return head, nil
 }
 
 // tail wants the end of the file to be found where all readers look for it:
@@ -200,15 +217,15 @@ const entryCost = 64
 func (a *auditor) index() error {
 	n := 0
 	for _, s := range a.doc.sections {
-		n += s.count()
-		if s.hybrid != nil {
-			n += s.hybrid.count()
-		}
+		n += s.count() + s.hybrid.count()
 	}
 	if err := a.spend(int64(n) * entryCost); err != nil {
 		return err
 	}
-	a.places, a.states = make([]place, 0, n+2*len(a.doc.sections)), make([]state, 0, n)
+	a.states = make([]state, 0, n)
+	if a.before == nil {
+		a.places = make([]place, 0, n+2*len(a.doc.sections))
+	}
 	for i, r := range a.doc.revisions {
 		for _, s := range a.doc.sections[r.first : r.first+r.count] {
 			for _, part := range []*section{s, s.hybrid} {
@@ -216,9 +233,9 @@ func (a *auditor) index() error {
 					continue
 				}
 				if part.stream {
-					a.places = append(a.places, place{part.offset, int32(part.ref.Num), int32(part.ref.Gen), int32(i + 1), nil, true})
+					a.place(place{part.offset, int32(part.ref.Num), int32(part.ref.Gen), int32(i + 1), nil, true})
 				} else {
-					a.places = append(a.places, place{offset: part.offset, rev: int32(i + 1), table: part})
+					a.place(place{offset: part.offset, rev: int32(i + 1), table: part})
 				}
 				a.entries(s, part, i+1)
 			}
@@ -226,9 +243,19 @@ func (a *auditor) index() error {
 	}
 	slices.SortStableFunc(a.places, func(x, y place) int { return cmp.Compare(x.offset, y.offset) })
 	slices.SortStableFunc(a.states, func(x, y state) int {
-		return cmp.Or(cmp.Compare(x.num, y.num), cmp.Compare(x.rev, y.rev))
+		if d := cmp.Compare(x.num, y.num); d != 0 {
+			return d
+		}
+		return cmp.Compare(x.rev, y.rev)
 	})
 	return nil
+}
+
+// place adds one that is to be read.
+func (a *auditor) place(p place) {
+	if a.before == nil || p.offset >= a.before.size {
+		a.places = append(a.places, p)
+	}
 }
 
 // entries adds those of a table or stream that count: what a table hides is
@@ -238,7 +265,7 @@ func (a *auditor) entries(s, part *section, rev int) {
 		for k, e := range run.entries {
 			num := run.first + k
 			if e.kind == entryInFile {
-				a.places = append(a.places, place{offset: e.offset, num: int32(num), gen: int32(e.gen), rev: int32(rev)})
+				a.place(place{offset: e.offset, num: int32(num), gen: int32(e.gen), rev: int32(rev)})
 			}
 			if s.hybrid != nil {
 				if got, _ := s.lookup(num); got != e {
@@ -253,8 +280,8 @@ func (a *auditor) entries(s, part *section, rev int) {
 // layout reads the file from the beginning to the end, or what stands behind
 // what was audited before.
 func (a *auditor) layout() error {
-	at, first := a.begin()
-	for i := first; i < len(a.places) && len(a.out) < maxAmbiguities; i++ {
+	at := a.begin()
+	for i := 0; i < len(a.places) && len(a.out) < maxAmbiguities; i++ {
 		p := a.places[i]
 		for i+1 < len(a.places) && a.places[i+1].offset == p.offset {
 			i++ // listed again by a later section

@@ -28,8 +28,10 @@ func (a *auditor) statesOf(num int) []state {
 
 // inForce is what counts for a number in a revision; ok is false where nothing
 // was said yet.
-func (a *auditor) inForce(num, rev int) (e entry, ok bool) {
-	for _, s := range a.statesOf(num) {
+func (a *auditor) inForce(num, rev int) (e entry, ok bool) { return inForce(a.statesOf(num), rev) }
+
+func inForce(states []state, rev int) (e entry, ok bool) {
+	for _, s := range states {
 		if int(s.rev) > rev {
 			break
 		}
@@ -317,25 +319,36 @@ func (a *auditor) encryption() error {
 // packedEntries compares the tables with the object streams they name. A
 // stream may not be replaced while objects in it count.
 func (a *auditor) packedEntries() error {
+	in := -1
+	var holder []state // of the stream that was asked about last: neighbours share it
 	for i := range a.states {
 		s := &a.states[i]
 		if s.entry.kind != entryInStream {
 			continue
 		}
-		where := fmt.Sprintf("object %d", s.num)
-		in := int(s.entry.offset)
-		e, ok := a.inForce(in, int(s.rev))
-		if !ok || e.kind != entryInFile {
-			a.note(where, "is in object stream %d, which is not in the file", in)
-			continue
+		if in != int(s.entry.offset) {
+			in = int(s.entry.offset)
+			holder = a.statesOf(in)
 		}
+		text := ""
+		e, ok := inForce(holder, int(s.rev))
 		numbers := a.packed[e.offset]
-		if int(s.entry.gen) >= len(numbers) || numbers[s.entry.gen] != s.num {
-			a.note(where, "is not in object stream %d where its table says", in)
-			continue
+		switch {
+		case !ok || e.kind != entryInFile:
+			text = "is in object stream %d, which is not in the file"
+		case int(s.entry.gen) >= len(numbers) || numbers[s.entry.gen] != s.num:
+			text = "is not in object stream %d where its table says"
+		default:
+			until := a.last + 1
+			if i+1 < len(a.states) && a.states[i+1].num == s.num { // said again
+				until = a.replaced(int(s.num), int(s.rev))
+			}
+			if now, _ := inForce(holder, until-1); now != e {
+				text = "is in object stream %d, which a later revision replaces"
+			}
 		}
-		if now, _ := a.inForce(in, a.replaced(int(s.num), int(s.rev))-1); now != e {
-			a.note(where, "is in object stream %d, which a later revision replaces", in)
+		if text != "" {
+			a.note(fmt.Sprintf("object %d", s.num), text, in)
 		}
 	}
 	return nil

@@ -128,6 +128,10 @@ func (a *auditor) hybrid(where string, i int) {
 // is that of the file.
 func (a *auditor) linearised() error {
 	d := a.doc
+	if k := a.before; k != nil && k.stated != d.size {
+		a.stated = k.stated
+		return nil
+	}
 	head, err := a.window(0, 1024)
 	if err != nil || !bytes.Contains(head, []byte("Linearized")) && bytes.IndexByte(head, '#') < 0 {
 		return err
@@ -148,7 +152,11 @@ func (a *auditor) linearised() error {
 	if err != nil || dict == nil || !dict.Has("Linearized") {
 		return nil // what is wrong with an object is found where it is read
 	}
-	if n, ok := d.Int(dict.Get("L")); !ok || n != d.size {
+	if ref, indirect := dict.Get("L").(Ref); indirect {
+		a.depend(ref.Num)
+	}
+	n, ok := d.Int(dict.Get("L"))
+	if a.stated = n; !ok || n != d.size {
 		return nil
 	}
 	buf, err := d.read(end, 1024)

@@ -1,10 +1,6 @@
 package pdf
 
-import (
-	"cmp"
-	"maps"
-	"slices"
-)
+import "maps"
 
 // Audited is what an audit without findings leaves for that of the same file
 // with updates behind it, such as a signature: its bytes are the same, so that
@@ -14,16 +10,36 @@ type Audited struct {
 	size, startxref int64
 	revisions       int
 	end             int64 // of its last object or table
+	stated          int64 // length that a linearisation states; 0: none
 	// depends are numbers of objects that are referred to and not there, or not
 	// with that generation, and those of lengths of streams: what an update says
 	// of them changes the meaning of what refers to them.
 	depends map[int]bool
 	packed  map[int64][]int32
 	kept    int // numbers in packed
+	// sections are those of its cross-reference chain, which are not read again.
+	// Documents share them, and none changes them.
+	sections []*section
 }
 
-// maxAudited bounds what is kept of one audit, in numbers of objects.
-const maxAudited = 4096
+// maxAudited bounds what is kept of one audit, in numbers of objects;
+// maxSections what is kept of its sections, in entries.
+const (
+	maxAudited  = 4096
+	maxSections = 4 * maxAudited
+)
+
+// section is the one at an offset, nil where it is not known.
+func (k *Audited) section(off int64) *section {
+	if k != nil {
+		for _, s := range k.sections {
+			if s.offset == off {
+				return s
+			}
+		}
+	}
+	return nil
+}
 
 // Audited is what Ambiguities leaves where it found none; else nil.
 func (d *Document) Audited() *Audited { return d.audited }
@@ -37,13 +53,12 @@ func (a *auditor) goOn() {
 	}
 }
 
-// begin is where the layout is to be read from, and the first place there.
-func (a *auditor) begin() (at int64, first int) {
+// begin is where the layout is to be read from.
+func (a *auditor) begin() int64 {
 	if a.before == nil {
-		return 0, 0
+		return 0
 	}
-	first, _ = slices.BinarySearchFunc(a.places, a.before.size, func(p place, size int64) int { return cmp.Compare(p.offset, size) })
-	return a.before.end, first
+	return a.before.end
 }
 
 // depend notes that what was read depends on what the tables say of a number.
@@ -59,12 +74,15 @@ func (a *auditor) depend(num int) {
 // audited is what a search that came to its end leaves.
 func (a *auditor) audited() *Audited {
 	d := a.doc
-	out := &Audited{size: d.size, startxref: d.startxref, revisions: len(d.revisions), end: a.end, depends: a.depends, packed: a.packed}
+	out := &Audited{size: d.size, startxref: d.startxref, revisions: len(d.revisions), end: a.end, stated: a.stated, depends: a.depends, packed: a.packed}
 	for _, numbers := range a.packed {
 		out.kept += len(numbers)
 	}
 	if len(a.out) > 0 || d.base > 0 || len(a.depends)+out.kept > maxAudited {
 		return nil
+	}
+	if len(a.states) <= maxSections {
+		out.sections = d.sections
 	}
 	return out
 }

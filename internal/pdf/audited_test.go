@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 )
 
@@ -38,7 +39,7 @@ func sameVerdict(t *testing.T, whole []byte, before *Audited) (wentOn, clean boo
 	if err1 != nil || err2 != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Fatalf("%v, %v: the whole has %v, going on finds %v\n%q", err1, err2, want, got, whole)
 	}
-	if a, b := full.Audited(), short.Audited(); (a == nil) != (b == nil) || a != nil && fmt.Sprint(*a) != fmt.Sprint(*b) {
+	if a, b := full.Audited(), short.Audited(); !reflect.DeepEqual(a, b) {
 		t.Fatalf("what is left is %v, and %v", a, b)
 	}
 	return wentOn, len(want) == 0
@@ -114,6 +115,44 @@ func TestUpdatesThatReachBack(t *testing.T) {
 		f.table(fmt.Sprintf("/Size 9/Root 1 0 R/Prev %d", prev))
 		if wentOn, _ := sameVerdict(t, f.Bytes(), before); wentOn != c.plain {
 			t.Errorf("%s: went on %v", name, wentOn)
+		}
+	}
+}
+
+// A linearisation may state the length that the file has only with its update,
+// itself or by an object that the update replaces.
+func TestLinearisedForItsUpdate(t *testing.T) {
+	for name, c := range map[string]struct {
+		stated string // %d: the length with the update
+		update func(f *file, whole int)
+		wentOn bool
+	}{
+		"of the whole":    {"%08d", func(f *file, _ int) { f.object(8, "null") }, true},
+		"of another file": {"1%07d", func(f *file, _ int) { f.object(8, "null") }, true},
+		"by an object":    {"8 0 R %%%08d\n", func(f *file, whole int) { f.object(8, fmt.Sprintf("%08d", whole)) }, false},
+	} {
+		make := func(whole int) (*file, []byte) {
+			f := newFile()
+			f.object(9, "<</Linearized 1/L "+fmt.Sprintf(c.stated, whole)+"/O 3/N 1>>")
+			if !c.wentOn {
+				f.object(8, "00000001")
+			}
+			f.body()
+			prev := f.table("/Size 10/Root 1 0 R")
+			before := bytes.Clone(f.Bytes())
+			c.update(f, whole)
+			f.table(fmt.Sprintf("/Size 10/Root 1 0 R/Prev %d", prev))
+			return f, before
+		}
+		f, _ := make(1)
+		f, before := make(f.Len())
+		known := auditedAt(t, before)
+		if known == nil {
+			t.Fatalf("%s: the file has two meanings before its update", name)
+		}
+		wentOn, clean := sameVerdict(t, f.Bytes(), known)
+		if wentOn != c.wentOn || clean != (name == "of another file") {
+			t.Errorf("%s: went on %v, clean %v", name, wentOn, clean)
 		}
 	}
 }

@@ -113,35 +113,37 @@ func (d *Document) follow(off int64) error {
 	hybrids := make(map[int64]*section)
 	total := 0
 	for off != 0 {
-		where := fmt.Sprintf("xref at %d", off)
 		if seen[off] {
-			return errMalformed(where, "the chain of Prev entries is a loop")
+			return errMalformed(sectionName(off), "the chain of Prev entries is a loop")
 		}
 		if len(seen) >= limits.PDFSections {
-			return errMalformed(where, "more than %d sections", limits.PDFSections)
+			return errMalformed(sectionName(off), "more than %d sections", limits.PDFSections)
 		}
 		seen[off] = true
-		s, err := d.section(off)
-		if err == nil {
+		s, err := d.audited.section(off), error(nil)
+		if s != nil && d.base == 0 {
+			err = d.entries(s.count() + s.hybrid.count())
+		} else if s, err = d.section(off); err == nil {
 			err = d.joinHybrid(s, hybrids)
 		}
 		if err != nil {
-			return wrapMalformed(where, err)
+			return wrapMalformed(sectionName(off), err)
 		}
-		total += s.count()
-		if s.hybrid != nil {
-			total += s.hybrid.count() // also where it is shared: it is gone through again
-		}
+		total += s.count() + s.hybrid.count() // also where it is shared: it is gone through again
 		if total > limits.PDFObjects {
-			return errMalformed(where, "more than %d objects", limits.PDFObjects)
+			return errMalformed(sectionName(off), "more than %d objects", limits.PDFObjects)
 		}
 		d.sections = append(d.sections, s)
-		if off, err = prevOf(s.trailer); err != nil {
-			return wrapMalformed(where, err)
+		prev, err := prevOf(s.trailer)
+		if err != nil {
+			return wrapMalformed(sectionName(off), err)
 		}
+		off = prev
 	}
 	return nil
 }
+
+func sectionName(off int64) string { return fmt.Sprintf("xref at %d", off) }
 
 func prevOf(trailer *Dict) (int64, error) {
 	switch p := trailer.Get("Prev").(type) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
@@ -44,7 +45,7 @@ type Document struct {
 	crypt     *crypt
 
 	cache   map[int]Object
-	loading map[int]bool
+	loading []int                 // numbers of the objects that are being read
 	weighs  int64                 // bytes in the cache, about
 	paid    int64                 // bytes of them that the budget knows of
 	streams map[int]*objectStream // by number
@@ -186,18 +187,25 @@ func (d *Document) ReadAt(p []byte, off int64) (int, error) {
 
 // parse runs f over a growing window from off on until it no longer falls short.
 func (d *Document) parse(off int64, f func(*parser) error) error {
+	const small, usual = 2048, 16 << 10 // dictionaries; signatures
 	for n := 512; ; n *= 4 {
+		if n > small {
+			n = max(n, usual)
+		}
 		buf, err := d.read(off, n)
 		if err != nil {
 			return err
 		}
-		if err := d.work.parse(int64(len(buf))); err != nil {
+		p := d.work.parser(lexer{buf: buf, base: off, last: off+int64(len(buf)) >= d.size})
+		err = f(p)
+		used := int64(len(buf))
+		if err == nil && n > small { // the rest was not looked at
+			used = max(small, int64(p.pos))
+		}
+		d.work.parsedBy(p)
+		if err := d.work.parse(used); err != nil {
 			return err
 		}
-		p := &parser{lexer: lexer{buf: buf, base: off, last: off+int64(len(buf)) >= d.size}, work: d.work, limit: parserStep}
-		err = f(p)
-		d.work.budget.Return(p.spent)
-		d.work.weight = p.weight()
 		if err != errShort { // it is never wrapped
 			return err
 		}
@@ -219,14 +227,11 @@ func (d *Document) Get(ref Ref) (Object, error) {
 		}
 		return nil, nil
 	}
-	if d.loading[ref.Num] {
+	if slices.Contains(d.loading, ref.Num) {
 		return nil, errMalformed(ref.String(), "object refers to itself")
 	}
-	if d.loading == nil {
-		d.loading = make(map[int]bool)
-	}
-	d.loading[ref.Num] = true
-	defer delete(d.loading, ref.Num)
+	d.loading = append(d.loading, ref.Num)
+	defer func() { d.loading = d.loading[:len(d.loading)-1] }()
 	o, err := d.load(ref, e)
 	if err != nil {
 		return nil, wrapMalformed("object "+ref.String(), err)

@@ -256,8 +256,9 @@ func (l *lexer) hex() (String, error) {
 	}
 	body := l.buf[l.pos+1 : l.pos+1+n]
 	out := make([]byte, (n+1)/2)
-	// Signatures are long and have no white space in them: pairs first.
-	done := 0
+	// Signatures are long and have no white space in them: eight digits at once,
+	// then pairs.
+	done := decodeHex(out, body)
 	for ; 2*done+1 < n; done++ {
 		high, low := hexValue[body[2*done]], hexValue[body[2*done+1]]
 		if high|low < 0 {

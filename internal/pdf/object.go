@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 )
 
@@ -157,6 +158,14 @@ func (d *Dict) Delete(key Name) {
 // them, and readers differ in which one they use.
 func (d *Dict) Repeated() []Name {
 	var out []Name
+	if len(d.Entries) <= 24 {
+		for i, e := range d.Entries {
+			if slices.ContainsFunc(d.Entries[:i], func(before Entry) bool { return before.Key == e.Key }) {
+				out = append(out, e.Key)
+			}
+		}
+		return out
+	}
 	seen := make(map[Name]bool, len(d.Entries))
 	for _, e := range d.Entries {
 		if seen[e.Key] {

@@ -6,9 +6,9 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// common names are shared instead of allocated.
-var common = func() map[string]Name {
-	m := make(map[string]Name)
+// common names are shared instead of allocated, as values too.
+var common = func() map[string]Object {
+	m := make(map[string]Object)
 	for _, s := range []string{
 		"Type", "Subtype", "Catalog", "Pages", "Page", "Kids", "Count", "Parent", "Resources", "MediaBox", "CropBox",
 		"Rotate", "Contents", "Annots", "Length", "Filter", "FlateDecode", "DecodeParms", "Size", "Root", "Info", "ID",
@@ -27,7 +27,7 @@ var common = func() map[string]Name {
 
 func intern(w []byte) Name {
 	if n, ok := common[string(w)]; ok {
-		return n
+		return n.(Name)
 	}
 	return Name(w)
 }
@@ -36,6 +36,11 @@ func intern(w []byte) Name {
 type parser struct {
 	lexer
 	depth int
+
+	// Members of the dictionaries and arrays that are open, the innermost last:
+	// each takes the memory that it needs when it is closed, and no more.
+	entries []Entry
+	items   []Object
 
 	work  *work
 	built int64 // bytes of the objects built, about
@@ -79,7 +84,11 @@ func (p *parser) object() (Object, error) {
 	}
 	switch c {
 	case '/':
-		return p.name()
+		n, err := p.name()
+		if o, ok := common[string(n)]; ok {
+			return o, err
+		}
+		return n, err
 	case '(':
 		s, err := p.literal()
 		if err == nil {
@@ -191,7 +200,7 @@ func (p *parser) array() (Object, error) {
 	}
 	defer func() { p.depth-- }()
 	p.pos++
-	a := Array{}
+	first := len(p.items)
 	for {
 		c, err := p.peek()
 		if err != nil {
@@ -199,13 +208,16 @@ func (p *parser) array() (Object, error) {
 		}
 		if c == ']' {
 			p.pos++
+			a := make(Array, len(p.items)-first)
+			copy(a, p.items[first:])
+			p.items = p.items[:first]
 			return a, nil
 		}
 		o, err := p.object()
 		if err != nil {
 			return nil, err
 		}
-		a = append(a, o)
+		p.items = append(p.items, o)
 	}
 }
 
@@ -218,7 +230,7 @@ func (p *parser) dict() (Object, error) {
 	if err := p.build(400); err != nil {
 		return nil, err
 	}
-	d := &Dict{Entries: make([]Entry, 0, 8)}
+	first := len(p.entries)
 	for {
 		c, err := p.peek()
 		if err != nil {
@@ -232,15 +244,18 @@ func (p *parser) dict() (Object, error) {
 				return nil, p.errorf("unexpected '>' in a dictionary")
 			}
 			p.pos += 2
+			d := &Dict{Entries: make([]Entry, len(p.entries)-first)}
+			copy(d.Entries, p.entries[first:])
+			p.entries = p.entries[:first]
 			return d, nil
 		}
-		if err := p.entry(d, c); err != nil {
+		if err := p.entry(c); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func (p *parser) entry(d *Dict, c byte) error {
+func (p *parser) entry(c byte) error {
 	if c != '/' {
 		return p.errorf("name expected as key, found %q", c)
 	}
@@ -257,7 +272,7 @@ func (p *parser) entry(d *Dict, c byte) error {
 	}
 	// "/Key >>": some producers leave the value out; it reads as null.
 	if c == '>' {
-		d.Entries = append(d.Entries, Entry{Key: key})
+		p.entries = append(p.entries, Entry{Key: key})
 		return nil
 	}
 	start := p.pos
@@ -269,7 +284,7 @@ func (p *parser) entry(d *Dict, c byte) error {
 	if p.base >= 0 {
 		e.Span = Span{p.base + int64(start), p.base + int64(p.pos)}
 	}
-	d.Entries = append(d.Entries, e)
+	p.entries = append(p.entries, e)
 	return nil
 }
 

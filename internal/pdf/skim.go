@@ -82,8 +82,8 @@ func (s *skimmer) value() error {
 			return &skimError{"has a delimiter out of place"}
 		}
 	}
-	o, err := s.scalar()
-	if _, ok := o.(Ref); ok && err == nil && s.depth == 0 {
+	n, err := s.scalar()
+	if n.isRef && err == nil && s.depth == 0 {
 		return &skimError{"is nothing but a reference to another object"}
 	}
 	return err
@@ -126,7 +126,8 @@ func (s *skimmer) skipHex() error {
 	if n < 0 {
 		return s.end()
 	}
-	for _, c := range s.buf[s.pos+1 : s.pos+n] {
+	body := s.buf[s.pos+1 : s.pos+n]
+	for _, c := range body[8*hexWords(body):] {
 		if !inHex[c] {
 			return &skimError{"has a hexadecimal string with other characters"}
 		}
@@ -143,30 +144,47 @@ var inHex = func() (t [256]bool) {
 	return t
 }()
 
-// scalar skims a number, a reference or a keyword; it returns an Integer or a
-// Ref where it is one.
-func (s *skimmer) scalar() (Object, error) {
+// skimNumber is a whole number that is not negative, a reference, or neither.
+// As an Object each would be allocated, for nothing.
+type skimNumber struct {
+	isInt, isRef bool
+	n            int64
+	ref          Ref
+}
+
+func (n skimNumber) object() Object {
+	switch {
+	case n.isInt:
+		return Integer(n.n)
+	case n.isRef:
+		return n.ref
+	}
+	return nil
+}
+
+// scalar skims a number, a reference or a keyword.
+func (s *skimmer) scalar() (skimNumber, error) {
 	w, err := s.skimWord()
 	if err != nil {
-		return nil, err
+		return skimNumber{}, err
 	}
 	if n, ok := parseUint(w); ok && n <= math.MaxInt32 {
 		return s.reference(n)
 	}
 	switch string(w) {
 	case "true", "false", "null":
-		return nil, nil
+		return skimNumber{}, nil
 	}
 	if !plainNumber(w) {
-		return nil, &skimError{"has a word that readers take differently"}
+		return skimNumber{}, &skimError{"has a word that readers take differently"}
 	}
 	if len(w) > 9 && bytes.IndexByte(w, '.') < 0 {
 		n, err := strconv.ParseInt(string(w), 10, 64)
 		if err != nil || n != int64(int32(n)) && (n < 0 || n > s.most) {
-			return nil, &skimError{"has a whole number of more than 32 bits, of which some readers take a part"}
+			return skimNumber{}, &skimError{"has a whole number of more than 32 bits, of which some readers take a part"}
 		}
 	}
-	return nil, nil
+	return skimNumber{}, nil
 }
 
 // plainNumber: an optional sign, digits, and at most one point. What a C
@@ -193,39 +211,40 @@ func plainNumber(w []byte) bool {
 }
 
 // reference looks whether "gen R" follows a number.
-func (s *skimmer) reference(n int64) (Object, error) {
+func (s *skimmer) reference(n int64) (skimNumber, error) {
+	number := skimNumber{isInt: true, n: n}
 	at := s.pos
 	s.space()
 	if s.pos >= len(s.buf) {
 		if !s.last {
-			return nil, errShort
+			return skimNumber{}, errShort
 		}
 		s.pos = at
-		return Integer(n), nil
+		return number, nil
 	}
 	if c := s.buf[s.pos]; c < '0' || c > '9' {
 		s.pos = at
-		return Integer(n), nil
+		return number, nil
 	}
 	w, err := s.skimWord()
 	if err != nil {
-		return nil, err
+		return skimNumber{}, err
 	}
 	gen, ok := parseUint(w)
 	s.space()
 	if s.pos+1 >= len(s.buf) && !s.last {
-		return nil, errShort
+		return skimNumber{}, errShort
 	}
 	if !ok || s.pos >= len(s.buf) || s.buf[s.pos] != 'R' || s.pos+1 < len(s.buf) && class[s.buf[s.pos+1]] == classRegular {
 		s.pos = at
-		return Integer(n), nil
+		return number, nil
 	}
 	s.pos++
 	if n > limits.PDFObjects || gen > 65535 {
-		return nil, &skimError{"has a reference out of bounds"}
+		return skimNumber{}, &skimError{"has a reference out of bounds"}
 	}
 	r := Ref{Num: int(n), Gen: int(gen)}
-	return r, s.ref(r)
+	return skimNumber{isRef: true, ref: r}, s.ref(r)
 }
 
 func (s *skimmer) enter() error {
@@ -319,7 +338,9 @@ func (s *skimmer) entry() error {
 	case c == '>':
 		return &skimError{"has the key /" + printable(key) + " without a value"}
 	case s.depth == 1 && c >= '0' && c <= '9' && string(key) == "Length":
-		s.length, err = s.scalar()
+		var n skimNumber
+		n, err = s.scalar()
+		s.length = n.object()
 	case s.depth == 1 && c == '/' && string(key) == "Type":
 		err = s.skipName()
 		s.kind = s.buf[at+1 : s.pos]
@@ -384,6 +405,9 @@ func printable(b []byte) string {
 
 // findingOf is the text of a finding about syntax; ok is false for accidents.
 func findingOf(err error) (string, bool) {
+	if err == nil {
+		return "", false
+	}
 	var f *skimError
 	if errors.As(err, &f) {
 		return f.text, true

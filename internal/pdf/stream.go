@@ -247,10 +247,9 @@ func (d *Document) fromStream(ref Ref, stream, index int) (Object, error) {
 	if at > len(os.data) {
 		return nil, fmt.Errorf("offset outside object stream %d", stream)
 	}
-	p := &parser{lexer: lexer{buf: os.data, pos: at, base: -1, last: true}, work: d.work, limit: parserStep}
+	p := d.work.parser(lexer{buf: os.data, pos: at, base: -1, last: true})
 	o, err := p.object()
-	d.work.budget.Return(p.spent)
-	d.work.weight = p.weight()
+	d.work.parsedBy(p)
 	return o, err
 }
 

@@ -22,6 +22,7 @@ type work struct {
 	judged bool   // it is only judged: nobody looks at what it decodes to
 	win    []byte // what was read last
 	winOff int64
+	spare  *parser     // of the last object, to be used again
 	weight int64       // of the object that was parsed last
 	cached int64       // bytes of the budget that caches have
 	owners []*Document // of the caches, the document and its earlier revisions
@@ -52,10 +53,22 @@ func (w *work) widen(n int) error {
 				return err
 			}
 		}
-		w.win = make([]byte, n)
+		if n <= usualWindow && w.win == nil {
+			w.win = windows.Get().([]byte)
+		} else {
+			w.win = make([]byte, n)
+		}
 	}
 	w.win = w.win[:n]
 	return nil
+}
+
+// Close ends the reading for now: the memory of the window serves other
+// documents, and whoever reads on has another one. It was a quarter of what
+// reading back a signature allocates.
+func (d *Document) Close() {
+	putWindow(d.work.win)
+	d.work.win = nil
 }
 
 // interrupted reports whether an error is that of a context.
@@ -82,6 +95,28 @@ func (w *work) parse(n int64) error {
 	}
 	return w.look()
 }
+
+// parser is one for a window.
+func (w *work) parser(l lexer) *parser {
+	p := w.spare
+	if w.spare = nil; p == nil { // or an object is read while another one is
+		p = new(parser)
+	}
+	*p = parser{lexer: l, work: w, limit: parserStep, entries: p.entries[:0], items: p.items[:0]}
+	return p
+}
+
+// parsedBy takes over what a parser has done.
+func (w *work) parsedBy(p *parser) {
+	w.budget.Return(p.spent)
+	w.weight = p.weight()
+	if max(cap(p.entries), cap(p.items)) <= maxSpare {
+		w.spare = p
+	}
+}
+
+// maxSpare bounds the lists that a parser keeps for the next object.
+const maxSpare = 1024
 
 // decode counts bytes that came out of a filter.
 func (w *work) decode(n int64) error {

@@ -73,6 +73,9 @@ func (s *section) lookup(num int) (entry, bool) {
 }
 
 func (s *section) count() int {
+	if s == nil {
+		return 0
+	}
 	n := 0
 	for _, r := range s.runs {
 		n += len(r.entries)
