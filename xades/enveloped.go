@@ -173,7 +173,7 @@ func (p *preparation) addNode(id string, n *xmldom.Node) {
 
 func transformC14N(m xmldsig.Method) string {
 	if len(m.Prefixes) == 0 {
-		return `<ds:Transform Algorithm="` + m.URI() + `"/>`
+		return `<ds:Transform Algorithm="` + m.URI() + `"></ds:Transform>`
 	}
 	list := slices.Clone(m.Prefixes)
 	for i, p := range list {
@@ -181,7 +181,7 @@ func transformC14N(m xmldsig.Method) string {
 			list[i] = "#default"
 		}
 	}
-	return `<ds:Transform Algorithm="` + m.URI() + `"><ec:InclusiveNamespaces xmlns:ec="` + xmldsig.ExcSpace + `" PrefixList="` + strings.Join(list, " ") + `"/></ds:Transform>`
+	return `<ds:Transform Algorithm="` + m.URI() + `"><ec:InclusiveNamespaces xmlns:ec="` + xmldsig.ExcSpace + `" PrefixList="` + strings.Join(list, " ") + `"></ec:InclusiveNamespaces></ds:Transform>`
 }
 
 // partsText reports whether a comment stands beside text.

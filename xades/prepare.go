@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
@@ -65,7 +66,7 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 }
 
 func (d *Draft) writeObject(w io.Writer, o object) error {
-	if _, err := fmt.Fprintf(w, `<ds:Object Id="%s" MimeType="%s" Encoding="%s">`, o.id, escape(o.mime), xmldsig.Base64); err != nil {
+	if _, err := fmt.Fprintf(w, `<ds:Object Id="%s" MimeType="%s" Encoding="%s">`, o.id, escapeAttr(o.mime), xmldsig.Base64); err != nil {
 		return err
 	}
 	enc := base64.NewEncoder(base64.StdEncoding, w)
@@ -99,19 +100,15 @@ func Prepare(ctx context.Context, files []ades.File, params ades.SignParams, opt
 		return nil, err
 	}
 	properties := p.b.signedProperties()
-	canonical, err := canonicalPart(properties)
-	if err != nil {
-		return nil, fmt.Errorf("xades: %w", err)
-	}
-	info := p.b.signedInfo(method, oid.Sum(o.Digest(), canonical))
-	tbs, err := canonicalPart(info)
-	if err != nil {
+	info := p.b.signedInfo(method, oid.Sum(o.Digest(), []byte(properties)))
+	if err := errors.Join(xmldom.CheckChars(properties), xmldom.CheckChars(info)); err != nil {
 		return nil, fmt.Errorf("xades: %w", err)
 	}
 	return &Draft{
-		tbs: tbs, params: params, files: files, objs: p.b.objs, place: p.place,
-		before: `<ds:Signature xmlns:ds="` + ds + `" Id="` + p.b.id + `">` + info + `<ds:SignatureValue Id="value-` + p.b.id + `">`,
-		after: `</ds:SignatureValue>` + p.b.keyInfo() + `<ds:Object><xades:QualifyingProperties xmlns:xades="` + ns132 + `" Target="#` + p.b.id + `">` +
+		tbs:    []byte(strings.Replace(info, "<ds:SignedInfo", "<ds:SignedInfo"+declareDS, 1)),
+		params: params, files: files, objs: p.b.objs, place: p.place,
+		before: `<ds:Signature` + declareDS + ` Id="` + p.b.id + `">` + info + `<ds:SignatureValue Id="value-` + p.b.id + `">`,
+		after: `</ds:SignatureValue>` + p.b.keyInfo() + `<ds:Object><xades:QualifyingProperties` + declareXAdES + ` Target="#` + p.b.id + `">` +
 			properties + `</xades:QualifyingProperties></ds:Object>`,
 	}, nil
 }

@@ -49,6 +49,13 @@ func checkChars(s string) (int, error) {
 	return 0, nil
 }
 
+// CheckChars reports a character that XML does not allow, in text that is to
+// become part of a document.
+func CheckChars(s string) error {
+	_, err := checkChars(s)
+	return err
+}
+
 func firstInvalid(s string) int {
 	for i, r := range s {
 		if r == utf8.RuneError {
