@@ -147,7 +147,7 @@ func (p *preparation) byContent() Packaging {
 	if len(p.files) != 1 || !LooksLikeXML(p.files[0].Source) {
 		return Enveloping
 	}
-	doc, err := parse(p.ctx, p.files[0].Source)
+	doc, err := p.parse()
 	if err == nil && doc.Root().Is(ds, "Signature") {
 		return Enveloping
 	}
@@ -263,6 +263,36 @@ func LooksLikeXML(src ades.Source) bool {
 // parse reads a whole source as XML. Text and tree are paid for out of the
 // budget of the context: too much of them is a fact about the document.
 func parse(ctx context.Context, src ades.Source) (*xmldom.Document, error) {
+	b, err := load(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	return parseBytes(ctx, b)
+}
+
+func parseBytes(ctx context.Context, b []byte) (*xmldom.Document, error) {
+	d, err := xmldom.ParseContext(ctx, b, xmldom.Limits{})
+	if err != nil {
+		return nil, malformed(err)
+	}
+	return d, nil
+}
+
+// skim is parse for what concerns the signatures of a document and the whole of
+// it: see xmldom.Skim.
+func skim(ctx context.Context, src ades.Source) (*xmldom.Document, error) {
+	b, err := load(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	d, err := xmldom.Skim(ctx, b, xmldom.Limits{}, ds)
+	if err != nil {
+		return nil, malformed(err)
+	}
+	return d, nil
+}
+
+func load(ctx context.Context, src ades.Source) ([]byte, error) {
 	if src.Size() > int64(xmldom.DefaultLimits.Size) {
 		return nil, ades.Malformed("XML", "", "%w: %d bytes", xmldom.ErrLimit, src.Size())
 	}
@@ -273,9 +303,5 @@ func parse(ctx context.Context, src ades.Source) (*xmldom.Document, error) {
 	if _, err := io.ReadFull(io.NewSectionReader(src, 0, src.Size()), b); err != nil {
 		return nil, fmt.Errorf("xades: read document: %w", err)
 	}
-	d, err := xmldom.ParseContext(ctx, b, xmldom.Limits{})
-	if err != nil {
-		return nil, malformed(err)
-	}
-	return d, nil
+	return b, nil
 }

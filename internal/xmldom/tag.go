@@ -37,6 +37,9 @@ func (p *parser) startTag() error {
 		return nil
 	}
 	n.written = n.written && p.canonical
+	if p.skim != nil {
+		p.skim.enter(p, n)
+	}
 	if p.depth++; p.depth > p.lim.Depth {
 		return fmt.Errorf("%w: nested deeper than %d", ErrLimit, p.lim.Depth)
 	}
@@ -207,7 +210,7 @@ func (p *parser) resolve(qname string, element bool) (*Name, error) {
 	if n == nil || n.Space != uri {
 		n = &Name{Space: uri, Prefix: prefix, Local: local, QName: qname, bit: p.bit(prefix)}
 		p.names[qname] = n
-		p.d.names = append(p.d.names, n)
+		p.origin.names = append(p.origin.names, n)
 	}
 	*slot = n
 	return n, nil
@@ -281,6 +284,9 @@ func (p *parser) endTag() error {
 	p.leave()
 	p.depth--
 	p.last, p.cur = n, up
+	if p.skim != nil {
+		p.skim.leave(n)
+	}
 	return nil
 }
 
