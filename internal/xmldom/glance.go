@@ -20,6 +20,9 @@ type glance struct {
 	inside []span // names of the elements that are open
 	usable uint32 // prefixes that need no declaration
 
+	// What names mean here, if what has them can be folded.
+	elementNames, attrNames [32]*Name
+
 	done  found // what can be folded
 	begun found // and what was found since
 }
@@ -103,35 +106,55 @@ func (g *glance) colon() bool {
 	return true
 }
 
-// name steps over a name of ASCII characters, which needs no further look, and
-// finds what it means.
+// name steps over a name of ASCII characters, which need no further look, and
+// finds what it means; nil if what has that name cannot be folded.
 func (g *glance) name(element bool) (span, *Name) {
-	from := g.at
-	for g.at < len(g.s) && g.s[g.at] < 0x80 && class[g.s[g.at]]&nameChar != 0 {
-		g.at++
+	s, from, at := g.s, g.at, g.at
+	for at < len(s) && class[s[at]]&asciiName != 0 {
+		at++
 	}
-	name := span{from, g.at}
-	if from == g.at || class[g.s[from]]&nameStart == 0 {
-		return name, nil
+	g.at = at
+	if from == at {
+		return span{from, at}, nil
 	}
-	n, err := g.p.resolve(g.s[from:g.at], element)
-	if err != nil || n.bit == 0 || (element || n.Prefix != "") && n.bit&^g.usable != 0 {
-		return name, nil
+	qname := s[from:at]
+	slot := &g.elementNames
+	if !element {
+		slot = &g.attrNames
 	}
-	return name, n
+	known := &slot[slotOf(qname)%len(slot)]
+	if *known == nil || (*known).QName != qname {
+		*known = g.foldable(qname, element)
+	}
+	return span{from, at}, *known
+}
+
+// foldable finds out what a name means and whether it can be folded.
+func (g *glance) foldable(qname string, element bool) *Name {
+	if class[qname[0]]&nameStart == 0 || !element && isXMLNS(qname) {
+		return nil
+	}
+	n, err := g.p.resolve(qname, element)
+	switch {
+	case err != nil, n.bit == 0, (element || n.Prefix != "") && n.bit&^g.usable != 0:
+		return nil
+	case element && n.Space == g.p.skim.keep, !element && mayBeID(n):
+		return nil
+	}
+	return n
 }
 
 func (g *glance) startTag() bool {
 	g.at++
 	name, n := g.name(true)
 	g.inside = append(g.inside, name)
-	if n == nil || n.Space == g.p.skim.keep || g.p.depth+len(g.inside) > g.p.lim.Depth {
+	if n == nil || g.p.depth+len(g.inside) > g.p.lim.Depth {
 		return false
 	}
 	g.begun.nodes++
 	g.begun.uses |= n.bit
 	g.begun.colons += 2 * colons(n)
-	if !g.attributes() || g.at == len(g.s) || g.s[g.at] != '>' {
+	if g.at < len(g.s) && g.s[g.at] == ' ' && !g.attributes() || g.at == len(g.s) || g.s[g.at] != '>' {
 		return false
 	}
 	g.at++
@@ -144,7 +167,7 @@ func (g *glance) attributes() bool {
 		g.at++
 		name, n := g.name(false)
 		qname := g.s[name.from:name.to]
-		if n == nil || qname <= last || isXMLNS(qname) || mayBeID(n) || !g.value() {
+		if n == nil || count > 0 && qname <= last || !g.value() {
 			return false
 		}
 		if n.Prefix != "" {
@@ -155,9 +178,7 @@ func (g *glance) attributes() bool {
 		last = qname
 		count++
 	}
-	if count > 0 {
-		g.begun.nodes += 1 + count/3 // as open counts them
-	}
+	g.begun.nodes += 1 + count/3                                    // as open counts them
 	return count <= g.p.lim.Attributes && (!prefixed || count == 1) // the place of one hangs on its namespace
 }
 

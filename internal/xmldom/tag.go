@@ -181,7 +181,7 @@ func uniqueAttrs(attrs []Attr) error {
 // resolve finds the namespace of a qualified name. Names of one spelling
 // mostly mean the same throughout a document, so the last meaning is kept.
 func (p *parser) resolve(qname string, element bool) (*Name, error) {
-	slot := &p.recent[(len(qname)*29+int(qname[0])+int(qname[len(qname)-1])*7)%len(p.recent)]
+	slot := &p.recent[slotOf(qname)%len(p.recent)]
 	if n := *slot; n != nil && n.QName == qname { // as nearly always
 		if n.Prefix == "" && !element {
 			if n.Space == "" {
@@ -215,6 +215,9 @@ func (p *parser) resolve(qname string, element bool) (*Name, error) {
 	*slot = n
 	return n, nil
 }
+
+// slotOf spreads names over a table.
+func slotOf(qname string) int { return len(qname)*29 + int(qname[0]) + int(qname[len(qname)-1])*7 }
 
 // colons in a name as it is written.
 func colons(n *Name) int {
