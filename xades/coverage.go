@@ -319,6 +319,12 @@ func (p *partition) visit(n *xmldom.Node) {
 		if p.parted {
 			p.content(func() string { return n.Parent.Path() + "/comment()" }, p.covering().comments)
 		}
+	case xmldom.Folded:
+		// Elements and text that nobody refers to by themselves. Where they are covered
+		// alike, as what was noted just before is, they add nothing.
+		if by := p.covering(); len(by.nodes.sigs) == 0 || by.nodes.key != by.text.key || !p.noted() {
+			n.Want()
+		}
 	}
 }
 
@@ -339,7 +345,7 @@ func (p *partition) children(n *xmldom.Node, content bool, do func(*xmldom.Node)
 			continue
 		}
 		switch {
-		case c.Kind == xmldom.Element && !p.drops(c):
+		case c.Kind == xmldom.Element && !p.drops(c), c.Kind == xmldom.Folded:
 			begun, dropped = false, false
 		case c.Kind == xmldom.Element:
 			dropped = true
@@ -354,7 +360,7 @@ func (p *partition) children(n *xmldom.Node, content bool, do func(*xmldom.Node)
 			}
 			p.parted = begun || c.Start < end.Start
 		}
-		if c.Kind == xmldom.Element {
+		if c.Kind == xmldom.Element || c.Kind == xmldom.Folded {
 			end = nil
 		}
 		if c.Kind != xmldom.Text {
@@ -395,7 +401,7 @@ func isSpace(text string) bool {
 // lastText is the last text before the next element; n itself if there is none.
 func lastText(n *xmldom.Node) *xmldom.Node {
 	last := n
-	for c := n; c != nil && c.Kind != xmldom.Element; c = c.Next {
+	for c := n; c != nil && c.Kind != xmldom.Element && c.Kind != xmldom.Folded; c = c.Next {
 		if isText(c) {
 			last = c
 		}

@@ -22,10 +22,34 @@ func (p *preparation) enveloped() error {
 	}
 	if p.doc == nil {
 		var err error
-		if p.doc, err = parse(p.ctx, p.files[0].Source); err != nil {
+		if p.doc, err = p.parse(); err != nil {
 			return err
 		}
 	}
+	err := p.envelop()
+	if p.doc.Wanted() {
+		text := p.doc.Bytes()
+		p.doc.Release()
+		if p.doc, err = parseBytes(p.ctx, text); err != nil {
+			return err
+		}
+		p.host, p.b.refs = nil, nil
+		err = p.envelop()
+	}
+	p.doc.Release()
+	return err
+}
+
+// parse reads the one XML document. Parts of it may be any element; of the whole
+// only the signatures that are there already matter.
+func (p *preparation) parse() (*xmldom.Document, error) {
+	if p.o.SignElement != "" || p.o.XPathQuery != "" {
+		return parse(p.ctx, p.files[0].Source)
+	}
+	return skim(p.ctx, p.files[0].Source)
+}
+
+func (p *preparation) envelop() error {
 	if p.doc.Root().Is(ds, "Signature") {
 		return errors.New("xades: the document is a signature; sign it enveloping or detached")
 	}
@@ -50,7 +74,6 @@ func (p *preparation) enveloped() error {
 		p.addNode(n.ID(), n)
 	}
 	p.place = p.inserter()
-	p.doc.Release()
 	return nil
 }
 
@@ -173,7 +196,7 @@ func (p *preparation) addNode(id string, n *xmldom.Node) {
 
 func transformC14N(m xmldsig.Method) string {
 	if len(m.Prefixes) == 0 {
-		return `<ds:Transform Algorithm="` + m.URI() + `"/>`
+		return `<ds:Transform Algorithm="` + m.URI() + `"></ds:Transform>`
 	}
 	list := slices.Clone(m.Prefixes)
 	for i, p := range list {
@@ -181,7 +204,7 @@ func transformC14N(m xmldsig.Method) string {
 			list[i] = "#default"
 		}
 	}
-	return `<ds:Transform Algorithm="` + m.URI() + `"><ec:InclusiveNamespaces xmlns:ec="` + xmldsig.ExcSpace + `" PrefixList="` + strings.Join(list, " ") + `"/></ds:Transform>`
+	return `<ds:Transform Algorithm="` + m.URI() + `"><ec:InclusiveNamespaces xmlns:ec="` + xmldsig.ExcSpace + `" PrefixList="` + strings.Join(list, " ") + `"></ec:InclusiveNamespaces></ds:Transform>`
 }
 
 // partsText reports whether a comment stands beside text.

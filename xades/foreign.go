@@ -53,6 +53,9 @@ func (m *marks) advance() {
 // signed reports whether all marks in a node stand in something that a
 // signature covers.
 func (m *marks) signed(n *xmldom.Node) bool {
+	if n.Kind == xmldom.Folded {
+		n.Want()
+	}
 	for c := n.First; c != nil && m.more; c = c.Next {
 		if !m.covered(n, c.Start) || m.more && m.at < c.End && !m.signed(c) {
 			return false

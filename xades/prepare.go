@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
@@ -65,7 +66,7 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 }
 
 func (d *Draft) writeObject(w io.Writer, o object) error {
-	if _, err := fmt.Fprintf(w, `<ds:Object Id="%s" MimeType="%s" Encoding="%s">`, o.id, escape(o.mime), xmldsig.Base64); err != nil {
+	if _, err := fmt.Fprintf(w, `<ds:Object Id="%s" MimeType="%s" Encoding="%s">`, o.id, escapeAttr(o.mime), xmldsig.Base64); err != nil {
 		return err
 	}
 	enc := base64.NewEncoder(base64.StdEncoding, w)
@@ -99,19 +100,15 @@ func Prepare(ctx context.Context, files []ades.File, params ades.SignParams, opt
 		return nil, err
 	}
 	properties := p.b.signedProperties()
-	canonical, err := canonicalPart(properties)
-	if err != nil {
-		return nil, fmt.Errorf("xades: %w", err)
-	}
-	info := p.b.signedInfo(method, oid.Sum(o.Digest(), canonical))
-	tbs, err := canonicalPart(info)
-	if err != nil {
+	info := p.b.signedInfo(method, oid.Sum(o.Digest(), []byte(properties)))
+	if err := errors.Join(xmldom.CheckChars(properties), xmldom.CheckChars(info)); err != nil {
 		return nil, fmt.Errorf("xades: %w", err)
 	}
 	return &Draft{
-		tbs: tbs, params: params, files: files, objs: p.b.objs, place: p.place,
-		before: `<ds:Signature xmlns:ds="` + ds + `" Id="` + p.b.id + `">` + info + `<ds:SignatureValue Id="value-` + p.b.id + `">`,
-		after: `</ds:SignatureValue>` + p.b.keyInfo() + `<ds:Object><xades:QualifyingProperties xmlns:xades="` + ns132 + `" Target="#` + p.b.id + `">` +
+		tbs:    []byte(strings.Replace(info, "<ds:SignedInfo", "<ds:SignedInfo"+declareDS, 1)),
+		params: params, files: files, objs: p.b.objs, place: p.place,
+		before: `<ds:Signature` + declareDS + ` Id="` + p.b.id + `">` + info + `<ds:SignatureValue Id="value-` + p.b.id + `">`,
+		after: `</ds:SignatureValue>` + p.b.keyInfo() + `<ds:Object><xades:QualifyingProperties` + declareXAdES + ` Target="#` + p.b.id + `">` +
 			properties + `</xades:QualifyingProperties></ds:Object>`,
 	}, nil
 }
@@ -150,7 +147,7 @@ func (p *preparation) byContent() Packaging {
 	if len(p.files) != 1 || !LooksLikeXML(p.files[0].Source) {
 		return Enveloping
 	}
-	doc, err := parse(p.ctx, p.files[0].Source)
+	doc, err := p.parse()
 	if err == nil && doc.Root().Is(ds, "Signature") {
 		return Enveloping
 	}
@@ -266,6 +263,36 @@ func LooksLikeXML(src ades.Source) bool {
 // parse reads a whole source as XML. Text and tree are paid for out of the
 // budget of the context: too much of them is a fact about the document.
 func parse(ctx context.Context, src ades.Source) (*xmldom.Document, error) {
+	b, err := load(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	return parseBytes(ctx, b)
+}
+
+func parseBytes(ctx context.Context, b []byte) (*xmldom.Document, error) {
+	d, err := xmldom.ParseContext(ctx, b, xmldom.Limits{})
+	if err != nil {
+		return nil, malformed(err)
+	}
+	return d, nil
+}
+
+// skim is parse for what concerns the signatures of a document and the whole of
+// it: see xmldom.Skim.
+func skim(ctx context.Context, src ades.Source) (*xmldom.Document, error) {
+	b, err := load(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	d, err := xmldom.Skim(ctx, b, xmldom.Limits{}, ds)
+	if err != nil {
+		return nil, malformed(err)
+	}
+	return d, nil
+}
+
+func load(ctx context.Context, src ades.Source) ([]byte, error) {
 	if src.Size() > int64(xmldom.DefaultLimits.Size) {
 		return nil, ades.Malformed("XML", "", "%w: %d bytes", xmldom.ErrLimit, src.Size())
 	}
@@ -276,9 +303,5 @@ func parse(ctx context.Context, src ades.Source) (*xmldom.Document, error) {
 	if _, err := io.ReadFull(io.NewSectionReader(src, 0, src.Size()), b); err != nil {
 		return nil, fmt.Errorf("xades: read document: %w", err)
 	}
-	d, err := xmldom.ParseContext(ctx, b, xmldom.Limits{})
-	if err != nil {
-		return nil, malformed(err)
-	}
-	return d, nil
+	return b, nil
 }

@@ -19,14 +19,28 @@ const MaxSignatures = limits.XMLSignatures
 // *ades.MalformedError for what is not well-formed or has a DTD; a broken
 // signature is a fact, not an error.
 func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Document, error) {
-	doc, err := parse(ctx, src)
+	doc, err := skim(ctx, src)
 	if err != nil {
 		return nil, err
 	}
+	out, err := readDocument(ctx, doc, o)
+	wanted, text := doc.Wanted(), doc.Bytes()
+	doc.Release()
+	if !wanted {
+		return out, err
+	}
+	if doc, err = parseBytes(ctx, text); err != nil {
+		return nil, err
+	}
 	defer doc.Release()
+	return readDocument(ctx, doc, o)
+}
+
+// readDocument is worth nothing where it wanted more of the document.
+func readDocument(ctx context.Context, doc *xmldom.Document, o ades.ReadOptions) (*ades.Document, error) {
 	r := newReader(ctx, doc, outside{files: o.Detached})
 	r.known = o.Certificates
-	if err := r.read(); err != nil {
+	if err := r.read(); err != nil || doc.Wanted() {
 		return nil, err
 	}
 	if err := r.parts(o.Expect.Element); err != nil {

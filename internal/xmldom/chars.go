@@ -13,7 +13,8 @@ const (
 	nameStart = 1 << iota
 	nameChar
 	space
-	control // not allowed in XML 1.0
+	control   // not allowed in XML 1.0
+	asciiName // a nameChar of ASCII
 )
 
 var class = func() (t [256]uint8) {
@@ -27,6 +28,9 @@ var class = func() (t [256]uint8) {
 			t[c] = space
 		case c < 0x20:
 			t[c] = control
+		}
+		if c < 0x80 && t[c]&nameChar != 0 {
+			t[c] |= asciiName
 		}
 	}
 	return t
@@ -47,6 +51,13 @@ func checkChars(s string) (int, error) {
 		}
 	}
 	return 0, nil
+}
+
+// CheckChars reports a character that XML does not allow, in text that is to
+// become part of a document.
+func CheckChars(s string) error {
+	_, err := checkChars(s)
+	return err
 }
 
 func firstInvalid(s string) int {

@@ -79,8 +79,9 @@ type Document struct {
 	text   string // UTF-8, without byte order mark
 	enc    encoding
 	ids    map[string][]*Node
-	names  []*Name // every one in use, some more than once
-	marked bool    // there is something else than elements and text in the root
+	marked bool // there is something else than elements and text in the root
+	folded bool // some node is Folded
+	origin *Origin
 	raw    []byte
 	memory []*memory // from the pool
 	budget *limits.Budget
@@ -98,7 +99,7 @@ func (d *Document) Descendants(space, local string) []*Node {
 
 // Uses reports whether an element or attribute of that name may occur.
 func (d *Document) Uses(space, local string) bool {
-	return slices.ContainsFunc(d.names, func(n *Name) bool { return n.Local == local && n.Space == space })
+	return slices.ContainsFunc(d.origin.names, func(n *Name) bool { return n.Local == local && n.Space == space })
 }
 
 // Plain reports whether there are only elements and text inside the root: no

@@ -16,6 +16,7 @@ const (
 	Text // character data or a CDATA section; neighbours are not merged
 	Comment
 	ProcInst
+	Folded // elements, and white space between and behind them, that are not kept apart: see Skim
 )
 
 // Name is an element's or attribute's name with its namespace. Names are
@@ -66,7 +67,7 @@ type Node struct {
 type extra struct {
 	attrs    []Attr
 	bindings []Binding
-	origin   *Origin // of the document node
+	origin   *Origin // of the document node, and of what is folded
 }
 
 // Origin is what a tree was read from.
@@ -79,6 +80,10 @@ type Origin struct {
 	// NoColon: no text, instruction or value of an attribute has a colon. Without
 	// it they may.
 	NoColon bool
+
+	names  []*Name // every one in use, some more than once
+	keep   string  // see Skim
+	wanted bool
 }
 
 // maxDeclared bounds the list of declared prefixes: it is searched for each.
@@ -91,7 +96,7 @@ func (o *Origin) Declares(prefix string) bool {
 
 // Origin of the tree that a node is in.
 func (n *Node) Origin() *Origin {
-	for n.Parent != nil {
+	for n.extra == nil || n.extra.origin == nil {
 		n = n.Parent
 	}
 	return n.extra.origin
@@ -157,7 +162,9 @@ func (n *Node) Elements() iter.Seq[*Node] {
 			return
 		}
 		for c := n.First; c != nil; c = c.Next {
-			if c.Kind == Element && !yield(c) {
+			if c.Kind == Folded {
+				c.Want()
+			} else if c.Kind == Element && !yield(c) {
 				return
 			}
 		}
@@ -221,7 +228,9 @@ func (n *Node) after(top *Node) *Node {
 func (n *Node) Descendants(space, local string) []*Node {
 	var found []*Node
 	for c := range n.All() {
-		if c != n && c.Is(space, local) {
+		if c.Kind == Folded && c.Origin().keep != space {
+			c.Want()
+		} else if c != n && c.Is(space, local) {
 			found = append(found, c)
 		}
 	}
@@ -242,7 +251,10 @@ func (n *Node) Text() string {
 	}
 	var b strings.Builder
 	for c := range n.All() {
-		if c.Kind == Text {
+		switch c.Kind {
+		case Folded:
+			c.Want()
+		case Text:
 			b.WriteString(c.Data)
 		}
 	}
@@ -295,15 +307,21 @@ func (n *Node) step() string {
 		return "node()"
 	}
 	pos, more := 1, false
+	var folded *Node
 	for c := n.Parent.First; c != nil; c = c.Next {
-		if c == n {
+		switch {
+		case c == n:
 			more = true
-		} else if c.Kind == Element && c.Name.Local == n.Name.Local {
-			if more {
-				return fmt.Sprintf("%s[%d]", n.Name.Local, pos)
-			}
+		case c.Kind == Folded:
+			folded = c
+		case c.Kind == Element && c.Name.Local == n.Name.Local && more:
+			return fmt.Sprintf("%s[%d]", n.Name.Local, pos)
+		case c.Kind == Element && c.Name.Local == n.Name.Local:
 			pos++
 		}
+	}
+	if folded != nil && folded.Origin().folds(n.Name.Local) {
+		folded.Want()
 	}
 	if pos > 1 {
 		return fmt.Sprintf("%s[%d]", n.Name.Local, pos)

@@ -102,5 +102,5 @@ func (d *Document) Release() {
 		memories.Put(m)
 	}
 	d.budget.Return(d.spent)
-	d.Node, d.ids, d.names, d.memory, d.spent = nil, nil, nil, nil, 0
+	d.Node, d.ids, d.origin.names, d.memory, d.spent = nil, nil, nil, nil, 0
 }

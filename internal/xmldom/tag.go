@@ -37,6 +37,9 @@ func (p *parser) startTag() error {
 		return nil
 	}
 	n.written = n.written && p.canonical
+	if p.skim != nil {
+		p.skim.enter(p, n)
+	}
 	if p.depth++; p.depth > p.lim.Depth {
 		return fmt.Errorf("%w: nested deeper than %d", ErrLimit, p.lim.Depth)
 	}
@@ -178,7 +181,7 @@ func uniqueAttrs(attrs []Attr) error {
 // resolve finds the namespace of a qualified name. Names of one spelling
 // mostly mean the same throughout a document, so the last meaning is kept.
 func (p *parser) resolve(qname string, element bool) (*Name, error) {
-	slot := &p.recent[(len(qname)*29+int(qname[0])+int(qname[len(qname)-1])*7)%len(p.recent)]
+	slot := &p.recent[slotOf(qname)%len(p.recent)]
 	if n := *slot; n != nil && n.QName == qname { // as nearly always
 		if n.Prefix == "" && !element {
 			if n.Space == "" {
@@ -207,11 +210,14 @@ func (p *parser) resolve(qname string, element bool) (*Name, error) {
 	if n == nil || n.Space != uri {
 		n = &Name{Space: uri, Prefix: prefix, Local: local, QName: qname, bit: p.bit(prefix)}
 		p.names[qname] = n
-		p.d.names = append(p.d.names, n)
+		p.origin.names = append(p.origin.names, n)
 	}
 	*slot = n
 	return n, nil
 }
+
+// slotOf spreads names over a table.
+func slotOf(qname string) int { return len(qname)*29 + int(qname[0]) + int(qname[len(qname)-1])*7 }
 
 // colons in a name as it is written.
 func colons(n *Name) int {
@@ -281,6 +287,9 @@ func (p *parser) endTag() error {
 	p.leave()
 	p.depth--
 	p.last, p.cur = n, up
+	if p.skim != nil {
+		p.skim.leave(n)
+	}
 	return nil
 }
 
