@@ -36,17 +36,29 @@ type Answer struct {
 // semester, the place, the zone, its values and its perimeter as rings of lat and
 // lng. A side that is not quoted is null.
 func (a Answer) AppendJSON(b []byte, g Geometry) []byte {
-	b = append(b, '{')
-	b = a.appendFields(b)
+	return a.Zone.AppendRest(a.AppendPlace(b), g)
+}
+
+// AppendPlace appends the beginning of AppendJSON: all that depends on the place.
+func (a Answer) AppendPlace(b []byte) []byte { return append(a.appendPlace(append(b, '{')), ',') }
+
+// AppendRest appends what follows AppendPlace: it is the same for every place in the
+// zone.
+func (z Zone) AppendRest(b []byte, g Geometry) []byte {
+	b = z.appendFields(b)
 	if g != NoGeometry {
 		b = append(b, `,"geometry":`...)
-		b = a.Zone.appendPolygons(b, g)
+		b = z.appendPolygons(b, g)
 	}
 	return append(b, '}')
 }
 
 // appendFields appends everything but the geometry.
 func (a Answer) appendFields(b []byte) []byte {
+	return a.Zone.appendFields(append(a.appendPlace(b), ','))
+}
+
+func (a Answer) appendPlace(b []byte) []byte {
 	z := a.Zone
 	b = append(b, `"year":`...)
 	b = strconv.AppendInt(b, int64(z.ix.semester.Year), 10)
@@ -63,7 +75,7 @@ func (a Answer) appendFields(b []byte) []byte {
 		b = append(b, `,"distance":`...)
 		b = strconv.AppendFloat(b, a.Distance, 'f', 1, 64)
 	}
-	return z.appendFields(append(b, ','))
+	return b
 }
 
 // warmLimit bounds what an index keeps of encoded zones, in bytes.

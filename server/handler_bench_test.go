@@ -6,12 +6,20 @@ import (
 	"os"
 	"testing"
 
+	"rogito.dev/rogito/internal/yardstick"
 	"rogito.dev/rogito/server/internal/logging"
 )
 
-// BenchmarkLookupHandler is what a lookup costs above net/http: everything
-// from the request's headers to the last byte of the answer, without a line.
+// What a call costs above net/http: everything from the request's headers to the
+// last byte of the answer, without a line. By processor time, since by the clock it
+// is mostly what else the machine does.
 func BenchmarkLookupHandler(b *testing.B) {
+	benchHandler(b, "/IT-omi?latitude=38.6&longitude=17.6&geometry=none")
+}
+
+func BenchmarkWalletHandler(b *testing.B) { benchHandler(b, "/wallet") }
+
+func benchHandler(b *testing.B, path string) {
 	log, err := os.CreateTemp(b.TempDir(), "log")
 	if err != nil {
 		b.Fatal(err)
@@ -30,16 +38,18 @@ func BenchmarkLookupHandler(b *testing.B) {
 		b.Fatal(err)
 	}
 	h := s.newAPI().Handler()
-	r, _ := http.NewRequest(http.MethodGet, "http://localhost/IT-omi?latitude=38.6&longitude=17.6&geometry=none", nil)
+	r, _ := http.NewRequest(http.MethodGet, "http://localhost"+path, nil)
 	r.RemoteAddr = "127.0.0.1:1234"
 	r.Header.Set("Authorization", "Bearer "+readSandbox(cfg.Data).Token)
 	r.Header.Set("User-Agent", "bench")
 	w := &counting{h: make(http.Header)}
 	b.ReportAllocs()
+	begun := yardstick.Processor()
 	for b.Loop() {
 		clear(w.h)
 		h.ServeHTTP(w, r)
 	}
+	b.ReportMetric(float64(yardstick.Processor()-begun)/float64(b.N), "cpu-ns/op")
 	if w.status != 0 || w.n == 0 {
 		b.Fatalf("status %d, %d bytes", w.status, w.n)
 	}

@@ -50,7 +50,7 @@ type Service struct {
 	now       func() time.Time
 	usage     usage
 	meter     meter
-	wallets   store.Together[Wallet]
+	wallets   store.Unchanged[Wallet]
 	quit      chan struct{}
 	end       sync.Once
 	done      sync.WaitGroup
@@ -70,7 +70,7 @@ func New(db *store.DB, m *master.Key, cfg Config) *Service {
 	if cfg.SessionLife <= 0 {
 		cfg.SessionLife = sessionLife
 	}
-	s := &Service{db: db, master: m, cfg: cfg, quit: make(chan struct{}), now: time.Now}
+	s := &Service{db: db, master: m, cfg: cfg, wallets: store.Unchanged[Wallet]{DB: db}, quit: make(chan struct{}), now: time.Now}
 	for _, d := range cfg.Domains {
 		s.domains = append(s.domains, strings.ToLower(strings.TrimSpace(d)))
 	}

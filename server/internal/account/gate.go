@@ -44,25 +44,25 @@ type entry struct {
 func (s *Service) Authenticate(ctx context.Context, r *http.Request, basic bool) (*Caller, error) {
 	kind, value, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	value = strings.TrimSpace(value)
+	now := time.Now()
 	switch {
-	case strings.EqualFold(kind, "Bearer") && wellFormed(value, tokenPrefix),
-		strings.EqualFold(kind, "Bearer") && basic && wellFormed(value, refreshPrefix):
-		e, err := s.entry(ctx, value, s.loadToken)
+	case strings.EqualFold(kind, "Bearer") && (hasForm(value, tokenPrefix) || basic && hasForm(value, refreshPrefix)):
+		e, err := s.entry(ctx, now, value, s.loadToken)
 		if err != nil {
 			return nil, err
 		}
-		return s.admit(ctx, r, e)
+		return s.admit(ctx, r, now, e)
 	case strings.EqualFold(kind, "Bearer") && wellFormed(value, refreshPrefix): // no call for one, and the end of a spent one
 		hash := s.hash(value)
 		if err := s.spent(ctx, hash[:]); err != nil {
 			return nil, err
 		}
 	case strings.EqualFold(kind, "Basic") && basic:
-		e, err := s.entry(ctx, value, s.loadKey)
+		e, err := s.entry(ctx, now, value, s.loadKey)
 		if err != nil {
 			return nil, err
 		}
-		return s.admit(ctx, r, e)
+		return s.admit(ctx, r, now, e)
 	case strings.EqualFold(kind, "Basic"):
 		return nil, fault.New(fault.WrongToken, "this call wants a token: send Authorization: Bearer TOKEN")
 	case wellFormed(kind, tokenPrefix) || wellFormed(kind, refreshPrefix):
@@ -76,8 +76,8 @@ func (s *Service) Authenticate(ctx context.Context, r *http.Request, basic bool)
 }
 
 // admit judges the use of a known secret by this request.
-func (s *Service) admit(ctx context.Context, r *http.Request, e *entry) (*Caller, error) {
-	if !e.expire.IsZero() && !time.Now().Before(e.expire) {
+func (s *Service) admit(ctx context.Context, r *http.Request, now time.Time, e *entry) (*Caller, error) {
+	if !e.expire.IsZero() && !now.Before(e.expire) {
 		return nil, fault.New(fault.WrongToken, "the token has expired")
 	}
 	c := s.callerOf(e, r)
@@ -164,14 +164,14 @@ func (s *Service) Allows(c *Caller, method, _, segment string) bool {
 
 // entry is what is known of a secret, read where it is not known or too old.
 // One caller reads; others use what is still good enough.
-func (s *Service) entry(ctx context.Context, secret string, load func(context.Context, string) (*entry, error)) (*entry, error) {
+func (s *Service) entry(ctx context.Context, now time.Time, secret string, load func(context.Context, string) (*entry, error)) (*entry, error) {
 	// A plain digest is enough to find a secret of 256 random bits again; the
 	// keyed one, which is stored, costs ten times as much.
 	hash := sha256.Sum256([]byte(secret))
 	v, ok := s.entries.Load(hash)
 	if ok {
 		e := v.(*entry)
-		age := time.Since(e.loaded)
+		age := now.Sub(e.loaded)
 		if age < freshFor {
 			return e, nil
 		}
@@ -204,6 +204,9 @@ func keepLimiter(old, e *entry) *rate.Limiter {
 }
 
 func (s *Service) loadToken(ctx context.Context, secret string) (*entry, error) {
+	if !wellFormed(secret, secret[:len(tokenPrefix)]) { // only now: what is known was found once
+		return nil, fault.New(fault.WrongToken, "wrong token")
+	}
 	hash := s.hash(secret)
 	column := "hash"
 	if strings.HasPrefix(secret, refreshPrefix) {

@@ -48,9 +48,12 @@ func checksum(body string) string {
 	return string(out[:])
 }
 
+// hasForm says whether s looks like a secret with that prefix.
+func hasForm(s, prefix string) bool { return len(s) == secretLength && strings.HasPrefix(s, prefix) }
+
 // wellFormed says whether s could be a secret with that prefix.
 func wellFormed(s, prefix string) bool {
-	return len(s) == secretLength && strings.HasPrefix(s, prefix) && checksum(s[:secretLength-6]) == s[secretLength-6:]
+	return hasForm(s, prefix) && checksum(s[:secretLength-6]) == s[secretLength-6:]
 }
 
 // LooksSecret says whether a text holds what looks like a secret of ours.

@@ -62,11 +62,11 @@ func (s *Service) LogIn(ctx context.Context, r *http.Request, token string) (sec
 	if !wellFormed(token, tokenPrefix) {
 		return "", fault.New(fault.WrongToken, "wrong token")
 	}
-	e, err := s.entry(ctx, token, s.loadToken)
+	e, err := s.entry(ctx, time.Now(), token, s.loadToken)
 	if err != nil {
 		return "", err
 	}
-	c, err := s.admit(ctx, r, e)
+	c, err := s.admit(ctx, r, time.Now(), e)
 	if err != nil {
 		return "", err
 	}
@@ -126,7 +126,7 @@ func (s *Service) Session(ctx context.Context, r *http.Request, secret string) (
 	case !now.Before(store.Time(seen).Add(s.cfg.SessionIdle)):
 		return nil, &SessionEnded{SessionIdle}
 	}
-	e, err := s.entry(ctx, "id "+token, func(ctx context.Context, _ string) (*entry, error) { return s.loadEntry(ctx, "id", token) })
+	e, err := s.entry(ctx, time.Now(), "id "+token, func(ctx context.Context, _ string) (*entry, error) { return s.loadEntry(ctx, "id", token) })
 	var f *fault.Error
 	if errors.As(err, &f) && f.Code == fault.WrongToken {
 		return nil, &SessionEnded{SessionToken}
@@ -149,7 +149,7 @@ func (s *Service) Session(ctx context.Context, r *http.Request, secret string) (
 			return nil, err
 		}
 	}
-	out.Caller, err = s.admit(ctx, r, e)
+	out.Caller, err = s.admit(ctx, r, time.Now(), e)
 	return out, err
 }
 

@@ -62,6 +62,7 @@ func seal[D any](r Reply[D], err error) (Answer, error) {
 // Encoded is an answer in the making of an operation that writes its own JSON.
 type Encoded struct {
 	Buf   []byte // append to it: the whole answer, envelope included
+	Rest  []byte // what follows Buf; other answers have it too, so it is only read
 	Type  string // media type; empty: application/json
 	call  *call
 	match string
@@ -72,13 +73,13 @@ var encodedPool = sync.Pool{New: func() any { return &Encoded{Buf: make([]byte, 
 
 func newEncoded(c *call, r *http.Request) *Encoded {
 	e := encodedPool.Get().(*Encoded)
-	e.Buf, e.Type, e.call, e.same = e.Buf[:0], "", c, false
+	e.Buf, e.Rest, e.Type, e.call, e.same = e.Buf[:0], nil, "", c, false
 	e.match = only(r.Header["If-None-Match"])
 	return e
 }
 
 func (e *Encoded) free() {
-	e.call = nil
+	e.call, e.Rest = nil, nil
 	if cap(e.Buf) <= 1<<20 {
 		encodedPool.Put(e)
 	}
@@ -171,7 +172,7 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, op *Op, ans Answer) 
 	case ans.content != nil:
 		a.writeContent(w, r, ans.content)
 	case ans.body != nil:
-		a.writeJSON(w, r, op, ans.body)
+		a.writeJSON(w, r, op, ans.body, nil)
 	case ans.etag != "" && matches(r.Header.Get("If-None-Match"), ans.etag):
 		h.Set("ETag", ans.etag)
 		w.WriteHeader(http.StatusNotModified)
@@ -186,7 +187,7 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, op *Op, ans Answer) 
 			a.fail(w, r, err)
 			return
 		}
-		a.writeJSON(w, r, op, b.Bytes())
+		a.writeJSON(w, r, op, b.Bytes(), nil)
 	}
 }
 
@@ -205,7 +206,7 @@ func (a *API) writeEncoded(w http.ResponseWriter, r *http.Request, op *Op, e *En
 	if e.Type != "" {
 		setHeader(w, "Content-Type", e.Type)
 	}
-	a.writeJSON(w, r, op, e.Buf)
+	a.writeJSON(w, r, op, e.Buf, e.Rest)
 }
 
 // Values of headers that no answer changes.
@@ -215,27 +216,30 @@ var (
 	varyEncoding = []string{"Accept-Encoding"}
 )
 
-func (a *API) writeJSON(w http.ResponseWriter, r *http.Request, op *Op, body []byte) {
-	h := w.Header()
+func (a *API) writeJSON(w http.ResponseWriter, r *http.Request, op *Op, body, rest []byte) {
+	h, size := w.Header(), len(body)+len(rest)
 	if h["Content-Type"] == nil {
 		h["Content-Type"] = jsonType
 	}
-	if len(body) > 64<<10 {
+	if size > 64<<10 {
 		w = a.pacedWriter(w, r)
 	}
-	if op.Gzip && len(body) > 1024 && h["Content-Encoding"] == nil {
+	if op.Gzip && size > 1024 && h["Content-Encoding"] == nil {
 		if h["Vary"] == nil {
 			h["Vary"] = varyEncoding
 		} else {
 			h["Vary"] = append(h["Vary"], varyEncoding...)
 		}
 		if acceptsGzip(r) {
-			writeGzip(w, body)
+			writeGzip(w, body, rest)
 			return
 		}
 	}
-	setHeader(w, "Content-Length", strconv.Itoa(len(body)))
+	setHeader(w, "Content-Length", strconv.Itoa(size))
 	w.Write(body)
+	if len(rest) > 0 {
+		w.Write(rest)
+	}
 }
 
 func acceptsGzip(r *http.Request) bool {
@@ -253,7 +257,7 @@ var gzipPool = sync.Pool{New: func() any {
 	return z
 }}
 
-func writeGzip(w http.ResponseWriter, body []byte) {
+func writeGzip(w http.ResponseWriter, body, rest []byte) {
 	h := w.Header()
 	h["Content-Encoding"] = []string{"gzip"}
 	b := bufferPool.Get().(*bytes.Buffer)
@@ -263,6 +267,7 @@ func writeGzip(w http.ResponseWriter, body []byte) {
 	defer gzipPool.Put(z)
 	z.Reset(b)
 	z.Write(body)
+	z.Write(rest)
 	z.Close()
 	h["Content-Length"] = []string{strconv.Itoa(b.Len())}
 	w.Write(b.Bytes())

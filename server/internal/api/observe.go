@@ -63,6 +63,7 @@ func (a *Access) Milliseconds() float64 { return float64(a.Elapsed.Microseconds(
 type call struct {
 	http.ResponseWriter
 	context.Context
+	start   time.Time
 	id      string
 	route   string
 	caller  *account.Caller
@@ -184,8 +185,7 @@ func (c *call) close() {
 // a panic.
 func (a *API) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		start := time.Now()
-		c := &call{ResponseWriter: w, Context: r.Context(), id: requestID(r)}
+		c := &call{ResponseWriter: w, Context: r.Context(), id: requestID(r), start: time.Now()}
 		setHeader(c, "X-Request-Id", c.id)
 		if ambiguous(r) {
 			setHeader(c, "Connection", "close")
@@ -198,40 +198,46 @@ func (a *API) observe(next http.Handler) http.Handler {
 		}
 		peer := r.RemoteAddr
 		r.RemoteAddr = a.opts.Proxies.client(r)
-		defer a.finish(c, r, start)
-		if (r.RemoteAddr != peer || r.ProtoMajor > 1) && !unlimited(r.URL.Path) { // a connection may have many
-			leave, ok := a.crowd.enter(host(r.RemoteAddr), max(1, a.opts.MaxInFlight/2))
-			if !ok {
-				a.crowded(c, r, "too many requests at once from this address")
-				return
-			}
-			defer leave()
-		}
-		if a.running.Add(1) > int64(a.opts.MaxInFlight) && !unlimited(r.URL.Path) {
-			a.running.Add(-1)
-			a.crowded(c, r, "the server is busy")
-			return
-		}
-		defer a.running.Add(-1)
-		defer a.last(c, r)
-		defer a.recover(c, r)
-		if h := a.direct[r.URL.Path]; h != nil && r.Method == http.MethodGet && r.URL.RawPath == "" {
-			h(c, r)
-			return
-		}
-		c.routing = &chi.Context{Routes: a.router}
-		next.ServeHTTP(c, r)
+		defer a.finish(c, r)
+		a.serve(c, r, next, r.RemoteAddr != peer || r.ProtoMajor > 1)
 	})
+}
+
+// serve answers a request if there is room for it; many is set where the
+// connection may have others beside it. It is apart from observe so that neither
+// has more to do at its end than the compiler puts in line.
+func (a *API) serve(c *call, r *http.Request, next http.Handler, many bool) {
+	if many && !unlimited(r.URL.Path) {
+		leave, ok := a.crowd.enter(host(r.RemoteAddr), max(1, a.opts.MaxInFlight/2))
+		if !ok {
+			a.crowded(c, r, "too many requests at once from this address")
+			return
+		}
+		defer leave()
+	}
+	if a.running.Add(1) > int64(a.opts.MaxInFlight) && !unlimited(r.URL.Path) {
+		a.running.Add(-1)
+		a.crowded(c, r, "the server is busy")
+		return
+	}
+	defer a.running.Add(-1)
+	defer a.recover(c, r)
+	if h := a.direct[r.URL.Path]; h != nil && r.Method == http.MethodGet && r.URL.RawPath == "" {
+		h(c, r)
+		return
+	}
+	c.routing = &chi.Context{Routes: a.router}
+	next.ServeHTTP(c, r)
 }
 
 // last gives the client time for what is left of an answer when its handler is
 // done.
-func (a *API) last(c *call, r *http.Request) {
+func (a *API) last(c *call, r *http.Request, now time.Time) {
 	if r.ProtoMajor > 1 {
-		http.NewResponseController(c.ResponseWriter).SetWriteDeadline(time.Now().Add(a.opts.Patience))
+		http.NewResponseController(c.ResponseWriter).SetWriteDeadline(now.Add(a.opts.Patience))
 	}
 	if w := waiterOf(r); w != nil {
-		w.WaitsForClient(time.Now())
+		w.WaitsForClient(now)
 	}
 }
 
@@ -277,8 +283,10 @@ func (a *API) recover(c *call, r *http.Request) {
 	a.fail(c, r, fault.New(fault.Internal, "internal error (request %s)", c.id))
 }
 
-func (a *API) finish(c *call, r *http.Request, start time.Time) {
-	elapsed := time.Since(start)
+func (a *API) finish(c *call, r *http.Request) {
+	elapsed := time.Since(c.start)
+	now := c.start.Add(elapsed)
+	a.last(c, r, now)
 	if c.status == 0 {
 		c.status = http.StatusOK
 	}
@@ -299,7 +307,7 @@ func (a *API) finish(c *call, r *http.Request, start time.Time) {
 		return
 	}
 	line := Access{
-		Time: start.Add(elapsed), Level: level, ID: c.id, Method: SafeMethod(r.Method), Path: a.SafePath(r.URL.Path, c.route), Status: c.status,
+		Time: now, Level: level, ID: c.id, Method: SafeMethod(r.Method), Path: a.SafePath(r.URL.Path, c.route), Status: c.status,
 		Code: c.code, Bytes: c.size, Elapsed: elapsed, Account: c.accountID(), Address: host(r.RemoteAddr),
 	}
 	if a.opts.Access != nil {

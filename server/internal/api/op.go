@@ -75,8 +75,11 @@ func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay Repla
 		if err != nil {
 			return Answer{}, err
 		}
-		// The clock starts when the body is there: a slow line is no slow server.
-		ctx := withTimeout(r.Context(), a.timeout(&op))
+		begin := c.start
+		if r.Body != http.NoBody { // the clock starts when the body is there: a slow line is no slow server
+			begin = time.Now()
+		}
+		ctx := withTimeout(r.Context(), begin, a.timeout(&op))
 		defer ctx.leave()
 		if !op.Idempotent || r.Header.Get("Idempotency-Key") == "" {
 			return seal(h(ctx, in))

@@ -19,8 +19,8 @@ type timed struct {
 	over   bool
 }
 
-func withTimeout(parent context.Context, d time.Duration) *timed {
-	return &timed{Context: parent, end: time.Now().Add(d)}
+func withTimeout(parent context.Context, from time.Time, d time.Duration) *timed {
+	return &timed{Context: parent, end: from.Add(d)}
 }
 
 // Deadline implements context.Context.

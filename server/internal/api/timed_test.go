@@ -24,7 +24,7 @@ func TestTimed(t *testing.T) {
 			"too late":        {-time.Second, func(context.CancelFunc, *timed) {}, context.DeadlineExceeded},
 		} {
 			parent, cancel := context.WithCancel(context.WithValue(t.Context(), timedKey{}, "held"))
-			ctx := withTimeout(parent, c.limit)
+			ctx := withTimeout(parent, time.Now(), c.limit)
 			if waits {
 				ctx.Done()
 			}

@@ -29,6 +29,8 @@ type limitListener struct {
 	open   map[*clientConn]struct{}
 	from   map[netip.Addr]int
 	closed bool
+
+	sweeper *time.Timer // nil where there are no connections
 }
 
 // Limit bounds the connections of a listener.
@@ -68,6 +70,9 @@ func (l *limitListener) admit(c net.Conn) *clientConn {
 		look := time.AfterFunc(100*time.Millisecond, l.room.Broadcast) // one may be slow by now
 		l.room.Wait()
 		look.Stop()
+	}
+	if l.sweeper == nil {
+		l.sweeper = time.AfterFunc(sweepEvery, func() { l.sweep(time.Now()) })
 	}
 	cc := &clientConn{Conn: c, Listen: l}
 	if counted {
@@ -121,12 +126,16 @@ type clientConn struct {
 	Listen *limitListener
 	from   netip.Addr
 	waits  atomic.Int64 // since when, in Unix nanoseconds; 0: it does not
+	watch
 }
 
 // connState is for http.Server: a connection waits for its client when it is new
-// or idle.
-func connState(c net.Conn, state http.ConnState) {
+// or idle. What one without TLS may take is watched.
+func (cfg *Config) connState(c net.Conn, state http.ConnState) {
 	cc := clientConnOf(c)
+	if plain, ok := c.(*clientConn); ok {
+		plain.enterState(state, cfg.writeTime())
+	}
 	switch {
 	case cc == nil:
 	case state == http.StateNew:

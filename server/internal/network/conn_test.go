@@ -62,16 +62,16 @@ func cut(t *testing.T, c net.Conn) bool {
 func TestTheSlowestMakesRoom(t *testing.T) {
 	t.Parallel()
 	for name, waits := range map[string]func(*clientConn){
-		"new":            func(c *clientConn) { connState(c, http.StateNew); c.waits.Add(-int64(slowAfter)) },
-		"idle":           func(c *clientConn) { connState(c, http.StateIdle) },
+		"new":            func(c *clientConn) { (&Config{}).connState(c, http.StateNew); c.waits.Add(-int64(slowAfter)) },
+		"idle":           func(c *clientConn) { (&Config{}).connState(c, http.StateIdle) },
 		"slow with body": func(c *clientConn) { c.WaitsForClient(time.Now().Add(-slowAfter)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := listen(t, 3, 100)
 			works, _ := accepted(t, l)
-			connState(works, http.StateActive)
+			(&Config{}).connState(works, http.StateActive)
 			sends, _ := accepted(t, l)
-			connState(sends, http.StateActive)
+			(&Config{}).connState(sends, http.StateActive)
 			sends.WaitsForClient(time.Now().Add(time.Minute))
 			slow, theirs := accepted(t, l)
 			waits(slow)
@@ -95,11 +95,11 @@ func TestConnectionsOfAnAddressAreLimited(t *testing.T) {
 	t.Parallel()
 	l := listen(t, 100, 2)
 	first, theirs := accepted(t, l)
-	connState(first, http.StateIdle)
+	(&Config{}).connState(first, http.StateIdle)
 	second, _ := accepted(t, l)
-	connState(second, http.StateActive)
+	(&Config{}).connState(second, http.StateActive)
 	third, _ := accepted(t, l)
-	connState(third, http.StateActive)
+	(&Config{}).connState(third, http.StateActive)
 	if !cut(t, theirs) {
 		t.Error("the idle one is still there")
 	}
@@ -125,7 +125,7 @@ func TestConnectionsOfAnAddressAreLimited(t *testing.T) {
 	behind := listen(t, 100, 1, "127.0.0.0/8")
 	for range 3 {
 		c, _ := accepted(t, behind)
-		connState(c, http.StateActive)
+		(&Config{}).connState(c, http.StateActive)
 	}
 	if n := len(behind.open); n != 3 {
 		t.Errorf("%d connections of a proxy are open", n)
@@ -136,7 +136,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	t.Parallel()
 	l := listen(t, 1, 100)
 	first, _ := accepted(t, l)
-	connState(first, http.StateActive)
+	(&Config{}).connState(first, http.StateActive)
 	dial(t, l.Addr().String())
 	second := make(chan error)
 	accept := func() {

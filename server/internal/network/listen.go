@@ -133,22 +133,27 @@ const (
 	frameTime   = 30 * time.Second // HTTP/2: for a client to take anything at all, and to answer a ping
 )
 
-// NewServer sets the bounds on headers and time.
+// NewServer sets the bounds on headers and time. Those of net/http on time are for
+// TLS, and HTTP/2 with it: other connections are watched by their listener.
 func NewServer(cfg *Config, h http.Handler, log *slog.Logger) *http.Server {
-	return &http.Server{
-		Handler:        endResets(h, log),
-		ReadTimeout:    requestTime,
-		IdleTimeout:    idleTime,
-		WriteTimeout:   cfg.Limits.Timeout + time.Minute,
+	srv := &http.Server{
+		Handler:        endResets(boundBody(h), log),
 		MaxHeaderBytes: cfg.Limits.Header,
 		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: 32, WriteByteTimeout: frameTime, SendPingTimeout: idleTime, PingTimeout: frameTime,
 		},
-		ConnState:   connState,
+		ConnState:   cfg.connState,
 		ConnContext: connContext,
 	}
+	if cfg.TLS.On() {
+		srv.ReadTimeout, srv.IdleTimeout, srv.WriteTimeout = requestTime, idleTime, cfg.writeTime()
+	}
+	return srv
 }
+
+// writeTime is from the end of a request's header to the end of its answer.
+func (cfg *Config) writeTime() time.Duration { return cfg.Limits.Timeout + time.Minute }
 
 // Serve answers until ctx ends, then lets running requests end, for at most
 // the time of limits.drain.

@@ -33,6 +33,7 @@ type sqliteEngine struct {
 	stopped sync.WaitGroup
 	mu      sync.RWMutex // held to hand in a write; taken whole to close
 	closed  bool
+	index   walIndex
 }
 
 func openSQLite(cfg Config) (engine, error) {
@@ -118,6 +119,7 @@ func (e *sqliteEngine) close() {
 	e.mu.Unlock()
 	close(e.quit)
 	e.stopped.Wait()
+	e.index.close()
 	_ = e.reads.Close()
 	_ = e.writes.Close() // the last connection folds the log back into the file
 }

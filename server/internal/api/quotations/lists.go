@@ -99,7 +99,7 @@ func (o *OMI) zone(ctx context.Context, r *http.Request, out *api.Encoded) error
 	if out.NotModified(etag(ix.ID()+cadastral+code, 0, 0, f, 0)) {
 		return nil
 	}
-	writeAnswer(out, omi.Answer{Zone: z}, true, f, "")
+	o.writeAnswer(out, omi.Answer{Zone: z}, true, f, "")
 	return nil
 }
 

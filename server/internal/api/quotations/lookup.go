@@ -56,7 +56,7 @@ func (o *OMI) lookup(ctx context.Context, r *http.Request, out *api.Encoded) err
 	if err := o.spend(ctx, 1); err != nil {
 		return err
 	}
-	writeAnswer(out, ans, found, f, message)
+	o.writeAnswer(out, ans, found, f, message)
 	return nil
 }
 
@@ -84,13 +84,16 @@ func etag(id string, lat, lng float64, f form, metres float64) string {
 }
 
 // writeAnswer writes a zone, or that there is none, in the form asked for.
-func writeAnswer(out *api.Encoded, ans omi.Answer, found bool, f form, message string) {
+func (o *OMI) writeAnswer(out *api.Encoded, ans omi.Answer, found bool, f form, message string) {
 	switch {
 	case f.geojson && found:
 		out.Type, out.Buf = geoJSON, ans.AppendGeoJSON(out.Buf, f.geometry)
 	case f.geojson:
 		out.Type = geoJSON
 		out.Buf = append(out.Buf, `{"type":"Feature","geometry":null,"properties":{}}`...)
+	case found && message == "" && f.geometry != omi.NoGeometry:
+		out.Buf = ans.AppendPlace(append(out.Buf, api.EnvelopeData...))
+		out.Buf, out.Rest = o.drawn.rest(out.Buf, o.Publications.Current(), ans.Zone, f.geometry)
 	case found:
 		out.Buf = append(out.Buf, api.EnvelopeData...)
 		out.Buf = ans.AppendJSON(out.Buf, f.geometry)

@@ -31,7 +31,8 @@ type OMI struct {
 	Publications Publications
 	Meter        LookupMeter // nil: nothing is counted
 
-	log *slog.Logger // the API's
+	log   *slog.Logger // the API's
+	drawn drawings
 }
 
 const omiTag = "Quotations"
