@@ -35,7 +35,7 @@ type grown struct {
 	*Service
 	db             *store.DB
 	account, token string
-	cert           *enroll.Certificate
+	certs          []*enroll.Certificate // which records take in turn
 	credential     string
 	options        Options
 }
@@ -53,8 +53,14 @@ func newGrown(t *testing.T, db *store.DB, m *master.Key) *grown {
 		return g
 	}
 	g.account, g.token, g.credential = store.NewID(), store.NewID(), hex.EncodeToString(noise(32))
-	g.cert = &enroll.Certificate{ID: store.NewID(), DER: noise(1144), Chain: [][]byte{noise(660), noise(530)}}
-	g.cert.Serial = "138315617197844993728350439371263255860"
+	chain := [][]byte{noise(660), noise(530)}
+	holders, err := strconv.Atoi(os.Getenv("ROGITO_TEST_GROWTH_CERTIFICATES"))
+	if err != nil {
+		holders = 1
+	}
+	for range holders {
+		g.certs = append(g.certs, &enroll.Certificate{ID: store.NewID(), DER: noise(1144), Chain: chain, Serial: "138315617197844993728350439371263255860"})
+	}
 	if g.options, err = parsed(t, `{}`); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +68,11 @@ func newGrown(t *testing.T, db *store.DB, m *master.Key) *grown {
 		if _, err := tx.Exec(ctx, `insert into accounts (id, email, key_hash, created_at) values ($1, 'growth@example.com', $2, 1)`, g.account, noise(32)); err != nil {
 			return err
 		}
-		return log.Append(ctx, tx, audit.Event{Account: g.account, Record: g.cert.ID, Kind: keys.KindKey, Log: "the key, its password or its device is new", Detail: keys.Standing{Credential: g.credential}})
+		var known []audit.Event
+		for _, c := range g.certs {
+			known = append(known, audit.Event{Account: g.account, Record: c.ID, Kind: keys.KindKey, Log: "the key, its password or its device is new", Detail: keys.Standing{Credential: g.credential}})
+		}
+		return log.Append(ctx, tx, known...)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +107,7 @@ func (g *grown) adopt(t testing.TB, log *audit.Log) {
 		}
 	}
 	g.options, g.credential = r.Options, use.Credential
-	g.cert = &enroll.Certificate{ID: r.CertificateID, Serial: use.Serial, DER: signature.Certificates[0], Chain: signature.Certificates[1:]}
+	g.certs = []*enroll.Certificate{{ID: r.CertificateID, Serial: use.Serial, DER: signature.Certificates[0], Chain: signature.Certificates[1:]}}
 }
 
 func noise(n int) []byte {
@@ -143,10 +153,10 @@ func (g *grown) fill(t testing.TB, n int) int {
 }
 
 func (g *grown) add(ctx context.Context, tx *store.Tx, k int) error {
-	now := time.Now()
+	now, cert := time.Now(), g.certs[k%len(g.certs)]
 	r := &Record{
 		ID: store.NewID(), AccountID: g.account, TokenID: g.token, RequestID: hex.EncodeToString(noise(12)), Address: "127.0.0.1", CertificateType: "EU-QES_automatic",
-		CertificateID: g.cert.ID, State: WaitSign, Type: "pades", Options: g.options, CreatedAt: now, UpdatedAt: now, filesUntil: now.Add(30 * 24 * time.Hour), chargeID: store.NewID(),
+		CertificateID: cert.ID, State: WaitSign, Type: "pades", Options: g.options, CreatedAt: now, UpdatedAt: now, filesUntil: now.Add(30 * 24 * time.Hour), chargeID: store.NewID(),
 	}
 	switch k % 1000 {
 	case 7:
@@ -164,7 +174,7 @@ func (g *grown) add(ctx context.Context, tx *store.Tx, k int) error {
 	}
 	document.Name = document.MD5 + ".pdf"
 	r.Inputs, r.Validated = []*File{document}, document.asValidated()
-	x := &run{Service: g.Service, record: r, cert: g.cert, secrets: &Secrets{Credential: g.credential}, cred: &keys.Credential{}}
+	x := &run{Service: g.Service, record: r, cert: cert, secrets: &Secrets{Credential: g.credential}, cred: &keys.Credential{}}
 	if err := g.insertRecord(ctx, tx, r); err != nil {
 		return err
 	}
@@ -182,7 +192,7 @@ func (g *grown) add(ctx context.Context, tx *store.Tx, k int) error {
 		}
 		return x.endIn(ctx, tx, nil)
 	}
-	to := intent.Intent{ID: store.NewID(), Account: r.AccountID, Record: r.ID, Certificate: g.cert.ID, Digest: shaOf(r.ID + "digest"), At: now}
+	to := intent.Intent{ID: store.NewID(), Account: r.AccountID, Record: r.ID, Certificate: cert.ID, Digest: shaOf(r.ID + "digest"), At: now}
 	if err := intent.Write(ctx, tx, to); err != nil {
 		return err
 	}
@@ -305,7 +315,8 @@ func filters() (all []Filter) {
 // row is looked at that is not shown. ROGITO_TEST_GROWTH=1000000 fills so many
 // rows and tells the times; ROGITO_TEST_GROWTH_DATA names the data folder of a
 // server, to be filled and kept, with ROGITO_TEST_GROWTH_DATABASE where it has
-// one.
+// one. ROGITO_TEST_GROWTH_CERTIFICATES=1000 has records of a store of its own signed
+// with so many certificates in turn.
 func TestListsAtScale(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("ROGITO_TEST_GROWTH"))
 	if err != nil {
