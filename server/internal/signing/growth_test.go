@@ -484,6 +484,50 @@ func (g *grown) time(t *testing.T, n int) {
 	t.Logf("%d records: the slowest list takes %.2f ms: %s", n, float64(slowest.Microseconds())/1000, what)
 }
 
+// A search finds a record by its number at once, and by its title however far back
+// it is, look by look.
+func TestSearch(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
+		g := newGrown(t, db, m)
+		g.fill(t, 250)
+		storetest.Exec(t, db, `update signatures set title = 'Rogito 100% di prova' where id in (select id from signatures order by id limit 3)`)
+		var got []string
+		var pages []int
+		f := Filter{Limit: 2}
+		for {
+			found, further, err := g.Search(t.Context(), g.account, "ROGITO 100%", f, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range found {
+				got = append(got, r.ID)
+			}
+			if pages, f.After = append(pages, len(found)), further; further == "" {
+				break
+			}
+		}
+		var want []string
+		all, err := g.List(t.Context(), g.account, Filter{Limit: 250})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range all[247:] {
+			want = append(want, r.ID)
+		}
+		if !slices.Equal(got, want) || !slices.Equal(pages, []int{0, 0, 2, 1}) {
+			t.Errorf("%v in pages of %v, want %v", got, pages, want)
+		}
+		for _, c := range []struct {
+			account, text string
+			want          int
+		}{{g.account, want[0], 1}, {g.account, "rogito_", 0}, {store.NewID(), want[0], 0}} {
+			if found, _, err := g.Search(t.Context(), c.account, c.text, Filter{Limit: 2}, 1000); err != nil || len(found) != c.want {
+				t.Errorf("%s: %d found, %v", c.text, len(found), err)
+			}
+		}
+	})
+}
+
 // sizes tells what a record takes in each table and index.
 func (g *grown) sizes(t *testing.T, n int) {
 	query := `select name, cast(sum(pgsize) as bigint) from dbstat group by name order by 2 desc`
