@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -79,10 +78,7 @@ func TestBesideABacklog(t *testing.T) {
 	if os.Getenv("ROGITO_BENCH") == "" {
 		t.Skip("SKIPPED: set ROGITO_BENCH=1 to measure")
 	}
-	records := 1000
-	if n, err := strconv.Atoi(os.Getenv("ROGITO_BENCH_BACKLOG")); err == nil {
-		records = n
-	}
+	records := number("ROGITO_BENCH_BACKLOG", 1000)
 	const asked = 20
 	for _, e := range storetest.Engines() {
 		t.Run(e.Name, func(t *testing.T) {

@@ -127,13 +127,19 @@ func (s *servers) request(kind string, docs any, options map[string]any) []byte 
 // send sends a request so many times by 32 clients, each to a server of its own.
 func (s *servers) send(kind string, body []byte, want string, times int) {
 	s.t.Helper()
+	s.sendEach(kind, [][]byte{body}, want, times)
+}
+
+// sendEach is send for several requests, one after the other.
+func (s *servers) sendEach(kind string, bodies [][]byte, want string, times int) {
+	s.t.Helper()
 	var left atomic.Int64
 	left.Store(int64(times))
 	var all sync.WaitGroup
 	for i := range 32 {
 		all.Go(func() {
-			for left.Add(-1) >= 0 {
-				if _, err := s.post(s.nodes[i%len(s.nodes)], kind, body, want); err != nil {
+			for n := left.Add(-1); n >= 0; n = left.Add(-1) {
+				if _, err := s.post(s.nodes[i%len(s.nodes)], kind, bodies[n%int64(len(bodies))], want); err != nil {
 					s.t.Error(err)
 					return
 				}
@@ -198,6 +204,14 @@ func (e *effort) add(signatures int, before, after effort) {
 // each is milliseconds of one signature.
 func (e effort) each(d time.Duration) float64 { return d.Seconds() * 1000 / float64(e.signatures) }
 
+// number is what a variable of the environment says, or else what is usual.
+func number(variable string, usual int) int {
+	if n, err := strconv.Atoi(os.Getenv(variable)); err == nil {
+		return n
+	}
+	return usual
+}
+
 // What a signature costs on one, two and four servers that share the cores, a
 // PostgreSQL and a bucket. They take turns, so that what disturbs one disturbs all.
 // ROGITO_BENCH_SIGNATURES is how many are made in each of the six cases.
@@ -205,10 +219,7 @@ func TestSeveralServers(t *testing.T) {
 	if os.Getenv("ROGITO_BENCH") == "" {
 		t.Skip("SKIPPED: set ROGITO_BENCH=1 to measure")
 	}
-	times := 1600
-	if n, err := strconv.Atoi(os.Getenv("ROGITO_BENCH_SIGNATURES")); err == nil {
-		times = n
-	}
+	times := number("ROGITO_BENCH_SIGNATURES", 1600)
 	bucket, doc := storetest.S3(t), document(100_000)
 	var all []*servers
 	for _, n := range []int{1, 2, 4} {

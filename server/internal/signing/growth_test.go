@@ -35,7 +35,7 @@ type grown struct {
 	*Service
 	db             *store.DB
 	account, token string
-	cert           *enroll.Certificate
+	certs          []*enroll.Certificate // which records take in turn
 	credential     string
 	options        Options
 }
@@ -53,8 +53,14 @@ func newGrown(t *testing.T, db *store.DB, m *master.Key) *grown {
 		return g
 	}
 	g.account, g.token, g.credential = store.NewID(), store.NewID(), hex.EncodeToString(noise(32))
-	g.cert = &enroll.Certificate{ID: store.NewID(), DER: noise(1144), Chain: [][]byte{noise(660), noise(530)}}
-	g.cert.Serial = "138315617197844993728350439371263255860"
+	chain := [][]byte{noise(660), noise(530)}
+	holders, err := strconv.Atoi(os.Getenv("ROGITO_TEST_GROWTH_CERTIFICATES"))
+	if err != nil {
+		holders = 1
+	}
+	for range holders {
+		g.certs = append(g.certs, &enroll.Certificate{ID: store.NewID(), DER: noise(1144), Chain: chain, Serial: "138315617197844993728350439371263255860"})
+	}
 	if g.options, err = parsed(t, `{}`); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +68,11 @@ func newGrown(t *testing.T, db *store.DB, m *master.Key) *grown {
 		if _, err := tx.Exec(ctx, `insert into accounts (id, email, key_hash, created_at) values ($1, 'growth@example.com', $2, 1)`, g.account, noise(32)); err != nil {
 			return err
 		}
-		return log.Append(ctx, tx, audit.Event{Account: g.account, Record: g.cert.ID, Kind: keys.KindKey, Log: "the key, its password or its device is new", Detail: keys.Standing{Credential: g.credential}})
+		var known []audit.Event
+		for _, c := range g.certs {
+			known = append(known, audit.Event{Account: g.account, Record: c.ID, Kind: keys.KindKey, Log: "the key, its password or its device is new", Detail: keys.Standing{Credential: g.credential}})
+		}
+		return log.Append(ctx, tx, known...)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +107,7 @@ func (g *grown) adopt(t testing.TB, log *audit.Log) {
 		}
 	}
 	g.options, g.credential = r.Options, use.Credential
-	g.cert = &enroll.Certificate{ID: r.CertificateID, Serial: use.Serial, DER: signature.Certificates[0], Chain: signature.Certificates[1:]}
+	g.certs = []*enroll.Certificate{{ID: r.CertificateID, Serial: use.Serial, DER: signature.Certificates[0], Chain: signature.Certificates[1:]}}
 }
 
 func noise(n int) []byte {
@@ -143,10 +153,10 @@ func (g *grown) fill(t testing.TB, n int) int {
 }
 
 func (g *grown) add(ctx context.Context, tx *store.Tx, k int) error {
-	now := time.Now()
+	now, cert := time.Now(), g.certs[k%len(g.certs)]
 	r := &Record{
 		ID: store.NewID(), AccountID: g.account, TokenID: g.token, RequestID: hex.EncodeToString(noise(12)), Address: "127.0.0.1", CertificateType: "EU-QES_automatic",
-		CertificateID: g.cert.ID, State: WaitSign, Type: "pades", Options: g.options, CreatedAt: now, UpdatedAt: now, filesUntil: now.Add(30 * 24 * time.Hour), chargeID: store.NewID(),
+		CertificateID: cert.ID, State: WaitSign, Type: "pades", Options: g.options, CreatedAt: now, UpdatedAt: now, filesUntil: now.Add(30 * 24 * time.Hour), chargeID: store.NewID(),
 	}
 	switch k % 1000 {
 	case 7:
@@ -164,7 +174,7 @@ func (g *grown) add(ctx context.Context, tx *store.Tx, k int) error {
 	}
 	document.Name = document.MD5 + ".pdf"
 	r.Inputs, r.Validated = []*File{document}, document.asValidated()
-	x := &run{Service: g.Service, record: r, cert: g.cert, secrets: &Secrets{Credential: g.credential}, cred: &keys.Credential{}}
+	x := &run{Service: g.Service, record: r, cert: cert, secrets: &Secrets{Credential: g.credential}, cred: &keys.Credential{}}
 	if err := g.insertRecord(ctx, tx, r); err != nil {
 		return err
 	}
@@ -182,7 +192,7 @@ func (g *grown) add(ctx context.Context, tx *store.Tx, k int) error {
 		}
 		return x.endIn(ctx, tx, nil)
 	}
-	to := intent.Intent{ID: store.NewID(), Account: r.AccountID, Record: r.ID, Certificate: g.cert.ID, Digest: shaOf(r.ID + "digest"), At: now}
+	to := intent.Intent{ID: store.NewID(), Account: r.AccountID, Record: r.ID, Certificate: cert.ID, Digest: shaOf(r.ID + "digest"), At: now}
 	if err := intent.Write(ctx, tx, to); err != nil {
 		return err
 	}
@@ -305,7 +315,8 @@ func filters() (all []Filter) {
 // row is looked at that is not shown. ROGITO_TEST_GROWTH=1000000 fills so many
 // rows and tells the times; ROGITO_TEST_GROWTH_DATA names the data folder of a
 // server, to be filled and kept, with ROGITO_TEST_GROWTH_DATABASE where it has
-// one.
+// one. ROGITO_TEST_GROWTH_CERTIFICATES=1000 has records of a store of its own signed
+// with so many certificates in turn.
 func TestListsAtScale(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("ROGITO_TEST_GROWTH"))
 	if err != nil {
@@ -389,14 +400,15 @@ func (g *grown) planned(t *testing.T) {
 	if g.db.Dialect() == store.PostgreSQL {
 		storetest.Exec(t, g.db, `analyze`)
 	}
-	check := func(what, query string, args ...any) {
+	check := func(what, query string, args ...any) (how string) {
 		t.Helper()
-		how := plan(t, g.db, query, args...)
+		how = plan(t, g.db, query, args...)
 		for line := range strings.Lines(how) {
 			if strings.Contains(line, "SCAN signatures") || strings.Contains(line, "Seq Scan on signatures") || strings.Contains(line, "TEMP B-TREE FOR ORDER BY") && !strings.Contains(query, "union all") {
 				t.Errorf("%s:\n%s\n%s", what, query, how)
 			}
 		}
+		return how
 	}
 	for _, f := range filters() {
 		f.Limit, f.After = 100, store.NewID()
@@ -409,8 +421,11 @@ func (g *grown) planned(t *testing.T) {
 	now := store.Millis(time.Now())
 	tail, args := store.Page{Limit: 100}.Of(g.account)
 	check("approvals", `select id from signatures where account_id = $1 and approval = 'WAITING' and deleted_at = 0 and `+isWaiting+tail, args...)
-	for what, query := range map[string]string{"files past their time": oldFiles, "old records": oldRecords, "approvals that never came": lateApprovals, "lost": lost} {
-		check(what, query+` limit 100`, now-int64(400*24*time.Hour/time.Millisecond))
+	for index, query := range map[string]string{"signatures_files": oldFiles, "signatures_created": oldRecords, "signatures_approval_until": lateApprovals, "signatures_waiting": lost} {
+		how := check(index, query+` limit 100`, now-int64(400*24*time.Hour/time.Millisecond))
+		if g.db.Dialect() == store.SQLite && !strings.Contains(how, "INDEX "+index+" ") { // PostgreSQL goes by how many there are
+			t.Errorf("%s\n%s", query, how)
+		}
 	}
 	check("blobs", `select 1 from signature_files where blob <> '' and substr(blob, 1, 24) = $1`, store.NewID())
 }
@@ -467,6 +482,50 @@ func (g *grown) time(t *testing.T, n int) {
 	}
 	g.sizes(t, n)
 	t.Logf("%d records: the slowest list takes %.2f ms: %s", n, float64(slowest.Microseconds())/1000, what)
+}
+
+// A search finds a record by its number at once, and by its title however far back
+// it is, look by look.
+func TestSearch(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
+		g := newGrown(t, db, m)
+		g.fill(t, 250)
+		storetest.Exec(t, db, `update signatures set title = 'Rogito 100% di prova' where id in (select id from signatures order by id limit 3)`)
+		var got []string
+		var pages []int
+		f := Filter{Limit: 2}
+		for {
+			found, further, err := g.Search(t.Context(), g.account, "ROGITO 100%", f, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range found {
+				got = append(got, r.ID)
+			}
+			if pages, f.After = append(pages, len(found)), further; further == "" {
+				break
+			}
+		}
+		var want []string
+		all, err := g.List(t.Context(), g.account, Filter{Limit: 250})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range all[247:] {
+			want = append(want, r.ID)
+		}
+		if !slices.Equal(got, want) || !slices.Equal(pages, []int{0, 0, 2, 1}) {
+			t.Errorf("%v in pages of %v, want %v", got, pages, want)
+		}
+		for _, c := range []struct {
+			account, text string
+			want          int
+		}{{g.account, want[0], 1}, {g.account, "rogito_", 0}, {store.NewID(), want[0], 0}} {
+			if found, _, err := g.Search(t.Context(), c.account, c.text, Filter{Limit: 2}, 1000); err != nil || len(found) != c.want {
+				t.Errorf("%s: %d found, %v", c.text, len(found), err)
+			}
+		}
+	})
 }
 
 // sizes tells what a record takes in each table and index.

@@ -174,10 +174,12 @@ func (s *Service) expireApprovals(ctx context.Context) error {
 // lostInBetween is a record with neither a lease nor a place in the line.
 const lostInBetween = `lease_until = 0 and updated_at < $1 and not exists (select 1 from job_line where job_line.id = signatures.id)`
 
-// What sweeps look for, each out of an index of its own.
+// What sweeps look for, each out of an index of its own. That an approval is late
+// is not said by isWaiting: SQLite would take the index of all that waits, and look
+// at each of them.
 var (
 	lost          = `select id from signatures where ` + workable + ` and ` + lostInBetween
-	lateApprovals = `select id from signatures where approval = 'WAITING' and deleted_at = 0 and ` + isWaiting + ` and approval_until < $1`
+	lateApprovals = `select id from signatures where approval = 'WAITING' and deleted_at = 0 and not ` + isEnded + ` and approval_until < $1`
 	oldFiles      = `select id from signatures where files_until > 0 and files_until < $1 and ` + isEnded + ` and deleted_at = 0`
 	oldRecords    = `select id from signatures where created_at < $1 and ` + isEnded + ` and deleted_at = 0`
 )

@@ -29,6 +29,7 @@ type recordsPage struct {
 	Rows          []recordRow
 	First, Next   string // addresses
 	Filtered      bool
+	Older         bool // there are records that the search has not looked into
 	MaySign       bool
 }
 
@@ -41,6 +42,9 @@ type recordRow struct {
 }
 
 const pageOf = 25
+
+// mostSearched is how many records one search looks into: a tenth of a second.
+const mostSearched = 20_000
 
 func (d *Desk) records(v *visit) error {
 	if err := d.need(v, http.MethodGet, "signatures"); err != nil {
@@ -57,7 +61,7 @@ func (d *Desk) records(v *visit) error {
 	for _, s := range signing.States {
 		p.States = append(p.States, look.Option{Value: string(s), Name: recordStates[s].Name.In(l), Selected: string(s) == p.State})
 	}
-	all, err := d.Signing.List(v.ctx(), v.accountID(), signing.Filter{State: signing.State(p.State), Search: p.Search, After: after, Limit: pageOf + 1})
+	all, further, err := d.page(v, p, after)
 	if err != nil {
 		return err
 	}
@@ -71,9 +75,8 @@ func (d *Desk) records(v *visit) error {
 	if after != "" {
 		p.First = "/console/records?" + filter.Encode()
 	}
-	if len(all) > pageOf {
-		all = all[:pageOf]
-		filter.Set("after", all[pageOf-1].ID)
+	if further != "" {
+		filter.Set("after", further)
 		p.Next = "/console/records?" + filter.Encode()
 	}
 	for _, r := range all {
@@ -81,6 +84,22 @@ func (d *Desk) records(v *visit) error {
 	}
 	d.pages.Render(v.w, v.r, http.StatusOK, "records", p)
 	return nil
+}
+
+// page is what a page shows, and behind which record the next one begins.
+func (d *Desk) page(v *visit, p *recordsPage, after string) (all []*signing.Record, further string, err error) {
+	f := signing.Filter{State: signing.State(p.State), After: after, Limit: pageOf}
+	if p.Search != "" {
+		all, further, err = d.Signing.Search(v.ctx(), v.accountID(), p.Search, f, mostSearched)
+		p.Older = further != "" && len(all) < pageOf
+		return all, further, err
+	}
+	f.Limit++ // is there one more?
+	all, err = d.Signing.List(v.ctx(), v.accountID(), f)
+	if len(all) > pageOf {
+		all, further = all[:pageOf], all[pageOf-1].ID
+	}
+	return all, further, err
 }
 
 func titled(r *signing.Record) string {
