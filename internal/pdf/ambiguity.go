@@ -2,11 +2,9 @@ package pdf
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 )
 
 // Ambiguity is a place of the file that readers can take in two ways: some
@@ -65,17 +63,6 @@ type auditor struct {
 	stated    int64 // length of the file that a linearisation states
 	depends   map[int]bool
 	before    *Audited // what the file begins with; nil: everything is to be read
-}
-
-// windows are kept: most documents need one of the usual size.
-var windows = sync.Pool{New: func() any { return make([]byte, 0, usualWindow) }}
-
-const usualWindow = 16 << 10
-
-func putWindow(b []byte) {
-	if cap(b) >= usualWindow && cap(b) <= 4*usualWindow {
-		windows.Put(b[:0]) //nolint:staticcheck // three words once a document
-	}
 }
 
 // Ambiguities lists places where readers can differ, none for a file with one
@@ -208,73 +195,6 @@ func (a *auditor) window(off int64, n int) ([]byte, error) {
 	}
 	a.winOff = off
 	return a.win[:n], nil
-}
-
-// entryCost is what the audit holds for each entry: a place and a state.
-const entryCost = 64
-
-// index lists what the sections name, by place and by number.
-func (a *auditor) index() error {
-	n := 0
-	for _, s := range a.doc.sections {
-		n += s.count() + s.hybrid.count()
-	}
-	if err := a.spend(int64(n) * entryCost); err != nil {
-		return err
-	}
-	a.states = make([]state, 0, n)
-	if a.before == nil {
-		a.places = make([]place, 0, n+2*len(a.doc.sections))
-	}
-	for i, r := range a.doc.revisions {
-		for _, s := range a.doc.sections[r.first : r.first+r.count] {
-			for _, part := range []*section{s, s.hybrid} {
-				if part == nil {
-					continue
-				}
-				if part.stream {
-					a.place(place{part.offset, int32(part.ref.Num), int32(part.ref.Gen), int32(i + 1), nil, true})
-				} else {
-					a.place(place{offset: part.offset, rev: int32(i + 1), table: part})
-				}
-				a.entries(s, part, i+1)
-			}
-		}
-	}
-	slices.SortStableFunc(a.places, func(x, y place) int { return cmp.Compare(x.offset, y.offset) })
-	slices.SortStableFunc(a.states, func(x, y state) int {
-		if d := cmp.Compare(x.num, y.num); d != 0 {
-			return d
-		}
-		return cmp.Compare(x.rev, y.rev)
-	})
-	return nil
-}
-
-// place adds one that is to be read.
-func (a *auditor) place(p place) {
-	if a.before == nil || p.offset >= a.before.size {
-		a.places = append(a.places, p)
-	}
-}
-
-// entries adds those of a table or stream that count: what a table hides is
-// in the stream beside it.
-func (a *auditor) entries(s, part *section, rev int) {
-	for _, run := range part.runs {
-		for k, e := range run.entries {
-			num := run.first + k
-			if e.kind == entryInFile {
-				a.place(place{offset: e.offset, num: int32(num), gen: int32(e.gen), rev: int32(rev)})
-			}
-			if s.hybrid != nil {
-				if got, _ := s.lookup(num); got != e {
-					continue
-				}
-			}
-			a.states = append(a.states, state{int32(num), int32(rev), e})
-		}
-	}
 }
 
 // layout reads the file from the beginning to the end, or what stands behind

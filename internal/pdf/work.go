@@ -3,6 +3,7 @@ package pdf
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"rogito.dev/rogito/internal/limits"
 )
@@ -44,6 +45,17 @@ func newWork(ctx context.Context) *work {
 
 // Budget is what reading the document may still take.
 func (d *Document) Budget() *limits.Budget { return d.work.budget }
+
+// windows are kept: most documents need one of the usual size.
+var windows = sync.Pool{New: func() any { return make([]byte, 0, usualWindow) }}
+
+const usualWindow = 16 << 10
+
+func putWindow(b []byte) {
+	if cap(b) >= usualWindow && cap(b) <= 4*usualWindow {
+		windows.Put(b[:0]) //nolint:staticcheck // three words once a document
+	}
+}
 
 // widen makes the window n bytes long. A large one counts.
 func (w *work) widen(n int) error {
