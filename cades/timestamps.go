@@ -34,8 +34,8 @@ type stamp struct {
 	fact   *ades.Timestamp
 }
 
-// facts of a token, which is parsed once: that was a twentieth of judging a
-// CAdES-LT anew.
+// facts of a token, which is parsed once: parsing it twice was a twentieth of
+// judging a CAdES-LT anew.
 func (st *stamp) facts(imprint func(crypto.Hash) ([]byte, error), more [][]byte) (*ades.Timestamp, error) {
 	if st.parsed == nil {
 		return tsp.Read(st.token, imprint, more...)

@@ -105,7 +105,7 @@ func BenchmarkReadBack(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, pdf := range map[string][]byte{"plain": simplePDF(100_000), "compressed": deflatedPDF(100_000)} {
+	for name, pdf := range map[string][]byte{"plain": simplePDF(100_000), "compressed": deflatedPDF(100_000), "pages": pagesPDF(300)} {
 		found, err := Examine(b.Context(), bytes.NewReader(pdf), "")
 		if err != nil {
 			b.Fatal(err)
@@ -133,6 +133,21 @@ func BenchmarkReadBack(b *testing.B) {
 			})
 		}
 	}
+}
+
+// pagesPDF is a document of n pages: tables of many objects.
+func pagesPDF(n int) []byte {
+	b := newBuilder()
+	b.object(1, "<</Type/Catalog/Pages 2 0 R>>")
+	kids := ""
+	for i := range n {
+		page, contents := 3+2*i, 4+2*i
+		kids += fmt.Sprintf("%d 0 R ", page)
+		b.object(page, fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents %d 0 R>>", contents))
+		b.stream(contents, "", fmt.Sprintf("BT %d 0 Td ET", i))
+	}
+	b.object(2, fmt.Sprintf("<</Type/Pages/Kids[%s]/Count %d>>", kids, n))
+	return b.table("/Root 1 0 R/ID[<01020304><05060708>]")
 }
 
 // deflatedPDF is a document of about n bytes of compressed content.
