@@ -491,7 +491,7 @@ func greedy() map[string]rogito.Options {
 	_ = png.Encode(&picture, image.NewGray(image.Rect(0, 0, 2000, 2000)))
 	shown := rogito.Options{PAdES: pades.Options{Appearance: &pades.Appearance{Page: 1, Width: 10, Height: 10, Image: picture.Bytes()}}}
 	return map[string]rogito.Options{
-		"<a>" + strings.Repeat("<b/>", 100_000) + "</a>": {Format: ades.XAdES},
+		"<a>" + strings.Repeat("<b  />", 100_000) + "</a>": {Format: ades.XAdES},
 		string(smallPDF()): shown,
 		"-----BEGIN PKCS7-----\n" + strings.Repeat(strings.Repeat("M", 64)+"\n", 20_000) + "-----END PKCS7-----\n": {Format: ades.CAdES, Counter: true},
 	}

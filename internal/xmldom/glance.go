@@ -8,8 +8,9 @@ import (
 )
 
 // glance looks at elements that may be folded, without making nodes of them:
-// those that are spelled as canonical XML spells them, hold elements and text
-// only, and no identifier, no declaration and no value that may use a prefix.
+// those that are spelled as canonical XML spells them, but for <a/>, hold elements
+// and text only, and no identifier, no declaration and no value that may use a
+// prefix.
 // What is anything else it leaves to the parser, which decides whether it is
 // well-formed.
 type glance struct {
@@ -19,9 +20,6 @@ type glance struct {
 	stop   int    // where an element begins that cannot be folded
 	inside []span // names of the elements that are open
 	usable uint32 // prefixes that need no declaration
-
-	// What names mean here, if what has them can be folded.
-	elementNames, attrNames [32]*Name
 
 	done  found // what can be folded
 	begun found // and what was found since
@@ -33,6 +31,7 @@ type found struct {
 	nodes  int
 	colons int // in names
 	uses   uint32
+	empty  bool // there is an element that is written as <a/>
 }
 
 // elements looks at one element after the other, until there is something else
@@ -51,6 +50,9 @@ func (g *glance) elements() bool {
 			if !g.startTag() {
 				return false
 			}
+			if len(g.inside) == 0 && !g.complete() {
+				return true
+			}
 		default:
 			return len(g.inside) == 0
 		}
@@ -61,12 +63,19 @@ func (g *glance) elements() bool {
 	return len(g.inside) == 0
 }
 
+// maxGlance is about how much is looked at before the parser looks again whether
+// anybody still wants it.
+const maxGlance = 1 << 20
+
 // complete takes an element in that has ended.
 func (g *glance) complete() bool {
 	if !few(g.done.uses|g.begun.uses) || !g.allowed(g.begun.nodes) {
 		return false
 	}
-	g.done = found{g.at, g.done.nodes + g.begun.nodes, g.done.colons + g.begun.colons, g.done.uses | g.begun.uses}
+	if g.at-g.p.i > maxGlance {
+		g.stop = g.at
+	}
+	g.done = found{g.at, g.done.nodes + g.begun.nodes, g.done.colons + g.begun.colons, g.done.uses | g.begun.uses, g.done.empty || g.begun.empty}
 	g.begun = found{}
 	return true
 }
@@ -118,11 +127,11 @@ func (g *glance) name(element bool) (span, *Name) {
 		return span{from, at}, nil
 	}
 	qname := s[from:at]
-	slot := &g.elementNames
+	names := &g.p.skim.elements
 	if !element {
-		slot = &g.attrNames
+		names = &g.p.skim.attrs
 	}
-	known := &slot[slotOf(qname)%len(slot)]
+	known := &names[slotOf(qname)%len(names)]
 	if *known == nil || (*known).QName != qname {
 		*known = g.foldable(qname, element)
 	}
@@ -154,17 +163,27 @@ func (g *glance) startTag() bool {
 	g.begun.nodes++
 	g.begun.uses |= n.bit
 	g.begun.colons += 2 * colons(n)
-	if g.at < len(g.s) && g.s[g.at] == ' ' && !g.attributes() || g.at == len(g.s) || g.s[g.at] != '>' {
+	if g.at < len(g.s) && g.s[g.at] == ' ' && !g.attributes() || g.at == len(g.s) || !few(g.begun.uses) {
 		return false
 	}
+	if strings.HasPrefix(g.s[g.at:], "/>") { // it ends where it begins
+		g.begun.colons -= colons(n)
+		g.begun.empty = true
+		g.inside = g.inside[:len(g.inside)-1]
+		g.at += 2
+		return true
+	}
 	g.at++
-	return few(g.begun.uses)
+	return g.s[g.at-1] == '>'
 }
 
 func (g *glance) attributes() bool {
 	count, last, prefixed := 0, "", false
 	for g.at < len(g.s) && g.s[g.at] == ' ' {
 		g.at++
+		if g.at < len(g.s) && g.s[g.at] == '/' {
+			break
+		}
 		name, n := g.name(false)
 		qname := g.s[name.from:name.to]
 		if n == nil || count > 0 && qname <= last || !g.value() {
@@ -178,7 +197,9 @@ func (g *glance) attributes() bool {
 		last = qname
 		count++
 	}
-	g.begun.nodes += 1 + count/3                                    // as open counts them
+	if count > 0 {
+		g.begun.nodes += 1 + count/3 // as open counts them
+	}
 	return count <= g.p.lim.Attributes && (!prefixed || count == 1) // the place of one hangs on its namespace
 }
 
@@ -238,15 +259,16 @@ func endOfText(s string, i int) int {
 	return i
 }
 
-// endOfValue is where the next of " & < : or of a control character stands.
+// endOfValue is where the next of " & < > : or of a control character stands.
+// Without > there is only one way to read />.
 func endOfValue(s string, i int) int {
 	for ; i+8 <= len(s); i += 8 {
 		x := eight(s, i)
-		if hit := zero(x&^(4*ones)^'"'*ones) | zero(x^'<'*ones) | zero(x^':'*ones) | (x-' '*ones)&^x&high; hit != 0 {
+		if hit := zero(x&^(4*ones)^'"'*ones) | zero(x&^(2*ones)^'<'*ones) | zero(x^':'*ones) | (x-' '*ones)&^x&high; hit != 0 {
 			return i + bits.TrailingZeros64(hit)/8
 		}
 	}
-	for i < len(s) && s[i] >= ' ' && strings.IndexByte("\"&<:", s[i]) < 0 {
+	for i < len(s) && s[i] >= ' ' && strings.IndexByte("\"&<>:", s[i]) < 0 {
 		i++
 	}
 	return i

@@ -7,8 +7,8 @@ import (
 
 // Skim is ParseContext for those who want the tree of a signature and of what is
 // around it, and the rest to be digested: everything is read and checked alike,
-// but elements that are spelled as canonical XML spells them (AsWritten) leave
-// one node for all that stand side by side, of kind Folded. Elements of the
+// but elements that are spelled as canonical XML spells them (AsWritten), or as
+// <a/>, leave one node for all that stand side by side, of kind Folded. Elements of the
 // namespace to keep and all that is in them stay; so does what has an
 // identifier, what declares a namespace, what may name one in a value, and all
 // that is around those. In what is folded exclusive canonicalisation of the whole
@@ -50,6 +50,11 @@ type skimmer struct {
 	// cannot be folded: each in the one before.
 	unusual []int
 	inside  []span // names of the elements that are open within what is looked at
+	// What names mean, if what has them can be folded, where these prefixes are
+	// usable and since a namespace was declared last, or went out of force.
+	elements, attrs [32]*Name
+	usable          uint32
+	stale           bool
 	// A document that is written otherwise is not looked at twice throughout.
 	gained, lost int
 }
@@ -64,6 +69,7 @@ func (k *skimmer) enter(p *parser, n *Node) {
 	}
 	for _, b := range n.Bindings() {
 		k.visible &^= p.bit(b.Prefix)
+		k.stale = true
 	}
 	own := n.Name.bit
 	for _, a := range n.Attrs() {
@@ -81,6 +87,9 @@ func (k *skimmer) leave(n *Node) {
 	if n.Name.Space == k.keep {
 		k.kept--
 	}
+	if len(n.Bindings()) > 0 {
+		k.stale = true
+	}
 }
 
 // fold steps over elements that can be folded, and over white space between and
@@ -90,7 +99,11 @@ func (p *parser) fold() bool {
 	if k.passes(p.i) {
 		return false
 	}
-	if p.cur == p.d.Node || k.kept > 0 || k.lost > k.gained+4096 || p.ctx.Err() != nil {
+	if p.cur == p.d.Node || k.kept > 0 || p.ctx.Err() != nil {
+		return false
+	}
+	if k.lost > k.gained+4096 {
+		p.skim = nil
 		return false
 	}
 	g := glance{p: p, s: p.s, at: p.i, stop: len(p.s), inside: k.inside[:0], usable: k.visible}
@@ -99,6 +112,9 @@ func (p *parser) fold() bool {
 		// A word may be a name in the default namespace, which is declared where its
 		// element is in it.
 		g.usable &= p.bit("")
+	}
+	if k.stale || k.usable != g.usable {
+		k.usable, k.elements, k.attrs, k.stale = g.usable, [32]*Name{}, [32]*Name{}, false
 	}
 	if len(k.unusual) > 0 {
 		g.stop = k.unusual[0]
@@ -115,7 +131,8 @@ func (p *parser) fold() bool {
 	if err != nil {
 		return false // and the next node meets it again
 	}
-	n.written, n.uses, n.extra = true, g.done.uses, p.d.extra
+	n.written, n.uses, n.extra = !g.done.empty, g.done.uses, p.d.extra
+	p.cur.written, p.cur.uses = p.cur.written && n.written, p.cur.uses|n.uses
 	p.i, p.count, p.colons, p.d.folded = g.done.end, p.count+g.done.nodes-1, p.colons+g.done.colons, true
 	return true
 }

@@ -150,11 +150,14 @@ func (c *canonicalizer) node(n *xmldom.Node, in bool) {
 		if !in {
 			return // nothing in it is kept
 		}
-		if uses, _ := n.AsWritten(); c.origin == nil || !c.declare(uses) {
+		switch uses, canonical := n.AsWritten(); {
+		case c.origin == nil || !c.declare(uses):
 			n.Want()
-			return
+		case canonical:
+			c.text(c.origin.Text[n.Start:n.End])
+		default:
+			c.folded(c.origin.Text[n.Start:n.End])
 		}
-		c.text(c.origin.Text[n.Start:n.End])
 	case xmldom.Text:
 		if in {
 			c.buf = textEscapes.append(c.buf, n.Data)
@@ -217,6 +220,24 @@ func (c *canonicalizer) declared(prefix string) bool {
 		}
 	}
 	return uri == ""
+}
+
+// folded takes over what is canonical but for elements that are written as <a/> or
+// <a />. They are told by their last two characters, which stand together nowhere
+// else in what is folded.
+func (c *canonicalizer) folded(s string) {
+	for {
+		end := strings.Index(s, "/>")
+		if end < 0 {
+			c.text(s)
+			return
+		}
+		tag := strings.TrimSuffix(s[strings.LastIndexByte(s[:end], '<')+1:end], " ")
+		c.text(strings.TrimSuffix(s[:end], " "))
+		name, _, _ := strings.Cut(tag, " ")
+		c.buf = append(append(append(c.buf, "></"...), name...), '>')
+		s = s[end+2:]
+	}
 }
 
 // text takes over text as it is.

@@ -18,6 +18,8 @@ var programs = []string{
 	`<a><b><!--c-->x</b><b><?p i?>x</b><b><![CDATA[x]]></b><b>x</b></a>`,
 	`<a xmlns:p="urn:p" xmlns:q="urn:q"><b><p:c>1</p:c></b><p:d><p:c>1</p:c></p:d><d p:e="1"><p:c>2</p:c></d><d p:e="1" q:e="2">3</d><q:d xmlns:p="urn:x"><p:c>4</p:c></q:d></a>`,
 	`<p:a xmlns:p="urn:p" xmlns="urn:d"><p:b><c>1</c></p:b><d xmlns=""><e>2</e></d><d><p:e>3</p:e><e xml:lang="it">4</e></d></p:a>`,
+	`<a><b/><b /><b c="1"/><b c="1" /><b><c/>x<c d="/"/></b><b>/</b></a>`,
+	`<p:a xmlns:p="urn:p"><b Id="x"><p:c>1</p:c></b></p:a>`,
 	`<a xml:lang="it" xml:space="preserve"><b xml:lang="en">1</b><b><c>2</c></b></a>`,
 }
 

@@ -86,8 +86,8 @@ func documentBombs() map[string]map[string][]byte {
 			"fields":           pdfWith("/AcroForm<</Fields["+strings.Repeat("<</FT/Sig/T(a)>>", 200_000)+"]>>", nil, ""),
 		},
 		"xades": {
-			"nodes":      []byte("<a>" + strings.Repeat("<b/>", 1_500_000) + "</a>"),
-			"attributes": []byte("<a>" + strings.Repeat(`<b c="" d="" e="" f=""/>`, 200_000) + "</a>"),
+			"nodes":      []byte("<a>" + strings.Repeat("<b  />", 1_500_000) + "</a>"),
+			"attributes": []byte("<a>" + strings.Repeat(`<b f="" e="" d="" c=""/>`, 200_000) + "</a>"),
 		},
 		"cades": {
 			"armour": []byte("-----BEGIN PKCS7-----\n" + strings.Repeat(strings.Repeat("M", 64)+"\n", 150_000) + "-----END PKCS7-----\n"),
