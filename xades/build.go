@@ -48,17 +48,24 @@ type object struct {
 
 func (b *builder) refID(i int) string { return fmt.Sprintf("r-%s-%d", b.id, i+1) }
 
-// Declarations that a canonical form begins with, since nothing around it in
-// that form makes them.
+// Declarations that an element has in its canonical form where nothing around it
+// in that form makes them.
 const (
 	declareDS    = ` xmlns:ds="` + ds + `"`
 	declareXAdES = ` xmlns:xades="` + ns132 + `"`
 )
 
+// canonical is the canonical form of an element that is written so but for the
+// declaration of its prefix, which stands further up in the document.
+func canonical(xml, declaration string) []byte {
+	name := strings.IndexAny(xml, " >")
+	return []byte(xml[:name] + declaration + xml[name:])
+}
+
 // signedProperties writes the properties under the signature.
 func (b *builder) signedProperties() string {
 	var s strings.Builder
-	fmt.Fprintf(&s, `<xades:SignedProperties%s Id="xades-%s"><xades:SignedSignatureProperties>`, declareXAdES, b.id)
+	fmt.Fprintf(&s, `<xades:SignedProperties Id="xades-%s"><xades:SignedSignatureProperties>`, b.id)
 	fmt.Fprintf(&s, `<xades:SigningTime>%s</xades:SigningTime>`, b.o.Time.UTC().Format("2006-01-02T15:04:05Z"))
 	s.WriteString(`<xades:SigningCertificateV2><xades:Cert><xades:CertDigest>`)
 	s.WriteString(digestXML(declareDS, b.o.Digest(), oid.Sum(b.o.Digest(), b.o.Certificate.Raw)))
@@ -104,8 +111,7 @@ func (b *builder) policy() string {
 	return s + `</xades:SignaturePolicyId></xades:SignaturePolicyIdentifier>`
 }
 
-// signedInfo writes what the value is over, without the declaration that its
-// canonical form begins with.
+// signedInfo writes what the value is over.
 func (b *builder) signedInfo(method string, properties []byte) string {
 	var s strings.Builder
 	s.WriteString(`<ds:SignedInfo><ds:CanonicalizationMethod Algorithm="` + exclusive.URI() + `"></ds:CanonicalizationMethod><ds:SignatureMethod Algorithm="` + method + `"></ds:SignatureMethod>`)

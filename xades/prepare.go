@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
@@ -100,13 +99,12 @@ func Prepare(ctx context.Context, files []ades.File, params ades.SignParams, opt
 		return nil, err
 	}
 	properties := p.b.signedProperties()
-	info := p.b.signedInfo(method, oid.Sum(o.Digest(), []byte(properties)))
+	info := p.b.signedInfo(method, oid.Sum(o.Digest(), canonical(properties, declareXAdES)))
 	if err := errors.Join(xmldom.CheckChars(properties), xmldom.CheckChars(info)); err != nil {
 		return nil, fmt.Errorf("xades: %w", err)
 	}
 	return &Draft{
-		tbs:    []byte(strings.Replace(info, "<ds:SignedInfo", "<ds:SignedInfo"+declareDS, 1)),
-		params: params, files: files, objs: p.b.objs, place: p.place,
+		tbs: canonical(info, declareDS), params: params, files: files, objs: p.b.objs, place: p.place,
 		before: `<ds:Signature` + declareDS + ` Id="` + p.b.id + `">` + info + `<ds:SignatureValue Id="value-` + p.b.id + `">`,
 		after: `</ds:SignatureValue>` + p.b.keyInfo() + `<ds:Object><xades:QualifyingProperties` + declareXAdES + ` Target="#` + p.b.id + `">` +
 			properties + `</xades:QualifyingProperties></ds:Object>`,
