@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/server/internal/console"
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // stored is the size of the documents in the data folder.
@@ -48,7 +49,7 @@ func TestSignedPDFIsStoredAsItsTail(t *testing.T) {
 			if !bytes.HasPrefix(signed, pdf) || len(signed) == len(pdf) {
 				t.Errorf("%d bytes, %v: the signed document has %d bytes and does not begin with what was signed", len(pdf), options, len(signed))
 			}
-			if n, err := s.rooms().sig.signing.Check(t.Context(), false, func(what string) { t.Error(what) }); err != nil || n == 0 {
+			if n, err := s.rooms().sig.signing.Check(t.Context(), false, 0, func(what string) { t.Error(what) }); err != nil || n == 0 {
 				t.Errorf("%d files, %v", n, err)
 			}
 			if a := s.do("DELETE", "/signatures/"+r.ID, nil); a.Status != 200 {
@@ -58,5 +59,43 @@ func TestSignedPDFIsStoredAsItsTail(t *testing.T) {
 				t.Errorf("after its end: %d", resp.Status)
 			}
 		}
+	}
+}
+
+// A look at the latest records alone counts their documents, and finds what is
+// missing among them and nothing of the others.
+func TestLatestRecordsAreChecked(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var ids []string
+	for range 3 {
+		ids = append(ids, s.wait(s.sign(b64(console.TextPDF("Latest", "one of three")), optionsOf(m{})).ID, "DONE").ID)
+	}
+	signatures := s.rooms().sig.signing
+	check := func(latest int) (files int, damaged []string) {
+		t.Helper()
+		n, err := signatures.Check(t.Context(), true, latest, func(what string) { damaged = append(damaged, what) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n, damaged
+	}
+	all, _ := check(0)
+	for latest, want := range map[int]int{1: all / 3, 2: 2 * all / 3, 3: all, 100: all} {
+		if n, damaged := check(latest); n != want || damaged != nil {
+			t.Errorf("the latest %d have %d files of %d, %v", latest, n, all, damaged)
+		}
+	}
+	err := s.rooms().db.Write(t.Context(), func(tx *store.Tx) error {
+		return tx.Later(t.Context(), `delete from signature_files where role = 'signed' and signature_id = $1`, ids[0])
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, damaged := check(2); damaged != nil {
+		t.Error(damaged)
+	}
+	if _, damaged := check(3); len(damaged) != 1 || !strings.Contains(damaged[0], ids[0]) {
+		t.Error(damaged)
 	}
 }

@@ -115,7 +115,7 @@ func examinations(o Options) []examination {
 		{"authority", (*Installation).examineAuthority},
 		{"certificates", (*Installation).examineCertificates},
 		{"signing keys", (*Installation).examineKeys},
-		{"records", func(s *Installation, ctx context.Context) Finding { return s.examineRecords(ctx, o.Quick) }},
+		{"records", func(s *Installation, ctx context.Context) Finding { return s.examineRecords(ctx, o) }},
 		{"audit", func(s *Installation, ctx context.Context) Finding { return s.examineAudit(ctx, o.Quick) }},
 		{"publications", (*Installation).examinePublications},
 		{"trusted lists", (*Installation).examineLists},
@@ -124,7 +124,8 @@ func examinations(o Options) []examination {
 
 // Options say how closely to look.
 type Options struct {
-	Quick bool // do not read the bytes of every stored document, nor all of the audit log
+	Quick  bool // do not read the bytes of every stored document, nor all of the audit log
+	Latest int  // look for the documents of so many records, the latest; 0: of all
 }
 
 // Examine examines an installation and says what to do. It works beside a

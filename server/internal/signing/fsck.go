@@ -21,15 +21,22 @@ type kept struct {
 
 func (k *kept) String() string { return fmt.Sprintf("%s document of record %s", k.Role, k.record) }
 
-// Check looks at the files of every record and tells of those that are
-// missing or not what they were. Quick only asks whether they are there, with
-// the digests that their storage has; else every byte is read. It returns how
-// many files there are.
-func (s *Service) Check(ctx context.Context, quick bool, tell func(string)) (int, error) {
-	if err := s.checkDone(ctx, tell); err != nil {
+// Check looks at the files of every record, or of so many of the latest, and tells
+// of those that are missing or not what they were. Quick only asks whether they are
+// there, with the digests that their storage has; else every byte is read. It returns
+// how many files there are.
+func (s *Service) Check(ctx context.Context, quick bool, latest int, tell func(string)) (int, error) {
+	n, after := 0, kept{File: &File{}}
+	if latest > 0 {
+		err := s.db.Read().QueryRow(ctx, `select id from signatures order by id desc limit 1 offset $1`, latest).Scan(&after.record)
+		if err != nil && !errors.Is(err, store.ErrNoRows) {
+			return 0, fmt.Errorf("signing: read records: %w", err)
+		}
+		after.Role = "~" // behind its own
+	}
+	if err := s.checkDone(ctx, after.record, tell); err != nil {
 		return 0, err
 	}
-	n, after := 0, kept{File: &File{}}
 	for {
 		page, err := s.keptAfter(ctx, &after)
 		if err != nil {
@@ -52,10 +59,10 @@ func (s *Service) Check(ctx context.Context, quick bool, tell func(string)) (int
 	}
 }
 
-// checkDone finds records that claim to be done and have no signed document.
-func (s *Service) checkDone(ctx context.Context, tell func(string)) error {
-	rows, err := s.db.Read().Query(ctx, `select id from signatures r where `+stateIs(func(s State) bool { return s == Done })+` and deleted_at = 0
-		and not exists (select 1 from signature_files f where f.signature_id = r.id and f.role = 'signed') order by id`)
+// checkDone finds records behind one that claim to be done and have no signed document.
+func (s *Service) checkDone(ctx context.Context, after string, tell func(string)) error {
+	rows, err := s.db.Read().Query(ctx, `select id from signatures r where id > $1 and `+stateIs(func(s State) bool { return s == Done })+` and deleted_at = 0
+		and not exists (select 1 from signature_files f where f.signature_id = r.id and f.role = 'signed') order by id`, after)
 	ids, err := store.All("signing: read records", rows, err, store.Column[string])
 	for _, id := range ids {
 		tell(fmt.Sprintf("record %s is DONE and has no signed document", id))

@@ -99,6 +99,7 @@ var findings = said(map[string]string{
 	"past their next update: %s":                     "oltre la data del prossimo aggiornamento: %s",
 	"%d files are what they were":                    "%s file sono come erano",
 	"%d files are there (their bytes were not read)": "%s file ci sono (il contenuto non è stato letto)",
+	"%d files of the latest records are there (their bytes were not read)":                                           "%s file delle pratiche più recenti ci sono (il contenuto non è stato letto)",
 	"bring the blobs back from a backup: what cannot be had again is lost, and its record says what it was":          "riporta i documenti da un backup: ciò che non si può riavere è perduto, e la sua pratica dice che cos'era",
 	"none; fetching is switched off (trust.lists, network.offline), so no European signature can be trusted by them": "nessuno; lo scaricamento è disattivato (trust.lists, network.offline), perciò nessuna firma europea può essere riconosciuta con essi",
 	"none yet: European signatures cannot be trusted by them":                                                        "ancora nessuno: le firme europee non possono essere riconosciute con essi",
