@@ -313,7 +313,11 @@ func cutAgainAndAgain(t *testing.T, database string) {
 	if soaking() {
 		rounds = 25
 	}
-	v := newVolume(t, 192)
+	size := int64(192)
+	if database != "" { // every process that is killed leaves the rest of its pack, some megabytes, for a day
+		size = 768
+	}
+	v := newVolume(t, size)
 	p := programOn(t, v, database)
 	p.start()
 	var mu sync.Mutex
