@@ -2,8 +2,7 @@ package blob
 
 import "golang.org/x/sys/cpu"
 
-// vectors says that this processor has the instructions of md5_amd64.s. It is a
-// variable so that tests compare them with what others have.
+// vectors says that this processor has the instructions of md5_amd64.s.
 var vectors = cpu.X86.HasAVX2
 
 // digestBlocks takes eight MD5 on by n blocks each.

@@ -80,8 +80,8 @@ func (s *Installation) examineAudit(ctx context.Context, quick bool) Finding {
 	return fine("%d entries and %d checkpoints verify; not proved: %s", res.Entries, res.Checkpoints, strings.Join(res.Unproved, "; "))
 }
 
-// examineRecords reads the files of all records, or, in a hurry, only looks
-// for them.
+// examineRecords reads the files of all records, or of the latest, or, in a hurry,
+// only looks for them.
 func (s *Installation) examineRecords(ctx context.Context, o Options) Finding {
 	var d damages
 	n, err := s.Signing.Check(ctx, o.Quick, o.Latest, d.add)
