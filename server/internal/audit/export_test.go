@@ -1,10 +1,20 @@
 package audit
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // LoseAfter has events missed earlier, for the time of a test.
 func LoseAfter(d time.Duration) (undo func()) {
 	old := lostAfter
 	lostAfter = d
 	return func() { lostAfter = old }
+}
+
+// Look says what a checkpointer decides by: how many entries there are, and how
+// many the newest checkpoint has.
+func (k *Checkpointer) Look(ctx context.Context) (size, newest int64) {
+	k.step(ctx, func(s, n int64) bool { size, newest = s, n; return false })
+	return size, newest
 }

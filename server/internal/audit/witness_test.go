@@ -105,6 +105,9 @@ func TestTwoWitnesses(t *testing.T) {
 		}
 		one.append(t, "late")
 		one.checkpoint(t)
+		if size, newest := two.keeper.Look(t.Context()); size != 61 || newest != 61 {
+			t.Errorf("the other's checkpoint does not count: of %d entries the newest has %d", size, newest)
+		}
 		two.checkpoint(t)
 		for _, b := range []*logbook{one, two} {
 			if r := b.verify(t); r.Bad != nil || r.Witnesses[0].Size != 61 || r.Entries != 61 {
