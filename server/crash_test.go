@@ -28,7 +28,7 @@ type program struct {
 	addr string
 	args []string
 	cmd  *exec.Cmd
-	err  *bytes.Buffer
+	err  *lockedBuffer
 }
 
 var buildOnce = sync.OnceValues(func() (string, error) {
@@ -69,7 +69,7 @@ func (p *program) start(env ...string) {
 	p.cmd = exec.Command(p.bin, p.args...)
 	// A short lease: what a killed process held is taken up again within seconds.
 	p.cmd.Env = append(append(os.Environ(), "ROGITO_LIMITS_RESERVE=-1", "ROGITO_TRUST_LISTS=false", "ROGITO_JOBS_LEASE=1500ms"), env...)
-	p.err = &bytes.Buffer{}
+	p.err = &lockedBuffer{}
 	p.cmd.Stderr = p.err
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatal(err)
