@@ -47,15 +47,17 @@ type pace struct {
 	rc       *http.ResponseController
 	waiter   Waiter
 	patience time.Duration
-	start    time.Time
 	n        int64
-	soon     time.Time // when the deadline is to be set again
+	begun    time.Time     // of the piece that passes now
+	waited   time.Duration // for the client: what the server does between two pieces is not its fault
+	soon     time.Time     // when the deadline is to be set again
 }
 
 // deadline is when the next piece must have passed. It is zero while the one
 // that was set last, less than a second ago, will do.
 func (p *pace) deadline() time.Time {
 	now := time.Now()
+	p.begun = now
 	if p.waiter != nil {
 		p.waiter.WaitsForClient(now)
 	}
@@ -63,11 +65,8 @@ func (p *pace) deadline() time.Time {
 		return time.Time{}
 	}
 	p.soon = now.Add(min(time.Second, p.patience/4))
-	last := p.start.Add(p.patience + time.Duration(p.n/minRate)*time.Second)
-	if each := now.Add(p.patience); each.Before(last) {
-		return each
-	}
-	return last
+	left := p.patience + time.Duration(p.n/minRate)*time.Second - p.waited
+	return now.Add(min(p.patience, left))
 }
 
 // meanwhile has a request give its place away while it waits for its client: else
@@ -75,6 +74,7 @@ func (p *pace) deadline() time.Time {
 func (p *pace) meanwhile(wait func() (int, error)) (int, error) {
 	p.api.running.Add(-1)
 	n, err := wait()
+	p.waited += time.Since(p.begun)
 	for p.api.running.Add(1) > int64(p.api.opts.MaxInFlight) && p.ctx.Err() == nil {
 		p.api.running.Add(-1)
 		time.Sleep(5 * time.Millisecond)
@@ -92,13 +92,14 @@ func (p *pace) over() {
 type pacedBody struct {
 	io.ReadCloser
 	pace
+	start time.Time
 	work  time.Duration // what the answer may take after the body
 	ended bool
 }
 
 func (a *API) pacedBody(w http.ResponseWriter, r *http.Request) *pacedBody {
-	p := pace{api: a, ctx: r.Context(), rc: http.NewResponseController(w), waiter: waiterOf(r), patience: a.opts.Patience, start: time.Now()}
-	return &pacedBody{ReadCloser: r.Body, pace: p, work: a.opts.Timeout + writePatience}
+	p := pace{api: a, ctx: r.Context(), rc: http.NewResponseController(w), waiter: waiterOf(r), patience: a.opts.Patience}
+	return &pacedBody{ReadCloser: r.Body, pace: p, start: time.Now(), work: a.opts.Timeout + writePatience}
 }
 
 func (b *pacedBody) Read(p []byte) (int, error) {
@@ -140,7 +141,7 @@ type pacedWriter struct {
 }
 
 func (a *API) pacedWriter(w http.ResponseWriter, r *http.Request) pacedWriter {
-	return pacedWriter{w, &pace{api: a, ctx: r.Context(), rc: http.NewResponseController(w), waiter: waiterOf(r), patience: a.opts.Patience, start: time.Now()}}
+	return pacedWriter{w, &pace{api: a, ctx: r.Context(), rc: http.NewResponseController(w), waiter: waiterOf(r), patience: a.opts.Patience}}
 }
 
 // Write sends pieces, so that a client that takes none is noticed.

@@ -1,12 +1,15 @@
 package api
 
 import (
+	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -56,6 +59,47 @@ func TestWaitingTakesNoPlace(t *testing.T) {
 	}
 	if n := a.running.Load(); n != 0 {
 		t.Errorf("%d places are lost", n)
+	}
+}
+
+// waits counts how often a connection waited for its client.
+type waits struct{ n atomic.Int32 }
+
+func (w *waits) WaitsForClient(since time.Time) {
+	if !since.IsZero() {
+		w.n.Add(1)
+	}
+}
+
+// TestServersOwnTime: what a server takes between two pieces of a body is not held
+// against its client, however little of it has come.
+func TestServersOwnTime(t *testing.T) {
+	const patience = 300 * time.Millisecond
+	a := testAPI(Options{MaxInFlight: 2, Timeout: time.Minute, Patience: patience})
+	var reads waits
+	s := httptest.NewUnstartedServer(a.Handler())
+	s.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return WithWaiter(ctx, &reads) }
+	s.Start()
+	defer s.Close()
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(time.Minute))
+	const body = `{"name":"a"}`
+	fmt.Fprintf(c, "POST /things HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body[:3])
+	for reads.n.Load() < 2 || a.running.Load() > 0 { // until it waits for more
+		time.Sleep(time.Millisecond)
+	}
+	a.running.Add(2) // others take its place
+	io.WriteString(c, body[3:6])
+	time.Sleep(3 * patience)
+	a.running.Add(-2)
+	time.Sleep(patience / 10)
+	io.WriteString(c, body[6:])
+	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, " 200 ") {
+		t.Errorf("%q %v", line, err)
 	}
 }
 
