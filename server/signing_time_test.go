@@ -417,4 +417,5 @@ func printTimes(all []*timed, alone map[string]*spent) {
 	row("library alone", func(m *timed) string { return fmt.Sprintf("%.2f", alone[m.key].total()) })
 	row("beyond the library", func(m *timed) string { return fmt.Sprintf("**%.2f**", m.total()-alone[m.key].total()) })
 	row("a second and core", func(m *timed) string { return fmt.Sprintf("%.0f", 1000/m.total()) })
+	row("of the library's rate", func(m *timed) string { return fmt.Sprintf("%.2f", alone[m.key].total()/m.total()) })
 }
