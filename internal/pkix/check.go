@@ -83,11 +83,11 @@ const (
 	maxDSA = 4096
 )
 
-// verifyPKCS1 uses crypto/rsa where it serves; short keys and odd exponents,
-// which it refuses, must still be checked, since policy and not arithmetic
-// says that they are weak.
+// verifyPKCS1 uses crypto/rsa where it serves and is not slow; short keys and odd
+// exponents, which it refuses, must still be checked, since policy and not
+// arithmetic says that they are weak.
 func verifyPKCS1(key *rsa.PublicKey, hash crypto.Hash, digest, sig []byte) bool {
-	if key.N.BitLen() >= 1024 && key.N.BitLen() <= maxRSA && key.E < 1<<31-1 && key.E&1 == 1 && hash != crypto.RIPEMD160 {
+	if !quick(key) && key.N.BitLen() >= 1024 && key.N.BitLen() <= maxRSA && key.E < 1<<31-1 && key.E&1 == 1 && hash != crypto.RIPEMD160 {
 		return rsa.VerifyPKCS1v15(key, hash, digest, sig) == nil
 	}
 	em, ok := rsaRecover(key, sig)
@@ -114,7 +114,7 @@ func rsaRecover(key *rsa.PublicKey, sig []byte) ([]byte, bool) {
 	if c.Cmp(key.N) >= 0 {
 		return nil, false
 	}
-	return c.Exp(c, big.NewInt(int64(key.E)), key.N).FillBytes(make([]byte, size)), true
+	return power(c, key).FillBytes(make([]byte, size)), true
 }
 
 // verifyPSS is EMSA-PSS-VERIFY of RFC 8017 section 9.1.2, written out since
