@@ -117,8 +117,15 @@ func TestPKCS1AsTheStandardLibrary(t *testing.T) {
 		more := new(big.Int).SetBytes(sig)
 		more.Add(more, pub.N)
 		for i, c := range []struct{ digest, sig []byte }{
-			{digest, sig}, {digest, flipped}, {other, sig}, {digest, bare}, {digest, more.Bytes()},
-			{digest, append([]byte{0}, sig...)}, {digest, sig[1:]}, {digest, make([]byte, 256)}, {digest, nil},
+			{digest, sig},
+			{digest, flipped},
+			{other, sig},
+			{digest, bare},
+			{digest, more.Bytes()},
+			{digest, append([]byte{0}, sig...)},
+			{digest, sig[1:]},
+			{digest, make([]byte, 256)},
+			{digest, nil},
 		} {
 			good := rsa.VerifyPKCS1v15(pub, hash, c.digest, c.sig) == nil
 			if good != (i == 0) || verifyPKCS1(pub, hash, c.digest, c.sig) != good {
