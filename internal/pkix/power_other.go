@@ -2,15 +2,9 @@
 
 package pkix
 
-import (
-	"crypto/rsa"
-	"math/big"
-)
+import "crypto/rsa"
 
-// quick says that there is something faster than crypto/rsa for a key.
+// quick says that power serves a key, which it does with the vectors of amd64 only.
 func quick(*rsa.PublicKey) bool { return false }
 
-// power is c raised to the exponent of a key modulo its modulus, which c is below.
-func power(c *big.Int, key *rsa.PublicKey) *big.Int {
-	return c.Exp(c, big.NewInt(int64(key.E)), key.N)
-}
+func power(*rsa.PublicKey, []byte) ([]byte, bool) { return nil, false }
