@@ -50,7 +50,6 @@ type auditor struct {
 	places    []place
 	states    []state           // of all objects, by number and revision
 	packed    map[int64][]int32 // numbers of the object streams, by offset
-	at        map[int]*Document
 	reached   map[int]map[int]bool
 	from      place // the object being read
 	until     int   // the revision that replaces it
