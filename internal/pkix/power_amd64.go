@@ -34,8 +34,11 @@ func multiply(out, a, b, n *digits, inverse uint64)
 // scratch is the memory of one power, to be used again by the next: that of
 // eight values was an eighth of what judging a PDF allocates.
 type scratch struct {
-	c, shifted, quotient, remainder big.Int
+	c, quotient, remainder big.Int
 }
+
+// root is 2^(2080+2080/8).
+var root = new(big.Int).Lsh(big.NewInt(1), 2340)
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
@@ -56,9 +59,16 @@ func power(key *rsa.PublicKey, sig []byte) ([]byte, bool) {
 	for range 5 {
 		inverse *= 2 - n[0]*inverse
 	}
-	s.shifted.Lsh(&s.c, 52*40)
-	s.quotient.QuoRem(&s.shifted, key.N, &s.remainder)
-	x.set(&s.remainder) // as Montgomery has it: c·2^2080
+	// c is multiplied by 2^2080, which is how Montgomery has it: by way of 2^4160,
+	// which three squares make of 2^2340. To divide c·2^2080 takes longer.
+	s.quotient.QuoRem(root, key.N, &s.remainder)
+	x.set(&s.remainder)
+	for range 3 {
+		multiply(&x, &x, &x, &n, -inverse)
+		x.carry()
+	}
+	multiply(&x, &x, &once, &n, -inverse)
+	x.carry()
 	for range 16 {
 		multiply(&x, &x, &x, &n, -inverse)
 		x.carry()
