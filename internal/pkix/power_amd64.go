@@ -3,6 +3,7 @@ package pkix
 import (
 	"crypto/fips140"
 	"crypto/rsa"
+	"encoding/binary"
 	"math/big"
 	"sync"
 
@@ -118,14 +119,15 @@ func (d *digits) reduce(n *digits) {
 
 // octets writes the number as size octets, of which it needs no more.
 func (d *digits) octets(size int) []byte {
-	out := make([]byte, size)
-	for i := range size {
-		at, shift := i*8/52, i*8%52
-		v := d[at] >> shift
-		if shift > 44 {
-			v |= d[at+1] << (52 - shift)
-		}
-		out[size-1-i] = byte(v)
+	var words [33]uint64
+	for i := range 40 {
+		at, shift := i*52/64, i*52%64
+		words[at] |= d[i] << shift
+		words[at+1] |= d[i] >> (64 - shift) // nothing, where all went into the first
 	}
-	return out
+	var all [264]byte
+	for i, w := range words {
+		binary.BigEndian.PutUint64(all[256-8*i:], w)
+	}
+	return append([]byte(nil), all[264-size:]...)
 }
