@@ -20,7 +20,6 @@ type reader struct {
 	found   []*found
 	digests digester
 	out     *ades.Document
-	at      map[int]*pdf.Document // the document as of earlier revisions
 	streams map[storedStream]bool // of the stores that were read
 	pieces  map[piece]int         // of evidence, into out.Evidence
 
@@ -273,16 +272,5 @@ func (r *reader) as(n int) (*pdf.Document, error) {
 	if n == len(r.doc.Revisions()) {
 		return r.doc, nil
 	}
-	if d := r.at[n]; d != nil {
-		return d, nil
-	}
-	d, err := r.doc.At(n)
-	if err != nil {
-		return nil, err
-	}
-	if r.at == nil || len(r.at) > 64 {
-		r.at = make(map[int]*pdf.Document)
-	}
-	r.at[n] = d
-	return d, nil
+	return r.doc.At(n)
 }

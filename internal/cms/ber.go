@@ -126,19 +126,25 @@ func (e Element) Children() ([]Element, error) {
 	if !e.Constructed() {
 		return nil, errTag
 	}
+	var few [6]Element // as many as most have
 	n := 0
 	for in := e.Body; len(in) > 0; n++ {
-		_, rest, err := ReadElement(in)
+		child, rest, err := ReadElement(in)
 		if err != nil {
 			return nil, err
+		}
+		if n < len(few) {
+			few[n] = child
 		}
 		in = rest
 	}
 	// Counted first: a list that grows takes twice the memory, and was an eighth
 	// of all that reading a signature allocates.
 	out := make([]Element, n)
-	for i, in := 0, e.Body; i < n; i++ {
-		out[i], in, _ = ReadElement(in)
+	if copy(out, few[:]); n > len(few) {
+		for i, in := 0, e.Body; i < n; i++ {
+			out[i], in, _ = ReadElement(in)
+		}
 	}
 	return out, nil
 }

@@ -19,6 +19,9 @@ type certRef struct {
 	digest    []byte
 	issuer    []byte // Name; nil when there is no issuerSerial
 	serial    *big.Int
+
+	asked *pkix.Certificate // the last one that it was held against
+	match ades.Tri
 }
 
 func certRefs(si *SignerInfo) []certRef {
@@ -114,14 +117,19 @@ func descend(raw []byte, path ...int) (Element, bool) {
 	return e, true
 }
 
-func (r certRef) matches(c *pkix.Certificate) ades.Tri {
+// matches tells whether the digest is that of a certificate. The answer for the
+// last one is kept: the signer's is found by it, and stated by it.
+func (r *certRef) matches(c *pkix.Certificate) ades.Tri {
 	if r.hash == 0 || r.digest == nil {
 		return ades.Unknown
 	}
-	return ades.TriOf(bytes.Equal(oid.Sum(r.hash, c.Raw), r.digest))
+	if r.asked != c {
+		r.asked, r.match = c, ades.TriOf(bytes.Equal(oid.Sum(r.hash, c.Raw), r.digest))
+	}
+	return r.match
 }
 
-func (r certRef) fact(c *pkix.Certificate) ades.CertRef {
+func (r *certRef) fact(c *pkix.Certificate) ades.CertRef {
 	f := ades.CertRef{Attribute: r.attribute, Digest: oid.DigestName(r.digestOID)}
 	if c == nil {
 		return f

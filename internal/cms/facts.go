@@ -79,8 +79,8 @@ func Facts(si *SignerInfo, in Subject) (*ades.Signature, error) {
 	if cert != nil {
 		s.SigningCertificate = cert.Raw
 	}
-	for _, r := range refs {
-		s.CertificateRefs = append(s.CertificateRefs, r.fact(cert))
+	for i := range refs {
+		s.CertificateRefs = append(s.CertificateRefs, refs[i].fact(cert))
 	}
 	checkAttributes(s, si, in.ContentType)
 	readClaims(s, si)

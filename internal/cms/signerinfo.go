@@ -216,8 +216,12 @@ func (si *SignerInfo) Unsigned(id string) []Attribute { return ofType(si.Unsigne
 
 func ofType(attrs []Attribute, id string) []Attribute {
 	var out []Attribute
-	for _, a := range attrs {
-		if a.OID == id {
+	for i, a := range attrs {
+		switch {
+		case a.OID != id:
+		case out == nil: // nearly always the only one
+			out = attrs[i : i+1 : i+1]
+		default:
 			out = append(out, a)
 		}
 	}

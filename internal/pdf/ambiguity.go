@@ -50,7 +50,6 @@ type auditor struct {
 	places    []place
 	states    []state           // of all objects, by number and revision
 	packed    map[int64][]int32 // numbers of the object streams, by offset
-	at        map[int]*Document
 	reached   map[int]map[int]bool
 	from      place // the object being read
 	until     int   // the revision that replaces it
@@ -62,13 +61,15 @@ type auditor struct {
 	end       int64 // of the last object or table
 	stated    int64 // length of the file that a linearisation states
 	depends   map[int]bool
-	before    *Audited // what the file begins with; nil: everything is to be read
+	refer     func(Ref) error // the method reference, made once
+	before    *Audited        // what the file begins with; nil: everything is to be read
 }
 
 // Ambiguities lists places where readers can differ, none for a file with one
 // meaning (ISO 32000-2, 7.5). The error is about reading, not about the file.
 func (d *Document) Ambiguities(ctx context.Context) ([]Ambiguity, error) {
 	a := &auditor{ctx: ctx, doc: d, last: max(1, len(d.revisions)), packed: map[int64][]int32{}, drawn: auditDrawn, bulk: auditBulk}
+	a.refer = a.reference
 	a.goOn()
 	if d.repaired != nil {
 		a.note("the file", "has no valid cross-reference section at its end, so each reader rebuilds its own")
@@ -277,7 +278,7 @@ func (a *auditor) grow(off, next int64, f func() error) error {
 func (a *auditor) object(p place, next int64) (end int64, err error) {
 	a.from, a.until = p, a.replaced(int(p.num), int(p.rev))
 	s := &a.skim
-	s.ref = a.reference
+	s.ref = a.refer
 	if p.trailer {
 		s.ref = noReference
 	}

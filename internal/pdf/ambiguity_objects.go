@@ -128,18 +128,7 @@ func (a *auditor) as(rev int) (*Document, error) {
 	if rev == a.last {
 		return a.doc, nil
 	}
-	if d := a.at[rev]; d != nil {
-		return d, nil
-	}
-	d, err := a.doc.At(rev)
-	if err != nil {
-		return nil, err
-	}
-	if a.at == nil || len(a.at) > 16 {
-		a.at = map[int]*Document{}
-	}
-	a.at[rev] = d
-	return d, nil
+	return a.doc.At(rev)
 }
 
 // reference looks at what an object refers to, over all revisions in which it

@@ -226,11 +226,14 @@ func (d *Document) markerAfter(s *section) marker {
 // Revisions lists the revisions from the oldest to the newest.
 func (d *Document) Revisions() []Revision { return d.revisions }
 
-// At opens the document as it was when revision n was the last. It shares what
-// was parsed of the structure, not the objects.
+// At opens the document as it was when revision n was the last, once. It shares
+// what was parsed of the structure, not the objects.
 func (d *Document) At(n int) (*Document, error) {
 	if n < 1 || n > len(d.revisions) {
 		return nil, fmt.Errorf("revision %d of %d", n, len(d.revisions))
+	}
+	if c := d.earlier[n]; c != nil {
+		return c, nil
 	}
 	r := d.revisions[n-1]
 	c := &Document{
@@ -245,8 +248,15 @@ func (d *Document) At(n int) (*Document, error) {
 	if r.End > 0 {
 		c.size = r.End
 	}
+	if d.earlier == nil || len(d.earlier) > mostEarlier {
+		d.earlier = make(map[int]*Document)
+	}
+	d.earlier[n] = c
 	return c, nil
 }
+
+// mostEarlier bounds the earlier revisions that a document keeps open.
+const mostEarlier = 64
 
 // Definition says that a revision defines an object.
 type Definition struct {

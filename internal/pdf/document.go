@@ -35,8 +35,9 @@ type Document struct {
 	base int64 // junk before the header, where offsets are counted from there
 	size int64 // from the header on
 
-	sections  []*section // newest first
-	revisions []Revision // oldest first
+	sections  []*section        // newest first
+	revisions []Revision        // oldest first
+	earlier   map[int]*Document // as of revisions before
 	trailer   *Dict
 	repaired  error
 	startxref int64

@@ -21,16 +21,26 @@ func allHex(x uint64) bool {
 // one by one they were 9 % of reading back a signature.
 func hexWords(b []byte) int {
 	n := 0
+	if vectors && len(b) >= 32 {
+		var unread [16]byte
+		blocks := hexBlocks(&unread[0], &b[0], len(b)/32, 0)
+		n, b = 4*blocks, b[32*blocks:]
+	}
 	for ; len(b) >= 8 && allHex(binary.LittleEndian.Uint64(b)); b = b[8:] {
 		n++
 	}
 	return n
 }
 
-// decodeHex decodes digits from the beginning of b, eight at once, as far as
-// that goes, and returns how many octets they are.
+// decodeHex decodes digits from the beginning of b, eight at once or, where the
+// processor can, 32, as far as that goes, and returns how many octets they are.
+// There is room in out for half as many octets as b has.
 func decodeHex(out, b []byte) int {
 	n := 0
+	if vectors && len(b) >= 32 {
+		blocks := hexBlocks(&out[0], &b[0], min(len(b)/32, len(out)/16), 16)
+		n, b = 16*blocks, b[32*blocks:]
+	}
 	for ; len(b) >= 8; b = b[8:] {
 		x := binary.LittleEndian.Uint64(b)
 		if !allHex(x) {

@@ -7,28 +7,28 @@ import (
 	"testing"
 )
 
-// Eight at once are what they are one by one, whatever stands at any place.
+// Eight and 32 at once are what they are one by one, whatever stands at any place.
 func TestHexWords(t *testing.T) {
 	t.Parallel()
-	for at := range 8 {
-		for c := range 256 {
-			b := []byte("0Aa9fF1b")
-			b[at] = byte(c)
-			want := 1
-			for _, c := range b {
+	for _, long := range []int{1, 9} {
+		for at := range 8 * long {
+			for c := range 256 {
+				b := bytes.Repeat([]byte("0Aa9fF1b"), long)
+				b[at] = byte(c)
+				want := long
 				if hexValue[c] < 0 {
-					want = 0
+					want = at / 8
 				}
-			}
-			out := make([]byte, 4)
-			if got := hexWords(b); got != want {
-				t.Fatalf("%q: %d words, want %d", b, got, want)
-			}
-			if got := decodeHex(out, b); got != 4*want {
-				t.Fatalf("%q: %d octets, want %d", b, got, 4*want)
-			}
-			if octets, err := hex.DecodeString(string(b)); want == 1 && (err != nil || !bytes.Equal(octets, out)) {
-				t.Fatalf("%q: %x, want %x (%v)", b, out, octets, err)
+				out := make([]byte, 4*long)
+				if got := hexWords(b); got != want {
+					t.Fatalf("%q: %d words, want %d", b, got, want)
+				}
+				if got := decodeHex(out, b); got != 4*want {
+					t.Fatalf("%q: %d octets, want %d", b, got, 4*want)
+				}
+				if octets, err := hex.DecodeString(string(b[:8*want])); err != nil || !bytes.Equal(octets, out[:4*want]) {
+					t.Fatalf("%q: %x, want %x (%v)", b, out, octets, err)
+				}
 			}
 		}
 	}

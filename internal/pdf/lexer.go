@@ -153,14 +153,19 @@ func parseUint(w []byte) (int64, bool) {
 
 // name reads a name after its slash.
 func (l *lexer) name() (Name, error) {
+	k, err := l.known()
+	return k.name, err
+}
+
+func (l *lexer) known() (known, error) {
 	l.pos++
 	w, err := l.word()
 	if err != nil {
-		return "", err
+		return known{}, err
 	}
 	for _, c := range w {
 		if c == '#' {
-			return unescapeName(w), nil
+			return known{name: unescapeName(w)}, nil
 		}
 	}
 	return intern(w), nil

@@ -6,9 +6,10 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// common names are shared instead of allocated, as values too.
-var common = func() map[string]Object {
-	m := make(map[string]Object)
+// common names are shared instead of allocated, as values too. They are looked
+// for by their length and ends; the few that share a place with another are
+// names like any other.
+var common = func() (t [1024]known) {
 	for _, s := range []string{
 		"Type", "Subtype", "Catalog", "Pages", "Page", "Kids", "Count", "Parent", "Resources", "MediaBox", "CropBox",
 		"Rotate", "Contents", "Annots", "Length", "Filter", "FlateDecode", "DecodeParms", "Size", "Root", "Info", "ID",
@@ -19,17 +20,32 @@ var common = func() map[string]Object {
 		"Producer", "Creator", "CreationDate", "ModDate", "Title", "DSS", "Certs", "OCSPs", "CRLs", "VRI", "Perms",
 		"DocMDP", "TransformMethod", "TransformParams", "SigRef", "Predictor", "Columns", "ExtGState", "ColorSpace",
 		"Names", "Outlines", "StructTreeRoot", "MarkInfo", "Lang", "Version", "DR", "DA", "BaseFont", "Encoding",
+		"Extensions", "ADBE", "ESIC", "BaseVersion", "ExtensionLevel", "EmbeddedFiles", "EmbeddedFile", "Filespec", "EF", "UF",
+		"Type1", "Helvetica", "Form", "Image", "BBox", "Matrix", "F1",
 	} {
-		m[s] = Name(s)
+		t[placeOf([]byte(s))] = known{Name(s), Name(s)}
 	}
-	return m
+	return t
 }()
 
-func intern(w []byte) Name {
-	if n, ok := common[string(w)]; ok {
-		return n.(Name)
+// known is a name, and the same as an object.
+type known struct {
+	name   Name
+	object Object
+}
+
+func placeOf(w []byte) int {
+	n := len(w)
+	return (n<<6 ^ int(w[0])<<3 ^ int(w[n/2])<<1 ^ int(w[n-1])) & 1023
+}
+
+func intern(w []byte) known {
+	if len(w) > 0 {
+		if k := &common[placeOf(w)]; string(w) == string(k.name) {
+			return *k
+		}
 	}
-	return Name(w)
+	return known{name: Name(w)}
 }
 
 // parser builds objects out of tokens.
@@ -84,11 +100,11 @@ func (p *parser) object() (Object, error) {
 	}
 	switch c {
 	case '/':
-		n, err := p.name()
-		if o, ok := common[string(n)]; ok {
-			return o, err
+		k, err := p.known()
+		if k.object != nil || err != nil {
+			return k.object, err
 		}
-		return n, err
+		return k.name, nil
 	case '(':
 		s, err := p.literal()
 		if err == nil {
@@ -138,8 +154,10 @@ func (p *parser) scalar() (Object, error) {
 	if n, ok := parseUint(w); ok {
 		return p.reference(n)
 	}
-	if n, err := strconv.ParseInt(string(w), 10, 64); err == nil {
-		return Integer(n), nil
+	if isWhole(w) {
+		if n, err := strconv.ParseInt(string(w), 10, 64); err == nil {
+			return Integer(n), nil
+		}
 	}
 	for _, c := range w {
 		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' {
@@ -148,6 +166,19 @@ func (p *parser) scalar() (Object, error) {
 		}
 	}
 	return Real(w), nil
+}
+
+// isWhole reports whether a word is digits with or without a sign.
+func isWhole(w []byte) bool {
+	if len(w) > 1 && (w[0] == '-' || w[0] == '+') {
+		w = w[1:]
+	}
+	for _, c := range w {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 // reference looks whether "gen R" follows a number.

@@ -120,8 +120,16 @@ func HashName(h crypto.Hash) string {
 	switch h {
 	case 0:
 		return ""
-	case crypto.SHA1, crypto.SHA224, crypto.SHA256, crypto.SHA384, crypto.SHA512:
-		return strings.ReplaceAll(h.String(), "-", "")
+	case crypto.SHA1:
+		return "SHA1"
+	case crypto.SHA224:
+		return "SHA224"
+	case crypto.SHA256:
+		return "SHA256"
+	case crypto.SHA384:
+		return "SHA384"
+	case crypto.SHA512:
+		return "SHA512"
 	case crypto.RIPEMD160:
 		return "RIPEMD160"
 	}

@@ -83,32 +83,50 @@ const (
 	maxDSA = 4096
 )
 
-// verifyPKCS1 uses crypto/rsa where it serves; short keys and odd exponents,
-// which it refuses, must still be checked, since policy and not arithmetic
-// says that they are weak.
+// verifyPKCS1 uses crypto/rsa where it serves and is not slow; short keys and odd
+// exponents, which it refuses, must still be checked, since policy and not
+// arithmetic says that they are weak.
 func verifyPKCS1(key *rsa.PublicKey, hash crypto.Hash, digest, sig []byte) bool {
-	if key.N.BitLen() >= 1024 && key.N.BitLen() <= maxRSA && key.E < 1<<31-1 && key.E&1 == 1 && hash != crypto.RIPEMD160 {
+	if !quick(key) && key.N.BitLen() >= 1024 && key.N.BitLen() <= maxRSA && key.E < 1<<31-1 && key.E&1 == 1 && hash != crypto.RIPEMD160 {
 		return rsa.VerifyPKCS1v15(key, hash, digest, sig) == nil
 	}
 	em, ok := rsaRecover(key, sig)
 	if !ok {
 		return false
 	}
-	info := encode(tagSequence, encode(tagSequence, encodeOID(OIDOf(hash)), []byte{tagNull, 0}), encode(tagOctetString, digest))
-	if len(em) < len(info)+11 {
+	prefix, known := digestInfos[hash]
+	pad := len(em) - len(prefix) - len(digest) - 3
+	if !known || pad < 8 || em[0] != 0 || em[1] != 1 || em[2+pad] != 0 {
 		return false
 	}
-	want := bytes.Repeat([]byte{0xff}, len(em))
-	want[0], want[1], want[len(em)-len(info)-1] = 0, 1, 0
-	copy(want[len(em)-len(info):], info)
-	return bytes.Equal(em, want)
+	for _, b := range em[2 : 2+pad] {
+		if b != 0xff {
+			return false
+		}
+	}
+	return bytes.Equal(em[3+pad:len(em)-len(digest)], prefix) && bytes.Equal(em[len(em)-len(digest):], digest)
 }
+
+// digestInfos are what stands before a digest in a DigestInfo (RFC 8017, 9.2),
+// whose hash has NULL for parameters.
+var digestInfos = func() map[crypto.Hash][]byte {
+	m := make(map[crypto.Hash][]byte)
+	for id, hash := range hashOIDs {
+		digest := encode(tagOctetString, make([]byte, hash.Size()))
+		info := encode(tagSequence, encode(tagSequence, encodeOID(id), []byte{tagNull, 0}), digest)
+		m[hash] = info[:len(info)-hash.Size()]
+	}
+	return m
+}()
 
 // rsaRecover is RSAVP1 with the result in the octets of the modulus.
 func rsaRecover(key *rsa.PublicKey, sig []byte) ([]byte, bool) {
 	size := (key.N.BitLen() + 7) / 8
 	if size > maxRSA/8 || size < 32 || len(sig) != size || key.E < 2 {
 		return nil, false
+	}
+	if quick(key) {
+		return power(key, sig)
 	}
 	c := new(big.Int).SetBytes(sig)
 	if c.Cmp(key.N) >= 0 {

@@ -170,6 +170,10 @@ func (a Attribute) write(b *strings.Builder) {
 
 // escape writes a value by RFC 4514 section 2.4.
 func escape(b *strings.Builder, v string) {
+	if plain(v) && !strings.ContainsAny(v, `"+,;<>\`) && strings.Trim(v, " ") == v && !strings.HasPrefix(v, "#") {
+		b.WriteString(v)
+		return
+	}
 	for i, c := range v {
 		last := i+utf8.RuneLen(c) >= len(v)
 		switch {

@@ -60,8 +60,8 @@ func (m *model) pageRequests(p *page) *requests {
 	r := newRequests(m)
 	r.contents(p.dict.Get("Contents"))
 	r.visit(p.dict.Get("Group"), asData, 0)
-	r.visit(p.attrs["Resources"], asResources, 0)
-	r.visit(p.up["Resources"], asResources, 0)
+	r.visit(p.attrs.Get("Resources"), asResources, 0)
+	r.visit(p.up.Get("Resources"), asResources, 0)
 	for _, a := range p.annots {
 		if a.dict != nil {
 			r.appearance(a.dict)
@@ -84,13 +84,13 @@ func (m *model) formRequests() *requests {
 	drawn := m.drawn()
 	for _, f := range drawn {
 		if len(f.widgets) == 0 {
-			da(f.attrs["DA"])
+			da(f.attrs.Get("DA"))
 		}
 		for _, w := range f.widgets {
 			if o := w.dict.Get("DA"); o != nil {
 				da(o)
 			} else {
-				da(f.attrs["DA"])
+				da(f.attrs.Get("DA"))
 			}
 		}
 	}

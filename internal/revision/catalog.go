@@ -73,7 +73,7 @@ func (c *comparison) isSignatureValue(o pdf.Object) bool {
 		return false
 	}
 	for _, f := range c.new.fields {
-		if c.new.kind(f) == "Sig" && f.attrs["V"] == ref {
+		if c.new.kind(f) == "Sig" && f.attrs.Get("V") == ref {
 			return true
 		}
 	}

@@ -110,7 +110,7 @@ func (c *comparison) paintWith(m *model, s *pdf.Stream, w *widget, d *sketch) (*
 	p.state = graphics{ctm: identity, clip: box, stretch: 1, width: 1, space: 1, spaceS: 1}
 	cells := int64(0)
 	if w.field != nil && m.flags(w.field)&flagComb != 0 {
-		if cells, _ = m.doc.Int(w.field.attrs["MaxLen"]); cells > 0 {
+		if cells, _ = m.doc.Int(w.field.attrs.Get("MaxLen")); cells > 0 {
 			p.comb = box.Width() / float64(cells)
 		}
 	}

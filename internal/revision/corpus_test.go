@@ -17,7 +17,7 @@ func signedRevisions(d *pdf.Document) (closed []int, docMDP int) {
 		return nil, 0
 	}
 	for _, f := range m.fields {
-		v := m.dict(f.attrs["V"])
+		v := m.dict(f.attrs.Get("V"))
 		br, err := d.Array(v.Get("ByteRange"))
 		if err != nil || len(br) != 4 || d.Name(v.Get("SubFilter")) == "ETSI.RFC3161" {
 			continue

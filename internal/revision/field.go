@@ -145,7 +145,7 @@ func (c *comparison) fieldKeys(was, is *field) []pdf.Name {
 	skip := append(slices.Clone(silent), inheritedByFields...)
 	keys := c.differing(was.dict, is.dict, skip...)
 	for _, k := range inheritedByFields {
-		if !c.sameAttr(was.attrs[k], is.attrs[k], k) {
+		if !c.sameAttr(was.attrs.Get(k), is.attrs.Get(k), k) {
 			keys = append(keys, k)
 		}
 	}
@@ -191,7 +191,7 @@ func (c *comparison) onlyFont(was, is *field) bool {
 		x.font = y.font
 		return x == y
 	}
-	if !same(was.attrs["DA"], is.attrs["DA"]) {
+	if !same(was.attrs.Get("DA"), is.attrs.Get("DA")) {
 		return false
 	}
 	for i, w := range is.widgets {
@@ -205,7 +205,7 @@ func (c *comparison) onlyFont(was, is *field) bool {
 // signatureField compares a signature field that was there. An empty one may
 // be signed; one that is signed stays as it is.
 func (c *comparison) signatureField(was, is *field, keys []pdf.Name) {
-	before, after := !c.isNull(c.old, was.attrs["V"]), !c.isNull(c.new, is.attrs["V"])
+	before, after := !c.isNull(c.old, was.attrs.Get("V")), !c.isNull(c.new, is.attrs.Get("V"))
 	switch {
 	case before && !after:
 		c.add(difference{what: "signature-removed", field: is.name})

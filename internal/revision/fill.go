@@ -55,7 +55,7 @@ func (c *comparison) textAgrees(m *model, f *field) string {
 	if m.flags(f)&flagRichText != 0 && !c.isNull(m, f.dict.Get("RV")) {
 		return whyRichText
 	}
-	value, ok := m.textValue(f.attrs["V"])
+	value, ok := m.textValue(f.attrs.Get("V"))
 	if !ok {
 		return whyValue
 	}
@@ -74,12 +74,12 @@ func (c *comparison) choiceAgrees(m *model, f *field) string {
 	if m.flags(f)&flagCombo == 0 {
 		return c.listAgrees(m, f)
 	}
-	value, ok := m.textValue(f.attrs["V"])
+	value, ok := m.textValue(f.attrs.Get("V"))
 	if !ok {
 		return whyValue
 	}
 	want := []string{squeeze(value)}
-	opts, _ := m.doc.Array(f.attrs["Opt"])
+	opts, _ := m.doc.Array(f.attrs.Get("Opt"))
 	for _, o := range opts {
 		if pair, err := m.doc.Array(o); err == nil && len(pair) == 2 && m.doc.Text(pair[0]) == value {
 			want = []string{squeeze(m.doc.Text(pair[1]))}
@@ -153,7 +153,7 @@ func (m *model) buttonAgrees(f *field) string {
 	if m.flags(f)&flagPushbutton != 0 {
 		return other
 	}
-	v, err := m.doc.Resolve(f.attrs["V"])
+	v, err := m.doc.Resolve(f.attrs.Get("V"))
 	value, isName := v.(pdf.Name)
 	if err != nil || v != nil && !isName {
 		return whyValue
@@ -212,7 +212,7 @@ func (c *comparison) filledAs(was, is *field) difference {
 
 // writable reports whether a field was open to be filled in.
 func (c *comparison) writable(was *field) bool {
-	v, err := c.old.doc.Resolve(was.attrs["Ff"])
+	v, err := c.old.doc.Resolve(was.attrs.Get("Ff"))
 	n, whole := v.(pdf.Integer)
 	return err == nil && (v == nil || whole && n&flagReadOnly == 0)
 }
@@ -220,23 +220,23 @@ func (c *comparison) writable(was *field) bool {
 // hadValue reports whether a field held or showed something else than it does
 // now. What it showed counts also where that was not its value.
 func (c *comparison) hadValue(was, is *field) bool {
-	v, err := c.old.doc.Resolve(was.attrs["V"])
+	v, err := c.old.doc.Resolve(was.attrs.Get("V"))
 	if err != nil {
 		return true
 	}
 	if c.old.kind(was) == "Btn" {
 		name, _ := v.(pdf.Name)
-		return c.old.buttonAgrees(was) != "" || name != "" && name != "Off" && name != c.new.doc.Name(is.attrs["V"])
+		return c.old.buttonAgrees(was) != "" || name != "" && name != "Off" && name != c.new.doc.Name(is.attrs.Get("V"))
 	}
 	if c.old.kind(was) == "Ch" && c.old.flags(was)&flagCombo == 0 { // it shows its options, chosen or not
-		held := !c.isNull(c.old, was.attrs["V"])
+		held := !c.isNull(c.old, was.attrs.Get("V"))
 		if list, ok := v.(pdf.Array); ok {
 			held = len(list) > 0
 		}
-		return held && !c.equal(was.attrs["V"], is.attrs["V"], "V") || c.listAgrees(c.old, was) != ""
+		return held && !c.equal(was.attrs.Get("V"), is.attrs.Get("V"), "V") || c.listAgrees(c.old, was) != ""
 	}
-	a, ok1 := c.old.textValue(was.attrs["V"])
-	b, ok2 := c.new.textValue(is.attrs["V"])
+	a, ok1 := c.old.textValue(was.attrs.Get("V"))
+	b, ok2 := c.new.textValue(is.attrs.Get("V"))
 	return !ok1 || !ok2 || squeeze(a) != "" && a != b || c.hadText(was, is, squeeze(a) != "")
 }
 

@@ -149,7 +149,7 @@ func (c *comparison) formDA() {
 		return
 	}
 	leans := func(f *field) bool {
-		if f.attrs["DA"] != nil {
+		if f.attrs.Get("DA") != nil {
 			return false
 		}
 		return len(f.widgets) == 0 || slices.ContainsFunc(f.widgets, func(w *widget) bool { return w.dict.Get("DA") == nil })
@@ -286,7 +286,7 @@ func (c *comparison) addedField(f *field) {
 		c.add(difference{what: "signature-field-odd", field: f.name, name: "Kids"})
 	}
 	switch {
-	case !c.isNull(c.new, f.attrs["V"]):
+	case !c.isNull(c.new, f.attrs.Get("V")):
 		d := difference{what: "signature", field: f.name, shows: shows}
 		if shows {
 			d.page = where

@@ -18,7 +18,7 @@ type model struct {
 	catalog *pdf.Dict
 	pages   []*page
 	nodes   []int        // object numbers of page tree nodes
-	tree    []string     // the nodes and leaves of the page tree, as they say what they are
+	tree    []leaf       // the nodes and leaves of the page tree
 	crooked bool         // the page tree is one that readers walk in different ways
 	layers  map[int]bool // object numbers of the optional content groups that the catalog lists
 	form    *pdf.Dict
@@ -36,10 +36,10 @@ type page struct {
 	number int // from 1
 	ref    pdf.Ref
 	dict   *pdf.Dict
-	attrs  map[pdf.Name]pdf.Object
+	attrs  *pdf.Dict
 	// up are the same attributes as found by way of Parent: some readers climb
 	// the tree instead of going down.
-	up     map[pdf.Name]pdf.Object
+	up     *pdf.Dict
 	annots []annot
 }
 
@@ -56,7 +56,7 @@ type field struct {
 	num     int
 	dict    *pdf.Dict
 	parent  *field
-	attrs   map[pdf.Name]pdf.Object // inheritable attributes, resolved
+	attrs   *pdf.Dict // inheritable attributes, resolved
 	widgets []*widget
 	up      way
 }
@@ -122,13 +122,27 @@ func (m *model) branch(o, parent pdf.Object, d *pdf.Dict, node bool, leaves int)
 		fit = fit && up == parent
 	}
 	m.crooked = m.crooked || !fit
-	m.tree = append(m.tree, fmt.Sprintf("%v %v %v %T %v %T %v %v", o, node, isDict, kind, kind, count, count, up))
+	m.tree = append(m.tree, leaf{o, up, kind, count, node, isDict, false})
+}
+
+// leaf is a node or leaf of the page tree, as it says what it is; a void one
+// leads to nothing. Few trees are compared, so few are written out.
+type leaf struct {
+	place, up, kind, count pdf.Object
+	node, dict, void       bool
+}
+
+func (l leaf) String() string {
+	if l.void {
+		return fmt.Sprint(l.place)
+	}
+	return fmt.Sprintf("%v %v %v %T %v %T %v %v", l.place, l.node, l.dict, l.kind, l.kind, l.count, l.count, l.up)
 }
 
 func (m *model) readPages() error {
 	seen := make(map[int]bool)
-	var visit func(o, parent pdf.Object, in map[pdf.Name]pdf.Object, depth int) error
-	visit = func(o, parent pdf.Object, in map[pdf.Name]pdf.Object, depth int) error {
+	var visit func(o, parent pdf.Object, in *pdf.Dict, depth int) error
+	visit = func(o, parent pdf.Object, in *pdf.Dict, depth int) error {
 		ref, _ := o.(pdf.Ref)
 		if !m.work.step() {
 			return errTooMuch
@@ -143,7 +157,7 @@ func (m *model) readPages() error {
 		}
 		if d == nil { // a kid that is nothing is no page, but some readers count it
 			m.crooked = true
-			m.tree = append(m.tree, fmt.Sprint(o))
+			m.tree = append(m.tree, leaf{place: o, void: true})
 			return nil
 		}
 		attrs := handDown(in, d, inheritedByPages)
@@ -180,15 +194,15 @@ func (m *model) readPages() error {
 }
 
 // climb gathers the inheritable attributes of a page by way of Parent.
-func (m *model) climb(d *pdf.Dict) (map[pdf.Name]pdf.Object, error) {
-	out := make(map[pdf.Name]pdf.Object, len(inheritedByPages))
+func (m *model) climb(d *pdf.Dict) (*pdf.Dict, error) {
+	out := &pdf.Dict{Entries: make([]pdf.Entry, 0, len(inheritedByPages))}
 	for range limits.PDFDepth {
 		if d == nil {
 			break
 		}
 		for _, k := range inheritedByPages {
-			if v := d.Get(k); v != nil && out[k] == nil {
-				out[k] = v
+			if v := d.Get(k); v != nil && out.Get(k) == nil {
+				out.Entries = append(out.Entries, pdf.Entry{Key: k, Value: v})
 			}
 		}
 		var err error
@@ -200,13 +214,15 @@ func (m *model) climb(d *pdf.Dict) (map[pdf.Name]pdf.Object, error) {
 }
 
 // handDown gives a node's own attributes precedence over inherited ones.
-func handDown(in map[pdf.Name]pdf.Object, d *pdf.Dict, keys []pdf.Name) map[pdf.Name]pdf.Object {
-	out := make(map[pdf.Name]pdf.Object, len(keys))
+func handDown(in, d *pdf.Dict, keys []pdf.Name) *pdf.Dict {
+	out := &pdf.Dict{Entries: make([]pdf.Entry, 0, len(keys))}
 	for _, k := range keys {
-		if v := d.Get(k); v != nil {
-			out[k] = v
-		} else if v, ok := in[k]; ok {
-			out[k] = v
+		v := d.Get(k)
+		if v == nil {
+			v = in.Get(k)
+		}
+		if v != nil {
+			out.Entries = append(out.Entries, pdf.Entry{Key: k, Value: v})
 		}
 	}
 	return out
@@ -285,7 +301,7 @@ func (m *model) readField(o pdf.Object, parent *field, seen map[int]bool, depth 
 		seen[ref.Num] = true
 	}
 	f := &field{num: ref.Num, dict: d, parent: parent}
-	var in map[pdf.Name]pdf.Object
+	var in *pdf.Dict
 	if parent != nil {
 		f.name, in = parent.name, parent.attrs
 	}
@@ -361,11 +377,11 @@ func wayUp(d *pdf.Dict, parent *field) way {
 }
 
 // kind is the field's type.
-func (m *model) kind(f *field) pdf.Name { return m.doc.Name(f.attrs["FT"]) }
+func (m *model) kind(f *field) pdf.Name { return m.doc.Name(f.attrs.Get("FT")) }
 
 // flags are the field's flags (Ff).
 func (m *model) flags(f *field) int64 {
-	n, _ := m.doc.Int(f.attrs["Ff"])
+	n, _ := m.doc.Int(f.attrs.Get("Ff"))
 	return n
 }
 

@@ -25,7 +25,7 @@ func (c *comparison) pages() {
 		c.add(difference{what: "pages"})
 		return
 	}
-	if (c.old.crooked || c.new.crooked) && !slices.Equal(c.old.tree, c.new.tree) {
+	if (c.old.crooked || c.new.crooked) && !slices.EqualFunc(c.old.tree, c.new.tree, func(a, b leaf) bool { return a.String() == b.String() }) {
 		c.add(difference{what: "page-tree"})
 	}
 	before := len(c.diffs)
@@ -60,7 +60,7 @@ func (c *comparison) untouched(a, b *page) bool {
 		return false
 	}
 	for _, k := range inheritedByPages {
-		for _, v := range [][2]pdf.Object{{a.attrs[k], b.attrs[k]}, {a.up[k], b.up[k]}} {
+		for _, v := range [][2]pdf.Object{{a.attrs.Get(k), b.attrs.Get(k)}, {a.up.Get(k), b.up.Get(k)}} {
 			ref, ok := v[0].(pdf.Ref)
 			if !pdf.Equal(v[0], v[1]) || ok && c.ages.of(ref.Num, k) > c.old.rev {
 				return false
@@ -85,8 +85,8 @@ func (c *comparison) page(a, b *page) {
 	if !c.content(a.dict.Get("Contents"), b.dict.Get("Contents")) {
 		c.add(difference{what: "page-content", page: b.number})
 	}
-	c.resources(a, b, a.attrs["Resources"], b.attrs["Resources"])
-	c.resources(a, b, a.up["Resources"], b.up["Resources"])
+	c.resources(a, b, a.attrs.Get("Resources"), b.attrs.Get("Resources"))
+	c.resources(a, b, a.up.Get("Resources"), b.up.Get("Resources"))
 	for _, box := range []pdf.Name{"MediaBox", "CropBox", "BleedBox", "TrimBox", "ArtBox"} {
 		if !c.sameBox(a, b, box) {
 			c.add(difference{what: "page-box", page: b.number, name: string(box)})
@@ -127,16 +127,16 @@ func (c *comparison) sameType(a, b pdf.Object) bool {
 
 // sameRotation: none is 0, a number that is no integer is none to some, and a
 // large one is cut to 32 bits by others.
-func (c *comparison) sameRotation(a, b map[pdf.Name]pdf.Object) bool {
+func (c *comparison) sameRotation(a, b *pdf.Dict) bool {
 	turn := func(m *model, o pdf.Object) (int64, bool) {
 		v, err := m.doc.Resolve(o)
 		n, ok := v.(pdf.Integer)
 		return (int64(n)%360 + 360) % 360, err == nil && (ok && n > -3600 && n < 3600 || v == nil)
 	}
-	r, ok1 := turn(c.old, a["Rotate"])
-	s, ok2 := turn(c.new, b["Rotate"])
+	r, ok1 := turn(c.old, a.Get("Rotate"))
+	s, ok2 := turn(c.new, b.Get("Rotate"))
 	if !ok1 || !ok2 {
-		return c.equal(a["Rotate"], b["Rotate"], "Rotate")
+		return c.equal(a.Get("Rotate"), b.Get("Rotate"), "Rotate")
 	}
 	return r == s
 }
@@ -170,10 +170,10 @@ func (p *page) box(key pdf.Name) pdf.Object {
 			return v
 		}
 	}
-	if v := p.attrs["CropBox"]; v != nil && key != "MediaBox" {
+	if v := p.attrs.Get("CropBox"); v != nil && key != "MediaBox" {
 		return v
 	}
-	return p.attrs["MediaBox"]
+	return p.attrs.Get("MediaBox")
 }
 
 // content compares what pages draw: streams one by one, or joined where they

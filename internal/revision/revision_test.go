@@ -98,7 +98,7 @@ func sealOf(d *pdf.Document) func(string, int) Seal {
 	}
 	return func(name string, _ int) Seal {
 		for _, f := range m.byName[name] {
-			switch d.Name(m.dict(f.attrs["V"]).Get("Type")) {
+			switch d.Name(m.dict(f.attrs.Get("V")).Get("Type")) {
 			case "DocTimeStamp":
 				return Timestamp
 			case "Void":

@@ -195,7 +195,10 @@ func Change(what string, docMDP, revision, page int, field, name string) ades.Ch
 		r = table["catalog-odd"]
 	}
 	o := outcome(r.outcomes[min(max(docMDP, 0), annotations)])
-	text := strings.NewReplacer("{page}", strconv.Itoa(page), "{field}", strconv.Quote(field), "{name}", name).Replace(r.text)
+	text := r.text
+	if strings.Contains(text, "{") {
+		text = strings.NewReplacer("{page}", strconv.Itoa(page), "{field}", strconv.Quote(field), "{name}", name).Replace(text)
+	}
 	return ades.Change{
 		Kind: r.kind, What: what, Permitted: o == yes, Unexplained: o == odd,
 		Description: text, Revision: revision, Page: page, Field: field, Name: name,

@@ -215,7 +215,7 @@ func (c *comparison) redrawnStates(normal, was, is *pdf.Dict, w *widget) string 
 // its value stand on a ground of another colour (ISO 32000-2, 12.7.5.4).
 func (c *comparison) listAgrees(m *model, f *field) string {
 	chosen := map[string]bool{}
-	v, err := m.doc.Resolve(f.attrs["V"])
+	v, err := m.doc.Resolve(f.attrs.Get("V"))
 	list, isList := v.(pdf.Array)
 	if !isList {
 		list = pdf.Array{v}
@@ -229,7 +229,7 @@ func (c *comparison) listAgrees(m *model, f *field) string {
 	}
 	delete(chosen, "")
 	var labels, values []string
-	opts, _ := m.doc.Array(f.attrs["Opt"])
+	opts, _ := m.doc.Array(f.attrs.Get("Opt"))
 	for _, o := range opts {
 		text := m.doc.Text(o)
 		label := text

@@ -11,9 +11,10 @@ type view struct {
 	shared map[place]pdf.Object
 }
 
-// place is where an object stands, and the stream that holds it.
+// place is where an object stands, or the stream that holds it.
 type place struct {
-	at, holder pdf.Definition
+	ref, holder pdf.Ref
+	offset      int64
 }
 
 const mostShared = 1 << 16
@@ -24,9 +25,10 @@ func (v *view) Get(ref pdf.Ref) (pdf.Object, error) {
 	if !ok {
 		return nil, nil
 	}
-	p := place{at: at}
+	p := place{ref: at.Ref, offset: at.Offset}
 	if at.Stream != 0 {
-		p.holder, _ = v.Where(at.Stream)
+		holder, _ := v.Where(at.Stream)
+		p.holder, p.offset = holder.Ref, holder.Offset
 	} else if at.Ref.Gen != ref.Gen {
 		return nil, nil
 	}
