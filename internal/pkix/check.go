@@ -83,20 +83,30 @@ const (
 	maxDSA = 4096
 )
 
-// verifyPKCS1 uses crypto/rsa where it serves and is not slow; short keys and odd
-// exponents, which it refuses, must still be checked, since policy and not
-// arithmetic says that they are weak.
+// verifyPKCS1 uses crypto/rsa where it serves; short keys and odd exponents,
+// which it refuses, must still be checked, since policy and not arithmetic
+// says that they are weak. Where the vectors serve, they are asked before: what
+// they accept is accepted (a fault of theirs cannot make a value the padded digest,
+// which would be a root of it), and what they refuse is asked again, so that no
+// fault of theirs refuses a genuine one.
 func verifyPKCS1(key *rsa.PublicKey, hash crypto.Hash, digest, sig []byte) bool {
-	if !quick(key) && key.N.BitLen() >= 1024 && key.N.BitLen() <= maxRSA && key.E < 1<<31-1 && key.E&1 == 1 && hash != crypto.RIPEMD160 {
+	if quick(key) && len(sig) == key.Size() {
+		if em, ok := power(key, sig); ok && isPKCS1(em, hash, digest) {
+			return true
+		}
+	}
+	if key.N.BitLen() >= 1024 && key.N.BitLen() <= maxRSA && key.E < 1<<31-1 && key.E&1 == 1 && hash != crypto.RIPEMD160 {
 		return rsa.VerifyPKCS1v15(key, hash, digest, sig) == nil
 	}
 	em, ok := rsaRecover(key, sig)
-	if !ok {
-		return false
-	}
+	return ok && isPKCS1(em, hash, digest)
+}
+
+// isPKCS1 compares the whole of EMSA-PKCS1-v1_5 (RFC 8017, 9.2), padding and all.
+func isPKCS1(em []byte, hash crypto.Hash, digest []byte) bool {
 	prefix, known := digestInfos[hash]
 	pad := len(em) - len(prefix) - len(digest) - 3
-	if !known || pad < 8 || em[0] != 0 || em[1] != 1 || em[2+pad] != 0 {
+	if !known || len(digest) != hash.Size() || pad < 8 || em[0] != 0 || em[1] != 1 || em[2+pad] != 0 {
 		return false
 	}
 	for _, b := range em[2 : 2+pad] {
@@ -124,9 +134,6 @@ func rsaRecover(key *rsa.PublicKey, sig []byte) ([]byte, bool) {
 	size := (key.N.BitLen() + 7) / 8
 	if size > maxRSA/8 || size < 32 || len(sig) != size || key.E < 2 {
 		return nil, false
-	}
-	if quick(key) {
-		return power(key, sig)
 	}
 	c := new(big.Int).SetBytes(sig)
 	if c.Cmp(key.N) >= 0 {

@@ -131,6 +131,12 @@ func TestPKCS1AsTheStandardLibrary(t *testing.T) {
 			if good != (i == 0) || verifyPKCS1(pub, hash, c.digest, c.sig) != good {
 				t.Errorf("%v, case %d: crypto/rsa says %v", hash, i, good)
 			}
+			if len(c.sig) != pub.Size() || !vectors {
+				continue
+			}
+			if em, ok := power(pub, c.sig); (ok && isPKCS1(em, hash, c.digest)) != good {
+				t.Errorf("%v, case %d: the vectors alone do not say %v", hash, i, good)
+			}
 		}
 	}
 }
