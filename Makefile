@@ -3,8 +3,8 @@
 SHELL := /bin/bash
 export CGO_ENABLED ?= 0
 export GOFLAGS ?= -mod=readonly -buildvcs=false
-# The tag, where this is one; else the release to come (server/server.go) and the commit.
-VERSION ?= $(shell git describe --tags --exact-match --match 'v[0-9]*' 2>/dev/null | sed 's/^v//' | grep . || echo "$$(sed -n 's/^var Version = "\(.*\)"/\1/p' server/server.go)+$$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)")
+# The tag, where this is one; else the release to come (internal/version) and the commit.
+VERSION ?= $(shell git describe --tags --exact-match --match 'v[0-9]*' 2>/dev/null | sed 's/^v//' | grep . || echo "$$(sed -n 's/^var Number = "\(.*\)"/\1/p' internal/version/version.go)+$$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)")
 LDFLAGS := -s -w -X rogito.dev/rogito/internal/version.Number=$(VERSION)
 LINT := go tool -modfile=tools/lint/go.mod
 

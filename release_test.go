@@ -6,9 +6,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
+
+// What make builds is called by the release to come, or by its tag.
+func TestMakeKnowsTheVersion(t *testing.T) {
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip("SKIPPED: no make")
+	}
+	out, err := exec.Command("make", "-n", "build").CombinedOutput()
+	if err != nil || !regexp.MustCompile(`version\.Number=[0-9]+\.[0-9]`).Match(out) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
 
 // The same sources give the same program, from another folder and with nothing
 // remembered; every module in it is named with its sum, and the modules on this
