@@ -111,18 +111,7 @@ func BenchmarkReadBack(b *testing.B) {
 			b.Fatal(err)
 		}
 		for _, src := range []ades.Source{bytes.NewReader(pdf), &examined{Reader: bytes.NewReader(pdf), found: found}} {
-			draft, err := Prepare(b.Context(), src, signer.Signing(pki.Now()), Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			value, err := draft.Value(signer.Key)
-			if err != nil {
-				b.Fatal(err)
-			}
-			out, err := draft.Complete(b.Context(), value, ades.AugmentOptions{})
-			if err != nil {
-				b.Fatal(err)
-			}
+			_, out := completed(b, signer, pki.Now(), src)
 			b.Run(fmt.Sprintf("%s/%T", name, src), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {

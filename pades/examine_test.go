@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
@@ -50,18 +51,7 @@ func TestExaminedReadBack(t *testing.T) {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	src := &examined{Reader: bytes.NewReader(pdf), found: found}
-	draft, err := Prepare(t.Context(), src, signer.Signing(pki.Now()), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := draft.Value(signer.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := draft.Complete(t.Context(), value, ades.AugmentOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	draft, out := completed(t, signer, pki.Now(), src)
 	g := out.(*grown)
 	if text := said(t, g); !strings.HasPrefix(text, fmt.Sprint(ades.Yes, ades.Yes, true)+" []") || src.asked == 0 {
 		t.Fatalf("%s, asked %d times", text, src.asked)
@@ -136,22 +126,29 @@ func TestExaminedStores(t *testing.T) {
 		if err != nil || found.audited == nil || found.storeless != c.storeless {
 			t.Fatalf("%s: %+v, %v", name, found, err)
 		}
-		draft, err := Prepare(t.Context(), &examined{Reader: bytes.NewReader(c.pdf), found: found}, signer.Signing(pki.Now()), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		value, err := draft.Value(signer.Key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := draft.Complete(t.Context(), value, ades.AugmentOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, out := completed(t, signer, pki.Now(), &examined{Reader: bytes.NewReader(c.pdf), found: found})
 		whole := append(bytes.Clone(c.pdf), out.(*grown).tail...)
 		short, full := said(t, out), said(t, bytes.NewReader(whole))
 		if short != full || strings.Contains(full, "certificate") != c.evidence {
 			t.Errorf("%s: going on says %s, the whole %s", name, short, full)
 		}
 	}
+}
+
+// completed signs a document, and returns what was prepared too.
+func completed(tb testing.TB, signer *adestest.Actor, at time.Time, src ades.Source) (*Draft, ades.Source) {
+	tb.Helper()
+	draft, err := Prepare(tb.Context(), src, signer.Signing(at), Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	value, err := draft.Value(signer.Key)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	out, err := draft.Complete(tb.Context(), value, ades.AugmentOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return draft, out
 }

@@ -45,7 +45,7 @@ func certificateFacts(c *pkix.Certificate, selfSigned bool) *report.Certificate 
 		f.QC = &report.QC{Compliance: q.Compliance, SSCD: q.SSCD, Types: q.Types, Countries: q.Countries}
 	}
 	f.LegalPerson = legalPerson(c)
-	if names := f.Subject + f.Issuer; strings.ContainsAny(names, "xX") { // few have one
+	if names := f.Subject + f.Issuer; strings.ContainsAny(names, "xX") { // as SANDBOX has, and few others
 		f.Sandbox = strings.Contains(strings.ToUpper(names), "SANDBOX")
 	}
 	return f

@@ -53,9 +53,9 @@ func power(key *rsa.PublicKey, sig []byte) ([]byte, bool) {
 	if s.c.SetBytes(sig).Cmp(key.N) >= 0 {
 		return nil, false
 	}
-	var n, once, x digits
+	var n, value, x digits
 	n.set(key.N)
-	once.set(&s.c)
+	value.set(&s.c)
 	inverse := n[0] // of an odd number: right in its lowest three bits, and each step doubles them
 	for range 5 {
 		inverse *= 2 - n[0]*inverse
@@ -68,13 +68,13 @@ func power(key *rsa.PublicKey, sig []byte) ([]byte, bool) {
 		multiply(&x, &x, &x, &n, -inverse)
 		x.carry()
 	}
-	multiply(&x, &x, &once, &n, -inverse)
+	multiply(&x, &x, &value, &n, -inverse)
 	x.carry()
 	for range 16 {
 		multiply(&x, &x, &x, &n, -inverse)
 		x.carry()
 	}
-	multiply(&x, &x, &once, &n, -inverse) // and back
+	multiply(&x, &x, &value, &n, -inverse) // and back
 	x.carry()
 	x.reduce(&n)
 	return x.octets(len(sig)), true
