@@ -50,6 +50,7 @@ type Service struct {
 	now       func() time.Time
 	usage     usage
 	meter     meter
+	tills     sync.Map // owner of a fund → *till
 	wallets   store.Unchanged[Wallet]
 	quit      chan struct{}
 	end       sync.Once

@@ -82,7 +82,7 @@ func (s *Service) take(ctx context.Context, tx *store.Tx, id string, o order) (*
 		return nil, err
 	}
 	rest := o.count - b.free
-	if b.subscribed, err = takeSubscriptions(ctx, tx, o, rest); err != nil {
+	if b.subscribed, err = s.takeSubscriptions(ctx, tx, o, rest); err != nil {
 		return nil, err
 	}
 	if rest -= b.subscriptions(); rest > 0 {
@@ -136,7 +136,7 @@ func takeQuota(ctx context.Context, tx *store.Tx, o order, day string) (taken, l
 }
 
 // takeSubscriptions takes up to n requests, from what ends first.
-func takeSubscriptions(ctx context.Context, tx *store.Tx, o order, n int64) (taken []share, err error) {
+func (s *Service) takeSubscriptions(ctx context.Context, tx *store.Tx, o order, n int64) (taken []share, err error) {
 	now := time.Now().UnixMilli()
 	for n > 0 {
 		one, err := endsFirst(ctx, tx, o, now)
@@ -144,24 +144,27 @@ func takeSubscriptions(ctx context.Context, tx *store.Tx, o order, n int64) (tak
 			return taken, err
 		}
 		one.count = min(one.count, n)
-		done, err := tx.Exec(ctx, `update subscriptions set available = available - $2, updated_at = $3 where id = $1 and available >= $2`,
-			one.subscription, one.count, now)
+		err = s.takeFrom(ctx, tx, subscriptionFund, one.subscription, one.count, errChanged)
+		if errors.Is(err, errChanged) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
-		if done == 1 {
-			taken, n = append(taken, one), n-one.count
-		}
+		taken, n = append(taken, one), n-one.count
 	}
 	return taken, nil
 }
+
+// errChanged says that a fund has less than it had a moment ago.
+var errChanged = errors.New("account: the fund changed meanwhile")
 
 // endsFirst is the subscription that ends first, with all that it has; zero where
 // there is none. Nearly always there is none, and to have none put in order the
 // database would make a table.
 func endsFirst(ctx context.Context, tx *store.Tx, o order, now int64) (first share, err error) {
-	rows, err := tx.Query(ctx, `select id, available, expires_at from subscriptions
-		where account_id = $1 and available > 0 and starts_at <= $2 and expires_at > $2
+	rows, err := tx.Query(ctx, `select id, available + `+inDrawers("subscriptions.id")+`, expires_at from subscriptions
+		where account_id = $1 and (available > 0 or exists (select 1 from drawers d where d.owner = subscriptions.id and d.amount > 0)) and starts_at <= $2 and expires_at > $2
 			and (method = '*' or method = $3) and (segment = '*' or segment = $4)`, o.caller.AccountID, now, o.endpoint.Method, o.endpoint.Segment)
 	var end int64
 	err = store.Each("account: read subscriptions", rows, err, func(r store.Row) error {
@@ -182,10 +185,7 @@ func (s *Service) takeWallet(ctx context.Context, tx *store.Tx, o order, b *bill
 	if b.amount == 0 {
 		return nil
 	}
-	now := time.Now().UnixMilli()
-	err := tx.Expect(ctx, 1, noCredit(),
-		`update wallets set credit = credit - $2, updated_at = $3 where account_id = $1 and credit >= $2`, o.caller.AccountID, int64(b.amount), now)
-	if err != nil {
+	if err := s.takeFrom(ctx, tx, walletFund, o.caller.AccountID, int64(b.amount), noCredit()); err != nil {
 		return err
 	}
 	return s.transaction(ctx, tx, transaction{account: o.caller.AccountID, amount: -b.amount, charge: b.id, text: describe(o.product.Name, b.paid)})

@@ -236,33 +236,22 @@ func (m *meter) takeQuota(ctx context.Context, tx *store.Tx, l *lease, left *int
 }
 
 func (m *meter) takeSubscription(ctx context.Context, tx *store.Tx, l *lease, o order, size int64) error {
-	var available int64
-	now := time.Now().UnixMilli()
-	err := tx.QueryRow(ctx, `select id, available from subscriptions
-		where account_id = $1 and available > 0 and starts_at <= $2 and expires_at > $2
-			and (method = '*' or method = $3) and (segment = '*' or segment = $4)
-		order by expires_at, id limit 1`, o.caller.AccountID, now, o.endpoint.Method, o.endpoint.Segment).
-		Scan(&l.sourceID, &available)
-	if errors.Is(err, store.ErrNoRows) {
-		return nil
+	one, err := endsFirst(ctx, tx, o, time.Now().UnixMilli())
+	if err != nil || one.subscription == "" {
+		return err
 	}
+	n, err := portion(o.count, size, one.count)
 	if err != nil {
 		return err
 	}
-	n, err := portion(o.count, size, available)
-	if err != nil {
-		return err
-	}
-	done, err := tx.Exec(ctx, `update subscriptions set available = available - $2, updated_at = $3 where id = $1 and available >= $2`, l.sourceID, n, now)
-	if err == nil && done == 1 {
-		l.reserved = n
-	}
-	return err
+	l.sourceID = one.subscription
+	return m.reserve(ctx, tx, l, subscriptionFund, one.subscription, n, 1)
 }
 
 func (m *meter) takeWallet(ctx context.Context, tx *store.Tx, l *lease, o order, size int64) error {
 	var credit int64
-	if err := tx.QueryRow(ctx, `select credit from wallets where account_id = $1`, o.caller.AccountID).Scan(&credit); err != nil {
+	err := tx.QueryRow(ctx, `select credit + `+inDrawers("wallets.account_id")+` from wallets where account_id = $1`, o.caller.AccountID).Scan(&credit)
+	if err != nil {
 		return err
 	}
 	left := int64(1 << 40)
@@ -273,9 +262,15 @@ func (m *meter) takeWallet(ctx context.Context, tx *store.Tx, l *lease, o order,
 	if err != nil || n == 0 {
 		return err
 	}
-	done, err := tx.Exec(ctx, `update wallets set credit = credit - $2 where account_id = $1 and credit >= $2`, o.caller.AccountID, n*int64(l.price))
-	if err == nil && done == 1 {
-		l.reserved = n
+	return m.reserve(ctx, tx, l, walletFund, o.caller.AccountID, n, int64(l.price))
+}
+
+// reserve takes n lookups of a price from a fund; none where it has less by now.
+func (m *meter) reserve(ctx context.Context, tx *store.Tx, l *lease, f fund, owner string, n, price int64) error {
+	err := m.s.takeFrom(ctx, tx, f, owner, n*price, errChanged)
+	if errors.Is(err, errChanged) {
+		return nil
 	}
+	l.reserved = n
 	return err
 }

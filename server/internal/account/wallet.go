@@ -22,14 +22,15 @@ func (s *Service) Wallet(ctx context.Context, accountID string) (Wallet, error) 
 }
 
 func (s *Service) readWallet(ctx context.Context, accountID string) (w Wallet, err error) {
-	var created, updated int64
+	var created, updated, drawn int64
 	err = s.db.Read().QueryRow(ctx, `select credit + coalesce((select sum((l.reserved - l.used) * l.price) from meter_leases l
-			where l.account_id = w.account_id and l.source = 'wallet'), 0), created_at, updated_at
-		from wallets w where account_id = $1`, accountID).Scan((*int64)(&w.Credit), &created, &updated)
+			where l.account_id = w.account_id and l.source = 'wallet'), 0) + `+inDrawers("w.account_id")+`, created_at, updated_at,
+			coalesce((select max(d.updated_at) from drawers d where d.owner = w.account_id), 0)
+		from wallets w where account_id = $1`, accountID).Scan((*int64)(&w.Credit), &created, &updated, &drawn)
 	if errors.Is(err, store.ErrNoRows) {
 		return w, fault.New(fault.NotFound, "there is no wallet")
 	}
-	w.CreatedAt, w.UpdatedAt = store.Time(created), store.Time(updated)
+	w.CreatedAt, w.UpdatedAt = store.Time(created), store.Time(max(updated, drawn))
 	return w, err
 }
 
@@ -66,7 +67,7 @@ func (s *Service) credit(ctx context.Context, tx *store.Tx, accountID string, am
 	if amount > maxCredit {
 		return tooMuch()
 	}
-	n, err := tx.Exec(ctx, `update wallets set credit = credit + $2, updated_at = $3 where account_id = $1 and credit <= $4`,
+	n, err := tx.Exec(ctx, `update wallets set credit = credit + $2, updated_at = $3 where account_id = $1 and credit + `+inDrawers("wallets.account_id")+` <= $4`,
 		accountID, int64(amount), time.Now().UnixMilli(), int64(maxCredit-amount))
 	if err != nil {
 		return err
@@ -140,8 +141,8 @@ func (s *Service) Subscribe(ctx context.Context, accountID, scope string, reques
 	return u, err
 }
 
-const subscriptionColumns = `id, method, domain, segment, total,
-	available + coalesce((select sum(l.reserved - l.used) from meter_leases l where l.source_id = subscriptions.id), 0),
+var subscriptionColumns = `id, method, domain, segment, total,
+	available + coalesce((select sum(l.reserved - l.used) from meter_leases l where l.source_id = subscriptions.id), 0) + ` + inDrawers("subscriptions.id") + `,
 	price, starts_at, expires_at, created_at, updated_at`
 
 func scanSubscription(r store.Row) (u Subscription, err error) {

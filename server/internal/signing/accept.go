@@ -185,8 +185,8 @@ func (s *Service) checkSecurityLevel(ctx context.Context, c *enroll.Certificate,
 }
 
 // queue stores a record that waits, with the job that will work on it. The place in
-// the line comes first: the price locks the account's wallet for all servers until the
-// commit, and behind it nothing is asked of the database any more.
+// the line comes first: the price of an account with little credit locks its wallet for
+// all servers until the commit, and behind it nothing is asked of the database any more.
 func (x *run) queue(ctx context.Context) error {
 	r := x.record
 	unapproved := r.State == WaitSign && r.Approval == approvalWaiting

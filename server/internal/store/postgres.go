@@ -78,8 +78,14 @@ func (e *postgresEngine) enqueue(ctx context.Context, tx *Tx, args river.JobArgs
 func (e *postgresEngine) write(ctx context.Context, fn func(*Tx) error) error {
 	const tries = 5
 	for try := 1; ; try++ {
-		err := e.writeOnce(ctx, fn)
-		if err == nil || try == tries || !lostRace(err) {
+		err := e.writeOnce(ctx, fn, try)
+		if err == nil || try == tries {
+			return err
+		}
+		if errors.Is(err, ErrAgain) {
+			continue
+		}
+		if !lostRace(err) {
 			return err
 		}
 		select {
@@ -90,14 +96,14 @@ func (e *postgresEngine) write(ctx context.Context, fn func(*Tx) error) error {
 	}
 }
 
-func (e *postgresEngine) writeOnce(ctx context.Context, fn func(*Tx) error) error {
+func (e *postgresEngine) writeOnce(ctx context.Context, fn func(*Tx) error, try int) error {
 	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
 		return postgresError(err)
 	}
 	ptx := &postgresTx{conn: conn}
 	defer ptx.end(ctx)
-	tx := &Tx{Querier: ptx, engine: e, postgres: ptx}
+	tx := &Tx{Querier: ptx, engine: e, postgres: ptx, again: try > 1}
 	if err := fn(tx); err != nil {
 		return err
 	}

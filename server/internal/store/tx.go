@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"hash/fnv"
 	"io"
 
@@ -19,7 +20,15 @@ type Tx struct {
 	sql      *sql.Tx     // nil on PostgreSQL
 	after    []func()
 	carried  carried
+	again    bool
 }
+
+// ErrAgain has a write that fails with it on PostgreSQL run again: what was tried
+// because it is quick and mostly works did not, and Again says so.
+var ErrAgain = errors.New("store: to be tried again")
+
+// Again says that the write runs for another time.
+func (t *Tx) Again() bool { return t.again }
 
 // carried is a value that writes which share a commit hand on, and what stores it.
 type carried struct {
