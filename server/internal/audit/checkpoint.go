@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,6 +59,7 @@ type Checkpointer struct {
 	After     int64         // leaves; zero means 1000
 	Warn      *slog.Logger
 
+	waited   int64 // the last event that had no place at the last look
 	boxed    int64 // entries of the last checkpoint that went outside
 	mu       sync.Mutex
 	warned   string // the last warning: the same one is given once a minute
@@ -88,6 +90,7 @@ func (k *Checkpointer) Run(ctx context.Context) {
 			end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
 			outside.Wait()
+			k.waited = math.MaxInt64
 			k.step(end, func(_, _ int64) bool { return true })
 			k.outside(end)
 			return
@@ -104,21 +107,34 @@ func (k *Checkpointer) Run(ctx context.Context) {
 // due by entries is counted from the newest of all servers: where each of four counted
 // its own, every thousand entries were signed, and proved to go on, four times.
 func (k *Checkpointer) step(ctx context.Context, due func(size, newest int64) bool) int64 {
-	if _, err := k.Log.Sequence(ctx); err != nil {
+	h, err := k.sequence(ctx)
+	if err != nil {
 		k.warn(ctx, "sequence the audit log", err)
 	}
-	var size, newest int64
-	if err := k.Log.db.Read().QueryRow(ctx, `select size, checkpoint from audit_head where id = 1`).Scan(&size, &newest); err != nil {
-		k.warn(ctx, "read the audit log's head", err)
-		return -1
-	}
-	if !due(size, newest) {
+	if h == nil || !due(h.size, h.checkpoint) {
 		return -1
 	}
 	if _, err := k.Make(ctx); err != nil {
 		k.warn(ctx, "make an audit checkpoint", err)
 	}
-	return size
+	return h.size
+}
+
+// sequence gives places to events that had none when it looked the last time: of
+// several servers one does it for all, and the others find nothing left to do. The
+// head is that of after it.
+func (k *Checkpointer) sequence(ctx context.Context) (*head, error) {
+	h, waits, err := k.Log.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	overdue := waits.some() && waits.first <= k.waited
+	k.waited = waits.last
+	if n, err := k.Log.sequenceAll(ctx, overdue); err != nil || n == 0 {
+		return h, err
+	}
+	h, _, err = k.Log.look(ctx)
+	return h, err
 }
 
 func (k *Checkpointer) warn(ctx context.Context, what string, err error) {

@@ -18,3 +18,6 @@ func (k *Checkpointer) Look(ctx context.Context) (size, newest int64) {
 	k.step(ctx, func(s, n int64) bool { size, newest = s, n; return false })
 	return size, newest
 }
+
+// Unseen is how many events this process has not seen in the tree yet.
+func (l *Log) Unseen() int { return len(l.unseen.olderThan(-time.Hour)) }

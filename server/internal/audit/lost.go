@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,90 +23,74 @@ const KindLost = "audit-lost"
 type unseen struct {
 	mu   sync.Mutex
 	rows map[string]written // by their keyed digests
-	from int64              // leaves before this one were looked at
 }
 
 type written struct {
 	account, record, kind string
 	at                    time.Time
+	base                  int64 // its place is not before this leaf
 }
 
 // mostUnseen bounds them where a log cannot be sequenced.
 const mostUnseen = 100_000
 
 // lostAfter is when an event is missed: a commit is visible at once, and
-// sequencing takes a second.
+// sequencing takes a second. Those that another server has sequenced are looked
+// for some time before.
 var lostAfter = 30 * time.Second
+
+func lookedForAfter() time.Duration { return lostAfter / 10 }
 
 func (u *unseen) add(list []*row, base int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if len(u.rows) == 0 {
-		u.rows, u.from = map[string]written{}, base
+	if u.rows == nil {
+		u.rows = map[string]written{}
 	}
 	for _, r := range list {
 		if len(u.rows) < mostUnseen {
-			u.rows[string(r.mac)] = written{account: r.account, record: r.record, kind: r.kinds, at: time.Now()}
+			u.rows[string(r.mac)] = written{account: r.account, record: r.record, kind: r.kinds, at: time.Now(), base: base}
 		}
 	}
 }
 
 // see forgets what has a place.
-func (u *unseen) see(mac string, seq int64) {
+func (u *unseen) see(list []*row) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, r := range list {
+		delete(u.rows, string(r.mac))
+	}
+}
+
+func (u *unseen) forget(mac string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.rows, mac)
-	u.from = max(u.from, seq+1)
 }
 
-// start is the leaf to look from; false when nothing is missed.
-func (u *unseen) start() (int64, bool) {
+// olderThan are those that were written so long ago.
+func (u *unseen) olderThan(age time.Duration) map[string]written {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.from, len(u.rows) > 0
-}
-
-func (u *unseen) overdue() map[string]written {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	late := map[string]written{}
+	old := map[string]written{}
 	for mac, w := range u.rows {
-		if time.Since(w.at) > lostAfter {
-			late[mac] = w
+		if time.Since(w.at) > age {
+			old[mac] = w
 		}
 	}
-	return late
+	return old
 }
 
-// findLost looks for the events of this process among the leaves, and writes
-// down which are not in the log any more.
+// findLost looks for events of this process among the leaves that others have
+// made, and writes down which are not in the log any more.
 func (l *Log) findLost(ctx context.Context) error {
-	const page = 5000
-	for n := page; n == page; {
-		from, some := l.unseen.start()
-		if !some {
-			return nil
-		}
-		rows, err := l.db.Read().Query(ctx, `select mac, seq from audit_events where seq >= $1 order by seq limit $2`, from, page)
-		n = 0
-		err = store.Each("audit: look for own entries", rows, err, func(r store.Row) error {
-			var mac []byte
-			var seq int64
-			if err := r.Scan(&mac, &seq); err != nil {
-				return err
-			}
-			l.unseen.see(string(mac), seq)
-			n++
-			return nil
-		})
-		if err != nil {
-			return err
-		}
+	if err := l.findOwn(ctx); err != nil {
+		return err
 	}
-	from, _ := l.unseen.start()
-	for mac, w := range l.unseen.overdue() {
+	for mac, w := range l.unseen.olderThan(lostAfter) {
 		var there int64
-		err := l.db.Read().QueryRow(ctx, `select count(*) from audit_events where (seq is null or seq >= $1) and mac = $2`, from, []byte(mac)).Scan(&there)
+		err := l.db.Read().QueryRow(ctx, `select count(*) from audit_events where (seq is null or seq >= $1) and mac = $2`, w.base, []byte(mac)).Scan(&there)
 		if err != nil {
 			return fmt.Errorf("audit: look for own entries: %w", err)
 		}
@@ -118,7 +105,31 @@ func (l *Log) findLost(ctx context.Context) error {
 				return err
 			}
 		}
-		l.unseen.see(mac, -1)
+		l.unseen.forget(mac)
+	}
+	return nil
+}
+
+// findOwn forgets the events that have a place. Only these are read: were every
+// leaf of all servers read by each, a signature would cost more with every server.
+func (l *Log) findOwn(ctx context.Context) error {
+	old := l.unseen.olderThan(lookedForAfter())
+	for some := range slices.Chunk(slices.Collect(maps.Keys(old)), 1000) {
+		from := int64(math.MaxInt64)
+		macs := make([][]byte, len(some))
+		for i, mac := range some {
+			macs[i], from = []byte(mac), min(from, old[mac].base)
+		}
+		rows, err := l.db.Read().Query(ctx, `select mac from audit_events where seq >= $1 and mac = any($2)`, from, macs)
+		err = store.Each("audit: look for own entries", rows, err, func(r store.Row) error {
+			var mac []byte
+			err := r.Scan(&mac)
+			l.unseen.forget(string(mac))
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

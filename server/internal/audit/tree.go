@@ -26,10 +26,14 @@ func (l *Log) Sequence(ctx context.Context) (int, error) {
 	if l.db.Dialect() == store.SQLite {
 		return 0, nil
 	}
-	more, err := l.waiting(ctx)
+	_, waits, err := l.look(ctx)
 	if err != nil {
 		return 0, err
 	}
+	return l.sequenceAll(ctx, waits.some())
+}
+
+func (l *Log) sequenceAll(ctx context.Context, more bool) (int, error) {
 	total, after := 0, int64(-1)
 	for more {
 		placed := 0
@@ -45,25 +49,39 @@ func (l *Log) Sequence(ctx context.Context) (int, error) {
 	return total, l.findLost(ctx)
 }
 
-// waiting says whether an event has no place yet, and looks at the head as sequence
-// does. It only reads: to take the head is to write it, and every server with nothing to
-// do made two durable commits a second for that.
-func (l *Log) waiting(ctx context.Context) (waits bool, err error) {
-	h, err := l.scanHead(beside{l.db.Read().QueryRow(ctx, `select `+headColumns+`, exists (select 1 from audit_events where seq is null)
-		from audit_head where id = 1`), &waits})
-	if err == nil {
-		l.saw(h.size)
+// waiting are the first and the last event that have no place yet, by the order of
+// their arrival; 0 where there is none.
+type waiting struct{ first, last int64 }
+
+func (w waiting) some() bool { return w.first > 0 }
+
+// look reads the head as sequence does, and what waits. It only reads: to take the head
+// is to write it, and every server with nothing to do made two durable commits a
+// second for that.
+func (l *Log) look(ctx context.Context) (h *head, w waiting, err error) {
+	query := readHead
+	if l.db.Dialect() == store.PostgreSQL {
+		query = `select ` + headColumns + `, coalesce((select min(n) from audit_events where seq is null), 0),
+			coalesce((select max(n) from audit_events where seq is null), 0) from audit_head where id = 1`
 	}
-	return waits, err
+	row := l.db.Read().QueryRow(ctx, query)
+	if l.db.Dialect() == store.PostgreSQL {
+		row = beside{row, []any{&w.first, &w.last}}
+	}
+	if h, err = l.scanHead(row); err != nil {
+		return nil, w, err
+	}
+	l.saw(h.size)
+	return h, w, nil
 }
 
-// beside is a row with one column more than whoever scans it knows of.
+// beside is a row with more columns than whoever scans it knows of.
 type beside struct {
 	store.Row
-	more any
+	more []any
 }
 
-func (b beside) Scan(dest ...any) error { return b.Row.Scan(append(dest, b.more)...) }
+func (b beside) Scan(dest ...any) error { return b.Row.Scan(append(dest, b.more...)...) }
 
 // sequence takes the head row first: whoever else sequences waits for it. Texts
 // are not read: their digests are there, and authenticated.
@@ -72,7 +90,6 @@ func (l *Log) sequence(ctx context.Context, tx *store.Tx, after int64) (placed i
 	if err != nil {
 		return 0, after, false, err
 	}
-	tx.OnCommit(func() { l.saw(t.size) })
 	found, err := tx.Query(ctx, withoutTexts+`where seq is null and n > $1 order by n limit $2`, after, sequenceBatch)
 	pending, err := store.All("audit: read what waits", found, err, scanRow)
 	if err != nil || len(pending) == 0 {
@@ -87,6 +104,7 @@ func (l *Log) sequence(ctx context.Context, tx *store.Tx, after int64) (placed i
 		t.append(r)
 		placed += len(r.entries)
 	}
+	tx.OnCommit(func() { l.saw(t.size); l.unseen.see(pending) })
 	for part := range slices.Chunk(pending, 100) {
 		if err := number(ctx, tx, part); err != nil {
 			return 0, after, false, err

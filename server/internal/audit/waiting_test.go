@@ -3,7 +3,9 @@ package audit_test
 import (
 	"context"
 	"testing"
+	"time"
 
+	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
@@ -34,6 +36,55 @@ func TestNothingWaitsNothingIsWritten(t *testing.T) {
 		b.exec(t, `update audit_head set size = 2`)
 		if _, err := b.log.Sequence(context.Background()); err == nil {
 			t.Error("a head of somebody else's was not noticed")
+		}
+	})
+}
+
+// Of several servers one gives places to the events of all: what came since the last
+// look is left to whoever looks first, and an event waits for two looks at most.
+func TestOneSequencesForAll(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
+		if db.Dialect() != store.PostgreSQL {
+			t.Skip("events have their places when they are written")
+		}
+		defer audit.LoseAfter(10 * time.Millisecond)()
+		one, other := open(t, db, m), open(t, db, m)
+		write := func(b *logbook) {
+			t.Helper()
+			err := db.Write(t.Context(), func(tx *store.Tx) error {
+				return b.log.Append(t.Context(), tx, audit.Event{Account: "a", Record: "r", Kind: "test", Log: "event"})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, step := range []struct {
+			write, looks *logbook
+			size         int64
+		}{
+			{one, one, 0},     // the first look
+			{other, other, 0}, // its own first
+			{one, one, 3},     // what it saw before waits still: all get their places
+			{other, other, 3}, // what it saw before has its place
+			{one, other, 5},   // and so on, with the roles exchanged
+			{one, one, 5},
+		} {
+			write(step.write)
+			if size, _ := step.looks.keeper.Look(t.Context()); size != step.size {
+				t.Errorf("look %d: %d entries have places, want %d", i+1, size, step.size)
+			}
+		}
+		time.Sleep(20 * time.Millisecond) // each misses what it wrote and the other has sequenced
+		for _, b := range []*logbook{one, other} {
+			if _, err := b.log.Sequence(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if n := b.log.Unseen(); n != 0 {
+				t.Errorf("%d events are missed that are in the log", n)
+			}
+		}
+		if n := storetest.Count(t, db, `select count(*) from audit_events where kind = $1`, audit.KindLost); n != 0 {
+			t.Errorf("%d events are called lost", n)
 		}
 	})
 }
