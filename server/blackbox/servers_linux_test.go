@@ -28,19 +28,26 @@ type servers struct {
 	token        string
 	Certificates map[string]struct{ Username, Password string }
 	client       *http.Client
+	share        int // they have one of so many parts of the clients; 0: all
 }
 
 // startServers gives each of n processes its share of the cores: all of them, one,
 // or half of one.
 func startServers(t *testing.T, cfg storage, n int, env ...string) *servers {
 	t.Helper()
-	s := &servers{t: t}
+	return startSome(t, cfg, 0, n, n, env...)
+}
+
+// startSome starts those from to below of n processes, on one store.
+func startSome(t *testing.T, cfg storage, from, below, n int, env ...string) *servers {
+	t.Helper()
+	s := &servers{t: t, share: n / (below - from)}
 	cores := coresOf(t)
-	for i := range n {
+	for i := from; i < below; i++ {
 		cfg.Data = t.TempDir()
 		one := newNode(t, cfg)
 		one.env = append(one.env, env...)
-		if i > 0 {
+		if i > from {
 			copyFile(t, filepath.Join(s.nodes[0].args[1], "master.key"), filepath.Join(cfg.Data, "master.key"))
 		}
 		mine := cores
@@ -124,7 +131,7 @@ func (s *servers) request(kind string, docs any, options map[string]any) []byte 
 	return body
 }
 
-// send sends a request so many times by 32 clients, each to a server of its own.
+// send sends a request so many times by their clients, each to a server of its own.
 func (s *servers) send(kind string, body []byte, want string, times int) {
 	s.t.Helper()
 	s.sendEach(kind, [][]byte{body}, want, times)
@@ -136,7 +143,7 @@ func (s *servers) sendEach(kind string, bodies [][]byte, want string, times int)
 	var left atomic.Int64
 	left.Store(int64(times))
 	var all sync.WaitGroup
-	for i := range 32 {
+	for i := range 32 / max(s.share, 1) {
 		all.Go(func() {
 			for n := left.Add(-1); n >= 0; n = left.Add(-1) {
 				if _, err := s.post(s.nodes[i%len(s.nodes)], kind, bodies[n%int64(len(bodies))], want); err != nil {
@@ -213,17 +220,43 @@ func number(variable string, usual int) int {
 }
 
 // What a signature costs on one, two and four servers that share the cores, a
-// PostgreSQL and a bucket. They take turns, so that what disturbs one disturbs all.
-// ROGITO_BENCH_SIGNATURES is how many are made in each of the six cases.
+// PostgreSQL and a bucket; and on four that share nothing but the cores, each with a
+// database of its own, which is what running more processes costs whatever they do
+// together. They take turns, so that what disturbs one disturbs all.
+// ROGITO_BENCH_SIGNATURES is how many are made in each of the eight cases.
 func TestSeveralServers(t *testing.T) {
 	if os.Getenv("ROGITO_BENCH") == "" {
 		t.Skip("SKIPPED: set ROGITO_BENCH=1 to measure")
 	}
 	times := number("ROGITO_BENCH_SIGNATURES", 1600)
 	bucket, doc := storetest.S3(t), document(100_000)
-	var all []*servers
+	store := func() storage { return storage{Bucket: bucket, Database: storetest.Postgres(t)} }
+	type deployment struct {
+		name string
+		on   []*servers // each a store
+	}
+	all := make([]deployment, 0, 4)
 	for _, n := range []int{1, 2, 4} {
-		all = append(all, startServers(t, storage{Bucket: bucket, Database: storetest.Postgres(t)}, n))
+		all = append(all, deployment{strconv.Itoa(n), []*servers{startServers(t, store(), n)}})
+	}
+	apart := deployment{name: "4, each with a database of its own"}
+	for i := range 4 {
+		apart.on = append(apart.on, startSome(t, store(), i, i+1, 4))
+	}
+	all = append(all, apart)
+	send := func(d deployment, kind string, times int) {
+		var sent sync.WaitGroup
+		for _, s := range d.on {
+			sent.Go(func() { s.send(kind, s.request(kind, doc, nil), "DONE", times/len(d.on)) })
+		}
+		sent.Wait()
+	}
+	spent := func(d deployment) (sum effort) {
+		for _, s := range d.on {
+			sum.add(0, effort{}, s.spent())
+		}
+		sum.clock /= time.Duration(len(d.on))
+		return sum
 	}
 	fmt.Println("servers: | key | servers | a second, by the clock | server, ms of processor | of one | PostgreSQL, ms of processor | statements |")
 	fmt.Println("servers: |---|---|---|---|---|---|---|")
@@ -231,16 +264,15 @@ func TestSeveralServers(t *testing.T) {
 		sums := make([]effort, len(all))
 		const turns = 8
 		for range turns {
-			for i, s := range all {
-				body := s.request(key.kind, doc, nil)
-				s.send(key.kind, body, "DONE", 16*len(s.nodes)) // the key is open everywhere
-				before := s.spent()
-				s.send(key.kind, body, "DONE", times/turns)
-				sums[i].add(times/turns, before, s.spent())
+			for i, d := range all {
+				send(d, key.kind, 64) // the key is open everywhere
+				before := spent(d)
+				send(d, key.kind, times/turns)
+				sums[i].add(times/turns, before, spent(d))
 			}
 		}
 		for i, e := range sums {
-			fmt.Printf("servers: | %s | %d | %.0f | %.2f | %.2f | %.2f | %.1f |\n", key.name, len(all[i].nodes), float64(e.signatures)/e.clock.Seconds(),
+			fmt.Printf("servers: | %s | %s | %.0f | %.2f | %.2f | %.2f | %.1f |\n", key.name, all[i].name, float64(e.signatures)/e.clock.Seconds(),
 				e.each(e.server), e.each(e.server)/sums[0].each(sums[0].server), e.each(e.database), float64(e.statements)/float64(e.signatures))
 		}
 	}
