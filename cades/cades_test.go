@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,22 @@ func TestSignAndRead(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// Certificates and revocation data stand in the order of DER, which ISO 32000-2 asks for
+// in a PDF, however many are added later.
+func TestSetsAreInOrder(t *testing.T) {
+	pki := adestest.Must(t, clock)
+	signed := attached(t, pki.Actor(t, "good"), []byte("text"), pki)
+	for _, raw := range [][]byte{signed, raised(t, pki, signed, ades.LevelLT), raised(t, pki, signed, ades.LevelLTA)} {
+		sd, err := cms.ParseBytes(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(sd.Certificates) < 2 || !slices.IsSortedFunc(sd.Certificates, bytes.Compare) || !slices.IsSortedFunc(sd.Revocations, bytes.Compare) {
+			t.Errorf("%d certificates and %d revocations are out of order", len(sd.Certificates), len(sd.Revocations))
 		}
 	}
 }

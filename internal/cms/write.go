@@ -121,8 +121,9 @@ func (sd *SignedData) postamble() [3][]byte {
 	return [3][]byte{field(0xa0, sd.RawCertificates, sd.Certificates), field(0xa1, sd.RawCRLs, sd.Revocations), TLV(TagSet, infos...)}
 }
 
-// field encodes a SET OF, or gives it back as it stood when nothing was added:
-// an older archive time-stamp may be over those very bytes.
+// field encodes a SET OF in DER order, which ISO 32000-2, 12.8.3.3 asks for in a
+// PDF, or gives it back as it stood when nothing was added: an older archive
+// time-stamp may be over those very bytes.
 func field(tag byte, raw []byte, items [][]byte) []byte {
 	if raw != nil {
 		if e, _, err := ReadElement(raw); err == nil && bytes.Equal(e.Body, bytes.Join(items, nil)) {
@@ -132,7 +133,7 @@ func field(tag byte, raw []byte, items [][]byte) []byte {
 	if len(items) == 0 {
 		return nil
 	}
-	return TLV(tag, items...)
+	return SetOf(tag, items)
 }
 
 // AddDigestAlgorithm adds an algorithm unless it is listed.
