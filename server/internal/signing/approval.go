@@ -89,8 +89,8 @@ func (s *Service) Approve(ctx context.Context, from Caller, id string) (*Record,
 		return nil, err
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update signatures set approval = 'APPROVED', approved_by = $1, approval_proof = $4, updated_at = $2 where id = $3 and approval = 'WAITING' and approval_until > $2
-			and deleted_at = 0 and `+isWaitSign, from.TokenID, store.Millis(s.config.Now()), id, proof)
+		n, err := tx.Exec(ctx, `update signatures set approval = 'APPROVED', approved_by = $1, approval_proof = $4, updated_at = $2 where id = $3 and `+
+			only(`approval = 'WAITING' and approval_until > $2 and deleted_at = 0 and `+isWaitSign), from.TokenID, store.Millis(s.config.Now()), id, proof)
 		if err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (s *Service) endUnapproved(ctx context.Context, r *Record, why string) erro
 		return errDecided
 	}
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update signatures set approval = 'REFUSED', lease_by = $1, lease_until = $2 where id = $3 and approval = $4 and deleted_at = 0 and `+isWaiting,
+		n, err := tx.Exec(ctx, `update signatures set approval = 'REFUSED', lease_by = $1, lease_until = $2 where id = $3 and `+only(`approval = $4 and deleted_at = 0 and `+isWaiting),
 			x.lease, store.Millis(s.config.Now().Add(s.config.Lease)), r.ID, r.Approval)
 		if err == nil && n == 0 {
 			err = errDecided

@@ -130,9 +130,11 @@ func (x *run) permitted() time.Duration {
 	return min(intent.Within, max(x.config.Lease*2/3, leastPermit))
 }
 
+var leaseOn = `update signatures set lease_until = $1 where id = $2 and ` + only(`lease_by = $3 and state = $4 and approval in ('', 'APPROVED') and deleted_at = 0`)
+
 // keepLease makes sure that the record is ours and may be signed.
 func (x *run) keepLease(ctx context.Context, tx *store.Tx) error {
-	return tx.Expect(ctx, 1, errLost, `update signatures set lease_until = $1 where id = $2 and lease_by = $3 and state = $4 and approval in ('', 'APPROVED') and deleted_at = 0`,
+	return tx.Expect(ctx, 1, errLost, leaseOn,
 		store.Millis(x.config.Now().Add(x.config.Lease)), x.record.ID, x.lease, string(WaitSign))
 }
 

@@ -580,3 +580,21 @@ func TestStoredOptions(t *testing.T) {
 		}
 	})
 }
+
+// A record is found by its id, whatever else is asked of it, before the database has
+// counted its rows too.
+func TestRecordsAreFoundByID(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
+		by := map[store.Dialect]string{store.SQLite: "(id=?)", store.PostgreSQL: "signatures_pkey"}[db.Dialect()]
+		for query, args := range map[string][]any{
+			moveTo(Done, `lease_until = 0`): {"DONE", 1, "id", "lease"},
+			takeLease:                       {"lease", 2, "id", 1},
+			leaseOn:                         {2, "id", "lease", "WAIT_SIGN"},
+			`select id from signatures where id = $1 and ` + only(`deleted_at = 0`): {"id"},
+		} {
+			if p := plan(t, db, query, args...); !strings.Contains(p, by) {
+				t.Errorf("%s:\n%s", query, p)
+			}
+		}
+	})
+}

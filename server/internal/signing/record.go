@@ -164,11 +164,11 @@ func (s *Service) scanWith(row store.Row, more ...any) (*Record, error) {
 
 // Find returns a record of an account with its files, or fault 140.
 func (s *Service) Find(ctx context.Context, account, id string) (*Record, error) {
-	return s.find(ctx, `where id = $1 and account_id = $2 and deleted_at = 0`, id, account)
+	return s.find(ctx, `where id = $1 and account_id = $2 and `+only(`deleted_at = 0`), id, account)
 }
 
 func (s *Service) byID(ctx context.Context, id string) (*Record, error) {
-	return s.find(ctx, `where id = $1 and deleted_at = 0`, id)
+	return s.find(ctx, `where id = $1 and `+only(`deleted_at = 0`), id)
 }
 
 func (s *Service) find(ctx context.Context, where string, args ...any) (*Record, error) {
@@ -256,7 +256,7 @@ func (s *Service) listed(ctx context.Context, query string, args ...any) ([]*Rec
 	if err != nil || len(ids) == 0 {
 		return []*Record{}, err
 	}
-	rows, err = s.db.Read().Query(ctx, `select `+columns+` from signatures where id`+store.In(len(ids))+` and deleted_at = 0 order by id desc`, ids...)
+	rows, err = s.db.Read().Query(ctx, `select `+columns+` from signatures where id`+store.In(len(ids))+` and `+only(`deleted_at = 0`)+` order by id desc`, ids...)
 	return store.All("signing: list", rows, err, s.scan)
 }
 

@@ -40,7 +40,7 @@ func (s *Service) erase(ctx context.Context, r *Record, why string) error {
 		// Whether the price comes back is decided by the state that the record ends in.
 		var state State
 		err := tx.QueryRow(ctx, `update signatures set deleted_at = $1, updated_at = $1, title = '', description = '', caller_address = '', options = '{}', secret = null,
-				callback = null, error_message = '', signer = '', evidence = '', approval = '', lease_by = '', lease_until = 0 where id = $2 and deleted_at = 0 returning state`,
+				callback = null, error_message = '', signer = '', evidence = '', approval = '', lease_by = '', lease_until = 0 where id = $2 and `+only(`deleted_at = 0`)+` returning state`,
 			store.Millis(s.config.Now()), r.ID).Scan(&state)
 		if errors.Is(err, store.ErrNoRows) {
 			return fault.New(fault.NotFound, "no such signature")

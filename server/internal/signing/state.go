@@ -63,15 +63,25 @@ var (
 	workable = isWaiting + ` and deleted_at = 0 and not (` + isWaitSign + ` and approval = 'WAITING')`
 )
 
+// only is a condition on a row that is found by its id. Said plainly, PostgreSQL may take an
+// index of some rows, that of all that waits or of all that were not deleted, which looks
+// smaller than that of the ids, and read through whatever is in it: 539 pages for a
+// signature among 800, 0.9 ms of the 1.6 that PostgreSQL took for all of it.
+func only(condition string) string { return "(" + condition + ") is true" }
+
 // transition moves a record along the table, if it is still ours: whoever took
 // it over has it, and we get errLost. What else changes is given as SQL whose
 // arguments begin with $5.
 func (x *run) transition(ctx context.Context, tx *store.Tx, to State, set string, args ...any) error {
-	from := stateIs(func(s State) bool { return slices.Contains(s.Next(), to) })
-	err := tx.Expect(ctx, 1, errLost, `update signatures set state = $1, updated_at = $2, `+set+` where id = $3 and lease_by = $4 and deleted_at = 0 and `+from,
+	err := tx.Expect(ctx, 1, errLost, moveTo(to, set),
 		append([]any{string(to), store.Millis(x.record.UpdatedAt), x.record.ID, x.lease}, args...)...)
 	if err != nil {
 		return fmt.Errorf("signing: to %s: %w", to, err)
 	}
 	return nil
+}
+
+func moveTo(to State, set string) string {
+	from := stateIs(func(s State) bool { return slices.Contains(s.Next(), to) })
+	return `update signatures set state = $1, updated_at = $2, ` + set + ` where id = $3 and ` + only(`lease_by = $4 and deleted_at = 0 and `+from)
 }

@@ -108,12 +108,14 @@ func (s *Service) claimHead(ctx context.Context, tx *store.Tx) (*run, error) {
 	}
 }
 
+var takeLease = `update signatures set lease_by = $1, lease_until = $2, starts = starts + 1
+	where id = $3 and lease_until <= $4 and ` + only(workable) + ` returning account_id, starts, failures`
+
 // lease gets the lease of a record that waits, unless somebody has it.
 func (s *Service) lease(ctx context.Context, tx *store.Tx, id string) (*run, error) {
 	now := s.config.Now()
 	x := &run{Service: s, record: &Record{ID: id}, lease: newLease()}
-	err := tx.QueryRow(ctx, `update signatures set lease_by = $1, lease_until = $2, starts = starts + 1
-		where id = $3 and lease_until <= $4 and `+workable+` returning account_id, starts, failures`,
+	err := tx.QueryRow(ctx, takeLease,
 		x.lease, store.Millis(now.Add(s.config.Lease)), id, store.Millis(now)).Scan(&x.record.AccountID, &x.starts, &x.failures)
 	if errors.Is(err, store.ErrNoRows) {
 		return nil, nil
