@@ -81,17 +81,8 @@ func (s *Service) take(ctx context.Context, tx *store.Tx, id string, o order) (*
 	} else if b.free, b.left, err = takeQuota(ctx, tx, o, day); err != nil {
 		return nil, err
 	}
-	rest := o.count - b.free
-	if b.subscribed, err = s.takeSubscriptions(ctx, tx, o, rest); err != nil {
+	if err := s.pay(ctx, tx, o, b, o.count-b.free); err != nil {
 		return nil, err
-	}
-	if rest -= b.subscriptions(); rest > 0 {
-		if b.paid, b.amount = rest, Micro(rest)*o.product.Price; o.product.Price > 0 && rest > int64(maxCredit/o.product.Price) {
-			return nil, noCredit()
-		}
-		if err := s.takeWallet(ctx, tx, o, b); err != nil {
-			return nil, err
-		}
 	}
 	if err := countToken(ctx, tx, o.caller, b); err != nil {
 		return nil, err
@@ -100,6 +91,62 @@ func (s *Service) take(ctx context.Context, tx *store.Tx, id string, o order) (*
 		s.usage.spend(o.caller, o.endpoint, spending{free: b.free, subscription: b.subscriptions(), wallet: b.paid, amount: b.amount})
 	})
 	return b, nil
+}
+
+// pay takes the rest of an order from subscriptions and the wallet. Nearly always
+// there is no subscription, and the statement that takes the money makes sure of it.
+func (s *Service) pay(ctx context.Context, tx *store.Tx, o order, b *bill, rest int64) (err error) {
+	if rest == 0 {
+		return nil
+	}
+	t := s.till(o.caller.AccountID)
+	if o.product.Price > 0 && rest <= int64(maxCredit/o.product.Price) && !tx.Again() && !t.subscribed.Load() {
+		b.paid, b.amount = rest, Micro(rest)*o.product.Price
+		if err = s.takeUnsubscribed(ctx, tx, t, o, b); !errors.Is(err, errOtherwise) {
+			return err
+		}
+		b.paid, b.amount = 0, 0
+	}
+	if b.subscribed, err = s.takeSubscriptions(ctx, tx, o, rest); err != nil {
+		return err
+	}
+	t.subscribed.Store(len(b.subscribed) > 0)
+	if rest -= b.subscriptions(); rest == 0 {
+		return nil
+	}
+	if b.paid, b.amount = rest, Micro(rest)*o.product.Price; o.product.Price > 0 && rest > int64(maxCredit/o.product.Price) {
+		return noCredit()
+	}
+	return s.takeWallet(ctx, tx, o, b)
+}
+
+// errOtherwise says that an order is not to be paid in the way that was tried.
+var errOtherwise = errors.New("account: to be paid otherwise")
+
+// takeUnsubscribed takes a bill from the wallet of an account that has no subscription
+// for it, or fails with errOtherwise; on PostgreSQL the write is run again then.
+func (s *Service) takeUnsubscribed(ctx context.Context, tx *store.Tx, t *till, o order, b *bill) error {
+	otherwise := errOtherwise
+	if s.db.Dialect() == store.PostgreSQL {
+		if otherwise = store.ErrAgain; t.turn() {
+			return errOtherwise
+		}
+		t.taken.Add(1)
+	}
+	err := t.takeQuickly(ctx, tx, walletFund, otherwise, unsubscribed,
+		o.caller.AccountID, int64(b.amount), o.endpoint.Method, o.endpoint.Segment)
+	if err != nil {
+		return err
+	}
+	return s.movement(ctx, tx, o, b)
+}
+
+var unsubscribed = ` and not exists (select 1` + inForce("$3", "$4", "$5") + `)`
+
+// inForce are the subscriptions of account $1 that an order can be paid from.
+func inForce(now, method, segment string) string {
+	return ` from subscriptions where account_id = $1 and starts_at <= ` + now + ` and expires_at > ` + now + ` and method in ('*', ` + method + `) and segment in ('*', ` + segment + `)
+		and (available > 0 or exists (select 1 from drawers d where d.owner = subscriptions.id and d.amount > 0))`
 }
 
 func noCredit() error { return fault.New(fault.NoCredit, "insufficient credit in wallet") }
@@ -163,9 +210,8 @@ var errChanged = errors.New("account: the fund changed meanwhile")
 // there is none. Nearly always there is none, and to have none put in order the
 // database would make a table.
 func endsFirst(ctx context.Context, tx *store.Tx, o order, now int64) (first share, err error) {
-	rows, err := tx.Query(ctx, `select id, available + `+inDrawers("subscriptions.id")+`, expires_at from subscriptions
-		where account_id = $1 and (available > 0 or exists (select 1 from drawers d where d.owner = subscriptions.id and d.amount > 0)) and starts_at <= $2 and expires_at > $2
-			and (method = '*' or method = $3) and (segment = '*' or segment = $4)`, o.caller.AccountID, now, o.endpoint.Method, o.endpoint.Segment)
+	rows, err := tx.Query(ctx, `select id, available + `+inDrawers("subscriptions.id")+`, expires_at`+inForce("$2", "$3", "$4"),
+		o.caller.AccountID, now, o.endpoint.Method, o.endpoint.Segment)
 	var end int64
 	err = store.Each("account: read subscriptions", rows, err, func(r store.Row) error {
 		var one share
@@ -188,6 +234,10 @@ func (s *Service) takeWallet(ctx context.Context, tx *store.Tx, o order, b *bill
 	if err := s.takeFrom(ctx, tx, walletFund, o.caller.AccountID, int64(b.amount), noCredit()); err != nil {
 		return err
 	}
+	return s.movement(ctx, tx, o, b)
+}
+
+func (s *Service) movement(ctx context.Context, tx *store.Tx, o order, b *bill) error {
 	return s.transaction(ctx, tx, transaction{account: o.caller.AccountID, amount: -b.amount, charge: b.id, text: describe(o.product.Name, b.paid)})
 }
 

@@ -54,8 +54,9 @@ const (
 // till is what a server remembers of a fund, by owner. It only says where to
 // try first.
 type till struct {
-	taken  atomic.Int64
-	filled atomic.Bool
+	taken      atomic.Int64
+	filled     atomic.Bool
+	subscribed atomic.Bool // the account whose wallet it is paid from a subscription
 }
 
 func (s *Service) till(owner string) *till {
@@ -69,22 +70,31 @@ func (s *Service) till(owner string) *till {
 // takeFrom takes n from a fund, or fails with short where it does not have so
 // much: here, or when the transaction commits.
 func (s *Service) takeFrom(ctx context.Context, tx *store.Tx, f fund, owner string, n int64, short error) error {
-	now := time.Now().UnixMilli()
 	if s.db.Dialect() != store.PostgreSQL {
-		return tx.Expect(ctx, 1, short, f.take, owner, n, now)
+		return tx.Expect(ctx, 1, short, f.take, owner, n, time.Now().UnixMilli())
 	}
 	t := s.till(owner)
-	taken := t.taken.Add(1)
-	switch {
-	case tx.Again():
-		return t.takeAlone(ctx, tx, f, owner, n, short)
-	case t.filled.Load():
-		return tx.Expect(ctx, 1, store.ErrAgain, `update drawers set amount = amount - $2, updated_at = $3 where owner = $1 and slot =
-			(select slot from drawers where owner = $1 and amount >= $2 order by random() limit 1 for update skip locked)`, owner, n, now)
-	case taken%often == 0:
+	turn := t.turn()
+	t.taken.Add(1)
+	if turn || tx.Again() {
 		return t.takeAlone(ctx, tx, f, owner, n, short)
 	}
-	return tx.Expect(ctx, 1, store.ErrAgain, f.take, owner, n, now)
+	return t.takeQuickly(ctx, tx, f, store.ErrAgain, "", owner, n)
+}
+
+// turn says that it is time to fill drawers, or to find those that others have filled.
+func (t *till) turn() bool { return t.taken.Load()%often == often-1 && !t.filled.Load() }
+
+// takeQuickly takes n from a drawer that nobody holds, or where there are none from
+// the fund's own row, in one statement, which ends with further conditions. It does not
+// say why it could not.
+func (t *till) takeQuickly(ctx context.Context, tx *store.Tx, f fund, otherwise error, further, owner string, n int64, args ...any) error {
+	query := f.take
+	if t.filled.Load() {
+		query = `update drawers set amount = amount - $2, updated_at = $3 where owner = $1 and slot =
+			(select slot from drawers where owner = $1 and amount >= $2 order by random() limit 1 for update skip locked)`
+	}
+	return tx.Expect(ctx, 1, otherwise, query+further, append([]any{owner, n, time.Now().UnixMilli()}, args...)...)
 }
 
 // takeAlone takes n from a fund that no other transaction takes from meanwhile

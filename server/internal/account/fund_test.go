@@ -83,6 +83,42 @@ func TestFundsToTheLast(t *testing.T) {
 	})
 }
 
+// A subscription pays from the moment it is there until it is used up, and the wallet
+// before and after.
+func TestSubscriptionInBetween(t *testing.T) {
+	each(t, account.Config{}, func(t *testing.T, r room) {
+		a := r.account(t, account.NewAccount{Email: "a@example.org", Credit: 60 * account.Euro})
+		c := r.caller(t, "Bearer "+a.Token)
+		price := account.DefaultPrices().Signature
+		sign := func(n int, credit account.Micro) {
+			t.Helper()
+			for range n {
+				if err := r.sign(c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if w, err := r.Wallet(ctx, c.AccountID); err != nil || w.Credit != credit {
+				t.Errorf("wallet %v, %v; want %v", w.Credit, err, credit)
+			}
+		}
+		sign(2, 60*account.Euro-2*price)
+		for _, scope := range []string{"GET:*/EU-QES_automatic", "POST:*/EU-QES_automatic"} { // the first is for other calls
+			if _, err := r.Subscribe(ctx, c.AccountID, scope, 3, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sign(3, 60*account.Euro-2*price)
+		sign(2, 60*account.Euro-4*price)
+		sign(100, 60*account.Euro-104*price) // with drawers, where there are any
+		if _, err := r.Subscribe(ctx, c.AccountID, "POST:*/*", 5, 0); err != nil {
+			t.Fatal(err)
+		}
+		sign(5, 60*account.Euro-104*price)
+		sign(1, 60*account.Euro-105*price)
+		balance(t, r, c.AccountID)
+	})
+}
+
 // What is in drawers pays for a certificate and for lookups too.
 func TestDrawersPayForAll(t *testing.T) {
 	prices := account.DefaultPrices()
