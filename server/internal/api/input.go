@@ -35,9 +35,7 @@ func (u *uploaded) Object() (map[string]jsontext.Value, error) {
 	if u.Value.Kind() != '{' {
 		return nil, fault.New(fault.BadBody, "body must be a JSON object")
 	}
-	var m map[string]jsontext.Value
-	err := u.Spool.Unmarshal(u.Value, &m)
-	return m, err
+	return upload.Members(u.Value)
 }
 
 // Decode decodes the whole JSON body.
