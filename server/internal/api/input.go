@@ -68,28 +68,34 @@ func inputKindOf(f reflect.StructField) inputKind {
 }
 
 // body reads the request's body into the input's Body and returns its digest,
-// which tells one request from another under the same idempotency key.
+// which tells one request from another under the same idempotency key; nil
+// without such a key.
 func (b *binding) body(a *API, c *call, r *http.Request, op *Op, in any) ([]byte, error) {
-	if !b.input.some && !op.Idempotent {
-		return nil, nil
+	if !op.Idempotent || r.Header.Get("Idempotency-Key") == "" {
+		return nil, b.read(a, c, r, op, in, nil)
 	}
 	sum := sha256.New()
 	io.WriteString(sum, r.Method+" "+r.URL.RequestURI()+"\n")
+	err := b.read(a, c, r, op, in, sum)
+	return sum.Sum(nil), err
+}
+
+// read reads the body; sum is nil where nobody asks for its digest.
+func (b *binding) read(a *API, c *call, r *http.Request, op *Op, in any, sum hash.Hash) error {
 	if !b.input.some {
-		return sum.Sum(nil), nil
+		return nil
 	}
 	form, boundary, err := mediaType(r, op)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	rd, err := a.reader(c, r, op, sum)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.spool = upload.New(a.opts.SpoolDir, a.opts.Limits)
-	asked := r.Header.Get("Idempotency-Key") != ""
-	if !asked || form {
-		rd.sum = nil // nobody will ask, or the parts are digested
+	if form {
+		rd.sum = nil // the parts are digested
 	}
 	c.spool.Expect(r.ContentLength)
 	if op.Passing && r.ProtoMajor == 1 { // HTTP/2 may be writing from it yet when an answer was broken off
@@ -101,17 +107,17 @@ func (b *binding) body(a *API, c *call, r *http.Request, op *Op, in any) ([]byte
 		if err == nil { // only at the end of a body does the server notice that its client hangs up
 			_, err = io.Copy(io.Discard, rd)
 		}
-		if err == nil && asked {
+		if err == nil && sum != nil {
 			err = digestParts(sum, up.Parts)
 		}
 	} else {
 		up.Value, err = c.spool.ReadJSON(rd)
 	}
 	if b.input.optional && rd.n == 0 {
-		return sum.Sum(nil), nil
+		return nil
 	}
 	if err != nil {
-		return nil, readError(err)
+		return readError(err)
 	}
 	if b.known != nil && form {
 		b.known.strangersInForm(c, up.Parts)
@@ -121,9 +127,9 @@ func (b *binding) body(a *API, c *call, r *http.Request, op *Op, in any) ([]byte
 	dst := reflect.ValueOf(in).Elem().FieldByIndex(b.index)
 	if b.input.raw {
 		*dst.Addr().Interface().(interface{ upload() *uploaded }).upload() = up
-		return sum.Sum(nil), nil
+		return nil
 	}
-	return sum.Sum(nil), wrongField(op, c.spool.Unmarshal(up.Value, dst.Addr().Interface()))
+	return wrongField(op, c.spool.Unmarshal(up.Value, dst.Addr().Interface()))
 }
 
 // digestParts digests what a form says and not how: the boundary between its
@@ -165,6 +171,12 @@ func mediaType(r *http.Request, op *Op) (form bool, boundary string, err error) 
 	if ct == "" && !op.FormOnly {
 		return false, "", nil
 	}
+	if ct == "application/json" && !op.FormOnly { // as nearly all clients write it: 2 µs to parse, and a form's 4
+		return false, "", nil
+	}
+	if boundary, ok := strings.CutPrefix(ct, "multipart/form-data; boundary="); ok && aToken(boundary) && (op.Form != nil || op.FormOnly) {
+		return true, boundary, nil
+	}
 	mt, params, err := mime.ParseMediaType(ct)
 	if err != nil {
 		return false, "", fault.New(fault.UnsupportedMedia, "Content-Type %q is malformed", ct)
@@ -184,6 +196,18 @@ func mediaType(r *http.Request, op *Op) (form bool, boundary string, err error) 
 		return false, "", fault.New(fault.UnsupportedMedia, "Content-Type %q is not supported: send application/json or multipart/form-data", mt)
 	}
 	return false, "", fault.New(fault.UnsupportedMedia, "Content-Type %q is not supported: send application/json", mt)
+}
+
+// aToken says that all of a text is letters, digits and hyphens.
+func aToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // reader bounds a body in size, and digests it as it passes.

@@ -22,7 +22,7 @@ func FuzzDecodeStandard(f *testing.F) {
 		f.Add([]byte(base64.RawStdEncoding.EncodeToString(b)))
 		f.Add([]byte(base64.URLEncoding.EncodeToString(b)))
 	}
-	long := strings.Repeat("QUJD", 26)
+	long := strings.Repeat("QUJD", 50)
 	for i := range len(long) {
 		for _, c := range []string{"=", "\n", " ", "-", "\x00", "\xff", "*", "\r\n"} {
 			f.Add([]byte(long[:i] + c + long[i+1:]))
