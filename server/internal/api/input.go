@@ -225,16 +225,22 @@ func (a *API) reader(c *call, r *http.Request, op *Op, sum hash.Hash) (*bodyRead
 	return &bodyReader{r: http.MaxBytesReader(c, r.Body, limit), sum: sum}, nil
 }
 
-// bodyReader counts and digests.
+// bodyReader counts and digests. The end of a body comes with its last bytes:
+// whoever looks for it once more need not go down to the connection.
 type bodyReader struct {
-	r   io.Reader
-	sum hash.Hash
-	n   int64
+	r     io.Reader
+	sum   hash.Hash
+	n     int64
+	ended bool
 }
 
 func (p *bodyReader) Read(b []byte) (int, error) {
+	if p.ended {
+		return 0, io.EOF
+	}
 	n, err := p.r.Read(b)
 	p.n += int64(n)
+	p.ended = err == io.EOF
 	if p.sum != nil {
 		p.sum.Write(b[:n])
 	}
