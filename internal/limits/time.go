@@ -28,8 +28,8 @@ func WithTime(ctx context.Context, most time.Duration) (bounded context.Context,
 }
 
 // timed ends as one with a deadline does. Readers only ask whether it has ended:
-// what those hang on who wait for it is made when the first of them does (4 µs
-// of every reading below a server's context, which makes its own timer then).
+// what those hang on who wait for it is made when the first of them does (1.9 µs
+// for 3.4; a server's own context does the same).
 type timed struct {
 	context.Context
 	most   time.Duration

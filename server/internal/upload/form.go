@@ -126,7 +126,7 @@ func headerOf(p *multipart.Part) partHeader {
 }
 
 // usualHeader reads a header letter for letter as browsers, curl and most
-// libraries write it (0.2 µs of the 3 that the rules take); false where it is
+// libraries write it (0.2 µs, by the rules 4); false where it is
 // any other.
 func usualHeader(head string) (h partHeader, ok bool) {
 	line, rest, more := strings.Cut(head, "\r\n")

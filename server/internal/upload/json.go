@@ -237,7 +237,7 @@ func (s *Spool) Text(v jsontext.Value) (Text, bool) {
 }
 
 // Members are those of an object of this body, which was checked when it was
-// read: token by token, since reflection takes 13 µs for three of them, not 2.
+// read: token by token, which takes half of the time of reflection (2.5 µs for 4.6).
 func Members(v jsontext.Value) (map[string]jsontext.Value, error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(v)) // which it reads in place
 	if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '{' {
