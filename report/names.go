@@ -1,9 +1,6 @@
 package report
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // Name is who a certificate speaks of: the attributes of a distinguished name
 // that people ask for.
@@ -18,15 +15,37 @@ type Name struct {
 	Country      string `json:"country,omitempty"`
 }
 
-// fiscalCode is the form of an Italian one, with the letters that replace
+// isFiscalCode knows the form of an Italian one, with the letters that replace
 // digits where two people would share it.
-var fiscalCode = regexp.MustCompile(`^[A-Z]{6}[0-9LMNPQRSTUV]{2}[ABCDEHLMPRST][0-9LMNPQRSTUV]{2}[A-Z][0-9LMNPQRSTUV]{3}[A-Z]$`)
+func isFiscalCode(s string) bool {
+	const (
+		letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		digits  = "0123456789LMNPQRSTUV"
+		months  = "ABCDEHLMPRST"
+	)
+	if len(s) != 16 {
+		return false
+	}
+	for i, kind := range []byte("aaaaaa00m00a000a") {
+		allowed := letters
+		switch kind {
+		case '0':
+			allowed = digits
+		case 'm':
+			allowed = months
+		}
+		if strings.IndexByte(allowed, s[i]) < 0 {
+			return false
+		}
+	}
+	return true
+}
 
 // code says that a common name is an identifier and no name: a fiscal code and
 // a number with a slash between, as older Italian certificates have it.
 func (n Name) code() string {
 	first, _, _ := strings.Cut(n.Common, "/")
-	if first = strings.ToUpper(strings.TrimSpace(first)); fiscalCode.MatchString(first) {
+	if first = strings.ToUpper(strings.TrimSpace(first)); isFiscalCode(first) {
 		return first
 	}
 	return ""
@@ -60,7 +79,7 @@ func (n Name) fiscal() string {
 	for _, prefix := range []string{"TINIT-", "IT:", "IT-", "CF:"} {
 		s = strings.TrimPrefix(s, prefix)
 	}
-	if fiscalCode.MatchString(s) {
+	if isFiscalCode(s) {
 		return s
 	}
 	return n.code()

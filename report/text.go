@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -212,7 +213,13 @@ func (r *Report) certificate(c *Conclusion) *Certificate {
 	if c.Signature == nil || c.Signature.SigningCertificate == nil {
 		return nil
 	}
-	return r.Facts.Certificates[ades.FactID(c.Signature.SigningCertificate)]
+	der := c.Signature.SigningCertificate
+	if len(c.Path) > 0 { // which mostly begins with it, and comparing is cheaper than a digest
+		if cert := r.Facts.Certificates[c.Path[0]]; cert != nil && bytes.Equal(cert.Raw, der) {
+			return cert
+		}
+	}
+	return r.Facts.Certificates[ades.FactID(der)]
 }
 
 // documentRows describe the document itself: its name, size and digest.

@@ -16,8 +16,25 @@ func stamp(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	text := t.UTC().Format(wireTime)
+	text := wireText(t.UTC())
 	return &text
+}
+
+// wireText is t.Format(wireTime) without reading the layout: 0.1 µs for 0.6, and a
+// report has seven of them.
+func wireText(t time.Time) string {
+	year, month, day := t.Date()
+	hour, minute, second := t.Clock()
+	if year < 0 || year > 9999 {
+		return t.Format(wireTime)
+	}
+	b := []byte(wireTime)
+	for _, n := range [...]struct{ at, value int }{{0, year / 100}, {2, year % 100}, {5, int(month)}, {8, day}, {11, hour}, {14, minute}, {17, second}} {
+		b[n.at], b[n.at+1] = '0'+byte(n.value/10), '0'+byte(n.value%10)
+	}
+	ms := t.Nanosecond() / int(time.Millisecond)
+	b[20], b[21], b[22] = '0'+byte(ms/100), '0'+byte(ms/10%10), '0'+byte(ms%10)
+	return string(b)
 }
 
 // View is the verification report of the published contract (A3 of the seed
@@ -223,7 +240,7 @@ func (r *Report) signatureView(c *Conclusion) SignatureView {
 	if s.Algorithm.KeySize > 0 {
 		v.KeySize = &s.Algorithm.KeySize
 	}
-	r.signer(&v, s)
+	r.signer(&v, c)
 	if s.PDF != nil {
 		v.Changes = append(v.Changes, s.PDF.Changes...)
 	}
@@ -244,13 +261,14 @@ func digestOf(s *ades.Signature) string {
 	return s.Algorithm.Digest
 }
 
-func (r *Report) signer(v *SignatureView, s *ades.Signature) {
+func (r *Report) signer(v *SignatureView, c *Conclusion) {
+	s := c.Signature
 	if s.SigningCertificate == nil {
 		return
 	}
 	text := base64.StdEncoding.EncodeToString(s.SigningCertificate)
 	v.Certificate = &text
-	cert := r.Facts.Certificates[ades.FactID(s.SigningCertificate)]
+	cert := r.certificate(c)
 	if cert == nil {
 		return
 	}
@@ -307,7 +325,7 @@ func (r *Report) notes() []NoteView {
 		for _, m := range c.Messages {
 			add(i, m)
 		}
-		if cert := r.Facts.Certificates[ades.FactID(c.Signature.SigningCertificate)]; cert != nil && cert.Sandbox {
+		if cert := r.certificate(c); cert != nil && cert.Sandbox {
 			add(i, Message{Severity: Warning, Block: "sandbox", Text: "The certificate is a test certificate (SANDBOX): the signature has no legal value."})
 		}
 	}

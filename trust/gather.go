@@ -145,6 +145,11 @@ func (g *gathering) evidence(list []ades.Evidence) {
 			g.note("%s from %s cannot be read", strings.ToUpper(string(e.Kind)), e.Origin)
 		}
 	}
+	g.responders()
+}
+
+// responders takes in the certificates of the responses that came since.
+func (g *gathering) responders() {
 	for ; g.ocsps < len(g.ev.ocsps); g.ocsps++ {
 		o := g.ev.ocsps[g.ocsps]
 		for _, der := range o.Certificates[:min(len(o.Certificates), 16)] {
@@ -220,8 +225,10 @@ func (g *gathering) along(f found, depth int, fetch bool) {
 		}
 		revs := g.store.revocations(cert, issuer, &g.ev, g.pool)
 		exempt := cert.OCSPNoCheck && depth > 0 && i == 0 // a responder that is not asked about
-		if g.network && fetch && f.anchor != nil && !exempt && !g.current(revs) && g.fetchRevocation(cert, issuer) {
-			revs = g.store.revocations(cert, issuer, &g.ev, g.pool)
+		if g.network && fetch && f.anchor != nil && !exempt && !g.current(revs) {
+			if all := g.fetchRevocation(cert, issuer); all != nil {
+				revs = all
+			}
 		}
 		g.facts.Revocations[cert.ID()] = revs
 		for _, r := range revs {
@@ -247,22 +254,20 @@ func (g *gathering) current(revs []*report.Revocation) bool {
 	return false
 }
 
-// fetchRevocation asks OCSP first and takes the list when that fails.
-func (g *gathering) fetchRevocation(cert, issuer *pkix.Certificate) bool {
+// fetchRevocation asks OCSP first and takes the list when that fails. It returns
+// all statements about the certificate that there are then; nil where nothing
+// came.
+func (g *gathering) fetchRevocation(cert, issuer *pkix.Certificate) []*report.Revocation {
 	if g.asked[cert.ID()] || g.fetches >= maxFetches {
-		return false
+		return nil
 	}
 	g.asked[cert.ID()] = true
 	g.fetches++
 	b, err := g.store.fetchOCSP(g.ctx, cert, issuer, g.now)
 	if err == nil && g.store.addEvidence(&g.ev, ades.EvidenceOCSP, fromNetwork, b, g.pool.work) {
-		if o, err := pkix.ParseOCSPResponse(b); err == nil {
-			for _, der := range o.Certificates {
-				g.add(der)
-			}
-		}
-		if len(g.store.revocations(cert, issuer, &g.ev, g.pool)) > 0 {
-			return true
+		g.responders()
+		if revs := g.store.revocations(cert, issuer, &g.ev, g.pool); len(revs) > 0 {
+			return revs
 		}
 	}
 	if err != nil && err != errNoAddress {
@@ -274,10 +279,10 @@ func (g *gathering) fetchRevocation(cert, issuer *pkix.Certificate) bool {
 		if err != errNoAddress {
 			g.note("CRL for %s: %v", describe(cert), err)
 		}
-		return false
+		return nil
 	}
 	g.ev.addList(l)
-	return true
+	return g.store.revocations(cert, issuer, &g.ev, g.pool)
 }
 
 // describe writes a certificate into the facts.

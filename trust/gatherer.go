@@ -157,8 +157,10 @@ func (w *collector) revocation(cert, issuer *pkix.Certificate, depth int) {
 		return
 	}
 	revs := w.g.store.revocations(cert, issuer, &w.g.ev, w.g.pool)
-	if w.g.network && !w.g.current(revs) && w.g.fetchRevocation(cert, issuer) {
-		revs = w.g.store.revocations(cert, issuer, &w.g.ev, w.g.pool)
+	if w.g.network && !w.g.current(revs) {
+		if all := w.g.fetchRevocation(cert, issuer); all != nil {
+			revs = all
+		}
 	}
 	revs = slices.DeleteFunc(revs, func(r *report.Revocation) bool { return r.Unauthorized || r.Status == "unknown" })
 	if len(revs) == 0 {

@@ -249,11 +249,10 @@ func (s *Set) Find(subject []byte) [][]byte {
 // leaf.
 func (s *Set) Services(anchor, leaf []byte) []*report.Service {
 	n := s.current.Load()
-	a, err := pkix.ParseCertificate(anchor)
-	if err != nil {
+	if len(n.bySubject) == 0 { // as in Find
 		return nil
 	}
-	l, err := pkix.ParseCertificate(leaf)
+	a, err := pkix.ParseCertificate(anchor)
 	if err != nil {
 		return nil
 	}
@@ -264,6 +263,13 @@ func (s *Set) Services(anchor, leaf []byte) []*report.Service {
 				ids = append(ids, i)
 			}
 		}
+	}
+	if ids == nil { // of most certificates of a path
+		return nil
+	}
+	l, err := pkix.ParseCertificate(leaf)
+	if err != nil {
+		return nil
 	}
 	var out []*report.Service
 	for _, i := range ids {

@@ -60,8 +60,12 @@ func inLane(ctx context.Context, lane chan struct{}, b *Budget, work func(contex
 	}
 	select {
 	case lane <- struct{}{}:
-	case <-ctx.Done():
-		return nil, false, ctx.Err()
+	default: // only who has to wait needs a channel that ends it
+		select {
+		case lane <- struct{}{}:
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		}
 	}
 	defer func() {
 		if leave == nil {

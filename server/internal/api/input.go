@@ -35,9 +35,7 @@ func (u *uploaded) Object() (map[string]jsontext.Value, error) {
 	if u.Value.Kind() != '{' {
 		return nil, fault.New(fault.BadBody, "body must be a JSON object")
 	}
-	var m map[string]jsontext.Value
-	err := u.Spool.Unmarshal(u.Value, &m)
-	return m, err
+	return upload.Members(u.Value)
 }
 
 // Decode decodes the whole JSON body.
@@ -70,28 +68,34 @@ func inputKindOf(f reflect.StructField) inputKind {
 }
 
 // body reads the request's body into the input's Body and returns its digest,
-// which tells one request from another under the same idempotency key.
+// which tells one request from another under the same idempotency key; nil
+// without such a key.
 func (b *binding) body(a *API, c *call, r *http.Request, op *Op, in any) ([]byte, error) {
-	if !b.input.some && !op.Idempotent {
-		return nil, nil
+	if !op.Idempotent || r.Header.Get("Idempotency-Key") == "" {
+		return nil, b.read(a, c, r, op, in, nil)
 	}
 	sum := sha256.New()
 	io.WriteString(sum, r.Method+" "+r.URL.RequestURI()+"\n")
+	err := b.read(a, c, r, op, in, sum)
+	return sum.Sum(nil), err
+}
+
+// read reads the body; sum is nil where nobody asks for its digest.
+func (b *binding) read(a *API, c *call, r *http.Request, op *Op, in any, sum hash.Hash) error {
 	if !b.input.some {
-		return sum.Sum(nil), nil
+		return nil
 	}
 	form, boundary, err := mediaType(r, op)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	rd, err := a.reader(c, r, op, sum)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	c.spool = upload.New(a.opts.SpoolDir, a.opts.Limits)
-	asked := r.Header.Get("Idempotency-Key") != ""
-	if !asked || form {
-		rd.sum = nil // nobody will ask, or the parts are digested
+	if form {
+		rd.sum = nil // the parts are digested
 	}
 	c.spool.Expect(r.ContentLength)
 	if op.Passing && r.ProtoMajor == 1 { // HTTP/2 may be writing from it yet when an answer was broken off
@@ -103,17 +107,17 @@ func (b *binding) body(a *API, c *call, r *http.Request, op *Op, in any) ([]byte
 		if err == nil { // only at the end of a body does the server notice that its client hangs up
 			_, err = io.Copy(io.Discard, rd)
 		}
-		if err == nil && asked {
+		if err == nil && sum != nil {
 			err = digestParts(sum, up.Parts)
 		}
 	} else {
 		up.Value, err = c.spool.ReadJSON(rd)
 	}
 	if b.input.optional && rd.n == 0 {
-		return sum.Sum(nil), nil
+		return nil
 	}
 	if err != nil {
-		return nil, readError(err)
+		return readError(err)
 	}
 	if b.known != nil && form {
 		b.known.strangersInForm(c, up.Parts)
@@ -123,9 +127,9 @@ func (b *binding) body(a *API, c *call, r *http.Request, op *Op, in any) ([]byte
 	dst := reflect.ValueOf(in).Elem().FieldByIndex(b.index)
 	if b.input.raw {
 		*dst.Addr().Interface().(interface{ upload() *uploaded }).upload() = up
-		return sum.Sum(nil), nil
+		return nil
 	}
-	return sum.Sum(nil), wrongField(op, c.spool.Unmarshal(up.Value, dst.Addr().Interface()))
+	return wrongField(op, c.spool.Unmarshal(up.Value, dst.Addr().Interface()))
 }
 
 // digestParts digests what a form says and not how: the boundary between its
@@ -167,6 +171,12 @@ func mediaType(r *http.Request, op *Op) (form bool, boundary string, err error) 
 	if ct == "" && !op.FormOnly {
 		return false, "", nil
 	}
+	if ct == "application/json" && !op.FormOnly { // as nearly all clients write it: 2 µs to parse, and a form's 4
+		return false, "", nil
+	}
+	if boundary, ok := strings.CutPrefix(ct, "multipart/form-data; boundary="); ok && aToken(boundary) && (op.Form != nil || op.FormOnly) {
+		return true, boundary, nil
+	}
 	mt, params, err := mime.ParseMediaType(ct)
 	if err != nil {
 		return false, "", fault.New(fault.UnsupportedMedia, "Content-Type %q is malformed", ct)
@@ -188,6 +198,18 @@ func mediaType(r *http.Request, op *Op) (form bool, boundary string, err error) 
 	return false, "", fault.New(fault.UnsupportedMedia, "Content-Type %q is not supported: send application/json", mt)
 }
 
+// aToken says that all of a text is letters, digits and hyphens.
+func aToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return s != ""
+}
+
 // reader bounds a body in size, and digests it as it passes.
 func (a *API) reader(c *call, r *http.Request, op *Op, sum hash.Hash) (*bodyReader, error) {
 	limit := op.MaxBody
@@ -203,16 +225,22 @@ func (a *API) reader(c *call, r *http.Request, op *Op, sum hash.Hash) (*bodyRead
 	return &bodyReader{r: http.MaxBytesReader(c, r.Body, limit), sum: sum}, nil
 }
 
-// bodyReader counts and digests.
+// bodyReader counts and digests. The end of a body comes with its last bytes:
+// whoever looks for it once more need not go down to the connection.
 type bodyReader struct {
-	r   io.Reader
-	sum hash.Hash
-	n   int64
+	r     io.Reader
+	sum   hash.Hash
+	n     int64
+	ended bool
 }
 
 func (p *bodyReader) Read(b []byte) (int, error) {
+	if p.ended {
+		return 0, io.EOF
+	}
 	n, err := p.r.Read(b)
 	p.n += int64(n)
+	p.ended = err == io.EOF
 	if p.sum != nil {
 		p.sum.Write(b[:n])
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,51 +12,61 @@ import (
 // the rest of such a call (1.3 µs of 30).
 type timed struct {
 	context.Context
-	end time.Time
+	begun  time.Time
+	limit  time.Duration
+	over   atomic.Bool
+	waited atomic.Pointer[waited] // nil until somebody waits
 
-	mu     sync.Mutex
-	waited context.Context // nil until somebody waits
+	mu sync.Mutex // of who makes it
+}
+
+type waited struct {
+	context.Context
 	cancel context.CancelFunc
-	over   bool
 }
 
 func withTimeout(parent context.Context, from time.Time, d time.Duration) *timed {
-	return &timed{Context: parent, end: from.Add(d)}
+	return &timed{Context: parent, begun: from, limit: d}
 }
 
 // Deadline implements context.Context.
 func (t *timed) Deadline() (time.Time, bool) {
-	if end, ok := t.Context.Deadline(); ok && end.Before(t.end) {
+	own := t.begun.Add(t.limit)
+	if end, ok := t.Context.Deadline(); ok && end.Before(own) {
 		return end, true
 	}
-	return t.end, true
+	return own, true
 }
 
 // Done implements context.Context.
 func (t *timed) Done() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.waited == nil {
-		t.waited, t.cancel = context.WithDeadline(t.Context, t.end)
-		if t.over {
-			t.cancel()
+	w := t.waited.Load()
+	if w == nil {
+		w = new(waited)
+		w.Context, w.cancel = context.WithDeadline(t.Context, t.begun.Add(t.limit))
+		if t.over.Load() {
+			w.cancel()
 		}
+		t.waited.Store(w)
 	}
-	return t.waited.Done()
+	return w.Done()
 }
 
-// Err implements context.Context.
+// Err implements context.Context. A verification asks a hundred times: no lock,
+// and the clock that is cheaper to read (6 µs of one with both).
 func (t *timed) Err() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	if w := t.waited.Load(); w != nil {
+		return w.Err()
+	}
+	if err := t.Context.Err(); err != nil {
+		return err
+	}
 	switch {
-	case t.waited != nil:
-		return t.waited.Err()
-	case t.Context.Err() != nil:
-		return t.Context.Err()
-	case t.over:
+	case t.over.Load():
 		return context.Canceled
-	case !time.Now().Before(t.end):
+	case time.Since(t.begun) >= t.limit:
 		return context.DeadlineExceeded
 	}
 	return nil
@@ -64,11 +75,8 @@ func (t *timed) Err() error {
 // Value implements context.Context. What waits for this context looks for the
 // one that ends it, by a key of its own.
 func (t *timed) Value(key any) any {
-	t.mu.Lock()
-	waited := t.waited
-	t.mu.Unlock()
-	if waited != nil {
-		return waited.Value(key)
+	if w := t.waited.Load(); w != nil {
+		return w.Value(key)
 	}
 	return t.Context.Value(key)
 }
@@ -77,8 +85,8 @@ func (t *timed) Value(key any) any {
 func (t *timed) leave() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.over = true
-	if t.waited != nil {
-		t.cancel()
+	t.over.Store(true)
+	if w := t.waited.Load(); w != nil {
+		w.cancel()
 	}
 }

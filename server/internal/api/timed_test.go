@@ -31,7 +31,7 @@ func TestTimed(t *testing.T) {
 			child, stop := context.WithCancel(ctx)
 			if !waits {
 				stop() // nobody waits: the child asked, but is gone
-				ctx.waited = nil
+				ctx.waited.Store(nil)
 			}
 			c.end(cancel, ctx)
 			if err := ctx.Err(); !errors.Is(err, c.want) || c.want == nil && err != nil {

@@ -162,7 +162,10 @@ func decodeStandard(dst, src []byte) (n int, ok bool) {
 	}
 	done, ok := 0, true
 	if vectors {
-		done = decodeBlocks(dst, src)
+		if wide {
+			done = decodeWide(dst, src)
+		}
+		done += decodeBlocks(dst[done/4*3:], src[done:])
 	} else {
 		done, ok = decodePairs(dst, src)
 	}

@@ -22,7 +22,7 @@ func FuzzDecodeStandard(f *testing.F) {
 		f.Add([]byte(base64.RawStdEncoding.EncodeToString(b)))
 		f.Add([]byte(base64.URLEncoding.EncodeToString(b)))
 	}
-	long := strings.Repeat("QUJD", 26)
+	long := strings.Repeat("QUJD", 50)
 	for i := range len(long) {
 		for _, c := range []string{"=", "\n", " ", "-", "\x00", "\xff", "*", "\r\n"} {
 			f.Add([]byte(long[:i] + c + long[i+1:]))
@@ -40,13 +40,13 @@ func FuzzDecodeStandard(f *testing.F) {
 			got, beyond := room[:len(text)/4*3], room[len(text)/4*3:]
 			n, ok := decodeStandard(got, text)
 			if ok != plain {
-				t.Fatalf("%q: taken %v, and by the library %v (vectors %v)", text, ok, err, vectors)
+				t.Fatalf("%q: taken %v, and by the library %v (vectors %v, wide %v)", text, ok, err, vectors, wide)
 			}
 			if ok && !bytes.Equal(got[:n], want[:m]) {
-				t.Fatalf("%q: %q, and by the library %q (vectors %v)", text, got[:n], want[:m], vectors)
+				t.Fatalf("%q: %q, and by the library %q (vectors %v, wide %v)", text, got[:n], want[:m], vectors, wide)
 			}
 			if len(bytes.Trim(beyond, "\xa5")) > 0 {
-				t.Fatalf("%q: written beyond its room (vectors %v)", text, vectors)
+				t.Fatalf("%q: written beyond its room (vectors %v, wide %v)", text, vectors, wide)
 			}
 		})
 	})
@@ -72,14 +72,16 @@ func FuzzOrdinary(f *testing.F) {
 	})
 }
 
-// eachWay does something without vectors, and with them where there are some.
+// eachWay does something without vectors, and with those that there are.
 func eachWay(do func()) {
-	has := vectors
-	defer func() { vectors = has }()
-	vectors = false
+	has, wider := vectors, wide
+	defer func() { vectors, wide = has, wider }()
+	vectors, wide = false, false
 	do()
-	if has {
-		vectors = true
+	if vectors = has; has {
+		do()
+	}
+	if wide = wider; has && wider {
 		do()
 	}
 }
@@ -94,7 +96,7 @@ func BenchmarkDecodeStandard(b *testing.B) {
 		}
 	})
 	eachWay(func() {
-		b.Run(fmt.Sprintf("own, vectors %v", vectors), func(b *testing.B) {
+		b.Run(fmt.Sprintf("own, vectors %v, wide %v", vectors, wide), func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
 				decodeStandard(dst, text)

@@ -9,6 +9,7 @@ import (
 	"mime/multipart"
 	"net/textproto"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"rogito.dev/rogito/ades"
@@ -57,7 +58,7 @@ func (s *Spool) readParts(mr *multipart.Reader) ([]Part, error) {
 		if _, err := io.CopyBuffer(w, p, make([]byte, 32<<10)); err != nil {
 			return nil, formError(err)
 		}
-		parts = append(parts, s.part(p, w.Source()))
+		parts = append(parts, s.part(headerOf(p), w.Source()))
 	}
 }
 
@@ -81,12 +82,15 @@ func (s *Spool) partsOf(body []byte, boundary string) (parts []Part) {
 		if head, rest, ok = bytes.Cut(rest, []byte("\r\n\r\n")); !ok {
 			return nil
 		}
-		header := plainHeader(head)
-		if header == nil || bytes.HasPrefix(rest, delimiter[2:]) { // an empty part may share its line break
+		header, plain := usualHeader(string(head))
+		if !plain {
+			header, plain = plainHeader(head)
+		}
+		if !plain || bytes.HasPrefix(rest, delimiter[2:]) { // an empty part may share its line break
 			return nil
 		}
 		if content, rest, ok = cut(rest, delimiter); ok {
-			parts = append(parts, s.part(&multipart.Part{Header: header}, bytes.NewReader(content)))
+			parts = append(parts, s.part(header, bytes.NewReader(content)))
 		}
 	}
 	return nil
@@ -114,30 +118,79 @@ func cut(b, delimiter []byte) (before, after []byte, found bool) {
 	return b[:at+n], b[at+n+last+1:], true
 }
 
-// plainHeader reads the header of a part; nil where it is not as usual.
-func plainHeader(head []byte) textproto.MIMEHeader {
+// partHeader is what the header of a part says.
+type partHeader struct{ field, file, contentType string }
+
+func headerOf(p *multipart.Part) partHeader {
+	return partHeader{p.FormName(), p.FileName(), p.Header.Get("Content-Type")}
+}
+
+// usualHeader reads a header letter for letter as browsers, curl and most
+// libraries write it (0.2 µs, by the rules 4); false where it is
+// any other.
+func usualHeader(head string) (h partHeader, ok bool) {
+	line, rest, more := strings.Cut(head, "\r\n")
+	if h.field, line, ok = quoted(line, `Content-Disposition: form-data; name="`); !ok {
+		return h, false
+	}
+	if line != "" {
+		if h.file, line, ok = quoted(line, `; filename="`); !ok || line != "" {
+			return h, false
+		}
+		if h.file != "" {
+			h.file = filepath.Base(h.file) // as mime/multipart has it
+		}
+	}
+	if more {
+		h.contentType, ok = strings.CutPrefix(rest, "Content-Type: ")
+		ok = ok && plainText(h.contentType) && strings.TrimSpace(h.contentType) == h.contentType
+	}
+	return h, ok
+}
+
+// quoted is a plain text between what opens it and a quotation mark.
+func quoted(line, opening string) (text, rest string, ok bool) {
+	if rest, ok = strings.CutPrefix(line, opening); !ok {
+		return "", "", false
+	}
+	text, rest, ok = strings.Cut(rest, `"`)
+	return text, rest, ok && plainText(text)
+}
+
+// plainText says that all of a text is ASCII that means itself in a header.
+func plainText(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// plainHeader reads the header of a part; false where it is not as usual.
+func plainHeader(head []byte) (h partHeader, ok bool) {
 	if len(head) == 0 || head[0] == '\r' {
-		return nil
+		return h, false
 	}
 	lines := strings.NewReader(string(head) + "\r\n\r\n")
 	r := bufio.NewReaderSize(lines, lines.Len())
 	header, err := textproto.NewReader(r).ReadMIMEHeader()
 	if err != nil || r.Buffered()+lines.Len() > 0 {
-		return nil
+		return h, false
 	}
-	return header
+	return headerOf(&multipart.Part{Header: header}), true
 }
 
-func (s *Spool) part(p *multipart.Part, src ades.Source) Part {
-	name := p.FileName()
+func (s *Spool) part(h partHeader, src ades.Source) Part {
+	name := h.file
 	if name != "" {
 		// Some clients send whole paths, of either kind.
 		name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	}
 	return Part{
-		Field: p.FormName(),
+		Field: h.field,
 		File:  name != "",
-		Type:  p.Header.Get("Content-Type"),
+		Type:  h.contentType,
 		Text:  Text{src: src, spool: s, raw: name != "", name: name},
 	}
 }

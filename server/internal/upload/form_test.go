@@ -25,6 +25,11 @@ var forms = []string{
 	"--b\r\n A: x\r\n\r\none\r\n--b--\r\n",
 	"--b--\r\n",
 	"",
+	"--b\r\nContent-Disposition: form-data; name=\"f; x\"; filename=\"dir/a file.pdf\"\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nx\r\n--b\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\nfalse\r\n--b--\r\n",
+	"--b\r\nContent-Disposition: form-data; name=\"\"; filename=\"\"\r\nContent-Type: \r\n\r\nx\r\n--b--\r\n",
+	"--b\r\nContent-Disposition: form-data; name=\"é\"; filename=\"è\\\"\"\r\nContent-Type:  a \r\nX: y\r\n\r\nx\r\n--b--\r\n",
+	"--b\r\nContent-Disposition: form-data; name=\"a\"; name=\"b\"\r\nContent-Type: a\r\nContent-Disposition: x\r\n\r\nx\r\n--b--\r\n",
+	"--b\r\nContent-Disposition: form-data; name=\"a\"; filename=\"/\"\r\n\r\nx\r\n--b--\r\n",
 }
 
 // read is what a reading of a body gives, to be compared.

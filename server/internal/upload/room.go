@@ -29,15 +29,21 @@ func (s *Spool) room(n int) []byte {
 		fresh := make([]byte, (step+1)*roomStep)
 		room = &fresh
 	}
-	s.lent = append(s.lent, room)
+	s.lent = append(s.lent, lent{room, n})
 	return (*room)[:n:n]
+}
+
+// lent is a room of which a body has the beginning.
+type lent struct {
+	room *[]byte
+	used int
 }
 
 // leave gives the rooms back, cleared: a body holds what is its sender's alone.
 func (s *Spool) leave() {
-	for _, room := range s.lent {
-		clear(*room)
-		rooms[len(*room)/roomStep-1].Put(room)
+	for _, l := range s.lent {
+		clear((*l.room)[:l.used])
+		rooms[len(*l.room)/roomStep-1].Put(l.room)
 	}
 	s.lent = nil
 }

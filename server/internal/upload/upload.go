@@ -22,6 +22,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/go-json-experiment/json"
+
 	"rogito.dev/rogito/ades"
 )
 
@@ -85,18 +87,19 @@ func (e *SpoolError) Unwrap() error { return e.Err }
 // Spool holds what one request brought. It is not safe for concurrent use
 // while a body is being read; the sources it hands out are.
 type Spool struct {
-	dir    string
-	limits Limits
-	mark   string // what stands in the skeleton for a long string, with a number after it
-	texts  []Text
-	mu     sync.Mutex
-	file   *os.File
-	end    int64 // of what is in the file
-	short  int   // bytes of memory for what is short
-	held   int64 // of the shared memory
-	expect int64 // bytes of the body, where they are known
-	lends  bool
-	lent   []*[]byte // rooms that others had and will have
+	dir     string
+	limits  Limits
+	mark    string // what stands in the skeleton for a long string, with a number after it
+	texts   []Text
+	readers json.Options // of what is decoded, made when first needed
+	mu      sync.Mutex
+	file    *os.File
+	end     int64 // of what is in the file
+	short   int   // bytes of memory for what is short
+	held    int64 // of the shared memory
+	expect  int64 // bytes of the body, where they are known
+	lends   bool
+	lent    []lent // rooms that others had and will have
 }
 
 // New returns an empty spool whose files are made in dir; the empty string

@@ -342,8 +342,10 @@ func plain(s *Spool, v jsontext.Value) any {
 		}
 		return out
 	case '{':
-		var m map[string]jsontext.Value
-		s.Unmarshal(v, &m)
+		m, err := Members(v)
+		if err != nil {
+			return err
+		}
 		out := map[string]any{}
 		for k, e := range m {
 			t, _ := s.Text(jsontext.Value(must(jsontext.AppendQuote(nil, k))))

@@ -168,3 +168,77 @@ none:
 	VZEROUPPER
 	MOVQ AX, ret+40(FP)
 	RET
+
+// What a character of ASCII stands for; of the others only the highest bit is set.
+DATA sixes<>+0(SB)/8, $0x8080808080808080
+DATA sixes<>+8(SB)/8, $0x8080808080808080
+DATA sixes<>+16(SB)/8, $0x8080808080808080
+DATA sixes<>+24(SB)/8, $0x8080808080808080
+DATA sixes<>+32(SB)/8, $0x8080808080808080
+DATA sixes<>+40(SB)/8, $0x3f8080803e808080
+DATA sixes<>+48(SB)/8, $0x3b3a393837363534
+DATA sixes<>+56(SB)/8, $0x8080808080803d3c
+DATA sixes<>+64(SB)/8, $0x0605040302010080
+DATA sixes<>+72(SB)/8, $0x0e0d0c0b0a090807
+DATA sixes<>+80(SB)/8, $0x161514131211100f
+DATA sixes<>+88(SB)/8, $0x8080808080191817
+DATA sixes<>+96(SB)/8, $0x201f1e1d1c1b1a80
+DATA sixes<>+104(SB)/8, $0x2827262524232221
+DATA sixes<>+112(SB)/8, $0x302f2e2d2c2b2a29
+DATA sixes<>+120(SB)/8, $0x8080808080333231
+GLOBL sixes<>(SB), RODATA|NOPTR, $128
+
+// Three bytes of every four, as above, all side by side.
+DATA packed<>+0(SB)/8, $0x090a040506000102
+DATA packed<>+8(SB)/8, $0x161011120c0d0e08
+DATA packed<>+16(SB)/8, $0x1c1d1e18191a1415
+DATA packed<>+24(SB)/8, $0x292a242526202122
+DATA packed<>+32(SB)/8, $0x363031322c2d2e28
+DATA packed<>+40(SB)/8, $0x3c3d3e38393a3435
+DATA packed<>+48(SB)/8, $0x0000000000000000
+DATA packed<>+56(SB)/8, $0x0000000000000000
+GLOBL packed<>(SB), RODATA|NOPTR, $64
+
+// func decodeWide(dst, src []byte) int
+TEXT ·decodeWide(SB), NOSPLIT, $0-56
+	MOVQ dst_base+0(FP), DI
+	MOVQ dst_len+8(FP), DX
+	MOVQ src_base+24(FP), SI
+	MOVQ src_len+32(FP), CX
+	MOVQ CX, AX
+	VMOVDQU64    sixes<>+0(SB), Z8
+	VMOVDQU64    sixes<>+64(SB), Z9
+	VMOVDQU64    packed<>(SB), Z10
+	VPBROADCASTD pair<>(SB), Z11
+	VPBROADCASTD quad<>(SB), Z12
+
+wide:
+	CMPQ CX, $64
+	JLT  rest
+	CMPQ DX, $64 // 48 bytes are decoded, 64 are written
+	JLT  rest
+	VMOVDQU64 (SI), Z0
+	VMOVDQA64 Z0, Z1
+	VPERMI2B  Z9, Z8, Z1
+	VPORQ     Z0, Z1, Z0
+	VPMOVB2M  Z0, K1
+	KORTESTQ  K1, K1
+	JNZ       rest
+
+	// Twelve bits of two, 24 of four.
+	VPMADDUBSW Z11, Z1, Z1
+	VPMADDWD   Z12, Z1, Z1
+	VPERMB     Z1, Z10, Z1
+	VMOVDQU64  Z1, (DI)
+
+	ADDQ $64, SI
+	SUBQ $64, CX
+	ADDQ $48, DI
+	SUBQ $48, DX
+	JMP  wide
+
+rest:
+	VZEROUPPER
+	SUBQ CX, AX
+	MOVQ AX, ret+48(FP)
+	RET

@@ -2,7 +2,9 @@
 
 package upload
 
-var vectors = false
+var vectors, wide = false, false
+
+func decodeWide(_, _ []byte) int { return 0 }
 
 func decodeBlocks(_, _ []byte) int { return 0 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"net"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/report"
@@ -25,18 +26,26 @@ func (q *verification) answerWith(view *report.View, plain ades.Source, message 
 	text := &mark
 	view.PlainDocument = &text
 	var b bytes.Buffer
+	b.Grow(8 << 10) // of one signature: more grows
 	if err := api.Encode(&b, &api.Op{}, &api.Answer{Data: view, Message: message}); err != nil {
 		return nil, err
 	}
 	before, after, _ := bytes.Cut(b.Bytes(), []byte(mark))
-	size := int64(len(before)+len(after)) + (plain.Size()+2)/3*4
+	c := &api.Content{Type: "application/json", Size: int64(len(before)+len(after)) + (plain.Size()+2)/3*4}
 	known := q.known(plain)
 	done := int64(len(known) / 4 * 3)
-	content := newBase64Reader(io.NewSectionReader(plain, done, plain.Size()-done))
-	return &api.Content{
-		Type: "application/json", Size: size,
-		Reader: io.MultiReader(bytes.NewReader(before), bytes.NewReader(known), content, bytes.NewReader(after)),
-	}, nil
+	rest := io.NewSectionReader(plain, done, plain.Size()-done)
+	if known == nil {
+		c.Reader = io.MultiReader(bytes.NewReader(before), newBase64Reader(rest), bytes.NewReader(after))
+		return c, nil
+	}
+	last := make([]byte, rest.Size()) // two bytes at most
+	if _, err := io.ReadFull(rest, last); err != nil {
+		return nil, err
+	}
+	end := append(base64.StdEncoding.AppendEncode(nil, last), after...)
+	c.Reader = &net.Buffers{before, known, end}
+	return c, nil
 }
 
 // known is the beginning of the content's base64 that the client has sent: what
