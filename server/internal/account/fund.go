@@ -56,15 +56,28 @@ const (
 type till struct {
 	taken      atomic.Int64
 	filled     atomic.Bool
-	subscribed atomic.Bool // the account whose wallet it is paid from a subscription
+	subscribed atomic.Bool  // the account whose wallet it is paid from a subscription
+	asked      atomic.Int64 // for, in seconds since 1970
 }
 
 func (s *Service) till(owner string) *till {
-	if t, ok := s.tills.Load(owner); ok {
-		return t.(*till)
+	found, ok := s.tills.Load(owner)
+	if !ok {
+		found, _ = s.tills.LoadOrStore(owner, &till{})
 	}
-	t, _ := s.tills.LoadOrStore(owner, &till{})
-	return t.(*till)
+	t := found.(*till)
+	t.asked.Store(time.Now().Unix())
+	return t
+}
+
+// forgetTills drops those that were not asked for in the last minute.
+func (s *Service) forgetTills(now time.Time) {
+	s.tills.Range(func(owner, t any) bool {
+		if now.Unix()-t.(*till).asked.Load() > 60 {
+			s.tills.Delete(owner)
+		}
+		return true
+	})
 }
 
 // takeFrom takes n from a fund, or fails with short where it does not have so

@@ -197,6 +197,29 @@ func TestChargesDoNotWait(t *testing.T) {
 	})
 }
 
+// What a server remembers of a fund goes when nobody asks for it, and what is in
+// drawers is spent all the same.
+func TestFundsAreForgotten(t *testing.T) {
+	each(t, account.Config{}, func(t *testing.T, r room) {
+		a := r.account(t, account.NewAccount{Email: "a@example.org", Credit: 30 * account.Euro}) // 600 signatures
+		c := r.caller(t, "Bearer "+a.Token)
+		for i := range 600 {
+			if err := r.sign(c); err != nil {
+				t.Fatalf("signature %d: %v", i+1, err)
+			}
+			if i%100 == 99 {
+				if now, later := r.ForgetTills(time.Now()), r.ForgetTills(time.Now().Add(2*time.Minute)); now != 1 || later != 0 {
+					t.Errorf("%d funds are remembered now, and %d in two minutes", now, later)
+				}
+			}
+		}
+		if err := r.sign(c); code(err) != 611 {
+			t.Errorf("after all was spent: %v", err)
+		}
+		balance(t, r, c.AccountID)
+	})
+}
+
 // BenchmarkCharges has 32 clients pay from one wallet at the same time.
 func BenchmarkCharges(b *testing.B) {
 	for _, e := range storetest.Engines() {

@@ -311,8 +311,9 @@ func (s *Service) dropEntries(tokenID string) {
 	})
 }
 
-// forget drops entries that are too old to be used.
+// forget drops entries that are too old to be used, and what nobody asks for.
 func (s *Service) forget() {
+	s.forgetTills(time.Now())
 	used := map[string]bool{}
 	s.entries.Range(func(k, v any) bool {
 		e := v.(*entry)
