@@ -174,7 +174,7 @@ func mediaType(r *http.Request, op *Op) (form bool, boundary string, err error) 
 	if ct == "application/json" && !op.FormOnly { // as nearly all clients write it: 2 µs to parse, and a form's 4
 		return false, "", nil
 	}
-	if boundary, ok := strings.CutPrefix(ct, "multipart/form-data; boundary="); ok && aToken(boundary) && (op.Form != nil || op.FormOnly) {
+	if boundary, ok := strings.CutPrefix(ct, "multipart/form-data; boundary="); ok && plainBoundary(boundary) && (op.Form != nil || op.FormOnly) {
 		return true, boundary, nil
 	}
 	mt, params, err := mime.ParseMediaType(ct)
@@ -198,8 +198,8 @@ func mediaType(r *http.Request, op *Op) (form bool, boundary string, err error) 
 	return false, "", fault.New(fault.UnsupportedMedia, "Content-Type %q is not supported: send application/json", mt)
 }
 
-// aToken says that all of a text is letters, digits and hyphens.
-func aToken(s string) bool {
+// plainBoundary says that all of a text is letters, digits and hyphens.
+func plainBoundary(s string) bool {
 	for i := range len(s) {
 		c := s[i]
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
