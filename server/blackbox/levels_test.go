@@ -176,6 +176,12 @@ func testApprovals(t *testing.T, w *world) {
 		g.no(404, 140, method, "/approvals/"+store.NewID(), nil)
 		other.no(404, 140, method, "/approvals/"+g.sign(b64(sampleTXT)).ID, nil) // it asks for none
 	}
+	for _, r := range []*record{one, two, three} { // a busy machine validates later
+		now := &record{}
+		for end := time.Now().Add(20 * time.Second); now.State != "WAIT_SIGN" && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			g.ok(now, "GET", "/signatures/"+r.ID, nil)
+		}
+	}
 	time.Sleep(300 * time.Millisecond) // a job would have come by now
 	for _, r := range []*record{one, two, three} {
 		now := &record{}
