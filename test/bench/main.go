@@ -30,7 +30,7 @@ func run() error {
 	strangers := flag.Bool("strangers", true, "measure DSS and pyHanko too")
 	server := flag.Bool("server", true, "measure the server and the quotations too")
 	write := flag.String("write", "", "also put the tables between the marks of this file")
-	only := flag.String("only", "", "measure only the works of the library whose names match this pattern (or HTTP, or DSS: files that it makes), print their rates, and end")
+	only := flag.String("only", "", "measure only the works of the library whose names match this pattern (or HTTP, or DSS: DSS and pyHanko beside it), print their rates, and end")
 	profile := flag.String("cpuprofile", "", "write a profile of the works of -only to this file")
 	serve := flag.Int("bare", 0, "be the yardstick of HTTP at the address that follows: answer with so many bytes")
 	flag.Parse()
@@ -44,17 +44,18 @@ func run() error {
 		return err
 	}
 	defer os.RemoveAll(docs.dir)
-	b := &bench{docs: docs, budget: time.Duration(*seconds * float64(time.Second)), rates: map[string]float64{}}
+	b := &bench{docs: docs, budget: time.Duration(*seconds * float64(time.Second)), rates: map[string]float64{}, pairs: map[string][]pair{}}
 	if *only != "" {
 		return b.some(*only, *profile)
 	}
 	if err := b.library(); err != nil {
 		return err
 	}
+	b.libraryTables()
 	if *strangers {
 		b.strangers()
 	}
-	b.libraryTables()
+	b.strangersTables()
 	if *server {
 		b.server()
 		b.overHTTP()
@@ -75,6 +76,7 @@ type bench struct {
 	docs   *documents
 	budget time.Duration
 	rates  map[string]float64 // by what was measured
+	pairs  map[string][]pair  // by what was measured beside what
 	notes  []string
 	out    strings.Builder
 }

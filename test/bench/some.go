@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"runtime/pprof"
 	"slices"
@@ -18,12 +17,9 @@ func (b *bench) some(pattern, profile string) error {
 		fmt.Print(b.out.String())
 		return nil
 	case "DSS":
-		if err := b.alike(filepath.Join(oracles(), "bin", "dss")); err != nil {
-			return err
-		}
-		for name, rate := range b.rates {
-			fmt.Println(name, rate)
-		}
+		b.strangers()
+		b.strangersTables()
+		fmt.Print(b.out.String())
 		return nil
 	}
 	wanted, err := regexp.Compile(pattern)

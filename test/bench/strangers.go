@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/x509"
 	"encoding/json"
@@ -9,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"software.sslmate.com/src/go-pkcs12"
@@ -23,30 +24,63 @@ func oracles() string {
 	return filepath.Join(dir, "oracle")
 }
 
-// strangers measures the validators that others wrote, on the same documents.
+// dssRounds are how often DSS is started for each file: of the same file one start validates 14
+// a second and another 7, however long it warms up.
+const dssRounds = 3
+
+// strangers measures the validators that others wrote, on the same documents and in
+// turns with the library.
 func (b *bench) strangers() {
 	oracle := oracles()
 	if _, err := os.Stat(oracle); err != nil {
 		b.skip("DSS and pyHanko are not measured: no %s; set ROGITO_SHARED", oracle)
 		return
 	}
-	for _, file := range []string{"100.pdf", "200.pdf", "100.bin", "50.xml"} {
-		say("DSS, %s", file)
-		b.ask("DSS", file, filepath.Join(oracle, "bin", "dss"), "bench", "--warmup", "2", "--seconds", "1.5", b.docs.path(file))
-	}
-	if err := b.alike(filepath.Join(oracle, "bin", "dss")); err != nil {
-		b.skip("files that DSS made are not verified: %v", err)
-	}
-	p12, err := b.keyFile()
+	works, p12, err := b.besideStrangers(oracle)
 	if err != nil {
-		b.skip("pyHanko is not measured: %v", err)
+		b.skip("DSS and pyHanko are not measured: %v", err)
 		return
 	}
-	for _, file := range []string{"100.pdf", "200.pdf"} {
-		say("pyHanko, %s", file)
-		b.ask("pyHanko", file, filepath.Join(oracle, "pyhanko-oracle"), "bench", "--p12", p12, "--password", password,
-			"--warm", "0.5", "--seconds", "1.5", b.docs.path(file))
+	for _, c := range []struct{ file, works string }{
+		{"100.pdf", "^raw RSA|^sign PAdES.*RSA"},
+		{"200.pdf", "^verify PAdES"},
+		{"100.bin", "CAdES"},
+		{"50.xml", "XAdES"},
+	} {
+		say("DSS, %s", c.file)
+		for range dssRounds {
+			b.ask("DSS", c.file, matching(works, c.works), filepath.Join(oracle, "bin", "dss"), "bench", "--warmup", "2", "--seconds", "1", b.docs.path(c.file))
+		}
+		if !strings.HasSuffix(c.file, ".pdf") {
+			continue
+		}
+		say("pyHanko, %s", c.file)
+		b.ask("pyHanko", c.file, matching(works, c.works), filepath.Join(oracle, "pyhanko-oracle"), "bench", "--p12", p12, "--password", password,
+			"--warm", "0.5", "--seconds", "1.5", b.docs.path(c.file))
 	}
+}
+
+// besideStrangers are the works that are measured beside others, and a key for those who want one.
+func (b *bench) besideStrangers(oracle string) (works []work, p12 string, err error) {
+	s, err := newStage()
+	if err != nil {
+		return nil, "", err
+	}
+	if works, err = s.verifying(b.docs); err != nil {
+		return nil, "", err
+	}
+	works = append(works, s.signing(b.docs)...)
+	theirs, err := b.alike(filepath.Join(oracle, "bin", "dss"))
+	if err != nil {
+		b.skip("files that DSS made are not verified: %v", err)
+	}
+	p12, err = b.keyFile(s)
+	return append(works, theirs...), p12, err
+}
+
+func matching(works []work, pattern string) []work {
+	wanted := regexp.MustCompile(pattern)
+	return slices.DeleteFunc(slices.Clone(works), func(w work) bool { return !wanted.MatchString(w.name) })
 }
 
 // skip notes loudly what could not be measured.
@@ -56,28 +90,28 @@ func (b *bench) skip(format string, args ...any) {
 	b.notes = append(b.notes, note)
 }
 
-// ask runs a bench that prints a JSON object a line, and files its rates by
-// who, file and what.
-func (b *bench) ask(who, file, program string, args ...string) {
+// ask runs a bench that prints a JSON object a line, and files each of its rates with that of
+// each of our works in the same turns, by the work's name, who, file and what.
+func (b *bench) ask(who, file string, works []work, program string, args ...string) {
 	cmd := exec.Command(program, args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		b.skip("%s is not measured on %s: %v %s", who, file, err, lastLine(stderr.String()))
-		return
-	}
-	lines := bufio.NewScanner(bytes.NewReader(out))
-	for lines.Scan() {
+	err := inTurns(cmd, works, func(line string, ours map[string]float64) {
 		var r struct {
 			What         string  `json:"what"`
 			PerCPUSecond float64 `json:"perCpuSecond"`
 		}
-		if json.Unmarshal(lines.Bytes(), &r) != nil || r.What == "" {
-			continue
+		if json.Unmarshal([]byte(line), &r) != nil || r.What == "" {
+			return
 		}
 		what, _, _ := strings.Cut(r.What, ",")
-		b.rates[who+" "+file+" "+what] = r.PerCPUSecond
+		for name, rate := range ours {
+			key := name + " beside " + who + " " + file + " " + what
+			b.pairs[key] = append(b.pairs[key], pair{rate, r.PerCPUSecond})
+		}
+	})
+	if err != nil {
+		b.skip("%s is not measured on %s: %v %s", who, file, err, lastLine(stderr.String()))
 	}
 }
 
@@ -89,11 +123,7 @@ func lastLine(s string) string {
 const password = "bench"
 
 // keyFile is a PKCS #12 file for those who want one.
-func (b *bench) keyFile() (string, error) {
-	s, err := newStage()
-	if err != nil {
-		return "", err
-	}
+func (b *bench) keyFile(s *stage) (string, error) {
 	chain := append(append([]*x509.Certificate{}, s.rsa.Chain...), s.pki.Root)
 	data, err := pkcs12.Modern.Encode(s.rsa.Key, s.rsa.Certificate, chain, password)
 	if err != nil {
