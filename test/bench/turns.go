@@ -10,10 +10,12 @@ import (
 	"rogito.dev/rogito/internal/yardstick"
 )
 
-// Lengths of the turns of another program and of each work of ours beside it.
+// Lengths of the turns of another program, and, of processor, of each work of ours beside it. What
+// comes first after somebody else's turn takes up to a third longer and is not counted.
 const (
-	theirTurn = 300 * time.Millisecond
-	ourTurn   = 25 * time.Millisecond // of processor
+	theirTurn = 500 * time.Millisecond
+	warming   = 15 * time.Millisecond
+	ourTurn   = 60 * time.Millisecond
 )
 
 // tally is what a work did in its turns.
@@ -70,21 +72,29 @@ func ourTurns(cmd *exec.Cmd, works []work, tallies []tally) error {
 	}
 	defer resume(cmd)
 	for i, w := range works {
-		n := 0
-		start := yardstick.Processor()
-		spent := time.Duration(0)
-		for spent < ourTurn {
-			for range 4 {
-				if err := w.once(); err != nil {
-					return err
-				}
-			}
-			n += 4
-			spent = yardstick.Processor() - start
+		if _, err := again(w, warming); err != nil {
+			return err
 		}
-		tallies[i] = tally{tallies[i].n + n, tallies[i].spent + spent}
+		t, err := again(w, ourTurn)
+		if err != nil {
+			return err
+		}
+		tallies[i] = tally{tallies[i].n + t.n, tallies[i].spent + t.spent}
 	}
 	return nil
+}
+
+// again does a work until it has taken so much of the processor.
+func again(w work, long time.Duration) (t tally, err error) {
+	for start := yardstick.Processor(); t.spent < long; t.spent = yardstick.Processor() - start {
+		for range 4 {
+			if err := w.once(); err != nil {
+				return t, err
+			}
+		}
+		t.n += 4
+	}
+	return t, nil
 }
 
 func readLines(r io.Reader, lines chan<- string) {
