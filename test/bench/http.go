@@ -16,9 +16,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"rogito.dev/rogito"
@@ -229,7 +232,7 @@ func (b *bench) trivial(s *service) error {
 }
 
 // verifyOver is POST /verify of a PAdES-B of 200 KB beside the library, which
-// verifies the same file in turns.
+// verifies the same file in turns, on as many cores as the server has.
 func (b *bench) verifyOver(s *service) error {
 	signed, err := s.sign(b.docs.pdf200)
 	if err != nil {
@@ -269,17 +272,35 @@ func (b *bench) verifyOver(s *service) error {
 			if err != nil {
 				return err
 			}
-			begun, n := yardstick.Processor(), 0
-			for ; n < 500; n++ {
-				if err := valid(v, signed); err != nil {
-					return err
-				}
+			l, err := onAllCores(600, func() error { return valid(v, signed) })
+			if err != nil {
+				return err
 			}
-			processor = append(processor, [2]float64{p, float64(n) / (yardstick.Processor() - begun).Seconds()})
+			processor = append(processor, [2]float64{p, l})
 		}
 		b.beside("POST /verify, PAdES-B of 200 KB, "+c.name+", beside the library, by processor time", processor, c.goal)
 	}
 	return nil
+}
+
+// onAllCores does something n times and tells how often that is in a second of processor time. It
+// has all cores at once, as a server has: where they share caches and units, one that has a neighbour at work
+// is slower than one that has none.
+func onAllCores(n int, once func() error) (rate float64, err error) {
+	errs := make([]error, runtime.GOMAXPROCS(0))
+	var left atomic.Int64
+	left.Store(int64(n))
+	var all sync.WaitGroup
+	begun := yardstick.Processor()
+	for i := range errs {
+		all.Go(func() {
+			for left.Add(-1) >= 0 && errs[i] == nil {
+				errs[i] = once()
+			}
+		})
+	}
+	all.Wait()
+	return float64(n) / (yardstick.Processor() - begun).Seconds(), errors.Join(errs...)
 }
 
 // verifyRequest is a document to be verified.
