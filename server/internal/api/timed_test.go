@@ -25,13 +25,10 @@ func TestTimed(t *testing.T) {
 		} {
 			parent, cancel := context.WithCancel(context.WithValue(t.Context(), timedKey{}, "held"))
 			ctx := withTimeout(parent, time.Now(), c.limit)
+			stop := func() {}
+			var child context.Context
 			if waits {
-				ctx.Done()
-			}
-			child, stop := context.WithCancel(ctx)
-			if !waits {
-				stop() // nobody waits: the child asked, but is gone
-				ctx.waited.Store(nil)
+				child, stop = context.WithCancel(ctx)
 			}
 			c.end(cancel, ctx)
 			if err := ctx.Err(); !errors.Is(err, c.want) || c.want == nil && err != nil {
