@@ -216,6 +216,10 @@ var (
 	varyEncoding = []string{"Accept-Encoding"}
 )
 
+// lengthKnown is up to what size net/http tells the length of an answer itself, without a look into its
+// headers: it has it whole in a buffer of 2,048 bytes when it writes them.
+const lengthKnown = 2000
+
 func (a *API) writeJSON(w http.ResponseWriter, r *http.Request, op *Op, body, rest []byte) {
 	h, size := w.Header(), len(body)+len(rest)
 	if h["Content-Type"] == nil {
@@ -235,7 +239,9 @@ func (a *API) writeJSON(w http.ResponseWriter, r *http.Request, op *Op, body, re
 			return
 		}
 	}
-	setHeader(w, "Content-Length", strconv.Itoa(size))
+	if size > lengthKnown {
+		setHeader(w, "Content-Length", strconv.Itoa(size))
+	}
 	w.Write(body)
 	if len(rest) > 0 {
 		w.Write(rest)

@@ -126,6 +126,8 @@ type clientConn struct {
 	Listen *limitListener
 	from   netip.Addr
 	waits  atomic.Int64 // since when, in Unix nanoseconds; 0: it does not
+
+	bounded atomic.Bool // it has a deadline for reading
 	watch
 }
 

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"errors"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -73,6 +74,21 @@ func (c *clientConn) SetWriteDeadline(t time.Time) error {
 		c.enter(unwatched)
 	}
 	return c.Conn.SetWriteDeadline(t)
+}
+
+// SetReadDeadline keeps from the connection that it has no deadline where it had none: net/http says
+// so three times for a request.
+func (c *clientConn) SetReadDeadline(t time.Time) error {
+	if t.IsZero() && !c.bounded.Load() {
+		return nil
+	}
+	c.bounded.Store(!t.IsZero())
+	return c.Conn.SetReadDeadline(t)
+}
+
+// SetDeadline is that of both ways.
+func (c *clientConn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
 // sweepEvery is how much longer than its time a connection may stay.
