@@ -20,7 +20,8 @@ import (
 const dependencies = `
 ades
 internal/oid
-internal/limits
+internal/lazy
+internal/limits             internal/lazy
 internal/atomicfile
 internal/visible
 internal/version
@@ -103,7 +104,7 @@ server/internal/console/consent  server/internal/console/look server/internal/cs
 server/internal/console     report internal/pdf server/internal/console/look server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
 server/internal/console/desk  report internal/limits internal/sketch server/internal/account server/internal/api server/internal/callback server/internal/console/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing server/internal/upload
 server/internal/console/quotations  omi report server/internal/api server/internal/console/look server/internal/fault
-server/internal/api         server/internal/account server/internal/fault server/internal/hint server/internal/idempotency server/internal/store server/internal/upload
+server/internal/api         internal/lazy server/internal/account server/internal/fault server/internal/hint server/internal/idempotency server/internal/store server/internal/upload
 server/internal/api/accounts    server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/store
 server/internal/api/csc     ades server/internal/account server/internal/api server/internal/cscauth server/internal/enroll server/internal/fault server/internal/keys server/internal/signing server/internal/store server/internal/upload
 server/internal/api/quotations  ades omi server/internal/account server/internal/api server/internal/fault server/internal/hint server/internal/idempotency server/internal/upload

@@ -4,19 +4,19 @@ import (
 	"context"
 	"time"
 
-	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/lazy"
 )
 
 // timed is context.WithTimeout whose timer is set when somebody first waits for it. Most calls
 // are answered before anybody does.
 type timed struct {
-	limits.Lazy
+	lazy.Context
 	begun time.Time
 	limit time.Duration
 }
 
 func withTimeout(parent context.Context, from time.Time, d time.Duration) *timed {
-	t := &timed{Lazy: limits.Lazy{Context: parent}, begun: from, limit: d}
+	t := &timed{Context: lazy.Context{Context: parent}, begun: from, limit: d}
 	t.Wait = t.wait
 	return t
 }
@@ -28,7 +28,7 @@ func (t *timed) wait(ctx context.Context) (context.Context, context.CancelFunc) 
 // Deadline implements context.Context.
 func (t *timed) Deadline() (time.Time, bool) {
 	own := t.begun.Add(t.limit)
-	if end, ok := t.Context.Deadline(); ok && end.Before(own) {
+	if end, ok := t.Context.Context.Deadline(); ok && end.Before(own) {
 		return end, true
 	}
 	return own, true
@@ -37,7 +37,7 @@ func (t *timed) Deadline() (time.Time, bool) {
 // Err implements context.Context. Without a timer the clock says that it is over, the one that is cheaper
 // to read.
 func (t *timed) Err() error {
-	err := t.Lazy.Err()
+	err := t.Context.Err()
 	if err == nil && time.Since(t.begun) >= t.limit {
 		return context.DeadlineExceeded
 	}
