@@ -20,7 +20,7 @@ const patience = 8
 // thread, that of the clock counts.
 func WithTime(ctx context.Context, most time.Duration) (bounded context.Context, done func() time.Duration) {
 	runtime.LockOSThread()
-	t := &timed{Context: lazy.Context{Context: ctx, Wait: context.WithCancel}, most: most, used: threadTime(), begun: time.Now()}
+	t := &timed{Context: lazy.Context{Context: ctx}, most: most, used: threadTime(), begun: time.Now()}
 	t.before = t.used()
 	t.mu.Lock()
 	t.timer = time.AfterFunc(max(most, 0), t.look)
@@ -78,7 +78,7 @@ func (t *timed) done() time.Duration {
 // Deadline is when it ends by the clock.
 func (t *timed) Deadline() (time.Time, bool) {
 	end := t.begun.Add(patience * t.most)
-	if outer, ok := t.Context.Context.Deadline(); ok && outer.Before(end) {
+	if outer, ok := t.Context.Deadline(); ok && outer.Before(end) {
 		end = outer
 	}
 	return end, true

@@ -311,7 +311,7 @@ func (s *Service) dropEntries(tokenID string) {
 	})
 }
 
-// forget drops entries that are too old to be used, and what nobody asks for.
+// forget drops entries that are too old to be used, and what is known of funds that nobody asks for.
 func (s *Service) forget() {
 	s.forgetTills(time.Now())
 	used := map[string]bool{}

@@ -216,8 +216,8 @@ var (
 	varyEncoding = []string{"Accept-Encoding"}
 )
 
-// lengthKnown is up to what size net/http tells the length of an answer itself, without a look into its
-// headers: it has it whole in a buffer of 2,048 bytes when it writes them.
+// lengthKnown is up to what size an answer is left to net/http to tell the length of: it has all of it in a
+// buffer of 2,048 bytes when it writes the headers, and one header less to sort.
 const lengthKnown = 2000
 
 func (a *API) writeJSON(w http.ResponseWriter, r *http.Request, op *Op, body, rest []byte) {

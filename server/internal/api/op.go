@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"rogito.dev/rogito/internal/lazy"
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
@@ -79,8 +80,8 @@ func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay Repla
 		if r.Body != http.NoBody { // the clock starts when the body is there: a slow line is no slow server
 			begin = time.Now()
 		}
-		ctx := withTimeout(r.Context(), begin, a.timeout(&op))
-		defer ctx.leave()
+		ctx := &lazy.Context{Context: r.Context(), Until: begin.Add(a.timeout(&op))}
+		defer ctx.End(context.Canceled)
 		if !op.Idempotent || r.Header.Get("Idempotency-Key") == "" {
 			return seal(h(ctx, in))
 		}
