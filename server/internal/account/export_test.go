@@ -30,3 +30,12 @@ func (s *Service) ForgetTills(at time.Time) (n int) {
 	s.tills.Range(func(_, _ any) bool { n++; return true })
 	return n
 }
+
+// Flush writes down what was spent on lookups, with nothing leased afterwards where it is the last time, and
+// says how many purses are remembered.
+func (s *Service) Flush(ctx context.Context, last bool) (purses int, err error) {
+	err = s.meter.flush(ctx, last)
+	s.meter.mu.Lock()
+	defer s.meter.mu.Unlock()
+	return len(s.meter.purses), err
+}

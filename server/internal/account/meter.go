@@ -31,6 +31,7 @@ type purse struct {
 	left    int64 // free ones that stand in the database
 	spent   int64 // since the last flush: how many to lease next
 	idle    int   // flushes without spending
+	gone    bool  // forgotten by the meter: a lease in it would never be flushed
 }
 
 // lease is a row of meter_leases.
@@ -76,20 +77,34 @@ func (s *Service) chargeNow(ctx context.Context, o order) (left int64, err error
 	return left, err
 }
 
-func (m *meter) purse(account string) *purse {
+// open is the purse of an account, locked.
+func (m *meter) open(account string) *purse {
+	for {
+		m.mu.Lock()
+		p := m.purses[account]
+		if p == nil {
+			p = &purse{account: account, spent: firstSize}
+			m.purses[account] = p
+		}
+		m.mu.Unlock()
+		p.mu.Lock()
+		if !p.gone {
+			return p
+		}
+		p.mu.Unlock()
+	}
+}
+
+// forget drops a purse without a lease, which is locked.
+func (m *meter) forget(p *purse) {
+	p.gone = true
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p := m.purses[account]
-	if p == nil {
-		p = &purse{account: account, spent: firstSize}
-		m.purses[account] = p
-	}
-	return p
+	delete(m.purses, p.account)
 }
 
 func (m *meter) spend(ctx context.Context, o order) (int64, error) {
-	p := m.purse(o.caller.AccountID)
-	p.mu.Lock()
+	p := m.open(o.caller.AccountID)
 	defer p.mu.Unlock()
 	if !p.covers(o.count) {
 		covered, err := m.renew(ctx, p, o)

@@ -11,7 +11,7 @@ import (
 )
 
 // flush writes what was spent since the last time. Leases that nobody spends
-// from are given back, and at the end all.
+// from are given back, and at the end all; who has none is forgotten.
 func (m *meter) flush(ctx context.Context, last bool) error {
 	m.mu.Lock()
 	purses := slices.Collect(maps.Values(m.purses))
@@ -32,6 +32,7 @@ func (m *meter) flushPurse(ctx context.Context, p *purse, last bool) error {
 	defer p.mu.Unlock()
 	l := p.lease
 	if l == nil {
+		m.forget(p)
 		return nil
 	}
 	p.spent = max(firstSize, l.used-l.written)
@@ -50,12 +51,11 @@ func (m *meter) flushPurse(ctx context.Context, p *purse, last bool) error {
 		return m.record(ctx, tx, p.account, l)
 	})
 	switch {
-	case errors.Is(err, errLeaseGone):
+	case over && err == nil, errors.Is(err, errLeaseGone):
 		p.lease = nil
+		m.forget(p)
 	case err != nil:
 		return err
-	case over:
-		p.lease = nil
 	default:
 		l.written = used
 	}

@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -172,6 +173,46 @@ func TestUnspentLeaseComesBack(t *testing.T) {
 		second.Service.Close()
 		if used > 4 {
 			t.Errorf("%d counted after the process died, want at most 4", used)
+		}
+	})
+}
+
+// Who has nothing leased is forgotten, and who is forgotten in the middle of spending spends from a purse
+// that is flushed.
+func TestPursesAreForgotten(t *testing.T) {
+	each(t, account.Config{}, func(t *testing.T, r room) {
+		var callers []*account.Caller
+		for i := range 4 {
+			a := r.account(t, account.NewAccount{Email: fmt.Sprintf("%d@example.org", i)})
+			callers = append(callers, r.caller(t, "Bearer "+a.Token))
+		}
+		ended := make(chan error)
+		go func() {
+			var turn atomic.Int64
+			_, _, err := parallel(1200, func() error {
+				_, err := r.SpendLookups(ctx, callers[turn.Add(1)%4], 1)
+				return err
+			})
+			ended <- err
+		}()
+		for going := true; going; {
+			select {
+			case err := <-ended:
+				if going = false; err != nil {
+					t.Fatal(err)
+				}
+			default:
+			}
+			if _, err := r.Flush(ctx, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n, err := r.Flush(ctx, true); n != 0 || err != nil {
+			t.Errorf("%d purses are remembered, %v", n, err)
+		}
+		var used int64
+		if err := r.db.Read().QueryRow(ctx, `select sum(used) from quota_days`).Scan(&used); err != nil || used != 1200 {
+			t.Errorf("%d counted in the database, %v; want 1200", used, err)
 		}
 	})
 }
