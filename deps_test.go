@@ -66,7 +66,8 @@ omi                         internal/atomicfile internal/geo internal/limits
 
 server/internal/fault
 server/internal/hint
-server/internal/upload      ades
+server/internal/base64
+server/internal/upload      ades server/internal/base64
 server/internal/disk        server/internal/fault
 server/internal/store       server/internal/disk server/internal/fault
 server/internal/intent      server/internal/store
@@ -110,7 +111,7 @@ server/internal/api/csc     ades server/internal/account server/internal/api ser
 server/internal/api/quotations  ades omi server/internal/account server/internal/api server/internal/fault server/internal/hint server/internal/idempotency server/internal/upload
 server/internal/console/completion  . ades pades report internal/pkix internal/sheet server/internal/audit server/internal/console/look server/internal/enroll server/internal/fault server/internal/signing server/internal/upload
 server/internal/api/signatures  report internal/visible server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console/completion server/internal/console/look server/internal/enroll server/internal/fault server/internal/hint server/internal/idempotency server/internal/keys server/internal/signing
-server/internal/api/verification  . ades report internal/visible server/internal/api server/internal/fault server/internal/hint server/internal/upload
+server/internal/api/verification  . ades report internal/visible server/internal/api server/internal/base64 server/internal/fault server/internal/hint server/internal/upload
 server/internal/console/check  report internal/visible server/internal/api server/internal/api/verification server/internal/console/look server/internal/fault
 server/internal/api/apitest
 server/internal/logging     internal/redact server/internal/api server/internal/fault

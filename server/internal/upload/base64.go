@@ -1,11 +1,11 @@
 package upload
 
 import (
-	"encoding/base64"
-	"encoding/binary"
+	stdbase64 "encoding/base64"
 	"errors"
 	"io"
-	"sync"
+
+	"rogito.dev/rogito/server/internal/base64"
 )
 
 // ErrBase64 says that a text is not base64.
@@ -80,7 +80,7 @@ func (d *base64Reader) fill() {
 			whole = d.last()
 		}
 	}
-	m, derr := base64.RawStdEncoding.Decode(d.buf[:], d.clean[:whole])
+	m, derr := stdbase64.RawStdEncoding.Decode(d.buf[:], d.clean[:whole])
 	if derr != nil {
 		d.err = ErrBase64
 		return
@@ -94,8 +94,8 @@ func (d *base64Reader) straight(p []byte) bool {
 	if len(p) == 0 || len(p)%4 != 0 || len(d.clean) > 0 || d.padded > 0 {
 		return false
 	}
-	m, err := base64.RawStdEncoding.Decode(d.buf[:], p)
-	if err != nil || m != len(p)/4*3 { // a line break would have been skipped
+	m, ok := base64.Decode(d.buf[:], p)
+	if !ok || m != len(p)/4*3 { // padding is followed by nothing
 		return false
 	}
 	d.out, d.count = d.buf[:m], d.count+int64(len(p))
@@ -132,59 +132,4 @@ func (d *base64Reader) sift(p []byte) bool {
 		}
 	}
 	return true
-}
-
-// pairs has the twelve bits of every two characters of the standard alphabet, the
-// first in the low byte of the index; all bits are set where they are not two.
-var pairs = sync.OnceValue(func() *[1 << 16]uint16 {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-	t := new([1 << 16]uint16)
-	for i := range t {
-		t[i] = badPair
-	}
-	for i, a := range []byte(letters) {
-		for j, b := range []byte(letters) {
-			t[int(a)|int(b)<<8] = uint16(i<<6 | j)
-		}
-	}
-	return t
-})
-
-const badPair = 0xffff
-
-// decodeStandard decodes padded base64 of the standard alphabet with nothing else
-// in it, and says how many bytes it wrote; any other text is not ok, whatever was
-// written. dst has room for all of it. Vectors take a fifteenth of the time of
-// encoding/base64, pairs of characters a quarter.
-func decodeStandard(dst, src []byte) (n int, ok bool) {
-	if len(src)%4 != 0 {
-		return 0, false
-	}
-	done, ok := 0, true
-	if vectors {
-		if wide {
-			done = decodeWide(dst, src)
-		}
-		done += decodeBlocks(dst[done/4*3:], src[done:])
-	} else {
-		done, ok = decodePairs(dst, src)
-	}
-	rest := src[done:]
-	n, err := base64.StdEncoding.Decode(dst[done/4*3:], rest)
-	// Line breaks make less of the rest than there is of its text.
-	return done/4*3 + n, ok && err == nil && (n+2)/3*4 == len(rest)
-}
-
-// decodePairs decodes two characters at a time, as far as there is room, and says
-// how many and whether they were all of the standard alphabet.
-func decodePairs(dst, src []byte) (done int, ok bool) {
-	t, bad, total := pairs(), uint16(0), len(src)
-	for len(src) > 8 && len(dst) >= 8 { // six bytes are decoded, eight are written
-		v := binary.LittleEndian.Uint64(src)
-		a, b, c, d := t[uint16(v)], t[uint16(v>>16)], t[uint16(v>>32)], t[uint16(v>>48)]
-		bad |= a | b | c | d
-		binary.BigEndian.PutUint64(dst, uint64(a)<<52|uint64(b)<<40|uint64(c)<<28|uint64(d)<<16)
-		src, dst = src[8:], dst[6:]
-	}
-	return total - len(src), bad < 1<<12 // twelve bits are less than badPair
 }

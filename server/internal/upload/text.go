@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/server/internal/base64"
 )
 
 // ErrTooLong says that a text or a document is over its limit.
@@ -165,7 +166,7 @@ func (t Text) decodeWhole(w *Writer) bool {
 	if !ok || cap(w.mem) < size {
 		return false
 	}
-	n, ok := decodeStandard(w.mem[:size], m.all)
+	n, ok := base64.Decode(w.mem[:size], m.all)
 	if !ok {
 		return false
 	}

@@ -6,21 +6,6 @@ import "golang.org/x/sys/cpu"
 // is a variable so that tests compare them with what others have.
 var vectors = cpu.X86.HasAVX2
 
-// wide says that it has those of decodeWide as well.
-var wide = cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VBMI
-
-// decodeWide is decodeBlocks for blocks of 64 (200 KB: 8 µs, not 18).
-//
-//go:noescape
-func decodeWide(dst, src []byte) int
-
-// decodeBlocks decodes base64 of the standard alphabet in blocks of 32
-// characters, up to one that has another character, or to where less than 32
-// bytes of either are left. It says how many characters it decoded.
-//
-//go:noescape
-func decodeBlocks(dst, src []byte) int
-
 // ordinaryBlocks is the length of the blocks of 32 bytes at the beginning that
 // are ordinary, and of what is ordinary in the next one.
 //

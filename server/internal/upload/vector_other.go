@@ -2,11 +2,7 @@
 
 package upload
 
-var vectors, wide = false, false
-
-func decodeWide(_, _ []byte) int { return 0 }
-
-func decodeBlocks(_, _ []byte) int { return 0 }
+var vectors = false
 
 func ordinaryBlocks([]byte) int { return 0 }
 

@@ -3,7 +3,6 @@ package verification
 import (
 	"bytes"
 	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"io"
 	"net"
@@ -11,6 +10,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/base64"
 )
 
 // sentPlain is the size from which signed content is encoded while it is sent:
@@ -43,7 +43,7 @@ func (q *verification) answerWith(view *report.View, plain ades.Source, message 
 	if _, err := io.ReadFull(rest, last); err != nil {
 		return nil, err
 	}
-	end := append(base64.StdEncoding.AppendEncode(nil, last), after...)
+	end := append(base64.AppendEncode(nil, last), after...)
 	c.Reader = &net.Buffers{before, known, end}
 	return c, nil
 }
@@ -81,7 +81,7 @@ func (r *base64Reader) Read(p []byte) (int, error) {
 		if n == 0 || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return 0, err
 		}
-		r.out = base64.StdEncoding.AppendEncode(r.room, r.in[:n])
+		r.out = base64.AppendEncode(r.room, r.in[:n])
 	}
 	n := copy(p, r.out)
 	r.out = r.out[n:]

@@ -1,4 +1,4 @@
-package upload
+package base64
 
 import (
 	"bytes"
@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// FuzzDecodeStandard holds the quick decoder against that of the standard
+// FuzzDecode holds the quick decoder against that of the standard
 // library: what it takes is what that one makes of it, and it takes all that has
 // no line breaks.
-func FuzzDecodeStandard(f *testing.F) {
+func FuzzDecode(f *testing.F) {
 	for n := range 40 {
 		b := make([]byte, n)
 		for i := range b {
@@ -38,7 +38,7 @@ func FuzzDecodeStandard(f *testing.F) {
 		eachWay(func() {
 			room := bytes.Repeat([]byte{0xa5}, len(text)/4*3+64)
 			got, beyond := room[:len(text)/4*3], room[len(text)/4*3:]
-			n, ok := decodeStandard(got, text)
+			n, ok := Decode(got, text)
 			if ok != plain {
 				t.Fatalf("%q: taken %v, and by the library %v (vectors %v, wide %v)", text, ok, err, vectors, wide)
 			}
@@ -52,21 +52,31 @@ func FuzzDecodeStandard(f *testing.F) {
 	})
 }
 
-// FuzzOrdinary holds the quick search against one byte by byte.
-func FuzzOrdinary(f *testing.F) {
-	for n := range 70 {
-		for _, c := range []string{"", "\"", "\\", "\x1f", "\x00", "\x7f", "\x80", "\xff", " "} {
-			f.Add([]byte(strings.Repeat("a", n) + c + strings.Repeat("~", 40)))
+// FuzzAppendEncode holds the quick encoder against that of the standard library.
+func FuzzAppendEncode(f *testing.F) {
+	for n := range 130 {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte(rand.Uint32())
 		}
+		f.Add([]byte(nil), b)
+		f.Add([]byte("before"), b)
 	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		want := bytes.IndexFunc(text, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r > 0x7f })
-		if want < 0 {
-			want = len(text)
-		}
+	all := make([]byte, 0, 3<<16) // every group of three begins with one of sixteen bits
+	for i := range 1 << 16 {
+		all = append(all, byte(i>>8), byte(i), byte(i>>4))
+	}
+	f.Add([]byte(nil), all)
+	f.Fuzz(func(t *testing.T, before, raw []byte) {
+		want := base64.StdEncoding.AppendEncode(bytes.Clone(before), raw)
 		eachWay(func() {
-			if got := ordinary(text); got != want {
-				t.Fatalf("%q: %d, not %d (vectors %v)", text, got, want, vectors)
+			for _, spare := range []int{0, 1, 31, len(raw), 2*len(raw) + 64} {
+				room := bytes.Repeat([]byte{0xa5}, len(before)+spare)
+				copy(room, before)
+				got := AppendEncode(room[:len(before)], raw)
+				if !bytes.Equal(got, want) {
+					t.Fatalf("%x: %q, and by the library %q (vectors %v)", raw, got, want, vectors)
+				}
 			}
 		})
 	})
@@ -86,7 +96,7 @@ func eachWay(do func()) {
 	}
 }
 
-func BenchmarkDecodeStandard(b *testing.B) {
+func BenchmarkDecode(b *testing.B) {
 	text := []byte(base64.StdEncoding.EncodeToString(make([]byte, 100_000)))
 	dst := make([]byte, len(text)/4*3)
 	b.Run("library", func(b *testing.B) {
@@ -99,8 +109,25 @@ func BenchmarkDecodeStandard(b *testing.B) {
 		b.Run(fmt.Sprintf("own, vectors %v, wide %v", vectors, wide), func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				decodeStandard(dst, text)
+				Decode(dst, text)
 			}
 		})
+	})
+}
+
+func BenchmarkAppendEncode(b *testing.B) {
+	raw := make([]byte, 24<<10)
+	dst := make([]byte, 0, 32<<10)
+	b.Run("library", func(b *testing.B) {
+		b.SetBytes(int64(len(raw)))
+		for b.Loop() {
+			_ = base64.StdEncoding.AppendEncode(dst, raw)
+		}
+	})
+	b.Run(fmt.Sprintf("own, vectors %v", vectors), func(b *testing.B) {
+		b.SetBytes(int64(len(raw)))
+		for b.Loop() {
+			_ = AppendEncode(dst, raw)
+		}
 	})
 }
