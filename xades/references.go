@@ -2,6 +2,7 @@ package xades
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -304,7 +305,7 @@ func (s *sigReader) manifest(n *xmldom.Node) {
 }
 
 // octets are the verified octets of a reference, made when they are asked for.
-// The document is parsed again for it: its tree is gone by then.
+// The document is read again for it: its tree is gone by then.
 type octets struct {
 	doc  []byte
 	sig  uint32 // where the ds:Signature begins
@@ -320,22 +321,33 @@ func (s *sigReader) octets(r *xmldsig.Reference) *octets {
 // load writes what was written once before, so that errors cannot happen.
 func (o *octets) load() *bytes.Reader {
 	o.once.Do(func() {
-		var b bytes.Buffer
-		defer func() { o.data = bytes.NewReader(b.Bytes()) }()
-		doc, err := xmldom.Parse(o.doc, xmldom.Limits{})
-		if err != nil {
-			return
+		text, wanted := o.write(xmldom.Skim(context.Background(), o.doc, xmldom.Limits{}, ds))
+		if wanted {
+			text, _ = o.write(xmldom.Parse(o.doc, xmldom.Limits{}))
 		}
-		defer doc.Release()
-		x, err := xmldsig.Read(doc, nodeAt(xmldsig.Find(doc), o.sig))
-		if err != nil {
-			return
-		}
-		if r, err := xmldsig.ReadReference(nodeAt(doc.Descendants(ds, "Reference"), o.ref)); err == nil {
-			_ = x.Write(&b, r, nil, xmldsig.Method{})
-		}
+		o.data = bytes.NewReader(text)
 	})
 	return o.data
+}
+
+// write is worth nothing where it wanted more of the document.
+func (o *octets) write(doc *xmldom.Document, err error) (text []byte, wanted bool) {
+	if err != nil {
+		return nil, false
+	}
+	defer func() { wanted = doc.Wanted(); doc.Release() }()
+	x, err := xmldsig.Read(doc, nodeAt(xmldsig.Find(doc), o.sig))
+	if err != nil {
+		return nil, false
+	}
+	r, err := xmldsig.ReadReference(nodeAt(doc.Descendants(ds, "Reference"), o.ref))
+	if err != nil {
+		return nil, false
+	}
+	var b bytes.Buffer
+	b.Grow(len(o.doc))
+	_ = x.Write(&b, r, nil, xmldsig.Method{})
+	return b.Bytes(), false
 }
 
 // nodeAt is the node of a list that begins at a place of the text.

@@ -3,6 +3,7 @@ package xades
 import (
 	"bytes"
 	"context"
+	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -36,6 +37,17 @@ func bothWays(t testing.TB, b []byte, o ades.ReadOptions) bool {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("skimmed, the facts are\n%+v\nnot\n%+v", got, want)
+	}
+	for _, sig := range got.Signatures {
+		for _, c := range sig.Content {
+			if o, ok := c.Source.(*octets); ok {
+				whole, _ := o.write(xmldom.Parse(b, xmldom.Limits{}))
+				short := make([]byte, o.Size())
+				if _, err := o.ReadAt(short, 0); err != nil && err != io.EOF || !bytes.Equal(short, whole) {
+					t.Fatalf("skimmed, the content is %q, %v, not %q", short, err, whole)
+				}
+			}
+		}
 	}
 	return true
 }
