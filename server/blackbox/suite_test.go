@@ -134,15 +134,15 @@ var nouns = map[string]func(*testing.T, *world){
 	"limits":                      testLimits,
 	"other codes":                 testOtherCodes,
 	"problems":                    testProblems,
-	"working":                     testWorking,
 	"sandbox":                     testSandbox,
 }
 
-// later are the tests that change the deployment itself, in their order.
+// later are the tests that change the deployment itself, or its database behind the audit log, in their order.
 var later = []struct {
 	name string
 	test func(*testing.T, *world)
 }{
+	{"working", testWorking},
 	{"time passes", testTimePasses},
 	{"configured", testConfigured},
 	{"harm", testHarm},
