@@ -31,10 +31,9 @@ func (s *Service) ForgetTills(at time.Time) (n int) {
 	return n
 }
 
-// Flush writes down what was spent on lookups, with nothing leased afterwards where it is the last time, and
-// says how many purses are remembered.
-func (s *Service) Flush(ctx context.Context, last bool) (purses int, err error) {
-	err = s.meter.flush(ctx, last)
+// Flush writes down what was spent on lookups, gives back what is leased, and says how many purses are remembered.
+func (s *Service) Flush(ctx context.Context) (purses int, err error) {
+	err = s.meter.flush(ctx, true)
 	s.meter.mu.Lock()
 	defer s.meter.mu.Unlock()
 	return len(s.meter.purses), err

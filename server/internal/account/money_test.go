@@ -203,11 +203,11 @@ func TestPursesAreForgotten(t *testing.T) {
 				}
 			default:
 			}
-			if _, err := r.Flush(ctx, true); err != nil {
+			if _, err := r.Flush(ctx); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if n, err := r.Flush(ctx, true); n != 0 || err != nil {
+		if n, err := r.Flush(ctx); n != 0 || err != nil {
 			t.Errorf("%d purses are remembered, %v", n, err)
 		}
 		var used int64
