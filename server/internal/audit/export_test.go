@@ -3,6 +3,8 @@ package audit
 import (
 	"context"
 	"time"
+
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // LoseAfter has events missed earlier, for the time of a test.
@@ -21,3 +23,15 @@ func (k *Checkpointer) Look(ctx context.Context) (size, newest int64) {
 
 // Unseen is how many events this process has not seen in the tree yet.
 func (l *Log) Unseen() int { return len(l.unseen.olderThan(-time.Hour)) }
+
+// SequenceBatch is how many rows get their places together.
+const SequenceBatch = sequenceBatch
+
+// SequenceSome gives one batch its places; passed is for the next one.
+func (l *Log) SequenceSome(ctx context.Context, after int64) (passed int64, err error) {
+	err = l.db.Write(ctx, func(tx *store.Tx) (err error) {
+		_, passed, _, err = l.sequence(ctx, tx, after)
+		return err
+	})
+	return passed, err
+}

@@ -85,7 +85,12 @@ func (b beside) Scan(dest ...any) error { return b.Row.Scan(append(dest, b.more.
 
 // sequence takes the head row first: whoever else sequences waits for it. Texts
 // are not read: their digests are there, and authenticated.
-func (l *Log) sequence(ctx context.Context, tx *store.Tx, after int64) (placed int, last int64, more bool, err error) {
+//
+// It takes the first of what waits, not what follows those it took before: an
+// event that is written in a long transaction arrives behind later ones, and what
+// came of it must not have its place first. Only a batch of nothing but rows that
+// this server did not write is passed over, since they never get one.
+func (l *Log) sequence(ctx context.Context, tx *store.Tx, after int64) (placed int, passed int64, more bool, err error) {
 	t, err := l.openTree(ctx, tx, lockHead)
 	if err != nil {
 		return 0, after, false, err
@@ -95,7 +100,8 @@ func (l *Log) sequence(ctx context.Context, tx *store.Tx, after int64) (placed i
 	if err != nil || len(pending) == 0 {
 		return 0, after, false, err
 	}
-	last, more = pending[len(pending)-1].n, len(pending) == sequenceBatch
+	last := pending[len(pending)-1].n
+	more = len(pending) == sequenceBatch
 	pending = slices.DeleteFunc(pending, func(r *row) bool { return !l.authentic(r) })
 	if len(pending) == 0 {
 		return 0, last, more, nil
@@ -110,7 +116,7 @@ func (l *Log) sequence(ctx context.Context, tx *store.Tx, after int64) (placed i
 			return 0, after, false, err
 		}
 	}
-	return placed, last, more, t.store()
+	return placed, after, more, t.store()
 }
 
 // withoutTexts leaves out what a leaf has only the digest of.

@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -85,6 +86,56 @@ func TestOneSequencesForAll(t *testing.T) {
 		}
 		if n := storetest.Count(t, db, `select count(*) from audit_events where kind = $1`, audit.KindLost); n != 0 {
 			t.Errorf("%d events are called lost", n)
+		}
+	})
+}
+
+// What follows from an event has its place behind it, also where the event is
+// written in a long transaction while others get theirs.
+func TestNothingOvertakesItsCause(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
+		if db.Dialect() != store.PostgreSQL {
+			t.Skip("events have their places when they are written")
+		}
+		b := open(t, db, m)
+		ctx := t.Context()
+		write := func(tx *store.Tx, kind string) error {
+			return b.log.Append(ctx, tx, audit.Event{Account: "a", Record: "r", Kind: kind, Log: "event"})
+		}
+		others := make([]audit.Event, audit.SequenceBatch+100)
+		for i := range others {
+			others[i] = audit.Event{Account: "a", Record: strconv.Itoa(i), Kind: "test", Log: "event"} // a row for each
+		}
+		passed := int64(-1)
+		err := db.Write(ctx, func(tx *store.Tx) error {
+			if err := write(tx, "cause"); err != nil {
+				return err
+			}
+			var one int
+			if err := tx.QueryRow(ctx, `select 1`).Scan(&one); err != nil { // it is written
+				return err
+			}
+			err := db.Write(ctx, func(tx *store.Tx) error { return b.log.Append(ctx, tx, others...) })
+			if err == nil {
+				passed, err = b.log.SequenceSome(ctx, passed)
+			}
+			return err
+		})
+		if err == nil {
+			err = db.Write(ctx, func(tx *store.Tx) error { return write(tx, "effect") })
+		}
+		if err == nil {
+			_, err = b.log.SequenceSome(ctx, passed)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := b.log.Of(ctx, "r")
+		if err != nil || len(events) != 2 || events[0].Kind != "cause" || events[0].Seq < 0 || events[1].Seq < 0 {
+			t.Errorf("%v", err)
+			for _, e := range events {
+				t.Errorf("%s has place %d", e.Kind, e.Seq)
+			}
 		}
 	})
 }
