@@ -86,7 +86,7 @@ func (l *Locked) List(ctx context.Context, fn func(name string, at time.Time)) e
 }
 
 func (l *Locked) read(ctx context.Context, info minio.ObjectInfo) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, rangeTime)
+	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	body, _, _, err := l.bucket.core.GetObject(ctx, l.bucket.bucket, info.Key, minio.GetObjectOptions{VersionID: info.VersionID})
 	if err != nil {

@@ -153,45 +153,6 @@ func (s *s3Sink) abort() {
 	}
 }
 
-func (b *s3Bucket) open(ctx context.Context, id string) (object, error) {
-	info, err := b.client.StatObject(ctx, b.bucket, b.name(id), minio.StatObjectOptions{})
-	if err != nil {
-		return nil, s3Error(err)
-	}
-	return &s3Object{ctx: ctx, bucket: b, name: b.name(id), length: info.Size}, nil
-}
-
-// s3Object reads ranges; its context is that of the opening, which io.ReaderAt
-// has no room for.
-type s3Object struct {
-	ctx    context.Context
-	bucket *s3Bucket
-	name   string
-	length int64
-}
-
-// rangeTime bounds one piece, at most maxWindow chunks.
-const rangeTime = time.Minute
-
-func (o *s3Object) size() int64  { return o.length }
-func (o *s3Object) Close() error { return nil }
-
-func (o *s3Object) ReadAt(p []byte, off int64) (int, error) {
-	var opts minio.GetObjectOptions
-	if err := opts.SetRange(off, off+int64(len(p))-1); err != nil {
-		return 0, err
-	}
-	ctx, cancel := context.WithTimeout(o.ctx, rangeTime)
-	defer cancel()
-	body, _, _, err := o.bucket.core.GetObject(ctx, o.bucket.bucket, o.name, opts)
-	if err != nil {
-		return 0, s3Error(err)
-	}
-	defer body.Close()
-	n, err := io.ReadFull(body, p)
-	return n, err
-}
-
 func (b *s3Bucket) remove(ctx context.Context, id string) error {
 	err := s3Error(b.client.RemoveObject(ctx, b.bucket, b.name(id), minio.RemoveObjectOptions{}))
 	if errors.Is(err, ErrNotFound) {

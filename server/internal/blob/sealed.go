@@ -152,14 +152,13 @@ type Reader struct {
 	seal   sealing
 	at     int64
 
-	// window holds plain chunks ahead of a sequential reader; it doubles up
-	// to maxWindow, so that a remote object is read in few requests.
-	window []byte
-	start  int64
-	ahead  int64
+	// The chunk that was read last is kept: who reads at random reads near it, and
+	// who reads on reads it in pieces.
+	mu    sync.Mutex
+	buf   *[]byte
+	plain []byte
+	index int64
 }
-
-const maxWindow = 128 // chunks: 8 MiB
 
 var chunkBuffers = sync.Pool{New: func() any { b := make([]byte, chunkSize+chunkOverhead); return &b }}
 
@@ -183,7 +182,7 @@ func newReader(o object, m *master.Key, id, owner string) (*Reader, error) {
 	if _, err := o.ReadAt(footer, end); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read blob: %w", err)
 	}
-	r := &Reader{Info: Info{ID: id}, object: o, seal: seal, ahead: 1}
+	r := &Reader{Info: Info{ID: id}, object: o, seal: seal, index: -1}
 	if err := seal.openFooter(footer, &r.Info); err != nil {
 		return nil, err
 	}
@@ -200,18 +199,21 @@ func (r *Reader) Size() int64 { return r.Info.Size }
 
 // Close ends the reading.
 func (r *Reader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.buf != nil {
+		chunkBuffers.Put(r.buf)
+		r.buf, r.plain, r.index = nil, nil, -1
+	}
 	if r.base != nil {
 		return errors.Join(r.base.Close(), r.object.Close())
 	}
 	return r.object.Close()
 }
 
-// Digested is what is known of the content, with the state of its digests: all
-// of it is read for that, and must be what its footer says.
-func (r *Reader) Digested() (Info, error) {
-	if r.digests != nil {
-		return r.Info, nil
-	}
+// Copy writes the content, which must be what the footer says. It returns what is
+// known of it with the state of its digests.
+func (r *Reader) Copy(w io.Writer) (Info, error) {
 	b := r.Info
 	b.digests = newDigests()
 	buf := chunkBuffers.Get().(*[]byte)
@@ -222,17 +224,19 @@ func (r *Reader) Digested() (Info, error) {
 			return Info{}, err
 		}
 		b.digests.write((*buf)[:n])
+		if _, err := w.Write((*buf)[:n]); err != nil {
+			return Info{}, err
+		}
 		off += int64(n)
 	}
 	b.digests.sum(&b)
 	if b.SHA256 != r.SHA256 || b.MD5 != r.MD5 {
 		return Info{}, ErrCorrupt
 	}
-	r.digests = b.digests
 	return b, nil
 }
 
-// ReadAt reads content at random, a chunk at a time.
+// ReadAt reads content at random.
 func (r *Reader) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errors.New("blob: negative offset")
@@ -245,15 +249,14 @@ func (r *Reader) ReadAt(p []byte, off int64) (int, error) {
 		}
 		off += int64(n)
 	}
-	buf := chunkBuffers.Get().(*[]byte)
-	defer chunkBuffers.Put(buf)
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for n < len(p) && off < r.Info.Size {
 		index := (off - from) / chunkSize
-		plain, err := r.chunks(*buf, index, 1)
-		if err != nil {
+		if err := r.readChunk(index); err != nil {
 			return n, err
 		}
-		c := copy(p[n:], plain[off-from-index*chunkSize:])
+		c := copy(p[n:], r.plain[off-from-index*chunkSize:])
 		n, off = n+c, off+int64(c)
 	}
 	if n < len(p) {
@@ -267,37 +270,9 @@ func (r *Reader) Read(p []byte) (int, error) {
 	if r.at >= r.Info.Size {
 		return 0, io.EOF
 	}
-	if r.at < r.Info.base.size {
-		r.base.at = r.at
-		n, err := r.base.Read(p)
-		r.at += int64(n)
-		return n, err
-	}
-	if r.at < r.start || r.at >= r.start+int64(len(r.window)) {
-		if err := r.fill(); err != nil {
-			return 0, err
-		}
-	}
-	n := copy(p, r.window[r.at-r.start:])
+	n, err := r.ReadAt(p[:min(int64(len(p)), r.Info.Size-r.at)], r.at)
 	r.at += int64(n)
-	return n, nil
-}
-
-func (r *Reader) fill() error {
-	if r.at == r.start+int64(len(r.window)) {
-		r.ahead = min(2*r.ahead, maxWindow)
-	} else {
-		r.ahead = 1
-	}
-	from := r.Info.base.size
-	index := (r.at - from) / chunkSize
-	count := min(r.ahead, (r.Info.Size-from-1)/chunkSize-index+1)
-	plain, err := r.chunks(make([]byte, count*(chunkSize+chunkOverhead)), index, count)
-	if err != nil {
-		return err
-	}
-	r.window, r.start = plain, from+index*chunkSize
-	return nil
+	return n, err
 }
 
 // Seek sets where Read goes on.
@@ -315,21 +290,25 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// chunks reads and opens count chunks into buf, which they fill packed.
-func (r *Reader) chunks(buf []byte, index, count int64) ([]byte, error) {
+// readChunk reads and opens a chunk, unless it was read last.
+func (r *Reader) readChunk(index int64) error {
+	if index == r.index {
+		return nil
+	}
+	if r.buf == nil {
+		r.buf = chunkBuffers.Get().(*[]byte)
+	}
+	r.index = -1 // it is written over
 	const step = chunkSize + chunkOverhead
 	from := int64(headerSize) + index*step
-	n := min(count*step, r.object.size()-int64(r.seal.footerSize())-from)
-	if _, err := r.object.ReadAt(buf[:n], from); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read blob: %w", err)
+	sealed := (*r.buf)[:min(step, r.object.size()-int64(r.seal.footerSize())-from)]
+	if _, err := r.object.ReadAt(sealed, from); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read blob: %w", err)
 	}
-	out := buf[:0]
-	for i := int64(0); i*step < n; i++ {
-		plain, err := r.seal.openChunk(uint64(index+i), buf[i*step:min((i+1)*step, n)])
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, plain...)
+	plain, err := r.seal.openChunk(uint64(index), sealed)
+	if err != nil {
+		return err
 	}
-	return out, nil
+	r.plain, r.index = plain, index
+	return nil
 }

@@ -23,7 +23,6 @@ import (
 type content struct {
 	ades.Source
 	stored   blob.Info
-	opened   *blob.Reader       // nil: this run has stored it
 	examined *pades.Examination // nil: not yet, or it is no PDF
 }
 
@@ -37,18 +36,10 @@ func (c *content) Examination() *pades.Examination { return c.examined }
 
 // DigestState is that of SHA-256, and of no other hash.
 func (c *content) DigestState(h crypto.Hash) hash.Hash {
-	if h != crypto.SHA256 || c.digested() != nil {
+	if h != crypto.SHA256 {
 		return nil
 	}
 	return c.stored.SHA256State()
-}
-
-// digested has the digests of the content known up to its end.
-func (c *content) digested() (err error) {
-	if c.opened != nil {
-		c.stored, err = c.opened.Digested()
-	}
-	return err
 }
 
 // store puts a document among the blobs and fills in its file object. The name
@@ -57,12 +48,9 @@ func (c *content) digested() (err error) {
 // they belong to one record and go together.
 func (x *run) store(ctx context.Context, f *File, src ades.Source, m media) (ades.Source, error) {
 	blobs := x.blobs.For(x.record.owner())
-	from, err := x.beginning(src)
-	if err != nil {
-		return nil, fmt.Errorf("signing: read document: %w", err)
-	}
 	var b blob.Info
-	if from == nil {
+	var err error
+	if from := x.beginning(src); from == nil {
 		b, err = blobs.Put(ctx, reading(src))
 	} else {
 		b, err = blobs.PutGrown(ctx, from.stored, io.NewSectionReader(src, from.Size(), src.Size()-from.Size()))
@@ -88,7 +76,8 @@ func reading(src ades.Source) io.Reader {
 	return io.NewSectionReader(src, 0, src.Size())
 }
 
-// open opens a document that was stored before.
+// open gets a document that was stored before, as if it had just been brought: it
+// will be read several times and at random, and the storage may be far away.
 func (x *run) open(ctx context.Context, f *File) (ades.Source, error) {
 	b, err := x.blobs.For(x.record.owner()).Open(ctx, f.blob)
 	if err != nil {
@@ -97,8 +86,13 @@ func (x *run) open(ctx context.Context, f *File) (ades.Source, error) {
 	if err := f.holds(b); err != nil {
 		return nil, &refusal{number: fault.SigningFailed, text: "a stored document is not the one that the record names", err: err}
 	}
-	x.closers = append(x.closers, b)
-	c := &content{Source: b, stored: b.Info, opened: b}
+	defer b.Close()
+	w := x.spool().WriteSized(b.Size())
+	stored, err := b.Copy(w)
+	if err != nil {
+		return nil, fmt.Errorf("signing: read document: %w", err)
+	}
+	c := &content{Source: w.Source(), stored: stored}
 	x.contents = append(x.contents, c)
 	return c, nil
 }
@@ -106,21 +100,16 @@ func (x *run) open(ctx context.Context, f *File) (ades.Source, error) {
 // beginning is the largest of the documents stored so far that a new one begins
 // with; nil where there is none. Comparing costs a fraction of digesting, but
 // not with many.
-func (x *run) beginning(src ades.Source) (longest *content, err error) {
+func (x *run) beginning(src ades.Source) (longest *content) {
 	if len(x.contents) > 3 {
-		return nil, nil
+		return nil
 	}
 	for _, c := range x.contents {
-		if (longest == nil || c.Size() > longest.Size()) && begins(src, c.Source) {
-			if err := c.digested(); err != nil {
-				return nil, err
-			}
-			if c.stored.Grows() {
-				longest = c
-			}
+		if c.stored.Grows() && (longest == nil || c.Size() > longest.Size()) && begins(src, c.Source) {
+			longest = c
 		}
 	}
-	return longest, nil
+	return longest
 }
 
 var compareBuffers = sync.Pool{New: func() any { return new([2][16 << 10]byte) }}

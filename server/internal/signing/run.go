@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -53,8 +52,7 @@ type run struct {
 
 	starts, failures int // of the work on the record, this one counted as started
 
-	temp    *upload.Spool
-	closers []io.Closer
+	temp *upload.Spool
 }
 
 func (x *run) spool() *upload.Spool {
@@ -83,9 +81,6 @@ func (x *run) close() {
 		if err != nil {
 			x.config.Log.ErrorContext(ctx, "settle intents", "record", x.record.ID, "error", err)
 		}
-	}
-	for _, c := range x.closers {
-		_ = c.Close() // only read from
 	}
 	if x.temp != nil {
 		_ = x.temp.Close() // files without a name: nothing is left behind
