@@ -67,7 +67,7 @@ omi                         internal/atomicfile internal/geo internal/limits
 server/internal/fault
 server/internal/hint
 server/internal/base64
-server/internal/upload      ades server/internal/base64
+server/internal/upload      ades server/internal/base64 server/internal/fault
 server/internal/disk        server/internal/fault
 server/internal/store       server/internal/disk server/internal/fault
 server/internal/intent      server/internal/store

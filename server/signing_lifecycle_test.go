@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,8 @@ import (
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/store"
+	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
 // rooms opens the same installation beside the running server.
@@ -358,6 +361,63 @@ func TestOwnTrouble(t *testing.T) {
 			t.Errorf("%v of credit, %v before", got, before-bought)
 		}
 	}, func(c *Config) { c.Jobs.Lease = 1500 * time.Millisecond })
+}
+
+// A folder for temporary files that takes nothing, as on a full disk, ends no
+// record, whatever it is needed for: what was fetched, what several are joined to,
+// what is signed. With it there again they are signed.
+func TestSpoolAway(t *testing.T) {
+	t.Parallel()
+	content := make([]byte, 2<<20)
+	rand.Read(content) // a zip of it is not shorter
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		size, _ := strconv.Atoi(r.URL.Path[1:])
+		w.Write(content[:size])
+	}))
+	t.Cleanup(host.Close)
+	const short, long = "/900000", "/1500000" // the one is kept in memory, the other is not
+	eachEngine(t, func(t *testing.T, s *site) {
+		room := s.rooms()
+		if err := os.Rename(room.spool, room.spool+".away"); err != nil {
+			t.Fatal(err)
+		}
+		later := func(o m) m {
+			o["asyncDocumentsValidation"] = true
+			return optionsOf(o)
+		}
+		all := map[string]*record{
+			"one":     s.sign(host.URL+long, later(m{})),
+			"several": s.sign([]string{host.URL + short, host.URL + short}, later(m{})),
+			"a batch": s.sign([]string{host.URL + short, host.URL + long}, later(m{"batch": true})),
+			"zipped":  s.sign([]string{host.URL + short, host.URL + short}, later(m{"batch": true})),
+		}
+		for what, r := range all {
+			tried := map[int64]bool{} // by when they are tried again
+			for end := time.Now().Add(30 * time.Second); len(tried) < 4; time.Sleep(20 * time.Millisecond) {
+				tried[storetest.Count(t, room.db, `select case when lease_by = '' then lease_until else 0 end from signatures where id = $1`, r.ID)] = true
+				if len(tried) == 2 { // as if it had been tried for long
+					err := room.db.Write(t.Context(), func(tx *store.Tx) error {
+						_, err := tx.Exec(t.Context(), `update signatures set starts = 19 where id = $1`, r.ID)
+						return err
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				if r = s.record(s.do("GET", "/signatures/"+r.ID, nil)); !strings.HasPrefix(r.State, "WAIT_") || time.Now().After(end) {
+					t.Fatalf("%s: %s %d %s, tried %d times", what, r.State, r.number(), deref(r.ErrorMessage), len(tried))
+				}
+			}
+		}
+		if err := os.Rename(room.spool+".away", room.spool); err != nil {
+			t.Fatal(err)
+		}
+		for what, r := range all {
+			if r = s.wait(r.ID, "DONE", "ERROR"); r.State != "DONE" {
+				t.Errorf("%s: %d %s", what, r.number(), deref(r.ErrorMessage))
+			}
+		}
+	}, allow(host.URL), func(c *Config) { c.Jobs.Lease = 1500 * time.Millisecond })
 }
 
 // writeFile for commands that read files.

@@ -131,13 +131,8 @@ func fromBody(err error) *fault.Error {
 		syn   *upload.SyntaxError
 		field *upload.FieldError
 		large *http.MaxBytesError
-		ours  *upload.SpoolError
 	)
 	switch {
-	case errors.As(err, &ours):
-		f := fault.New(fault.Unavailable, "the storage is not available").Because(err)
-		f.RetryAfter = retrySoon
-		return f
 	case errors.As(err, &syn):
 		return fault.New(fault.BadBody, "%s", syn.Text)
 	case errors.As(err, &field):

@@ -138,7 +138,7 @@ func digestParts(sum hash.Hash, parts []upload.Part) error {
 	for _, p := range parts {
 		fmt.Fprintf(sum, "%q %t %q %d\n", p.Field, p.File, p.Text.Name(), p.Text.Len())
 		if _, err := io.Copy(sum, p.Text.Reader()); err != nil {
-			return &upload.SpoolError{Err: fmt.Errorf("digest a part: %w", err)}
+			return fault.Storage(fmt.Errorf("digest a part: %w", err))
 		}
 	}
 	return nil
@@ -157,7 +157,8 @@ func wrongField(op *Op, err error) error {
 // readError separates what the client did from what befell us while reading.
 // A connection that breaks is the client's doing.
 func readError(err error) error {
-	if fromBody(err) != nil {
+	var f *fault.Error
+	if errors.As(err, &f) || fromBody(err) != nil {
 		return err
 	}
 	return fault.New(fault.BadBody, "the body could not be read to its end").Because(err)

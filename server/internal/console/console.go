@@ -399,9 +399,8 @@ func (p *Pages) bySignature(ctx context.Context, f *form, c *enroll.Certificate,
 	if err == nil && n <= maxSigned {
 		err = f.drain() // only then does the server notice that its client hangs up
 	}
-	var ours *upload.SpoolError
 	switch {
-	case errors.As(err, &ours):
+	case errors.Is(err, fault.Unavailable):
 		return nil, err
 	case err != nil || n > maxSigned:
 		return nil, fault.New(fault.BadField, "document is too large or was cut short")

@@ -124,6 +124,9 @@ func (x *run) build(ctx context.Context, it *item, m media, make func(context.Co
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if unavailable(err) {
+		return err
+	}
 	if err != nil {
 		return &refusal{number: fault.NotSignable, text: fmt.Sprintf("the document to sign could not be built: %v", plain(err)), err: err}
 	}

@@ -171,9 +171,9 @@ func (x *run) settle(ctx context.Context, cause error) error {
 	if stopped {
 		return x.backInLine(ctx)
 	}
-	failed := 1
+	failed, undone := 1, 0
 	if unavailable(cause) {
-		failed = 0 // that passes: only how often it was begun is counted
+		failed, undone = 0, 1 // that passes, however long it takes, and the process lives
 	}
 	x.failures += failed
 	x.config.Log.WarnContext(ctx, "work on a signature failed", "record", x.record.ID, "failures", x.failures, "error", cause)
@@ -186,8 +186,8 @@ func (x *run) settle(ctx context.Context, cause error) error {
 	}
 	// A lease that nobody holds: the sweep finds it when it has run out.
 	return x.db.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(ctx, `update signatures set failures = failures + $1, lease_by = '', lease_until = $2 where id = $3 and lease_by = $4`,
-			failed, store.Millis(x.config.Now().Add(x.pause(x.failures))), x.record.ID, x.lease)
+		_, err := tx.Exec(ctx, `update signatures set failures = failures + $1, starts = starts - $2, lease_by = '', lease_until = $3 where id = $4 and lease_by = $5`,
+			failed, undone, store.Millis(x.config.Now().Add(x.pause(x.failures))), x.record.ID, x.lease)
 		return err
 	})
 }

@@ -55,7 +55,7 @@ func (k *skimmer) pay() error {
 	}
 	more := int64(max(len(k.out), 2*k.paid)-k.paid) * skeletonTimes
 	if !hold(more) {
-		return &SpoolError{errCrowded}
+		return ours(errCrowded)
 	}
 	k.spool.held += more
 	k.paid = max(len(k.out), 2*k.paid)

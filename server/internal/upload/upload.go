@@ -15,6 +15,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -25,6 +26,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/server/internal/fault"
 )
 
 // heldTotal bounds the memory of all spools together beyond what is short in
@@ -76,13 +78,8 @@ func (l Limits) withDefaults() Limits {
 // that all share: nearly all bodies.
 const shortFree = 256 << 10
 
-// SpoolError is trouble of ours, such as a full disk, not of who sent the body.
-type SpoolError struct{ Err error }
-
-func (e *SpoolError) Error() string { return "spool: " + e.Err.Error() }
-
-// Unwrap returns what the system said.
-func (e *SpoolError) Unwrap() error { return e.Err }
+// ours is trouble of our own, such as a full disk, not of who sent the body.
+func ours(err error) error { return fault.Storage(fmt.Errorf("spool: %w", err)) }
 
 // Spool holds what one request brought. It is not safe for concurrent use
 // while a body is being read; the sources it hands out are.
@@ -137,11 +134,11 @@ func (s *Spool) append(p []byte) (at int64, err error) {
 	if s.file == nil {
 		f, err := os.CreateTemp(s.dir, "spool-")
 		if err != nil {
-			return 0, &SpoolError{err}
+			return 0, ours(err)
 		}
 		if err := os.Remove(f.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			f.Close()
-			return 0, &SpoolError{err}
+			return 0, ours(err)
 		}
 		s.file = f
 	}
@@ -149,7 +146,7 @@ func (s *Spool) append(p []byte) (at int64, err error) {
 	n, err := s.file.WriteAt(p, at)
 	s.end += int64(n)
 	if err != nil {
-		return at, &SpoolError{err}
+		return at, ours(err)
 	}
 	return at, nil
 }

@@ -251,11 +251,10 @@ func (d *Desk) read(v *visit) (*posted, error) {
 	if err != nil {
 		p.close()
 		var over *http.MaxBytesError
-		var ours *upload.SpoolError
 		switch {
 		case errors.As(err, &over):
 			return nil, tooLarge
-		case errors.As(err, &ours):
+		case errors.Is(err, fault.Unavailable):
 			return nil, err
 		}
 		return nil, fault.New(fault.BadBody, "the form could not be read to its end").Because(err)
