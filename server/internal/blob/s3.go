@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -48,10 +49,13 @@ func openS3(ctx context.Context, cfg Config) (*s3Bucket, error) {
 	if endpoint.Host == "" {
 		endpoint = &url.URL{Scheme: "https", Host: "s3.amazonaws.com"}
 	}
+	secure := endpoint.Scheme != "http"
+	transport, err := s3Transport(secure)
+	if err != nil {
+		return nil, err
+	}
 	client, err := minio.New(endpoint.Host, &minio.Options{
-		Creds:  s3Credentials(cfg),
-		Secure: endpoint.Scheme != "http",
-		Region: q.Get("region"),
+		Creds: s3Credentials(cfg), Secure: secure, Region: q.Get("region"), Transport: transport, MaxRetries: tries,
 	})
 	if err != nil {
 		return nil, err
@@ -61,6 +65,49 @@ func openS3(ctx context.Context, cfg Config) (*s3Bucket, error) {
 		bucket: u.Host, prefix: strings.Trim(u.Path, "/"),
 	}
 	return b, b.ready(ctx)
+}
+
+// A bucket that does not answer is given up in half a minute: a call may take ten
+// minutes, for a thousand documents, and its client should know sooner.
+const (
+	tries       = 3
+	connectTime = 5 * time.Second
+	answerTime  = 10 * time.Second
+	stillTime   = 30 * time.Second // in which nothing moves
+)
+
+func s3Transport(secure bool) (*http.Transport, error) {
+	t, err := minio.DefaultTransport(secure)
+	if err != nil {
+		return nil, err
+	}
+	dialer := &net.Dialer{Timeout: connectTime, KeepAlive: 30 * time.Second}
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dialer.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return movingConn{c}, nil
+	}
+	t.TLSHandshakeTimeout, t.ResponseHeaderTimeout = connectTime, answerTime
+	return t, nil
+}
+
+// movingConn is a connection that breaks when the other side takes or gives nothing.
+type movingConn struct{ net.Conn }
+
+func (c movingConn) Read(p []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(stillTime)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+func (c movingConn) Write(p []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(stillTime)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
 }
 
 func s3Credentials(cfg Config) *credentials.Credentials {

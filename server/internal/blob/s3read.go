@@ -44,9 +44,8 @@ type s3Object struct {
 // following is a request for what comes next.
 type following struct {
 	body      io.ReadCloser // nil: there is none
-	stop      context.CancelFunc
-	at, until int64 // what it gives
-	asked     int64 // how much that was to be
+	at, until int64         // what it gives
+	asked     int64         // how much that was to be
 }
 
 func (b *s3Bucket) open(ctx context.Context, id string) (object, error) {
@@ -109,6 +108,9 @@ func (o *s3Object) ReadAt(p []byte, off int64) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	p = p[:max(0, min(int64(len(p)), o.length-off))]
+	if len(p) == 0 {
+		return 0, io.EOF
+	}
 	end := off + int64(len(p))
 	switch {
 	case end <= int64(len(o.head)):
@@ -146,9 +148,7 @@ func (o *s3Object) readOn(p []byte, off int64) bool {
 		if (f.body == nil || f.at != off || f.at == f.until) && !o.ask(off) {
 			return false
 		}
-		late := time.AfterFunc(readTime, f.stop)
 		n, err := io.ReadFull(f.body, p[:min(int64(len(p)), f.until-off)])
-		late.Stop()
 		if err != nil {
 			f.end()
 			return false
@@ -167,15 +167,11 @@ func (o *s3Object) ask(off int64) bool {
 		n = min(max(2*f.asked, leastAhead), mostAhead)
 	}
 	f.end()
-	ctx, stop := context.WithCancel(o.ctx)
-	late := time.AfterFunc(readTime, stop)
-	defer late.Stop()
-	body, _, err := o.get(ctx, off, n)
+	body, _, err := o.get(o.ctx, off, n)
 	if err != nil {
-		stop()
 		return false
 	}
-	*f = following{body, stop, off, min(off+n, o.length), n}
+	*f = following{body, off, min(off+n, o.length), n}
 	return true
 }
 
@@ -183,7 +179,6 @@ func (o *s3Object) ask(off int64) bool {
 func (f *following) end() {
 	if f.body != nil {
 		_ = f.body.Close() // only read from
-		f.stop()
 	}
 	f.body = nil
 }

@@ -1,0 +1,128 @@
+package server
+
+import (
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"rogito.dev/rogito/server/internal/store/storetest"
+)
+
+// remoteBucket is a bucket that can go away.
+type remoteBucket struct {
+	location storetest.Bucket
+	state    atomic.Int32
+}
+
+const (
+	bucketThere = iota
+	bucketGone  // connections break
+	bucketStuck // nothing is answered
+)
+
+func newRemoteBucket(t *testing.T) *remoteBucket {
+	t.Helper()
+	b := &remoteBucket{location: storetest.S3(t)}
+	location, err := url.Parse(b.location.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := location.Query()
+	behind, err := url.Parse(query.Get("endpoint"))
+	if err != nil || behind.Host == "" {
+		t.Skip("SKIPPED, NOT TESTED: the bucket has no endpoint of its own")
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(behind)
+			r.Out.Host = r.In.Host // which is signed
+		},
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch b.state.Load() {
+		case bucketStuck:
+			_, _ = io.Copy(io.Discard, r.Body) // only then is it noticed that the client hangs up
+			<-r.Context().Done()
+			fallthrough
+		case bucketGone:
+			panic(http.ErrAbortHandler)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	query.Set("endpoint", front.URL)
+	location.RawQuery = query.Encode()
+	b.location.URL = location.String()
+	return b
+}
+
+// A bucket that is away, or does not answer, is 503 with 105 in half a minute, and
+// not ready in a few seconds. A record that waits goes on waiting, and is signed
+// when the bucket is there again.
+func TestBucketAway(t *testing.T) {
+	t.Parallel()
+	b := newRemoteBucket(t)
+	release := make(chan struct{})
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		<-release
+		w.Write(samplePDF)
+	}))
+	t.Cleanup(host.Close)
+	s := newSite(t, allow(host.URL), func(c *Config) {
+		c.Blobs, c.S3.AccessKey, c.S3.SecretKey = b.location.URL, b.location.AccessKey, b.location.SecretKey
+		c.Jobs.Lease = 3 * time.Second
+	})
+	before := s.sign(b64(samplePDF))
+	waits := s.sign(host.URL, optionsOf(m{"asyncDocumentsValidation": true}))
+	if before.State != "DONE" || waits.State != "WAIT_VALIDATION" {
+		t.Fatalf("%+v, %+v", before, waits)
+	}
+	b.state.Store(bucketGone)
+	close(release)
+	for _, state := range []int32{bucketGone, bucketStuck} {
+		name := [...]string{bucketGone: "gone", bucketStuck: "stuck"}[state]
+		b.state.Store(state)
+		ready := http.StatusOK
+		for end := time.Now().Add(20 * time.Second); ready == http.StatusOK && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+			resp, err := http.Get(s.url + "/readyz")
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			ready = resp.StatusCode
+		}
+		if ready != http.StatusServiceUnavailable {
+			t.Errorf("%s: ready %d", name, ready)
+		}
+		begun := time.Now()
+		if a := s.do("POST", "/EU-QES_automatic", s.body(b64(samplePDF))); a.Status != 503 || a.code() != 105 || a.Header.Get("Retry-After") == "" {
+			t.Errorf("%s: %d/%d %s", name, a.Status, a.code(), a.Message)
+		}
+		if took := time.Since(begun); took > 2*time.Minute { // half a minute where nothing else runs
+			t.Errorf("%s: told after %s", name, took)
+		}
+		if a := s.do("GET", "/signatures/"+before.ID, nil); a.Status != 200 {
+			t.Errorf("%s: reading a record: %d", name, a.Status)
+		}
+		if r := s.record(s.do("GET", "/signatures/"+waits.ID, nil)); r.State != "WAIT_VALIDATION" {
+			t.Fatalf("%s: what waits is %s %d %s", name, r.State, r.number(), deref(r.ErrorMessage))
+		}
+	}
+	b.state.Store(bucketThere)
+	if r := s.wait(waits.ID, "DONE", "ERROR"); r.State != "DONE" {
+		t.Errorf("%d %s", r.number(), deref(r.ErrorMessage))
+	}
+	if r := s.sign(b64(samplePDF)); r.State != "DONE" {
+		t.Errorf("%+v", r)
+	}
+	if len(s.download(before.ID, "signedDocument")) == 0 {
+		t.Error("nothing was downloaded")
+	}
+}
