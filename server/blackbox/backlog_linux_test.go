@@ -3,10 +3,12 @@ package blackbox
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -131,32 +133,75 @@ func drain(t *testing.T, records int) {
 	begun := time.Now()
 	s.send("eseal", s.request("eseal", document(1000), map[string]any{"asyncSignature": true}), "WAIT_SIGN", records)
 	taken := time.Since(begun)
-	count := func(query string) (n int) {
-		if err := s.db.QueryRow(t.Context(), query).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	done, at := 0, time.Now()
-	for done < records {
-		time.Sleep(500 * time.Millisecond) // asking is work too
-		if n := count(`select count(*) from signatures where state = 'DONE'`); n > done {
-			done, at = n, time.Now()
-		}
-		if time.Since(at) > 30*time.Second {
-			t.Fatalf("%d of %d records stay behind, %d of them in the line", records-done, records, count(`select count(*) from job_line`))
-		}
-	}
+	s.drained(records, 30*time.Second)
 	t.Logf("%d records taken in in %s, signed after %s", records, taken.Round(time.Second), time.Since(begun).Round(time.Second))
 	for what, n := range map[string]int{
-		"records":                            count(`select count(*) from signatures`) - records,
-		"uses of keys":                       count(`select count(*) from signing_intents`) - records,
-		"in the line":                        count(`select count(*) from job_line`),
-		"records whose work was begun again": count(`select count(*) from signatures where starts <> 1 or failures <> 0`),
+		"records":                            s.count(`select count(*) from signatures`) - records,
+		"uses of keys":                       s.count(`select count(*) from signing_intents`) - records,
+		"in the line":                        s.count(`select count(*) from job_line`),
+		"records whose work was begun again": s.count(`select count(*) from signatures where starts <> 1 or failures <> 0`),
 	} {
 		if n != 0 {
 			t.Errorf("%s: %d too many", what, n)
 		}
 	}
+	s.nodes[0].run("audit", "verify")
+}
+
+// drained waits until records are signed. None may be for longer than patience
+// while there are any.
+func (s *servers) drained(records int, patience time.Duration) {
+	s.t.Helper()
+	for done, at := 0, time.Now(); done < records; {
+		time.Sleep(500 * time.Millisecond) // asking is work too
+		if n := s.count(`select count(*) from signatures where state = 'DONE'`); n > done {
+			done, at = n, time.Now()
+		}
+		if time.Since(at) > patience {
+			s.t.Fatalf("%d of %d records stay behind, %d of them in the line", records-done, records, s.count(`select count(*) from job_line`))
+		}
+	}
+}
+
+func (s *servers) count(query string) (n int) {
+	s.t.Helper()
+	if err := s.db.QueryRow(s.t.Context(), query).Scan(&n); err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+// One of four is killed (-9) again and again while they drain: the others finish
+// what it had begun, each record has one signature, and the audit verifies.
+func TestOneOfFourIsKilled(t *testing.T) {
+	kills, records := 3, 600
+	if os.Getenv("ROGITO_TEST_SOAK") != "" {
+		kills, records = 40, 8000
+	}
+	s := startServers(t, storage{Bucket: storetest.S3(t), Database: storetest.Postgres(t)}, 4)
+	front, victim := *s, s.nodes[3]
+	front.nodes = s.nodes[:3] // whose calls are answered
+	var sent sync.WaitGroup
+	sent.Go(func() {
+		front.send("eseal", s.request("eseal", document(1000), map[string]any{"asyncSignature": true}), "WAIT_SIGN", records)
+	})
+	for range kills {
+		time.Sleep(300*time.Millisecond + rand.N(time.Second))
+		victim.kill()
+		victim.start()
+	}
+	sent.Wait()
+	s.drained(records, time.Minute) // two leases, and what looks for them
+	for what, n := range map[string]int{
+		"records":                     s.count(`select count(*) from signatures`) - records,
+		"uses that led to a document": s.count(`select count(*) from signing_intents where outcome = 'SIGNED'`) - records,
+		"uses that are open":          s.count(`select count(*) from signing_intents where outcome not in ('SIGNED', 'FAILED', 'UNKNOWN')`),
+		"in the line":                 s.count(`select count(*) from job_line`),
+	} {
+		if n != 0 {
+			t.Errorf("%s: %d too many", what, n)
+		}
+	}
+	t.Logf("%d of %d records were begun again", s.count(`select count(*) from signatures where starts > 1`), records)
 	s.nodes[0].run("audit", "verify")
 }
