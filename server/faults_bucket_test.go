@@ -18,12 +18,14 @@ import (
 type remoteBucket struct {
 	location storetest.Bucket
 	state    atomic.Int32
+	room     atomic.Int32 // how many more it takes when it is full
 }
 
 const (
 	bucketThere = iota
 	bucketGone  // connections break
 	bucketStuck // nothing is answered
+	bucketFull  // it is read, and takes nothing more
 )
 
 func newRemoteBucket(t *testing.T) *remoteBucket {
@@ -53,6 +55,12 @@ func newRemoteBucket(t *testing.T) *remoteBucket {
 			fallthrough
 		case bucketGone:
 			panic(http.ErrAbortHandler)
+		case bucketFull:
+			if r.Method == http.MethodPut && b.room.Add(-1) < 0 {
+				_, _ = io.Copy(io.Discard, r.Body)
+				w.WriteHeader(http.StatusInsufficientStorage)
+				return
+			}
 		}
 		proxy.ServeHTTP(w, r)
 	}))
@@ -124,5 +132,40 @@ func TestBucketAway(t *testing.T) {
 	}
 	if len(s.download(before.ID, "signedDocument")) == 0 {
 		t.Error("nothing was downloaded")
+	}
+}
+
+// A bucket that takes nothing more, but is read: a key is used again and again, each
+// time later than before, until what it signs can be stored.
+func TestBucketFull(t *testing.T) {
+	t.Parallel()
+	b := newRemoteBucket(t)
+	s := newSite(t, func(c *Config) {
+		c.Blobs, c.S3.AccessKey, c.S3.SecretKey = b.location.URL, b.location.AccessKey, b.location.SecretKey
+		c.Jobs.Lease = time.Second
+	})
+	room := s.rooms()
+	b.room.Store(1)
+	b.state.Store(bucketFull)
+	r := s.sign(b64(samplePDF), optionsOf(m{"asyncSignature": true}))
+	uses := func() int64 { return storetest.Count(t, room.db, `select count(*) from signing_intents`) }
+	var at []time.Time // of the uses
+	for end := time.Now().Add(time.Minute); len(at) < 4 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if uses() > int64(len(at)) {
+			at = append(at, time.Now())
+		}
+	}
+	if len(at) < 4 || at[3].Sub(at[2]) < 3500*time.Millisecond || at[2].Sub(at[1]) < 1500*time.Millisecond {
+		t.Errorf("the key was used at %v", at)
+	}
+	if r = s.record(s.do("GET", "/signatures/"+r.ID, nil)); r.State != "WAIT_SIGN" {
+		t.Fatalf("%s %d %s", r.State, r.number(), deref(r.ErrorMessage))
+	}
+	b.state.Store(bucketThere)
+	if r = s.wait(r.ID, "DONE", "ERROR"); r.State != "DONE" {
+		t.Errorf("%d %s", r.number(), deref(r.ErrorMessage))
+	}
+	if res, err := room.VerifyAudit(t.Context()); err != nil || res.Bad != nil {
+		t.Errorf("audit: %v %v", err, res)
 	}
 }

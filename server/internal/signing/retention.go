@@ -112,10 +112,12 @@ func (s *Service) rescue(ctx context.Context) error {
 }
 
 // rescueLeased puts records back into the line whose worker does not renew its
-// lease, or whose pause after a failure is over. A lease that ends later than any
-// can was taken by a clock that was ahead.
+// lease, or whose pause after a failure is over. A lease or a pause that ends later
+// than any can was begun by a clock that was ahead.
 func (s *Service) rescueLeased(ctx context.Context) error {
-	return s.reenter(ctx, fmt.Sprintf(`lease_until > 0 and (lease_until < $1 or lease_until - %d > $1)`, 3*s.config.Lease.Milliseconds()), store.Millis(s.config.Now()))
+	lease := 3 * s.config.Lease
+	return s.reenter(ctx, fmt.Sprintf(`lease_until > 0 and (lease_until < $1 or lease_until - case when lease_by = '' then %d else %d end > $1)`,
+		(longestPause+lease).Milliseconds(), lease.Milliseconds()), store.Millis(s.config.Now()))
 }
 
 // reenter puts the waiting records of a condition, a thousand at a time, into

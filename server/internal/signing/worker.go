@@ -159,6 +159,15 @@ func (x *run) pause(n int) time.Duration {
 	return x.config.Lease
 }
 
+// longestPause is that between two uses of a key that come to nothing.
+const longestPause = 15 * time.Minute
+
+// waitLonger is a pause that doubles each time that work is begun: 15 seconds at
+// first with the usual lease, and some four hours until it is not begun any more.
+func (x *run) waitLonger() time.Duration {
+	return min(x.config.Lease<<min(x.starts-1, 20), longestPause)
+}
+
 // settle decides what becomes of a record whose work failed for a reason of our
 // own: another try after a pause, and the third failure is its end. Work that
 // was cut short by our own stop goes back into the line.
@@ -172,10 +181,17 @@ func (x *run) settle(ctx context.Context, cause error) error {
 		return x.backInLine(ctx)
 	}
 	failed, undone := 1, 0
-	if unavailable(cause) {
-		failed, undone = 0, 1 // that passes, however long it takes, and the process lives
+	if unavailable(cause) { // that passes
+		failed = 0
 	}
 	x.failures += failed
+	pause := x.pause(x.failures)
+	switch {
+	case failed == 0 && len(x.made) == 0:
+		undone = 1 // however long it takes: the process lives, and nothing was used up
+	case failed == 0:
+		pause = x.waitLonger()
+	}
 	x.config.Log.WarnContext(ctx, "work on a signature failed", "record", x.record.ID, "failures", x.failures, "error", cause)
 	if x.failures >= maxFailures {
 		_, err := x.refuse(ctx, cause)
@@ -187,7 +203,7 @@ func (x *run) settle(ctx context.Context, cause error) error {
 	// A lease that nobody holds: the sweep finds it when it has run out.
 	return x.db.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.Exec(ctx, `update signatures set failures = failures + $1, starts = starts - $2, lease_by = '', lease_until = $3 where id = $4 and lease_by = $5`,
-			failed, undone, store.Millis(x.config.Now().Add(x.pause(x.failures))), x.record.ID, x.lease)
+			failed, undone, store.Millis(x.config.Now().Add(pause)), x.record.ID, x.lease)
 		return err
 	})
 }
