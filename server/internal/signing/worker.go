@@ -180,17 +180,16 @@ func (x *run) settle(ctx context.Context, cause error) error {
 	if stopped {
 		return x.backInLine(ctx)
 	}
-	failed, undone := 1, 0
-	if unavailable(cause) { // that passes
-		failed = 0
-	}
-	x.failures += failed
-	pause := x.pause(x.failures)
+	failed, undone, pause := 0, 0, x.config.Lease
 	switch {
-	case failed == 0 && len(x.made) == 0:
-		undone = 1 // however long it takes: the process lives, and nothing was used up
-	case failed == 0:
+	case !unavailable(cause):
+		failed = 1
+		x.failures++
+		pause = x.pause(x.failures)
+	case len(x.made) > 0: // a key was used for nothing
 		pause = x.waitLonger()
+	default: // however long it takes: the process lives, and nothing was used up
+		undone = 1
 	}
 	x.config.Log.WarnContext(ctx, "work on a signature failed", "record", x.record.ID, "failures", x.failures, "error", cause)
 	if x.failures >= maxFailures {
