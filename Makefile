@@ -9,7 +9,7 @@ LDFLAGS := -s -w -X rogito.dev/rogito/internal/version.Number=$(VERSION)
 LINT := go tool -modfile=tools/lint/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run build release reproducible image container chart packages upgrade test token race check lint fmt bench soak drain vulnerable browser interop identify csc openapi clients corpus fuzz docs clean
+.PHONY: help run build release reproducible image container chart packages test token race check lint fmt bench soak drain vulnerable browser interop identify csc openapi clients corpus wild fuzz docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -114,18 +114,19 @@ clients: ## the clients of Go, TypeScript and Python, three generators (npm, PyP
 	.ci/need npm python3
 	ROGITO_KITS=1 go test -count=1 -timeout 15m -v -skip TestDocument ./test/clients
 
-# FROM=COMMIT upgrades from another than the last release.
-upgrade: ## an installation of the last release, taken over by this program
-	ROGITO_UPGRADE=1 ROGITO_UPGRADE_FROM=$(FROM) go test -count=1 -timeout 30m -v ./test/upgrade
-
 corpus: ## verdicts over the given corpus (../shared or ROGITO_SHARED)
 	go test -timeout 60m -run Corpus -v ./...
+
+# ROGITO_WILD names a folder of real PDFs.
+wild: ## real PDFs: signed here and by pyHanko (PyPI), verified here, by pyHanko and by poppler
+	.ci/need pdfinfo pdfsig pdftotext python3
+	go test -count=1 -timeout 120m -v -run TestWild ./test/wild
 
 fuzz: ## a minute for each fuzz target
 	.ci/fuzz $(or $(FUZZTIME),60s)
 
 docs: ## write anew what is generated
-	go test ./server/internal/fault -update
+	go test ./server/internal/fault ./internal/finding -update
 
 clean: ## remove what was built; the data folder stays
 	rm -rf bin dist build

@@ -20,8 +20,8 @@ import (
 const dependencies = `
 ades
 internal/oid
-internal/lazy
-internal/limits             internal/lazy
+internal/memo
+internal/limits
 internal/atomicfile
 internal/visible
 internal/version
@@ -29,34 +29,39 @@ internal/redact
 internal/fetch
 internal/corpus             ades
 internal/foreign            ades
+internal/finding            ades internal/limits internal/visible
 internal/geo                internal/limits
-internal/pkix               ades internal/limits internal/oid
+internal/pkix               ades internal/limits internal/memo internal/oid
 internal/xmldom             ades internal/limits
 internal/xmldsig            ades internal/foreign internal/limits internal/oid internal/pkix internal/xmldom
-internal/cms                ades internal/foreign internal/limits internal/oid internal/pkix
-internal/message            internal/foreign
-internal/ers                ades tsp internal/cms internal/oid internal/xmldom internal/xmldsig
+internal/cms                ades internal/foreign internal/limits internal/oid internal/pkix internal/finding
+internal/message            internal/foreign internal/finding
+internal/ers                ades tsp internal/cms internal/oid internal/xmldom internal/xmldsig internal/finding
 internal/ca                 internal/cms internal/oid internal/pkix
-internal/pdf                ades internal/limits
+internal/pdf                ades internal/limits internal/finding
+internal/pdf/rewrite        ades internal/limits internal/pdf
+internal/pdf/content        internal/pdf
 internal/typeface           internal/pdf
 internal/sheet              internal/pdf internal/typeface
 internal/appearance         internal/limits internal/pdf internal/typeface
-internal/revision           ades internal/limits internal/pdf
-internal/sketch             ades internal/pdf internal/revision
+internal/handoff            ades
+internal/revision           ades internal/limits internal/pdf internal/pdf/content
+internal/sketch             ades internal/pdf internal/pdf/content internal/revision
 internal/hsm                ades internal/oid internal/pkix
 internal/hsm/hsmtest        internal/hsm
 internal/keyfile            ades internal/cms internal/hsm internal/oid internal/pkix
 
-tsp                         ades internal/cms internal/foreign internal/limits internal/message internal/oid internal/pkix
-cades                       ades tsp internal/cms internal/ers internal/limits internal/message internal/oid internal/pkix
-pades                       ades cades tsp internal/appearance internal/cms internal/limits internal/oid internal/pdf internal/pkix internal/revision internal/typeface
-xades                       ades tsp internal/cms internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
-asic                        ades cades xades tsp internal/cms internal/ers internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
+tsp                         ades internal/cms internal/foreign internal/limits internal/message internal/oid internal/pkix internal/finding
+cades                       ades tsp internal/cms internal/ers internal/limits internal/message internal/oid internal/pkix internal/finding
+pades                       ades cades tsp internal/appearance internal/cms internal/handoff internal/limits internal/oid internal/pdf internal/pdf/rewrite internal/pkix internal/revision internal/typeface internal/finding
+xades                       ades tsp internal/cms internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig internal/finding
+asic                        ades cades xades tsp internal/cms internal/ers internal/foreign internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig internal/finding internal/visible
 pkcs1                       ades internal/cms internal/oid internal/pkix
-report                      ades internal/pdf
-policy                      ades report internal/oid internal/pkix
+report                      ades internal/finding
+report/paper                ades report internal/finding internal/pdf internal/visible
+policy                      ades report internal/oid internal/pkix internal/finding
 tsl                         ades report internal/atomicfile internal/limits internal/oid internal/pkix internal/xmldom internal/xmldsig
-trust                       ades report tsl internal/cms internal/limits internal/oid internal/pkix
+trust                       ades report tsl internal/cms internal/limits internal/memo internal/oid internal/pkix internal/finding
 .                           ades asic cades pades xades pkcs1 policy report trust tsl tsp internal/*
 adestest                    ades tsp tsl internal/*
 client                      report
@@ -66,26 +71,27 @@ omi                         internal/atomicfile internal/geo internal/limits
 
 server/internal/fault
 server/internal/hint
-server/internal/base64
-server/internal/upload      ades server/internal/base64 server/internal/fault
+server/internal/span
+server/internal/upload      ades server/internal/fault
 server/internal/disk        server/internal/fault
-server/internal/store       server/internal/disk server/internal/fault
+server/internal/store       server/internal/disk server/internal/fault server/internal/span
 server/internal/intent      server/internal/store
 server/internal/master      server/internal/disk server/internal/store
 server/internal/store/storetest  server/internal/master server/internal/store
-server/internal/blob        server/internal/disk server/internal/fault server/internal/master server/internal/store
+server/internal/blob        server/internal/disk server/internal/fault server/internal/master server/internal/store server/internal/span
 server/internal/idempotency server/internal/disk server/internal/fault server/internal/master server/internal/store
 server/internal/backup      server/internal/blob server/internal/disk server/internal/master server/internal/store
-server/internal/job         server/internal/disk server/internal/fault server/internal/store
-server/internal/account     server/internal/disk server/internal/fault server/internal/intent server/internal/job server/internal/master server/internal/store
-server/internal/csc         internal/*
+server/internal/job         server/internal/disk server/internal/span server/internal/store
+server/internal/account     server/internal/audit server/internal/disk server/internal/fault server/internal/intent server/internal/job server/internal/master server/internal/store
+server/internal/csc/client         internal/*
 server/internal/audit       ades tsp internal/atomicfile server/internal/disk server/internal/fault server/internal/store
 server/internal/keys        ades internal/* server/internal/audit server/internal/fault server/internal/intent server/internal/store
-server/internal/callback    server/internal/fault internal/fetch server/internal/hint server/internal/job server/internal/keys server/internal/store
-server/internal/mail
+server/internal/callback    server/internal/disk server/internal/fault internal/fetch server/internal/hint server/internal/job server/internal/keys server/internal/store server/internal/span
+server/internal/mail        server/internal/job
 server/internal/mail/mailtest
 server/internal/authority   ades tsp internal/* server/internal/fault server/internal/keys server/internal/store
 server/internal/identify    . ades report internal/limits internal/pdf internal/pkix internal/revision server/internal/fault
+server/internal/identify/identifytest  . ades xades internal/ca
 server/internal/identify/cns  ades policy report trust internal/pkix server/internal/identify
 server/internal/identify/cns/demo
 server/internal/identify/spid/saml  internal/pkix internal/xmldom internal/xmldsig
@@ -95,34 +101,36 @@ server/internal/identify/cie  server/internal/fault internal/fetch server/intern
 server/internal/identify/cie/jwt
 server/internal/identify/cie/demo  server/internal/identify/cie server/internal/identify/cie/jwt
 server/internal/identify/cie/cietest  server/internal/identify/cie server/internal/identify/cie/jwt
-server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc server/internal/fault server/internal/hint server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/master server/internal/store
-server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc server/internal/disk server/internal/enroll server/internal/fault internal/fetch server/internal/hint server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload
-server/internal/cscauth     server/internal/account server/internal/audit server/internal/fault server/internal/intent server/internal/keys server/internal/master server/internal/signing server/internal/store
-server/internal/pdfmerge    ades internal/limits internal/pdf
+server/internal/enroll      . ades internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc/client server/internal/fault server/internal/hint server/internal/idempotency server/internal/identify server/internal/intent server/internal/job server/internal/keys server/internal/master server/internal/store
+server/internal/signing     . ades asic cades pades xades pkcs1 policy report trust tsp internal/* server/internal/account server/internal/audit server/internal/authority server/internal/blob server/internal/callback server/internal/csc/client server/internal/disk server/internal/enroll server/internal/fault internal/fetch server/internal/hint server/internal/idempotency server/internal/intent server/internal/job server/internal/keys server/internal/pdfmerge server/internal/store server/internal/upload server/internal/span
+server/internal/csc/server     server/internal/account server/internal/audit server/internal/fault server/internal/intent server/internal/keys server/internal/master server/internal/signing server/internal/store
+server/internal/pdfmerge    ades internal/limits internal/pdf internal/pdf/rewrite
 server/internal/publication omi internal/atomicfile server/internal/blob server/internal/fault server/internal/store
-server/internal/console/look  report internal/visible server/internal/fault
-server/internal/console/consent  server/internal/console/look server/internal/cscauth server/internal/fault
-server/internal/console     report internal/pdf server/internal/console/look server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
-server/internal/console/desk  report internal/limits internal/sketch server/internal/account server/internal/api server/internal/callback server/internal/console/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing server/internal/upload
-server/internal/console/quotations  omi report server/internal/api server/internal/console/look server/internal/fault
-server/internal/api         internal/lazy server/internal/account server/internal/fault server/internal/hint server/internal/idempotency server/internal/store server/internal/upload
+server/internal/pages/look  report internal/visible server/internal/fault report/paper
+server/internal/pages/consent  server/internal/pages/look server/internal/cscauth server/internal/fault server/internal/csc/server server/internal/api
+server/internal/pages/enrol     report internal/pdf server/internal/pages/look server/internal/enroll server/internal/fault server/internal/identify server/internal/keys server/internal/upload
+server/internal/pages/console  report internal/limits internal/sketch server/internal/account server/internal/api server/internal/callback server/internal/pages/look server/internal/enroll server/internal/fault server/internal/idempotency server/internal/keys server/internal/signing server/internal/upload report/paper
+server/internal/pages/omimap  omi report server/internal/api server/internal/pages/look server/internal/fault report/paper
+server/internal/peer
+server/internal/logging     internal/redact server/internal/fault server/internal/span
+server/internal/api         server/internal/account server/internal/fault server/internal/hint server/internal/idempotency server/internal/logging server/internal/peer server/internal/store server/internal/upload server/internal/span
 server/internal/api/accounts    server/internal/account server/internal/api server/internal/fault server/internal/idempotency server/internal/store
-server/internal/api/csc     ades server/internal/account server/internal/api server/internal/cscauth server/internal/enroll server/internal/fault server/internal/keys server/internal/signing server/internal/store server/internal/upload
+server/internal/csc/http     ades server/internal/account server/internal/api server/internal/csc/server server/internal/enroll server/internal/fault server/internal/keys server/internal/signing server/internal/store server/internal/upload
 server/internal/api/quotations  ades omi server/internal/account server/internal/api server/internal/fault server/internal/hint server/internal/idempotency server/internal/upload
+server/internal/completion  . ades pades report internal/pkix internal/sheet server/internal/audit server/internal/pages/look server/internal/enroll server/internal/fault server/internal/signing server/internal/upload report/paper
 server/internal/console/completion  . ades pades report internal/pkix internal/sheet server/internal/audit server/internal/console/look server/internal/enroll server/internal/fault server/internal/signing server/internal/upload
-server/internal/api/signatures  report internal/visible server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console/completion server/internal/console/look server/internal/enroll server/internal/fault server/internal/hint server/internal/idempotency server/internal/keys server/internal/signing
-server/internal/api/verification  . ades report internal/visible server/internal/api server/internal/base64 server/internal/fault server/internal/hint server/internal/upload
-server/internal/console/check  report internal/visible server/internal/api server/internal/api/verification server/internal/console/look server/internal/fault
+server/internal/api/signatures  report internal/finding internal/visible server/internal/account server/internal/api server/internal/audit server/internal/callback server/internal/console/completion server/internal/console/look server/internal/enroll server/internal/fault server/internal/hint server/internal/idempotency server/internal/keys server/internal/signing server/internal/completion server/internal/pages/look report/paper
+server/internal/api/verification  . ades report internal/visible server/internal/api server/internal/fault server/internal/hint server/internal/upload report/paper
+server/internal/pages/check  report internal/visible server/internal/api server/internal/api/verification server/internal/pages/look server/internal/fault report/paper
 server/internal/api/apitest
-server/internal/logging     internal/redact server/internal/api server/internal/fault
-server/internal/network     server/internal/api
-server/internal/monitor     report internal/redact server/internal/api server/internal/fault server/internal/logging
+server/internal/network     server/internal/peer
+server/internal/monitor     report internal/redact server/internal/fault server/internal/logging server/internal/span
 server/internal/memory
-server/internal/operator    server/internal/account server/internal/cscauth server/internal/enroll server/internal/keys server/internal/store
-server/internal/doctor      tsl internal/redact server/internal/audit server/internal/authority server/internal/blob server/internal/csc server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/mail server/internal/publication server/internal/signing server/internal/store
+server/internal/operator    server/internal/account server/internal/csc/server server/internal/enroll server/internal/keys server/internal/store
+server/internal/doctor      tsl internal/redact server/internal/audit server/internal/authority server/internal/blob server/internal/csc/client server/internal/disk server/internal/enroll server/internal/identify server/internal/logging server/internal/mail server/internal/publication server/internal/signing server/internal/store
 server                      internal/fetch internal/version . ades omi report trust tsl tsp policy internal/atomicfile internal/limits server/internal/*
 
-cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/visible internal/version internal/redact internal/fetch
+cmd/rogito                  . ades adestest asic cades pades xades pkcs1 report trust tsl policy tsp omi server internal/atomicfile internal/hsm internal/keyfile internal/limits internal/visible internal/version internal/redact internal/fetch report/paper
 `
 
 // pure are the packages that know neither clock, disk nor network.

@@ -45,7 +45,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(signed.Level, signed.MediaType)
+	fmt.Println(signed.Profile, signed.MediaType)
 
 	store := &trust.Store{Client: pki.HTTP()} // fetches revocation data
 	if err := store.AddAnchors(pki.RootPEM()); err != nil {
@@ -109,7 +109,7 @@ func ExamplePrepare() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(signed.Level)
+		fmt.Println(signed.Profile)
 		return
 	}
 	// Output: PAdES-BASELINE-T

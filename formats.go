@@ -42,7 +42,7 @@ var formats = map[ades.Format]format{
 	ades.XAdES:   {xades.Read, xades.Level, xades.Augment, prepareXAdES, formXAdES},
 	ades.ASiCS:   {asic.Read, asic.Level, asic.Augment, prepareASiC, formASiC},
 	ades.ASiCE:   {asic.Read, asic.Level, asic.Augment, prepareASiC, formASiC},
-	ades.PKCS1:   {nil, nil, nil, preparePKCS1, formPKCS1},
+	ades.PKCS1:   {pkcs1.Read, nil, nil, preparePKCS1, formPKCS1},
 	ades.PKCS7:   {cades.Read, cades.Level, cades.Augment, nil, nil},
 	ades.XMLDSig: {xades.Read, xades.Level, xades.Augment, nil, nil},
 	ades.ODF:     {asic.Read, asic.Level, nil, nil, nil},
@@ -133,8 +133,20 @@ func preparePAdES(ctx context.Context, d *Draft) error {
 	o := d.o.PAdES
 	o.Stamped = o.Stamped || d.o.Level >= ades.LevelT
 	d.raise.Password = o.Password
-	d.inner, err = pades.Prepare(ctx, src, d.o.SignParams, o)
-	return err
+	if o.Spool == nil {
+		o.Spool = func() pades.Spool {
+			discard(d.anew) // of an earlier try
+			d.anew = d.spool()
+			return d.anew
+		}
+	}
+	draft, err := pades.Prepare(ctx, src, d.o.SignParams, o)
+	if err != nil {
+		discard(d.anew)
+		return err
+	}
+	d.inner, d.why = draft, draft.Anew()
+	return nil
 }
 
 func formPAdES(Input, *Options) Form {
@@ -185,9 +197,6 @@ func formASiC(in Input, o *Options) Form {
 
 func preparePKCS1(_ context.Context, d *Draft) error {
 	p := d.o.SignParams
-	d.format.read = func(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
-		return pkcs1.Read(ctx, src, r, p)
-	}
 	if d.in.Digest != nil {
 		var err error
 		d.inner, err = pkcs1.PrepareDigest(d.in.Digest, p)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/trust"
@@ -54,7 +54,8 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	case errors.Is(err, asic.ErrNotContainer):
 		return n.archive(f, level)
 	case errors.Is(err, context.DeadlineExceeded) && level == 0 && n.ctx.Err() != nil:
-		l.Broken = errDeadline.Error()
+		why := finding.TooLong.Problem("")
+		l.Broken = &why
 	case n.ctx.Err() != nil && err != nil: // nobody waits for the answer
 		return n.ctx.Err()
 	case errors.Is(err, limits.ErrBudget):
@@ -66,14 +67,14 @@ func (n *nest) open(f ades.File, level int, in ades.ReadOptions) error {
 	default:
 		return err
 	}
-	if l.Document == nil && l.Broken == "" {
+	if l.Document == nil && l.Broken == nil {
 		return nil
 	}
 	if l.Document != nil && len(l.Document.Signatures) == 0 && len(l.Document.Timestamps) == 0 && !ades.Fatal(l.Document.Problems) {
 		if family != "PDF" || !cutOff(f.Source) {
 			return nil // readable and not signed
 		}
-		n.broken(l, f, family, ades.Malformed("PDF", "", "the file ends within the revision that was signed"))
+		n.broken(l, f, family, finding.CutOff.Malformed("PDF", ""))
 	}
 	if level == 0 && l.Document != nil {
 		if err := n.given(l.Document, f); err != nil {
@@ -178,21 +179,22 @@ func (n *nest) signs(d *ades.Document, whole, given ades.File) (bool, error) {
 // Either way the document as a whole is not valid.
 func (n *nest) broken(l *report.Layer, f ades.File, family string, err error) {
 	if !claims(f.Source, family) {
-		n.facts.Notes = append(n.facts.Notes, fmt.Sprintf("this looks like %s but cannot be read: %v", family, err))
+		n.facts.Notes = append(n.facts.Notes, finding.LooksLike.Problem("", family, err))
 		return
 	}
 	if family == "CMS" {
 		// Where the SignedData itself is broken nobody knows how many signers
 		// it had: the layer is broken, and no signature is made up.
-		l.Broken = err.Error()
-		l.Document = &ades.Document{Format: formatOf(family), Problems: []ades.Problem{{Fatal: true, Text: err.Error()}}}
+		why := finding.Of("", err)
+		l.Broken = &why
+		l.Document = &ades.Document{Format: formatOf(family), Problems: []ades.Problem{why}}
 		return
 	}
 	l.Document = &ades.Document{
 		Format: formatOf(family),
 		Signatures: []*ades.Signature{{
 			ID: "unreadable", Format: formatOf(family),
-			Problems: []ades.Problem{{Fatal: true, Text: err.Error()}},
+			Problems: []ades.Problem{finding.Of("", err)},
 		}},
 	}
 }
@@ -252,10 +254,19 @@ func (n *nest) inside(l *report.Layer, level int) error {
 		return nil
 	}
 	content := l.Document.Content
-	if f := plainOf(l.Document); f != nil && (level == 0 || n.plain != nil) {
+	switch f := plainOf(l.Document); {
+	case f != nil && (level == 0 || n.plain != nil):
 		n.plain = f
+	case level > 0 && (l.Document.Fits() == ades.No || ades.Fatal(l.Document.Problems)):
+		n.plain = nil // what is inside does not fit
 	}
-	if !n.o.Recursive || l.Document.Format == ades.PAdES {
+	if l.Document.Format == ades.PAdES {
+		return nil
+	}
+	// What is time-stamped counts for nothing without what it is: it is opened
+	// in any case.
+	if !n.o.Recursive && l.Document.Format != ades.TST {
+		n.unjudged(l.Document)
 		return nil
 	}
 	for _, f := range content {
@@ -263,7 +274,7 @@ func (n *nest) inside(l *report.Layer, level int) error {
 			continue
 		}
 		if level+1 >= maxNesting {
-			n.facts.Notes = append(n.facts.Notes, fmt.Sprintf("more than %d layers: what is inside was not opened", maxNesting))
+			n.facts.Notes = append(n.facts.Notes, finding.TooManyLayers.Problem("", maxNesting))
 			return nil
 		}
 		if l.Document.Format == ades.XAdES || l.Document.Format == ades.XMLDSig {
@@ -278,12 +289,25 @@ func (n *nest) inside(l *report.Layer, level int) error {
 	return nil
 }
 
+// unjudged notes a signed document inside a signed one that nobody asked to open.
+func (n *nest) unjudged(d *ades.Document) {
+	for _, f := range d.Content {
+		if f.Source == nil || (d.Format == ades.XAdES || d.Format == ades.XMLDSig) && xades.LooksLikeXML(f.Source) {
+			continue
+		}
+		if read, family := sniff(f.Source); read != nil && claims(f.Source, family) {
+			d.Problems = append(d.Problems, finding.NestedNotJudged.Problem(f.Name, f.Name))
+			return
+		}
+	}
+}
+
 // plainOf is the content of a layer that can be handed out as one: the first
-// signed file of a container, the newest signed revision of a PDF. Readers put
-// only what signatures cover into Content. An OpenDocument is its own content.
+// signed file of a container, the newest signed revision of a PDF; nil where a
+// signature over it does not fit. An OpenDocument is its own content.
 func plainOf(d *ades.Document) ades.Source {
 	switch {
-	case len(d.Content) == 0 || d.Format == ades.ODF || d.Format == ades.ZIP || ades.Fatal(d.Problems):
+	case len(d.Content) == 0 || d.Format == ades.ODF || d.Format == ades.ZIP || ades.Fatal(d.Problems) || d.Fits() != ades.Yes:
 		return nil
 	case d.Format == ades.ASiCE || d.Format == ades.ASiCS:
 		return d.Content[0].Source

@@ -107,7 +107,7 @@ func evilChild(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	var out evilResult
-	r, err := (&rogito.Verifier{Trust: new(trust.Store), Timeout: time.Hour}).Verify(context.Background(), bytes.NewReader(b), rogito.VerifyOptions{Recursive: true})
+	r, err := (&rogito.Verifier{Trust: new(trust.Store), CPU: time.Hour}).Verify(context.Background(), bytes.NewReader(b), rogito.VerifyOptions{Recursive: true})
 	if err != nil {
 		out.Error = err.Error()
 	} else {
@@ -115,8 +115,10 @@ func evilChild(t *testing.T, file string) {
 		for _, m := range r.Conclusions.Messages {
 			out.Messages += m.Text + "\n"
 		}
-		out.Messages += strings.Join(r.Facts.Notes, "\n")
-		if _, err := r.View(false); err != nil {
+		for _, n := range r.Facts.Notes {
+			out.Messages += n.Text + "\n"
+		}
+		if _, err := r.View(false, "en"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -46,7 +47,8 @@ type Options struct {
 	// of them, one after the other. A Draft wants as many values.
 	Counter bool
 
-	// What only one format knows. Those of the others are not looked at.
+	// What only one format knows. Where Format names one, options of another are
+	// refused; where the content decides, those of the format that suits count.
 	CAdES cades.Options
 	PAdES pades.Options
 	XAdES xades.Options
@@ -57,38 +59,38 @@ type Options struct {
 	// cannot be signed.
 	Memory int64
 
-	// Spool makes room for a document between two steps. Nil keeps it in memory
+	// Spool makes a place for a document between two steps. Nil keeps it in memory
 	// up to 4 MiB and in a temporary file from there on.
 	Spool func() Spool
 }
 
-// Spool holds a document between two steps. A Spool given to Sign as its writer
-// saves a copy: what was written is read again from there.
+// Spool holds a document between two steps.
 type Spool interface {
 	io.Writer
 	// Source is what was written.
 	Source() ades.Source
 }
 
-// Keeper is a Spool that can keep a document which was given with something
-// appended to it, as a signed PDF is, without a copy.
-type Keeper interface {
-	Spool
-	// Keep is given the signed document, which is good while what was given to be
-	// signed is, and says whether it keeps it; else it is written as usual.
-	Keep(signed ades.Source) bool
-}
-
 // Signed is what was made. It was read again and checked: the signature is
 // there, intact, over what it should be over, and at the level asked for.
 type Signed struct {
 	Form
-	// Level as reports name it ("PAdES-BASELINE-LT"); empty where there is none.
-	Level string
+	// Level that was reached; B where there are no levels.
+	Level ades.Level
+	// Profile as reports name it ("PAdES-BASELINE-LT"); empty where there is none.
+	Profile string
 	// Signature is the new one, with its time-stamps; Document is all that was
 	// found in the document. Their Content is left out.
 	Signature *ades.Signature
 	Document  *ades.Document
+	// Anew says why a PDF was written anew before it was signed, as it could be read
+	// in more than one way; empty: it was not. The signed document then begins with
+	// the copy, and not with what was given.
+	Anew []string
+	// Source is the signed document where no writer was given: what is in the last
+	// Spool that was made, or, of a PDF, the document that was given with the
+	// signature behind it. It is good as long as these are.
+	Source ades.Source
 }
 
 // Form of the document that signing will make, known before it is made.
@@ -104,7 +106,8 @@ func (o Options) Form(in Input) Form {
 }
 
 // Sign signs a document with a key at hand, writes the signed document, and
-// returns what it made. It is [SignWith] with that key:
+// returns what it made. Without a writer, which takes an Options.Spool, the
+// document is left in [Signed.Source] and no copy is made of it. It is [SignWith] with that key:
 //
 //	Prepare   document → digest
 //	Value     digest → signature value
@@ -124,6 +127,9 @@ func Sign(ctx context.Context, in Input, w io.Writer, key crypto.Signer, o Optio
 // value that is wanted ([ErrSignAgain]). Nothing of it runs before everything
 // that can be checked without the key is checked.
 func SignWith(ctx context.Context, in Input, w io.Writer, o Options, value func(context.Context, *Draft) ([]byte, error)) (*Signed, error) {
+	if w == nil && o.Spool == nil {
+		return nil, errNoWriter
+	}
 	d, rest, release, err := limits.Keep(ctx, memoryOr(o.Memory), func(ctx context.Context) (*Draft, error) {
 		d, err := prepare(ctx, in, o)
 		if err == nil && (o.Level >= ades.LevelLT || o.Parallel) && d.form.InPlace {
@@ -160,6 +166,9 @@ type Draft struct {
 	counter, signers int // which of so many signatures is counter-signed
 	tries            int
 	between          Spool // the document so far, where it is signed several times
+
+	anew Spool    // a PDF that was written anew
+	why  []string // it was
 }
 
 // Prepare makes everything of a signature but its value.
@@ -178,6 +187,9 @@ func prepare(ctx context.Context, in Input, o Options) (*Draft, error) {
 	if o.Certificate == nil {
 		return nil, errNoCertificate
 	}
+	if other := o.foreign(); other != "" {
+		return nil, fmt.Errorf("prepare: options of %s were given for %s", other, o.Format)
+	}
 	o.Format = o.format(in.paying(ctx))
 	d := &Draft{in: in, o: o, form: o.Form(in.paying(ctx)), format: formats[o.Format]}
 	switch {
@@ -190,6 +202,25 @@ func prepare(ctx context.Context, in Input, o Options) (*Draft, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// foreign is a format whose options were given though Format names another.
+func (o *Options) foreign() string {
+	for _, c := range []struct {
+		name    string
+		options any
+		of      []ades.Format
+	}{
+		{"CAdES", o.CAdES, []ades.Format{ades.CAdES}},
+		{"PAdES", o.PAdES, []ades.Format{ades.PAdES}},
+		{"XAdES", o.XAdES, []ades.Format{ades.XAdES}},
+		{"ASiC", o.ASiC, []ades.Format{ades.ASiCS, ades.ASiCE}},
+	} {
+		if o.Format != "" && !slices.Contains(c.of, o.Format) && !reflect.ValueOf(c.options).IsZero() {
+			return c.name
+		}
+	}
+	return ""
 }
 
 // measure reads the document as raising its new signature, or putting it beside
@@ -229,19 +260,21 @@ func (d *Draft) Value(key crypto.Signer) ([]byte, error) { return d.inner.Value(
 // Errors of the second half.
 var (
 	// ErrValue says that a signature value is not one of the certificate's key
-	// over the draft. Nothing was written, unless the writer is a Spool.
+	// over the draft. Nothing was written.
 	ErrValue = errors.New("the signature value does not verify with the certificate")
 	// ErrSignAgain says that the draft changed and wants another value: its
 	// Digest is a new one. It comes when a signature with its time-stamp is
 	// larger than the place kept for it in a PDF, and, with Counter, when there
 	// is one more signature to sign.
 	ErrSignAgain = errors.New("the draft wants another signature value")
-	// ErrSelfCheck says that what was made does not verify. Nothing was written,
-	// unless the writer is a Spool.
+	// ErrSelfCheck says that what was made does not verify. Nothing was written.
 	ErrSelfCheck = errors.New("the signed document does not verify")
 )
 
-var errNoCertificate = errors.New("sign: no signing certificate")
+var (
+	errNoCertificate = errors.New("sign: no signing certificate")
+	errNoWriter      = errors.New("sign: neither a writer nor a Spool")
+)
 
 // maxTries bounds how often a place that is too small is made larger.
 const maxTries = 3
@@ -250,8 +283,11 @@ const maxTries = 3
 // and returns what it made. A value that does not verify with the signing
 // certificate is refused with ErrValue: it came from elsewhere, and a broken
 // signature helps nobody. After ErrSignAgain the draft is to be signed and
-// completed once more.
+// completed once more. A nil writer leaves the document in Signed.Source.
 func (d *Draft) Complete(ctx context.Context, w io.Writer, value []byte) (*Signed, error) {
+	if w == nil && d.o.Spool == nil {
+		return nil, errNoWriter
+	}
 	// At level B the document is read again at once, which checks the value: a
 	// second check costs 2 % of a signature in the service with a P-256 key.
 	first := d.raise.Level > ades.LevelB || d.signers > 0 || d.format.level == nil
@@ -273,12 +309,8 @@ func (d *Draft) complete(ctx context.Context, w io.Writer, value []byte) (*Signe
 	if d.counter+1 < d.signers {
 		return nil, d.nextCounter(ctx, value)
 	}
-	out, again := w.(Spool)
-	if !again {
-		out = d.spool()
-		defer discard(out)
-	}
-	src, written, err := d.finish(ctx, out, value)
+	src, out, err := d.finish(ctx, value)
+	defer discard(out)
 	var noRoom *pades.NoRoomError
 	if errors.As(err, &noRoom) && d.tries < maxTries {
 		d.tries++
@@ -295,38 +327,32 @@ func (d *Draft) complete(ctx context.Context, w io.Writer, value []byte) (*Signe
 	if err != nil {
 		return nil, err
 	}
-	if again && written {
-		return signed, nil
-	}
-	if k, ok := w.(Keeper); ok && k.Keep(src) {
+	if w == nil {
+		signed.Source = src
 		return signed, nil
 	}
 	if err := cms.Copy(w, src); err != nil {
 		return nil, fmt.Errorf("complete: write document: %w", err)
 	}
+	discard(d.anew)
 	return signed, nil
 }
 
-// finish makes the signed document at its level: what it wrote to out, or a
-// view of the source with an update behind it, where the format can.
-func (d *Draft) finish(ctx context.Context, out Spool, value []byte) (src ades.Source, written bool, err error) {
-	if p, ok := d.inner.(interface {
-		Complete(context.Context, []byte, ades.AugmentOptions) (ades.Source, error)
-	}); ok {
-		src, err = p.Complete(ctx, value, d.raise)
-		return src, false, err
-	}
-	if d.raise.Level == ades.LevelB {
-		err = d.inner.Finish(out, value)
-		return out.Source(), true, err
+// finish makes the signed document at its level, in a spool, or as a view of the
+// source with an update behind it, where the format can.
+func (d *Draft) finish(ctx context.Context, value []byte) (ades.Source, Spool, error) {
+	if p, ok := d.inner.(*pades.Draft); ok {
+		src, err := p.Complete(ctx, value, d.raise)
+		return src, nil, err
 	}
 	b := d.spool()
-	defer discard(b)
-	if err := d.inner.Finish(b, value); err != nil {
-		return nil, false, err
+	if err := d.inner.Finish(b, value); err != nil || d.raise.Level == ades.LevelB {
+		return b.Source(), b, err
 	}
-	err = d.format.augment(ctx, b.Source(), out, d.raise)
-	return out.Source(), true, err
+	defer discard(b)
+	out := d.spool()
+	err := d.format.augment(ctx, b.Source(), out, d.raise)
+	return out.Source(), out, err
 }
 
 // nextCounter puts a counter-signature into its place and turns to the next.
@@ -384,7 +410,7 @@ func (d *Draft) verify(value []byte) error {
 func (d *Draft) check(ctx context.Context, src ades.Source) (*Signed, error) {
 	var doc *ades.Document
 	err := limits.Bounded(ctx, memoryOr(d.o.Memory), func(ctx context.Context) (err error) {
-		doc, err = d.format.read(ctx, src, ades.ReadOptions{Detached: d.raise.Detached, Password: d.raise.Password})
+		doc, err = d.format.read(ctx, src, ades.ReadOptions{Detached: d.raise.Detached, Password: d.raise.Password, Bare: &d.o.SignParams})
 		return err
 	})
 	if err != nil {
@@ -407,16 +433,16 @@ func (d *Draft) check(ctx context.Context, src ades.Source) (*Signed, error) {
 		return nil, fmt.Errorf("%w: %v", ErrSelfCheck, own.Problems)
 	}
 	for _, p := range own.Problems {
-		if p.Fatal { // in the document that was given: no verifier should call it valid
+		if p.Fatal || p.Doubt { // in the document that was given: no verifier should call it valid
 			return nil, &ades.MalformedError{Format: string(d.form.Format), Where: p.Where, Err: fmt.Errorf("it would not be valid once signed: %s", p.Text)}
 		}
 	}
-	signed := &Signed{Form: d.form, Signature: own, Document: doc}
+	signed := &Signed{Form: d.form, Signature: own, Document: doc, Anew: d.why}
 	if d.format.level != nil {
 		// A counter-signature has the level of the signature that it is in. What
 		// LT needs was gathered, or the work would have ended there.
-		signed.Level = d.format.level(top, doc, func(...[]byte) bool { return d.raise.Level >= ades.LevelLT })
-		if err := d.checkLevel(signed.Level); err != nil {
+		signed.Profile = d.format.level(top, doc, func(...[]byte) bool { return d.raise.Level >= ades.LevelLT })
+		if err := d.checkLevel(signed); err != nil {
 			return nil, err
 		}
 	}
@@ -427,16 +453,21 @@ func (d *Draft) check(ctx context.Context, src ades.Source) (*Signed, error) {
 // checkLevel makes sure that the level asked for was reached. A new signature
 // beside old ones, or on one, may be of a form older than the baseline; that
 // counts only where a level was asked for.
-func (d *Draft) checkLevel(name string) error {
-	_, level, baseline := strings.Cut(name, "BASELINE-")
-	reached := slices.Index([]string{"B", "T", "LT", "LTA"}, level)
-	if baseline && reached >= int(d.raise.Level) || d.raise.Level == ades.LevelB && (!baseline || d.o.Counter) {
+func (d *Draft) checkLevel(signed *Signed) (err error) {
+	_, name, baseline := strings.Cut(signed.Profile, "BASELINE-")
+	if baseline {
+		if signed.Level, err = ades.ParseLevel(name); err != nil {
+			return fmt.Errorf("%w: %w", ErrSelfCheck, err)
+		}
+	}
+	switch {
+	case baseline && signed.Level >= d.raise.Level, d.raise.Level == ades.LevelB && (!baseline || d.o.Counter):
+		return nil
+	case d.o.CAdES.Embedded && d.raise.Level == ades.LevelT && signed.Profile == "CAdES-T": // the signing time stands in the PDF that will hold it
+		signed.Level = ades.LevelT
 		return nil
 	}
-	if d.o.CAdES.Embedded && d.raise.Level == ades.LevelT && name == "CAdES-T" { // the signing time stands in the PDF that will hold it
-		return nil
-	}
-	return fmt.Errorf("%w: its level is %q, not %v", ErrSelfCheck, name, d.raise.Level)
+	return fmt.Errorf("%w: its level is %q, not %v", ErrSelfCheck, signed.Profile, d.raise.Level)
 }
 
 // withCounters lists a signature and those on it.

@@ -31,7 +31,7 @@ func TestTimestampAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v, err := r.View(true)
+			v, err := r.View(true, "en")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +53,7 @@ func TestRecursion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := r.View(true)
+		v, err := r.View(true, "en")
 		if err != nil {
 			t.Fatal(err)
 		}

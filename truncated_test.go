@@ -40,7 +40,7 @@ func TestSignedPDFCutShort(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := r.View(false)
+		v, err := r.View(false, "en")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestTimestampResponse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := r.View(false)
+		v, err := r.View(false, "en")
 		if err != nil {
 			t.Fatal(err)
 		}

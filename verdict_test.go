@@ -144,7 +144,7 @@ func (s *stage) verdict(v *rogito.Verifier, doc []byte, at time.Time) *report.Vi
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	view, err := r.View(false)
+	view, err := r.View(false, "en")
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package rogito
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -21,10 +20,10 @@ type Verifier struct {
 	Trust *trust.Store
 	// Policy to judge by; nil means policy.Default.
 	Policy *policy.Policy
-	// Timeout bounds the processor time of reading one document; zero means 4
-	// seconds, so that none costs more than five with what is judged then. By the
-	// clock it may take eight times as long, on a machine that is busy.
-	Timeout time.Duration
+	// CPU bounds the processor time, not that of the clock, of reading one document;
+	// zero means 4 seconds, so that none costs more than five with what is judged
+	// then. By the clock it may take eight times as long, on a machine that is busy.
+	CPU time.Duration
 	// Memory bounds what reading one document may hold or unpack beyond the
 	// document itself, in bytes; zero means DefaultMemory. One that needs more
 	// is not valid. All that a process verifies and signs at once holds about
@@ -96,7 +95,7 @@ func (v *Verifier) now() time.Time {
 // read turns bytes into facts, in the lanes. Facts that hold much are read in
 // the heavy one, which is left when the report is made.
 func (v *Verifier) read(ctx context.Context, src ades.Source, o VerifyOptions) (facts *report.Facts, plain ades.Source, leave func(), err error) {
-	memory, left := memoryOr(v.Memory), v.Timeout
+	memory, left := memoryOr(v.Memory), v.CPU
 	if left == 0 {
 		left = 4 * time.Second
 	}
@@ -138,6 +137,3 @@ func (v *Verifier) known() [][]byte {
 
 // maxKnown bounds the certificates that every document is held against.
 const maxKnown = 64
-
-// errDeadline is what a document that takes too long is told.
-var errDeadline = errors.New("reading the document takes too long")

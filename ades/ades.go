@@ -12,9 +12,7 @@
 package ades
 
 import (
-	"crypto"
 	"fmt"
-	"hash"
 	"io"
 )
 
@@ -23,15 +21,6 @@ import (
 type Source interface {
 	io.ReaderAt
 	Size() int64
-}
-
-// Digested is a Source whose digest is known up to its end, so that whoever signs
-// it with something behind it need not read it again for that.
-type Digested interface {
-	Source
-	// DigestState is a hash that was given all of the source, to go on with; nil
-	// where that is not known.
-	DigestState(crypto.Hash) hash.Hash
 }
 
 // File is a named source: a document to sign, or the content of a detached
@@ -81,6 +70,16 @@ func (l Level) String() string {
 		return "LTA"
 	}
 	return fmt.Sprintf("Level(%d)", int(l))
+}
+
+// ParseLevel reads what String writes.
+func ParseLevel(name string) (Level, error) {
+	for l := LevelB; l <= LevelLTA; l++ {
+		if l.String() == name {
+			return l, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no baseline level: B, T, LT or LTA", name)
 }
 
 // MalformedError says that the input does not have the form that it claims.

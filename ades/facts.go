@@ -1,6 +1,7 @@
 package ades
 
 import (
+	"crypto"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
@@ -72,6 +73,38 @@ type Document struct {
 	Content []File `json:"-"`
 }
 
+// Fits tells whether the content is what was signed or time-stamped: No where a
+// signature over it does not fit or is broken in its form, Unknown where that
+// cannot be decided. A PDF is handed out as a whole, and every signature in it
+// must fit; elsewhere Content holds only what a signature that fits covers.
+func (d *Document) Fits() Tri {
+	if len(d.Signatures) == 0 {
+		all := Unknown
+		for i, t := range d.Timestamps {
+			one := t.ImprintIntact
+			if t.Signature == nil || t.Signature.Intact() == No || Fatal(t.Problems) {
+				one = No
+			}
+			if i == 0 || one < all {
+				all = one
+			}
+		}
+		return all
+	}
+	worst, best := Yes, No
+	for _, s := range d.Signatures {
+		one := s.Intact()
+		if Fatal(s.Problems) {
+			one = No
+		}
+		worst, best = min(worst, one), max(best, one)
+	}
+	if d.Format == PAdES {
+		return worst
+	}
+	return best
+}
+
 // PartKind tells what a part of a document is.
 type PartKind string
 
@@ -111,10 +144,10 @@ type Signature struct {
 	ContentIsWhole bool        `json:"contentIsWhole"` // the references cover the whole document or container
 
 	// Identification of the signer.
-	SigningCertificate []byte     `json:"signingCertificate,omitempty"` // DER; nil when it was not found
-	CertificateRefs    []CertRef  `json:"certificateRefs,omitempty"`    // signed references to it, in order
-	ClaimedTime        time.Time  `json:"claimedTime,omitzero"`
-	Policy             *SigPolicy `json:"policy,omitempty"`
+	SigningCertificate []byte           `json:"signingCertificate,omitempty"` // DER; nil when it was not found
+	CertificateRefs    []CertRef        `json:"certificateRefs,omitempty"`    // signed references to it, in order
+	ClaimedTime        time.Time        `json:"claimedTime,omitzero"`
+	Policy             *SignaturePolicy `json:"policy,omitempty"`
 	// Attributes and properties present, by the standard's name
 	// ("signing-certificate-v2", "SigningTime", "archive-time-stamp-v3").
 	Attributes []Attribute `json:"attributes,omitempty"`
@@ -181,10 +214,15 @@ type CertRef struct {
 	IssuerSerial Tri    `json:"issuerSerial"` // Unknown when it carries none
 }
 
-// SigPolicy is a signature policy identifier (EPES).
-type SigPolicy struct {
-	ID      string `json:"id"`
-	Implied bool   `json:"implied,omitempty"`
+// SignaturePolicy is the policy that a signature is made under (EPES).
+type SignaturePolicy struct {
+	ID      string `json:"id"`                // a dotted identifier in CMS, a URI in XML
+	Implied bool   `json:"implied,omitempty"` // read only: the signature does not say which
+
+	// Of its document, for who signs; readers leave them out.
+	Hash   crypto.Hash `json:"-"`
+	Digest []byte      `json:"-"`
+	URI    string      `json:"-"` // where it can be read; may be empty
 }
 
 // Attribute is a signed or unsigned attribute or property that is present.
@@ -276,9 +314,16 @@ type Timestamp struct {
 
 // Problem is something a reader noticed about the form of what it read.
 type Problem struct {
-	Fatal bool   `json:"fatal"` // the form is broken: nothing can be trusted
+	Fatal bool `json:"fatal"` // the form is broken: nothing can be trusted
+	// Doubt: readers show different things for what was signed, so that nobody
+	// can tell what the signer saw.
+	Doubt bool   `json:"doubt,omitempty"`
 	Where string `json:"where,omitempty"`
 	Text  string `json:"text"`
+	// Code is a stable word for what was noticed ("PDF_SIZE_TOO_SMALL"), and
+	// Values what its text is made with, in order.
+	Code   string   `json:"code,omitempty"`
+	Values []string `json:"values,omitempty"`
 }
 
 // PDFFacts are the facts of a signature or time-stamp inside a PDF.

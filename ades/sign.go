@@ -159,6 +159,9 @@ type ReadOptions struct {
 	// Certificates (DER) that are known anyway. A signer's own is looked for
 	// among them where the document does not carry it; CMS readers do.
 	Certificates [][]byte
+	// Bare says with what certificate, hash and algorithm a bare signature value
+	// (PKCS1) should be made: it does not tell by itself.
+	Bare *SignParams
 	// Expect names what counts for the caller where a signature may cover only
 	// a part of the document.
 	Expect Expectation

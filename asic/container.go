@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 )
 
@@ -52,35 +53,36 @@ func open(ctx context.Context, src ades.Source) (*container, error) {
 	c := &container{ctx: ctx, byName: map[string]*entry{}, comment: l.comment, problems: l.problems}
 	c.budget.Store(limits.ZIPInflate + limits.ZIPInflateTimes*src.Size())
 	for _, r := range l.records {
-		e := &entry{source: newSource(c, src, r), name: r.name, role: roleOf(r.name), marked: r.flags&flagUTF8 != 0}
+		e := &entry{source: newSource(c, src, r), role: roleOf(r.name), marked: r.flags&flagUTF8 != 0}
+		e.name = legible(r.name, e.marked)
 		if e.role == roleMeta && r.size > 0 && !strings.EqualFold(r.name, metaInf+odfManifestName) {
 			e.role = roleStray // nothing reads it, and people might
 		}
 		c.entries = append(c.entries, e)
-		if why := wayward(r.name); why != "" {
-			c.problem(true, r.name, "%s", why)
+		if why := wayward(r.name); why != nil {
+			c.problem(finding.Of(e.name, why))
 		}
 		if e.role == roleFolder {
 			if r.size > 0 {
-				c.problem(true, r.name, "a folder with content")
+				c.problem(finding.ZIPFolderWithContent.Problem(e.name))
 			}
 			continue
 		}
-		if c.byName[r.name] != nil {
-			c.twice = append(c.twice, r.name)
+		if c.byName[e.name] != nil {
+			c.twice = append(c.twice, e.name)
 			continue
 		}
-		c.byName[r.name] = e
+		c.byName[e.name] = e
 	}
 	for name, other := range collisions(c.entries) {
-		c.problem(true, name, "%q is the same file as %q on some systems", name, other)
+		c.problem(finding.ZIPSameName.Problem(name, name, other))
 	}
 	return c, c.readMime()
 }
 
-func (c *container) problem(fatal bool, where, text string, args ...any) {
+func (c *container) problem(p ades.Problem) {
 	if len(c.problems) < 64 {
-		c.problems = append(c.problems, ades.Problem{Fatal: fatal, Where: where, Text: fmt.Sprintf(text, args...)})
+		c.problems = append(c.problems, p)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/foreign"
 	"rogito.dev/rogito/internal/xmldom"
 )
@@ -35,11 +36,11 @@ func (r *reader) coverage(expect ades.Expectation) {
 			}
 		}
 		switch {
-		case s.Intact() == ades.No || len(parts) == 0:
+		case s.Intact() == ades.No || ades.Fatal(s.Problems) || len(parts) == 0:
 		case !data && !reaches(s):
-			fatal(s, "", "the signature covers no file of the container")
+			fatal(s, finding.ASiCCoversNothing.Problem(""))
 		case r.doc.Format == ades.ODF && missed != "" && s.Intact() == ades.Yes && !r.macros(s):
-			fatal(s, missed, "the signature of the document does not cover %q", missed)
+			fatal(s, finding.ODFCoversNot.Problem(missed, missed))
 		}
 		if s.Intact() != ades.No && !ades.Fatal(s.Problems) {
 			maps.Copy(handed, mine)
@@ -49,7 +50,7 @@ func (r *reader) coverage(expect ades.Expectation) {
 		p := &r.doc.Parts[i]
 		p.Expected = expect.File != "" && (p.Name == expect.File || r.c.lookup(expect.File) == e)
 		if len(p.CoveredBy) == 0 && len(r.doc.Signatures) > 0 {
-			r.problem(false, p.Name, "file is not covered by any signature")
+			r.problem(finding.ASiCFileNotCovered.Problem(p.Name))
 		}
 		if handed[e] || len(r.doc.Signatures) == 0 && r.stamped[e] {
 			r.doc.Content = append(r.doc.Content, ades.File{Name: e.name, Source: e})
@@ -93,14 +94,14 @@ func (r *reader) foreign(src ades.Source) {
 		}
 	}
 	slices.SortFunc(files, func(a, b foreign.Span) int { return cmp.Compare(a.Start, b.Start) })
-	why := foreign.Outside(src, files, foreign.PDFIn)
-	if why == "" {
+	if !foreign.Outside(src, files, foreign.PDFIn) {
 		return
 	}
-	r.problem(true, "", "%s", why)
+	why := finding.HoldsOtherDocument.Problem("")
+	r.problem(why)
 	r.doc.Content = nil
 	for _, s := range r.doc.Signatures {
-		fatal(s, "", "%s", why)
+		fatal(s, why)
 	}
 }
 
@@ -125,10 +126,10 @@ func (r *reader) packageManifest() {
 	vague, err := r.c.checkManifest(e, signed)
 	if err != nil {
 		r.c.accident(err)
-		r.problem(false, e.name, "%v", err)
+		r.problem(finding.ASiCManifestUnreadable.Problem(e.name, err))
 		e.role = roleStray
 	} else if vague != "" {
-		r.problem(false, vague, "the manifest says another media type than the signature")
+		r.problem(finding.ASiCMediaType.Problem(vague))
 	}
 }
 

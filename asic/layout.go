@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 )
 
@@ -59,15 +60,9 @@ type record struct {
 	extra         []byte
 }
 
-func (l *layout) fatal(where, format string, args ...any) {
+func (l *layout) problem(k *finding.Kind, where string, values ...any) {
 	if len(l.problems) < 32 { // a report needs no more of them
-		l.problems = append(l.problems, ades.Problem{Fatal: true, Where: where, Text: fmt.Sprintf(format, args...)})
-	}
-}
-
-func (l *layout) warn(where, format string, args ...any) {
-	if len(l.problems) < 32 {
-		l.problems = append(l.problems, ades.Problem{Where: where, Text: fmt.Sprintf(format, args...)})
+		l.problems = append(l.problems, k.Problem(legible(where, false), values...))
 	}
 }
 
@@ -122,18 +117,18 @@ func (l *layout) readEnd() (count int64, err error) {
 	n := int(le.Uint16(e[20:]))
 	l.comment = string(e[22 : 22+n])
 	if rest := e[22+n:]; len(bytes.Trim(rest, "\x00\r\n")) > 0 || len(rest) > limits.CMSPadding {
-		l.fatal("", "data after the end of the archive")
+		l.problem(finding.ZIPDataAfter, "")
 	}
 	l.checkComment()
 	count = int64(le.Uint16(e[10:]))
 	length, start := int64(le.Uint32(e[12:])), int64(le.Uint32(e[16:]))
 	if le.Uint16(e[4:]) != 0 && le.Uint16(e[4:]) != 0xffff || le.Uint16(e[6:]) != 0 && le.Uint16(e[6:]) != 0xffff || le.Uint16(e[8:]) != le.Uint16(e[10:]) {
-		l.fatal("end record", "the archive claims to be one of several volumes")
+		l.problem(finding.ZIPVolumes, "end record")
 	}
 	l.end = from + int64(at)
 	if c, n, s, end, ok := l.readEnd64(l.end); ok {
 		if count != 0xffff && count != c || length != 0xffffffff && length != n || start != 0xffffffff && start != s {
-			l.fatal("end record", "the two end records contradict each other")
+			l.problem(finding.ZIPEndRecordsDiffer, "end record")
 		}
 		count, length, start, l.end = c, n, s, end
 	}
@@ -142,7 +137,7 @@ func (l *layout) readEnd() (count int64, err error) {
 		return 0, fmt.Errorf("the directory is larger than the file")
 	}
 	if l.start != start {
-		l.fatal("end record", "the directory is not where the end record says: there is other data before the archive")
+		l.problem(finding.ZIPDataBefore, "end record")
 	}
 	return count, nil
 }
@@ -157,11 +152,11 @@ func (l *layout) readEnd64(end int64) (count, length, start, before int64, ok bo
 	off := int64(le.Uint64(loc[8:]))
 	e, err := l.at(off, 56)
 	if err != nil || le.Uint32(e) != sigEnd64 {
-		l.fatal("end record", "the ZIP64 end record is not where its locator says")
+		l.problem(finding.ZIP64EndMissing, "end record")
 		return 0, 0, 0, 0, false
 	}
 	if off+12+int64(le.Uint64(e[4:])) != end-20 || le.Uint32(loc[4:]) != 0 || le.Uint64(e[24:]) != le.Uint64(e[32:]) {
-		l.fatal("end record", "the ZIP64 end record contradicts its locator")
+		l.problem(finding.ZIP64EndDiffers, "end record")
 	}
 	return int64(le.Uint64(e[32:])), int64(le.Uint64(e[40:])), int64(le.Uint64(e[48:])), off, true
 }
@@ -174,12 +169,12 @@ func (l *layout) checkComment() {
 	}
 	for _, mark := range []string{"PK\x05\x06", "PK\x01\x02", "PK\x03\x04", "PK\x06\x06", "PK\x06\x07", "PK\x07\x08", "%PDF-"} {
 		if strings.Contains(l.comment, mark) {
-			l.fatal("comment", "the comment of the archive holds another archive or document")
+			l.problem(finding.ZIPCommentForeign, "comment")
 			return
 		}
 	}
 	if len(l.comment) > 1024 {
-		l.fatal("comment", "the comment of the archive has %d bytes", len(l.comment))
+		l.problem(finding.ZIPComment, "comment", len(l.comment))
 	}
 }
 
@@ -213,13 +208,13 @@ func (l *layout) readDirectory(count int64) error {
 			return fmt.Errorf("%q: %w", r.name, err)
 		}
 		if bytes.Contains(b[46+n+x:46+n+x+c], []byte("PK\x05\x06")) {
-			l.fatal(r.name, "the comment of an entry holds an end record")
+			l.problem(finding.ZIPEntryComment, r.name)
 		}
 		l.records = append(l.records, r)
 		b = b[46+n+x+c:]
 	}
 	if len(b) > 0 {
-		l.fatal("central directory", "the directory has more bytes than its entries")
+		l.problem(finding.ZIPDirectoryTooLong, "central directory")
 	}
 	return nil
 }
@@ -269,14 +264,14 @@ func (l *layout) readLocal(r *record) {
 	le := binary.LittleEndian
 	h, err := l.at(r.offset, 30)
 	if err != nil || le.Uint32(h) != sigLocal {
-		l.fatal(r.name, "there is no entry where the directory says")
+		l.problem(finding.ZIPEntryMissing, r.name)
 		r.next = -1
 		return
 	}
 	n, x := int64(le.Uint16(h[26:])), int64(le.Uint16(h[28:]))
 	rest, err := l.at(r.offset+30, n+x)
 	if err != nil {
-		l.fatal(r.name, "the entry runs past the end")
+		l.problem(finding.ZIPEntryPastEnd, r.name)
 		r.next = -1
 		return
 	}
@@ -289,31 +284,31 @@ func (l *layout) readLocal(r *record) {
 	const said = flagEncrypted | flagPatch | flagUTF8 | flagMasked | flagDescriptor
 	switch {
 	case local.name != r.name:
-		l.fatal(r.name, "name differs between directory and entry")
+		l.problem(finding.ZIPNamesDiffer, r.name)
 	case local.method != r.method:
-		l.fatal(r.name, "compression method differs between directory and entry")
+		l.problem(finding.ZIPMethodsDiffer, r.name)
 	case (local.flags^r.flags)&said&^flagUTF8 != 0, (local.flags^r.flags)&flagUTF8 != 0 && !ascii(r.name):
-		l.fatal(r.name, "flags differ between directory and entry")
+		l.problem(finding.ZIPFlagsDiffer, r.name)
 	case r.flags&(flagEncrypted|flagPatch|flagMasked) != 0:
-		l.fatal(r.name, "the entry is encrypted")
+		l.problem(finding.ZIPEncrypted, r.name)
 	}
 	if local.crc != r.crc || local.packed != r.packed || local.size != r.size {
 		blank := func(a, b int64) bool { return a == b || a == 0 || a == 0xffffffff }
 		if r.flags&flagDescriptor == 0 || !blank(int64(local.crc), int64(r.crc)) || !blank(local.packed, r.packed) || !blank(local.size, r.size) {
-			l.fatal(r.name, "size or checksum differs between directory and entry")
+			l.problem(finding.ZIPSizesDiffer, r.name)
 		}
 	}
 	for _, extra := range [][]byte{r.extra, local.extra} {
-		if why := r.extras(extra); why != "" {
-			l.fatal(r.name, "%s", why)
+		if why := r.extras(extra); why != nil {
+			l.problem(why, r.name)
 		}
 	}
-	if why := r.kind(); why != "" {
-		l.fatal(r.name, "%s", why)
+	if why := r.kind(); why != nil {
+		l.problem(why, r.name)
 	}
 	r.next = r.data + r.packed
 	if r.packed > l.src.Size() || r.next > l.src.Size() {
-		l.fatal(r.name, "the entry runs past the end")
+		l.problem(finding.ZIPEntryPastEnd, r.name)
 		r.next = -1
 		return
 	}
@@ -333,52 +328,52 @@ const (
 )
 
 // kind says why some readers take an entry for something else than a file or
-// folder, or "". Which system the entry names as its own is not asked: readers
+// folder, or nil. Which system the entry names as its own is not asked: readers
 // look at both halves of the attributes.
-func (r *record) kind() string {
+func (r *record) kind() *finding.Kind {
 	folder := strings.HasSuffix(r.name, "/")
 	t := r.mode >> 28
 	switch {
 	case r.disk != 0 && (r.disk != 0xffff || extraField(r.extra, fieldZIP64) == nil):
-		return "the entry claims to lie on another volume"
+		return finding.ZIPOtherVolume
 	case r.mode&attrVolume != 0:
-		return "the entry is the label of a volume, not a file"
+		return finding.ZIPLabel
 	case !folder && (r.mode&attrFolder != 0 || t == typeFolder):
-		return "the entry is a folder by its attributes and a file by its name"
+		return finding.ZIPFolderOrFile
 	case t != 0 && t != typeFile && t != typeFolder:
-		return "the entry is a link or a device, not a file"
+		return finding.ZIPLink
 	}
-	return ""
+	return nil
 }
 
-// extras says what is wrong with the extra fields of an entry, or "". Readers
+// extras says what is wrong with the extra fields of an entry, or nil. Readers
 // differ in which of two fields of one id they take, and in what they do with
 // fields that run past the end. Zeros at the end are padding.
-func (r *record) extras(extra []byte) string {
+func (r *record) extras(extra []byte) *finding.Kind {
 	seen := map[uint16]bool{}
 	for len(bytes.Trim(extra, "\x00")) > 0 {
 		if len(extra) < 4 {
-			return "the extra field of the entry is malformed"
+			return finding.ZIPExtraMalformed
 		}
 		id, n := binary.LittleEndian.Uint16(extra), int(binary.LittleEndian.Uint16(extra[2:]))
 		if n > len(extra)-4 {
-			return "the extra field of the entry is malformed"
+			return finding.ZIPExtraMalformed
 		}
 		if seen[id] {
-			return "an extra field of the entry occurs twice"
+			return finding.ZIPExtraTwice
 		}
 		seen[id] = true
 		if id == fieldNameUTF8 {
 			if n < 5 {
-				return "the extra field of the entry is malformed"
+				return finding.ZIPExtraMalformed
 			}
 			if other := string(extra[9 : 4+n]); other != r.name && other != cp437(r.name) {
-				return "the entry has another name in its extra field"
+				return finding.ZIPExtraName
 			}
 		}
 		extra = extra[4+n:]
 	}
-	return ""
+	return nil
 }
 
 // descriptor steps over the sizes that follow the content, which must be those
@@ -403,14 +398,14 @@ func (l *layout) descriptor(r *record) {
 			break
 		}
 		if !signed {
-			l.fatal(r.name, "the sizes after the entry are not those of the directory")
+			l.problem(finding.ZIPDescriptorDiffers, r.name)
 			return
 		}
 	}
 	if r.method == 0 && r.size > 0 {
 		// A reader from the start finds the end of stored content by this mark.
 		if early, err := l.endsEarly(r.data, r.packed); err != nil || early {
-			l.fatal(r.name, "stored content holds the mark of its own end")
+			l.problem(finding.ZIPDescriptorInside, r.name)
 		}
 	}
 }
@@ -459,12 +454,12 @@ func (l *layout) tile() {
 		case r.next < 0:
 			return // told before
 		case r.offset < at:
-			l.fatal(r.name, "entries lie over each other")
+			l.problem(finding.ZIPOverlap, r.name)
 			return
 		case r.offset > at && !l.padding(at, r.offset-at):
-			l.fatal(r.name, "%d bytes before this entry belong to none", r.offset-at)
+			l.problem(finding.ZIPGap, r.name, r.offset-at)
 		case r.offset > at:
-			l.warn(r.name, "%d bytes of padding before this entry", r.offset-at)
+			l.problem(finding.ZIPPadding, r.name, r.offset-at)
 		}
 		at = r.next
 	}

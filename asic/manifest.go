@@ -17,7 +17,6 @@ import (
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
-	"rogito.dev/rogito/xades"
 )
 
 // manifest is an ASiCManifest or ASiCArchiveManifest.
@@ -75,6 +74,9 @@ func (c *container) lookup(uri string) *entry {
 	if plain, err := url.QueryUnescape(uri); err == nil {
 		names = append(names, strings.TrimPrefix(plain, "./"))
 	}
+	for i, name := range names { // as the names of entries are
+		names[i] = legible(name, false)
+	}
 	for _, name := range names {
 		if e := c.byName[name]; e != nil {
 			return e
@@ -104,7 +106,7 @@ func loose(name string) string { return norm.NFC.String(name) }
 
 // check computes the digest of a manifest entry.
 func (c *container) check(r *xmldsig.Reference) ades.Reference {
-	ref := ades.Reference{Kind: "manifest-entry", Name: decodeName(r.URI), URI: r.URI, Digest: r.DigestURI, Value: r.Digest, MediaType: r.Node.Attr("MimeType")}
+	ref := ades.Reference{Kind: "manifest-entry", Name: legible(decodeName(r.URI), false), URI: r.URI, Digest: r.DigestURI, Value: r.Digest, MediaType: r.Node.Attr("MimeType")}
 	h, ok := xmldsig.HashByURI(r.DigestURI)
 	if !ok {
 		ref.Detail = "digest method is not supported"
@@ -146,9 +148,9 @@ type listed struct {
 func manifestXML(sigName, sigMime string, h crypto.Hash, files []listed) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<asic:ASiCManifest xmlns:asic="%s" xmlns:ds="%s"><asic:SigReference URI="%s" MimeType="%s"/>`,
-		nsASiC, xmldsig.Space, attr(xades.EscapeName(sigName)), sigMime)
+		nsASiC, xmldsig.Space, attr(xmldsig.EscapeName(sigName)), sigMime)
 	for _, f := range files {
-		fmt.Fprintf(&b, `<asic:DataObjectReference URI="%s" MimeType="%s"`, attr(xades.EscapeName(f.name)), attr(f.mime))
+		fmt.Fprintf(&b, `<asic:DataObjectReference URI="%s" MimeType="%s"`, attr(xmldsig.EscapeName(f.name)), attr(f.mime))
 		if f.root {
 			b.WriteString(` Rootfile="true"`)
 		}

@@ -10,6 +10,9 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/unicode/norm"
+
+	"rogito.dev/rogito/internal/finding"
+	"rogito.dev/rogito/internal/visible"
 )
 
 // cp437 is a name without the flag for UTF-8 as APPNOTE.TXT D.1 has it.
@@ -21,6 +24,18 @@ func cp437(name string) string {
 	return out
 }
 
+// legible is the name of an entry as text. One that is not UTF-8 is what APPNOTE.TXT
+// takes it for; where the entry says that it is UTF-8, its bytes are escaped.
+func legible(name string, marked bool) string {
+	switch {
+	case utf8.ValidString(name):
+		return name
+	case !marked:
+		return cp437(name)
+	}
+	return visible.Line(name)
+}
+
 // Bounds on names: longer ones cannot be unpacked anywhere.
 const (
 	maxName    = 1024
@@ -28,26 +43,26 @@ const (
 )
 
 // wayward says why a name leads somewhere else than its entry's place in the
-// container when it is unpacked, or "".
-func wayward(name string) string {
+// container when it is unpacked, or nil.
+func wayward(name string) error {
 	segments := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' })
 	switch {
 	case name == "":
-		return "an entry without a name"
+		return finding.ZIPNameEmpty.New()
 	case len(name) > maxName || len(segments) > maxFolders:
-		return "the name is too long"
+		return finding.ZIPNameTooLong.New()
 	case strings.ContainsFunc(name, func(r rune) bool { return r < 0x20 || r == 0x7f }):
-		return "the name holds control characters"
+		return finding.ZIPNameControl.New()
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }):
-		return "the name holds marks that turn the direction of writing"
+		return finding.ZIPNameBidi.New()
 	case strings.HasPrefix(name, "/") || strings.HasPrefix(name, "\\"):
-		return "the name starts at the root"
+		return finding.ZIPNameAbsolute.New()
 	case len(name) > 1 && name[1] == ':' && unicode.IsLetter(rune(name[0])):
-		return "the name starts with a drive"
+		return finding.ZIPNameAbsolute.New()
 	case slices.Contains(segments, ".."):
-		return "the name leads out of the container"
+		return finding.ZIPNameLeadsOut.New()
 	}
-	return ""
+	return nil
 }
 
 // keys are the forms in which file systems tell names apart: whatever the

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"crypto"
-	"errors"
 	"fmt"
 	"path"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/cades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/xades"
 )
@@ -53,9 +53,7 @@ type reader struct {
 	stamped   map[*entry]bool              // files under an intact time-stamp
 }
 
-func (r *reader) problem(fatal bool, where, text string, args ...any) {
-	r.doc.Problems = append(r.doc.Problems, ades.Problem{Fatal: fatal, Where: where, Text: fmt.Sprintf(text, args...)})
-}
+func (r *reader) problem(p ades.Problem) { r.doc.Problems = append(r.doc.Problems, p) }
 
 // signatures reads every signature file. One that cannot be read counts as a
 // broken signature, since that is what it claims to be.
@@ -63,7 +61,7 @@ func (r *reader) signatures() error {
 	for _, e := range r.c.of(roleManifest, roleArchive, roleRecordManifest) {
 		m, err := readManifest(e)
 		if err != nil {
-			r.problem(false, e.name, "%v", err)
+			r.problem(finding.ASiCManifestUnreadable.Problem(e.name, err))
 			e.role = roleStray // whatever it is
 			continue
 		}
@@ -97,8 +95,8 @@ func (r *reader) unreadable(e *entry, err error) *ades.Signature {
 		format = ades.CAdES
 	}
 	return &ades.Signature{
-		ID: "S-" + ades.FactID([]byte(e.name))[:32], Format: format, ValueIntact: ades.No,
-		Problems: []ades.Problem{{Fatal: true, Where: e.name, Text: err.Error()}},
+		ID: "S-" + ades.FactID([]byte(e.name))[:32], Format: format,
+		Problems: []ades.Problem{finding.Of(e.name, err)},
 	}
 }
 
@@ -125,7 +123,7 @@ func (r *reader) unique(s *ades.Signature, file string) {
 // container by name.
 func (r *reader) xml(e *entry) ([]*ades.Signature, error) {
 	if e.Size() > limits.ZIPMeta {
-		return nil, ades.Malformed("ZIP", e.name, "%d bytes, more than a signature file may have", e.Size())
+		return nil, finding.FileTooLarge.Malformed("ZIP", e.name, e.Size())
 	}
 	var files []ades.File
 	for _, f := range r.c.entries {
@@ -145,7 +143,7 @@ func (r *reader) xml(e *entry) ([]*ades.Signature, error) {
 		return nil, err
 	}
 	if len(doc.Signatures) == 0 {
-		return nil, errors.New("no signature in a signature file")
+		return nil, finding.ASiCNoSignature.New()
 	}
 	for _, s := range doc.Signatures {
 		s.ContentIsWhole = false // decided for the container below
@@ -159,7 +157,7 @@ func (r *reader) xml(e *entry) ([]*ades.Signature, error) {
 // 4.4.3.2: the signature is detached).
 func (r *reader) cms(e *entry) ([]*ades.Signature, error) {
 	if e.Size() > limits.ZIPMeta {
-		return nil, ades.Malformed("ZIP", e.name, "%d bytes, more than a signature file may have", e.Size())
+		return nil, finding.FileTooLarge.Malformed("ZIP", e.name, e.Size())
 	}
 	var detached []ades.File
 	manifests := r.manifestsOf(e.name)
@@ -176,15 +174,15 @@ func (r *reader) cms(e *entry) ([]*ades.Signature, error) {
 		return nil, err
 	}
 	if len(doc.Signatures) == 0 {
-		return nil, errors.New("no signature in a signature file")
+		return nil, finding.ASiCNoSignature.New()
 	}
 	for _, s := range doc.Signatures {
 		s.ContentIsWhole, s.Content = false, nil
 		switch {
 		case carries:
-			fatal(s, e.name, "the signature carries content of its own and covers no file of the container")
+			fatal(s, finding.ASiCOwnContent.Problem(e.name))
 		case len(manifests) > 1:
-			fatal(s, e.name, "more than one manifest claims the signature")
+			fatal(s, finding.ASiCManifestTwice.Problem(e.name))
 		case len(manifests) == 1:
 			r.entries(s, manifests[0])
 		case len(detached) == 1:
@@ -197,9 +195,7 @@ func (r *reader) cms(e *entry) ([]*ades.Signature, error) {
 	return doc.Signatures, nil
 }
 
-func fatal(s *ades.Signature, where, text string, args ...any) {
-	s.Problems = append(s.Problems, ades.Problem{Fatal: true, Where: where, Text: fmt.Sprintf(text, args...)})
-}
+func fatal(s *ades.Signature, p ades.Problem) { s.Problems = append(s.Problems, p) }
 
 // name says which file a message digest is over.
 func (r *reader) name(s *ades.Signature, file string) {
@@ -243,22 +239,24 @@ func (r *reader) form() error {
 			return err
 		}
 		if role := roleOf(name); same || role == roleXML || role == roleCMS || role == roleTimestamp {
-			r.problem(false, name, "two entries are named %q", name) // equal, or all of them read
+			r.problem(finding.ZIPNameTwice.Problem(name, name)) // equal, or all of them read
 			continue
 		}
-		r.c.problem(true, name, "two entries are named %q, with different content", name)
+		r.c.problem(finding.ZIPNameTwiceDifferent.Problem(name, name))
 	}
 	for _, m := range r.manifests {
 		if e := r.c.lookup(m.sigURI); m.entry.role != roleRecordManifest && (e == nil || e.role != roleCMS && e.role != roleTimestamp) {
-			r.c.problem(e != nil, m.entry.name, "the manifest names no signature of the container")
+			p := finding.ASiCManifestSignsNothing.Problem(m.entry.name)
+			p.Fatal = e != nil
+			r.c.problem(p)
 		}
 	}
 	data := r.c.of(roleData)
 	if r.doc.Format == ades.ASiCS && len(data) > 1 {
-		r.c.problem(true, data[1].name, "an ASiC-S container holds one file, this one %d", len(data))
+		r.c.problem(finding.ASiCSeveralFiles.Problem(data[1].name, len(data)))
 	}
 	if first := r.c.entries; len(first) > 0 && (first[0].role != roleMimetype || !first[0].stored) {
-		r.problem(false, "mimetype", "the file mimetype is not first, or not stored without compression")
+		r.problem(finding.ASiCMimetype.Problem("mimetype"))
 	}
 	r.doc.Problems = append(r.doc.Problems, r.c.problems...)
 	for _, s := range r.doc.Signatures {

@@ -2,10 +2,10 @@ package asic
 
 import (
 	"crypto"
-	"fmt"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/ers"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/xades"
 )
@@ -18,12 +18,12 @@ func (r *reader) records() error {
 		raw, err := e.bytes()
 		if err != nil {
 			r.c.accident(err)
-			r.problem(true, e.name, "%v", err)
+			r.problem(finding.ZIPEntryUnreadable.Problem(e.name, err))
 			continue
 		}
 		record, err := ers.Parse(raw)
 		if err != nil {
-			r.problem(false, e.name, "evidence record: %v", err)
+			r.problem(finding.EvidenceRecordUnreadable.Problem(e.name, err))
 			e.role = roleStray // whatever it is
 			continue
 		}
@@ -41,9 +41,9 @@ func (r *reader) records() error {
 			return &ades.MalformedError{Format: "ZIP", Where: e.name, Err: err}
 		}
 		for _, ts := range first {
-			if problem != "" {
+			if problem != nil {
 				ts.ImprintIntact = ades.No
-				ts.Problems = append(ts.Problems, ades.Problem{Where: e.name, Text: problem})
+				ts.Problems = append(ts.Problems, finding.Lesser(finding.Of(e.name, problem)))
 			}
 			for _, o := range objects {
 				for _, s := range r.of[o.name] {
@@ -64,19 +64,19 @@ func (r *reader) records() error {
 
 // recorded lists the files that a record is for. A file that is not what the
 // manifest says takes the record with it.
-func (r *reader) recorded(e *entry) (objects []*entry, problem string) {
+func (r *reader) recorded(e *entry) (objects []*entry, problem error) {
 	manifests := r.manifestsOf(e.name)
 	switch data := r.c.of(roleData); {
 	case len(manifests) > 1:
-		return nil, "more than one manifest claims the evidence record"
+		return nil, finding.ASiCRecordManifestTwice.New()
 	case len(manifests) == 0 && len(data) == 1:
-		return data, ""
+		return data, nil
 	case len(manifests) == 0:
-		return nil, "no manifest says what the evidence record is for"
+		return nil, finding.ASiCRecordManifestMissing.New()
 	}
 	for _, o := range manifests[0].objects {
 		if ref := r.c.check(o); ref.Intact != ades.Yes {
-			problem = fmt.Sprintf("a file under the evidence record is missing or changed: %s", ref.Name)
+			problem = finding.EvidenceRecordFile.New(ref.Name)
 			continue
 		}
 		objects = append(objects, r.c.lookup(o.URI))

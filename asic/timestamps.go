@@ -6,6 +6,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/ers"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/tsp"
 )
 
@@ -14,7 +15,7 @@ func (r *reader) timestamps() error {
 	for _, e := range r.c.of(roleTimestamp) {
 		token, err := e.bytes()
 		if err != nil {
-			r.problem(true, e.name, "%v", err)
+			r.problem(finding.ZIPEntryUnreadable.Problem(e.name, err))
 			continue
 		}
 		manifests := r.manifestsOf(e.name)
@@ -38,7 +39,7 @@ func (r *reader) timestamps() error {
 		}
 		ts.Kind, ts.Path = ades.ContainerTimestamp, e.name
 		if len(manifests) > 1 {
-			ts.Problems = append(ts.Problems, ades.Problem{Fatal: true, Where: e.name, Text: "more than one manifest claims the time-stamp"})
+			ts.Problems = append(ts.Problems, finding.ASiCStampManifestTwice.Problem(e.name))
 		}
 		if m != nil {
 			r.covers(ts, m)
@@ -75,7 +76,7 @@ func (r *reader) covers(ts *ades.Timestamp, m *manifest) {
 			ts.ImprintIntact = ades.No
 		}
 		if ref.Intact != ades.Yes {
-			ts.Problems = append(ts.Problems, ades.Problem{Where: ref.Name, Text: "file under the time-stamp is missing or changed"})
+			ts.Problems = append(ts.Problems, finding.ASiCStampedFile.Problem(ref.Name))
 			continue
 		}
 		e := r.c.lookup(o.URI)

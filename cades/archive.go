@@ -9,6 +9,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/oid"
 )
 
@@ -142,7 +143,7 @@ func (r *reader) readV3(st *stamp, si *cms.SignerInfo) (*ades.Timestamp, error) 
 		fact, rerr := st.facts(nil, r.certs)
 		if rerr == nil {
 			fact.ImprintIntact = ades.No
-			fact.Problems = append(fact.Problems, ades.Problem{Fatal: true, Where: "ats-hash-index", Text: err.Error()})
+			fact.Problems = append(fact.Problems, finding.ArchiveIndexUnreadable.Problem("ats-hash-index", err))
 		}
 		return fact, rerr
 	}
@@ -154,7 +155,7 @@ func (r *reader) readV3(st *stamp, si *cms.SignerInfo) (*ades.Timestamp, error) 
 		return imprintV3(h, r.sd, si, content, index.value), nil
 	}, r.certs)
 	if err == nil && !index.complete(r.sd, si) {
-		fact.Problems = append(fact.Problems, ades.Problem{Where: "ats-hash-index", Text: "the index of an archive time-stamp names something that is not in the file"})
+		fact.Problems = append(fact.Problems, finding.ArchiveIndexUnfounded.Problem("ats-hash-index"))
 	}
 	return fact, err
 }

@@ -4,6 +4,7 @@ import (
 	"golang.org/x/crypto/cryptobyte"
 	cbasn1 "golang.org/x/crypto/cryptobyte/asn1"
 
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
 	"rogito.dev/rogito/internal/oid"
 )
@@ -29,7 +30,7 @@ func signedAttributes(o settings, contentType string, digest []byte) ([]byte, er
 		attrs = append(attrs, cms.NewAttribute(oid.AttrMimeType, cms.TLV(cms.TagUTF8String, []byte(o.MimeType))))
 	}
 	if o.Policy != nil {
-		attrs = append(attrs, cms.NewAttribute(oid.AttrPolicyID, o.Policy.encode()))
+		attrs = append(attrs, cms.NewAttribute(oid.AttrPolicyID, encodePolicy(o.Policy)))
 	}
 	for _, c := range o.Commitments {
 		v := cms.TLV(cms.TagSequence, cms.TLV(cms.TagOID, oid.Content(c)))
@@ -41,8 +42,8 @@ func signedAttributes(o settings, contentType string, digest []byte) ([]byte, er
 	return cms.SetOf(cms.TagSet, attrs), nil
 }
 
-// encode writes the SignaturePolicyId.
-func (p *Policy) encode() []byte {
+// encodePolicy writes the SignaturePolicyId.
+func encodePolicy(p *ades.SignaturePolicy) []byte {
 	var b cryptobyte.Builder
 	b.AddASN1(cbasn1.SEQUENCE, func(b *cryptobyte.Builder) {
 		oid.Add(b, p.ID)

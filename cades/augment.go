@@ -128,11 +128,11 @@ func (a *raiser) addValidationData(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	leaves, err := Leaves(sigs)
+	proving, err := leaves(sigs)
 	if err != nil {
 		return err
 	}
-	got, err := a.r.Gatherer.Gather(ctx, leaves, Carried(sigs))
+	got, err := a.r.Gatherer.Gather(ctx, proving, bundleOf(sigs))
 	if err != nil {
 		return fmt.Errorf("validation data: %w", err)
 	}
@@ -275,10 +275,10 @@ func withIndex(token, index []byte) ([]byte, error) {
 	return sd.Bytes()
 }
 
-// Leaves are the certificates whose chains a set of signatures stands on:
+// leaves are the certificates whose chains a set of signatures stands on:
 // signers, counter-signers, and the units of all their time-stamps. It is an
 // error when one of them is not in the file.
-func Leaves(sigs []*ades.Signature) ([][]byte, error) {
+func leaves(sigs []*ades.Signature) ([][]byte, error) {
 	var out [][]byte
 	for _, s := range sigs {
 		if s.SigningCertificate == nil {
@@ -291,7 +291,7 @@ func Leaves(sigs []*ades.Signature) ([][]byte, error) {
 			}
 			out = append(out, ts.Signature.SigningCertificate)
 		}
-		inner, err := Leaves(s.CounterSignatures)
+		inner, err := leaves(s.CounterSignatures)
 		if err != nil {
 			return nil, err
 		}
@@ -300,9 +300,9 @@ func Leaves(sigs []*ades.Signature) ([][]byte, error) {
 	return out, nil
 }
 
-// Carried is all evidence that a set of signatures and their time-stamps
+// bundleOf is all evidence that a set of signatures and their time-stamps
 // carries.
-func Carried(sigs []*ades.Signature) ades.Bundle {
+func bundleOf(sigs []*ades.Signature) ades.Bundle {
 	var b ades.Bundle
 	seen := map[string]bool{}
 	add := func(list []ades.Evidence) {

@@ -38,19 +38,11 @@ type Options struct {
 	// MimeType of the content for the mime-type attribute; empty for none.
 	MimeType string
 	// Policy makes the signature one under a policy (EPES); nil for none.
-	Policy *Policy
+	Policy *ades.SignaturePolicy
 	// Commitments are identifiers of commitment types, dotted.
 	Commitments []string
 	// ContentTimestamps are tokens over the content, taken before signing.
 	ContentTimestamps [][]byte
-}
-
-// Policy identifies a signature policy and its document.
-type Policy struct {
-	ID     string // dotted identifier
-	Hash   crypto.Hash
-	Digest []byte
-	URI    string // where it can be read; may be empty
 }
 
 // Hash is the hash function with which a key can sign CMS: the one asked for,

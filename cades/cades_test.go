@@ -305,7 +305,7 @@ func TestPolicyAndCommitment(t *testing.T) {
 	a := pki.Actor(t, "good")
 	o := cades.Options{
 		Commitments: []string{"1.2.840.113549.1.9.16.6.1"},
-		Policy:      &cades.Policy{ID: "1.3.76.16.1", Hash: crypto.SHA256, Digest: make([]byte, 32), URI: "https://policy.example/p.pdf"},
+		Policy:      &ades.SignaturePolicy{ID: "1.3.76.16.1", Hash: crypto.SHA256, Digest: make([]byte, 32), URI: "https://policy.example/p.pdf"},
 	}
 	s := read(t, made(t, a, []byte("text"), a.Signing(at), o)).Signatures[0]
 	if s.Policy == nil || s.Policy.ID != "1.3.76.16.1" || !s.Has("commitment-type-indication") || s.Intact() != ades.Yes {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/pkix"
 )
 
@@ -121,7 +122,7 @@ func IsBaseline(s *ades.Signature, embedded bool) bool {
 		return false
 	}
 	for _, p := range s.Problems {
-		if p.Text == notData {
+		if p.Code == finding.CMSTypeOther.Code {
 			return false
 		}
 	}
@@ -132,12 +133,6 @@ func IsBaseline(s *ades.Signature, embedded bool) bool {
 	}
 	return false
 }
-
-const notData = "content of a type other than id-data"
-
-// typeUnsigned: only signed attributes bind the type of the content, and they
-// must be there where it is another than id-data (RFC 5652, 5.3).
-const typeUnsigned = "content of a type other than id-data without signed attributes"
 
 // isTimestamped: there is a signature time-stamp, and all of them were made
 // while the signing certificate was valid.

@@ -8,6 +8,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/pkix"
@@ -255,14 +256,16 @@ func readSignedData(sd *cms.SignedData, in Surroundings) ([]*ades.Signature, err
 		}
 		switch {
 		case sd.ContentType != oid.Data && si.RawSignedAttrs == nil:
-			s.Problems = append(s.Problems, ades.Problem{Fatal: true, Where: "SignedData/encapContentInfo", Text: typeUnsigned})
+			// Only signed attributes bind the type of the content, and they must be
+			// there where it is another than id-data (RFC 5652, 5.3).
+			s.Problems = append(s.Problems, finding.CMSTypeUnsigned.Problem("SignedData/encapContentInfo"))
 		case sd.ContentType != oid.Data:
-			s.Problems = append(s.Problems, ades.Problem{Where: "SignedData/encapContentInfo", Text: notData})
+			s.Problems = append(s.Problems, finding.CMSTypeOther.Problem("SignedData/encapContentInfo"))
 		}
 		for _, other := range out {
 			if other.ID == s.ID {
 				s.ID = fmt.Sprintf("%s#%d", s.ID, i)
-				s.Problems = append(s.Problems, ades.Problem{Fatal: true, Where: s.Path, Text: "the same signature twice"})
+				s.Problems = append(s.Problems, finding.SignatureTwice.Problem(s.Path))
 			}
 		}
 		out = append(out, s)

@@ -8,6 +8,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/ers"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/tsp"
 )
@@ -34,9 +35,6 @@ func isRecord(id string) bool {
 func (r *reader) records(out []*ades.Signature) error {
 	var list []evidenceRecord
 	for i, si := range r.sd.SignerInfos {
-		problem := func(text string) {
-			out[i].Problems = append(out[i].Problems, ades.Problem{Where: out[i].Path, Text: text})
-		}
 		for _, a := range si.UnsignedAttrs {
 			if !isRecord(a.OID) {
 				continue
@@ -44,7 +42,11 @@ func (r *reader) records(out []*ades.Signature) error {
 			for _, v := range a.Values {
 				record, err := ers.Parse(v)
 				if err != nil || len(list) == maxRecords {
-					problem("an evidence record cannot be read, or there are too many")
+					detail := ""
+					if err != nil {
+						detail = err.Error()
+					}
+					out[i].Problems = append(out[i].Problems, finding.EvidenceRecordUnreadable.Problem(out[i].Path, detail))
 					continue
 				}
 				one := evidenceRecord{signer: i, value: v, external: a.OID == oid.AttrEvidenceRecordExt, record: record}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/message"
 )
@@ -41,11 +41,11 @@ func openMessage(raw []byte) (*message.Entity, error) {
 		switch strings.ToLower(e.Field("content-transfer-encoding")) {
 		case "", "7bit", "8bit", "binary":
 		default: // RFC 2046, 5.2.1
-			return nil, errors.New("a message in a transfer encoding")
+			return nil, finding.MIMEMessageEncoded.New()
 		}
 		raw = e.Body
 	}
-	return nil, errors.New("too many messages in messages")
+	return nil, finding.MIMETooDeep.New()
 }
 
 // maxForwarded bounds messages in messages.
@@ -65,7 +65,7 @@ func isOpaque(mediaType string) bool {
 // is a SignedData. What is signed is the MIME entity, header and all.
 func ReadSMIME(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 	if src.Size() > limits.Armour {
-		return nil, ades.Malformed("MIME", "", "message of %d bytes is too large", src.Size())
+		return nil, finding.FileTooLarge.Malformed("MIME", "", src.Size())
 	}
 	if err := limits.BudgetOf(ctx).Spend(src.Size()); err != nil {
 		return nil, &ades.MalformedError{Format: "MIME", Err: err}
@@ -95,7 +95,7 @@ func ReadSMIME(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.
 	}
 	m.Ambiguous = cmp.Or(m.Ambiguous, top.Ambiguous)
 	if len(m.Parts) != 2 || !isSignature(m.Parts[1].Type) {
-		return nil, ades.Malformed("MIME", "multipart/signed", "%d parts in place of a content and its signature", len(m.Parts))
+		return nil, finding.MIMEParts.Malformed("MIME", "multipart/signed", len(m.Parts))
 	}
 	signature, err := m.Parts[1].Decode()
 	if err != nil {
@@ -112,7 +112,7 @@ func ReadSMIME(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.
 			return nil, err
 		}
 		if carries {
-			ambiguous(doc, "the signature of the message carries content of its own")
+			ambiguous(doc, finding.MIMEOwnContent.New())
 		}
 		if len(doc.Parts) > 0 && len(doc.Parts[0].CoveredBy) > 0 {
 			doc.Content = with.Detached[:1]
@@ -124,12 +124,12 @@ func ReadSMIME(ctx context.Context, src ades.Source, r ades.ReadOptions) (*ades.
 }
 
 // ambiguous makes a document that readers may take in two ways a broken one;
-// why is "" where they do not.
-func ambiguous(doc *ades.Document, why string) {
-	if why == "" {
+// why is nil where they do not.
+func ambiguous(doc *ades.Document, why error) {
+	if why == nil {
 		return
 	}
-	p := ades.Problem{Fatal: true, Text: why}
+	p := finding.Of("", why)
 	doc.Problems = append(doc.Problems, p)
 	for _, s := range doc.Signatures {
 		s.Problems = append(s.Problems, p)

@@ -137,6 +137,16 @@ type RecordDocument struct {
 	InputDocuments    []RecordFile `json:"inputDocuments"`
 	ValidatedDocument *RecordFile  `json:"validatedDocument"`
 	SignedDocument    *RecordFile  `json:"signedDocument"`
+	// Findings are what there is to know of what was signed: PDF_WRITTEN_ANEW where
+	// ValidatedDocument is a copy of a PDF that could be read in more than one way.
+	Findings []RecordFinding `json:"findings,omitzero"`
+}
+
+// RecordFinding is something to know of what was signed. Match on the code.
+type RecordFinding struct {
+	Code     string `json:"code"`
+	Severity string `json:"severity"`
+	Text     string `json:"text"`
 }
 
 // RecordFile is one file of a record.

@@ -36,19 +36,10 @@ type Answer struct {
 // semester, the place, the zone, its values and its perimeter as rings of lat and
 // lng. A side that is not quoted is null.
 func (a Answer) AppendJSON(b []byte, g Geometry) []byte {
-	return a.Zone.AppendRest(a.AppendPlace(b), g)
-}
-
-// AppendPlace appends the beginning of AppendJSON: all that depends on the place.
-func (a Answer) AppendPlace(b []byte) []byte { return append(a.appendPlace(append(b, '{')), ',') }
-
-// AppendRest appends what follows AppendPlace: it is the same for every place in the
-// zone.
-func (z Zone) AppendRest(b []byte, g Geometry) []byte {
-	b = z.appendFields(b)
+	b = a.appendFields(append(b, '{'))
 	if g != NoGeometry {
 		b = append(b, `,"geometry":`...)
-		b = z.appendPolygons(b, g)
+		b = a.Zone.appendPolygons(b, g)
 	}
 	return append(b, '}')
 }

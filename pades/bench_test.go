@@ -110,7 +110,7 @@ func BenchmarkReadBack(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		for _, src := range []ades.Source{bytes.NewReader(pdf), &examined{Reader: bytes.NewReader(pdf), found: found}} {
+		for _, src := range []ades.Source{bytes.NewReader(pdf), &examined{bytes.NewReader(pdf), found}} {
 			_, out := completed(b, signer, pki.Now(), src)
 			b.Run(fmt.Sprintf("%s/%T", name, src), func(b *testing.B) {
 				b.ReportAllocs()

@@ -1,6 +1,7 @@
 package pades
 
 import (
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/pdf"
 )
 
@@ -12,23 +13,23 @@ func (r *reader) locate(f *found) {
 	f.dict = &pdf.Dict{}
 	o, err := r.doc.Resolve(f.value)
 	if err != nil {
-		f.fatal(f.path, "signature dictionary: %v", err)
+		f.fatal(finding.PDFDictionaryUnreadable, f.path, err)
 		return
 	}
 	d, ok := o.(*pdf.Dict)
 	if !ok {
-		f.fatal(f.path, "the value of the field is no signature dictionary")
+		f.fatal(finding.PDFNoDictionary, f.path)
 		return
 	}
 	f.dict = d
 	if names := d.Repeated(); len(names) > 0 {
-		f.fatal(f.path, "key %s occurs more than once", names[0])
+		f.fatal(finding.PDFKeyTwice, f.path, names[0])
 	}
 	if c, ok := d.Get("Contents").(pdf.String); ok {
 		f.contents = c.Bytes
 	}
 	if len(f.contents) == 0 {
-		f.fatal(f.path+"/Contents", "no signature")
+		f.fatal(finding.PDFNoSignature, f.path+"/Contents")
 	}
 	if !r.parseRange(f) {
 		return
@@ -45,17 +46,17 @@ func (r *reader) parseRange(f *found) bool {
 	o, err := r.doc.Resolve(f.dict.Get("ByteRange"))
 	a, ok := o.(pdf.Array)
 	if err != nil || !ok {
-		f.fatal(where, "no byte range")
+		f.fatal(finding.PDFNoByteRange, where)
 		return false
 	}
 	if len(a) != 4 {
-		f.fatal(where, "%d numbers instead of 4", len(a))
+		f.fatal(finding.PDFRangeNumbers, where, len(a))
 		return false
 	}
 	for i := range a {
 		n, ok := a[i].(pdf.Integer)
 		if !ok || n < 0 {
-			f.fatal(where, "number %d is no offset", i+1)
+			f.fatal(finding.PDFRangeNoOffset, where, i+1)
 			return false
 		}
 		f.ranges[i] = int64(n)
@@ -63,13 +64,14 @@ func (r *reader) parseRange(f *found) bool {
 	b, size := f.ranges, r.src.Size()
 	switch {
 	case b[0] != 0:
-		f.fatal(where, "does not begin at the start of the file")
+		f.fatal(finding.PDFRangeStart, where)
 	case b[1] == 0 || b[2] <= b[1]+1:
-		f.fatal(where, "ranges overlap or leave no gap")
+		f.fatal(finding.PDFRangeOverlap, where)
 	case b[2] > size || b[3] > size-b[2]:
-		f.fatal(where, "ends past the end of the file")
+		f.fatal(finding.PDFRangePastEnd, where)
+		f.cut = true
 	case b[3] == 0:
-		f.fatal(where, "second range is empty")
+		f.fatal(finding.PDFRangeEmpty, where)
 	default:
 		f.end = b[2] + b[3]
 		return true
@@ -84,16 +86,16 @@ func (r *reader) checkGap(f *found) bool {
 	base := r.doc.Base()
 	span, ok := f.dict.Span("Contents")
 	if !ok {
-		f.fatal(f.path+"/Contents", "does not stand in the file itself")
+		f.fatal(finding.PDFContentsElsewhere, f.path+"/Contents")
 		return false
 	}
 	if span.Start+base != f.ranges[1] || span.End+base != f.ranges[2] {
-		f.fatal(where, "the gap is not the Contents string")
+		f.fatal(finding.PDFGapNotContents, where)
 		return false
 	}
 	var edge [1]byte
 	if _, err := r.src.ReadAt(edge[:], f.ranges[1]); err != nil || edge[0] != '<' {
-		f.fatal(where, "Contents is no hexadecimal string")
+		f.fatal(finding.PDFContentsNotHex, where)
 		return false
 	}
 	return true
@@ -109,6 +111,10 @@ func (r *reader) checkEnd(f *found) bool {
 		return true
 	}
 	revs := r.doc.Revisions()
+	if rev := revs[len(revs)-1]; rev.EOF == 0 && end == size {
+		f.revision, f.covers = rev.Number, true // the marker is missing, and nothing was added
+		return true
+	}
 	for i, rev := range revs {
 		if rev.EOF == 0 || end < rev.EOF {
 			continue
@@ -122,7 +128,7 @@ func (r *reader) checkEnd(f *found) bool {
 			return true
 		}
 	}
-	f.fatal(f.path+"/ByteRange", "does not end where a revision of the document ends")
+	f.fatal(finding.PDFRangeNoRevision, f.path+"/ByteRange")
 	return false
 }
 
@@ -131,7 +137,7 @@ func (r *reader) checkEnd(f *found) bool {
 func (r *reader) checkDictionary(f *found) {
 	span, _ := f.dict.Span("Contents")
 	if span.End+r.doc.Base() > f.end {
-		f.fatal(f.path, "the dictionary stands outside the signed revision")
+		f.fatal(finding.PDFDictionaryOutside, f.path)
 		return
 	}
 	if r.doc.Repaired() != nil || f.revision == len(r.doc.Revisions()) {
@@ -139,7 +145,7 @@ func (r *reader) checkDictionary(f *found) {
 	}
 	old, err := r.as(f.revision)
 	if err != nil {
-		f.fatal(f.path, "signed revision: %v", err)
+		f.fatal(finding.PDFRevisionUnreadable, f.path, err)
 		return
 	}
 	if f.ref.IsZero() {
@@ -153,7 +159,7 @@ func (r *reader) checkDictionary(f *found) {
 	}
 	o, err := old.Get(f.ref)
 	if err != nil || !ok2 || !pdf.Equal(o, f.dict) {
-		f.fatal(f.path, "the signature dictionary is not the one in the signed revision")
+		f.fatal(finding.PDFDictionaryOther, f.path)
 	}
 }
 
@@ -167,5 +173,5 @@ func (r *reader) checkDirect(f *found, old *pdf.Document) {
 			}
 		}
 	}
-	f.fatal(f.path, "the signature dictionary is not in the signed revision")
+	f.fatal(finding.PDFDictionaryNotIn, f.path)
 }

@@ -66,6 +66,7 @@ func (r *reader) rules(f *found) revision.Rules {
 			switch t.method {
 			case "DocMDP":
 				rules.DocMDP = stricter(rules.DocMDP, t.p)
+				rules.Certifies = rules.Certifies || other == f
 			case "FieldMDP":
 				locks = append(locks, t)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
 )
@@ -76,7 +77,7 @@ var (
 )
 
 func (r *reader) problem(where string, err error) {
-	r.out.Problems = append(r.out.Problems, ades.Problem{Where: where, Text: err.Error()})
+	r.out.Problems = append(r.out.Problems, finding.PDFStoreUnreadable.Problem(where, err))
 }
 
 // storedStream is where a piece of evidence stands, piece what it is. A stream that

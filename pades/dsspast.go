@@ -1,5 +1,11 @@
 package pades
 
+import (
+	"errors"
+
+	"rogito.dev/rogito/ades"
+)
+
 // maxStores bounds the revisions whose Document Security Store is looked at.
 const maxStores = 64
 
@@ -22,8 +28,9 @@ func (r *reader) earlierStores() error {
 			continue // what cannot be opened brings nothing
 		}
 		r.doc = d
-		if err := r.dss(); err != nil {
-			return err
+		var malformed *ades.MalformedError
+		if err := r.dss(); err != nil && !errors.As(err, &malformed) {
+			return err // what cannot be read brings nothing either
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/pdf/rewrite"
 )
 
 // Examination is what there is to know of a document before it is signed.
@@ -13,19 +14,14 @@ type Examination struct {
 	// Twofold are the places that readers can take in two ways: no signature over
 	// them would be valid.
 	Twofold []string
-	// Encrypted says that the document is.
-	Encrypted bool
+	// Encrypted says that the document is, and Signed that it has a signature.
+	Encrypted, Signed bool
+	// Prefix is the number of bytes before the header. Some readers count the
+	// extent of a signature from the header, and some from the first byte.
+	Prefix int64
 
 	audited   *pdf.Audited
 	storeless bool // it has one revision, and no Document Security Store
-}
-
-// Examined is a source whose examination is known. What was found there is not
-// looked for again when the document is read with a signature behind it: its
-// bytes are the same.
-type Examined interface {
-	ades.Source
-	Examination() *Examination
 }
 
 // Examine looks whether a document can be signed. The error is that of Read.
@@ -35,10 +31,11 @@ func Examine(ctx context.Context, src ades.Source, password string) (*Examinatio
 		return nil, fmt.Errorf("pades: %w", err)
 	}
 	defer d.Close()
-	if _, _, err := fields(d); err != nil {
+	all, _, err := fields(d)
+	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	list, err := d.Ambiguities(ctx)
+	list, err := d.Audit(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
@@ -46,12 +43,30 @@ func Examine(ctx context.Context, src ades.Source, password string) (*Examinatio
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	out := &Examination{Encrypted: d.Encrypted(), audited: d.Audited()}
+	out := &Examination{Encrypted: d.Encrypted(), Prefix: d.Prefix(), audited: d.Audited()}
+	for i := range all {
+		out.Signed = out.Signed || all[i].kind == "Sig" && !all[i].empty(d)
+	}
 	out.storeless = d.Repaired() == nil && len(d.Revisions()) == 1 && cat.Get("DSS") == nil
 	for _, a := range list {
 		out.Twofold = append(out.Twofold, a.String())
 	}
+	if text, err := rewrite.Crooked(d); err != nil {
+		return nil, fmt.Errorf("pades: %w", err)
+	} else if text != "" {
+		out.Twofold = append(out.Twofold, text)
+	}
+	if out.Prefix > 0 {
+		out.Twofold = append(out.Twofold, fmt.Sprintf("the header has %d bytes before it", out.Prefix))
+	}
 	return out, nil
+}
+
+// examined is a source with what was found in it. That is not looked for again when
+// the document is read with a signature behind it: its bytes are the same.
+type examined struct {
+	ades.Source
+	found *Examination
 }
 
 // examinationOf is what is known of a document, or of the one that it begins
@@ -60,8 +75,8 @@ func examinationOf(src ades.Source) Examination {
 	if g, ok := src.(*grown); ok {
 		src = g.src
 	}
-	if e, ok := src.(Examined); ok && e.Examination() != nil {
-		return *e.Examination()
+	if e, ok := src.(*examined); ok {
+		return *e.found
 	}
 	return Examination{}
 }

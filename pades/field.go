@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
 )
@@ -61,14 +62,10 @@ func fields(d *pdf.Document) ([]field, []ades.Problem, error) {
 	return w.out, w.problems, nil
 }
 
-func (w *fieldWalk) problem(where, format string, args ...any) {
-	w.problems = append(w.problems, ades.Problem{Where: where, Text: fmt.Sprintf(format, args...)})
-}
-
 func (w *fieldWalk) visit(o pdf.Object, parent field, depth int) {
 	ref, _ := o.(pdf.Ref)
 	if depth > limits.PDFDepth || len(w.seen) > limits.PDFFields || !ref.IsZero() && w.seen[ref] {
-		w.problem("AcroForm/Fields", "field %s repeats, or the form is too large", ref)
+		w.problems = append(w.problems, finding.PDFFieldsTooMany.Problem("AcroForm/Fields", ref))
 		return
 	}
 	if !ref.IsZero() {
@@ -76,13 +73,13 @@ func (w *fieldWalk) visit(o pdf.Object, parent field, depth int) {
 	}
 	dict, err := w.doc.Dict(o)
 	if err != nil || dict == nil {
-		w.problem("AcroForm/Fields", "field %s cannot be read", ref)
+		w.problems = append(w.problems, finding.PDFFieldUnreadable.Problem("AcroForm/Fields", ref, ""))
 		return
 	}
 	f := w.inherit(parent, dict, ref)
 	kids, err := w.doc.Array(dict.Get("Kids"))
 	if err != nil {
-		w.problem(f.name, "Kids: %v", err)
+		w.problems = append(w.problems, finding.PDFFieldUnreadable.Problem(f.name, f.name, err))
 	}
 	children := w.split(&f, kids)
 	if len(children) == 0 {

@@ -61,3 +61,19 @@ func TestPrefix(t *testing.T) {
 		t.Error("a signed document with bytes before its header is signed again")
 	}
 }
+
+// TestCut: a file that ends before the signed bytes do does not hold what was
+// signed.
+func TestCut(t *testing.T) {
+	pki := adestest.Must(t, nil)
+	b := signed(t, pki, simplePDF(1), ades.LevelB, Options{})
+	for _, n := range []int{2, 5, 7} {
+		facts, err := Read(ctx, bytes.NewReader(b[:len(b)-n]), ades.ReadOptions{})
+		if err != nil || len(facts.Signatures) != 1 {
+			t.Fatalf("%d bytes less: %v, %v", n, facts, err)
+		}
+		if s := facts.Signatures[0]; s.Intact() != ades.No || !ades.Fatal(s.Problems) {
+			t.Errorf("%d bytes less: intact %v, problems %v", n, s.Intact(), s.Problems)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/handoff"
 	"rogito.dev/rogito/internal/pdf"
 )
 
@@ -68,10 +69,10 @@ func (r *increment) digest(h crypto.Hash) ([]byte, error) {
 
 // stateOf is the state of a hash at the end of a source that knows it, else nil.
 func stateOf(src ades.Source, h crypto.Hash) hash.Hash {
-	if known, ok := src.(ades.Digested); ok {
-		return known.DigestState(h)
+	if e, ok := src.(*examined); ok {
+		src = e.Source
 	}
-	return nil
+	return handoff.State(src, h)
 }
 
 // room is the number of bytes that fit into Contents.

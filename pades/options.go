@@ -3,6 +3,7 @@ package pades
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/cades"
@@ -42,12 +43,28 @@ type Options struct {
 	// Appearance shows the signature on a page; nil makes it invisible.
 	Appearance *Appearance
 
+	// Examination of this very document by [Examine], which then is not made again.
+	Examination *Examination
+	// AsIs refuses a document without signatures that readers can take in two ways,
+	// or that is damaged, with *ades.MalformedError. Else it is written anew, and
+	// the copy is signed: see [Anew].
+	AsIs bool
+	// Spool makes room for such a copy; nil keeps it in memory.
+	Spool func() Spool
+
 	// Stamped reserves room for a time-stamp in the signature: Complete at level
 	// T and above.
 	Stamped bool
 	// Reserve is the room for the signature in bytes; zero means an estimate
 	// from certificates and algorithm.
 	Reserve int
+}
+
+// Spool is where a document is kept that was written anew.
+type Spool interface {
+	io.Writer
+	// Source is what was written.
+	Source() ades.Source
 }
 
 // LockAction says how the fields of a Lock are meant.

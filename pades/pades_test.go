@@ -417,8 +417,8 @@ func TestForgeries(t *testing.T) {
 			continue
 		}
 		s := facts.Signatures[0]
-		if s.Intact() != ades.No {
-			t.Errorf("%s: %v", name, s.Intact())
+		if s.Intact() == ades.Yes || name == "changed byte" && s.Intact() != ades.No {
+			t.Errorf("%s: %v", name, s.Intact()) // where nothing was digested it is unknown
 		}
 		if fatal := len(s.Problems) > 0 && s.Problems[0].Fatal; !fatal && name != "changed byte" {
 			t.Errorf("%s: no fatal problem", name)
@@ -474,7 +474,7 @@ func TestChangesAfterSigning(t *testing.T) {
 		d.Set("Reason", pdf.Text("another"))
 	})
 	s = readAll(t, swapped, "").Signatures[0]
-	if s.Intact() != ades.No || len(s.Problems) == 0 || !s.Problems[0].Fatal {
+	if s.Intact() == ades.Yes || len(s.Problems) == 0 || !s.Problems[0].Fatal {
 		t.Errorf("other dictionary: %v %v", s.Intact(), s.Problems)
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pdf"
 	"rogito.dev/rogito/internal/revision"
@@ -40,6 +42,7 @@ type found struct {
 	ranges   [4]int64
 	rangeOK  bool
 	end      int64 // of the signed bytes, from the start of the file
+	cut      bool  // the file ends before the signed bytes do
 	revision int
 	covers   bool // whole document
 	contents []byte
@@ -50,8 +53,8 @@ type found struct {
 }
 
 // fatal notes that the form is broken.
-func (f *found) fatal(where, format string, args ...any) {
-	f.problems = append(f.problems, ades.Problem{Fatal: true, Where: where, Text: fmt.Sprintf(format, args...)})
+func (f *found) fatal(k *finding.Kind, where string, values ...any) {
+	f.problems = append(f.problems, k.Problem(where, values...))
 }
 
 // broken reports whether a fatal problem was noted.
@@ -80,12 +83,15 @@ func read(ctx context.Context, src ades.Source, in ades.ReadOptions) (*reader, e
 	r := &reader{ctx: ctx, src: src, doc: doc, out: &ades.Document{Format: ades.PAdES}, streams: map[storedStream]bool{}, pieces: map[piece]int{}}
 	r.digests = newDigester(ctx, src)
 	if err := doc.Repaired(); err != nil {
-		r.out.Problems = append(r.out.Problems, ades.Problem{Where: "xref", Text: "repaired: " + err.Error()})
+		r.out.Problems = append(r.out.Problems, finding.PDFRepaired.Problem("xref", err))
 	}
 	if err := r.collect(); err != nil {
 		return nil, err
 	}
-	if err := r.oneMeaning(ctx); err != nil {
+	if err := r.slips(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.foreign(); err != nil {
 		return nil, err
 	}
 	if err := r.dss(); err != nil {
@@ -127,7 +133,7 @@ func (r *reader) collect() error {
 		return err
 	}
 	if len(r.found) > limits.PDFSignatures {
-		return ades.Malformed("PDF", "AcroForm", "more than %d signatures", limits.PDFSignatures)
+		return finding.TooManySignatures.Malformed("PDF", "AcroForm", limits.PDFSignatures)
 	}
 	kept := r.found[:0]
 	for _, f := range r.found {
@@ -135,7 +141,7 @@ func (r *reader) collect() error {
 		// Usage rights whose bytes were saved anew are void and, unlike a
 		// signature, not what anybody relies on.
 		if f.rights && !f.rangeOK {
-			r.out.Problems = append(r.out.Problems, ades.Problem{Where: f.path, Text: "void usage rights: " + f.problems[0].Text})
+			r.out.Problems = append(r.out.Problems, finding.PDFUsageRightsVoid.Problem(f.path, f.problems[0].Text))
 			continue
 		}
 		kept = append(kept, f)
@@ -145,24 +151,88 @@ func (r *reader) collect() error {
 	return nil
 }
 
-// oneMeaning looks for places that readers can take in two ways. A signature
-// over them is broken in form: nobody can tell what was signed.
-func (r *reader) oneMeaning(ctx context.Context) error {
+// slips looks for what is not written as it should be. Inside the signed bytes
+// it is the signer's own and only told, unless readers show different things
+// for it. What was appended must be without slips, and may not make readers
+// differ that agreed before.
+func (r *reader) slips(ctx context.Context) error {
 	if len(r.found) == 0 {
 		return nil
 	}
-	list, err := r.doc.Ambiguities(ctx)
+	list, err := r.doc.Audit(ctx)
 	if err != nil {
 		return err
 	}
 	for _, f := range r.found {
-		for _, a := range list {
-			if f.revision <= a.Until {
-				f.fatal(a.Where, "readers can take this document in two ways: %v", a)
+		if f.end == 0 {
+			continue
+		}
+		var ways pdf.Reading
+		var sloppy bool
+		left := make(map[int]bool)
+		for _, s := range list {
+			if f.revision > s.Until {
+				continue
 			}
+			p := ades.Problem{Where: s.Where(), Text: s.String(), Code: s.Kind.Code, Values: s.Values}
+			if !s.Inside(f.end - r.doc.Base()) {
+				p.Fatal = true
+			} else {
+				sloppy, ways = true, ways|s.Kind.Others
+				left[s.Object] = s.Kind.Others&pdf.LeftOut != 0 || left[s.Object]
+			}
+			f.problems = append(f.problems, p)
+		}
+		if err := r.readings(ctx, f, ways, left, sloppy); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// readings compares what readers show for the signed revision, and for the last.
+// Where they differ in the signed one nobody can tell what was signed; where
+// they do since then, what was appended made them.
+func (r *reader) readings(ctx context.Context, f *found, ways pdf.Reading, left map[int]bool, sloppy bool) error {
+	last := len(r.doc.Revisions())
+	if !f.rangeOK || f.broken() || r.doc.Repaired() != nil {
+		return nil
+	}
+	if r.comparer == nil {
+		r.comparer = revision.New(ctx, r.doc)
+	}
+	places, err := r.comparer.Twofold(f.revision, ways|r.doc.Unsealed(), left)
+	if err != nil {
+		return err
+	}
+	tree, err := r.comparer.Tree(f.revision)
+	if err != nil {
+		return err
+	}
+	if tree != "" {
+		places = append(places, tree)
+	}
+	if len(places) > 0 {
+		p := finding.PDFTwoReadings.Lesser(places[0], places[0])
+		p.Doubt = true
+		f.problems = append(f.problems, p)
+		return nil
+	}
+	if f.revision == last || !sloppy {
+		return nil
+	}
+	before, err := r.comparer.Twofold(f.revision, ways|pdf.Rebuilt, left)
+	if err != nil {
+		return err
+	}
+	after, err := r.comparer.Twofold(last, ways|pdf.Rebuilt, left)
+	for _, place := range after {
+		if !slices.Contains(before, place) {
+			f.fatal(finding.PDFUpdateTwoReadings, place, place)
+			break
+		}
+	}
+	return err
 }
 
 // take adds the value of a signature field. One dictionary in several fields

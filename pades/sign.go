@@ -23,42 +23,24 @@ type Draft struct {
 	inc      *increment
 	password string
 	field    string
+	anew     []string
 }
 
 var _ ades.Draft = (*Draft)(nil)
 
-// openToSign opens a document that is to be signed. Bytes before the header
-// are left out: some readers count a byte range from the header, and some from
-// the first byte. Where that is not possible the document is refused.
-func openToSign(ctx context.Context, src ades.Source, password string) (ades.Source, *pdf.Document, error) {
-	doc, err := pdf.Open(src, pdf.Options{Password: password, Repair: true, Context: ctx, Audited: examinationOf(src).audited})
-	if err != nil || doc.Prefix() == 0 {
-		return src, doc, err
-	}
-	all, _, err := fields(doc)
-	if err != nil {
-		return nil, nil, err
-	}
-	signed := false
-	for i := range all {
-		signed = signed || all[i].kind == "Sig" && !all[i].empty(doc)
-	}
-	if signed || doc.Base() != doc.Prefix() {
-		return nil, nil, ades.Malformed("PDF", "header", "%d bytes stand before it, and the document cannot do without them", doc.Prefix())
-	}
-	src = io.NewSectionReader(src, doc.Base(), src.Size()-doc.Base())
-	doc, err = pdf.Open(src, pdf.Options{Password: password, Repair: true, Context: ctx})
-	return src, doc, err
-}
-
-// Prepare makes the draft of a signed PDF. The document is read once now for
-// its digest, and once more in Finish.
+// Prepare makes the draft of a signed PDF. The document is read now, to be sure
+// that it reads in one way, and for its digest; and once more in Finish. One that
+// does not, and has no signatures, is written anew (see [Options].AsIs).
 func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Options) (*Draft, error) {
 	o := settings{p, opts}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	src, doc, err := openToSign(ctx, src, o.Password)
+	src, anew, err := o.signable(ctx, src)
+	if err != nil {
+		return nil, fmt.Errorf("pades: %w", err)
+	}
+	doc, err := pdf.Open(src, pdf.Options{Password: o.Password, Repair: true, Context: ctx, Audited: examinationOf(src).audited})
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
@@ -84,7 +66,7 @@ func Prepare(ctx context.Context, src ades.Source, p ades.SignParams, opts Optio
 	if err != nil {
 		return nil, fmt.Errorf("pades: %w", err)
 	}
-	return &Draft{cms: cms, inc: inc, password: o.Password, field: form.field}, nil
+	return &Draft{cms: cms, inc: inc, password: o.Password, field: form.field, anew: anew}, nil
 }
 
 // stampRoom is reserved for a time-stamp token with its certificates.
@@ -126,6 +108,10 @@ func (d *Draft) Digest() []byte { return d.cms.Digest() }
 
 // Field is the full name of the field that is signed.
 func (d *Draft) Field() string { return d.field }
+
+// Anew says why the document was written anew before it was signed; nil: it was
+// not.
+func (d *Draft) Anew() []string { return d.anew }
 
 // Value has the key sign the draft.
 func (d *Draft) Value(key crypto.Signer) ([]byte, error) { return d.cms.Value(key) }

@@ -8,6 +8,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/pkix"
 )
@@ -39,16 +40,18 @@ func (r *reader) readSignature(f *found) error {
 	s.ContentIsWhole = f.covers && f.rangeOK
 	s.Problems = append(f.problems, s.Problems...)
 	if !f.rangeOK {
-		s.References = append(s.References, ades.Reference{
-			Kind: "byte-range", Name: f.path, Intact: ades.No, Detail: f.problems[0].Text,
-		})
+		ref := ades.Reference{Kind: "byte-range", Name: f.path, Found: true, Detail: f.problems[0].Text} // nothing was digested
+		if f.cut && len(s.Value) > 0 {
+			ref.Intact = ades.No // what was signed is not there
+		}
+		s.References = append(s.References, ref)
 	}
 	return nil
 }
 
 // unread is the fact of a signature that cannot be parsed.
 func unread(f *found) *ades.Signature {
-	return &ades.Signature{ID: ades.FactID(append([]byte(f.path), f.contents...)), ValueIntact: ades.No}
+	return &ades.Signature{ID: ades.FactID(append([]byte(f.path), f.contents...))}
 }
 
 // readCMS reads a CMS signature. With embedded, its content is the SHA-1 of
@@ -59,7 +62,7 @@ func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
 		if err == nil {
 			err = errors.New("no signer")
 		}
-		f.fatal(f.path+"/Contents", "no CMS signature: %v", err)
+		f.fatal(finding.PDFNoCMS, f.path+"/Contents", err)
 		f.rangeOK = false
 		return unread(f), nil
 	}
@@ -72,19 +75,15 @@ func (r *reader) readCMS(f *found, embedded bool) (*ades.Signature, error) {
 		return unread(f), err
 	}
 	if len(bytes.TrimRight(f.contents[min(sd.Length, int64(len(f.contents))):], "\x00")) > 0 {
-		s.Problems = append(s.Problems, ades.Problem{
-			Where: f.path + "/Contents", Text: "data that nothing signs after the end of the signature",
-		})
+		s.Problems = append(s.Problems, finding.PDFDataAfterCMS.Problem(f.path+"/Contents"))
 	}
 	if sd.Signers > 1 {
 		// EN 319 142-1 clause 4.1: a PDF signature has one. The others would be
 		// shown by some readers and judged by none.
-		s.Problems = append(s.Problems, ades.Problem{Fatal: true, Where: whereSigners, Text: "more than one signer"})
+		s.Problems = append(s.Problems, finding.PDFSigners.Problem(whereSigners))
 	}
 	if sd.Content != nil && !embedded {
-		s.Problems = append(s.Problems, ades.Problem{
-			Fatal: true, Where: whereContent, Text: "a detached signature carries content of its own",
-		})
+		s.Problems = append(s.Problems, finding.PDFOwnContent.Problem(whereContent))
 	}
 	if embedded {
 		return s, r.embedded(f, s, sd)
@@ -99,7 +98,7 @@ func (r *reader) signer(f *found, sd *cades.SignedData, in cades.Surroundings) (
 		all, err := sd.Read(in)
 		var malformed *ades.MalformedError
 		if errors.As(err, &malformed) {
-			f.fatal(f.path+"/Contents", "%v", err)
+			f.fatal(finding.PDFNoCMS, f.path+"/Contents", err)
 			f.rangeOK = false
 			return nil, nil
 		}
@@ -164,7 +163,7 @@ func (r *reader) readBare(f *found) (*ades.Signature, error) {
 		s.Value, err = e.Octets()
 	}
 	if err != nil {
-		f.fatal(f.path+"/Contents", "no signature value: %v", err)
+		f.fatal(finding.PDFNoValue, f.path+"/Contents", err)
 		f.rangeOK = false
 		return s, nil
 	}
@@ -176,13 +175,11 @@ func (r *reader) readBare(f *found) (*ades.Signature, error) {
 	alg := pkix.AlgorithmIdentifier{OID: oid.RSA}
 	ref := ades.Reference{Kind: "byte-range", Name: f.path, Digest: "SHA1"}
 	var key any
-	s.Problems = append(s.Problems, ades.Problem{
-		Where: f.path, Text: "adbe.x509.rsa_sha1: a bare RSA value over SHA-1 with the certificate in /Cert, a form that ISO 32000-2 has given up",
-	})
+	s.Problems = append(s.Problems, finding.PDFBareRSA.Problem(f.path))
 	if found := cms.Candidates(certs); len(found) > 0 {
 		s.SigningCertificate, key = found[0].Raw, found[0].PublicKey
 	} else {
-		s.Problems = append(s.Problems, ades.Problem{Where: f.path + "/Cert", Text: "the certificate that adbe.x509.rsa_sha1 wants in /Cert is missing or cannot be read"})
+		s.Problems = append(s.Problems, finding.PDFBareRSACert.Problem(f.path+"/Cert"))
 	}
 	s.Algorithm = pkix.Algorithm(alg, crypto.SHA1, key)
 	if digest := r.digests.of(f); digest != nil && key != nil {

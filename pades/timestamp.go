@@ -6,6 +6,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/tsp"
 )
 
@@ -31,23 +32,23 @@ func (r *reader) readTimestamp(f *found) error {
 	t.PDF = r.facts(f)
 	t.Problems = append(f.problems, t.Problems...)
 	if typ := r.doc.Name(f.dict.Get("Type")); typ != "" && typ != "DocTimeStamp" {
-		t.Problems = append(t.Problems, ades.Problem{Where: f.path, Text: notDocTimeStamp})
+		t.Problems = append(t.Problems, finding.PDFNotDocTimeStamp.Problem(f.path))
 	}
 	if !f.rangeOK {
+		t.ImprintIntact = ades.Unknown // nothing was digested
+	}
+	if f.cut {
 		t.ImprintIntact = ades.No
 	}
 	f.timestamp = t
 	return nil
 }
 
-// notDocTimeStamp: the token proves what it proves, but for the standard, and
-// so for the level, it is no document time-stamp.
-const notDocTimeStamp = "the Type of a document time-stamp is not DocTimeStamp"
-
 // conforms reports whether a document time-stamp has the form that EN 319
-// 142-1, 5.4.3 asks for.
+// 142-1, 5.4.3 asks for. One that has not proves what it proves, but does not
+// count for the level.
 func conforms(t *ades.Timestamp) bool {
-	return !slices.ContainsFunc(t.Problems, func(p ades.Problem) bool { return p.Text == notDocTimeStamp })
+	return !slices.ContainsFunc(t.Problems, func(p ades.Problem) bool { return p.Code == finding.PDFNotDocTimeStamp.Code })
 }
 
 // cover lists what each document time-stamp proves to have existed: all that

@@ -95,13 +95,13 @@ func (d *Draft) Finish(w io.Writer, value []byte) error {
 	return err
 }
 
-// Read checks a bare value, binary or base64, over the first detached file.
-// The parameters say with what certificate, hash and algorithm it should be made;
-// the time plays no part.
-func Read(_ context.Context, src ades.Source, r ades.ReadOptions, p ades.SignParams) (*ades.Document, error) {
-	if p.Certificate == nil {
+// Read checks a bare value, binary or base64, over the first detached file. How
+// it should be made is in [ades.ReadOptions].Bare; the time plays no part.
+func Read(_ context.Context, src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
+	if r.Bare == nil || r.Bare.Certificate == nil {
 		return nil, errors.New("pkcs1: no signing certificate")
 	}
+	p := r.Bare
 	value, err := readValue(src)
 	if err != nil {
 		return nil, err

@@ -29,8 +29,8 @@ func sign(t testing.TB, a *adestest.Actor, content []byte, p ades.SignParams) []
 
 func verdict(t testing.TB, value, content []byte, p ades.SignParams) ades.Tri {
 	t.Helper()
-	r := ades.ReadOptions{Detached: []ades.File{{Source: bytes.NewReader(content)}}}
-	doc, err := pkcs1.Read(context.Background(), bytes.NewReader(value), r, p)
+	r := ades.ReadOptions{Detached: []ades.File{{Source: bytes.NewReader(content)}}, Bare: &p}
+	doc, err := pkcs1.Read(context.Background(), bytes.NewReader(value), r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/report"
 )
 
@@ -21,10 +22,10 @@ func (j *judge) digest(what, name string, at time.Time) verdict {
 	switch {
 	case !ok:
 		v.lower(report.Indeterminate, report.CryptoConstraintsFailure)
-		v.add(report.Error, "SAV", "The digest algorithm %s of the %s is not one that the policy accepts.", name, what)
+		v.add("SAV", finding.DigestNotAccepted, name, what)
 	case !until.IsZero() && at.After(until):
 		v.lower(report.Indeterminate, report.CryptoConstraintsFailureNoPOE)
-		v.add(report.Error, "SAV", "The digest algorithm %s of the %s is not reliable since %s, and nothing proves that it is older.", name, what, until.Format(time.DateOnly))
+		v.add("SAV", finding.DigestUnreliable, name, what, until.Format(time.DateOnly))
 	}
 	return v
 }
@@ -38,10 +39,10 @@ func (j *judge) key(what, kind string, bits int, at time.Time) verdict {
 	switch {
 	case !ok:
 		v.lower(report.Indeterminate, report.CryptoConstraintsFailure)
-		v.add(report.Error, "SAV", "The %s key of %d bits of the %s is too weak.", kind, bits, what)
+		v.add("SAV", finding.KeyTooWeak, kind, bits, what)
 	case !until.IsZero() && at.After(until):
 		v.lower(report.Indeterminate, report.CryptoConstraintsFailureNoPOE)
-		v.add(report.Error, "SAV", "The %s key of %d bits of the %s is not reliable since %s, and nothing proves that it is older.", kind, bits, what, until.Format(time.DateOnly))
+		v.add("SAV", finding.KeyUnreliable, kind, bits, what, until.Format(time.DateOnly))
 	}
 	return v
 }

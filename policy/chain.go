@@ -3,6 +3,7 @@ package policy
 import (
 	"time"
 
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/report"
 )
 
@@ -79,7 +80,7 @@ func (j *judge) chainAnew(leaf string, q asked) chainVerdict {
 	}
 	if none.leaf == nil || len(paths) == 0 || paths[0].Anchor == nil {
 		none.lower(report.Indeterminate, report.NoCertificateChainFound)
-		none.add(report.Error, "XCV", "The certificate does not lead to a trusted one.")
+		none.add("XCV", finding.NoTrustedPath)
 		return none
 	}
 	var first *chainVerdict
@@ -99,9 +100,9 @@ func (j *judge) chainAnew(leaf string, q asked) chainVerdict {
 func (j *judge) along(p *report.Path, q asked) chainVerdict {
 	v := chainVerdict{verdict: verdict{indication: report.Passed}, path: p, anchored: true, asked: q}
 	v.leaf = j.facts.Certificates[p.Certificates[0]]
-	for _, text := range p.Problems {
+	for _, problem := range p.Problems {
 		v.lower(report.Indeterminate, report.CertificateChainGeneral)
-		v.add(report.Error, "XCV", "%s.", text)
+		v.messages = append(v.messages, message("XCV", problem))
 	}
 	// The anchor itself is trusted as it is: neither its end nor its
 	// revocation is asked for. A withdrawn service is relied upon for what is
@@ -129,19 +130,19 @@ func (j *judge) member(v *chainVerdict, m member, depth int) {
 	switch {
 	case r.revoked && r.hold && !r.at.After(v.best):
 		v.lower(report.Indeterminate, report.TryLater)
-		v.add(report.Error, "XCV", "The certificate of %s was suspended on %s.", cert.SubjectCN, day(r.at))
+		v.add("XCV", finding.CertSuspended, cert.SubjectCN, r.at)
 	case r.revoked && !r.at.After(v.best) && depth == 0:
 		v.lower(report.Indeterminate, report.RevokedNoPOE)
-		v.add(report.Error, "XCV", "The certificate of %s was revoked on %s, and nothing proves that the signature is older.", cert.SubjectCN, day(r.at))
+		v.add("XCV", finding.CertRevoked, cert.SubjectCN, r.at)
 	case r.revoked && !r.at.After(v.best):
 		v.lower(report.Indeterminate, report.RevokedCANoPOE)
-		v.add(report.Error, "XCV", "The certificate of the authority %s was revoked on %s.", cert.SubjectCN, day(r.at))
+		v.add("XCV", finding.IssuerRevoked, cert.SubjectCN, r.at)
 	case r.revoked:
-		v.add(report.Info, "XCV", "The certificate of %s was revoked on %s, after the signature is known to exist.", cert.SubjectCN, day(r.at))
+		v.add("XCV", finding.CertRevokedLater, cert.SubjectCN, r.at)
 	}
 	j.validity(v, cert, depth)
 	j.proven(v, m)
-	v.merge(j.algorithm("certificate of "+cert.SubjectCN, m.signed(), v.best))
+	v.merge(j.algorithm(finding.CertificateOf(cert.SubjectCN), m.signed(), v.best))
 }
 
 // proven asks for revocation data, and for proof that it and the certificate
@@ -151,23 +152,23 @@ func (j *judge) proven(v *chainVerdict, m member) {
 	switch {
 	case m.forged:
 		v.lower(report.Indeterminate, m.control.sub)
-		v.add(report.Error, "XCV", "Nothing proves that the certificate of %s is from before %s, since when %s cannot be relied on.", name, day(m.control.time), m.control.name)
+		v.add("XCV", finding.CertMayBeYounger, name, m.control.time, m.control.name)
 	case !r.needed || r.known:
 	case r.unproven:
 		v.lower(report.Indeterminate, m.control.sub)
-		v.add(report.Error, "XCV", "Nothing proves that the revocation data for %s is from before %s, since when %s cannot be relied on.", name, day(m.control.time), m.control.name)
+		v.add("XCV", finding.RevocationMayBeYounger, name, m.control.time, m.control.name)
 	case r.expired:
 		v.lower(report.Indeterminate, report.RevocationOutOfBoundsNoPOE)
-		v.add(report.Error, "XCV", "Whoever signed the revocation data for %s has a certificate that is over by now, and nothing proves that the data is older.", name)
+		v.add("XCV", finding.RevocationSignerExpired, name)
 	case r.future:
 		v.lower(report.Indeterminate, report.TryLater)
-		v.add(report.Error, "XCV", "The revocation data for %s was issued after %s, the time of this verdict.", name, day(j.at))
+		v.add("XCV", finding.RevocationInFuture, name, j.at)
 	case r.stale:
 		v.lower(report.Indeterminate, report.TryLater)
-		v.add(report.Error, "XCV", "The revocation data for %s is too old for %s.", cert.SubjectCN, day(v.need))
+		v.add("XCV", finding.RevocationStale, cert.SubjectCN, v.need)
 	default:
 		v.lower(report.Indeterminate, report.CertificateChainGeneral)
-		v.add(report.Error, "XCV", "There is no revocation data for %s.", cert.SubjectCN)
+		v.add("XCV", finding.RevocationMissing, cert.SubjectCN)
 	}
 }
 
@@ -176,14 +177,12 @@ func (j *judge) validity(v *chainVerdict, cert *report.Certificate, depth int) {
 	case v.best.Before(cert.NotBefore) && depth == 0 && v.use == toSign:
 		// Clause 5.5.4: it existed before its certificate did.
 		v.lower(report.Failed, report.NotYetValid)
-		v.add(report.Error, "XCV", "The certificate of %s is valid from %s only: the signature cannot have been made with it before.", cert.SubjectCN, day(cert.NotBefore))
+		v.add("XCV", finding.SignedBeforeCert, cert.SubjectCN, cert.NotBefore)
 	case v.best.Before(cert.NotBefore):
 		v.lower(report.Indeterminate, report.NotYetValid)
-		v.add(report.Error, "XCV", "The certificate of %s is valid from %s only.", cert.SubjectCN, day(cert.NotBefore))
+		v.add("XCV", finding.CertNotYetValid, cert.SubjectCN, cert.NotBefore)
 	case v.best.Truncate(time.Second).After(cert.NotAfter): // validity counts whole seconds
 		v.lower(report.Indeterminate, report.OutOfBoundsNoPOE)
-		v.add(report.Error, "XCV", "The certificate of %s expired on %s, and nothing proves that the signature is older.", cert.SubjectCN, day(cert.NotAfter))
+		v.add("XCV", finding.CertExpired, cert.SubjectCN, cert.NotAfter)
 	}
 }
-
-func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }

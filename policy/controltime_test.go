@@ -95,3 +95,52 @@ func responder(at int) func(*judge) {
 		f.Revocations["responder"] = []*report.Revocation{&r}
 	}
 }
+
+// A responder that is not the issuer counts if it is not to be asked about, or if
+// its issuer says that it is good; its own word is none.
+func TestResponderNeedsAStatus(t *testing.T) {
+	for name, row := range map[string]struct {
+		change func(*report.Facts)
+		heard  bool
+	}{
+		"no word of it": {func(f *report.Facts) { delete(f.Revocations, "responder") }, false},
+		"nocheck": {func(f *report.Facts) {
+			delete(f.Revocations, "responder")
+			f.Certificates["responder"].OCSPNoCheck = true
+		}, true},
+		"the issuer's":     {func(f *report.Facts) { f.Revocations["responder"] = []*report.Revocation{f.Revocations["ca"][0]} }, true},
+		"its own word":     {own("responder"), false},
+		"of another alike": {own("other"), false},
+		"of one with nocheck": {func(f *report.Facts) {
+			own("other")(f)
+			f.Certificates["other"].OCSPNoCheck = true
+		}, true},
+		"nocheck without the usage": {func(f *report.Facts) {
+			delete(f.Revocations, "responder")
+			f.Certificates["responder"].OCSPNoCheck, f.Certificates["responder"].ExtKeyUsage = true, nil
+		}, false},
+	} {
+		j, q := past()
+		responder(2025)(j)
+		j.facts.Certificates["responder"].NotAfter = year(2030)
+		row.change(j.facts)
+		if v := j.chain("leaf", q); v.passed() != row.heard {
+			t.Errorf("%s: %s %s", name, v.indication, v.sub)
+		}
+	}
+}
+
+// own has a responder of the same authority say that the responder is good.
+func own(signer string) func(*report.Facts) {
+	return func(f *report.Facts) {
+		if signer != "responder" {
+			c := *f.Certificates["responder"]
+			c.ID = signer
+			f.Certificates[signer] = &c
+			f.Paths[signer] = []*report.Path{{Certificates: []string{signer, "ca", "root"}, Anchor: &report.Anchor{Certificate: "root"}}}
+		}
+		r := *f.Revocations["ca"][0]
+		r.ID, r.SignerIsIssuer, r.Signer = "about-responder", false, signer
+		f.Revocations["responder"] = []*report.Revocation{&r}
+	}
+}

@@ -1,11 +1,11 @@
 package policy
 
 import (
-	"fmt"
 	"sort"
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/report"
 )
 
@@ -13,15 +13,20 @@ import (
 // nothing else.
 func Judge(facts *report.Facts, p *Policy, at time.Time) *report.Conclusions {
 	out := &report.Conclusions{Policy: p.Name, Operator: p.Operator, At: at}
+	proven := map[int]time.Time{} // when the content of a layer is proven to have existed
 	for i, layer := range facts.Layers {
-		if layer.Broken != "" && layer.Document == nil {
-			out.Messages = append(out.Messages, report.Message{Severity: report.Error, Block: "FC", Text: layer.Broken})
+		if layer.Broken != nil && layer.Document == nil {
+			out.Messages = append(out.Messages, message("FC", *layer.Broken))
 		}
 		if layer.Document == nil {
 			continue
 		}
 		j := &judge{facts: facts, policy: p, at: at, layer: i, poe: map[string]time.Time{}}
+		if since := proven[enclosing(facts.Layers, i)]; !since.IsZero() {
+			j.existed(layer.Document, since)
+		}
 		j.document(layer, out)
+		proven[i] = j.contentProven(layer.Document, out)
 	}
 	coverage(facts, p, out)
 	out.Indication = overall(out)
@@ -34,7 +39,7 @@ func Judge(facts *report.Facts, p *Policy, at time.Time) *report.Conclusions {
 		out.TimestampsVerified = out.TimestampsVerified && t.Indication == report.Passed
 	}
 	for _, n := range facts.Notes {
-		out.Messages = append(out.Messages, report.Message{Severity: report.Info, Block: "gathering", Text: n})
+		out.Messages = append(out.Messages, report.Message{Severity: report.Info, Block: "gathering", Text: n.Text, Code: n.Code, Values: n.Values})
 	}
 	return out
 }
@@ -51,7 +56,97 @@ func overall(c *report.Conclusions) report.Indication {
 	if len(c.Signatures) == 0 && worst == report.TotalPassed {
 		return report.Indeterminate
 	}
+	if len(c.Signatures) > 0 { // of time-stamped files that signed documents lie in
+		for _, t := range c.Timestamps {
+			switch {
+			case t.Indication == report.Failed:
+				worst = report.TotalFailed
+			case t.Indication != report.Passed && worst == report.TotalPassed:
+				worst = report.Indeterminate
+			}
+		}
+	}
 	return worse(c.Signatures, worst)
+}
+
+// enclosing is the layer around another; -1 where there is none.
+func enclosing(layers []*report.Layer, i int) int {
+	for k := i - 1; k >= 0; k-- {
+		if layers[k].Level < layers[i].Level {
+			return k
+		}
+	}
+	return -1
+}
+
+// contentProven tells since when what a layer holds is proven to have existed:
+// by the time-stamps over it, or by those of a signature over it that fits.
+// Zero where nothing proves it, or where the layer holds several files.
+func (j *judge) contentProven(d *ades.Document, out *report.Conclusions) (since time.Time) {
+	if len(d.Content) != 1 || d.Fits() != ades.Yes {
+		return since
+	}
+	older := func(t time.Time) {
+		if since.IsZero() || t.Before(since) {
+			since = t
+		}
+	}
+	if d.Format == ades.TST {
+		for _, t := range d.Timestamps {
+			if j.stamps[t].Indication == report.Passed {
+				older(t.Time)
+			}
+		}
+		return since
+	}
+	for _, c := range out.Signatures {
+		if c.Layer == j.layer && c.Proven && c.Signature.Intact() == ades.Yes && c.Signature.ContentIsWhole {
+			older(c.BestTime)
+		}
+	}
+	return since
+}
+
+// existed takes over that everything in a document is as old as what was proven
+// of the layer around it.
+func (j *judge) existed(d *ades.Document, since time.Time) {
+	if !since.Before(j.at) {
+		return
+	}
+	prove := func(id string) { j.poe[id] = since }
+	evidence := func(list []ades.Evidence) {
+		for _, e := range list {
+			prove(e.ID())
+		}
+	}
+	var signature func(s *ades.Signature)
+	signature = func(s *ades.Signature) {
+		prove(s.ID)
+		if s.SigningCertificate != nil {
+			prove(ades.FactID(s.SigningCertificate))
+		}
+		evidence(s.Evidence)
+		for _, t := range s.Timestamps {
+			prove(t.ID)
+			if t.Signature != nil {
+				signature(t.Signature)
+			}
+		}
+		for _, c := range s.CounterSignatures {
+			signature(c)
+		}
+	}
+	evidence(d.Evidence)
+	for _, t := range d.Timestamps {
+		prove(t.ID)
+		if t.Signature != nil {
+			signature(t.Signature)
+		}
+	}
+	for _, s := range d.Signatures {
+		signature(s)
+	}
+	j.proofs++
 }
 
 // worse is the worst of a verdict and those of signatures, their
@@ -93,11 +188,7 @@ func (j *judge) document(l *report.Layer, out *report.Conclusions) {
 	j.container = d.Format
 	j.timestamps(d)
 	for _, p := range d.Problems {
-		m := report.Message{Severity: report.Warning, Block: "FC", Text: p.Text}
-		if p.Fatal {
-			m.Severity = report.Error
-		}
-		out.Messages = append(out.Messages, m)
+		out.Messages = append(out.Messages, message("FC", p))
 	}
 	for _, s := range d.Signatures {
 		c := j.signature(s)
@@ -183,10 +274,20 @@ type verdict struct {
 	messages   []report.Message
 }
 
-func (v *verdict) add(sev report.Severity, block, format string, args ...any) {
+func (v *verdict) add(block string, k *finding.Kind, values ...any) {
+	p := k.Problem("", values...)
 	v.messages = append(v.messages, report.Message{
-		Severity: sev, Block: block, Text: fmt.Sprintf(format, args...), Format: format, Args: args,
+		Severity: report.Severity(k.Severity), Block: block, Text: p.Text, Code: p.Code, Values: p.Values,
 	})
+}
+
+// message is what a reader found, to those who read the report.
+func message(block string, p ades.Problem) report.Message {
+	m := report.Message{Severity: report.Warning, Block: block, Text: p.Text, Code: p.Code, Values: p.Values}
+	if p.Fatal || p.Doubt {
+		m.Severity = report.Error
+	}
+	return m
 }
 
 func (v *verdict) passed() bool { return v.indication == report.Passed }

@@ -61,13 +61,11 @@ type Key struct {
 // Date is a day in UTC.
 type Date struct{ time.Time }
 
-// UnmarshalYAML reads YYYY-MM-DD; nothing at all is no date.
-func (d *Date) UnmarshalYAML(n *yaml.Node) error {
-	if n.Tag == "!!null" || n.Value == "" {
-		return nil
+// UnmarshalText reads YYYY-MM-DD; nothing at all is no date.
+func (d *Date) UnmarshalText(text []byte) (err error) {
+	if len(text) > 0 {
+		d.Time, err = time.Parse(time.DateOnly, string(text))
 	}
-	t, err := time.Parse(time.DateOnly, n.Value)
-	d.Time = t
 	return err
 }
 

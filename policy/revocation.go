@@ -46,7 +46,8 @@ func (j *judge) revocation(q inquiry) revocationVerdict {
 	exempt := cert.ShortTerm && !cert.CA || q.responder && cert.OCSPNoCheck && slices.Contains(cert.ExtKeyUsage, ekuOCSPSigning)
 	v := revocationVerdict{needed: j.policy.Revocation.Required && !exempt}
 	if j.busy[cert.ID] {
-		return revocationVerdict{} // a responder that answers for itself
+		// A responder's own word is none; a list may be the one its issuer is on (RFC 5280, 6.3.3).
+		return revocationVerdict{needed: j.policy.Revocation.Required && slices.Contains(cert.ExtKeyUsage, ekuOCSPSigning)}
 	}
 	if j.busy == nil {
 		j.busy = map[string]bool{}
@@ -205,7 +206,8 @@ func (j *judge) signerPath(p *report.Path, at, exists time.Time) weight {
 		if rv.revoked && (!rv.at.After(at) || !rv.at.After(exists)) {
 			return silent
 		}
-		if rv.needed && !rv.known && !rv.stale && !rv.expired && !slices.Contains(c.ExtKeyUsage, ekuOCSPSigning) {
+		// RFC 6960, 4.2.2.2.1: who is not exempt needs a word of its issuer.
+		if rv.needed && !rv.known && !rv.stale && !rv.expired {
 			return silent
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/report"
 )
 
@@ -70,28 +71,28 @@ func (j *judge) service(v *chainVerdict, p *report.Path) control {
 	fit := fitting(p, v.use)
 	if len(fit) == 0 {
 		v.lower(report.Indeterminate, report.NoCertificateChainFound)
-		v.add(report.Error, "XCV", "The trusted list names %s as a service of type %s, which does not vouch for this.", name, p.Anchor.Services[0].Type)
+		v.add("XCV", finding.ServiceOfOtherType, name, p.Anchor.Services[0].Type)
 		return control{}
 	}
 	if !slices.ContainsFunc(fit, func(s *report.Service) bool { return s.ListUntil.IsZero() || !j.at.After(s.ListUntil) }) {
 		if j.policy.TrustedLists.Stale == "warn" {
-			v.add(report.Warning, "XCV", "The trusted list is past its NextUpdate.")
+			v.add("XCV", finding.ListOverdueWarning)
 		} else {
 			v.lower(report.Indeterminate, report.TryLater)
-			v.add(report.Error, "XCV", "The trusted list that vouches for the issuer is past its NextUpdate.")
+			v.add("XCV", finding.ListOverdue)
 		}
 	}
 	until, ever := trustedUntil(fit, j.at)
 	switch {
 	case !ever:
 		v.lower(report.Indeterminate, report.NoCertificateChainFound)
-		v.add(report.Error, "XCV", "The service %s was not granted on its trusted list.", name)
+		v.add("XCV", finding.ServiceNotGranted, name)
 		return control{}
 	case until.IsZero():
 		return control{}
 	case v.best.After(until):
 		v.lower(report.Indeterminate, report.NoCertificateChainFoundNoPOE)
-		v.add(report.Error, "XCV", "The service %s is not granted on its trusted list since %s, and nothing proves that the signature is older.", name, day(until))
+		v.add("XCV", finding.ServiceWithdrawn, name, until)
 	}
 	return control{until, report.NoCertificateChainFoundNoPOE, name}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/report"
 )
 
@@ -31,7 +32,7 @@ func (j *judge) signature(s *ades.Signature) *report.Conclusion {
 		n := j.stamps[t]
 		c.Timestamps = append(c.Timestamps, n)
 		if n.Indication != report.Passed {
-			v.add(report.Warning, "VTS", "%s time-stamp: %s%s", t.Kind, n.Indication, dash(n.SubIndication))
+			v.add("VTS", finding.StampNotPassed, t.Kind, string(n.Indication)+dash(n.SubIndication))
 		}
 	}
 	c.Indication, c.SubIndication, c.Messages = total(v.indication), v.sub, v.messages
@@ -57,14 +58,15 @@ func (j *judge) format(s *ades.Signature) verdict {
 	for _, p := range s.Problems {
 		if p.Fatal {
 			v.lower(report.Failed, report.FormatFailure)
-			v.add(report.Error, "FC", "%s", p.Text)
-			continue
 		}
-		v.add(report.Warning, "FC", "%s", p.Text)
+		if p.Doubt {
+			v.lower(report.Indeterminate, report.SigConstraintsFailure)
+		}
+		v.messages = append(v.messages, message("FC", p))
 	}
 	if j.container == ades.ASiCS && j.nested(s) {
 		v.lower(report.Failed, report.FormatFailure)
-		v.add(report.Error, "FC", "The signed file of an ASiC-S container is not in its root folder.")
+		v.add("FC", finding.SignedFileNotInRoot)
 	}
 	return v
 }
@@ -86,7 +88,7 @@ func (j *judge) identification(s *ades.Signature) verdict {
 	v := verdict{indication: report.Passed}
 	if s.SigningCertificate == nil {
 		v.lower(report.Indeterminate, report.NoSigningCertificateFound)
-		v.add(report.Error, "ISC", "The signing certificate is not in the document.")
+		v.add("ISC", finding.CertMissing)
 		return v
 	}
 	matched, mismatched := false, false
@@ -94,20 +96,20 @@ func (j *judge) identification(s *ades.Signature) verdict {
 		matched = matched || r.DigestMatch == ades.Yes
 		mismatched = mismatched || r.DigestMatch == ades.No
 		if r.IssuerSerial == ades.No {
-			v.add(report.Warning, "ISC", "Issuer and serial number in %s are not those of the signing certificate.", r.Attribute)
+			v.add("ISC", finding.CertRefIssuerMismatch, r.Attribute)
 		}
 	}
 	switch {
 	case mismatched && !matched:
 		v.lower(report.Indeterminate, report.NoSigningCertificateFound)
-		v.add(report.Error, "ISC", "The signed reference to the signing certificate does not match the certificate.")
+		v.add("ISC", finding.CertRefMismatch)
 	case mismatched:
-		v.add(report.Warning, "ISC", "One of several references to the signing certificate does not match.")
+		v.add("ISC", finding.CertRefOneMismatch)
 	case len(s.CertificateRefs) == 0 && j.policy.Signer.RequireCertificateReference:
 		v.lower(report.Indeterminate, report.SigConstraintsFailure)
-		v.add(report.Error, "ISC", "The signature does not say which certificate it was made with.")
+		v.add("ISC", finding.CertRefRequired)
 	case len(s.CertificateRefs) == 0:
-		v.add(report.Warning, "ISC", "The signature does not say which certificate it was made with (no signing-certificate attribute).")
+		v.add("ISC", finding.CertRefMissing)
 	}
 	return v
 }
@@ -120,15 +122,15 @@ func (j *judge) cryptography(s *ades.Signature) verdict {
 	}
 	if len(s.References) == 0 {
 		v.lower(report.Indeterminate, report.SignedDataNotFound)
-		v.add(report.Error, "CV", "The signature covers no data.")
+		v.add("CV", finding.SignsNothing)
 	}
 	switch {
 	case s.ValueIntact == ades.No:
 		v.lower(report.Failed, report.SigCryptoFailure)
-		v.add(report.Error, "CV", "The signature value does not verify with the signer's key.")
+		v.add("CV", finding.ValueWrong)
 	case s.ValueIntact == ades.Unknown && s.SigningCertificate != nil:
 		v.lower(report.Indeterminate, report.SigCryptoFailure)
-		v.add(report.Error, "CV", "The signature value cannot be checked (algorithm %s).", s.Algorithm.Name)
+		v.add("CV", finding.ValueUnchecked, s.Algorithm.Name)
 	}
 	return v
 }
@@ -141,27 +143,27 @@ func (v *verdict) reference(r ades.Reference) {
 	case r.Intact == ades.No:
 		v.lower(report.Failed, report.HashFailure)
 		if name == "" {
-			v.add(report.Error, "CV", "What is signed was changed: its digest does not match%s.", detail(r))
+			v.add("CV", finding.DigestWrong, r.Detail)
 			return
 		}
-		v.add(report.Error, "CV", "What is signed was changed: the digest of %s does not match%s.", name, detail(r))
+		v.add("CV", finding.DigestWrongOf, name, r.Detail)
 	case !r.Found:
 		v.lower(report.Indeterminate, report.SignedDataNotFound)
 		if name == "" {
-			v.add(report.Error, "CV", "The signed data is missing: the signature is detached, and what it is over was not given%s.", detail(r))
+			v.add("CV", finding.ContentMissing, r.Detail)
 			return
 		}
-		v.add(report.Error, "CV", "The signed data is missing: %s%s.", name, detail(r))
+		v.add("CV", finding.ContentMissingOf, name, r.Detail)
 	case r.Intact == ades.Unknown && r.Kind == "content":
 		// Without signed attributes the value alone decides, and says why not.
 	case r.Intact == ades.Unknown:
 		// What is signed is there, but its digest cannot be computed.
 		v.lower(report.Indeterminate, report.CryptoConstraintsFailure)
 		if name == "" {
-			v.add(report.Error, "CV", "The digest of what is signed cannot be checked%s.", detail(r))
+			v.add("CV", finding.DigestUnchecked, r.Detail)
 			return
 		}
-		v.add(report.Error, "CV", "The digest of %s cannot be checked%s.", name, detail(r))
+		v.add("CV", finding.DigestUncheckedOf, name, r.Detail)
 	}
 }
 
@@ -177,19 +179,12 @@ func refName(r ades.Reference) string {
 	return r.Kind
 }
 
-func detail(r ades.Reference) string {
-	if r.Detail == "" {
-		return ""
-	}
-	return " (" + r.Detail + ")"
-}
-
 // acceptance is clause 5.2.8: signed properties and algorithms.
 func (j *judge) acceptance(s *ades.Signature, c *report.Conclusion) verdict {
 	v := verdict{indication: report.Passed}
 	if s.ClaimedTime.IsZero() && j.policy.Signer.RequireSigningTime {
 		v.lower(report.Indeterminate, report.SigConstraintsFailure)
-		v.add(report.Error, "SAV", "The signature claims no signing time.")
+		v.add("SAV", finding.SigningTimeRequired)
 	}
 	v.merge(j.algorithm("signature", s.Algorithm, c.BestTime))
 	if s.Algorithm.Content != "" && s.Algorithm.Content != s.Algorithm.Digest {
@@ -215,26 +210,26 @@ func (j *judge) order(s *ades.Signature, c *report.Conclusion, ch chainVerdict) 
 		}
 		if t.Time.After(c.BestTime) {
 			v.lower(report.Indeterminate, report.TimestampOrderFailure)
-			v.add(report.Error, "VTS", "The content was time-stamped after the signature is known to exist.")
+			v.add("VTS", finding.ContentStampedLate)
 		}
 		// A content time-stamp proves that the signature is later than it.
 		if ch.leaf != nil && ch.anchored && len(ch.path.Certificates) > 1 {
 			if ch.revoked && !ch.revokedAt.IsZero() && t.Time.After(ch.revokedAt) {
 				v.lower(report.Failed, report.RevokedSub)
-				v.add(report.Error, "XCV", "The signature was made after the signer's certificate was revoked.")
+				v.add("XCV", finding.SignedAfterRevocation)
 			}
 			if t.Time.After(ch.leaf.NotAfter) {
 				v.lower(report.Failed, report.ExpiredSub)
-				v.add(report.Error, "XCV", "The signature was made after the signer's certificate had expired.")
+				v.add("XCV", finding.SignedAfterExpiry)
 			}
 		}
 	}
 	if leaf := ch.leaf; leaf != nil && !s.ClaimedTime.IsZero() {
 		if s.ClaimedTime.Before(leaf.NotBefore) || s.ClaimedTime.After(leaf.NotAfter) {
-			v.add(report.Warning, "SAV", "The claimed signing time lies outside the validity of the signer's certificate.")
+			v.add("SAV", finding.SigningTimeOutsideCert)
 		}
 		if s.ClaimedTime.After(c.BestTime.Add(5 * time.Minute)) {
-			v.add(report.Warning, "SAV", "The claimed signing time is later than the proven one.")
+			v.add("SAV", finding.SigningTimeAfterProof)
 		}
 	}
 	return v
@@ -249,17 +244,17 @@ func (j *judge) changes(s *ades.Signature) verdict {
 	for _, ch := range s.PDF.Changes {
 		switch {
 		case ch.Permitted && ch.Kind == "annotation":
-			v.add(report.Warning, "FC", "After signing (allowed, but it may cover what the page says): %s.", report.ChangeText(ch))
+			v.add("FC", finding.ChangeMayCover, finding.Change(ch)...)
 		case ch.Permitted:
-			v.add(report.Info, "FC", "After signing (allowed): %s.", report.ChangeText(ch))
+			v.add("FC", finding.ChangePermitted, finding.Change(ch)...)
 		case j.policy.PDF.Changes == "warn":
-			v.add(report.Warning, "FC", "The document was changed after signing: %s.", report.ChangeText(ch))
+			v.add("FC", finding.ChangeTolerated, finding.Change(ch)...)
 		case ch.Unexplained:
 			v.lower(report.Indeterminate, report.SigConstraintsFailure)
-			v.add(report.Error, "SAV", "The document was changed after signing, and nothing shows that the change is harmless: %s.", report.ChangeText(ch))
+			v.add("SAV", finding.ChangeUnexplained, finding.Change(ch)...)
 		default:
 			v.lower(report.Failed, report.FormatFailure)
-			v.add(report.Error, "FC", "The document was changed after signing: %s.", report.ChangeText(ch))
+			v.add("FC", finding.ChangeForbidden, finding.Change(ch)...)
 		}
 	}
 	return v

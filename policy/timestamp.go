@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/report"
 )
 
@@ -19,14 +20,14 @@ func (j *judge) timestamp(t *ades.Timestamp) *report.Conclusion {
 	for _, p := range t.Problems {
 		if p.Fatal {
 			v.lower(report.Failed, report.FormatFailure)
-			v.add(report.Error, "FC", "%s", p.Text)
+			v.messages = append(v.messages, message("FC", p))
 		}
 	}
 	v.merge(j.imprint(t))
 	var ch chainVerdict
 	if s := t.Signature; s == nil {
 		v.lower(report.Failed, report.FormatFailure)
-		v.add(report.Error, "FC", "The time-stamp has no signature.")
+		v.add("FC", finding.StampUnsigned)
 	} else {
 		v.merge(j.format(s))
 		v.merge(j.identification(s))
@@ -41,7 +42,7 @@ func (j *judge) timestamp(t *ades.Timestamp) *report.Conclusion {
 	v.merge(j.digest("time-stamp imprint", t.ImprintDigest, c.BestTime))
 	if t.Time.After(j.at) {
 		v.lower(report.Indeterminate, report.NotYetValid)
-		v.add(report.Error, "VTS", "The time-stamp is later than the time of this verdict.")
+		v.add("VTS", finding.StampInFuture)
 	}
 	c.Indication, c.SubIndication, c.Messages = v.indication, v.sub, v.messages
 	ch.describe(j, c)
@@ -56,10 +57,10 @@ func (j *judge) imprint(t *ades.Timestamp) verdict {
 	switch t.ImprintIntact {
 	case ades.No:
 		v.lower(report.Failed, report.HashFailure)
-		v.add(report.Error, "CV", "The time-stamp is over other data.")
+		v.add("CV", finding.StampOverOtherData)
 	case ades.Unknown:
 		v.lower(report.Indeterminate, report.SignedDataNotFound)
-		v.add(report.Error, "CV", "The data under the time-stamp is missing.")
+		v.add("CV", finding.StampDataMissing)
 	}
 	return v
 }
@@ -75,17 +76,17 @@ func (j *judge) unit(ch chainVerdict, t *ades.Timestamp) verdict {
 	switch leaf := ch.leaf; {
 	case !slices.Contains(leaf.ExtKeyUsage, ekuTimeStamping):
 		v.lower(report.Indeterminate, report.ChainConstraintsFailure)
-		v.add(report.Error, "XCV", "The certificate of the time-stamp is not one of a time-stamping unit.")
+		v.add("XCV", finding.StampCertNotUnit)
 	case len(leaf.ExtKeyUsage) > 1 || !leaf.ExtKeyUsageCritical:
 		v.lower(report.Indeterminate, report.ChainConstraintsFailure)
-		v.add(report.Error, "XCV", "The certificate of the time-stamp is not for time-stamping alone.")
+		v.add("XCV", finding.StampCertNotAlone)
 	case leaf.HasKeyUsage && !signs(leaf):
 		v.lower(report.Indeterminate, report.ChainConstraintsFailure)
-		v.add(report.Error, "XCV", "The key usage of the time-stamp's certificate does not allow signing.")
+		v.add("XCV", finding.StampCertMayNotSign)
 	}
 	if t.Time.Before(ch.leaf.NotBefore) || t.Time.After(ch.leaf.NotAfter) {
 		v.lower(report.Indeterminate, report.SigConstraintsFailure)
-		v.add(report.Error, "XCV", "The time-stamp lies outside the validity of its certificate.")
+		v.add("XCV", finding.StampOutsideCert)
 	}
 	return v
 }

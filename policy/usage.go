@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/report"
 )
 
@@ -32,7 +33,7 @@ func usage(leaf *report.Certificate) verdict {
 	}
 	if leaf.HasKeyUsage && !signs(leaf) {
 		v.lower(report.Indeterminate, report.ChainConstraintsFailure)
-		v.add(report.Error, "XCV", "The key usage of %s allows neither digitalSignature nor nonRepudiation.", leaf.SubjectCN)
+		v.add("XCV", finding.CertMayNotSign, leaf.SubjectCN)
 	}
 	if !leaf.HasExtKeyUsage {
 		return v
@@ -41,7 +42,7 @@ func usage(leaf *report.Certificate) verdict {
 	login := !slices.ContainsFunc(own, func(u string) bool { return u != ekuClientAuth })
 	if len(own) == 0 || login && !slices.Contains(leaf.KeyUsage, "nonRepudiation") {
 		v.lower(report.Indeterminate, report.ChainConstraintsFailure)
-		v.add(report.Error, "XCV", "The certificate of %s is not for signing documents by its extended key usage.", leaf.SubjectCN)
+		v.add("XCV", finding.CertNotForSigning, leaf.SubjectCN)
 	}
 	return v
 }
@@ -60,14 +61,14 @@ func (j *judge) authorities(v *chainVerdict, p *report.Path) {
 		anchor := id == p.Anchor.Certificate
 		if anchor && j.at.Before(c.NotBefore) {
 			v.lower(report.Indeterminate, report.NoCertificateChainFound)
-			v.add(report.Error, "XCV", "The trusted certificate of %s is valid from %s only.", c.SubjectCN, day(c.NotBefore))
+			v.add("XCV", finding.AnchorNotYetValid, c.SubjectCN, c.NotBefore)
 		}
 		if i == 0 || v.use != toSign || !c.HasExtKeyUsage || anchor && !c.ExtKeyUsageCritical {
 			continue
 		}
 		if !slices.ContainsFunc(c.ExtKeyUsage, func(u string) bool { return !slices.Contains(foreign, u) }) {
 			v.lower(report.Indeterminate, report.ChainConstraintsFailure)
-			v.add(report.Error, "XCV", "The authority %s is not for issuing certificates of signers by its extended key usage.", c.SubjectCN)
+			v.add("XCV", finding.IssuerNotForSigners, c.SubjectCN)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 )
 
 // Indication is the main verdict of EN 319 102-1 clause 5.1.3.
@@ -143,14 +144,18 @@ const (
 	Error
 )
 
+// String is the word of the contract's findings.
+func (s Severity) String() string { return finding.Severity(s).String() }
+
 // Message is one finding, with the building block that found it.
 type Message struct {
 	Severity Severity `json:"severity"`
 	Block    string   `json:"block"` // "FC", "ISC", "XCV", "CV", "SAV", "VTS", "PSV", …
-	Text     string   `json:"text"`
-	// Format and Args made Text; translations start from them.
-	Format string `json:"-"`
-	Args   []any  `json:"-"`
+	Text     string   `json:"text"`  // in English
+	// Code is the stable word for what was found (docs/findings.md), and Values
+	// what Text is made with, in order: other languages are made from them too.
+	Code   string   `json:"code"`
+	Values []string `json:"values,omitempty"`
 }
 
 // Report is facts with the conclusions drawn from them.

@@ -1,6 +1,6 @@
 // Package report holds what a verification found and what was concluded from
-// it, in the words of ETSI EN 319 102-1, and writes both down: as JSON, as the
-// XML of ETSI TS 119 102-2, as a page, as plain text and as PDF.
+// it, in the words of ETSI EN 319 102-1, and the JSON of both. Package
+// [rogito.dev/rogito/report/paper] writes them for people and as XML.
 //
 // [Facts] are everything that was gathered: documents, certificates, paths,
 // revocation data, trusted-list services. They can be stored and judged again;
@@ -27,7 +27,7 @@ type Facts struct {
 	// TrustState says what the anchors were made of at that time.
 	TrustState TrustState `json:"trustState"`
 	// Notes of the gathering: what could not be fetched, which limit was met.
-	Notes []string `json:"notes,omitempty"`
+	Notes []ades.Problem `json:"notes,omitempty"`
 }
 
 // Layer is one document in a nesting of signed documents.
@@ -36,7 +36,7 @@ type Layer struct {
 	Name     string         `json:"name,omitempty"`
 	Document *ades.Document `json:"document"`
 	// Broken says that the layer claims to be signed but cannot be read.
-	Broken string `json:"broken,omitempty"`
+	Broken *ades.Problem `json:"broken,omitempty"`
 	// Levels of the signatures by id, as the format's own rules name them.
 	Levels map[string]string `json:"levels,omitempty"`
 }
@@ -78,6 +78,19 @@ type Certificate struct {
 	Sandbox bool `json:"sandbox,omitempty"`
 }
 
+// Name is who a certificate speaks of: the attributes of a distinguished name
+// that people ask for.
+type Name struct {
+	Common       string `json:"common,omitempty"`
+	Given        string `json:"given,omitempty"`
+	Surname      string `json:"surname,omitempty"`
+	Pseudonym    string `json:"pseudonym,omitempty"`
+	Serial       string `json:"serial,omitempty"` // serialNumber: "TINIT-…", "IT:…", "PNOEE-…"
+	Organization string `json:"organization,omitempty"`
+	OrgID        string `json:"orgID,omitempty"` // organizationIdentifier: "VATIT-…"
+	Country      string `json:"country,omitempty"`
+}
+
 // QC are the statements of a certificate about its own qualification.
 type QC struct {
 	Compliance bool     `json:"compliance"`
@@ -92,7 +105,7 @@ type Path struct {
 	// Anchor is nil when the chain ends in a certificate that nobody trusts.
 	Anchor *Anchor `json:"anchor,omitempty"`
 	// Problems of RFC 5280 path validation that do not depend on time.
-	Problems []string `json:"problems,omitempty"`
+	Problems []ades.Problem `json:"problems,omitempty"`
 	// Complete: the chain ends in an anchor or in a self-signed certificate.
 	Complete bool `json:"complete"`
 }

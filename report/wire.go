@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 )
 
 const wireTime = "2006-01-02 15:04:05.000+00:00"
@@ -57,6 +58,7 @@ type View struct {
 	Signatures         []SignatureView `json:"signatureReportList" doc:"the report on each signature, of all layers that were opened"`
 	Notes              []NoteView      `json:"noteReportList" doc:"remarks on the signatures and the document"`
 	Timestamps         []TimestampView `json:"timestamps" doc:"of a document that is only time-stamped"`
+	Findings           []FindingView   `json:"findings" doc:"about the document as a whole, by code"`
 	Trust              TrustView       `json:"trust" doc:"by which lists and anchors the verdict was reached"`
 }
 
@@ -102,25 +104,35 @@ type SignatureView struct {
 	CounterSignatures  []SignatureView `json:"counterSignatures" doc:"signatures over this one"`
 	Errors             []string        `json:"errors" doc:"what makes it fail"`
 	Warnings           []string        `json:"warnings" doc:"what a reader should know"`
+	Findings           []FindingView   `json:"findings" doc:"errors, warnings and information, by code"`
+}
+
+// FindingView is something that was found, for programs and for people.
+type FindingView struct {
+	Code     string   `json:"code" doc:"a stable word, listed in docs/findings.md: CERT_REVOKED, PDF_REPAIRED"`
+	Severity string   `json:"severity" enum:"error,warning,info" doc:"how grave it is"`
+	Text     string   `json:"text" doc:"in a sentence, in the caller's language"`
+	Values   []string `json:"values" doc:"what the sentence is made with, in order"`
 }
 
 // TimestampView is the report on one time-stamp.
 type TimestampView struct {
-	ID              string     `json:"id" doc:"of the time-stamp in this report"`
-	Kind            string     `json:"kind" doc:"what it is over: content, signature, archive, document and so on"`
-	Time            *string    `json:"time" doc:"that it proves"`
-	Indication      Indication `json:"indication" doc:"PASSED, FAILED or INDETERMINATE"`
-	SubIndication   *string    `json:"subIndication" doc:"why not TOTAL-PASSED, in the words of EN 319 102-1; null where it is"`
-	Integrity       bool       `json:"integrity" doc:"digest and signature value are right"`
-	DigestAlgorithm *string    `json:"digestAlgorithm" doc:"such as SHA256"`
-	SubjectDN       *string    `json:"subjectDN" doc:"of the certificate, as RFC 4514 writes it"`
-	IssuerDN        *string    `json:"issuerDN" doc:"of its issuer, likewise"`
-	SubjectCN       *string    `json:"subjectCN" doc:"common name of the certificate"`
-	SerialNumber    *string    `json:"serialNumber" doc:"of the token, decimal"` // of the token
-	Policy          *string    `json:"policy" doc:"of the authority, an object identifier"`
-	ValidUntil      *string    `json:"validUntil" doc:"end of the authority's certificate"`
-	IssuerTrusted   bool       `json:"issuerTrustedList" doc:"the authority is on a European trusted list"`
-	Errors          []string   `json:"errors" doc:"what makes it fail"`
+	ID              string        `json:"id" doc:"of the time-stamp in this report"`
+	Kind            string        `json:"kind" doc:"what it is over: content, signature, archive, document and so on"`
+	Time            *string       `json:"time" doc:"that it proves"`
+	Indication      Indication    `json:"indication" doc:"PASSED, FAILED or INDETERMINATE"`
+	SubIndication   *string       `json:"subIndication" doc:"why not TOTAL-PASSED, in the words of EN 319 102-1; null where it is"`
+	Integrity       bool          `json:"integrity" doc:"digest and signature value are right"`
+	DigestAlgorithm *string       `json:"digestAlgorithm" doc:"such as SHA256"`
+	SubjectDN       *string       `json:"subjectDN" doc:"of the certificate, as RFC 4514 writes it"`
+	IssuerDN        *string       `json:"issuerDN" doc:"of its issuer, likewise"`
+	SubjectCN       *string       `json:"subjectCN" doc:"common name of the certificate"`
+	SerialNumber    *string       `json:"serialNumber" doc:"of the token, decimal"` // of the token
+	Policy          *string       `json:"policy" doc:"of the authority, an object identifier"`
+	ValidUntil      *string       `json:"validUntil" doc:"end of the authority's certificate"`
+	IssuerTrusted   bool          `json:"issuerTrustedList" doc:"the authority is on a European trusted list"`
+	Errors          []string      `json:"errors" doc:"what makes it fail"`
+	Findings        []FindingView `json:"findings" doc:"errors, warnings and information, by code"`
 }
 
 // NoteView is a note of the contract.
@@ -132,21 +144,21 @@ type NoteView struct {
 	Description string `json:"description" doc:"in a sentence"`
 }
 
-// View writes the report in the words of the contract; withPlain includes the
-// signed content.
-func (r *Report) View(withPlain bool) (*View, error) {
+// View writes the report in the words of the contract, its texts in a language
+// ("en", "it"); withPlain includes the signed content.
+func (r *Report) View(withPlain bool, lang string) (*View, error) {
 	c := r.Conclusions
 	v := &View{
 		CheckDate: stamp(c.At), VerificationDate: stamp(r.MadeAt), SignatureFormat: r.Format(),
 		NrOfSignatures: len(c.Signatures), OverallVerified: r.Valid(), Indication: c.Indication,
 		TimestampsVerified: c.TimestampsVerified, SignedFiles: list(c.SignedFiles), UnsignedFiles: list(c.UnsignedFiles),
-		Signatures: []SignatureView{}, Notes: r.notes(), Timestamps: []TimestampView{}, Trust: r.Trust(),
+		Signatures: []SignatureView{}, Notes: r.notes(lang), Findings: findings(c.Messages, lang), Timestamps: []TimestampView{}, Trust: r.Trust(),
 	}
 	for _, s := range c.Signatures {
-		v.Signatures = append(v.Signatures, r.signatureView(s))
+		v.Signatures = append(v.Signatures, r.signatureView(s, lang))
 	}
 	for _, t := range c.Timestamps {
-		v.Timestamps = append(v.Timestamps, r.timestampView(t))
+		v.Timestamps = append(v.Timestamps, r.timestampView(t, lang))
 	}
 	if withPlain {
 		text, err := r.plainText()
@@ -195,14 +207,6 @@ func (r *Report) Format() string {
 	return ""
 }
 
-// archive is a plain ZIP archive as the outermost layer; nil if it is none.
-func (r *Report) archive() *ades.Document {
-	if len(r.Facts.Layers) > 0 && r.Facts.Layers[0].Document != nil && r.Facts.Layers[0].Document.Format == ades.ZIP {
-		return r.Facts.Layers[0].Document
-	}
-	return nil
-}
-
 // list is never null on the wire.
 func list(names []string) []string {
 	if names == nil {
@@ -220,10 +224,10 @@ func optional[T ~string](s T) *string {
 	return &text
 }
 
-func (r *Report) signatureView(c *Conclusion) SignatureView {
+func (r *Report) signatureView(c *Conclusion, lang string) SignatureView {
 	s := c.Signature
 	v := SignatureView{
-		ID: c.ID, Integrity: s.Intact() == ades.Yes && !ades.Fatal(s.Problems), Indication: c.Indication, SubIndication: optional(c.SubIndication),
+		ID: c.ID, Integrity: s.Intact() == ades.Yes, Indication: c.Indication, SubIndication: optional(c.SubIndication),
 		SignatureLevel: optional(c.Level), AlgorithmName: optional(s.Algorithm.Name), DigestAlgorithm: optional(digestOf(s)),
 		SignerStatus: optional(c.SignerStatus), IssuerStatus: optional(c.IssuerStatus),
 		SignerRevokedAt: stamp(c.RevokedAt), IssuerRevokedAt: stamp(c.IssuerRevAt),
@@ -232,7 +236,7 @@ func (r *Report) signatureView(c *Conclusion) SignatureView {
 		Level:   r.Facts.Layers[c.Layer].Level,
 		Changes: []ades.Change{}, Timestamps: []TimestampView{}, CounterSignatures: []SignatureView{},
 		CoversWhole: c.CoversWhole, SignedFiles: list(c.SignedFiles), UnsignedFiles: list(c.UnsignedFiles), SignedElements: list(c.SignedElements),
-		Errors: texts(c, Error), Warnings: texts(c, Warning),
+		Errors: texts(c, Error, lang), Warnings: texts(c, Warning, lang), Findings: findings(c.Messages, lang),
 	}
 	if c.Proven {
 		v.SignatureDate = stamp(c.BestTime)
@@ -245,10 +249,10 @@ func (r *Report) signatureView(c *Conclusion) SignatureView {
 		v.Changes = append(v.Changes, s.PDF.Changes...)
 	}
 	for _, t := range c.Timestamps {
-		v.Timestamps = append(v.Timestamps, r.timestampView(t))
+		v.Timestamps = append(v.Timestamps, r.timestampView(t, lang))
 	}
 	for _, n := range c.Counters {
-		v.CounterSignatures = append(v.CounterSignatures, r.signatureView(n))
+		v.CounterSignatures = append(v.CounterSignatures, r.signatureView(n, lang))
 	}
 	return v
 }
@@ -268,7 +272,7 @@ func (r *Report) signer(v *SignatureView, c *Conclusion) {
 	}
 	text := base64.StdEncoding.EncodeToString(s.SigningCertificate)
 	v.Certificate = &text
-	cert := r.certificate(c)
+	cert := r.SignerOf(c)
 	if cert == nil {
 		return
 	}
@@ -282,13 +286,13 @@ func (r *Report) signer(v *SignatureView, c *Conclusion) {
 	}
 }
 
-func (r *Report) timestampView(c *Conclusion) TimestampView {
+func (r *Report) timestampView(c *Conclusion, lang string) TimestampView {
 	t := c.Timestamp
 	v := TimestampView{
 		ID: t.ID, Kind: string(t.Kind), Time: stamp(t.Time), Indication: c.Indication, SubIndication: optional(c.SubIndication),
 		Integrity:       t.ImprintIntact == ades.Yes && t.Signature != nil && t.Signature.Intact() == ades.Yes,
 		DigestAlgorithm: optional(t.ImprintDigest), SerialNumber: optional(t.SerialNumber), Policy: optional(t.Policy),
-		ValidUntil: stamp(c.ValidUntil), IssuerTrusted: c.TrustedList, Errors: texts(c, Error),
+		ValidUntil: stamp(c.ValidUntil), IssuerTrusted: c.TrustedList, Errors: texts(c, Error, lang), Findings: findings(c.Messages, lang),
 	}
 	if t.Signature != nil {
 		if cert := r.Facts.Certificates[ades.FactID(t.Signature.SigningCertificate)]; cert != nil {
@@ -298,25 +302,38 @@ func (r *Report) timestampView(c *Conclusion) TimestampView {
 	return v
 }
 
-func texts(c *Conclusion, sev Severity) []string {
+// findings are messages as clients match on them.
+func findings(list []Message, lang string) []FindingView {
+	out := []FindingView{}
+	for _, m := range list {
+		values := m.Values
+		if values == nil {
+			values = []string{}
+		}
+		out = append(out, FindingView{Code: m.Code, Severity: m.Severity.String(), Text: sentence(m, lang), Values: values})
+	}
+	return out
+}
+
+func texts(c *Conclusion, sev Severity, lang string) []string {
 	out := []string{}
 	for _, m := range c.Messages {
 		if m.Severity == sev {
-			out = append(out, m.Text)
+			out = append(out, sentence(m, lang))
 		}
 	}
 	return out
 }
 
 // notes are all messages in the contract's form; -1 is about the document.
-func (r *Report) notes() []NoteView {
+func (r *Report) notes(lang string) []NoteView {
 	out := []NoteView{}
 	p := 0
 	if r.Conclusions.Operator {
 		p = 1
 	}
 	add := func(about int, m Message) {
-		out = append(out, NoteView{Policy: p, About: about, Type: int(m.Severity), Synopsis: synopses[m.Block], Description: m.Text})
+		out = append(out, NoteView{Policy: p, About: about, Type: int(m.Severity), Synopsis: finding.Synopsis(lang, m.Block), Description: sentence(m, lang)})
 	}
 	for _, m := range r.Conclusions.Messages {
 		add(-1, m)
@@ -325,16 +342,22 @@ func (r *Report) notes() []NoteView {
 		for _, m := range c.Messages {
 			add(i, m)
 		}
-		if cert := r.certificate(c); cert != nil && cert.Sandbox {
-			add(i, Message{Severity: Warning, Block: "sandbox", Text: "The certificate is a test certificate (SANDBOX): the signature has no legal value."})
+		if cert := r.SignerOf(c); cert != nil && cert.Sandbox {
+			add(i, sandboxed())
 		}
 	}
 	return out
 }
 
-// synopses are the building blocks in a few words.
-var synopses = map[string]string{
-	"FC": "Format", "ISC": "Identification of the signing certificate", "XCV": "Certificate validation",
-	"CV": "Cryptographic verification", "SAV": "Signature acceptance", "VTS": "Time-stamps",
-	"gathering": "Validation data", "sandbox": "Test certificate",
+func sandboxed() Message {
+	p := finding.TestCertificate.Problem("")
+	return Message{Severity: Warning, Block: "sandbox", Text: p.Text, Code: p.Code}
+}
+
+// sentence is a message in a language, with times as on the wire.
+func sentence(m Message, lang string) string {
+	if text, ok := finding.Text(lang, m.Code, m.Values, nil); ok {
+		return text
+	}
+	return m.Text
 }

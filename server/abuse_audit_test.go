@@ -75,22 +75,22 @@ func TestExportReplaced(t *testing.T) {
 	var ours, theirs bytes.Buffer
 	ctx := context.Background()
 	room := one.rooms()
-	if err := room.ExportAudit(ctx, &ours); err != nil {
+	if err := room.ExportAudit(ctx, &ours, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := two.rooms().ExportAudit(ctx, &theirs); err != nil {
+	if err := two.rooms().ExportAudit(ctx, &theirs, 0); err != nil {
 		t.Fatal(err)
 	}
 	key := room.sig.authority.AuditKey()
-	if res, err := VerifyExport(bytes.NewReader(ours.Bytes()), key); err != nil || res.Bad != nil || res.Stamped == 0 {
+	if res, err := VerifyExport(key, bytes.NewReader(ours.Bytes())); err != nil || res.Bad != nil || res.Stamped == 0 {
 		t.Errorf("%+v %v", res, err)
 	}
-	if res, err := VerifyExport(bytes.NewReader(theirs.Bytes()), key); err == nil {
+	if res, err := VerifyExport(key, bytes.NewReader(theirs.Bytes())); err == nil {
 		t.Errorf("another log passes for ours: %+v", res)
 	}
 	lines := strings.SplitN(theirs.String(), "\n", 2)
 	head, _, _ := strings.Cut(ours.String(), "\n")
-	if res, err := VerifyExport(strings.NewReader(head+"\n"+lines[1]), key); err == nil && res.Bad == nil {
+	if res, err := VerifyExport(key, strings.NewReader(head+"\n"+lines[1])); err == nil && res.Bad == nil {
 		t.Error("another log under our head passes")
 	}
 }

@@ -61,7 +61,7 @@ func TestPasswordGuessing(t *testing.T) {
 			t.Errorf("the right password passes the lock: %s", outcome(a))
 		}
 		var log bytes.Buffer
-		if err := s.rooms().ExportAudit(context.Background(), &log); err != nil {
+		if err := s.rooms().ExportAudit(context.Background(), &log, 0); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(log.String(), `"certificate-locked"`); n != 1 {

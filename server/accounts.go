@@ -61,16 +61,16 @@ func (s *Server) setEndpoints(a *api.API) {
 
 // RotateMasterKey makes a new master key and returns its id. Servers that run
 // go on; each needs the new file at its next start.
-func (s *Server) RotateMasterKey(ctx context.Context) (string, error) {
-	return master.Rotate(ctx, s.db, s.cfg.masterKey())
+func (s *Server) RotateMasterKey(ctx context.Context, to string) (string, error) {
+	return master.Rotate(ctx, s.db, s.cfg.masterKey(), to)
 }
 
-// MasterKeyPath is where the master key lies.
-func (s *Server) MasterKeyPath() string { return s.cfg.masterKey().Path() }
+// MasterKeyPlace is where the master key is, for people.
+func (s *Server) MasterKeyPlace() string { return s.cfg.masterKey().Where() }
 
 // observe counts a request in the metrics and in its caller's statistics.
 func (s *Server) observe(o api.Observation) {
-	s.metrics.Observe(o)
+	s.metrics.Observe(o.Method, o.Route, o.Status, o.Code, o.Elapsed)
 	s.accounts.Record(account.Request{
 		Caller: o.Caller, Method: o.Method, Segment: o.Segment, Status: o.Status, Code: int(o.Code), Message: o.Message,
 	})

@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/version"
+	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/blob"
-	"rogito.dev/rogito/server/internal/console/completion"
+	"rogito.dev/rogito/server/internal/completion"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/signing"
@@ -38,29 +39,32 @@ func (s *Server) ContinueAudit(ctx context.Context) (*AuditResult, error) {
 func (s *Server) verifyAudit(ctx context.Context, extent audit.Extent) (*AuditResult, error) {
 	k := s.checkpointer()
 	live := &audit.Live{
-		Log: k.Log, Public: k.Public, File: k.File, Bucket: k.Bucket, Check: checkToken, Books: []audit.Book{signing.Book{Service: s.sig.signing}, enroll.Book{Service: s.sig.enroll}, keys.Book{}},
+		Log: k.Log, Public: k.Public, File: k.File, Bucket: k.Bucket, Check: checkToken, Books: []audit.Book{account.Book{Service: s.accounts}, signing.Book{Service: s.sig.signing}, enroll.Book{Service: s.sig.enroll}, enroll.IssuedBook{Service: s.sig.enroll}, keys.Book{}},
 		Proof: filepath.Join(s.cfg.Data, "audit", "proved"),
 	}
 	return live.Verify(ctx, extent)
 }
 
-// ExportAudit writes the audit log, for verification elsewhere.
-func (s *Server) ExportAudit(ctx context.Context, w io.Writer) error {
-	return s.checkpointer().Export(ctx, w)
+// ExportAudit writes the audit log, for verification elsewhere: from the newest
+// checkpoint of at most since entries, or all of it.
+func (s *Server) ExportAudit(ctx context.Context, w io.Writer, since int64) error {
+	return s.checkpointer().Export(ctx, w, since)
 }
 
-// VerifyExport verifies an export of an audit log, compressed or not. Where a
-// key is given, the export must be signed by it.
-func VerifyExport(r io.Reader, key string) (*AuditResult, error) {
-	in := bufio.NewReader(r)
-	if start, err := in.Peek(2); err == nil && start[0] == 0x1f && start[1] == 0x8b {
-		unpacked, err := gzip.NewReader(in)
-		if err != nil {
-			return nil, fmt.Errorf("audit: export: %w", err)
+// VerifyExport verifies exports of an audit log, oldest first, compressed or not.
+// Where a key is given, they must be signed by it.
+func VerifyExport(key string, exports ...io.Reader) (*AuditResult, error) {
+	parts := make([]io.Reader, len(exports))
+	for i, r := range exports {
+		in := bufio.NewReader(r)
+		parts[i] = in
+		if start, err := in.Peek(2); err == nil && start[0] == 0x1f && start[1] == 0x8b {
+			if parts[i], err = gzip.NewReader(in); err != nil {
+				return nil, fmt.Errorf("audit: export: %w", err)
+			}
 		}
-		return audit.VerifyExport(unpacked, key, checkToken)
 	}
-	return audit.VerifyExport(in, key, checkToken)
+	return audit.VerifyExport(key, checkToken, parts...)
 }
 
 // checkpointer makes the checkpoints of the audit log and has them witnessed.
@@ -68,6 +72,7 @@ func (s *Server) checkpointer() *audit.Checkpointer {
 	k := &audit.Checkpointer{
 		Log: s.sig.audit, Signer: s.sig.authority.AuditSigner(), Public: s.sig.authority.AuditKey(),
 		Stamper: s.sig.authority.Stamper(), File: &audit.File{Path: filepath.Join(s.cfg.Data, "audit", "witness")}, Warn: s.log,
+		Failed: s.metrics.CheckpointFailed,
 	}
 	if s.cfg.Audit.TimestampURL != "" {
 		k.Authority = s.stamper(s.cfg.Audit.TimestampURL)

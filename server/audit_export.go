@@ -6,17 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"rogito.dev/rogito/internal/atomicfile"
 	"rogito.dev/rogito/server/internal/blob"
-	"rogito.dev/rogito/server/internal/job"
 )
 
 // archive is where exports of the audit log are kept.
@@ -36,7 +34,7 @@ func (s *Server) exports() archive {
 		config.Location = where
 		return &bucketArchive{lockedBucket{config: config}, s.cfg.Audit.Lock}
 	default:
-		return &folderArchive{strings.TrimPrefix(where, "file://"), s.cfg.Audit.ExportKeep}
+		return &folderArchive{strings.TrimPrefix(where, "file://")}
 	}
 }
 
@@ -57,37 +55,23 @@ func (s *Server) newestExport() func(context.Context) (time.Time, error) {
 	}
 }
 
-// exportName has how many events the export holds at least, so that names are in
-// the order of time.
+// exportName has how many events there were at least when the export was made, so
+// that names are in the order of time and the next one knows where to go on.
 func exportName(size int64) string { return fmt.Sprintf("audit-%020d.jsonl.gz", size) }
 
-// exportArgs is the job that exports the audit log.
-type exportArgs struct{}
-
-// Kind names the job in the queue.
-func (exportArgs) Kind() string { return "export_audit" }
-
-type exportWorker struct {
-	river.WorkerDefaults[exportArgs]
-	server *Server
-	to     archive
-}
-
-// Timeout leaves a long log its time.
-func (w *exportWorker) Timeout(*river.Job[exportArgs]) time.Duration { return 14 * time.Minute }
-
-func (w *exportWorker) Work(ctx context.Context, _ *river.Job[exportArgs]) error {
-	return w.server.exportTo(ctx, w.to)
-}
-
-func (s *Server) startExports() {
-	if to := s.exports(); to != nil {
-		job.Register(s.jobs, &exportWorker{server: s, to: to})
-		s.jobs.Every(s.cfg.Audit.ExportEvery, exportArgs{})
+// exportedUntil is the inverse, over all exports; 0 where there are none.
+func exportedUntil(names iter.Seq[string]) (most int64) {
+	for name := range names {
+		var size int64
+		if _, err := fmt.Sscanf(name, "audit-%d.jsonl.gz", &size); err == nil {
+			most = max(most, size)
+		}
 	}
+	return most
 }
 
-// exportTo writes the log to an archive, unless it has one of this size.
+// exportTo writes what came since the last export to an archive. The checkpoint that it
+// ends with is that of the log, so that the next one begins there.
 func (s *Server) exportTo(ctx context.Context, to archive) error {
 	size, err := s.sig.audit.Size(ctx)
 	if err != nil {
@@ -97,8 +81,12 @@ func (s *Server) exportTo(ctx context.Context, to archive) error {
 	if err != nil {
 		return fmt.Errorf("audit.export: %w", err)
 	}
-	if _, there := have[exportName(size)]; there {
+	since := exportedUntil(maps.Keys(have))
+	if since == size && len(have) > 0 {
 		return nil
+	}
+	if _, err := s.checkpointer().Make(ctx); err != nil {
+		return err
 	}
 	f, err := os.CreateTemp(s.spool, "audit-*")
 	if err != nil {
@@ -106,7 +94,7 @@ func (s *Server) exportTo(ctx context.Context, to archive) error {
 	}
 	defer func() { f.Close(); os.Remove(f.Name()) }()
 	packed := gzip.NewWriter(f)
-	if err := errors.Join(s.ExportAudit(ctx, packed), packed.Close()); err != nil {
+	if err := errors.Join(s.ExportAudit(ctx, packed, since), packed.Close()); err != nil {
 		return err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -118,11 +106,8 @@ func (s *Server) exportTo(ctx context.Context, to archive) error {
 	return nil
 }
 
-// folderArchive keeps the newest exports in a folder.
-type folderArchive struct {
-	dir  string
-	keep int // 0: all
-}
+// folderArchive keeps exports in a folder.
+type folderArchive struct{ dir string }
 
 func (a *folderArchive) list(context.Context) (map[string]time.Time, error) {
 	entries, err := os.ReadDir(a.dir)
@@ -143,27 +128,14 @@ func isExport(name string) bool {
 	return ok
 }
 
-func (a *folderArchive) put(ctx context.Context, name string, data *os.File) error {
+func (a *folderArchive) put(_ context.Context, name string, data *os.File) error {
 	if err := os.MkdirAll(a.dir, 0o700); err != nil {
 		return err
 	}
-	err := atomicfile.Write(filepath.Join(a.dir, name), 0o600, func(w io.Writer) error {
+	return atomicfile.Write(filepath.Join(a.dir, name), 0o600, func(w io.Writer) error {
 		_, err := io.Copy(w, data)
 		return err
 	})
-	if err != nil || a.keep == 0 {
-		return err
-	}
-	all, err := a.list(ctx)
-	var names []string
-	for n := range all {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	for _, old := range names[:max(0, len(names)-a.keep)] {
-		err = errors.Join(err, os.Remove(filepath.Join(a.dir, old)))
-	}
-	return err
 }
 
 // bucketArchive keeps exports where nobody can take them back for a time.

@@ -201,7 +201,7 @@ func (x *intruder) verify() *audit.Fault {
 func (x *intruder) entries() (all []*audit.Entry) {
 	x.Helper()
 	var out bytes.Buffer
-	if err := x.room.checkpointer().Export(context.Background(), &out); err != nil {
+	if err := x.room.checkpointer().Export(context.Background(), &out, 0); err != nil {
 		x.Fatal(err)
 	}
 	for in := json.NewDecoder(&out); in.More(); {
@@ -299,8 +299,8 @@ func (x *intruder) forget(record string) {
 
 // add inserts an event of the intruder's own; seq is SQL.
 func (x *intruder) add(kind, record, text, seq string, at int64) {
-	x.exec(`insert into audit_events (id, account_id, record_id, kind, created_at, salt, payload, digest, base, mac, seq)
-		select '', account_id, $1, $2, $3, $4, $5, digest, base, mac, `+seq+` from audit_events where seq = $6`,
+	x.exec(`insert into audit_events (account_id, record_id, kind, created_at, salt, payload, digest, base, mac, seq)
+		select account_id, $1, $2, $3, $4, $5, digest, base, mac, `+seq+` from audit_events where seq = $6`,
 		record, kind, at, bytes.Repeat([]byte{7}, 16), []byte(text), x.seqOf("request"))
 }
 
@@ -320,7 +320,7 @@ type manipulation struct {
 // its first, middle and last row.
 func edits() (all []manipulation) {
 	for _, table := range []struct{ name, key, numbers, texts, bytes, empty string }{
-		{"audit_events", "seq", "created_at base seq", "id account_id record_id kind", "salt payload digest mac", "salt payload seq"},
+		{"audit_events", "seq", "created_at base seq", "account_id record_id kind", "salt payload digest mac", "salt payload seq"},
 		{"audit_hashes", "position", "position", "", "hash", ""},
 		{"audit_checkpoints", "size", "size created_at", "note", "token", "token"},
 		{"audit_head", "id", "id size checkpoint", "", "edge last mac", "edge last mac"},
@@ -434,8 +434,8 @@ func manipulations() []manipulation {
 			x.add("signed", x.waiting.ID, `{"log":"signed"}`, "cast(null as bigint)", store.Millis(time.Now()))
 		}},
 		{name: "an event of another record's waits again", do: func(x *intruder) {
-			x.exec(`insert into audit_events (id, account_id, record_id, kind, created_at, salt, payload, digest, base, mac)
-				select $1, account_id, record_id, kind, created_at, salt, payload, digest, base, mac from audit_events where seq = (select min(seq) from audit_events where seq >= 5)`, store.NewID())
+			x.exec(`insert into audit_events (account_id, record_id, kind, created_at, salt, payload, digest, base, mac)
+				select account_id, record_id, kind, created_at, salt, payload, digest, base, mac from audit_events where seq = (select min(seq) from audit_events where seq >= 5)`)
 		}},
 		{name: "an event is taken out of the tree and waits again", do: func(x *intruder) {
 			x.exec(`update audit_events set seq = null, n = 1 where seq = (select max(seq) from audit_events)`)
@@ -451,8 +451,8 @@ func manipulations() []manipulation {
 			x.recompute()
 		}},
 		{name: "an event stands twice", engine: store.PostgreSQL, do: func(x *intruder) {
-			x.exec(`insert into audit_events (id, account_id, record_id, kind, created_at, salt, payload, digest, base, mac)
-				select id, account_id, record_id, kind, created_at, salt, payload, digest, base, mac from audit_events where seq = (select max(seq) from audit_events)`)
+			x.exec(`insert into audit_events (account_id, record_id, kind, created_at, salt, payload, digest, base, mac)
+				select account_id, record_id, kind, created_at, salt, payload, digest, base, mac from audit_events where seq = (select max(seq) from audit_events)`)
 		}},
 		{name: "the text of a record is gone", do: erase},
 		{name: "the text of a record is gone, with a forged erasure that waits", do: func(x *intruder) {

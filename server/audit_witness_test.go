@@ -105,7 +105,7 @@ func TestAuditControls(t *testing.T) {
 			t.Errorf("not all is witnessed at rest: %d of %d, %d wait", res.Witnesses[0].Size, res.Entries, res.Pending)
 		}
 		room := s.rooms()
-		if _, err := room.RotateMasterKey(context.Background()); err != nil {
+		if _, err := room.RotateMasterKey(context.Background(), ""); err != nil {
 			t.Fatal(err)
 		}
 		room.Close()

@@ -23,5 +23,5 @@ func Restore(ctx context.Context, cfg Config, r io.Reader) (keyID, keyPath strin
 	if keyID, err = backup.Restore(ctx, cfg.Data, cfg.masterKey(), r); err != nil {
 		return "", "", fmt.Errorf("restore: %w", err)
 	}
-	return keyID, cfg.masterKey().Path(), nil
+	return keyID, cfg.masterKey().Where(), nil
 }

@@ -23,6 +23,7 @@ type Config struct {
 	Database   string `yaml:"database" doc:"sqlite, or postgres://USER@HOST/DATABASE"`
 	Blobs      string `yaml:"blobs" doc:"folder, or s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION; empty: the folder blobs in data"`
 	PublicURL  string `yaml:"public_url" doc:"where clients reach the server, for links in answers and certificates; empty: made from listen"`
+	StatusURL  string `yaml:"status_url" doc:"http address under which /pki is reached, for the lists and answers that new certificates name: many verifiers do not fetch them by https; empty: public_url"`
 	Production bool   `yaml:"production" doc:"make no sandbox, and refuse to start on sandbox material"`
 
 	Timezone string `yaml:"timezone" doc:"zone of the times in verification reports for people, e.g. Europe/Rome"`
@@ -30,6 +31,8 @@ type Config struct {
 	DatabasePasswordFile string `yaml:"database_password_file" doc:"file with the password of the PostgreSQL user, so that it need not stand in the URL"`
 	MasterKeyFile        string `yaml:"master_key_file" doc:"file of the master key; empty: master.key in data"`
 	MasterKey            string `yaml:"master_key" secret:"true" doc:"the master key itself, 64 hexadecimal digits; meant for the environment (ROGITO_MASTER_KEY)"`
+
+	Master MasterConfig `yaml:"master"`
 
 	TrustedProxies []string `yaml:"trusted_proxies" doc:"networks (CIDR) whose X-Forwarded-For is believed"`
 
@@ -54,6 +57,11 @@ type Config struct {
 	Metrics   MetricsConfig           `yaml:"metrics"`
 	Telemetry monitor.TelemetryConfig `yaml:"telemetry"`
 	Log       logging.Config          `yaml:"log"`
+}
+
+// MasterConfig is where the master key comes from, where that is no file.
+type MasterConfig struct {
+	Command []string `yaml:"command" doc:"program with its arguments that prints the master key (64 hexadecimal digits) in place of master_key_file: the client of a vault or of a key management service; it has 30 seconds, and what it writes to standard error is dropped"`
 }
 
 // S3Config are the credentials of a bucket.
@@ -90,14 +98,11 @@ type LimitsConfig struct {
 	Document    int64         `yaml:"document" doc:"bytes of one document"`
 	Memory      int64         `yaml:"memory" doc:"bytes that verifying one document may take beyond the document itself; more is a verdict, not valid"`
 	Documents   int           `yaml:"documents" doc:"documents in a request"`
-	Header      int           `yaml:"header" doc:"bytes of a request's header"`
 	InFlight    int           `yaml:"in_flight" doc:"requests answered at once; more are told to come back (503)"`
 	Connections int           `yaml:"connections" doc:"connections open at once"`
 	PerAddress  int           `yaml:"per_address" doc:"connections open at once of one address (of IPv6: one /64); trusted_proxies have as many as they like, and each client behind them half of in_flight requests at once; a request that waits for its client is not counted"`
 	Timeout     time.Duration `yaml:"timeout" doc:"time one request may take"`
 	Drain       time.Duration `yaml:"drain" doc:"time that running requests have to end at shutdown"`
-	Depth       int           `yaml:"depth" doc:"nesting of a JSON body"`
-	Values      int           `yaml:"values" doc:"values in a JSON body"`
 	Reserve     int64         `yaml:"reserve" doc:"free bytes on disk below which nothing new is taken in; 0: 5 % of the disk, at most 1 GiB; -1: none"`
 	Rate        float64       `yaml:"rate" doc:"requests a second of one token; 0: no limit"`
 	Burst       int           `yaml:"burst" doc:"requests of one token that may come at once"`
@@ -125,6 +130,7 @@ type OMIConfig struct {
 type SigningConfig struct {
 	AllowSHA1    bool                `yaml:"allow_sha1" doc:"let clients ask for SHA1"`
 	TimestampURL string              `yaml:"timestamp_url" doc:"time-stamp authority, or several with commas between them, asked in turn; empty: the embedded one"`
+	TSAPerMinute int                 `yaml:"tsa_per_minute" doc:"time-stamps that one address (of IPv6: one /64) gets in a minute at /tsa; 0: none, in the sandbox 600; -1: none in the sandbox either"`
 	LockFailures int                 `yaml:"lock_failures" doc:"wrong passwords in a row that lock a certificate"`
 	LockTime     time.Duration       `yaml:"lock_time" doc:"how long it stays locked"`
 	Hold         time.Duration       `yaml:"hold" doc:"how long a key that a password has opened may stay in memory, at most 1m; -1s: not at all"`
@@ -166,7 +172,6 @@ type AuditConfig struct {
 
 	Export      string        `yaml:"export" doc:"where the whole log, checkpoints and events, is written again and again for verification elsewhere: a folder, or a bucket with object lock as in bucket, under another prefix; empty: nowhere"`
 	ExportEvery time.Duration `yaml:"export_every" doc:"how often, if there is anything new"`
-	ExportKeep  int           `yaml:"export_keep" doc:"how many exports stay in a folder; 0: all. In a bucket they stay for as long as lock says"`
 }
 
 // SandboxConfig is what the first start of a sandbox makes beside its own.
@@ -201,9 +206,9 @@ func Defaults() Config {
 		Timezone: "UTC",
 		Limits: LimitsConfig{
 			Body: 256 << 20, Document: 100 << 20, Memory: rogito.DefaultMemory, Documents: 1000,
-			Header: 64 << 10, InFlight: 1024, Connections: 8192, PerAddress: 1024,
+			InFlight: 1024, Connections: 8192, PerAddress: 1024,
 			Timeout: 2 * time.Minute, Drain: 30 * time.Second,
-			Depth: 32, Values: 100_000, Rate: 0, Burst: 100,
+			Rate: 0, Burst: 100,
 		},
 		Money: MoneyConfig{
 			Signature: "0.050", SignatureSubscription: "0.013",
@@ -226,7 +231,7 @@ func Defaults() Config {
 		CSC:       CSCConfig{Name: "Rogito", Region: "IT"},
 		Console:   ConsoleConfig{Enabled: true, CheckPerMinute: 30, MapPerMinute: 600, SessionIdle: 30 * time.Minute, SessionLife: 12 * time.Hour},
 		Retention: RetentionConfig{Files: 30 * 24 * time.Hour, Records: 365 * 24 * time.Hour, Evidence: 20 * 365 * 24 * time.Hour},
-		Audit:     AuditConfig{Lock: 365 * 24 * time.Hour, ExportEvery: 24 * time.Hour, ExportKeep: 7},
+		Audit:     AuditConfig{Lock: 365 * 24 * time.Hour, ExportEvery: 24 * time.Hour},
 		Mail:      mail.Config{Security: "starttls"},
 		Jobs:      JobsConfig{Lease: 15 * time.Second},
 		Telemetry: monitor.TelemetryConfig{Sample: 0.1},

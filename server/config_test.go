@@ -76,6 +76,7 @@ func TestBadValuesNameTheKey(t *testing.T) {
 		{"trusted_proxies", "here"}:      "trusted_proxies",
 		{"database", "mysql://x"}:        "database",
 		{"public_url", "example"}:        "public_url",
+		{"status_url", "ftp://example"}:  "status_url",
 		{"tls.cert", "only.pem"}:         "tls.key",
 		{"log.level", "loud"}:            "log.level",
 		{"no.such", "x"}:                 "no.such",

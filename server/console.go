@@ -13,17 +13,17 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
-	"rogito.dev/rogito/server/internal/console/desk"
-	"rogito.dev/rogito/server/internal/console/look"
 	"rogito.dev/rogito/server/internal/doctor"
 	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/pages/console"
+	"rogito.dev/rogito/server/internal/pages/look"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
 // mountDesk mounts the pages under /console.
-func (s *Server) mountDesk(a *api.API, site *look.Site) *desk.Desk {
+func (s *Server) mountDesk(a *api.API, site *look.Site) *console.Desk {
 	h := &healthReport{server: s}
-	pages := desk.New(desk.Parts{
+	pages := console.New(console.Parts{
 		Site: site, Accounts: s.accounts, Signing: s.sig.signing, Enroll: s.sig.enroll, Keys: s.sig.keys, Callbacks: s.sig.callbacks, Idempotency: s.idempotency,
 		Spool: s.spool, Limits: upload.Limits{Body: s.cfg.Limits.Body}, Memory: s.cfg.Limits.Memory, Document: s.cfg.Limits.Document,
 		Send: a.Send, Health: h.read, Certificate: s.sig.records.Certificate,
@@ -40,18 +40,18 @@ type healthReport struct {
 	server *Server
 	mu     sync.Mutex
 	at     time.Time
-	found  []desk.Finding
+	found  []console.Finding
 }
 
-func (h *healthReport) read(ctx context.Context) (*desk.Health, error) {
+func (h *healthReport) read(ctx context.Context) (*console.Health, error) {
 	s := h.server
-	out := &desk.Health{Wrong: s.health.Wrong(ctx)}
+	out := &console.Health{Wrong: s.health.Wrong(ctx)}
 	depths, err := s.jobs.Depths(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, state := range job.States {
-		one := desk.Depth{State: state}
+		one := console.Depth{State: state}
 		for _, d := range depths {
 			if d.State == state {
 				one.Jobs, one.Oldest = one.Jobs+d.Jobs, max(one.Oldest, d.Oldest)
@@ -69,7 +69,7 @@ func (h *healthReport) read(ctx context.Context) (*desk.Health, error) {
 		h.at, h.found = time.Now(), nil
 		open := func(context.Context) (*doctor.Installation, func(), error) { return s.installation(), func() {}, nil }
 		for _, f := range doctor.Examine(ctx, s.cfg.settings(), open, doctor.Options{Quick: true, Latest: latestExamined}) {
-			h.found = append(h.found, desk.Finding(f))
+			h.found = append(h.found, console.Finding(f))
 		}
 	}
 	out.At, out.Findings = h.at, h.found

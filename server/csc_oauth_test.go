@@ -524,7 +524,7 @@ func TestPushedRequestsAreFew(t *testing.T) {
 	}
 	fill := func(n int, expires int64) {
 		storetest.Exec(t, room.db, fmt.Sprintf(`with recursive n(i) as (select 1 union all select i + 1 from n where i < %d)
-			insert into csc_requests (hash, client_id, query, expires_at) select randomblob(32), '%s', '{}', %d from n`, n, made.ID, expires))
+			insert into csc_requests (hash, client_id, sealed, expires_at) select randomblob(32), '%s', x'00', %d from n`, n, made.ID, expires))
 	}
 	fill(998, time.Now().Add(time.Minute).UnixMilli())
 	fill(500, time.Now().Add(-time.Minute).UnixMilli()) // over

@@ -15,7 +15,6 @@ import (
 	"github.com/miekg/pkcs11"
 
 	"rogito.dev/rogito/internal/hsm/hsmtest"
-	"rogito.dev/rogito/server/internal/enroll"
 )
 
 // tokenSite is a server whose keys are made in a PKCS#11 token, and a
@@ -123,7 +122,7 @@ func TestRevokedKeyLeavesTheToken(t *testing.T) {
 		t.Error("the doctor does not tell of a key that was kept")
 	}
 	token.DestroyAnswer.Store(0)
-	if err := (&enroll.Expirer{Service: room.sig.enroll}).Work(ctx, nil); err != nil {
+	if err := room.sig.enroll.Tidy(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if told() {

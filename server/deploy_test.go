@@ -128,6 +128,30 @@ func TestRulesAndDashboardNameWhatExists(t *testing.T) {
 	}
 }
 
+// TestAlertsHaveARunbook: every alert names its section of docs/runbook.md, and there
+// is none beside them.
+func TestAlertsHaveARunbook(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/runbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^## (\w+)$`).FindAllStringSubmatch(string(page), -1) {
+		sections[m[1]] = true
+	}
+	alerts := regexp.MustCompile(`(?s)- alert: (\w+)\n.*?runbook_url: "([^"]*)"`).FindAllStringSubmatch(string(deployed(t, "prometheus/rules.yml")), -1)
+	for _, a := range alerts {
+		if !sections[a[1]] || !strings.HasSuffix(a[2], "/runbook#"+strings.ToLower(a[1])) {
+			t.Errorf("%s: %s", a[1], a[2])
+		}
+		delete(sections, a[1])
+	}
+	if len(alerts) < 16 || len(sections) > 0 {
+		t.Errorf("%d alerts; sections without one: %v", len(alerts), sections)
+	}
+}
+
 // TestRulesSpeak has Prometheus' own tool read the rules and try them.
 func TestRulesSpeak(t *testing.T) {
 	t.Parallel()

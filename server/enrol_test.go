@@ -113,27 +113,20 @@ func (s *site) statement(link string) []byte {
 	return b
 }
 
-// signedBy has a certificate of the sandbox sign a document.
-func (s *site) signedBy(user, pass string, doc []byte, options m) []byte {
-	s.t.Helper()
-	r := s.record(s.do("POST", "/EU-QES_automatic", m{"inputDocuments": b64(doc), "certificateUsername": user, "certificatePassword": pass, "options": options}))
-	if r.State != "DONE" {
-		s.t.Fatalf("%s", deref(r.ErrorMessage))
-	}
-	return s.download(r.ID, "signedDocument")
-}
-
 // The statement of an order, signed by its applicant, identifies; nothing else
 // that the applicant ever signed does, and nobody else's signature.
 func TestIdentificationBySignature(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, s *site) {
 		person := m{"givenName": "Mario", "surname": "Rossi", "fiscalCode": "RSSMRA80A01H501U"}
-		c := s.buy("automatic", m{"certificateOwner": "Mario Rossi", "subject": person})
-		page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
-		user, pass := element(page, "certificate-username"), element(page, "certificate-password")
-		mario := func(doc []byte, options m) []byte { return s.signedBy(user, pass, doc, options) }
-		ada := func(doc []byte) []byte { return s.download(s.sign(b64(doc)).ID, "signedDocument") }
+		own := s.outside.Person("Mario", "Rossi", "RSSMRA80A01H501U")
+		mario := func(doc []byte, p7m bool) []byte {
+			if p7m {
+				return own.P7M(doc)
+			}
+			return own.Sign("", nil, doc)
+		}
+		ada := s.outside.Person("Ada", "Prova", "PRVDAA80A41H501X").PDF
 		order := func(more m) bought {
 			body := m{"identification": "signature", "certificateOwner": "Mario Rossi", "subject": person}
 			for k, v := range more {
@@ -149,17 +142,17 @@ func TestIdentificationBySignature(t *testing.T) {
 			make func(statement []byte) []byte
 			code string
 		}{
-			{"an old contract", nil, func([]byte) []byte { return mario(samplePDF, nil) }, "310"},
-			{"an old contract as p7m", nil, func([]byte) []byte { return mario([]byte("a contract"), nil) }, "310"},
-			{"the statement of another order", nil, func([]byte) []byte { return mario(otherStatement, nil) }, "310"},
-			{"the statement of another order as p7m", nil, func([]byte) []byte { return mario(otherStatement, m{"packaging": "attached"}) }, "310"},
+			{"an old contract", nil, func([]byte) []byte { return mario(samplePDF, false) }, "310"},
+			{"an old contract as p7m", nil, func([]byte) []byte { return mario([]byte("a contract"), true) }, "310"},
+			{"the statement of another order", nil, func([]byte) []byte { return mario(otherStatement, false) }, "310"},
+			{"the statement of another order as p7m", nil, func([]byte) []byte { return mario(otherStatement, true) }, "310"},
 			{"the statement, not signed", nil, func(st []byte) []byte { return st }, "310"},
-			{"the statement, changed after signing", nil, func(st []byte) []byte { return append(mario(st, nil), "tampered"...) }, "310"},
-			{"the statement under another text", nil, func(st []byte) []byte { return mario(covered(t, st), nil) }, "310"},
-			{"signed by somebody else", nil, ada, "310"},
-			{"for another name", m{"subject": m{"givenName": "Giorgia", "surname": "Bianchi", "fiscalCode": "RSSMRA80A01H501U"}}, func(st []byte) []byte { return mario(st, nil) }, "312"},
-			{"for another code", m{"subject": m{"fiscalCode": "BNCGRG80A41H501X"}}, func(st []byte) []byte { return mario(st, nil) }, "312"},
-			{"for somebody of another name", m{"certificateOwner": "Giorgia Bianchi", "subject": m{}}, func(st []byte) []byte { return mario(st, nil) }, "312"},
+			{"the statement, changed after signing", nil, func(st []byte) []byte { return append(mario(st, false), "tampered"...) }, "310"},
+			{"the statement under another text", nil, func(st []byte) []byte { return mario(covered(t, st), false) }, "310"},
+			{"signed by somebody else", nil, ada, "312"},
+			{"for another name", m{"subject": m{"givenName": "Giorgia", "surname": "Bianchi", "fiscalCode": "RSSMRA80A01H501U"}}, func(st []byte) []byte { return mario(st, false) }, "312"},
+			{"for another code", m{"subject": m{"fiscalCode": "BNCGRG80A41H501X"}}, func(st []byte) []byte { return mario(st, false) }, "312"},
+			{"for somebody of another name", m{"certificateOwner": "Giorgia Bianchi", "subject": m{}}, func(st []byte) []byte { return mario(st, false) }, "312"},
 		} {
 			o := order(bad.more)
 			code, page := s.upload(o.CertificateLink, "signature", map[string][]byte{"document": bad.make(s.statement(o.CertificateLink))})
@@ -167,17 +160,13 @@ func TestIdentificationBySignature(t *testing.T) {
 				t.Errorf("%s: %d, %s, %s", bad.name, code, s.certificateState(o.ID), element(page, "problem"))
 			}
 		}
-		for name, options := range map[string]m{"pades": nil, "p7m": {"packaging": "attached"}} {
+		for name, p7m := range map[string]bool{"pades": false, "p7m": true} {
 			o := order(m{"subject": m{"fiscalCode": "rssmra80a01h501u", "email": "mario@bank.example"}})
 			body := s.statement(o.CertificateLink)
 			if string(body) != string(s.statement(o.CertificateLink)) {
 				t.Error("the statement changes from one download to the next")
 			}
-			signed := mario(body, options)
-			if name == "p7m" {
-				r := s.record(s.do("POST", "/EU-QES_automatic", m{"inputDocuments": b64(body), "certificateUsername": user, "certificatePassword": pass, "signatureType": "cades"}))
-				signed = s.download(r.ID, "signedDocument")
-			}
+			signed := mario(body, p7m)
 			code, page := s.upload(o.CertificateLink, "signature", map[string][]byte{"document": signed})
 			if code != 200 || element(page, "certificate-username") == "" || s.certificateState(o.ID) != "DONE" {
 				t.Fatalf("%s: %d %s", name, code, page)
@@ -375,7 +364,7 @@ func TestMutualTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := s.do("POST", "/client-certificates", m{"name": "mine", "certificate": string(text)}); a.Status != 200 {
+	if a := s.do("POST", "/client-certificates", m{"name": "mine", "certificate": string(text)}, "Authorization", s.apiKey()); a.Status != 200 {
 		t.Fatalf("%d %s", a.Status, a.Message)
 	}
 	if r := s.record(s.do("POST", "/EU-QES_automatic", body)); r.State != "DONE" {

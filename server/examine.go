@@ -41,7 +41,8 @@ func Explain(err error) string { return logging.Explain(err) }
 // settings are what the doctor is told of the configuration.
 func (c *Config) settings() doctor.Settings {
 	out := doctor.Settings{
-		Problem: c.check(), Production: c.Production, Listen: c.Listen, PublicURL: c.PublicURL, Data: c.Data,
+		Problem: c.check(), Production: c.Production, Listen: c.Listen, PublicURL: c.PublicURL, StatusURL: c.StatusURL, Data: c.Data,
+		MasterKeyCommand: c.masterKey().CheckCommand, MasterKeyPrinted: len(c.Master.Command) > 0,
 		MasterKeyGiven: c.MasterKey != "", MasterKeyPath: c.masterKey().Path(),
 	}
 	if c.TLS.On() {

@@ -17,10 +17,11 @@ import (
 	"testing"
 	"time"
 
-	"rogito.dev/rogito/server/internal/console"
-	"rogito.dev/rogito/server/internal/console/look"
+	"rogito.dev/rogito/internal/ca"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/pages/enrol"
+	"rogito.dev/rogito/server/internal/pages/look"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -267,9 +268,13 @@ func TestHolderCookieIsSecure(t *testing.T) {
 	path := strings.TrimPrefix(c.CertificateLink, s.url)
 	for public, want := range map[string]bool{"https://sign.example": true, "HTTPS://sign.example/base": true, "http://127.0.0.1:8080": false} {
 		w := httptest.NewRecorder()
-		console.New(look.NewSite(look.Options{}), room.sig.enroll, public, true, t.TempDir(), quiet()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		enrol.New(look.NewSite(look.Options{}), room.sig.enroll, public, true, t.TempDir(), quiet()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		cookies := w.Result().Cookies()
-		if len(cookies) != 1 || cookies[0].Secure != want || !cookies[0].HttpOnly || cookies[0].Path != "/enrol/"+c.ID {
+		name, at := "rogito-holder", "/enrol/"+c.ID
+		if want {
+			name, at = "__Host-rogito-holder", "/"
+		}
+		if len(cookies) != 1 || cookies[0].Secure != want || !cookies[0].HttpOnly || cookies[0].Path != at || cookies[0].Name != name {
 			t.Errorf("%s: %v", public, cookies)
 		}
 	}
@@ -400,9 +405,6 @@ func TestApprovalWithdrawn(t *testing.T) {
 			if a := s.do("POST", "/approvals/"+id, nil, "Authorization", "Bearer "+token); a.Status != 200 {
 				t.Fatalf("%d %s", a.Status, a.Message)
 			}
-			if a := s.do("DELETE", "/approvals/"+id, nil); a.code() != 129 {
-				t.Errorf("%s by the token that asked: %d/%d", name, a.Status, a.code())
-			}
 			if a := c.change(id, token); a.Status != 200 {
 				t.Fatalf("%s: %d %s", name, a.Status, a.Message)
 			}
@@ -513,39 +515,31 @@ func TestEvidenceLeavesNothingInClear(t *testing.T) {
 // extract of its register, proves it.
 func TestSealNeedsTheOrganisation(t *testing.T) {
 	s := newSite(t)
-	get := func(kind string, subject m) (user, pass string) {
-		c := s.buy(kind, m{"certificateOwner": "ACME", "subject": subject})
-		page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
-		return element(page, "certificate-username"), element(page, "certificate-password")
-	}
-	signed := func(kind, user, pass string, doc []byte) []byte {
-		r := s.record(s.do("POST", "/EU-QES_"+kind, m{"inputDocuments": b64(doc), "certificateUsername": user, "certificatePassword": pass}))
-		if r.State != "DONE" {
-			t.Fatalf("%s", deref(r.ErrorMessage))
-		}
-		return s.download(r.ID, "signedDocument")
+	person := ca.Name{Country: "IT", GivenName: "Mario", Surname: "Rossi", CommonName: "Mario Rossi"}
+	employed := person
+	employed.Organization, employed.OrganizationIdentifier = "ACME S.r.l.", "VATIT-12345678901"
+	seal := func(name, number string) ca.Name {
+		return ca.Name{Country: "IT", Organization: name, OrganizationIdentifier: number, CommonName: name}
 	}
 	acme := m{"organization": "ACME S.r.l.", "organizationIdentifier": "VATIT-12345678901"}
 	order := func(subject m) bought {
 		return s.buy("eseal", m{"certificateOwner": "ACME S.r.l.", "identification": "signature", "subject": subject})
 	}
 	for name, c := range map[string]struct {
-		kind   string
-		signer m
+		signer ca.Name
 		order  m
 		good   bool
 	}{
-		"a person of the organisation":             {"automatic", m{"givenName": "Mario", "surname": "Rossi", "organization": "ACME S.r.l.", "organizationIdentifier": "VATIT-12345678901"}, acme, false},
-		"a person of no organisation":              {"automatic", m{"givenName": "Mario", "surname": "Rossi"}, acme, false},
-		"a person for a seal that names nothing":   {"automatic", m{"givenName": "Mario", "surname": "Rossi", "organization": "ACME S.r.l."}, m{}, false},
-		"the seal of another organisation":         {"eseal", m{"organization": "Bank S.p.A.", "organizationIdentifier": "VATIT-12345678901"}, acme, false},
-		"the seal of a namesake":                   {"eseal", m{"organization": "ACME S.r.l.", "organizationIdentifier": "VATIT-99999999999"}, acme, false},
-		"a seal without the number that is wanted": {"eseal", m{"organization": "ACME S.r.l."}, acme, false},
-		"the organisation's own seal":              {"eseal", acme, acme, true},
+		"a person of the organisation":             {employed, acme, false},
+		"a person of no organisation":              {person, acme, false},
+		"a person for a seal that names nothing":   {employed, m{}, false},
+		"the seal of another organisation":         {seal("Bank S.p.A.", "VATIT-12345678901"), acme, false},
+		"the seal of a namesake":                   {seal("ACME S.r.l.", "VATIT-99999999999"), acme, false},
+		"a seal without the number that is wanted": {seal("ACME S.r.l.", ""), acme, false},
+		"the organisation's own seal":              {seal("ACME S.r.l.", "VATIT-12345678901"), acme, true},
 	} {
-		user, pass := get(c.kind, c.signer)
 		o := order(c.order)
-		code, page := s.upload(o.CertificateLink, "signature", map[string][]byte{"document": signed(c.kind, user, pass, s.statement(o.CertificateLink))})
+		code, page := s.upload(o.CertificateLink, "signature", map[string][]byte{"document": s.outside.Signer(c.signer).PDF(s.statement(o.CertificateLink))})
 		if got := s.certificateState(o.ID) == "DONE"; got != c.good {
 			t.Errorf("%s: %d, %v: %s", name, code, got, element(page, "problem"))
 		}

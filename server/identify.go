@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/api"
-	"rogito.dev/rogito/server/internal/console"
-	"rogito.dev/rogito/server/internal/console/consent"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/identify/cie"
 	ciedemo "rogito.dev/rogito/server/internal/identify/cie/demo"
@@ -23,6 +21,8 @@ import (
 	"rogito.dev/rogito/server/internal/identify/spid"
 	spiddemo "rogito.dev/rogito/server/internal/identify/spid/demo"
 	"rogito.dev/rogito/server/internal/network"
+	"rogito.dev/rogito/server/internal/pages/consent"
+	"rogito.dev/rogito/server/internal/pages/enrol"
 )
 
 // IdentifyConfig is about finding out who the holder of a certificate is.
@@ -58,7 +58,7 @@ func (c *IdentifyConfig) check() error {
 // certificate that the server trusts may sign a statement.
 func (s *Server) identifications() (*identify.Methods, error) {
 	c := s.cfg.Identify
-	m := &identify.Methods{Verifier: s.sig.verifier, Accept: identify.Accept(c.Signature.Accept), Address: s.cfg.PublicURL, TextPDF: console.TextPDF}
+	m := &identify.Methods{Verifier: s.sig.verifier, Accept: identify.Accept(c.Signature.Accept), Held: s.sig.keys.Uses, Address: s.cfg.PublicURL, TextPDF: enrol.TextPDF}
 	if m.Accept == "" && s.sandboxed {
 		m.Accept = identify.AcceptTrusted
 	}
@@ -170,7 +170,7 @@ func (s *Server) spid() *spid.SPID {
 // have.
 func (s *Server) mountPages(a *api.API) {
 	site := s.newSite(a)
-	p := console.New(site, s.sig.enroll, s.cfg.PublicURL, s.sandboxed, s.spool, s.log)
+	p := enrol.New(site, s.sig.enroll, s.cfg.PublicURL, s.sandboxed, s.spool, s.log)
 	var more []string
 	for _, one := range s.sig.identify.Elsewhere {
 		switch one := one.(type) {
@@ -186,7 +186,7 @@ func (s *Server) mountPages(a *api.API) {
 	if len(s.sig.providers) > 0 {
 		more = append(more, "/remote/callback")
 	}
-	p.Cards = &console.Cards{URL: s.cfg.cardURL(), Shown: s.card}
+	p.Cards = &enrol.Cards{URL: s.cfg.cardURL(), Shown: s.card}
 	if s.demoPages != nil {
 		s.log.Warn("made-up identity providers answer under /demo/ (identify.demo): whoever reaches this server can be anybody here")
 		a.Mount("/demo/*", s.demoPages, http.MethodGet, http.MethodHead, http.MethodPost)

@@ -76,7 +76,7 @@ func TestDemo(t *testing.T) {
 		resp.Body.Close()
 		page = string(b)
 		for range 4 {
-			if strings.Contains(page, `id="reveal"`) || resp.StatusCode != 200 {
+			if strings.Contains(page, `id="confirm"`) || resp.StatusCode != 200 {
 				break
 			}
 			if strings.Contains(resp.Request.URL.Path, "/demo/") && !strings.Contains(page, "DEMO") {
@@ -84,11 +84,11 @@ func TestDemo(t *testing.T) {
 			}
 			resp, page = submit(t, browser, page, resp.Request.URL)
 		}
-		if resp.StatusCode != 200 || !strings.Contains(page, `id="reveal"`) {
+		if resp.StatusCode != 200 || !strings.Contains(page, `id="confirm"`) {
 			t.Errorf("%s: %d at %s: %s", method, resp.StatusCode, resp.Request.URL.Path, page)
 			continue
 		}
-		if page := s.page(c.CertificateLink, url_("action", "reveal")); element(page, "certificate-password") == "" || s.certificateState(c.ID) != "DONE" {
+		if page := s.page(c.CertificateLink, confirming(page)); element(page, "certificate-password") == "" || s.certificateState(c.ID) != "DONE" {
 			t.Errorf("%s: no credentials: %s", method, page)
 		}
 	}

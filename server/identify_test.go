@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/api"
-	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/identify"
 )
@@ -327,7 +326,7 @@ func TestLateAnswer(t *testing.T) {
 	if status, page := w.visit(browser, w.urls[0]+"/spid/acs", w.answers(w.begin(browser, 0, c))); status != 422 || !strings.Contains(page, "too late") {
 		t.Errorf("%d %s", status, page)
 	}
-	if err := (&enroll.Expirer{Service: enrollAt(w.room, after(2*time.Hour))}).Work(context.Background(), nil); err != nil {
+	if err := enrollAt(w.room, after(2*time.Hour)).Tidy(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if n := w.room.one(t, `select count(*) from identification_requests`); n != 0 {
@@ -451,13 +450,13 @@ func TestEvidenceIsErased(t *testing.T) {
 	revoked, blobs := identified()
 	good, _ := identified()
 	s.do("POST", "/certificates/"+revoked.ID+"/revoke", nil)
-	if err := (&enroll.Expirer{Service: enrollAt(w.room, after(19*365*day))}).Work(ctx, nil); err != nil {
+	if err := enrollAt(w.room, after(19*365*day)).Tidy(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.room.Evidence(ctx, revoked.ID); err != nil {
 		t.Errorf("after 19 years: %v", err)
 	}
-	if err := (&enroll.Expirer{Service: enrollAt(w.room, after(21*365*day))}).Work(ctx, nil); err != nil {
+	if err := enrollAt(w.room, after(21*365*day)).Tidy(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if !gone(revoked, blobs) {
@@ -509,11 +508,9 @@ func TestEvidenceOfEveryMethod(t *testing.T) {
 	if err != nil || kept.Method != "video" || kept.At.IsZero() || len(kept.Files) != 2 || string(kept.Files[1].Content) != "moving" {
 		t.Errorf("video: %+v %v", kept, err)
 	}
-	signer := s.buy("automatic", m{"certificateOwner": "Elsa Prova"})
-	page := s.page(signer.CertificateLink, url_("action", "approve"))
-	user, pass := element(page, "certificate-username"), element(page, "certificate-password")
+	button := s.issued("automatic", nil)
 	c = s.buy("automatic", m{"certificateOwner": "Elsa Prova", "identification": "signature"})
-	signed := s.signedBy(user, pass, s.statement(c.CertificateLink), m{})
+	signed := s.outside.Person("Elsa", "Prova", "").PDF(s.statement(c.CertificateLink))
 	if status, page := s.upload(c.CertificateLink, "signature", map[string][]byte{"document": signed}); status != 200 {
 		t.Fatalf("%d %s", status, page)
 	}
@@ -521,7 +518,7 @@ func TestEvidenceOfEveryMethod(t *testing.T) {
 	if err != nil || kept.Method != "signature" || kept.Issuer == "" || kept.Request == "" || len(kept.Files) != 1 || !bytes.Equal(kept.Files[0].Content, signed) {
 		t.Errorf("signature: %+v %v", kept, err)
 	}
-	if _, err := room.Evidence(context.Background(), signer.ID); !errors.Is(err, fault.NotFound) {
+	if _, err := room.Evidence(context.Background(), button.ID); !errors.Is(err, fault.NotFound) {
 		t.Errorf("the button of the sandbox proves nothing, and leaves nothing: %v", err)
 	}
 }

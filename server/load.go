@@ -186,6 +186,9 @@ func (c *Config) check() error {
 	if err := errors.Join(c.TLS.Check(), c.CORS.Check(), c.Mail.Check()); err != nil {
 		return err
 	}
+	if len(c.Master.Command) > 0 && (c.MasterKey != "" || c.MasterKeyFile != "" || c.Master.Command[0] == "") {
+		return errors.New("master.command names a program, and stands alone: leave master_key and master_key_file out")
+	}
 	for _, p := range c.TrustedProxies {
 		n, err := prefix(p)
 		if err != nil {
@@ -195,10 +198,10 @@ func (c *Config) check() error {
 			return fmt.Errorf("trusted_proxies: %s is too wide: whoever is in it can claim any address; name the networks of your proxies", p)
 		}
 	}
-	if c.PublicURL != "" {
-		u, err := url.Parse(c.PublicURL)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return fmt.Errorf("public_url: %q is not an http(s) address", c.PublicURL)
+	for key, value := range map[string]string{"public_url": c.PublicURL, "status_url": c.StatusURL} {
+		u, err := url.Parse(value)
+		if value != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+			return fmt.Errorf("%s: %q is not an http(s) address", key, value)
 		}
 	}
 	if c.Database != "sqlite" && c.Database != "" && !strings.HasPrefix(c.Database, "postgres://") && !strings.HasPrefix(c.Database, "postgresql://") {

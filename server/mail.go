@@ -23,7 +23,8 @@ func (s *Server) notify(ctx context.Context, tx *store.Tx, n mail.Notice) error 
 	if s.mail == nil {
 		return nil
 	}
-	return tx.Enqueue(ctx, n, nil)
+	s.jobs.Wake(tx, "work")
+	return job.Put(ctx, tx, n.Item())
 }
 
 func (s *Server) approvalWaits(ctx context.Context, tx *store.Tx, r *signing.Record) error {
@@ -37,7 +38,8 @@ func (s *Server) reviewWaits(ctx context.Context, tx *store.Tx, c *enroll.Certif
 // startMail registers the job that sends.
 func (s *Server) startMail() {
 	if s.mail != nil {
-		job.Register(s.jobs, &mail.Worker{Sender: s.mail, To: s.told, Link: s.waitingAt})
+		w := &mail.Worker{Sender: s.mail, To: s.told, Link: s.waitingAt}
+		s.jobs.Register(mail.Kind, job.Kind{Attempts: mail.Attempts, Work: w.Work})
 	}
 }
 

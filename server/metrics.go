@@ -8,14 +8,17 @@ import (
 	"strings"
 	"time"
 
-	"rogito.dev/rogito/server/internal/api/csc"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"rogito.dev/rogito/server/internal/callback"
+	cschttp "rogito.dev/rogito/server/internal/csc/http"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/monitor"
 	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/span"
 	"rogito.dev/rogito/tsp"
 )
 
@@ -63,6 +66,31 @@ func (s *Server) watch() {
 		}
 		return err
 	})
+	m.Watch("rogito_http_in_flight", "Requests that are being answered.", nil, func(_ context.Context, set monitor.Set) error {
+		if s.inFlight != nil {
+			set(float64(s.inFlight()))
+		}
+		return nil
+	})
+	m.Watch("rogito_database_connections", "Connections to PostgreSQL, by state; zero with SQLite.", []string{"state"}, func(_ context.Context, set monitor.Set) error {
+		var inUse, idle, most int32
+		if pool := s.db.Pool(); pool != nil {
+			st := pool.Stat()
+			inUse, idle, most = st.AcquiredConns(), st.IdleConns(), st.MaxConns()
+		}
+		set(float64(inUse), "in use")
+		set(float64(idle), "idle")
+		set(float64(most), "most")
+		return nil
+	})
+	m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "rogito_database_wait_seconds_total", Help: "Time that was waited for a connection to PostgreSQL.",
+	}, func() float64 {
+		if pool := s.db.Pool(); pool != nil {
+			return pool.Stat().EmptyAcquireWaitTime().Seconds()
+		}
+		return 0
+	}))
 	m.Watch("rogito_disk_free_bytes", "Free space on the disk of the data folder.", nil, func(_ context.Context, set monitor.Set) error {
 		free, _, err := disk.Space(s.cfg.Data)
 		if err == nil {
@@ -140,9 +168,9 @@ func authorityName(address string) string {
 }
 
 // stamper is the time-stamp authorities of a setting, or the embedded one.
-func (s *Server) stamper(setting string) csc.Stamper {
+func (s *Server) stamper(setting string) cschttp.Stamper {
 	if setting == "" {
-		return measured{s.sig.authority.Stamper(), s.metrics}
+		return traced{measured{s.sig.authority.Stamper(), s.metrics}}
 	}
 	var servers []tsp.Server
 	for _, u := range authorities(setting) {
@@ -152,12 +180,31 @@ func (s *Server) stamper(setting string) csc.Stamper {
 	client.Observe = func(one tsp.Server, took time.Duration, err error) {
 		s.metrics.Stamped(authorityName(one.URL), took, err)
 	}
-	return client
+	return traced{client}
+}
+
+// traced is a stamper whose answers are steps of a trace.
+type traced struct{ cschttp.Stamper }
+
+func (t traced) Stamp(ctx context.Context, h crypto.Hash, digest []byte) (token []byte, err error) {
+	err = span.Do(ctx, span.Timestamp, func(ctx context.Context) error {
+		token, err = t.Stamper.Stamp(ctx, h, digest)
+		return err
+	})
+	return token, err
+}
+
+func (t traced) StampNonce(ctx context.Context, h crypto.Hash, digest []byte, nonce *big.Int) (token []byte, err error) {
+	err = span.Do(ctx, span.Timestamp, func(ctx context.Context) error {
+		token, err = t.Stamper.StampNonce(ctx, h, digest, nonce)
+		return err
+	})
+	return token, err
 }
 
 // measured is the embedded authority, with its answers counted.
 type measured struct {
-	csc.Stamper
+	cschttp.Stamper
 	metrics *monitor.Metrics
 }
 

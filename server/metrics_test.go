@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"rogito.dev/rogito/internal/version"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -48,7 +47,7 @@ func TestMetricsAreThereFromTheStart(t *testing.T) {
 	for name, want := range map[string]float64{
 		`rogito_build_info{version="` + version.Number + `"}`:                                  1,
 		`rogito_jobs{queue="callbacks",state="available"}`:                                     0,
-		`rogito_jobs{queue="shared",state="discarded"}`:                                        0,
+		`rogito_jobs{queue="work",state="discarded"}`:                                          0,
 		`rogito_job_oldest_seconds{queue="callbacks"}`:                                         0,
 		`rogito_signatures_total{format="pades",kind="automatic",state="DONE"}`:                0,
 		`rogito_signatures_total{format="none",kind="eseal",state="ERROR"}`:                    0,
@@ -124,13 +123,13 @@ func TestEachMetricMoves(t *testing.T) {
 	db := s.rooms().db
 	storetest.Exec(t, db, `update certificates set not_after = $1 where kind = 'eseal'`, time.Now().Add(10*24*time.Hour).UnixMilli())
 	err := db.Write(t.Context(), func(tx *store.Tx) error {
-		return tx.Enqueue(t.Context(), forgetKeys{}, &river.InsertOpts{ScheduledAt: time.Now().Add(time.Hour)})
+		return job.Put(t.Context(), tx, job.Item{Kind: "of another release"})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Due since long: the queue looks at what was put off every few seconds.
-	storetest.Exec(t, db, `update river_job set scheduled_at = '2026-01-01 00:00:00' where state = 'scheduled'`)
+	// Due since long.
+	storetest.Exec(t, db, `update work set created_at = 1767225600000, lease_until = 1767225600000 where kind = 'of another release'`)
 
 	moved := map[string]bool{}
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end) && len(moved) < len(movers); time.Sleep(50 * time.Millisecond) {
@@ -161,7 +160,7 @@ var movers = []string{
 	`rogito_audit_lag_events`,
 	`rogito_disk_free_bytes`,
 	`rogito_jobs{queue="callbacks",state="running"}`,
-	`rogito_job_oldest_seconds{queue="default"}`,
+	`rogito_job_oldest_seconds{queue="work"}`,
 	`rogito_http_request_seconds_count{method="GET",route="/metrics",status="200"}`,
 	`rogito_http_errors_total{code="141"}`,
 }

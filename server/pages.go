@@ -8,9 +8,9 @@ import (
 	"rogito.dev/rogito/internal/version"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/api/verification"
-	"rogito.dev/rogito/server/internal/console/check"
-	"rogito.dev/rogito/server/internal/console/look"
-	"rogito.dev/rogito/server/internal/console/quotations"
+	"rogito.dev/rogito/server/internal/pages/check"
+	"rogito.dev/rogito/server/internal/pages/look"
+	"rogito.dev/rogito/server/internal/pages/omimap"
 )
 
 // ConsoleConfig is about the pages for people.
@@ -61,7 +61,7 @@ func (s *Server) newSite(a *api.API) *look.Site {
 // mountConsole adds the pages that console.enabled is about, a line or two for
 // each package of them.
 func (s *Server) mountConsole(a *api.API, site *look.Site) {
-	quoted := quotations.New(site, s.publications, s.cfg.Console.MapPerMinute)
+	quoted := omimap.New(site, s.publications, s.cfg.Console.MapPerMinute)
 	a.Mount("/map", quoted)
 	a.Mount("/map/*", quoted)
 	console := s.mountDesk(a, site)

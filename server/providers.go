@@ -12,7 +12,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/policy"
-	"rogito.dev/rogito/server/internal/csc"
+	csc "rogito.dev/rogito/server/internal/csc/client"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/signing"
 )

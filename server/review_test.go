@@ -1,10 +1,12 @@
 package server
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"crypto/x509"
 	"encoding/json"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -14,9 +16,13 @@ import (
 
 	"golang.org/x/crypto/ocsp"
 
+	"rogito.dev/rogito"
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/pdfmerge"
+	"rogito.dev/rogito/xades"
 )
 
 // review is what an administrator is shown of an order that waits.
@@ -242,8 +248,8 @@ func TestFixedBrowserRevealsNothing(t *testing.T) {
 		page, _ := io.ReadAll(resp.Body)
 		return string(page)
 	}
-	person := m{"givenName": "Elsa", "surname": "Prova"}
-	signer := s.issued("automatic", m{"subject": person})
+	person := m{"givenName": "Elsa", "surname": "Prova", "country": "IT"} // all that the signature proves
+	signer := s.outside.Person("Elsa", "Prova", "")
 	for name, c := range map[string]struct {
 		more     m
 		identify func(o bought)
@@ -255,7 +261,7 @@ func TestFixedBrowserRevealsNothing(t *testing.T) {
 			}
 		}},
 		"signature": {m{"subject": person}, func(o bought) {
-			part := s.signedBy(signer.user, signer.pass, s.statement(o.CertificateLink), nil)
+			part := signer.PDF(s.statement(o.CertificateLink))
 			s.upload(o.CertificateLink, "signature", map[string][]byte{"document": part})
 		}},
 		"elsewhere": {elsa, func(o bought) { w.visit(s.browser(), w.urls[0]+"/spid/acs", w.answers(w.begin(s.browser(), 0, o))) }},
@@ -307,43 +313,65 @@ func TestStatementAndNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	person := m{"givenName": "Mario", "surname": "Rossi", "fiscalCode": "RSSMRA80A01H501U"}
-	signer := s.issued("automatic", m{"certificateOwner": "Mario Rossi", "subject": person})
-	sign := func(kind, packaging string, docs ...[]byte) []byte {
-		t.Helper()
-		var list []any
+	signer := s.outside.Person("Mario", "Rossi", "RSSMRA80A01H501U")
+	container := func(inner ades.Format, simple bool, docs ...[]byte) []byte {
+		kind := ades.ASiCE
+		if simple {
+			kind = ades.ASiCS
+		}
+		return signer.Sign(kind, func(o *rogito.Options) { o.ASiC.CAdES, o.ASiC.Simple = inner == ades.CAdES, simple }, docs...)
+	}
+	detached := func(o *rogito.Options) {
+		if o.Format == ades.XAdES {
+			o.XAdES.Packaging = xades.Detached
+		} else {
+			o.CAdES.Detached = true
+		}
+	}
+	pair := func(docs ...[]byte) []byte {
+		var all []ades.Source
 		for _, d := range docs {
-			list = append(list, b64(d))
+			all = append(all, bytes.NewReader(d))
 		}
-		options := m{}
-		if packaging != "" {
-			options["packaging"] = packaging
+		var b bytes.Buffer
+		if err := pdfmerge.Merge(context.Background(), &b, "", all...); err != nil {
+			t.Fatal(err)
 		}
-		r := s.record(s.do("POST", "/EU-QES_automatic", m{
-			"inputDocuments": list, "certificateUsername": signer.user, "certificatePassword": signer.pass, "signatureType": kind, "options": options,
-		}))
-		if r.State != "DONE" {
-			t.Fatalf("%s %s: %s", kind, packaging, deref(r.ErrorMessage))
+		return signer.PDF(b.Bytes())
+	}
+	zipped := func(docs ...[]byte) []byte {
+		var b bytes.Buffer
+		z := zip.NewWriter(&b)
+		for i, d := range docs {
+			w, err := z.Create(fmt.Sprintf("%d.bin", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = w.Write(d)
 		}
-		return s.download(r.ID, "signedDocument")
+		z.Close()
+		return signer.P7M(b.Bytes())
 	}
 	for name, c := range map[string]struct {
 		sign func(statement []byte) []byte
 		good bool
 	}{
-		"ASiC-E with a contract before it": {func(st []byte) []byte { return sign("xades", "asic-e", sampleTXT, st) }, false},
-		"ASiC-E with a contract behind it": {func(st []byte) []byte { return sign("xades", "asic-e", st, sampleTXT) }, false},
-		"ASiC-E with CAdES and a contract": {func(st []byte) []byte { return sign("cades", "asic-e", sampleTXT, st) }, false},
-		"ASiC-E by itself":                 {func(st []byte) []byte { return sign("xades", "asic-e", st) }, false},
-		"ASiC-S by itself":                 {func(st []byte) []byte { return sign("cades", "asic-s", st) }, false},
-		"detached, over the digest":        {func(st []byte) []byte { return sign("cades", "detached", st) }, false},
-		"detached XML, over the digest":    {func(st []byte) []byte { return sign("xades", "detached", st) }, false},
-		"merged with a contract":           {func(st []byte) []byte { return sign("pades", "", samplePDF, st) }, false},
-		"merged in front of a contract":    {func(st []byte) []byte { return sign("pades", "", st, samplePDF) }, false},
-		"zipped with a contract":           {func(st []byte) []byte { return sign("cades", "attached", st, sampleTXT) }, false},
-		"a .p7m signed twice":              {func(st []byte) []byte { return sign("cades", "attached", sign("cades", "attached", st)) }, true},
-		"attached":                         {func(st []byte) []byte { return sign("cades", "attached", st) }, true},
-		"enveloping":                       {func(st []byte) []byte { return sign("xades", "enveloping", st) }, true},
-		"in the PDF":                       {func(st []byte) []byte { return sign("pades", "", st) }, true},
+		"ASiC-E with a contract before it": {func(st []byte) []byte { return container(ades.XAdES, false, sampleTXT, st) }, false},
+		"ASiC-E with a contract behind it": {func(st []byte) []byte { return container(ades.XAdES, false, st, sampleTXT) }, false},
+		"ASiC-E with CAdES and a contract": {func(st []byte) []byte { return container(ades.CAdES, false, sampleTXT, st) }, false},
+		"ASiC-E by itself":                 {func(st []byte) []byte { return container(ades.XAdES, false, st) }, false},
+		"ASiC-S by itself":                 {func(st []byte) []byte { return container(ades.CAdES, true, st) }, false},
+		"detached, over the digest":        {func(st []byte) []byte { return signer.Sign(ades.CAdES, detached, st) }, false},
+		"detached XML, over the digest":    {func(st []byte) []byte { return signer.Sign(ades.XAdES, detached, st) }, false},
+		"merged with a contract":           {func(st []byte) []byte { return pair(samplePDF, st) }, false},
+		"merged in front of a contract":    {func(st []byte) []byte { return pair(st, samplePDF) }, false},
+		"zipped with a contract":           {func(st []byte) []byte { return zipped(st, sampleTXT) }, false},
+		"a .p7m signed twice": {func(st []byte) []byte {
+			return signer.Sign(ades.CAdES, func(o *rogito.Options) { o.Parallel = true }, signer.P7M(st))
+		}, true},
+		"attached":   {func(st []byte) []byte { return signer.P7M(st) }, true},
+		"enveloping": {func(st []byte) []byte { return signer.Enveloping(st) }, true},
+		"in the PDF": {func(st []byte) []byte { return signer.PDF(st) }, true},
 	} {
 		o := s.buy("automatic", m{"identification": "signature", "certificateOwner": "Mario Rossi", "subject": person})
 		code, page := s.upload(o.CertificateLink, "signature", map[string][]byte{"document": c.sign(s.statement(o.CertificateLink))})
@@ -388,13 +416,13 @@ func TestEvidenceOfEndedOrdersIsErased(t *testing.T) {
 		s.upload(done.CertificateLink, "video", evidenceFiles)
 		s.do("POST", "/certificates/"+done.ID+"/review", m{"approve": false, "reason": "another face"})
 		waiting := s.buyWaiting(nil)
-		if err := (&enroll.Expirer{Service: enrollAt(room, after(29*day))}).Work(ctx, nil); err != nil {
+		if err := enrollAt(room, after(29*day)).Tidy(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if rows, _ := kept(refused.ID); rows != 1 {
 			t.Errorf("refused, before its time: %d", rows)
 		}
-		if err := (&enroll.Expirer{Service: enrollAt(room, after(31*day))}).Work(ctx, nil); err != nil {
+		if err := enrollAt(room, after(31*day)).Tidy(ctx); err != nil {
 			t.Fatal(err)
 		}
 		for id, want := range map[string]int{refused.ID: 0, cancelled.ID: 0, done.ID: 1, waiting.ID: 1} {

@@ -176,7 +176,7 @@ func TestMasterKeyIsRotatedBesideARunningServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.RotateMasterKey(t.Context()); err != nil {
+	if _, err := s.RotateMasterKey(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()

@@ -26,6 +26,7 @@ import (
 	"rogito.dev/rogito/server/internal/memory"
 	"rogito.dev/rogito/server/internal/monitor"
 	"rogito.dev/rogito/server/internal/network"
+	"rogito.dev/rogito/server/internal/peer"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -51,7 +52,6 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 	if err := cfg.readSecrets(); err != nil {
 		return err
 	}
-	memory.RaiseHeapFloor()
 	log, flush := logging.New(cfg.Log, std.Err)
 	defer flush()
 	memory.NoCoreDumps(log)
@@ -75,6 +75,7 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 		return err
 	}
 	a := s.newAPI()
+	s.inFlight = a.InFlight
 	wrap, stopTelemetry, err := monitor.StartTelemetry(ctx, cfg.Telemetry, version.Number, a.SafePath)
 	if err != nil {
 		return err
@@ -97,7 +98,7 @@ func run(ctx context.Context, cfg Config, std Streams) (err error) {
 	if err := s.start(ctx); err != nil {
 		return err
 	}
-	go memory.Release(ctx, &s.dropped)
+	go memory.ScrubAfter(ctx, &s.dropped)
 	s.health.Started.Store(true)
 	log.Info("ready", "listen", ln.Addr().String(), "url", cfg.PublicURL, "version", version.Number)
 	welcome.print(std)
@@ -183,7 +184,7 @@ func (c *Config) readSecrets() error {
 }
 
 // proxies are the networks of trusted_proxies.
-func (c *Config) proxies() (all api.Proxies) {
+func (c *Config) proxies() (all peer.Proxies) {
 	for _, p := range c.TrustedProxies {
 		if n, err := prefix(p); err == nil { // check has seen to that
 			all = append(all, n)
@@ -201,12 +202,11 @@ func (s *Server) newAPI() *api.API {
 		Gate:        s.accounts,
 		Idempotency: s.idempotency,
 		SpoolDir:    s.spool,
-		Limits:      upload.Limits{Body: s.cfg.Limits.Body, Depth: s.cfg.Limits.Depth, Values: s.cfg.Limits.Values},
+		Limits:      upload.Limits{Body: s.cfg.Limits.Body},
 		MaxInFlight: s.cfg.Limits.InFlight,
 		Timeout:     s.cfg.Limits.Timeout,
 		Proxies:     s.cfg.proxies(),
 		Observe:     s.observe,
-		Access:      logging.AccessLog(s.log),
 		Words:       s.exampleWords,
 	})
 	a.Mount("/healthz", http.HandlerFunc(s.health.Healthy))

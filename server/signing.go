@@ -13,13 +13,13 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/internal/fetch"
 	"rogito.dev/rogito/server/internal/api"
-	"rogito.dev/rogito/server/internal/api/csc"
 	"rogito.dev/rogito/server/internal/api/signatures"
 	"rogito.dev/rogito/server/internal/api/verification"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/callback"
-	"rogito.dev/rogito/server/internal/cscauth"
+	cschttp "rogito.dev/rogito/server/internal/csc/http"
+	cscserver "rogito.dev/rogito/server/internal/csc/server"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/identify"
@@ -46,7 +46,7 @@ type signingParts struct {
 	enroll    *enroll.Service
 	signing   *signing.Service
 	records   *signatures.Signatures
-	csc       *cscauth.Service
+	csc       *cscserver.Service
 	token     keys.Token
 	providers remoteProviders
 
@@ -63,7 +63,7 @@ func (s *Server) openSigning(ctx context.Context) (err error) {
 	}
 	// What a start writes is little, and without it nothing could be read from an
 	// installation whose disk is full.
-	w.authority, err = authority.Open(disk.Reclaiming(ctx), s.db, s.master, authority.Config{PublicURL: s.cfg.PublicURL, Sandbox: s.sandboxed})
+	w.authority, err = authority.Open(disk.Reclaiming(ctx), s.db, s.master, authority.Config{PublicURL: s.cfg.PublicURL, StatusURL: s.cfg.StatusURL, Sandbox: s.sandboxed})
 	if err != nil {
 		return err
 	}
@@ -75,6 +75,7 @@ func (s *Server) openSigning(ctx context.Context) (err error) {
 		return err
 	}
 	w.audit = audit.New(s.db, s.master, nil)
+	s.accounts.Log = w.audit
 	if err := s.openKeys(); err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (s *Server) openSigning(ctx context.Context) (err error) {
 		return err
 	}
 	w.callbacks = callback.New(s.db, s.master, w.guard, nil)
-	w.callbacks.Sent, w.callbacks.Settled = s.callbackSent, s.metrics.CalledBack
+	w.callbacks.Sent, w.callbacks.Settled, w.callbacks.Jobs = s.callbackSent, s.metrics.CalledBack, s.jobs
 	return s.openRecords()
 }
 
@@ -201,16 +202,27 @@ func (s *Server) openRecords() error {
 		Memory:    s.cfg.Limits.Memory,
 		AllowSHA1: s.cfg.Signing.AllowSHA1, KeepFiles: s.cfg.Retention.Files, KeepRecords: s.cfg.Retention.Records,
 		SpoolDir: s.spool, Stamper: s.stamper(s.cfg.Signing.TimestampURL), Gatherer: s.gatherer(), Sandbox: s.sandboxed, Log: s.log,
-		Providers: remote, Signer: s.signer, Lease: s.cfg.Jobs.Lease, Hook: faultHook(), Ended: s.ended, Waits: s.approvalWaits,
+		Providers: remote, Signer: s.signer, Lease: s.cfg.Jobs.Lease, Hook: faultHook(), Ended: s.ended, Waits: s.approvalWaits, Able: s.able,
 		OwnStamp: func(_ tsp.Server, took time.Duration, err error) { s.metrics.Stamped(callersAuthority, took, err) },
 	})
-	w.csc = cscauth.New(cscauth.Deps{DB: s.db, Master: s.master, Accounts: s.accounts, Keys: w.keys, Signing: w.signing, Audit: w.audit}, cscauth.Config{})
+	w.csc = cscserver.New(cscserver.Deps{DB: s.db, Master: s.master, Accounts: s.accounts, Keys: w.keys, Signing: w.signing, Audit: w.audit}, cscserver.Config{})
 	return nil
 }
 
 // maxSignDoc bounds the documents of one signDoc in bytes: its answer holds them
 // all.
 const maxSignDoc = 64 << 20
+
+// stampsPerMinute is how many time-stamps one address gets at /tsa. In production
+// nobody gets one until the operator says so: the key would sign for the world.
+func (s *Server) stampsPerMinute() int {
+	if n := s.cfg.Signing.TSAPerMinute; n != 0 || !s.sandboxed {
+		return n
+	}
+	return sandboxStamps
+}
+
+const sandboxStamps = 600
 
 // gatherer collects what the LT levels carry, and warns of documents that grow
 // much by it.
@@ -236,11 +248,11 @@ func (s *Server) registerSigning(a *api.API) {
 	signatures.RegisterCertificates(a, certificates)
 	signatures.RegisterClientCertificates(a, certificates)
 	signatures.RegisterCallbacks(a, &signatures.Callbacks{Sender: w.callbacks, Domain: host})
-	csc.Register(a, &csc.Service{
+	cschttp.Register(a, &cschttp.Service{
 		Auth: w.csc, Signing: w.signing, Certificates: w.enroll, Stamper: s.stamper(s.cfg.Signing.TimestampURL), PublicURL: s.cfg.PublicURL,
 		Name: s.cfg.CSC.Name, Region: s.cfg.CSC.Region, MaxDocuments: min(s.cfg.Limits.Document, maxSignDoc),
 	})
-	api.MountPKI(a, w.authority.Handler())
+	api.MountPKI(a, w.authority.Handler(), s.stampsPerMinute())
 	s.mountPages(a)
 }
 
@@ -255,21 +267,28 @@ const (
 // runs in the background.
 func (s *Server) startSigning(ctx context.Context) {
 	w := &s.sig
-	job.Register(s.jobs, &signing.Worker{Service: w.signing})
-	job.Register(s.jobs, &signing.Sweeper{Service: w.signing})
-	job.Register(s.jobs, &signing.Retainer{Service: w.signing})
-	job.Register(s.jobs, &callback.Worker{Sender: w.callbacks})
-	job.Register(s.jobs, &enroll.Issuer{Service: w.enroll})
-	job.Register(s.jobs, &enroll.Expirer{Service: w.enroll})
-	s.jobs.Every(sweepEvery, signing.SweepArgs{})
-	s.jobs.Every(retainEvery, signing.RetainArgs{})
-	s.jobs.Every(expireEvery, enroll.ExpireArgs{})
+	s.jobs.Add(w.signing.Source(s.jobs.Workers()))
+	s.jobs.Add(w.callbacks.Source())
+	s.jobs.Register(enroll.IssueKind, job.Kind{Work: func(ctx context.Context, i job.Item) error {
+		_, err := w.enroll.Issue(ctx, i.ID)
+		return err
+	}})
+	again := func(work func(context.Context) error, timeout time.Duration, frees bool) job.Kind {
+		return job.Kind{Timeout: timeout, Frees: frees, Work: func(ctx context.Context, _ job.Item) error { return work(ctx) }}
+	}
+	s.jobs.Every(sweepEvery, "sweep-signatures", again(w.signing.Sweep, 0, false))
+	s.jobs.Every(retainEvery, "retain-signatures", again(w.signing.Retain, 50*time.Minute, true)) // for a backlog
+	s.jobs.Every(expireEvery, "expire-certificates", again(w.enroll.Tidy, 0, false))
+	s.jobs.Every(time.Hour, "forget-keys", again(s.forgetKeys, 0, true))
+	s.jobs.Every(24*time.Hour, "sweep-blobs", again(s.sweepBlobs, 6*time.Hour, true)) // for some ten million
+	if to := s.exports(); to != nil {
+		s.jobs.Every(s.cfg.Audit.ExportEvery, "export-audit", again(func(ctx context.Context) error { return s.exportTo(ctx, to) }, 14*time.Minute, false))
+	}
 	s.startLists(ctx)
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{}, 2)
-	go func() { w.signing.KeepLeases(run); done <- struct{}{} }()
-	go func() { s.checkpointer().Run(run); done <- struct{}{} }()
-	s.onClose(func() { cancel(); <-done; <-done })
+	done := make(chan struct{})
+	go func() { s.checkpointer().Run(run); close(done) }()
+	s.onClose(func() { cancel(); <-done })
 }
 
 // rootPEM is the certificate that a sandbox's clients trust.

@@ -18,8 +18,8 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/yardstick"
 	"rogito.dev/rogito/server/internal/api/apitest"
-	"rogito.dev/rogito/server/internal/console"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/pages/enrol"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
@@ -27,7 +27,7 @@ import (
 func hundredKB() []byte {
 	noise := make([]byte, 36_000)
 	_, _ = rand.Read(noise)
-	return console.TextPDF("Bench", strings.ReplaceAll(fmt.Sprintf("%x", noise), "00", "\n"))
+	return enrol.TextPDF("Bench", strings.ReplaceAll(fmt.Sprintf("%x", noise), "00", "\n"))
 }
 
 // Synchronous PAdES-B of a 100 KB PDF over HTTP with durable records, on both

@@ -291,7 +291,7 @@ func TestSecurityLevels(t *testing.T) {
 func (s *site) otherToken() string {
 	s.t.Helper()
 	var made struct{ Token string }
-	a := s.do("POST", "/tokens", m{"scopes": []string{"*:*/*"}, "name": "second"})
+	a := s.do("POST", "/tokens", m{"scopes": []string{"*:*/*"}, "name": "second"}, "Authorization", s.apiKey())
 	if a.Status != 200 || json.Unmarshal(a.Data, &made) != nil || made.Token == "" {
 		s.t.Fatalf("%d %s %s", a.Status, a.Message, a.Data)
 	}

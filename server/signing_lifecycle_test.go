@@ -240,13 +240,13 @@ func TestBoundToken(t *testing.T) {
 		token := func(ip ...string) string {
 			t.Helper()
 			var made struct{ Token string }
-			a := s.do("POST", "/tokens", m{"scopes": []string{"*:*/*"}, "limits": m{"ip": ip}})
+			a := s.do("POST", "/tokens", m{"scopes": []string{"*:*/*"}, "limits": m{"ip": ip}}, "Authorization", s.apiKey())
 			if a.Status != 200 || json.Unmarshal(a.Data, &made) != nil {
 				t.Fatalf("%d %s", a.Status, a.Message)
 			}
 			return made.Token
 		}
-		if a := s.do("POST", "/EU-QES_automatic", body, "Authorization", "Bearer "+token("127.0.0.0/8")); a.Status != 200 || s.record(a).State != "DONE" {
+		if a := s.do("POST", "/EU-QES_automatic", body, "Authorization", "Bearer "+token("127.0.0.0/16", "2001:db8::/32")); a.Status != 200 || s.record(a).State != "DONE" {
 			t.Errorf("bound to this address: %d/%d %s", a.Status, a.code(), a.Message)
 		}
 		if a := s.do("POST", "/EU-QES_automatic", body, "Authorization", "Bearer "+token("192.0.2.7")); a.Status != 403 || a.code() != 127 {
@@ -255,7 +255,7 @@ func TestBoundToken(t *testing.T) {
 		if a := s.do("POST", "/EU-QES_automatic", body); a.Status != 403 || a.code() != 129 {
 			t.Errorf("bound to none: %d/%d", a.Status, a.code())
 		}
-		for _, ip := range [][]string{{"0.0.0.0/0", "::/0"}, {"0.0.0.0/0"}, {"0.0.0.0/1", "128.0.0.0/1"}, {"127.0.0.1", "2000::/3", "0.0.0.0/4", "112.0.0.0/5"}, {"127.0.0.0/7"}} {
+		for _, ip := range [][]string{{"0.0.0.0/0", "::/0"}, {"0.0.0.0/0"}, {"0.0.0.0/1", "128.0.0.0/1"}, {"127.0.0.1", "2000::/3", "0.0.0.0/4", "112.0.0.0/5"}, {"127.0.0.0/8"}, {"127.0.0.0/15"}, {"127.0.0.1", "2001:db8::/31"}} {
 			want := 129
 			if a := s.do("POST", "/EU-QES_automatic", body, "Authorization", "Bearer "+token(ip...)); a.code() != want {
 				t.Errorf("bound to %v: %d/%d", ip, a.Status, a.code())

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"rogito.dev/rogito/server/internal/console"
+	"rogito.dev/rogito/server/internal/pages/enrol"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -38,7 +38,7 @@ func TestSignedPDFIsStoredAsItsTail(t *testing.T) {
 	for _, size := range []int{60_000, 400_000} {
 		noise := make([]byte, size/2)
 		_, _ = rand.Read(noise)
-		pdf := console.TextPDF("Tail", strings.ReplaceAll(fmt.Sprintf("%x", noise), "00", "\n"))
+		pdf := enrol.TextPDF("Tail", strings.ReplaceAll(fmt.Sprintf("%x", noise), "00", "\n"))
 		for _, options := range []m{{}, {"asyncSignature": true}} {
 			before := s.stored()
 			r := s.wait(s.sign(b64(pdf), optionsOf(options)).ID, "DONE")
@@ -69,7 +69,7 @@ func TestLatestRecordsAreChecked(t *testing.T) {
 	s := newSite(t)
 	var ids []string
 	for range 3 {
-		ids = append(ids, s.wait(s.sign(b64(console.TextPDF("Latest", "one of three")), optionsOf(m{})).ID, "DONE").ID)
+		ids = append(ids, s.wait(s.sign(b64(enrol.TextPDF("Latest", "one of three")), optionsOf(m{})).ID, "DONE").ID)
 	}
 	signatures := s.rooms().sig.signing
 	check := func(latest int) (files int, damaged []string) {

@@ -15,8 +15,9 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/api/apitest"
-	"rogito.dev/rogito/server/internal/console"
+	"rogito.dev/rogito/server/internal/identify/identifytest"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/pages/enrol"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
 
@@ -29,6 +30,7 @@ type site struct {
 	contract *apitest.Contract
 	run      *running
 	cfg      Config
+	outside  *identifytest.Authority // whom it trusts, and who is not here
 }
 
 // answer of the server, and a record in it, as a client reads them.
@@ -60,15 +62,16 @@ func newSite(t *testing.T, change ...func(*Config)) *site {
 	t.Helper()
 	dir := t.TempDir()
 	var cfg Config
+	outside := identifytest.New(t)
 	r := start(t, func(c *Config) {
-		c.Data = dir
+		c.Data, c.Trust.Anchors = dir, []string{outside.File()}
 		for _, f := range change {
 			f(c)
 		}
 		cfg = *c
 	})
 	cfg.PublicURL = r.url
-	s := &site{t: t, url: r.url, box: readSandbox(cfg.Data), run: r, cfg: cfg}
+	s := &site{t: t, url: r.url, box: readSandbox(cfg.Data), run: r, cfg: cfg, outside: outside}
 	if s.box == nil {
 		t.Fatal("no sandbox.json")
 	}
@@ -165,7 +168,7 @@ func (s *site) otp() string {
 }
 
 var (
-	samplePDF = console.TextPDF("Sample", "One page.\n")
+	samplePDF = enrol.TextPDF("Sample", "One page.\n")
 	sampleXML = []byte(`<?xml version="1.0"?><invoice xmlns="urn:x"><line Id="a">1</line><line Id="b">2</line></invoice>`)
 	sampleTXT = []byte("hello, world\n")
 )

@@ -90,7 +90,7 @@ func TestSigningReplaysAreJudged(t *testing.T) {
 	c := s.buy("automatic", m{"securityLevel": 2})
 	page := s.page(c.CertificateLink, url.Values{"action": {"approve"}})
 	body := m{"inputDocuments": b64(samplePDF), "certificateUsername": element(page, "certificate-username"), "certificatePassword": element(page, "certificate-password")}
-	bound := "Bearer " + s.mustToken(m{"scopes": []string{"*:*/*"}, "limits": m{"ip": []string{"127.0.0.0/8"}}}).Token
+	bound := "Bearer " + s.mustToken(m{"scopes": []string{"*:*/*"}, "limits": m{"ip": []string{"127.0.0.1"}}}).Token
 	first := s.record(s.do("POST", "/EU-QES_automatic", body, "Authorization", bound, "Idempotency-Key", "k"))
 	if again := s.record(s.do("POST", "/EU-QES_automatic", body, "Authorization", bound, "Idempotency-Key", "k")); again.ID != first.ID {
 		t.Error("the replay is another record")

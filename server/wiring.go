@@ -33,18 +33,20 @@ import (
 type Server struct {
 	operator.Commands
 
-	cfg     Config
-	log     *slog.Logger
-	metrics *monitor.Metrics
-	health  *monitor.Health
-	spool   string
-	closers []func()
+	cfg      Config
+	log      *slog.Logger
+	metrics  *monitor.Metrics
+	inFlight func() int64 // requests that are being answered; nil where it does not serve
+	health   *monitor.Health
+	spool    string
+	closers  []func()
 
 	db          *store.DB
 	master      *master.Key
 	blobs       blob.Store
 	idempotency *idempotency.Keys
 	jobs        *job.Queue
+	storing     storing
 	accounts    *account.Service
 	sandboxed   bool // this is a sandbox, or will be one
 
@@ -110,7 +112,7 @@ func open(ctx context.Context, cfg Config, log *slog.Logger, serving bool) (_ *S
 		return nil, err
 	}
 	s.idempotency = idempotency.New(s.db, s.master)
-	s.jobs = job.New(s.db, job.Config{Workers: cfg.Jobs.Workers, DeadAfter: cfg.Jobs.Lease, Log: log})
+	s.jobs = job.New(s.db, job.Config{Workers: cfg.Jobs.Workers, Lease: cfg.Jobs.Lease, Able: s.able, Log: log})
 	if err := s.openAccounts(); err != nil {
 		return nil, err
 	}
@@ -155,7 +157,7 @@ func (c *Config) database(log *slog.Logger) store.Config {
 }
 
 func (c *Config) masterKey() master.Config {
-	return master.Config{Data: c.Data, File: c.MasterKeyFile, Hex: c.MasterKey}
+	return master.Config{Data: c.Data, File: c.MasterKeyFile, Hex: c.MasterKey, Command: c.Master.Command}
 }
 
 func (c *Config) blobs(spool string) blob.Config {
@@ -173,7 +175,7 @@ func (c *Config) acmeCache() *network.ACMECache {
 func (c *Config) network() *network.Config {
 	l := c.Limits
 	return &network.Config{
-		Listen: c.Listen, TLS: c.TLS, ACME: c.acmeCache(), Limits: network.Limits{Connections: l.Connections, PerAddress: l.PerAddress, Header: l.Header, Timeout: l.Timeout}, Proxies: c.proxies(),
+		Listen: c.Listen, TLS: c.TLS, ACME: c.acmeCache(), Limits: network.Limits{Connections: l.Connections, PerAddress: l.PerAddress, Timeout: l.Timeout}, Proxies: c.proxies(),
 	}
 }
 
@@ -193,7 +195,6 @@ func (s *Server) start(ctx context.Context) error {
 	s.startPublications(ctx)
 	s.startSigning(ctx)
 	s.startMail()
-	s.registerPeriodicJobs()
 	if err := s.jobs.Start(ctx); err != nil {
 		return err
 	}

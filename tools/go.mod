@@ -1,6 +1,6 @@
 module rogito.dev/rogito/tools
 
-go 1.26.8
+go 1.26
 
 tool github.com/versity/versitygw/cmd/versitygw
 

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"context"
+	"fmt"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/pkix"
@@ -11,20 +12,24 @@ import (
 // certificate profile of RFC 5280 section 4, which signers' certificates break
 // often and without harm, and a bound on the intermediates.
 func Strict(path []*pkix.Certificate, intermediates int) []string {
-	v := &validation{problems: validate(path, true, false)}
+	var out []string
+	problem := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	for _, p := range validate(path, true, false) {
+		out = append(out, p.Text)
+	}
 	for i, c := range path {
-		conformance(c, i == 0, i == len(path)-1, v.problem)
+		conformance(c, i == 0, i == len(path)-1, problem)
 		if len(c.BadExtensions) > 0 {
-			v.problem("%s: extensions %q cannot be read or occur twice", describe(c), c.BadExtensions)
+			problem("%s: extensions %q cannot be read or occur twice", describe(c), c.BadExtensions)
 		}
 		if i > 0 && i < len(path)-1 && !c.SelfIssued() {
 			intermediates--
 		}
 	}
 	if intermediates < 0 {
-		v.problem("path is too long")
+		problem("path is too long")
 	}
-	return v.problems
+	return out
 }
 
 // AllPaths lists the anchored paths of a leaf.

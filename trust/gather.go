@@ -2,12 +2,13 @@ package trust
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/report"
 )
@@ -56,9 +57,9 @@ func (s *Store) Gather(ctx context.Context, facts *report.Facts, now time.Time) 
 		g.leaf(leaf, 0)
 	}
 	if err := ctx.Err(); err != nil {
-		g.note("the gathering was broken off: %v", err)
+		g.note(finding.GatheringEnded, err)
 	} else if g.pool.work.over {
-		g.note("the document holds more certificates and revocation data than one verification looks at: the rest was left out")
+		g.note(finding.TooMuchEvidence)
 	}
 	facts.TrustState = s.State()
 }
@@ -74,11 +75,11 @@ func (s *Store) gathering(ctx context.Context, now time.Time, facts *report.Fact
 	}
 }
 
-func (g *gathering) note(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if !g.noted[text] && len(g.noted) < 50 {
-		g.noted[text] = true
-		g.facts.Notes = append(g.facts.Notes, text)
+func (g *gathering) note(k *finding.Kind, values ...any) {
+	n := k.Problem("", values...)
+	if !g.noted[n.Text] && len(g.noted) < 50 {
+		g.noted[n.Text] = true
+		g.facts.Notes = append(g.facts.Notes, n)
 	}
 }
 
@@ -115,7 +116,7 @@ func (g *gathering) signature(s *ades.Signature, leaves *[]*pkix.Certificate) {
 func (g *gathering) add(der []byte) *pkix.Certificate {
 	c, err := pkix.ParseCertificate(der)
 	if err != nil {
-		g.note("a certificate cannot be read: %v", err)
+		g.note(finding.CertUnreadable, err)
 		return nil
 	}
 	if len(g.pool.byID) < maxCertificates {
@@ -135,14 +136,14 @@ func (g *gathering) evidence(list []ades.Evidence) {
 			continue
 		}
 		if len(g.ev.seen) >= maxEvidence {
-			g.note("more than %d pieces of revocation data: the rest was not looked at", maxEvidence)
+			g.note(finding.TooMuchRevocationData, maxEvidence)
 			return
 		}
 		if g.ctx.Err() != nil {
 			return
 		}
 		if !g.store.addEvidence(&g.ev, e.Kind, e.Origin, e.Raw, g.pool.work) {
-			g.note("%s from %s cannot be read", strings.ToUpper(string(e.Kind)), e.Origin)
+			g.note(finding.EvidenceUnreadable, strings.ToUpper(string(e.Kind)), e.Origin)
 		}
 	}
 	g.responders()
@@ -203,7 +204,7 @@ func (g *gathering) climb(c chain) bool {
 	certs, err := g.store.fetchIssuers(g.ctx, top, g.now)
 	if err != nil {
 		if err != errNoAddress {
-			g.note("issuer of %s: %v", describe(top), err)
+			g.note(finding.IssuerNotFetched, describe(top), err)
 		}
 		return false
 	}
@@ -271,13 +272,13 @@ func (g *gathering) fetchRevocation(cert, issuer *pkix.Certificate) []*report.Re
 		}
 	}
 	if err != nil && err != errNoAddress {
-		g.note("OCSP for %s: %v", describe(cert), err)
+		g.note(finding.OCSPNotFetched, describe(cert), err)
 	}
 	g.fetches++
 	l, err := g.store.fetchCRL(g.ctx, cert, g.now)
 	if err != nil {
 		if err != errNoAddress {
-			g.note("CRL for %s: %v", describe(cert), err)
+			g.note(finding.CRLNotFetched, describe(cert), err)
 		}
 		return nil
 	}
@@ -289,7 +290,12 @@ func (g *gathering) fetchRevocation(cert, issuer *pkix.Certificate) []*report.Re
 func (g *gathering) describe(c *pkix.Certificate) {
 	if g.facts.Certificates[c.ID()] == nil {
 		self := g.store.selfSigned(c, g.pool.work)
-		f, _ := g.store.facts.get(c.ID(), func() (*report.Certificate, error) { return certificateFacts(c, self), nil })
+		key := c.ID() + strconv.FormatBool(self) // where there is no work left, it is not found to be
+		f, known := g.store.facts.Get(key)
+		if !known {
+			f = certificateFacts(c, self)
+			g.store.facts.Put(key, f, 0)
+		}
 		g.facts.Certificates[c.ID()] = f
 	}
 }

@@ -147,7 +147,7 @@ func (w *collector) prove(c *pkix.Certificate, depth int) {
 // reason is the last note of the gathering, which says what went wrong.
 func (w *collector) reason(fallback string) string {
 	if n := w.g.facts.Notes; len(n) > 0 {
-		return n[len(n)-1]
+		return n[len(n)-1].Text
 	}
 	return fallback
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/pkix"
 )
 
@@ -30,17 +31,17 @@ type nameState struct {
 	work      int
 }
 
-func (n *nameState) add(c *pkix.Certificate, problem func(string, ...any)) {
+func (n *nameState) add(c *pkix.Certificate, problem func(*finding.Kind, ...any)) {
 	nc := c.NameConstraints
 	if nc == nil {
 		return
 	}
 	if nc.MinMax {
-		problem("%s: name constraints with minimum or maximum", describe(c))
+		problem(finding.NameConstraintsOdd, describe(c), "minimum or maximum")
 	}
 	for _, g := range append(append([]pkix.GeneralName(nil), nc.Permitted...), nc.Excluded...) {
 		if !wellFormed(g) {
-			problem("%s: malformed name constraint", describe(c))
+			problem(finding.NameConstraintsOdd, describe(c), "malformed")
 		}
 	}
 	if len(nc.Permitted) > 0 {
@@ -80,17 +81,17 @@ func mask(b []byte) bool {
 }
 
 // check is RFC 5280 6.1.3 (b) and (c).
-func (n *nameState) check(c *pkix.Certificate, leaf bool, problem func(string, ...any)) {
+func (n *nameState) check(c *pkix.Certificate, leaf bool, problem func(*finding.Kind, ...any)) {
 	if len(n.permitted) == 0 && len(n.excluded) == 0 || (c.SelfIssued() && !leaf) {
 		return
 	}
 	for _, g := range namesOf(c) {
 		if n.work += len(n.excluded) + total(n.permitted); n.work > maxComparisons {
-			problem("%s: too many names and constraints", describe(c))
+			problem(finding.NameConstraintsOdd, describe(c), "too many names and constraints")
 			return
 		}
 		if why := n.violated(g); why != "" {
-			problem("%s: name constraints: %s", describe(c), why)
+			problem(finding.NameForbidden, describe(c), why)
 			return
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/memo"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/report"
@@ -43,14 +44,14 @@ func (s *Store) addEvidence(e *evidence, kind ades.EvidenceKind, origin string, 
 	}
 	switch kind {
 	case ades.EvidenceOCSP:
-		o, err := s.ocsps.weigh(id, len(raw), func() (*pkix.OCSPResponse, error) { return pkix.ParseOCSPResponse(raw) })
-		if err != nil {
+		o := remembered(&s.ocsps, id, raw, pkix.ParseOCSPResponse)
+		if o == nil {
 			return false
 		}
 		e.ocsps = append(e.ocsps, ocspItem{id, origin, o})
 	case ades.EvidenceCRL:
-		c, err := s.crls.weigh(id, len(raw), func() (*pkix.CRL, error) { return pkix.ParseCRL(raw) })
-		if err != nil {
+		c := remembered(&s.crls, id, raw, pkix.ParseCRL)
+		if c == nil {
 			return false
 		}
 		e.take(crlItem{id, origin, c})
@@ -235,9 +236,23 @@ func (s *Store) fromCRL(cert, issuer *pkix.Certificate, c crlItem, e *evidence, 
 	return r
 }
 
+// remembered parses something that holds on to its bytes, once; nil where it
+// cannot be read.
+func remembered[T any](m *memo.Memo[string, *T], id string, raw []byte, parse func([]byte) (*T, error)) *T {
+	if v, known := m.Get(id); known {
+		return v
+	}
+	v, err := parse(raw)
+	if err != nil {
+		v = nil
+	}
+	m.Put(id, v, len(raw))
+	return v
+}
+
 // apply takes over what a list says; false when it cannot be read.
 func (s *Store) apply(r *report.Revocation, cert *pkix.Certificate, c crlItem, w *work) bool {
-	found, known := s.listed.peek(c.id + cert.ID())
+	found, known := s.listed.Get(c.id + cert.ID())
 	if !known {
 		if !spend(w, &w.scan, c.Size()) {
 			return false
@@ -247,7 +262,7 @@ func (s *Store) apply(r *report.Revocation, cert *pkix.Certificate, c crlItem, w
 			return false
 		}
 		if c.Size() > keptInMemory {
-			_, _ = s.listed.get(c.id+cert.ID(), func() (listedEntry, error) { return found, nil })
+			s.listed.Put(c.id+cert.ID(), found, 0)
 		}
 	}
 	entry := found.Entry

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"rogito.dev/rogito/internal/memo"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/report"
 )
@@ -53,13 +54,13 @@ type Store struct {
 
 	mu      sync.RWMutex
 	anchors map[string]*pkix.Certificate
-	checked memo[bool]
-	crls    memo[*pkix.CRL]
-	ocsps   memo[*pkix.OCSPResponse]
-	facts   memo[*report.Certificate]
+	checked memo.Memo[string, bool]               // signatures by a certificate's key
+	crls    memo.Memo[string, *pkix.CRL]          // nil: it cannot be read
+	ocsps   memo.Memo[string, *pkix.OCSPResponse] // nil: it cannot be read
+	facts   memo.Memo[string, *report.Certificate]
 	names   map[string][]*pkix.Certificate // anchors by subject
 	own     Cache
-	listed  memo[listedEntry] // what stored lists say of certificates
+	listed  memo.Memo[string, listedEntry] // what stored lists say of certificates
 	flight  singleflight.Group
 }
 
@@ -192,12 +193,13 @@ func (s *Store) selfSigned(c *pkix.Certificate, w *work) bool {
 // check remembers the results of signature checks by a certificate's key. What
 // there is no more work left for is not signed, and not remembered.
 func (s *Store) check(key string, w *work, by *pkix.Certificate, do func() bool) bool {
-	if ok, known := s.checked.peek(key); known {
+	if ok, known := s.checked.Get(key); known {
 		return ok
 	}
 	if !w.check(by.PublicKey) {
 		return false
 	}
-	ok, _ := s.checked.get(key, func() (bool, error) { return do(), nil })
+	ok := do()
+	s.checked.Put(key, ok, 0)
 	return ok
 }

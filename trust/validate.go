@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/pkix"
 )
 
@@ -23,7 +25,7 @@ var understood = []string{
 // Signatures were checked while building. Of the inputs of section 6.1.1 every
 // policy is acceptable and none of the three indicators is set. It returns what
 // is wrong.
-func validate(path []*pkix.Certificate, anchored, listed bool) []string {
+func validate(path []*pkix.Certificate, anchored, listed bool) []ades.Problem {
 	n := len(path) + 1
 	v := &validation{maxPath: maxDepth, policy: policyState{
 		level: map[string][]string{anyPolicy: {anyPolicy}}, explicit: n, mapping: n, any: n,
@@ -46,7 +48,7 @@ func validate(path []*pkix.Certificate, anchored, listed bool) []string {
 	}
 	// Section 6.1.5 (g); an anchor alone is not processed.
 	if !(anchored && last == 0) && v.policy.explicit == 0 && len(v.policy.level) == 0 {
-		v.problem("certificate policies: no policy is valid for the whole path")
+		v.problem(finding.NoValidPolicy)
 	}
 	return v.problems
 }
@@ -55,11 +57,11 @@ type validation struct {
 	maxPath  int
 	names    nameState
 	policy   policyState
-	problems []string
+	problems []ades.Problem
 }
 
-func (v *validation) problem(format string, args ...any) {
-	v.problems = append(v.problems, fmt.Sprintf(format, args...))
+func (v *validation) problem(k *finding.Kind, values ...any) {
+	v.problems = append(v.problems, k.Problem("", values...))
 }
 
 // notAuthority says why a certificate may not issue others; empty when it may.
@@ -88,7 +90,7 @@ const oidBasicConstraints = "2.5.29.19"
 // of section 6.1.4 (k).
 func (v *validation) anchor(c *pkix.Certificate, listed bool) {
 	if why := notAuthority(c); why != "" && !listed {
-		v.problem("%s is trusted, but only for itself: %s", describe(c), why)
+		v.problem(finding.TrustedForItself, describe(c), why)
 	}
 	if bc := c.BasicConstraints; bc != nil && bc.MaxPathLen >= 0 {
 		v.maxPath = min(v.maxPath, bc.MaxPathLen)
@@ -106,10 +108,10 @@ var restricting = []string{"2.5.29.15", oidBasicConstraints, "2.5.29.30", "2.5.2
 func (v *validation) critical(c *pkix.Certificate) {
 	for _, x := range c.Extensions {
 		if x.Critical && !slices.Contains(understood, x.OID) {
-			v.problem("%s: unknown critical extension %s", describe(c), x.OID)
+			v.problem(finding.UnknownCriticalExtension, describe(c), x.OID)
 		}
 		if slices.Contains(c.BadExtensions, x.OID) && (x.Critical || slices.Contains(restricting, x.OID)) {
-			v.problem("%s: extension %s cannot be read or occurs twice", describe(c), x.OID)
+			v.problem(finding.ExtensionUnreadable, describe(c), x.OID)
 		}
 	}
 }
@@ -117,11 +119,11 @@ func (v *validation) critical(c *pkix.Certificate) {
 // issuer is section 6.1.4: what a certificate needs to issue the next one.
 func (v *validation) issuer(c *pkix.Certificate) {
 	if why := notAuthority(c); why != "" {
-		v.problem("%s: %s", describe(c), why)
+		v.problem(finding.NotAuthority, describe(c), why)
 	}
 	if !c.SelfIssued() {
 		if v.maxPath <= 0 {
-			v.problem("%s: path length constraint exceeded", describe(c))
+			v.problem(finding.PathTooLong, describe(c))
 		}
 		v.maxPath--
 	}

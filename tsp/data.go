@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"crypto"
 	"errors"
-	"fmt"
 	"io"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/foreign"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/message"
@@ -105,8 +105,8 @@ func ReadData(src ades.Source) (*Data, error) {
 
 func parseTSD(raw []byte) (*Data, error) {
 	e, rest, err := cms.ReadElement(raw)
-	if err == nil && cms.After(bytes.NewReader(rest), 0) != "" {
-		return nil, errors.New("data after the end of the file")
+	if err == nil && cms.After(bytes.NewReader(rest), 0) != nil {
+		return nil, finding.CMSDataAfter.New()
 	}
 	for depth := 0; depth < 2 && err == nil; depth++ { // ContentInfo, then [0]
 		var parts []cms.Element
@@ -130,12 +130,12 @@ func parseTSD(raw []byte) (*Data, error) {
 			return nil, err
 		}
 		content := f.Tag&^0x20 == cms.TagOctetString
-		if protected := f.Tag == cms.TagSequence && d.metadata != nil; !content && !protected && foreign.In(f.Raw) != "" {
-			return nil, errors.New(foreign.Text)
+		if protected := f.Tag == cms.TagSequence && d.metadata != nil; !content && !protected && foreign.In(f.Raw) {
+			return nil, finding.HoldsOtherDocument.New()
 		}
 	}
 	if len(d.Tokens) == 0 {
-		return nil, errors.New("no time-stamp")
+		return nil, finding.NoStampToken.New()
 	}
 	return d, nil
 }
@@ -226,9 +226,9 @@ func parseMIME(raw []byte) (*Data, error) {
 	case len(d.Tokens) == 0:
 		return nil, ErrNoToken
 	case contents != 1:
-		return nil, fmt.Errorf("%d documents beside the time-stamp in place of one", contents)
-	case m.Ambiguous != "":
-		return nil, errors.New(m.Ambiguous)
+		return nil, finding.StampDocuments.New(contents)
+	case m.Ambiguous != nil:
+		return nil, m.Ambiguous
 	}
 	return d, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 )
 
@@ -17,7 +18,7 @@ func ReadToken(src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 		return nil, err
 	}
 	if bin.Size() > limits.Token {
-		return nil, ades.Malformed("TST", "", "%d bytes, more than a time-stamp may have", bin.Size())
+		return nil, finding.FileTooLarge.Malformed("TST", "", bin.Size())
 	}
 	raw, err := io.ReadAll(io.NewSectionReader(bin, 0, bin.Size()))
 	if err != nil {
@@ -25,7 +26,7 @@ func ReadToken(src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 	}
 	token, rest := tokenAndRest(raw)
 	if token == nil {
-		return nil, ades.Malformed("TST", "", "not a time-stamp token")
+		return nil, finding.NoStampToken.Malformed("TST", "")
 	}
 	ts, err := Read(token, nil)
 	if err != nil {
@@ -40,9 +41,9 @@ func ReadToken(src ades.Source, r ades.ReadOptions) (*ades.Document, error) {
 			ts.ImprintIntact = over.ImprintIntact
 		}
 	}
-	for _, text := range []string{cms.AroundArmour(src), cms.After(bytes.NewReader(rest), 0), cms.Beside(bytes.NewReader(raw), nil)} {
-		if text != "" {
-			ts.Problems = append(ts.Problems, ades.Problem{Fatal: true, Text: text})
+	for _, why := range []error{cms.AroundArmour(src), cms.After(bytes.NewReader(rest), 0), cms.Beside(bytes.NewReader(raw), nil)} {
+		if why != nil {
+			ts.Problems = append(ts.Problems, finding.Of("", why))
 		}
 	}
 	ts.Kind = ades.DetachedTimestamp

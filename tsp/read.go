@@ -6,6 +6,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/cms"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/oid"
 )
 
@@ -20,7 +21,7 @@ func Read(raw []byte, imprint func(crypto.Hash) ([]byte, error), more ...[]byte)
 		id := ades.FactID(raw)
 		return &ades.Timestamp{
 			ID: id, Token: raw, Signature: &ades.Signature{ID: id, Format: ades.TST},
-			Problems: []ades.Problem{{Fatal: true, Text: err.Error()}},
+			Problems: []ades.Problem{finding.StampUnreadable.Problem("", err)},
 		}, nil
 	}
 	return t.Facts(imprint, more...)

@@ -47,6 +47,9 @@ type partition struct {
 	// plain: no comments, instructions, CDATA sections, or namespaces that the
 	// values of the document hang on.
 	plain bool
+	// page: a browser may show the document, and source is its text.
+	page   bool
+	source string
 	// subjects are the names in the certificates that the signatures carry.
 	subjects func() []pkix.Name
 	// infos are the SignedInfo elements, which the values are over.
@@ -154,7 +157,9 @@ func (p *partition) hold(n *xmldom.Node) {
 // Of a plain document the walk leaves out the others where all is covered: it
 // was 15 % of reading XAdES-B.
 func (p *partition) prepare(doc *xmldom.Document) {
-	p.plain = doc.Plain() && !p.loose(doc)
+	p.page = isPage(doc)
+	p.plain = doc.Plain() && !p.page && !p.loose(doc)
+	p.source = doc.Origin().Text
 	mark := func(n *xmldom.Node) {
 		for ; n != nil && !n.Mark; n = n.Parent {
 			n.Mark = true
@@ -316,14 +321,8 @@ func (p *partition) visit(n *xmldom.Node) {
 	case xmldom.ProcInst:
 		p.content(func() string { return strings.TrimSuffix(n.Parent.Path(), "/") + "/processing-instruction()" }, p.covering().nodes)
 	case xmldom.Comment:
-		if p.parted {
+		if p.counts(n) {
 			p.content(func() string { return n.Parent.Path() + "/comment()" }, p.covering().comments)
-		}
-	case xmldom.Folded:
-		// Elements and text that nobody refers to by themselves. Where they are covered
-		// alike, as what was noted just before is, they add nothing.
-		if by := p.covering(); len(by.nodes.sigs) == 0 || by.nodes.key != by.text.key || !p.noted() {
-			n.Want()
 		}
 	}
 }
@@ -345,7 +344,7 @@ func (p *partition) children(n *xmldom.Node, content bool, do func(*xmldom.Node)
 			continue
 		}
 		switch {
-		case c.Kind == xmldom.Element && !p.drops(c), c.Kind == xmldom.Folded:
+		case c.Kind == xmldom.Element && !p.drops(c):
 			begun, dropped = false, false
 		case c.Kind == xmldom.Element:
 			dropped = true
@@ -360,7 +359,7 @@ func (p *partition) children(n *xmldom.Node, content bool, do func(*xmldom.Node)
 			}
 			p.parted = begun || c.Start < end.Start
 		}
-		if c.Kind == xmldom.Element || c.Kind == xmldom.Folded {
+		if c.Kind == xmldom.Element {
 			end = nil
 		}
 		if c.Kind != xmldom.Text {
@@ -401,7 +400,7 @@ func isSpace(text string) bool {
 // lastText is the last text before the next element; n itself if there is none.
 func lastText(n *xmldom.Node) *xmldom.Node {
 	last := n
-	for c := n; c != nil && c.Kind != xmldom.Element && c.Kind != xmldom.Folded; c = c.Next {
+	for c := n; c != nil && c.Kind != xmldom.Element; c = c.Next {
 		if isText(c) {
 			last = c
 		}
@@ -453,6 +452,9 @@ func (p *partition) element(n *xmldom.Node) {
 		p.content(n.Path, by)
 		if !n.Mark && p.uniform() {
 			return // so is everything below it
+		}
+		if p.page && misread(n, p.source) {
+			p.content(n.Path, set{})
 		}
 		if !p.plain { // else no value anywhere hangs on what is left out
 			p.values(n, by, true)

@@ -22,34 +22,11 @@ func (p *preparation) enveloped() error {
 	}
 	if p.doc == nil {
 		var err error
-		if p.doc, err = p.parse(); err != nil {
+		if p.doc, err = parse(p.ctx, p.files[0].Source); err != nil {
 			return err
 		}
 	}
-	err := p.envelop()
-	if p.doc.Wanted() {
-		text := p.doc.Bytes()
-		p.doc.Release()
-		if p.doc, err = parseBytes(p.ctx, text); err != nil {
-			return err
-		}
-		p.host, p.b.refs = nil, nil
-		err = p.envelop()
-	}
-	p.doc.Release()
-	return err
-}
-
-// parse reads the one XML document. Parts of it may be any element; of the whole
-// only the signatures that are there already matter.
-func (p *preparation) parse() (*xmldom.Document, error) {
-	if p.o.SignElement != "" || p.o.XPathQuery != "" {
-		return parse(p.ctx, p.files[0].Source)
-	}
-	return skim(p.ctx, p.files[0].Source)
-}
-
-func (p *preparation) envelop() error {
+	defer func() { p.doc.Release() }() // it may be another one by then
 	if p.doc.Root().Is(ds, "Signature") {
 		return errors.New("xades: the document is a signature; sign it enveloping or detached")
 	}
@@ -127,9 +104,12 @@ func (p *preparation) ensureIDs(elements []*xmldom.Node) ([]*xmldom.Node, error)
 	if err != nil {
 		return nil, fmt.Errorf("xades: %w", err)
 	}
-	if p.doc, err = xmldom.ParseContext(p.ctx, changed, xmldom.Limits{}); err != nil {
+	doc, err := xmldom.ParseContext(p.ctx, changed, xmldom.Limits{})
+	if err != nil {
 		return nil, malformed(err)
 	}
+	p.doc.Release()
+	p.doc = doc
 	for i, id := range ids {
 		if elements[i], err = p.doc.ByID(id); err != nil {
 			return nil, fmt.Errorf("xades: %w", err)
@@ -175,9 +155,9 @@ func (p *preparation) addNode(id string, n *xmldom.Node) {
 	if id != "" {
 		uri = "#" + url.PathEscape(id)
 	}
-	// A comment that parts a text is content (see partition), and a bare
+	// Some comments are content (see partition.counts), and a bare
 	// reference leaves comments out.
-	if !p.doc.Plain() && partsText(n) && IsID(id+"_") {
+	if !p.doc.Plain() && partsText(n) && xmldom.IsName(id+"_") {
 		method.Comments, set.Comments = true, true
 		uri = "#xpointer(/)"
 		if id != "" {
@@ -207,13 +187,13 @@ func transformC14N(m xmldsig.Method) string {
 	return `<ds:Transform Algorithm="` + m.URI() + `"><ec:InclusiveNamespaces xmlns:ec="` + xmldsig.ExcSpace + `" PrefixList="` + strings.Join(list, " ") + `"></ec:InclusiveNamespaces></ds:Transform>`
 }
 
-// partsText reports whether a comment stands beside text.
+// partsText reports whether a comment is content.
 func partsText(top *xmldom.Node) bool {
 	p := &partition{ctx: context.Background()}
 	found := false
 	for n := range top.All() {
 		if n.First != nil {
-			p.children(n, false, func(c *xmldom.Node) { found = found || c.Kind == xmldom.Comment && p.parted })
+			p.children(n, false, func(c *xmldom.Node) { found = found || c.Kind == xmldom.Comment && p.counts(c) })
 		}
 	}
 	return found
@@ -362,7 +342,7 @@ func (p *preparation) embedXML(i int) (string, error) {
 		root = d.Root()
 	}
 	method, uri := exclusive, "#"+url.PathEscape(id)
-	if !d.Plain() && partsText(root) && IsID(id) {
+	if !d.Plain() && partsText(root) && xmldom.IsName(id) {
 		method.Comments, uri = true, "#xpointer(id('"+id+"'))"
 	}
 	method.Prefixes = valuePrefixes(root)
@@ -385,13 +365,4 @@ func (p *preparation) embedBase64(i int, digest []byte) (string, error) {
 		uri: "#" + id, transforms: []string{transformBase64}, digest: digest, mime: p.mime(f), encoding: xmldsig.Base64,
 	})
 	return fmt.Sprintf(`<content Id="%s">%s</content>`, id, base64.StdEncoding.EncodeToString(b)), nil
-}
-
-// EscapeName writes a file name as the URI of a reference.
-func EscapeName(name string) string {
-	parts := strings.Split(name, "/")
-	for i, s := range parts {
-		parts[i] = url.PathEscape(s)
-	}
-	return strings.Join(parts, "/")
 }

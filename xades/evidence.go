@@ -2,6 +2,7 @@ package xades
 
 import (
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
@@ -26,7 +27,7 @@ func (s *sigReader) carried() {
 			s.certs = append(s.certs, c)
 			s.inKeyInfo += boolInt(e.Origin == "KeyInfo") // which come first
 		} else {
-			s.problem(false, s.x.Node, "certificate in %s: %v", e.Origin, err)
+			s.problem(finding.XMLCertUnreadable, s.x.Node, e.Origin, err)
 		}
 	}
 }

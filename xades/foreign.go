@@ -4,7 +4,7 @@ import (
 	"iter"
 	"slices"
 
-	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/foreign"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
@@ -17,7 +17,7 @@ import (
 // there may be none among them at all.
 func (r *reader) foreign() {
 	octets := r.doc.Bytes()
-	if foreign.PDFIn(octets) == "" {
+	if !foreign.PDFIn(octets) {
 		return
 	}
 	if r.doc.Same() {
@@ -29,7 +29,7 @@ func (r *reader) foreign() {
 			return
 		}
 	}
-	p := ades.Problem{Fatal: true, Text: foreign.Text}
+	p := finding.HoldsOtherDocument.Problem("")
 	r.out.Problems = append(r.out.Problems, p)
 	for _, s := range r.out.Signatures {
 		s.Problems = append(s.Problems, p)
@@ -53,9 +53,6 @@ func (m *marks) advance() {
 // signed reports whether all marks in a node stand in something that a
 // signature covers.
 func (m *marks) signed(n *xmldom.Node) bool {
-	if n.Kind == xmldom.Folded {
-		n.Want()
-	}
 	for c := n.First; c != nil && m.more; c = c.Next {
 		if !m.covered(n, c.Start) || m.more && m.at < c.End && !m.signed(c) {
 			return false

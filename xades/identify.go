@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
@@ -89,7 +90,9 @@ func (s *sigReader) onlySigner(signer *pkix.Certificate) {
 			continue
 		}
 		kin := pkix.EqualNames(c.RawSubject, signer.RawSubject) || pkix.EqualNames(c.RawIssuer, signer.RawIssuer)
-		s.problem(!(named && first && kin), s.x.KeyInfo, "KeyInfo shows a certificate that is not the signer's")
+		p := finding.XMLForeignCert.Problem(s.x.KeyInfo.Path())
+		p.Fatal = !(named && first && kin)
+		s.sig.Problems = append(s.sig.Problems, p)
 		return
 	}
 }

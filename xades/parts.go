@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
@@ -42,7 +43,7 @@ func (r *reader) parts(element string) error {
 	r.out.Parts = append(r.out.Parts, p.whole.all()...)
 	for _, part := range p.whole.uncovered {
 		if strings.Contains(part.Name, "/@xmlns") {
-			r.out.Problems = append(r.out.Problems, ades.Problem{Where: part.Name, Text: "values of the document use a prefix, and no signature covers what it stands for"})
+			r.out.Problems = append(r.out.Problems, finding.XMLPrefixNotSigned.Problem(part.Name))
 			break
 		}
 	}
@@ -51,7 +52,7 @@ func (r *reader) parts(element string) error {
 	case missing != nil || len(wanted) == 0:
 		r.out.Parts = append(r.out.Parts, ades.Part{Kind: ades.XMLPart, Name: element, Expected: true})
 		if missing != nil {
-			r.out.Problems = append(r.out.Problems, ades.Problem{Text: "the expected element: " + missing.Error()})
+			r.out.Problems = append(r.out.Problems, finding.XMLExpectedMissing.Problem("", missing))
 		}
 	default:
 		if len(wanted) == 1 {
@@ -125,7 +126,7 @@ func (s *sigReader) conceals(n *xmldom.Node, outside bool) {
 		return // the signature itself
 	}
 	if in := enclosing(n); in != nil && (outside || !in.Is(ds, "Object")) {
-		s.problem(true, n, "signed content is hidden inside a signature")
+		s.problem(finding.XMLHiddenInSignature, n)
 	}
 }
 
@@ -176,7 +177,7 @@ func (r *reader) selfish(p *partition) {
 			}
 		}
 		if own {
-			s.problem(true, s.x.Node, "the signature signs nothing of the document but itself")
+			s.problem(finding.XMLSignsItself, s.x.Node)
 		}
 	}
 }
@@ -245,7 +246,7 @@ func (r *reader) wholes() {
 		s.ContentIsWhole = s.Intact() == ades.Yes && len(r.out.Parts) > 0 && parts[s.ID] == len(r.out.Parts)
 		if around := r.tops[i].around(); around != nil && s.ContentIsWhole {
 			s.ContentIsWhole = false
-			r.tops[i].problem(false, around, "the signed element stands in %s, which is not signed", around.Path())
+			r.tops[i].problem(finding.XMLStandsInUnsigned, around, around.Path())
 		}
 	}
 }

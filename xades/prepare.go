@@ -145,7 +145,7 @@ func (p *preparation) byContent() Packaging {
 	if len(p.files) != 1 || !LooksLikeXML(p.files[0].Source) {
 		return Enveloping
 	}
-	doc, err := p.parse()
+	doc, err := parse(p.ctx, p.files[0].Source)
 	if err == nil && doc.Root().Is(ds, "Signature") {
 		return Enveloping
 	}
@@ -207,7 +207,7 @@ func (p *preparation) detached() error {
 		if f.Name == "" && len(p.files) > 1 {
 			return errors.New("xades: several detached documents need names")
 		}
-		p.b.refs = append(p.b.refs, reference{uri: EscapeName(f.Name), noURI: f.Name == "", digest: digests[i], mime: p.mime(f)})
+		p.b.refs = append(p.b.refs, reference{uri: xmldsig.EscapeName(f.Name), noURI: f.Name == "", digest: digests[i], mime: p.mime(f)})
 	}
 	p.place = alone
 	return nil
@@ -265,25 +265,7 @@ func parse(ctx context.Context, src ades.Source) (*xmldom.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseBytes(ctx, b)
-}
-
-func parseBytes(ctx context.Context, b []byte) (*xmldom.Document, error) {
 	d, err := xmldom.ParseContext(ctx, b, xmldom.Limits{})
-	if err != nil {
-		return nil, malformed(err)
-	}
-	return d, nil
-}
-
-// skim is parse for what concerns the signatures of a document and the whole of
-// it: see xmldom.Skim.
-func skim(ctx context.Context, src ades.Source) (*xmldom.Document, error) {
-	b, err := load(ctx, src)
-	if err != nil {
-		return nil, err
-	}
-	d, err := xmldom.Skim(ctx, b, xmldom.Limits{}, ds)
 	if err != nil {
 		return nil, malformed(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/xmldom"
 )
 
@@ -23,16 +24,16 @@ func (s *sigReader) findProperties() {
 		n, err := s.x.Subject(r)
 		if err != nil || n.Kind != xmldom.Element || n.Name.Local != "SignedProperties" {
 			if isSignedProperties(r.Type) && err == nil {
-				s.problem(true, r.Node, "the reference to SignedProperties points elsewhere")
+				s.problem(finding.XMLPropertiesElsewhere, r.Node)
 			}
 			continue
 		}
 		if !isXAdES(n.Name.Space) {
-			s.problem(false, n, "SignedProperties are not in a namespace of XAdES")
+			s.problem(finding.XMLPropertiesNamespace, n)
 			continue
 		}
 		if s.signed != nil {
-			s.problem(true, r.Node, "two references to SignedProperties")
+			s.problem(finding.XMLPropertiesTwice, r.Node)
 			return
 		}
 		if !s.own(n) {
@@ -44,9 +45,9 @@ func (s *sigReader) findProperties() {
 	}
 	switch n := s.properties(); {
 	case s.signed == nil && n > 0:
-		s.problem(false, s.x.Node, "qualifying properties are not signed")
+		s.problem(finding.XMLPropertiesUnsigned, s.x.Node)
 	case n > 1: // readers that go by place would take the wrong ones
-		s.problem(true, s.x.Node, "several qualifying properties in one signature")
+		s.problem(finding.XMLPropertiesSeveral, s.x.Node)
 	}
 }
 
@@ -54,7 +55,7 @@ func (s *sigReader) findProperties() {
 func (s *sigReader) own(n *xmldom.Node) bool {
 	qp := n.Parent
 	if !qp.Is(n.Name.Space, "QualifyingProperties") || !qp.Parent.Is(ds, "Object") || qp.Parent.Parent != s.x.Node {
-		s.problem(true, n, "SignedProperties outside their signature")
+		s.problem(finding.XMLPropertiesOutside, n)
 		return false
 	}
 	// Target is not signed, and the reference already binds the properties to
@@ -63,9 +64,9 @@ func (s *sigReader) own(n *xmldom.Node) bool {
 	switch {
 	case id != "" && target == "#"+id:
 	case target == "", id != "" && strings.EqualFold(fragment(target), id):
-		s.problem(false, qp, "Target of the qualifying properties is %q and not the Id of the signature", target)
+		s.problem(finding.XMLPropertiesTarget, qp, target)
 	default:
-		s.problem(true, qp, "qualifying properties are about another signature")
+		s.problem(finding.XMLPropertiesOther, qp)
 		return false
 	}
 	return true
@@ -103,13 +104,13 @@ func (s *sigReader) readSigned() {
 	if t := ssp.Child(s.space, "SigningTime"); t != nil {
 		when, ok := dateTime(t.Text())
 		if !ok {
-			s.problem(false, t, "SigningTime is not a date and time")
+			s.problem(finding.XMLSigningTime, t)
 		}
 		s.sig.ClaimedTime = when
 	}
 	if p := ssp.Child(s.space, "SignaturePolicyIdentifier"); p != nil {
 		id := p.Find(s.space, "SignaturePolicyId", "SigPolicyId", "Identifier")
-		s.sig.Policy = &ades.SigPolicy{
+		s.sig.Policy = &ades.SignaturePolicy{
 			ID:      strings.TrimSpace(id.Text()),
 			Implied: p.Child(s.space, "SignaturePolicyImplied") != nil,
 		}

@@ -6,41 +6,25 @@ import (
 	"fmt"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
 )
 
-// MaxSignatures bounds the signatures that are read from one document.
-const MaxSignatures = limits.XMLSignatures
-
 // Read states the facts of every signature in an XML document. It returns a
 // *ades.MalformedError for what is not well-formed or has a DTD; a broken
 // signature is a fact, not an error.
 func Read(ctx context.Context, src ades.Source, o ades.ReadOptions) (*ades.Document, error) {
-	doc, err := skim(ctx, src)
+	doc, err := parse(ctx, src)
 	if err != nil {
 		return nil, err
 	}
-	out, err := readDocument(ctx, doc, o)
-	wanted, text := doc.Wanted(), doc.Bytes()
-	doc.Release()
-	if !wanted {
-		return out, err
-	}
-	if doc, err = parseBytes(ctx, text); err != nil {
-		return nil, err
-	}
 	defer doc.Release()
-	return readDocument(ctx, doc, o)
-}
-
-// readDocument is worth nothing where it wanted more of the document.
-func readDocument(ctx context.Context, doc *xmldom.Document, o ades.ReadOptions) (*ades.Document, error) {
 	r := newReader(ctx, doc, outside{files: o.Detached})
 	r.known = o.Certificates
-	if err := r.read(); err != nil || doc.Wanted() {
+	if err := r.read(); err != nil {
 		return nil, err
 	}
 	if err := r.parts(o.Expect.Element); err != nil {
@@ -70,7 +54,7 @@ func ReadIn(ctx context.Context, src ades.Source, files []ades.File, resolve fun
 
 func (r *reader) read() error {
 	r.found = xmldsig.Find(r.doc)
-	if len(r.found) > MaxSignatures {
+	if len(r.found) > limits.XMLSignatures {
 		return ades.Malformed("XML", "", "%w: %d signatures", xmldom.ErrLimit, len(r.found))
 	}
 	for _, n := range r.found {
@@ -149,12 +133,11 @@ func (r *reader) signature(n *xmldom.Node, parent *xmldsig.Signature, depth int)
 	}
 	if id := n.Attr("Id"); id != "" {
 		if _, dup := r.doc.ByID(id); errors.Is(dup, xmldom.ErrDuplicate) {
-			s.problem(true, n, "the Id of the signature is not unique")
+			s.problem(finding.XMLIdNotUnique, n)
 		}
 	}
 	if err != nil {
-		s.sig.ValueIntact = ades.No
-		s.problem(true, n, "%v", err)
+		s.problem(finding.XMLSignatureUnreadable, n, err)
 		return s.sig
 	}
 	s.sig.Value, x.Budget, x.Context = x.Value, &r.budget, r.ctx
@@ -188,8 +171,8 @@ func (r *reader) name(n *xmldom.Node, x *xmldsig.Signature) string {
 	return id
 }
 
-func (s *sigReader) problem(fatal bool, where *xmldom.Node, text string, args ...any) {
-	s.sig.Problems = append(s.sig.Problems, ades.Problem{Fatal: fatal, Where: where.Path(), Text: fmt.Sprintf(text, args...)})
+func (s *sigReader) problem(k *finding.Kind, where *xmldom.Node, values ...any) {
+	s.sig.Problems = append(s.sig.Problems, k.Problem(where.Path(), values...))
 }
 
 // checkValue does the arithmetic of the signature value, with the key of the
@@ -204,12 +187,12 @@ func (s *sigReader) checkValue() {
 	case len(s.certs) == 0:
 		var err error
 		if pub, err = xmldsig.PublicKey(s.x.KeyInfo); err != nil {
-			s.problem(false, s.x.KeyInfo, "KeyValue: %v", err)
+			s.problem(finding.XMLKeyValueUnreadable, s.x.KeyInfo, err)
 		}
 	}
 	s.sig.Algorithm = s.x.Scheme.Algorithm(pub)
 	if s.x.SchemeErr != nil {
-		s.problem(false, s.x.SignedInfo, "%v", s.x.SchemeErr)
+		s.problem(finding.XMLMethodUnknown, s.x.SignedInfo, s.x.SchemeErr)
 		return
 	}
 	if pub == nil {
@@ -221,7 +204,7 @@ func (s *sigReader) checkValue() {
 	case errors.Is(err, pkix.ErrSignature):
 		s.sig.ValueIntact = ades.No
 	default:
-		s.problem(false, s.x.SignedInfo, "signature value: %v", err)
+		s.problem(finding.XMLValueUnchecked, s.x.SignedInfo, err)
 	}
 }
 
@@ -233,7 +216,7 @@ func (s *sigReader) counterSignatures() {
 		}
 		for _, n := range p.Children(ds, "Signature") {
 			if s.depth+1 >= limits.CounterSignatures {
-				s.problem(false, p, "counter-signatures beyond the limit are not read")
+				s.problem(finding.XMLCountersBeyondLimit, p)
 				return
 			}
 			c := s.reader.signature(n, s.x, s.depth+1)

@@ -2,7 +2,6 @@ package xades
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,7 +11,7 @@ import (
 	"sync"
 
 	"rogito.dev/rogito/ades"
-	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
@@ -115,6 +114,9 @@ func (s *sigReader) resolve(r *xmldsig.Reference) xmldsig.Source {
 func (s *sigReader) references(parent *xmldsig.Signature) {
 	countersigned := parent == nil
 	for _, r := range s.x.References {
+		if s.ctx.Err() != nil {
+			return // Read says so
+		}
 		ref := s.reference(r)
 		n, err := s.x.Subject(r)
 		same := err == nil
@@ -142,7 +144,7 @@ func (s *sigReader) references(parent *xmldsig.Signature) {
 	if !countersigned {
 		// An injected signature that is about something else is no
 		// counter-signature, however well its own arithmetic holds.
-		s.problem(true, s.x.Node, "the counter-signature does not sign the value of its parent")
+		s.problem(finding.XMLCounterSignsOther, s.x.Node)
 		s.sig.References = append(s.sig.References, ades.Reference{Kind: "counter-signed-value", Intact: ades.No, Detail: "not referenced"})
 	}
 }
@@ -197,8 +199,7 @@ func (s *sigReader) misplaced(r *xmldsig.Reference) bool {
 // content notes what a reference to content covers.
 func (s *sigReader) content(r *xmldsig.Reference, ref *ades.Reference) {
 	if s.misplaced(r) {
-		ref.Intact, ref.Detail = ades.No, "the object is not one of this signature"
-		s.problem(true, r.Node, "%s", ref.Detail)
+		s.problem(finding.XMLForeignObject, r.Node)
 	}
 	s.missing += boolInt(s.formats[r.ID] == nil && (r.ID != "" || r == s.lastNameless()))
 	s.hand(r, ref)
@@ -219,8 +220,8 @@ func (s *sigReader) hand(r *xmldsig.Reference, ref *ades.Reference) {
 	}
 	f, err := s.files.find(r)
 	if err != nil {
-		ref.Intact, ref.Detail = ades.No, err.Error()
-		s.problem(true, r.Node, "%v", err)
+		ref.Intact, ref.Detail = ades.Unknown, err.Error()
+		s.problem(finding.XMLReferenceUnreadable, r.Node, err)
 	}
 	if f == nil {
 		return
@@ -230,8 +231,8 @@ func (s *sigReader) hand(r *xmldsig.Reference, ref *ades.Reference) {
 	}
 	switch {
 	case ref.Intact != ades.Yes:
-	case !s.x.WholeFile(r, f.Source):
-		s.problem(false, r.Node, "the reference covers a part of %s only", f.Name)
+	case !s.x.WholeFile(r, f.Source) || !s.asWritten(r, f):
+		s.problem(finding.XMLReferencePartly, r.Node, f.Name)
 	default:
 		s.sig.Content = append(s.sig.Content, *f)
 	}
@@ -254,14 +255,9 @@ func (s *sigReader) reference(r *xmldsig.Reference) ades.Reference {
 		ref.Found, ref.Intact = true, ades.No
 	case errors.Is(err, xmldsig.ErrNotEvaluated), errors.Is(err, pkix.ErrUnsupported): // no digest was computed
 		ref.Found, ref.Detail = true, err.Error()
-	case errors.Is(err, xmldom.ErrLimit), errors.Is(err, xmldom.ErrBudget), errors.Is(err, limits.ErrBudget):
+	default: // limits, duplicate ids, malformed data: never to be trusted
 		ref.Found, ref.Detail = true, err.Error()
-		s.problem(true, r.Node, "%v", err)
-	default: // duplicate ids, malformed data: never to be trusted
-		ref.Found, ref.Intact, ref.Detail = true, ades.No, err.Error()
-		if errors.Is(err, xmldom.ErrDuplicate) {
-			s.problem(true, r.Node, "%v", err)
-		}
+		s.problem(finding.XMLReferenceUnreadable, r.Node, err)
 	}
 	if g, regionErr := s.x.Region(r); regionErr == nil && (err == nil || errors.Is(err, xmldsig.ErrDigest)) {
 		said := signedRegion{region: g}
@@ -281,12 +277,12 @@ func text(n *xmldom.Node) string { return strings.TrimSpace(n.Text()) }
 func (s *sigReader) manifest(n *xmldom.Node) {
 	for i, e := range n.Children(ds, "Reference") {
 		if i >= xmldsig.MaxReferences {
-			s.problem(true, n, "more than %d entries in a manifest", xmldsig.MaxReferences)
+			s.problem(finding.XMLManifestTooLong, n, xmldsig.MaxReferences)
 			return
 		}
 		r, err := xmldsig.ReadReference(e)
 		if err != nil {
-			s.problem(true, e, "%v", err)
+			s.problem(finding.XMLReferenceUnreadable, e, err)
 			return
 		}
 		ref := s.reference(r)
@@ -296,7 +292,7 @@ func (s *sigReader) manifest(n *xmldom.Node) {
 			// Core validation leaves the entries to the application (XML
 			// Signature, 5.1): the signature is intact, but what it is about
 			// is not all here.
-			s.problem(false, e, "manifest entry not found: %q", ref.Name)
+			s.problem(finding.XMLManifestEntryMissing, e, ref.Name)
 			s.absent = append(s.absent, ref.Name)
 			continue
 		}
@@ -320,34 +316,28 @@ func (s *sigReader) octets(r *xmldsig.Reference) *octets {
 
 // load writes what was written once before, so that errors cannot happen.
 func (o *octets) load() *bytes.Reader {
-	o.once.Do(func() {
-		text, wanted := o.write(xmldom.Skim(context.Background(), o.doc, xmldom.Limits{}, ds))
-		if wanted {
-			text, _ = o.write(xmldom.Parse(o.doc, xmldom.Limits{}))
-		}
-		o.data = bytes.NewReader(text)
-	})
+	o.once.Do(func() { o.data = bytes.NewReader(o.write()) })
 	return o.data
 }
 
-// write is worth nothing where it wanted more of the document.
-func (o *octets) write(doc *xmldom.Document, err error) (text []byte, wanted bool) {
+func (o *octets) write() []byte {
+	doc, err := xmldom.Parse(o.doc, xmldom.Limits{})
 	if err != nil {
-		return nil, false
+		return nil
 	}
-	defer func() { wanted = doc.Wanted(); doc.Release() }()
+	defer doc.Release()
 	x, err := xmldsig.Read(doc, nodeAt(xmldsig.Find(doc), o.sig))
 	if err != nil {
-		return nil, false
+		return nil
 	}
 	r, err := xmldsig.ReadReference(nodeAt(doc.Descendants(ds, "Reference"), o.ref))
 	if err != nil {
-		return nil, false
+		return nil
 	}
 	var b bytes.Buffer
 	b.Grow(len(o.doc))
 	_ = x.Write(&b, r, nil, xmldsig.Method{})
-	return b.Bytes(), false
+	return b.Bytes()
 }
 
 // nodeAt is the node of a list that begins at a place of the text.

@@ -2,9 +2,9 @@ package xades
 
 import (
 	"crypto"
-	"fmt"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/limits"
 	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/internal/xmldsig"
@@ -100,12 +100,12 @@ func (s *sigReader) property(p *xmldom.Node, kind ades.TimestampKind, covers []s
 			continue
 		}
 		if len(s.sig.Timestamps) >= limits.XMLTimestamps {
-			s.problem(false, p, "time-stamps beyond the limit are not read")
+			s.problem(finding.StampsBeyondLimit, p)
 			break
 		}
 		ts, err := s.token(p, c, kind)
 		if err != nil {
-			s.problem(true, c, "time-stamp: %v", err)
+			s.problem(finding.StampUnreadable, c, err)
 			continue
 		}
 		ts.Kind, ts.Path, ts.Covers = kind, c.Path(), append([]string(nil), covers...)
@@ -113,7 +113,7 @@ func (s *sigReader) property(p *xmldom.Node, kind ades.TimestampKind, covers []s
 		s.sig.Timestamps = append(s.sig.Timestamps, ts)
 	}
 	if len(found) == 0 && p.Child(s.space, "EncapsulatedTimeStamp") == nil {
-		s.problem(false, p, "time-stamp without token")
+		s.problem(finding.StampWithoutToken, p)
 	}
 	return found
 }
@@ -149,7 +149,7 @@ func (s *sigReader) token(p, c *xmldom.Node, kind ades.TimestampKind) (*ades.Tim
 		return nil, err
 	}
 	if trouble != nil {
-		ts.Problems = append(ts.Problems, ades.Problem{Where: c.Path(), Text: fmt.Sprintf("imprint: %v", trouble)})
+		ts.Problems = append(ts.Problems, finding.StampImprintUnknown.Problem(c.Path(), trouble))
 	}
 	return ts, nil
 }

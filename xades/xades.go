@@ -20,7 +20,6 @@
 package xades
 
 import (
-	"crypto"
 	"errors"
 	"fmt"
 
@@ -63,18 +62,10 @@ type Options struct {
 	// signed data (the API's withoutSignatureExclusion).
 	KeepSignatures bool
 	// Policy makes the signature one under a policy (EPES); nil for none.
-	Policy *Policy
+	Policy *ades.SignaturePolicy
 	// MimeTypes of the files by name; text/xml for XML and
 	// application/octet-stream otherwise when there is none.
 	MimeTypes map[string]string
-}
-
-// Policy identifies a signature policy and its document.
-type Policy struct {
-	ID     string // a URI
-	Hash   crypto.Hash
-	Digest []byte
-	URI    string // where it can be read; may be empty
 }
 
 // Errors of preparing.
@@ -111,7 +102,7 @@ func (o settings) check() error {
 		return errors.New("xades: no signing certificate")
 	case o.Time.IsZero():
 		return errors.New("xades: no signing time")
-	case o.SignatureID != "" && !IsID(o.SignatureID):
+	case o.SignatureID != "" && !xmldom.IsName(o.SignatureID):
 		return fmt.Errorf("xades: signature id %q is not an XML name", o.SignatureID)
 	case o.SignElement != "" && o.XPathQuery != "":
 		return errors.New("xades: both an element and an XPath to sign")

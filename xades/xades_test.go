@@ -300,8 +300,8 @@ func TestPrepareRefuses(t *testing.T) {
 		"id in use":        {invoice, Options{SignatureID: "head"}, false, nil},
 		"duplicate id":     {`<a><b Id="x"/><c Id="x"/></a>`, Options{SignElement: "x"}, false, xmldom.ErrDuplicate},
 		"control in mime":  {invoice, Options{MimeTypes: map[string]string{"": "text/\x00"}}, false, nil},
-		"control in id":    {invoice, Options{Policy: &Policy{ID: "urn:\x1b", Hash: crypto.SHA256, Digest: make([]byte, 32)}}, false, nil},
-		"policy not UTF-8": {invoice, Options{Policy: &Policy{ID: "urn:\xff", Hash: crypto.SHA256, Digest: make([]byte, 32)}}, false, nil},
+		"control in id":    {invoice, Options{Policy: &ades.SignaturePolicy{ID: "urn:\x1b", Hash: crypto.SHA256, Digest: make([]byte, 32)}}, false, nil},
+		"policy not UTF-8": {invoice, Options{Policy: &ades.SignaturePolicy{ID: "urn:\xff", Hash: crypto.SHA256, Digest: make([]byte, 32)}}, false, nil},
 	} {
 		_, err := Prepare(t.Context(), []ades.File{file("", tt.doc)}, s, tt.o)
 		var bad *ades.MalformedError
@@ -321,7 +321,7 @@ func TestWordsOfTheCaller(t *testing.T) {
 	const words = "a&b <c> \"d\" 'e'\tf\ng\rh &amp; ]]> è"
 	p := adestest.Must(t, clock)
 	for _, packaging := range []Packaging{Enveloped, Enveloping, InternallyDetached} {
-		o := Options{Packaging: packaging, MimeTypes: map[string]string{words: words}, Policy: &Policy{ID: words, URI: words, Hash: crypto.SHA256, Digest: make([]byte, 32)}}
+		o := Options{Packaging: packaging, MimeTypes: map[string]string{words: words}, Policy: &ades.SignaturePolicy{ID: words, URI: words, Hash: crypto.SHA256, Digest: make([]byte, 32)}}
 		signed := sign(t, p.Actor(t, "good"), []ades.File{file(words, invoice)}, o)
 		check(t, readBack(t, signed, nil), 1, "")
 		if d, err := xmldom.Parse(signed, xmldom.Limits{}); err != nil || d.Descendants(ns132, "MimeType")[0].Text() != words || d.Descendants(ns132, "SPURI")[0].Text() != words {

@@ -3,9 +3,12 @@
 package main
 
 import (
+	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
+	"strings"
 
 	"rogito.dev/rogito/server"
 )
@@ -29,20 +32,22 @@ audit.timestamp_url), in a bucket with object lock and by an outside time-stamp
 authority. Verification recomputes it from its entries, holds it against the
 witnesses and the records, names the first entry that was changed, removed, moved
 or added, and says what it could prove and what not. It exits 1 if anything is
-wrong. An export is verified without the server; who distrusts the key inside
-gives the one they know with --key (it is at /pki/audit.pub). With --continue
+wrong. Exports are verified without the server, several of them oldest first; who
+distrusts the key inside gives the one they know with --key (it is at
+/pki/audit.pub). With --continue
 it begins at the last checkpoint that it proved before, and says so: what somebody
 changed behind that since is then not found. See docs/audit.md.`,
 		"rogito audit verify", "rogito audit verify --continue",
-		"rogito audit export audit.jsonl && rogito audit verify audit.jsonl")
+		"rogito audit export audit.jsonl.gz && rogito audit verify audit.jsonl.gz",
+		"rogito audit export --since 120000 more.jsonl.gz && rogito audit verify audit.jsonl.gz more.jsonl.gz")
 }
 
 type auditVerify struct {
 	dataFlags
-	Export   string `arg:"" optional:"" type:"existingfile" help:"an export; absent: the live log"`
-	Key      string `help:"public key that must have signed the checkpoints of an export"`
-	JSON     bool   `help:"print JSON"`
-	Continue bool   `help:"read only what was added since the log was last found good here, and the records it tells of"`
+	Exports  []string `arg:"" optional:"" type:"existingfile" help:"exports, oldest first; absent: the live log"`
+	Key      string   `help:"public key that must have signed the checkpoints of an export"`
+	JSON     bool     `help:"print JSON"`
+	Continue bool     `help:"read only what was added since the log was last found good here, and the records it tells of"`
 }
 
 // Run verifies; a bad entry is exit status 1.
@@ -72,13 +77,17 @@ func (c *auditVerify) Run(s *session) error {
 }
 
 func (c *auditVerify) verify(s *session) (*server.AuditResult, error) {
-	if c.Export != "" {
-		f, err := os.Open(c.Export)
-		if err != nil {
-			return nil, err
+	if len(c.Exports) > 0 {
+		var parts []io.Reader
+		for _, name := range c.Exports {
+			f, err := os.Open(name)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			parts = append(parts, f)
 		}
-		defer f.Close()
-		return server.VerifyExport(f, c.Key)
+		return server.VerifyExport(c.Key, parts...)
 	}
 	srv, err := c.ProvideServer(s)
 	if err != nil {
@@ -92,21 +101,30 @@ func (c *auditVerify) verify(s *session) (*server.AuditResult, error) {
 
 type auditExport struct {
 	dataFlags
-	File string `arg:"" optional:"" type:"path" help:"where to; absent: standard output"`
-	JSON bool   `help:"print where it is as JSON; the log itself is JSON in any case, one object a line"`
+	File  string `arg:"" optional:"" type:"path" help:"where to, compressed where the name ends in .gz; absent: standard output"`
+	Since int64  `placeholder:"N" help:"only what came after the last checkpoint of at most N entries; 0 is the whole log"`
+	JSON  bool   `help:"print where it is as JSON; the log itself is JSON in any case, one object a line"`
 }
 
 // Run writes the export.
 func (c *auditExport) Run(s *session, srv *server.Server) error {
 	if c.File == "" {
-		return srv.ExportAudit(s.ctx, s.stdout)
+		return srv.ExportAudit(s.ctx, s.stdout, c.Since)
 	}
 	f, err := os.OpenFile(c.File, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(srv.ExportAudit(s.ctx, f), f.Close()); err != nil {
+	if err := errors.Join(c.write(s, srv, f), f.Close()); err != nil {
 		return err
 	}
 	return outcome{c.JSON}.told(s, map[string]any{"file": c.File}, "%s", c.File)
+}
+
+func (c *auditExport) write(s *session, srv *server.Server, w io.Writer) error {
+	if !strings.HasSuffix(c.File, ".gz") {
+		return srv.ExportAudit(s.ctx, w, c.Since)
+	}
+	packed := gzip.NewWriter(w)
+	return errors.Join(srv.ExportAudit(s.ctx, packed, c.Since), packed.Close())
 }

@@ -34,13 +34,14 @@ type extractCommand struct {
 
 func (*extractCommand) Help() string {
 	return example(`Writes what was signed: the content of a p7m (DER, base64 or PEM; of a p7m in a p7m, the innermost), the files of a
-container, the revision of a PDF that its last signature covers. Only content that an intact signature covers is written. Who
-signed, and whether that can be trusted, rogito verify tells.
+container, the revision of a PDF that its last signature covers. Only content that an intact signature covers is written: where
+a signature does not fit nothing is, and the exit code is 1; 2 where that cannot be told. Who signed, and whether that can be
+trusted, rogito verify tells.
 
 One content of one file goes to standard output, unless --out names a place; binary content does not go to a terminal, unless
 --out - insists. Of folders and zips every signed file is taken, on all processors: its content stands under --out in the folders
-that it came from, or beside it, and is called as the file without .p7m. One failure does not stop the rest; the exit code tells
-(3). Files that are not signed are left alone and counted.`,
+that it came from, or beside it, and is called as the file without .p7m. One failure does not stop the rest; the exit code is
+that of the worst (3 for errors). Files that are not signed are left alone and counted.`,
 		"rogito extract contract.pdf.p7m --out contract.pdf",
 		"rogito extract invoices/ --out xml/")
 }
@@ -86,7 +87,7 @@ func (c *extractCommand) single(s *session, path string, in ades.ReadOptions) er
 	content, err := contentOf(s, f, in, 0)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s: %w", path, err)
+		return exit{exitOf(err), fmt.Errorf("%s: %w", path, err)}
 	case len(content) > 1:
 		made, err := c.several(cmp.Or(c.Out, "."), content)
 		if !c.Quiet {
@@ -99,6 +100,15 @@ func (c *extractCommand) single(s *session, path string, in ades.ReadOptions) er
 		return errors.New("the content is binary, and standard output is a terminal: --out FILE writes a file, --out - insists")
 	}
 	return c.write(c.place(path, plainName(filepath.Base(path), content[0]), true), content[0].Source)
+}
+
+// exitOf is the exit code that an error asks for.
+func exitOf(err error) int {
+	var e exit
+	if errors.As(err, &e) {
+		return e.code
+	}
+	return exitError
 }
 
 // extracted is what became of one file of many.
@@ -114,6 +124,7 @@ func (c *extractCommand) all(s *session, files []found, in ades.ReadOptions) err
 	bar := newProgress(s.stderr, "extracted")
 	bar.size = false
 	var done, failed, unsigned int64
+	code := exitOK
 	inOrder(s.walk(files, true), func(it item) extracted { return c.one(s, it, in) }, func(e extracted) {
 		done++
 		switch {
@@ -121,6 +132,7 @@ func (c *extractCommand) all(s *session, files []found, in ades.ReadOptions) err
 			unsigned++
 		case e.err != nil:
 			failed++
+			code = worse(code, exitOf(e.err))
 			c.made(s, e.name, nil, e.err)
 		case !c.Quiet:
 			c.made(s, e.name, e.to, nil)
@@ -136,7 +148,7 @@ func (c *extractCommand) all(s *session, files []found, in ades.ReadOptions) err
 	case s.ctx.Err() != nil:
 		return s.ctx.Err()
 	case failed > 0:
-		return exit{exitError, errors.New(text)}
+		return exit{code, errors.New(text)}
 	}
 	s.notef("%s", text)
 	return nil
@@ -184,7 +196,11 @@ func (c *extractCommand) one(s *session, it item, in ades.ReadOptions) extracted
 }
 
 // errNoContent says that nothing can be handed out.
-var errNoContent = errors.New("there is no content in it that an intact signature covers")
+var (
+	errNoContent = errors.New("there is no content in it that an intact signature covers")
+	errNotFit    = errors.New("a signature or time-stamp in it does not fit, so that nothing is handed out; rogito verify says why")
+	errUndecided = errors.New("whether its signature fits cannot be told, so that nothing is handed out; rogito verify says why")
+)
 
 // maxNested is how many p7m are opened inside each other.
 const maxNested = 8
@@ -198,17 +214,21 @@ func contentOf(s *session, src ades.Source, in ades.ReadOptions, depth int) ([]a
 	}
 	for _, p := range doc.Problems {
 		if p.Fatal { // readers may take it for something else
-			return nil, errors.New(p.Text)
+			return nil, exit{exitInvalid, errors.New(p.Text)}
 		}
 	}
 	switch {
 	case len(doc.Signatures)+len(doc.Timestamps) == 0:
 		return nil, rogito.ErrNotSigned
-	case len(doc.Content) == 0:
+	case len(doc.Content) == 0 && doc.Fits() != ades.No:
 		if depth > 0 && len(doc.Signatures) > 0 && !slices.ContainsFunc(doc.Signatures, func(x *ades.Signature) bool { return x.Intact() != ades.Unknown }) {
 			return []ades.File{{Source: src}}, nil
 		}
-		return nil, errNoContent
+		return nil, exit{exitUndetermined, errNoContent}
+	case doc.Fits() == ades.No:
+		return nil, exit{exitInvalid, errNotFit}
+	case doc.Fits() != ades.Yes:
+		return nil, exit{exitUndetermined, errUndecided}
 	}
 	if one := doc.Content[0].Source; len(doc.Content) == 1 && depth < maxNested && rogito.Detect(one) == rogito.KindCMS {
 		return contentOf(s, one, in, depth+1)

@@ -57,7 +57,7 @@ func (c *initCommand) Run(s *session, srv *server.Server) error {
 		}
 		return err
 	}
-	s.notef("the master key is %s: keep a copy in a safe place", srv.MasterKeyPath())
+	s.notef("the master key is %s: keep a copy in a safe place", srv.MasterKeyPlace())
 	if out != nil {
 		return errors.Join(json.NewEncoder(out).Encode(made), out.Close())
 	}
@@ -82,21 +82,26 @@ func (c *masterKeyCommand) Help() string {
 	return example(`
 Everything sealed stays readable: only one key is wrapped anew. Servers that run
 go on; where the key's file is not shared, bring the new one to every machine
-before its next start. Old backups need the old key: keep it with them.`,
+before its next start. Old backups need the old key: keep it with them.
+
+A key that master.command prints, or that is in the environment, cannot be
+written from here: make the new one (openssl rand -hex 32), store it in the vault
+beside the old one, name a file of it with --to, then let the command print it.`,
 		"rogito master-key rotate --data ./data")
 }
 
 type masterKeyRotateCommand struct {
+	To string `placeholder:"FILE" help:"the new key, where the old one comes from ROGITO_MASTER_KEY or master.command: made and stored there by you before"`
 	dataFlags
 	outcome
 }
 
 // Run rotates the key.
 func (c *masterKeyRotateCommand) Run(s *session, srv *server.Server) error {
-	id, err := srv.RotateMasterKey(s.ctx)
+	id, err := srv.RotateMasterKey(s.ctx, c.To)
 	if err != nil {
 		return err
 	}
-	file := srv.MasterKeyPath()
-	return c.told(s, map[string]any{"id": id, "file": file}, "the master key is now %s, in %s", id, file)
+	file := srv.MasterKeyPlace()
+	return c.told(s, map[string]any{"id": id, "file": file}, "the master key is now %s: %s", id, file)
 }

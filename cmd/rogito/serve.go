@@ -61,12 +61,16 @@ func (c *serveCommand) Run(s *session) error {
 // boundMemory makes the collector work harder before the process grows beyond
 // what its readings may hold together (two to three times what one may) and the
 // rest needs. Without it garbage of the size of what is held lies about, and
-// hostile documents made 685 MB of a server that held 250. GOMEMLIMIT decides
-// where it is set.
+// hostile documents made 685 MB of a server that held 250. Far below that bound it
+// may come round seldom: a live heap of a few megabytes would be collected a
+// thousand times a minute. GOMEMLIMIT and GOGC decide where they are set.
 func boundMemory(document int64) {
-	const rest = 192 << 20
+	const rest, percent = 192 << 20, 400
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(rest + 2*document)
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
 	}
 }
 

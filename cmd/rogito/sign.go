@@ -16,6 +16,7 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
+	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/trust"
 	"rogito.dev/rogito/tsp"
@@ -39,17 +40,11 @@ type raiseFlags struct {
 
 var hashes = map[string]crypto.Hash{"SHA256": crypto.SHA256, "SHA384": crypto.SHA384, "SHA512": crypto.SHA512}
 
-// parseLevel knows the levels of the API; LTV is LT with VRI entries.
+// parseLevel knows LTV as well: LT with VRI entries.
 func parseLevel(s string) (level ades.Level, vri bool) {
-	switch s {
-	case "T":
-		return ades.LevelT, false
-	case "LT", "LTV":
-		return ades.LevelLT, s == "LTV"
-	case "LTA":
-		return ades.LevelLTA, false
-	}
-	return ades.LevelB, false
+	vri = s == "LTV"
+	level, _ = ades.ParseLevel(strings.TrimSuffix(s, "V")) // the flag takes no others
+	return level, vri
 }
 
 func (f raiseFlags) stamper(s *session) *tsp.Client {
@@ -89,13 +84,17 @@ type signCommand struct {
 	Parallel  bool     `help:"add a signature beside those in a p7m or container"`
 	Counter   bool     `help:"sign the signatures of a p7m in place of its content"`
 	Together  bool     `help:"one signature over all files (ASiC-E)"`
+	AsIs      bool     `name:"as-is" help:"refuse a PDF that would have to be written anew before it is signed"`
 	Files     []string `arg:"" name:"file" help:"files, or folders of files, to sign"`
 }
 
 func (signCommand) Help() string {
 	return example(`Signs each file on its own: PDF as PAdES, XML as XAdES, everything else as CAdES, unless told
 otherwise. The results stand beside the files: NAME-signed.pdf, NAME-signed.xml, NAME.p7m, NAME.p7s,
-NAME.asice, NAME.asics, NAME.sig. One failure does not stop the rest; the exit code tells (3).`,
+NAME.asice, NAME.asics, NAME.sig. One failure does not stop the rest; the exit code tells (3).
+
+A PDF without signatures that is damaged, or that readers could take in two ways, is written anew with
+the same pages and everything in it, and the copy is signed; a line says so.`,
 		"rogito sign --key me.p12 --password-file pin.txt contract.pdf",
 		"rogito sign --key me.p12 --level LTA --tsa https://tsa.example/tsr --out signed/ invoices/",
 		"rogito sign --key me.p12 --visible 1,50,700 --reason Approval contract.pdf")
@@ -119,7 +118,10 @@ func (c *signCommand) Run(s *session) error {
 		o := o
 		o.Time = time.Now()
 		return signedName(name, o.Form(in)), func(w io.Writer) error {
-			_, err := rogito.Sign(s.ctx, in, w, id.key, o)
+			signed, err := rogito.Sign(s.ctx, in, w, id.key, o)
+			if err == nil && len(signed.Anew) > 0 {
+				s.notef("%s: written anew before it was signed: %s", name, signed.Anew[0])
+			}
 			return err
 		}
 	})
@@ -141,6 +143,7 @@ func (c *signCommand) together(s *session, id *identity, o rogito.Options) error
 		in.Files = append(in.Files, ades.File{Name: filepath.Base(p.path), Source: f})
 	}
 	o.Format, o.Time = ades.ASiCE, time.Now()
+	o.ASiC, o.CAdES, o.XAdES, o.PAdES = asic.Options{CAdES: c.Format == "cades"}, cades.Options{}, xades.Options{}, pades.Options{}
 	to := c.place(files[0].path, "signed.asice", true)
 	err = writeFile(to, c.Force, func(w io.Writer) error {
 		_, err := rogito.Sign(s.ctx, in, w, id.key, o)
@@ -176,7 +179,6 @@ func (c *signCommand) options(s *session, id *identity) (rogito.Options, error) 
 		VRI:        vri,
 		Parallel:   c.Parallel,
 		Counter:    c.Counter,
-		ASiC:       asic.Options{CAdES: c.Format == "cades"},
 	}
 	if level >= ades.LevelT {
 		if len(c.TSA) == 0 {
@@ -195,6 +197,7 @@ func (c *signCommand) options(s *session, id *identity) (rogito.Options, error) 
 	if o.PAdES, err = c.pdf(id.cert.Subject.CommonName); err != nil {
 		return o, err
 	}
+	o.PAdES.AsIs = c.AsIs
 	if o.PAdES.Password, err = c.password(); err != nil {
 		return o, err
 	}
@@ -209,9 +212,9 @@ func (c *signCommand) packaging(o *rogito.Options) error {
 	switch p := c.Packaging; {
 	case p == "auto":
 	case p == "asic-s":
-		o.Format = ades.ASiCS
+		o.Format, o.ASiC.CAdES = ades.ASiCS, c.Format == "cades"
 	case p == "asic-e":
-		o.Format = ades.ASiCE
+		o.Format, o.ASiC.CAdES = ades.ASiCE, c.Format == "cades"
 	case p == "attached" && c.Format != "xades" && c.Format != "pades":
 		o.Format = ades.CAdES
 	case p == "detached" && c.Format != "xades" && c.Format != "pades":
@@ -224,6 +227,9 @@ func (c *signCommand) packaging(o *rogito.Options) error {
 		o.Format, o.XAdES.Packaging = ades.XAdES, k
 	default:
 		return fmt.Errorf("%s cannot be %s", c.Format, p)
+	}
+	if o.Format != "" && o.Format != ades.PAdES { // flags for PDF are for those among the files
+		o.PAdES = pades.Options{}
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"rogito.dev/rogito/internal/version"
 	"rogito.dev/rogito/internal/visible"
 	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/report/paper"
 )
 
 // judged is what became of one file: no more of it than is printed, since there
@@ -33,10 +34,10 @@ type judged struct {
 func (c *verifyCommand) judged(r *report.Report, name string) judged {
 	j := judged{name: name, code: codeOf(r), verdict: word(r)}
 	r.Zone, r.Producer = c.zone, "Rogito "+version.Number
-	lang := report.Lang(c.Lang)
+	lang := paper.Lang(c.Lang)
 	var b bytes.Buffer
 	if c.PDF != "" {
-		if j.err = r.WritePDF(&b, filepath.Base(name), lang); j.err == nil {
+		if j.err = paper.WritePDF(&b, r, filepath.Base(name), lang); j.err == nil {
 			j.err = os.WriteFile(c.PDF, b.Bytes(), 0o644)
 		}
 		b.Reset()
@@ -48,25 +49,25 @@ func (c *verifyCommand) judged(r *report.Report, name string) judged {
 	case j.err != nil || c.Quiet:
 	case c.JSON:
 		var view *report.View
-		if view, j.err = r.View(c.Plain); j.err == nil {
+		if view, j.err = r.View(c.Plain, string(lang)); j.err == nil {
 			view.File = name
 			j.err = json.NewEncoder(&b).Encode(view)
 		}
 	case c.ETSI:
-		j.err = r.WriteETSI(&b)
+		j.err = paper.WriteETSI(&b, r)
 	case c.HTML:
-		j.err = r.WriteHTML(visible.Writer(&b), filepath.Base(name), lang)
+		j.err = paper.WriteHTML(visible.Writer(&b), r, filepath.Base(name), lang)
 	case c.Summary:
-		lines := r.Summary(lang).Lines
+		lines := paper.Summarize(r, lang).Lines
 		j.line = strings.TrimSuffix(lines[0], ".") + "."
-		for _, more := range []string{lines[1], r.Answers(lang).Why} {
+		for _, more := range []string{lines[1], paper.AnswersTo(r, lang).Why} {
 			if more != "" && (j.code != exitOK || more == lines[1]) {
 				b.WriteString(" " + more)
 			}
 		}
 		b.WriteByte('\n')
 	case c.CSV == "":
-		if j.err = r.WriteText(&b, "", lang); j.err == nil {
+		if j.err = paper.WriteText(&b, r, "", lang); j.err == nil {
 			j.line, _, _ = strings.Cut(b.String(), "\n")
 			b.Next(len(j.line))
 			b.WriteByte('\n')
@@ -95,9 +96,9 @@ var columns = []string{"path", "verdict", "format", "level", "signers", "qualifi
 
 // row is what the table says of a report, behind path and verdict. Of several
 // signatures every cell has something of each.
-func row(r *report.Report, lang report.Lang) []string {
+func row(r *report.Report, lang paper.Lang) []string {
 	var levels, signers, worth, times []string
-	a := r.Answers(lang)
+	a := paper.AnswersTo(r, lang)
 	for _, s := range a.Signers {
 		name := s.Name
 		if s.Number != "" {
@@ -128,7 +129,7 @@ func row(r *report.Report, lang report.Lang) []string {
 	}
 	reason := a.Why
 	if reason == "" {
-		reason = r.Summary(lang).Lines[1]
+		reason = paper.Summarize(r, lang).Lines[1]
 	}
 	list := func(of []string) string { return strings.Join(of, "; ") }
 	return []string{r.Format(), list(levels), list(signers), list(worth), list(times), reason}
@@ -175,14 +176,14 @@ func (v *shown) take(j judged) {
 	v.code = worse(v.code, j.code)
 	v.counts[j.verdict]++
 	if j.err != nil {
-		v.s.notef("%s: %v", j.name, j.err)
+		v.s.notef("%s: %s", visible.Line(j.name), visible.Line(j.err.Error()))
 		j.line, j.text, j.row = "", nil, []string{"", "", "", "", "", j.err.Error()}
 	}
 	if v.csv != nil {
 		v.line(append([]string{j.name, j.verdict}, j.row...)...)
 	}
 	if j.line != "" {
-		v.s.printf("%s: ", j.name)
+		v.s.printf("%s: ", visible.Line(j.name))
 		v.s.colour(j.code, j.line)
 		v.s.printf("%s", j.text)
 	} else if len(j.text) > 0 {

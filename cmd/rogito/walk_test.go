@@ -54,11 +54,11 @@ func TestTableCells(t *testing.T) {
 		"-1":                `"'-1"`,
 		"@SUM(A1)":          `"'@SUM(A1)"`,
 		"  =1":              `"'  =1"`,
-		"\t=1":              "\"\uFFFD=1\"",
-		"\r=1":              "\"\uFFFD=1\"",
+		"\t=1":              `"\t=1"`,
+		"\r=1":              `"\r=1"`,
 		"\uff1d1":           "\"'\uff1d1\"",
 		`he said "=1", ;=2`: `"he said ""=1"", ;=2"`,
-		"two\nlines":        "\"two\uFFFDlines\"",
+		"two\nlines":        `"two\nlines"`,
 		"":                  `""`,
 	} {
 		var b strings.Builder

@@ -2,89 +2,92 @@ package cms
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/foreign"
 	"rogito.dev/rogito/internal/limits"
 )
 
 // After says what is wrong with the bytes after the first length ones of a
-// binary document, or "". Zeros and line breaks are padding, in small amounts.
+// binary document, or nil. Zeros and line breaks are padding, in small amounts.
 // Anything else is not signed, and zip, PDF and browsers would show it.
-func After(src ades.Source, length int64) string {
+func After(src ades.Source, length int64) error {
 	rest := src.Size() - length
 	if rest <= 0 {
-		return ""
+		return nil
 	}
 	if rest > limits.CMSPadding {
-		return fmt.Sprintf("%d bytes after the end of the signature", rest)
+		return finding.CMSBytesAfter.New(rest)
 	}
 	b := make([]byte, rest)
 	if n, _ := src.ReadAt(b, length); int64(n) < rest {
-		return "data after the end of the signature cannot be read"
+		return finding.CMSDataAfter.New()
 	}
 	for _, c := range b {
 		if c != 0 && c != '\r' && c != '\n' {
-			return "data after the end of the signature"
+			return finding.CMSDataAfter.New()
 		}
 	}
-	return ""
+	return nil
 }
 
 // Beside says what is wrong with the octets of a binary document that are not
-// its content, or "": attributes, certificates and revocation lists of kinds
+// its content, or nil: attributes, certificates and revocation lists of kinds
 // that nobody knows take anything, and none of it is signed.
-func Beside(src, content ades.Source) string {
+func Beside(src, content ades.Source) error {
 	var covered []foreign.Span
 	if c, ok := content.(*Content); ok {
 		covered = c.Spans()
 	}
-	return foreign.Outside(src, covered, foreign.In)
+	if foreign.Outside(src, covered, foreign.In) {
+		return finding.HoldsOtherDocument.New()
+	}
+	return nil
 }
 
 // AroundArmour says what stands beside the armour of a PEM or base64 document
-// other than white space, or "": text before or after it, a second block, a
+// other than white space, or nil: text before or after it, a second block, a
 // second value after the padding of base64.
-func AroundArmour(src ades.Source) string {
+func AroundArmour(src ades.Source) error {
 	head := make([]byte, min(64, src.Size()))
 	if n, _ := src.ReadAt(head, 0); n < len(head) || !looksArmoured(head) || src.Size() > limits.Armour {
-		return ""
+		return nil
 	}
 	text, err := io.ReadAll(io.NewSectionReader(src, 0, src.Size()))
 	if err != nil {
-		return ""
+		return nil
 	}
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	begin := bytes.Index(text, []byte("-----BEGIN"))
 	if begin < 0 {
 		if i := bytes.IndexByte(text, '='); i >= 0 && len(bytes.Trim(text[i:], "= \t\r\n")) > 0 {
-			return "data after the end of the base64"
+			return finding.ArmourDataAfter.New()
 		}
-		return ""
+		return nil
 	}
 	if !blank(text[:begin]) {
-		return "text before the PEM block"
+		return finding.ArmourTextAround.New()
 	}
 	text = text[begin:]
 	end := bytes.Index(text, []byte("-----END"))
 	if end < 0 {
-		return "the PEM block has no end"
+		return finding.ArmourNoEnd.New()
 	}
 	_, after, found := bytes.Cut(text[end+len("-----END"):], []byte("-----"))
 	if !found || !blank(after) {
-		return "text after the PEM block"
+		return finding.ArmourTextAround.New()
 	}
 	if bytes.Count(text, []byte("-----BEGIN")) > 1 {
-		return "a second PEM block"
+		return finding.ArmourSecondBlock.New()
 	}
 	// Inside the block: what follows the padding is another value to some.
 	body := pemBody(text)
 	if i := bytes.IndexByte(body, '='); i >= 0 && len(bytes.Trim(body[i:], "= \t\r\n")) > 0 {
-		return "data after the end of the base64"
+		return finding.ArmourDataAfter.New()
 	}
-	return ""
+	return nil
 }
 
 func blank(b []byte) bool {

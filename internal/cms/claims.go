@@ -6,6 +6,7 @@ import (
 	"math/big"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/pkix"
 )
@@ -149,41 +150,41 @@ var single = []string{
 
 // checkAttributes notes what RFC 5652, 11 and RFC 6211 forbid.
 func checkAttributes(s *ades.Signature, si *SignerInfo, contentType string) {
-	note := func(fatal bool, where, text string) {
-		s.Problems = append(s.Problems, ades.Problem{Fatal: fatal, Where: "signedAttrs/" + where, Text: text})
+	note := func(k *finding.Kind, name string) {
+		s.Problems = append(s.Problems, k.Problem("signedAttrs/"+name, name))
 	}
 	if si.RawSignedAttrs == nil {
 		return
 	}
 	for _, id := range single {
 		if a := si.Signed(id); len(a) > 1 || len(a) == 1 && len(a[0].Values) != 1 {
-			note(true, oid.AttributeName(id), "must be there once, with one value")
+			note(finding.AttributeNotOnce, oid.AttributeName(id))
 		}
 	}
 	if len(si.Signed(oid.AttrMessageDigest)) == 0 {
-		note(true, "message-digest", "missing")
+		note(finding.AttributeMissing, "message-digest")
 	}
 	types := si.Signed(oid.AttrContentType)
 	switch {
 	case contentType == "":
 		if len(types) > 0 {
-			note(false, "content-type", "must not be in a counter-signature")
+			note(finding.AttributeInCounterSignature, "content-type")
 		}
 	case len(types) == 0:
-		note(true, "content-type", "missing")
+		note(finding.AttributeMissing, "content-type")
 	case len(types[0].Values) == 1 && !isOID(types[0].Values[0], contentType):
-		note(true, "content-type", "is not the type of the content")
+		note(finding.ContentTypeWrong, "content-type")
 	}
 	for _, id := range []string{oid.AttrCounterSignature, oid.AttrSignatureTimestamp} {
 		if len(si.Signed(id)) > 0 {
-			note(false, oid.AttributeName(id), "must not be signed")
+			note(finding.AttributeMustNotBeSigned, oid.AttributeName(id))
 		}
 	}
 	if !protected(si) {
-		note(true, "cms-algorithm-protection", "does not match the algorithms in use")
+		note(finding.AlgorithmProtection, "cms-algorithm-protection")
 	}
 	if !si.StoredInOrder() {
-		note(false, "", "not stored in DER order")
+		s.Problems = append(s.Problems, finding.AttributesNotDER.Problem("signedAttrs"))
 	}
 }
 
@@ -231,15 +232,15 @@ func readClaims(s *ades.Signature, si *SignerInfo) {
 	if a := si.Signed(oid.AttrSigningTime); len(a) > 0 && len(a[0].Values) > 0 {
 		t, err := ParseTime(a[0].Values[0])
 		if err != nil {
-			s.Problems = append(s.Problems, ades.Problem{Where: "signedAttrs/signing-time", Text: err.Error()})
+			s.Problems = append(s.Problems, finding.SigningTimeUnreadable.Problem("signedAttrs/signing-time", err))
 		}
 		s.ClaimedTime = t
 	}
 	if a := si.Signed(oid.AttrPolicyID); len(a) > 0 && len(a[0].Values) > 0 {
-		s.Policy = &ades.SigPolicy{Implied: true}
+		s.Policy = &ades.SignaturePolicy{Implied: true}
 		if e, ok := descend(a[0].Values[0], 0); ok && e.Tag == TagOID {
 			id, _ := oid.Parse(e.Body)
-			s.Policy = &ades.SigPolicy{ID: id}
+			s.Policy = &ades.SignaturePolicy{ID: id}
 		}
 	}
 }

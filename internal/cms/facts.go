@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/oid"
 	"rogito.dev/rogito/internal/pkix"
 )
@@ -90,10 +91,7 @@ func Facts(si *SignerInfo, in Subject) (*ades.Signature, error) {
 	}
 	reference(s, si, content)
 	if si.RawSignedAttrs == nil && looksLikeAttributes(in.Source) {
-		s.Problems = append(s.Problems, ades.Problem{
-			Fatal: true, Where: "encapContentInfo",
-			Text: "the content is the signed attributes of another signature",
-		})
+		s.Problems = append(s.Problems, finding.CMSContentIsAttributes.Problem("encapContentInfo"))
 	}
 	return s, value(s, si, in, content, cert)
 }
@@ -165,7 +163,7 @@ func reference(s *ades.Signature, si *SignerInfo, content []byte) {
 	}
 	switch {
 	case r.Value == nil:
-		r.Intact, r.Detail = ades.No, "no message-digest attribute with one value"
+		r.Found, r.Detail = true, "no message-digest attribute with one value"
 	case content != nil:
 		r.Intact = ades.TriOf(bytes.Equal(content, r.Value))
 	case r.Digest == si.DigestAlgorithm.OID:
@@ -186,29 +184,24 @@ func value(s *ades.Signature, si *SignerInfo, in Subject, content []byte, cert *
 	s.Algorithm.Content = oid.DigestName(si.DigestAlgorithm.OID)
 	scheme, err := pkix.SchemeOf(alg, digest)
 	if err != nil {
-		s.Problems = append(s.Problems, ades.Problem{Where: "signatureAlgorithm", Text: err.Error()})
+		s.Problems = append(s.Problems, finding.CMSAlgorithmUnknown.Problem("signatureAlgorithm", err))
 		return nil
 	}
 	if scheme.Hash != 0 && scheme.Kind != pkix.PSS && digest != 0 && scheme.Hash != digest {
-		s.ValueIntact = ades.No
-		s.Problems = append(s.Problems, ades.Problem{
-			Fatal: true, Where: "signatureAlgorithm",
-			Text: "the hash of the signature algorithm is not the digest algorithm",
-		})
+		s.ValueIntact = ades.No // no value fits two digests
+		s.Problems = append(s.Problems, finding.CMSHashMismatch.Problem("signatureAlgorithm"))
 		return nil
 	}
 	if scheme.Kind == pkix.Ed448 && !shake256(si) {
 		s.ValueIntact = ades.No
-		s.Problems = append(s.Problems, ades.Problem{
-			Fatal: true, Where: "digestAlgorithm", Text: "Ed448 goes with SHAKE256 only (RFC 8419)",
-		})
+		s.Problems = append(s.Problems, finding.CMSEd448Hash.Problem("digestAlgorithm"))
 		return nil
 	}
 	if key == nil {
 		return nil
 	}
 	if !in.Effort.Spend(key) {
-		s.Problems = append(s.Problems, ades.Problem{Where: "signature", Text: pkix.ErrEffort.Error()})
+		s.Problems = append(s.Problems, finding.TooManyChecks.Problem("signature"))
 		return nil
 	}
 	if si.RawSignedAttrs != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/tsp"
 )
 
@@ -34,7 +35,7 @@ func (r *Record) Facts(objects []Object, where string, certs ...[]byte) (all, fi
 		}
 		ts.Path = fmt.Sprintf("%s#%d.%d", where, one.Chain+1, one.Place+1)
 		if one.Roots == nil {
-			ts.Problems = append(ts.Problems, ades.Problem{Where: where, Text: one.Problem})
+			ts.Problems = append(ts.Problems, finding.EvidenceRecordProblem.Problem(where, one.Problem))
 		}
 		if i > 0 {
 			before := all[i-1]

@@ -11,19 +11,13 @@ import (
 	"rogito.dev/rogito/ades"
 )
 
-// Text is what is said of a file that holds such a beginning.
-const Text = "bytes that nobody signed hold the beginning of another document"
-
 // longest is more than the length of the longest mark, comments within it
 // included.
 const longest = 4096
 
-// In says what is wrong with bytes that nobody signed, or "".
-func In(b []byte) string {
-	if pdf(b) || bytes.Contains(b, []byte("PK\x03\x04")) || bytes.Contains(b, []byte("PK\x05\x06")) || html(b) {
-		return Text
-	}
-	return ""
+// In reports whether bytes that nobody signed hold such a beginning.
+func In(b []byte) bool {
+	return PDFIn(b) || bytes.Contains(b, []byte("PK\x03\x04")) || bytes.Contains(b, []byte("PK\x05\x06")) || html(b)
 }
 
 // Marks are the places by which readers find a PDF, or more of one, within a
@@ -69,13 +63,6 @@ func Marks(b []byte) iter.Seq[int] {
 			find(first, at+1)
 		}
 	}
-}
-
-func pdf(b []byte) bool {
-	for range Marks(b) {
-		return true
-	}
-	return false
 }
 
 // object reports whether text ends in two numbers, as before the word obj.
@@ -130,11 +117,11 @@ func html(b []byte) bool {
 }
 
 // PDFIn is In for formats of text and of files: only a PDF begins anywhere.
-func PDFIn(b []byte) string {
-	if pdf(b) {
-		return Text
+func PDFIn(b []byte) bool {
+	for range Marks(b) {
+		return true
 	}
-	return ""
+	return false
 }
 
 // Span is a part of a file.
@@ -142,7 +129,7 @@ type Span struct{ Start, End int64 }
 
 // Outside looks with In or PDFIn at everything but the covered spans, which
 // are in order. It reads a window at a time.
-func Outside(src ades.Source, covered []Span, look func([]byte) string) string {
+func Outside(src ades.Source, covered []Span, look func([]byte) bool) bool {
 	const window = 256 << 10
 	// Between the pieces of one content are only their headers.
 	const header = 16
@@ -158,13 +145,13 @@ func Outside(src ades.Source, covered []Span, look func([]byte) string) string {
 					buf = make([]byte, with)
 				}
 				k, _ := src.ReadAt(buf[:with], at)
-				if why := look(buf[:k]); why != "" {
-					return why
+				if look(buf[:k]) {
+					return true
 				}
 				at += n
 			}
 		}
 		at = max(at, c.End)
 	}
-	return ""
+	return false
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"runtime"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // The lanes bound what all work on documents costs together, in this process:
@@ -98,27 +100,24 @@ func all(ctx context.Context, err error) error {
 }
 
 // What is made of a document in a lane and kept after it, while a key is asked
-// for or a time-stamp fetched, has memory of its own: in places of this size.
+// for or a time-stamp fetched, has memory of its own.
 const (
-	keepPlace = 256 << 10
+	keepLeast = 256 << 10
 	keepAll   = 128 << 20
 )
 
-var (
-	kept = make(chan struct{}, keepAll/keepPlace)
-	turn = make(chan struct{}, 1) // of who takes several places, so that two do not wait for each other's
-)
+var kept = semaphore.NewWeighted(keepAll)
 
 // Keep is Bounded for work that makes something to be kept until release. The
 // context that comes back has a budget for what is still to be done with it.
 func Keep[T any](ctx context.Context, memory int64, work func(context.Context) (T, error)) (made T, rest context.Context, release func(), err error) {
-	places := 1
-	if err = take(ctx, places); err != nil {
+	held := int64(keepLeast)
+	if err = acquire(ctx, held); err != nil {
 		return made, nil, nil, err
 	}
 	defer func() {
 		if release == nil {
-			give(places)
+			kept.Release(held)
 		}
 	}()
 	var none T
@@ -129,21 +128,21 @@ func Keep[T any](ctx context.Context, memory int64, work func(context.Context) (
 		var err error
 		made, err = work(ctx)
 		cost = BudgetOf(ctx).Peak()
-		more := placesFor(cost) - places
+		more := keepSize(cost) - held
 		if err == nil && more > 0 {
-			if ok = tryTake(more); ok {
-				places += more
+			if ok = kept.TryAcquire(more); ok {
+				held += more
 			} else {
 				made = none
 			}
 		}
 		return err
 	})
-	if err == nil && !ok { // begun again once there is room to keep it
-		give(places)
-		places = 0
-		if err = take(ctx, placesFor(cost)); err == nil {
-			places = placesFor(cost)
+	if err == nil && !ok { // begun again once there is memory to keep it
+		kept.Release(held)
+		held = 0
+		if err = acquire(ctx, keepSize(cost)); err == nil {
+			held = keepSize(cost)
 			own := WithBudget(ctx, NewBudget(memory))
 			made, err = work(own)
 			err = all(own, err)
@@ -152,13 +151,10 @@ func Keep[T any](ctx context.Context, memory int64, work func(context.Context) (
 	if err != nil {
 		return none, nil, nil, err
 	}
-	n := places
-	return made, WithBudget(ctx, NewBudget(min(memory, max(Small(memory), 2*cost)))), func() { give(n) }, nil
+	return made, WithBudget(ctx, NewBudget(min(memory, max(Small(memory), 2*cost)))), func() { kept.Release(held) }, nil
 }
 
-func placesFor(bytes int64) int {
-	return int(min(max(1, (bytes+keepPlace-1)/keepPlace), keepAll/keepPlace))
-}
+func keepSize(bytes int64) int64 { return min(max(keepLeast, bytes), keepAll) }
 
 // ErrCrowded says that there is no room to keep something more now.
 var ErrCrowded = errors.New("there is no room to keep a document more")
@@ -171,45 +167,13 @@ func Impatient(ctx context.Context) context.Context {
 	return context.WithValue(ctx, impatientKey{}, true)
 }
 
-// take waits for places, as long as the context allows.
-func take(ctx context.Context, n int) error {
-	if ctx.Value(impatientKey{}) != nil {
-		if !tryTake(n) {
-			return ErrCrowded
-		}
-		return nil
+// acquire waits for memory to keep something in, as long as the context allows.
+func acquire(ctx context.Context, n int64) error {
+	if ctx.Value(impatientKey{}) == nil {
+		return kept.Acquire(ctx, n)
 	}
-	select {
-	case turn <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-turn }()
-	for i := range n {
-		select {
-		case kept <- struct{}{}:
-		case <-ctx.Done():
-			give(i)
-			return ctx.Err()
-		}
+	if !kept.TryAcquire(n) {
+		return ErrCrowded
 	}
 	return nil
-}
-
-func tryTake(n int) bool {
-	for i := range n {
-		select {
-		case kept <- struct{}{}:
-		default:
-			give(i)
-			return false
-		}
-	}
-	return true
-}
-
-func give(n int) {
-	for range n {
-		<-kept
-	}
 }

@@ -4,9 +4,8 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"rogito.dev/rogito/internal/lazy"
 )
 
 // patience is how many times its share of the processor work may take by the
@@ -20,7 +19,8 @@ const patience = 8
 // thread, that of the clock counts.
 func WithTime(ctx context.Context, most time.Duration) (bounded context.Context, done func() time.Duration) {
 	runtime.LockOSThread()
-	t := &timed{Context: lazy.Context{Context: ctx}, most: most, used: threadTime(), begun: time.Now()}
+	t := &timed{most: most, used: threadTime(), begun: time.Now()}
+	t.Context, t.cancel = context.WithCancel(ctx)
 	t.before = t.used()
 	t.mu.Lock()
 	t.timer = time.AfterFunc(max(most, 0), t.look)
@@ -30,7 +30,9 @@ func WithTime(ctx context.Context, most time.Duration) (bounded context.Context,
 
 // timed ends as one with a deadline does.
 type timed struct {
-	lazy.Context
+	context.Context
+	cancel context.CancelFunc
+	late   atomic.Bool // its time is used up
 	most   time.Duration
 	used   func() time.Duration
 	begun  time.Time
@@ -61,7 +63,17 @@ func (t *timed) look() {
 		t.timer.Reset(min(max(left, time.Millisecond), clock))
 		return
 	}
-	t.End(context.DeadlineExceeded)
+	t.late.Store(t.Context.Err() == nil)
+	t.cancel()
+}
+
+// Err implements context.Context.
+func (t *timed) Err() error {
+	err := t.Context.Err()
+	if err != nil && t.late.Load() {
+		return context.DeadlineExceeded
+	}
+	return err
 }
 
 // done ends it, and tells the time that was used.
@@ -70,7 +82,7 @@ func (t *timed) done() time.Duration {
 	defer t.mu.Unlock()
 	t.over = true
 	t.timer.Stop()
-	t.End(context.Canceled)
+	t.cancel()
 	runtime.UnlockOSThread()
 	return t.spent()
 }

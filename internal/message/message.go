@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -15,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/foreign"
 )
 
@@ -28,8 +28,8 @@ type Entity struct {
 	Type   string            // media type, in lower case
 	Params map[string]string // of the media type
 	fields map[string][]string
-	// Ambiguous says why readers may take the entity in two ways, or "".
-	Ambiguous string
+	// Ambiguous says why readers may take the entity in two ways, or nil.
+	Ambiguous error
 }
 
 // Message is a multipart taken apart.
@@ -40,15 +40,15 @@ type Message struct {
 
 // Begin is a message without what mail programs leave before its header in a
 // file: a byte order mark, and the first line of an mbox (RFC 4155). It says
-// why others may find a second message in it, or "".
-func Begin(raw []byte) (message []byte, ambiguous string) {
+// why others may find a second message in it, or nil.
+func Begin(raw []byte) (message []byte, ambiguous error) {
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
 	if !bytes.HasPrefix(raw, []byte("From ")) {
-		return raw, ""
+		return raw, nil
 	}
 	_, raw, _ = bytes.Cut(raw, []byte("\n"))
 	if bytes.Contains(raw, []byte("\n\nFrom ")) || bytes.Contains(raw, []byte("\n\r\nFrom ")) {
-		ambiguous = "more than one message in the file"
+		ambiguous = finding.MIMETwoMessages.New()
 	}
 	return raw, ambiguous
 }
@@ -77,7 +77,7 @@ func ParseEntity(raw []byte) (*Entity, error) {
 	for {
 		line, after, ok := bytes.Cut(rest, []byte("\n"))
 		if !ok && len(line) == 0 {
-			return nil, errors.New("no end of the header")
+			return nil, finding.MIMENoHeaderEnd.New()
 		}
 		line = bytes.TrimSuffix(line, []byte("\r"))
 		rest = after
@@ -98,20 +98,20 @@ func ParseEntity(raw []byte) (*Entity, error) {
 		name = strings.ToLower(strings.TrimSpace(key))
 		e.fields[name] = append(e.fields[name], value)
 		if !ok {
-			return nil, errors.New("no end of the header")
+			return nil, finding.MIMENoHeaderEnd.New()
 		}
 	}
 	e.Body = rest
 	for _, f := range []string{"content-type", "content-transfer-encoding"} {
 		if len(e.fields[f]) > 1 {
-			e.doubt("the header " + f + " occurs twice")
+			e.doubt(finding.MIMEHeaderTwice.New(f))
 		}
 	}
 	e.Type, e.Params = "text/plain", map[string]string{}
 	if text := e.Field("content-type"); text != "" {
-		var doubt string
+		var doubt error
 		if e.Type, e.Params, doubt = parseType(text); e.Type == "" {
-			return nil, fmt.Errorf("content-type: %s", doubt)
+			return nil, fmt.Errorf("content-type: %w", doubt)
 		}
 		if strings.HasPrefix(e.Type, "multipart/") { // others are signed, or have no parts
 			e.doubt(doubt)
@@ -122,15 +122,15 @@ func ParseEntity(raw []byte) (*Entity, error) {
 		switch strings.ToLower(e.Field("content-transfer-encoding")) {
 		case "", "7bit", "8bit", "binary":
 		default: // RFC 2045, 6.4
-			e.doubt("a multipart in a transfer encoding")
+			e.doubt(finding.MIMEMultipartEncoded.New())
 		}
 	}
 	return e, nil
 }
 
-// doubt notes why readers may take the entity in two ways; "" is no doubt.
-func (e *Entity) doubt(why string) {
-	if e.Ambiguous == "" {
+// doubt notes why readers may take the entity in two ways; nil is no doubt.
+func (e *Entity) doubt(why error) {
+	if e.Ambiguous == nil {
 		e.Ambiguous = why
 	}
 }
@@ -146,20 +146,20 @@ var (
 // values in pieces or in another character set (RFC 2231), a parameter twice,
 // comments among the parameters, and whatever is no parameter. The type is ""
 // where there is none.
-func parseType(text string) (mime string, params map[string]string, doubt string) {
+func parseType(text string) (mime string, params map[string]string, doubt error) {
 	text, hides := withoutComments(text)
 	if hides {
-		doubt = "a comment in the header that others may take for a part of it"
+		doubt = finding.MIMECommentInHeader.New()
 	}
 	found := mediaType.FindStringSubmatch(text)
 	if found == nil {
-		return "", nil, "no media type"
+		return "", nil, finding.MIMENoType.New()
 	}
 	mime, params = strings.ToLower(found[1]), map[string]string{}
 	for rest := text[len(found[0]):]; strings.Trim(rest, " \t") != ""; {
 		m := parameter.FindStringSubmatch(rest)
 		if m == nil {
-			doubt = "the parameters of the media type are not written as such"
+			doubt = finding.MIMEParametersOdd.New()
 			_, rest, _ = strings.Cut(rest, ";")
 			continue
 		}
@@ -167,13 +167,13 @@ func parseType(text string) (mime string, params map[string]string, doubt string
 		_, twice := params[name]
 		switch {
 		case twice:
-			doubt = "a parameter of the media type occurs twice"
+			doubt = finding.MIMEParameterTwice.New()
 		case strings.Contains(name, "*"):
-			doubt = "a parameter of the media type is written in pieces"
+			doubt = finding.MIMEParameterInPieces.New()
 		case strings.Contains(value, "=?"):
-			doubt = "a parameter of the media type is encoded"
+			doubt = finding.MIMEParameterEncoded.New()
 		case name == "charset" && !plainCharset(value):
-			doubt = "a multipart in a character set of its own"
+			doubt = finding.MIMECharset.New()
 		}
 		if !twice {
 			params[name] = value
@@ -191,13 +191,13 @@ func plainCharset(name string) bool {
 	return false
 }
 
-// oddBoundary says what is wrong with a boundary by RFC 2046, 5.1.1, or "". A
+// oddBoundary says what is wrong with a boundary by RFC 2046, 5.1.1, or nil. A
 // blank inside is allowed there, but a fold may have put it there.
-func oddBoundary(b string) string {
+func oddBoundary(b string) error {
 	if b != "" && !boundary.MatchString(b) {
-		return "the boundary of the parts is one that readers take in different ways"
+		return finding.MIMEBoundaryOdd.New()
 	}
-	return ""
+	return nil
 }
 
 // withoutComments is the value of a field less the comments behind its media
@@ -242,23 +242,23 @@ func withoutComments(text string) (out string, doubt bool) {
 	return strings.TrimSpace(b.String()), doubt || depth > 0 || quoted
 }
 
-// doubtful says why readers may take a line of a header in two ways, or "":
+// doubtful says why readers may take a line of a header in two ways, or nil:
 // to some a control character or a line of blanks ends the line or the header
 // (RFC 5322, 2.2 and 3.2.2), and what follows is shown as a document.
-func doubtful(line []byte, first bool) string {
+func doubtful(line []byte, first bool) error {
 	folded := line[0] == ' ' || line[0] == '\t'
 	name, _, _ := bytes.Cut(line, []byte(":"))
 	switch {
 	case bytes.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-		return "a control character in the header"
+		return finding.MIMEControlCharacter.New()
 	case folded && (first || len(bytes.TrimSpace(line)) == 0):
-		return "a line of the header continues nothing"
+		return finding.MIMELineContinuesNothing.New()
 	case !folded && (len(name) == 0 || bytes.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' })):
-		return "a field of the header has a name that is none"
-	case foreign.In(line) != "":
-		return foreign.In(line)
+		return finding.MIMEFieldName.New()
+	case foreign.In(line):
+		return finding.HoldsOtherDocument.New()
 	}
-	return ""
+	return nil
 }
 
 // Field is the value of a header field, or "".
@@ -309,7 +309,7 @@ func Parse(raw []byte) (*Message, error) {
 	top.doubt(ambiguous)
 	m := &Message{Entity: top}
 	if !strings.HasPrefix(top.Type, "multipart/") || top.Params["boundary"] == "" {
-		return nil, errors.New(cmp.Or(top.Ambiguous, "not a multipart message"))
+		return nil, cmp.Or(top.Ambiguous, finding.MIMENoMultipart.New())
 	}
 	mark := []byte("--" + top.Params["boundary"])
 	start, closed := -1, false
@@ -325,13 +325,13 @@ func Parse(raw []byte) (*Message, error) {
 		after, delimiter := bytes.CutPrefix(line, mark)
 		last := bytes.HasPrefix(after, []byte("--"))
 		if delimiter && len(bytes.Trim(bytes.TrimPrefix(after, []byte("--")), " \t")) > 0 {
-			m.doubt("a line that begins like a boundary and is none")
+			m.doubt(finding.MIMELineLikeBoundary.New())
 			delimiter = false
 		}
 		outside := start < 0 || closed
 		switch {
 		case delimiter && closed:
-			m.doubt("a boundary after the last one")
+			m.doubt(finding.MIMEBoundaryAfterLast.New())
 		case delimiter:
 			if start >= 0 {
 				if err := m.add(body[start:at]); err != nil {
@@ -340,26 +340,26 @@ func Parse(raw []byte) (*Message, error) {
 			}
 			start, closed = next, last
 		case outside && bytes.HasPrefix(line, []byte("--")):
-			m.doubt("a line outside the parts that others may take for a boundary")
+			m.doubt(finding.MIMELineOutside.New())
 		case outside:
 			between = append(between, line...)
 		case bytes.Contains(line, append([]byte("\r"), mark...)): // a line of its own to some
-			m.doubt("a boundary behind a line break of one character")
+			m.doubt(finding.MIMEBareLineBreak.New())
 		}
 		at = next
 	}
 	if !closed {
-		return nil, errors.New("the last boundary is missing")
+		return nil, finding.MIMENoEnd.New()
 	}
-	if m.Ambiguous == "" && !harmless(between) {
-		m.Ambiguous = "text outside the parts of the message"
+	if m.Ambiguous == nil && !harmless(between) {
+		m.Ambiguous = finding.MIMETextOutside.New()
 	}
 	return m, nil
 }
 
 func (m *Message) add(raw []byte) error {
 	if len(m.Parts) >= maxParts {
-		return errors.New("too many parts")
+		return finding.MIMETooManyParts.New()
 	}
 	raw = bytes.TrimSuffix(bytes.TrimSuffix(raw, []byte("\n")), []byte("\r"))
 	p, err := ParseEntity(raw)
@@ -368,7 +368,7 @@ func (m *Message) add(raw []byte) error {
 	}
 	m.doubt(p.Ambiguous)
 	if inner := p.Params["boundary"]; inner != "" && strings.HasPrefix(m.Params["boundary"], inner) {
-		m.doubt("the boundary of the message begins like that of a part")
+		m.doubt(finding.MIMEBoundaryPrefix.New())
 	}
 	m.Parts = append(m.Parts, p)
 	return nil
@@ -381,8 +381,8 @@ func (m *Message) add(raw []byte) error {
 func headless(raw []byte) *Entity {
 	e := &Entity{Raw: raw, Body: raw, Type: "text/plain", Params: map[string]string{}}
 	line := bytes.TrimRight(raw, "\r\n")
-	if bytes.ContainsAny(line, "\r\n\x00:") || len(line) == 0 || line[0] == ' ' || line[0] == '\t' || foreign.In(line) != "" {
-		e.Ambiguous = "a part of the message has no header of its own, and readers differ in what of it they show"
+	if bytes.ContainsAny(line, "\r\n\x00:") || len(line) == 0 || line[0] == ' ' || line[0] == '\t' || foreign.In(line) {
+		e.Ambiguous = finding.MIMEPartWithoutHeader.New()
 	}
 	return e
 }

@@ -13,8 +13,8 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(m.Parts) != 2 || m.Ambiguous != "" || m.Type != "multipart/signed" {
-		t.Fatalf("%d parts, %q, %s", len(m.Parts), m.Ambiguous, m.Type)
+	if len(m.Parts) != 2 || m.Ambiguous != nil || m.Type != "multipart/signed" {
+		t.Fatalf("%d parts, %v, %s", len(m.Parts), m.Ambiguous, m.Type)
 	}
 	if got := string(m.Parts[0].Raw); got != "Content-Type: text/plain\r\n\r\nhello" {
 		t.Errorf("first part %q", got)
@@ -55,7 +55,7 @@ func TestAmbiguous(t *testing.T) {
 		"no header":                        strings.Replace(sample, "Content-Type: text/plain\r\n\r\nhello", "hello\r\n\r\nbye", 1),
 		"nothing but a header":             strings.Replace(sample, "Content-Type: text/plain\r\n\r\nhello", "Pay: 900", 1),
 	} {
-		if m, err := Parse([]byte(text)); err == nil && m.Ambiguous == "" {
+		if m, err := Parse([]byte(text)); err == nil && m.Ambiguous == nil {
 			t.Errorf("%s: one meaning", name)
 		}
 	}
@@ -68,7 +68,7 @@ func TestAmbiguous(t *testing.T) {
 		"a charset":                 strings.Replace(sample, `"b"`, `"b"; charset="utf-8"`, 1),
 		"an empty header":           strings.Replace(sample, "Content-Type: text/plain\r\n\r\nhello", "\r\nhello", 1),
 	} {
-		if m, err := Parse([]byte(text)); err != nil || m.Ambiguous != "" || len(m.Parts) != 2 {
+		if m, err := Parse([]byte(text)); err != nil || m.Ambiguous != nil || len(m.Parts) != 2 {
 			t.Errorf("%s: %v %v", name, err, m)
 		}
 	}

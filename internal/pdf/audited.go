@@ -41,7 +41,7 @@ func (k *Audited) section(off int64) *section {
 	return nil
 }
 
-// Audited is what Ambiguities leaves where it found none; else nil.
+// Audited is what Audit leaves where it found none; else nil.
 func (d *Document) Audited() *Audited { return d.audited }
 
 // goOn takes over what is known of the document that this one begins with.

@@ -15,7 +15,7 @@ func auditedAt(t *testing.T, b []byte) *Audited {
 	if err != nil {
 		return nil
 	}
-	if _, err := d.Ambiguities(t.Context()); err != nil {
+	if _, err := d.Audit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return d.Audited()
@@ -34,8 +34,8 @@ func sameVerdict(t *testing.T, whole []byte, before *Audited) (wentOn, clean boo
 		t.Fatal(err)
 	}
 	wentOn = short.Repaired() == nil && before.updates(short)
-	want, err1 := full.Ambiguities(t.Context())
-	got, err2 := short.Ambiguities(t.Context())
+	want, err1 := full.Audit(t.Context())
+	got, err2 := short.Audit(t.Context())
 	if err1 != nil || err2 != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Fatalf("%v, %v: the whole has %v, going on finds %v\n%q", err1, err2, want, got, whole)
 	}

@@ -246,7 +246,10 @@ func (d *Document) At(n int) (*Document, error) {
 	}
 	c.trailer = c.sections[0].trailer
 	if r.End > 0 {
-		c.size = r.End
+		c.size = 0
+		for _, before := range c.revisions { // some stand in another order
+			c.size = max(c.size, before.End)
+		}
 	}
 	if d.earlier == nil || len(d.earlier) > mostEarlier {
 		d.earlier = make(map[int]*Document)

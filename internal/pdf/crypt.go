@@ -8,6 +8,7 @@ import (
 	"crypto/rc4" // prescribed by ISO 32000-1, 7.6
 	"errors"
 	"fmt"
+	"slices"
 
 	"rogito.dev/rogito/ades"
 )
@@ -212,10 +213,10 @@ func (c *crypt) decrypt(o Object, ref Ref) (Object, error) {
 	switch x := o.(type) {
 	case String:
 		b, err := c.open(c.str, ref, x.Bytes)
-		if err != nil {
-			return x, nil // a string that was never encrypted is kept
+		x.Clear = err != nil || c.str >= methodAES128 && len(x.Bytes) > 0 && (len(x.Bytes)-len(b) <= 16 || len(x.Bytes)-len(b) > 32)
+		if err == nil { // a string that was never encrypted is kept
+			x.Bytes = b
 		}
-		x.Bytes = b
 		return x, nil
 	case Array:
 		for i := range x {
@@ -277,6 +278,27 @@ func (c *crypt) streamMethod(dict *Dict) method {
 		return c.eff
 	}
 	return c.stm
+}
+
+// Sealing is 0 for a stream that is encrypted as the document's streams are, and
+// else tells the other ways apart. Some readers know none of them.
+func (d *Document) Sealing(s *Stream) int {
+	if d.crypt == nil {
+		return 0
+	}
+	for _, k := range []Name{"Type", "Filter", "DecodeParms"} {
+		if holdsReference(s.Dict.Get(k)) {
+			return -1
+		}
+	}
+	if names, _, err := d.filters(s.Dict); err != nil || slices.Contains(names, "Crypt") {
+		return -2
+	}
+	m := d.crypt.streamMethod(s.Dict)
+	if m == d.crypt.stm {
+		return 0
+	}
+	return 1 + int(m)
 }
 
 func (c *crypt) stream(data []byte, s *Stream) ([]byte, error) {

@@ -55,7 +55,7 @@ func TestDifference(t *testing.T) {
 			}
 			continue
 		}
-		list, err := d.Ambiguities(t.Context())
+		list, err := d.Audit(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestDifferenceCorpus(t *testing.T) {
 			t.Errorf("%s: %v", c.ID, err)
 			continue
 		}
-		list, err := d.Ambiguities(t.Context())
+		list, err := d.Audit(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,10 @@ type Options struct {
 	// Repair allows to look for the objects of a file whose cross-reference
 	// chain is broken.
 	Repair bool
+	// Lenient reads objects whose syntax is broken as other readers do, and Rebuild
+	// looks for the objects also where the chain can be followed. They are for
+	// documents that are written anew.
+	Lenient, Rebuild bool
 	// Context ends the reading when it is done, and carries the budget of the
 	// document (see limits.Budget); nil never ends. Without a budget the
 	// document has one of its own, of limits.PDFMemory.
@@ -52,6 +56,7 @@ type Document struct {
 	streams map[int]*objectStream // by number
 	work    *work
 	audited *Audited // of this one, or of one that it begins with
+	way     Reading  // how it is read otherwise; 0: as this package does
 }
 
 // errMalformed builds the error for bad input.
@@ -75,8 +80,16 @@ func wrapMalformed(where string, err error) error {
 // encryption dictionary.
 func Open(src ades.Source, opts Options) (*Document, error) {
 	d := &Document{src: src, cache: make(map[int]Object), work: newWork(opts.Context), audited: opts.Audited}
+	d.work.lenient = opts.Lenient
 	if err := d.header(); err != nil {
 		return nil, err
+	}
+	if opts.Rebuild {
+		d.repaired = errMalformed("", "its objects were looked for")
+		if err := d.repair(opts.Password); err != nil {
+			return nil, fmt.Errorf("open PDF: %w", err)
+		}
+		return d, nil
 	}
 	err := d.structure(opts.Password)
 	if interrupted(err) || errors.Is(err, limits.ErrBudget) {
@@ -237,6 +250,9 @@ func (d *Document) Get(ref Ref) (Object, error) {
 	if err != nil {
 		return nil, wrapMalformed("object "+ref.String(), err)
 	}
+	if d.way == FirstKey {
+		o = firstKeys(o)
+	}
 	d.keep(ref.Num, o, d.work.weight)
 	return o, nil
 }
@@ -245,10 +261,15 @@ func (d *Document) load(ref Ref, e entry) (Object, error) {
 	if e.kind == entryInStream {
 		return d.fromStream(ref, int(e.offset), int(e.gen))
 	}
-	if ref.Gen != int(e.gen) {
+	other := ref.Gen != int(e.gen)
+	o, err := d.indirect(e.offset, ref)
+	if err != nil && other && d.way == AnyGen {
+		ref.Gen = int(e.gen)
+		o, err = d.indirect(e.offset, ref)
+	}
+	if err != nil && other && !errors.Is(err, limits.ErrBudget) && !interrupted(err) {
 		return nil, nil // a reference to another generation is null
 	}
-	o, err := d.indirect(e.offset, ref)
 	if err != nil {
 		return nil, err
 	}

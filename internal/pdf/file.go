@@ -16,6 +16,7 @@ type File struct {
 	offsets []int64 // by number, from 1; 0: reserved and not written (yet)
 	crypt   *crypt
 	encrypt *Dict
+	like    *Document // whose encryption it has; nil: its own, or none
 }
 
 // NewFile begins a document of a version, such as 1.7.
@@ -64,6 +65,9 @@ func (f *File) PutStream(ref Ref, dict *Dict, r io.Reader, size int64) error {
 	if err := f.begin(ref); err != nil {
 		return err
 	}
+	if f.like != nil {
+		return errors.New("write a stream: the methods of another document seal no stream as it is read")
+	}
 	stored := size
 	if f.crypt != nil {
 		stored = sealedSize(size)
@@ -94,14 +98,17 @@ func (f *File) PutStream(ref Ref, dict *Dict, r io.Reader, size int64) error {
 	return f.write([]byte("\nendstream\nendobj\n"))
 }
 
-// Close writes the table and the trailer. The writer underneath stays open.
+// Close writes the table and the trailer, with an ID of its own where the trailer
+// has none. The writer underneath stays open.
 func (f *File) Close(trailer *Dict) error {
-	id := make([]byte, 16)
-	if _, err := rand.Read(id); err != nil {
-		return err
-	}
 	t := trailer.Clone()
-	t.Set("ID", Array{String{Bytes: id, Hex: true}, String{Bytes: id, Hex: true}})
+	if !t.Has("ID") {
+		id := make([]byte, 16)
+		if _, err := rand.Read(id); err != nil {
+			return err
+		}
+		t.Set("ID", Array{String{Bytes: id, Hex: true}, String{Bytes: id, Hex: true}})
+	}
 	if f.encrypt != nil {
 		ref := f.Reserve()
 		seal := f.crypt

@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 )
@@ -261,16 +262,7 @@ func (l *lexer) hex() (String, error) {
 	}
 	body := l.buf[l.pos+1 : l.pos+1+n]
 	out := make([]byte, (n+1)/2)
-	// Signatures are long and have no white space in them: eight digits at once,
-	// then pairs.
-	done := decodeHex(out, body)
-	for ; 2*done+1 < n; done++ {
-		high, low := hexValue[body[2*done]], hexValue[body[2*done+1]]
-		if high|low < 0 {
-			break
-		}
-		out[done] = byte(high)<<4 | byte(low)
-	}
+	done, _ := hex.Decode(out, body) // as far as there is no white space, as in all of a signature
 	rest, err := l.hexRest(out[:done], body, 2*done)
 	if err != nil {
 		return String{}, err

@@ -53,6 +53,9 @@ type Name string
 type String struct {
 	Bytes []byte
 	Hex   bool // it stood, or is to stand, between angle brackets
+	// Clear: it stood in an encrypted document and could not be decrypted.
+	// Readers make nothing of it, or something else.
+	Clear bool
 }
 
 // Array is an array object.
@@ -218,7 +221,7 @@ func Equal(a, b Object) bool {
 	switch x := a.(type) {
 	case String:
 		y, ok := b.(String)
-		return ok && bytes.Equal(x.Bytes, y.Bytes)
+		return ok && x.Clear == y.Clear && bytes.Equal(x.Bytes, y.Bytes)
 	case Array:
 		y, ok := b.(Array)
 		return ok && equalArrays(x, y)

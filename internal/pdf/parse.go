@@ -120,13 +120,22 @@ func (p *parser) object() (Object, error) {
 		if p.buf[p.pos+1] == '<' {
 			return p.dict()
 		}
+		at := p.pos
 		s, err := p.hex()
+		if err != nil && err != errShort && p.lenient() {
+			p.pos = at
+			s, err = p.looseHex()
+		}
 		if err == nil {
 			err = p.build(len(s.Bytes))
 		}
 		return s, err
 	}
 	if class[c] == classDelim {
+		if p.lenient() {
+			p.pos++
+			return nil, nil
+		}
 		return nil, p.errorf("unexpected %q", c)
 	}
 	return p.scalar()
@@ -161,6 +170,12 @@ func (p *parser) scalar() (Object, error) {
 	}
 	for _, c := range w {
 		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' {
+			if p.lenient() {
+				if closing(w) {
+					p.pos = at
+				}
+				return nil, nil
+			}
 			p.pos = at
 			return nil, p.errorf("unknown keyword %.20q", w)
 		}
@@ -234,11 +249,14 @@ func (p *parser) array() (Object, error) {
 	first := len(p.items)
 	for {
 		c, err := p.peek()
-		if err != nil {
+		over := p.lenient() && p.over(err)
+		if err != nil && !over {
 			return nil, err
 		}
-		if c == ']' {
-			p.pos++
+		if c == ']' || over {
+			if !over {
+				p.pos++
+			}
 			a := make(Array, len(p.items)-first)
 			copy(a, p.items[first:])
 			p.items = p.items[:first]
@@ -264,17 +282,26 @@ func (p *parser) dict() (Object, error) {
 	first := len(p.entries)
 	for {
 		c, err := p.peek()
-		if err != nil {
+		over := p.lenient() && p.over(err)
+		if err != nil && !over {
 			return nil, err
 		}
-		if c == '>' {
-			if p.pos+1 >= len(p.buf) {
+		if !over && p.lenient() && p.outOfPlace(c) {
+			if err := p.pass(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if c == '>' || over {
+			if !over && p.pos+1 >= len(p.buf) {
 				return nil, p.end()
 			}
-			if p.buf[p.pos+1] != '>' {
+			if !over && p.buf[p.pos+1] != '>' {
 				return nil, p.errorf("unexpected '>' in a dictionary")
 			}
-			p.pos += 2
+			if !over {
+				p.pos += 2
+			}
 			d := &Dict{Entries: make([]Entry, len(p.entries)-first)}
 			copy(d.Entries, p.entries[first:])
 			p.entries = p.entries[:first]

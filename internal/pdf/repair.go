@@ -34,15 +34,15 @@ func (d *Document) repair(password string) error {
 	if len(objects) == 0 {
 		return broken
 	}
-	all := make(map[int]entry, len(objects))
-	for _, f := range objects { // in the order of the file: the later one counts
-		all[f.ref.Num] = entry{offset: f.offset, gen: uint32(f.ref.Gen), kind: entryInFile}
-	}
+	all := entriesOf(objects)
 	s := &section{runs: runsOf(all)}
 	d.sections = []*section{s}
-	if s.trailer, err = d.rebuildTrailer(trailers, objects); err != nil {
+	if objects, err = d.outside(objects); err != nil {
 		return err
 	}
+	all = entriesOf(objects)
+	s.runs = runsOf(all)
+	s.trailer = d.rebuildTrailer(trailers, objects)
 	d.trailer = s.trailer
 	if err := d.unlock(password); err != nil {
 		return err
@@ -51,6 +51,79 @@ func (d *Document) repair(password string) error {
 		return err
 	}
 	d.revisions = []Revision{{Number: 1, EOF: d.size, End: d.size, count: 1}}
+	return d.findCatalog(broken)
+}
+
+// entriesOf lists objects; of several with one number the last in the file counts.
+func entriesOf(objects []found) map[int]entry {
+	all := make(map[int]entry, len(objects))
+	for _, f := range objects {
+		all[f.ref.Num] = entry{offset: f.offset, gen: uint32(f.ref.Gen), kind: entryInFile}
+	}
+	return all
+}
+
+// outside leaves out what was found within the data of a stream: a file that is
+// attached as it is has objects too.
+func (d *Document) outside(objects []found) ([]found, error) {
+	out := objects[:0:0]
+	end := int64(0)
+	for _, f := range objects {
+		if f.offset < end {
+			continue
+		}
+		out = append(out, f)
+		o, err := d.indirect(f.offset, f.ref)
+		if errors.Is(err, limits.ErrBudget) || interrupted(err) {
+			return nil, err
+		}
+		if st, ok := o.(*Stream); ok && err == nil {
+			end = st.span.End
+		}
+	}
+	return out, nil
+}
+
+// findCatalog looks for the catalog where the trailer names none that can be
+// read: the last one in the file that has pages.
+func (d *Document) findCatalog(broken error) error {
+	usable := func(ref Ref) bool {
+		c, err := d.Dict(ref)
+		if err != nil || c == nil || !c.Has("Pages") {
+			return false
+		}
+		pages, err := d.Dict(c.Get("Pages"))
+		return err == nil && pages != nil
+	}
+	if root, ok := d.trailer.Get("Root").(Ref); ok && usable(root) {
+		return nil
+	}
+	best, at := Ref{}, int64(-1)
+	for _, r := range d.sections[0].runs {
+		for i, e := range r.entries {
+			ref := Ref{Num: r.first + i}
+			place := e.offset
+			switch e.kind {
+			case entryInFile:
+				ref.Gen = int(e.gen)
+			case entryInStream:
+				holder, _ := d.lookup(int(e.offset))
+				place = holder.offset
+			default:
+				continue
+			}
+			c, err := d.Dict(ref)
+			if errors.Is(err, limits.ErrBudget) || interrupted(err) {
+				return err
+			}
+			if err == nil && c != nil && c.Get("Type") == Name("Catalog") && place > at && usable(ref) {
+				best, at = ref, place
+			}
+		}
+	}
+	if at >= 0 {
+		d.trailer.Set("Root", best)
+	}
 	if _, err := d.Catalog(); err != nil {
 		return broken
 	}
@@ -109,11 +182,13 @@ func objectBefore(buf []byte, i int) (found, bool) {
 		return found{}, false
 	}
 	num, at, ok := numberBefore(buf, at)
-	if !ok || num > limits.PDFObjects || at > 0 && class[buf[at-1]] == classRegular {
-		return found{}, false
+	if !ok || num > limits.PDFObjects || at > 0 && class[buf[at-1]] == classRegular && !bytes.HasSuffix(buf[:at], endOfFile) {
+		return found{}, false // some begin their update right behind the marker
 	}
 	return found{Ref{int(num), int(gen)}, int64(at)}, true
 }
+
+var endOfFile = []byte("%%EOF")
 
 // numberBefore reads the digits before position i, white space between.
 func numberBefore(buf []byte, i int) (n int64, at int, ok bool) {
@@ -133,8 +208,8 @@ func numberBefore(buf []byte, i int) (n int64, at int, ok bool) {
 }
 
 // rebuildTrailer puts together what trailers and cross-reference streams say,
-// the later ones first, and looks for a catalog if none does.
-func (d *Document) rebuildTrailer(trailers []int64, objects []found) (*Dict, error) {
+// the later ones first.
+func (d *Document) rebuildTrailer(trailers []int64, objects []found) *Dict {
 	out := &Dict{}
 	take := func(t *Dict) {
 		for _, key := range []Name{"Root", "Encrypt", "ID", "Info", "Size"} {
@@ -155,15 +230,7 @@ func (d *Document) rebuildTrailer(trailers []int64, objects []found) (*Dict, err
 			}
 		}
 	}
-	for i := len(objects) - 1; i >= 0 && !out.Has("Root"); i-- {
-		if t := d.probe(objects[i], "/Catalog"); t != nil && t.Get("Type") == Name("Catalog") {
-			out.Set("Root", objects[i].ref)
-		}
-	}
-	if !out.Has("Root") {
-		return nil, errMalformed("", "no catalog in the file")
-	}
-	return out, nil
+	return out
 }
 
 func (d *Document) trailerAt(off int64) *Dict {

@@ -59,6 +59,64 @@ func (f *File) Encrypt(password string) error {
 	return nil
 }
 
+// EncryptLike makes the file encrypted as another document is: the same key under
+// the same passwords, with the same permissions. It comes before the first
+// object, and the ID of the trailer has to be the other document's, which is part
+// of most keys. A document that is not encrypted makes no difference.
+func (f *File) EncryptLike(d *Document) error {
+	if d.crypt == nil {
+		return nil
+	}
+	if len(f.offsets) > 0 {
+		return errors.New("encrypt a document: objects were written already")
+	}
+	dict, err := d.Dict(d.trailer.Get("Encrypt"))
+	if err != nil {
+		return err
+	}
+	o, err := d.direct(dict, 0)
+	if err != nil {
+		return err
+	}
+	f.encrypt, f.crypt, f.like = o.(*Dict), d.crypt, d
+	return nil
+}
+
+// Encrypts says whether the file is encrypted as a document is.
+func (f *File) Encrypts(d *Document) bool { return f.like == d }
+
+// direct puts the objects in place of the references to them.
+func (d *Document) direct(o Object, depth int) (Object, error) {
+	if depth > 8 {
+		return nil, errMalformed("trailer/Encrypt", "nests too deep")
+	}
+	o, err := d.Resolve(o)
+	if err != nil {
+		return nil, err
+	}
+	switch x := o.(type) {
+	case Array:
+		out := make(Array, len(x))
+		for i := range x {
+			if out[i], err = d.direct(x[i], depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case *Dict:
+		out := &Dict{}
+		for _, e := range x.Entries {
+			v, err := d.direct(e.Value, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out.Set(e.Key, v)
+		}
+		return out, nil
+	}
+	return o, nil
+}
+
 // wrapKey is the other way of unwrapKey.
 func wrapKey(kek, key []byte) ([]byte, error) {
 	b, err := aes.NewCipher(kek)

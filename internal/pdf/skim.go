@@ -17,6 +17,9 @@ type skimmer struct {
 	depth int
 	keys  []skimKey // of the dictionaries that are open, the innermost last
 	ref   func(Ref) error
+	// soft takes slips behind which the object goes on: another one may follow
+	// that readers make more of.
+	soft func(k *Kind, values ...any)
 
 	// most is how large a number may be below the keys where more than 31 bits
 	// are usual: permissions of an encryption, which many write without their
@@ -29,6 +32,7 @@ type skimmer struct {
 	kind   []byte // value of Type
 	coded  bool   // there is a key about filters
 	bulk   bool   // it is a picture, a font or a file
+	wide   bool   // it has a whole number of more than 32 bits
 }
 
 // skimKey is a key of a dictionary, and where its value stands.
@@ -37,21 +41,16 @@ type skimKey struct {
 	from, to int
 }
 
-// skimError is a finding about the syntax, errShort and the like are not.
-type skimError struct{ text string }
-
-func (e *skimError) Error() string { return e.text }
-
 func (s *skimmer) reset(buf []byte, base int64, last bool) {
 	s.lexer = lexer{buf: buf, base: base, last: last}
 	s.depth, s.keys = 0, s.keys[:0]
-	s.isDict, s.length, s.kind, s.most, s.coded, s.bulk = false, nil, nil, 0, false, false
+	s.isDict, s.length, s.kind, s.most, s.coded, s.bulk, s.wide = false, nil, nil, 0, false, false, false
 }
 
 // end is like that of the lexer: at the end of the file it is a finding.
 func (s *skimmer) end() error {
 	if s.last {
-		return &skimError{"ends within an object"}
+		return slip(slipEnds)
 	}
 	return errShort
 }
@@ -79,12 +78,12 @@ func (s *skimmer) value() error {
 		return s.skipHex()
 	default:
 		if class[c] == classDelim {
-			return &skimError{"has a delimiter out of place"}
+			return slip(slipDelimiter)
 		}
 	}
 	n, err := s.scalar()
 	if n.isRef && err == nil && s.depth == 0 {
-		return &skimError{"is nothing but a reference to another object"}
+		return slip(slipReference)
 	}
 	return err
 }
@@ -126,10 +125,10 @@ func (s *skimmer) skipHex() error {
 	if n < 0 {
 		return s.end()
 	}
-	body := s.buf[s.pos+1 : s.pos+n]
-	for _, c := range body[8*hexWords(body):] {
+	for _, c := range s.buf[s.pos+1 : s.pos+n] {
 		if !inHex[c] {
-			return &skimError{"has a hexadecimal string with other characters"}
+			s.soft(slipHex)
+			break
 		}
 	}
 	s.pos += n + 1
@@ -176,12 +175,13 @@ func (s *skimmer) scalar() (skimNumber, error) {
 		return skimNumber{}, nil
 	}
 	if !plainNumber(w) {
-		return skimNumber{}, &skimError{"has a word that readers take differently"}
+		s.soft(slipWord)
+		return skimNumber{}, nil
 	}
 	if len(w) > 9 && bytes.IndexByte(w, '.') < 0 {
 		n, err := strconv.ParseInt(string(w), 10, 64)
 		if err != nil || n != int64(int32(n)) && (n < 0 || n > s.most) {
-			return skimNumber{}, &skimError{"has a whole number of more than 32 bits, of which some readers take a part"}
+			s.wide = true
 		}
 	}
 	return skimNumber{}, nil
@@ -241,7 +241,8 @@ func (s *skimmer) reference(n int64) (skimNumber, error) {
 	}
 	s.pos++
 	if n > limits.PDFObjects || gen > 65535 {
-		return skimNumber{}, &skimError{"has a reference out of bounds"}
+		s.soft(slipBounds)
+		return skimNumber{}, nil
 	}
 	r := Ref{Num: int(n), Gen: int(gen)}
 	return skimNumber{isRef: true, ref: r}, s.ref(r)
@@ -249,7 +250,7 @@ func (s *skimmer) reference(n int64) (skimNumber, error) {
 
 func (s *skimmer) enter() error {
 	if s.depth++; s.depth > limits.PDFDepth {
-		return &skimError{"nests too deep"}
+		return slip(slipDeep)
 	}
 	return nil
 }
@@ -288,17 +289,20 @@ func (s *skimmer) dict() error {
 		}
 		if s.buf[s.pos] == '>' {
 			if s.buf[s.pos+1] != '>' {
-				return &skimError{"has a dictionary that ends with one bracket"}
+				return slip(slipBracket)
 			}
 			s.pos += 2
 			s.depth--
 			if s.depth == 0 {
 				s.isDict = true
 			}
-			name := s.repeatedKey(s.keys[first:])
+			name, many := s.repeatedKey(s.keys[first:]), len(s.keys)-first >= manyKeys
 			s.keys = s.keys[:first]
-			if name != nil {
-				return &skimError{"has the key /" + printable(name) + " twice in one dictionary"}
+			switch {
+			case name != nil && many:
+				s.soft(slipKeyMany, printable(name))
+			case name != nil:
+				s.soft(slipKeyTwice, printable(name))
 			}
 			return nil
 		}
@@ -308,10 +312,14 @@ func (s *skimmer) dict() error {
 	}
 }
 
+// manyKeys is from how many keys on poppler sorts a dictionary, and may then find
+// any of two that are equal.
+const manyKeys = 32
+
 // entry skims a key and its value.
 func (s *skimmer) entry() error {
 	if s.buf[s.pos] != '/' {
-		return &skimError{"has a dictionary key that is no name"}
+		return slip(slipKey)
 	}
 	s.pos++
 	key, err := s.skimWord()
@@ -336,7 +344,7 @@ func (s *skimmer) entry() error {
 	}
 	switch {
 	case c == '>':
-		return &skimError{"has the key /" + printable(key) + " without a value"}
+		return slip(slipNoValue, printable(key))
 	case s.depth == 1 && c >= '0' && c <= '9' && string(key) == "Length":
 		var n skimNumber
 		n, err = s.scalar()
@@ -403,14 +411,12 @@ func printable(b []byte) string {
 	return string(out)
 }
 
-// findingOf is the text of a finding about syntax; ok is false for accidents.
-func findingOf(err error) (string, bool) {
+// slipOf is the finding about syntax in an error; nil for accidents.
+func slipOf(err error) *skimError {
 	if err == nil {
-		return "", false
+		return nil
 	}
 	var f *skimError
-	if errors.As(err, &f) {
-		return f.text, true
-	}
-	return "", false
+	errors.As(err, &f)
+	return f
 }

@@ -13,6 +13,9 @@ func (d *Document) streamSpan(dict *Dict, start int64) (Span, error) {
 	if n, ok := d.Int(dict.Get("Length")); ok && n >= 0 && n <= d.size-start && d.endsAt(start+n) {
 		return Span{start, start + n}, nil
 	}
+	if d.work.lenient {
+		return d.looseSpan(dict, start)
+	}
 	word := []byte("endstream")
 	const step = 64 << 10
 	for at := start; at < d.size; at += step {
@@ -25,10 +28,33 @@ func (d *Document) streamSpan(dict *Dict, start int64) (Span, error) {
 		}
 		if i := bytes.Index(buf, word); i >= 0 {
 			end := at + int64(i)
-			return Span{start, d.trimLineEnd(start, end)}, nil
+			span := Span{start, d.trimLineEnd(start, end)}
+			if n, ok := d.Int(dict.Get("Length")); ok && d.way == Stated {
+				return d.stated(span, n), nil
+			}
+			return span, nil
 		}
 	}
 	return Span{}, fmt.Errorf("offset %d: stream without end", start)
+}
+
+// stated is how far a stream goes to readers that believe a wrong Length. Those
+// who find no endstream where it should be look for it further on, and some
+// begin to look only behind the Length; one that is negative is none at all.
+// Where the object ends behind the Length there is no endstream to be found.
+func (d *Document) stated(span Span, n int64) Span {
+	const word = int64(len("\nendstream\nendobj"))
+	switch {
+	case n >= 0 && span.Start+n < span.End:
+		if buf, err := d.read(span.Start+n, 32); err == nil && bytes.Contains(buf, []byte("endobj")) {
+			span.End = span.Start + n
+		}
+	case n < 0:
+		span.End = span.Start
+	case span.Start+n > span.End+word:
+		span.End = min(span.Start+n, d.size)
+	}
+	return span
 }
 
 func (d *Document) endsAt(off int64) bool {

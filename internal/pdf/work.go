@@ -19,14 +19,16 @@ type work struct {
 	lookups int64 // sections that were looked through
 	looked  int64 // bytes of both when the context was last looked at
 
-	most   int64  // bound on a stream that is being decoded, where it is known; 0: none
-	judged bool   // it is only judged: nobody looks at what it decodes to
-	win    []byte // what was read last
-	winOff int64
-	spare  *parser     // of the last object, to be used again
-	weight int64       // of the object that was parsed last
-	cached int64       // bytes of the budget that caches have
-	owners []*Document // of the caches, the document and its earlier revisions
+	most   int64 // bound on a stream that is being decoded, where it is known; 0: none
+	judged bool  // it is only judged: nobody looks at what it decodes to
+	// lenient passes over what cannot stand where it stands.
+	lenient bool
+	win     []byte // what was read last
+	winOff  int64
+	spare   *parser     // of the last object, to be used again
+	weight  int64       // of the object that was parsed last
+	cached  int64       // bytes of the budget that caches have
+	owners  []*Document // of the caches, the document and its earlier revisions
 
 	streams  map[streamKey]*objectStream
 	streamed int64 // bytes of cached that they have

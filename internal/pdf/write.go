@@ -87,7 +87,7 @@ func (w *printer) name(n Name) {
 
 func (w *printer) string(s String) error {
 	b := s.Bytes
-	if w.crypt != nil {
+	if clear := s.Clear && len(b)%16 != 0; w.crypt != nil && !clear { // one that was never encrypted stays so
 		var err error
 		if b, err = w.crypt.seal(w.crypt.str, w.ref, b); err != nil {
 			return err

@@ -40,14 +40,15 @@ type section struct {
 	hybrid  *section
 	ref     Ref // of a cross-reference stream
 
-	trailerAt int64    // where the lines of a table end
-	flaws     []string // what readers can take in two ways
+	trailerAt int64 // where the lines of a table end
+	flaws     []skimError
+	firstRows []run // where numbers stand twice: as the first of each says
 }
 
-// flaw notes what readers can take in two ways.
-func (s *section) flaw(format string, args ...any) {
-	if len(s.flaws) < maxAmbiguities {
-		s.flaws = append(s.flaws, fmt.Sprintf(format, args...))
+// flaw notes a slip, each kind once.
+func (s *section) flaw(k *Kind, values ...any) {
+	if !slices.ContainsFunc(s.flaws, func(f skimError) bool { return f.kind == k }) {
+		s.flaws = append(s.flaws, skimError{k, values})
 	}
 }
 
@@ -116,16 +117,20 @@ func (s *section) normalise() error {
 	if s.count() > maxOverlap {
 		return fmt.Errorf("xref at %d defines objects twice", s.offset)
 	}
-	all := make(map[int]entry)
+	all, first := make(map[int]entry), make(map[int]entry)
 	for _, r := range s.runs {
 		for i, e := range r.entries {
-			if was, twice := all[r.first+i]; twice && was != e {
-				s.flaw("defines object %d twice", r.first+i)
+			if was, twice := all[r.first+i]; !twice {
+				first[r.first+i] = e
+			} else if was != e {
+				s.flaw(slipRowTwice, r.first+i)
 			}
 			all[r.first+i] = e
 		}
 	}
-	s.runs = runsOf(all)
+	if s.runs = runsOf(all); len(s.flaws) > 0 {
+		s.firstRows = runsOf(first)
+	}
 	return nil
 }
 
@@ -323,7 +328,7 @@ func (d *Document) subsection(s *section, at int64, first, count int) (run, int6
 		if err != nil {
 			return r, 0, err
 		}
-		s.flaw("has lines that are not 20 bytes long")
+		s.flaw(slipLines)
 		r.entries = append(r.entries, e)
 		at = next
 	}
@@ -331,7 +336,7 @@ func (d *Document) subsection(s *section, at int64, first, count int) (run, int6
 	// of the free list.
 	if first == 1 && count > 0 && r.entries[0].kind == entryFree && r.entries[0].gen == 65535 {
 		r.first = 0
-		s.flaw("counts its objects from 1, but begins with the head of the free list")
+		s.flaw(slipFromOne)
 	}
 	return r, at, nil
 }

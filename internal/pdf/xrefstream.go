@@ -25,7 +25,7 @@ func (d *Document) xrefStream(off int64) (*section, error) {
 	}
 	s := &section{offset: off, end: st.span.End, stream: true, trailer: st.Dict, ref: st.ref}
 	if odd = odder(odd, oddSection(st.Dict)); odd != "" {
-		s.flaw("is a stream that readers decode in different ways: %s", odd)
+		s.flaw(slipTableCoding, odd)
 	}
 	if s.runs, err = d.streamRuns(s, data); err != nil {
 		return nil, fmt.Errorf("cross-reference stream at %d: %w", off, err)
@@ -71,7 +71,7 @@ func (d *Document) streamRuns(s *section, data []byte) ([]run, error) {
 		}
 		n := min(int(count), len(data)/width) // a Size too large is common
 		if n < int(count) {
-			s.flaw("has fewer entries than its Index names")
+			s.flaw(slipTableShort)
 		}
 		if err := d.entries(n); err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (d *Document) streamRuns(s *section, data []byte) ([]run, error) {
 		for k := range r.entries {
 			var known bool
 			if r.entries[k], known = fieldEntry(data[:width], w); !known {
-				s.flaw("has an entry of unknown type for object %d", r.first+k)
+				s.flaw(slipRowUnknown, r.first+k)
 			}
 			data = data[width:]
 		}
@@ -89,7 +89,7 @@ func (d *Document) streamRuns(s *section, data []byte) ([]run, error) {
 		}
 	}
 	if len(data) > 0 {
-		s.flaw("has more entries than its Index names")
+		s.flaw(slipTableLong)
 	}
 	return runs, nil
 }

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/memo"
 )
 
 // KeyUsage is the bit string of RFC 5280 section 4.2.1.3, first bit lowest.
@@ -84,10 +86,15 @@ type Certificate struct {
 	selfSigned                func() bool
 }
 
+// parsed remembers certificates by their bytes: the same issuers and
+// time-stamping units come with every document. Certificates are never changed
+// after parsing, so they may be shared.
+var parsed = memo.Memo[string, *Certificate]{Most: 2048}
+
 // ParseCertificate reads a certificate, keeping what it does not understand.
 // The result is shared between callers and must not be changed.
 func ParseCertificate(der []byte) (*Certificate, error) {
-	if c := cached(der); c != nil {
+	if c, ok := parsed.Get(string(der)); ok {
 		return c, nil
 	}
 	c := &Certificate{InhibitAnyPolicy: -1}
@@ -101,7 +108,7 @@ func ParseCertificate(der []byte) (*Certificate, error) {
 		return c.subjectKey == c.issuerKey && c.CheckSignatureFrom(c) == nil
 	})
 	if len(c.Raw) <= 16<<10 {
-		remember(c)
+		parsed.Put(string(c.Raw), c, 0)
 	}
 	return c, nil
 }
@@ -265,9 +272,21 @@ func (c *Certificate) SelfSigned() bool { return c.selfSigned() }
 // Equal reports whether both are the same certificate, byte for byte.
 func (c *Certificate) Equal(o *Certificate) bool { return o != nil && c.id == o.id }
 
-// CommonName is the last CN of the subject, else what names it best.
+// CommonName is the CN of the subject, all of them where there are several, else
+// what names it best.
 func (n Name) CommonName() string {
-	for _, oid := range []string{OIDCommonName, OIDPseudonym, OIDOrganization, "2.5.4.11"} {
+	var all []string
+	for _, rdn := range n {
+		for _, a := range rdn {
+			if a.OID == OIDCommonName && a.Value != "" && !slices.Contains(all, a.Value) {
+				all = append(all, a.Value)
+			}
+		}
+	}
+	if len(all) > 0 {
+		return strings.Join(all, ", ")
+	}
+	for _, oid := range []string{OIDPseudonym, OIDOrganization, "2.5.4.11"} {
 		if v := n.Get(oid); v != "" {
 			return v
 		}

@@ -40,6 +40,10 @@ func isNIST(c elliptic.Curve) bool {
 	return c == elliptic.P224() || c == elliptic.P256() || c == elliptic.P384() || c == elliptic.P521()
 }
 
+// Ed448PublicKey is a public key of RFC 8032 section 5.2, which the standard
+// library does not know.
+type Ed448PublicKey []byte
+
 // ParsePublicKey reads a SubjectPublicKeyInfo. Keys are *rsa.PublicKey,
 // *ecdsa.PublicKey, ed25519.PublicKey, Ed448PublicKey or *dsa.PublicKey.
 func ParsePublicKey(spki []byte) (any, AlgorithmIdentifier, error) {

@@ -5,7 +5,7 @@ import "rogito.dev/rogito/internal/pdf"
 // catalogKeys says what a difference under a key of the catalog is called
 // (ISO 32000-2, table 29). A key that is not here is unexplained.
 var catalogKeys = map[pdf.Name]string{
-	"DSS": "dss", "Metadata": "metadata", "Version": "version", "Extensions": "version",
+	"DSS": "dss", "Metadata": "metadata", "PieceInfo": "metadata", "Version": "version", "Extensions": "version",
 	"OpenAction": "actions", "AA": "actions", "URI": "actions", "Requirements": "actions",
 	"Dests": "names", "Threads": "names", "OCProperties": "layers", "Outlines": "outlines", "AF": "attachments",
 	"ViewerPreferences": "display", "PageMode": "display", "PageLayout": "display", "PageLabels": "display",
@@ -49,6 +49,12 @@ func (c *comparison) names(a, b *pdf.Dict) {
 			c.add(difference{what: "attachments"})
 		case "JavaScript":
 			c.add(difference{what: "actions", name: string(key)})
+		case "AP": // appearances that only scripts ask for
+			if c.isNull(c.old, a.Get(key)) && !c.new.scripted() {
+				c.add(difference{what: "names+"})
+				continue
+			}
+			fallthrough
 		default:
 			c.add(difference{what: "names", name: string(key)})
 		}
@@ -75,6 +81,44 @@ func (c *comparison) isSignatureValue(o pdf.Object) bool {
 	for _, f := range c.new.fields {
 		if c.new.kind(f) == "Sig" && f.attrs.Get("V") == ref {
 			return true
+		}
+	}
+	return false
+}
+
+// scripted reports whether there is a script anywhere.
+func (m *model) scripted() bool {
+	seen := make(map[int]bool)
+	queue := []pdf.Object{m.doc.Trailer()}
+	for len(queue) > 0 {
+		o := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		if !m.work.step() {
+			return true
+		}
+		if ref, ok := o.(pdf.Ref); ok {
+			if seen[ref.Num] {
+				continue
+			}
+			seen[ref.Num] = true
+			var err error
+			if o, err = m.doc.Resolve(o); err != nil {
+				return true
+			}
+		}
+		if s, ok := o.(*pdf.Stream); ok {
+			o = s.Dict
+		}
+		switch v := o.(type) {
+		case pdf.Array:
+			queue = append(queue, v...)
+		case *pdf.Dict:
+			if v.Has("JS") || m.doc.Name(v.Get("S")) == "JavaScript" {
+				return true
+			}
+			for _, e := range v.Entries {
+				queue = append(queue, e.Value)
+			}
 		}
 	}
 	return false

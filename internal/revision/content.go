@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/pdf/content"
 )
 
 // painter follows the appearance of a text field as far as it must be simple:
@@ -30,7 +31,6 @@ type painter struct {
 	text     strings.Builder
 	wrote    bool
 	ground   [3]float64 // colour behind the text
-	grounds  []insets   // how much of the box was painted with it
 	edge     float64    // how far from the edges lines were painted
 	comb     float64    // width of a cell of a comb field, else 0
 	dividers int        // between the cells
@@ -39,9 +39,6 @@ type painter struct {
 }
 
 type point struct{ x, y float64 }
-
-// insets are the distances of a rectangle from the edges of the box.
-type insets struct{ left, bottom, right, top float64 }
 
 type graphics struct {
 	ctm            [6]float64
@@ -94,7 +91,7 @@ func (c *comparison) paintWith(m *model, s *pdf.Stream, w *widget, d *sketch) (*
 	if !ok {
 		return nil, whyAppearance
 	}
-	code, ok := tokens(data)
+	code, ok := content.Tokens(data)
 	if !ok || !m.work.take(len(data)) {
 		return nil, whyDrawing
 	}
@@ -171,9 +168,9 @@ func numbers(args []pdf.Object, n int) ([]float64, bool) {
 	return out, true
 }
 
-// run follows one instruction.
-func (p *painter) run(in instruction) string {
-	switch in.op {
+// run follows one content.Instruction.
+func (p *painter) run(in content.Instruction) string {
+	switch in.Op {
 	case "q":
 		if p.stack = append(p.stack, p.state); len(p.stack) > 64 {
 			return whyDrawing
@@ -184,43 +181,43 @@ func (p *painter) run(in instruction) string {
 		}
 		p.state, p.stack = p.stack[len(p.stack)-1], p.stack[:len(p.stack)-1]
 	case "cm":
-		v, ok := numbers(in.args, 6)
+		v, ok := numbers(in.Args, 6)
 		if !ok {
 			return whyDrawing
 		}
 		p.state.ctm = times([6]float64(v), p.state.ctm)
 	case "BMC", "EMC", "MP", "J", "j", "d", "i", "ri":
 	case "M": // a large limit makes spikes of corners
-		if v, ok := numbers(in.args, 1); !ok || v[0] > 10 {
+		if v, ok := numbers(in.Args, 1); !ok || v[0] > 10 {
 			return whyDrawing
 		}
 	case "G", "RG", "K", "CS", "SC", "SCN": // the same for strokes
 		p.swapColours()
-		why := p.run(instruction{strings.ToLower(in.op), in.args})
+		why := p.run(content.Instruction{Op: strings.ToLower(in.Op), Args: in.Args})
 		p.swapColours()
 		return why
 	case "c", "v", "y":
 		return p.curve(in)
 	case "w":
-		v, ok := numbers(in.args, 1)
+		v, ok := numbers(in.Args, 1)
 		if !ok {
 			return whyDrawing
 		}
 		p.state.width = v[0]
 	case "gs":
-		if !p.plainState(in.args) {
+		if !p.plainState(in.Args) {
 			return whyDrawing
 		}
 	case "BDC":
-		if len(in.args) != 2 || in.args[0] == pdf.Name("OC") {
+		if len(in.Args) != 2 || in.Args[0] == pdf.Name("OC") {
 			return whyDrawing
 		}
 	case "cs":
-		if len(in.args) != 1 || p.setSpace(in.args[0]) == 0 {
+		if len(in.Args) != 1 || p.setSpace(in.Args[0]) == 0 {
 			return whyDrawing
 		}
 	case "sc", "scn":
-		return p.colour(instruction{map[int]string{1: "g", 3: "rg", 4: "k"}[p.state.space], in.args})
+		return p.colour(content.Instruction{Op: map[int]string{1: "g", 3: "rg", 4: "k"}[p.state.space], Args: in.Args})
 	case "g", "rg", "k":
 		return p.colour(in)
 	case "re", "m", "l", "h", "W", "W*", "n", "f", "F", "f*", "S", "s", "B", "B*", "b", "b*":
@@ -247,13 +244,13 @@ func (p *painter) swapColours() {
 	g.fill, g.stroke, g.space, g.spaceS = g.stroke, g.fill, g.spaceS, g.space
 }
 
-func (p *painter) colour(in instruction) string {
-	v, ok := numbers(in.args, map[string]int{"g": 1, "rg": 3, "k": 4}[in.op])
+func (p *painter) colour(in content.Instruction) string {
+	v, ok := numbers(in.Args, map[string]int{"g": 1, "rg": 3, "k": 4}[in.Op])
 	if !ok || slices.ContainsFunc(v, func(n float64) bool { return n < 0 || n > 1 }) {
 		return whyDrawing
 	}
 	p.state.space = len(v)
-	switch in.op {
+	switch in.Op {
 	case "g":
 		p.state.fill = [3]float64{v[0], v[0], v[0]}
 	case "rg":
@@ -267,14 +264,14 @@ func (p *painter) colour(in instruction) string {
 }
 
 // write takes the operators of text.
-func (p *painter) write(in instruction) string { //nolint:gocyclo // one case for each operator of text
-	switch in.op {
+func (p *painter) write(in content.Instruction) string { //nolint:gocyclo // one case for each operator of text
+	switch in.Op {
 	case "Tf":
-		if len(in.args) != 2 {
+		if len(in.Args) != 2 {
 			return whyDrawing
 		}
-		name, _ := in.args[0].(pdf.Name)
-		size, ok := numbers(in.args[1:], 1)
+		name, _ := in.Args[0].(pdf.Name)
+		size, ok := numbers(in.Args[1:], 1)
 		if !ok {
 			return whyDrawing
 		}
@@ -282,29 +279,29 @@ func (p *painter) write(in instruction) string { //nolint:gocyclo // one case fo
 		p.state.font = p.font(name)
 	case "Td", "TD", "T*":
 		v := []float64{0, -p.state.leading}
-		if in.op != "T*" {
+		if in.Op != "T*" {
 			var ok bool
-			if v, ok = numbers(in.args, 2); !ok {
+			if v, ok = numbers(in.Args, 2); !ok {
 				return whyDrawing
 			}
 		}
-		if in.op == "TD" {
+		if in.Op == "TD" {
 			p.state.leading = -v[1]
 		}
 		p.lm = times([6]float64{1, 0, 0, 1, v[0], v[1]}, p.lm)
 		p.tm = p.lm
 	case "Tm":
-		v, ok := numbers(in.args, 6)
+		v, ok := numbers(in.Args, 6)
 		if !ok {
 			return whyDrawing
 		}
 		p.tm, p.lm = [6]float64(v), [6]float64(v)
 	case "TL", "Tz", "Ts", "Tr", "Tc", "Tw":
-		v, ok := numbers(in.args, 1)
+		v, ok := numbers(in.Args, 1)
 		if !ok {
 			return whyDrawing
 		}
-		switch in.op {
+		switch in.Op {
 		case "TL":
 			p.state.leading = v[0]
 		case "Tz":
@@ -321,34 +318,34 @@ func (p *painter) write(in instruction) string { //nolint:gocyclo // one case fo
 			if math.Abs(v[0]) > 2 {
 				return whyPlace // it may push text out of sight, or together
 			}
-			if in.op == "Tc" {
+			if in.Op == "Tc" {
 				p.state.spread = v[0]
 			} else {
 				p.state.words = v[0]
 			}
 		}
 	case "'":
-		if why := p.write(instruction{op: "T*"}); why != "" {
+		if why := p.write(content.Instruction{Op: "T*"}); why != "" {
 			return why
 		}
-		return p.show(in.args)
+		return p.show(in.Args)
 	case "\"":
-		if len(in.args) != 3 {
+		if len(in.Args) != 3 {
 			return whyDrawing
 		}
 		for i, op := range []string{"Tw", "Tc", "T*"} {
-			if why := p.write(instruction{op, in.args[i:min(i+1, 2)]}); why != "" {
+			if why := p.write(content.Instruction{Op: op, Args: in.Args[i:min(i+1, 2)]}); why != "" {
 				return why
 			}
 		}
-		return p.show(in.args[2:])
+		return p.show(in.Args[2:])
 	case "Tj":
-		return p.show(in.args)
+		return p.show(in.Args)
 	case "TJ":
-		if len(in.args) != 1 {
+		if len(in.Args) != 1 {
 			return whyDrawing
 		}
-		list, _ := in.args[0].(pdf.Array)
+		list, _ := in.Args[0].(pdf.Array)
 		for _, e := range list {
 			why := ""
 			if _, isText := e.(pdf.String); isText {

@@ -12,7 +12,7 @@ import (
 // signedRevisions are the revisions that signatures close, with the strongest
 // certification found.
 func signedRevisions(d *pdf.Document) (closed []int, docMDP int) {
-	m, err := newModel(&view{d, make(map[place]pdf.Object)}, len(d.Revisions()), &work{ctx: context.Background()})
+	m, err := newModel(&view{Document: d, shared: make(map[place]pdf.Object)}, len(d.Revisions()), &work{ctx: context.Background()})
 	if err != nil {
 		return nil, 0
 	}

@@ -49,7 +49,7 @@ func (c *comparison) field(was, is *field) {
 		}
 	}
 	c.sharedAppearance(was, keys)
-	if filled && slices.Contains(keys, "DA") && c.onlyFont(was, is) {
+	if filled && slices.Contains(keys, "DA") && c.unusedDA(is) {
 		keys = slices.DeleteFunc(keys, func(k pdf.Name) bool { return k == "DA" })
 	}
 	for _, k := range keys {
@@ -173,8 +173,7 @@ func (c *comparison) sameAttr(a, b pdf.Object, key pdf.Name) bool {
 	}
 	switch key {
 	case "DA":
-		x, y := c.old.doc.StringBytes(a), c.new.doc.StringBytes(b)
-		return x != nil && y != nil && sameDA(x, y)
+		return c.sameDA(a, b)
 	case "Ff", "Q":
 		x, ok1 := c.old.doc.Number(a)
 		y, ok2 := c.new.doc.Number(b)
@@ -183,19 +182,22 @@ func (c *comparison) sameAttr(a, b pdf.Object, key pdf.Name) bool {
 	return false
 }
 
-// onlyFont reports whether the default appearances of a field differ in
-// nothing but the name of the font.
-func (c *comparison) onlyFont(was, is *field) bool {
-	same := func(a, b pdf.Object) bool {
-		x, y := parseDA(c.old.doc.StringBytes(a)), parseDA(c.new.doc.StringBytes(b))
-		x.font = y.font
-		return x == y
+// unusedDA reports whether nothing is drawn by the default appearances of a field
+// that was filled in: it has appearances, and what it says now is a text that can
+// be read. Products put it into words of their own.
+func (c *comparison) unusedDA(is *field) bool {
+	plain := func(o pdf.Object) bool {
+		if o == nil {
+			o = c.new.form.Get("DA")
+		}
+		d, ok := c.new.readDA(o)
+		return ok && (d.size == 0 || d.size >= 4 && d.size <= 72) && luminance(d.colour) <= 0.5
 	}
-	if !same(was.attrs.Get("DA"), is.attrs.Get("DA")) {
+	if c.new.redraws() || !plain(is.attrs.Get("DA")) {
 		return false
 	}
-	for i, w := range is.widgets {
-		if !same(was.widgets[i].dict.Get("DA"), w.dict.Get("DA")) || c.isNull(c.new, w.dict.Get("AP")) {
+	for _, w := range is.widgets {
+		if c.new.normal(w.dict) == nil || w.dict.Get("DA") != nil && !plain(w.dict.Get("DA")) {
 			return false
 		}
 	}
@@ -229,7 +231,8 @@ func (c *comparison) signatureField(was, is *field, keys []pdf.Name) {
 	c.sharedAppearance(was, keys)
 	if after {
 		page, shows := c.where(is)
-		c.add(difference{what: "signature-filled", field: is.name, page: page, shows: shows})
+		covers := shows && slices.ContainsFunc(is.widgets, func(w *widget) bool { return c.new.shows(w.dict) && c.tooLarge(w, page) })
+		c.add(difference{what: "signature-filled", field: is.name, page: page, shows: shows, covers: covers})
 	}
 }
 

@@ -19,6 +19,8 @@ const (
 	whyPlace      = "its text is placed where it may not be seen"
 	whyValue      = "its value is no text"
 	whyGone       = "its appearance was taken away"
+	whyLetters    = "its letters are larger than letters"
+	whyOver       = "it is written over what the page says"
 	whyGround     = "its appearance covers what is below it"
 	whyLarge      = "its button is as large as a picture"
 	whyMark       = "its marks cannot be told from a drawing"
@@ -98,7 +100,7 @@ func (m *model) textValue(o pdf.Object) (string, bool) {
 	case nil:
 		return "", true
 	case pdf.String:
-		return pdf.DecodeText(x.Bytes), true
+		return pdf.DecodeText(x.Bytes), !x.Clear
 	case *pdf.Stream:
 		b, err := m.doc.Data(x)
 		return pdf.DecodeText(b), err == nil
@@ -120,7 +122,7 @@ func squeeze(s string) string {
 func (c *comparison) shownEverywhere(m *model, f *field, right func(string) bool) string {
 	for _, w := range f.widgets {
 		ap := m.dict(w.dict.Get("AP"))
-		if len(ap.Entries) == 0 {
+		if c.isNull(m, w.dict.Get("AP")) {
 			continue
 		}
 		for _, e := range ap.Entries {
@@ -140,7 +142,7 @@ func (c *comparison) shownEverywhere(m *model, f *field, right func(string) bool
 				return other
 			}
 		}
-		if !ap.Has("N") {
+		if !ap.Has("N") && !right("") { // readers show nothing
 			return whyAppearance
 		}
 	}
@@ -246,6 +248,9 @@ func (c *comparison) hadText(was, is *field, held bool) bool {
 	for i, w := range was.widgets {
 		before, after := c.old.dict(w.dict.Get("AP")).Get("N"), c.new.dict(is.widgets[i].dict.Get("AP")).Get("N")
 		v, err := c.old.doc.Resolve(before)
+		if v == nil && err == nil && held && !c.isNull(c.old, w.dict.Get("AP")) && !c.equal(w.dict.Get("AP"), is.widgets[i].dict.Get("AP"), "AP") {
+			return true // readers showed nothing of it
+		}
 		if v == nil && err == nil || c.equal(before, after, "N") {
 			continue
 		}
@@ -271,8 +276,8 @@ func (c *comparison) hadText(was, is *field, held bool) bool {
 }
 
 // hides looks for appearances that were taken away, so that viewers draw
-// something of their own, that cover what the page has below them, or that are
-// no marks.
+// something of their own, that cover or blur what the page has below them, or
+// that are no marks.
 func (c *comparison) hides(was, is *field) string {
 	for i, w := range is.widgets {
 		before, after := c.old.dict(was.widgets[i].dict.Get("AP")).Get("N"), c.new.dict(w.dict.Get("AP")).Get("N")
@@ -282,35 +287,34 @@ func (c *comparison) hides(was, is *field) string {
 		}
 		button := c.new.kind(is) == "Btn"
 		if button {
-			before, after = c.old.dict(before).Get(c.old.state(was.widgets[i])), c.new.dict(after).Get(c.new.state(w))
+			before, after = c.old.dict(before).Get(c.old.state(was.widgets[i].dict)), c.new.dict(after).Get(c.new.state(w.dict))
 		}
-		if c.equal(before, after, "N") && (!button || c.old.state(was.widgets[i]) == c.new.state(w)) {
+		if !c.isNull(c.new, after) && c.equal(before, after, "N") && (!button || c.old.state(was.widgets[i].dict) == c.new.state(w.dict)) {
 			continue
 		}
-		old, _ := c.painted(c.old, before, was.widgets[i])
-		now, why := c.painted(c.new, after, w)
 		if button {
-			why = c.marks(was.widgets[i], w, old, now, why)
+			old, _ := c.painted(c.old, before, was.widgets[i])
+			now, why := c.painted(c.new, after, w)
+			if why = c.marks(was.widgets[i], w, old, now, why); why != "" {
+				return why
+			}
 		}
-		switch {
-		case button && why != "":
+		if why := c.overlay(was.widgets[i], w); why != "" {
 			return why
-		case now != nil && c.covers(was.widgets[i], old, now):
-			return whyGround
 		}
 	}
 	return ""
 }
 
 // state is the state that a button shows.
-func (m *model) state(w *widget) pdf.Name {
-	if n := m.doc.Name(w.dict.Get("AS")); n != "" {
+func (m *model) state(w *pdf.Dict) pdf.Name {
+	if n := m.doc.Name(w.Get("AS")); n != "" {
 		return n
 	}
 	return "Off"
 }
 
-// painted follows the appearance of a widget; nil where there is none.
+// painted follows the appearance of a button; nil where there is none.
 func (c *comparison) painted(m *model, o pdf.Object, w *widget) (*painter, string) {
 	v, err := m.doc.Resolve(o)
 	if v == nil && err == nil {
@@ -320,14 +324,7 @@ func (c *comparison) painted(m *model, o pdf.Object, w *widget) (*painter, strin
 	if err != nil || !ok {
 		return nil, whyAppearance
 	}
-	var d *sketch
-	switch {
-	case m.kind(w.field) == "Btn":
-		d = &sketch{button: true}
-	case m.kind(w.field) == "Ch" && m.flags(w.field)&flagCombo == 0:
-		d = &sketch{}
-	}
-	return c.paintWith(m, s, w, d)
+	return c.paintWith(m, s, w, &sketch{button: true})
 }
 
 // marks looks at a button that shows another state than before. Whoever signed
@@ -342,7 +339,14 @@ func (c *comparison) marks(was, is *widget, old, now *painter, why string) strin
 		return why
 	}
 	marked := func(p *painter) bool { return p != nil && p.sketch.marks > 0 }
-	if marked(now) != (c.new.state(is) != "Off") || marked(old) != (c.old.state(was) != "Off") {
+	if marked(now) != (c.new.state(is.dict) != "Off") || marked(old) != (c.old.state(was.dict) != "Off") {
+		return whyMark
+	}
+	lined := 1.0
+	if old != nil {
+		lined = max(lined, old.edge)
+	}
+	if now != nil && now.edge > lined+0.25 { // lines near the edges may write something, too
 		return whyMark
 	}
 	if now != nil && now.sketch.shape != "" {
@@ -352,39 +356,4 @@ func (c *comparison) marks(was, is *widget, old, now *painter, why string) strin
 		return whyMark
 	}
 	return ""
-}
-
-// covers reports whether an appearance paints over more of the page than the
-// one that was signed did: a ground where there was none, or a border that is
-// more than a line. Where there was no appearance at all viewers draw the border
-// and the ground that the field asks for (MK).
-func (c *comparison) covers(w *widget, old, now *painter) bool {
-	const line, near = 1, 1.5
-	if old == nil {
-		old = &painter{}
-		if mk := c.old.dict(w.dict.Get("MK")); c.isNull(c.old, c.old.dict(w.dict.Get("AP")).Get("N")) {
-			if bg, err := c.old.doc.Array(mk.Get("BG")); err == nil && len(bg) > 0 {
-				old.grounds = []insets{{}}
-			}
-			if bc, err := c.old.doc.Array(mk.Get("BC")); err == nil && len(bc) > 0 {
-				old.edge = 2 * line
-			}
-		}
-	}
-	inside := func(g insets) bool {
-		return slices.ContainsFunc(old.grounds, func(o insets) bool {
-			return g.left > o.left-near && g.bottom > o.bottom-near && g.right > o.right-near && g.top > o.top-near
-		})
-	}
-	if slices.ContainsFunc(now.grounds, func(g insets) bool { return !inside(g) }) {
-		return true
-	}
-	var bands float64
-	if now.sketch != nil {
-		for _, b := range now.sketch.bands {
-			bands += b.Height()
-		}
-	}
-	full := slices.ContainsFunc(old.grounds, func(o insets) bool { return max(o.left, o.bottom, o.right, o.top) < 2*near })
-	return !full && (now.edge > max(line, old.edge)+0.25 || bands > now.box.Height()/2)
 }

@@ -3,9 +3,9 @@ package revision
 import (
 	"slices"
 	"strings"
-	"unicode/utf16"
 
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/pdf/content"
 )
 
 // decoder turns the codes of a font into characters, as far as the glyphs can
@@ -154,7 +154,7 @@ func (m *model) simpleFont(d *pdf.Dict, signed bool) *decoder {
 	default:
 		return nil
 	}
-	t, ok := baseEncoding(base)
+	t, ok := content.Encoding(base)
 	if !ok {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (m *model) differences(t *[256]rune, e *pdf.Dict) {
 			continue
 		}
 		if code >= 0 && code < 256 {
-			t[code] = glyphs[string(m.doc.Name(o))]
+			t[code] = content.Glyphs[string(m.doc.Name(o))]
 		}
 		code++
 	}
@@ -202,80 +202,9 @@ func (m *model) compositeFont(d *pdf.Dict) *decoder {
 	if err != nil {
 		return nil
 	}
-	wide := toUnicode(data)
+	wide := content.ToUnicode(data)
 	if len(wide) == 0 {
 		return nil
 	}
 	return &decoder{wide: wide}
-}
-
-// Bounds of a CMap, in bytes: what one code may stand for (Adobe Technical Note
-// 5014, 1.4), and all of them together. A range of 65,536 codes for a long text
-// would fill the memory.
-const (
-	mostTarget = 512
-	mostMapped = 1 << 18
-)
-
-// toUnicode reads the bfchar and bfrange sections of a CMap. One beyond the bounds
-// is none: of half a map nobody could tell which half.
-func toUnicode(b []byte) map[uint16]string {
-	out := make(map[uint16]string)
-	left := mostMapped
-	put := func(code int, text string) bool {
-		left -= max(1, len(text))
-		out[uint16(code)] = text
-		return left >= 0
-	}
-	code, _ := tokens(b)
-	text := func(o pdf.Object) string {
-		s, _ := o.(pdf.String)
-		if len(s.Bytes) > mostTarget {
-			left = -1
-			return ""
-		}
-		var units []uint16
-		for i := 0; i+1 < len(s.Bytes); i += 2 {
-			units = append(units, uint16(s.Bytes[i])<<8|uint16(s.Bytes[i+1]))
-		}
-		return string(utf16.Decode(units))
-	}
-	number := func(o pdf.Object) (int, bool) {
-		s, ok := o.(pdf.String)
-		if !ok || len(s.Bytes) != 2 {
-			return 0, false
-		}
-		return int(s.Bytes[0])<<8 | int(s.Bytes[1]), true
-	}
-	for _, in := range code {
-		switch in.op {
-		case "endbfchar":
-			for i := 0; i+1 < len(in.args); i += 2 {
-				if n, ok := number(in.args[i]); ok {
-					put(n, text(in.args[i+1]))
-				}
-			}
-		case "endbfrange":
-			for i := 0; i+2 < len(in.args); i += 3 {
-				from, ok1 := number(in.args[i])
-				to, ok2 := number(in.args[i+1])
-				if !ok1 || !ok2 || to < from {
-					continue
-				}
-				if list, ok := in.args[i+2].(pdf.Array); ok {
-					for k := 0; k < len(list) && from+k <= to; k++ {
-						put(from+k, text(list[k]))
-					}
-					continue
-				}
-				start := []rune(text(in.args[i+2]))
-				for k := 0; len(start) > 0 && from+k <= to && put(from+k, string(start[:len(start)-1])+string(start[len(start)-1]+rune(k))); k++ {
-				}
-			}
-		}
-		if left < 0 {
-			return nil
-		}
-	}
-	return out
 }

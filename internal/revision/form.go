@@ -2,9 +2,11 @@ package revision
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/pdf/content"
 )
 
 // form compares the interactive form: its own keys, then field by field.
@@ -118,8 +120,7 @@ func (c *comparison) formResources(a, b *pdf.Dict) {
 // because it has no appearance. Some look there for a font of the right family.
 func (m *model) bare() bool {
 	without := func(d *pdf.Dict) bool { return m.dict(d.Get("AP")).Get("N") == nil }
-	on, err := m.doc.Resolve(m.form.Get("NeedAppearances"))
-	if err != nil || on != nil && on != pdf.Bool(false) {
+	if m.redraws() {
 		return true
 	}
 	for _, f := range m.drawn() {
@@ -134,6 +135,12 @@ func (m *model) bare() bool {
 	})
 }
 
+// redraws reports whether the form asks viewers to draw its fields anew.
+func (m *model) redraws() bool {
+	on, err := m.doc.Resolve(m.form.Get("NeedAppearances"))
+	return err != nil || on != nil && on != pdf.Bool(false)
+}
+
 // ownGlyphs reports whether a font brings glyphs of its own.
 func (m *model) ownGlyphs(o pdf.Object) bool {
 	d := m.dict(o)
@@ -144,15 +151,16 @@ func (m *model) ownGlyphs(o pdf.Object) bool {
 // formDA judges another default appearance string: it concerns the fields and
 // the other annotations that have none of their own.
 func (c *comparison) formDA() {
-	a, b := c.old.doc.StringBytes(c.old.form.Get("DA")), c.new.doc.StringBytes(c.new.form.Get("DA"))
-	if sameDA(a, b) {
+	if c.sameDA(c.old.form.Get("DA"), c.new.form.Get("DA")) {
 		return
 	}
 	leans := func(f *field) bool {
 		if f.attrs.Get("DA") != nil {
 			return false
 		}
-		return len(f.widgets) == 0 || slices.ContainsFunc(f.widgets, func(w *widget) bool { return w.dict.Get("DA") == nil })
+		return len(f.widgets) == 0 || slices.ContainsFunc(f.widgets, func(w *widget) bool {
+			return w.dict.Get("DA") == nil && (c.old.redraws() || c.new.redraws() || c.old.normal(w.dict) == nil)
+		})
 	}
 	note := func(a annot) bool {
 		return a.dict != nil && (c.old.widgets[a.num] == nil || a.num == 0) && c.old.writes(a.dict) && a.dict.Get("DA") == nil
@@ -169,14 +177,11 @@ func (c *comparison) formDA() {
 // that nobody saw who signed. Without it they show what the fields have, which
 // changes nothing where that is the value.
 func (c *comparison) needAppearances() {
-	was, _ := c.old.doc.Resolve(c.old.form.Get("NeedAppearances"))
-	is, _ := c.new.doc.Resolve(c.new.form.Get("NeedAppearances"))
-	on := func(o pdf.Object) bool { return o != nil && o != pdf.Bool(false) }
-	if on(was) == on(is) {
+	if c.old.redraws() == c.new.redraws() {
 		return
 	}
 	for _, f := range c.old.drawn() {
-		if on(is) || c.redrawn(f) != "" {
+		if c.new.redraws() || c.redrawn(f) != "" {
 			c.add(difference{what: "form-appearances"})
 			return
 		}
@@ -290,6 +295,7 @@ func (c *comparison) addedField(f *field) {
 		d := difference{what: "signature", field: f.name, shows: shows}
 		if shows {
 			d.page = where
+			d.covers = slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.shows(w.dict) && c.tooLarge(w, where) })
 		}
 		c.add(d)
 	case slices.ContainsFunc(f.widgets, func(w *widget) bool { return c.new.area(w.dict) && c.new.decorated(w) }):
@@ -332,37 +338,61 @@ func (c *comparison) where(f *field) (number int, shows bool) {
 }
 
 // da is what a default appearance string says: a font, its size, a colour, which
-// is black unless it says otherwise, and operators that are rare there.
+// is black unless it says otherwise.
 type da struct {
-	font   pdf.Name
+	font   string
 	size   float64
 	colour [3]float64
-	rest   string
 }
 
-func parseDA(b []byte) da {
-	var out da
-	var words []string
+// parseDA reads a default appearance that every reader takes alike: one font and
+// at most one colour, in words parted by white space.
+func parseDA(b []byte) (out da, ok bool) {
 	p := &painter{}
-	toks, ok := tokens(b)
-	if !ok {
-		return da{rest: string(b)}
-	}
-	for _, t := range toks {
+	fonts, colours := 0, 0
+	var args []pdf.Object
+	for _, w := range strings.FieldsFunc(string(b), func(r rune) bool { return strings.ContainsRune(" \t\r\n", r) }) {
 		switch {
-		case t.op == "Tf" && len(t.args) == 2:
-			out.font, _ = t.args[0].(pdf.Name)
-			if n, ok := t.args[1].(pdf.Real); ok {
-				out.size = n.Float()
+		case w == "Tf" && len(args) == 2:
+			name, named := args[0].(pdf.Name)
+			n, sized := numbers(args[1:], 1)
+			if fonts++; !named || !sized {
+				return out, false
 			}
-		case (t.op == "g" || t.op == "rg" || t.op == "k") && p.colour(t) == "":
+			out.font, out.size = string(name), n[0]
+		case w == "g" || w == "rg" || w == "k":
+			if colours++; p.colour(content.Instruction{Op: w, Args: args}) != "" {
+				return out, false
+			}
 			out.colour = p.state.fill
+		case w[0] == '/' && plainName(pdf.Name(w[1:])) && !strings.ContainsAny(w[1:], "/%()<>[]"):
+			args = append(args, pdf.Name(w[1:]))
+			continue
 		default:
-			words = append(words, canonical(t.args), t.op)
+			if _, err := strconv.ParseFloat(w, 64); err != nil {
+				return out, false
+			}
+			args = append(args, pdf.Real(w))
+			continue
 		}
+		args = nil
 	}
-	out.rest = strings.Join(words, " ")
-	return out
+	return out, fonts == 1 && colours <= 1 && len(args) == 0
 }
 
-func sameDA(a, b []byte) bool { return parseDA(a) == parseDA(b) }
+// sameDA reports whether two default appearances are written alike, or say the
+// same to every reader.
+func (c *comparison) sameDA(a, b pdf.Object) bool {
+	x, ok1 := c.old.readDA(a)
+	y, ok2 := c.new.readDA(b)
+	return c.equal(a, b, "DA") || ok1 && ok2 && x == y
+}
+
+func (m *model) readDA(o pdf.Object) (da, bool) {
+	v, err := m.doc.Resolve(o)
+	s, ok := v.(pdf.String)
+	if err != nil || !ok || s.Clear {
+		return da{}, false
+	}
+	return parseDA(s.Bytes)
+}

@@ -3,6 +3,7 @@ package revision
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/limits"
@@ -20,6 +21,8 @@ type model struct {
 	nodes   []int        // object numbers of page tree nodes
 	tree    []leaf       // the nodes and leaves of the page tree
 	crooked bool         // the page tree is one that readers walk in different ways
+	light   bool         // nothing but the page tree is read
+	doubt   string       // where readers find other pages
 	layers  map[int]bool // object numbers of the optional content groups that the catalog lists
 	form    *pdf.Dict
 	fields  []*field // terminal ones, in the order of the form
@@ -29,6 +32,8 @@ type model struct {
 	work    *work
 	odd     bool                      // the form lists something that is no field
 	named   map[int]map[pdf.Name]bool // names in streams that were looked into
+	inks    map[int]*ink              // by page
+	places  map[int]*page             // of annotations, by object number
 }
 
 // page is a page with its inherited attributes resolved.
@@ -122,7 +127,24 @@ func (m *model) branch(o, parent pdf.Object, d *pdf.Dict, node bool, leaves int)
 		fit = fit && up == parent
 	}
 	m.crooked = m.crooked || !fit
+	if m.light {
+		m.doubts(ref, d, kind, count, indirect, node, leaves, parent == nil)
+		return
+	}
 	m.tree = append(m.tree, leaf{o, up, kind, count, node, isDict, false})
+}
+
+// doubts notes where readers find other pages: poppler and MuPDF go by Count,
+// poppler wants a page to be an object, PDFium takes what has Kids for a node,
+// MuPDF what is of Type Pages. A root that counts too few is the same to all.
+func (m *model) doubts(ref pdf.Ref, d *pdf.Dict, kind, count pdf.Object, indirect, node bool, leaves int, root bool) {
+	n, whole := m.doc.Int(count)
+	switch {
+	case node && root && whole && n > int64(leaves), node && !root && whole && n >= 0 && n != int64(leaves):
+		m.doubt = fmt.Sprintf("the tree of pages (Count of object %d)", ref.Num)
+	case !indirect, node && !root && kind == nil && count == nil, !node && (d.Has("Kids") || kind == pdf.Name("Pages")):
+		m.doubt = fmt.Sprintf("page %d (whether it is one)", len(m.pages)+1)
+	}
 }
 
 // leaf is a node or leaf of the page tree, as it says what it is; a void one
@@ -147,6 +169,13 @@ func (m *model) readPages() error {
 		if !m.work.step() {
 			return errTooMuch
 		}
+		if m.light && ref.Num != 0 && seen[ref.Num] && depth <= limits.PDFDepth {
+			m.crooked = true
+			if i := slices.IndexFunc(m.pages, func(p *page) bool { return p.ref == ref }); i >= 0 {
+				m.pages = append(m.pages, m.pages[i]) // a page twice; else a node that comes back
+			}
+			return nil
+		}
 		if depth > limits.PDFDepth || ref.Num != 0 && seen[ref.Num] {
 			return ades.Malformed("PDF", "Pages", "the page tree is too deep or comes back to object %d", ref.Num)
 		}
@@ -158,14 +187,18 @@ func (m *model) readPages() error {
 		if d == nil { // a kid that is nothing is no page, but some readers count it
 			m.crooked = true
 			m.tree = append(m.tree, leaf{place: o, void: true})
+			m.doubt = "the tree of pages (a kid that is no page)"
 			return nil
 		}
-		attrs := handDown(in, d, inheritedByPages)
+		var attrs *pdf.Dict
+		if !m.light {
+			attrs = handDown(in, d, inheritedByPages)
+		}
 		kids, err := m.doc.Array(d.Get("Kids"))
 		if err != nil {
 			return err
 		}
-		if d.Has("Kids") && m.doc.Name(d.Get("Type")) != "Page" {
+		if d.Has("Kids") && (parent == nil || m.doc.Name(d.Get("Type")) != "Page") {
 			m.nodes = append(m.nodes, ref.Num)
 			before := len(m.pages)
 			for _, k := range kids {
@@ -181,6 +214,10 @@ func (m *model) readPages() error {
 			return ades.Malformed("PDF", "Pages", "more than %d pages", limits.PDFFields)
 		}
 		p := &page{number: len(m.pages) + 1, ref: ref, dict: d, attrs: attrs}
+		if m.light {
+			m.pages = append(m.pages, p)
+			return nil
+		}
 		if p.up, err = m.climb(d); err != nil {
 			return err
 		}
@@ -310,6 +347,11 @@ func (m *model) readField(o pdf.Object, parent *field, seen map[int]bool, depth 
 			f.name += "."
 		}
 		f.name += m.doc.Text(d.Get("T"))
+		if t, err := m.doc.Resolve(d.Get("T")); err == nil {
+			if s, ok := t.(pdf.String); ok && s.Clear {
+				f.name += " (not encrypted)" // another name to readers, or none
+			}
+		}
 	}
 	f.attrs = handDown(in, d, inheritedByFields)
 	f.up = wayUp(d, parent)

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/pdf/content"
 )
 
 // pageKeys says what a difference under a key of a page is called (ISO
 // 32000-2, table 31); "" is none at all. A key that is not here is unexplained.
 var pageKeys = map[pdf.Name]string{
-	"LastModified": "", "StructParents": "", "Tabs": "", "ID": "", "Metadata": "metadata",
+	"LastModified": "", "StructParents": "", "Tabs": "", "ID": "", "Metadata": "metadata", "PieceInfo": "metadata",
 	"AA": "page-runs", "AF": "attachments",
 	"Group": "page-changed", "Thumb": "page-changed", "B": "page-changed", "Dur": "page-changed", "Trans": "page-changed",
 	"PZ": "page-changed", "SeparationInfo": "page-changed", "TemplateInstantiated": "page-changed", "PresSteps": "page-changed",
@@ -122,7 +123,9 @@ func (c *comparison) sameType(a, b pdf.Object) bool {
 	x, err1 := c.old.doc.Resolve(a)
 	y, err2 := c.new.doc.Resolve(b)
 	page := func(o pdf.Object) bool { return o == nil || pdf.Equal(o, pdf.Name("Page")) }
-	return err1 == nil && err2 == nil && (page(x) && page(y) || pdf.Equal(x, y))
+	_, refA := a.(pdf.Ref)
+	_, refB := b.(pdf.Ref)
+	return err1 == nil && err2 == nil && refA == refB && (page(x) && page(y) || pdf.Equal(x, y))
 }
 
 // sameRotation: none is 0, a number that is no integer is none to some, and a
@@ -193,14 +196,14 @@ func (c *comparison) content(a, b pdf.Object) bool {
 var lineBreak = []byte("\n")
 
 // whole reports whether content means the same whatever its parts are joined
-// by: each ends with white space, in no comment, and within no instruction.
+// by: each ends with white space, in no comment, and within no content.Instruction.
 func whole(parts [][]byte) bool {
 	for i, p := range parts[:max(0, len(parts)-1)] {
 		if len(p) == 0 {
 			continue
 		}
 		line := p[bytes.LastIndexAny(p, "\r\n")+1:]
-		if _, ok := tokens(p); !ok || bytes.IndexByte(line, '%') >= 0 {
+		if _, ok := content.Tokens(p); !ok || bytes.IndexByte(line, '%') >= 0 {
 			return false
 		}
 		if next := parts[i+1]; !isBlank(p[len(p)-1]) && (len(next) == 0 || !isBlank(next[0])) {

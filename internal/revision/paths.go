@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/pdf/content"
 )
 
 // draw takes backgrounds and borders.
-func (p *painter) draw(in instruction) string {
-	switch in.op {
+func (p *painter) draw(in content.Instruction) string {
+	switch in.Op {
 	case "re":
-		v, ok := numbers(in.args, 4)
+		v, ok := numbers(in.Args, 4)
 		if !ok {
 			return whyDrawing
 		}
@@ -22,11 +23,11 @@ func (p *painter) draw(in instruction) string {
 			p.path = append(p.path, at(p.state.ctm, c[0], c[1]))
 		}
 	case "m", "l":
-		v, ok := numbers(in.args, 2)
+		v, ok := numbers(in.Args, 2)
 		if !ok {
 			return whyDrawing
 		}
-		if in.op == "m" {
+		if in.Op == "m" {
 			p.starts = append(p.starts, len(p.path))
 		} else {
 			p.straight = true
@@ -36,7 +37,7 @@ func (p *painter) draw(in instruction) string {
 	case "W", "W*":
 		p.clipping = true
 	default:
-		return p.paint(in.op)
+		return p.paint(in.Op)
 	}
 	if len(p.path) > 4096 {
 		return whyDrawing
@@ -111,7 +112,7 @@ func (p *painter) paintPart(part []point, op string, closed bool) string {
 		return ""
 	}
 	if rectangular(part) && b.Width() >= 0.7*p.box.Width() && b.Height() >= 0.7*p.box.Height() {
-		p.paintGround(b)
+		p.ground = p.state.fill
 		return ""
 	}
 	deep, ok := p.border(part, true, false)
@@ -121,20 +122,10 @@ func (p *painter) paintPart(part []point, op string, closed bool) string {
 	// All its edges run near those of the box, so it covers the middle whole or
 	// not at all.
 	if winding(part, point{(p.box.LLX + p.box.URX) / 2, (p.box.LLY + p.box.URY) / 2}) {
-		p.paintGround(b)
+		p.ground = p.state.fill
 	}
 	p.edge = max(p.edge, deep)
 	return ""
-}
-
-// paintGround notes a ground, as much of it as is not clipped away.
-func (p *painter) paintGround(b pdf.Rect) {
-	clip := p.state.clip
-	p.ground = p.state.fill
-	p.grounds = append(p.grounds, insets{
-		max(b.LLX, clip.LLX) - p.box.LLX, max(b.LLY, clip.LLY) - p.box.LLY,
-		p.box.URX - min(b.URX, clip.URX), p.box.URY - min(b.URY, clip.URY),
-	})
 }
 
 // rectangular reports whether a part is an upright rectangle.

@@ -125,7 +125,7 @@ func (c *Comparer) model(n int) (*model, error) {
 			return nil, err
 		}
 	}
-	m, err := newModel(&view{d, c.shared}, n, c.work)
+	m, err := newModel(&view{Document: d, shared: c.shared}, n, c.work)
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +149,7 @@ type comparison struct {
 	fonts     []pdf.Object           // of the old form and its fields
 	decoders  map[drawnFont]*decoder // of fonts that are objects of their own
 	pageOf    map[int]int            // widgets of the new revision, by object number
+	covering  map[int]float64        // area of pictures of new signatures over something drawn, by page
 	shapes    map[string]bool        // of the marks that buttons show now and did not show before
 }
 
@@ -168,9 +169,11 @@ func (c *comparison) add(d difference) {
 }
 
 func compare(old, now *model, ages *closures, w *work) []difference {
-	c := &comparison{
-		matcher: newMatcher(old, now, ages, w), accepted: make(map[int]bool), placed: make(map[int]int), shapes: make(map[string]bool),
-	}
+	return compareBy(newMatcher(old, now, ages, w))
+}
+
+func compareBy(m *matcher) []difference {
+	c := &comparison{matcher: m, accepted: make(map[int]bool), placed: make(map[int]int), shapes: make(map[string]bool), covering: make(map[int]float64)}
 	c.anchorAll()
 	c.trailer()
 	c.catalog()

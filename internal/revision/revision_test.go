@@ -92,7 +92,7 @@ func fill(t *testing.T, u *pdf.Update, value, shown string) {
 
 // sealOf takes signature dictionaries at their word.
 func sealOf(d *pdf.Document) func(string, int) Seal {
-	m, err := newModel(&view{d, make(map[place]pdf.Object)}, 0, &work{ctx: context.Background()})
+	m, err := newModel(&view{Document: d, shared: make(map[place]pdf.Object)}, 0, &work{ctx: context.Background()})
 	if err != nil {
 		panic(err)
 	}
@@ -109,7 +109,7 @@ func sealOf(d *pdf.Document) func(string, int) Seal {
 	}
 }
 
-var content = &pdf.Stream{Dict: pdf.NewDict(), Data: []byte("q Q")}
+var drawing = &pdf.Stream{Dict: pdf.NewDict(), Data: []byte("q Q")}
 
 func TestChanges(t *testing.T) {
 	sig := []pdf.Object{pdf.Name("FT"), pdf.Name("Sig")}
@@ -122,16 +122,16 @@ func TestChanges(t *testing.T) {
 		allowed bool
 	}{
 		{"DSS", noChanges, func(t *testing.T, u *pdf.Update) {
-			certs := pdf.Array{u.New(content)}
+			certs := pdf.Array{u.New(drawing)}
 			edit(t, u, 1, pdf.Name("DSS"), u.New(pdf.NewDict(pdf.Name("Certs"), certs)))
 		}, []string{"dss"}, true},
 		{"DSS that is page content too", 0, func(t *testing.T, u *pdf.Update) {
-			certs := pdf.Array{u.New(content)}
+			certs := pdf.Array{u.New(drawing)}
 			edit(t, u, 1, pdf.Name("DSS"), u.New(pdf.NewDict(pdf.Name("Certs"), certs)))
 			edit(t, u, 3, pdf.Name("Contents"), certs[0])
 		}, []string{"content", "dss"}, false},
 		{"DSS that takes the number of page content", 0, func(t *testing.T, u *pdf.Update) {
-			u.Set(ref(4), content)
+			u.Set(ref(4), drawing)
 			edit(t, u, 1, pdf.Name("DSS"), u.New(pdf.NewDict(pdf.Name("Certs"), pdf.Array{ref(4)})))
 		}, []string{"content", "dss"}, false},
 		{"time-stamp under P=1", noChanges, func(t *testing.T, u *pdf.Update) {
@@ -147,7 +147,7 @@ func TestChanges(t *testing.T) {
 			newField(t, u, append(sig, pdf.Name("V"), signature(u, "Sig"))...)
 		}, []string{"signature"}, false},
 		{"unsigned field that shows something", formFilling, func(t *testing.T, u *pdf.Update) {
-			ap := pdf.NewDict(pdf.Name("N"), u.New(content))
+			ap := pdf.NewDict(pdf.Name("N"), u.New(drawing))
 			f := slices.Concat(sig, visible, []pdf.Object{pdf.Name("AP"), ap})
 			d := u.New(pdf.NewDict(append(f, pdf.Name("Subtype"), pdf.Name("Widget"), pdf.Name("T"), pdf.String{Bytes: []byte("New")})...))
 			edit(t, u, 5, pdf.Name("Fields"), pdf.Array{ref(6), ref(7), d})
@@ -164,7 +164,7 @@ func TestChanges(t *testing.T) {
 			edit(t, u, 7, pdf.Name("V"), pdf.String{Bytes: []byte("x")})
 		}, []string{"form-fill"}, false},
 		{"appearance of the signed field", annotations, func(t *testing.T, u *pdf.Update) {
-			edit(t, u, 6, pdf.Name("AP"), pdf.NewDict(pdf.Name("N"), u.New(content)))
+			edit(t, u, 6, pdf.Name("AP"), pdf.NewDict(pdf.Name("N"), u.New(drawing)))
 		}, []string{"signature"}, false},
 		{"the signature itself", annotations, func(t *testing.T, u *pdf.Update) {
 			edit(t, u, 8, pdf.Name("Reason"), pdf.String{Bytes: []byte("x")})
@@ -175,12 +175,12 @@ func TestChanges(t *testing.T) {
 		{"comment under P=3", annotations, func(t *testing.T, u *pdf.Update) {
 			edit(t, u, 3, pdf.Name("Annots"), pdf.Array{ref(6), ref(7), u.New(pdf.NewDict(pdf.Name("Subtype"), pdf.Name("FreeText")))})
 		}, []string{"annotation"}, true},
-		{"page content", annotations, func(_ *testing.T, u *pdf.Update) { u.Set(ref(4), content) }, []string{"content"}, false},
-		{"metadata", noChanges, func(_ *testing.T, u *pdf.Update) { u.Set(ref(9), content) }, []string{"metadata"}, true},
+		{"page content", annotations, func(_ *testing.T, u *pdf.Update) { u.Set(ref(4), drawing) }, []string{"content"}, false},
+		{"metadata", noChanges, func(_ *testing.T, u *pdf.Update) { u.Set(ref(9), drawing) }, []string{"metadata"}, true},
 		{"a start action", annotations, func(t *testing.T, u *pdf.Update) {
 			edit(t, u, 1, pdf.Name("OpenAction"), pdf.NewDict(pdf.Name("S"), pdf.Name("JavaScript")))
 		}, []string{"action"}, false},
-		{"an object nobody refers to", noChanges, func(_ *testing.T, u *pdf.Update) { u.New(content) }, nil, true},
+		{"an object nobody refers to", noChanges, func(_ *testing.T, u *pdf.Update) { u.New(drawing) }, nil, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, err := pdf.Open(bytes.NewReader(base()), pdf.Options{})

@@ -11,6 +11,9 @@ import (
 type Rules struct {
 	// DocMDP is the permission of the certification, 0 where there is none.
 	DocMDP int
+	// Certifies: the signature is itself the certification. With P=2 or 3 its
+	// signer lets values change.
+	Certifies bool
 	// Locked reports whether a field may not change any more; nil locks none.
 	Locked func(field string) bool
 	// Seal says what a signature field of the file was given in a revision, or
@@ -63,9 +66,10 @@ var table = map[string]rule{
 	"dss":                  {"dss", "yyyy", false, "validation data was added"},
 	"timestamp":            {"document-timestamp", "yyyy", false, "a document time-stamp was added: {field}"},
 	"timestamp-void":       {"document-timestamp", "?n??", false, "a document time-stamp that does not verify was added: {field}"},
-	"timestamp-visible":    {"document-timestamp", "nnnn", false, "a document time-stamp that shows something on page {page} was added: {field}"},
+	"timestamp-visible":    {"document-timestamp", "?n??", false, "a document time-stamp that shows something on page {page} was added: {field}"},
 	"signature":            {"signature", "ynyy", false, "a signature was added: {field}"},
 	"signature-visible":    {"signature", "ynyy", false, "a signature was added, with a picture of its own on page {page}: {field}"},
+	"signature-covers":     {"signature", "?n??", true, "the picture of the signature {field} covers too much of what page {page} shows"},
 	"signature-filled":     {"signature", "ynyy", true, "a signature was put into the field {field}"},
 	"signature-void":       {"form", "nnnn", false, "the field {field} was given something that is no signature of this file"},
 	"signature-changed":    {"signature", "nnnn", false, "the signature in the field {field} was changed ({name})"},
@@ -81,6 +85,7 @@ var table = map[string]rule{
 	"form-fill-other":  {"form-fill", "nnnn", true, "the field {field} shows something else than its value"},
 	"form-fill-odd":    {"form-fill", "?n??", true, "it cannot be told whether the field {field} shows its value ({name})"},
 	"form-fill-again":  {"form-fill", "?n??", true, "the field {field} had or showed something when it was signed, and now has or shows something else"},
+	"form-fill-anew":   {"form-fill", "?nyy", true, "the field {field} had or showed something when the document was certified, and now has or shows something else, which the certification permits"},
 	"form-fill-locked": {"form-fill", "?n??", true, "the field {field} was filled in, although it is read-only"},
 	"form-resources":   {"form", "yyyy", false, "resources for the form were added ({name})"},
 	"form-replaced":    {"form", "nnnn", false, "resources that fields of the form are drawn with were changed ({name})"},
@@ -125,6 +130,7 @@ var table = map[string]rule{
 	"encryption":    {"undefined", "nnnn", false, "the encryption of the document was changed"},
 	"actions":       {"action", "nnnn", false, "what runs when the document is opened or used was changed ({name})"},
 	"names":         {"content", "nnnn", false, "named parts of the document were changed ({name})"},
+	"names+":        {"form", "yyyy", false, "named appearances that nothing asks for were added"},
 	"attachments":   {"attachment", "nnnn", false, "the attached files were changed"},
 	"layers":        {"content", "nnnn", false, "the layers that are shown were changed"},
 	"display":       {"content", "nnnn", false, "the way in which the document is shown was changed ({name})"},
@@ -148,7 +154,10 @@ type difference struct {
 	field string
 	name  string
 	shows bool // for a new signature: it has a picture
-	again bool // for a field that was filled in: it had a value
+	// covers, for a new signature: with those before it, its picture covers too
+	// much of what the page shows.
+	covers bool
+	again  bool // for a field that was filled in: it had a value
 }
 
 // judge turns a difference into a change by the table.
@@ -159,6 +168,9 @@ func (r Rules) judge(d difference, revision int) ades.Change {
 	}
 	if d.again {
 		what = "form-fill-again"
+		if r.Certifies {
+			what = "form-fill-anew"
+		}
 	}
 	if table[what].lock && r.Locked != nil && r.Locked(d.field) {
 		what = "field-locked"
@@ -181,6 +193,8 @@ func (r Rules) seal(d difference, revision int) string {
 		return "timestamp-visible"
 	case s == Timestamp:
 		return "timestamp"
+	case d.covers:
+		return "signature-covers"
 	case d.shows && d.what == "signature":
 		return "signature-visible"
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/pdf/content"
 )
 
 // sketch is what the appearance of a button or of a list box may draw beside
@@ -62,7 +63,7 @@ func (d *sketch) take(p *painter, part []point, op string, round bool) string {
 	large := b.Width() >= 0.6*p.box.Width() && b.Height() >= 0.6*p.box.Height()
 	switch {
 	case round && large && fills && !p.wrote && d.marks == 0: // the ground of a radio button
-		p.paintGround(b)
+		p.ground = p.state.fill
 	case round && large && !fills: // its edge
 	case fills && standsOut(p.state.fill, p.ground), !fills && standsOut(p.state.stroke, p.ground):
 		d.marks++
@@ -144,8 +145,8 @@ func (d *sketch) write(text string) {
 }
 
 // curve takes a curve, which only buttons have, by its points.
-func (p *painter) curve(in instruction) string {
-	v, ok := numbers(in.args, map[string]int{"c": 6, "v": 4, "y": 4}[in.op])
+func (p *painter) curve(in content.Instruction) string {
+	v, ok := numbers(in.Args, map[string]int{"c": 6, "v": 4, "y": 4}[in.Op])
 	if !ok || p.sketch == nil || !p.sketch.button || len(p.path) == 0 || len(p.path) > 4096 {
 		return whyDrawing
 	}
@@ -254,6 +255,9 @@ func (c *comparison) listAgrees(m *model, f *field) string {
 			continue
 		}
 		v, err := m.doc.Resolve(ap.Get("N"))
+		if v == nil && err == nil && len(chosen) == 0 {
+			continue
+		}
 		s, ok := v.(*pdf.Stream)
 		if err != nil || !ok || len(ap.Entries) > 1 {
 			return whyAppearance

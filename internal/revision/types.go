@@ -58,14 +58,15 @@ var (
 )
 
 // mistyped finds a key whose value is of another type than the standard gives
-// it, and was not so before.
+// it, or stands elsewhere by itself, and was not so before.
 func (c *comparison) mistyped(was, is *pdf.Dict, types map[pdf.Name]kinds) (pdf.Name, bool) {
 	if is == nil {
 		return "", false
 	}
 	for _, e := range is.Entries {
 		want := types[e.Key]
-		if want != 0 && !c.new.isOf(e.Value, want) && !c.equal(c.get(was, e.Key), e.Value, e.Key) {
+		_, byRef := e.Value.(pdf.Ref)
+		if want != 0 && (!c.new.isOf(e.Value, want) || byRef && scalar(c.new, e.Value)) && !c.equal(c.get(was, e.Key), e.Value, e.Key) {
 			return e.Key, true
 		}
 	}

@@ -21,7 +21,7 @@ func TestTypes(t *testing.T) {
 		isBool:    func(*pdf.Update) pdf.Object { return pdf.Bool(true) },
 		isArray:   func(*pdf.Update) pdf.Object { return pdf.Array{pdf.Name("Yes")} },
 		isDict:    func(u *pdf.Update) pdf.Object { return u.New(pdf.NewDict()) },
-		isStream:  func(u *pdf.Update) pdf.Object { return u.New(content) },
+		isStream:  func(u *pdf.Update) pdf.Object { return u.New(drawing) },
 	}
 	places := []struct {
 		name   string

@@ -9,6 +9,7 @@ import (
 
 	"rogito.dev/rogito/internal/corpus"
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/pdf/content"
 )
 
 // written opens a document of one page whose catalog has more keys, and more
@@ -64,7 +65,7 @@ func TestEqual(t *testing.T) {
 		{"shorter array", "[1 2]", "[1]", nil, nil, false},
 	} {
 		w := &work{ctx: context.Background()}
-		view := func(d *pdf.Document) *view { return &view{d, make(map[place]pdf.Object)} }
+		view := func(d *pdf.Document) *view { return &view{Document: d, shared: make(map[place]pdf.Object)} }
 		a, err1 := newModel(view(written(t, "/Value "+c.a, c.moreA...)), 1, w)
 		b, err2 := newModel(view(written(t, "/Value "+c.b, c.moreB...)), 2, w)
 		if err1 != nil || err2 != nil {
@@ -131,7 +132,7 @@ func TestShownText(t *testing.T) {
 		doc := written(t, "/AP 10 0 R", fmt.Sprintf("<</BBox[0 0 100 20]/Resources<</Font<</F 11 0 R>>>>/Length %d>>\nstream\n%s\nendstream", len(c.code), c.code),
 			"<</Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>")
 		w := &work{ctx: context.Background()}
-		m, err := newModel(&view{doc, make(map[place]pdf.Object)}, 1, w)
+		m, err := newModel(&view{Document: doc, shared: make(map[place]pdf.Object)}, 1, w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,45 +149,17 @@ func TestShownText(t *testing.T) {
 	}
 }
 
-// A map whose codes stand for more than it may is none, and a dictionary that is
-// longer than any in a content stream is not read.
-func TestContentBounds(t *testing.T) {
-	for text, want := range map[string]int{
-		"<0000> <00FF> <0041> endbfrange":                                          256,
-		"<0000> <FFFF> <0041> endbfrange":                                          65536,
-		"<0000> <FFFF> <" + strings.Repeat("0041", 9) + "> endbfrange":             0,
-		"<0001> <" + strings.Repeat("0041", 256) + "> endbfchar":                   1,
-		"<0001> <" + strings.Repeat("0041", 257) + "> endbfchar":                   0,
-		"<0001> <0002> [<41> <" + strings.Repeat("0041", 257) + ">] endbfrange":    0,
-		strings.Repeat("<0001> <"+strings.Repeat("0041", 99)+"> endbfchar ", 9999): 0,
-	} {
-		if got := len(toUnicode([]byte(text))); got != want {
-			t.Errorf("%.40s…: %d codes, want %d", text, got, want)
-		}
-	}
-	d := &decoder{wide: toUnicode([]byte("<0001> <" + strings.Repeat("0041", 255) + "> endbfchar"))}
+// A code that stands for a long text, and comes a million times, is not read.
+func TestDecodedText(t *testing.T) {
+	d := &decoder{wide: content.ToUnicode([]byte("<0001> <" + strings.Repeat("0041", 255) + "> endbfchar"))}
 	if text, ok := d.decode(bytes.Repeat([]byte{0, 1}, 1<<20)); ok {
 		t.Errorf("two megabytes of codes are %d bytes of text", len(text))
 	}
-	for n, want := range map[int]bool{mostEntries - 1: true, mostEntries + 1: false} {
-		var b strings.Builder
-		for i := range n {
-			fmt.Fprintf(&b, "/A%d 1 ", i)
-		}
-		if _, ok := tokens([]byte("/P << " + b.String() + ">> BDC")); ok != want {
-			t.Errorf("a dictionary of %d entries: %v", n, ok)
-		}
-	}
 }
 
-func FuzzTokens(f *testing.F) {
-	f.Add([]byte("/Tx BMC q BT /F 10 Tf 0 g 2 4 Td [(1)-20<30>] TJ ET Q EMC << /A [1 2] >> BDC"))
-	f.Add([]byte("1 begincodespacerange <0000> <ffff> endcodespacerange 1 beginbfrange <0000> <0005> <0041> endbfrange"))
-	f.Fuzz(func(_ *testing.T, b []byte) {
-		tokens(b)
-		toUnicode(b)
-		parseDA(b)
-	})
+func FuzzDefaultAppearance(f *testing.F) {
+	f.Add([]byte("/Helv 12 Tf 0 g"))
+	f.Fuzz(func(_ *testing.T, b []byte) { parseDA(b) })
 }
 
 // FuzzCompare compares the revisions of whatever opens.

@@ -1,6 +1,9 @@
 package revision
 
 import (
+	"errors"
+
+	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/pdf"
 )
 
@@ -8,7 +11,8 @@ import (
 // parsed once for all revisions.
 type view struct {
 	*pdf.Document
-	shared map[place]pdf.Object
+	shared  map[place]pdf.Object
+	lenient bool // what cannot be read is null, as it is to readers
 }
 
 // place is where an object stands, or the stream that holds it.
@@ -29,13 +33,19 @@ func (v *view) Get(ref pdf.Ref) (pdf.Object, error) {
 	if at.Stream != 0 {
 		holder, _ := v.Where(at.Stream)
 		p.holder, p.offset = holder.Ref, holder.Offset
-	} else if at.Ref.Gen != ref.Gen {
+	} else if at.Ref.Gen != ref.Gen && !v.lenient {
 		return nil, nil
+	} else {
+		p.ref = ref
 	}
 	if o, ok := v.shared[p]; ok {
 		return o, nil
 	}
 	o, err := v.Document.Get(ref)
+	var malformed *ades.MalformedError
+	if v.lenient && errors.As(err, &malformed) {
+		o, err = nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -145,6 +155,9 @@ const deepest = 3000
 // of is the newest revision that wrote anything in the closure of an object
 // that stands under a key.
 func (c *closures) of(num int, key pdf.Name) int {
+	if c == nil {
+		return never
+	}
 	at := node(num, key)
 	if n, ok := c.newest[at]; ok {
 		return n

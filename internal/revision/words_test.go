@@ -4,14 +4,14 @@ import (
 	"testing"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/internal/revision"
-	"rogito.dev/rogito/report"
 )
 
 // TestWords: every line of the table is said in Italian as well.
 func TestWords(t *testing.T) {
 	for what, english := range revision.Words() {
-		got := report.Italian.Change(ades.Change{What: what, Description: english})
+		got := finding.ChangeText("it", ades.Change{What: what, Description: english})
 		if got == english {
 			t.Errorf("%s has no Italian", what)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/pdf"
-	"rogito.dev/rogito/internal/revision"
+	"rogito.dev/rogito/internal/pdf/content"
 )
 
 // Page is a page as a viewer shows it, rotation applied. Lengths are points, from
@@ -48,18 +48,13 @@ type Field struct {
 
 // Bounds on what is drawn of a page.
 const (
-	mostLines   = 3000
-	mostText    = 128 << 10
-	mostBoxes   = 1500
-	mostFields  = 500
-	mostContent = 8 << 20
-	deepest     = 6 // forms within forms
-	mostForms   = 200
-	mostWork    = 20_000_000 // see pay
-	often       = 4096       // work between two looks at the context
-	streamWork  = 256        // to find and decode a stream, beside its bytes
-	entryWork   = 32         // to keep what a code of a font stands for, or how wide it is
-	mostName    = 320        // bytes of a name that are read
+	mostLines  = 3000
+	mostText   = 128 << 10
+	mostBoxes  = 1500
+	mostFields = 500
+	mostWork   = 20_000_000 // see pay
+	often      = 4096       // work between two looks at the context
+	mostName   = 320        // bytes of a name that are read
 )
 
 // Draw sketches a page, counted from 1 and, below 0, from the end. A document
@@ -87,89 +82,33 @@ func Draw(ctx context.Context, src ades.Source, page int, password string) (*Pag
 	}
 	out := &Page{Number: number, Count: count}
 	out.Width, out.Height = p.Visible()
-	a := &artist{ctx: ctx, doc: doc, out: out, base: shown(p), fonts: map[any]*font{}}
-	a.paint(a.contents(p.Dict), resources(doc, p.Dict), a.base, 0)
+	a := &artist{ctx: ctx, doc: doc, out: out, base: shown(p)}
+	w := &content.Walker{Source: doc, Pay: a.pay, See: a.see}
+	w.Follow(w.Contents(p.Dict), resources(doc, p.Dict), a.base, pdf.Rect{URX: out.Width, URY: out.Height})
 	a.endLine()
 	a.annotations(p.Dict)
 	return out, ctx.Err()
 }
 
-// matrix takes x and y to ax+cy+e and bx+dy+f.
-type matrix [6]float64
-
-// times applies m first, then n.
-func (m matrix) times(n matrix) matrix {
-	return matrix{
-		m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3],
-		m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3],
-		m[4]*n[0] + m[5]*n[2] + n[4], m[4]*n[1] + m[5]*n[3] + n[5],
-	}
-}
-
-func (m matrix) at(x, y float64) (float64, float64) {
-	return m[0]*x + m[2]*y + m[4], m[1]*x + m[3]*y + m[5]
-}
-
-// box is what a rectangle becomes, or a box around it.
-func (m matrix) box(r pdf.Rect) Box {
-	x0, y0 := math.Inf(1), math.Inf(1)
-	x1, y1 := math.Inf(-1), math.Inf(-1)
-	for _, c := range [][2]float64{{r.LLX, r.LLY}, {r.URX, r.LLY}, {r.LLX, r.URY}, {r.URX, r.URY}} {
-		x, y := m.at(c[0], c[1])
-		x0, y0, x1, y1 = min(x0, x), min(y0, y), max(x1, x), max(y1, y)
-	}
-	return Box{x0, y0, x1 - x0, y1 - y0}
+// box is a rectangle as it is shown.
+func box(m content.Matrix, r pdf.Rect) Box {
+	b := m.Box(r)
+	return Box{b.LLX, b.LLY, b.Width(), b.Height()}
 }
 
 // shown takes user space to what a viewer shows, from the upper left corner: the
 // inverse of pdf.Page.Place, upside down.
-func shown(p *pdf.Page) matrix {
+func shown(p *pdf.Page) content.Matrix {
 	b := p.CropBox
 	switch p.Rotate {
 	case 90:
-		return matrix{0, 1, 1, 0, -b.LLY, -b.LLX}
+		return content.Matrix{0, 1, 1, 0, -b.LLY, -b.LLX}
 	case 180:
-		return matrix{-1, 0, 0, 1, b.URX, -b.LLY}
+		return content.Matrix{-1, 0, 0, 1, b.URX, -b.LLY}
 	case 270:
-		return matrix{0, -1, -1, 0, b.URY, b.URX}
+		return content.Matrix{0, -1, -1, 0, b.URY, b.URX}
 	}
-	return matrix{1, 0, 0, -1, -b.LLX, b.URY}
-}
-
-// contents are the content streams of a page, one after the other.
-func (a *artist) contents(page *pdf.Dict) []byte {
-	o, _ := a.doc.Resolve(page.Get("Contents"))
-	list, several := o.(pdf.Array)
-	if !several {
-		list = pdf.Array{o}
-	}
-	var all []byte
-	for _, one := range list {
-		if all = append(append(all, a.data(one)...), '\n'); len(all) > mostContent {
-			return all[:mostContent]
-		}
-		if a.over {
-			break
-		}
-	}
-	return all
-}
-
-// data is what a stream holds; nothing where it cannot be read, or is too much.
-func (a *artist) data(o pdf.Object) []byte {
-	if !a.pay(streamWork) {
-		return nil
-	}
-	o, _ = a.doc.Resolve(o)
-	s, ok := o.(*pdf.Stream)
-	if !ok {
-		return nil
-	}
-	b, err := a.doc.Data(s)
-	if err != nil || !a.pay(len(b)) {
-		return nil
-	}
-	return b
+	return content.Matrix{1, 0, 0, -1, -b.LLX, b.URY}
 }
 
 // resources of a page, its own or inherited.
@@ -195,17 +134,15 @@ func dict(doc *pdf.Document, o pdf.Object) *pdf.Dict {
 
 // artist follows the content of a page.
 type artist struct {
-	ctx   context.Context
-	work  int
-	over  bool // nothing more is looked at
-	doc   *pdf.Document
-	out   *Page
-	base  matrix // user space of the page to what is shown
-	fonts map[any]*font
-	forms int
-	text  int
-	line  *Line // under way
-	end   [2]float64
+	ctx  context.Context
+	work int
+	over bool // nothing more is looked at
+	doc  *pdf.Document
+	out  *Page
+	base content.Matrix // user space of the page to what is shown
+	text int
+	line *Line // under way
+	end  [2]float64
 }
 
 // pay counts work: an operator, a byte of a stream, an entry that is passed over
@@ -220,104 +157,24 @@ func (a *artist) pay(n int) bool {
 	return !a.over
 }
 
-// names are the entries of a dictionary of resources that were asked for.
-type names struct {
-	*pdf.Dict
-	known map[pdf.Name]pdf.Object
-}
-
-// find is an entry; a dictionary is gone through once for each of its names.
-func (a *artist) find(n names, o pdf.Object) pdf.Object {
-	name, _ := o.(pdf.Name)
-	found, ok := n.known[name]
-	if !ok && n.Dict != nil && a.pay(len(n.Entries)) {
-		found = n.Get(name)
-		n.known[name] = found
-	}
-	return found
-}
-
-// state is what a content stream can save and bring back.
-type state struct {
-	ctm                             matrix
-	tm, lm                          matrix // of text
-	font                            *font
-	size, leading, rise             float64
-	stretch, charSpread, wordSpread float64
-	hidden                          bool
-	path                            []Box
-	penX, penY                      float64
-}
-
-func (a *artist) paint(content []byte, res *pdf.Dict, ctm matrix, depth int) {
-	now := state{ctm: ctm, stretch: 1}
-	var stack []state
-	fonts, objects := names{dict(a.doc, res.Get("Font")), map[pdf.Name]pdf.Object{}}, names{dict(a.doc, res.Get("XObject")), map[pdf.Name]pdf.Object{}}
-	revision.Instructions(content, func(op string, args []pdf.Object) bool {
-		n := a.numbers(args)
-		switch op {
-		case "q":
-			if len(stack) < 64 {
-				stack = append(stack, now)
-			}
-		case "Q":
-			if len(stack) > 0 {
-				now, stack = stack[len(stack)-1], stack[:len(stack)-1]
-			}
-		case "cm":
-			if len(n) == 6 {
-				now.ctm = matrix(n).times(now.ctm)
-			}
-		case "Do":
-			if len(args) == 1 {
-				a.object(a.find(objects, args[0]), res, now.ctm, depth)
-			}
-		case "Tf":
-			if len(args) == 2 {
-				now.font = a.font(a.find(fonts, args[0]))
-				now.size, _ = a.doc.Number(args[1])
-			}
-		default:
-			if !a.writing(&now, op, args, n) {
-				a.drawing(&now, op, n)
-			}
-		}
-		return a.pay(1+len(args)) && len(a.out.Lines) < mostLines && a.text < mostText
-	})
-}
-
-// object draws a picture as a box, and what stands in a form.
-func (a *artist) object(o pdf.Object, outer *pdf.Dict, ctm matrix, depth int) {
-	o, _ = a.doc.Resolve(o)
-	s, ok := o.(*pdf.Stream)
-	if !ok {
-		return
-	}
-	if a.doc.Name(s.Dict.Get("Subtype")) == "Image" {
-		b := ctm.box(pdf.Rect{URX: 1, URY: 1})
+// see puts a piece of ink on the page; false when there is no more room.
+func (a *artist) see(p content.Piece) bool {
+	b := Box{p.Box.LLX, p.Box.LLY, p.Box.Width(), p.Box.Height()}
+	switch p.Kind {
+	case content.Text:
+		a.write(p)
+	case content.Picture:
 		if len(a.out.Pictures) < mostBoxes && a.visible(b) {
 			a.out.Pictures = append(a.out.Pictures, b)
 		}
-		return
-	}
-	if a.forms++; depth >= deepest || a.forms > mostForms || a.doc.Name(s.Dict.Get("Subtype")) != "Form" {
-		return
-	}
-	data := a.data(s)
-	if len(data) == 0 || len(data) > mostContent {
-		return
-	}
-	if m, _ := a.doc.Array(s.Dict.Get("Matrix")); len(m) == 6 {
-		if n := a.numbers(m); len(n) == 6 {
-			ctm = matrix(n).times(ctm)
+	case content.Stroke, content.Fill:
+		straight := p.Whole || p.Kind == content.Stroke && min(b.Width, b.Height) <= 3*p.Width
+		// A ground that fills the page would hide nothing and help nobody.
+		if straight && len(a.out.Rules) < mostBoxes && a.visible(b) && (b.Width < 0.95*a.out.Width || b.Height < 0.95*a.out.Height) {
+			a.out.Rules = append(a.out.Rules, b)
 		}
 	}
-	res := dict(a.doc, s.Dict.Get("Resources"))
-	if res == nil {
-		res = outer
-	}
-	a.endLine()
-	a.paint(data, res, ctm, depth+1)
+	return len(a.out.Lines) < mostLines && a.text < mostText
 }
 
 // visible says that a box lies at least partly on the page, and is a size that
@@ -329,48 +186,6 @@ func (a *artist) visible(b Box) bool {
 		}
 	}
 	return b.X < a.out.Width && b.Y < a.out.Height && b.X+b.Width > 0 && b.Y+b.Height > 0
-}
-
-func (a *artist) numbers(args []pdf.Object) []float64 {
-	out := make([]float64, 0, len(args))
-	for _, o := range args {
-		n, ok := a.doc.Number(o)
-		if !ok {
-			return nil
-		}
-		out = append(out, n)
-	}
-	return out
-}
-
-// drawing follows straight lines and rectangles; curves are left out.
-func (a *artist) drawing(s *state, op string, n []float64) {
-	add := func(r pdf.Rect) {
-		if b := s.ctm.box(r); len(s.path) < 200 && a.visible(b) {
-			s.path = append(s.path, b)
-		}
-	}
-	switch {
-	case op == "re" && len(n) == 4:
-		add(pdf.Rect{LLX: min(n[0], n[0]+n[2]), LLY: min(n[1], n[1]+n[3]), URX: max(n[0], n[0]+n[2]), URY: max(n[1], n[1]+n[3])})
-	case op == "m" && len(n) == 2:
-		s.penX, s.penY = n[0], n[1]
-	case op == "l" && len(n) == 2:
-		if n[0] == s.penX || n[1] == s.penY {
-			add(pdf.Rect{LLX: min(s.penX, n[0]), LLY: min(s.penY, n[1]), URX: max(s.penX, n[0]), URY: max(s.penY, n[1])})
-		}
-		s.penX, s.penY = n[0], n[1]
-	case op == "S" || op == "s" || op == "f" || op == "F" || op == "f*" || strings.HasPrefix(op, "B") && op != "BT" && op != "BMC" && op != "BDC" && op != "BX" || strings.HasPrefix(op, "b"):
-		for _, b := range s.path {
-			// A ground that fills the page would hide nothing and help nobody.
-			if len(a.out.Rules) < mostBoxes && (b.Width < 0.95*a.out.Width || b.Height < 0.95*a.out.Height) {
-				a.out.Rules = append(a.out.Rules, b)
-			}
-		}
-		s.path = nil
-	case op == "n":
-		s.path = nil
-	}
 }
 
 // annotations draws the fields of a page.
@@ -385,7 +200,7 @@ func (a *artist) annotations(page *pdf.Dict) {
 			continue
 		}
 		r, ok := a.doc.Rect(d.Get("Rect"))
-		b := a.base.box(r)
+		b := box(a.base, r)
 		if !ok || !a.visible(b) || b.Width < 1 || b.Height < 1 {
 			continue
 		}

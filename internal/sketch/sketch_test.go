@@ -27,7 +27,7 @@ func onePage(rotate int, content string) []byte {
 		fmt.Sprintf("<< /Length %d >>\nstream\n%s\nendstream", len(content), content),
 		"<< /Type /Font /Subtype /Type1 /BaseFont /Courier /Encoding /WinAnsiEncoding >>",
 		"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /Length 1 >>\nstream\n0\nendstream",
-		"<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Matrix [1 0 0 1 0 50] /Length 34 >>\nstream\nBT /F 10 Tf 100 300 Td (form) Tj ET\nendstream",
+		"<< /Type /XObject /Subtype /Form /BBox [0 0 600 800] /Matrix [1 0 0 1 0 50] /Length 34 >>\nstream\nBT /F 10 Tf 100 300 Td (form) Tj ET\nendstream",
 		"<< /Type /Annot /Subtype /Widget /FT /Sig /T (second) /Rect [100 150 200 190] /V << /Name (Anna <b>) >> >>",
 		"<< /Type /Annot /Subtype /Widget /FT /Tx /T (a) /Rect [60 110 160 130] >>",
 	}, "")

@@ -3,45 +3,91 @@
 package visible
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
+// blank are letters that have no ink: they are read as a space, or not at all.
+var blank = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{0x034f, 0x034f, 1},
+		{0x115f, 0x1160, 1},
+		{0x17b4, 0x17b5, 1},
+		{0x180b, 0x180f, 1},
+		{0x2028, 0x2029, 1},
+		{0x2800, 0x2800, 1},
+		{0x3164, 0x3164, 1},
+		{0xfe00, 0xfe0f, 1},
+		{0xffa0, 0xffa0, 1},
+	},
+	R32: []unicode.Range32{{0xe0100, 0xe01ef, 1}},
+}
+
 // hidden says that a character is not shown but does something: it commands a
-// terminal (C0, C1, DEL), turns the direction of writing (Unicode TR 36, 2.7) or
-// ends a line.
+// terminal (C0, C1, DEL), turns the direction of writing (Unicode TR 36, 2.7),
+// ends a line, or stands in a word without being seen.
 func hidden(r rune) bool {
-	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(blank, r)
 }
 
-// Text shows each of them as U+FFFD. Lines and tabs stay.
-func Text(s string) string {
-	return strings.Map(func(r rune) rune {
-		if hidden(r) {
-			return utf8.RuneError
-		}
-		return r
-	}, s)
+// acting is hidden for whole texts, in which lines end, and emoji and some
+// scripts need joiners and variants.
+func acting(r rune) bool {
+	switch r {
+	case '\n', '\t':
+		return false
+	case '\u200b', '\u2028', '\u2029', '\u2060', '\ufeff':
+		return true
+	}
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// Line is Text for what must stay on one line and in one column.
-func Line(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return utf8.RuneError
+// escaped shows such characters, and bytes that are no UTF-8, as an escape.
+func escaped(s string, hidden func(rune) bool) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return hidden(r) || r == utf8.RuneError }) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[0])
+		case !hidden(r):
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
 		}
-		return r
-	}, Text(s))
+		s = s[n:]
+	}
+	return b.String()
 }
+
+// Text is a text of ours in which there may be something of strangers. Lines and
+// tabs stay.
+func Text(s string) string { return escaped(s, acting) }
+
+// Line is a text of strangers: on one line, in one column, and nothing in it
+// that is not seen.
+func Line(s string) string { return escaped(s, hidden) }
 
 // Name is what of a text can be part of a file's name anywhere: neither a
 // separator nor what a file system or a shell takes for something else, nothing
 // that is not seen, at most 100 characters.
 func Name(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !unicode.IsPrint(r) || unicode.Is(unicode.Cf, r) || strings.ContainsRune(`/\:*?"<>|`, r) {
+		if r == utf8.RuneError || !unicode.IsPrint(r) || hidden(r) || strings.ContainsRune(`/\:*?"<>|`, r) {
 			return '_'
 		}
 		return r

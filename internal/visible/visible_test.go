@@ -11,8 +11,16 @@ var harmful = []rune{0, 7, 8, '\r', 0x1b, 0x7f, 0x85, 0x9b, 0x9d, 0x200e, 0x200f
 
 func TestText(t *testing.T) {
 	for _, r := range harmful {
-		if got := Text("a" + string(r) + "b"); got != "a\uFFFDb" {
+		got := Text("a" + string(r) + "b")
+		if strings.ContainsRune(got, r) || !strings.HasPrefix(got, `a\`) || !strings.HasSuffix(got, "b") || Line(got) != got {
 			t.Errorf("%U: %q", r, got)
+		}
+	}
+	for in, want := range map[string]string{
+		"a\nb\tc\r": `a\nb\tc\r`, "x\u202ey\u200d": `x\u202ey\u200d`, "\xffè": `\xffè`, "\U000e0041": `\U000e0041`, "\u3164": `\u3164`, "città": "città",
+	} {
+		if got := Line(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
 	for _, good := range []string{"", "plain", "città\tè\nperché", "漢字", "שלום", "👩\u200d👩"} {

@@ -1,20 +1,17 @@
 package xmldom
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
-	"unsafe"
 )
 
 const (
 	nameStart = 1 << iota
 	nameChar
 	space
-	control   // not allowed in XML 1.0
-	asciiName // a nameChar of ASCII
+	control // not allowed in XML 1.0
 )
 
 var class = func() (t [256]uint8) {
@@ -28,9 +25,6 @@ var class = func() (t [256]uint8) {
 			t[c] = space
 		case c < 0x20:
 			t[c] = control
-		}
-		if c < 0x80 && t[c]&nameChar != 0 {
-			t[c] |= asciiName
 		}
 	}
 	return t
@@ -71,23 +65,11 @@ func firstInvalid(s string) int {
 	return len(s)
 }
 
-// controlAt looks at eight bytes at a time for one below the space.
+// controlAt is where the first character below the space stands that is no
+// white space, or -1.
 func controlAt(s string) int {
-	b := unsafe.Slice(unsafe.StringData(s), len(s))
-	i := 0
-	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:])
-		if (w-0x2020202020202020)&^w&0x8080808080808080 == 0 {
-			continue
-		}
-		for j := i; j < i+8; j++ {
-			if class[b[j]]&control != 0 {
-				return j
-			}
-		}
-	}
-	for ; i < len(b); i++ {
-		if class[b[i]]&control != 0 {
+	for i := range len(s) {
+		if s[i] < ' ' && class[s[i]]&control != 0 {
 			return i
 		}
 	}
@@ -98,6 +80,12 @@ func controlAt(s string) int {
 func isChar(r rune) bool {
 	return r == '\t' || r == '\n' || r == '\r' || 0x20 <= r && r <= 0xD7FF ||
 		0xE000 <= r && r <= 0xFFFD || 0x10000 <= r && r <= 0x10FFFF
+}
+
+// IsName says whether a text is an XML name without a colon, as an Id is.
+func IsName(s string) bool {
+	d, err := Parse([]byte("<"+s+"/>"), Limits{}) // the parser knows what a name is
+	return err == nil && d.Root().Name.QName == s && d.Root().Name.Prefix == ""
 }
 
 // validName checks the non-ASCII characters of a name.

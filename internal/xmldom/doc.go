@@ -80,7 +80,6 @@ type Document struct {
 	enc    encoding
 	ids    map[string][]*Node
 	marked bool // there is something else than elements and text in the root
-	folded bool // some node is Folded
 	origin *Origin
 	raw    []byte
 	memory []*memory // from the pool

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
-	"unsafe"
 
 	textenc "golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
@@ -44,7 +43,7 @@ func decode(b []byte) (string, encoding, error) {
 		name := declaredEncoding(b[3:])
 		switch strings.ToLower(name) {
 		case "", "utf-8", "utf8":
-			return text(b[3:]), encoding{bom: b[:3:3]}, nil
+			return string(b[3:]), encoding{bom: b[:3:3]}, nil
 		}
 		return "", encoding{}, fmt.Errorf("has the byte order mark of UTF-8 but declares %q", clip(name))
 	case bytes.HasPrefix(b, []byte("\xFE\xFF")):
@@ -59,23 +58,20 @@ func decode(b []byte) (string, encoding, error) {
 	name := declaredEncoding(b)
 	switch strings.ToLower(name) {
 	case "", "utf-8", "utf8":
-		return text(b), encoding{}, nil
+		return string(b), encoding{}, nil
 	case "us-ascii", "ascii", "ansi_x3.4-1968", "iso-ir-6", "iso646-us", "csascii":
 		for _, c := range b {
 			if c >= 0x80 {
 				return "", encoding{}, errors.New("declares ASCII but is not")
 			}
 		}
-		return text(b), encoding{}, nil
+		return string(b), encoding{}, nil
 	}
 	return fromDeclared(b, name)
 }
 
 // maxDeclaration is where an XML declaration must have ended.
 const maxDeclaration = 1024
-
-// text looks at bytes that nobody will change as a string.
-func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // fromDeclared decodes an encoding of one byte a character.
 func fromDeclared(b []byte, name string) (string, encoding, error) {

@@ -16,7 +16,6 @@ const (
 	Text // character data or a CDATA section; neighbours are not merged
 	Comment
 	ProcInst
-	Folded // elements, and white space between and behind them, that are not kept apart: see Skim
 )
 
 // Name is an element's or attribute's name with its namespace. Names are
@@ -67,7 +66,7 @@ type Node struct {
 type extra struct {
 	attrs    []Attr
 	bindings []Binding
-	origin   *Origin // of the document node, and of what is folded
+	origin   *Origin // of the document node
 }
 
 // Origin is what a tree was read from.
@@ -81,9 +80,7 @@ type Origin struct {
 	// it they may.
 	NoColon bool
 
-	names  []*Name // every one in use, some more than once
-	keep   string  // see Skim
-	wanted bool
+	names []*Name // every one in use, some more than once
 }
 
 // maxDeclared bounds the list of declared prefixes: it is searched for each.
@@ -162,9 +159,7 @@ func (n *Node) Elements() iter.Seq[*Node] {
 			return
 		}
 		for c := n.First; c != nil; c = c.Next {
-			if c.Kind == Folded {
-				c.Want()
-			} else if c.Kind == Element && !yield(c) {
+			if c.Kind == Element && !yield(c) {
 				return
 			}
 		}
@@ -228,9 +223,7 @@ func (n *Node) after(top *Node) *Node {
 func (n *Node) Descendants(space, local string) []*Node {
 	var found []*Node
 	for c := range n.All() {
-		if c.Kind == Folded && c.Origin().keep != space {
-			c.Want()
-		} else if c != n && c.Is(space, local) {
+		if c != n && c.Is(space, local) {
 			found = append(found, c)
 		}
 	}
@@ -251,10 +244,7 @@ func (n *Node) Text() string {
 	}
 	var b strings.Builder
 	for c := range n.All() {
-		switch c.Kind {
-		case Folded:
-			c.Want()
-		case Text:
+		if c.Kind == Text {
 			b.WriteString(c.Data)
 		}
 	}
@@ -307,21 +297,15 @@ func (n *Node) step() string {
 		return "node()"
 	}
 	pos, more := 1, false
-	var folded *Node
 	for c := n.Parent.First; c != nil; c = c.Next {
 		switch {
 		case c == n:
 			more = true
-		case c.Kind == Folded:
-			folded = c
 		case c.Kind == Element && c.Name.Local == n.Name.Local && more:
 			return fmt.Sprintf("%s[%d]", n.Name.Local, pos)
 		case c.Kind == Element && c.Name.Local == n.Name.Local:
 			pos++
 		}
-	}
-	if folded != nil && folded.Origin().folds(n.Name.Local) {
-		folded.Want()
 	}
 	if pos > 1 {
 		return fmt.Sprintf("%s[%d]", n.Name.Local, pos)

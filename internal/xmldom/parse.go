@@ -11,8 +11,8 @@ import (
 	"rogito.dev/rogito/internal/limits"
 )
 
-// Parse reads a document. The bytes must not be changed afterwards: the tree
-// refers to them. It fails with a *SyntaxError, which wraps ErrDoctype,
+// Parse reads a document. The bytes must not be changed afterwards: the document
+// keeps them. It fails with a *SyntaxError, which wraps ErrDoctype,
 // ErrEntity or ErrLimit where one of them is the reason.
 func Parse(b []byte, lim Limits) (*Document, error) {
 	return ParseContext(context.Background(), b, lim)
@@ -22,10 +22,6 @@ func Parse(b []byte, lim Limits) (*Document, error) {
 // limits.Budget until Release, and the work ends with it. Then the error wraps
 // limits.ErrBudget, or is the context's.
 func ParseContext(ctx context.Context, b []byte, lim Limits) (*Document, error) {
-	return read(ctx, b, lim, nil)
-}
-
-func read(ctx context.Context, b []byte, lim Limits, skim *skimmer) (*Document, error) {
 	lim = lim.withDefaults()
 	if len(b) > lim.Size || len(b) > math.MaxInt32/2 {
 		return nil, &SyntaxError{Line: 1, Err: fmt.Errorf("%w: %d bytes", ErrLimit, len(b))}
@@ -34,19 +30,12 @@ func read(ctx context.Context, b []byte, lim Limits, skim *skimmer) (*Document, 
 	if err != nil {
 		return nil, &SyntaxError{Line: 1, Err: err}
 	}
-	p := parser{ctx: ctx, s: text, lim: lim, skim: skim, names: make(map[string]*Name, min(64, len(text)/32))}
+	p := parser{ctx: ctx, s: text, lim: lim, names: make(map[string]*Name, min(64, len(text)/32))}
 	p.d = &Document{text: text, enc: enc, raw: b, ids: map[string][]*Node{}, budget: limits.BudgetOf(ctx)}
 	p.origin = &Origin{Text: text}
 	p.d.origin = p.origin
-	if skim != nil {
-		p.origin.keep = skim.keep
-	}
 	p.d.Node = &Node{Kind: DocumentNode, End: uint32(len(text)), InnerEnd: uint32(len(text)), extra: &extra{origin: p.origin}}
-	err = nil
-	if enc.codec != nil { // a second copy of the text
-		err = p.d.spend(len(text))
-	}
-	if err == nil {
+	if err = p.d.spend(len(text)); err == nil { // a second copy of it
 		err = p.run()
 	}
 	if err != nil {
@@ -80,7 +69,6 @@ type parser struct {
 	canonical bool // the start tag at hand is spelled as canonical XML would
 	origin    *Origin
 
-	skim   *skimmer // nil: everything becomes a node
 	names  map[string]*Name
 	recent [64]*Name // a cheaper look at names first
 	scope  []Binding
@@ -112,15 +100,9 @@ func (p *parser) run() error {
 	if err := p.declaration(); err != nil {
 		return err
 	}
-	if p.skim != nil && !p.noCR {
-		p.skim = nil // canonical XML has none
-	}
 	for p.i < len(p.s) {
 		var err error
 		if p.s[p.i] == '<' {
-			if p.skim != nil && p.fold() {
-				continue
-			}
 			err = p.markup()
 		} else {
 			err = p.text()

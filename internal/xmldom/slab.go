@@ -1,8 +1,8 @@
 package xmldom
 
 import (
+	"reflect"
 	"sync"
-	"unsafe"
 )
 
 // memory is room for the tree of a document of some size. It is used again,
@@ -20,10 +20,10 @@ type memory struct {
 var memories = sync.Pool{New: func() any { return new(memory) }}
 
 // What the pieces of a tree weigh.
-const (
-	nodeSize  = int(unsafe.Sizeof(Node{}))
-	extraSize = int(unsafe.Sizeof(extra{}))
-	attrSize  = int(unsafe.Sizeof(Attr{}))
+var (
+	nodeSize  = int(reflect.TypeFor[Node]().Size())
+	extraSize = int(reflect.TypeFor[extra]().Size())
+	attrSize  = int(reflect.TypeFor[Attr]().Size())
 )
 
 // room makes room for nodes, about as many as are still expected.

@@ -37,9 +37,6 @@ func (p *parser) startTag() error {
 		return nil
 	}
 	n.written = n.written && p.canonical
-	if p.skim != nil {
-		p.skim.enter(p, n)
-	}
 	if p.depth++; p.depth > p.lim.Depth {
 		return fmt.Errorf("%w: nested deeper than %d", ErrLimit, p.lim.Depth)
 	}
@@ -287,9 +284,6 @@ func (p *parser) endTag() error {
 	p.leave()
 	p.depth--
 	p.last, p.cur = n, up
-	if p.skim != nil {
-		p.skim.leave(n)
-	}
 	return nil
 }
 

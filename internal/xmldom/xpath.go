@@ -24,9 +24,6 @@ func (d *Document) Select(expr string, prefixes map[string]string) ([]*Node, err
 // SelectContext is Select under a context. It also tells how many steps the
 // evaluation took.
 func (d *Document) SelectContext(ctx context.Context, expr string, prefixes map[string]string) (found []*Node, steps int, err error) {
-	if d.folded {
-		d.Want()
-	}
 	if len(expr) > limits.XPathLength {
 		return nil, 0, fmt.Errorf("%w: XPath of %d characters", ErrLimit, len(expr))
 	}

@@ -146,18 +146,6 @@ func (c *canonicalizer) node(n *xmldom.Node, in bool) {
 			return
 		}
 		c.element(n, in)
-	case xmldom.Folded:
-		if !in {
-			return // nothing in it is kept
-		}
-		switch uses, canonical := n.AsWritten(); {
-		case c.origin == nil || !c.declare(uses):
-			n.Want()
-		case canonical:
-			c.text(c.origin.Text[n.Start:n.End])
-		default:
-			c.folded(c.origin.Text[n.Start:n.End])
-		}
 	case xmldom.Text:
 		if in {
 			c.buf = textEscapes.append(c.buf, n.Data)
@@ -174,13 +162,17 @@ func (c *canonicalizer) node(n *xmldom.Node, in bool) {
 	}
 }
 
+// fewPrefixes may be in use in what is taken as it is written. Each has to be
+// looked for among the declarations in force, of which a hostile document has many.
+const fewPrefixes = 4
+
 // asWritten reports whether the text of an element is its canonical form here:
 // it is spelled so, nothing in it is left out, and whatever prefixes it uses
 // were declared around it. Of the XML that programs write that is nearly all
 // (50 KB: 20 µs, not 130).
 func (c *canonicalizer) asWritten(n *xmldom.Node) bool {
 	uses, ok := n.AsWritten()
-	if !ok || bits.OnesCount32(uses) > xmldom.FewPrefixes || c.origin == nil || c.set.Keep != nil || c.orphan(n) || c.dropped != nil {
+	if !ok || bits.OnesCount32(uses) > fewPrefixes || c.origin == nil || c.set.Keep != nil || c.orphan(n) || c.dropped != nil {
 		return false
 	}
 	for _, d := range c.set.Drop {
@@ -220,24 +212,6 @@ func (c *canonicalizer) declared(prefix string) bool {
 		}
 	}
 	return uri == ""
-}
-
-// folded takes over what is canonical but for elements that are written as <a/> or
-// <a />. They are told by their last two characters, which stand together nowhere
-// else in what is folded.
-func (c *canonicalizer) folded(s string) {
-	for {
-		end := strings.Index(s, "/>")
-		if end < 0 {
-			c.text(s)
-			return
-		}
-		tag := strings.TrimSuffix(s[strings.LastIndexByte(s[:end], '<')+1:end], " ")
-		c.text(strings.TrimSuffix(s[:end], " "))
-		name, _, _ := strings.Cut(tag, " ")
-		c.buf = append(append(append(c.buf, "></"...), name...), '>')
-		s = s[end+2:]
-	}
 }
 
 // text takes over text as it is.
@@ -463,29 +437,11 @@ var (
 
 func (e *escapes) append(buf []byte, s string) []byte {
 	last := 0
-	for i := 0; i < len(s); i++ {
-		// Bytes that need nothing, eight at once: one by one they were 5 % of reading
-		// XAdES-B.
-		for i+8 <= len(s) && plain(uint64(s[i])|uint64(s[i+1])<<8|uint64(s[i+2])<<16|uint64(s[i+3])<<24|
-			uint64(s[i+4])<<32|uint64(s[i+5])<<40|uint64(s[i+6])<<48|uint64(s[i+7])<<56) {
-			i += 8
-		}
-		if i == len(s) {
-			break
-		}
+	for i := range len(s) {
 		if with := e[s[i]]; with != "" {
 			buf = append(append(buf, s[last:i]...), with...)
 			last = i + 1
 		}
 	}
 	return append(buf, s[last:]...)
-}
-
-// plain reports whether none of eight bytes is one that text or attributes
-// escape. It may be false for others, too: all control characters.
-func plain(x uint64) bool {
-	const ones, high = 0x0101010101010101, 0x8080808080808080
-	amp, quote, angle := x^ones*'&', x^ones*'"', x&^(ones*2)^ones*'<'
-	low := x - ones*' ' // a borrow goes upwards only, and only from a byte that is low itself
-	return ((amp-ones)&^amp|(quote-ones)&^quote|(angle-ones)&^angle|low&^x)&high == 0
 }

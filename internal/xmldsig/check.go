@@ -131,7 +131,7 @@ func (s *Signature) WholeFile(r *Reference, src Source) bool {
 		return false
 	}
 	defer d.doc.Release()
-	if !d.doc.Same() && foreign.PDFIn(d.doc.Bytes()) != "" {
+	if !d.doc.Same() && foreign.PDFIn(d.doc.Bytes()) {
 		return false
 	}
 	g := &Region{Set: *d.set, Method: method}
@@ -148,14 +148,14 @@ func (s *Signature) WholeFile(r *Reference, src Source) bool {
 }
 
 // splitText reports whether a comment that is not digested stands beside text in
-// some element or holds a PDF, or a CDATA section stands beside text.
+// some element or holds a PDF or markup, or a CDATA section stands beside text.
 func splitText(n *xmldom.Node, comments bool) bool {
 	comment, text := false, false
 	var before *xmldom.Node
 	for c := n.First; c != nil; c = c.Next {
 		switch c.Kind {
 		case xmldom.Comment:
-			if comment = !comments; comment && foreign.PDFIn([]byte(c.Data)) != "" {
+			if comment = !comments; comment && (foreign.PDFIn([]byte(c.Data)) || strings.ContainsAny(c.Data, "<>")) {
 				return true
 			}
 		case xmldom.Text:

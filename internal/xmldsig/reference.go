@@ -307,3 +307,12 @@ func (s *Signature) decodeTransform(d *data) (*data, error) {
 	}
 	return &data{octets: out}, err
 }
+
+// EscapeName writes a file name as the URI of a reference.
+func EscapeName(name string) string {
+	parts := strings.Split(name, "/")
+	for i, s := range parts {
+		parts[i] = url.PathEscape(s)
+	}
+	return strings.Join(parts, "/")
+}

@@ -2,7 +2,6 @@ package xmldsig
 
 import (
 	"bytes"
-	"errors"
 	"strings"
 	"testing"
 
@@ -63,62 +62,6 @@ func FuzzAsWritten(f *testing.F) {
 					}
 				}
 			}
-		}
-	})
-}
-
-// FuzzFolded: what is folded is digested as what is not, or somebody wants to
-// know more.
-func FuzzFolded(f *testing.F) {
-	for _, doc := range programs {
-		f.Add(doc)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		whole, err := xmldom.Parse([]byte(text), xmldom.Limits{})
-		if err != nil {
-			return
-		}
-		at := map[uint32]*xmldom.Node{}
-		for n := range whole.All() {
-			if n.Kind == xmldom.Element {
-				at[n.Start] = n
-			}
-		}
-		for _, m := range written {
-			short, err := xmldom.Skim(t.Context(), []byte(text), xmldom.Limits{}, Space)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var left []*xmldom.Node
-			for n := range short.All() {
-				if n.Kind == xmldom.Element && len(left) < 20 {
-					left = append(left, n)
-				}
-			}
-			for i, apex := range append(left, short.Node) {
-				as := at[apex.Start]
-				if apex == short.Node {
-					as = whole.Node
-				}
-				other := left[i/2 : min(i/2+1, len(left))]
-				for _, set := range [][2]NodeSet{
-					{{Apex: apex, Comments: true}, {Apex: as, Comments: true}},
-					{{Apex: apex, Drop: other}, {Apex: as, Drop: []*xmldom.Node{at[other[0].Start]}}},
-					{{Apex: apex, Keep: other}, {Apex: as, Keep: []*xmldom.Node{at[other[0].Start]}}},
-				} {
-					var fast, slow bytes.Buffer
-					if err := errors.Join(Canonicalize(&fast, set[0], m), canonicalize(&slow, set[1], m, nil)); err != nil {
-						t.Fatal(err)
-					}
-					if !short.Wanted() && !bytes.Equal(fast.Bytes(), slow.Bytes()) {
-						t.Fatalf("%q, %+v:\n%s\nnot\n%s", text, m, fast.Bytes(), slow.Bytes())
-					}
-				}
-				if apex == short.Node && m.Exclusive && short.Wanted() && len(left) == 1 {
-					t.Fatalf("%q: exclusive canonicalisation of the document wants what is folded", text)
-				}
-			}
-			short.Release()
 		}
 	})
 }

@@ -138,7 +138,7 @@ func drain(t *testing.T, records int) {
 	for what, n := range map[string]int{
 		"records":                            s.count(`select count(*) from signatures`) - records,
 		"uses of keys":                       s.count(`select count(*) from signing_intents`) - records,
-		"in the line":                        s.count(`select count(*) from job_line`),
+		"waiting":                            s.count(`select count(*) from signatures where state in ('WAIT_VALIDATION', 'WAIT_SIGN')`),
 		"records whose work was begun again": s.count(`select count(*) from signatures where starts <> 1 or failures <> 0`),
 	} {
 		if n != 0 {
@@ -158,7 +158,7 @@ func (s *servers) drained(records int, patience time.Duration) {
 			done, at = n, time.Now()
 		}
 		if time.Since(at) > patience {
-			s.t.Fatalf("%d of %d records stay behind, %d of them in the line", records-done, records, s.count(`select count(*) from job_line`))
+			s.t.Fatalf("%d of %d records stay behind, %d of them waiting", records-done, records, s.count(`select count(*) from signatures where state in ('WAIT_VALIDATION', 'WAIT_SIGN')`))
 		}
 	}
 }
@@ -196,7 +196,7 @@ func TestOneOfFourIsKilled(t *testing.T) {
 		"records":                     s.count(`select count(*) from signatures`) - records,
 		"uses that led to a document": s.count(`select count(*) from signing_intents where outcome = 'SIGNED'`) - records,
 		"uses that are open":          s.count(`select count(*) from signing_intents where outcome not in ('SIGNED', 'FAILED', 'UNKNOWN')`),
-		"in the line":                 s.count(`select count(*) from job_line`),
+		"waiting":                     s.count(`select count(*) from signatures where state in ('WAIT_VALIDATION', 'WAIT_SIGN')`),
 	} {
 		if n != 0 {
 			t.Errorf("%s: %d too many", what, n)

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac" //nolint:gosec // records name files by it
 	"crypto/sha1" //nolint:gosec // what one-time passwords are made with
 	"encoding/base32"
+	"encoding/base64"
 	big "encoding/binary"
 	"fmt"
 	"html"
@@ -71,6 +72,15 @@ func (g *guest) as(token string) *guest {
 }
 
 func (g *guest) node() *node { return g.w.nodes[g.turn.Add(1)%int64(len(g.w.nodes))] }
+
+// byKey is the header of a call with the API key, for what a token cannot do for
+// itself.
+func (g *guest) byKey() []string {
+	if g.me.APIKey == "" {
+		return nil
+	}
+	return []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(g.me.Email+":"+g.me.APIKey))}
+}
 
 // raw sends a request to the next node.
 func (g *guest) raw(method, path string, body any, header ...string) *answer {
@@ -368,7 +378,7 @@ func (g *guest) state(id string) string {
 func (g *guest) newToken(more ...m) tokenData {
 	g.Helper()
 	var d tokenData
-	g.ok(&d, "POST", "/tokens", with(m{"scopes": []string{"*:*/*"}}, more...))
+	g.ok(&d, "POST", "/tokens", with(m{"scopes": []string{"*:*/*"}}, more...), g.byKey()...)
 	g.w.secret(d.Token, deref(d.RefreshToken))
 	return d
 }

@@ -46,10 +46,14 @@ func (w *world) restart(more ...string) {
 
 // Time passes: files go after thirty days, records after a year, certificates
 // at their end, approvals after a day. The clock of what was stored is put back,
-// and the servers are started again, which do what is overdue.
+// and the servers are started again, which do what is overdue. Files have a second
+// only: an end of theirs that is changed is found by audit verify.
 func testTimePasses(t *testing.T, w *world) {
 	g := w.tenant(t)
+	w.restart("ROGITO_RETENTION_FILES=1s")
 	files, _ := g.signed(b64(samplePDF))
+	time.Sleep(1100 * time.Millisecond) // so that they are past their time when that is looked for
+	w.restart("ROGITO_RETENTION_FILES=720h")
 	old, _ := g.signed(b64(samplePDF))
 	fresh, _ := g.signed(b64(samplePDF))
 	expired := g.issue("automatic", m{})
@@ -63,11 +67,10 @@ func testTimePasses(t *testing.T, w *world) {
 	w.sql(t,
 		"create table kept_signatures as select id, created_at, approval_until from signatures",
 		"create table kept_certificates as select id, not_after, expire_at from certificates",
-		fmt.Sprintf("update signatures set created_at = %d, files_until = %d where id = '%s'", ago(31*24*time.Hour), ago(24*time.Hour), files.ID),
 		fmt.Sprintf("update signatures set created_at = %d where id = '%s'", ago(366*24*time.Hour), old.ID),
 		fmt.Sprintf("update certificates set not_after = %d, expire_at = %d where id = '%s'", ago(time.Hour), ago(time.Hour), expired.ID),
 		fmt.Sprintf("update signatures set approval_until = %d where id = '%s'", ago(time.Hour), asks.ID),
-		"delete from river_job where kind in ('retain-signatures', 'expire-certificates', 'sweep-signatures')", // so that they are due again
+		"update work set lease_until = 0 where lease_by = '' and kind in ('retain-signatures', 'expire-certificates', 'sweep-signatures')", // so that they are due again
 	)
 	w.restart(
 		// What the tests after this one want to find configured.

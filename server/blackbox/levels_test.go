@@ -25,7 +25,7 @@ func testSecurityLevels(t *testing.T, w *world) {
 			t.Errorf("%s: %s", what, r.says())
 		}
 	}
-	bound, elsewhere := g.newToken(m{"limits": m{"ip": []string{"127.0.0.0/8"}}}), g.newToken(m{"limits": m{"ip": []string{"192.0.2.7"}}})
+	bound, elsewhere := g.newToken(m{"limits": m{"ip": []string{"127.0.0.1"}}}), g.newToken(m{"limits": m{"ip": []string{"192.0.2.7"}}})
 	text, presenting := w.lines.client(t, "registered")
 	_, stranger := w.lines.client(t, "a stranger")
 	through := func(tr *http.Transport) *guest {
@@ -49,6 +49,25 @@ func testSecurityLevels(t *testing.T, w *world) {
 		}
 		done("level 2, bound", try(g.as(bound.Token), two))
 		if kind == "automatic" {
+			// What a token registers, or binds, for itself counts for nothing.
+			g.ok(nil, "POST", "/client-certificates", m{"certificate": text})
+			try(through(presenting), three).refused(t, "level 3, registered by the token", 403, 129, "registered")
+			own := g.as(g.me.Token)
+			try(g.as(own.newToken(m{"limits": m{"ip": []string{"127.0.0.1"}}}).Token), two).refused(t, "level 2, bound by the token", 403, 129, "address")
+			self := g.as(g.newToken().Token)
+			self.ok(nil, "PATCH", "/tokens/"+self.me.Token, m{"limits": m{"ip": []string{"127.0.0.1"}}})
+			try(self, two).refused(t, "level 2, bound by itself", 403, 129, "address")
+			self.ok(nil, "PATCH", "/tokens/"+self.me.Token, m{"limits": m{"ip": []string{"127.0.0.1", "127.0.0.2"}}}, g.byKey()...)
+			a := try(self, two)
+			for end := time.Now().Add(10 * time.Second); a.code() == 129 && time.Now().Before(end); a = try(self, two) {
+				time.Sleep(100 * time.Millisecond) // another server knows within seconds
+			}
+			done("level 2, bound by the key afterwards", a)
+			var all []struct{ ID string }
+			g.ok(&all, "GET", "/client-certificates", nil)
+			for _, c := range all {
+				g.ok(nil, "DELETE", "/client-certificates/"+c.ID, nil)
+			}
 			g.clientCertificates(text)
 		}
 		done("level 3, registered", try(through(presenting), three))
@@ -60,8 +79,8 @@ func testSecurityLevels(t *testing.T, w *world) {
 		g.ok(nil, "GET", path+"?limit=1&after="+store.NewID(), nil)
 	}
 	g.ok(&list, "GET", "/signatures?state=DONE", nil)
-	if len(list) != 6 {
-		t.Errorf("%d records of 6 signatures", len(list))
+	if len(list) != 7 {
+		t.Errorf("%d records of 7 signatures", len(list))
 	}
 }
 
@@ -80,7 +99,10 @@ func (a *answer) wrong(t testing.TB, number int) {
 // the list.
 func (g *guest) clientCertificates(text string) {
 	g.Helper()
-	type client struct{ ID, Name, Fingerprint, Subject, NotAfter, CreatedAt string }
+	type client struct {
+		ID, Name, Fingerprint, Subject, NotAfter, CreatedAt string
+		Counts                                              bool
+	}
 	var list []client
 	if a := g.ok(nil, "GET", "/client-certificates", nil); string(a.Data) != "[]" {
 		g.Errorf("%s", a.Body)
@@ -91,11 +113,12 @@ func (g *guest) clientCertificates(text string) {
 	g.no(400, 100, "POST", "/client-certificates", `{`)
 	key := store.NewID()
 	var one, again, other client
-	g.ok(&one, "POST", "/client-certificates", m{"name": "mine", "certificate": text}, "Idempotency-Key", key)
-	if g.ok(&again, "POST", "/client-certificates", m{"name": "mine", "certificate": text}, "Idempotency-Key", key); again != one {
+	byKey := append(g.byKey(), "Idempotency-Key", key)
+	g.ok(&one, "POST", "/client-certificates", m{"name": "mine", "certificate": text}, byKey...)
+	if g.ok(&again, "POST", "/client-certificates", m{"name": "mine", "certificate": text}, byKey...); again != one || !one.Counts {
 		g.Errorf("%+v, then %+v", one, again)
 	}
-	g.do("POST", "/client-certificates", m{"certificate": text}, "Idempotency-Key", key).refused(g.T, "another body", 422, 151)
+	g.do("POST", "/client-certificates", m{"certificate": text}, byKey...).refused(g.T, "another body", 422, 151)
 	g.do("POST", "/client-certificates", m{"certificate": text}, "Idempotency-Key", strings.Repeat("k", 256)).refused(g.T, "a long key", 422, 160)
 	g.no(422, 310, "POST", "/client-certificates", m{"certificate": text}, "already")
 	if one.Name != "mine" || len(one.Fingerprint) != 64 || !strings.Contains(one.Subject, "registered") || !moment(g.T, one.NotAfter).After(moment(g.T, one.CreatedAt)) {
@@ -170,8 +193,10 @@ func testApprovals(t *testing.T, w *world) {
 	if a := stranger.ok(nil, "GET", "/approvals", nil); string(a.Data) != "[]" {
 		t.Errorf("a stranger sees %s", a.Data)
 	}
+	child := g.as(g.as(g.me.Token).newToken().Token)
+	g.no(403, 129, "POST", "/approvals/"+one.ID, nil, "family")
+	child.no(403, 129, "POST", "/approvals/"+one.ID, nil, "family")
 	for _, method := range []string{"POST", "DELETE"} {
-		g.no(403, 129, method, "/approvals/"+one.ID, nil, "another token")
 		g.no(400, 141, method, "/approvals/x", nil)
 		g.no(404, 140, method, "/approvals/"+store.NewID(), nil)
 		other.no(404, 140, method, "/approvals/"+g.sign(b64(sampleTXT)).ID, nil) // it asks for none

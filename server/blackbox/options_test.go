@@ -486,6 +486,30 @@ func testSignatureFields(t *testing.T, w *world) {
 	}
 }
 
+// A PDF that can be read in more than one way is written anew: what was signed is
+// the copy, and the record says so. One that is signed stays as it is.
+func testWrittenAnew(t *testing.T, w *world) {
+	g := w.sandboxed(t)
+	sloppy := append(bytes.Clone(samplePDF), "junk behind the end: 1 0 obj\n"...)
+	r, signed := g.signed(b64(sloppy))
+	copied := g.download(r, "validatedDocument")
+	if bytes.Equal(copied, sloppy) || !bytes.HasPrefix(signed, copied) || !r.Document.InputDocuments[0].Of(sloppy) {
+		t.Errorf("not written anew: %+v", r.Document)
+	}
+	if f := r.Document.Findings; len(f) != 1 || f[0].Code != "PDF_WRITTEN_ANEW" || f[0].Severity != "warning" || f[0].Text == "" {
+		t.Errorf("the record says %+v", f)
+	}
+	if v := g.verify(signed); !v.OverallVerified || v.NrOfSignatures != 1 {
+		t.Errorf("%+v", v)
+	}
+	if r := g.sign(b64(append(signed, "junk behind the end: 1 0 obj\n"...))); r.State != "ERROR" || r.number() != 113 {
+		t.Errorf("signed and damaged: %s", r.says())
+	}
+	if r, _ := g.signed(b64(samplePDF)); len(r.Document.Findings) > 0 {
+		t.Errorf("nothing is wrong with it: %+v", r.Document.Findings)
+	}
+}
+
 // Encrypted PDFs: those that are, and those that shall be.
 func testEncryption(t *testing.T, w *world) {
 	g := w.sandboxed(t)

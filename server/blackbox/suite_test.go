@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"rogito.dev/rogito/server/internal/identify/identifytest"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
@@ -31,6 +32,8 @@ type world struct {
 	turn   atomic.Int64
 	me     credentials
 	other  credentials
+
+	outside *identifytest.Authority // whom the nodes trust, and who is not there
 
 	certificates map[string]certificate // of the sandbox, by kind
 
@@ -120,6 +123,7 @@ var nouns = map[string]func(*testing.T, *world){
 	"visible language":            testVisibleLanguage,
 	"signature fields":            testSignatureFields,
 	"encryption":                  testEncryption,
+	"documents written anew":      testWrittenAnew,
 	"record states":               testRecordStates,
 	"record list":                 testRecordList,
 	"downloads":                   testDownloads,
@@ -166,7 +170,7 @@ func suite(t *testing.T, cfg storage, nodes int) {
 // newWorld starts the nodes of a deployment. They speak TLS, so that clients
 // can present certificates.
 func newWorld(t *testing.T, cfg storage, nodes int) *world {
-	w := &world{t: t, store: cfg, web: newWeb(t), lines: newLines(t)}
+	w := &world{t: t, store: cfg, web: newWeb(t), lines: newLines(t), outside: identifytest.New(t)}
 	for i := range nodes {
 		c := cfg
 		if i > 0 {
@@ -178,7 +182,7 @@ func newWorld(t *testing.T, cfg storage, nodes int) *world {
 			w.public = n.url()
 		}
 		n.env = append(n.env, w.lines.env()...)
-		n.env = append(n.env, "ROGITO_PUBLIC_URL="+w.public, "ROGITO_NETWORK_ALLOW_PRIVATE="+host(w.web.URL),
+		n.env = append(n.env, "ROGITO_PUBLIC_URL="+w.public, "ROGITO_NETWORK_ALLOW_PRIVATE="+host(w.web.URL), "ROGITO_TRUST_ANCHORS="+w.outside.File(),
 			"ROGITO_SIGNING_PROVIDERS={local: local, acme-trust: local, files: import}",
 			"ROGITO_SANDBOX_CERTIFICATES=[{kind: automatic, username: chosen@example.org, password: chosen secret}]")
 		w.nodes = append(w.nodes, n)

@@ -227,7 +227,7 @@ func (b *bench) trivial(s *service) error {
 		clock, processor = append(clock, [2]float64{c, yc}), append(processor, [2]float64{p, yp})
 	}
 	b.beside("GET /wallet beside a bare handler, requests a second", clock, 0)
-	b.beside("… by the server's processor time", processor, 0.75)
+	b.beside("… by the server's processor time", processor, 0.60)
 	return nil
 }
 
@@ -253,9 +253,9 @@ func (b *bench) verifyOver(s *service) error {
 		plain bool
 		goal  float64
 	}{
-		{"multipart, without plainDocument", true, false, 0.7},
-		{"JSON, without plainDocument", false, false, 0},
-		{"JSON, with plainDocument", false, true, 0.5},
+		{"multipart, without plainDocument", true, false, 0.55},
+		{"JSON, without plainDocument", false, false, 0.55},
+		{"JSON, with plainDocument", false, true, 0.55},
 	} {
 		say("POST /verify, %s", c.name)
 		q := verifyRequest(signed, c.form, c.plain)

@@ -233,7 +233,7 @@ func TestDeskSigns(t *testing.T) {
 		t.Error("nothing shows on the page")
 	}
 	b.loading(func() { b.eval("location.reload(); ''") })
-	b.loading(func() { b.eval("history.back(); ''") })
+	b.loading(func() { b.eval("setTimeout(() => history.back()); ''") })
 	b.wait("#sign")
 	b.eval("document.querySelector('#send').click(); ''") // with the files of before, or none
 	if got := b.records(); got != "1" {

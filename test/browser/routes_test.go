@@ -59,7 +59,7 @@ func routes(t testing.TB) map[string]bool {
 		if err != nil {
 			return err
 		}
-		console := strings.Contains(filepath.ToSlash(path), "/internal/console/")
+		console := strings.Contains(filepath.ToSlash(path), "/internal/pages/")
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.CallExpr:

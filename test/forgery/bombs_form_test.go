@@ -26,7 +26,7 @@ func bigForm(t *testing.T, m *materials, n int, font string) []byte {
 
 func bigField(i int, value string) string {
 	return fmt.Sprintf("<</Type/Annot/Subtype/Widget/FT/Tx/T(f%d)/DA(/Helv 12 Tf 0 g)/Rect[%d %d %d %d]/F 4/P 3 0 R/AP<</N %d 0 R>>%s>>",
-		i, i%3*100, i%10*20, i%3*100+100, i%10*20+20, 15+2*i, value)
+		i, 150+i%3, i%5*20, 250+i%3, i%5*20+20, 15+2*i, value) // where the page is empty
 }
 
 func fillBigForm(e *editor, n int, font string) {

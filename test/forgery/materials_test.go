@@ -15,7 +15,8 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/adestest"
-	"rogito.dev/rogito/pades"
+	"rogito.dev/rogito/cades"
+	raw "rogito.dev/rogito/internal/pdf"
 )
 
 // materials are what specimens are made of.
@@ -131,7 +132,7 @@ func (m *materials) command(name string, args ...string) []byte {
 }
 
 // signUnchecked signs a PDF as another program would that does not look at what
-// it signs: Rogito itself refuses a document that would not be valid.
+// it signs: Rogito itself writes a document anew that reads in more than one way.
 func (m *materials) signUnchecked(content []byte) []byte {
 	m.t.Helper()
 	signed, err := m.tryUnchecked(content)
@@ -142,18 +143,63 @@ func (m *materials) signUnchecked(content []byte) []byte {
 }
 
 func (m *materials) tryUnchecked(content []byte) ([]byte, error) {
-	a := m.signer()
-	d, err := pades.Prepare(context.Background(), bytes.NewReader(content), a.Signing(m.pki.Now()), pades.Options{})
+	d, err := raw.Open(bytes.NewReader(content), raw.Options{Repair: true})
 	if err != nil {
 		return nil, err
 	}
-	value, err := d.Value(a.Key)
+	const room = 8192
+	u := d.Update()
+	ranges := fmt.Sprintf("%-60s", "[0 0 0 0]")
+	sig := u.New(raw.Raw("<</Type/Sig/Filter/Adobe.PPKLite/SubFilter/ETSI.CAdES.detached/ByteRange" + ranges + "/Contents<" + strings.Repeat("0", room) + ">>>"))
+	page, err := d.Page(0)
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	err = d.Finish(&out, value)
-	return out.Bytes(), err
+	widget := u.New(raw.Raw(fmt.Sprintf("<</Type/Annot/Subtype/Widget/FT/Sig/T(Unchecked)/V %v/Rect[0 0 0 0]/F 132/P %v>>", sig, page.Ref)))
+	cat, err := d.Catalog()
+	if err != nil {
+		return nil, err
+	}
+	form, ok := cat.Get("AcroForm").(raw.Ref)
+	if !ok {
+		form = u.New(raw.Raw(fmt.Sprintf("<</Fields[%v]/SigFlags 3>>", widget)))
+		root, err := u.Edit(d.Root())
+		if err != nil {
+			return nil, err
+		}
+		root.Set("AcroForm", form)
+	}
+	for _, to := range []struct {
+		ref raw.Ref
+		key raw.Name
+	}{{page.Ref, "Annots"}, {form, "Fields"}} {
+		if !ok && to.key == "Fields" {
+			continue
+		}
+		holder, err := u.Edit(to.ref)
+		if err != nil {
+			return nil, err
+		}
+		if err := u.Append(holder, to.key, widget); err != nil {
+			return nil, err
+		}
+		if to.key == "Fields" {
+			holder.Set("SigFlags", raw.Integer(3))
+		}
+	}
+	more, err := u.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	out := append(bytes.Clone(content), more...)
+	from := bytes.LastIndex(out, []byte("/Contents<00")) + len("/Contents")
+	to := from + room + 2
+	copy(out[bytes.LastIndex(out, []byte(ranges)):], fmt.Sprintf("%-60s", fmt.Sprintf("[0 %d %d %d]", from, to, len(out)-to)))
+	value := m.sign([]ades.File{{Name: "x.pdf", Source: bytes.NewReader(append(bytes.Clone(out[:from]), out[to:]...))}}, func(o *rogito.Options) {
+		o.Format, o.CAdES = ades.CAdES, cades.Options{Detached: true}
+	})
+	copy(out[from+1:], fmt.Sprintf("%x", value))
+	return out, nil
 }
 
 // pemFiles writes the signer's key and certificate for other programs.

@@ -14,6 +14,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/asic"
 	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/report/paper"
 	"rogito.dev/rogito/xades"
 )
 
@@ -249,7 +250,7 @@ func TestHoldersAreNamed(t *testing.T) {
 			t.Errorf("%s: %s, covers the whole document %v", name, c.Indication, c.CoversWhole)
 		}
 		var said strings.Builder
-		if err := r.WriteText(&said, "doc.xml", report.English); err != nil {
+		if err := paper.WriteText(&said, r, "doc.xml", paper.English); err != nil {
 			t.Fatal(err)
 		}
 		if one.stand != "" && !strings.Contains(said.String(), "stands in "+one.stand+",") {

@@ -27,9 +27,6 @@ import (
 // ROGITO_FUZZ_UPDATES=60m lets it run for an hour, ROGITO_FUZZ_SEED repeats
 // one case and ROGITO_KEEP names a folder for what fails.
 func TestFuzzUpdates(t *testing.T) {
-	if _, err := exec.LookPath("mutool"); err != nil {
-		t.Skip("SKIPPED: the fuzzer looks at pages with mutool")
-	}
 	f := newUpdateFuzzer(t)
 	if s := os.Getenv("ROGITO_FUZZ_SEED"); s != "" {
 		seed, err := strconv.ParseUint(s, 10, 64)
@@ -76,27 +73,86 @@ type fuzzBase struct {
 func newUpdateFuzzer(t *testing.T) *updateFuzzer {
 	f := &updateFuzzer{t: t, dir: t.TempDir()}
 	m := &materials{t: t, service: &shared}
-	for name, doc := range map[string][]byte{"simple": pdf(), "rich": richPDF()} {
+	for name, doc := range map[string][]byte{"simple": pdf(), "rich": richPDF(), "encrypted": reseal(t, pdf()), "encrypted, rich": reseal(t, richPDF())} {
 		for p := range 4 {
-			signed := m.signOne("contract.pdf", doc, func(o *rogito.Options) {
+			f.base(fmt.Sprintf("%s, P=%d", name, p), m.signOne("contract.pdf", doc, func(o *rogito.Options) {
 				o.PAdES = pades.Options{Certify: p, Appearance: &pades.Appearance{X: 180, Y: 120, Width: 80, Height: 30, Lines: []string{"signed"}}}
-			})
-			b := fuzzBase{name: fmt.Sprintf("%s, P=%d", name, p), data: signed}
-			b.looks, b.text = f.look(signed)
-			d, err := raw.Open(bytes.NewReader(signed), raw.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for num := range 200 {
-				if _, ok := d.Where(num); ok {
-					b.objects = append(b.objects, num)
-				}
-			}
-			f.bases = append(f.bases, b)
+			}))
 		}
+	}
+	for name, doc := range withSlips() {
+		signed, err := m.tryUnchecked(doc)
+		if err != nil {
+			t.Logf("%s: not signed: %v", name, err)
+			continue
+		}
+		f.base("sloppy, "+name, signed)
 	}
 	slices.SortFunc(f.bases, func(a, b fuzzBase) int { return strings.Compare(a.name, b.name) })
 	return f
+}
+
+// base adds a signed document that updates are written behind.
+func (f *updateFuzzer) base(name string, signed []byte) {
+	b := fuzzBase{name: name, data: signed}
+	b.looks, b.text = f.look(signed)
+	d, err := raw.Open(bytes.NewReader(signed), raw.Options{Repair: true})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for num := range 200 {
+		if _, ok := d.Where(num); ok {
+			b.objects = append(b.objects, num)
+		}
+	}
+	f.bases = append(f.bases, b)
+}
+
+// reseal encrypts a document and leaves its objects their numbers.
+func reseal(t *testing.T, doc []byte) []byte {
+	t.Helper()
+	d, err := raw.Open(bytes.NewReader(doc), raw.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := raw.NewFile(&out, "2.0")
+	if err := w.Encrypt(""); err != nil {
+		t.Fatal(err)
+	}
+	size, _ := d.Int(d.Trailer().Get("Size"))
+	for num := 1; num < int(size); num++ {
+		o, err := d.Get(raw.Ref{Num: num})
+		if s, ok := o.(*raw.Stream); ok && err == nil {
+			dict := s.Dict.Clone()
+			dict.Delete("Length")
+			var data []byte
+			data, err = d.Encoded(s)
+			o = &raw.Stream{Dict: dict, Data: data}
+		}
+		if ref := w.Reserve(); err == nil {
+			err = w.Put(ref, o)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(raw.NewDict(raw.Name("Root"), d.Root(), raw.Name("Info"), d.Trailer().Get("Info"))); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// withSlips are documents with slips of their producers.
+func withSlips() map[string][]byte {
+	doc := pdf()
+	return map[string][]byte{
+		"size too small":        bytes.Replace(doc, []byte("/Size 14"), []byte("/Size 1"), 1),
+		"wrong length":          bytes.Replace(doc, []byte("/Length 50"), []byte("/Length 40"), 1),
+		"bytes between objects": bytes.Replace(doc, []byte("endobj\n2 0 obj"), []byte("endobj 2 0 obj"), 1),
+		"lines of 19 bytes":     bytes.ReplaceAll(doc, []byte(" n \n"), []byte(" n\n")),
+		"a key twice":           bytes.Replace(doc, []byte("/Type/Pages/Kids"), []byte("/Count 1   /Kids"), 1),
+	}
 }
 
 // try makes one file and judges it.
@@ -184,15 +240,17 @@ func (f *updateFuzzer) allowed(doc *ades.Document, base *fuzzBase) (masks []raw.
 
 const fuzzDPI = 36
 
-// look renders every page as a grey map, and the text.
+// look renders every page as a grey map with each reader, and the text.
 func (f *updateFuzzer) look(data []byte) (pages [][]byte, text string) {
 	path := filepath.Join(f.dir, "fuzz.pdf")
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		f.t.Fatal(err)
 	}
 	for n := 1; n <= 2; n++ {
-		out, _ := exec.Command("mutool", "draw", "-q", "-r", strconv.Itoa(fuzzDPI), "-F", "pgm", "-o", "-", path, strconv.Itoa(n)).Output()
-		pages = append(pages, out)
+		page := strconv.Itoa(n)
+		mu, _ := exec.Command("mutool", "draw", "-q", "-r", strconv.Itoa(fuzzDPI), "-F", "pgm", "-o", "-", path, page).Output()
+		pop, _ := exec.Command("pdftoppm", "-gray", "-r", strconv.Itoa(fuzzDPI), "-f", page, "-l", page, path).Output()
+		pages = append(pages, mu, pop, pdfiumGrey(f.t, data, n-1, fuzzDPI))
 	}
 	out, _ := exec.Command("mutool", "draw", "-q", "-F", "txt", "-o", "-", path).Output()
 	// Annotations that do not overlap may be drawn in any order, and their text
@@ -245,7 +303,7 @@ func (m *mutator) update(data []byte) (out []byte, ok bool) {
 			ok = false
 		}
 	}()
-	doc, err := raw.Open(bytes.NewReader(data), raw.Options{})
+	doc, err := raw.Open(bytes.NewReader(data), raw.Options{Repair: true})
 	if err != nil {
 		return nil, false
 	}
@@ -293,7 +351,7 @@ func (m *mutator) copied(num int) raw.Object {
 func (m *mutator) step() {
 	num := m.number()
 	ref := raw.Ref{Num: num}
-	switch m.r.IntN(13) {
+	switch m.r.IntN(17) {
 	case 0: // nothing
 		m.u.Set(ref, nil)
 	case 1: // written again
@@ -321,6 +379,28 @@ func (m *mutator) step() {
 		m.nested(ref)
 	case 12: // a stream encoded in an odd way
 		m.recode(ref)
+	case 13: // in clear, where the document is encrypted
+		m.inClear(ref)
+	case 14: // a value behind a reference
+		o := m.copied(num)
+		if d := dictOf(o); d != nil && len(d.Entries) > 0 {
+			e := pick(m.r, d.Entries)
+			if _, isRef := e.Value.(raw.Ref); !isRef {
+				d.Set(e.Key, m.u.New(e.Value))
+				m.u.Set(ref, o)
+			}
+		}
+	case 15: // a default appearance in other words
+		o := m.copied(pick(m.r, []int{6, 7}))
+		if d := dictOf(o); d != nil {
+			d.Set("DA", raw.Text(pick(m.r, []string{"/Helv 12 Tf 1 g 0 g", "/Helv 1 Tf /Helv 12 Tf 0 g", "0 g /Helv 12 Tf", "%1 g\n/Helv 12 Tf 0 g"})))
+			m.u.Set(raw.Ref{Num: pick(m.r, []int{6, 7})}, o)
+		}
+	case 16: // an appearance that is none
+		if d := dictOf(m.copied(7)); d != nil {
+			d.Set("AP", raw.Raw(pick(m.r, []string{"<<>>", "<</N null>>", "<</D 8 0 R>>", "null", "<</N<</Yes 8 0 R>>>>"})))
+			m.u.Set(raw.Ref{Num: 7}, d)
+		}
 	case 11: // two objects exchanged
 		other := m.number()
 		a, b := m.copied(num), m.copied(other)
@@ -413,6 +493,22 @@ func (m *mutator) recode(ref raw.Ref) {
 	}
 	s.Data = data
 	m.u.Set(ref, s)
+}
+
+// inClear writes an object unencrypted, and sometimes says that it is one that
+// need not be.
+func (m *mutator) inClear(ref raw.Ref) {
+	o := m.copied(ref.Num)
+	s, ok := o.(*raw.Stream)
+	if !ok {
+		m.u.Set(ref, raw.Raw(spell(o)))
+		return
+	}
+	more := pick(m.r, []string{"", "/Type/Metadata", "/Type/EmbeddedFile", "/Type/XRef", "/Filter/Crypt"})
+	if more != "" && more != "/Filter/Crypt" {
+		s.Dict.Delete("Type")
+	}
+	m.u.Set(ref, raw.Raw(fmt.Sprintf("%s%s/Length %d>>\nstream\n%s\nendstream", strings.TrimSuffix(spell(s.Dict), ">>"), more, len(s.Data), s.Data)))
 }
 
 func (m *mutator) nested(ref raw.Ref) {

@@ -19,12 +19,12 @@ func init() {
 type prepared struct {
 	name    string
 	certify int
-	want    string
+	want    string // "" is forged, if a reader shows another picture
 	before  func(e *editor)
 	after   func(e *editor)
 }
 
-// forge signs the prepared documents and changes them. Two viewers must show
+// forge signs the prepared documents and changes them. A reader must show
 // that a forgery looks different.
 func forge(t *testing.T, m *materials, list []prepared) []specimen {
 	t.Helper()
@@ -38,6 +38,12 @@ func forge(t *testing.T, m *materials, list []prepared) []specimen {
 		doc := change(t, room, p.before)
 		base := m.signOne("contract.pdf", doc, func(o *rogito.Options) { o.PAdES = pades.Options{Certify: p.certify} })
 		sp := specimen{name: p.name, data: change(t, base, p.after), want: p.want}
+		if p.want == "" {
+			if see.same(base, sp.data) {
+				continue
+			}
+			sp.want = forged
+		}
 		out = append(out, specimen{name: p.name + ", as signed", data: base, want: genuine}, sp)
 		if p.want == forged {
 			see.differ(p.name, base, sp.data)
@@ -280,16 +286,16 @@ func makeShown(t *testing.T, m *materials) []specimen {
 	cover("ground that was clipped", forged, lines, "q 0 0 10 10 re W n 1 g 0 0 300 200 re f Q", "1 g 0 0 300 200 re f"+words)
 	cover("ground that was smaller", forged, lines, "1 g 0 0 300 141 re f", "1 g 0 0 300 200 re f"+words)
 	cover("ground around the edges", forged, lines, "/Tx BMC EMC", "1 g 0 0 m 300 0 l 300 200 l 0 200 l 0 199 l f"+words)
-	cover("border that is thick", forged, lines, "/Tx BMC EMC", "0 G 4 w 4 4 292 192 re s"+words)
-	cover("border beside a ground", forged, lines, "1 g 0 0 300 141 re f", "1 g 0 0 300 141 re f 1 g 0 197 300 3 re f 1 G 4 w 0 197 m 300 197 l S 0 G"+words)
+	cover("border that is thick", genuine, lines, "/Tx BMC EMC", "0 G 4 w 4 4 292 192 re s"+words)
+	cover("border beside a ground", genuine, lines, "1 g 0 0 300 141 re f", "1 g 0 0 300 141 re f 1 g 0 197 300 3 re f 1 G 4 w 0 197 m 300 197 l S 0 G"+words)
 	cover("letters as large as the page", forged, text, "/Tx BMC EMC", "BT 0 g /Helv 200 Tf 0 20 Td (\\227) Tj ET")
 	cover("band of a list box", forged, listed, "/Tx BMC EMC", "0.8 g 0 0 300 200 re f"+words)
 	cover("band and ground of a list box", forged, listed, "/Tx BMC EMC", "0.8 g 0 110 300 30 re f 1 g 0 0 300 200 re f 0.8 g 0 110 300 30 re f"+words)
 	cover("text without a ground", genuine, text, "/Tx BMC EMC", words)
 	cover("text with a line around it", genuine, lines, "-", "0 G .5 .5 299 199 re s"+words)
 	cover("ground as it was", genuine, lines, "1 g 0 0 300 200 re f", "1 g 0 0 300 200 re f"+words)
-	cover("ground that viewers painted", genuine, lines+"/MK<</BG[1 1 1]>>", "-", "1 g 0 0 300 200 re f"+words)
-	cover("comb", genuine, "/FT/Tx/Ff 16777216/MaxLen 15", "-", "BT 0 g /Helv 12 Tf 10 100 Td [(P)-1000(a)-1000(y)-1200( )-900(E)-1000(U)-1000(R)-1000( )-900(9)-1000(0)-1000(0)] TJ ET")
+	cover("ground that some viewers painted", forged, lines+"/MK<</BG[1 1 1]>>", "-", "1 g 0 0 300 200 re f"+words)
+	cover("comb", genuine, "/FT/Tx/Ff 16777216/MaxLen 15", "-", "BT 0 g /Helv 12 Tf 10 30 Td [(P)-1000(a)-1000(y)-1200( )-900(E)-1000(U)-1000(R)-1000( )-900(9)-1000(0)-1000(0)] TJ ET")
 
 	// Text that was shown and was not the value.
 	const small = "/Type/Annot/Subtype/Widget/Rect[20 20 220 44]/F 4/P 3 0 R/DA(/Helv 18 Tf 0 g)/T(note)"
@@ -348,7 +354,7 @@ func buttons() []prepared {
 	check("the other way round", forged, frame, frame+cross, "/V/Off/AS/Off", "/V/Yes/AS/Yes")
 	check("on without a mark", forged, "", frame, "/V/Off/AS/Off", "/V/Yes/AS/Yes")
 	check("on with a text", forged, frame+"BT /Helv 14 Tf 2 4 Td (90) Tj ET", frame, "/V/Off/AS/Off", "/V/Yes/AS/Yes")
-	check("on with a ground", forged, "0.9 g 0 0 20 20 re f "+cross, "", "/V/Off/AS/Off", "/V/Yes/AS/Yes")
+	check("on with a ground where nothing is below", genuine, "0.9 g 0 0 20 20 re f "+cross, "", "/V/Off/AS/Off", "/V/Yes/AS/Yes")
 	check("on with many strokes", forged, frame+"2 2 m 2 18 l 6 18 l S 8 2 m 8 18 l S 12 2 m 12 18 l 18 2 l S 18 2 m 18 18 l S", frame, "/V/Off/AS/Off", "/V/Yes/AS/Yes")
 
 	// Many boxes that show one picture together.

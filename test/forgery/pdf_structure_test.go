@@ -123,9 +123,16 @@ func makeStructure(t *testing.T, m *materials) []specimen {
 	hybrids(signed, add)
 	packs(signed, add)
 	tails(m, add)
-	hidden(m, add)
-	keys(m, add)
-	lengths(m, add)
+	slip := func(name string, doc []byte, means ...[]byte) {
+		if signed, err := m.tryUnchecked(doc); err == nil {
+			out = append(out, specimen{name: name, data: signed, want: slipped, means: means})
+		} else { // where our own signing refuses it there is nothing to forge with
+			t.Logf("%s: not signed: %v", name, err)
+		}
+	}
+	hidden(m, add, slip)
+	keys(t, slip)
+	lengths(t, slip)
 	chains(signed, add)
 	prefixes(m, add)
 	controls(m, signed, add)
@@ -133,6 +140,11 @@ func makeStructure(t *testing.T, m *materials) []specimen {
 }
 
 type adder func(want, name, shows string, data ...[]byte)
+
+// slipper adds a document as its author signs it, with a slip in it: nobody else
+// made it, so nobody is to blame. Whether it is valid depends on what readers take
+// it for.
+type slipper func(name string, doc []byte, means ...[]byte)
 
 // twice names an object twice in one section, in every order and form.
 func twice(doc []byte, t target, add adder) {
@@ -294,7 +306,7 @@ func moved(doc []byte, at int, text string) []byte {
 }
 
 // hidden has objects in the signed revision that no table names.
-func hidden(m *materials, add adder) {
+func hidden(m *materials, add adder, slip slipper) {
 	doc := pdf()
 	at := bytes.LastIndex(doc, []byte("xref\n0 "))
 	hide := fmt.Sprintf("4 0 obj\n%s\nendobj\n", content("", tampers))
@@ -310,7 +322,7 @@ func hidden(m *materials, add adder) {
 		"an object with odd spaces":   strings.Replace(hide, "4 0 obj", "4\x000\fobj", 1),
 		"an object glued to a number": strings.Replace(hide, "4 0 obj", "4 0 obj", 1) + "9",
 	} {
-		m.addSigned(add, "signed with "+name+" in no table", moved(doc, at, text))
+		slip("signed with "+name+" in no table", moved(doc, at, text), doc, bytes.Replace(doc, []byte(content("", honest)), []byte(content("", tampers)), 1))
 	}
 	shadow := m.signUnchecked(moved(doc, at, hide))
 	x := pdfUpdateOf(shadow)
@@ -324,7 +336,7 @@ func hidden(m *materials, add adder) {
 }
 
 // keys repeats keys of dictionaries in the signed revision.
-func keys(m *materials, add adder) {
+func keys(t *testing.T, slip slipper) {
 	doc := string(pdf())
 	for name, change := range map[string][2]string{
 		"MediaBox":     {"/MediaBox[0 0 300 200]", "/MediaBox[0 0 300 200]/MediaBox[0 0 10 10]"},
@@ -342,26 +354,19 @@ func keys(m *materials, add adder) {
 	} {
 		changed := strings.Replace(doc, change[0], change[1], 1)
 		if changed == doc {
-			m.t.Fatalf("%s: nothing to change", name)
+			t.Fatalf("%s: nothing to change", name)
 		}
-		m.addSigned(add, "key twice: "+name, remade([]byte(changed)))
 		// And the other way round: the new value first.
 		extra := strings.Replace(change[1], change[0], "", 1)
+		if extra == change[1] { // within
+			extra = strings.Replace(change[1], "/F1 5 0 R", "", 1)
+		}
+		other := remade([]byte(strings.Replace(doc, change[0], extra, 1)))
+		slip("key twice: "+name, remade([]byte(changed)), []byte(doc), other)
 		if turned := strings.Replace(doc, change[0], extra+change[0], 1); strings.HasPrefix(change[1], change[0]) && strings.HasPrefix(extra, "/") {
-			m.addSigned(add, "key twice, turned: "+name, remade([]byte(turned)))
+			slip("key twice, turned: "+name, remade([]byte(turned)), []byte(doc), other)
 		}
 	}
-}
-
-// addSigned adds a document as the victim signs it; where our own signing
-// refuses it there is nothing to forge with.
-func (m *materials) addSigned(add adder, name string, doc []byte) {
-	signed, err := m.tryUnchecked(doc)
-	if err != nil {
-		m.t.Logf("%s: not signed: %v", name, err)
-		return
-	}
-	add(forged, name, "", signed)
 }
 
 // remade mends the table and startxref of a document of one revision.
@@ -386,7 +391,7 @@ func remade(doc []byte) []byte {
 }
 
 // lengths lets a stream end in two places, or begin in two.
-func lengths(m *materials, add adder) {
+func lengths(t *testing.T, slip slipper) {
 	doc := string(pdf())
 	for name, change := range map[string][2]string{
 		"too short":            {"/Length 50>>\nstream\nBT /F1", "/Length 10>>\nstream\nBT /F1"},
@@ -406,9 +411,9 @@ func lengths(m *materials, add adder) {
 	} {
 		changed := strings.Replace(doc, change[0], change[1], 1)
 		if changed == doc {
-			m.t.Fatalf("%s: nothing to change", name)
+			t.Fatalf("%s: nothing to change", name)
 		}
-		m.addSigned(add, "stream or syntax: "+name, remade([]byte(changed)))
+		slip("stream or syntax: "+name, remade([]byte(changed)), []byte(doc), remade([]byte(strings.Replace(doc, honest, "", 1))))
 	}
 }
 

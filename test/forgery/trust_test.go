@@ -404,7 +404,7 @@ func (x *trial) responders() {
 	}{
 		{"issuer", issuer, after, genuine},
 		{"delegate", certify(x.t, "Responder", issuer, responder), after, genuine},
-		{"delegate who may be asked about", certify(x.t, "Responder", issuer, both(keyUsage(sign), usages(false, "OCSPSigning"))), after, genuine},
+		{"delegate of whom nobody says that he is good", certify(x.t, "Responder", issuer, both(keyUsage(sign), usages(false, "OCSPSigning"))), after, forged},
 		{"root", root, after, forged},
 		{"sibling", sibling, after, forged},
 		{"sibling's delegate", certify(x.t, "Responder", sibling, responder), after, forged},

@@ -12,6 +12,7 @@ import (
 	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/report/paper"
 	"rogito.dev/rogito/trust"
 	"rogito.dev/rogito/xades"
 )
@@ -69,14 +70,14 @@ func TestWhoSignedWhat(t *testing.T) {
 		}
 		r := m.verify(row.data)
 		if r.Valid() != row.valid {
-			t.Errorf("%s: valid %v, want %v: %s", row.name, r.Valid(), row.valid, r.Message(report.English))
+			t.Errorf("%s: valid %v, want %v: %s", row.name, r.Valid(), row.valid, paper.Verdict(r, paper.English))
 		}
-		for lang, want := range map[report.Lang]string{report.English: put(row.english), report.Italian: put(row.italian)} {
-			if got := r.Summary(lang).Lines[1]; got != want {
+		for lang, want := range map[paper.Lang]string{paper.English: put(row.english), paper.Italian: put(row.italian)} {
+			if got := paper.Summarize(r, lang).Lines[1]; got != want {
 				t.Errorf("%s: the second line is\n%s\nwant\n%s", row.name, got, want)
 			}
 			var plain bytes.Buffer
-			if err := r.WriteText(&plain, "", lang); err != nil || !strings.Contains(plain.String(), want) || !strings.Contains(r.Message(lang), want) {
+			if err := paper.WriteText(&plain, r, "", lang); err != nil || !strings.Contains(plain.String(), want) || !strings.Contains(paper.Verdict(r, lang), want) {
 				t.Errorf("%s: text and message do not say %q: %v", row.name, want, err)
 			}
 		}
@@ -102,7 +103,7 @@ func (m *materials) verify(data []byte) *report.Report {
 
 // nameOf is how a report names the one signer of a document.
 func (m *materials) nameOf(data []byte) string {
-	name, _, _ := strings.Cut(strings.TrimPrefix(m.verify(data).Summary(report.English).Lines[1], "Signed by "), " on ")
+	name, _, _ := strings.Cut(strings.TrimPrefix(paper.Summarize(m.verify(data), paper.English).Lines[1], "Signed by "), " on ")
 	return name
 }
 

@@ -20,6 +20,7 @@ import (
 	"rogito.dev/rogito/adestest"
 	"rogito.dev/rogito/internal/corpus"
 	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/report/paper"
 	"rogito.dev/rogito/trust"
 )
 
@@ -109,7 +110,7 @@ func TestETSIReport(t *testing.T) {
 	args := []string{"--nonet", "--noout", "--schema", schema}
 	keep := func(name string, r *report.Report) {
 		var b bytes.Buffer
-		if err := r.WriteETSI(&b); err != nil {
+		if err := paper.WriteETSI(&b, r); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := references(b.Bytes()); err != nil {

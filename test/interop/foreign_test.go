@@ -39,7 +39,7 @@ func verdict(t testing.TB, file, anchor string, online bool, detached ...ades.Fi
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := r.View(false)
+	v, err := r.View(false, "en")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,10 @@ func (s *signers) do(t *testing.T, words ...string) error {
 }
 
 // formPDF has a text field, a check box and an empty signature field.
-func formPDF() []byte {
+func formPDF() []byte { return formWith("", "") }
+
+// formWith has a value in its text field, and what draws it.
+func formWith(value, code string) []byte {
 	stream := func(dict, data string) string {
 		return fmt.Sprintf("<<%s/Length %d>>\nstream\n%s\nendstream", dict, len(data), data)
 	}
@@ -92,8 +95,8 @@ func formPDF() []byte {
 		stream("", "BT /F1 18 Tf 72 750 Td (A contract about EUR 100) Tj ET"),
 		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
 		"<</Fields[7 0 R 9 0 R 12 0 R]/DR<</Font<</Helv 5 0 R>>>>/DA(/Helv 0 Tf 0 g)>>",
-		"<</Type/Annot/Subtype/Widget/FT/Tx/T(name)/V()/DA(/Helv 12 Tf 0 g)/Rect[72 600 272 620]/F 4/P 3 0 R/AP<</N 8 0 R>>>>",
-		stream(form, "/Tx BMC EMC"),
+		"<</Type/Annot/Subtype/Widget/FT/Tx/T(name)/V(" + value + ")/DA(/Helv 12 Tf 0 g)/Rect[72 600 272 620]/F 4/P 3 0 R/AP<</N 8 0 R>>>>",
+		stream(form, "/Tx BMC"+code+" EMC"),
 		"<</Type/Annot/Subtype/Widget/FT/Btn/T(agreed)/V/Off/AS/Off/Rect[72 560 92 580]/F 4/P 3 0 R/AP<</N<</Yes 10 0 R/Off 11 0 R>>>>>>",
 		stream(box, "0 0 20 20 re S 2 2 m 18 18 l S"),
 		stream(box, "0 0 20 20 re S"),
@@ -355,4 +358,59 @@ func (m *matrix) encrypted() int {
 		}
 	}
 	return n
+}
+
+// TestCertifiedForms: a form that was certified with P=2 or 3 is filled in anew,
+// by whoever; fields that had a value get another one. The certification permits
+// it. An approval signature does not.
+func TestCertifiedForms(t *testing.T) {
+	m := &matrix{t: t, java: startSigners(t), dir: t.TempDir(), p12: writeP12(t, pki.Actor(t, "both-usages"))}
+	filled := formWith("Old", " BT /Helv 12 Tf 0 g 2 5 Td (Old) Tj ET")
+	a := pki.Actor(t, "both-usages")
+	combinations := 0
+	for _, certify := range []int{2, 3, 0} {
+		for _, shown := range []bool{false, true} {
+			o := rogito.Options{SignParams: a.Signing(pki.Now()), PAdES: pades.Options{Certify: certify}}
+			if shown {
+				o.PAdES.Appearance = &pades.Appearance{X: 300, Y: 300, Width: 120, Height: 40, Lines: []string{"signed"}}
+			}
+			var signed bytes.Buffer
+			if _, err := rogito.Sign(t.Context(), rogito.File("", bytes.NewReader(filled)), &signed, a.Key, o); err != nil {
+				t.Fatal(err)
+			}
+			one := m.path()
+			if err := os.WriteFile(one, signed.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, filler := range []string{"pdfbox", "openpdf", "itext"} {
+				name := fmt.Sprintf("P=%d, filled anew by %s", certify, filler)
+				two := m.path()
+				if err := m.java.do(t, "fill", filler, one, two, "name", "Anna Verdi"); err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				if certify == 0 {
+					if v := verdict(t, two, rootPEM, true); v.OverallVerified {
+						t.Errorf("%s: valid, though the value is another one than was signed", name)
+					}
+					continue
+				}
+				m.judge(name, two, 1)
+				combinations++
+				for _, second := range []string{"ours", "pdfbox", "openpdf", "itext", "pyhanko"} {
+					if second == "pyhanko" && shown {
+						continue // started anew for each file
+					}
+					three, err := m.sign(second, two, "approval", second != "pdfbox")
+					if err != nil {
+						t.Errorf("%s, %s: %v", name, second, err)
+						continue
+					}
+					m.judge(name+", signed by "+second, three, 2)
+					combinations++
+				}
+			}
+		}
+	}
+	t.Logf("%d combinations", combinations)
 }

@@ -122,7 +122,7 @@ func (b *listBench) ours(t *testing.T, c corpus.Case) []listVerdict {
 			}
 			for _, m := range s.Messages {
 				if m.Severity == report.Error {
-					one.Errors = append(one.Errors, m.Format)
+					one.Errors = append(one.Errors, m.Code)
 				}
 			}
 			out = append(out, one)

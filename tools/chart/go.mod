@@ -1,6 +1,6 @@
 module rogito.dev/rogito/tools/chart
 
-go 1.26.8
+go 1.26
 
 require (
 	helm.sh/helm/v3 v3.19.2

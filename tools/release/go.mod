@@ -1,6 +1,6 @@
 module rogito.dev/rogito/tools/release
 
-go 1.26.8
+go 1.26
 
 require (
 	aead.dev/minisign v0.3.0

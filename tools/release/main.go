@@ -3,7 +3,8 @@
 // checksums that names all of them, signed where a key is given.
 //
 // The same sources give the same bytes on every machine: the Go version is that
-// of go.mod, the version and its date are those of the changelog, and archives
+// of go.mod, the version and its date are those of the changelog (before the first release, of
+// internal/version and the newest commit), and archives
 // and packages are written here, not by programs that differ from one system to
 // another.
 package main
@@ -13,8 +14,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -33,7 +36,7 @@ func main() {
 	r := release{}
 	flag.StringVar(&r.root, "root", "../..", "folder of the sources")
 	flag.StringVar(&r.out, "out", "dist", "folder that is written, below the sources")
-	flag.StringVar(&r.version, "version", "", "version; empty: the newest of CHANGELOG.md")
+	flag.StringVar(&r.version, "version", "", "version; empty: the newest of CHANGELOG.md, or the release to come")
 	flag.StringVar(&r.key, "key", os.Getenv("MINISIGN_KEY"), "file of a minisign key, opened by MINISIGN_PASSWORD; empty: nothing is signed")
 	flag.StringVar(&r.only, "only", "", "build for one platform, e.g. linux/amd64, to try the packages; empty: for all")
 	flag.Parse()
@@ -92,13 +95,37 @@ func (r *release) readChangelog() error {
 		return err
 	}
 	m := newest.FindSubmatch(text)
-	if m == nil {
-		return errors.New("CHANGELOG.md has no heading such as: ## [0.1.0] - 2026-11-16")
+	if m == nil { // nothing was released yet: what is built is the release to come
+		return r.readVersion()
 	}
 	if r.version == "" {
 		r.version = string(m[1])
 	}
 	r.date, err = time.Parse(time.DateOnly, string(m[2]))
+	return err
+}
+
+// toCome is the version of the release to come.
+var toCome = regexp.MustCompile(`(?m)^var Number = "(.+)"$`)
+
+// readVersion takes the date of the newest commit, so that every machine writes the same bytes.
+func (r *release) readVersion() error {
+	text, err := os.ReadFile(filepath.Join(r.root, "internal", "version", "version.go"))
+	if err != nil {
+		return err
+	}
+	m := toCome.FindSubmatch(text)
+	if m == nil {
+		return errors.New("internal/version has no Number")
+	}
+	if r.version == "" {
+		r.version = string(m[1])
+	}
+	day, err := exec.Command("git", "-C", r.root, "log", "-1", "--format=%cd", "--date=short").Output()
+	if err != nil {
+		return fmt.Errorf("date of the newest commit: %w", err)
+	}
+	r.date, err = time.Parse(time.DateOnly, strings.TrimSpace(string(day)))
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/master"
@@ -50,11 +51,12 @@ type Service struct {
 	now       func() time.Time
 	usage     usage
 	meter     meter
-	tills     sync.Map // owner of a fund → *till
-	wallets   store.Unchanged[Wallet]
 	quit      chan struct{}
-	end       sync.Once
-	done      sync.WaitGroup
+	// Log is told of accounts that are made; nil: none is, as in tests of this
+	// package. It is set before the first call.
+	Log  *audit.Log
+	end  sync.Once
+	done sync.WaitGroup
 }
 
 // New returns the service; Close writes down what it has counted.
@@ -71,7 +73,7 @@ func New(db *store.DB, m *master.Key, cfg Config) *Service {
 	if cfg.SessionLife <= 0 {
 		cfg.SessionLife = sessionLife
 	}
-	s := &Service{db: db, master: m, cfg: cfg, wallets: store.Unchanged[Wallet]{DB: db}, quit: make(chan struct{}), now: time.Now}
+	s := &Service{db: db, master: m, cfg: cfg, quit: make(chan struct{}), now: time.Now}
 	for _, d := range cfg.Domains {
 		s.domains = append(s.domains, strings.ToLower(strings.TrimSpace(d)))
 	}
@@ -152,8 +154,12 @@ func (s *Service) Create(ctx context.Context, n NewAccount) (*Credentials, error
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
 		hash := s.keyHash(c.Account.ID, c.APIKey)
-		_, err := tx.Exec(ctx, `insert into accounts (id, email, key_hash, admin, sandbox, created_at) values ($1, $2, $3, $4, $5, $6)`,
-			c.Account.ID, email, hash[:], n.Admin, n.Sandbox, now.UnixMilli())
+		row := &accountRow{id: c.Account.ID, email: email, keyHash: hash[:], admin: n.Admin, sandbox: n.Sandbox, created: now.UnixMilli()}
+		_, err := tx.Exec(ctx, `insert into accounts (id, email, key_hash, admin, sandbox, quota, created_at, mac) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			row.id, row.email, row.keyHash, row.admin, row.sandbox, row.quota, row.created, s.accountMark(row))
+		if err == nil {
+			err = s.tell(ctx, tx, row)
+		}
 		if err != nil {
 			return err
 		}
@@ -187,29 +193,27 @@ func normalEmail(s string) (string, error) {
 	return s, nil
 }
 
-const accountColumns = `id, email, admin, sandbox, created_at`
-
-func scanAccount(row store.Row) (a Account, err error) {
-	var at int64
-	err = row.Scan(&a.ID, &a.Email, &a.Admin, &a.Sandbox, &at)
-	a.CreatedAt = store.Time(at)
-	return a, err
-}
-
 // Find is the account of an e-mail address; fault 140 where there is none.
 func (s *Service) Find(ctx context.Context, email string) (Account, error) {
-	a, err := scanAccount(s.db.Read().QueryRow(ctx, `select `+accountColumns+` from accounts where email = $1`,
+	r, err := s.account(ctx, s.db.Read().QueryRow(ctx, `select `+accountColumns+` from accounts a where a.email = $1`,
 		strings.ToLower(strings.TrimSpace(email))))
 	if errors.Is(err, store.ErrNoRows) {
-		return a, fault.New(fault.NotFound, "there is no account %s", shorten(email))
+		return Account{}, fault.New(fault.NotFound, "there is no account %s", shorten(email))
 	}
-	return a, err
+	return r.account(), err
 }
 
-// List is all accounts, oldest first.
+// List is all accounts, oldest first. One whose row was changed is in it, and an
+// administrator's no more.
 func (s *Service) List(ctx context.Context) ([]Account, error) {
-	rows, err := s.db.Read().Query(ctx, `select `+accountColumns+` from accounts order by id`)
-	return store.All("list accounts", rows, err, scanAccount)
+	rows, err := s.db.Read().Query(ctx, `select `+accountColumns+` from accounts a order by a.id`)
+	return store.All("list accounts", rows, err, func(row store.Row) (Account, error) {
+		r, err := s.account(ctx, row)
+		if errors.Is(err, errForged) {
+			r.admin, err = false, nil
+		}
+		return r.account(), err
+	})
 }
 
 // SandboxExists says whether this database has a sandbox's account.
@@ -231,10 +235,7 @@ func Any(ctx context.Context, db *store.DB) (some bool, err error) {
 func (s *Service) NewKey(ctx context.Context, accountID string) (string, error) {
 	key := newSecret(keyPrefix)
 	hash := s.keyHash(accountID, key)
-	err := s.db.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(ctx, `update accounts set key_hash = $1 where id = $2`, hash[:], accountID)
-		return err
-	})
+	err := s.change(ctx, accountID, func(r *accountRow) { r.keyHash = hash[:] })
 	s.entries.Clear()
 	return key, err
 }

@@ -102,11 +102,11 @@ func parseQuota(text string) (q Quota, err error) {
 
 // Quota is that of an account.
 func (s *Service) Quota(ctx context.Context, accountID string) (Quota, error) {
-	var text string
-	if err := s.db.Read().QueryRow(ctx, `select quota from accounts where id = $1`, accountID).Scan(&text); err != nil {
+	r, err := s.account(ctx, s.db.Read().QueryRow(ctx, `select `+accountColumns+` from accounts a where a.id = $1`, accountID))
+	if err != nil {
 		return Quota{}, fmt.Errorf("account: quota: %w", err)
 	}
-	return parseQuota(text)
+	return parseQuota(r.quota)
 }
 
 // SetQuota bounds what an account may have made; every server knows within five
@@ -116,8 +116,5 @@ func (s *Service) SetQuota(ctx context.Context, accountID string, q Quota) error
 	if err != nil {
 		return err
 	}
-	return s.db.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(ctx, `update accounts set quota = $1 where id = $2`, string(text), accountID)
-		return err
-	})
+	return s.change(ctx, accountID, func(r *accountRow) { r.quota = string(text) })
 }

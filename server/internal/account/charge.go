@@ -99,18 +99,17 @@ func (s *Service) pay(ctx context.Context, tx *store.Tx, o order, b *bill, rest 
 	if rest == 0 {
 		return nil
 	}
-	t := s.till(o.caller.AccountID)
-	if o.product.Price > 0 && rest <= int64(maxCredit/o.product.Price) && !tx.Again() && !t.subscribed.Load() {
+	if o.product.Price > 0 && rest <= int64(maxCredit/o.product.Price) {
 		b.paid, b.amount = rest, Micro(rest)*o.product.Price
-		if err = s.takeUnsubscribed(ctx, tx, t, o, b); !errors.Is(err, errOtherwise) {
+		done, err := s.takeUnsubscribed(ctx, tx, o, b)
+		if err != nil || done {
 			return err
 		}
 		b.paid, b.amount = 0, 0
 	}
-	if b.subscribed, err = s.takeSubscriptions(ctx, tx, o, rest); err != nil {
+	if b.subscribed, err = takeSubscriptions(ctx, tx, o, rest); err != nil {
 		return err
 	}
-	t.subscribed.Store(len(b.subscribed) > 0)
 	if rest -= b.subscriptions(); rest == 0 {
 		return nil
 	}
@@ -120,33 +119,38 @@ func (s *Service) pay(ctx context.Context, tx *store.Tx, o order, b *bill, rest 
 	return s.takeWallet(ctx, tx, o, b)
 }
 
-// errOtherwise says that an order is not to be paid in the way that was tried.
-var errOtherwise = errors.New("account: to be paid otherwise")
+// fund is the statement that takes from a balance: $1 is the owner, $2 how much, $3
+// when. A balance is one row, and the database has those who take from it wait for
+// each other.
+type fund string
 
-// takeUnsubscribed takes a bill from the wallet of an account that has no subscription
-// for it, or fails with errOtherwise; on PostgreSQL the write is run again then.
-func (s *Service) takeUnsubscribed(ctx context.Context, tx *store.Tx, t *till, o order, b *bill) error {
-	otherwise := errOtherwise
-	if s.db.Dialect() == store.PostgreSQL {
-		if otherwise = store.ErrAgain; t.turn() {
-			return errOtherwise
-		}
-		t.taken.Add(1)
-	}
-	err := t.takeQuickly(ctx, tx, walletFund, otherwise, unsubscribed,
-		o.caller.AccountID, int64(b.amount), o.endpoint.Method, o.endpoint.Segment)
-	if err != nil {
-		return err
-	}
-	return s.movement(ctx, tx, o, b)
+const (
+	walletFund       fund = `update wallets set credit = credit - $2, updated_at = $3 where account_id = $1 and credit >= $2`
+	subscriptionFund fund = `update subscriptions set available = available - $2, updated_at = $3 where id = $1 and available >= $2`
+)
+
+// take takes n from a fund, and says whether it had so much.
+func (f fund) take(ctx context.Context, tx *store.Tx, owner string, n int64, further ...any) (bool, error) {
+	rows, err := tx.Exec(ctx, string(f), append([]any{owner, n, time.Now().UnixMilli()}, further...)...)
+	return rows == 1, err
 }
 
-var unsubscribed = ` and not exists (select 1` + inForce("$3", "$4", "$5") + `)`
+// takeUnsubscribed takes a bill from the wallet of an account that has no subscription
+// for it; false where it has one, or too little money.
+func (s *Service) takeUnsubscribed(ctx context.Context, tx *store.Tx, o order, b *bill) (bool, error) {
+	taken, err := unsubscribed.take(ctx, tx, o.caller.AccountID, int64(b.amount), o.endpoint.Method, o.endpoint.Segment)
+	if err != nil || !taken {
+		return false, err
+	}
+	return true, s.movement(ctx, tx, o, b)
+}
+
+var unsubscribed = walletFund + fund(` and not exists (select 1`+inForce("$3", "$4", "$5")+`)`)
 
 // inForce are the subscriptions of account $1 that an order can be paid from.
 func inForce(now, method, segment string) string {
 	return ` from subscriptions where account_id = $1 and starts_at <= ` + now + ` and expires_at > ` + now + ` and method in ('*', ` + method + `) and segment in ('*', ` + segment + `)
-		and (available > 0 or exists (select 1 from drawers d where d.owner = subscriptions.id and d.amount > 0))`
+		and available > 0`
 }
 
 func noCredit() error { return fault.New(fault.NoCredit, "insufficient credit in wallet") }
@@ -183,7 +187,7 @@ func takeQuota(ctx context.Context, tx *store.Tx, o order, day string) (taken, l
 }
 
 // takeSubscriptions takes up to n requests, from what ends first.
-func (s *Service) takeSubscriptions(ctx context.Context, tx *store.Tx, o order, n int64) (taken []share, err error) {
+func takeSubscriptions(ctx context.Context, tx *store.Tx, o order, n int64) (taken []share, err error) {
 	now := time.Now().UnixMilli()
 	for n > 0 {
 		one, err := endsFirst(ctx, tx, o, now)
@@ -191,26 +195,22 @@ func (s *Service) takeSubscriptions(ctx context.Context, tx *store.Tx, o order, 
 			return taken, err
 		}
 		one.count = min(one.count, n)
-		err = s.takeFrom(ctx, tx, subscriptionFund, one.subscription, one.count, errChanged)
-		if errors.Is(err, errChanged) {
-			continue
-		}
+		had, err := subscriptionFund.take(ctx, tx, one.subscription, one.count)
 		if err != nil {
 			return nil, err
 		}
-		taken, n = append(taken, one), n-one.count
+		if had { // else somebody took from it meanwhile: look again
+			taken, n = append(taken, one), n-one.count
+		}
 	}
 	return taken, nil
 }
 
-// errChanged says that a fund has less than it had a moment ago.
-var errChanged = errors.New("account: the fund changed meanwhile")
-
 // endsFirst is the subscription that ends first, with all that it has; zero where
-// there is none. Nearly always there is none, and to have none put in order the
-// database would make a table.
+// there is none. ORDER BY builds a temporary table on SQLite even for no rows, which
+// is the usual case: sort here.
 func endsFirst(ctx context.Context, tx *store.Tx, o order, now int64) (first share, err error) {
-	rows, err := tx.Query(ctx, `select id, available + `+inDrawers("subscriptions.id")+`, expires_at`+inForce("$2", "$3", "$4"),
+	rows, err := tx.Query(ctx, `select id, available, expires_at`+inForce("$2", "$3", "$4"),
 		o.caller.AccountID, now, o.endpoint.Method, o.endpoint.Segment)
 	var end int64
 	err = store.Each("account: read subscriptions", rows, err, func(r store.Row) error {
@@ -231,7 +231,8 @@ func (s *Service) takeWallet(ctx context.Context, tx *store.Tx, o order, b *bill
 	if b.amount == 0 {
 		return nil
 	}
-	if err := s.takeFrom(ctx, tx, walletFund, o.caller.AccountID, int64(b.amount), noCredit()); err != nil {
+	err := tx.Expect(ctx, 1, noCredit(), string(walletFund), o.caller.AccountID, int64(b.amount), time.Now().UnixMilli())
+	if err != nil {
 		return err
 	}
 	return s.movement(ctx, tx, o, b)

@@ -24,13 +24,6 @@ func (s *Service) Rewrite(ctx context.Context, id string, lineUntil int64) error
 // SetClock has sessions begin and end by another clock.
 func (s *Service) SetClock(now func() time.Time) { s.now = now }
 
-// ForgetTills forgets as much as at that time, and says how many funds are remembered.
-func (s *Service) ForgetTills(at time.Time) (n int) {
-	s.forgetTills(at)
-	s.tills.Range(func(_, _ any) bool { n++; return true })
-	return n
-}
-
 // Flush writes down what was spent on lookups, gives back what is leased, and says how many purses are remembered.
 func (s *Service) Flush(ctx context.Context) (purses int, err error) {
 	err = s.meter.flush(ctx, true)

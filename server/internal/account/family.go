@@ -48,24 +48,25 @@ type tokenRow struct {
 	lineUntil, life int64
 	scopesText      string
 	addressesText   string
+	given           bool      // the addresses, by the API key or the operator
 	limits          [4]*int64 // total, wallet, subscription, amount
 	expireAt        int64
 }
 
 const tokenRowColumns = `t.id, t.account_id, t.hash, t.refresh_hash, coalesce((select p.line_id from tokens p where p.id = t.parent_id), ''), t.line_id, t.line_until, t.life,
-	t.scopes, t.addresses, t.total_limit, t.wallet_limit, t.subscription_limit, t.amount_limit, t.expire_at, t.mac`
+	t.scopes, t.addresses, t.addresses_given, t.total_limit, t.wallet_limit, t.subscription_limit, t.amount_limit, t.expire_at, t.mac`
 
 // fields are where tokenRowColumns go.
 func (r *tokenRow) fields(mac *[]byte) []any {
 	return []any{
-		&r.id, &r.account, &r.hash, &r.refresh, &r.parent, &r.line, &r.lineUntil, &r.life, &r.scopesText, &r.addressesText,
+		&r.id, &r.account, &r.hash, &r.refresh, &r.parent, &r.line, &r.lineUntil, &r.life, &r.scopesText, &r.addressesText, &r.given,
 		&r.limits[0], &r.limits[1], &r.limits[2], &r.limits[3], &r.expireAt, mac,
 	}
 }
 
 // mark is the keyed digest of a row.
 func (s *Service) mark(r *tokenRow) []byte {
-	text := fmt.Appendf(nil, "%q %q %x %x %q %q %d %d %q %q %d", r.id, r.account, r.hash, r.refresh, r.parent, r.line, r.lineUntil, r.life, r.scopesText, r.addressesText, r.expireAt)
+	text := fmt.Appendf(nil, "%q %q %x %x %q %q %d %d %q %q %t %d", r.id, r.account, r.hash, r.refresh, r.parent, r.line, r.lineUntil, r.life, r.scopesText, r.addressesText, r.given, r.expireAt)
 	for _, l := range r.limits {
 		if l == nil {
 			text = append(text, " -"...)
@@ -86,15 +87,20 @@ func (s *Service) readFamily(ctx context.Context, q store.Querier, where string,
 			select id, parent_id, 0 from tokens where `+where+` = $1
 			union all
 			select t.id, t.parent_id, f.depth + 1 from tokens t join family f on t.id = f.parent_id where f.depth < 100)
-		select `+tokenRowColumns+`, a.admin, a.sandbox, a.quota
+		select `+tokenRowColumns+`, `+accountColumns+`
 		from family f join tokens t on t.id = f.id join accounts a on a.id = t.account_id order by f.depth`, arg)
 	all, err := store.All("read tokens", rows, err, func(r store.Row) (m member, err error) {
-		var mac []byte
-		var quota string
-		if err := r.Scan(append(m.fields(&mac), &m.admin, &m.sandbox, &quota)...); err != nil {
+		var mac, accountMAC []byte
+		var a accountRow
+		if err := r.Scan(append(m.fields(&mac), a.fields(&accountMAC)...)...); err != nil {
 			return m, err
 		}
-		if m.quota, err = parseQuota(quota); err != nil {
+		if !s.genuine(ctx, &a, accountMAC) {
+			forged = true
+			return m, nil
+		}
+		m.admin, m.sandbox = a.admin, a.sandbox
+		if m.quota, err = parseQuota(a.quota); err != nil {
 			return m, err
 		}
 		if !hmac.Equal(mac, s.mark(&m.tokenRow)) {
@@ -267,11 +273,28 @@ func (s *Service) HasToken(ctx context.Context, tx *store.Tx, accountID, id stri
 // sameLine finds the token that another one has become by being refreshed.
 const sameLine = `account_id = $1 and (id = $2 or line_id = (select line_id from spent_tokens where token_id = $2))`
 
-// SameLine says whether a token is another one, or has replaced it.
-func (s *Service) SameLine(ctx context.Context, accountID, former, id string) (bool, error) {
+// Apart says whether two tokens of an account share no ancestor: the API key or
+// the operator made the one that each comes from. Whoever holds one token of a
+// family has, or can make, every other that matters. A token that is not there
+// any more is apart from none.
+func (s *Service) Apart(ctx context.Context, accountID, former, id string) (bool, error) {
 	now, found, err := currentToken(ctx, s.db.Read(), accountID, former)
-	return found && now == id || former == id, err
+	if err != nil || !found {
+		return false, err
+	}
+	one, err := s.readFamily(ctx, s.db.Read(), "id", now)
+	if err != nil || len(one) == 0 {
+		return false, err
+	}
+	other, err := s.readFamily(ctx, s.db.Read(), "id", id)
+	if err != nil || len(other) == 0 {
+		return false, err
+	}
+	return other[0].account == accountID && one.root() != other.root(), nil
 }
+
+// root is the line that all of a family come from.
+func (f family) root() string { return f[len(f)-1].line }
 
 // currentToken is the token that another one has become by being refreshed.
 func currentToken(ctx context.Context, q store.Querier, accountID, id string) (now string, found bool, err error) {

@@ -555,9 +555,10 @@ func TestWhoMayManageTokens(t *testing.T) {
 	})
 }
 
-// A token that was refreshed is no second pair of eyes, and what it asked for
-// before goes on.
-func TestSameLine(t *testing.T) {
+// Nobody of a token's family is a second pair of eyes: not what it was refreshed
+// to, not those that it made or that made it, and not their children. What it
+// asked for before goes on.
+func TestApart(t *testing.T) {
 	each(t, account.Config{}, func(t *testing.T, r room) {
 		a := r.account(t, account.NewAccount{Email: "a@example.org"})
 		key := r.caller(t, basic("a@example.org", a.APIKey))
@@ -570,9 +571,35 @@ func TestSameLine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for id, want := range map[string]bool{first.ID: true, second.ID: true, third.ID: true, stranger.ID: false} {
-			if got, err := r.SameLine(ctx, a.Account.ID, id, third.ID); err != nil || got != want {
-				t.Errorf("%v, want %v (%v)", got, want, err)
+		child := r.token(t, r.as(t, third), all())
+		grandchild, sibling := r.token(t, r.as(t, child), all()), r.token(t, r.as(t, third), all())
+		strange := r.token(t, r.as(t, stranger), all())
+		gone := r.token(t, key, all())
+		if err := r.DeleteToken(ctx, key, gone.ID); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			name      string
+			asked, by string
+			want      bool
+		}{
+			{"itself", third.ID, third.ID, false},
+			{"what it has become", first.ID, third.ID, false},
+			{"what it was once", second.ID, third.ID, false},
+			{"its child", third.ID, child.ID, false},
+			{"its grandchild", first.ID, grandchild.ID, false},
+			{"its parent", child.ID, third.ID, false},
+			{"its grandparent", grandchild.ID, third.ID, false},
+			{"its sibling", child.ID, sibling.ID, false},
+			{"its sibling's child", sibling.ID, grandchild.ID, false},
+			{"another of the key", third.ID, stranger.ID, true},
+			{"another's child", grandchild.ID, strange.ID, true},
+			{"one that was deleted", third.ID, gone.ID, false},
+			{"for one that was deleted", gone.ID, third.ID, false},
+			{"none", third.ID, "", false},
+		} {
+			if got, err := r.Apart(ctx, a.Account.ID, c.asked, c.by); err != nil || got != c.want {
+				t.Errorf("%s: %v (%v)", c.name, got, err)
 			}
 		}
 		err = r.db.Write(ctx, func(tx *store.Tx) error {

@@ -240,9 +240,10 @@ func (s *Service) loadEntry(ctx context.Context, column string, value any) (*ent
 	for _, m := range f {
 		if len(m.addresses) > 0 {
 			e.addresses = append(e.addresses, m.addresses)
+			// A token that binds itself, or a child of its own, proves nothing.
+			c.Bound = c.Bound || m.given && narrow(m.addresses)
 		}
 	}
-	c.Bound = slices.ContainsFunc(e.addresses, narrow)
 	if column == "refresh_hash" {
 		c.Refresh, e.total = true, nil
 	}
@@ -253,12 +254,11 @@ func (s *Service) loadEntry(ctx context.Context, column string, value any) (*ent
 	return e, nil
 }
 
-// narrow says that a list binds a token to addresses: one with a network that is
-// wider than any that a single owner has (IPv4 /8, IPv6 /16) allows nearly
-// everybody. A list has at most 100 networks.
+// narrow says that a list binds a token to addresses: with a network wider than
+// /16, or /32 of IPv6, it allows too many. A list has at most 100 networks.
 func narrow(list []netip.Prefix) bool {
 	return !slices.ContainsFunc(list, func(p netip.Prefix) bool {
-		return p.Addr().Is4() && p.Bits() < 8 || p.Addr().Is6() && p.Bits() < 16
+		return p.Addr().Is4() && p.Bits() < 16 || p.Addr().Is6() && p.Bits() < 32
 	})
 }
 
@@ -279,21 +279,22 @@ func (s *Service) loadKey(ctx context.Context, encoded string) (*entry, error) {
 	}
 	email, key, _ := strings.Cut(string(raw), ":")
 	var e entry
-	var stored []byte
 	c := &e.caller
-	var quota string
-	err = s.db.Read().QueryRow(ctx, `select id, key_hash, admin, sandbox, quota from accounts where email = $1`, strings.ToLower(email)).
-		Scan(&c.AccountID, &stored, &c.Admin, &c.Sandbox, &quota)
-	if err != nil && !errors.Is(err, store.ErrNoRows) {
+	r, err := s.account(ctx, s.db.Read().QueryRow(ctx, `select `+accountColumns+` from accounts a where a.email = $1`, strings.ToLower(email)))
+	switch {
+	case errors.Is(err, errForged):
+		r = accountRow{}
+	case err != nil && !errors.Is(err, store.ErrNoRows):
 		return nil, err
 	}
-	if c.quota, err = parseQuota(quota); err != nil {
-		return nil, err
-	}
-	hash := s.keyHash(c.AccountID, key)
-	if subtle.ConstantTimeCompare(hash[:], stored) != 1 {
+	hash := s.keyHash(r.id, key)
+	if subtle.ConstantTimeCompare(hash[:], r.keyHash) != 1 {
 		return nil, wrong
 	}
+	if c.quota, err = parseQuota(r.quota); err != nil {
+		return nil, err
+	}
+	c.AccountID, c.Admin, c.Sandbox = r.id, r.admin, r.sandbox
 	c.Scopes = []string{AllScopes}
 	c.scopes = []Scope{{"*", "*", "*"}}
 	e.limiter = s.newLimiter(c.Sandbox)
@@ -313,7 +314,6 @@ func (s *Service) dropEntries(tokenID string) {
 
 // forget drops entries that are too old to be used, and what is known of funds that nobody asks for.
 func (s *Service) forget() {
-	s.forgetTills(time.Now())
 	used := map[string]bool{}
 	s.entries.Range(func(k, v any) bool {
 		e := v.(*entry)

@@ -265,7 +265,7 @@ func (m *meter) takeSubscription(ctx context.Context, tx *store.Tx, l *lease, o 
 
 func (m *meter) takeWallet(ctx context.Context, tx *store.Tx, l *lease, o order, size int64) error {
 	var credit int64
-	err := tx.QueryRow(ctx, `select credit + `+inDrawers("wallets.account_id")+` from wallets where account_id = $1`, o.caller.AccountID).Scan(&credit)
+	err := tx.QueryRow(ctx, `select credit from wallets where account_id = $1`, o.caller.AccountID).Scan(&credit)
 	if err != nil {
 		return err
 	}
@@ -282,10 +282,9 @@ func (m *meter) takeWallet(ctx context.Context, tx *store.Tx, l *lease, o order,
 
 // reserve takes n lookups of a price from a fund; none where it has less by now.
 func (m *meter) reserve(ctx context.Context, tx *store.Tx, l *lease, f fund, owner string, n, price int64) error {
-	err := m.s.takeFrom(ctx, tx, f, owner, n*price, errChanged)
-	if errors.Is(err, errChanged) {
-		return nil
+	had, err := f.take(ctx, tx, owner, n*price)
+	if had {
+		l.reserved = n
 	}
-	l.reserved = n
 	return err
 }

@@ -128,15 +128,16 @@ func (s *Service) CreateToken(ctx context.Context, tx *store.Tx, c *Caller, n Ne
 		expireAt: t.ExpireAt.UnixMilli(),
 	}
 	row.may(n)
+	row.given = c.TokenID == "" && row.addressesText != ""
 	var parentID *string
 	if parent != nil {
 		parentID, row.parent = &parent[0].id, parent[0].line
 	}
 	_, err = tx.Exec(ctx, `insert into tokens (id, account_id, hash, refresh_hash, parent_id, line_id, line_until, life, last_four, name, scopes, addresses,
-			total_limit, wallet_limit, subscription_limit, amount_limit, expire_at, created_at, updated_at, mac)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18, $19)`,
+			total_limit, wallet_limit, subscription_limit, amount_limit, expire_at, created_at, updated_at, mac, addresses_given)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18, $19, $20)`,
 		row.id, row.account, row.hash, row.refresh, parentID, row.line, row.lineUntil, row.life, t.LastFour, t.Name,
-		row.scopesText, row.addressesText, row.limits[0], row.limits[1], row.limits[2], row.limits[3], row.expireAt, now.UnixMilli(), s.mark(&row))
+		row.scopesText, row.addressesText, row.limits[0], row.limits[1], row.limits[2], row.limits[3], row.expireAt, now.UnixMilli(), s.mark(&row), row.given)
 	if store.IsOrphan(err) {
 		err = fault.New(fault.WrongToken, "wrong token") // the parent was deleted meanwhile
 	}
@@ -281,7 +282,14 @@ func (s *Service) ChangeToken(ctx context.Context, c *Caller, host, name string,
 		}
 		t.Name, t.Scopes, t.Limits = n.Name, n.Scopes, n.Limits
 		row := target[0].tokenRow
+		before := row.addressesText
 		row.may(n)
+		switch { // who wrote the addresses last, unless they stay as they are
+		case c.TokenID == "":
+			row.given = row.addressesText != ""
+		case row.addressesText != before:
+			row.given = false
+		}
 		if ch.Life != nil {
 			end := target[1:].until(now.Add(clampLife(*ch.Life)))
 			if by != nil && end.After(t.ExpireAt) {
@@ -291,8 +299,8 @@ func (s *Service) ChangeToken(ctx context.Context, c *Caller, host, name string,
 			row.expireAt, row.life = end.UnixMilli(), end.Sub(now).Milliseconds()
 		}
 		_, err = tx.Exec(ctx, `update tokens set name = $2, scopes = $3, addresses = $4, total_limit = $5, wallet_limit = $6,
-				subscription_limit = $7, amount_limit = $8, expire_at = $9, life = $10, mac = $11 where id = $1`,
-			t.ID, n.Name, row.scopesText, row.addressesText, row.limits[0], row.limits[1], row.limits[2], row.limits[3], row.expireAt, row.life, s.mark(&row))
+				subscription_limit = $7, amount_limit = $8, expire_at = $9, life = $10, mac = $11, addresses_given = $12 where id = $1`,
+			t.ID, n.Name, row.scopesText, row.addressesText, row.limits[0], row.limits[1], row.limits[2], row.limits[3], row.expireAt, row.life, s.mark(&row), row.given)
 		return err
 	})
 	if err != nil {

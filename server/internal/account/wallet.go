@@ -17,20 +17,15 @@ type Wallet struct {
 }
 
 // Wallet reads an account's wallet.
-func (s *Service) Wallet(ctx context.Context, accountID string) (Wallet, error) {
-	return s.wallets.Read(ctx, accountID, func(ctx context.Context) (Wallet, error) { return s.readWallet(ctx, accountID) })
-}
-
-func (s *Service) readWallet(ctx context.Context, accountID string) (w Wallet, err error) {
-	var created, updated, drawn int64
+func (s *Service) Wallet(ctx context.Context, accountID string) (w Wallet, err error) {
+	var created, updated int64
 	err = s.db.Read().QueryRow(ctx, `select credit + coalesce((select sum((l.reserved - l.used) * l.price) from meter_leases l
-			where l.account_id = w.account_id and l.source = 'wallet'), 0) + `+inDrawers("w.account_id")+`, created_at, updated_at,
-			coalesce((select max(d.updated_at) from drawers d where d.owner = w.account_id), 0)
-		from wallets w where account_id = $1`, accountID).Scan((*int64)(&w.Credit), &created, &updated, &drawn)
+			where l.account_id = w.account_id and l.source = 'wallet'), 0), created_at, updated_at
+		from wallets w where account_id = $1`, accountID).Scan((*int64)(&w.Credit), &created, &updated)
 	if errors.Is(err, store.ErrNoRows) {
 		return w, fault.New(fault.NotFound, "there is no wallet")
 	}
-	w.CreatedAt, w.UpdatedAt = store.Time(created), store.Time(max(updated, drawn))
+	w.CreatedAt, w.UpdatedAt = store.Time(created), store.Time(updated)
 	return w, err
 }
 
@@ -67,7 +62,7 @@ func (s *Service) credit(ctx context.Context, tx *store.Tx, accountID string, am
 	if amount > maxCredit {
 		return tooMuch()
 	}
-	n, err := tx.Exec(ctx, `update wallets set credit = credit + $2, updated_at = $3 where account_id = $1 and credit + `+inDrawers("wallets.account_id")+` <= $4`,
+	n, err := tx.Exec(ctx, `update wallets set credit = credit + $2, updated_at = $3 where account_id = $1 and credit <= $4`,
 		accountID, int64(amount), time.Now().UnixMilli(), int64(maxCredit-amount))
 	if err != nil {
 		return err
@@ -141,8 +136,8 @@ func (s *Service) Subscribe(ctx context.Context, accountID, scope string, reques
 	return u, err
 }
 
-var subscriptionColumns = `id, method, domain, segment, total,
-	available + coalesce((select sum(l.reserved - l.used) from meter_leases l where l.source_id = subscriptions.id), 0) + ` + inDrawers("subscriptions.id") + `,
+const subscriptionColumns = `id, method, domain, segment, total,
+	available + coalesce((select sum(l.reserved - l.used) from meter_leases l where l.source_id = subscriptions.id), 0),
 	price, starts_at, expires_at, created_at, updated_at`
 
 func scanSubscription(r store.Row) (u Subscription, err error) {

@@ -23,6 +23,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/idempotency"
+	"rogito.dev/rogito/server/internal/peer"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
@@ -50,9 +51,8 @@ type Options struct {
 	MaxInFlight int           // requests answered at once; 1024
 	Timeout     time.Duration // of one operation; 2 minutes
 	Patience    time.Duration // for a client to send or take one piece; 20 seconds
-	Proxies     Proxies       // whose word on the client's address is believed
+	Proxies     peer.Proxies  // whose word on the client's address is believed
 	Observe     func(Observation)
-	Access      func(Access) // writes what the log tells of a request; nil: as Log does
 	// Words are what examples in the document leave open, by name (as
 	// AutomaticUsername), as they are now; nil outside a sandbox.
 	Words func() map[string]string
@@ -66,9 +66,6 @@ type API struct {
 	ops    []Op
 	log    *slog.Logger
 
-	// direct are the GETs without anything variable in their paths, the busiest
-	// among them: they are found without the router.
-	direct  map[string]func(*call, *http.Request)
 	words   map[string]bool // that routes are made of
 	running atomic.Int64
 	crowd   crowd
@@ -101,7 +98,6 @@ func New(opts Options) *API {
 		opts:   opts,
 		router: chi.NewRouter(),
 		log:    opts.Log,
-		direct: map[string]func(*call, *http.Request){},
 		words:  map[string]bool{},
 	}
 	a.doc = newDocument(opts)

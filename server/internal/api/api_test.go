@@ -269,7 +269,7 @@ func TestMountedForReading(t *testing.T) {
 	a := New(Options{Gate: gate{}})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /pki/root.pem", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-	MountPKI(a, mux)
+	MountPKI(a, mux, 600)
 	for request, want := range map[string]int{
 		"GET /docs": 200, "HEAD /docs": 200, "POST /docs": 405, "DELETE /openapi.json": 405,
 		"GET /pki/root.pem": 200, "GET /pki/other.pem": 404, "GET /tsa": 405,

@@ -62,7 +62,6 @@ func seal[D any](r Reply[D], err error) (Answer, error) {
 // Encoded is an answer in the making of an operation that writes its own JSON.
 type Encoded struct {
 	Buf   []byte // append to it: the whole answer, envelope included
-	Rest  []byte // what follows Buf; other answers have it too, so it is only read
 	Type  string // media type; empty: application/json
 	call  *call
 	match string
@@ -73,13 +72,13 @@ var encodedPool = sync.Pool{New: func() any { return &Encoded{Buf: make([]byte, 
 
 func newEncoded(c *call, r *http.Request) *Encoded {
 	e := encodedPool.Get().(*Encoded)
-	e.Buf, e.Rest, e.Type, e.call, e.same = e.Buf[:0], nil, "", c, false
+	e.Buf, e.Type, e.call, e.same = e.Buf[:0], "", c, false
 	e.match = only(r.Header["If-None-Match"])
 	return e
 }
 
 func (e *Encoded) free() {
-	e.call, e.Rest = nil, nil
+	e.call = nil
 	if cap(e.Buf) <= 1<<20 {
 		encodedPool.Put(e)
 	}
@@ -88,7 +87,7 @@ func (e *Encoded) free() {
 // NotModified states the answer's entity tag (quoted) and reports whether the
 // client has it already: then nothing needs to be written, nor charged.
 func (e *Encoded) NotModified(etag string) bool {
-	setHeader(e.call, "Etag", etag)
+	e.call.Header().Set("Etag", etag)
 	e.same = matches(e.match, etag)
 	return e.same
 }
@@ -172,7 +171,7 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, op *Op, ans Answer) 
 	case ans.content != nil:
 		a.writeContent(w, r, ans.content)
 	case ans.body != nil:
-		a.writeJSON(w, r, op, ans.body, nil)
+		a.writeJSON(w, r, op, ans.body)
 	case ans.etag != "" && matches(r.Header.Get("If-None-Match"), ans.etag):
 		h.Set("ETag", ans.etag)
 		w.WriteHeader(http.StatusNotModified)
@@ -187,7 +186,7 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, op *Op, ans Answer) 
 			a.fail(w, r, err)
 			return
 		}
-		a.writeJSON(w, r, op, b.Bytes(), nil)
+		a.writeJSON(w, r, op, b.Bytes())
 	}
 }
 
@@ -204,9 +203,9 @@ func (a *API) writeEncoded(w http.ResponseWriter, r *http.Request, op *Op, e *En
 		return
 	}
 	if e.Type != "" {
-		setHeader(w, "Content-Type", e.Type)
+		w.Header().Set("Content-Type", e.Type)
 	}
-	a.writeJSON(w, r, op, e.Buf, e.Rest)
+	a.writeJSON(w, r, op, e.Buf)
 }
 
 // Values of headers that no answer changes.
@@ -216,12 +215,8 @@ var (
 	varyEncoding = []string{"Accept-Encoding"}
 )
 
-// lengthKnown is up to what size an answer is left to net/http to tell the length of: it has all of it in a
-// buffer of 2,048 bytes when it writes the headers, and one header less to sort.
-const lengthKnown = 2000
-
-func (a *API) writeJSON(w http.ResponseWriter, r *http.Request, op *Op, body, rest []byte) {
-	h, size := w.Header(), len(body)+len(rest)
+func (a *API) writeJSON(w http.ResponseWriter, r *http.Request, op *Op, body []byte) {
+	h, size := w.Header(), len(body)
 	if h["Content-Type"] == nil {
 		h["Content-Type"] = jsonType
 	}
@@ -235,17 +230,12 @@ func (a *API) writeJSON(w http.ResponseWriter, r *http.Request, op *Op, body, re
 			h["Vary"] = append(h["Vary"], varyEncoding...)
 		}
 		if acceptsGzip(r) {
-			writeGzip(w, body, rest)
+			writeGzip(w, body)
 			return
 		}
 	}
-	if size > lengthKnown {
-		setHeader(w, "Content-Length", strconv.Itoa(size))
-	}
+	h.Set("Content-Length", strconv.Itoa(size))
 	w.Write(body)
-	if len(rest) > 0 {
-		w.Write(rest)
-	}
 }
 
 func acceptsGzip(r *http.Request) bool {
@@ -263,7 +253,7 @@ var gzipPool = sync.Pool{New: func() any {
 	return z
 }}
 
-func writeGzip(w http.ResponseWriter, body, rest []byte) {
+func writeGzip(w http.ResponseWriter, body []byte) {
 	h := w.Header()
 	h["Content-Encoding"] = []string{"gzip"}
 	b := bufferPool.Get().(*bytes.Buffer)
@@ -273,7 +263,6 @@ func writeGzip(w http.ResponseWriter, body, rest []byte) {
 	defer gzipPool.Put(z)
 	z.Reset(b)
 	z.Write(body)
-	z.Write(rest)
 	z.Close()
 	h["Content-Length"] = []string{strconv.Itoa(b.Len())}
 	w.Write(b.Bytes())

@@ -26,13 +26,9 @@ func (a *API) once(r *http.Request, op *Op, digest []byte, first func(context.Co
 		return first(r.Context())
 	}
 	key := r.Header.Get("Idempotency-Key")
-	begin := a.opts.Idempotency.Begin
-	if op.Timeout > 0 { // it may take long
-		begin = a.opts.Idempotency.BeginLong
-	}
 	// The second round is for a claim that another process was faster to write.
 	for {
-		claim, known, err := begin(r.Context(), caller.AccountID, key, digest)
+		claim, known, err := a.opts.Idempotency.Begin(r.Context(), caller.AccountID, key, digest)
 		if err != nil {
 			return Answer{}, err
 		}

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"rogito.dev/rogito/server/internal/peer"
 )
 
 // PerMinute counts what each address has had, minute by minute: for pages that
@@ -26,7 +28,7 @@ func (l *PerMinute) Take(remote string, most int, now time.Time) time.Duration {
 	if now.Sub(l.since) >= time.Minute || l.had == nil {
 		l.since, l.had = now, map[netip.Addr]int{}
 	}
-	from := Network(addr.Addr())
+	from := peer.Network(addr.Addr())
 	if l.had[from] >= most {
 		return max(time.Second, l.since.Add(time.Minute).Sub(now))
 	}

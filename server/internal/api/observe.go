@@ -13,18 +13,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-chi/chi/v5"
-
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/logging"
+	"rogito.dev/rogito/server/internal/peer"
+	"rogito.dev/rogito/server/internal/span"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/upload"
 )
 
 const retrySoon = time.Second
-
-// AccessLine is the message of the log line that every request leaves.
-const AccessLine = "request"
 
 // Observation is what metrics want to know of one request.
 type Observation struct {
@@ -38,31 +36,10 @@ type Observation struct {
 	Caller  *account.Caller // nil where nobody was asked for, or nobody let in
 }
 
-// Access is what the log tells of one request.
-type Access struct {
-	Time    time.Time // when it was answered
-	Level   slog.Level
-	ID      string
-	Method  string
-	Path    string
-	Status  int
-	Code    fault.Code
-	Bytes   int64
-	Elapsed time.Duration
-	Account string
-	Address string
-}
-
-// Milliseconds that the answer took: a number that names its unit, since a log is
-// read by people and by programs.
-func (a *Access) Milliseconds() float64 { return float64(a.Elapsed.Microseconds()) / 1000 }
-
-// call is what is known of one request while it is answered. It is the
-// request's context and the response's writer as well, because one allocation
-// for all of it is what a request in ten microseconds can afford.
+// call is what is known of one request while it is answered, and the writer of its
+// answer.
 type call struct {
 	http.ResponseWriter
-	context.Context
 	start   time.Time
 	id      string
 	route   string
@@ -72,43 +49,37 @@ type call struct {
 	message string
 	size    int64
 	ignored []stranger
+	subject span.Subject
 	spool   *upload.Spool
-	routing *chi.Context // nil where no router was needed
-
-	values [6]string // of the headers that most answers have
-	set    int
 }
 
 type callKey struct{}
 
-var (
-	callerKey  = account.CallerKey()
-	requestKey = fault.RequestKey()
-)
+// callContext is the context of a request: it knows the call, whose caller is found
+// out only later.
+type callContext struct {
+	context.Context
+	call *call
+}
 
-// Value answers for what the call itself holds.
-func (c *call) Value(key any) any {
+// Value answers for what the call holds.
+func (c *callContext) Value(key any) any {
 	switch key {
 	case callKey{}:
-		return c
-	case chi.RouteCtxKey:
-		if c.routing != nil {
-			return c.routing
+		return c.call
+	case account.CallerKey():
+		if c.call.caller != nil {
+			return c.call.caller
 		}
-	case callerKey:
-		if c.caller != nil {
-			return c.caller
-		}
-	case requestKey:
-		return c.id
+	case fault.RequestKey():
+		return c.call.id
+	case span.SubjectKey():
+		return &c.call.subject
 	}
 	return c.Context.Value(key)
 }
 
 func callFrom(ctx context.Context) *call {
-	if c, ok := ctx.(*call); ok {
-		return c
-	}
 	c, _ := ctx.Value(callKey{}).(*call)
 	return c
 }
@@ -126,21 +97,8 @@ func SetCaller(ctx context.Context, caller *account.Caller) {
 // whether it will be a reply or a refusal.
 func SetHeader(ctx context.Context, name, value string) {
 	if c := callFrom(ctx); c != nil {
-		setHeader(c, http.CanonicalHeaderKey(name), value)
+		c.Header().Set(name, value)
 	}
-}
-
-// setHeader sets a header by its canonical name; of a call without an
-// allocation, if it is one of the first.
-func setHeader(w http.ResponseWriter, name, value string) {
-	c, ok := w.(*call)
-	if !ok || c.set == len(c.values) {
-		w.Header()[name] = []string{value}
-		return
-	}
-	c.values[c.set] = value
-	c.set++
-	c.ResponseWriter.Header()[name] = c.values[c.set-1 : c.set : c.set]
 }
 
 func (c *call) WriteHeader(status int) {
@@ -185,30 +143,29 @@ func (c *call) close() {
 // a panic.
 func (a *API) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := &call{ResponseWriter: w, Context: r.Context(), id: requestID(r), start: time.Now()}
-		setHeader(c, "X-Request-Id", c.id)
+		c := &call{ResponseWriter: w, id: requestID(r), start: time.Now()}
+		c.Header().Set("X-Request-Id", c.id)
 		if ambiguous(r) {
-			setHeader(c, "Connection", "close")
+			c.Header().Set("Connection", "close")
 		}
-		r = r.WithContext(c)
+		r = r.WithContext(&callContext{r.Context(), c})
 		if r.Body != nil && r.Body != http.NoBody {
 			body := a.pacedBody(w, r)
 			r.Body = body // of this copy: the server looks after its own
 			defer body.leave(c, r)
 		}
-		peer := r.RemoteAddr
-		r.RemoteAddr = a.opts.Proxies.client(r)
+		connected := r.RemoteAddr
+		r.RemoteAddr = a.opts.Proxies.Client(r)
 		defer a.finish(c, r)
-		a.serve(c, r, next, r.RemoteAddr != peer || r.ProtoMajor > 1)
+		a.serve(c, r, next, r.RemoteAddr != connected || r.ProtoMajor > 1)
 	})
 }
 
 // serve answers a request if there is room for it; many is set where the
-// connection may have others beside it. It is apart from observe so that neither
-// has more to do at its end than the compiler puts in line.
+// connection may have others beside it.
 func (a *API) serve(c *call, r *http.Request, next http.Handler, many bool) {
 	if many && !unlimited(r.URL.Path) {
-		leave, ok := a.crowd.enter(host(r.RemoteAddr), max(1, a.opts.MaxInFlight/2))
+		leave, ok := a.crowd.enter(peer.Host(r.RemoteAddr), max(1, a.opts.MaxInFlight/2))
 		if !ok {
 			a.crowded(c, r, "too many requests at once from this address")
 			return
@@ -222,13 +179,11 @@ func (a *API) serve(c *call, r *http.Request, next http.Handler, many bool) {
 	}
 	defer a.running.Add(-1)
 	defer a.recover(c, r)
-	if h := a.direct[r.URL.Path]; h != nil && r.Method == http.MethodGet && r.URL.RawPath == "" {
-		h(c, r)
-		return
-	}
-	c.routing = &chi.Context{Routes: a.router}
 	next.ServeHTTP(c, r)
 }
+
+// InFlight is how many requests are being answered.
+func (a *API) InFlight() int64 { return a.running.Load() }
 
 // last gives the client time for what is left of an answer when its handler is
 // done.
@@ -236,7 +191,7 @@ func (a *API) last(c *call, r *http.Request, now time.Time) {
 	if r.ProtoMajor > 1 {
 		http.NewResponseController(c.ResponseWriter).SetWriteDeadline(now.Add(a.opts.Patience))
 	}
-	if w := waiterOf(r); w != nil {
+	if w := peer.WaiterOf(r); w != nil {
 		w.WaitsForClient(now)
 	}
 }
@@ -290,6 +245,7 @@ func (a *API) finish(c *call, r *http.Request) {
 	if c.status == 0 {
 		c.status = http.StatusOK
 	}
+	span.Route(r.Context(), r.Method, c.route)
 	if a.opts.Observe != nil {
 		a.opts.Observe(Observation{
 			Method: r.Method, Route: c.route, Segment: firstSegment(c.route), Status: c.status,
@@ -306,24 +262,16 @@ func (a *API) finish(c *call, r *http.Request) {
 	if !a.log.Enabled(r.Context(), level) {
 		return
 	}
-	line := Access{
-		Time: now, Level: level, ID: c.id, Method: SafeMethod(r.Method), Path: a.SafePath(r.URL.Path, c.route), Status: c.status,
-		Code: c.code, Bytes: c.size, Elapsed: elapsed, Account: c.accountID(), Address: host(r.RemoteAddr),
-	}
-	if a.opts.Access != nil {
-		a.opts.Access(line)
-		return
-	}
-	a.log.LogAttrs(r.Context(), level, AccessLine,
-		slog.String("request", line.ID),
-		slog.String("method", line.Method),
-		slog.String("path", line.Path),
-		slog.Int("status", line.Status),
-		slog.Int("code", int(line.Code)),
-		slog.Int64("bytes", line.Bytes),
-		slog.Float64("elapsed_ms", line.Milliseconds()),
-		slog.String("account", line.Account),
-		slog.String("address", line.Address))
+	a.log.LogAttrs(r.Context(), level, logging.AccessLine,
+		slog.String("request", c.id),
+		slog.String("method", logging.SafeMethod(r.Method)),
+		slog.String("path", a.SafePath(r.URL.Path, c.route)),
+		slog.Int("status", c.status),
+		slog.Int("code", int(c.code)),
+		slog.Int64("bytes", c.size),
+		slog.Float64("elapsed_ms", float64(elapsed.Microseconds())/1000),
+		slog.String("account", c.accountID()),
+		slog.String("address", peer.Host(r.RemoteAddr)))
 }
 
 // SafePath is a path without what may be a secret, whatever route it took, if
@@ -357,15 +305,6 @@ func (a *API) Know(pattern string) {
 			a.words[part] = true
 		}
 	}
-}
-
-// SafeMethod is a method that there is, or an ellipsis.
-func SafeMethod(m string) string {
-	switch m {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
-		return m
-	}
-	return "…"
 }
 
 // requestID is 24 digits of our own making, and behind a tilde the id that the

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"rogito.dev/rogito/internal/lazy"
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
@@ -31,7 +30,6 @@ type Op struct {
 	NoContent  bool // there is no data: 204
 	Gzip       bool // large answers are compressed for those who accept it
 	Hidden     bool // not in the document
-	Passing    bool // nothing of the body is used once it is answered: its memory serves the next
 
 	MaxBody    int64         // bytes; zero takes the server's limit
 	Timeout    time.Duration // zero takes the server's
@@ -80,8 +78,8 @@ func RegisterReplayable[In, D any](a *API, op Op, h Handler[In, D], replay Repla
 		if r.Body != http.NoBody { // the clock starts when the body is there: a slow line is no slow server
 			begin = time.Now()
 		}
-		ctx := &lazy.Context{Context: r.Context(), Until: begin.Add(a.timeout(&op))}
-		defer ctx.End(context.Canceled)
+		ctx, cancel := context.WithDeadline(r.Context(), begin.Add(a.timeout(&op)))
+		defer cancel()
 		if !op.Idempotent || r.Header.Get("Idempotency-Key") == "" {
 			return seal(h(ctx, in))
 		}
@@ -156,11 +154,9 @@ func (a *API) add(op Op, run runner) {
 		return
 	}
 	a.router.MethodFunc(http.MethodHead, op.Path, routed)
-	if !strings.Contains(op.Path, "{") {
-		a.direct[op.Path] = h
-		return
+	if strings.Contains(op.Path, "{") {
+		a.router.MethodFunc(op.Method, op.Path+"/", routed) // clients send an empty last part, as of /signatures/{id}/{actionType}
 	}
-	a.router.MethodFunc(op.Method, op.Path+"/", routed) // clients send an empty last part, as of /signatures/{id}/{actionType}
 }
 
 // Operations are all that were registered.

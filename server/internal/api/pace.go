@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"rogito.dev/rogito/server/internal/peer"
 )
 
 // Bounds on a client that sends a body or takes an answer. Every handler's
@@ -20,32 +22,12 @@ const (
 	writePatience = time.Minute     // beyond the time that the rate gives, for the answer
 )
 
-// Waiter is told since when a connection waits for its client to send or take
-// the next piece, and with the zero time that it does not any more.
-type Waiter interface{ WaitsForClient(since time.Time) }
-
-type waiterKey struct{}
-
-// WithWaiter returns the context of a connection with its Waiter.
-func WithWaiter(ctx context.Context, w Waiter) context.Context {
-	return context.WithValue(ctx, waiterKey{}, w)
-}
-
-// waiterOf is nil on HTTP/2, where many requests share a connection.
-func waiterOf(r *http.Request) Waiter {
-	if r.ProtoMajor != 1 {
-		return nil
-	}
-	w, _ := r.Context().Value(waiterKey{}).(Waiter)
-	return w
-}
-
 // pace is how fast one request or answer passes.
 type pace struct {
 	api      *API
 	ctx      context.Context
 	rc       *http.ResponseController
-	waiter   Waiter
+	waiter   peer.Waiter
 	patience time.Duration
 	n        int64
 	begun    time.Time     // of the piece that passes now
@@ -100,7 +82,7 @@ type pacedBody struct {
 }
 
 func (a *API) pacedBody(w http.ResponseWriter, r *http.Request) *pacedBody {
-	p := pace{api: a, ctx: r.Context(), rc: http.NewResponseController(w), waiter: waiterOf(r), patience: a.opts.Patience}
+	p := pace{api: a, ctx: r.Context(), rc: http.NewResponseController(w), waiter: peer.WaiterOf(r), patience: a.opts.Patience}
 	return &pacedBody{ReadCloser: r.Body, pace: p, start: time.Now(), work: a.opts.Timeout + writePatience}
 }
 
@@ -143,7 +125,7 @@ type pacedWriter struct {
 }
 
 func (a *API) pacedWriter(w http.ResponseWriter, r *http.Request) pacedWriter {
-	return pacedWriter{w, &pace{api: a, ctx: r.Context(), rc: http.NewResponseController(w), waiter: waiterOf(r), patience: a.opts.Patience}}
+	return pacedWriter{w, &pace{api: a, ctx: r.Context(), rc: http.NewResponseController(w), waiter: peer.WaiterOf(r), patience: a.opts.Patience}}
 }
 
 // Pieces of an answer. A client that took one at once gets the next ones large:
@@ -192,11 +174,11 @@ type crowd struct {
 
 // enter counts a request, unless its client has that many.
 func (c *crowd) enter(address string, most int) (leave func(), ok bool) {
-	addr, known := parseAddr(address)
+	addr, known := peer.Addr(address)
 	if !known {
 		return func() {}, true
 	}
-	addr = Network(addr)
+	addr = peer.Network(addr)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.from[addr] >= most {

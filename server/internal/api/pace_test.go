@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"rogito.dev/rogito/server/internal/peer"
 )
 
 // TestWaitingTakesNoPlace: clients who stand still in the middle of a body keep
@@ -78,7 +80,7 @@ func TestServersOwnTime(t *testing.T) {
 	a := testAPI(Options{MaxInFlight: 2, Timeout: time.Minute, Patience: patience})
 	var reads waits
 	s := httptest.NewUnstartedServer(a.Handler())
-	s.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return WithWaiter(ctx, &reads) }
+	s.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return peer.WithWaiter(ctx, &reads) }
 	s.Start()
 	defer s.Close()
 	c, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))

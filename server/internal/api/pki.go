@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"rogito.dev/rogito/server/internal/fault"
 )
@@ -15,7 +16,10 @@ import (
 // or an OCSPResponse with malformedRequest, and HTTP 200. What fails before
 // the protocol is spoken (a wrong media type, a body too large, a list that
 // cannot be had) is HTTP's to say, in the envelope.
-func MountPKI(a *API, h *http.ServeMux) {
+//
+// Time-stamps are signed for so many requests of one address in a minute; 0: for
+// nobody.
+func MountPKI(a *API, h *http.ServeMux, stampsPerMinute int) {
 	a.Mount("/pki/*", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := h.Handler(r); pattern == "" {
 			a.NotFound(w, r)
@@ -23,7 +27,15 @@ func MountPKI(a *API, h *http.ServeMux) {
 		}
 		a.enveloped(h, w, r)
 	}), http.MethodGet, http.MethodHead, http.MethodPost)
+	if stampsPerMinute <= 0 {
+		return
+	}
+	var limit PerMinute
 	a.Mount("/tsa", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if wait := limit.Take(r.RemoteAddr, stampsPerMinute, time.Now()); wait > 0 {
+			a.fail(w, r, &fault.Error{Code: fault.LimitReached, Text: "too many time-stamps for this address", RetryAfter: wait})
+			return
+		}
 		a.enveloped(h, w, r)
 	}), http.MethodPost)
 }

@@ -6,7 +6,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -161,7 +163,7 @@ func TestTampering(t *testing.T) {
 			b.exec(t, `delete from audit_events where seq >= 23`)
 		}, 23, "missing"},
 		{"insert", func(t *testing.T, b *logbook) {
-			b.exec(t, `insert into audit_events (id, account_id, record_id, kind, created_at, digest, base, mac, seq) values ('x', 'a', 'r', 'k', 1, $1, 0, $1, 25)`, make([]byte, 32))
+			b.exec(t, `insert into audit_events (account_id, record_id, kind, created_at, digest, base, mac, seq) values ('a', 'r', 'k', 1, $1, 0, $1, 25)`, make([]byte, 32))
 		}, 25, "not the entry"},
 		{"erase without saying so", func(t *testing.T, b *logbook) {
 			of, err := b.log.Of(context.Background(), "r0")
@@ -253,10 +255,10 @@ func TestVerifyingALivelyLog(t *testing.T) {
 				t.Errorf("live: %v", r.Bad)
 			}
 			var out bytes.Buffer
-			if err := b.keeper.Export(ctx, &out); err != nil {
+			if err := b.keeper.Export(ctx, &out, 0); err != nil {
 				t.Fatal(err)
 			}
-			if r, err := audit.VerifyExport(&out, "", nil); err != nil || r.Bad != nil {
+			if r, err := audit.VerifyExport("", nil, &out); err != nil || r.Bad != nil {
 				t.Errorf("exported: %v %v", r, err)
 			}
 		}
@@ -270,12 +272,12 @@ func TestExport(t *testing.T) {
 		b := open(t, db, m)
 		b.fill(t, 25)
 		var out bytes.Buffer
-		if err := b.keeper.Export(context.Background(), &out); err != nil {
+		if err := b.keeper.Export(context.Background(), &out, 0); err != nil {
 			t.Fatal(err)
 		}
 		check := func(text string) *audit.Result {
 			t.Helper()
-			r, err := audit.VerifyExport(strings.NewReader(text), "", nil)
+			r, err := audit.VerifyExport("", nil, strings.NewReader(text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -292,6 +294,80 @@ func TestExport(t *testing.T) {
 		cut := strings.Join(lines[:len(lines)-4], "")
 		if r := check(cut); r.Bad == nil || r.Bad.Seq != 22 {
 			t.Errorf("cut: %+v", r.Bad)
+		}
+	})
+}
+
+// Exports that go on from one another are the log once. One alone proves its own
+// entries; a gap, another order, another log's part and a tree that nobody signed are
+// found.
+func TestExportInParts(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
+		ctx := context.Background()
+		b := open(t, db, m)
+		export := func(since int64) string {
+			t.Helper()
+			var out bytes.Buffer
+			if err := b.keeper.Export(ctx, &out, since); err != nil {
+				t.Fatal(err)
+			}
+			return out.String()
+		}
+		grow := func(n int) int64 {
+			t.Helper()
+			b.fill(t, n)
+			c, err := b.keeper.Make(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c.Size
+		}
+		size := grow(25)
+		first := export(0)
+		size2 := grow(11)
+		second := export(size)
+		// What the first part told in words is erased, and the last part says so.
+		erase := func(tx *store.Tx) error { return b.log.Erase(ctx, tx, "a", "r1", "erased") }
+		if err := db.Write(ctx, erase); err != nil {
+			t.Fatal(err)
+		}
+		grow(7)
+		third := export(size2)
+
+		check := func(parts ...string) *audit.Result {
+			t.Helper()
+			readers := make([]io.Reader, len(parts))
+			for i, p := range parts {
+				readers[i] = strings.NewReader(p)
+			}
+			r, err := audit.VerifyExport("", nil, readers...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		if r := check(first, second, third); r.Bad != nil || r.Entries != size2+8 {
+			t.Errorf("together: %+v %+v", r, r.Bad)
+		}
+		if r := check(second); r.Bad != nil || r.From != size || r.Entries != 11 {
+			t.Errorf("alone: %+v %+v", r, r.Bad)
+		}
+		if n := strings.Count(second, `{"entry"`); n != 11 {
+			t.Errorf("the second part has %d entries", n)
+		}
+		for name, parts := range map[string][]string{
+			"a gap":                {first, third},
+			"another order":        {second, first},
+			"the same twice":       {first, first},
+			"an entry was changed": {first, strings.Replace(second, "event 7", "event 8", 1)},
+			"another tree":         {first, strings.Replace(second, `"edge":"`, `"edge":"AAAA`, 1)},
+			"no tree":              {first, regexp.MustCompile(`,"edge":"[^"]*"`).ReplaceAllString(second, "")},
+			"another place":        {first, strings.Replace(second, fmt.Sprintf(`"from":%d`, size), fmt.Sprintf(`"from":%d`, size+1), 1)},
+			"cut":                  {first, second[:strings.LastIndex(strings.TrimSpace(second), "\n")+1], third},
+		} {
+			if r := check(parts...); r.Bad == nil {
+				t.Errorf("%s: nothing was found", name)
+			}
 		}
 	})
 }

@@ -58,6 +58,7 @@ type Checkpointer struct {
 	Every     time.Duration // zero means a minute
 	After     int64         // leaves; zero means 1000
 	Warn      *slog.Logger
+	Failed    func() // counts what went wrong; nil: nobody does
 
 	waited   int64 // the last event that had no place at the last look
 	boxed    int64 // entries of the last checkpoint that went outside
@@ -138,6 +139,9 @@ func (k *Checkpointer) sequence(ctx context.Context) (*head, error) {
 }
 
 func (k *Checkpointer) warn(ctx context.Context, what string, err error) {
+	if k.Failed != nil && !errors.Is(err, context.Canceled) {
+		k.Failed()
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.Warn == nil || errors.Is(err, context.Canceled) || k.warned == err.Error() && time.Since(k.warnedAt) < time.Minute {
@@ -149,9 +153,6 @@ func (k *Checkpointer) warn(ctx context.Context, what string, err error) {
 
 // Begin makes the checkpoint of the empty tree, where there is none.
 func (k *Checkpointer) Begin(ctx context.Context) error {
-	if err := k.Log.forgetLowHashes(ctx); err != nil {
-		return err
-	}
 	var last int64
 	err := k.Log.db.Read().QueryRow(ctx, `select checkpoint from audit_head where id = 1`).Scan(&last)
 	if err == nil && last < 0 {

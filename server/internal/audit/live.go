@@ -82,8 +82,11 @@ func (s *Live) verify(ctx context.Context, r *readers, v *verification, from int
 	}
 	there := func(id string) (bool, error) {
 		var n int64
-		mac, _ := hex.DecodeString(id) // or the id of an entry from before
-		err := r.first.QueryRow(ctx, `select count(*) from audit_events where id = $1 or mac = $2`, id, mac).Scan(&n)
+		mac, err := hex.DecodeString(id)
+		if err != nil {
+			return false, nil // which no entry has
+		}
+		err = r.first.QueryRow(ctx, `select count(*) from audit_events where mac = $1`, mac).Scan(&n)
 		return n > 0, err
 	}
 	if err := v.end(there); err != nil || v.res.Bad != nil {

@@ -100,7 +100,7 @@ func (v *verification) beginAt(ctx context.Context, q store.Querier, most int64)
 	v.tree, v.from, v.sure, v.before, v.next = tree, c.Size, c.Size, c.digest(), at+1
 	v.res.From = c.Size
 	for _, p := range v.points[:at+1] {
-		v.times = append(v.times, pointTime{p.Size, p.CreatedAt})
+		v.times = append(v.times, pointTime{size: p.Size, time: p.CreatedAt})
 	}
 	for _, w := range v.res.Witnesses {
 		w.next = sort.Search(len(w.points), func(i int) bool { return w.points[i].Size > c.Size })

@@ -18,7 +18,6 @@ import (
 // one time, one salt, one keyed digest, and their texts as one difference. A
 // signature has two, of six events; with a row for each the log was 1.5 kB more.
 type row struct {
-	id        string // of one from before, which has one event and its salt and digest as they are; else empty
 	account   string
 	record    string
 	kinds     string // one for each event, with spaces between
@@ -96,8 +95,8 @@ var between = []byte("\n")
 // saltOf is the salt of an event. Who is shown one event learns nothing of the
 // others.
 func (r *row) saltOf(i int) []byte {
-	if r.id != "" || r.salt == nil {
-		return r.salt
+	if r.salt == nil {
+		return nil
 	}
 	sum := sha256.Sum256(binary.BigEndian.AppendUint16(bytes.Clone(r.salt), uint16(i)))
 	return sum[:16]
@@ -126,7 +125,7 @@ func (l *Log) authentic(r *row) bool {
 // stand beside the texts, which whoever gives the places then need not read.
 func insert(ctx context.Context, tx *store.Tx, list []*row) error {
 	for part := range slices.Chunk(list, 100) {
-		args := make([]any, 0, 11*len(part))
+		args := make([]any, 0, 10*len(part))
 		for _, r := range part {
 			var seq any
 			digests := []byte{}
@@ -135,9 +134,9 @@ func insert(ctx context.Context, tx *store.Tx, list []*row) error {
 			} else {
 				digests = r.sums()
 			}
-			args = append(args, r.id, r.account, r.record, r.kinds, r.createdAt, r.salt, r.text, digests, r.base, r.mac, seq)
+			args = append(args, r.account, r.record, r.kinds, r.createdAt, r.salt, r.text, digests, r.base, r.mac, seq)
 		}
-		err := tx.LaterOr(ctx, unwritten, `insert into audit_events (id, account_id, record_id, kind, created_at, salt, payload, digest, base, mac, seq) values `+store.Values(len(part), 11), args...)
+		err := tx.LaterOr(ctx, unwritten, `insert into audit_events (account_id, record_id, kind, created_at, salt, payload, digest, base, mac, seq) values `+store.Values(len(part), 10), args...)
 		if err != nil {
 			return err
 		}
@@ -158,7 +157,7 @@ func (r *row) sums() []byte {
 }
 
 const (
-	rowColumns = `select id, account_id, record_id, kind, created_at, salt, payload, digest, coalesce(seq, -1), coalesce(n, -1), base, mac`
+	rowColumns = `select account_id, record_id, kind, created_at, salt, payload, digest, coalesce(seq, -1), coalesce(n, -1), base, mac`
 	selectRow  = rowColumns + ` from audit_events `
 )
 
@@ -167,17 +166,14 @@ const inOrder = `order by coalesce(seq, 9223372036854775807), n`
 
 func scanRow(from store.Row) (*row, error) {
 	r := &row{}
-	err := from.Scan(&r.id, &r.account, &r.record, &r.kinds, &r.createdAt, &r.salt, &r.text, &r.digests, &r.seq, &r.n, &r.base, &r.mac)
+	err := from.Scan(&r.account, &r.record, &r.kinds, &r.createdAt, &r.salt, &r.text, &r.digests, &r.seq, &r.n, &r.base, &r.mac)
 	if err != nil {
 		return nil, fmt.Errorf("audit: read entries: %w", err)
 	}
-	kinds := []string{r.kinds}
-	if r.id == "" {
-		kinds = strings.Split(r.kinds, " ")
-	}
+	kinds := strings.Split(r.kinds, " ")
 	stored := len(r.digests) == sha256.Size*len(kinds)
 	for i, kind := range kinds {
-		e := &Entry{ID: r.id, Account: r.account, Record: r.record, Kind: kind, CreatedAt: r.createdAt, Salt: r.saltOf(i), Seq: r.seq, row: r}
+		e := &Entry{Account: r.account, Record: r.record, Kind: kind, CreatedAt: r.createdAt, Salt: r.saltOf(i), Seq: r.seq, row: r}
 		if r.seq >= 0 {
 			e.Seq += int64(i)
 		}
@@ -191,10 +187,7 @@ func scanRow(from store.Row) (*row, error) {
 
 // tell gives the events of a row their texts.
 func (r *row) tell(text []byte) {
-	texts := [][]byte{text}
-	if r.id == "" {
-		texts = bytes.Split(text, between)
-	}
+	texts := bytes.Split(text, between)
 	for i, e := range r.entries {
 		if e.Payload = unreadable; len(texts) == len(r.entries) {
 			e.Payload = texts[i]

@@ -7,11 +7,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
-
-	"golang.org/x/mod/sumdb/tlog"
 
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/master"
@@ -99,87 +96,13 @@ func TestTogether(t *testing.T) {
 			t.Fatalf("%+v, %v", r, r.Bad)
 		}
 		var out bytes.Buffer
-		if err := b.keeper.Export(ctx, &out); err != nil {
+		if err := b.keeper.Export(ctx, &out, 0); err != nil {
 			t.Fatal(err)
 		}
-		if r, err := audit.VerifyExport(&out, "", nil); err != nil || r.Bad != nil || r.Entries != 61*9+2 {
+		if r, err := audit.VerifyExport("", nil, &out); err != nil || r.Bad != nil || r.Entries != 61*9+2 {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
-}
-
-// Rows from before, one for each event with its own id, salt and digest, are read,
-// verified, gone on from and erased beside the new ones.
-func TestRowsFromBefore(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
-		b := open(t, db, m)
-		ctx := context.Background()
-		b.signature(t, "r0")
-		b.checkpoint(t)
-		old := func(record, kind string) {
-			id, salt, text := store.NewID(), bytes.Repeat([]byte{7}, 16), `{"log":"`+kind+` from before"}`
-			sum := sha256.Sum256(append(bytes.Clone(salt), text...))
-			leaf := tlog.RecordHash(fmt.Appendf(nil, "rogito-audit/1\n%s\na\n%s\n%s\n1\n%x\n", id, record, kind, sum))
-			mac := m.MAC("audit event", binary.BigEndian.AppendUint64(leaf[:], 9))
-			b.exec(t, `insert into audit_events (id, account_id, record_id, kind, created_at, salt, payload, digest, base, mac) values ($1, 'a', $2, $3, 1, $4, $5, $6, 9, $7)`,
-				id, record, kind, salt, []byte(text), sum[:], mac[:])
-			if db.Dialect() == store.SQLite {
-				b.place(t, m, leaf)
-			}
-		}
-		for _, record := range []string{"r1", "r2"} {
-			old(record, "request")
-			old(record, "key-use")
-		}
-		b.checkpoint(t)
-		b.signature(t, "r2")
-		b.checkpoint(t)
-		of, err := b.log.Of(ctx, "r2")
-		if err != nil || len(of) != 11 {
-			t.Fatalf("%d events, %v", len(of), err)
-		}
-		kinds := make([]string, len(of))
-		for i, e := range of {
-			kinds[i] = e.Kind
-		}
-		if log, _ := of[1].Text(); log != "key-use from before" || !slices.Equal(kinds[2:], signatureKinds) {
-			t.Errorf("%q, %q", log, kinds)
-		}
-		if r := b.verify(t); r.Bad != nil || r.Entries != 22 {
-			t.Fatalf("%+v, %v", r, r.Bad)
-		}
-		if err := db.Write(ctx, func(tx *store.Tx) error { return b.log.Erase(ctx, tx, "a", "r2", "erased") }); err != nil {
-			t.Fatal(err)
-		}
-		b.checkpoint(t)
-		if r := b.verify(t); r.Bad != nil || r.Erased != 11 {
-			t.Fatalf("%+v, %v", r, r.Bad)
-		}
-		b.exec(t, `update audit_events set payload = $1 where record_id = 'r1' and kind = 'request'`, []byte(`{"log":"nothing"}`))
-		if r := b.verify(t); r.Bad == nil || !strings.Contains(r.Bad.What, "text") {
-			t.Errorf("%v", r.Bad)
-		}
-	})
-}
-
-// place gives the newest row the next place in the tree of SQLite.
-func (b *logbook) place(t *testing.T, m *master.Key, leaf tlog.Hash) {
-	t.Helper()
-	var size, checkpoint int64
-	var edge, last []byte
-	if err := b.db.Read().QueryRow(context.Background(), `select size, edge, checkpoint, last from audit_head`).Scan(&size, &edge, &checkpoint, &last); err != nil {
-		t.Fatal(err)
-	}
-	b.exec(t, `update audit_events set seq = $1 where seq is null`, size)
-	h := leaf
-	for n := size; n&1 == 1; n >>= 1 {
-		h = tlog.NodeHash(tlog.Hash(edge[len(edge)-32:]), h)
-		edge = edge[:len(edge)-32]
-	}
-	edge = append(edge, h[:]...)
-	text := append(binary.BigEndian.AppendUint64(nil, uint64(size+1)), edge...)
-	mac := m.MAC("audit head", append(binary.BigEndian.AppendUint64(text, uint64(checkpoint)), last...))
-	b.exec(t, `update audit_head set size = $1, edge = $2, mac = $3`, size+1, edge, mac[:])
 }
 
 // A difference that says it is longer than any text is not made room for.

@@ -23,33 +23,25 @@ import (
 // What begins with a brace is the text itself; any other begins with a mark, the
 // digest of its dictionary where it has one, and the difference.
 const (
-	plainWith     = 1 + iota // from before: not condensed
-	plainWords               // the same, without a dictionary of its own
-	condensedWith            //
-	condensedWords
+	packedWith  = 1 + iota
+	packedWords // without a dictionary of its own
 )
 
 // dictionaryID is the digest of what a dictionary has beyond the words that all
 // events share; zero: nothing.
 type dictionaryID [16]byte
 
-// dictionaryKey is which dictionary, and in which form.
-type dictionaryKey struct {
-	id        dictionaryID
-	condensed bool
-}
-
 // dictionaries are those in use. What one says follows from its id, whichever
 // database it came from.
 var dictionaries = newDictionaryCache()
 
 func newDictionaryCache() *dictionaryCache {
-	return &dictionaryCache{known: map[dictionaryKey]*s2.Dict{}}
+	return &dictionaryCache{known: map[dictionaryID]*s2.Dict{}}
 }
 
 type dictionaryCache struct {
 	mu    sync.Mutex
-	known map[dictionaryKey]*s2.Dict
+	known map[dictionaryID]*s2.Dict
 }
 
 // mostDictionaries bounds them: one has 70 kB of tables.
@@ -59,25 +51,21 @@ const mostDictionaries = 128
 // the last 64 kB.
 const mostRecurring = 48 << 10
 
-func (c *dictionaryCache) get(key dictionaryKey) *s2.Dict {
+func (c *dictionaryCache) get(id dictionaryID) *s2.Dict {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.known[key]
+	return c.known[id]
 }
 
-func (c *dictionaryCache) add(key dictionaryKey, recurring []byte) *s2.Dict {
-	words := append([]byte(commonWords), recurring...)
-	if key.condensed {
-		words, _ = condense(words) // of our own making, and without marks
-		words = append(words, signedAttributes...)
-	}
-	d := s2.MakeDictManual(words, 0)
+func (c *dictionaryCache) add(id dictionaryID, recurring []byte) *s2.Dict {
+	words, _ := condense(append([]byte(commonWords), recurring...)) // of our own making, and without marks
+	d := s2.MakeDictManual(append(words, signedAttributes...), 0)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.known) >= mostDictionaries {
 		clear(c.known)
 	}
-	c.known[key] = d
+	c.known[id] = d
 	return d
 }
 
@@ -91,10 +79,10 @@ func pack(text []byte, id dictionaryID, d *s2.Dict) []byte {
 	if !ok || len(text) > mostText {
 		return text
 	}
-	small := append(make([]byte, 0, len(condensed)/2+64), condensedWith)
+	small := append(make([]byte, 0, len(condensed)/2+64), packedWith)
 	small = append(small, id[:]...)
 	if id == (dictionaryID{}) {
-		small = append(small[:0], condensedWords)
+		small = append(small[:0], packedWords)
 	}
 	head := len(small)
 	small = append(small, d.Encode(nil, condensed)...)
@@ -105,19 +93,18 @@ func pack(text []byte, id dictionaryID, d *s2.Dict) []byte {
 }
 
 // split takes a stored text apart; ok is false for one that stands as it is.
-func split(stored []byte) (key dictionaryKey, difference []byte, ok bool) {
-	if len(stored) == 0 || stored[0] > condensedWords {
-		return key, nil, false
+func split(stored []byte) (id dictionaryID, difference []byte, ok bool) {
+	if len(stored) == 0 || stored[0] > packedWords {
+		return id, nil, false
 	}
 	mark, difference := stored[0], stored[1:]
-	key.condensed = mark >= condensedWith
-	if mark == plainWith || mark == condensedWith {
-		if len(difference) < len(key.id) {
-			return key, nil, true // which nobody can read
+	if mark == packedWith {
+		if len(difference) < len(id) {
+			return id, nil, true // which nobody can read
 		}
-		key.id, difference = dictionaryID(difference[:len(key.id)]), difference[len(key.id):]
+		id, difference = dictionaryID(difference[:len(id)]), difference[len(id):]
 	}
-	return key, difference, true
+	return id, difference, true
 }
 
 // Recurring is text that is in many events, such as certificates. It is kept
@@ -145,9 +132,8 @@ func (l *Log) dictionary(ctx context.Context, tx *store.Tx, r *Recurring) (id di
 	if r != nil {
 		id, text = r.id, r.text
 	}
-	key := dictionaryKey{id, true}
-	if d = dictionaries.get(key); d == nil {
-		d = dictionaries.add(key, text)
+	if d = dictionaries.get(id); d == nil {
+		d = dictionaries.add(id, text)
 	}
 	if _, stored := l.stored.Load(id); stored || id == (dictionaryID{}) {
 		return id, d, nil
@@ -164,24 +150,24 @@ var errText = errors.New("audit: a text cannot be read")
 // cannot be read becomes something that does not have its digest.
 func (c *dictionaryCache) unpack(ctx context.Context, q store.Querier, list []*row) error {
 	for _, r := range list {
-		key, difference, ok := split(r.text)
+		id, difference, ok := split(r.text)
 		if !ok {
 			if len(r.text) > 0 {
 				r.tell(r.text)
 			}
 			continue
 		}
-		d := c.get(key)
+		d := c.get(id)
 		if d == nil {
-			recurring, err := readDictionary(ctx, q, key.id)
+			recurring, err := readDictionary(ctx, q, id)
 			if err != nil && !errors.Is(err, errText) {
 				return err
 			}
 			if err == nil {
-				d = c.add(key, recurring)
+				d = c.add(id, recurring)
 			}
 		}
-		r.tell(undo(key, d, difference))
+		r.tell(undo(d, difference))
 	}
 	return nil
 }
@@ -189,14 +175,14 @@ func (c *dictionaryCache) unpack(ctx context.Context, q store.Querier, list []*r
 // unpackWords is unpack for a row whose text has no dictionary of its own.
 func (r *row) unpackWords() {
 	text := r.text
-	if key, difference, ok := split(text); ok {
+	if id, difference, ok := split(text); ok {
 		var d *s2.Dict
-		if key.id == (dictionaryID{}) {
-			if d = dictionaries.get(key); d == nil {
-				d = dictionaries.add(key, nil)
+		if id == (dictionaryID{}) {
+			if d = dictionaries.get(id); d == nil {
+				d = dictionaries.add(id, nil)
 			}
 		}
-		text = undo(key, d, difference)
+		text = undo(d, difference)
 	}
 	if len(text) > 0 {
 		r.tell(text)
@@ -209,12 +195,12 @@ var unreadable = []byte(`{"log":""}`)
 // undo is the text that a difference was made of. How long it is the difference
 // itself says, which anybody may have written: what is longer than any text of
 // ours is not made room for.
-func undo(key dictionaryKey, d *s2.Dict, difference []byte) []byte {
+func undo(d *s2.Dict, difference []byte) []byte {
 	if n, err := s2.DecodedLen(difference); d == nil || err != nil || n > mostText {
 		return unreadable
 	}
 	text, err := d.Decode(nil, difference)
-	if err == nil && key.condensed {
+	if err == nil {
 		text, err = expand(text)
 	}
 	if err != nil {

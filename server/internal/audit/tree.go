@@ -136,7 +136,7 @@ func number(ctx context.Context, tx *store.Tx, list []*row) error {
 	}
 	// VALUES, and no UNION: from that PostgreSQL loses rows that somebody erases
 	// at the same time.
-	n, err := tx.Exec(ctx, `update audit_events set seq = p.column2, n = null, digest = case when payload is null or id <> '' then digest else '' end
+	n, err := tx.Exec(ctx, `update audit_events set seq = p.column2, n = null, digest = case when payload is null then digest else '' end
 		from (values `+places.String()+`) p where audit_events.n = p.column1 and audit_events.seq is null`, args...)
 	if err == nil && n != int64(len(list)) {
 		err = fmt.Errorf("%d rows of %d", n, len(list))
@@ -171,11 +171,9 @@ func (l *Log) scanHead(row store.Row) (*head, error) {
 	if err := row.Scan(&h.size, &edge, &h.checkpoint, &h.last, &mac); err != nil {
 		return nil, fmt.Errorf("audit: tree head: %w", err)
 	}
-	if h.size < 0 || len(edge) != bits.OnesCount64(uint64(h.size))*tlog.HashSize {
+	var ok bool
+	if h.roots, ok = rootsOf(h.size, edge); !ok {
 		return nil, errHead
-	}
-	for ; len(edge) > 0; edge = edge[tlog.HashSize:] {
-		h.stack = append(h.stack, tlog.Hash(edge[:tlog.HashSize]))
 	}
 	if fresh := h.size == 0 && h.checkpoint < 0 && mac == nil; !fresh && !hmac.Equal(mac, l.headMAC(h)) {
 		return nil, errHead
@@ -358,6 +356,18 @@ func (r *roots) edge() []byte {
 	return edge
 }
 
+// rootsOf is the inverse of edge.
+func rootsOf(size int64, edge []byte) (r roots, ok bool) {
+	if size < 0 || len(edge) != bits.OnesCount64(uint64(size))*tlog.HashSize {
+		return r, false
+	}
+	r.size = size
+	for ; len(edge) > 0; edge = edge[tlog.HashSize:] {
+		r.stack = append(r.stack, tlog.Hash(edge[:tlog.HashSize]))
+	}
+	return r, true
+}
+
 func (r *roots) root() tlog.Hash {
 	if len(r.stack) == 0 {
 		return tlog.Hash(sha256.Sum256(nil)) // RFC 6962, 2.1
@@ -367,36 +377,6 @@ func (r *roots) root() tlog.Hash {
 		h = tlog.NodeHash(r.stack[i], h)
 	}
 	return h
-}
-
-// forgetLowHashes removes the hashes below storedLevel from a store that has
-// them from before; the first of them is that of entry 0.
-func (l *Log) forgetLowHashes(ctx context.Context) error {
-	var old bool
-	if err := l.db.Read().QueryRow(ctx, `select exists (select 1 from audit_hashes where position = 0)`).Scan(&old); err != nil || !old {
-		return err
-	}
-	const blocks = 1000 // of 256 entries, in one transaction
-	var size int64
-	if err := l.db.Read().QueryRow(ctx, `select size from audit_head where id = 1`).Scan(&size); err != nil {
-		return fmt.Errorf("audit: tree head: %w", err)
-	}
-	// From the end to the beginning: the hash of entry 0 says that it is not done.
-	for block := size >> storedLevel; block >= 0; block -= blocks {
-		err := l.db.Write(ctx, func(tx *store.Tx) error {
-			for b := block; b > block-blocks && b >= 0; b-- {
-				from, to := tlog.StoredHashIndex(0, b<<storedLevel), tlog.StoredHashIndex(storedLevel, b)
-				if err := tx.Later(ctx, `delete from audit_hashes where position >= $1 and position < $2`, from, to); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("audit: forget hashes: %w", err)
-		}
-	}
-	return nil
 }
 
 // Lag says how many events no checkpoint covers: those without a place in the

@@ -10,6 +10,7 @@
 package authority
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/rand"
@@ -40,6 +41,7 @@ type Sealer interface {
 // Config of the authority.
 type Config struct {
 	PublicURL string // what certificates point to
+	StatusURL string // where lists, answers and issuers are fetched; empty: PublicURL
 	Sandbox   bool
 	Name      string // of the organization; empty means Rogito
 	Now       func() time.Time
@@ -108,6 +110,12 @@ func (a *Authority) url(path string) string {
 	return strings.TrimSuffix(a.config.PublicURL, "/") + path
 }
 
+// statusURL is the address of what verifiers fetch. Many do not fetch it by https
+// (RFC 5280, 4.2.1.13): asking for the status of a certificate must need none.
+func (a *Authority) statusURL(path string) string {
+	return strings.TrimSuffix(cmp.Or(a.config.StatusURL, a.config.PublicURL), "/") + path
+}
+
 func (a *Authority) openRoot(ctx context.Context) (err error) {
 	a.root, err = a.member(ctx, "root", "P-384", func(key crypto.Signer) (*x509.Certificate, error) {
 		now := a.config.Now()
@@ -121,7 +129,7 @@ func (a *Authority) openIssuing(ctx context.Context) (err error) {
 		now := a.config.Now()
 		return a.root.Authority(ca.Request{
 			Subject: a.name("Issuing CA"), PublicKey: key.Public(), NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(15, 0, 0),
-			IssuerCertificate: a.url("/pki/root.crt"), CRL: a.url("/pki/root.crl"),
+			IssuerCertificate: a.statusURL("/pki/root.crt"), CRL: a.statusURL("/pki/root.crl"),
 		}, 0)
 	})
 	return err
@@ -142,7 +150,7 @@ func (a *Authority) openUnit(ctx context.Context) (err error) {
 		made = true
 		return a.issuing.TimestampUnit(ca.Request{
 			Subject: a.name("Time-stamping unit"), PublicKey: key.Public(), NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(10, 0, 0),
-			OCSP: a.url("/pki/ocsp"), IssuerCertificate: a.url("/pki/ca.crt"), CRL: a.url("/pki/ca.crl"),
+			OCSP: a.statusURL("/pki/ocsp"), IssuerCertificate: a.statusURL("/pki/ca.crt"), CRL: a.statusURL("/pki/ca.crl"),
 		})
 	})
 	if err != nil || !made {
@@ -162,7 +170,7 @@ func (a *Authority) openSeal(ctx context.Context) (err error) {
 		name := ca.Name{Country: "IT", Organization: a.config.Name, CommonName: a.config.Name, OrganizationIdentifier: fmt.Sprintf("XX:IT-%X", sum[:8])}
 		return a.issuing.Signer(ca.Request{
 			Subject: name, PublicKey: key.Public(), NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(5, 0, 0), Policies: []string{policySeal},
-			OCSP: a.url("/pki/ocsp"), IssuerCertificate: a.url("/pki/ca.crt"), CRL: a.url("/pki/ca.crl"), CPS: a.url("/pki/cps"),
+			OCSP: a.statusURL("/pki/ocsp"), IssuerCertificate: a.statusURL("/pki/ca.crt"), CRL: a.statusURL("/pki/ca.crl"), CPS: a.url("/pki/cps"),
 		}, &ca.Statements{Seal: true, NotQualified: true, Retention: 20, Disclosures: a.statements(Order{}).Disclosures})
 	})
 	if err != nil || !made {
@@ -300,10 +308,13 @@ func (a *Authority) loadAudit(ctx context.Context) (pair string, err error) {
 // that they are answered in process after the server moved.
 func (a *Authority) openURLs(ctx context.Context) error {
 	const prefix = "url:"
-	if a.config.PublicURL != "" {
+	for i, at := range []string{a.config.StatusURL, a.config.PublicURL} { // the newest is the last
+		if at == "" {
+			continue
+		}
 		err := a.db.Write(ctx, func(tx *store.Tx) error {
 			_, err := tx.Exec(ctx, `insert into authority_keys (name, sealed, created_at) values ($1, $2, $3) on conflict (name) do update set created_at = $3`,
-				prefix+a.config.PublicURL, []byte{}, store.Millis(a.config.Now()))
+				prefix+at, []byte{}, store.Millis(a.config.Now())+int64(i))
 			return err
 		})
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -86,6 +87,28 @@ func TestProfiles(t *testing.T) {
 			if _, err := c.Verify(x509.VerifyOptions{Roots: roots, Intermediates: inter, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}}); err != nil {
 				t.Error(err)
 			}
+		}
+	})
+}
+
+// Lists, answers and issuers are named by the address for them, statements for people
+// by the one for people; both are answered in process.
+func TestStatusAddress(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
+		a, err := authority.Open(t.Context(), db, m, authority.Config{PublicURL: "https://sign.example", StatusURL: "http://status.example/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := issue(t, db, a, false)
+		got := fmt.Sprint(c.CRLDistributionPoints, c.OCSPServer, c.IssuingCertificateURL)
+		if want := "[http://status.example/pki/ca.crl] [http://status.example/pki/ocsp] [http://status.example/pki/ca.crt]"; got != want {
+			t.Errorf("%s", got)
+		}
+		if !bytes.Contains(c.Raw, []byte("https://sign.example/pki/cps")) {
+			t.Error("the statement is not at the address for people")
+		}
+		if got := fmt.Sprint(a.Bases()); got != "[https://sign.example http://status.example/]" {
+			t.Errorf("answered in process: %s", got)
 		}
 	})
 }
@@ -297,6 +320,35 @@ func TestListsAtOnce(t *testing.T) {
 		}
 		if len(lists) < 5 {
 			t.Errorf("%d lists were made of 5", len(lists))
+		}
+	})
+}
+
+// The authority's own certificates are in its table as others are: a row that was
+// taken away or changed is told.
+func TestOwnRowsAreExamined(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
+		a := open(t, db, m, true)
+		examined := func() (all []string) {
+			if err := a.Examine(context.Background(), func(s string) { all = append(all, s) }); err != nil {
+				t.Fatal(err)
+			}
+			return all
+		}
+		if all := examined(); len(all) > 0 {
+			t.Fatalf("%q", all)
+		}
+		for _, c := range []struct{ query, want string }{
+			{`update authority_issued set not_after = not_after + 1 where certificate_id = ''`, "was changed"},
+			{`delete from authority_issued where certificate_id = ''`, "is gone"},
+		} {
+			err := db.Write(context.Background(), func(tx *store.Tx) error { _, err := tx.Exec(context.Background(), c.query); return err })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := strings.Join(examined(), "\n"); strings.Count(text, c.want) != 2 || !strings.Contains(text, "tsa: ") || !strings.Contains(text, "seal: ") {
+				t.Errorf("%s: %s", c.query, text)
+			}
 		}
 	})
 }

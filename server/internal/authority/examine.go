@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto"
 	"crypto/x509"
+	"errors"
 	"fmt"
 
 	"rogito.dev/rogito/internal/ca"
+	"rogito.dev/rogito/server/internal/store"
 )
 
 // Examine looks at the authority's own keys, certificates and lists, and tells
@@ -30,28 +32,47 @@ func (a *Authority) Examine(ctx context.Context, tell func(string)) error {
 			tell(fmt.Sprintf("%s: the certificate is valid from %s to %s", m.name, c.NotBefore.UTC().Format("2006-01-02 15:04"), c.NotAfter.UTC().Format("2006-01-02 15:04")))
 		}
 	}
+	// Its table is what OCSP answers by.
+	for name, own := range map[string]ca.Issuer{"tsa": a.unit, "seal": a.seal} {
+		switch r, genuine, err := a.find(ctx, a.db.Read(), `where serial = $1`, own.Certificate.SerialNumber.String()); {
+		case err != nil:
+			return err
+		case r == nil:
+			tell(name + ": the authority's record of having issued the certificate is gone: OCSP does not know it")
+		case !genuine:
+			tell(name + ": the authority's record of having issued the certificate was changed")
+		}
+	}
 	if err := a.examineList(ctx, "root", a.root, tell); err != nil {
 		return err
 	}
 	return a.examineList(ctx, "ca", a.issuing, tell)
 }
 
-// examineList asks for a list as a client would. One that is out of date is
-// made anew by that, so it is damaged if it is not in time.
+// examineList looks at the list that is kept, and then asks for it as a client would. One
+// that is damaged or out of date is made anew by that.
 func (a *Authority) examineList(ctx context.Context, name string, issuer ca.Issuer, tell func(string)) error {
+	var kept []byte
+	err := a.db.Read().QueryRow(ctx, `select crl from authority_crl where name = $1`, name).Scan(&kept)
+	if err != nil && !errors.Is(err, store.ErrNoRows) {
+		return fmt.Errorf("read list: %w", err)
+	}
+	if err == nil {
+		if list, err := x509.ParseRevocationList(kept); err != nil {
+			tell(fmt.Sprintf("the list %s.crl cannot be read", name))
+		} else if list.CheckSignatureFrom(issuer.Certificate) != nil {
+			tell(fmt.Sprintf("the list %s.crl is not signed by %s", name, issuer.Certificate.Subject.CommonName))
+		}
+	}
 	der, err := a.crl(ctx, name, issuer)
 	if err != nil {
 		return err
 	}
 	list, err := x509.ParseRevocationList(der)
 	if err != nil {
-		tell(fmt.Sprintf("the list %s.crl cannot be read", name))
-		return nil
+		return fmt.Errorf("read list: %w", err)
 	}
-	now := a.config.Now()
-	switch {
-	case list.CheckSignatureFrom(issuer.Certificate) != nil:
-		tell(fmt.Sprintf("the list %s.crl is not signed by %s", name, issuer.Certificate.Subject.CommonName))
+	switch now := a.config.Now(); {
 	case now.Before(list.ThisUpdate) || now.After(list.NextUpdate):
 		tell(fmt.Sprintf("the list %s.crl is for %s to %s", name, list.ThisUpdate.Format("2006-01-02 15:04"), list.NextUpdate.Format("2006-01-02 15:04")))
 	case name == "ca":

@@ -60,7 +60,7 @@ func (a *Authority) Issue(ctx context.Context, tx *store.Tx, o Order) (*x509.Cer
 	}
 	r := ca.Request{
 		Subject: a.subject(o), PublicKey: o.Public, NotBefore: now.Add(-time.Minute), NotAfter: end, Policies: []string{policy},
-		OCSP: a.url("/pki/ocsp"), IssuerCertificate: a.url("/pki/ca.crt"), CRL: a.url("/pki/ca.crl"),
+		OCSP: a.statusURL("/pki/ocsp"), IssuerCertificate: a.statusURL("/pki/ca.crt"), CRL: a.statusURL("/pki/ca.crl"),
 		CPS: a.url("/pki/cps"),
 	}
 	cert, err := a.issuing.Signer(r, a.statements(o))
@@ -156,15 +156,37 @@ const selectIssued = `select serial, coalesce(certificate_id, ''), certificate, 
 // find reads a row; nil where there is none. Genuine says that this server wrote
 // it.
 func (a *Authority) find(ctx context.Context, q store.Querier, where string, arg string) (r *issued, genuine bool, err error) {
-	r = &issued{}
-	err = q.QueryRow(ctx, selectIssued+where, arg).Scan(&r.serial, &r.id, &r.der, &r.notAfter, &r.revoked, &r.reason, &r.created, &r.mac)
+	r, genuine, err = a.scan(q.QueryRow(ctx, selectIssued+where, arg))
 	if errors.Is(err, store.ErrNoRows) {
 		return nil, false, nil
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("authority: read certificate: %w", err)
 	}
-	return r, hmac.Equal(r.mac, a.macOf(r)), nil
+	return r, genuine, nil
+}
+
+func (a *Authority) scan(row store.Row) (r *issued, genuine bool, err error) {
+	r = &issued{}
+	err = row.Scan(&r.serial, &r.id, &r.der, &r.notAfter, &r.revoked, &r.reason, &r.created, &r.mac)
+	return r, err == nil && hmac.Equal(r.mac, a.macOf(r)), err
+}
+
+// Row is one of the authority's table, as the audit log is held against it.
+type Row struct {
+	Serial, CertificateID string // the authority's own certificates have no id
+	Revoked               bool
+	Genuine               bool // this server wrote it
+}
+
+// Rows returns those that follow a serial number, in the order of its text.
+func (a *Authority) Rows(ctx context.Context, q store.Querier, after string, limit int) (all []Row, err error) {
+	rows, err := q.Query(ctx, selectIssued+`where serial > $1 order by serial limit $2`, after, limit)
+	return all, store.Each("authority: read certificates", rows, err, func(row store.Row) error {
+		r, genuine, err := a.scan(row)
+		all = append(all, Row{r.serial, r.id, r.revoked > 0, genuine})
+		return err
+	})
 }
 
 func (a *Authority) record(ctx context.Context, tx *store.Tx, id string, cert *x509.Certificate) error {

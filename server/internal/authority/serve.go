@@ -65,7 +65,7 @@ func (a *Authority) statement(w http.ResponseWriter, _ *http.Request) {
 		what = "This is a SANDBOX: they bind nobody, whatever statements they carry."
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	fmt.Fprintf(w, statementText, a.config.Name, what, a.config.PublicURL, a.url("/pki/ocsp"), a.url("/pki/ca.crl"))
+	fmt.Fprintf(w, statementText, a.config.Name, what, a.config.PublicURL, a.statusURL("/pki/ocsp"), a.statusURL("/pki/ca.crl"))
 }
 
 const maxOCSPRequest = 16 << 10
@@ -154,7 +154,7 @@ func (a *Authority) crl(ctx context.Context, name string, issuer ca.Issuer) ([]b
 			return nil, fmt.Errorf("authority: read list: %w", err)
 		}
 		now := a.config.Now()
-		if err == nil && next > store.Millis(now) && this > store.Millis(now.Add(-crlFresh)) {
+		if err == nil && next > store.Millis(now) && this > store.Millis(now.Add(-crlFresh)) && a.listed.signed(der, issuer.Certificate) {
 			if lacking, err := a.lacking(ctx, name, der); err != nil || !lacking {
 				return der, err
 			}
@@ -214,6 +214,24 @@ func (a *Authority) lacking(ctx context.Context, name string, der []byte) (bool,
 type listed struct {
 	digest [sha256.Size]byte
 	on     map[string]bool
+	good   map[string][sha256.Size]byte // the last list of an issuer that was looked at
+}
+
+// signed says that a list kept in the database is one of ours, whole.
+func (l *listed) signed(der []byte, issuer *x509.Certificate) bool {
+	digest := sha256.Sum256(der)
+	if l.good[string(issuer.Raw)] == digest {
+		return true
+	}
+	list, err := x509.ParseRevocationList(der)
+	if err != nil || list.CheckSignatureFrom(issuer) != nil {
+		return false
+	}
+	if l.good == nil {
+		l.good = map[string][sha256.Size]byte{}
+	}
+	l.good[string(issuer.Raw)] = digest
+	return true
 }
 
 func (l *listed) of(der []byte) map[string]bool {
@@ -234,7 +252,7 @@ func (l *listed) of(der []byte) map[string]bool {
 // revoked are the certificates that the table or the audit log says were taken
 // back.
 func (a *Authority) revoked(ctx context.Context, q store.Querier) ([]ca.Revoked, error) {
-	all, err := tableRevoked(ctx, q)
+	all, err := a.tableRevoked(ctx, q)
 	if err != nil || a.Ledger == nil {
 		return all, err
 	}
@@ -251,14 +269,20 @@ func (a *Authority) revoked(ctx context.Context, q store.Querier) ([]ca.Revoked,
 	return all, err
 }
 
-func tableRevoked(ctx context.Context, q store.Querier) ([]ca.Revoked, error) {
-	rows, err := q.Query(ctx, `select serial, revoked_at, reason from authority_issued where revoked_at > 0 order by revoked_at`)
-	return store.All("authority: read revoked", rows, err, func(row store.Row) (r ca.Revoked, err error) {
-		var serial string
-		var at int64
-		err = row.Scan(&serial, &at, &r.Reason)
-		r.Serial, _ = new(big.Int).SetString(serial, 10)
-		r.At = store.Time(at)
-		return r, err
+// tableRevoked are those of rows that this server wrote: nobody else revokes our
+// certificates, or some that there are not.
+func (a *Authority) tableRevoked(ctx context.Context, q store.Querier) (all []ca.Revoked, err error) {
+	rows, err := q.Query(ctx, selectIssued+`where revoked_at > 0 order by revoked_at`)
+	return all, store.Each("authority: read revoked", rows, err, func(row store.Row) error {
+		r, genuine, err := a.scan(row)
+		if err != nil || !genuine {
+			return err
+		}
+		serial, ok := new(big.Int).SetString(r.serial, 10)
+		if !ok {
+			return fmt.Errorf("serial number %q", r.serial)
+		}
+		all = append(all, ca.Revoked{Serial: serial, At: store.Time(r.revoked), Reason: r.reason})
+		return nil
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/master"
+	"rogito.dev/rogito/server/internal/span"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -70,6 +71,9 @@ type Store interface {
 	// List calls fn for every blob put before a time, in no order, until fn
 	// returns an error. It is for finding what no record refers to.
 	List(ctx context.Context, before time.Time, fn func(id string) error) error
+	// Missing says which of some blobs are not there. Their bytes are not read, and of
+	// a bucket ids that lie close together in time take few requests.
+	Missing(ctx context.Context, ids []string) ([]string, error)
 	// Ready says what keeps blobs from being stored, or nil.
 	Ready(ctx context.Context) error
 }
@@ -114,6 +118,7 @@ type bucket interface {
 	open(ctx context.Context, id string) (object, error)
 	remove(ctx context.Context, id string) error
 	list(ctx context.Context, fn func(id string) error) error
+	missing(ctx context.Context, ids []string) ([]string, error)
 	ready(ctx context.Context) error
 }
 
@@ -165,7 +170,9 @@ func (s *sealedBlobs) put(ctx context.Context, b Info, r io.Reader) (Info, error
 	if err := s.seal(ctx, w, r, &b); err != nil {
 		return Info{}, err
 	}
+	ctx, end := span.Start(ctx, span.BlobWrite)
 	place, err := w.commit(ctx)
+	end(err)
 	if err != nil {
 		return Info{}, fault.Storage(fmt.Errorf("store blob: %w", err))
 	}
@@ -265,7 +272,9 @@ func (s *sealedBlobs) open(ctx context.Context, id string) (*Reader, error) {
 	if !ok {
 		return nil, ErrNotFound
 	}
+	ctx, end := span.Start(ctx, span.BlobRead)
 	o, err := s.bucket.open(ctx, id)
+	end(err)
 	if err != nil {
 		return nil, err
 	}
@@ -292,6 +301,19 @@ func (s *sealedBlobs) List(ctx context.Context, before time.Time, fn func(id str
 		}
 		return fn(id)
 	})
+}
+
+func (s *sealedBlobs) Missing(ctx context.Context, ids []string) ([]string, error) {
+	var known, out []string
+	for _, id := range ids {
+		if _, _, _, ok := splitID(id); ok {
+			known = append(known, id)
+		} else {
+			out = append(out, id)
+		}
+	}
+	missing, err := s.bucket.missing(ctx, known)
+	return append(out, missing...), err
 }
 
 func (s *sealedBlobs) Ready(ctx context.Context) error { return s.bucket.ready(ctx) }

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -252,6 +254,11 @@ func TestBlobListAndDelete(t *testing.T) {
 		if err := blobs.List(ctx, time.Now().Add(time.Minute), func(string) error { return stop }); !errors.Is(err, stop) {
 			t.Errorf("List went on: %v", err)
 		}
+		strange := []string{"", "../../etc/passwd", store.NewID()}
+		missing, err := blobs.Missing(ctx, append(slices.Collect(maps.Keys(put)), strange...))
+		if slices.Sort(missing); err != nil || !slices.Equal(missing, strange) {
+			t.Errorf("missing: %v %v", missing, err)
+		}
 		for id := range put {
 			if err := errors.Join(blobs.Delete(ctx, id), blobs.Delete(ctx, id)); err != nil {
 				t.Error(err)
@@ -259,6 +266,9 @@ func TestBlobListAndDelete(t *testing.T) {
 			if _, err := blobs.Open(ctx, id); !errors.Is(err, blob.ErrNotFound) {
 				t.Errorf("a deleted blob: %v", err)
 			}
+		}
+		if missing, err := blobs.Missing(ctx, slices.Collect(maps.Keys(put))); err != nil || len(missing) != len(put) {
+			t.Errorf("deleted, and not missing: %v %v", missing, err)
 		}
 		for _, id := range []string{"", "../../etc/passwd", "0123", store.NewID()} {
 			if _, err := blobs.Open(ctx, id); !errors.Is(err, blob.ErrNotFound) {

@@ -229,6 +229,27 @@ func (f *folder) listShard(name string, fn func(id string) error) error {
 	return nil
 }
 
+func (f *folder) missing(ctx context.Context, ids []string) (out []string, err error) {
+	for _, id := range ids {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		o, err := f.open(ctx, id)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			out = append(out, id)
+		case err != nil:
+			return out, err
+		default:
+			_ = o.Close()
+		}
+	}
+	return out, nil
+}
+
+// probeSize is more than a file system sets aside for a new file.
+const probeSize = 64 << 10
+
 func (f *folder) ready(ctx context.Context) error {
 	if err := f.disk.Check(ctx); err != nil {
 		return err
@@ -237,8 +258,11 @@ func (f *folder) ready(ctx context.Context) error {
 	if err != nil {
 		return fault.Storage(fmt.Errorf("blobs are not writable: %w", err))
 	}
-	_ = probe.Close()
-	return os.Remove(probe.Name())
+	_, err = probe.Write(make([]byte, probeSize)) // a full disk may still take an empty file
+	if err = errors.Join(err, probe.Close(), os.Remove(probe.Name())); err != nil {
+		return fault.Storage(fmt.Errorf("blobs are not writable: %w", err))
+	}
+	return nil
 }
 
 // abandoned is the age of a half-written file whose writer is gone.

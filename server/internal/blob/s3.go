@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -122,6 +123,9 @@ func s3Credentials(cfg Config) *credentials.Credentials {
 }
 
 func (b *s3Bucket) ready(ctx context.Context) error {
+	if err := b.disk.Check(ctx); err != nil {
+		return err
+	}
 	ok, err := b.client.BucketExists(ctx, b.bucket)
 	if err != nil {
 		return fault.Storage(fmt.Errorf("bucket %s: %w", b.bucket, err))
@@ -224,6 +228,47 @@ func (b *s3Bucket) list(ctx context.Context, fn func(id string) error) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// missing lists instead of asking object by object: a listing answers a thousand
+// names, which stand in the order of time within each of the bucket's 256 folders.
+func (b *s3Bucket) missing(ctx context.Context, ids []string) (out []string, err error) {
+	folders := map[string][]string{} // names, by their folder
+	for _, id := range ids {
+		name := b.name(id)
+		folders[path.Dir(name)] = append(folders[path.Dir(name)], name)
+	}
+	for folder, names := range folders {
+		slices.Sort(names)
+		there, err := b.between(ctx, folder, names[0], names[len(names)-1])
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			if !there[name] {
+				out = append(out, path.Base(name))
+			}
+		}
+	}
+	return out, nil
+}
+
+// between lists the names of a folder from one to another.
+func (b *s3Bucket) between(ctx context.Context, folder, first, last string) (map[string]bool, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends the listing behind the last
+	there := map[string]bool{}
+	after := first[:len(first)-1] // a name before the first
+	for info := range b.client.ListObjects(ctx, b.bucket, minio.ListObjectsOptions{Prefix: folder + "/", Recursive: true, StartAfter: after}) {
+		if info.Err != nil {
+			return nil, s3Error(info.Err)
+		}
+		if info.Key > last {
+			return there, nil
+		}
+		there[info.Key] = true
+	}
+	return there, ctx.Err()
 }
 
 func s3Error(err error) error {

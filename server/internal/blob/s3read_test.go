@@ -65,6 +65,27 @@ func (c *cutting) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// Whether objects are there is asked folder by folder, not one by one.
+func TestBucketIsLookedThroughInFewRequests(t *testing.T) {
+	w, blobs := wired(t)
+	ctx := context.Background()
+	var ids []string
+	for range 600 {
+		b, err := blobs.Put(ctx, bytes.NewReader(content(10)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, b.ID)
+	}
+	w.requests.Store(0)
+	if missing, err := blobs.Missing(ctx, ids); err != nil || len(missing) > 0 {
+		t.Errorf("%v %v", missing, err)
+	}
+	if n := w.requests.Load(); n > 256 {
+		t.Errorf("%d requests for %d objects in 256 folders", n, len(ids))
+	}
+}
+
 // The requests that reading takes do not grow with the pieces it is read in.
 func TestBucketIsReadInFewRequests(t *testing.T) {
 	w, blobs := wired(t)

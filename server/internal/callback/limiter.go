@@ -4,8 +4,6 @@ import (
 	"net/url"
 	"sync"
 	"time"
-
-	"github.com/riverqueue/river"
 )
 
 // Bounds on the deliveries under way in one process, so that a slow receiver, or
@@ -38,20 +36,19 @@ func hostKey(d *Delivery) string {
 	return "host:" + u.Host
 }
 
-// enter counts an attempt until leave is called. Over the bound it returns the
-// error that puts the job back into the queue; the more were put back, the
-// longer it waits.
-func (c *limiter) enter(d *Delivery) (leave func(), snooze error) {
+// enter counts an attempt until leave is called. Over the bound it says how long the
+// delivery has to wait: the more were put back, the longer.
+func (c *limiter) enter(d *Delivery) (leave func(), wait time.Duration) {
 	host, account := hostKey(d), "account:"+d.Account
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if wait := max(c.full(host, perHost), c.full(account, perAccount)); wait > 0 {
-		return nil, river.JobSnooze(wait)
+		return nil, wait
 	}
 	for _, key := range []string{host, account} {
 		c.get(key).busy++
 	}
-	return func() { c.leave(host, account) }, nil
+	return func() { c.leave(host, account) }, 0
 }
 
 func (c *limiter) get(key string) *slot {

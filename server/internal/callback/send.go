@@ -12,15 +12,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"rogito.dev/rogito/internal/fetch"
+	"rogito.dev/rogito/server/internal/disk"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/span"
 	"rogito.dev/rogito/server/internal/store"
 )
-
-// QueueName is the queue of deliveries: slow receivers fill it and no other.
-const QueueName = "callbacks"
 
 // Schedule is the pause before each attempt after the first.
 var Schedule = []time.Duration{5 * time.Second, 30 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour}
@@ -28,7 +26,6 @@ var Schedule = []time.Duration{5 * time.Second, 30 * time.Second, 5 * time.Minut
 const (
 	attemptLimit  = 30 * time.Second
 	longestDelay  = 24 * time.Hour
-	turnPause     = 250 * time.Millisecond // until an earlier state is looked for again
 	answerBytes   = 64 << 10
 	headerPurpose = "callback-headers"
 	bodyPurpose   = "callback-body"
@@ -43,6 +40,7 @@ type Sender struct {
 	now      func() time.Time
 	schedule []time.Duration
 	limiter  limiter
+	Jobs     *job.Queue // that is told of deliveries to make; nil: another process looks for them
 	// Sent is told of each attempt in the transaction that records it, so that
 	// the record's audit trail can show it; nil: nobody is.
 	Sent func(ctx context.Context, tx *store.Tx, d *Delivery) error
@@ -78,21 +76,6 @@ type Message struct {
 	Data    any // the record as the wire has it
 }
 
-// Args name one attempt of one delivery.
-type Args struct {
-	ID      string `json:"id"`
-	Attempt int    `json:"attempt"`
-}
-
-// Kind is the name of the job.
-func (Args) Kind() string { return "callback" }
-
-// InsertOpts put the job in a queue of its own. An attempt that fails is not
-// repeated by the queue: the delivery has its own schedule.
-func (Args) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: QueueName, MaxAttempts: 25}
-}
-
 // Queue adds a delivery in a transaction: it is made once that commits.
 func (s *Sender) Queue(ctx context.Context, tx *store.Tx, m Message) error {
 	if m.Target == nil {
@@ -120,68 +103,65 @@ func (s *Sender) insert(ctx context.Context, tx *store.Tx, d *Delivery) error {
 	if err != nil {
 		return fmt.Errorf("callback: queue: %w", err)
 	}
-	return tx.Enqueue(ctx, Args{ID: d.ID}, nil)
+	s.Jobs.Wake(tx, table)
+	return nil
 }
 
-// Worker makes deliveries.
-type Worker struct {
-	river.WorkerDefaults[Args]
-	Sender *Sender
+// A delivery is its own place in the queue: it is ready while it is active, and no
+// earlier state of the same record is still to be tried: a receiver hears of states in
+// their order, as far as it takes them.
+const (
+	table = "callbacks"
+	ready = `t.active = 1 and (t.settled > 0 or not exists (select 1 from callbacks e where e.record_id = t.record_id and e.account_id = t.account_id and e.id < t.id and e.settled = 0 and e.active = 1))`
+)
+
+// workers is how many may wait for other people's servers at once.
+const workers = 64
+
+// Source has deliveries made.
+func (s *Sender) Source() job.Source {
+	return job.Source{
+		Table: table, Ready: ready, Order: "t.lease_until, t.id", Longest: 2 * longestDelay, Workers: workers, Timeout: attemptLimit + 15*time.Second, Work: s.Work,
+	}
 }
 
-// Timeout leaves room for the attempt and its record.
-func (w *Worker) Timeout(*river.Job[Args]) time.Duration { return attemptLimit + 15*time.Second }
-
-// Work makes one attempt. What the receiver does is an outcome, not an error;
-// an error is trouble of our own, and the queue repeats the job.
-func (w *Worker) Work(ctx context.Context, job *river.Job[Args]) error {
-	return w.Sender.attempt(ctx, job.Args)
+// Work makes one attempt. What the receiver does is an outcome, not an error; trouble
+// of our own puts it off.
+func (s *Sender) Work(ctx context.Context, c job.Claim) error {
+	wait, err := s.attempt(ctx, c)
+	if err == nil && wait == 0 {
+		return nil
+	}
+	out := job.Outcome{Pause: wait, Undone: true}
+	if stopped := errors.Is(ctx.Err(), context.Canceled); err != nil && !stopped {
+		out = job.Outcome{Pause: job.Backoff(c.Failures), Failed: true}
+	}
+	ctx = disk.Reclaiming(context.WithoutCancel(ctx))
+	return errors.Join(err, s.db.Write(ctx, func(tx *store.Tx) error { return job.Later(ctx, tx, c, out, s.now()) }))
 }
 
-func (s *Sender) attempt(ctx context.Context, a Args) error {
-	d, err := s.load(ctx, a.ID)
+// attempt makes one, or says how long it has to wait.
+func (s *Sender) attempt(ctx context.Context, c job.Claim) (wait time.Duration, err error) {
+	d, err := s.load(ctx, c.ID)
 	if errors.Is(err, store.ErrNoRows) {
-		return nil // the record was erased
+		return 0, nil // the record was erased
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if d.Attempts != a.Attempt || !d.Active {
-		return nil // this attempt is settled
-	}
-	if d.Attempts == 0 {
-		waits, err := s.behind(ctx, d)
-		if err != nil {
-			return err
-		}
-		if waits {
-			return river.JobSnooze(turnPause)
-		}
-	}
-	leave, snooze := s.limiter.enter(d)
-	if snooze != nil {
-		return snooze
+	span.SetRecord(ctx, d.Record)
+	leave, wait := s.limiter.enter(d)
+	if wait > 0 {
+		return wait, nil
 	}
 	defer leave()
 	d.StartedAt = s.now()
 	out, err := s.post(ctx, d)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	d.Elapsed = s.now().Sub(d.StartedAt)
-	return s.settle(ctx, d, out)
-}
-
-// behind says that an earlier state of the same record was not tried yet: a
-// receiver hears of states in their order, as far as it takes them.
-func (s *Sender) behind(ctx context.Context, d *Delivery) (bool, error) {
-	var n int
-	err := s.db.Read().QueryRow(ctx, `select count(*) from callbacks where account_id = $1 and record_id = $2 and id < $3 and settled = 0 and active = 1`,
-		d.Account, d.Record, d.ID).Scan(&n)
-	if err != nil {
-		return false, fmt.Errorf("callback: earlier deliveries: %w", err)
-	}
-	return n > 0, nil
+	return 0, s.settle(ctx, c, d, out)
 }
 
 // outcome of one attempt: a status, or why there is none.
@@ -196,7 +176,9 @@ func (s *Sender) post(ctx context.Context, d *Delivery) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
+	_, end := span.Start(ctx, span.Callback)
 	resp, err := s.client.Do(req)
+	end(err)
 	if err != nil {
 		if ctx.Err() != nil {
 			return outcome{}, ctx.Err() // we are being stopped: the attempt does not count
@@ -259,7 +241,7 @@ func retryAfter(v string, now time.Time) time.Duration {
 }
 
 // settle records an attempt and plans the next.
-func (s *Sender) settle(ctx context.Context, d *Delivery, out outcome) error {
+func (s *Sender) settle(ctx context.Context, c job.Claim, d *Delivery, out outcome) error {
 	d.Status, d.Problem = out.status, out.problem
 	taken := out.status >= 200 && out.status < 300
 	last := d.Attempts >= d.Retry
@@ -267,12 +249,13 @@ func (s *Sender) settle(ctx context.Context, d *Delivery, out outcome) error {
 	if !d.Active {
 		d.CompletedAt = s.now()
 	}
-	ctx = context.WithoutCancel(ctx) // the request went out: that must be written down
+	ctx = disk.Reclaiming(context.WithoutCancel(ctx)) // the request went out: that must be written down
 	mine := false
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update callbacks set settled = settled + 1, active = $1, status = $2, problem = $3, elapsed = $4, started_at = $5, completed_at = $6
-			where id = $7 and settled = $8 and active = 1`,
-			flag(d.Active), d.Status, d.Problem, d.Elapsed.Milliseconds(), store.Millis(d.StartedAt), store.Millis(d.CompletedAt), d.ID, d.Attempts)
+		n, err := tx.Exec(ctx, `update callbacks set settled = settled + 1, active = $1, status = $2, problem = $3, elapsed = $4, started_at = $5, completed_at = $6,
+				lease_by = '', lease_until = $9 where id = $7 and lease_by = $8 and active = 1`,
+			flag(d.Active), d.Status, d.Problem, d.Elapsed.Milliseconds(), store.Millis(d.StartedAt), store.Millis(d.CompletedAt), d.ID, c.Lease,
+			store.Millis(s.now().Add(max(s.pause(d.Attempts), out.after))))
 		if mine = n == 1; err != nil || !mine {
 			return err // 0 rows: somebody else settled it
 		}
@@ -283,11 +266,8 @@ func (s *Sender) settle(ctx context.Context, d *Delivery, out outcome) error {
 				return err
 			}
 		}
-		if !d.Active {
-			return nil
-		}
-		at := s.now().Add(max(s.pause(d.Attempts), out.after))
-		return tx.Enqueue(ctx, Args{ID: d.ID, Attempt: d.Attempts + 1}, &river.InsertOpts{Queue: QueueName, ScheduledAt: at, MaxAttempts: 25})
+		s.Jobs.Wake(tx, table) // the next state may be told of
+		return nil
 	})
 	if err == nil && mine && s.Settled != nil {
 		s.Settled(result(taken, d.Active))

@@ -3,6 +3,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -19,7 +20,7 @@ import (
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/blob"
-	"rogito.dev/rogito/server/internal/csc"
+	csc "rogito.dev/rogito/server/internal/csc/client"
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/identify"
@@ -74,9 +75,13 @@ type Settings struct {
 	Production     bool
 	Listen         string
 	PublicURL      string
+	StatusURL      string // empty: PublicURL
 	Data           string // folder
 	MasterKeyGiven bool   // in the environment
 	MasterKeyPath  string // where it lies if it was not given
+	// MasterKeyPrinted: a command prints it, and MasterKeyCommand says why it does not.
+	MasterKeyPrinted bool
+	MasterKeyCommand func() error
 	// Certificate is the one that the server shows in TLS; nil where it speaks none.
 	Certificate func(context.Context) (*x509.Certificate, error)
 }
@@ -220,6 +225,9 @@ func examineConfig(cfg *Settings) Finding {
 	if cfg.Production && cfg.PublicURL == "" {
 		return warn("set public_url to the address clients use", "public_url is not set: links in certificates would name %s", cfg.Listen)
 	}
+	if status := cmp.Or(cfg.StatusURL, cfg.PublicURL); cfg.Production && strings.HasPrefix(status, "https://") {
+		return warn("have /pki answered by http as well, and set status_url to that address", "certificates name lists and answers by https, which many verifiers do not fetch")
+	}
 	return fine("nothing contradicts itself")
 }
 
@@ -277,13 +285,19 @@ func examineClock(data string) Finding {
 }
 
 func examineMasterKey(cfg *Settings) Finding {
+	if cfg.MasterKeyPrinted {
+		if err := cfg.MasterKeyCommand(); err != nil {
+			return bad("run the command as the server's user: until it prints the key no server starts", "%v", err)
+		}
+		return fine("master.command prints it")
+	}
 	if cfg.MasterKeyGiven {
 		return fine("given in the environment")
 	}
 	path := cfg.MasterKeyPath
 	st, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return bad("bring the key back from its backup; without it nothing sealed can be read", "%s does not exist", path)
+		return bad("on a new installation: rogito init; else bring the key back from its backup, since without it nothing sealed can be read", "%s does not exist", path)
 	}
 	if err != nil {
 		return bad("check the permissions", "%v", err)
@@ -292,7 +306,7 @@ func examineMasterKey(cfg *Settings) Finding {
 		return bad("chmod 600 "+path+", and rotate it (rogito master-key rotate) if somebody may have read it", "others on this machine may read %s", path)
 	}
 	if cfg.Production && filepath.Dir(path) == filepath.Clean(cfg.Data) {
-		return warn("keep it elsewhere (master_key_file), and a copy in a safe place", "it lies in the data folder: whoever has a backup has both")
+		return warn("keep it elsewhere (master_key_file), and a copy in a safe place", "it lies in the data folder: whoever copies the folder has both (rogito backup leaves it out)")
 	}
 	return fine("%s", path)
 }

@@ -33,8 +33,11 @@ func TestSurroundings(t *testing.T) {
 			return examineConfig(&Settings{Production: true, Listen: ":8080"})
 		}, FindingWarning, ":8080"},
 		{"production with its address", func(*testing.T, string) Finding {
-			return examineConfig(&Settings{Production: true, PublicURL: "https://sign.example"})
+			return examineConfig(&Settings{Production: true, PublicURL: "https://sign.example", StatusURL: "http://sign.example"})
 		}, FindingOK, ""},
+		{"status by https alone", func(*testing.T, string) Finding {
+			return examineConfig(&Settings{Production: true, PublicURL: "https://sign.example"})
+		}, FindingWarning, "by https"},
 
 		{"no data folder", func(_ *testing.T, dir string) Finding {
 			return examineData(&Settings{Data: filepath.Join(dir, "none")})

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"rogito.dev/rogito/server/internal/csc"
+	csc "rogito.dev/rogito/server/internal/csc/client"
 )
 
 // needed are the methods without which nothing can be signed.

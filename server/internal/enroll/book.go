@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"rogito.dev/rogito/internal/ca"
+	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/authority"
 	"rogito.dev/rogito/server/internal/master"
@@ -37,6 +38,7 @@ type bookRow struct {
 	*Certificate
 	unreadable error
 	evidence   []*evidenceRow
+	key        bool // there is a credential
 }
 
 // Page returns the certificates that follow an id.
@@ -56,6 +58,13 @@ func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int
 	}
 	for _, e := range evidence {
 		of[e.certificate].evidence = append(of[e.certificate].evidence, e)
+	}
+	held, err := audit.HasIn(ctx, q, "credentials", ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range held {
+		of[id].key = true
 	}
 	var all []audit.Record
 	for _, r := range list {
@@ -93,6 +102,7 @@ type told struct {
 	Address     string // that the credentials were shown to
 	ShownAt     int64
 	Evidence    []mark
+	Account     string // of the administrator who read or decided; empty: the operator did
 }
 
 // fits says what is wrong between a certificate and its events.
@@ -114,6 +124,15 @@ func (b Book) fits(ctx context.Context, q store.Querier, r *bookRow, events []*a
 			return "an event cannot be read", nil
 		}
 		step := strings.TrimPrefix(e.Kind, eventPrefix)
+		if (step == "reviewed" || step == "evidence-read") && d.Account != "" {
+			admin, err := account.WasAdmin(ctx, b.Service.audit, q, d.Account, e)
+			if err != nil {
+				return "", err
+			}
+			if !admin {
+				return "somebody read or decided on its evidence who was no administrator", nil
+			}
+		}
 		switch {
 		case slices.Contains(States, State(step)) || slices.Contains([]string{"ordered", "issued", "imported", "suspended", "resumed", "revoked"}, step):
 			if now.State != "" && now.State != d.State && !slices.Contains(next[now.State], d.State) {
@@ -130,13 +149,8 @@ func (b Book) fits(ctx context.Context, q store.Querier, r *bookRow, events []*a
 			marks[m.ID] = m.Digest
 		}
 	}
-	switch {
-	case now.State != r.State:
-		return fmt.Sprintf("it is %s, and its events say %s", r.State, now.State), nil
-	case now.Certificate == "" && (r.DER != nil || r.Serial != "") || now.Certificate != "" && now.Certificate != r.issuedDigest():
-		return "the certificate, its number, its names or its dates are not those that were issued", nil
-	case now.Address != r.ShownTo || now.ShownAt != store.Millis(r.ShownAt):
-		return "its events say something else about when and to whom the credentials were shown", nil
+	if why := r.differs(&now); why != "" {
+		return why, nil
 	}
 	for _, e := range r.evidence {
 		if marks[e.id] != e.mark().Digest {
@@ -155,6 +169,21 @@ func (b Book) fits(ctx context.Context, q store.Querier, r *bookRow, events []*a
 		return "", nil
 	}
 	return b.Service.authority.Standing(ctx, q, r.ID, r.DER, now.State == Revoked, now.State == Suspended)
+}
+
+// differs says what of a row is not what its events told last.
+func (r *bookRow) differs(now *told) string {
+	switch {
+	case !r.key && (now.State == Done || now.State == Suspended):
+		return "its credential was taken away"
+	case now.State != r.State:
+		return fmt.Sprintf("it is %s, and its events say %s", r.State, now.State)
+	case now.Certificate == "" && (r.DER != nil || r.Serial != "") || now.Certificate != "" && now.Certificate != r.issuedDigest():
+		return "the certificate, its number, its names or its dates are not those that were issued"
+	case now.Address != r.ShownTo || now.ShownAt != store.Millis(r.ShownAt):
+		return "its events say something else about when and to whom the credentials were shown"
+	}
+	return ""
 }
 
 // Ledger is what the authority serves its revocations by: certificates that the

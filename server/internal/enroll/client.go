@@ -2,10 +2,12 @@ package enroll
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,6 +21,9 @@ import (
 type ClientCertificate struct {
 	ID, Name, Fingerprint, Subject string
 	NotAfter, CreatedAt            time.Time
+	// Given by the API key or the operator: only then it counts for a security
+	// level. A token that registers a certificate of its own proves nothing.
+	Given bool
 }
 
 // Fingerprint names a certificate: the SHA-256 of its DER, in hex.
@@ -27,8 +32,16 @@ func Fingerprint(der []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// AddClientCertificate registers a PEM certificate for an account.
-func (s *Service) AddClientCertificate(ctx context.Context, account, name, text string) (*ClientCertificate, error) {
+// clientMark is the keyed digest of the row of a client certificate: one that
+// somebody else wrote is none.
+func (s *Service) clientMark(account string, c *ClientCertificate) []byte {
+	sum := s.master.MAC("client certificate", fmt.Appendf(nil, "%q %q %q %q %q %d %t %d", c.ID, account, c.Name, c.Fingerprint, c.Subject, store.Millis(c.NotAfter), c.Given, store.Millis(c.CreatedAt)))
+	return sum[:]
+}
+
+// AddClientCertificate registers a PEM certificate for an account. given says
+// that the API key or the operator does.
+func (s *Service) AddClientCertificate(ctx context.Context, account, name, text string, given bool) (*ClientCertificate, error) {
 	block, _ := pem.Decode([]byte(text))
 	if block == nil || block.Type != "CERTIFICATE" {
 		return nil, fault.New(fault.BadField, "certificate must be a certificate in PEM")
@@ -41,10 +54,15 @@ func (s *Service) AddClientCertificate(ctx context.Context, account, name, text 
 	if now.After(x.NotAfter) {
 		return nil, fault.New(fault.BadField, "the certificate has expired")
 	}
-	c := &ClientCertificate{ID: store.NewID(), Name: name, Fingerprint: Fingerprint(x.Raw), Subject: x.Subject.String(), NotAfter: x.NotAfter, CreatedAt: now}
+	c := &ClientCertificate{ID: store.NewID(), Name: name, Fingerprint: Fingerprint(x.Raw), Subject: x.Subject.String(), NotAfter: x.NotAfter, CreatedAt: now, Given: given}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(ctx, `insert into client_certificates (id, account_id, name, fingerprint, subject, not_after, created_at) values ($1, $2, $3, $4, $5, $6, $7)`,
-			c.ID, account, c.Name, c.Fingerprint, c.Subject, store.Millis(c.NotAfter), store.Millis(now))
+		if given { // in place of what a token has registered
+			if _, err := tx.Exec(ctx, `delete from client_certificates where account_id = $1 and fingerprint = $2 and not given`, account, c.Fingerprint); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec(ctx, `insert into client_certificates (id, account_id, name, fingerprint, subject, not_after, given, created_at, mac) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			c.ID, account, c.Name, c.Fingerprint, c.Subject, store.Millis(c.NotAfter), c.Given, store.Millis(now), s.clientMark(account, c))
 		if store.IsConflict(err) {
 			return fault.New(fault.BadField, "the certificate is registered already")
 		}
@@ -59,7 +77,18 @@ func (s *Service) AddClientCertificate(ctx context.Context, account, name, text 
 	return c, nil
 }
 
-const selectClient = `select id, name, fingerprint, subject, not_after, created_at from client_certificates `
+const selectClient = `select id, name, fingerprint, subject, not_after, given, created_at, mac from client_certificates `
+
+// scanClient reads a row; genuine says that this server wrote it.
+func (s *Service) scanClient(account string, row store.Row) (c ClientCertificate, genuine bool, err error) {
+	var after, created int64
+	var mac []byte
+	if err := row.Scan(&c.ID, &c.Name, &c.Fingerprint, &c.Subject, &after, &c.Given, &created, &mac); err != nil {
+		return c, false, err
+	}
+	c.NotAfter, c.CreatedAt = store.Time(after), store.Time(created)
+	return c, hmac.Equal(mac, s.clientMark(account, &c)), nil
+}
 
 // ClientCertificates of an account, newest first; only one when id is given.
 func (s *Service) ClientCertificates(ctx context.Context, account, id, after string, skip, limit int) ([]ClientCertificate, error) {
@@ -71,13 +100,13 @@ func (s *Service) ClientCertificates(ctx context.Context, account, id, after str
 	defer rows.Close()
 	all := []ClientCertificate{}
 	for rows.Next() {
-		var c ClientCertificate
-		var after, created int64
-		if err := rows.Scan(&c.ID, &c.Name, &c.Fingerprint, &c.Subject, &after, &created); err != nil {
+		c, genuine, err := s.scanClient(account, rows)
+		if err != nil {
 			return nil, fmt.Errorf("enroll: client certificate: %w", err)
 		}
-		c.NotAfter, c.CreatedAt = store.Time(after), store.Time(created)
-		all = append(all, c)
+		if genuine {
+			all = append(all, c)
+		}
 	}
 	return all, rows.Err()
 }
@@ -105,22 +134,28 @@ func (s *Service) RemoveClientCertificate(ctx context.Context, account, id strin
 // is not registered any more, or past its end.
 func (s *Service) KnowsClientIn(ctx context.Context, tx *store.Tx, account, fingerprint string, otherwise error) error {
 	return tx.Ask(ctx, func(row store.Row) error {
-		var n int
-		if err := row.Scan(&n); err != nil || n > 0 {
-			return err
+		known, err := s.good(account, row)
+		if err == nil && !known {
+			err = otherwise
 		}
-		return otherwise
-	}, `select count(*) from client_certificates where account_id = $1 and fingerprint = $2 and not_after > $3`, account, fingerprint, store.Millis(s.config.Now()))
+		return err
+	}, selectClient+`where account_id = $1 and fingerprint = $2`, account, fingerprint)
 }
 
-// KnowsClient says whether a certificate is registered for an account and
-// still good.
+// good says that the row of a client certificate may stand for a security level.
+func (s *Service) good(account string, row store.Row) (bool, error) {
+	c, genuine, err := s.scanClient(account, row)
+	if errors.Is(err, store.ErrNoRows) {
+		return false, nil
+	}
+	return genuine && c.Given && s.config.Now().Before(c.NotAfter), err
+}
+
+// KnowsClient says whether a certificate is registered for an account, by its API
+// key or the operator, and still good.
 func (s *Service) KnowsClient(ctx context.Context, account string, der []byte) (bool, error) {
 	if len(der) == 0 {
 		return false, nil
 	}
-	var n int
-	err := s.db.Read().QueryRow(ctx, `select count(*) from client_certificates where account_id = $1 and fingerprint = $2 and not_after > $3`,
-		account, Fingerprint(der), store.Millis(s.config.Now())).Scan(&n)
-	return n > 0, err
+	return s.good(account, s.db.Read().QueryRow(ctx, selectClient+`where account_id = $1 and fingerprint = $2`, account, Fingerprint(der)))
 }

@@ -195,7 +195,11 @@ func (s *Service) Answer(ctx context.Context, method string, values url.Values) 
 		return "", "", s.refuse(ctx, c, method, err)
 	}
 	a.Proof.Method, a.Proof.Request = method, r.ID
-	if _, err := c.identifyOrder().Settle(a.Proof); err != nil && method != byProvider {
+	proof := a.Proof
+	if proof.Nameless() {
+		proof = proof.WithNames(c.identifyOrder()) // they are looked at later; the rest must fit now
+	}
+	if _, err := c.identifyOrder().Settle(proof); err != nil && method != byProvider {
 		return "", "", s.refuse(ctx, c, method, err)
 	}
 	token, err = s.hold(ctx, c, row, a)
@@ -278,7 +282,15 @@ func (s *Service) Return(ctx context.Context, order, token string, shown Browser
 	if method == byProvider {
 		return s.loggedIn(ctx, c, a.Files[0].Content, b, take)
 	}
-	e := evidence{method: method, state: approved, browser: b.hash(), detail: detail{Proof: a.Proof, Files: map[string]string{}}}
+	proof, looked := a.Proof, approved
+	if proof.Nameless() {
+		if c.State == Done && c.Certified != nil && c.Certified.FiscalCode != "" {
+			proof = proof.WithNames(c.identifyOrder()) // the certificate names the person of that tax code
+		} else {
+			looked = pending
+		}
+	}
+	e := evidence{method: method, state: looked, browser: b.hash(), detail: detail{Proof: proof, Files: map[string]string{}}}
 	for _, f := range a.Files {
 		kept, err := s.blobs.Put(ctx, bytes.NewReader(f.Content))
 		if err != nil {
@@ -288,10 +300,18 @@ func (s *Service) Return(ctx context.Context, order, token string, shown Browser
 		e.detail.Files[kept.ID] = f.Name
 	}
 	kept := false
-	done, err := s.identified(ctx, c, a.Proof, b.hash(), "identified by "+method, func(tx *store.Tx) error {
-		tx.OnCommit(func() { kept = true })
-		return errors.Join(take(tx), s.keepEvidence(ctx, tx, c, e))
-	})
+	var done *Certificate
+	if looked == pending {
+		done, err = s.handIn(ctx, c, e, "a card without names was shown", func(tx *store.Tx) error {
+			tx.OnCommit(func() { kept = true })
+			return take(tx)
+		})
+	} else {
+		done, err = s.identified(ctx, c, proof, b.hash(), "identified by "+method, func(tx *store.Tx) error {
+			tx.OnCommit(func() { kept = true })
+			return errors.Join(take(tx), s.keepEvidence(ctx, tx, c, e))
+		})
+	}
 	if !kept {
 		s.drop(ctx, e)
 	}

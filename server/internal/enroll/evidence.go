@@ -26,7 +26,7 @@ type evidence struct {
 
 // detail of evidence, sealed.
 type detail struct {
-	Proof *identify.Proof   `json:"proof,omitempty"` // nil until somebody has looked
+	Proof *identify.Proof   `json:"proof,omitempty"` // nil until somebody has looked, but for a card without names
 	Files map[string]string `json:"files"`           // names, by blob
 	// Approved is what an operator was shown and approved of.
 	Approved *identify.Certified `json:"approved,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -98,9 +99,14 @@ func (c *Certificate) Identifies() bool {
 // Identifications are those that this server offers.
 func (s *Service) Identifications() []string { return s.identify.Offered() }
 
-// Methods are those that the order allows and this server offers.
+// Methods are those that the order allows and this server offers. Who is
+// identified again shows at least as much as the first time: credentials or a
+// device must not be had for less than the certificate was.
 func (s *Service) Methods(c *Certificate) []string {
 	return slices.DeleteFunc(s.identify.Offered(), func(m string) bool {
+		if c.State == Done && c.Certified != nil && !identify.AsGood(m, c.Certified.Method) {
+			return true
+		}
 		// SPID, CIE and cards know persons: none of them proves an organisation.
 		return c.Identification != m && (c.Identification != "" || c.Kind == keys.ESeal && s.identify.Method(m) != nil)
 	})
@@ -158,23 +164,15 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 		return nil, err
 	}
 	first := c.State == Ordered || c.State == Registering
+	asks := first && len(certified.Filled) > 0
 	err = s.write(ctx, c, func(tx *store.Tx) error {
 		if more != nil {
 			if err := more(tx); err != nil {
 				return err
 			}
 		}
-		// What waits for an operator came from another browser, perhaps, and would
-		// take the place of this one.
-		waiting, err := evidenceRows(ctx, tx, `where certificate_id = $1 and state = 'PENDING'`, c.ID)
-		if err != nil {
+		if err := s.supersede(ctx, tx, c); err != nil {
 			return err
-		}
-		for _, r := range waiting {
-			r.state, r.reason, r.decided = refused, "identified otherwise", store.Millis(s.config.Now())
-			if err := s.decide(ctx, tx, c, r, "the holder was identified otherwise"); err != nil {
-				return err
-			}
 		}
 		if !first {
 			n, err := tx.Exec(ctx, `update certificates set browser = $1, statement = null where id = $2 and state = $3`, sealed, c.ID, string(Done))
@@ -189,16 +187,96 @@ func (s *Service) identified(ctx context.Context, c *Certificate, proof *identif
 		if err := s.noteMethod(ctx, tx, c, "certificate-identified", proof.Method, ""); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `update certificates set certified = $1, browser = $2, statement = null where id = $3`, proven, sealed, c.ID); err != nil {
-			return err
+		if !asks {
+			if _, err := tx.Exec(ctx, `update certificates set certified = $1, browser = $2, statement = null where id = $3`, proven, sealed, c.ID); err != nil {
+				return err
+			}
+			return s.approve(ctx, tx, c, why)
 		}
-		return s.approve(ctx, tx, c, why)
+		if c.State == Ordered {
+			if err := s.step(ctx, tx, c, Registering, why); err != nil {
+				return err
+			}
+		}
+		// It may have been cancelled, or be issued by now.
+		n, err := tx.Exec(ctx, `update certificates set certified = $1, browser = $2, statement = null where id = $3 and state = $4`, proven, sealed, c.ID, string(Registering))
+		if err == nil && n == 0 {
+			err = fault.New(fault.WrongState, "the order is not %s any more", Registering)
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if !first {
+	if !first || asks {
 		return s.ByID(ctx, c.ID)
+	}
+	return s.Issue(ctx, c.ID)
+}
+
+// supersede decides on what waits for an operator: it came from another browser,
+// perhaps, and would take the place of the one that was identified now.
+func (s *Service) supersede(ctx context.Context, tx *store.Tx, c *Certificate) error {
+	waiting, err := evidenceRows(ctx, tx, `where certificate_id = $1 and state = 'PENDING'`, c.ID)
+	if err != nil {
+		return err
+	}
+	for _, r := range waiting {
+		r.state, r.reason, r.decided = refused, "identified otherwise", store.Millis(s.config.Now())
+		if err := s.decide(ctx, tx, c, r, "the holder was identified otherwise"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Unconfirmed says that the holder was identified, which brought what the order
+// does not name, and that nothing is issued until the holder has confirmed that.
+func (c *Certificate) Unconfirmed() bool { return c.State == Registering && c.Certified != nil }
+
+// Shown is the digest of what the holder is asked to confirm.
+func (c *Certificate) Shown() string {
+	b, err := json.Marshal(c.Certified)
+	if err != nil {
+		return "" // strings only: it cannot be
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// Confirm takes the holder's word that what identification filled in is right,
+// in the browser that went through it, and issues. what is the digest of what
+// was shown.
+func (s *Service) Confirm(ctx context.Context, c *Certificate, what string, shown Browsers) (*Certificate, error) {
+	if err := c.genuine(); err != nil {
+		return nil, err
+	}
+	switch {
+	case !c.Unconfirmed():
+		return nil, fault.New(fault.WrongState, "the certificate is %s: there is nothing to confirm", c.State)
+	case !c.Identified(shown):
+		return nil, fault.New(fault.WrongState, "what will be certified is confirmed in the browser that went through the identification: be identified again in this one")
+	case !equal(c.Shown(), what):
+		return nil, fault.New(fault.WrongState, "what was shown is not what waits now: look at it again")
+	}
+	err := s.write(ctx, c, func(tx *store.Tx) error {
+		n, err := tx.Exec(ctx, `update certificates set updated_at = updated_at where id = $1 and state = $2 and browser = $3`, c.ID, string(Registering), c.browserSealed)
+		if err == nil && n == 0 {
+			err = fault.New(fault.WrongState, "what was shown is not what waits now: look at it again")
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.supersede(ctx, tx, c); err != nil {
+			return err
+		}
+		if err := s.note(ctx, tx, c, "certificate-confirmed", "the holder confirmed what identification filled in", map[string]any{"shown": what, "filled": c.Certified.Filled}); err != nil {
+			return err
+		}
+		return s.approve(ctx, tx, c, "confirmed by the holder")
+	})
+	if err != nil {
+		return nil, err
 	}
 	return s.Issue(ctx, c.ID)
 }
@@ -222,9 +300,31 @@ func (s *Service) Statement(ctx context.Context, c *Certificate) ([]byte, error)
 		if _, err := tx.Exec(ctx, `update certificates set statement = $1 where id = $2`, sealed, c.ID); err != nil {
 			return err
 		}
+		for _, d := range identify.Digests(b) {
+			if _, err := tx.Exec(ctx, `insert into identification_answers (id, until) values ($1, $2)`, statementID(d), store.Millis(st.Until())); err != nil {
+				return fmt.Errorf("enroll: keep the digest of a statement: %w", err)
+			}
+		}
 		return s.note(ctx, tx, c, "certificate-statement", "a statement was made for the holder to sign")
 	})
 	return b, err
+}
+
+// statementID is what the digest of a statement is known by.
+func statementID(digest []byte) string { return digestOf("statement", hex.EncodeToString(digest)) }
+
+// IsStatement says whether somebody who signs for others is asked to sign an
+// identification statement: the document itself, whatever was put around it, or
+// its digest where only that came.
+func (s *Service) IsStatement(ctx context.Context, document ades.Source, digest []byte) (yes bool, err error) {
+	if digest == nil {
+		return identify.IsStatement(ctx, document)
+	}
+	err = s.db.Read().QueryRow(ctx, `select exists (select 1 from identification_answers where id = $1)`, statementID(digest)).Scan(&yes)
+	if err != nil {
+		return false, fmt.Errorf("enroll: look for a statement: %w", err)
+	}
+	return yes, nil
 }
 
 // BySignature identifies the holder by the statement of the order, signed with
@@ -302,9 +402,20 @@ func (s *Service) ByVideo(ctx context.Context, c *Certificate, next func() (Evid
 	if err := complete(names, c.Kind == keys.ESeal); err != nil {
 		return nil, err
 	}
-	err = s.write(ctx, c, func(tx *store.Tx) error {
+	return s.handIn(ctx, c, e, "video and document handed in", nil)
+}
+
+// handIn keeps evidence until an operator has looked at it. more is done in the
+// same transaction.
+func (s *Service) handIn(ctx context.Context, c *Certificate, e evidence, why string, more func(tx *store.Tx) error) (*Certificate, error) {
+	err := s.write(ctx, c, func(tx *store.Tx) error {
+		if more != nil {
+			if err := more(tx); err != nil {
+				return err
+			}
+		}
 		if c.State == Ordered {
-			if err := s.step(ctx, tx, c, Registering, "video and document handed in"); err != nil {
+			if err := s.step(ctx, tx, c, Registering, why); err != nil {
 				return err
 			}
 		}

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"
@@ -152,22 +150,9 @@ func (s *Service) Ready(ctx context.Context, account string, o Order, cred Crede
 	return s.ByID(ctx, c.ID)
 }
 
-// ExpireArgs ask for certificates past their end to be marked.
-type ExpireArgs struct{}
-
-// Kind is the name of the job.
-func (ExpireArgs) Kind() string { return "expire-certificates" }
-
-// Expirer is that job.
-type Expirer struct {
-	river.WorkerDefaults[ExpireArgs]
-	Service *Service
-}
-
-// Work marks certificates past their end, destroys keys that a token kept when
+// Tidy marks certificates past their end, destroys keys that a token kept when
 // their certificates were revoked, and forgets what identifications left.
-func (w *Expirer) Work(ctx context.Context, _ *river.Job[ExpireArgs]) error {
-	s := w.Service
+func (s *Service) Tidy(ctx context.Context) error {
 	return errors.Join(s.Expire(ctx), s.destroyKept(ctx), s.forgetRequests(ctx), s.eraseOld(ctx))
 }
 

@@ -11,10 +11,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"rogito.dev/rogito/internal/pkix"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -26,13 +25,8 @@ type Credentials struct {
 	TOTPSecret string `json:"totpSecret,omitempty"`
 }
 
-// IssueArgs name a certificate to be issued.
-type IssueArgs struct {
-	ID string `json:"id"`
-}
-
-// Kind is the name of the job.
-func (IssueArgs) Kind() string { return "issue-certificate" }
+// IssueKind is the job that issues a certificate which is still waiting.
+const IssueKind = "issue-certificate"
 
 // Approve lets a certificate be issued: its holder is known. The job is the
 // rescue, should the process die before Issue is done.
@@ -45,19 +39,7 @@ func (s *Service) approve(ctx context.Context, tx *store.Tx, c *Certificate, why
 	if err := s.step(ctx, tx, c, Working, why); err != nil {
 		return err
 	}
-	return tx.Enqueue(ctx, IssueArgs{c.ID}, &river.InsertOpts{ScheduledAt: time.Now().Add(20 * time.Second)})
-}
-
-// Issuer is the job that issues certificates.
-type Issuer struct {
-	river.WorkerDefaults[IssueArgs]
-	Service *Service
-}
-
-// Work issues a certificate that is still waiting.
-func (w *Issuer) Work(ctx context.Context, job *river.Job[IssueArgs]) error {
-	_, err := w.Service.Issue(ctx, job.Args.ID)
-	return err
+	return job.Put(ctx, tx, job.Item{Kind: IssueKind, ID: c.ID, Account: c.AccountID, After: 20 * time.Second})
 }
 
 // Issue makes the key and the certificate of one that is WORKING. Called

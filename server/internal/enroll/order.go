@@ -156,7 +156,7 @@ func (s *Service) checkProduct(o *Order) error {
 // issued, whoever comes back must be the person that it names.
 func (c *Certificate) identifyOrder() identify.Order {
 	o := identify.Order{ID: c.ID, Ordered: c.Subject, Owner: c.Owner, Seal: c.Kind == keys.ESeal, KindName: c.Kind.CertificateType()}
-	if c.Certified != nil {
+	if c.Certified != nil && !c.Unconfirmed() {
 		o.Ordered, o.Owner = c.Certified.Attributes, c.Certified.CommonName
 	}
 	return o

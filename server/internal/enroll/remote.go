@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/internal/pkix"
-	"rogito.dev/rogito/server/internal/csc"
+	csc "rogito.dev/rogito/server/internal/csc/client"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/identify"
 	"rogito.dev/rogito/server/internal/keys"

@@ -67,7 +67,11 @@ func (s *Service) Waiting(ctx context.Context, id string) (*Waiting, error) {
 	for _, id := range w.blobs {
 		w.Files = append(w.Files, files[id])
 	}
-	w.proof = identify.ByOperator(c.identifyOrder(), anyNamed(files, organisationFile), s.config.Now())
+	if card := w.evidence.detail.Proof; card != nil {
+		w.proof = card.WithNames(c.identifyOrder())
+	} else {
+		w.proof = identify.ByOperator(c.identifyOrder(), anyNamed(files, organisationFile), s.config.Now())
+	}
 	if w.Certified, w.Problem = c.identifyOrder().Settle(w.proof); w.Problem == nil {
 		w.SubjectDN, w.Problem = s.authority.SubjectDN(c.authorityOrder(w.Certified))
 	}
@@ -170,7 +174,7 @@ func (s *Service) Review(ctx context.Context, id string, by Reviewer, v Verdict)
 		return nil, err
 	}
 	decide := func(tx *store.Tx) error {
-		return s.decide(ctx, tx, c, &r, word+" by an operator", map[string]any{"shown": w.Digest})
+		return s.decide(ctx, tx, c, &r, word+" by an operator", map[string]any{"shown": w.Digest, "account": by.Account, "token": by.Token})
 	}
 	if v.Approve {
 		return s.identified(ctx, c, w.proof, w.evidence.browser, "approved by an operator", decide)
@@ -180,7 +184,7 @@ func (s *Service) Review(ctx context.Context, id string, by Reviewer, v Verdict)
 			return err
 		}
 		if c.State == Done { // an identification for other credentials: the certificate stays
-			return s.noteMethod(ctx, tx, c, "certificate-refused", "video", "operator")
+			return s.noteMethod(ctx, tx, c, "certificate-refused", w.Method, "operator")
 		}
 		return s.cancel(ctx, tx, c, "refused by an operator")
 	})

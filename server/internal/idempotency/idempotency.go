@@ -31,19 +31,19 @@ var ErrReplay = errors.New("idempotency: idempotency key taken meanwhile")
 // exist or neither does: a crash leaves no key without a record, and a call
 // that was refused leaves nothing. Two calls at once in one process are told
 // apart in memory (the second gets fault 150); in two processes the second
-// loses at the primary key and replays, unless the call is one that takes long:
-// then a lock of the database tells them apart as well.
+// loses at the primary key and replays. A call that uses something up before its
+// record is written holds the key from then on, under a lease: that of a process
+// that died runs out, and the key can be tried again.
 type Keys struct {
 	db      *store.DB
 	master  *master.Key
-	locks   claimLocks
 	mu      sync.Mutex
 	running map[string]struct{}
 }
 
 // New returns the memory of keys in a database.
 func New(db *store.DB, m *master.Key) *Keys {
-	return &Keys{db: db, master: m, locks: claimLocks{db: db}, running: map[string]struct{}{}}
+	return &Keys{db: db, master: m, running: map[string]struct{}{}}
 }
 
 // Replay is the outcome of the call that first used a key.
@@ -59,7 +59,7 @@ type Claim struct {
 	account string
 	key     string
 	digest  []byte
-	locked  bool // among the processes, too
+	holder  string // of the row that Hold wrote; empty: there is none
 }
 
 // Begin asks for a key of an account. It returns a claim, to be ended by End
@@ -67,16 +67,6 @@ type Claim struct {
 // call still runs, 151 where it had another body. With an empty key it returns
 // neither.
 func (i *Keys) Begin(ctx context.Context, account, key string, digest []byte) (*Claim, *Replay, error) {
-	return i.begin(ctx, account, key, digest, false)
-}
-
-// BeginLong is Begin for a call that may take long, or that uses something up
-// before its record is written: other processes are told that it runs.
-func (i *Keys) BeginLong(ctx context.Context, account, key string, digest []byte) (*Claim, *Replay, error) {
-	return i.begin(ctx, account, key, digest, true)
-}
-
-func (i *Keys) begin(ctx context.Context, account, key string, digest []byte, long bool) (*Claim, *Replay, error) {
 	if key == "" {
 		return nil, nil, nil
 	}
@@ -85,10 +75,6 @@ func (i *Keys) begin(ctx context.Context, account, key string, digest []byte, lo
 	}
 	c := &Claim{of: i, account: account, key: key, digest: digest}
 	if !c.reserve() {
-		return nil, nil, stillRunning(time.Second)
-	}
-	if long && !c.lock() {
-		c.End()
 		return nil, nil, stillRunning(time.Second)
 	}
 	replay, err := c.lookup(ctx)
@@ -111,10 +97,23 @@ func (c *Claim) reserve() bool {
 	return true
 }
 
-// lock says false where another process works on the key.
-func (c *Claim) lock() (free bool) {
-	free, c.locked = c.of.locks.take(c.name())
-	return free
+// holdFor is the lease of a call that holds its key before it has a record. Who is
+// slower loses the key to whoever tries it next, and makes no record.
+const holdFor = 2 * time.Minute
+
+// Hold writes that the call runs, for a call that is about to use something up, such
+// as a one-time password, before its record is written. ErrReplay says that another
+// process was first.
+func (c *Claim) Hold(ctx context.Context) error {
+	if c == nil || c.holder != "" {
+		return nil
+	}
+	holder := store.NewID()
+	err := c.of.db.Write(ctx, func(tx *store.Tx) error { return c.put(ctx, tx, row{holder: holder, running: holdFor}) })
+	if err == nil {
+		c.holder = holder
+	}
+	return err
 }
 
 // End gives the claim back. Where nothing was written, the key is free again.
@@ -122,23 +121,37 @@ func (c *Claim) End() {
 	if c == nil {
 		return
 	}
-	if c.locked {
-		c.of.locks.giveBack(c.name())
-		c.locked = false
-	}
+	c.letGo()
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
 	delete(c.of.running, c.name())
 }
 
+// letGo removes a row that holds the key and has no record; where that fails, its
+// lease runs out.
+func (c *Claim) letGo() {
+	if c.holder == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(disk.Reclaiming(context.Background()), 5*time.Second)
+	defer cancel()
+	_ = c.of.db.Write(ctx, func(tx *store.Tx) error {
+		return tx.Later(ctx, `delete from idempotency where account_id = $1 and key = $2 and holder = $3`, c.account, c.key, c.holder)
+	})
+	c.holder = ""
+}
+
+// lookup reads what is known of a key. A call that has its record goes on for as long
+// as it holds the lease of that.
 func (c *Claim) lookup(ctx context.Context) (*Replay, error) {
 	var digest, sealed []byte
-	var record string
+	var record, holder string
 	var until int64
-	err := c.of.db.Read().QueryRow(ctx, `select digest, record_id, answer, running_until from idempotency
-		where account_id = $1 and key = $2 and created_at > $3`, c.account, c.key, expired()).
-		Scan(&digest, &record, &sealed, &until)
-	if errors.Is(err, store.ErrNoRows) {
+	err := c.of.db.Read().QueryRow(ctx, `select digest, record_id, answer, holder,
+			case when holder <> '' or exists (select 1 from signatures s where s.id = record_id and s.lease_by <> '') then running_until else 0 end
+		from idempotency where account_id = $1 and key = $2 and created_at > $3`, c.account, c.key, expired()).
+		Scan(&digest, &record, &sealed, &holder, &until)
+	if errors.Is(err, store.ErrNoRows) || err == nil && holder != "" && until <= time.Now().UnixMilli() {
 		return nil, nil
 	}
 	if err != nil {
@@ -162,9 +175,12 @@ const answerPurpose = "idempotency"
 
 // Record writes that the key's answer is a record, shown at a replay in the
 // state it then has. While the call itself goes on after this transaction, for
-// at most the time given as running, a replay is told to wait; Done ends it.
+// at most the time given as running, a replay is told to wait.
 func (c *Claim) Record(ctx context.Context, tx *store.Tx, record string, running time.Duration) error {
-	return c.write(ctx, tx, record, nil, running)
+	if c == nil {
+		return nil
+	}
+	return c.put(ctx, tx, row{record: record, running: running})
 }
 
 // Answer writes the answer itself, sealed: for what is shown only once.
@@ -176,34 +192,31 @@ func (c *Claim) Answer(ctx context.Context, tx *store.Tx, record string, answer 
 	if err != nil {
 		return err
 	}
-	return c.write(ctx, tx, record, sealed, 0)
+	return c.put(ctx, tx, row{record: record, answer: sealed})
 }
 
-func (c *Claim) write(ctx context.Context, tx *store.Tx, record string, sealed []byte, running time.Duration) error {
-	if c == nil {
-		return nil
-	}
+// row is what stands under a key.
+type row struct {
+	record  string
+	answer  []byte // sealed
+	holder  string // of a call without a record yet
+	running time.Duration
+}
+
+// put writes it. A row past its time counts as absent, swept or not; so does one that
+// another call held for too long, and one of our own is replaced.
+func (c *Claim) put(ctx context.Context, tx *store.Tx, r row) error {
 	now := time.Now()
 	var until int64
-	if running > 0 {
-		until = now.Add(running).UnixMilli()
+	if r.running > 0 {
+		until = now.Add(r.running).UnixMilli()
 	}
-	// A row past its time counts as absent, swept or not.
-	return tx.Expect(ctx, 1, ErrReplay, `insert into idempotency as i (account_id, key, digest, record_id, answer, running_until, created_at)
-		values ($1, $2, $3, $4, $5, $6, $7)
-		on conflict (account_id, key) do update set digest = excluded.digest, record_id = excluded.record_id,
-			answer = excluded.answer, running_until = excluded.running_until, created_at = excluded.created_at
-		where i.created_at <= $8`,
-		c.account, c.key, c.digest, record, sealed, until, now.UnixMilli(), expired())
-}
-
-// Done says that the call which had a key is over, for a replay to be answered
-// at once. It belongs in the transaction that ends the record's work.
-func (c *Claim) Done(ctx context.Context, tx *store.Tx) error {
-	if c == nil {
-		return nil
-	}
-	return tx.Later(ctx, `update idempotency set running_until = 0 where account_id = $1 and key = $2`, c.account, c.key)
+	return tx.Expect(ctx, 1, ErrReplay, `insert into idempotency as i (account_id, key, digest, record_id, answer, holder, running_until, created_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8)
+		on conflict (account_id, key) do update set digest = excluded.digest, record_id = excluded.record_id, answer = excluded.answer,
+			holder = excluded.holder, running_until = excluded.running_until, created_at = excluded.created_at
+		where i.created_at <= $9 or i.holder <> '' and (i.holder = $10 or i.running_until <= $8)`,
+		c.account, c.key, c.digest, r.record, r.answer, r.holder, until, now.UnixMilli(), expired(), c.holder)
 }
 
 // Sweep forgets the keys whose time is over.

@@ -35,8 +35,11 @@ type attribute struct {
 	// person and seal: an order that names it is refused while it is not
 	// proven. Elsewhere what is not proven is left out.
 	person, seal bool
-	// address: one that differs from the proven one is left out.
+	// address: it is certified where it was ordered and proven, and never fills in;
+	// one that differs from the proven one is left out.
 	address bool
+	// unseen: it is compared and stands in no certificate.
+	unseen bool
 	// among says that a value is among those proven: where the tax code is the
 	// same, it need not be written the same.
 	among func(ordered, proven string) bool
@@ -50,10 +53,10 @@ var table = []attribute{
 	{name: "surname", of: func(a *Attributes) *string { return &a.Surname }, equal: sameName, person: true, seal: true, among: sameLetters},
 	{name: "givenName", of: func(a *Attributes) *string { return &a.GivenName }, equal: sameName, person: true, seal: true, among: amongNames},
 	{name: "organization", of: func(a *Attributes) *string { return &a.Organization }, equal: sameName, seal: true},
-	{name: "dateOfBirth", of: func(a *Attributes) *string { return &a.DateOfBirth }, equal: sameText},
+	{name: "dateOfBirth", of: func(a *Attributes) *string { return &a.DateOfBirth }, equal: sameText, unseen: true},
 	{name: "country", of: func(a *Attributes) *string { return &a.Country }, equal: sameText},
 	{name: "email", of: func(a *Attributes) *string { return &a.Email }, equal: sameText, address: true},
-	{name: "mobile", of: func(a *Attributes) *string { return &a.Mobile }, equal: sameNumber, address: true},
+	{name: "mobile", of: func(a *Attributes) *string { return &a.Mobile }, equal: sameNumber, address: true, unseen: true},
 }
 
 // Each calls visit for every attribute that has a value, in the table's order.
@@ -63,6 +66,16 @@ func (a Attributes) Each(visit func(name, value string)) {
 			visit(t.name, v)
 		}
 	}
+}
+
+// Seen are the attributes that stand in a certificate.
+func (a Attributes) Seen() Attributes {
+	for _, t := range table {
+		if t.unseen {
+			*t.of(&a) = ""
+		}
+	}
+	return a
 }
 
 // only keeps the attributes of those names.
@@ -92,20 +105,24 @@ type Certified struct {
 	Attributes
 	CommonName string   `json:"commonName,omitempty"`
 	LeftOut    []string `json:"leftOut,omitempty"` // ordered, and not proven
+	Filled     []string `json:"filled,omitempty"`  // proven, not ordered, and to stand in the certificate: the holder confirms it
+	Method     string   `json:"method,omitempty"`  // that proved it
 }
 
 // Settle holds what was ordered against what was proven. A difference is fault
 // 312, which names the attribute and never its value. What was proven fills
-// what the order left empty and never overwrites it.
+// what the order left empty, but for addresses, and never overwrites it.
 func (o Order) Settle(p *Proof) (*Certified, error) {
-	out := &Certified{Attributes: o.Ordered}
+	out := &Certified{Attributes: o.Ordered, Method: p.Method}
 	named, coded := false, false // something, and the tax code, is as ordered
 	for _, t := range table {
 		want, got := t.of(&out.Attributes), *t.of(&p.Proven)
 		needed := t.person && !o.Seal || t.seal && o.Seal
 		switch {
+		case *want == "" && t.address: // nobody asked for it to be certified
 		case *want == "":
 			*want = got
+			out.Filled = append(out.Filled, o.news(t, got, p)...)
 		case got == "" && needed && (t.name == "givenName" || t.name == "surname") && sameFullName(p.Name, o.Ordered):
 			named = true // a certificate that has the names in one
 		case got == "" && needed:
@@ -139,6 +156,31 @@ func (o Order) Settle(p *Proof) (*Certified, error) {
 		return nil, fault.New(fault.BadField, "%s has characters that nobody can read", cmp.Or(unreadable, "commonName"))
 	}
 	return out, nil
+}
+
+// news is the name of an attribute whose value comes to stand in the certificate
+// though the order does not tell it.
+func (o Order) news(t attribute, value string, p *Proof) []string {
+	if value == "" || t.unseen || o.tells(t.name, value, p) {
+		return nil
+	}
+	return []string{t.name}
+}
+
+// tells says that the order has a value though it does not name the attribute: as
+// its label, by its tax code or, in the sandbox, whatever it is.
+func (o Order) tells(name, value string, p *Proof) bool {
+	switch {
+	case p.Method == inSandbox:
+		return true
+	case name == "organization":
+		return sameName(value, o.Owner)
+	case name == "givenName" || name == "surname":
+		return sameFullName(o.Owner, p.Proven)
+	case name == "country":
+		return sameText(value, o.Ordered.context())
+	}
+	return false
 }
 
 var (

@@ -160,3 +160,28 @@ func TestProvenNamesThatNobodyCanRead(t *testing.T) {
 		}
 	}
 }
+
+// An address is certified where it was ordered and proven: what a provider says
+// beside what it was asked for stands in no certificate.
+func TestAddressesNobodyOrdered(t *testing.T) {
+	proven := Attributes{GivenName: "Mario", Surname: "Rossi", FiscalCode: "RSSMRA80A01H501U", Email: "canarino@example.org", Mobile: "+39333000111"}
+	for name, c := range map[string]struct {
+		ordered Attributes
+		email   string
+	}{
+		"not ordered":              {Attributes{GivenName: "Mario", Surname: "Rossi"}, ""},
+		"ordered and proven":       {Attributes{GivenName: "Mario", Surname: "Rossi", Email: "Canarino@example.org"}, "Canarino@example.org"},
+		"ordered, another proven":  {Attributes{GivenName: "Mario", Surname: "Rossi", Email: "mario@bank.example"}, ""},
+		"nothing ordered at all":   {Attributes{}, ""},
+		"ordered, and none proven": {Attributes{GivenName: "Mario", Surname: "Rossi", Email: "x@example.org"}, ""},
+	} {
+		p := &Proof{Method: "cie", Proven: proven}
+		if name == "ordered, and none proven" {
+			p.Proven.Email = ""
+		}
+		got, err := Order{Ordered: c.ordered, Owner: "Mario Rossi"}.Settle(p)
+		if err != nil || got.Email != c.email || got.Mobile != "" {
+			t.Errorf("%s: %+v %v", name, got, err)
+		}
+	}
+}

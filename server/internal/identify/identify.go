@@ -8,6 +8,9 @@
 package identify
 
 import (
+	"context"
+	"crypto"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +32,9 @@ const (
 type Methods struct {
 	Verifier *rogito.Verifier // nil: signature is not offered
 	Accept   Accept           // empty means qualified
+	// Held says whether a key is one that this server uses for its callers, here
+	// or at a provider: a signature with it identifies nobody.
+	Held func(context.Context, crypto.PublicKey) (bool, error)
 	// Address of the server, as people know it: it stands in statements.
 	Address string
 	// TextPDF sets a text as PDF.
@@ -68,6 +74,20 @@ func (m *Methods) now() time.Time {
 		return m.Now().UTC()
 	}
 	return time.Now().UTC()
+}
+
+// weakest first: a statement takes no person at the screen, a video takes one and
+// somebody who looks, and the rest takes credentials that a state has given out.
+// The two in one group are as good as each other.
+var strengths = [][]string{{"signature"}, {"video"}, {"spid"}, {"cie", "cns"}}
+
+// AsGood says whether a method may stand for the one that identified first: it is
+// the same, or a stronger one. Where nothing is known of the first, any may.
+func AsGood(method, first string) bool {
+	rank := func(name string) int {
+		return slices.IndexFunc(strengths, func(group []string) bool { return slices.Contains(group, name) })
+	}
+	return method == first || rank(method) >= rank(first)
 }
 
 // Proof is what an identification found out, kept as evidence.
@@ -111,9 +131,26 @@ func ByOperator(o Order, organisation bool, at time.Time) *Proof {
 	return p
 }
 
+// Nameless says that a proof has the tax code of a person and no name, as cards
+// have that were issued without.
+func (p *Proof) Nameless() bool { return p.FullName() == "" && p.Proven.FiscalCode != "" }
+
+// WithNames is a proof without names, completed by somebody who has looked
+// whether those of the order are of the tax code that was proven.
+func (p *Proof) WithNames(o Order) *Proof {
+	out := *p
+	out.Proven.GivenName, out.Proven.Surname = o.Ordered.GivenName, o.Ordered.Surname
+	if out.FullName() == "" {
+		out.Name = strings.TrimSpace(o.Owner)
+	}
+	return &out
+}
+
+const inSandbox = "sandbox"
+
 // InSandbox stands for every proof.
 func InSandbox(o Order, at time.Time) *Proof {
-	p := &Proof{Method: "sandbox", At: at, Proven: o.Ordered, Name: o.Owner}
+	p := &Proof{Method: inSandbox, At: at, Proven: o.Ordered, Name: o.Owner}
 	if p.Proven.Country == "" {
 		p.Proven.Country = "IT"
 	}

@@ -24,7 +24,8 @@ const clockSkew = 10 * time.Minute
 // BySignature identifies by a statement that came back signed. It counts if the
 // document is that statement and nothing else, every signature in it is valid,
 // and one over the statement is by a certificate that this server accepts and
-// that names the applicant. A refusal is fault 310 or 312.
+// that names the applicant, with a key that is not used through this server. A
+// refusal is fault 310 or 312.
 func (m *Methods) BySignature(ctx context.Context, document ades.Source, s *Statement, o Order) (*Proof, *Certified, error) {
 	if s == nil || m.now().After(s.MadeAt.Add(statementLife)) {
 		return nil, nil, fault.New(fault.BadField, "no statement of this order waits for a signature: download it again")
@@ -110,6 +111,15 @@ func (m *Methods) prove(ctx context.Context, c *report.Conclusion, s *Statement,
 	cert, err := pkix.ParseCertificate(c.Signature.SigningCertificate)
 	if err != nil {
 		return nil, fault.New(fault.BadField, "the signer's certificate cannot be read").Because(err)
+	}
+	// Whoever may call this server to sign has such a key at hand: its signature
+	// says that a call was made, and not that the holder was there.
+	held, err := m.Held(ctx, cert.PublicKey)
+	if err != nil {
+		return nil, err
+	}
+	if held {
+		return nil, fault.New(fault.BadField, "the statement is signed with a key that this server uses for its callers: that proves nobody. Sign with a key that you hold yourself")
 	}
 	if cert.Subject.Get(pkix.OIDPseudonym) != "" {
 		return nil, fault.New(fault.BadField, "the signer's certificate has a pseudonym: it proves no name")

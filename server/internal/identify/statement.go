@@ -20,6 +20,9 @@ type Statement struct {
 // statementLife is how long a statement may be signed.
 const statementLife = 24 * time.Hour
 
+// Until is when a statement stops being good.
+func (s *Statement) Until() time.Time { return s.MadeAt.Add(statementLife) }
+
 // NewStatement makes one for an order, and its bytes.
 func (m *Methods) NewStatement(o Order) (*Statement, []byte) {
 	nonce := make([]byte, 16)
@@ -49,6 +52,7 @@ func (m *Methods) render(o Order, s *Statement) []byte {
 	line := func(it, en, value string) {
 		fmt.Fprintf(&b, "%-62s %s\n", it+" / "+en+":", value)
 	}
+	b.WriteString(statementMark + s.Nonce + "\n\n")
 	line("Server", "Server", m.Address)
 	line("Ordine", "Order", o.ID)
 	line("Codice unico", "Nonce", s.Nonce)

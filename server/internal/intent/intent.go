@@ -38,10 +38,7 @@ const (
 // about the certificate and the account's tokens afterwards holds until it ends.
 // A record needs none: its row is written by all who touch it.
 func Permit(ctx context.Context, tx *store.Tx, account, certificate string) error {
-	if err := tx.Share(ctx, string(Account)+account); err != nil {
-		return err
-	}
-	return tx.Share(ctx, string(Certificate)+certificate)
+	return tx.Share(ctx, string(Account)+account, string(Certificate)+certificate)
 }
 
 // Forbid is a step of a transaction that may forbid uses of a certificate, or by

@@ -4,19 +4,17 @@ import (
 	"context"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"rogito.dev/rogito/server/internal/store"
 )
 
-// States of a job that is not done.
-var States = []string{"available", "running", "retryable", "scheduled", "discarded"}
+// States of work that is not done.
+var States = []string{"available", "running", "scheduled", "discarded"}
 
-// Names of the queues.
-var Names = []string{river.QueueDefault, Shared, Reserved, Callbacks}
+// Names of the tables that have work.
+var Names = []string{"signatures", "callbacks", "work"}
 
-// Depth is how many jobs of a queue are in a state, and how long the oldest has
-// been due.
+// Depth is how many rows of a table are in a state, and how long the oldest has been
+// due.
 type Depth struct {
 	Queue  string
 	State  string
@@ -24,23 +22,34 @@ type Depth struct {
 	Oldest time.Duration
 }
 
-// Waits says whether these are jobs that nobody works on yet.
-func (d Depth) Waits() bool {
-	return d.State == "available" || d.State == "retryable" || d.State == "scheduled"
-}
+// Waits says whether this is work that is due and that nobody does yet.
+func (d Depth) Waits() bool { return d.State == "available" }
 
-// Depths is the queue as it is now, finished jobs left out.
-func (q *Queue) Depths(ctx context.Context) ([]Depth, error) {
-	age := `(julianday('now') - julianday(min(scheduled_at))) * 86400.0`
-	if q.db.Dialect() == store.PostgreSQL {
-		age = `extract(epoch from now() - min(scheduled_at))::float8`
+// Depths is the queue as it is now.
+func (q *Queue) Depths(ctx context.Context) (all []Depth, err error) {
+	now := time.Now()
+	for _, l := range q.lanes {
+		rows, err := q.db.Read().Query(ctx, `select case when t.lease_until <= $1 then 'available' when t.lease_by <> '' then 'running' else 'scheduled' end as state,
+				count(*), min(case when t.lease_until > t.created_at then t.lease_until else t.created_at end)
+			from `+l.Table+` t where `+l.Ready+` group by 1 order by 1`, now.UnixMilli())
+		found, err := store.All("read the queue", rows, err, func(r store.Row) (Depth, error) {
+			d := Depth{Queue: l.Table}
+			var since int64
+			err := r.Scan(&d.State, &d.Jobs, &since)
+			d.Oldest = max(0, now.Sub(store.Time(since)))
+			return d, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
 	}
-	rows, err := q.db.Read().Query(ctx, `select queue, cast(state as text), count(*), coalesce(`+age+`, 0.0) from river_job
-		where state in ('available', 'running', 'retryable', 'scheduled', 'discarded') group by queue, state order by 1, 2`)
-	return store.All("read the queue", rows, err, func(r store.Row) (d Depth, err error) {
-		var seconds float64
-		err = r.Scan(&d.Queue, &d.State, &d.Jobs, &seconds)
-		d.Oldest = max(0, time.Duration(seconds*float64(time.Second)))
-		return d, err
-	})
+	d := Depth{Queue: "work", State: "discarded"}
+	if err := q.db.Read().QueryRow(ctx, `select count(*) from work where `+dead).Scan(&d.Jobs); err != nil {
+		return nil, err
+	}
+	if d.Jobs > 0 {
+		all = append(all, d)
+	}
+	return all, nil
 }

@@ -16,8 +16,7 @@ import (
 )
 
 // Four processes with connections of their own drain what four others enter, an
-// item in each transaction, and nothing stays behind without a permit: nobody
-// refills. ROGITO_TEST_DRAIN=20 does it twenty times with 20,000 items.
+// item in each transaction, and nothing stays behind. ROGITO_TEST_DRAIN=20 does it twenty times with 20,000 items.
 func TestFourProcessesDrain(t *testing.T) {
 	runs, _ := strconv.Atoi(os.Getenv("ROGITO_TEST_DRAIN"))
 	items := 20_000
@@ -36,9 +35,12 @@ func TestFourProcessesDrain(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(db.Close)
-		q := job.New(db, job.Config{Workers: 8})
-		job.Register(q, &turner{db: db, q: q, log: log})
-		enter, dbs = append(enter, q), append(dbs, db)
+		if len(dbs) == 0 {
+			storetest.Exec(t, db, turns)
+			storetest.Exec(t, db, `create index turns_turn on turns (turn, id) where done = 0`)
+			storetest.Exec(t, db, `create index turns_account on turns (account_id, turn) where done = 0`)
+		}
+		enter, dbs = append(enter, serving(db, 8, log, nil)), append(dbs, db)
 	}
 	open(t, enter)
 	for run := range runs {
@@ -50,7 +52,7 @@ func TestFourProcessesDrain(t *testing.T) {
 					account := fmt.Sprintf("a%d", rand.N(5))
 					id := fmt.Sprintf("%d-%s-%06d", run, account, i)
 					err := dbs[c%processes].Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-						return enter[c%processes].Enqueue(ctx, tx, job.Item{ID: id, Account: account}, permitArgs{id, account})
+						return enqueue(ctx, tx, enter[c%processes], id, account, 1)
 					})
 					if err != nil {
 						t.Error(err)

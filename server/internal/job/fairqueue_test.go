@@ -11,20 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
-
-type permitArgs struct {
-	ID      string `json:"id"`
-	Account string `json:"account"`
-}
-
-func (permitArgs) Kind() string { return "test-permit" }
 
 // journal is the order in which things happened, over all processes.
 type journal struct {
@@ -56,50 +47,42 @@ func (l *journal) distinct() int {
 	return len(l.at)
 }
 
-// turner works on the head of the line as the signing room does.
-type turner struct {
-	river.WorkerDefaults[permitArgs]
-	db   *store.DB
-	q    *job.Queue
-	log  *journal
-	work func(ctx context.Context, id string)
+// turns is a table whose rows take turns, as signature records do.
+const turns = `create table turns (id text primary key, account_id text not null, turn bigint not null, lease_by text not null default '', lease_until bigint not null default 0,
+	starts bigint not null default 0, failures bigint not null default 0, created_at bigint not null default 0, done bigint not null default 0)`
+
+const turnReady = `t.done = 0`
+
+func enqueue(ctx context.Context, tx *store.Tx, q *job.Queue, id, account string, weight int) error {
+	q.Wake(tx, "turns")
+	return tx.Later(ctx, `insert into turns (id, account_id, turn) values ($1, $2, `+job.Turn("turns", turnReady, "$2", "$3")+`)`, id, account, weight)
 }
 
-func (w *turner) Work(ctx context.Context, j *river.Job[permitArgs]) error {
-	leave, ok := w.q.Occupy(ctx, j.Queue, j.Args.Account)
-	defer leave()
-	id := ""
-	err := job.Claim(ctx, w.db, func(tx *store.Tx) (err error) {
-		id = ""
-		if j.Queue != job.Reserved {
-			id, err = job.Pop(ctx, tx)
-			return err
+// serving is a queue of one process for the table.
+func serving(db *store.DB, workers int, log *journal, work func(ctx context.Context, id string)) *job.Queue {
+	q := job.New(db, job.Config{Workers: workers})
+	q.Add(job.Source{Table: "turns", Ready: turnReady, Order: "t.turn, t.id", Longest: time.Hour, Reserved: max(2, workers/4), Work: func(ctx context.Context, c job.Claim) error {
+		log.started(c.ID)
+		if work != nil {
+			work(ctx, c.ID)
 		}
-		mine, err := job.Take(ctx, tx, j.Args.ID, ok, j.Args)
-		if mine {
-			id = j.Args.ID
-		}
-		return err
-	})
-	if err != nil || id == "" {
-		return err
-	}
-	w.log.started(id)
-	if w.work != nil {
-		w.work(ctx, id)
-	}
-	return nil
+		return db.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+			return tx.Expect(ctx, 1, fmt.Errorf("%s is not ours", c.ID), `update turns set done = 1 where id = $1 and lease_by = $2`, c.ID, c.Lease)
+		})
+	}})
+	return q
 }
 
-// company is n processes that serve one line.
+// company is n processes that serve one table.
 func company(t *testing.T, db *store.DB, n, workers int, work func(ctx context.Context, id string)) (*journal, []*job.Queue) {
 	t.Helper()
+	storetest.Exec(t, db, turns)
+	storetest.Exec(t, db, `create index turns_turn on turns (turn, id) where done = 0`)
+	storetest.Exec(t, db, `create index turns_account on turns (account_id, turn) where done = 0`)
 	log := &journal{}
 	var all []*job.Queue
 	for range n {
-		q := job.New(db, job.Config{Workers: workers})
-		job.Register(q, &turner{db: db, q: q, log: log, work: work})
-		all = append(all, q)
+		all = append(all, serving(db, workers, log, work))
 	}
 	return log, all
 }
@@ -122,7 +105,7 @@ func enterMany(t *testing.T, db *store.DB, q *job.Queue, account string, n int) 
 		write(t, db, func(tx *store.Tx) error {
 			for k := i; k < min(n, i+250); k++ {
 				id := fmt.Sprintf("%s-%06d", account, k)
-				if err := q.Enqueue(ctx, tx, job.Item{ID: id, Account: account}, permitArgs{id, account}); err != nil {
+				if err := enqueue(ctx, tx, q, id, account, 1); err != nil {
 					return err
 				}
 			}
@@ -182,7 +165,7 @@ func newcomers(t *testing.T, db *store.DB, all []*job.Queue, log *journal, accou
 	for i := 0; i < n && log.len() < until; i++ {
 		id := fmt.Sprintf("%s-%06d", account, i)
 		write(t, db, func(tx *store.Tx) error {
-			return all[i%len(all)].Enqueue(ctx, tx, job.Item{ID: id, Account: account}, permitArgs{id, account})
+			return enqueue(ctx, tx, all[i%len(all)], id, account, 1)
 		})
 		from, entered := log.len(), time.Now()
 		started := func() (at time.Time, ok bool) {
@@ -223,7 +206,7 @@ func TestTurns(t *testing.T) {
 		write(t, db, func(tx *store.Tx) error {
 			for i := range 30 {
 				id := fmt.Sprintf("b-%03d", i)
-				if err := all[0].Enqueue(ctx, tx, job.Item{ID: id, Account: "b", Weight: 3}, permitArgs{id, "b"}); err != nil {
+				if err := enqueue(ctx, tx, all[0], id, "b", 3); err != nil {
 					return err
 				}
 			}
@@ -269,13 +252,9 @@ func TestSlowBacklog(t *testing.T) {
 		for i := range 10 {
 			id, account := fmt.Sprintf("s-%02d", i), fmt.Sprintf("small%d", i)
 			write(t, db, func(tx *store.Tx) error {
-				return all[0].Enqueue(ctx, tx, job.Item{ID: id, Account: account}, permitArgs{id, account})
+				return enqueue(ctx, tx, all[0], id, account, 1)
 			})
 		}
-		// The account of the backlog has nothing to gain from a place of the few.
-		write(t, db, func(tx *store.Tx) error {
-			return tx.Enqueue(ctx, permitArgs{"big-none", "big"}, &river.InsertOpts{Queue: job.Reserved})
-		})
 		eventually(t, "the others' work", func() bool { return log.len() >= 14 })
 		time.Sleep(100 * time.Millisecond)
 		if n := log.len(); n != 14 {
@@ -283,67 +262,5 @@ func TestSlowBacklog(t *testing.T) {
 		}
 		close(free)
 		eventually(t, "all of it", func() bool { return log.len() == 60 })
-	})
-}
-
-// Permits that got lost are replaced, once the line has stood still.
-func TestLostPermits(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
-		log, all := company(t, db, 1, 4, nil)
-		enterMany(t, db, all[0], "a", 30)
-		ctx := context.Background()
-		write(t, db, func(tx *store.Tx) error {
-			_, err := tx.Exec(ctx, `delete from river_job where queue in ($1, $2)`, job.Shared, job.Reserved)
-			return err
-		})
-		open(t, all)
-		if err := job.Refill(ctx, db, time.Minute, permitArgs{}); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(200 * time.Millisecond)
-		if log.len() != 0 {
-			t.Error("permits were added before their time")
-		}
-		for range 2 { // the second time there are permits
-			if err := job.Refill(ctx, db, -time.Minute, permitArgs{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		eventually(t, "30 starts", func() bool { return log.len() == 30 })
-	})
-}
-
-// One place is worked on by one of many, however many come at once.
-func TestHeadIsTakenOnce(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
-		ctx := context.Background()
-		q := job.New(db, job.Config{})
-		enterMany(t, db, q, "a", 300)
-		write(t, db, func(tx *store.Tx) error { // what waits already does not enter twice
-			return q.Enqueue(ctx, tx, job.Item{ID: "a-000007", Account: "a"}, permitArgs{"a-000007", "a"})
-		})
-		log := &journal{}
-		var all sync.WaitGroup
-		for range 16 {
-			all.Go(func() {
-				for {
-					var id string
-					err := job.Claim(ctx, db, func(tx *store.Tx) (err error) { id, err = job.Pop(ctx, tx); return err })
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if id == "" {
-						return
-					}
-					log.started(id)
-				}
-			})
-		}
-		all.Wait()
-		slices.Sort(log.starts)
-		if n := len(slices.Compact(log.starts)); n != 300 || len(log.starts) != 300 {
-			t.Errorf("%d places, taken %d times", n, len(log.starts))
-		}
 	})
 }

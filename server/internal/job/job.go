@@ -1,13 +1,22 @@
-// Package job is the queue: River, on SQLite and on PostgreSQL alike, one
-// queue for as many processes as share the database.
+// Package job is the queue. A row is its own work: whatever table has the columns id,
+// account_id, turn, lease_by, lease_until, starts, failures and created_at is a Source,
+// and a row of it that is ready and that nobody holds is worked on next. Signature
+// records and callbacks are such tables; the table work has what has no record of its
+// own.
 //
-// A job is enqueued in the transaction of the record it is about
-// (store.Tx.Enqueue), so that neither exists without the other. A job is a
-// reminder, not the truth: River has no fencing, and a process that was taken
-// for dead may finish a job beside the one that took it over. So every worker
-// reads the record first and changes its state by compare-and-set, before and
-// after each effect outside the database; where no row was changed, somebody
-// else has done the work, and it is dropped.
+// A worker claims a row in one statement, under a lease that its process renews. The
+// lease is the only guard: every change that the work makes is conditional on it
+// (… where id = $1 and lease_by = $2), so that a process which was taken for dead
+// changes nothing. One that dies stops renewing, and the row is claimed again. There
+// is nothing beside the row that could be lost or left over.
+//
+// lease_until without lease_by is a pause: the row is not claimed before.
+//
+// Accounts take turns, as in start-time fair queueing: a row's turn is one after the
+// account's last, and an account without rows joins at the first row's turn (Turn). So
+// each account that waits is served once before any is served twice. Turns are not
+// enough where work is slow, since all workers may be busy with one account: then the
+// reserved ones claim only for accounts that nobody in this process works for.
 package job
 
 import (
@@ -16,194 +25,343 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"sync"
 	"time"
 
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/riverdriver/riversqlite"
-	"github.com/riverqueue/river/rivertype"
+	"go.opentelemetry.io/otel/attribute"
 
+	"rogito.dev/rogito/server/internal/disk"
+	"rogito.dev/rogito/server/internal/span"
 	"rogito.dev/rogito/server/internal/store"
 )
 
 // Config is how a process works on the queue.
 type Config struct {
-	// Workers is how many jobs are worked on at once. Zero means 4 for each
-	// processor, at least 16.
+	// Workers is how many rows of a source are worked on at once, unless the source
+	// says. Zero means 4 for each processor, at least 16.
 	Workers int
-	// Timeout is the longest that a job may take whose worker does not say.
-	// Zero means 2 minutes.
-	Timeout time.Duration
-	// Longest is the longest timeout of any worker; a job that has run for a
-	// minute more is taken for stuck. Zero means 15 minutes.
-	Longest time.Duration
-	// DeadAfter is how long a process may give no sign of life before its jobs are
-	// taken up by others. Zero means 15 seconds.
-	DeadAfter time.Duration
+	// Lease is how long a process may give no sign of life before its work is taken
+	// up by others. Zero means 15 seconds.
+	Lease time.Duration
+	// Able says what keeps this process from storing what it would make: then it
+	// claims nothing. Nil: nothing does.
+	Able func(context.Context) error
+	// Now is the clock; nil is the system's.
+	Now func() time.Time
 	// Log takes what goes wrong; nil is silent.
 	Log *slog.Logger
 }
 
-func (c Config) filled() Config {
-	if c.Workers <= 0 {
-		c.Workers = max(16, 4*runtime.GOMAXPROCS(0))
-	}
-	if c.Timeout <= 0 {
-		c.Timeout = 2 * time.Minute
-	}
-	if c.Longest <= 0 {
-		c.Longest = 15 * time.Minute
-	}
-	if c.DeadAfter <= 0 {
-		c.DeadAfter = 15 * time.Second
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	return c
+// Source is a table of work.
+type Source struct {
+	Table    string
+	Ready    string        // condition that a row, called t, is to be worked on
+	Order    string        // in which rows are claimed
+	Longest  time.Duration // pause; what ends later was written by a clock that was ahead
+	Workers  int           // zero: as the queue has them
+	Reserved int           // for accounts that this process does not work for
+	Timeout  time.Duration
+	Anyway   bool // claimed even while nothing can be stored, since Work looks to that
+	// Work works on a claimed row and ends the claim itself: whatever it returns is
+	// only logged, and a row that is still claimed then waits for the lease to run out.
+	Work func(context.Context, Claim) error
 }
 
-// Queue works on the jobs that were registered with it.
+// Claim is the right to work on a row.
+type Claim struct {
+	Table, ID, Account string
+	Lease              string
+	Starts, Failures   int // this one counted as started
+}
+
+// Queue works on its sources.
 type Queue struct {
-	db       *store.DB
-	cfg      Config
-	node     string
-	workers  *river.Workers
-	periodic []*river.PeriodicJob
-	client   client
-	busy     busyWorkers
-	pace     pace
-	quit     chan struct{}
-	beating  chan struct{}
+	db    *store.DB
+	cfg   Config
+	lanes []*lane
+	kinds map[string]Kind
+	every map[string]time.Duration
+
+	mu     sync.Mutex
+	held   map[[2]string]string // table and id → lease
+	quit   context.CancelFunc
+	ended  sync.WaitGroup // loops
+	work   sync.WaitGroup // rows being worked on
+	cancel context.CancelFunc
 }
 
-// client is what River's client is on either engine.
-type client interface {
-	Start(ctx context.Context) error
-	Stop(ctx context.Context) error
-	StopAndCancel(ctx context.Context) error
+// lane is a source with its workers.
+type lane struct {
+	Source
+	wake     chan struct{}
+	mu       sync.Mutex
+	busy     int // shared workers
+	reserved int
+	accounts map[string]int // that are worked for
+	looked   time.Time      // for other accounts
 }
 
 // New returns a queue that works on nothing yet.
 func New(db *store.DB, cfg Config) *Queue {
-	cfg = cfg.filled()
-	return &Queue{db: db, cfg: cfg, node: "rogito-" + store.NewID(), workers: river.NewWorkers(), pace: pace{most: cfg.Workers}}
+	if cfg.Workers <= 0 {
+		cfg.Workers = max(16, 4*runtime.GOMAXPROCS(0))
+	}
+	if cfg.Lease <= 0 {
+		cfg.Lease = 15 * time.Second
+	}
+	if cfg.Able == nil {
+		cfg.Able = func(context.Context) error { return nil }
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	q := &Queue{db: db, cfg: cfg, kinds: map[string]Kind{}, every: map[string]time.Duration{}, held: map[[2]string]string{}}
+	q.Add(q.works())
+	return q
 }
 
-// Register has w work on the jobs of its kind; to be called before Start.
-func Register[T river.JobArgs](q *Queue, w river.Worker[T]) { river.AddWorker(q.workers, w) }
+// Workers is how many rows of a source are worked on at once, unless the source says.
+func (q *Queue) Workers() int { return q.cfg.Workers }
 
-// Every enqueues a job again and again, once for all processes; to be called
-// before Start. The job must stand being run twice.
-func (q *Queue) Every(interval time.Duration, args river.JobArgs) {
-	q.periodic = append(q.periodic, river.NewPeriodicJob(
-		river.PeriodicInterval(interval),
-		func() (river.JobArgs, *river.InsertOpts) {
-			return args, &river.InsertOpts{
-				MaxAttempts: 3,
-				UniqueOpts:  river.UniqueOpts{ByArgs: true, ByPeriod: max(interval/2, time.Second)},
+// Add has a source worked on; to be called before Start.
+func (q *Queue) Add(s Source) {
+	if s.Workers <= 0 {
+		s.Workers = q.cfg.Workers
+	}
+	q.lanes = append(q.lanes, &lane{Source: s, wake: make(chan struct{}, 1), accounts: map[string]int{}})
+}
+
+// Wake has the workers of a table look for work, once a transaction commits that
+// brought some. Other processes look every second.
+func (q *Queue) Wake(tx *store.Tx, table string) {
+	if q == nil {
+		return
+	}
+	tx.OnCommit(func() {
+		for _, l := range q.lanes {
+			if l.Table == table {
+				l.stir()
 			}
-		},
-		&river.PeriodicJobOpts{RunOnStart: true},
-	))
+		}
+	})
+}
+
+func (l *lane) stir() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
 }
 
 // Start begins to work. The context bounds the start only; Stop ends the work.
 func (q *Queue) Start(ctx context.Context) error {
-	if err := q.makeClient(); err != nil {
+	if err := q.plan(ctx); err != nil {
 		return fmt.Errorf("job: %w", err)
 	}
-	if err := q.beat(ctx); err != nil {
-		return fmt.Errorf("job: %w", err)
+	loops, quit := context.WithCancel(context.WithoutCancel(ctx))
+	works, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	q.quit, q.cancel = quit, cancel
+	for _, l := range q.lanes {
+		q.ended.Go(func() { q.serve(loops, works, l) })
 	}
-	if err := q.client.Start(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("job: start: %w", err)
-	}
-	q.quit, q.beating = make(chan struct{}), make(chan struct{})
-	go q.keepAlive()
+	q.work.Go(func() { q.keep(works) })
 	return nil
 }
 
-func (q *Queue) makeClient() (err error) {
-	cfg := q.riverConfig()
-	if pool := q.db.Pool(); pool != nil {
-		q.client, err = river.NewClient(riverpgxv5.New(pool), cfg)
-		return err
-	}
-	q.client, err = river.NewClient(riversqlite.New(q.db.Writer()), cfg)
-	return err
-}
-
-func (q *Queue) riverConfig() *river.Config {
-	return &river.Config{
-		ID:                   q.node,
-		Workers:              q.workers,
-		Queues:               q.queues(),
-		PeriodicJobs:         q.periodic,
-		JobTimeout:           q.cfg.Timeout,
-		RescueStuckJobsAfter: q.cfg.Longest + time.Minute,
-		MaxAttempts:          store.MaxAttempts,
-		FetchCooldown:        20 * time.Millisecond,
-		FetchPollInterval:    time.Second,
-		ErrorHandler:         reporter{q.cfg.Log},
-		Logger:               slog.New(warnings{q.cfg.Log.Handler()}),
-		// A finished job has nothing to tell that its record does not.
-		CompletedJobRetentionPeriod: time.Hour,
-		SkipUnknownJobCheck:         true, // a newer node may enqueue what this one does not know
-	}
-}
-
-// Stop lets jobs under way finish until the context ends, and cancels them
-// then. A cancelled job is taken up again, here or by another process.
+// Stop lets work under way finish until the context ends, and cancels it then. What
+// was cancelled is taken up again, here or by another process.
 func (q *Queue) Stop(ctx context.Context) error {
 	if q.quit == nil {
 		return nil
 	}
-	close(q.quit)
-	<-q.beating
-	err := q.client.Stop(ctx)
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		err = q.client.StopAndCancel(last)
+	q.quit()
+	q.ended.Wait()
+	idle := make(chan struct{})
+	go func() { q.idle(); close(idle) }()
+	var err error
+	select {
+	case <-idle:
+	case <-ctx.Done():
+		err = ctx.Err()
 	}
-	q.leave(context.WithoutCancel(ctx))
+	q.cancel()
+	q.work.Wait()
 	q.quit = nil
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = nil // that is how long it was given
+	}
 	return err
 }
 
-// reporter logs what jobs fail with. The arguments stay out of the log.
-type reporter struct{ log *slog.Logger }
+// idle returns when nothing is worked on.
+func (q *Queue) idle() {
+	for _, l := range q.lanes {
+		for l.atWork() > 0 {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+}
 
-func (r reporter) HandleError(ctx context.Context, job *rivertype.JobRow, err error) *river.ErrorHandlerResult {
-	if ctx.Err() == nil {
-		r.log.WarnContext(ctx, "job failed", "kind", job.Kind, "job", job.ID, "attempt", job.Attempt, "of", job.MaxAttempts, "error", err)
+func (l *lane) atWork() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.busy + l.reserved
+}
+
+// pollEvery is how soon work is found that another process brought, or whose pause is
+// over.
+const pollEvery = time.Second
+
+// serve claims work while there are workers for it.
+func (q *Queue) serve(loop, works context.Context, l *lane) {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	l.stir() // what waited before the start
+	for {
+		polled := false
+		select {
+		case <-loop.Done():
+			return
+		case <-l.wake:
+		case <-tick.C:
+			polled = true
+		}
+		for more := true; more && loop.Err() == nil; polled = false {
+			var err error
+			if more, err = q.round(loop, works, l, polled); err != nil && loop.Err() == nil {
+				q.cfg.Log.WarnContext(loop, "look for work", "table", l.Table, "error", err)
+			}
+		}
+	}
+}
+
+// lookEvery is how often the reserved workers look for other accounts while the shared
+// ones are busy.
+const lookEvery = 200 * time.Millisecond
+
+// round claims as much as there are workers for, and says whether there may be more. A look
+// only reads where nothing has announced work.
+func (q *Queue) round(ctx, works context.Context, l *lane, polled bool) (bool, error) {
+	l.mu.Lock()
+	free, kept, due := l.Workers-l.busy, l.Reserved-l.reserved, time.Since(l.looked) > lookEvery
+	var not []any
+	for account := range l.accounts {
+		not = append(not, account)
+	}
+	l.mu.Unlock()
+	switch {
+	case free > 0:
+		not = nil
+	case kept > 0 && due:
+		l.looked, free = time.Now(), 1
+	default:
+		return false, nil
+	}
+	if polled {
+		if some, err := q.waiting(ctx, l); err != nil || !some {
+			return false, err
+		}
+	}
+	if !l.Anyway && q.cfg.Able(ctx) != nil {
+		return false, nil // what asks whether the server is ready is told why
+	}
+	most := min(free, claimAtOnce)
+	claims, err := q.claim(ctx, l, most, not)
+	for _, c := range claims {
+		q.begin(works, l, c, not != nil)
+	}
+	return len(claims) == most, err // fewer: there are no more
+}
+
+// begin has a row worked on.
+func (q *Queue) begin(ctx context.Context, l *lane, c Claim, reserved bool) {
+	count := func(n int) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if reserved {
+			l.reserved += n
+		} else {
+			l.busy += n
+		}
+		if l.accounts[c.Account] += n; l.accounts[c.Account] == 0 {
+			delete(l.accounts, c.Account)
+		}
+	}
+	count(1)
+	release := q.Hold(c.Table, c.ID, c.Lease)
+	q.work.Go(func() {
+		defer func() { release(); count(-1); l.stir() }()
+		if l.Timeout > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, l.Timeout)
+			defer cancel()
+		}
+		if err := q.once(ctx, l, c); err != nil && ctx.Err() == nil {
+			q.cfg.Log.WarnContext(ctx, "work failed", "table", c.Table, "row", c.ID, "starts", c.Starts, "error", err)
+		}
+	})
+}
+
+func (q *Queue) once(ctx context.Context, l *lane, c Claim) (err error) {
+	ctx, end := span.Start(span.With(ctx, ""), span.Job, attribute.String("rogito.table", l.Table))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+		end(err)
+	}()
+	return l.Work(ctx, c)
+}
+
+// Once works on the next row of a table in the caller, if there is one, as a worker
+// would.
+func (q *Queue) Once(ctx context.Context, table string) error {
+	for _, l := range q.lanes {
+		if l.Table != table {
+			continue
+		}
+		claims, err := q.claim(ctx, l, 1, nil)
+		if err != nil || len(claims) == 0 {
+			return err
+		}
+		return q.once(ctx, l, claims[0])
 	}
 	return nil
 }
 
-func (r reporter) HandlePanic(ctx context.Context, job *rivertype.JobRow, v any, trace string) *river.ErrorHandlerResult {
-	r.log.ErrorContext(ctx, "job panicked", "kind", job.Kind, "job", job.ID, "attempt", job.Attempt, "panic", v, "trace", trace)
-	return nil
-}
-
-// warnings drops River's news, and its complaints about work that our own stop
-// has cut short.
-type warnings struct{ slog.Handler }
-
-func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
-	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
-}
-
-func (w warnings) Handle(ctx context.Context, r slog.Record) error {
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return nil
+// Hold has the lease of a row renewed until release is called.
+func (q *Queue) Hold(table, id, lease string) (release func()) {
+	if q == nil {
+		return func() {}
 	}
-	return w.Handler.Handle(ctx, r)
+	key := [2]string{table, id}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.held[key] = lease
+	return func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if q.held[key] == lease {
+			delete(q.held, key)
+		}
+	}
 }
 
-func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return warnings{w.Handler.WithAttrs(attrs)}
+// keep renews the leases of this process until the context ends.
+func (q *Queue) keep(ctx context.Context) {
+	tick := time.NewTicker(q.cfg.Lease / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := q.renew(disk.Reclaiming(ctx)); err != nil && ctx.Err() == nil {
+			q.cfg.Log.ErrorContext(ctx, "renew leases", "error", err)
+		}
+	}
 }
-
-func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }

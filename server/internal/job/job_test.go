@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
@@ -20,37 +18,14 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-type workArgs struct {
-	ID string `json:"id"`
-}
-
-func (workArgs) Kind() string { return "test-work" }
-
-type poisonArgs struct{}
-
-func (poisonArgs) Kind() string { return "test-poison" }
-
-type poison struct {
-	river.WorkerDefaults[poisonArgs]
-	tries *atomic.Int64
-}
-
-func (p *poison) Work(context.Context, *river.Job[poisonArgs]) error {
-	p.tries.Add(1)
-	panic("poison")
-}
-
-// NextRetry keeps the test short.
-func (p *poison) NextRetry(*river.Job[poisonArgs]) time.Time { return time.Now() }
-
+// worker ends a row of works, once.
 type worker struct {
-	river.WorkerDefaults[workArgs]
 	db   *store.DB
 	done *atomic.Int64
 	hold chan struct{}
 }
 
-func (w *worker) Work(ctx context.Context, j *river.Job[workArgs]) error {
+func (w *worker) Work(ctx context.Context, i job.Item) error {
 	if w.hold != nil {
 		select {
 		case <-w.hold:
@@ -59,14 +34,11 @@ func (w *worker) Work(ctx context.Context, j *river.Job[workArgs]) error {
 		}
 	}
 	return w.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update works set state = 'DONE', times = times + 1 where id = $1 and state = 'NEW'`, j.Args.ID)
-		if err != nil {
-			return err
-		}
-		if n == 1 {
+		n, err := tx.Exec(ctx, `update works set state = 'DONE', times = times + 1 where id = $1 and state = 'NEW'`, i.ID)
+		if err == nil && n == 1 {
 			tx.OnCommit(func() { w.done.Add(1) })
 		}
-		return nil
+		return err
 	})
 }
 
@@ -84,7 +56,7 @@ func table(t testing.TB, db *store.DB) {
 	})
 }
 
-func enqueue(t testing.TB, db *store.DB, n int) {
+func put(t testing.TB, db *store.DB, n int) {
 	t.Helper()
 	ctx := context.Background()
 	for range n {
@@ -93,7 +65,7 @@ func enqueue(t testing.TB, db *store.DB, n int) {
 			if _, err := tx.Exec(ctx, `insert into works (id, state) values ($1, 'NEW')`, id); err != nil {
 				return err
 			}
-			return tx.Enqueue(ctx, workArgs{id}, nil)
+			return job.Put(ctx, tx, job.Item{Kind: "work", ID: id})
 		})
 	}
 }
@@ -121,140 +93,214 @@ func states(t *testing.T, q *job.Queue) map[string]int64 {
 	return m
 }
 
-// Two processes share one queue; every job is done once, poison blocks nobody.
+// Two processes share one queue; every item is done once, one that always fails blocks
+// nobody and is given up, and what is put back is not there.
 func TestTwoProcesses(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		table(t, db)
+		ctx := context.Background()
 		var done [2]atomic.Int64
 		var tries atomic.Int64
 		var queues []*job.Queue
 		for i := range done {
-			q := job.New(db, job.Config{Workers: 8})
-			job.Register(q, &worker{db: db, done: &done[i]})
-			job.Register(q, &poison{tries: &tries})
+			q := job.New(db, job.Config{})
+			q.Register("work", job.Kind{Work: (&worker{db: db, done: &done[i]}).Work})
+			q.Register("poison", job.Kind{Attempts: 2, Work: func(context.Context, job.Item) error { tries.Add(1); panic("poison") }})
+			q.Register("refused", job.Kind{Work: func(context.Context, job.Item) error { return fmt.Errorf("%w: no", job.ErrGiveUp) }})
 			queues = append(queues, q)
 		}
 		write(t, db, func(tx *store.Tx) error {
-			return tx.Enqueue(context.Background(), poisonArgs{}, &river.InsertOpts{MaxAttempts: 3})
+			return errors.Join(job.Put(ctx, tx, job.Item{Kind: "poison"}), job.Put(ctx, tx, job.Item{Kind: "refused"}), job.Put(ctx, tx, job.Item{Kind: "of another release"}))
 		})
-		enqueue(t, db, 60)
+		if err := db.Write(ctx, func(tx *store.Tx) error {
+			return errors.Join(job.Put(ctx, tx, job.Item{Kind: "work", ID: "never"}), errors.New("no"))
+		}); err == nil {
+			t.Fatal("it was written")
+		}
+		put(t, db, 60)
 		for _, q := range queues {
-			if err := q.Start(context.Background()); err != nil {
+			if err := q.Start(ctx); err != nil {
 				t.Fatal(err)
 			}
 		}
-		enqueue(t, db, 60)
-		eventually(t, "120 jobs", func() bool { return done[0].Load()+done[1].Load() == 120 })
-		eventually(t, "the poison is discarded", func() bool { return states(t, queues[0])["discarded"] == 1 })
-		if tries.Load() != 3 {
-			t.Errorf("the poison was tried %d times, want 3", tries.Load())
+		put(t, db, 60)
+		eventually(t, "120 items", func() bool { return done[0].Load()+done[1].Load() == 120 })
+		eventually(t, "two are given up", func() bool { return states(t, queues[0])["discarded"] == 2 })
+		if tries.Load() != 2 {
+			t.Errorf("the poison was tried %d times, want 2", tries.Load())
 		}
 		for _, q := range queues {
-			if err := q.Stop(context.Background()); err != nil {
+			if err := q.Stop(ctx); err != nil {
 				t.Error(err)
 			}
 		}
-		var n int64
-		if err := db.Read().QueryRow(context.Background(), `select count(*) from works where state = 'DONE' and times = 1`).Scan(&n); err != nil || n != 120 {
-			t.Errorf("%d done exactly once, %v", n, err)
+		if n := storetest.Count(t, db, `select count(*) from works where state = 'DONE' and times = 1`); n != 120 {
+			t.Errorf("%d done exactly once", n)
+		}
+		if n := storetest.Count(t, db, `select count(*) from work`); n != 3 {
+			t.Errorf("%d items are left, want the two that were given up and the unknown one", n)
 		}
 	})
 }
 
-// Jobs of a process that died are taken up by another within seconds.
+// Work of a process that died is taken up by another when its lease is over, and what
+// the first does afterwards changes nothing.
 func TestDeadProcess(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		table(t, db)
 		ctx := context.Background()
 		var done atomic.Int64
-		first := job.New(db, job.Config{})
+		first := job.New(db, job.Config{Lease: time.Hour}) // it renews nothing in time
 		hold := make(chan struct{})
-		job.Register(first, &worker{db: db, done: &done, hold: hold})
+		first.Register("work", job.Kind{Work: (&worker{db: db, done: &done, hold: hold}).Work})
 		if err := first.Start(ctx); err != nil {
 			t.Fatal(err)
 		}
-		enqueue(t, db, 5)
-		eventually(t, "5 running", func() bool { return states(t, first)["running"] == 5 })
-		// As if it had been killed: its heartbeat is old, its jobs stay running.
+		put(t, db, 8) // as many as it has workers
+		eventually(t, "8 running", func() bool { return states(t, first)["running"] == 8 })
 		second := job.New(db, job.Config{})
-		job.Register(second, &worker{db: db, done: &done})
-		write(t, db, func(tx *store.Tx) error {
-			_, err := tx.Exec(ctx, `update nodes set seen_at = 1`)
-			return err
-		})
+		second.Register("work", job.Kind{Work: (&worker{db: db, done: &done}).Work})
 		if err := second.Start(ctx); err != nil {
 			t.Fatal(err)
 		}
-		// The first goes on saying that it is alive unless it is stopped from it.
-		stale := time.NewTicker(50 * time.Millisecond)
-		defer stale.Stop()
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			for range stale.C {
-				if done.Load() >= 5 {
-					return
-				}
-				_ = db.Write(ctx, func(tx *store.Tx) error {
-					_, err := tx.Exec(ctx, `update nodes set seen_at = 1 where id = (select min(id) from nodes)`)
-					return err
-				})
-			}
-		}()
-		eventually(t, "5 taken over", func() bool { return done.Load() == 5 })
-		<-ended
+		time.Sleep(50 * time.Millisecond)
+		if done.Load() != 0 {
+			t.Error("work that is held was taken over")
+		}
+		write(t, db, func(tx *store.Tx) error {
+			_, err := tx.Exec(ctx, `update work set lease_until = 1`)
+			return err
+		})
+		eventually(t, "8 taken over", func() bool { return done.Load() == 8 })
 		close(hold) // the first wakes up and must not do them again
 		for _, q := range []*job.Queue{first, second} {
-			stop, cancel := context.WithTimeout(ctx, 10*time.Second)
-			if err := q.Stop(stop); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			if err := q.Stop(ctx); err != nil {
 				t.Error(err)
 			}
-			cancel()
 		}
-		if done.Load() != 5 {
-			t.Errorf("done %d times, want 5", done.Load())
+		if n := storetest.Count(t, db, `select count(*) from works where times = 1`); done.Load() != 8 || n != 8 {
+			t.Errorf("done %d times, %d of 8 once", done.Load(), n)
 		}
 	})
 }
 
-func TestPeriodic(t *testing.T) {
+// A lease is renewed for as long as the work takes.
+func TestLeaseIsRenewed(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		table(t, db)
+		ctx := context.Background()
+		var done atomic.Int64
+		hold := make(chan struct{})
+		for range 2 {
+			q := job.New(db, job.Config{Lease: 600 * time.Millisecond})
+			q.Register("work", job.Kind{Work: (&worker{db: db, done: &done, hold: hold}).Work})
+			if err := q.Start(ctx); err != nil {
+				t.Fatal(err)
+			}
+			defer q.Stop(ctx)
+		}
+		put(t, db, 3)
+		eventually(t, "3 begun", func() bool { return storetest.Count(t, db, `select count(*) from work where starts > 0`) == 3 })
+		time.Sleep(2 * time.Second)
+		if n := storetest.Count(t, db, `select count(*) from work where starts = 1`); n != 3 {
+			t.Errorf("%d of 3 were begun once", n)
+		}
+		close(hold)
+		eventually(t, "3 done", func() bool { return done.Load() == 3 })
+	})
+}
+
+// Work that comes back is done by one of two processes, at once and then not before its
+// time.
+func TestPeriodic(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
+		var done atomic.Int64
+		for range 2 {
+			q := job.New(db, job.Config{})
+			q.Every(time.Hour, "again", job.Kind{Work: func(context.Context, job.Item) error { done.Add(1); return nil }})
+			if err := q.Start(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			defer q.Stop(context.Background())
+		}
+		eventually(t, "the periodic work", func() bool { return done.Load() == 1 })
 		write(t, db, func(tx *store.Tx) error {
-			_, err := tx.Exec(context.Background(), `insert into works (id, state) values ('p', 'NEW')`)
+			_, err := tx.Exec(context.Background(), `update work set lease_until = 1 where lease_by = ''`)
 			return err
 		})
-		var done atomic.Int64
-		q := job.New(db, job.Config{})
-		job.Register(q, &worker{db: db, done: &done})
-		q.Every(time.Hour, workArgs{"p"})
+		eventually(t, "the next time", func() bool { return done.Load() == 2 })
+		sooner := job.New(db, job.Config{})
+		sooner.Every(time.Second, "again", job.Kind{Work: func(context.Context, job.Item) error { done.Add(1); return nil }})
+		if err := sooner.Start(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		defer sooner.Stop(context.Background())
+		eventually(t, "a shorter interval", func() bool { return done.Load() > 2 })
+	})
+}
+
+// Who cannot store claims no row, and does only what frees space.
+func TestUnable(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
+		table(t, db)
+		storetest.Exec(t, db, turns)
+		var done, swept, claimed atomic.Int64
+		var full atomic.Bool
+		full.Store(true)
+		q := job.New(db, job.Config{Able: func(context.Context) error {
+			if full.Load() {
+				return errors.New("no room")
+			}
+			return nil
+		}})
+		q.Register("work", job.Kind{Attempts: 1, Work: (&worker{db: db, done: &done}).Work})
+		q.Every(time.Hour, "sweep", job.Kind{Frees: true, Work: func(context.Context, job.Item) error { swept.Add(1); return nil }})
+		q.Add(job.Source{Table: "turns", Ready: turnReady, Order: "t.turn, t.id", Longest: time.Hour, Work: func(ctx context.Context, c job.Claim) error {
+			claimed.Add(1)
+			return db.Write(ctx, func(tx *store.Tx) error { return tx.Later(ctx, `update turns set done = 1 where id = $1`, c.ID) })
+		}})
+		put(t, db, 3)
+		write(t, db, func(tx *store.Tx) error { return enqueue(t.Context(), tx, q, "a", "a", 1) })
 		if err := q.Start(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		defer q.Stop(context.Background())
-		eventually(t, "the periodic job", func() bool { return done.Load() == 1 })
+		eventually(t, "what frees space", func() bool { return swept.Load() == 1 })
+		time.Sleep(1500 * time.Millisecond)
+		if n := storetest.Count(t, db, `select count(*) from turns where starts > 0`); n != 0 || claimed.Load() != 0 || done.Load() != 0 {
+			t.Errorf("%d rows and %d items were begun", n, done.Load())
+		}
+		full.Store(false)
+		eventually(t, "4 done", func() bool { return done.Load() == 3 && claimed.Load() == 1 })
 	})
 }
 
-// A stop, even in the midst of starting, is no error.
+// A stop, even in the midst of starting, is no error, and leaves nothing claimed.
 func TestStopIsQuiet(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
 		table(t, db)
 		var said bytes.Buffer
 		log := slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))
-		for i := range 12 {
+		hold := make(chan struct{})
+		put(t, db, 3)
+		for i := range 8 {
 			var done atomic.Int64
 			q := job.New(db, job.Config{Log: log})
-			job.Register(q, &worker{db: db, done: &done})
+			q.Register("work", job.Kind{Work: (&worker{db: db, done: &done, hold: hold}).Work})
 			for n := range 20 {
-				q.Every(time.Duration(n+1)*time.Second, workArgs{fmt.Sprint(n)})
+				q.Every(time.Duration(n+1)*time.Second, fmt.Sprint(n), job.Kind{Work: func(context.Context, job.Item) error { return nil }})
 			}
 			if err := q.Start(context.Background()); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Duration(i) * 7 * time.Millisecond)
-			if err := q.Stop(context.Background()); err != nil {
+			stop, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+			if err := q.Stop(stop); err != nil {
 				t.Fatal(err)
+			}
+			cancel()
+			if n := storetest.Count(t, db, `select count(*) from work where lease_by <> '' or kind = 'work' and starts > 0`); n != 0 {
+				t.Fatalf("%d are still claimed", n)
 			}
 		}
 		if said.Len() > 0 {

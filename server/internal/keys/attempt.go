@@ -2,6 +2,8 @@ package keys
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
@@ -38,11 +40,14 @@ func (s *Store) Authenticate(ctx context.Context, account, username, password st
 	}
 	final := cred == nil || !cred.codeFollows()
 	who := holder{door: s.door, account: account, username: username}
-	if cred != nil {
+	switch {
+	case cred != nil:
 		who.certificate = cred.ID
+	case account == "":
+		who.username = s.slot(username)
 	}
 	err = s.attempt(ctx, who, final, func() error {
-		leave, err := s.gates.enter(ctx, turnOf(account))
+		leave, err := s.gates.enter(ctx, turnOf(account, username))
 		if err != nil {
 			return err
 		}
@@ -160,7 +165,7 @@ func (s *Store) attempt(ctx context.Context, who holder, final bool, judge func(
 // in any attempt. It returns when no use under the old one is under way.
 func (s *Store) ChangePassword(ctx context.Context, c *Credential, before, after string) error {
 	err := s.attempt(ctx, s.holderOf(c), !c.codeFollows(), func() error {
-		leave, err := s.gates.enter(ctx, turnOf(c.AccountID))
+		leave, err := s.gates.enter(ctx, turnOf(c.AccountID, c.Username))
 		if err != nil {
 			return err
 		}
@@ -196,8 +201,26 @@ func (s *Store) ChangePassword(ctx context.Context, c *Credential, before, after
 
 // turnOf names the gate of an account before the derivations of the vault, which
 // are dear and few at a time: an account that guesses a hundred names at once
-// takes one place of them, and the others have theirs.
-func turnOf(account string) string { return "account " + account }
+// takes one place of them, and the others have theirs. A name of no account has a
+// gate of its own, as a known one has: with one for all of them, whoever floods it
+// could tell from the wait which names there are.
+func turnOf(account, username string) string {
+	if account == "" {
+		h := sha256.Sum256([]byte(username))
+		return "name " + hex.EncodeToString(h[:])
+	}
+	return "account " + account
+}
+
+// slots bound the rows that names of no account leave: whoever types names into a
+// public page fills no table. Which names share one nobody knows without the
+// master key.
+const slots = 1 << 16
+
+func (s *Store) slot(username string) string {
+	sum := s.master.MAC("unknown username", []byte(username))
+	return fmt.Sprintf("slot %d", (int(sum[0])<<8|int(sum[1]))%slots)
+}
 
 // gates let one attempt on a credential pass at a time.
 type gates struct {

@@ -235,6 +235,20 @@ func (s *Store) ByID(ctx context.Context, id string) (*Credential, error) {
 	return scanCredential(s.db.Read().QueryRow(ctx, selectCredential+`where id = $1`, id))
 }
 
+// Uses says whether a key is one that this server uses, or has used: its own, one
+// at a provider, and one that was revoked since.
+func (s *Store) Uses(ctx context.Context, public crypto.PublicKey) (used bool, err error) {
+	der, err := publicBytes(public)
+	if err != nil {
+		return false, nil //nolint:nilerr // of a kind that is not kept here
+	}
+	err = s.db.Read().QueryRow(ctx, `select exists (select 1 from credentials where public_key = $1)`, der).Scan(&used)
+	if err != nil {
+		return false, fmt.Errorf("look for a key: %w", err)
+	}
+	return used, nil
+}
+
 // Version names the password and the device of a credential as they were when
 // it was read: a new one of either is another version, and so is an erased key.
 func (c *Credential) Version() string {

@@ -15,3 +15,11 @@ func (s *Store) Abandon(ctx context.Context, account, username string) (late fun
 	id, err := s.begin(ctx, who)
 	return func() error { return s.settleFailure(ctx, who, id) }, err
 }
+
+// TurnOf names the gate before the derivations.
+var TurnOf = turnOf
+
+// LockOfUnknown names the row that a name of no account is counted in.
+func (s *Store) LockOfUnknown(username string) string {
+	return holder{door: s.door, username: s.slot(username)}.lock()
+}

@@ -122,6 +122,7 @@ type other struct{}
 
 func (other) SealFor(_, _ string, _ []byte) ([]byte, error)   { return nil, errors.New("no") }
 func (other) UnsealFor(_, _ string, _ []byte) ([]byte, error) { return nil, errors.New("no") }
+func (other) MAC(string, []byte) [32]byte                     { return [32]byte{} }
 
 func TestHeldKeysExpire(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {

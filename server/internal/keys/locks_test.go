@@ -3,6 +3,7 @@ package keys_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -178,6 +179,38 @@ func TestPublicPageLocksItself(t *testing.T) {
 		}
 		if err := errors.Join(as(page, "pw"), as(b.store, "pw")); err != nil {
 			t.Errorf("unlocked: %v", err)
+		}
+	})
+}
+
+// Names of no account have a gate each, and share a bounded number of rows: who
+// floods some tells nothing of others by the wait, and fills no table.
+func TestUnknownNames(t *testing.T) {
+	if keys.TurnOf("", "AHI1") == keys.TurnOf("", "AHI2") {
+		t.Error("names of no account share a gate")
+	}
+	if keys.TurnOf("acc", "AHI1") != keys.TurnOf("acc", "AHI2") {
+		t.Error("an account has several gates")
+	}
+	storetest.Each(t, func(t *testing.T, db *store.DB, m *master.Key) {
+		b := setup(db, m)
+		ctx := context.Background()
+		page := b.store.Public()
+		rows := map[string]bool{}
+		for i := range 400_000 {
+			rows[page.LockOfUnknown(fmt.Sprint("AHI", i))] = true
+		}
+		if len(rows) > 1<<16 || len(rows) < 1<<15 {
+			t.Errorf("400,000 names have %d rows", len(rows))
+		}
+		for i := range 7 {
+			if _, err := page.Authenticate(ctx, "", "AHI9", "bad"); i < 5 && !errors.Is(err, keys.ErrPassword) || i >= 5 && !isLocked(err) {
+				t.Fatalf("guess %d: %v", i+1, err)
+			}
+		}
+		var n int
+		if err := db.Read().QueryRow(ctx, `select count(*) from credential_locks where id = $1`, page.LockOfUnknown("AHI9")).Scan(&n); err != nil || n != 1 {
+			t.Errorf("%d rows: %v", n, err)
 		}
 	})
 }

@@ -26,6 +26,7 @@ import (
 type Sealer interface {
 	SealFor(purpose, owner string, plaintext []byte) ([]byte, error)
 	UnsealFor(purpose, owner string, sealed []byte) ([]byte, error)
+	MAC(purpose string, data []byte) [32]byte
 }
 
 // Cost of turning a password into a key (RFC 9106). It is stored with every

@@ -3,10 +3,12 @@
 package logging
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -14,8 +16,8 @@ import (
 	"golang.org/x/term"
 
 	"rogito.dev/rogito/internal/redact"
-	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/span"
 )
 
 // Config is about what the server says.
@@ -36,7 +38,7 @@ func New(cfg Config, w io.Writer) (*slog.Logger, func()) {
 	if f, ok := w.(*os.File); ok && cfg.Format == "" {
 		text = term.IsTerminal(int(f.Fd()))
 	}
-	out := &bufferedLog{w: w}
+	out := &bufferedLog{w: bufio.NewWriterSize(w, 64<<10)}
 	make := func(replace func([]string, slog.Attr) slog.Attr) slog.Handler {
 		opts := &slog.HandlerOptions{Level: level, ReplaceAttr: replace}
 		if text {
@@ -44,21 +46,38 @@ func New(cfg Config, w io.Writer) (*slog.Logger, func()) {
 		}
 		return slog.NewJSONHandler(out, opts)
 	}
-	return slog.New(requestHandler{Handler: make(hide), access: make(nil), out: out, text: text}), out.flush
+	return slog.New(requestHandler{Handler: make(hide), access: make(nil), out: out}), out.flush
 }
 
-// requestHandler names the request a line belongs to. Lines of the access log
+// AccessLine is the message of the log line that every request leaves.
+const AccessLine = "request"
+
+// SafeMethod is a method that there is, or an ellipsis.
+func SafeMethod(m string) string {
+	switch m {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return m
+	}
+	return "…"
+}
+
+// requestHandler names the request, the record and the trace a line belongs to. Lines of the access log
 // take a short cut: there is one for every request, and what stands in them is
 // known to be no secret.
 type requestHandler struct {
 	slog.Handler
 	access slog.Handler
 	out    *bufferedLog
-	text   bool
 }
 
 func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
-	if r.Message == api.AccessLine {
+	if id := span.RecordOf(ctx); id != "" {
+		r.AddAttrs(slog.String("record", id))
+	}
+	if id := span.TraceID(ctx); id != "" {
+		r.AddAttrs(slog.String("trace", id))
+	}
+	if r.Message == AccessLine {
 		return h.access.Handle(ctx, r)
 	}
 	if id := fault.RequestID(ctx); id != "" {
@@ -72,11 +91,11 @@ func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
 }
 
 func (h requestHandler) WithAttrs(a []slog.Attr) slog.Handler {
-	return requestHandler{h.Handler.WithAttrs(a), h.access.WithAttrs(a), h.out, h.text}
+	return requestHandler{h.Handler.WithAttrs(a), h.access.WithAttrs(a), h.out}
 }
 
 func (h requestHandler) WithGroup(name string) slog.Handler {
-	return requestHandler{h.Handler.WithGroup(name), h.access.WithGroup(name), h.out, h.text}
+	return requestHandler{h.Handler.WithGroup(name), h.access.WithGroup(name), h.out}
 }
 
 // secretWords in the name of an attribute hide its value.

@@ -3,9 +3,11 @@ package mail
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/textproto"
+	"strings"
 
-	"github.com/riverqueue/river"
+	"rogito.dev/rogito/server/internal/job"
 )
 
 // Kinds of notices.
@@ -17,20 +19,24 @@ const (
 // Notice is the job that tells somebody of something. It names what waits, and
 // nobody's name or address: those are looked up when it is sent.
 type Notice struct {
-	About   string `json:"about"`
-	ID      string `json:"id"`
-	Account string `json:"account"`
+	About   string
+	ID      string
+	Account string
 }
 
 // Kind names the job in the queue.
-func (Notice) Kind() string { return "mail" }
+const Kind = "mail"
 
-// InsertOpts bound the tries: about a quarter of an hour in all.
-func (Notice) InsertOpts() river.InsertOpts { return river.InsertOpts{MaxAttempts: 6} }
+// Attempts bound the tries: some six minutes in all.
+const Attempts = 6
+
+// Item is the notice as the queue has it.
+func (n Notice) Item() job.Item {
+	return job.Item{Kind: Kind, ID: n.About + "-" + n.ID, Account: n.Account, Detail: n.About + " " + n.ID}
+}
 
 // Worker sends notices.
 type Worker struct {
-	river.WorkerDefaults[Notice]
 	Sender *Sender
 	// To says who is told; nobody is no error.
 	To func(context.Context, Notice) ([]string, error)
@@ -39,8 +45,9 @@ type Worker struct {
 }
 
 // Work sends one. What the server refuses for good (RFC 5321, 4.2.1) is not tried again.
-func (w *Worker) Work(ctx context.Context, job *river.Job[Notice]) error {
-	n := job.Args
+func (w *Worker) Work(ctx context.Context, i job.Item) error {
+	n := Notice{Account: i.Account}
+	n.About, n.ID, _ = strings.Cut(i.Detail, " ")
 	to, err := w.To(ctx, n)
 	if err != nil || len(to) == 0 {
 		return err
@@ -49,7 +56,7 @@ func (w *Worker) Work(ctx context.Context, job *river.Job[Notice]) error {
 	err = w.Sender.Send(ctx, Message{ID: n.About + "-" + n.ID, To: to, Subject: t.subject, Text: t.text + "\n" + w.Link(n) + "\n"})
 	var said *textproto.Error
 	if errors.As(err, &said) && said.Code >= 500 {
-		return river.JobCancel(err)
+		return fmt.Errorf("%w: %w", job.ErrGiveUp, err)
 	}
 	return err
 }

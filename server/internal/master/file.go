@@ -84,6 +84,17 @@ type Config struct {
 	// Hex is the key itself (64 hexadecimal digits), for deployments that keep
 	// secrets in the environment; it wins over the file.
 	Hex string
+	// Command prints the key, in place of a file: the client of a vault or of a
+	// key management service.
+	Command []string
+}
+
+// Where the master key is, for people.
+func (c Config) Where() string {
+	if len(c.Command) > 0 {
+		return "what master.command prints"
+	}
+	return c.Path()
 }
 
 // Path is the file of the master key.
@@ -97,6 +108,13 @@ func (c Config) Path() string {
 // find looks for the key with an id: the configured one, the file,
 // and the file of a rotation that was cut short.
 func (c Config) find(id string) (fileKey, error) {
+	if len(c.Command) > 0 {
+		k, err := c.printed()
+		if err == nil && k.ID() != id {
+			return fileKey{}, fmt.Errorf("%w: the data is sealed under master key %s, and master.command prints %s", ErrNoKey, id, k.ID())
+		}
+		return k, err
+	}
 	if c.Hex != "" {
 		k, err := parseFileKey(c.Hex)
 		if err != nil {
@@ -148,6 +166,9 @@ func (c Config) BackupMAC(id string, sums []byte) ([]byte, error) {
 func (c Config) nextPath() string { return c.Path() + ".next" }
 
 func (c Config) fileKeyOrNew() (fileKey, error) {
+	if len(c.Command) > 0 {
+		return c.printed()
+	}
 	if c.Hex != "" {
 		return parseFileKey(c.Hex)
 	}
@@ -204,9 +225,22 @@ func writeFileKey(path string, k fileKey) error {
 // new key is on disk before the database depends on it, and the old one goes
 // only afterwards. Servers that run keep running; each needs the new file at
 // its next start. It returns the new key's id.
-func Rotate(ctx context.Context, db *store.DB, cfg Config) (string, error) {
-	if cfg.Hex != "" {
-		return "", errors.New("master: the master key comes from the environment: unset it, put it in a file, and rotate that")
+//
+// A key from the environment or a command cannot be replaced from here: the new
+// one is then made and stored by the operator first, and to is a file of it.
+func Rotate(ctx context.Context, db *store.DB, cfg Config, to string) (string, error) {
+	elsewhere := cfg.Hex != "" || len(cfg.Command) > 0
+	var given fileKey
+	switch {
+	case elsewhere && to == "":
+		return "", errors.New("master: the master key comes from the environment or from master.command, and the new one cannot be written there: make one (openssl rand -hex 32), store it, and name a file of it with --to")
+	case !elsewhere && to != "":
+		return "", errors.New("master: the master key is in a file of its own, which is written here: --to is for keys from the environment or from master.command")
+	case elsewhere:
+		var err error
+		if given, err = readFileKey(to); err != nil {
+			return "", fmt.Errorf("master: read new master key: %w", err)
+		}
 	}
 	wrapped, id, err := loadDataKey(ctx, db)
 	if err != nil {
@@ -220,12 +254,18 @@ func Rotate(ctx context.Context, db *store.DB, cfg Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := cfg.settle(old); err != nil {
-		return "", err
+	next := given
+	if !elsewhere {
+		if err := cfg.settle(old); err != nil {
+			return "", err
+		}
+		next = newFileKey()
+		if err := writeFileKey(cfg.nextPath(), next); err != nil {
+			return "", fmt.Errorf("master: write new master key: %w", err)
+		}
 	}
-	next := newFileKey()
-	if err := writeFileKey(cfg.nextPath(), next); err != nil {
-		return "", fmt.Errorf("master: write new master key: %w", err)
+	if next == old {
+		return "", errors.New("master: the new master key is the old one")
 	}
 	err = db.Write(ctx, func(tx *store.Tx) error {
 		n, err := tx.Exec(ctx, `update data_keys set wrapped = $1, master_id = $2 where id = $3 and master_id = $4`,
@@ -237,6 +277,9 @@ func Rotate(ctx context.Context, db *store.DB, cfg Config) (string, error) {
 	})
 	if err != nil {
 		return "", err
+	}
+	if elsewhere {
+		return next.ID(), nil
 	}
 	return next.ID(), cfg.settle(next)
 }

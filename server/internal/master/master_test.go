@@ -77,7 +77,7 @@ func TestRotateMasterKey(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			id, err := master.Rotate(ctx, db, cfg)
+			id, err := master.Rotate(ctx, db, cfg, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,7 +114,7 @@ func TestRotationCutShort(t *testing.T) {
 	cfg := master.Config{Data: dir}
 	db, _ := storetest.Open(t, store.Config{Data: dir})
 	old, _ := os.ReadFile(cfg.Path())
-	if _, err := master.Rotate(ctx, db, cfg); err != nil {
+	if _, err := master.Rotate(ctx, db, cfg, ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(cfg.Path(), cfg.Path()+".next"); err != nil {
@@ -126,7 +126,7 @@ func TestRotationCutShort(t *testing.T) {
 	if _, err := master.Open(ctx, db, cfg); err != nil {
 		t.Errorf("start: %v", err)
 	}
-	if _, err := master.Rotate(ctx, db, cfg); err != nil {
+	if _, err := master.Rotate(ctx, db, cfg, ""); err != nil {
 		t.Errorf("rotate again: %v", err)
 	}
 	if _, err := os.Stat(cfg.Path() + ".next"); !os.IsNotExist(err) {

@@ -13,13 +13,14 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/span"
 )
 
 // Metrics are the figures of the whole server; packages register theirs.
@@ -67,7 +68,7 @@ func NewMetrics(version string) *Metrics {
 		work: newWork(),
 	}
 	m.known.Store(&map[series]prometheus.Observer{})
-	m.Registry.MustRegister(m.requests, m.errors, collectors.NewGoCollector(),
+	m.Registry.MustRegister(m.requests, m.errors, span.Seconds, span.Running, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.work.register(m.Registry)
 	m.Watch("rogito_build_info", "Which version this is; always 1.", []string{"version"}, func(_ context.Context, set Set) error {
@@ -81,19 +82,20 @@ func NewMetrics(version string) *Metrics {
 	return m
 }
 
-// Observe counts a request.
-func (m *Metrics) Observe(o api.Observation) {
-	if !knownMethod(o.Method) {
-		o.Method = "other" // a client must not be able to make series
+// Observe counts a request by the pattern of its route, which is empty where none
+// matched; code is 0 where it was no refusal.
+func (m *Metrics) Observe(method, route string, status int, code fault.Code, elapsed time.Duration) {
+	if !knownMethod(method) {
+		method = "other" // a client must not be able to make series
 	}
-	key := series{o.Method, o.Route, o.Status}
+	key := series{method, route, status}
 	v := (*m.known.Load())[key]
 	if v == nil {
 		v = m.learn(key)
 	}
-	v.Observe(o.Elapsed.Seconds())
-	if o.Code != 0 {
-		m.errors.WithLabelValues(o.Code.Error()).Inc()
+	v.Observe(elapsed.Seconds())
+	if code != 0 {
+		m.errors.WithLabelValues(code.Error()).Inc()
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace"
 
-	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/logging"
 )
 
 // TelemetryConfig sends traces.
@@ -55,7 +55,7 @@ func StartTelemetry(ctx context.Context, cfg TelemetryConfig, version string, sa
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			shown := r.WithContext(context.WithValue(r.Context(), asked{}, r))
 			shown.URL = &url.URL{Path: safePath(r.URL.Path, "")}
-			shown.Method, shown.RequestURI = api.SafeMethod(r.Method), shown.URL.Path
+			shown.Method, shown.RequestURI = logging.SafeMethod(r.Method), shown.URL.Path
 			traced.ServeHTTP(w, shown)
 		})
 	}

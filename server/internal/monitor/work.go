@@ -14,6 +14,7 @@ import (
 type work struct {
 	signatures, verifications, callbacks *prometheus.CounterVec
 	timestamps                           *prometheus.HistogramVec
+	checkpoints                          prometheus.Counter // that failed
 }
 
 func newWork() work {
@@ -21,6 +22,9 @@ func newWork() work {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	w := work{
+		checkpoints: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "rogito_audit_failures_total", Help: "Attempts to order, sign, time-stamp or witness the audit log that failed.",
+		}),
 		signatures:    counter("rogito_signatures_total", "Signature records that ended here.", "kind", "format", "state"),
 		verifications: counter("rogito_verifications_total", "Documents that were verified, by the verdict on them.", "indication"),
 		callbacks:     counter("rogito_callbacks_total", "Attempts to deliver a callback.", "result"),
@@ -36,7 +40,7 @@ func newWork() work {
 }
 
 func (w *work) register(r *prometheus.Registry) {
-	r.MustRegister(w.signatures, w.verifications, w.callbacks, w.timestamps)
+	r.MustRegister(w.signatures, w.verifications, w.callbacks, w.timestamps, w.checkpoints)
 }
 
 // Words are the values that labels may have: their series are there before
@@ -81,6 +85,9 @@ func (m *Metrics) Signed(kind, format, state string) {
 func (m *Metrics) Verified(i report.Indication) {
 	m.work.verifications.WithLabelValues(string(i)).Inc()
 }
+
+// CheckpointFailed counts a failed step of the audit log.
+func (m *Metrics) CheckpointFailed() { m.work.checkpoints.Inc() }
 
 // CalledBack counts an attempt to deliver a callback.
 func (m *Metrics) CalledBack(result string) { m.work.callbacks.WithLabelValues(result).Inc() }

@@ -288,7 +288,7 @@ func obtains(t *testing.T, kind string) {
 		t.Fatal(err)
 	}
 	cfg := &Config{
-		Listen: "127.0.0.1:0", Limits: Limits{Connections: 100, PerAddress: 100, Header: 1 << 14, Timeout: time.Minute}, ACME: NewACMECache(filepath.Join(dir, "acme")),
+		Listen: "127.0.0.1:0", Limits: Limits{Connections: 100, PerAddress: 100, Timeout: time.Minute}, ACME: NewACMECache(filepath.Join(dir, "acme")),
 		TLS: TLSConfig{ACME: ACMEConfig{Domains: []string{"sign.example.org"}, Directory: a.URL + "/directory", CA: ca, HTTP: a.beside}},
 	}
 	var said strings.Builder

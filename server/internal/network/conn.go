@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/peer"
 )
 
 // limitListener bounds the connections that are open at once, in all and of one
@@ -22,19 +22,17 @@ import (
 type limitListener struct {
 	net.Listener
 	most, share int
-	proxies     api.Proxies // not counted by their address: each speaks for many
+	proxies     peer.Proxies // not counted by their address: each speaks for many
 
 	mu     sync.Mutex
 	room   *sync.Cond // a connection has ended, or waits for its client
 	open   map[*clientConn]struct{}
 	from   map[netip.Addr]int
 	closed bool
-
-	sweeper *time.Timer // nil where there are no connections
 }
 
 // Limit bounds the connections of a listener.
-func Limit(ln net.Listener, most, share int, proxies api.Proxies) *limitListener {
+func Limit(ln net.Listener, most, share int, proxies peer.Proxies) *limitListener {
 	l := &limitListener{Listener: ln, most: most, share: share, proxies: proxies, open: map[*clientConn]struct{}{}, from: map[netip.Addr]int{}}
 	l.room = sync.NewCond(&l.mu)
 	return l
@@ -55,9 +53,9 @@ func (l *limitListener) Accept() (net.Conn, error) {
 }
 
 func (l *limitListener) admit(c net.Conn) *clientConn {
-	peer, err := netip.ParseAddrPort(c.RemoteAddr().String())
-	counted := err == nil && !l.proxies.Trusts(peer.Addr().Unmap())
-	addr := api.Network(peer.Addr())
+	remote, err := netip.ParseAddrPort(c.RemoteAddr().String())
+	counted := err == nil && !l.proxies.Trusts(remote.Addr().Unmap())
+	addr := peer.Network(remote.Addr())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if counted && l.from[addr] >= l.share && !l.evict(func(o *clientConn) bool { return o.from == addr }) {
@@ -70,9 +68,6 @@ func (l *limitListener) admit(c net.Conn) *clientConn {
 		look := time.AfterFunc(100*time.Millisecond, l.room.Broadcast) // one may be slow by now
 		l.room.Wait()
 		look.Stop()
-	}
-	if l.sweeper == nil {
-		l.sweeper = time.AfterFunc(sweepEvery, func() { l.sweep(time.Now()) })
 	}
 	cc := &clientConn{Conn: c, Listen: l}
 	if counted {
@@ -126,18 +121,12 @@ type clientConn struct {
 	Listen *limitListener
 	from   netip.Addr
 	waits  atomic.Int64 // since when, in Unix nanoseconds; 0: it does not
-
-	bounded atomic.Bool // it has a deadline for reading
-	watch
 }
 
 // connState is for http.Server: a connection waits for its client when it is new
-// or idle. What one without TLS may take is watched.
-func (cfg *Config) connState(c net.Conn, state http.ConnState) {
+// or idle.
+func connState(c net.Conn, state http.ConnState) {
 	cc := clientConnOf(c)
-	if plain, ok := c.(*clientConn); ok {
-		plain.enterState(state, cfg.writeTime())
-	}
 	switch {
 	case cc == nil:
 	case state == http.StateNew:
@@ -162,7 +151,7 @@ func clientConnOf(c net.Conn) *clientConn {
 // stand still before its connection may be closed for another's.
 const slowAfter = 250 * time.Millisecond
 
-// WaitsForClient implements api.Waiter.
+// WaitsForClient implements peer.Waiter.
 func (c *clientConn) WaitsForClient(since time.Time) {
 	if since.IsZero() {
 		c.waits.Store(0)
@@ -175,7 +164,7 @@ func (c *clientConn) WaitsForClient(since time.Time) {
 func connContext(ctx context.Context, c net.Conn) context.Context {
 	ctx = context.WithValue(ctx, resetsKey{}, &resets{conn: c})
 	if cc := clientConnOf(c); cc != nil {
-		ctx = api.WithWaiter(ctx, cc)
+		ctx = peer.WithWaiter(ctx, cc)
 	}
 	return ctx
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/peer"
 )
 
 // accepted is a connection as the server has it and its other end.
@@ -40,7 +40,7 @@ func listen(t *testing.T, most, share int, proxies ...string) *limitListener {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var trusted api.Proxies
+	var trusted peer.Proxies
 	for _, p := range proxies {
 		trusted = append(trusted, netip.MustParsePrefix(p))
 	}
@@ -62,16 +62,16 @@ func cut(t *testing.T, c net.Conn) bool {
 func TestTheSlowestMakesRoom(t *testing.T) {
 	t.Parallel()
 	for name, waits := range map[string]func(*clientConn){
-		"new":            func(c *clientConn) { (&Config{}).connState(c, http.StateNew); c.waits.Add(-int64(slowAfter)) },
-		"idle":           func(c *clientConn) { (&Config{}).connState(c, http.StateIdle) },
+		"new":            func(c *clientConn) { connState(c, http.StateNew); c.waits.Add(-int64(slowAfter)) },
+		"idle":           func(c *clientConn) { connState(c, http.StateIdle) },
 		"slow with body": func(c *clientConn) { c.WaitsForClient(time.Now().Add(-slowAfter)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := listen(t, 3, 100)
 			works, _ := accepted(t, l)
-			(&Config{}).connState(works, http.StateActive)
+			connState(works, http.StateActive)
 			sends, _ := accepted(t, l)
-			(&Config{}).connState(sends, http.StateActive)
+			connState(sends, http.StateActive)
 			sends.WaitsForClient(time.Now().Add(time.Minute))
 			slow, theirs := accepted(t, l)
 			waits(slow)
@@ -95,11 +95,11 @@ func TestConnectionsOfAnAddressAreLimited(t *testing.T) {
 	t.Parallel()
 	l := listen(t, 100, 2)
 	first, theirs := accepted(t, l)
-	(&Config{}).connState(first, http.StateIdle)
+	connState(first, http.StateIdle)
 	second, _ := accepted(t, l)
-	(&Config{}).connState(second, http.StateActive)
+	connState(second, http.StateActive)
 	third, _ := accepted(t, l)
-	(&Config{}).connState(third, http.StateActive)
+	connState(third, http.StateActive)
 	if !cut(t, theirs) {
 		t.Error("the idle one is still there")
 	}
@@ -125,7 +125,7 @@ func TestConnectionsOfAnAddressAreLimited(t *testing.T) {
 	behind := listen(t, 100, 1, "127.0.0.0/8")
 	for range 3 {
 		c, _ := accepted(t, behind)
-		(&Config{}).connState(c, http.StateActive)
+		connState(c, http.StateActive)
 	}
 	if n := len(behind.open); n != 3 {
 		t.Errorf("%d connections of a proxy are open", n)
@@ -136,7 +136,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	t.Parallel()
 	l := listen(t, 1, 100)
 	first, _ := accepted(t, l)
-	(&Config{}).connState(first, http.StateActive)
+	connState(first, http.StateActive)
 	dial(t, l.Addr().String())
 	second := make(chan error)
 	accept := func() {

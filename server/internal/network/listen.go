@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/crypto/acme"
 
-	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/peer"
 )
 
 // Config is what the listener has to know.
@@ -25,8 +25,8 @@ type Config struct {
 	Listen  string // address and port
 	TLS     TLSConfig
 	Limits  Limits
-	Proxies api.Proxies // networks of trusted_proxies
-	ACME    *ACMECache  // keeps the certificates that ACME obtains
+	Proxies peer.Proxies // networks of trusted_proxies
+	ACME    *ACMECache   // keeps the certificates that ACME obtains
 	Log     *slog.Logger
 	AskCard bool // ask for a client's certificate, whoever issued it, anew in every connection
 }
@@ -35,7 +35,6 @@ type Config struct {
 type Limits struct {
 	Connections int           // open at once
 	PerAddress  int           // of one address
-	Header      int           // bytes of a request's header
 	Timeout     time.Duration // of one request
 }
 
@@ -133,27 +132,26 @@ const (
 	frameTime   = 30 * time.Second // HTTP/2: for a client to take anything at all, and to answer a ping
 )
 
-// NewServer sets the bounds on headers and time. Those of net/http on time are for
-// TLS, and HTTP/2 with it: other connections are watched by their listener.
+// maxHeader is the bytes of a request's header.
+const maxHeader = 64 << 10
+
+// NewServer sets the bounds on headers and time. The write time runs from the end
+// of a request's header to the end of its answer.
 func NewServer(cfg *Config, h http.Handler, log *slog.Logger) *http.Server {
-	srv := &http.Server{
-		Handler:        endResets(boundBody(h), log),
-		MaxHeaderBytes: cfg.Limits.Header,
+	return &http.Server{
+		Handler:        endResets(h, log),
+		MaxHeaderBytes: maxHeader,
 		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ReadTimeout:    requestTime,
+		WriteTimeout:   cfg.Limits.Timeout + time.Minute,
+		IdleTimeout:    idleTime,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: 32, WriteByteTimeout: frameTime, SendPingTimeout: idleTime, PingTimeout: frameTime,
 		},
-		ConnState:   cfg.connState,
+		ConnState:   connState,
 		ConnContext: connContext,
 	}
-	if cfg.TLS.On() {
-		srv.ReadTimeout, srv.IdleTimeout, srv.WriteTimeout = requestTime, idleTime, cfg.writeTime()
-	}
-	return srv
 }
-
-// writeTime is from the end of a request's header to the end of its answer.
-func (cfg *Config) writeTime() time.Duration { return cfg.Limits.Timeout + time.Minute }
 
 // Serve answers until ctx ends, then lets running requests end, for at most
 // the time of limits.drain.

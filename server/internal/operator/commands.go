@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"rogito.dev/rogito/server/internal/account"
-	"rogito.dev/rogito/server/internal/cscauth"
+	cscserver "rogito.dev/rogito/server/internal/csc/server"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
@@ -21,12 +21,12 @@ type Commands struct {
 	accounts  *account.Service
 	keys      *keys.Store
 	enroll    *enroll.Service
-	csc       *cscauth.Service
+	csc       *cscserver.Service
 	sandboxed bool
 }
 
 // New returns the commands of an installation.
-func New(db *store.DB, accounts *account.Service, keys *keys.Store, enroll *enroll.Service, csc *cscauth.Service, sandboxed bool) Commands {
+func New(db *store.DB, accounts *account.Service, keys *keys.Store, enroll *enroll.Service, csc *cscserver.Service, sandboxed bool) Commands {
 	return Commands{db, accounts, keys, enroll, csc, sandboxed}
 }
 
@@ -226,7 +226,7 @@ func (s *Commands) Subscribe(ctx context.Context, email, scope string, requests 
 type CSCClient struct {
 	ID     string `json:"client_id"`
 	Secret string `json:"client_secret,omitempty"`
-	*cscauth.Client
+	*cscserver.Client
 }
 
 // AddCSCClient registers an application.
@@ -239,7 +239,7 @@ func (s *Commands) AddCSCClient(ctx context.Context, name string, redirects []st
 }
 
 // CSCClients lists the applications.
-func (s *Commands) CSCClients(ctx context.Context) ([]*cscauth.Client, error) {
+func (s *Commands) CSCClients(ctx context.Context) ([]*cscserver.Client, error) {
 	return s.csc.Clients(ctx)
 }
 

@@ -36,7 +36,7 @@ func (j *joined) form(pdf.Ref) *pdf.Dict {
 		}
 		s.resources(resources, s.child(f, "DR"))
 		appearance = cmp.Or(appearance, f.Get("DA"))
-		b, err := s.doc.Resolve(f.Get("NeedAppearances"))
+		b, err := s.Doc.Resolve(f.Get("NeedAppearances"))
 		needed = needed || err == nil && b == pdf.Bool(true)
 	}
 	if len(fields) == 0 {
@@ -58,19 +58,19 @@ func (j *joined) form(pdf.Ref) *pdf.Dict {
 // field takes one field over. What is no field is left behind.
 func (s *source) field(o pdf.Object, form *pdf.Dict, name func(string) string) (pdf.Object, bool) {
 	ref, indirect := o.(pdf.Ref)
-	d, err := s.doc.Dict(o)
+	d, err := s.Doc.Dict(o)
 	if err != nil || d == nil {
 		return nil, false
 	}
 	change := func(d *pdf.Dict) {
 		if t, ok := d.Get("T").(pdf.String); ok {
-			old := s.doc.Text(t)
+			old := s.Doc.Text(t)
 			if now := name(old); now != old {
 				d.Set("T", pdf.Text(now))
 			}
 		}
 		for _, key := range []pdf.Name{"DA", "Q"} { // what the whole form said, the field says
-			v, err := s.doc.Resolve(form.Get(key))
+			v, err := s.Doc.Resolve(form.Get(key))
 			if err != nil || d.Get(key) != nil {
 				continue
 			}
@@ -81,13 +81,13 @@ func (s *source) field(o pdf.Object, form *pdf.Dict, name func(string) string) (
 		}
 	}
 	if !indirect {
-		place := s.out.Reserve()
-		c := s.dict(d)
+		place := s.Out.Reserve()
+		c := s.Dict(d)
 		change(c)
-		return place, s.out.Put(place, c) == nil
+		return place, s.Out.Put(place, c) == nil
 	}
-	s.edits[ref] = append(s.edits[ref], change)
-	return s.ref(ref), true
+	s.Edits[ref] = append(s.Edits[ref], change)
+	return s.Ref(ref), true
 }
 
 // free is a name that is not taken yet. For one that is, the number to try next
@@ -124,7 +124,7 @@ func (s *source) resources(all, d *pdf.Dict) {
 		}
 		for _, one := range kind.Entries[:min(len(kind.Entries), mostResources)] {
 			if !into.Has(one.Key) && len(into.Entries) < mostResources {
-				into.Set(one.Key, s.object(one.Value))
+				into.Set(one.Key, s.Object(one.Value))
 			}
 		}
 	}

@@ -18,7 +18,7 @@ func (j *joined) write(w io.Writer) error {
 	j.out = pdf.NewFile(w, j.version())
 	root, pages := j.out.Reserve(), j.out.Reserve()
 	for _, s := range j.sources {
-		s.out = j.out
+		s.Out = j.out
 		s.reserve()
 	}
 	catalog, err := j.catalog(pages)
@@ -26,7 +26,7 @@ func (j *joined) write(w io.Writer) error {
 		return err
 	}
 	trailer := pdf.NewDict(pdf.Name("Root"), root)
-	if info, ok := j.sources[0].info(); ok {
+	if info, ok := j.sources[0].Info(); ok {
 		trailer.Set("Info", info)
 	}
 	if err := j.putPages(pages); err != nil {
@@ -47,7 +47,7 @@ func (j *joined) putPages(root pdf.Ref) error {
 		if err := s.putPages(root, node); err != nil {
 			return fmt.Errorf("document %d: %w", i, err)
 		}
-		if err := s.drain(); err != nil {
+		if err := s.Drain(); err != nil {
 			return fmt.Errorf("document %d: %w", i, err)
 		}
 		j.sources[i] = nil // what was read of it is not needed any more
@@ -62,7 +62,7 @@ func (j *joined) catalog(pages pdf.Ref) (*pdf.Dict, error) {
 	front := j.sources[0]
 	for _, key := range []pdf.Name{"Lang", "PageLayout", "PageMode", "ViewerPreferences"} {
 		if v := front.catalog().Get(key); v != nil {
-			c.Set(key, front.object(v))
+			c.Set(key, front.Object(v))
 		}
 	}
 	for _, part := range []struct {
@@ -89,8 +89,8 @@ func (j *joined) catalog(pages pdf.Ref) (*pdf.Dict, error) {
 func (j *joined) version() string {
 	for _, s := range j.sources {
 		head := make([]byte, 8)
-		n, _ := s.doc.ReadAt(head, 0) // a short read is no 2.0
-		if strings.HasPrefix(string(head[:n]), "%PDF-2") || strings.HasPrefix(string(s.doc.Name(s.catalog().Get("Version"))), "2") {
+		n, _ := s.Doc.ReadAt(head, 0) // a short read is no 2.0
+		if strings.HasPrefix(string(head[:n]), "%PDF-2") || strings.HasPrefix(string(s.Doc.Name(s.catalog().Get("Version"))), "2") {
 			return "2.0"
 		}
 	}

@@ -13,15 +13,15 @@ func (j *joined) layers(pdf.Ref) *pdf.Dict {
 		if len(all) == 0 {
 			continue
 		}
-		groups = append(groups, s.object(all).(pdf.Array)...)
+		groups = append(groups, s.Object(all).(pdf.Array)...)
 		d := s.child(oc, "D")
 		for _, key := range []pdf.Name{"Order", "RBGroups", "Locked", "AS"} {
 			if a := s.list(d, key); a != nil {
-				lists[key] = append(lists[key], s.object(a).(pdf.Array)...)
+				lists[key] = append(lists[key], s.Object(a).(pdf.Array)...)
 			}
 		}
 		if off := s.hidden(all, d); len(off) > 0 {
-			lists["OFF"] = append(lists["OFF"], s.object(off).(pdf.Array)...)
+			lists["OFF"] = append(lists["OFF"], s.Object(off).(pdf.Array)...)
 		}
 	}
 	if len(groups) == 0 {
@@ -38,7 +38,7 @@ func (j *joined) layers(pdf.Ref) *pdf.Dict {
 
 // hidden are the groups that are off when a document is opened.
 func (s *source) hidden(all pdf.Array, d *pdf.Dict) pdf.Array {
-	if d == nil || s.doc.Name(d.Get("BaseState")) != "OFF" {
+	if d == nil || s.Doc.Name(d.Get("BaseState")) != "OFF" {
 		return s.list(d, "OFF")
 	}
 	on := map[pdf.Object]bool{}

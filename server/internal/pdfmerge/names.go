@@ -18,7 +18,7 @@ func (j *joined) names(pdf.Ref) *pdf.Dict {
 	taken := map[string]int{}
 	for i, s := range j.sources {
 		s.nameTree(s.child(s.child(s.catalog(), "Names"), "EmbeddedFiles"), func(name string, v pdf.Object) {
-			all = append(all, attached{free(taken, name, i+1), s.object(v)})
+			all = append(all, attached{free(taken, name, i+1), s.Object(v)})
 		})
 	}
 	if len(all) == 0 {
@@ -56,7 +56,7 @@ func (s *source) nameTree(root *pdf.Dict, found func(name string, v pdf.Object))
 			shared[ref] = true
 		}
 		for i := 0; i+1 < len(pairs); i += 2 {
-			name := s.doc.StringBytes(pairs[i])
+			name := s.Doc.StringBytes(pairs[i])
 			if left -= stepCost + len(name); left < 0 {
 				return
 			}
@@ -68,7 +68,7 @@ func (s *source) nameTree(root *pdf.Dict, found func(name string, v pdf.Object))
 			if left -= stepCost; left < 0 {
 				return
 			}
-			if k, err := s.doc.Dict(kid); err == nil {
+			if k, err := s.Doc.Dict(kid); err == nil {
 				node(k, depth+1)
 			}
 		}
@@ -78,7 +78,7 @@ func (s *source) nameTree(root *pdf.Dict, found func(name string, v pdf.Object))
 
 // placed is a destination by its place where it was one by name.
 func (s *source) placed(o pdf.Object) pdf.Object {
-	v, err := s.doc.Resolve(o)
+	v, err := s.Doc.Resolve(o)
 	if err != nil {
 		return o
 	}
@@ -104,9 +104,9 @@ func (s *source) placed(o pdf.Object) pdf.Object {
 func (s *source) findDests() {
 	s.dests = map[string]pdf.Object{}
 	add := func(name string, v pdf.Object) {
-		v, err := s.doc.Resolve(v)
+		v, err := s.Doc.Resolve(v)
 		if d, ok := v.(*pdf.Dict); ok && err == nil {
-			v, err = s.doc.Resolve(d.Get("D"))
+			v, err = s.Doc.Resolve(d.Get("D"))
 		}
 		if a, ok := v.(pdf.Array); ok && err == nil && isPlace(a) {
 			s.dests[name] = a

@@ -21,19 +21,19 @@ func (j *joined) outlines(root pdf.Ref) *pdf.Dict {
 		}
 		head, tail := items[0], items[len(items)-1]
 		for _, it := range items {
-			s.edits[it] = append(s.edits[it], func(d *pdf.Dict) { d.Set("Parent", root) })
+			s.Edits[it] = append(s.Edits[it], func(d *pdf.Dict) { d.Set("Parent", root) })
 		}
-		s.edits[tail] = append(s.edits[tail], func(d *pdf.Dict) { d.Delete("Next") })
-		next := s.ref(head)
+		s.Edits[tail] = append(s.Edits[tail], func(d *pdf.Dict) { d.Delete("Next") })
+		next := s.Ref(head)
 		if before == nil {
 			out.Set("First", next)
-			s.edits[head] = append(s.edits[head], func(d *pdf.Dict) { d.Delete("Prev") })
+			s.Edits[head] = append(s.Edits[head], func(d *pdf.Dict) { d.Delete("Prev") })
 		} else {
-			prev := before.refs[last]
-			s.edits[head] = append(s.edits[head], func(d *pdf.Dict) { d.Set("Prev", prev) })
-			before.edits[last] = append(before.edits[last], func(d *pdf.Dict) { d.Set("Next", next) })
+			prev := before.Refs[last]
+			s.Edits[head] = append(s.Edits[head], func(d *pdf.Dict) { d.Set("Prev", prev) })
+			before.Edits[last] = append(before.Edits[last], func(d *pdf.Dict) { d.Set("Next", next) })
 		}
-		out.Set("Last", s.ref(tail))
+		out.Set("Last", s.Ref(tail))
 		before, last = s, tail
 		count += n
 	}
@@ -51,20 +51,20 @@ func (s *source) bookmarks() (items []pdf.Ref, count int64) {
 		return nil, 0
 	}
 	if ref, ok := s.catalog().Get("Outlines").(pdf.Ref); ok {
-		s.refs[ref] = pdf.Ref{}
+		s.Refs[ref] = pdf.Ref{}
 	}
 	seen := map[pdf.Ref]bool{}
 	next := root.Get("First")
 	for len(items) < mostItems {
 		ref, ok := next.(pdf.Ref)
-		d, err := s.doc.Dict(ref)
+		d, err := s.Doc.Dict(ref)
 		if !ok || err != nil || d == nil || seen[ref] {
 			break
 		}
 		seen[ref] = true
 		items = append(items, ref)
 		count++
-		if n, ok := s.doc.Int(d.Get("Count")); ok && n > 0 && n < limits.PDFObjects {
+		if n, ok := s.Doc.Int(d.Get("Count")); ok && n > 0 && n < limits.PDFObjects {
 			count += n
 		}
 		next = d.Get("Next")

@@ -51,18 +51,18 @@ func (w *walk) node(o pdf.Object, above *pdf.Dict, depth int) error {
 		w.pages = append(w.pages, page{ref: ref, dict: d, above: above})
 		return nil
 	}
-	d, err := w.doc.Dict(o)
+	d, err := w.Doc.Dict(o)
 	if err != nil {
 		return err
 	}
 	if d == nil {
 		return nil // a kid that is nothing shows nothing
 	}
-	kids, err := w.doc.Array(d.Get("Kids"))
+	kids, err := w.Doc.Array(d.Get("Kids"))
 	if err != nil {
 		return err
 	}
-	if kids == nil || w.doc.Name(d.Get("Type")) == "Page" {
+	if kids == nil || w.Doc.Name(d.Get("Type")) == "Page" {
 		w.pages = append(w.pages, page{ref: ref, dict: d, above: above})
 		if !ref.IsZero() {
 			w.leaves[ref] = d
@@ -74,7 +74,7 @@ func (w *walk) node(o pdf.Object, above *pdf.Dict, depth int) error {
 			return ades.Malformed("PDF", "Catalog/Pages", "the page tree turns back on itself at %v", ref)
 		}
 		w.seen[ref] = true
-		w.refs[ref] = pdf.Ref{} // whatever points to it points to nothing
+		w.Refs[ref] = pdf.Ref{} // whatever points to it points to nothing
 	}
 	here := &pdf.Dict{}
 	for _, key := range inherited {
@@ -109,9 +109,9 @@ func inherit(d, above *pdf.Dict) *pdf.Dict {
 func (s *source) reserve() {
 	for i := range s.pages {
 		p := &s.pages[i]
-		p.place = s.out.Reserve()
-		if old, taken := s.refs[p.ref]; !p.ref.IsZero() && (!taken || old.IsZero()) {
-			s.refs[p.ref] = p.place
+		p.place = s.Out.Reserve()
+		if old, taken := s.Refs[p.ref]; !p.ref.IsZero() && (!taken || old.IsZero()) {
+			s.Refs[p.ref] = p.place
 		}
 	}
 }
@@ -121,13 +121,13 @@ func (s *source) putPages(parent, node pdf.Ref) error {
 	kids := make(pdf.Array, len(s.pages))
 	for i, p := range s.pages {
 		kids[i] = p.place
-		d := s.dict(inherit(p.dict, p.above))
+		d := s.Dict(inherit(p.dict, p.above))
 		d.Set("Parent", node)
-		if err := s.out.Put(p.place, d); err != nil {
+		if err := s.Out.Put(p.place, d); err != nil {
 			return err
 		}
 		s.pages[i].dict, s.pages[i].above = nil, nil
 	}
-	return s.out.Put(node, pdf.NewDict(pdf.Name("Type"), pdf.Name("Pages"), pdf.Name("Parent"), parent,
+	return s.Out.Put(node, pdf.NewDict(pdf.Name("Type"), pdf.Name("Pages"), pdf.Name("Parent"), parent,
 		pdf.Name("Kids"), kids, pdf.Name("Count"), pdf.Integer(len(kids))))
 }

@@ -22,96 +22,51 @@ import (
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/pdf/rewrite"
 )
 
 // Merge joins documents in order. The password opens those that are encrypted;
 // the result is not.
 func Merge(ctx context.Context, w io.Writer, password string, docs ...ades.Source) error {
 	j := &joined{}
-	out := &bounded{w: w}
+	most := int64(0)
 	for i, src := range docs {
 		d, err := open(ctx, src, password)
 		if err != nil {
 			return fmt.Errorf("merge PDF: document %d: %w", i, err)
 		}
-		s := &source{doc: d, joining: true, refs: map[pdf.Ref]pdf.Ref{}, edits: map[pdf.Ref][]edit{}}
+		s := newSource(d)
 		if err := s.findPages(); err != nil {
 			return fmt.Errorf("merge PDF: document %d: %w", i, err)
 		}
 		j.sources = append(j.sources, s)
-		out.left += mostOf(src)
+		most += rewrite.MostOf(d)
 	}
 	if len(docs) == 0 {
 		return errors.New("merge PDF: no documents")
 	}
-	if err := j.write(out); err != nil {
+	if err := j.write(rewrite.Bound(w, most)); err != nil {
 		return fmt.Errorf("merge PDF: %w", err)
 	}
 	return nil
 }
 
-// Encrypt encrypts a document with AES-256 under a password, by the handler of
-// ISO 32000-2 (revision 6): that of Adobe's extension before it can be guessed
-// too fast. Everything that the document refers to is kept.
+// Encrypt encrypts a document with AES-256 under a password. Everything that the
+// document refers to is kept.
 func Encrypt(ctx context.Context, w io.Writer, doc ades.Source, password string) error {
-	return write(ctx, w, doc, func(out *pdf.File) error { return out.Encrypt(password) })
-}
-
-// Rewrite writes a document anew, as other readers find it, so that it can be
-// read in one way only. Everything that it refers to is kept.
-func Rewrite(ctx context.Context, w io.Writer, doc ades.Source) error {
-	return write(ctx, w, doc, func(*pdf.File) error { return nil })
-}
-
-func write(ctx context.Context, w io.Writer, doc ades.Source, begin func(*pdf.File) error) error {
-	d, err := open(ctx, doc, "")
+	d, err := rewrite.Open(ctx, doc, "")
 	if err != nil {
-		return fmt.Errorf("write PDF: %w", err)
+		return fmt.Errorf("encrypt PDF: %w", err)
 	}
-	out := pdf.NewFile(&bounded{w: w, left: mostOf(doc)}, "2.0")
-	if err := begin(out); err != nil {
-		return fmt.Errorf("write PDF: %w", err)
-	}
-	s := &source{doc: d, out: out, refs: map[pdf.Ref]pdf.Ref{}, edits: map[pdf.Ref][]edit{}}
-	// A newer version of the catalog's would take back that of the header.
-	s.edits[d.Root()] = []edit{func(c *pdf.Dict) { c.Delete("Version") }}
-	trailer := pdf.NewDict(pdf.Name("Root"), s.ref(d.Root()))
-	if info, ok := s.info(); ok {
-		trailer.Set("Info", info)
-	}
-	if err := s.drain(); err != nil {
-		return fmt.Errorf("write PDF: %w", err)
-	}
-	if err := out.Close(trailer); err != nil {
-		return fmt.Errorf("write PDF: %w", err)
-	}
-	return nil
+	return rewrite.Encrypt(w, d, password)
 }
 
-// mostOf bounds what is written of a document: its streams are in the file
-// once, and the rest of its objects, where they are compressed, grow by less
-// than this. But streams can overlap, and pages repeat.
-func mostOf(src ades.Source) int64 { return 128<<20 + 8*src.Size() }
-
-// bounded refuses to write more.
-type bounded struct {
-	w    io.Writer
-	left int64
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.left -= int64(len(p)); b.left < 0 {
-		return 0, ades.Malformed("PDF", "", "its objects overlap or repeat so often that the result would be too large")
-	}
-	return b.w.Write(p)
-}
-
-// open repairs a file whose cross-references are damaged: a new one is written
+// open repairs a document that is damaged: a new one is written
 // anyway.
 func open(ctx context.Context, src ades.Source, password string) (*pdf.Document, error) {
-	d, err := pdf.Open(src, pdf.Options{Repair: true, Context: ctx})
+	d, err := rewrite.Open(ctx, src, "")
 	if errors.Is(err, ades.ErrPassword) && password != "" {
-		d, err = pdf.Open(src, pdf.Options{Password: password, Repair: true, Context: ctx})
+		d, err = rewrite.Open(ctx, src, password)
 	}
 	return d, err
 }

@@ -221,7 +221,7 @@ func (b *bench) beside(t *testing.T, server process, token, name string, paths [
 		ours, theirs, ratios = append(ours, o), append(theirs, y), append(ratios, o/y)
 		ourTime, theirTime, timeRatios = append(ourTime, ot), append(theirTime, yt), append(timeRatios, yt/ot)
 	}
-	b.row("HTTP, "+name, "%.0f/s, %.1f µs of processor; bare handler, %d bytes: %.0f/s, %.1f µs; ratio %.2f, by processor time %.2f",
+	b.row("HTTP, "+name, "%.0f/s, %.1f µs of processor; bare handler, %d bytes: %.0f/s, %.1f µs; ratio %.2f (goal 0.55), by processor time %.2f",
 		median(ours), median(ourTime), size, median(theirs), median(theirTime), median(ratios), median(timeRatios))
 }
 

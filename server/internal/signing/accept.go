@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/span"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -24,6 +26,7 @@ func (s *Service) Submit(ctx context.Context, req *Request, from Caller) (*Recor
 // submit takes in a request whose caller was judged.
 func (s *Service) submit(ctx context.Context, req *Request, from Caller, cred *keys.Credential, cert *enroll.Certificate, err error) (*Record, error) {
 	r := s.newRecord(req, from)
+	span.SetRecord(ctx, r.ID)
 	x := &run{Service: s, record: r, secrets: req.secrets()}
 	defer x.close()
 	var no *refusal
@@ -52,6 +55,12 @@ func (s *Service) submit(ctx context.Context, req *Request, from Caller, cred *k
 		x.secrets.Client = enroll.Fingerprint(from.ClientCertificate)
 	}
 	if !req.Options.AsyncValidation {
+		// Who waits for another host has its key known to all servers meanwhile.
+		if slices.ContainsFunc(req.Inputs, func(in Input) bool { return in.From == fromRemote }) {
+			if err := idempotency.ClaimFrom(ctx).Hold(ctx); err != nil {
+				return nil, err
+			}
+		}
 		if err := x.validate(ctx); err != nil {
 			if errors.As(err, &no) {
 				return x.refuse(ctx, no)
@@ -124,6 +133,9 @@ func (s *Service) judge(ctx context.Context, at *keys.Store, req *Request, accou
 		return nil, nil, err
 	}
 	if cred.Remote == "" && s.NeedsOTP(cert) { // one for a key at a provider is judged there
+		if err := idempotency.ClaimFrom(ctx).Hold(ctx); err != nil {
+			return nil, nil, err
+		}
 		err := at.VerifyOTP(ctx, cred, req.OTP)
 		if errors.Is(err, keys.ErrOTP) {
 			return nil, nil, &refusal{number: fault.WrongOTP, text: "wrong or used one-time password"}
@@ -184,18 +196,12 @@ func (s *Service) checkSecurityLevel(ctx context.Context, c *enroll.Certificate,
 	return nil
 }
 
-// queue stores a record that waits, with the job that will work on it. The place in
-// the line comes first: the price of an account with little credit locks its wallet for
-// all servers until the commit, and behind it nothing is asked of the database any more.
+// queue stores a record that waits: it is its own place in the queue.
 func (x *run) queue(ctx context.Context) error {
 	r := x.record
 	unapproved := r.State == WaitSign && r.Approval == approvalWaiting
 	return x.db.Write(ctx, func(tx *store.Tx) error {
-		if !unapproved { // else the approval will bring the job
-			if err := x.enter(ctx, tx, r); err != nil {
-				return err
-			}
-		}
+		x.jobs.Wake(tx, table)
 		var more []audit.Event
 		if r.State == WaitSign {
 			more = x.validationEvents()

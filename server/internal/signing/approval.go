@@ -7,6 +7,7 @@ import (
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/intent"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -24,8 +25,7 @@ func (s *Service) Approvals(ctx context.Context, account, after string, skip, li
 	return store.All("signing: approvals", rows, err, s.scan)
 }
 
-// approvable finds a record that an approval was asked for, for a caller who may
-// decide on it.
+// approvable finds a record that an approval was asked for.
 func (s *Service) approvable(ctx context.Context, from Caller, id string) (*Record, error) {
 	r, err := s.Find(ctx, from.AccountID, id)
 	if err != nil {
@@ -34,14 +34,17 @@ func (s *Service) approvable(ctx context.Context, from Caller, id string) (*Reco
 	if r.Approval == "" {
 		return nil, fault.New(fault.NotFound, "no approval is asked for this signature")
 	}
-	same, err := s.tokens.SameLine(ctx, r.AccountID, r.TokenID, from.TokenID)
-	if err != nil {
-		return nil, err
-	}
-	if from.TokenID == "" || same {
-		return nil, fault.New(fault.SecurityLevel, "the approval must come from another token than the one that asked")
-	}
 	return r, nil
+}
+
+// approves refuses a caller who is not another than the one that asked: its token
+// is of the same family.
+func (s *Service) approves(ctx context.Context, r *Record, from Caller) error {
+	apart, err := s.tokens.Apart(ctx, r.AccountID, r.TokenID, from.TokenID)
+	if err == nil && !apart {
+		err = fault.New(fault.SecurityLevel, "the approval must come from a token that is neither the one that asked nor of its family: made with the API key, or by such a one")
+	}
+	return err
 }
 
 var errDecided = fault.New(fault.WrongState, "the signature does not wait for an approval any more")
@@ -69,6 +72,9 @@ func (s *Service) Approve(ctx context.Context, from Caller, id string) (*Record,
 	if err != nil {
 		return nil, err
 	}
+	if err := s.approves(ctx, r, from); err != nil {
+		return nil, err
+	}
 	if r.State == WaitValidation {
 		return nil, fault.New(fault.WrongState, "the documents are not validated yet: there is nothing to approve")
 	}
@@ -89,8 +95,8 @@ func (s *Service) Approve(ctx context.Context, from Caller, id string) (*Record,
 		return nil, err
 	}
 	err = s.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Exec(ctx, `update signatures set approval = 'APPROVED', approved_by = $1, approval_proof = $4, updated_at = $2 where id = $3 and `+
-			only(`approval = 'WAITING' and approval_until > $2 and deleted_at = 0 and `+isWaitSign), from.TokenID, store.Millis(s.config.Now()), id, proof)
+		n, err := tx.Exec(ctx, `update signatures set approval = 'APPROVED', approved_by = $1, approval_proof = $4, updated_at = $2, turn = `+job.Turn(table, ready, "$5", "$6")+` where id = $3 and `+
+			only(`approval = 'WAITING' and approval_until > $2 and deleted_at = 0 and `+isWaitSign), from.TokenID, store.Millis(s.config.Now()), id, proof, r.AccountID, r.weight())
 		if err != nil {
 			return err
 		}
@@ -101,7 +107,8 @@ func (s *Service) Approve(ctx context.Context, from Caller, id string) (*Record,
 		if err := s.audit.Append(ctx, tx, x.event("approval", "approved by another token", map[string]any{"token": from.TokenID, "address": from.Address})); err != nil {
 			return err
 		}
-		return s.enter(ctx, tx, r)
+		s.jobs.Wake(tx, table)
+		return nil
 	})
 	return r, err
 }
@@ -109,7 +116,8 @@ func (s *Service) Approve(ctx context.Context, from Caller, id string) (*Record,
 // approvalWithdrawn is the text of the error that a record ends in.
 const approvalWithdrawn = "the approval was withdrawn"
 
-// Refuse ends a record that waits for approval. An approval that was given can
+// Refuse ends a record that waits for approval, for whichever token of the
+// account says so: it takes nobody's word for anything. An approval that was given can
 // be withdrawn in the same way, until the record is signed: then no key is used
 // any more when Refuse returns.
 func (s *Service) Refuse(ctx context.Context, from Caller, id string) (*Record, error) {
@@ -128,7 +136,7 @@ func (s *Service) Refuse(ctx context.Context, from Caller, id string) (*Record, 
 // what the record was found with ends so: one that was approved meanwhile does
 // not end because the time for it was over.
 func (s *Service) endUnapproved(ctx context.Context, r *Record, why string) error {
-	x := &run{Service: s, record: r, lease: newLease()}
+	x := &run{Service: s, record: r, lease: job.NewLease()}
 	if r.Approval == approvalRefused {
 		return errDecided
 	}

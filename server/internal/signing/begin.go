@@ -29,6 +29,9 @@ import (
 // A key at a provider was opened before, since the provider had to be asked for
 // the authorization; its use is the sending of the digests.
 func (x *run) begin(ctx context.Context, digests ...[]byte) (crypto.Signer, error) {
+	if err := x.config.Able(ctx); err != nil { // else the key would be used for nothing
+		return nil, err
+	}
 	if x.committed != nil {
 		x.committed()
 	}
@@ -43,7 +46,7 @@ func (x *run) begin(ctx context.Context, digests ...[]byte) (crypto.Signer, erro
 	}
 	paid := x.paid
 	err := x.db.Write(ctx, func(tx *store.Tx) (err error) {
-		if r.stored && len(x.made) == 0 {
+		if x.starts > 1 && len(x.made) == 0 { // somebody was at it before
 			if err := intent.Abandon(ctx, tx, r.ID, now, &x.tookOver); err != nil {
 				return err
 			}

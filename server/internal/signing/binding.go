@@ -22,7 +22,7 @@ import (
 func (r *Record) terms() string {
 	return digestOf(
 		r.ID, r.AccountID, r.TokenID, r.RequestID, r.Address, r.CertificateType, r.CertificateID, &r.Options, r.Title, r.Description, r.callback,
-		store.Millis(r.CreatedAt), store.Millis(r.ApprovalUntil),
+		store.Millis(r.CreatedAt), store.Millis(r.ApprovalUntil), store.Millis(r.filesUntil),
 	)
 }
 

@@ -110,6 +110,7 @@ type told struct {
 	uses     []keyUse // of the key; without those whose text is gone
 	request  struct{ Terms string }
 	approval struct{ Token string }
+	retained
 	ending
 	error string // line of the last error
 	wrong string // what cannot be
@@ -136,6 +137,8 @@ func (b *bookRow) tell(events []*audit.Entry) *told {
 			}
 			use.Serial, use.Credential, use.Provider = "", "", ""
 			t.uses = append(t.uses, use)
+		case "retention":
+			_ = json.Unmarshal(detail, &t.retained)
 		case "signed", "error":
 			_ = json.Unmarshal(detail, &t.ending)
 			t.error = log
@@ -169,9 +172,12 @@ func (b *bookRow) fits(_ store.Querier, events []*audit.Entry) string {
 	case !b.approvalFits(has("approval"), t.error) || b.ApprovedBy != t.approval.Token:
 		return "it was approved, or not, or by another, and its events say otherwise"
 	case t.request.Terms != b.terms():
-		return "it names another certificate, request, caller, title, time or other options than its events"
+		return "it names another certificate, request, caller, title, time, retention or other options than its events"
 	case b.State.Final() && t.Ended != b.ended():
 		return "its documents, its format, its level, its error or its time are other than in its events"
+	}
+	if has("retention") && t.Until != store.Millis(b.filesUntil) {
+		return "its documents were deleted at another time than the end of their retention"
 	}
 	for _, f := range b.files() {
 		if f.deleted != has("retention") {

@@ -3,43 +3,36 @@ package signing
 import (
 	"bytes"
 	"context"
-	"crypto"
 	"fmt"
-	"hash"
 	"io"
 	"sync"
 
-	"rogito.dev/rogito"
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/handoff"
 	"rogito.dev/rogito/pades"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/fault"
-	"rogito.dev/rogito/server/internal/upload"
 )
 
 // content is a document that is among the blobs. What is signed is what is
 // stored: the digest that a signature goes on from is that of the stored bytes,
 // which are not digested again.
 type content struct {
-	ades.Source
+	handoff.Document
 	stored   blob.Info
 	examined *pades.Examination // nil: not yet, or it is no PDF
 }
 
-var (
-	_ ades.Digested  = (*content)(nil)
-	_ pades.Examined = (*content)(nil)
-)
+func newContent(src ades.Source, stored blob.Info) *content {
+	return &content{Document: handoff.Document{Source: src, SHA256: stored.SHA256State}, stored: stored}
+}
 
-// Examination is what was found before the document was signed.
-func (c *content) Examination() *pades.Examination { return c.examined }
-
-// DigestState is that of SHA-256, and of no other hash.
-func (c *content) DigestState(h crypto.Hash) hash.Hash {
-	if h != crypto.SHA256 {
-		return nil
+// handed is a source as the library takes it: with what is known of it.
+func handed(src ades.Source) ades.Source {
+	if c, ok := src.(*content); ok {
+		return &c.Document
 	}
-	return c.stored.SHA256State()
+	return src
 }
 
 // store puts a document among the blobs and fills in its file object. The name
@@ -60,7 +53,7 @@ func (x *run) store(ctx context.Context, f *File, src ades.Source, m media) (ade
 	}
 	f.blob = b.ID
 	f.fill(b.Size, b.MD5[:], b.SHA256[:], m)
-	c := &content{Source: src, stored: b}
+	c := newContent(src, b)
 	x.contents = append(x.contents, c)
 	return c, nil
 }
@@ -92,7 +85,7 @@ func (x *run) open(ctx context.Context, f *File) (ades.Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("signing: read document: %w", err)
 	}
-	c := &content{Source: w.Source(), stored: stored}
+	c := newContent(w.Source(), stored)
 	x.contents = append(x.contents, c)
 	return c, nil
 }
@@ -134,17 +127,6 @@ func begins(whole, part ades.Source) bool {
 	return true
 }
 
-// room takes a signed document from the library: as it lies, where it is the
-// document that was signed with little behind it, else in the spool of the run.
-type room struct {
-	*run
-	of    ades.Source // what is signed; nil where there is only a digest
-	kept  ades.Source
-	spool *upload.Writer
-}
-
-var _ rogito.Keeper = (*room)(nil)
-
 // signatureSize is what a signature without much evidence adds to a document;
 // maxKept bounds what stands in memory behind one.
 const (
@@ -152,33 +134,15 @@ const (
 	maxKept       = 256 << 10
 )
 
-// Keep implements rogito.Keeper.
-func (r *room) Keep(signed ades.Source) bool {
-	if r.of == nil || signed.Size()-r.of.Size() > maxKept {
-		return false
+// signed is a document as the library left it: in the spool of the run, or, of a
+// PDF, in memory behind the document that was signed, if that is little.
+func (x *run) signed(of, made ades.Source) (ades.Source, error) {
+	if made.Size()-of.Size() <= maxKept {
+		return made, nil
 	}
-	r.kept = signed
-	return true
-}
-
-func (r *room) writer() *upload.Writer {
-	if r.spool == nil {
-		size := int64(signatureSize)
-		if r.of != nil {
-			size += r.of.Size()
-		}
-		r.spool = r.run.spool().WriteSized(size)
+	w := x.spool().WriteSized(made.Size())
+	if _, err := io.Copy(w, reading(made)); err != nil {
+		return nil, fmt.Errorf("signing: write document: %w", err)
 	}
-	return r.spool
-}
-
-// Write implements io.Writer.
-func (r *room) Write(p []byte) (int, error) { return r.writer().Write(p) }
-
-// Source is the signed document.
-func (r *room) Source() ades.Source {
-	if r.kept != nil {
-		return r.kept
-	}
-	return r.writer().Source()
+	return w.Source(), nil
 }

@@ -131,8 +131,7 @@ func (x *run) storeDone(ctx context.Context, tx *store.Tx, out *signedDocument) 
 	return x.settled(ctx, tx, intent.Signed, x.signedEvents(out)...)
 }
 
-// settled closes what the work on a record left open: its intents, the claim of
-// its request; and tells of it.
+// settled closes the intents that the work on a record left open, and tells of it.
 func (x *run) settled(ctx context.Context, tx *store.Tx, outcome string, events ...audit.Event) error {
 	if err := x.closeIntents(ctx, tx); err != nil {
 		return err
@@ -141,9 +140,6 @@ func (x *run) settled(ctx context.Context, tx *store.Tx, outcome string, events 
 		return fmt.Errorf("signing: settle intents: %w", err)
 	}
 	if err := x.audit.Append(ctx, tx, events...); err != nil {
-		return err
-	}
-	if err := idempotency.ClaimFrom(ctx).Done(ctx, tx); err != nil {
 		return err
 	}
 	return x.tell(ctx, tx, x.record)

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/store"
@@ -23,8 +25,7 @@ func (k *kept) String() string { return fmt.Sprintf("%s document of record %s", 
 
 // Check looks at the files of every record, or of so many of the latest, and tells
 // of those that are missing or not what they were. Quick only asks whether they are
-// there, with the digests that their storage has; else every byte is read. It returns
-// how many files there are.
+// there; else every byte is read. It returns how many files there are.
 func (s *Service) Check(ctx context.Context, quick bool, latest int, tell func(string)) (int, error) {
 	n, after := 0, kept{File: &File{}}
 	if latest > 0 {
@@ -37,6 +38,9 @@ func (s *Service) Check(ctx context.Context, quick bool, latest int, tell func(s
 	if err := s.checkDone(ctx, after.record, tell); err != nil {
 		return 0, err
 	}
+	if quick {
+		return s.checkThere(ctx, after.record, tell)
+	}
 	for {
 		page, err := s.keptAfter(ctx, &after)
 		if err != nil {
@@ -48,7 +52,7 @@ func (s *Service) Check(ctx context.Context, quick bool, latest int, tell func(s
 		for _, k := range page {
 			after = k
 			n++
-			what, err := s.damage(ctx, &k, quick)
+			what, err := s.damage(ctx, &k)
 			if err != nil {
 				return n, err
 			}
@@ -70,7 +74,45 @@ func (s *Service) checkDone(ctx context.Context, after string, tell func(string)
 	return err
 }
 
-const checkPage = 500
+const (
+	checkPage = 500
+	// therePage is for looking only: a page is listed in a request for each of the
+	// bucket's folders, and one more for every thousand files.
+	therePage = 100_000
+)
+
+// checkThere finds files of the records behind one that are not there, in the order in
+// which they were stored.
+func (s *Service) checkThere(ctx context.Context, record string, tell func(string)) (n int, err error) {
+	for after := ""; ; {
+		rows, err := s.db.Read().Query(ctx, `select signature_id, role, position, blob from signature_files
+			where deleted_at = 0 and blob <> '' and signature_id > $1 and substr(blob, 1, 24) > $2 order by substr(blob, 1, 24) limit $3`, record, after, therePage)
+		files := map[string][]kept{}
+		page, err := store.All("signing: read files", rows, err, func(r store.Row) (k kept, err error) {
+			k.File = &File{}
+			err = r.Scan(&k.record, &k.Role, &k.Position, &k.blob)
+			files[k.blob] = append(files[k.blob], k)
+			return k, err
+		})
+		if err != nil || len(page) == 0 {
+			return n, err
+		}
+		n += len(page)
+		last := page[len(page)-1].blob
+		after = last[:min(24, len(last))]
+		missing, err := s.blobs.Missing(ctx, slices.Collect(maps.Keys(files)))
+		if err != nil {
+			return n, err
+		}
+		for _, id := range missing {
+			for _, k := range files[id] {
+				if s.still(ctx, &k) {
+					tell(fmt.Sprintf("%v: it is not there", &k))
+				}
+			}
+		}
+	}
+}
 
 func (s *Service) keptAfter(ctx context.Context, after *kept) ([]kept, error) {
 	rows, err := s.db.Read().Query(ctx, `select r.account_id, r.id, f.role, f.position, f.blob, f.md5, f.sha256, f.size from signature_files f join signatures r on r.id = f.signature_id
@@ -87,17 +129,14 @@ func (s *Service) keptAfter(ctx context.Context, after *kept) ([]kept, error) {
 
 // damage says what is wrong with a file; the error is that the storage cannot
 // be asked.
-func (s *Service) damage(ctx context.Context, k *kept, quick bool) (string, error) {
+func (s *Service) damage(ctx context.Context, k *kept) (string, error) {
 	r := Record{ID: k.record, AccountID: k.account}
 	b, err := s.blobs.For(r.owner()).Open(ctx, k.blob)
 	if err == nil {
 		defer b.Close()
-		got := [2]string{hex.EncodeToString(b.SHA256[:]), hex.EncodeToString(b.MD5[:])}
-		if !quick {
-			sha, sum := sha256.New(), md5.New()
-			_, err = io.Copy(io.MultiWriter(sha, sum), b)
-			got = [2]string{hex.EncodeToString(sha.Sum(nil)), hex.EncodeToString(sum.Sum(nil))}
-		}
+		sha, sum := sha256.New(), md5.New()
+		_, err = io.Copy(io.MultiWriter(sha, sum), b)
+		got := [2]string{hex.EncodeToString(sha.Sum(nil)), hex.EncodeToString(sum.Sum(nil))}
 		if err == nil && (got != [2]string{k.SHA256, k.MD5} || b.Info.Size != k.Size) {
 			return "its digests are not those of its record", nil
 		}

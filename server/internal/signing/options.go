@@ -15,10 +15,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/xmldom"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/hint"
 	"rogito.dev/rogito/server/internal/upload"
-	"rogito.dev/rogito/xades"
 )
 
 // Options of a signature request, as they are used: defaults filled in.
@@ -276,10 +276,10 @@ var rules = map[string]func(p *optionParser, v reflect.Value) (why string){
 		return unless(v.Int() >= 1 && v.Int() <= 5000, "must be between 1 and 5000")
 	},
 	"xpath": func(_ *optionParser, v reflect.Value) string {
-		return unless(v.String() == "" || xades.CheckQuery(v.String()) == nil, "is not an XPath expression")
+		return unless(v.String() == "" || xmldom.CheckXPath(v.String()) == nil, "is not an XPath expression")
 	},
 	"id": func(_ *optionParser, v reflect.Value) string {
-		return unless(v.String() == "" || xades.IsID(v.String()), "is not an XML name")
+		return unless(v.String() == "" || xmldom.IsName(v.String()), "is not an XML name")
 	},
 	"zone": func(_ *optionParser, v reflect.Value) string {
 		_, err := time.LoadLocation(v.String())
@@ -328,16 +328,11 @@ func clipTo(s string, most int) string {
 // level to be reached: LTV is LT with more in the file, and a time-stamp makes T
 // of B.
 func (o *Options) level() ades.Level {
-	switch o.Level {
-	case "LT", "LTV":
-		return ades.LevelLT
-	case "LTA":
-		return ades.LevelLTA
+	level, _ := ades.ParseLevel(strings.TrimSuffix(o.Level, "V")) // the parser of requests took no others
+	if o.WithTimestamp {
+		level = max(level, ades.LevelT)
 	}
-	if o.Level == "T" || o.WithTimestamp {
-		return ades.LevelT
-	}
-	return ades.LevelB
+	return level
 }
 
 func hashOf(name string) crypto.Hash {

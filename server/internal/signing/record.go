@@ -12,6 +12,7 @@ import (
 
 	"rogito.dev/rogito/server/internal/callback"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/keys"
 	"rogito.dev/rogito/server/internal/store"
 )
@@ -151,7 +152,7 @@ func (s *Service) scanWith(row store.Row, more ...any) (*Record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("signing: read record: %w", err)
 	}
-	r.ApprovalUntil, r.filesUntil = store.Time(approval), store.Time(files)
+	r.ApprovalUntil, r.filesUntil = store.Time(approval), store.Time(max(files, -files)) // below zero once they are gone
 	r.CreatedAt, r.UpdatedAt = store.Time(created), store.Time(updated)
 	if r.Options, err = readOptions(options); err != nil {
 		return nil, fmt.Errorf("signing: options: %w", err)
@@ -201,12 +202,18 @@ func (s *Service) insertRecord(ctx context.Context, tx *store.Tx, r *Record) err
 			return err
 		}
 	}
+	// A call that signs at once has begun the work; what it leaves behind when its process
+	// dies comes first.
+	starts, turn, weight := 1, `cast($26 as bigint)`, 0
+	if r.leaseBy == "" && !r.State.Final() {
+		starts, turn, weight = 0, job.Turn(table, ready, "$2", "$26"), r.weight()
+	}
 	err = tx.Later(ctx, `insert into signatures (id, account_id, token_id, request_id, caller_address, certificate_type, certificate_id, state, signature_type,
-			options, title, description, error_number, error_message, secret, callback, charge_id, approval, approval_until, files_until, lease_by, lease_until, created_at, updated_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)`,
+			options, title, description, error_number, error_message, secret, callback, charge_id, approval, approval_until, files_until, lease_by, lease_until, starts, created_at, updated_at, turn)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, `+turn+`)`,
 		r.ID, r.AccountID, r.TokenID, r.RequestID, r.Address, r.CertificateType, r.CertificateID, string(r.State), r.Type,
 		options, r.Title, r.Description, r.ErrorNumber, r.ErrorMessage, r.secret, target, r.chargeID, r.Approval,
-		store.Millis(r.ApprovalUntil), store.Millis(r.filesUntil), r.leaseBy, store.Millis(r.leaseUntil), store.Millis(r.CreatedAt), store.Millis(r.UpdatedAt))
+		store.Millis(r.ApprovalUntil), store.Millis(r.filesUntil), r.leaseBy, store.Millis(r.leaseUntil), starts, store.Millis(r.CreatedAt), store.Millis(r.UpdatedAt), weight)
 	if err != nil {
 		return fmt.Errorf("signing: store record: %w", err)
 	}

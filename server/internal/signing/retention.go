@@ -7,15 +7,12 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
-	"github.com/riverqueue/river"
 	"golang.org/x/sync/errgroup"
 
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/intent"
-	"rogito.dev/rogito/server/internal/job"
 	"rogito.dev/rogito/server/internal/store"
 )
 
@@ -83,72 +80,8 @@ func (s *Service) dropBlobs(ctx context.Context, files []*File) {
 	}
 }
 
-// SweepArgs ask for what is overdue to be done.
-type SweepArgs struct{}
-
-// Kind is the name of the job.
-func (SweepArgs) Kind() string { return "sweep-signatures" }
-
-// Sweeper is that job: records whose worker died, approvals that never came.
-type Sweeper struct {
-	river.WorkerDefaults[SweepArgs]
-	Service *Service
-}
-
-// Work sweeps once.
-func (w *Sweeper) Work(ctx context.Context, _ *river.Job[SweepArgs]) error {
-	return errors.Join(w.Service.rescue(ctx), w.Service.expireApprovals(ctx))
-}
-
-// patience with a record that has neither lease nor place in the line, and with
-// a line that does not move.
-const patience = 2 * time.Minute
-
-// rescue finds what got lost between the record, the line and the queue.
-func (s *Service) rescue(ctx context.Context) error {
-	now := s.config.Now()
-	err := s.reenter(ctx, lostInBetween, store.Millis(now.Add(-patience)))
-	return errors.Join(err, s.rescueLeased(ctx), job.Refill(ctx, s.db, patience, WorkArgs{}))
-}
-
-// rescueLeased puts records back into the line whose worker does not renew its
-// lease, or whose pause after a failure is over. A lease or a pause that ends later
-// than any can was begun by a clock that was ahead.
-func (s *Service) rescueLeased(ctx context.Context) error {
-	lease := 3 * s.config.Lease
-	return s.reenter(ctx, fmt.Sprintf(`lease_until > 0 and (lease_until < $1 or lease_until - case when lease_by = '' then %d else %d end > $1)`,
-		(longestPause+lease).Milliseconds(), lease.Milliseconds()), store.Millis(s.config.Now()))
-}
-
-// reenter puts the waiting records of a condition, a thousand at a time, into
-// the line.
-func (s *Service) reenter(ctx context.Context, condition string, arg any) error {
-	waiting := workable + ` and ` + condition
-	ids, err := s.ids(ctx, `select id from signatures where `+waiting+` limit 1000`, arg)
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		r, err := s.byID(ctx, id)
-		if isGone(err) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		err = s.db.Write(ctx, func(tx *store.Tx) error {
-			n, err := tx.Exec(ctx, `update signatures set lease_by = '', lease_until = 0 where id = $2 and `+waiting, arg, id)
-			if err != nil || n == 0 {
-				return err
-			}
-			return s.enter(ctx, tx, r)
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// Sweep ends the records whose approval never came.
+func (s *Service) Sweep(ctx context.Context) error { return s.expireApprovals(ctx) }
 
 func (s *Service) ids(ctx context.Context, query string, args ...any) ([]string, error) {
 	rows, err := s.db.Read().Query(ctx, query, args...)
@@ -173,38 +106,14 @@ func (s *Service) expireApprovals(ctx context.Context) error {
 	return nil
 }
 
-// lostInBetween is a record with neither a lease nor a place in the line.
-const lostInBetween = `lease_until = 0 and updated_at < $1 and not exists (select 1 from job_line where job_line.id = signatures.id)`
-
 // What sweeps look for, each out of an index of its own. That an approval is late
 // is not said by isWaiting: SQLite would take the index of all that waits, and look
 // at each of them.
 var (
-	lost          = `select id from signatures where ` + workable + ` and ` + lostInBetween
 	lateApprovals = `select id from signatures where approval = 'WAITING' and deleted_at = 0 and not ` + isEnded + ` and approval_until < $1`
 	oldFiles      = `select id from signatures where files_until > 0 and files_until < $1 and ` + isEnded + ` and deleted_at = 0`
 	oldRecords    = `select id from signatures where created_at < $1 and ` + isEnded + ` and deleted_at = 0`
 )
-
-// RetainArgs ask for files and records past their time to be removed.
-type RetainArgs struct{}
-
-// Kind is the name of the job.
-func (RetainArgs) Kind() string { return "retain-signatures" }
-
-// Retainer is that job.
-type Retainer struct {
-	river.WorkerDefaults[RetainArgs]
-	Service *Service
-}
-
-// Timeout leaves it the time for a backlog.
-func (w *Retainer) Timeout(*river.Job[RetainArgs]) time.Duration { return 50 * time.Minute }
-
-// Work removes what is past its time.
-func (w *Retainer) Work(ctx context.Context, _ *river.Job[RetainArgs]) error {
-	return w.Service.Retain(ctx)
-}
 
 // Retain removes files after their retention, and records after theirs, until
 // none is left.
@@ -260,16 +169,22 @@ func (s *Service) untilNone(ctx context.Context, query string, arg any, do func(
 	}
 }
 
+// retained is what the log tells of documents that were deleted: until when they
+// were to be kept, as the row said then.
+type retained struct {
+	Until int64 `json:"until"`
+}
+
 func (s *Service) dropFiles(ctx context.Context, r *Record) error {
 	x := &run{Service: s, record: r}
 	err := s.db.Write(ctx, func(tx *store.Tx) error {
-		if _, err := tx.Exec(ctx, `update signatures set files_until = 0 where id = $1`, r.ID); err != nil {
+		if _, err := tx.Exec(ctx, `update signatures set files_until = -abs(files_until) where id = $1`, r.ID); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `update signature_files set deleted_at = $1, blob = '' where signature_id = $2`, store.Millis(s.config.Now()), r.ID); err != nil {
 			return err
 		}
-		return s.audit.Append(ctx, tx, x.event("retention", "documents deleted at the end of their retention", nil))
+		return s.audit.Append(ctx, tx, x.event("retention", "documents deleted at the end of their retention", retained{store.Millis(r.filesUntil)}))
 	})
 	if err != nil {
 		return err

@@ -3,11 +3,9 @@ package signing
 import (
 	"context"
 	"crypto"
-	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"rogito.dev/rogito/ades"
@@ -104,75 +102,6 @@ func (x *run) closeIntents(ctx context.Context, tx *store.Tx) error {
 }
 
 func hexOf(b []byte) string { return hex.EncodeToString(b) }
-
-// leases are the records that this process works on; they are renewed
-// together.
-type leases struct {
-	mu   sync.Mutex
-	held map[string]string
-}
-
-func newLease() string {
-	b := make([]byte, 12)
-	_, _ = rand.Read(b)
-	return hex.EncodeToString(b)
-}
-
-func (l *leases) hold(id, lease string) (release func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.held[id] = lease
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.held[id] == lease {
-			delete(l.held, id)
-		}
-	}
-}
-
-// KeepLeases renews the leases of this process until the context ends, and
-// looks for those that others no longer renew: a process that dies stops
-// renewing, and its records are taken over.
-func (s *Service) KeepLeases(ctx context.Context) {
-	tick := time.NewTicker(s.config.Lease / 3)
-	defer tick.Stop()
-	for {
-		if err := s.rescueLeased(ctx); err != nil && ctx.Err() == nil {
-			s.config.Log.WarnContext(ctx, "look for records of dead workers", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			s.renew(ctx)
-		}
-	}
-}
-
-func (s *Service) renew(ctx context.Context) {
-	s.leases.mu.Lock()
-	held := make(map[string]string, len(s.leases.held))
-	for id, lease := range s.leases.held {
-		held[id] = lease
-	}
-	s.leases.mu.Unlock()
-	if len(held) == 0 {
-		return
-	}
-	until := store.Millis(s.config.Now().Add(s.config.Lease))
-	err := s.db.Write(ctx, func(tx *store.Tx) error {
-		for id, lease := range held {
-			if _, err := tx.Exec(ctx, `update signatures set lease_until = $1 where id = $2 and lease_by = $3`, until, id, lease); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil && ctx.Err() == nil {
-		s.config.Log.ErrorContext(ctx, "renew leases", "error", err)
-	}
-}
 
 const (
 	runLimit    = 10 * time.Minute

@@ -11,12 +11,13 @@
 //	begin       before each use of the key: record and intent are durable (begin.go)
 //	end         DONE with the signed document, or ERROR (end.go)
 //
-// A worker acquires work in one way, claim (worker.go).
+// A worker acquires work in one way, by a claim of the queue (worker.go).
 package signing
 
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"rogito.dev/rogito"
@@ -25,7 +26,7 @@ import (
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/blob"
 	"rogito.dev/rogito/server/internal/callback"
-	"rogito.dev/rogito/server/internal/csc"
+	csc "rogito.dev/rogito/server/internal/csc/client"
 	"rogito.dev/rogito/server/internal/enroll"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/job"
@@ -52,8 +53,8 @@ type Tokens interface {
 	// HasToken has the transaction fail with an error where an account's token
 	// exists no more.
 	HasToken(ctx context.Context, tx *store.Tx, account, id string, otherwise error) error
-	// SameLine says whether a token is another one, or has replaced it.
-	SameLine(ctx context.Context, account, former, id string) (bool, error)
+	// Apart says whether two tokens of an account share no ancestor.
+	Apart(ctx context.Context, account, former, id string) (bool, error)
 }
 
 // Config of a Service. Zero fields take the contract's defaults.
@@ -67,8 +68,9 @@ type Config struct {
 	Lease        time.Duration // zero means 15 seconds
 	Fetch        fetch.Limits
 	SpoolDir     string
-	Stamper      ades.Stamper  // configured or embedded time-stamp authority
-	Gatherer     ades.Gatherer // for LT and above
+	Able         func(context.Context) error // what keeps us from storing what a key makes; nil: nothing
+	Stamper      ades.Stamper                // configured or embedded time-stamp authority
+	Gatherer     ades.Gatherer               // for LT and above
 	Sandbox      bool
 	Providers    map[string]*csc.Provider // of remote keys
 	// Signer says what is known of a certificate that signs.
@@ -116,6 +118,9 @@ func (c Config) withDefaults() Config {
 			return &Signer{Provider: c.Provider, QC: "UNKNOWN", SSCD: "UNKNOWN"}
 		}
 	}
+	if c.Able == nil {
+		c.Able = func(context.Context) error { return nil }
+	}
 	if c.Waits == nil {
 		c.Waits = func(context.Context, *store.Tx, *Record) error { return nil }
 	}
@@ -142,8 +147,8 @@ type Service struct {
 	guard        *fetch.Guard
 	jobs         *job.Queue
 	config       Config
-	leases       leases
 	certificates certificateCache
+	computing    chan struct{} // workers that use a key, one for each processor
 	// Render turns a record into what callbacks carry.
 	Render func(*Record) any
 }
@@ -160,17 +165,16 @@ type Deps struct {
 	Biller    Biller
 	Tokens    Tokens
 	Guard     *fetch.Guard
-	Jobs      *job.Queue // whose workers serve the line; nil: another process's
+	Jobs      *job.Queue // that renews leases; nil: another process's
 }
 
 // New returns a service.
 func New(p Deps, c Config) *Service {
 	s := &Service{
 		db: p.DB, master: p.Master, blobs: p.Blobs, keys: p.Keys, enroll: p.Enroll, audit: p.Audit,
-		callbacks: p.Callbacks, biller: p.Biller, tokens: p.Tokens, guard: p.Guard, jobs: p.Jobs, config: c.withDefaults(),
+		callbacks: p.Callbacks, biller: p.Biller, tokens: p.Tokens, guard: p.Guard, jobs: p.Jobs, config: c.withDefaults(), computing: make(chan struct{}, runtime.GOMAXPROCS(0)),
 		Render: func(r *Record) any { return r },
 	}
-	s.leases = leases{held: map[string]string{}}
 	return s
 }
 

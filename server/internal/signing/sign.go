@@ -15,6 +15,8 @@ import (
 	"rogito.dev/rogito/cades"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/job"
+	"rogito.dev/rogito/server/internal/span"
 	"rogito.dev/rogito/xades"
 )
 
@@ -36,8 +38,8 @@ func (x *run) signInCall(asked context.Context) (*Record, error) {
 	// A caller that hangs up ends the work, but does not undo a signature.
 	x.committed = context.AfterFunc(asked, cancel)
 	defer x.committed()
-	x.lease = newLease()
-	defer x.leases.hold(x.record.ID, x.lease)()
+	x.lease = job.NewLease()
+	defer x.jobs.Hold(table, x.record.ID, x.lease)()
 	err := x.signAndEnd(ctx)
 	var f *fault.Error
 	switch {
@@ -115,14 +117,18 @@ func (x *run) signItem(ctx context.Context, it *item, params ades.SignParams, va
 		if i > 0 {
 			in = rogito.File("", out.src)
 		}
-		w := &room{run: x, of: out.src}
-		out.Signed, err = rogito.SignWith(ctx, in, w, o, value)
+		out.Signed, err = rogito.SignWith(ctx, in, nil, o, value)
 		if err != nil {
 			return nil, unsignable(it.index, raisingRefusal(err))
 		}
-		out.src = w.Source()
+		of := out.src
+		if out.src = out.Source; out.Format == ades.PAdES {
+			if out.src, err = x.signed(of, out.Source); err != nil {
+				return nil, err
+			}
+		}
 	}
-	_, out.level, _ = strings.Cut(out.Level, "BASELINE-")
+	_, out.level, _ = strings.Cut(out.Profile, "BASELINE-")
 	out.media = media{out.MediaType, out.Extension}
 	if suffix := out.Extension == "p7m" || out.Extension == "sig"; suffix && !out.InPlace && it.digest == nil {
 		out.media.ext = it.media.ext + "." + out.Extension // contract.pdf.p7m
@@ -147,20 +153,22 @@ func (x *run) libraryOptions(ctx context.Context, it *item, params ades.SignPara
 	name := entryName(it.index, it.label, it.media.ext)
 	in := rogito.Input{Files: it.files, Digest: it.digest}
 	if it.files == nil && it.digest == nil {
-		in = rogito.File(name, it.src)
+		in = rogito.File(name, handed(it.src))
+	}
+	size := int64(signatureSize)
+	for _, f := range in.Files {
+		size += f.Source.Size()
 	}
 	out := rogito.Options{
 		SignParams: params, Memory: x.config.Memory, Format: libraryFormats[it.format], Level: o.level(), StampHash: hashOf(o.TimestampHash), VRI: o.Level == "LTV",
-		Stamper: x.stamper(), Gatherer: x.config.Gatherer, Spool: func() rogito.Spool { return x.spool().Write() },
-		CAdES: cades.Options{Detached: o.Detached, Embedded: o.Embedded, MimeType: it.media.mime},
-		XAdES: xades.Options{
-			Packaging: xadesPackaging[o.Packaging], SignatureID: o.SignatureID, SignElement: o.SignElement, XPathQuery: o.XPathQuery,
-			KeepSignatures: o.KeepSignatures, MimeTypes: map[string]string{name: it.media.mime},
-		},
+		Stamper: x.stamper(), Gatherer: x.config.Gatherer, Spool: func() rogito.Spool { return x.spool().WriteSized(size) },
 	}
 	switch container := strings.HasPrefix(o.Packaging, "asic-") || it.files != nil; {
 	case out.Format == ades.PAdES:
 		all, err := x.padesOptions(ctx, it.src)
+		if c, ok := it.src.(*content); ok && len(all) > 0 { // the next sign what the first made
+			all[0].Examination = c.examined
+		}
 		options := make([]rogito.Options, len(all))
 		for i, p := range all {
 			options[i] = out
@@ -178,7 +186,13 @@ func (x *run) libraryOptions(ctx context.Context, it *item, params ades.SignPara
 		if o.Packaging == "asic-s" {
 			out.Format = ades.ASiCS
 		}
+	case out.Format == ades.XAdES:
+		out.XAdES = xades.Options{
+			Packaging: xadesPackaging[o.Packaging], SignatureID: o.SignatureID, SignElement: o.SignElement, XPathQuery: o.XPathQuery,
+			KeepSignatures: o.KeepSignatures, MimeTypes: map[string]string{name: it.media.mime},
+		}
 	case out.Format == ades.CAdES:
+		out.CAdES = cades.Options{Detached: o.Detached, Embedded: o.Embedded, MimeType: it.media.mime}
 		out.Counter, out.Parallel = o.Counter && it.digest == nil, o.Parallel && !o.Detached
 	}
 	return in, []rogito.Options{out}, nil
@@ -198,7 +212,17 @@ func (x *run) useKey(ctx context.Context, d *rogito.Draft) ([]byte, error) {
 		return nil, err
 	}
 	x.config.Hook("using", x.record.ID)
+	if x.committed == nil { // a worker: those who wait for an answer come first
+		select {
+		case x.computing <- struct{}{}:
+			defer func() { <-x.computing }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	_, end := span.Start(ctx, span.Key)
 	value, err := d.Value(key)
+	end(err)
 	x.config.Hook("used", x.record.ID)
 	if err != nil {
 		return nil, fmt.Errorf("signing: use key: %w", err)

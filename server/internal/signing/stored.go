@@ -36,8 +36,7 @@ func readOptions(text string) (o Options, err error) {
 }
 
 // storedSigner is a signer as a row has it: a word for each member, and the
-// provider's name on a list behind them, where there is one. A row from before has
-// JSON.
+// provider's name on a list behind them, where there is one.
 func storedSigner(s *Signer) string {
 	if s == nil {
 		return ""
@@ -56,9 +55,6 @@ func readSigner(text string) (*Signer, error) {
 		return nil, nil
 	}
 	s := &Signer{}
-	if text[0] == '{' {
-		return s, json.Unmarshal([]byte(text), s)
-	}
 	words := strings.SplitN(text, "\n", 4)
 	if len(words) < 3 {
 		return nil, errSigner

@@ -46,6 +46,11 @@ func (x *run) validate(ctx context.Context) error {
 	if err := x.fetchImage(ctx); err != nil {
 		return err
 	}
+	for _, d := range x.docs {
+		if err := x.refuseStatement(ctx, d); err != nil {
+			return err
+		}
+	}
 	r := x.record
 	switch {
 	case r.Options.Batch:
@@ -54,6 +59,37 @@ func (x *run) validate(ctx context.Context) error {
 		return x.validateOne(ctx)
 	}
 	return x.validateSeveral(ctx)
+}
+
+// refuseStatement refuses to sign what identifies a person: with a key that its
+// callers have used here, that would be evidence of nobody.
+func (x *run) refuseStatement(ctx context.Context, d *document) error {
+	if d.no != nil {
+		return nil
+	}
+	var digest []byte
+	var yes bool
+	err := x.bounded(ctx, func(ctx context.Context) (err error) {
+		if d.digest {
+			if digest, err = sourceBytes(d.src, 64); err != nil {
+				return err
+			}
+		}
+		yes, err = x.enroll.IsStatement(ctx, d.src, digest)
+		return err
+	})
+	if errors.Is(err, limits.ErrBudget) {
+		return nil // too much to be one; whether it can be signed is judged below
+	}
+	if err != nil || !yes {
+		return err
+	}
+	no := &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] is an identification statement: its holder signs it, with a key that no server uses", d.file.Position)}
+	if !x.record.Options.Batch {
+		return no
+	}
+	d.no = no
+	return nil
 }
 
 // bounded does a piece of work on documents within the memory that the work on
@@ -89,7 +125,7 @@ func (x *run) validateOne(ctx context.Context) error {
 		if err := x.unsigned(ctx, 0, d, "encrypting"); err != nil {
 			return err
 		}
-		return x.build(ctx, it, mediaPDF, func(ctx context.Context, w io.Writer) error {
+		return x.build(ctx, it, mediaPDF, func(ctx context.Context, w *upload.Writer) error {
 			return pdfmerge.Encrypt(ctx, w, d.src, x.secrets.EncryptionPassword)
 		})
 	}
@@ -99,7 +135,7 @@ func (x *run) validateOne(ctx context.Context) error {
 			return err
 		}
 		if twofold {
-			return x.build(ctx, it, mediaPDF, func(ctx context.Context, w io.Writer) error { return pdfmerge.Rewrite(ctx, w, d.src) })
+			return x.build(ctx, it, mediaPDF, func(ctx context.Context, w *upload.Writer) error { return x.anew(ctx, w, d) })
 		}
 	}
 	if r.Validated == nil {
@@ -109,7 +145,7 @@ func (x *run) validateOne(ctx context.Context) error {
 }
 
 // build makes the one document to sign, unless an earlier attempt has.
-func (x *run) build(ctx context.Context, it *item, m media, make func(context.Context, io.Writer) error) error {
+func (x *run) build(ctx context.Context, it *item, m media, make func(context.Context, *upload.Writer) error) error {
 	r := x.record
 	if r.Validated != nil {
 		src, err := x.open(ctx, r.Validated)
@@ -124,7 +160,8 @@ func (x *run) build(ctx context.Context, it *item, m media, make func(context.Co
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if unavailable(err) {
+	var no *refusal
+	if unavailable(err) || errors.As(err, &no) {
 		return err
 	}
 	if err != nil {
@@ -182,28 +219,41 @@ func unsignable(index int, err error) error {
 	return &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] cannot be signed: %v", index, plain(err)), err: err}
 }
 
-// twofold says whether a PDF can be read in two ways, a damaged one among them,
-// and may be written anew. One that is signed or encrypted may not: it is
-// refused, since no signature on it would be valid.
+// twofold says whether a PDF can be read in two ways, a damaged one among them:
+// it is written anew before it is signed. One that has signatures may not be, and
+// is refused, since no signature on it would be valid.
 func (x *run) twofold(ctx context.Context, index int, d *document) (bool, error) {
 	var found *pades.Examination
 	err := x.bounded(ctx, func(ctx context.Context) (err error) {
 		found, err = pades.Examine(ctx, d.src, x.secrets.EncryptionPassword)
 		return err
 	})
-	if err != nil {
+	var malformed *ades.MalformedError
+	switch {
+	case errors.As(err, &malformed) && !errors.Is(err, ades.ErrPassword):
+		return true, nil // what it is, is told when it is read to be written anew
+	case err != nil:
 		return false, unsignable(index, err)
-	}
-	if len(found.Twofold) == 0 {
+	case len(found.Twofold) == 0:
 		if c, ok := d.src.(*content); ok {
 			c.examined = found
 		}
 		return false, nil
+	case found.Signed:
+		return false, &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] is signed already: repairing it would break that signature", index)}
 	}
-	if found.Encrypted {
-		return false, &refusal{number: fault.NotSignable, text: fmt.Sprintf("inputDocuments[%d] can be read in two ways, and is encrypted: %s", index, found.Twofold[0])}
-	}
-	return true, x.unsigned(ctx, index, d, "repairing")
+	return true, nil
+}
+
+// anew writes a PDF anew.
+func (x *run) anew(ctx context.Context, w *upload.Writer, d *document) error {
+	return unsignable(d.file.Position, pades.Anew(ctx, w, d.src, x.secrets.EncryptionPassword))
+}
+
+// WrittenAnew says whether what was signed is a copy of a PDF that could be read in
+// more than one way.
+func (r *Record) WrittenAnew() bool {
+	return r.Type == "pades" && len(r.Inputs) == 1 && !r.Options.EncryptAny && r.Validated != nil && r.Validated.SHA256 != r.Inputs[0].SHA256
 }
 
 func (x *run) validateBatch(ctx context.Context) error {
@@ -231,12 +281,12 @@ func (x *run) batchItem(ctx context.Context, d *document) (*item, error) {
 	if err == nil && it.format == "pades" {
 		var twofold bool
 		if twofold, err = x.twofold(ctx, it.index, d); twofold && err == nil {
-			err = unsignable(it.index, x.bounded(ctx, func(ctx context.Context) error {
+			err = x.bounded(ctx, func(ctx context.Context) error {
 				w := x.spool().Write()
-				err := pdfmerge.Rewrite(ctx, w, d.src)
+				err := x.anew(ctx, w, d)
 				it.src = w.Source()
 				return err
-			}))
+			})
 		}
 	}
 	var no *refusal
@@ -263,14 +313,14 @@ func (x *run) validateSeveral(ctx context.Context) error {
 	if p := r.Options.Packaging; p == "asic-e" || p == "asic-s" {
 		return x.gather(ctx, it)
 	}
-	return x.build(ctx, it, mediaZip, func(_ context.Context, w io.Writer) error { return writeZip(w, x.named(), x.record.CreatedAt) })
+	return x.build(ctx, it, mediaZip, func(_ context.Context, w *upload.Writer) error { return writeZip(w, x.named(), x.record.CreatedAt) })
 }
 
 // gather names the files of a container that one signature is over. The
 // container as it is before that signature is the validated document.
 func (x *run) gather(ctx context.Context, it *item) error {
 	it.files = x.named()
-	return x.build(ctx, &item{}, mediaZip, func(_ context.Context, w io.Writer) error { return writeZip(w, it.files, x.record.CreatedAt) })
+	return x.build(ctx, &item{}, mediaZip, func(_ context.Context, w *upload.Writer) error { return writeZip(w, it.files, x.record.CreatedAt) })
 }
 
 // commonFormat of several documents: pades or xades if all are such.
@@ -346,7 +396,7 @@ func (x *run) merge(ctx context.Context, it *item) error {
 		}
 		srcs[i] = d.src
 	}
-	return x.build(ctx, it, mediaPDF, func(ctx context.Context, w io.Writer) error {
+	return x.build(ctx, it, mediaPDF, func(ctx context.Context, w *upload.Writer) error {
 		if !x.record.Options.EncryptAny {
 			return pdfmerge.Merge(ctx, w, password, srcs...)
 		}

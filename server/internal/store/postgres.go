@@ -10,17 +10,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"rogito.dev/rogito/server/internal/fault"
 )
 
 // postgresEngine is a pool of connections; reads and writes share it.
 type postgresEngine struct {
-	pool  *pgxpool.Pool
-	queue *river.Client[pgx.Tx]
-	log   *slog.Logger
+	pool *pgxpool.Pool
+	log  *slog.Logger
 }
 
 func openPostgres(ctx context.Context, cfg Config) (engine, error) {
@@ -44,12 +41,7 @@ func openPostgres(ctx context.Context, cfg Config) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	queue, err := river.NewClient(riverpgxv5.New(pool), insertOnly(cfg))
-	if err != nil {
-		pool.Close()
-		return nil, err
-	}
-	return &postgresEngine{pool: pool, queue: queue, log: cfg.Log}, nil
+	return &postgresEngine{pool: pool, log: cfg.Log}, nil
 }
 
 func (e *postgresEngine) reader() Querier { return pgxQuerier{e.pool} }
@@ -67,23 +59,15 @@ func (e *postgresEngine) ping(ctx context.Context) error { return e.pool.Ping(ct
 
 func (e *postgresEngine) close() { e.pool.Close() }
 
-func (e *postgresEngine) enqueue(ctx context.Context, tx *Tx, args river.JobArgs, opts *river.InsertOpts) error {
-	_, err := e.queue.InsertTx(ctx, tx.Pgx(), args, opts)
-	return postgresError(err)
-}
-
 // write runs fn, again where the database says that it lost a race with
 // another transaction (a deadlock, a serialization failure) and nothing of it
 // was kept.
 func (e *postgresEngine) write(ctx context.Context, fn func(*Tx) error) error {
 	const tries = 5
 	for try := 1; ; try++ {
-		err := e.writeOnce(ctx, fn, try)
+		err := e.writeOnce(ctx, fn)
 		if err == nil || try == tries {
 			return err
-		}
-		if errors.Is(err, ErrAgain) {
-			continue
 		}
 		if !lostRace(err) {
 			return err
@@ -96,14 +80,14 @@ func (e *postgresEngine) write(ctx context.Context, fn func(*Tx) error) error {
 	}
 }
 
-func (e *postgresEngine) writeOnce(ctx context.Context, fn func(*Tx) error, try int) error {
+func (e *postgresEngine) writeOnce(ctx context.Context, fn func(*Tx) error) error {
 	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
 		return postgresError(err)
 	}
 	ptx := &postgresTx{conn: conn}
 	defer ptx.end(ctx)
-	tx := &Tx{Querier: ptx, engine: e, postgres: ptx, again: try > 1}
+	tx := &Tx{Querier: ptx, engine: e, postgres: ptx}
 	if err := fn(tx); err != nil {
 		return err
 	}

@@ -2,11 +2,8 @@ package store
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -17,7 +14,7 @@ import (
 type postgresTx struct {
 	conn    *pgxpool.Conn
 	begun   bool
-	asked   bool // something that waits may forbid the commit
+	asked   bool // the outcome of something that waits may forbid the commit
 	waiting []statement
 }
 
@@ -80,20 +77,17 @@ func rows(n *int64) func(pgx.BatchResults) error {
 	}
 }
 
-// expectation is a statement that fails, on the server, when it affects another
-// number of rows: what comes after it is not run, and above all no commit.
-func expectation(rows int64, otherwise error, query string, args []any) statement {
-	return statement{
-		query: fmt.Sprintf(`with affected as (%s returning 1) select 1 / (case when count(*) = %d then 1 else 0 end) from affected`, query, rows),
-		args:  args,
-		wrap: func(err error) error {
-			var refused *pgconn.PgError
-			if errors.As(err, &refused) && refused.Code == "22012" { // division by zero
-				return otherwise
-			}
-			return err
-		},
-	}
+// expect adds a statement that must affect so many rows. What travels behind it may be
+// run before that is known, but for the commit, which is sent afterwards.
+func (t *postgresTx) expect(rows int64, otherwise error, query string, args []any) {
+	t.asked = true
+	t.waiting = append(t.waiting, statement{query: query, args: args, take: func(r pgx.BatchResults) error {
+		tag, err := r.Exec()
+		if err == nil && tag.RowsAffected() != rows {
+			err = otherwise
+		}
+		return err
+	}})
 }
 
 func (t *postgresTx) Exec(ctx context.Context, query string, args ...any) (n int64, err error) {

@@ -11,8 +11,6 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
@@ -26,14 +24,12 @@ type sqliteEngine struct {
 	path    string
 	writes  *sql.DB
 	reads   *sql.DB
-	queue   *river.Client[*sql.Tx]
 	log     *slog.Logger
 	pending chan *groupWrite
 	quit    chan struct{}
 	stopped sync.WaitGroup
 	mu      sync.RWMutex // held to hand in a write; taken whole to close
 	closed  bool
-	index   walIndex
 }
 
 func openSQLite(cfg Config) (engine, error) {
@@ -54,12 +50,8 @@ func openSQLite(cfg Config) (engine, error) {
 	}
 	reads.SetMaxOpenConns(cfg.maxConns())
 	reads.SetMaxIdleConns(cfg.maxConns())
-	queue, err := river.NewClient(riversqlite.New(writes), insertOnly(cfg))
-	if err != nil {
-		return nil, err
-	}
 	e := &sqliteEngine{
-		path: path, writes: writes, reads: reads, queue: queue, log: cfg.Log,
+		path: path, writes: writes, reads: reads, log: cfg.Log,
 		pending: make(chan *groupWrite, maxGroup), quit: make(chan struct{}),
 	}
 	e.stopped.Add(1)
@@ -101,14 +93,6 @@ func (e *sqliteEngine) view(ctx context.Context, fn func(Querier) error) error {
 
 func (e *sqliteEngine) ping(ctx context.Context) error { return e.reads.PingContext(ctx) }
 
-func (e *sqliteEngine) enqueue(ctx context.Context, tx *Tx, args river.JobArgs, opts *river.InsertOpts) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	_, err := e.queue.InsertTx(context.WithoutCancel(ctx), tx.sql, args, opts)
-	return sqliteError(err)
-}
-
 func (e *sqliteEngine) close() {
 	e.mu.Lock()
 	if e.closed {
@@ -119,7 +103,6 @@ func (e *sqliteEngine) close() {
 	e.mu.Unlock()
 	close(e.quit)
 	e.stopped.Wait()
-	e.index.close()
 	_ = e.reads.Close()
 	_ = e.writes.Close() // the last connection folds the log back into the file
 }

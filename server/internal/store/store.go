@@ -22,10 +22,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/span"
 )
 
 // ErrNoRows is what Row.Scan returns where there is no row, on both engines.
@@ -77,7 +76,6 @@ type engine interface {
 	reader() Querier
 	view(ctx context.Context, fn func(Querier) error) error
 	write(ctx context.Context, fn func(*Tx) error) error
-	enqueue(ctx context.Context, tx *Tx, args river.JobArgs, opts *river.InsertOpts) error
 	migrate(ctx context.Context) error
 	ping(ctx context.Context) error
 	close()
@@ -148,7 +146,10 @@ func (d *DB) Read() Querier { return d.engine.reader() }
 // View runs fn on one state of the database, whatever is committed meanwhile.
 // Rows must be read or closed before the next query.
 func (d *DB) View(ctx context.Context, fn func(q Querier) error) error {
-	return d.engine.view(ctx, fn)
+	ctx, end := span.Start(ctx, span.DatabaseRead)
+	err := d.engine.view(ctx, fn)
+	end(err)
+	return err
 }
 
 // Write runs fn in a transaction: all of it is durable when Write returns nil,
@@ -163,8 +164,15 @@ func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	if err := d.disk.Check(ctx); err != nil {
 		return err
 	}
-	return d.engine.write(ctx, fn)
+	ctx, end := span.Start(ctx, span.DatabaseWrite)
+	err := d.engine.write(ctx, fn)
+	end(err)
+	return err
 }
+
+// Able says what keeps anything new from being stored, as far as is known without a
+// question to the database.
+func (d *DB) Able(ctx context.Context) error { return d.disk.Check(ctx) }
 
 // Ready says what keeps the database from taking work in, or nil.
 func (d *DB) Ready(ctx context.Context) error {

@@ -11,18 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/riverqueue/river"
-
 	"rogito.dev/rogito/server/internal/disk"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/master"
 	"rogito.dev/rogito/server/internal/store"
 	"rogito.dev/rogito/server/internal/store/storetest"
 )
-
-type noteArgs struct{ N int }
-
-func (noteArgs) Kind() string { return "note" }
 
 func TestWriteKeepsAllOrNothing(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB, _ *master.Key) {
@@ -35,9 +29,6 @@ func TestWriteKeepsAllOrNothing(t *testing.T) {
 			if _, err := tx.Exec(ctx, `insert into things (id, n) values ($1, $2)`, "a", 1); err != nil {
 				return err
 			}
-			if err := tx.Enqueue(ctx, noteArgs{1}, nil); err != nil {
-				return err
-			}
 			return refused
 		})
 		if err != refused {
@@ -46,21 +37,13 @@ func TestWriteKeepsAllOrNothing(t *testing.T) {
 		if n := storetest.Count(t, db, `select count(*) from things`); n != 0 {
 			t.Errorf("%d rows are left of a refused write", n)
 		}
-		if n := storetest.Count(t, db, `select count(*) from river_job`); n != 0 {
-			t.Errorf("%d jobs are left of a refused write", n)
-		}
 		err = db.Write(ctx, func(tx *store.Tx) error {
 			tx.OnCommit(func() { hooks += 10 })
-			if _, err := tx.Exec(ctx, `insert into things (id, n, flag) values ($1, $2, $3)`, "a", 1, true); err != nil {
-				return err
-			}
-			return tx.Enqueue(ctx, noteArgs{1}, &river.InsertOpts{MaxAttempts: 3})
+			_, err := tx.Exec(ctx, `insert into things (id, n, flag) values ($1, $2, $3)`, "a", 1, true)
+			return err
 		})
 		if err != nil {
 			t.Fatal(err)
-		}
-		if n := storetest.Count(t, db, `select count(*) from river_job`); n != 1 {
-			t.Errorf("%d jobs after a committed write, want 1", n)
 		}
 		if hooks != 10 {
 			t.Errorf("hooks ran to %d, want only the committed one", hooks)

@@ -3,13 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
+	"fmt"
 	"hash/fnv"
 	"io"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river"
 )
 
 // Tx is a transaction, good for the time of the function it was given to.
@@ -20,29 +20,12 @@ type Tx struct {
 	sql      *sql.Tx     // nil on PostgreSQL
 	after    []func()
 	carried  carried
-	again    bool
 }
-
-// ErrAgain has a write that fails with it on PostgreSQL run again: what was tried
-// because it is quick and mostly works did not, and Again says so.
-var ErrAgain = errors.New("store: to be tried again")
-
-// Again says that the write runs for another time.
-func (t *Tx) Again() bool { return t.again }
 
 // carried is a value that writes which share a commit hand on, and what stores it.
 type carried struct {
 	value  any
 	settle func(tx *Tx) error
-}
-
-// MaxAttempts bounds the attempts of a job whose options do not.
-const MaxAttempts = 5
-
-// Enqueue adds a job to the queue in this transaction: it can be taken up once
-// the transaction has committed, and never otherwise.
-func (t *Tx) Enqueue(ctx context.Context, args river.JobArgs, opts *river.InsertOpts) error {
-	return t.engine.enqueue(ctx, t, args, opts)
 }
 
 // OnCommit has fn called after the transaction is durable, in order; never if
@@ -90,7 +73,7 @@ func (t *Tx) LaterOr(ctx context.Context, wrap func(error) error, query string, 
 // given: here, or when it commits.
 func (t *Tx) Expect(ctx context.Context, rows int64, otherwise error, query string, args ...any) error {
 	if t.postgres != nil {
-		t.postgres.waiting = append(t.postgres.waiting, expectation(rows, otherwise, query, args))
+		t.postgres.expect(rows, otherwise, query, args)
 		return ctx.Err()
 	}
 	n, err := t.Exec(ctx, query, args...)
@@ -121,34 +104,30 @@ func (t *Tx) Answered(ctx context.Context) error {
 	return postgresError(t.postgres.answered(ctx))
 }
 
-// Share takes a lock of that name until the transaction ends, beside others who
-// share it. What was changed under Alone is seen by the statements after it.
-func (t *Tx) Share(ctx context.Context, name string) error {
-	return t.lock(ctx, `select pg_advisory_xact_lock_shared($1)`, name)
+// Share takes locks of these names until the transaction ends, beside others who
+// share them. What was changed under Alone is seen by the statements after it.
+func (t *Tx) Share(ctx context.Context, names ...string) error {
+	return t.lock(ctx, "pg_advisory_xact_lock_shared", names...)
 }
 
 // Alone takes a lock of that name until the transaction ends, alone. Who waits
 // for it is not overtaken by those who share: a lock on a row would be.
 func (t *Tx) Alone(ctx context.Context, name string) error {
-	return t.lock(ctx, `select pg_advisory_xact_lock($1)`, name)
+	return t.lock(ctx, "pg_advisory_xact_lock", name)
 }
 
 // lock has nothing to do on SQLite, which runs one write at a time.
-func (t *Tx) lock(ctx context.Context, query, name string) error {
+func (t *Tx) lock(ctx context.Context, function string, names ...string) error {
 	if t.postgres == nil {
 		return nil
 	}
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, name)
-	return t.Later(ctx, query, int64(h.Sum64()))
-}
-
-// Pgx is the transaction as River's PostgreSQL driver wants it; nil on SQLite.
-func (t *Tx) Pgx() pgx.Tx {
-	if t.postgres == nil {
-		return nil
+	calls, args := make([]string, len(names)), make([]any, len(names))
+	for i, name := range names {
+		h := fnv.New64a()
+		_, _ = io.WriteString(h, name)
+		calls[i], args[i] = fmt.Sprintf("%s($%d)", function, i+1), int64(h.Sum64())
 	}
-	return riverTx{tx: t.postgres}
+	return t.Later(ctx, `select `+strings.Join(calls, ", "), args...)
 }
 
 func (t *Tx) committed() {
@@ -229,19 +208,10 @@ type failedRow struct{ err error }
 
 func (r failedRow) Scan(...any) error { return r.err }
 
-// Pool is the connections of PostgreSQL, for the queue; nil on SQLite.
+// Pool is the connections of PostgreSQL, for tests and measurements; nil on SQLite.
 func (d *DB) Pool() *pgxpool.Pool {
 	if e, ok := d.engine.(*postgresEngine); ok {
 		return e.pool
-	}
-	return nil
-}
-
-// Writer is the connection that writes to SQLite, for the queue, whose short
-// transactions take turns with ours; nil on PostgreSQL.
-func (d *DB) Writer() *sql.DB {
-	if e, ok := d.engine.(*sqliteEngine); ok {
-		return e.writes
 	}
 	return nil
 }

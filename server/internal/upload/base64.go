@@ -1,11 +1,11 @@
 package upload
 
 import (
-	stdbase64 "encoding/base64"
 	"errors"
 	"io"
+	"slices"
 
-	"rogito.dev/rogito/server/internal/base64"
+	"github.com/emmansun/base64"
 )
 
 // ErrBase64 says that a text is not base64.
@@ -34,10 +34,13 @@ var alphabet = func() (t [256]byte) {
 	return t
 }()
 
+// base64Piece is how much is decoded at once.
+const base64Piece = 8 << 10
+
 // NewBase64Reader decodes base64 of either alphabet, padded or not, with white
 // space anywhere. A bad text ends in ErrBase64.
 func NewBase64Reader(r io.Reader) io.Reader {
-	return &base64Reader{r: r, in: make([]byte, 32<<10), clean: make([]byte, 0, 32<<10+4)}
+	return &base64Reader{r: r, in: make([]byte, base64Piece)}
 }
 
 type base64Reader struct {
@@ -45,7 +48,7 @@ type base64Reader struct {
 	in     []byte
 	clean  []byte // of the standard alphabet, not yet decoded
 	out    []byte // decoded, not yet handed on
-	buf    [24<<10 + 8]byte
+	buf    [base64Piece]byte
 	padded int
 	count  int64
 	err    error
@@ -66,7 +69,7 @@ func (d *base64Reader) Read(p []byte) (int, error) {
 // fill decodes one more piece of whole quanta.
 func (d *base64Reader) fill() {
 	n, err := d.r.Read(d.in)
-	if err == nil && d.straight(d.in[:n]) {
+	if err == nil && d.clear(d.in[:n]) {
 		return
 	}
 	if !d.sift(d.in[:n]) {
@@ -80,7 +83,7 @@ func (d *base64Reader) fill() {
 			whole = d.last()
 		}
 	}
-	m, derr := stdbase64.RawStdEncoding.Decode(d.buf[:], d.clean[:whole])
+	m, derr := base64.RawStdEncoding.Decode(d.buf[:], d.clean[:whole])
 	if derr != nil {
 		d.err = ErrBase64
 		return
@@ -89,13 +92,14 @@ func (d *base64Reader) fill() {
 	d.clean = append(d.clean[:0], d.clean[whole:]...)
 }
 
-// straight decodes a piece as it is where nothing has to be sifted out of it.
-func (d *base64Reader) straight(p []byte) bool {
+// clear decodes a piece as it is where nothing has to be sifted out of it: most of
+// a document in the standard alphabet.
+func (d *base64Reader) clear(p []byte) bool {
 	if len(p) == 0 || len(p)%4 != 0 || len(d.clean) > 0 || d.padded > 0 {
 		return false
 	}
-	m, ok := base64.Decode(d.buf[:], p)
-	if !ok || m != len(p)/4*3 { // padding is followed by nothing
+	m, err := base64.RawStdEncoding.Decode(d.buf[:], p)
+	if err != nil || m != len(p)/4*3 { // line breaks, which the decoder skips
 		return false
 	}
 	d.out, d.count = d.buf[:m], d.count+int64(len(p))
@@ -113,6 +117,7 @@ func (d *base64Reader) last() int {
 }
 
 func (d *base64Reader) sift(p []byte) bool {
+	d.clean = slices.Grow(d.clean, len(p))
 	for _, c := range p {
 		switch a := alphabet[c]; a {
 		case skipByte:

@@ -1,6 +1,7 @@
 package upload
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -30,13 +31,17 @@ type FieldError struct {
 
 func (e *FieldError) Error() string { return e.Field + " " + e.Text }
 
+// pieceSize is how much of a body is read at once.
+const pieceSize = 32 << 10
+
 // ReadJSON reads one JSON value. What it returns is the value with a mark in
 // place of every long string; hand it to Unmarshal. The errors are
 // *SyntaxError, ErrTooLong, or what r answered.
 func (s *Spool) ReadJSON(r io.Reader) (jsontext.Value, error) {
 	t := &turnReader{r: r}
 	defer t.end()
-	k := skimmer{spool: s, r: s.newWindow(t), long: s.limits.Long}
+	k := skimmer{spool: s, r: bufio.NewReaderSize(t, pieceSize), long: s.limits.Long}
+	k.out = make([]byte, 0, min(max(s.expect, 0), int64(k.long)+1<<10))
 	if err := k.skim(); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 // not know the grammar: check does, on the copy.
 type skimmer struct {
 	spool  *Spool
-	r      *window
+	r      *bufio.Reader
 	out    []byte
 	long   int
 	depth  int
@@ -24,7 +24,7 @@ type skimmer struct {
 
 func (k *skimmer) skim() error {
 	for {
-		c, err := k.r.next()
+		c, err := k.r.ReadByte()
 		if err == io.EOF {
 			return nil
 		}
@@ -54,7 +54,7 @@ func (k *skimmer) pay() error {
 		return nil
 	}
 	more := int64(max(len(k.out), 2*k.paid)-k.paid) * skeletonTimes
-	if !hold(more) {
+	if !held.TryAcquire(more) {
 		return ours(errCrowded)
 	}
 	k.spool.held += more
@@ -97,10 +97,6 @@ func (k *skimmer) byte(c byte) error {
 // was copied is taken back and the whole is set aside, unescaped.
 func (k *skimmer) string() error {
 	start := len(k.out)
-	if text := k.r.lend(k.long); text != nil {
-		k.mark(start, inMemory(text))
-		return nil
-	}
 	if len(k.out) > k.spool.limits.Memory/2 {
 		k.long = min(k.long, 256) // many middling strings are a large body too
 	}
@@ -109,7 +105,7 @@ func (k *skimmer) string() error {
 		if len(k.out)-start > k.long {
 			return k.spill(start)
 		}
-		c, err := k.r.next()
+		c, err := k.r.ReadByte()
 		if err == io.EOF {
 			return nil // check reports it
 		}
@@ -123,7 +119,7 @@ func (k *skimmer) string() error {
 		if c != '\\' {
 			continue
 		}
-		if c, err = k.r.next(); err == io.EOF {
+		if c, err = k.r.ReadByte(); err == io.EOF {
 			return nil // as above
 		}
 		if err != nil {
@@ -140,30 +136,35 @@ func (k *skimmer) plain(start int) {
 		if room <= 0 {
 			return
 		}
-		buf, err := k.r.look()
-		if err != nil {
-			return // the next byte reports it
-		}
+		buf := buffered(k.r)
 		n := ordinary(buf[:min(room, len(buf))])
 		if n == 0 {
-			return
+			return // where there is an error, the next byte reports it
 		}
 		k.out = append(k.out, buf[:n]...)
-		k.r.use(n)
+		_, _ = k.r.Discard(n)
 	}
+}
+
+// buffered is what is at hand, read when there was nothing.
+func buffered(r *bufio.Reader) []byte {
+	_, _ = r.Peek(1)
+	buf, _ := r.Peek(r.Buffered())
+	return buf
 }
 
 // spill sets a long string aside and leaves a mark.
 func (k *skimmer) spill(start int) error {
-	w := k.spool.WriteSized(k.spool.expect)
-	u := unescaper{r: k.r, w: bufio.NewWriterSize(w, 32<<10)}
+	w := k.spool.Write()
+	w.large = k.spool.expect > int64(k.spool.limits.Held)
+	u := unescaper{r: k.r, w: bufio.NewWriter(w)}
 	if err := u.run(k.out[start:]); err != nil {
 		return err
 	}
 	if err := u.w.Flush(); err != nil {
 		return err
 	}
-	k.mark(start, w.text())
+	k.mark(start, w.Source())
 	return nil
 }
 

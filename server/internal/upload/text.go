@@ -10,7 +10,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"rogito.dev/rogito/ades"
-	"rogito.dev/rogito/server/internal/base64"
 )
 
 // ErrTooLong says that a text or a document is over its limit.
@@ -117,18 +116,11 @@ var aPath = regexp.MustCompile(`^@?(~?/|\.{1,2}[/\\]|[A-Za-z]:[/\\]|file:)|^[^,;
 // decoded once, on disk when it is large. It lives as long as the spool.
 // The error wraps ErrBase64, ErrTooLong, or is an accident.
 func (t Text) Document(limit int64) (ades.Source, error) {
-	src, _, err := t.Decoded(limit)
-	return src, err
-}
-
-// Decoded is Document and its base64, where the text is in memory and is just
-// what encoding the document again would give, letter for letter; else nil.
-func (t Text) Decoded(limit int64) (src ades.Source, letters []byte, err error) {
 	if t.raw {
 		if limit > 0 && t.Len() > limit {
-			return nil, nil, ErrTooLong
+			return nil, ErrTooLong
 		}
-		return t.src, nil, nil
+		return t.src, nil
 	}
 	spool := t.spool
 	if spool == nil {
@@ -137,41 +129,17 @@ func (t Text) Decoded(limit int64) (src ades.Source, letters []byte, err error) 
 	turns <- struct{}{}
 	defer func() { <-turns }()
 	w := spool.WriteSized(t.Len() / 4 * 3)
-	if t.decodeWhole(w) {
-		letters = t.src.(memory).all
-		if int64(len(letters)) != (w.size+2)/3*4 { // it has line breaks
-			letters = nil
-		}
-	} else {
-		r := t.Content()
-		if limit > 0 {
-			r = io.LimitReader(r, limit+1)
-		}
-		if _, err := io.CopyBuffer(w, r, make([]byte, 64<<10)); err != nil {
-			return nil, nil, fmt.Errorf("decode: %w", err)
-		}
+	r := t.Content()
+	if limit > 0 {
+		r = io.LimitReader(r, limit+1)
+	}
+	if _, err := io.CopyBuffer(w, r, make([]byte, base64Piece)); err != nil {
+		return nil, fmt.Errorf("decode: %w", err)
 	}
 	if limit > 0 && w.size > limit {
-		return nil, nil, ErrTooLong
+		return nil, ErrTooLong
 	}
-	return w.Source(), letters, nil
-}
-
-// decodeWhole decodes padded base64 of the standard alphabet that is in memory
-// into the room of a writer; false says that the text is not that simple or the
-// room not there, and leaves the writer as it was.
-func (t Text) decodeWhole(w *Writer) bool {
-	m, ok := t.src.(memory)
-	size := len(m.all) / 4 * 3
-	if !ok || cap(w.mem) < size {
-		return false
-	}
-	n, ok := base64.Decode(w.mem[:size], m.all)
-	if !ok {
-		return false
-	}
-	w.mem, w.size = w.mem[:n], int64(n)
-	return true
+	return w.Source(), nil
 }
 
 // UnmarshalJSONFrom takes a short string; long ones come through the spool.

@@ -13,7 +13,7 @@ import (
 // unescaper turns the inside of a JSON string into its bytes.
 type unescaper struct {
 	head []byte // read already
-	r    *window
+	r    *bufio.Reader
 	w    *bufio.Writer
 }
 
@@ -23,7 +23,7 @@ func (u *unescaper) next() (byte, error) {
 		u.head = u.head[1:]
 		return c, nil
 	}
-	c, err := u.r.next()
+	c, err := u.r.ReadByte()
 	if err == io.EOF {
 		err = syntax("body is not valid JSON: it ends inside a string")
 	}
@@ -65,31 +65,25 @@ func (u *unescaper) plain() error {
 		u.head = u.head[n:]
 	}
 	for len(u.head) == 0 {
-		buf, err := u.r.look()
-		if err != nil {
-			return nil // next reports it
-		}
+		buf := buffered(u.r)
 		n := ordinary(buf)
 		if n == 0 {
-			return nil
+			return nil // where there is an error, next reports it
 		}
 		if _, err := u.w.Write(buf[:n]); err != nil {
 			return err
 		}
-		u.r.use(n)
+		_, _ = u.r.Discard(n)
 	}
 	return nil
 }
 
 // ordinary is how many bytes at the start of b are ASCII that a JSON string has
 // as it is: no control character, quote, backslash or part of a rune. Eight are
-// looked at together, or as many as a vector has.
+// looked at together.
 func ordinary(b []byte) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	n := 0
-	if vectors {
-		n = ordinaryBlocks(b)
-	}
 	for ; n+8 <= len(b); n += 8 {
 		v := binary.LittleEndian.Uint64(b[n:])
 		quote, slash := v^ones*'"', v^ones*'\\'

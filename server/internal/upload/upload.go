@@ -21,9 +21,9 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
+	"golang.org/x/sync/semaphore"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/server/internal/fault"
@@ -34,16 +34,7 @@ import (
 // requests must not fill the memory.
 const heldTotal = 64 << 20
 
-var held atomic.Int64
-
-// hold asks for n bytes of the memory that all spools share.
-func hold(n int64) bool {
-	if held.Add(n) > heldTotal {
-		held.Add(-n)
-		return false
-	}
-	return true
-}
+var held = semaphore.NewWeighted(heldTotal)
 
 // Limits bound what one body may cost. A zero field takes the default.
 type Limits struct {
@@ -95,8 +86,6 @@ type Spool struct {
 	short   int   // bytes of memory for what is short
 	held    int64 // of the shared memory
 	expect  int64 // bytes of the body, where they are known
-	lends   bool
-	lent    []lent // rooms that others had and will have
 }
 
 // New returns an empty spool whose files are made in dir; the empty string
@@ -112,7 +101,6 @@ func (s *Spool) Close() (err error) {
 	}
 	s.file, s.texts = nil, nil
 	s.giveBack(s.held)
-	s.leave()
 	return err
 }
 
@@ -120,7 +108,7 @@ func (s *Spool) Close() (err error) {
 func (s *Spool) Expect(n int64) { s.expect = n }
 
 func (s *Spool) giveBack(n int64) {
-	held.Add(-n)
+	held.Release(n)
 	s.held -= n
 }
 
@@ -208,9 +196,12 @@ func (w *Writer) grow(n int) bool {
 	}
 	limits := &w.spool.limits
 	room := min(max(n, 2*cap(w.mem), 512), max(n, limits.Held))
+	if all := int(w.spool.expect); n > pieceSize && n <= all && all <= limits.Held {
+		room, w.spool.expect = all, 0 // most bodies are one document and little else
+	}
 	if n > limits.Long || w.spool.short+room > min(shortFree, limits.Memory) { // many short ones are a long one
 		more := int64(room) - w.held
-		if w.large || n > limits.Held || !hold(more) {
+		if w.large || n > limits.Held || !held.TryAcquire(more) {
 			return false
 		}
 		w.held += more
@@ -218,7 +209,7 @@ func (w *Writer) grow(n int) bool {
 	} else {
 		w.spool.short += room
 	}
-	w.mem = append(w.spool.room(room)[:0], w.mem...)
+	w.mem = append(make([]byte, 0, room), w.mem...)
 	return true
 }
 
@@ -245,14 +236,6 @@ func (w *Writer) Source() ades.Source {
 	return io.NewSectionReader(&scattered{w.spool.file, slices.Clone(w.parts)}, 0, w.size)
 }
 
-// text is the same for a text that is still to be decoded.
-func (w *Writer) text() ades.Source {
-	if w.disk {
-		return w.Source()
-	}
-	return inMemory(w.mem)
-}
-
 // scattered reads a piece that others were written between.
 type scattered struct {
 	file  *os.File
@@ -275,14 +258,6 @@ func (s *scattered) ReadAt(p []byte, off int64) (n int, err error) {
 	}
 	return n, err
 }
-
-// memory is a source whose bytes are at hand.
-type memory struct {
-	*bytes.Reader
-	all []byte
-}
-
-func inMemory(b []byte) memory { return memory{bytes.NewReader(b), b} }
 
 // marker is the mark of this spool, made when first needed. A client cannot
 // guess it, so no string of a body can be taken for one.

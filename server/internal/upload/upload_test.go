@@ -62,9 +62,8 @@ func TestUsualDocumentsStayInMemory(t *testing.T) {
 		strings.ReplaceAll(base64.StdEncoding.EncodeToString(plain), "QQ", "Q\\nQ"),
 	} {
 		for _, full := range []bool{false, true} {
-			before := held.Load()
-			if full {
-				held.Add(heldTotal)
+			if full && !held.TryAcquire(heldTotal) {
+				t.Fatal("some memory is held already")
 			}
 			s := New(t.TempDir(), Limits{})
 			v, err := s.ReadJSON(strings.NewReader(`{"docs":["` + text + `"]}`))
@@ -91,11 +90,9 @@ func TestUsualDocumentsStayInMemory(t *testing.T) {
 			}
 			s.Close()
 			if full {
-				held.Add(-heldTotal)
+				held.Release(heldTotal)
 			}
-			if held.Load() != before {
-				t.Errorf("%d bytes are still held", held.Load()-before)
-			}
+			allFree(t)
 		}
 	}
 }
@@ -436,7 +433,6 @@ func TestPiecesShareAFile(t *testing.T) {
 // the next is told that there is none. It is given back at the end.
 func TestSmallValuesShareMemory(t *testing.T) {
 	body := "[" + strings.Repeat(`"0123456789012345678901234567890123456789",`, 90_000) + "0]"
-	before := held.Load()
 	var open []*Spool
 	var err error
 	for range 100 {
@@ -452,83 +448,84 @@ func TestSmallValuesShareMemory(t *testing.T) {
 	for _, s := range open {
 		s.Close()
 	}
-	if held.Load() != before {
-		t.Errorf("%d bytes are still held", held.Load()-before)
-	}
+	allFree(t)
 }
 
-// The letters of a document are those that encoding it again gives, or none.
-func TestDecodedLetters(t *testing.T) {
-	t.Parallel()
-	document := bytes.Repeat([]byte("\xfb\xff\xfe"), 40_000)
-	std := base64.StdEncoding.EncodeToString(document)
-	for name, c := range map[string]struct {
-		text string
-		same bool
-	}{
-		"standard":     {std, true},
-		"padded":       {base64.StdEncoding.EncodeToString(document[1:]), true},
-		"line breaks":  {std[:76] + `\n` + std[76:], false},
-		"URL-safe":     {base64.URLEncoding.EncodeToString(document), false},
-		"a space":      {base64.StdEncoding.EncodeToString(document[1:])[:4] + " " + strings.TrimSuffix(base64.StdEncoding.EncodeToString(document[1:])[4:], "="), false},
-		"short letter": {base64.RawStdEncoding.EncodeToString(document[1:]), false},
+// allFree fails where memory that all share is still held.
+func allFree(t *testing.T) {
+	t.Helper()
+	if !held.TryAcquire(heldTotal) {
+		t.Error("memory is still held")
+		return
+	}
+	held.Release(heldTotal)
+}
+
+// A string is taken as far as it is ordinary, wherever the next other byte stands.
+func FuzzOrdinary(f *testing.F) {
+	for n := range 20 {
+		for _, c := range []string{"", "\"", "\\", "\x1f", "\x00", "\x7f", "\x80", "\xff", " "} {
+			f.Add([]byte(strings.Repeat("a", n) + c + strings.Repeat("~", 10)))
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		want := bytes.IndexFunc(text, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r > 0x7f })
+		if want < 0 {
+			want = len(text)
+		}
+		if got := ordinary(text); got != want {
+			t.Fatalf("%q: %d, not %d", text, got, want)
+		}
+	})
+}
+
+// What the body was said to be long is a hint: it means the same whatever it is.
+func TestKnownLengthMeansTheSame(t *testing.T) {
+	long := strings.Repeat("QUJD", 30_000)
+	doc, err := base64.StdEncoding.DecodeString(long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, body := range map[string]string{
+		"one":     `{"docs":["` + long + `"]}`,
+		"several": `{"docs":["` + long + `", "short", "` + long + `"]}`,
+		"escaped": `{"docs":["` + long[:80_000] + `\u0051` + long[80_001:] + `"]}`,
+		"last":    `["` + long + `"]`,
 	} {
-		s := New(t.TempDir(), Limits{})
-		body := `{"d":"` + c.text + `"}`
-		s.Expect(int64(len(body)))
-		v, err := s.ReadJSON(strings.NewReader(body))
-		var m struct{ D Text }
-		if err == nil {
-			err = s.Unmarshal(bytes.ReplaceAll(v, []byte(`"d"`), []byte(`"D"`)), &m)
+		for _, expect := range []int{-1, 1, len(body) - 1, len(body), 2 * len(body), 1 << 20} {
+			s := New(t.TempDir(), Limits{})
+			s.Expect(int64(expect))
+			v, err := s.ReadJSON(strings.NewReader(body))
+			if err != nil {
+				t.Fatalf("%s, %d: %v", name, expect, err)
+			}
+			if len(v) > 1000 || len(s.texts) == 0 {
+				t.Errorf("%s, %d: %d bytes in the skeleton, %d set aside", name, expect, len(v), len(s.texts))
+			}
+			for i, text := range s.texts {
+				src, err := text.Document(0)
+				if err != nil {
+					t.Fatalf("%s, %d: %v", name, expect, err)
+				}
+				got, err := io.ReadAll(io.NewSectionReader(src, 0, src.Size()))
+				if err != nil || !bytes.Equal(got, doc) {
+					t.Errorf("%s, %d: text %d has %d bytes (%v)", name, expect, i, len(got), err)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		src, letters, err := m.D.Decoded(0)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		content, _ := io.ReadAll(io.NewSectionReader(src, 0, src.Size()))
-		if same := string(letters) == base64.StdEncoding.EncodeToString(content); same != c.same || !same && letters != nil {
-			t.Errorf("%s: %d letters of %d bytes", name, len(letters), len(content))
-		}
-		s.Close()
 	}
+	allFree(t)
 }
 
-// What one body leaves another takes, and finds nothing of it there.
-func TestLend(t *testing.T) {
-	body := func(letter string, n int) string { return `{"a":"` + strings.Repeat(letter, n) + `"}` }
-	for i, c := range []struct {
-		letter string
-		n      int
-	}{{"QQQQ", 50_000}, {"YYYY", 49_000}, {"QQQQ", 30_000}, {"YYYY", 20_000}} {
-		text := body(c.letter, c.n)
-		s := New(t.TempDir(), Limits{})
-		s.Lend()
-		s.Expect(int64(len(text)))
-		v, err := s.ReadJSON(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got struct{ A Text }
-		if err := s.Unmarshal(jsontext.Value(bytes.Replace(v, []byte(`"a"`), []byte(`"A"`), 1)), &got); err != nil {
-			t.Fatal(err)
-		}
-		src, letters, err := got.A.Decoded(0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		content, err := io.ReadAll(io.NewSectionReader(src, 0, src.Size()))
-		if want, _ := base64.StdEncoding.DecodeString(strings.Repeat(c.letter, c.n)); err != nil || !bytes.Equal(content, want) {
-			t.Errorf("body %d: %d bytes, %v", i, len(content), err)
-		}
-		if string(letters) != strings.Repeat(c.letter, c.n) {
-			t.Errorf("body %d: its letters are others", i)
-		}
-		if len(s.lent) == 0 {
-			t.Errorf("body %d took no room of others", i)
-		}
-		s.Close()
+// A body that ends before its length says so.
+func TestBodyShorterThanItSays(t *testing.T) {
+	s := New(t.TempDir(), Limits{})
+	defer s.Close()
+	s.Expect(200_000)
+	if _, err := s.ReadJSON(strings.NewReader(`{"docs":["` + strings.Repeat("A", 100_000))); err == nil {
+		t.Error("half a body was taken")
 	}
 }

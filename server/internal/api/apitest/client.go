@@ -101,6 +101,7 @@ type Record struct {
 		InputDocuments    []File  `json:"inputDocuments"`
 		ValidatedDocument *File   `json:"validatedDocument"`
 		SignedDocument    *File   `json:"signedDocument"`
+		Findings          []struct{ Code, Severity, Text string }
 	} `json:"document"`
 }
 

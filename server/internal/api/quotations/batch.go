@@ -181,7 +181,8 @@ func (p *pointResult) append(b []byte, publications []*omi.Index, g omi.Geometry
 	if z.Index() != publications[0] {
 		message = older(z.Index(), publications[0])
 	}
-	return append(strconv.AppendQuote(append(b, `,"error":null,"message":`...), message), '}')
+	b, _ = jsontext.AppendQuote(append(b, `,"error":null,"message":`...), message)
+	return append(b, '}')
 }
 
 func appendRefusal(b []byte, err error) []byte {

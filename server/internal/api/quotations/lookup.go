@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"rogito.dev/rogito/omi"
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
@@ -91,13 +93,11 @@ func (o *OMI) writeAnswer(out *api.Encoded, ans omi.Answer, found bool, f form, 
 	case f.geojson:
 		out.Type = geoJSON
 		out.Buf = append(out.Buf, `{"type":"Feature","geometry":null,"properties":{}}`...)
-	case found && message == "" && f.geometry != omi.NoGeometry:
-		out.Buf = ans.AppendPlace(append(out.Buf, api.EnvelopeData...))
-		out.Buf, out.Rest = o.drawn.rest(out.Buf, o.Publications.Current(), ans.Zone, f.geometry)
 	case found:
 		out.Buf = append(out.Buf, api.EnvelopeData...)
 		out.Buf = ans.AppendJSON(out.Buf, f.geometry)
-		out.Buf = append(strconv.AppendQuote(append(out.Buf, api.EnvelopeMessage...), message), api.EnvelopeEnd...)
+		out.Buf, _ = jsontext.AppendQuote(append(out.Buf, api.EnvelopeMessage...), message)
+		out.Buf = append(out.Buf, api.EnvelopeEnd...)
 	default:
 		out.Buf = api.AppendEnvelope(out.Buf, []byte(`{}`), message)
 	}
@@ -203,5 +203,6 @@ func writeHistory(out *api.Encoded, set *omi.Set, ans omi.Answer, f form) {
 	if len(past) == 0 {
 		message = noZone(ans.Lat, ans.Lng)
 	}
-	out.Buf = append(strconv.AppendQuote(out.Buf, message), api.EnvelopeEnd...)
+	out.Buf, _ = jsontext.AppendQuote(out.Buf, message)
+	out.Buf = append(out.Buf, api.EnvelopeEnd...)
 }

@@ -31,8 +31,7 @@ type OMI struct {
 	Publications Publications
 	Meter        LookupMeter // nil: nothing is counted
 
-	log   *slog.Logger // the API's
-	drawn drawings
+	log *slog.Logger // the API's
 }
 
 const omiTag = "Quotations"

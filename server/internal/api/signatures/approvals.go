@@ -25,7 +25,7 @@ func RegisterApprovals(a *api.API, s *Signatures) {
 	})
 	api.Register(a, api.Op{
 		Method: http.MethodDelete, Path: "/approvals/{id}", ID: "refuseSignature", Tag: signatureTag,
-		Summary: "Refuse a signature", Text: "The record ends in ERROR with 120, also where an approval was given and the key not used yet.", Errors: []fault.Code{129, 140, 141, 145},
+		Summary: "Refuse a signature", Text: "The record ends in ERROR with 120, also where an approval was given and the key not used yet.", Errors: []fault.Code{140, 141, 145},
 	}, func(ctx context.Context, in *idInput) (api.Reply[signatureRecord], error) {
 		return recordReply(s.Service.Refuse(ctx, signer(ctx), string(in.ID)))
 	})

@@ -112,7 +112,7 @@ type orderBody struct {
 	Identification   string         `json:"identification,omitempty" doc:"video, spid, cie, cns or signature; absent: the page offers all that this server has"`
 	KeyAlgorithm     string         `json:"keyAlgorithm,omitempty" doc:"P256 (default), P384, RSA2048, RSA3072, RSA4096"`
 	ValidityYears    *int           `json:"validityYears,omitempty" doc:"1 to 3; default 3"`
-	SecurityLevel    *int           `json:"securityLevel,omitempty" doc:"1 to 5; default 1, for otp 4"`
+	SecurityLevel    *int           `json:"securityLevel,omitempty" doc:"1 to 5; default 1, for otp 4. Addresses and client certificates count where the API key set them, an approval where it is by a token of another family"`
 }
 
 type buyInput struct {

@@ -17,22 +17,22 @@ func RegisterClientCertificates(a *api.API, c *Certificates) {
 	const tag = "Client certificates"
 	a.Tag(tag, "Certificates that callers present in mutual TLS, for security levels that ask for it.")
 	api.RegisterReplayable(a, api.Op{
-		Method: http.MethodPost, Path: "/client-certificates", ID: "addClientCertificate", Tag: tag, Idempotent: true, BadField: 310,
+		Method: http.MethodPost, Path: "/client-certificates", Basic: true, ID: "addClientCertificate", Tag: tag, Idempotent: true, BadField: 310,
 		Summary: "Register a certificate for mutual TLS", Errors: []fault.Code{310, 150, 151}, Examples: clientExamples,
-		Text: "A call that presents it satisfies `client-certificate` of a security level.",
+		Text: "A call that presents it satisfies `client-certificate` of a security level, if it was registered with the e-mail address and the API key (HTTP Basic): what a token registers is listed and counts for no level, since the token could present a certificate of its own.",
 	}, c.addClient, func(ctx context.Context, again idempotency.Replay) (api.Reply[clientCertificate], error) {
 		return c.oneClient(ctx, again.RecordID)
 	})
 	api.Register(a, api.Op{
-		Method: http.MethodGet, Path: "/client-certificates", ID: "listClientCertificates", Tag: tag, Summary: "Registered certificates, newest first", Text: "Those of the account; an empty list is an empty array.", Errors: []fault.Code{160},
+		Method: http.MethodGet, Path: "/client-certificates", Basic: true, ID: "listClientCertificates", Tag: tag, Summary: "Registered certificates, newest first", Text: "Those of the account; an empty list is an empty array.", Errors: []fault.Code{160},
 	}, c.listClients)
 	api.Register(a, api.Op{
-		Method: http.MethodGet, Path: "/client-certificates/{id}", ID: "getClientCertificate", Tag: tag, Summary: "One registered certificate", Text: "What was registered, by its id.", Errors: []fault.Code{140, 141},
+		Method: http.MethodGet, Path: "/client-certificates/{id}", Basic: true, ID: "getClientCertificate", Tag: tag, Summary: "One registered certificate", Text: "What was registered, by its id.", Errors: []fault.Code{140, 141},
 	}, func(ctx context.Context, in *idInput) (api.Reply[clientCertificate], error) {
 		return c.oneClient(ctx, string(in.ID))
 	})
 	api.Register(a, api.Op{
-		Method: http.MethodDelete, Path: "/client-certificates/{id}", ID: "removeClientCertificate", Tag: tag, Summary: "Take a certificate off the list", Text: "Calls that present it count as calls without one from now on.", Errors: []fault.Code{140, 141},
+		Method: http.MethodDelete, Path: "/client-certificates/{id}", Basic: true, ID: "removeClientCertificate", Tag: tag, Summary: "Take a certificate off the list", Text: "Calls that present it count as calls without one from now on.", Errors: []fault.Code{140, 141},
 	}, c.removeClient)
 }
 
@@ -50,17 +50,19 @@ type clientCertificate struct {
 	Subject     string `json:"subject" doc:"RFC 4514"`
 	NotAfter    string `json:"notAfter" doc:"until when it is good"`
 	CreatedAt   string `json:"createdAt" doc:"when it was registered"`
+	Counts      bool   `json:"counts" doc:"for security levels: it was registered with the API key, and not with a token"`
 }
 
 func clientWire(c *enroll.ClientCertificate) clientCertificate {
-	return clientCertificate{c.ID, c.Name, c.Fingerprint, c.Subject, stamp(c.NotAfter), stamp(c.CreatedAt)}
+	return clientCertificate{c.ID, c.Name, c.Fingerprint, c.Subject, stamp(c.NotAfter), stamp(c.CreatedAt), c.Given}
 }
 
 func (c *Certificates) addClient(ctx context.Context, in *clientInput) (api.Reply[clientCertificate], error) {
 	if len(in.Body.Name) > 256 {
 		return api.Reply[clientCertificate]{}, fault.New(fault.BadField, "name is longer than 256 bytes")
 	}
-	x, err := c.Service.AddClientCertificate(ctx, account.CallerFrom(ctx).AccountID, in.Body.Name, in.Body.Certificate)
+	by := account.CallerFrom(ctx)
+	x, err := c.Service.AddClientCertificate(ctx, by.AccountID, in.Body.Name, in.Body.Certificate, by.TokenID == "")
 	if err != nil {
 		return api.Reply[clientCertificate]{}, err
 	}

@@ -9,12 +9,12 @@ import (
 
 	"rogito.dev/rogito/server/internal/account"
 	"rogito.dev/rogito/server/internal/api"
-	"rogito.dev/rogito/server/internal/console/completion"
-	"rogito.dev/rogito/server/internal/console/look"
+	"rogito.dev/rogito/server/internal/completion"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/hint"
 	"rogito.dev/rogito/server/internal/idempotency"
 	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/pages/look"
 	"rogito.dev/rogito/server/internal/signing"
 )
 

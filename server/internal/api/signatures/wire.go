@@ -3,6 +3,7 @@ package signatures
 import (
 	"time"
 
+	"rogito.dev/rogito/internal/finding"
 	"rogito.dev/rogito/server/internal/audit"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/signing"
@@ -64,6 +65,14 @@ type signatureDocument struct {
 	InputDocuments    *[]signatureFile `json:"inputDocuments,omitzero" doc:"what was sent or fetched"`
 	ValidatedDocument *signatureFile   `json:"validatedDocument,omitzero" doc:"what was signed; absent before, and where each document is signed on its own"`
 	SignedDocument    *signatureFile   `json:"signedDocument,omitzero" doc:"the result; absent until DONE"`
+	Findings          []documentNote   `json:"findings,omitzero" doc:"what there is to know of the validated document: PDF_WRITTEN_ANEW where it is a copy of a PDF that could be read in more than one way; absent where there is nothing"`
+}
+
+// documentNote is a finding about what was signed.
+type documentNote struct {
+	Code     string `json:"code" doc:"as in docs/findings.md"`
+	Severity string `json:"severity" enum:"warning" doc:"how grave it is; a document with an error is not signed"`
+	Text     string `json:"text" doc:"the same in words"`
 }
 
 type signatureFile struct {
@@ -110,6 +119,10 @@ func recordWire(r *signing.Record, answer bool) signatureRecord {
 		inputs[i].SourceType = &f.SourceType
 	}
 	d.InputDocuments, d.ValidatedDocument, d.SignedDocument = &inputs, fileWire(r.Validated), fileWire(r.Signed)
+	if r.WrittenAnew() {
+		n := finding.PDFWrittenAnew
+		d.Findings = []documentNote{{n.Code, n.Severity.String(), n.English}}
+	}
 	return w
 }
 

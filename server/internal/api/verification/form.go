@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/report/paper"
 	"rogito.dev/rogito/server/internal/api"
 )
 
 // Form verifies what a form of a page brought. A client that asks for JSON, XML
 // or PDF gets the answer that POST /verify has; all others get a page, which show
 // writes, and a refusal, which refuse writes. Nothing is kept.
-func (v *Verify) Form(a *api.API, lang func(*http.Request) report.Lang, show func(w http.ResponseWriter, r *http.Request, name string, verdict *report.Report), refuse func(http.ResponseWriter, *http.Request, error)) http.HandlerFunc {
+func (v *Verify) Form(a *api.API, lang func(*http.Request) paper.Lang, show func(w http.ResponseWriter, r *http.Request, name string, verdict *report.Report), refuse func(http.ResponseWriter, *http.Request, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		in, free, err := api.ReadForm[verifyInput](a, r)
 		defer free()

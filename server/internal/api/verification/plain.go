@@ -5,12 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
-	"net"
+
+	"github.com/emmansun/base64"
 
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/report"
 	"rogito.dev/rogito/server/internal/api"
-	"rogito.dev/rogito/server/internal/base64"
 )
 
 // sentPlain is the size from which signed content is encoded while it is sent:
@@ -21,7 +21,7 @@ const sentPlain = 16 << 10
 
 // answerWith is the answer to a verification with its signed content. It is
 // encoded with a mark in the place of the content.
-func (q *verification) answerWith(view *report.View, plain ades.Source, message string) (*api.Content, error) {
+func answerWith(view *report.View, plain ades.Source, message string) (*api.Content, error) {
 	mark := rand.Text()
 	text := &mark
 	view.PlainDocument = &text
@@ -32,34 +32,9 @@ func (q *verification) answerWith(view *report.View, plain ades.Source, message 
 	}
 	before, after, _ := bytes.Cut(b.Bytes(), []byte(mark))
 	c := &api.Content{Type: "application/json", Size: int64(len(before)+len(after)) + (plain.Size()+2)/3*4}
-	known := q.known(plain)
-	done := int64(len(known) / 4 * 3)
-	rest := io.NewSectionReader(plain, done, plain.Size()-done)
-	if known == nil {
-		c.Reader = io.MultiReader(bytes.NewReader(before), newBase64Reader(rest), bytes.NewReader(after))
-		return c, nil
-	}
-	last := make([]byte, rest.Size()) // two bytes at most
-	if _, err := io.ReadFull(rest, last); err != nil {
-		return nil, err
-	}
-	end := append(base64.AppendEncode(nil, last), after...)
-	c.Reader = &net.Buffers{before, known, end}
+	encoded := newBase64Reader(io.NewSectionReader(plain, 0, plain.Size()))
+	c.Reader = io.MultiReader(bytes.NewReader(before), encoded, bytes.NewReader(after))
 	return c, nil
-}
-
-// known is the beginning of the content's base64 that the client has sent: what
-// a PDF's signature covers begins where the document does. Only the last
-// letters, which say where it ends, may be others.
-func (q *verification) known(plain ades.Source) []byte {
-	section, ok := plain.(*io.SectionReader)
-	if !ok || q.letters == nil {
-		return nil
-	}
-	if outer, at, n := section.Outer(); outer == io.ReaderAt(q.src) && at == 0 {
-		return q.letters[:n/3*4]
-	}
-	return nil
 }
 
 // base64Reader encodes what it reads.
@@ -81,7 +56,7 @@ func (r *base64Reader) Read(p []byte) (int, error) {
 		if n == 0 || err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return 0, err
 		}
-		r.out = base64.AppendEncode(r.room, r.in[:n])
+		r.out = base64.StdEncoding.AppendEncode(r.room, r.in[:n])
 	}
 	n := copy(p, r.out)
 	r.out = r.out[n:]

@@ -16,6 +16,7 @@ import (
 	"rogito.dev/rogito/ades"
 	"rogito.dev/rogito/internal/visible"
 	"rogito.dev/rogito/report"
+	"rogito.dev/rogito/report/paper"
 	"rogito.dev/rogito/server/internal/api"
 	"rogito.dev/rogito/server/internal/fault"
 	"rogito.dev/rogito/server/internal/hint"
@@ -82,18 +83,16 @@ func RegisterVerify(a *api.API, v *Verify) {
 			"(`application/xml`), as a page (`text/html`) or as PDF (`application/pdf`), sealed by the server. As `multipart/form-data` the fields " +
 			"`inputDocument` and `detachedContent` (repeatable) are files. Nothing that is sent is kept.",
 		Produces: []string{"application/xml", "text/html", "application/pdf"},
-		Passing:  true,
 	}, v.verify)
 }
 
 // verification is a request taken apart.
 type verification struct {
-	src     ades.Source
-	letters []byte // its base64, where the client sent it so
-	name    string // of the file, where the client says it
-	o       rogito.VerifyOptions
-	plain   bool
-	lang    report.Lang
+	src   ades.Source
+	name  string // of the file, where the client says it
+	o     rogito.VerifyOptions
+	plain bool
+	lang  paper.Lang
 }
 
 func (v *Verify) verify(ctx context.Context, in *verifyInput) (api.Reply[*report.View], error) {
@@ -109,9 +108,9 @@ func (v *Verify) verify(ctx context.Context, in *verifyInput) (api.Reply[*report
 }
 
 // PDF is a report as a PDF that shows who made it, and any change since.
-func (v *Verify) PDF(ctx context.Context, r *report.Report, name string, lang report.Lang) ([]byte, error) {
+func (v *Verify) PDF(ctx context.Context, r *report.Report, name string, lang paper.Lang) ([]byte, error) {
 	var b bytes.Buffer
-	if err := r.WritePDF(&b, name, lang); err != nil || v.Seal == nil {
+	if err := paper.WritePDF(&b, r, name, lang); err != nil || v.Seal == nil {
 		return b.Bytes(), err
 	}
 	return v.Seal(ctx, b.Bytes())
@@ -141,22 +140,22 @@ func (v *Verify) answer(ctx context.Context, q *verification, r *report.Report, 
 	switch verifyForm(accept) {
 	case "application/xml":
 		c.Type, c.Name = "application/xml; charset=utf-8", "verification.xml"
-		err = r.WriteETSI(&b)
+		err = paper.WriteETSI(&b, r)
 	case "text/html":
 		c.Type, c.Name = "text/html; charset=utf-8", "verification.html"
-		err = r.WriteHTML(visible.Writer(&b), q.name, q.lang)
+		err = paper.WriteHTML(visible.Writer(&b), r, q.name, q.lang)
 	case "application/pdf":
 		c.Type, c.Name = "application/pdf", "verification.pdf"
 		c.Bytes, err = v.PDF(ctx, r, q.name, q.lang)
 		return api.Reply[*report.View]{Content: c}, err
 	default:
 		large := q.plain && r.Plain != nil && r.Plain.Size() > sentPlain
-		view, err := r.View(q.plain && !large)
+		view, err := r.View(q.plain && !large, string(q.lang))
 		if err == nil && large {
-			c, err := q.answerWith(view, r.Plain, r.Message(q.lang))
+			c, err := answerWith(view, r.Plain, paper.Verdict(r, q.lang))
 			return api.Reply[*report.View]{Content: c}, err
 		}
-		return api.Reply[*report.View]{Data: view, Message: r.Message(q.lang)}, err
+		return api.Reply[*report.View]{Data: view, Message: paper.Verdict(r, q.lang)}, err
 	}
 	c.Bytes = b.Bytes()
 	return api.Reply[*report.View]{Content: c}, err
@@ -179,9 +178,9 @@ func verifyForm(accept []string) string {
 }
 
 func (v *Verify) parse(in *verifyInput) (*verification, error) {
-	q := &verification{plain: true, lang: report.English}
+	q := &verification{plain: true, lang: paper.English}
 	if strings.HasPrefix(strings.ToLower(in.Language), "it") {
-		q.lang = report.Italian
+		q.lang = paper.Italian
 	}
 	if in.Body.Parts != nil || in.Body.Value == nil {
 		return q, v.fromForm(q, &in.Body)
@@ -198,7 +197,7 @@ func (v *Verify) fromJSON(q *verification, body *api.Upload[verifyRequest]) erro
 	if !ok || text.Len() == 0 {
 		return fault.New(fault.BadVerifyDocument, "inputDocument is required: base64 of the signed document")
 	}
-	if q.src, q.letters, err = v.document(text, fault.BadVerifyDocument, "inputDocument"); err != nil {
+	if q.src, err = v.document(text, fault.BadVerifyDocument, "inputDocument"); err != nil {
 		return err
 	}
 	if err := v.detached(q, body.Spool, m["detachedContent"]); err != nil {
@@ -268,9 +267,9 @@ func (q *verification) options(strs map[string]string) error {
 	switch lang := strs["language"]; lang {
 	case "":
 	case "it":
-		q.lang = report.Italian
+		q.lang = paper.Italian
 	case "en":
-		q.lang = report.English
+		q.lang = paper.English
 	default:
 		return fault.New(fault.BadBody, "%s", hint.OneOf("language", lang, []string{"en", "it"}))
 	}
@@ -321,7 +320,7 @@ func (v *Verify) detachedOne(q *verification, s *upload.Spool, value jsontext.Va
 	if !ok {
 		return fault.New(fault.BadDetachedContent, "detachedContent must be base64, or {name, payload}, or an array of them")
 	}
-	src, _, err := v.document(text, fault.BadDetachedContent, "detachedContent")
+	src, err := v.document(text, fault.BadDetachedContent, "detachedContent")
 	if err != nil {
 		return err
 	}
@@ -331,17 +330,16 @@ func (v *Verify) detachedOne(q *verification, s *upload.Spool, value jsontext.Va
 	return nil
 }
 
-// document decodes a document, on disk when it is large, and tells its base64
-// where that is at hand.
-func (v *Verify) document(t upload.Text, code fault.Code, name string) (src ades.Source, letters []byte, err error) {
-	src, letters, err = t.Decoded(v.MaxDocument)
+// document decodes a document, on disk when it is large.
+func (v *Verify) document(t upload.Text, code fault.Code, name string) (ades.Source, error) {
+	src, err := t.Document(v.MaxDocument)
 	switch {
 	case errors.Is(err, upload.ErrTooLong):
-		return nil, nil, fault.New(fault.TooLarge, "%s is larger than %d bytes", name, v.MaxDocument)
+		return nil, fault.New(fault.TooLarge, "%s is larger than %d bytes", name, v.MaxDocument)
 	case errors.Is(err, upload.ErrBase64):
-		return nil, nil, fault.New(code, "%s %s", name, t.NotBase64())
+		return nil, fault.New(code, "%s %s", name, t.NotBase64())
 	}
-	return src, letters, err
+	return src, err
 }
 
 func (v *Verify) fromForm(q *verification, body *api.Upload[verifyRequest]) error {
@@ -350,7 +348,7 @@ func (v *Verify) fromForm(q *verification, body *api.Upload[verifyRequest]) erro
 		return fault.New(fault.BadVerifyDocument, "inputDocument is required, once: -F inputDocument=@FILE")
 	}
 	var err error
-	if q.src, q.letters, err = v.document(docs[0].Text, fault.BadVerifyDocument, "inputDocument"); err != nil {
+	if q.src, err = v.document(docs[0].Text, fault.BadVerifyDocument, "inputDocument"); err != nil {
 		return err
 	}
 	if q.src.Size() == 0 && !docs[0].File {
@@ -358,7 +356,7 @@ func (v *Verify) fromForm(q *verification, body *api.Upload[verifyRequest]) erro
 	}
 	q.name = docs[0].Text.Name()
 	for _, p := range body.Form("detachedContent") {
-		src, _, err := v.document(p.Text, fault.BadDetachedContent, "detachedContent")
+		src, err := v.document(p.Text, fault.BadDetachedContent, "detachedContent")
 		if err != nil {
 			return err
 		}

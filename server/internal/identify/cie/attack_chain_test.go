@@ -277,6 +277,52 @@ func TestIntermediates(t *testing.T) {
 	}
 }
 
+// An anchor lists those directly below it: a provider below an intermediate is
+// listed by that, and one that nobody lists is refused.
+func TestProvidersOfIntermediates(t *testing.T) {
+	stranger := newWorld(t)
+	for name, reason := range map[string]string{"listed": "", "not listed": "provider", "a list that cannot be read": "provider", "a circle": ""} {
+		w := newWorld(t)
+		key := renamed(t, stranger.demo.Anchor, "sa")
+		sa := w.demo.AnchorID() + "/fetch/sa"
+		w.intermediate(key, key, func(what string, all claims) {
+			if what == "sa" {
+				sub(all, "metadata", "federation_entity")["federation_list_endpoint"] = sa + "/list"
+			}
+		})
+		w.mux.HandleFunc("/demo/cie/anchor/fetch/sa/list", func(rw http.ResponseWriter, r *http.Request) {
+			list := `["` + w.demo.ProviderID() + `"]`
+			switch {
+			case name == "a list that cannot be read":
+				list = `{"providers": 1}`
+			case r.FormValue("intermediate") == "true" && name == "a circle":
+				list = `["` + sa + `", "` + w.demo.AnchorID() + `"]`
+			case r.FormValue("intermediate") == "true" || name == "not listed":
+				list = "[]"
+			}
+			_, _ = rw.Write([]byte(list))
+		})
+		before := w.rewrite
+		lists := 0
+		w.rewrite = func(path string, status int, body string) (int, string) {
+			if path != "/anchor/list" {
+				return before(path, status, body)
+			}
+			if lists++; lists%2 == 1 { // providers are asked for first
+				return http.StatusOK, "[]"
+			}
+			return http.StatusOK, `["` + sa + `", "https://127.0.0.1:1/private"]`
+		}
+		_, err := w.Start(context.Background(), identify.Order{}, w.demo.ProviderID())
+		switch {
+		case reason != "":
+			refused(t, name, err, reason)
+		case err != nil:
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // Who issues a mark must be listed for its type, and be known by a trust chain.
 func TestIssuersOfMarks(t *testing.T) {
 	stranger := newWorld(t)

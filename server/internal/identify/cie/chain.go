@@ -262,19 +262,58 @@ func (ch *chain) raw() []string {
 	return append(out, ch.anchor.raw)
 }
 
-// listed asks an anchor for the providers that stand directly below it
-// (section 8.2).
+// listed asks an anchor for the providers below it (section 8.2): those directly
+// below, and those below intermediates. An intermediate that cannot be asked
+// hides its own providers only.
 func (w *walk) listed(ctx context.Context, anchor string) ([]string, error) {
-	s, err := w.configuration(ctx, anchor)
+	all, err := w.list(ctx, anchor, url.Values{"entity_type": {"openid_provider"}})
+	if err != nil {
+		return nil, err
+	}
+	seen := append(slices.Clone(all), anchor)
+	level := []string{anchor}
+	for range maxDepth - 1 {
+		var below []string
+		for _, entity := range level {
+			some, err := w.list(ctx, entity, url.Values{"entity_type": {"federation_entity"}, "intermediate": {"true"}})
+			if err != nil {
+				continue
+			}
+			for _, id := range some {
+				if slices.Contains(seen, id) || len(seen) >= maxProviders {
+					continue
+				}
+				seen = append(seen, id)
+				providers, err := w.list(ctx, id, url.Values{"entity_type": {"openid_provider"}})
+				if err != nil { // a leaf that an anchor lists which does not know the parameter, for one
+					continue
+				}
+				below = append(below, id)
+				all = append(all, providers...)
+			}
+		}
+		level = below
+	}
+	if len(all) > maxProviders {
+		return nil, fmt.Errorf("the federation lists %d providers, more than %d", len(all), maxProviders)
+	}
+	return all, nil
+}
+
+// list asks an entity for those directly below it.
+func (w *walk) list(ctx context.Context, entity string, which url.Values) ([]string, error) {
+	s, err := w.configuration(ctx, entity)
 	if err != nil {
 		return nil, err
 	}
 	u, err := w.c.checkAddress(text(s.Metadata["federation_entity"], "federation_list_endpoint"))
 	if err != nil {
-		return nil, fmt.Errorf("federation_list_endpoint of %s: %w", anchor, err)
+		return nil, fmt.Errorf("federation_list_endpoint of %s: %w", entity, err)
 	}
 	q := u.Query()
-	q.Set("entity_type", "openid_provider")
+	for name, values := range which {
+		q[name] = values
+	}
 	u.RawQuery = q.Encode()
 	b, err := w.get(ctx, u.String(), maxList)
 	if err != nil {
@@ -282,10 +321,10 @@ func (w *walk) listed(ctx context.Context, anchor string) ([]string, error) {
 	}
 	var all []string
 	if err := json.Unmarshal(b, &all); err != nil {
-		return nil, errors.New("the anchor's list of providers cannot be read")
+		return nil, fmt.Errorf("the list of %s cannot be read", entity)
 	}
 	if len(all) > maxProviders {
-		return nil, fmt.Errorf("the anchor lists %d providers, more than %d", len(all), maxProviders)
+		return nil, fmt.Errorf("%s lists %d entities, more than %d", entity, len(all), maxProviders)
 	}
 	return slices.DeleteFunc(all, func(id string) bool { return w.c.checkEntity(id) != nil }), nil
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"reflect"
 	"strings"
@@ -238,4 +239,28 @@ func FuzzStatements(f *testing.F) {
 			_, _ = parseMark(m, keys, now)
 		}
 	})
+}
+
+// Only the word true says that an address is verified.
+func TestVerifiedIsTrue(t *testing.T) {
+	base := map[string]any{"given_name": "Mario", "family_name": "Rossi", "fiscal_number": "RSSMRA80A01H501U", "email": "a@example.org"}
+	for name, c := range map[string]struct {
+		info, id any
+		good     bool
+	}{
+		"absent": {nil, nil, false}, "true": {true, nil, true}, "true in the token": {nil, true, true}, "false": {false, nil, false},
+		"a string": {"true", nil, false}, "the string false": {"false", nil, false}, "one": {1.0, nil, false}, "contradicted": {true, false, false},
+	} {
+		info, id := maps.Clone(base), map[string]any{}
+		if c.info != nil {
+			info["email_verified"] = c.info
+		}
+		if c.id != nil {
+			id["email_verified"] = c.id
+		}
+		a, err := attributes(id, info)
+		if err != nil || (a.Email != "") != c.good {
+			t.Errorf("%s: %+v %v", name, a, err)
+		}
+	}
 }

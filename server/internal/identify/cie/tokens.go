@@ -181,7 +181,19 @@ func attributes(id, info map[string]any) (*identify.Attributes, error) {
 		return found, nil
 	}
 	same := func(s string) string { return s }
-	verified := func(name string) bool { return info[name] != false && id[name] != false }
+	// true, and nothing that is read as such: an address that is not said to be
+	// verified is not.
+	verified := func(name string) bool {
+		some := false
+		for _, claims := range []map[string]any{info, id} {
+			if v, there := claims[name]; there && v != true {
+				return false
+			} else if there {
+				some = true
+			}
+		}
+		return some
+	}
 	var a identify.Attributes
 	var err error
 	for _, f := range []struct {

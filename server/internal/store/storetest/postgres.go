@@ -127,8 +127,10 @@ func (s *shared) start(t testing.TB) {
 	}
 	server := exec.Command(filepath.Join(bin, "postgres"), "-D", data, "-k", dir, "-c", "listen_addresses=",
 		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=300", "-c", "shared_buffers=64MB")
-	if os.Getenv("ROGITO_BENCH") != "" { // which counts statements
-		server.Args = append(server.Args, "-c", "shared_preload_libraries=pg_stat_statements")
+	if real, err := filepath.EvalSymlinks(server.Path); err == nil { // for tests that count statements
+		if _, err := os.Stat(filepath.Join(filepath.Dir(real), "../lib/pg_stat_statements.so")); err == nil {
+			server.Args = append(server.Args, "-c", "shared_preload_libraries=pg_stat_statements")
+		}
 	}
 	user(server)
 	log := &strings.Builder{}

@@ -21,9 +21,9 @@ import (
 const maxGrants = 1000
 
 var people = []map[string]any{
-	{"given_name": "Mario", "family_name": "Rossi", "fiscal_number": "RSSMRA80A01H501U", "birthdate": "1980-01-01", "email": "mario.rossi@rogito.example"},
-	{"given_name": "Giorgia", "family_name": "Bianchi", "fiscal_number": "BNCGRG80A41H501E", "birthdate": "1980-01-01", "email": "giorgia.bianchi@rogito.example"},
-	{"given_name": "Luca", "family_name": "Verdi", "fiscal_number": "VRDLCU75T10F205B", "birthdate": "1975-12-10", "email": "luca.verdi@rogito.example"},
+	{"given_name": "Mario", "family_name": "Rossi", "fiscal_number": "RSSMRA80A01H501U", "birthdate": "1980-01-01", "email": "mario.rossi@rogito.example", "email_verified": true},
+	{"given_name": "Giorgia", "family_name": "Bianchi", "fiscal_number": "BNCGRG80A41H501E", "birthdate": "1980-01-01", "email": "giorgia.bianchi@rogito.example", "email_verified": true},
+	{"given_name": "Luca", "family_name": "Verdi", "fiscal_number": "VRDLCU75T10F205B", "birthdate": "1975-12-10", "email": "luca.verdi@rogito.example", "email_verified": true},
 }
 
 // failures are the errors that can be picked.

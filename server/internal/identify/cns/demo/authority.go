@@ -71,9 +71,12 @@ func (a *Authority) Issue(c Card) (*tls.Certificate, error) {
 	a.serial++
 	serial := a.serial
 	a.mu.Unlock()
-	subject := pkix.Name{Country: []string{"IT"}, CommonName: c.Code + "/7400000000000000.demo", ExtraNames: []pkix.AttributeTypeAndValue{
-		{Type: asn1.ObjectIdentifier{2, 5, 4, 42}, Value: c.GivenName}, {Type: asn1.ObjectIdentifier{2, 5, 4, 4}, Value: c.Surname},
-	}}
+	subject := pkix.Name{Country: []string{"IT"}, CommonName: c.Code + "/7400000000000000.demo"}
+	if c.GivenName != "" || c.Surname != "" { // there are cards without
+		subject.ExtraNames = []pkix.AttributeTypeAndValue{
+			{Type: asn1.ObjectIdentifier{2, 5, 4, 42}, Value: c.GivenName}, {Type: asn1.ObjectIdentifier{2, 5, 4, 4}, Value: c.Surname},
+		}
+	}
 	if c.InSerial {
 		subject.CommonName, subject.SerialNumber = c.GivenName+" "+c.Surname, "TINIT-"+c.Code
 	}

@@ -1,0 +1,92 @@
+// Package memo remembers what takes long to make, within bounds. It is the one
+// cache in memory: who wants another way to forget needs a reason.
+package memo
+
+import "sync"
+
+// Memo remembers values by their keys, in two generations: when the young one is
+// full the old one is dropped, and what is asked for is young again. Values must
+// be the same whenever they are made, or be forgotten when they change. It may
+// be used by many at once; its zero value is ready.
+type Memo[K comparable, V any] struct {
+	Most   int // values in a generation; 0 means 4,096
+	Weight int // bytes that they hold on to, in all; 0 means 16 MB
+
+	mu         sync.Mutex
+	young, old map[K]entry[V]
+	weight     int // of the young ones
+}
+
+type entry[V any] struct {
+	value  V
+	weight int
+}
+
+// Get is the value of a key, if it is known.
+func (m *Memo[K, V]) Get(key K) (V, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e, ok := m.young[key]
+	if !ok {
+		if e, ok = m.old[key]; ok {
+			m.put(key, e)
+		}
+	}
+	return e.value, ok
+}
+
+// Put remembers a value that holds on to so many bytes. What is heavier than a
+// tenth of all is not worth what it would drive out.
+func (m *Memo[K, V]) Put(key K, value V, weight int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if weight <= m.mostWeight()/10 {
+		m.put(key, entry[V]{value, weight})
+	}
+}
+
+// Forget drops a value that changes.
+func (m *Memo[K, V]) Forget(key K) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.weight -= m.young[key].weight
+	delete(m.young, key)
+	delete(m.old, key)
+}
+
+// Len is how many values are known.
+func (m *Memo[K, V]) Len() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := len(m.young)
+	for key := range m.old {
+		if _, twice := m.young[key]; !twice {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *Memo[K, V]) put(key K, e entry[V]) {
+	m.weight -= m.young[key].weight
+	delete(m.young, key)
+	if m.young == nil || len(m.young) >= m.most() || m.weight+e.weight > m.mostWeight() {
+		m.old, m.young, m.weight = m.young, map[K]entry[V]{}, 0
+	}
+	m.young[key] = e
+	m.weight += e.weight
+}
+
+func (m *Memo[K, V]) most() int {
+	if m.Most > 0 {
+		return m.Most
+	}
+	return 4096
+}
+
+func (m *Memo[K, V]) mostWeight() int {
+	if m.Weight > 0 {
+		return m.Weight
+	}
+	return 16 << 20
+}

@@ -1,0 +1,186 @@
+package pdf
+
+import (
+	"bytes"
+
+	"rogito.dev/rogito/internal/limits"
+)
+
+// sections looks at the chain of cross-reference sections by itself.
+func (a *auditor) sections() error {
+	d := a.doc
+	highest := 0 // number in use so far
+	for _, r := range d.revisions {
+		sections := d.sections[r.first : r.first+r.count]
+		for k, s := range sections {
+			a.section(r, r.first+k)
+			highest = max(highest, s.highest(), s.hybrid.highest())
+		}
+		where := sectionName(r.XRef)
+		if r.EOF == 0 {
+			a.note(r.Number, r.Number, where, slipEOF)
+		}
+		if size, ok := sections[0].trailer.Get("Size").(Integer); ok && int64(size) <= int64(highest) && r.Number > 1 {
+			a.note(r.Number, r.Number, where, slipSize, size, highest)
+		}
+	}
+	return nil
+}
+
+// section looks at one of them.
+func (a *auditor) section(r Revision, i int) {
+	d := a.doc
+	s := d.sections[i]
+	where := sectionName(s.offset)
+	note := func(k *Kind, values ...any) { a.note(r.Number, a.last, where, k, values...) }
+	for _, part := range []*section{s, s.hybrid} {
+		if part == nil {
+			continue
+		}
+		for _, f := range part.flaws {
+			note(f.kind, f.values...)
+		}
+		a.beyondSize(note, part, s.trailer)
+	}
+	if s.hybrid != nil {
+		a.hybrid(note, i)
+	}
+	if _, odd := s.trailer.Get("Prev").(Real); odd {
+		note(slipPrev)
+	}
+	if i+1 < len(d.sections) && d.sections[i+1].offset >= s.offset && !a.pair(i) {
+		note(slipPrevBehind)
+	}
+}
+
+// highest is the largest number of an object that a section has in use.
+func (s *section) highest() int {
+	if s == nil {
+		return 0
+	}
+	for i := len(s.runs) - 1; i >= 0; i-- {
+		for k := len(s.runs[i].entries) - 1; k >= 0; k-- {
+			if s.runs[i].entries[k].kind != entryFree {
+				return s.runs[i].first + k
+			}
+		}
+	}
+	return 0
+}
+
+// pair reports whether a section and the next older one are the two of a
+// linearised original.
+func (a *auditor) pair(i int) bool {
+	r := a.doc.revisions[0]
+	return r.count == 2 && r.first == i
+}
+
+// beyondSize: numbers from Size on are undefined to some readers (ISO 32000-2,
+// table 15).
+func (a *auditor) beyondSize(note func(*Kind, ...any), s *section, trailer *Dict) {
+	if s.stream {
+		trailer = s.trailer
+	}
+	size, ok := trailer.Get("Size").(Integer)
+	if !ok {
+		note(slipSizeMissing)
+		return
+	}
+	for _, r := range s.runs {
+		for k, e := range r.entries {
+			if num := r.first + k; e.kind != entryFree && int64(num) >= int64(size) {
+				note(slipSize, size, num)
+				return
+			}
+		}
+	}
+}
+
+// hybrid compares a table with the stream beside it (ISO 32000-2, 7.5.8.4).
+// All readers take the table where it has an object in use. Some take a line
+// that says free for the end of it, although the stream defines the object.
+// Some producers copy XRefStm from an earlier trailer, and the stream then
+// hides what the revisions between say to some readers.
+func (a *auditor) hybrid(note func(*Kind, ...any), i int) {
+	d := a.doc
+	s := d.sections[i]
+	older := d.sections[i+1:]
+	if d.work.lookups += int64(len(older)) * int64(s.hybrid.count()); d.work.lookups > limits.PDFLookups {
+		note(slipHybrids)
+		return
+	}
+	copied := i+1 < len(d.sections) && s.hybrid.offset < d.sections[i+1].end
+	for _, r := range s.hybrid.runs {
+		for k, e := range r.entries {
+			num := r.first + k
+			t, listed := s.find(num)
+			if listed && t.kind != entryFree || e.kind == entryFree {
+				continue
+			}
+			was, ok := lookup(older, num)
+			if ok && was.kind != entryFree && (listed || copied && was != e) {
+				note(slipHybrid, num)
+				return
+			}
+		}
+	}
+	if h, t := s.hybrid.trailer.Get("Prev"), s.trailer.Get("Prev"); h != nil && !copied && !Equal(h, t) {
+		note(slipHybridPrev)
+	}
+}
+
+// linearised: a reader that believes the linearisation dictionary takes the
+// section behind it for the newest. It does so while the length stated there
+// is that of the file.
+func (a *auditor) linearised() error {
+	d := a.doc
+	if k := a.before; k != nil && k.stated != d.size {
+		a.stated = k.stated
+		return nil
+	}
+	head, err := a.window(0, 1024)
+	if err != nil || !bytes.Contains(head, []byte("Linearized")) && bytes.IndexByte(head, '#') < 0 {
+		return err
+	}
+	var (
+		dict *Dict
+		end  int64
+	)
+	err = d.parse(0, func(p *parser) error {
+		if _, err := p.header(); err != nil {
+			return err
+		}
+		o, err := p.object()
+		dict, _ = o.(*Dict)
+		end = p.base + int64(p.pos)
+		return err
+	})
+	if err != nil || dict == nil || !dict.Has("Linearized") {
+		return nil // what is wrong with an object is found where it is read
+	}
+	if ref, indirect := dict.Get("L").(Ref); indirect {
+		a.depend(ref.Num)
+	}
+	n, ok := d.Int(dict.Get("L"))
+	if a.stated = n; !ok || n != d.size {
+		return nil
+	}
+	buf, err := d.read(end, 1024)
+	if err != nil {
+		return err
+	}
+	if n := afterEndobj(buf); n < 0 || end+int64(n) != d.startxref {
+		a.note(a.last, a.last, "the linearisation dictionary", slipLinearised)
+	}
+	return nil
+}
+
+// afterEndobj is where the next token begins behind endobj, -1 if there is none.
+func afterEndobj(buf []byte) int {
+	l := lexer{buf: buf, last: true}
+	if l.keyword("endobj") != nil {
+		return -1
+	}
+	l.space()
+	return l.pos
+}

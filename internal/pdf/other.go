@@ -1,0 +1,168 @@
+package pdf
+
+import (
+	"slices"
+)
+
+// Other opens the document as of revision n in one of the ways in which other
+// readers take it. Left are the numbers of objects that way leaves out. It is
+// nil where that way leads to no document at all: a reader that comes to such
+// an end takes another.
+func (d *Document) Other(n int, way Reading, left map[int]bool) (*Document, error) {
+	at := d
+	if n < len(d.revisions) {
+		var err error
+		if at, err = d.At(n); err != nil {
+			return nil, err
+		}
+	}
+	c := *at
+	c.cache, c.streams, c.earlier, c.loading, c.audited = make(map[int]Object), nil, nil, nil, nil
+	c.weighs, c.paid, c.way = 0, 0, way
+	switch way {
+	case Rebuilt:
+		return c.rebuilt()
+	case Found:
+		return c.found()
+	case LeftOut:
+		c.keepOnly(func(num int) bool { return !left[num] })
+	case Sealed:
+		if c.crypt != nil {
+			seal := *c.crypt
+			seal.metadata = true
+			c.crypt = &seal
+		}
+	case FirstRow:
+		c.sections = slices.Clone(c.sections)
+		for i, s := range c.sections {
+			if s.firstRows != nil {
+				o := *s
+				o.runs = s.firstRows
+				c.sections[i] = &o
+			}
+		}
+	}
+	if _, err := c.Catalog(); err != nil {
+		return nil, nil //nolint:nilerr // no document
+	}
+	return &c, nil
+}
+
+// Unsealed are the ways in which readers decrypt a document that leaves its
+// metadata in clear: some know only the streams that the catalog and its pages
+// name so, some go by the Type.
+func (d *Document) Unsealed() Reading {
+	if d.crypt == nil || d.crypt.metadata {
+		return 0
+	}
+	return Sealed
+}
+
+// keepOnly takes the other numbers out of all tables.
+func (d *Document) keepOnly(keep func(num int) bool) {
+	d.sections = slices.Clone(d.sections)
+	for i, s := range d.sections {
+		d.sections[i] = s.keepOnly(keep)
+		if s.hybrid != nil {
+			d.sections[i].hybrid = s.hybrid.keepOnly(keep)
+		}
+	}
+}
+
+func (s *section) keepOnly(keep func(num int) bool) *section {
+	o := *s
+	o.runs = make([]run, len(s.runs))
+	for i, r := range s.runs {
+		o.runs[i] = run{r.first, slices.Clone(r.entries)}
+		for k := range r.entries {
+			if !keep(r.first + k) {
+				o.runs[i].entries[k] = entry{}
+			}
+		}
+	}
+	return &o
+}
+
+// rebuilt makes the tables anew from what stands in the file, as most readers do
+// when they find them broken. The encryption stays the same.
+func (d *Document) rebuilt() (*Document, error) {
+	seal, root := d.crypt, d.trailer.Get("Root")
+	objects, trailers, err := d.scan()
+	if err != nil {
+		return nil, err
+	}
+	s := &section{runs: runsOf(entriesOf(objects))}
+	d.sections, d.crypt = []*section{s}, nil
+	if objects, err = d.outside(objects); err != nil || len(objects) == 0 {
+		return nil, err
+	}
+	all := entriesOf(objects)
+	s.runs = runsOf(all)
+	s.trailer = d.rebuildTrailer(trailers, objects)
+	if !s.trailer.Has("Root") {
+		s.trailer.Set("Root", root)
+	}
+	d.trailer, d.crypt = s.trailer, seal
+	if err := d.addCompressed(s, all, objects); err != nil {
+		return nil, err
+	}
+	d.revisions = []Revision{{Number: 1, EOF: d.size, End: d.size, count: 1}}
+	if _, err := d.Catalog(); err != nil {
+		return nil, nil //nolint:nilerr // no document
+	}
+	return d, nil
+}
+
+// found fills what the tables leave open with what stands in the file.
+func (d *Document) found() (*Document, error) {
+	c := *d
+	c.way = 0
+	r, err := c.rebuilt()
+	if err != nil || r == nil {
+		return nil, err
+	}
+	var open numbered
+	for _, run := range r.sections[0].runs {
+		for i, e := range run.entries {
+			if was, ok := d.lookup(run.first + i); !ok || was.kind == entryFree {
+				open.add(run.first+i, e)
+			}
+		}
+	}
+	d.sections = append([]*section{{runs: open.runs(), trailer: d.trailer}}, d.sections...)
+	d.cache = make(map[int]Object)
+	return d, nil
+}
+
+// firstKeys keeps the first entry of each key that stands twice, in dictionaries
+// where poppler finds that one: large ones, and lists of fonts.
+func firstKeys(o Object) Object {
+	switch x := o.(type) {
+	case Array:
+		for i := range x {
+			x[i] = firstKeys(x[i])
+		}
+	case *Stream:
+		firstKeys(x.Dict)
+	case *Dict:
+		if (len(x.Entries) >= manyKeys || listsFonts(x)) && len(x.Repeated()) > 0 {
+			slices.Reverse(x.Entries) // the last that is found is then the first that was written
+		}
+		for i := range x.Entries {
+			x.Entries[i].Value = firstKeys(x.Entries[i].Value)
+		}
+	}
+	return o
+}
+
+// listsFonts reports whether a dictionary may be one of fonts by their names: it
+// holds nothing but references and dictionaries.
+func listsFonts(d *Dict) bool {
+	return !slices.ContainsFunc(d.Entries, func(e Entry) bool {
+		switch e.Value.(type) {
+		case Ref, *Dict:
+			return false
+		}
+		return true
+	})
+}

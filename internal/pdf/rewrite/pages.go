@@ -1,0 +1,166 @@
+package rewrite
+
+import (
+	"cmp"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/pdf"
+)
+
+// page is a page and what stands above it. Both are shared: a document may
+// show one page a million times.
+type page struct {
+	ref   pdf.Ref // zero for one that stands in its parent's Kids itself
+	dict  *pdf.Dict
+	above *pdf.Dict // what it may inherit
+}
+
+// inherited are the entries of a page that may stand in the nodes above it.
+var inherited = []pdf.Name{"Resources", "MediaBox", "CropBox", "Rotate"}
+
+// tree is a page tree as a reader walks it that goes down from the root.
+type tree struct {
+	doc     *pdf.Document
+	pages   []page
+	nodes   map[pdf.Ref]bool
+	leaves  map[pdf.Ref]bool
+	crooked bool // other readers may find other pages, or inherit something else
+	visits  int
+}
+
+func readTree(d *pdf.Document) (*tree, error) {
+	cat, err := d.Catalog()
+	if err != nil {
+		return nil, err
+	}
+	t := &tree{doc: d, nodes: map[pdf.Ref]bool{}, leaves: map[pdf.Ref]bool{}}
+	if err := t.visit(cat.Get("Pages"), nil, &pdf.Dict{}, 0); err != nil {
+		return nil, err
+	}
+	if len(t.pages) == 0 {
+		return nil, ades.Malformed("PDF", "Catalog/Pages", "there are no pages")
+	}
+	return t, nil
+}
+
+// visit walks over a node and what is below it. Readers find a page by the counts
+// of the nodes, by walking over the kids, or upwards from the page; they agree
+// where each kid is an object of its own, is what its Type says, is counted, and
+// names the node that lists it.
+func (t *tree) visit(o, parent pdf.Object, above *pdf.Dict, depth int) error {
+	t.visits++
+	if depth > limits.PDFDepth || t.visits > limits.PDFObjects || len(t.pages) > limits.PDFFields {
+		return ades.Malformed("PDF", "Catalog/Pages", "the page tree is too deep or has too many pages")
+	}
+	ref, indirect := o.(pdf.Ref)
+	v, err := readable(t.doc.Resolve(o))
+	if err != nil {
+		return err
+	}
+	d, ok := v.(*pdf.Dict)
+	if !ok { // a kid that is nothing shows nothing
+		t.crooked = true
+		return nil
+	}
+	list, err := readable(t.doc.Resolve(d.Get("Kids")))
+	if err != nil {
+		return err
+	}
+	kids, node := list.(pdf.Array)
+	kind, err := readable(t.doc.Resolve(d.Get("Type")))
+	if err != nil {
+		return err
+	}
+	if up := d.Get("Parent"); !indirect || up != parent {
+		t.crooked = true
+	}
+	if !node || kind == pdf.Name("Page") {
+		if t.leaves[ref] || t.nodes[ref] || d.Has("Kids") || kind != nil && kind != pdf.Name("Page") {
+			t.crooked = true
+		}
+		if indirect {
+			t.leaves[ref] = true
+		}
+		t.pages = append(t.pages, page{ref: ref, dict: d, above: above})
+		return nil
+	}
+	if t.nodes[ref] || t.leaves[ref] {
+		t.crooked = true // it turns back on itself: readers stop there
+		return nil
+	}
+	if indirect {
+		t.nodes[ref] = true
+	}
+	here := &pdf.Dict{}
+	for _, key := range inherited {
+		if v := cmp.Or(d.Get(key), above.Get(key)); v != nil {
+			here.Set(key, v)
+		}
+	}
+	before := len(t.pages)
+	for _, kid := range kids {
+		if err := t.visit(kid, o, here, depth+1); err != nil {
+			return err
+		}
+	}
+	if d.Get("Count") != pdf.Integer(len(t.pages)-before) || kind != nil && kind != pdf.Name("Pages") {
+		t.crooked = true
+	}
+	return nil
+}
+
+// whole is a page with what it inherits.
+func (p page) whole() *pdf.Dict {
+	out := p.dict.Clone()
+	for _, key := range inherited {
+		if v := cmp.Or(p.dict.Get(key), p.above.Get(key)); v != nil {
+			out.Set(key, v)
+		}
+	}
+	return out
+}
+
+// flatten puts all pages under one node, each with what it inherits.
+func (c *Copier) flatten(t *tree, node pdf.Ref) error {
+	for ref := range t.nodes {
+		c.Refs[ref] = pdf.Ref{} // whatever points to it points to nothing
+	}
+	places := make([]pdf.Ref, len(t.pages))
+	kids := make(pdf.Array, len(t.pages))
+	for i, p := range t.pages {
+		places[i] = c.Out.Reserve()
+		kids[i] = places[i]
+		if _, taken := c.Refs[p.ref]; !p.ref.IsZero() && !taken {
+			c.Refs[p.ref] = places[i]
+		}
+	}
+	for i, p := range t.pages {
+		d := p.whole()
+		d.Delete("Parent")
+		d.Delete("Kids")
+		out := c.Dict(d)
+		out.Set("Type", pdf.Name("Page"))
+		out.Set("Parent", node)
+		if err := c.Out.Put(places[i], out); err != nil {
+			return err
+		}
+	}
+	return c.Out.Put(node, pdf.NewDict(pdf.Name("Type"), pdf.Name("Pages"), pdf.Name("Kids"), kids, pdf.Name("Count"), pdf.Integer(len(kids))))
+}
+
+// Crooked says in words what is wrong with a page tree that readers can walk in
+// different ways, or inherit by in different ways; empty for any other.
+func Crooked(d *pdf.Document) (string, error) {
+	t, err := readTree(d)
+	if _, bad := readable(nil, err); bad != nil {
+		return "", bad
+	}
+	switch {
+	case err != nil:
+		return err.Error(), nil
+	case !t.crooked:
+		return "", nil
+	}
+	return "the page tree has a wrong count, type or parent, or a page that is none", nil
+}

@@ -1,0 +1,144 @@
+package pades
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/pdf"
+	"rogito.dev/rogito/internal/pdf/rewrite"
+)
+
+// signable returns a document that reads in one way: the one that was given, or a
+// copy that is written anew, and then why. A document with signatures stays as it
+// is, whatever is wrong with it.
+func (o settings) signable(ctx context.Context, src ades.Source) (ades.Source, []string, error) {
+	if o.Examination != nil && len(o.Examination.Twofold) == 0 {
+		return &examined{src, o.Examination}, nil, nil
+	}
+	found, err := Examine(ctx, src, o.Password)
+	if err != nil && !damaged(err) {
+		return nil, nil, err
+	}
+	var why []string
+	switch {
+	case err != nil:
+		why = []string{cause(err)}
+	case len(found.Twofold) == 0:
+		return &examined{src, found}, nil, nil
+	case found.Signed:
+		if found.Prefix > 0 {
+			return nil, nil, ades.Malformed("PDF", "header", "%d bytes stand before it, and the document cannot do without them", found.Prefix)
+		}
+		return src, nil, nil
+	default:
+		why = found.Twofold
+	}
+	if o.AsIs {
+		return nil, nil, ades.Malformed("PDF", "", "it would have to be written anew before it is signed: %s", why[0])
+	}
+	var room Spool = new(memory)
+	if o.Spool != nil {
+		room = o.Spool()
+	}
+	if err := Anew(ctx, room, src, o.Password); err != nil {
+		return nil, nil, err
+	}
+	copied := room.Source()
+	if found, err = Examine(ctx, copied, o.Password); err != nil {
+		return nil, nil, fmt.Errorf("written anew: %w", err)
+	}
+	return &examined{copied, found}, why, nil
+}
+
+// memory is a Spool that keeps a copy in memory.
+type memory struct{ bytes.Buffer }
+
+// Source is what was written.
+func (m *memory) Source() ades.Source { return bytes.NewReader(m.Bytes()) }
+
+// damaged says whether an error is one of the document, which writing it anew may
+// mend.
+func damaged(err error) bool {
+	var m *ades.MalformedError
+	return errors.As(err, &m) && !errors.Is(err, limits.ErrBudget) && !errors.Is(err, ades.ErrPassword) &&
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+}
+
+// cause is the text of what is malformed.
+func cause(err error) string {
+	var m *ades.MalformedError
+	if errors.As(err, &m) {
+		return m.Error()
+	}
+	return err.Error()
+}
+
+// Anew writes a document anew that readers can take in two ways, or that is
+// damaged, so that it can be read in one way only: the same pages, fields,
+// annotations, attachments, structure and metadata, streams byte for byte, new
+// tables. What is encrypted stays so, under the same passwords. The copy is read
+// again and compared with the document before Anew returns. A document that has
+// signatures is refused with [ErrForbidden]: they would not survive.
+func Anew(ctx context.Context, w Spool, src ades.Source, password string) error {
+	d, err := rewrite.Open(ctx, src, password)
+	if err != nil {
+		return fmt.Errorf("pades: write anew: %w", err)
+	}
+	defer d.Close()
+	signed, err := hasSignature(ctx, d, src)
+	if err != nil {
+		return fmt.Errorf("pades: write anew: %w", err)
+	}
+	if signed {
+		return fmt.Errorf("pades: the document is damaged, and has a signature that writing it anew would break: %w", ErrForbidden)
+	}
+	if err := rewrite.Write(w, d); err != nil {
+		return fmt.Errorf("pades: %w", err)
+	}
+	copied, err := pdf.Open(w.Source(), pdf.Options{Password: password, Context: ctx})
+	if err != nil {
+		return fmt.Errorf("pades: read what was written anew: %w", err)
+	}
+	defer copied.Close()
+	if err := rewrite.Same(d, copied); err != nil {
+		if !errors.Is(err, rewrite.ErrOther) {
+			return fmt.Errorf("pades: compare what was written anew: %w", err)
+		}
+		return fmt.Errorf("pades: %w", ades.Malformed("PDF", "", "it cannot be written anew as it is: %v", err))
+	}
+	return nil
+}
+
+// hasSignature says whether a document has a signature, found by its form or,
+// since a damaged one may hide it, by the name of what every signature has.
+func hasSignature(ctx context.Context, d *pdf.Document, src ades.Source) (bool, error) {
+	all, _, err := fields(d)
+	if err != nil && !damaged(err) {
+		return false, err
+	}
+	for i := range all {
+		if all[i].kind == "Sig" && !all[i].empty(d) {
+			return true, nil
+		}
+	}
+	word := []byte("/ByteRange")
+	buf := make([]byte, 64<<10)
+	for at, size := int64(0), src.Size(); at < size; at += int64(len(buf) - len(word)) {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		n, err := src.ReadAt(buf[:min(int64(len(buf)), size-at)], at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return false, err
+		}
+		if bytes.Contains(buf[:n], word) {
+			return true, nil
+		}
+	}
+	return false, nil
+}

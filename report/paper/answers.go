@@ -1,0 +1,287 @@
+package paper
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"rogito.dev/rogito/internal/visible"
+	"rogito.dev/rogito/report"
+)
+
+// Answers are what whoever holds a document asks first, in the words of people
+// who do not know the standard: may I rely on it, who signed, when, why not, and
+// what now. The page and the PDF begin with them.
+type Answers struct {
+	Class      string // "valid", "trial", "invalid", "undetermined": a colour
+	Indication report.Indication
+	Word       string // the verdict: "Valid"
+	Rely       string // may I rely on it
+	Signers    []Signer
+	More       int    // signers beyond those
+	Worth      string // in law
+	Kind       string // the format and how many signatures
+	Until      string // when the evidence ends
+	Why        string
+	Then       string // what to do
+}
+
+// Signer is who signed, or who time-stamped, and when.
+type Signer struct {
+	Label        string // what he is: "Signed by"; where nobody vouches for it, "Signer named"
+	Name, Number string // number: fiscal code, organisation, VAT number
+	When, How    string // how the time is known
+	Only         string // what of the document, where it is not all
+	Class        string
+}
+
+// AnswersTo writes them.
+func AnswersTo(r *report.Report, lang Lang) Answers {
+	t := &page{r: r, l: lang, bare: true}
+	c := r.Conclusions
+	a := Answers{Class: Summarize(r, lang).Class, Indication: c.Indication, Why: visible.Line(t.plainWhy())}
+	a.Word, a.Rely = t.rely()
+	switch {
+	case r.Valid() && t.sandboxed():
+		a.Class = "trial"
+	case len(c.Signatures) == 0 && c.Indication != report.TotalFailed && !r.IsTimestamp():
+		a.Class = "undetermined" // nobody signed: nothing in it is wrong
+		if t.failed() {
+			a.Class = "invalid"
+		}
+	}
+	a.Then = t.then()
+	switch {
+	case len(c.Signatures) > 0:
+		a.Kind = t.kind(count(lang, len(c.Signatures), "1 signature", "%d signatures"))
+	case len(c.Timestamps) > 0:
+		a.Kind = t.kind(count(lang, len(c.Timestamps), "1 time-stamp", "%d time-stamps"))
+	}
+	for i, s := range c.Signatures {
+		if i == maxNames {
+			a.More = len(c.Signatures) - maxNames
+			break
+		}
+		a.Signers = append(a.Signers, t.signedBy(s))
+	}
+	if len(c.Signatures) == 1 {
+		s := c.Signatures[0]
+		if s.Indication == report.TotalPassed {
+			a.Worth = t.l.qualification(s.Qualification, !s.TrustedList)
+			if s.ValidUntil.After(cmp.Or(r.Conclusions.At, r.MadeAt)) {
+				a.Until = t.l.dayOf(s.ValidUntil, r.Zone)
+			}
+		}
+	}
+	if len(c.Signatures) == 0 {
+		for i, s := range c.Timestamps {
+			if i == maxNames {
+				break
+			}
+			a.Signers = append(a.Signers, t.stamper(s))
+		}
+	}
+	return a
+}
+
+// signedBy takes a signer's name apart.
+func (t *page) signedBy(c *report.Conclusion) Signer {
+	s := Signer{Label: "Signer named", Name: t.l.T("an unknown signer"), Class: classOf(c.Indication)}
+	if c.Indication == report.TotalPassed {
+		s.Label = "Signed by"
+	}
+	if cert := t.r.SignerOf(c); cert != nil {
+		n := holder(cert)
+		s.Name, s.Number = visible.Line(n.person()), visible.Line(strings.Join(t.l.numbers(n), ", "))
+		if cert.Sandbox {
+			s.Number = strings.TrimPrefix(s.Number+" · "+t.l.T("test certificate"), " · ")
+		}
+	}
+	s.Only = visible.Line(t.scope(c))
+	switch {
+	case c.Proven:
+		s.When, s.How = t.date(c.BestTime), t.l.T("proven by a time-stamp")
+	case !c.Signature.ClaimedTime.IsZero():
+		s.When, s.How = t.date(c.Signature.ClaimedTime), t.l.T("by the signer's own clock")
+	default:
+		s.When = t.l.T("the document does not say")
+	}
+	return s
+}
+
+// stamper is who issued a time-stamp of a document that nobody signed.
+func (t *page) stamper(c *report.Conclusion) Signer {
+	s := Signer{Label: "Time-stamped by", Name: t.l.T("an unknown authority"), When: t.date(c.Timestamp.Time), Class: classOf(c.Indication)}
+	if cert := t.r.SignerOf(c); cert != nil {
+		s.Name = visible.Line(t.l.authority(holder(cert)))
+	}
+	return s
+}
+
+func classOf(i report.Indication) string {
+	switch i {
+	case report.TotalPassed, report.Passed:
+		return "valid"
+	case report.TotalFailed, report.Failed:
+		return "invalid"
+	}
+	return "undetermined"
+}
+
+// rely is the verdict in a word, and whether one may rely on the document.
+func (t *page) rely() (word, sentence string) {
+	c := t.r.Conclusions
+	n := len(c.Signatures)
+	switch {
+	case n == 0 && c.Indication == report.TotalFailed:
+		return t.l.T("Not valid"), t.l.T("No, do not rely on it: the file claims to be signed, but it is broken.")
+	case n == 0 && t.r.IsTimestamp() && c.TimestampsVerified:
+		return t.l.T("Valid time-stamp"), t.l.T("It proves that the content existed at this time, and not who made it: nobody signed.")
+	case n == 0 && len(c.Timestamps) > 0 && !c.TimestampsVerified && !t.failed():
+		return t.l.T("Cannot be determined"), t.l.T("Not yet: whether the time-stamp holds cannot be told, and nobody signed.")
+	case n == 0 && len(c.Timestamps) > 0 && !c.TimestampsVerified:
+		return t.l.T("Not valid"), t.l.T("No, do not rely on it: the time-stamp does not hold, and nobody signed.")
+	case n == 0 && len(c.Timestamps) > 0:
+		return t.l.T("Not signed"), t.l.T("It proves that the content existed at this time, and not who made it: nobody signed.")
+	case n == 0:
+		return t.l.T("Not signed"), t.l.T("There is no signature in this file that you could rely on.")
+	case t.r.Valid() && t.sandboxed():
+		return t.l.T("Valid"), t.l.T("Only as a trial: a test certificate binds nobody.") + " " + t.intact()
+	case t.r.Valid():
+		return t.l.T("Valid"), t.l.T("Yes, you can rely on it: the signer is trusted.") + " " + t.intact()
+	case c.Partial:
+		return t.l.T("Valid for a part"), t.l.T("Only in part: not everything in the file is signed.") + " " + t.intact()
+	case c.Indication == report.TotalFailed:
+		return t.l.T("Not valid"), t.l.T("No, do not rely on it.") + " " + t.intact()
+	}
+	return t.l.T("Cannot be determined"), t.l.T("Not yet: whether you can rely on it cannot be told.") + " " + t.intact()
+}
+
+// sandboxed says that a signer has a test certificate.
+func (t *page) sandboxed() bool {
+	for _, c := range t.r.Conclusions.Signatures {
+		if cert := t.r.SignerOf(c); cert != nil && cert.Sandbox {
+			return true
+		}
+	}
+	return false
+}
+
+// plainWhy is the reason without the word before it.
+func (t *page) plainWhy() string {
+	before, _, _ := strings.Cut(t.l.T("Why: %s"), "%s")
+	if len(t.r.Conclusions.Signatures) == 0 && len(t.r.Conclusions.Timestamps) == 0 && t.r.Conclusions.Indication != report.TotalFailed {
+		return ""
+	}
+	why := strings.TrimPrefix(t.verdict().why, before)
+	if why == "" {
+		return ""
+	}
+	r := []rune(why)
+	return strings.ToUpper(string(r[0])) + string(r[1:])
+}
+
+// worst is the signature or time-stamp that the verdict hangs on.
+func (t *page) worst() *report.Conclusion {
+	for _, list := range [][]*report.Conclusion{t.r.Conclusions.Signatures, t.r.Conclusions.Timestamps} {
+		for _, bad := range []report.Indication{report.TotalFailed, report.Failed, report.Indeterminate} {
+			for _, c := range list {
+				if c.Indication == bad {
+					return c
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// failed says that a time-stamp is not valid.
+func (t *page) failed() bool {
+	w := t.worst()
+	return w != nil && w.Indication == report.Failed
+}
+
+// then says what to do, where something is to be done.
+func (t *page) then() string {
+	c := t.r.Conclusions
+	worst := t.worst()
+	switch {
+	case t.r.Valid() && t.sandboxed():
+		return t.l.T("For a document that counts, ask for a signature with a certificate that is no test.")
+	case t.r.Valid() || c.TimestampsVerified && len(c.Signatures) == 0:
+		return t.l.T("Keep the file as it is: printed or saved anew it loses its signature.")
+	case c.Partial:
+		return t.l.T("Rely only on what is signed. For the rest, ask whoever sent it for a signed copy.")
+	case len(c.Signatures) == 0 && len(c.Timestamps) == 0 && c.Indication != report.TotalFailed:
+		if archive(t.r) != nil && len(t.r.Facts.Layers) == 1 {
+			return t.l.T("This is an archive. To check the files in it, choose it again and tick that files inside are opened too.")
+		}
+		return t.l.T("If the signature is a file of its own (.p7s, .sig, .xml), check that file and choose this one as its original. Otherwise ask whoever sent it for the signed file.")
+	case worst == nil:
+		return t.l.T("Do not use it. Ask whoever sent it for the original, as it was signed.")
+	}
+	if s := worst.Signature; s != nil && s.PDF != nil {
+		for _, ch := range s.PDF.Changes {
+			if !ch.Permitted && worst.Indication != report.TotalPassed {
+				return t.l.T("Do not use it. Ask whoever sent it for the original, as it was signed.")
+			}
+		}
+	}
+	return t.l.T(t.advice(worst))
+}
+
+// advice is what to do about one signature that does not hold.
+func (t *page) advice(c *report.Conclusion) string {
+	switch c.SubIndication {
+	case report.NoCertificateChainFound, report.NoCertificateChainFoundNoPOE:
+		switch t.r.Trust().Lists {
+		case "none":
+			return "Ask whoever runs this service to load the European trusted lists, then check again. Until then do not rely on it."
+		case "stale":
+			return "Ask whoever runs this service to renew the European trusted lists, then check again. Until then do not rely on it."
+		}
+		return "Ask the signer who issued the certificate. If you need a qualified signature, ask for one whose issuer is on a European trusted list."
+	case report.TryLater, report.CertificateChainGeneral, report.RevocationOutOfBoundsNoPOE:
+		return "Check again later. If it stays like this, ask the signer for a signature with a time-stamp."
+	case report.SignedDataNotFound:
+		if strings.HasPrefix(t.r.Format(), "ASiC") {
+			return "Something that was signed is missing from the file. Ask whoever sent it for the complete one."
+		}
+		return "The signature is a file of its own: check it again and choose the original document too."
+	case report.OutOfBoundsNoPOE, report.OutOfBoundsNotRevoked, report.RevokedNoPOE, report.RevokedCANoPOE, report.CryptoConstraintsFailureNoPOE, report.NoPOE:
+		return "If you know on which day it was signed, check it again as at that day. Otherwise ask the signer to sign again."
+	case report.RevokedSub, report.ExpiredSub, report.NotYetValid, report.CryptoConstraintsFailure, report.ChainConstraintsFailure, report.NoSigningCertificateFound, report.SigConstraintsFailure, report.PolicyProcessingError:
+		return "Ask the signer to sign again, with a certificate that is valid."
+	}
+	return "Do not use it. Ask whoever sent it for the original, as it was signed."
+}
+
+// card is one signature for people: what counts in front, the rest folded.
+func (t *page) card(i int, c *report.Conclusion) htmlCard {
+	s := t.signature("", c)
+	k := htmlCard{
+		Signer: t.signedBy(c), Class: classOf(c.Indication), Indication: c.Indication, Sub: c.SubIndication,
+		Word: t.l.T(capital(verdictWords[c.Indication])), Label: t.l.T("Signature") + " " + strconv.Itoa(i+1), Nested: t.r.Facts.Layers[c.Layer].Level,
+	}
+	k.take(s.rows)
+	return k
+}
+
+// stampCard is a time-stamp of a document that nobody signed.
+func (t *page) stampCard(c *report.Conclusion) htmlCard {
+	k := htmlCard{Signer: t.stamper(c), Class: classOf(c.Indication), Indication: c.Indication, Sub: c.SubIndication, Word: t.l.T(capital(verdictWords[c.Indication])), Label: t.l.T("Time-stamp")}
+	k.take(t.timestamp(c).rows)
+	return k
+}
+
+func (k *htmlCard) take(rows []row) {
+	for _, r := range htmlRows(rows) {
+		if r.Fold {
+			k.More = append(k.More, r)
+		} else {
+			k.Rows = append(k.Rows, r)
+		}
+	}
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

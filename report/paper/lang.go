@@ -1,0 +1,108 @@
+package paper
+
+import (
+	"fmt"
+	"time"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/finding"
+	"rogito.dev/rogito/report"
+)
+
+// Lang is the language of a report for people: "en", or "it".
+//
+// What was found is a code with values, and its sentences stand in the table of
+// findings. The words of the report itself are written in English where they
+// are used, and looked up in one table of English and Italian ones.
+type Lang string
+
+// The languages.
+const (
+	English Lang = "en"
+	Italian Lang = "it"
+)
+
+// T translates a phrase; what has no translation stays English.
+func (l Lang) T(phrase string) string {
+	if l == Italian {
+		if t, ok := italian[phrase]; ok {
+			return t
+		}
+	}
+	return phrase
+}
+
+// f translates a template and fills it in.
+func (l Lang) f(format string, args ...any) string { return fmt.Sprintf(l.T(format), args...) }
+
+// Message is a finding in the language; times in it are as on the wire.
+func (l Lang) Message(m report.Message) string {
+	text, ok := finding.Text(string(l), m.Code, m.Values, nil)
+	if !ok {
+		return m.Text
+	}
+	return text
+}
+
+// message is a finding with the times in it as people read them.
+func (l Lang) message(m report.Message, zone *time.Location) string {
+	when := func(value string) string {
+		t, day, ok := finding.Time(value)
+		switch {
+		case !ok:
+			return value
+		case day:
+			return l.dayOf(t, nil)
+		}
+		return l.date(t, zone)
+	}
+	text, ok := finding.Text(string(l), m.Code, m.Values, when)
+	if !ok {
+		return m.Text
+	}
+	return text
+}
+
+// change says what a change after signing is.
+func (l Lang) change(c ades.Change) string { return finding.ChangeText(string(l), c) }
+
+// Months in Italian; Go knows the English ones.
+var months = [...]string{"gennaio", "febbraio", "marzo", "aprile", "maggio", "giugno", "luglio", "agosto", "settembre", "ottobre", "novembre", "dicembre"}
+
+// Date writes a day and a time of it as people read them, in a zone; nil means
+// UTC.
+func (l Lang) Date(t time.Time, zone *time.Location) string { return l.date(t, zone) }
+
+// Day writes a day as people read it.
+func (l Lang) Day(t time.Time, zone *time.Location) string { return l.dayOf(t, zone) }
+
+// date writes a day and a time of it as people read them, and says of which
+// zone: "15 November 2026, 04:46 Europe/Rome".
+func (l Lang) date(t time.Time, zone *time.Location) string {
+	if t.IsZero() {
+		return ""
+	}
+	return l.dayOf(t, zone) + ", " + l.clock(t, zone)
+}
+
+func (l Lang) dayOf(t time.Time, zone *time.Location) string {
+	if zone == nil {
+		zone = time.UTC
+	}
+	t = t.In(zone)
+	if l == Italian {
+		day := fmt.Sprint(t.Day())
+		if t.Day() == 1 {
+			day = "1º"
+		}
+		return fmt.Sprintf("%s %s %d", day, months[t.Month()-1], t.Year())
+	}
+	return t.Format("2 January 2006")
+}
+
+func (l Lang) clock(t time.Time, zone *time.Location) string {
+	if zone == nil || zone == time.UTC {
+		return t.UTC().Format("15:04 UTC")
+	}
+	return t.In(zone).Format("15:04 ") + zone.String()
+}

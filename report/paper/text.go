@@ -1,0 +1,224 @@
+// Package paper writes verification reports down: as plain text, as a page, as
+// PDF, and as the XML of ETSI TS 119 102-2, in English and Italian.
+package paper
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/visible"
+	"rogito.dev/rogito/report"
+)
+
+// WriteText writes the report for people at a terminal. The first three lines
+// are the Summary.
+func WriteText(w io.Writer, r *report.Report, name string, lang Lang) error {
+	t := &page{r: r, l: lang}
+	s := Summarize(r, lang)
+	if name != "" {
+		s.Lines[0] = visible.Line(name) + ": " + s.Lines[0]
+	}
+	for _, line := range s.Lines {
+		if line != "" {
+			fmt.Fprintln(&t.b, line)
+		}
+	}
+	for _, sec := range t.sections() {
+		fmt.Fprintf(&t.b, "\n%s\n", sec.title)
+		for _, row := range sec.rows {
+			fmt.Fprintf(&t.b, "  %-26s %s\n", row.label, row.value)
+		}
+	}
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+// page writes a report in one language.
+type page struct {
+	r *report.Report
+	l Lang
+	b strings.Builder
+
+	bare bool // the reason is told without advice
+}
+
+// section is a part of a report: what text, HTML and PDF have in common.
+type section struct {
+	title string
+	rows  []row
+}
+
+type row struct {
+	label, value string
+	class        string // "error", "warning" or ""
+	fold         bool   // a page shows it on demand
+}
+
+// detail adds what only some ask for.
+func (s *section) detail(label, value string) {
+	if value != "" {
+		s.rows = append(s.rows, row{label: label, value: visible.Line(value), fold: true})
+	}
+}
+
+func (s *section) add(label, value, class string) {
+	if value != "" {
+		s.rows = append(s.rows, row{label: label, value: visible.Line(value), class: class})
+	}
+}
+
+// sections are the details behind the summary: every signature, every
+// time-stamp of a document without any, the document itself, and what the
+// verdict rests on.
+func (t *page) sections() []section {
+	var out []section
+	for i, c := range t.r.Conclusions.Signatures {
+		out = append(out, t.signature(fmt.Sprintf("%s %d", t.l.T("Signature"), i+1), c))
+	}
+	for _, c := range t.r.Conclusions.Timestamps {
+		out = append(out, t.timestamp(c))
+	}
+	if s := t.basis(); len(s.rows) > 0 {
+		out = append(out, s)
+	}
+	return out
+}
+
+// basis is what the verdict rests on, and findings about the whole document.
+func (t *page) basis() section {
+	s := section{title: t.l.T("This verdict")}
+	s.add(t.l.T("Verdict for"), t.date(t.r.Conclusions.At), "")
+	if !t.r.MadeAt.Equal(t.r.Conclusions.At) {
+		s.add(t.l.T("Made on"), t.date(t.r.MadeAt), "")
+	}
+	s.add(t.l.T("Policy"), t.r.Conclusions.Policy, "")
+	s.add(t.l.T("Trusted lists"), t.lists(), "")
+	for _, m := range t.r.Conclusions.Messages {
+		label, class := severities[m.Severity], classes[m.Severity]
+		s.add(t.l.T(label), sentence(t.finding(m)), class)
+	}
+	return s
+}
+
+var (
+	severities = [...]string{report.Info: "Information", report.Warning: "Warning", report.Error: "Error"}
+	classes    = [...]string{report.Info: "", report.Warning: "warning", report.Error: "error"}
+)
+
+// lists says by which lists was judged.
+func (t *page) lists() string {
+	state := t.r.Trust()
+	text := t.l.T("none loaded")
+	if l := t.r.ListOfLists(); l != nil {
+		text = t.l.f("European lists of %s (number %d)", t.l.dayOf(l.Issued, t.r.Zone), l.Sequence)
+		if state.Lists == "stale" {
+			text += ", " + t.l.T("past their next update")
+		}
+	}
+	if state.Anchors > 0 {
+		text += "; " + count(t.l, state.Anchors, "1 certificate of your own", "%d certificates of your own")
+	}
+	return text
+}
+
+func (t *page) signature(title string, c *report.Conclusion) section {
+	s := section{title: title + ": " + t.l.indication(c.Indication, c.SubIndication)}
+	sig := c.Signature
+	if cert := t.r.SignerOf(c); cert != nil {
+		s.add(t.l.T("Signer"), t.signer(c), "")
+		s.add(t.l.T("Issuer"), t.issuerName(c), "")
+		s.detail(t.l.T("Certificate"), t.l.f("number %s, valid from %s to %s", cert.SerialNumber, t.l.dayOf(cert.NotBefore, t.r.Zone), t.l.dayOf(cert.NotAfter, t.r.Zone)))
+		s.detail(t.l.T("Certificate status"), t.status(c))
+	}
+	intact := map[ades.Tri]string{ades.Yes: "yes", ades.No: "no", ades.Unknown: "cannot be told"}[sig.Intact()]
+	s.add(t.l.T("Content intact"), t.l.T(intact), "")
+	s.add(t.l.T("Covers only"), t.scope(c), "")
+	s.add(t.l.T("Time"), t.when(c), "")
+	s.detail(t.l.T("Level"), c.Level)
+	s.add(t.l.T("Qualification"), t.l.qualification(c.Qualification, c.Indication == report.TotalPassed && !c.TrustedList), "")
+	if c.TrustedList {
+		var places []string
+		for _, p := range territoriesOf(c) {
+			places = append(places, t.l.country(p))
+		}
+		s.detail(t.l.T("On an EU trusted list"), strings.Join(places, ", "))
+		s.detail(t.l.T("Trust service provider"), c.Provider)
+	}
+	s.detail(t.l.T("Algorithm"), sig.Algorithm.Name)
+	s.add(t.l.T("Evidence lasts until"), t.date(c.ValidUntil), "")
+	for _, ts := range c.Timestamps {
+		s.detail(t.l.T("Time-stamp"), t.stampedBy(ts)+" "+t.l.indication(ts.Indication, ts.SubIndication))
+	}
+	if sig.PDF != nil {
+		for _, ch := range sig.PDF.Changes {
+			switch {
+			case ch.Permitted:
+				s.detail(t.l.T("Change after signing"), t.l.change(ch))
+			case ch.Unexplained:
+				s.add(t.l.T("UNEXPLAINED CHANGE"), t.l.change(ch), "warning")
+			default:
+				s.add(t.l.T("FORBIDDEN CHANGE"), t.l.change(ch), "error")
+			}
+		}
+	}
+	t.findings(&s, c)
+	for _, n := range c.Counters {
+		s.add(t.l.T("Counter-signature"), t.signer(n)+": "+t.l.indication(n.Indication, n.SubIndication), "")
+		t.findings(&s, n)
+	}
+	return s
+}
+
+// findings lists the errors and warnings of a signature. Changes after signing
+// have lines of their own.
+func (t *page) findings(s *section, c *report.Conclusion) {
+	for _, sev := range []report.Severity{report.Error, report.Warning} {
+		for _, m := range c.Messages {
+			if m.Severity == sev {
+				s.add(t.l.T(severities[sev]), sentence(t.finding(m)), classes[sev])
+			}
+		}
+	}
+}
+
+// status is the state of the signer's certificate at the time judged at.
+func (t *page) status(c *report.Conclusion) string {
+	text := t.l.T(c.SignerStatus)
+	if t.l == Italian && c.SignerStatus == "VALID" {
+		text = "VALIDO" // un certificato; the word of the table is of una firma
+	}
+	if !c.RevokedAt.IsZero() {
+		text += ", " + t.date(c.RevokedAt)
+	}
+	return text
+}
+
+// timestamp is a time-stamp of a document without a signature.
+func (t *page) timestamp(c *report.Conclusion) section {
+	s := section{title: t.l.T("Time-stamp") + ": " + t.l.indication(c.Indication, c.SubIndication)}
+	s.add(t.l.T("Time"), t.date(c.Timestamp.Time), "")
+	if cert := t.r.SignerOf(c); cert != nil {
+		s.add(t.l.T("Issued by"), t.l.authority(holder(cert)), "")
+		s.add(t.l.T("Issuer"), t.issuerName(c), "")
+	}
+	s.add(t.l.T("Evidence lasts until"), t.date(c.ValidUntil), "")
+	t.findings(&s, c)
+	return s
+}
+
+// documentRows describe the document itself: its name, size and digest.
+func (t *page) documentRows(name string) ([]row, error) {
+	var s section
+	s.add(t.l.T("Name of the file"), name, "")
+	if t.r.Source != nil {
+		sum, err := digest(t.r.Source)
+		if err != nil {
+			return nil, err
+		}
+		s.add(t.l.T("Size"), t.l.f("%d bytes", t.r.Source.Size()), "")
+		s.add("SHA-256", sum, "")
+	}
+	return s.rows, nil
+}

@@ -1,0 +1,157 @@
+package account
+
+import (
+	"context"
+	"crypto/hmac"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"rogito.dev/rogito/server/internal/audit"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// accountRow is an account as it stands in its row. The row carries a keyed digest
+// of it: one that was written or changed by anybody else than this service, to be
+// an administrator, to have another key or no quota, is no account.
+type accountRow struct {
+	id, email      string
+	keyHash        []byte
+	admin, sandbox bool
+	quota          string
+	created        int64
+}
+
+const accountColumns = `a.id, a.email, a.key_hash, a.admin, a.sandbox, a.quota, a.created_at, a.mac`
+
+// fields are where accountColumns go.
+func (r *accountRow) fields(mac *[]byte) []any {
+	return []any{&r.id, &r.email, &r.keyHash, &r.admin, &r.sandbox, &r.quota, &r.created, mac}
+}
+
+func (s *Service) accountMark(r *accountRow) []byte {
+	sum := s.master.MAC("account", fmt.Appendf(nil, "%q %q %x %t %t %q %d", r.id, r.email, r.keyHash, r.admin, r.sandbox, r.quota, r.created))
+	return sum[:]
+}
+
+// genuine says that this service wrote a row.
+func (s *Service) genuine(ctx context.Context, r *accountRow, mac []byte) bool {
+	if hmac.Equal(mac, s.accountMark(r)) {
+		return true
+	}
+	s.cfg.Log.WarnContext(ctx, "the row of an account was not written by this service: it is no account", "account", r.id)
+	return false
+}
+
+// errForged is met by whoever asks for an account whose row was changed.
+var errForged = errors.New("account: the row of the account was changed in the database")
+
+func (s *Service) account(ctx context.Context, row store.Row) (r accountRow, err error) {
+	var mac []byte
+	if err := row.Scan(r.fields(&mac)...); err != nil {
+		return r, err
+	}
+	if !s.genuine(ctx, &r, mac) {
+		return r, errForged
+	}
+	return r, nil
+}
+
+func (r *accountRow) account() Account {
+	return Account{ID: r.id, Email: r.email, Admin: r.admin, Sandbox: r.sandbox, CreatedAt: store.Time(r.created)}
+}
+
+// change writes what else an account is, and its digest.
+func (s *Service) change(ctx context.Context, id string, to func(*accountRow)) error {
+	return s.db.Write(ctx, func(tx *store.Tx) error {
+		r, err := s.account(ctx, tx.QueryRow(ctx, `select `+accountColumns+` from accounts a where a.id = $1`, id))
+		if errors.Is(err, store.ErrNoRows) {
+			return fault.New(fault.NotFound, "there is no such account")
+		}
+		if err != nil {
+			return err
+		}
+		before := s.accountMark(&r)
+		to(&r)
+		return tx.Expect(ctx, 1, errors.New("account: it was changed meanwhile"), `update accounts set key_hash = $1, quota = $2, mac = $3 where id = $4 and mac = $5`,
+			r.keyHash, r.quota, s.accountMark(&r), id, before)
+	})
+}
+
+// Kinds of events of accounts.
+const (
+	eventPrefix = "account-"
+	kindCreated = eventPrefix + "created"
+)
+
+// standing is what the log tells of an account.
+type standing struct {
+	Admin   bool `json:"admin"`
+	Sandbox bool `json:"sandbox"`
+}
+
+// tell writes down that there is an account, and whether it is an administrator's.
+func (s *Service) tell(ctx context.Context, tx *store.Tx, r *accountRow) error {
+	if s.Log == nil {
+		return nil
+	}
+	text := "account created"
+	if r.admin {
+		text = "account of an administrator created"
+	}
+	return s.Log.Append(ctx, tx, audit.Event{Account: r.id, Record: r.id, Kind: kindCreated, Log: text, Detail: standing{r.admin, r.sandbox}})
+}
+
+// WasAdmin says whether an account was an administrator's when something happened:
+// the log says so before it does.
+func WasAdmin(ctx context.Context, log *audit.Log, q store.Querier, account string, then *audit.Entry) (bool, error) {
+	events, err := log.Told(ctx, q, account, `kind = '`+kindCreated+`'`)
+	if err != nil {
+		return false, err
+	}
+	for _, e := range events {
+		var d standing
+		_, detail := e.Text()
+		if json.Unmarshal(detail, &d) == nil && d.Admin && e.Account == account && e.Before(then) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Book is the table of accounts, as the audit log is held against it.
+type Book struct{ Service *Service }
+
+// Owns says that an event of a kind is about an account.
+func (Book) Owns(kind string) bool { return strings.HasPrefix(kind, eventPrefix) }
+
+// Has returns those of the ids that are accounts.
+func (Book) Has(ctx context.Context, q store.Querier, ids []any) ([]string, error) {
+	return audit.HasIn(ctx, q, "accounts", ids)
+}
+
+// Page returns the accounts that follow an id.
+func (b Book) Page(ctx context.Context, q store.Querier, after string, limit int) ([]audit.Record, error) {
+	rows, err := q.Query(ctx, `select `+accountColumns+` from accounts a where a.id > $1 order by a.id limit $2`, after, limit)
+	return store.All("account: read accounts", rows, err, func(row store.Row) (audit.Record, error) {
+		r, err := b.Service.account(ctx, row)
+		if err != nil && !errors.Is(err, errForged) {
+			return audit.Record{}, err
+		}
+		return audit.Record{ID: r.id, Account: r.id, Fits: func(_ store.Querier, events []*audit.Entry) string {
+			if err != nil {
+				return "the row of the account was changed"
+			}
+			for _, e := range events {
+				var d standing
+				_, detail := e.Text()
+				if e.Kind == kindCreated && json.Unmarshal(detail, &d) == nil && d == (standing{r.admin, r.sandbox}) {
+					return ""
+				}
+			}
+			return "no event says that there is such an account"
+		}}, nil
+	})
+}

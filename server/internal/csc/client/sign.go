@@ -1,0 +1,278 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/rsa"
+	"encoding/asn1"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/http"
+
+	"rogito.dev/rogito/internal/oid"
+)
+
+// Request asks for signature values over digests, at most as many as the
+// credential signs under one authorization.
+type Request struct {
+	Credential *Credential
+	Public     crypto.PublicKey // that the values have to fit
+	Hash       crypto.Hash
+	PSS        bool
+	PIN, OTP   string
+	Digests    [][]byte
+	// Expect is how many signatures one one-time password is to pay for, these
+	// and those asked for later in this session.
+	Expect int
+	// Before is called right before digests are sent for signing, each time.
+	Before func(context.Context) error
+}
+
+// Value is what came of one digest.
+type Value struct {
+	Value []byte // of ECDSA: DER
+	Err   error
+}
+
+// authorization is what the provider gave for signatures to come. It is never
+// stored.
+type authorization struct {
+	sad  string
+	left int
+}
+
+// Signer makes signatures in a session. An authorization by a one-time password
+// lasts for several calls.
+type Signer struct {
+	*Session
+	once *authorization // by a one-time password
+}
+
+// Sign has digests signed. An error is about all of them; a Value may have one
+// of its own. Nothing is sent again after an error of the kind Unknown.
+func (s *Signer) Sign(ctx context.Context, r Request) ([]Value, error) {
+	about, err := s.p.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sign, hash, params, err := r.Credential.scheme(r.Hash, r.PSS)
+	if err != nil {
+		return nil, err
+	}
+	auth, err := s.authorize(ctx, about, r)
+	if err != nil {
+		return nil, err
+	}
+	renewed := false
+	for waits := 0; ; waits++ {
+		in := signHash(about.Version, r, auth.sad, sign, hash, params)
+		body, err := json.Marshal(in)
+		if err != nil {
+			return nil, err
+		}
+		token, err := s.access(ctx, false)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.Before(ctx); err != nil {
+			return nil, err
+		}
+		// Whoever waits may hang up: what was sent is sent, and its end is wanted.
+		a, err := s.p.post(context.WithoutCancel(ctx), s.p.config.URL+"/signatures/signHash", "application/json", token, body, secretsOf(in))
+		switch {
+		case errors.Is(err, errNotSent):
+			return nil, unreached(err, "signatures/signHash")
+		case err != nil:
+			return nil, unknown(err, "its answer did not come")
+		}
+		again, err := a.wait(ctx, waits)
+		switch {
+		case err != nil:
+			return nil, err
+		case again:
+			continue
+		case a.status == http.StatusUnauthorized && !renewed:
+			renewed = true
+			if _, err := s.access(ctx, true); err != nil {
+				return nil, a.refusal("signatures/signHash")
+			}
+			if r.OTP == "" { // a SAD may be bound to the token that asked for it
+				if auth, err = s.authorize(ctx, about, r); err != nil {
+					return nil, err
+				}
+			}
+			continue
+		case a.status/100 == 5:
+			return nil, unknown(a.refusal("signatures/signHash"), fmt.Sprintf("it answered %d", a.status))
+		case a.status/100 != 2:
+			return nil, a.refusal("signatures/signHash")
+		}
+		auth.left -= len(r.Digests)
+		return r.values(a)
+	}
+}
+
+func unknown(err error, why string) *Error {
+	return &Error{Kind: Unknown, Text: "outcome unknown at the remote key's provider (" + why + "): it may have signed, nothing is repeated", Err: err}
+}
+
+// authorize gets a SAD for the digests. One that a one-time password was given
+// for is extended to digests that come later.
+func (s *Signer) authorize(ctx context.Context, about *Info, r Request) (*authorization, error) {
+	if s.once != nil {
+		return s.extend(ctx, about, r)
+	}
+	number := len(r.Digests)
+	if r.OTP != "" && about.Can("credentials/extendTransaction") {
+		number = min(max(number, r.Expect), r.Credential.Multisign)
+	}
+	in := hashes(about.Version, r, true)
+	in["numSignatures"] = number
+	data := []map[string]string{}
+	for _, f := range []struct {
+		Factor
+		name, value string
+	}{{r.Credential.PIN, "PIN", r.PIN}, {r.Credential.OTP, "OTP", r.OTP}} {
+		if f.value == "" || !f.Ask {
+			continue
+		}
+		if about.Version == 1 {
+			in[f.name] = f.value
+		}
+		data = append(data, map[string]string{"id": cmp.Or(f.ID, f.name), "value": f.value})
+	}
+	if about.Version == 2 {
+		in["authData"] = data
+	}
+	var out struct {
+		SAD string `json:"SAD"`
+	}
+	if err := s.call(ctx, "credentials/authorize", in, &out); err != nil {
+		return nil, err
+	}
+	if out.SAD == "" {
+		return nil, refused(nil, "the provider gave no authorization (credentials/authorize)")
+	}
+	a := &authorization{sad: out.SAD, left: number}
+	if r.OTP != "" {
+		s.once = a
+	}
+	return a, nil
+}
+
+// extend has an authorization cover digests that were not known when it was
+// given.
+func (s *Signer) extend(ctx context.Context, about *Info, r Request) (*authorization, error) {
+	if s.once.left < len(r.Digests) || !about.Can("credentials/extendTransaction") {
+		return nil, refused(nil, "the one-time password was used for the signatures before: the provider allows no more with it")
+	}
+	in := hashes(about.Version, r, true)
+	in["SAD"] = s.once.sad
+	var out struct {
+		SAD string `json:"SAD"`
+	}
+	if err := s.call(ctx, "credentials/extendTransaction", in, &out); err != nil {
+		return nil, err
+	}
+	if out.SAD == "" {
+		return nil, refused(nil, "the provider gave no authorization (credentials/extendTransaction)")
+	}
+	s.once.sad = out.SAD
+	return s.once, nil
+}
+
+// hashes is a request that names a credential and digests, in the words of a
+// version.
+func hashes(version int, r Request, named bool) map[string]any {
+	list := make([]string, len(r.Digests))
+	for i, d := range r.Digests {
+		list[i] = base64.StdEncoding.EncodeToString(d)
+	}
+	if version == 1 {
+		return map[string]any{"credentialID": r.Credential.ID, "hash": list}
+	}
+	in := map[string]any{"credentialID": r.Credential.ID, "hashes": list}
+	if named {
+		in["hashAlgorithmOID"] = oid.OfHash(r.Hash)
+	}
+	return in
+}
+
+func signHash(version int, r Request, sad, sign, hash, params string) map[string]any {
+	in := hashes(version, r, false)
+	in["SAD"], in["signAlgo"] = sad, sign
+	if params != "" {
+		in["signAlgoParams"] = params
+	}
+	if version == 2 {
+		in["operationMode"] = "S"
+	}
+	if hash != "" {
+		in[map[int]string{1: "hashAlgo", 2: "hashAlgorithmOID"}[version]] = hash
+	}
+	return in
+}
+
+// values reads the answer of signHash and holds every value against the key.
+func (r Request) values(a *answer) ([]Value, error) {
+	var out struct {
+		Signatures []string `json:"signatures"`
+	}
+	if err := json.Unmarshal(a.body, &out); err != nil {
+		var syntax *json.SyntaxError
+		if !a.framed && errors.As(err, &syntax) && syntax.Offset >= int64(len(a.body)) {
+			return nil, unknown(err, "its answer was cut short")
+		}
+		return nil, refused(err, "the provider's answer cannot be read (signatures/signHash)")
+	}
+	if len(out.Signatures) != len(r.Digests) {
+		return nil, refused(nil, "the provider gave %d values for %d digests", len(out.Signatures), len(r.Digests))
+	}
+	all := make([]Value, len(r.Digests))
+	for i, text := range out.Signatures {
+		v, err := decode(text)
+		if err != nil {
+			all[i].Err = refused(err, "a signature value of the provider cannot be read")
+			continue
+		}
+		if v = verified(r.Public, r.Hash, r.PSS, r.Digests[i], v); v == nil {
+			all[i].Err = refused(nil, "a signature value of the provider does not verify with the certificate")
+			continue
+		}
+		all[i].Value = v
+	}
+	return all, nil
+}
+
+// verified returns a value of the key over the digest in the form that
+// signatures carry, nil for one that is not: ECDSA comes as DER or as r and s.
+func verified(pub crypto.PublicKey, h crypto.Hash, pss bool, digest, v []byte) []byte {
+	switch k := pub.(type) {
+	case *rsa.PublicKey:
+		var err error
+		if pss {
+			err = rsa.VerifyPSS(k, h, digest, v, &rsa.PSSOptions{SaltLength: h.Size(), Hash: h})
+		} else {
+			err = rsa.VerifyPKCS1v15(k, h, digest, v)
+		}
+		if err == nil {
+			return v
+		}
+	case *ecdsa.PublicKey:
+		if n := (k.Curve.Params().BitSize + 7) / 8; len(v) == 2*n {
+			pair := struct{ R, S *big.Int }{new(big.Int).SetBytes(v[:n]), new(big.Int).SetBytes(v[n:])}
+			if der, err := asn1.Marshal(pair); err == nil && ecdsa.VerifyASN1(k, digest, der) {
+				return der
+			}
+		}
+		if ecdsa.VerifyASN1(k, digest, v) {
+			return v
+		}
+	}
+	return nil
+}

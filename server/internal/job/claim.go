@@ -1,0 +1,124 @@
+package job
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/server/internal/disk"
+	"rogito.dev/rogito/server/internal/store"
+)
+
+// claimAtOnce bounds the rows of one claim.
+const claimAtOnce = 16
+
+// NewLease names a holder that nobody else is.
+func NewLease() string {
+	b := make([]byte, 12)
+	_, _ = rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+// free is the condition that nobody holds a row, and that its pause is over: $1 is now,
+// $2 the end of any lease or pause that can have begun by now.
+const free = ` and (t.lease_until <= $1 or t.lease_until > $2)`
+
+func (q *Queue) times(l *lane, now time.Time) []any {
+	return []any{now.UnixMilli(), now.Add(l.Longest + 3*q.cfg.Lease).UnixMilli()}
+}
+
+func (q *Queue) waiting(ctx context.Context, l *lane) (some bool, err error) {
+	err = q.db.Read().QueryRow(ctx, `select exists (select 1 from `+l.Table+` t where `+l.Ready+free+`)`, q.times(l, q.cfg.Now())...).Scan(&some)
+	return some, err
+}
+
+// turnsAhead bounds the rows that are passed over to find another account's: its first
+// has a turn close to the first of all.
+const turnsAhead = 1000
+
+// claim takes up to n rows, in their order, of other accounts than those of not.
+func (q *Queue) claim(ctx context.Context, l *lane, n int, not []any) (all []Claim, err error) {
+	now, lease := q.cfg.Now(), NewLease()
+	args := append(q.times(l, now), lease, now.Add(q.cfg.Lease).UnixMilli(), n)
+	others := ""
+	if len(not) > 0 {
+		for _, account := range not {
+			args = append(args, account)
+			others += ",$" + strconv.Itoa(len(args))
+		}
+		others = ` and t.account_id not in (` + others[1:] + `) and t.turn <= ` + strconv.Itoa(turnsAhead) +
+			` + coalesce((select min(t.turn) from ` + l.Table + ` t where ` + l.Ready + ` and t.turn > 0), 0)`
+	}
+	first := `select t.id from ` + l.Table + ` t where ` + l.Ready + free + others + ` order by ` + l.Order + ` limit $5`
+	in := `id in (` + first + `)`
+	if q.db.Dialect() == store.PostgreSQL { // two at once take the first and the second
+		in = `id = any(array(` + first + ` for update of t skip locked))`
+	}
+	err = q.db.Write(disk.Reclaiming(ctx), func(tx *store.Tx) error {
+		rows, err := tx.Query(ctx, `update `+l.Table+` set lease_by = $3, lease_until = $4, starts = starts + 1 where `+in+` returning id, account_id, starts, failures`, args...)
+		all, err = store.All("job: claim", rows, err, func(r store.Row) (Claim, error) {
+			c := Claim{Table: l.Table, Lease: lease}
+			err := r.Scan(&c.ID, &c.Account, &c.Starts, &c.Failures)
+			return c, err
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+func (q *Queue) renew(ctx context.Context) error {
+	q.mu.Lock()
+	held := maps.Clone(q.held)
+	q.mu.Unlock()
+	if len(held) == 0 {
+		return nil
+	}
+	until := q.cfg.Now().Add(q.cfg.Lease).UnixMilli()
+	return q.db.Write(ctx, func(tx *store.Tx) error {
+		for key, lease := range held {
+			if err := tx.Later(ctx, `update `+key[0]+` set lease_until = $1 where id = $2 and lease_by = $3`, until, key[1], lease); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Outcome is what a row is left with by work that is not done.
+type Outcome struct {
+	Pause  time.Duration
+	Failed bool // it counts as a failure
+	Undone bool // it does not count as begun
+}
+
+// Later gives a row back, with a pause from now on.
+func Later(ctx context.Context, tx *store.Tx, c Claim, o Outcome, now time.Time) error {
+	one := map[bool]int{true: 1}
+	until := int64(0)
+	if o.Pause > 0 {
+		until = now.Add(o.Pause).UnixMilli()
+	}
+	_, err := tx.Exec(ctx, `update `+c.Table+` set lease_by = '', lease_until = $1, failures = failures + $2, starts = starts - $3 where id = $4 and lease_by = $5`,
+		until, one[o.Failed], one[o.Undone], c.ID, c.Lease)
+	if err != nil {
+		return fmt.Errorf("job: give back: %w", err)
+	}
+	return nil
+}
+
+// Turn is SQL for the turn of a row that is added to a table, or becomes ready there,
+// by an account: one of so many turns' weight, both given as SQL.
+func Turn(table, ready, account, weight string) string {
+	waiting := ` from ` + table + ` t where ` + ready + ` and t.turn > 0`
+	return strings.NewReplacer("MINE", `coalesce((select max(t.turn)`+waiting+` and t.account_id = `+account+`), 0) + cast(`+weight+` as bigint)`,
+		"HEAD", `coalesce((select min(t.turn)`+waiting+`), 1)`).Replace(
+		`(select case when m.mine > m.head then m.mine else m.head end from (select MINE as mine, HEAD as head) m)`)
+}

@@ -1,0 +1,197 @@
+package console
+
+import (
+	"net/http"
+	"time"
+
+	"rogito.dev/rogito/server/internal/account"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/pages/look"
+)
+
+// accountPage shows tokens, money and usage, each where the token may read it.
+type accountPage struct {
+	look.Head
+	As            string
+	Notice        look.Text
+	MayTokens     bool
+	MayRevoke     bool
+	Tokens        []tokenRow
+	MayWallet     bool
+	Credit        string
+	Movements     []walletRow
+	Subscriptions []account.Subscription
+	MayUsage      bool
+	Month         string
+	Usage         []account.Count
+	Until         time.Time // end of the session
+}
+
+type walletRow struct {
+	account.Transaction
+	For look.Text
+}
+
+type tokenRow struct {
+	account.Token
+	Own bool // the one that the session came from
+}
+
+func (d *Desk) account(v *visit) error {
+	p := &accountPage{Head: d.head(v, look.T("Account", "Conto e token")), As: v.accountID(), Until: v.Until}
+	p.Notice = notices[v.r.URL.Query().Get("done")]
+	p.MayTokens, p.MayWallet, p.MayUsage = d.may(v, http.MethodGet, "tokens"), d.may(v, http.MethodGet, "wallet"), d.may(v, http.MethodGet, "stats")
+	p.MayRevoke = d.may(v, http.MethodDelete, "tokens")
+	if !p.MayTokens && !p.MayWallet && !p.MayUsage {
+		return d.need(v, http.MethodGet, "tokens")
+	}
+	if p.MayTokens {
+		all, err := d.Accounts.Tokens(v.ctx(), v.accountID(), account.TokenFilter{Limit: 100})
+		if err != nil {
+			return err
+		}
+		for _, t := range all {
+			p.Tokens = append(p.Tokens, tokenRow{t, t.ID == v.Caller.TokenID})
+		}
+	}
+	if p.MayWallet {
+		w, err := d.Accounts.Wallet(v.ctx(), v.accountID())
+		if err != nil {
+			return err
+		}
+		p.Credit = w.Credit.String()
+		movements, err := d.Accounts.Transactions(v.ctx(), v.accountID(), "", 0, 20)
+		if err != nil {
+			return err
+		}
+		for _, m := range movements {
+			p.Movements = append(p.Movements, walletRow{m, movement(m.Description)})
+		}
+		if d.may(v, http.MethodGet, "subscriptions") {
+			if p.Subscriptions, err = d.Accounts.Subscriptions(v.ctx(), v.accountID(), "", 0, 20); err != nil {
+				return err
+			}
+		}
+	}
+	if p.MayUsage {
+		p.Month = time.Now().UTC().Format("2006-01")
+		var err error
+		if p.Usage, err = d.Accounts.Usage(v.ctx(), v.accountID(), account.UsageFilter{Period: p.Month, By: account.ByScope, Limit: 100}); err != nil {
+			return err
+		}
+	}
+	d.pages.Render(v.w, v.r, http.StatusOK, "account", p)
+	return nil
+}
+
+func (d *Desk) revokeToken(v *visit) error {
+	if err := d.need(v, http.MethodDelete, "tokens"); err != nil {
+		return err
+	}
+	if _, err := form(v); err != nil {
+		return err
+	}
+	id := v.r.PathValue("id")
+	if err := d.Accounts.DeleteToken(v.ctx(), v.Caller, id); err != nil {
+		return err
+	}
+	if id == v.Caller.TokenID {
+		d.setCookie(v.w, v.r, "")
+		seeOther(v.w, v.r, "/console/login?ended="+account.SessionToken)
+		return nil
+	}
+	return d.done(v, "/console/account", "token")
+}
+
+// Health is how the server is, for its administrators.
+type Health struct {
+	At       time.Time // when the findings were made
+	Findings []Finding
+	Queue    []Depth
+	Wrong    map[string]string // what keeps the server from being ready
+}
+
+// Finding is what the doctor says of a part.
+type Finding struct {
+	Part, State, Text, Advice string // state: ok, warning, bad
+}
+
+// Depth is how many jobs are in a state, and how long the oldest has been due.
+type Depth struct {
+	State  string
+	Jobs   int64
+	Oldest time.Duration
+}
+
+type healthPage struct {
+	look.Head
+	*Health
+	Worst chip
+}
+
+var findingStates = map[string]chip{
+	"ok":      {"valid", look.T("In order", "In ordine")},
+	"warning": {"undetermined", look.T("To look at", "Da controllare")},
+	"bad":     {"invalid", look.T("To be mended", "Da riparare")},
+}
+
+// Said and Advised are the sentences in the languages of the pages.
+func (f Finding) Said() look.Text    { return findings.in(f.Text) }
+func (f Finding) Advised() look.Text { return findings.in(f.Advice) }
+
+// Chip is the state in a word.
+func (f Finding) Chip() chip { return findingStates[f.State] }
+
+// parts that the doctor examines.
+var parts = map[string]look.Text{
+	"configuration": look.T("Configuration", "Configurazione"), "data folder": look.T("Data folder", "Cartella dei dati"), "disk space": look.T("Disk space", "Spazio su disco"),
+	"clock": look.T("Clock", "Orologio"), "master key": look.T("Master key", "Chiave principale"), "database": look.T("Database", "Base di dati"), "blobs": look.T("Stored documents", "Archivio dei documenti"),
+	"authority": look.T("Authority", "Autorità di certificazione"), "certificates": look.T("Certificates", "Certificati"), "signing keys": look.T("Signing keys", "Chiavi di firma"),
+	"records": look.T("Records", "Pratiche"), "audit": look.T("Audit log", "Registro degli eventi"), "publications": look.T("Quotations", "Quotazioni"), "trusted lists": look.T("Trusted lists", "Elenchi di fiducia"),
+	"mail": look.T("Mail", "Posta"), "audit export": look.T("Export of the audit log", "Esportazione del registro"),
+}
+
+// Name of the part.
+func (f Finding) Name() look.Text {
+	if t, ok := parts[f.Part]; ok {
+		return t
+	}
+	return look.Same(f.Part)
+}
+
+var jobStates = map[string]look.Text{
+	"available": look.T("Due", "Da eseguire"), "running": look.T("Running", "In esecuzione"), "retryable": look.T("To be tried again", "Da ritentare"),
+	"scheduled": look.T("For later", "Per dopo"), "discarded": look.T("Given up", "Abbandonati"),
+}
+
+// Name of the state.
+func (d Depth) Name() look.Text {
+	if t, ok := jobStates[d.State]; ok {
+		return t
+	}
+	return look.Same(d.State)
+}
+
+// Seconds since the oldest was due.
+func (d Depth) Seconds() int64 { return int64(d.Oldest / time.Second) }
+
+func (d *Desk) health(v *visit) error {
+	if !v.Caller.Admin {
+		return fault.New(fault.AdminOnly, "this page is for administrators only")
+	}
+	if err := d.need(v, http.MethodGet, healthSegment); err != nil {
+		return err
+	}
+	h, err := d.Health(v.ctx())
+	if err != nil {
+		return err
+	}
+	p := &healthPage{Head: d.head(v, look.T("Health of the server", "Stato del server")), Health: h, Worst: findingStates["ok"]}
+	for _, f := range h.Findings {
+		if f.State == "bad" || f.State == "warning" && p.Worst.Class == "valid" {
+			p.Worst = f.Chip()
+		}
+	}
+	d.pages.Render(v.w, v.r, http.StatusOK, "health", p)
+	return nil
+}

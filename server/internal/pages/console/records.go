@@ -1,0 +1,494 @@
+package console
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"rogito.dev/rogito/server/internal/api"
+	"rogito.dev/rogito/server/internal/callback"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/pages/look"
+	"rogito.dev/rogito/server/internal/signing"
+)
+
+// recordsPage is the list.
+type recordsPage struct {
+	look.Head
+	Search, State string
+	States        []look.Option
+	Rows          []recordRow
+	First, Next   string // addresses
+	Filtered      bool
+	Older         bool // there are records that the search has not looked into
+	MaySign       bool
+}
+
+type recordRow struct {
+	ID, Title string
+	At        time.Time
+	State     chip
+	Format    look.Text
+	Kind      look.Text
+}
+
+const pageOf = 25
+
+// mostSearched is how many records one search looks into: a tenth of a second.
+const mostSearched = 20_000
+
+func (d *Desk) records(v *visit) error {
+	if err := d.need(v, http.MethodGet, "signatures"); err != nil {
+		return err
+	}
+	q := v.r.URL.Query()
+	p := &recordsPage{Head: d.head(v, look.T("Records", "Pratiche")), Search: strings.TrimSpace(clip(q.Get("q"), 200)), State: q.Get("state"), MaySign: d.maySign(v)}
+	after := q.Get("after")
+	if after != "" && !isID(after) || p.State != "" && !slices.Contains(signing.States, signing.State(p.State)) {
+		return look.Refusal(fault.BadQuery, look.T("This address is not one of the list.", "Questo indirizzo non è di questo elenco."))
+	}
+	l := look.Language(v.r)
+	p.States = []look.Option{{Value: "", Name: look.T("All", "Tutte").In(l)}}
+	for _, s := range signing.States {
+		p.States = append(p.States, look.Option{Value: string(s), Name: recordStates[s].Name.In(l), Selected: string(s) == p.State})
+	}
+	all, further, err := d.page(v, p, after)
+	if err != nil {
+		return err
+	}
+	filter := url.Values{}
+	for name, value := range map[string]string{"q": p.Search, "state": p.State} {
+		if value != "" {
+			filter.Set(name, value)
+		}
+	}
+	p.Filtered = len(filter) > 0
+	if after != "" {
+		p.First = "/console/records?" + filter.Encode()
+	}
+	if further != "" {
+		filter.Set("after", further)
+		p.Next = "/console/records?" + filter.Encode()
+	}
+	for _, r := range all {
+		p.Rows = append(p.Rows, recordRow{r.ID, titled(r), r.CreatedAt, stateOf(r), formats[r.Type], kindOf(r.CertificateType)})
+	}
+	d.pages.Render(v.w, v.r, http.StatusOK, "records", p)
+	return nil
+}
+
+// page is what a page shows, and behind which record the next one begins.
+func (d *Desk) page(v *visit, p *recordsPage, after string) (all []*signing.Record, further string, err error) {
+	f := signing.Filter{State: signing.State(p.State), After: after, Limit: pageOf}
+	if p.Search != "" {
+		all, further, err = d.Signing.Search(v.ctx(), v.accountID(), p.Search, f, mostSearched)
+		p.Older = further != "" && len(all) < pageOf
+		return all, further, err
+	}
+	f.Limit++ // is there one more?
+	all, err = d.Signing.List(v.ctx(), v.accountID(), f)
+	if len(all) > pageOf {
+		all, further = all[:pageOf], all[pageOf-1].ID
+	}
+	return all, further, err
+}
+
+func titled(r *signing.Record) string {
+	if strings.TrimSpace(r.Title) == "" {
+		return r.ID
+	}
+	return r.Title
+}
+
+// recordPage is one record; the page after signing is its short form.
+type recordPage struct {
+	look.Head
+	As         string
+	R          *signing.Record
+	Name       string
+	State      chip
+	Format     look.Text
+	Kind       look.Text
+	Problem    look.Text
+	Documents  []document
+	Signed     string // where the signed document is
+	SignedName string
+	Parts      []part
+	Gone       bool // the files were deleted
+	Locked     bool // the token may not read them
+	Waits      bool
+	Approval   bool // somebody else must approve
+	MayApprove bool
+	Events     []event
+	Callbacks  []delivery
+	MayResend  bool
+	MaySign    bool
+	Notice     look.Text // of what was just done
+}
+
+type document struct {
+	Name, MimeType, SHA256 string
+	Size                   int64
+}
+
+// part is a signed document of several.
+type part struct {
+	Name    string
+	Address string
+	Size    int64
+}
+
+// event is a line of the audit log.
+type event struct {
+	At     time.Time
+	Name   look.Text
+	Log    look.Text
+	Detail string
+}
+
+type delivery struct {
+	ID, URL, Answer string
+	At              time.Time
+	Attempts        int
+	Done, Active    bool
+	Problem         string
+}
+
+// find reads a record of the account, with what both of its pages show. The
+// answer to a request may be seen by the token that asked, whatever its scopes.
+func (d *Desk) find(v *visit, answer bool) (*recordPage, error) {
+	lacks := d.need(v, http.MethodGet, "signatures")
+	if lacks != nil && !answer {
+		return nil, lacks
+	}
+	r, err := d.Signing.Find(v.ctx(), v.accountID(), v.r.PathValue("id"))
+	if err != nil && lacks != nil || err == nil && lacks != nil && r.TokenID != v.Caller.TokenID {
+		return nil, lacks // what a call answers, its own token may see
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &recordPage{
+		Head: d.head(v, look.Same(titled(r))), As: v.accountID(), R: r, Name: titled(r), State: stateOf(r), Format: formats[r.Type], Kind: kindOf(r.CertificateType),
+		MaySign: d.maySign(v), Waits: !r.State.Final(), Approval: r.Approval == "WAITING" && !r.State.Final(),
+	}
+	for _, f := range r.Inputs {
+		name := f.Label
+		if name == "" {
+			name = f.Name
+		}
+		p.Documents = append(p.Documents, document{name, f.MimeType, f.SHA256, f.Size})
+	}
+	if r.State == signing.Error {
+		p.Problem = look.Sentence(refusalOf(r))
+		p.Problem.English, p.Problem.Italian = sentence(p.Problem.English), sentence(p.Problem.Italian)
+	}
+	if r.Signed != nil {
+		p.Gone, p.Locked = r.Signed.Deleted(), lacks != nil
+		if !p.Gone && !p.Locked {
+			p.Signed, p.SignedName = "/console/records/"+r.ID+"/signed", signedName(r)
+			p.Parts, err = d.parts(v, r)
+		}
+	}
+	return p, err
+}
+
+// signedName is what a signed document is called: after the one that was signed.
+func signedName(r *signing.Record) string {
+	_, ext, _ := strings.Cut(r.Signed.Name, ".")
+	name := r.ID
+	if len(r.Inputs) == 1 && r.Inputs[0].Label != "" {
+		name = r.Inputs[0].Label
+	} else if r.Title != "" {
+		name = r.Title
+	}
+	name = strings.Map(func(c rune) rune {
+		if c < ' ' || strings.ContainsRune(`/\:*?"<>|`, c) {
+			return '_'
+		}
+		return c
+	}, name)
+	own := strings.TrimPrefix(path.Ext(name), ".")
+	switch {
+	case strings.EqualFold(own, "pdf") && ext == "pdf":
+		return strings.TrimSuffix(name, "."+own) + "-signed.pdf"
+	case own != "" && strings.HasPrefix(ext, strings.ToLower(own)+"."):
+		return strings.TrimSuffix(name, "."+own) + "." + ext
+	}
+	return name + "." + ext
+}
+
+// mostParts bounds the list of signed documents that are offered one by one.
+const mostParts = 1000
+
+// parts are the signed documents in the zip of a batch.
+func (d *Desk) parts(v *visit, r *signing.Record) ([]part, error) {
+	if !r.Options.Batch || r.Signed.Extension != "zip" {
+		return nil, nil
+	}
+	var all []part
+	err := d.unzip(v, r, func(z *zip.Reader) error {
+		for i, f := range z.File {
+			if f.Name != "report.json" && len(all) < mostParts {
+				_, name, _ := strings.Cut(f.Name, "_")
+				all = append(all, part{name, "/console/records/" + r.ID + "/signed/" + strconv.Itoa(i), int64(f.UncompressedSize64)}) //nolint:gosec // of our own making
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// unzip opens the signed documents without a note of it: nothing leaves.
+func (d *Desk) unzip(v *visit, r *signing.Record, look func(*zip.Reader) error) error {
+	b, err := d.Signing.Peek(v.ctx(), r)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	z, err := zip.NewReader(b, r.Signed.Size)
+	if err != nil {
+		return err
+	}
+	return look(z)
+}
+
+// outcome is the page after signing: it waits, says what became of it, and hands
+// the signed document out.
+func (d *Desk) outcome(v *visit) error {
+	p, err := d.find(v, true)
+	if err != nil {
+		return err
+	}
+	p.Title = look.T("Signing", "Firma in corso")
+	switch p.R.State {
+	case signing.Done:
+		p.Title = look.T("Signed", "Firmato")
+	case signing.Error:
+		p.Title = look.T("Not signed", "Non firmato")
+	default:
+		wait := "2"
+		if p.Approval {
+			wait = "15"
+		}
+		v.w.Header().Set("Refresh", wait) // without a script
+	}
+	d.pages.Render(v.w, v.r, http.StatusOK, "outcome", p)
+	return nil
+}
+
+func (d *Desk) record(v *visit) error {
+	p, err := d.find(v, false)
+	if err != nil {
+		return err
+	}
+	if n, ok := notices[v.r.URL.Query().Get("done")]; ok {
+		p.Notice = n
+	}
+	_, entries, err := d.Signing.Trail(v.ctx(), v.accountID(), p.R.ID)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		log, detail := e.Text()
+		name, ok := events[e.Kind]
+		if !ok {
+			name = look.Same(e.Kind)
+		}
+		one := event{At: time.UnixMilli(e.CreatedAt), Name: name, Log: logs.in(log)}
+		var b bytes.Buffer
+		if len(detail) > 0 && string(detail) != "null" && json.Indent(&b, detail, "", "  ") == nil {
+			one.Detail = b.String()
+		}
+		p.Events = append(p.Events, one)
+	}
+	p.MayApprove = p.Approval && d.may(v, http.MethodPost, "approvals")
+	if d.may(v, http.MethodGet, "callbacks") {
+		all, err := d.Callbacks.ListRecord(v.ctx(), v.accountID(), p.R.ID, 100)
+		if err != nil {
+			return err
+		}
+		p.MayResend = d.may(v, http.MethodPost, "callbacks")
+		for _, c := range all {
+			p.Callbacks = append(p.Callbacks, deliveryOf(c))
+		}
+	}
+	if p.Waits {
+		v.w.Header().Set("Refresh", "10")
+	}
+	d.pages.Render(v.w, v.r, http.StatusOK, "record", p)
+	return nil
+}
+
+func deliveryOf(c *callback.Delivery) delivery {
+	one := delivery{ID: c.ID, URL: c.URL, At: c.CreatedAt, Attempts: c.Attempts, Active: c.Active, Problem: c.Problem, Done: c.Status >= 200 && c.Status < 300}
+	if c.Status != 0 {
+		one.Answer = strconv.Itoa(c.Status)
+	}
+	return one
+}
+
+// notices are what a page says after something was done.
+var notices = map[string]look.Text{
+	"resend":  look.T("The notice is being sent again.", "La notifica viene inviata di nuovo."),
+	"approve": look.T("Approved: it is being signed.", "Approvata: la firma è in corso."),
+	"refuse":  look.T("Refused: nothing is signed.", "Rifiutata: nulla viene firmato."),
+	"suspend": look.T("The certificate is suspended. Nothing can be signed with it until you resume it.", "Il certificato è sospeso. Non si può firmare finché non lo riattivi."),
+	"resume":  look.T("The certificate is active again.", "Il certificato è di nuovo attivo."),
+	"revoke":  look.T("The certificate is revoked, for good.", "Il certificato è revocato, in modo definitivo."),
+	"cancel":  look.T("The order is cancelled, and its price goes back to the wallet.", "L'ordine è annullato e il prezzo torna nel portafoglio."),
+	"review":  look.T("Your decision is written down.", "La tua decisione è registrata."),
+	"token":   look.T("The token is revoked.", "Il token è revocato."),
+}
+
+func (d *Desk) download(v *visit) error {
+	if err := d.need(v, http.MethodGet, "signatures"); err != nil {
+		return err
+	}
+	r, err := d.Signing.Find(v.ctx(), v.accountID(), v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	got, err := d.Signing.Open(v.ctx(), v.signer(), r.ID, signing.SignedDocument)
+	if err != nil {
+		return err
+	}
+	d.send(v, &api.Content{Type: mediaOf(got.File.MimeType), Name: signedName(r), Reader: got.Data, Size: got.File.Size, Modified: got.File.CreatedAt})
+	return nil
+}
+
+// certificate is the certificate of completion, as a page of its own or as PDF.
+func (d *Desk) certificate(v *visit) error    { return d.sendCertificate(v, "text/html") }
+func (d *Desk) certificatePDF(v *visit) error { return d.sendCertificate(v, "application/pdf") }
+
+func (d *Desk) sendCertificate(v *visit, form string) error {
+	if err := d.need(v, http.MethodGet, "signatures"); err != nil {
+		return err
+	}
+	c, err := d.Certificate(v.ctx(), v.accountID(), v.r.PathValue("id"), form, look.Language(v.r))
+	if err != nil {
+		return err
+	}
+	d.send(v, c)
+	return nil
+}
+
+// mediaOf is what a document is sent as: nothing that a browser would run.
+func mediaOf(mime string) string {
+	if mime == "application/pdf" {
+		return mime
+	}
+	return "application/octet-stream"
+}
+
+func (d *Desk) send(v *visit, c *api.Content) {
+	look.Headers(v.w)
+	d.Send(v.w, v.r, c)
+}
+
+// downloadOne hands one signed document of a batch out. The log says that of the
+// whole.
+func (d *Desk) downloadOne(v *visit) error {
+	if err := d.need(v, http.MethodGet, "signatures"); err != nil {
+		return err
+	}
+	none := fault.New(fault.NotFound, "there is no such document")
+	r, err := d.Signing.Find(v.ctx(), v.accountID(), v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(v.r.PathValue("n"))
+	if err != nil || !r.Options.Batch || r.Signed == nil || r.Signed.Extension != "zip" {
+		return none
+	}
+	got, err := d.Signing.Open(v.ctx(), v.signer(), r.ID, signing.SignedDocument)
+	if err != nil {
+		return err
+	}
+	defer got.Data.Close()
+	at, ok := got.Data.(io.ReaderAt)
+	if !ok {
+		return errors.New("desk: a stored document cannot be read at any place")
+	}
+	z, err := zip.NewReader(at, got.File.Size)
+	if err != nil {
+		return err
+	}
+	if n < 0 || n >= len(z.File) || z.File[n].Name == "report.json" {
+		return none
+	}
+	f := z.File[n]
+	in, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	_, name, _ := strings.Cut(f.Name, "_")
+	kind := "application/octet-stream"
+	if strings.HasSuffix(strings.ToLower(name), ".pdf") {
+		kind = "application/pdf"
+	}
+	d.send(v, &api.Content{Type: kind, Name: name, Reader: in, Size: int64(f.UncompressedSize64), Modified: got.File.CreatedAt}) //nolint:gosec // of our own making
+	return nil
+}
+
+func (d *Desk) resend(v *visit) error {
+	if err := d.need(v, http.MethodPost, "callbacks"); err != nil {
+		return err
+	}
+	if _, err := form(v); err != nil {
+		return err
+	}
+	if !isID(v.r.PathValue("callback")) {
+		return fault.New(fault.MalformedID, "this is no delivery")
+	}
+	c, err := d.Callbacks.Resend(v.ctx(), v.accountID(), v.r.PathValue("callback"))
+	if err != nil {
+		return err
+	}
+	return d.done(v, "/console/records/"+c.Record, "resend")
+}
+
+// done shows a page again after something was done, so that loading it again
+// does nothing.
+func (d *Desk) done(v *visit, address, what string) error {
+	seeOther(v.w, v.r, address+"?done="+what)
+	return nil
+}
+
+func (d *Desk) approve(v *visit) error {
+	if err := d.need(v, http.MethodPost, "approvals"); err != nil {
+		return err
+	}
+	if _, err := form(v); err != nil {
+		return err
+	}
+	r, err := d.Signing.Approve(v.ctx(), v.signer(), v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return d.done(v, "/console/records/"+r.ID, "approve")
+}
+
+func (d *Desk) refuse(v *visit) error {
+	if err := d.need(v, http.MethodDelete, "approvals"); err != nil {
+		return err
+	}
+	if _, err := form(v); err != nil {
+		return err
+	}
+	r, err := d.Signing.Refuse(v.ctx(), v.signer(), v.r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return d.done(v, "/console/records/"+r.ID, "refuse")
+}

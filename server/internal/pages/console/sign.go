@@ -1,0 +1,573 @@
+package console
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"rogito.dev/rogito/internal/limits"
+	"rogito.dev/rogito/internal/sketch"
+	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/idempotency"
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/pages/look"
+	"rogito.dev/rogito/server/internal/signing"
+	"rogito.dev/rogito/server/internal/upload"
+)
+
+// signPage is the form.
+type signPage struct {
+	look.Head
+	As, Key   string
+	Signers   []signer
+	Unlisted  bool // the token may not read certificates: the username is typed
+	Types     []look.Option
+	Levels    []look.Option
+	F         values // what was chosen
+	Place     place
+	Documents int64 // bytes of one document, of all
+	Body      int64
+	Most      int64 // megabytes of one document, in round figures
+}
+
+// signer is a certificate in the list of the form.
+type signer struct {
+	Username, Owner string
+	Kind            look.Text
+	OTP             bool
+	Why             look.Text // it cannot be chosen
+	Selected        bool
+}
+
+// values are the fields of the form that may be shown again.
+type values map[string]string
+
+// kept are the fields that survive a login in the middle of the form: no
+// password, no code.
+var kept = []string{"certificateUsername", "signatureType", "level", "visible", "page", "x", "y", "together", "title"}
+
+// place is the sketch with the box of the signature on it.
+type place struct {
+	*sketch.Page
+	X, Y, Width, Height float64
+	Known               bool // there is a document
+}
+
+// Size of a visible signature, where nothing else is asked for, and of the page
+// that is shown before a document is.
+const (
+	boxWidth, boxHeight = 164, 45
+	boxMargin           = 20
+)
+
+var blank = sketch.Page{Number: 1, Count: 1, Width: 595, Height: 842}
+
+func placeOf(p *sketch.Page, f values) place {
+	at := func(name string) float64 {
+		n, err := strconv.ParseFloat(strings.Replace(f[name], ",", ".", 1), 64)
+		if err != nil || !onSheet(n) {
+			return boxMargin
+		}
+		return n
+	}
+	known := p != nil
+	if !known {
+		p = &blank
+	}
+	return place{p, at("x"), at("y"), boxWidth, boxHeight, known}
+}
+
+// onSheet says that a place can be on some page: no page is wider than 14,400
+// points (ISO 32000-1, C.2), and "NaN" and "Inf" are no numbers for a request.
+func onSheet(n float64) bool { return n >= -20000 && n <= 20000 }
+
+func (d *Desk) showSign(v *visit) error {
+	f := values{}
+	q := v.r.URL.Query()
+	for _, name := range kept {
+		f[name] = clip(q.Get(name), 255)
+	}
+	p, err := d.signPage(v, f)
+	if err != nil {
+		return err
+	}
+	d.pages.Render(v.w, v.r, http.StatusOK, "sign", p)
+	return nil
+}
+
+func (d *Desk) signPage(v *visit, f values) (*signPage, error) {
+	if !d.maySign(v) {
+		return nil, d.need(v, http.MethodPost, keys.Automatic.CertificateType())
+	}
+	p := &signPage{
+		Head: d.head(v, look.T("Sign documents", "Firma documenti")), As: v.accountID(), Key: rand.Text(), F: f, Place: placeOf(nil, f),
+		Documents: d.Document, Body: d.Limits.Body, Most: d.Document / 1_000_000,
+	}
+	if p.Most > 50 {
+		p.Most -= p.Most % 10
+	}
+	p.Scripts = []string{"sign.js"}
+	for _, name := range kept {
+		f[name] += "" // templates want all of them
+	}
+	l := look.Language(v.r)
+	for _, o := range []look.Option{
+		{Value: "", Name: look.T("By what the document is", "In base al documento").In(l)},
+		{Value: "pades", Name: look.T("In the PDF itself (PAdES)", "Dentro il PDF (PAdES)").In(l)},
+		{Value: "cades", Name: look.T("In an envelope, .p7m (CAdES)", "In una busta .p7m (CAdES)").In(l)},
+		{Value: "xades", Name: look.T("XML or container (XAdES)", "XML o contenitore (XAdES)").In(l)},
+		{Value: "pkcs1", Name: look.T("Only the raw value (PKCS#1)", "Solo il valore grezzo (PKCS#1)").In(l)},
+	} {
+		o.Selected = o.Value == f["signatureType"]
+		p.Types = append(p.Types, o)
+	}
+	for _, o := range []look.Option{
+		{Value: "B", Name: look.T("B: the signature", "B: la firma").In(l)},
+		{Value: "T", Name: look.T("T: with a time-stamp", "T: con marca temporale").In(l)},
+		{Value: "LT", Name: look.T("LT: verifiable for long", "LT: verificabile a lungo").In(l)},
+		{Value: "LTA", Name: look.T("LTA: for the archive", "LTA: per la conservazione").In(l)},
+	} {
+		o.Selected = o.Value == f["level"]
+		p.Levels = append(p.Levels, o)
+	}
+	if p.Unlisted = !d.may(v, http.MethodGet, "certificates"); p.Unlisted {
+		return p, nil
+	}
+	var err error
+	p.Signers, err = d.signers(v, f["certificateUsername"])
+	return p, err
+}
+
+// signers are the certificates of the account: those that can sign first, then
+// the others with the reason why not.
+func (d *Desk) signers(v *visit, chosen string) ([]signer, error) {
+	names, err := d.Keys.Usernames(v.ctx(), v.accountID())
+	if err != nil {
+		return nil, err
+	}
+	all, err := d.Enroll.List(v.ctx(), v.accountID(), enroll.Filter{Limit: 500})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(all, func(a, b *enroll.Certificate) int { return slices.Index(kinds, a.Kind) - slices.Index(kinds, b.Kind) })
+	var good, bad []signer
+	for _, c := range all {
+		s := signer{Username: names[c.ID], Owner: owner(c), Kind: kindNames[c.Kind], OTP: c.Kind == keys.OTP}
+		switch {
+		case c.State != enroll.Done:
+			s.Why = certificateStates[c.State]
+		case s.Username == "":
+			s.Why = look.T("no key", "nessuna chiave")
+		case time.Now().After(c.NotAfter):
+			s.Why = certificateStates[enroll.Expired]
+		case !d.may(v, http.MethodPost, c.Kind.CertificateType()):
+			s.Why = look.T("your token may not use it", "il tuo token non può usarlo")
+		}
+		if !s.Why.IsZero() {
+			bad = append(bad, s)
+			continue
+		}
+		s.Selected = s.Username == chosen
+		good = append(good, s)
+	}
+	return append(good, bad...), nil
+}
+
+// owner is who a certificate names, or the label that it was ordered with.
+func owner(c *enroll.Certificate) string {
+	if c.Certified != nil && c.Certified.CommonName != "" {
+		return c.Certified.CommonName
+	}
+	return c.Owner
+}
+
+// typed reads the fields of a form whose session has ended, files left aside: to
+// whom was logged in before more is listened than to a stranger.
+func typed(w http.ResponseWriter, r *http.Request, most int64) url.Values {
+	out := url.Values{}
+	r.Body = http.MaxBytesReader(w, r.Body, most)
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return out
+	}
+	for range 2000 {
+		part, err := parts.NextPart()
+		if err != nil {
+			break
+		}
+		name := part.FormName()
+		b, err := io.ReadAll(io.LimitReader(part, 256))
+		for _, k := range kept {
+			if k == name && part.FileName() == "" && err == nil && len(b) > 0 {
+				out.Set(name, strings.ToValidUTF8(string(b), ""))
+			}
+		}
+	}
+	return out
+}
+
+// posted is a form with files, read whole: long ones lie on disk.
+type posted struct {
+	spool  *upload.Spool
+	values values
+	files  []signing.Document
+	digest []byte // of all of it, for sending it once
+}
+
+func (p *posted) close() { _ = p.spool.Close() }
+
+// read reads the form as the API reads a body: within the same limits.
+func (d *Desk) read(v *visit) (*posted, error) {
+	mt, params, err := mime.ParseMediaType(v.r.Header.Get("Content-Type"))
+	if err != nil || mt != "multipart/form-data" || params["boundary"] == "" {
+		return nil, fault.New(fault.UnsupportedMedia, "the form must be sent as multipart/form-data")
+	}
+	tooLarge := look.Refusal(fault.TooLarge, look.T("These files are too large: at most %d MB each and %d MB together.", "Questi file sono troppo grandi: al massimo %d MB ciascuno e %d MB in tutto.").
+		With(d.Document/1_000_000, d.Limits.Body/1_000_000))
+	if v.r.ContentLength > d.Limits.Body {
+		return nil, tooLarge
+	}
+	p := &posted{spool: upload.New(d.Spool, d.Limits), values: values{}}
+	p.spool.Expect(v.r.ContentLength)
+	body := http.MaxBytesReader(v.w, v.r.Body, d.Limits.Body)
+	parts, err := p.spool.ReadForm(body, params["boundary"])
+	if err == nil { // only at the end of a body does the server notice that its client hangs up
+		_, err = io.Copy(io.Discard, body)
+	}
+	if err != nil {
+		p.close()
+		var over *http.MaxBytesError
+		switch {
+		case errors.As(err, &over):
+			return nil, tooLarge
+		case errors.Is(err, fault.Unavailable):
+			return nil, err
+		}
+		return nil, fault.New(fault.BadBody, "the form could not be read to its end").Because(err)
+	}
+	sum := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(sum, "%q %t %q %d\n", part.Field, part.File, part.Text.Name(), part.Text.Len())
+		if _, err := io.Copy(sum, part.Text.Reader()); err != nil {
+			p.close()
+			return nil, err
+		}
+		if !part.File {
+			text, err := part.Text.String(4096)
+			if err == nil && part.Field != "inputDocuments" {
+				p.values[part.Field] = text
+			}
+			continue
+		}
+		if part.Field != "inputDocuments" {
+			continue
+		}
+		src, err := part.Text.Document(d.Document)
+		if errors.Is(err, upload.ErrTooLong) {
+			err = tooLarge
+		}
+		if err != nil {
+			p.close()
+			return nil, err
+		}
+		name := strings.ReplaceAll(part.Text.Name(), "%22", `"`) // as browsers write a quotation mark there
+		p.files = append(p.files, signing.Document{Name: clip(name, 200), Source: src})
+	}
+	p.digest = sum.Sum(nil)
+	return p, nil
+}
+
+// sign takes the form. It is carried out once, however often it is sent; who
+// leaves does not stop it.
+func (d *Desk) sign(v *visit) error {
+	p, err := d.read(v)
+	if err != nil {
+		return d.signAgain(v, values{}, err)
+	}
+	defer p.close()
+	if err := sameAccount(v, p.values["as"]); err != nil {
+		return d.signAgain(v, p.values, err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.ctx()), signTime)
+	defer cancel()
+	r, err := d.once(ctx, v, p)
+	if err != nil {
+		return d.signAgain(v, p.values, err)
+	}
+	if r.State == signing.Error && correctable(r.ErrorNumber) {
+		return d.signAgain(v, p.values, refusalOf(r))
+	}
+	seeOther(v.w, v.r, "/console/sign/"+r.ID)
+	return nil
+}
+
+const signTime = 10 * time.Minute
+
+// correctable says that what a record ended in can be mended in the form.
+func correctable(n fault.Code) bool {
+	switch n {
+	case fault.WrongCredentials, fault.CertificateLocked, fault.CertificateNotUsable, fault.WrongOTP, fault.WrongCertificateKind, fault.NotSignable:
+		return true
+	}
+	return false
+}
+
+// refusalOf is the error of a record, for a page.
+func refusalOf(r *signing.Record) error {
+	f := fault.New(r.ErrorNumber, "%s", r.ErrorMessage)
+	f.Status = http.StatusUnprocessableEntity
+	return f
+}
+
+// signAgain shows the form again, with what was wrong.
+func (d *Desk) signAgain(v *visit, f values, err error) error {
+	var no *fault.Error
+	if !errors.As(err, &no) || no.Code == fault.ScopeLacking {
+		return err
+	}
+	p, oops := d.signPage(v, f)
+	if oops != nil {
+		return oops
+	}
+	p.Alert, p.Code = look.Sentence(err), int(no.Code)
+	if t, ok := missing[no.Code]; ok {
+		p.Alert = t
+	}
+	p.Alert.English, p.Alert.Italian = sentence(p.Alert.English), sentence(p.Alert.Italian)
+	d.pages.Render(v.w, v.r, no.HTTP(), "sign", p)
+	return nil
+}
+
+// missing are fields that the form needs, as people call them.
+var missing = map[fault.Code]look.Text{
+	fault.NoUsername:       look.T("Choose the certificate to sign with.", "Scegli il certificato con cui firmare."),
+	fault.NoPassword:       look.T("Enter the password of the certificate.", "Inserisci la password del certificato."),
+	fault.NoOTP:            look.T("Enter the one-time password of your app.", "Inserisci il codice temporaneo della tua app."),
+	fault.WrongCredentials: look.T("The password of the certificate is wrong. After five wrong ones in a row it is locked for a while.", "La password del certificato è errata. Dopo cinque errori di fila il certificato si blocca per un po'."),
+	fault.WrongOTP:         look.T("The one-time password is wrong, or was used already. Wait for the next one.", "Il codice temporaneo è errato o già usato. Aspetta il prossimo."),
+}
+
+// sentence begins with a capital and ends with a full stop.
+func sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	r := []rune(s)
+	s = strings.ToUpper(string(r[:1])) + string(r[1:])
+	if !strings.ContainsAny(s[len(s)-1:], ".!?") {
+		s += "."
+	}
+	return s
+}
+
+// once submits a request under the key of its form. Who sends it a second time
+// waits for the first, and gets what that has made.
+func (d *Desk) once(ctx context.Context, v *visit, p *posted) (*signing.Record, error) {
+	key := p.values["key"]
+	if key != "" {
+		key = "console " + clip(key, 64)
+	}
+	for {
+		claim, known, err := d.Idempotency.Begin(ctx, v.accountID(), key, p.digest)
+		switch {
+		case errors.Is(err, fault.StillRunning):
+			select {
+			case <-time.After(300 * time.Millisecond):
+				continue
+			case <-ctx.Done():
+				return nil, err
+			}
+		case errors.Is(err, fault.KeyReused):
+			return nil, look.Refusal(fault.KeyReused, look.T("This form was sent before, with other contents: that is done, and is among your records. Nothing more was signed. To sign these files too, send the form again.",
+				"Questo modulo è già stato inviato con altri contenuti: quella firma è tra le tue pratiche. Altro non è stato firmato. Per firmare anche questi file, invia di nuovo."))
+		case err != nil:
+			return nil, err
+		case known != nil:
+			return d.Signing.Again(ctx, v.signer(), known.RecordID)
+		}
+		r, err := d.submit(idempotency.WithClaim(ctx, claim), v, p)
+		claim.End()
+		if !errors.Is(err, idempotency.ErrReplay) {
+			return r, err
+		}
+	}
+}
+
+// Requests with more than this are signed in the background; the page that
+// follows says how far they are.
+const (
+	inlineFiles = 10
+	inlineBytes = 20 << 20
+)
+
+// submit asks for the signature as the API does.
+func (d *Desk) submit(ctx context.Context, v *visit, p *posted) (*signing.Record, error) {
+	f := p.values
+	kind := keys.Automatic
+	cred, err := d.Keys.Find(ctx, v.accountID(), f["certificateUsername"])
+	if err != nil {
+		return nil, err
+	}
+	if cred != nil {
+		kind = cred.Kind
+	}
+	if err := d.need(v, http.MethodPost, kind.CertificateType()); err != nil {
+		return nil, err
+	}
+	if len(p.files) == 0 {
+		return nil, look.Refusal(fault.BadDocuments, look.T("Choose at least one file to sign.", "Scegli almeno un file da firmare."))
+	}
+	options := map[string]any{"timezone": d.zone()}
+	if f["level"] != "" {
+		options["level"] = f["level"]
+	}
+	if len(p.files) > 1 && f["together"] == "" {
+		options["batch"] = true
+	}
+	var size int64
+	for _, one := range p.files {
+		size += one.Source.Size()
+	}
+	if len(p.files) > inlineFiles || size > inlineBytes {
+		options["asyncSignature"] = true
+	}
+	if f["visible"] != "" {
+		options["signerImage"] = map[string]any{"imageVisible": true}
+		if err := placed(f, options); err != nil {
+			return nil, err
+		}
+	}
+	title := f["title"]
+	if title == "" {
+		title = titleOf(p.files)
+	}
+	members := map[string]jsontext.Value{}
+	for name, value := range map[string]any{
+		"certificateUsername": f["certificateUsername"], "certificatePassword": f["certificatePassword"], "certificateOtp": strings.ReplaceAll(f["certificateOtp"], " ", ""),
+		"signatureType": f["signatureType"], "title": title, "options": options,
+	} {
+		if value == "" {
+			continue
+		}
+		b, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		members[name] = b
+	}
+	req, err := d.Signing.ParseFiles(kind, members, p.files, p.spool)
+	if err != nil {
+		return nil, err
+	}
+	return d.Signing.Submit(ctx, req, v.signer())
+}
+
+// zone is the name of the zone that a visible signature shows its time in.
+func (d *Desk) zone() string {
+	if z := d.Site.Zone; z != nil && z != time.Local {
+		return z.String()
+	}
+	return "UTC"
+}
+
+// placed reads where a visible signature is to stand.
+func placed(f values, options map[string]any) error {
+	for _, name := range []string{"x", "y"} {
+		text := strings.Replace(strings.TrimSpace(f[name]), ",", ".", 1)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || !onSheet(n) {
+			return look.Refusal(fault.BadOption, look.T("The place %s must be a number of points from the corner of the page.", "La posizione %s deve essere un numero di punti dall'angolo della pagina.").With(name))
+		}
+		options[name] = n
+	}
+	if f["page"] != "" {
+		n, err := strconv.Atoi(strings.TrimSpace(f["page"]))
+		if err != nil {
+			return look.Refusal(fault.BadOption, look.T("The page must be a number, -1 for the last.", "La pagina deve essere un numero, -1 per l'ultima."))
+		}
+		options["page"] = n
+	}
+	return nil
+}
+
+// titleOf names a record by its files.
+func titleOf(files []signing.Document) string {
+	switch n := len(files); n {
+	case 1:
+		return files[0].Name
+	case 2:
+		return files[0].Name + ", " + files[1].Name
+	default:
+		return fmt.Sprintf("%s + %d", files[0].Name, n-1)
+	}
+}
+
+// sketchPage is the page of a document, for who chooses a place on it.
+type sketchPage struct {
+	look.Head
+	Place place
+	Name  string
+}
+
+// sketch draws a page of the first PDF of the form. Nothing is kept.
+func (d *Desk) sketch(v *visit) error {
+	if !d.maySign(v) {
+		return d.need(v, http.MethodPost, keys.Automatic.CertificateType())
+	}
+	p, err := d.read(v)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	out := &sketchPage{Head: d.head(v, look.T("Sketch of the page", "Schizzo della pagina")), Place: placeOf(nil, p.values)}
+	number, err := strconv.Atoi(p.values["page"])
+	if err != nil || number == 0 {
+		number = 1
+	}
+	status := http.StatusUnprocessableEntity
+	out.Alert = look.T("Choose a PDF first.", "Scegli prima un PDF.")
+	for _, f := range p.files {
+		var head [5]byte
+		if n, _ := f.Source.ReadAt(head[:], 0); n < 5 || string(head[:]) != "%PDF-" {
+			out.Alert = look.T("Only PDF files have pages to place a signature on.", "Solo i PDF hanno pagine su cui mettere la firma.")
+			continue
+		}
+		var drawn *sketch.Page
+		err := limits.Bounded(v.ctx(), d.Memory, func(ctx context.Context) (err error) {
+			drawn, err = sketch.Draw(ctx, f.Source, number, "")
+			return err
+		})
+		if err != nil {
+			out.Alert = look.T("This page of the PDF cannot be shown. You can still type where the signature is to stand.", "Questa pagina del PDF non si può mostrare. Puoi comunque scrivere dove mettere la firma.")
+			break
+		}
+		out.Alert, out.Name, out.Place, status = look.Text{}, f.Name, placeOf(drawn, p.values), http.StatusOK
+		break
+	}
+	d.pages.Render(v.w, v.r, status, "sketch", out)
+	return nil
+}
+
+func clip(s string, most int) string {
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "")
+	}
+	return s
+}

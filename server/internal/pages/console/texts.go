@@ -1,0 +1,129 @@
+package console
+
+import (
+	"regexp"
+	"strings"
+
+	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/keys"
+	"rogito.dev/rogito/server/internal/pages/look"
+	"rogito.dev/rogito/server/internal/signing"
+)
+
+// chip is a state in a word, with the class that colours it.
+type chip struct {
+	Class string
+	Name  look.Text
+}
+
+var recordStates = map[signing.State]chip{
+	signing.WaitValidation: {"undetermined", look.T("Being checked", "In controllo")},
+	signing.WaitSign:       {"undetermined", look.T("Waiting", "In attesa")},
+	signing.Done:           {"valid", look.T("Signed", "Firmato")},
+	signing.Error:          {"invalid", look.T("Failed", "Non riuscita")},
+}
+
+var waitsForApproval = chip{"undetermined", look.T("Waiting for approval", "In attesa di approvazione")}
+
+func stateOf(r *signing.Record) chip {
+	if r.Approval == "WAITING" && !r.State.Final() {
+		return waitsForApproval
+	}
+	return recordStates[r.State]
+}
+
+var kindNames = map[keys.Kind]look.Text{
+	keys.Automatic: look.T("automatic signature", "firma automatica"),
+	keys.OTP:       look.T("signature with one-time password", "firma con codice temporaneo"),
+	keys.ESeal:     look.T("electronic seal", "sigillo elettronico"),
+}
+
+func kindOf(certificateType string) look.Text {
+	for k, name := range kindNames {
+		if k.CertificateType() == certificateType {
+			return name
+		}
+	}
+	return look.Same(certificateType)
+}
+
+var certificateStates = map[enroll.State]look.Text{
+	enroll.Ordered:     look.T("Ordered", "Ordinato"),
+	enroll.Registering: look.T("Being identified", "In identificazione"),
+	enroll.Working:     look.T("Being issued", "In emissione"),
+	enroll.Done:        look.T("Active", "Attivo"),
+	enroll.Suspended:   look.T("Suspended", "Sospeso"),
+	enroll.Expired:     look.T("Expired", "Scaduto"),
+	enroll.Revoked:     look.T("Revoked", "Revocato"),
+	enroll.Cancelled:   look.T("Cancelled", "Annullato"),
+}
+
+func certificateChip(s enroll.State) chip {
+	class := "undetermined"
+	switch s {
+	case enroll.Done:
+		class = "valid"
+	case enroll.Expired, enroll.Revoked, enroll.Cancelled:
+		class = "invalid"
+	}
+	return chip{class, certificateStates[s]}
+}
+
+// formats as people know them.
+var formats = map[string]look.Text{
+	"pades": look.T("In the PDF (PAdES)", "Nel PDF (PAdES)"),
+	"cades": look.T("In an envelope (CAdES)", "In una busta (CAdES)"),
+	"xades": look.T("XML or container (XAdES)", "XML o contenitore (XAdES)"),
+	"pkcs1": look.T("Raw value (PKCS#1)", "Valore grezzo (PKCS#1)"),
+}
+
+// events of the audit log of a record.
+var events = map[string]look.Text{
+	"request":    look.T("Asked for", "Richiesta"),
+	"input":      look.T("Document received", "Documento ricevuto"),
+	"validation": look.T("Document checked", "Documento controllato"),
+	"key-use":    look.T("Key used", "Chiave usata"),
+	"timestamp":  look.T("Time-stamp", "Marca temporale"),
+	"signed":     look.T("Signed", "Firmato"),
+	"signature":  look.T("Signature made", "Firma apposta"),
+	"callback":   look.T("Notice sent", "Notifica inviata"),
+	"download":   look.T("Downloaded", "Scaricato"),
+	"approval":   look.T("Approved", "Approvato"),
+	"error":      look.T("Failed", "Non riuscita"),
+	"retention":  look.T("Files deleted", "File cancellati"),
+	"erased":     look.T("Details erased", "Dettagli cancellati"),
+	"audit-lost": look.T("An entry is missing", "Manca una voce"),
+}
+
+// attributes of a person, as a review shows them.
+var attributes = map[string]look.Text{
+	"fiscalCode": look.T("Fiscal code", "Codice fiscale"), "organizationIdentifier": look.T("Identifier of the organisation", "Identificativo dell'organizzazione"),
+	"surname": look.T("Surname", "Cognome"), "givenName": look.T("Given name", "Nome"), "organization": look.T("Organisation", "Organizzazione"),
+	"dateOfBirth": look.T("Date of birth", "Data di nascita"), "country": look.T("Country", "Paese"), "email": look.T("E-mail", "Posta elettronica"), "mobile": look.T("Mobile", "Cellulare"),
+}
+
+// logs are the sentences of the audit log, which are English, as people read
+// them.
+var logs = sentences{
+	{regexp.MustCompile(`^new signature request from (.*)$`), look.T("From the address %s", "Dall'indirizzo %s")},
+	{regexp.MustCompile(`^input document \d+ with MD5 \w+ and SHA-256 (\w+)$`), look.T("SHA-256 %s", "Impronta SHA-256 %s")},
+	{regexp.MustCompile(`^validated document with MD5 \w+ and SHA-256 (\w+)$`), look.T("To be signed: SHA-256 %s", "Da firmare: impronta SHA-256 %s")},
+	{regexp.MustCompile(`^signed document with MD5 \w+ and SHA-256 (\w+)$`), look.T("Signed document: SHA-256 %s", "Documento firmato: impronta SHA-256 %s")},
+	{regexp.MustCompile(`^(\d+) documents validated$`), look.T("%s documents", "%s documenti")},
+	{regexp.MustCompile(`^private key used$`), look.T("The private key was used once", "La chiave privata è stata usata una volta")},
+	{regexp.MustCompile(`^signed with (\w+), level (\w+)$`), look.T("With %s, level %s", "Con %s, livello %s")},
+	{regexp.MustCompile(`^\w+ downloaded from (.*)$`), look.T("To the address %s", "All'indirizzo %s")},
+	{regexp.MustCompile(`^input document \d+ is remote$`), look.T("To be fetched", "Da scaricare")},
+	{regexp.MustCompile(`^time-stamped at (.*)$`), look.T("At %s", "Il %s")},
+	{regexp.MustCompile(`^callback attempt (\d+): (.*)$`), look.T("Attempt %s: %s", "Tentativo %s: %s")},
+	{regexp.MustCompile(`^approved by another token$`), look.T("By another token", "Da un altro token")},
+	{regexp.MustCompile(`^an entry was taken away before it had its place$`), look.T("It was taken away before it had its place in the log", "È stata tolta prima che avesse un posto nel registro")},
+	{regexp.MustCompile(`^documents deleted at the end of their retention$`), look.T("At the end of their retention", "Alla fine della conservazione")},
+}
+
+var products = strings.NewReplacer("test money", "denaro di prova", "refund: ", "rimborso: ", "signature", "firma", "certificate", "certificato", "lookup", "quotazione", "credit", "ricarica")
+
+// movement is what a movement of the wallet is for.
+func movement(text string) look.Text {
+	return look.Text{English: text, Italian: products.Replace(text)}
+}

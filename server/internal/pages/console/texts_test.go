@@ -1,0 +1,125 @@
+package console
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"rogito.dev/rogito/server/internal/signing"
+)
+
+// Every kind of event that a record can have is named in both languages.
+func TestEveryEventHasAName(t *testing.T) {
+	for _, kind := range append([]string{"callback", "audit-lost"}, signing.Kinds...) {
+		if name := events[kind]; name.English == "" || name.Italian == "" {
+			t.Errorf("%s is called %+v", kind, name)
+		}
+	}
+	for kind := range events {
+		if kind != "callback" && kind != "audit-lost" && !slices.Contains(signing.Kinds, kind) {
+			t.Errorf("%s is no kind of event", kind)
+		}
+	}
+}
+
+// written is a text as fmt has it: what is joined to it counts as a value.
+func written(e ast.Expr, constants map[string]string) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		s, err := strconv.Unquote(e.Value)
+		return s, err == nil
+	case *ast.Ident:
+		s, ok := constants[e.Name]
+		return s, ok
+	case *ast.BinaryExpr:
+		a, ok := written(e.X, constants)
+		b, ok2 := written(e.Y, constants)
+		if !ok {
+			a = "%s"
+		}
+		if !ok2 {
+			b = "%s"
+		}
+		return a + b, ok || ok2
+	}
+	return "", false
+}
+
+// The values of a sentence are sentences too: what the audit log did not prove.
+func TestFindingInAFinding(t *testing.T) {
+	got := findings.in("19 entries and 2 checkpoints verify; not proved: witness file: the last 13 entries are newer than its last checkpoint; time-stamps of an outside authority: none")
+	if want := "19 voci e 2 checkpoint sono integri; non dimostrato: file testimone: le ultime 13 voci sono più recenti del suo ultimo checkpoint; marche temporali di un'autorità esterna: nessuna"; got.Italian != want {
+		t.Errorf("%q", got.Italian)
+	}
+}
+
+// Everything that the doctor says is said in Italian on a page in Italian: the
+// test reads what packages doctor and audit hand to fine, warn, bad, finding and
+// unproved.
+func TestEveryFindingIsTranslated(t *testing.T) {
+	files, err := filepath.Glob("../../doctor/*.go")
+	more, err2 := filepath.Glob("../../audit/*.go")
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	checked := 0
+	check := func(at string, e ast.Expr, constants map[string]string) {
+		text, ok := written(e, constants)
+		if !ok || text == "%s" || text == "%v" {
+			return
+		}
+		checked++
+		said := verb.ReplaceAllString(strings.ReplaceAll(text, "%%", "%"), "7")
+		if got := findings.in(said); got.Italian == "" || got.Italian == got.English && !strings.HasPrefix(text, "chmod") && text != "rogito trust update" {
+			t.Errorf("%s: %q is %q in Italian", at, text, got.Italian)
+		} else if strings.Contains(got.Italian, "%!") || got.English != said {
+			t.Errorf("%s: %q has other values than %q", at, text, got.Italian)
+		}
+	}
+	for _, name := range append(files, more...) {
+		if strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "provider.go") || strings.HasSuffix(name, "export.go") { // these are for the command line
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		constants := map[string]string{}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if v, ok := n.(*ast.ValueSpec); ok && len(v.Values) == 1 {
+				if s, ok := written(v.Values[0], nil); ok {
+					constants[v.Names[0].Name] = s
+				}
+			}
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			called := ""
+			switch f := call.Fun.(type) {
+			case *ast.Ident:
+				called = f.Name
+			case *ast.SelectorExpr:
+				called = f.Sel.Name
+			}
+			switch called {
+			case "fine", "finding", "unproved":
+				check(name, call.Args[0], constants)
+			case "warn", "bad":
+				if strings.Contains(name, "doctor") {
+					check(name, call.Args[0], constants)
+					check(name, call.Args[1], constants)
+				}
+			}
+			return true
+		})
+	}
+	if checked < 50 {
+		t.Errorf("only %d sentences were found: the test reads the wrong folder", checked)
+	}
+}

@@ -1,0 +1,230 @@
+package enrol
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"rogito.dev/rogito/server/internal/enroll"
+	"rogito.dev/rogito/server/internal/fault"
+	"rogito.dev/rogito/server/internal/identify"
+	"rogito.dev/rogito/server/internal/pages/look"
+)
+
+// away is a method that sends the person elsewhere, as the page offers it.
+type away struct {
+	Method, Title, Help string
+	Providers           []choice
+}
+
+// choice is a provider to choose.
+type choice struct{ Name, URL string }
+
+// awayOf lists the providers of a method that sends people elsewhere.
+func (p *Pages) awayOf(r *http.Request, v *view, c *enroll.Certificate, method string) *away {
+	parameter := map[string]string{"spid": "idp", "cie": "provider"}[method]
+	t, ok := v.T.Away[method]
+	if !ok {
+		return nil
+	}
+	a := &away{Method: method, Title: t[0], Help: t[1]}
+	if method == "cns" {
+		a.Providers = []choice{{Name: t[2], URL: p.Cards.Link(c)}}
+		return a
+	}
+	for _, one := range p.enroll.Providers(r.Context(), method) {
+		a.Providers = append(a.Providers, choice{t[2] + one.Name, linkPath(c) + "/" + method + "?" + parameter + "=" + url.QueryEscape(one.ID)})
+	}
+	return a
+}
+
+// linkPath is the order's page as its own pages link to it.
+func linkPath(c *enroll.Certificate) string {
+	if i := strings.Index(c.Link, "/enrol/"); i >= 0 {
+		return c.Link[i:]
+	}
+	return ""
+}
+
+// begin sends the person to a provider.
+func (p *Pages) begin(w http.ResponseWriter, r *http.Request) {
+	c, err := p.enroll.ByLink(r.Context(), r.PathValue("id"), r.PathValue("secret"))
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	method, query := r.PathValue("method"), r.URL.Query()
+	provider := query.Get("idp")
+	if method == "cie" {
+		provider = query.Get("provider")
+	}
+	d, err := p.enroll.Begin(r.Context(), c, method, provider, p.newBrowser(w, r))
+	if err != nil {
+		p.turnedDown(w, r, &enroll.Refused{Certificate: c, Err: err})
+		return
+	}
+	if d.Form == nil {
+		http.Redirect(w, r, d.URL, http.StatusFound)
+		return
+	}
+	// The provider may lead the form on to other hosts of its own, and browsers
+	// hold the policy of this page against those too.
+	target := "https:"
+	if u, err := url.Parse(d.URL); err == nil && !strings.ContainsAny(u.Host, ";, '") {
+		target = u.Scheme + "://" + u.Host + " https:"
+	}
+	w.Header().Set("Content-Security-Policy", strings.Replace(look.Policy, "form-action 'self'", "form-action "+target, 1))
+	v := p.blank(r)
+	v.Scripts = []string{"depart.js"}
+	v.Step, v.Departure = "depart", d
+	p.render(w, r, http.StatusOK, v)
+}
+
+// toProvider sends the holder to the provider of the key.
+func (p *Pages) toProvider(w http.ResponseWriter, r *http.Request, c *enroll.Certificate) {
+	address, err := p.enroll.DepartToProvider(r.Context(), c, p.newBrowser(w, r))
+	if err != nil {
+		p.turnedDown(w, r, &enroll.Refused{Certificate: c, Err: err})
+		return
+	}
+	http.Redirect(w, r, address, http.StatusFound)
+}
+
+// maxAnswer bounds what a provider sends: an assertion with its signature and
+// certificates.
+const maxAnswer = 1 << 20
+
+// answer takes what a provider sends through the person's browser. Whatever is
+// wrong with it is said here; what is right counts in the browser that began,
+// which the next hop finds out.
+func (p *Pages) answer(method string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		values := r.URL.Query()
+		if r.Method == http.MethodPost {
+			r.Body = http.MaxBytesReader(w, r.Body, maxAnswer)
+			if err := r.ParseForm(); err != nil {
+				v := p.blank(r)
+				v.Step, v.Problem = "", v.T.TooLarge
+				p.render(w, r, http.StatusBadRequest, v)
+				return
+			}
+			values = r.PostForm
+		}
+		order, token, err := p.enroll.Answer(r.Context(), method, values)
+		if err != nil {
+			p.turnedDown(w, r, err)
+			return
+		}
+		http.Redirect(w, r, "/enrol/"+order+"/answer?token="+token, http.StatusSeeOther)
+	}
+}
+
+// goBack is where the browser comes back to after an answer. Cookies of ours
+// come with it, which the answer from another site had not.
+func (p *Pages) goBack(w http.ResponseWriter, r *http.Request) {
+	c, err := p.enroll.Return(r.Context(), r.PathValue("id"), r.URL.Query().Get("token"), p.shown(r), p.newBrowser(w, r))
+	if err != nil {
+		p.turnedDown(w, r, err)
+		return
+	}
+	http.Redirect(w, r, linkPath(c), http.StatusSeeOther)
+}
+
+// Cards is how this server sees a card: at the listener that asks for one.
+type Cards struct {
+	// URL is where that listener is; {URL}/cns/{order}/{secret}.
+	URL string
+	// Shown returns the certificate (DER) that a browser proved to have the key
+	// of, and what came with it; nothing where it showed none.
+	Shown func(*http.Request) [][]byte
+}
+
+// Link is where the card of an order is asked for.
+func (k *Cards) Link(c *enroll.Certificate) string {
+	return k.URL + "/cns" + strings.TrimPrefix(linkPath(c), "/enrol")
+}
+
+// Card serves the address where a card is asked for. It stands on a listener of
+// its own: elsewhere nobody is asked for a certificate.
+func (p *Pages) Card(w http.ResponseWriter, r *http.Request) {
+	look.Headers(w)
+	r = r.WithContext(enroll.WithActor(r.Context(), "holder"))
+	p.Show(w, r, p.Cards.Shown(r))
+}
+
+// Show identifies by the certificates of a card. The browser is then sent back
+// with a token that is good once: the one that showed the card is the one that is
+// identified.
+func (p *Pages) Show(w http.ResponseWriter, r *http.Request, card [][]byte) {
+	c, err := p.enroll.ByLink(r.Context(), r.PathValue("id"), r.PathValue("secret"))
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	if len(card) == 0 { // no try
+		p.turnedDown(w, r, &enroll.Refused{Certificate: c, Err: fault.New(fault.IdentityRefused, "%s", noCard.English).Because(noCard)})
+		return
+	}
+	d, err := p.enroll.Begin(r.Context(), c, "cns", "", "")
+	if err != nil {
+		p.turnedDown(w, r, &enroll.Refused{Certificate: c, Err: err})
+		return
+	}
+	values := url.Values{"request": {d.Request}}
+	for _, der := range card {
+		values.Add("certificate", string(der))
+	}
+	order, token, err := p.enroll.Answer(r.Context(), "cns", values)
+	if err != nil {
+		p.turnedDown(w, r, err)
+		return
+	}
+	http.Redirect(w, r, p.public+"/enrol/"+order+"/answer?token="+token, http.StatusSeeOther)
+}
+
+var noCard = &identify.Refusal{
+	Reason: "no card", English: "Your browser showed no card. Insert it, close the browser if it has asked for a certificate before, and try again.",
+	Italian: "Il browser non ha mostrato nessuna carta. Inseriscila, chiudi il browser se ti ha già chiesto un certificato, e riprova.",
+}
+
+// turnedDown shows why an identification did not succeed, and a way on.
+func (p *Pages) turnedDown(w http.ResponseWriter, r *http.Request, err error) {
+	v := p.blank(r)
+	var known *enroll.Refused
+	if errors.As(err, &known) && known.Certificate != nil {
+		v.Back, v.Ended = known.Certificate.Link, known.Ended
+	}
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		p.log.ErrorContext(r.Context(), "identification", "error", err)
+		f = fault.New(fault.Unavailable, "the identification cannot be completed now: try again in a moment")
+	}
+	v.Problem, v.Code = v.sentence(f), int(f.Code)
+	p.render(w, r, f.HTTP(), v)
+}
+
+// sentence says a fault in the language of the page.
+func (v *view) sentence(f *fault.Error) string {
+	var refusal *identify.Refusal
+	var d *identify.Difference
+	italian := v.Lang == "it"
+	switch {
+	case errors.As(f, &refusal) && italian:
+		return refusal.Italian
+	case errors.As(f, &refusal):
+		return refusal.English
+	case errors.As(f, &d):
+		name := v.T.Attributes[d.Attribute]
+		if name == "" {
+			name = v.T.Holder
+		}
+		if d.Missing {
+			return v.T.NotProven + " " + name + "."
+		}
+		return v.T.Differs + " " + name + "."
+	case italian && v.T.Faults[f.Code] != "":
+		return v.T.Faults[f.Code]
+	}
+	return f.Text
+}

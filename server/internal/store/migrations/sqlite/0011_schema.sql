@@ -1,0 +1,660 @@
+-- +goose Up
+
+-- The store itself: the data key, and the keys of idempotent calls.
+create table data_keys (
+	id         integer not null primary key,
+	wrapped    blob    not null,
+	master_id  text    not null,
+	created_at integer not null
+);
+
+create table idempotency (
+	account_id    text    not null,
+	key           text    not null,
+	digest        blob    not null,
+	record_id     text    not null,
+	answer        blob,
+	running_until integer not null default 0,
+	holder        text    not null default '', -- of a call that has no record yet
+	created_at    integer not null,
+	primary key (account_id, key)
+) without rowid;
+create index idempotency_created on idempotency (created_at);
+
+-- Accounts, tokens, money.
+create table accounts (
+	id         text    not null primary key,
+	email      text    not null unique,
+	key_hash   blob    not null,
+	admin      boolean not null default false,
+	sandbox    boolean not null default false,
+	quota      text    not null default '', -- what may be made in a day or a month; empty: no bound
+	created_at integer  not null,
+	mac        blob    not null -- keyed digest of the row
+);
+
+create table tokens (
+	id                    text    not null primary key,
+	account_id            text    not null references accounts (id),
+	hash                  blob    not null unique,
+	refresh_hash          blob    unique,
+	parent_id             text    references tokens (id) on delete cascade on update cascade,
+	line_id               text    not null unique,
+	line_until            integer  not null,
+	life                  integer  not null,
+	last_four             text    not null,
+	name                  text    not null default '',
+	scopes                text    not null,
+	addresses             text    not null default '',
+	addresses_given       boolean not null default false, -- by the API key or the operator, and not by a token
+	total_limit           integer,
+	wallet_limit          integer,
+	subscription_limit    integer,
+	amount_limit          integer,
+	expire_at             integer  not null,
+	created_at            integer  not null,
+	updated_at            integer  not null,
+	total_requests        integer  not null default 0,
+	wallet_requests       integer  not null default 0,
+	subscription_requests integer  not null default 0,
+	error_requests        integer  not null default 0,
+	wallet_amount         integer  not null default 0,
+	mac                   blob    not null -- keyed digest of what the token is and may do
+);
+create index tokens_account on tokens (account_id, id);
+create index tokens_parent on tokens (parent_id);
+
+-- Refresh tokens that were used, and the tokens that they replaced.
+create table spent_tokens (
+	refresh_hash blob not null primary key,
+	token_id     text  not null,
+	account_id   text  not null,
+	line_id      text  not null,
+	spent_at     integer not null
+);
+create index spent_tokens_token on spent_tokens (token_id);
+create index spent_tokens_spent on spent_tokens (spent_at);
+
+create table wallets (
+	account_id text   not null primary key references accounts (id),
+	credit     integer not null check (credit between 0 and 2000000000000000),
+	created_at integer not null,
+	updated_at integer not null
+);
+
+create table wallet_transactions (
+	account_id  text    not null references accounts (id),
+	id          text    not null,
+	amount      integer not null,
+	vat         integer not null default 0,
+	description text    not null,
+	charge_id   text    not null default '',
+	created_at  integer not null,
+	primary key (account_id, id)
+) without rowid;
+
+create table subscriptions (
+	id         text    not null primary key,
+	account_id text    not null references accounts (id),
+	scope      text    not null,
+	method     text    not null,
+	domain     text    not null,
+	segment    text    not null,
+	total      integer  not null,
+	available  integer  not null check (available >= 0),
+	price      integer  not null,
+	starts_at  integer  not null,
+	expires_at integer  not null,
+	created_at integer  not null,
+	updated_at integer  not null
+);
+create index subscriptions_account on subscriptions (account_id, id);
+
+create table quota_days (
+	account_id text   not null,
+	product    text   not null,
+	day        text   not null,
+	used       integer not null,
+	primary key (account_id, product, day)
+) without rowid;
+
+create table charges (
+	id          text    not null primary key,
+	account_id  text    not null references accounts (id),
+	token_id    text    not null,
+	product     text    not null,
+	count       integer not null,
+	day         text    not null,
+	free        integer not null default 0,
+	subscribed  text    not null default '',
+	paid        integer not null default 0,
+	amount      integer not null default 0,
+	record_id   text    not null,
+	created_at  integer not null,
+	refunded_at integer not null default 0
+) without rowid;
+
+create table meter_leases (
+	id         text   not null primary key,
+	account_id text   not null,
+	product    text   not null,
+	source     text   not null,
+	source_id  text   not null,
+	price      integer not null,
+	reserved   integer not null,
+	used       integer not null,
+	updated_at integer not null
+);
+create index meter_leases_account on meter_leases (account_id);
+create index meter_leases_updated on meter_leases (updated_at);
+
+create table usage_days (
+	account_id    text   not null,
+	token_id      text   not null,
+	day           text   not null,
+	domain        text   not null,
+	scope         text   not null,
+	address       text   not null,
+	requests      integer not null default 0,
+	errors        integer not null default 0,
+	free          integer not null default 0,
+	subscription  integer not null default 0,
+	wallet        integer not null default 0,
+	amount        integer not null default 0,
+	primary key (account_id, day, token_id, domain, scope, address)
+) without rowid;
+
+create table request_errors (
+	id         text   not null primary key,
+	account_id text   not null,
+	token_id   text   not null,
+	scope      text   not null,
+	domain     text   not null,
+	status     integer not null,
+	code       integer not null,
+	message    text   not null,
+	address    text   not null,
+	created_at integer not null
+);
+create index request_errors_account on request_errors (account_id, id);
+create index request_errors_created on request_errors (created_at);
+
+-- Publications of real-estate quotations that every node serves: the index
+-- file is a blob. One row a semester; id is the digest of the index.
+create table omi_publications (
+	semester   text not null primary key,
+	id         text not null,
+	blob_id    text not null,
+	size       integer not null,
+	created_at integer not null
+);
+
+-- The semester chosen to be active; no row: the newest.
+create table omi_active (
+	one        integer not null primary key check (one = 1),
+	semester   text not null,
+	changed_at integer not null
+);
+
+-- Credentials: the private key, sealed twice. The id is the certificate's.
+create table credentials (
+	id         text primary key,
+	account_id text not null,
+	username   text not null,
+	kind       text not null,
+	algorithm  text not null,
+	public_key blob not null,
+	sealed     blob not null,
+	totp       blob,
+	totp_step  bigint not null default 0,
+	level      bigint not null default 0, -- of security; the key is bound to it
+	token_key  text not null default '', -- names the key in the PKCS#11 token, while it is there
+	remote     text not null default '', -- provider that has the key; '-': it has it no more for us
+	remote_token blob, -- of the holder there, sealed under what the password opens
+	created_at bigint not null,
+	unique (account_id, username)
+);
+-- One key pair serves one kind. One at a provider may be taken into use again.
+create unique index credentials_public_key on credentials (public_key) where remote <> '-';
+
+-- Failures by account and username, known or not.
+create table credential_locks (
+	id           text primary key,
+	failures     bigint not null,
+	day          bigint not null,
+	day_failures bigint not null,
+	locked_until bigint not null,
+	hard         bigint not null
+);
+
+-- Judgements of passwords and codes that have begun and are not settled yet.
+create table credential_attempts (
+	id       text primary key,
+	lock_id  text not null, -- of credential_locks
+	begun_at bigint not null
+);
+create index credential_attempts_lock on credential_attempts (lock_id);
+
+-- The embedded authority: its keys, and what it issued.
+create table authority_keys (
+	name        text primary key,
+	sealed      blob not null,
+	certificate blob,
+	created_at  bigint not null
+);
+
+create table authority_issued (
+	serial         text primary key,
+	certificate_id text,
+	certificate    blob not null,
+	not_after      bigint not null,
+	revoked_at     bigint not null default 0,
+	reason         bigint not null default 0,
+	created_at     bigint not null,
+	mac            blob -- keyed digest of the row
+);
+create index authority_issued_revoked on authority_issued (revoked_at);
+
+create table authority_crl (
+	name        text primary key,
+	number      bigint not null,
+	crl         blob not null,
+	this_update bigint not null,
+	next_update bigint not null
+);
+
+-- Certificates bought.
+create table certificates (
+	id               text primary key,
+	account_id       text not null,
+	provider         text not null,
+	kind             text not null,
+	state            text not null,
+	owner            text not null,
+	custom_reference text not null default '',
+	subject          text not null default '{}',
+	identification   text not null,
+	key_algorithm    text not null,
+	validity_years   bigint not null,
+	security_level   bigint not null,
+	callback         blob,
+	link             blob, -- the secret part of certificateLink, sealed
+	link_purpose     text not null default 'identify',
+	shown_at         bigint not null default 0,
+	shown_to         text not null default '', -- the address that they were shown to
+	credentials_once blob, -- sealed until they were shown
+	charge_id        text not null default '',
+	serial           text not null default '',
+	certificate      blob,
+	chain            blob,
+	subject_dn       text not null default '',
+	issuer_dn        text not null default '',
+	not_before       bigint not null default 0,
+	not_after        bigint not null default 0,
+	created_at       bigint not null,
+	updated_at       bigint not null,
+	expire_at        bigint not null,
+	certified        blob, -- what identification proved, sealed
+	statement        blob, -- that waits for a signature, sealed
+	browser          blob, -- hash of the one that went through the identification, sealed
+	login            blob, -- of the holder at the provider of a remote key, sealed, until a credential is chosen
+	refusals         bigint not null default 0, -- of identifications; the fifth ends the order
+	bound            blob -- keyed digest of what was ordered
+);
+create index certificates_account on certificates (account_id, id);
+create index certificates_state on certificates (state, not_after);
+create index certificates_filters on certificates (account_id, kind, state, id);
+create index certificates_all on certificates (kind, state, id);
+
+-- Evidence of who the holder is.
+create table identifications (
+	id             text primary key,
+	certificate_id text not null,
+	method         text not null,
+	state          text not null, -- PENDING, APPROVED, REFUSED
+	detail         blob, -- sealed JSON
+	blobs          text not null default '[]',
+	decided_by     text not null default '',
+	reason         text not null default '',
+	created_at     bigint not null,
+	decided_at     bigint not null default 0,
+	browser        blob
+);
+create index identifications_certificate on identifications (certificate_id, id);
+create unique index identifications_pending on identifications (certificate_id) where state = 'PENDING';
+
+-- Requests to identity providers, each answered once. An answer that is believed
+-- waits, sealed, for the browser that began.
+create table identification_requests (
+	id             text primary key, -- hash of the request's id
+	certificate_id text not null,
+	method         text not null,
+	sealed         blob not null, -- what the method keeps, and the browser that began
+	until          bigint not null,
+	answered_at    bigint not null default 0,
+	token          text not null default '', -- hash of what the way back carries
+	answer         blob -- sealed, until it is taken
+);
+create index identification_requests_certificate on identification_requests (certificate_id);
+create index identification_requests_until on identification_requests (until);
+create unique index identification_requests_token on identification_requests (token) where token <> '';
+
+-- Assertions and tokens that were accepted, each once.
+create table identification_answers (
+	id    text primary key, -- hash
+	until bigint not null
+);
+create index identification_answers_until on identification_answers (until);
+
+-- Client certificates for mutual TLS.
+create table client_certificates (
+	id          text primary key,
+	account_id  text not null,
+	name        text not null,
+	fingerprint text not null,
+	subject     text not null,
+	not_after   bigint not null,
+	given       boolean not null default false, -- by the API key or the operator, and not by a token
+	created_at  bigint not null,
+	mac         blob not null, -- keyed digest of the row
+	unique (account_id, fingerprint)
+);
+
+-- Signature records.
+create table signatures (
+	id               text primary key,
+	account_id       text not null,
+	token_id         text not null default '',
+	request_id       text not null default '',
+	caller_address   text not null default '',
+	certificate_type text not null,
+	certificate_id   text not null default '',
+	state            text not null,
+	signature_type   text not null default '',
+	options          text not null default '{}',
+	title            text not null default '',
+	description      text not null default '',
+	error_number     bigint not null default 0,
+	error_message    text not null default '',
+	achieved_level   text not null default '',
+	signer           text not null default '', -- what is known of the certificate that signed, as JSON
+	secret           blob, -- password and what else must wait, sealed; gone at the end
+	callback         blob, -- sealed
+	charge_id        text not null default '',
+	approval         text not null default '', -- '', WAITING, APPROVED, REFUSED
+	turn             bigint not null default 0, -- of its account; 0: of a call that waits for it
+	lease_by         text not null default '', -- who is working on it
+	lease_until      bigint not null default 0,
+	approval_until   bigint not null default 0,
+	approved_by      text not null default '',
+	approval_proof   blob, -- that it was approved by that token, sealed
+	files_until      bigint not null default 0,
+	evidence         text not null default '',
+	starts           bigint not null default 0, -- how often work on it was begun
+	failures         bigint not null default 0, -- how often that failed for reasons of our own
+	deleted_at       bigint not null default 0,
+	created_at       bigint not null,
+	updated_at       bigint not null
+);
+-- Every filter of a list has an index that ends in the list's order, and every
+-- sweep one of what it looks for alone. Tombstones stand in none.
+create index signatures_account on signatures (account_id, id) where deleted_at = 0;
+create index signatures_filters on signatures (account_id, certificate_type, signature_type, state, id) where deleted_at = 0;
+-- What is to be worked on, in its order, and the last turn of an account. What waits for an
+-- approval stands in neither: a claim would read through all of it.
+create index signatures_turn on signatures (turn, id) where state in ('WAIT_VALIDATION', 'WAIT_SIGN') and deleted_at = 0 and not (state in ('WAIT_SIGN') and approval = 'WAITING');
+create index signatures_last_turn on signatures (account_id, turn) where state in ('WAIT_VALIDATION', 'WAIT_SIGN') and deleted_at = 0 and not (state in ('WAIT_SIGN') and approval = 'WAITING') and turn > 0;
+create index signatures_approval on signatures (account_id, id) where approval = 'WAITING';
+create index signatures_approval_until on signatures (approval_until) where approval = 'WAITING';
+create index signatures_files on signatures (files_until) where files_until > 0 and deleted_at = 0;
+create index signatures_created on signatures (created_at) where deleted_at = 0;
+
+create table signature_files (
+	signature_id text    not null,
+	role         text    not null, -- input, validated, signed, image
+	position     bigint  not null default 0,
+	id           text    not null,
+	validated    boolean not null default false, -- an input that is the validated document too
+	source_type  text    not null default '',
+	source       blob, -- of a remote one not fetched yet: sealed request
+	label        text    not null default '', -- the caller's name for it
+	mimetype     text    not null default '',
+	extension    text    not null default '',
+	size         bigint  not null default 0,
+	md5          blob    not null default x'',
+	sha256       blob    not null default x'',
+	name         text    not null default '', -- empty: that of its digest or, of what was signed, of its record
+	blob         text    not null default '',
+	deleted_at   bigint  not null default 0,
+	created_at   bigint  not null,
+	primary key (signature_id, role, position)
+) without rowid;
+-- A blob is found by its id, without its place in a pack.
+create index signature_files_blob on signature_files (substr(blob, 1, 24)) where blob <> '';
+
+-- One row before each use of a private key.
+create table signing_intents (
+	signature_id   text   not null,
+	id             text   not null,
+	account_id     text   not null,
+	certificate_id text   not null,
+	position       bigint not null,
+	digest         blob   not null,
+	outcome        text   not null default '', -- '', USED, SIGNED, FAILED, UNKNOWN
+	created_at     bigint not null,
+	finished_at    bigint not null default 0,
+	primary key (signature_id, id)
+) without rowid;
+create index signing_intents_open on signing_intents (certificate_id) where outcome = '';
+
+-- The audit log. A leaf of the tree holds a digest of the payload, so that the
+-- payload can be erased and the log still be verified. A row has all events of one
+-- record that were written together: kind has one word for each, seq is the place of
+-- the first; its digests follow from its text until that is erased. base is the size
+-- of the tree that the writer knew of; mac authenticates the row under the master key.
+create table audit_events (
+	account_id text not null,
+	record_id  text not null,
+	kind       text not null,
+	created_at bigint not null,
+	salt       blob,
+	payload    blob,
+	digest     blob not null,
+	base       bigint not null,
+	mac        blob not null,
+	seq        bigint unique,
+	n          bigint -- of PostgreSQL alone
+);
+-- A record has few rows, which are put in order when they are read.
+create index audit_events_record on audit_events (record_id);
+-- What the authority holds its own table against, and whether it has read all of it.
+create index audit_events_standing on audit_events (record_id) where kind in ('certificate-revoked', 'certificate-suspended', 'certificate-resumed');
+create index audit_events_standing_seq on audit_events (seq) where kind in ('certificate-revoked', 'certificate-suspended', 'certificate-resumed');
+-- The last that was said of a credential: one that signs every day has many codes.
+create index audit_events_credential on audit_events (record_id, kind, seq) where kind in ('certificate-key', 'certificate-code');
+
+-- Texts that many events repeat, by their digest: what such an event keeps is
+-- the difference.
+create table audit_dictionaries (
+	id   blob primary key,
+	text blob not null
+) without rowid;
+
+create table audit_hashes (
+	position integer primary key,
+	hash     blob not null
+);
+
+-- edge is the right edge of the tree: with it a leaf is added without a look at
+-- the hashes before it. checkpoint is the size of the last checkpoint and last the
+-- digest of it; mac authenticates the row under the master key, and is missing
+-- only while the log is empty.
+create table audit_head (
+	id         bigint primary key,
+	size       bigint not null,
+	edge       blob,
+	checkpoint bigint not null default -1,
+	last       blob,
+	mac        blob
+);
+insert into audit_head (id, size) values (1, 0);
+
+create table audit_checkpoints (
+	size       bigint primary key,
+	note       text not null,
+	token      blob,
+	created_at bigint not null
+);
+
+-- Callbacks.
+create table callbacks (
+	id           text primary key,
+	account_id   text not null,
+	scope        text not null,
+	record_id    text not null,
+	url          text not null,
+	method       text not null,
+	field        text not null,
+	headers      blob, -- sealed
+	custom       text not null default '',
+	body         blob not null, -- sealed
+	retry        bigint not null,
+	settled      bigint not null default 0, -- attempts whose outcome is known
+	webhook_id   text not null, -- the same when a message is sent again
+	active       bigint not null default 1,
+	status       bigint not null default 0,
+	problem      text not null default '',
+	elapsed      bigint not null default 0,
+	started_at   bigint not null default 0,
+	completed_at bigint not null default 0,
+	turn         bigint not null default 0,
+	lease_by     text not null default '', -- who is making an attempt
+	lease_until  bigint not null default 0, -- without lease_by: no attempt before
+	starts       bigint not null default 0,
+	failures     bigint not null default 0, -- of our own
+	created_at   bigint not null
+);
+create index callbacks_due on callbacks (lease_until) where active = 1;
+create index callbacks_account on callbacks (account_id, id);
+create index callbacks_record on callbacks (record_id);
+
+create table callback_secrets (
+	id         text primary key,
+	account_id text not null,
+	secret     blob not null,
+	expires_at bigint not null default 0,
+	created_at bigint not null
+);
+create index callback_secrets_account on callback_secrets (account_id, id);
+
+-- Work that has no record of its own, and what is done again and again.
+create table work (
+	id          text   not null primary key,
+	kind        text   not null,
+	name        text   not null,
+	account_id  text   not null default '',
+	detail      text   not null default '',
+	turn        bigint not null default 0,
+	lease_by    text   not null default '', -- who is working on it
+	lease_until bigint not null default 0, -- without lease_by: not before
+	starts      bigint not null default 0,
+	failures    bigint not null default 0,
+	dead        bigint not null default 0, -- it has failed too often
+	created_at  bigint not null
+);
+
+-- The Cloud Signature Consortium API. A token of its OAuth flow is a token of
+-- the account; here stands what it was given for.
+create table csc_tokens (
+	token_id       text not null primary key references tokens (id) on delete cascade on update cascade,
+	hash           blob not null unique,
+	client_id      text not null,
+	certificate_id text not null,
+	scope          text not null, -- service, credential
+	mac            blob not null
+) without rowid;
+
+-- Applications that may ask holders for their consent.
+create table csc_clients (
+	id         text not null primary key,
+	name       text not null,
+	redirects  text not null, -- a JSON array
+	secret     blob, -- its hash; null: a public client
+	mac        blob not null,
+	created_at integer not null
+) without rowid;
+
+-- Authorisation requests that clients pushed, and codes that holders gave.
+create table csc_requests (
+	hash       blob    not null primary key,
+	client_id  text    not null,
+	sealed     blob not null, -- what was asked for, under the request URI and the master key
+	used_at    integer not null default 0,
+	expires_at integer not null
+) without rowid;
+create index csc_requests_expires on csc_requests (expires_at);
+
+create table csc_codes (
+	hash           blob    not null primary key,
+	account_id     text    not null,
+	client_id      text    not null,
+	certificate_id text    not null,
+	sealed         blob, -- what was consented to and the holder's word, under the code and the master key
+	token_id       text    not null default '', -- what it was exchanged for
+	used_at        integer not null default 0,
+	expires_at     integer not null
+) without rowid;
+create index csc_codes_expires on csc_codes (expires_at);
+
+create table csc_refresh (
+	hash           blob    not null primary key,
+	token_id       text    not null, -- the token it renews
+	account_id     text    not null,
+	client_id      text    not null,
+	certificate_id text    not null,
+	sealed         blob    not null, -- the same, under the refresh token and the master key
+	used_at        integer not null default 0,
+	expires_at     integer not null
+) without rowid;
+create index csc_refresh_expires on csc_refresh (expires_at);
+
+-- Signature activation data, and the use of each hash that it authorises.
+create table csc_sads (
+	id             text    not null primary key,
+	hash           blob    not null unique,
+	account_id     text    not null,
+	token_id       text    not null, -- the bearer that asked
+	client_id      text    not null,
+	certificate_id text    not null,
+	sealed         blob    not null, -- under the SAD and the master key
+	expires_at     integer not null
+) without rowid;
+create index csc_sads_expires on csc_sads (expires_at);
+
+create table csc_hashes (
+	sad_id    text    not null references csc_sads (id) on delete cascade,
+	position  integer not null,
+	state     text    not null default '', -- then RESERVED, WAITING for an approval, USED
+	record_id text    not null default '',
+	primary key (sad_id, position)
+) without rowid;
+
+-- Browsers that are logged in to the console, and links that log one in.
+create table console_sessions (
+	hash       blob    not null primary key,
+	account_id text    not null,
+	token_id   text    not null, -- that the session came from, and ends with
+	own        boolean not null, -- the token was made for the session
+	created_at integer not null,
+	seen_at    integer not null,
+	ended_at   integer not null default 0,
+	mac        blob    not null -- keyed digest of what does not change
+);
+create index console_sessions_created on console_sessions (created_at);
+
+create table console_links (
+	hash       blob    not null primary key,
+	account_id text    not null,
+	expire_at  integer not null,
+	mac        blob    not null
+);

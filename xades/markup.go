@@ -1,0 +1,148 @@
+package xades
+
+import (
+	"bytes"
+	"errors"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"rogito.dev/rogito/ades"
+	"rogito.dev/rogito/internal/xmldom"
+	"rogito.dev/rogito/internal/xmldsig"
+)
+
+// What a browser that takes a document for HTML reads otherwise than XML does,
+// and canonicalisation does not tell apart: whoever has no key can write the one
+// for the other, and the digest fits. Comments end earlier in HTML, and are text
+// in some elements; a CDATA section is a comment; <div/> only opens; in a script
+// entities are letters; references to C1 controls are letters of windows-1252.
+// (WHATWG HTML, 13.2.)
+
+// rawText are the elements in which HTML knows no markup, RCDATA included.
+var rawText = []string{"script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes", "noscript", "plaintext"}
+
+// void are the elements that have no end tag in HTML.
+var void = []string{"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr", "keygen", "frame", "basefont", "bgsound"}
+
+// pageMarks are elements that make a document something to look at in a browser.
+var pageMarks = []string{"html", "script", "style", "svg", "iframe", "textarea", "xmp", "plaintext", "noscript", "noembed", "noframes"}
+
+// isPage reports whether a browser may be shown the document as a page: by its
+// namespaces, or by the name of an element, in any case of letters.
+func isPage(doc *xmldom.Document) bool {
+	text := doc.Origin().Text
+	if strings.Contains(text, "http://www.w3.org/1999/xhtml") || strings.Contains(text, "http://www.w3.org/2000/svg") {
+		return true
+	}
+	for {
+		at := strings.IndexByte(text, '<')
+		if at < 0 {
+			return false
+		}
+		text = text[at+1:]
+		if len(text) == 0 || !strings.ContainsRune("hHsSiItTxXpPnN", rune(text[0])) {
+			continue
+		}
+		name := text[:min(len(text), len("plaintext")+1)]
+		if end := strings.IndexAny(name, " \t\r\n\f/>"); end > 0 && slices.Contains(pageMarks, strings.ToLower(name[:end])) {
+			return true
+		}
+	}
+}
+
+// htmlName is an element's name as HTML has it.
+func htmlName(n *xmldom.Node) string { return strings.ToLower(n.Name.QName) }
+
+// embedded reports whether an element stands in SVG or MathML, where HTML reads
+// CDATA sections and empty elements as XML does.
+func embedded(n *xmldom.Node) bool {
+	for ; n != nil && n.Kind == xmldom.Element; n = n.Parent {
+		if name := htmlName(n); name == "svg" || name == "math" {
+			return true
+		}
+	}
+	return false
+}
+
+// counts reports whether a comment is content: it parts a text, it holds markup,
+// or it stands where HTML has no comments.
+func (p *partition) counts(n *xmldom.Node) bool {
+	return p.parted || strings.ContainsAny(n.Data, "<>") || n.Parent.Kind == xmldom.Element && slices.Contains(rawText, htmlName(n.Parent))
+}
+
+// misread reports whether HTML takes an element, or text in it, otherwise.
+func misread(n *xmldom.Node, text string) bool {
+	name, inside := htmlName(n), embedded(n)
+	raw := slices.Contains(rawText, name) && !inside
+	if n.Inner == n.InnerEnd && text[n.InnerEnd] == '/' && !inside && !slices.Contains(void, name) {
+		hides := slices.ContainsFunc(n.Attrs(), func(a xmldom.Attr) bool { return !a.IsID() && a.Name.QName != "name" })
+		if raw || hides {
+			return true
+		}
+	}
+	if controls(text[n.Start:n.Inner]) {
+		return true
+	}
+	for c := n.First; c != nil; c = c.Next {
+		if c.Kind != xmldom.Text {
+			continue
+		}
+		written := text[c.Start:c.End]
+		if controls(written) || strings.HasPrefix(written, "<![CDATA[") && !inside || raw && strings.ContainsAny(c.Data, "<>&\r") {
+			return true
+		}
+	}
+	return false
+}
+
+var numeric = regexp.MustCompile(`&#(x[0-9a-fA-F]+|[0-9]+);`)
+
+// controls reports whether a text has references to C1 controls.
+func controls(text string) bool {
+	if !strings.Contains(text, "&#") {
+		return false
+	}
+	for _, m := range numeric.FindAllStringSubmatch(text, -1) {
+		base, digits := 10, m[1]
+		if digits[0] == 'x' {
+			base, digits = 16, digits[1:]
+		}
+		if n, err := strconv.ParseUint(digits, base, 32); err == nil && n >= 0x80 && n < 0xa0 {
+			return true
+		}
+	}
+	return false
+}
+
+// pages are the endings of files that browsers open as HTML, or as something
+// that runs scripts.
+var pages = []string{".html", ".htm", ".xhtml", ".xht", ".shtml", ".svg", ".mht", ".mhtml", ".hta"}
+
+// asWritten reports whether the digest over a file that browsers open is over
+// its bytes as they stand. Other files may be canonicalised.
+func (s *sigReader) asWritten(r *xmldsig.Reference, f *ades.File) bool {
+	if r.Node.Child(ds, "Transforms") == nil || !slices.Contains(pages, strings.ToLower(path.Ext(f.Name))) {
+		return true
+	}
+	same := &comparison{src: f.Source}
+	err := s.x.Write(same, r, s.resolve, xmldsig.Method{})
+	return err == nil && same.at == f.Source.Size()
+}
+
+// comparison takes what is written as long as it is what the source holds.
+type comparison struct {
+	src ades.Source
+	at  int64
+}
+
+func (c *comparison) Write(p []byte) (int, error) {
+	have := make([]byte, len(p))
+	if n, _ := c.src.ReadAt(have, c.at); n < len(p) || !bytes.Equal(have, p) {
+		return 0, errors.New("differs")
+	}
+	c.at += int64(len(p))
+	return len(p), nil
+}
